@@ -1,0 +1,36 @@
+#include "core/status.h"
+
+#include <array>
+
+#include "absl/strings/cord.h"
+#include "core/check.h"
+
+namespace frazil {
+namespace {
+
+constexpr absl::string_view kPayload = "frazil/kind";
+
+// Indexed by ErrorKind.
+constexpr std::array<absl::StatusCode, 8> kCodes = {
+    absl::StatusCode::kInvalidArgument,   absl::StatusCode::kInvalidArgument,
+    absl::StatusCode::kOutOfRange,        absl::StatusCode::kUnimplemented,
+    absl::StatusCode::kResourceExhausted, absl::StatusCode::kOutOfRange,
+    absl::StatusCode::kNotFound,          absl::StatusCode::kFailedPrecondition};
+
+}  // namespace
+
+Status MakeError(ErrorKind kind, std::string_view message) {
+  Status status(kCodes[static_cast<size_t>(kind)], absl::string_view(message.data(), message.size()));
+  const char tag = static_cast<char>(kind);
+  status.SetPayload(kPayload, absl::Cord(absl::string_view(&tag, 1)));
+  return status;
+}
+
+ErrorKind KindOf(const Status& status) {
+  FZ_CHECK(!status.ok());
+  const auto payload = status.GetPayload(kPayload);
+  if (!payload.has_value()) return ErrorKind::kRuntime;
+  return static_cast<ErrorKind>(std::string(*payload)[0]);
+}
+
+}  // namespace frazil

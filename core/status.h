@@ -1,0 +1,56 @@
+// Errors that a caller can cause, each with the Python exception it becomes at the edge.
+// Called by every layer; bindings translate. Invariant: the message reads
+// "[op] what is wrong: both values." and an error leaves the caller's data as it was.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+
+namespace frazil {
+
+using absl::Status;
+using absl::StatusOr;
+
+// The exception a status turns into (bindings/python, bindings/cpp).
+enum class ErrorKind { kType, kValue, kIndex, kNotImplemented, kMemory, kOverflow, kFile, kRuntime };
+
+Status MakeError(ErrorKind kind, std::string_view message);
+ErrorKind KindOf(const Status& status);
+
+#define FZ_ERROR_MAKER(Name, kind)                                  \
+  template <typename... Args>                                       \
+  Status Name(const Args&... args) {                                \
+    return MakeError(ErrorKind::kind, absl::StrCat(args...));       \
+  }
+FZ_ERROR_MAKER(TypeError, kType)
+FZ_ERROR_MAKER(ValueError, kValue)
+FZ_ERROR_MAKER(IndexError, kIndex)
+FZ_ERROR_MAKER(NotImplementedError, kNotImplemented)
+FZ_ERROR_MAKER(MemoryError, kMemory)
+FZ_ERROR_MAKER(OverflowError, kOverflow)
+FZ_ERROR_MAKER(FileError, kFile)
+FZ_ERROR_MAKER(RuntimeError, kRuntime)
+#undef FZ_ERROR_MAKER
+
+}  // namespace frazil
+
+#define FZ_CONCAT_INNER(a, b) a##b
+#define FZ_CONCAT(a, b) FZ_CONCAT_INNER(a, b)
+
+// Returns the status of `expr` from the enclosing function unless it is OK.
+#define FZ_RETURN_IF_ERROR(expr)                                   \
+  do {                                                             \
+    ::absl::Status fz_status = (expr);                             \
+    if (__builtin_expect(!fz_status.ok(), 0)) return fz_status;    \
+  } while (0)
+
+// Declares `lhs` from a StatusOr, or returns its status.
+#define FZ_ASSIGN_OR_RETURN(lhs, expr) FZ_ASSIGN_OR_RETURN_IMPL(FZ_CONCAT(fz_or_, __LINE__), lhs, expr)
+#define FZ_ASSIGN_OR_RETURN_IMPL(tmp, lhs, expr)                   \
+  auto tmp = (expr);                                               \
+  if (__builtin_expect(!tmp.ok(), 0)) return std::move(tmp).status(); \
+  lhs = *std::move(tmp)
