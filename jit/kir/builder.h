@@ -1,0 +1,87 @@
+// Appends instructions to a kernel: the `V` over which ops.def forward expressions and kernels/fn.h templates
+// are written. Called by jit/lower and legalisation. Invariant: equal instructions in one region are made once
+// (local value numbering), and operations on constants are not folded here (folding is jit/graph's).
+#pragma once
+
+#include <map>
+#include <tuple>
+
+#include "jit/kir/kir.h"
+
+namespace frazil::kir {
+
+class Builder;
+
+// A value being built. Copyable; all operators append to the builder it came from.
+struct V {
+  Builder* builder = nullptr;
+  Id id = kNone;
+  DType type = DType::kBool;
+};
+
+class Builder {
+ public:
+  explicit Builder(Kernel* kernel) : kernel_(kernel) {}
+
+  V Param(int scalar);
+  V Const(DType type, double value);          // converted to type; exact bits for floats by ConstBits
+  V ConstBits(DType type, uint64_t bits);
+  V Index(int axis);
+  V Load(int buffer, V offset = {}, V pred = {});
+  void Store(int buffer, V value, V offset = {}, V pred = {});
+  V Unary(Op op, V a);
+  V Binary(Op op, V a, V b);
+  V Fma(V a, V b, V c);
+  V Select(V cond, V a, V b);
+  V Cast(DType to, V a);                      // no instruction if a already has that type
+  V Bitcast(DType to, V a);
+  V Call(int fn, V a, V b = {});
+  V Reduce(ReduceKind kind, V a, int lanes);
+  void Loop();
+  void End();
+
+  Kernel* kernel() { return kernel_; }
+
+ private:
+  V Append(const Inst& inst);
+
+  Kernel* kernel_;
+  int region_ = 0;  // value numbering does not reach across loop boundaries into another region
+  std::map<std::tuple<int, Op, DType, Id, Id, Id, uint64_t>, Id> seen_;
+};
+
+// Operators on V: both sides have the same type. A double on one side becomes a constant of the other's type.
+V operator+(V a, V b);
+V operator-(V a, V b);
+V operator*(V a, V b);
+V operator/(V a, V b);
+V operator-(V a);
+V operator<(V a, V b);
+V operator<=(V a, V b);
+V operator>(V a, V b);
+V operator>=(V a, V b);
+V operator==(V a, V b);
+V operator!=(V a, V b);
+V operator&(V a, V b);
+V operator|(V a, V b);
+V operator^(V a, V b);
+V operator~(V a);
+V operator<<(V a, V b);
+V operator>>(V a, V b);
+V K(V like, double value);                    // constant of like's type
+V fma(V a, V b, V c);
+V select(V cond, V a, V b);
+V cast(DType to, V a);
+V bitcast(DType to, V a);
+V abs(V a);
+V sqrt(V a);
+V floor(V a);
+V ceil(V a);
+V trunc(V a);
+V rint(V a);
+V min(V a, V b);
+V max(V a, V b);
+V rem(V a, V b);
+V mulhi(V a, V b);
+
+}  // namespace frazil::kir
