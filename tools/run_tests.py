@@ -1,0 +1,212 @@
+"""Runs the test suites and counts what passed; `./dev test`, `asan` and `tsan` call it.
+
+A suite is a row of SUITES: the googletest programs that meson lists under the suite's name, the
+pytest files in tests/NAME, or both. Every suite closes with `NAME: N passed, N failed` (skips
+counted apart) and the run with the total. A program that crashes, hangs or runs no test has failed.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TIME_LIMIT = 1800  # seconds for one program; a nightly fuzz run is the longest
+
+
+@dataclass(frozen=True)
+class Suite:
+    cpp: bool = False  # has googletest programs
+    python: bool = False  # has pytest files
+
+
+# The table: add a suite here together with its first test. Suites run in this order.
+SUITES = {
+    "core": Suite(cpp=True),
+}
+
+
+@dataclass
+class Count:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+
+    def __str__(self):
+        line = f"{self.passed} passed, {self.failed} failed"
+        return f"{line}, {self.skipped} skipped" if self.skipped else line
+
+
+def complain(message):
+    print(f"FAILED: {message}", flush=True)
+    return Count(failed=1)
+
+
+def count_report(path):
+    """Counts the cases of a JUnit report; None when the program did not live to write it whole."""
+    try:
+        root = ElementTree.parse(path).getroot()
+    except (FileNotFoundError, ElementTree.ParseError):
+        return None
+    count = Count()
+    for case in root.iter("testcase"):
+        if case.get("status") == "notrun":  # a disabled googletest case
+            continue
+        children = {child.tag for child in case}
+        if children & {"failure", "error"}:
+            count.failed += 1
+        elif "skipped" in children or case.get("result") == "skipped":
+            count.skipped += 1
+        else:
+            count.passed += 1
+    return count
+
+
+def run_program(name, argv, report, env):
+    """Runs one test program and returns its count, with at least one failure if it went wrong."""
+    try:
+        status = subprocess.run(
+            argv, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, timeout=TIME_LIMIT
+        ).returncode
+    except subprocess.TimeoutExpired:
+        return complain(f"{name} did not finish in {TIME_LIMIT} seconds.")
+    count = count_report(report)
+    if count is None:
+        return complain(f"{name} ended with status {status} before it reported its tests.")
+    if count == Count():
+        return complain(f"{name} ran no test.")
+    if status != 0 and count.failed == 0:
+        count.add(complain(f"{name} ended with status {status} though no test failed."))
+    return count
+
+
+class Runner:
+    def __init__(self, build_dir, dev):
+        self.build_dir = build_dir
+        self.dev = dev
+        self.sanitizer = build_dir.removeprefix("build").removeprefix("-")
+        self.env = os.environ | {"FRAZIL_ROOT": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+        self.env |= {
+            "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1",
+            "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+            "TSAN_OPTIONS": "halt_on_error=0:second_deadlock_stack=1",
+        }
+
+    def build(self, targets):
+        argv = [self.dev, "build-in", self.build_dir, *targets]
+        return subprocess.run(argv, stdin=subprocess.DEVNULL).returncode == 0
+
+    def programs(self):
+        """The googletest programs as {suite: {program name: path}}."""
+        argv = ["meson", "introspect", "--tests", str(ROOT / self.build_dir)]
+        suites = {}
+        for test in json.loads(subprocess.run(argv, check=True, capture_output=True).stdout):
+            for label in test["suite"]:
+                suite = label.rpartition(":")[2]
+                program = Path(test["cmd"][0])
+                suites.setdefault(suite, {})[program.name] = program
+        return suites
+
+    def run_cpp(self, programs):
+        count = Count()
+        for name, program in sorted(programs.items()):
+            print(f"--- {name}", flush=True)
+            with tempfile.TemporaryDirectory() as folder:
+                report = Path(folder, "report.xml")
+                argv = [program, "--gtest_brief=1", f"--gtest_output=xml:{report}"]
+                count.add(run_program(name, argv, report, self.env))
+        return count
+
+    def run_python(self, suite):
+        folder = ROOT / "tests" / suite
+        env = self.env | {"PYTHONPATH": str(ROOT / self.build_dir / "python")}
+        if self.sanitizer:
+            library = subprocess.run(
+                ["gcc", f"-print-file-name=lib{self.sanitizer}.so"],
+                check=True, capture_output=True, text=True,
+            ).stdout.strip()  # fmt: skip
+            # The interpreter itself is not built with the sanitizer and never frees everything.
+            env |= {"LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0"}
+        print(f"--- pytest tests/{suite}", flush=True)
+        with tempfile.TemporaryDirectory() as temporary:
+            report = Path(temporary, "report.xml")
+            argv = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", folder]
+            return run_program(f"pytest tests/{suite}", argv, report, env)
+
+    def run_suite(self, name, programs):
+        suite = SUITES[name]
+        count = Count()
+        if suite.cpp:
+            if programs.get(name):
+                count.add(self.run_cpp(programs[name]))
+            else:
+                count.add(complain(f"meson lists no test program with suite: '{name}'."))
+        if suite.python and self.sanitizer != "tsan":
+            count.add(self.run_python(name))
+        print(f"{name}: {count}", flush=True)
+        return count
+
+
+def check_table(programs):
+    """Fails for test programs that no row of the table would ever run."""
+    count = Count()
+    for name in sorted(set(programs) - {name for name, suite in SUITES.items() if suite.cpp}):
+        lost = ", ".join(sorted(programs[name]))
+        count.add(complain(f"suite '{name}' ({lost}) has no row in tools/run_tests.py."))
+    return count
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./dev test")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(SUITES))
+    parser.add_argument("--nightly", action="store_true", help="add the long runs")
+    parser.add_argument("--build-dir", default="build", help=argparse.SUPPRESS)
+    parser.add_argument("--dev", required=True, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if unknown := [name for name in args.names if name not in SUITES]:
+        parser.error(f"no suite {', '.join(unknown)}; there are: {', '.join(SUITES)}")
+
+    runner = Runner(args.build_dir, args.dev)
+    if args.nightly:
+        runner.env["FRAZIL_NIGHTLY"] = "1"
+    names = args.names or [
+        name for name in SUITES if SUITES[name].cpp or runner.sanitizer != "tsan"
+    ]
+
+    # One suite builds only what it runs; the build files are brought up to date to know what.
+    total = Count()
+    programs = {}
+    built = runner.build(["build.ninja"])
+    if built:
+        programs = runner.programs()
+        targets = [
+            str(program.relative_to(ROOT / args.build_dir))
+            for name in args.names
+            for program in programs.get(name, {}).values()
+        ]
+        if any(SUITES[name].python for name in args.names) and runner.sanitizer != "tsan":
+            targets.append("python-module")
+        built = runner.build(targets if args.names else [])
+    if built:
+        if not args.names:
+            total.add(check_table(programs))
+        for name in names:
+            total.add(runner.run_suite(name, programs))
+    else:
+        total.add(complain("the build."))
+    print(total, flush=True)
+    sys.exit(0 if total.failed == 0 and total.passed > 0 else 1)
+
+
+if __name__ == "__main__":
+    main()
