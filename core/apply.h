@@ -1,0 +1,84 @@
+// The one way in for ops (Apply) and the one way out for bytes (Read).
+// Called by Python, C++, gradient rules, composites and loaded graphs. Invariants: every op passes through Apply and
+// is checked at once with the same errors in every mode; every byte leaves through Read, which makes deferred
+// values real.
+#pragma once
+
+#include <initializer_list>
+
+#include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
+#include "core/op.h"
+#include "core/tensor.h"
+
+namespace frazil {
+
+struct OpCall {
+  OpId op;
+  absl::Span<const Tensor* const> inputs;
+  AttrSpan attrs;
+};
+
+// What inference says of a call's result (core/infer.h).
+struct Inferred {
+  DType dtype;
+  Device device;
+  const Layout* layout;
+  bool view = false;       // shares the storage of input 0
+  int64_t offset = 0;      // of the view, in elements from input 0's first
+};
+
+// A function written with ops whose expansion depends on metadata and attributes only, never on data.
+struct CompositeCall {
+  uint32_t id;                                // row of core/functions/composites.def
+  absl::Span<const Tensor* const> inputs;
+  AttrSpan attrs;
+};
+
+// The thread's interpreter: eager, recorder or replayer. Calls arrive here after error operands and data checks.
+class Door {
+ public:
+  virtual ~Door() = default;
+  virtual Tensor Call(const OpCall& call) = 0;
+  // Runs `body` (which calls ops) or, when replaying, matches the whole call at once.
+  virtual Tensor Composite(const CompositeCall& call, absl::FunctionRef<Tensor()> body) { return body(); }
+};
+
+// The tape (autograd/tape.h). Called by Apply when an input needs a gradient.
+class TapeHook {
+ public:
+  virtual ~TapeHook() = default;
+  virtual void Record(const OpCall& call, Tensor* output) = 0;
+};
+
+// Everything that changes how this thread's ops run. Plain data: one thread-local access an op.
+struct ThreadState {
+  Door* door = nullptr;          // null: the eager door
+  bool grad_enabled = true;
+  int grad_limit = 1 << 30;      // only nodes with a level below it count
+  int grad_depth = 0;            // nesting of function-style gradients
+  bool blas = false;             // fz.precision("blas")
+  int8_t mode = -1;              // thread's own mode (context manager), -1: the process's
+};
+ThreadState& State();
+
+// Process-wide parts, set once by the entry point (bindings or frazil.h), never by static initialisers.
+struct Runtime {
+  Door* eager = nullptr;
+  TapeHook* tape = nullptr;
+};
+Runtime& GlobalRuntime();
+
+Tensor Apply(const OpCall& call);
+Tensor Apply(OpId op, std::initializer_list<const Tensor*> inputs, AttrSpan attrs = {});
+Tensor ApplyComposite(const CompositeCall& call, absl::FunctionRef<Tensor()> body);
+
+// True if a gradient must flow to this tensor in this thread's state.
+inline bool NeedsGrad(const ThreadState& state, const Tensor& t) {
+  return state.grad_enabled && t.node() && t.node()->level < state.grad_limit;
+}
+
+// Makes `value` ready: waits for, or runs, what it is deferred behind.
+Status Read(const Value& value);
+
+}  // namespace frazil
