@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
+#include "core/str.h"
 
 namespace frazil {
 
@@ -24,7 +24,7 @@ ErrorKind KindOf(const Status& status);
 #define FZ_ERROR_MAKER(Name, kind)                                  \
   template <typename... Args>                                       \
   Status Name(const Args&... args) {                                \
-    return MakeError(ErrorKind::kind, absl::StrCat(args...));       \
+    return MakeError(ErrorKind::kind, StrCat(args...));       \
   }
 FZ_ERROR_MAKER(TypeError, kType)
 FZ_ERROR_MAKER(ValueError, kValue)

@@ -39,6 +39,7 @@ class Builder {
   V Reduce(ReduceKind kind, V a, int lanes);
   void Loop();
   void End();
+  void Barrier();
 
   Kernel* kernel() { return kernel_; }
 
@@ -46,8 +47,9 @@ class Builder {
   V Append(const Inst& inst);
 
   Kernel* kernel_;
-  int region_ = 0;  // value numbering does not reach across loop boundaries into another region
-  std::map<std::tuple<int, Op, DType, Id, Id, Id, uint64_t>, Id> seen_;
+  int region_ = 0;  // 0 outside loops, otherwise the number of the open loop; values are shared within a region
+  int loops_ = 0;   // and, loads apart, from outside into a loop
+  std::map<std::tuple<int, Op, DType, uint8_t, Id, Id, Id, uint64_t>, Id> seen_;
 };
 
 // Operators on V: both sides have the same type. A double on one side becomes a constant of the other's type.
@@ -83,5 +85,27 @@ V min(V a, V b);
 V max(V a, V b);
 V rem(V a, V b);
 V mulhi(V a, V b);
+
+#define FZ_KIR_MIXED(op)                                      \
+  inline V op(V a, double b) { return op(a, K(a, b)); }       \
+  inline V op(double a, V b) { return op(K(b, a), b); }
+FZ_KIR_MIXED(operator+)
+FZ_KIR_MIXED(operator-)
+FZ_KIR_MIXED(operator*)
+FZ_KIR_MIXED(operator/)
+FZ_KIR_MIXED(operator<)
+FZ_KIR_MIXED(operator<=)
+FZ_KIR_MIXED(operator>)
+FZ_KIR_MIXED(operator>=)
+FZ_KIR_MIXED(operator==)
+FZ_KIR_MIXED(operator!=)
+FZ_KIR_MIXED(operator&)
+FZ_KIR_MIXED(operator|)
+FZ_KIR_MIXED(operator^)
+FZ_KIR_MIXED(operator<<)
+FZ_KIR_MIXED(operator>>)
+FZ_KIR_MIXED(min)
+FZ_KIR_MIXED(max)
+#undef FZ_KIR_MIXED
 
 }  // namespace frazil::kir

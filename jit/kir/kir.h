@@ -104,6 +104,9 @@ using KernelFn = void (*)(const KernelArgs* args, int64_t row_begin, int64_t row
 
 std::string_view Name(Op op);
 int NumOperands(Op op);
+constexpr bool HasValue(Op op) {
+  return op != Op::kStore && op != Op::kLoop && op != Op::kEnd && op != Op::kBarrier;
+}
 std::string_view Name(ReduceKind kind);
 
 // Structure, types, visibility, the rules above. Called after every pass in debug builds and by the parser.
@@ -114,15 +117,17 @@ Status Verify(const Kernel& kernel);
 //     %0 = load x : f32
 //     %1 = param w : f32
 //     %2 = mul %0, %1 : f32
-//     store o, %2 : f32
+//     store o, %2
 //   kernel row_sum(x: buf f32 [s,1], o: out f32 [1,0]) space 1 loop vec loop
 //     loop
 //       %1 = load x : f32
 //       %2 = reduce sum.64 %1 : f32
 //     end
-//     store o, %2 : f32
+//     store o, %2
 // Header flags after the space rank: `loop`, `chunked`, `stream`, `vec loop`. load x[%off] ? %pred ;
-// store o[%off], %v ? %pred ; const prints decimal for integers, hex float for floats, true/false for bool.
+// store o[%off], %v ? %pred ; const prints decimal for integers, hex float for floats, true/false for bool, and
+// nan, inf, -inf or nan:0xBITS. call exp %0 ; index 0. Printed value names are instruction indices; the parser
+// takes any names. `#` starts a comment.
 std::string Print(const Kernel& kernel);
 StatusOr<Kernel> Parse(std::string_view text);
 

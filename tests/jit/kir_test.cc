@@ -1,0 +1,281 @@
+// The kernel IR as text, its rules, and the builder.
+#include "jit/kir/kir.h"
+
+#include <cmath>
+
+#include "gtest/gtest.h"
+#include "jit/kir/builder.h"
+#include "jit/kir/const.h"
+
+namespace frazil::kir {
+namespace {
+
+constexpr const char* kChain = R"(kernel k7(x: buf f32 [1], w: scalar f32, o: out f32 [1]) space 1
+  %0 = load x : f32
+  %1 = param w : f32
+  %2 = mul %0, %1 : f32
+  store o, %2
+)";
+constexpr const char* kRowSum = R"(kernel row_sum(x: buf f32 [s,1], o: out f32 [1,0]) space 1 loop vec loop
+  loop
+    %1 = load x : f32
+    %2 = reduce sum.64 %1 : f32
+  end
+  store o, %2
+)";
+constexpr const char* kEverything = R"(kernel all(x: buf f16 [0,1], y: buf i64 [s,s], p: scalar bool, o: out u8 [s,1], q: out f64 [1,0]) space 1 loop chunked stream
+  %0 = const -0x1.8p+3 : f64
+  %1 = const nan : f32
+  %2 = const nan:0xffc00001 : f32
+  %3 = const -inf : f16
+  %4 = const -9223372036854775808 : i64
+  %5 = const 18446744073709551615 : u64
+  %6 = const true : bool
+  %7 = const -0x0p+0 : bf16
+  %8 = param p : bool
+  barrier
+  loop
+    %11 = index 1 : i64
+    %12 = load y[%11] ? %8 : i64
+    %13 = load x ? %6 : f16
+    %14 = cast %12 : u8
+    %15 = cast %13 : f64
+    %16 = fma %15, %0, %15 : f64
+    %17 = call pow %16, %0 : f64
+    %18 = lt %17, %0 : bool
+    %19 = select %18, %17, %0 : f64
+    %20 = reduce prod.8 %19 : f64
+    %21 = reduce max %12 : i64
+    %22 = reduce and %18 : bool
+    store o[%11], %14 ? %18
+  end
+  store q, %20 ? %22
+)";
+
+TEST(KirText, RoundTrips) {
+  for (const char* text : {kChain, kRowSum, kEverything}) {
+    const auto kernel = Parse(text);
+    ASSERT_TRUE(kernel.ok()) << kernel.status();
+    EXPECT_EQ(Print(*kernel), text);
+    const auto again = Parse(Print(*kernel));
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(again->body, kernel->body);
+    EXPECT_EQ(again->buffers, kernel->buffers);
+    EXPECT_EQ(again->scalars, kernel->scalars);
+    EXPECT_EQ(ContentKey(*again), ContentKey(*kernel));
+  }
+}
+
+TEST(KirText, TakesAnyNamesAndComments) {
+  const auto kernel = Parse(
+      "# one add\nkernel f(a: buf f32 [1], o: out f32 [1]) space 1\n\n %in = load a : f32 # the input\n"
+      " %sum = add %in, %in : f32\n store o, %sum\n");
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  EXPECT_EQ(Print(*kernel),
+            "kernel f(a: buf f32 [1], o: out f32 [1]) space 1\n  %0 = load a : f32\n"
+            "  %1 = add %0, %0 : f32\n  store o, %1\n");
+}
+
+TEST(KirText, ConstantsKeepTheirBits) {
+  for (int t = 0; t < kNumDTypes; ++t) {
+    const DType type = static_cast<DType>(t);
+    for (uint64_t bits : {0ull, 1ull, 0x7full, 0x80ull, 0xffull, 0x7c01ull, 0xfe00ull, 0x7fc0ull, 0xffffull,
+                          0x7fc00000ull, 0xff800001ull, 0x80000000ull, 0x3f800001ull, 0x7ff8000000000000ull,
+                          0xfff0000000000001ull, 0x8000000000000000ull, 0x7fffffffffffffffull, ~0ull}) {
+      Kernel kernel{.name = "c"};
+      kernel.buffers.push_back({"o", type, true, {Stride::kOne}});
+      Builder b(&kernel);
+      b.Store(0, b.ConstBits(type, bits));
+      const auto parsed = Parse(Print(kernel));
+      ASSERT_TRUE(parsed.ok()) << parsed.status();
+      EXPECT_EQ(parsed->body, kernel.body) << Print(kernel);
+    }
+  }
+}
+
+TEST(KirText, ContentKeyIgnoresNamesOnly) {
+  Kernel a = *Parse(kRowSum), b = a;
+  b.name = "other";
+  b.buffers[0].name = "input";
+  EXPECT_EQ(ContentKey(a), ContentKey(b));
+  for (auto change : std::initializer_list<void (*)(Kernel&)>{
+           [](Kernel& k) { k.stream = true; }, [](Kernel& k) { k.chunked = true; },
+           [](Kernel& k) { k.vec = VecAxis::kSpace; }, [](Kernel& k) { k.rank = 2; },
+           [](Kernel& k) { k.buffers[0].strides[1] = Stride::kAny; },
+           [](Kernel& k) { k.buffers[0].dtype = DType::kF64; }, [](Kernel& k) { k.buffers[1].out = false; },
+           [](Kernel& k) { k.body[2].lanes = 8; }, [](Kernel& k) { k.body[2].imm = 1; },
+           [](Kernel& k) { k.body.pop_back(); }, [](Kernel& k) { k.scalars.push_back({"s", DType::kI8}); }}) {
+    Kernel changed = a;
+    change(changed);
+    EXPECT_NE(ContentKey(a), ContentKey(changed));
+  }
+}
+
+struct Wrong {
+  const char* text;
+  const char* message;
+};
+
+TEST(KirText, ParseErrorsNameTheLine) {
+  const Wrong cases[] = {
+      {"", "[kir] the text holds no kernel."},
+      {"kernl k", "[kir] line 1: 'kernel' is needed, not 'kernl'."},
+      {"kernel k(", "[kir] line 1: ':' is missing at the end."},
+      {"kernel k() space x", "[kir] line 1: 'x' is not a rank."},
+      {"kernel k() space 1 lop", "[kir] line 1: 'lop' is not a kernel flag."},
+      {"kernel k(a: buf f31 [1]) space 1", "[kir] line 1: 'f31' is not a type."},
+      {"kernel k(a: in f32 [1]) space 1", "[kir] line 1: 'in' is not buf, out or scalar."},
+      {"kernel k(a: buf f32 [2]) space 1", "[kir] line 1: '2' is not a stride 0, 1 or s."},
+      {"kernel k() space 1\n%0 = ad %1 : f32", "[kir] line 2: 'ad' is not an instruction."},
+      {"kernel k() space 1\n%0 = neg %1 : f32", "[kir] line 2: '%1' is not defined."},
+      {"kernel k() space 1\n%0 = load a : f32", "[kir] line 2: there is no buffer 'a'."},
+      {"kernel k() space 1\n%0 = param a : f32", "[kir] line 2: there is no scalar 'a'."},
+      {"kernel k() space 1\nindex 0 : i64", "[kir] line 2: index needs a result name."},
+      {"kernel k() space 1\n%0 = barrier", "[kir] line 2: barrier has no result."},
+      {"kernel k() space 1\n%0 = const 300 : u8", "[kir] line 2: '300' is not a constant of type u8."},
+      {"kernel k() space 1\n%0 = const 1 : i32\n%0 = const 1 : i32", "[kir] line 3: %0 is defined twice."},
+      {"kernel k() space 1\n%0 = const 1 : i32 x", "[kir] line 2: 'x' is left over."},
+      {"kernel k() space 1\n%0 = const 1 : f32\n%1 = call foo %0 : f32", "[kir] line 3: 'foo' is not a function."},
+      {"kernel k() space 1\n%0 = const 1 : f32\n%1 = reduce mean %0 : f32",
+       "[kir] line 3: 'mean' is not a reduction."},
+  };
+  for (const Wrong& wrong : cases) {
+    const auto kernel = Parse(wrong.text);
+    ASSERT_FALSE(kernel.ok()) << wrong.text;
+    EXPECT_EQ(kernel.status().message(), wrong.message);
+  }
+}
+
+TEST(KirVerify, NamesWhatIsWrong) {
+  const Wrong cases[] = {
+      {"kernel k() space 0", "[kir] k: the space has rank 0, at least 1 is needed."},
+      {"kernel 7() space 1", "[kir] the kernel name '7' is not an identifier."},
+      {"kernel k() space 1 chunked", "[kir] k: chunked without a loop axis."},
+      {"kernel k() space 1 vec loop", "[kir] k: vec loop without a loop axis."},
+      {"kernel k(x: buf f32 [1,1]) space 1", "[kir] k: buffer x has 2 strides, the kernel 1 axes."},
+      {"kernel k(x: buf f32 [1], x: scalar i8) space 1", "[kir] k: the name x is used twice."},
+      {"kernel k() space 1\n%0 = index 1 : i64", "[kir] k at %0 index: axis 1 of 1."},
+      {"kernel k() space 1 loop\n%0 = index 1 : i64", "[kir] k at %0 index: the loop axis outside a loop."},
+      {"kernel k() space 1\n%0 = index 0 : i32", "[kir] k at %0 index: an index is i64, not i32."},
+      {"kernel k(w: scalar f32) space 1\n%0 = param w : f64", "[kir] k at %0 param: scalar w is f32, not f64."},
+      {"kernel k(o: out f32 [1]) space 1\n%0 = load o : f32", "[kir] k at %0 load: buffer o is an output."},
+      {"kernel k(x: buf f32 [1]) space 1\n%0 = load x : f64", "[kir] k at %0 load: buffer x is f32, not f64."},
+      {"kernel k(o: out f32 [1]) space 1\n%0 = const 1 : i32\nstore o, %0",
+       "[kir] k at %1 store: operand %0 is i32, f32 is needed."},
+      {"kernel k() space 1\n%0 = const 1 : i32\n%1 = const 1 : f32\n%2 = add %0, %1 : f32",
+       "[kir] k at %2 add: operand %0 is i32, f32 is needed."},
+      {"kernel k() space 1\n%0 = const 1 : f16\n%1 = neg %0 : f16", "[kir] k at %1 neg: not defined for f16."},
+      {"kernel k() space 1\n%0 = const 1 : f32\n%1 = rem %0, %0 : f32", "[kir] k at %1 rem: not defined for f32."},
+      {"kernel k() space 1\n%0 = const 1 : i32\n%1 = sqrt %0 : i32", "[kir] k at %1 sqrt: not defined for i32."},
+      {"kernel k() space 1\n%0 = const 1 : f32\n%1 = lt %0, %0 : f32",
+       "[kir] k at %1 lt: a comparison gives bool, not f32."},
+      {"kernel k() space 1\n%0 = const true : bool\n%1 = lt %0, %0 : bool",
+       "[kir] k at %1 lt: not defined for bool."},
+      {"kernel k() space 1\n%0 = const 1 : f32\n%1 = add %0 : f32", "[kir] k at %1 add: operand 1 is missing."},
+      {"kernel k() space 1\n%0 = const 1 : f32\n%1 = neg %0, %0 : f32",
+       "[kir] k at %1 neg: operand 1 is not allowed."},
+      {"kernel k() space 1\n%0 = const 1 : f32\n%1 = cast %0 : f32",
+       "[kir] k at %1 cast: the operand is f32 already."},
+      {"kernel k() space 1\n%0 = const 1 : f32\n%1 = bitcast %0 : i64",
+       "[kir] k at %1 bitcast: f32 has no bits to read as i64."},
+      {"kernel k() space 1\n%0 = const 1 : f32\n%1 = select %0, %0, %0 : f32",
+       "[kir] k at %1 select: operand %0 is f32, bool is needed."},
+      {"kernel k() space 1\n%0 = const 1 : f32\n%1 = call pow %0 : f32",
+       "[kir] k at %1 call: operand 1 is missing."},
+      {"kernel k() space 1\nloop", "[kir] k at %0 loop: the kernel has no loop axis."},
+      {"kernel k() space 1 loop\nend", "[kir] k at %0 end: no loop is open."},
+      {"kernel k() space 1 loop\nloop", "[kir] k: the loop at %0 has no end."},
+      {"kernel k() space 1 loop\nloop\nloop", "[kir] k at %1 loop: inside the loop at %0."},
+      {"kernel k() space 1 loop\nloop\nbarrier", "[kir] k at %1 barrier: inside the loop at %0."},
+      {"kernel k() space 1 loop\nloop\n%1 = const 1 : f32\nend\n%3 = neg %1 : f32",
+       "[kir] k at %3 neg: operand %1 is visible inside its loop only."},
+      {"kernel k() space 1 loop\nloop\n%1 = const 1 : i32\n%2 = reduce sum %1 : i32\n%3 = neg %2 : i32\nend",
+       "[kir] k at %3 neg: operand %2 is a reduce of this loop, visible after its end only."},
+      {"kernel k() space 1 loop\n%0 = const 1 : i32\n%1 = reduce sum %0 : i32",
+       "[kir] k at %1 reduce: outside a loop."},
+      {"kernel k() space 1 loop\nloop\n%1 = const 1 : f32\n%2 = reduce sum %1 : f32\nend",
+       "[kir] k at %2 reduce: a float sum has 64 or 8 lanes, not 0."},
+      {"kernel k() space 1 loop\nloop\n%1 = const 1 : f32\n%2 = reduce sum.64 %1 : f32\nend",
+       "[kir] k at %2 reduce: 64 lanes need vec loop."},
+      {"kernel k() space 1 loop vec loop\nloop\n%1 = const 1 : f32\n%2 = reduce sum.8 %1 : f32\nend",
+       "[kir] k at %2 reduce: 8 lanes need vec space."},
+      {"kernel k() space 1 loop\nloop\n%1 = const 1 : i32\n%2 = reduce max.8 %1 : i32\nend",
+       "[kir] k at %2 reduce: lanes are for float sum and prod, this is max of i32."},
+      {"kernel k() space 1 loop\nloop\n%1 = const 1 : i32\n%2 = reduce and %1 : i32\nend",
+       "[kir] k at %2 reduce: not defined for i32."},
+      {"kernel k(o: out i32 [1,0]) space 1 loop\nloop\n%1 = const 1 : i32\nstore o, %1\nend",
+       "[kir] k at %2 store: every pass of the loop would write the same element of o."},
+  };
+  for (const Wrong& wrong : cases) {
+    const auto kernel = Parse(wrong.text);
+    ASSERT_FALSE(kernel.ok()) << wrong.text;
+    EXPECT_EQ(kernel.status().message(), wrong.message);
+    EXPECT_EQ(KindOf(kernel.status()), ErrorKind::kValue);
+  }
+}
+
+TEST(KirVerify, RejectsBrokenBodies) {
+  Kernel kernel = *Parse(kChain);
+  kernel.body[2].b = 2;
+  EXPECT_EQ(Verify(kernel).message(), "[kir] k7 at %2 mul: operand %2 does not precede its use.");
+  kernel = *Parse(kChain);
+  kernel.body[0].imm = 5;
+  EXPECT_EQ(Verify(kernel).message(), "[kir] k7 at %0 load: there is no buffer number 5.");
+  EXPECT_NE(Print(kernel).find("load <5>"), std::string::npos);
+  kernel = *Parse(kChain);
+  kernel.body.insert(kernel.body.begin(), Inst{.op = Op::kConst, .type = DType::kI8, .imm = 256});
+  EXPECT_EQ(Verify(kernel).message(), "[kir] k7 at %0 const: the bits do not fit i8.");
+}
+
+TEST(KirBuilder, SharesEqualValuesPerRegion) {
+  Kernel kernel{.name = "soft", .rank = 1, .has_loop = true, .vec = VecAxis::kLoop};
+  kernel.buffers.push_back({"x", DType::kF32, false, {Stride::kAny, Stride::kOne}});
+  kernel.buffers.push_back({"o", DType::kF32, true, {Stride::kAny, Stride::kOne}});
+  Builder b(&kernel);
+  const V two = b.Const(DType::kF32, 2);
+  b.Loop();
+  const V x = b.Load(0);
+  EXPECT_EQ(b.Load(0).id, x.id);
+  EXPECT_EQ((x * 2.0).id, (x * two).id);
+  const V top = b.Reduce(ReduceKind::kMax, x, 0);
+  b.End();
+  b.Loop();
+  const V again = b.Load(0);
+  EXPECT_NE(again.id, x.id);
+  EXPECT_EQ(b.Const(DType::kF32, 2).id, two.id);
+  // One statement each: C++ does not say which argument of a call is built first.
+  const V above = again > top;
+  const V difference = again - top;
+  b.Store(1, select(above, difference, fma(again, two, top)));
+  b.End();
+  EXPECT_TRUE(Verify(kernel).ok()) << Verify(kernel);
+  EXPECT_EQ(Print(kernel), R"(kernel soft(x: buf f32 [s,1], o: out f32 [s,1]) space 1 loop vec loop
+  %0 = const 0x1p+1 : f32
+  loop
+    %2 = load x : f32
+    %3 = mul %2, %0 : f32
+    %4 = reduce max %2 : f32
+  end
+  loop
+    %7 = load x : f32
+    %8 = lt %4, %7 : bool
+    %9 = sub %7, %4 : f32
+    %10 = fma %7, %0, %4 : f32
+    %11 = select %8, %9, %10 : f32
+    store o, %11
+  end
+)");
+}
+
+TEST(KirBuilder, ConstantsSaturateLikeCast) {
+  EXPECT_EQ(BitsFromDouble(DType::kI8, 300), 0x7fu);
+  EXPECT_EQ(BitsFromDouble(DType::kI8, -300), 0x80u);
+  EXPECT_EQ(BitsFromDouble(DType::kU16, -1), 0u);
+  EXPECT_EQ(BitsFromDouble(DType::kU64, 1e30), ~uint64_t{0});
+  EXPECT_EQ(BitsFromDouble(DType::kI64, 0x1p63), 0x7fffffffffffffffu);
+  EXPECT_EQ(BitsFromDouble(DType::kI32, std::nan("")), 0u);
+  EXPECT_EQ(BitsFromDouble(DType::kBool, 0.5), 1u);
+}
+
+}  // namespace
+}  // namespace frazil::kir
