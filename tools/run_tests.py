@@ -27,6 +27,7 @@ class Suite:
 
 # The table: add a suite here together with its first test. Suites run in this order.
 SUITES = {
+    "tools": Suite(python=True),
     "core": Suite(cpp=True),
 }
 

@@ -1,0 +1,69 @@
+"""How test programs are counted: a crash, a hang, an empty run and a lying status are failures."""
+
+import os
+import sys
+
+import pytest
+
+REPORT = """<testsuites><testsuite>
+<testcase name="a" status="run" result="completed"/>
+<testcase name="b" status="run" result="skipped"><skipped message=""/></testcase>
+<testcase name="c" status="notrun" result="suppressed"/>
+{extra}</testsuite></testsuites>"""
+FAILURE = '<testcase name="d" status="run"><failure message="x"/></testcase>'
+
+
+@pytest.fixture
+def run(run_tests, tmp_path):
+    """Runs a Python program under the runner; it may write its report to the path `report`."""
+
+    def run(code, text=""):
+        report = tmp_path / "report.xml"
+        program = f"import os, pathlib, time; report = pathlib.Path({str(report)!r})\n{code}"
+        argv = [sys.executable, "-c", program]
+        return run_tests.run_program("program", argv, report, os.environ | {"TEXT": text})
+
+    return run
+
+
+WRITE = "report.write_text(os.environ['TEXT'])\n"
+
+
+def test_counts_passed_skipped_and_failed(run_tests, run):
+    count = run(WRITE + "raise SystemExit(1)", REPORT.format(extra=FAILURE))
+    assert count == run_tests.Count(passed=1, failed=1, skipped=1)
+    assert str(count) == "1 passed, 1 failed, 1 skipped"
+
+
+def test_a_clean_run_names_no_skips(run_tests):
+    assert str(run_tests.Count(passed=3)) == "3 passed, 0 failed"
+
+
+def test_a_crash_before_the_report_fails(run, capfd):
+    assert run("os.kill(os.getpid(), 11)").failed == 1
+    assert "program ended with status -11 before it reported its tests." in capfd.readouterr().out
+
+
+def test_a_torn_report_fails(run):
+    assert run(WRITE, "<testsuites><testsuite>").failed == 1
+
+
+def test_a_crash_after_the_report_fails(run, capfd):
+    assert run(WRITE + "raise SystemExit(3)", REPORT.format(extra="")).failed == 1
+    assert "program ended with status 3 though no test failed." in capfd.readouterr().out
+
+
+def test_no_test_fails(run):
+    assert run(WRITE, "<testsuites/>").failed == 1
+
+
+def test_a_hang_fails(run, run_tests, monkeypatch, capfd):
+    monkeypatch.setattr(run_tests, "TIME_LIMIT", 0.2)
+    assert run("time.sleep(30)").failed == 1
+    assert "program did not finish in 0.2 seconds." in capfd.readouterr().out
+
+
+def test_a_program_outside_the_table_fails(run_tests, tmp_path):
+    programs = {name: {"a": tmp_path} for name, row in run_tests.SUITES.items() if row.cpp}
+    assert run_tests.check_table(programs).failed == 0
+    assert run_tests.check_table(programs | {"lost": {"b": tmp_path}}).failed == 1

@@ -1,0 +1,158 @@
+"""The checks of `./dev lint` and the rewriting of `./dev fmt`; each check is a row of CHECKS.
+
+Files are those git tracks or would track. clang-tidy is the slow one: it remembers under
+build/.tidy which files were clean, by the hash of all they include from this repository.
+"""
+
+import concurrent.futures
+import hashlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import check_layers
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build"
+
+# Paths of somebody's machine, and hosts of package registries, have no place in the project.
+STRAY = re.compile(
+    r"(?:(?<![\w.])|(?<=-[IL]))/(?:work|root|home|Users|mnt)/\w"
+    r"|\b(?:deb|security|files|registry|proxy|index|static)\.[a-z]\w*\.(?:org|com|net|io)\b"
+    r"|\bpyp[i]\.\w"
+)
+
+
+def git_files(*patterns):
+    argv = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *patterns]
+    names = subprocess.run(argv, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return sorted({name for name in names.split("\0") if name and (ROOT / name).is_file()})
+
+
+def run(*argv):
+    """Runs a tool and returns what it complained about, or nothing."""
+    done = subprocess.run(
+        argv, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )  # fmt: skip
+    output = (done.stdout + done.stderr).strip()
+    return [output or f"{argv[0]} ended with status {done.returncode}."] if done.returncode else []
+
+
+def check_clang_format():
+    problems = run("clang-format", "--dry-run", "-Werror", *git_files("*.cc", "*.h"))
+    places = re.findall(r"^(\S+?):\d+:\d+: error", "".join(problems), re.MULTILINE)
+    return [f"{name}: not formatted." for name in dict.fromkeys(places)] or problems
+
+
+def check_ruff():
+    return run("ruff", "check", "-q", ".") + run("ruff", "format", "-q", "--diff", ".")
+
+
+def check_include_layers():
+    return check_layers.check(ROOT)
+
+
+def check_stubs():
+    """The stubs are generated from the op table; a generator that exists must agree with them."""
+    if not (ROOT / "tools/gen_stubs.py").is_file():
+        return []
+    return run(ROOT / "dev", "python", "tools/gen_stubs.py", "--check")
+
+
+def check_stray_paths():
+    problems = []
+    for name in git_files():
+        try:
+            lines = (ROOT / name).read_text().splitlines()
+        except UnicodeDecodeError:
+            continue
+        problems += [
+            f"{name}:{number}: a machine's path or a package registry: {match.group()}"
+            for number, line in enumerate(lines, 1)
+            if (match := STRAY.search(line))
+        ]
+    return problems
+
+
+def included(name, seen):
+    """The files of this repository that `name` includes, directly or not, and itself."""
+    if name in seen or not (ROOT / name).is_file():
+        return
+    seen.add(name)
+    for match in check_layers.INCLUDE.finditer((ROOT / name).read_text()):
+        if match.group(1):
+            included(match.group(1), seen)
+
+
+def tidy_key(entry, name):
+    files = set()
+    included(name, files)
+    digest = hashlib.sha256(entry["command"].encode())
+    for path in sorted(files | {".clang-tidy", "tests/.clang-tidy"}):
+        digest.update(path.encode() + (ROOT / path).read_bytes())
+    return digest.hexdigest()
+
+
+def tidy(name, key):
+    problems = run("clang-tidy", "--quiet", "-p", BUILD, name)
+    if not problems:
+        (BUILD / ".tidy" / key).touch()
+    return problems
+
+
+def check_clang_tidy():
+    (BUILD / ".tidy").mkdir(parents=True, exist_ok=True)
+    jobs = {}
+    for entry in json.loads((BUILD / "compile_commands.json").read_text()):
+        path = Path(entry["directory"], entry["file"]).resolve()
+        if path.is_relative_to(ROOT) and not path.is_relative_to(BUILD):
+            name = str(path.relative_to(ROOT))
+            key = tidy_key(entry, name)
+            if not (BUILD / ".tidy" / key).exists():
+                jobs[name] = key
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = pool.map(tidy, jobs.keys(), jobs.values())
+        return [problem for problems in found for problem in problems]
+
+
+CHECKS = {
+    "clang-format": check_clang_format,
+    "ruff": check_ruff,
+    "layers": check_include_layers,
+    "stray paths": check_stray_paths,
+    "stubs": check_stubs,
+    "clang-tidy": check_clang_tidy,
+}
+
+
+def lint():
+    failed = []
+    for name, check in CHECKS.items():
+        start = time.monotonic()
+        problems = check()
+        print(*problems, sep="\n", end="\n" if problems else "")
+        verdict = "failed" if problems else "ok"
+        print(f"lint: {name} {verdict} ({time.monotonic() - start:.1f} s)", flush=True)
+        if problems:
+            failed.append(name)
+    if failed:
+        print(f"lint: {', '.join(failed)} failed; ./dev fmt puts formatting right.")
+    return 1 if failed else 0
+
+
+def fmt():
+    problems = run("clang-format", "-i", *git_files("*.cc", "*.h"))
+    problems += run("ruff", "check", "-q", "--fix", ".") + run("ruff", "format", "-q", ".")
+    print(*problems, sep="\n", end="\n" if problems else "")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] not in (["lint"], ["fmt"]):
+        sys.exit(f"usage: ./dev lint or ./dev fmt, not {shlex.join(sys.argv[1:])}")
+    sys.exit(lint() if sys.argv[1] == "lint" else fmt())
