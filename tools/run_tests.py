@@ -128,16 +128,23 @@ class Runner:
                 count.add(run_program(name, argv, report, self.env))
         return count
 
+    def preload(self):
+        """What an interpreter built without the sanitizer needs to load an extension with it."""
+        names = [f"lib{self.sanitizer}.so", "libstdc++.so"]  # the latter for its throw to be seen
+        paths = [
+            subprocess.run(
+                ["gcc", f"-print-file-name={name}"], check=True, capture_output=True, text=True
+            ).stdout.strip()
+            for name in names
+        ]
+        # The interpreter never frees everything, so leaks cannot be told from its habits.
+        return {"LD_PRELOAD": " ".join(paths), "ASAN_OPTIONS": "detect_leaks=0"}
+
     def run_python(self, suite):
         folder = ROOT / "tests" / suite
         env = self.env | {"PYTHONPATH": str(ROOT / self.build_dir / "python")}
         if self.sanitizer:
-            library = subprocess.run(
-                ["gcc", f"-print-file-name=lib{self.sanitizer}.so"],
-                check=True, capture_output=True, text=True,
-            ).stdout.strip()  # fmt: skip
-            # The interpreter itself is not built with the sanitizer and never frees everything.
-            env |= {"LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0"}
+            env |= self.preload()
         print(f"--- pytest tests/{suite}", flush=True)
         with tempfile.TemporaryDirectory() as temporary:
             report = Path(temporary, "report.xml")
