@@ -1,5 +1,6 @@
-// String building over std::string_view: Debian's abseil is built for C++14, where absl::string_view is its own
-// type. Called everywhere instead of absl::StrCat. Invariant: same results as absl's for the types both take.
+// String building over std::string_view: Debian's abseil is built for C++14, where
+// absl::string_view is its own type. Called everywhere instead of absl::StrCat. Invariant: same
+// results as absl's for the types both take.
 #pragma once
 
 #include <string>

@@ -13,14 +13,17 @@ V Apply(Op op, V a, V b) { return a.builder->Binary(op, a, b); }
 }  // namespace
 
 V Builder::Append(const Inst& inst) {
-  // Values made outside loops are visible everywhere behind them; only a load means something else in a loop.
+  // Values made outside loops are visible everywhere behind them; only a load means something else
+  // in a loop.
   const auto key = [&](int region) {
-    return std::make_tuple(region, inst.op, inst.type, inst.lanes, inst.a, inst.b, inst.c, inst.imm);
+    return std::make_tuple(region, inst.op, inst.type, inst.lanes, inst.a, inst.b, inst.c,
+                           inst.imm);
   };
   if (HasValue(inst.op)) {
     for (int region : {region_, 0}) {
       if (region != region_ && inst.op == Op::kLoad) continue;
-      if (const auto it = seen_.find(key(region)); it != seen_.end()) return {this, it->second, inst.type};
+      if (const auto it = seen_.find(key(region)); it != seen_.end())
+        return {this, it->second, inst.type};
     }
   }
   const Id id = Id(kernel_->body.size());
@@ -31,7 +34,8 @@ V Builder::Append(const Inst& inst) {
 
 V Builder::Param(int scalar) {
   FZ_CHECK(scalar >= 0 && size_t(scalar) < kernel_->scalars.size());
-  return Append({.op = Op::kParam, .type = kernel_->scalars[scalar].dtype, .imm = uint64_t(scalar)});
+  return Append(
+      {.op = Op::kParam, .type = kernel_->scalars[scalar].dtype, .imm = uint64_t(scalar)});
 }
 
 V Builder::Const(DType type, double value) { return ConstBits(type, BitsFromDouble(type, value)); }
@@ -96,8 +100,11 @@ V Builder::Call(int fn, V a, V b) {
 }
 
 V Builder::Reduce(ReduceKind kind, V a, int lanes) {
-  return Append(
-      {.op = Op::kReduce, .type = a.type, .lanes = uint8_t(lanes), .a = a.id, .imm = uint64_t(kind)});
+  return Append({.op = Op::kReduce,
+                 .type = a.type,
+                 .lanes = uint8_t(lanes),
+                 .a = a.id,
+                 .imm = uint64_t(kind)});
 }
 
 void Builder::Loop() {
@@ -107,11 +114,15 @@ void Builder::Loop() {
 
 void Builder::End() {
   Append({.op = Op::kEnd});
-  // A reduce becomes visible here; its entry stays with its loop, so nothing in the loop can find it later.
+  // A reduce becomes visible here; its entry stays with its loop, so nothing in the loop can find
+  // it later.
   region_ = 0;
 }
 
-void Builder::Barrier() { Append({.op = Op::kBarrier}); }
+void Builder::Barrier() {
+  Append({.op = Op::kBarrier});
+  seen_.clear();
+}
 
 V operator+(V a, V b) { return Apply(Op::kAdd, a, b); }
 V operator-(V a, V b) { return Apply(Op::kSub, a, b); }

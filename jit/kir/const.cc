@@ -26,21 +26,32 @@ uint64_t Saturate(double value, int bits, bool is_signed) {
 
 uint64_t BitsFromDouble(DType type, double value) {
   switch (type) {
-    case DType::kBool: return value != 0;
-    case DType::kF16: return ToHalf(value).bits;
-    case DType::kBF16: return ToBFloat16(value).bits;
-    case DType::kF32: return std::bit_cast<uint32_t>(static_cast<float>(value));
-    case DType::kF64: return std::bit_cast<uint64_t>(value);
-    default: return TruncateBits(type, Saturate(value, BitsOf(type), IsSigned(type)));
+    case DType::kBool:
+      return value != 0;
+    case DType::kF16:
+      return ToHalf(value).bits;
+    case DType::kBF16:
+      return ToBFloat16(value).bits;
+    case DType::kF32:
+      return std::bit_cast<uint32_t>(static_cast<float>(value));
+    case DType::kF64:
+      return std::bit_cast<uint64_t>(value);
+    default:
+      return TruncateBits(type, Saturate(value, BitsOf(type), IsSigned(type)));
   }
 }
 
 double FloatFromBits(DType type, uint64_t bits) {
   switch (type) {
-    case DType::kF16: return ToFloat(Half{static_cast<uint16_t>(bits)});
-    case DType::kBF16: return ToFloat(BFloat16{static_cast<uint16_t>(bits)});
-    case DType::kF32: return std::bit_cast<float>(static_cast<uint32_t>(bits));
-    default: FZ_CHECK(type == DType::kF64); return std::bit_cast<double>(bits);
+    case DType::kF16:
+      return ToFloat(Half{static_cast<uint16_t>(bits)});
+    case DType::kBF16:
+      return ToFloat(BFloat16{static_cast<uint16_t>(bits)});
+    case DType::kF32:
+      return std::bit_cast<float>(static_cast<uint32_t>(bits));
+    default:
+      FZ_CHECK(type == DType::kF64);
+      return std::bit_cast<double>(bits);
   }
 }
 

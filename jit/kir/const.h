@@ -1,5 +1,6 @@
-// Constant bits and numbers: what a `const` instruction's imm means. Called by the builder, printer, parser and
-// interpreter. Invariant: bits above the type's width are zero; a bool is 0 or 1.
+// Constant bits and numbers: what a `const` instruction's imm means. Called by the builder,
+// printer, parser and interpreter. Invariant: bits above the type's width are zero; a bool is 0
+// or 1.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Names and operand counts of the functions a `call` may name: kernels/fn.def as data. Called by the printer,
-// parser, verifier and emitters. Invariant: no other list of functions exists.
+// Names and operand counts of the functions a `call` may name: kernels/fn.def as data. Called by
+// the printer, parser, verifier and emitters. Invariant: no other list of functions exists.
 #pragma once
 
 #include <cstdint>

@@ -16,6 +16,12 @@
 // reduce lanes are fixed by Inst::lanes (64 or 8). Verify() enforces: lanes == 64 requires vec == kLoop,
 // lanes == 8 requires vec == kSpace (for float sum/prod).
 //
+// With vec kSpace a chunked kernel has rank >= 2 (chunks are not lanes).
+//
+// Barriers. A barrier cuts the body into phases: all points finish one before any begins the next. No value reaches
+// across; what a phase wrote, a later one may load (an output is loaded only after a barrier). A kernel with a
+// barrier is called once, for its whole space.
+//
 // Invariant: value ids are instruction indices, operands precede uses, and Verify() holds after every pass.
 #pragma once
 

@@ -1,5 +1,6 @@
 // Legalisation: rewrites a kernel so that an emitter meets only a small closed set of instructions.
-// Called by every emitter first. Invariant: the meaning does not change, bit for bit (any NaN equals any NaN).
+// Called by every emitter first. Invariant: the meaning does not change, bit for bit (any NaN
+// equals any NaN).
 //
 // After Legalize these remain, and nothing else (IsLegal says so of one instruction):
 //   const     bool i32 i64 u32 u64 f32 f64
@@ -22,7 +23,8 @@
 namespace frazil::kir {
 
 struct LegalCaps {
-  // Bit n: the target executes function n of kernels/fn.def itself, with the same bits as its definition.
+  // Bit n: the target executes function n of kernels/fn.def itself, with the same bits as its
+  // definition.
   uint64_t native_calls = 0;
 };
 

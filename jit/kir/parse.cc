@@ -2,8 +2,8 @@
 #include <map>
 
 #include "absl/strings/numbers.h"
-#include "core/str.h"
 #include "absl/strings/str_split.h"
+#include "core/str.h"
 #include "jit/kir/const.h"
 #include "jit/kir/fn_table.h"
 #include "jit/kir/kir.h"
@@ -11,19 +11,23 @@
 namespace frazil::kir {
 namespace {
 
-// Splits a line into words and single punctuation characters. A word takes in % . - + so that %3, sum.64, -inf
-// and 0x1p-3 are one each.
+// Splits a line into words and single punctuation characters. A word takes in % . - + so that %3,
+// sum.64, -inf and 0x1p-3 are one each.
 std::vector<std::string_view> Tokens(std::string_view line) {
   const auto is_word = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '%' ||
-           c == '.' || c == '-' || c == '+';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '%' || c == '.' || c == '-' || c == '+';
   };
   std::vector<std::string_view> tokens;
   line = line.substr(0, line.find('#'));
   for (size_t i = 0; i < line.size();) {
-    if (line[i] == ' ' || line[i] == '\t' || line[i] == '\r') { ++i; continue; }
+    if (line[i] == ' ' || line[i] == '\t' || line[i] == '\r') {
+      ++i;
+      continue;
+    }
     size_t end = i + 1;
-    if (is_word(line[i])) while (end < line.size() && is_word(line[end])) ++end;
+    if (is_word(line[i]))
+      while (end < line.size() && is_word(line[end])) ++end;
     tokens.push_back(line.substr(i, end - i));
     i = end;
   }
@@ -62,7 +66,9 @@ class Parser {
     return ValueError("[kir] line ", line_, ": ", args..., ".");
   }
 
-  std::string_view Peek() const { return next_ < tokens_.size() ? tokens_[next_] : std::string_view(); }
+  std::string_view Peek() const {
+    return next_ < tokens_.size() ? tokens_[next_] : std::string_view();
+  }
   std::string_view Take() { return next_ < tokens_.size() ? tokens_[next_++] : std::string_view(); }
   bool TakeIf(std::string_view token) {
     if (Peek() != token) return false;
@@ -72,7 +78,8 @@ class Parser {
   Status Expect(std::string_view token) {
     const std::string_view have = Take();
     if (have == token) return absl::OkStatus();
-    return have.empty() ? Fail("'", token, "' is missing at the end") : Fail("'", token, "' is needed, not '", have, "'");
+    return have.empty() ? Fail("'", token, "' is missing at the end")
+                        : Fail("'", token, "' is needed, not '", have, "'");
   }
   StatusOr<DType> TakeType() {
     const std::string_view name = Take();
@@ -93,11 +100,16 @@ class Parser {
     if (!absl::SimpleAtoi(AbslView(rank), &kernel_.rank)) return Fail("'", rank, "' is not a rank");
     while (next_ < tokens_.size()) {
       const std::string_view flag = Take();
-      if (flag == "loop") kernel_.has_loop = true;
-      else if (flag == "chunked") kernel_.chunked = true;
-      else if (flag == "stream") kernel_.stream = true;
-      else if (flag == "vec" && TakeIf("loop")) kernel_.vec = VecAxis::kLoop;
-      else return Fail("'", flag, "' is not a kernel flag");
+      if (flag == "loop")
+        kernel_.has_loop = true;
+      else if (flag == "chunked")
+        kernel_.chunked = true;
+      else if (flag == "stream")
+        kernel_.stream = true;
+      else if (flag == "vec" && TakeIf("loop"))
+        kernel_.vec = VecAxis::kLoop;
+      else
+        return Fail("'", flag, "' is not a kernel flag");
     }
     return absl::OkStatus();
   }
@@ -106,7 +118,8 @@ class Parser {
     const std::string name(Take());
     FZ_RETURN_IF_ERROR(Expect(":"));
     const std::string_view kind = Take();
-    if (kind != "scalar" && kind != "buf" && kind != "out") return Fail("'", kind, "' is not buf, out or scalar");
+    if (kind != "scalar" && kind != "buf" && kind != "out")
+      return Fail("'", kind, "' is not buf, out or scalar");
     FZ_ASSIGN_OR_RETURN(const DType dtype, TakeType());
     if (kind == "scalar") {
       kernel_.scalars.push_back({name, dtype});
@@ -117,7 +130,8 @@ class Parser {
     while (!TakeIf("]")) {
       const std::string_view stride = Take();
       const size_t which = std::string_view("01s").find(stride);
-      if (stride.size() != 1 || which == std::string_view::npos) return Fail("'", stride, "' is not a stride 0, 1 or s");
+      if (stride.size() != 1 || which == std::string_view::npos)
+        return Fail("'", stride, "' is not a stride 0, 1 or s");
       buffer.strides.push_back(Stride(which));
       if (Peek() != "]") FZ_RETURN_IF_ERROR(Expect(","));
     }
@@ -144,7 +158,8 @@ class Parser {
     }
     if (op == Op::kConst) FZ_RETURN_IF_ERROR(Constant(constant, inst));
     kernel_.body.push_back(inst);
-    if (!result.empty() && !values_.emplace(std::string(result), Id(kernel_.body.size() - 1)).second) {
+    if (!result.empty() &&
+        !values_.emplace(std::string(result), Id(kernel_.body.size() - 1)).second) {
       return Fail(result, " is defined twice");
     }
     return absl::OkStatus();
@@ -152,7 +167,8 @@ class Parser {
 
   StatusOr<Op> TakeOp() {
     const std::string_view name = Take();
-#define KIR_OP(E, text, operands, doc) if (name == text) return Op::E;
+#define KIR_OP(E, text, operands, doc) \
+  if (name == text) return Op::E;
 #include "jit/kir/ops.def"
 #undef KIR_OP
     return Fail("'", name, "' is not an instruction");
@@ -161,11 +177,14 @@ class Parser {
   // Everything between the instruction's name and its type.
   Status Details(Inst& inst, std::string_view& constant) {
     switch (inst.op) {
-      case Op::kParam: return Entry(kernel_.scalars, "scalar", inst);
-      case Op::kConst: return TakeConst(constant);
+      case Op::kParam:
+        return Entry(kernel_.scalars, "scalar", inst);
+      case Op::kConst:
+        return TakeConst(constant);
       case Op::kIndex: {
         const std::string_view axis = Take();
-        return absl::SimpleAtoi(AbslView(axis), &inst.imm) ? absl::OkStatus() : Fail("'", axis, "' is not an axis");
+        return absl::SimpleAtoi(AbslView(axis), &inst.imm) ? absl::OkStatus()
+                                                           : Fail("'", axis, "' is not an axis");
       }
       case Op::kLoad:
         FZ_RETURN_IF_ERROR(Entry(kernel_.buffers, "buffer", inst));
@@ -188,7 +207,8 @@ class Parser {
       case Op::kReduce:
         FZ_RETURN_IF_ERROR(Reduction(inst));
         return Operands(inst);
-      default: return Operands(inst);
+      default:
+        return Operands(inst);
     }
   }
 
@@ -245,7 +265,8 @@ class Parser {
   Status TakeConst(std::string_view& constant) {
     constant = Take();
     const size_t follow = next_ + 1;
-    if (constant == "nan" && Peek() == ":" && follow < tokens_.size() && tokens_[follow].substr(0, 2) == "0x") {
+    if (constant == "nan" && Peek() == ":" && follow < tokens_.size() &&
+        tokens_[follow].substr(0, 2) == "0x") {
       constant = tokens_[follow];
       next_ += 2;
       bits_given_ = true;
@@ -275,7 +296,8 @@ class Parser {
     } else {
       ok = absl::SimpleAtoi(text, &inst.imm) && TruncateBits(inst.type, inst.imm) == inst.imm;
     }
-    return ok ? absl::OkStatus() : Fail("'", word, "' is not a constant of type ", ShortName(inst.type));
+    return ok ? absl::OkStatus()
+              : Fail("'", word, "' is not a constant of type ", ShortName(inst.type));
   }
 
   Kernel kernel_;

@@ -1,8 +1,8 @@
 #include <bit>
 #include <cmath>
 
-#include "core/str.h"
 #include "absl/strings/str_format.h"
+#include "core/str.h"
 #include "jit/kir/const.h"
 #include "jit/kir/fn_table.h"
 #include "jit/kir/kir.h"
@@ -48,28 +48,34 @@ std::string Offset(Id id) { return id == kNone ? "" : StrCat("[%", id, "]"); }
 std::string InstText(const Kernel& kernel, const Inst& inst) {
   const std::string name(Name(inst.op));
   switch (inst.op) {
-    case Op::kParam: return StrCat(name, " ", EntryName(kernel.scalars, inst.imm));
-    case Op::kConst: return StrCat(name, " ", ConstText(inst.type, inst.imm));
-    case Op::kIndex: return StrCat(name, " ", inst.imm);
+    case Op::kParam:
+      return StrCat(name, " ", EntryName(kernel.scalars, inst.imm));
+    case Op::kConst:
+      return StrCat(name, " ", ConstText(inst.type, inst.imm));
+    case Op::kIndex:
+      return StrCat(name, " ", inst.imm);
     case Op::kLoad:
       return StrCat(name, " ", EntryName(kernel.buffers, inst.imm), Offset(inst.a),
-                          Predicate(inst.b));
+                    Predicate(inst.b));
     case Op::kStore:
       return StrCat(name, " ", EntryName(kernel.buffers, inst.imm), Offset(inst.b), ", %", inst.a,
-                          Predicate(inst.c));
-    case Op::kCall: return StrCat(name, " ", FnName(inst.imm), Operands(inst));
+                    Predicate(inst.c));
+    case Op::kCall:
+      return StrCat(name, " ", FnName(inst.imm), Operands(inst));
     case Op::kReduce: {
       const bool known = inst.imm <= uint64_t(ReduceKind::kOr);
       std::string text = StrCat(name, " ", known ? Name(ReduceKind(inst.imm)) : "<unknown>");
       if (inst.lanes) StrAppend(&text, ".", inst.lanes);
       return text + Operands(inst);
     }
-    default: return name + Operands(inst);
+    default:
+      return name + Operands(inst);
   }
 }
 
 std::string BufferText(const Buffer& buffer) {
-  std::string text = StrCat(buffer.name, ": ", buffer.out ? "out " : "buf ", ShortName(buffer.dtype), " [");
+  std::string text =
+      StrCat(buffer.name, ": ", buffer.out ? "out " : "buf ", ShortName(buffer.dtype), " [");
   for (size_t i = 0; i < buffer.strides.size(); ++i) {
     StrAppend(&text, i ? "," : "", std::string(1, "01s"[int(buffer.strides[i])]));
   }
@@ -80,7 +86,8 @@ std::string BufferText(const Buffer& buffer) {
 std::string HeaderText(const Kernel& kernel) {
   std::vector<std::string> parts;
   size_t i = 0;
-  for (; i < kernel.buffers.size() && !kernel.buffers[i].out; ++i) parts.push_back(BufferText(kernel.buffers[i]));
+  for (; i < kernel.buffers.size() && !kernel.buffers[i].out; ++i)
+    parts.push_back(BufferText(kernel.buffers[i]));
   for (const Scalar& scalar : kernel.scalars) {
     parts.push_back(StrCat(scalar.name, ": scalar ", ShortName(scalar.dtype)));
   }

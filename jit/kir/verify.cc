@@ -15,12 +15,14 @@ bool IsWideFloat(DType t) { return t == DType::kF32 || t == DType::kF64; }
 bool IsIdentifier(std::string_view name) {
   if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
   for (char c : name) {
-    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_')) return false;
+    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'))
+      return false;
   }
   return true;
 }
 
-// Where a value may be used: regions are numbered by their loop instruction; code outside loops is region -1.
+// Where a value may be used: regions are numbered by their loop instruction; code outside loops is
+// region -1.
 constexpr int kOutside = -1;
 
 class Verifier {
@@ -34,36 +36,49 @@ class Verifier {
       const Inst& inst = k_.body[at_];
       FZ_RETURN_IF_ERROR(OperandShape(inst));
       FZ_RETURN_IF_ERROR(Check(inst));
+      if (inst.op == Op::kBarrier) phase_ = at_;
       visible_[at_] = inst.op == Op::kReduce ? kOutside : region_;
     }
-    if (region_ != kOutside) return ValueError("[kir] ", k_.name, ": the loop at %", region_, " has no end.");
+    if (region_ != kOutside)
+      return ValueError("[kir] ", k_.name, ": the loop at %", region_, " has no end.");
     return absl::OkStatus();
   }
 
  private:
   template <typename... Args>
   Status Fail(const Args&... args) const {
-    return ValueError("[kir] ", k_.name, " at %", at_, " ", Name(k_.body[at_].op), ": ", args..., ".");
+    return ValueError("[kir] ", k_.name, " at %", at_, " ", Name(k_.body[at_].op), ": ", args...,
+                      ".");
   }
 
   Status Header() const {
-    const auto fail = [&](const auto&... args) { return ValueError("[kir] ", k_.name, ": ", args..., "."); };
-    if (!IsIdentifier(k_.name)) return ValueError("[kir] the kernel name '", k_.name, "' is not an identifier.");
+    const auto fail = [&](const auto&... args) {
+      return ValueError("[kir] ", k_.name, ": ", args..., ".");
+    };
+    if (!IsIdentifier(k_.name))
+      return ValueError("[kir] the kernel name '", k_.name, "' is not an identifier.");
     if (k_.rank < 1) return fail("the space has rank ", k_.rank, ", at least 1 is needed");
     if (k_.chunked && !k_.has_loop) return fail("chunked without a loop axis");
     if (k_.vec == VecAxis::kLoop && !k_.has_loop) return fail("vec loop without a loop axis");
+    if (k_.chunked && k_.vec == VecAxis::kSpace && k_.rank < 2) {
+      return fail("chunked with vec space needs rank 2, the chunk axis has no lanes");
+    }
     std::set<std::string_view> names;
     for (const Buffer& buffer : k_.buffers) {
       if (int(buffer.strides.size()) != k_.axes()) {
-        return fail("buffer ", buffer.name, " has ", buffer.strides.size(), " strides, the kernel ", k_.axes(),
-                    " axes");
+        return fail("buffer ", buffer.name, " has ", buffer.strides.size(), " strides, the kernel ",
+                    k_.axes(), " axes");
       }
-      if (!IsIdentifier(buffer.name)) return fail("the buffer name '", buffer.name, "' is not an identifier");
-      if (!names.insert(buffer.name).second) return fail("the name ", buffer.name, " is used twice");
+      if (!IsIdentifier(buffer.name))
+        return fail("the buffer name '", buffer.name, "' is not an identifier");
+      if (!names.insert(buffer.name).second)
+        return fail("the name ", buffer.name, " is used twice");
     }
     for (const Scalar& scalar : k_.scalars) {
-      if (!IsIdentifier(scalar.name)) return fail("the scalar name '", scalar.name, "' is not an identifier");
-      if (!names.insert(scalar.name).second) return fail("the name ", scalar.name, " is used twice");
+      if (!IsIdentifier(scalar.name))
+        return fail("the scalar name '", scalar.name, "' is not an identifier");
+      if (!names.insert(scalar.name).second)
+        return fail("the name ", scalar.name, " is used twice");
     }
     return absl::OkStatus();
   }
@@ -85,9 +100,12 @@ class Verifier {
         if (i < required) return Fail("operand ", i, " is missing");
         continue;
       }
-      if (i >= required && !(optional && i < NumOperands(inst.op))) return Fail("operand ", i, " is not allowed");
+      if (i >= required && !(optional && i < NumOperands(inst.op)))
+        return Fail("operand ", i, " is not allowed");
       if (id < 0 || id >= at_) return Fail("operand %", id, " does not precede its use");
-      if (!HasValue(k_.body[id].op)) return Fail("operand %", id, " is a ", Name(k_.body[id].op), ", not a value");
+      if (id < phase_) return Fail("operand %", id, " was made before the barrier at %", phase_);
+      if (!HasValue(k_.body[id].op))
+        return Fail("operand %", id, " is a ", Name(k_.body[id].op), ", not a value");
       if (k_.body[id].op == Op::kReduce && reduced_in_ <= id && region_ != kOutside) {
         return Fail("operand %", id, " is a reduce of this loop, visible after its end only");
       }
@@ -106,7 +124,8 @@ class Verifier {
   }
   Status OperandIs(Id id, DType want) const {
     if (id == kNone || TypeOf(id) == want) return absl::OkStatus();
-    return Fail("operand %", id, " is ", ShortName(TypeOf(id)), ", ", ShortName(want), " is needed");
+    return Fail("operand %", id, " is ", ShortName(TypeOf(id)), ", ", ShortName(want),
+                " is needed");
   }
   Status AllAre(const Inst& inst, DType want) const {
     for (Id id : {inst.a, inst.b, inst.c}) FZ_RETURN_IF_ERROR(OperandIs(id, want));
@@ -116,42 +135,73 @@ class Verifier {
   Status Check(const Inst& inst) {
     const DType t = inst.type;
     switch (inst.op) {
-      case Op::kParam: return CheckParam(inst);
+      case Op::kParam:
+        return CheckParam(inst);
       case Op::kConst:
-        if (TruncateBits(t, inst.imm) != inst.imm) return Fail("the bits do not fit ", ShortName(t));
+        if (TruncateBits(t, inst.imm) != inst.imm)
+          return Fail("the bits do not fit ", ShortName(t));
         return absl::OkStatus();
-      case Op::kIndex: return CheckIndex(inst);
-      case Op::kLoad: case Op::kStore: return CheckAccess(inst);
+      case Op::kIndex:
+        return CheckIndex(inst);
+      case Op::kLoad:
+      case Op::kStore:
+        return CheckAccess(inst);
       case Op::kCast:
         if (TypeOf(inst.a) == t) return Fail("the operand is ", ShortName(t), " already");
         return absl::OkStatus();
       case Op::kBitcast:
-        if (IsBool(t) || IsBool(TypeOf(inst.a)) || SizeOf(t) != SizeOf(TypeOf(inst.a)) || t == TypeOf(inst.a)) {
+        if (IsBool(t) || IsBool(TypeOf(inst.a)) || SizeOf(t) != SizeOf(TypeOf(inst.a)) ||
+            t == TypeOf(inst.a)) {
           return Fail(ShortName(TypeOf(inst.a)), " has no bits to read as ", ShortName(t));
         }
         return absl::OkStatus();
-      case Op::kNeg: case Op::kAbs: case Op::kAdd: case Op::kSub: case Op::kMul: case Op::kDiv: case Op::kMin:
+      case Op::kNeg:
+      case Op::kAbs:
+      case Op::kAdd:
+      case Op::kSub:
+      case Op::kMul:
+      case Op::kDiv:
+      case Op::kMin:
       case Op::kMax:
         FZ_RETURN_IF_ERROR(Typed(inst, IsArithmetic(t)));
         return AllAre(inst, t);
-      case Op::kMulhi: case Op::kRem: case Op::kShl: case Op::kShr:
+      case Op::kMulhi:
+      case Op::kRem:
+      case Op::kShl:
+      case Op::kShr:
         FZ_RETURN_IF_ERROR(Typed(inst, IsWideInt(t)));
         return AllAre(inst, t);
-      case Op::kFma: case Op::kSqrt: case Op::kFloor: case Op::kCeil: case Op::kTrunc: case Op::kRint:
+      case Op::kFma:
+      case Op::kSqrt:
+      case Op::kFloor:
+      case Op::kCeil:
+      case Op::kTrunc:
+      case Op::kRint:
       case Op::kCall:
         FZ_RETURN_IF_ERROR(Typed(inst, IsWideFloat(t)));
         return AllAre(inst, t);
-      case Op::kAnd: case Op::kOr: case Op::kXor: case Op::kNot:
+      case Op::kAnd:
+      case Op::kOr:
+      case Op::kXor:
+      case Op::kNot:
         FZ_RETURN_IF_ERROR(Typed(inst, IsWideInt(t) || IsBool(t)));
         return AllAre(inst, t);
-      case Op::kLt: case Op::kLe: case Op::kEq: case Op::kNe: return CheckCompare(inst);
+      case Op::kLt:
+      case Op::kLe:
+      case Op::kEq:
+      case Op::kNe:
+        return CheckCompare(inst);
       case Op::kSelect:
         FZ_RETURN_IF_ERROR(Typed(inst, IsArithmetic(t) || IsBool(t)));
         FZ_RETURN_IF_ERROR(OperandIs(inst.a, DType::kBool));
         FZ_RETURN_IF_ERROR(OperandIs(inst.b, t));
         return OperandIs(inst.c, t);
-      case Op::kReduce: return CheckReduce(inst);
-      case Op::kLoop: case Op::kEnd: case Op::kBarrier: return CheckRegion(inst);
+      case Op::kReduce:
+        return CheckReduce(inst);
+      case Op::kLoop:
+      case Op::kEnd:
+      case Op::kBarrier:
+        return CheckRegion(inst);
     }
     return Fail("unknown instruction ", int(inst.op));
   }
@@ -160,13 +210,15 @@ class Verifier {
     if (inst.imm >= k_.scalars.size()) return Fail("there is no scalar number ", inst.imm);
     const DType have = k_.scalars[inst.imm].dtype;
     if (have == inst.type) return absl::OkStatus();
-    return Fail("scalar ", k_.scalars[inst.imm].name, " is ", ShortName(have), ", not ", ShortName(inst.type));
+    return Fail("scalar ", k_.scalars[inst.imm].name, " is ", ShortName(have), ", not ",
+                ShortName(inst.type));
   }
 
   Status CheckIndex(const Inst& inst) const {
     if (inst.type != DType::kI64) return Fail("an index is i64, not ", ShortName(inst.type));
     if (inst.imm >= uint64_t(k_.axes())) return Fail("axis ", inst.imm, " of ", k_.axes());
-    if (inst.imm == uint64_t(k_.rank) && region_ == kOutside) return Fail("the loop axis outside a loop");
+    if (inst.imm == uint64_t(k_.rank) && region_ == kOutside)
+      return Fail("the loop axis outside a loop");
     return absl::OkStatus();
   }
 
@@ -174,9 +226,13 @@ class Verifier {
     if (inst.imm >= k_.buffers.size()) return Fail("there is no buffer number ", inst.imm);
     const Buffer& buffer = k_.buffers[inst.imm];
     const bool store = inst.op == Op::kStore;
-    if (store != buffer.out) return Fail("buffer ", buffer.name, store ? " is an input" : " is an output");
+    if (store && !buffer.out) return Fail("buffer ", buffer.name, " is an input");
+    if (!store && buffer.out && phase_ == kNone) {
+      return Fail("output ", buffer.name, " is loaded before a barrier");
+    }
     if (inst.type != buffer.dtype) {
-      return Fail("buffer ", buffer.name, " is ", ShortName(buffer.dtype), ", not ", ShortName(inst.type));
+      return Fail("buffer ", buffer.name, " is ", ShortName(buffer.dtype), ", not ",
+                  ShortName(inst.type));
     }
     if (store) FZ_RETURN_IF_ERROR(OperandIs(inst.a, buffer.dtype));
     const Id offset = store ? inst.b : inst.a;
@@ -201,10 +257,14 @@ class Verifier {
     if (inst.imm > uint64_t(ReduceKind::kOr)) return Fail("there is no kind ", inst.imm);
     const ReduceKind kind = ReduceKind(inst.imm);
     const bool logical = kind == ReduceKind::kAnd || kind == ReduceKind::kOr;
-    const bool laned = IsWideFloat(inst.type) && (kind == ReduceKind::kSum || kind == ReduceKind::kProd);
+    const bool laned =
+        IsWideFloat(inst.type) && (kind == ReduceKind::kSum || kind == ReduceKind::kProd);
     FZ_RETURN_IF_ERROR(Typed(inst, logical ? IsBool(inst.type) : IsArithmetic(inst.type)));
-    if (laned && inst.lanes != 64 && inst.lanes != 8) return Fail("a float ", Name(kind), " has 64 or 8 lanes, not ", inst.lanes);
-    if (!laned && inst.lanes) return Fail("lanes are for float sum and prod, this is ", Name(kind), " of ", ShortName(inst.type));
+    if (laned && inst.lanes != 64 && inst.lanes != 8)
+      return Fail("a float ", Name(kind), " has 64 or 8 lanes, not ", inst.lanes);
+    if (!laned && inst.lanes)
+      return Fail("lanes are for float sum and prod, this is ", Name(kind), " of ",
+                  ShortName(inst.type));
     if (inst.lanes == 64 && k_.vec != VecAxis::kLoop) return Fail("64 lanes need vec loop");
     if (inst.lanes == 8 && k_.vec != VecAxis::kSpace) return Fail("8 lanes need vec space");
     return AllAre(inst, inst.type);
@@ -228,6 +288,7 @@ class Verifier {
   const Kernel& k_;
   Id at_ = 0;
   int region_ = kOutside;
+  Id phase_ = kNone;          // the latest barrier
   Id reduced_in_ = 0;         // the latest loop: a reduce behind it is not visible while it is open
   std::vector<int> visible_;  // per value, the region it is visible in
 };

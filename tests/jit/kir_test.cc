@@ -16,14 +16,16 @@ constexpr const char* kChain = R"(kernel k7(x: buf f32 [1], w: scalar f32, o: ou
   %2 = mul %0, %1 : f32
   store o, %2
 )";
-constexpr const char* kRowSum = R"(kernel row_sum(x: buf f32 [s,1], o: out f32 [1,0]) space 1 loop vec loop
+constexpr const char* kRowSum =
+    R"(kernel row_sum(x: buf f32 [s,1], o: out f32 [1,0]) space 1 loop vec loop
   loop
     %1 = load x : f32
     %2 = reduce sum.64 %1 : f32
   end
   store o, %2
 )";
-constexpr const char* kEverything = R"(kernel all(x: buf f16 [0,1], y: buf i64 [s,s], p: scalar bool, o: out u8 [s,1], q: out f64 [1,0]) space 1 loop chunked stream
+constexpr const char* kEverything =
+    R"(kernel all(x: buf f16 [0,0,1], y: buf i64 [s,s,s], p: scalar bool, o: out u8 [s,1,1], q: out f64 [1,1,0]) space 2 loop chunked stream
   %0 = const -0x1.8p+3 : f64
   %1 = const nan : f32
   %2 = const nan:0xffc00001 : f32
@@ -33,9 +35,9 @@ constexpr const char* kEverything = R"(kernel all(x: buf f16 [0,1], y: buf i64 [
   %6 = const true : bool
   %7 = const -0x0p+0 : bf16
   %8 = param p : bool
-  barrier
+  %9 = not %8 : bool
   loop
-    %11 = index 1 : i64
+    %11 = index 2 : i64
     %12 = load y[%11] ? %8 : i64
     %13 = load x ? %6 : f16
     %14 = cast %12 : u8
@@ -50,6 +52,10 @@ constexpr const char* kEverything = R"(kernel all(x: buf f16 [0,1], y: buf i64 [
     store o[%11], %14 ? %18
   end
   store q, %20 ? %22
+  barrier
+  %27 = load q : f64
+  %28 = neg %27 : f64
+  store q, %28
 )";
 
 TEST(KirText, RoundTrips) {
@@ -68,7 +74,8 @@ TEST(KirText, RoundTrips) {
 
 TEST(KirText, TakesAnyNamesAndComments) {
   const auto kernel = Parse(
-      "# one add\nkernel f(a: buf f32 [1], o: out f32 [1]) space 1\n\n %in = load a : f32 # the input\n"
+      "# one add\nkernel f(a: buf f32 [1], o: out f32 [1]) space 1\n\n %in = load a : f32 # the "
+      "input\n"
       " %sum = add %in, %in : f32\n store o, %sum\n");
   ASSERT_TRUE(kernel.ok()) << kernel.status();
   EXPECT_EQ(Print(*kernel),
@@ -79,9 +86,10 @@ TEST(KirText, TakesAnyNamesAndComments) {
 TEST(KirText, ConstantsKeepTheirBits) {
   for (int t = 0; t < kNumDTypes; ++t) {
     const DType type = static_cast<DType>(t);
-    for (uint64_t bits : {0ull, 1ull, 0x7full, 0x80ull, 0xffull, 0x7c01ull, 0xfe00ull, 0x7fc0ull, 0xffffull,
-                          0x7fc00000ull, 0xff800001ull, 0x80000000ull, 0x3f800001ull, 0x7ff8000000000000ull,
-                          0xfff0000000000001ull, 0x8000000000000000ull, 0x7fffffffffffffffull, ~0ull}) {
+    for (uint64_t bits :
+         {0ull, 1ull, 0x7full, 0x80ull, 0xffull, 0x7c01ull, 0xfe00ull, 0x7fc0ull, 0xffffull,
+          0x7fc00000ull, 0xff800001ull, 0x80000000ull, 0x3f800001ull, 0x7ff8000000000000ull,
+          0xfff0000000000001ull, 0x8000000000000000ull, 0x7fffffffffffffffull, ~0ull}) {
       Kernel kernel{.name = "c"};
       kernel.buffers.push_back({"o", type, true, {Stride::kOne}});
       Builder b(&kernel);
@@ -102,9 +110,12 @@ TEST(KirText, ContentKeyIgnoresNamesOnly) {
            [](Kernel& k) { k.stream = true; }, [](Kernel& k) { k.chunked = true; },
            [](Kernel& k) { k.vec = VecAxis::kSpace; }, [](Kernel& k) { k.rank = 2; },
            [](Kernel& k) { k.buffers[0].strides[1] = Stride::kAny; },
-           [](Kernel& k) { k.buffers[0].dtype = DType::kF64; }, [](Kernel& k) { k.buffers[1].out = false; },
-           [](Kernel& k) { k.body[2].lanes = 8; }, [](Kernel& k) { k.body[2].imm = 1; },
-           [](Kernel& k) { k.body.pop_back(); }, [](Kernel& k) { k.scalars.push_back({"s", DType::kI8}); }}) {
+           [](Kernel& k) { k.buffers[0].dtype = DType::kF64; },
+           [](Kernel& k) { k.buffers[1].out = false; }, [](Kernel& k) { k.body[2].lanes = 8; },
+           [](Kernel& k) { k.body[2].imm = 1; }, [](Kernel& k) { k.body.pop_back(); },
+           [](Kernel& k) {
+             k.scalars.push_back({"s", DType::kI8});
+           }}) {
     Kernel changed = a;
     change(changed);
     EXPECT_NE(ContentKey(a), ContentKey(changed));
@@ -132,10 +143,13 @@ TEST(KirText, ParseErrorsNameTheLine) {
       {"kernel k() space 1\n%0 = param a : f32", "[kir] line 2: there is no scalar 'a'."},
       {"kernel k() space 1\nindex 0 : i64", "[kir] line 2: index needs a result name."},
       {"kernel k() space 1\n%0 = barrier", "[kir] line 2: barrier has no result."},
-      {"kernel k() space 1\n%0 = const 300 : u8", "[kir] line 2: '300' is not a constant of type u8."},
-      {"kernel k() space 1\n%0 = const 1 : i32\n%0 = const 1 : i32", "[kir] line 3: %0 is defined twice."},
+      {"kernel k() space 1\n%0 = const 300 : u8",
+       "[kir] line 2: '300' is not a constant of type u8."},
+      {"kernel k() space 1\n%0 = const 1 : i32\n%0 = const 1 : i32",
+       "[kir] line 3: %0 is defined twice."},
       {"kernel k() space 1\n%0 = const 1 : i32 x", "[kir] line 2: 'x' is left over."},
-      {"kernel k() space 1\n%0 = const 1 : f32\n%1 = call foo %0 : f32", "[kir] line 3: 'foo' is not a function."},
+      {"kernel k() space 1\n%0 = const 1 : f32\n%1 = call foo %0 : f32",
+       "[kir] line 3: 'foo' is not a function."},
       {"kernel k() space 1\n%0 = const 1 : f32\n%1 = reduce mean %0 : f32",
        "[kir] line 3: 'mean' is not a reduction."},
   };
@@ -152,26 +166,38 @@ TEST(KirVerify, NamesWhatIsWrong) {
       {"kernel 7() space 1", "[kir] the kernel name '7' is not an identifier."},
       {"kernel k() space 1 chunked", "[kir] k: chunked without a loop axis."},
       {"kernel k() space 1 vec loop", "[kir] k: vec loop without a loop axis."},
+      {"kernel k() space 1 loop chunked",
+       "[kir] k: chunked with vec space needs rank 2, the chunk axis has no lanes."},
+      {"kernel k() space 1\n%0 = const 1 : f32\nbarrier\n%1 = neg %0 : f32",
+       "[kir] k at %2 neg: operand %0 was made before the barrier at %1."},
       {"kernel k(x: buf f32 [1,1]) space 1", "[kir] k: buffer x has 2 strides, the kernel 1 axes."},
       {"kernel k(x: buf f32 [1], x: scalar i8) space 1", "[kir] k: the name x is used twice."},
       {"kernel k() space 1\n%0 = index 1 : i64", "[kir] k at %0 index: axis 1 of 1."},
-      {"kernel k() space 1 loop\n%0 = index 1 : i64", "[kir] k at %0 index: the loop axis outside a loop."},
+      {"kernel k() space 1 loop\n%0 = index 1 : i64",
+       "[kir] k at %0 index: the loop axis outside a loop."},
       {"kernel k() space 1\n%0 = index 0 : i32", "[kir] k at %0 index: an index is i64, not i32."},
-      {"kernel k(w: scalar f32) space 1\n%0 = param w : f64", "[kir] k at %0 param: scalar w is f32, not f64."},
-      {"kernel k(o: out f32 [1]) space 1\n%0 = load o : f32", "[kir] k at %0 load: buffer o is an output."},
-      {"kernel k(x: buf f32 [1]) space 1\n%0 = load x : f64", "[kir] k at %0 load: buffer x is f32, not f64."},
+      {"kernel k(w: scalar f32) space 1\n%0 = param w : f64",
+       "[kir] k at %0 param: scalar w is f32, not f64."},
+      {"kernel k(o: out f32 [1]) space 1\n%0 = load o : f32",
+       "[kir] k at %0 load: output o is loaded before a barrier."},
+      {"kernel k(x: buf f32 [1]) space 1\n%0 = load x : f64",
+       "[kir] k at %0 load: buffer x is f32, not f64."},
       {"kernel k(o: out f32 [1]) space 1\n%0 = const 1 : i32\nstore o, %0",
        "[kir] k at %1 store: operand %0 is i32, f32 is needed."},
       {"kernel k() space 1\n%0 = const 1 : i32\n%1 = const 1 : f32\n%2 = add %0, %1 : f32",
        "[kir] k at %2 add: operand %0 is i32, f32 is needed."},
-      {"kernel k() space 1\n%0 = const 1 : f16\n%1 = neg %0 : f16", "[kir] k at %1 neg: not defined for f16."},
-      {"kernel k() space 1\n%0 = const 1 : f32\n%1 = rem %0, %0 : f32", "[kir] k at %1 rem: not defined for f32."},
-      {"kernel k() space 1\n%0 = const 1 : i32\n%1 = sqrt %0 : i32", "[kir] k at %1 sqrt: not defined for i32."},
+      {"kernel k() space 1\n%0 = const 1 : f16\n%1 = neg %0 : f16",
+       "[kir] k at %1 neg: not defined for f16."},
+      {"kernel k() space 1\n%0 = const 1 : f32\n%1 = rem %0, %0 : f32",
+       "[kir] k at %1 rem: not defined for f32."},
+      {"kernel k() space 1\n%0 = const 1 : i32\n%1 = sqrt %0 : i32",
+       "[kir] k at %1 sqrt: not defined for i32."},
       {"kernel k() space 1\n%0 = const 1 : f32\n%1 = lt %0, %0 : f32",
        "[kir] k at %1 lt: a comparison gives bool, not f32."},
       {"kernel k() space 1\n%0 = const true : bool\n%1 = lt %0, %0 : bool",
        "[kir] k at %1 lt: not defined for bool."},
-      {"kernel k() space 1\n%0 = const 1 : f32\n%1 = add %0 : f32", "[kir] k at %1 add: operand 1 is missing."},
+      {"kernel k() space 1\n%0 = const 1 : f32\n%1 = add %0 : f32",
+       "[kir] k at %1 add: operand 1 is missing."},
       {"kernel k() space 1\n%0 = const 1 : f32\n%1 = neg %0, %0 : f32",
        "[kir] k at %1 neg: operand 1 is not allowed."},
       {"kernel k() space 1\n%0 = const 1 : f32\n%1 = cast %0 : f32",
@@ -189,7 +215,8 @@ TEST(KirVerify, NamesWhatIsWrong) {
       {"kernel k() space 1 loop\nloop\nbarrier", "[kir] k at %1 barrier: inside the loop at %0."},
       {"kernel k() space 1 loop\nloop\n%1 = const 1 : f32\nend\n%3 = neg %1 : f32",
        "[kir] k at %3 neg: operand %1 is visible inside its loop only."},
-      {"kernel k() space 1 loop\nloop\n%1 = const 1 : i32\n%2 = reduce sum %1 : i32\n%3 = neg %2 : i32\nend",
+      {"kernel k() space 1 loop\nloop\n%1 = const 1 : i32\n%2 = reduce sum %1 : i32\n%3 = neg %2 : "
+       "i32\nend",
        "[kir] k at %3 neg: operand %2 is a reduce of this loop, visible after its end only."},
       {"kernel k() space 1 loop\n%0 = const 1 : i32\n%1 = reduce sum %0 : i32",
        "[kir] k at %1 reduce: outside a loop."},
@@ -197,7 +224,8 @@ TEST(KirVerify, NamesWhatIsWrong) {
        "[kir] k at %2 reduce: a float sum has 64 or 8 lanes, not 0."},
       {"kernel k() space 1 loop\nloop\n%1 = const 1 : f32\n%2 = reduce sum.64 %1 : f32\nend",
        "[kir] k at %2 reduce: 64 lanes need vec loop."},
-      {"kernel k() space 1 loop vec loop\nloop\n%1 = const 1 : f32\n%2 = reduce sum.8 %1 : f32\nend",
+      {"kernel k() space 1 loop vec loop\nloop\n%1 = const 1 : f32\n%2 = reduce sum.8 %1 : "
+       "f32\nend",
        "[kir] k at %2 reduce: 8 lanes need vec space."},
       {"kernel k() space 1 loop\nloop\n%1 = const 1 : i32\n%2 = reduce max.8 %1 : i32\nend",
        "[kir] k at %2 reduce: lanes are for float sum and prod, this is max of i32."},
