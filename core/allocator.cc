@@ -1,0 +1,211 @@
+// The caching allocator behind core/storage.h. Small storages are one block, header and data together; larger ones
+// come in size classes (four to a power of two) and go back to a list of their class.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "core/check.h"
+#include "core/small_blocks.h"
+#include "core/storage.h"
+
+namespace frazil {
+namespace {
+
+constexpr size_t kHeader = 64;
+static_assert(sizeof(Storage) <= kHeader);
+constexpr size_t kSmallData = kMaxSmallBlock - kHeader;
+constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kAlign = 256;
+constexpr size_t kProbe = size_t{64} << 20;  // requests from here on ask how much memory is free
+
+struct Counters {
+  std::atomic<int64_t> live{0}, peak{0}, cached{0}, calls{0}, system{0};
+};
+Counters g_counters;
+
+struct Cache {
+  absl::Mutex mutex;
+  std::map<size_t, std::vector<void*>> free ABSL_GUARDED_BY(mutex);
+};
+Cache& GlobalCache() {
+  static Cache* cache = new Cache;
+  return *cache;
+}
+
+void CountLive(int64_t bytes) {
+  const int64_t live = g_counters.live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  int64_t peak = g_counters.peak.load(std::memory_order_relaxed);
+  while (live > peak && !g_counters.peak.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
+  }
+}
+
+// Rounded up to a quarter of its power of two: at most 25 % of a block is unused.
+size_t ClassBytes(size_t bytes) {
+  const size_t step = std::max<size_t>(std::bit_floor(bytes) / 4, kAlign);
+  return (bytes + step - 1) / step * step;
+}
+
+// What the machine can still give, from the kernel's own estimate.
+int64_t AvailableBytes() {
+  FILE* f = std::fopen("/proc/meminfo", "r");
+  if (!f) return int64_t{1} << 62;
+  char line[128];
+  long long kib = -1;
+  while (std::fgets(line, sizeof line, f)) {
+    if (std::sscanf(line, "MemAvailable: %lld kB", &kib) == 1) break;
+  }
+  std::fclose(f);
+  return kib < 0 ? int64_t{1} << 62 : kib * 1024;
+}
+
+void* FromSystem(size_t bytes) {
+  g_counters.system.fetch_add(1, std::memory_order_relaxed);
+  if (bytes < kHugePage) return std::aligned_alloc(kAlign, bytes);
+  // Over-ask so that the block starts on a huge page.
+  const size_t ask = bytes + kHugePage;
+  char* p = static_cast<char*>(
+      mmap(nullptr, ask, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  if (p == MAP_FAILED) return nullptr;
+  char* start = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(p) + kHugePage - 1) / kHugePage * kHugePage);
+  if (start > p) munmap(p, start - p);
+  const size_t tail = p + ask - (start + bytes);
+  const size_t page = sysconf(_SC_PAGESIZE);
+  const size_t used = (bytes + page - 1) / page * page;
+  if (tail >= page) munmap(start + used, p + ask - (start + used));
+  madvise(start, used, MADV_HUGEPAGE);
+  return start;
+}
+
+void ToSystem(void* p, size_t bytes) {
+  if (bytes < kHugePage) {
+    std::free(p);
+  } else {
+    munmap(p, bytes);
+  }
+}
+
+void* TakeLarge(size_t bytes) {
+  Cache& cache = GlobalCache();
+  {
+    absl::MutexLock lock(&cache.mutex);
+    auto it = cache.free.find(bytes);
+    if (it != cache.free.end() && !it->second.empty()) {
+      void* p = it->second.back();
+      it->second.pop_back();
+      g_counters.cached.fetch_sub(bytes, std::memory_order_relaxed);
+      return p;
+    }
+  }
+  if (bytes >= kProbe) {
+    if (static_cast<int64_t>(bytes) > AvailableBytes()) TrimMemory();
+    if (static_cast<int64_t>(bytes) > AvailableBytes()) return nullptr;
+  }
+  void* p = FromSystem(bytes);
+  if (!p) {
+    TrimMemory();
+    p = FromSystem(bytes);
+  }
+  return p;
+}
+
+void ReleaseSmall(Storage* s) {
+  const size_t block = reinterpret_cast<size_t>(s->context);
+  g_counters.live.fetch_sub(block, std::memory_order_relaxed);
+  s->~Storage();
+  GiveBlock(s, block);
+}
+
+void ReleaseLarge(Storage* s) {
+  const size_t bytes = reinterpret_cast<size_t>(s->context);
+  g_counters.live.fetch_sub(bytes, std::memory_order_relaxed);
+#if defined(__SANITIZE_ADDRESS__)
+  ToSystem(s->data, bytes);
+#else
+  Cache& cache = GlobalCache();
+  g_counters.cached.fetch_add(bytes, std::memory_order_relaxed);
+  absl::MutexLock lock(&cache.mutex);
+  cache.free[bytes].push_back(s->data);
+#endif
+  s->~Storage();
+  GiveBlock(s, kHeader);
+}
+
+struct Foreign {
+  void (*done)(void*);
+  void* context;
+};
+
+void ReleaseForeign(Storage* s) {
+  auto* foreign = static_cast<Foreign*>(s->context);
+  if (foreign->done) foreign->done(foreign->context);
+  delete foreign;
+  s->~Storage();
+  GiveBlock(s, kHeader);
+}
+
+}  // namespace
+
+StatusOr<StorageRef> Allocate(size_t bytes) {
+  g_counters.calls.fetch_add(1, std::memory_order_relaxed);
+  if (bytes <= kSmallData) {
+    const size_t block = std::bit_ceil(bytes + kHeader);
+    auto* s = new (TakeBlock(block)) Storage;
+    s->data = reinterpret_cast<char*>(s) + kHeader;
+    s->bytes = block - kHeader;
+    s->release = ReleaseSmall;
+    s->context = reinterpret_cast<void*>(block);
+    CountLive(block);
+    return StorageRef::Adopt(s);
+  }
+  const size_t rounded = ClassBytes(bytes);
+  void* data = rounded < bytes ? nullptr : TakeLarge(rounded);
+  if (!data) {
+    return MemoryError("[allocate] cannot allocate ", bytes, " bytes: ", AvailableBytes(),
+                       " are available and ", g_counters.live.load(), " are in use by arrays.");
+  }
+  auto* s = new (TakeBlock(kHeader)) Storage;
+  s->data = static_cast<char*>(data);
+  s->bytes = rounded;
+  s->release = ReleaseLarge;
+  s->context = reinterpret_cast<void*>(rounded);
+  CountLive(rounded);
+  return StorageRef::Adopt(s);
+}
+
+StorageRef WrapForeign(void* data, size_t bytes, void (*done)(void*), void* context) {
+  auto* s = new (TakeBlock(kHeader)) Storage;
+  s->data = static_cast<char*>(data);
+  s->bytes = bytes;
+  s->foreign = true;
+  s->release = ReleaseForeign;
+  s->context = new Foreign{done, context};
+  return StorageRef::Adopt(s);
+}
+
+MemoryStats GetMemoryStats() {
+  return {g_counters.live.load(), g_counters.peak.load(), g_counters.cached.load(), g_counters.calls.load(),
+          g_counters.system.load()};
+}
+
+void ResetPeakMemory() { g_counters.peak.store(g_counters.live.load()); }
+
+void TrimMemory() {
+  Cache& cache = GlobalCache();
+  absl::MutexLock lock(&cache.mutex);
+  for (auto& [bytes, blocks] : cache.free) {
+    for (void* p : blocks) {
+      ToSystem(p, bytes);
+      g_counters.cached.fetch_sub(bytes, std::memory_order_relaxed);
+    }
+  }
+  cache.free.clear();
+}
+
+}  // namespace frazil

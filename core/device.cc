@@ -1,0 +1,19 @@
+#include "core/device.h"
+
+namespace frazil {
+
+std::string Name(Device device) {
+  static constexpr const char* kNames[] = {"cpu", "npu", "cuda"};
+  std::string name = kNames[int(device.kind())];
+  return device.index() ? absl::StrCat(name, ":", device.index()) : name;
+}
+
+StatusOr<Device> ParseDevice(std::string_view name) {
+  if (name == "cpu") return Device();
+  if (name == "npu" || name == "cuda" || name.substr(0, 5) == "cuda:") {
+    return ValueError("[device] '", std::string(name), "' is not available in this build; available: 'cpu'.");
+  }
+  return ValueError("[device] unknown device '", std::string(name), "'; known: 'cpu', 'npu', 'cuda', 'cuda:N'.");
+}
+
+}  // namespace frazil

@@ -1,0 +1,351 @@
+#include "core/infer.h"
+
+#include <array>
+#include <cstring>
+
+#include "core/check.h"
+
+namespace frazil {
+namespace {
+
+using Operands = absl::Span<const Operand>;
+
+std::string Describe(const Operand& o) {
+  return absl::StrCat(std::string(ShortName(o.dtype)), ToString(o.layout->dims()));
+}
+
+std::string DescribeAll(Operands inputs) {
+  std::string s;
+  for (size_t i = 0; i < inputs.size(); ++i) absl::StrAppend(&s, i ? ", " : "", Describe(inputs[i]));
+  return s;
+}
+
+// "[op]" with the table's name.
+std::string Tag(const OpInfo& info) { return absl::StrCat("[", std::string(info.name), "]"); }
+
+std::string_view TypeSetName(TypeSet set) {
+  switch (set) {
+    case TypeSet::kAny:
+    case TypeSet::kBoolOrNumber:
+      return "any dtype";
+    case TypeSet::kNumber:
+      return "a numeric dtype";
+    case TypeSet::kFloat:
+      return "a floating-point dtype";
+    case TypeSet::kBits:
+      return "bool or an integer dtype";
+    case TypeSet::kBool:
+      return "bool";
+  }
+  return "";
+}
+
+Status CheckTypes(const OpInfo& info, Operands inputs) {
+  const std::string op = Tag(info);
+  if (info.arity >= 0 && inputs.size() != static_cast<size_t>(info.arity)) {
+    return TypeError(op, " takes ", info.arity, " arrays, got ", inputs.size(), ".");
+  }
+  // Selectors, indices and states have their own rule; all others share one dtype.
+  const bool is_where = info.name == "where";
+  const size_t first = is_where ? 1 : 0;
+  const size_t last = info.klass == OpClass::kTake ? 1 : inputs.size();
+  for (size_t i = first; i < last; ++i) {
+    if (info.klass == OpClass::kPut && i == 1) continue;
+    if (!Accepts(info.types, inputs[i].dtype)) {
+      return TypeError(op, " needs ", std::string(TypeSetName(info.types)), ", got ", Describe(inputs[i]), ".");
+    }
+    if (inputs[i].dtype != inputs[first].dtype) {
+      return TypeError(op, " operands differ in dtype: ", Describe(inputs[first]), " and ", Describe(inputs[i]), ".");
+    }
+  }
+  if (is_where && inputs[0].dtype != DType::kBool) {
+    return TypeError(op, " condition must be bool, got ", Describe(inputs[0]), ".");
+  }
+  for (const Operand& o : inputs) {
+    if (!(o.device == inputs[0].device)) {
+      return ValueError(op, " operands are on different devices: ", Name(inputs[0].device), " and ", Name(o.device),
+                        "; move one with asarray(x, device=...).");
+    }
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<const Layout*> InferElementwise(const OpInfo& info, Operands inputs) {
+  const Layout* shape = inputs[0].layout->shape;
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    FZ_ASSIGN_OR_RETURN(shape, BroadcastShapes(info.name, shape, inputs[i].layout));
+  }
+  return shape;
+}
+
+StatusOr<const Layout*> InferReduce(const OpInfo& info, const Layout* in, AttrSpan attrs) {
+  const uint64_t mask = attrs[0];
+  std::array<int64_t, kMaxRank> dims{};
+  size_t rank = 0;
+  bool empty = false;
+  for (int i = 0; i < in->rank; ++i) {
+    const bool reduced = mask >> i & 1;
+    empty |= reduced && in->extents[i] == 0;
+    if (!reduced) {
+      dims[rank++] = in->extents[i];
+    } else if (attrs[1]) {
+      dims[rank++] = 1;
+    }
+  }
+  const bool has_identity = info.name == "sum" || info.name == "prod" || info.name == "any" || info.name == "all";
+  if (empty && !has_identity) {
+    return ValueError(Tag(info), " an empty axis has no ", std::string(info.name), ": shape ",
+                      ToString(in->dims()), ".");
+  }
+  return Dense({dims.data(), rank});
+}
+
+StatusOr<Inferred> InferView(OpId op, const OpInfo& info, const Operand& x, AttrSpan attrs) {
+  const std::string tag = Tag(info);
+  const Layout* in = x.layout;
+  Inferred out{x.dtype, x.device, nullptr, true, 0};
+  switch (op) {
+    case OpId::k_reshape: {
+      FZ_RETURN_IF_ERROR(CheckDims(info.name, attrs, SizeOf(x.dtype)));
+      const Layout* dense = Dense(attrs);
+      if (dense->size != in->size) {
+        return ValueError(tag, " cannot reshape ", Describe(x), " (", in->size, " elements) to ", ToString(attrs), " (",
+                          dense->size, " elements).");
+      }
+      out.layout = ReshapeView(in, attrs);
+      if (!out.layout) {
+        out.layout = dense;
+        out.view = false;
+      }
+      return out;
+    }
+    case OpId::k_permute_dims: {
+      std::array<int64_t, kMaxRank> dims{}, strides{};
+      uint64_t seen = 0;
+      bool good = static_cast<int>(attrs.size()) == in->rank;
+      for (size_t i = 0; good && i < attrs.size(); ++i) {
+        good = attrs[i] >= 0 && attrs[i] < in->rank && !(seen >> attrs[i] & 1);
+        if (!good) break;
+        seen |= uint64_t{1} << attrs[i];
+        dims[i] = in->extents[attrs[i]];
+        strides[i] = in->strides_[attrs[i]];
+      }
+      if (!good) return ValueError(tag, " axes ", ToString(attrs), " are no permutation of the axes of ", Describe(x), ".");
+      out.layout = Intern({dims.data(), attrs.size()}, {strides.data(), attrs.size()});
+      return out;
+    }
+    case OpId::k_broadcast_to: {
+      FZ_RETURN_IF_ERROR(CheckDims(info.name, attrs, SizeOf(x.dtype)));
+      bool good = static_cast<int>(attrs.size()) >= in->rank;
+      const int shift = static_cast<int>(attrs.size()) - in->rank;
+      for (int i = 0; good && i < in->rank; ++i) good = in->extents[i] == 1 || in->extents[i] == attrs[i + shift];
+      if (!good) return ValueError(tag, " cannot broadcast ", Describe(x), " to shape ", ToString(attrs), ".");
+      out.layout = BroadcastLayout(in, Dense(attrs));
+      return out;
+    }
+    case OpId::k_slice: {
+      FZ_CHECK(static_cast<int>(attrs.size()) == 3 * in->rank);
+      std::array<int64_t, kMaxRank> dims{}, strides{};
+      for (int i = 0; i < in->rank; ++i) {
+        const int64_t start = attrs[3 * i], step = attrs[3 * i + 1], n = attrs[3 * i + 2];
+        const bool good = n == 0 || (n > 0 && step != 0 && start >= 0 && start < in->extents[i] &&
+                                     start + (n - 1) * step >= 0 && start + (n - 1) * step < in->extents[i]);
+        if (!good) {
+          return IndexError(tag, " start ", start, ", step ", step, ", size ", n, " leave axis ", i, " of ", Describe(x), ".");
+        }
+        dims[i] = n;
+        strides[i] = in->strides_[i] * step;
+        if (n > 0) out.offset += start * in->strides_[i];
+      }
+      out.layout = Intern({dims.data(), static_cast<size_t>(in->rank)}, {strides.data(), static_cast<size_t>(in->rank)});
+      if (out.layout->size == 0) out.offset = 0;
+      return out;
+    }
+    default:
+      break;
+  }
+  return NotImplementedError(tag, " is no view.");
+}
+
+StatusOr<const Layout*> InferConcat(const OpInfo& info, Operands inputs, AttrSpan attrs) {
+  const std::string tag = Tag(info);
+  if (inputs.empty()) return ValueError(tag, " needs at least one array, got 0.");
+  const Layout* first = inputs[0].layout;
+  const int64_t axis = attrs[0];
+  std::array<int64_t, kMaxRank> dims{};
+  for (int i = 0; i < first->rank; ++i) dims[i] = first->extents[i];
+  dims[axis] = 0;
+  for (const Operand& o : inputs) {
+    bool good = o.layout->rank == first->rank;
+    for (int i = 0; good && i < first->rank; ++i) good = i == axis || o.layout->extents[i] == dims[i];
+    if (!good) return ValueError(tag, " shapes differ off axis ", axis, ": ", DescribeAll(inputs), ".");
+    dims[axis] += o.layout->extents[axis];
+  }
+  return Dense({dims.data(), static_cast<size_t>(first->rank)});
+}
+
+StatusOr<const Layout*> InferPad(const OpInfo& info, const Operand& x, AttrSpan attrs) {
+  FZ_CHECK(static_cast<int>(attrs.size()) == 2 * x.layout->rank);
+  std::array<int64_t, kMaxRank> dims{};
+  for (int i = 0; i < x.layout->rank; ++i) {
+    if (attrs[2 * i] < 0 || attrs[2 * i + 1] < 0) {
+      return ValueError(Tag(info), " widths must not be negative: ", ToString(attrs), " for ", Describe(x), ".");
+    }
+    if (__builtin_add_overflow(x.layout->extents[i], attrs[2 * i], &dims[i]) ||
+        __builtin_add_overflow(dims[i], attrs[2 * i + 1], &dims[i])) {
+      return MemoryError(Tag(info), " widths overflow: ", ToString(attrs), " for ", Describe(x), ".");
+    }
+  }
+  return Dense({dims.data(), static_cast<size_t>(x.layout->rank)});
+}
+
+// x.dims with axis replaced by the dims of indices.
+std::pair<std::array<int64_t, kMaxRank * 2>, size_t> TakeDims(const Layout* x, const Layout* indices, int64_t axis) {
+  std::array<int64_t, kMaxRank * 2> dims{};
+  size_t n = 0;
+  for (int64_t i = 0; i < axis; ++i) dims[n++] = x->extents[i];
+  for (int i = 0; i < indices->rank; ++i) dims[n++] = indices->extents[i];
+  for (int64_t i = axis + 1; i < x->rank; ++i) dims[n++] = x->extents[i];
+  return {dims, n};
+}
+
+StatusOr<const Layout*> InferTake(const OpInfo& info, Operands in, AttrSpan attrs) {
+  const std::string tag = Tag(info);
+  const Operand &x = in[0], &indices = in[1];
+  if (indices.dtype != DType::kI64 && indices.dtype != DType::kI32) {
+    return TypeError(tag, " indices must be int32 or int64, got ", Describe(indices), ".");
+  }
+  const auto [dims, n] = TakeDims(x.layout, indices.layout, attrs[0]);
+  FZ_RETURN_IF_ERROR(CheckDims(info.name, {dims.data(), n}, SizeOf(x.dtype)));
+  const Layout* taken = Dense({dims.data(), n});
+  if (info.klass == OpClass::kTake) return taken;
+  if (in[2].layout->shape != taken) {
+    return ValueError(tag, " updates must have shape ", ToString(taken->dims()), ", got ", Describe(in[2]), ".");
+  }
+  return x.layout->shape;
+}
+
+StatusOr<const Layout*> InferMatmul(const OpInfo& info, const Operand& a, const Operand& b) {
+  const std::string tag = Tag(info);
+  const Layout *la = a.layout, *lb = b.layout;
+  if (la->rank < 2 || la->rank != lb->rank) {
+    return ValueError(tag, " needs equal ranks of at least 2: a is ", Describe(a), ", b is ", Describe(b), ".");
+  }
+  const int r = la->rank;
+  if (la->extents[r - 1] != lb->extents[r - 2]) {
+    return ValueError(tag, " inner dimensions differ: a is ", Describe(a), ", b is ", Describe(b), " (",
+                      la->extents[r - 1], " vs ", lb->extents[r - 2], ").");
+  }
+  std::array<int64_t, kMaxRank> dims{};
+  for (int i = 0; i < r - 2; ++i) {
+    const int64_t da = la->extents[i], db = lb->extents[i];
+    if (da != db && da != 1 && db != 1) {
+      return ValueError(tag, " batch axes do not broadcast: a is ", Describe(a), ", b is ", Describe(b), " (", da,
+                        " vs ", db, ").");
+    }
+    dims[i] = da == 1 ? db : da;
+  }
+  dims[r - 2] = la->extents[r - 2];
+  dims[r - 1] = lb->extents[r - 1];
+  return Dense({dims.data(), static_cast<size_t>(r)});
+}
+
+StatusOr<const Layout*> InferShape(OpId op, const OpInfo& info, Operands in, AttrSpan attrs) {
+  switch (info.klass) {
+    case OpClass::kElementwise:
+      return InferElementwise(info, in);
+    case OpClass::kCast:
+      return in[0].layout->shape;
+    case OpClass::kReduce:
+      return InferReduce(info, in[0].layout, attrs);
+    case OpClass::kConcat:
+      return InferConcat(info, in, attrs);
+    case OpClass::kPad:
+      return InferPad(info, in[0], attrs);
+    case OpClass::kTake:
+    case OpClass::kPut:
+      return InferTake(info, in, attrs);
+    case OpClass::kMatmul:
+      return InferMatmul(info, in[0], in[1]);
+    case OpClass::kIota:
+      return Dense({&attrs[1], 1});
+    case OpClass::kRandomBits:
+      if (in[0].dtype != DType::kU64 || in[0].layout->size != 2) {
+        return TypeError(Tag(info), " state must be u64[2], got ", Describe(in[0]), ".");
+      }
+      FZ_RETURN_IF_ERROR(CheckDims(info.name, attrs, 4));
+      return Dense(attrs);
+    case OpClass::kView:
+      break;
+  }
+  return NotImplementedError(Tag(info), " has no inference.");
+}
+
+DType ResultDType(const OpInfo& info, Operands in, AttrSpan attrs) {
+  switch (info.result) {
+    case ResultType::kSame:
+      return in[info.name == "where" ? 1 : 0].dtype;
+    case ResultType::kBool:
+      return DType::kBool;
+    case ResultType::kI64:
+      return DType::kI64;
+    case ResultType::kU32:
+      return DType::kU32;
+    case ResultType::kAttr:
+      return static_cast<DType>(attrs[0]);
+  }
+  return DType::kF32;
+}
+
+}  // namespace
+
+StatusOr<Inferred> Infer(OpId op, Operands inputs, AttrSpan attrs) {
+  const OpInfo& info = Info(op);
+  FZ_RETURN_IF_ERROR(CheckTypes(info, inputs));
+  if (info.klass == OpClass::kView) return InferView(op, info, inputs[0], attrs);
+  Inferred out;
+  FZ_ASSIGN_OR_RETURN(out.layout, InferShape(op, info, inputs, attrs));
+  out.dtype = ResultDType(info, inputs, attrs);
+  if (!inputs.empty()) out.device = inputs[0].device;
+  FZ_RETURN_IF_ERROR(CheckDims(info.name, out.layout->dims(), SizeOf(out.dtype)));
+  return out;
+}
+
+StatusOr<Inferred> Infer(const OpCall& call) {
+  absl::InlinedVector<Operand, 4> operands;
+  for (const Tensor* t : call.inputs) operands.push_back({t->dtype(), t->device(), t->layout()});
+  return Infer(call.op, operands, call.attrs);
+}
+
+Status CheckData(const OpCall& call) {
+  const OpInfo& info = Info(call.op);
+  if (info.klass != OpClass::kTake && info.klass != OpClass::kPut) return absl::OkStatus();
+  FZ_RETURN_IF_ERROR(Infer(call).status());  // a wrong shape is reported before a wrong index
+  const Tensor &x = *call.inputs[0], &indices = *call.inputs[1];
+  FZ_RETURN_IF_ERROR(Read(*indices.value()));
+  const int64_t n = x.layout()->extents[call.attrs[0]];
+  const Layout* layout = indices.layout();
+  // Walk in row-major order so that the first bad index is named.
+  std::array<int64_t, kMaxRank> at{};
+  const int size = SizeOf(indices.dtype());
+  for (int64_t k = 0; k < layout->size; ++k) {
+    int64_t element = 0;
+    for (int i = 0; i < layout->rank; ++i) element += at[i] * layout->strides_[i];
+    int64_t index;
+    if (size == 8) {
+      std::memcpy(&index, indices.value()->data + element * 8, 8);
+    } else {
+      int32_t narrow;
+      std::memcpy(&narrow, indices.value()->data + element * 4, 4);
+      index = narrow;
+    }
+    if (index < 0 || index >= n) {
+      return IndexError("[", std::string(info.name), "] index ", index, " is out of range for axis ", call.attrs[0],
+                        " of ", Describe(x), ".");
+    }
+    for (int i = layout->rank - 1; i >= 0 && ++at[i] == layout->extents[i]; --i) at[i] = 0;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace frazil
