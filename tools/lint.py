@@ -93,7 +93,7 @@ def tidy_key(entry, name):
     files = set()
     included(name, files)
     digest = hashlib.sha256(entry["command"].encode())
-    for path in sorted(files | {".clang-tidy", "tests/.clang-tidy"}):
+    for path in sorted(files | set(git_files(".clang-tidy", "*/.clang-tidy"))):
         digest.update(path.encode() + (ROOT / path).read_bytes())
     return digest.hexdigest()
 
@@ -102,7 +102,8 @@ def tidy(name, key):
     problems = run("clang-tidy", "--quiet", "-p", BUILD, name)
     if not problems:
         (BUILD / ".tidy" / key).touch()
-    return problems
+    noise = re.compile(r"^(\d+ warnings?.* generated|Error while processing).*\n?", re.MULTILINE)
+    return [noise.sub("", problem) for problem in problems]
 
 
 def check_clang_tidy():

@@ -23,11 +23,12 @@ TIME_LIMIT = 1800  # seconds for one program; a nightly fuzz run is the longest
 class Suite:
     cpp: bool = False  # has googletest programs
     python: bool = False  # has pytest files
+    sanitized: bool = True  # runs under the sanitizers by default
 
 
 # The table: add a suite here together with its first test. Suites run in this order.
 SUITES = {
-    "tools": Suite(python=True),
+    "tools": Suite(python=True, sanitized=False),
     "core": Suite(cpp=True),
 }
 
@@ -102,6 +103,13 @@ class Runner:
             "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
             "TSAN_OPTIONS": "halt_on_error=0:second_deadlock_stack=1",
         }
+
+    def includes(self, name):
+        """Whether a run of all suites has this one; an interpreter cannot run under tsan."""
+        suite = SUITES[name]
+        if not self.sanitizer:
+            return True
+        return suite.sanitized and (suite.cpp or self.sanitizer != "tsan")
 
     def build(self, targets):
         argv = [self.dev, "build-in", self.build_dir, *targets]
@@ -187,9 +195,7 @@ def main():
     runner = Runner(args.build_dir, args.dev)
     if args.nightly:
         runner.env["FRAZIL_NIGHTLY"] = "1"
-    names = args.names or [
-        name for name in SUITES if SUITES[name].cpp or runner.sanitizer != "tsan"
-    ]
+    names = args.names or [name for name in SUITES if runner.includes(name)]
 
     # One suite builds only what it runs; the build files are brought up to date to know what.
     total = Count()
