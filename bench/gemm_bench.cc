@@ -1,0 +1,173 @@
+// Measures the matmul against OpenBLAS in interleaved rounds and prints the ratio of speeds with
+// its spread. Usage: gemm_bench [threads] [rounds] [m n k layout-of-a layout-of-b]   (layouts: n as
+// stored, t transposed)
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "kernels/blas.h"
+#include "kernels/gemm/gemm.h"
+
+namespace {
+
+using frazil::GemmArgs;
+using Clock = std::chrono::steady_clock;
+
+// One helper thread that spins for a while before it sleeps, so that sharing costs little.
+class Helper {
+ public:
+  Helper() : thread_([this] { Loop(); }) {}
+  ~Helper() {
+    Post(nullptr);
+    thread_.join();
+  }
+  void Run(int64_t count, absl::FunctionRef<void(int64_t)> body) {
+    std::atomic<int64_t> next{0};
+    std::function<void()> work = [&] {
+      for (int64_t i = next++; i < count; i = next++) body(i);
+    };
+    Post(&work);
+    work();
+    while (done_.load(std::memory_order_acquire) != posted_.load(std::memory_order_relaxed)) {
+      __builtin_ia32_pause();
+    }
+  }
+
+ private:
+  void Post(std::function<void()>* work) {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      work_ = work;
+      posted_.fetch_add(1, std::memory_order_release);
+    }
+    wake_.notify_one();
+  }
+  void Loop() {
+    for (int64_t seen = 0;;) {
+      for (int spin = 0; spin < 20000 && posted_.load(std::memory_order_acquire) == seen; ++spin) {
+        __builtin_ia32_pause();
+      }
+      std::unique_lock<std::mutex> lock(mutex_);
+      wake_.wait(lock, [&] { return posted_.load() != seen; });
+      std::function<void()>* work = work_;
+      lock.unlock();
+      if (work == nullptr) return;
+      (*work)();
+      done_.store(++seen, std::memory_order_release);
+    }
+  }
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::function<void()>* work_ = nullptr;
+  std::atomic<int64_t> posted_{0}, done_{0};
+  std::thread thread_;
+};
+
+struct Case {
+  int64_t m, n, k;
+  bool ta, tb;
+};
+
+double Seconds(Clock::time_point from) {
+  return std::chrono::duration<double>(Clock::now() - from).count();
+}
+
+double TimePerCall(int repeats, const std::function<void()>& call) {
+  Clock::time_point start = Clock::now();
+  for (int i = 0; i < repeats; ++i) call();
+  return Seconds(start) / repeats;
+}
+
+double Median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v[v.size() / 2];
+}
+
+void Measure(const Case& c, frazil::DType dtype, int threads, int rounds, Helper* helper) {
+  const int64_t size = frazil::SizeOf(dtype);
+  auto filled = [&](int64_t count) {
+    std::vector<char> v(size_t(count * size));
+    for (int64_t i = 0; i < count; ++i) {
+      double x = double(i * 7919 % 1000) / 500 - 1;
+      if (dtype == frazil::DType::kF32) reinterpret_cast<float*>(v.data())[i] = float(x);
+      if (dtype == frazil::DType::kF64) reinterpret_cast<double*>(v.data())[i] = x;
+    }
+    return v;
+  };
+  std::vector<char> a = filled(c.m * c.k), b = filled(c.k * c.n), out(size_t(c.m * c.n * size));
+  GemmArgs g{dtype, c.m, c.n, c.k, {a.data(), c.k, 1}, {b.data(), c.n, 1}, {out.data(), c.n, 1}};
+  if (c.ta) g.a.row_stride = 1, g.a.col_stride = c.m;
+  if (c.tb) g.b.row_stride = 1, g.b.col_stride = c.k;
+  auto run = [&](int64_t count, absl::FunctionRef<void(int64_t)> body) {
+    helper->Run(count, body);
+  };
+  std::function<void()> own = [&] { GemmParallel(g, threads, run); };
+  std::function<void()> blas = [&] {
+    if (!BlasGemm(g).ok()) std::abort();
+  };
+  own(), blas();
+  double once = std::max(TimePerCall(2, own), 1e-7);
+  int repeats = int(std::clamp(0.02 / once, 1.0, 100000.0));
+  std::vector<double> ratios, own_times, blas_times;
+  for (int r = 0; r < rounds; ++r) {
+    double t_own, t_blas;
+    if (r % 2 == 0) {
+      t_own = TimePerCall(repeats, own), t_blas = TimePerCall(repeats, blas);
+    } else {
+      t_blas = TimePerCall(repeats, blas), t_own = TimePerCall(repeats, own);
+    }
+    ratios.push_back(t_blas / t_own), own_times.push_back(t_own), blas_times.push_back(t_blas);
+  }
+  double flops = 2.0 * double(c.m) * double(c.n) * double(c.k);
+  std::sort(ratios.begin(), ratios.end());
+  double best = *std::min_element(own_times.begin(), own_times.end());
+  double best_blas = *std::min_element(blas_times.begin(), blas_times.end());
+  std::printf(
+      "%s %6ld %6ld %6ld %c%c t%d  own %8.2f GF/s (best %8.2f)  blas %8.2f (best %8.2f)  "
+      "ratio %.3f [%.3f %.3f] best/best %.3f\n",
+      frazil::ShortName(dtype).data(), long(c.m), long(c.n), long(c.k), c.ta ? 't' : 'n',
+      c.tb ? 't' : 'n', threads, flops / Median(own_times) * 1e-9, flops / best * 1e-9,
+      flops / Median(blas_times) * 1e-9, flops / best_blas * 1e-9, Median(ratios),
+      ratios[ratios.size() / 4], ratios[ratios.size() * 3 / 4], best_blas / best);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int threads = argc > 1 ? std::atoi(argv[1]) : 1;
+  int rounds = argc > 2 ? std::atoi(argv[2]) : 9;
+  if (!frazil::SetBlasThreads(threads).ok()) {
+    std::fprintf(stderr, "gemm_bench: libopenblas.so.0 cannot be used.\n");
+    return 1;
+  }
+  Helper helper;
+  if (argc > 7) {
+    Case c{std::atol(argv[3]), std::atol(argv[4]), std::atol(argv[5]), argv[6][0] == 't',
+           argv[7][0] == 't'};
+    Measure(c, frazil::DType::kF32, threads, rounds, &helper);
+    return 0;
+  }
+  std::vector<Case> cases;
+  for (int64_t n : {64, 128, 256, 512, 1024, 2048}) cases.push_back({n, n, n, false, false});
+  for (Case c : {Case{64, 128, 784, false, false}, Case{64, 64, 128, false, false},
+                 Case{64, 128, 64, false, true}, Case{128, 64, 64, true, false},
+                 Case{512, 512, 512, false, true}, Case{512, 512, 512, true, false},
+                 Case{1000, 1000, 1000, false, false}, Case{64, 64, 100000, false, false},
+                 Case{1, 2048, 2048, false, false}, Case{2048, 1, 2048, false, false},
+                 Case{1, 512, 512, false, false}, Case{512, 1, 512, false, false}}) {
+    cases.push_back(c);
+  }
+  for (const Case& c : cases) Measure(c, frazil::DType::kF32, threads, rounds, &helper);
+  for (int64_t n : {64, 512, 1024})
+    Measure({n, n, n, false, false}, frazil::DType::kF64, threads, rounds, &helper);
+  return 0;
+}

@@ -1,0 +1,131 @@
+#include "kernels/blas.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace frazil {
+namespace {
+
+constexpr char kLibrary[] = "libopenblas.so.0";
+constexpr int kRowMajor = 101, kNoTrans = 111, kTrans = 112;  // CBLAS's own numbers
+
+template <typename T>
+using GemmFn = void (*)(int order, int trans_a, int trans_b, int m, int n, int k, T alpha,
+                        const T* a, int lda, const T* b, int ldb, T beta, T* c, int ldc);
+
+struct Blas {
+  GemmFn<float> sgemm = nullptr;
+  GemmFn<double> dgemm = nullptr;
+  void (*set_threads)(int) = nullptr;
+  std::string error;
+
+  Blas() {
+    void* lib = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+    if (lib == nullptr) {
+      error = dlerror();
+      return;
+    }
+    sgemm = reinterpret_cast<GemmFn<float>>(dlsym(lib, "cblas_sgemm"));
+    dgemm = reinterpret_cast<GemmFn<double>>(dlsym(lib, "cblas_dgemm"));
+    set_threads = reinterpret_cast<void (*)(int)>(dlsym(lib, "openblas_set_num_threads"));
+    if (sgemm == nullptr || dgemm == nullptr || set_threads == nullptr) {
+      error = absl::StrCat(kLibrary, " lacks cblas_sgemm, cblas_dgemm or openblas_set_num_threads");
+      return;
+    }
+    set_threads(1);
+  }
+};
+
+const Blas& Library() {
+  static const Blas* const blas = new Blas;
+  return *blas;
+}
+
+Status CheckLibrary() {
+  if (Library().error.empty()) return absl::OkStatus();
+  return RuntimeError("[blas] ", kLibrary, " cannot be used: ", Library().error, ".");
+}
+
+// An operand as BLAS sees it: row-major, possibly transposed, or a contiguous copy.
+template <typename T>
+struct Operand {
+  const T* data;
+  int64_t ld;
+  int trans;
+  std::vector<T> copy;
+
+  Operand(const MatrixRef& x, int64_t rows, int64_t cols) {
+    data = static_cast<const T*>(x.data);
+    if (x.col_stride == 1 && (x.row_stride >= cols || rows == 1)) {
+      Set(rows == 1 ? cols : x.row_stride, kNoTrans);
+    } else if (x.row_stride == 1 && (x.col_stride >= rows || cols == 1)) {
+      Set(cols == 1 ? rows : x.col_stride, kTrans);
+    } else {
+      copy.resize(size_t(rows * cols));
+      for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t j = 0; j < cols; ++j) {
+          copy[size_t(i * cols + j)] = data[i * x.row_stride + j * x.col_stride];
+        }
+      }
+      data = copy.data();
+      Set(cols, kNoTrans);
+    }
+  }
+  void Set(int64_t stride, int t) {
+    ld = std::max<int64_t>(1, stride);
+    trans = t;
+  }
+};
+
+template <typename T>
+Status Run(const GemmArgs& g, GemmFn<T> gemm) {
+  Operand<T> a(g.a, g.m, g.k), b(g.b, g.k, g.n);
+  constexpr int64_t kMax = std::numeric_limits<int>::max();
+  T* c = static_cast<T*>(g.c.data);
+  bool direct = g.c.col_stride == 1 && (g.c.row_stride >= g.n || g.m == 1);
+  int64_t ldc = direct && g.m > 1 ? g.c.row_stride : g.n;
+  for (int64_t extent : {g.m, g.n, g.k, a.ld, b.ld, ldc}) {
+    if (extent > kMax) {
+      return ValueError("[blas] an extent or stride is too large for this BLAS: ", extent, " > ",
+                        kMax, ".");
+    }
+  }
+  std::vector<T> temp(direct ? 0 : size_t(g.m * g.n));
+  T* out = direct ? c : temp.data();
+  gemm(kRowMajor, a.trans, b.trans, int(g.m), int(g.n), int(g.k), T(1), a.data, int(a.ld), b.data,
+       int(b.ld), T(0), out, int(ldc));
+  if (direct) return absl::OkStatus();
+  for (int64_t i = 0; i < g.m; ++i) {
+    for (int64_t j = 0; j < g.n; ++j)
+      c[i * g.c.row_stride + j * g.c.col_stride] = temp[size_t(i * g.n + j)];
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool BlasAvailable() { return Library().error.empty(); }
+
+Status SetBlasThreads(int threads) {
+  FZ_RETURN_IF_ERROR(CheckLibrary());
+  if (threads < 1)
+    return ValueError("[blas] the number of threads must be at least 1: got ", threads, ".");
+  Library().set_threads(threads);
+  return absl::OkStatus();
+}
+
+Status BlasGemm(const GemmArgs& args) {
+  FZ_RETURN_IF_ERROR(CheckLibrary());
+  if (args.dtype != DType::kF32 && args.dtype != DType::kF64) {
+    return TypeError("[blas] matmul takes f32 or f64: got ", ShortName(args.dtype), ".");
+  }
+  if (args.m <= 0 || args.n <= 0) return absl::OkStatus();
+  if (args.dtype == DType::kF32) return Run<float>(args, Library().sgemm);
+  return Run<double>(args, Library().dgemm);
+}
+
+}  // namespace frazil

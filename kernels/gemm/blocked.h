@@ -1,0 +1,18 @@
+// One chunk of k of the float GEMM: panels, packing and cache blocks around the generated kernels.
+// Called by kernels/gemm/float_gemm.cc. Invariant: C gets, from +0, one fma a k step in ascending
+// order; a block of k continues the accumulator that the block before it left in C.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/gemm/convert.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/sum_rule.h"
+
+namespace frazil::gemm {
+
+// out = a @ b for k of at most kChunk. `isa` is resolved.
+template <typename S>
+void ChunkGemm(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out);
+
+}  // namespace frazil::gemm

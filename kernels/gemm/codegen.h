@@ -1,0 +1,54 @@
+// The generated inner kernels of the float GEMM: a tile of C held in registers while k runs.
+// Called by kernels/gemm/blocked.cc. Invariant: one fma an output and k step, k ascending, so that
+// every shape of kernel gives the same bits; generated pages are never writable and executable at
+// once.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/gemm/gemm.h"
+
+namespace frazil::gemm {
+
+// How the kernel walks A: consecutive k of a row adjacent (rows `lda` bytes apart), or consecutive
+// rows of one k adjacent (k steps `lda` bytes apart).
+enum class ALayout : uint8_t { kRows, kColumns };
+
+struct KernelShape {
+  bool f64;
+  Isa isa;      // kAvx2 or kAvx512
+  int mr;       // rows of C
+  int nv;       // vectors of C in a row
+  bool masked;  // the last vector is partial
+  ALayout a;
+};
+
+// All strides in bytes. B and C have adjacent columns.
+struct KernelCall {
+  const void* a;
+  int64_t lda;
+  const void* b;
+  int64_t ldb;
+  void* c;
+  int64_t ldc;
+  int64_t k;
+  int64_t accumulate;    // nonzero: start from what C holds; zero: from +0
+  uint64_t mask_bits;    // AVX-512: the columns present in the last vector
+  const void* mask_row;  // AVX2: the same as a vector of all-ones and all-zeros elements
+};
+using Kernel = void (*)(const KernelCall*);
+
+// Elements in one vector.
+int Lanes(Isa isa, bool f64);
+// The most rows a kernel with nv vectors a row can have, at most; nv is 1..kMaxVectors.
+inline constexpr int kMaxVectors = 8;
+int MaxRows(Isa isa, int nv);
+
+// Sets the mask fields of `call` for `columns` (1..Lanes) columns in the last vector.
+void SetMask(const KernelShape& shape, int columns, KernelCall* call);
+
+// Generated at first use, kept for the life of the process, thread safe. nullptr where executable
+// memory is denied.
+Kernel GetKernel(const KernelShape& shape);
+
+}  // namespace frazil::gemm

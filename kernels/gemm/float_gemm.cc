@@ -1,0 +1,83 @@
+#include "kernels/gemm/float_gemm.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "kernels/gemm/blocked.h"
+#include "kernels/gemm/convert.h"
+#include "kernels/gemm/scratch.h"
+#include "kernels/gemm/sum_rule.h"
+
+namespace frazil::gemm {
+namespace {
+
+// Outputs that need memory of their own (chunks, another layout or type) are done in blocks of this
+// many.
+constexpr int64_t kBlockColumns = 8192;
+constexpr int64_t kBlockElements = 1 << 20;
+
+GemmArgs Transposed(const GemmArgs& g) {
+  auto turn = [](const MatrixRef& x) { return MatrixRef{x.data, x.col_stride, x.row_stride}; };
+  return {g.dtype, g.n, g.m, g.k, turn(g.b), turn(g.a), turn(g.c)};
+}
+
+template <typename S>
+void AllChunks(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out) {
+  if (k <= kChunk) return ChunkGemm(isa, a, b, k, out);
+  auto leaf = [&](int64_t chunk, const Block<Acc<S>>& dst) {
+    int64_t k0 = chunk * kChunk;
+    View<S> a_part{a.At(0, k0), a.rs, a.cs}, b_part{b.At(k0, 0), b.rs, b.cs};
+    ChunkGemm(isa, a_part, b_part, std::min(kChunk, k - k0), dst);
+  };
+  ChunkSum<Acc<S>>::Run((k + kChunk - 1) / kChunk, out, leaf);
+}
+
+template <typename S>
+void StoreRow(const Acc<S>* from, int64_t n, S* to, int64_t stride) {
+  if (stride == 1) return NarrowRun(from, n, to);
+  for (int64_t j = 0; j < n; ++j) Narrow(from[j], to + j * stride);
+}
+
+}  // namespace
+
+template <typename S>
+void FloatGemm(const GemmArgs& args, Isa isa) {
+  using T = Acc<S>;
+  // The vectors run along columns: turn the problem where that suits it better. A product commutes.
+  bool column_output = args.m > 1 && args.c.row_stride == 1 && args.c.col_stride != 1;
+  bool turn = args.m > 1 && (args.n == 1 || column_output);
+  const GemmArgs g = turn ? Transposed(args) : args;
+  View<S> a{static_cast<const S*>(g.a.data), g.a.row_stride, g.a.col_stride};
+  View<S> b{static_cast<const S*>(g.b.data), g.b.row_stride, g.b.col_stride};
+  S* c = static_cast<S*>(g.c.data);
+  bool direct_c = std::is_same_v<S, T> && (g.c.col_stride == 1 || g.n == 1);
+  bool whole = direct_c && g.k <= kChunk;
+  int64_t columns = whole ? g.n : std::min(g.n, kBlockColumns);
+  int64_t rows = whole ? g.m : std::min(g.m, std::max<int64_t>(1, kBlockElements / columns));
+  for (int64_t j = 0; j < g.n; j += columns) {
+    int64_t nj = std::min(columns, g.n - j);
+    for (int64_t i = 0; i < g.m; i += rows) {
+      int64_t mi = std::min(rows, g.m - i);
+      View<S> a_part{a.At(i, 0), a.rs, a.cs}, b_part{b.At(0, j), b.rs, b.cs};
+      S* to = c + i * g.c.row_stride + j * g.c.col_stride;
+      if constexpr (std::is_same_v<S, T>) {
+        if (direct_c) {
+          AllChunks(isa, a_part, b_part, g.k, Block<T>{to, mi, nj, g.c.row_stride});
+          continue;
+        }
+      }
+      T* out = Scratch::ThisThread().Get<T>(Scratch::kOutput, mi * nj);
+      AllChunks(isa, a_part, b_part, g.k, Block<T>{out, mi, nj, nj});
+      for (int64_t r = 0; r < mi; ++r)
+        StoreRow(out + r * nj, nj, to + r * g.c.row_stride, g.c.col_stride);
+    }
+  }
+}
+
+template void FloatGemm<float>(const GemmArgs&, Isa);
+template void FloatGemm<double>(const GemmArgs&, Isa);
+template void FloatGemm<Half>(const GemmArgs&, Isa);
+template void FloatGemm<BFloat16>(const GemmArgs&, Isa);
+
+}  // namespace frazil::gemm

@@ -1,0 +1,13 @@
+// The float GEMM over all of k: chooses orientation, cuts k into chunks, narrows at the end.
+// Called by kernels/gemm/gemm.cc. Invariant: kernels/gemm/gemm.h's rule.
+#pragma once
+
+#include "kernels/gemm/gemm.h"
+
+namespace frazil::gemm {
+
+// S is float, double, Half or BFloat16; `isa` is resolved.
+template <typename S>
+void FloatGemm(const GemmArgs& args, Isa isa);
+
+}  // namespace frazil::gemm

@@ -1,0 +1,135 @@
+#include "kernels/gemm/gemm.h"
+
+#include <xmmintrin.h>
+
+#include <algorithm>
+
+#include "core/check.h"
+#include "kernels/gemm/codegen.h"
+#include "kernels/gemm/float_gemm.h"
+#include "kernels/gemm/integer_gemm.h"
+
+namespace frazil {
+namespace {
+
+// Rounding to nearest, denormals kept, whatever the calling thread has set.
+class DefaultFloatMode {
+ public:
+  DefaultFloatMode() : saved_(_mm_getcsr()) {
+    if ((saved_ | kFlags) != kDefault) _mm_setcsr(kDefault);
+  }
+  ~DefaultFloatMode() {
+    if ((saved_ | kFlags) != kDefault) _mm_setcsr(saved_);
+  }
+
+ private:
+  static constexpr unsigned kFlags = 0x3F, kDefault = 0x1F80 | kFlags;
+  const unsigned saved_;
+};
+
+void Dispatch(const GemmArgs& g, Isa isa) {
+  switch (g.dtype) {
+    case DType::kF32:
+      return gemm::FloatGemm<float>(g, isa);
+    case DType::kF64:
+      return gemm::FloatGemm<double>(g, isa);
+    case DType::kF16:
+      return gemm::FloatGemm<Half>(g, isa);
+    case DType::kBF16:
+      return gemm::FloatGemm<BFloat16>(g, isa);
+    case DType::kI8:
+      return gemm::IntegerGemm<int8_t>(g);
+    case DType::kI16:
+      return gemm::IntegerGemm<int16_t>(g);
+    case DType::kI32:
+      return gemm::IntegerGemm<int32_t>(g);
+    case DType::kI64:
+      return gemm::IntegerGemm<int64_t>(g);
+    case DType::kU8:
+      return gemm::IntegerGemm<uint8_t>(g);
+    case DType::kU16:
+      return gemm::IntegerGemm<uint16_t>(g);
+    case DType::kU32:
+      return gemm::IntegerGemm<uint32_t>(g);
+    case DType::kU64:
+      return gemm::IntegerGemm<uint64_t>(g);
+    case DType::kBool:
+      break;
+  }
+  FZ_CHECK(false && "no matmul of bool");
+}
+
+MatrixRef Offset(DType t, const MatrixRef& x, int64_t row, int64_t col) {
+  int64_t at = (row * x.row_stride + col * x.col_stride) * SizeOf(t);
+  return {static_cast<char*>(x.data) + at, x.row_stride, x.col_stride};
+}
+
+// Rows [m0, m1) and columns [n0, n1) of the output as a problem of its own.
+GemmArgs Part(const GemmArgs& g, int64_t m0, int64_t m1, int64_t n0, int64_t n1) {
+  return {g.dtype,
+          m1 - m0,
+          n1 - n0,
+          g.k,
+          Offset(g.dtype, g.a, m0, 0),
+          Offset(g.dtype, g.b, 0, n0),
+          Offset(g.dtype, g.c, m0, n0)};
+}
+
+constexpr int64_t kGrain = 32;             // columns (or rows) of a part come in multiples of this
+constexpr double kWorthSharing = 1 << 20;  // fewer products than this stay on one thread
+
+struct Grid {
+  int64_t rows, cols;
+};
+
+// Parts of the output with the least reading: each part packs its own operands, so parts that are
+// near square, or that cut only the longer side, cost least.
+Grid ChooseGrid(const GemmArgs& g, int threads) {
+  int64_t most_rows = (g.m + kGrain - 1) / kGrain, most_cols = (g.n + kGrain - 1) / kGrain;
+  Grid best{1, 1};
+  double best_cost = 1e300;
+  for (int64_t rows = 1; rows <= std::min<int64_t>(threads, most_rows); ++rows) {
+    int64_t cols = std::min<int64_t>((threads + rows - 1) / rows, most_cols);
+    double tile_rows = double((most_rows + rows - 1) / rows * kGrain);
+    double tile_cols = double((most_cols + cols - 1) / cols * kGrain);
+    double cost = tile_rows * tile_cols + 4 * (tile_rows + tile_cols);
+    if (cost < best_cost) best = {rows, cols}, best_cost = cost;
+  }
+  return best;
+}
+
+// Where part i of `parts` starts, in whole grains.
+int64_t Cut(int64_t extent, int64_t parts, int64_t i) {
+  int64_t grains = (extent + kGrain - 1) / kGrain;
+  return std::min(extent, grains * i / parts * kGrain);
+}
+
+}  // namespace
+
+Isa ResolveIsa(Isa wanted) {
+  bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  bool avx512 = avx2 && __builtin_cpu_supports("avx512f");
+  if (wanted >= Isa::kAvx512 && avx512) return Isa::kAvx512;
+  if (wanted >= Isa::kAvx2 && avx2) return Isa::kAvx2;
+  return Isa::kScalar;
+}
+
+void Gemm(const GemmArgs& args, Isa isa) {
+  if (args.m <= 0 || args.n <= 0) return;
+  DefaultFloatMode mode;
+  Dispatch(args, ResolveIsa(isa));
+}
+
+void GemmParallel(const GemmArgs& args, int threads, ParallelFor run, Isa isa) {
+  double work = double(args.m) * double(args.n) * double(args.k);
+  Grid grid = threads > 1 && work >= kWorthSharing ? ChooseGrid(args, threads) : Grid{1, 1};
+  if (grid.rows * grid.cols <= 1) return Gemm(args, isa);
+  run(grid.rows * grid.cols, [&](int64_t i) {
+    int64_t r = i / grid.cols, c = i % grid.cols;
+    Gemm(Part(args, Cut(args.m, grid.rows, r), Cut(args.m, grid.rows, r + 1),
+              Cut(args.n, grid.cols, c), Cut(args.n, grid.cols, c + 1)),
+         isa);
+  });
+}
+
+}  // namespace frazil

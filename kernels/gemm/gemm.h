@@ -1,0 +1,49 @@
+// Matrix multiplication on the CPU for every numeric dtype, under frazil's matmul rule.
+// Called by the eager matmul, autograd and compiled plans. Invariant: the bits of the output depend
+// on the operands' values and shapes alone, never on the instruction set, the layout, or the thread
+// count.
+//
+// The rule, for each output element: k is cut into chunks of 4096; within a chunk acc starts at +0
+// and acc = fma(a[i,k], b[k,j], acc) for k ascending; chunk results are combined by the sum rule
+// (64 lanes). 16-bit floats accumulate in f32 and round once; integers wrap in their own type.
+// kernels/gemm/reference.h says the same in plain loops.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/functional/function_ref.h"
+#include "core/dtype.h"
+
+namespace frazil {
+
+// Strides are in elements. Inputs: any sign, 0 allowed. Output: elements must not overlap.
+struct MatrixRef {
+  void* data;
+  int64_t row_stride, col_stride;
+};
+
+// c = a @ b with a [m,k], b [k,n], c [m,n]. All of c is written; c never aliases a or b.
+struct GemmArgs {
+  DType dtype;
+  int64_t m, n, k;
+  MatrixRef a, b, c;
+};
+
+// Which code computes it; for tests and benchmarks. An instruction set that this machine lacks
+// falls back to the best one below it.
+enum class Isa : uint8_t { kScalar, kAvx2, kAvx512, kBest };
+
+// The instruction set that `wanted` stands for on this machine.
+Isa ResolveIsa(Isa wanted);
+
+// On the calling thread. dtype is any but bool.
+void Gemm(const GemmArgs& args, Isa isa = Isa::kBest);
+
+// Calls its second argument for 0..count-1, on any threads, and returns when all are done.
+using ParallelFor = absl::FunctionRef<void(int64_t count, absl::FunctionRef<void(int64_t)> body)>;
+
+// Splits the output into tiles for `threads` threads; one call of `run` at most (none where the
+// work is too small to share).
+void GemmParallel(const GemmArgs& args, int threads, ParallelFor run, Isa isa = Isa::kBest);
+
+}  // namespace frazil

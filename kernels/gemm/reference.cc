@@ -1,0 +1,79 @@
+#include "kernels/gemm/reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+#include <vector>
+
+#include "core/check.h"
+#include "kernels/gemm/convert.h"
+
+namespace frazil::gemm {
+namespace {
+
+// The sum rule over a list: 64 lanes within 4096 terms, and the same again over groups of 4096.
+template <typename T>
+T SumRule(std::vector<T> terms) {
+  std::vector<T> sums;
+  for (size_t start = 0; start < terms.size(); start += 4096) {
+    T lane[64];
+    std::fill(lane, lane + 64, T(-0.0));
+    size_t end = std::min(terms.size(), start + 4096);
+    for (size_t c = start; c < end; ++c) lane[(c - start) % 64] += terms[c];
+    for (int width = 32; width >= 1; width /= 2) {
+      for (int i = 0; i < width; ++i) lane[i] += lane[i + width];
+    }
+    sums.push_back(lane[0]);
+  }
+  return sums.size() == 1 ? sums[0] : SumRule(sums);
+}
+
+template <typename S>
+S Dot(const S* a, int64_t a_step, const S* b, int64_t b_step, int64_t k) {
+  if constexpr (std::is_integral_v<S>) {
+    uint64_t acc = 0;
+    for (int64_t p = 0; p < k; ++p) acc += uint64_t(a[p * a_step]) * uint64_t(b[p * b_step]);
+    return S(acc);
+  } else {
+    std::vector<Acc<S>> chunks;
+    for (int64_t start = 0; start == 0 || start < k; start += 4096) {
+      Acc<S> acc = 0;
+      for (int64_t p = start; p < std::min(k, start + 4096); ++p) {
+        acc = std::fma(Widen(a[p * a_step]), Widen(b[p * b_step]), acc);
+      }
+      chunks.push_back(acc);
+    }
+    S out;
+    Narrow(SumRule(std::move(chunks)), &out);
+    return out;
+  }
+}
+
+template <typename S>
+void Run(const GemmArgs& g) {
+  const S* a = static_cast<const S*>(g.a.data);
+  const S* b = static_cast<const S*>(g.b.data);
+  S* c = static_cast<S*>(g.c.data);
+  for (int64_t i = 0; i < g.m; ++i) {
+    for (int64_t j = 0; j < g.n; ++j) {
+      c[i * g.c.row_stride + j * g.c.col_stride] = Dot<S>(
+          a + i * g.a.row_stride, g.a.col_stride, b + j * g.b.col_stride, g.b.row_stride, g.k);
+    }
+  }
+}
+
+}  // namespace
+
+void ReferenceGemm(const GemmArgs& args) {
+  switch (args.dtype) {
+#define FZ_DTYPE(E, name, short_name, T, bytes, kind)                       \
+  case DType::E:                                                            \
+    if constexpr (DTypeKind::kind != DTypeKind::kBool) return Run<T>(args); \
+    break;
+#include "core/dtypes.def"
+#undef FZ_DTYPE
+  }
+  FZ_CHECK(false && "no matmul of bool");
+}
+
+}  // namespace frazil::gemm

@@ -1,0 +1,299 @@
+// The fast matmul against the plain definition, bit for bit.
+#include "kernels/gemm/gemm.h"
+
+#include <gtest/gtest.h>
+#include <xmmintrin.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "core/dtype.h"
+#include "kernels/blas.h"
+#include "kernels/gemm/reference.h"
+
+namespace frazil {
+namespace {
+
+struct Shape {
+  int64_t m, n, k;
+};
+
+// How a matrix lies in memory.
+enum class Layout { kRows, kColumns, kPadded, kGeneral, kReversed, kSameRow, kSameColumn };
+constexpr Layout kLayouts[] = {Layout::kRows,      Layout::kColumns,  Layout::kPadded,
+                               Layout::kGeneral,   Layout::kReversed, Layout::kSameRow,
+                               Layout::kSameColumn};
+
+double SpecialValue(std::mt19937_64& rng, double common) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const double values[] = {0.0, -0.0, inf, -inf, std::nan(""), 1e-41, -1e-41, 1e-20, 6e-8, 3e38};
+  return rng() % 40 == 0 ? values[rng() % 10] : common;
+}
+
+template <typename T>
+T Make(std::mt19937_64& rng, bool special) {
+  if constexpr (std::is_integral_v<T>) {
+    return T(rng());
+  } else {
+    double x = std::normal_distribution<double>()(rng);
+    if (special) x = SpecialValue(rng, x);
+    if constexpr (std::is_same_v<T, Half>) return ToHalf(x);
+    if constexpr (std::is_same_v<T, BFloat16>) return ToBFloat16(x);
+    if constexpr (std::is_floating_point_v<T>) return T(x);
+  }
+}
+
+// A matrix with memory of its own in a given layout; filled whole, so that stray reads would show.
+template <typename T>
+struct Matrix {
+  std::vector<T> memory;
+  MatrixRef ref;
+
+  Matrix(std::mt19937_64& rng, int64_t rows, int64_t cols, Layout layout, bool special) {
+    int64_t origin = 0, size = std::max<int64_t>(1, rows * cols);
+    int64_t rs = cols, cs = 1;
+    switch (layout) {
+      case Layout::kRows:
+        break;
+      case Layout::kColumns:
+        rs = 1, cs = rows;
+        break;
+      case Layout::kPadded:
+        rs = cols + 3, size = rows * rs + 1;
+        break;
+      case Layout::kGeneral:
+        cs = 3, rs = 3 * cols + 2, size = rows * rs + 1;
+        break;
+      case Layout::kReversed:
+        rs = -cols, cs = -1, origin = size - 1;
+        break;
+      case Layout::kSameRow:
+        rs = 0;
+        break;
+      case Layout::kSameColumn:
+        rs = 1, cs = 0;
+        break;
+    }
+    memory.resize(size_t(size));
+    for (T& x : memory) x = Make<T>(rng, special);
+    ref = {memory.data() + origin, rs, cs};
+  }
+};
+
+template <typename T>
+bool SameBits(T x, T y) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    return x.bits == y.bits || (std::isnan(ToFloat(x)) && std::isnan(ToFloat(y)));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return std::memcmp(&x, &y, sizeof(T)) == 0 || (std::isnan(x) && std::isnan(y));
+  } else {
+    return x == y;
+  }
+}
+
+template <typename T>
+void ExpectSame(const Matrix<T>& want, const Matrix<T>& got, const char* what, const Shape& s) {
+  for (size_t i = 0; i < want.memory.size(); ++i) {
+    ASSERT_TRUE(SameBits(want.memory[i], got.memory[i]))
+        << what << " m=" << s.m << " n=" << s.n << " k=" << s.k << " at " << i;
+  }
+}
+
+void RunOnThreads(int64_t count, absl::FunctionRef<void(int64_t)> body) {
+  std::vector<std::thread> threads;
+  for (int64_t i = 0; i < count; ++i) threads.emplace_back([body, i] { body(i); });
+  for (std::thread& t : threads) t.join();
+}
+
+// Every instruction set, and the parallel split, against the reference. The whole memory of the
+// output is compared, so a write outside of it shows too.
+template <typename T>
+void Check(std::mt19937_64& rng, const Shape& s, Layout la, Layout lb, Layout lc, bool special) {
+  Matrix<T> a(rng, s.m, s.k, la, special), b(rng, s.k, s.n, lb, special);
+  Matrix<T> want(rng, s.m, s.n, lc, false);
+  auto args = [&](Matrix<T>& c) {
+    return GemmArgs{DTypeOf<T>::value, s.m, s.n, s.k, a.ref, b.ref, c.ref};
+  };
+  auto fresh = [&] {
+    Matrix<T> c = want;
+    c.ref.data = c.memory.data() + (static_cast<T*>(want.ref.data) - want.memory.data());
+    return c;
+  };
+  Matrix<T> scalar = fresh(), avx2 = fresh(), best = fresh(), split = fresh();
+  gemm::ReferenceGemm(args(want));
+  Gemm(args(scalar), Isa::kScalar);
+  ExpectSame(want, scalar, "scalar", s);
+  Gemm(args(avx2), Isa::kAvx2);
+  ExpectSame(want, avx2, "avx2", s);
+  Gemm(args(best), Isa::kBest);
+  ExpectSame(want, best, "best", s);
+  GemmParallel(args(split), 3, RunOnThreads);
+  ExpectSame(want, split, "split", s);
+}
+
+template <typename T>
+class GemmTest : public ::testing::Test {};
+
+using AllTypes = ::testing::Types<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t,
+                                  uint8_t, uint16_t, uint32_t, uint64_t>;
+TYPED_TEST_SUITE(GemmTest, AllTypes);
+using FloatTypes = ::testing::Types<float, double, Half, BFloat16>;
+template <typename T>
+class FloatGemmTest : public ::testing::Test {};
+TYPED_TEST_SUITE(FloatGemmTest, FloatTypes);
+
+TYPED_TEST(GemmTest, SmallShapes) {
+  std::mt19937_64 rng(1);
+  for (int64_t m : {1, 2, 5, 14, 15, 29}) {
+    for (int64_t n : {1, 3, 16, 31, 33, 70, 130}) {
+      for (int64_t k : {0, 1, 3, 4, 7, 33}) {
+        Check<TypeParam>(rng, {m, n, k}, Layout::kRows, Layout::kRows, Layout::kRows, k == 7);
+      }
+    }
+  }
+}
+
+TYPED_TEST(GemmTest, Layouts) {
+  std::mt19937_64 rng(2);
+  for (const Shape& s : {Shape{17, 45, 21}, Shape{1, 70, 37}, Shape{70, 1, 37}, Shape{3, 20, 9}}) {
+    for (Layout la : kLayouts) {
+      for (Layout lb : kLayouts) {
+        for (Layout lc : {Layout::kRows, Layout::kColumns, Layout::kPadded, Layout::kGeneral,
+                          Layout::kReversed}) {
+          Check<TypeParam>(rng, s, la, lb, lc, true);
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(GemmTest, RandomShapes) {
+  std::mt19937_64 rng(3);
+  for (int round = 0; round < 60; ++round) {
+    Shape s{int64_t(rng() % 90), int64_t(rng() % 200), int64_t(rng() % 150)};
+    Check<TypeParam>(rng, s, kLayouts[rng() % 5], kLayouts[rng() % 5], kLayouts[rng() % 5],
+                     rng() % 2 == 0);
+  }
+}
+
+// Large enough that every operand is packed, k is blocked, and the split has several parts.
+TYPED_TEST(FloatGemmTest, Packed) {
+  std::mt19937_64 rng(4);
+  for (Layout la : {Layout::kRows, Layout::kColumns, Layout::kGeneral}) {
+    for (Layout lb : {Layout::kRows, Layout::kColumns, Layout::kGeneral}) {
+      Check<TypeParam>(rng, {75, 107, 1101}, la, lb, Layout::kRows, false);
+    }
+  }
+  Check<TypeParam>(rng, {230, 66, 530}, Layout::kRows, Layout::kColumns, Layout::kColumns, true);
+  Check<TypeParam>(rng, {2, 3000, 50}, Layout::kRows, Layout::kRows, Layout::kRows, false);
+  Check<TypeParam>(rng, {3000, 3, 50}, Layout::kRows, Layout::kRows, Layout::kRows, false);
+}
+
+TYPED_TEST(FloatGemmTest, Chunks) {
+  std::mt19937_64 rng(5);
+  for (int64_t k : {4095, 4096, 4097, 8192, 10000, 100000}) {
+    for (const Shape& s : {Shape{1, 1, k}, Shape{3, 17, k}, Shape{1, 20, k}}) {
+      if (s.n == 17 && k == 100000) continue;
+      Check<TypeParam>(rng, s, Layout::kRows, Layout::kRows, Layout::kRows, false);
+      Check<TypeParam>(rng, s, Layout::kColumns, Layout::kColumns, Layout::kRows, false);
+    }
+  }
+}
+
+// More chunks than lanes, and more than a group of 4096 chunks (65 and 4098 of them).
+TEST(GemmRule, ManyChunks) {
+  std::mt19937_64 rng(6);
+  for (int64_t k : {int64_t(4096 * 131 + 5), int64_t(4096 * 4097 + 1)}) {
+    std::vector<float> x(4099);
+    for (float& v : x) v = Make<float>(rng, false);
+    // Row stride 0 and a short period stand in for long vectors: a[0,k] is one value, b varies by
+    // chunk.
+    std::vector<float> b(static_cast<size_t>(k));
+    for (size_t i = 0; i < b.size(); ++i) b[i] = x[i % x.size()];
+    float a = 1.25f, want = 0, got = 1;
+    GemmArgs g{DType::kF32, 1, 1, k, {&a, 0, 0}, {b.data(), 1, 1}, {&want, 1, 1}};
+    gemm::ReferenceGemm(g);
+    g.c.data = &got;
+    Gemm(g);
+    EXPECT_EQ(std::bit_cast<uint32_t>(want), std::bit_cast<uint32_t>(got)) << k;
+  }
+}
+
+// By hand: 2^24 + 1 + 1 in one chunk loses both ones; a chunk of its own keeps them.
+TEST(GemmRule, ChunksAreSeparateAccumulators) {
+  std::vector<float> a(4098, 0.0f), ones(4098, 1.0f);
+  auto dot = [&] {
+    float c = -1;
+    Gemm({DType::kF32, 1, 1, 4098, {a.data(), 4098, 1}, {ones.data(), 1, 1}, {&c, 1, 1}});
+    return c;
+  };
+  a[4094] = 16777216.0f, a[4095] = 1, a[4096] = 1;
+  EXPECT_EQ(dot(), 16777216.0f);
+  a[4095] = 0, a[4097] = 1;
+  EXPECT_EQ(dot(), 16777218.0f);
+}
+
+TEST(GemmRule, EmptyProductIsPositiveZero) {
+  float a = 0, c[4] = {-1, -1, -1, -1};
+  Gemm({DType::kF32, 2, 2, 0, {&a, 0, 0}, {&a, 0, 0}, {c, 2, 1}});
+  for (float x : c) EXPECT_EQ(std::bit_cast<uint32_t>(x), 0u);
+}
+
+TEST(GemmRule, FlushToZeroOfTheCallerIsIgnored) {
+  std::vector<float> a(64, 1e-30f), c(64, 1.0f);
+  GemmArgs g{DType::kF32, 1, 64, 1, {a.data(), 64, 1}, {a.data(), 64, 1}, {c.data(), 64, 1}};
+  for (float& x : a) x = 1e-20f;
+  unsigned saved = _mm_getcsr();
+  _mm_setcsr(saved | 0x8040);
+  Gemm(g);
+  unsigned after = _mm_getcsr();
+  _mm_setcsr(saved);
+  EXPECT_EQ(after & 0x8040, 0x8040u);
+  for (float x : c) EXPECT_NE(x, 0.0f);
+}
+
+TEST(Gemm, ConcurrentCallsAgree) {
+  std::mt19937_64 rng(7);
+  Matrix<float> a(rng, 61, 83, Layout::kRows, false), b(rng, 83, 111, Layout::kRows, false);
+  Matrix<float> want(rng, 61, 111, Layout::kRows, false);
+  GemmArgs g{DType::kF32, 61, 111, 83, a.ref, b.ref, want.ref};
+  gemm::ReferenceGemm(g);
+  RunOnThreads(4, [&](int64_t) {
+    std::vector<float> c(61 * 111);
+    GemmArgs mine = g;
+    mine.c = {c.data(), 111, 1};
+    Gemm(mine);
+    EXPECT_EQ(std::memcmp(c.data(), want.memory.data(), c.size() * 4), 0);
+  });
+}
+
+TEST(Blas, AgreesWithinRounding) {
+  if (!BlasAvailable()) GTEST_SKIP() << "libopenblas.so.0 is not installed";
+  std::mt19937_64 rng(8);
+  for (Layout la : kLayouts) {
+    for (Layout lc : {Layout::kRows, Layout::kColumns, Layout::kReversed}) {
+      Matrix<double> a(rng, 7, 9, la, false), b(rng, 9, 5, la, false), c(rng, 7, 5, lc, false);
+      Matrix<double> want(rng, 7, 5, Layout::kRows, false);
+      ASSERT_TRUE(BlasGemm({DType::kF64, 7, 5, 9, a.ref, b.ref, c.ref}).ok());
+      gemm::ReferenceGemm({DType::kF64, 7, 5, 9, a.ref, b.ref, want.ref});
+      for (int i = 0; i < 7; ++i) {
+        for (int j = 0; j < 5; ++j) {
+          double got =
+              static_cast<double*>(c.ref.data)[i * c.ref.row_stride + j * c.ref.col_stride];
+          EXPECT_NEAR(got, want.memory[size_t(i * 5 + j)], 1e-12);
+        }
+      }
+    }
+  }
+  EXPECT_EQ(BlasGemm({DType::kI32, 1, 1, 1, {}, {}, {}}).message(),
+            "[blas] matmul takes f32 or f64: got i32.");
+  EXPECT_FALSE(SetBlasThreads(0).ok());
+}
+
+}  // namespace
+}  // namespace frazil
