@@ -32,6 +32,8 @@ std::string_view TypeSetName(TypeSet set) {
       return "a numeric dtype";
     case TypeSet::kFloat:
       return "a floating-point dtype";
+    case TypeSet::kInt:
+      return "an integer dtype";
     case TypeSet::kBits:
       return "bool or an integer dtype";
     case TypeSet::kBool:

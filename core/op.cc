@@ -23,6 +23,8 @@ bool Accepts(TypeSet set, DType dtype) {
       return !IsBool(dtype);
     case TypeSet::kFloat:
       return IsFloat(dtype);
+    case TypeSet::kInt:
+      return IsInt(dtype);
     case TypeSet::kBits:
       return !IsFloat(dtype);
     case TypeSet::kBool:

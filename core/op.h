@@ -33,7 +33,7 @@ enum class OpClass : uint8_t {
   kRandomBits,   // attrs {dims...}; input u64[2] = {key, counter}; u32 words
 };
 
-enum class TypeSet : uint8_t { kAny, kNumber, kBoolOrNumber, kFloat, kBits, kBool };
+enum class TypeSet : uint8_t { kAny, kNumber, kBoolOrNumber, kFloat, kInt, kBits, kBool };
 enum class ResultType : uint8_t { kSame, kBool, kI64, kAttr, kU32 };
 
 struct OpInfo {

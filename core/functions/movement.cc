@@ -1,0 +1,153 @@
+// Argument resolution for views, joins, indexing, matmul and sources.
+#include <array>
+
+#include "core/check.h"
+#include "core/functions/ops.h"
+
+namespace frazil::ops {
+namespace {
+
+using DimVec = absl::InlinedVector<int64_t, 8>;
+
+// Indices as i64 in [0, n): negative ones count from the end.
+Tensor NormalIndices(const Tensor& indices, int64_t n) {
+  const Tensor wide = IsInt(indices.dtype()) && indices.dtype() != DType::kU64 ? astype(indices, DType::kI64) : indices;
+  if (!wide.ok() || wide.dtype() != DType::kI64) {
+    return wide.ok() ? Tensor(TypeError("[take] indices must be integers, got ", Describe(indices), ".")) : wide;
+  }
+  return where(less(wide, int64_t{0}), add(wide, n), wide);
+}
+
+}  // namespace
+
+Tensor reshape(const Tensor& x, Dims dims) {
+  if (!x.ok()) return x;
+  DimVec fixed(dims.begin(), dims.end());
+  int unknown = -1;
+  int64_t known = 1;
+  for (size_t i = 0; i < fixed.size(); ++i) {
+    if (fixed[i] == -1) {
+      if (unknown >= 0) return ValueError("[reshape] only one extent may be -1: ", ToString(dims), ".");
+      unknown = static_cast<int>(i);
+    } else if (__builtin_mul_overflow(known, fixed[i], &known)) {
+      return MemoryError("[reshape] shape ", ToString(dims), " has more elements than an address can count.");
+    }
+  }
+  if (unknown >= 0) {
+    if (known <= 0 || x.size() % known != 0) {
+      return ValueError("[reshape] cannot infer the extent of -1: ", Describe(x), " (", x.size(), " elements) to ",
+                        ToString(dims), ".");
+    }
+    fixed[unknown] = x.size() / known;
+  }
+  return Apply(OpId::k_reshape, {&x}, fixed);
+}
+
+Tensor permute_dims(const Tensor& x, Dims axes) {
+  if (!x.ok()) return x;
+  DimVec fixed(axes.begin(), axes.end());
+  for (auto& a : fixed) {
+    if (a < 0) a += x.rank();
+  }
+  return Apply(OpId::k_permute_dims, {&x}, fixed);
+}
+
+Tensor broadcast_to(const Tensor& x, Dims dims) { return x.ok() ? Apply(OpId::k_broadcast_to, {&x}, dims) : x; }
+
+Tensor slice(const Tensor& x, Dims start_step_size) { return x.ok() ? Apply(OpId::k_slice, {&x}, start_step_size) : x; }
+
+Tensor concat(absl::Span<const Tensor> arrays, int64_t axis) {
+  if (arrays.empty()) return ValueError("[concat] needs at least one array, got 0.");
+  for (const Tensor& t : arrays) {
+    if (!t.ok()) return t;
+  }
+  const auto fixed = CheckAxis("concat", axis, arrays[0].rank());
+  if (!fixed.ok()) return Tensor(fixed.status());
+  DType dtype = arrays[0].dtype();
+  for (const Tensor& t : arrays) dtype = Promote(dtype, t.dtype());
+  std::vector<Tensor> same;
+  std::vector<const Tensor*> inputs;
+  same.reserve(arrays.size());
+  for (const Tensor& t : arrays) inputs.push_back(&same.emplace_back(astype(t, dtype)));
+  const int64_t attr = *fixed;
+  return Apply({OpId::k_concat, inputs, {&attr, 1}});
+}
+
+Tensor pad(const Tensor& x, Dims low_high, const Scalar& value) {
+  if (!x.ok()) return x;
+  auto fill = ToImmediate("pad", value, x.dtype());
+  if (!fill.ok()) return Tensor(std::move(fill).status());
+  const Tensor v(*std::move(fill));
+  return Apply(OpId::k_pad, {&x, &v}, low_high);
+}
+
+Tensor take(const Tensor& x, const Tensor& indices, int64_t axis) {
+  if (!x.ok()) return x;
+  if (!indices.ok()) return indices;
+  const auto fixed = CheckAxis("take", axis, x.rank());
+  if (!fixed.ok()) return Tensor(fixed.status());
+  const Tensor i = NormalIndices(indices, x.dims()[*fixed]);
+  const int64_t attr = *fixed;
+  return Apply(OpId::k_take, {&x, &i}, {&attr, 1});
+}
+
+Tensor put(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_t axis, bool add) {
+  if (!x.ok()) return x;
+  if (!indices.ok()) return indices;
+  const auto fixed = CheckAxis("put", axis, x.rank());
+  if (!fixed.ok()) return Tensor(fixed.status());
+  const Tensor i = NormalIndices(indices, x.dims()[*fixed]);
+  const Tensor v = astype(updates, x.dtype());
+  const int64_t attrs[] = {*fixed, add};
+  return Apply(OpId::k_put, {&x, &i, &v}, attrs);
+}
+
+Tensor matmul(const Arg& a, const Arg& b) {
+  for (const Arg* x : {&a, &b}) {
+    if (!x->tensor()) return ValueError("[matmul] takes arrays, got a number; use multiply.");
+    if (!x->tensor()->ok()) return *x->tensor();
+  }
+  const DType dtype = Promote(a.tensor()->dtype(), b.tensor()->dtype());
+  Tensor x = astype(*a.tensor(), dtype), y = astype(*b.tensor(), dtype);
+  if (!x.ok()) return x;
+  if (!y.ok()) return y;
+  if (x.rank() == 0 || y.rank() == 0) {
+    return ValueError("[matmul] needs at least one axis: a is ", Describe(x), ", b is ", Describe(y), ".");
+  }
+  const bool vector_a = x.rank() == 1, vector_b = y.rank() == 1;
+  if (vector_a) x = reshape(x, {1, x.dims()[0]});
+  if (vector_b) y = reshape(y, {y.dims()[0], 1});
+  // Equal ranks: axes of extent 1 in front broadcast.
+  const int rank = std::max(x.rank(), y.rank());
+  for (Tensor* t : {&x, &y}) {
+    if (t->rank() == rank) continue;
+    DimVec dims(rank - t->rank(), 1);
+    dims.insert(dims.end(), t->dims().begin(), t->dims().end());
+    *t = reshape(*t, dims);
+  }
+  Tensor out = Apply(OpId::k_matmul, {&x, &y});
+  if (!out.ok() || (!vector_a && !vector_b)) return out;
+  DimVec dims(out.dims().begin(), out.dims().end());
+  if (vector_b) dims.pop_back();
+  if (vector_a) dims.erase(dims.end() - (vector_b ? 1 : 2));
+  return reshape(out, dims);
+}
+
+Tensor scalar(const Scalar& value, DType dtype) {
+  auto v = ToImmediate("asarray", value, dtype);
+  return v.ok() ? Tensor(*std::move(v)) : Tensor(std::move(v).status());
+}
+
+Tensor full(Dims dims, const Scalar& value, DType dtype) {
+  if (Status s = CheckDims("full", dims, SizeOf(dtype)); !s.ok()) return Tensor(std::move(s));
+  return broadcast_to(scalar(value, dtype), dims);
+}
+
+Tensor iota(int64_t n, DType dtype) {
+  const int64_t attrs[] = {static_cast<int64_t>(dtype), n};
+  return Apply(OpId::k_iota, {}, attrs);
+}
+
+Tensor random_bits(const Tensor& state, Dims dims) { return Apply(OpId::k_random_bits, {&state}, dims); }
+
+}  // namespace frazil::ops

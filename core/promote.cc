@@ -1,0 +1,133 @@
+#include "core/promote.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace frazil {
+namespace {
+
+// The smallest float that NumPy pairs with integers of this size: 1 byte -> f16, 2 -> f32, more -> f64.
+DType FloatForIntSize(int bytes) { return bytes == 1 ? DType::kF16 : bytes == 2 ? DType::kF32 : DType::kF64; }
+
+DType WiderFloat(DType a, DType b) {
+  if (a == b) return a;
+  if (IsHalf(a) && IsHalf(b)) return DType::kF32;  // f16 with bf16: neither holds the other
+  return SizeOf(a) >= SizeOf(b) ? a : b;
+}
+
+DType PromoteInts(DType a, DType b) {
+  if (IsSigned(a) == IsSigned(b)) return SizeOf(a) >= SizeOf(b) ? a : b;
+  const DType s = IsSigned(a) ? a : b, u = IsSigned(a) ? b : a;
+  if (SizeOf(s) > SizeOf(u)) return s;
+  switch (SizeOf(u)) {
+    case 1:
+      return DType::kI16;
+    case 2:
+      return DType::kI32;
+    case 4:
+      return DType::kI64;
+    default:
+      return DType::kF64;
+  }
+}
+
+struct IntRange {
+  int64_t lo;
+  uint64_t hi;
+};
+IntRange RangeOf(DType t) {
+  const int bits = BitsOf(t);
+  if (IsUnsigned(t)) return {0, ~uint64_t{0} >> (64 - bits)};
+  return {static_cast<int64_t>(~uint64_t{0} << (bits - 1)), ~uint64_t{0} >> (65 - bits)};
+}
+
+}  // namespace
+
+DType Promote(DType a, DType b) {
+  if (a == b) return a;
+  if (IsBool(a)) return b;
+  if (IsBool(b)) return a;
+  if (IsFloat(a) && IsFloat(b)) return WiderFloat(a, b);
+  if (IsFloat(a)) {
+    // bf16 has f32's range but 8 bits: it pairs with 1-byte integers as f16 does.
+    const DType need = FloatForIntSize(SizeOf(b));
+    return need == DType::kF16 ? a : WiderFloat(a, need);
+  }
+  if (IsFloat(b)) return Promote(b, a);
+  return PromoteInts(a, b);
+}
+
+DType Promote(DType a, Scalar::Kind kind) {
+  switch (kind) {
+    case Scalar::Kind::kBool:
+      return a;
+    case Scalar::Kind::kInt:
+      return IsBool(a) ? DType::kI64 : a;
+    case Scalar::Kind::kFloat:
+      return IsFloat(a) ? a : DType::kF64;
+  }
+  return a;
+}
+
+DType FloatFor(DType a) { return IsFloat(a) ? a : FloatForIntSize(SizeOf(a)); }
+
+DType QuotientFor(DType a) { return IsFloat(a) ? a : DType::kF64; }
+
+DType SumFor(DType a) {
+  if (IsFloat(a)) return a;
+  return IsUnsigned(a) ? DType::kU64 : DType::kI64;
+}
+
+DType DefaultFor(Scalar::Kind kind) {
+  return kind == Scalar::Kind::kBool ? DType::kBool : kind == Scalar::Kind::kInt ? DType::kI64 : DType::kF32;
+}
+
+uint64_t BitsOf(DType dtype, double value) {
+  switch (dtype) {
+    case DType::kBool:
+      return value != 0;
+    case DType::kF16:
+      return ToHalf(value).bits;
+    case DType::kBF16:
+      return ToBFloat16(value).bits;
+    case DType::kF32:
+      return std::bit_cast<uint32_t>(static_cast<float>(value));
+    case DType::kF64:
+      return std::bit_cast<uint64_t>(value);
+    default:
+      break;
+  }
+  const IntRange range = RangeOf(dtype);
+  uint64_t bits;
+  if (std::isnan(value)) {
+    bits = 0;
+  } else if (value <= static_cast<double>(range.lo)) {
+    bits = static_cast<uint64_t>(range.lo);
+  } else if (value >= static_cast<double>(range.hi)) {
+    bits = range.hi;
+  } else {
+    bits = value < 0 ? static_cast<uint64_t>(static_cast<int64_t>(value)) : static_cast<uint64_t>(value);
+  }
+  return bits & (~uint64_t{0} >> (64 - BitsOf(dtype)));
+}
+
+StatusOr<ValueRef> ToImmediate(std::string_view op, const Scalar& scalar, DType dtype) {
+  if (scalar.kind == Scalar::Kind::kFloat) return Value::Immediate(dtype, BitsOf(dtype, scalar.f));
+  if (!IsInt(dtype)) {
+    const double d = scalar.big ? static_cast<double>(static_cast<uint64_t>(scalar.i)) : static_cast<double>(scalar.i);
+    return Value::Immediate(dtype, BitsOf(dtype, d));
+  }
+  const IntRange range = RangeOf(dtype);
+  const bool fits = scalar.big ? static_cast<uint64_t>(scalar.i) <= range.hi
+                               : scalar.i >= range.lo && (scalar.i < 0 || static_cast<uint64_t>(scalar.i) <= range.hi);
+  if (!fits) {
+    const std::string text = scalar.big ? absl::StrCat(static_cast<uint64_t>(scalar.i)) : absl::StrCat(scalar.i);
+    return OverflowError("[", std::string(op), "] Python integer ", text, " is out of bounds for ",
+                         std::string(Name(dtype)), ".");
+  }
+  return Value::Immediate(dtype, static_cast<uint64_t>(scalar.i) & (~uint64_t{0} >> (64 - BitsOf(dtype))));
+}
+
+}  // namespace frazil

@@ -1,0 +1,45 @@
+// Type promotion: NumPy 2's table (NEP 50), with weak Python scalars. Called by core/functions.
+// Invariant: symmetric and independent of values, except that a Python int must fit the array's dtype.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/dtype.h"
+#include "core/status.h"
+#include "core/tensor.h"
+
+namespace frazil {
+
+// A Python number beside an array.
+struct Scalar {
+  enum class Kind : uint8_t { kBool, kInt, kFloat } kind = Kind::kInt;
+  bool big = false;      // kInt: the value is `i` as an unsigned 64-bit number
+  int64_t i = 0;         // kBool, kInt
+  double f = 0;          // kFloat
+
+  static Scalar Bool(bool v) { return {Kind::kBool, false, v, 0}; }
+  static Scalar Int(int64_t v) { return {Kind::kInt, false, v, 0}; }
+  static Scalar Big(uint64_t v) { return {Kind::kInt, true, static_cast<int64_t>(v), 0}; }
+  static Scalar Float(double v) { return {Kind::kFloat, false, 0, v}; }
+};
+
+// The common dtype of two arrays.
+DType Promote(DType a, DType b);
+// The dtype of an array beside a Python number of this kind.
+DType Promote(DType a, Scalar::Kind kind);
+// The dtype in which a floating-point function of this dtype is computed (NumPy: int8 -> float16 ...).
+DType FloatFor(DType a);
+// The dtype of a quotient of two arrays of dtype a (integers: float64).
+DType QuotientFor(DType a);
+// The dtype in which integers are summed (int64 or uint64); floats stay.
+DType SumFor(DType a);
+// The default dtype of a Python number on its own: bool, int64, float32.
+DType DefaultFor(Scalar::Kind kind);
+
+// The number as an immediate value of `dtype`. OverflowError if a Python int does not fit.
+StatusOr<ValueRef> ToImmediate(std::string_view op, const Scalar& scalar, DType dtype);
+// The bits of a double converted to dtype (floats round to nearest even, ints saturate).
+uint64_t BitsOf(DType dtype, double value);
+
+}  // namespace frazil

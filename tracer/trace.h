@@ -1,0 +1,69 @@
+// Trace: what one traced callable has recorded, and the door that records and replays it.
+// Called by bindings/python (fz.trace) and frazil.h (jit::trace). Invariant: entering and leaving never changes results;
+// no deferred value outlives the outermost traced call, whether it returns, raises or is interrupted.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/apply.h"
+
+namespace frazil::tracer {
+
+// Where the user's code is, for explanations: "train.py:12". Set by the bindings; called only when something is
+// worth saying.
+using Locator = std::string (*)();
+void SetLocator(Locator locator);
+
+struct TraceStats {
+  int64_t calls = 0;           // outermost and nested calls of the function
+  int64_t recorded = 0;        // calls that recorded something new
+  int64_t replayed = 0;        // calls whose every op matched
+  int64_t fallbacks = 0;       // calls that left a recording half-way
+  int64_t segments = 0;        // distinct flushed segments
+  int64_t plans = 0;           // compiled plans
+  int64_t kernels_compiled = 0;
+  int64_t last_kernels = 0;    // kernel launches and library calls of the last replayed call
+  int64_t matched_ops = 0;
+};
+
+class Recording;   // tracer/recording.h: the trie of recorded calls and its plans
+
+// The state kept per traced callable; shared by threads.
+class Trace {
+ public:
+  explicit Trace(std::string name);
+  ~Trace();
+
+  const std::string& name() const { return name_; }
+  TraceStats stats() const;
+  std::string Explain() const;   // one paragraph per event: what, where, what changed, old -> new
+  void Clear();                  // forgets everything recorded
+
+  Recording& recording() { return *recording_; }
+
+ private:
+  std::string name_;
+  std::unique_ptr<Recording> recording_;
+};
+
+// A call of a traced function on this thread. The constructor enters (or nests by inlining); Finish makes the deferred
+// values that are still held ready. The destructor finishes too (exceptions).
+class Call {
+ public:
+  explicit Call(Trace* trace);
+  ~Call();
+  Call(const Call&) = delete;
+  // Flushes. MemoryError and the like surface here.
+  Status Finish();
+
+ private:
+  bool outermost_ = false;
+};
+
+// True if tracing is on for this thread: mode("auto"), and FRAZIL_JIT is not "off".
+bool Enabled();
+
+}  // namespace frazil::tracer
