@@ -72,6 +72,19 @@ struct DTypeOf;
 #include "core/dtypes.def"
 #undef FZ_DTYPE
 
+// Calls f.operator()<T>() with the C++ type of `type`.
+template <typename F>
+decltype(auto) VisitDType(DType type, F&& f) {
+  switch (type) {
+#define FZ_DTYPE(E, name, short_name, T, bytes, kind) \
+  case DType::E:                                      \
+    return f.template operator()<T>();
+#include "core/dtypes.def"
+#undef FZ_DTYPE
+  }
+  __builtin_unreachable();
+}
+
 // Exact widening, and one round-to-nearest-even on the way back. NaN becomes the canonical quiet NaN
 // (0x7E00, 0x7FC0). From double directly: there is no double rounding through float.
 float ToFloat(Half h);

@@ -107,6 +107,11 @@ V Builder::Reduce(ReduceKind kind, V a, int lanes) {
                  .imm = uint64_t(kind)});
 }
 
+V Builder::Copy(const Inst& inst) {
+  FZ_CHECK(HasValue(inst.op));
+  return Append(inst);
+}
+
 void Builder::Loop() {
   Append({.op = Op::kLoop});
   region_ = ++loops_;

@@ -40,6 +40,7 @@ class Builder {
   void Loop();
   void End();
   void Barrier();
+  V Copy(const Inst& inst);                   // an instruction with a value, its operands already of this kernel
 
   Kernel* kernel() { return kernel_; }
 

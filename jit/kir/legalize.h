@@ -33,4 +33,7 @@ bool IsLegal(const Inst& inst, const Kernel& kernel, const LegalCaps& caps);
 // NotImplementedError if a called function has no definition for its type.
 StatusOr<Kernel> Legalize(const Kernel& kernel, const LegalCaps& caps = {});
 
+// Only replaces calls by the functions' definitions: what the interpreter runs.
+StatusOr<Kernel> InlineCalls(const Kernel& kernel);
+
 }  // namespace frazil::kir

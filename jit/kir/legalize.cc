@@ -1,0 +1,182 @@
+#include "jit/kir/legalize.h"
+
+#include <vector>
+
+#include "core/check.h"
+#include "jit/kir/builder.h"
+#include "jit/kir/const.h"
+#include "jit/kir/fn_table.h"
+#if __has_include("kernels/fn.h")
+#include "kernels/fn.h"
+#endif
+
+namespace frazil::kir {
+namespace {
+
+bool IsSmallInt(DType t) { return IsInt(t) && SizeOf(t) < 4; }
+bool IsWideInt(DType t) { return IsInt(t) && SizeOf(t) >= 4; }
+bool IsWideFloat(DType t) { return t == DType::kF32 || t == DType::kF64; }
+bool IsWide(DType t) { return IsWideInt(t) || IsWideFloat(t); }
+
+bool IsLegalCast(DType to, DType from) {
+  if (IsBool(to)) return false;
+  if (IsBool(from) || IsSmallInt(from)) return to == DType::kI32;
+  if (IsSmallInt(to)) return from == DType::kI32;
+  if (IsHalf(from)) return to == DType::kF32;
+  if (IsHalf(to)) return from == DType::kF32;
+  return true;
+}
+
+bool IsLegalBitcast(DType to, DType from) {
+  if (IsWide(to) && IsWide(from)) return true;
+  return (IsHalf(to) && from == DType::kU16) || (IsHalf(from) && to == DType::kU16);
+}
+
+// f64 -> f32 rounded to odd: the last bit says whether anything was cut off, so that a second
+// rounding to 16 bits is the only one that shows. Nearest first, then back toward zero, then the
+// sticky bit.
+V RoundToOdd(V x) {
+  const V nearest = cast(DType::kF32, x);
+  const V back = cast(DType::kF64, nearest);
+  const V bits = bitcast(DType::kI32, nearest);
+  const V away = cast(DType::kI32, abs(x) < abs(back));
+  const V inexact = cast(DType::kI32, back != x);
+  return bitcast(DType::kF32, (bits - away) | inexact);
+}
+
+V LegalCast(DType to, V x);
+
+// Float to an integer of less than 32 bits: saturates as the small type does.
+V CastToSmallInt(DType to, V x) {
+  const V wide = cast(DType::kI32, x);
+  const uint64_t top = (uint64_t{1} << (BitsOf(to) - (IsSigned(to) ? 1 : 0))) - 1;
+  const V low = x.builder->Const(DType::kI32, IsSigned(to) ? -double(top) - 1 : 0);
+  const V high = x.builder->Const(DType::kI32, double(top));
+  return cast(to, min(max(wide, low), high));
+}
+
+// Makes any cast out of legal ones.
+V LegalCast(DType to, V x) {
+  const DType from = x.type;
+  if (to == from || IsLegalCast(to, from)) return cast(to, x);
+  if (IsBool(from) || IsSmallInt(from)) return LegalCast(to, cast(DType::kI32, x));
+  if (IsHalf(from)) return LegalCast(to, cast(DType::kF32, x));
+  if (IsBool(to)) return x != K(x, 0);
+  if (IsSmallInt(to)) {
+    return IsFloat(from) ? CastToSmallInt(to, x) : cast(to, cast(DType::kI32, x));
+  }
+  // To f16 or bf16: numbers of up to 16 bits are exact in f32, wider ones go through f64.
+  FZ_CHECK(IsHalf(to));
+  return cast(to, RoundToOdd(cast(DType::kF64, x)));
+}
+
+V LegalBitcast(DType to, V x) {
+  const DType from = x.type;
+  if (to == from || IsLegalBitcast(to, from)) return bitcast(to, x);
+  if (IsHalf(from)) return LegalBitcast(to, bitcast(DType::kU16, x));
+  if (IsHalf(to)) return bitcast(to, LegalBitcast(DType::kU16, x));
+  return LegalCast(to, x);  // i8 and u8, i16 and u16: wrapping keeps the bits
+}
+
+V LegalConst(Builder& b, DType type, uint64_t bits) {
+  if (IsBool(type) || IsWide(type)) return b.ConstBits(type, bits);
+  if (IsHalf(type)) return cast(type, b.Const(DType::kF32, FloatFromBits(type, bits)));
+  return cast(type, b.Const(DType::kI32, double(IntFromBits(type, bits))));
+}
+
+// Copies a kernel through a builder, instruction by instruction.
+class Rewriter {
+ public:
+  Rewriter(const Kernel& from, const LegalCaps& caps, bool calls_only)
+      : from_(from),
+        caps_(caps),
+        calls_only_(calls_only),
+        to_(from),
+        builder_(&to_),
+        map_(from.body.size()) {
+    to_.body.clear();
+  }
+
+  StatusOr<Kernel> Run() {
+    for (size_t i = 0; i < from_.body.size(); ++i) {
+      const Inst& inst = from_.body[i];
+      if (inst.op == Op::kCall && !(caps_.native_calls >> inst.imm & 1)) {
+        FZ_ASSIGN_OR_RETURN(map_[i], Inline(inst));
+      } else if (HasValue(inst.op)) {
+        map_[i] = Rewrite(inst);
+      } else {
+        CopyEffect(inst);
+      }
+    }
+    return std::move(to_);
+  }
+
+ private:
+  V Of(Id id) const { return id == kNone ? V{} : map_[id]; }
+
+  V Rewrite(const Inst& inst) {
+    if (!calls_only_) {
+      if (inst.op == Op::kCast) return LegalCast(inst.type, Of(inst.a));
+      if (inst.op == Op::kBitcast) return LegalBitcast(inst.type, Of(inst.a));
+      if (inst.op == Op::kConst) return LegalConst(builder_, inst.type, inst.imm);
+    }
+    Inst copy = inst;
+    for (Id* id : {&copy.a, &copy.b, &copy.c}) *id = Of(*id).id;
+    return builder_.Copy(copy);
+  }
+
+  void CopyEffect(const Inst& inst) {
+    switch (inst.op) {
+      case Op::kLoop:
+        return builder_.Loop();
+      case Op::kEnd:
+        return builder_.End();
+      case Op::kBarrier:
+        return builder_.Barrier();
+      default:
+        return builder_.Store(int(inst.imm), Of(inst.a), Of(inst.b), Of(inst.c));
+    }
+  }
+
+  StatusOr<V> Inline(const Inst& inst) {
+#if __has_include("kernels/fn.h")
+    return CallFn(Fn(inst.imm), Of(inst.a), Of(inst.b));
+#else
+    return NotImplementedError("[kir] ", FnName(inst.imm), " has no definition.");
+#endif
+  }
+
+  const Kernel& from_;
+  const LegalCaps caps_;
+  const bool calls_only_;
+  Kernel to_;
+  Builder builder_;
+  std::vector<V> map_;  // old value to new value
+};
+
+}  // namespace
+
+bool IsLegal(const Inst& inst, const Kernel& kernel, const LegalCaps& caps) {
+  switch (inst.op) {
+    case Op::kConst:
+      return IsBool(inst.type) || IsWide(inst.type);
+    case Op::kCast:
+      return IsLegalCast(inst.type, kernel.body[inst.a].type);
+    case Op::kBitcast:
+      return IsLegalBitcast(inst.type, kernel.body[inst.a].type);
+    case Op::kCall:
+      return caps.native_calls >> inst.imm & 1;
+    default:
+      return true;
+  }
+}
+
+StatusOr<Kernel> Legalize(const Kernel& kernel, const LegalCaps& caps) {
+  return Rewriter(kernel, caps, /*calls_only=*/false).Run();
+}
+
+StatusOr<Kernel> InlineCalls(const Kernel& kernel) {
+  return Rewriter(kernel, {}, /*calls_only=*/true).Run();
+}
+
+}  // namespace frazil::kir
