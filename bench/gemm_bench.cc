@@ -3,10 +3,10 @@
 // stored, t transposed)
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -19,7 +19,6 @@
 namespace {
 
 using frazil::GemmArgs;
-using Clock = std::chrono::steady_clock;
 
 // One helper thread that spins for a while before it sleeps, so that sharing costs little.
 class Helper {
@@ -76,14 +75,17 @@ struct Case {
   bool ta, tb;
 };
 
-double Seconds(Clock::time_point from) {
-  return std::chrono::duration<double>(Clock::now() - from).count();
+// With one thread the thread's own time is taken, which others' work on the machine disturbs less.
+double Now(bool own_time) {
+  timespec t;
+  clock_gettime(own_time ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+  return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
 }
 
-double TimePerCall(int repeats, const std::function<void()>& call) {
-  Clock::time_point start = Clock::now();
+double TimePerCall(bool own_time, int repeats, const std::function<void()>& call) {
+  double start = Now(own_time);
   for (int i = 0; i < repeats; ++i) call();
-  return Seconds(start) / repeats;
+  return (Now(own_time) - start) / repeats;
 }
 
 double Median(std::vector<double> v) {
@@ -114,15 +116,17 @@ void Measure(const Case& c, frazil::DType dtype, int threads, int rounds, Helper
     if (!BlasGemm(g).ok()) std::abort();
   };
   own(), blas();
-  double once = std::max(TimePerCall(2, own), 1e-7);
+  double once = std::max(TimePerCall(threads == 1, 2, own), 1e-7);
   int repeats = int(std::clamp(0.02 / once, 1.0, 100000.0));
   std::vector<double> ratios, own_times, blas_times;
   for (int r = 0; r < rounds; ++r) {
     double t_own, t_blas;
     if (r % 2 == 0) {
-      t_own = TimePerCall(repeats, own), t_blas = TimePerCall(repeats, blas);
+      t_own = TimePerCall(threads == 1, repeats, own),
+      t_blas = TimePerCall(threads == 1, repeats, blas);
     } else {
-      t_blas = TimePerCall(repeats, blas), t_own = TimePerCall(repeats, own);
+      t_blas = TimePerCall(threads == 1, repeats, blas),
+      t_own = TimePerCall(threads == 1, repeats, own);
     }
     ratios.push_back(t_blas / t_own), own_times.push_back(t_own), blas_times.push_back(t_blas);
   }

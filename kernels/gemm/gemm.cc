@@ -120,7 +120,7 @@ void Gemm(const GemmArgs& args, Isa isa) {
   Dispatch(args, ResolveIsa(isa));
 }
 
-void GemmParallel(const GemmArgs& args, int threads, ParallelFor run, Isa isa) {
+void GemmParallel(const GemmArgs& args, int threads, ParallelRun run, Isa isa) {
   double work = double(args.m) * double(args.n) * double(args.k);
   Grid grid = threads > 1 && work >= kWorthSharing ? ChooseGrid(args, threads) : Grid{1, 1};
   if (grid.rows * grid.cols <= 1) return Gemm(args, isa);

@@ -40,10 +40,10 @@ Isa ResolveIsa(Isa wanted);
 void Gemm(const GemmArgs& args, Isa isa = Isa::kBest);
 
 // Calls its second argument for 0..count-1, on any threads, and returns when all are done.
-using ParallelFor = absl::FunctionRef<void(int64_t count, absl::FunctionRef<void(int64_t)> body)>;
+using ParallelRun = absl::FunctionRef<void(int64_t count, absl::FunctionRef<void(int64_t)> body)>;
 
 // Splits the output into tiles for `threads` threads; one call of `run` at most (none where the
 // work is too small to share).
-void GemmParallel(const GemmArgs& args, int threads, ParallelFor run, Isa isa = Isa::kBest);
+void GemmParallel(const GemmArgs& args, int threads, ParallelRun run, Isa isa = Isa::kBest);
 
 }  // namespace frazil
