@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+COMMANDS = ["build", "test", "demo", "bench", "lint", "fmt", "asan", "tsan", "clean", "python"]
 ROOT = Path(__file__).resolve().parents[2]
 
 
