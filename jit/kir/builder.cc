@@ -147,6 +147,7 @@ V operator~(V a) { return Apply(Op::kNot, a); }
 V operator<<(V a, V b) { return Apply(Op::kShl, a, b); }
 V operator>>(V a, V b) { return Apply(Op::kShr, a, b); }
 V K(V like, double value) { return like.builder->Const(like.type, value); }
+V KBits(V like, uint64_t bits) { return like.builder->ConstBits(like.type, bits); }
 V fma(V a, V b, V c) { return a.builder->Fma(a, b, c); }
 V select(V cond, V a, V b) { return cond.builder->Select(cond, a, b); }
 V cast(DType to, V a) { return a.builder->Cast(to, a); }

@@ -72,6 +72,7 @@ V operator~(V a);
 V operator<<(V a, V b);
 V operator>>(V a, V b);
 V K(V like, double value);                    // constant of like's type
+V KBits(V like, uint64_t bits);               // the same by its bits
 V fma(V a, V b, V c);
 V select(V cond, V a, V b);
 V cast(DType to, V a);

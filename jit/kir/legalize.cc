@@ -87,20 +87,17 @@ V LegalConst(Builder& b, DType type, uint64_t bits) {
 // Copies a kernel through a builder, instruction by instruction.
 class Rewriter {
  public:
-  Rewriter(const Kernel& from, const LegalCaps& caps, bool calls_only)
-      : from_(from),
-        caps_(caps),
-        calls_only_(calls_only),
-        to_(from),
-        builder_(&to_),
-        map_(from.body.size()) {
+  enum Pass { kCalls, kTypes };
+
+  Rewriter(const Kernel& from, const LegalCaps& caps, Pass pass)
+      : from_(from), caps_(caps), pass_(pass), to_(from), builder_(&to_), map_(from.body.size()) {
     to_.body.clear();
   }
 
   StatusOr<Kernel> Run() {
     for (size_t i = 0; i < from_.body.size(); ++i) {
       const Inst& inst = from_.body[i];
-      if (inst.op == Op::kCall && !(caps_.native_calls >> inst.imm & 1)) {
+      if (pass_ == kCalls && inst.op == Op::kCall && !(caps_.native_calls >> inst.imm & 1)) {
         FZ_ASSIGN_OR_RETURN(map_[i], Inline(inst));
       } else if (HasValue(inst.op)) {
         map_[i] = Rewrite(inst);
@@ -115,7 +112,7 @@ class Rewriter {
   V Of(Id id) const { return id == kNone ? V{} : map_[id]; }
 
   V Rewrite(const Inst& inst) {
-    if (!calls_only_) {
+    if (pass_ == kTypes) {
       if (inst.op == Op::kCast) return LegalCast(inst.type, Of(inst.a));
       if (inst.op == Op::kBitcast) return LegalBitcast(inst.type, Of(inst.a));
       if (inst.op == Op::kConst) return LegalConst(builder_, inst.type, inst.imm);
@@ -148,7 +145,7 @@ class Rewriter {
 
   const Kernel& from_;
   const LegalCaps caps_;
-  const bool calls_only_;
+  const Pass pass_;
   Kernel to_;
   Builder builder_;
   std::vector<V> map_;  // old value to new value
@@ -172,11 +169,13 @@ bool IsLegal(const Inst& inst, const Kernel& kernel, const LegalCaps& caps) {
 }
 
 StatusOr<Kernel> Legalize(const Kernel& kernel, const LegalCaps& caps) {
-  return Rewriter(kernel, caps, /*calls_only=*/false).Run();
+  // Definitions of functions cast as they please: they are legalised like everything else.
+  FZ_ASSIGN_OR_RETURN(const Kernel inlined, Rewriter(kernel, caps, Rewriter::kCalls).Run());
+  return Rewriter(inlined, caps, Rewriter::kTypes).Run();
 }
 
 StatusOr<Kernel> InlineCalls(const Kernel& kernel) {
-  return Rewriter(kernel, {}, /*calls_only=*/true).Run();
+  return Rewriter(kernel, {}, Rewriter::kCalls).Run();
 }
 
 }  // namespace frazil::kir
