@@ -1,0 +1,378 @@
+// The functions of kernels/fn.h against references of higher precision: the bounds of
+// kernels/fn.def, special values. f32: every 4097th bit pattern, or with FRAZIL_NIGHTLY=1 all of
+// them, against libm in double. f64: random arguments and hard cases against libquadmath.
+#include "kernels/fn.h"
+
+#include <gtest/gtest.h>
+#include <quadmath.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "tests/kernels/scalar_v.h"
+
+namespace frazil {
+namespace {
+
+using Quad = __float128;
+
+struct Bound {
+  double f32, f64;
+};
+constexpr Bound kBounds[] = {
+#define FZ_FN(E, name, operands, ulp32, ulp64) {ulp32, ulp64},
+#include "kernels/fn.def"
+#undef FZ_FN
+};
+constexpr const char* kNames[] = {
+#define FZ_FN(E, name, operands, ulp32, ulp64) name,
+#include "kernels/fn.def"
+#undef FZ_FN
+};
+
+const bool kNightly = std::getenv("FRAZIL_NIGHTLY") != nullptr;
+
+template <class T>
+T Call(Fn f, T a, T b = 0) {
+  return CallFn(f, ScalarV::Of(a), ScalarV::Of(b)).template As<T>();
+}
+
+// The distance of got from ref in units of the last place T has at ref; infinite where nothing
+// short of equality will do (NaN, infinities, zeros with their signs).
+template <class T, class R>
+double UlpError(T got, R ref) {
+  constexpr double kWrong = std::numeric_limits<double>::infinity();
+  using Limits = std::numeric_limits<T>;
+  if (ref != ref) return got != got ? 0 : kWrong;
+  if (got != got) return kWrong;
+  T rounded = T(ref);
+  if (rounded == got && (got != 0 || std::signbit(got) == std::signbit(rounded))) {
+    if (ref == R(0) || std::isinf(got)) return 0;
+  } else if (ref == R(0)) {
+    return kWrong;
+  }
+  // An infinity beside the largest number counts as the number that would follow it.
+  Quad value = std::isinf(got) ? copysignq(ldexpq(1, Limits::max_exponent), got) : Quad(got);
+  if (std::isinf(rounded) && fabsq(Quad(ref)) > ldexpq(1, Limits::max_exponent)) return kWrong;
+  int exponent;
+  frexpq(Quad(ref), &exponent);
+  exponent = std::max(exponent - Limits::digits, Limits::min_exponent - Limits::digits);
+  return double(ldexpq(fabsq(value - Quad(ref)), -exponent));
+}
+
+struct Worst {
+  double ulp = 0, a = 0, b = 0;
+  uint64_t count = 0;
+  void Add(double error, double x, double y = 0) {
+    ++count;
+    if (error > ulp) ulp = error, a = x, b = y;
+  }
+  void Add(const Worst& other) {
+    count += other.count;
+    if (other.ulp > ulp) ulp = other.ulp, a = other.a, b = other.b;
+  }
+};
+
+void Expect(Fn f, const char* type, const Worst& worst, double bound) {
+  std::printf("  %-6s %s: %.4f ULP at (%a, %a), %llu arguments\n", kNames[int(f)], type, worst.ulp,
+              worst.a, worst.b, static_cast<unsigned long long>(worst.count));
+  EXPECT_GT(worst.count, 1000u);
+  EXPECT_LE(worst.ulp, bound) << kNames[int(f)] << " " << type << " at " << worst.a << ", "
+                              << worst.b;
+}
+
+// ---- f32, one argument ----
+
+template <Fn f>
+Worst ScanF32(double (*ref)(double), uint64_t begin, uint64_t end, uint64_t step) {
+  Worst worst;
+  for (uint64_t i = begin; i < end; i += step) {
+    float x = std::bit_cast<float>(uint32_t(i));
+    float got = Call<float>(f, x);
+    double exact = ref(x);
+    // The quick way out: an ordinary result within half a unit of the float beside it.
+    if (got == float(exact) && got != 0 && std::fabs(got) < std::numeric_limits<float>::max() &&
+        worst.ulp >= 0.51) {
+      ++worst.count;
+      continue;
+    }
+    worst.Add(UlpError(got, exact), x);
+  }
+  return worst;
+}
+
+template <Fn f>
+void CheckF32(double (*ref)(double)) {
+  const uint64_t all = uint64_t(1) << 32;
+  Worst worst;
+  if (!kNightly) {
+    worst = ScanF32<f>(ref, 0, all, 4097);
+  } else {
+    std::vector<Worst> parts(std::max(1u, std::thread::hardware_concurrency()));
+    std::vector<std::thread> threads;
+    for (size_t t = 0; t < parts.size(); ++t) {
+      threads.emplace_back([&, t] {
+        parts[t] = ScanF32<f>(ref, all * t / parts.size(), all * (t + 1) / parts.size(), 1);
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    for (const Worst& part : parts) worst.Add(part);
+  }
+  // Around the ends of the binades and the types, always.
+  for (int e = 0; e < 256; ++e) {
+    for (int64_t d = -3; d <= 3; ++d) {
+      uint32_t bits = uint32_t((int64_t(e) << 23) + d);
+      worst.Add(ScanF32<f>(ref, bits, uint64_t(bits) + 1, 1));
+      worst.Add(ScanF32<f>(ref, bits ^ 0x80000000u, uint64_t(bits ^ 0x80000000u) + 1, 1));
+    }
+  }
+  Expect(f, "f32", worst, kBounds[int(f)].f32);
+}
+
+TEST(Fn, ExpF32) { CheckF32<Fn::kExp>(std::exp); }
+TEST(Fn, Expm1F32) { CheckF32<Fn::kExpm1>(std::expm1); }
+TEST(Fn, LogF32) { CheckF32<Fn::kLog>(std::log); }
+TEST(Fn, Log1pF32) { CheckF32<Fn::kLog1p>(std::log1p); }
+TEST(Fn, SinF32) { CheckF32<Fn::kSin>(std::sin); }
+TEST(Fn, CosF32) { CheckF32<Fn::kCos>(std::cos); }
+TEST(Fn, TanF32) { CheckF32<Fn::kTan>(std::tan); }
+TEST(Fn, TanhF32) { CheckF32<Fn::kTanh>(std::tanh); }
+TEST(Fn, ErfF32) { CheckF32<Fn::kErf>(std::erf); }
+
+// ---- f64, one argument ----
+
+template <Fn f>
+void CheckF64(Quad (*ref)(Quad), double lo, double hi, const std::vector<double>& hard = {}) {
+  std::mt19937_64 random(20);
+  Worst worst;
+  auto check = [&](double x) { worst.Add(UlpError(Call<double>(f, x), ref(x)), x); };
+  const int count = kNightly ? 3000000 : 20000;
+  for (int i = 0; i < count; ++i) {
+    double uniform = double(random() >> 11) * 0x1p-53;
+    check(std::bit_cast<double>(random()));                            // every exponent
+    check(lo + (hi - lo) * uniform);                                   // where the function lives
+    check(std::ldexp(lo + (hi - lo) * uniform, -int(random() % 40)));  // and towards 0
+  }
+  for (int e = 0; e < 2048; ++e) {
+    for (int64_t d = -2; d <= 2; ++d) {
+      double x = std::bit_cast<double>((uint64_t(e) << 52) + uint64_t(d));
+      check(x);
+      check(-x);
+    }
+  }
+  for (double x : hard) {
+    for (int i = 0; i < 8; ++i, x = std::nextafter(x, 1e308)) check(x), check(-x);
+  }
+  Expect(f, "f64", worst, kBounds[int(f)].f64);
+}
+
+// Multiples of pi / 2 and the double nearest to one, relative to its size (6381956970095103 *
+// 2^797).
+std::vector<double> HardAngles() {
+  std::vector<double> angles = {std::ldexp(6381956970095103.0, 797), 0x1.6ac5b262ca1ffp+849, 1e22,
+                                1e300};
+  for (int k = 1; k < 400; ++k) angles.push_back(k * 1.5707963267948966);
+  for (double k = 1; k < 1e15; k *= 1.7) angles.push_back(std::rint(k) * 1.5707963267948966);
+  return angles;
+}
+
+TEST(Fn, ExpF64) {
+  CheckF64<Fn::kExp>(expq, -746, 710, {709.782712893384, -708.3964185322641, -745.13});
+}
+TEST(Fn, Expm1F64) {
+  CheckF64<Fn::kExpm1>(expm1q, -40, 40, {0.34657359027997264, 709.782712893384, 37.4});
+}
+TEST(Fn, LogF64) {
+  CheckF64<Fn::kLog>(logq, 0.5, 2, {0.9999999999999994, 0.7071067811865475, 1.4142135623730945});
+}
+TEST(Fn, Log1pF64) {
+  CheckF64<Fn::kLog1p>(log1pq, -0.999, 2, {0.41421356237309, 0.2928932188134524});
+}
+TEST(Fn, SinF64) { CheckF64<Fn::kSin>(sinq, -100, 100, HardAngles()); }
+TEST(Fn, CosF64) { CheckF64<Fn::kCos>(cosq, -100, 100, HardAngles()); }
+TEST(Fn, TanF64) { CheckF64<Fn::kTan>(tanq, -100, 100, HardAngles()); }
+TEST(Fn, TanhF64) { CheckF64<Fn::kTanh>(tanhq, -22, 22, {0.17328679513998632, 19.0615, 21.9999}); }
+TEST(Fn, ErfF64) { CheckF64<Fn::kErf>(erfq, -6.1, 6.1, {0.9999999999999996, 5.9215871957945}); }
+
+// ---- pow ----
+
+template <class T>
+void CheckPow(double bound, double top) {
+  std::mt19937_64 random(21);
+  Worst worst;
+  const int count = kNightly ? 3000000 : 20000;
+  for (int i = 0; i < count; ++i) {
+    auto uniform = [&] { return double(random() >> 11) * 0x1p-53; };
+    T x;
+    switch (i % 4) {
+      case 0:
+        x = sizeof(T) == 8 ? T(std::bit_cast<double>(random() >> 1))
+                           : T(std::bit_cast<float>(uint32_t(random() >> 33)));
+        break;
+      case 1:
+        x = T(std::exp2(20 * (uniform() - 0.5)));
+        break;
+      case 2:
+        x = T(1 + 1e-3 * (uniform() - 0.5));
+        break;
+      default:
+        x = T(1 + std::ldexp(uniform() - 0.5, -int(random() % 30)));
+        break;
+    }
+    double log_x = std::log(double(x));
+    if (!(log_x != 0 && std::isfinite(log_x))) continue;
+    // The result spread over the whole range and a little beyond both ends.
+    T y = T(top * (2 * uniform() - 1) / log_x);
+    if (i % 5 == 0) y = std::trunc(y);
+    if (std::trunc(y) == y && i % 2) x = -x;
+    T got = Call<T>(Fn::kPow, x, y);
+    Quad exact = powq(x, y);
+    worst.Add(UlpError(got, exact), x, y);
+  }
+  Expect(Fn::kPow, sizeof(T) == 8 ? "f64" : "f32", worst, bound);
+}
+
+TEST(Fn, PowF32) { CheckPow<float>(kBounds[int(Fn::kPow)].f32, 106); }
+TEST(Fn, PowF64) { CheckPow<double>(kBounds[int(Fn::kPow)].f64, 747); }
+
+// C99 annex F.9.4.4 by way of libm, on the product of all interesting arguments.
+template <class T>
+void CheckPowSpecial() {
+  using L = std::numeric_limits<T>;
+  std::vector<T> values;
+  for (T v : {T(0),
+              L::denorm_min(),
+              L::min(),
+              T(0.5),
+              T(0.75),
+              1 - L::epsilon() / 2,
+              T(1),
+              1 + L::epsilon(),
+              T(1.5),
+              T(2),
+              T(3),
+              T(4),
+              T(7),
+              T(1.0 / 3),
+              T(1e10),
+              1 / L::epsilon(),
+              1 / L::epsilon() + 1,
+              2 / L::epsilon(),
+              2 / L::epsilon() + 2,
+              L::max(),
+              L::infinity(),
+              L::quiet_NaN()}) {
+    values.push_back(v);
+    values.push_back(-v);
+  }
+  for (T x : values) {
+    for (T y : values) {
+      T got = Call<T>(Fn::kPow, x, y);
+      T want = std::pow(x, y);
+      if (want != want || want == 0 || std::isinf(want)) {
+        EXPECT_TRUE(want != want ? got != got
+                                 : got == want && std::signbit(got) == std::signbit(want))
+            << x << "^" << y << " = " << got << ", not " << want;
+      } else {
+        EXPECT_LE(std::fabs(got - want), 2 * std::fabs(std::nextafter(want, T(0)) - want))
+            << x << "^" << y;
+      }
+    }
+  }
+}
+
+TEST(Fn, PowSpecial) {
+  CheckPowSpecial<float>();
+  CheckPowSpecial<double>();
+}
+
+// ---- exact values and ranges ----
+
+template <class T>
+void ExpectSame(Fn f, T x, T want) {
+  T got = Call<T>(f, x);
+  EXPECT_TRUE(want != want ? got != got : got == want && std::signbit(got) == std::signbit(want))
+      << kNames[int(f)] << "(" << x << ") = " << got << ", not " << want;
+}
+
+template <class T>
+void CheckSpecial() {
+  using L = std::numeric_limits<T>;
+  const T inf = L::infinity(), nan = L::quiet_NaN(), zero = 0, tiny = L::denorm_min();
+  for (Fn f : {Fn::kExp, Fn::kExpm1, Fn::kLog, Fn::kLog1p, Fn::kSin, Fn::kCos, Fn::kTan, Fn::kTanh,
+               Fn::kErf}) {
+    ExpectSame(f, nan, nan);
+    ExpectSame(f, -nan, nan);
+  }
+  for (Fn f : {Fn::kExpm1, Fn::kLog1p, Fn::kSin, Fn::kTan, Fn::kTanh, Fn::kErf}) {
+    ExpectSame(f, zero, zero);
+    ExpectSame(f, -zero, -zero);
+    ExpectSame(f, tiny, tiny);
+    ExpectSame(f, -tiny, -tiny);
+  }
+  for (Fn f : {Fn::kExp, Fn::kCos}) {
+    for (T x : {zero, -zero, tiny, -tiny}) ExpectSame(f, x, T(1));
+  }
+  for (Fn f : {Fn::kSin, Fn::kCos, Fn::kTan}) {
+    ExpectSame(f, inf, nan);
+    ExpectSame(f, -inf, nan);
+  }
+  ExpectSame(Fn::kExp, inf, inf);
+  ExpectSame(Fn::kExp, -inf, zero);
+  ExpectSame(Fn::kExp, L::max(), inf);
+  ExpectSame(Fn::kExp, L::lowest(), zero);
+  ExpectSame(Fn::kExpm1, inf, inf);
+  ExpectSame(Fn::kExpm1, -inf, T(-1));
+  ExpectSame(Fn::kLog, zero, -inf);
+  ExpectSame(Fn::kLog, -zero, -inf);
+  ExpectSame(Fn::kLog, T(1), zero);
+  ExpectSame(Fn::kLog, T(-1), nan);
+  ExpectSame(Fn::kLog, -tiny, nan);
+  ExpectSame(Fn::kLog, -inf, nan);
+  ExpectSame(Fn::kLog, inf, inf);
+  ExpectSame(Fn::kLog1p, T(-1), -inf);
+  ExpectSame(Fn::kLog1p, -1 - L::epsilon(), nan);
+  ExpectSame(Fn::kLog1p, -inf, nan);
+  ExpectSame(Fn::kLog1p, inf, inf);
+  for (Fn f : {Fn::kTanh, Fn::kErf}) {
+    for (T x : {inf, L::max(), T(30)}) {
+      ExpectSame(f, x, T(1));
+      ExpectSame(f, -x, T(-1));
+    }
+  }
+}
+
+TEST(Fn, Special) {
+  CheckSpecial<float>();
+  CheckSpecial<double>();
+}
+
+// Results never leave the mathematical range, and odd functions are odd to the last bit.
+template <class T>
+void CheckRange() {
+  std::mt19937_64 random(22);
+  for (int i = 0; i < 20000; ++i) {
+    T x = T((double(random() >> 11) * 0x1p-53 - 0.5) * std::exp2(double(random() % 12)));
+    for (Fn f : {Fn::kSin, Fn::kCos, Fn::kTanh, Fn::kErf})
+      ASSERT_LE(std::fabs(Call<T>(f, x)), 1) << x;
+    ASSERT_GE(Call<T>(Fn::kExp, x), 0) << x;
+    ASSERT_GE(Call<T>(Fn::kExpm1, x), -1) << x;
+    for (Fn f : {Fn::kSin, Fn::kTan, Fn::kTanh, Fn::kErf})
+      ASSERT_EQ(Call<T>(f, -x), -Call<T>(f, x)) << x;
+    ASSERT_EQ(Call<T>(Fn::kCos, -x), Call<T>(Fn::kCos, x)) << x;
+  }
+}
+
+TEST(Fn, Range) {
+  CheckRange<float>();
+  CheckRange<double>();
+}
+
+}  // namespace
+}  // namespace frazil
