@@ -1,0 +1,252 @@
+// Turns one kernel into x86 code through asmjit's Compiler. Used by x86_emitter.cc alone; asmjit headers stay in
+// this folder. Split by subject: codegen.cc (rows, columns, loops), memory.cc (loads and stores), arith.cc
+// (instructions), cast.cc (conversions), lanes.cc (what has no vector instruction), reduce.cc.
+//
+// Lanes. A step computes lanes() elements: 16 (AVX-512) or 8 (AVX2) if all types are at most 32 bits wide, half of
+// that otherwise, so that 64-bit values fill a vector and 32-bit values half of one. 8- and 16-bit values stay
+// packed as in memory (only loads, stores and casts touch them). A bool is a mask register on AVX-512 and a vector
+// of 32-bit lanes of zeros or ones on AVX2.
+//
+// Levels. Every value belongs to the outermost place where it is constant: the kernel, a row, a point (in kSpace a
+// vector of columns, in kLoop one column, all lanes equal), or an iteration of the loop axis. It is computed there.
+//
+// Invariant: with AVX-512 all 32 vector registers may be allotted, so only EVEX-encodable instructions are emitted.
+#pragma once
+
+#include <asmjit/x86.h>
+
+#include <functional>
+#include <vector>
+
+#include "core/dtype.h"
+#include "core/status.h"
+#include "jit/emit/x86/isa.h"
+#include "jit/kir/kir.h"
+
+namespace frazil::jit {
+
+namespace x86 = asmjit::x86;
+
+class Codegen {
+ public:
+  Codegen(const kir::Kernel& kernel, Isa isa, asmjit::CodeHolder* code);
+
+  // Emits the function; its code is in the holder afterwards.
+  Status Run();
+
+ private:
+  using Id = kir::Id;
+  using Op = kir::Op;
+  using Vec = x86::Vec;
+  using Gp = x86::Gp;
+  using Mem = x86::Mem;
+  using K = x86::KReg;
+  using Operand = asmjit::Operand;
+  using Label = asmjit::Label;
+  using InstId = asmjit::InstId;
+
+  enum Level : int8_t { kKernelLevel, kRowLevel, kPointLevel, kLoopLevel };
+
+  struct Info {
+    int8_t level = kKernelLevel;
+    int region = 0;  // 0 outside loops, otherwise the loop's number
+    int uses = 0;
+  };
+
+  // Where lanes are switched off: the tail of the range and predicates. any == false means all lanes are on.
+  struct Mask {
+    bool any = false;
+    K k;      // AVX-512
+    Vec m32;  // AVX2: 32-bit lanes
+  };
+
+  // --- analysis (codegen.cc)
+  void Analyse();
+  int8_t LoadLevel(const kir::Inst& inst, int region) const;
+  int Cost(int level) const;
+  bool InVectorRange(int level) const { return level >= (space_ ? kPointLevel : kLoopLevel); }
+  int VecAxis() const { return space_ ? k_.rank - 1 : k_.rank; }
+
+  // --- structure (codegen.cc)
+  void Prologue();
+  void EmitRows();
+  void InitCounters();
+  void AdvanceCounters(const Label& next_row);
+  void RowPointers();
+  void EmitLevel(int level, int region);
+  void EmitColumnsSpace();
+  void EmitPointsLoop();
+  void SpaceLoop(int copies, bool nontemporal, bool masked);
+  void SpaceStep();
+  void PointBody();
+  void EmitInst(Id id);
+  void SetTailMask(const Gp& count);
+  void FullLanes();
+  Gp Counter(int axis);
+  Mem StrideMem(int buffer, int axis);
+
+  // --- loops over the loop axis and reductions (reduce.cc)
+  struct Accumulator {
+    Id id = kir::kNone;
+    int count = 1;            // number of positions
+    Mem stack;                // canonical place of the accumulators
+    std::vector<Vec> regs;    // while the unrolled loop runs
+    std::vector<K> kregs;
+  };
+  void EmitLoop(Id begin, Id end);
+  void LoopBounds();
+  void LoopPointers(Id begin, Id end);
+  void LoopBody(Id begin, Id end, int copy, bool in_memory);
+  void AdvanceLoopPointers(int64_t elements);
+  void InitAccumulators(Id begin, Id end);
+  void Accumulate(Accumulator* acc, int copy, bool in_memory);
+  void FinishReduce(Accumulator* acc, const Label& empty);
+  Vec Combine(const kir::Inst& inst, const Vec& a, const Operand& b);
+  Vec HalveLanes(const kir::Inst& inst, Vec v);
+  uint64_t Identity(const kir::Inst& inst) const;
+
+  // --- registers and constants (codegen.cc)
+  Vec NewVec(int bytes);
+  Vec NewFor(DType type) { return NewVec(RegBytes(type)); }
+  int RegBytes(DType type) const;
+  Vec R(Id id);                       // the value in a register
+  Vec Owned(Id id);                   // a register with the value that may be overwritten
+  Operand S(Id id);                   // the value as a last source operand: register or constant in memory
+  K KOf(Id id) { return vals_[id].as<K>(); }
+  void Set(Id id, const Operand& reg) { vals_[id] = reg; }
+  Mem ConstMem(DType type, uint64_t bits);
+  Vec ConstReg(DType type, uint64_t bits);
+  Mem PoolBytes(const void* data, size_t size);
+  Vec Zero(int bytes);
+  Mem Scratch(int index);             // 128-byte stack slots
+  void Emit(InstId id, const Operand& a) { cc_.emit(id, a); }
+  template <typename... Args>
+  Vec Make(DType type, InstId id, Args&&... args) {
+    Vec d = NewFor(type);
+    cc_.emit(id, d, std::forward<Args>(args)...);
+    return d;
+  }
+  template <typename... Args>
+  Vec MakeBytes(int bytes, InstId id, Args&&... args) {
+    Vec d = NewVec(bytes);
+    cc_.emit(id, d, std::forward<Args>(args)...);
+    return d;
+  }
+  void Copy(const Vec& to, const Vec& from) { cc_.emit(x86::Inst::kIdVmovaps, to, from); }
+
+  // --- memory (memory.cc)
+  struct Place {        // an element address for the current step
+    Gp base;
+    Gp index;           // elements, if valid
+    int size = 1;
+    int64_t disp = 0;   // bytes
+    Mem At(int bytes) const;
+  };
+  void EmitLoad(Id id);
+  void EmitStore(Id id);
+  void EmitParam(Id id);
+  void EmitIndex(Id id);
+  Place PlaceOf(int buffer, bool in_loop);
+  kir::Stride VecClass(int buffer, bool in_loop) const;
+  Gp Pointer(const Place& place);
+  Vec LoadContiguous(DType type, const Mem& mem, const Mask& mask);
+  Vec LoadBroadcast(DType type, Mem mem);
+  void StoreContiguous(DType type, const Vec& v, const Mem& mem, const Mask& mask);
+  void StoreUniform(DType type, const Vec& v, const Gp& pointer, Id offset, Id pred);
+  Vec LaneOffsets(DType type, int buffer, kir::Stride cls, bool vector, Id offset, int half);
+  Vec Gather(DType type, const Gp& base, int buffer, kir::Stride cls, bool vector, Id offset, const Mask& mask);
+  Vec LoadLanes(DType type, const Gp& base, int buffer, kir::Stride cls, bool vector, Id offset, const Mask& mask);
+  void StoreLanes(DType type, const Vec& v, const Gp& base, int buffer, kir::Stride cls, bool vector, Id offset,
+                  const Mask& mask);
+  Gp LaneStride(int buffer, kir::Stride cls, bool vector);
+  void MoveIn(const Vec& d, const Mem& mem, int bytes);
+  void MoveOut(const Mem& mem, const Vec& v, int bytes);
+  Operand BytesToBool(const Vec& bytes);
+  Vec BoolToBytes(const Operand& mask);
+
+  // --- masks
+  Mask TailMask() const;
+  Mask MaskWith(Id pred);
+  Vec Mask64(const Vec& m32);         // AVX2: the mask in 64-bit lanes
+  Vec Mask32(const Vec& m64);
+  Vec MaskFor(const Vec& m32, DType type) { return SizeOf(type) == 8 ? Mask64(m32) : m32; }
+  Gp MaskBits(const Mask& mask);
+  Gp BoolBits(const Operand& mask);
+  K NewK() { return cc_.newKw(); }
+
+  // --- instructions (arith.cc)
+  void EmitArith(Id id);
+  Operand Compare(const kir::Inst& inst);
+  Operand CompareAvx2(const kir::Inst& inst);
+  Operand BoolOp(const kir::Inst& inst);
+  Vec MinMax(DType type, bool max, const Vec& a, const Vec& b);
+  Vec MulhiHalf(const kir::Inst& inst);
+  Vec Shift(const kir::Inst& inst);
+  Vec Mul64Avx2(const Vec& a, const Vec& b);
+  Vec Abs(const kir::Inst& inst);
+  Vec DivRem32(const kir::Inst& inst);
+  Vec U32OrI32ToF64(DType from, const Vec& v, int wide_bytes);
+  Vec F64ToIndefinite32(DType to, const Vec& v, int bytes);
+  Vec Blend(DType type, const Operand& mask, const Vec& yes, const Operand& no);
+  Vec Bits(Op op, DType type, const Vec& a, const Operand& b);
+  Vec GreaterAvx2(DType type, const Vec& a, const Vec& b);
+  InstId BySize(DType type, InstId d, InstId q) const { return SizeOf(type) == 8 ? q : d; }
+
+  // --- conversions (cast.cc): what legalisation leaves
+  void EmitCast(Id id);
+  void EmitBitcast(Id id);
+  Vec BoolToInt(const Operand& v);
+  Vec SmallToInt(DType from, const Vec& v);
+  Vec IntToSmall(DType to, const Vec& v);
+  Vec IntToInt(DType to, DType from, const Vec& v);
+  Vec IntToFloat(DType to, DType from, const Vec& v);
+  Vec FloatToInt(DType to, DType from, const Vec& v);
+  Vec FloatToFloat(DType to, DType from, const Vec& v);
+  Vec ToBF16(const Vec& f32);
+  Vec FloatToIntAvx2(DType to, DType from, const Vec& v);
+  Vec F64ToInt64Avx2(DType to, const Vec& v);
+  Vec Int64ToF32Avx2(DType from, const Vec& v);
+
+  // --- one lane after another through the stack (lanes.cc)
+  using LaneFn = std::function<void(const Gp& lane, const Mem& a, const Mem& b, const Mem& out)>;
+  Vec Lanes(DType out, DType in, const Vec& a, const Vec* b, const LaneFn& fn);
+  void LaneLoop(const Gp& bits, const std::function<void(const Gp& lane)>& fn);
+  Vec DivRem64(const kir::Inst& inst);
+  Vec Mulhi64(const kir::Inst& inst);
+
+  const kir::Kernel& k_;
+  const bool z_;       // AVX-512
+  const bool space_;   // vec == kSpace
+  asmjit::CodeHolder* code_;
+  x86::Compiler cc_;
+  int v_ = 8;          // lanes of a step
+  bool long_body_ = false;
+  bool resident_consts_ = false;
+  Status status_;
+
+  std::vector<Info> info_;
+  std::vector<Operand> vals_;
+  std::vector<Mem> scratch_;
+
+  Gp args_, row_, row_end_, col_begin_, col_end_;
+  Gp strides_, extents_, buffers_;
+  std::vector<Mem> counters_;
+  std::vector<Gp> row_ptr_;    // [buffer]
+  std::vector<Gp> col_ptr_;    // kSpace: running pointer of strided buffers; kLoop: the point's pointer
+  std::vector<Gp> loop_ptr_;   // inside a loop
+  std::vector<Gp> vec_step_;   // bytes of one step along the vector axis, strided buffers
+  Gp col_, j_, lo_, hi_;
+  bool in_loop_ = false;       // where instructions are being emitted now
+  bool uniform_ = false;
+  int level_ = kKernelLevel;
+
+  int copy_disp_ = 0;          // elements along the vector axis that the current unrolled copy is ahead
+  bool masked_ = false;
+  bool nontemporal_ = false;
+  Mask tail_;
+  Gp tail_count_;
+
+  std::vector<Accumulator> accs_;
+};
+
+}  // namespace frazil::jit

@@ -1,0 +1,4 @@
+#include "jit/emit/x86/codegen.h"
+namespace frazil::jit {
+void Codegen::EmitLoop(Id begin, Id end) { status_ = NotImplementedError("[x86] loops: kernel ", k_.name, "."); }
+}  // namespace frazil::jit

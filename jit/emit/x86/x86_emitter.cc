@@ -1,0 +1,121 @@
+#include "jit/emit/x86/x86_emitter.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "jit/emit/x86/codegen.h"
+
+namespace frazil::jit {
+
+namespace {
+
+class FirstError : public asmjit::ErrorHandler {
+ public:
+  void handleError(asmjit::Error error, const char* message, asmjit::BaseEmitter*) override {
+    if (message_.empty()) message_ = absl::StrCat(asmjit::DebugUtils::errorAsString(error), ": ", message);
+  }
+  const std::string& message() const { return message_; }
+
+ private:
+  std::string message_;
+};
+
+asmjit::JitAllocator::CreateParams AllocatorParams() {
+  asmjit::JitAllocator::CreateParams params;
+  params.options = asmjit::JitAllocatorOptions::kUseDualMapping;
+  return params;
+}
+
+// perf and gdb find the names of generated functions in /tmp/perf-PID.map.
+void NameForPerf(const void* code, size_t size, const std::string& name) {
+  static const bool wanted = std::getenv("FRAZIL_PERF") != nullptr;
+  if (!wanted) return;
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> lock(mutex);
+  std::FILE* file = std::fopen(absl::StrCat("/tmp/perf-", getpid(), ".map").c_str(), "a");
+  if (!file) return;
+  std::fprintf(file, "%zx %zx frazil:%s\n", size_t(code), size, name.c_str());
+  std::fclose(file);
+}
+
+}  // namespace
+
+// Code pages are mapped twice, once writable and once executable, never both.
+struct X86Emitter::Memory {
+  asmjit::JitAllocator::CreateParams params = AllocatorParams();
+  asmjit::JitRuntime runtime{&params};
+};
+
+namespace {
+
+class X86Compiled : public Compiled {
+ public:
+  X86Compiled(std::shared_ptr<void> owner, asmjit::JitRuntime* runtime, kir::KernelFn fn, size_t bytes)
+      : owner_(std::move(owner)), runtime_(runtime), fn_(fn), bytes_(bytes) {}
+  ~X86Compiled() override { runtime_->release(fn_); }
+
+  kir::KernelFn fn() const override { return fn_; }
+  void Run(const kir::KernelArgs& args, int64_t row_begin, int64_t row_end, int64_t col_begin,
+           int64_t col_end) const override {
+    fn_(&args, row_begin, row_end, col_begin, col_end);
+  }
+  size_t code_bytes() const override { return bytes_; }
+
+ private:
+  std::shared_ptr<void> owner_;
+  asmjit::JitRuntime* runtime_;
+  kir::KernelFn fn_;
+  size_t bytes_;
+};
+
+}  // namespace
+
+X86Emitter::X86Emitter(Isa isa) : isa_(isa), memory_(std::make_shared<Memory>()) {
+  caps_.name = isa == Isa::kAvx512 ? "avx512" : "avx2";
+  caps_.vector_bytes = isa == Isa::kAvx512 ? 64 : 32;
+  caps_.executes = true;
+}
+
+X86Emitter::~X86Emitter() = default;
+
+bool X86Emitter::Supported(Isa isa) {
+  const auto& f = asmjit::CpuInfo::host().features().x86();
+  if (!f.hasAVX2() || !f.hasFMA() || !f.hasF16C() || !f.hasBMI() || !f.hasBMI2()) return false;
+  if (isa == Isa::kAvx2) return true;
+  return f.hasAVX512_F() && f.hasAVX512_BW() && f.hasAVX512_DQ() && f.hasAVX512_VL();
+}
+
+std::optional<Isa> X86Emitter::Detect() {
+  if (Supported(Isa::kAvx512)) return Isa::kAvx512;
+  if (Supported(Isa::kAvx2)) return Isa::kAvx2;
+  return std::nullopt;
+}
+
+StatusOr<std::unique_ptr<Compiled>> X86Emitter::Emit(const kir::Kernel& kernel) {
+  if (!Supported(isa_)) return NotImplementedError("[x86] this machine has no ", caps_.name, ".");
+  FZ_ASSIGN_OR_RETURN(const kir::Kernel legal, kir::Legalize(kernel, caps_.legal));
+  asmjit::CodeHolder code;
+  FirstError errors;
+  code.init(memory_->runtime.environment(), memory_->runtime.cpuFeatures());
+  code.setErrorHandler(&errors);
+  Codegen codegen(legal, isa_, &code);
+  FZ_RETURN_IF_ERROR(codegen.Run());
+  if (!errors.message().empty()) {
+    return RuntimeError("[x86] asmjit refused kernel ", kernel.name, ": ", errors.message(), ".");
+  }
+  kir::KernelFn fn = nullptr;
+  const asmjit::Error error = memory_->runtime.add(&fn, &code);
+  if (error != asmjit::kErrorOk) {
+    return NotImplementedError("[x86] no executable memory for kernel ", kernel.name, ": ",
+                               asmjit::DebugUtils::errorAsString(error), ".");
+  }
+  NameForPerf(reinterpret_cast<const void*>(fn), code.codeSize(), kernel.name);
+  return std::make_unique<X86Compiled>(memory_, &memory_->runtime, fn, code.codeSize());
+}
+
+}  // namespace frazil::jit

@@ -1,0 +1,37 @@
+// The x86 emitter: machine code for AVX2 and AVX-512 through asmjit. Made by jit/runtime, which asks
+// X86Emitter::Detect() for the level. Invariant: compiled kernels agree bit for bit with the interpreter on both
+// levels, for any split into rows and columns; they expect MXCSR at its default (nearest even, no flush to zero, no
+// denormals-are-zero), which whoever enters a kernel sees to.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "jit/emit/emitter.h"
+#include "jit/emit/x86/isa.h"
+
+namespace frazil::jit {
+
+class X86Emitter : public Emitter {
+ public:
+  explicit X86Emitter(Isa isa);
+  ~X86Emitter() override;
+
+  // The best level of this machine; nullopt if it lacks AVX2, FMA, F16C or BMI.
+  static std::optional<Isa> Detect();
+  static bool Supported(Isa isa);
+
+  const Caps& caps() const override { return caps_; }
+
+  // Safe to call from many threads. NotImplementedError where executable memory is denied.
+  StatusOr<std::unique_ptr<Compiled>> Emit(const kir::Kernel& kernel) override;
+
+ private:
+  struct Memory;
+
+  Isa isa_;
+  Caps caps_;
+  std::shared_ptr<Memory> memory_;  // outlives the emitter while compiled kernels hold it
+};
+
+}  // namespace frazil::jit
