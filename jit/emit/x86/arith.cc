@@ -13,8 +13,6 @@ namespace {
 
 uint64_t SignBit(DType t) { return SizeOf(t) == 8 ? uint64_t{1} << 63 : uint64_t{1} << 31; }
 
-bool IsF64(DType t) { return t == DType::kF64; }
-
 }  // namespace
 
 void Codegen::EmitArith(Id id) {

@@ -47,6 +47,9 @@ Status Codegen::Run() {
   if (space_ && k_.chunked && k_.rank == 1) {
     return NotImplementedError("[x86] chunks cannot lie on the vector axis: kernel ", k_.name, ".");
   }
+  for (const Inst& inst : k_.body) {
+    if (inst.op == Op::kBarrier) return NotImplementedError("[x86] barriers: kernel ", k_.name, ".");
+  }
   Analyse();
   asmjit::FuncNode* fn = cc_.addFunc(
       asmjit::FuncSignatureT<void, const void*, int64_t, int64_t, int64_t, int64_t>(asmjit::CallConvId::kHost));
@@ -273,6 +276,7 @@ void Codegen::SpaceLoop(int copies, bool nontemporal, bool masked) {
   Label top = cc_.newLabel(), done = cc_.newLabel();
   Gp rest = cc_.newInt64("rest");
   const int step = copies * v_;
+  level_ = kPointLevel;
   if (nontemporal) {  // an unaligned row takes the ordinary stores
     for (size_t b = 0; b < k_.buffers.size(); ++b) {
       const kir::Buffer& buffer = k_.buffers[b];

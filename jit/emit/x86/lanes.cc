@@ -9,8 +9,7 @@ namespace I = x86::Inst;
 
 // fn makes element `lane` of the result; a, b and out are its memory operands.
 Codegen::Vec Codegen::Lanes(DType out, DType in, const Vec& a, const Vec* b, const LaneFn& fn) {
-  Gp base = cc_.newIntPtr(), lane = cc_.newInt64();
-  for (int i = 0; i < 3; ++i) Scratch(i);
+  Gp lane = cc_.newInt64();
   Gp slots[3];
   for (int i = 0; i < 3; ++i) {
     slots[i] = cc_.newIntPtr();

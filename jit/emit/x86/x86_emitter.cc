@@ -101,7 +101,7 @@ StatusOr<std::unique_ptr<Compiled>> X86Emitter::Emit(const kir::Kernel& kernel) 
   FZ_ASSIGN_OR_RETURN(const kir::Kernel legal, kir::Legalize(kernel, caps_.legal));
   asmjit::CodeHolder code;
   FirstError errors;
-  code.init(memory_->runtime.environment(), memory_->runtime.cpuFeatures());
+  code.init(memory_->runtime.environment());
   code.setErrorHandler(&errors);
   Codegen codegen(legal, isa_, &code);
   FZ_RETURN_IF_ERROR(codegen.Run());
