@@ -1,6 +1,6 @@
-// Runs one kernel on two emitters over equal random data and says where they differ. Used by tests of emitters that
-// execute. Every buffer lies against an inaccessible page, and every byte of its pages is compared, so reads and
-// writes outside the range are caught.
+// Runs one kernel on two emitters over equal random data and says where they differ. Used by tests
+// of emitters that execute. Every buffer lies against an inaccessible page, and every byte of its
+// pages is compared, so reads and writes outside the range are caught.
 #pragma once
 
 #include <sys/mman.h>
@@ -24,7 +24,8 @@ class GuardedBytes {
   GuardedBytes(size_t bytes, bool at_end) {
     inner_ = (bytes + 4095) / 4096 * 4096;
     if (inner_ == 0) inner_ = 4096;
-    map_ = static_cast<uint8_t*>(mmap(nullptr, inner_ + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    map_ = static_cast<uint8_t*>(
+        mmap(nullptr, inner_ + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     FZ_CHECK(map_ != MAP_FAILED);
     FZ_CHECK(mprotect(map_ + 4096, inner_, PROT_READ | PROT_WRITE) == 0);
     data_ = at_end ? map_ + 4096 + inner_ - bytes : map_ + 4096;
@@ -43,7 +44,8 @@ class GuardedBytes {
 
 using Rng = std::mt19937_64;
 
-// A value of the type that is interesting now and then: limits, zeros of both signs, NaNs, infinities, subnormals.
+// A value of the type that is interesting now and then: limits, zeros of both signs, NaNs,
+// infinities, subnormals.
 inline uint64_t RandomBits(DType t, Rng& rng) {
   if (t == DType::kBool) return rng() & 1;
   const int bits = BitsOf(t);
@@ -51,22 +53,48 @@ inline uint64_t RandomBits(DType t, Rng& rng) {
   const int kind = int(rng() % 8);
   if (!IsFloat(t)) {
     const uint64_t top = uint64_t{1} << (bits - 1);
-    const uint64_t special[] = {0, 1, mask, top, top - 1, top + 1, 2, uint64_t(bits), uint64_t(bits - 1)};
+    const uint64_t special[] = {
+        0, 1, mask, top, top - 1, top + 1, 2, uint64_t(bits), uint64_t(bits - 1)};
     if (kind == 0) return special[rng() % 9] & mask;
     if (kind < 4) return (rng() % 100) & mask;
     if (kind == 4) return uint64_t(-int64_t(rng() % 100)) & mask;
     return (rng() >> (rng() % 64)) & mask;
   }
-  const double limits[] = {2147483647.0, 2147483648.0, -2147483648.0, 4294967295.0, 4294967296.0, 9.2233720368547758e18,
-                           -9.2233720368547758e18, 1.8446744073709552e19, 0.5, 1.5, 2.5, -0.5, 8388609.0, 1e-310,
-                           127.5, 65504, 65520, 1e300, 16777217.0, 3e38};
+  const double limits[] = {2147483647.0,
+                           2147483648.0,
+                           -2147483648.0,
+                           4294967295.0,
+                           4294967296.0,
+                           9.2233720368547758e18,
+                           -9.2233720368547758e18,
+                           1.8446744073709552e19,
+                           0.5,
+                           1.5,
+                           2.5,
+                           -0.5,
+                           8388609.0,
+                           1e-310,
+                           127.5,
+                           65504,
+                           65520,
+                           1e300,
+                           16777217.0,
+                           3e38};
   const int mantissa = t == DType::kF64 ? 52 : t == DType::kF32 ? 23 : t == DType::kF16 ? 10 : 7;
   const uint64_t sign = uint64_t{1} << (bits - 1), inf = (sign - 1) >> mantissa << mantissa;
-  const uint64_t special[] = {0, sign, inf, inf | sign, inf | (uint64_t{1} << (mantissa - 1)), 1, sign | 1,
-                              (uint64_t{1} << mantissa) - 1, inf - 1};
+  const uint64_t special[] = {0,
+                              sign,
+                              inf,
+                              inf | sign,
+                              inf | (uint64_t{1} << (mantissa - 1)),
+                              1,
+                              sign | 1,
+                              (uint64_t{1} << mantissa) - 1,
+                              inf - 1};
   if (kind == 0) return special[rng() % 9];
   if (kind == 1) return rng() & mask & ~(inf & (inf >> 1));  // any bits, rarely special
-  double x = kind == 2 ? limits[rng() % 20] : (double(int64_t(rng() % 2000000)) - 1e6) / double(1 + rng() % 100000);
+  double x = kind == 2 ? limits[rng() % 20]
+                       : (double(int64_t(rng() % 2000000)) - 1e6) / double(1 + rng() % 100000);
   if (kind == 3) x = std::trunc(x);
   uint64_t out = 0;
   if (t == DType::kF64) {
@@ -94,13 +122,15 @@ struct Layout {
 };
 
 // A layout with the buffer's stride classes; kAny may be padded, reversed or permuted.
-inline Layout RandomLayout(const kir::Buffer& buffer, const std::vector<int64_t>& extents, int64_t align, Rng& rng) {
+inline Layout RandomLayout(const kir::Buffer& buffer, const std::vector<int64_t>& extents,
+                           int64_t align, Rng& rng) {
   const int64_t size = SizeOf(buffer.dtype);
   Layout out;
   out.strides.assign(buffer.strides.size(), 0);
   int64_t running = size, low = 0, high = 0;
   for (size_t a = buffer.strides.size(); a-- > 0;) {
-    if (buffer.strides[a] == kir::Stride::kOne) running = std::max(running, size * std::max<int64_t>(extents[a], 1));
+    if (buffer.strides[a] == kir::Stride::kOne)
+      running = std::max(running, size * std::max<int64_t>(extents[a], 1));
   }
   for (size_t a = buffer.strides.size(); a-- > 0;) {
     const int64_t n = std::max<int64_t>(extents[a], 1);
@@ -133,9 +163,11 @@ inline Range WholeRange(const kir::Kernel& k, const std::vector<int64_t>& extent
   return {0, Rows(k, extents), 0, extents[k.rank - 1]};
 }
 
-// Empty if both executors write the same bytes; otherwise the first difference. `align`: of rows (streams).
-inline std::string CompareRuns(const kir::Kernel& k, const Compiled& reference, const Compiled& tested,
-                               const std::vector<int64_t>& extents, const Range& range, Rng& rng, int64_t align = 1) {
+// Empty if both executors write the same bytes; otherwise the first difference. `align`: of rows
+// (streams).
+inline std::string CompareRuns(const kir::Kernel& k, const Compiled& reference,
+                               const Compiled& tested, const std::vector<int64_t>& extents,
+                               const Range& range, Rng& rng, int64_t align = 1) {
   std::vector<std::unique_ptr<GuardedBytes>> want, got;
   std::vector<void*> want_ptr, got_ptr;
   std::vector<int64_t> strides;
@@ -170,11 +202,16 @@ inline std::string CompareRuns(const kir::Kernel& k, const Compiled& reference, 
       std::memcpy(&w, want[b]->page() + i, size);
       std::memcpy(&g, got[b]->page() + i, size);
       if (w == g || (IsNanBits(t, w) && IsNanBits(t, g))) continue;
-      return absl::StrCat("buffer ", k.buffers[b].name, " byte ", int64_t(i) - (want[b]->data() - want[b]->page()),
-                          " is 0x", absl::Hex(g), ", should be 0x", absl::Hex(w), " (extents ",
-                          [&] { std::string s; for (int64_t e : extents) absl::StrAppend(&s, e, " "); return s; }(),
-                          "rows ", range.row_begin, "..", range.row_end, " columns ", range.col_begin, "..",
-                          range.col_end, ")\n", kir::Print(k));
+      return absl::StrCat(
+          "buffer ", k.buffers[b].name, " byte ", int64_t(i) - (want[b]->data() - want[b]->page()),
+          " is 0x", absl::Hex(g), ", should be 0x", absl::Hex(w), " (extents ",
+          [&] {
+            std::string s;
+            for (int64_t e : extents) absl::StrAppend(&s, e, " ");
+            return s;
+          }(),
+          "rows ", range.row_begin, "..", range.row_end, " columns ", range.col_begin, "..",
+          range.col_end, ")\n", kir::Print(k));
     }
   }
   return {};

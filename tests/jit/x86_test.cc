@@ -1,11 +1,12 @@
-// The x86 emitter against the interpreter: every instruction, type, layout and tail on both instruction sets.
-#include "jit/emit/x86/x86_emitter.h"
-
+// The x86 emitter against the interpreter: every instruction, type, layout and tail on both
+// instruction sets.
 #include <gtest/gtest.h>
 
 #include "jit/emit/interp/interp.h"
+#include "jit/emit/x86/x86_emitter.h"
 #include "jit/kir/builder.h"
 #include "tests/jit/guarded.h"
+#include "tests/jit/kernel_gen.h"
 
 namespace frazil::jit {
 namespace {
@@ -17,7 +18,8 @@ using kir::Stride;
 class X86Test : public ::testing::TestWithParam<Isa> {
  protected:
   void SetUp() override {
-    if (!X86Emitter::Supported(GetParam())) GTEST_SKIP() << "this machine lacks the instruction set";
+    if (!X86Emitter::Supported(GetParam()))
+      GTEST_SKIP() << "this machine lacks the instruction set";
     emitter_ = std::make_unique<X86Emitter>(GetParam());
     interpreter_ = NewInterpreter();
   }
@@ -32,7 +34,8 @@ class X86Test : public ::testing::TestWithParam<Isa> {
     got_ = *std::move(got);
   }
 
-  void Run(const Kernel& k, const std::vector<int64_t>& extents, const Range& range, int64_t align = 1) {
+  void Run(const Kernel& k, const std::vector<int64_t>& extents, const Range& range,
+           int64_t align = 1) {
     const std::string difference = CompareRuns(k, *want_, *got_, extents, range, rng_, align);
     ASSERT_EQ(difference, "");
   }
@@ -56,28 +59,58 @@ class X86Test : public ::testing::TestWithParam<Isa> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Isa, X86Test, ::testing::Values(Isa::kAvx2, Isa::kAvx512),
-                         [](const auto& info) { return info.param == Isa::kAvx2 ? "avx2" : "avx512"; });
+                         [](const auto& info) {
+                           return info.param == Isa::kAvx2 ? "avx2" : "avx512";
+                         });
 
-kir::Buffer In(std::string name, DType t, std::initializer_list<Stride> s) { return {name, t, false, s}; }
-kir::Buffer Out(std::string name, DType t, std::initializer_list<Stride> s) { return {name, t, true, s}; }
+kir::Buffer In(std::string name, DType t, std::initializer_list<Stride> s) {
+  return {name, t, false, s};
+}
+kir::Buffer Out(std::string name, DType t, std::initializer_list<Stride> s) {
+  return {name, t, true, s};
+}
 
-constexpr DType kArith[] = {DType::kI32, DType::kU32, DType::kI64, DType::kU64, DType::kF32, DType::kF64};
-constexpr DType kAll[] = {DType::kBool, DType::kI8, DType::kI16, DType::kI32, DType::kI64, DType::kU8, DType::kU16,
-                          DType::kU32, DType::kU64, DType::kF16, DType::kBF16, DType::kF32, DType::kF64};
+constexpr DType kArith[] = {DType::kI32, DType::kU32, DType::kI64,
+                            DType::kU64, DType::kF32, DType::kF64};
+constexpr DType kAll[] = {DType::kBool, DType::kI8,  DType::kI16, DType::kI32, DType::kI64,
+                          DType::kU8,   DType::kU16, DType::kU32, DType::kU64, DType::kF16,
+                          DType::kBF16, DType::kF32, DType::kF64};
 
 bool Exists(Op op, DType t) {
   if (t == DType::kBool) {
-    return op == Op::kAnd || op == Op::kOr || op == Op::kXor || op == Op::kNot || op == Op::kEq || op == Op::kNe ||
-           op == Op::kSelect;
+    return op == Op::kAnd || op == Op::kOr || op == Op::kXor || op == Op::kNot || op == Op::kEq ||
+           op == Op::kNe || op == Op::kSelect;
   }
   switch (op) {
-    case Op::kFma: case Op::kSqrt: case Op::kFloor: case Op::kCeil: case Op::kTrunc: case Op::kRint:
+    case Op::kFma:
+    case Op::kSqrt:
+    case Op::kFloor:
+    case Op::kCeil:
+    case Op::kTrunc:
+    case Op::kRint:
       return IsFloat(t);
-    case Op::kRem: case Op::kMulhi: case Op::kAnd: case Op::kOr: case Op::kXor: case Op::kNot: case Op::kShl:
+    case Op::kRem:
+    case Op::kMulhi:
+    case Op::kAnd:
+    case Op::kOr:
+    case Op::kXor:
+    case Op::kNot:
+    case Op::kShl:
     case Op::kShr:
       return IsInt(t);
-    case Op::kNeg: case Op::kAbs: case Op::kAdd: case Op::kSub: case Op::kMul: case Op::kDiv: case Op::kMin:
-    case Op::kMax: case Op::kLt: case Op::kLe: case Op::kEq: case Op::kNe: case Op::kSelect:
+    case Op::kNeg:
+    case Op::kAbs:
+    case Op::kAdd:
+    case Op::kSub:
+    case Op::kMul:
+    case Op::kDiv:
+    case Op::kMin:
+    case Op::kMax:
+    case Op::kLt:
+    case Op::kLe:
+    case Op::kEq:
+    case Op::kNe:
+    case Op::kSelect:
       return true;
     default:
       return false;
@@ -91,7 +124,10 @@ Kernel OneOp(Op op, DType t, int form, Rng& rng) {
   const bool select = op == Op::kSelect;
   const bool compare = op == Op::kLt || op == Op::kLe || op == Op::kEq || op == Op::kNe;
   k.buffers.push_back(In("x", select ? DType::kBool : t, {Stride::kOne}));
-  k.buffers.push_back(In("y", t, {form == 1 ? Stride::kZero : form == 2 ? Stride::kAny : Stride::kOne}));
+  k.buffers.push_back(In("y", t,
+                         {form == 1   ? Stride::kZero
+                          : form == 2 ? Stride::kAny
+                                      : Stride::kOne}));
   k.buffers.push_back(In("z", t, {Stride::kOne}));
   k.buffers.push_back(Out("o", compare ? DType::kBool : t, {Stride::kOne}));
   k.scalars.push_back({"p", t});
@@ -100,8 +136,12 @@ Kernel OneOp(Op op, DType t, int form, Rng& rng) {
   kir::V y = form == 3 ? b.Param(0) : form == 4 ? b.ConstBits(t, RandomBits(t, rng)) : b.Load(1);
   kir::V r;
   switch (kir::NumOperands(op)) {
-    case 1: r = b.Unary(op, x); break;
-    case 2: r = b.Binary(op, x, y); break;
+    case 1:
+      r = b.Unary(op, x);
+      break;
+    case 2:
+      r = b.Binary(op, x, y);
+      break;
     default: {
       kir::V z = form == 5 ? b.ConstBits(t, RandomBits(t, rng)) : b.Load(2);
       r = select ? b.Select(x, y, z) : b.Fma(x, y, z);
@@ -118,7 +158,8 @@ TEST_P(X86Test, EveryInstructionOnEveryType) {
       if (SizeOf(t) < 4 && t != DType::kBool) continue;
       if (!Exists(Op(op), t)) continue;
       for (int form = 0; form < (t == DType::kBool ? 3 : 6); ++form) {
-        SCOPED_TRACE(absl::StrCat(std::string(kir::Name(Op(op))), " ", std::string(ShortName(t)), " form ", form));
+        SCOPED_TRACE(absl::StrCat(std::string(kir::Name(Op(op))), " ", std::string(ShortName(t)),
+                                  " form ", form));
         RunSizes(OneOp(Op(op), t, form, rng_));
         if (HasFatalFailure()) return;
         ++cases;
@@ -132,10 +173,12 @@ TEST_P(X86Test, EveryCast) {
   for (DType from : kAll) {
     for (DType to : kAll) {
       for (Stride stride : {Stride::kOne, Stride::kAny, Stride::kZero}) {
-        SCOPED_TRACE(absl::StrCat(std::string(ShortName(from)), " -> ", std::string(ShortName(to))));
+        SCOPED_TRACE(
+            absl::StrCat(std::string(ShortName(from)), " -> ", std::string(ShortName(to))));
         Kernel k;
         k.name = "cast";
-        k.buffers = {In("x", from, {stride}), Out("o", to, {stride == Stride::kAny ? Stride::kAny : Stride::kOne})};
+        k.buffers = {In("x", from, {stride}),
+                     Out("o", to, {stride == Stride::kAny ? Stride::kAny : Stride::kOne})};
         kir::Builder b(&k);
         b.Store(1, b.Cast(to, b.Load(0)));
         RunSizes(k);
@@ -175,7 +218,8 @@ TEST_P(X86Test, RowsOfEveryLayout) {
                    Out("j", DType::kI64, {Stride::kAny, Stride::kAny, Stride::kOne})};
       kir::Builder b(&k);
       b.Store(1, b.Load(0));
-      b.Store(2, b.Index(0) * b.Const(DType::kI64, 1000) + b.Index(1) * b.Const(DType::kI64, 100) + b.Index(2));
+      b.Store(2, b.Index(0) * b.Const(DType::kI64, 1000) + b.Index(1) * b.Const(DType::kI64, 100) +
+                     b.Index(2));
       Compile(k);
       if (HasFatalFailure()) return;
       const std::vector<int64_t> extents = {3, 4, 29};
@@ -201,8 +245,10 @@ TEST_P(X86Test, OffsetsAndPredicates) {
         kir::Builder b(&k);
         kir::V index = b.Index(0);
         kir::V odd = (index & b.Const(DType::kI64, 1)) == b.Const(DType::kI64, 1);
-        // Odd columns step back one element; with a predicate, only columns above 2 are touched at all.
-        kir::V offset = stride == Stride::kOne ? -b.Cast(DType::kI64, odd) : b.Const(DType::kI64, 0) * index;
+        // Odd columns step back one element; with a predicate, only columns above 2 are touched at
+        // all.
+        kir::V offset =
+            stride == Stride::kOne ? -b.Cast(DType::kI64, odd) : b.Const(DType::kI64, 0) * index;
         kir::V pred = (b.Const(DType::kI64, 2) < index) & b.Load(1);
         kir::V v = b.Load(0, form & 1 ? offset : kir::V{}, form & 2 ? pred : kir::V{});
         b.Store(2, v, {}, form & 2 ? pred : kir::V{});
@@ -220,7 +266,8 @@ TEST_P(X86Test, Streams) {
     k.name = "stream";
     k.rank = 2;
     k.stream = true;
-    k.buffers = {In("x", t, {Stride::kAny, Stride::kOne}), Out("o", t, {Stride::kAny, Stride::kOne}),
+    k.buffers = {In("x", t, {Stride::kAny, Stride::kOne}),
+                 Out("o", t, {Stride::kAny, Stride::kOne}),
                  Out("p", DType::kF32, {Stride::kAny, Stride::kOne})};
     kir::Builder b(&k);
     b.Store(1, b.Load(0));
@@ -239,8 +286,9 @@ TEST_P(X86Test, LongBody) {
   for (DType t : kArith) {
     Kernel k;
     k.name = "long";
-    k.buffers = {In("x", t, {Stride::kOne}), In("y", t, {Stride::kOne}), In("h", DType::kI16, {Stride::kOne}),
-                 Out("o", t, {Stride::kOne}), Out("g", DType::kU8, {Stride::kOne})};
+    k.buffers = {In("x", t, {Stride::kOne}), In("y", t, {Stride::kOne}),
+                 In("h", DType::kI16, {Stride::kOne}), Out("o", t, {Stride::kOne}),
+                 Out("g", DType::kU8, {Stride::kOne})};
     kir::Builder b(&k);
     kir::V x = b.Load(0), y = b.Load(1);
     for (int i = 0; i < 60; ++i) {
@@ -253,6 +301,18 @@ TEST_P(X86Test, LongBody) {
     RunSizes(k);
     if (HasFatalFailure()) return;
   }
+}
+
+TEST_P(X86Test, RandomKernels) {
+  GenOptions options;
+  options.loops = false;
+  int ran = 0;
+  for (uint64_t seed = 0; seed < 1500; ++seed) {
+    const Comparison c = CompareEmitters(*interpreter_, *emitter_, seed, options);
+    ASSERT_EQ(c.difference, "");
+    ran += !c.refused;
+  }
+  EXPECT_GT(ran, 1400);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Arithmetic, comparisons and bits. Both instruction sets side by side: a line for AVX-512, a line or a short exact
-// sequence for AVX2 where it has no such instruction.
+// Arithmetic, comparisons and bits. Both instruction sets side by side: a line for AVX-512, a line
+// or a short exact sequence for AVX2 where it has no such instruction.
 #include "core/check.h"
 #include "jit/emit/x86/codegen.h"
 
@@ -26,9 +26,11 @@ void Codegen::EmitArith(Id id) {
   };
   switch (inst.op) {
     case Op::kAdd:
-      return f ? binary(BySize(t, I::kIdVaddps, I::kIdVaddpd)) : binary(BySize(t, I::kIdVpaddd, I::kIdVpaddq));
+      return f ? binary(BySize(t, I::kIdVaddps, I::kIdVaddpd))
+               : binary(BySize(t, I::kIdVpaddd, I::kIdVpaddq));
     case Op::kSub:
-      return f ? binary(BySize(t, I::kIdVsubps, I::kIdVsubpd)) : binary(BySize(t, I::kIdVpsubd, I::kIdVpsubq));
+      return f ? binary(BySize(t, I::kIdVsubps, I::kIdVsubpd))
+               : binary(BySize(t, I::kIdVpsubd, I::kIdVpsubq));
     case Op::kMul:
       if (f) return binary(BySize(t, I::kIdVmulps, I::kIdVmulpd));
       if (SizeOf(t) == 8 && !z_) return Set(id, Mul64Avx2(R(inst.a), R(inst.b)));
@@ -54,18 +56,30 @@ void Codegen::EmitArith(Id id) {
       cc_.emit(BySize(t, I::kIdVfmadd231ps, I::kIdVfmadd231pd), d, a, S(inst.b));
       return Set(id, d);
     }
-    case Op::kSqrt: return Set(id, Make(t, BySize(t, I::kIdVsqrtps, I::kIdVsqrtpd), S(inst.a)));
-    case Op::kFloor: return round(1);
-    case Op::kCeil: return round(2);
-    case Op::kTrunc: return round(3);
-    case Op::kRint: return round(0);
-    case Op::kLt: case Op::kLe: case Op::kEq: case Op::kNe:
+    case Op::kSqrt:
+      return Set(id, Make(t, BySize(t, I::kIdVsqrtps, I::kIdVsqrtpd), S(inst.a)));
+    case Op::kFloor:
+      return round(1);
+    case Op::kCeil:
+      return round(2);
+    case Op::kTrunc:
+      return round(3);
+    case Op::kRint:
+      return round(0);
+    case Op::kLt:
+    case Op::kLe:
+    case Op::kEq:
+    case Op::kNe:
       return Set(id, Compare(inst));
-    case Op::kAnd: case Op::kOr: case Op::kXor:
+    case Op::kAnd:
+    case Op::kOr:
+    case Op::kXor:
       return Set(id, IsBool(t) ? BoolOp(inst) : Operand(Bits(inst.op, t, R(inst.a), S(inst.b))));
     case Op::kNot:
-      return Set(id, IsBool(t) ? BoolOp(inst) : Operand(Bits(Op::kXor, t, R(inst.a), ConstMem(t, ~uint64_t{0}))));
-    case Op::kShl: case Op::kShr:
+      return Set(id, IsBool(t) ? BoolOp(inst)
+                               : Operand(Bits(Op::kXor, t, R(inst.a), ConstMem(t, ~uint64_t{0}))));
+    case Op::kShl:
+    case Op::kShr:
       return Set(id, Shift(inst));
     case Op::kSelect:
       if (IsBool(t) && z_) {
@@ -77,22 +91,23 @@ void Codegen::EmitArith(Id id) {
       }
       return Set(id, Blend(IsBool(t) ? DType::kI32 : t, vals_[inst.a], R(inst.b), S(inst.c)));
     default:
-      status_ = NotImplementedError("[x86] no code for ", kir::Name(inst.op), ": kernel ", k_.name, ".");
+      status_ =
+          NotImplementedError("[x86] no code for ", kir::Name(inst.op), ": kernel ", k_.name, ".");
   }
 }
 
 // mask ? yes : no.
 Codegen::Vec Codegen::Blend(DType type, const Operand& mask, const Vec& yes, const Operand& no) {
   Vec d = NewFor(type);
-  if (z_) {
-    // The constant may only be the second source: swap roles by computing no where the mask is on.
+  if (z_) {  // a masked move: asmjit takes the destination of vblendm for an input and would load
+             // it
     if (no.isMem()) {
-      K inverse = NewK();
-      cc_.knotw(inverse, mask.as<K>());
-      cc_.k(inverse).emit(BySize(type, I::kIdVblendmps, I::kIdVblendmpd), d, yes, no);
-      return d;
+      Mem plain = no.as<Mem>().cloneBroadcasted(Mem::Broadcast::kNone);
+      cc_.emit(BySize(type, I::kIdVbroadcastss, I::kIdVbroadcastsd), d, plain);
+    } else {
+      Copy(d, no.as<Vec>());
     }
-    cc_.k(mask.as<K>()).emit(BySize(type, I::kIdVblendmps, I::kIdVblendmpd), d, no.as<Vec>(), yes);
+    cc_.k(mask.as<K>()).emit(BySize(type, I::kIdVmovaps, I::kIdVmovapd), d, yes);
     return d;
   }
   const Vec m = MaskFor(mask.as<Vec>(), type);
@@ -143,15 +158,18 @@ Codegen::Vec Codegen::GreaterAvx2(DType type, const Vec& a, const Vec& b) {
 Codegen::Vec Codegen::MinMax(DType type, bool max, const Vec& a, const Vec& b) {
   if (!IsFloat(type)) {
     if (SizeOf(type) == 4) {
-      const InstId id = IsSigned(type) ? (max ? I::kIdVpmaxsd : I::kIdVpminsd) : (max ? I::kIdVpmaxud : I::kIdVpminud);
+      const InstId id = IsSigned(type) ? (max ? I::kIdVpmaxsd : I::kIdVpminsd)
+                                       : (max ? I::kIdVpmaxud : I::kIdVpminud);
       return Make(type, id, a, b);
     }
     if (z_) {
-      const InstId id = IsSigned(type) ? (max ? I::kIdVpmaxsq : I::kIdVpminsq) : (max ? I::kIdVpmaxuq : I::kIdVpminuq);
+      const InstId id = IsSigned(type) ? (max ? I::kIdVpmaxsq : I::kIdVpminsq)
+                                       : (max ? I::kIdVpmaxuq : I::kIdVpminuq);
       return Make(type, id, a, b);
     }
     const Vec greater = GreaterAvx2(type, a, b);
-    return max ? Make(type, I::kIdVblendvpd, b, a, greater) : Make(type, I::kIdVblendvpd, a, b, greater);
+    return max ? Make(type, I::kIdVblendvpd, b, a, greater)
+               : Make(type, I::kIdVblendvpd, a, b, greater);
   }
   if (z_) {  // vrange orders the zeros and drops NaNs; where there is one, the sum is a NaN
     Vec d = Make(type, BySize(type, I::kIdVrangeps, I::kIdVrangepd), a, b, max ? 5 : 4);
@@ -160,9 +178,10 @@ Codegen::Vec Codegen::MinMax(DType type, bool max, const Vec& a, const Vec& b) {
     cc_.k(nan).emit(BySize(type, I::kIdVaddps, I::kIdVaddpd), d, a, b);
     return d;
   }
-  // min(a,b) and min(b,a) differ only for two zeros (or-ing keeps the sign) and NaNs (or-ing keeps the NaN);
-  // for max and-ing the zeros is right and NaNs are or-ed in.
-  const InstId op = max ? BySize(type, I::kIdVmaxps, I::kIdVmaxpd) : BySize(type, I::kIdVminps, I::kIdVminpd);
+  // min(a,b) and min(b,a) differ only for two zeros (or-ing keeps the sign) and NaNs (or-ing keeps
+  // the NaN); for max and-ing the zeros is right and NaNs are or-ed in.
+  const InstId op =
+      max ? BySize(type, I::kIdVmaxps, I::kIdVmaxpd) : BySize(type, I::kIdVminps, I::kIdVminpd);
   Vec x = Make(type, op, a, b), y = Make(type, op, b, a);
   if (!max) return Make(type, BySize(type, I::kIdVorps, I::kIdVorpd), x, y);
   Vec nan = Make(type, BySize(type, I::kIdVcmpps, I::kIdVcmppd), a, b, 3);
@@ -178,11 +197,18 @@ Codegen::Operand Codegen::Compare(const Inst& inst) {
   if (!z_) return CompareAvx2(inst);
   K d = NewK();
   if (IsFloat(t)) {
-    const int predicate = inst.op == Op::kLt ? 0x11 : inst.op == Op::kLe ? 0x12 : inst.op == Op::kEq ? 0x00 : 0x04;
+    const int predicate = inst.op == Op::kLt   ? 0x11
+                          : inst.op == Op::kLe ? 0x12
+                          : inst.op == Op::kEq ? 0x00
+                                               : 0x04;
     cc_.emit(BySize(t, I::kIdVcmpps, I::kIdVcmppd), d, R(inst.a), S(inst.b), predicate);
   } else {
-    const int predicate = inst.op == Op::kLt ? 1 : inst.op == Op::kLe ? 2 : inst.op == Op::kEq ? 0 : 4;
-    const InstId id = IsSigned(t) ? BySize(t, I::kIdVpcmpd, I::kIdVpcmpq) : BySize(t, I::kIdVpcmpud, I::kIdVpcmpuq);
+    const int predicate = inst.op == Op::kLt   ? 1
+                          : inst.op == Op::kLe ? 2
+                          : inst.op == Op::kEq ? 0
+                                               : 4;
+    const InstId id = IsSigned(t) ? BySize(t, I::kIdVpcmpd, I::kIdVpcmpq)
+                                  : BySize(t, I::kIdVpcmpud, I::kIdVpcmpuq);
     cc_.emit(id, d, R(inst.a), S(inst.b), predicate);
   }
   return d;
@@ -193,7 +219,10 @@ Codegen::Operand Codegen::CompareAvx2(const Inst& inst) {
   Vec d;
   bool invert = false;
   if (IsFloat(t)) {
-    const int predicate = inst.op == Op::kLt ? 0x11 : inst.op == Op::kLe ? 0x12 : inst.op == Op::kEq ? 0x00 : 0x04;
+    const int predicate = inst.op == Op::kLt   ? 0x11
+                          : inst.op == Op::kLe ? 0x12
+                          : inst.op == Op::kEq ? 0x00
+                                               : 0x04;
     d = Make(t, BySize(t, I::kIdVcmpps, I::kIdVcmppd), R(inst.a), S(inst.b), predicate);
   } else if (inst.op == Op::kLt) {
     d = GreaterAvx2(t, R(inst.b), R(inst.a));
@@ -214,12 +243,25 @@ Codegen::Operand Codegen::BoolOp(const Inst& inst) {
     K d = NewK();
     const bool byte = v_ == 8;  // the byte forms keep the bits beyond the lanes zero
     switch (inst.op) {
-      case Op::kAnd: cc_.kandw(d, KOf(inst.a), KOf(inst.b)); break;
-      case Op::kOr: cc_.korw(d, KOf(inst.a), KOf(inst.b)); break;
-      case Op::kXor: case Op::kNe: cc_.kxorw(d, KOf(inst.a), KOf(inst.b)); break;
-      case Op::kEq: cc_.emit(byte ? I::kIdKxnorb : I::kIdKxnorw, d, KOf(inst.a), KOf(inst.b)); break;
-      case Op::kNot: cc_.emit(byte ? I::kIdKnotb : I::kIdKnotw, d, KOf(inst.a)); break;
-      case Op::kLt: cc_.kandnw(d, KOf(inst.a), KOf(inst.b)); break;
+      case Op::kAnd:
+        cc_.kandw(d, KOf(inst.a), KOf(inst.b));
+        break;
+      case Op::kOr:
+        cc_.korw(d, KOf(inst.a), KOf(inst.b));
+        break;
+      case Op::kXor:
+      case Op::kNe:
+        cc_.kxorw(d, KOf(inst.a), KOf(inst.b));
+        break;
+      case Op::kEq:
+        cc_.emit(byte ? I::kIdKxnorb : I::kIdKxnorw, d, KOf(inst.a), KOf(inst.b));
+        break;
+      case Op::kNot:
+        cc_.emit(byte ? I::kIdKnotb : I::kIdKnotw, d, KOf(inst.a));
+        break;
+      case Op::kLt:
+        cc_.kandnw(d, KOf(inst.a), KOf(inst.b));
+        break;
       default: {  // le: !a | b
         K inverse = NewK();
         cc_.emit(byte ? I::kIdKnotb : I::kIdKnotw, inverse, KOf(inst.a));
@@ -230,12 +272,19 @@ Codegen::Operand Codegen::BoolOp(const Inst& inst) {
   }
   const int bytes = v_ * 4;
   switch (inst.op) {
-    case Op::kAnd: return MakeBytes(bytes, I::kIdVpand, R(inst.a), R(inst.b));
-    case Op::kOr: return MakeBytes(bytes, I::kIdVpor, R(inst.a), R(inst.b));
-    case Op::kXor: case Op::kNe: return MakeBytes(bytes, I::kIdVpxor, R(inst.a), R(inst.b));
-    case Op::kEq: return MakeBytes(bytes, I::kIdVpcmpeqd, R(inst.a), R(inst.b));
-    case Op::kLt: return MakeBytes(bytes, I::kIdVpandn, R(inst.a), R(inst.b));
-    case Op::kNot: return MakeBytes(bytes, I::kIdVpxor, R(inst.a), ConstMem(DType::kI32, 0xffffffffu));
+    case Op::kAnd:
+      return MakeBytes(bytes, I::kIdVpand, R(inst.a), R(inst.b));
+    case Op::kOr:
+      return MakeBytes(bytes, I::kIdVpor, R(inst.a), R(inst.b));
+    case Op::kXor:
+    case Op::kNe:
+      return MakeBytes(bytes, I::kIdVpxor, R(inst.a), R(inst.b));
+    case Op::kEq:
+      return MakeBytes(bytes, I::kIdVpcmpeqd, R(inst.a), R(inst.b));
+    case Op::kLt:
+      return MakeBytes(bytes, I::kIdVpandn, R(inst.a), R(inst.b));
+    case Op::kNot:
+      return MakeBytes(bytes, I::kIdVpxor, R(inst.a), ConstMem(DType::kI32, 0xffffffffu));
     default: {
       Vec inverse = MakeBytes(bytes, I::kIdVpxor, R(inst.a), ConstMem(DType::kI32, 0xffffffffu));
       return MakeBytes(bytes, I::kIdVpor, inverse, R(inst.b));
@@ -247,9 +296,11 @@ Codegen::Operand Codegen::BoolOp(const Inst& inst) {
 
 Codegen::Vec Codegen::Shift(const Inst& inst) {
   const DType t = inst.type;  // counts beyond the width already give 0, or the sign
-  if (inst.op == Op::kShl) return Make(t, BySize(t, I::kIdVpsllvd, I::kIdVpsllvq), R(inst.a), S(inst.b));
+  if (inst.op == Op::kShl)
+    return Make(t, BySize(t, I::kIdVpsllvd, I::kIdVpsllvq), R(inst.a), S(inst.b));
   if (IsUnsigned(t)) return Make(t, BySize(t, I::kIdVpsrlvd, I::kIdVpsrlvq), R(inst.a), S(inst.b));
-  if (SizeOf(t) == 4 || z_) return Make(t, BySize(t, I::kIdVpsravd, I::kIdVpsravq), R(inst.a), S(inst.b));
+  if (SizeOf(t) == 4 || z_)
+    return Make(t, BySize(t, I::kIdVpsravd, I::kIdVpsravq), R(inst.a), S(inst.b));
   const Vec a = R(inst.a);
   Vec sign = Make(t, I::kIdVpcmpgtq, Zero(RegBytes(t)), a);
   Vec folded = Make(t, I::kIdVpxor, a, sign);
@@ -282,8 +333,8 @@ Codegen::Vec Codegen::MulhiHalf(const Inst& inst) {
   return low;
 }
 
-// 32-bit quotients are exact in f64: both operands are, and a quotient that is no integer is farther from the next
-// one than half an ulp.
+// 32-bit quotients are exact in f64: both operands are, and a quotient that is no integer is
+// farther from the next one than half an ulp.
 Codegen::Vec Codegen::DivRem32(const Inst& inst) {
   const DType t = inst.type;
   const Vec a = R(inst.a), b = R(inst.b);
@@ -308,8 +359,8 @@ Codegen::Vec Codegen::DivRem32(const Inst& inst) {
   Vec q = parts[0];
   if (parts.size() == 2) {
     q = NewFor(t);
-    cc_.emit(z_ ? I::kIdVinserti32x8 : I::kIdVinserti128, q, z_ ? Vec(parts[0].zmm()) : Vec(parts[0].ymm()), parts[1],
-             1);
+    cc_.emit(z_ ? I::kIdVinserti32x8 : I::kIdVinserti128, q,
+             z_ ? Vec(parts[0].zmm()) : Vec(parts[0].ymm()), parts[1], 1);
   }
   Vec result = q;
   if (inst.op == Op::kRem) {

@@ -1,5 +1,5 @@
-// Conversions: the ones that jit/kir/legalize.h leaves. Each is exact or rounds once; float to integer truncates,
-// saturates, and turns NaN into 0.
+// Conversions: the ones that jit/kir/legalize.h leaves. Each is exact or rounds once; float to
+// integer truncates, saturates, and turns NaN into 0.
 #include "core/check.h"
 #include "jit/emit/x86/codegen.h"
 
@@ -11,9 +11,11 @@ namespace I = x86::Inst;
 namespace {
 
 constexpr uint32_t kTwo31f = 0x4f000000, kTwo32f = 0x4f800000, kTwo63f = 0x5f000000;
-constexpr uint64_t kTwo31 = 0x41e0000000000000, kTwo52 = 0x4330000000000000, kTwo63 = 0x43e0000000000000,
-                   kTwo64 = 0x43f0000000000000, kTwo84 = 0x4530000000000000;
-constexpr uint64_t kMaxI32 = 0x41dfffffffc00000, kMinI32 = 0xc1e0000000000000, kMaxU32 = 0x41efffffffe00000;
+constexpr uint64_t kTwo31 = 0x41e0000000000000, kTwo52 = 0x4330000000000000,
+                   kTwo63 = 0x43e0000000000000, kTwo64 = 0x43f0000000000000,
+                   kTwo84 = 0x4530000000000000;
+constexpr uint64_t kMaxI32 = 0x41dfffffffc00000, kMinI32 = 0xc1e0000000000000,
+                   kMaxU32 = 0x41efffffffe00000;
 constexpr int kGe = 0x1d, kOrd = 7;
 
 }  // namespace
@@ -29,7 +31,8 @@ void Codegen::EmitCast(Id id) {
     if (IsFloat(from)) return Set(id, FloatToFloat(to, from, v));
     return Set(id, SmallToInt(from, v));
   }
-  if (IsFloat(from)) return Set(id, IsFloat(to) ? FloatToFloat(to, from, v) : FloatToInt(to, from, v));
+  if (IsFloat(from))
+    return Set(id, IsFloat(to) ? FloatToFloat(to, from, v) : FloatToInt(to, from, v));
   if (IsFloat(to)) return Set(id, IntToFloat(to, from, v));
   Set(id, to_small ? IntToSmall(to, v) : IntToInt(to, from, v));
 }
@@ -105,12 +108,13 @@ Codegen::Vec Codegen::IntToFloat(DType to, DType from, const Vec& v) {
     return Make(to, I::kIdVaddps, scaled, low);
   }
   if (z_) {
-    const InstId id = to64 ? (s ? I::kIdVcvtqq2pd : I::kIdVcvtuqq2pd) : (s ? I::kIdVcvtqq2ps : I::kIdVcvtuqq2ps);
+    const InstId id =
+        to64 ? (s ? I::kIdVcvtqq2pd : I::kIdVcvtuqq2pd) : (s ? I::kIdVcvtqq2ps : I::kIdVcvtuqq2ps);
     return Make(to, id, v);
   }
   if (!to64) return Int64ToF32Avx2(from, v);
-  // The low half in a double of exponent 2^52, the high half (signed: biased) in one of 2^84; their difference with
-  // the magic numbers is exact, only the sum rounds.
+  // The low half in a double of exponent 2^52, the high half (signed: biased) in one of 2^84; their
+  // difference with the magic numbers is exact, only the sum rounds.
   Vec low = Make(from, I::kIdVpblendd, v, ConstMem(from, kTwo52), 0xAA);
   Vec high = Make(from, I::kIdVpsrlq, v, 32);
   high = Make(from, I::kIdVpxor, high, ConstMem(from, s ? kTwo84 | 0x80000000u : kTwo84));
@@ -131,7 +135,8 @@ Codegen::Vec Codegen::FloatToInt(DType to, DType from, const Vec& v) {
                            : (from64 ? I::kIdVcvttpd2udq : I::kIdVcvttps2udq);
     return Make(to, id, x);
   }
-  // Beyond the range the conversion gives INT_MIN, which is right below; above and for NaNs it is replaced.
+  // Beyond the range the conversion gives INT_MIN, which is right below; above and for NaNs it is
+  // replaced.
   const InstId id = to64 ? (from64 ? I::kIdVcvttpd2qq : I::kIdVcvttps2qq)
                          : (from64 ? I::kIdVcvttpd2dq : I::kIdVcvttps2dq);
   Vec d = Make(to, id, v);
@@ -206,7 +211,8 @@ Codegen::Vec Codegen::F64ToInt64Avx2(DType to, const Vec& v) {
   return Make(to, I::kIdVpor, d, above);
 }
 
-// What f64 gives for a 32-bit quotient: the integer, or anything for a quotient that division defines otherwise.
+// What f64 gives for a 32-bit quotient: the integer, or anything for a quotient that division
+// defines otherwise.
 Codegen::Vec Codegen::F64ToIndefinite32(DType to, const Vec& v, int bytes) {
   if (IsSigned(to)) return MakeBytes(bytes, I::kIdVcvttpd2dq, v);
   if (z_) return MakeBytes(bytes, I::kIdVcvttpd2udq, v);

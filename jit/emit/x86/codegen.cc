@@ -15,23 +15,32 @@ using kir::Stride;
 
 namespace {
 
-// Bodies up to this cost get an unrolled loop over full vectors and a masked tail; longer ones are emitted once,
-// always masked: register allocation is superlinear, and a long body does not notice the mask.
+// Bodies up to this cost get an unrolled loop over full vectors and a masked tail; longer ones are
+// emitted once, always masked: register allocation is superlinear, and a long body does not notice
+// the mask.
 constexpr int kShortBody = 28;
 
 int CostOf(const Inst& inst) {
   switch (inst.op) {
-    case kir::Op::kParam: case kir::Op::kConst: case kir::Op::kLoop: case kir::Op::kEnd: case kir::Op::kBarrier:
+    case kir::Op::kParam:
+    case kir::Op::kConst:
+    case kir::Op::kLoop:
+    case kir::Op::kEnd:
+    case kir::Op::kBarrier:
       return 0;
-    case kir::Op::kDiv: case kir::Op::kRem:
+    case kir::Op::kDiv:
+    case kir::Op::kRem:
       return IsFloat(inst.type) ? 1 : 12;
     case kir::Op::kMulhi:
       return 6;
     case kir::Op::kCast:
       return 4;
-    case kir::Op::kMin: case kir::Op::kMax: case kir::Op::kReduce:
+    case kir::Op::kMin:
+    case kir::Op::kMax:
+    case kir::Op::kReduce:
       return 3;
-    case kir::Op::kLoad: case kir::Op::kStore:
+    case kir::Op::kLoad:
+    case kir::Op::kStore:
       return inst.b != kNone ? 4 : 1;
     default:
       return 1;
@@ -41,18 +50,24 @@ int CostOf(const Inst& inst) {
 }  // namespace
 
 Codegen::Codegen(const kir::Kernel& kernel, Isa isa, asmjit::CodeHolder* code)
-    : k_(kernel), z_(isa == Isa::kAvx512), space_(kernel.vec == kir::VecAxis::kSpace), code_(code), cc_(code) {}
+    : k_(kernel),
+      z_(isa == Isa::kAvx512),
+      space_(kernel.vec == kir::VecAxis::kSpace),
+      code_(code),
+      cc_(code) {}
 
 Status Codegen::Run() {
   if (space_ && k_.chunked && k_.rank == 1) {
     return NotImplementedError("[x86] chunks cannot lie on the vector axis: kernel ", k_.name, ".");
   }
   for (const Inst& inst : k_.body) {
-    if (inst.op == Op::kBarrier) return NotImplementedError("[x86] barriers: kernel ", k_.name, ".");
+    if (inst.op == Op::kBarrier)
+      return NotImplementedError("[x86] barriers: kernel ", k_.name, ".");
   }
   Analyse();
-  asmjit::FuncNode* fn = cc_.addFunc(
-      asmjit::FuncSignatureT<void, const void*, int64_t, int64_t, int64_t, int64_t>(asmjit::CallConvId::kHost));
+  asmjit::FuncNode* fn =
+      cc_.addFunc(asmjit::FuncSignatureT<void, const void*, int64_t, int64_t, int64_t, int64_t>(
+          asmjit::CallConvId::kHost));
   fn->frame().setAvxEnabled();
   if (z_) fn->frame().setAvx512Enabled();
   fn->frame().setAvxCleanup();
@@ -245,8 +260,8 @@ void Codegen::EmitLevel(int level, int region) {
   for (size_t i = 0; i < k_.body.size(); ++i) {
     const Inst& inst = k_.body[i];
     if (info_[i].level != level || (region >= 0 && info_[i].region != region)) continue;
-    if (inst.op == Op::kLoop || inst.op == Op::kEnd || inst.op == Op::kBarrier || inst.op == Op::kStore ||
-        inst.op == Op::kReduce) {
+    if (inst.op == Op::kLoop || inst.op == Op::kEnd || inst.op == Op::kBarrier ||
+        inst.op == Op::kStore || inst.op == Op::kReduce) {
       continue;
     }
     EmitInst(Id(i));
@@ -254,7 +269,8 @@ void Codegen::EmitLevel(int level, int region) {
   level_ = saved;
 }
 
-// Columns carry the lanes: full vectors first (past the cache if asked for and aligned), then masked ones.
+// Columns carry the lanes: full vectors first (past the cache if asked for and aligned), then
+// masked ones.
 void Codegen::EmitColumnsSpace() {
   for (size_t b = 0; b < k_.buffers.size(); ++b) {
     if (k_.buffers[b].strides[k_.rank - 1] != Stride::kAny) continue;
@@ -375,7 +391,8 @@ void Codegen::EmitPointsLoop() {
 
 void Codegen::EmitInst(Id id) {
   switch (k_.body[id].op) {
-    case Op::kParam: return EmitParam(id);
+    case Op::kParam:
+      return EmitParam(id);
     case Op::kConst: {
       const Inst& inst = k_.body[id];
       if (IsBool(inst.type)) {
@@ -395,12 +412,18 @@ void Codegen::EmitInst(Id id) {
       }
       return;
     }
-    case Op::kIndex: return EmitIndex(id);
-    case Op::kLoad: return EmitLoad(id);
-    case Op::kStore: return EmitStore(id);
-    case Op::kCast: return EmitCast(id);
-    case Op::kBitcast: return EmitBitcast(id);
-    default: return EmitArith(id);
+    case Op::kIndex:
+      return EmitIndex(id);
+    case Op::kLoad:
+      return EmitLoad(id);
+    case Op::kStore:
+      return EmitStore(id);
+    case Op::kCast:
+      return EmitCast(id);
+    case Op::kBitcast:
+      return EmitBitcast(id);
+    default:
+      return EmitArith(id);
   }
 }
 
@@ -448,7 +471,8 @@ Codegen::Mem Codegen::PoolBytes(const void* data, size_t size) {
   return cc_.newConst(ConstPoolScope::kLocal, data, size);
 }
 
-// A constant as an operand: broadcast by the instruction itself (AVX-512) or a whole vector in the pool (AVX2).
+// A constant as an operand: broadcast by the instruction itself (AVX-512) or a whole vector in the
+// pool (AVX2).
 Codegen::Mem Codegen::ConstMem(DType type, uint64_t bits) {
   const int size = SizeOf(type);
   if (z_ && size >= 4) {
@@ -497,8 +521,8 @@ Codegen::Vec Codegen::Owned(Id id) {
   if (!vals_[id].isReg()) return R(id);
   // The register of a value made in this very copy of the body and used once may be overwritten.
   const Inst& inst = k_.body[id];
-  if (info_[id].uses == 1 && info_[id].level == level_ && inst.op != Op::kReduce && inst.op != Op::kCast &&
-      inst.op != Op::kBitcast) {
+  if (info_[id].uses == 1 && info_[id].level == level_ && inst.op != Op::kReduce &&
+      inst.op != Op::kCast && inst.op != Op::kBitcast) {
     return R(id);
   }
   Vec d = NewFor(inst.type);

@@ -1,16 +1,19 @@
-// Turns one kernel into x86 code through asmjit's Compiler. Used by x86_emitter.cc alone; asmjit headers stay in
-// this folder. Split by subject: codegen.cc (rows, columns, loops), memory.cc (loads and stores), arith.cc
-// (instructions), cast.cc (conversions), lanes.cc (what has no vector instruction), reduce.cc.
+// Turns one kernel into x86 code through asmjit's Compiler. Used by x86_emitter.cc alone; asmjit
+// headers stay in this folder. Split by subject: codegen.cc (rows, columns, loops), memory.cc
+// (loads and stores), arith.cc (instructions), cast.cc (conversions), lanes.cc (what has no vector
+// instruction), reduce.cc.
 //
-// Lanes. A step computes lanes() elements: 16 (AVX-512) or 8 (AVX2) if all types are at most 32 bits wide, half of
-// that otherwise, so that 64-bit values fill a vector and 32-bit values half of one. 8- and 16-bit values stay
-// packed as in memory (only loads, stores and casts touch them). A bool is a mask register on AVX-512 and a vector
-// of 32-bit lanes of zeros or ones on AVX2.
+// Lanes. A step computes lanes() elements: 16 (AVX-512) or 8 (AVX2) if all types are at most 32
+// bits wide, half of that otherwise, so that 64-bit values fill a vector and 32-bit values half of
+// one. 8- and 16-bit values stay packed as in memory (only loads, stores and casts touch them). A
+// bool is a mask register on AVX-512 and a vector of 32-bit lanes of zeros or ones on AVX2.
 //
-// Levels. Every value belongs to the outermost place where it is constant: the kernel, a row, a point (in kSpace a
-// vector of columns, in kLoop one column, all lanes equal), or an iteration of the loop axis. It is computed there.
+// Levels. Every value belongs to the outermost place where it is constant: the kernel, a row, a
+// point (in kSpace a vector of columns, in kLoop one column, all lanes equal), or an iteration of
+// the loop axis. It is computed there.
 //
-// Invariant: with AVX-512 all 32 vector registers may be allotted, so only EVEX-encodable instructions are emitted.
+// Invariant: with AVX-512 all 32 vector registers may be allotted, so only EVEX-encodable
+// instructions are emitted.
 #pragma once
 
 #include <asmjit/x86.h>
@@ -53,7 +56,8 @@ class Codegen {
     int uses = 0;
   };
 
-  // Where lanes are switched off: the tail of the range and predicates. any == false means all lanes are on.
+  // Where lanes are switched off: the tail of the range and predicates. any == false means all
+  // lanes are on.
   struct Mask {
     bool any = false;
     K k;      // AVX-512
@@ -88,9 +92,9 @@ class Codegen {
   // --- loops over the loop axis and reductions (reduce.cc)
   struct Accumulator {
     Id id = kir::kNone;
-    int count = 1;            // number of positions
-    Mem stack;                // canonical place of the accumulators
-    std::vector<Vec> regs;    // while the unrolled loop runs
+    int count = 1;          // number of positions
+    Mem stack;              // canonical place of the accumulators
+    std::vector<Vec> regs;  // while the unrolled loop runs
     std::vector<K> kregs;
   };
   void EmitLoop(Id begin, Id end);
@@ -109,16 +113,16 @@ class Codegen {
   Vec NewVec(int bytes);
   Vec NewFor(DType type) { return NewVec(RegBytes(type)); }
   int RegBytes(DType type) const;
-  Vec R(Id id);                       // the value in a register
-  Vec Owned(Id id);                   // a register with the value that may be overwritten
-  Operand S(Id id);                   // the value as a last source operand: register or constant in memory
+  Vec R(Id id);      // the value in a register
+  Vec Owned(Id id);  // a register with the value that may be overwritten
+  Operand S(Id id);  // the value as a last source operand: register or constant in memory
   K KOf(Id id) { return vals_[id].as<K>(); }
   void Set(Id id, const Operand& reg) { vals_[id] = reg; }
   Mem ConstMem(DType type, uint64_t bits);
   Vec ConstReg(DType type, uint64_t bits);
   Mem PoolBytes(const void* data, size_t size);
   Vec Zero(int bytes);
-  Mem Scratch(int index);             // 128-byte stack slots
+  Mem Scratch(int index);  // 128-byte stack slots
   void Emit(InstId id, const Operand& a) { cc_.emit(id, a); }
   template <typename... Args>
   Vec Make(DType type, InstId id, Args&&... args) {
@@ -135,11 +139,11 @@ class Codegen {
   void Copy(const Vec& to, const Vec& from) { cc_.emit(x86::Inst::kIdVmovaps, to, from); }
 
   // --- memory (memory.cc)
-  struct Place {        // an element address for the current step
+  struct Place {  // an element address for the current step
     Gp base;
-    Gp index;           // elements, if valid
+    Gp index;  // elements, if valid
     int size = 1;
-    int64_t disp = 0;   // bytes
+    int64_t disp = 0;  // bytes
     Mem At(int bytes) const;
   };
   void EmitLoad(Id id);
@@ -154,10 +158,12 @@ class Codegen {
   void StoreContiguous(DType type, const Vec& v, const Mem& mem, const Mask& mask);
   void StoreUniform(DType type, const Vec& v, const Gp& pointer, Id offset, Id pred);
   Vec LaneOffsets(DType type, int buffer, kir::Stride cls, bool vector, Id offset, int half);
-  Vec Gather(DType type, const Gp& base, int buffer, kir::Stride cls, bool vector, Id offset, const Mask& mask);
-  Vec LoadLanes(DType type, const Gp& base, int buffer, kir::Stride cls, bool vector, Id offset, const Mask& mask);
-  void StoreLanes(DType type, const Vec& v, const Gp& base, int buffer, kir::Stride cls, bool vector, Id offset,
-                  const Mask& mask);
+  Vec Gather(DType type, const Gp& base, int buffer, kir::Stride cls, bool vector, Id offset,
+             const Mask& mask);
+  Vec LoadLanes(DType type, const Gp& base, int buffer, kir::Stride cls, bool vector, Id offset,
+                const Mask& mask);
+  void StoreLanes(DType type, const Vec& v, const Gp& base, int buffer, kir::Stride cls,
+                  bool vector, Id offset, const Mask& mask);
   Gp LaneStride(int buffer, kir::Stride cls, bool vector);
   void MoveIn(const Vec& d, const Mem& mem, int bytes);
   void MoveOut(const Mem& mem, const Vec& v, int bytes);
@@ -167,7 +173,7 @@ class Codegen {
   // --- masks
   Mask TailMask() const;
   Mask MaskWith(Id pred);
-  Vec Mask64(const Vec& m32);         // AVX2: the mask in 64-bit lanes
+  Vec Mask64(const Vec& m32);  // AVX2: the mask in 64-bit lanes
   Vec Mask32(const Vec& m64);
   Vec MaskFor(const Vec& m32, DType type) { return SizeOf(type) == 8 ? Mask64(m32) : m32; }
   Gp MaskBits(const Mask& mask);
@@ -215,11 +221,11 @@ class Codegen {
   Vec Mulhi64(const kir::Inst& inst);
 
   const kir::Kernel& k_;
-  const bool z_;       // AVX-512
-  const bool space_;   // vec == kSpace
+  const bool z_;      // AVX-512
+  const bool space_;  // vec == kSpace
   asmjit::CodeHolder* code_;
   x86::Compiler cc_;
-  int v_ = 8;          // lanes of a step
+  int v_ = 8;  // lanes of a step
   bool long_body_ = false;
   bool resident_consts_ = false;
   Status status_;
@@ -231,16 +237,17 @@ class Codegen {
   Gp args_, row_, row_end_, col_begin_, col_end_;
   Gp strides_, extents_, buffers_;
   std::vector<Mem> counters_;
-  std::vector<Gp> row_ptr_;    // [buffer]
-  std::vector<Gp> col_ptr_;    // kSpace: running pointer of strided buffers; kLoop: the point's pointer
-  std::vector<Gp> loop_ptr_;   // inside a loop
-  std::vector<Gp> vec_step_;   // bytes of one step along the vector axis, strided buffers
+  std::vector<Gp> row_ptr_;  // [buffer]
+  std::vector<Gp>
+      col_ptr_;  // kSpace: running pointer of strided buffers; kLoop: the point's pointer
+  std::vector<Gp> loop_ptr_;  // inside a loop
+  std::vector<Gp> vec_step_;  // bytes of one step along the vector axis, strided buffers
   Gp col_, j_, lo_, hi_;
-  bool in_loop_ = false;       // where instructions are being emitted now
+  bool in_loop_ = false;  // where instructions are being emitted now
   bool uniform_ = false;
   int level_ = kKernelLevel;
 
-  int copy_disp_ = 0;          // elements along the vector axis that the current unrolled copy is ahead
+  int copy_disp_ = 0;  // elements along the vector axis that the current unrolled copy is ahead
   bool masked_ = false;
   bool nontemporal_ = false;
   Mask tail_;

@@ -21,7 +21,8 @@ int Log2(int size) { return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3; }
 // --- addresses
 
 Codegen::Mem Codegen::Place::At(int bytes) const {
-  Mem mem = index.isValid() ? x86::ptr(base, index, uint32_t(Log2(size)), int32_t(disp)) : x86::ptr(base, int32_t(disp));
+  Mem mem = index.isValid() ? x86::ptr(base, index, uint32_t(Log2(size)), int32_t(disp))
+                            : x86::ptr(base, int32_t(disp));
   mem.setSize(uint32_t(bytes));
   return mem;
 }
@@ -98,7 +99,9 @@ Codegen::Mask Codegen::MaskWith(Id pred) {
   return out;
 }
 
-Codegen::Vec Codegen::Mask64(const Vec& m32) { return MakeBytes(v_ * 8, I::kIdVpmovsxdq, m32.xmm()); }
+Codegen::Vec Codegen::Mask64(const Vec& m32) {
+  return MakeBytes(v_ * 8, I::kIdVpmovsxdq, m32.xmm());
+}
 
 Codegen::Vec Codegen::Mask32(const Vec& m64) {
   Vec high = cc_.newXmm(), d = cc_.newXmm();
@@ -110,7 +113,12 @@ Codegen::Vec Codegen::Mask32(const Vec& m64) {
 Codegen::Gp Codegen::BoolBits(const Operand& mask) {
   Gp bits = cc_.newUInt32();
   if (z_) {
-    if (v_ == 8) cc_.kmovb(bits, mask.as<K>()); else cc_.kmovw(bits, mask.as<K>());
+    // Through a fresh mask: asmjit would put a spilled one into the second move as a memory
+    // operand, which it does not have.
+    K fresh = NewK();
+    const InstId move = v_ == 8 ? I::kIdKmovb : I::kIdKmovw;
+    cc_.emit(move, fresh, mask);
+    cc_.emit(move, bits, fresh);
   } else {
     cc_.emit(I::kIdVmovmskps, bits, mask);
   }
@@ -182,7 +190,8 @@ Codegen::Vec Codegen::LoadContiguous(DType type, const Mem& mem, const Mask& mas
   if (!mask.any) {
     MoveIn(d, mem, bytes);
   } else if (z_) {
-    static constexpr InstId kMove[] = {I::kIdVmovdqu8, I::kIdVmovdqu16, I::kIdVmovdqu32, I::kIdVmovdqu64};
+    static constexpr InstId kMove[] = {I::kIdVmovdqu8, I::kIdVmovdqu16, I::kIdVmovdqu32,
+                                       I::kIdVmovdqu64};
     Mem any = mem;
     any.setSize(d.size());
     cc_.k(mask.k).z().emit(kMove[Log2(size)], d, any);
@@ -194,8 +203,8 @@ Codegen::Vec Codegen::LoadContiguous(DType type, const Mem& mem, const Mask& mas
 }
 
 Codegen::Vec Codegen::LoadBroadcast(DType type, Mem mem) {
-  static constexpr InstId kBroadcast[] = {I::kIdVpbroadcastb, I::kIdVpbroadcastw, I::kIdVbroadcastss,
-                                          I::kIdVbroadcastsd};
+  static constexpr InstId kBroadcast[] = {I::kIdVpbroadcastb, I::kIdVpbroadcastw,
+                                          I::kIdVbroadcastss, I::kIdVbroadcastsd};
   const int size = SizeOf(type);
   mem.setSize(uint32_t(size));
   return MakeBytes(std::max(16, v_ * size), kBroadcast[Log2(size)], mem);
@@ -206,7 +215,8 @@ void Codegen::StoreContiguous(DType type, const Vec& v, const Mem& mem, const Ma
   if (!mask.any) {
     MoveOut(mem, v, v_ * size);
   } else if (z_) {
-    static constexpr InstId kMove[] = {I::kIdVmovdqu8, I::kIdVmovdqu16, I::kIdVmovdqu32, I::kIdVmovdqu64};
+    static constexpr InstId kMove[] = {I::kIdVmovdqu8, I::kIdVmovdqu16, I::kIdVmovdqu32,
+                                       I::kIdVmovdqu64};
     Mem any = mem;
     any.setSize(v.size());
     cc_.k(mask.k).emit(kMove[Log2(size)], any, v);
@@ -230,9 +240,10 @@ Codegen::Gp Codegen::LaneStride(int buffer, Stride cls, bool vector) {
   return stride;
 }
 
-// Byte offsets of 8 (AVX-512) or 4 (AVX2) lanes as i64: lane * stride + offset operand. half picks the lanes of a
-// 32-bit step, which needs two such vectors.
-Codegen::Vec Codegen::LaneOffsets(DType type, int buffer, Stride cls, bool vector, Id offset, int half) {
+// Byte offsets of 8 (AVX-512) or 4 (AVX2) lanes as i64: lane * stride + offset operand. half picks
+// the lanes of a 32-bit step, which needs two such vectors.
+Codegen::Vec Codegen::LaneOffsets(DType type, int buffer, Stride cls, bool vector, Id offset,
+                                  int half) {
   const int lanes = z_ ? 8 : 4, bytes = lanes * 8;
   Vec d;
   if (vector && cls != Stride::kZero) {
@@ -269,8 +280,8 @@ Codegen::Vec Codegen::LaneOffsets(DType type, int buffer, Stride cls, bool vecto
   return d.isValid() ? d : Zero(bytes);
 }
 
-Codegen::Vec Codegen::Gather(DType type, const Gp& base, int buffer, Stride cls, bool vector, Id offset,
-                             const Mask& mask) {
+Codegen::Vec Codegen::Gather(DType type, const Gp& base, int buffer, Stride cls, bool vector,
+                             Id offset, const Mask& mask) {
   const int size = SizeOf(type);
   const int per = z_ ? 8 : 4, halves = v_ / per;
   std::vector<Vec> parts;
@@ -341,15 +352,19 @@ void CopyElement(x86::Compiler& cc, int size, x86::Mem to, x86::Mem from) {
     cc.mov(to, t.r32());
   } else {
     cc.movzx(t.r32(), from);
-    if (size == 2) cc.mov(to, t.r16()); else cc.mov(to, t.r8());
+    if (size == 2)
+      cc.mov(to, t.r16());
+    else
+      cc.mov(to, t.r8());
   }
 }
 
 }  // namespace
 
-// 8- and 16-bit elements that are not one full vector: through the stack, touching only the active lanes.
-Codegen::Vec Codegen::LoadLanes(DType type, const Gp& base, int buffer, Stride cls, bool vector, Id offset,
-                                const Mask& mask) {
+// 8- and 16-bit elements that are not one full vector: through the stack, touching only the active
+// lanes.
+Codegen::Vec Codegen::LoadLanes(DType type, const Gp& base, int buffer, Stride cls, bool vector,
+                                Id offset, const Mask& mask) {
   const int size = SizeOf(type), bytes = std::max(16, v_ * size);
   Gp slot = cc_.newIntPtr(), offsets = cc_.newIntPtr();
   cc_.lea(slot, Scratch(0));
@@ -372,8 +387,8 @@ Codegen::Vec Codegen::LoadLanes(DType type, const Gp& base, int buffer, Stride c
   return MakeBytes(bytes, I::kIdVmovups, x86::ptr(slot));
 }
 
-void Codegen::StoreLanes(DType type, const Vec& v, const Gp& base, int buffer, Stride cls, bool vector, Id offset,
-                         const Mask& mask) {
+void Codegen::StoreLanes(DType type, const Vec& v, const Gp& base, int buffer, Stride cls,
+                         bool vector, Id offset, const Mask& mask) {
   const int size = SizeOf(type);
   Gp slot = cc_.newIntPtr(), offsets = cc_.newIntPtr();
   cc_.lea(slot, Scratch(0));
@@ -468,10 +483,18 @@ void Codegen::StoreUniform(DType type, const Vec& v, const Gp& pointer, Id offse
   }
   mem.setSize(uint32_t(size));
   switch (size) {
-    case 8: cc_.vmovq(mem, v.xmm()); break;
-    case 4: cc_.vmovd(mem, v.xmm()); break;
-    case 2: cc_.vpextrw(mem, v.xmm(), 0); break;
-    default: cc_.vpextrb(mem, v.xmm(), 0); break;
+    case 8:
+      cc_.vmovq(mem, v.xmm());
+      break;
+    case 4:
+      cc_.vmovd(mem, v.xmm());
+      break;
+    case 2:
+      cc_.vpextrw(mem, v.xmm(), 0);
+      break;
+    default:
+      cc_.vpextrb(mem, v.xmm(), 0);
+      break;
   }
   cc_.bind(skip);
 }

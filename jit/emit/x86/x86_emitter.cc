@@ -17,7 +17,8 @@ namespace {
 class FirstError : public asmjit::ErrorHandler {
  public:
   void handleError(asmjit::Error error, const char* message, asmjit::BaseEmitter*) override {
-    if (message_.empty()) message_ = absl::StrCat(asmjit::DebugUtils::errorAsString(error), ": ", message);
+    if (message_.empty())
+      message_ = absl::StrCat(asmjit::DebugUtils::errorAsString(error), ": ", message);
   }
   const std::string& message() const { return message_; }
 
@@ -55,7 +56,8 @@ namespace {
 
 class X86Compiled : public Compiled {
  public:
-  X86Compiled(std::shared_ptr<void> owner, asmjit::JitRuntime* runtime, kir::KernelFn fn, size_t bytes)
+  X86Compiled(std::shared_ptr<void> owner, asmjit::JitRuntime* runtime, kir::KernelFn fn,
+              size_t bytes)
       : owner_(std::move(owner)), runtime_(runtime), fn_(fn), bytes_(bytes) {}
   ~X86Compiled() override { runtime_->release(fn_); }
 
