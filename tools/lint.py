@@ -27,6 +27,10 @@ STRAY = re.compile(
     r"|\bpyp[i]\.\w"
 )
 
+# A relocation and its symbol; the symbols by which <iostream> sets up its streams.
+RELOCATION = re.compile(r"[0-9a-f]+ R_\w+ +(\S+?)(?:[-+]0x[0-9a-f]+)?$")
+IOSTREAM = re.compile(r"_ZNSt8ios_base4Init|_ZStL8__ioinit$|__cxa_atexit$|__dso_handle$|\.bss$")
+
 
 def git_files(*patterns):
     argv = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *patterns]
@@ -93,7 +97,7 @@ def tidy_key(entry, name):
     files = set()
     included(name, files)
     digest = hashlib.sha256(entry["command"].encode())
-    for path in sorted(files | set(git_files(".clang-tidy", "*/.clang-tidy"))):
+    for path in sorted(files | {".clang-tidy"}):
         digest.update(path.encode() + (ROOT / path).read_bytes())
     return digest.hexdigest()
 
@@ -121,12 +125,31 @@ def check_clang_tidy():
         return [problem for problems in found for problem in problems]
 
 
+def check_static_initialisers():
+    """No code of the library may run before main, but for what <iostream> brings into every file.
+
+    Such code is compiled into .text.startup; what it names is read from the relocations there.
+    """
+    argv = ["objdump", "--reloc", "--section=.text.startup", BUILD / "libfrazil.a"]
+    listing = subprocess.run(
+        argv, capture_output=True, text=True
+    ).stdout  # fails where there is none
+    problems = []
+    for line in listing.splitlines():
+        if " file format " in line:
+            name = line.partition(":")[0]
+        elif (match := RELOCATION.match(line)) and not IOSTREAM.match(match.group(1)):
+            problems.append(f"{name}: runs code before main, which names {match.group(1)}.")
+    return problems
+
+
 CHECKS = {
     "clang-format": check_clang_format,
     "ruff": check_ruff,
     "layers": check_include_layers,
     "stray paths": check_stray_paths,
     "stubs": check_stubs,
+    "static initialisers": check_static_initialisers,
     "clang-tidy": check_clang_tidy,
 }
 
