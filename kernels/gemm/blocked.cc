@@ -14,9 +14,9 @@ namespace {
 
 // Sizes, in bytes, that keep a panel of B near the first-level cache, a block of A in the second
 // level, and the packed part of B in what is left. They change speed only.
-constexpr int64_t kStepsOfK = 384;      // k steps between visits to C
+constexpr int64_t kStepsOfK = 768;      // k steps between visits to C
 constexpr int64_t kStepsOfOneRow = 32;  // the same where there is one row: B streams once
-constexpr int64_t kBlockOfA = 384 << 10;
+constexpr int64_t kBlockOfA = 768 << 10;
 constexpr int64_t kBlockOfB = 8 << 20;
 constexpr int64_t kDirectA = 256 << 10;  // operands up to this size are read where they are
 constexpr int64_t kDirectB = 64 << 10;
@@ -202,19 +202,17 @@ void PlainChunk(View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out) {
 
 // One row of A against B whose columns are adjacent in memory. False where that is not the case.
 template <typename S>
-bool TryRowDots(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out) {
+bool TryOneRow(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out) {
   using T = Acc<S>;
   if constexpr (std::is_same_v<S, T>) {
     if (out.rows != 1 || b.rs != 1 || b.cs == 1) return false;
-    if (!RowDotsApplies(isa, std::is_same_v<T, double>, out.cols)) return false;
     const T* x = a.data;
     if (a.cs != 1) {
       T* copy = Scratch::ThisThread().Get<T>(Scratch::kPackedA, k);
       PackRows(a, 1, k, copy, k);
       x = copy;
     }
-    RowDots(isa, b.data, b.cs, out.cols, x, k, out.data);
-    return true;
+    return TryRowDots(isa, b.data, b.cs, out.cols, x, k, out.data);
   }
   return false;
 }
@@ -224,7 +222,7 @@ bool TryRowDots(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& o
 template <typename S>
 void ChunkGemm(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out) {
   if (isa == Isa::kScalar) return PlainChunk(a, b, k, out);
-  if (TryRowDots(isa, a, b, k, out)) return;
+  if (TryOneRow(isa, a, b, k, out)) return;
   Blocked<S> blocked(isa, a, b, k, out);
   if (!blocked.FindKernels()) return PlainChunk(a, b, k, out);
   blocked.Run();

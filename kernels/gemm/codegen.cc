@@ -1,12 +1,11 @@
 #include "kernels/gemm/codegen.h"
 
-#include <asmjit/x86.h>
-
 #include <atomic>
 #include <cstddef>
 #include <mutex>
 
 #include "core/check.h"
+#include "kernels/gemm/assemble.h"
 
 namespace frazil::gemm {
 namespace {
@@ -235,25 +234,9 @@ class KernelWriter {
   int b_reg_, a_reg_, a_count_;
 };
 
-// The runtime is created at first use and never destroyed: kernels outlive everything. Dual mapping
-// keeps the page that is written apart from the page that is run.
-asmjit::JitRuntime& Runtime() {
-  static asmjit::JitRuntime* const runtime = [] {
-    asmjit::JitAllocator::CreateParams params{};
-    params.options = asmjit::JitAllocatorOptions::kUseDualMapping;
-    return new asmjit::JitRuntime(&params);
-  }();
-  return *runtime;
-}
-
 Kernel Generate(const KernelShape& shape) {
-  asmjit::CodeHolder code;
-  if (code.init(Runtime().environment()) != asmjit::kErrorOk) return nullptr;
-  x86::Assembler as(&code);
-  KernelWriter(&as, shape).Write();
-  Kernel kernel = nullptr;
-  if (Runtime().add(&kernel, &code) != asmjit::kErrorOk) return nullptr;
-  return kernel;
+  return reinterpret_cast<Kernel>(
+      Assemble([&](x86::Assembler& as) { KernelWriter(&as, shape).Write(); }));
 }
 
 constexpr int kMaxRows = 14;

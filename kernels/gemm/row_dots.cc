@@ -1,149 +1,224 @@
 #include "kernels/gemm/row_dots.h"
 
-#include <immintrin.h>
-
 #include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <mutex>
+#include <type_traits>
 
+#include "kernels/gemm/assemble.h"
 #include "kernels/gemm/codegen.h"
 
 namespace frazil::gemm {
 namespace {
 
-// g++ 12 warns of its own header: _mm512_undefined_ps reads a variable that is meant to be unset.
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wuninitialized"
+using asmjit::Label;
+using asmjit::x86::Gp;
+using asmjit::x86::Mem;
+using asmjit::x86::Vec;
+namespace x86 = asmjit::x86;
+namespace Inst = asmjit::x86::Inst;
 
-#define FZ_AVX512 __attribute__((target("avx512f")))
-#define FZ_AVX2 __attribute__((target("avx2,fma")))
+struct Call {
+  const void* a;
+  int64_t row_bytes;
+  const void* x;
+  void* y;
+  int64_t steps;  // of Turn elements of k each
+};
+using DotsKernel = void (*)(const Call*);
 
-// Each function does as many rows as a vector has lanes. The 128-bit parts of a register come from
-// different rows, so that the turn that is left happens within parts; a partial last step is
-// gathered.
+// Writes a kernel for `vectors` vectors of rows; several hide the latency of the fma chain. A
+// vector's 128-bit parts come from different rows, so that the turn that is left stays within
+// parts: part q of register r holds row q * turn + r, and after the turn register r holds element r
+// of every row. Registers: Base(i) the first row of each part; rbx and rbp 1 and 3 rows; r12 x; r13
+// the steps left.
+class DotsWriter {
+ public:
+  DotsWriter(x86::Assembler* as, bool f64, bool wide, int vectors)
+      : as_(*as),
+        f64_(f64),
+        wide_(wide),
+        vectors_(vectors),
+        parts_(wide ? 4 : 2),
+        turn_(f64 ? 2 : 4) {}
 
-FZ_AVX512 void Wide(const float* a, int64_t s, const float* x, int64_t k, float* y) {
-  const float *p0 = a, *p1 = a + 4 * s, *p2 = a + 8 * s, *p3 = a + 12 * s;
-  __m512 acc = _mm512_setzero_ps();
-  int64_t i = 0;
-  for (; i + 4 <= k; i += 4) {
-    __m512 z[4];
-    for (int r = 0; r < 4; ++r) {
-      int64_t at = i + r * s;
-      z[r] = _mm512_broadcast_f32x4(_mm_loadu_ps(p0 + at));
-      z[r] = _mm512_mask_broadcast_f32x4(z[r], 0x00F0, _mm_loadu_ps(p1 + at));
-      z[r] = _mm512_mask_broadcast_f32x4(z[r], 0x0F00, _mm_loadu_ps(p2 + at));
-      z[r] = _mm512_mask_broadcast_f32x4(z[r], 0xF000, _mm_loadu_ps(p3 + at));
+  void Write() {
+    Start();
+    Label loop = as_.newLabel(), done = as_.newLabel();
+    as_.test(x86::r11, x86::r11);
+    as_.jz(done);
+    as_.align(asmjit::AlignMode::kCode, 32);
+    as_.bind(loop);
+    Step();
+    as_.dec(x86::r11);
+    as_.jnz(loop);
+    as_.bind(done);
+    as_.mov(x86::rax, Field(offsetof(Call, y)));
+    for (int v = 0; v < vectors_; ++v)
+      as_.vmovups(x86::ptr(x86::rax, v * (wide_ ? 64 : 32)), Acc(v));
+    as_.vzeroupper();
+    as_.ret();
+  }
+
+ private:
+  static Mem Field(size_t offset) { return x86::qword_ptr(x86::rdi, int32_t(offset)); }
+  Vec Reg(int i) const { return wide_ ? Vec(x86::zmm(i)) : Vec(x86::ymm(i)); }
+  Vec Acc(int v) const { return Reg(v); }
+  Vec X(int t) const { return Reg(4 + t); }
+  Vec Rows(int r) const { return Reg(8 + r); }
+  Vec Half(int r) const { return Reg(12 + r); }
+
+  static Gp Base(int i) {
+    const Gp bases[] = {x86::rax, x86::rcx, x86::rdx, x86::rsi};
+    return bases[i];
+  }
+
+  void Start() {
+    if (wide_) {
+      for (int q = 1; q < 4; ++q) {
+        as_.mov(x86::eax, 0xF << (4 * q));
+        as_.kmovw(x86::k(uint32_t(q)), x86::eax);
+      }
     }
-    __m512 t0 = _mm512_unpacklo_ps(z[0], z[1]), t1 = _mm512_unpackhi_ps(z[0], z[1]);
-    __m512 t2 = _mm512_unpacklo_ps(z[2], z[3]), t3 = _mm512_unpackhi_ps(z[2], z[3]);
-    acc = _mm512_fmadd_ps(_mm512_shuffle_ps(t0, t2, 0x44), _mm512_set1_ps(x[i]), acc);
-    acc = _mm512_fmadd_ps(_mm512_shuffle_ps(t0, t2, 0xEE), _mm512_set1_ps(x[i + 1]), acc);
-    acc = _mm512_fmadd_ps(_mm512_shuffle_ps(t1, t3, 0x44), _mm512_set1_ps(x[i + 2]), acc);
-    acc = _mm512_fmadd_ps(_mm512_shuffle_ps(t1, t3, 0xEE), _mm512_set1_ps(x[i + 3]), acc);
+    as_.mov(x86::r8, Field(offsetof(Call, row_bytes)));
+    as_.lea(x86::r9, x86::ptr(x86::r8, x86::r8, 1));
+    as_.mov(x86::r10, Field(offsetof(Call, x)));
+    as_.mov(x86::r11, Field(offsetof(Call, steps)));
+    as_.mov(Base(0), Field(offsetof(Call, a)));
+    for (int i = 1; i < vectors_ * parts_; ++i) {
+      as_.lea(Base(i), x86::ptr(Base(i - 1), x86::r8, turn_ == 4 ? 2 : 1));
+    }
+    for (int v = 0; v < vectors_; ++v) as_.vxorps(x86::xmm(v), x86::xmm(v), x86::xmm(v));
   }
-  for (; i < k; ++i) {
-    float column[16];
-    for (int r = 0; r < 16; ++r) column[r] = a[r * s + i];
-    acc = _mm512_fmadd_ps(_mm512_loadu_ps(column), _mm512_set1_ps(x[i]), acc);
+
+  Mem Row(const Gp& base, int r) const {
+    switch (r) {
+      case 0:
+        return x86::ptr(base);
+      case 1:
+        return x86::ptr(base, x86::r8);
+      case 2:
+        return x86::ptr(base, x86::r8, 1);
+      default:
+        return x86::ptr(base, x86::r9);
+    }
   }
-  _mm512_storeu_ps(y, acc);
+
+  void LoadRows(int v) {
+    for (int r = 0; r < turn_; ++r) {
+      if (wide_) {
+        as_.vbroadcastf32x4(Rows(r), Row(Base(v * 4), r));
+        for (int q = 1; q < 4; ++q) {
+          as_.k(x86::k(uint32_t(q))).vbroadcastf32x4(Rows(r), Row(Base(v * 4 + q), r));
+        }
+      } else {
+        as_.vmovups(Rows(r).xmm(), Row(Base(v * 2), r));
+        as_.vinsertf128(Rows(r), Rows(r), Row(Base(v * 2 + 1), r), 1);
+      }
+    }
+  }
+
+  // Leaves element t of every row in Rows(t).
+  void Turn() {
+    if (f64_) {
+      as_.vunpcklpd(Half(0), Rows(0), Rows(1));
+      as_.vunpckhpd(Rows(1), Rows(0), Rows(1));
+      as_.vmovaps(Rows(0), Half(0));
+      return;
+    }
+    as_.vunpcklps(Half(0), Rows(0), Rows(1));
+    as_.vunpckhps(Half(1), Rows(0), Rows(1));
+    as_.vunpcklps(Half(2), Rows(2), Rows(3));
+    as_.vunpckhps(Half(3), Rows(2), Rows(3));
+    as_.vunpcklpd(Rows(0), Half(0), Half(2));
+    as_.vunpckhpd(Rows(1), Half(0), Half(2));
+    as_.vunpcklpd(Rows(2), Half(1), Half(3));
+    as_.vunpckhpd(Rows(3), Half(1), Half(3));
+  }
+
+  void Step() {
+    for (int t = 0; t < turn_; ++t) {
+      as_.emit(f64_ ? Inst::kIdVbroadcastsd : Inst::kIdVbroadcastss, X(t),
+               x86::ptr(x86::r10, t * (f64_ ? 8 : 4)));
+    }
+    as_.add(x86::r10, 16);
+    for (int v = 0; v < vectors_; ++v) {
+      LoadRows(v);
+      Turn();
+      for (int t = 0; t < turn_; ++t) {
+        as_.emit(f64_ ? Inst::kIdVfmadd231pd : Inst::kIdVfmadd231ps, Acc(v), Rows(t), X(t));
+      }
+    }
+    for (int i = 0; i < vectors_ * parts_; ++i) as_.add(Base(i), 16);
+  }
+
+  x86::Assembler& as_;
+  const bool f64_, wide_;
+  const int vectors_, parts_, turn_;
+};
+
+// Sixteen rows of f32 at most: of rows a power of two apart, more do not stay in the first-level
+// cache.
+int MostVectors(Isa isa) { return isa == Isa::kAvx512 ? 1 : 2; }
+
+// nullptr where code cannot be generated.
+DotsKernel GetDots(bool f64, Isa isa, int vectors) {
+  static std::atomic<DotsKernel> cache[2][2][3];
+  static std::mutex mutex;
+  bool wide = isa == Isa::kAvx512;
+  std::atomic<DotsKernel>& slot = cache[f64][wide][vectors];
+  DotsKernel kernel = slot.load(std::memory_order_acquire);
+  if (kernel != nullptr) return kernel;
+  std::lock_guard<std::mutex> lock(mutex);
+  kernel = slot.load(std::memory_order_relaxed);
+  if (kernel != nullptr) return kernel;
+  auto write = [&](x86::Assembler& as) { DotsWriter(&as, f64, wide, vectors).Write(); };
+  kernel = reinterpret_cast<DotsKernel>(Assemble(write));
+  slot.store(kernel, std::memory_order_release);
+  return kernel;
 }
 
-FZ_AVX512 void Wide(const double* a, int64_t s, const double* x, int64_t k, double* y) {
-  __m512d acc = _mm512_setzero_pd();
-  int64_t i = 0;
-  for (; i + 2 <= k; i += 2) {
-    __m512d z[2];
-    for (int r = 0; r < 2; ++r) {
-      const float* p = reinterpret_cast<const float*>(a + i + r * s);
-      __m512 v = _mm512_broadcast_f32x4(_mm_loadu_ps(p));
-      v = _mm512_mask_broadcast_f32x4(v, 0x00F0, _mm_loadu_ps(p + 4 * s));
-      v = _mm512_mask_broadcast_f32x4(v, 0x0F00, _mm_loadu_ps(p + 8 * s));
-      z[r] = _mm512_castps_pd(_mm512_mask_broadcast_f32x4(v, 0xF000, _mm_loadu_ps(p + 12 * s)));
-    }
-    acc = _mm512_fmadd_pd(_mm512_unpacklo_pd(z[0], z[1]), _mm512_set1_pd(x[i]), acc);
-    acc = _mm512_fmadd_pd(_mm512_unpackhi_pd(z[0], z[1]), _mm512_set1_pd(x[i + 1]), acc);
-  }
-  for (; i < k; ++i) {
-    double column[8];
-    for (int r = 0; r < 8; ++r) column[r] = a[r * s + i];
-    acc = _mm512_fmadd_pd(_mm512_loadu_pd(column), _mm512_set1_pd(x[i]), acc);
-  }
-  _mm512_storeu_pd(y, acc);
-}
-
-FZ_AVX2 void Narrow(const float* a, int64_t s, const float* x, int64_t k, float* y) {
-  __m256 acc = _mm256_setzero_ps();
-  int64_t i = 0;
-  for (; i + 4 <= k; i += 4) {
-    __m256 z[4];
-    for (int r = 0; r < 4; ++r) {
-      const float* p = a + i + r * s;
-      __m256 low = _mm256_castps128_ps256(_mm_loadu_ps(p));
-      z[r] = _mm256_insertf128_ps(low, _mm_loadu_ps(p + 4 * s), 1);
-    }
-    __m256 t0 = _mm256_unpacklo_ps(z[0], z[1]), t1 = _mm256_unpackhi_ps(z[0], z[1]);
-    __m256 t2 = _mm256_unpacklo_ps(z[2], z[3]), t3 = _mm256_unpackhi_ps(z[2], z[3]);
-    acc = _mm256_fmadd_ps(_mm256_shuffle_ps(t0, t2, 0x44), _mm256_set1_ps(x[i]), acc);
-    acc = _mm256_fmadd_ps(_mm256_shuffle_ps(t0, t2, 0xEE), _mm256_set1_ps(x[i + 1]), acc);
-    acc = _mm256_fmadd_ps(_mm256_shuffle_ps(t1, t3, 0x44), _mm256_set1_ps(x[i + 2]), acc);
-    acc = _mm256_fmadd_ps(_mm256_shuffle_ps(t1, t3, 0xEE), _mm256_set1_ps(x[i + 3]), acc);
-  }
-  for (; i < k; ++i) {
-    float column[8];
-    for (int r = 0; r < 8; ++r) column[r] = a[r * s + i];
-    acc = _mm256_fmadd_ps(_mm256_loadu_ps(column), _mm256_set1_ps(x[i]), acc);
-  }
-  _mm256_storeu_ps(y, acc);
-}
-
-FZ_AVX2 void Narrow(const double* a, int64_t s, const double* x, int64_t k, double* y) {
-  __m256d acc = _mm256_setzero_pd();
-  int64_t i = 0;
-  for (; i + 2 <= k; i += 2) {
-    __m256d z[2];
-    for (int r = 0; r < 2; ++r) {
-      const double* p = a + i + r * s;
-      __m256d low = _mm256_castpd128_pd256(_mm_loadu_pd(p));
-      z[r] = _mm256_insertf128_pd(low, _mm_loadu_pd(p + 2 * s), 1);
-    }
-    acc = _mm256_fmadd_pd(_mm256_unpacklo_pd(z[0], z[1]), _mm256_set1_pd(x[i]), acc);
-    acc = _mm256_fmadd_pd(_mm256_unpackhi_pd(z[0], z[1]), _mm256_set1_pd(x[i + 1]), acc);
-  }
-  for (; i < k; ++i) {
-    double column[4] = {a[i], a[s + i], a[2 * s + i], a[3 * s + i]};
-    acc = _mm256_fmadd_pd(_mm256_loadu_pd(column), _mm256_set1_pd(x[i]), acc);
-  }
-  _mm256_storeu_pd(y, acc);
-}
-
-// The last group starts early enough to be whole; the rows it repeats get the same values again.
+// The last few k steps, which do not fill a turn, continue the accumulators in y.
 template <typename T>
-void InGroups(void (*group)(const T*, int64_t, const T*, int64_t, T*), int64_t lanes, const T* a,
-              int64_t row_stride, int64_t rows, const T* x, int64_t k, T* y) {
-  for (int64_t r = 0; r < rows; r += lanes) {
-    int64_t at = std::min(r, rows - lanes);
-    group(a + at * row_stride, row_stride, x, k, y + at);
+__attribute__((target("fma"))) void LastSteps(const T* a, int64_t row_stride, int64_t rows,
+                                              const T* x, int64_t from, int64_t k, T* y) {
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t i = from; i < k; ++i) y[r] = std::fma(a[r * row_stride + i], x[i], y[r]);
   }
+}
+
+template <typename T>
+bool Run(Isa isa, const T* a, int64_t row_stride, int64_t rows, const T* x, int64_t k, T* y) {
+  constexpr bool kF64 = std::is_same_v<T, double>;
+  constexpr int64_t kTurn = kF64 ? 2 : 4;
+  if (isa == Isa::kScalar || rows < Lanes(isa, kF64)) return false;
+  int vectors = int(std::min<int64_t>(MostVectors(isa), rows / Lanes(isa, kF64)));
+  DotsKernel kernel = GetDots(kF64, isa, vectors);
+  if (kernel == nullptr) return false;
+  int64_t size = Lanes(isa, kF64) * vectors;
+  for (int64_t r = 0; r < rows; r += size) {
+    // The last group starts early enough to be whole; the rows that it repeats get the same values
+    // again.
+    int64_t at = std::min(r, rows - size);
+    Call call{a + at * row_stride, row_stride * int64_t(sizeof(T)), x, y + at, k / kTurn};
+    kernel(&call);
+  }
+  LastSteps(a, row_stride, rows, x, k / kTurn * kTurn, k, y);
+  return true;
 }
 
 }  // namespace
 
-bool RowDotsApplies(Isa isa, bool f64, int64_t rows) {
-  return isa != Isa::kScalar && rows >= Lanes(isa, f64);
+bool TryRowDots(Isa isa, const float* a, int64_t row_stride, int64_t rows, const float* x,
+                int64_t k, float* y) {
+  return Run(isa, a, row_stride, rows, x, k, y);
 }
 
-void RowDots(Isa isa, const float* a, int64_t row_stride, int64_t rows, const float* x, int64_t k,
-             float* y) {
-  using Group = void (*)(const float*, int64_t, const float*, int64_t, float*);
-  Group group = isa == Isa::kAvx512 ? static_cast<Group>(Wide) : static_cast<Group>(Narrow);
-  InGroups<float>(group, Lanes(isa, false), a, row_stride, rows, x, k, y);
-}
-
-void RowDots(Isa isa, const double* a, int64_t row_stride, int64_t rows, const double* x, int64_t k,
-             double* y) {
-  using Group = void (*)(const double*, int64_t, const double*, int64_t, double*);
-  Group group = isa == Isa::kAvx512 ? static_cast<Group>(Wide) : static_cast<Group>(Narrow);
-  InGroups<double>(group, Lanes(isa, true), a, row_stride, rows, x, k, y);
+bool TryRowDots(Isa isa, const double* a, int64_t row_stride, int64_t rows, const double* x,
+                int64_t k, double* y) {
+  return Run(isa, a, row_stride, rows, x, k, y);
 }
 
 }  // namespace frazil::gemm

@@ -9,12 +9,11 @@
 
 namespace frazil::gemm {
 
-// Whether RowDots does this many rows (the vector's lanes have to be filled).
-bool RowDotsApplies(Isa isa, bool f64, int64_t rows);
-
-void RowDots(Isa isa, const float* a, int64_t row_stride, int64_t rows, const float* x, int64_t k,
-             float* y);
-void RowDots(Isa isa, const double* a, int64_t row_stride, int64_t rows, const double* x, int64_t k,
-             double* y);
+// False, with nothing done, where there are too few rows to fill a vector or code cannot be
+// generated. `isa` is resolved.
+bool TryRowDots(Isa isa, const float* a, int64_t row_stride, int64_t rows, const float* x,
+                int64_t k, float* y);
+bool TryRowDots(Isa isa, const double* a, int64_t row_stride, int64_t rows, const double* x,
+                int64_t k, double* y);
 
 }  // namespace frazil::gemm
