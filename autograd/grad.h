@@ -41,6 +41,7 @@ class GradScope {
 
  private:
   int level_;
+  bool outer_enabled_;   // gradients were wanted outside: no_grad() around a scope detaches its results
   std::vector<Tensor> variables_;
 };
 

@@ -1,5 +1,7 @@
 #include "core/apply.h"
 
+#include <cstring>
+
 #include "core/check.h"
 #include "core/infer.h"
 
@@ -15,6 +17,19 @@ Runtime& GlobalRuntime() {
   return runtime;
 }
 
+namespace {
+
+// An immediate's bits in a storage of their own.
+Tensor Store(const Tensor& immediate) {
+  const Value& v = *immediate.value();
+  auto value = Value::Allocate(v.dtype, v.device, v.layout);
+  if (!value.ok()) return Tensor(std::move(value).status());
+  std::memcpy((*value)->data, v.data, SizeOf(v.dtype));
+  return Tensor(*std::move(value));
+}
+
+}  // namespace
+
 Tensor Apply(const OpCall& call) {
   ThreadState& state = State();
   bool wants_grad = false;
@@ -27,6 +42,12 @@ Tensor Apply(const OpCall& call) {
     if (Status s = CheckData(call); !s.ok()) return Tensor(std::move(s));
   }
   Door* door = state.door ? state.door : GlobalRuntime().eager;
+  // A view needs memory to point into.
+  if (info.klass == OpClass::kView && call.inputs[0]->value()->immediate) {
+    const Tensor stored = Store(*call.inputs[0]);
+    const Tensor* input = &stored;
+    return stored.ok() ? door->Call({call.op, {&input, 1}, call.attrs}) : stored;
+  }
   Tensor out = door->Call(call);
   if (wants_grad && out.ok() && Differentiable(info)) GlobalRuntime().tape->Record(call, &out);
   return out;
@@ -36,13 +57,16 @@ Tensor Apply(OpId op, std::initializer_list<const Tensor*> inputs, AttrSpan attr
   return Apply({op, absl::MakeConstSpan(inputs.begin(), inputs.size()), attrs});
 }
 
-Tensor ApplyComposite(const CompositeCall& call, absl::FunctionRef<Tensor()> body) {
+void ApplyComposite(const CompositeCall& call, CompositeBody body, absl::Span<Tensor> outputs) {
   ThreadState& state = State();
-  for (const Tensor* t : call.inputs) {
-    // The tape records the primitives of the body, so a composite that needs a gradient is not one call.
-    if (!t->ok() || NeedsGrad(state, *t)) return body();
+  bool whole = state.door != nullptr;
+  // The tape records the primitives of the body, so a composite that needs a gradient is not one call.
+  for (const Tensor* t : call.inputs) whole = whole && t->ok() && !NeedsGrad(state, *t);
+  if (whole) {
+    state.door->Composite(call, body, outputs);
+  } else {
+    body(outputs);
   }
-  return state.door ? state.door->Composite(call, body) : body();
 }
 
 Status Read(const Value& value) {

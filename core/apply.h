@@ -35,13 +35,16 @@ struct CompositeCall {
   AttrSpan attrs;
 };
 
+// Fills the outputs by calling ops.
+using CompositeBody = absl::FunctionRef<void(absl::Span<Tensor>)>;
+
 // The thread's interpreter: eager, recorder or replayer. Calls arrive here after error operands and data checks.
 class Door {
  public:
   virtual ~Door() = default;
   virtual Tensor Call(const OpCall& call) = 0;
   // Runs `body` (which calls ops) or, when replaying, matches the whole call at once.
-  virtual Tensor Composite(const CompositeCall& call, absl::FunctionRef<Tensor()> body) { return body(); }
+  virtual void Composite(const CompositeCall& call, CompositeBody body, absl::Span<Tensor> outputs) { body(outputs); }
 };
 
 // The tape (autograd/tape.h). Called by Apply when an input needs a gradient.
@@ -71,7 +74,7 @@ Runtime& GlobalRuntime();
 
 Tensor Apply(const OpCall& call);
 Tensor Apply(OpId op, std::initializer_list<const Tensor*> inputs, AttrSpan attrs = {});
-Tensor ApplyComposite(const CompositeCall& call, absl::FunctionRef<Tensor()> body);
+void ApplyComposite(const CompositeCall& call, CompositeBody body, absl::Span<Tensor> outputs);
 
 // True if a gradient must flow to this tensor in this thread's state.
 inline bool NeedsGrad(const ThreadState& state, const Tensor& t) {

@@ -319,13 +319,8 @@ StatusOr<Inferred> Infer(const OpCall& call) {
   return Infer(call.op, operands, call.attrs);
 }
 
-Status CheckData(const OpCall& call) {
-  const OpInfo& info = Info(call.op);
-  if (info.klass != OpClass::kTake && info.klass != OpClass::kPut) return absl::OkStatus();
-  FZ_RETURN_IF_ERROR(Infer(call).status());  // a wrong shape is reported before a wrong index
-  const Tensor &x = *call.inputs[0], &indices = *call.inputs[1];
+Status CheckIndexRange(std::string_view op, const Tensor& indices, int64_t n, std::string_view of) {
   FZ_RETURN_IF_ERROR(Read(*indices.value()));
-  const int64_t n = x.layout()->extents[call.attrs[0]];
   const Layout* layout = indices.layout();
   // Walk in row-major order so that the first bad index is named.
   std::array<int64_t, kMaxRank> at{};
@@ -342,12 +337,20 @@ Status CheckData(const OpCall& call) {
       index = narrow;
     }
     if (index < 0 || index >= n) {
-      return IndexError("[", std::string(info.name), "] index ", index, " is out of range for axis ", call.attrs[0],
-                        " of ", Describe(x), ".");
+      return IndexError("[", std::string(op), "] index ", index, " is out of range for ", n, " ", std::string(of), ".");
     }
     for (int i = layout->rank - 1; i >= 0 && ++at[i] == layout->extents[i]; --i) at[i] = 0;
   }
   return absl::OkStatus();
+}
+
+Status CheckData(const OpCall& call) {
+  const OpInfo& info = Info(call.op);
+  if (info.klass != OpClass::kTake && info.klass != OpClass::kPut) return absl::OkStatus();
+  FZ_RETURN_IF_ERROR(Infer(call).status());  // a wrong shape is reported before a wrong index
+  const Tensor& x = *call.inputs[0];
+  return CheckIndexRange(info.name, *call.inputs[1], x.layout()->extents[call.attrs[0]],
+                         absl::StrCat("elements along axis ", call.attrs[0], " of ", Describe(x)));
 }
 
 }  // namespace frazil

@@ -20,4 +20,7 @@ StatusOr<Inferred> Infer(const OpCall& call);
 // Checks that need data (take, put: index ranges). Makes the operands it looks at ready.
 Status CheckData(const OpCall& call);
 
+// IndexError naming the first of `indices` (i32 or i64) outside [0, n). Makes them ready.
+Status CheckIndexRange(std::string_view op, const Tensor& indices, int64_t n, std::string_view of);
+
 }  // namespace frazil

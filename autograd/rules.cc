@@ -1,0 +1,202 @@
+// Gradient rules: the expressions of core/ops.def over tensors, and the helpers they name. Every rule is made of ops,
+// so gradients of any order work and are traced.
+#include "autograd/tape.h"
+#include "core/check.h"
+#include "core/functions/ops.h"
+
+namespace frazil::autograd {
+namespace {
+
+using DimVec = absl::InlinedVector<int64_t, 8>;
+
+DimVec ToVec(Dims dims) { return DimVec(dims.begin(), dims.end()); }
+
+Tensor zero_like(const Tensor& g) { return ops::scalar(Scalar::Float(0), g.dtype()); }
+
+// max(a, b) and min(a, b): equal operands share the gradient.
+Tensor grad_pick(const Tensor& g, const Tensor& a, const Tensor& b, const Tensor& wins) {
+  return ops::where(ops::equal(a, b), g * 0.5, ops::where(wins, g, zero_like(g)));
+}
+
+Tensor grad_pow_base(const Tensor& g, const Tensor& a, const Tensor& b) {
+  return ops::where(ops::equal(b, 0.0), zero_like(g), g * b * ops::pow(a, b - 1.0));
+}
+
+Tensor grad_pow_exponent(const Tensor& g, const Tensor& a, const Tensor&, const Tensor& y) {
+  return ops::where(ops::equal(a, 0.0), zero_like(g), g * y * ops::log(a));
+}
+
+// The reduced axes as axes of extent 1.
+Tensor KeepAxes(const Tensor& t, const TapeNode& node) {
+  DimVec dims = ToVec(node.input_dims(0));
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (node.attr(0) >> i & 1) dims[i] = 1;
+  }
+  return ops::reshape(t, dims);
+}
+
+Axes ReducedAxes(const TapeNode& node) {
+  Axes axes;
+  axes.emplace();
+  for (size_t i = 0; i < node.input_dims(0).size(); ++i) {
+    if (node.attr(0) >> i & 1) axes->push_back(static_cast<int64_t>(i));
+  }
+  return axes;
+}
+
+Tensor grad_spread(const Tensor& g, const TapeNode& node) {
+  return ops::broadcast_to(KeepAxes(g, node), node.input_dims(0));
+}
+
+// The product of the other elements, also where some are zero.
+Tensor grad_prod(const Tensor& g, const Tensor& a, const TapeNode& node) {
+  const Axes axes = ReducedAxes(node);
+  const Tensor zero = ops::equal(a, 0.0);
+  const Tensor zeros = ops::sum(zero, axes, true);
+  const Tensor rest = ops::where(zero, 1.0, a);
+  const Tensor product = ops::prod(rest, axes, true);
+  const Tensor one_zero = ops::where(ops::bitwise_and(zero, ops::equal(zeros, int64_t{1})), product, zero_like(g));
+  return KeepAxes(g, node) * ops::where(ops::equal(zeros, int64_t{0}), product / rest, one_zero);
+}
+
+// max, min over axes: equal extremes share the gradient.
+Tensor grad_extreme(const Tensor& g, const Tensor& a, const Tensor& y, const TapeNode& node) {
+  const Tensor hit = ops::astype(ops::equal(a, KeepAxes(y, node)), g.dtype());
+  return KeepAxes(g, node) * hit / ops::sum(hit, ReducedAxes(node), true);
+}
+
+Tensor grad_permute(const Tensor& g, const TapeNode& node) {
+  DimVec inverse(node.attrs.size());
+  for (size_t i = 0; i < node.attrs.size(); ++i) inverse[node.attrs[i]] = static_cast<int64_t>(i);
+  return ops::permute_dims(g, inverse);
+}
+
+// start, step, size for every axis: the whole of `dims`.
+DimVec WholeSlice(Dims dims) {
+  DimVec s;
+  for (int64_t d : dims) s.insert(s.end(), {0, 1, d});
+  return s;
+}
+
+// Puts g back at every step-th position along one axis of extent n, zeros between.
+Tensor Unslice(Tensor g, int axis, int64_t start, int64_t step, int64_t n) {
+  const int64_t count = g.dims()[axis];
+  if (count == 0) {
+    DimVec dims = ToVec(g.dims());
+    dims[axis] = n;
+    return ops::full(dims, Scalar::Float(0), g.dtype());
+  }
+  if (step < 0) {
+    DimVec s = WholeSlice(g.dims());
+    s[3 * axis] = count - 1;
+    s[3 * axis + 1] = -1;
+    g = ops::slice(g, s);
+    start += (count - 1) * step;
+    step = -step;
+  }
+  int64_t length = count;
+  if (step > 1 && count > 1) {
+    DimVec spread = ToVec(g.dims());
+    spread.insert(spread.begin() + axis + 1, 1);
+    DimVec widths(2 * spread.size(), 0);
+    widths[2 * (axis + 1) + 1] = step - 1;
+    DimVec joined = ToVec(g.dims());
+    joined[axis] = count * step;
+    g = ops::reshape(ops::pad(ops::reshape(g, spread), widths, Scalar::Float(0)), joined);
+    length = (count - 1) * step + 1;
+    DimVec s = WholeSlice(g.dims());
+    s[3 * axis + 2] = length;
+    g = ops::slice(g, s);
+  }
+  if (start == 0 && length == n) return g;
+  DimVec widths(2 * g.rank(), 0);
+  widths[2 * axis] = start;
+  widths[2 * axis + 1] = n - start - length;
+  return ops::pad(g, widths, Scalar::Float(0));
+}
+
+Tensor grad_slice(const Tensor& g, const TapeNode& node) {
+  Tensor out = g;
+  const Dims dims = node.input_dims(0);
+  for (size_t i = 0; i < dims.size() && out.ok(); ++i) {
+    const int64_t start = node.attr(3 * i), step = node.attr(3 * i + 1), n = node.attr(3 * i + 2);
+    if (start == 0 && step == 1 && n == dims[i]) continue;
+    out = Unslice(out, static_cast<int>(i), start, step, dims[i]);
+  }
+  return out;
+}
+
+Tensor grad_concat(const Tensor& g, const TapeNode& node, int input) {
+  const int64_t axis = node.attr(0);
+  int64_t start = 0;
+  for (int i = 0; i < input; ++i) start += node.input_dims(i)[axis];
+  DimVec s = WholeSlice(g.dims());
+  s[3 * axis] = node.input_dims(input)[axis] == 0 ? 0 : start;
+  s[3 * axis + 2] = node.input_dims(input)[axis];
+  return ops::slice(g, s);
+}
+
+Tensor grad_pad(const Tensor& g, const TapeNode& node) {
+  const Dims dims = node.input_dims(0);
+  DimVec s;
+  for (size_t i = 0; i < dims.size(); ++i) s.insert(s.end(), {dims[i] == 0 ? 0 : node.attr(2 * i), 1, dims[i]});
+  return ops::slice(g, s);
+}
+
+Tensor grad_take(const Tensor& g, const Tensor& indices, const TapeNode& node) {
+  const Tensor zeros = ops::full(node.input_dims(0), Scalar::Float(0), g.dtype());
+  return ops::put(zeros, indices, g, node.attr(0), true);
+}
+
+Tensor grad_put_base(const Tensor& g, const Tensor& indices, const TapeNode& node) {
+  if (node.attr(1)) return g;
+  const Tensor zeros = ops::full(node.input_dims(2), Scalar::Float(0), g.dtype());
+  return ops::put(g, indices, zeros, node.attr(0), false);
+}
+
+Tensor Transposed(const Tensor& t) {
+  DimVec axes(t.rank());
+  for (int i = 0; i < t.rank(); ++i) axes[i] = i;
+  std::swap(axes[t.rank() - 1], axes[t.rank() - 2]);
+  return ops::permute_dims(t, axes);
+}
+
+Tensor grad_matmul_a(const Tensor& g, const Tensor& b) { return ops::matmul(g, Transposed(b)); }
+Tensor grad_matmul_b(const Tensor& g, const Tensor& a) { return ops::matmul(Transposed(a), g); }
+
+// One function per row: the expression for the asked input.
+#define NOGRAD Tensor()
+#define GRAD_1(e0) return e0;
+#define GRAD_2(e0, e1) \
+  if (input == 0) return e0; \
+  return e1;
+#define GRAD_3(e0, e1, e2) \
+  if (input == 0) return e0; \
+  if (input == 1) return e1; \
+  return e2;
+#define GRAD_PICK(a1, a2, a3, name, ...) name
+#define GRAD(...) GRAD_PICK(__VA_ARGS__, GRAD_3, GRAD_2, GRAD_1)(__VA_ARGS__)
+#define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp, may_fail)         \
+  Tensor Rule_##name([[maybe_unused]] int input, [[maybe_unused]] const Tensor& g,                             \
+                     [[maybe_unused]] const Tensor& a, [[maybe_unused]] const Tensor& b,                       \
+                     [[maybe_unused]] const Tensor& y, [[maybe_unused]] const TapeNode& node) {                \
+    gradient;                                                                                                  \
+    return Tensor();                                                                                           \
+  }
+#include "core/ops.def"
+#undef FZ_OP
+
+using Rule = Tensor (*)(int, const Tensor&, const Tensor&, const Tensor&, const Tensor&, const TapeNode&);
+constexpr Rule kRules[] = {
+#define FZ_OP(name, ...) Rule_##name,
+#include "core/ops.def"
+#undef FZ_OP
+};
+
+}  // namespace
+
+Tensor ApplyRule(const TapeNode& node, int input, const Tensor& g, const Tensor& output) {
+  return kRules[static_cast<int>(node.op)](input, g, node.saved[0], node.saved[1], output, node);
+}
+
+}  // namespace frazil::autograd

@@ -1,0 +1,69 @@
+// The tape: a graph of nodes hanging off tensors. One node per differentiable op call; it holds the op's row and the
+// tensors the row's rule reads. Called by core::Apply through TapeHook, by backward and by rules.
+// Invariant: a node's sequence number is above those of the nodes it depends on; a node never holds its own output's
+// tensor (only the value), so there are no cycles.
+#pragma once
+
+#include <array>
+
+#include "core/apply.h"
+#include "core/small_blocks.h"
+
+namespace frazil::autograd {
+
+class TapeNode final : public GradNode {
+ public:
+  struct Input {
+    GradNodeRef edge;       // null: no gradient is wanted
+    DType dtype;
+    const Layout* shape;
+  };
+
+  OpId op;
+  Attrs attrs;
+  absl::InlinedVector<Input, 3> inputs;
+  std::array<Tensor, 3> saved;   // a, b, c where the row saves them
+  ValueRef saved_output;
+  uint64_t sequence = 0;
+
+  // For the gradient expressions of the table.
+  DType input_dtype(int i) const { return inputs[i].dtype; }
+  Dims input_dims(int i) const { return inputs[i].shape->dims(); }
+  int64_t attr(int i) const { return attrs[i]; }
+
+  static TapeNode* New() { return new (TakeBlock(sizeof(TapeNode))) TapeNode; }
+
+ protected:
+  void Destroy() override;
+
+ private:
+  TapeNode() = default;
+};
+
+// A cell that collects .grad.
+class LeafNode final : public GradNode {
+ public:
+  LeafNode() { leaf = true; }
+  Tensor grad;   // undefined until the first backward
+};
+
+// An argument of a function-style gradient: stops the walk of its own scope, passes gradients of outer ones on.
+class VariableNode final : public GradNode {
+ public:
+  int scope_level = 0;
+  uint64_t sequence = 0;
+  GradNodeRef outer;
+};
+
+class Tape final : public TapeHook {
+ public:
+  void Record(const OpCall& call, Tensor* output) override;
+};
+
+uint64_t NextSequence();
+
+// The gradient of the op's output `g` with respect to input i, from the row's expression; undefined where the row
+// says NOGRAD. Not yet summed over broadcast axes.
+Tensor ApplyRule(const TapeNode& node, int input, const Tensor& g, const Tensor& output);
+
+}  // namespace frazil::autograd

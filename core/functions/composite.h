@@ -1,0 +1,34 @@
+// How a composite announces itself to the thread's door. Called by the bodies in core/functions/*.cc.
+// Invariant: everything the body reads is in inputs or attrs; numbers travel as immediates in inputs, so their
+// values are kernel arguments.
+#pragma once
+
+#include <initializer_list>
+
+#include "core/functions/composites.h"
+
+namespace frazil::ops {
+
+template <typename Body>
+Tensor Composite(CompositeId id, std::initializer_list<const Tensor*> inputs, AttrSpan attrs, const Body& body) {
+  Tensor out;
+  ApplyComposite({static_cast<uint32_t>(id), absl::MakeConstSpan(inputs.begin(), inputs.size()), attrs},
+                 [&](absl::Span<Tensor> outputs) { outputs[0] = body(); }, {&out, 1});
+  return out;
+}
+
+// A number as an immediate of the tensor's dtype, for use inside a composite.
+inline Tensor Number(double v, const Tensor& like) {
+  const DType dtype = like.ok() && IsFloat(like.dtype()) ? like.dtype() : DType::kF64;
+  return scalar(Scalar::Float(v), dtype);
+}
+
+// Axes as attributes: the rank's bit mask; errors are left to the reduction inside.
+inline int64_t AxisMask(const Axes& axes, int rank) {
+  if (!axes.has_value()) return -1;
+  int64_t mask = 0;
+  for (int64_t a : *axes) mask |= int64_t{1} << ((a < 0 ? a + rank : a) & 63);
+  return mask;
+}
+
+}  // namespace frazil::ops

@@ -1,0 +1,167 @@
+// Activations, normalisation and losses. Formulas avoid overflow; each is one composite.
+#include <cmath>
+
+#include "core/functions/composite.h"
+#include "core/infer.h"
+
+namespace frazil::ops {
+namespace {
+
+Tensor AsFloat(const Tensor& x) { return x.ok() ? astype(x, QuotientFor(x.dtype())) : x; }
+
+Tensor Elementwise(CompositeId id, const Tensor& x, Tensor (*body)(const Tensor&)) {
+  const Tensor f = AsFloat(x);
+  return f.ok() ? Composite(id, {&f}, {}, [&] { return body(f); }) : f;
+}
+
+// exp(x - max) and the shift's axis checks; the shift is a constant for the gradient.
+Tensor Shifted(const Tensor& x, int64_t axis) {
+  Axes axes;
+  axes.emplace({axis});
+  return x - max(x.Detach(), axes, true);
+}
+
+Axes One(int64_t axis) {
+  Axes axes;
+  axes.emplace({axis});
+  return axes;
+}
+
+Tensor LogSoftmaxBody(const Tensor& x, int64_t axis) {
+  const Tensor shifted = Shifted(x, axis);
+  return shifted - log(sum(exp(shifted), One(axis), true));
+}
+
+Tensor LayerNormBody(const Tensor& x, const Tensor* weight, const Tensor* bias, const Tensor& eps) {
+  const Tensor centred = x - mean(x, One(-1), true);
+  const Tensor variance = mean(centred * centred, One(-1), true);
+  Tensor out = centred / sqrt(variance + eps);
+  if (weight) out = out * *weight;
+  if (bias) out = out + *bias;
+  return out;
+}
+
+}  // namespace
+
+Tensor relu(const Tensor& x) {
+  if (!x.ok()) return x;
+  return Composite(CompositeId::k_relu, {&x}, {}, [&] {
+    const Arg zero = IsFloat(x.dtype()) ? Arg(0.0) : Arg(0);
+    return where(less_equal(x, zero), zero, x);  // NaN stays NaN; the gradient at 0 is 0
+  });
+}
+
+Tensor sigmoid(const Tensor& x) {
+  // Through tanh: neither the value nor any gradient overflows, and the gradient at 0 is exact.
+  return Elementwise(CompositeId::k_sigmoid, x, [](const Tensor& f) { return tanh(f * 0.5) * 0.5 + 0.5; });
+}
+
+Tensor silu(const Tensor& x) {
+  return Elementwise(CompositeId::k_silu, x, [](const Tensor& f) { return f * sigmoid(f); });
+}
+
+Tensor softplus(const Tensor& x) {
+  return Elementwise(CompositeId::k_softplus, x,
+                     [](const Tensor& f) { return maximum(f, 0.0) + log1p(exp(-abs(f))); });
+}
+
+Tensor gelu(const Tensor& x, bool tanh_approximation) {
+  const Tensor f = AsFloat(x);
+  if (!f.ok()) return f;
+  const int64_t attr = tanh_approximation;
+  return Composite(CompositeId::k_gelu, {&f}, {&attr, 1}, [&] {
+    if (!tanh_approximation) return f * 0.5 * (erf(f * M_SQRT1_2) + 1.0);
+    const Tensor inner = (f + f * f * f * 0.044715) * 0.7978845608028654;
+    return f * 0.5 * (tanh(inner) + 1.0);
+  });
+}
+
+Tensor softmax(const Tensor& x, int64_t axis) {
+  const Tensor f = AsFloat(x);
+  if (!f.ok()) return f;
+  return Composite(CompositeId::k_softmax, {&f}, {&axis, 1}, [&] {
+    const Tensor e = exp(Shifted(f, axis));
+    return e / sum(e, One(axis), true);
+  });
+}
+
+Tensor log_softmax(const Tensor& x, int64_t axis) {
+  const Tensor f = AsFloat(x);
+  if (!f.ok()) return f;
+  return Composite(CompositeId::k_log_softmax, {&f}, {&axis, 1}, [&] { return LogSoftmaxBody(f, axis); });
+}
+
+Tensor layer_norm(const Tensor& x, const Tensor* weight, const Tensor* bias, double eps) {
+  const Tensor f = AsFloat(x);
+  if (!f.ok()) return f;
+  if (f.rank() == 0) return ValueError("[layer_norm] needs at least one axis, got ", Describe(x), ".");
+  for (const Tensor* p : {weight, bias}) {
+    if (p && p->ok() && !(p->rank() == 1 && p->size() == f.layout()->dim(-1))) {
+      return ValueError("[layer_norm] weight and bias must have shape [", f.layout()->dim(-1), "], got ",
+                        Describe(*p), " for ", Describe(x), ".");
+    }
+  }
+  const Tensor e = Number(eps, f);
+  const auto body = [&] { return LayerNormBody(f, weight, bias, e); };
+  const int64_t attr = (weight ? 1 : 0) | (bias ? 2 : 0);
+  if (weight && bias) return Composite(CompositeId::k_layer_norm, {&f, &e, weight, bias}, {&attr, 1}, body);
+  if (weight || bias) return Composite(CompositeId::k_layer_norm, {&f, &e, weight ? weight : bias}, {&attr, 1}, body);
+  return Composite(CompositeId::k_layer_norm, {&f, &e}, {&attr, 1}, body);
+}
+
+Tensor cross_entropy(const Tensor& logits, const Tensor& labels) {
+  const Tensor f = AsFloat(logits);
+  if (!f.ok()) return f;
+  if (!labels.ok()) return labels;
+  if (!IsInt(labels.dtype())) return TypeError("[cross_entropy] labels must be integers, got ", Describe(labels), ".");
+  const bool matches = f.rank() >= 1 && Dense(f.dims().first(f.rank() - 1)) == labels.shape();
+  if (!matches) {
+    return ValueError("[cross_entropy] labels must have the shape of logits without the last axis: logits are ",
+                      Describe(logits), ", labels are ", Describe(labels), ".");
+  }
+  const int64_t classes = f.layout()->dim(-1);
+  const Tensor wide = astype(labels, DType::kI64);
+  if (Status bad = CheckIndexRange("cross_entropy", wide, classes, "classes"); !bad.ok()) return bad;
+  const Tensor flat = reshape(f, {-1, classes});
+  const Tensor rows = reshape(wide, {-1, 1});
+  if (!flat.ok()) return flat;
+  return Composite(CompositeId::k_cross_entropy, {&flat, &rows}, {}, [&] {
+    const Tensor logp = LogSoftmaxBody(flat, -1);
+    const Tensor hit = equal(iota(classes, DType::kI64), rows);
+    return -mean(sum(where(hit, logp, 0.0), One(-1), false));
+  });
+}
+
+Tensor mse_loss(const Tensor& a, const Tensor& b) {
+  if (!a.ok()) return a;
+  if (!b.ok()) return b;
+  return Composite(CompositeId::k_mse_loss, {&a, &b}, {}, [&] {
+    const Tensor d = a - b;
+    return mean(d * d);
+  });
+}
+
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, std::optional<double> scale) {
+  for (const Tensor* t : {&q, &k, &v}) {
+    if (!t->ok()) return *t;
+    if (t->rank() < 2 || !IsFloat(t->dtype())) {
+      return ValueError("[attention] needs floats with at least two axes: q is ", Describe(q), ", k is ", Describe(k),
+                        ", v is ", Describe(v), ".");
+    }
+  }
+  const double s = scale.value_or(1.0 / std::sqrt(static_cast<double>(q.layout()->dim(-1))));
+  const Tensor factor = Number(s, q);
+  const int64_t attr = causal;
+  return Composite(CompositeId::k_attention, {&q, &k, &v, &factor}, {&attr, 1}, [&] {
+    Tensor scores = matmul(q, matrix_transpose(k)) * factor;
+    if (causal && scores.ok()) {
+      const int64_t n = scores.layout()->dim(-2), m = scores.layout()->dim(-1);
+      // Query i sees keys up to i, aligned at the end.
+      const Tensor row = reshape(iota(n, DType::kI64), {n, 1}) + Arg(m - n);
+      scores = where(less_equal(iota(m, DType::kI64), row), scores, -INFINITY);
+    }
+    return matmul(softmax(scores, -1), v);
+  });
+}
+
+}  // namespace frazil::ops

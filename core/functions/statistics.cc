@@ -1,0 +1,103 @@
+#include <bit>
+#include <cmath>
+
+#include "core/functions/composite.h"
+
+namespace frazil {
+
+const CompositeInfo& Info(CompositeId id) {
+  static constexpr CompositeInfo kRows[] = {
+#define FZ_COMPOSITE(name, module, doc) {#name, module, doc},
+#include "core/functions/composites.def"
+#undef FZ_COMPOSITE
+  };
+  return kRows[static_cast<int>(id)];
+}
+
+namespace ops {
+namespace {
+
+// Elements that one result of a reduction covers; 0 if an axis is wrong (the reduction says so).
+double CountOf(const Tensor& x, const Axes& axes) {
+  if (!axes.has_value()) return static_cast<double>(x.size());
+  double n = 1;
+  for (int64_t a : *axes) {
+    if (a < -x.rank() || a >= x.rank()) return 0;
+    n *= static_cast<double>(x.layout()->dim(static_cast<int>(a)));
+  }
+  return n;
+}
+
+Tensor AsFloat(const Tensor& x) { return x.ok() ? astype(x, QuotientFor(x.dtype())) : x; }
+
+Tensor VarBody(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
+  const Tensor centred = x - mean(x, axes, true);
+  const double n = CountOf(x, axes) - correction;
+  return sum(centred * centred, axes, keepdims) / (n > 0 ? n : NAN);
+}
+
+}  // namespace
+
+Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Tensor f = AsFloat(x);
+  if (!f.ok()) return f;
+  const int64_t attrs[] = {AxisMask(axes, f.rank()), keepdims};
+  return Composite(CompositeId::k_mean, {&f}, attrs, [&] { return sum(f, axes, keepdims) / CountOf(f, axes); });
+}
+
+Tensor var(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
+  const Tensor f = AsFloat(x);
+  if (!f.ok()) return f;
+  // The correction joins the element count, which is a constant of the expansion: it is an attribute.
+  const int64_t attrs[] = {AxisMask(axes, f.rank()), keepdims, std::bit_cast<int64_t>(correction)};
+  return Composite(CompositeId::k_var, {&f}, attrs, [&] { return VarBody(f, axes, correction, keepdims); });
+}
+
+Tensor std(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
+  return sqrt(var(x, axes, correction, keepdims));
+}
+
+Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Tensor f = AsFloat(x);
+  if (!f.ok()) return f;
+  const int64_t attrs[] = {AxisMask(axes, f.rank()), keepdims};
+  return Composite(CompositeId::k_logsumexp, {&f}, attrs, [&] {
+    // The shift is a constant for the gradient; an infinite extreme is left out of the shift.
+    const Tensor top = max(f.Detach(), axes, true);
+    const Tensor shift = where(isfinite(top), top, 0.0);
+    const Tensor out = log(sum(exp(f - shift), axes, true)) + shift;
+    if (keepdims || !out.ok()) return out;
+    return reshape(out, sum(f.Detach(), axes, false).dims());
+  });
+}
+
+Tensor square(const Tensor& x) { return multiply(x, x); }
+Tensor reciprocal(const Tensor& x) { return divide(1.0, x); }
+Tensor rsqrt(const Tensor& x) { return divide(1.0, sqrt(x)); }
+
+Tensor clip(const Tensor& x, const std::optional<Scalar>& lo, const std::optional<Scalar>& hi) {
+  Tensor out = x;
+  if (lo.has_value()) out = maximum(out, *lo);
+  if (hi.has_value()) out = minimum(out, *hi);
+  return out;
+}
+
+namespace {
+Arg AsBool(const Arg& a, Tensor* keep) {
+  if (!a.tensor()) return a.scalar().kind == Scalar::Kind::kFloat ? a.scalar().f != 0 : a.scalar().i != 0;
+  *keep = a.tensor()->ok() ? astype(*a.tensor(), DType::kBool) : *a.tensor();
+  return *keep;
+}
+Tensor Logical(OpId op, const Arg& a, const Arg& b) {
+  Tensor x, y;
+  return Binary(op, AsBool(a, &x), AsBool(b, &y));
+}
+}  // namespace
+
+Tensor logical_and(const Arg& a, const Arg& b) { return Logical(OpId::k_bitwise_and, a, b); }
+Tensor logical_or(const Arg& a, const Arg& b) { return Logical(OpId::k_bitwise_or, a, b); }
+Tensor logical_xor(const Arg& a, const Arg& b) { return Logical(OpId::k_bitwise_xor, a, b); }
+Tensor logical_not(const Tensor& x) { return x.ok() ? bitwise_invert(astype(x, DType::kBool)) : x; }
+
+}  // namespace ops
+}  // namespace frazil
