@@ -173,9 +173,14 @@ class Runner:
         return count
 
 
-def check_table(programs):
-    """Fails for test programs that no row of the table would ever run."""
+def check_table(programs, root=ROOT):
+    """Fails for test programs and pytest files that no row of the table would ever run."""
     count = Count()
+    for path in sorted(root.glob("tests/**/test_*.py")):
+        folder = path.relative_to(root / "tests").parts[0]
+        if folder not in SUITES or not SUITES[folder].python:
+            name = path.relative_to(root)
+            count.add(complain(f"{name} has no suite with Python in tools/run_tests.py."))
     for name in sorted(set(programs) - {name for name, suite in SUITES.items() if suite.cpp}):
         lost = ", ".join(sorted(programs[name]))
         count.add(complain(f"suite '{name}' ({lost}) has no row in tools/run_tests.py."))

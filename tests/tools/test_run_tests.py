@@ -67,3 +67,10 @@ def test_a_program_outside_the_table_fails(run_tests, tmp_path):
     programs = {name: {"a": tmp_path} for name, row in run_tests.SUITES.items() if row.cpp}
     assert run_tests.check_table(programs).failed == 0
     assert run_tests.check_table(programs | {"lost": {"b": tmp_path}}).failed == 1
+
+
+def test_a_pytest_file_outside_the_table_fails(run_tests, tmp_path):
+    for folder in ("tools", "lost"):
+        (tmp_path / "tests" / folder).mkdir(parents=True)
+        (tmp_path / "tests" / folder / "test_it.py").touch()
+    assert run_tests.check_table({}, tmp_path).failed == 1
