@@ -1,5 +1,6 @@
-// The caching allocator behind core/storage.h. Small storages are one block, header and data together; larger ones
-// come in size classes (four to a power of two) and go back to a list of their class.
+// The caching allocator behind core/storage.h. Small storages are one block, header and data
+// together; larger ones come in size classes (four to a power of two) and go back to a list of
+// their class.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -42,7 +43,8 @@ Cache& GlobalCache() {
 void CountLive(int64_t bytes) {
   const int64_t live = g_counters.live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   int64_t peak = g_counters.peak.load(std::memory_order_relaxed);
-  while (live > peak && !g_counters.peak.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
+  while (live > peak &&
+         !g_counters.peak.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
   }
 }
 
@@ -70,10 +72,11 @@ void* FromSystem(size_t bytes) {
   if (bytes < kHugePage) return std::aligned_alloc(kAlign, bytes);
   // Over-ask so that the block starts on a huge page.
   const size_t ask = bytes + kHugePage;
-  char* p = static_cast<char*>(
-      mmap(nullptr, ask, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  char* p = static_cast<char*>(mmap(nullptr, ask, PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
   if (p == MAP_FAILED) return nullptr;
-  char* start = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(p) + kHugePage - 1) / kHugePage * kHugePage);
+  char* start = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(p) + kHugePage - 1) /
+                                        kHugePage * kHugePage);
   if (start > p) munmap(p, start - p);
   const size_t tail = p + ask - (start + bytes);
   const size_t page = sysconf(_SC_PAGESIZE);
@@ -190,8 +193,8 @@ StorageRef WrapForeign(void* data, size_t bytes, void (*done)(void*), void* cont
 }
 
 MemoryStats GetMemoryStats() {
-  return {g_counters.live.load(), g_counters.peak.load(), g_counters.cached.load(), g_counters.calls.load(),
-          g_counters.system.load()};
+  return {g_counters.live.load(), g_counters.peak.load(), g_counters.cached.load(),
+          g_counters.calls.load(), g_counters.system.load()};
 }
 
 void ResetPeakMemory() { g_counters.peak.store(g_counters.live.load()); }

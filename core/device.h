@@ -16,7 +16,8 @@ struct Device {
   uint8_t word = 0;  // kind * 64 + index
 
   constexpr Device() = default;
-  constexpr Device(DeviceKind kind, int index) : word(static_cast<uint8_t>(int(kind) * 64 + index)) {}
+  constexpr Device(DeviceKind kind, int index)
+      : word(static_cast<uint8_t>(int(kind) * 64 + index)) {}
   constexpr DeviceKind kind() const { return static_cast<DeviceKind>(word / 64); }
   constexpr int index() const { return word % 64; }
   constexpr bool operator==(const Device&) const = default;

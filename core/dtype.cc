@@ -24,7 +24,8 @@ uint16_t RoundTo16(double x, int mant, int bias) {
   const uint64_t rest = m & ((1ull << drop) - 1), half = 1ull << (drop - 1);
   kept += rest > half || (rest == half && (kept & 1));
   // A carry out of the mantissa moves into the exponent field by plain addition.
-  uint64_t out = exponent < 1 - bias ? kept : kept + (static_cast<uint64_t>(exponent + bias - 1) << mant);
+  uint64_t out =
+      exponent < 1 - bias ? kept : kept + (static_cast<uint64_t>(exponent + bias - 1) << mant);
   if (out > inf) out = inf;
   return sign | static_cast<uint16_t>(out);
 }
@@ -44,7 +45,9 @@ float ToFloat(Half h) {
   const int exponent = h.bits >> 10 & 0x1f;
   const uint32_t mantissa = h.bits & 0x3ff;
   if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | mantissa << 13);
-  if (exponent != 0) return std::bit_cast<float>(sign | static_cast<uint32_t>(exponent + 112) << 23 | mantissa << 13);
+  if (exponent != 0)
+    return std::bit_cast<float>(sign | static_cast<uint32_t>(exponent + 112) << 23 |
+                                mantissa << 13);
   const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
   return sign ? -magnitude : magnitude;
 }

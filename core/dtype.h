@@ -1,5 +1,6 @@
 // Element types: names, sizes, kinds, and exact conversion of the 16-bit floats.
-// Called everywhere. Invariant: everything here expands from core/dtypes.def; no other list of dtypes exists.
+// Called everywhere. Invariant: everything here expands from core/dtypes.def; no other list of
+// dtypes exists.
 #pragma once
 
 #include <cstddef>
@@ -60,14 +61,14 @@ template <DType>
 struct CppTypeOf;
 template <typename T>
 struct DTypeOf;
-#define FZ_DTYPE(E, name, short_name, T, bytes, kind)       \
-  template <>                                               \
-  struct CppTypeOf<DType::E> {                              \
-    using type = T;                                         \
-  };                                                        \
-  template <>                                               \
-  struct DTypeOf<T> {                                       \
-    static constexpr DType value = DType::E;                \
+#define FZ_DTYPE(E, name, short_name, T, bytes, kind) \
+  template <>                                         \
+  struct CppTypeOf<DType::E> {                        \
+    using type = T;                                   \
+  };                                                  \
+  template <>                                         \
+  struct DTypeOf<T> {                                 \
+    static constexpr DType value = DType::E;          \
   };
 #include "core/dtypes.def"
 #undef FZ_DTYPE
@@ -85,8 +86,8 @@ decltype(auto) VisitDType(DType type, F&& f) {
   __builtin_unreachable();
 }
 
-// Exact widening, and one round-to-nearest-even on the way back. NaN becomes the canonical quiet NaN
-// (0x7E00, 0x7FC0). From double directly: there is no double rounding through float.
+// Exact widening, and one round-to-nearest-even on the way back. NaN becomes the canonical quiet
+// NaN (0x7E00, 0x7FC0). From double directly: there is no double rounding through float.
 float ToFloat(Half h);
 float ToFloat(BFloat16 b);
 Half ToHalf(double x);

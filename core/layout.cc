@@ -83,18 +83,20 @@ const Layout* Scalar0d() {
 Status CheckDims(std::string_view op, Dims dims, int item_size) {
   const std::string name(op);
   if (dims.size() > kMaxRank) {
-    return ValueError("[", name, "] rank ", dims.size(), " is over the limit of ", kMaxRank, ": shape ",
-                      ToString(dims), ".");
+    return ValueError("[", name, "] rank ", dims.size(), " is over the limit of ", kMaxRank,
+                      ": shape ", ToString(dims), ".");
   }
   int64_t bytes = item_size;
   bool empty = false, overflow = false;
   for (int64_t d : dims) {
-    if (d < 0) return ValueError("[", name, "] negative extent ", d, " in shape ", ToString(dims), ".");
+    if (d < 0)
+      return ValueError("[", name, "] negative extent ", d, " in shape ", ToString(dims), ".");
     empty |= d == 0;
     overflow |= __builtin_mul_overflow(bytes, d == 0 ? 1 : d, &bytes);
   }
   if (overflow && !empty) {
-    return MemoryError("[", name, "] shape ", ToString(dims), " has more bytes than an address can count.");
+    return MemoryError("[", name, "] shape ", ToString(dims),
+                       " has more bytes than an address can count.");
   }
   return absl::OkStatus();
 }
@@ -109,8 +111,8 @@ StatusOr<const Layout*> BroadcastShapes(std::string_view op, const Layout* a, co
     const int ia = i - (rank - a->rank), ib = i - (rank - b->rank);
     const int64_t da = ia < 0 ? 1 : a->extents[ia], db = ib < 0 ? 1 : b->extents[ib];
     if (da != db && da != 1 && db != 1) {
-      return ValueError("[", std::string(op), "] shapes do not broadcast: ", ToString(a->dims()), " and ",
-                        ToString(b->dims()), " (", da, " vs ", db, ").");
+      return ValueError("[", std::string(op), "] shapes do not broadcast: ", ToString(a->dims()),
+                        " and ", ToString(b->dims()), " (", da, " vs ", db, ").");
     }
     out[i] = da == 1 ? db : da;
   }
@@ -119,7 +121,8 @@ StatusOr<const Layout*> BroadcastShapes(std::string_view op, const Layout* a, co
 
 StatusOr<int> CheckAxis(std::string_view op, int64_t axis, int rank) {
   if (axis < -rank || axis >= rank) {
-    return IndexError("[", std::string(op), "] axis ", axis, " is out of range for rank ", rank, ".");
+    return IndexError("[", std::string(op), "] axis ", axis, " is out of range for rank ", rank,
+                      ".");
   }
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }

@@ -1,7 +1,7 @@
-// Shapes and layouts as interned words: equal layouts are one object, so comparing shapes is comparing pointers.
-// Called by inference, views, kernels' argument set-up and every guard.
-// Invariant: records are immutable and live for the process; strides count elements; an axis of extent 1 has
-// stride 0; a layout without elements is its dense one.
+// Shapes and layouts as interned words: equal layouts are one object, so comparing shapes is
+// comparing pointers. Called by inference, views, kernels' argument set-up and every guard.
+// Invariant: records are immutable and live for the process; strides count elements; an axis of
+// extent 1 has stride 0; a layout without elements is its dense one.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,11 @@ using Dims = absl::Span<const int64_t>;
 
 struct Layout {
   int rank;
-  bool dense;            // row-major without gaps
-  int64_t size;          // number of elements
-  uint32_t id;           // small integer, for hashing
-  const Layout* shape;   // the dense layout of the same extents: shape equality is `a->shape == b->shape`
+  bool dense;    // row-major without gaps
+  int64_t size;  // number of elements
+  uint32_t id;   // small integer, for hashing
+  const Layout*
+      shape;  // the dense layout of the same extents: shape equality is `a->shape == b->shape`
   int64_t extents[kMaxRank];
   int64_t strides_[kMaxRank];
 

@@ -4,8 +4,10 @@ namespace frazil {
 namespace {
 
 constexpr OpInfo kOps[] = {
-#define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp, may_fail) \
-  {#name, OpClass::klass, arity, TypeSet::types, ResultType::result, saves, doc, lo, hi, ulp, may_fail},
+#define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp, \
+              may_fail)                                                                      \
+  {#name, OpClass::klass, arity, TypeSet::types, ResultType::result, saves, doc, lo, hi,     \
+   ulp,   may_fail},
 #include "core/ops.def"
 #undef FZ_OP
 };

@@ -1,5 +1,5 @@
-// The op table in C++: what every primitive op is. Expanded from core/ops.def, the only list of ops.
-// Called by inference, the eager door, lowering, autograd, bindings, stubs and tests.
+// The op table in C++: what every primitive op is. Expanded from core/ops.def, the only list of
+// ops. Called by inference, the eager door, lowering, autograd, bindings, stubs and tests.
 // Invariant: an op has one output, and its result depends on its inputs and attributes alone.
 #pragma once
 
@@ -39,14 +39,15 @@ enum class ResultType : uint8_t { kSame, kBool, kI64, kAttr, kU32 };
 struct OpInfo {
   std::string_view name;
   OpClass klass;
-  int arity;              // -1: any number (concat)
+  int arity;  // -1: any number (concat)
   TypeSet types;
   ResultType result;
-  std::string_view saves; // what the gradient rule reads: letters of "abcy"; "-" if not differentiable
+  std::string_view
+      saves;  // what the gradient rule reads: letters of "abcy"; "-" if not differentiable
   std::string_view doc;
-  double lo, hi;          // test domain of float inputs
-  int ulp;                // bound against the exact result, f32 and f64
-  bool may_fail;          // on data: checked before the call, ends a segment
+  double lo, hi;  // test domain of float inputs
+  int ulp;        // bound against the exact result, f32 and f64
+  bool may_fail;  // on data: checked before the call, ends a segment
 };
 
 inline constexpr int kNumOps =

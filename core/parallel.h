@@ -1,6 +1,7 @@
 // The worker pool: splits a range among threads. Called by plans and library kernels.
-// Invariant: the calling thread works too; results never depend on the number of threads or on how a range is split;
-// nested calls run in the calling thread; after fork the child builds its own pool.
+// Invariant: the calling thread works too; results never depend on the number of threads or on how
+// a range is split; nested calls run in the calling thread; after fork the child builds its own
+// pool.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@
 namespace frazil {
 
 int NumThreads();
-void SetNumThreads(int n);   // n >= 1; also FRAZIL_NUM_THREADS; default: the cores this process may use
+void SetNumThreads(
+    int n);  // n >= 1; also FRAZIL_NUM_THREADS; default: the cores this process may use
 
 // Calls body(begin, end) over disjoint parts of [0, n), each a multiple of `grain` except the last.
 void ParallelFor(int64_t n, int64_t grain, absl::FunctionRef<void(int64_t, int64_t)> body);

@@ -8,8 +8,11 @@
 namespace frazil {
 namespace {
 
-// The smallest float that NumPy pairs with integers of this size: 1 byte -> f16, 2 -> f32, more -> f64.
-DType FloatForIntSize(int bytes) { return bytes == 1 ? DType::kF16 : bytes == 2 ? DType::kF32 : DType::kF64; }
+// The smallest float that NumPy pairs with integers of this size: 1 byte -> f16, 2 -> f32, more ->
+// f64.
+DType FloatForIntSize(int bytes) {
+  return bytes == 1 ? DType::kF16 : bytes == 2 ? DType::kF32 : DType::kF64;
+}
 
 DType WiderFloat(DType a, DType b) {
   if (a == b) return a;
@@ -81,7 +84,9 @@ DType SumFor(DType a) {
 }
 
 DType DefaultFor(Scalar::Kind kind) {
-  return kind == Scalar::Kind::kBool ? DType::kBool : kind == Scalar::Kind::kInt ? DType::kI64 : DType::kF32;
+  return kind == Scalar::Kind::kBool  ? DType::kBool
+         : kind == Scalar::Kind::kInt ? DType::kI64
+                                      : DType::kF32;
 }
 
 uint64_t BitsOf(DType dtype, double value) {
@@ -108,7 +113,8 @@ uint64_t BitsOf(DType dtype, double value) {
   } else if (value >= static_cast<double>(range.hi)) {
     bits = range.hi;
   } else {
-    bits = value < 0 ? static_cast<uint64_t>(static_cast<int64_t>(value)) : static_cast<uint64_t>(value);
+    bits = value < 0 ? static_cast<uint64_t>(static_cast<int64_t>(value))
+                     : static_cast<uint64_t>(value);
   }
   return bits & (~uint64_t{0} >> (64 - BitsOf(dtype)));
 }
@@ -116,18 +122,22 @@ uint64_t BitsOf(DType dtype, double value) {
 StatusOr<ValueRef> ToImmediate(std::string_view op, const Scalar& scalar, DType dtype) {
   if (scalar.kind == Scalar::Kind::kFloat) return Value::Immediate(dtype, BitsOf(dtype, scalar.f));
   if (!IsInt(dtype)) {
-    const double d = scalar.big ? static_cast<double>(static_cast<uint64_t>(scalar.i)) : static_cast<double>(scalar.i);
+    const double d = scalar.big ? static_cast<double>(static_cast<uint64_t>(scalar.i))
+                                : static_cast<double>(scalar.i);
     return Value::Immediate(dtype, BitsOf(dtype, d));
   }
   const IntRange range = RangeOf(dtype);
   const bool fits = scalar.big ? static_cast<uint64_t>(scalar.i) <= range.hi
-                               : scalar.i >= range.lo && (scalar.i < 0 || static_cast<uint64_t>(scalar.i) <= range.hi);
+                               : scalar.i >= range.lo &&
+                                     (scalar.i < 0 || static_cast<uint64_t>(scalar.i) <= range.hi);
   if (!fits) {
-    const std::string text = scalar.big ? absl::StrCat(static_cast<uint64_t>(scalar.i)) : absl::StrCat(scalar.i);
+    const std::string text =
+        scalar.big ? absl::StrCat(static_cast<uint64_t>(scalar.i)) : absl::StrCat(scalar.i);
     return OverflowError("[", std::string(op), "] Python integer ", text, " is out of bounds for ",
                          std::string(Name(dtype)), ".");
   }
-  return Value::Immediate(dtype, static_cast<uint64_t>(scalar.i) & (~uint64_t{0} >> (64 - BitsOf(dtype))));
+  return Value::Immediate(dtype,
+                          static_cast<uint64_t>(scalar.i) & (~uint64_t{0} >> (64 - BitsOf(dtype))));
 }
 
 }  // namespace frazil

@@ -1,5 +1,6 @@
 // Type promotion: NumPy 2's table (NEP 50), with weak Python scalars. Called by core/functions.
-// Invariant: symmetric and independent of values, except that a Python int must fit the array's dtype.
+// Invariant: symmetric and independent of values, except that a Python int must fit the array's
+// dtype.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,9 @@ namespace frazil {
 // A Python number beside an array.
 struct Scalar {
   enum class Kind : uint8_t { kBool, kInt, kFloat } kind = Kind::kInt;
-  bool big = false;      // kInt: the value is `i` as an unsigned 64-bit number
-  int64_t i = 0;         // kBool, kInt
-  double f = 0;          // kFloat
+  bool big = false;  // kInt: the value is `i` as an unsigned 64-bit number
+  int64_t i = 0;     // kBool, kInt
+  double f = 0;      // kFloat
 
   static Scalar Bool(bool v) { return {Kind::kBool, false, v, 0}; }
   static Scalar Int(int64_t v) { return {Kind::kInt, false, v, 0}; }
@@ -28,7 +29,8 @@ struct Scalar {
 DType Promote(DType a, DType b);
 // The dtype of an array beside a Python number of this kind.
 DType Promote(DType a, Scalar::Kind kind);
-// The dtype in which a floating-point function of this dtype is computed (NumPy: int8 -> float16 ...).
+// The dtype in which a floating-point function of this dtype is computed (NumPy: int8 -> float16
+// ...).
 DType FloatFor(DType a);
 // The dtype of a quotient of two arrays of dtype a (integers: float64).
 DType QuotientFor(DType a);

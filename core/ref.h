@@ -1,6 +1,7 @@
-// Intrusive reference counting for values, storages and tape nodes. Called everywhere in core and above.
-// Invariant: an object starts with one reference, owned by whoever created it (Ref::Adopt); the count is exact and
-// is read as "how many hold this" (live masks, in-place reuse), never Python's reference count.
+// Intrusive reference counting for values, storages and tape nodes. Called everywhere in core and
+// above. Invariant: an object starts with one reference, owned by whoever created it (Ref::Adopt);
+// the count is exact and is read as "how many hold this" (live masks, in-place reuse), never
+// Python's reference count.
 #pragma once
 
 #include <atomic>

@@ -10,9 +10,9 @@
 namespace frazil {
 namespace {
 
-constexpr int kClasses = 8;           // 64 << 0 ... 64 << 7
+constexpr int kClasses = 8;  // 64 << 0 ... 64 << 7
 constexpr size_t kSlab = 64 * 1024;
-constexpr int kKeep = 256;            // blocks a thread keeps per class before it shares half
+constexpr int kKeep = 256;  // blocks a thread keeps per class before it shares half
 
 struct Block {
   Block* next;
@@ -74,7 +74,8 @@ void Refill(int c, List* list) {
   const size_t size = size_t{64} << c;
   char* slab = static_cast<char*>(std::aligned_alloc(64, kSlab));
   if (!slab) throw std::bad_alloc();
-  for (size_t at = 0; at + size <= kSlab; at += size) list->Push(reinterpret_cast<Block*>(slab + at));
+  for (size_t at = 0; at + size <= kSlab; at += size)
+    list->Push(reinterpret_cast<Block*>(slab + at));
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ constexpr std::array<absl::StatusCode, 8> kCodes = {
 }  // namespace
 
 Status MakeError(ErrorKind kind, std::string_view message) {
-  Status status(kCodes[static_cast<size_t>(kind)], absl::string_view(message.data(), message.size()));
+  Status status(kCodes[static_cast<size_t>(kind)],
+                absl::string_view(message.data(), message.size()));
   const char tag = static_cast<char>(kind);
   status.SetPayload(kPayload, absl::Cord(absl::string_view(&tag, 1)));
   return status;

@@ -16,15 +16,24 @@ using absl::Status;
 using absl::StatusOr;
 
 // The exception a status turns into (bindings/python, bindings/cpp).
-enum class ErrorKind { kType, kValue, kIndex, kNotImplemented, kMemory, kOverflow, kFile, kRuntime };
+enum class ErrorKind {
+  kType,
+  kValue,
+  kIndex,
+  kNotImplemented,
+  kMemory,
+  kOverflow,
+  kFile,
+  kRuntime
+};
 
 Status MakeError(ErrorKind kind, std::string_view message);
 ErrorKind KindOf(const Status& status);
 
-#define FZ_ERROR_MAKER(Name, kind)                                  \
-  template <typename... Args>                                       \
-  Status Name(const Args&... args) {                                \
-    return MakeError(ErrorKind::kind, StrCat(args...));       \
+#define FZ_ERROR_MAKER(Name, kind)                      \
+  template <typename... Args>                           \
+  Status Name(const Args&... args) {                    \
+    return MakeError(ErrorKind::kind, StrCat(args...)); \
   }
 FZ_ERROR_MAKER(TypeError, kType)
 FZ_ERROR_MAKER(ValueError, kValue)
@@ -42,15 +51,16 @@ FZ_ERROR_MAKER(RuntimeError, kRuntime)
 #define FZ_CONCAT(a, b) FZ_CONCAT_INNER(a, b)
 
 // Returns the status of `expr` from the enclosing function unless it is OK.
-#define FZ_RETURN_IF_ERROR(expr)                                   \
-  do {                                                             \
-    ::absl::Status fz_status = (expr);                             \
-    if (__builtin_expect(!fz_status.ok(), 0)) return fz_status;    \
+#define FZ_RETURN_IF_ERROR(expr)                                \
+  do {                                                          \
+    ::absl::Status fz_status = (expr);                          \
+    if (__builtin_expect(!fz_status.ok(), 0)) return fz_status; \
   } while (0)
 
 // Declares `lhs` from a StatusOr, or returns its status.
-#define FZ_ASSIGN_OR_RETURN(lhs, expr) FZ_ASSIGN_OR_RETURN_IMPL(FZ_CONCAT(fz_or_, __LINE__), lhs, expr)
-#define FZ_ASSIGN_OR_RETURN_IMPL(tmp, lhs, expr)                   \
-  auto tmp = (expr);                                               \
+#define FZ_ASSIGN_OR_RETURN(lhs, expr) \
+  FZ_ASSIGN_OR_RETURN_IMPL(FZ_CONCAT(fz_or_, __LINE__), lhs, expr)
+#define FZ_ASSIGN_OR_RETURN_IMPL(tmp, lhs, expr)                      \
+  auto tmp = (expr);                                                  \
   if (__builtin_expect(!tmp.ok(), 0)) return std::move(tmp).status(); \
   lhs = *std::move(tmp)

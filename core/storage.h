@@ -1,7 +1,7 @@
-// Storage: a block of memory with its own holder count. Values share storages (views), exports to NumPy hold one,
-// foreign memory is wrapped in one. Called by the allocator, values, plans and the bindings.
-// Invariant: `bytes` at `data` are valid while holders() > 0; a storage with one holder may be written in place
-// by that holder unless it is foreign.
+// Storage: a block of memory with its own holder count. Values share storages (views), exports to
+// NumPy hold one, foreign memory is wrapped in one. Called by the allocator, values, plans and the
+// bindings. Invariant: `bytes` at `data` are valid while holders() > 0; a storage with one holder
+// may be written in place by that holder unless it is foreign.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,9 @@ class Storage : public RefCounted {
 };
 using StorageRef = Ref<Storage>;
 
-// CPU memory from the caching allocator (core/allocator.cc): aligned to 64 bytes below 4 KiB and to 256 above;
-// contents undefined. MemoryError before a page is touched if the machine cannot hold it.
+// CPU memory from the caching allocator (core/allocator.cc): aligned to 64 bytes below 4 KiB and to
+// 256 above; contents undefined. MemoryError before a page is touched if the machine cannot hold
+// it.
 StatusOr<StorageRef> Allocate(size_t bytes);
 
 // Wraps memory owned elsewhere; `done(context)` is called when the last holder is gone.
@@ -34,11 +35,11 @@ StorageRef WrapForeign(void* data, size_t bytes, void (*done)(void*), void* cont
 
 // Rows of fz.memory.stats(): bytes and counts of CPU storages.
 struct MemoryStats {
-  int64_t live_bytes;      // in storages that exist now
-  int64_t peak_bytes;      // highest live_bytes since the last reset
-  int64_t cached_bytes;    // kept for reuse
-  int64_t allocations;     // calls of Allocate
-  int64_t system_requests; // of those, calls that went to the operating system
+  int64_t live_bytes;       // in storages that exist now
+  int64_t peak_bytes;       // highest live_bytes since the last reset
+  int64_t cached_bytes;     // kept for reuse
+  int64_t allocations;      // calls of Allocate
+  int64_t system_requests;  // of those, calls that went to the operating system
 };
 MemoryStats GetMemoryStats();
 void ResetPeakMemory();

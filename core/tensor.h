@@ -1,7 +1,8 @@
 // Tensor: a cell that holds a value. What users hold, what ops take and return.
-// Called everywhere. Invariants: two tensors never share a cell (copying makes a new one); the value inside is
-// immutable, an in-place operation replaces it (Set); requires_grad, being a leaf and .grad belong to the cell.
-// A tensor made by a failed op holds the error and absorbs further ops, so expressions need one check at the end.
+// Called everywhere. Invariants: two tensors never share a cell (copying makes a new one); the
+// value inside is immutable, an in-place operation replaces it (Set); requires_grad, being a leaf
+// and .grad belong to the cell. A tensor made by a failed op holds the error and absorbs further
+// ops, so expressions need one check at the end.
 #pragma once
 
 #include <string>
@@ -28,10 +29,13 @@ using GradNodeRef = Ref<GradNode>;
 class Tensor {
  public:
   Tensor() = default;
-  explicit Tensor(ValueRef value, GradNodeRef node = nullptr) : value_(std::move(value)), node_(std::move(node)) {}
+  explicit Tensor(ValueRef value, GradNodeRef node = nullptr)
+      : value_(std::move(value)), node_(std::move(node)) {}
   // A failed op's result.
-  Tensor(Status status) : value_(Value::Error(std::move(status))) {}  // NOLINT: errors convert implicitly
-  // Copies make a new cell over the same value. A copy of a leaf is no leaf: its gradient flows to the leaf.
+  Tensor(Status status)
+      : value_(Value::Error(std::move(status))) {}  // NOLINT: errors convert implicitly
+  // Copies make a new cell over the same value. A copy of a leaf is no leaf: its gradient flows to
+  // the leaf.
   Tensor(const Tensor&) = default;
   Tensor& operator=(const Tensor&) = default;
   Tensor(Tensor&&) = default;

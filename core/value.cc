@@ -19,7 +19,8 @@ void Value::Free(Value* v) {
   GiveBlock(v, sizeof(Value));
 }
 
-ValueRef Value::Make(DType dtype, Device device, const Layout* layout, StorageRef storage, char* data) {
+ValueRef Value::Make(DType dtype, Device device, const Layout* layout, StorageRef storage,
+                     char* data) {
   Value* v = ValueAccess::New();
   v->dtype = dtype;
   v->device = device;

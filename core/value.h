@@ -1,8 +1,9 @@
-// Value: an immutable array, or the promise of one. Created by ops; held by cells (core/tensor.h), tape nodes,
-// traces and plans. Invariant: dtype, layout and (once set) data never change; a value is in one of three states:
-//   ready      data points at the first element, in `storage` or, for immediates, in the value itself
-//   deferred   `pending` belongs to a trace that will fill it; only core::Read may wait for it
-//   error      made by an op that failed; carries the status, absorbs every further op
+// Value: an immutable array, or the promise of one. Created by ops; held by cells (core/tensor.h),
+// tape nodes, traces and plans. Invariant: dtype, layout and (once set) data never change; a value
+// is in one of three states:
+//   ready      data points at the first element, in `storage` or, for immediates, in the value
+//   itself deferred   `pending` belongs to a trace that will fill it; only core::Read may wait for
+//   it error      made by an op that failed; carries the status, absorbs every further op
 #pragma once
 
 #include <atomic>
@@ -19,7 +20,8 @@ namespace frazil {
 class Value;
 using ValueRef = Ref<Value>;
 
-// What a deferred value belongs to: implemented by tracer/replayer. Force makes the value (and all it needs) ready.
+// What a deferred value belongs to: implemented by tracer/replayer. Force makes the value (and all
+// it needs) ready.
 class Pending {
  public:
   virtual Status Force(const Value* value) = 0;
@@ -32,15 +34,15 @@ class Value : public RefCounted {
  public:
   DType dtype;
   Device device;
-  bool immediate = false;         // 0-d, data inside the value, passed to kernels as a scalar argument
-  const Layout* layout = nullptr; // null for errors
+  bool immediate = false;  // 0-d, data inside the value, passed to kernels as a scalar argument
+  const Layout* layout = nullptr;  // null for errors
   char* data = nullptr;
-  Storage* storage = nullptr;     // owned reference, null for immediates and while deferred
+  Storage* storage = nullptr;  // owned reference, null for immediates and while deferred
   std::atomic<Pending*> pending{nullptr};
   union {
-    uint64_t imm;                 // immediate bits
-    Status* status;               // error (layout == null)
-    uint64_t tag;                 // while a trace records or replays: which op of which run made this value
+    uint64_t imm;    // immediate bits
+    Status* status;  // error (layout == null)
+    uint64_t tag;    // while a trace records or replays: which op of which run made this value
   };
 
   bool is_error() const { return layout == nullptr; }
@@ -51,14 +53,16 @@ class Value : public RefCounted {
   static void Free(Value* v);
 
   // A value over `storage`, whose first element lies at `data`.
-  static ValueRef Make(DType dtype, Device device, const Layout* layout, StorageRef storage, char* data);
+  static ValueRef Make(DType dtype, Device device, const Layout* layout, StorageRef storage,
+                       char* data);
   // A dense value in new memory, contents undefined.
   static StatusOr<ValueRef> Allocate(DType dtype, Device device, const Layout* layout);
   static ValueRef Deferred(DType dtype, Device device, const Layout* layout, Pending* owner);
   static ValueRef Immediate(DType dtype, uint64_t bits);
   static ValueRef Error(Status status);
 
-  // Makes a deferred value ready. `storage` is shared, data inside it. Called by the trace that owns it.
+  // Makes a deferred value ready. `storage` is shared, data inside it. Called by the trace that
+  // owns it.
   void Fill(Storage* storage, char* data);
 
  private:

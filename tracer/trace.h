@@ -1,6 +1,7 @@
 // Trace: what one traced callable has recorded, and the door that records and replays it.
-// Called by bindings/python (fz.trace) and frazil.h (jit::trace). Invariant: entering and leaving never changes results;
-// no deferred value outlives the outermost traced call, whether it returns, raises or is interrupted.
+// Called by bindings/python (fz.trace) and frazil.h (jit::trace). Invariant: entering and leaving
+// never changes results; no deferred value outlives the outermost traced call, whether it returns,
+// raises or is interrupted.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +13,24 @@
 
 namespace frazil::tracer {
 
-// Where the user's code is, for explanations: "train.py:12". Set by the bindings; called only when something is
-// worth saying.
+// Where the user's code is, for explanations: "train.py:12". Set by the bindings; called only when
+// something is worth saying.
 using Locator = std::string (*)();
 void SetLocator(Locator locator);
 
 struct TraceStats {
-  int64_t calls = 0;           // outermost and nested calls of the function
-  int64_t recorded = 0;        // calls that recorded something new
-  int64_t replayed = 0;        // calls whose every op matched
-  int64_t fallbacks = 0;       // calls that left a recording half-way
-  int64_t segments = 0;        // distinct flushed segments
-  int64_t plans = 0;           // compiled plans
+  int64_t calls = 0;      // outermost and nested calls of the function
+  int64_t recorded = 0;   // calls that recorded something new
+  int64_t replayed = 0;   // calls whose every op matched
+  int64_t fallbacks = 0;  // calls that left a recording half-way
+  int64_t segments = 0;   // distinct flushed segments
+  int64_t plans = 0;      // compiled plans
   int64_t kernels_compiled = 0;
-  int64_t last_kernels = 0;    // kernel launches and library calls of the last replayed call
+  int64_t last_kernels = 0;  // kernel launches and library calls of the last replayed call
   int64_t matched_ops = 0;
 };
 
-class Recording;   // tracer/recording.h: the trie of recorded calls and its plans
+class Recording;  // tracer/recording.h: the trie of recorded calls and its plans
 
 // The state kept per traced callable; shared by threads.
 class Trace {
@@ -39,8 +40,8 @@ class Trace {
 
   const std::string& name() const { return name_; }
   TraceStats stats() const;
-  std::string Explain() const;   // one paragraph per event: what, where, what changed, old -> new
-  void Clear();                  // forgets everything recorded
+  std::string Explain() const;  // one paragraph per event: what, where, what changed, old -> new
+  void Clear();                 // forgets everything recorded
 
   Recording& recording() { return *recording_; }
 
@@ -49,8 +50,8 @@ class Trace {
   std::unique_ptr<Recording> recording_;
 };
 
-// A call of a traced function on this thread. The constructor enters (or nests by inlining); Finish makes the deferred
-// values that are still held ready. The destructor finishes too (exceptions).
+// A call of a traced function on this thread. The constructor enters (or nests by inlining); Finish
+// makes the deferred values that are still held ready. The destructor finishes too (exceptions).
 class Call {
  public:
   explicit Call(Trace* trace);

@@ -1,6 +1,7 @@
-// Functions made of ops: everything that is not a row of the op table. Called by bindings, frazil.h and each other.
-// Invariant: written with core/functions/ops.h only, in one place; listed in composites.def if a trace should match
-// them as one call. Errors travel inside the returned tensor.
+// Functions made of ops: everything that is not a row of the op table. Called by bindings, frazil.h
+// and each other. Invariant: written with core/functions/ops.h only, in one place; listed in
+// composites.def if a trace should match them as one call. Errors travel inside the returned
+// tensor.
 #pragma once
 
 #include <string_view>
@@ -47,13 +48,15 @@ Tensor log_softmax(const Tensor& x, int64_t axis = -1);
 Tensor layer_norm(const Tensor& x, const Tensor* weight, const Tensor* bias, double eps = 1e-5);
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels);
 Tensor mse_loss(const Tensor& a, const Tensor& b);
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, std::optional<double> scale);
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, bool causal,
+                 std::optional<double> scale);
 
 // -- Shapes (functions/shape.cc)
 Tensor squeeze(const Tensor& x, const Axes& axes);
 Tensor expand_dims(const Tensor& x, int64_t axis);
 Tensor stack(absl::Span<const Tensor> arrays, int64_t axis = 0);
-std::vector<Tensor> split(const Tensor& x, int64_t sections, int64_t axis);  // equal parts; one error tensor on failure
+std::vector<Tensor> split(const Tensor& x, int64_t sections,
+                          int64_t axis);  // equal parts; one error tensor on failure
 Tensor flip(const Tensor& x, const Axes& axes);
 Tensor flatten(const Tensor& x);
 Tensor swapaxes(const Tensor& x, int64_t a, int64_t b);
@@ -63,31 +66,34 @@ Tensor tile(const Tensor& x, Dims repetitions);
 Tensor tril(const Tensor& x, int64_t k = 0);
 Tensor triu(const Tensor& x, int64_t k = 0);
 
-// -- Indexing (functions/indexing.cc): NumPy's basic and integer-array indexing; a bool array of x's leading shape is
-// data-dependent (nonzero) and reads its data.
+// -- Indexing (functions/indexing.cc): NumPy's basic and integer-array indexing; a bool array of
+// x's leading shape is data-dependent (nonzero) and reads its data.
 Tensor getitem(const Tensor& x, absl::Span<const Index> index);
 // x with x[index] replaced by v (a new value; the cell is set by the caller).
 Tensor setitem(const Tensor& x, absl::Span<const Index> index, const Tensor& v);
-Tensor nonzero_flat(const Tensor& mask);  // i64 positions of true elements in row-major order; reads data
+Tensor nonzero_flat(
+    const Tensor& mask);  // i64 positions of true elements in row-major order; reads data
 Tensor take_along_axis(const Tensor& x, const Tensor& indices, int64_t axis);
 
 // -- Creation (functions/creation.cc); results are dense.
-Tensor filled(Dims dims, const Scalar& value, DType dtype);   // zeros, ones, full
-Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step, std::optional<DType> dtype);
+Tensor filled(Dims dims, const Scalar& value, DType dtype);  // zeros, ones, full
+Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step,
+              std::optional<DType> dtype);
 Tensor linspace(double start, double stop, int64_t n, bool endpoint, DType dtype);
 Tensor eye(int64_t rows, int64_t columns, int64_t k, DType dtype);
 
-// -- Random (functions/random.cc). A generator is a cell holding u64[2] {key, counter}; drawing replaces its content.
+// -- Random (functions/random.cc). A generator is a cell holding u64[2] {key, counter}; drawing
+// replaces its content.
 Tensor random_state(uint64_t seed);
 Tensor random_uniform(Tensor* generator, Dims dims, DType dtype);
 Tensor random_normal(Tensor* generator, Dims dims, DType dtype);
 Tensor random_integers(Tensor* generator, int64_t low, int64_t high, Dims dims, DType dtype);
 
 // -- Optimizer steps (functions/optimizers.cc): parameters and states are cells, replaced in place.
-void sgd_step(Tensor* parameter, const Tensor& gradient, Tensor* velocity, double lr, double momentum,
-              double weight_decay);
-void adam_step(Tensor* parameter, const Tensor& gradient, Tensor* m, Tensor* v, int64_t step, double lr, double beta1,
-               double beta2, double eps, double weight_decay);
+void sgd_step(Tensor* parameter, const Tensor& gradient, Tensor* velocity, double lr,
+              double momentum, double weight_decay);
+void adam_step(Tensor* parameter, const Tensor& gradient, Tensor* m, Tensor* v, int64_t step,
+               double lr, double beta1, double beta2, double eps, double weight_decay);
 
 }  // namespace ops
 }  // namespace frazil

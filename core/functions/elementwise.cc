@@ -36,14 +36,16 @@ Tensor ArgAs(OpId op, const Arg& a, DType dtype) {
 }
 
 bool NegativeInt(const Arg& a) {
-  return !a.tensor() && a.scalar().kind == Scalar::Kind::kInt && !a.scalar().big && a.scalar().i < 0;
+  return !a.tensor() && a.scalar().kind == Scalar::Kind::kInt && !a.scalar().big &&
+         a.scalar().i < 0;
 }
 
 // A Python int outside the array's dtype still has an order: compare in a dtype that holds both.
 DType WidenForComparison(DType dtype, const Arg& a, const Arg& b) {
   for (const Arg* x : {&a, &b}) {
     if (x->tensor() || !IsInt(dtype)) continue;
-    if (!ToImmediate("", x->scalar(), dtype).ok()) dtype = x->scalar().big ? DType::kF64 : Promote(dtype, DType::kI64);
+    if (!ToImmediate("", x->scalar(), dtype).ok())
+      dtype = x->scalar().big ? DType::kF64 : Promote(dtype, DType::kI64);
   }
   return dtype;
 }
@@ -77,14 +79,15 @@ Tensor Binary(OpId op, const Arg& a, const Arg& b) {
     if (x->tensor() && !x->tensor()->ok()) return *x->tensor();
   }
   const OpInfo& info = Info(op);
-  if (a.tensor() && b.tensor() && a.tensor()->dtype() == b.tensor()->dtype() && Accepts(info.types, a.tensor()->dtype())) {
+  if (a.tensor() && b.tensor() && a.tensor()->dtype() == b.tensor()->dtype() &&
+      Accepts(info.types, a.tensor()->dtype())) {
     return Apply(op, {a.tensor(), b.tensor()});
   }
   DType dtype = ComputeDType(op, CommonDType(a, b));
   if (IsComparison(op)) dtype = WidenForComparison(dtype, a, b);
   if (op == OpId::k_pow && IsInt(dtype) && NegativeInt(b)) {
-    return ValueError("[pow] integers to negative integer powers are not allowed: exponent ", b.scalar().i,
-                      "; convert the base to a float.");
+    return ValueError("[pow] integers to negative integer powers are not allowed: exponent ",
+                      b.scalar().i, "; convert the base to a float.");
   }
   const Tensor x = ArgAs(op, a, dtype), y = ArgAs(op, b, dtype);
   return Apply(op, {&x, &y});

@@ -11,9 +11,13 @@ using DimVec = absl::InlinedVector<int64_t, 8>;
 
 // Indices as i64 in [0, n): negative ones count from the end.
 Tensor NormalIndices(const Tensor& indices, int64_t n) {
-  const Tensor wide = IsInt(indices.dtype()) && indices.dtype() != DType::kU64 ? astype(indices, DType::kI64) : indices;
+  const Tensor wide = IsInt(indices.dtype()) && indices.dtype() != DType::kU64
+                          ? astype(indices, DType::kI64)
+                          : indices;
   if (!wide.ok() || wide.dtype() != DType::kI64) {
-    return wide.ok() ? Tensor(TypeError("[take] indices must be integers, got ", Describe(indices), ".")) : wide;
+    return wide.ok()
+               ? Tensor(TypeError("[take] indices must be integers, got ", Describe(indices), "."))
+               : wide;
   }
   return where(less(wide, int64_t{0}), add(wide, n), wide);
 }
@@ -27,16 +31,18 @@ Tensor reshape(const Tensor& x, Dims dims) {
   int64_t known = 1;
   for (size_t i = 0; i < fixed.size(); ++i) {
     if (fixed[i] == -1) {
-      if (unknown >= 0) return ValueError("[reshape] only one extent may be -1: ", ToString(dims), ".");
+      if (unknown >= 0)
+        return ValueError("[reshape] only one extent may be -1: ", ToString(dims), ".");
       unknown = static_cast<int>(i);
     } else if (__builtin_mul_overflow(known, fixed[i], &known)) {
-      return MemoryError("[reshape] shape ", ToString(dims), " has more elements than an address can count.");
+      return MemoryError("[reshape] shape ", ToString(dims),
+                         " has more elements than an address can count.");
     }
   }
   if (unknown >= 0) {
     if (known <= 0 || x.size() % known != 0) {
-      return ValueError("[reshape] cannot infer the extent of -1: ", Describe(x), " (", x.size(), " elements) to ",
-                        ToString(dims), ".");
+      return ValueError("[reshape] cannot infer the extent of -1: ", Describe(x), " (", x.size(),
+                        " elements) to ", ToString(dims), ".");
     }
     fixed[unknown] = x.size() / known;
   }
@@ -52,9 +58,13 @@ Tensor permute_dims(const Tensor& x, Dims axes) {
   return Apply(OpId::k_permute_dims, {&x}, fixed);
 }
 
-Tensor broadcast_to(const Tensor& x, Dims dims) { return x.ok() ? Apply(OpId::k_broadcast_to, {&x}, dims) : x; }
+Tensor broadcast_to(const Tensor& x, Dims dims) {
+  return x.ok() ? Apply(OpId::k_broadcast_to, {&x}, dims) : x;
+}
 
-Tensor slice(const Tensor& x, Dims start_step_size) { return x.ok() ? Apply(OpId::k_slice, {&x}, start_step_size) : x; }
+Tensor slice(const Tensor& x, Dims start_step_size) {
+  return x.ok() ? Apply(OpId::k_slice, {&x}, start_step_size) : x;
+}
 
 Tensor concat(absl::Span<const Tensor> arrays, int64_t axis) {
   if (arrays.empty()) return ValueError("[concat] needs at least one array, got 0.");
@@ -112,7 +122,8 @@ Tensor matmul(const Arg& a, const Arg& b) {
   if (!x.ok()) return x;
   if (!y.ok()) return y;
   if (x.rank() == 0 || y.rank() == 0) {
-    return ValueError("[matmul] needs at least one axis: a is ", Describe(x), ", b is ", Describe(y), ".");
+    return ValueError("[matmul] needs at least one axis: a is ", Describe(x), ", b is ",
+                      Describe(y), ".");
   }
   const bool vector_a = x.rank() == 1, vector_b = y.rank() == 1;
   if (vector_a) x = reshape(x, {1, x.dims()[0]});
@@ -148,6 +159,8 @@ Tensor iota(int64_t n, DType dtype) {
   return Apply(OpId::k_iota, {}, attrs);
 }
 
-Tensor random_bits(const Tensor& state, Dims dims) { return Apply(OpId::k_random_bits, {&state}, dims); }
+Tensor random_bits(const Tensor& state, Dims dims) {
+  return Apply(OpId::k_random_bits, {&state}, dims);
+}
 
 }  // namespace frazil::ops

@@ -1,6 +1,7 @@
-// The primitive ops as functions over tensors, with promotion, scalars, axis lists and index checks resolved.
-// Called by composites, gradient rules, frazil.h and the Python door. Invariant: each function resolves its arguments
-// to strictly typed calls of Apply; errors travel inside the returned tensor.
+// The primitive ops as functions over tensors, with promotion, scalars, axis lists and index checks
+// resolved. Called by composites, gradient rules, frazil.h and the Python door. Invariant: each
+// function resolves its arguments to strictly typed calls of Apply; errors travel inside the
+// returned tensor.
 #pragma once
 
 #include <optional>
@@ -14,14 +15,14 @@ namespace frazil {
 // An operand: a tensor or a Python-like number (weak in promotion).
 class Arg {
  public:
-  Arg(const Tensor& t) : tensor_(&t) {}                                    // NOLINT
-  Arg(double v) : scalar_(Scalar::Float(v)) {}                             // NOLINT
-  Arg(float v) : scalar_(Scalar::Float(v)) {}                              // NOLINT
-  Arg(bool v) : scalar_(Scalar::Bool(v)) {}                                // NOLINT
-  Arg(int v) : scalar_(Scalar::Int(v)) {}                                  // NOLINT
-  Arg(long v) : scalar_(Scalar::Int(v)) {}                                 // NOLINT
-  Arg(long long v) : scalar_(Scalar::Int(v)) {}                            // NOLINT
-  Arg(const Scalar& s) : scalar_(s) {}                                     // NOLINT
+  Arg(const Tensor& t) : tensor_(&t) {}          // NOLINT
+  Arg(double v) : scalar_(Scalar::Float(v)) {}   // NOLINT
+  Arg(float v) : scalar_(Scalar::Float(v)) {}    // NOLINT
+  Arg(bool v) : scalar_(Scalar::Bool(v)) {}      // NOLINT
+  Arg(int v) : scalar_(Scalar::Int(v)) {}        // NOLINT
+  Arg(long v) : scalar_(Scalar::Int(v)) {}       // NOLINT
+  Arg(long long v) : scalar_(Scalar::Int(v)) {}  // NOLINT
+  Arg(const Scalar& s) : scalar_(s) {}           // NOLINT
 
   const Tensor* tensor() const { return tensor_; }
   const Scalar& scalar() const { return scalar_; }
@@ -37,9 +38,9 @@ using Axes = std::optional<absl::InlinedVector<int64_t, 4>>;
 // One index of x[...].
 struct Index {
   enum class Kind : uint8_t { kInt, kSlice, kNewAxis, kEllipsis, kTensor } kind;
-  int64_t i = 0;                                  // kInt
-  std::optional<int64_t> start, stop, step;       // kSlice
-  Tensor tensor;                                  // kTensor: integer or bool array
+  int64_t i = 0;                             // kInt
+  std::optional<int64_t> start, stop, step;  // kSlice
+  Tensor tensor;                             // kTensor: integer or bool array
 };
 
 namespace ops {
@@ -47,7 +48,8 @@ namespace ops {
 // Every elementwise row of the table: one, two or three operands. Names are the rows'.
 Tensor Unary(OpId op, const Tensor& a);
 Tensor Binary(OpId op, const Arg& a, const Arg& b);
-#define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp, may_fail) \
+#define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp, \
+              may_fail)                                                                      \
   FZ_DECLARE_##klass(name, arity)
 #define FZ_DECLARE_kElementwise(name, arity) FZ_DECLARE_ARITY_##arity(name)
 #define FZ_DECLARE_ARITY_1(name) \
@@ -55,7 +57,8 @@ Tensor Binary(OpId op, const Arg& a, const Arg& b);
 #define FZ_DECLARE_ARITY_2(name) \
   inline Tensor name(const Arg& a, const Arg& b) { return Binary(OpId::k_##name, a, b); }
 #define FZ_DECLARE_ARITY_3(name)
-#define FZ_DECLARE_kReduce(name, arity) Tensor name(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
+#define FZ_DECLARE_kReduce(name, arity) \
+  Tensor name(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 #define FZ_DECLARE_kCast(name, arity)
 #define FZ_DECLARE_kView(name, arity)
 #define FZ_DECLARE_kConcat(name, arity)
@@ -86,8 +89,9 @@ Tensor put(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_
 Tensor matmul(const Arg& a, const Arg& b);
 
 // Sources.
-Tensor scalar(const Scalar& value, DType dtype);             // 0-d immediate
-Tensor full(Dims dims, const Scalar& value, DType dtype);    // a broadcast view of one element until written
+Tensor scalar(const Scalar& value, DType dtype);  // 0-d immediate
+Tensor full(Dims dims, const Scalar& value,
+            DType dtype);  // a broadcast view of one element until written
 Tensor iota(int64_t n, DType dtype);
 Tensor random_bits(const Tensor& state, Dims dims);
 

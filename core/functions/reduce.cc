@@ -14,8 +14,8 @@ Tensor Reduce(OpId op, const Tensor& x, const Axes& axes, bool keepdims) {
       const auto axis = CheckAxis(Info(op).name, a, x.rank());
       if (!axis.ok()) return Tensor(axis.status());
       if (mask >> *axis & 1) {
-        return ValueError("[", std::string(Info(op).name), "] axis ", a, " is given twice: ",
-                          ToString({axes->data(), axes->size()}), ".");
+        return ValueError("[", std::string(Info(op).name), "] axis ", a,
+                          " is given twice: ", ToString({axes->data(), axes->size()}), ".");
       }
       mask |= int64_t{1} << *axis;
     }
@@ -37,13 +37,29 @@ Tensor Arg(OpId op, const Tensor& x, const Axes& axes, bool keepdims) {
 
 }  // namespace
 
-Tensor sum(const Tensor& x, const Axes& axes, bool keepdims) { return Reduce(OpId::k_sum, AsSum(x), axes, keepdims); }
-Tensor prod(const Tensor& x, const Axes& axes, bool keepdims) { return Reduce(OpId::k_prod, AsSum(x), axes, keepdims); }
-Tensor max(const Tensor& x, const Axes& axes, bool keepdims) { return Reduce(OpId::k_max, x, axes, keepdims); }
-Tensor min(const Tensor& x, const Axes& axes, bool keepdims) { return Reduce(OpId::k_min, x, axes, keepdims); }
-Tensor any(const Tensor& x, const Axes& axes, bool keepdims) { return Reduce(OpId::k_any, AsBool(x), axes, keepdims); }
-Tensor all(const Tensor& x, const Axes& axes, bool keepdims) { return Reduce(OpId::k_all, AsBool(x), axes, keepdims); }
-Tensor argmax(const Tensor& x, const Axes& axes, bool keepdims) { return Arg(OpId::k_argmax, x, axes, keepdims); }
-Tensor argmin(const Tensor& x, const Axes& axes, bool keepdims) { return Arg(OpId::k_argmin, x, axes, keepdims); }
+Tensor sum(const Tensor& x, const Axes& axes, bool keepdims) {
+  return Reduce(OpId::k_sum, AsSum(x), axes, keepdims);
+}
+Tensor prod(const Tensor& x, const Axes& axes, bool keepdims) {
+  return Reduce(OpId::k_prod, AsSum(x), axes, keepdims);
+}
+Tensor max(const Tensor& x, const Axes& axes, bool keepdims) {
+  return Reduce(OpId::k_max, x, axes, keepdims);
+}
+Tensor min(const Tensor& x, const Axes& axes, bool keepdims) {
+  return Reduce(OpId::k_min, x, axes, keepdims);
+}
+Tensor any(const Tensor& x, const Axes& axes, bool keepdims) {
+  return Reduce(OpId::k_any, AsBool(x), axes, keepdims);
+}
+Tensor all(const Tensor& x, const Axes& axes, bool keepdims) {
+  return Reduce(OpId::k_all, AsBool(x), axes, keepdims);
+}
+Tensor argmax(const Tensor& x, const Axes& axes, bool keepdims) {
+  return Arg(OpId::k_argmax, x, axes, keepdims);
+}
+Tensor argmin(const Tensor& x, const Axes& axes, bool keepdims) {
+  return Arg(OpId::k_argmin, x, axes, keepdims);
+}
 
 }  // namespace frazil::ops

@@ -1,6 +1,7 @@
-// Groups: which nodes become one kernel. Made by the fuse pass, consumed by jit/lower and the planner.
-// Invariant: groups partition the nodes that compute (no inputs, no views used only as addressing); they are in
-// executable order; a value crosses a group's border only if it is in `outputs` of the group that makes it.
+// Groups: which nodes become one kernel. Made by the fuse pass, consumed by jit/lower and the
+// planner. Invariant: groups partition the nodes that compute (no inputs, no views used only as
+// addressing); they are in executable order; a value crosses a group's border only if it is in
+// `outputs` of the group that makes it.
 #pragma once
 
 #include <vector>
@@ -10,19 +11,24 @@
 namespace frazil::jit {
 
 struct Group {
-  enum class Kind : uint8_t { kKernel, kLibrary };  // library: matmul, put (kernels/), one node each
+  enum class Kind : uint8_t {
+    kKernel,
+    kLibrary
+  };  // library: matmul, put (kernels/), one node each
   Kind kind = Kind::kKernel;
-  std::vector<int32_t> nodes;     // ascending; for kKernel may hold views of values made inside the group
-  std::vector<int32_t> outputs;   // values of the group needed outside or returned; dense
+  std::vector<int32_t>
+      nodes;  // ascending; for kKernel may hold views of values made inside the group
+  std::vector<int32_t> outputs;  // values of the group needed outside or returned; dense
 };
 
 struct Grouping {
   std::vector<Group> groups;
 };
 
-// fuse: elementwise chains with broadcasting and casts; reductions with what feeds them and what consumes their
-// results at the same iteration space (softmax is one kernel). A value is recomputed in two groups only if that is
-// cheaper than storing it. Never changes bits. `enabled` false: one group per node.
+// fuse: elementwise chains with broadcasting and casts; reductions with what feeds them and what
+// consumes their results at the same iteration space (softmax is one kernel). A value is recomputed
+// in two groups only if that is cheaper than storing it. Never changes bits. `enabled` false: one
+// group per node.
 Grouping Fuse(const Graph& graph, bool enabled = true);
 
 }  // namespace frazil::jit

@@ -1,6 +1,7 @@
-// Appends instructions to a kernel: the `V` over which ops.def forward expressions and kernels/fn.h templates
-// are written. Called by jit/lower and legalisation. Invariant: equal instructions in one region are made once
-// (local value numbering), and operations on constants are not folded here (folding is jit/graph's).
+// Appends instructions to a kernel: the `V` over which ops.def forward expressions and kernels/fn.h
+// templates are written. Called by jit/lower and legalisation. Invariant: equal instructions in one
+// region are made once (local value numbering), and operations on constants are not folded here
+// (folding is jit/graph's).
 #pragma once
 
 #include <map>
@@ -24,7 +25,7 @@ class Builder {
   explicit Builder(Kernel* kernel) : kernel_(kernel) {}
 
   V Param(int scalar);
-  V Const(DType type, double value);          // converted to type; exact bits for floats by ConstBits
+  V Const(DType type, double value);  // converted to type; exact bits for floats by ConstBits
   V ConstBits(DType type, uint64_t bits);
   V Index(int axis);
   V Load(int buffer, V offset = {}, V pred = {});
@@ -33,14 +34,14 @@ class Builder {
   V Binary(Op op, V a, V b);
   V Fma(V a, V b, V c);
   V Select(V cond, V a, V b);
-  V Cast(DType to, V a);                      // no instruction if a already has that type
+  V Cast(DType to, V a);  // no instruction if a already has that type
   V Bitcast(DType to, V a);
   V Call(int fn, V a, V b = {});
   V Reduce(ReduceKind kind, V a, int lanes);
   void Loop();
   void End();
   void Barrier();
-  V Copy(const Inst& inst);                   // an instruction with a value, its operands already of this kernel
+  V Copy(const Inst& inst);  // an instruction with a value, its operands already of this kernel
 
   Kernel* kernel() { return kernel_; }
 
@@ -48,12 +49,14 @@ class Builder {
   V Append(const Inst& inst);
 
   Kernel* kernel_;
-  int region_ = 0;  // 0 outside loops, otherwise the number of the open loop; values are shared within a region
+  int region_ = 0;  // 0 outside loops, otherwise the number of the open loop; values are shared
+                    // within a region
   int loops_ = 0;   // and, loads apart, from outside into a loop
   std::map<std::tuple<int, Op, DType, uint8_t, Id, Id, Id, uint64_t>, Id> seen_;
 };
 
-// Operators on V: both sides have the same type. A double on one side becomes a constant of the other's type.
+// Operators on V: both sides have the same type. A double on one side becomes a constant of the
+// other's type.
 V operator+(V a, V b);
 V operator-(V a, V b);
 V operator*(V a, V b);
@@ -71,8 +74,8 @@ V operator^(V a, V b);
 V operator~(V a);
 V operator<<(V a, V b);
 V operator>>(V a, V b);
-V K(V like, double value);                    // constant of like's type
-V KBits(V like, uint64_t bits);               // the same by its bits
+V K(V like, double value);       // constant of like's type
+V KBits(V like, uint64_t bits);  // the same by its bits
 V fma(V a, V b, V c);
 V select(V cond, V a, V b);
 V cast(DType to, V a);
@@ -88,8 +91,8 @@ V max(V a, V b);
 V rem(V a, V b);
 V mulhi(V a, V b);
 
-#define FZ_KIR_MIXED(op)                                      \
-  inline V op(V a, double b) { return op(a, K(a, b)); }       \
+#define FZ_KIR_MIXED(op)                                \
+  inline V op(V a, double b) { return op(a, K(a, b)); } \
   inline V op(double a, V b) { return op(K(b, a), b); }
 FZ_KIR_MIXED(operator+)
 FZ_KIR_MIXED(operator-)

@@ -1,28 +1,31 @@
-// The kernel IR: typed scalar SSA inside an explicit iteration space. Built by jit/lower, executed by the
-// interpreter (its definition), printed as .kir, emitted by jit/emit/*.
+// The kernel IR: typed scalar SSA inside an explicit iteration space. Built by jit/lower, executed
+// by the interpreter (its definition), printed as .kir, emitted by jit/emit/*.
 //
-// Space. A kernel has `rank` >= 1 parallel axes 0..rank-1 and, if has_loop, one further axis number `rank`,
-// over which `loop ... end` regions run in sequence for every point of the space. Extents are runtime values:
-// a kernel is generic in shape. Every buffer is addressed by the current indices:
+// Space. A kernel has `rank` >= 1 parallel axes 0..rank-1 and, if has_loop, one further axis number
+// `rank`, over which `loop ... end` regions run in sequence for every point of the space. Extents
+// are runtime values: a kernel is generic in shape. Every buffer is addressed by the current
+// indices:
 //     address = base + sum over axes of index[axis] * stride[axis] (+ element offset operand)
-// with runtime byte strides whose class (0, one element, any) is part of the kernel. Outside a loop the loop
-// axis does not contribute. Indices are i64.
+// with runtime byte strides whose class (0, one element, any) is part of the kernel. Outside a loop
+// the loop axis does not contribute. Indices are i64.
 //
-// Chunks. If `chunked`, axis 0 counts chunks of kChunk along the loop axis: at index c of axis 0 a loop runs over
-// j in [c*kChunk, min((c+1)*kChunk, extent)), and `index rank` and addresses use that j. Otherwise a loop runs over
-// [0, extent); a float sum or prod then requires extent <= kChunk (the caller's duty).
+// Chunks. If `chunked`, axis 0 counts chunks of kChunk along the loop axis: at index c of axis 0 a
+// loop runs over j in [c*kChunk, min((c+1)*kChunk, extent)), and `index rank` and addresses use
+// that j. Otherwise a loop runs over [0, extent); a float sum or prod then requires extent <=
+// kChunk (the caller's duty).
 //
-// Vector axis. `vec` says which axis carries SIMD lanes: kSpace (axis rank-1) or kLoop. It never changes results:
-// reduce lanes are fixed by Inst::lanes (64 or 8). Verify() enforces: lanes == 64 requires vec == kLoop,
-// lanes == 8 requires vec == kSpace (for float sum/prod).
+// Vector axis. `vec` says which axis carries SIMD lanes: kSpace (axis rank-1) or kLoop. It never
+// changes results: reduce lanes are fixed by Inst::lanes (64 or 8). Verify() enforces: lanes == 64
+// requires vec == kLoop, lanes == 8 requires vec == kSpace (for float sum/prod).
 //
 // With vec kSpace a chunked kernel has rank >= 2 (chunks are not lanes).
 //
-// Barriers. A barrier cuts the body into phases: all points finish one before any begins the next. No value reaches
-// across; what a phase wrote, a later one may load (an output is loaded only after a barrier). A kernel with a
-// barrier is called once, for its whole space.
+// Barriers. A barrier cuts the body into phases: all points finish one before any begins the next.
+// No value reaches across; what a phase wrote, a later one may load (an output is loaded only after
+// a barrier). A kernel with a barrier is called once, for its whole space.
 //
-// Invariant: value ids are instruction indices, operands precede uses, and Verify() holds after every pass.
+// Invariant: value ids are instruction indices, operands precede uses, and Verify() holds after
+// every pass.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +49,8 @@ inline constexpr int64_t kChunk = 4096;
 
 enum class ReduceKind : uint8_t { kSum, kProd, kMax, kMin, kAnd, kOr };  // kAnd/kOr on bool
 
-// A value id: the index of the instruction that makes it; kNone where an optional operand is absent.
+// A value id: the index of the instruction that makes it; kNone where an optional operand is
+// absent.
 using Id = int32_t;
 inline constexpr Id kNone = -1;
 
@@ -55,7 +59,7 @@ struct Inst {
   DType type = DType::kBool;  // of the result; store: of the stored value
   uint8_t lanes = 0;          // reduce of float sum/prod: 64 or 8; otherwise 0
   Id a = kNone, b = kNone, c = kNone;
-  uint64_t imm = 0;           // constant bits, parameter/buffer/axis/function number, ReduceKind
+  uint64_t imm = 0;  // constant bits, parameter/buffer/axis/function number, ReduceKind
 
   bool operator==(const Inst&) const = default;
 };
@@ -67,7 +71,8 @@ struct Buffer {
   std::string name;
   DType dtype;
   bool out = false;
-  // One class per axis, the loop axis last if has_loop. An output never has kZero on an axis it varies over.
+  // One class per axis, the loop axis last if has_loop. An output never has kZero on an axis it
+  // varies over.
   absl::InlinedVector<Stride, 4> strides;
 
   bool operator==(const Buffer&) const = default;
@@ -86,7 +91,8 @@ struct Kernel {
   int rank = 1;
   bool has_loop = false;
   bool chunked = false;
-  bool stream = false;  // outputs with stride one bypass the cache (large results); 64-byte aligned by the caller
+  bool stream = false;  // outputs with stride one bypass the cache (large results); 64-byte aligned
+                        // by the caller
   VecAxis vec = VecAxis::kSpace;
   std::vector<Buffer> buffers;
   std::vector<Scalar> scalars;
@@ -95,18 +101,19 @@ struct Kernel {
   int axes() const { return rank + (has_loop ? 1 : 0); }
 };
 
-// How every compiled or interpreted kernel is called. Rows count the points of axes 0..rank-2 in row-major order
-// (one row if rank == 1); columns are axis rank-1. A call computes rows [row_begin, row_end) x columns
-// [col_begin, col_end): that is how a pool splits work. strides are in bytes, [buffer][axis] row-major;
-// extents has axes() entries; scalars hold one 64-bit word each, the value in the low bytes.
+// How every compiled or interpreted kernel is called. Rows count the points of axes 0..rank-2 in
+// row-major order (one row if rank == 1); columns are axis rank-1. A call computes rows [row_begin,
+// row_end) x columns [col_begin, col_end): that is how a pool splits work. strides are in bytes,
+// [buffer][axis] row-major; extents has axes() entries; scalars hold one 64-bit word each, the
+// value in the low bytes.
 struct KernelArgs {
   void* const* buffers;
   const int64_t* extents;
   const int64_t* strides;
   const uint64_t* scalars;
 };
-using KernelFn = void (*)(const KernelArgs* args, int64_t row_begin, int64_t row_end, int64_t col_begin,
-                          int64_t col_end);
+using KernelFn = void (*)(const KernelArgs* args, int64_t row_begin, int64_t row_end,
+                          int64_t col_begin, int64_t col_end);
 
 std::string_view Name(Op op);
 int NumOperands(Op op);
@@ -115,7 +122,8 @@ constexpr bool HasValue(Op op) {
 }
 std::string_view Name(ReduceKind kind);
 
-// Structure, types, visibility, the rules above. Called after every pass in debug builds and by the parser.
+// Structure, types, visibility, the rules above. Called after every pass in debug builds and by the
+// parser.
 Status Verify(const Kernel& kernel);
 
 // Text form, stable: Parse(Print(k)) == k up to value names. Used in goldens and FRAZIL_DUMP.
@@ -130,10 +138,10 @@ Status Verify(const Kernel& kernel);
 //       %2 = reduce sum.64 %1 : f32
 //     end
 //     store o, %2
-// Header flags after the space rank: `loop`, `chunked`, `stream`, `vec loop`. load x[%off] ? %pred ;
-// store o[%off], %v ? %pred ; const prints decimal for integers, hex float for floats, true/false for bool, and
-// nan, inf, -inf or nan:0xBITS. call exp %0 ; index 0. Printed value names are instruction indices; the parser
-// takes any names. `#` starts a comment.
+// Header flags after the space rank: `loop`, `chunked`, `stream`, `vec loop`. load x[%off] ? %pred
+// ; store o[%off], %v ? %pred ; const prints decimal for integers, hex float for floats, true/false
+// for bool, and nan, inf, -inf or nan:0xBITS. call exp %0 ; index 0. Printed value names are
+// instruction indices; the parser takes any names. `#` starts a comment.
 std::string Print(const Kernel& kernel);
 StatusOr<Kernel> Parse(std::string_view text);
 

@@ -1,7 +1,7 @@
-// Plan: a compiled graph on concrete shapes: steps and buffer offsets. Made by Compile, run by the eager door (one
-// op), by the tracer (a segment) and by C++ programs that load a graph.
-// Invariant: running a plan gives the bits of running its ops one by one; it writes only its outputs and its own
-// arena; it is immutable after Compile and may run in many threads at once.
+// Plan: a compiled graph on concrete shapes: steps and buffer offsets. Made by Compile, run by the
+// eager door (one op), by the tracer (a segment) and by C++ programs that load a graph. Invariant:
+// running a plan gives the bits of running its ops one by one; it writes only its outputs and its
+// own arena; it is immutable after Compile and may run in many threads at once.
 #pragma once
 
 #include <memory>
@@ -15,30 +15,32 @@
 namespace frazil::jit {
 
 struct CompileOptions {
-  bool blas = false;              // fz.precision("blas"): library matmul
+  bool blas = false;  // fz.precision("blas"): library matmul
   bool fuse = true;
   // Inputs whose memory may be overwritten when nothing else holds it at run time (bit i: input i).
   uint64_t reusable = 0;
 };
 
 struct PlanStats {
-  int kernels = 0;                // kernel launches per run
+  int kernels = 0;  // kernel launches per run
   int library_calls = 0;
-  int compiled = 0;               // kernels compiled anew for this plan
+  int compiled = 0;  // kernels compiled anew for this plan
   int64_t arena_bytes = 0;
 };
 
 class Plan {
  public:
   virtual ~Plan() = default;
-  // inputs: as Graph inputs, ready. outputs[i] becomes a ready value for Graph::outputs[i]: a new dense value, a
-  // view of one, an input itself or a view of an input. MemoryError leaves everything as it was.
+  // inputs: as Graph inputs, ready. outputs[i] becomes a ready value for Graph::outputs[i]: a new
+  // dense value, a view of one, an input itself or a view of an input. MemoryError leaves
+  // everything as it was.
   virtual Status Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs) const = 0;
   virtual const PlanStats& stats() const = 0;
-  virtual std::string Dump() const = 0;   // graph after passes, groups, kernels, steps: as text
+  virtual std::string Dump() const = 0;  // graph after passes, groups, kernels, steps: as text
 };
 
-// passes fold, cse, dce, fuse, plan; kernels from the cache. Named passes can be switched off by FRAZIL_PASSES.
+// passes fold, cse, dce, fuse, plan; kernels from the cache. Named passes can be switched off by
+// FRAZIL_PASSES.
 StatusOr<std::shared_ptr<const Plan>> Compile(Graph graph, const CompileOptions& options);
 
 }  // namespace frazil::jit
