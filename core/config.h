@@ -1,0 +1,34 @@
+// Switches: every environment variable and setting in one table. Called wherever behaviour can be switched; the only
+// place that reads the environment. Invariant: read once at first use; fz.config() prints exactly these rows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace frazil {
+
+struct Config {
+#define FZ_SWITCH(name, variable, fallback, doc) std::string name;
+#include "core/config.def"
+#undef FZ_SWITCH
+};
+
+const Config& GetConfig();
+
+struct ConfigRow {
+  std::string_view name, variable, value, doc;
+};
+std::vector<ConfigRow> ConfigRows();
+
+// True if FRAZIL_LOG names this subject (a comma list: guard, pass, kernel).
+bool LogEnabled(std::string_view subject);
+// False if FRAZIL_PASSES switches this pass off ("-fuse,-cse").
+bool PassEnabled(std::string_view pass);
+
+// The process-wide mode (fz.mode): "eager" or "auto".
+bool TracingEnabled();
+void SetTracingEnabled(bool on);
+
+}  // namespace frazil
