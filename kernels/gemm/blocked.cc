@@ -24,11 +24,15 @@ constexpr int64_t kRowPadding = 64;  // keeps rows of a packed block in differen
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// A range cut into `count` parts whose sizes differ by one at most.
+// A range cut into parts whose sizes differ by one at most.
 struct EvenParts {
-  int64_t total, count;
-  int64_t Start(int64_t i) const { return total / count * i + std::min(i, total % count); }
-  int64_t Size(int64_t i) const { return Start(i + 1) - Start(i); }
+  EvenParts() = default;
+  EvenParts(int64_t total, int64_t parts)
+      : count(parts), smaller(total / parts), larger_parts(total - smaller * parts) {}
+  int64_t Start(int64_t i) const { return smaller * i + std::min(i, larger_parts); }
+  int64_t Size(int64_t i) const { return smaller + (i < larger_parts); }
+
+  int64_t count = 0, smaller = 0, larger_parts = 0;
 };
 
 template <typename S>
@@ -47,8 +51,8 @@ class Blocked {
   // False where the kernels cannot be generated.
   bool FindKernels() {
     for (int size = 0; size < 2; ++size) {
-      int64_t mr = rows_.total / rows_.count + size;
-      if (size == 1 && rows_.total % rows_.count == 0) break;
+      int64_t mr = rows_.smaller + size;
+      if (size == 1 && rows_.larger_parts == 0) break;
       shape_ = KernelShape{kF64, isa_, int(mr), int(nv_), false, a_layout_};
       kernels_[size][0] = GetKernel(shape_);
       shape_.nv = int(CeilDiv(TailColumns(), lanes_));
@@ -62,10 +66,10 @@ class Blocked {
 
   void Run() {
     int64_t steps = c_.rows == 1 ? kStepsOfOneRow : kStepsOfK;
-    EvenParts ks{k_, std::max<int64_t>(1, CeilDiv(k_, steps))};
+    EvenParts ks(k_, k_ <= steps ? 1 : CeilDiv(k_, steps));
     int64_t step_bytes = std::max<int64_t>(1, ks.Size(0)) * int64_t(sizeof(T));
     int64_t panels_a_block = std::max<int64_t>(1, kBlockOfA / (step_bytes * mr_));
-    EvenParts a_blocks{rows_.count, CeilDiv(rows_.count, panels_a_block)};
+    EvenParts a_blocks(rows_.count, CeilDiv(rows_.count, panels_a_block));
     int64_t columns = std::max<int64_t>(nr_, kBlockOfB / step_bytes / nr_ * nr_);
     for (j0_ = 0; j0_ < c_.cols; j0_ += columns) {
       j1_ = std::min(c_.cols, j0_ + columns);
@@ -86,8 +90,9 @@ class Blocked {
     while (nv_ < kMaxVectors && MaxRows(isa_, nv_ + 1) >= c_.rows) ++nv_;
     nv_ = std::min(nv_, CeilDiv(c_.cols, lanes_));
     nr_ = nv_ * lanes_;
+    tail_ = c_.cols % nr_;
     int64_t most = MaxRows(isa_, nv_);
-    rows_ = EvenParts{c_.rows, CeilDiv(c_.rows, most)};
+    rows_ = EvenParts(c_.rows, CeilDiv(c_.rows, most));
     mr_ = rows_.Size(0);
   }
 
@@ -102,7 +107,7 @@ class Blocked {
     direct_b_ = b_.cs == 1 && (b_small || rows_.count <= 2);
   }
 
-  int64_t TailColumns() const { return c_.cols % nr_; }
+  int64_t TailColumns() const { return tail_; }
 
   void PackB() {
     int64_t columns = j1_ - j0_;
@@ -167,7 +172,7 @@ class Blocked {
       for (int64_t p = panel0; p < panel1; ++p) {
         SetA(p, panel0, &call);
         call.c = c_.data + rows_.Start(p) * c_.ld + j;
-        kernels_[rows_.Size(p) - rows_.total / rows_.count][used != nr_](&call);
+        kernels_[rows_.Size(p) - rows_.smaller][used != nr_](&call);
       }
     }
   }
@@ -178,6 +183,7 @@ class Blocked {
   const Block<T> c_;
   const int64_t lanes_;
   int64_t nv_, nr_, mr_;  // the tile: vectors and columns, rows at most
+  int64_t tail_;          // columns of the last panel if it is not whole, or 0
   EvenParts rows_;        // row panels
   ALayout a_layout_ = ALayout::kRows;
   bool direct_a_ = false, direct_b_ = false;

@@ -22,6 +22,19 @@ GemmArgs Transposed(const GemmArgs& g) {
   return {g.dtype, g.n, g.m, g.k, turn(g.b), turn(g.a), turn(g.c)};
 }
 
+// The vectors run along the columns of C: whether the problem's transpose suits that better. The
+// bits are the same, since a product commutes.
+bool BetterTurned(const GemmArgs& g) {
+  constexpr int64_t kFew = 14;
+  auto adjacent_rows = [](const MatrixRef& x) { return x.row_stride == 1 && x.col_stride != 1; };
+  if (g.m == 1) return false;
+  if (g.n == 1 || adjacent_rows(g.c)) return true;
+  // A few rows against a B that would have to be turned, or a few columns beside an A that need not
+  // be.
+  if (g.m <= kFew && 4 * g.m <= g.n && adjacent_rows(g.b)) return true;
+  return g.n <= kFew && 4 * g.n <= g.m && adjacent_rows(g.a);
+}
+
 template <typename S>
 void AllChunks(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out) {
   if (k <= kChunk) return ChunkGemm(isa, a, b, k, out);
@@ -44,10 +57,7 @@ void StoreRow(const Acc<S>* from, int64_t n, S* to, int64_t stride) {
 template <typename S>
 void FloatGemm(const GemmArgs& args, Isa isa) {
   using T = Acc<S>;
-  // The vectors run along columns: turn the problem where that suits it better. A product commutes.
-  bool column_output = args.m > 1 && args.c.row_stride == 1 && args.c.col_stride != 1;
-  bool turn = args.m > 1 && (args.n == 1 || column_output);
-  const GemmArgs g = turn ? Transposed(args) : args;
+  const GemmArgs g = BetterTurned(args) ? Transposed(args) : args;
   View<S> a{static_cast<const S*>(g.a.data), g.a.row_stride, g.a.col_stride};
   View<S> b{static_cast<const S*>(g.b.data), g.b.row_stride, g.b.col_stride};
   S* c = static_cast<S*>(g.c.data);

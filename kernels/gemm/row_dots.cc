@@ -32,7 +32,7 @@ using DotsKernel = void (*)(const Call*);
 // Writes a kernel for `vectors` vectors of rows; several hide the latency of the fma chain. A
 // vector's 128-bit parts come from different rows, so that the turn that is left stays within
 // parts: part q of register r holds row q * turn + r, and after the turn register r holds element r
-// of every row. Registers: Base(i) the first row of each part; rbx and rbp 1 and 3 rows; r12 x; r13
+// of every row. Registers: Base(i) the first row of each part; r8 and r9 1 and 3 rows; r10 x; r11
 // the steps left.
 class DotsWriter {
  public:
