@@ -35,6 +35,7 @@ bool BetterTurned(const GemmArgs& g) {
   return g.n <= kFew && 4 * g.n <= g.m && adjacent_rows(g.a);
 }
 
+// All of k, into accumulators.
 template <typename S>
 void AllChunks(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out) {
   if (k <= kChunk) return ChunkGemm(isa, a, b, k, out);
@@ -52,37 +53,52 @@ void StoreRow(const Acc<S>* from, int64_t n, S* to, int64_t stride) {
   for (int64_t j = 0; j < n; ++j) Narrow(from[j], to + j * stride);
 }
 
+// A part of the output that fits the temporary memory.
+template <typename S>
+void OneBlock(Isa isa, View<S> a, View<S> b, int64_t k, int64_t rows, int64_t cols, S* to,
+              int64_t row_stride, int64_t col_stride) {
+  using T = Acc<S>;
+  if constexpr (std::is_same_v<S, T>) {
+    if (col_stride == 1) return AllChunks(isa, a, b, k, Block<T>{to, rows, cols, row_stride});
+  }
+  T* out = Scratch::ThisThread().Get<T>(Scratch::kOutput, rows * cols);
+  AllChunks(isa, a, b, k, Block<T>{out, rows, cols, cols});
+  for (int64_t r = 0; r < rows; ++r)
+    StoreRow(out + r * cols, cols, to + r * row_stride, col_stride);
+}
+
+// Kept out of line: a small product has no use for its frame.
+template <typename S>
+__attribute__((noinline)) void InBlocks(Isa isa, View<S> a, View<S> b, const GemmArgs& g) {
+  int64_t columns = std::min(g.n, kBlockColumns);
+  int64_t rows = std::min(g.m, std::max<int64_t>(1, kBlockElements / columns));
+  for (int64_t j = 0; j < g.n; j += columns) {
+    for (int64_t i = 0; i < g.m; i += rows) {
+      View<S> a_part{a.At(i, 0), a.rs, a.cs}, b_part{b.At(0, j), b.rs, b.cs};
+      S* to = static_cast<S*>(g.c.data) + i * g.c.row_stride + j * g.c.col_stride;
+      OneBlock(isa, a_part, b_part, g.k, std::min(rows, g.m - i), std::min(columns, g.n - j), to,
+               g.c.row_stride, g.n == 1 ? 1 : g.c.col_stride);
+    }
+  }
+}
+
 }  // namespace
 
 template <typename S>
 void FloatGemm(const GemmArgs& args, Isa isa) {
-  using T = Acc<S>;
-  const GemmArgs g = BetterTurned(args) ? Transposed(args) : args;
+  const bool turn = BetterTurned(args);
+  GemmArgs turned;
+  if (turn) turned = Transposed(args);
+  const GemmArgs& g = turn ? turned : args;
   View<S> a{static_cast<const S*>(g.a.data), g.a.row_stride, g.a.col_stride};
   View<S> b{static_cast<const S*>(g.b.data), g.b.row_stride, g.b.col_stride};
-  S* c = static_cast<S*>(g.c.data);
-  bool direct_c = std::is_same_v<S, T> && (g.c.col_stride == 1 || g.n == 1);
-  bool whole = direct_c && g.k <= kChunk;
-  int64_t columns = whole ? g.n : std::min(g.n, kBlockColumns);
-  int64_t rows = whole ? g.m : std::min(g.m, std::max<int64_t>(1, kBlockElements / columns));
-  for (int64_t j = 0; j < g.n; j += columns) {
-    int64_t nj = std::min(columns, g.n - j);
-    for (int64_t i = 0; i < g.m; i += rows) {
-      int64_t mi = std::min(rows, g.m - i);
-      View<S> a_part{a.At(i, 0), a.rs, a.cs}, b_part{b.At(0, j), b.rs, b.cs};
-      S* to = c + i * g.c.row_stride + j * g.c.col_stride;
-      if constexpr (std::is_same_v<S, T>) {
-        if (direct_c) {
-          AllChunks(isa, a_part, b_part, g.k, Block<T>{to, mi, nj, g.c.row_stride});
-          continue;
-        }
-      }
-      T* out = Scratch::ThisThread().Get<T>(Scratch::kOutput, mi * nj);
-      AllChunks(isa, a_part, b_part, g.k, Block<T>{out, mi, nj, nj});
-      for (int64_t r = 0; r < mi; ++r)
-        StoreRow(out + r * nj, nj, to + r * g.c.row_stride, g.c.col_stride);
+  if constexpr (std::is_same_v<S, Acc<S>>) {
+    if (g.k <= kChunk && g.c.col_stride == 1) {
+      Block<S> c{static_cast<S*>(g.c.data), g.m, g.n, g.c.row_stride};
+      return ChunkGemm(isa, a, b, g.k, c);
     }
   }
+  InBlocks(isa, a, b, g);
 }
 
 template void FloatGemm<float>(const GemmArgs&, Isa);
