@@ -93,7 +93,8 @@ double Median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-void Measure(const Case& c, frazil::DType dtype, int threads, int rounds, Helper* helper) {
+void Measure(const Case& c, frazil::DType dtype, int threads, int rounds, frazil::Isa isa,
+             Helper* helper) {
   const int64_t size = frazil::SizeOf(dtype);
   auto filled = [&](int64_t count) {
     std::vector<char> v(size_t(count * size));
@@ -111,7 +112,7 @@ void Measure(const Case& c, frazil::DType dtype, int threads, int rounds, Helper
   auto run = [&](int64_t count, absl::FunctionRef<void(int64_t)> body) {
     helper->Run(count, body);
   };
-  std::function<void()> own = [&] { GemmParallel(g, threads, run); };
+  std::function<void()> own = [&] { GemmParallel(g, threads, run, isa); };
   std::function<void()> blas = [&] {
     if (!BlasGemm(g).ok()) std::abort();
   };
@@ -153,11 +154,13 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "gemm_bench: libopenblas.so.0 cannot be used.\n");
     return 1;
   }
+  bool avx2 = argc > 3 && std::string(argv[3]) == "avx2";
+  frazil::Isa isa = avx2 ? frazil::Isa::kAvx2 : frazil::Isa::kBest;
   Helper helper;
-  if (argc > 7) {
-    Case c{std::atol(argv[3]), std::atol(argv[4]), std::atol(argv[5]), argv[6][0] == 't',
-           argv[7][0] == 't'};
-    Measure(c, frazil::DType::kF32, threads, rounds, &helper);
+  if (argc > 8) {
+    Case c{std::atol(argv[4]), std::atol(argv[5]), std::atol(argv[6]), argv[7][0] == 't',
+           argv[8][0] == 't'};
+    Measure(c, frazil::DType::kF32, threads, rounds, isa, &helper);
     return 0;
   }
   std::vector<Case> cases;
@@ -170,8 +173,8 @@ int main(int argc, char** argv) {
                  Case{1, 512, 512, false, false}, Case{512, 1, 512, false, false}}) {
     cases.push_back(c);
   }
-  for (const Case& c : cases) Measure(c, frazil::DType::kF32, threads, rounds, &helper);
+  for (const Case& c : cases) Measure(c, frazil::DType::kF32, threads, rounds, isa, &helper);
   for (int64_t n : {64, 512, 1024})
-    Measure({n, n, n, false, false}, frazil::DType::kF64, threads, rounds, &helper);
+    Measure({n, n, n, false, false}, frazil::DType::kF64, threads, rounds, isa, &helper);
   return 0;
 }
