@@ -35,9 +35,17 @@ struct Graph {
   std::vector<std::string> origins;        // "train.py:12", for dumps and explanations
 
   int32_t AddInput(DType dtype, Device device, const Layout* layout, bool immediate);  // before any op
-  // Infers; the op's errors are the user's errors.
+  // Infers; the op's errors are the user's errors. A reshape that no strides describe becomes a copy and a view.
   StatusOr<int32_t> AddOp(OpId op, absl::Span<const int32_t> operands, AttrSpan attrs, int32_t origin = -1);
 };
+
+// What core Infer says of an op over nodes of `graph`.
+StatusOr<Inferred> InferNode(const Graph& graph, OpId op, absl::Span<const int32_t> operands, AttrSpan attrs);
+
+// The value whose memory node `id` lives in (itself, or what it is a view of), and where in it: bytes from that
+// value's first element.
+int32_t BaseOf(const Graph& graph, int32_t id);
+int64_t OffsetInBase(const Graph& graph, int32_t id);
 
 // Ids in range, inference agrees, inputs first, view chains well formed. After every pass in debug builds.
 Status Verify(const Graph& graph);
@@ -50,7 +58,8 @@ Status Verify(const Graph& graph);
 //     %6 = permute_dims %0 {1, 0} : view f32[10,64] strides [1,10] offset 0
 //     return %5, %4
 //   }
-// A non-dense input prints as f32[64,10] strides [1,64]; devices other than cpu as @npu after the type.
+// A comment after an op is its origin. A non-dense input prints as f32[64,10] strides [1,64]; devices other than
+// cpu as @npu after the type. The parser takes any value names; %0, %1, ... are the inputs.
 std::string Print(const Graph& graph);
 StatusOr<Graph> Parse(std::string_view text);
 

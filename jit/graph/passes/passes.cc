@@ -1,0 +1,54 @@
+#include "jit/graph/passes/passes.h"
+
+#include "absl/strings/str_split.h"
+#include "core/check.h"
+#include "core/str.h"
+
+namespace frazil::jit {
+namespace {
+
+constexpr Pass kPasses[] = {
+    {"fold", "values that need no work, chains of views made one", Fold},
+    {"cse", "equal calls of equal operands become one node", Cse},
+    {"dce", "nodes that no output needs go", Dce},
+    {"fuse", "several nodes in one kernel", nullptr},
+    {"inplace", "results written over operands that are needed no more", nullptr},
+};
+
+int FindPass(std::string_view name) {
+  for (size_t i = 0; i < std::size(kPasses); ++i) {
+    if (kPasses[i].name == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+}  // namespace
+
+absl::Span<const Pass> Passes() { return kPasses; }
+
+StatusOr<PassSwitches> PassSwitches::FromText(std::string_view text) {
+  PassSwitches switches;
+  for (const absl::string_view piece : absl::StrSplit(AbslView(text), ',', absl::SkipEmpty())) {
+    if (piece == "none") {
+      switches.off_ = ~0u;
+      continue;
+    }
+    const std::string_view name(piece.data(), piece.size());
+    const int pass = name[0] == '-' ? FindPass(name.substr(1)) : -1;
+    if (pass < 0) {
+      std::string known;
+      for (const Pass& p : kPasses) StrAppend(&known, known.empty() ? "-" : ", -", p.name);
+      return ValueError("[passes] FRAZIL_PASSES has '", name, "'; known are none, ", known, ".");
+    }
+    switches.off_ |= 1u << pass;
+  }
+  return switches;
+}
+
+bool PassSwitches::enabled(std::string_view name) const {
+  const int pass = FindPass(name);
+  FZ_CHECK(pass >= 0);
+  return !(off_ >> pass & 1);
+}
+
+}  // namespace frazil::jit

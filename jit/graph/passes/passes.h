@@ -1,0 +1,47 @@
+// The graph passes: named rewrites that keep every bit. Called by Compile (jit/runtime/compile.cc) and by tests.
+// Invariant: a pass keeps the number and order of inputs and outputs and each output's dtype, device and layout;
+// running the graph before and after gives the same bits for all data.
+#pragma once
+
+#include <string_view>
+
+#include "absl/types/span.h"
+#include "jit/graph/graph.h"
+
+namespace frazil::jit {
+
+void Fold(Graph* graph);  // rules.cc: values that need no work, chains of views made one
+void Cse(Graph* graph);   // equal calls of equal operands become one node
+void Dce(Graph* graph);   // nodes that no output needs go
+
+struct Pass {
+  std::string_view name;
+  std::string_view doc;
+  void (*run)(Graph*);  // null: a stage of Compile that is no rewrite of the graph
+};
+// In the order in which they run; the last ones are stages that only have a switch.
+absl::Span<const Pass> Passes();
+
+// Which of Passes() run: FRAZIL_PASSES, "-fuse,-cse" switches two off, "none" all.
+class PassSwitches {
+ public:
+  static StatusOr<PassSwitches> FromText(std::string_view text);
+  bool enabled(std::string_view name) const;
+
+ private:
+  uint32_t off_ = 0;  // bit per row of Passes()
+};
+
+// One rewrite of Fold. Each is tested by evaluating its example on random data before and after.
+struct Rule {
+  std::string_view name;  // says what equals what
+  // An equal value for node `id`, whose operands are simplified already; it may append nodes. -1: no match.
+  int32_t (*apply)(Graph* graph, int32_t id);
+  std::string_view example;  // .gir text in which it applies
+};
+absl::Span<const Rule> FoldRules();
+
+// Fold with a part of the rules.
+void FoldWith(Graph* graph, absl::Span<const Rule> rules);
+
+}  // namespace frazil::jit

@@ -1,0 +1,61 @@
+#include "absl/strings/str_join.h"
+#include "core/str.h"
+#include "jit/graph/graph.h"
+
+namespace frazil::jit {
+namespace {
+
+// "f32[64,10]", with "@npu" for another device than the CPU.
+void AppendType(std::string* out, const Node& node) {
+  StrAppend(out, ShortName(node.dtype), ToString(node.layout->dims()));
+  if (!(node.device == Device())) StrAppend(out, "@", Name(node.device));
+}
+
+void AppendStrides(std::string* out, const Node& node) {
+  StrAppend(out, " strides ", ToString(node.layout->strides()));
+}
+
+void AppendInput(std::string* out, const Node& node) {
+  if (node.immediate) {
+    StrAppend(out, "scalar ", ShortName(node.dtype));
+    if (!(node.device == Device())) StrAppend(out, "@", Name(node.device));
+    return;
+  }
+  AppendType(out, node);
+  if (!node.layout->dense) AppendStrides(out, node);
+}
+
+std::string Ids(absl::Span<const int32_t> ids) {
+  return absl::StrJoin(ids, ", ", [](std::string* out, int32_t id) { StrAppend(out, "%", id); });
+}
+
+void AppendOp(std::string* out, const Graph& graph, int32_t id) {
+  const Node& node = graph.nodes[id];
+  StrAppend(out, "  %", id, " = ", Info(node.op).name);
+  if (!node.operands.empty()) StrAppend(out, " ", Ids(node.operands));
+  if (!node.attrs.empty()) StrAppend(out, " {", absl::StrJoin(node.attrs, ", "), "}");
+  StrAppend(out, " : ", node.view ? "view " : "");
+  AppendType(out, node);
+  if (node.view) {
+    AppendStrides(out, node);
+    StrAppend(out, " offset ", node.offset);
+  }
+  if (node.origin >= 0) StrAppend(out, "  # ", graph.origins[node.origin]);
+  StrAppend(out, "\n");
+}
+
+}  // namespace
+
+std::string Print(const Graph& graph) {
+  std::string out = "graph (";
+  for (int32_t id = 0; id < graph.num_inputs; ++id) {
+    if (id > 0) StrAppend(&out, ", ");
+    AppendInput(&out, graph.nodes[id]);
+  }
+  StrAppend(&out, ") {\n");
+  for (int32_t id = graph.num_inputs; id < static_cast<int32_t>(graph.nodes.size()); ++id) AppendOp(&out, graph, id);
+  StrAppend(&out, "  return", graph.outputs.empty() ? "" : " ", Ids(graph.outputs), "\n}\n");
+  return out;
+}
+
+}  // namespace frazil::jit

@@ -1,0 +1,27 @@
+// put: x with elements along one axis replaced, or with updates added. Called by jit/runtime/library.cc.
+// Invariant: positions of `indices` are taken in ascending row-major order, so the last write wins and additions
+// have one order, for any number of threads; 16-bit floats round after every addition; additions of bool are or.
+#pragma once
+
+#include "core/dtype.h"
+#include "core/layout.h"
+
+namespace frazil {
+
+struct PutArgs {
+  DType dtype;
+  bool wide_indices;  // i64, else i32; in [0, x->extents[axis])
+  bool add;           // else set
+  int axis;
+  const Layout* x;
+  const Layout* indices;
+  const Layout* updates;  // x's extents with `axis` replaced by the indices' extents
+  const char* x_data;
+  const char* indices_data;
+  const char* updates_data;
+  char* out;  // dense, shaped like x; may be x_data if x is dense
+};
+
+void Put(const PutArgs& args);
+
+}  // namespace frazil
