@@ -303,9 +303,117 @@ TEST_P(X86Test, LongBody) {
   }
 }
 
+// Reduces f(x) along the loop axis; `work` instructions make the body long.
+Kernel Reduction(DType t, kir::ReduceKind kind, kir::VecAxis vec, Stride along, int work) {
+  Kernel k;
+  k.name = "reduce";
+  k.rank = 2;
+  k.has_loop = true;
+  k.vec = vec;
+  const bool loop = vec == kir::VecAxis::kLoop;
+  k.buffers = {In("x", t, {Stride::kAny, loop ? Stride::kAny : along, loop ? along : Stride::kAny}),
+               Out("o", t, {Stride::kAny, Stride::kOne, Stride::kZero})};
+  kir::Builder b(&k);
+  b.Loop();
+  kir::V x = b.Load(0);
+  for (int i = 0; i < work; ++i)
+    x = b.Binary(i % 2 ? Op::kMin : Op::kMax, x, b.ConstBits(t, uint64_t(i) << 20));
+  const bool laned = IsFloat(t) && kind <= kir::ReduceKind::kProd;
+  kir::V r = b.Reduce(kind, x, laned ? (loop ? 64 : 8) : 0);
+  b.End();
+  b.Store(1, r);
+  return k;
+}
+
+TEST_P(X86Test, EveryReduction) {
+  using kir::ReduceKind;
+  for (DType t : {DType::kI32, DType::kU32, DType::kI64, DType::kU64, DType::kF32, DType::kF64,
+                  DType::kBool}) {
+    for (int kind = 0; kind <= int(ReduceKind::kOr); ++kind) {
+      if ((t == DType::kBool) != (kind >= int(ReduceKind::kAnd))) continue;
+      for (kir::VecAxis vec : {kir::VecAxis::kSpace, kir::VecAxis::kLoop}) {
+        for (Stride along : {Stride::kOne, Stride::kAny}) {
+          for (int work : {0, 30}) {
+            if (work && t == DType::kBool) continue;
+            const Kernel k = Reduction(t, ReduceKind(kind), vec, along, work);
+            Compile(k);
+            if (HasFatalFailure()) return;
+            for (int64_t n : {0, 1, 7, 8, 15, 63, 64, 65, 127, 300}) {
+              const std::vector<int64_t> extents = {2, 1 + int64_t(rng_() % 20), n};
+              Run(k, extents, WholeRange(k, extents));
+              if (HasFatalFailure()) return;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(X86Test, ChunkedSums) {
+  for (DType t : {DType::kF32, DType::kF64}) {
+    for (kir::VecAxis vec : {kir::VecAxis::kSpace, kir::VecAxis::kLoop}) {
+      const bool loop = vec == kir::VecAxis::kLoop;
+      Kernel k;
+      k.name = "chunks";
+      k.rank = 2;
+      k.has_loop = k.chunked = true;
+      k.vec = vec;
+      k.buffers = {In("x", t,
+                      {Stride::kZero, loop ? Stride::kAny : Stride::kOne,
+                       loop ? Stride::kOne : Stride::kAny}),
+                   Out("o", t, {Stride::kAny, Stride::kOne, Stride::kZero}),
+                   Out("i", DType::kI64, {Stride::kAny, Stride::kOne, Stride::kZero})};
+      kir::Builder b(&k);
+      b.Loop();
+      kir::V sum = b.Reduce(kir::ReduceKind::kSum, b.Load(0), loop ? 64 : 8);
+      kir::V index = b.Reduce(kir::ReduceKind::kSum, b.Index(2), 0);
+      b.End();
+      b.Store(1, sum);
+      b.Store(2, index);
+      Compile(k);
+      if (HasFatalFailure()) return;
+      for (int64_t n : {1, 4095, 4096, 4097, 9000}) {
+        const std::vector<int64_t> extents = {(n + 4095) / 4096, 5, n};
+        Run(k, extents, WholeRange(k, extents));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(X86Test, Softmax) {
+  for (DType t : {DType::kF32, DType::kF64}) {
+    Kernel k;
+    k.name = "softmax";
+    k.has_loop = true;
+    k.vec = kir::VecAxis::kLoop;
+    k.buffers = {In("x", t, {Stride::kAny, Stride::kOne}),
+                 Out("o", t, {Stride::kAny, Stride::kOne})};
+    kir::Builder b(&k);
+    auto half_exp = [&](kir::V x) { return b.Const(t, 1) / (b.Const(t, 1) - x); };
+    b.Loop();
+    kir::V max = b.Reduce(kir::ReduceKind::kMax, b.Load(0), 0);
+    b.End();
+    b.Loop();
+    kir::V sum = b.Reduce(kir::ReduceKind::kSum, half_exp(b.Load(0) - max), 64);
+    b.End();
+    kir::V scale = b.Const(t, 1) / sum;
+    b.Loop();
+    b.Store(1, half_exp(b.Load(0) - max) * scale);
+    b.End();
+    Compile(k);
+    if (HasFatalFailure()) return;
+    for (int64_t n : {0, 1, 5, 64, 100, 200}) {
+      Run(k, {7, n}, {0, 1, 0, 7});
+      Run(k, {7, n}, {0, 1, 2, 6});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 TEST_P(X86Test, RandomKernels) {
   GenOptions options;
-  options.loops = false;
   int ran = 0;
   for (uint64_t seed = 0; seed < 1500; ++seed) {
     const Comparison c = CompareEmitters(*interpreter_, *emitter_, seed, options);

@@ -20,33 +20,6 @@ namespace {
 // the mask.
 constexpr int kShortBody = 28;
 
-int CostOf(const Inst& inst) {
-  switch (inst.op) {
-    case kir::Op::kParam:
-    case kir::Op::kConst:
-    case kir::Op::kLoop:
-    case kir::Op::kEnd:
-    case kir::Op::kBarrier:
-      return 0;
-    case kir::Op::kDiv:
-    case kir::Op::kRem:
-      return IsFloat(inst.type) ? 1 : 12;
-    case kir::Op::kMulhi:
-      return 6;
-    case kir::Op::kCast:
-      return 4;
-    case kir::Op::kMin:
-    case kir::Op::kMax:
-    case kir::Op::kReduce:
-      return 3;
-    case kir::Op::kLoad:
-    case kir::Op::kStore:
-      return inst.b != kNone ? 4 : 1;
-    default:
-      return 1;
-  }
-}
-
 }  // namespace
 
 Codegen::Codegen(const kir::Kernel& kernel, Isa isa, asmjit::CodeHolder* code)
@@ -154,6 +127,33 @@ int Codegen::Cost(int level) const {
   return cost;
 }
 
+int Codegen::CostOf(const Inst& inst) {
+  switch (inst.op) {
+    case kir::Op::kParam:
+    case kir::Op::kConst:
+    case kir::Op::kLoop:
+    case kir::Op::kEnd:
+    case kir::Op::kBarrier:
+      return 0;
+    case kir::Op::kDiv:
+    case kir::Op::kRem:
+      return IsFloat(inst.type) ? 1 : 12;
+    case kir::Op::kMulhi:
+      return 6;
+    case kir::Op::kCast:
+      return 4;
+    case kir::Op::kMin:
+    case kir::Op::kMax:
+    case kir::Op::kReduce:
+      return 3;
+    case kir::Op::kLoad:
+    case kir::Op::kStore:
+      return inst.b != kNone ? 4 : 1;
+    default:
+      return 1;
+  }
+}
+
 // --- structure
 
 Codegen::Mem Codegen::StrideMem(int buffer, int axis) {
@@ -256,7 +256,6 @@ void Codegen::EmitLevel(int level, int region) {
   const int saved = level_;
   level_ = level;
   FullLanes();
-  uniform_ = !InVectorRange(level);
   for (size_t i = 0; i < k_.body.size(); ++i) {
     const Inst& inst = k_.body[i];
     if (info_[i].level != level || (region >= 0 && info_[i].region != region)) continue;
@@ -345,7 +344,6 @@ void Codegen::SpaceLoop(int copies, bool nontemporal, bool masked) {
 
 void Codegen::SpaceStep() {
   level_ = kPointLevel;
-  uniform_ = false;
   PointBody();
 }
 
@@ -381,7 +379,6 @@ void Codegen::EmitPointsLoop() {
     cc_.add(col_ptr_[b], row_ptr_[b]);
   }
   level_ = kPointLevel;
-  uniform_ = true;
   FullLanes();
   PointBody();
   cc_.inc(col_);

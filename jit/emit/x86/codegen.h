@@ -68,6 +68,7 @@ class Codegen {
   void Analyse();
   int8_t LoadLevel(const kir::Inst& inst, int region) const;
   int Cost(int level) const;
+  static int CostOf(const kir::Inst& inst);
   bool InVectorRange(int level) const { return level >= (space_ ? kPointLevel : kLoopLevel); }
   int VecAxis() const { return space_ ? k_.rank - 1 : k_.rank; }
 
@@ -92,22 +93,30 @@ class Codegen {
   // --- loops over the loop axis and reductions (reduce.cc)
   struct Accumulator {
     Id id = kir::kNone;
-    int count = 1;          // number of positions
-    Mem stack;              // canonical place of the accumulators
-    std::vector<Vec> regs;  // while the unrolled loop runs
-    std::vector<K> kregs;
+    bool laned = false;         // float sum or prod
+    Mem stack;                  // laned: all positions
+    std::vector<Operand> regs;  // laned: while the unrolled loop runs
+    Operand out;
   };
   void EmitLoop(Id begin, Id end);
   void LoopBounds();
   void LoopPointers(Id begin, Id end);
-  void LoopBody(Id begin, Id end, int copy, bool in_memory);
-  void AdvanceLoopPointers(int64_t elements);
-  void InitAccumulators(Id begin, Id end);
-  void Accumulate(Accumulator* acc, int copy, bool in_memory);
-  void FinishReduce(Accumulator* acc, const Label& empty);
-  Vec Combine(const kir::Inst& inst, const Vec& a, const Operand& b);
-  Vec HalveLanes(const kir::Inst& inst, Vec v);
+  void AdvanceLoopPointers();
+  void InitAccumulators(int copies);
+  void UnrolledLoop(Id begin, Id end, int copies);
+  void StepLoop(Id begin, Id end, bool short_rest);
+  void LoopBody(Id begin, Id end);
+  void Accumulate(Accumulator* acc, const Operand& reg);
+  Mem AccMem(const Accumulator& acc, int position);
+  Mem AccMemAt(const Accumulator& acc, const Gp& lane);
+  Operand FinishReduce(const Accumulator& acc);
+  Operand HalveLanes(const kir::Inst& inst, const Operand& value);
+  Operand HalveBool(const kir::Inst& inst, const Operand& value);
+  Operand Combine(const kir::Inst& inst, const Operand& a, const Operand& b);
   uint64_t Identity(const kir::Inst& inst) const;
+  Operand IdentityReg(const kir::Inst& inst);
+  Operand IdentityRegShape(const kir::Inst& inst);
+  void MoveReg(const Operand& to, const Operand& from);
 
   // --- registers and constants (codegen.cc)
   Vec NewVec(int bytes);
@@ -243,8 +252,6 @@ class Codegen {
   std::vector<Gp> loop_ptr_;  // inside a loop
   std::vector<Gp> vec_step_;  // bytes of one step along the vector axis, strided buffers
   Gp col_, j_, lo_, hi_;
-  bool in_loop_ = false;  // where instructions are being emitted now
-  bool uniform_ = false;
   int level_ = kKernelLevel;
 
   int copy_disp_ = 0;  // elements along the vector axis that the current unrolled copy is ahead
@@ -254,6 +261,8 @@ class Codegen {
   Gp tail_count_;
 
   std::vector<Accumulator> accs_;
+  std::vector<bool> walked_;  // buffers whose pointer moves with the loop
+  int positions_ = 0;         // steps that the lanes of a laned reduce fill
 };
 
 }  // namespace frazil::jit

@@ -478,7 +478,10 @@ void Codegen::StoreUniform(DType type, const Vec& v, const Gp& pointer, Id offse
   Mem mem = x86::ptr(pointer);
   if (offset != kNone) {
     Gp at = cc_.newInt64();
-    cc_.vmovq(at, R(offset).xmm());
+    Vec fresh =
+        NewFor(DType::kI64);  // like a mask in BoolBits: vmovq to a register reads no memory
+    Copy(fresh, R(offset));
+    cc_.vmovq(at, fresh.xmm());
     mem = x86::ptr(pointer, at, uint32_t(Log2(size)));
   }
   mem.setSize(uint32_t(size));
