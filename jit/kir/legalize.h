@@ -30,7 +30,7 @@ struct LegalCaps {
 
 bool IsLegal(const Inst& inst, const Kernel& kernel, const LegalCaps& caps);
 
-// NotImplementedError if a called function has no definition for its type.
+// `kernel` must verify. (No definition fails today; one that covers f32 alone would answer NotImplementedError.)
 StatusOr<Kernel> Legalize(const Kernel& kernel, const LegalCaps& caps = {});
 
 // Only replaces calls by the functions' definitions: what the interpreter runs.

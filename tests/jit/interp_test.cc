@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gtest/gtest.h"
+#include "jit/kir/fn_table.h"
 #include "jit/kir/legalize.h"
 #include "tests/jit/kernel_gen.h"
 #include "tests/jit/op_cases.h"
@@ -136,6 +137,39 @@ TEST(Legalize, KeepsEveryBitOfRandomKernels) {
     ASSERT_FALSE(result.refused);
     ASSERT_EQ(result.difference, "");
   }
+}
+
+// Calls have one definition: inlined before, or together with, the legalisation of everything else.
+TEST(Legalize, KeepsCalls) {
+  const auto interpreter = NewInterpreter();
+  LegalizingInterpreter legalizing;
+  int calls = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    Rng rng(seed);
+    kir::Kernel kernel = RandomKernel(rng, {.calls = true});
+    for (const kir::Inst& inst : kernel.body) calls += inst.op == kir::Op::kCall;
+    std::vector<int64_t> extents = RandomExtents(kernel, rng);
+    const Case c = MakeCase(std::move(kernel), std::move(extents), rng);
+    ASSERT_EQ(CompareOn(c, *interpreter, legalizing, seed).difference, "");
+  }
+  EXPECT_GT(calls, 30);
+}
+
+TEST(Legalize, LeavesNativeCalls) {
+  const kir::Kernel kernel = *kir::Parse(R"(kernel e(x: buf f32 [1], o: out f32 [1]) space 1
+    %0 = load x : f32
+    %1 = call exp %0 : f32
+    %2 = call log %1 : f32
+    store o, %2)");
+  const kir::LegalCaps caps{.native_calls = uint64_t{1} << kir::FindFn("exp")};
+  const kir::Kernel legal = *kir::Legalize(kernel, caps);
+  EXPECT_TRUE(kir::Verify(legal).ok());
+  int calls = 0;
+  for (const kir::Inst& inst : legal.body) {
+    EXPECT_TRUE(kir::IsLegal(inst, legal, caps));
+    calls += inst.op == kir::Op::kCall;
+  }
+  EXPECT_EQ(calls, 1);
 }
 
 }  // namespace
