@@ -22,7 +22,8 @@ struct Launch {
     int64_t offset;    // bytes from that value's first element
   };
   std::vector<Buffer> buffers;      // as kernel.buffers
-  std::vector<int32_t> scalars;     // as kernel.scalars: immediate input nodes
+  std::vector<int32_t> scalars;     // as kernel.scalars: immediate input nodes, or -1 - l: literals[l]
+  std::vector<uint64_t> literals;   // words known here but not in the kernel: strides of gathers, bounds of pads
   std::vector<int64_t> extents;     // kernel.axes() entries
   std::vector<int64_t> strides;     // bytes, [buffer][axis]
   int64_t rows = 1, cols = 1;       // the whole range (see kir::KernelFn)

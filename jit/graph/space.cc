@@ -1,0 +1,489 @@
+#include "jit/graph/space.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/check.h"
+
+namespace frazil::jit {
+namespace {
+
+constexpr int kMaxMembers = 96;   // nodes of one kernel
+constexpr int kMaxBuffers = 24;   // pointers it takes
+constexpr int kMaxCost = 260;     // instructions, so that compiling stays below a millisecond
+constexpr int kMaxRepeated = 60;  // instructions computed again in a later pass over the loop
+constexpr int kCheap = 8;         // instructions that may be repeated along a broadcast axis
+constexpr int kMaxLoops = 8;
+
+bool IsArg(OpId op) { return op == OpId::k_argmax || op == OpId::k_argmin; }
+
+// Roughly how many instructions an op becomes.
+int CostOf(const Node& node) {
+  const int round = IsHalf(node.dtype) ? 3 : 1;
+  switch (node.op) {
+    case OpId::k_exp: case OpId::k_expm1: case OpId::k_log: case OpId::k_log1p: case OpId::k_sin: case OpId::k_cos:
+    case OpId::k_tan: case OpId::k_tanh: case OpId::k_erf:
+      return (node.dtype == DType::kF64 ? 40 : 25) + round;
+    case OpId::k_pow: return IsFloat(node.dtype) ? 80 : 5 * std::max(32, BitsOf(node.dtype));
+    case OpId::k_floor_divide: case OpId::k_remainder: return 20;
+    case OpId::k_divide: case OpId::k_sqrt: return 4 + round;
+    case OpId::k_pad: case OpId::k_take: case OpId::k_sign: return 6;
+    default: return Info(node.op).klass == OpClass::kReduce ? 4 : round;
+  }
+}
+
+class Analyser {
+ public:
+  Analyser(const Graph& graph, absl::Span<const int32_t> nodes, absl::Span<const int32_t> outputs)
+      : graph_(graph), single_(nodes.size() == 1) {
+    space_.nodes.assign(nodes.begin(), nodes.end());
+    space_.outputs.assign(outputs.begin(), outputs.end());
+  }
+
+  std::optional<Space> Run() {
+    if (int(space_.nodes.size()) > kMaxMembers || !AddViews()) return std::nullopt;
+    for (int32_t id : space_.nodes) {
+      if (!AddAxes(id)) return std::nullopt;
+    }
+    if (!Number() || !FindLoop() || !FindParallel()) return std::nullopt;
+    AddReads();
+    FindPhases();
+    if (!CheckChunks() || !CheckStores() || !CheckRuns()) return std::nullopt;
+    if (!single_ && !CheckLimits()) return std::nullopt;
+    return std::move(space_);
+  }
+
+ private:
+  const Node& node(int32_t id) const { return graph_.nodes[id]; }
+  bool IsMember(int32_t id) const { return space_.members.contains(id); }
+  SpaceMember& member(int32_t id) { return space_.members.find(id)->second; }
+
+  // Views between members become members.
+  bool AddViews() {
+    for (int32_t id : space_.nodes) space_.members[id];
+    std::vector<int32_t> views;
+    for (int32_t id : space_.nodes) {
+      for (int32_t v : node(id).operands) {
+        int32_t base = v;
+        while (node(base).view) base = node(base).operands[0];
+        if (!IsMember(base)) continue;
+        for (; v != base; v = node(v).operands[0]) views.push_back(v);
+      }
+    }
+    for (int32_t v : views) {
+      if (space_.members.try_emplace(v).second) space_.nodes.push_back(v);
+    }
+    std::sort(space_.nodes.begin(), space_.nodes.end());
+    return true;
+  }
+
+  int Fresh() {
+    parent_.push_back(int(parent_.size()));
+    return parent_.back();
+  }
+  std::vector<int> Fresh(int n) {
+    std::vector<int> axes(n);
+    for (int& a : axes) a = Fresh();
+    return axes;
+  }
+  int Find(int a) {
+    while (parent_[a] != a) a = parent_[a] = parent_[parent_[a]];
+    return a;
+  }
+  void Unite(int a, int b) { parent_[Find(a)] = Find(b); }
+
+  // The axes of a node's result, tied to those of its operands that are members. False: no axis map.
+  bool AddAxes(int32_t id) {
+    const Node& n = node(id);
+    const OpClass klass = Info(n.op).klass;
+    SpaceMember m;
+    if (n.view) {
+      if (!AddView(n, &m)) return false;
+    } else if (klass == OpClass::kReduce) {
+      AddReduce(n, &m);
+    } else {
+      m.axes = Fresh(n.layout->rank);
+      for (size_t k = 0; k < n.operands.size(); ++k) {
+        if (!IsMember(n.operands[k])) continue;
+        const std::vector<int>& from = member(n.operands[k]).axes;
+        int shift = n.layout->rank - int(from.size());
+        if (klass == OpClass::kTake) {
+          if (k == 0) return false;  // gathered from memory
+          shift = int(n.attrs[0]);
+        } else if (klass == OpClass::kPad && k == 0) {
+          return false;              // read at shifted places
+        }
+        for (size_t j = 0; j < from.size(); ++j) Unite(m.axes[j + shift], from[j]);
+      }
+    }
+    member(id) = std::move(m);
+    return true;
+  }
+
+  void AddReduce(const Node& n, SpaceMember* m) {
+    const int32_t x = n.operands[0];
+    m->domain = IsMember(x) ? member(x).axes : Fresh(node(x).layout->rank);
+    for (size_t i = 0; i < m->domain.size(); ++i) {
+      const bool reduced = n.attrs[0] >> i & 1;
+      if (!reduced || n.attrs[1]) m->axes.push_back(m->domain[i]);  // a kept axis of extent 1 stays with its loop
+    }
+  }
+
+  bool AddView(const Node& n, SpaceMember* m) {
+    const std::vector<int>& from = member(n.operands[0]).axes;
+    const Layout* in = node(n.operands[0]).layout;
+    if (n.op == OpId::k_permute_dims) {
+      for (int64_t a : n.attrs) m->axes.push_back(from[a]);
+      return true;
+    }
+    m->axes = Fresh(n.layout->rank);
+    if (n.op == OpId::k_broadcast_to) {
+      const int shift = n.layout->rank - in->rank;
+      for (int j = 0; j < in->rank; ++j) Unite(m->axes[j + shift], from[j]);
+      return true;
+    }
+    if (n.op != OpId::k_reshape) return false;
+    int i = 0, j = 0;
+    for (;; ++i, ++j) {  // the axes of extent other than 1 must be the same
+      while (i < in->rank && in->extents[i] == 1) ++i;
+      while (j < n.layout->rank && n.layout->extents[j] == 1) ++j;
+      if (i == in->rank || j == n.layout->rank) return i == in->rank && j == n.layout->rank;
+      if (in->extents[i] != n.layout->extents[j]) return false;
+      Unite(m->axes[j], from[i]);
+    }
+  }
+
+  // Loop axes reached by two routes (a mean whose axis was dropped and put back) become one: an axis of a loop's
+  // extent that no reduction keeps and no value has beside the loop axis runs with the loop.
+  void JoinLoops() {
+    std::vector<int> loops;
+    for (int32_t id : space_.nodes) {
+      if (Info(node(id).op).klass != OpClass::kReduce) continue;
+      const Layout* in = node(node(id).operands[0]).layout;
+      for (int i = 0; i < in->rank; ++i) {
+        if ((node(id).attrs[0] >> i & 1) && in->extents[i] != 1) loops.push_back(member(id).domain[i]);
+      }
+    }
+    for (int loop : loops) {
+      for (size_t x = 0; x < parent_.size(); ++x) {
+        if (Find(int(x)) != int(x) || Find(loop) == int(x)) continue;
+        if (MayJoin(Find(loop), int(x), loops)) Unite(int(x), loop);
+      }
+    }
+  }
+
+  bool MayJoin(int loop, int x, const std::vector<int>& loops) {
+    for (int l : loops) {
+      if (Find(l) == x) return false;
+    }
+    int64_t extent_loop = 1, extent_x = 1;
+    for (int32_t id : space_.nodes) {
+      const SpaceMember& m = member(id);
+      const Layout* in = m.domain.empty() ? nullptr : node(node(id).operands[0]).layout;
+      bool has_loop = false, has_x = false;
+      const auto look = [&](int axis, int64_t extent, bool kept) {
+        if (extent == 1) return;
+        if (Find(axis) == loop) has_loop = true, extent_loop = extent;
+        if (Find(axis) == x) has_x = true, extent_x = kept ? -1 : extent;
+      };
+      for (size_t i = 0; i < m.domain.size(); ++i) look(m.domain[i], in->extents[i], !(node(id).attrs[0] >> i & 1));
+      for (size_t i = 0; i < m.axes.size(); ++i) look(m.axes[i], node(id).layout->extents[i], !m.domain.empty());
+      if (has_loop && has_x) return false;
+      if (extent_x == -1) return false;
+    }
+    return extent_x != 1 && extent_x == extent_loop;
+  }
+
+  // Variables become numbered space axes with an extent each.
+  bool Number() {
+    JoinLoops();
+    std::vector<int> number(parent_.size(), -1);
+    const auto renumber = [&](std::vector<int>* axes, const Layout* layout) {
+      uint64_t seen = 0;
+      for (size_t i = 0; i < axes->size(); ++i) {
+        int& a = (*axes)[i];
+        int& n = number[Find(a)];
+        if (n < 0) {
+          n = int(space_.extents.size());
+          space_.extents.push_back(1);
+        }
+        a = n;
+        if (layout->extents[i] == 1) continue;
+        if (space_.extents[n] != 1 && space_.extents[n] != layout->extents[i]) return false;
+        space_.extents[n] = layout->extents[i];
+        if (n >= 64 || (seen >> n & 1)) return false;  // x + x.T of a member: two axes of a value became one
+        seen |= uint64_t{1} << n;
+      }
+      return true;
+    };
+    for (int32_t id : space_.nodes) {
+      SpaceMember& m = member(id);
+      if (!m.domain.empty() && !renumber(&m.domain, node(node(id).operands[0]).layout)) return false;
+      if (!renumber(&m.axes, node(id).layout)) return false;
+    }
+    space_.pinned.assign(space_.extents.size(), false);
+    return true;
+  }
+
+  bool FindLoop() {
+    for (int32_t id : space_.nodes) {
+      if (Info(node(id).op).klass != OpClass::kReduce) continue;
+      const Node& n = node(id);
+      std::vector<int> loop;
+      const SpaceMember& m = member(id);
+      for (size_t i = 0; i < m.domain.size(); ++i) {
+        if ((n.attrs[0] >> i & 1) && space_.extents[m.domain[i]] != 1) loop.push_back(m.domain[i]);
+      }
+      if (space_.has_loop && loop != space_.loop) return false;
+      space_.has_loop = true;
+      space_.loop = std::move(loop);
+      if (IsFloat(n.dtype) && (n.op == OpId::k_sum || n.op == OpId::k_prod)) {
+        const int rank = int(m.domain.size());
+        const int lanes = rank > 0 && (n.attrs[0] >> (rank - 1) & 1) ? 64 : 8;
+        if (space_.lanes && space_.lanes != lanes) return false;
+        space_.lanes = lanes;
+      }
+    }
+    return true;
+  }
+
+  bool IsLoop(int axis) const { return std::find(space_.loop.begin(), space_.loop.end(), axis) != space_.loop.end(); }
+  bool IsParallel(int axis) const {
+    return std::find(space_.parallel.begin(), space_.parallel.end(), axis) != space_.parallel.end();
+  }
+
+  // Every axis that is not the loop's, ordered as in the output that has most of them.
+  bool FindParallel() {
+    const SpaceMember* best = nullptr;
+    const Layout* best_layout = nullptr;
+    const auto count = [](const Layout* l) { return std::count_if(l->extents, l->extents + l->rank, [](int64_t e) { return e != 1; }); };
+    for (int32_t id : space_.outputs) {
+      if (best && count(node(id).layout) <= count(best_layout)) continue;
+      best = &member(id);
+      best_layout = node(id).layout;
+    }
+    if (!best) return false;
+    for (int i = 0; i < best_layout->rank; ++i) {
+      if (best_layout->extents[i] != 1 && !IsLoop(best->axes[i])) space_.parallel.push_back(best->axes[i]);
+    }
+    for (size_t a = 0; a < space_.extents.size(); ++a) {
+      if (space_.extents[a] != 1 && !IsLoop(int(a)) && !IsParallel(int(a))) return false;
+    }
+    return true;
+  }
+
+  void AddReads() {
+    for (int32_t id : space_.nodes) {
+      const Node& n = node(id);
+      if (n.view) continue;
+      if (n.op == OpId::k_iota) space_.pinned[member(id).axes[0]] = true;
+      for (size_t k = 0; k < n.operands.size(); ++k) {
+        if (!IsMember(n.operands[k])) AddRead(id, int(k));
+      }
+    }
+  }
+
+  void AddRead(int32_t id, int k) {
+    const Node& n = node(id);
+    SpaceRead read{id, k, n.operands[k]};
+    const Layout* layout = node(read.base).layout;
+    for (; node(read.base).view; read.base = node(read.base).operands[0]) read.offset += node(read.base).offset;
+    read.strides.assign(space_.extents.size(), 0);
+    const SpaceMember& m = member(id);
+    const OpClass klass = Info(n.op).klass;
+    for (int j = 0; j < layout->rank; ++j) {
+      int at = j + n.layout->rank - layout->rank;
+      if (klass == OpClass::kTake) {
+        const int axis = int(n.attrs[0]), inner = node(n.operands[1]).layout->rank;
+        if (k == 0 && j == axis) continue;  // the index says where
+        at = k == 1 ? axis + j : j < axis ? j : j + inner - 1;
+      }
+      const int a = klass == OpClass::kReduce ? m.domain[j] : m.axes[at];
+      if (layout->extents[j] != 1) read.strides[a] += layout->strides_[j];
+      if (klass != OpClass::kPad || k != 0 || (n.attrs[2 * j] == 0 && n.attrs[2 * j + 1] == 0)) continue;
+      space_.pinned[a] = true;
+      read.offset -= n.attrs[2 * j] * layout->strides_[j];
+    }
+    read.varies = std::any_of(space_.loop.begin(), space_.loop.end(), [&](int a) { return read.strides[a] != 0; });
+    space_.reads.push_back(std::move(read));
+  }
+
+  // When each value can be computed, and in which loops it is.
+  void FindPhases() {
+    for (int32_t id : space_.nodes) {
+      const Node& n = node(id);
+      SpaceMember& m = member(id);
+      const OpClass klass = Info(n.op).klass;
+      for (int32_t x : n.operands) {
+        if (!IsMember(x)) continue;
+        m.in_loop |= member(x).in_loop;
+        m.phase = std::max(m.phase, member(x).phase);
+      }
+      for (const SpaceRead& read : space_.reads) m.in_loop |= read.node == id && read.varies;
+      if (klass == OpClass::kIota) m.in_loop = IsLoop(m.axes[0]);
+      if (klass == OpClass::kPad) {
+        for (size_t i = 0; i < m.axes.size(); ++i) m.in_loop |= space_.pinned[m.axes[i]] && IsLoop(m.axes[i]);
+      }
+      if (klass != OpClass::kReduce) continue;
+      m.in_loop = false;
+      m.phase += IsArg(n.op) ? 2 : 1;
+    }
+    FindPasses();
+  }
+
+  void FindPasses() {
+    absl::flat_hash_map<int32_t, uint64_t> needed;  // bit i: in loop i
+    for (int32_t id : space_.outputs) {
+      if (HasLoopAxis(id)) needed[id] |= uint64_t{1} << std::min(member(id).phase, 63);
+    }
+    for (auto it = space_.nodes.rbegin(); it != space_.nodes.rend(); ++it) {
+      const Node& n = node(*it);
+      SpaceMember& m = member(*it);
+      uint64_t mask = needed[*it];
+      if (Info(n.op).klass == OpClass::kReduce) {
+        mask = (IsArg(n.op) ? uint64_t{3} : uint64_t{1}) << std::min(m.phase - (IsArg(n.op) ? 2 : 1), 62);
+      }
+      space_.loops = std::max(space_.loops, 64 - std::countl_zero(mask));
+      m.passes = std::max(1, std::popcount(mask));
+      for (int32_t x : n.operands) {
+        if (IsMember(x)) needed[x] |= mask;
+      }
+    }
+  }
+
+  bool HasLoopAxis(int32_t id) {
+    const SpaceMember& m = member(id);
+    for (size_t i = 0; i < m.axes.size(); ++i) {
+      if (node(id).layout->extents[i] != 1 && IsLoop(m.axes[i])) return true;
+    }
+    return false;
+  }
+
+  int64_t LoopExtent() const {
+    int64_t n = 1;
+    for (int a : space_.loop) n *= space_.extents[a];
+    return n;
+  }
+
+  // A long loop is cut: its reductions are finished by further launches, so nothing may use them here.
+  bool CheckChunks() {
+    if (!space_.has_loop || LoopExtent() <= kir::kChunk) return true;
+    bool arg = false;
+    for (int32_t id : space_.nodes) arg |= IsArg(node(id).op);
+    if (arg) return space_.lanes == 0;
+    space_.chunked = true;
+    for (int32_t id : space_.nodes) {
+      if (Info(node(id).op).klass == OpClass::kReduce ? member(id).phase != 1 : member(id).phase != 0) return false;
+    }
+    return true;
+  }
+
+  // A stored value, and a reduction, covers the space: nothing is written twice or reduced again.
+  bool CheckStores() {
+    const auto covers = [&](int32_t id) {
+      size_t parallel = 0, loop = 0;
+      const SpaceMember& m = member(id);
+      for (size_t i = 0; i < m.axes.size(); ++i) {
+        if (node(id).layout->extents[i] == 1) continue;
+        parallel += IsParallel(m.axes[i]);
+        loop += IsLoop(m.axes[i]);
+      }
+      return parallel == space_.parallel.size() && (loop == 0 || loop == space_.loop.size());
+    };
+    for (int32_t id : space_.outputs) {
+      if (!covers(id)) return false;
+      if (space_.has_loop && !HasLoopAxis(id) && member(id).in_loop) return false;
+    }
+    for (int32_t id : space_.nodes) {
+      const Node& n = node(id);
+      if (Info(n.op).klass == OpClass::kReduce ? !covers(id) : !n.view && CostOf(n) >= kCheap && !single_ && !Covers(id)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Values beside the loop are computed once a row anyway.
+  bool Covers(int32_t id) {
+    size_t parallel = 0;
+    const SpaceMember& m = member(id);
+    for (size_t i = 0; i < m.axes.size(); ++i) {
+      parallel += node(id).layout->extents[i] != 1 && IsParallel(m.axes[i]);
+    }
+    return parallel == space_.parallel.size();
+  }
+
+  bool CheckRuns() {
+    if (space_.loop.size() < 2 || single_) return true;
+    for (const SpaceRead& read : space_.reads) {
+      if (read.varies && !IsOneRun(space_.extents, read.strides, space_.loop)) return false;
+    }
+    for (int32_t id : space_.outputs) {
+      if (HasLoopAxis(id) && !IsOneRun(space_.extents, space_.DenseStrides(graph_, id), space_.loop)) return false;
+    }
+    return std::none_of(space_.loop.begin(), space_.loop.end(), [&](int a) { return space_.pinned[a]; });
+  }
+
+  bool CheckLimits() {
+    int repeated = 0;
+    for (int32_t id : space_.nodes) {
+      if (node(id).view) continue;
+      const int cost = CostOf(node(id)), passes = member(id).passes;
+      space_.cost += cost * passes;
+      repeated += cost * (passes - 1);
+    }
+    std::vector<std::tuple<int32_t, int64_t, std::vector<int64_t>>> buffers;
+    for (const SpaceRead& read : space_.reads) {
+      if (!node(read.base).immediate) buffers.emplace_back(read.base, read.offset, read.strides);
+    }
+    std::sort(buffers.begin(), buffers.end());
+    const auto end = std::unique(buffers.begin(), buffers.end());
+    return space_.cost <= kMaxCost && repeated <= kMaxRepeated && space_.loops <= kMaxLoops &&
+           (end - buffers.begin()) + int64_t(space_.outputs.size()) <= kMaxBuffers;
+  }
+
+  const Graph& graph_;
+  const bool single_;
+  Space space_;
+  std::vector<int> parent_;  // union-find over axis variables
+};
+
+}  // namespace
+
+const SpaceRead* Space::FindRead(int32_t node, int operand) const {
+  for (const SpaceRead& read : reads) {
+    if (read.node == node && read.operand == operand) return &read;
+  }
+  return nullptr;
+}
+
+std::vector<int64_t> Space::DenseStrides(const Graph& graph, int32_t node) const {
+  const Layout* layout = graph.nodes[node].layout;
+  const std::vector<int>& axes = members.find(node)->second.axes;
+  std::vector<int64_t> strides(extents.size(), 0);
+  int64_t step = 1;
+  for (int i = layout->rank - 1; i >= 0; --i) {
+    if (layout->extents[i] == 1) continue;
+    strides[axes[i]] = step;
+    step *= layout->extents[i];
+  }
+  return strides;
+}
+
+bool IsOneRun(const std::vector<int64_t>& extents, const std::vector<int64_t>& strides, absl::Span<const int> order) {
+  for (size_t i = 0; i + 1 < order.size(); ++i) {
+    if (strides[order[i]] != strides[order[i + 1]] * extents[order[i + 1]]) return false;
+  }
+  return true;
+}
+
+std::optional<Space> Analyse(const Graph& graph, absl::Span<const int32_t> nodes, absl::Span<const int32_t> outputs) {
+  return Analyser(graph, nodes, outputs).Run();
+}
+
+bool IsLibrary(OpId op) { return op == OpId::k_matmul || op == OpId::k_put; }
+bool StandsAlone(OpId op) {
+  return op == OpId::k_concat || op == OpId::k_random_bits;
+}
+
+}  // namespace frazil::jit

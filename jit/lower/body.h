@@ -1,0 +1,71 @@
+// BodyWriter: the instructions of a kernel for the nodes of a Space. Called by jit/lower only.
+// Invariant: every op's result is rounded to its dtype before it is used, so fusing changes no bits.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "jit/graph/space.h"
+#include "jit/lower/maker.h"
+
+namespace frazil::jit {
+
+// The type arithmetic on `dtype` happens in: f32 for 16-bit floats, i32 or u32 for small integers.
+DType ComputeType(DType dtype);
+
+// A value as computed with, and as stored; either may be missing until asked for.
+struct Pair {
+  kir::V wide, narrow;
+};
+// An op's result `v` rounded to `dtype`.
+Pair RoundTo(DType dtype, kir::V v);
+
+class BodyWriter {
+ public:
+  // Adds the buffers of reads and outputs to `maker`.
+  BodyWriter(const Graph& graph, const Space& space, KernelMaker* maker);
+
+  // In chunked kernels reductions are stored to these buffers (ReduceNodes order), not rounded.
+  void SetPartials(std::vector<int> buffers) { partials_ = std::move(buffers); }
+  std::vector<int32_t> ReduceNodes() const;
+  // After maker->ChooseAxes().
+  void Write();
+
+  int64_t cost() const { return space_.cost; }
+
+ private:
+  const Node& node(int32_t id) const { return graph_.nodes[id]; }
+  const SpaceMember& member(int32_t id) const { return space_.members.find(id)->second; }
+  bool IsMember(int32_t id) const { return space_.members.contains(id); }
+  bool StoredInLoop(int32_t output) const;
+
+  kir::V Wide(int32_t id);
+  kir::V Narrow(int32_t id);
+  Pair& Value(int32_t id);
+  Pair Compute(int32_t id);
+  Pair ComputeElementwise(int32_t id);
+  Pair ComputePad(int32_t id);
+  Pair ComputeTake(int32_t id);
+  kir::V Operand(int32_t id, int k);           // widened
+  Pair& OperandPair(int32_t id, int k);
+  kir::V ReduceElement(int32_t id);            // what a reduction reduces
+  void Hoist(int32_t id, std::map<int32_t, bool>* seen);
+  void WriteLoop(int phase);
+  kir::V BeginReduce(int32_t id, int phase);
+  void EndReduce(int32_t id, int phase, kir::V result);
+  void Store(int32_t output);
+
+  const Graph& graph_;
+  const Space& space_;
+  KernelMaker* maker_;
+  kir::Builder& b_;
+  bool open_ = false;                          // inside a loop
+  std::map<int32_t, Pair> outer_, inner_;      // values made outside, and in the open loop
+  std::map<int, Pair> outer_reads_, inner_reads_;
+  std::vector<int> read_buffers_, partials_;
+  std::map<int32_t, int> output_buffers_;
+  std::map<int32_t, kir::V> extremes_;         // of argmax and argmin, between their two loops
+  std::map<int32_t, kir::V> raw_;              // reductions before rounding
+};
+
+}  // namespace frazil::jit

@@ -1,0 +1,123 @@
+#include "jit/lower/forward.h"
+
+#include <cmath>
+
+#include "core/check.h"
+
+namespace frazil::jit {
+namespace {
+
+using kir::K;
+using kir::V;
+
+// Numbers of kernels/fn.def, by the names the op table uses.
+enum FnNumber : int {
+#define FZ_FN(E, name, operands, ulp32, ulp64) E,
+#include "kernels/fn.def"
+#undef FZ_FN
+};
+V Fn(FnNumber fn, V a, V b = {}) { return a.builder->Call(fn, a, b); }
+
+// The forward column holds an expression for elementwise ops, a ReduceKind for reductions, NONE otherwise.
+struct None {};
+constexpr None NONE;
+V Expression(V v) { return v; }
+template <typename T>
+V Expression(T) {
+  FZ_CHECK(!"an op without an expression");
+  return {};
+}
+kir::ReduceKind Kind(kir::ReduceKind kind) { return kind; }
+template <typename T>
+kir::ReduceKind Kind(T) {
+  FZ_CHECK(!"not a reduction");
+  return kir::ReduceKind::kSum;
+}
+
+// a / b for floats as q * b + r, |r| < |b|, r of either sign. The quotient is taken in two steps, each of which
+// leaves an exact remainder while a / b is below 2^22 (f32) or 2^51 (f64).
+struct Division {
+  V ratio;  // a / b, rounded
+  V q, r;   // rounded down, and what remains
+};
+
+Division Divide(V a, V b) {
+  const V zero = K(a, 0.0), one = K(a, 1.0);
+  const V ratio = a / b;
+  const V q1 = trunc(ratio);
+  const V r1 = select(q1 == zero, a, fma(-q1, b, a));  // 0 * inf is not a remainder
+  const V q2 = trunc(r1 / b);
+  const V r2 = select(q2 == zero, r1, fma(-q2, b, r1));
+  const V wrong = ((r2 < zero) & (b > zero)) | ((r2 > zero) & (b < zero));
+  const V q = q1 + q2;
+  return {ratio, select(wrong, q - one, q), select(wrong, r2 + b, r2)};
+}
+
+}  // namespace
+
+V FloorDiv(V a, V b) {
+  if (IsUnsigned(a.type)) return a / b;
+  if (IsSigned(a.type)) {
+    const V zero = K(a, 0.0), r = rem(a, b);
+    return a / b - select(((r ^ b) < zero) & (r != zero), K(a, 1.0), zero);
+  }
+  // A quotient that is infinite: by a zero or by overflow it stands; of an infinite dividend it is NaN.
+  const Division d = Divide(a, b);
+  const V infinity = K(a, INFINITY);
+  const V stands = (b == K(a, 0.0)) | (abs(a) < infinity);
+  return select(abs(d.ratio) == infinity, select(stands, d.ratio, a - a), d.q);
+}
+
+V FloorMod(V a, V b) {
+  if (IsUnsigned(a.type)) return rem(a, b);
+  const V zero = K(a, 0.0);
+  if (IsSigned(a.type)) {
+    const V r = rem(a, b);
+    return select(((r ^ b) < zero) & (r != zero), r + b, r);
+  }
+  const V r = Divide(a, b).r;
+  return select(r == zero, select(b < zero, K(a, -0.0), zero), r);
+}
+
+V Power(V a, V b) {
+  if (IsFloat(a.type)) return Fn(kPow, a, b);
+  const V zero = K(a, 0.0), one = K(a, 1.0);
+  V result = one, square = a;
+  const int bits = BitsOf(a.type) - (IsSigned(a.type) ? 1 : 0);
+  for (int i = 0; i < bits; ++i) {
+    const V bit = b & a.builder->ConstBits(a.type, uint64_t{1} << i);
+    result = select(bit != zero, result * square, result);
+    if (i + 1 < bits) square = square * square;
+  }
+  if (IsUnsigned(a.type)) return result;
+  const V odd = (b & one) != zero;
+  const V inverse = select(a == one, one, select(a == K(a, -1.0), select(odd, a, one), zero));
+  return select(b < zero, inverse, result);
+}
+
+V Forward(OpId op, V a, V b, V c) {
+  using enum kir::ReduceKind;
+  switch (op) {
+#define FZ_OP(name, klass, arity, types, result, forward, ...) \
+  case OpId::k_##name:                                         \
+    return Expression(forward);
+#include "core/ops.def"
+#undef FZ_OP
+  }
+  return {};
+}
+
+kir::ReduceKind ReduceKindOf(OpId op) {
+  using enum kir::ReduceKind;
+  [[maybe_unused]] const V a, b, c;  // never evaluated: only a reduction's row is reached
+  switch (op) {
+#define FZ_OP(name, klass, arity, types, result, forward, ...) \
+  case OpId::k_##name:                                         \
+    return Kind(forward);
+#include "core/ops.def"
+#undef FZ_OP
+  }
+  return kSum;
+}
+
+}  // namespace frazil::jit

@@ -1,0 +1,64 @@
+// KernelMaker: turns accesses over space axes into a kernel's buffers, axes and stride classes, and into the launch
+// that goes with it. Called by jit/lower only. Use: add buffers, ChooseAxes, write the body, Finish.
+// Invariant: the kernel's text depends on stride classes; extents, strides and offsets go to the launch.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "jit/kir/builder.h"
+#include "jit/lower/lower.h"
+
+namespace frazil::jit {
+
+// The axes a kernel runs over, as numbers into `extents`.
+struct Axes {
+  std::vector<int64_t> extents;
+  std::vector<bool> pinned;      // may be empty: none
+  std::vector<int> parallel;     // outermost first
+  std::vector<int> loop;         // one run for every buffer that varies along it
+  bool has_loop = false;
+  bool chunked = false;
+  int lanes = 0;
+  int64_t LoopExtent() const;
+};
+
+class KernelMaker {
+ public:
+  KernelMaker(std::string name, Axes axes);
+  KernelMaker(const KernelMaker&) = delete;
+
+  // A buffer of `node` (see Launch::Buffer), offset and strides in elements; chunk: the stride along the chunk axis.
+  // An input that is there already is shared.
+  int AddBuffer(int32_t node, DType dtype, bool out, int64_t offset, std::vector<int64_t> strides, int64_t chunk = 0);
+  // Fixes rank, vector axis and classes. No buffers after this.
+  void ChooseAxes();
+
+  kir::V Param(int32_t node, DType dtype);   // an immediate input
+  kir::V Literal(int64_t word);              // a number that is not part of the text
+  kir::V Index(int axis);                    // a pinned axis, or the only one of its run
+  kir::V LoopIndex() { return builder_.Index(launch_.kernel.rank); }
+  kir::Builder& builder() { return builder_; }
+
+  Launch Finish(int64_t cost);
+
+ private:
+  struct Access {
+    int64_t chunk;
+    std::vector<int64_t> strides;
+  };
+  // Elements of buffer i along kernel axis `run`.
+  int64_t StrideOver(const Access& access, const std::vector<int>& run) const;
+  void JoinParallel();
+  kir::VecAxis ChooseVec() const;
+  bool MayStream() const;
+
+  Axes axes_;
+  std::vector<Access> accesses_;
+  std::vector<std::vector<int>> runs_;  // kernel axes of the space, without the chunk axis
+  Launch launch_;
+  kir::Builder builder_;
+};
+
+}  // namespace frazil::jit
