@@ -16,7 +16,7 @@ namespace {
 // level, and the packed part of B in what is left. They change speed only.
 constexpr int64_t kStepsOfK = 768;      // k steps between visits to C
 constexpr int64_t kStepsOfOneRow = 32;  // the same where there is one row: B streams once
-constexpr int64_t kBlockOfA = 768 << 10;
+constexpr int64_t kBlockOfA = 512 << 10;
 constexpr int64_t kBlockOfB = 8 << 20;
 constexpr int64_t kDirectA = 256 << 10;  // operands up to this size are read where they are
 constexpr int64_t kDirectB = 64 << 10;

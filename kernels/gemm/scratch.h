@@ -3,6 +3,8 @@
 // the same thread.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -26,23 +28,30 @@ class Scratch {
   template <typename T>
   T* Get(int slot, int64_t count) {
     Buffer& b = buffers_[slot];
-    size_t bytes = (size_t(count) * sizeof(T) + kAlign - 1) / kAlign * kAlign;
-    if (bytes > b.bytes) {
-      std::free(b.data);
-      b = Buffer{};
-      b.data = std::aligned_alloc(kAlign, bytes);
-      if (b.data == nullptr) throw std::bad_alloc();
-      b.bytes = bytes;
-    }
+    size_t bytes = size_t(count) * sizeof(T);
+    if (bytes > b.bytes) Grow(&b, bytes);
     return static_cast<T*>(b.data);
   }
 
  private:
-  static constexpr size_t kAlign = 4096;
+  static constexpr size_t kPage = 4096, kHugePage = size_t{2} << 20;
   struct Buffer {
     void* data = nullptr;
     size_t bytes = 0;
   };
+
+  // Large buffers ask for huge pages: packed panels are walked in an order that is hard on the TLB.
+  static void Grow(Buffer* b, size_t bytes) {
+    std::free(b->data);
+    *b = Buffer{};
+    size_t page = bytes >= kHugePage / 2 ? kHugePage : kPage;
+    bytes = (bytes + page - 1) / page * page;
+    b->data = std::aligned_alloc(page, bytes);
+    if (b->data == nullptr) throw std::bad_alloc();
+    b->bytes = bytes;
+    if (page == kHugePage) madvise(b->data, bytes, MADV_HUGEPAGE);
+  }
+
   Buffer buffers_[kSlots];
 };
 

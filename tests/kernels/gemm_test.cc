@@ -7,8 +7,10 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -270,6 +272,16 @@ TEST(Gemm, ConcurrentCallsAgree) {
     Gemm(mine);
     EXPECT_EQ(std::memcmp(c.data(), want.memory.data(), c.size() * 4), 0);
   });
+}
+
+TEST(Gemm, NoPageIsWritableAndExecutable) {
+  float a[40 * 8] = {}, c[40 * 40];
+  Gemm({DType::kF32, 40, 40, 8, {a, 8, 1}, {a, 40, 1}, {c, 40, 1}});
+  std::ifstream maps("/proc/self/maps");
+  ASSERT_TRUE(maps.is_open());
+  for (std::string line; std::getline(maps, line);) {
+    EXPECT_EQ(line.find("rwx"), std::string::npos) << line;
+  }
 }
 
 TEST(Blas, AgreesWithinRounding) {
