@@ -186,21 +186,24 @@ void Cast(DType to, DType from, const Arrays& v) {
   });
 }
 
-// One step of a reduction.
-template <typename T>
-T Combine(ReduceKind kind, T a, T b) {
+// Calls f with the step of a reduction: T step(T, T).
+template <typename T, typename F>
+void VisitStep(ReduceKind kind, F f) {
   if constexpr (std::same_as<T, bool>) {
-    return kind == ReduceKind::kAnd ? a && b : a || b;
+    if (kind == ReduceKind::kAnd)
+      f([](bool a, bool b) { return a && b; });
+    else
+      f([](bool a, bool b) { return a || b; });
   } else {
     switch (kind) {
       case ReduceKind::kSum:
-        return sem::Add(a, b);
+        return f([](T a, T b) { return sem::Add(a, b); });
       case ReduceKind::kProd:
-        return sem::Mul(a, b);
+        return f([](T a, T b) { return sem::Mul(a, b); });
       case ReduceKind::kMax:
-        return sem::Max(a, b);
+        return f([](T a, T b) { return sem::Max(a, b); });
       default:
-        return sem::Min(a, b);
+        return f([](T a, T b) { return sem::Min(a, b); });
     }
   }
 }
@@ -269,14 +272,17 @@ void StartReduce(const Inst& inst, void* lanes, int n) {
 
 void AddToReduce(const Inst& inst, void* lanes, const void* x, int64_t at, int n, bool across) {
   const int mask = LanesOf(inst) - 1;
-  const ReduceKind kind = ReduceKind(inst.imm);
   VisitReduced(inst.type, [&]<typename T>() {
-    T* lane = static_cast<T*>(lanes);
-    const T* element = static_cast<const T*>(x);
-    for (int i = 0; i < n; ++i) {
-      T& target = across ? lane[(at + i) & mask] : lane[(at & mask) * n + i];
-      target = Combine(kind, target, element[i]);
-    }
+    VisitStep<T>(ReduceKind(inst.imm), [&](auto step) {
+      T* lane = static_cast<T*>(lanes);
+      const T* element = static_cast<const T*>(x);
+      if (across) {
+        for (int i = 0; i < n; ++i) lane[(at + i) & mask] = step(lane[(at + i) & mask], element[i]);
+      } else {
+        T* row = lane + (at & mask) * n;
+        for (int i = 0; i < n; ++i) row[i] = step(row[i], element[i]);
+      }
+    });
   });
 }
 
@@ -284,13 +290,14 @@ void FinishReduce(const Inst& inst, void* lanes, void* out, int64_t count, int n
   const ReduceKind kind = ReduceKind(inst.imm);
   VisitReduced(inst.type, [&]<typename T>() {
     T* lane = static_cast<T*>(lanes);
-    for (int half = LanesOf(inst) / 2; half >= 1; half /= 2) {
-      for (int i = 0; i < half * n; ++i) lane[i] = Combine(kind, lane[i], lane[i + half * n]);
-    }
-    for (int i = 0; i < n; ++i) {
-      // The identity of sum is -0, an empty sum is +0.
-      static_cast<T*>(out)[i] = count == 0 && kind == ReduceKind::kSum ? T(0) : lane[i];
-    }
+    VisitStep<T>(kind, [&](auto step) {
+      for (int half = LanesOf(inst) / 2; half >= 1; half /= 2) {
+        for (int i = 0; i < half * n; ++i) lane[i] = step(lane[i], lane[i + half * n]);
+      }
+    });
+    // The identity of sum is -0, an empty sum is +0.
+    const bool empty_sum = count == 0 && kind == ReduceKind::kSum;
+    for (int i = 0; i < n; ++i) static_cast<T*>(out)[i] = empty_sum ? T(0) : lane[i];
   });
 }
 

@@ -121,9 +121,11 @@ class Machine {
     for (Id i = loop + 1; i < end; ++i) {
       for (Id id : {k_.body[i].a, k_.body[i].b, k_.body[i].c}) {
         if (id == kNone || id > loop) continue;
-        const int size = SizeOf(k_.body[id].type);
-        std::byte* value = Value(id);
-        for (int lane = 1; lane < copies; ++lane) std::memcpy(value + lane * size, value, size);
+        VisitSize(SizeOf(k_.body[id].type), [&]<typename Bits>() {
+          for (int lane = 1; lane < copies; ++lane) {
+            std::memcpy(Value(id) + lane * sizeof(Bits), Value(id), sizeof(Bits));
+          }
+        });
       }
     }
   }
@@ -154,30 +156,58 @@ class Machine {
   }
 
   void Fill(Id i, uint64_t word) {
-    const int size = SizeOf(k_.body[i].type);
-    for (int lane = 0; lane < n_; ++lane) std::memcpy(Value(i) + lane * size, &word, size);
+    VisitSize(SizeOf(k_.body[i].type), [&]<typename Bits>() {
+      for (int lane = 0; lane < n_; ++lane)
+        std::memcpy(Value(i) + lane * sizeof(Bits), &word, sizeof(Bits));
+    });
   }
 
   void Load(Id i) {
     const Inst& inst = k_.body[i];
     const Place place = PlaceOf(inst.imm, inst.a);
     const bool* pred = reinterpret_cast<const bool*>(Value(inst.b));
-    for (int lane = 0; lane < n_; ++lane) {
-      std::byte* out = Value(i) + lane * place.size;
-      if (pred == nullptr || pred[lane])
-        std::memcpy(out, place.At(lane), place.size);
-      else
-        std::memset(out, 0, place.size);
+    if (place.Dense() && pred == nullptr) {
+      std::memcpy(Value(i), place.base, size_t(n_) * place.size);
+      return;
     }
+    VisitSize(place.size, [&]<typename Bits>() {
+      for (int lane = 0; lane < n_; ++lane) {
+        std::byte* out = Value(i) + lane * sizeof(Bits);
+        if (pred == nullptr || pred[lane])
+          std::memcpy(out, place.At(lane), sizeof(Bits));
+        else
+          std::memset(out, 0, sizeof(Bits));
+      }
+    });
   }
 
   void Store(const Inst& inst) {
     const Place place = PlaceOf(inst.imm, inst.b);
     const bool* pred = reinterpret_cast<const bool*>(Value(inst.c));
-    for (int lane = 0; lane < n_; ++lane) {
-      if (pred != nullptr && !pred[lane]) continue;
-      std::memcpy(place.At(lane), Value(inst.a) + lane * place.size, place.size);
+    if (place.Dense() && pred == nullptr) {
+      std::memcpy(place.base, Value(inst.a), size_t(n_) * place.size);
+      return;
     }
+    VisitSize(place.size, [&]<typename Bits>() {
+      for (int lane = 0; lane < n_; ++lane) {
+        if (pred != nullptr && !pred[lane]) continue;
+        std::memcpy(place.At(lane), Value(inst.a) + lane * sizeof(Bits), sizeof(Bits));
+      }
+    });
+  }
+
+  // Calls f.operator()<an unsigned integer of that many bytes>(): copies of a known size are single
+  // moves.
+  template <typename F>
+  static void VisitSize(int size, F f) {
+    if (size == 1)
+      f.template operator()<uint8_t>();
+    else if (size == 2)
+      f.template operator()<uint16_t>();
+    else if (size == 4)
+      f.template operator()<uint32_t>();
+    else
+      f.template operator()<uint64_t>();
   }
 
   // Where the elements of the current block lie in a buffer.
@@ -187,6 +217,7 @@ class Machine {
     const int64_t* offset;  // elements, per lane; may be null
     int size;
 
+    bool Dense() const { return step == size && offset == nullptr; }
     std::byte* At(int lane) const {
       return base + lane * step + (offset ? offset[lane] * size : 0);
     }
