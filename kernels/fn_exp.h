@@ -10,10 +10,15 @@
 
 namespace frazil::fn {
 
-// q with e^r = 1 + r + r^2 q(r).
+// q with e^r = 1 + r + r^2 q(r). The f32 polynomial is enough for e^r, and with `longer` for e^r
+// - 1.
 template <class V>
-V ExpTail(V r) {
-  if (r.type == DType::kF32) {  // error of e^r 2^-28.2
+V ExpTail(V r, bool longer) {
+  if (r.type == DType::kF32 && longer) {  // error of e^r 2^-33.2
+    return Horner(
+        r, {0.5f, 0.166666672f, 0.041666463f, 0.00833320618f, 0.00139351154f, 0.000199463335f});
+  }
+  if (r.type == DType::kF32) {  // 2^-28.2
     return Horner(r, {0.5f, 0.166665196f, 0.0416664034f, 0.00836883299f, 0.00139404566f});
   }
   return Horner(
@@ -22,10 +27,11 @@ V ExpTail(V r) {
           2.7557268046778182e-06, 2.7631805128972815e-07, 2.5100037681812446e-08});  // 2^-58
 }
 
-// x = n ln 2 + r + r_lo. nbits holds n in its low bits (the layout's magic above them).
+// x = n ln 2 + head + tail, head exactly what hi leaves, r = head + tail rounded. nbits holds n in
+// its low bits (the layout's magic above them).
 template <class V>
 struct ExpReduced {
-  V nbits, r, r_lo;
+  V nbits, head, tail, r;
 };
 
 // Of x, or of x + *x_lo.
@@ -33,19 +39,24 @@ template <class V>
 ExpReduced<V> ReduceExp(V x, const V* x_lo = nullptr) {
   const Layout& layout = LayoutOf(x);
   const Ln2& ln2 = x.type == DType::kF64 ? kLn2F64 : kLn2F32;
-  V magic = K(x, layout.magic);
+  V magic = K(x, layout.magic), minus_lo = K(x, -ln2.lo);
   V t = fma(x, K(x, kLog2e), magic);
   V n = t - magic;
   V head = fma(n, K(x, -ln2.hi), x);
-  V tail = x_lo ? fma(n, K(x, -ln2.lo), *x_lo) : n * K(x, -ln2.lo);
-  V r = head + tail;
-  return {ToBits(t), r, (head - r) + tail};
+  if (!x_lo) return {ToBits(t), head, n * minus_lo, fma(n, minus_lo, head)};
+  V tail = fma(n, minus_lo, *x_lo);
+  return {ToBits(t), head, tail, head + tail};
 }
 
-// e^r - 1.
+// What head lacks of e^(head + tail) - 1.
+template <class V>
+V ExpM1Tail(const ExpReduced<V>& x, bool longer) {
+  return fma(x.r * x.r, ExpTail(x.r, longer), x.tail);
+}
+
 template <class V>
 V ExpM1Reduced(const ExpReduced<V>& x) {
-  return x.r + fma(x.r * x.r, ExpTail(x.r), x.r_lo);
+  return x.head + ExpM1Tail(x, false);
 }
 
 // 2^(n + add) as a float, n + add in the range of normal exponents.
@@ -96,10 +107,9 @@ V ExpM1Core(V x) {
   // What the roundings of base (large n) and of base + scale r (which nearly cancels for n = 1)
   // lost goes to the tail.
   V base_lo = (scale - base) - K(x, 0.5);
-  V head = fma(scale, reduced.r, base);
-  V lost = fma(scale, reduced.r, (base - head) + base_lo);
-  V tail = fma(reduced.r * reduced.r, ExpTail(reduced.r), reduced.r_lo);
-  V y = head + fma(scale, tail, lost);
+  V head = fma(scale, reduced.head, base);
+  V lost = fma(scale, reduced.head, (base - head) + base_lo);
+  V y = head + fma(scale, ExpM1Tail(reduced, true), lost);
   return y + y;
 }
 

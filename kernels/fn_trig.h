@@ -195,8 +195,7 @@ V Cos(V x) {
 template <class V>
 V Tan(V x) {
   bool f64 = x.type == DType::kF64;
-  V a = abs(x);
-  Quadrant<V> q = f64 ? SinCosF64(a) : ReduceF32(cast(DType::kF64, x));
+  Quadrant<V> q = f64 ? SinCosF64(abs(x)) : ReduceF32(cast(DType::kF64, x));
   V odd = (q.n & KBits(q.n, 1)) != KBits(q.n, 0);
   if (!f64) return cast(DType::kF32, select(odd, -q.c, q.s) / select(odd, q.s, q.c));
   // Heads rounded, tails what that left; the quotient is corrected once by its remainder.
@@ -208,7 +207,7 @@ V Tan(V x) {
   V y = num * inverse;
   V rest = fma(-y, den, num) + fma(-y, den_lo, num_lo);
   y = fma(rest, inverse, y);
-  return select(a < K(x, kInf), XorSign(y, x), K(x, kNaN));
+  return select(abs(x) < K(x, kInf), XorSign(y, x), K(x, kNaN));
 }
 
 }  // namespace frazil::fn

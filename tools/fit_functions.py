@@ -135,6 +135,7 @@ def exp_fit(name, n, bits):
 
 
 exp_fit("exp_f32", 5, 24)
+exp_fit("expm1_f32", 6, 24)
 exp_fit("exp_f64", 10, 53)
 exp_fit("exp_f64_low", 6, 53)
 FITS["log_f32"] = lambda: fit(
@@ -214,16 +215,16 @@ def erf_log(x):
 
 
 FITS["tanh_f32"] = lambda: fit("tanh_f32", tanh_small, lambda z: z, mpf("1e-10"), mpf(1), 7, 24)
-for tag, top, count, bits in (("erf_small_f32", 1, 7, 24), ("erf_small_f64", 1, 13, 53)):
+for tag, top, count, bits in (("erf_small_f32", 0.81, 7, 24), ("erf_small_f64", 0.81, 12, 53)):
     FITS[tag] = lambda tag=tag, top=top, count=count, bits=bits: fit(
         tag, erf_small, lambda z: mpf(1), mpf("1e-10"), mpf(top), count, bits
     )
 # Around 1, where the result needs most of u's accuracy and t = x - 1 is small.
 FITS["erf_big_f32"] = lambda: fit(
-    "erf_big_f32", lambda t: erf_log(t + 1), lambda t: mp.erfc(t + 1), mpf("1e-10"), mpf(3), 7, 24
+    "erf_big_f32", lambda t: erf_log(t + 1), lambda t: mp.erfc(t + 1), mpf(-0.1), mpf(3), 7, 24
 )
 FITS["erf_big_f64"] = lambda: fit(
-    "erf_big_f64", lambda t: erf_log(t + 1), lambda t: mp.erfc(t + 1), mpf("1e-12"), mpf(5), 19, 53
+    "erf_big_f64", lambda t: erf_log(t + 1), lambda t: mp.erfc(t + 1), mpf(-0.1), mpf(5), 19, 53
 )
 
 if __name__ == "__main__":
