@@ -44,9 +44,9 @@ LogSplit<V> SplitForLog(V x, bool subnormals) {
 template <class V>
 V LogFrom(const LogSplit<V>& x, V c) {
   V e = x.e, f = x.f;
-  if (f.type == DType::kF32) {  // 2^-27.4
-    V p = Horner(f, {0.333333313f, -0.250008196f, 0.200012416f, -0.166234106f, 0.142015755f,
-                     -0.13159579f, 0.127622604f, -0.076366134f});
+  if (f.type == DType::kF32) {  // 2^-27.3
+    V p = Horner(f, {0.333333313f, -0.250008196f, 0.200012565f, -0.166234404f, 0.142012402f,
+                     -0.131588802f, 0.127641052f, -0.0764063895f});
     V tail = fma(f * f, fma(f, p, K(f, -0.5)), fma(e, K(f, kLn2F32.lo), c));
     return fma(e, K(f, kLn2F32.hi), f + tail);
   }
@@ -54,7 +54,7 @@ V LogFrom(const LogSplit<V>& x, V c) {
   V z = s * s;
   V r = z *
         Horner(z, {0.6666666666666734, 0.39999999999416574, 0.28571428742055233, 0.2222219860128839,
-                   0.18183563089636243, 0.15314077793243677, 0.14795712483962709});  // 2^-58.5
+                   0.18183563089636248, 0.15314077793243153, 0.14795712483974766});  // 2^-58.5
   V half_square = f * f * K(f, 0.5);
   V tail = half_square - fma(s, half_square + r, fma(e, K(f, kLn2F64.lo), c));
   return fma(e, K(f, kLn2F64.hi), f - tail);

@@ -1,119 +1,121 @@
 #!/usr/bin/env python3
 """Minimax coefficients of the mathematical functions in kernels/fn_*.h.
 
-Run: python3 tools/fit_functions.py [name ...]. Prints, for every polynomial, its coefficients (lowest power first,
-already rounded to the type they are used in) and the largest weighted error of the rounded polynomial.
+Run: python3 tools/fit_functions.py [name ...] (needs mpmath). Prints, for every polynomial, its
+coefficients (lowest power first, already rounded to the type they are used in) and the largest
+weighted error of the rounded polynomial.
 
-Method: the Remez exchange on a fine Chebyshev grid with 60 digits (mpmath). Coefficients are then rounded one by
-one from the lowest power up, and what remains is fitted again, so that the rounding of a low coefficient is
-compensated by the higher ones.
+Method: the Remez exchange on a fine Chebyshev grid with 50 digits. Coefficients are then rounded
+one by one from the lowest power up, and what remains is fitted again, so that higher coefficients
+make up for the rounding of the lower ones.
 """
 
-import sys
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
 
-import numpy as np
 from mpmath import mp, mpf
 
 mp.dps = 50
 
 
 def round_to(value, bits):
-    """The nearest number with `bits` significant bits, as an mpf."""
+    """The nearest number with `bits` significant bits."""
     if value == 0:
         return mpf(0)
-    man, exp = mp.frexp(value)
-    return mp.ldexp(mp.nint(mp.ldexp(man, bits)), exp - bits)
+    mantissa, exponent = mp.frexp(value)
+    return mp.ldexp(mp.nint(mp.ldexp(mantissa, bits)), exponent - bits)
+
+
+def extrema(err, n):
+    """Indices of n + 1 errors of alternating sign, the largest; None if there are fewer."""
+    runs, start = [], 0
+    for k in range(1, len(err) + 1):
+        if k == len(err) or (err[k] > 0) != (err[start] > 0):
+            runs.append(max(range(start, k), key=lambda i: abs(err[i])))
+            start = k
+    while len(runs) > n + 1:
+        end = min(0, -1, key=lambda i: abs(err[runs[i]]))
+        if len(runs) == n + 2:
+            runs.pop(end)
+            continue
+        # Two neighbours at once keep the signs alternating.
+        sizes = [abs(err[i]) for i in runs]
+        k = min(range(len(runs) - 1), key=lambda i: max(sizes[i], sizes[i + 1]))
+        if sizes[end] < min(sizes[k], sizes[k + 1]):
+            runs.pop(end)
+        else:
+            del runs[k : k + 2]
+    return runs if len(runs) == n + 1 else None
 
 
 def remez(f, w, n, grid, rounds=12):
-    """Coefficients c (n of them) that minimise max |w (f - p)| over the grid; f and w are lists of values."""
-    count = len(grid)
-    pick = sorted({int(round((count - 1) * (1 - np.cos(np.pi * k / n)) / 2)) for k in range(n + 1)})
-    if len(pick) < n + 1:
-        raise ValueError("grid too coarse")
+    """The n coefficients that minimise max |w (f - p)| over the grid; f and w are values on it."""
+    steps = [(1 - mp.cos(mp.pi * k / n)) / 2 for k in range(n + 1)]
+    pick = [int(mp.nint((len(grid) - 1) * step)) for step in steps]
     c = [mpf(0)] * n
     for _ in range(rounds):
-        rows = mp.matrix(n + 1, n + 1)
-        rhs = mp.matrix(n + 1, 1)
+        rows, rhs = mp.matrix(n + 1, n + 1), mp.matrix(n + 1, 1)
         for i, k in enumerate(pick):
-            p = mpf(1)
             for j in range(n):
-                rows[i, j] = p
-                p *= grid[k]
+                rows[i, j] = grid[k] ** j
             rows[i, n] = (-1) ** i / w[k]
             rhs[i] = f[k]
         try:
             c = list(mp.lu_solve(rows, rhs))[:n]
-        except ZeroDivisionError:  # a weight of zero: the pole of a refit
+        except ZeroDivisionError:  # a weight of almost zero: the pole of a refit
             break
-        err = [w[k] * (f[k] - mp.polyval(c[::-1], grid[k])) for k in range(count)]
-        # One extremum from each run of equal sign; the n + 1 largest neighbouring ones.
-        runs, start = [], 0
-        for k in range(1, count + 1):
-            if k == count or (err[k] > 0) != (err[start] > 0):
-                runs.append(max(range(start, k), key=lambda i: abs(err[i])))
-                start = k
-        while len(runs) > n + 1:
-            ends = min(0, -1, key=lambda i: abs(err[runs[i]]))
-            if len(runs) == n + 2:
-                runs.pop(ends)
-                continue
-            # Two neighbours at once keep the signs alternating.
-            k = min(
-                range(len(runs) - 1), key=lambda i: max(abs(err[runs[i]]), abs(err[runs[i + 1]]))
-            )
-            if abs(err[runs[ends]]) < min(abs(err[runs[k]]), abs(err[runs[k + 1]])):
-                runs.pop(ends)
-            else:
-                del runs[k : k + 2]
-        if len(runs) < n + 1 or runs == pick:
+        err = [w[k] * (f[k] - mp.polyval(c[::-1], grid[k])) for k in range(len(grid))]
+        chosen = extrema(err, n)
+        if chosen is None or chosen == pick:
             break
-        pick = runs
+        pick = chosen
     return c
 
 
-def fit(name, f, w, lo, hi, n, bits, points=None):
-    """Fits n coefficients on [lo, hi] with weight w(x) and prints them; bits: 24 (f32) or 53 (f64)."""
-    lo, hi = mpf(lo), mpf(hi)
-    points = points or 20 * n + 60
-    grid = [
-        lo + (hi - lo) * (1 - mp.cos(mp.pi * (2 * k + 1) / (2 * points))) / 2 for k in range(points)
-    ]
-    fs, ws = [f(x) for x in grid], [w(x) for x in grid]
-    rest, weight, out, c = list(fs), list(ws), [], []
+@dataclass
+class Fit:
+    f: Callable  # what the polynomial approximates
+    weight: Callable  # of an error of f in the result
+    lo: mpf
+    hi: mpf
+    n: int  # coefficients
+    bits: int  # 24: f32, 53: f64
 
-    def error(coefficients):
-        return max(
-            abs(v * (r - mp.polyval(coefficients[::-1], x))) for v, r, x in zip(weight, rest, grid)
-        )
+    def run(self):
+        """The rounded coefficients and the largest weighted error."""
+        lo, hi, points = mpf(self.lo), mpf(self.hi), 20 * self.n + 60
+        angles = [mp.pi * (2 * k + 1) / (2 * points) for k in range(points)]
+        grid = [lo + (hi - lo) * (1 - mp.cos(angle)) / 2 for angle in angles]
+        values, weights = [self.f(x) for x in grid], [self.weight(x) for x in grid]
+        rest, weight, out, c = values, weights, [], []
 
-    for done in range(n):
-        # The refit's target has a pole at 0 where the rounding left a residue: keep the better of both.
-        c = min([remez(rest, weight, n - done, grid)] + ([c[1:]] if c else []), key=error)
-        c0 = round_to(c[0], bits)
-        out.append(c0)
-        rest = [(r - c0) / x for r, x in zip(rest, grid)]
-        weight = [v * abs(x) for v, x in zip(weight, grid)]
-    err = max(abs(v * (r - mp.polyval(out[::-1], x))) for v, r, x in zip(ws, fs, grid))
-    print(
-        f"{name}: {n} coefficients on [{mp.nstr(lo, 6)}, {mp.nstr(hi, 6)}], error 2^{float(mp.log(err, 2)):.1f}"
-    )
-    for c in out:
-        print("  " + (f"{float(c):.9g}f" if bits == 24 else f"{float(c):.17g}") + ",")
+        def worst(c, w, f):
+            return max(abs(w[k] * (f[k] - mp.polyval(c[::-1], x))) for k, x in enumerate(grid))
+
+        for done in range(self.n):
+            # The refit's target has a pole at 0 where the rounding left a residue: try both.
+            tries = [remez(rest, weight, self.n - done, grid)] + ([c[1:]] if c else [])
+            c = min((worst(c, weight, rest), c) for c in tries)[1]
+            out.append(round_to(c[0], self.bits))
+            rest = [(rest[k] - out[-1]) / x for k, x in enumerate(grid)]
+            weight = [weight[k] * abs(x) for k, x in enumerate(grid)]
+        return out, worst(out, weights, values)
 
 
-LN2 = mp.log(2)
-SQRT2 = mp.sqrt(2)
-S_MAX = (3 - 2 * SQRT2) ** 2 * mpf("1.0001")  # largest s^2 of the logarithm's s = f / (2 + f)
+HALF_LN2 = mp.log(2) / 2 * mpf("1.001")
+ROOT2 = mp.sqrt(2)
+S2 = (3 - 2 * ROOT2) ** 2 * mpf("1.0001")  # the largest s^2 of the logarithm's s = f / (2 + f)
+QUARTER_PI2 = (mp.pi / 4) ** 2 * mpf("1.02")
+NEAR_0 = mpf("1e-10")  # functions of z = x^2 are not evaluated at 0 itself
 
 
 def exp_tail(r):
-    """(e^r - 1 - r) / r^2 without cancellation."""
-    return (
-        mp.nsum(lambda k: r**k / mp.factorial(k + 2), [0, 30])
-        if abs(r) < 0.01
-        else (mp.expm1(r) - r) / r**2
-    )
+    return (mp.expm1(r) - r) / r**2
+
+
+def log_tail(f):
+    return (mp.log1p(f) - f + f**2 / 2) / f**3
 
 
 def atanh_tail(z):
@@ -121,112 +123,82 @@ def atanh_tail(z):
     return (mp.atanh(s) / s - 1) / z
 
 
-FITS = {}
+def sin_tail(z):
+    r = mp.sqrt(z)
+    return (mp.sin(r) / r - 1) / z
 
 
-def entry(name):
-    return lambda make: FITS.setdefault(name, make)
-
-
-def exp_fit(name, n, bits):
-    FITS[name] = lambda: fit(
-        name, exp_tail, lambda r: r**2, -LN2 / 2 * mpf("1.001"), LN2 / 2 * mpf("1.001"), n, bits
-    )
-
-
-exp_fit("exp_f32", 5, 24)
-exp_fit("expm1_f32", 6, 24)
-exp_fit("exp_f64", 10, 53)
-exp_fit("exp_f64_low", 6, 53)
-FITS["log_f32"] = lambda: fit(
-    "log_f32",
-    lambda f: (mp.log1p(f) - f + f**2 / 2) / f**3,
-    lambda f: abs(f**3 / mp.log1p(f)),
-    1 / SQRT2 - 1,
-    SQRT2 - 1,
-    8,
-    24,
-)
-for tag, count in (("log_f64", 7), ("log_f64_low", 5)):
-    FITS[tag] = lambda tag=tag, count=count: fit(
-        tag, lambda z: 2 * atanh_tail(z), lambda z: z, mpf("1e-12"), S_MAX, count, 53
-    )
-FITS["pow_f64"] = lambda: fit(
-    "pow_f64",
-    lambda z: (atanh_tail(z) - mpf(1) / 3) / z,
-    lambda z: z**2,
-    mpf("1e-10"),
-    S_MAX,
-    7,
-    53,
-)
-
-QUARTER_PI2 = (mp.pi / 4) ** 2 * mpf("1.001")
-FITS["sin_f64"] = lambda: fit(
-    "sin_f64",
-    lambda z: (mp.sin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z,
-    lambda z: z,
-    mpf("1e-12"),
-    QUARTER_PI2,
-    6,
-    53,
-)
-FITS["cos_f64"] = lambda: fit(
-    "cos_f64",
-    lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2,
-    lambda z: z**2,
-    mpf("1e-12"),
-    QUARTER_PI2,
-    6,
-    53,
-)
-FITS["sin_f64_low"] = lambda: fit(
-    "sin_f64_low",
-    lambda z: (mp.sin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z,
-    lambda z: z,
-    mpf("1e-12"),
-    QUARTER_PI2,
-    4,
-    53,
-)
-FITS["cos_f64_low"] = lambda: fit(
-    "cos_f64_low",
-    lambda z: (mp.cos(mp.sqrt(z)) - 1) / z,
-    lambda z: z,
-    mpf("1e-12"),
-    QUARTER_PI2,
-    4,
-    53,
-)
-
-
-def tanh_small(z):
+def tanh_tail(z):
     x = mp.sqrt(z)
     return (mp.tanh(x) / x - 1) / z
 
 
-def erf_small(z):
+def erf_tail(z):
     x = mp.sqrt(z)
     return mp.erf(x) / x - 1
 
 
-def erf_log(x):
-    return -mp.log(mp.erfc(x))
+def erf_log(t):
+    return -mp.log(mp.erfc(1 + t))
 
 
-FITS["tanh_f32"] = lambda: fit("tanh_f32", tanh_small, lambda z: z, mpf("1e-10"), mpf(1), 7, 24)
-for tag, top, count, bits in (("erf_small_f32", 0.81, 7, 24), ("erf_small_f64", 0.81, 12, 53)):
-    FITS[tag] = lambda tag=tag, top=top, count=count, bits=bits: fit(
-        tag, erf_small, lambda z: mpf(1), mpf("1e-10"), mpf(top), count, bits
-    )
-# Around 1, where the result needs most of u's accuracy and t = x - 1 is small.
-FITS["erf_big_f32"] = lambda: fit(
-    "erf_big_f32", lambda t: erf_log(t + 1), lambda t: mp.erfc(t + 1), mpf(-0.1), mpf(3), 7, 24
-)
-FITS["erf_big_f64"] = lambda: fit(
-    "erf_big_f64", lambda t: erf_log(t + 1), lambda t: mp.erfc(t + 1), mpf(-0.1), mpf(5), 19, 53
-)
+def exp_fit(n, bits):
+    return Fit(exp_tail, lambda r: r**2, -HALF_LN2, HALF_LN2, n, bits)
+
+
+def log_fit(n):
+    return Fit(lambda z: 2 * atanh_tail(z), lambda z: z, NEAR_0, S2, n, 53)
+
+
+def sin_fit(n):
+    return Fit(sin_tail, lambda z: z, NEAR_0, QUARTER_PI2, n, 53)
+
+
+def erf_big_fit(top, n, bits):
+    # Around 1, where the result needs most of u's accuracy, t = x - 1 is small.
+    return Fit(erf_log, lambda t: mp.erfc(1 + t), mpf("-0.1"), top - 1, n, bits)
+
+
+FITS = {
+    "exp_f32": exp_fit(5, 24),
+    "expm1_f32": exp_fit(6, 24),
+    "exp_f64": exp_fit(10, 53),
+    "exp_f64_short": exp_fit(6, 53),
+    "log_f32": Fit(log_tail, lambda f: abs(f**3 / mp.log1p(f)), 1 / ROOT2 - 1, ROOT2 - 1, 8, 24),
+    "log_f64": log_fit(7),
+    "log_f64_short": log_fit(5),
+    "pow_f64": Fit(lambda z: (atanh_tail(z) - mpf(1) / 3) / z, lambda z: z**2, NEAR_0, S2, 7, 53),
+    "sin_f64": sin_fit(6),
+    "sin_f64_short": sin_fit(4),
+    "cos_f64": Fit(
+        lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2,
+        lambda z: z**2,
+        NEAR_0,
+        QUARTER_PI2,
+        6,
+        53,
+    ),
+    "cos_f64_short": Fit(
+        lambda z: (mp.cos(mp.sqrt(z)) - 1) / z, lambda z: z, NEAR_0, QUARTER_PI2, 4, 53
+    ),
+    "tanh_f32": Fit(tanh_tail, lambda z: z, NEAR_0, 1, 7, 24),
+    "erf_small_f32": Fit(erf_tail, lambda z: 1, NEAR_0, mpf("0.81"), 7, 24),
+    "erf_small_f64": Fit(erf_tail, lambda z: 1, NEAR_0, mpf("0.81"), 12, 53),
+    "erf_big_f32": erf_big_fit(4, 7, 24),
+    "erf_big_f64": erf_big_fit(6, 19, 53),
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(FITS))
+    for name in parser.parse_args().names or FITS:
+        coefficients, error = FITS[name].run()
+        print(f"{name}: error 2^{float(mp.log(error, 2)):.1f}")
+        for c in coefficients:
+            digits, suffix = (9, "f") if FITS[name].bits == 24 else (17, "")
+            print(f"  {float(c):.{digits}g}{suffix},")
+
 
 if __name__ == "__main__":
-    for key in sys.argv[1:] or FITS:
-        FITS[key]()
+    main()
