@@ -1,0 +1,181 @@
+#include "core/parallel.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/config.h"
+#include "core/fp_mode.h"
+
+namespace frazil {
+namespace {
+
+constexpr int kSpins = 4000;         // about 50 us before a worker sleeps
+constexpr int kPartsPerThread = 4;   // so that a thread that is held up does not hold up the rest
+
+thread_local bool t_inside = false;  // in a body: nested calls run here
+
+void Pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+using Body = absl::FunctionRef<void(int64_t, int64_t)>;
+
+// One range being worked on. Parts are taken from `next` by whoever is free.
+struct Job {
+  int64_t n, part;
+  Body body;
+  std::atomic<int64_t> next{0};
+
+  void Work() {
+    t_inside = true;
+    for (;;) {
+      const int64_t begin = next.fetch_add(part, std::memory_order_relaxed);
+      if (begin >= n) break;
+      body(begin, std::min(n, begin + part));
+    }
+    t_inside = false;
+  }
+};
+
+// Workers watch `round_`: odd while a job is open. A worker says that it is working before it looks whether the job is
+// still open, and the caller closes the job before it looks whether anyone is working, so one sees the other.
+class Pool {
+ public:
+  explicit Pool(int threads) {
+    for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { Serve(); });
+  }
+  ~Pool() {
+    stop_.store(true);
+    round_.fetch_add(2);
+    round_.notify_all();
+    for (std::thread& t : workers_) t.join();
+  }
+
+  // False if another thread's job is running: the caller then works alone.
+  bool Run(Job* job) {
+    std::unique_lock<std::mutex> lock(owner_, std::try_to_lock);
+    if (!lock.owns_lock()) return false;
+    job_.store(job);
+    round_.fetch_add(1);
+    round_.notify_all();
+    job->Work();
+    round_.fetch_add(1);
+    for (int spin = 0; working_.load() != 0; ++spin) {
+      if (spin < kSpins) {
+        Pause();
+      } else if (const int left = working_.load(); left != 0) {
+        working_.wait(left);
+      }
+    }
+    return true;
+  }
+
+ private:
+  void Serve() {
+    const DefaultFpMode mode;
+    uint32_t seen = 0;
+    while (!stop_.load()) {
+      const uint32_t round = Next(seen);
+      seen = round;
+      if (round % 2 == 0) continue;
+      working_.fetch_add(1);
+      if (round_.load() == round) job_.load()->Work();
+      if (working_.fetch_sub(1) == 1) working_.notify_all();
+    }
+  }
+
+  // Waits for a round other than `seen`.
+  uint32_t Next(uint32_t seen) {
+    for (int spin = 0; spin < kSpins; ++spin) {
+      if (const uint32_t round = round_.load(std::memory_order_acquire); round != seen) return round;
+      Pause();
+    }
+    round_.wait(seen);
+    return round_.load();
+  }
+
+  std::mutex owner_;
+  std::atomic<Job*> job_{nullptr};
+  std::atomic<uint32_t> round_{0};
+  std::atomic<int> working_{0};
+  std::atomic<bool> stop_{false};
+  std::vector<std::thread> workers_;
+};
+
+int DefaultThreads() {
+  if (const int n = std::atoi(GetConfig().threads.c_str()); n > 0) return n;
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1, int(std::thread::hardware_concurrency()));
+}
+
+// The pool and its size. Made at first use; never destroyed, so that exiting waits for nobody.
+struct Global {
+  std::mutex mutex;
+  std::shared_ptr<Pool> pool;       // null: to be made
+  std::atomic<int> threads{DefaultThreads()};
+
+  std::shared_ptr<Pool> Get() {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (!pool) pool = std::make_shared<Pool>(threads.load());
+    return pool;
+  }
+};
+
+Global& GetGlobal();
+
+// The child has none of the parent's threads: its pool is forgotten (not destroyed: there is nothing to join) and made
+// again when needed. The mutex is held across the fork so that it is in a known state.
+void BeforeFork() { GetGlobal().mutex.lock(); }
+void InParent() { GetGlobal().mutex.unlock(); }
+void InChild() {
+  new std::shared_ptr<Pool>(std::move(GetGlobal().pool));
+  t_inside = false;
+  GetGlobal().mutex.unlock();
+}
+
+Global& GetGlobal() {
+  static Global* global = [] {
+    auto* g = new Global;
+    pthread_atfork(BeforeFork, InParent, InChild);
+    return g;
+  }();
+  return *global;
+}
+
+}  // namespace
+
+int NumThreads() { return GetGlobal().threads.load(std::memory_order_relaxed); }
+
+void SetNumThreads(int n) {
+  Global& global = GetGlobal();
+  std::shared_ptr<Pool> old;
+  const std::lock_guard<std::mutex> lock(global.mutex);
+  if (global.threads.exchange(std::max(1, n)) != std::max(1, n)) old = std::move(global.pool);
+  // `old` ends here, or when the last job on it does.
+}
+
+void ParallelFor(int64_t n, int64_t grain, Body body) {
+  if (n <= 0) return;
+  grain = std::max<int64_t>(1, grain);
+  const int64_t grains = (n + grain - 1) / grain;
+  const int threads = t_inside || grains == 1 ? 1 : NumThreads();
+  if (threads > 1) {
+    const int64_t parts = std::min<int64_t>(grains, int64_t{threads} * kPartsPerThread);
+    Job job{n, (grains + parts - 1) / parts * grain, body};
+    if (GetGlobal().Get()->Run(&job)) return;
+  }
+  body(0, n);
+}
+
+}  // namespace frazil
