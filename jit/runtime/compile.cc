@@ -1,0 +1,92 @@
+#include "jit/runtime/compile.h"
+
+#include <atomic>
+#include <fstream>
+
+#include "core/config.h"
+#include "core/str.h"
+#include "jit/runtime/plan_impl.h"
+
+namespace frazil::jit {
+namespace {
+
+// Writes the stages of one compilation as numbered files.
+class Dumper {
+ public:
+  explicit Dumper(const std::string& dir) : dir_(dir) {
+    static std::atomic<int> next{0};
+    if (!dir_.empty()) number_ = next++;
+  }
+  bool on() const { return !dir_.empty(); }
+
+  Status Write(std::string_view stage, std::string_view suffix, std::string_view text) {
+    if (!on()) return absl::OkStatus();
+    const std::string path = StrCat(dir_, "/graph", number_, ".", stage_++, ".", stage, suffix);
+    std::ofstream file(path);
+    file << text;
+    if (!file) return FileError("[dump] cannot write ", path, ", named by FRAZIL_DUMP.");
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::string& dir_;
+  int number_ = 0, stage_ = 0;
+};
+
+Status CheckDevices(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    if (node.device.kind() != DeviceKind::kCpu) {
+      return NotImplementedError("[compile] no kernels for ", Name(node.device), " yet: a value is ",
+                                 ShortName(node.dtype), ToString(node.layout->dims()), " there.");
+    }
+  }
+  return absl::OkStatus();
+}
+
+Status RunPasses(Graph* graph, const CompileSettings& settings, Dumper* dumper) {
+  FZ_RETURN_IF_ERROR(dumper->Write("input", ".gir", Print(*graph)));
+  for (const Pass& pass : Passes()) {
+    if (!pass.run || !settings.passes.enabled(pass.name)) continue;
+    pass.run(graph);
+    if (settings.verify) {
+      const Status status = Verify(*graph);
+      if (!status.ok()) return RuntimeError("[", pass.name, "] broke the graph: ", status.message(), "\n", Print(*graph));
+    }
+    if (dumper->on()) FZ_RETURN_IF_ERROR(dumper->Write(pass.name, ".gir", Print(*graph)));
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<CompileSettings> SettingsFromConfig() {
+  CompileSettings settings;
+  FZ_ASSIGN_OR_RETURN(settings.passes, PassSwitches::FromText(GetConfig().passes));
+  settings.verify = GetConfig().verify == "1";
+  settings.dump_dir = GetConfig().dump;
+  return settings;
+}
+
+}  // namespace
+
+StatusOr<std::shared_ptr<const Plan>> CompileWith(Graph graph, const CompileOptions& options,
+                                                  const CompileSettings& settings) {
+  FZ_RETURN_IF_ERROR(CheckDevices(graph));
+  Dumper dumper(settings.dump_dir);
+  // A single op has nothing to rewrite.
+  if (static_cast<int>(graph.nodes.size()) > graph.num_inputs + 1) {
+    FZ_RETURN_IF_ERROR(RunPasses(&graph, settings, &dumper));
+  }
+  Grouping grouping = Fuse(graph, options.fuse && settings.passes.enabled("fuse"));
+  const BuildOptions build{options, settings.passes.enabled("inplace")};
+  FZ_ASSIGN_OR_RETURN(Program program, BuildProgram(graph, grouping, build, nullptr));
+  auto plan = std::make_shared<const PlanImpl>(std::move(program), std::move(graph), std::move(grouping), build);
+  if (dumper.on()) FZ_RETURN_IF_ERROR(dumper.Write("plan", ".txt", plan->Dump()));
+  return plan;
+}
+
+StatusOr<std::shared_ptr<const Plan>> Compile(Graph graph, const CompileOptions& options) {
+  static const StatusOr<CompileSettings> settings = SettingsFromConfig();
+  if (!settings.ok()) return settings.status();
+  return CompileWith(std::move(graph), options, *settings);
+}
+
+}  // namespace frazil::jit

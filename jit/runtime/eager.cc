@@ -1,0 +1,164 @@
+#include "jit/runtime/eager.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/infer.h"
+#include "jit/runtime/lru.h"
+#include "jit/runtime/plan_impl.h"
+
+namespace frazil::jit {
+namespace {
+
+// What of an operand decides how an op runs.
+uint64_t WordOf(const Value& v) {
+  return uint64_t{v.layout->id} | uint64_t(v.dtype) << 32 | uint64_t{v.device.word} << 40 | uint64_t{v.immediate} << 48;
+}
+
+struct CallKey {
+  OpId op;
+  bool blas;
+  uint64_t reusable;
+  absl::InlinedVector<uint64_t, 4> inputs;
+  absl::InlinedVector<int32_t, 4> operands;
+  Attrs attrs;
+
+  bool operator==(const CallKey&) const = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const CallKey& k) {
+    return H::combine(std::move(h), k.op, k.blas, k.reusable, k.inputs, k.operands, k.attrs);
+  }
+};
+
+// A call as it arrives: everything a key holds, without memory of its own.
+struct CallView {
+  OpId op;
+  bool blas;
+  uint64_t reusable;
+  absl::Span<Value* const> inputs;
+  absl::Span<const int32_t> operands;  // input of each operand; empty: one each, in order
+  AttrSpan attrs;
+
+  uint64_t Hash() const {
+    uint64_t h = (uint64_t(op) << 1 | blas) * 0x9E3779B97F4A7C15u ^ reusable;
+    for (const Value* v : inputs) h = (h ^ WordOf(*v)) * 0xD6E8FEB86659FD93u;
+    for (const int32_t operand : operands) h = (h ^ uint64_t(operand)) * 0xD6E8FEB86659FD93u;
+    for (const int64_t attr : attrs) h = (h ^ uint64_t(attr)) * 0xD6E8FEB86659FD93u;
+    return h ^ h >> 32;
+  }
+  bool Is(const CallKey& key) const {
+    if (op != key.op || blas != key.blas || reusable != key.reusable || inputs.size() != key.inputs.size()) return false;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (WordOf(*inputs[i]) != key.inputs[i]) return false;
+    }
+    return attrs == AttrSpan(key.attrs) && operands == absl::Span<const int32_t>(key.operands);
+  }
+  CallKey Key() const {
+    CallKey key{op, blas, reusable, {}, {operands.begin(), operands.end()}, {attrs.begin(), attrs.end()}};
+    for (const Value* v : inputs) key.inputs.push_back(WordOf(*v));
+    return key;
+  }
+};
+
+// How a call runs: as a view, or by a plan of one op.
+struct PreparedCall {
+  CallKey key;
+  Inferred inferred;
+  std::shared_ptr<const Plan> plan;  // null: a view
+};
+
+StatusOr<std::shared_ptr<const PreparedCall>> Prepare(const CallView& call) {
+  auto prepared = std::make_shared<PreparedCall>();
+  prepared->key = call.Key();
+  Graph graph;
+  absl::InlinedVector<int32_t, 4> operands(call.operands.begin(), call.operands.end());
+  for (const Value* v : call.inputs) {
+    const int32_t id = graph.AddInput(v->dtype, v->device, v->layout, v->immediate);
+    if (call.operands.empty()) operands.push_back(id);
+  }
+  FZ_ASSIGN_OR_RETURN(prepared->inferred, InferNode(graph, call.op, operands, call.attrs));
+  if (prepared->inferred.view) return prepared;
+  FZ_ASSIGN_OR_RETURN(const int32_t id, graph.AddOp(call.op, operands, call.attrs));
+  graph.outputs = {id};
+  FZ_ASSIGN_OR_RETURN(prepared->plan, Compile(std::move(graph), {.blas = call.blas, .reusable = call.reusable}));
+  return prepared;
+}
+
+// Shared by all threads, behind the table of each.
+LruCache<CallKey, PreparedCall>& SharedCalls() {
+  static auto* cache = new LruCache<CallKey, PreparedCall>(8192);
+  return *cache;
+}
+
+StatusOr<std::shared_ptr<const PreparedCall>> FindShared(const CallView& call) {
+  const CallKey key = call.Key();
+  if (auto found = SharedCalls().Find(key)) return found;
+  FZ_ASSIGN_OR_RETURN(std::shared_ptr<const PreparedCall> made, Prepare(call));
+  return SharedCalls().Add(key, std::move(made));
+}
+
+// Direct-mapped: a call replaces whatever lies at its hash.
+constexpr size_t kTableSize = 1024;
+using CallTable = std::array<std::shared_ptr<const PreparedCall>, kTableSize>;
+
+StatusOr<ValueRef> RunPrepared(const PreparedCall& prepared, absl::Span<Value* const> inputs) {
+  if (!prepared.plan) {
+    const Inferred& i = prepared.inferred;
+    return MakeView(*inputs[0], i.dtype, i.layout, i.offset * SizeOf(i.dtype));
+  }
+  ValueRef out;
+  FZ_RETURN_IF_ERROR(prepared.plan->Run(inputs, absl::MakeSpan(&out, 1)));
+  return out;
+}
+
+StatusOr<ValueRef> RunCall(const CallView& call) {
+  static thread_local std::unique_ptr<CallTable> table = std::make_unique<CallTable>();
+  std::shared_ptr<const PreparedCall>& slot = (*table)[call.Hash() % kTableSize];
+  if (!slot || !call.Is(slot->key)) {
+    FZ_ASSIGN_OR_RETURN(slot, FindShared(call));
+  }
+  return RunPrepared(*slot, call.inputs);
+}
+
+// One value that is several operands becomes one input, so that x += x may write over x.
+StatusOr<ValueRef> RunReusing(const CallView& call) {
+  absl::InlinedVector<Value*, 4> values;
+  absl::InlinedVector<int32_t, 4> operands;
+  uint64_t reusable = 0;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    const auto at = std::find(values.begin(), values.end(), call.inputs[i]);
+    const size_t input = at - values.begin();
+    if (at == values.end()) values.push_back(call.inputs[i]);
+    if (i < 64 && call.reusable >> i & 1 && input < 64) reusable |= uint64_t{1} << input;
+    operands.push_back(static_cast<int32_t>(input));
+  }
+  return RunCall({call.op, call.blas, reusable, values, operands, call.attrs});
+}
+
+class EagerDoorImpl : public Door {
+ public:
+  Tensor Call(const OpCall& call) override {
+    absl::InlinedVector<Value*, 4> inputs;
+    for (const Tensor* t : call.inputs) inputs.push_back(t->value());
+    auto out = RunOp(call.op, inputs, call.attrs);
+    if (!out.ok()) return Tensor(std::move(out).status());
+    return Tensor(*std::move(out));
+  }
+};
+
+}  // namespace
+
+Door* EagerDoor() {
+  static EagerDoorImpl door;
+  return &door;
+}
+
+StatusOr<ValueRef> RunOp(OpId op, absl::Span<Value* const> inputs, AttrSpan attrs, uint64_t reusable) {
+  for (const Value* v : inputs) {
+    if (v->pending.load(std::memory_order_acquire) || v->is_error()) FZ_RETURN_IF_ERROR(Read(*v));
+  }
+  const CallView call{op, State().blas, reusable, inputs, {}, attrs};
+  return reusable == 0 ? RunCall(call) : RunReusing(call);
+}
+
+}  // namespace frazil::jit

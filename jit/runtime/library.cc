@@ -1,0 +1,156 @@
+#include "jit/runtime/library.h"
+
+#include <new>
+
+#include "core/check.h"
+#include "core/parallel.h"
+#include "core/str.h"
+#include "kernels/blas.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/put.h"
+
+namespace frazil::jit {
+namespace {
+
+// One batch of products: a [..., m, k] with b [..., k, n], leading axes broadcast.
+class Matmul : public LibraryCall {
+ public:
+  Matmul(const Layout* a, const Layout* b, const Layout* c, DType dtype, bool blas)
+      : c_(c), a_(BatchStrides(a)), b_(BatchStrides(b)), blas_(blas), item_(SizeOf(dtype)) {
+    const int r = c->rank;
+    args_.dtype = dtype;
+    args_.m = c->extents[r - 2];
+    args_.n = c->extents[r - 1];
+    args_.k = a->extents[r - 1];
+    args_.a = {nullptr, a->strides_[r - 2], a->strides_[r - 1]};
+    args_.b = {nullptr, b->strides_[r - 2], b->strides_[r - 1]};
+    // Extents of 1 have stride 0 in a layout; kernels want the rows of an output apart.
+    args_.c = {nullptr, args_.n, 1};
+    for (int i = 0; i < r - 2; ++i) batches_ *= c->extents[i];
+  }
+
+  Status Run(absl::Span<char* const> operands, char* result) const override {
+    if (c_->size == 0) return absl::OkStatus();
+    try {
+      return blas_ ? RunBlas(operands, result) : RunOwn(operands, result);
+    } catch (const std::bad_alloc&) {
+      return MemoryError("[matmul] no memory for the packed panels of ", args_.m, "x", args_.k, "x", args_.n, ".");
+    }
+  }
+
+  std::string text() const override {
+    return StrCat(blas_ ? "blas " : "matmul ", ShortName(args_.dtype), " batches ", batches_, " m ", args_.m, " n ",
+                  args_.n, " k ", args_.k);
+  }
+
+ private:
+  using Strides = absl::InlinedVector<int64_t, 4>;
+
+  // Element strides over the result's batch axes: 0 where the operand is broadcast.
+  static Strides BatchStrides(const Layout* layout) {
+    Strides strides;
+    for (int i = 0; i < layout->rank - 2; ++i) strides.push_back(layout->extents[i] == 1 ? 0 : layout->strides_[i]);
+    return strides;
+  }
+
+  GemmArgs Batch(int64_t index, absl::Span<char* const> operands, char* result) const {
+    GemmArgs args = args_;
+    int64_t a = 0, b = 0, rest = index;
+    for (int i = static_cast<int>(a_.size()) - 1; i >= 0; --i) {
+      const int64_t at = rest % c_->extents[i];
+      rest /= c_->extents[i];
+      a += at * a_[i];
+      b += at * b_[i];
+    }
+    args.a.data = operands[0] + a * item_;
+    args.b.data = operands[1] + b * item_;
+    args.c.data = result + index * args.m * args.n * item_;
+    return args;
+  }
+
+  Status RunBlas(absl::Span<char* const> operands, char* result) const {
+    for (int64_t i = 0; i < batches_; ++i) FZ_RETURN_IF_ERROR(BlasGemm(Batch(i, operands, result)));
+    return absl::OkStatus();
+  }
+
+  Status RunOwn(absl::Span<char* const> operands, char* result) const {
+    const int threads = NumThreads();
+    if (batches_ >= 2 * threads) {
+      ParallelFor(batches_, BatchGrain(), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) Gemm(Batch(i, operands, result));
+      });
+      return absl::OkStatus();
+    }
+    const auto run = [](int64_t count, absl::FunctionRef<void(int64_t)> body) {
+      ParallelFor(count, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) body(i);
+      });
+    };
+    for (int64_t i = 0; i < batches_; ++i) GemmParallel(Batch(i, operands, result), threads, run);
+    return absl::OkStatus();
+  }
+
+  // Batches worth handing to a thread.
+  int64_t BatchGrain() const {
+    const int64_t work = std::max<int64_t>(1, args_.m * args_.n * std::max<int64_t>(1, args_.k));
+    return std::max<int64_t>(1, 100000 / work);
+  }
+
+  const Layout* c_;
+  Strides a_, b_;
+  bool blas_;
+  int64_t item_;
+  int64_t batches_ = 1;
+  GemmArgs args_;
+};
+
+class PutCall : public LibraryCall {
+ public:
+  explicit PutCall(const PutArgs& args) : args_(args) {}
+
+  Status Run(absl::Span<char* const> operands, char* result) const override {
+    PutArgs args = args_;
+    args.x_data = operands[0];
+    args.indices_data = operands[1];
+    args.updates_data = operands[2];
+    args.out = result;
+    Put(args);
+    return absl::OkStatus();
+  }
+  bool in_place() const override { return true; }
+  std::string text() const override {
+    return StrCat(args_.add ? "put_add " : "put_set ", ShortName(args_.dtype), " axis ", args_.axis, " of ",
+                  ToString(args_.x->dims()));
+  }
+
+ private:
+  PutArgs args_;
+};
+
+}  // namespace
+
+StatusOr<std::unique_ptr<const LibraryCall>> MakeLibraryCall(const Graph& graph, int32_t id, bool blas) {
+  const Node& node = graph.nodes[id];
+  const auto operand = [&](int i) -> const Node& { return graph.nodes[node.operands[i]]; };
+  switch (Info(node.op).klass) {
+    case OpClass::kMatmul: {
+      const bool library = blas && (node.dtype == DType::kF32 || node.dtype == DType::kF64);
+      return std::make_unique<Matmul>(operand(0).layout, operand(1).layout, node.layout, node.dtype, library);
+    }
+    case OpClass::kPut: {
+      PutArgs args;
+      args.dtype = node.dtype;
+      args.wide_indices = operand(1).dtype == DType::kI64;
+      args.axis = static_cast<int>(node.attrs[0]);
+      args.add = node.attrs[1] != 0;
+      args.x = operand(0).layout;
+      args.indices = operand(1).layout;
+      args.updates = operand(2).layout;
+      return std::make_unique<PutCall>(args);
+    }
+    default:
+      return NotImplementedError("[", Info(node.op).name, "] has no library kernel.");
+  }
+}
+
+}  // namespace frazil::jit

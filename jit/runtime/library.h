@@ -1,0 +1,25 @@
+// Ops that are calls of kernels/ instead of generated kernels: matmul and put. Made by the planner, run by plans.
+// Invariant: immutable; the result depends on operands and shapes alone, never on layouts or threads.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "jit/graph/graph.h"
+
+namespace frazil::jit {
+
+class LibraryCall {
+ public:
+  virtual ~LibraryCall() = default;
+  // operands: the first element of each operand of the node, in its own layout; result: dense.
+  virtual Status Run(absl::Span<char* const> operands, char* result) const = 0;
+  // True if the result may lie in operand 0's memory when that is dense and nothing else needs it.
+  virtual bool in_place() const { return false; }
+  virtual std::string text() const = 0;  // for dumps
+};
+
+// For node `id` of a Group::Kind::kLibrary. `blas`: floats through OpenBLAS.
+StatusOr<std::unique_ptr<const LibraryCall>> MakeLibraryCall(const Graph& graph, int32_t id, bool blas);
+
+}  // namespace frazil::jit

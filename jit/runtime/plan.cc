@@ -1,0 +1,111 @@
+#include "jit/runtime/plan.h"
+
+#include "core/check.h"
+#include "core/fp_mode.h"
+#include "jit/runtime/launch.h"
+#include "jit/runtime/plan_impl.h"
+
+namespace frazil::jit {
+namespace {
+
+template <typename T>
+using Small = absl::InlinedVector<T, 16>;
+
+// True if nobody but the caller can see `value`'s memory, which none of the other inputs shares.
+bool MayReuse(absl::Span<Value* const> inputs, int32_t donor) {
+  const Value& value = *inputs[donor];
+  const Storage* storage = value.storage;
+  if (!storage || storage->foreign || value.holders() != 1 || storage->holders() != 1) return false;
+  if (reinterpret_cast<uintptr_t>(value.data) % 64 != 0) return false;  // what kernels expect of results
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (static_cast<int32_t>(i) != donor && inputs[i]->storage == storage) return false;
+  }
+  return true;
+}
+
+StatusOr<ValueRef> MakeResult(const Result& result, absl::Span<Value* const> inputs) {
+  if (result.donor < 0 || !MayReuse(inputs, result.donor)) {
+    return Value::Allocate(result.dtype, result.device, result.layout);
+  }
+  Value* donor = inputs[result.donor];
+  return Value::Make(result.dtype, result.device, result.layout, StorageRef::Share(donor->storage), donor->data);
+}
+
+void RunKernel(const KernelStep& step, char* const* slots, absl::Span<Value* const> inputs) {
+  Small<void*> buffers(step.buffers.size());
+  for (size_t i = 0; i < buffers.size(); ++i) buffers[i] = slots[step.buffers[i].slot] + step.buffers[i].offset;
+  Small<uint64_t> scalars(step.scalars.size());
+  for (size_t i = 0; i < scalars.size(); ++i) {
+    const int32_t input = step.scalars[i];
+    scalars[i] = input >= 0 ? inputs[input]->imm : step.words[i];
+  }
+  const kir::KernelArgs args{buffers.data(), step.extents.data(), step.strides.data(), scalars.data()};
+  RunLaunch(*step.code, args, step.rows, step.cols, step.work);
+}
+
+Status RunLibrary(const LibraryStep& step, char* const* slots) {
+  Small<char*> operands(step.operands.size());
+  for (size_t i = 0; i < operands.size(); ++i) operands[i] = slots[step.operands[i].slot] + step.operands[i].offset;
+  return step.call->Run(absl::MakeConstSpan(operands.data(), operands.size()), slots[step.result.slot] + step.result.offset);
+}
+
+}  // namespace
+
+Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs) const {
+  const Program& p = program_;
+  FZ_CHECK(static_cast<int32_t>(inputs.size()) == p.num_inputs && outputs.size() == p.outputs.size());
+  Small<char*> slots(p.num_inputs + 1 + p.results.size());
+  for (size_t i = 0; i < inputs.size(); ++i) slots[i] = inputs[i]->data;
+  StorageRef arena;
+  if (p.arena_bytes > 0) {
+    FZ_ASSIGN_OR_RETURN(arena, Allocate(p.arena_bytes));
+    slots[p.arena_slot()] = arena->data;
+  }
+  absl::InlinedVector<ValueRef, 4> results(p.results.size());
+  for (size_t r = 0; r < results.size(); ++r) {
+    FZ_ASSIGN_OR_RETURN(results[r], MakeResult(p.results[r], inputs));
+    slots[p.result_slot(r)] = results[r]->data;
+  }
+  {
+    const DefaultFpMode mode;
+    for (const Step& step : p.steps) {
+      if (const KernelStep* kernel = std::get_if<KernelStep>(&step)) {
+        RunKernel(*kernel, slots.data(), inputs);
+      } else {
+        FZ_RETURN_IF_ERROR(RunLibrary(std::get<LibraryStep>(step), slots.data()));
+      }
+    }
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    FZ_ASSIGN_OR_RETURN(outputs[i], MakeOutput(p.outputs[i], inputs, results));
+  }
+  return absl::OkStatus();
+}
+
+std::string PlanImpl::Dump() const {
+  std::string text = Print(graph_);
+  const auto again = BuildProgram(graph_, grouping_, options_, &text);
+  FZ_CHECK(again.ok());
+  return text;
+}
+
+StatusOr<ValueRef> PlanImpl::MakeOutput(const Output& output, absl::Span<Value* const> inputs,
+                                        absl::Span<const ValueRef> results) const {
+  const bool input = output.slot < program_.num_inputs;
+  Value* base = input ? inputs[output.slot] : results[output.slot - program_.arena_slot() - 1].get();
+  if (output.same) return ValueRef::Share(base);
+  return MakeView(*base, output.dtype, output.layout, output.offset);
+}
+
+StatusOr<ValueRef> MakeView(const Value& base, DType dtype, const Layout* layout, int64_t bytes) {
+  if (base.storage) {
+    return Value::Make(dtype, base.device, layout, StorageRef::Share(base.storage), base.data + bytes);
+  }
+  // The word of an immediate lies inside its value: a view needs memory of its own.
+  FZ_ASSIGN_OR_RETURN(StorageRef storage, Allocate(SizeOf(dtype)));
+  std::memcpy(storage->data, base.data, SizeOf(dtype));
+  char* data = storage->data;
+  return Value::Make(dtype, base.device, layout, std::move(storage), data);
+}
+
+}  // namespace frazil::jit

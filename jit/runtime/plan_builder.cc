@@ -1,0 +1,304 @@
+#include <algorithm>
+#include <limits>
+
+#include "core/check.h"
+#include "core/str.h"
+#include "jit/runtime/in_place.h"
+#include "jit/runtime/kernel_cache.h"
+#include "jit/runtime/memory_plan.h"
+#include "jit/runtime/steps.h"
+
+namespace frazil::jit {
+namespace {
+
+constexpr int32_t kForever = std::numeric_limits<int32_t>::max();
+
+int64_t BytesOf(const Node& node) { return node.layout->size * SizeOf(node.dtype); }
+
+// Memory that some steps write and others read: a graph input, a computed value, or a temporary of a group.
+struct Memory {
+  int64_t bytes = 0;
+  int32_t input = -1;               // number of the graph input it is
+  int32_t first = kForever, last = -1;  // steps
+  int32_t home = -1;                // the memory it lies in: itself unless a step runs in place
+  int32_t result = -1;              // of a home: index of Program::results
+  int32_t donor = -1;               // of a home: input whose memory it may take
+};
+
+// Memories a step touches.
+struct Use {
+  int32_t memory;
+  bool write;
+};
+
+class Builder {
+ public:
+  Builder(const Graph& graph, const Grouping& grouping, const BuildOptions& options, std::string* dump)
+      : graph_(graph), grouping_(grouping), options_(options), dump_(dump) {}
+
+  StatusOr<Program> Run() {
+    program_.num_inputs = graph_.num_inputs;
+    MakeNodeMemories();
+    for (const Group& group : grouping_.groups) {
+      FZ_RETURN_IF_ERROR(group.kind == Group::Kind::kKernel ? AddKernels(group) : AddLibrary(group));
+    }
+    FindLives();
+    AddOutputs();
+    if (options_.in_place) {
+      for (size_t step = 0; step < pending_.size(); ++step) ShareMemory(static_cast<int32_t>(step));
+    }
+    PlaceMemories();
+    for (PendingStep& step : pending_) FZ_RETURN_IF_ERROR(Emit(&step));
+    program_.stats.arena_bytes = program_.arena_bytes;
+    return std::move(program_);
+  }
+
+ private:
+  // A step before memory is assigned.
+  struct PendingStep {
+    Launch launch;                            // kernel steps
+    std::unique_ptr<const LibraryCall> call;  // library steps
+    int32_t node = -1;                        // of a library step
+    std::vector<Use> uses;                    // as the launch's buffers; library: operands, then the result
+  };
+
+  template <typename... Args>
+  void Say(const Args&... args) {
+    if (dump_) StrAppend(dump_, args..., "\n");
+  }
+
+  // Every node has the memory of the value it is, or is a view of.
+  void MakeNodeMemories() {
+    for (int32_t id = 0; id < static_cast<int32_t>(graph_.nodes.size()); ++id) {
+      const Node& node = graph_.nodes[id];
+      if (node.view) {
+        memory_of_.push_back(memory_of_[node.operands[0]]);
+        continue;
+      }
+      memory_of_.push_back(NewMemory(BytesOf(node)));
+      if (node.input) memories_.back().input = id;
+    }
+  }
+
+  int32_t NewMemory(int64_t bytes) {
+    memories_.emplace_back();
+    memories_.back().bytes = bytes;
+    memories_.back().home = static_cast<int32_t>(memories_.size()) - 1;
+    return memories_.back().home;
+  }
+
+  void SayGroup(const Group& group) {
+    if (!dump_) return;
+    std::string text = group.kind == Group::Kind::kKernel ? "group kernel" : "group library";
+    for (const int32_t id : group.nodes) StrAppend(&text, " %", id);
+    StrAppend(&text, " ->");
+    for (const int32_t id : group.outputs) StrAppend(&text, " %", id);
+    Say(text);
+  }
+
+  Status AddKernels(const Group& group) {
+    SayGroup(group);
+    FZ_ASSIGN_OR_RETURN(LoweredGroup lowered, Lower(graph_, group));
+    std::vector<int32_t> temporaries;
+    for (const int64_t bytes : lowered.temporary_bytes) temporaries.push_back(NewMemory(bytes));
+    for (Launch& launch : lowered.launches) {
+      Say(kir::Print(launch.kernel));
+      if (launch.rows == 0 || launch.cols == 0) continue;
+      PendingStep step;
+      for (size_t i = 0; i < launch.buffers.size(); ++i) {
+        const int32_t node = launch.buffers[i].node;
+        const int32_t memory = node >= 0 ? memory_of_[node] : temporaries[-1 - node];
+        step.uses.push_back({memory, launch.kernel.buffers[i].out});
+      }
+      step.launch = std::move(launch);
+      pending_.push_back(std::move(step));
+    }
+    return absl::OkStatus();
+  }
+
+  Status AddLibrary(const Group& group) {
+    SayGroup(group);
+    FZ_CHECK(group.nodes.size() == 1);
+    PendingStep step;
+    step.node = group.nodes[0];
+    FZ_ASSIGN_OR_RETURN(step.call, MakeLibraryCall(graph_, step.node, options_.compile.blas));
+    for (const int32_t operand : graph_.nodes[step.node].operands) step.uses.push_back({memory_of_[operand], false});
+    step.uses.push_back({memory_of_[step.node], true});
+    pending_.push_back(std::move(step));
+    return absl::OkStatus();
+  }
+
+  void FindLives() {
+    for (size_t step = 0; step < pending_.size(); ++step) {
+      for (const Use& use : pending_[step].uses) {
+        Memory& m = memories_[use.memory];
+        m.first = std::min(m.first, static_cast<int32_t>(step));
+        m.last = static_cast<int32_t>(step);
+      }
+    }
+  }
+
+  void AddOutputs() {
+    for (const int32_t id : graph_.outputs) {
+      const Node& node = graph_.nodes[id];
+      const int32_t base = BaseOf(graph_, id);
+      Memory& m = memories_[memory_of_[base]];
+      m.last = kForever;
+      if (m.input < 0 && m.result < 0) {
+        const Node& value = graph_.nodes[base];
+        m.result = static_cast<int32_t>(program_.results.size());
+        program_.results.push_back({value.dtype, value.device, value.layout});
+      }
+      const int32_t slot = m.input >= 0 ? m.input : program_.result_slot(m.result);
+      program_.outputs.push_back({slot, id == base, OffsetInBase(graph_, id), node.dtype, node.device, node.layout});
+    }
+  }
+
+  int32_t Home(int32_t memory) const { return memories_[memory].home; }
+
+  // Gives results first written in `step` the memory of an operand that nothing needs afterwards.
+  void ShareMemory(int32_t step) {
+    const PendingStep& s = pending_[step];
+    std::vector<int32_t> taken;
+    for (size_t out = 0; out < s.uses.size(); ++out) {
+      const int32_t memory = s.uses[out].memory;
+      if (!s.uses[out].write || memories_[memory].first != step || Home(memory) != memory) continue;
+      for (const bool want_input : {true, false}) {
+        if (memories_[memory].donor >= 0 || Home(memory) != memory) break;
+        for (const Use& use : s.uses) {
+          const int32_t from = Home(use.memory);
+          if ((memories_[from].input >= 0) != want_input || use.write) continue;
+          if (std::count(taken.begin(), taken.end(), from) || !MayTake(s, step, out, from)) continue;
+          taken.push_back(from);
+          Take(memory, from);
+          break;
+        }
+      }
+    }
+  }
+
+  bool MayTake(const PendingStep& s, int32_t step, size_t out, int32_t from) const {
+    const Memory& m = memories_[from];
+    const Memory& to = memories_[s.uses[out].memory];
+    if (m.last != step || m.bytes != to.bytes || m.result >= 0) return false;
+    if (m.input >= 0) {
+      const bool lent = m.input < 64 && options_.compile.reusable >> m.input & 1;
+      if (!lent || graph_.nodes[m.input].immediate) return false;
+    }
+    const auto shares = [&](int use) { return Home(s.uses[use].memory) == from; };
+    if (!s.call) return MayOverwrite(s.launch, static_cast<int>(out), shares);
+    if (!s.call->in_place() || !shares(0)) return false;
+    for (size_t use = 1; use + 1 < s.uses.size(); ++use) {
+      if (shares(static_cast<int>(use))) return false;
+    }
+    const Node &x = graph_.nodes[graph_.nodes[s.node].operands[0]], &y = graph_.nodes[s.node];
+    return x.layout == y.layout && OffsetInBase(graph_, graph_.nodes[s.node].operands[0]) == 0;
+  }
+
+  void Take(int32_t memory, int32_t from) {
+    Memory& m = memories_[memory];
+    if (memories_[from].input >= 0) {
+      m.donor = memories_[from].input;  // decided at run time
+      return;
+    }
+    m.home = from;
+    memories_[from].last = m.last;
+    memories_[from].result = m.result;
+  }
+
+  void PlaceMemories() {
+    std::vector<Block> blocks;
+    std::vector<int32_t> owners;
+    for (size_t i = 0; i < memories_.size(); ++i) {
+      const Memory& m = memories_[i];
+      if (m.home != static_cast<int32_t>(i) || m.last < 0 || m.input >= 0) continue;
+      if (m.result >= 0) {
+        program_.results[m.result].donor = m.donor;
+        continue;
+      }
+      blocks.push_back({m.bytes, m.first, m.last});
+      owners.push_back(static_cast<int32_t>(i));
+    }
+    const MemoryPlan plan = PlanMemory(blocks);
+    program_.arena_bytes = plan.bytes;
+    arena_offset_.assign(memories_.size(), 0);
+    for (size_t i = 0; i < owners.size(); ++i) arena_offset_[owners[i]] = plan.offsets[i];
+  }
+
+  Pointer PointerTo(int32_t memory, int64_t offset) const {
+    const int32_t home = Home(memory);
+    const Memory& m = memories_[home];
+    if (m.input >= 0) return {m.input, offset};
+    if (m.result >= 0) return {program_.result_slot(m.result), offset};
+    return {program_.arena_slot(), arena_offset_[home] + offset};
+  }
+
+  Status Emit(PendingStep* s) {
+    if (s->call) {
+      LibraryStep step;
+      const Node& node = graph_.nodes[s->node];
+      for (const int32_t id : node.operands) step.operands.push_back(PointerTo(memory_of_[id], OffsetInBase(graph_, id)));
+      step.result = PointerTo(memory_of_[s->node], 0);
+      Say("step ", s->call->text(), SayPointers(step.operands), " -> ", SayPointers({step.result}));
+      step.call = std::move(s->call);
+      program_.steps.push_back(std::move(step));
+      ++program_.stats.library_calls;
+      return absl::OkStatus();
+    }
+    return EmitKernel(s);
+  }
+
+  Status EmitKernel(PendingStep* s) {
+    Launch& launch = s->launch;
+    KernelStep step;
+    bool compiled = false;
+    FZ_ASSIGN_OR_RETURN(step.code, GetKernel(launch.kernel, &compiled));
+    program_.stats.compiled += compiled;
+    ++program_.stats.kernels;
+    for (size_t i = 0; i < launch.buffers.size(); ++i) {
+      step.buffers.push_back(PointerTo(s->uses[i].memory, launch.buffers[i].offset));
+    }
+    for (const int32_t scalar : launch.scalars) {
+      step.scalars.push_back(std::max(scalar, -1));
+      step.words.push_back(scalar < 0 ? launch.literals[-1 - scalar] : 0);
+    }
+    step.extents = std::move(launch.extents);
+    step.strides = std::move(launch.strides);
+    step.rows = launch.rows;
+    step.cols = launch.cols;
+    step.work = launch.work;
+    Say("step ", launch.kernel.name, SayPointers(step.buffers), " rows ", step.rows, " cols ", step.cols);
+    program_.steps.push_back(std::move(step));
+    return absl::OkStatus();
+  }
+
+  std::string SayPointers(absl::Span<const Pointer> pointers) const {
+    std::string text;
+    for (const Pointer& p : pointers) {
+      const int32_t arena = program_.arena_slot();
+      StrAppend(&text, " ", p.slot < arena ? "in" : p.slot == arena ? "arena" : "out");
+      if (p.slot != arena) StrAppend(&text, p.slot < arena ? p.slot : p.slot - arena - 1);
+      StrAppend(&text, "+", p.offset);
+    }
+    return text;
+  }
+
+  const Graph& graph_;
+  const Grouping& grouping_;
+  const BuildOptions& options_;
+  std::string* dump_;
+  std::vector<Memory> memories_;
+  std::vector<int32_t> memory_of_;  // of each node
+  std::vector<PendingStep> pending_;
+  std::vector<int64_t> arena_offset_;
+  Program program_;
+};
+
+}  // namespace
+
+StatusOr<Program> BuildProgram(const Graph& graph, const Grouping& grouping, const BuildOptions& options,
+                               std::string* dump) {
+  return Builder(graph, grouping, options, dump).Run();
+}
+
+}  // namespace frazil::jit

@@ -1,0 +1,37 @@
+// The one implementation of Plan: runs a Program. Made by Compile (jit/runtime/compile.cc); MakeView is also called
+// by the eager door. Invariant: nothing of it changes after construction.
+#pragma once
+
+#include <cstring>
+#include <utility>
+
+#include "jit/runtime/steps.h"
+
+namespace frazil::jit {
+
+class PlanImpl : public Plan {
+ public:
+  PlanImpl(Program program, Graph graph, Grouping grouping, const BuildOptions& options)
+      : program_(std::move(program)), graph_(std::move(graph)), grouping_(std::move(grouping)), options_(options) {}
+
+  Status Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs) const override;
+  const PlanStats& stats() const override { return program_.stats; }
+  std::string Dump() const override;
+
+  const Program& program() const { return program_; }
+
+ private:
+  StatusOr<ValueRef> MakeOutput(const Output& output, absl::Span<Value* const> inputs,
+                                absl::Span<const ValueRef> results) const;
+
+  Program program_;
+  // For Dump, which builds the program again.
+  Graph graph_;
+  Grouping grouping_;
+  BuildOptions options_;
+};
+
+// A value of `layout` whose first element lies `bytes` behind that of `base`, sharing its memory.
+StatusOr<ValueRef> MakeView(const Value& base, DType dtype, const Layout* layout, int64_t bytes);
+
+}  // namespace frazil::jit

@@ -1,0 +1,9 @@
+// Makes core's ops run: sets the eager door. Called by the entry points (Python module, frazil.h, tests).
+// Invariant: may be called any number of times, from any thread, before or after ops have run.
+#pragma once
+
+namespace frazil::jit {
+
+void RegisterJit();
+
+}  // namespace frazil::jit

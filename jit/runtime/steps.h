@@ -1,0 +1,80 @@
+// What a plan is made of: steps over pointers that are found at run time. Filled by the planner
+// (jit/runtime/plan_builder.cc), run by jit/runtime/plan.cc.
+// Invariant: after building nothing changes; steps run in order, and a step reads only slots that are inputs or were
+// written by an earlier step.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "jit/emit/emitter.h"
+#include "jit/runtime/library.h"
+#include "jit/runtime/plan.h"
+
+namespace frazil::jit {
+
+// Slots of a run: the data of each input, then the arena, then the memory of each result.
+struct Pointer {
+  int32_t slot;
+  int64_t offset;  // bytes
+};
+
+struct KernelStep {
+  std::shared_ptr<const Compiled> code;
+  std::vector<Pointer> buffers;
+  std::vector<int32_t> scalars;    // input numbers, or -1: the word in `words`
+  std::vector<uint64_t> words;     // as scalars
+  std::vector<int64_t> extents, strides;
+  int64_t rows, cols, work;
+};
+
+struct LibraryStep {
+  std::unique_ptr<const LibraryCall> call;
+  std::vector<Pointer> operands;
+  Pointer result;
+};
+
+using Step = std::variant<KernelStep, LibraryStep>;
+
+// New memory that outlives the run, for a value that an output is or is a view of.
+struct Result {
+  DType dtype;
+  Device device;
+  const Layout* layout;
+  int32_t donor = -1;  // input whose memory may be taken instead
+};
+
+// How an output is made. `slot` is an input or a result.
+struct Output {
+  int32_t slot;
+  bool same;          // the very value in the slot, otherwise a view of it
+  int64_t offset;     // bytes
+  DType dtype;
+  Device device;
+  const Layout* layout;
+};
+
+struct Program {
+  int32_t num_inputs = 0;
+  int64_t arena_bytes = 0;
+  std::vector<Step> steps;
+  std::vector<Result> results;
+  std::vector<Output> outputs;
+  PlanStats stats;
+
+  int32_t arena_slot() const { return num_inputs; }
+  int32_t result_slot(int r) const { return num_inputs + 1 + r; }
+};
+
+struct BuildOptions {
+  CompileOptions compile;
+  bool in_place = true;
+};
+
+// Groups become steps; memory is assigned. `dump` (may be null) receives groups, kernels and steps as text.
+StatusOr<Program> BuildProgram(const Graph& graph, const Grouping& grouping, const BuildOptions& options,
+                               std::string* dump);
+
+}  // namespace frazil::jit
