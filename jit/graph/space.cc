@@ -232,7 +232,10 @@ class Analyser {
       std::vector<int> loop;
       const SpaceMember& m = member(id);
       for (size_t i = 0; i < m.domain.size(); ++i) {
-        if ((n.attrs[0] >> i & 1) && space_.extents[m.domain[i]] != 1) loop.push_back(m.domain[i]);
+        if (!(n.attrs[0] >> i & 1) || space_.extents[m.domain[i]] == 1) continue;
+        // One element, which must not be met again at every step of somebody else's loop.
+        if (node(n.operands[0]).layout->extents[i] == 1) return false;
+        loop.push_back(m.domain[i]);
       }
       if (space_.has_loop && loop != space_.loop) return false;
       space_.has_loop = true;

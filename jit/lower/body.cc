@@ -158,14 +158,18 @@ void BodyWriter::Store(int32_t output) { b_.Store(output_buffers_.at(output), Na
 
 V BodyWriter::Wide(int32_t id) {
   Pair& p = Value(id);
-  if (!Has(p.wide)) p.wide = Widen(p.narrow);
-  return p.wide;
+  if (Has(p.wide)) return p.wide;
+  const V wide = Widen(p.narrow);
+  if (!open_ || inner_.contains(id)) p.wide = wide;  // what a loop computes is visible inside it only
+  return wide;
 }
 
 V BodyWriter::Narrow(int32_t id) {
   Pair& p = Value(id);
-  if (!Has(p.narrow)) p.narrow = b_.Cast(node(id).dtype, p.wide);
-  return p.narrow;
+  if (Has(p.narrow)) return p.narrow;
+  const V narrow = b_.Cast(node(id).dtype, p.wide);
+  if (!open_ || inner_.contains(id)) p.narrow = narrow;
+  return narrow;
 }
 
 Pair& BodyWriter::Value(int32_t id) {
@@ -191,8 +195,12 @@ Pair& BodyWriter::OperandPair(int32_t id, int k) {
 
 V BodyWriter::Operand(int32_t id, int k) {
   Pair& p = OperandPair(id, k);
-  if (!Has(p.wide)) p.wide = Widen(p.narrow);
-  return p.wide;
+  if (Has(p.wide)) return p.wide;
+  const V wide = Widen(p.narrow);
+  const int32_t x = node(id).operands[k];
+  const bool inner = IsMember(x) ? inner_.contains(x) : inner_reads_.contains(int(space_.FindRead(id, k) - space_.reads.data()));
+  if (!open_ || inner) p.wide = wide;
+  return wide;
 }
 
 Pair BodyWriter::Compute(int32_t id) {
