@@ -1,74 +1,22 @@
 // Measures the matmul against OpenBLAS in interleaved rounds and prints the ratio of speeds with
-// its spread. Usage: gemm_bench [threads] [rounds] [m n k layout-of-a layout-of-b]   (layouts: n as
-// stored, t transposed)
+// its spread. Usage: gemm_bench [threads] [rounds] [best|avx2] [m n k layout-of-a layout-of-b]
+// Layouts: n as stored, t transposed. For avx2 set OPENBLAS_CORETYPE=Haswell to compare like with
+// like.
 #include <algorithm>
-#include <atomic>
-#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <functional>
-#include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "core/parallel.h"
 #include "kernels/blas.h"
 #include "kernels/gemm/gemm.h"
 
 namespace {
 
 using frazil::GemmArgs;
-
-// One helper thread that spins for a while before it sleeps, so that sharing costs little.
-class Helper {
- public:
-  Helper() : thread_([this] { Loop(); }) {}
-  ~Helper() {
-    Post(nullptr);
-    thread_.join();
-  }
-  void Run(int64_t count, absl::FunctionRef<void(int64_t)> body) {
-    std::atomic<int64_t> next{0};
-    std::function<void()> work = [&] {
-      for (int64_t i = next++; i < count; i = next++) body(i);
-    };
-    Post(&work);
-    work();
-    while (done_.load(std::memory_order_acquire) != posted_.load(std::memory_order_relaxed)) {
-      __builtin_ia32_pause();
-    }
-  }
-
- private:
-  void Post(std::function<void()>* work) {
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      work_ = work;
-      posted_.fetch_add(1, std::memory_order_release);
-    }
-    wake_.notify_one();
-  }
-  void Loop() {
-    for (int64_t seen = 0;;) {
-      for (int spin = 0; spin < 20000 && posted_.load(std::memory_order_acquire) == seen; ++spin) {
-        __builtin_ia32_pause();
-      }
-      std::unique_lock<std::mutex> lock(mutex_);
-      wake_.wait(lock, [&] { return posted_.load() != seen; });
-      std::function<void()>* work = work_;
-      lock.unlock();
-      if (work == nullptr) return;
-      (*work)();
-      done_.store(++seen, std::memory_order_release);
-    }
-  }
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::function<void()>* work_ = nullptr;
-  std::atomic<int64_t> posted_{0}, done_{0};
-  std::thread thread_;
-};
 
 struct Case {
   int64_t m, n, k;
@@ -93,8 +41,7 @@ double Median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-void Measure(const Case& c, frazil::DType dtype, int threads, int rounds, frazil::Isa isa,
-             Helper* helper) {
+void Measure(const Case& c, frazil::DType dtype, int threads, int rounds, frazil::Isa isa) {
   const int64_t size = frazil::SizeOf(dtype);
   auto filled = [&](int64_t count) {
     std::vector<char> v(size_t(count * size));
@@ -109,10 +56,7 @@ void Measure(const Case& c, frazil::DType dtype, int threads, int rounds, frazil
   GemmArgs g{dtype, c.m, c.n, c.k, {a.data(), c.k, 1}, {b.data(), c.n, 1}, {out.data(), c.n, 1}};
   if (c.ta) g.a.row_stride = 1, g.a.col_stride = c.m;
   if (c.tb) g.b.row_stride = 1, g.b.col_stride = c.k;
-  auto run = [&](int64_t count, absl::FunctionRef<void(int64_t)> body) {
-    helper->Run(count, body);
-  };
-  std::function<void()> own = [&] { GemmParallel(g, threads, run, isa); };
+  std::function<void()> own = [&] { GemmOnPool(g, isa); };
   std::function<void()> blas = [&] {
     if (!BlasGemm(g).ok()) std::abort();
   };
@@ -156,11 +100,11 @@ int main(int argc, char** argv) {
   }
   bool avx2 = argc > 3 && std::string(argv[3]) == "avx2";
   frazil::Isa isa = avx2 ? frazil::Isa::kAvx2 : frazil::Isa::kBest;
-  Helper helper;
+  frazil::SetNumThreads(threads);
   if (argc > 8) {
     Case c{std::atol(argv[4]), std::atol(argv[5]), std::atol(argv[6]), argv[7][0] == 't',
            argv[8][0] == 't'};
-    Measure(c, frazil::DType::kF32, threads, rounds, isa, &helper);
+    Measure(c, frazil::DType::kF32, threads, rounds, isa);
     return 0;
   }
   std::vector<Case> cases;
@@ -173,8 +117,8 @@ int main(int argc, char** argv) {
                  Case{1, 512, 512, false, false}, Case{512, 1, 512, false, false}}) {
     cases.push_back(c);
   }
-  for (const Case& c : cases) Measure(c, frazil::DType::kF32, threads, rounds, isa, &helper);
+  for (const Case& c : cases) Measure(c, frazil::DType::kF32, threads, rounds, isa);
   for (int64_t n : {64, 512, 1024})
-    Measure({n, n, n, false, false}, frazil::DType::kF64, threads, rounds, isa, &helper);
+    Measure({n, n, n, false, false}, frazil::DType::kF64, threads, rounds, isa);
   return 0;
 }

@@ -1,31 +1,16 @@
 #include "kernels/gemm/gemm.h"
 
-#include <xmmintrin.h>
-
 #include <algorithm>
 
 #include "core/check.h"
+#include "core/fp_mode.h"
+#include "core/parallel.h"
 #include "kernels/gemm/codegen.h"
 #include "kernels/gemm/float_gemm.h"
 #include "kernels/gemm/integer_gemm.h"
 
 namespace frazil {
 namespace {
-
-// Rounding to nearest, denormals kept, whatever the calling thread has set.
-class DefaultFloatMode {
- public:
-  DefaultFloatMode() : saved_(_mm_getcsr()) {
-    if ((saved_ | kFlags) != kDefault) _mm_setcsr(kDefault);
-  }
-  ~DefaultFloatMode() {
-    if ((saved_ | kFlags) != kDefault) _mm_setcsr(saved_);
-  }
-
- private:
-  static constexpr unsigned kFlags = 0x3F, kDefault = 0x1F80 | kFlags;
-  const unsigned saved_;
-};
 
 void Dispatch(const GemmArgs& g, Isa isa) {
   switch (g.dtype) {
@@ -116,7 +101,7 @@ Isa ResolveIsa(Isa wanted) {
 
 void Gemm(const GemmArgs& args, Isa isa) {
   if (args.m <= 0 || args.n <= 0) return;
-  DefaultFloatMode mode;
+  DefaultFpMode mode;
   Dispatch(args, ResolveIsa(isa));
 }
 
@@ -130,6 +115,15 @@ void GemmParallel(const GemmArgs& args, int threads, ParallelRun run, Isa isa) {
               Cut(args.n, grid.cols, c), Cut(args.n, grid.cols, c + 1)),
          isa);
   });
+}
+
+void GemmOnPool(const GemmArgs& args, Isa isa) {
+  auto run = [](int64_t count, absl::FunctionRef<void(int64_t)> body) {
+    ParallelFor(count, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) body(i);
+    });
+  };
+  GemmParallel(args, NumThreads(), run, isa);
 }
 
 }  // namespace frazil

@@ -46,4 +46,8 @@ using ParallelRun = absl::FunctionRef<void(int64_t count, absl::FunctionRef<void
 // work is too small to share).
 void GemmParallel(const GemmArgs& args, int threads, ParallelRun run, Isa isa = Isa::kBest);
 
+// The same on the project's own pool (core/parallel.h). Inside a pool's body it stays on one
+// thread.
+void GemmOnPool(const GemmArgs& args, Isa isa = Isa::kBest);
+
 }  // namespace frazil

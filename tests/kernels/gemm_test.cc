@@ -136,6 +136,9 @@ void Check(std::mt19937_64& rng, const Shape& s, Layout la, Layout lb, Layout lc
   ExpectSame(want, best, "best", s);
   GemmParallel(args(split), 3, RunOnThreads);
   ExpectSame(want, split, "split", s);
+  split = fresh();
+  GemmOnPool(args(split));
+  ExpectSame(want, split, "pool", s);
 }
 
 template <typename T>
