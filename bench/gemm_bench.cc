@@ -1,5 +1,8 @@
-// Measures the matmul against OpenBLAS in interleaved rounds and prints the ratio of speeds with
-// its spread. Usage: gemm_bench [threads] [rounds] [best|avx2] [m n k layout-of-a layout-of-b]
+// Measures the matmul against OpenBLAS in interleaved rounds; prints the ratio of speeds and its
+// spread.
+//
+//   gemm_bench [threads] [rounds] [best|avx2] [m n k layout-of-a layout-of-b]
+//
 // Layouts: n as stored, t transposed. For avx2 set OPENBLAS_CORETYPE=Haswell to compare like with
 // like.
 #include <algorithm>
