@@ -51,6 +51,12 @@ void Codegen::EmitArith(Id id) {
     case Op::kAbs:
       return Set(id, Abs(inst));
     case Op::kFma: {
+      if (!vals_[inst.c].isReg() && Dead(inst.a)) {  // a constant added: no copy of it
+        Vec d = R(inst.a);
+        const Vec b = R(inst.b);
+        cc_.emit(BySize(t, I::kIdVfmadd213ps, I::kIdVfmadd213pd), d, b, S(inst.c));
+        return Set(id, d);
+      }
       Vec d = Owned(inst.c);
       const Vec a = R(inst.a);
       cc_.emit(BySize(t, I::kIdVfmadd231ps, I::kIdVfmadd231pd), d, a, S(inst.b));

@@ -95,7 +95,7 @@ void Codegen::Analyse() {
     if (inst.op == Op::kEnd) region = 0;
     if (inst.op == Op::kLoop || inst.op == Op::kEnd || inst.op == Op::kBarrier) continue;
     if (SizeOf(inst.type) == 8) wide = true;
-    if (inst.op == Op::kConst && !IsBool(inst.type)) ++consts;
+    if (inst.op == Op::kConst && !IsBool(inst.type) && SameConst(Id(i)) == Id(i)) ++consts;
     for (Id operand : {inst.a, inst.b, inst.c}) {
       if (operand == kNone) continue;
       ++info_[operand].uses;
@@ -117,6 +117,19 @@ void Codegen::Analyse() {
   v_ = (z_ ? 16 : 8) / (wide ? 2 : 1);
   resident_consts_ = consts <= (z_ ? 12 : 4);
   long_body_ = Cost(kPointLevel) > kShortBody;
+}
+
+// The first constant with these bits; loops of one kernel often repeat their constants.
+Codegen::Id Codegen::SameConst(Id id) const {
+  const Inst& inst = k_.body[id];
+  for (Id i = 0; i < id; ++i) {
+    const Inst& other = k_.body[i];
+    if (other.op == Op::kConst && other.imm == inst.imm && !IsBool(other.type) &&
+        SizeOf(other.type) == SizeOf(inst.type)) {
+      return i;
+    }
+  }
+  return id;
 }
 
 int Codegen::Cost(int level) const {
@@ -405,7 +418,8 @@ void Codegen::EmitInst(Id id) {
           Set(id, ConstReg(DType::kI32, inst.imm & 1 ? 0xffffffffu : 0));
         }
       } else if (resident_consts_) {
-        Set(id, ConstReg(inst.type, inst.imm));
+        const Id same = SameConst(id);
+        Set(id, same == id ? Operand(ConstReg(inst.type, inst.imm)) : vals_[same]);
       }
       return;
     }
@@ -514,15 +528,17 @@ Codegen::Operand Codegen::S(Id id) {
   return ConstMem(k_.body[id].type, k_.body[id].imm);
 }
 
+// A value made in this very copy of the body for one use alone: its register may be overwritten. (Casts and the like
+// may share the register of their operand.)
+bool Codegen::Dead(Id id) const {
+  const Op op = k_.body[id].op;
+  return vals_[id].isReg() && info_[id].uses == 1 && info_[id].level == level_ && op != Op::kConst &&
+         op != Op::kReduce && op != Op::kCast && op != Op::kBitcast && op != Op::kAbs;
+}
+
 Codegen::Vec Codegen::Owned(Id id) {
-  if (!vals_[id].isReg()) return R(id);
-  // The register of a value made in this very copy of the body and used once may be overwritten.
-  const Inst& inst = k_.body[id];
-  if (info_[id].uses == 1 && info_[id].level == level_ && inst.op != Op::kReduce &&
-      inst.op != Op::kCast && inst.op != Op::kBitcast) {
-    return R(id);
-  }
-  Vec d = NewFor(inst.type);
+  if (!vals_[id].isReg() || Dead(id)) return R(id);
+  Vec d = NewFor(k_.body[id].type);
   Copy(d, R(id));
   return d;
 }

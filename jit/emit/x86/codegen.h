@@ -68,6 +68,7 @@ class Codegen {
   void Analyse();
   int8_t LoadLevel(const kir::Inst& inst, int region) const;
   int Cost(int level) const;
+  Id SameConst(Id id) const;
   static int CostOf(const kir::Inst& inst);
   bool InVectorRange(int level) const { return level >= (space_ ? kPointLevel : kLoopLevel); }
   int VecAxis() const { return space_ ? k_.rank - 1 : k_.rank; }
@@ -123,6 +124,7 @@ class Codegen {
   Vec NewFor(DType type) { return NewVec(RegBytes(type)); }
   int RegBytes(DType type) const;
   Vec R(Id id);      // the value in a register
+  bool Dead(Id id) const;
   Vec Owned(Id id);  // a register with the value that may be overwritten
   Operand S(Id id);  // the value as a last source operand: register or constant in memory
   K KOf(Id id) { return vals_[id].as<K>(); }
