@@ -339,7 +339,8 @@ TEST_P(X86Test, EveryReduction) {
             Compile(k);
             if (HasFatalFailure()) return;
             for (int64_t n : {0, 1, 7, 8, 15, 63, 64, 65, 127, 300}) {
-              const std::vector<int64_t> extents = {2, 1 + int64_t(rng_() % 20), n};
+              const int64_t columns = 1 + int64_t(rng_() % (n < 64 ? 200 : 40));
+              const std::vector<int64_t> extents = {2, columns, n};
               Run(k, extents, WholeRange(k, extents));
               if (HasFatalFailure()) return;
             }
@@ -378,6 +379,44 @@ TEST_P(X86Test, ChunkedSums) {
         Run(k, extents, WholeRange(k, extents));
         if (HasFatalFailure()) return;
       }
+    }
+  }
+}
+
+// Several vectors of columns share a pass over the rows: values before, between and after the
+// loops.
+TEST_P(X86Test, ColumnVariance) {
+  for (DType t : {DType::kF32, DType::kF64}) {
+    Kernel k;
+    k.name = "variance";
+    k.rank = 2;
+    k.has_loop = true;
+    k.buffers = {In("x", t, {Stride::kAny, Stride::kOne, Stride::kAny}),
+                 In("bias", t, {Stride::kZero, Stride::kOne, Stride::kZero}),
+                 In("w", DType::kI16, {Stride::kZero, Stride::kZero, Stride::kOne}),
+                 Out("o", t, {Stride::kAny, Stride::kOne, Stride::kZero}),
+                 Out("m", t, {Stride::kAny, Stride::kOne, Stride::kZero}),
+                 Out("d", t, {Stride::kAny, Stride::kOne, Stride::kAny})};
+    kir::Builder b(&k);
+    kir::V bias = b.Load(1);
+    b.Loop();
+    kir::V sum = b.Reduce(kir::ReduceKind::kSum, b.Load(0), 8);
+    b.End();
+    kir::V mean = sum * b.Const(t, 0.25);
+    b.Loop();
+    kir::V d = b.Load(0) - mean;
+    kir::V squares = b.Reduce(kir::ReduceKind::kSum, d * d, 8);
+    b.Store(5, d);
+    b.End();
+    b.Store(3, squares + bias);
+    b.Store(4, mean);
+    Compile(k);
+    if (HasFatalFailure()) return;
+    for (int64_t n : {1, 63, 64, 65, 130, 300}) {
+      Run(k, {2, n, 11}, {0, 2, 0, n});
+      Run(k, {2, n, 3}, {1, 2, n / 3, n});
+      Run(k, {2, n, 0}, {0, 2, 0, n});
+      if (HasFatalFailure()) return;
     }
   }
 }

@@ -51,7 +51,7 @@ void Codegen::EmitArith(Id id) {
     case Op::kAbs:
       return Set(id, Abs(inst));
     case Op::kFma: {
-      if (!vals_[inst.c].isReg() && Dead(inst.a)) {  // a constant added: no copy of it
+      if (!Val(inst.c).isReg() && Dead(inst.a)) {  // a constant added: no copy of it
         Vec d = R(inst.a);
         const Vec b = R(inst.b);
         cc_.emit(BySize(t, I::kIdVfmadd213ps, I::kIdVfmadd213pd), d, b, S(inst.c));
@@ -95,7 +95,7 @@ void Codegen::EmitArith(Id id) {
         cc_.korw(yes, yes, no);
         return Set(id, yes);
       }
-      return Set(id, Blend(IsBool(t) ? DType::kI32 : t, vals_[inst.a], R(inst.b), S(inst.c)));
+      return Set(id, Blend(IsBool(t) ? DType::kI32 : t, Val(inst.a), R(inst.b), S(inst.c)));
     default:
       status_ =
           NotImplementedError("[x86] no code for ", kir::Name(inst.op), ": kernel ", k_.name, ".");

@@ -23,8 +23,8 @@ constexpr int kGe = 0x1d, kOrd = 7;
 void Codegen::EmitCast(Id id) {
   const Inst& inst = k_.body[id];
   const DType to = inst.type, from = k_.body[inst.a].type;
-  if (to == from) return Set(id, IsBool(to) ? vals_[inst.a] : Operand(R(inst.a)));
-  if (IsBool(from)) return Set(id, BoolToInt(vals_[inst.a]));
+  if (to == from) return Set(id, IsBool(to) ? Val(inst.a) : Operand(R(inst.a)));
+  if (IsBool(from)) return Set(id, BoolToInt(Val(inst.a)));
   const Vec v = R(inst.a);
   const bool from_small = SizeOf(from) < 4, to_small = SizeOf(to) < 4;
   if (from_small) {

@@ -20,6 +20,8 @@ namespace {
 // the mask.
 constexpr int kShortBody = 28;
 
+constexpr int kMaxCopies = 8;
+
 }  // namespace
 
 Codegen::Codegen(const kir::Kernel& kernel, Isa isa, asmjit::CodeHolder* code)
@@ -84,7 +86,7 @@ int8_t Codegen::LoadLevel(const Inst& inst, int region) const {
 
 void Codegen::Analyse() {
   info_.assign(k_.body.size(), Info());
-  vals_.assign(k_.body.size(), Operand());
+  vals_.assign(k_.body.size() * kMaxCopies, Operand());
   int region = 0, loops = 0, consts = 0;
   bool wide = false;
   for (size_t i = 0; i < k_.body.size(); ++i) {
@@ -296,6 +298,8 @@ void Codegen::EmitColumnsSpace() {
     const int copies = cost <= 4 ? 4 : cost <= 12 ? 2 : 1;
     if (k_.stream) SpaceLoop(long_body_ ? 1 : copies, true, false);
     if (!long_body_) SpaceLoop(copies, false, false);
+  } else if (PanelCopies() > 1) {
+    SpaceLoop(PanelCopies(), false, false);
   }
   SpaceLoop(1, false, true);
 }
@@ -335,6 +339,12 @@ void Codegen::SpaceLoop(int copies, bool nontemporal, bool masked) {
   } else {
     FullLanes();
   }
+  if (k_.has_loop && copies > 1) {
+    point_copies_ = copies;
+    SpaceStep();
+    point_copies_ = 1;
+    copies = 0;
+  }
   for (int copy = 0; copy < copies; ++copy) {
     copy_disp_ = copy * v_;
     SpaceStep();
@@ -355,6 +365,23 @@ void Codegen::SpaceLoop(int copies, bool nontemporal, bool masked) {
   FullLanes();
 }
 
+// A loop along which a row of the array is a long way from the next reads several vectors of it at
+// a time.
+int Codegen::PanelCopies() const {
+  constexpr int kPanelBytes = 256, kShortPanel = 20;
+  if (Cost(kPointLevel) > kShortPanel) return 1;
+  for (const kir::Buffer& buffer : k_.buffers) {
+    if (buffer.strides[k_.rank - 1] == Stride::kAny) return 1;
+  }
+  return std::min(kPanelBytes / (z_ ? 64 : 32), kMaxCopies);
+}
+
+void Codegen::SetCopy(int copy) {
+  if (point_copies_ == 1) return;
+  copy_ = copy;
+  copy_disp_ = copy * v_;
+}
+
 void Codegen::SpaceStep() {
   level_ = kPointLevel;
   PointBody();
@@ -372,7 +399,7 @@ void Codegen::PointBody() {
       continue;
     }
     if (info_[i].level != kPointLevel || inst.op == Op::kBarrier || inst.op == Op::kEnd) continue;
-    EmitInst(Id(i));
+    ForCopies([&] { EmitInst(Id(i)); });
   }
 }
 
@@ -419,7 +446,7 @@ void Codegen::EmitInst(Id id) {
         }
       } else if (resident_consts_) {
         const Id same = SameConst(id);
-        Set(id, same == id ? Operand(ConstReg(inst.type, inst.imm)) : vals_[same]);
+        Set(id, same == id ? Operand(ConstReg(inst.type, inst.imm)) : Val(same));
       }
       return;
     }
@@ -517,27 +544,27 @@ Codegen::Vec Codegen::Zero(int bytes) {
 }
 
 Codegen::Vec Codegen::R(Id id) {
-  if (vals_[id].isReg()) return vals_[id].as<Vec>();
+  if (Val(id).isReg()) return Val(id).as<Vec>();
   FZ_CHECK(k_.body[id].op == Op::kConst);
   return ConstReg(k_.body[id].type, k_.body[id].imm);
 }
 
 Codegen::Operand Codegen::S(Id id) {
-  if (vals_[id].isReg()) return vals_[id];
+  if (Val(id).isReg()) return Val(id);
   FZ_CHECK(k_.body[id].op == Op::kConst);
   return ConstMem(k_.body[id].type, k_.body[id].imm);
 }
 
-// A value made in this very copy of the body for one use alone: its register may be overwritten. (Casts and the like
-// may share the register of their operand.)
+// A value made in this very copy of the body for one use alone: its register may be overwritten.
+// (Casts and the like may share the register of their operand.)
 bool Codegen::Dead(Id id) const {
   const Op op = k_.body[id].op;
-  return vals_[id].isReg() && info_[id].uses == 1 && info_[id].level == level_ && op != Op::kConst &&
+  return Val(id).isReg() && info_[id].uses == 1 && info_[id].level == level_ && op != Op::kConst &&
          op != Op::kReduce && op != Op::kCast && op != Op::kBitcast && op != Op::kAbs;
 }
 
 Codegen::Vec Codegen::Owned(Id id) {
-  if (!vals_[id].isReg() || Dead(id)) return R(id);
+  if (!Val(id).isReg() || Dead(id)) return R(id);
   Vec d = NewFor(k_.body[id].type);
   Copy(d, R(id));
   return d;

@@ -84,6 +84,16 @@ class Codegen {
   void EmitPointsLoop();
   void SpaceLoop(int copies, bool nontemporal, bool masked);
   void SpaceStep();
+  int PanelCopies() const;
+  void SetCopy(int copy);
+  template <typename Fn>
+  void ForCopies(Fn fn) {
+    for (int copy = 0; copy < point_copies_; ++copy) {
+      SetCopy(copy);
+      fn();
+    }
+    SetCopy(0);
+  }
   void PointBody();
   void EmitInst(Id id);
   void SetTailMask(const Gp& count);
@@ -94,6 +104,7 @@ class Codegen {
   // --- loops over the loop axis and reductions (reduce.cc)
   struct Accumulator {
     Id id = kir::kNone;
+    int copy = 0;               // of the point
     bool laned = false;         // float sum or prod
     Mem stack;                  // laned: all positions
     std::vector<Operand> regs;  // laned: while the unrolled loop runs
@@ -106,6 +117,7 @@ class Codegen {
   void InitAccumulators(int copies);
   void UnrolledLoop(Id begin, Id end, int copies);
   void StepLoop(Id begin, Id end, bool short_rest);
+  void StepAccumulator(Accumulator* acc, Gp* lane);
   void LoopBody(Id begin, Id end);
   void Accumulate(Accumulator* acc, const Operand& reg);
   Mem AccMem(const Accumulator& acc, int position);
@@ -123,12 +135,17 @@ class Codegen {
   Vec NewVec(int bytes);
   Vec NewFor(DType type) { return NewVec(RegBytes(type)); }
   int RegBytes(DType type) const;
-  Vec R(Id id);      // the value in a register
+  Vec R(Id id);  // the value in a register
   bool Dead(Id id) const;
   Vec Owned(Id id);  // a register with the value that may be overwritten
   Operand S(Id id);  // the value as a last source operand: register or constant in memory
-  K KOf(Id id) { return vals_[id].as<K>(); }
-  void Set(Id id, const Operand& reg) { vals_[id] = reg; }
+  K KOf(Id id) { return Val(id).as<K>(); }
+  // Where the value's register is noted; from the point on every copy of the point has its own.
+  Operand& Val(Id id) {
+    return vals_[info_[id].level <= kRowLevel ? id : copy_ * int(k_.body.size()) + id];
+  }
+  const Operand& Val(Id id) const { return const_cast<Codegen*>(this)->Val(id); }
+  void Set(Id id, const Operand& reg) { Val(id) = reg; }
   Mem ConstMem(DType type, uint64_t bits);
   Vec ConstReg(DType type, uint64_t bits);
   Mem PoolBytes(const void* data, size_t size);
@@ -256,7 +273,9 @@ class Codegen {
   Gp col_, j_, lo_, hi_;
   int level_ = kKernelLevel;
 
-  int copy_disp_ = 0;  // elements along the vector axis that the current unrolled copy is ahead
+  int point_copies_ = 1;  // vectors of columns that one pass over the loop axis serves (kSpace)
+  int copy_ = 0;          // which of them instructions are emitted for
+  int copy_disp_ = 0;     // elements along the vector axis that the current unrolled copy is ahead
   bool masked_ = false;
   bool nontemporal_ = false;
   Mask tail_;

@@ -41,6 +41,7 @@ Codegen::Place Codegen::PlaceOf(int buffer, bool in_loop) {
   if (space_) {
     if (loop) {
       place.base = loop_ptr_[buffer];
+      if (col == Stride::kOne) place.disp = int64_t(copy_disp_) * place.size;
     } else if (col == Stride::kAny) {
       place.base = col_ptr_[buffer];
     } else {
@@ -472,7 +473,7 @@ void Codegen::StoreUniform(DType type, const Vec& v, const Gp& pointer, Id offse
   Label skip = cc_.newLabel();
   const int size = SizeOf(type);
   if (pred != kNone) {
-    cc_.test(BoolBits(vals_[pred]), 1);
+    cc_.test(BoolBits(Val(pred)), 1);
     cc_.jz(skip);
   }
   Mem mem = x86::ptr(pointer);
@@ -506,7 +507,7 @@ void Codegen::EmitStore(Id id) {
   const Inst& inst = k_.body[id];
   const int b = int(inst.imm), size = SizeOf(inst.type);
   const bool in_loop = info_[id].region != 0;
-  const Vec v = IsBool(inst.type) ? BoolToBytes(vals_[inst.a]) : R(inst.a);
+  const Vec v = IsBool(inst.type) ? BoolToBytes(Val(inst.a)) : R(inst.a);
   const Place place = PlaceOf(b, in_loop);
   if (!InVectorRange(level_)) return StoreUniform(inst.type, v, Pointer(place), inst.b, inst.c);
   const Stride cls = VecClass(b, in_loop);

@@ -168,20 +168,24 @@ void Codegen::EmitLoop(Id begin, Id end) {
   for (Id i = begin; i < end; ++i) {
     if (info_[i].level == kLoopLevel) cost += CostOf(k_.body[i]);
     if (k_.body[i].op != Op::kReduce) continue;
-    Accumulator acc;
-    acc.id = i;
-    acc.laned = k_.body[i].lanes != 0;
-    laned |= acc.laned;
-    acc.out = IdentityRegShape(k_.body[i]);
-    accs_.push_back(std::move(acc));
+    laned |= k_.body[i].lanes != 0;
+    ForCopies([&] {
+      Accumulator acc;
+      acc.id = i;
+      acc.copy = copy_;
+      acc.laned = k_.body[i].lanes != 0;
+      acc.out = IdentityRegShape(k_.body[i]);
+      accs_.push_back(std::move(acc));
+    });
   }
   positions_ = space_ ? 8 : 64 / v_;
   int copies = laned ? positions_ : cost <= 4 ? 4 : cost <= 12 ? 2 : 1;
-  if (copies > 8 || cost * copies > kUnrollLimit) copies = 1;
+  if (copies > 8 || cost * copies > kUnrollLimit || point_copies_ > 1) copies = 1;
   cc_.cmp(lo_, hi_);
   cc_.jge(empty);
   for (Id i = begin; i < end; ++i) {
-    if (info_[i].level == kPointLevel && k_.body[i].op != Op::kLoop) EmitInst(i);
+    if (info_[i].level != kPointLevel || k_.body[i].op == Op::kLoop) continue;
+    ForCopies([&] { EmitInst(i); });
   }
   LoopPointers(begin, end);
   j_ = cc_.newInt64("j");
@@ -205,7 +209,11 @@ void Codegen::EmitLoop(Id begin, Id end) {
   } else {
     cc_.bind(empty);
   }
-  for (Accumulator& acc : accs_) Set(acc.id, acc.out);
+  for (Accumulator& acc : accs_) {
+    SetCopy(acc.copy);
+    Set(acc.id, acc.out);
+  }
+  SetCopy(0);
 }
 
 // A register of the value's kind, not yet written.
@@ -288,26 +296,13 @@ void Codegen::StepLoop(Id begin, Id end, bool short_rest) {
     cc_.cmovl(count, rest);
     SetTailMask(count);
   }
-  LoopBody(begin, end);
   Gp lane;
-  for (Accumulator& acc : accs_) {
-    if (!acc.laned) {
-      Accumulate(&acc, acc.regs[0]);
-      continue;
+  ForCopies([&] {
+    LoopBody(begin, end);
+    for (Accumulator& acc : accs_) {
+      if (acc.copy == copy_) StepAccumulator(&acc, &lane);
     }
-    if (!lane.isValid()) {  // j mod lanes; in kSpace a position is a whole vector of columns
-      lane = cc_.newInt64("lane");
-      cc_.mov(lane, j_);
-      cc_.sub(lane, lo_);
-      cc_.and_(lane, space_ ? 7 : 63);
-      if (space_) cc_.shl(lane, v_ == 16 ? 4 : v_ == 8 ? 3 : 2);
-    }
-    const Mem mem = AccMemAt(acc, lane);
-    Vec value = NewFor(k_.body[acc.id].type);
-    cc_.emit(I::kIdVmovups, value, mem);
-    Accumulate(&acc, value);
-    cc_.emit(I::kIdVmovups, mem, value);
-  }
+  });
   AdvanceLoopPointers();
   const int step = space_ ? 1 : v_;
   cc_.add(j_, step);
@@ -315,6 +310,28 @@ void Codegen::StepLoop(Id begin, Id end, bool short_rest) {
   cc_.jg(top);
   cc_.bind(done);
   if (!space_) FullLanes();
+}
+
+// One step into the accumulator, which a laned reduce finds on the stack.
+void Codegen::StepAccumulator(Accumulator* acc, Gp* lane) {
+  const Inst& inst = k_.body[acc->id];
+  if (!acc->laned) return Accumulate(acc, acc->regs[0]);
+  if (!lane->isValid()) {  // j mod lanes; in kSpace a position is a whole vector of columns
+    *lane = cc_.newInt64("lane");
+    cc_.mov(*lane, j_);
+    cc_.sub(*lane, lo_);
+    cc_.and_(*lane, space_ ? 7 : 63);
+    if (space_) cc_.shl(*lane, v_ == 16 ? 4 : v_ == 8 ? 3 : 2);
+  }
+  const Mem mem = AccMemAt(*acc, *lane);
+  if (space_) {  // sums and products commute
+    cc_.emit(I::kIdVmovups, mem, Combine(inst, R(inst.a), mem));
+    return;
+  }
+  Vec value = NewFor(inst.type);
+  cc_.emit(I::kIdVmovups, value, mem);
+  Accumulate(acc, value);
+  cc_.emit(I::kIdVmovups, mem, value);
 }
 
 void Codegen::LoopBody(Id begin, Id end) {
@@ -326,7 +343,7 @@ void Codegen::LoopBody(Id begin, Id end) {
 // reg = reg combined with the element, only in active lanes where lanes run along the loop.
 void Codegen::Accumulate(Accumulator* acc, const Operand& reg) {
   const Inst& inst = k_.body[acc->id];
-  const Operand value = vals_[inst.a].isReg() ? vals_[inst.a] : Operand(R(inst.a));
+  const Operand value = Val(inst.a).isReg() ? Val(inst.a) : Operand(R(inst.a));
   const Operand next = Combine(inst, reg, value);
   if (space_ || !masked_) return MoveReg(reg, next);
   if (!z_) {
