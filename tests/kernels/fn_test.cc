@@ -1,158 +1,64 @@
 // The functions of kernels/fn.h against references of higher precision: the bounds of
-// kernels/fn.def, special values. f32: every 4097th bit pattern, or with FRAZIL_NIGHTLY=1 all of
-// them, against libm in double. f64: random arguments and hard cases against libquadmath.
+// kernels/fn.def, special values. f32: every 4097th bit pattern (fn_emitters_test.cc: all) against
+// libm in double. f64: random arguments and hard cases against libm in long double.
 #include "kernels/fn.h"
 
 #include <gtest/gtest.h>
-#include <quadmath.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
 #include <random>
-#include <thread>
 #include <vector>
 
+#include "tests/kernels/fn_check.h"
 #include "tests/kernels/scalar_v.h"
 
 namespace frazil {
 namespace {
-
-using Quad = __float128;
-
-struct Bound {
-  double f32, f64;
-};
-constexpr Bound kBounds[] = {
-#define FZ_FN(E, name, operands, ulp32, ulp64) {ulp32, ulp64},
-#include "kernels/fn.def"
-#undef FZ_FN
-};
-constexpr const char* kNames[] = {
-#define FZ_FN(E, name, operands, ulp32, ulp64) name,
-#include "kernels/fn.def"
-#undef FZ_FN
-};
-
-const bool kNightly = std::getenv("FRAZIL_NIGHTLY") != nullptr;
 
 template <class T>
 T Call(Fn f, T a, T b = 0) {
   return CallFn(f, ScalarV::Of(a), ScalarV::Of(b)).template As<T>();
 }
 
-// The distance of got from ref in units of the last place T has at ref; infinite where nothing
-// short of equality will do (NaN, infinities, zeros with their signs).
-template <class T, class R>
-double UlpError(T got, R ref) {
-  constexpr double kWrong = std::numeric_limits<double>::infinity();
-  using Limits = std::numeric_limits<T>;
-  if (ref != ref) return got != got ? 0 : kWrong;
-  if (got != got) return kWrong;
-  T rounded = T(ref);
-  if (rounded == got && (got != 0 || std::signbit(got) == std::signbit(rounded))) {
-    if (ref == R(0) || std::isinf(got)) return 0;
-  } else if (ref == R(0)) {
-    return kWrong;
-  }
-  // An infinity beside the largest number counts as the number that would follow it.
-  Quad value = std::isinf(got) ? copysignq(ldexpq(1, Limits::max_exponent), got) : Quad(got);
-  if (std::isinf(rounded) && fabsq(Quad(ref)) > ldexpq(1, Limits::max_exponent)) return kWrong;
-  int exponent;
-  frexpq(Quad(ref), &exponent);
-  exponent = std::max(exponent - Limits::digits, Limits::min_exponent - Limits::digits);
-  return double(ldexpq(fabsq(value - Quad(ref)), -exponent));
-}
-
-struct Worst {
-  double ulp = 0, a = 0, b = 0;
-  uint64_t count = 0;
-  void Add(double error, double x, double y = 0) {
-    ++count;
-    if (error > ulp) ulp = error, a = x, b = y;
-  }
-  void Add(const Worst& other) {
-    count += other.count;
-    if (other.ulp > ulp) ulp = other.ulp, a = other.a, b = other.b;
-  }
-};
-
-void Expect(Fn f, const char* type, const Worst& worst, double bound) {
-  std::printf("  %-6s %s: %.4f ULP at (%a, %a), %llu arguments\n", kNames[int(f)], type, worst.ulp,
-              worst.a, worst.b, static_cast<unsigned long long>(worst.count));
-  EXPECT_GT(worst.count, 1000u);
-  EXPECT_LE(worst.ulp, bound) << kNames[int(f)] << " " << type << " at " << worst.a << ", "
-                              << worst.b;
-}
-
 // ---- f32, one argument ----
 
-template <Fn f>
-Worst ScanF32(double (*ref)(double), uint64_t begin, uint64_t end, uint64_t step) {
-  Worst worst;
-  for (uint64_t i = begin; i < end; i += step) {
-    float x = std::bit_cast<float>(uint32_t(i));
-    float got = Call<float>(f, x);
-    double exact = ref(x);
-    // The quick way out: an ordinary result within half a unit of the float beside it.
-    if (got == float(exact) && got != 0 && std::fabs(got) < std::numeric_limits<float>::max() &&
-        worst.ulp >= 0.51) {
-      ++worst.count;
-      continue;
-    }
-    worst.Add(UlpError(got, exact), x);
+void CheckF32(const Reference& ref) {
+  std::vector<float> x, got;
+  for (uint64_t bits = 0; bits < uint64_t(1) << 32; bits += 4097) {
+    x.push_back(std::bit_cast<float>(uint32_t(bits)));
   }
-  return worst;
-}
-
-template <Fn f>
-void CheckF32(double (*ref)(double)) {
-  const uint64_t all = uint64_t(1) << 32;
-  Worst worst;
-  if (!kNightly) {
-    worst = ScanF32<f>(ref, 0, all, 4097);
-  } else {
-    std::vector<Worst> parts(std::max(1u, std::thread::hardware_concurrency()));
-    std::vector<std::thread> threads;
-    for (size_t t = 0; t < parts.size(); ++t) {
-      threads.emplace_back([&, t] {
-        parts[t] = ScanF32<f>(ref, all * t / parts.size(), all * (t + 1) / parts.size(), 1);
-      });
-    }
-    for (auto& thread : threads) thread.join();
-    for (const Worst& part : parts) worst.Add(part);
-  }
-  // Around the ends of the binades and the types, always.
+  // Around the ends of the binades.
   for (int e = 0; e < 256; ++e) {
     for (int64_t d = -3; d <= 3; ++d) {
-      uint32_t bits = uint32_t((int64_t(e) << 23) + d);
-      worst.Add(ScanF32<f>(ref, bits, uint64_t(bits) + 1, 1));
-      worst.Add(ScanF32<f>(ref, bits ^ 0x80000000u, uint64_t(bits ^ 0x80000000u) + 1, 1));
+      const uint32_t bits = uint32_t((int64_t(e) << 23) + d);
+      x.push_back(std::bit_cast<float>(bits));
+      x.push_back(std::bit_cast<float>(bits ^ 0x80000000u));
     }
   }
-  Expect(f, "f32", worst, kBounds[int(f)].f32);
+  got.reserve(x.size());
+  for (float v : x) got.push_back(Call(ref.fn, v));
+  Worst worst;
+  AddErrors(ref.f32, x.data(), got.data(), int64_t(x.size()), &worst);
+  Expect(ref.fn, "f32", worst, kBounds[int(ref.fn)].f32);
 }
 
-TEST(Fn, ExpF32) { CheckF32<Fn::kExp>(std::exp); }
-TEST(Fn, Expm1F32) { CheckF32<Fn::kExpm1>(std::expm1); }
-TEST(Fn, LogF32) { CheckF32<Fn::kLog>(std::log); }
-TEST(Fn, Log1pF32) { CheckF32<Fn::kLog1p>(std::log1p); }
-TEST(Fn, SinF32) { CheckF32<Fn::kSin>(std::sin); }
-TEST(Fn, CosF32) { CheckF32<Fn::kCos>(std::cos); }
-TEST(Fn, TanF32) { CheckF32<Fn::kTan>(std::tan); }
-TEST(Fn, TanhF32) { CheckF32<Fn::kTanh>(std::tanh); }
-TEST(Fn, ErfF32) { CheckF32<Fn::kErf>(std::erf); }
+TEST(Fn, F32) {
+  for (const Reference& ref : kReferences) CheckF32(ref);
+}
 
 // ---- f64, one argument ----
 
-template <Fn f>
-void CheckF64(Quad (*ref)(Quad), double lo, double hi, const std::vector<double>& hard = {}) {
+void CheckF64(Fn f, double lo, double hi, const std::vector<double>& hard) {
+  const auto ref = std::find_if(std::begin(kReferences), std::end(kReferences),
+                                [&](const Reference& r) { return r.fn == f; });
   std::mt19937_64 random(20);
   Worst worst;
-  auto check = [&](double x) { worst.Add(UlpError(Call<double>(f, x), ref(x)), x); };
-  const int count = kNightly ? 3000000 : 20000;
+  auto check = [&](double x) { worst.Add(UlpError(Call(f, x), ref->f64(x)), x); };
+  const int count = Nightly() ? 3000000 : 20000;
   for (int i = 0; i < count; ++i) {
     double uniform = double(random() >> 11) * 0x1p-53;
     check(std::bit_cast<double>(random()));                            // every exponent
@@ -182,23 +88,17 @@ std::vector<double> HardAngles() {
   return angles;
 }
 
-TEST(Fn, ExpF64) {
-  CheckF64<Fn::kExp>(expq, -746, 710, {709.782712893384, -708.3964185322641, -745.13});
-}
-TEST(Fn, Expm1F64) {
-  CheckF64<Fn::kExpm1>(expm1q, -40, 40, {0.34657359027997264, 709.782712893384, 37.4});
-}
+TEST(Fn, ExpF64) { CheckF64(Fn::kExp, -746, 710, {709.782712893384, -708.3964185322641, -745.13}); }
+TEST(Fn, Expm1F64) { CheckF64(Fn::kExpm1, -40, 40, {0.34657359027997264, 709.782712893384, 37.4}); }
 TEST(Fn, LogF64) {
-  CheckF64<Fn::kLog>(logq, 0.5, 2, {0.9999999999999994, 0.7071067811865475, 1.4142135623730945});
+  CheckF64(Fn::kLog, 0.5, 2, {0.9999999999999994, 0.7071067811865475, 1.4142135623730945});
 }
-TEST(Fn, Log1pF64) {
-  CheckF64<Fn::kLog1p>(log1pq, -0.999, 2, {0.41421356237309, 0.2928932188134524});
-}
-TEST(Fn, SinF64) { CheckF64<Fn::kSin>(sinq, -100, 100, HardAngles()); }
-TEST(Fn, CosF64) { CheckF64<Fn::kCos>(cosq, -100, 100, HardAngles()); }
-TEST(Fn, TanF64) { CheckF64<Fn::kTan>(tanq, -100, 100, HardAngles()); }
-TEST(Fn, TanhF64) { CheckF64<Fn::kTanh>(tanhq, -22, 22, {0.17328679513998632, 19.0615, 21.9999}); }
-TEST(Fn, ErfF64) { CheckF64<Fn::kErf>(erfq, -6.1, 6.1, {0.9999999999999996, 5.9215871957945}); }
+TEST(Fn, Log1pF64) { CheckF64(Fn::kLog1p, -0.999, 2, {0.41421356237309, 0.2928932188134524}); }
+TEST(Fn, SinF64) { CheckF64(Fn::kSin, -100, 100, HardAngles()); }
+TEST(Fn, CosF64) { CheckF64(Fn::kCos, -100, 100, HardAngles()); }
+TEST(Fn, TanF64) { CheckF64(Fn::kTan, -100, 100, HardAngles()); }
+TEST(Fn, TanhF64) { CheckF64(Fn::kTanh, -22, 22, {0.17328679513998632, 19.0615, 21.9999}); }
+TEST(Fn, ErfF64) { CheckF64(Fn::kErf, -6.1, 6.1, {0.9999999999999996, 5.9215871957945}); }
 
 // ---- pow ----
 
@@ -206,7 +106,7 @@ template <class T>
 void CheckPow(double bound, double top) {
   std::mt19937_64 random(21);
   Worst worst;
-  const int count = kNightly ? 3000000 : 20000;
+  const int count = Nightly() ? 3000000 : 20000;
   for (int i = 0; i < count; ++i) {
     auto uniform = [&] { return double(random() >> 11) * 0x1p-53; };
     T x;
@@ -232,7 +132,7 @@ void CheckPow(double bound, double top) {
     if (i % 5 == 0) y = std::trunc(y);
     if (std::trunc(y) == y && i % 2) x = -x;
     T got = Call<T>(Fn::kPow, x, y);
-    Quad exact = powq(x, y);
+    Wide exact = std::pow(Wide(x), Wide(y));
     worst.Add(UlpError(got, exact), x, y);
   }
   Expect(Fn::kPow, sizeof(T) == 8 ? "f64" : "f32", worst, bound);

@@ -1,0 +1,138 @@
+// The functions of kernels/fn.h inlined into kernels and executed, against the same templates on
+// the tests' scalar: the two values over which they are written must agree bit for bit.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "jit/emit/interp/interp.h"
+#include "jit/emit/x86/x86_emitter.h"
+#include "jit/kir/builder.h"
+#include "jit/kir/fn_table.h"
+#include "kernels/fn.h"
+#include "tests/kernels/fn_check.h"
+#include "tests/kernels/scalar_v.h"
+
+namespace frazil {
+namespace {
+
+// o = fn(x) or fn(x, y) over one axis.
+kir::Kernel CallKernel(int fn, DType type) {
+  kir::Kernel kernel;
+  kernel.name = "call";
+  for (const char* name : {"x", "y", "o"}) {
+    kernel.buffers.push_back({name, type, name[0] == 'o', {kir::Stride::kOne}});
+  }
+  kir::Builder builder(&kernel);
+  const kir::V x = builder.Load(0);
+  const kir::V y = kir::kFns[fn].operands == 2 ? builder.Load(1) : kir::V{};
+  builder.Store(2, builder.Call(fn, x, y));
+  return kernel;
+}
+
+// Bit patterns of every kind, ordinary numbers, and the special values against each other.
+template <class T, class Bits>
+void Arguments(std::vector<T>* x, std::vector<T>* y) {
+  using Limits = std::numeric_limits<T>;
+  std::mt19937_64 random(30);
+  auto uniform = [&] { return double(random() >> 11) * 0x1p-53 - 0.5; };
+  for (int i = 0; i < 4001; ++i) {  // a tail behind the last whole vector
+    x->push_back(i % 2 ? std::bit_cast<T>(Bits(random())) : T(uniform() * std::exp2(i % 13)));
+    y->push_back(i % 3 ? T(std::rint(uniform() * 64)) : T(uniform() * std::exp2(i % 17)));
+  }
+  const T special[] = {0,   Limits::denorm_min(), Limits::min(),      T(0.5),
+                       1,   Limits::max(),        Limits::infinity(), Limits::quiet_NaN(),
+                       T(3)};
+  for (T a : special) {
+    for (T b : special) {
+      for (T sa : {T(1), T(-1)}) {
+        for (T sb : {T(1), T(-1)}) x->push_back(a * sa), y->push_back(b * sb);
+      }
+    }
+  }
+}
+
+template <class T, class Bits>
+void CheckEmitter(jit::Emitter* emitter) {
+  std::vector<T> x, y;
+  Arguments<T, Bits>(&x, &y);
+  std::vector<T> out(x.size());
+  for (int fn = 0; fn < kir::kNumFns; ++fn) {
+    auto compiled = emitter->Emit(CallKernel(fn, DTypeOf<T>::value));
+    ASSERT_TRUE(compiled.ok()) << compiled.status();
+    void* buffers[] = {x.data(), y.data(), out.data()};
+    const int64_t size = sizeof(T), extent = int64_t(x.size());
+    const int64_t strides[] = {size, size, size};
+    (*compiled)->Run({buffers, &extent, strides, nullptr}, 0, 1, 0, extent);
+    for (size_t i = 0; i < x.size(); ++i) {
+      T want = CallFn(Fn(fn), ScalarV::Of(x[i]), ScalarV::Of(y[i])).template As<T>();
+      bool same = want != want ? out[i] != out[i]
+                               : std::bit_cast<Bits>(out[i]) == std::bit_cast<Bits>(want);
+      ASSERT_TRUE(same) << kir::kFns[fn].name << "(" << x[i] << ", " << y[i] << ") = " << out[i]
+                        << ", not " << want;
+    }
+  }
+}
+
+TEST(FnEmitters, Interpreter) {
+  auto interpreter = jit::NewInterpreter();
+  CheckEmitter<float, uint32_t>(interpreter.get());
+  CheckEmitter<double, uint64_t>(interpreter.get());
+}
+
+void CheckX86(jit::Isa isa) {
+  if (!jit::X86Emitter::Supported(isa)) GTEST_SKIP() << "this processor lacks it";
+  jit::X86Emitter emitter(isa);
+  CheckEmitter<float, uint32_t>(&emitter);
+  CheckEmitter<double, uint64_t>(&emitter);
+}
+
+TEST(FnEmitters, Avx2) { CheckX86(jit::Isa::kAvx2); }
+TEST(FnEmitters, Avx512) { CheckX86(jit::Isa::kAvx512); }
+
+// The errors over the bit patterns [begin, end).
+Worst ScanF32(const jit::Compiled& compiled, const Reference& ref, uint64_t begin, uint64_t end) {
+  constexpr int64_t kBlock = 4096, kStrides[] = {4, 4, 4};
+  std::vector<float> x(kBlock), out(kBlock);
+  void* buffers[] = {x.data(), x.data(), out.data()};
+  Worst worst;
+  for (uint64_t at = begin; at < end; at += kBlock) {
+    for (int64_t i = 0; i < kBlock; ++i) x[i] = std::bit_cast<float>(uint32_t(at + i));
+    compiled.Run({buffers, &kBlock, kStrides, nullptr}, 0, 1, 0, kBlock);
+    AddErrors(ref.f32, x.data(), out.data(), kBlock, &worst);
+  }
+  return worst;
+}
+
+TEST(FnEmitters, EveryF32) {
+  if (!Nightly()) GTEST_SKIP() << "FRAZIL_NIGHTLY is not set";
+  std::unique_ptr<jit::Emitter> emitter = jit::NewInterpreter();
+  if (auto isa = jit::X86Emitter::Detect()) emitter = std::make_unique<jit::X86Emitter>(*isa);
+  const uint64_t all = uint64_t(1) << 32,
+                 threads = std::bit_floor(std::max(1u, std::thread::hardware_concurrency()));
+  for (const Reference& ref : kReferences) {
+    auto compiled = emitter->Emit(CallKernel(int(ref.fn), DType::kF32));
+    ASSERT_TRUE(compiled.ok()) << compiled.status();
+    std::vector<Worst> parts(threads);
+    std::vector<std::thread> pool;
+    for (uint64_t t = 0; t < threads; ++t) {
+      pool.emplace_back([&, t] {
+        parts[t] = ScanF32(**compiled, ref, all / threads * t, all / threads * (t + 1));
+      });
+    }
+    for (std::thread& thread : pool) thread.join();
+    Worst worst;
+    for (const Worst& part : parts) worst.Add(part);
+    EXPECT_EQ(worst.count, all);
+    Expect(ref.fn, "f32", worst, kBounds[int(ref.fn)].f32);
+  }
+}
+
+}  // namespace
+}  // namespace frazil
