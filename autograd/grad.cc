@@ -9,6 +9,9 @@
 #include "core/functions/ops.h"
 
 namespace frazil::autograd {
+
+using namespace ops;  // NOLINT: operators on tensors
+
 namespace {
 
 // What a walk visits: tape nodes and variables, by falling sequence number; leaves end it.
@@ -29,14 +32,16 @@ Tensor SumTo(const Tensor& g, const Layout* shape) {
   }
   const Tensor reduced = axes->empty() ? g : ops::sum(g, axes, true);
   // A gradient smaller than its input (a 0-d factor) is spread.
-  if (reduced.ok() && reduced.size() != shape->size) return ops::broadcast_to(reduced, shape->dims());
+  if (reduced.ok() && reduced.size() != shape->size)
+    return ops::broadcast_to(reduced, shape->dims());
   return ops::reshape(reduced, shape->dims());
 }
 
 class Walk {
  public:
   // targets: variables of one function-style scope; empty: every leaf.
-  explicit Walk(const std::vector<VariableNode*>& targets) : targets_(targets.begin(), targets.end()) {}
+  explicit Walk(const std::vector<VariableNode*>& targets)
+      : targets_(targets.begin(), targets.end()) {}
 
   Status Run(const Tensor& root, const Tensor& seed) {
     if (!root.node()) return absl::OkStatus();
@@ -84,7 +89,8 @@ class Walk {
         if (variable->outer) stack.push_back(variable->outer.get());
       }
     }
-    std::sort(found.begin(), found.end(), [](GradNode* x, GradNode* y) { return SequenceOf(x) > SequenceOf(y); });
+    std::sort(found.begin(), found.end(),
+              [](GradNode* x, GradNode* y) { return SequenceOf(x) > SequenceOf(y); });
     // Oldest first: does the node lead to where a gradient is wanted?
     for (auto it = found.rbegin(); it != found.rend(); ++it) {
       if (Leads(*it)) useful_.insert(*it);
@@ -97,8 +103,9 @@ class Walk {
   bool Leads(GradNode* node) const {
     if (IsTarget(node)) return true;
     if (auto* tape = dynamic_cast<TapeNode*>(node)) {
-      return std::any_of(tape->inputs.begin(), tape->inputs.end(),
-                         [&](const auto& in) { return in.edge && useful_.contains(in.edge.get()); });
+      return std::any_of(tape->inputs.begin(), tape->inputs.end(), [&](const auto& in) {
+        return in.edge && useful_.contains(in.edge.get());
+      });
     }
     if (auto* variable = dynamic_cast<VariableNode*>(node)) {
       return variable->outer && useful_.contains(variable->outer.get());
@@ -126,7 +133,8 @@ class Walk {
   }
 
   Status StepTape(TapeNode* node, const Tensor& g) {
-    const Tensor output = node->saved_output ? Tensor(node->saved_output, GradNodeRef::Share(node)) : Tensor();
+    const Tensor output =
+        node->saved_output ? Tensor(node->saved_output, GradNodeRef::Share(node)) : Tensor();
     for (size_t i = 0; i < node->inputs.size(); ++i) {
       const auto& in = node->inputs[i];
       if (!in.edge || !useful_.contains(in.edge.get())) continue;
@@ -150,7 +158,9 @@ class Walk {
 // Ops of a backward pass are recorded only for nodes below `limit`.
 class LimitScope {
  public:
-  explicit LimitScope(int limit) : saved_(State().grad_limit) { State().grad_limit = std::min(saved_, limit); }
+  explicit LimitScope(int limit) : saved_(State().grad_limit) {
+    State().grad_limit = std::min(saved_, limit);
+  }
   ~LimitScope() { State().grad_limit = saved_; }
 
  private:
@@ -169,13 +179,15 @@ void RegisterTape() {
 Status SetRequiresGrad(Tensor* cell, bool on) {
   if (!on) {
     if (cell->node() && !LeafOf(*cell)) {
-      return RuntimeError("[requires_grad] only a leaf can stop requiring a gradient; use detach().");
+      return RuntimeError(
+          "[requires_grad] only a leaf can stop requiring a gradient; use detach().");
     }
     cell->SetNode(nullptr);
     return absl::OkStatus();
   }
   if (!IsFloat(cell->dtype())) {
-    return RuntimeError("[requires_grad] only floating-point arrays have gradients, got ", Describe(*cell), ".");
+    return RuntimeError("[requires_grad] only floating-point arrays have gradients, got ",
+                        Describe(*cell), ".");
   }
   if (!cell->node()) cell->SetNode(GradNodeRef::Adopt(new LeafNode));
   return absl::OkStatus();
@@ -196,7 +208,8 @@ Status SetGrad(Tensor* leaf, const Tensor& grad) {
     return RuntimeError("[grad] only a leaf that requires a gradient has .grad.");
   }
   if (grad.defined() && grad.shape() != leaf->shape()) {
-    return ValueError("[grad] gradient is ", Describe(grad), ", the tensor is ", Describe(*leaf), ".");
+    return ValueError("[grad] gradient is ", Describe(grad), ", the tensor is ", Describe(*leaf),
+                      ".");
   }
   node->grad = grad;
   return absl::OkStatus();
@@ -205,17 +218,20 @@ Status SetGrad(Tensor* leaf, const Tensor& grad) {
 Status Backward(const Tensor& root, const Tensor* seed) {
   if (!root.ok()) return root.status();
   if (!root.node()) {
-    return RuntimeError("[backward] ", Describe(root), " does not depend on a tensor that requires a gradient.");
+    return RuntimeError("[backward] ", Describe(root),
+                        " does not depend on a tensor that requires a gradient.");
   }
   if (!seed && root.size() != 1) {
-    return RuntimeError("[backward] a gradient can be made for one number only, got ", Describe(root),
-                        "; pass the gradient of the result.");
+    return RuntimeError("[backward] a gradient can be made for one number only, got ",
+                        Describe(root), "; pass the gradient of the result.");
   }
   if (seed && seed->shape() != root.shape()) {
-    return ValueError("[backward] gradient is ", Describe(*seed), ", the tensor is ", Describe(root), ".");
+    return ValueError("[backward] gradient is ", Describe(*seed), ", the tensor is ",
+                      Describe(root), ".");
   }
   LimitScope limit(-1);
-  const Tensor ones = seed ? seed->Detach() : ops::full(root.dims(), Scalar::Float(1), root.dtype());
+  const Tensor ones =
+      seed ? seed->Detach() : ops::full(root.dims(), Scalar::Float(1), root.dtype());
   Walk walk({});
   FZ_RETURN_IF_ERROR(walk.Run(root, ones));
   // .grad changes only when every gradient has been computed. Sums are made first, then stored.
@@ -252,7 +268,8 @@ Tensor GradScope::Variable(const Tensor& argument) {
 StatusOr<std::vector<Tensor>> GradScope::Gradients(const Tensor& root) {
   if (!root.ok()) return root.status();
   if (!IsFloat(root.dtype()) || root.rank() != 0) {
-    return TypeError("[grad] the function must return one floating-point number (0-d), got ", Describe(root), ".");
+    return TypeError("[grad] the function must return one floating-point number (0-d), got ",
+                     Describe(root), ".");
   }
   std::vector<VariableNode*> targets;
   for (const Tensor& v : variables_) targets.push_back(static_cast<VariableNode*>(v.node()));

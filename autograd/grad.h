@@ -1,6 +1,6 @@
 // Gradients: tape style (backward) and function style (Gradients), both any order.
-// Called by the bindings and frazil.h. Invariant: every gradient op passes through Apply, so gradients are eager,
-// recorded or replayed like everything else.
+// Called by the bindings and frazil.h. Invariant: every gradient op passes through Apply, so
+// gradients are eager, recorded or replayed like everything else.
 #pragma once
 
 #include <vector>
@@ -12,19 +12,21 @@ namespace frazil::autograd {
 // Registers the tape with core::Apply. Explicit and idempotent.
 void RegisterTape();
 
-// Makes `cell` a leaf that collects .grad, or an ordinary tensor again. Error for dtypes without gradients.
+// Makes `cell` a leaf that collects .grad, or an ordinary tensor again. Error for dtypes without
+// gradients.
 Status SetRequiresGrad(Tensor* cell, bool on);
-bool RequiresGrad(const Tensor& cell);   // a leaf or made from one
+bool RequiresGrad(const Tensor& cell);  // a leaf or made from one
 bool IsLeaf(const Tensor& cell);
 // The leaf's accumulated gradient (undefined if none) and its replacement.
 Tensor Grad(const Tensor& leaf);
 Status SetGrad(Tensor* leaf, const Tensor& grad);  // undefined clears
 
-// Adds d root / d leaf (times `seed`, default ones; a root that is not 0-d needs one) to .grad of every leaf.
+// Adds d root / d leaf (times `seed`, default ones; a root that is not 0-d needs one) to .grad of
+// every leaf.
 Status Backward(const Tensor& root, const Tensor* seed = nullptr);
 
-// Function style. A scope gives fresh variables for the arguments to differentiate; Gradients walks back from the
-// result to them. Nests: the inner result stays differentiable by the outer scope.
+// Function style. A scope gives fresh variables for the arguments to differentiate; Gradients walks
+// back from the result to them. Nests: the inner result stays differentiable by the outer scope.
 class GradScope {
  public:
   GradScope();
@@ -33,15 +35,16 @@ class GradScope {
 
   // The argument as a variable of this scope (connected to its own history for outer gradients).
   Tensor Variable(const Tensor& argument);
-  // d root / d variable for each variable made by this scope, in order; zeros where there is no path.
-  // Error unless root is a 0-d float.
+  // d root / d variable for each variable made by this scope, in order; zeros where there is no
+  // path. Error unless root is a 0-d float.
   StatusOr<std::vector<Tensor>> Gradients(const Tensor& root);
   // A tensor computed inside the scope as it should be seen outside (auxiliary results).
   Tensor Outside(const Tensor& t) const;
 
  private:
   int level_;
-  bool outer_enabled_;   // gradients were wanted outside: no_grad() around a scope detaches its results
+  bool outer_enabled_;  // gradients were wanted outside: no_grad() around a scope detaches its
+                        // results
   std::vector<Tensor> variables_;
 };
 

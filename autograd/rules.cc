@@ -1,10 +1,13 @@
-// Gradient rules: the expressions of core/ops.def over tensors, and the helpers they name. Every rule is made of ops,
-// so gradients of any order work and are traced.
+// Gradient rules: the expressions of core/ops.def over tensors, and the helpers they name. Every
+// rule is made of ops, so gradients of any order work and are traced.
 #include "autograd/tape.h"
 #include "core/check.h"
 #include "core/functions/ops.h"
 
 namespace frazil::autograd {
+
+using namespace ops;  // NOLINT: operators on tensors
+
 namespace {
 
 using DimVec = absl::InlinedVector<int64_t, 8>;
@@ -55,7 +58,8 @@ Tensor grad_prod(const Tensor& g, const Tensor& a, const TapeNode& node) {
   const Tensor zeros = ops::sum(zero, axes, true);
   const Tensor rest = ops::where(zero, 1.0, a);
   const Tensor product = ops::prod(rest, axes, true);
-  const Tensor one_zero = ops::where(ops::bitwise_and(zero, ops::equal(zeros, int64_t{1})), product, zero_like(g));
+  const Tensor one_zero =
+      ops::where(ops::bitwise_and(zero, ops::equal(zeros, int64_t{1})), product, zero_like(g));
   return KeepAxes(g, node) * ops::where(ops::equal(zeros, int64_t{0}), product / rest, one_zero);
 }
 
@@ -139,7 +143,8 @@ Tensor grad_concat(const Tensor& g, const TapeNode& node, int input) {
 Tensor grad_pad(const Tensor& g, const TapeNode& node) {
   const Dims dims = node.input_dims(0);
   DimVec s;
-  for (size_t i = 0; i < dims.size(); ++i) s.insert(s.end(), {dims[i] == 0 ? 0 : node.attr(2 * i), 1, dims[i]});
+  for (size_t i = 0; i < dims.size(); ++i)
+    s.insert(s.end(), {dims[i] == 0 ? 0 : node.attr(2 * i), 1, dims[i]});
   return ops::slice(g, s);
 }
 
@@ -167,26 +172,28 @@ Tensor grad_matmul_b(const Tensor& g, const Tensor& a) { return ops::matmul(Tran
 // One function per row: the expression for the asked input.
 #define NOGRAD Tensor()
 #define GRAD_1(e0) return e0;
-#define GRAD_2(e0, e1) \
+#define GRAD_2(e0, e1)       \
   if (input == 0) return e0; \
   return e1;
-#define GRAD_3(e0, e1, e2) \
+#define GRAD_3(e0, e1, e2)   \
   if (input == 0) return e0; \
   if (input == 1) return e1; \
   return e2;
 #define GRAD_PICK(a1, a2, a3, name, ...) name
 #define GRAD(...) GRAD_PICK(__VA_ARGS__, GRAD_3, GRAD_2, GRAD_1)(__VA_ARGS__)
-#define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp, may_fail)         \
-  Tensor Rule_##name([[maybe_unused]] int input, [[maybe_unused]] const Tensor& g,                             \
-                     [[maybe_unused]] const Tensor& a, [[maybe_unused]] const Tensor& b,                       \
-                     [[maybe_unused]] const Tensor& y, [[maybe_unused]] const TapeNode& node) {                \
-    gradient;                                                                                                  \
-    return Tensor();                                                                                           \
+#define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp,    \
+              may_fail)                                                                         \
+  Tensor Rule_##name([[maybe_unused]] int input, [[maybe_unused]] const Tensor& g,              \
+                     [[maybe_unused]] const Tensor& a, [[maybe_unused]] const Tensor& b,        \
+                     [[maybe_unused]] const Tensor& y, [[maybe_unused]] const TapeNode& node) { \
+    gradient;                                                                                   \
+    return Tensor();                                                                            \
   }
 #include "core/ops.def"
 #undef FZ_OP
 
-using Rule = Tensor (*)(int, const Tensor&, const Tensor&, const Tensor&, const Tensor&, const TapeNode&);
+using Rule = Tensor (*)(int, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                        const TapeNode&);
 constexpr Rule kRules[] = {
 #define FZ_OP(name, ...) Rule_##name,
 #include "core/ops.def"

@@ -12,7 +12,8 @@ struct Graveyard {
   bool active = false;
 };
 Graveyard& LocalGraveyard() {
-  static thread_local Graveyard* graveyard = new Graveyard;  // used by destructors at thread exit: never destroyed
+  static thread_local Graveyard* graveyard =
+      new Graveyard;  // used by destructors at thread exit: never destroyed
   return *graveyard;
 }
 

@@ -1,7 +1,7 @@
-// The tape: a graph of nodes hanging off tensors. One node per differentiable op call; it holds the op's row and the
-// tensors the row's rule reads. Called by core::Apply through TapeHook, by backward and by rules.
-// Invariant: a node's sequence number is above those of the nodes it depends on; a node never holds its own output's
-// tensor (only the value), so there are no cycles.
+// The tape: a graph of nodes hanging off tensors. One node per differentiable op call; it holds the
+// op's row and the tensors the row's rule reads. Called by core::Apply through TapeHook, by
+// backward and by rules. Invariant: a node's sequence number is above those of the nodes it depends
+// on; a node never holds its own output's tensor (only the value), so there are no cycles.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace frazil::autograd {
 class TapeNode final : public GradNode {
  public:
   struct Input {
-    GradNodeRef edge;       // null: no gradient is wanted
+    GradNodeRef edge;  // null: no gradient is wanted
     DType dtype;
     const Layout* shape;
   };
@@ -22,7 +22,7 @@ class TapeNode final : public GradNode {
   OpId op;
   Attrs attrs;
   absl::InlinedVector<Input, 3> inputs;
-  std::array<Tensor, 3> saved;   // a, b, c where the row saves them
+  std::array<Tensor, 3> saved;  // a, b, c where the row saves them
   ValueRef saved_output;
   uint64_t sequence = 0;
 
@@ -44,10 +44,11 @@ class TapeNode final : public GradNode {
 class LeafNode final : public GradNode {
  public:
   LeafNode() { leaf = true; }
-  Tensor grad;   // undefined until the first backward
+  Tensor grad;  // undefined until the first backward
 };
 
-// An argument of a function-style gradient: stops the walk of its own scope, passes gradients of outer ones on.
+// An argument of a function-style gradient: stops the walk of its own scope, passes gradients of
+// outer ones on.
 class VariableNode final : public GradNode {
  public:
   int scope_level = 0;
@@ -62,8 +63,8 @@ class Tape final : public TapeHook {
 
 uint64_t NextSequence();
 
-// The gradient of the op's output `g` with respect to input i, from the row's expression; undefined where the row
-// says NOGRAD. Not yet summed over broadcast axes.
+// The gradient of the op's output `g` with respect to input i, from the row's expression; undefined
+// where the row says NOGRAD. Not yet summed over broadcast axes.
 Tensor ApplyRule(const TapeNode& node, int input, const Tensor& g, const Tensor& output);
 
 }  // namespace frazil::autograd

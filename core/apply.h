@@ -1,7 +1,7 @@
 // The one way in for ops (Apply) and the one way out for bytes (Read).
-// Called by Python, C++, gradient rules, composites and loaded graphs. Invariants: every op passes through Apply and
-// is checked at once with the same errors in every mode; every byte leaves through Read, which makes deferred
-// values real.
+// Called by Python, C++, gradient rules, composites and loaded graphs. Invariants: every op passes
+// through Apply and is checked at once with the same errors in every mode; every byte leaves
+// through Read, which makes deferred values real.
 #pragma once
 
 #include <initializer_list>
@@ -24,13 +24,14 @@ struct Inferred {
   DType dtype;
   Device device;
   const Layout* layout;
-  bool view = false;       // shares the storage of input 0
-  int64_t offset = 0;      // of the view, in elements from input 0's first
+  bool view = false;   // shares the storage of input 0
+  int64_t offset = 0;  // of the view, in elements from input 0's first
 };
 
-// A function written with ops whose expansion depends on metadata and attributes only, never on data.
+// A function written with ops whose expansion depends on metadata and attributes only, never on
+// data.
 struct CompositeCall {
-  uint32_t id;                                // row of core/functions/composites.def
+  uint32_t id;  // row of core/functions/composites.def
   absl::Span<const Tensor* const> inputs;
   AttrSpan attrs;
 };
@@ -38,13 +39,17 @@ struct CompositeCall {
 // Fills the outputs by calling ops.
 using CompositeBody = absl::FunctionRef<void(absl::Span<Tensor>)>;
 
-// The thread's interpreter: eager, recorder or replayer. Calls arrive here after error operands and data checks.
+// The thread's interpreter: eager, recorder or replayer. Calls arrive here after error operands and
+// data checks.
 class Door {
  public:
   virtual ~Door() = default;
   virtual Tensor Call(const OpCall& call) = 0;
   // Runs `body` (which calls ops) or, when replaying, matches the whole call at once.
-  virtual void Composite(const CompositeCall& call, CompositeBody body, absl::Span<Tensor> outputs) { body(outputs); }
+  virtual void Composite(const CompositeCall& call, CompositeBody body,
+                         absl::Span<Tensor> outputs) {
+    body(outputs);
+  }
 };
 
 // The tape (autograd/tape.h). Called by Apply when an input needs a gradient.
@@ -56,16 +61,17 @@ class TapeHook {
 
 // Everything that changes how this thread's ops run. Plain data: one thread-local access an op.
 struct ThreadState {
-  Door* door = nullptr;          // null: the eager door
+  Door* door = nullptr;  // null: the eager door
   bool grad_enabled = true;
-  int grad_limit = 1 << 30;      // only nodes with a level below it count
-  int grad_depth = 0;            // nesting of function-style gradients
-  bool blas = false;             // fz.precision("blas")
-  int8_t mode = -1;              // thread's own mode (context manager), -1: the process's
+  int grad_limit = 1 << 30;  // only nodes with a level below it count
+  int grad_depth = 0;        // nesting of function-style gradients
+  bool blas = false;         // fz.precision("blas")
+  int8_t mode = -1;          // thread's own mode (context manager), -1: the process's
 };
 ThreadState& State();
 
-// Process-wide parts, set once by the entry point (bindings or frazil.h), never by static initialisers.
+// Process-wide parts, set once by the entry point (bindings or frazil.h), never by static
+// initialisers.
 struct Runtime {
   Door* eager = nullptr;
   TapeHook* tape = nullptr;

@@ -52,7 +52,9 @@ bool PassEnabled(std::string_view pass) {
   return passes.empty() || !Lists(passes, "-" + std::string(pass));
 }
 
-bool TracingEnabled() { return g_tracing.load(std::memory_order_relaxed) && GetConfig().jit != "off"; }
+bool TracingEnabled() {
+  return g_tracing.load(std::memory_order_relaxed) && GetConfig().jit != "off";
+}
 void SetTracingEnabled(bool on) { g_tracing.store(on, std::memory_order_relaxed); }
 
 }  // namespace frazil

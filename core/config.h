@@ -1,5 +1,6 @@
-// Switches: every environment variable and setting in one table. Called wherever behaviour can be switched; the only
-// place that reads the environment. Invariant: read once at first use; fz.config() prints exactly these rows.
+// Switches: every environment variable and setting in one table. Called wherever behaviour can be
+// switched; the only place that reads the environment. Invariant: read once at first use;
+// fz.config() prints exactly these rows.
 #pragma once
 
 #include <cstdint>

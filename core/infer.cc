@@ -16,7 +16,8 @@ std::string Describe(const Operand& o) {
 
 std::string DescribeAll(Operands inputs) {
   std::string s;
-  for (size_t i = 0; i < inputs.size(); ++i) absl::StrAppend(&s, i ? ", " : "", Describe(inputs[i]));
+  for (size_t i = 0; i < inputs.size(); ++i)
+    absl::StrAppend(&s, i ? ", " : "", Describe(inputs[i]));
   return s;
 }
 
@@ -54,10 +55,12 @@ Status CheckTypes(const OpInfo& info, Operands inputs) {
   for (size_t i = first; i < last; ++i) {
     if (info.klass == OpClass::kPut && i == 1) continue;
     if (!Accepts(info.types, inputs[i].dtype)) {
-      return TypeError(op, " needs ", std::string(TypeSetName(info.types)), ", got ", Describe(inputs[i]), ".");
+      return TypeError(op, " needs ", std::string(TypeSetName(info.types)), ", got ",
+                       Describe(inputs[i]), ".");
     }
     if (inputs[i].dtype != inputs[first].dtype) {
-      return TypeError(op, " operands differ in dtype: ", Describe(inputs[first]), " and ", Describe(inputs[i]), ".");
+      return TypeError(op, " operands differ in dtype: ", Describe(inputs[first]), " and ",
+                       Describe(inputs[i]), ".");
     }
   }
   if (is_where && inputs[0].dtype != DType::kBool) {
@@ -65,8 +68,8 @@ Status CheckTypes(const OpInfo& info, Operands inputs) {
   }
   for (const Operand& o : inputs) {
     if (!(o.device == inputs[0].device)) {
-      return ValueError(op, " operands are on different devices: ", Name(inputs[0].device), " and ", Name(o.device),
-                        "; move one with asarray(x, device=...).");
+      return ValueError(op, " operands are on different devices: ", Name(inputs[0].device), " and ",
+                        Name(o.device), "; move one with asarray(x, device=...).");
     }
   }
   return absl::OkStatus();
@@ -94,7 +97,8 @@ StatusOr<const Layout*> InferReduce(const OpInfo& info, const Layout* in, AttrSp
       dims[rank++] = 1;
     }
   }
-  const bool has_identity = info.name == "sum" || info.name == "prod" || info.name == "any" || info.name == "all";
+  const bool has_identity =
+      info.name == "sum" || info.name == "prod" || info.name == "any" || info.name == "all";
   if (empty && !has_identity) {
     return ValueError(Tag(info), " an empty axis has no ", std::string(info.name), ": shape ",
                       ToString(in->dims()), ".");
@@ -111,8 +115,8 @@ StatusOr<Inferred> InferView(OpId op, const OpInfo& info, const Operand& x, Attr
       FZ_RETURN_IF_ERROR(CheckDims(info.name, attrs, SizeOf(x.dtype)));
       const Layout* dense = Dense(attrs);
       if (dense->size != in->size) {
-        return ValueError(tag, " cannot reshape ", Describe(x), " (", in->size, " elements) to ", ToString(attrs), " (",
-                          dense->size, " elements).");
+        return ValueError(tag, " cannot reshape ", Describe(x), " (", in->size, " elements) to ",
+                          ToString(attrs), " (", dense->size, " elements).");
       }
       out.layout = ReshapeView(in, attrs);
       if (!out.layout) {
@@ -132,7 +136,9 @@ StatusOr<Inferred> InferView(OpId op, const OpInfo& info, const Operand& x, Attr
         dims[i] = in->extents[attrs[i]];
         strides[i] = in->strides_[attrs[i]];
       }
-      if (!good) return ValueError(tag, " axes ", ToString(attrs), " are no permutation of the axes of ", Describe(x), ".");
+      if (!good)
+        return ValueError(tag, " axes ", ToString(attrs), " are no permutation of the axes of ",
+                          Describe(x), ".");
       out.layout = Intern({dims.data(), attrs.size()}, {strides.data(), attrs.size()});
       return out;
     }
@@ -140,8 +146,11 @@ StatusOr<Inferred> InferView(OpId op, const OpInfo& info, const Operand& x, Attr
       FZ_RETURN_IF_ERROR(CheckDims(info.name, attrs, SizeOf(x.dtype)));
       bool good = static_cast<int>(attrs.size()) >= in->rank;
       const int shift = static_cast<int>(attrs.size()) - in->rank;
-      for (int i = 0; good && i < in->rank; ++i) good = in->extents[i] == 1 || in->extents[i] == attrs[i + shift];
-      if (!good) return ValueError(tag, " cannot broadcast ", Describe(x), " to shape ", ToString(attrs), ".");
+      for (int i = 0; good && i < in->rank; ++i)
+        good = in->extents[i] == 1 || in->extents[i] == attrs[i + shift];
+      if (!good)
+        return ValueError(tag, " cannot broadcast ", Describe(x), " to shape ", ToString(attrs),
+                          ".");
       out.layout = BroadcastLayout(in, Dense(attrs));
       return out;
     }
@@ -150,16 +159,19 @@ StatusOr<Inferred> InferView(OpId op, const OpInfo& info, const Operand& x, Attr
       std::array<int64_t, kMaxRank> dims{}, strides{};
       for (int i = 0; i < in->rank; ++i) {
         const int64_t start = attrs[3 * i], step = attrs[3 * i + 1], n = attrs[3 * i + 2];
-        const bool good = n == 0 || (n > 0 && step != 0 && start >= 0 && start < in->extents[i] &&
-                                     start + (n - 1) * step >= 0 && start + (n - 1) * step < in->extents[i]);
+        const bool good =
+            n == 0 || (n > 0 && step != 0 && start >= 0 && start < in->extents[i] &&
+                       start + (n - 1) * step >= 0 && start + (n - 1) * step < in->extents[i]);
         if (!good) {
-          return IndexError(tag, " start ", start, ", step ", step, ", size ", n, " leave axis ", i, " of ", Describe(x), ".");
+          return IndexError(tag, " start ", start, ", step ", step, ", size ", n, " leave axis ", i,
+                            " of ", Describe(x), ".");
         }
         dims[i] = n;
         strides[i] = in->strides_[i] * step;
         if (n > 0) out.offset += start * in->strides_[i];
       }
-      out.layout = Intern({dims.data(), static_cast<size_t>(in->rank)}, {strides.data(), static_cast<size_t>(in->rank)});
+      out.layout = Intern({dims.data(), static_cast<size_t>(in->rank)},
+                          {strides.data(), static_cast<size_t>(in->rank)});
       if (out.layout->size == 0) out.offset = 0;
       return out;
     }
@@ -179,8 +191,10 @@ StatusOr<const Layout*> InferConcat(const OpInfo& info, Operands inputs, AttrSpa
   dims[axis] = 0;
   for (const Operand& o : inputs) {
     bool good = o.layout->rank == first->rank;
-    for (int i = 0; good && i < first->rank; ++i) good = i == axis || o.layout->extents[i] == dims[i];
-    if (!good) return ValueError(tag, " shapes differ off axis ", axis, ": ", DescribeAll(inputs), ".");
+    for (int i = 0; good && i < first->rank; ++i)
+      good = i == axis || o.layout->extents[i] == dims[i];
+    if (!good)
+      return ValueError(tag, " shapes differ off axis ", axis, ": ", DescribeAll(inputs), ".");
     dims[axis] += o.layout->extents[axis];
   }
   return Dense({dims.data(), static_cast<size_t>(first->rank)});
@@ -191,18 +205,21 @@ StatusOr<const Layout*> InferPad(const OpInfo& info, const Operand& x, AttrSpan 
   std::array<int64_t, kMaxRank> dims{};
   for (int i = 0; i < x.layout->rank; ++i) {
     if (attrs[2 * i] < 0 || attrs[2 * i + 1] < 0) {
-      return ValueError(Tag(info), " widths must not be negative: ", ToString(attrs), " for ", Describe(x), ".");
+      return ValueError(Tag(info), " widths must not be negative: ", ToString(attrs), " for ",
+                        Describe(x), ".");
     }
     if (__builtin_add_overflow(x.layout->extents[i], attrs[2 * i], &dims[i]) ||
         __builtin_add_overflow(dims[i], attrs[2 * i + 1], &dims[i])) {
-      return MemoryError(Tag(info), " widths overflow: ", ToString(attrs), " for ", Describe(x), ".");
+      return MemoryError(Tag(info), " widths overflow: ", ToString(attrs), " for ", Describe(x),
+                         ".");
     }
   }
   return Dense({dims.data(), static_cast<size_t>(x.layout->rank)});
 }
 
 // x.dims with axis replaced by the dims of indices.
-std::pair<std::array<int64_t, kMaxRank * 2>, size_t> TakeDims(const Layout* x, const Layout* indices, int64_t axis) {
+std::pair<std::array<int64_t, kMaxRank * 2>, size_t> TakeDims(const Layout* x,
+                                                              const Layout* indices, int64_t axis) {
   std::array<int64_t, kMaxRank * 2> dims{};
   size_t n = 0;
   for (int64_t i = 0; i < axis; ++i) dims[n++] = x->extents[i];
@@ -222,7 +239,8 @@ StatusOr<const Layout*> InferTake(const OpInfo& info, Operands in, AttrSpan attr
   const Layout* taken = Dense({dims.data(), n});
   if (info.klass == OpClass::kTake) return taken;
   if (in[2].layout->shape != taken) {
-    return ValueError(tag, " updates must have shape ", ToString(taken->dims()), ", got ", Describe(in[2]), ".");
+    return ValueError(tag, " updates must have shape ", ToString(taken->dims()), ", got ",
+                      Describe(in[2]), ".");
   }
   return x.layout->shape;
 }
@@ -231,19 +249,20 @@ StatusOr<const Layout*> InferMatmul(const OpInfo& info, const Operand& a, const 
   const std::string tag = Tag(info);
   const Layout *la = a.layout, *lb = b.layout;
   if (la->rank < 2 || la->rank != lb->rank) {
-    return ValueError(tag, " needs equal ranks of at least 2: a is ", Describe(a), ", b is ", Describe(b), ".");
+    return ValueError(tag, " needs equal ranks of at least 2: a is ", Describe(a), ", b is ",
+                      Describe(b), ".");
   }
   const int r = la->rank;
   if (la->extents[r - 1] != lb->extents[r - 2]) {
-    return ValueError(tag, " inner dimensions differ: a is ", Describe(a), ", b is ", Describe(b), " (",
-                      la->extents[r - 1], " vs ", lb->extents[r - 2], ").");
+    return ValueError(tag, " inner dimensions differ: a is ", Describe(a), ", b is ", Describe(b),
+                      " (", la->extents[r - 1], " vs ", lb->extents[r - 2], ").");
   }
   std::array<int64_t, kMaxRank> dims{};
   for (int i = 0; i < r - 2; ++i) {
     const int64_t da = la->extents[i], db = lb->extents[i];
     if (da != db && da != 1 && db != 1) {
-      return ValueError(tag, " batch axes do not broadcast: a is ", Describe(a), ", b is ", Describe(b), " (", da,
-                        " vs ", db, ").");
+      return ValueError(tag, " batch axes do not broadcast: a is ", Describe(a), ", b is ",
+                        Describe(b), " (", da, " vs ", db, ").");
     }
     dims[i] = da == 1 ? db : da;
   }
@@ -337,7 +356,8 @@ Status CheckIndexRange(std::string_view op, const Tensor& indices, int64_t n, st
       index = narrow;
     }
     if (index < 0 || index >= n) {
-      return IndexError("[", std::string(op), "] index ", index, " is out of range for ", n, " ", std::string(of), ".");
+      return IndexError("[", std::string(op), "] index ", index, " is out of range for ", n, " ",
+                        std::string(of), ".");
     }
     for (int i = layout->rank - 1; i >= 0 && ++at[i] == layout->extents[i]; --i) at[i] = 0;
   }

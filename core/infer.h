@@ -1,6 +1,7 @@
 // Shapes, dtypes and views of results, and every error an op can raise from metadata.
 // Called by the eager door on a cache miss, by recorders, loaders and graph builders.
-// Invariant: depends on the call's dtypes, layouts, devices and attributes alone, so a matched call needs none of it.
+// Invariant: depends on the call's dtypes, layouts, devices and attributes alone, so a matched call
+// needs none of it.
 #pragma once
 
 #include "core/apply.h"

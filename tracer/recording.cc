@@ -8,13 +8,15 @@ namespace frazil::tracer {
 namespace {
 
 bool SameContent(const Node& a, const Node& b) {
-  if (a.composite != b.composite || a.op != b.op || a.attrs != b.attrs || a.operands != b.operands ||
-      a.slots.size() != b.slots.size()) {
+  if (a.composite != b.composite || a.op != b.op || a.attrs != b.attrs ||
+      a.operands != b.operands || a.slots.size() != b.slots.size()) {
     return false;
   }
   for (size_t i = 0; i < a.slots.size(); ++i) {
     const SlotGuard &x = a.slots[i], &y = b.slots[i];
-    if (x.layout != y.layout || x.dtype != y.dtype || x.immediate != y.immediate || !(x.device == y.device)) return false;
+    if (x.layout != y.layout || x.dtype != y.dtype || x.immediate != y.immediate ||
+        !(x.device == y.device))
+      return false;
   }
   return true;
 }
@@ -50,7 +52,8 @@ std::shared_ptr<const SegmentPlan> Recording::FindPlan(Node* end, const LiveMask
   return nullptr;
 }
 
-void Recording::StorePlan(Node* end, const LiveMask& live, bool blas, std::shared_ptr<const SegmentPlan> plan) {
+void Recording::StorePlan(Node* end, const LiveMask& live, bool blas,
+                          std::shared_ptr<const SegmentPlan> plan) {
   absl::MutexLock lock(&mutex_);
   if (end->plans.empty()) ++stats_.segments;
   ++stats_.plans;
@@ -71,10 +74,12 @@ void Recording::Note(std::string event) {
 
 std::string Recording::Explain() {
   absl::MutexLock lock(&mutex_);
-  std::string out = absl::StrCat(name_, ": ", stats_.calls, " calls, ", stats_.replayed, " replayed, ", stats_.recorded,
-                                 " recorded, ", stats_.fallbacks, " fell back; ", stats_.plans, " plans, ",
-                                 stats_.kernels_compiled, " kernels compiled.\n");
-  if (dropped_events_) absl::StrAppend(&out, "  (", dropped_events_, " earlier events are not shown)\n");
+  std::string out =
+      absl::StrCat(name_, ": ", stats_.calls, " calls, ", stats_.replayed, " replayed, ",
+                   stats_.recorded, " recorded, ", stats_.fallbacks, " fell back; ", stats_.plans,
+                   " plans, ", stats_.kernels_compiled, " kernels compiled.\n");
+  if (dropped_events_)
+    absl::StrAppend(&out, "  (", dropped_events_, " earlier events are not shown)\n");
   for (const std::string& e : events_) absl::StrAppend(&out, "  ", e, "\n");
   return out;
 }

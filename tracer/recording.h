@@ -1,11 +1,11 @@
-// What a traced callable has recorded: a trie of calls. A path from the root is a segment's content; the node where a
-// segment was flushed keeps the plans compiled for it. Called by tracer/session (recording, matching, flushing) and
-// tracer/trace (statistics, explanations).
+// What a traced callable has recorded: a trie of calls. A path from the root is a segment's
+// content; the node where a segment was flushed keeps the plans compiled for it. Called by
+// tracer/session (recording, matching, flushing) and tracer/trace (statistics, explanations).
 //
-// References. Inside a segment every result has a number, counted in order over the path; every tensor first met as an
-// operand is a slot, counted in order too. Operand >= 0 is a result, operand < 0 is slot ~operand.
-// Invariant: a node's content is immutable once it is published (children are only added in front), so readers need
-// no lock; plans and events are guarded by `mutex`.
+// References. Inside a segment every result has a number, counted in order over the path; every
+// tensor first met as an operand is a slot, counted in order too. Operand >= 0 is a result, operand
+// < 0 is slot ~operand. Invariant: a node's content is immutable once it is published (children are
+// only added in front), so readers need no lock; plans and events are guarded by `mutex`.
 #pragma once
 
 #include <array>
@@ -42,8 +42,8 @@ struct Result {
   const Layout* layout;
 };
 
-// One primitive inside a composite. Operands: >= 0 local results, < 0: ~i is input i of the composite for
-// i < inputs, otherwise constant i - inputs.
+// One primitive inside a composite. Operands: >= 0 local results, < 0: ~i is input i of the
+// composite for i < inputs, otherwise constant i - inputs.
 struct ExpandedOp {
   OpId op;
   Attrs attrs;
@@ -52,7 +52,7 @@ struct ExpandedOp {
 
 struct Expansion {
   std::vector<ExpandedOp> ops;
-  std::vector<ValueRef> constants;        // immediates made by the body: they depend on metadata alone
+  std::vector<ValueRef> constants;  // immediates made by the body: they depend on metadata alone
   absl::InlinedVector<int32_t, 3> outputs;  // as operands of ExpandedOp
 };
 
@@ -66,28 +66,28 @@ class SegmentPlan {
   // slots and outputs (one per live result, ascending) as jit::Plan::Run.
   virtual Status Run(absl::Span<Value* const> slots, absl::Span<ValueRef> outputs) const = 0;
   virtual int kernels() const = 0;
-  virtual int compiled() const = 0;   // kernels that were not in the cache
+  virtual int compiled() const = 0;  // kernels that were not in the cache
 };
 
 struct Node {
   // Content
   bool composite = false;
-  uint32_t op = 0;                          // OpId or CompositeId
+  uint32_t op = 0;  // OpId or CompositeId
   Attrs attrs;
   Operands operands;
   absl::InlinedVector<SlotGuard, 2> slots;  // of the slots first met here, in operand order
   absl::InlinedVector<Result, 1> results;
-  std::unique_ptr<Expansion> expansion;     // composite only
-  std::string origin;                       // "train.py:12"
+  std::unique_ptr<Expansion> expansion;  // composite only
+  std::string origin;                    // "train.py:12"
 
   // Place in the trie
   Node* parent = nullptr;
-  int depth = 0;                            // calls from the root
-  int first_result = 0, first_slot = 0;     // numbers before this call
+  int depth = 0;                         // calls from the root
+  int first_result = 0, first_slot = 0;  // numbers before this call
 
-  std::atomic<Node*> children{nullptr};     // newest first
-  Node* next = nullptr;                     // sibling
-  std::atomic<Node*> predicted{nullptr};    // the child taken last
+  std::atomic<Node*> children{nullptr};   // newest first
+  Node* next = nullptr;                   // sibling
+  std::atomic<Node*> predicted{nullptr};  // the child taken last
   std::atomic<int> child_count{0};
 
   struct PlanEntry {
@@ -95,7 +95,7 @@ struct Node {
     bool blas;
     std::shared_ptr<const SegmentPlan> plan;
   };
-  std::vector<PlanEntry> plans;             // guarded by Recording::mutex
+  std::vector<PlanEntry> plans;  // guarded by Recording::mutex
 };
 
 class Recording {
@@ -107,13 +107,17 @@ class Recording {
   Node* root() { return &root_; }
   const std::string& name() const { return name_; }
 
-  // Publishes a child; returns the one that stands in the trie (an equal child of another thread wins).
+  // Publishes a child; returns the one that stands in the trie (an equal child of another thread
+  // wins).
   Node* AddChild(Node* parent, std::unique_ptr<Node> child);
   // Another child may be added here: a node with too many stops recording (every call differs).
-  static bool MayGrow(const Node* parent) { return parent->child_count.load(std::memory_order_relaxed) < kMaxChildren; }
+  static bool MayGrow(const Node* parent) {
+    return parent->child_count.load(std::memory_order_relaxed) < kMaxChildren;
+  }
 
   std::shared_ptr<const SegmentPlan> FindPlan(Node* end, const LiveMask& live, bool blas);
-  void StorePlan(Node* end, const LiveMask& live, bool blas, std::shared_ptr<const SegmentPlan> plan);
+  void StorePlan(Node* end, const LiveMask& live, bool blas,
+                 std::shared_ptr<const SegmentPlan> plan);
 
   // An event for explain(), and for FRAZIL_LOG=guard.
   void Note(std::string event);
@@ -145,8 +149,8 @@ class Recording {
 class SegmentCompiler {
  public:
   virtual ~SegmentCompiler() = default;
-  virtual StatusOr<std::shared_ptr<const SegmentPlan>> Compile(absl::Span<const Node* const> path, const LiveMask& live,
-                                                               bool blas) = 0;
+  virtual StatusOr<std::shared_ptr<const SegmentPlan>> Compile(absl::Span<const Node* const> path,
+                                                               const LiveMask& live, bool blas) = 0;
 };
 void SetSegmentCompiler(SegmentCompiler* compiler);
 SegmentCompiler* GetSegmentCompiler();

@@ -1,6 +1,6 @@
-// How a composite announces itself to the thread's door. Called by the bodies in core/functions/*.cc.
-// Invariant: everything the body reads is in inputs or attrs; numbers travel as immediates in inputs, so their
-// values are kernel arguments.
+// How a composite announces itself to the thread's door. Called by the bodies in
+// core/functions/*.cc. Invariant: everything the body reads is in inputs or attrs; numbers travel
+// as immediates in inputs, so their values are kernel arguments.
 #pragma once
 
 #include <initializer_list>
@@ -10,10 +10,12 @@
 namespace frazil::ops {
 
 template <typename Body>
-Tensor Composite(CompositeId id, std::initializer_list<const Tensor*> inputs, AttrSpan attrs, const Body& body) {
+Tensor Composite(CompositeId id, std::initializer_list<const Tensor*> inputs, AttrSpan attrs,
+                 const Body& body) {
   Tensor out;
-  ApplyComposite({static_cast<uint32_t>(id), absl::MakeConstSpan(inputs.begin(), inputs.size()), attrs},
-                 [&](absl::Span<Tensor> outputs) { outputs[0] = body(); }, {&out, 1});
+  ApplyComposite(
+      {static_cast<uint32_t>(id), absl::MakeConstSpan(inputs.begin(), inputs.size()), attrs},
+      [&](absl::Span<Tensor> outputs) { outputs[0] = body(); }, {&out, 1});
   return out;
 }
 

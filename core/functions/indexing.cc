@@ -1,4 +1,5 @@
-// x[...] and x[...] = v with NumPy's rules: integers, slices, new axes, ellipsis, integer arrays and bool masks.
+// x[...] and x[...] = v with NumPy's rules: integers, slices, new axes, ellipsis, integer arrays
+// and bool masks.
 #include <algorithm>
 #include <cstring>
 
@@ -79,7 +80,8 @@ Status ResolveSlice(const Index& i, int64_t n, int64_t* out) {
     const int64_t shifted = *v < 0 ? *v + n : *v;
     return std::clamp(shifted, low, high);
   };
-  const int64_t start = clamp(i.start, step > 0 ? 0 : n - 1), stop = clamp(i.stop, step > 0 ? n : -1);
+  const int64_t start = clamp(i.start, step > 0 ? 0 : n - 1),
+                stop = clamp(i.stop, step > 0 ? n : -1);
   int64_t size = 0;
   if (step > 0 && stop > start) size = (stop - start - 1) / step + 1;
   if (step < 0 && start > stop) size = (start - stop - 1) / -step + 1;
@@ -92,7 +94,8 @@ Status ResolveSlice(const Index& i, int64_t n, int64_t* out) {
 Status CheckInt(const Tensor& x, int64_t i, int axis, int64_t* out) {
   const int64_t n = x.dims()[axis];
   if (i < -n || i >= n) {
-    return IndexError("[getitem] index ", i, " is out of range for axis ", axis, " of ", Describe(x), ".");
+    return IndexError("[getitem] index ", i, " is out of range for axis ", axis, " of ",
+                      Describe(x), ".");
   }
   *out = i < 0 ? i + n : i;
   return absl::OkStatus();
@@ -109,11 +112,13 @@ Status ExpandMasks(const Tensor& x, std::vector<Index>* index) {
       continue;
     }
     const Dims mask = i.tensor.dims();
-    if (mask.empty()) return NotImplementedError("[getitem] a 0-d bool array is no index; use where().");
+    if (mask.empty())
+      return NotImplementedError("[getitem] a 0-d bool array is no index; use where().");
     for (size_t k = 0; k < mask.size(); ++k) {
       if (mask[k] != x.dims()[axis + k]) {
-        return IndexError("[getitem] mask is ", Describe(i.tensor), " but the array is ", Describe(x), " (axis ",
-                          axis + k, ": ", mask[k], " vs ", x.dims()[axis + k], ").");
+        return IndexError("[getitem] mask is ", Describe(i.tensor), " but the array is ",
+                          Describe(x), " (axis ", axis + k, ": ", mask[k], " vs ",
+                          x.dims()[axis + k], ").");
       }
     }
     FZ_RETURN_IF_ERROR(Read(*i.tensor.value()));
@@ -122,7 +127,8 @@ Status ExpandMasks(const Tensor& x, std::vector<Index>* index) {
       if (!*p) return;
       for (size_t a = mask.size(); a-- > 0; k /= mask[a]) positions[a].push_back(k % mask[a]);
     });
-    for (const auto& p : positions) out.push_back({.kind = Index::Kind::kTensor, .tensor = FromInts(p)});
+    for (const auto& p : positions)
+      out.push_back({.kind = Index::Kind::kTensor, .tensor = FromInts(p)});
     axis += static_cast<int>(mask.size());
   }
   *index = std::move(out);
@@ -149,7 +155,8 @@ StatusOr<Tensor> Basic(const Tensor& x, const std::vector<Index>& index) {
     ++axis;
   }
   bool whole = true;
-  for (int a = 0; a < x.rank(); ++a) whole &= s[3 * a] == 0 && s[3 * a + 1] == 1 && s[3 * a + 2] == x.dims()[a];
+  for (int a = 0; a < x.rank(); ++a)
+    whole &= s[3 * a] == 0 && s[3 * a + 1] == 1 && s[3 * a + 2] == x.dims()[a];
   Tensor out = whole ? x : slice(x, s);
   if (out.ok() && out.dims() != Dims(dims)) out = reshape(out, dims);
   return out;
@@ -166,7 +173,8 @@ Tensor Advanced(const Tensor& x, std::vector<Tensor> arrays, const std::vector<i
     if (static_cast<int>(order.size()) == at) order.insert(order.end(), axes.begin(), axes.end());
     if (std::find(axes.begin(), axes.end(), a) == axes.end()) order.push_back(a);
   }
-  if (static_cast<int>(order.size()) < x.rank()) order.insert(order.end(), axes.begin(), axes.end());
+  if (static_cast<int>(order.size()) < x.rank())
+    order.insert(order.end(), axes.begin(), axes.end());
   Tensor moved = adjacent ? x : permute_dims(x, order);
   if (k == 1) return take(moved, arrays[0], at);
   Tensor linear;
@@ -175,7 +183,9 @@ Tensor Advanced(const Tensor& x, std::vector<Tensor> arrays, const std::vector<i
     const Tensor wide = astype(arrays[i], DType::kI64);
     const Tensor index = where(less(wide, int64_t{0}), wide + Arg(n), wide);
     if (!index.ok()) return index;
-    if (Status s = CheckIndexRange("getitem", index, n, absl::StrCat("elements along axis ", axes[i])); !s.ok()) {
+    if (Status s =
+            CheckIndexRange("getitem", index, n, absl::StrCat("elements along axis ", axes[i]));
+        !s.ok()) {
       return Tensor(std::move(s));
     }
     linear = i == 0 ? index : linear * Arg(n) + index;
@@ -208,7 +218,8 @@ Tensor getitem(const Tensor& x, absl::Span<const Index> index) {
   std::vector<int> axes;
   int out_axis = 0, in_axis = 0;
   for (Index& i : basic) {
-    const bool is_array = i.kind == Index::Kind::kTensor || (advanced && i.kind == Index::Kind::kInt);
+    const bool is_array =
+        i.kind == Index::Kind::kTensor || (advanced && i.kind == Index::Kind::kInt);
     if (is_array) {
       if (i.kind == Index::Kind::kInt) {
         int64_t fixed;
@@ -236,9 +247,11 @@ Tensor setitem(const Tensor& x, absl::Span<const Index> index, const Tensor& v) 
   if (!positions.ok()) return positions;
   const Tensor spread = broadcast_to(astype(v, x.dtype()), positions.dims());
   if (!spread.ok()) {
-    return ValueError("[setitem] cannot assign ", Describe(v), " to a part of shape ", ToString(positions.dims()), ".");
+    return ValueError("[setitem] cannot assign ", Describe(v), " to a part of shape ",
+                      ToString(positions.dims()), ".");
   }
-  if (positions.size() == x.size() && index.size() == 1 && index[0].kind == Index::Kind::kEllipsis) {
+  if (positions.size() == x.size() && index.size() == 1 &&
+      index[0].kind == Index::Kind::kEllipsis) {
     return Apply(OpId::k_copy, {&spread});
   }
   return reshape(put(reshape(x, {-1}), flatten(positions), flatten(spread), 0, false), x.dims());
@@ -261,7 +274,8 @@ Tensor take_along_axis(const Tensor& x, const Tensor& indices, int64_t axis) {
   const auto fixed = CheckAxis("take_along_axis", axis, x.rank());
   if (!fixed.ok()) return Tensor(fixed.status());
   if (indices.rank() != x.rank()) {
-    return ValueError("[take_along_axis] ranks differ: x is ", Describe(x), ", indices are ", Describe(indices), ".");
+    return ValueError("[take_along_axis] ranks differ: x is ", Describe(x), ", indices are ",
+                      Describe(indices), ".");
   }
   std::vector<Index> index;
   for (int i = 0; i < x.rank(); ++i) {
@@ -271,7 +285,8 @@ Tensor take_along_axis(const Tensor& x, const Tensor& indices, int64_t axis) {
     }
     DimVec dims(x.rank(), 1);
     dims[i] = x.dims()[i];
-    index.push_back({.kind = Index::Kind::kTensor, .tensor = reshape(iota(x.dims()[i], DType::kI64), dims)});
+    index.push_back(
+        {.kind = Index::Kind::kTensor, .tensor = reshape(iota(x.dims()[i], DType::kI64), dims)});
   }
   return getitem(x, index);
 }

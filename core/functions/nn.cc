@@ -53,7 +53,8 @@ Tensor relu(const Tensor& x) {
 
 Tensor sigmoid(const Tensor& x) {
   // Through tanh: neither the value nor any gradient overflows, and the gradient at 0 is exact.
-  return Elementwise(CompositeId::k_sigmoid, x, [](const Tensor& f) { return tanh(f * 0.5) * 0.5 + 0.5; });
+  return Elementwise(CompositeId::k_sigmoid, x,
+                     [](const Tensor& f) { return tanh(f * 0.5) * 0.5 + 0.5; });
 }
 
 Tensor silu(const Tensor& x) {
@@ -88,24 +89,28 @@ Tensor softmax(const Tensor& x, int64_t axis) {
 Tensor log_softmax(const Tensor& x, int64_t axis) {
   const Tensor f = AsFloat(x);
   if (!f.ok()) return f;
-  return Composite(CompositeId::k_log_softmax, {&f}, {&axis, 1}, [&] { return LogSoftmaxBody(f, axis); });
+  return Composite(CompositeId::k_log_softmax, {&f}, {&axis, 1},
+                   [&] { return LogSoftmaxBody(f, axis); });
 }
 
 Tensor layer_norm(const Tensor& x, const Tensor* weight, const Tensor* bias, double eps) {
   const Tensor f = AsFloat(x);
   if (!f.ok()) return f;
-  if (f.rank() == 0) return ValueError("[layer_norm] needs at least one axis, got ", Describe(x), ".");
+  if (f.rank() == 0)
+    return ValueError("[layer_norm] needs at least one axis, got ", Describe(x), ".");
   for (const Tensor* p : {weight, bias}) {
     if (p && p->ok() && !(p->rank() == 1 && p->size() == f.layout()->dim(-1))) {
-      return ValueError("[layer_norm] weight and bias must have shape [", f.layout()->dim(-1), "], got ",
-                        Describe(*p), " for ", Describe(x), ".");
+      return ValueError("[layer_norm] weight and bias must have shape [", f.layout()->dim(-1),
+                        "], got ", Describe(*p), " for ", Describe(x), ".");
     }
   }
   const Tensor e = Number(eps, f);
   const auto body = [&] { return LayerNormBody(f, weight, bias, e); };
   const int64_t attr = (weight ? 1 : 0) | (bias ? 2 : 0);
-  if (weight && bias) return Composite(CompositeId::k_layer_norm, {&f, &e, weight, bias}, {&attr, 1}, body);
-  if (weight || bias) return Composite(CompositeId::k_layer_norm, {&f, &e, weight ? weight : bias}, {&attr, 1}, body);
+  if (weight && bias)
+    return Composite(CompositeId::k_layer_norm, {&f, &e, weight, bias}, {&attr, 1}, body);
+  if (weight || bias)
+    return Composite(CompositeId::k_layer_norm, {&f, &e, weight ? weight : bias}, {&attr, 1}, body);
   return Composite(CompositeId::k_layer_norm, {&f, &e}, {&attr, 1}, body);
 }
 
@@ -113,15 +118,18 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels) {
   const Tensor f = AsFloat(logits);
   if (!f.ok()) return f;
   if (!labels.ok()) return labels;
-  if (!IsInt(labels.dtype())) return TypeError("[cross_entropy] labels must be integers, got ", Describe(labels), ".");
+  if (!IsInt(labels.dtype()))
+    return TypeError("[cross_entropy] labels must be integers, got ", Describe(labels), ".");
   const bool matches = f.rank() >= 1 && Dense(f.dims().first(f.rank() - 1)) == labels.shape();
   if (!matches) {
-    return ValueError("[cross_entropy] labels must have the shape of logits without the last axis: logits are ",
-                      Describe(logits), ", labels are ", Describe(labels), ".");
+    return ValueError(
+        "[cross_entropy] labels must have the shape of logits without the last axis: logits are ",
+        Describe(logits), ", labels are ", Describe(labels), ".");
   }
   const int64_t classes = f.layout()->dim(-1);
   const Tensor wide = astype(labels, DType::kI64);
-  if (Status bad = CheckIndexRange("cross_entropy", wide, classes, "classes"); !bad.ok()) return bad;
+  if (Status bad = CheckIndexRange("cross_entropy", wide, classes, "classes"); !bad.ok())
+    return bad;
   const Tensor flat = reshape(f, {-1, classes});
   const Tensor rows = reshape(wide, {-1, 1});
   if (!flat.ok()) return flat;
@@ -141,12 +149,13 @@ Tensor mse_loss(const Tensor& a, const Tensor& b) {
   });
 }
 
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, std::optional<double> scale) {
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, bool causal,
+                 std::optional<double> scale) {
   for (const Tensor* t : {&q, &k, &v}) {
     if (!t->ok()) return *t;
     if (t->rank() < 2 || !IsFloat(t->dtype())) {
-      return ValueError("[attention] needs floats with at least two axes: q is ", Describe(q), ", k is ", Describe(k),
-                        ", v is ", Describe(v), ".");
+      return ValueError("[attention] needs floats with at least two axes: q is ", Describe(q),
+                        ", k is ", Describe(k), ", v is ", Describe(v), ".");
     }
   }
   const double s = scale.value_or(1.0 / std::sqrt(static_cast<double>(q.layout()->dim(-1))));

@@ -95,16 +95,17 @@ Tensor full(Dims dims, const Scalar& value,
 Tensor iota(int64_t n, DType dtype);
 Tensor random_bits(const Tensor& state, Dims dims);
 
-}  // namespace ops
+// Arithmetic for code inside frazil (`using namespace ops`); frazil.h has the operators that throw.
+inline Tensor operator+(const Tensor& a, const Arg& b) { return add(a, b); }
+inline Tensor operator-(const Tensor& a, const Arg& b) { return subtract(a, b); }
+inline Tensor operator*(const Tensor& a, const Arg& b) { return multiply(a, b); }
+inline Tensor operator/(const Tensor& a, const Arg& b) { return divide(a, b); }
+inline Tensor operator+(double a, const Tensor& b) { return add(a, b); }
+inline Tensor operator-(double a, const Tensor& b) { return subtract(a, b); }
+inline Tensor operator*(double a, const Tensor& b) { return multiply(a, b); }
+inline Tensor operator/(double a, const Tensor& b) { return divide(a, b); }
+inline Tensor operator-(const Tensor& a) { return negative(a); }
 
-inline Tensor operator+(const Tensor& a, const Arg& b) { return ops::add(a, b); }
-inline Tensor operator-(const Tensor& a, const Arg& b) { return ops::subtract(a, b); }
-inline Tensor operator*(const Tensor& a, const Arg& b) { return ops::multiply(a, b); }
-inline Tensor operator/(const Tensor& a, const Arg& b) { return ops::divide(a, b); }
-inline Tensor operator+(double a, const Tensor& b) { return ops::add(a, b); }
-inline Tensor operator-(double a, const Tensor& b) { return ops::subtract(a, b); }
-inline Tensor operator*(double a, const Tensor& b) { return ops::multiply(a, b); }
-inline Tensor operator/(double a, const Tensor& b) { return ops::divide(a, b); }
-inline Tensor operator-(const Tensor& a) { return ops::negative(a); }
+}  // namespace ops
 
 }  // namespace frazil

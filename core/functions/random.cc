@@ -1,5 +1,6 @@
-// Random numbers: Philox 4x32-10 (Salmon et al. 2011) over a state {key, counter}. Every element takes a fixed number
-// of 32-bit words, so traced and eager code draw the same stream (core/SEMANTICS.md).
+// Random numbers: Philox 4x32-10 (Salmon et al. 2011) over a state {key, counter}. Every element
+// takes a fixed number of 32-bit words, so traced and eager code draw the same stream
+// (core/SEMANTICS.md).
 #include <cmath>
 #include <cstring>
 
@@ -85,7 +86,8 @@ Tensor random_normal(Tensor* generator, Dims dims, DType dtype) {
   if (wide) {
     DimVec pair(dims.begin(), dims.end());
     pair.insert(pair.end(), {2, 2});
-    const Tensor words = Wide(reshape(bits, pair));  // two 64-bit words an element, on the last axis
+    const Tensor words =
+        Wide(reshape(bits, pair));  // two 64-bit words an element, on the last axis
     u1 = astype(bitwise_right_shift(Word(words, 0), int64_t{11}), dtype) * 0x1p-53;
     u2 = astype(bitwise_right_shift(Word(words, 1), int64_t{11}), dtype) * 0x1p-53;
   } else {
@@ -98,11 +100,15 @@ Tensor random_normal(Tensor* generator, Dims dims, DType dtype) {
 }
 
 Tensor random_integers(Tensor* generator, int64_t low, int64_t high, Dims dims, DType dtype) {
-  if (low >= high) return ValueError("[random.integers] low must be below high: ", low, " and ", high, ".");
-  if (!IsInt(dtype)) return TypeError("[random.integers] dtype must be an integer, got ", std::string(Name(dtype)), ".");
+  if (low >= high)
+    return ValueError("[random.integers] low must be below high: ", low, " and ", high, ".");
+  if (!IsInt(dtype))
+    return TypeError("[random.integers] dtype must be an integer, got ", std::string(Name(dtype)),
+                     ".");
   const uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
   for (int64_t edge : {low, high - 1}) {
-    if (Status s = ToImmediate("random.integers", Scalar::Int(edge), dtype).status(); !s.ok()) return Tensor(std::move(s));
+    if (Status s = ToImmediate("random.integers", Scalar::Int(edge), dtype).status(); !s.ok())
+      return Tensor(std::move(s));
   }
   // The bias of the remainder is below range / 2^64.
   const Tensor rest = remainder(Wide(Draw(generator, dims, 2)), Scalar::Big(range));

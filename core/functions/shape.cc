@@ -31,7 +31,8 @@ Tensor squeeze(const Tensor& x, const Axes& axes) {
       const auto axis = CheckAxis("squeeze", a, x.rank());
       if (!axis.ok()) return Tensor(axis.status());
       if (x.dims()[*axis] != 1) {
-        return ValueError("[squeeze] axis ", a, " has extent ", x.dims()[*axis], ", not 1: ", Describe(x), ".");
+        return ValueError("[squeeze] axis ", a, " has extent ", x.dims()[*axis],
+                          ", not 1: ", Describe(x), ".");
       }
       drop |= uint64_t{1} << *axis;
     }
@@ -62,7 +63,8 @@ Tensor stack(absl::Span<const Tensor> arrays, int64_t axis) {
     }
     expanded.push_back(expand_dims(t, axis));
   }
-  const auto fixed = arrays[0].ok() ? CheckAxis("stack", axis, arrays[0].rank() + 1) : StatusOr<int>(0);
+  const auto fixed =
+      arrays[0].ok() ? CheckAxis("stack", axis, arrays[0].rank() + 1) : StatusOr<int>(0);
   return concat(expanded, fixed.ok() ? *fixed : axis);
 }
 
@@ -72,8 +74,8 @@ std::vector<Tensor> split(const Tensor& x, int64_t sections, int64_t axis) {
   if (!fixed.ok()) return {Tensor(fixed.status())};
   const int64_t n = x.dims()[*fixed];
   if (sections <= 0 || n % sections != 0) {
-    return {Tensor(ValueError("[split] axis ", axis, " of ", Describe(x), " does not divide into ", sections,
-                              " equal parts."))};
+    return {Tensor(ValueError("[split] axis ", axis, " of ", Describe(x), " does not divide into ",
+                              sections, " equal parts."))};
   }
   std::vector<Tensor> parts;
   DimVec s = WholeSlice(x.dims());
@@ -89,7 +91,8 @@ Tensor flip(const Tensor& x, const Axes& axes) {
   if (!x.ok()) return x;
   DimVec s = WholeSlice(x.dims());
   DimVec all = Iota(x.rank());
-  const Dims list = axes.has_value() ? Dims(axes->data(), axes->size()) : Dims(all.data(), all.size());
+  const Dims list =
+      axes.has_value() ? Dims(axes->data(), axes->size()) : Dims(all.data(), all.size());
   for (int64_t a : list) {
     const auto axis = CheckAxis("flip", a, x.rank());
     if (!axis.ok()) return Tensor(axis.status());
@@ -113,7 +116,8 @@ Tensor swapaxes(const Tensor& x, int64_t a, int64_t b) {
 
 Tensor moveaxis(const Tensor& x, int64_t source, int64_t destination) {
   if (!x.ok()) return x;
-  const auto i = CheckAxis("moveaxis", source, x.rank()), j = CheckAxis("moveaxis", destination, x.rank());
+  const auto i = CheckAxis("moveaxis", source, x.rank()),
+             j = CheckAxis("moveaxis", destination, x.rank());
   if (!i.ok()) return Tensor(i.status());
   if (!j.ok()) return Tensor(j.status());
   DimVec axes = Iota(x.rank());

@@ -42,15 +42,18 @@ Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
   const Tensor f = AsFloat(x);
   if (!f.ok()) return f;
   const int64_t attrs[] = {AxisMask(axes, f.rank()), keepdims};
-  return Composite(CompositeId::k_mean, {&f}, attrs, [&] { return sum(f, axes, keepdims) / CountOf(f, axes); });
+  return Composite(CompositeId::k_mean, {&f}, attrs,
+                   [&] { return sum(f, axes, keepdims) / CountOf(f, axes); });
 }
 
 Tensor var(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
   const Tensor f = AsFloat(x);
   if (!f.ok()) return f;
-  // The correction joins the element count, which is a constant of the expansion: it is an attribute.
+  // The correction joins the element count, which is a constant of the expansion: it is an
+  // attribute.
   const int64_t attrs[] = {AxisMask(axes, f.rank()), keepdims, std::bit_cast<int64_t>(correction)};
-  return Composite(CompositeId::k_var, {&f}, attrs, [&] { return VarBody(f, axes, correction, keepdims); });
+  return Composite(CompositeId::k_var, {&f}, attrs,
+                   [&] { return VarBody(f, axes, correction, keepdims); });
 }
 
 Tensor std(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
@@ -84,7 +87,8 @@ Tensor clip(const Tensor& x, const std::optional<Scalar>& lo, const std::optiona
 
 namespace {
 Arg AsBool(const Arg& a, Tensor* keep) {
-  if (!a.tensor()) return a.scalar().kind == Scalar::Kind::kFloat ? a.scalar().f != 0 : a.scalar().i != 0;
+  if (!a.tensor())
+    return a.scalar().kind == Scalar::Kind::kFloat ? a.scalar().f != 0 : a.scalar().i != 0;
   *keep = a.tensor()->ok() ? astype(*a.tensor(), DType::kBool) : *a.tensor();
   return *keep;
 }

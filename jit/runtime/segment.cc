@@ -1,0 +1,126 @@
+#include "jit/runtime/segment.h"
+
+#include "core/check.h"
+#include "jit/runtime/plan.h"
+
+namespace frazil::jit {
+namespace {
+
+using tracer::LiveMask;
+
+class JitSegment final : public tracer::SegmentPlan {
+ public:
+  JitSegment(std::shared_ptr<const Plan> plan, std::vector<ValueRef> constants)
+      : plan_(std::move(plan)), constants_(std::move(constants)) {}
+
+  Status Run(absl::Span<Value* const> slots, absl::Span<ValueRef> outputs) const override {
+    if (constants_.empty()) return plan_->Run(slots, outputs);
+    absl::InlinedVector<Value*, 32> inputs(slots.begin(), slots.end());
+    for (const ValueRef& c : constants_) inputs.push_back(c.get());
+    return plan_->Run(inputs, outputs);
+  }
+  int kernels() const override { return plan_->stats().kernels + plan_->stats().library_calls; }
+  int compiled() const override { return plan_->stats().compiled; }
+
+ private:
+  std::shared_ptr<const Plan> plan_;
+  std::vector<ValueRef> constants_;
+};
+
+class JitCompiler final : public tracer::SegmentCompiler {
+ public:
+  StatusOr<std::shared_ptr<const tracer::SegmentPlan>> Compile(
+      absl::Span<const tracer::Node* const> path, const LiveMask& live, bool blas) override {
+    std::vector<ValueRef> constants;
+    FZ_ASSIGN_OR_RETURN(Graph graph, GraphOfPath(path, live, &constants));
+    CompileOptions options;
+    options.blas = blas;
+    // Every slot may be overwritten if nothing else holds it; constants never.
+    const int slots = graph.num_inputs - static_cast<int>(constants.size());
+    options.reusable = slots >= 64 ? ~uint64_t{0} : (uint64_t{1} << slots) - 1;
+    FZ_ASSIGN_OR_RETURN(auto plan, jit::Compile(std::move(graph), options));
+    return std::make_shared<JitSegment>(std::move(plan), std::move(constants));
+  }
+};
+
+// Adds the nodes of a path to a graph, keeping where each numbered result went.
+class PathBuilder {
+ public:
+  PathBuilder(Graph* graph, std::vector<ValueRef>* constants)
+      : graph_(graph), constants_(constants) {}
+
+  // Inputs come before every op: slots of the whole path, then constants of every composite.
+  void AddInputs(absl::Span<const tracer::Node* const> path) {
+    for (const tracer::Node* node : path) {
+      for (const tracer::SlotGuard& s : node->slots)
+        graph_->AddInput(s.dtype, s.device, s.layout, s.immediate);
+    }
+    for (const tracer::Node* node : path) {
+      if (!node->expansion) continue;
+      first_constant_.push_back(graph_->num_inputs);
+      for (const ValueRef& c : node->expansion->constants) {
+        graph_->AddInput(c->dtype, c->device, c->layout, c->immediate);
+        constants_->push_back(c);
+      }
+    }
+  }
+
+  Status AddNode(const tracer::Node& node) {
+    const auto operand = [&](int32_t ref) { return ref >= 0 ? results_[ref] : ~ref; };
+    graph_->origins.push_back(node.origin);
+    const auto origin = static_cast<int32_t>(graph_->origins.size()) - 1;
+    if (!node.composite) {
+      absl::InlinedVector<int32_t, 4> operands;
+      for (int32_t ref : node.operands) operands.push_back(operand(ref));
+      FZ_ASSIGN_OR_RETURN(int32_t id,
+                          graph_->AddOp(static_cast<OpId>(node.op), operands, node.attrs, origin));
+      results_.push_back(id);
+      return absl::OkStatus();
+    }
+    const int32_t constants = first_constant_[composites_++];
+    const auto inputs = static_cast<int32_t>(node.operands.size());
+    std::vector<int32_t> local;
+    const auto expanded = [&](int32_t ref) {
+      if (ref >= 0) return local[ref];
+      return ~ref < inputs ? operand(node.operands[~ref]) : constants + (~ref - inputs);
+    };
+    for (const tracer::ExpandedOp& op : node.expansion->ops) {
+      absl::InlinedVector<int32_t, 4> operands;
+      for (int32_t ref : op.operands) operands.push_back(expanded(ref));
+      FZ_ASSIGN_OR_RETURN(int32_t id, graph_->AddOp(op.op, operands, op.attrs, origin));
+      local.push_back(id);
+    }
+    for (int32_t ref : node.expansion->outputs) results_.push_back(expanded(ref));
+    return absl::OkStatus();
+  }
+
+  const std::vector<int32_t>& results() const { return results_; }
+
+ private:
+  Graph* graph_;
+  std::vector<ValueRef>* constants_;
+  std::vector<int32_t> results_;
+  std::vector<int32_t> first_constant_;
+  size_t composites_ = 0;
+};
+
+}  // namespace
+
+StatusOr<Graph> GraphOfPath(absl::Span<const tracer::Node* const> path, const LiveMask& live,
+                            std::vector<ValueRef>* constants) {
+  Graph graph;
+  PathBuilder builder(&graph, constants);
+  builder.AddInputs(path);
+  for (const tracer::Node* node : path) FZ_RETURN_IF_ERROR(builder.AddNode(*node));
+  for (size_t i = 0; i < builder.results().size(); ++i) {
+    if (live[i / 64] >> (i % 64) & 1) graph.outputs.push_back(builder.results()[i]);
+  }
+  return graph;
+}
+
+void RegisterSegmentCompiler() {
+  static JitCompiler* compiler = new JitCompiler;
+  tracer::SetSegmentCompiler(compiler);
+}
+
+}  // namespace frazil::jit

@@ -1,0 +1,481 @@
+#include "tracer/session.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/check.h"
+#include "core/config.h"
+#include "core/infer.h"
+#include "tracer/explain.h"
+
+namespace frazil::tracer {
+namespace {
+
+// A segment never grows beyond this many calls: unrolled loops are cut into equal pieces.
+constexpr int kMaxSegment = 1024;
+
+// Tags: which result or slot of which segment a value is. 40 bits serial, 1 bit slot, 23 bits
+// number.
+constexpr int kNumberBits = 23;
+constexpr uint64_t kSlotBit = uint64_t{1} << kNumberBits;
+
+uint64_t NextSerial() {
+  static std::atomic<uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed) & ((uint64_t{1} << 40) - 1);
+}
+
+void SetTag(Value* v, uint64_t tag) {
+  std::atomic_ref<uint64_t>(v->tag).store(tag, std::memory_order_relaxed);
+}
+uint64_t GetTag(Value* v) {
+  return std::atomic_ref<uint64_t>(v->tag).load(std::memory_order_relaxed);
+}
+
+// What a value becomes whose computation failed for want of memory.
+class Failed final : public Pending {
+ public:
+  Status Force(const Value* value) override {
+    return MemoryError("[trace] ", Describe(*value),
+                       " was not computed: memory ran out when its traced call ended.");
+  }
+};
+Failed* FailedPending() {
+  static Failed failed;
+  return &failed;
+}
+
+// A deferred value takes over what an eager op or a plan made.
+Status Adopt(Value* deferred, const Value& made) {
+  FZ_CHECK(made.layout == deferred->layout && made.dtype == deferred->dtype);
+  if (made.storage) {
+    deferred->Fill(made.storage, made.data);
+    return absl::OkStatus();
+  }
+  FZ_ASSIGN_OR_RETURN(StorageRef storage, Allocate(SizeOf(made.dtype)));
+  std::memcpy(storage->data, made.data, SizeOf(made.dtype));
+  deferred->Fill(storage.get(), storage->data);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+// The owner's calls and another thread's Force exclude each other; the owner may nest.
+class Session::Lock {
+ public:
+  explicit Lock(Session* s) : s_(s) {
+    if (owner_ && s->lock_depth_++ > 0) return;
+    while (s->busy_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+  }
+  ~Lock() {
+    if (owner_ && --s_->lock_depth_ > 0) return;
+    s_->busy_.store(false, std::memory_order_release);
+  }
+
+ private:
+  Session* s_;
+  const bool owner_ = s_->owner_ == std::this_thread::get_id();
+};
+
+Session::Session(Recording* recording) : recording_(recording), cursor_(recording->root()) {
+  recording_->Count([](TraceStats& s) { ++s.calls; });
+  StartSegment();
+}
+
+Session::~Session() { FZ_CHECK(values_.empty()); }
+
+void Session::StartSegment() {
+  cursor_ = recording_->root();
+  mode_ = Mode::kReplaying;
+  slots_.clear();
+  values_.clear();
+  num_slots_ = num_results_ = 0;
+  serial_ = NextSerial();
+}
+
+// ---- Calls
+
+Tensor Session::Call(const OpCall& call) {
+  // Results of another thread's trace become ready first, without holding our lock.
+  for (const Tensor* t : call.inputs) {
+    Pending* pending = t->value()->pending.load(std::memory_order_acquire);
+    if (pending && pending != this) {
+      if (Status s = Read(*t->value()); !s.ok()) return Tensor(std::move(s));
+    }
+  }
+  Lock lock(this);
+  if (expansion_) {
+    Tensor out = RunEagerly(call);
+    if (out.ok()) RecordExpanded(call, out);
+    return out;
+  }
+  const OpInfo& info = Info(call.op);
+  bool foreign = false;
+  for (const Tensor* t : call.inputs)
+    foreign |= t->value()->storage && t->value()->storage->foreign;
+  const bool external_view = info.klass == OpClass::kView && call.inputs[0]->value()->ready() &&
+                             (mode_ == Mode::kReplaying ||
+                              GetTag(call.inputs[0]->value()) >> (kNumberBits + 1) != serial_ ||
+                              (GetTag(call.inputs[0]->value()) & kSlotBit));
+  if (external_view || foreign) {
+    // Borrowed memory may change under us: what reads it runs now.
+    if (foreign && !external_view) {
+      if (Status s = Flush(); !s.ok()) return Tensor(std::move(s));
+    }
+    return RunEagerly(call);
+  }
+  const Request request{false, static_cast<uint32_t>(call.op), call.inputs, call.attrs};
+  if (cursor_->depth >= kMaxSegment) {
+    if (Status s = Flush(); !s.ok()) return Tensor(std::move(s));
+  }
+  if (Node* child = FindChild(request)) {
+    Tensor out;
+    Defer(child, request, {&out, 1});
+    return out;
+  }
+  if (!values_.empty()) LeaveReplay(request);
+  mode_ = Mode::kRecording;
+  Tensor out = RunEagerly(call);
+  if (out.ok()) Record(request, {&out, 1}, nullptr);
+  return out;
+}
+
+void Session::Composite(const CompositeCall& call, CompositeBody body, absl::Span<Tensor> outputs) {
+  if (expansion_) return body(outputs);  // part of the outer composite
+  for (const Tensor* t : call.inputs) {
+    const Value& v = *t->value();
+    Pending* pending = v.pending.load(std::memory_order_acquire);
+    if (pending && pending != this && !Read(v).ok()) return body(outputs);
+    if (v.storage && v.storage->foreign) return body(outputs);
+  }
+  Lock lock(this);
+  const Request request{true, call.id, call.inputs, call.attrs};
+  if (cursor_->depth >= kMaxSegment && !Flush().ok()) return body(outputs);
+  if (Node* child = FindChild(request)) return Defer(child, request, outputs);
+  if (!values_.empty()) LeaveReplay(request);
+  mode_ = Mode::kRecording;
+  RunComposite(call, body, outputs);
+}
+
+// ---- Matching
+
+Node* Session::FindChild(const Request& request) {
+  if (mode_ == Mode::kRecording) return nullptr;
+  Node* predicted = cursor_->predicted.load(std::memory_order_acquire);
+  if (predicted && Matches(*predicted, request)) return predicted;
+  for (Node* c = cursor_->children.load(std::memory_order_acquire); c; c = c->next) {
+    if (c != predicted && Matches(*c, request)) {
+      cursor_->predicted.store(c, std::memory_order_release);
+      return c;
+    }
+  }
+  return nullptr;
+}
+
+bool Session::Matches(const Node& node, const Request& request) const {
+  if (node.op != request.op || node.composite != request.composite ||
+      node.operands.size() != request.inputs.size() || AttrSpan(node.attrs) != request.attrs) {
+    return false;
+  }
+  size_t fresh = 0;
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    const Value* v = request.inputs[i]->value();
+    const int32_t ref = node.operands[i];
+    if (ref >= 0) {
+      if (values_[ref].get() != v) return false;
+      continue;
+    }
+    const size_t slot = ~ref;
+    if (slot < slots_.size()) {
+      if (slots_[slot].get() != v) return false;
+    } else if (slot == slots_.size() + fresh) {
+      if (!node.slots[fresh].Admits(*v) || !v->ready()) return false;
+      ++fresh;
+    } else {
+      // A slot that this very call introduced at an earlier operand.
+      const size_t first = slot - slots_.size();
+      for (size_t j = 0; j < i; ++j) {
+        if (node.operands[j] == ref && request.inputs[j]->value() != v) return false;
+      }
+      FZ_CHECK(first < fresh);
+    }
+  }
+  return true;
+}
+
+void Session::Defer(Node* node, const Request& request, absl::Span<Tensor> outputs) {
+  const size_t before = slots_.size();
+  for (size_t i = 0; i < node->operands.size(); ++i) {
+    const int32_t ref = node->operands[i];
+    if (ref < 0 && static_cast<size_t>(~ref) == slots_.size() &&
+        static_cast<size_t>(~ref) >= before) {
+      slots_.push_back(request.inputs[i]->value_ref());
+    }
+  }
+  for (size_t r = 0; r < node->results.size(); ++r) {
+    const Result& result = node->results[r];
+    ValueRef value = Value::Deferred(result.dtype, result.device, result.layout, this);
+    SetTag(value.get(), serial_ << (kNumberBits + 1) | values_.size());
+    values_.push_back(value);
+    outputs[r] = Tensor(std::move(value));
+  }
+  cursor_ = node;
+  ++matched_;
+}
+
+// ---- Recording
+
+Tensor Session::RunEagerly(const OpCall& call) {
+  // A deferred operand here was left by an op outside the segment's reach (a view of borrowed
+  // memory, say).
+  for (const Tensor* t : call.inputs) {
+    if (t->value()->ready()) continue;
+    if (Status s = Flush(); !s.ok()) return Tensor(std::move(s));
+    if (!t->value()->ready()) return Tensor(Read(*t->value()));
+  }
+  return GlobalRuntime().eager->Call(call);
+}
+
+void Session::LeaveReplay(const Request& request) {
+  recording_->Note(
+      ExplainMismatch(*cursor_, request.composite, request.op, request.inputs, request.attrs));
+  fell_back_ = true;
+  Node* here = cursor_;
+  const int slots = static_cast<int>(slots_.size()), results = static_cast<int>(values_.size());
+  // The next calls are recorded behind the same path: its values keep their numbers as tags.
+  for (int i = 0; i < slots; ++i) {
+    if (!slots_[i]->immediate) SetTag(slots_[i].get(), serial_ << (kNumberBits + 1) | kSlotBit | i);
+  }
+  if (Status s = RunOneByOne(); !s.ok()) {
+    Abandon(s);
+    StartSegment();
+    return;
+  }
+  slots_.clear();
+  values_.clear();
+  cursor_ = here;
+  num_slots_ = slots;
+  num_results_ = results;
+}
+
+void Session::Record(const Request& request, absl::Span<const Tensor> outputs,
+                     std::unique_ptr<Expansion> expansion) {
+  if (!Recording::MayGrow(cursor_)) {
+    // Every call differs here: this one is not recorded, the next begins a segment of its own.
+    StartSegment();
+    return;
+  }
+  auto node = std::make_unique<Node>();
+  node->composite = request.composite;
+  node->op = request.op;
+  node->attrs.assign(request.attrs.begin(), request.attrs.end());
+  node->parent = cursor_;
+  node->depth = cursor_->depth + 1;
+  node->first_result = num_results_;
+  node->first_slot = num_slots_;
+  for (const Tensor* t : request.inputs) {
+    Value* v = t->value();
+    const uint64_t tag = v->immediate ? 0 : GetTag(v);
+    if (tag >> (kNumberBits + 1) == serial_) {
+      const auto number = static_cast<int32_t>(tag & (kSlotBit - 1));
+      node->operands.push_back(tag & kSlotBit ? ~number : number);
+      continue;
+    }
+    if (!v->immediate)
+      SetTag(v, serial_ << (kNumberBits + 1) | kSlotBit | static_cast<uint64_t>(num_slots_));
+    node->operands.push_back(~num_slots_++);
+    node->slots.push_back({v->dtype, v->device, v->immediate, v->layout});
+  }
+  for (const Tensor& t : outputs) {
+    node->results.push_back({t.dtype(), t.device(), t.layout()});
+    FZ_CHECK(!t.value()->immediate);
+    SetTag(t.value(), serial_ << (kNumberBits + 1) | static_cast<uint64_t>(num_results_++));
+  }
+  node->expansion = std::move(expansion);
+  node->origin = Here();
+  cursor_ = recording_->AddChild(cursor_, std::move(node));
+  recorded_ = true;
+}
+
+void Session::RecordExpanded(const OpCall& call, const Tensor& output) {
+  ExpandedOp op{call.op, Attrs(call.attrs.begin(), call.attrs.end()), {}};
+  const int inputs = static_cast<int>(composite_->inputs.size());
+  for (const Tensor* t : call.inputs) {
+    Value* v = t->value();
+    int32_t ref = 0;
+    bool found = false;
+    for (int i = 0; i < inputs && !found; ++i) {
+      found = composite_->inputs[i]->value() == v;
+      if (found) ref = ~i;
+    }
+    if (!found && !v->immediate && GetTag(v) >> (kNumberBits + 1) == serial_ &&
+        !(GetTag(v) & kSlotBit)) {
+      ref = static_cast<int32_t>(GetTag(v) & (kSlotBit - 1));
+      found = true;
+    }
+    if (!found) {
+      // Numbers and small tables made by the body: constants of the expansion.
+      expansion_->constants.push_back(t->value_ref());
+      ref = ~(inputs + static_cast<int>(expansion_->constants.size()) - 1);
+    }
+    op.operands.push_back(ref);
+  }
+  SetTag(output.value(), serial_ << (kNumberBits + 1) | expansion_->ops.size());
+  expansion_->ops.push_back(std::move(op));
+}
+
+void Session::RunComposite(const CompositeCall& call, CompositeBody body,
+                           absl::Span<Tensor> outputs) {
+  // The body's values are numbered on their own, under a serial of their own.
+  auto expansion = std::make_unique<Expansion>();
+  const uint64_t outer = serial_;
+  serial_ = NextSerial();
+  expansion_ = expansion.get();
+  composite_ = &call;
+  body(outputs);
+  expansion_ = nullptr;
+  composite_ = nullptr;
+  bool good = true;
+  for (const Tensor& t : outputs) {
+    good = good && t.ok() && !t.value()->immediate &&
+           GetTag(t.value()) >> (kNumberBits + 1) == serial_ && !(GetTag(t.value()) & kSlotBit);
+    if (good)
+      expansion->outputs.push_back(static_cast<int32_t>(GetTag(t.value()) & (kSlotBit - 1)));
+  }
+  serial_ = outer;
+  // A body that made nothing of its own, or failed, is no call of the segment.
+  if (good) Record({true, call.id, call.inputs, call.attrs}, outputs, std::move(expansion));
+}
+
+// ---- Segments
+
+std::vector<const Node*> Session::Path() const {
+  std::vector<const Node*> path(cursor_->depth);
+  for (const Node* n = cursor_; n->parent; n = n->parent) path[n->depth - 1] = n;
+  return path;
+}
+
+LiveMask Session::Live() const {
+  LiveMask live((values_.size() + 63) / 64);
+  for (size_t i = 0; i < values_.size(); ++i) {
+    if (values_[i]->holders() > 1) live[i / 64] |= uint64_t{1} << (i % 64);
+  }
+  return live;
+}
+
+Status Session::Force(const Value* value) {
+  Lock lock(this);
+  if (value->ready()) return absl::OkStatus();
+  FZ_RETURN_IF_ERROR(Flush());
+  return value->ready() ? absl::OkStatus() : Read(*value);
+}
+
+Status Session::Flush() {
+  if (values_.empty()) {
+    StartSegment();
+    return absl::OkStatus();
+  }
+  const LiveMask live = Live();
+  bool wanted = false;
+  for (uint64_t word : live) wanted |= word != 0;
+  Status status = absl::OkStatus();
+  if (wanted) {
+    const bool blas = State().blas;
+    auto plan = recording_->FindPlan(cursor_, live, blas);
+    if (!plan) {
+      auto compiled = GetSegmentCompiler()->Compile(Path(), live, blas);
+      if (compiled.ok()) {
+        plan = *compiled;
+        recording_->StorePlan(cursor_, live, blas, plan);
+        recording_->Note(ExplainPlan(*cursor_, plan->kernels(), plan->compiled()));
+      } else {
+        recording_->Note(absl::StrCat(
+            Here(), ": not compiled, run op by op: ", std::string(compiled.status().message())));
+      }
+    }
+    status = plan ? RunPlan(*plan, live) : RunOneByOne();
+    if (!status.ok()) status = RunOneByOne();  // op by op needs the least memory at a time
+  }
+  if (!status.ok()) Abandon(status);
+  StartSegment();
+  return status;
+}
+
+Status Session::RunPlan(const SegmentPlan& plan, const LiveMask& live) {
+  absl::InlinedVector<Value*, 32> inputs;
+  for (const ValueRef& v : slots_) inputs.push_back(v.get());
+  absl::InlinedVector<int, 32> wanted;
+  for (size_t i = 0; i < values_.size(); ++i) {
+    if (live[i / 64] >> (i % 64) & 1) wanted.push_back(static_cast<int>(i));
+  }
+  absl::InlinedVector<ValueRef, 32> outputs(wanted.size());
+  FZ_RETURN_IF_ERROR(plan.Run(inputs, absl::MakeSpan(outputs)));
+  for (size_t k = 0; k < wanted.size(); ++k) {
+    Value* v = values_[wanted[k]].get();
+    if (!v->ready()) FZ_RETURN_IF_ERROR(Adopt(v, *outputs[k]));
+  }
+  kernels_ += plan.kernels();
+  return absl::OkStatus();
+}
+
+// From the inputs that are still pinned, in order, through the eager door: what the body would have
+// done untraced.
+Status Session::RunOneByOne() {
+  Door* eager = GlobalRuntime().eager;
+  for (const Node* node : Path()) {
+    const auto operand = [&](int32_t ref) { return ref >= 0 ? values_[ref] : slots_[~ref]; };
+    std::vector<Tensor> results;
+    if (node->composite) {
+      std::vector<Tensor> local;
+      const auto expanded = [&](int32_t ref) {
+        if (ref >= 0) return local[ref];
+        const size_t i = ~ref;
+        const size_t inputs = node->operands.size();
+        return Tensor(i < inputs ? operand(node->operands[i])
+                                 : node->expansion->constants[i - inputs]);
+      };
+      for (const ExpandedOp& op : node->expansion->ops) {
+        std::vector<Tensor> in;
+        for (int32_t ref : op.operands) in.push_back(expanded(ref));
+        std::vector<const Tensor*> pointers;
+        for (const Tensor& t : in) pointers.push_back(&t);
+        local.push_back(eager->Call({op.op, pointers, op.attrs}));
+        FZ_RETURN_IF_ERROR(local.back().status());
+      }
+      for (int32_t ref : node->expansion->outputs) results.push_back(expanded(ref));
+    } else {
+      std::vector<Tensor> in;
+      for (int32_t ref : node->operands) in.push_back(Tensor(operand(ref)));
+      std::vector<const Tensor*> pointers;
+      for (const Tensor& t : in) pointers.push_back(&t);
+      results.push_back(eager->Call({static_cast<OpId>(node->op), pointers, node->attrs}));
+      FZ_RETURN_IF_ERROR(results.back().status());
+    }
+    for (size_t r = 0; r < results.size(); ++r) {
+      Value* v = values_[node->first_result + r].get();
+      if (!v->ready()) FZ_RETURN_IF_ERROR(Adopt(v, *results[r].value()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void Session::Abandon(const Status& status) {
+  recording_->Note(absl::StrCat("failed: ", std::string(status.message())));
+  for (const ValueRef& v : values_) {
+    if (!v->ready()) v->pending.store(FailedPending(), std::memory_order_release);
+  }
+}
+
+Status Session::Finish() {
+  Lock lock(this);
+  Status status = Flush();
+  recording_->Count([&](TraceStats& s) {
+    s.recorded += recorded_;
+    s.fallbacks += fell_back_;
+    s.replayed += !recorded_ && !fell_back_;
+    s.matched_ops += matched_;
+    s.last_kernels = kernels_;
+  });
+  return status;
+}
+
+}  // namespace frazil::tracer

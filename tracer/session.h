@@ -1,0 +1,88 @@
+// Session: one outermost traced call on one thread. It is the thread's door while the call runs: it
+// matches each op against the recording and defers it (replaying), or runs it eagerly and records
+// it (recording), and makes deferred values real at branch points and at the end. Called by
+// core::Apply (as Door), by core::Read (as Pending) and by tracer::Call.
+//
+// Invariants. A value is deferred only while its session lives and only in the segment in progress.
+// Deferred ops form the path from the trie's root to `cursor_`; slots_ and values_ pin what that
+// path reads and makes, so the holder count of a value in values_ is 1 exactly when nobody else
+// wants it. Views of values that are ready are made at once and are not part of a segment: a slice
+// with other bounds each call is just another input.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tracer/recording.h"
+
+namespace frazil::tracer {
+
+class Session final : public Door, public Pending {
+ public:
+  explicit Session(Recording* recording);
+  ~Session() override;
+
+  Tensor Call(const OpCall& call) override;
+  void Composite(const CompositeCall& call, CompositeBody body,
+                 absl::Span<Tensor> outputs) override;
+  // A branch point: ends the segment. Any thread may ask.
+  Status Force(const Value* value) override;
+  // The end of the call.
+  Status Finish();
+
+ private:
+  enum class Mode { kReplaying, kRecording };
+  // One call as it is compared and recorded.
+  struct Request {
+    bool composite;
+    uint32_t op;
+    absl::Span<const Tensor* const> inputs;
+    AttrSpan attrs;
+  };
+  class Lock;
+
+  // Matching
+  Node* FindChild(const Request& request);
+  bool Matches(const Node& node, const Request& request) const;
+  void Defer(Node* node, const Request& request, absl::Span<Tensor> outputs);
+
+  // Recording
+  Tensor RunEagerly(const OpCall& call);
+  void Record(const Request& request, absl::Span<const Tensor> outputs,
+              std::unique_ptr<Expansion> expansion);
+  void RecordExpanded(const OpCall& call, const Tensor& output);
+  void RunComposite(const CompositeCall& call, CompositeBody body, absl::Span<Tensor> outputs);
+  void LeaveReplay(const Request& request);
+
+  // Segments
+  Status Flush();
+  Status RunPlan(const SegmentPlan& plan, const LiveMask& live);
+  Status RunOneByOne();
+  void StartSegment();
+  LiveMask Live() const;
+  std::vector<const Node*> Path() const;
+  void Abandon(const Status& status);
+  bool UnknownOperand(const Value& v) const {
+    return v.pending.load(std::memory_order_relaxed) != this;
+  }
+
+  Recording* recording_;
+  Mode mode_ = Mode::kReplaying;
+  Node* cursor_;
+  std::vector<ValueRef> slots_;          // replaying: what first-met operands were, in order
+  std::vector<ValueRef> values_;         // replaying: deferred results, in order
+  int num_slots_ = 0, num_results_ = 0;  // recording: numbers given so far in this segment
+  uint64_t serial_ = 0;                  // tags of this segment's values carry it
+  Expansion* expansion_ = nullptr;       // set while a composite's body is being recorded
+  const CompositeCall* composite_ = nullptr;
+  bool fell_back_ = false, recorded_ = false;
+  int kernels_ = 0;
+  int64_t matched_ = 0;
+  std::atomic<bool> busy_{false};
+  std::thread::id owner_ = std::this_thread::get_id();
+  int lock_depth_ = 0;
+};
+
+}  // namespace frazil::tracer

@@ -1,0 +1,52 @@
+#include "tracer/trace.h"
+
+#include "core/config.h"
+#include "tracer/session.h"
+
+namespace frazil::tracer {
+namespace {
+
+// The outermost call's session; set as the thread's door while it runs.
+Session*& Current() {
+  static thread_local Session* session = nullptr;
+  return session;
+}
+
+}  // namespace
+
+bool Enabled() {
+  const int8_t own = State().mode;
+  return own < 0 ? TracingEnabled() : own > 0 && TracingEnabled();
+}
+
+Trace::Trace(std::string name)
+    : name_(std::move(name)), recording_(std::make_unique<Recording>(name_)) {}
+Trace::~Trace() = default;
+TraceStats Trace::stats() const { return recording_->stats(); }
+std::string Trace::Explain() const { return recording_->Explain(); }
+void Trace::Clear() { recording_->Clear(); }
+
+Call::Call(Trace* trace) {
+  if (Current() || !Enabled()) {
+    trace->recording().Count([](TraceStats& s) { ++s.calls; });
+    return;
+  }
+  outermost_ = true;
+  Current() = new Session(&trace->recording());
+  State().door = Current();
+}
+
+Status Call::Finish() {
+  if (!outermost_) return absl::OkStatus();
+  outermost_ = false;
+  Session* session = Current();
+  Status status = session->Finish();
+  State().door = nullptr;
+  Current() = nullptr;
+  delete session;
+  return status;
+}
+
+Call::~Call() { (void)Finish(); }
+
+}  // namespace frazil::tracer
