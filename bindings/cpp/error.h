@@ -1,0 +1,32 @@
+// The exception of the C++ interface. Thrown by frazil.h wherever a call returns a status inside.
+// Invariant: the message is the one Python shows.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "core/tensor.h"
+
+namespace frazil {
+
+class Error : public std::runtime_error {
+ public:
+  explicit Error(const Status& status)
+      : std::runtime_error(std::string(status.message())), kind_(KindOf(status)) {}
+  ErrorKind kind() const { return kind_; }
+
+ private:
+  ErrorKind kind_;
+};
+
+inline void ThrowIf(const Status& status) {
+  if (__builtin_expect(!status.ok(), 0)) throw Error(status);
+}
+
+// A tensor that holds no error.
+inline Tensor Checked(Tensor t) {
+  if (__builtin_expect(!t.ok(), 0)) throw Error(t.status());
+  return t;
+}
+
+}  // namespace frazil

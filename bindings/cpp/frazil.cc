@@ -1,0 +1,80 @@
+#include "bindings/cpp/frazil.h"
+
+#include "jit/runtime/register.h"
+
+namespace frazil {
+
+void Initialize() { jit::RegisterJit(); }
+
+Tensor rows(const Tensor& x, int64_t start, int64_t stop) {
+  Initialize();
+  const Index index{.kind = Index::Kind::kSlice, .start = start, .stop = stop};
+  return Checked(ops::getitem(x, {&index, 1}));
+}
+
+Tensor full(const Shape& shape, const Scalar& value, DType dtype) {
+  Initialize();
+  return Checked(ops::filled(shape, value, dtype));
+}
+
+Tensor arange(int64_t n, DType dtype) {
+  Initialize();
+  return Checked(ops::iota(n, dtype));
+}
+
+double item(const Tensor& t) {
+  Initialize();
+  if (t.ok() && t.size() != 1)
+    throw Error(ValueError("[item] needs one element, got ", Describe(t), "."));
+  return to_vector<double>(astype(t, DType::kF64))[0];
+}
+
+NamedTensors load(const std::string& path) {
+  auto tensors = LoadTensors(path);
+  ThrowIf(tensors.status());
+  return *std::move(tensors);
+}
+
+void save(const std::string& path, const NamedTensors& tensors) {
+  Initialize();
+  ThrowIf(SaveTensors(path, tensors));
+}
+
+const Tensor& get(const NamedTensors& tensors, const std::string& name) {
+  for (const auto& [key, tensor] : tensors) {
+    if (key == name) return tensor;
+  }
+  throw Error(ValueError("[get] there is no tensor named '", name, "' among ", tensors.size(),
+                         " tensors."));
+}
+
+namespace cpp_internal {
+
+Tensor FromBytes(const void* data, size_t elements, const Shape& shape, DType dtype) {
+  Initialize();
+  ThrowIf(CheckDims("tensor", shape, SizeOf(dtype)));
+  const Layout* layout = Dense(shape);
+  if (static_cast<size_t>(layout->size) != elements) {
+    throw Error(ValueError("[tensor] shape ", ToString(shape), " has ", layout->size,
+                           " elements, the data ", elements, "."));
+  }
+  auto value = Value::Allocate(dtype, Device(), layout);
+  ThrowIf(value.status());
+  if (elements) std::memcpy((*value)->data, data, elements * SizeOf(dtype));
+  return Tensor(*std::move(value));
+}
+
+Tensor DenseReady(const Tensor& t, DType expected) {
+  Initialize();
+  ThrowIf(t.status());
+  if (t.dtype() != expected) {
+    throw Error(TypeError("[to_vector] the tensor is ", Describe(t), ", asked for ",
+                          std::string(Name(expected)), "."));
+  }
+  const Tensor dense = t.layout()->dense ? t : Checked(ops::copy(t));
+  ThrowIf(Read(*dense.value()));
+  return dense;
+}
+
+}  // namespace cpp_internal
+}  // namespace frazil

@@ -1,0 +1,248 @@
+// frazil for C++: tensors, ops, gradients and traced functions.
+//
+//     #include <frazil/frazil.h>
+//     namespace fz = frazil;
+//     auto step = fz::jit::trace([](const fz::Tensor& x, const fz::Tensor& w) { return
+//     fz::relu(fz::matmul(x, w)); }); fz::Tensor y = step(x, w);
+//
+// Called by programs. Invariants: every function throws fz::Error (bindings/cpp/error.h) with the
+// message that Python shows, and leaves its arguments as they were; copying a Tensor makes a new
+// cell over the same value.
+#pragma once
+
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "autograd/grad.h"
+#include "bindings/cpp/error.h"
+#include "bindings/cpp/structure.h"
+#include "core/file.h"
+#include "core/functions/composites.h"
+#include "core/parallel.h"
+#include "tracer/trace.h"
+
+namespace frazil {
+
+// Sets up the eager door, the tape and the compiler. Called by everything below; cheap after the
+// first time.
+void Initialize();
+
+// -- Ops: the table's rows and the functions made of them, throwing.
+#define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp, \
+              may_fail)                                                                      \
+  FZ_CPP_##klass(name, arity)
+#define FZ_CPP_kElementwise(name, arity) FZ_CPP_ARITY_##arity(name)
+#define FZ_CPP_ARITY_1(name)            \
+  inline Tensor name(const Tensor& x) { \
+    Initialize();                       \
+    return Checked(ops::name(x));       \
+  }
+#define FZ_CPP_ARITY_2(name)                       \
+  inline Tensor name(const Arg& a, const Arg& b) { \
+    Initialize();                                  \
+    return Checked(ops::name(a, b));               \
+  }
+#define FZ_CPP_ARITY_3(name)
+#define FZ_CPP_kReduce(name, arity)                                                   \
+  inline Tensor name(const Tensor& x, const Axes& axes = {}, bool keepdims = false) { \
+    Initialize();                                                                     \
+    return Checked(ops::name(x, axes, keepdims));                                     \
+  }
+#define FZ_CPP_kCast(name, arity)
+#define FZ_CPP_kView(name, arity)
+#define FZ_CPP_kConcat(name, arity)
+#define FZ_CPP_kPad(name, arity)
+#define FZ_CPP_kTake(name, arity)
+#define FZ_CPP_kPut(name, arity)
+#define FZ_CPP_kMatmul(name, arity)
+#define FZ_CPP_kIota(name, arity)
+#define FZ_CPP_kRandomBits(name, arity)
+#include "core/ops.def"
+#undef FZ_OP
+
+// Forwards to ops::name and throws its error.
+#define FZ_CPP_FORWARD(name)                                                                    \
+  template <typename... A>                                                                      \
+  auto name(A&&... args)                                                                        \
+      ->std::enable_if_t<std::is_same_v<decltype(ops::name(std::forward<A>(args)...)), Tensor>, \
+                         Tensor> {                                                              \
+    Initialize();                                                                               \
+    return Checked(ops::name(std::forward<A>(args)...));                                        \
+  }
+FZ_CPP_FORWARD(where)
+FZ_CPP_FORWARD(astype)
+FZ_CPP_FORWARD(take)
+FZ_CPP_FORWARD(matmul)
+FZ_CPP_FORWARD(mean)
+FZ_CPP_FORWARD(var)
+FZ_CPP_FORWARD(logsumexp)
+FZ_CPP_FORWARD(relu)
+FZ_CPP_FORWARD(sigmoid)
+FZ_CPP_FORWARD(silu)
+FZ_CPP_FORWARD(gelu)
+FZ_CPP_FORWARD(softmax)
+FZ_CPP_FORWARD(log_softmax)
+FZ_CPP_FORWARD(layer_norm)
+FZ_CPP_FORWARD(cross_entropy)
+FZ_CPP_FORWARD(mse_loss)
+FZ_CPP_FORWARD(expand_dims)
+FZ_CPP_FORWARD(flatten)
+FZ_CPP_FORWARD(swapaxes)
+FZ_CPP_FORWARD(matrix_transpose)
+#undef FZ_CPP_FORWARD
+
+using Shape = std::vector<int64_t>;
+inline Tensor reshape(const Tensor& x, const Shape& shape) {
+  return Initialize(), Checked(ops::reshape(x, shape));
+}
+inline Tensor permute_dims(const Tensor& x, const Shape& axes) {
+  return Initialize(), Checked(ops::permute_dims(x, axes));
+}
+inline Tensor broadcast_to(const Tensor& x, const Shape& shape) {
+  return Initialize(), Checked(ops::broadcast_to(x, shape));
+}
+inline Tensor concat(const std::vector<Tensor>& parts, int64_t axis = 0) {
+  return Initialize(), Checked(ops::concat(parts, axis));
+}
+inline Tensor stack(const std::vector<Tensor>& parts, int64_t axis = 0) {
+  return Initialize(), Checked(ops::stack(parts, axis));
+}
+// Rows [start, stop) of the first axis.
+Tensor rows(const Tensor& x, int64_t start, int64_t stop);
+
+inline Tensor operator+(const Tensor& a, const Arg& b) { return add(a, b); }
+inline Tensor operator-(const Tensor& a, const Arg& b) { return subtract(a, b); }
+inline Tensor operator*(const Tensor& a, const Arg& b) { return multiply(a, b); }
+inline Tensor operator/(const Tensor& a, const Arg& b) { return divide(a, b); }
+inline Tensor operator+(double a, const Tensor& b) { return add(a, b); }
+inline Tensor operator-(double a, const Tensor& b) { return subtract(a, b); }
+inline Tensor operator*(double a, const Tensor& b) { return multiply(a, b); }
+inline Tensor operator/(double a, const Tensor& b) { return divide(a, b); }
+inline Tensor operator-(const Tensor& a) { return negative(a); }
+
+// -- Creation and data
+Tensor full(const Shape& shape, const Scalar& value, DType dtype = DType::kF32);
+inline Tensor zeros(const Shape& shape, DType dtype = DType::kF32) {
+  return full(shape, Scalar::Int(0), dtype);
+}
+inline Tensor ones(const Shape& shape, DType dtype = DType::kF32) {
+  return full(shape, Scalar::Int(1), dtype);
+}
+Tensor arange(int64_t n, DType dtype = DType::kI64);
+
+// Copies `data` (row-major, as many elements as `shape` has).
+template <typename T>
+Tensor tensor(const std::vector<T>& data, const Shape& shape);
+// Copies the elements out in row-major order; T must be the tensor's element type.
+template <typename T>
+std::vector<T> to_vector(const Tensor& t);
+// The one element of a tensor as a double.
+double item(const Tensor& t);
+
+NamedTensors load(const std::string& path);
+void save(const std::string& path, const NamedTensors& tensors);
+// The tensor of that name. Throws if there is none.
+const Tensor& get(const NamedTensors& tensors, const std::string& name);
+
+// -- Gradients
+class NoGrad {
+ public:
+  NoGrad() : saved_(State().grad_enabled) { State().grad_enabled = false; }
+  ~NoGrad() { State().grad_enabled = saved_; }
+  NoGrad(const NoGrad&) = delete;
+
+ private:
+  bool saved_;
+};
+
+inline void set_requires_grad(Tensor& t, bool on = true) {
+  ThrowIf(autograd::SetRequiresGrad(&t, on));
+}
+inline void backward(const Tensor& root) { ThrowIf(autograd::Backward(root)); }
+inline Tensor grad_of(const Tensor& leaf) { return autograd::Grad(leaf); }
+
+// value_and_grad(f)(params, args...) -> {f(params, args...), gradients shaped like params}.
+template <typename F>
+auto value_and_grad(F f) {
+  return [f = std::move(f)]<typename P, typename... A>(const P& params, const A&... args) {
+    Initialize();
+    autograd::GradScope scope;
+    P variables = params;
+    ForEachTensor(variables, [&](Tensor& t) { t = scope.Variable(t); });
+    const Tensor value = f(std::as_const(variables), args...);
+    auto grads = scope.Gradients(value);
+    ThrowIf(grads.status());
+    size_t i = 0;
+    ForEachTensor(variables, [&](Tensor& t) { t = (*grads)[i++]; });
+    return std::pair<Tensor, P>(scope.Outside(value), std::move(variables));
+  };
+}
+template <typename F>
+auto grad(F f) {
+  return [vg = value_and_grad(std::move(f))](const auto& params, const auto&... args) {
+    return vg(params, args...).second;
+  };
+}
+
+namespace jit {
+
+// A traced callable: the body runs again at every call and its ops are matched with what was
+// recorded, so captured references may change and every side effect happens. Copies share what they
+// recorded.
+template <typename F>
+class Traced {
+ public:
+  Traced(F fn, std::string name)
+      : fn_(std::move(fn)), trace_(std::make_shared<tracer::Trace>(std::move(name))) {}
+
+  template <typename... A>
+  auto operator()(A&&... args) {
+    Initialize();
+    tracer::Call call(trace_.get());
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, A...>>) {
+      fn_(std::forward<A>(args)...);
+      ThrowIf(call.Finish());
+    } else {
+      auto result = fn_(std::forward<A>(args)...);
+      ThrowIf(call.Finish());
+      return result;
+    }
+  }
+
+  std::string explain() const { return trace_->Explain(); }
+  tracer::TraceStats stats() const { return trace_->stats(); }
+
+ private:
+  F fn_;
+  std::shared_ptr<tracer::Trace> trace_;
+};
+
+template <typename F>
+Traced<F> trace(F fn, std::string name = "function") {
+  return Traced<F>(std::move(fn), std::move(name));
+}
+
+}  // namespace jit
+
+// -- Templates
+namespace cpp_internal {
+Tensor FromBytes(const void* data, size_t elements, const Shape& shape, DType dtype);
+Tensor DenseReady(const Tensor& t, DType expected);
+}  // namespace cpp_internal
+
+template <typename T>
+Tensor tensor(const std::vector<T>& data, const Shape& shape) {
+  return cpp_internal::FromBytes(data.data(), data.size(), shape, DTypeOf<T>::value);
+}
+
+template <typename T>
+std::vector<T> to_vector(const Tensor& t) {
+  const Tensor dense = cpp_internal::DenseReady(t, DTypeOf<T>::value);
+  std::vector<T> out(dense.size());
+  if (!out.empty()) std::memcpy(out.data(), dense.value()->data, out.size() * sizeof(T));
+  return out;
+}
+
+}  // namespace frazil

@@ -1,0 +1,130 @@
+// The C++ interface: ops, gradients, traced callables against untraced ones.
+#include <cmath>
+
+#include "bindings/cpp/frazil.h"
+#include "gtest/gtest.h"
+
+namespace fz = frazil;
+
+namespace {
+
+using Floats = std::vector<float>;
+
+TEST(Cpp, OpsAndErrors) {
+  const auto a = fz::tensor<float>({1, 2, 3}, {3}), b = fz::tensor<float>({4, 5, 6}, {3});
+  EXPECT_EQ(fz::to_vector<float>(a + b), (Floats{5, 7, 9}));
+  EXPECT_EQ(fz::to_vector<float>(a * b), (Floats{4, 10, 18}));
+  EXPECT_EQ(fz::to_vector<float>(2.0 - a), (Floats{1, 0, -1}));
+  try {
+    a + fz::ones({4});
+    FAIL();
+  } catch (const fz::Error& e) {
+    EXPECT_STREQ(e.what(), "[add] shapes do not broadcast: [3] and [4] (3 vs 4).");
+    EXPECT_EQ(e.kind(), fz::ErrorKind::kValue);
+  }
+}
+
+TEST(Cpp, TextbookGradient) {
+  const auto x = fz::tensor<float>({.8f, .6f, .2f, 1.8f, 1.3f, 1.1f}, {2, 3});
+  const auto y = fz::tensor<float>({.11f, 3.3f, 1.1f, 1.1f, .2f, 1.4f, 1.1f, 2.2f, .3f}, {3, 3});
+  const auto g = fz::grad([](const fz::Tensor& x, const fz::Tensor& y) {
+    return fz::sum(fz::matmul(x * 1.0, y));
+  })(x, y);
+  const Floats want = {4.51f, 2.7f, 3.6f, 4.51f, 2.7f, 3.6f};
+  const Floats got = fz::to_vector<float>(g);
+  for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-5);
+}
+
+TEST(Cpp, SecondDerivative) {
+  const auto f = [](const fz::Tensor& x) { return fz::sum(x * x * x); };
+  const auto first = fz::grad(f);
+  const auto second = fz::grad([&](const fz::Tensor& x) { return fz::sum(first(x)); });
+  EXPECT_EQ(fz::to_vector<float>(second(fz::tensor<float>({1, 2, 3}, {3}))), (Floats{6, 12, 18}));
+}
+
+TEST(Cpp, TracedEqualsEager) {
+  const auto body = [](const fz::Tensor& x, const fz::Tensor& w) {
+    return fz::softmax(fz::relu(fz::matmul(x, w) + 1.0) * fz::exp(x));
+  };
+  auto traced = fz::jit::trace(body);
+  for (int i = 0; i < 6; ++i) {
+    const auto x = fz::arange(16, fz::DType::kF32) * 0.1 + double(i);
+    const auto m = fz::reshape(x, {4, 4});
+    EXPECT_EQ(fz::to_vector<float>(traced(m, m)), fz::to_vector<float>(body(m, m))) << i;
+  }
+  EXPECT_EQ(traced.stats().replayed, 5) << traced.explain();
+  EXPECT_EQ(traced.stats().plans, 1) << traced.explain();
+}
+
+TEST(Cpp, BothBranchesAndCapturedState) {
+  double scale = 2;
+  std::vector<fz::Tensor> seen;
+  auto f = fz::jit::trace([&](const fz::Tensor& x) {
+    seen.push_back(x + 1.0);
+    if (fz::item(fz::sum(x)) > 0) return x * scale;
+    return x - 10.0;
+  });
+  for (int i = 0; i < 8; ++i) {
+    scale = i;
+    const auto x = fz::tensor<float>({1, i % 2 ? -5.f : 5.f}, {2});
+    const Floats want = i % 2 ? Floats{-9, -15} : Floats{float(i), 5.f * i};
+    EXPECT_EQ(fz::to_vector<float>(f(x)), want) << i;
+  }
+  ASSERT_EQ(seen.size(), 8u);
+  for (int i = 0; i < 8; ++i)
+    EXPECT_EQ(fz::to_vector<float>(seen[i]), (Floats{2, i % 2 ? -4.f : 6.f}));
+}
+
+TEST(Cpp, WhileLoopCompilesItsBodyOnce) {
+  auto f = fz::jit::trace([](fz::Tensor x) {
+    while (fz::item(fz::sum(x)) < 1000) x = x * 2.0 + 1.0;
+    return x;
+  });
+  for (int i = 0; i < 4; ++i) {
+    fz::Tensor want = fz::tensor<float>({float(i), 1}, {2});
+    const fz::Tensor got = f(want);
+    while (fz::item(fz::sum(want)) < 1000) want = want * 2.0 + 1.0;
+    EXPECT_EQ(fz::to_vector<float>(got), fz::to_vector<float>(want));
+  }
+  EXPECT_LE(f.stats().plans, 4) << f.explain();
+}
+
+TEST(Cpp, GradientInsideAndOutside) {
+  struct Case {
+    static fz::Tensor Loss(const fz::Tensor& x) { return fz::sum(fz::tanh(x) * x); }
+  };
+  const auto x = fz::tensor<float>({0.5, -1, 2}, {3});
+  const Floats want = fz::to_vector<float>(fz::grad(Case::Loss)(x));
+  auto inside = fz::jit::trace(fz::grad(Case::Loss));
+  auto traced = fz::jit::trace(Case::Loss);
+  const auto outside = fz::grad([&](const fz::Tensor& t) { return traced(t); });
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(fz::to_vector<float>(inside(x)), want) << i;
+    EXPECT_EQ(fz::to_vector<float>(outside(x)), want) << i;
+  }
+  fz::Tensor leaf = x;
+  fz::set_requires_grad(leaf);
+  for (int i = 0; i < 3; ++i) fz::backward(traced(leaf));
+  const Floats got = fz::to_vector<float>(fz::grad_of(leaf));
+  for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(got[i], 3 * want[i], 1e-5);
+}
+
+TEST(Cpp, ThrowingBodyLeavesEverythingInPlace) {
+  fz::Tensor kept;
+  auto f = fz::jit::trace([&](const fz::Tensor& x, bool fail) {
+    kept = x * 3.0;
+    if (fail) throw std::runtime_error("stop");
+    return kept + 1.0;
+  });
+  const auto x = fz::tensor<float>({1, 2}, {2});
+  for (int i = 0; i < 6; ++i) {
+    if (i % 2) {
+      EXPECT_THROW(f(x * double(i), true), std::runtime_error);
+    } else {
+      EXPECT_EQ(fz::to_vector<float>(f(x * double(i), false)), (Floats{3.f * i + 1, 6.f * i + 1}));
+    }
+    EXPECT_EQ(fz::to_vector<float>(kept), (Floats{3.f * i, 6.f * i}));
+  }
+}
+
+}  // namespace
