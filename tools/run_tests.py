@@ -30,6 +30,7 @@ class Suite:
 SUITES = {
     "tools": Suite(python=True, sanitized=False),
     "core": Suite(cpp=True),
+    "cpp": Suite(cpp=True),
     "cuda": Suite(cpp=True),
 }
 
