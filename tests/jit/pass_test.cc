@@ -1,0 +1,144 @@
+// The graph passes: golden texts before and after, and evaluation on random data before and after every rule.
+// FRAZIL_UPDATE_GOLDENS=1 rewrites the second half of tests/jit/goldens/<pass>/*.gir.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "core/str.h"
+#include "gtest/gtest.h"
+#include "jit/graph/passes/passes.h"
+#include "tests/jit/graph_gen.h"
+
+namespace frazil::jit {
+namespace {
+
+constexpr std::string_view kDivider = "---\n";
+
+std::string ReadFile(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+class Goldens : public testing::TestWithParam<Pass> {};
+
+TEST_P(Goldens, BeforeAndAfter) {
+  const Pass pass = GetParam();
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(StrCat(FRAZIL_JIT_GOLDENS, "/", pass.name))) {
+    ++files;
+    const std::string text = ReadFile(entry.path());
+    const size_t divider = text.find(kDivider);
+    const std::string before = text.substr(0, divider);
+    auto graph = Parse(before);
+    ASSERT_TRUE(graph.ok()) << entry.path() << graph.status();
+    pass.run(&*graph);
+    EXPECT_TRUE(Verify(*graph).ok()) << entry.path() << Verify(*graph);
+    const std::string after = Print(*graph);
+    if (std::getenv("FRAZIL_UPDATE_GOLDENS")) {
+      std::ofstream(entry.path()) << before << kDivider << after;
+    } else {
+      ASSERT_NE(divider, std::string::npos) << entry.path() << " has no second half";
+      EXPECT_EQ(after, text.substr(divider + kDivider.size())) << entry.path();
+    }
+  }
+  EXPECT_GT(files, 0);
+}
+
+std::vector<Pass> Rewrites() {
+  std::vector<Pass> rewrites;
+  for (const Pass& pass : Passes()) {
+    if (pass.run) rewrites.push_back(pass);
+  }
+  return rewrites;
+}
+INSTANTIATE_TEST_SUITE_P(, Goldens, testing::ValuesIn(Rewrites()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// Both graphs on the same random data, op by op; the number of values compared.
+int ExpectSameBits(Rng& rng, const Graph& before, const Graph& after) {
+  const std::vector<ValueRef> inputs = RandomInputs(rng, before);
+  const auto want = RunOpByOp(before, inputs), got = RunOpByOp(after, inputs);
+  EXPECT_TRUE(want.ok() && got.ok()) << want.status() << got.status();
+  if (!want.ok() || !got.ok()) return 0;
+  EXPECT_EQ(want->size(), got->size());
+  for (size_t i = 0; i < want->size(); ++i) {
+    EXPECT_EQ((*want)[i]->layout, (*got)[i]->layout);
+    EXPECT_EQ(Differences(*(*got)[i], *(*want)[i]), "") << Print(before) << Print(after);
+  }
+  return static_cast<int>(want->size());
+}
+
+// A node that computes costs more than a view.
+int64_t Cost(const Graph& graph) {
+  return graph.nodes.size() + std::count_if(graph.nodes.begin(), graph.nodes.end(), [](const Node& n) { return !n.view; });
+}
+
+TEST(Rules, EachAppliesToItsExampleAndKeepsTheBits) {
+  for (const Rule& rule : FoldRules()) {
+    SCOPED_TRACE(rule.name);
+    const auto before = Parse(rule.example);
+    ASSERT_TRUE(before.ok()) << before.status();
+    Graph after = *before;
+    FoldWith(&after, {&rule, 1});
+    Dce(&after);
+    ASSERT_TRUE(Verify(after).ok()) << Verify(after);
+    EXPECT_LT(Cost(after), Cost(*before)) << Print(after);
+    Rng rng(1);
+    for (int i = 0; i < 30; ++i) ExpectSameBits(rng, *before, after);
+  }
+}
+
+TEST(Passes, RandomGraphsKeepTheirBits) {
+  int compared = 0, smaller = 0;
+  for (uint64_t seed = 5000; seed < 5150; ++seed) {
+    Rng rng(seed);
+    const Graph before = RandomGraph(rng, 20);
+    Graph after = before;
+    for (const Pass& pass : Rewrites()) {
+      pass.run(&after);
+      ASSERT_TRUE(Verify(after).ok()) << pass.name << Verify(after) << Print(before) << Print(after);
+      compared += ExpectSameBits(rng, before, after);
+      const std::string once = Print(after);
+      pass.run(&after);
+      // Fold leaves nodes behind that are used no more; they would be folded again.
+      if (pass.name != "fold") {
+        EXPECT_EQ(Print(after), once) << pass.name << " is not done after one run";
+      }
+    }
+    smaller += after.nodes.size() < before.nodes.size();
+  }
+  EXPECT_GT(compared, 500);
+  EXPECT_GT(smaller, 100);
+}
+
+// An output in memory of its own stays so: the caller may hold the input in foreign memory.
+TEST(Passes, FoldMakesNoOutputAnAliasOfAnInput) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Rng rng(seed);
+    const Graph before = RandomGraph(rng, 12);
+    Graph after = before;
+    Fold(&after);
+    for (size_t i = 0; i < before.outputs.size(); ++i) {
+      const bool input_before = before.nodes[BaseOf(before, before.outputs[i])].input;
+      const bool input_after = after.nodes[BaseOf(after, after.outputs[i])].input;
+      EXPECT_EQ(input_before, input_after) << Print(before) << Print(after);
+    }
+  }
+}
+
+TEST(Passes, Switches) {
+  const auto some = PassSwitches::FromText("-fuse,-cse");
+  ASSERT_TRUE(some.ok());
+  EXPECT_TRUE(some->enabled("fold") && some->enabled("dce"));
+  EXPECT_FALSE(some->enabled("fuse") || some->enabled("cse"));
+  EXPECT_FALSE(PassSwitches::FromText("none")->enabled("inplace"));
+  EXPECT_EQ(PassSwitches::FromText("fuse").status().message().substr(0, 8), "[passes]");
+  EXPECT_FALSE(PassSwitches::FromText("-fuze").ok());
+}
+
+}  // namespace
+}  // namespace frazil::jit
