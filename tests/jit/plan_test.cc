@@ -1,6 +1,7 @@
 // Plans: memory planning, random graphs against running op by op, reuse of memory, what is shared with inputs.
 #include "jit/runtime/plan.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "core/str.h"
@@ -103,6 +104,225 @@ TEST(Plan, RandomGraphsEqualRunningOpByOp) {
     }
   }
   EXPECT_GT(compared, 500);
+}
+
+// take, put and random words have operands of their own kind, which random graphs do not make.
+TEST(Plan, IndexedOpsEqualRunningOpByOp) {
+  const Graph graph = MustParse(R"(graph (f32[7,5] strides [1,7], i64[4,3], f32[4,3,5], u64[2], f16[3,9], i32[2]) {
+    %6 = exp %0 : f32[7,5]
+    %7 = take %6, %1 {0} : f32[4,3,5]
+    %8 = add %7, %2 : f32[4,3,5]
+    %9 = put %6, %1, %8 {0, 1} : f32[7,5]
+    %10 = put %0, %1, %2 {0, 0} : f32[7,5]
+    %11 = random_bits %3 {3, 7} : u32[3,7]
+    %12 = take %4, %5 {1} : f16[3,2]
+    %13 = permute_dims %12 {1, 0} : view f16[2,3] strides [1,2] offset 0
+    %14 = permute_dims %13 {1, 0} : view f16[3,2] strides [2,1] offset 0
+    %15 = negative %14 : f16[3,2]
+    %16 = put %4, %5, %15 {1, 1} : f16[3,9]
+    %17 = put %16, %5, %12 {1, 0} : f16[3,9]
+    return %9, %10, %11, %17
+  })");
+  Rng rng(3);
+  std::vector<ValueRef> inputs = RandomInputs(rng, graph);
+  for (int64_t i = 0; i < 12; ++i) reinterpret_cast<int64_t*>(inputs[1]->data)[i] = Below(rng, 7);
+  for (int64_t i = 0; i < 2; ++i) reinterpret_cast<int32_t*>(inputs[5]->data)[i] = static_cast<int32_t>(Below(rng, 9));
+  const auto want = RunOpByOp(graph, inputs);
+  ASSERT_TRUE(want.ok()) << want.status();
+  for (const char* passes : {"", "none"}) {
+    const auto plan = MustCompile(graph, {}, passes);
+    const auto got = MustRun(*plan, 4, inputs);
+    for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(Differences(*got[i], *(*want)[i]), "") << i << plan->Dump();
+    EXPECT_EQ(plan->stats().library_calls, 4);
+  }
+}
+
+// put against plain loops: the last write wins, additions in ascending order of positions.
+TEST(Plan, PutFollowsItsOrder) {
+  const Graph graph = MustParse(R"(graph (f32[3,4,5], i64[6], f32[3,6,5]) {
+    %3 = put %0, %1, %2 {1, 1} : f32[3,4,5]
+    %4 = put %0, %1, %2 {1, 0} : f32[3,4,5]
+    return %3, %4
+  })");
+  Rng rng(4);
+  std::vector<ValueRef> inputs = RandomInputs(rng, graph);
+  const int64_t at[] = {2, 0, 2, 2, 3, 0};
+  std::memcpy(inputs[1]->data, at, sizeof(at));
+  const auto got = MustRun(*MustCompile(graph), 2, inputs);
+  const auto* x = reinterpret_cast<const float*>(inputs[0]->data);
+  const auto* u = reinterpret_cast<const float*>(inputs[2]->data);
+  ValueRef sum = *Value::Allocate(DType::kF32, Device(), Dense({3, 4, 5}));
+  ValueRef set = *Value::Allocate(DType::kF32, Device(), Dense({3, 4, 5}));
+  auto* s = reinterpret_cast<float*>(sum->data);
+  auto* t = reinterpret_cast<float*>(set->data);
+  std::memcpy(s, x, 60 * 4);
+  std::memcpy(t, x, 60 * 4);
+  for (int p = 0; p < 6; ++p) {
+    for (int o = 0; o < 3; ++o) {
+      for (int i = 0; i < 5; ++i) {
+        s[(o * 4 + at[p]) * 5 + i] += u[(o * 6 + p) * 5 + i];
+        t[(o * 4 + at[p]) * 5 + i] = u[(o * 6 + p) * 5 + i];
+      }
+    }
+  }
+  EXPECT_EQ(Differences(*got[0], *sum), "");
+  EXPECT_EQ(Differences(*got[1], *set), "");
+}
+
+// Batched, broadcast and strided operands against dense copies of them, one matrix at a time.
+TEST(Plan, MatmulOfAnyLayout) {
+  const Graph graph = MustParse(R"(graph (f32[2,1,4,6] strides [48,0,1,8], f32[3,6,5] strides [7,90,17]) {
+    %2 = reshape %1 {1, 3, 6, 5} : view f32[1,3,6,5] strides [0,7,90,17] offset 0
+    %3 = matmul %0, %2 : f32[2,3,4,5]
+    %4 = slice %2 {0, 1, 1, 2, -1, 3, 5, -1, 6, 0, 2, 3} : view f32[1,3,6,3] strides [0,-7,-90,34] offset 464
+    %5 = matmul %0, %4 : f32[2,3,4,3]
+    %6 = copy %4 : f32[1,3,6,3]
+    %7 = copy %0 : f32[2,1,4,6]
+    %8 = matmul %7, %6 : f32[2,3,4,3]
+    return %3, %5, %8
+  })");
+  Rng rng(5);
+  const std::vector<ValueRef> inputs = RandomInputs(rng, graph);
+  const auto got = MustRun(*MustCompile(graph, {}, "none"), 3, inputs);
+  EXPECT_EQ(Differences(*got[1], *got[2]), "");
+  // The rule: one fma accumulator, k ascending.
+  const auto* a = reinterpret_cast<const float*>(inputs[0]->data);
+  const auto* b = reinterpret_cast<const float*>(inputs[1]->data);
+  ValueRef want = *Value::Allocate(DType::kF32, Device(), Dense({2, 3, 4, 5}));
+  auto* c = reinterpret_cast<float*>(want->data);
+  for (int i = 0; i < 2; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      for (int m = 0; m < 4; ++m) {
+        for (int n = 0; n < 5; ++n) {
+          float acc = 0;
+          for (int k = 0; k < 6; ++k) acc = std::fma(a[i * 48 + m + k * 8], b[j * 7 + k * 90 + n * 17], acc);
+          *c++ = acc;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(Differences(*got[0], *want), "");
+}
+
+TEST(Plan, OutputsThatAreInputsOrViews) {
+  const Graph graph = MustParse(R"(graph (f32[2,3], scalar f32) {
+    %2 = permute_dims %0 {1, 0} : view f32[3,2] strides [1,3] offset 0
+    %3 = exp %0 : f32[2,3]
+    %4 = slice %3 {1, 1, 1, 0, 1, 3} : view f32[1,3] strides [0,1] offset 3
+    %5 = reshape %1 {1, 1} : view f32[1,1] offset 0
+    return %0, %2, %3, %4, %3, %5, %1
+  })");
+  Rng rng(6);
+  const std::vector<ValueRef> inputs = RandomInputs(rng, graph);
+  const auto got = MustRun(*MustCompile(graph), 7, inputs);
+  EXPECT_EQ(got[0], inputs[0]);
+  EXPECT_EQ(got[1]->storage, inputs[0]->storage);
+  EXPECT_EQ(got[3]->storage, got[2]->storage);
+  EXPECT_EQ(got[3]->data, got[2]->data + 12);
+  EXPECT_EQ(got[4], got[2]);
+  EXPECT_NE(got[2]->storage, inputs[0]->storage);
+  EXPECT_NE(got[5]->storage, nullptr);
+  EXPECT_EQ(std::memcmp(got[5]->data, &inputs[1]->imm, 4), 0);
+  EXPECT_EQ(got[6], inputs[1]);
+}
+
+// A chain of kernels that nothing fuses: intermediates share memory instead of having one block each.
+TEST(Plan, ArenaIsSmallerThanTheSum) {
+  Graph graph;
+  int32_t x = graph.AddInput(DType::kF32, Device(), Dense({64, 64}), false);
+  for (int i = 0; i < 8; ++i) x = *graph.AddOp(OpId::k_matmul, {x, x}, {});
+  graph.outputs = {x};
+  EXPECT_EQ(MustCompile(graph)->stats().arena_bytes, 2 * 64 * 64 * 4);
+  EXPECT_EQ(MustCompile(graph)->stats().library_calls, 8);
+
+  graph = Graph();
+  x = graph.AddInput(DType::kF32, Device(), Dense({64, 64}), false);
+  for (int i = 0; i < 8; ++i) x = *graph.AddOp(OpId::k_exp, {x}, {});
+  graph.outputs = {x};
+  // Each result over its operand, the last block being the output's.
+  EXPECT_EQ(MustCompile(graph, {}, "-fuse")->stats().arena_bytes, 0);
+  EXPECT_EQ(MustCompile(graph, {}, "-fuse,-inplace")->stats().arena_bytes, 2 * 64 * 64 * 4);
+}
+
+// In place if and only if each element is read, for the last time, where it is overwritten.
+TEST(Plan, InPlaceOnlyWhenLegal) {
+  struct Case {
+    const char* text;
+    bool reuses;  // the first output lies in the memory of input 0
+  };
+  const Case cases[] = {
+      {"graph (f32[8,8], f32[8,8]) {\n %2 = add %0, %1 : f32[8,8]\n return %2\n}", true},
+      {"graph (f32[8,8], f32[8]) {\n %2 = add %0, %1 : f32[8,8]\n return %2\n}", true},
+      {"graph (f32[8,8]) {\n %1 = add %0, %0 : f32[8,8]\n return %1\n}", true},
+      {"graph (f32[8,8]) {\n %1 = permute_dims %0 {1, 0} : view f32[8,8] strides [1,8] offset 0\n"
+       " %2 = add %0, %1 : f32[8,8]\n return %2\n}", false},
+      {"graph (f32[8,8]) {\n %1 = slice %0 {7, -1, 8, 0, 1, 8} : view f32[8,8] strides [-8,1] offset 56\n"
+       " %2 = exp %1 : f32[8,8]\n return %2\n}", false},
+      {"graph (f32[8,8] strides [1,8], f32[8,8]) {\n %2 = add %0, %1 : f32[8,8]\n return %2\n}", false},
+      {"graph (f32[8,8], f32[8,8]) {\n %2 = add %0, %1 : f32[8,8]\n return %2, %0\n}", false},
+      {"graph (f32[8,8], f32[8,8]) {\n %2 = less %0, %1 : bool[8,8]\n return %2\n}", false},
+      {"graph (f32[8,8]) {\n %1 = astype %0 {3} : i32[8,8]\n return %1\n}", true},
+      {"graph (f32[8,8]) {\n %1 = matmul %0, %0 : f32[8,8]\n return %1\n}", false},
+      {"graph (f32[8,8]) {\n %1 = sum %0 {2, 0} : f32[8]\n return %1\n}", false},
+      {"graph (f32[8,8]) {\n %1 = sum %0 {2, 1} : f32[8,1]\n %2 = divide %0, %1 : f32[8,8]\n return %2\n}", true},
+      {"graph (f32[8,8]) {\n %1 = sum %0 {1, 1} : f32[1,8]\n %2 = divide %0, %1 : f32[8,8]\n return %2\n}", true},
+      {"graph (f32[8,8]) {\n %1 = sum %0 {3, 1} : f32[1,1]\n %2 = divide %0, %1 : f32[8,8]\n return %2\n}", true},
+      {"graph (f32[8,8]) {\n %1 = exp %0 : f32[8,8]\n %2 = matmul %1, %0 : f32[8,8]\n return %1, %2\n}", false},
+      {"graph (f32[8,8], i64[8], f32[8,8]) {\n %3 = put %0, %1, %2 {0, 0} : f32[8,8]\n return %3\n}", true},
+      {"graph (f32[8,8], i64[8], f32[8,8]) {\n %3 = put %0, %1, %0 {0, 0} : f32[8,8]\n return %3\n}", false},
+      {"graph (f32[8,8], i64[8]) {\n %2 = take %0, %1 {0} : f32[8,8]\n return %2\n}", false},
+      {"graph (f32[8,8]) {\n %1 = concat %0, %0 {0} : f32[16,8]\n return %1\n}", false},
+  };
+  for (const Case& c : cases) {
+    const Graph graph = MustParse(c.text);
+    Rng rng(7);
+    std::vector<ValueRef> inputs = RandomInputs(rng, graph);
+    if (graph.num_inputs > 1 && graph.nodes[1].dtype == DType::kI64) {
+      for (int64_t i = 0; i < 8; ++i) reinterpret_cast<int64_t*>(inputs[1]->data)[i] = (i * 3) % 8;
+    }
+    const auto want = *RunOpByOp(graph, inputs);
+    const char* memory = inputs[0]->data;
+    for (const bool lent : {false, true}) {
+      const auto plan = MustCompile(graph, {.reusable = lent ? 1u : 0u});
+      const auto got = MustRun(*plan, graph.outputs.size(), inputs);
+      EXPECT_EQ(got[0]->data == memory, lent && c.reuses) << c.text << plan->Dump();
+      for (size_t i = 0; i < got.size(); ++i) {
+        EXPECT_EQ(got[i] == want[i] ? "" : Differences(*got[i], *want[i]), "") << c.text << plan->Dump();
+      }
+    }
+  }
+}
+
+#if defined(__x86_64__)
+// Flush-to-zero set by another library must change neither our bits nor be changed by us.
+TEST(Plan, FloatingPointModeOfTheCallerIsKeptOut) {
+  const Graph graph = MustParse("graph (f32[64]) {\n %1 = multiply %0, %0 : f32[64]\n return %1\n}");
+  ValueRef x = *Value::Allocate(DType::kF32, Device(), Dense({64}));
+  for (int i = 0; i < 64; ++i) reinterpret_cast<float*>(x->data)[i] = 1e-20f * float(i);
+  const auto plan = MustCompile(graph);
+  const std::vector<ValueRef> inputs = {x};
+  const auto want = MustRun(*plan, 1, inputs);
+  const uint32_t before = _mm_getcsr();
+  _mm_setcsr(0x1F80 | 0x8040 | 0x6000);  // flush, subnormals are zero, toward zero
+  const auto got = MustRun(*plan, 1, inputs);
+  const uint32_t after = _mm_getcsr();
+  _mm_setcsr(before);
+  EXPECT_EQ(after & ~0x3Fu, 0x1F80u | 0x8040 | 0x6000);
+  EXPECT_EQ(Differences(*got[0], *want[0]), "");
+  EXPECT_NE(reinterpret_cast<float*>(want[0]->data)[1], 0.0f);
+}
+#endif
+
+TEST(Plan, Dump) {
+  const Graph graph = MustParse(R"(graph (f32[8,8], f32[8,8], scalar f32) {
+    %3 = matmul %0, %1 : f32[8,8]
+    %4 = multiply %3, %2 : f32[8,8]
+    return %4
+  })");
+  const std::string dump = MustCompile(graph)->Dump();
+  for (const char* part : {"%4 = multiply %3, %2", "group library %3", "group kernel %4", "kernel k_multiply", "step matmul"}) {
+    EXPECT_NE(dump.find(part), std::string::npos) << part << "\n" << dump;
+  }
 }
 
 }  // namespace
