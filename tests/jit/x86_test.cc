@@ -2,6 +2,11 @@
 // instruction sets.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstdio>
+#include <fstream>
+#include <thread>
+
 #include "jit/emit/interp/interp.h"
 #include "jit/emit/x86/x86_emitter.h"
 #include "jit/kir/builder.h"
@@ -451,10 +456,53 @@ TEST_P(X86Test, Softmax) {
   }
 }
 
+TEST_P(X86Test, NoPageIsWritableAndExecutable) {
+  const Kernel k = OneOp(Op::kAdd, DType::kF32, 0, rng_);
+  Compile(k);
+  if (HasFatalFailure()) return;
+  std::ifstream maps("/proc/self/maps");
+  ASSERT_TRUE(maps.good());
+  bool found = false;
+  const auto code = reinterpret_cast<uintptr_t>(got_->fn());
+  for (std::string line; std::getline(maps, line);) {
+    const std::string access = line.substr(line.find(' ') + 1, 3);
+    EXPECT_FALSE(access[1] == 'w' && access[2] == 'x') << line;
+    uintptr_t begin = 0, end = 0;
+    ASSERT_EQ(std::sscanf(line.c_str(), "%lx-%lx", &begin, &end), 2);
+    if (begin <= code && code < end) found = access == "r-x";
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST_P(X86Test, ManyThreadsEmitAndRelease) {
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      Rng rng(t);
+      for (int i = 0; i < 25; ++i) {
+        const Kernel k = OneOp(i % 2 ? Op::kAdd : Op::kMul, DType::kF32, 0, rng);
+        auto want = interpreter_->Emit(k);
+        auto got = emitter_->Emit(k);
+        if (!got.ok() || !CompareRuns(k, **want, **got, {20}, {0, 1, 0, 20}, rng).empty()) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  // Code outlives its emitter.
+  const Kernel k = OneOp(Op::kSub, DType::kF64, 0, rng_);
+  Compile(k);
+  if (HasFatalFailure()) return;
+  emitter_.reset();
+  Run(k, {33}, {0, 1, 0, 33});
+}
+
 TEST_P(X86Test, RandomKernels) {
   GenOptions options;
   int ran = 0;
   for (uint64_t seed = 0; seed < 1500; ++seed) {
+    options.calls = seed % 3 == 0;
     const Comparison c = CompareEmitters(*interpreter_, *emitter_, seed, options);
     ASSERT_EQ(c.difference, "");
     ran += !c.refused;

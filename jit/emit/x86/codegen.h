@@ -190,6 +190,7 @@ class Codegen {
              const Mask& mask);
   Vec LoadLanes(DType type, const Gp& base, int buffer, kir::Stride cls, bool vector, Id offset,
                 const Mask& mask);
+  void OnlyFullSteps(const std::function<void()>& full, const std::function<void()>& partial);
   void StoreLanes(DType type, const Vec& v, const Gp& base, int buffer, kir::Stride cls,
                   bool vector, Id offset, const Mask& mask);
   Gp LaneStride(int buffer, kir::Stride cls, bool vector);

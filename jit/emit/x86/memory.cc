@@ -462,6 +462,12 @@ void Codegen::EmitLoad(Id id) {
     v = LoadContiguous(inst.type, place.At(v_ * size), mask);
   } else if (size >= 4) {
     v = Gather(inst.type, Pointer(place), b, cls, vector, inst.a, mask);
+  } else if (inst.a == kNone && inst.b == kNone && cls == Stride::kOne) {
+    // AVX2 has no masks for small types: whole steps go straight, only the last one lane by lane.
+    v = NewVec(std::max(v_ * size, 16));
+    OnlyFullSteps(
+        [&] { MoveIn(v, place.At(v_ * size), v_ * size); },
+        [&] { Copy(v, LoadLanes(inst.type, Pointer(place), b, cls, vector, inst.a, mask)); });
   } else {
     v = LoadLanes(inst.type, Pointer(place), b, cls, vector, inst.a, mask);
   }
@@ -514,9 +520,25 @@ void Codegen::EmitStore(Id id) {
   const Mask mask = MaskWith(inst.c);
   if (inst.b == kNone && cls == Stride::kOne && (z_ || size >= 4 || !mask.any)) {
     StoreContiguous(inst.type, v, place.At(v_ * size), mask);
+  } else if (inst.b == kNone && inst.c == kNone && cls == Stride::kOne) {
+    OnlyFullSteps([&] { MoveOut(place.At(v_ * size), v, v_ * size); },
+                  [&] { StoreLanes(inst.type, v, Pointer(place), b, cls, true, inst.b, mask); });
   } else {
     StoreLanes(inst.type, v, Pointer(place), b, cls, true, inst.b, mask);
   }
+}
+
+// full() at run time if all lanes of the step are on, partial() otherwise.
+void Codegen::OnlyFullSteps(const std::function<void()>& full,
+                            const std::function<void()>& partial) {
+  Label tail = cc_.newLabel(), done = cc_.newLabel();
+  cc_.cmp(tail_count_, v_);
+  cc_.jne(tail);
+  full();
+  cc_.jmp(done);
+  cc_.bind(tail);
+  partial();
+  cc_.bind(done);
 }
 
 }  // namespace frazil::jit
