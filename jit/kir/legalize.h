@@ -30,7 +30,8 @@ struct LegalCaps {
 
 bool IsLegal(const Inst& inst, const Kernel& kernel, const LegalCaps& caps);
 
-// `kernel` must verify. (No definition fails today; one that covers f32 alone would answer NotImplementedError.)
+// `kernel` must verify. (No definition fails today; one that covers f32 alone would answer
+// NotImplementedError.)
 StatusOr<Kernel> Legalize(const Kernel& kernel, const LegalCaps& caps = {});
 
 // Only replaces calls by the functions' definitions: what the interpreter runs.

@@ -20,7 +20,9 @@ using kir::Stride;
 class Printer {
  public:
   explicit Printer(const Kernel& kernel)
-      : k_(kernel), by_block_(kernel.vec == kir::VecAxis::kLoop), name_(StrCat("frazil_", kernel.name)) {}
+      : k_(kernel),
+        by_block_(kernel.vec == kir::VecAxis::kLoop),
+        name_(StrCat("frazil_", kernel.name)) {}
 
   std::unique_ptr<CudaText> Run() {
     Struct();
