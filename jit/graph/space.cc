@@ -167,15 +167,12 @@ class Analyser {
     for (int loop : loops) {
       for (size_t x = 0; x < parent_.size(); ++x) {
         if (Find(int(x)) != int(x) || Find(loop) == int(x)) continue;
-        if (MayJoin(Find(loop), int(x), loops)) Unite(int(x), loop);
+        if (MayJoin(Find(loop), int(x))) Unite(int(x), loop);
       }
     }
   }
 
-  bool MayJoin(int loop, int x, const std::vector<int>& loops) {
-    for (int l : loops) {
-      if (Find(l) == x) return false;
-    }
+  bool MayJoin(int loop, int x) {
     int64_t extent_loop = 1, extent_x = 1;
     for (int32_t id : space_.nodes) {
       const SpaceMember& m = member(id);
@@ -231,11 +228,10 @@ class Analyser {
       const Node& n = node(id);
       std::vector<int> loop;
       const SpaceMember& m = member(id);
+      const Layout* in = node(n.operands[0]).layout;
       for (size_t i = 0; i < m.domain.size(); ++i) {
-        if (!(n.attrs[0] >> i & 1) || space_.extents[m.domain[i]] == 1) continue;
-        // One element, which must not be met again at every step of somebody else's loop.
-        if (node(n.operands[0]).layout->extents[i] == 1) return false;
-        loop.push_back(m.domain[i]);
+        // The operand's own extent: one element is reduced once, however long the axis is for others.
+        if ((n.attrs[0] >> i & 1) && in->extents[i] != 1) loop.push_back(m.domain[i]);
       }
       if (space_.has_loop && loop != space_.loop) return false;
       space_.has_loop = true;

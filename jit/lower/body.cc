@@ -14,8 +14,15 @@ bool Has(V v) { return v.id != kir::kNone; }
 bool IsArg(OpId op) { return op == OpId::k_argmax || op == OpId::k_argmin; }
 bool IsReduce(OpId op) { return Info(op).klass == OpClass::kReduce; }
 
-// Ops that give one of their operands unchanged: nothing to round.
-bool Selects(OpId op) { return op == OpId::k_where || op == OpId::k_maximum || op == OpId::k_minimum; }
+// Ops whose result is a value of `dtype` whenever their operands are: nothing to round.
+bool IsExact(OpId op, DType dtype) {
+  switch (op) {
+    case OpId::k_where: case OpId::k_maximum: case OpId::k_minimum: return true;
+    case OpId::k_negative: case OpId::k_abs: case OpId::k_sign: case OpId::k_floor: case OpId::k_ceil:
+    case OpId::k_trunc: case OpId::k_round: return IsFloat(dtype);
+    default: return false;
+  }
+}
 
 V Widen(V v) { return v.builder->Cast(ComputeType(v.type), v); }
 
@@ -29,8 +36,7 @@ DType ComputeType(DType dtype) {
 
 Pair RoundTo(DType dtype, V v) {
   if (v.type == dtype) return {v, v};
-  const V narrow = v.builder->Cast(dtype, v);
-  return {Widen(narrow), narrow};
+  return {{}, v.builder->Cast(dtype, v)};
 }
 
 BodyWriter::BodyWriter(const Graph& graph, const Space& space, KernelMaker* maker)
@@ -115,10 +121,10 @@ void BodyWriter::Hoist(int32_t id, std::map<int32_t, bool>* seen) {
       if (member(x).in_loop) {
         Hoist(x, seen);
       } else {
-        Value(x);
+        Wide(x);
       }
     } else if (!space_.FindRead(id, k)->varies && !(k == 0 && (klass == OpClass::kTake || klass == OpClass::kPad))) {
-      OperandPair(id, k);
+      Operand(id, k);
     }
   }
 }
@@ -158,18 +164,18 @@ void BodyWriter::Store(int32_t output) { b_.Store(output_buffers_.at(output), Na
 
 V BodyWriter::Wide(int32_t id) {
   Pair& p = Value(id);
-  if (Has(p.wide)) return p.wide;
-  const V wide = Widen(p.narrow);
-  if (!open_ || inner_.contains(id)) p.wide = wide;  // what a loop computes is visible inside it only
-  return wide;
+  return Has(p.wide) ? p.wide : Keep(Widen(p.narrow), &p.wide, outer_.contains(id));
 }
 
 V BodyWriter::Narrow(int32_t id) {
   Pair& p = Value(id);
-  if (Has(p.narrow)) return p.narrow;
-  const V narrow = b_.Cast(node(id).dtype, p.wide);
-  if (!open_ || inner_.contains(id)) p.narrow = narrow;
-  return narrow;
+  return Has(p.narrow) ? p.narrow : Keep(b_.Cast(node(id).dtype, p.wide), &p.narrow, outer_.contains(id));
+}
+
+// What a loop makes of a value from outside is visible in that loop only.
+V BodyWriter::Keep(V v, V* slot, bool outer) {
+  if (!(open_ && outer)) *slot = v;
+  return v;
 }
 
 Pair& BodyWriter::Value(int32_t id) {
@@ -194,13 +200,11 @@ Pair& BodyWriter::OperandPair(int32_t id, int k) {
 }
 
 V BodyWriter::Operand(int32_t id, int k) {
-  Pair& p = OperandPair(id, k);
-  if (Has(p.wide)) return p.wide;
-  const V wide = Widen(p.narrow);
   const int32_t x = node(id).operands[k];
-  const bool inner = IsMember(x) ? inner_.contains(x) : inner_reads_.contains(int(space_.FindRead(id, k) - space_.reads.data()));
-  if (!open_ || inner) p.wide = wide;
-  return wide;
+  if (IsMember(x)) return Wide(x);
+  Pair& p = OperandPair(id, k);
+  const bool outer = outer_reads_.contains(int(space_.FindRead(id, k) - space_.reads.data()));
+  return Has(p.wide) ? p.wide : Keep(Widen(p.narrow), &p.wide, outer);
 }
 
 Pair BodyWriter::Compute(int32_t id) {
@@ -236,7 +240,7 @@ Pair BodyWriter::ComputeElementwise(int32_t id) {
     if (IsBool(v[k].type) && !logical) v[k] = b_.Cast(DType::kI32, v[k]);
   }
   const V result = Forward(n.op, v[0], v[1], v[2]);
-  if (Selects(n.op) && result.type == ComputeType(n.dtype)) return {result, {}};
+  if (IsExact(n.op, n.dtype) && result.type == ComputeType(n.dtype)) return {result, {}};
   return RoundTo(n.dtype, result);
 }
 

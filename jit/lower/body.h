@@ -17,7 +17,7 @@ DType ComputeType(DType dtype);
 struct Pair {
   kir::V wide, narrow;
 };
-// An op's result `v` rounded to `dtype`.
+// An op's result `v` rounded to `dtype`; the wide form is missing if the types differ.
 Pair RoundTo(DType dtype, kir::V v);
 
 class BodyWriter {
@@ -41,6 +41,7 @@ class BodyWriter {
 
   kir::V Wide(int32_t id);
   kir::V Narrow(int32_t id);
+  kir::V Keep(kir::V v, kir::V* slot, bool outer);
   Pair& Value(int32_t id);
   Pair Compute(int32_t id);
   Pair ComputeElementwise(int32_t id);
