@@ -2,10 +2,18 @@
 #include "kernels/gemm/gemm.h"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <xmmintrin.h>
 
 #include <bit>
+#include <cerrno>
 #include <cmath>
+#include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <limits>
@@ -285,6 +293,45 @@ TEST(Gemm, NoPageIsWritableAndExecutable) {
   for (std::string line; std::getline(maps, line);) {
     EXPECT_EQ(line.find("rwx"), std::string::npos) << line;
   }
+}
+
+// From here on this process gets no executable memory: mmap and mprotect with PROT_EXEC fail.
+bool DenyExecutableMemory() {
+  auto arg_low = [](int i) { return uint32_t(offsetof(seccomp_data, args) + 8 * size_t(i)); };
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, arg_low(2)),
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog filter{sizeof(program) / sizeof(program[0]), program};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+void MultiplyWithoutExecutableMemory() {
+  if (!DenyExecutableMemory()) std::exit(2);
+  void* page = mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page != MAP_FAILED) std::exit(3);
+  std::mt19937_64 rng(9);
+  for (int64_t n : {1, 40}) {
+    Matrix<float> a(rng, 33, 21, Layout::kRows, false), b(rng, 21, n, Layout::kRows, false);
+    Matrix<float> want(rng, 33, n, Layout::kRows, false), got = want;
+    got.ref.data = got.memory.data();
+    gemm::ReferenceGemm({DType::kF32, 33, n, 21, a.ref, b.ref, want.ref});
+    Gemm({DType::kF32, 33, n, 21, a.ref, b.ref, got.ref});
+    if (want.memory != got.memory) std::exit(1);
+  }
+  std::exit(0);
+}
+
+// In a process of its own, started anew, so that no kernel exists yet.
+TEST(GemmDeathTest, WorksWithoutExecutableMemory) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(MultiplyWithoutExecutableMemory(), testing::ExitedWithCode(0), "");
 }
 
 TEST(Blas, AgreesWithinRounding) {
