@@ -11,6 +11,8 @@ namespace {
 template <typename T>
 using Small = absl::InlinedVector<T, 16>;
 
+constexpr size_t kSimpleArgs = 6;
+
 // True if nobody but the caller can see `value`'s memory, which none of the other inputs shares.
 bool MayReuse(absl::Span<Value* const> inputs, int32_t donor) {
   const Value& value = *inputs[donor];
@@ -54,6 +56,7 @@ Status RunLibrary(const LibraryStep& step, char* const* slots) {
 Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs) const {
   const Program& p = program_;
   FZ_CHECK(static_cast<int32_t>(inputs.size()) == p.num_inputs && outputs.size() == p.outputs.size());
+  if (simple_) return RunSimple(inputs, &outputs[0]);
   Small<char*> slots(p.num_inputs + 1 + p.results.size());
   for (size_t i = 0; i < inputs.size(); ++i) slots[i] = inputs[i]->data;
   StorageRef arena;
@@ -79,6 +82,35 @@ Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outpu
   for (size_t i = 0; i < outputs.size(); ++i) {
     FZ_ASSIGN_OR_RETURN(outputs[i], MakeOutput(p.outputs[i], inputs, results));
   }
+  return absl::OkStatus();
+}
+
+bool PlanImpl::IsSimple(const Program& p) {
+  if (p.steps.size() != 1 || p.results.size() != 1 || p.outputs.size() != 1 || p.arena_bytes > 0) return false;
+  const KernelStep* step = std::get_if<KernelStep>(&p.steps[0]);
+  return step && step->fn && step->work < kSerialWork && step->buffers.size() <= kSimpleArgs &&
+         step->scalars.size() <= kSimpleArgs && p.outputs[0].same && p.outputs[0].slot == p.result_slot(0);
+}
+
+Status PlanImpl::RunSimple(absl::Span<Value* const> inputs, ValueRef* output) const {
+  const KernelStep& step = std::get<KernelStep>(program_.steps[0]);
+  FZ_ASSIGN_OR_RETURN(ValueRef result, MakeResult(program_.results[0], inputs));
+  void* buffers[kSimpleArgs];
+  for (size_t i = 0; i < step.buffers.size(); ++i) {
+    const Pointer& p = step.buffers[i];
+    buffers[i] = (p.slot < program_.num_inputs ? inputs[p.slot]->data : result->data) + p.offset;
+  }
+  uint64_t scalars[kSimpleArgs];
+  for (size_t i = 0; i < step.scalars.size(); ++i) {
+    const int32_t input = step.scalars[i];
+    scalars[i] = input >= 0 ? inputs[input]->imm : step.words[i];
+  }
+  const kir::KernelArgs args{buffers, step.extents.data(), step.strides.data(), scalars};
+  {
+    const DefaultFpMode mode;
+    step.fn(&args, 0, step.rows, 0, step.cols);
+  }
+  *output = std::move(result);
   return absl::OkStatus();
 }
 

@@ -253,6 +253,7 @@ class Builder {
     KernelStep step;
     bool compiled = false;
     FZ_ASSIGN_OR_RETURN(step.code, GetKernel(launch.kernel, &compiled));
+    step.fn = step.code->fn();
     program_.stats.compiled += compiled;
     ++program_.stats.kernels;
     for (size_t i = 0; i < launch.buffers.size(); ++i) {

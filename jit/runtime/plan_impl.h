@@ -12,7 +12,11 @@ namespace frazil::jit {
 class PlanImpl : public Plan {
  public:
   PlanImpl(Program program, Graph graph, Grouping grouping, const BuildOptions& options)
-      : program_(std::move(program)), graph_(std::move(graph)), grouping_(std::move(grouping)), options_(options) {}
+      : program_(std::move(program)),
+        simple_(IsSimple(program_)),
+        graph_(std::move(graph)),
+        grouping_(std::move(grouping)),
+        options_(options) {}
 
   Status Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs) const override;
   const PlanStats& stats() const override { return program_.stats; }
@@ -21,10 +25,14 @@ class PlanImpl : public Plan {
   const Program& program() const { return program_; }
 
  private:
+  // One small kernel that makes one new value, as most eager ops are.
+  static bool IsSimple(const Program& program);
+  Status RunSimple(absl::Span<Value* const> inputs, ValueRef* output) const;
   StatusOr<ValueRef> MakeOutput(const Output& output, absl::Span<Value* const> inputs,
                                 absl::Span<const ValueRef> results) const;
 
   Program program_;
+  bool simple_;
   // For Dump, which builds the program again.
   Graph graph_;
   Grouping grouping_;
