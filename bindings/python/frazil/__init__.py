@@ -1,5 +1,38 @@
-"""Eager tensors, automatic differentiation and tracing into fused kernels."""
+"""frazil: eager tensors, automatic differentiation, and tracing into fused kernels.
 
-from frazil._frazil import __version__
+>>> import frazil as fz
+>>> x = fz.asarray([1.0, 2.0, 3.0])
+>>> fz.exp(x) * 2 + 1
+fz.Tensor([ 6.4365635, 15.778112 , 41.171074 ], dtype=float32)
+"""
 
-__all__ = ["__version__"]
+import importlib as _importlib
+
+from frazil._array_api import *  # noqa: F403
+from frazil._dtypes import *  # noqa: F403
+from frazil._frazil import *  # noqa: F403
+from frazil._frazil import Tensor, __version__  # noqa: F401
+from frazil._frazil.runtime import get_num_threads, set_num_threads, synchronize  # noqa: F401
+from frazil._grad import grad, no_grad, value_and_grad  # noqa: F401
+from frazil._runtime import config, mode, precision  # noqa: F401
+
+newaxis = None
+pi = 3.141592653589793
+e = 2.718281828459045
+inf = float("inf")
+nan = float("nan")
+
+_SUBMODULES = ("data", "io", "memory", "nn", "optim", "random")
+
+
+def __getattr__(name):
+    """Loads a submodule at its first use: `import frazil` stays fast."""
+    if name in ("load", "save"):
+        return getattr(_importlib.import_module("frazil.io"), name)
+    if name in _SUBMODULES:
+        return _importlib.import_module("frazil." + name)
+    raise AttributeError(f"module 'frazil' has no attribute '{name}'")
+
+
+def __dir__():
+    return sorted({*globals(), *_SUBMODULES})

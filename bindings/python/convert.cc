@@ -1,0 +1,208 @@
+#include "bindings/python/convert.h"
+
+#include "bindings/python/import.h"
+#include "core/device.h"
+
+namespace frazil::python {
+namespace {
+
+bool IntScalar(PyObject* object, Scalar* out) {
+  int overflow = 0;
+  const long long v = PyLong_AsLongLongAndOverflow(object, &overflow);
+  if (overflow == 0) {
+    *out = Scalar::Int(v);
+    return true;
+  }
+  const unsigned long long u = overflow > 0 ? PyLong_AsUnsignedLongLong(object) : 0;
+  if (overflow > 0 && !PyErr_Occurred()) {
+    *out = Scalar::Big(u);
+    return true;
+  }
+  PyErr_Clear();
+  return false;
+}
+
+bool IsFromNumPy(PyObject* object) {
+  return PyObject_HasAttrString(object, "__array_interface__") != 0;
+}
+
+}  // namespace
+
+bool TryScalar(PyObject* object, Scalar* out) {
+  if (PyFloat_CheckExact(object)) {
+    *out = Scalar::Float(PyFloat_AS_DOUBLE(object));
+    return true;
+  }
+  if (PyLong_CheckExact(object)) return IntScalar(object, out);
+  if (PyBool_Check(object)) {
+    *out = Scalar::Bool(object == Py_True);
+    return true;
+  }
+  // Subclasses count as their base, except that NumPy's float64 (a subclass of float) keeps its
+  // dtype.
+  if (PyFloat_Check(object) && !IsFromNumPy(object)) {
+    *out = Scalar::Float(PyFloat_AS_DOUBLE(object));
+    return true;
+  }
+  return PyLong_Check(object) && IntScalar(object, out);
+}
+
+bool Operand::LoadForeign(PyObject* object, const char* op, bool strict) {
+  if (PyLong_Check(object)) {
+    Raise(OverflowError("[", std::string(op), "] Python integer is out of bounds for 64 bits."));
+    return false;
+  }
+  if (!IsArrayLike(object)) {
+    if (strict) {
+      Raise(TypeError("[", std::string(op), "] takes tensors, arrays and numbers, got ",
+                      Py_TYPE(object)->tp_name, "; use asarray."));
+    }
+    return false;
+  }
+  own_ = FromObject(object, {});
+  if (!own_.ok()) {
+    if (!PyErr_Occurred()) Raise(own_.status());
+    return false;
+  }
+  tensor_ = &own_;
+  return true;
+}
+
+bool ToTensor(PyObject* object, const char* op, Tensor* out) {
+  Operand operand;
+  if (!operand.Load(object, op, true)) return false;
+  *out = operand.tensor() ? *operand.tensor()
+                          : ops::scalar(operand.scalar(), DefaultFor(operand.scalar().kind));
+  if (out->ok()) return true;
+  Raise(out->status());
+  return false;
+}
+
+const Tensor* TensorOf(PyObject* object, const char* op, Tensor* own) {
+  if (IsTensor(object)) return &CellOf(object);
+  return ToTensor(object, op, own) ? own : nullptr;
+}
+
+bool ToInt(PyObject* object, const char* op, const char* what, int64_t* out) {
+  Object index = Object::Steal(PyNumber_Index(object));
+  if (!index) {
+    if (PyErr_ExceptionMatches(PyExc_TypeError)) {
+      PyErr_Clear();
+      Raise(TypeError("[", std::string(op), "] ", std::string(what), " must be an integer, got ",
+                      Py_TYPE(object)->tp_name, "."));
+    }
+    return false;
+  }
+  *out = PyLong_AsLongLong(index.get());
+  return *out != -1 || !PyErr_Occurred();
+}
+
+bool ToDouble(PyObject* object, const char* op, const char* what, double* out) {
+  *out = PyFloat_AsDouble(object);
+  if (*out != -1 || !PyErr_Occurred()) return true;
+  if (PyErr_ExceptionMatches(PyExc_TypeError)) {
+    PyErr_Clear();
+    Raise(TypeError("[", std::string(op), "] ", std::string(what), " must be a number, got ",
+                    Py_TYPE(object)->tp_name, "."));
+  }
+  return false;
+}
+
+bool ToBool(PyObject* object, bool fallback, bool* out) {
+  *out = fallback;
+  if (!object) return true;
+  const int truth = PyObject_IsTrue(object);
+  *out = truth > 0;
+  return truth >= 0;
+}
+
+namespace {
+
+// Calls add(item) for an int or each item of a sequence.
+template <typename Add>
+bool ForInts(PyObject* object, const char* op, const char* what, const Add& add) {
+  if (PyIndex_Check(object) && !PySequence_Check(object)) return add(object);
+  if (IsTensor(object) && CellOf(object).rank() == 0) return add(object);
+  if (!PySequence_Check(object) || PyUnicode_Check(object)) {
+    Raise(TypeError("[", std::string(op), "] ", std::string(what),
+                    " must be an integer or a tuple of integers, got ", Py_TYPE(object)->tp_name,
+                    "."));
+    return false;
+  }
+  Object fast = Object::Steal(PySequence_Fast(object, what));
+  if (!fast) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.get()); ++i) {
+    if (!add(PySequence_Fast_GET_ITEM(fast.get(), i))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool ToAxes(PyObject* object, const char* op, Axes* out) {
+  out->reset();
+  if (!Given(object)) return true;
+  out->emplace();
+  return ForInts(object, op, "axis", [&](PyObject* item) {
+    int64_t v;
+    if (!ToInt(item, op, "axis", &v)) return false;
+    (*out)->push_back(v);
+    return true;
+  });
+}
+
+bool ToDims(PyObject* object, const char* op, DimVec* out) {
+  out->clear();
+  return ForInts(object, op, "shape", [&](PyObject* item) {
+    int64_t v;
+    if (ToInt(item, op, "an extent", &v)) {
+      out->push_back(v);
+      return true;
+    }
+    if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
+      PyErr_Clear();
+      Raise(MemoryError("[", std::string(op), "] an extent of the shape is over 64 bits."));
+    }
+    return false;
+  });
+}
+
+bool ToDevice(PyObject* object, const char* op, Device* out) {
+  *out = Device();
+  if (!Given(object)) return true;
+  Py_ssize_t n = 0;
+  const char* text = PyUnicode_Check(object) ? PyUnicode_AsUTF8AndSize(object, &n) : nullptr;
+  if (!text) {
+    if (!PyErr_Occurred()) {
+      Raise(TypeError("[", std::string(op), "] device must be a name like \"cpu\", got ",
+                      Py_TYPE(object)->tp_name, "."));
+    }
+    return false;
+  }
+  const auto device = ParseDevice({text, static_cast<size_t>(n)});
+  if (!device.ok()) {
+    Raise(device.status());
+    return false;
+  }
+  *out = *device;
+  return true;
+}
+
+bool ToTensors(PyObject* object, const char* op, std::vector<Tensor>* out) {
+  if (IsTensor(object) || !PySequence_Check(object)) {
+    Raise(TypeError("[", std::string(op), "] takes a list or tuple of tensors, got ",
+                    Py_TYPE(object)->tp_name, "."));
+    return false;
+  }
+  Object fast = Object::Steal(PySequence_Fast(object, op));
+  if (!fast) return false;
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast.get());
+  out->resize(static_cast<size_t>(n));
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (!ToTensor(PySequence_Fast_GET_ITEM(fast.get(), i), op, &(*out)[static_cast<size_t>(i)]))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace frazil::python

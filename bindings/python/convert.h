@@ -1,0 +1,61 @@
+// From Python objects to operands, axes, shapes and numbers. Called by every function of the
+// module. Invariant: each returns false with a Python error set, or fills its output.
+#pragma once
+
+#include <optional>
+
+#include "absl/container/inlined_vector.h"
+#include "bindings/python/args.h"
+#include "bindings/python/tensor_type.h"
+#include "core/functions/ops.h"
+
+namespace frazil::python {
+
+using DimVec = absl::InlinedVector<int64_t, 8>;
+
+// A bool, int or float as a weak scalar. False without an error if the object is none of them.
+bool TryScalar(PyObject* object, Scalar* out);
+
+// An operand of an op: a tensor, a Python number (weak), or an array of NumPy's kind (copied).
+class Operand {
+ public:
+  // Tries the fast kinds first. `strict` raises TypeError for what is no operand; otherwise returns
+  // false without an error, so that a number slot can answer NotImplemented.
+  bool Load(PyObject* object, const char* op, bool strict) {
+    if (IsTensor(object)) {
+      tensor_ = &CellOf(object);
+      return true;
+    }
+    if (TryScalar(object, &scalar_)) return true;
+    return LoadForeign(object, op, strict);
+  }
+  Arg arg() const { return tensor_ ? Arg(*tensor_) : Arg(scalar_); }
+  const Tensor* tensor() const { return tensor_; }
+  const Scalar& scalar() const { return scalar_; }
+
+ private:
+  bool LoadForeign(PyObject* object, const char* op, bool strict);
+
+  const Tensor* tensor_ = nullptr;
+  Scalar scalar_;
+  Tensor own_;
+};
+
+// A tensor from an operand; numbers get their default dtype.
+bool ToTensor(PyObject* object, const char* op, Tensor* out);
+// The same without copying a cell: a pointer to the object's own, or to *own.
+const Tensor* TensorOf(PyObject* object, const char* op, Tensor* own);
+
+bool ToInt(PyObject* object, const char* op, const char* what, int64_t* out);
+bool ToDouble(PyObject* object, const char* op, const char* what, double* out);
+bool ToBool(PyObject* object, bool fallback, bool* out);
+// None or absent: all axes.
+bool ToAxes(PyObject* object, const char* op, Axes* out);
+// An int or a sequence of ints; MemoryError for one over 64 bits.
+bool ToDims(PyObject* object, const char* op, DimVec* out);
+// None or absent: the CPU.
+bool ToDevice(PyObject* object, const char* op, Device* out);
+// A list, tuple or other sequence of operands.
+bool ToTensors(PyObject* object, const char* op, std::vector<Tensor>* out);
+
+}  // namespace frazil::python

@@ -1,0 +1,301 @@
+// Module functions that make tensors from data, shapes and random streams.
+#include "autograd/grad.h"
+#include "bindings/python/convert.h"
+#include "bindings/python/dtype_type.h"
+#include "bindings/python/functions.h"
+#include "bindings/python/import.h"
+#include "bindings/python/movement.h"
+#include "core/functions/composites.h"
+
+namespace frazil::python {
+namespace {
+
+// The keywords all creation functions share.
+struct Options {
+  std::optional<DType> dtype;
+  bool requires_grad = false;
+};
+bool Parse(const char* op, PyObject* dtype, PyObject* device, PyObject* requires_grad,
+           Options* out) {
+  Device d;
+  if (!ToOptionalDType(dtype, op, &out->dtype) || !ToDevice(device, op, &d) ||
+      !ToBool(requires_grad, false, &out->requires_grad)) {
+    return false;
+  }
+  if (d == Device()) return true;
+  Raise(NotImplementedError("[", std::string(op), "] device \"", Name(d),
+                            "\" holds no tensors yet; use \"cpu\"."));
+  return false;
+}
+
+PyObject* Finish(Tensor t, const Options& options) {
+  if (t.ok() && options.requires_grad) {
+    if (Status s = autograd::SetRequiresGrad(&t, true); !s.ok()) return Raise(s);
+  }
+  return Wrap(std::move(t));
+}
+
+FZ_FAST(Asarray) {
+  FZ_ARGS(5, "asarray(obj, /, *, dtype=None, device=None, copy=None, requires_grad=False)");
+  Options options;
+  ImportOptions how;
+  if (!Parse("asarray", a[1], a[2], a[4], &options)) return nullptr;
+  how.dtype = options.dtype;
+  if (Given(a[3])) {
+    bool copy;
+    if (!ToBool(a[3], false, &copy)) return nullptr;
+    how.copy = copy;
+  }
+  const bool forced = how.copy.value_or(false) || options.requires_grad;
+  if (IsTensor(a[0]) && !forced && (!how.dtype || *how.dtype == CellOf(a[0]).dtype()))
+    return Py_NewRef(a[0]);
+  Tensor t = FromObject(a[0], how);
+  if (!t.ok() && PyErr_Occurred()) return nullptr;
+  if (t.ok() && options.requires_grad && IsTensor(a[0])) t = t.Detach();
+  return Finish(std::move(t), options);
+}
+
+FZ_FAST(FromDlpack) {
+  FZ_ARGS(3, "from_dlpack(x, /, *, device=None, copy=None)");
+  Device device;
+  ImportOptions how;
+  if (!ToDevice(a[1], "from_dlpack", &device)) return nullptr;
+  if (Given(a[2])) {
+    bool copy;
+    if (!ToBool(a[2], false, &copy)) return nullptr;
+    how.copy = copy;
+  }
+  Tensor t = FromDLPack(a[0], how);
+  return !t.ok() && PyErr_Occurred() ? nullptr : Wrap(std::move(t));
+}
+
+PyObject* Filled(const char* op, PyObject* shape, const Scalar& value, DType fallback,
+                 PyObject* dtype, PyObject* device, PyObject* requires_grad) {
+  DimVec dims;
+  Options options;
+  if (!ToDims(shape, op, &dims) || !Parse(op, dtype, device, requires_grad, &options))
+    return nullptr;
+  return Finish(ops::filled(dims, value, options.dtype.value_or(fallback)), options);
+}
+
+FZ_FAST(Zeros) {
+  FZ_ARGS(4, "zeros(shape, *, dtype=None, device=None, requires_grad=False)");
+  return Filled("zeros", a[0], Scalar::Int(0), DType::kF32, a[1], a[2], a[3]);
+}
+FZ_FAST(Ones) {
+  FZ_ARGS(4, "ones(shape, *, dtype=None, device=None, requires_grad=False)");
+  return Filled("ones", a[0], Scalar::Int(1), DType::kF32, a[1], a[2], a[3]);
+}
+FZ_FAST(Empty) {
+  FZ_ARGS(4, "empty(shape, *, dtype=None, device=None, requires_grad=False)");
+  return Filled("empty", a[0], Scalar::Int(0), DType::kF32, a[1], a[2], a[3]);
+}
+
+// A fill value that is a number, or an array to broadcast.
+PyObject* FullOf(const char* op, Dims dims, PyObject* fill, std::optional<DType> fallback,
+                 const Options& options) {
+  Operand value;
+  if (!value.Load(fill, op, true)) return nullptr;
+  if (!value.tensor()) {
+    const DType dtype = options.dtype.value_or(fallback.value_or(DefaultFor(value.scalar().kind)));
+    return Finish(ops::filled(dims, value.scalar(), dtype), options);
+  }
+  const DType dtype = options.dtype.value_or(fallback.value_or(value.tensor()->dtype()));
+  return Finish(ops::copy(ops::broadcast_to(ops::astype(*value.tensor(), dtype), dims)), options);
+}
+
+FZ_FAST(Full) {
+  FZ_ARGS(5, "full(shape, fill_value, *, dtype=None, device=None, requires_grad=False)");
+  DimVec dims;
+  Options options;
+  if (!ToDims(a[0], "full", &dims) || !Parse("full", a[2], a[3], a[4], &options)) return nullptr;
+  return FullOf("full", dims, a[1], {}, options);
+}
+
+PyObject* FilledLike(const char* op, PyObject* like, const Scalar& value, PyObject* dtype,
+                     PyObject* device, PyObject* requires_grad) {
+  Tensor own;
+  const Tensor* x = TensorOf(like, op, &own);
+  Options options;
+  if (!x || !Parse(op, dtype, device, requires_grad, &options)) return nullptr;
+  return Finish(ops::filled(x->dims(), value, options.dtype.value_or(x->dtype())), options);
+}
+
+FZ_FAST(ZerosLike) {
+  FZ_ARGS(4, "zeros_like(x, /, *, dtype=None, device=None, requires_grad=False)");
+  return FilledLike("zeros_like", a[0], Scalar::Int(0), a[1], a[2], a[3]);
+}
+FZ_FAST(OnesLike) {
+  FZ_ARGS(4, "ones_like(x, /, *, dtype=None, device=None, requires_grad=False)");
+  return FilledLike("ones_like", a[0], Scalar::Int(1), a[1], a[2], a[3]);
+}
+FZ_FAST(EmptyLike) {
+  FZ_ARGS(4, "empty_like(x, /, *, dtype=None, device=None, requires_grad=False)");
+  return FilledLike("empty_like", a[0], Scalar::Int(0), a[1], a[2], a[3]);
+}
+FZ_FAST(FullLike) {
+  FZ_ARGS(5, "full_like(x, /, fill_value, *, dtype=None, device=None, requires_grad=False)");
+  Tensor own;
+  const Tensor* x = TensorOf(a[0], "full_like", &own);
+  Options options;
+  if (!x || !Parse("full_like", a[2], a[3], a[4], &options)) return nullptr;
+  return FullOf("full_like", x->dims(), a[1], x->dtype(), options);
+}
+
+// A Python number, or a 0-d tensor read as one.
+bool ToNumber(PyObject* object, const char* op, Scalar* out) {
+  if (TryScalar(object, out)) return true;
+  if (IsTensor(object) && CellOf(object).rank() == 0) {
+    Object item = Object::Steal(PyObject_CallMethod(object, "item", nullptr));
+    return item && TryScalar(item.get(), out);
+  }
+  Object number =
+      Object::Steal(PyIndex_Check(object) ? PyNumber_Index(object) : PyNumber_Float(object));
+  if (number && TryScalar(number.get(), out)) return true;
+  PyErr_Clear();
+  Raise(TypeError("[", std::string(op), "] bounds must be numbers, got ", Py_TYPE(object)->tp_name,
+                  "."));
+  return false;
+}
+
+FZ_FAST(Arange) {
+  FZ_ARGS(6,
+          "arange(start, /, stop=None, step=1, *, dtype=None, device=None, requires_grad=False)");
+  Scalar start = Scalar::Int(0), stop, step = Scalar::Int(1);
+  Options options;
+  if (!Parse("arange", a[3], a[4], a[5], &options)) return nullptr;
+  const bool one = !Given(a[1]);
+  if (!ToNumber(one ? a[0] : a[1], "arange", &stop) ||
+      (!one && !ToNumber(a[0], "arange", &start)) ||
+      (Given(a[2]) && !ToNumber(a[2], "arange", &step))) {
+    return nullptr;
+  }
+  return Finish(ops::arange(start, stop, step, options.dtype), options);
+}
+
+FZ_FAST(Linspace) {
+  FZ_ARGS(7,
+          "linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True, "
+          "requires_grad=False)");
+  double start, stop;
+  int64_t n = 50;
+  Options options;
+  bool endpoint;
+  if (!ToDouble(a[0], "linspace", "start", &start) || !ToDouble(a[1], "linspace", "stop", &stop) ||
+      (a[2] && !ToInt(a[2], "linspace", "num", &n)) || !ToBool(a[5], true, &endpoint) ||
+      !Parse("linspace", a[3], a[4], a[6], &options)) {
+    return nullptr;
+  }
+  return Finish(ops::linspace(start, stop, n, endpoint, options.dtype.value_or(DType::kF32)),
+                options);
+}
+
+FZ_FAST(Eye) {
+  FZ_ARGS(6, "eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None, requires_grad=False)");
+  int64_t rows, columns, k = 0;
+  Options options;
+  if (!ToInt(a[0], "eye", "n_rows", &rows) || (a[2] && !ToInt(a[2], "eye", "k", &k)))
+    return nullptr;
+  columns = rows;
+  if (Given(a[1]) && !ToInt(a[1], "eye", "n_cols", &columns)) return nullptr;
+  if (!Parse("eye", a[3], a[4], a[5], &options)) return nullptr;
+  return Finish(ops::eye(rows, columns, k, options.dtype.value_or(DType::kF32)), options);
+}
+
+// -- Random streams: the generator is a tensor that holds u64[2].
+
+FZ_FAST(State) {
+  FZ_ARGS(1, "state(seed, /)");
+  Object index = Object::Steal(PyNumber_Index(a[0]));
+  if (!index) return nullptr;
+  const auto seed = PyLong_AsUnsignedLongLongMask(index.get());
+  return PyErr_Occurred() ? nullptr : Wrap(ops::random_state(seed));
+}
+
+Tensor* Generator(PyObject* object) {
+  if (IsTensor(object)) return &CellOf(object);
+  Raise(TypeError("[random] the generator's state must be a tensor, got ", Py_TYPE(object)->tp_name,
+                  "."));
+  return nullptr;
+}
+
+template <Tensor (*draw)(Tensor*, Dims, DType)>
+FZ_FAST(Floats) {
+  FZ_ARGS(4, "floats(state, shape, /, dtype=None, device=None)");
+  Tensor* generator = Generator(a[0]);
+  DimVec dims;
+  Options options;
+  if (!generator || !ToDims(a[1], "random", &dims) ||
+      !Parse("random", a[2], a[3], nullptr, &options))
+    return nullptr;
+  const DType dtype = options.dtype.value_or(DType::kF32);
+  if (!IsFloat(dtype)) {
+    return Raise(
+        TypeError("[random] needs a floating-point dtype, got ", std::string(Name(dtype)), "."));
+  }
+  return Wrap(draw(generator, dims, dtype));
+}
+
+FZ_FAST(Integers) {
+  FZ_ARGS(6, "integers(state, low, high, shape, /, dtype=None, device=None)");
+  Tensor* generator = Generator(a[0]);
+  int64_t low, high;
+  DimVec dims;
+  Options options;
+  if (!generator || !ToInt(a[1], "random.integers", "low", &low) ||
+      !ToInt(a[2], "random.integers", "high", &high) || !ToDims(a[3], "random.integers", &dims) ||
+      !Parse("random.integers", a[4], a[5], nullptr, &options)) {
+    return nullptr;
+  }
+  return Wrap(
+      ops::random_integers(generator, low, high, dims, options.dtype.value_or(DType::kI64)));
+}
+
+}  // namespace
+
+std::vector<FunctionRow> CreationFunctions() {
+  const std::string tail = "dtype=None, device=None, requires_grad=False)";
+  return {
+      {"asarray(obj, /, *, dtype=None, device=None, copy=None, requires_grad=False)",
+       "A tensor from a number, nested sequences, a NumPy array, a buffer, DLPack or a tensor.\n\n"
+       "Python floats become float32, ints int64; arrays keep their dtype. copy=None copies "
+       "foreign memory, "
+       "copy=False borrows it (ValueError if that is impossible), copy=True always makes a new "
+       "tensor.",
+       Asarray},
+      {"from_dlpack(x, /, *, device=None, copy=None)", "A tensor from an object with __dlpack__.",
+       FromDlpack},
+      {"zeros(shape, *, " + tail, "Filled with 0.", Zeros},
+      {"ones(shape, *, " + tail, "Filled with 1.", Ones},
+      {"empty(shape, *, " + tail, "Of a shape; the elements are 0.", Empty},
+      {"full(shape, fill_value, *, " + tail, "Filled with a value, whose kind decides the dtype.",
+       Full},
+      {"zeros_like(x, /, *, " + tail, "Filled with 0, with the shape and dtype of x.", ZerosLike},
+      {"ones_like(x, /, *, " + tail, "Filled with 1, with the shape and dtype of x.", OnesLike},
+      {"empty_like(x, /, *, " + tail, "With the shape and dtype of x; the elements are 0.",
+       EmptyLike},
+      {"full_like(x, /, fill_value, *, " + tail,
+       "Filled with a value, with the shape and dtype of x.", FullLike},
+      {"arange(start, /, stop=None, step=1, *, " + tail,
+       "start, start + step, ... below stop; from 0 if one bound is given.", Arange},
+      {"linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True, "
+       "requires_grad=False)",
+       "num evenly spaced numbers from start to stop.", Linspace},
+      {"eye(n_rows, n_cols=None, /, *, k=0, " + tail, "Ones on the k-th diagonal, zeros elsewhere.",
+       Eye},
+  };
+}
+
+std::vector<FunctionRow> RandomFunctions() {
+  return {
+      {"state(seed, /)", "The state of a generator: a tensor that drawing advances.", State},
+      {"uniform(state, shape, /, dtype=None, device=None)", "Uniform in [0, 1).",
+       Floats<ops::random_uniform>},
+      {"normal(state, shape, /, dtype=None, device=None)", "Standard normal.",
+       Floats<ops::random_normal>},
+      {"integers(state, low, high, shape, /, dtype=None, device=None)",
+       "Uniform integers in [low, high).", Integers},
+  };
+}
+
+}  // namespace frazil::python

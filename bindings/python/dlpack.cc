@@ -1,0 +1,217 @@
+// DLPack, in and out. The structures are those of the DLPack ABI (dlpack.h, versions 0.8 and 1.0).
+#include <array>
+#include <cstring>
+
+#include "bindings/python/args.h"
+#include "bindings/python/convert.h"
+#include "bindings/python/export.h"
+#include "bindings/python/import.h"
+#include "core/apply.h"
+
+namespace frazil::python {
+namespace {
+
+struct DLTensor {
+  void* data;
+  int32_t device_type, device_id;
+  int32_t ndim;
+  uint8_t code, bits;
+  uint16_t lanes;
+  int64_t* shape;
+  int64_t* strides;  // in elements, null: row-major
+  uint64_t byte_offset;
+};
+struct Managed {
+  DLTensor tensor;
+  void* context;
+  void (*deleter)(Managed*);
+};
+struct ManagedVersioned {
+  uint32_t major, minor;
+  void* context;
+  void (*deleter)(ManagedVersioned*);
+  uint64_t flags;
+  DLTensor tensor;
+};
+constexpr int kDLCpu = 1;
+constexpr uint64_t kReadOnly = 1;
+enum : uint8_t { kDLInt = 0, kDLUInt = 1, kDLFloat = 2, kDLBfloat = 4, kDLBool = 6 };
+
+uint8_t CodeOf(DType t) {
+  switch (KindOf(t)) {
+    case DTypeKind::kBool:
+      return kDLBool;
+    case DTypeKind::kSigned:
+      return kDLInt;
+    case DTypeKind::kUnsigned:
+      return kDLUInt;
+    case DTypeKind::kFloat:
+      return t == DType::kBF16 ? kDLBfloat : kDLFloat;
+  }
+  return kDLFloat;
+}
+
+// One exported value and the memory of its description. M is Managed or ManagedVersioned.
+template <typename M>
+struct Export {
+  M managed{};
+  ValueRef value;
+  StorageRef storage;
+  std::array<int64_t, kMaxRank> shape, strides;
+};
+
+template <typename M>
+M* MakeExport(ValueRef value) {
+  auto* e = new Export<M>;
+  e->value = std::move(value);
+  e->storage = StorageRef::Share(e->value->storage);
+  const Layout& layout = *e->value->layout;
+  std::copy_n(layout.extents, layout.rank, e->shape.begin());
+  std::copy_n(layout.strides_, layout.rank, e->strides.begin());
+  const DType t = e->value->dtype;
+  e->managed.tensor = {e->value->data,
+                       kDLCpu,
+                       0,
+                       layout.rank,
+                       CodeOf(t),
+                       static_cast<uint8_t>(SizeOf(t) * 8),
+                       1,
+                       e->shape.data(),
+                       e->strides.data(),
+                       0};
+  e->managed.context = e;
+  e->managed.deleter = [](M* m) { delete static_cast<Export<M>*>(m->context); };
+  return &e->managed;
+}
+
+// Capsules nobody consumed are freed by their destructor.
+template <typename M>
+PyObject* Capsule(M* managed, const char* name) {
+  return PyCapsule_New(managed, name, [](PyObject* capsule) {
+    const char* current = PyCapsule_GetName(capsule);
+    if (std::strncmp(current, "used_", 5) == 0) return;
+    auto* m = static_cast<M*>(PyCapsule_GetPointer(capsule, current));
+    m->deleter(m);
+  });
+}
+
+std::optional<DType> DTypeOf(const DLTensor& t) {
+  for (int i = 0; i < kNumDTypes; ++i) {
+    const auto d = static_cast<DType>(i);
+    if (t.lanes == 1 && CodeOf(d) == t.code && SizeOf(d) * 8 == t.bits) return d;
+  }
+  return std::nullopt;
+}
+
+template <typename M>
+void ReleaseManaged(void* context) {
+  const PyGILState_STATE state = PyGILState_Ensure();
+  auto* m = static_cast<M*>(context);
+  if (m->deleter) m->deleter(m);
+  PyGILState_Release(state);
+}
+
+// Takes over `managed`.
+template <typename M>
+Tensor Consume(M* managed, const ImportOptions& options) {
+  const DLTensor& t = managed->tensor;
+  struct Guard {
+    M* m;
+    ~Guard() {
+      if (m) ReleaseManaged<M>(m);
+    }
+  } guard{managed};
+  const auto dtype = DTypeOf(t);
+  if (!dtype) {
+    return TypeError("[from_dlpack] no dtype of frazil has DLPack code ", int{t.code}, " with ",
+                     int{t.bits}, " bits.");
+  }
+  if (t.device_type != kDLCpu) {
+    return NotImplementedError("[from_dlpack] the array is on DLPack device ", t.device_type,
+                               "; move it to the CPU.");
+  }
+  const Dims dims(t.shape, static_cast<size_t>(t.ndim));
+  if (Status s = CheckDims("from_dlpack", dims, SizeOf(*dtype)); !s.ok())
+    return Tensor(std::move(s));
+  DimVec strides(dims.size());
+  int64_t step = 1, low = 0, high = 0;
+  for (size_t i = dims.size(); i-- > 0; step *= dims[i]) {
+    strides[i] = t.strides ? t.strides[i] : step;
+    (strides[i] < 0 ? low : high) += strides[i] * std::max<int64_t>(dims[i] - 1, 0);
+  }
+  char* first = static_cast<char*>(t.data) + t.byte_offset;
+  const int size = SizeOf(*dtype);
+  if (options.copy.has_value() && !*options.copy) {
+    if (options.dtype && *options.dtype != *dtype) {
+      return ValueError("[asarray] copy=False, but the array must be converted: from ",
+                        std::string(Name(*dtype)), " to ", std::string(Name(*options.dtype)), ".");
+    }
+    StorageRef storage =
+        WrapForeign(first + low * size, static_cast<size_t>((high - low + 1) * size),
+                    ReleaseManaged<M>, std::exchange(guard.m, nullptr));
+    return Tensor(Value::Make(*dtype, Device(), Intern(dims, strides), std::move(storage), first));
+  }
+  auto value = Value::Allocate(*dtype, Device(), Dense(dims));
+  if (!value.ok()) return Tensor(std::move(value).status());
+  for (int64_t& s : strides) s *= size;
+  CopyStrided((*value)->data, first, dims, strides, size, false);
+  Tensor out(*std::move(value));
+  return options.dtype ? ops::astype(out, *options.dtype) : out;
+}
+
+template <typename M>
+Tensor ConsumeCapsule(PyObject* capsule, const char* name, const char* used,
+                      const ImportOptions& options) {
+  auto* managed = static_cast<M*>(PyCapsule_GetPointer(capsule, name));
+  if (!managed || PyCapsule_SetName(capsule, used) < 0) return Tensor();
+  return Consume(managed, options);
+}
+
+}  // namespace
+
+Tensor FromDLPack(PyObject* object, const ImportOptions& options) {
+  Object method = Object::Steal(PyObject_GetAttrString(object, "__dlpack__"));
+  Object empty = Object::Steal(PyTuple_New(0));
+  Object keywords = Object::Steal(Py_BuildValue("{s:(ii)}", "max_version", 1, 0));
+  if (!method || !empty || !keywords) return Tensor();
+  Object capsule = Object::Steal(PyObject_Call(method.get(), empty.get(), keywords.get()));
+  if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {  // made before version 1.0
+    PyErr_Clear();
+    capsule = Object::Steal(PyObject_CallNoArgs(method.get()));
+  }
+  if (!capsule) return Tensor();
+  if (PyCapsule_IsValid(capsule.get(), "dltensor_versioned")) {
+    return ConsumeCapsule<ManagedVersioned>(capsule.get(), "dltensor_versioned",
+                                            "used_dltensor_versioned", options);
+  }
+  return ConsumeCapsule<Managed>(capsule.get(), "dltensor", "used_dltensor", options);
+}
+
+PyObject* ExportDLPack(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  FZ_ARGS(5, "__dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None)");
+  ValueRef value = CellOf(a[0]).value_ref();
+  if (Status s = Read(*value); !s.ok()) return Raise(s);
+  int64_t major = 0;
+  if (Given(a[2])) {
+    Object first = Object::Steal(PySequence_GetItem(a[2], 0));
+    if (!first || !ToInt(first.get(), "__dlpack__", "max_version", &major)) return nullptr;
+  }
+  bool copy;
+  if (!ToBool(Given(a[4]) ? a[4] : nullptr, false, &copy)) return nullptr;
+  // Before version 1.0 a consumer cannot be told that the memory is read-only: it gets its own.
+  if (major < 1 || copy || value->immediate) {
+    auto fresh = Value::Allocate(value->dtype, value->device, value->layout->shape);
+    auto dense = fresh.ok() ? DenseBytes(CellOf(a[0])) : StatusOr<ValueRef>(fresh.status());
+    if (!dense.ok()) return Raise(dense.status());
+    std::memcpy((*fresh)->data, (*dense)->data,
+                static_cast<size_t>(value->size() * SizeOf(value->dtype)));
+    value = *std::move(fresh);
+  }
+  if (major < 1) return Capsule(MakeExport<Managed>(std::move(value)), "dltensor");
+  auto* managed = MakeExport<ManagedVersioned>(std::move(value));
+  managed->major = 1;
+  managed->flags = copy ? 0 : kReadOnly;
+  return Capsule(managed, "dltensor_versioned");
+}
+
+}  // namespace frazil::python

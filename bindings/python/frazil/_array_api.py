@@ -1,0 +1,201 @@
+"""Functions of the array API that are short compositions of others."""
+
+from frazil import _frazil as _fz
+from frazil._frazil import Tensor
+
+__all__ = [
+    "broadcast_arrays",
+    "broadcast_shapes",
+    "count_nonzero",
+    "diff",
+    "meshgrid",
+    "nonzero",
+    "outer",
+    "positive",
+    "repeat",
+    "roll",
+    "split",
+    "tensordot",
+    "transpose",
+    "unstack",
+    "vecdot",
+]
+
+
+def positive(x, /):
+    """+x: the same elements in a new tensor."""
+    return +_fz.asarray(x)
+
+
+def transpose(x, axes=None, /):
+    """The axes in another order, reversed if none is given."""
+    return x.T if axes is None else _fz.permute_dims(x, axes)
+
+
+def split(x, indices_or_sections, /, axis=0):
+    """Parts along an axis: a number of equal parts, or the positions where they begin.
+
+    >>> [p.tolist() for p in split(_fz.arange(5), [2, 3])]
+    [[0, 1], [2], [3, 4]]
+    """
+    n = x.shape[axis]
+    if isinstance(indices_or_sections, int):
+        parts = indices_or_sections
+        if parts < 1 or n % parts:
+            raise ValueError(f"[split] axis {axis} of extent {n} has no {parts} equal parts.")
+        bounds = list(range(0, n + 1, n // parts)) if n else [0] * (parts + 1)
+    else:
+        bounds = [0, *indices_or_sections, n]
+    axis %= x.ndim
+    head = (slice(None),) * axis
+    return [x[(*head, slice(a, b))] for a, b in zip(bounds, bounds[1:], strict=False)]
+
+
+def unstack(x, /, *, axis=0):
+    """The slices along an axis, as a tuple."""
+    return tuple(_fz.moveaxis(x, axis, 0))
+
+
+def roll(x, /, shift, *, axis=None):
+    """Elements shifted along an axis; those pushed out come in again on the other side.
+
+    >>> roll(_fz.arange(4), 1).tolist()
+    [3, 0, 1, 2]
+    """
+    if axis is None:
+        return roll(_fz.flatten(x), shift, axis=0).reshape(x.shape)
+    shifts = shift if isinstance(shift, (tuple, list)) else (shift,)
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    if len(shifts) == 1:
+        shifts = tuple(shifts) * len(axes)
+    for s, a in zip(shifts, axes, strict=True):
+        n = x.shape[a]
+        if n and s % n:
+            head = (slice(None),) * (a % x.ndim)
+            cut = n - s % n
+            x = _fz.concat([x[(*head, slice(cut, None))], x[(*head, slice(0, cut))]], axis=a)
+    return x
+
+
+def repeat(x, repeats, /, *, axis=None):
+    """Each element repeated: a number of times, or one number for each.
+
+    >>> repeat(_fz.asarray([5, 7]), 2).tolist()
+    [5, 5, 7, 7]
+    """
+    if axis is None:
+        x, axis = _fz.flatten(x), 0
+    n = x.shape[axis]
+    counts = repeats.tolist() if isinstance(repeats, Tensor) else repeats
+    if isinstance(counts, int):
+        counts = [counts] * n
+    counts = list(counts) * n if len(counts) == 1 else list(counts)
+    if len(counts) != n:
+        raise ValueError(f"[repeat] {len(counts)} counts for an axis of extent {n}.")
+    index = [i for i, count in enumerate(counts) for _ in range(count)]
+    return _fz.take(x, _fz.asarray(index, dtype=_fz.int64), axis=axis)
+
+
+def broadcast_shapes(*shapes):
+    """The common shape."""
+    out = []
+    for shape in shapes:
+        shape = list(shape)
+        rank = max(len(out), len(shape))
+        out = [1] * (rank - len(out)) + out
+        shape = [1] * (rank - len(shape)) + shape
+        for i, (a, b) in enumerate(zip(out, shape, strict=True)):
+            if a != b and a != 1 and b != 1:
+                raise ValueError(
+                    f"[broadcast_shapes] shapes do not broadcast: {list(shapes)} ({a} vs {b})."
+                )
+            out[i] = b if a == 1 else a
+    return tuple(out)
+
+
+def broadcast_arrays(*arrays):
+    """All arrays broadcast against each other, as a list."""
+    shape = broadcast_shapes(*(a.shape for a in arrays))
+    return [_fz.broadcast_to(a, shape) for a in arrays]
+
+
+def meshgrid(*arrays, indexing="xy"):
+    """Coordinate arrays from coordinate vectors."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"[meshgrid] indexing must be 'xy' or 'ij', got '{indexing}'.")
+    n = len(arrays)
+    shaped = [a.reshape((1,) * i + (-1,) + (1,) * (n - 1 - i)) for i, a in enumerate(arrays)]
+    grids = broadcast_arrays(*shaped)
+    if indexing == "xy" and n >= 2:
+        grids = [_fz.swapaxes(g, 0, 1) for g in grids]
+    return grids
+
+
+def nonzero(x, /):
+    """Positions of elements that are not zero, one index array per axis. Reads the data.
+
+    >>> [i.tolist() for i in nonzero(_fz.asarray([[0, 3], [4, 0]]))]
+    [[0, 1], [1, 0]]
+    """
+    flat = _fz.nonzero_flat(x)
+    out = []
+    for n in reversed(x.shape):
+        out.append(_fz.remainder(flat, n))
+        flat = _fz.floor_divide(flat, n)
+    return tuple(reversed(out))
+
+
+def count_nonzero(x, /, *, axis=None, keepdims=False):
+    """How many elements are not zero."""
+    return _fz.sum(_fz.not_equal(x, 0), axis=axis, keepdims=keepdims)
+
+
+def outer(x1, x2, /):
+    """Products of all pairs of two vectors' elements."""
+    return _fz.flatten(x1)[:, None] * _fz.flatten(x2)
+
+
+def vecdot(x1, x2, /, *, axis=-1):
+    """Sum of products along an axis."""
+    return _fz.sum(x1 * x2, axis=axis)
+
+
+def tensordot(x1, x2, /, *, axes=2):
+    """Sum of products over several axes: the last `axes` of x1 with the first of x2, or lists.
+
+    >>> tensordot(_fz.ones((2, 3)), _fz.ones((3, 4)), axes=1).shape
+    (2, 4)
+    """
+    if isinstance(axes, int):
+        a = list(range(x1.ndim - axes, x1.ndim))
+        b = list(range(axes))
+    else:
+        a, b = ([i] if isinstance(i, int) else list(i) for i in axes)
+    a, b = [i % x1.ndim for i in a], [i % x2.ndim for i in b]
+    if [x1.shape[i] for i in a] != [x2.shape[i] for i in b]:
+        raise ValueError(f"[tensordot] axes differ: {a} of {x1.shape} and {b} of {x2.shape}.")
+    free1 = [i for i in range(x1.ndim) if i not in a]
+    free2 = [i for i in range(x2.ndim) if i not in b]
+    inner = 1
+    for i in a:
+        inner *= x1.shape[i]
+    outer1, outer2 = [x1.shape[i] for i in free1], [x2.shape[i] for i in free2]
+    left = _fz.permute_dims(x1, free1 + a).reshape((_product(outer1), inner))
+    right = _fz.permute_dims(x2, b + free2).reshape((inner, _product(outer2)))
+    return (left @ right).reshape((*outer1, *outer2))
+
+
+def _product(extents):
+    out = 1
+    for n in extents:
+        out *= n
+    return out
+
+
+def diff(x, /, *, axis=-1, n=1):
+    """Differences of neighbours along an axis, n times."""
+    axis %= x.ndim
+    head = (slice(None),) * axis
+    for _ in range(n):
+        x = x[(*head, slice(1, None))] - x[(*head, slice(None, -1))]
+    return x

@@ -1,0 +1,124 @@
+"""Questions about dtypes: promotion, casting, limits."""
+
+from dataclasses import dataclass as _dataclass
+
+from frazil import _frazil
+from frazil._frazil import DType, Tensor
+
+_runtime = _frazil.runtime
+
+__all__ = ["can_cast", "dtype", "finfo", "iinfo", "isdtype", "result_type"]
+
+dtype = _runtime.dtype
+
+_KINDS = {
+    "bool": ("bool",),
+    "signed integer": ("signed integer",),
+    "unsigned integer": ("unsigned integer",),
+    "integral": ("signed integer", "unsigned integer"),
+    "real floating": ("real floating",),
+    "complex floating": (),
+    "numeric": ("signed integer", "unsigned integer", "real floating"),
+}
+
+
+def isdtype(dtype, kind):
+    """Whether a dtype is of a kind: a dtype, a name of the array API such as "integral", or a tuple.
+
+    >>> isdtype(_frazil.int8, "integral")
+    True
+    """
+    if isinstance(kind, tuple):
+        return any(isdtype(dtype, k) for k in kind)
+    if isinstance(kind, str):
+        if kind not in _KINDS:
+            raise ValueError(f"[isdtype] '{kind}' is no kind; there are: {', '.join(_KINDS)}.")
+        return _runtime.dtype(dtype).kind in _KINDS[kind]
+    return _runtime.dtype(dtype) == _runtime.dtype(kind)
+
+
+def result_type(*arrays_and_dtypes):
+    """The dtype that an op of these tensors, dtypes and Python numbers computes in (NumPy 2's table).
+
+    >>> result_type(_frazil.int32, _frazil.float32, 1.0)
+    frazil.float64
+    """
+    numbers = [x for x in arrays_and_dtypes if isinstance(x, (bool, int, float))]
+    strong = [x for x in arrays_and_dtypes if not isinstance(x, (bool, int, float))]
+    if not strong:
+        raise ValueError("[result_type] needs at least one tensor or dtype.")
+    out = None
+    for x in strong:
+        one = x.dtype if isinstance(x, Tensor) else _runtime.dtype(getattr(x, "dtype", x))
+        out = one if out is None else _runtime.promote(out, one)
+    for x in numbers:
+        out = _runtime.promote_scalar(out, x)
+    return out
+
+
+def can_cast(from_, to, /):
+    """Whether promotion of the two gives `to`: no value can be lost."""
+    source = from_.dtype if isinstance(from_, Tensor) else _runtime.dtype(from_)
+    target = _runtime.dtype(to)
+    return _runtime.promote(source, target) == target
+
+
+@_dataclass(frozen=True)
+class finfo:  # noqa: N801
+    """Limits of a floating-point dtype: bits, eps, max, min, smallest_normal, dtype."""
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: DType
+
+    def __init__(self, dtype):
+        t = dtype.dtype if isinstance(dtype, Tensor) else _runtime.dtype(dtype)
+        # (mantissa bits, largest exponent)
+        shapes = {
+            "float16": (10, 15),
+            "bfloat16": (7, 127),
+            "float32": (23, 127),
+            "float64": (52, 1023),
+        }
+        if t.name not in shapes:
+            raise TypeError(f"[finfo] needs a floating-point dtype, got {t.name}.")
+        mantissa, exponent = shapes[t.name]
+        top = (2.0 - 2.0**-mantissa) * 2.0**exponent
+        fields = {
+            "bits": t.itemsize * 8,
+            "eps": 2.0**-mantissa,
+            "max": top,
+            "min": -top,
+            "smallest_normal": 2.0 ** (1 - exponent),
+            "dtype": t,
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+
+@_dataclass(frozen=True)
+class iinfo:  # noqa: N801
+    """Limits of an integer dtype: bits, max, min, dtype."""
+
+    bits: int
+    max: int
+    min: int
+    dtype: DType
+
+    def __init__(self, dtype):
+        t = dtype.dtype if isinstance(dtype, Tensor) else _runtime.dtype(dtype)
+        if not isdtype(t, "integral"):
+            raise TypeError(f"[iinfo] needs an integer dtype, got {t.name}.")
+        bits = t.itemsize * 8
+        signed = t.kind == "signed integer"
+        fields = {
+            "bits": bits,
+            "max": 2 ** (bits - signed) - 1,
+            "min": -(2 ** (bits - 1)) if signed else 0,
+            "dtype": t,
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)

@@ -1,0 +1,25 @@
+"""How tensors print: as NumPy's arrays, summarised when they are large. Called by the C++ tensor."""
+
+import numpy as np
+
+
+def _array(t):
+    # NumPy prints the shortest digits of float32; bfloat16 has fewer and no printer of its own.
+    return np.asarray(t.detach().astype("float32") if t.dtype.name == "bfloat16" else t)
+
+
+def tensor_str(t):
+    return str(_array(t))
+
+
+def tensor_repr(t):
+    prefix = "fz.Tensor("
+    body = np.array2string(_array(t), separator=", ", prefix=prefix)
+    if t.size == 0:
+        body = "[]"
+    tail = f", dtype={t.dtype.name}"
+    if t.size == 0 and t.shape != (0,):
+        tail += f", shape={t.shape}"
+    if t.requires_grad:
+        tail += ", requires_grad=True"
+    return f"{prefix}{body}{tail})"

@@ -1,0 +1,126 @@
+"""Gradients in function style, and no_grad."""
+
+import functools
+
+from frazil import _frazil
+from frazil._tree import flatten, unflatten
+
+_set_enabled = _frazil.autograd.set_grad_enabled
+
+
+class no_grad:  # noqa: N801
+    """Switches recording for gradients off: a context manager and a decorator.
+
+    >>> w = _frazil.asarray([1.0], requires_grad=True)
+    >>> with no_grad():
+    ...     w -= 0.5
+    >>> w.requires_grad, w.is_leaf
+    (True, True)
+    """
+
+    def __init__(self):
+        self._before = []
+
+    def __enter__(self):
+        self._before.append(_set_enabled(False))
+
+    def __exit__(self, *exception):
+        _set_enabled(self._before.pop())
+
+    def __call__(self, function):
+        @functools.wraps(function)
+        def without_grad(*args, **kwargs):
+            before = _set_enabled(False)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                _set_enabled(before)
+
+        return without_grad
+
+
+def _as_leaf(leaf):
+    # Numbers and NumPy arrays may be differentiated too; what is no tensor by now is refused below.
+    if isinstance(leaf, float) or hasattr(leaf, "__array_interface__"):
+        return _frazil.asarray(leaf)
+    return leaf
+
+
+def _positions(argnums, args):
+    numbers = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
+    for n in numbers:
+        if not -len(args) <= n < len(args):
+            raise TypeError(
+                f"[grad] argnums={argnums}, but the call has {len(args)} positional arguments."
+            )
+    return [n % len(args) for n in numbers]
+
+
+def _evaluate(function, argnums, has_aux, args, kwargs):
+    positions = _positions(argnums, args)
+    scope = _frazil.GradScope()
+    try:
+        args = list(args)
+        trees = [args[n] for n in positions]
+        leaves = [[_as_leaf(leaf) for leaf in flatten(tree)] for tree in trees]
+        for n, tree, part in zip(positions, trees, leaves, strict=True):
+            args[n] = unflatten(tree, [scope.variable(leaf) for leaf in part])
+        result = function(*args, **kwargs)
+        aux = None
+        if has_aux:
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise TypeError("[grad] with has_aux=True the function must return (value, aux).")
+            result, aux = result
+        flat = scope.gradients(result)
+        value = scope.outside(result)
+        if has_aux:
+            aux = unflatten(aux, [scope.outside(leaf) for leaf in flatten(aux)])
+    finally:
+        scope.close()
+    gradients = []
+    for tree, part in zip(trees, leaves, strict=True):
+        gradients.append(unflatten(tree, flat[: len(part)]))
+        flat = flat[len(part) :]
+    gradient = tuple(gradients) if isinstance(argnums, (tuple, list)) else gradients[0]
+    return (value, aux) if has_aux else value, gradient
+
+
+def value_and_grad(fn, argnums=0, has_aux=False):
+    """A function that returns (fn's result, its gradient for the arguments at argnums).
+
+    The result must be one floating-point number. The gradient has the argument's structure:
+    nested lists, tuples, dicts, named tuples and dataclasses of tensors. With has_aux=True, fn
+    returns (value, aux) and so does the new function in place of the value.
+
+    >>> value, g = value_and_grad(lambda p: _frazil.sum(p["w"] ** 2))({"w": _frazil.asarray([3.0])})
+    >>> value.item(), g["w"].tolist()
+    (9.0, [6.0])
+    """
+    _check(fn)
+
+    @functools.wraps(fn, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
+    def value_and_grad_fn(*args, **kwargs):
+        return _evaluate(fn, argnums, has_aux, args, kwargs)
+
+    return value_and_grad_fn
+
+
+def grad(fn, argnums=0, has_aux=False):
+    """A function that returns fn's gradient for the arguments at argnums (see value_and_grad).
+
+    >>> grad(grad(lambda x: x**3))(2.0).item()
+    12.0
+    """
+    _check(fn)
+
+    @functools.wraps(fn, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
+    def grad_fn(*args, **kwargs):
+        value, gradient = _evaluate(fn, argnums, has_aux, args, kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return grad_fn
+
+
+def _check(fn):
+    if not callable(fn):
+        raise TypeError(f"[grad] needs a function, got {type(fn).__name__}.")

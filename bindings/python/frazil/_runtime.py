@@ -1,0 +1,77 @@
+"""Settings: mode, precision and the table of switches."""
+
+from frazil import _frazil
+
+_runtime = _frazil.runtime
+
+
+class mode:  # noqa: N801
+    """Whether traced functions trace: "auto" (they do) or "eager" (they run as written).
+
+    mode(name) sets it for the process; `with mode(name):` for this thread, until the block ends.
+    """
+
+    def __init__(self, name, strict=False):
+        if name == "graph":
+            raise NotImplementedError(
+                '[mode] "graph" does not exist yet; use "auto" and put @trace on the function.'
+            )
+        if name not in ("eager", "auto"):
+            raise ValueError(f'[mode] must be "eager" or "auto", got {name!r}.')
+        if strict:
+            raise NotImplementedError(
+                "[mode] strict=True does not exist yet; fallbacks are listed by explain()."
+            )
+        self._on = name == "auto"
+        self._process = _runtime.set_process_tracing(self._on)
+        self._entered = False
+        self._thread = []
+
+    def __enter__(self):
+        if not self._entered:
+            _runtime.set_process_tracing(self._process)
+            self._entered = True
+        self._thread.append(_runtime.set_thread_mode(int(self._on)))
+        return self
+
+    def __exit__(self, *exception):
+        _runtime.set_thread_mode(self._thread.pop())
+
+
+class precision:  # noqa: N801
+    """Who multiplies matrices in this thread: "default" (frazil's own rule) or "blas" (OpenBLAS).
+
+    As a context manager it holds until the block ends.
+    """
+
+    def __init__(self, name):
+        if name not in ("default", "blas"):
+            raise ValueError(f'[precision] must be "default" or "blas", got {name!r}.')
+        self._on = name == "blas"
+        self._before = [_runtime.set_blas(self._on)]
+        self._fresh = True
+
+    def __enter__(self):
+        if not self._fresh:
+            self._before.append(_runtime.set_blas(self._on))
+        self._fresh = False
+        return self
+
+    def __exit__(self, *exception):
+        _runtime.set_blas(self._before.pop())
+
+
+class _Switches(dict):
+    def __init__(self, rows):
+        super().__init__({name: row["value"] for name, row in rows.items()})
+        self._rows = rows
+
+    def __repr__(self):
+        lines = [(row["variable"], row["value"] or "-", row["doc"]) for row in self._rows.values()]
+        wide = [max(len(line[i]) for line in lines) for i in (0, 1)]
+        return "\n".join(f"{a:{wide[0]}}  {b:{wide[1]}}  {c}" for a, b, c in lines)
+
+
+def config():
+    """Every switch and its value, a dict that prints as a table of variables and meanings."""
+    return _Switches(_runtime.config())

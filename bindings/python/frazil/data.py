@@ -1,0 +1,34 @@
+"""Minibatches."""
+
+import random as _python_random
+
+from frazil import _frazil as _fz
+
+__all__ = ["batches"]
+
+
+def batches(*arrays, batch_size, shuffle=False, seed=None, drop_last=False):
+    """Goes through tensors of equal length in step: tuples of batch_size rows of each.
+
+    >>> [x.tolist() for (x,) in batches(_fz.arange(5), batch_size=2)]
+    [[0, 1], [2, 3], [4]]
+    """
+    if not arrays or batch_size < 1:
+        raise ValueError(
+            f"[batches] {len(arrays)} arrays, batch_size {batch_size}: both at least 1."
+        )
+    n = len(arrays[0])
+    if any(len(a) != n for a in arrays):
+        raise ValueError(f"[batches] lengths differ: {[len(a) for a in arrays]}.")
+    arrays = [_fz.asarray(a) for a in arrays]
+    order = None
+    if shuffle:
+        order = list(range(n))
+        _python_random.Random(seed).shuffle(order)
+        order = _fz.asarray(order, dtype=_fz.int64)
+    for start in range(0, n - batch_size + 1 if drop_last else n, batch_size):
+        rows = slice(start, start + batch_size)
+        if order is None:
+            yield tuple(a[rows] for a in arrays)
+        else:
+            yield tuple(_fz.take(a, order[rows], axis=0) for a in arrays)

@@ -1,0 +1,337 @@
+"""Layers: modules that hold parameters, and the functions they call.
+
+>>> import frazil as fz
+>>> model = Sequential(Linear(2, 3), ReLU(), Linear(3, 1))
+>>> [name for name, _ in model.named_parameters()]
+['layers.0.weight', 'layers.0.bias', 'layers.2.weight', 'layers.2.bias']
+>>> model(fz.ones((5, 2))).shape
+(5, 1)
+"""
+
+import math
+
+from frazil import _frazil as _fz
+from frazil import random as _random
+from frazil._frazil import Tensor
+from frazil._frazil.nn import (  # noqa: F401
+    attention,
+    cross_entropy,
+    gelu,
+    layer_norm,
+    log_softmax,
+    mse_loss,
+    relu,
+    sigmoid,
+    silu,
+    softmax,
+    softplus,
+)
+from frazil._grad import no_grad
+
+tanh = _fz.tanh
+
+
+# -- Modules
+
+
+class Module:
+    """Something with parameters and a forward method. Assign tensors, modules, lists and dicts of them.
+
+    A leaf tensor that requires a gradient is a parameter. Other tensors are plain attributes, and
+    are saved with the parameters if register_buffer names them.
+    """
+
+    training = True
+    # Advanced by every assignment to an attribute of any module: what a recording that skips
+    # Python has to compare.
+    _epoch = 0
+
+    def __setattr__(self, name, value):
+        Module._epoch += 1
+        object.__setattr__(self, name, value)
+
+    def __delattr__(self, name):
+        Module._epoch += 1
+        object.__delattr__(self, name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def forward(self, *args, **kwargs):
+        raise NotImplementedError(f"[nn] {type(self).__name__} has no forward method.")
+
+    def register_buffer(self, name, tensor):
+        """Assigns a tensor that is saved with the parameters but not trained."""
+        self.__dict__.setdefault("_buffer_names", set()).add(name)
+        setattr(self, name, tensor)
+
+    # Walking
+
+    def named_modules(self, prefix=""):
+        """This module and those inside it, each once, with dotted names."""
+        yield from ((n, m) for n, m in _walk(prefix, self, set()) if isinstance(m, Module))
+
+    def modules(self):
+        """This module and those inside it, each once."""
+        return (module for _, module in self.named_modules())
+
+    def named_parameters(self, prefix=""):
+        """The parameters with dotted names; a shared one comes once."""
+        for name, item in _walk(prefix, self, set()):
+            if isinstance(item, Tensor) and item.requires_grad and item.is_leaf:
+                yield name, item
+
+    def parameters(self):
+        """The parameters, as a list."""
+        return [parameter for _, parameter in self.named_parameters()]
+
+    def named_buffers(self, prefix=""):
+        """The registered buffers with dotted names."""
+        for path, module in self.named_modules(prefix):
+            for name in sorted(module.__dict__.get("_buffer_names", ())):
+                yield _join(path, name), getattr(module, name)
+
+    def buffers(self):
+        """The registered buffers, as a list."""
+        return [buffer for _, buffer in self.named_buffers()]
+
+    # Saving and switching
+
+    def state_dict(self):
+        """Parameters and buffers as they are now, by dotted name. Later training changes none."""
+        return {name: tensor.detach() for name, tensor in self._state()}
+
+    def load_state_dict(self, state):
+        """Sets parameters and buffers in place. ValueError if names or shapes differ."""
+        own = dict(self._state())
+        missing, extra = sorted(own.keys() - state.keys()), sorted(state.keys() - own.keys())
+        if missing or extra:
+            raise ValueError(f"[load_state_dict] missing: {missing}; not in the module: {extra}.")
+        for name, tensor in own.items():
+            if tuple(state[name].shape) != tensor.shape:
+                raise ValueError(
+                    f"[load_state_dict] {name} has shape {tensor.shape}, "
+                    f"the state has {tuple(state[name].shape)}."
+                )
+        with no_grad():
+            for name, tensor in own.items():
+                tensor[...] = state[name]
+
+    def _state(self):
+        yield from self.named_parameters()
+        yield from self.named_buffers()
+
+    def zero_grad(self):
+        """Forgets the gradients of all parameters."""
+        for parameter in self.parameters():
+            parameter.grad = None
+
+    def train(self, mode=True):
+        """Switches this module and those inside it to training or evaluation; returns self."""
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self):
+        """The same as train(False)."""
+        return self.train(False)
+
+    def __repr__(self):
+        lines = [f"({name}): {item!r}" for name, item in _children(self)]
+        extra = self.extra_repr()
+        if not lines:
+            return f"{type(self).__name__}({extra})"
+        body = "\n".join(lines).replace("\n", "\n  ")
+        return f"{type(self).__name__}({extra}\n  {body}\n)"
+
+    def extra_repr(self):
+        """What stands in the parentheses of repr()."""
+        return ""
+
+
+def _join(prefix, name):
+    return f"{prefix}.{name}" if prefix else str(name)
+
+
+def _walk(path, item, seen):
+    """Modules and tensors below `item`, depth first, each object once."""
+    if isinstance(item, (Module, Tensor)):
+        if id(item) in seen:
+            return
+        seen.add(id(item))
+        yield path, item
+    if isinstance(item, Module):
+        inside = vars(item).items()
+    elif isinstance(item, dict):
+        inside = item.items()
+    elif isinstance(item, (list, tuple)):
+        inside = enumerate(item)
+    else:
+        return
+    for name, value in inside:
+        yield from _walk(_join(path, name), value, seen)
+
+
+def _children(module):
+    for name, value in vars(module).items():
+        if isinstance(value, Module):
+            yield name, value
+        elif isinstance(value, (list, tuple)):
+            yield from ((f"{name}.{i}", m) for i, m in enumerate(value) if isinstance(m, Module))
+
+
+# -- Layers
+
+
+def _uniform(shape, bound):
+    return (_random.uniform(shape) * (2 * bound) - bound).detach().requires_grad_()
+
+
+class Linear(Module):
+    """x @ weight.T + bias; the weight has shape (out_features, in_features)."""
+
+    def __init__(self, in_features, out_features, bias=True):
+        bound = 1 / math.sqrt(in_features) if in_features else 0.0
+        self.weight = _uniform((out_features, in_features), bound)
+        self.bias = _uniform((out_features,), bound) if bias else None
+
+    def forward(self, x):
+        y = x @ self.weight.T
+        return y if self.bias is None else y + self.bias
+
+    def extra_repr(self):
+        n_out, n_in = self.weight.shape
+        return f"{n_in}, {n_out}" + ("" if self.bias is not None else ", bias=False")
+
+
+class Embedding(Module):
+    """Rows of a table by integer index."""
+
+    def __init__(self, num_embeddings, embedding_dim):
+        self.weight = _random.normal((num_embeddings, embedding_dim)).requires_grad_()
+
+    def forward(self, indices):
+        return _fz.take(self.weight, indices, axis=0)
+
+    def extra_repr(self):
+        return "{}, {}".format(*self.weight.shape)
+
+
+class LayerNorm(Module):
+    """Normalises the last axis, then scales and shifts it."""
+
+    def __init__(self, size, eps=1e-5):
+        self.weight = _fz.ones((size,), requires_grad=True)
+        self.bias = _fz.zeros((size,), requires_grad=True)
+        self.eps = eps
+
+    def forward(self, x):
+        return layer_norm(x, self.weight, self.bias, eps=self.eps)
+
+    def extra_repr(self):
+        return f"{self.weight.size}, eps={self.eps}"
+
+
+class Dropout(Module):
+    """While training, zeroes a share p of the elements and scales up the rest."""
+
+    def __init__(self, p=0.5):
+        if not 0 <= p < 1:
+            raise ValueError(f"[nn.Dropout] p must be in [0, 1), got {p}.")
+        self.p = p
+
+    def forward(self, x):
+        if not self.training or self.p == 0:
+            return x
+        kept = _random.uniform(x.shape) >= self.p
+        return _fz.where(kept, x / (1 - self.p), 0.0)
+
+    def extra_repr(self):
+        return f"p={self.p}"
+
+
+class Sequential(Module):
+    """Layers one after another. Any callable is a layer."""
+
+    def __init__(self, *layers):
+        self.layers = list(layers)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+    def __len__(self):
+        return len(self.layers)
+
+    def __getitem__(self, i):
+        return Sequential(*self.layers[i]) if isinstance(i, slice) else self.layers[i]
+
+    def __iter__(self):
+        return iter(self.layers)
+
+
+class ReLU(Module):
+    """relu as a layer."""
+
+    def forward(self, x):
+        return relu(x)
+
+
+class Tanh(Module):
+    """tanh as a layer."""
+
+    def forward(self, x):
+        return tanh(x)
+
+
+class Sigmoid(Module):
+    """sigmoid as a layer."""
+
+    def forward(self, x):
+        return sigmoid(x)
+
+
+class GELU(Module):
+    """gelu as a layer."""
+
+    def __init__(self, approximate="none"):
+        self.approximate = approximate
+
+    def forward(self, x):
+        return gelu(x, approximate=self.approximate)
+
+
+# -- Functions made of ops
+
+
+def _pair(value):
+    return (value, value) if isinstance(value, int) else tuple(value)
+
+
+def conv2d(x, w, *, stride=1, padding=0, layout="NHWC"):
+    """Cross-correlation over two axes: a sum of products over kernel positions, in ascending order.
+
+    layout "NHWC": x is (n, height, width, in), w is (kernel height, kernel width, in, out).
+    layout "NCHW": x is (n, in, height, width), w is (out, in, kernel height, kernel width).
+    """
+    if layout == "NCHW":
+        y = conv2d(x.permute(0, 2, 3, 1), w.permute(2, 3, 1, 0), stride=stride, padding=padding)
+        return y.permute(0, 3, 1, 2)
+    if layout != "NHWC":
+        raise ValueError(f'[conv2d] layout must be "NHWC" or "NCHW", got {layout!r}.')
+    if x.ndim != 4 or w.ndim != 4 or x.shape[3] != w.shape[2]:
+        raise ValueError(f"[conv2d] x has shape {x.shape}, w has shape {w.shape}: they do not fit.")
+    (sh, sw), (ph, pw) = _pair(stride), _pair(padding)
+    if ph or pw:
+        x = _fz.pad(x, ((0, 0), (ph, ph), (pw, pw), (0, 0)))
+    kh, kw = w.shape[:2]
+    h, wide = (x.shape[1] - kh) // sh + 1, (x.shape[2] - kw) // sw + 1
+    if h < 1 or wide < 1:
+        raise ValueError(f"[conv2d] the kernel {kh}x{kw} is larger than the padded x {x.shape}.")
+    out = None
+    for i in range(kh):
+        for j in range(kw):
+            part = x[:, i : i + (h - 1) * sh + 1 : sh, j : j + (wide - 1) * sw + 1 : sw] @ w[i, j]
+            out = part if out is None else out + part
+    return out

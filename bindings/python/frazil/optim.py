@@ -1,0 +1,79 @@
+"""Optimizers: they read .grad of the parameters and replace the parameters in place.
+
+>>> import frazil as fz
+>>> w = fz.asarray([1.0, 2.0], requires_grad=True)
+>>> optimizer = SGD([w], lr=0.5)
+>>> fz.sum(w * w).backward()
+>>> optimizer.step()
+>>> w.tolist()
+[0.0, 0.0]
+"""
+
+from frazil import _frazil as _fz
+
+_sgd_step = _fz.autograd.sgd_step
+_adam_step = _fz.autograd.adam_step
+
+
+class Optimizer:
+    """The parameters, and what step() and zero_grad() share."""
+
+    def __init__(self, parameters, lr):
+        self.parameters = list(parameters)
+        self.lr = lr
+        if not self.parameters:
+            raise ValueError("[optim] there are no parameters.")
+        for p in self.parameters:
+            if not isinstance(p, _fz.Tensor) or not (p.requires_grad and p.is_leaf):
+                raise ValueError("[optim] parameters must be leaf tensors that require a gradient.")
+
+    def zero_grad(self):
+        """Forgets the gradients."""
+        for p in self.parameters:
+            p.grad = None
+
+    def step(self):
+        """Moves every parameter that has a gradient."""
+        raise NotImplementedError
+
+    def _zeros(self):
+        return [_fz.zeros_like(p) for p in self.parameters]
+
+
+class SGD(Optimizer):
+    """velocity = momentum * velocity + gradient + weight_decay * parameter; parameter -= lr * velocity."""
+
+    def __init__(self, parameters, lr=0.01, momentum=0.0, weight_decay=0.0):
+        super().__init__(parameters, lr)
+        self.momentum = momentum
+        self.weight_decay = weight_decay
+        self.velocities = self._zeros()
+
+    def step(self):
+        for p, v in zip(self.parameters, self.velocities, strict=True):
+            if (g := p.grad) is not None:
+                _sgd_step(p, g, v, self.lr, self.momentum, self.weight_decay)
+
+
+class Adam(Optimizer):
+    """Adam (Kingma and Ba 2015): averages of the gradient and its square, corrected for their start.
+
+    m = beta1 * m + (1 - beta1) * gradient;  v = beta2 * v + (1 - beta2) * gradient ** 2
+    parameter -= lr * (m / (1 - beta1 ** t)) / (sqrt(v / (1 - beta2 ** t)) + eps)
+    """
+
+    def __init__(self, parameters, lr=0.001, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+        super().__init__(parameters, lr)
+        self.betas = betas
+        self.eps = eps
+        self.weight_decay = weight_decay
+        self.t = 0
+        self.m = self._zeros()
+        self.v = self._zeros()
+
+    def step(self):
+        self.t += 1
+        b1, b2 = self.betas
+        for p, m, v in zip(self.parameters, self.m, self.v, strict=True):
+            if (g := p.grad) is not None:
+                _adam_step(p, g, m, v, self.t, self.lr, b1, b2, self.eps, self.weight_decay)

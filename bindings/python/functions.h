@@ -1,0 +1,22 @@
+// The module's functions, one table a subject. Called by module.cc and, as methods, by
+// tensor_methods.cc. Invariant: the rows of core/ops.def and core/functions/composites.def are
+// expanded, not listed.
+#pragma once
+
+#include <vector>
+
+#include "bindings/python/args.h"
+
+namespace frazil::python {
+
+std::vector<FunctionRow> OpFunctions();        // ops_module.cc: the elementwise and reduction rows
+std::vector<FunctionRow> MovementFunctions();  // movement_module.cc
+std::vector<FunctionRow> CreationFunctions();  // creation_module.cc
+std::vector<FunctionRow> RandomFunctions();    // creation_module.cc: frazil._frazil.random
+std::vector<FunctionRow> NnFunctions();        // nn_module.cc: frazil._frazil.nn
+std::vector<FunctionRow> AutogradFunctions();  // autograd_module.cc
+std::vector<FunctionRow> RuntimeFunctions();   // runtime_module.cc
+bool AddTraceType(PyObject* module);           // trace_module.cc
+bool AddGradScopeType(PyObject* module);       // autograd_module.cc
+
+}  // namespace frazil::python

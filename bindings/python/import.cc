@@ -1,0 +1,226 @@
+#include "bindings/python/import.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "bindings/python/convert.h"
+#include "bindings/python/sequence.h"
+#include "core/check.h"
+
+namespace frazil::python {
+namespace {
+
+// The dtype of a buffer's struct-module format; `swap` if its bytes are in the other order.
+std::optional<DType> ParseFormat(const char* format, Py_ssize_t size, bool* swap) {
+  *swap = false;
+  if (!format) format = "B";
+  if (std::strchr("@=<>!|", *format) && *format) {
+    *swap = *format == '>' || *format == '!';
+    ++format;
+  }
+  if (!format[0] || format[1]) return std::nullopt;
+  if (*format == '?') return DType::kBool;
+  const bool is_float = std::strchr("efd", *format), is_signed = std::strchr("bhilqn", *format),
+             is_unsigned = std::strchr("BHILQN", *format);
+  for (int i = 0; i < kNumDTypes; ++i) {
+    const auto t = static_cast<DType>(i);
+    if (SizeOf(t) != size || t == DType::kBF16) continue;
+    if ((is_float && IsFloat(t)) || (is_signed && IsSigned(t)) || (is_unsigned && IsUnsigned(t)))
+      return t;
+  }
+  return std::nullopt;
+}
+
+std::string TypeName(PyObject* o) { return Py_TYPE(o)->tp_name; }
+
+// "float128" of an array, or the type of what is no array.
+std::string DTypeName(PyObject* o) {
+  Object dtype = Object::Steal(PyObject_GetAttrString(o, "dtype"));
+  Object name = dtype ? Object::Steal(PyObject_Str(dtype.get())) : Object();
+  const char* text = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  PyErr_Clear();
+  return text ? text : TypeName(o);
+}
+
+void ReleaseBuffer(void* context) {
+  const PyGILState_STATE state = PyGILState_Ensure();
+  auto* view = static_cast<Py_buffer*>(context);
+  PyBuffer_Release(view);
+  delete view;
+  PyGILState_Release(state);
+}
+
+// Borrows the memory of `view`, which then belongs to the tensor.
+Tensor Borrow(Py_buffer* view, DType dtype, Dims dims, Dims byte_strides) {
+  const int size = SizeOf(dtype);
+  DimVec strides(byte_strides.begin(), byte_strides.end());
+  int64_t low = 0, high = 0;
+  bool aligned = reinterpret_cast<uintptr_t>(view->buf) % static_cast<uintptr_t>(size) == 0;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    aligned &= strides[i] % size == 0;
+    (strides[i] < 0 ? low : high) += strides[i] * std::max<int64_t>(dims[i] - 1, 0);
+    strides[i] /= size;
+  }
+  if (!aligned) {
+    return ValueError("[asarray] copy=False, but the array's elements are not aligned: copy it.");
+  }
+  char* first = static_cast<char*>(view->buf);
+  StorageRef storage = WrapForeign(first + low, static_cast<size_t>(high - low + size),
+                                   ReleaseBuffer, new Py_buffer(*view));
+  return Tensor(Value::Make(dtype, Device(), Intern(dims, strides), std::move(storage), first));
+}
+
+Tensor FromBuffer(Py_buffer* view, std::optional<DType> stored_as, PyObject* object,
+                  const ImportOptions& options, bool* taken) {
+  bool swap = false;
+  const auto parsed = ParseFormat(view->format, view->itemsize, &swap);
+  if (!parsed)
+    return TypeError("[asarray] dtype ", DTypeName(object), " has no counterpart in frazil.");
+  const DType dtype = stored_as ? *stored_as : *parsed;
+  DimVec dims(view->shape, view->shape + view->ndim), strides;
+  if (view->strides) {
+    strides.assign(view->strides, view->strides + view->ndim);
+  } else {
+    strides.resize(dims.size());
+    int64_t step = view->itemsize;
+    for (size_t i = dims.size(); i-- > 0; step *= dims[i]) strides[i] = step;
+  }
+  if (Status s = CheckDims("asarray", dims, SizeOf(dtype)); !s.ok()) return Tensor(std::move(s));
+  if (options.copy.has_value() && !*options.copy) {
+    if (swap || (options.dtype && *options.dtype != dtype)) {
+      return ValueError("[asarray] copy=False, but the array must be converted: from ",
+                        std::string(swap ? "swapped " : ""), std::string(Name(dtype)), " to ",
+                        std::string(Name(options.dtype.value_or(dtype))), ".");
+    }
+    Tensor borrowed = Borrow(view, dtype, dims, strides);
+    *taken = borrowed.ok();
+    return borrowed;
+  }
+  auto value = Value::Allocate(dtype, Device(), Dense(dims));
+  if (!value.ok()) return Tensor(std::move(value).status());
+  CopyStrided((*value)->data, static_cast<const char*>(view->buf), dims, strides, SizeOf(dtype),
+              swap);
+  Tensor t(*std::move(value));
+  return options.dtype ? ops::astype(t, *options.dtype) : t;
+}
+
+Tensor FromBufferObject(PyObject* object, std::optional<DType> stored_as,
+                        const ImportOptions& options) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(object, &view, PyBUF_STRIDED_RO | PyBUF_FORMAT) < 0) return Tensor();
+  bool taken = false;
+  Tensor t = FromBuffer(&view, stored_as, object, options, &taken);
+  if (!taken) PyBuffer_Release(&view);
+  return t;
+}
+
+bool HasBuffer(PyObject* o) {
+  return PyObject_CheckBuffer(o) && !PyBytes_Check(o) && !PyByteArray_Check(o);
+}
+
+// Arrays whose dtype has no struct code refuse the buffer protocol: bfloat16 of ml_dtypes goes as
+// its 16 bits.
+Tensor FromRefusedBuffer(PyObject* object, const ImportOptions& options) {
+  const std::string name = DTypeName(object);
+  PyErr_Clear();
+  if (name != "bfloat16")
+    return TypeError("[asarray] dtype ", name, " has no counterpart in frazil.");
+  Object bits = Object::Steal(PyObject_CallMethod(object, "view", "s", "uint16"));
+  return bits ? FromBufferObject(bits.get(), DType::kBF16, options) : Tensor();
+}
+
+}  // namespace
+
+bool IsArrayLike(PyObject* o) {
+  if (PyUnicode_Check(o) || PyBytes_Check(o) || PyType_Check(o)) return false;
+  return HasBuffer(o) || PyObject_HasAttrString(o, "__dlpack__") ||
+         PyObject_HasAttrString(o, "__array__") || PyObject_HasAttrString(o, "__array_interface__");
+}
+
+Tensor FromObject(PyObject* object, const ImportOptions& options) {
+  if (IsTensor(object)) {
+    const Tensor& t = CellOf(object);
+    return options.dtype ? ops::astype(t, *options.dtype) : t;
+  }
+  Scalar scalar;
+  const bool forbidden = options.copy.has_value() && !*options.copy;
+  if (TryScalar(object, &scalar)) {
+    if (forbidden) return ValueError("[asarray] copy=False, but a Python number must be copied.");
+    return ops::scalar(scalar,
+                       options.dtype.value_or(scalar.big ? DType::kU64 : DefaultFor(scalar.kind)));
+  }
+  if (PyLong_Check(object))
+    return OverflowError("[asarray] Python integer is out of bounds for 64 bits.");
+  if (HasBuffer(object)) {
+    Tensor t = FromBufferObject(object, {}, options);
+    if (t.defined()) return t;
+    return FromRefusedBuffer(object, options);
+  }
+  if (IsArrayLike(object)) {
+    if (PyObject_HasAttrString(object, "__dlpack__")) return FromDLPack(object, options);
+    Object numpy = Object::Steal(PyImport_ImportModule("numpy"));
+    Object array =
+        numpy ? Object::Steal(PyObject_CallMethod(numpy.get(), "asarray", "O", object)) : Object();
+    return array ? FromObject(array.get(), options) : Tensor();
+  }
+  if (IsSequence(object)) {
+    if (forbidden)
+      return ValueError("[asarray] copy=False, but a sequence of numbers must be copied.");
+    return FromSequence(object, options);
+  }
+  return TypeError("[asarray] cannot make a tensor from ", TypeName(object), ".");
+}
+
+namespace {
+
+template <typename T>
+void CopyRow(char* to, const char* from, int64_t n, int64_t stride) {
+  for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * sizeof(T), from + i * stride, sizeof(T));
+}
+
+void CopyInner(char* to, const char* from, int64_t n, int64_t stride, int size, bool swap) {
+  if (swap && size > 1) {
+    for (int64_t i = 0; i < n; ++i)
+      std::reverse_copy(from + i * stride, from + i * stride + size, to + i * size);
+  } else if (stride == size) {
+    std::memcpy(to, from, static_cast<size_t>(n * size));
+  } else if (size == 1) {
+    CopyRow<uint8_t>(to, from, n, stride);
+  } else if (size == 2) {
+    CopyRow<uint16_t>(to, from, n, stride);
+  } else if (size == 4) {
+    CopyRow<uint32_t>(to, from, n, stride);
+  } else {
+    CopyRow<uint64_t>(to, from, n, stride);
+  }
+}
+
+}  // namespace
+
+void CopyStrided(char* to, const char* from, Dims dims, Dims strides, int size, bool swap) {
+  // The run of innermost axes that is already row-major goes as one row.
+  size_t outer = dims.size();
+  int64_t run = 1;
+  while (outer > 0 && (dims[outer - 1] == 1 || strides[outer - 1] == run * size))
+    run *= dims[--outer];
+  int64_t stride = size;
+  if (run == 1 && outer > 0) {
+    run = dims[--outer];
+    stride = strides[outer];
+  }
+  int64_t rows = 1;
+  for (size_t i = 0; i < outer; ++i) rows *= dims[i];
+  if (rows * run == 0) return;
+  DimVec index(outer, 0);
+  for (int64_t row = 0; row < rows; ++row) {
+    CopyInner(to + row * run * size, from, run, stride, size, swap);
+    for (size_t i = outer; i-- > 0;) {
+      from += strides[i];
+      if (++index[i] < dims[i]) break;
+      from -= strides[i] * dims[i];
+      index[i] = 0;
+    }
+  }
+}
+
+}  // namespace frazil::python

@@ -1,0 +1,28 @@
+// Tensors from Python data: numbers, nested sequences, buffers, NumPy arrays, DLPack. Called by
+// asarray and by operands. Invariant: foreign memory is copied unless copying is forbidden; a
+// failed import returns a tensor that is not ok() with a Python error set, or a tensor that carries
+// the error.
+#pragma once
+
+#include <optional>
+
+#include "bindings/python/tensor_type.h"
+
+namespace frazil::python {
+
+struct ImportOptions {
+  std::optional<DType> dtype;
+  std::optional<bool> copy;  // false: borrow or raise ValueError
+};
+
+Tensor FromObject(PyObject* object, const ImportOptions& options);
+// Whether the object holds an array that FromObject can read without walking a sequence.
+bool IsArrayLike(PyObject* object);
+// Consumes obj.__dlpack__() (dlpack.cc).
+Tensor FromDLPack(PyObject* object, const ImportOptions& options);
+
+// Copies elements of `item_size` bytes to row-major order; strides in bytes. `swap` reverses each
+// element's bytes.
+void CopyStrided(char* to, const char* from, Dims dims, Dims strides, int item_size, bool swap);
+
+}  // namespace frazil::python

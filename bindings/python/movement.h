@@ -1,0 +1,21 @@
+// The movement functions, shared as methods of the tensor. Called by movement_module.cc and
+// tensor_methods.cc.
+#pragma once
+
+#include "bindings/python/args.h"
+
+namespace frazil::python {
+
+#define FZ_FAST(name) \
+  PyObject* name(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames)
+FZ_FAST(MoveAstype);
+FZ_FAST(MoveBroadcastTo);
+FZ_FAST(MoveExpandDims);
+FZ_FAST(MoveFlatten);
+FZ_FAST(MoveFlip);
+FZ_FAST(MoveReshape);
+FZ_FAST(MoveSqueeze);
+FZ_FAST(MoveSwapaxes);
+FZ_FAST(MoveTake);
+
+}  // namespace frazil::python

@@ -1,0 +1,192 @@
+// The tensor's number slots: operators, their in-place forms, truth and conversion to Python
+// numbers.
+#include <cmath>
+
+#include "autograd/grad.h"
+#include "bindings/python/convert.h"
+#include "bindings/python/item.h"
+#include "core/functions/composites.h"
+
+namespace frazil::python {
+namespace {
+
+using BinaryFunction = Tensor (*)(const Arg&, const Arg&);
+
+template <OpId op>
+Tensor Call(const Arg& a, const Arg& b) {
+  if constexpr (op == OpId::k_matmul) {
+    return ops::matmul(a, b);
+  } else {
+    return ops::Binary(op, a, b);
+  }
+}
+
+template <OpId op>
+PyObject* Binary(PyObject* a, PyObject* b) {
+  if (IsTensor(a) && IsTensor(b)) return Wrap(Call<op>(CellOf(a), CellOf(b)));
+  const char* name = Info(op).name.data();
+  Operand x, y;
+  if (!x.Load(a, name, false) || !y.Load(b, name, false)) {
+    if (PyErr_Occurred()) return nullptr;
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+  return Wrap(Call<op>(x.arg(), y.arg()));
+}
+
+bool IsTapeLeaf(const Tensor& t) { return t.node() && t.node()->leaf && t.node()->level == 0; }
+
+}  // namespace
+
+// Replaces the content of `cell` with `result`, as `cell op= ...` does.
+bool Assign(std::string_view op, Tensor* cell, Tensor result) {
+  const std::string name(op);
+  if (result.ok() && result.shape() != cell->shape()) {
+    result = Tensor(ValueError("[", name, "] the in-place result ", Describe(result),
+                               " does not fit into ", Describe(*cell), "."));
+  }
+  if (result.ok() && IsTapeLeaf(*cell) && State().grad_enabled) {
+    result = Tensor(RuntimeError("[", name, "] in-place on a leaf that requires a gradient (",
+                                 Describe(*cell), "): use no_grad(), or a new tensor."));
+  }
+  if (result.ok() && result.dtype() != cell->dtype()) {
+    const DType from = result.dtype(), to = cell->dtype();
+    const bool fits = KindOf(from) <= KindOf(to) || (IsUnsigned(from) && IsSigned(to)) ||
+                      (IsSigned(from) && IsUnsigned(to));
+    result = fits ? ops::astype(result, to)
+                  : Tensor(TypeError("[", name, "] the in-place result is ",
+                                     std::string(Name(from)), ", which does not go into ",
+                                     std::string(Name(to)), "; use astype."));
+  }
+  if (!result.ok()) {
+    Raise(result.status());
+    return false;
+  }
+  if (State().grad_enabled) {
+    cell->Set(result.value_ref(), result.node_ref());
+  } else {
+    cell->SetValue(result.value_ref());
+  }
+  return true;
+}
+
+namespace {
+
+template <OpId op>
+PyObject* Inplace(PyObject* a, PyObject* b) {
+  const char* name = Info(op).name.data();
+  Operand y;
+  if (!y.Load(b, name, false)) {
+    if (PyErr_Occurred()) return nullptr;
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+  Tensor& cell = CellOf(a);
+  return Assign(Info(op).name, &cell, Call<op>(cell, y.arg())) ? Py_NewRef(a) : nullptr;
+}
+
+PyObject* Power(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) return Raise(TypeError("[pow] takes no modulus."));
+  return Binary<OpId::k_pow>(a, b);
+}
+PyObject* InplacePower(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) return Raise(TypeError("[pow] takes no modulus."));
+  return Inplace<OpId::k_pow>(a, b);
+}
+
+template <OpId op>
+PyObject* Unary(PyObject* a) {
+  return Wrap(ops::Unary(op, CellOf(a)));
+}
+PyObject* Positive(PyObject* a) { return Wrap(CellOf(a)); }
+
+PyObject* Divmod(PyObject* a, PyObject* b) {
+  Object quotient = Object::Steal(Binary<OpId::k_floor_divide>(a, b));
+  if (!quotient || quotient.get() == Py_NotImplemented) return quotient.release();
+  Object rest = Object::Steal(Binary<OpId::k_remainder>(a, b));
+  return rest ? PyTuple_Pack(2, quotient.get(), rest.get()) : nullptr;
+}
+
+int Truth(PyObject* self) {
+  const Tensor& x = CellOf(self);
+  if (x.size() != 1) {
+    return RaiseInt(ValueError("[bool] the truth value of ", Describe(x), " (", x.size(),
+                               " elements) is ambiguous: use any() or all()."));
+  }
+  Object item = Object::Steal(Item(x, "bool"));
+  return item ? PyObject_IsTrue(item.get()) : -1;
+}
+PyObject* Int(PyObject* self) {
+  Object item = Object::Steal(Item(CellOf(self), "int"));
+  return item ? PyNumber_Long(item.get()) : nullptr;
+}
+PyObject* Float(PyObject* self) {
+  Object item = Object::Steal(Item(CellOf(self), "float"));
+  return item ? PyNumber_Float(item.get()) : nullptr;
+}
+PyObject* Index(PyObject* self) {
+  const Tensor& x = CellOf(self);
+  if (!IsInt(x.dtype()) || x.rank() != 0) {
+    return Raise(TypeError("[index] only 0-d integer tensors are indices, got ", Describe(x), "."));
+  }
+  return Item(x, "index");
+}
+
+}  // namespace
+
+constinit PyNumberMethods number_protocol = [] {
+  PyNumberMethods n = {};
+  n.nb_add = Binary<OpId::k_add>;
+  n.nb_subtract = Binary<OpId::k_subtract>;
+  n.nb_multiply = Binary<OpId::k_multiply>;
+  n.nb_true_divide = Binary<OpId::k_divide>;
+  n.nb_floor_divide = Binary<OpId::k_floor_divide>;
+  n.nb_remainder = Binary<OpId::k_remainder>;
+  n.nb_divmod = Divmod;
+  n.nb_power = Power;
+  n.nb_matrix_multiply = Binary<OpId::k_matmul>;
+  n.nb_and = Binary<OpId::k_bitwise_and>;
+  n.nb_or = Binary<OpId::k_bitwise_or>;
+  n.nb_xor = Binary<OpId::k_bitwise_xor>;
+  n.nb_lshift = Binary<OpId::k_bitwise_left_shift>;
+  n.nb_rshift = Binary<OpId::k_bitwise_right_shift>;
+  n.nb_inplace_add = Inplace<OpId::k_add>;
+  n.nb_inplace_subtract = Inplace<OpId::k_subtract>;
+  n.nb_inplace_multiply = Inplace<OpId::k_multiply>;
+  n.nb_inplace_true_divide = Inplace<OpId::k_divide>;
+  n.nb_inplace_floor_divide = Inplace<OpId::k_floor_divide>;
+  n.nb_inplace_remainder = Inplace<OpId::k_remainder>;
+  n.nb_inplace_power = InplacePower;
+  n.nb_inplace_matrix_multiply = Inplace<OpId::k_matmul>;
+  n.nb_inplace_and = Inplace<OpId::k_bitwise_and>;
+  n.nb_inplace_or = Inplace<OpId::k_bitwise_or>;
+  n.nb_inplace_xor = Inplace<OpId::k_bitwise_xor>;
+  n.nb_inplace_lshift = Inplace<OpId::k_bitwise_left_shift>;
+  n.nb_inplace_rshift = Inplace<OpId::k_bitwise_right_shift>;
+  n.nb_negative = Unary<OpId::k_negative>;
+  n.nb_positive = Positive;
+  n.nb_absolute = Unary<OpId::k_abs>;
+  n.nb_invert = Unary<OpId::k_bitwise_invert>;
+  n.nb_bool = Truth;
+  n.nb_int = Int;
+  n.nb_float = Float;
+  n.nb_index = Index;
+  return n;
+}();
+
+PyObject* CompareTensors(PyObject* a, PyObject* b, int op) {
+  switch (op) {
+    case Py_EQ:
+      return Binary<OpId::k_equal>(a, b);
+    case Py_NE:
+      return Binary<OpId::k_not_equal>(a, b);
+    case Py_LT:
+      return Binary<OpId::k_less>(a, b);
+    case Py_LE:
+      return Binary<OpId::k_less_equal>(a, b);
+    case Py_GT:
+      return Binary<OpId::k_greater>(a, b);
+    default:
+      return Binary<OpId::k_greater_equal>(a, b);
+  }
+}
+
+}  // namespace frazil::python

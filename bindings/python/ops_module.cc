@@ -1,0 +1,213 @@
+// Module functions of the op table's elementwise and reduction rows and of the composites that look
+// like them.
+#include "bindings/python/convert.h"
+#include "bindings/python/functions.h"
+#include "bindings/python/reduce.h"
+#include "core/functions/composites.h"
+
+namespace frazil::python {
+namespace {
+
+bool OnlyPositional(OpId op, Py_ssize_t nargs, PyObject* kwnames) {
+  const OpInfo& info = Info(op);
+  if (nargs == info.arity && !kwnames) return true;
+  PyErr_Format(PyExc_TypeError, "%s() takes %d positional arguments, got %zd%s",
+               std::string(info.name).c_str(), info.arity, nargs, kwnames ? " and keywords" : "");
+  return false;
+}
+
+template <OpId op>
+PyObject* UnaryRow(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  if (!OnlyPositional(op, nargs, kwnames)) return nullptr;
+  Tensor own;
+  const Tensor* x = TensorOf(args[0], Info(op).name.data(), &own);
+  return x ? Wrap(ops::Unary(op, *x)) : nullptr;
+}
+
+template <OpId op>
+PyObject* BinaryRow(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  if (!OnlyPositional(op, nargs, kwnames)) return nullptr;
+  Operand x, y;
+  const char* name = Info(op).name.data();
+  if (!x.Load(args[0], name, true) || !y.Load(args[1], name, true)) return nullptr;
+  return Wrap(ops::Binary(op, x.arg(), y.arg()));
+}
+
+PyObject* Where(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  if (!OnlyPositional(OpId::k_where, nargs, kwnames)) return nullptr;
+  Operand c, x, y;
+  if (!c.Load(args[0], "where", true) || !x.Load(args[1], "where", true) ||
+      !y.Load(args[2], "where", true)) {
+    return nullptr;
+  }
+  return Wrap(ops::where(c.arg(), x.arg(), y.arg()));
+}
+
+// The function of an elementwise row by its arity.
+template <OpId op, int arity>
+constexpr FastFunction RowFunction() {
+  if constexpr (arity == 1) {
+    return UnaryRow<op>;
+  } else if constexpr (arity == 2) {
+    return BinaryRow<op>;
+  } else {
+    static_assert(op == OpId::k_where);
+    return Where;
+  }
+}
+
+std::string RowSignature(std::string_view name, int arity) {
+  return StrCat(name, arity == 1   ? "(x, /)"
+                      : arity == 2 ? "(x1, x2, /)"
+                                   : "(condition, x1, x2, /)");
+}
+
+// Rows whose Python function takes dtype=, because integers are accumulated in a wider one.
+constexpr bool TakesDType(OpId op) { return op == OpId::k_sum || op == OpId::k_prod; }
+
+void AddRows(std::vector<FunctionRow>* rows) {
+#define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp, \
+              may_fail)                                                                      \
+  FZ_ROW_##klass(name, arity, doc)
+#define FZ_ROW_kElementwise(name, arity, doc) \
+  rows->push_back({RowSignature(#name, arity), doc, RowFunction<OpId::k_##name, arity>()});
+#define FZ_ROW_kReduce(name, arity, doc)                                               \
+  rows->push_back(                                                                     \
+      TakesDType(OpId::k_##name)                                                       \
+          ? FunctionRow{#name "(x, /, axis=None, *, dtype=None, keepdims=False)", doc, \
+                        ReductionTo<ops::name>}                                        \
+          : FunctionRow{#name "(x, /, axis=None, *, keepdims=False)", doc, Reduction<ops::name>});
+// Rows with arguments of their own: movement_module.cc, creation_module.cc.
+#define FZ_ROW_kCast(name, arity, doc)
+#define FZ_ROW_kView(name, arity, doc)
+#define FZ_ROW_kConcat(name, arity, doc)
+#define FZ_ROW_kPad(name, arity, doc)
+#define FZ_ROW_kTake(name, arity, doc)
+#define FZ_ROW_kPut(name, arity, doc)
+#define FZ_ROW_kMatmul(name, arity, doc)
+#define FZ_ROW_kIota(name, arity, doc)
+#define FZ_ROW_kRandomBits(name, arity, doc)
+#include "core/ops.def"
+#undef FZ_OP
+}
+
+// -- Composites of the same forms
+
+template <Tensor (*function)(const Tensor&)>
+PyObject* UnaryComposite(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  FZ_ARGS(1, "function(x, /)");
+  Tensor own;
+  const Tensor* x = TensorOf(a[0], "function", &own);
+  return x ? Wrap(function(*x)) : nullptr;
+}
+
+template <Tensor (*function)(const Arg&, const Arg&)>
+PyObject* BinaryComposite(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  FZ_ARGS(2, "function(x1, x2, /)");
+  Operand x, y;
+  if (!x.Load(a[0], "function", true) || !y.Load(a[1], "function", true)) return nullptr;
+  return Wrap(function(x.arg(), y.arg()));
+}
+
+using SpreadFunction = Tensor (*)(const Tensor& x, const Axes& axes, double correction,
+                                  bool keepdims);
+
+template <SpreadFunction function>
+PyObject* Spread(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  FZ_ARGS(4, "function(x, /, axis=None, *, correction=0.0, keepdims=False)");
+  Tensor own;
+  const Tensor* x = TensorOf(a[0], "var", &own);
+  Axes axes;
+  double correction = 0;
+  bool keepdims;
+  if (!x || !ToAxes(a[1], "var", &axes) ||
+      (a[2] && !ToDouble(a[2], "var", "correction", &correction)) ||
+      !ToBool(a[3], false, &keepdims)) {
+    return nullptr;
+  }
+  return Wrap(function(*x, axes, correction, keepdims));
+}
+
+PyObject* Clip(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  FZ_ARGS(3, "clip(x, /, min=None, max=None)");
+  Tensor own;
+  const Tensor* x = TensorOf(a[0], "clip", &own);
+  if (!x) return nullptr;
+  std::optional<Scalar> bounds[2];
+  Operand arrays[2];
+  bool numbers = true;
+  for (int i = 0; i < 2; ++i) {
+    if (!Given(a[1 + i])) continue;
+    if (!arrays[i].Load(a[1 + i], "clip", true)) return nullptr;
+    if (arrays[i].tensor()) {
+      numbers = false;
+    } else {
+      bounds[i] = arrays[i].scalar();
+    }
+  }
+  if (numbers) return Wrap(ops::clip(*x, bounds[0], bounds[1]));
+  Tensor out = *x;
+  if (Given(a[1])) out = ops::maximum(out, arrays[0].arg());
+  if (Given(a[2])) out = ops::minimum(out, arrays[1].arg());
+  return Wrap(std::move(out));
+}
+
+// The doc line of a row of composites.def.
+std::string Doc(CompositeId id) { return std::string(Info(id).doc); }
+
+void AddComposites(std::vector<FunctionRow>* rows) {
+  const std::string reduction = "(x, /, axis=None, *, keepdims=False)";
+  const std::string spread = "(x, /, axis=None, *, correction=0.0, keepdims=False)";
+  rows->insert(
+      rows->end(),
+      {{"mean" + reduction, Doc(CompositeId::k_mean), Reduction<ops::mean>},
+       {"logsumexp" + reduction, Doc(CompositeId::k_logsumexp), Reduction<ops::logsumexp>},
+       {"var" + spread, Doc(CompositeId::k_var), Spread<ops::var>},
+       {"std" + spread, Doc(CompositeId::k_std), Spread<ops::std>},
+       {"square(x, /)", Doc(CompositeId::k_square), UnaryComposite<ops::square>},
+       {"reciprocal(x, /)", Doc(CompositeId::k_reciprocal), UnaryComposite<ops::reciprocal>},
+       {"rsqrt(x, /)", Doc(CompositeId::k_rsqrt), UnaryComposite<ops::rsqrt>},
+       {"clip(x, /, min=None, max=None)", Doc(CompositeId::k_clip), Clip},
+       {"logical_and(x1, x2, /)", "True where both are true (not zero).",
+        BinaryComposite<ops::logical_and>},
+       {"logical_or(x1, x2, /)", "True where either is true (not zero).",
+        BinaryComposite<ops::logical_or>},
+       {"logical_xor(x1, x2, /)", "True where exactly one is true (not zero).",
+        BinaryComposite<ops::logical_xor>},
+       {"logical_not(x, /)", "True where x is false (zero).", UnaryComposite<ops::logical_not>}});
+}
+
+// NumPy's names of rows: the row's function under another name.
+void AddAliases(std::vector<FunctionRow>* rows) {
+  const std::pair<const char*, const char*> aliases[] = {{"absolute", "abs"},
+                                                         {"power", "pow"},
+                                                         {"true_divide", "divide"},
+                                                         {"mod", "remainder"},
+                                                         {"invert", "bitwise_invert"},
+                                                         {"left_shift", "bitwise_left_shift"},
+                                                         {"right_shift", "bitwise_right_shift"}};
+  const size_t n = rows->size();
+  for (const auto& [alias, name] : aliases) {
+    for (size_t i = 0; i < n; ++i) {
+      if ((*rows)[i].signature.compare(0, std::string(name).size() + 1, std::string(name) + "(") !=
+          0)
+        continue;
+      FunctionRow row = (*rows)[i];
+      row.name = alias;
+      row.doc = StrCat("The same as ", name, ": ", row.doc);
+      rows->push_back(std::move(row));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<FunctionRow> OpFunctions() {
+  std::vector<FunctionRow> rows;
+  AddRows(&rows);
+  AddComposites(&rows);
+  AddAliases(&rows);
+  return rows;
+}
+
+}  // namespace frazil::python

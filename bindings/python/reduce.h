@@ -1,0 +1,41 @@
+// The shape of every reduction's Python function. Called by ops_module.cc for the table's rows and
+// composites, and by tensor_methods.cc.
+#pragma once
+
+#include "bindings/python/convert.h"
+#include "bindings/python/dtype_type.h"
+
+namespace frazil::python {
+
+using ReduceFunction = Tensor (*)(const Tensor& x, const Axes& axes, bool keepdims);
+
+// name(x, /, axis=None, *, keepdims=False)
+template <ReduceFunction reduce>
+PyObject* Reduction(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  FZ_ARGS(3, "reduction(x, /, axis=None, *, keepdims=False)");
+  Tensor own;
+  const Tensor* x = TensorOf(a[0], "reduction", &own);
+  Axes axes;
+  bool keepdims;
+  if (!x || !ToAxes(a[1], "reduction", &axes) || !ToBool(a[2], false, &keepdims)) return nullptr;
+  return Wrap(reduce(*x, axes, keepdims));
+}
+
+// name(x, /, axis=None, *, dtype=None, keepdims=False)
+template <ReduceFunction reduce>
+PyObject* ReductionTo(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  FZ_ARGS(4, "reduction(x, /, axis=None, *, dtype=None, keepdims=False)");
+  Tensor own;
+  const Tensor* x = TensorOf(a[0], "reduction", &own);
+  Axes axes;
+  std::optional<DType> dtype;
+  bool keepdims;
+  if (!x || !ToAxes(a[1], "reduction", &axes) || !ToOptionalDType(a[2], "reduction", &dtype) ||
+      !ToBool(a[3], false, &keepdims)) {
+    return nullptr;
+  }
+  return Wrap(dtype ? ops::astype(reduce(ops::astype(*x, *dtype), axes, keepdims), *dtype)
+                    : reduce(*x, axes, keepdims));
+}
+
+}  // namespace frazil::python

@@ -1,0 +1,189 @@
+// Settings and figures of the running library: mode, precision, threads, memory, switches,
+// promotion.
+#include <cstring>
+
+#include "autograd/grad.h"
+#include "bindings/python/convert.h"
+#include "bindings/python/dtype_type.h"
+#include "bindings/python/export.h"
+#include "bindings/python/functions.h"
+#include "bindings/python/movement.h"
+#include "core/config.h"
+#include "core/parallel.h"
+#include "core/storage.h"
+
+namespace frazil::python {
+namespace {
+
+bool Put(PyObject* dict, const char* name, int64_t v) {
+  Object number = Object::Steal(PyLong_FromLongLong(v));
+  return number && PyDict_SetItemString(dict, name, number.get()) == 0;
+}
+
+FZ_FAST(MemoryStatistics) {
+  const MemoryStats s = GetMemoryStats();
+  Object dict = Object::Steal(PyDict_New());
+  if (!dict || !Put(dict.get(), "live_bytes", s.live_bytes) ||
+      !Put(dict.get(), "peak_bytes", s.peak_bytes) ||
+      !Put(dict.get(), "cached_bytes", s.cached_bytes) ||
+      !Put(dict.get(), "allocations", s.allocations) ||
+      !Put(dict.get(), "system_requests", s.system_requests)) {
+    return nullptr;
+  }
+  return dict.release();
+}
+FZ_FAST(ResetPeak) {
+  ResetPeakMemory();
+  Py_RETURN_NONE;
+}
+FZ_FAST(Trim) {
+  TrimMemory();
+  Py_RETURN_NONE;
+}
+
+FZ_FAST(SetThreads) {
+  FZ_ARGS(1, "set_num_threads(n, /)");
+  int64_t n;
+  if (!ToInt(a[0], "set_num_threads", "n", &n)) return nullptr;
+  if (n < 1 || n > 4096)
+    return Raise(ValueError("[set_num_threads] needs 1 to 4096 threads, got ", n, "."));
+  SetNumThreads(static_cast<int>(n));
+  Py_RETURN_NONE;
+}
+FZ_FAST(GetThreads) { return PyLong_FromLong(NumThreads()); }
+
+FZ_FAST(ConfigDict) {
+  Object dict = Object::Steal(PyDict_New());
+  if (!dict) return nullptr;
+  for (const ConfigRow& row : ConfigRows()) {
+    Object value = Object::Steal(
+        Py_BuildValue("{s:s,s:s,s:s}", "value", std::string(row.value).c_str(), "variable",
+                      std::string(row.variable).c_str(), "doc", std::string(row.doc).c_str()));
+    if (!value || PyDict_SetItemString(dict.get(), std::string(row.name).c_str(), value.get()) < 0)
+      return nullptr;
+  }
+  return dict.release();
+}
+
+// set_process_tracing(on) -> what it was
+FZ_FAST(SetProcessTracing) {
+  FZ_ARGS(1, "set_process_tracing(on, /)");
+  bool on;
+  if (!ToBool(a[0], true, &on)) return nullptr;
+  const bool before = TracingEnabled();
+  SetTracingEnabled(on);
+  return PyBool_FromLong(before);
+}
+
+// set_thread_mode(-1 | 0 | 1) -> what it was: the process's, eager, auto
+FZ_FAST(SetThreadMode) {
+  FZ_ARGS(1, "set_thread_mode(mode, /)");
+  int64_t mode;
+  if (!ToInt(a[0], "mode", "mode", &mode)) return nullptr;
+  return PyLong_FromLong(std::exchange(State().mode, static_cast<int8_t>(mode)));
+}
+
+FZ_FAST(SetBlas) {
+  FZ_ARGS(1, "set_blas(on, /)");
+  bool on;
+  if (!ToBool(a[0], true, &on)) return nullptr;
+  return PyBool_FromLong(std::exchange(State().blas, on));
+}
+
+FZ_FAST(PromoteDTypes) {
+  FZ_ARGS(2, "promote(a, b, /)");
+  DType x, y;
+  if (!ToDType(a[0], "result_type", &x) || !ToDType(a[1], "result_type", &y)) return nullptr;
+  return DTypeObject(Promote(x, y));
+}
+
+// The dtype of a beside a Python number like `scalar`.
+FZ_FAST(PromoteScalar) {
+  FZ_ARGS(2, "promote_scalar(a, scalar, /)");
+  DType x;
+  Scalar s;
+  if (!ToDType(a[0], "result_type", &x)) return nullptr;
+  if (!TryScalar(a[1], &s)) {
+    return Raise(TypeError("[result_type] takes tensors, dtypes and numbers, got ",
+                           Py_TYPE(a[1])->tp_name, "."));
+  }
+  return DTypeObject(Promote(x, s.kind));
+}
+
+FZ_FAST(ParseDTypeObject) {
+  FZ_ARGS(1, "dtype(obj, /)");
+  DType t;
+  return ToDType(a[0], "dtype", &t) ? DTypeObject(t) : nullptr;
+}
+
+// What unpickling calls.
+FZ_FAST(Rebuild) {
+  FZ_ARGS(4, "_rebuild(dtype, shape, data, requires_grad, /)");
+  DType dtype;
+  DimVec dims;
+  bool requires_grad;
+  if (!ToDType(a[0], "pickle", &dtype) || !ToDims(a[1], "pickle", &dims) ||
+      !ToBool(a[3], false, &requires_grad)) {
+    return nullptr;
+  }
+  if (Status s = CheckDims("pickle", dims, SizeOf(dtype)); !s.ok()) return Raise(s);
+  auto value = Value::Allocate(dtype, Device(), Dense(dims));
+  if (!value.ok()) return Raise(value.status());
+  const int64_t bytes = (*value)->size() * SizeOf(dtype);
+  if (!PyBytes_Check(a[2]) || PyBytes_GET_SIZE(a[2]) != bytes) {
+    return Raise(
+        ValueError("[pickle] the data of ", Describe(**value), " must be ", bytes, " bytes."));
+  }
+  std::memcpy((*value)->data, PyBytes_AS_STRING(a[2]), static_cast<size_t>(bytes));
+  Tensor t(*std::move(value));
+  if (requires_grad) {
+    if (Status s = autograd::SetRequiresGrad(&t, true); !s.ok()) return Raise(s);
+  }
+  return Wrap(std::move(t));
+}
+
+FZ_FAST(ToBytes) {
+  FZ_ARGS(1, "to_bytes(x, /)");
+  Tensor own;
+  const Tensor* x = TensorOf(a[0], "to_bytes", &own);
+  if (!x) return nullptr;
+  const auto dense = DenseBytes(*x);
+  if (!dense.ok()) return Raise(dense.status());
+  return PyBytes_FromStringAndSize((*dense)->data,
+                                   static_cast<Py_ssize_t>((*dense)->size() * SizeOf(x->dtype())));
+}
+
+// Nothing runs in the background on the CPU: results are ready when an op returns or a traced call
+// ends.
+FZ_FAST(Synchronize) {
+  FZ_ARGS(1, "synchronize(device=None)");
+  Device device;
+  if (!ToDevice(a[0], "synchronize", &device)) return nullptr;
+  Py_RETURN_NONE;
+}
+
+}  // namespace
+
+std::vector<FunctionRow> RuntimeFunctions() {
+  return {
+      {"memory_stats()", "Bytes and counts of CPU storages.", MemoryStatistics},
+      {"memory_reset_peak()", "peak_bytes starts again at live_bytes.", ResetPeak},
+      {"memory_trim()", "Gives cached blocks back to the operating system.", Trim},
+      {"set_num_threads(n, /)", "How many threads kernels use; results do not depend on it.",
+       SetThreads},
+      {"get_num_threads()", "How many threads kernels use.", GetThreads},
+      {"config()", "Every switch: its value, environment variable and meaning.", ConfigDict},
+      {"set_process_tracing(on, /)", "The process's mode; returns what it was.", SetProcessTracing},
+      {"set_thread_mode(mode, /)", "This thread's mode; returns what it was.", SetThreadMode},
+      {"set_blas(on, /)", "precision(\"blas\") in this thread; returns what it was.", SetBlas},
+      {"promote(a, b, /)", "The common dtype of two dtypes.", PromoteDTypes},
+      {"promote_scalar(a, scalar, /)", "The dtype of an array beside a Python number.",
+       PromoteScalar},
+      {"dtype(obj, /)", "The dtype that an object names.", ParseDTypeObject},
+      {"_rebuild(dtype, shape, data, requires_grad, /)", "A pickled tensor.", Rebuild},
+      {"to_bytes(x, /)", "The elements in row-major order.", ToBytes},
+      {"synchronize(device=None)", "Blocks until all results are ready.", Synchronize},
+  };
+}
+
+}  // namespace frazil::python

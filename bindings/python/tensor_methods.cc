@@ -1,0 +1,207 @@
+// The tensor's methods. Most are module functions with the tensor as first argument.
+#include "autograd/grad.h"
+#include "bindings/python/convert.h"
+#include "bindings/python/dtype_type.h"
+#include "bindings/python/export.h"
+#include "bindings/python/item.h"
+#include "bindings/python/movement.h"
+#include "bindings/python/reduce.h"
+#include "core/functions/composites.h"
+
+namespace frazil::python {
+namespace {
+
+// Calls a module function with self in front of the arguments.
+template <FastFunction function>
+PyObject* Method(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const Py_ssize_t n = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+  absl::InlinedVector<PyObject*, 8> all;
+  all.reserve(static_cast<size_t>(n) + 1);
+  all.push_back(self);
+  all.insert(all.end(), args, args + n);
+  return function(nullptr, all.data(), nargs + 1, kwnames);
+}
+
+// x.reshape(2, 3) is x.reshape((2, 3)).
+template <FastFunction function>
+PyObject* Variadic(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  if (nargs == 1 || kwnames) return Method<function>(self, args, nargs, kwnames);
+  Object tuple = Object::Steal(PyTuple_New(nargs));
+  if (!tuple) return nullptr;
+  for (Py_ssize_t i = 0; i < nargs; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(args[i]));
+  PyObject* one = tuple.get();
+  return Method<function>(self, &one, 1, nullptr);
+}
+
+// permute(axes); without axes they are reversed.
+FZ_FAST(Permute) {
+  FZ_ARGS(2, "permute(self, axes=None)");
+  if (!Given(a[1]) ||
+      (PyTuple_Check(a[1]) && PyTuple_GET_SIZE(a[1]) == 0 && CellOf(a[0]).rank() > 0)) {
+    return PyObject_GetAttrString(a[0], "T");
+  }
+  DimVec axes;
+  if (!ToDims(a[1], "permute", &axes)) return nullptr;
+  return Wrap(ops::permute_dims(CellOf(a[0]), axes));
+}
+
+template <Tensor (*function)(const Tensor&, const Axes&, double, bool)>
+PyObject* Spread(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  FZ_ARGS(4, "var(self, axis=None, *, correction=0.0, keepdims=False)");
+  Axes axes;
+  double correction = 0;
+  bool keepdims;
+  if (!ToAxes(a[1], "var", &axes) || (a[2] && !ToDouble(a[2], "var", "correction", &correction)) ||
+      !ToBool(a[3], false, &keepdims)) {
+    return nullptr;
+  }
+  return Wrap(function(CellOf(a[0]), axes, correction, keepdims));
+}
+
+PyObject* ItemMethod(PyObject* self, PyObject*) { return Item(CellOf(self), "item"); }
+PyObject* ToListMethod(PyObject* self, PyObject*) { return ToList(CellOf(self)); }
+PyObject* NumPyMethod(PyObject* self, PyObject*) { return ToNumPy(self); }
+PyObject* DetachMethod(PyObject* self, PyObject*) { return Wrap(CellOf(self).Detach()); }
+PyObject* RoundMethod(PyObject* self, PyObject*) { return Wrap(ops::round(CellOf(self))); }
+
+// A new cell; a leaf's copy is a leaf of its own, anything else keeps its history.
+PyObject* CopyCell(PyObject* self, PyObject*) {
+  const Tensor& x = CellOf(self);
+  if (!x.node() || !x.node()->leaf) return Wrap(x);
+  Tensor copy = x.Detach();
+  if (Status s = autograd::SetRequiresGrad(&copy, true); !s.ok()) return Raise(s);
+  return Wrap(std::move(copy));
+}
+PyObject* CopyMethod(PyObject* self, PyObject*) { return Wrap(ops::copy(CellOf(self))); }
+
+// (_rebuild, (dtype name, shape, bytes, requires_grad))
+PyObject* Reduce(PyObject* self, PyObject*) {
+  const Tensor& x = CellOf(self);
+  if (x.node() && !x.node()->leaf) {
+    return Raise(RuntimeError("[pickle] a tensor with history cannot be pickled: use detach()."));
+  }
+  const auto dense = DenseBytes(x);
+  if (!dense.ok()) return Raise(dense.status());
+  Object module = Object::Steal(PyImport_ImportModule("frazil._frazil.runtime"));
+  Object rebuild =
+      module ? Object::Steal(PyObject_GetAttrString(module.get(), "_rebuild")) : Object();
+  Object shape = Object::Steal(PyObject_GetAttrString(self, "shape"));
+  if (!rebuild || !shape) return nullptr;
+  return Py_BuildValue(
+      "O(sOy#O)", rebuild.get(), std::string(Name(x.dtype())).c_str(), shape.get(), (*dense)->data,
+      static_cast<Py_ssize_t>((*dense)->size() * SizeOf(x.dtype())), x.node() ? Py_True : Py_False);
+}
+
+FZ_FAST(BackwardMethod) {
+  FZ_ARGS(2, "backward(self, gradient=None)");
+  Tensor own;
+  const Tensor* seed = nullptr;
+  if (Given(a[1])) {
+    seed = TensorOf(a[1], "backward", &own);
+    if (!seed) return nullptr;
+  }
+  const Tensor root = CellOf(a[0]);
+  if (Status s = autograd::Backward(root, seed); !s.ok()) return Raise(s);
+  Py_RETURN_NONE;
+}
+
+FZ_FAST(RequiresGradMethod) {
+  FZ_ARGS(2, "requires_grad_(self, requires_grad=True)");
+  bool on;
+  if (!ToBool(a[1], true, &on)) return nullptr;
+  if (Status s = autograd::SetRequiresGrad(&CellOf(a[0]), on); !s.ok()) return Raise(s);
+  return Py_NewRef(a[0]);
+}
+
+FZ_FAST(ToDeviceMethod) {
+  FZ_ARGS(3, "to_device(self, device, /, *, stream=None)");
+  Device device;
+  if (!ToDevice(a[1], "to_device", &device)) return nullptr;
+  if (device == CellOf(a[0]).device()) return Py_NewRef(a[0]);
+  return Raise(NotImplementedError("[to_device] device \"", Name(device),
+                                   "\" holds no tensors yet; use \"cpu\"."));
+}
+
+PyObject* Namespace(PyObject*, PyObject* const*, Py_ssize_t, PyObject*) {
+  return PyImport_ImportModule("frazil");
+}
+PyObject* DLPackDevice(PyObject*, PyObject*) { return Py_BuildValue("(ii)", 1, 0); }
+
+PyObject* FormatMethod(PyObject* self, PyObject* spec) {
+  if (PyUnicode_Check(spec) && PyUnicode_GET_LENGTH(spec) == 0) return PyObject_Str(self);
+  Object item = Object::Steal(Item(CellOf(self), "format"));
+  return item ? PyObject_Format(item.get(), spec) : nullptr;
+}
+
+PyCFunction Fast(FastFunction f) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
+}
+
+constexpr int kFast = METH_FASTCALL | METH_KEYWORDS;
+#define FZ_SIGNATURE(name, parameters, doc) name "($self" parameters ")\n--\n\n" doc
+#define FZ_METHOD(name, function, parameters, doc) \
+  { name, Fast(Method<function>), kFast, FZ_SIGNATURE(name, parameters, doc) }
+#define FZ_REDUCTION(name) \
+  FZ_METHOD(#name, Reduction<ops::name>, ", axis=None, *, keepdims=False", "See frazil." #name ".")
+
+}  // namespace
+
+PyMethodDef tensor_methods[] = {
+    FZ_METHOD("sum", ReductionTo<ops::sum>, ", axis=None, *, dtype=None, keepdims=False",
+              "See frazil.sum."),
+    FZ_METHOD("prod", ReductionTo<ops::prod>, ", axis=None, *, dtype=None, keepdims=False",
+              "See frazil.prod."),
+    FZ_REDUCTION(max),
+    FZ_REDUCTION(min),
+    FZ_REDUCTION(any),
+    FZ_REDUCTION(all),
+    FZ_REDUCTION(argmax),
+    FZ_REDUCTION(argmin),
+    FZ_REDUCTION(mean),
+    FZ_METHOD("var", Spread<ops::var>, ", axis=None, *, correction=0.0, keepdims=False",
+              "See frazil.var."),
+    FZ_METHOD("std", Spread<ops::std>, ", axis=None, *, correction=0.0, keepdims=False",
+              "See frazil.std."),
+    FZ_METHOD("astype", MoveAstype, ", dtype, /, *, copy=True, device=None", "See frazil.astype."),
+    {"reshape", Fast(Variadic<MoveReshape>), kFast,
+     FZ_SIGNATURE("reshape", ", *shape", "See frazil.reshape.")},
+    {"permute", Fast(Variadic<Permute>), kFast,
+     FZ_SIGNATURE("permute", ", *axes", "The axes in another order.")},
+    {"transpose", Fast(Variadic<Permute>), kFast,
+     FZ_SIGNATURE("transpose", ", *axes", "The axes in another order, reversed if none is given.")},
+    FZ_METHOD("flatten", MoveFlatten, "", "See frazil.flatten."),
+    FZ_METHOD("ravel", MoveFlatten, "", "See frazil.flatten."),
+    FZ_METHOD("squeeze", MoveSqueeze, ", axis=None", "See frazil.squeeze."),
+    FZ_METHOD("swapaxes", MoveSwapaxes, ", axis1, axis2, /", "See frazil.swapaxes."),
+    FZ_METHOD("take", MoveTake, ", indices, /, axis=None", "See frazil.take."),
+    {"copy", CopyMethod, METH_NOARGS, FZ_SIGNATURE("copy", "", "The same elements in new memory.")},
+    {"item", ItemMethod, METH_NOARGS,
+     FZ_SIGNATURE("item", "", "The only element as a Python number.")},
+    {"tolist", ToListMethod, METH_NOARGS,
+     FZ_SIGNATURE("tolist", "", "The elements as nested lists.")},
+    {"numpy", NumPyMethod, METH_NOARGS,
+     FZ_SIGNATURE("numpy", "", "A read-only NumPy array over the same memory, as np.asarray(t).")},
+    {"detach", DetachMethod, METH_NOARGS,
+     FZ_SIGNATURE("detach", "", "The same value without history.")},
+    FZ_METHOD("backward", BackwardMethod, ", gradient=None",
+              "Adds the gradients of this tensor (times `gradient`) to .grad of every leaf it "
+              "depends on."),
+    FZ_METHOD("requires_grad_", RequiresGradMethod, ", requires_grad=True",
+              "Sets requires_grad and returns self."),
+    FZ_METHOD("to_device", ToDeviceMethod, ", device, /, *, stream=None",
+              "The tensor on another device."),
+    FZ_METHOD("__array__", ExportArray, ", dtype=None, copy=None", "For NumPy."),
+    FZ_METHOD("__dlpack__", ExportDLPack,
+              ", *, stream=None, max_version=None, dl_device=None, copy=None", "DLPack."),
+    {"__dlpack_device__", DLPackDevice, METH_NOARGS, nullptr},
+    {"__array_namespace__", Fast(Namespace), kFast,
+     FZ_SIGNATURE("__array_namespace__", ", /, *, api_version=None", "The module frazil.")},
+    {"__copy__", CopyCell, METH_NOARGS, nullptr},
+    {"__deepcopy__", CopyCell, METH_O, nullptr},
+    {"__reduce__", Reduce, METH_NOARGS, nullptr},
+    {"__format__", FormatMethod, METH_O, nullptr},
+    {"__round__", RoundMethod, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace frazil::python

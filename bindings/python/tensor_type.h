@@ -1,0 +1,37 @@
+// The Python tensor: a raw CPython type that embeds the cell. Called by every file of the bindings.
+// Invariant: one Python object is one cell; the object holds no Python references, so it takes no
+// part in garbage collection, and small objects come from a free list.
+#pragma once
+
+#include "bindings/python/errors.h"
+#include "core/tensor.h"
+
+namespace frazil::python {
+
+struct PyTensor {
+  PyObject_HEAD Tensor cell;
+  PyObject* weak_references;
+};
+
+extern PyTypeObject tensor_type;  // final: no subclasses
+
+inline bool IsTensor(PyObject* o) { return Py_IS_TYPE(o, &tensor_type); }
+inline Tensor& CellOf(PyObject* o) { return reinterpret_cast<PyTensor*>(o)->cell; }
+
+// A new Python object around `tensor`; raises if the op that made it failed.
+PyObject* Wrap(Tensor&& tensor);
+inline PyObject* Wrap(const Tensor& tensor) { return Wrap(Tensor(tensor)); }
+
+// Readies the type (tensor_type.cc) with the tables of the other files.
+bool AddTensorType(PyObject* module);
+
+// The tables, each defined by the file of its subject.
+extern PyNumberMethods number_protocol;      // number_protocol.cc
+extern PySequenceMethods sequence_protocol;  // indexing.cc
+extern PyMappingMethods mapping_protocol;    // indexing.cc
+extern PyBufferProcs buffer_protocol;        // export.cc
+extern PyMethodDef tensor_methods[];         // tensor_methods.cc
+PyObject* CompareTensors(PyObject* a, PyObject* b, int op);
+PyObject* IterateTensor(PyObject* self);
+
+}  // namespace frazil::python
