@@ -1,0 +1,344 @@
+"""The conformance cases: every row of the op table, every dtype it takes, several layouts.
+
+A case is (name, inputs as NumPy arrays in a wide type, call on frazil, reference in NumPy, bound).
+Used by worker.py, which runs them on one executor, and by test_conformance.py, which compares.
+"""
+
+import zlib
+from dataclasses import dataclass
+from typing import Callable
+
+import numpy as np
+
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+SIGNED = ("int8", "int16", "int32", "int64")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+INTS = SIGNED + UNSIGNED
+ALL = ("bool", *INTS, *FLOATS)
+TYPE_SETS = {
+    "any": ALL,
+    "bool_or_number": ALL,
+    "number": INTS + FLOATS,
+    "float": FLOATS,
+    "int": INTS,
+    "bits": ("bool", *INTS),
+    "bool": ("bool",),
+}
+SPECIALS = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 6e-8, -6e-8, 65504.0, 1e-38, 3e38]
+
+
+@dataclass
+class Case:
+    name: str
+    row: str
+    dtype: str
+    inputs: list  # arrays; dtype names beside them
+    dtypes: list
+    layout: str
+    call: Callable  # frazil module, tensors -> tensor
+    reference: Callable | None  # arrays (float64 or integers) -> array
+    ulp: float = 0.0
+
+
+def rng_for(name):
+    return np.random.default_rng(zlib.crc32(name.encode()))
+
+
+def random_array(rng, dtype, shape, lo, hi):
+    if dtype == "bool":
+        return rng.random(shape) < 0.5
+    if dtype in INTS:
+        info = np.iinfo(dtype)
+        small = rng.integers(max(info.min, -20), 20, shape, dtype=dtype, endpoint=True)
+        wide = rng.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
+        edge = rng.choice(np.array([info.min, info.max, 0, 1], dtype), shape)
+        pick = rng.integers(0, 8, shape)
+        return np.where(pick == 0, edge, np.where(pick < 3, wide, small)).astype(dtype)
+    return round_to(rng.uniform(lo, hi, shape), dtype)
+
+
+def round_to(a, dtype):
+    """Float values representable in dtype, held in float64."""
+    if dtype == "float64":
+        return np.asarray(a, np.float64)
+    if dtype == "bfloat16":
+        bits = np.asarray(a, np.float32).view(np.uint32)
+        return (bits & np.uint32(0xFFFF0000)).view(np.float32).astype(np.float64)
+    with np.errstate(over="ignore"):
+        return np.asarray(a).astype(dtype).astype(np.float64)
+
+
+# Shapes and how each input is laid out: a name, and per input a function from (make) to an array.
+ELEMENTWISE_LAYOUTS = {
+    "contiguous": ([(7, 33)] * 3, "plain"),
+    "tail": ([(1037,)] * 3, "plain"),
+    "strided": ([(14, 66)] * 3, "every-second"),
+    "transposed": ([(33, 7)] * 3, "transposed"),
+    "reversed": ([(70,)] * 3, "reversed"),
+    "broadcast": ([(7, 1), (33,), (1, 33)], "plain"),
+    "0-d": ([()] * 3, "plain"),
+    "empty": ([(0, 5)] * 3, "plain"),
+    "special": ([(len(SPECIALS) ** 2,)] * 3, "special"),
+}
+
+
+def view(a, how):
+    """The same view on a NumPy array and on a tensor."""
+    if how == "every-second":
+        return a[1::2, ::2]
+    if how == "transposed":
+        return a.T
+    if how == "reversed":
+        return a[::-1]
+    return a
+
+
+def special(dtype, which, count):
+    n = len(SPECIALS)
+    i = np.arange(count)
+    values = np.array(SPECIALS)[(i // n if which else i) % n]
+    return round_to(values, dtype)
+
+
+# Independent references, one for each elementwise row, over float64 or the integers themselves.
+def floor_mod(a, b):
+    with np.errstate(all="ignore"):
+        return np.where(b == 0, 0, np.remainder(a, b)) if a.dtype.kind in "iu" else np.remainder(a, b)
+
+
+def floor_div(a, b):
+    with np.errstate(all="ignore"):
+        return np.where(b == 0, 0, np.floor_divide(a, b)) if a.dtype.kind in "iu" else np.floor_divide(a, b)
+
+
+def shift(a, b, left):
+    bits = a.dtype.itemsize * 8
+    good = (b >= 0) & (b < bits)
+    c = np.where(good, b, 0).astype(a.dtype)
+    out = np.left_shift(a, c) if left else np.right_shift(a, c)
+    rest = np.zeros_like(a) if left or a.dtype.kind == "u" else np.where(a < 0, -1, 0).astype(a.dtype)
+    return np.where(good, out, rest)
+
+
+def int_pow(a, b):
+    out = np.ones_like(a)
+    for i in np.ndindex(a.shape):
+        base, exponent, bits = int(a[i]), int(b[i]), a.dtype.itemsize * 8
+        if exponent < 0:
+            value = {1: 1, -1: 1 if exponent % 2 == 0 else -1}.get(base, 0)
+        else:
+            value = pow(base, exponent, 1 << bits)
+        out[i] = np.array(value & ((1 << bits) - 1), np.uint64).astype(f"uint{bits}").astype(a.dtype)
+    return out
+
+
+def erf(a):
+    from math import erf as one
+
+    return np.vectorize(one, otypes=[np.float64])(a)
+
+
+def np_sign(a):
+    return np.sign(a)
+
+
+def extreme(f):
+    """NaN if either is NaN, and -0 below +0."""
+
+    def g(a, b):
+        if a.dtype.kind != "f":
+            return (np.minimum if f == "min" else np.maximum)(a, b)
+        m = (np.minimum if f == "min" else np.maximum)(a, b)
+        negative = np.signbit(a) | np.signbit(b) if f == "min" else np.signbit(a) & np.signbit(b)
+        return np.where((a == 0) & (b == 0), np.where(negative, -0.0, 0.0), m)
+
+    return g
+
+
+REFERENCE = {
+    "negative": np.negative, "abs": np.abs, "sign": np_sign, "exp": np.exp, "expm1": np.expm1, "log": np.log,
+    "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tan": np.tan, "tanh": np.tanh, "erf": erf, "sqrt": np.sqrt,
+    "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint, "isnan": np.isnan, "isinf": np.isinf,
+    "isfinite": np.isfinite, "bitwise_invert": np.invert, "copy": lambda a: a, "add": np.add,
+    "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "floor_divide": floor_div,
+    "remainder": floor_mod, "pow": lambda a, b: int_pow(a, b) if a.dtype.kind in "iu" else np.power(a, b),
+    "maximum": extreme("max"), "minimum": extreme("min"), "equal": np.equal, "not_equal": np.not_equal,
+    "less": np.less, "less_equal": np.less_equal, "greater": np.greater, "greater_equal": np.greater_equal,
+    "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
+    "bitwise_left_shift": lambda a, b: shift(a, b, True), "bitwise_right_shift": lambda a, b: shift(a, b, False),
+    "where": np.where,
+}  # fmt: skip
+
+
+def elementwise(row):
+    for dtype in TYPE_SETS[row["types"]]:
+        for layout, (shapes, how) in ELEMENTWISE_LAYOUTS.items():
+            if how == "special" and dtype not in FLOATS:
+                continue
+            name = f"{row['name']}-{dtype}-{layout}"
+            rng = rng_for(name)
+            inputs, dtypes = [], []
+            for i in range(row["arity"]):
+                d = "bool" if row["name"] == "where" and i == 0 else dtype
+                shape = shapes[i]
+                if how == "special" and d != "bool":
+                    a = special(d, i % 2, shape[0])
+                else:
+                    a = random_array(rng, d, shape, row["lo"], row["hi"])
+                if row["name"].endswith("_shift") and i == 1:
+                    a = rng.integers(-2 if dtype in SIGNED else 0, 70, shape).astype(dtype)
+                if row["name"] == "pow" and i == 1 and dtype in INTS:
+                    a = rng.integers(-2 if dtype in SIGNED else 0, 9, shape).astype(dtype)
+                inputs.append(a)
+                dtypes.append(d)
+            loose = row["name"] in ("remainder", "floor_divide") and how == "special"
+            yield Case(name, row["name"], dtype, inputs, dtypes, how,
+                       lambda fz, *t, n=row["name"]: getattr(fz, n)(*t),
+                       None if loose else REFERENCE[row["name"]], row["ulp"])  # fmt: skip
+
+
+def casts(row):
+    for source in ALL:
+        for target in ALL:
+            name = f"astype-{source}-{target}"
+            rng = rng_for(name)
+            a = random_array(rng, source, (517,), -300, 300)
+            if source in FLOATS:
+                a = np.concatenate([a, special(source, 0, len(SPECIALS)), round_to([1e10, -1e10, 1e30, 0.5, 1.5, 2.5], source)])
+            yield Case(name, "astype", target, [a], [source], "plain",
+                       lambda fz, x, t=target: fz.astype(x, getattr(fz, t)),
+                       lambda a, s=source, t=target: cast_reference(a, s, t))  # fmt: skip
+
+
+def cast_reference(a, source, target):
+    if target == "bool":
+        return a != 0
+    if target in INTS:
+        if source in FLOATS:
+            info = np.iinfo(target)
+            out = [0 if np.isnan(v) else min(max(int(v) if np.isfinite(v) else (info.max if v > 0 else info.min), info.min), info.max) for v in a.tolist()]
+            return np.array(out, target)
+        return a.astype(target)
+    return a  # rounded by the comparison
+
+
+REDUCE_CASES = [
+    ((5, 37), None), ((5, 37), 0), ((5, 37), 1), ((3, 5, 70), (0, 2)), ((3, 5, 70), (0, 1)), ((3, 5, 70), 1),
+    ((130, 3), 0), ((4, 0), 1), ((0, 4), 0), ((), None), ((9001,), None), ((3, 9001), 1), ((9001, 3), 0),
+    ((2, 3, 4, 5), (1, 3)), ((1, 64), 1), ((65,), 0),
+]  # fmt: skip
+
+
+def reductions(row):
+    f = row["name"]
+    for dtype in TYPE_SETS[row["types"]]:
+        for number, (shape, axis) in enumerate(REDUCE_CASES):
+            if f.startswith("arg") and isinstance(axis, tuple):
+                continue
+            if f in ("max", "min", "argmax", "argmin") and 0 in shape:
+                continue
+            for how in ("plain", "transposed") if len(shape) == 2 else ("plain",):
+                name = f"{f}-{dtype}-{number}-{how}"
+                a = random_array(rng_for(name), dtype, shape, row["lo"], row["hi"])
+                if dtype in FLOATS and f in ("max", "min", "argmax", "argmin") and a.size > 3 and number % 2:
+                    a.reshape(-1)[rng_for(name).integers(0, a.size, 2)] = np.nan
+                yield Case(name, f, dtype, [a], [dtype], how,
+                           lambda fz, x, f=f, axis=axis: getattr(fz, f)(x, axis=axis),
+                           lambda a, f=f, axis=axis: reduce_reference(a, f, axis),
+                           row["ulp"] * (8 if dtype in ("float16", "bfloat16") else 1) + a.size ** 0.5)  # fmt: skip
+
+
+def reduce_reference(a, f, axis):
+    if f in ("sum", "prod") and a.dtype.kind in "iub":
+        with np.errstate(all="ignore"):
+            return getattr(np, f)(a, axis=axis, dtype=np.uint64 if a.dtype.kind == "u" else np.int64)
+    return getattr(np, f)(a, axis=axis)
+
+
+def movement(row):
+    m = row["name"]
+    calls = {
+        "reshape": [((6, 8), lambda x, m: m.reshape(x, (4, 12))), ((6, 8), lambda x, m: m.reshape(x.T, (3, 16)))],
+        "permute_dims": [((3, 4, 5), lambda x, m: m.permute_dims(x, (2, 0, 1)))],
+        "broadcast_to": [((4, 1), lambda x, m: m.broadcast_to(x, (3, 4, 5)))],
+        "slice": [((9, 10), lambda x, m: x[1:8:3, ::-2]), ((9,), lambda x, m: x[7:2:-2]), ((9,), lambda x, m: x[5:5])],
+        "concat": [((4, 6), lambda x, m: m.concat([x, x[:2], x[::-1]], axis=0)), ((4, 6), lambda x, m: m.concat([x, x.T.reshape((4, 6))], axis=1))],
+        "pad": [((4, 6), lambda x, m: m.pad(x, ((1, 2), (0, 3))))],
+        "take": [((5, 6), lambda x, m: m.take(x, m.asarray([4, 0, -1, 2]), axis=0)), ((5, 6), lambda x, m: m.take(x, m.asarray([[5, 1], [0, 0]]), axis=1))],
+        "put": [((5, 6), put_rows)],
+    }[m]  # fmt: skip
+    for dtype in ALL:
+        for number, (shape, call) in enumerate(calls):
+            for how in ("plain", "every-second") if len(shape) == 2 else ("plain",):
+                name = f"{m}-{dtype}-{number}-{how}"
+                full = tuple(2 * n + 1 if i == 0 else 2 * n for i, n in enumerate(shape)) if how != "plain" else shape
+                a = random_array(rng_for(name), dtype, full, -100, 100)
+                yield Case(name, m, dtype, [a], [dtype], how, lambda fz, x, c=call: c(x, fz),
+                           lambda a, c=call: c(a, np))  # fmt: skip
+
+
+def put_rows(x, m):
+    out = m.asarray(x, copy=True)
+    out[m.asarray([3, 1])] = x[:2]
+    out[2, 1:3] = x[0, :2]
+    return out
+
+
+def matmuls(row):
+    shapes = [((3, 5), (5, 7)), ((65, 33), (33, 70)), ((2, 3, 5, 4), (2, 1, 4, 6)), ((1, 300), (300, 1)), ((3, 0), (0, 4)),
+              ((17, 4100), (4100, 3)), ((5,), (5,)), ((4, 5), (5,))]  # fmt: skip
+    for dtype in TYPE_SETS[row["types"]]:
+        for number, (sa, sb) in enumerate(shapes):
+            for how in ("plain", "transposed") if len(sa) == len(sb) == 2 else ("plain",):
+                name = f"matmul-{dtype}-{number}-{how}"
+                rng = rng_for(name)
+                if how == "transposed":
+                    sa, sb = sa[::-1], sb[::-1]
+                a, b = (random_array(rng, dtype, s, -1, 1) for s in (sa, sb))
+                k = sa[0] if how == "transposed" else sa[-1]
+                yield Case(name, "matmul", dtype, [a, b], [dtype, dtype], how, lambda fz, x, y: fz.matmul(x, y),
+                           np.matmul, row["ulp"] + 4 * k**0.5)  # fmt: skip
+
+
+def sources(row):
+    if row["name"] == "iota":
+        for dtype in INTS + FLOATS:
+            yield Case(f"iota-{dtype}", "iota", dtype, [], [], "plain",
+                       lambda fz, t=dtype: fz.arange(100, dtype=getattr(fz, t)), lambda: np.arange(100))  # fmt: skip
+    else:
+        for shape in ((7,), (3, 5), (0,)):
+            yield Case(f"random_bits-{shape}", "random_bits", "uint32", [], [], "plain",
+                       lambda fz, s=shape: (fz.random.seed(42), fz.random.integers(0, 2**32, s))[1],
+                       lambda s=shape: philox_integers(42, s))  # fmt: skip
+
+
+def philox_words(key, counter, n):
+    """Philox 4x32-10 in plain integers (Salmon et al. 2011)."""
+    words = []
+    for block in range((n + 3) // 4):
+        c0, c1 = (counter + block) & 0xFFFFFFFF, (counter + block) >> 32
+        x = [c0, c1, 0, 0]
+        k = [key & 0xFFFFFFFF, key >> 32]
+        for _ in range(10):
+            p0, p1 = 0xD2511F53 * x[0], 0xCD9E8D57 * x[2]
+            x = [(p1 >> 32) ^ x[1] ^ k[0], p1 & 0xFFFFFFFF, (p0 >> 32) ^ x[3] ^ k[1], p0 & 0xFFFFFFFF]
+            k = [(k[0] + 0x9E3779B9) & 0xFFFFFFFF, (k[1] + 0xBB67AE85) & 0xFFFFFFFF]
+        words += x
+    return words[:n]
+
+
+def philox_integers(key, shape):
+    n = int(np.prod(shape))
+    w = philox_words(key, 0, 2 * n)
+    return np.array([((w[2 * i] << 32) | w[2 * i + 1]) % 2**32 for i in range(n)], np.int64).reshape(shape)
+
+
+CLASSES = {
+    "elementwise": elementwise, "cast": casts, "reduce": reductions, "view": movement, "concat": movement,
+    "pad": movement, "take": movement, "put": movement, "matmul": matmuls, "iota": sources, "random_bits": sources,
+}  # fmt: skip
+
+
+def all_cases(table):
+    for row in table:
+        yield from CLASSES[row["class"]](row)

@@ -1,0 +1,110 @@
+"""Every row of the op table on every executor: against NumPy within the row's bound, and against the interpreter
+with no differing bit."""
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import cases
+import numpy as np
+import pytest
+from frazil import _frazil
+
+HERE = Path(__file__).parent
+EXECUTORS = {
+    "interp": {"FRAZIL_JIT": "interp"},
+    "avx2": {"FRAZIL_JIT": "on", "FRAZIL_ISA": "avx2"},
+    "avx512": {"FRAZIL_JIT": "on", "FRAZIL_ISA": "avx512"},
+}
+MANTISSA = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
+TINY = {"float16": -24, "bfloat16": -133, "float32": -149, "float64": -1074}
+
+
+def has_avx512():
+    with open("/proc/cpuinfo") as f:
+        return "avx512vl" in f.read()
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory):
+    """{executor: {case: (array, dtype)}}; every executor runs in a process of its own."""
+    out = {}
+    for name, environment in EXECUTORS.items():
+        if name == "avx512" and not has_avx512():
+            continue
+        path = tmp_path_factory.mktemp("conformance") / name
+        run = subprocess.run(
+            [sys.executable, HERE / "worker.py", path], env=os.environ | environment, capture_output=True, text=True
+        )
+        assert run.returncode == 0, f"{name}: {run.stderr[-3000:]}"
+        out[name] = pickle.loads(path.read_bytes())["results"]
+    return out
+
+
+def bits(array):
+    a = np.ascontiguousarray(array)
+    if a.dtype.kind == "f":
+        a = np.where(np.isnan(a), a.dtype.type(np.nan), a)
+    return a.view(np.uint8) if a.ndim else a.reshape(1).view(np.uint8)
+
+
+def ulps(got, want, dtype):
+    """Distance in units of the last place of `want` rounded to dtype; infinities and NaN must agree."""
+    got, want = np.asarray(got, np.float64), np.asarray(want, np.longdouble)
+    with np.errstate(all="ignore"):
+        rounded = want.astype(np.float64) if dtype in ("float64", "bfloat16") else want.astype(dtype).astype(np.float64)
+        if dtype == "bfloat16":
+            rounded = np.where(np.abs(want) > 3.3961775e38, np.copysign(np.inf, want), want).astype(np.float64)
+        same = (got == rounded) | (np.isnan(got) & np.isnan(rounded))
+        exponent = np.frexp(np.abs(want.astype(np.float64)))[1] - 1
+        unit = np.ldexp(1.0, np.maximum(exponent - MANTISSA[dtype], TINY[dtype]))
+        distance = np.abs((got - want).astype(np.float64)) / unit
+    return np.where(same, 0, np.where(np.isfinite(distance), distance, np.inf))
+
+
+CASES = {c.name: c for c in cases.all_cases(_frazil.op_table())}
+
+
+def test_every_row_has_cases():
+    assert {c.row for c in CASES.values()} == {row["name"] for row in _frazil.op_table()}
+
+
+@pytest.mark.parametrize("row", sorted({c.row for c in CASES.values()}))
+def test_against_numpy(results, row):
+    ran = 0
+    for case in CASES.values():
+        if case.row != row or case.reference is None:
+            continue
+        arrays = [cases.view(np.asarray(a), case.layout) for a in case.inputs]
+        with np.errstate(all="ignore"):
+            want = np.asarray(case.reference(*arrays))
+        got, dtype = results["interp"][case.name]
+        assert got.shape == want.shape, f"{case.name}: shape {got.shape}, expected {want.shape}"
+        ran += 1
+        if dtype not in MANTISSA:
+            np.testing.assert_array_equal(got, want, err_msg=case.name)
+            continue
+        # One rounding of the exact result is half a unit away from it.
+        worst = ulps(got, want, dtype).max(initial=0)
+        bound = max(case.ulp, 0.5) + (0.5 if dtype in ("float16", "bfloat16") else 0)
+        assert worst <= bound, f"{case.name}: {worst} ulp, bound {bound}"
+    assert ran > 0
+
+
+@pytest.mark.parametrize("row", sorted({c.row for c in CASES.values()}))
+@pytest.mark.parametrize("executor", [e for e in EXECUTORS if e != "interp"])
+def test_same_bits(results, executor, row):
+    if executor not in results:
+        pytest.skip(f"this processor has no {executor}")
+    ran = 0
+    for case in CASES.values():
+        if case.row != row:
+            continue
+        (got, got_type), (want, want_type) = results[executor][case.name], results["interp"][case.name]
+        assert got_type == want_type and got.shape == want.shape, case.name
+        differing = int((bits(got) != bits(want)).sum())
+        assert differing == 0, f"{case.name}: {differing} differing bytes on {executor}"
+        ran += 1
+    assert ran > 0

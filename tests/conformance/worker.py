@@ -1,0 +1,38 @@
+"""Runs every conformance case on one executor (chosen by the environment) and pickles the results.
+
+    worker.py OUTPUT
+"""
+
+import pickle
+import sys
+
+import cases
+import frazil as fz
+import numpy as np
+from frazil import _frazil
+
+
+def to_tensor(array, dtype):
+    if dtype == "bfloat16":
+        return fz.astype(fz.asarray(np.asarray(array, np.float32)), fz.bfloat16)
+    return fz.asarray(np.asarray(array).astype(dtype))
+
+
+def to_numpy(t):
+    """Values as they are; 16-bit floats exactly in float32."""
+    if t.dtype in (fz.bfloat16, fz.float16):
+        return np.array(fz.astype(t, fz.float32)), t.dtype.name
+    return np.array(t), t.dtype.name
+
+
+def main(path):
+    results = {}
+    for case in cases.all_cases(_frazil.op_table()):
+        tensors = [cases.view(to_tensor(a, d), case.layout) for a, d in zip(case.inputs, case.dtypes, strict=True)]
+        results[case.name] = to_numpy(case.call(fz, *tensors))
+    with open(path, "wb") as out:
+        pickle.dump({"config": fz.config(), "results": results}, out)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
