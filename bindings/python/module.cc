@@ -6,6 +6,7 @@
 #include "bindings/python/asmjit_stderr.h"
 #include "bindings/python/dtype_type.h"
 #include "bindings/python/functions.h"
+#include "bindings/python/table_module.h"
 #include "bindings/python/tensor_type.h"
 #include "jit/runtime/register.h"
 
@@ -40,6 +41,7 @@ PYBIND11_MODULE(_frazil, module) {
   for (const auto& rows : {fp::OpFunctions(), fp::MovementFunctions(), fp::CreationFunctions()}) {
     Must(fp::AddFunctions(m, "frazil", rows));
   }
+  fp::AddOpTable(module);
   AddSubmodule(module, "nn", "frazil.nn", fp::NnFunctions());
   AddSubmodule(module, "random", "frazil._frazil.random", fp::RandomFunctions());
   AddSubmodule(module, "autograd", "frazil._frazil.autograd", fp::AutogradFunctions());
