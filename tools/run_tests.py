@@ -30,6 +30,7 @@ class Suite:
 SUITES = {
     "tools": Suite(python=True, sanitized=False),
     "core": Suite(cpp=True),
+    "conformance": Suite(python=True, sanitized=False),
     "cpp": Suite(cpp=True),
     "cuda": Suite(cpp=True),
 }

@@ -38,6 +38,7 @@ class Case:
     call: Callable  # frazil module, tensors -> tensor
     reference: Callable | None  # arrays (float64 or integers) -> array
     ulp: float = 0.0
+    scale: Callable | None = None  # what the units of the last place refer to, if not the result
 
 
 def rng_for(name):
@@ -121,6 +122,7 @@ def shift(a, b, left):
 
 
 def int_pow(a, b):
+    a, b = np.broadcast_arrays(a, b)
     out = np.ones_like(a)
     for i in np.ndindex(a.shape):
         base, exponent, bits = int(a[i]), int(b[i]), a.dtype.itemsize * 8
@@ -245,7 +247,13 @@ def reductions(row):
                 yield Case(name, f, dtype, [a], [dtype], how,
                            lambda fz, x, f=f, axis=axis: getattr(fz, f)(x, axis=axis),
                            lambda a, f=f, axis=axis: reduce_reference(a, f, axis),
-                           row["ulp"] * (8 if dtype in ("float16", "bfloat16") else 1) + a.size ** 0.5)  # fmt: skip
+                           row["ulp"] + (a.size / 64 if f == "prod" else 0), magnitude(f, axis))  # fmt: skip
+
+
+def magnitude(f, axis):
+    if f != "sum":
+        return None
+    return lambda a: np.sum(np.abs(a), axis=axis)
 
 
 def reduce_reference(a, f, axis):
@@ -295,9 +303,8 @@ def matmuls(row):
                 if how == "transposed":
                     sa, sb = sa[::-1], sb[::-1]
                 a, b = (random_array(rng, dtype, s, -1, 1) for s in (sa, sb))
-                k = sa[0] if how == "transposed" else sa[-1]
                 yield Case(name, "matmul", dtype, [a, b], [dtype, dtype], how, lambda fz, x, y: fz.matmul(x, y),
-                           np.matmul, row["ulp"] + 4 * k**0.5)  # fmt: skip
+                           np.matmul, row["ulp"], lambda a, b: np.abs(a) @ np.abs(b))  # fmt: skip
 
 
 def sources(row):

@@ -50,15 +50,16 @@ def bits(array):
     return a.view(np.uint8) if a.ndim else a.reshape(1).view(np.uint8)
 
 
-def ulps(got, want, dtype):
-    """Distance in units of the last place of `want` rounded to dtype; infinities and NaN must agree."""
+def ulps(got, want, dtype, scale=None):
+    """Distance in units of the last place of `want` (or of `scale`) in dtype; infinities and NaN must agree."""
     got, want = np.asarray(got, np.float64), np.asarray(want, np.longdouble)
     with np.errstate(all="ignore"):
         rounded = want.astype(np.float64) if dtype in ("float64", "bfloat16") else want.astype(dtype).astype(np.float64)
         if dtype == "bfloat16":
             rounded = np.where(np.abs(want) > 3.3961775e38, np.copysign(np.inf, want), want).astype(np.float64)
         same = (got == rounded) | (np.isnan(got) & np.isnan(rounded))
-        exponent = np.frexp(np.abs(want.astype(np.float64)))[1] - 1
+        size = np.abs(want) if scale is None else np.maximum(np.abs(want), scale)
+        exponent = np.frexp(size.astype(np.float64))[1] - 1
         unit = np.ldexp(1.0, np.maximum(exponent - MANTISSA[dtype], TINY[dtype]))
         distance = np.abs((got - want).astype(np.float64)) / unit
     return np.where(same, 0, np.where(np.isfinite(distance), distance, np.inf))
@@ -87,7 +88,8 @@ def test_against_numpy(results, row):
             np.testing.assert_array_equal(got, want, err_msg=case.name)
             continue
         # One rounding of the exact result is half a unit away from it.
-        worst = ulps(got, want, dtype).max(initial=0)
+        scale = case.scale(*arrays) if case.scale else None
+        worst = ulps(got, want, dtype, scale).max(initial=0)
         bound = max(case.ulp, 0.5) + (0.5 if dtype in ("float16", "bfloat16") else 0)
         assert worst <= bound, f"{case.name}: {worst} ulp, bound {bound}"
     assert ran > 0

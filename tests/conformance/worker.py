@@ -8,6 +8,7 @@ import sys
 
 import cases
 import frazil as fz
+import frazil.random
 import numpy as np
 from frazil import _frazil
 
