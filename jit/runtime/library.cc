@@ -114,7 +114,11 @@ class PutCall : public LibraryCall {
     args.indices_data = operands[1];
     args.updates_data = operands[2];
     args.out = result;
-    Put(args);
+    try {
+      Put(args);  // allocates before it writes
+    } catch (const std::bad_alloc&) {
+      return MemoryError("[put] no memory for the positions of ", args.updates->size, " updates.");
+    }
     return absl::OkStatus();
   }
   bool in_place() const override { return true; }

@@ -124,6 +124,7 @@ class Builder {
     FZ_ASSIGN_OR_RETURN(step.call, MakeLibraryCall(graph_, step.node, options_.compile.blas));
     for (const int32_t operand : graph_.nodes[step.node].operands) step.uses.push_back({memory_of_[operand], false});
     step.uses.push_back({memory_of_[step.node], true});
+    last_library_ = static_cast<int32_t>(pending_.size());
     pending_.push_back(std::move(step));
     return absl::OkStatus();
   }
@@ -183,7 +184,7 @@ class Builder {
     if (m.last != step || m.bytes != to.bytes || m.result >= 0) return false;
     if (m.input >= 0) {
       const bool lent = m.input < 64 && options_.compile.reusable >> m.input & 1;
-      if (!lent || graph_.nodes[m.input].immediate) return false;
+      if (!lent || graph_.nodes[m.input].immediate || step < last_library_) return false;
     }
     const auto shares = [&](int use) { return Home(s.uses[use].memory) == from; };
     if (!s.call) return MayOverwrite(s.launch, static_cast<int>(out), shares);
@@ -291,6 +292,8 @@ class Builder {
   std::vector<Memory> memories_;
   std::vector<int32_t> memory_of_;  // of each node
   std::vector<PendingStep> pending_;
+  // Library calls can run out of memory; inputs must be whole until the last has begun.
+  int32_t last_library_ = 0;
   std::vector<int64_t> arena_offset_;
   Program program_;
 };

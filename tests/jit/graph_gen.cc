@@ -82,12 +82,13 @@ bool IsNan(DType dtype, const char* at) {
 // Grows a graph by ops whose operands are chosen among what is there.
 class Grower {
  public:
-  explicit Grower(Rng& rng) : rng_(rng) {}
+  Grower(Rng& rng, bool large) : rng_(rng), large_(large) {}
 
   Graph Run(int ops) {
     const int64_t extents[] = {1, 2, 3, 5, 8, 17};
     n_ = extents[Below(rng_, 6)];
     m_ = extents[Below(rng_, 6)];
+    if (large_) (Below(rng_, 2) ? n_ : m_) = 4000 + Below(rng_, 9000);
     AddInputs();
     for (int made = 0, tries = 0; made < ops && tries < 40 * ops; ++tries) made += AddOne();
     const int outputs = 1 + static_cast<int>(Below(rng_, 4));
@@ -115,7 +116,7 @@ class Grower {
 
   bool Try(OpId op, absl::Span<const int32_t> operands, AttrSpan attrs) {
     const auto inferred = InferNode(graph_, op, operands, attrs);
-    if (!inferred.ok() || inferred->layout->size > 4000) return false;
+    if (!inferred.ok() || inferred->layout->size > (large_ ? 300000 : 4000)) return false;
     return graph_.AddOp(op, operands, attrs).ok();
   }
 
@@ -182,6 +183,7 @@ class Grower {
   }
 
   Rng& rng_;
+  const bool large_;
   Graph graph_;
   int64_t n_ = 1, m_ = 1;
 };
@@ -213,7 +215,7 @@ std::vector<ValueRef> RandomInputs(Rng& rng, const Graph& graph) {
   return values;
 }
 
-Graph RandomGraph(Rng& rng, int ops) { return Grower(rng).Run(ops); }
+Graph RandomGraph(Rng& rng, int ops, bool large) { return Grower(rng, large).Run(ops); }
 
 StatusOr<std::vector<ValueRef>> RunOpByOp(const Graph& graph, absl::Span<const ValueRef> inputs) {
   std::vector<ValueRef> values(inputs.begin(), inputs.end());

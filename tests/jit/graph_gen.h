@@ -22,7 +22,8 @@ std::vector<ValueRef> RandomInputs(Rng& rng, const Graph& graph);
 
 // A valid graph of about `ops` ops: elementwise chains with broadcasting, casts, reductions, views, concat, pad,
 // matmul. Outputs are random nodes, so intermediates, views and inputs are among them.
-Graph RandomGraph(Rng& rng, int ops);
+// `large`: with axes long enough for chunked reductions and the worker pool.
+Graph RandomGraph(Rng& rng, int ops, bool large = false);
 
 // The values of graph.outputs by running one op after the other.
 StatusOr<std::vector<ValueRef>> RunOpByOp(const Graph& graph, absl::Span<const ValueRef> inputs);
