@@ -1,6 +1,5 @@
 // Conversions: the ones that jit/kir/legalize.h leaves. Each is exact or rounds once; float to
 // integer truncates, saturates, and turns NaN into 0.
-#include "core/check.h"
 #include "jit/emit/x86/codegen.h"
 
 namespace frazil::jit {

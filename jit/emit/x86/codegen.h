@@ -1,9 +1,10 @@
 // Turns one kernel into x86 code through asmjit's Compiler. Used by x86_emitter.cc alone; asmjit
-// headers stay in this folder. Split by subject: codegen.cc (rows, columns, loops), memory.cc
-// (loads and stores), arith.cc (instructions), cast.cc (conversions), lanes.cc (what has no vector
-// instruction), reduce.cc.
+// headers stay in this folder. Split by subject: codegen.cc (function, rows), columns.cc, loop.cc
+// and reduce.cc (the loop axis), analysis.cc, registers.cc, masks.cc, memory.cc and gather.cc
+// (loads and stores), arith.cc, compare.cc, integers.cc, cast.cc, lanes.cc (what has no vector
+// instruction).
 //
-// Lanes. A step computes lanes() elements: 16 (AVX-512) or 8 (AVX2) if all types are at most 32
+// Lanes. A step computes v_ elements: 16 (AVX-512) or 8 (AVX2) if all types are at most 32
 // bits wide, half of that otherwise, so that 64-bit values fill a vector and 32-bit values half of
 // one. 8- and 16-bit values stay packed as in memory (only loads, stores and casts touch them). A
 // bool is a mask register on AVX-512 and a vector of 32-bit lanes of zeros or ones on AVX2.
@@ -38,6 +39,12 @@ class Codegen {
   Status Run();
 
  private:
+  // Bodies up to this cost get an unrolled loop over full vectors and a masked tail; longer ones
+  // are emitted once, always masked: register allocation is superlinear, and a long body does not
+  // notice the mask.
+  static constexpr int kShortBody = 28;
+  static constexpr int kMaxCopies = 8;  // vectors of columns in one pass over the loop axis
+
   using Id = kir::Id;
   using Op = kir::Op;
   using Vec = x86::Vec;
@@ -64,16 +71,18 @@ class Codegen {
     Vec m32;  // AVX2: 32-bit lanes
   };
 
-  // --- analysis (codegen.cc)
+  // --- analysis (analysis.cc)
   void Analyse();
   int8_t LoadLevel(const kir::Inst& inst, int region) const;
   int Cost(int level) const;
   Id SameConst(Id id) const;
+  static int Log2(int size) { return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3; }
+  static uint64_t SignBit(DType t) { return uint64_t{1} << (BitsOf(t) - 1); }
   static int CostOf(const kir::Inst& inst);
   bool InVectorRange(int level) const { return level >= (space_ ? kPointLevel : kLoopLevel); }
   int VecAxis() const { return space_ ? k_.rank - 1 : k_.rank; }
 
-  // --- structure (codegen.cc)
+  // --- structure (codegen.cc, columns.cc)
   void Prologue();
   void EmitRows();
   void InitCounters();
@@ -101,7 +110,7 @@ class Codegen {
   Gp Counter(int axis);
   Mem StrideMem(int buffer, int axis);
 
-  // --- loops over the loop axis and reductions (reduce.cc)
+  // --- loops over the loop axis and reductions (loop.cc, reduce.cc)
   struct Accumulator {
     Id id = kir::kNone;
     int copy = 0;               // of the point
@@ -131,7 +140,7 @@ class Codegen {
   Operand IdentityRegShape(const kir::Inst& inst);
   void MoveReg(const Operand& to, const Operand& from);
 
-  // --- registers and constants (codegen.cc)
+  // --- registers and constants (registers.cc)
   Vec NewVec(int bytes);
   Vec NewFor(DType type) { return NewVec(RegBytes(type)); }
   int RegBytes(DType type) const;
@@ -151,7 +160,6 @@ class Codegen {
   Mem PoolBytes(const void* data, size_t size);
   Vec Zero(int bytes);
   Mem Scratch(int index);  // 128-byte stack slots
-  void Emit(InstId id, const Operand& a) { cc_.emit(id, a); }
   template <typename... Args>
   Vec Make(DType type, InstId id, Args&&... args) {
     Vec d = NewFor(type);
@@ -166,7 +174,7 @@ class Codegen {
   }
   void Copy(const Vec& to, const Vec& from) { cc_.emit(x86::Inst::kIdVmovaps, to, from); }
 
-  // --- memory (memory.cc)
+  // --- memory (memory.cc, gather.cc)
   struct Place {  // an element address for the current step
     Gp base;
     Gp index;  // elements, if valid
@@ -199,7 +207,7 @@ class Codegen {
   Operand BytesToBool(const Vec& bytes);
   Vec BoolToBytes(const Operand& mask);
 
-  // --- masks
+  // --- masks (masks.cc)
   Mask TailMask() const;
   Mask MaskWith(Id pred);
   Vec Mask64(const Vec& m32);  // AVX2: the mask in 64-bit lanes
@@ -209,7 +217,7 @@ class Codegen {
   Gp BoolBits(const Operand& mask);
   K NewK() { return cc_.newKw(); }
 
-  // --- instructions (arith.cc)
+  // --- instructions (arith.cc, compare.cc, integers.cc)
   void EmitArith(Id id);
   Operand Compare(const kir::Inst& inst);
   Operand CompareAvx2(const kir::Inst& inst);

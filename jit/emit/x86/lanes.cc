@@ -1,6 +1,5 @@
 // What has no vector instruction: one lane after another through the stack, in a small loop at run
 // time.
-#include "core/check.h"
 #include "jit/emit/x86/codegen.h"
 
 namespace frazil::jit {

@@ -7,22 +7,13 @@
 // in any order and keep a few accumulators in registers.
 #include <algorithm>
 
-#include "core/check.h"
 #include "jit/emit/x86/codegen.h"
 
 namespace frazil::jit {
 
 using kir::Inst;
-using kir::kNone;
 using kir::ReduceKind;
-using kir::Stride;
 namespace I = x86::Inst;
-
-namespace {
-
-constexpr int kUnrollLimit = 56;
-
-}  // namespace
 
 // Bits of the value that changes nothing.
 uint64_t Codegen::Identity(const Inst& inst) const {
@@ -95,127 +86,6 @@ void Codegen::MoveReg(const Operand& to, const Operand& from) {
   }
 }
 
-// --- the loop
-
-void Codegen::LoopBounds() {
-  lo_ = cc_.newInt64("lo");
-  hi_ = cc_.newInt64("hi");
-  cc_.mov(hi_, x86::qword_ptr(extents_, k_.rank * 8));
-  if (!k_.chunked) {
-    cc_.xor_(lo_, lo_);
-    return;
-  }
-  if (k_.rank >= 2) {
-    cc_.mov(lo_, counters_[0]);
-  } else {
-    cc_.mov(lo_, col_);
-  }
-  Gp end = cc_.newInt64();
-  cc_.imul(lo_, lo_, kir::kChunk);
-  cc_.lea(end, x86::ptr(lo_, int32_t(kir::kChunk)));
-  cc_.cmp(hi_, end);
-  cc_.cmovg(hi_, end);
-}
-
-// Which buffers the loop walks through, and where it starts.
-void Codegen::LoopPointers(Id begin, Id end) {
-  walked_.assign(k_.buffers.size(), false);
-  for (Id i = begin; i < end; ++i) {
-    const Inst& inst = k_.body[i];
-    if ((inst.op != Op::kLoad && inst.op != Op::kStore) || info_[i].level != kLoopLevel) continue;
-    const Stride cls = k_.buffers[inst.imm].strides[k_.rank];
-    if (cls != Stride::kZero && (space_ || cls == Stride::kAny)) walked_[inst.imm] = true;
-  }
-  for (size_t b = 0; b < k_.buffers.size(); ++b) {
-    if (!walked_[b]) continue;
-    loop_ptr_[b] = cc_.newIntPtr();
-    cc_.mov(loop_ptr_[b], lo_);
-    cc_.imul(loop_ptr_[b], StrideMem(int(b), k_.rank));
-    const Stride col = k_.buffers[b].strides[k_.rank - 1];
-    if (!space_ || col == Stride::kAny) {
-      cc_.add(loop_ptr_[b], col_ptr_[b]);
-    } else if (col == Stride::kZero) {
-      cc_.add(loop_ptr_[b], row_ptr_[b]);
-    } else {
-      Place place;
-      place.base = row_ptr_[b];
-      place.index = col_;
-      place.size = SizeOf(k_.buffers[b].dtype);
-      Gp at = cc_.newIntPtr();
-      cc_.lea(at, place.At(0));
-      cc_.add(loop_ptr_[b], at);
-    }
-  }
-}
-
-void Codegen::AdvanceLoopPointers() {
-  for (size_t b = 0; b < k_.buffers.size(); ++b) {
-    if (!walked_[b]) continue;
-    if (space_) {
-      cc_.add(loop_ptr_[b], StrideMem(int(b), k_.rank));
-    } else {
-      cc_.add(loop_ptr_[b], vec_step_[b]);
-    }
-  }
-}
-
-void Codegen::EmitLoop(Id begin, Id end) {
-  Label empty = cc_.newLabel(), done = cc_.newLabel();
-  LoopBounds();
-  accs_.clear();
-  int cost = 0;
-  bool laned = false;
-  for (Id i = begin; i < end; ++i) {
-    if (info_[i].level == kLoopLevel) cost += CostOf(k_.body[i]);
-    if (k_.body[i].op != Op::kReduce) continue;
-    laned |= k_.body[i].lanes != 0;
-    ForCopies([&] {
-      Accumulator acc;
-      acc.id = i;
-      acc.copy = copy_;
-      acc.laned = k_.body[i].lanes != 0;
-      acc.out = IdentityRegShape(k_.body[i]);
-      accs_.push_back(std::move(acc));
-    });
-  }
-  positions_ = space_ ? 8 : 64 / v_;
-  int copies = laned ? positions_ : cost <= 4 ? 4 : cost <= 12 ? 2 : 1;
-  if (copies > 8 || cost * copies > kUnrollLimit || point_copies_ > 1) copies = 1;
-  cc_.cmp(lo_, hi_);
-  cc_.jge(empty);
-  for (Id i = begin; i < end; ++i) {
-    if (info_[i].level != kPointLevel || k_.body[i].op == Op::kLoop) continue;
-    ForCopies([&] { EmitInst(i); });
-  }
-  LoopPointers(begin, end);
-  j_ = cc_.newInt64("j");
-  cc_.mov(j_, lo_);
-  InitAccumulators(copies);
-  level_ = kLoopLevel;
-  if (copies > 1) UnrolledLoop(begin, end, copies);
-  StepLoop(begin, end, copies > 1);
-  level_ = kPointLevel;
-  for (Accumulator& acc : accs_) MoveReg(acc.out, FinishReduce(acc));
-  if (!accs_.empty()) {
-    cc_.jmp(done);
-    cc_.bind(empty);
-    for (Accumulator& acc : accs_) {
-      const Inst& inst = k_.body[acc.id];
-      const bool zero =
-          acc.laned && ReduceKind(inst.imm) == ReduceKind::kSum;  // an empty sum is +0
-      MoveReg(acc.out, zero ? Operand(Zero(RegBytes(inst.type))) : IdentityReg(inst));
-    }
-    cc_.bind(done);
-  } else {
-    cc_.bind(empty);
-  }
-  for (Accumulator& acc : accs_) {
-    SetCopy(acc.copy);
-    Set(acc.id, acc.out);
-  }
-  SetCopy(0);
-}
-
 // A register of the value's kind, not yet written.
 Codegen::Operand Codegen::IdentityRegShape(const Inst& inst) {
   if (IsBool(inst.type) && z_) return NewK();
@@ -253,93 +123,6 @@ Codegen::Mem Codegen::AccMemAt(const Accumulator& acc, const Gp& lane) {
   mem.setSize(uint32_t(RegBytes(k_.body[acc.id].type)));
   return mem;
 }
-
-void Codegen::UnrolledLoop(Id begin, Id end, int copies) {
-  Label top = cc_.newLabel(), done = cc_.newLabel();
-  const int step = space_ ? copies : copies * v_;
-  Gp rest = cc_.newInt64("rest");
-  cc_.mov(rest, hi_);
-  cc_.sub(rest, j_);
-  cc_.sub(rest, step);
-  cc_.js(done);
-  if (!space_) FullLanes();
-  cc_.bind(top);
-  for (int copy = 0; copy < copies; ++copy) {
-    copy_disp_ = space_ ? 0 : copy * v_;
-    LoopBody(begin, end);
-    for (Accumulator& acc : accs_) Accumulate(&acc, acc.regs[size_t(copy) % acc.regs.size()]);
-    AdvanceLoopPointers();
-    if (space_) cc_.inc(j_);
-  }
-  copy_disp_ = 0;
-  if (!space_) cc_.add(j_, step);
-  cc_.sub(rest, step);
-  cc_.jns(top);
-  cc_.bind(done);
-  for (Accumulator& acc : accs_) {
-    if (!acc.laned) continue;
-    for (int i = 0; i < positions_; ++i) cc_.emit(I::kIdVmovups, AccMem(acc, i), acc.regs[i]);
-  }
-}
-
-void Codegen::StepLoop(Id begin, Id end, bool short_rest) {
-  Label top = cc_.newLabel(), done = cc_.newLabel();
-  Gp rest = cc_.newInt64("rest");
-  cc_.mov(rest, hi_);
-  cc_.sub(rest, j_);
-  if (short_rest) cc_.jle(done);
-  cc_.bind(top);
-  if (!space_) {
-    Gp count = cc_.newInt64("count");
-    cc_.mov(count, v_);
-    cc_.cmp(rest, v_);
-    cc_.cmovl(count, rest);
-    SetTailMask(count);
-  }
-  Gp lane;
-  ForCopies([&] {
-    LoopBody(begin, end);
-    for (Accumulator& acc : accs_) {
-      if (acc.copy == copy_) StepAccumulator(&acc, &lane);
-    }
-  });
-  AdvanceLoopPointers();
-  const int step = space_ ? 1 : v_;
-  cc_.add(j_, step);
-  cc_.sub(rest, step);
-  cc_.jg(top);
-  cc_.bind(done);
-  if (!space_) FullLanes();
-}
-
-// One step into the accumulator, which a laned reduce finds on the stack.
-void Codegen::StepAccumulator(Accumulator* acc, Gp* lane) {
-  const Inst& inst = k_.body[acc->id];
-  if (!acc->laned) return Accumulate(acc, acc->regs[0]);
-  if (!lane->isValid()) {  // j mod lanes; in kSpace a position is a whole vector of columns
-    *lane = cc_.newInt64("lane");
-    cc_.mov(*lane, j_);
-    cc_.sub(*lane, lo_);
-    cc_.and_(*lane, space_ ? 7 : 63);
-    if (space_) cc_.shl(*lane, v_ == 16 ? 4 : v_ == 8 ? 3 : 2);
-  }
-  const Mem mem = AccMemAt(*acc, *lane);
-  if (space_) {  // sums and products commute
-    cc_.emit(I::kIdVmovups, mem, Combine(inst, R(inst.a), mem));
-    return;
-  }
-  Vec value = NewFor(inst.type);
-  cc_.emit(I::kIdVmovups, value, mem);
-  Accumulate(acc, value);
-  cc_.emit(I::kIdVmovups, mem, value);
-}
-
-void Codegen::LoopBody(Id begin, Id end) {
-  for (Id i = begin + 1; i < end; ++i) {
-    if (info_[i].level == kLoopLevel && k_.body[i].op != Op::kReduce) EmitInst(i);
-  }
-}
-
 // reg = reg combined with the element, only in active lanes where lanes run along the loop.
 void Codegen::Accumulate(Accumulator* acc, const Operand& reg) {
   const Inst& inst = k_.body[acc->id];

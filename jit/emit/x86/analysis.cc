@@ -1,0 +1,110 @@
+// Where every value is computed, and what a body costs.
+#include <algorithm>
+#include <cstddef>
+
+#include "jit/emit/x86/codegen.h"
+
+namespace frazil::jit {
+
+using kir::Inst;
+using kir::kNone;
+using kir::Stride;
+
+int8_t Codegen::LoadLevel(const Inst& inst, int region) const {
+  const kir::Buffer& buffer = k_.buffers[inst.imm];
+  int8_t level = kRowLevel;
+  if (buffer.strides[k_.rank - 1] != Stride::kZero) level = kPointLevel;
+  // Inside a loop that may run zero times nothing is read before the loop is entered.
+  if (region) level = std::max<int8_t>(level, kPointLevel);
+  if (region && buffer.strides[k_.rank] != Stride::kZero) level = kLoopLevel;
+  // What the kernel itself writes is read where the program says.
+  if (buffer.out) level = region ? kLoopLevel : kPointLevel;
+  return level;
+}
+
+void Codegen::Analyse() {
+  info_.assign(k_.body.size(), Info());
+  vals_.assign(k_.body.size() * kMaxCopies, Operand());
+  int region = 0, loops = 0, consts = 0;
+  bool wide = false;
+  for (size_t i = 0; i < k_.body.size(); ++i) {
+    const Inst& inst = k_.body[i];
+    Info& info = info_[i];
+    if (inst.op == Op::kLoop) region = ++loops;
+    info.region = region;
+    if (inst.op == Op::kEnd) region = 0;
+    if (inst.op == Op::kLoop || inst.op == Op::kEnd || inst.op == Op::kBarrier) continue;
+    if (SizeOf(inst.type) == 8) wide = true;
+    if (inst.op == Op::kConst && !IsBool(inst.type) && SameConst(Id(i)) == Id(i)) ++consts;
+    for (Id operand : {inst.a, inst.b, inst.c}) {
+      if (operand == kNone) continue;
+      ++info_[operand].uses;
+      int8_t level = info_[operand].level;
+      if (k_.body[operand].op == Op::kReduce) level = kPointLevel;
+      info.level = std::max(info.level, level);
+    }
+    if (inst.op == Op::kIndex) {
+      const int axis = int(inst.imm);
+      info.level = axis < k_.rank - 1 ? kRowLevel : axis == k_.rank - 1 ? kPointLevel : kLoopLevel;
+    } else if (inst.op == Op::kLoad) {
+      info.level = std::max(info.level, LoadLevel(inst, info.region));
+    } else if (inst.op == Op::kStore) {
+      info.level = info.region ? kLoopLevel : kPointLevel;
+    } else if (inst.op == Op::kReduce) {
+      info.level = kLoopLevel;
+    }
+  }
+  v_ = (z_ ? 16 : 8) / (wide ? 2 : 1);
+  resident_consts_ = consts <= (z_ ? 12 : 4);
+  long_body_ = Cost(kPointLevel) > kShortBody;
+}
+
+// The first constant with these bits; loops of one kernel often repeat their constants.
+Codegen::Id Codegen::SameConst(Id id) const {
+  const Inst& inst = k_.body[id];
+  for (Id i = 0; i < id; ++i) {
+    const Inst& other = k_.body[i];
+    if (other.op == Op::kConst && other.imm == inst.imm && !IsBool(other.type) &&
+        SizeOf(other.type) == SizeOf(inst.type)) {
+      return i;
+    }
+  }
+  return id;
+}
+
+int Codegen::Cost(int level) const {
+  int cost = 0;
+  for (size_t i = 0; i < k_.body.size(); ++i) {
+    if (info_[i].level >= level) cost += CostOf(k_.body[i]);
+  }
+  return cost;
+}
+
+int Codegen::CostOf(const Inst& inst) {
+  switch (inst.op) {
+    case kir::Op::kParam:
+    case kir::Op::kConst:
+    case kir::Op::kLoop:
+    case kir::Op::kEnd:
+    case kir::Op::kBarrier:
+      return 0;
+    case kir::Op::kDiv:
+    case kir::Op::kRem:
+      return IsFloat(inst.type) ? 1 : 12;
+    case kir::Op::kMulhi:
+      return 6;
+    case kir::Op::kCast:
+      return 4;
+    case kir::Op::kMin:
+    case kir::Op::kMax:
+    case kir::Op::kReduce:
+      return 3;
+    case kir::Op::kLoad:
+    case kir::Op::kStore:
+      return inst.b != kNone ? 4 : 1;
+    default:
+      return 1;
+  }
+}
+
+}  // namespace frazil::jit

@@ -1,0 +1,155 @@
+// The points of a row: steps of columns (kSpace) or one column after another (kLoop).
+#include <algorithm>
+#include <cstddef>
+
+#include "jit/emit/x86/codegen.h"
+
+namespace frazil::jit {
+
+using kir::Inst;
+using kir::Stride;
+
+// Columns carry the lanes: full vectors first (past the cache if asked for and aligned), then
+// masked ones.
+void Codegen::EmitColumnsSpace() {
+  for (size_t b = 0; b < k_.buffers.size(); ++b) {
+    if (k_.buffers[b].strides[k_.rank - 1] != Stride::kAny) continue;
+    col_ptr_[b] = cc_.newIntPtr();
+    cc_.mov(col_ptr_[b], col_);
+    cc_.imul(col_ptr_[b], StrideMem(int(b), k_.rank - 1));
+    cc_.add(col_ptr_[b], row_ptr_[b]);
+  }
+  if (!k_.has_loop) {
+    const int cost = Cost(kPointLevel);
+    const int copies = cost <= 4 ? 4 : cost <= 12 ? 2 : 1;
+    if (k_.stream) SpaceLoop(long_body_ ? 1 : copies, true, false);
+    if (!long_body_) SpaceLoop(copies, false, false);
+  } else if (PanelCopies() > 1) {
+    SpaceLoop(PanelCopies(), false, false);
+  }
+  SpaceLoop(1, false, true);
+}
+
+void Codegen::SpaceLoop(int copies, bool nontemporal, bool masked) {
+  Label top = cc_.newLabel(), done = cc_.newLabel();
+  Gp rest = cc_.newInt64("rest");
+  const int step = copies * v_;
+  level_ = kPointLevel;
+  if (nontemporal) {  // an unaligned row takes the ordinary stores
+    for (size_t b = 0; b < k_.buffers.size(); ++b) {
+      const kir::Buffer& buffer = k_.buffers[b];
+      const int bytes = v_ * SizeOf(buffer.dtype);
+      if (!buffer.out || buffer.strides[k_.rank - 1] != Stride::kOne || bytes < 16) continue;
+      Gp address = cc_.newIntPtr();
+      cc_.lea(address, PlaceOf(int(b), false).At(0));
+      cc_.test(address.r32(), std::min(bytes, 64) - 1);
+      cc_.jnz(done);
+    }
+  }
+  cc_.mov(rest, col_end_);
+  cc_.sub(rest, col_);
+  if (masked) {
+    cc_.jle(done);
+  } else {
+    cc_.sub(rest, step);
+    cc_.js(done);
+  }
+  nontemporal_ = nontemporal;
+  cc_.bind(top);
+  if (masked) {
+    Gp count = cc_.newInt64("count");
+    cc_.mov(count, v_);
+    cc_.cmp(rest, v_);
+    cc_.cmovl(count, rest);
+    SetTailMask(count);
+  } else {
+    FullLanes();
+  }
+  if (k_.has_loop && copies > 1) {
+    point_copies_ = copies;
+    SpaceStep();
+    point_copies_ = 1;
+    copies = 0;
+  }
+  for (int copy = 0; copy < copies; ++copy) {
+    copy_disp_ = copy * v_;
+    SpaceStep();
+    for (size_t b = 0; b < k_.buffers.size(); ++b) {
+      if (k_.buffers[b].strides[k_.rank - 1] == Stride::kAny) cc_.add(col_ptr_[b], vec_step_[b]);
+    }
+  }
+  copy_disp_ = 0;
+  cc_.add(col_, step);
+  cc_.sub(rest, step);
+  if (masked) {
+    cc_.jg(top);
+  } else {
+    cc_.jns(top);
+  }
+  cc_.bind(done);
+  nontemporal_ = false;
+  FullLanes();
+}
+
+// A loop along which a row of the array is a long way from the next reads several vectors of it at
+// a time.
+int Codegen::PanelCopies() const {
+  constexpr int kPanelBytes = 256, kShortPanel = 20;
+  if (Cost(kPointLevel) > kShortPanel) return 1;
+  for (const kir::Buffer& buffer : k_.buffers) {
+    if (buffer.strides[k_.rank - 1] == Stride::kAny) return 1;
+  }
+  return std::min(kPanelBytes / (z_ ? 64 : 32), kMaxCopies);
+}
+
+void Codegen::SetCopy(int copy) {
+  if (point_copies_ == 1) return;
+  copy_ = copy;
+  copy_disp_ = copy * v_;
+}
+
+void Codegen::SpaceStep() {
+  level_ = kPointLevel;
+  PointBody();
+}
+
+// Everything of one point: instructions outside loops in order, and the loops.
+void Codegen::PointBody() {
+  for (size_t i = 0; i < k_.body.size(); ++i) {
+    const Inst& inst = k_.body[i];
+    if (inst.op == Op::kLoop) {
+      size_t end = i;
+      while (k_.body[end].op != Op::kEnd) ++end;
+      EmitLoop(Id(i), Id(end));
+      i = end;
+      continue;
+    }
+    if (info_[i].level != kPointLevel || inst.op == Op::kBarrier || inst.op == Op::kEnd) continue;
+    ForCopies([&] { EmitInst(Id(i)); });
+  }
+}
+
+// One column at a time; the loop axis carries the lanes, outside loops all lanes are equal.
+void Codegen::EmitPointsLoop() {
+  Label top = cc_.newLabel();
+  cc_.bind(top);
+  for (size_t b = 0; b < k_.buffers.size(); ++b) {
+    const Stride cls = k_.buffers[b].strides[k_.rank - 1];
+    col_ptr_[b] = cc_.newIntPtr();
+    if (cls == Stride::kZero) {
+      cc_.mov(col_ptr_[b], row_ptr_[b]);
+      continue;
+    }
+    cc_.mov(col_ptr_[b], col_);
+    cc_.imul(col_ptr_[b], StrideMem(int(b), k_.rank - 1));
+    cc_.add(col_ptr_[b], row_ptr_[b]);
+  }
+  level_ = kPointLevel;
+  FullLanes();
+  PointBody();
+  cc_.inc(col_);
+  cc_.cmp(col_, col_end_);
+  cc_.jl(top);
+}
+
+}  // namespace frazil::jit
