@@ -1,4 +1,5 @@
-// The runtime's own costs: one eager op on 16 floats, a chain of ten eager and compiled, compiling by stages.
+// The runtime's own costs: one eager op on 16 floats, a chain of ten eager and compiled, compiling
+// by stages.
 #include <benchmark/benchmark.h>
 
 #include <cstring>
@@ -39,7 +40,8 @@ Graph Chain(int64_t n, int ops) {
   const int32_t x = graph.AddInput(DType::kF32, Device(), Dense({n}), false);
   const int32_t s = graph.AddInput(DType::kF32, Device(), Scalar0d(), true);
   int32_t y = x;
-  for (int i = 0; i < ops; ++i) y = *graph.AddOp(i % 2 ? OpId::k_add : OpId::k_multiply, {y, i % 2 ? x : s}, {});
+  for (int i = 0; i < ops; ++i)
+    y = *graph.AddOp(i % 2 ? OpId::k_add : OpId::k_multiply, {y, i % 2 ? x : s}, {});
   graph.outputs = {y};
   return graph;
 }
@@ -49,7 +51,8 @@ void EagerChain10(benchmark::State& state) {
   const Tensor x = Ones(state.range(0)), s(Value::Immediate(DType::kF32, 0x3F000000));
   for (auto _ : state) {
     Tensor y = x;
-    for (int i = 0; i < 10; ++i) y = Apply(i % 2 ? OpId::k_add : OpId::k_multiply, {&y, i % 2 ? &x : &s});
+    for (int i = 0; i < 10; ++i)
+      y = Apply(i % 2 ? OpId::k_add : OpId::k_multiply, {&y, i % 2 ? &x : &s});
     benchmark::DoNotOptimize(y);
   }
 }

@@ -1,6 +1,6 @@
-// The floating-point mode that frazil's arithmetic assumes: round to nearest, no flushing of subnormals, no traps.
-// Called by plans around kernels and by worker threads when they start (a thread inherits its creator's mode).
-// Invariant: the caller's mode is back after the scope.
+// The floating-point mode that frazil's arithmetic assumes: round to nearest, no flushing of
+// subnormals, no traps. Called by plans around kernels and by worker threads when they start (a
+// thread inherits its creator's mode). Invariant: the caller's mode is back after the scope.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ class DefaultFpMode {
   DefaultFpMode& operator=(const DefaultFpMode&) = delete;
 
  private:
-  static constexpr uint32_t kDefault = 0x1F80;    // all exceptions masked
-  static constexpr uint32_t kStatusBits = 0x3F;   // which exceptions have happened
+  static constexpr uint32_t kDefault = 0x1F80;   // all exceptions masked
+  static constexpr uint32_t kStatusBits = 0x3F;  // which exceptions have happened
   uint32_t before_ = kDefault;
 };
 

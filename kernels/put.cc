@@ -35,7 +35,8 @@ std::vector<int64_t> Offsets(const Layout* layout, int begin, int end) {
     std::vector<int64_t> next;
     next.reserve(offsets.size() * layout->extents[axis]);
     for (const int64_t base : offsets) {
-      for (int64_t i = 0; i < layout->extents[axis]; ++i) next.push_back(base + i * layout->strides_[axis]);
+      for (int64_t i = 0; i < layout->extents[axis]; ++i)
+        next.push_back(base + i * layout->strides_[axis]);
     }
     offsets = std::move(next);
   }
@@ -85,19 +86,22 @@ void Scatter(const PutArgs& args) {
     for (size_t p = 0; p < positions.size(); ++p) {
       T* to = out + (o * extent + rows[p]) * width;
       const T* from = updates + outer[o] + positions[p];
-      for (int64_t i = begin; i < end; ++i) to[i] = args.add ? Sum(to[i], from[inner[i]]) : from[inner[i]];
+      for (int64_t i = begin; i < end; ++i)
+        to[i] = args.add ? Sum(to[i], from[inner[i]]) : from[inner[i]];
     }
   };
   // Threads share out the axes that are not indexed: each element of the result has one writer.
   const int64_t count = outer.size(), work = std::max<int64_t>(1, positions.size());
   if (count >= width) {
-    ParallelFor(count, std::max<int64_t>(1, 16384 / (work * std::max<int64_t>(1, width))), [&](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; ++o) columns(o, 0, width);
-    });
+    ParallelFor(count, std::max<int64_t>(1, 16384 / (work * std::max<int64_t>(1, width))),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t o = begin; o < end; ++o) columns(o, 0, width);
+                });
     return;
   }
   for (int64_t o = 0; o < count; ++o) {
-    ParallelFor(width, std::max<int64_t>(64, 16384 / work), [&](int64_t begin, int64_t end) { columns(o, begin, end); });
+    ParallelFor(width, std::max<int64_t>(64, 16384 / work),
+                [&](int64_t begin, int64_t end) { columns(o, begin, end); });
   }
 }
 

@@ -1,6 +1,7 @@
-// put: x with elements along one axis replaced, or with updates added. Called by jit/runtime/library.cc.
-// Invariant: positions of `indices` are taken in ascending row-major order, so the last write wins and additions
-// have one order, for any number of threads; 16-bit floats round after every addition; additions of bool are or.
+// put: x with elements along one axis replaced, or with updates added. Called by
+// jit/runtime/library.cc. Invariant: positions of `indices` are taken in ascending row-major order,
+// so the last write wins and additions have one order, for any number of threads; 16-bit floats
+// round after every addition; additions of bool are or.
 #pragma once
 
 #include "core/dtype.h"

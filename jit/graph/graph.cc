@@ -23,10 +23,12 @@ int32_t Graph::AddInput(DType dtype, Device device, const Layout* layout, bool i
   return num_inputs++;
 }
 
-StatusOr<int32_t> Graph::AddOp(OpId op, absl::Span<const int32_t> operands, AttrSpan attrs, int32_t origin) {
+StatusOr<int32_t> Graph::AddOp(OpId op, absl::Span<const int32_t> operands, AttrSpan attrs,
+                               int32_t origin) {
   FZ_ASSIGN_OR_RETURN(const Inferred inferred, InferNode(*this, op, operands, attrs));
   if (op == OpId::k_reshape && !inferred.view) {
-    // No strides describe the result: the elements are laid out densely first, then seen in the new shape.
+    // No strides describe the result: the elements are laid out densely first, then seen in the new
+    // shape.
     FZ_ASSIGN_OR_RETURN(const int32_t dense, AddOp(OpId::k_copy, operands, {}, origin));
     return AddOp(op, {dense}, attrs, origin);
   }
@@ -46,7 +48,8 @@ StatusOr<int32_t> Graph::AddOp(OpId op, absl::Span<const int32_t> operands, Attr
   return static_cast<int32_t>(nodes.size()) - 1;
 }
 
-StatusOr<Inferred> InferNode(const Graph& graph, OpId op, absl::Span<const int32_t> operands, AttrSpan attrs) {
+StatusOr<Inferred> InferNode(const Graph& graph, OpId op, absl::Span<const int32_t> operands,
+                             AttrSpan attrs) {
   absl::InlinedVector<Operand, 4> metadata;
   for (const int32_t id : operands) {
     const Node& node = graph.nodes[id];

@@ -1,7 +1,8 @@
-// Graph: a linear SSA list of op calls over concrete layouts; what passes rewrite and plans are made of.
-// Built by the eager door (one op), by the tracer (a segment) and by the .gir parser.
-// Invariant: a value id is a node index; operands precede uses; inputs are the first nodes; every node has one
-// result whose dtype and layout are what core Infer says (kernel results are dense; views derive theirs).
+// Graph: a linear SSA list of op calls over concrete layouts; what passes rewrite and plans are
+// made of. Built by the eager door (one op), by the tracer (a segment) and by the .gir parser.
+// Invariant: a value id is a node index; operands precede uses; inputs are the first nodes; every
+// node has one result whose dtype and layout are what core Infer says (kernel results are dense;
+// views derive theirs).
 #pragma once
 
 #include <string>
@@ -14,16 +15,16 @@ namespace frazil::jit {
 
 struct Node {
   bool input = false;
-  bool immediate = false;          // input: a 0-d scalar that becomes a kernel argument
-  OpId op = OpId::k_copy;          // if not an input
+  bool immediate = false;  // input: a 0-d scalar that becomes a kernel argument
+  OpId op = OpId::k_copy;  // if not an input
   Attrs attrs;
   absl::InlinedVector<int32_t, 3> operands;
   DType dtype = DType::kF32;
   Device device;
   const Layout* layout = nullptr;
-  int64_t offset = 0;              // views: elements from operand 0's first element
-  bool view = false;               // shares operand 0's memory
-  int32_t origin = -1;             // index into Graph::origins, or -1
+  int64_t offset = 0;   // views: elements from operand 0's first element
+  bool view = false;    // shares operand 0's memory
+  int32_t origin = -1;  // index into Graph::origins, or -1
 
   bool operator==(const Node&) const = default;
 };
@@ -31,23 +32,28 @@ struct Node {
 struct Graph {
   std::vector<Node> nodes;
   int num_inputs = 0;
-  std::vector<int32_t> outputs;            // node ids, in order; may repeat, may be inputs or views
-  std::vector<std::string> origins;        // "train.py:12", for dumps and explanations
+  std::vector<int32_t> outputs;      // node ids, in order; may repeat, may be inputs or views
+  std::vector<std::string> origins;  // "train.py:12", for dumps and explanations
 
-  int32_t AddInput(DType dtype, Device device, const Layout* layout, bool immediate);  // before any op
-  // Infers; the op's errors are the user's errors. A reshape that no strides describe becomes a copy and a view.
-  StatusOr<int32_t> AddOp(OpId op, absl::Span<const int32_t> operands, AttrSpan attrs, int32_t origin = -1);
+  int32_t AddInput(DType dtype, Device device, const Layout* layout,
+                   bool immediate);  // before any op
+  // Infers; the op's errors are the user's errors. A reshape that no strides describe becomes a
+  // copy and a view.
+  StatusOr<int32_t> AddOp(OpId op, absl::Span<const int32_t> operands, AttrSpan attrs,
+                          int32_t origin = -1);
 };
 
 // What core Infer says of an op over nodes of `graph`.
-StatusOr<Inferred> InferNode(const Graph& graph, OpId op, absl::Span<const int32_t> operands, AttrSpan attrs);
+StatusOr<Inferred> InferNode(const Graph& graph, OpId op, absl::Span<const int32_t> operands,
+                             AttrSpan attrs);
 
-// The value whose memory node `id` lives in (itself, or what it is a view of), and where in it: bytes from that
-// value's first element.
+// The value whose memory node `id` lives in (itself, or what it is a view of), and where in it:
+// bytes from that value's first element.
 int32_t BaseOf(const Graph& graph, int32_t id);
 int64_t OffsetInBase(const Graph& graph, int32_t id);
 
-// Ids in range, inference agrees, inputs first, view chains well formed. After every pass in debug builds.
+// Ids in range, inference agrees, inputs first, view chains well formed. After every pass in debug
+// builds.
 Status Verify(const Graph& graph);
 
 // Text form. Parse(Print(g)) == g.
@@ -58,8 +64,9 @@ Status Verify(const Graph& graph);
 //     %6 = permute_dims %0 {1, 0} : view f32[10,64] strides [1,10] offset 0
 //     return %5, %4
 //   }
-// A comment after an op is its origin. A non-dense input prints as f32[64,10] strides [1,64]; devices other than
-// cpu as @npu after the type. The parser takes any value names; %0, %1, ... are the inputs.
+// A comment after an op is its origin. A non-dense input prints as f32[64,10] strides [1,64];
+// devices other than cpu as @npu after the type. The parser takes any value names; %0, %1, ... are
+// the inputs.
 std::string Print(const Graph& graph);
 StatusOr<Graph> Parse(std::string_view text);
 

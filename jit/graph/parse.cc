@@ -8,7 +8,10 @@
 namespace frazil::jit {
 namespace {
 
-bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '%' || c == '-' || c == '.'; }
+bool IsWord(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '%' || c == '-' ||
+         c == '.';
+}
 
 // The op's number by name, or -1.
 int FindOp(std::string_view name) {

@@ -53,7 +53,8 @@ std::string Print(const Graph& graph) {
     AppendInput(&out, graph.nodes[id]);
   }
   StrAppend(&out, ") {\n");
-  for (int32_t id = graph.num_inputs; id < static_cast<int32_t>(graph.nodes.size()); ++id) AppendOp(&out, graph, id);
+  for (int32_t id = graph.num_inputs; id < static_cast<int32_t>(graph.nodes.size()); ++id)
+    AppendOp(&out, graph, id);
   StrAppend(&out, "  return", graph.outputs.empty() ? "" : " ", Ids(graph.outputs), "\n}\n");
   return out;
 }

@@ -9,7 +9,8 @@ Status Bad(int32_t id, const Args&... args) {
   return ValueError("[graph] node %", id, ": ", args..., ".");
 }
 
-// Inference takes attributes as its callers build them; what comes from a file is checked here first.
+// Inference takes attributes as its callers build them; what comes from a file is checked here
+// first.
 Status VerifyAttrs(const Graph& graph, int32_t id, const OpInfo& info) {
   const Node& node = graph.nodes[id];
   const Attrs& attrs = node.attrs;
@@ -54,7 +55,8 @@ Status VerifyAttrs(const Graph& graph, int32_t id, const OpInfo& info) {
 }
 
 Status VerifyInput(int32_t id, const Node& node) {
-  if (node.view || !node.operands.empty() || !node.attrs.empty()) return Bad(id, "an input has neither operands nor attributes");
+  if (node.view || !node.operands.empty() || !node.attrs.empty())
+    return Bad(id, "an input has neither operands nor attributes");
   if (node.layout == nullptr) return Bad(id, "an input has no layout");
   if (node.immediate && node.layout->rank != 0) {
     return Bad(id, "a scalar has rank 0, not shape ", ToString(node.layout->dims()));
@@ -70,12 +72,14 @@ Status VerifyOp(const Graph& graph, int32_t id) {
     return Bad(id, info.name, " takes ", info.arity, " operands, it has ", node.operands.size());
   }
   for (const int32_t operand : node.operands) {
-    if (operand < 0 || operand >= id) return Bad(id, "operand %", operand, " is not an earlier node");
+    if (operand < 0 || operand >= id)
+      return Bad(id, "operand %", operand, " is not an earlier node");
   }
   FZ_RETURN_IF_ERROR(VerifyAttrs(graph, id, info));
   const auto want = InferNode(graph, node.op, node.operands, node.attrs);
   if (!want.ok()) return Bad(id, "inference refuses it: ", want.status().message());
-  if (node.op == OpId::k_reshape && !want->view) return Bad(id, "this reshape must copy, which is a node of its own");
+  if (node.op == OpId::k_reshape && !want->view)
+    return Bad(id, "this reshape must copy, which is a node of its own");
   if (node.dtype != want->dtype) {
     return Bad(id, "dtype is ", ShortName(node.dtype), ", inference says ", ShortName(want->dtype));
   }
@@ -83,8 +87,9 @@ Status VerifyOp(const Graph& graph, int32_t id) {
     return Bad(id, "device is ", Name(node.device), ", inference says ", Name(want->device));
   }
   if (node.layout != want->layout) {
-    return Bad(id, "layout is ", ToString(node.layout->dims()), " strides ", ToString(node.layout->strides()),
-               ", inference says ", ToString(want->layout->dims()), " strides ", ToString(want->layout->strides()));
+    return Bad(id, "layout is ", ToString(node.layout->dims()), " strides ",
+               ToString(node.layout->strides()), ", inference says ",
+               ToString(want->layout->dims()), " strides ", ToString(want->layout->strides()));
   }
   if (node.view != want->view || node.offset != want->offset) {
     return Bad(id, node.view ? "view" : "no view", " at offset ", node.offset, ", inference says ",
@@ -111,7 +116,8 @@ Status Verify(const Graph& graph) {
     }
   }
   for (const int32_t output : graph.outputs) {
-    if (output < 0 || output >= count) return ValueError("[graph] output %", output, " is none of ", count, " nodes.");
+    if (output < 0 || output >= count)
+      return ValueError("[graph] output %", output, " is none of ", count, " nodes.");
   }
   return absl::OkStatus();
 }

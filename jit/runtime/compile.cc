@@ -36,8 +36,9 @@ class Dumper {
 Status CheckDevices(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     if (node.device.kind() != DeviceKind::kCpu) {
-      return NotImplementedError("[compile] no kernels for ", Name(node.device), " yet: a value is ",
-                                 ShortName(node.dtype), ToString(node.layout->dims()), " there.");
+      return NotImplementedError("[compile] no kernels for ", Name(node.device),
+                                 " yet: a value is ", ShortName(node.dtype),
+                                 ToString(node.layout->dims()), " there.");
     }
   }
   return absl::OkStatus();
@@ -50,7 +51,9 @@ Status RunPasses(Graph* graph, const CompileSettings& settings, Dumper* dumper) 
     pass.run(graph);
     if (settings.verify) {
       const Status status = Verify(*graph);
-      if (!status.ok()) return RuntimeError("[", pass.name, "] broke the graph: ", status.message(), "\n", Print(*graph));
+      if (!status.ok())
+        return RuntimeError("[", pass.name, "] broke the graph: ", status.message(), "\n",
+                            Print(*graph));
     }
     if (dumper->on()) FZ_RETURN_IF_ERROR(dumper->Write(pass.name, ".gir", Print(*graph)));
   }
@@ -78,7 +81,8 @@ StatusOr<std::shared_ptr<const Plan>> CompileWith(Graph graph, const CompileOpti
   Grouping grouping = Fuse(graph, options.fuse && settings.passes.enabled("fuse"));
   const BuildOptions build{options, settings.passes.enabled("inplace")};
   FZ_ASSIGN_OR_RETURN(Program program, BuildProgram(graph, grouping, build, nullptr));
-  auto plan = std::make_shared<const PlanImpl>(std::move(program), std::move(graph), std::move(grouping), build);
+  auto plan = std::make_shared<const PlanImpl>(std::move(program), std::move(graph),
+                                               std::move(grouping), build);
   if (dumper.on()) FZ_RETURN_IF_ERROR(dumper.Write("plan", ".txt", plan->Dump()));
   return plan;
 }

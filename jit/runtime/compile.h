@@ -1,5 +1,6 @@
-// Compile with its switches as arguments: what Compile (jit/runtime/plan.h) does with those of the environment.
-// Called by Compile and by tests. Invariant: switches change speed and memory, never bits.
+// Compile with its switches as arguments: what Compile (jit/runtime/plan.h) does with those of the
+// environment. Called by Compile and by tests. Invariant: switches change speed and memory, never
+// bits.
 #pragma once
 
 #include "jit/graph/passes/passes.h"
@@ -9,8 +10,8 @@ namespace frazil::jit {
 
 struct CompileSettings {
   PassSwitches passes;
-  bool verify = false;     // the graph after every pass
-  std::string dump_dir;    // every stage as text into this directory; empty: nowhere
+  bool verify = false;   // the graph after every pass
+  std::string dump_dir;  // every stage as text into this directory; empty: nowhere
 };
 
 StatusOr<std::shared_ptr<const Plan>> CompileWith(Graph graph, const CompileOptions& options,

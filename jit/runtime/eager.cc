@@ -12,7 +12,8 @@ namespace {
 
 // What of an operand decides how an op runs.
 uint64_t WordOf(const Value& v) {
-  return uint64_t{v.layout->id} | uint64_t(v.dtype) << 32 | uint64_t{v.device.word} << 40 | uint64_t{v.immediate} << 48;
+  return uint64_t{v.layout->id} | uint64_t(v.dtype) << 32 | uint64_t{v.device.word} << 40 |
+         uint64_t{v.immediate} << 48;
 }
 
 struct CallKey {
@@ -47,14 +48,17 @@ struct CallView {
     return h ^ h >> 32;
   }
   bool Is(const CallKey& key) const {
-    if (op != key.op || blas != key.blas || reusable != key.reusable || inputs.size() != key.inputs.size()) return false;
+    if (op != key.op || blas != key.blas || reusable != key.reusable ||
+        inputs.size() != key.inputs.size())
+      return false;
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (WordOf(*inputs[i]) != key.inputs[i]) return false;
     }
     return attrs == AttrSpan(key.attrs) && operands == absl::Span<const int32_t>(key.operands);
   }
   CallKey Key() const {
-    CallKey key{op, blas, reusable, {}, {operands.begin(), operands.end()}, {attrs.begin(), attrs.end()}};
+    CallKey key{
+        op, blas, reusable, {}, {operands.begin(), operands.end()}, {attrs.begin(), attrs.end()}};
     for (const Value* v : inputs) key.inputs.push_back(WordOf(*v));
     return key;
   }
@@ -80,7 +84,8 @@ StatusOr<std::shared_ptr<const PreparedCall>> Prepare(const CallView& call) {
   if (prepared->inferred.view) return prepared;
   FZ_ASSIGN_OR_RETURN(const int32_t id, graph.AddOp(call.op, operands, call.attrs));
   graph.outputs = {id};
-  FZ_ASSIGN_OR_RETURN(prepared->plan, Compile(std::move(graph), {.blas = call.blas, .reusable = call.reusable}));
+  FZ_ASSIGN_OR_RETURN(prepared->plan,
+                      Compile(std::move(graph), {.blas = call.blas, .reusable = call.reusable}));
   return prepared;
 }
 
@@ -153,7 +158,8 @@ Door* EagerDoor() {
   return &door;
 }
 
-StatusOr<ValueRef> RunOp(OpId op, absl::Span<Value* const> inputs, AttrSpan attrs, uint64_t reusable) {
+StatusOr<ValueRef> RunOp(OpId op, absl::Span<Value* const> inputs, AttrSpan attrs,
+                         uint64_t reusable) {
   for (const Value* v : inputs) {
     if (v->pending.load(std::memory_order_acquire) || v->is_error()) FZ_RETURN_IF_ERROR(Read(*v));
   }

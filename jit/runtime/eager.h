@@ -1,6 +1,7 @@
-// Running one op now: the eager door behind core::Apply, and the same for the tracer when it falls back.
-// Invariant: the bits are those of a plan that holds the op, because it is a plan of one op; calls are cached by
-// op, attributes and operand metadata, never by data, and keys are compared in full.
+// Running one op now: the eager door behind core::Apply, and the same for the tracer when it falls
+// back. Invariant: the bits are those of a plan that holds the op, because it is a plan of one op;
+// calls are cached by op, attributes and operand metadata, never by data, and keys are compared in
+// full.
 #pragma once
 
 #include "core/apply.h"
@@ -10,9 +11,10 @@ namespace frazil::jit {
 // The interpreter that runs every op at once.
 Door* EagerDoor();
 
-// The result of one op on ready or deferred values (deferred ones are read first). Views share memory.
-// Bit i of `reusable`: inputs[i]'s memory may be overwritten if nothing but the caller holds it, who then drops the
-// value (x += y: the cell's old value).
-StatusOr<ValueRef> RunOp(OpId op, absl::Span<Value* const> inputs, AttrSpan attrs, uint64_t reusable = 0);
+// The result of one op on ready or deferred values (deferred ones are read first). Views share
+// memory. Bit i of `reusable`: inputs[i]'s memory may be overwritten if nothing but the caller
+// holds it, who then drops the value (x += y: the cell's old value).
+StatusOr<ValueRef> RunOp(OpId op, absl::Span<Value* const> inputs, AttrSpan attrs,
+                         uint64_t reusable = 0);
 
 }  // namespace frazil::jit

@@ -6,10 +6,13 @@ namespace {
 // Each point of the space reads the element that it writes, and no other.
 bool SameAddresses(const Launch& launch, int a, int b) {
   const kir::Buffer &x = launch.kernel.buffers[a], &y = launch.kernel.buffers[b];
-  if (SizeOf(x.dtype) != SizeOf(y.dtype) || launch.buffers[a].offset != launch.buffers[b].offset) return false;
+  if (SizeOf(x.dtype) != SizeOf(y.dtype) || launch.buffers[a].offset != launch.buffers[b].offset)
+    return false;
   const int axes = launch.kernel.axes();
   for (int axis = 0; axis < axes; ++axis) {
-    if (launch.extents[axis] > 1 && launch.strides[a * axes + axis] != launch.strides[b * axes + axis]) return false;
+    if (launch.extents[axis] > 1 &&
+        launch.strides[a * axes + axis] != launch.strides[b * axes + axis])
+      return false;
   }
   return true;
 }

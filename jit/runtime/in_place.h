@@ -1,5 +1,6 @@
 // May a step write its result over one of its operands? Called by the planner.
-// Invariant: true only if every element is read, for the last time, at or before the point that overwrites it.
+// Invariant: true only if every element is read, for the last time, at or before the point that
+// overwrites it.
 #pragma once
 
 #include "absl/functional/function_ref.h"

@@ -34,13 +34,14 @@ class Matmul : public LibraryCall {
     try {
       return blas_ ? RunBlas(operands, result) : RunOwn(operands, result);
     } catch (const std::bad_alloc&) {
-      return MemoryError("[matmul] no memory for the packed panels of ", args_.m, "x", args_.k, "x", args_.n, ".");
+      return MemoryError("[matmul] no memory for the packed panels of ", args_.m, "x", args_.k, "x",
+                         args_.n, ".");
     }
   }
 
   std::string text() const override {
-    return StrCat(blas_ ? "blas " : "matmul ", ShortName(args_.dtype), " batches ", batches_, " m ", args_.m, " n ",
-                  args_.n, " k ", args_.k);
+    return StrCat(blas_ ? "blas " : "matmul ", ShortName(args_.dtype), " batches ", batches_, " m ",
+                  args_.m, " n ", args_.n, " k ", args_.k);
   }
 
  private:
@@ -49,7 +50,8 @@ class Matmul : public LibraryCall {
   // Element strides over the result's batch axes: 0 where the operand is broadcast.
   static Strides BatchStrides(const Layout* layout) {
     Strides strides;
-    for (int i = 0; i < layout->rank - 2; ++i) strides.push_back(layout->extents[i] == 1 ? 0 : layout->strides_[i]);
+    for (int i = 0; i < layout->rank - 2; ++i)
+      strides.push_back(layout->extents[i] == 1 ? 0 : layout->strides_[i]);
     return strides;
   }
 
@@ -123,8 +125,8 @@ class PutCall : public LibraryCall {
   }
   bool in_place() const override { return true; }
   std::string text() const override {
-    return StrCat(args_.add ? "put_add " : "put_set ", ShortName(args_.dtype), " axis ", args_.axis, " of ",
-                  ToString(args_.x->dims()));
+    return StrCat(args_.add ? "put_add " : "put_set ", ShortName(args_.dtype), " axis ", args_.axis,
+                  " of ", ToString(args_.x->dims()));
   }
 
  private:
@@ -133,13 +135,15 @@ class PutCall : public LibraryCall {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<const LibraryCall>> MakeLibraryCall(const Graph& graph, int32_t id, bool blas) {
+StatusOr<std::unique_ptr<const LibraryCall>> MakeLibraryCall(const Graph& graph, int32_t id,
+                                                             bool blas) {
   const Node& node = graph.nodes[id];
   const auto operand = [&](int i) -> const Node& { return graph.nodes[node.operands[i]]; };
   switch (Info(node.op).klass) {
     case OpClass::kMatmul: {
       const bool library = blas && (node.dtype == DType::kF32 || node.dtype == DType::kF64);
-      return std::make_unique<Matmul>(operand(0).layout, operand(1).layout, node.layout, node.dtype, library);
+      return std::make_unique<Matmul>(operand(0).layout, operand(1).layout, node.layout, node.dtype,
+                                      library);
     }
     case OpClass::kPut: {
       PutArgs args;

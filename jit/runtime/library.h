@@ -1,5 +1,6 @@
-// Ops that are calls of kernels/ instead of generated kernels: matmul and put. Made by the planner, run by plans.
-// Invariant: immutable; the result depends on operands and shapes alone, never on layouts or threads.
+// Ops that are calls of kernels/ instead of generated kernels: matmul and put. Made by the planner,
+// run by plans. Invariant: immutable; the result depends on operands and shapes alone, never on
+// layouts or threads.
 #pragma once
 
 #include <memory>
@@ -20,6 +21,7 @@ class LibraryCall {
 };
 
 // For node `id` of a Group::Kind::kLibrary. `blas`: floats through OpenBLAS.
-StatusOr<std::unique_ptr<const LibraryCall>> MakeLibraryCall(const Graph& graph, int32_t id, bool blas);
+StatusOr<std::unique_ptr<const LibraryCall>> MakeLibraryCall(const Graph& graph, int32_t id,
+                                                             bool blas);
 
 }  // namespace frazil::jit

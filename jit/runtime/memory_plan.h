@@ -1,5 +1,6 @@
-// Places blocks that live for a while in one arena. Called by the planner (jit/runtime/plan_builder.cc).
-// Invariant: two blocks whose lives meet never overlap; every offset is a multiple of kArenaAlignment.
+// Places blocks that live for a while in one arena. Called by the planner
+// (jit/runtime/plan_builder.cc). Invariant: two blocks whose lives meet never overlap; every offset
+// is a multiple of kArenaAlignment.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,8 @@ bool MayReuse(absl::Span<Value* const> inputs, int32_t donor) {
   const Value& value = *inputs[donor];
   const Storage* storage = value.storage;
   if (!storage || storage->foreign || value.holders() != 1 || storage->holders() != 1) return false;
-  if (reinterpret_cast<uintptr_t>(value.data) % 64 != 0) return false;  // what kernels expect of results
+  if (reinterpret_cast<uintptr_t>(value.data) % 64 != 0)
+    return false;  // what kernels expect of results
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (static_cast<int32_t>(i) != donor && inputs[i]->storage == storage) return false;
   }
@@ -30,32 +31,38 @@ StatusOr<ValueRef> MakeResult(const Result& result, absl::Span<Value* const> inp
     return Value::Allocate(result.dtype, result.device, result.layout);
   }
   Value* donor = inputs[result.donor];
-  return Value::Make(result.dtype, result.device, result.layout, StorageRef::Share(donor->storage), donor->data);
+  return Value::Make(result.dtype, result.device, result.layout, StorageRef::Share(donor->storage),
+                     donor->data);
 }
 
 void RunKernel(const KernelStep& step, char* const* slots, absl::Span<Value* const> inputs) {
   Small<void*> buffers(step.buffers.size());
-  for (size_t i = 0; i < buffers.size(); ++i) buffers[i] = slots[step.buffers[i].slot] + step.buffers[i].offset;
+  for (size_t i = 0; i < buffers.size(); ++i)
+    buffers[i] = slots[step.buffers[i].slot] + step.buffers[i].offset;
   Small<uint64_t> scalars(step.scalars.size());
   for (size_t i = 0; i < scalars.size(); ++i) {
     const int32_t input = step.scalars[i];
     scalars[i] = input >= 0 ? inputs[input]->imm : step.words[i];
   }
-  const kir::KernelArgs args{buffers.data(), step.extents.data(), step.strides.data(), scalars.data()};
+  const kir::KernelArgs args{buffers.data(), step.extents.data(), step.strides.data(),
+                             scalars.data()};
   RunLaunch(*step.code, args, step.rows, step.cols, step.work);
 }
 
 Status RunLibrary(const LibraryStep& step, char* const* slots) {
   Small<char*> operands(step.operands.size());
-  for (size_t i = 0; i < operands.size(); ++i) operands[i] = slots[step.operands[i].slot] + step.operands[i].offset;
-  return step.call->Run(absl::MakeConstSpan(operands.data(), operands.size()), slots[step.result.slot] + step.result.offset);
+  for (size_t i = 0; i < operands.size(); ++i)
+    operands[i] = slots[step.operands[i].slot] + step.operands[i].offset;
+  return step.call->Run(absl::MakeConstSpan(operands.data(), operands.size()),
+                        slots[step.result.slot] + step.result.offset);
 }
 
 }  // namespace
 
 Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs) const {
   const Program& p = program_;
-  FZ_CHECK(static_cast<int32_t>(inputs.size()) == p.num_inputs && outputs.size() == p.outputs.size());
+  FZ_CHECK(static_cast<int32_t>(inputs.size()) == p.num_inputs &&
+           outputs.size() == p.outputs.size());
   if (simple_) return RunSimple(inputs, &outputs[0]);
   Small<char*> slots(p.num_inputs + 1 + p.results.size());
   for (size_t i = 0; i < inputs.size(); ++i) slots[i] = inputs[i]->data;
@@ -86,10 +93,12 @@ Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outpu
 }
 
 bool PlanImpl::IsSimple(const Program& p) {
-  if (p.steps.size() != 1 || p.results.size() != 1 || p.outputs.size() != 1 || p.arena_bytes > 0) return false;
+  if (p.steps.size() != 1 || p.results.size() != 1 || p.outputs.size() != 1 || p.arena_bytes > 0)
+    return false;
   const KernelStep* step = std::get_if<KernelStep>(&p.steps[0]);
   return step && step->fn && step->work < kSerialWork && step->buffers.size() <= kSimpleArgs &&
-         step->scalars.size() <= kSimpleArgs && p.outputs[0].same && p.outputs[0].slot == p.result_slot(0);
+         step->scalars.size() <= kSimpleArgs && p.outputs[0].same &&
+         p.outputs[0].slot == p.result_slot(0);
 }
 
 Status PlanImpl::RunSimple(absl::Span<Value* const> inputs, ValueRef* output) const {
@@ -124,14 +133,16 @@ std::string PlanImpl::Dump() const {
 StatusOr<ValueRef> PlanImpl::MakeOutput(const Output& output, absl::Span<Value* const> inputs,
                                         absl::Span<const ValueRef> results) const {
   const bool input = output.slot < program_.num_inputs;
-  Value* base = input ? inputs[output.slot] : results[output.slot - program_.arena_slot() - 1].get();
+  Value* base =
+      input ? inputs[output.slot] : results[output.slot - program_.arena_slot() - 1].get();
   if (output.same) return ValueRef::Share(base);
   return MakeView(*base, output.dtype, output.layout, output.offset);
 }
 
 StatusOr<ValueRef> MakeView(const Value& base, DType dtype, const Layout* layout, int64_t bytes) {
   if (base.storage) {
-    return Value::Make(dtype, base.device, layout, StorageRef::Share(base.storage), base.data + bytes);
+    return Value::Make(dtype, base.device, layout, StorageRef::Share(base.storage),
+                       base.data + bytes);
   }
   // The word of an immediate lies inside its value: a view needs memory of its own.
   FZ_ASSIGN_OR_RETURN(StorageRef storage, Allocate(SizeOf(dtype)));

@@ -15,14 +15,15 @@ constexpr int32_t kForever = std::numeric_limits<int32_t>::max();
 
 int64_t BytesOf(const Node& node) { return node.layout->size * SizeOf(node.dtype); }
 
-// Memory that some steps write and others read: a graph input, a computed value, or a temporary of a group.
+// Memory that some steps write and others read: a graph input, a computed value, or a temporary of
+// a group.
 struct Memory {
   int64_t bytes = 0;
-  int32_t input = -1;               // number of the graph input it is
+  int32_t input = -1;                   // number of the graph input it is
   int32_t first = kForever, last = -1;  // steps
-  int32_t home = -1;                // the memory it lies in: itself unless a step runs in place
-  int32_t result = -1;              // of a home: index of Program::results
-  int32_t donor = -1;               // of a home: input whose memory it may take
+  int32_t home = -1;                    // the memory it lies in: itself unless a step runs in place
+  int32_t result = -1;                  // of a home: index of Program::results
+  int32_t donor = -1;                   // of a home: input whose memory it may take
 };
 
 // Memories a step touches.
@@ -33,14 +34,16 @@ struct Use {
 
 class Builder {
  public:
-  Builder(const Graph& graph, const Grouping& grouping, const BuildOptions& options, std::string* dump)
+  Builder(const Graph& graph, const Grouping& grouping, const BuildOptions& options,
+          std::string* dump)
       : graph_(graph), grouping_(grouping), options_(options), dump_(dump) {}
 
   StatusOr<Program> Run() {
     program_.num_inputs = graph_.num_inputs;
     MakeNodeMemories();
     for (const Group& group : grouping_.groups) {
-      FZ_RETURN_IF_ERROR(group.kind == Group::Kind::kKernel ? AddKernels(group) : AddLibrary(group));
+      FZ_RETURN_IF_ERROR(group.kind == Group::Kind::kKernel ? AddKernels(group)
+                                                            : AddLibrary(group));
     }
     FindLives();
     AddOutputs();
@@ -59,7 +62,7 @@ class Builder {
     Launch launch;                            // kernel steps
     std::unique_ptr<const LibraryCall> call;  // library steps
     int32_t node = -1;                        // of a library step
-    std::vector<Use> uses;                    // as the launch's buffers; library: operands, then the result
+    std::vector<Use> uses;  // as the launch's buffers; library: operands, then the result
   };
 
   template <typename... Args>
@@ -122,7 +125,8 @@ class Builder {
     PendingStep step;
     step.node = group.nodes[0];
     FZ_ASSIGN_OR_RETURN(step.call, MakeLibraryCall(graph_, step.node, options_.compile.blas));
-    for (const int32_t operand : graph_.nodes[step.node].operands) step.uses.push_back({memory_of_[operand], false});
+    for (const int32_t operand : graph_.nodes[step.node].operands)
+      step.uses.push_back({memory_of_[operand], false});
     step.uses.push_back({memory_of_[step.node], true});
     last_library_ = static_cast<int32_t>(pending_.size());
     pending_.push_back(std::move(step));
@@ -151,7 +155,8 @@ class Builder {
         program_.results.push_back({value.dtype, value.device, value.layout});
       }
       const int32_t slot = m.input >= 0 ? m.input : program_.result_slot(m.result);
-      program_.outputs.push_back({slot, id == base, OffsetInBase(graph_, id), node.dtype, node.device, node.layout});
+      program_.outputs.push_back(
+          {slot, id == base, OffsetInBase(graph_, id), node.dtype, node.device, node.layout});
     }
   }
 
@@ -169,7 +174,8 @@ class Builder {
         for (const Use& use : s.uses) {
           const int32_t from = Home(use.memory);
           if ((memories_[from].input >= 0) != want_input || use.write) continue;
-          if (std::count(taken.begin(), taken.end(), from) || !MayTake(s, step, out, from)) continue;
+          if (std::count(taken.begin(), taken.end(), from) || !MayTake(s, step, out, from))
+            continue;
           taken.push_back(from);
           Take(memory, from);
           break;
@@ -238,7 +244,8 @@ class Builder {
     if (s->call) {
       LibraryStep step;
       const Node& node = graph_.nodes[s->node];
-      for (const int32_t id : node.operands) step.operands.push_back(PointerTo(memory_of_[id], OffsetInBase(graph_, id)));
+      for (const int32_t id : node.operands)
+        step.operands.push_back(PointerTo(memory_of_[id], OffsetInBase(graph_, id)));
       step.result = PointerTo(memory_of_[s->node], 0);
       Say("step ", s->call->text(), SayPointers(step.operands), " -> ", SayPointers({step.result}));
       step.call = std::move(s->call);
@@ -269,7 +276,8 @@ class Builder {
     step.rows = launch.rows;
     step.cols = launch.cols;
     step.work = launch.work;
-    Say("step ", launch.kernel.name, SayPointers(step.buffers), " rows ", step.rows, " cols ", step.cols);
+    Say("step ", launch.kernel.name, SayPointers(step.buffers), " rows ", step.rows, " cols ",
+        step.cols);
     program_.steps.push_back(std::move(step));
     return absl::OkStatus();
   }
@@ -300,8 +308,8 @@ class Builder {
 
 }  // namespace
 
-StatusOr<Program> BuildProgram(const Graph& graph, const Grouping& grouping, const BuildOptions& options,
-                               std::string* dump) {
+StatusOr<Program> BuildProgram(const Graph& graph, const Grouping& grouping,
+                               const BuildOptions& options, std::string* dump) {
   return Builder(graph, grouping, options, dump).Run();
 }
 

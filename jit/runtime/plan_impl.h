@@ -1,5 +1,5 @@
-// The one implementation of Plan: runs a Program. Made by Compile (jit/runtime/compile.cc); MakeView is also called
-// by the eager door. Invariant: nothing of it changes after construction.
+// The one implementation of Plan: runs a Program. Made by Compile (jit/runtime/compile.cc);
+// MakeView is also called by the eager door. Invariant: nothing of it changes after construction.
 #pragma once
 
 #include <cstring>

@@ -1,7 +1,7 @@
 // What a plan is made of: steps over pointers that are found at run time. Filled by the planner
 // (jit/runtime/plan_builder.cc), run by jit/runtime/plan.cc.
-// Invariant: after building nothing changes; steps run in order, and a step reads only slots that are inputs or were
-// written by an earlier step.
+// Invariant: after building nothing changes; steps run in order, and a step reads only slots that
+// are inputs or were written by an earlier step.
 #pragma once
 
 #include <memory>
@@ -23,10 +23,10 @@ struct Pointer {
 
 struct KernelStep {
   std::shared_ptr<const Compiled> code;
-  kir::KernelFn fn = nullptr;      // code's plain entry, null for the interpreter
+  kir::KernelFn fn = nullptr;  // code's plain entry, null for the interpreter
   std::vector<Pointer> buffers;
-  std::vector<int32_t> scalars;    // input numbers, or -1: the word in `words`
-  std::vector<uint64_t> words;     // as scalars
+  std::vector<int32_t> scalars;  // input numbers, or -1: the word in `words`
+  std::vector<uint64_t> words;   // as scalars
   std::vector<int64_t> extents, strides;
   int64_t rows, cols, work;
 };
@@ -50,8 +50,8 @@ struct Result {
 // How an output is made. `slot` is an input or a result.
 struct Output {
   int32_t slot;
-  bool same;          // the very value in the slot, otherwise a view of it
-  int64_t offset;     // bytes
+  bool same;       // the very value in the slot, otherwise a view of it
+  int64_t offset;  // bytes
   DType dtype;
   Device device;
   const Layout* layout;
@@ -74,8 +74,9 @@ struct BuildOptions {
   bool in_place = true;
 };
 
-// Groups become steps; memory is assigned. `dump` (may be null) receives groups, kernels and steps as text.
-StatusOr<Program> BuildProgram(const Graph& graph, const Grouping& grouping, const BuildOptions& options,
-                               std::string* dump);
+// Groups become steps; memory is assigned. `dump` (may be null) receives groups, kernels and steps
+// as text.
+StatusOr<Program> BuildProgram(const Graph& graph, const Grouping& grouping,
+                               const BuildOptions& options, std::string* dump);
 
 }  // namespace frazil::jit

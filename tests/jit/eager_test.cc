@@ -66,7 +66,8 @@ TEST_F(EagerTest, MatmulOfStridedOperands) {
   const Tensor x(Floats({1, 2, 3, 4, 5, 6}, {2, 3}));
   const Tensor t = Apply(OpId::k_permute_dims, {&x}, {1, 0});
   EXPECT_EQ(Elements(*Apply(OpId::k_matmul, {&x, &t}).value()), (Vec{14, 32, 32, 77}));
-  EXPECT_EQ(Elements(*Apply(OpId::k_matmul, {&t, &x}).value()), (Vec{17, 22, 27, 22, 29, 36, 27, 36, 45}));
+  EXPECT_EQ(Elements(*Apply(OpId::k_matmul, {&t, &x}).value()),
+            (Vec{17, 22, 27, 22, 29, 36, 27, 36, 45}));
 }
 
 TEST_F(EagerTest, ErrorsComeBackAsTensors) {
@@ -140,7 +141,8 @@ TEST_F(EagerTest, Threads) {
         const Tensor x(*Value::Allocate(DType::kF32, Device(), Dense({n})));
         for (int64_t k = 0; k < n; ++k) reinterpret_cast<float*>(x.value()->data)[k] = float(k);
         const Tensor y = Apply(OpId::k_add, {&x, &x});
-        for (int64_t k = 0; k < n; ++k) wrong += reinterpret_cast<float*>(y.value()->data)[k] != float(2 * k);
+        for (int64_t k = 0; k < n; ++k)
+          wrong += reinterpret_cast<float*>(y.value()->data)[k] != float(2 * k);
       }
     });
   }

@@ -11,12 +11,14 @@
 namespace frazil::jit {
 namespace {
 
-constexpr double kSpecial[] = {0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-42, INFINITY, -INFINITY, NAN, 127.0, -128.0};
+constexpr double kSpecial[] = {0.0,   -0.0,     1.0,       -1.0, 0.5,   -2.5,
+                               1e-42, INFINITY, -INFINITY, NAN,  127.0, -128.0};
 
 template <typename T>
 void PutElement(Rng& rng, char* at) {
   const bool special = Below(rng, 4) == 0;
-  const double x = special ? kSpecial[Below(rng, std::size(kSpecial))] : (double(rng() >> 11) / double(1ull << 53) - 0.5) * 8;
+  const double x = special ? kSpecial[Below(rng, std::size(kSpecial))]
+                           : (double(rng() >> 11) / double(1ull << 53) - 0.5) * 8;
   T value;
   if constexpr (std::is_same_v<T, bool>) {
     value = rng() & 1;
@@ -102,15 +104,17 @@ class Grower {
   const Node& At(int32_t id) const { return graph_.nodes[id]; }
 
   void AddInputs() {
-    const DType dtypes[] = {DType::kF32, DType::kF32, DType::kF32, DType::kI32, DType::kF64,
-                            DType::kF16, DType::kBF16, DType::kBool, DType::kI8, DType::kU32};
+    const DType dtypes[] = {DType::kF32, DType::kF32,  DType::kF32,  DType::kI32, DType::kF64,
+                            DType::kF16, DType::kBF16, DType::kBool, DType::kI8,  DType::kU32};
     const int count = 2 + static_cast<int>(Below(rng_, 4));
     for (int i = 0; i < count; ++i) {
       const DType dtype = dtypes[Below(rng_, std::size(dtypes))];
-      const Layout* layouts[] = {Dense({n_, m_}), Dense({n_, m_}), Intern({n_, m_}, {1, n_}), Dense({m_}),
-                                 Dense({n_, 1}),  Dense({2, n_, m_}), Intern({n_, m_}, {2 * m_, 2})};
+      const Layout* layouts[] = {
+          Dense({n_, m_}), Dense({n_, m_}),    Intern({n_, m_}, {1, n_}),    Dense({m_}),
+          Dense({n_, 1}),  Dense({2, n_, m_}), Intern({n_, m_}, {2 * m_, 2})};
       const bool scalar = Below(rng_, 6) == 0;
-      graph_.AddInput(dtype, Device(), scalar ? Scalar0d() : layouts[Below(rng_, std::size(layouts))], scalar);
+      graph_.AddInput(dtype, Device(),
+                      scalar ? Scalar0d() : layouts[Below(rng_, std::size(layouts))], scalar);
     }
   }
 
@@ -132,7 +136,8 @@ class Grower {
       case OpClass::kCast:
         return Try(op, {x}, {Below(rng_, kNumDTypes)});
       case OpClass::kReduce:
-        if (Info(op).result == ResultType::kI64) return rank > 0 && Try(op, {x}, {int64_t{1} << Below(rng_, rank), Below(rng_, 2)});
+        if (Info(op).result == ResultType::kI64)
+          return rank > 0 && Try(op, {x}, {int64_t{1} << Below(rng_, rank), Below(rng_, 2)});
         return Try(op, {x}, {Below(rng_, int64_t{1} << rank), Below(rng_, 2)});
       case OpClass::kView:
         return AddView(op, x);
@@ -161,12 +166,15 @@ class Grower {
         std::shuffle(attrs.begin(), attrs.end(), rng_);
         break;
       case OpId::k_reshape:
-        if (Below(rng_, 2)) attrs.push_back(layout->size);
-        else for (int i = layout->rank; i-- > 0;) attrs.push_back(layout->extents[i]);
+        if (Below(rng_, 2))
+          attrs.push_back(layout->size);
+        else
+          for (int i = layout->rank; i-- > 0;) attrs.push_back(layout->extents[i]);
         break;
       case OpId::k_broadcast_to:
         if (Below(rng_, 2)) attrs.push_back(2);
-        for (int i = 0; i < layout->rank; ++i) attrs.push_back(layout->extents[i] == 1 ? 3 : layout->extents[i]);
+        for (int i = 0; i < layout->rank; ++i)
+          attrs.push_back(layout->extents[i] == 1 ? 3 : layout->extents[i]);
         break;
       default:
         for (int i = 0; i < layout->rank; ++i) {
@@ -210,7 +218,8 @@ std::vector<ValueRef> RandomInputs(Rng& rng, const Graph& graph) {
   std::vector<ValueRef> values;
   for (int i = 0; i < graph.num_inputs; ++i) {
     const Node& node = graph.nodes[i];
-    values.push_back(node.immediate ? RandomScalar(rng, node.dtype) : RandomValue(rng, node.dtype, node.layout));
+    values.push_back(node.immediate ? RandomScalar(rng, node.dtype)
+                                    : RandomValue(rng, node.dtype, node.layout));
   }
   return values;
 }
@@ -232,7 +241,8 @@ StatusOr<std::vector<ValueRef>> RunOpByOp(const Graph& graph, absl::Span<const V
 }
 
 std::string Differences(const Value& a, const Value& b) {
-  if (a.dtype != b.dtype || a.layout->shape != b.layout->shape) return StrCat(Describe(a), " against ", Describe(b));
+  if (a.dtype != b.dtype || a.layout->shape != b.layout->shape)
+    return StrCat(Describe(a), " against ", Describe(b));
   const int size = SizeOf(a.dtype);
   std::array<int64_t, kMaxRank> at{};
   int64_t bad = 0;
@@ -248,7 +258,9 @@ std::string Differences(const Value& a, const Value& b) {
       uint64_t wa = 0, wb = 0;
       std::memcpy(&wa, pa, size);
       std::memcpy(&wb, pb, size);
-      if (bad++ == 0) first = StrCat(Describe(a), " element ", n, ": bits ", absl::Hex(wa), " against ", absl::Hex(wb));
+      if (bad++ == 0)
+        first = StrCat(Describe(a), " element ", n, ": bits ", absl::Hex(wa), " against ",
+                       absl::Hex(wb));
     }
     for (int i = a.layout->rank - 1; i >= 0 && ++at[i] == a.layout->extents[i]; --i) at[i] = 0;
   }

@@ -1,5 +1,5 @@
-// Random values and graphs for the tests of jit/graph and jit/runtime, and running a graph op by op.
-// Called by tests only. Invariant: the same seed gives the same graph and data.
+// Random values and graphs for the tests of jit/graph and jit/runtime, and running a graph op by
+// op. Called by tests only. Invariant: the same seed gives the same graph and data.
 #pragma once
 
 #include <random>
@@ -12,16 +12,19 @@ namespace frazil::jit {
 
 using Rng = std::mt19937_64;
 
-inline int64_t Below(Rng& rng, int64_t n) { return static_cast<int64_t>(rng() % static_cast<uint64_t>(n)); }
+inline int64_t Below(Rng& rng, int64_t n) {
+  return static_cast<int64_t>(rng() % static_cast<uint64_t>(n));
+}
 
-// Random elements with the special values of the dtype among them; memory with gaps if `layout` has any.
+// Random elements with the special values of the dtype among them; memory with gaps if `layout` has
+// any.
 ValueRef RandomValue(Rng& rng, DType dtype, const Layout* layout);
 ValueRef RandomScalar(Rng& rng, DType dtype);
 // One value for each input of `graph`. Integers used as indices are in [0, index_limit).
 std::vector<ValueRef> RandomInputs(Rng& rng, const Graph& graph);
 
-// A valid graph of about `ops` ops: elementwise chains with broadcasting, casts, reductions, views, concat, pad,
-// matmul. Outputs are random nodes, so intermediates, views and inputs are among them.
+// A valid graph of about `ops` ops: elementwise chains with broadcasting, casts, reductions, views,
+// concat, pad, matmul. Outputs are random nodes, so intermediates, views and inputs are among them.
 // `large`: with axes long enough for chunked reductions and the worker pool.
 Graph RandomGraph(Rng& rng, int ops, bool large = false);
 

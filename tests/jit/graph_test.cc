@@ -30,22 +30,27 @@ TEST(GraphText, RoundTrip) {
     EXPECT_EQ(Print(*graph), text);
     const auto again = Parse(Print(*graph));
     ASSERT_TRUE(again.ok());
-    EXPECT_TRUE(again->nodes == graph->nodes && again->outputs == graph->outputs && again->origins == graph->origins);
+    EXPECT_TRUE(again->nodes == graph->nodes && again->outputs == graph->outputs &&
+                again->origins == graph->origins);
     EXPECT_EQ(ContentKey(*graph), ContentKey(*again));
   }
 }
 
 TEST(GraphText, AnyNames) {
-  const auto graph = Parse("graph (f32[4]) {\n %sum = add %0, %0 : f32[4] %e = exp %sum : f32[4]\nreturn %e }");
+  const auto graph =
+      Parse("graph (f32[4]) {\n %sum = add %0, %0 : f32[4] %e = exp %sum : f32[4]\nreturn %e }");
   ASSERT_TRUE(graph.ok()) << graph.status();
-  EXPECT_EQ(Print(*graph), "graph (f32[4]) {\n  %1 = add %0, %0 : f32[4]\n  %2 = exp %1 : f32[4]\n  return %2\n}\n");
+  EXPECT_EQ(
+      Print(*graph),
+      "graph (f32[4]) {\n  %1 = add %0, %0 : f32[4]\n  %2 = exp %1 : f32[4]\n  return %2\n}\n");
 }
 
 TEST(GraphText, Errors) {
   const std::pair<const char*, const char*> cases[] = {
       {"", "'graph' is missing"},
       {"graph (f32[4]) {\n %1 = expo %0 : f32[4]\n return %1\n}", "line 2: 'expo' is no op"},
-      {"graph (f32[4]) {\n %1 = exp %7 : f32[4]\n return %1\n}", "line 2: '%7' names no earlier value"},
+      {"graph (f32[4]) {\n %1 = exp %7 : f32[4]\n return %1\n}",
+       "line 2: '%7' names no earlier value"},
       {"graph (f32[4]) {\n %1 = exp %1 : f32[4]\n return %1\n}", "'%1' uses itself"},
       {"graph (f32[4]) {\n %0 = exp %0 : f32[4]\n return %0\n}", "'%0' is defined twice"},
       {"graph (f33[4]) {\n return %0\n}", "line 1: 'f33' is no dtype"},
@@ -61,19 +66,32 @@ TEST(GraphText, Errors) {
   for (const auto& [text, message] : cases) {
     const auto graph = Parse(text);
     ASSERT_FALSE(graph.ok()) << text;
-    EXPECT_NE(std::string(graph.status().message()).find(message), std::string::npos) << graph.status();
+    EXPECT_NE(std::string(graph.status().message()).find(message), std::string::npos)
+        << graph.status();
   }
 }
 
 TEST(GraphVerify, AttributesFromOutside) {
   const char* nodes[] = {
-      "sum %0 : f32[]",        "sum %0 {4, 0} : f32[]",     "sum %0 {-1, 0} : f32[]",     "astype %0 {99} : f32[2,3]",
-      "slice %0 {0} : f32[2]", "concat %0, %0 {2} : f32[2]", "pad %0, %1 {1} : f32[2,3]",  "iota {4} : i64[1]",
-      "exp %0 {1} : f32[2,3]", "permute_dims %0 {0, 0} : view f32[2,2]", "iota {4, -3} : i64[]", "add %0 : f32[2,3]",
-      "take %0, %2 {5} : f32[1]", "reshape %0 {-1} : view f32[6]", "concat {0} : f32[1]",
+      "sum %0 : f32[]",
+      "sum %0 {4, 0} : f32[]",
+      "sum %0 {-1, 0} : f32[]",
+      "astype %0 {99} : f32[2,3]",
+      "slice %0 {0} : f32[2]",
+      "concat %0, %0 {2} : f32[2]",
+      "pad %0, %1 {1} : f32[2,3]",
+      "iota {4} : i64[1]",
+      "exp %0 {1} : f32[2,3]",
+      "permute_dims %0 {0, 0} : view f32[2,2]",
+      "iota {4, -3} : i64[]",
+      "add %0 : f32[2,3]",
+      "take %0, %2 {5} : f32[1]",
+      "reshape %0 {-1} : view f32[6]",
+      "concat {0} : f32[1]",
   };
   for (const std::string node : nodes) {
-    const auto graph = Parse("graph (f32[2,3], scalar f32, i64[1]) {\n %3 = " + node + "\n return %3\n}");
+    const auto graph =
+        Parse("graph (f32[2,3], scalar f32, i64[1]) {\n %3 = " + node + "\n return %3\n}");
     EXPECT_FALSE(graph.ok()) << node;
   }
 }
@@ -88,7 +106,10 @@ TEST(GraphVerify, Errors) {
       {[](Graph* g) { g->nodes[3].operands[0] = -1; }, "operand %-1"},
       {[](Graph* g) { g->nodes[3].operands.pop_back(); }, "add takes 2 operands, it has 1"},
       {[](Graph* g) { g->nodes[3].dtype = DType::kF64; }, "dtype is f64, inference says f32"},
-      {[](Graph* g) { g->nodes[3].layout = Dense({10, 64}); }, "inference says [64,10]"},
+      {[](Graph* g) {
+         g->nodes[3].layout = Dense({10, 64});
+       },
+       "inference says [64,10]"},
       {[](Graph* g) { g->nodes[6].offset = 1; }, "offset 1, inference says view at offset 0"},
       {[](Graph* g) { g->nodes[6].view = false; }, "no view at offset 0"},
       {[](Graph* g) { g->nodes[3].input = true; }, "inputs are the first nodes"},
@@ -99,13 +120,18 @@ TEST(GraphVerify, Errors) {
       {[](Graph* g) { g->nodes[3].immediate = true; }, "cannot be a scalar"},
       {[](Graph* g) { g->nodes[3].origin = 5; }, "origin 5 is not one of 2"},
       {[](Graph* g) { g->nodes[3].device = Device(DeviceKind::kNpu, 0); }, "device is npu"},
-      {[](Graph* g) { g->nodes[4].operands[1] = 0; g->nodes[0].dtype = DType::kF64; }, "inference refuses it"},
+      {[](Graph* g) {
+         g->nodes[4].operands[1] = 0;
+         g->nodes[0].dtype = DType::kF64;
+       },
+       "inference refuses it"},
   };
   for (const auto& [change, message] : cases) {
     Graph graph = *good;
     change(&graph);
     const Status status = Verify(graph);
-    EXPECT_NE(std::string(status.message()).find(message), std::string::npos) << message << " | " << status;
+    EXPECT_NE(std::string(status.message()).find(message), std::string::npos)
+        << message << " | " << status;
   }
 }
 

@@ -1,5 +1,5 @@
-// The graph passes: golden texts before and after, and evaluation on random data before and after every rule.
-// FRAZIL_UPDATE_GOLDENS=1 rewrites the second half of tests/jit/goldens/<pass>/*.gir.
+// The graph passes: golden texts before and after, and evaluation on random data before and after
+// every rule. FRAZIL_UPDATE_GOLDENS=1 rewrites the second half of tests/jit/goldens/<pass>/*.gir.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -28,7 +28,8 @@ class Goldens : public testing::TestWithParam<Pass> {};
 TEST_P(Goldens, BeforeAndAfter) {
   const Pass pass = GetParam();
   int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(StrCat(FRAZIL_JIT_GOLDENS, "/", pass.name))) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(StrCat(FRAZIL_JIT_GOLDENS, "/", pass.name))) {
     ++files;
     const std::string text = ReadFile(entry.path());
     const size_t divider = text.find(kDivider);
@@ -74,7 +75,8 @@ int ExpectSameBits(Rng& rng, const Graph& before, const Graph& after) {
 
 // A node that computes costs more than a view.
 int64_t Cost(const Graph& graph) {
-  return graph.nodes.size() + std::count_if(graph.nodes.begin(), graph.nodes.end(), [](const Node& n) { return !n.view; });
+  return graph.nodes.size() + std::count_if(graph.nodes.begin(), graph.nodes.end(),
+                                            [](const Node& n) { return !n.view; });
 }
 
 TEST(Rules, EachAppliesToItsExampleAndKeepsTheBits) {
@@ -100,7 +102,8 @@ TEST(Passes, RandomGraphsKeepTheirBits) {
     Graph after = before;
     for (const Pass& pass : Rewrites()) {
       pass.run(&after);
-      ASSERT_TRUE(Verify(after).ok()) << pass.name << Verify(after) << Print(before) << Print(after);
+      ASSERT_TRUE(Verify(after).ok())
+          << pass.name << Verify(after) << Print(before) << Print(after);
       compared += ExpectSameBits(rng, before, after);
       const std::string once = Print(after);
       pass.run(&after);

@@ -1,4 +1,5 @@
-// Plans: memory planning, random graphs against running op by op, reuse of memory, what is shared with inputs.
+// Plans: memory planning, random graphs against running op by op, reuse of memory, what is shared
+// with inputs.
 #include "jit/runtime/plan.h"
 
 #include <cmath>
@@ -31,7 +32,8 @@ CompileSettings Settings(std::string_view passes) {
   return settings;
 }
 
-std::shared_ptr<const Plan> MustCompile(Graph graph, const CompileOptions& options = {}, std::string_view passes = "") {
+std::shared_ptr<const Plan> MustCompile(Graph graph, const CompileOptions& options = {},
+                                        std::string_view passes = "") {
   const std::string text = Print(graph);
   auto plan = CompileWith(std::move(graph), options, Settings(passes));
   EXPECT_TRUE(plan.ok()) << plan.status() << "\n" << text;
@@ -53,7 +55,8 @@ TEST(MemoryPlan, LiveBlocksNeverOverlap) {
     const int steps = 1 + static_cast<int>(Below(rng, 30));
     for (int64_t i = 1 + Below(rng, 40); i > 0; --i) {
       const int32_t first = static_cast<int32_t>(Below(rng, steps));
-      blocks.push_back({Below(rng, 5000), first, first + static_cast<int32_t>(Below(rng, steps - first))});
+      blocks.push_back(
+          {Below(rng, 5000), first, first + static_cast<int32_t>(Below(rng, steps - first))});
       sum += (blocks.back().bytes + 255) / 256 * 256;
     }
     const MemoryPlan plan = PlanMemory(blocks);
@@ -77,7 +80,8 @@ TEST(MemoryPlan, AChainNeedsTwoBlocks) {
   EXPECT_EQ(PlanMemory(blocks).bytes, 2 * 1024);
 }
 
-// The heart of it: whatever is fused, folded, reused or overwritten, the bits are those of running op by op.
+// The heart of it: whatever is fused, folded, reused or overwritten, the bits are those of running
+// op by op.
 TEST(Plan, RandomGraphsEqualRunningOpByOp) {
   const char* switches[] = {"", "none", "-fuse", "-inplace", "-fold,-dce", "-cse,-fuse"};
   int compared = 0;
@@ -97,8 +101,9 @@ TEST(Plan, RandomGraphsEqualRunningOpByOp) {
         const auto got = MustRun(*plan, graph.outputs.size(), inputs);
         for (size_t i = 0; i < got.size(); ++i, ++compared) {
           EXPECT_EQ(got[i]->layout, graph.nodes[graph.outputs[i]].layout);
-          ASSERT_EQ(Differences(*got[i], *(*want)[i]), "") << "seed " << seed << " '" << passes << "' output " << i << "\n"
-                                                           << Print(graph) << plan->Dump();
+          ASSERT_EQ(Differences(*got[i], *(*want)[i]), "")
+              << "seed " << seed << " '" << passes << "' output " << i << "\n"
+              << Print(graph) << plan->Dump();
         }
       }
     }
@@ -108,7 +113,8 @@ TEST(Plan, RandomGraphsEqualRunningOpByOp) {
 
 // take, put and random words have operands of their own kind, which random graphs do not make.
 TEST(Plan, IndexedOpsEqualRunningOpByOp) {
-  const Graph graph = MustParse(R"(graph (f32[7,5] strides [1,7], i64[4,3], f32[4,3,5], u64[2], f16[3,9], i32[2]) {
+  const Graph graph =
+      MustParse(R"(graph (f32[7,5] strides [1,7], i64[4,3], f32[4,3,5], u64[2], f16[3,9], i32[2]) {
     %6 = exp %0 : f32[7,5]
     %7 = take %6, %1 {0} : f32[4,3,5]
     %8 = add %7, %2 : f32[4,3,5]
@@ -126,13 +132,15 @@ TEST(Plan, IndexedOpsEqualRunningOpByOp) {
   Rng rng(3);
   std::vector<ValueRef> inputs = RandomInputs(rng, graph);
   for (int64_t i = 0; i < 12; ++i) reinterpret_cast<int64_t*>(inputs[1]->data)[i] = Below(rng, 7);
-  for (int64_t i = 0; i < 2; ++i) reinterpret_cast<int32_t*>(inputs[5]->data)[i] = static_cast<int32_t>(Below(rng, 9));
+  for (int64_t i = 0; i < 2; ++i)
+    reinterpret_cast<int32_t*>(inputs[5]->data)[i] = static_cast<int32_t>(Below(rng, 9));
   const auto want = RunOpByOp(graph, inputs);
   ASSERT_TRUE(want.ok()) << want.status();
   for (const char* passes : {"", "none"}) {
     const auto plan = MustCompile(graph, {}, passes);
     const auto got = MustRun(*plan, 4, inputs);
-    for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(Differences(*got[i], *(*want)[i]), "") << i << plan->Dump();
+    for (size_t i = 0; i < got.size(); ++i)
+      EXPECT_EQ(Differences(*got[i], *(*want)[i]), "") << i << plan->Dump();
     EXPECT_EQ(plan->stats().library_calls, 4);
   }
 }
@@ -171,7 +179,8 @@ TEST(Plan, PutFollowsItsOrder) {
 
 // Batched, broadcast and strided operands against dense copies of them, one matrix at a time.
 TEST(Plan, MatmulOfAnyLayout) {
-  const Graph graph = MustParse(R"(graph (f32[2,1,4,6] strides [48,0,1,8], f32[3,6,5] strides [7,90,17]) {
+  const Graph graph =
+      MustParse(R"(graph (f32[2,1,4,6] strides [48,0,1,8], f32[3,6,5] strides [7,90,17]) {
     %2 = reshape %1 {1, 3, 6, 5} : view f32[1,3,6,5] strides [0,7,90,17] offset 0
     %3 = matmul %0, %2 : f32[2,3,4,5]
     %4 = slice %2 {0, 1, 1, 2, -1, 3, 5, -1, 6, 0, 2, 3} : view f32[1,3,6,3] strides [0,-7,-90,34] offset 464
@@ -195,7 +204,8 @@ TEST(Plan, MatmulOfAnyLayout) {
       for (int m = 0; m < 4; ++m) {
         for (int n = 0; n < 5; ++n) {
           float acc = 0;
-          for (int k = 0; k < 6; ++k) acc = std::fma(a[i * 48 + m + k * 8], b[j * 7 + k * 90 + n * 17], acc);
+          for (int k = 0; k < 6; ++k)
+            acc = std::fma(a[i * 48 + m + k * 8], b[j * 7 + k * 90 + n * 17], acc);
           *c++ = acc;
         }
       }
@@ -226,7 +236,8 @@ TEST(Plan, OutputsThatAreInputsOrViews) {
   EXPECT_EQ(got[6], inputs[1]);
 }
 
-// A chain of kernels that nothing fuses: intermediates share memory instead of having one block each.
+// A chain of kernels that nothing fuses: intermediates share memory instead of having one block
+// each.
 TEST(Plan, ArenaIsSmallerThanTheSum) {
   Graph graph;
   int32_t x = graph.AddInput(DType::kF32, Device(), Dense({64, 64}), false);
@@ -255,21 +266,37 @@ TEST(Plan, InPlaceOnlyWhenLegal) {
       {"graph (f32[8,8], f32[8]) {\n %2 = add %0, %1 : f32[8,8]\n return %2\n}", true},
       {"graph (f32[8,8]) {\n %1 = add %0, %0 : f32[8,8]\n return %1\n}", true},
       {"graph (f32[8,8]) {\n %1 = permute_dims %0 {1, 0} : view f32[8,8] strides [1,8] offset 0\n"
-       " %2 = add %0, %1 : f32[8,8]\n return %2\n}", false},
-      {"graph (f32[8,8]) {\n %1 = slice %0 {7, -1, 8, 0, 1, 8} : view f32[8,8] strides [-8,1] offset 56\n"
-       " %2 = exp %1 : f32[8,8]\n return %2\n}", false},
-      {"graph (f32[8,8] strides [1,8], f32[8,8]) {\n %2 = add %0, %1 : f32[8,8]\n return %2\n}", false},
+       " %2 = add %0, %1 : f32[8,8]\n return %2\n}",
+       false},
+      {"graph (f32[8,8]) {\n %1 = slice %0 {7, -1, 8, 0, 1, 8} : view f32[8,8] strides [-8,1] "
+       "offset 56\n"
+       " %2 = exp %1 : f32[8,8]\n return %2\n}",
+       false},
+      {"graph (f32[8,8] strides [1,8], f32[8,8]) {\n %2 = add %0, %1 : f32[8,8]\n return %2\n}",
+       false},
       {"graph (f32[8,8], f32[8,8]) {\n %2 = add %0, %1 : f32[8,8]\n return %2, %0\n}", false},
       {"graph (f32[8,8], f32[8,8]) {\n %2 = less %0, %1 : bool[8,8]\n return %2\n}", false},
       {"graph (f32[8,8]) {\n %1 = astype %0 {3} : i32[8,8]\n return %1\n}", true},
       {"graph (f32[8,8]) {\n %1 = matmul %0, %0 : f32[8,8]\n return %1\n}", false},
       {"graph (f32[8,8]) {\n %1 = sum %0 {2, 0} : f32[8]\n return %1\n}", false},
-      {"graph (f32[8,8]) {\n %1 = sum %0 {2, 1} : f32[8,1]\n %2 = divide %0, %1 : f32[8,8]\n return %2\n}", true},
-      {"graph (f32[8,8]) {\n %1 = sum %0 {1, 1} : f32[1,8]\n %2 = divide %0, %1 : f32[8,8]\n return %2\n}", true},
-      {"graph (f32[8,8]) {\n %1 = sum %0 {3, 1} : f32[1,1]\n %2 = divide %0, %1 : f32[8,8]\n return %2\n}", true},
-      {"graph (f32[8,8]) {\n %1 = exp %0 : f32[8,8]\n %2 = matmul %1, %0 : f32[8,8]\n return %1, %2\n}", false},
-      {"graph (f32[8,8], i64[8], f32[8,8]) {\n %3 = put %0, %1, %2 {0, 0} : f32[8,8]\n return %3\n}", true},
-      {"graph (f32[8,8], i64[8], f32[8,8]) {\n %3 = put %0, %1, %0 {0, 0} : f32[8,8]\n return %3\n}", false},
+      {"graph (f32[8,8]) {\n %1 = sum %0 {2, 1} : f32[8,1]\n %2 = divide %0, %1 : f32[8,8]\n "
+       "return %2\n}",
+       true},
+      {"graph (f32[8,8]) {\n %1 = sum %0 {1, 1} : f32[1,8]\n %2 = divide %0, %1 : f32[8,8]\n "
+       "return %2\n}",
+       true},
+      {"graph (f32[8,8]) {\n %1 = sum %0 {3, 1} : f32[1,1]\n %2 = divide %0, %1 : f32[8,8]\n "
+       "return %2\n}",
+       true},
+      {"graph (f32[8,8]) {\n %1 = exp %0 : f32[8,8]\n %2 = matmul %1, %0 : f32[8,8]\n return %1, "
+       "%2\n}",
+       false},
+      {"graph (f32[8,8], i64[8], f32[8,8]) {\n %3 = put %0, %1, %2 {0, 0} : f32[8,8]\n return "
+       "%3\n}",
+       true},
+      {"graph (f32[8,8], i64[8], f32[8,8]) {\n %3 = put %0, %1, %0 {0, 0} : f32[8,8]\n return "
+       "%3\n}",
+       false},
       {"graph (f32[8,8], i64[8]) {\n %2 = take %0, %1 {0} : f32[8,8]\n return %2\n}", false},
       {"graph (f32[8,8]) {\n %1 = concat %0, %0 {0} : f32[16,8]\n return %1\n}", false},
   };
@@ -287,7 +314,8 @@ TEST(Plan, InPlaceOnlyWhenLegal) {
       const auto got = MustRun(*plan, graph.outputs.size(), inputs);
       EXPECT_EQ(got[0]->data == memory, lent && c.reuses) << c.text << plan->Dump();
       for (size_t i = 0; i < got.size(); ++i) {
-        EXPECT_EQ(got[i] == want[i] ? "" : Differences(*got[i], *want[i]), "") << c.text << plan->Dump();
+        EXPECT_EQ(got[i] == want[i] ? "" : Differences(*got[i], *want[i]), "")
+            << c.text << plan->Dump();
       }
     }
   }
@@ -296,7 +324,8 @@ TEST(Plan, InPlaceOnlyWhenLegal) {
 #if defined(__x86_64__)
 // Flush-to-zero set by another library must change neither our bits nor be changed by us.
 TEST(Plan, FloatingPointModeOfTheCallerIsKeptOut) {
-  const Graph graph = MustParse("graph (f32[64]) {\n %1 = multiply %0, %0 : f32[64]\n return %1\n}");
+  const Graph graph =
+      MustParse("graph (f32[64]) {\n %1 = multiply %0, %0 : f32[64]\n return %1\n}");
   ValueRef x = *Value::Allocate(DType::kF32, Device(), Dense({64}));
   for (int i = 0; i < 64; ++i) reinterpret_cast<float*>(x->data)[i] = 1e-20f * float(i);
   const auto plan = MustCompile(graph);
@@ -320,7 +349,8 @@ TEST(Plan, Dump) {
     return %4
   })");
   const std::string dump = MustCompile(graph)->Dump();
-  for (const char* part : {"%4 = multiply %3, %2", "group library %3", "group kernel %4", "kernel k_multiply", "step matmul"}) {
+  for (const char* part : {"%4 = multiply %3, %2", "group library %3", "group kernel %4",
+                           "kernel k_multiply", "step matmul"}) {
     EXPECT_NE(dump.find(part), std::string::npos) << part << "\n" << dump;
   }
 }

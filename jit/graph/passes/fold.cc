@@ -18,7 +18,8 @@ std::vector<bool> Escaping(const Graph& graph) {
 
 class Folder {
  public:
-  Folder(Graph* graph, absl::Span<const Rule> rules) : old_(graph), rules_(rules), escapes_(Escaping(*graph)) {}
+  Folder(Graph* graph, absl::Span<const Rule> rules)
+      : old_(graph), rules_(rules), escapes_(Escaping(*graph)) {}
 
   void Run() {
     std::vector<int32_t> now(old_->nodes.size());
@@ -51,7 +52,8 @@ class Folder {
       const size_t size = new_.nodes.size();
       const int32_t equal = rule.apply(&new_, id);
       if (equal >= 0 && equal != id && MayReplace(id, equal, escapes)) {
-        for (size_t made = size; made < new_.nodes.size(); ++made) new_.nodes[made].origin = new_.nodes[id].origin;
+        for (size_t made = size; made < new_.nodes.size(); ++made)
+          new_.nodes[made].origin = new_.nodes[id].origin;
         return equal;
       }
       new_.nodes.resize(size);
@@ -59,11 +61,12 @@ class Folder {
     return id;
   }
 
-  // Everything that was inferred from the old node must stay true. A result in new memory must not become an
-  // alias of an input (which may be foreign) or keep a larger block alive.
+  // Everything that was inferred from the old node must stay true. A result in new memory must not
+  // become an alias of an input (which may be foreign) or keep a larger block alive.
   bool MayReplace(int32_t id, int32_t equal, bool escapes) const {
     const Node &a = new_.nodes[id], &b = new_.nodes[equal];
-    if (a.dtype != b.dtype || !(a.device == b.device) || a.layout != b.layout || b.immediate) return false;
+    if (a.dtype != b.dtype || !(a.device == b.device) || a.layout != b.layout || b.immediate)
+      return false;
     if (a.view || !escapes) return true;
     const Node& base = new_.nodes[BaseOf(new_, equal)];
     return !base.input && BytesOf(base) == BytesOf(a);

@@ -1,6 +1,7 @@
-// The graph passes: named rewrites that keep every bit. Called by Compile (jit/runtime/compile.cc) and by tests.
-// Invariant: a pass keeps the number and order of inputs and outputs and each output's dtype, device and layout;
-// running the graph before and after gives the same bits for all data.
+// The graph passes: named rewrites that keep every bit. Called by Compile (jit/runtime/compile.cc)
+// and by tests. Invariant: a pass keeps the number and order of inputs and outputs and each
+// output's dtype, device and layout; running the graph before and after gives the same bits for all
+// data.
 #pragma once
 
 #include <string_view>
@@ -35,7 +36,8 @@ class PassSwitches {
 // One rewrite of Fold. Each is tested by evaluating its example on random data before and after.
 struct Rule {
   std::string_view name;  // says what equals what
-  // An equal value for node `id`, whose operands are simplified already; it may append nodes. -1: no match.
+  // An equal value for node `id`, whose operands are simplified already; it may append nodes. -1:
+  // no match.
   int32_t (*apply)(Graph* graph, int32_t id);
   std::string_view example;  // .gir text in which it applies
 };

@@ -29,7 +29,9 @@ int32_t DropCopy(Graph* graph, int32_t id) {
 
 int32_t CastToSame(Graph* graph, int32_t id) {
   const Node& node = graph->nodes[id];
-  return node.op == OpId::k_astype && graph->nodes[node.operands[0]].dtype == node.dtype ? node.operands[0] : kNo;
+  return node.op == OpId::k_astype && graph->nodes[node.operands[0]].dtype == node.dtype
+             ? node.operands[0]
+             : kNo;
 }
 
 // Significant bits of integers and floats, sign included.
@@ -58,7 +60,8 @@ bool Holds(DType wide, DType narrow) {
   if (IsBool(narrow)) return true;
   if (IsBool(wide) || IsHalf(wide)) return false;
   if (IsUnsigned(wide) && IsSigned(narrow)) return false;
-  return Precision(wide) >= Precision(narrow) || (IsUnsigned(wide) && BitsOf(wide) >= BitsOf(narrow));
+  return Precision(wide) >= Precision(narrow) ||
+         (IsUnsigned(wide) && BitsOf(wide) >= BitsOf(narrow));
 }
 
 int32_t CastThereAndBack(Graph* graph, int32_t id) {
@@ -79,8 +82,8 @@ int32_t Twice(Graph* graph, int32_t id) {
   return inner ? inner->operands[0] : kNo;
 }
 
-constexpr OpId kIdempotent[] = {OpId::k_abs,   OpId::k_sign,  OpId::k_floor,
-                                OpId::k_ceil,  OpId::k_trunc, OpId::k_round};
+constexpr OpId kIdempotent[] = {OpId::k_abs,  OpId::k_sign,  OpId::k_floor,
+                                OpId::k_ceil, OpId::k_trunc, OpId::k_round};
 
 int32_t Again(Graph* graph, int32_t id) {
   const Node& node = graph->nodes[id];
@@ -97,24 +100,28 @@ int32_t AbsOfNegative(Graph* graph, int32_t id) {
   return inner ? Add(graph, OpId::k_abs, {inner->operands[0]}) : kNo;
 }
 
-constexpr OpId kSelecting[] = {OpId::k_maximum, OpId::k_minimum, OpId::k_bitwise_and, OpId::k_bitwise_or};
+constexpr OpId kSelecting[] = {OpId::k_maximum, OpId::k_minimum, OpId::k_bitwise_and,
+                               OpId::k_bitwise_or};
 
 int32_t SameOperands(Graph* graph, int32_t id) {
   const Node& node = graph->nodes[id];
-  if (node.op == OpId::k_where) return node.operands[1] == node.operands[2] ? node.operands[1] : kNo;
+  if (node.op == OpId::k_where)
+    return node.operands[1] == node.operands[2] ? node.operands[1] : kNo;
   for (const OpId op : kSelecting) {
     if (node.op == op) return node.operands[0] == node.operands[1] ? node.operands[0] : kNo;
   }
   return kNo;
 }
 
-// x + -y and x - -y: IEEE defines subtraction as the addition of the negated operand; integers wrap.
+// x + -y and x - -y: IEEE defines subtraction as the addition of the negated operand; integers
+// wrap.
 int32_t AddNegative(Graph* graph, int32_t id) {
   const Node& node = graph->nodes[id];
   if (node.op != OpId::k_add && node.op != OpId::k_subtract) return kNo;
   const Node* inner = Inner(*graph, node, OpId::k_negative, 1);
   if (!inner) return kNo;
-  return Add(graph, node.op == OpId::k_add ? OpId::k_subtract : OpId::k_add, {node.operands[0], inner->operands[0]});
+  return Add(graph, node.op == OpId::k_add ? OpId::k_subtract : OpId::k_add,
+             {node.operands[0], inner->operands[0]});
 }
 
 // The signs of two factors cancel; wrapping integers form a ring, but their division is none.
@@ -130,8 +137,10 @@ int32_t NegativesCancel(Graph* graph, int32_t id) {
 int32_t NotEqual(Graph* graph, int32_t id) {
   const Node& node = graph->nodes[id];
   if (node.op != OpId::k_bitwise_invert) return kNo;
-  if (const Node* eq = Inner(*graph, node, OpId::k_equal)) return Add(graph, OpId::k_not_equal, eq->operands);
-  if (const Node* ne = Inner(*graph, node, OpId::k_not_equal)) return Add(graph, OpId::k_equal, ne->operands);
+  if (const Node* eq = Inner(*graph, node, OpId::k_equal))
+    return Add(graph, OpId::k_not_equal, eq->operands);
+  if (const Node* ne = Inner(*graph, node, OpId::k_not_equal))
+    return Add(graph, OpId::k_equal, ne->operands);
   return kNo;
 }
 
@@ -145,7 +154,9 @@ int32_t WhereNot(Graph* graph, int32_t id) {
 
 int32_t SameView(Graph* graph, int32_t id) {
   const Node& node = graph->nodes[id];
-  return node.view && node.offset == 0 && node.layout == graph->nodes[node.operands[0]].layout ? node.operands[0] : kNo;
+  return node.view && node.offset == 0 && node.layout == graph->nodes[node.operands[0]].layout
+             ? node.operands[0]
+             : kNo;
 }
 
 int32_t ReshapeTwice(Graph* graph, int32_t id) {
@@ -186,12 +197,14 @@ int32_t SliceTwice(Graph* graph, int32_t id) {
   return Add(graph, OpId::k_slice, {inner->operands[0]}, both);
 }
 
-// A reduction over axes of extent 1 meets one element and the identity, which changes no bit (a sum starts at -0).
+// A reduction over axes of extent 1 meets one element and the identity, which changes no bit (a sum
+// starts at -0).
 int32_t ReduceOne(Graph* graph, int32_t id) {
   const Node& node = graph->nodes[id];
   const OpInfo& info = Info(node.op);
   const Node& x = graph->nodes[node.operands.empty() ? 0 : node.operands[0]];
-  if (info.klass != OpClass::kReduce || info.result == ResultType::kI64 || !x.layout->dense) return kNo;
+  if (info.klass != OpClass::kReduce || info.result == ResultType::kI64 || !x.layout->dense)
+    return kNo;
   if (x.layout->size != node.layout->size) return kNo;
   return Add(graph, OpId::k_reshape, {node.operands[0]}, node.layout->dims());
 }
@@ -207,7 +220,8 @@ constexpr Rule kRules[] = {
       %2 = abs %1 : f16[7]
       return %2
     })"},
-    {"astype(astype(x, wider), dtype of x) = x", CastThereAndBack, R"(graph (bf16[40], i16[40], bool[40], u32[40]) {
+    {"astype(astype(x, wider), dtype of x) = x", CastThereAndBack,
+     R"(graph (bf16[40], i16[40], bool[40], u32[40]) {
       %4 = astype %0 {11} : f32[40]
       %5 = astype %4 {10} : bf16[40]
       %6 = copy %5 : bf16[40]
@@ -234,7 +248,8 @@ constexpr Rule kRules[] = {
       %11 = equal %10, %2 : bool[40]
       return %5, %8, %11
     })"},
-    {"f(f(x)) = f(x), f one of abs sign floor ceil trunc round", Again, R"(graph (f32[40], f16[40], i8[40]) {
+    {"f(f(x)) = f(x), f one of abs sign floor ceil trunc round", Again,
+     R"(graph (f32[40], f16[40], i8[40]) {
       %3 = abs %0 : f32[40]
       %4 = abs %3 : f32[40]
       %5 = sign %0 : f32[40]
@@ -269,7 +284,8 @@ constexpr Rule kRules[] = {
       %9 = where %2, %3, %3 : f32[40]
       return %4, %5, %7, %8, %9
     })"},
-    {"x + -y = x - y, x - -y = x + y", AddNegative, R"(graph (f32[40], f32[40], i8[40], scalar f32) {
+    {"x + -y = x - y, x - -y = x + y", AddNegative,
+     R"(graph (f32[40], f32[40], i8[40], scalar f32) {
       %4 = negative %1 : f32[40]
       %5 = add %0, %4 : f32[40]
       %6 = subtract %0, %4 : f32[40]
