@@ -19,6 +19,14 @@ void Must(bool ok) {
   if (!ok) throw pybind11::error_already_set();
 }
 
+pybind11::list PublicNames(const pybind11::module_& module) {
+  pybind11::list names;
+  for (const auto& item : pybind11::dict(module.attr("__dict__"))) {
+    if (item.first.cast<std::string>()[0] != '_') names.append(item.first);
+  }
+  return names;
+}
+
 // _frazil.NAME; `home` is where users find the functions.
 void AddSubmodule(pybind11::module_& module, const char* name, const char* home,
                   const std::vector<FunctionRow>& rows) {
@@ -37,10 +45,13 @@ PYBIND11_MODULE(_frazil, module) {
   module.doc() = "The compiled part of frazil; import `frazil` instead.";
   module.attr("__version__") = FRAZIL_VERSION;
   PyObject* m = module.ptr();
-  Must(fp::AddDTypes(m) && fp::AddTensorType(m) && fp::AddGradScopeType(m));
+  Must(fp::AddDTypes(m) && fp::AddTensorType(m));
   for (const auto& rows : {fp::OpFunctions(), fp::MovementFunctions(), fp::CreationFunctions()}) {
     Must(fp::AddFunctions(m, "frazil", rows));
   }
+  module.attr("__all__") = PublicNames(module);  // what the package shows as its own
+
+  Must(fp::AddGradScopeType(m) && fp::AddTraceType(m));
   fp::AddOpTable(module);
   AddSubmodule(module, "nn", "frazil.nn", fp::NnFunctions());
   AddSubmodule(module, "random", "frazil._frazil.random", fp::RandomFunctions());

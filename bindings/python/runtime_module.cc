@@ -5,12 +5,13 @@
 #include "autograd/grad.h"
 #include "bindings/python/convert.h"
 #include "bindings/python/dtype_type.h"
-#include "bindings/python/export.h"
 #include "bindings/python/functions.h"
 #include "bindings/python/movement.h"
 #include "core/config.h"
+#include "core/file.h"
 #include "core/parallel.h"
 #include "core/storage.h"
+#include "jit/runtime/counters.h"
 
 namespace frazil::python {
 namespace {
@@ -50,6 +51,8 @@ FZ_FAST(SetThreads) {
   SetNumThreads(static_cast<int>(n));
   Py_RETURN_NONE;
 }
+FZ_FAST(KernelCount) { return PyLong_FromLongLong(jit::KernelsRun()); }
+
 FZ_FAST(GetThreads) { return PyLong_FromLong(NumThreads()); }
 
 FZ_FAST(ConfigDict) {
@@ -142,15 +145,44 @@ FZ_FAST(Rebuild) {
   return Wrap(std::move(t));
 }
 
-FZ_FAST(ToBytes) {
-  FZ_ARGS(1, "to_bytes(x, /)");
-  Tensor own;
-  const Tensor* x = TensorOf(a[0], "to_bytes", &own);
-  if (!x) return nullptr;
-  const auto dense = DenseBytes(*x);
-  if (!dense.ok()) return Raise(dense.status());
-  return PyBytes_FromStringAndSize((*dense)->data,
-                                   static_cast<Py_ssize_t>((*dense)->size() * SizeOf(x->dtype())));
+// save_tensors(path, [(name, tensor), ...])
+FZ_FAST(Save) {
+  FZ_ARGS(2, "save_tensors(path, tensors, /)");
+  Object path = Object::Steal(PyOS_FSPath(a[0]));
+  Object list = path ? Object::Steal(PySequence_Fast(a[1], "save")) : Object();
+  if (!list) return nullptr;
+  NamedTensors tensors;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i) {
+    const char* name;
+    PyObject* tensor;
+    if (!PyArg_ParseTuple(PySequence_Fast_GET_ITEM(list.get(), i), "sO!", &name, &tensor_type,
+                          &tensor))
+      return nullptr;
+    tensors.emplace_back(name, CellOf(tensor));
+  }
+  const char* text =
+      PyUnicode_Check(path.get()) ? PyUnicode_AsUTF8(path.get()) : PyBytes_AsString(path.get());
+  if (!text) return nullptr;
+  if (Status s = SaveTensors(text, tensors); !s.ok()) return Raise(s);
+  Py_RETURN_NONE;
+}
+
+// load_tensors(path) -> [(name, tensor), ...]
+FZ_FAST(Load) {
+  FZ_ARGS(1, "load_tensors(path, /)");
+  Object path = Object::Steal(PyOS_FSPath(a[0]));
+  const char* text = !path                         ? nullptr
+                     : PyUnicode_Check(path.get()) ? PyUnicode_AsUTF8(path.get())
+                                                   : PyBytes_AsString(path.get());
+  if (!text) return nullptr;
+  auto tensors = LoadTensors(text);
+  if (!tensors.ok()) return Raise(tensors.status());
+  Object list = Object::Steal(PyList_New(0));
+  for (auto& [name, tensor] : *tensors) {
+    Object pair = Object::Steal(Py_BuildValue("(sN)", name.c_str(), Wrap(std::move(tensor))));
+    if (!pair || PyList_Append(list.get(), pair.get()) < 0) return nullptr;
+  }
+  return list.release();
 }
 
 // Nothing runs in the background on the CPU: results are ready when an op returns or a traced call
@@ -172,6 +204,7 @@ std::vector<FunctionRow> RuntimeFunctions() {
       {"set_num_threads(n, /)", "How many threads kernels use; results do not depend on it.",
        SetThreads},
       {"get_num_threads()", "How many threads kernels use.", GetThreads},
+      {"kernels_run()", "Kernel launches and library calls of this thread so far.", KernelCount},
       {"config()", "Every switch: its value, environment variable and meaning.", ConfigDict},
       {"set_process_tracing(on, /)", "The process's mode; returns what it was.", SetProcessTracing},
       {"set_thread_mode(mode, /)", "This thread's mode; returns what it was.", SetThreadMode},
@@ -181,7 +214,8 @@ std::vector<FunctionRow> RuntimeFunctions() {
        PromoteScalar},
       {"dtype(obj, /)", "The dtype that an object names.", ParseDTypeObject},
       {"_rebuild(dtype, shape, data, requires_grad, /)", "A pickled tensor.", Rebuild},
-      {"to_bytes(x, /)", "The elements in row-major order.", ToBytes},
+      {"save_tensors(path, tensors, /)", "Writes (name, tensor) pairs.", Save},
+      {"load_tensors(path, /)", "Reads (name, tensor) pairs.", Load},
       {"synchronize(device=None)", "Blocks until all results are ready.", Synchronize},
   };
 }

@@ -2,6 +2,7 @@
 
 #include "core/check.h"
 #include "core/fp_mode.h"
+#include "jit/runtime/counters.h"
 #include "jit/runtime/launch.h"
 #include "jit/runtime/plan_impl.h"
 
@@ -78,6 +79,7 @@ Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outpu
   }
   {
     const DefaultFpMode mode;
+    KernelsRun() += static_cast<int64_t>(p.steps.size());
     for (const Step& step : p.steps) {
       if (const KernelStep* kernel = std::get_if<KernelStep>(&step)) {
         RunKernel(*kernel, slots.data(), inputs);

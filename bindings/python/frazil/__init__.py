@@ -12,9 +12,20 @@ from frazil._array_api import *  # noqa: F403
 from frazil._dtypes import *  # noqa: F403
 from frazil._frazil import *  # noqa: F403
 from frazil._frazil import Tensor, __version__  # noqa: F401
-from frazil._frazil.runtime import get_num_threads, set_num_threads, synchronize  # noqa: F401
+from frazil._frazil.runtime import (  # noqa: F401
+    get_num_threads,
+    kernels_run,
+    set_num_threads,
+    synchronize,
+)
 from frazil._grad import grad, no_grad, value_and_grad  # noqa: F401
 from frazil._runtime import config, mode, precision  # noqa: F401
+from frazil._trace import trace  # noqa: F401
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # loaded at their first use
+    from frazil import data, io, memory, nn, optim, random  # noqa: F401
+    from frazil.io import load, save  # noqa: F401
 
 newaxis = None
 pi = 3.141592653589793

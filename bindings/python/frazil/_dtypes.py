@@ -1,9 +1,9 @@
 """Questions about dtypes: promotion, casting, limits."""
 
-from dataclasses import dataclass as _dataclass
+from types import SimpleNamespace as _Namespace
 
 from frazil import _frazil
-from frazil._frazil import DType, Tensor
+from frazil._frazil import Tensor
 
 _runtime = _frazil.runtime
 
@@ -23,7 +23,7 @@ _KINDS = {
 
 
 def isdtype(dtype, kind):
-    """Whether a dtype is of a kind: a dtype, a name of the array API such as "integral", or a tuple.
+    """Whether a dtype is of a kind: a dtype, an array API name such as "integral", or a tuple.
 
     >>> isdtype(_frazil.int8, "integral")
     True
@@ -38,7 +38,7 @@ def isdtype(dtype, kind):
 
 
 def result_type(*arrays_and_dtypes):
-    """The dtype that an op of these tensors, dtypes and Python numbers computes in (NumPy 2's table).
+    """The dtype in which an op of these tensors, dtypes and Python numbers computes.
 
     >>> result_type(_frazil.int32, _frazil.float32, 1.0)
     frazil.float64
@@ -63,50 +63,28 @@ def can_cast(from_, to, /):
     return _runtime.promote(source, target) == target
 
 
-@_dataclass(frozen=True)
-class finfo:  # noqa: N801
+class finfo(_Namespace):  # noqa: N801
     """Limits of a floating-point dtype: bits, eps, max, min, smallest_normal, dtype."""
-
-    bits: int
-    eps: float
-    max: float
-    min: float
-    smallest_normal: float
-    dtype: DType
 
     def __init__(self, dtype):
         t = dtype.dtype if isinstance(dtype, Tensor) else _runtime.dtype(dtype)
-        # (mantissa bits, largest exponent)
-        shapes = {
-            "float16": (10, 15),
-            "bfloat16": (7, 127),
-            "float32": (23, 127),
-            "float64": (52, 1023),
-        }
-        if t.name not in shapes:
+        if t.kind != "real floating":
             raise TypeError(f"[finfo] needs a floating-point dtype, got {t.name}.")
-        mantissa, exponent = shapes[t.name]
+        mantissa = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}[t.name]
+        exponent = {"float16": 15, "float64": 1023}.get(t.name, 127)  # the largest
         top = (2.0 - 2.0**-mantissa) * 2.0**exponent
-        fields = {
-            "bits": t.itemsize * 8,
-            "eps": 2.0**-mantissa,
-            "max": top,
-            "min": -top,
-            "smallest_normal": 2.0 ** (1 - exponent),
-            "dtype": t,
-        }
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        super().__init__(
+            bits=t.itemsize * 8,
+            eps=2.0**-mantissa,
+            max=top,
+            min=-top,
+            smallest_normal=2.0 ** (1 - exponent),
+            dtype=t,
+        )
 
 
-@_dataclass(frozen=True)
-class iinfo:  # noqa: N801
+class iinfo(_Namespace):  # noqa: N801
     """Limits of an integer dtype: bits, max, min, dtype."""
-
-    bits: int
-    max: int
-    min: int
-    dtype: DType
 
     def __init__(self, dtype):
         t = dtype.dtype if isinstance(dtype, Tensor) else _runtime.dtype(dtype)
@@ -114,11 +92,9 @@ class iinfo:  # noqa: N801
             raise TypeError(f"[iinfo] needs an integer dtype, got {t.name}.")
         bits = t.itemsize * 8
         signed = t.kind == "signed integer"
-        fields = {
-            "bits": bits,
-            "max": 2 ** (bits - signed) - 1,
-            "min": -(2 ** (bits - 1)) if signed else 0,
-            "dtype": t,
-        }
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        super().__init__(
+            bits=bits,
+            max=2 ** (bits - signed) - 1,
+            min=-(2 ** (bits - 1)) if signed else 0,
+            dtype=t,
+        )

@@ -1,4 +1,4 @@
-"""How tensors print: as NumPy's arrays, summarised when they are large. Called by the C++ tensor."""
+"""How tensors print: as NumPy's arrays, summarised when large. Called by the C++ tensor."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Nests of tensors: lists, tuples, named tuples, dicts and dataclasses, taken apart and put together."""
+"""Nests of tensors (lists, tuples, named tuples, dicts, dataclasses): apart and together again."""
 
 
 def _is_namedtuple(tree):
@@ -10,7 +10,7 @@ def _is_dataclass(tree):
 
 
 def flatten(tree):
-    """The leaves of a nest in order. None is a nest without leaves; everything unknown is a leaf."""
+    """The leaves of a nest in order. None has no leaves; everything unknown is a leaf."""
     leaves = []
     _collect(tree, leaves)
     return leaves

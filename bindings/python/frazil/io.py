@@ -1,55 +1,47 @@
-"""Files of named tensors, simple enough to be read by any program.
+"""Files of named tensors (core/file.h describes the format): written here, read here and in C++.
 
-The format, little-endian:
-    "FZT1"
-    u32 length, then that many bytes of JSON: how the nest is put together (readers may skip it)
-    u32 number of tensors, then for each:
-        u32 length, name      (UTF-8; the path in the nest joined by ".", such as "layers.0.weight")
-        u32 length, dtype     ("float32", "int64", ...)
-        u32 rank, then a u64 for each extent
-        the elements in row-major order (bool: one byte; no padding)
+A tensor is named by its path in the nest, such as "layers.0.weight". How the nest is put together
+is one more tensor, "__structure__", of JSON as uint8.
+
+>>> import os, tempfile
+>>> import frazil as fz
+>>> path = os.path.join(tempfile.mkdtemp(), "state.fzt")
+>>> save(path, {"w": [fz.ones(2), fz.zeros(1)], "epoch": 3})
+>>> load(path)["w"][0].tolist(), load(path)["epoch"]
+([1.0, 1.0], 3)
 """
 
 import json
-import struct
 
 from frazil import _frazil as _fz
 from frazil._frazil import Tensor
 
 __all__ = ["load", "save"]
 
-_MAGIC = b"FZT1"
+_STRUCTURE = "__structure__"
 
 
 def save(path, tree):
     """Writes a nest (dicts with string keys, lists, tuples) of tensors, numbers and strings."""
     tensors = []
     structure = json.dumps(_describe(tree, "", tensors)).encode()
-    with open(path, "wb") as file:
-        file.write(_MAGIC + _sized(structure) + struct.pack("<I", len(tensors)))
-        for name, t in tensors:
-            file.write(_sized(name.encode()) + _sized(t.dtype.name.encode()))
-            file.write(struct.pack(f"<I{t.ndim}Q", t.ndim, *t.shape))
-            file.write(_fz.runtime.to_bytes(t))
+    tensors.append((_STRUCTURE, _fz.asarray(memoryview(structure))))
+    _fz.runtime.save_tensors(path, tensors)
 
 
 def load(path):
-    """Reads what save wrote. FileNotFoundError without the file, ValueError if it is damaged."""
-    with open(path, "rb") as file:
-        data = file.read()
-    if data[:4] != _MAGIC:
-        raise ValueError(
-            f"[load] {path} is no file of frazil tensors: it begins with {data[:4]!r}."
-        )
+    """Reads what save wrote; a file without a structure gives a dict of its tensors by name.
+
+    FileNotFoundError without the file, ValueError if it is damaged.
+    """
+    pairs = _fz.runtime.load_tensors(path)
+    if not pairs or pairs[-1][0] != _STRUCTURE:
+        return dict(pairs)
     try:
-        structure, tensors = _parse(data)
-        return _assemble(structure, tensors)
-    except (struct.error, UnicodeDecodeError, json.JSONDecodeError, IndexError) as error:
-        raise ValueError(f"[load] {path} is damaged: {error}.") from None
-
-
-def _sized(data):
-    return struct.pack("<I", len(data)) + data
+        structure = json.loads(bytes(pairs[-1][1].tolist()))
+        return _assemble(structure, [t for _, t in pairs])
+    except (ValueError, LookupError, AttributeError, TypeError) as error:
+        raise ValueError(f"[load] '{path}' has a damaged structure: {error}.") from None
 
 
 def _describe(tree, path, tensors):
@@ -70,42 +62,6 @@ def _describe(tree, path, tensors):
 
 def _join(path, name):
     return f"{path}.{name}" if path else str(name)
-
-
-class _Reader:
-    def __init__(self, data, at):
-        self.data = data
-        self.at = at
-
-    def numbers(self, form):
-        out = struct.unpack_from("<" + form, self.data, self.at)
-        self.at += struct.calcsize("<" + form)
-        return out
-
-    def bytes(self, n):
-        if n > len(self.data) - self.at:
-            raise struct.error(f"{n} bytes are wanted, {len(self.data) - self.at} are left")
-        self.at += n
-        return self.data[self.at - n : self.at]
-
-    def sized(self):
-        return self.bytes(self.numbers("I")[0])
-
-
-def _parse(data):
-    reader = _Reader(data, len(_MAGIC))
-    structure = json.loads(reader.sized())
-    tensors = []
-    for _ in range(reader.numbers("I")[0]):
-        reader.sized()  # the name
-        dtype = _fz.runtime.dtype(reader.sized().decode())
-        (rank,) = reader.numbers("I")
-        shape = reader.numbers(f"{rank}Q")
-        size = dtype.itemsize
-        for n in shape:
-            size *= n
-        tensors.append(_fz.runtime._rebuild(dtype, shape, reader.bytes(size), False))
-    return structure, tensors
 
 
 def _assemble(node, tensors):

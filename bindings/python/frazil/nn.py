@@ -35,7 +35,7 @@ tanh = _fz.tanh
 
 
 class Module:
-    """Something with parameters and a forward method. Assign tensors, modules, lists and dicts of them.
+    """Parameters and a forward method. Assign tensors, modules, and lists and dicts of them.
 
     A leaf tensor that requires a gradient is a parameter. Other tensors are plain attributes, and
     are saved with the parameters if register_buffer names them.

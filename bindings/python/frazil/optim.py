@@ -41,7 +41,11 @@ class Optimizer:
 
 
 class SGD(Optimizer):
-    """velocity = momentum * velocity + gradient + weight_decay * parameter; parameter -= lr * velocity."""
+    """Gradient descent with momentum.
+
+    velocity = momentum * velocity + gradient + weight_decay * parameter
+    parameter -= lr * velocity
+    """
 
     def __init__(self, parameters, lr=0.01, momentum=0.0, weight_decay=0.0):
         super().__init__(parameters, lr)
@@ -56,7 +60,7 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Adam (Kingma and Ba 2015): averages of the gradient and its square, corrected for their start.
+    """Adam (Kingma and Ba 2015): averages of gradient and square, corrected for their start.
 
     m = beta1 * m + (1 - beta1) * gradient;  v = beta2 * v + (1 - beta2) * gradient ** 2
     parameter -= lr * (m / (1 - beta1 ** t)) / (sqrt(v / (1 - beta2 ** t)) + eps)

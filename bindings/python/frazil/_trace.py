@@ -1,0 +1,59 @@
+"""fz.trace: checks the callable and wraps it in the C++ type that records and replays."""
+
+import functools
+
+from frazil._frazil import Traced
+
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # code flags, as in module inspect
+
+
+def _code_flags(fn):
+    while isinstance(fn, functools.partial):
+        fn = fn.func
+    code = getattr(fn, "__code__", None)
+    if code is None:  # an object with __call__
+        found = (vars(c)["__call__"] for c in type(fn).__mro__ if "__call__" in vars(c))
+        code = getattr(next(found, None), "__code__", None)
+    return code.co_flags if code else 0
+
+
+def trace(fn=None, *, pure=False, donate=()):
+    """Records what a function does on its first call and replays it as fused kernels afterwards.
+
+    Results, side effects and exceptions are those of the function without it, bit for bit. Works on
+    functions, methods in class bodies, bound methods, closures, partials and other callables.
+    `.explain()` tells what was recorded and why, `.stats()` counts it. `donate` names arguments
+    whose memory the caller gives up; it is a hint.
+
+    >>> import frazil as fz
+    >>> @fz.trace
+    ... def f(x):
+    ...     return fz.exp(x) * 2
+    >>> [f(fz.asarray([0.0])).item() for _ in range(3)]
+    [2.0, 2.0, 2.0]
+    """
+    if pure:
+        raise NotImplementedError(
+            "[trace] pure=True (skipping the body) does not exist yet; use trace(fn), which "
+            "replays the same kernels and runs the body as well."
+        )
+    if fn is None:
+        return functools.partial(trace, pure=pure, donate=donate)
+    if isinstance(fn, (staticmethod, classmethod)):
+        return type(fn)(trace(fn.__func__, donate=donate))
+    if isinstance(fn, Traced):
+        return fn
+    if not callable(fn):
+        raise TypeError(f"[trace] needs a callable, got {type(fn).__name__}.")
+    flags = _code_flags(fn)
+    if flags & (_GENERATOR | _COROUTINE | _ASYNC_GENERATOR):
+        kind = "generator" if flags & _GENERATOR else "coroutine"
+        raise TypeError(
+            f"[trace] {getattr(fn, '__qualname__', fn)} is a {kind} function: its body runs after "
+            "the call has returned. Trace the functions it calls."
+        )
+    traced = Traced(fn)
+    for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
+        if hasattr(fn, name):
+            setattr(traced, name, getattr(fn, name))
+    return traced

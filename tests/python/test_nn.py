@@ -1,0 +1,160 @@
+"""Modules, layers and the functions of nn; data and files."""
+
+import numpy as np
+import pytest
+
+import frazil as fz
+from frazil import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        self.first = nn.Linear(3, 4)
+        self.blocks = [nn.Linear(4, 4, bias=False), nn.LayerNorm(4)]
+        self.heads = {"out": nn.Linear(4, 2)}
+        self.shared = self.first
+        self.scale = fz.ones((), requires_grad=True)
+        self.register_buffer("count", fz.zeros((), dtype="int64"))
+
+    def forward(self, x):
+        for layer in (self.first, *self.blocks, self.heads["out"]):
+            x = layer(x)
+        return x * self.scale
+
+
+def test_walking():
+    net = Net()
+    names = [name for name, _ in net.named_parameters()]
+    assert names == [
+        "first.weight", "first.bias", "blocks.0.weight", "blocks.1.weight", "blocks.1.bias",
+        "heads.out.weight", "heads.out.bias", "scale",
+    ]  # fmt: skip
+    assert len(net.parameters()) == 8 and [n for n, _ in net.named_buffers()] == ["count"]
+    net.eval()
+    assert not net.blocks[1].training and net.train().blocks[1].training
+    assert net(fz.ones((5, 3))).shape == (5, 2)
+    assert "(first): Linear(3, 4)" in repr(net)
+
+
+def test_state_is_a_snapshot_and_loads():
+    net, other = Net(), Net()
+    state = net.state_dict()
+    x = fz.ones((1, 3))
+    before = net(x).tolist()
+    with fz.no_grad():
+        for p in net.parameters():
+            p += 1
+    other.load_state_dict(state)
+    assert other(x).tolist() == before != net(x).tolist()
+    assert all(p.requires_grad for p in other.parameters())
+    with pytest.raises(ValueError, match=r"missing: \['scale'\]"):
+        other.load_state_dict({k: v for k, v in state.items() if k != "scale"})
+    with pytest.raises(ValueError, match="scale has shape"):
+        other.load_state_dict(state | {"scale": fz.ones(2)})
+
+
+def test_zero_grad_and_epoch():
+    net = Net()
+    net(fz.ones((1, 3))).sum().backward()
+    assert net.scale.grad is not None
+    net.zero_grad()
+    assert net.scale.grad is None
+    epoch = nn.Module._epoch
+    net.scale = net.scale
+    assert nn.Module._epoch > epoch
+
+
+def softmax(a):
+    e = np.exp(a - a.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def test_functions_agree_with_their_formulas():
+    fz.random.seed(0)
+    x = fz.random.normal((4, 5), dtype="float64")
+    a = np.asarray(x)
+    labels = np.array([0, 4, 2, 2])
+    cases = {
+        "relu": (nn.relu(x), np.maximum(a, 0)),
+        "sigmoid": (nn.sigmoid(x), 1 / (1 + np.exp(-a))),
+        "silu": (nn.silu(x), a / (1 + np.exp(-a))),
+        "softplus": (nn.softplus(x), np.log1p(np.exp(a))),
+        "softmax": (nn.softmax(x), softmax(a)),
+        "softmax0": (nn.softmax(x, axis=0), softmax(a.T).T),
+        "log_softmax": (nn.log_softmax(x), np.log(softmax(a))),
+        "layer_norm": (
+            nn.layer_norm(x, eps=0.0), (a - a.mean(-1, keepdims=True)) / a.std(-1, keepdims=True)
+        ),
+        "cross_entropy": (
+            nn.cross_entropy(x, labels), -np.log(softmax(a))[np.arange(4), labels].mean()
+        ),
+        "mse_loss": (nn.mse_loss(x, x * 0), (a * a).mean()),
+        "gelu": (
+            nn.gelu(x, approximate="tanh"),
+            0.5 * a * (1 + np.tanh(np.sqrt(2 / np.pi) * (a + 0.044715 * a**3))),
+        ),
+        "attention": (nn.attention(x, x, x, scale=0.5), softmax(a @ a.T * 0.5) @ a),
+    }  # fmt: skip
+    for name, (got, wanted) in cases.items():
+        np.testing.assert_allclose(np.asarray(got), wanted, rtol=1e-10, atol=1e-12, err_msg=name)
+    with pytest.raises(ValueError, match='approximate must be "none" or "tanh", got "fast"'):
+        nn.gelu(x, approximate="fast")
+
+
+@pytest.mark.parametrize(("stride", "padding"), [(1, 0), (2, 1), ((1, 2), (0, 2))])
+def test_conv2d(stride, padding):
+    fz.random.seed(0)
+    x, w = fz.random.normal((2, 6, 7, 3)), fz.random.normal((3, 2, 3, 4))
+    a, k = np.asarray(x), np.asarray(w)
+    (sh, sw), (ph, pw) = [(v, v) if isinstance(v, int) else v for v in (stride, padding)]
+    a = np.pad(a, ((0, 0), (ph, ph), (pw, pw), (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(a, (3, 2), axis=(1, 2))[:, ::sh, ::sw]
+    wanted = np.einsum("nhwcij,ijco->nhwo", windows, k)
+    got = nn.conv2d(x, w, stride=stride, padding=padding)
+    np.testing.assert_allclose(np.asarray(got), wanted, rtol=1e-4, atol=1e-5)
+    nchw = nn.conv2d(
+        x.permute(0, 3, 1, 2), w.permute(3, 2, 0, 1), stride=stride, padding=padding, layout="NCHW"
+    )
+    np.testing.assert_array_equal(np.asarray(nchw.permute(0, 2, 3, 1)), np.asarray(got))
+
+
+def test_dropout_and_embedding():
+    drop = nn.Dropout(0.5)
+    fz.random.seed(0)
+    y = np.asarray(drop(fz.ones((1000,))))
+    assert set(y.tolist()) == {0.0, 2.0} and 400 < (y == 0).sum() < 600
+    assert drop.eval()(fz.ones(3)).tolist() == [1, 1, 1]
+    table = nn.Embedding(5, 2)
+    i = fz.asarray([[0, 4], [1, 1]])
+    np.testing.assert_array_equal(np.asarray(table(i)), np.asarray(table.weight)[np.asarray(i)])
+    table(i).sum().backward()
+    assert table.weight.grad.tolist() == [[1, 1], [2, 2], [0, 0], [0, 0], [1, 1]]
+
+
+def test_batches():
+    x, y = fz.arange(10), fz.arange(10) * 2
+    parts = list(fz.data.batches(x, y, batch_size=4, shuffle=True, seed=1))
+    assert [len(p[0]) for p in parts] == [4, 4, 2]
+    assert sorted(sum((p[0].tolist() for p in parts), [])) == list(range(10))
+    assert all((p[1] == p[0] * 2).all() for p in parts)
+    assert len(list(fz.data.batches(x, batch_size=4, drop_last=True))) == 2
+    with pytest.raises(ValueError, match="lengths differ"):
+        list(fz.data.batches(x, fz.arange(3), batch_size=1))
+
+
+def test_files(tmp_path):
+    path = tmp_path / "state.fzt"
+    tree = {"w": fz.arange(6).reshape(2, 3).T, "l": [fz.ones(1, dtype="bfloat16"), (1, "a", None)]}
+    fz.save(path, tree)
+    back = fz.load(path)
+    assert back["w"].tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert back["l"][0].dtype is fz.bfloat16 and back["l"][1] == (1, "a", None)
+    data = path.read_bytes()
+    for damaged in (b"", b"FZT2" + data[4:], data[:-5], data[:30]):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"\[load\]"):
+            fz.load(path)
+    with pytest.raises(FileNotFoundError, match="No such file"):
+        fz.load(tmp_path / "missing")
+    with pytest.raises(TypeError, match="cannot save object at 'x'"):
+        fz.save(path, {"x": object()})

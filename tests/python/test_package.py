@@ -1,0 +1,85 @@
+"""The package as a whole: import time, docstrings, stubs, settings."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import frazil as fz
+
+
+def test_import_is_fast_and_without_numpy():
+    code = (
+        "import time, sys; t = time.perf_counter(); import frazil; "
+        "print(time.perf_counter() - t, 'numpy' in sys.modules)"
+    )
+    out = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.split()
+        for _ in range(5)
+    ]
+    assert all(numpy == "False" for _, numpy in out)
+    assert min(float(seconds) for seconds, _ in out) < 0.1
+
+
+MODULES = ["frazil", *(f"frazil.{m.name}" for m in pkgutil.iter_modules(fz.__path__))]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_doctests(name):
+    result = doctest.testmod(importlib.import_module(name))
+    assert result.failed == 0
+
+
+def test_every_function_is_documented():
+    for module in (fz, fz.nn, fz.random, fz.memory, fz.optim, fz.io, fz.data):
+        for name, item in vars(module).items():
+            if callable(item) and not name.startswith("_"):
+                assert inspect.getdoc(item), f"{module.__name__}.{name}"
+
+
+def test_signatures():
+    assert str(inspect.signature(fz.sum)) == "(x, /, axis=None, *, dtype=None, keepdims=False)"
+    assert str(inspect.signature(fz.add)) == "(x1, x2, /)"
+    with pytest.raises(TypeError, match="unexpected keyword argument 'foo'"):
+        fz.sum(fz.ones(2), foo=1)
+    with pytest.raises(TypeError, match="missing required argument 'shape'"):
+        fz.zeros()
+
+
+def test_settings():
+    assert fz.config()["jit"] in ("on", "interp", "off") and "FRAZIL_JIT" in repr(fz.config())
+    n = fz.get_num_threads()
+    fz.set_num_threads(1)
+    assert fz.get_num_threads() == 1
+    fz.set_num_threads(n)
+    with pytest.raises(ValueError, match="1 to 4096 threads, got 0"):
+        fz.set_num_threads(0)
+    fz.synchronize()
+    x = fz.random.normal((40, 40))
+    with fz.precision("blas"):
+        y = x @ x
+    assert bool((abs(x @ x - y) < 1e-3).all())
+    with pytest.raises(ValueError, match='must be "default" or "blas"'):
+        fz.precision("fast")
+    assert fz.__version__.count(".") == 2
+
+
+def test_memory():
+    fz.memory.reset_peak()
+    before = fz.memory.stats()["live_bytes"]
+    x = fz.zeros(1 << 20)
+    stats = fz.memory.stats()
+    assert stats["live_bytes"] - before >= 4 << 20
+    assert stats["peak_bytes"] >= stats["live_bytes"]
+    del x
+    assert fz.memory.stats()["live_bytes"] - before < 4 << 20
+    fz.memory.trim()
+
+
+def test_unknown_attribute():
+    with pytest.raises(AttributeError, match="has no attribute 'foo'"):
+        fz.foo  # noqa: B018

@@ -1,0 +1,254 @@
+"""fz.trace: what can be traced, branches, side effects, exceptions, figures."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import frazil as fz
+
+
+def bits(t):
+    return np.asarray(t).tobytes()
+
+
+def check(fn, *argument_lists):
+    """Traced calls give the bits of plain ones, recording and replaying."""
+    traced = fz.trace(fn)
+    for _ in range(3):
+        for args in argument_lists:
+            assert bits(traced(*args)) == bits(fn(*args))
+    return traced
+
+
+def test_functions_of_all_kinds():
+    x = fz.asarray([1.0, 2.0])
+
+    def scaled(x, by):
+        return x * by
+
+    class Model:
+        def __init__(self):
+            self.w = fz.asarray([3.0, 4.0])
+
+        @fz.trace
+        def method(self, x):
+            return x * self.w
+
+        @fz.trace
+        @staticmethod
+        def static(x):
+            return x + 1
+
+        def plain(self, x):
+            return x - self.w
+
+        def __call__(self, x):
+            return x / self.w
+
+    model = Model()
+    bound, partial = fz.trace(model.plain), fz.trace(functools.partial(scaled, by=2.0))
+    called, anonymous = fz.trace(model), fz.trace(lambda x: x**2)
+    for _ in range(3):
+        assert model.method(x).tolist() == [3, 8]
+        assert Model.method(model, x).tolist() == [3, 8]
+        assert Model.static(x).tolist() == [2, 3]
+        assert bound(x).tolist() == [-2, -2]
+        assert partial(x).tolist() == [2, 4]
+        assert called(x).tolist() == [1 / 3, 0.5] or np.allclose(called(x), [1 / 3, 0.5])
+        assert anonymous(x).tolist() == [1, 4]
+    model.w = fz.asarray([0.0, 1.0])
+    assert model.method(x).tolist() == [0, 2]
+
+
+def test_it_looks_like_the_function():
+    @fz.trace
+    def documented(x):
+        """Says what it does."""
+        return x
+
+    assert documented.__name__ == "documented" and documented.__doc__ == "Says what it does."
+    assert documented.__wrapped__.__name__ == "documented"
+    assert "documented" in repr(documented)
+    assert fz.trace(documented) is documented
+    assert fz.trace()(lambda x: x)(fz.ones(1)).tolist() == [1]
+
+
+def test_what_cannot_be_traced():
+    def generator():
+        yield 1
+
+    async def coroutine():
+        pass
+
+    with pytest.raises(TypeError, match="is a generator function"):
+        fz.trace(generator)
+    with pytest.raises(TypeError, match="is a coroutine function"):
+        fz.trace(coroutine)
+    with pytest.raises(TypeError, match="needs a callable, got int"):
+        fz.trace(3)
+    with pytest.raises(NotImplementedError, match="pure=True"):
+        fz.trace(lambda x: x, pure=True)
+
+
+def test_same_bits_and_replay():
+    fz.random.seed(0)
+    x, y = fz.random.normal((32, 16)), fz.random.normal((16, 8))
+
+    def f(x, y):
+        h = fz.tanh(x @ y) * 0.5 + 1
+        return fz.exp(h - h.max(axis=-1, keepdims=True)).sum(axis=0)
+
+    traced = check(f, (x, y))
+    stats = traced.stats()
+    assert stats["calls"] == 3 and stats["replayed"] >= 1 and stats["plans"] >= 1
+
+
+def test_learning_rates_compile_once():
+    @fz.trace
+    def step(w, rate):
+        return w - rate * w
+
+    w = fz.ones(4)
+    step(w, 0.5), step(w, 0.25)
+    compiled = step.stats()["kernels_compiled"]
+    for k in range(20):
+        assert step(w, 1.0 / (k + 3)).tolist() == (w - 1.0 / (k + 3) * w).tolist()
+    assert step.stats()["kernels_compiled"] == compiled
+
+
+def test_branches_on_data_and_loops():
+    def f(x):
+        while x.sum() < 100:
+            x = x * 2
+        return x - 1 if x.max() > 60 else x + 1
+
+    check(f, (fz.asarray([1.0, 2.0]),), (fz.asarray([40.0, 3.0]),), (fz.asarray([200.0]),))
+
+
+def test_new_shapes_and_dtypes():
+    def f(x):
+        return fz.exp(x) + x
+
+    shapes = [(fz.ones(n),) for n in (3, 5, 8)] + [(fz.ones((2, 2), dtype="float64"),)]
+    check(f, *shapes)
+
+
+def test_side_effects_happen_every_time():
+    log = []
+
+    @fz.trace
+    def f(x):
+        y = x * 2
+        log.append(y)
+        return y + 1
+
+    for k in range(4):
+        assert f(fz.asarray([float(k)])).tolist() == [2.0 * k + 1]
+    assert [y.item() for y in log] == [0, 2, 4, 6]
+
+
+def test_exceptions_pass_through():
+    @fz.trace
+    def f(x, fail):
+        y = x + 1
+        if fail:
+            raise KeyError("mine")
+        return y * 2
+
+    x = fz.ones(2)
+    for fail in (False, True, False, True, False):
+        if fail:
+            with pytest.raises(KeyError, match="mine"):
+                f(x, fail)
+        else:
+            assert f(x, fail).tolist() == [4, 4]
+
+    @fz.trace
+    def g(x):
+        return x + fz.ones(x.size + 1)
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="do not broadcast"):
+            g(x)
+
+
+def test_in_place_inside():
+    def f(x):
+        y = x * 1
+        y += x
+        y[0] = 9.0
+        x += 1
+        return y
+
+    plain, traced = fz.asarray([1.0, 2.0]), fz.asarray([1.0, 2.0])
+    g = fz.trace(f)
+    for _ in range(3):
+        assert bits(g(traced)) == bits(f(plain))
+        assert bits(traced) == bits(plain)
+
+
+def test_random_draws_are_the_same_stream():
+    @fz.trace
+    def draw():
+        return fz.random.normal((3,))
+
+    fz.random.seed(7)
+    wanted = [fz.random.normal((3,)).tolist() for _ in range(4)]
+    fz.random.seed(7)
+    assert [draw().tolist() for _ in range(4)] == wanted
+
+
+def test_structures_as_arguments_and_results():
+    @fz.trace
+    def f(params, batch):
+        return {"sum": params["w"] + batch[0], "list": [batch[1] * 2]}
+
+    for k in range(3):
+        out = f({"w": fz.asarray(1.0)}, (fz.asarray(float(k)), fz.asarray(2.0)))
+        assert out["sum"].item() == k + 1 and out["list"][0].item() == 4
+
+
+def test_gradients_inside():
+    def step(w, x):
+        loss, g = fz.value_and_grad(lambda w: fz.sum(fz.tanh(x @ w) ** 2))(w)
+        return fz.concat([(w - 0.1 * g).flatten(), loss.reshape(1)])
+
+    fz.random.seed(0)
+    check(step, (fz.random.normal((4, 3)), fz.random.normal((2, 4))))
+
+
+def test_explain_names_the_line():
+    @fz.trace
+    def f(x):
+        return x * 2
+
+    f(fz.ones(2)), f(fz.ones(2)), f(fz.ones(3)), f(fz.ones(3, dtype="int64"))
+    text = f.explain()
+    assert "f" in text and "test_trace.py" in text
+
+
+def test_mode():
+    @fz.trace
+    def f(x):
+        return x + 1
+
+    x = fz.ones(2)
+    with fz.mode("eager"):
+        f(x)
+        assert f.stats()["calls"] == 0
+        with fz.mode("auto"):
+            f(x)
+        assert f.stats()["calls"] == 1
+    try:
+        fz.mode("eager")
+        f(x)
+        assert f.stats()["calls"] == 1
+    finally:
+        fz.mode("auto")
+    f(x)
+    assert f.stats()["calls"] == 2
+    with pytest.raises(ValueError, match='must be "eager" or "auto"'):
+        fz.mode("fast")
+    with pytest.raises(NotImplementedError, match="graph"):
+        fz.mode("graph")
