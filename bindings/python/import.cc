@@ -121,8 +121,8 @@ bool HasBuffer(PyObject* o) {
 // Arrays whose dtype has no struct code refuse the buffer protocol: bfloat16 of ml_dtypes goes as
 // its 16 bits.
 Tensor FromRefusedBuffer(PyObject* object, const ImportOptions& options) {
-  const std::string name = DTypeName(object);
   PyErr_Clear();
+  const std::string name = DTypeName(object);
   if (name != "bfloat16")
     return TypeError("[asarray] dtype ", name, " has no counterpart in frazil.");
   Object bits = Object::Steal(PyObject_CallMethod(object, "view", "s", "uint16"));
