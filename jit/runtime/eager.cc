@@ -140,12 +140,29 @@ StatusOr<ValueRef> RunReusing(const CallView& call) {
   return RunCall({call.op, call.blas, reusable, values, operands, call.attrs});
 }
 
+thread_local const Value* t_spent = nullptr;
+
+// Operands that are the spent value, if the result is to have its dtype and shape.
+uint64_t SpentOperands(const OpCall& call) {
+  const OpInfo& info = Info(call.op);
+  if (info.klass != OpClass::kElementwise || info.result != ResultType::kSame) return 0;
+  uint64_t bits = 0;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    if (call.inputs[i]->value() == t_spent) bits |= uint64_t{1} << i;
+    const auto shape = BroadcastShapes(info.name, t_spent->layout, call.inputs[i]->layout());
+    if (!shape.ok() || *shape != t_spent->layout->shape) return 0;
+  }
+  return bits;
+}
+
 class EagerDoorImpl : public Door {
  public:
   Tensor Call(const OpCall& call) override {
     absl::InlinedVector<Value*, 4> inputs;
     for (const Tensor* t : call.inputs) inputs.push_back(t->value());
-    auto out = RunOp(call.op, inputs, call.attrs);
+    // A session that falls back has reasons of its own to keep operands.
+    const bool spent = __builtin_expect(t_spent != nullptr, 0) && State().door == nullptr;
+    auto out = RunOp(call.op, inputs, call.attrs, spent ? SpentOperands(call) : 0);
     if (!out.ok()) return Tensor(std::move(out).status());
     return Tensor(*std::move(out));
   }
@@ -157,6 +174,11 @@ Door* EagerDoor() {
   static EagerDoorImpl door;
   return &door;
 }
+
+SpentScope::SpentScope(const Value* spent) {
+  if (!spent->immediate) t_spent = spent;
+}
+SpentScope::~SpentScope() { t_spent = nullptr; }
 
 StatusOr<ValueRef> RunOp(OpId op, absl::Span<Value* const> inputs, AttrSpan attrs,
                          uint64_t reusable) {

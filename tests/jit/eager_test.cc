@@ -116,6 +116,29 @@ TEST_F(EagerTest, ReuseOnlyWhatNothingElseHolds) {
   EXPECT_EQ(run(y.get())->data, memory);
 }
 
+// As x += y runs: only the op that has the cell's content as operand writes over it.
+TEST_F(EagerTest, SpentContentOfACell) {
+  Tensor x(Floats({1, 2, 3, 4}, {4}));
+  const Tensor y(Floats({10, 20, 30, 40}, {4})), row(Floats({1, 1, 1, 1}, {1, 4}));
+  const char* memory = x.value()->data;
+  const auto run = [&](OpId op, const Tensor& a, const Tensor& b) {
+    const SpentScope scope(x.value());
+    return Apply(op, {&a, &b});
+  };
+  EXPECT_NE(run(OpId::k_add, y, y).value()->data, memory);
+  EXPECT_NE(run(OpId::k_less, x, y).value()->data, memory);
+  EXPECT_NE(run(OpId::k_add, x, row).value()->data, memory);  // another shape
+  {
+    const Tensor other = x;
+    EXPECT_NE(run(OpId::k_add, x, y).value()->data, memory);
+  }
+  EXPECT_NE(Apply(OpId::k_add, {&x, &y}).value()->data, memory);  // no scope
+  EXPECT_EQ(Elements(*x.value()), (Vec{1, 2, 3, 4}));
+  const Tensor z = run(OpId::k_subtract, y, x);
+  EXPECT_EQ(z.value()->data, memory);
+  EXPECT_EQ(Elements(*z.value()), (Vec{9, 18, 27, 36}));
+}
+
 TEST_F(EagerTest, PutInPlace) {
   ValueRef x = Floats({1, 2, 3, 4}, {4});
   const char* memory = x->data;
