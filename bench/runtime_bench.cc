@@ -70,6 +70,7 @@ void PlanChain10(benchmark::State& state) {
 }
 BENCHMARK(PlanChain10)->Arg(16)->Arg(1 << 20);
 
+// The stages of compiling, and all of them, with the kernel known or new.
 void GraphPasses(benchmark::State& state) {
   const Graph graph = Chain(1000, static_cast<int>(state.range(0)));
   for (auto _ : state) {
@@ -97,6 +98,17 @@ void LowerGroups(benchmark::State& state) {
 }
 BENCHMARK(LowerGroups)->Arg(1)->Arg(10)->Arg(50);
 
+void EmitKernel(benchmark::State& state) {
+  const Graph graph = Chain(1000, static_cast<int>(state.range(0)));
+  const auto lowered = Lower(graph, Fuse(graph).groups[0]);
+  FZ_CHECK(lowered.ok() && lowered->launches.size() == 1);
+  for (auto _ : state) {
+    ClearKernelCache();
+    benchmark::DoNotOptimize(GetKernel(lowered->launches[0].kernel));
+  }
+}
+BENCHMARK(EmitKernel)->Arg(1)->Arg(10)->Arg(50);
+
 void CompileKnownKernels(benchmark::State& state) {
   const Graph graph = Chain(1000, static_cast<int>(state.range(0)));
   for (auto _ : state) benchmark::DoNotOptimize(Compile(graph, {}));
@@ -114,5 +126,3 @@ BENCHMARK(CompileNewKernels)->Arg(1)->Arg(10)->Arg(50);
 
 }  // namespace
 }  // namespace frazil::jit
-
-BENCHMARK_MAIN();

@@ -1,0 +1,236 @@
+"""The cases of bench/run.py: each a function that takes the settings and fills the report."""
+
+import itertools
+import random
+import subprocess
+import sys
+import time
+
+import numpy as np
+import training
+from measure import quartiles
+from yardstick import Triad
+
+import frazil as fz
+
+
+def import_time(settings, report):
+    """Wall time of a process that imports the package less that of one that does not."""
+    times = []
+    for _ in range(settings.rounds):
+        pair = []
+        for code in ("pass", "import frazil"):
+            start = time.perf_counter()
+            subprocess.run([sys.executable, "-c", code], check=True)
+            pair.append(time.perf_counter() - start)
+        times.append(pair[1] - pair[0])
+    report.value("import", "import frazil", "seconds", quartiles(times), "< 100 ms")
+
+
+def add_16(settings, report):
+    """One op on a tensor that fits one cache line: the cost of a call."""
+    x, y = (np.arange(16, dtype=np.float32) for _ in range(2))
+    a, b = fz.asarray(x), fz.asarray(y)
+    names = {"a": a, "b": b, "x": x, "y": y}
+    rounds = settings.time(
+        {"NumPy": ("x + y", names), "frazil": ("a + b", names)}, clock=time.thread_time
+    )
+    report.ratio("a + b, 16 f32", rounds, "NumPy", "frazil", ">= 1, aim 5")
+
+
+def chain(x, z):
+    """Ten ops that read two arrays and make one, as a triad does."""
+    y = x * z
+    y = y + x
+    y = y * 0.5
+    y = y - z
+    y = y * x
+    y = y + 1.5
+    y = y * z
+    y = y - x
+    y = y * 0.25
+    return y + z
+
+
+def chain_of(settings, report, n, name):
+    x, z = (np.linspace(0.5, 1.5, n, dtype=np.float32) for _ in range(2))
+    a, b = fz.asarray(x), fz.asarray(z)
+    traced = fz.trace(chain)
+    variants = {
+        "NumPy": lambda: chain(x, z),
+        "eager": lambda: chain(a, b),
+        "traced": lambda: traced(a, b),
+    }
+    large = n >= 1 << 20
+    if large:
+        variants["triad"] = triad = Triad(n, settings.threads)
+    rounds = settings.time(variants, clock=time.perf_counter if large else time.thread_time)
+    report.ratio(name, rounds, "eager", "traced", ">= 5" if large else "")
+    report.ratio(name, rounds, "NumPy", "traced")
+    report.ratio(name, rounds, "NumPy", "eager")
+    if large:
+        report.fraction(name, rounds, "triad", "traced", ">= 0.8")
+        kernels = traced.stats()["last_kernels"]
+        report.value(name, "kernels of a traced call", "count", (kernels,) * 3, "1")
+        triad.close()
+
+
+def chain_16(settings, report):
+    chain_of(settings, report, 16, "10 ops, 16 f32")
+
+
+def chain_16mi(settings, report):
+    chain_of(settings, report, 16 << 20, "10 ops, 16 Mi f32")
+
+
+def matmul(settings, report):
+    """Against OpenBLAS through precision("blas") and through NumPy, on the same threads."""
+    for n in (512, 1024):
+        x, y = (np.random.default_rng(i).random((n, n), dtype=np.float32) for i in range(2))
+        a, b = fz.asarray(x), fz.asarray(y)
+
+        def blas(a=a, b=b):
+            with fz.precision("blas"):
+                return a @ b
+
+        rounds = settings.time(
+            {"frazil": lambda a=a, b=b: a @ b, "blas": blas, "NumPy": lambda x=x, y=y: x @ y}
+        )
+        report.fraction(f"matmul {n}, f32", rounds, "blas", "frazil", ">= 0.8")
+        report.fraction(f"matmul {n}, f32", rounds, "NumPy", "frazil", ">= 0.8")
+
+
+def numpy_softmax(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax(settings, report):
+    x = np.random.default_rng(0).standard_normal((1024, 1024), dtype=np.float32)
+    a = fz.asarray(x)
+    traced = fz.trace(lambda a: fz.nn.softmax(a, axis=-1))
+    rounds = settings.time(
+        {
+            "NumPy": lambda: numpy_softmax(x),
+            "eager": lambda: fz.nn.softmax(a, axis=-1),
+            "traced": lambda: traced(a),
+        }
+    )
+    report.ratio("softmax 1024 x 1024 f32", rounds, "eager", "traced")
+    report.ratio("softmax 1024 x 1024 f32", rounds, "NumPy", "traced")
+
+
+def sum_16mi(settings, report):
+    x = np.ones(16 << 20, np.float32)
+    a = fz.asarray(x)
+    rounds = settings.time({"NumPy": lambda: x.sum(), "frazil": lambda: fz.sum(a)})
+    report.ratio("sum, 16 Mi f32", rounds, "NumPy", "frazil")
+
+
+def training_step(settings, report):
+    """A multilayer perceptron 64-128-10, batches of 64, gradient descent with momentum."""
+    eager, traced = training.Frazil(), training.Frazil()
+    step = fz.trace(traced.step)
+    rounds = settings.time(
+        {
+            "NumPy": training.NumPy().step,
+            "eager": eager.step,
+            "traced": step,
+        }
+    )
+    name = "training step, MLP 64-128-10, batch 64"
+    report.ratio(name, rounds, "eager", "traced")
+    report.ratio(name, rounds, "NumPy", "traced")
+    kernels = step.stats()["last_kernels"]
+    report.value(name, "kernels of a traced step", "count", (kernels,) * 3)
+
+
+def matched_call(settings, report):
+    """What matching one op costs beyond what Python itself takes to call an operator.
+
+    A traced function adds n times to a tensor of 16 elements; every op is deferred and the call
+    ends with one plan of very few kernels. The time of 400 ops less that of 100, over 300, is the
+    cost of one op: what a call costs once (the session, finding the plan) cancels. It still holds
+    what Python does for `y = y + x` on any object that is not specialised: the loop, the dispatch
+    to nb_add, making one object and freeing another. The same difference over complex numbers,
+    which Python 3.11 does not specialise, is that cost, and is taken off. What remains is wrapping,
+    Apply, the match, the deferred value, and the op's share in finding the plan and running it.
+    """
+
+    def adds(x, y, n):
+        for _ in range(n):
+            y = y + x
+        return y
+
+    few, many = 100, 400
+    x = fz.asarray(np.ones(16, np.float32))
+    traced = {n: fz.trace(lambda x, n=n: adds(x, x, n)) for n in (few, many)}
+    one = 1 + 1j
+    variants = {f"traced {n}": lambda f=traced[n]: f(x) for n in traced}
+    variants |= {f"complex {n}": lambda n=n: adds(one, one, n) for n in traced}
+    rounds = settings.time(variants, clock=time.thread_time)
+    for f in traced.values():
+        stats = f.stats()
+        if stats["recorded"] != 1 or stats["fallbacks"] or stats["plans"] != 1:
+            raise SystemExit(f"bench: the calls were not all deferred: {f.explain()}")
+
+    def slope(kind):
+        pairs = zip(rounds.times[f"{kind} {many}"], rounds.times[f"{kind} {few}"], strict=True)
+        return [(a - b) / (many - few) for a, b in pairs]
+
+    ours, python = slope("traced"), slope("complex")
+    name = "matched call"
+    report.value(name, "an op in a traced call", "seconds", quartiles(ours))
+    report.value(name, "Python's own operator call", "seconds", quartiles(python))
+    beyond = [a - b for a, b in zip(ours, python, strict=True)]
+    report.value(name, "beyond Python's own", "seconds", quartiles(beyond), "< 100 ns, aim 60")
+    once = [t - few * s for t, s in zip(rounds.times[f"traced {few}"], ours, strict=True)]
+    report.value(name, "once a call", "seconds", quartiles(once))
+
+
+def compile_10(settings, report):
+    """From the end of a recorded segment to running code, for a kernel never seen before.
+
+    A function of ten ops in a random order is called three times: the first call records, the
+    second compiles and runs, the third only runs. Second less third is compiling. The stages
+    by themselves are in frazil_bench.
+    """
+    operators = ("__add__", "__sub__", "__mul__")
+    orders = list(itertools.product(operators, repeat=10))
+    x, z = (fz.asarray(np.ones(1000, np.float32)) for _ in range(2))
+    times = []
+    for order in random.Random(0).sample(orders, 10 * settings.rounds):
+
+        def body(x, z, order=order):
+            y = x
+            for operator in order:
+                y = getattr(y, operator)(z)
+            return y
+
+        traced = fz.trace(body)
+        traced(x, z)
+        pair = []
+        for _ in range(2):
+            start = time.thread_time()
+            traced(x, z)
+            pair.append(time.thread_time() - start)
+        if traced.stats()["kernels_compiled"] == 1:
+            times.append(pair[0] - pair[1])
+    report.value("compile 10 ops", "trace to code", "seconds", quartiles(times), "< 1 ms, aim 0.2")
+
+
+ALL = {
+    f.__name__: f
+    for f in (
+        import_time,
+        add_16,
+        chain_16,
+        chain_16mi,
+        matmul,
+        softmax,
+        sum_16mi,
+        training_step,
+        matched_call,
+        compile_10,
+    )
+}
