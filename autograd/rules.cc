@@ -21,12 +21,16 @@ Tensor grad_pick(const Tensor& g, const Tensor& a, const Tensor& b, const Tensor
   return ops::where(ops::equal(a, b), g * 0.5, ops::where(wins, g, zero_like(g)));
 }
 
+// The side that is not taken has a harmless operand, or its own gradient would be 0 * inf.
 Tensor grad_pow_base(const Tensor& g, const Tensor& a, const Tensor& b) {
-  return ops::where(ops::equal(b, 0.0), zero_like(g), g * b * ops::pow(a, b - 1.0));
+  const Tensor constant = ops::equal(b, 0.0);
+  const Tensor base = ops::where(constant, 1.0, a);
+  return ops::where(constant, zero_like(g), g * b * ops::pow(base, b - 1.0));
 }
 
 Tensor grad_pow_exponent(const Tensor& g, const Tensor& a, const Tensor&, const Tensor& y) {
-  return ops::where(ops::equal(a, 0.0), zero_like(g), g * y * ops::log(a));
+  const Tensor zero = ops::equal(a, 0.0);
+  return ops::where(zero, zero_like(g), g * y * ops::log(ops::where(zero, 1.0, a)));
 }
 
 // The reduced axes as axes of extent 1.
@@ -51,16 +55,61 @@ Tensor grad_spread(const Tensor& g, const TapeNode& node) {
   return ops::broadcast_to(KeepAxes(g, node), node.input_dims(0));
 }
 
-// The product of the other elements, also where some are zero.
+// start, step, size for every axis: the whole of `dims`.
+DimVec WholeSlice(Dims dims) {
+  DimVec s;
+  for (int64_t d : dims) s.insert(s.end(), {0, 1, d});
+  return s;
+}
+
+// x with `by` ones put before (or after) the last axis and as many elements dropped at its other
+// end.
+Tensor ShiftInOnes(const Tensor& x, int64_t by, bool before) {
+  const int last = x.rank() - 1;
+  const int64_t n = x.dims()[last];
+  DimVec kept = WholeSlice(x.dims());
+  kept[3 * last] = before ? 0 : by;
+  kept[3 * last + 2] = n - by;
+  DimVec widths(2 * x.rank(), 0);
+  widths[2 * last + (before ? 0 : 1)] = by;
+  return ops::pad(ops::slice(x, kept), widths, Scalar::Float(1));
+}
+
+// For every element of the last axis the product of those before (after) it, in log n steps.
+Tensor RunningProduct(const Tensor& x, bool before) {
+  const int64_t n = x.dims().back();
+  Tensor product = ShiftInOnes(x, 1, before);
+  for (int64_t by = 1; by < n; by *= 2) product = product * ShiftInOnes(product, by, before);
+  return product;
+}
+
+// The product of the other elements. There is no division, so zeros are like any other number, in
+// gradients of gradients too.
 Tensor grad_prod(const Tensor& g, const Tensor& a, const TapeNode& node) {
-  const Axes axes = ReducedAxes(node);
-  const Tensor zero = ops::equal(a, 0.0);
-  const Tensor zeros = ops::sum(zero, axes, true);
-  const Tensor rest = ops::where(zero, 1.0, a);
-  const Tensor product = ops::prod(rest, axes, true);
-  const Tensor one_zero =
-      ops::where(ops::bitwise_and(zero, ops::equal(zeros, int64_t{1})), product, zero_like(g));
-  return KeepAxes(g, node) * ops::where(ops::equal(zeros, int64_t{0}), product / rest, one_zero);
+  const Dims dims = node.input_dims(0);
+  DimVec order, joined, inverse(dims.size());
+  int64_t n = 1;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (node.attr(0) >> i & 1) {
+      n *= dims[i];
+    } else {
+      order.push_back(static_cast<int64_t>(i));
+      joined.push_back(dims[i]);
+    }
+  }
+  if (n < 2) return ops::broadcast_to(KeepAxes(g, node), dims);
+  joined.push_back(n);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (node.attr(0) >> i & 1) order.push_back(static_cast<int64_t>(i));
+  }
+  DimVec moved(dims.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    inverse[order[i]] = static_cast<int64_t>(i);
+    moved[i] = dims[order[i]];
+  }
+  const Tensor rows = ops::reshape(ops::permute_dims(a, order), joined);
+  const Tensor others = RunningProduct(rows, true) * RunningProduct(rows, false);
+  return KeepAxes(g, node) * ops::permute_dims(ops::reshape(others, moved), inverse);
 }
 
 // max, min over axes: equal extremes share the gradient.
@@ -73,13 +122,6 @@ Tensor grad_permute(const Tensor& g, const TapeNode& node) {
   DimVec inverse(node.attrs.size());
   for (size_t i = 0; i < node.attrs.size(); ++i) inverse[node.attrs[i]] = static_cast<int64_t>(i);
   return ops::permute_dims(g, inverse);
-}
-
-// start, step, size for every axis: the whole of `dims`.
-DimVec WholeSlice(Dims dims) {
-  DimVec s;
-  for (int64_t d : dims) s.insert(s.end(), {0, 1, d});
-  return s;
 }
 
 // Puts g back at every step-th position along one axis of extent n, zeros between.
@@ -157,6 +199,23 @@ Tensor grad_put_base(const Tensor& g, const Tensor& indices, const TapeNode& nod
   if (node.attr(1)) return g;
   const Tensor zeros = ops::full(node.input_dims(2), Scalar::Float(0), g.dtype());
   return ops::put(g, indices, zeros, node.attr(0), false);
+}
+
+// Only the last update to a position reached the result.
+Tensor grad_put_updates(const Tensor& g, const Tensor& indices, const TapeNode& node) {
+  const int64_t axis = node.attr(0);
+  const Tensor taken = ops::take(g, indices, axis);
+  const int64_t n = indices.size();
+  if (node.attr(1) || n < 2) return taken;
+  const Tensor flat = ops::reshape(indices, {n});
+  const Tensor turns = ops::iota(n, DType::kI64);
+  const int64_t extent = node.input_dims(0)[axis];
+  const Tensor none = ops::full({extent}, Scalar::Int(0), DType::kI64);
+  const Tensor last = ops::take(ops::put(none, flat, turns, 0, false), flat, 0);
+  DimVec dims(node.input_dims(2).size(), 1);  // those of the indices, where they stand in updates
+  for (int i = 0; i < indices.rank(); ++i) dims[axis + i] = indices.dims()[i];
+  const Tensor kept = ops::reshape(ops::equal(last, turns), dims);
+  return ops::where(kept, taken, zero_like(g));
 }
 
 Tensor Transposed(const Tensor& t) {

@@ -1,0 +1,293 @@
+"""Functions to differentiate: every differentiable row of the op table and every composite.
+
+A case is a function of tensors and its inputs, NumPy float64 arrays whose values are exact in every
+float type and lie away from kinks and ties. Used by the tests of this folder; a row or composite
+without a case fails them.
+"""
+
+import re
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+import numpy as np
+
+import frazil as fz
+from frazil import nn
+
+COMPOSITES = Path(__file__).parents[2] / "core" / "functions" / "composites.def"
+# Composites whose results are integers or states: random numbers, and steps that write to cells.
+WITHOUT_GRADIENT = {
+    "random_uniform",
+    "random_normal",
+    "random_integers",
+    "sgd_step",
+    "adam_step",
+}
+
+
+@dataclass
+class Case:
+    name: str
+    row: str
+    function: Callable  # tensors -> tensor
+    inputs: list
+
+
+def composite_names():
+    return re.findall(r"^FZ_COMPOSITE\((\w+),", COMPOSITES.read_text(), re.MULTILINE)
+
+
+def distinct(name, shapes, lo=-2.7, hi=2.9):
+    """Arrays of numbers in (lo, hi), all different, exact in bfloat16, none near an integer."""
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    sizes = [int(np.prod(s)) for s in shapes]
+    n = sum(sizes)
+    values = lo + (hi - lo) * (np.arange(n) + 0.37) / max(n, 1)
+    values += np.where(np.abs(values - np.rint(values)) < 0.04, 0.08, 0.0)
+    values = (values.astype(np.float32).view(np.uint32) & 0xFFFF0000).view(np.float32)
+    values = values.astype(np.float64)
+    assert len(set(values.tolist())) == n, f"{name}: equal values"
+    values = rng.permutation(values)
+    cuts = np.cumsum(sizes)[:-1]
+    return [part.reshape(s) for part, s in zip(np.split(values, cuts), shapes, strict=True)]
+
+
+# Shapes of up to three operands and a view that is taken of each.
+LAYOUTS = {
+    "plain": ([(2, 3)] * 3, lambda x: x),
+    "0-d": ([()] * 3, lambda x: x),
+    "empty": ([(0, 2)] * 3, lambda x: x),
+    "transposed": ([(3, 2)] * 3, lambda x: x.T),
+    "reversed": ([(5,)] * 3, lambda x: x[::-1]),
+    "every-second": ([(3, 4)] * 3, lambda x: x[::2, 1::2]),
+    "broadcast": ([(2, 1), (3,), (1, 3)], lambda x: x),
+    "stretched": ([(), (2, 2), (1,)], lambda x: x),
+}
+DOMAINS = {  # where the table's domain is too wide for differences, or a kink is inside
+    "pow": (0.3, 2.6),
+    "tan": (-1.1, 1.2),
+    "sqrt": (0.3, 2.9),
+    "log": (0.3, 2.9),
+    "log1p": (-0.6, 2.9),
+    "divide": (0.6, 2.9),
+    "remainder": (0.55, 2.9),
+    "floor_divide": (0.55, 2.9),
+}
+
+
+def elementwise(row):
+    name, lo, hi = row["name"], *DOMAINS.get(row["name"], (-2.7, 2.9))
+    function = getattr(fz, name)
+    for layout, (shapes, view) in LAYOUTS.items():
+        if name == "where":
+
+            def call(x, y, view=view):
+                x, y = fz.broadcast_arrays(view(x), view(y))
+                mask = (np.arange(x.size) % 3 == 0).reshape(x.shape)
+                return fz.where(fz.asarray(mask), x, y)
+
+            arity = 2
+        else:
+
+            def call(*t, view=view):
+                return function(*(view(x) for x in t))
+
+            arity = row["arity"]
+        label = f"{name}-{layout}"
+        yield Case(label, name, call, distinct(label, shapes[:arity], lo, hi))
+
+
+def one(name, label, function, *shapes, lo=-2.7, hi=2.9):
+    label = f"{name}-{label}"
+    return Case(label, name, function, distinct(label, shapes, lo, hi))
+
+
+def reductions(row):
+    name = row["name"]
+    f = getattr(fz, name)
+    lo, hi = (0.4, 1.7) if name == "prod" else (-2.7, 2.9)
+    for shape, axis in [
+        ((5,), None),
+        ((2, 3), 0),
+        ((2, 3), 1),
+        ((2, 3), -1),
+        ((2, 2, 3), (0, 2)),
+        ((2, 2, 3), (1, 2)),
+        ((), None),
+        ((1, 4), 0),
+    ]:
+        for keep in (False, True):
+            yield one(
+                name,
+                f"{shape}-{axis}-{keep}",
+                lambda x, axis=axis, keep=keep: f(x, axis=axis, keepdims=keep),
+                shape,
+                lo=lo,
+                hi=hi,
+            )
+    yield one(name, "transposed", lambda x: f(x.T, axis=0), (2, 3), lo=lo, hi=hi)
+    if name in ("sum", "prod"):
+        yield one(name, "empty", lambda x: f(x, axis=1), (2, 0))
+
+
+def movement(row):
+    name = row["name"]
+    yield from {
+        "astype": lambda: [
+            one(name, "f32", lambda x: fz.astype(x * 2, fz.float64), (2, 3)),
+            one(name, "copy", lambda x: fz.astype(x, x.dtype, copy=True) * x, (2, 3)),
+        ],
+        "reshape": lambda: [
+            one(name, "split", lambda x: fz.reshape(x, (3, 2)), (6,)),
+            one(name, "join", lambda x: fz.reshape(x, (-1,)), (2, 3)),
+            one(name, "transposed", lambda x: fz.reshape(x.T, (2, 3)) * x, (2, 3)),
+            one(name, "0-d", lambda x: fz.reshape(x, ()), (1, 1)),
+        ],
+        "permute_dims": lambda: [
+            one(name, "3", lambda x: fz.permute_dims(x, (2, 0, 1)), (2, 3, 2)),
+            one(name, "2", lambda x: x.T * x.T, (2, 3)),
+        ],
+        "broadcast_to": lambda: [
+            one(name, "axis", lambda x: fz.broadcast_to(x, (2, 3)), (2, 1)),
+            one(name, "rank", lambda x: fz.broadcast_to(x, (2, 2, 3)), (3,)),
+            one(name, "0-d", lambda x: fz.broadcast_to(x, (2, 3)), ()),
+            one(name, "none", lambda x: fz.broadcast_to(x, (0, 3)), (1, 3)),
+        ],
+        "slice": lambda: [
+            one(name, "range", lambda x: x[1:3], (5,)),
+            one(name, "step", lambda x: x[1::3] ** 2, (8,)),
+            one(name, "back", lambda x: x[::-1], (4,)),
+            one(name, "back-step", lambda x: x[5:0:-2], (7,)),
+            one(name, "axes", lambda x: x[::-2, 1], (4, 3)),
+            one(name, "new-axis", lambda x: x[None, ..., 0], (2, 3)),
+            one(name, "nothing", lambda x: x[2:2], (4,)),
+            one(name, "overlap", lambda x: x[1:] * x[:-1], (5,)),
+        ],
+        "concat": lambda: [
+            one(name, "two", lambda x, y: fz.concat([x, y]), (2, 2), (3, 2)),
+            one(name, "axis", lambda x, y: fz.concat([x, y, x], axis=1), (2, 2), (2, 1)),
+            one(name, "empty", lambda x, y: fz.concat([x, y]), (0, 2), (3, 2)),
+            one(name, "stack", lambda x, y: fz.stack([x, y], axis=-1), (2, 2), (2, 2)),
+        ],
+        "pad": lambda: [
+            one(name, "both", lambda x: fz.pad(x, ((1, 2), (0, 1))), (2, 3)),
+            one(name, "empty", lambda x: fz.pad(x, ((1, 1),)), (0,)),
+        ],
+        "take": lambda: [
+            one(name, "repeated", lambda x: fz.take(x, fz.asarray([2, 0, 2, 2]), axis=0), (3, 2)),
+            one(name, "axis", lambda x: fz.take(x, fz.asarray([[1, -1], [0, 1]]), axis=1), (2, 3)),
+            one(name, "squared", lambda x: fz.take(x, fz.asarray([1, 1, 0]), axis=0) ** 2, (2,)),
+            one(name, "index", lambda x: x[fz.asarray([1, 1, 0]), fz.asarray([0, 1, 0])], (2, 2)),
+            one(name, "mask", lambda x: x[fz.asarray([True, False, True])] ** 2, (3, 2)),
+            one(name, "none", lambda x: fz.take(x, fz.asarray([], dtype=fz.int64), axis=0), (3,)),
+        ],
+        "put": lambda: [
+            one(name, "rows", put_rows, (3, 2), (2, 2)),
+            one(name, "element", put_element, (2, 3), ()),
+            one(name, "slice", put_slice, (5,), (2,)),
+            one(name, "repeated", put_repeated, (4,), (3,)),
+        ],
+    }[name]()
+
+
+def put_rows(x, v):
+    y = x * 1
+    y[fz.asarray([2, 0])] = v
+    return y * y
+
+
+def put_element(x, v):
+    y = x * 1
+    y[1, -1] = v
+    return y * x
+
+
+def put_slice(x, v):
+    y = x * 2
+    y[::3] = v * v
+    return y
+
+
+def put_repeated(x, v):
+    y = x * 1
+    y[fz.asarray([1, 3, 1])] = v
+    return y * y
+
+
+def matmuls(row):
+    for a, b in [
+        ((2, 3), (3, 2)),
+        ((3,), (3,)),
+        ((2, 3), (3,)),
+        ((2,), (2, 3)),
+        ((2, 2, 2), (2, 2, 1)),
+        ((2, 1, 1, 2), (2, 2, 1)),
+        ((2, 2, 2), (2, 2)),
+        ((2, 0), (0, 2)),
+    ]:
+        yield one("matmul", f"{a}-{b}", lambda x, y: x @ y, a, b)
+    yield one("matmul", "transposed", lambda x, y: x.T @ y.T, (3, 2), (2, 3))
+    yield one("matmul", "square", lambda x: x @ x, (2, 2))
+
+
+CLASSES = {
+    "elementwise": elementwise,
+    "reduce": reductions,
+    "matmul": matmuls,
+}
+
+
+def op_cases(table):
+    for row in table:
+        if row["differentiable"]:
+            yield from CLASSES.get(row["class"], movement)(row)
+
+
+def composite_cases():
+    labels = fz.asarray([2, 0])
+    for name in ("square", "reciprocal", "rsqrt"):
+        f = getattr(fz, name)
+        for layout, (shapes, view) in LAYOUTS.items():
+            call = lambda x, f=f, view=view: f(view(x))  # noqa: E731
+            yield one(name, layout, call, shapes[0], lo=0.4)
+    for name in ("relu", "sigmoid", "silu", "softplus", "gelu"):
+        f = getattr(nn, name)
+        for layout, (shapes, view) in LAYOUTS.items():
+            yield one(name, layout, lambda x, f=f, view=view: f(view(x)), shapes[0])
+    yield one("gelu", "tanh", lambda x: nn.gelu(x, approximate="tanh"), (2, 3))
+    for name in ("mean", "logsumexp", "var", "std"):
+        f = getattr(fz, name)
+        for axis in (None, 0, -1, (0, 1)):
+            for keep in (False, True):
+                call = lambda x, f=f, a=axis, k=keep: f(x, axis=a, keepdims=k)  # noqa: E731
+                yield one(name, f"{axis}-{keep}", call, (3, 4))
+        if name in ("var", "std"):
+            yield one(name, "unbiased", lambda x, f=f: f(x, axis=0, correction=1), (3, 2))
+    for name in ("softmax", "log_softmax"):
+        f = getattr(nn, name)
+        for axis in (0, -1):
+            yield one(name, f"{axis}", lambda x, f=f, a=axis: f(x, axis=a), (2, 3))
+        yield one(name, "transposed", lambda x, f=f: f(x.T), (3, 2))
+    yield one("clip", "both", lambda x: fz.clip(x, -1, 1.5), (2, 4))
+    yield one("clip", "min", lambda x: fz.clip(x, min=0.01), (5,))
+    yield one("clip", "max", lambda x: fz.clip(x, max=0.01), (5,))
+    yield one("clip", "arrays", lambda x, a, b: fz.clip(x, a, b), (4,), (4,), (4,))
+    yield one("layer_norm", "plain", lambda x: nn.layer_norm(x), (2, 3))
+    yield one("layer_norm", "affine", lambda x, w, b: nn.layer_norm(x, w, b), (2, 3), (3,), (3,))
+    yield one("cross_entropy", "rows", lambda x: nn.cross_entropy(x, labels), (2, 3))
+    yield one("mse_loss", "plain", nn.mse_loss, (2, 3), (2, 3))
+    yield one("attention", "plain", nn.attention, (2, 2), (3, 2), (3, 2))
+    yield one(
+        "attention",
+        "causal",
+        lambda q, k, v: nn.attention(q, k, v, causal=True, scale=0.5),
+        (1, 3, 2),
+        (1, 3, 2),
+        (1, 3, 2),
+    )
+
+
+def all_cases(table):
+    return [*op_cases(table), *composite_cases()]
