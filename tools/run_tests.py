@@ -31,6 +31,7 @@ SUITES = {
     "tools": Suite(python=True, sanitized=False),
     "core": Suite(cpp=True),
     "conformance": Suite(python=True, sanitized=False),
+    "gradients": Suite(python=True, sanitized=False),
     "cpp": Suite(cpp=True),
     "python": Suite(python=True),
     "cuda": Suite(cpp=True),

@@ -1,4 +1,4 @@
-"""What single gradient rules promise at special points, and how gradients are asked for and kept."""
+"""What gradient rules promise at special points, and how gradients are asked for and kept."""
 
 import numpy as np
 import pytest
