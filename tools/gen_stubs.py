@@ -32,6 +32,7 @@ from typing import Any, SupportsIndex
 SCALAR = "builtins.bool | builtins.int | builtins.float"
 TYPES = {
     "a": "Any",
+    "api_version": "str | None",
     "approximate": "str",
     "arrays": "Sequence[Tensor]",
     "axes": "SupportsIndex | Sequence[builtins.int]",
@@ -209,7 +210,7 @@ def functions(module, path=""):
     return "".join(
         "\n" + function(name, f, path)
         for name, f in sorted(vars(module).items())
-        if isinstance(f, types.BuiltinFunctionType)
+        if isinstance(f, types.BuiltinFunctionType) and f.__text_signature__
     )
 
 
@@ -238,7 +239,10 @@ def stubs():
     main += "\n" + tensor() + TRACE_BODY
     main += f"\nOperand = Tensor | {SCALAR} | Any\n"
     one = "SupportsIndex | slice | EllipsisType | None | Tensor | Sequence[Any] | Any"
-    main += f"Index = {one}\n__version__: str\n" + functions(_frazil)
+    main += (
+        f"Index = {one}\n__version__: str\n\ndef op_table() -> list[dict[str, Any]]: ...\n"
+        + functions(_frazil)
+    )
     files = {"__init__.pyi": main}
     for name in ("autograd", "nn", "random", "runtime"):
         module = getattr(_frazil, name)

@@ -119,6 +119,7 @@ Status PlanImpl::RunSimple(absl::Span<Value* const> inputs, ValueRef* output) co
   const kir::KernelArgs args{buffers, step.extents.data(), step.strides.data(), scalars};
   {
     const DefaultFpMode mode;
+    ++KernelsRun();
     step.fn(&args, 0, step.rows, 0, step.cols);
   }
   *output = std::move(result);

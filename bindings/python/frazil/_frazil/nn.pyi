@@ -1,0 +1,55 @@
+"""The compiled part of frazil.nn."""
+
+# Written by tools/gen_stubs.py. Do not edit.
+import builtins
+from collections.abc import Sequence
+
+from frazil._frazil import Operand, Tensor
+
+def attention(
+    q: Operand,
+    k: builtins.int,
+    v: Operand,
+    /,
+    *,
+    causal: builtins.bool = ...,
+    scale: builtins.float | None = ...,
+) -> Tensor:
+    """softmax(q k^T * scale) v over the last two axes (Vaswani et al. 2017)."""
+
+def cross_entropy(logits: Operand, labels: Operand, /) -> Tensor:
+    """Mean negative log likelihood of integer labels under softmax(logits) along the last axis."""
+
+def gelu(x: Operand, /, *, approximate: str = ...) -> Tensor:
+    """x times the normal distribution function of x (Hendrycks and Gimpel 2016), elementwise; "tanh": its approximation."""
+
+def layer_norm(
+    x: Operand,
+    /,
+    weight: Operand | None = ...,
+    bias: Operand | None = ...,
+    *,
+    eps: builtins.float = ...,
+) -> Tensor:
+    """Normalises the last axis to mean 0 and variance 1, then weight and bias (Ba et al. 2016)."""
+
+def log_softmax(x: Operand, /, axis: builtins.int | Sequence[builtins.int] | None = ...) -> Tensor:
+    """Logarithm of softmax along an axis."""
+
+def mse_loss(x: Operand, target: Operand, /) -> Tensor:
+    """Mean squared difference."""
+
+def relu(x: Operand, /) -> Tensor:
+    """max(x, 0), elementwise."""
+
+def sigmoid(x: Operand, /) -> Tensor:
+    """1 / (1 + exp(-x)), elementwise, without overflow."""
+
+def silu(x: Operand, /) -> Tensor:
+    """x * sigmoid(x), elementwise."""
+
+def softmax(x: Operand, /, axis: builtins.int | Sequence[builtins.int] | None = ...) -> Tensor:
+    """exp(x) normalised to sum 1 along an axis."""
+
+def softplus(x: Operand, /) -> Tensor:
+    """log(1 + exp(x)), elementwise, without overflow."""

@@ -1,0 +1,66 @@
+"""The compiled part of frazil.runtime."""
+
+# Written by tools/gen_stubs.py. Do not edit.
+import builtins
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, SupportsIndex
+
+from frazil._frazil import DType, DTypeLike, Tensor
+
+def _rebuild(
+    dtype: DTypeLike | None,
+    shape: SupportsIndex | Sequence[builtins.int],
+    data: bytes,
+    requires_grad: builtins.bool,
+    /,
+) -> Tensor:
+    """A pickled tensor."""
+
+def config() -> dict[str, dict[str, str]]:
+    """Every switch: its value, environment variable and meaning."""
+
+def dtype(obj: Any, /) -> DType:
+    """The dtype that an object names."""
+
+def get_num_threads() -> builtins.int:
+    """How many threads kernels use."""
+
+def kernels_run() -> builtins.int:
+    """Kernel launches and library calls of this thread so far."""
+
+def load_tensors(path: str | PathLike[str], /) -> list[tuple[str, Tensor]]:
+    """Reads (name, tensor) pairs."""
+
+def memory_reset_peak() -> None:
+    """peak_bytes starts again at live_bytes."""
+
+def memory_stats() -> dict[str, builtins.int]:
+    """Bytes and counts of CPU storages."""
+
+def memory_trim() -> None:
+    """Gives cached blocks back to the operating system."""
+
+def promote(a: Any, b: Any, /) -> DType:
+    """The common dtype of two dtypes."""
+
+def promote_scalar(a: Any, scalar: builtins.bool | builtins.int | builtins.float, /) -> DType:
+    """The dtype of an array beside a Python number."""
+
+def save_tensors(path: str | PathLike[str], tensors: Sequence[tuple[str, Tensor]], /) -> None:
+    """Writes (name, tensor) pairs."""
+
+def set_blas(on: builtins.bool, /) -> builtins.bool:
+    """precision("blas") in this thread; returns what it was."""
+
+def set_num_threads(n: builtins.int, /) -> None:
+    """How many threads kernels use; results do not depend on it."""
+
+def set_process_tracing(on: builtins.bool, /) -> builtins.bool:
+    """The process's mode; returns what it was."""
+
+def set_thread_mode(mode: Any, /) -> builtins.int:
+    """This thread's mode; returns what it was."""
+
+def synchronize(device: str | None = ...) -> None:
+    """Blocks until all results are ready."""
