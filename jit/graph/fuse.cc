@@ -70,11 +70,12 @@ class Fuser {
 
   // True if another group lies on a path from group `from` to group `to`: then they cannot be one.
   bool Returns(int from, int to) const {
-    std::vector<bool> seen(sets_.size(), false);
     std::vector<int> todo;
     for (int g : OperandGroups(sets_[to])) {
       if (g != from && g != to) todo.push_back(g);
     }
+    if (todo.empty()) return false;
+    std::vector<bool> seen(sets_.size(), false);
     while (!todo.empty()) {
       const int g = todo.back();
       todo.pop_back();

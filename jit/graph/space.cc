@@ -8,7 +8,7 @@
 namespace frazil::jit {
 namespace {
 
-constexpr int kMaxMembers = 96;   // nodes of one kernel
+constexpr int kMaxMembers = 64;   // nodes of one kernel, which also bounds what a trial costs
 constexpr int kMaxBuffers = 24;   // pointers it takes
 constexpr int kMaxCost = 260;     // instructions, so that compiling stays below a millisecond
 constexpr int kMaxRepeated = 60;  // instructions computed again in a later pass over the loop
@@ -309,6 +309,7 @@ class Analyser {
 
   // When each value can be computed, and in which loops it is.
   void FindPhases() {
+    size_t next = 0;  // reads lie in the order of their nodes
     for (int32_t id : space_.nodes) {
       const Node& n = node(id);
       SpaceMember& m = member(id);
@@ -318,7 +319,7 @@ class Analyser {
         m.in_loop |= member(x).in_loop;
         m.phase = std::max(m.phase, member(x).phase);
       }
-      for (const SpaceRead& read : space_.reads) m.in_loop |= read.node == id && read.varies;
+      for (; next < space_.reads.size() && space_.reads[next].node == id; ++next) m.in_loop |= space_.reads[next].varies;
       if (klass == OpClass::kIota) m.in_loop = IsLoop(m.axes[0]);
       if (klass == OpClass::kPad) {
         for (size_t i = 0; i < m.axes.size(); ++i) m.in_loop |= space_.pinned[m.axes[i]] && IsLoop(m.axes[i]);
