@@ -511,8 +511,18 @@ class Generator {
     const OpId binary[] = {OpId::k_add, OpId::k_subtract, OpId::k_multiply, OpId::k_maximum, OpId::k_floor_divide};
     const OpId reduce[] = {OpId::k_sum, OpId::k_max, OpId::k_prod, OpId::k_min};
     const int32_t x = Pick();
-    switch (rng_() % 6) {
-      case 0: return Note(b_.Op(unary[rng_() % 4], {x}));
+    switch (rng_() % 8) {
+      case 6: {
+        const auto id = b_.graph.AddOp(rng_() % 2 ? OpId::k_argmax : OpId::k_argmin, {x}, {int64_t(rng_() % (1u << LayoutOf(x)->rank)), 1});
+        if (id.ok()) Note(*id);
+        return;
+      }
+      case 7: return Note(b_.Op(OpId::k_astype, {x}, {int64_t(rng_() % 3 ? t_ : DType(rng_() % kNumDTypes))}));
+      case 0: {
+        const auto id = b_.graph.AddOp(unary[rng_() % 4], {x}, {});
+        if (id.ok()) Note(*id);
+        return;
+      }
       case 1: {
         const auto id = b_.graph.AddOp(reduce[rng_() % 4], {x}, {int64_t(rng_() % (1u << LayoutOf(x)->rank)), int64_t(rng_() % 2)});
         if (id.ok()) Note(*id);
@@ -550,7 +560,8 @@ class Generator {
 
 TEST_F(LowerTest, RandomGraphs) {
   int groups = 0, ops = 0;
-  for (int seed = 0; seed < 300; ++seed) {
+  const char* seeds = std::getenv("FRAZIL_SEEDS");  // more of them, for hunting
+  for (int seed = 0; seed < (seeds ? std::atoi(seeds) : 300); ++seed) {
     Rng rng(seed);
     const DType types[] = {DType::kF32, DType::kF16, DType::kI8, DType::kU16, DType::kF64, DType::kI32};
     Graph graph = Generator(types[seed % 6], rng).Make(4 + seed % 14);
