@@ -17,8 +17,8 @@
 namespace frazil {
 namespace {
 
-constexpr int kSpins = 4000;         // about 50 us before a worker sleeps
-constexpr int kPartsPerThread = 4;   // so that a thread that is held up does not hold up the rest
+constexpr int kSpins = 4000;        // about 50 us before a worker sleeps
+constexpr int kPartsPerThread = 4;  // so that a thread that is held up does not hold up the rest
 
 thread_local bool t_inside = false;  // in a body: nested calls run here
 
@@ -47,8 +47,9 @@ struct Job {
   }
 };
 
-// Workers watch `round_`: odd while a job is open. A worker says that it is working before it looks whether the job is
-// still open, and the caller closes the job before it looks whether anyone is working, so one sees the other.
+// Workers watch `round_`: odd while a job is open. A worker says that it is working before it looks
+// whether the job is still open, and the caller closes the job before it looks whether anyone is
+// working, so one sees the other.
 class Pool {
  public:
   explicit Pool(int threads) {
@@ -97,7 +98,8 @@ class Pool {
   // Waits for a round other than `seen`.
   uint32_t Next(uint32_t seen) {
     for (int spin = 0; spin < kSpins; ++spin) {
-      if (const uint32_t round = round_.load(std::memory_order_acquire); round != seen) return round;
+      if (const uint32_t round = round_.load(std::memory_order_acquire); round != seen)
+        return round;
       Pause();
     }
     round_.wait(seen);
@@ -122,7 +124,7 @@ int DefaultThreads() {
 // The pool and its size. Made at first use; never destroyed, so that exiting waits for nobody.
 struct Global {
   std::mutex mutex;
-  std::shared_ptr<Pool> pool;       // null: to be made
+  std::shared_ptr<Pool> pool;  // null: to be made
   std::atomic<int> threads{DefaultThreads()};
 
   std::shared_ptr<Pool> Get() {
@@ -134,8 +136,9 @@ struct Global {
 
 Global& GetGlobal();
 
-// The child has none of the parent's threads: its pool is forgotten (not destroyed: there is nothing to join) and made
-// again when needed. The mutex is held across the fork so that it is in a known state.
+// The child has none of the parent's threads: its pool is forgotten (not destroyed: there is
+// nothing to join) and made again when needed. The mutex is held across the fork so that it is in a
+// known state.
 void BeforeFork() { GetGlobal().mutex.lock(); }
 void InParent() { GetGlobal().mutex.unlock(); }
 void InChild() {

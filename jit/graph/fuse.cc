@@ -1,6 +1,7 @@
-// The fuse pass. Nodes are visited in order; each starts a group of its own and then takes in the groups that make
-// its operands, latest first, as long as the union is one kernel (Analyse) and no path leaves the union and comes
-// back. Groups only ever grow, so the result does not depend on anything but the graph.
+// The fuse pass. Nodes are visited in order; each starts a group of its own and then takes in the
+// groups that make its operands, latest first, as long as the union is one kernel (Analyse) and no
+// path leaves the union and comes back. Groups only ever grow, so the result does not depend on
+// anything but the graph.
 #include <algorithm>
 #include <queue>
 
@@ -13,7 +14,8 @@ namespace {
 
 class Fuser {
  public:
-  explicit Fuser(const Graph& graph) : graph_(graph), group_of_(graph.nodes.size(), -1), users_(graph.nodes.size()) {
+  explicit Fuser(const Graph& graph)
+      : graph_(graph), group_of_(graph.nodes.size(), -1), users_(graph.nodes.size()) {
     returned_.assign(graph.nodes.size(), false);
     for (int32_t id = 0; id < int32_t(graph.nodes.size()); ++id) {
       if (graph.nodes[id].input || graph.nodes[id].view) continue;
@@ -38,7 +40,9 @@ class Fuser {
     while (graph_.nodes[id].view) id = graph_.nodes[id].operands[0];
     return id;
   }
-  bool Fusible(int32_t id) const { return !IsLibrary(graph_.nodes[id].op) && !StandsAlone(graph_.nodes[id].op); }
+  bool Fusible(int32_t id) const {
+    return !IsLibrary(graph_.nodes[id].op) && !StandsAlone(graph_.nodes[id].op);
+  }
 
   std::vector<int> OperandGroups(const std::vector<int32_t>& nodes) const {
     std::vector<int> groups;
@@ -58,7 +62,8 @@ class Fuser {
       if (g == own || sets_[g].empty() || !Fusible(sets_[g][0])) continue;
       if (!SameDevice(sets_[g][0], id) || Returns(g, own)) continue;
       std::vector<int32_t> both;
-      std::merge(sets_[g].begin(), sets_[g].end(), sets_[own].begin(), sets_[own].end(), std::back_inserter(both));
+      std::merge(sets_[g].begin(), sets_[g].end(), sets_[own].begin(), sets_[own].end(),
+                 std::back_inserter(both));
       if (!Analyse(graph_, both, Outputs(both))) continue;
       for (int32_t x : sets_[g]) group_of_[x] = own;
       sets_[g].clear();
@@ -66,7 +71,9 @@ class Fuser {
     }
   }
 
-  bool SameDevice(int32_t a, int32_t b) const { return graph_.nodes[a].device == graph_.nodes[b].device; }
+  bool SameDevice(int32_t a, int32_t b) const {
+    return graph_.nodes[a].device == graph_.nodes[b].device;
+  }
 
   // True if another group lies on a path from group `from` to group `to`: then they cannot be one.
   bool Returns(int from, int to) const {
@@ -98,7 +105,8 @@ class Fuser {
     return outputs;
   }
 
-  // Executable order: a group runs when those it reads from have run, otherwise as its first node stands.
+  // Executable order: a group runs when those it reads from have run, otherwise as its first node
+  // stands.
   Grouping Order() {
     std::vector<int> waits(sets_.size(), 0);
     std::vector<std::vector<int>> next(sets_.size());
@@ -138,9 +146,9 @@ class Fuser {
   }
 
   const Graph& graph_;
-  std::vector<int> group_of_;               // of a computing node
-  std::vector<std::vector<int32_t>> sets_;  // ascending; empty once taken in
-  std::vector<std::vector<int32_t>> users_; // computing nodes that read a value, through views too
+  std::vector<int> group_of_;                // of a computing node
+  std::vector<std::vector<int32_t>> sets_;   // ascending; empty once taken in
+  std::vector<std::vector<int32_t>> users_;  // computing nodes that read a value, through views too
   std::vector<bool> returned_;
 };
 

@@ -21,14 +21,30 @@ bool IsArg(OpId op) { return op == OpId::k_argmax || op == OpId::k_argmin; }
 int CostOf(const Node& node) {
   const int round = IsHalf(node.dtype) ? 3 : 1;
   switch (node.op) {
-    case OpId::k_exp: case OpId::k_expm1: case OpId::k_log: case OpId::k_log1p: case OpId::k_sin: case OpId::k_cos:
-    case OpId::k_tan: case OpId::k_tanh: case OpId::k_erf:
+    case OpId::k_exp:
+    case OpId::k_expm1:
+    case OpId::k_log:
+    case OpId::k_log1p:
+    case OpId::k_sin:
+    case OpId::k_cos:
+    case OpId::k_tan:
+    case OpId::k_tanh:
+    case OpId::k_erf:
       return (node.dtype == DType::kF64 ? 40 : 25) + round;
-    case OpId::k_pow: return IsFloat(node.dtype) ? 80 : 5 * std::max(32, BitsOf(node.dtype));
-    case OpId::k_floor_divide: case OpId::k_remainder: return 20;
-    case OpId::k_divide: case OpId::k_sqrt: return 4 + round;
-    case OpId::k_pad: case OpId::k_take: case OpId::k_sign: return 6;
-    default: return Info(node.op).klass == OpClass::kReduce ? 4 : round;
+    case OpId::k_pow:
+      return IsFloat(node.dtype) ? 80 : 5 * std::max(32, BitsOf(node.dtype));
+    case OpId::k_floor_divide:
+    case OpId::k_remainder:
+      return 20;
+    case OpId::k_divide:
+    case OpId::k_sqrt:
+      return 4 + round;
+    case OpId::k_pad:
+    case OpId::k_take:
+    case OpId::k_sign:
+      return 6;
+    default:
+      return Info(node.op).klass == OpClass::kReduce ? 4 : round;
   }
 }
 
@@ -92,7 +108,8 @@ class Analyser {
   }
   void Unite(int a, int b) { parent_[Find(a)] = Find(b); }
 
-  // The axes of a node's result, tied to those of its operands that are members. False: no axis map.
+  // The axes of a node's result, tied to those of its operands that are members. False: no axis
+  // map.
   bool AddAxes(int32_t id) {
     const Node& n = node(id);
     const OpClass klass = Info(n.op).klass;
@@ -111,7 +128,7 @@ class Analyser {
           if (k == 0) return false;  // gathered from memory
           shift = int(n.attrs[0]);
         } else if (klass == OpClass::kPad && k == 0) {
-          return false;              // read at shifted places
+          return false;  // read at shifted places
         }
         for (size_t j = 0; j < from.size(); ++j) Unite(m.axes[j + shift], from[j]);
       }
@@ -125,7 +142,8 @@ class Analyser {
     m->domain = IsMember(x) ? member(x).axes : Fresh(node(x).layout->rank);
     for (size_t i = 0; i < m->domain.size(); ++i) {
       const bool reduced = n.attrs[0] >> i & 1;
-      if (!reduced || n.attrs[1]) m->axes.push_back(m->domain[i]);  // a kept axis of extent 1 stays with its loop
+      if (!reduced || n.attrs[1])
+        m->axes.push_back(m->domain[i]);  // a kept axis of extent 1 stays with its loop
     }
   }
 
@@ -153,15 +171,17 @@ class Analyser {
     }
   }
 
-  // Loop axes reached by two routes (a mean whose axis was dropped and put back) become one: an axis of a loop's
-  // extent that no reduction keeps and no value has beside the loop axis runs with the loop.
+  // Loop axes reached by two routes (a mean whose axis was dropped and put back) become one: an
+  // axis of a loop's extent that no reduction keeps and no value has beside the loop axis runs with
+  // the loop.
   void JoinLoops() {
     std::vector<int> loops;
     for (int32_t id : space_.nodes) {
       if (Info(node(id).op).klass != OpClass::kReduce) continue;
       const Layout* in = node(node(id).operands[0]).layout;
       for (int i = 0; i < in->rank; ++i) {
-        if ((node(id).attrs[0] >> i & 1) && in->extents[i] != 1) loops.push_back(member(id).domain[i]);
+        if ((node(id).attrs[0] >> i & 1) && in->extents[i] != 1)
+          loops.push_back(member(id).domain[i]);
       }
     }
     for (int loop : loops) {
@@ -183,8 +203,10 @@ class Analyser {
         if (Find(axis) == loop) has_loop = true, extent_loop = extent;
         if (Find(axis) == x) has_x = true, extent_x = kept ? -1 : extent;
       };
-      for (size_t i = 0; i < m.domain.size(); ++i) look(m.domain[i], in->extents[i], !(node(id).attrs[0] >> i & 1));
-      for (size_t i = 0; i < m.axes.size(); ++i) look(m.axes[i], node(id).layout->extents[i], !m.domain.empty());
+      for (size_t i = 0; i < m.domain.size(); ++i)
+        look(m.domain[i], in->extents[i], !(node(id).attrs[0] >> i & 1));
+      for (size_t i = 0; i < m.axes.size(); ++i)
+        look(m.axes[i], node(id).layout->extents[i], !m.domain.empty());
       if (has_loop && has_x) return false;
       if (extent_x == -1) return false;
     }
@@ -208,14 +230,16 @@ class Analyser {
         if (layout->extents[i] == 1) continue;
         if (space_.extents[n] != 1 && space_.extents[n] != layout->extents[i]) return false;
         space_.extents[n] = layout->extents[i];
-        if (n >= 64 || (seen >> n & 1)) return false;  // x + x.T of a member: two axes of a value became one
+        if (n >= 64 || (seen >> n & 1))
+          return false;  // x + x.T of a member: two axes of a value became one
         seen |= uint64_t{1} << n;
       }
       return true;
     };
     for (int32_t id : space_.nodes) {
       SpaceMember& m = member(id);
-      if (!m.domain.empty() && !renumber(&m.domain, node(node(id).operands[0]).layout)) return false;
+      if (!m.domain.empty() && !renumber(&m.domain, node(node(id).operands[0]).layout))
+        return false;
       if (!renumber(&m.axes, node(id).layout)) return false;
     }
     space_.pinned.assign(space_.extents.size(), false);
@@ -230,7 +254,8 @@ class Analyser {
       const SpaceMember& m = member(id);
       const Layout* in = node(n.operands[0]).layout;
       for (size_t i = 0; i < m.domain.size(); ++i) {
-        // The operand's own extent: one element is reduced once, however long the axis is for others.
+        // The operand's own extent: one element is reduced once, however long the axis is for
+        // others.
         if ((n.attrs[0] >> i & 1) && in->extents[i] != 1) loop.push_back(m.domain[i]);
       }
       if (space_.has_loop && loop != space_.loop) return false;
@@ -246,7 +271,9 @@ class Analyser {
     return true;
   }
 
-  bool IsLoop(int axis) const { return std::find(space_.loop.begin(), space_.loop.end(), axis) != space_.loop.end(); }
+  bool IsLoop(int axis) const {
+    return std::find(space_.loop.begin(), space_.loop.end(), axis) != space_.loop.end();
+  }
   bool IsParallel(int axis) const {
     return std::find(space_.parallel.begin(), space_.parallel.end(), axis) != space_.parallel.end();
   }
@@ -255,7 +282,9 @@ class Analyser {
   bool FindParallel() {
     const SpaceMember* best = nullptr;
     const Layout* best_layout = nullptr;
-    const auto count = [](const Layout* l) { return std::count_if(l->extents, l->extents + l->rank, [](int64_t e) { return e != 1; }); };
+    const auto count = [](const Layout* l) {
+      return std::count_if(l->extents, l->extents + l->rank, [](int64_t e) { return e != 1; });
+    };
     for (int32_t id : space_.outputs) {
       if (best && count(node(id).layout) <= count(best_layout)) continue;
       best = &member(id);
@@ -263,7 +292,8 @@ class Analyser {
     }
     if (!best) return false;
     for (int i = 0; i < best_layout->rank; ++i) {
-      if (best_layout->extents[i] != 1 && !IsLoop(best->axes[i])) space_.parallel.push_back(best->axes[i]);
+      if (best_layout->extents[i] != 1 && !IsLoop(best->axes[i]))
+        space_.parallel.push_back(best->axes[i]);
     }
     for (size_t a = 0; a < space_.extents.size(); ++a) {
       if (space_.extents[a] != 1 && !IsLoop(int(a)) && !IsParallel(int(a))) return false;
@@ -286,7 +316,8 @@ class Analyser {
     const Node& n = node(id);
     SpaceRead read{id, k, n.operands[k]};
     const Layout* layout = node(read.base).layout;
-    for (; node(read.base).view; read.base = node(read.base).operands[0]) read.offset += node(read.base).offset;
+    for (; node(read.base).view; read.base = node(read.base).operands[0])
+      read.offset += node(read.base).offset;
     read.strides.assign(space_.extents.size(), 0);
     const SpaceMember& m = member(id);
     const OpClass klass = Info(n.op).klass;
@@ -299,11 +330,13 @@ class Analyser {
       }
       const int a = klass == OpClass::kReduce ? m.domain[j] : m.axes[at];
       if (layout->extents[j] != 1) read.strides[a] += layout->strides_[j];
-      if (klass != OpClass::kPad || k != 0 || (n.attrs[2 * j] == 0 && n.attrs[2 * j + 1] == 0)) continue;
+      if (klass != OpClass::kPad || k != 0 || (n.attrs[2 * j] == 0 && n.attrs[2 * j + 1] == 0))
+        continue;
       space_.pinned[a] = true;
       read.offset -= n.attrs[2 * j] * layout->strides_[j];
     }
-    read.varies = std::any_of(space_.loop.begin(), space_.loop.end(), [&](int a) { return read.strides[a] != 0; });
+    read.varies = std::any_of(space_.loop.begin(), space_.loop.end(),
+                              [&](int a) { return read.strides[a] != 0; });
     space_.reads.push_back(std::move(read));
   }
 
@@ -319,10 +352,12 @@ class Analyser {
         m.in_loop |= member(x).in_loop;
         m.phase = std::max(m.phase, member(x).phase);
       }
-      for (; next < space_.reads.size() && space_.reads[next].node == id; ++next) m.in_loop |= space_.reads[next].varies;
+      for (; next < space_.reads.size() && space_.reads[next].node == id; ++next)
+        m.in_loop |= space_.reads[next].varies;
       if (klass == OpClass::kIota) m.in_loop = IsLoop(m.axes[0]);
       if (klass == OpClass::kPad) {
-        for (size_t i = 0; i < m.axes.size(); ++i) m.in_loop |= space_.pinned[m.axes[i]] && IsLoop(m.axes[i]);
+        for (size_t i = 0; i < m.axes.size(); ++i)
+          m.in_loop |= space_.pinned[m.axes[i]] && IsLoop(m.axes[i]);
       }
       if (klass != OpClass::kReduce) continue;
       m.in_loop = false;
@@ -341,7 +376,8 @@ class Analyser {
       SpaceMember& m = member(*it);
       uint64_t mask = needed[*it];
       if (Info(n.op).klass == OpClass::kReduce) {
-        mask = (IsArg(n.op) ? uint64_t{3} : uint64_t{1}) << std::min(m.phase - (IsArg(n.op) ? 2 : 1), 62);
+        mask = (IsArg(n.op) ? uint64_t{3} : uint64_t{1})
+               << std::min(m.phase - (IsArg(n.op) ? 2 : 1), 62);
       }
       space_.loops = std::max(space_.loops, 64 - std::countl_zero(mask));
       m.passes = std::max(1, std::popcount(mask));
@@ -365,7 +401,8 @@ class Analyser {
     return n;
   }
 
-  // A long loop is cut: its reductions are finished by further launches, so nothing may use them here.
+  // A long loop is cut: its reductions are finished by further launches, so nothing may use them
+  // here.
   bool CheckChunks() {
     if (!space_.has_loop || LoopExtent() <= kir::kChunk) return true;
     bool arg = false;
@@ -373,7 +410,9 @@ class Analyser {
     if (arg) return space_.lanes == 0;
     space_.chunked = true;
     for (int32_t id : space_.nodes) {
-      if (Info(node(id).op).klass == OpClass::kReduce ? member(id).phase != 1 : member(id).phase != 0) return false;
+      if (Info(node(id).op).klass == OpClass::kReduce ? member(id).phase != 1
+                                                      : member(id).phase != 0)
+        return false;
     }
     return true;
   }
@@ -396,7 +435,9 @@ class Analyser {
     }
     for (int32_t id : space_.nodes) {
       const Node& n = node(id);
-      if (Info(n.op).klass == OpClass::kReduce ? !covers(id) : !n.view && CostOf(n) >= kCheap && !single_ && !Covers(id)) {
+      if (Info(n.op).klass == OpClass::kReduce
+              ? !covers(id)
+              : !n.view && CostOf(n) >= kCheap && !single_ && !Covers(id)) {
         return false;
       }
     }
@@ -419,9 +460,12 @@ class Analyser {
       if (read.varies && !IsOneRun(space_.extents, read.strides, space_.loop)) return false;
     }
     for (int32_t id : space_.outputs) {
-      if (HasLoopAxis(id) && !IsOneRun(space_.extents, space_.DenseStrides(graph_, id), space_.loop)) return false;
+      if (HasLoopAxis(id) &&
+          !IsOneRun(space_.extents, space_.DenseStrides(graph_, id), space_.loop))
+        return false;
     }
-    return std::none_of(space_.loop.begin(), space_.loop.end(), [&](int a) { return space_.pinned[a]; });
+    return std::none_of(space_.loop.begin(), space_.loop.end(),
+                        [&](int a) { return space_.pinned[a]; });
   }
 
   bool CheckLimits() {
@@ -470,20 +514,20 @@ std::vector<int64_t> Space::DenseStrides(const Graph& graph, int32_t node) const
   return strides;
 }
 
-bool IsOneRun(const std::vector<int64_t>& extents, const std::vector<int64_t>& strides, absl::Span<const int> order) {
+bool IsOneRun(const std::vector<int64_t>& extents, const std::vector<int64_t>& strides,
+              absl::Span<const int> order) {
   for (size_t i = 0; i + 1 < order.size(); ++i) {
     if (strides[order[i]] != strides[order[i + 1]] * extents[order[i + 1]]) return false;
   }
   return true;
 }
 
-std::optional<Space> Analyse(const Graph& graph, absl::Span<const int32_t> nodes, absl::Span<const int32_t> outputs) {
+std::optional<Space> Analyse(const Graph& graph, absl::Span<const int32_t> nodes,
+                             absl::Span<const int32_t> outputs) {
   return Analyser(graph, nodes, outputs).Run();
 }
 
 bool IsLibrary(OpId op) { return op == OpId::k_matmul || op == OpId::k_put; }
-bool StandsAlone(OpId op) {
-  return op == OpId::k_concat || op == OpId::k_random_bits;
-}
+bool StandsAlone(OpId op) { return op == OpId::k_concat || op == OpId::k_random_bits; }
 
 }  // namespace frazil::jit

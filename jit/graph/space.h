@@ -1,8 +1,8 @@
-// Space: the one iteration space that a set of nodes shares, and where each of their values lies in it.
-// Made by Analyse; called by the fuse pass (may these nodes be one kernel?) and by jit/lower (which loads, which
-// loops?), so the two can never disagree.
-// Invariant: every axis of every value belongs to one space axis; a value whose own extent there is 1 does not vary
-// along it; all reductions of a space run over the same loop axes in the same logical order.
+// Space: the one iteration space that a set of nodes shares, and where each of their values lies in
+// it. Made by Analyse; called by the fuse pass (may these nodes be one kernel?) and by jit/lower
+// (which loads, which loops?), so the two can never disagree. Invariant: every axis of every value
+// belongs to one space axis; a value whose own extent there is 1 does not vary along it; all
+// reductions of a space run over the same loop axes in the same logical order.
 #pragma once
 
 #include <optional>
@@ -16,48 +16,52 @@ namespace frazil::jit {
 
 // An operand that comes from outside the set: memory or a kernel argument.
 struct SpaceRead {
-  int32_t node;              // the member that reads it
+  int32_t node;  // the member that reads it
   int operand;
-  int32_t base;              // graph value, behind any views
-  int64_t offset = 0;        // elements from base's first
+  int32_t base;                  // graph value, behind any views
+  int64_t offset = 0;            // elements from base's first
   std::vector<int64_t> strides;  // elements, per space axis
-  bool varies = false;       // along the loop
+  bool varies = false;           // along the loop
 };
 
 struct SpaceMember {
-  std::vector<int> axes;     // space axis of each axis of the result
-  std::vector<int> domain;   // reductions: of each axis of the operand
-  bool in_loop = false;      // varies along the loop: computed inside
-  int phase = 0;             // loops that must have ended before it can be computed
-  int passes = 1;            // loops in which it is computed
+  std::vector<int> axes;    // space axis of each axis of the result
+  std::vector<int> domain;  // reductions: of each axis of the operand
+  bool in_loop = false;     // varies along the loop: computed inside
+  int phase = 0;            // loops that must have ended before it can be computed
+  int passes = 1;           // loops in which it is computed
 };
 
 struct Space {
   std::vector<int64_t> extents;
-  std::vector<bool> pinned;        // index is used as a number: must stay an axis of its own
-  std::vector<int> loop;           // loop axes of extent other than 1, outermost first
-  std::vector<int> parallel;       // the others of extent other than 1, in the order of the outputs' axes
+  std::vector<bool> pinned;  // index is used as a number: must stay an axis of its own
+  std::vector<int> loop;     // loop axes of extent other than 1, outermost first
+  std::vector<int>
+      parallel;  // the others of extent other than 1, in the order of the outputs' axes
   bool has_loop = false;
-  bool chunked = false;            // the loop is longer than kir::kChunk and is cut
-  int loops = 0;                   // passes over the loop axis
-  int lanes = 0;                   // of float sums and prods: 0 (none), 8 or 64
-  std::vector<int32_t> nodes;      // members, views of members included
+  bool chunked = false;        // the loop is longer than kir::kChunk and is cut
+  int loops = 0;               // passes over the loop axis
+  int lanes = 0;               // of float sums and prods: 0 (none), 8 or 64
+  std::vector<int32_t> nodes;  // members, views of members included
   std::vector<int32_t> outputs;
   absl::flat_hash_map<int32_t, SpaceMember> members;
   std::vector<SpaceRead> reads;
-  int cost = 0;                    // estimated instructions of the body
+  int cost = 0;  // estimated instructions of the body
 
   const SpaceRead* FindRead(int32_t node, int operand) const;
   // Elements stride per space axis of the dense value `node` of the set.
   std::vector<int64_t> DenseStrides(const Graph& graph, int32_t node) const;
 };
 
-// The space of `nodes` (ascending; views of members are found by themselves) with `outputs` stored. Empty if they
-// cannot be one kernel, or should not be: a single node always can.
-std::optional<Space> Analyse(const Graph& graph, absl::Span<const int32_t> nodes, absl::Span<const int32_t> outputs);
+// The space of `nodes` (ascending; views of members are found by themselves) with `outputs` stored.
+// Empty if they cannot be one kernel, or should not be: a single node always can.
+std::optional<Space> Analyse(const Graph& graph, absl::Span<const int32_t> nodes,
+                             absl::Span<const int32_t> outputs);
 
-// True if the axes `order` (outermost first) are one run for these strides: stride[i] == stride[i+1] * extent[i+1].
-bool IsOneRun(const std::vector<int64_t>& extents, const std::vector<int64_t>& strides, absl::Span<const int> order);
+// True if the axes `order` (outermost first) are one run for these strides: stride[i] ==
+// stride[i+1] * extent[i+1].
+bool IsOneRun(const std::vector<int64_t>& extents, const std::vector<int64_t>& strides,
+              absl::Span<const int> order);
 
 // Library calls: never in a kernel. Concatenations and random words make kernels of their own.
 bool IsLibrary(OpId op);

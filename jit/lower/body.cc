@@ -17,10 +17,20 @@ bool IsReduce(OpId op) { return Info(op).klass == OpClass::kReduce; }
 // Ops whose result is a value of `dtype` whenever their operands are: nothing to round.
 bool IsExact(OpId op, DType dtype) {
   switch (op) {
-    case OpId::k_where: case OpId::k_maximum: case OpId::k_minimum: return true;
-    case OpId::k_negative: case OpId::k_abs: case OpId::k_sign: case OpId::k_floor: case OpId::k_ceil:
-    case OpId::k_trunc: case OpId::k_round: return IsFloat(dtype);
-    default: return false;
+    case OpId::k_where:
+    case OpId::k_maximum:
+    case OpId::k_minimum:
+      return true;
+    case OpId::k_negative:
+    case OpId::k_abs:
+    case OpId::k_sign:
+    case OpId::k_floor:
+    case OpId::k_ceil:
+    case OpId::k_trunc:
+    case OpId::k_round:
+      return IsFloat(dtype);
+    default:
+      return false;
   }
 }
 
@@ -44,11 +54,13 @@ BodyWriter::BodyWriter(const Graph& graph, const Space& space, KernelMaker* make
   for (const SpaceRead& read : space.reads) {
     const DType dtype = node(node(read.node).operands[read.operand]).dtype;
     const bool immediate = read.base >= 0 && node(read.base).immediate;
-    read_buffers_.push_back(immediate ? -1 : maker->AddBuffer(read.base, dtype, false, read.offset, read.strides));
+    read_buffers_.push_back(
+        immediate ? -1 : maker->AddBuffer(read.base, dtype, false, read.offset, read.strides));
   }
   for (int32_t id : space.outputs) {
     if (space.chunked && IsReduce(node(id).op)) continue;
-    output_buffers_[id] = maker->AddBuffer(id, node(id).dtype, true, 0, space.DenseStrides(graph, id));
+    output_buffers_[id] =
+        maker->AddBuffer(id, node(id).dtype, true, 0, space.DenseStrides(graph, id));
   }
 }
 
@@ -123,7 +135,8 @@ void BodyWriter::Hoist(int32_t id, std::map<int32_t, bool>* seen) {
       } else {
         Wide(x);
       }
-    } else if (!space_.FindRead(id, k)->varies && !(k == 0 && (klass == OpClass::kTake || klass == OpClass::kPad))) {
+    } else if (!space_.FindRead(id, k)->varies &&
+               !(k == 0 && (klass == OpClass::kTake || klass == OpClass::kPad))) {
       Operand(id, k);
     }
   }
@@ -140,10 +153,12 @@ V BodyWriter::BeginReduce(int32_t id, int phase) {
   const kir::ReduceKind kind = ReduceKindOf(node(id).op);
   const V v = ReduceElement(id);
   if (!IsArg(node(id).op) || phase == member(id).phase - 2) {
-    const bool laned = IsFloat(v.type) && (kind == kir::ReduceKind::kSum || kind == kir::ReduceKind::kProd);
+    const bool laned =
+        IsFloat(v.type) && (kind == kir::ReduceKind::kSum || kind == kir::ReduceKind::kProd);
     return b_.Reduce(kind, v, laned ? space_.lanes : 0);
   }
-  // Second pass of argmax: the first element equal to the extreme. It is NaN only if there is one: then the first.
+  // Second pass of argmax: the first element equal to the extreme. It is NaN only if there is one:
+  // then the first.
   V found = v == extremes_.at(id);
   if (IsFloat(v.type)) found = found | (v != v);
   const V none = b_.ConstBits(DType::kI64, uint64_t(std::numeric_limits<int64_t>::max()));
@@ -169,7 +184,8 @@ V BodyWriter::Wide(int32_t id) {
 
 V BodyWriter::Narrow(int32_t id) {
   Pair& p = Value(id);
-  return Has(p.narrow) ? p.narrow : Keep(b_.Cast(node(id).dtype, p.wide), &p.narrow, outer_.contains(id));
+  return Has(p.narrow) ? p.narrow
+                       : Keep(b_.Cast(node(id).dtype, p.wide), &p.narrow, outer_.contains(id));
 }
 
 // What a loop makes of a value from outside is visible in that loop only.

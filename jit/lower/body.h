@@ -1,5 +1,6 @@
 // BodyWriter: the instructions of a kernel for the nodes of a Space. Called by jit/lower only.
-// Invariant: every op's result is rounded to its dtype before it is used, so fusing changes no bits.
+// Invariant: every op's result is rounded to its dtype before it is used, so fusing changes no
+// bits.
 #pragma once
 
 #include <map>
@@ -47,9 +48,9 @@ class BodyWriter {
   Pair ComputeElementwise(int32_t id);
   Pair ComputePad(int32_t id);
   Pair ComputeTake(int32_t id);
-  kir::V Operand(int32_t id, int k);           // widened
+  kir::V Operand(int32_t id, int k);  // widened
   Pair& OperandPair(int32_t id, int k);
-  kir::V ReduceElement(int32_t id);            // what a reduction reduces
+  kir::V ReduceElement(int32_t id);  // what a reduction reduces
   void Hoist(int32_t id, std::map<int32_t, bool>* seen);
   void WriteLoop(int phase);
   kir::V BeginReduce(int32_t id, int phase);
@@ -60,13 +61,13 @@ class BodyWriter {
   const Space& space_;
   KernelMaker* maker_;
   kir::Builder& b_;
-  bool open_ = false;                          // inside a loop
-  std::map<int32_t, Pair> outer_, inner_;      // values made outside, and in the open loop
+  bool open_ = false;                      // inside a loop
+  std::map<int32_t, Pair> outer_, inner_;  // values made outside, and in the open loop
   std::map<int, Pair> outer_reads_, inner_reads_;
   std::vector<int> read_buffers_, partials_;
   std::map<int32_t, int> output_buffers_;
-  std::map<int32_t, kir::V> extremes_;         // of argmax and argmin, between their two loops
-  std::map<int32_t, kir::V> raw_;              // reductions before rounding
+  std::map<int32_t, kir::V> extremes_;  // of argmax and argmin, between their two loops
+  std::map<int32_t, kir::V> raw_;       // reductions before rounding
 };
 
 }  // namespace frazil::jit

@@ -18,7 +18,8 @@ enum FnNumber : int {
 };
 V Fn(FnNumber fn, V a, V b = {}) { return a.builder->Call(fn, a, b); }
 
-// The forward column holds an expression for elementwise ops, a ReduceKind for reductions, NONE otherwise.
+// The forward column holds an expression for elementwise ops, a ReduceKind for reductions, NONE
+// otherwise.
 struct None {};
 constexpr None NONE;
 V Expression(V v) { return v; }
@@ -34,8 +35,8 @@ kir::ReduceKind Kind(T) {
   return kir::ReduceKind::kSum;
 }
 
-// a / b for floats as q * b + r, |r| < |b|, r of either sign. The quotient is taken in two steps, each of which
-// leaves an exact remainder while a / b is below 2^22 (f32) or 2^51 (f64).
+// a / b for floats as q * b + r, |r| < |b|, r of either sign. The quotient is taken in two steps,
+// each of which leaves an exact remainder while a / b is below 2^22 (f32) or 2^51 (f64).
 struct Division {
   V ratio;  // a / b, rounded
   V q, r;   // rounded down, and what remains
@@ -61,7 +62,8 @@ V FloorDiv(V a, V b) {
     const V zero = K(a, 0.0), r = rem(a, b);
     return a / b - select(((r ^ b) < zero) & (r != zero), K(a, 1.0), zero);
   }
-  // A quotient that is infinite: by a zero or by overflow it stands; of an infinite dividend it is NaN.
+  // A quotient that is infinite: by a zero or by overflow it stands; of an infinite dividend it is
+  // NaN.
   const Division d = Divide(a, b);
   const V infinity = K(a, INFINITY);
   const V stands = (b == K(a, 0.0)) | (abs(a) < infinity);

@@ -31,7 +31,8 @@ class Lowering {
   Lowering(const Graph& graph, const Group& group) : graph_(graph), group_(group) {}
 
   StatusOr<LoweredGroup> Run() {
-    if (group_.kind == Group::Kind::kLibrary) return RuntimeError("[lower] a library call has no kernel.");
+    if (group_.kind == Group::Kind::kLibrary)
+      return RuntimeError("[lower] a library call has no kernel.");
     const int32_t first = group_.nodes[0];
     if (node(first).op == OpId::k_concat) {
       LowerConcat(first);
@@ -48,7 +49,8 @@ class Lowering {
   const Node& node(int32_t id) const { return graph_.nodes[id]; }
 
   static Axes AxesOf(const Space& space) {
-    return {space.extents, space.pinned, space.parallel, space.loop, space.has_loop, space.chunked, space.lanes};
+    return {space.extents,  space.pinned,  space.parallel, space.loop,
+            space.has_loop, space.chunked, space.lanes};
   }
 
   Status LowerSpace() {
@@ -57,7 +59,8 @@ class Lowering {
       if (!node(id).view) computing.push_back(id);
     }
     std::optional<Space> space = Analyse(graph_, computing, group_.outputs);
-    if (!space) return RuntimeError("[lower] the group of ", NameOf(graph_, group_.nodes), " is no kernel.");
+    if (!space)
+      return RuntimeError("[lower] the group of ", NameOf(graph_, group_.nodes), " is no kernel.");
     if (node(group_.outputs[0]).layout->size == 0) {
       bool empty = true;
       for (int32_t id : group_.outputs) empty &= node(id).layout->size == 0;
@@ -76,7 +79,8 @@ class Lowering {
     std::vector<Partial> partials;
     std::vector<int> buffers;
     for (int32_t id : reduces) {
-      partials.push_back(MakePartial(*space, AccumulatorOf(id), Chunks(space->extents, space->loop)));
+      partials.push_back(
+          MakePartial(*space, AccumulatorOf(id), Chunks(space->extents, space->loop)));
       buffers.push_back(AddPartial(partials.back(), true, &maker));
     }
     body.SetPartials(std::move(buffers));
@@ -87,14 +91,16 @@ class Lowering {
     return absl::OkStatus();
   }
 
-  // --- reductions over axes that are not one run in memory: their operand is copied first ----------------------
+  // --- reductions over axes that are not one run in memory: their operand is copied first
+  // ----------------------
 
   void MakeRuns(Space* space) {
     for (SpaceRead& read : space->reads) {
       if (!read.varies || IsOneRun(space->extents, read.strides, space->loop)) continue;
       const DType dtype = node(node(read.node).operands[read.operand]).dtype;
       std::vector<int> order = space->parallel;
-      order.insert(space->lanes == 64 ? order.end() : order.begin(), space->loop.begin(), space->loop.end());
+      order.insert(space->lanes == 64 ? order.end() : order.begin(), space->loop.begin(),
+                   space->loop.end());
       std::vector<int64_t> dense(space->extents.size(), 0);
       int64_t step = 1;
       for (size_t i = order.size(); i-- > 0;) {
@@ -123,8 +129,9 @@ class Lowering {
     return -int32_t(result_.temporary_bytes.size());
   }
 
-  void Copy(Axes axes, DType dtype, int32_t from, int64_t from_offset, const std::vector<int64_t>& from_strides,
-            int32_t to, int64_t to_offset, const std::vector<int64_t>& to_strides) {
+  void Copy(Axes axes, DType dtype, int32_t from, int64_t from_offset,
+            const std::vector<int64_t>& from_strides, int32_t to, int64_t to_offset,
+            const std::vector<int64_t>& to_strides) {
     KernelMaker maker("k_copy", std::move(axes));
     const bool immediate = from >= 0 && node(from).immediate;
     const int in = immediate ? -1 : maker.AddBuffer(from, dtype, false, from_offset, from_strides);
@@ -134,7 +141,8 @@ class Lowering {
     result_.launches.push_back(maker.Finish(1));
   }
 
-  // --- long reductions ----------------------------------------------------------------------------------------
+  // --- long reductions
+  // ----------------------------------------------------------------------------------------
 
   // What the launches of a long reduction leave: one value per chunk and point of the space.
   struct Partial {
@@ -180,12 +188,16 @@ class Lowering {
 
   // Reduces the chunks of `id` by the same rule, as often as it takes.
   void Combine(const Space& space, int32_t id, Partial from) {
-    Axes axes{.extents = space.extents, .parallel = space.parallel, .has_loop = true, .lanes = space.lanes};
+    Axes axes{.extents = space.extents,
+              .parallel = space.parallel,
+              .has_loop = true,
+              .lanes = space.lanes};
     axes.loop = {int(axes.extents.size())};
     axes.extents.push_back(from.chunks);
     axes.chunked = from.chunks > kir::kChunk;
     const kir::ReduceKind kind = ReduceKindOf(node(id).op);
-    const bool laned = IsFloat(from.dtype) && (kind == kir::ReduceKind::kSum || kind == kir::ReduceKind::kProd);
+    const bool laned =
+        IsFloat(from.dtype) && (kind == kir::ReduceKind::kSum || kind == kir::ReduceKind::kProd);
     if (!laned) axes.lanes = 0;
     KernelMaker maker(StrCat("k_", Info(node(id).op).name, "_chunks"), axes);
     std::vector<int64_t> strides = from.strides;
@@ -193,8 +205,9 @@ class Lowering {
     const int in = maker.AddBuffer(from.temporary, from.dtype, false, 0, std::move(strides));
     Partial to;
     if (axes.chunked) to = MakePartial(space, from.dtype, Chunks(axes.extents, axes.loop));
-    const int out = axes.chunked ? AddPartial(to, true, &maker)
-                                 : maker.AddBuffer(id, node(id).dtype, true, 0, space.DenseStrides(graph_, id));
+    const int out =
+        axes.chunked ? AddPartial(to, true, &maker)
+                     : maker.AddBuffer(id, node(id).dtype, true, 0, space.DenseStrides(graph_, id));
     maker.ChooseAxes();
     kir::Builder& b = maker.builder();
     b.Loop();
@@ -205,7 +218,8 @@ class Lowering {
     if (axes.chunked) Combine(space, id, std::move(to));
   }
 
-  // --- ops with kernels of their own --------------------------------------------------------------------------
+  // --- ops with kernels of their own
+  // --------------------------------------------------------------------------
 
   // Each input is copied to its slice.
   void LowerConcat(int32_t id) {
@@ -230,7 +244,8 @@ class Lowering {
       for (int i = 0; i < in->rank; ++i) {
         if (in->extents[i] != 1) axes.parallel.push_back(i);
       }
-      Copy(std::move(axes), n.dtype, base, offset, {in->strides_, in->strides_ + in->rank}, id, at * dense[axis], dense);
+      Copy(std::move(axes), n.dtype, base, offset, {in->strides_, in->strides_ + in->rank}, id,
+           at * dense[axis], dense);
     }
   }
 
@@ -268,6 +283,8 @@ class Lowering {
 
 }  // namespace
 
-StatusOr<LoweredGroup> Lower(const Graph& graph, const Group& group) { return Lowering(graph, group).Run(); }
+StatusOr<LoweredGroup> Lower(const Graph& graph, const Group& group) {
+  return Lowering(graph, group).Run();
+}
 
 }  // namespace frazil::jit

@@ -8,7 +8,8 @@
 namespace frazil::jit {
 namespace {
 
-// An output of this size is written past the caches: what it would displace is worth more than what it leaves.
+// An output of this size is written past the caches: what it would displace is worth more than what
+// it leaves.
 constexpr int64_t kStreamBytes = int64_t{8} << 20;
 
 }  // namespace
@@ -19,7 +20,8 @@ int64_t Axes::LoopExtent() const {
   return n;
 }
 
-KernelMaker::KernelMaker(std::string name, Axes axes) : axes_(std::move(axes)), builder_(&launch_.kernel) {
+KernelMaker::KernelMaker(std::string name, Axes axes)
+    : axes_(std::move(axes)), builder_(&launch_.kernel) {
   axes_.pinned.resize(axes_.extents.size(), false);
   kir::Kernel& k = launch_.kernel;
   k.name = std::move(name);
@@ -27,13 +29,13 @@ KernelMaker::KernelMaker(std::string name, Axes axes) : axes_(std::move(axes)), 
   k.chunked = axes_.chunked;
 }
 
-int KernelMaker::AddBuffer(int32_t node, DType dtype, bool out, int64_t offset, std::vector<int64_t> strides,
-                           int64_t chunk) {
+int KernelMaker::AddBuffer(int32_t node, DType dtype, bool out, int64_t offset,
+                           std::vector<int64_t> strides, int64_t chunk) {
   strides.resize(axes_.extents.size(), 0);
   offset *= SizeOf(dtype);
   for (size_t i = 0; i < accesses_.size() && !out; ++i) {
-    if (launch_.buffers[i].node == node && launch_.buffers[i].offset == offset && accesses_[i].strides == strides &&
-        !launch_.kernel.buffers[i].out) {
+    if (launch_.buffers[i].node == node && launch_.buffers[i].offset == offset &&
+        accesses_[i].strides == strides && !launch_.kernel.buffers[i].out) {
       return int(i);
     }
   }
@@ -99,11 +101,12 @@ void KernelMaker::ChooseAxes() {
     const Access& access = accesses_[i];
     std::vector<int64_t> strides;
     if (axes_.chunked) strides.push_back(access.chunk);
-    // A space without axes is one column: as a contiguous one, so that [1] needs no kernel of its own.
+    // A space without axes is one column: as a contiguous one, so that [1] needs no kernel of its
+    // own.
     for (const auto& run : runs_) strides.push_back(run.empty() ? 1 : StrideOver(access, run));
     if (axes_.has_loop) strides.push_back(StrideOver(access, axes_.loop));
     for (int a = 0; a < int(strides.size()); ++a) {
-      k.buffers[i].strides.push_back(strides[a] == 0                ? kir::Stride::kZero
+      k.buffers[i].strides.push_back(strides[a] == 0               ? kir::Stride::kZero
                                      : strides[a] == 1 && a == vec ? kir::Stride::kOne
                                                                    : kir::Stride::kAny);
       launch_.strides.push_back(strides[a] * SizeOf(k.buffers[i].dtype));
@@ -121,7 +124,8 @@ bool KernelMaker::MayStream() const {
   for (size_t i = 0; i < k.buffers.size(); ++i) {
     if (!k.buffers[i].out) continue;
     large |= points * SizeOf(k.buffers[i].dtype) >= kStreamBytes;
-    if (k.buffers[i].strides.back() != kir::Stride::kOne || launch_.buffers[i].offset % 64 != 0) return false;
+    if (k.buffers[i].strides.back() != kir::Stride::kOne || launch_.buffers[i].offset % 64 != 0)
+      return false;
     for (int a = 0; a + 1 < k.rank; ++a) {  // every row starts on a cache line
       if (launch_.strides[i * k.axes() + a] % 64 != 0) return false;
     }
@@ -156,8 +160,10 @@ Launch KernelMaker::Finish(int64_t cost) {
   const kir::Kernel& k = launch_.kernel;
   launch_.cols = launch_.extents[k.rank - 1];
   for (int a = 0; a + 1 < k.rank; ++a) launch_.rows *= launch_.extents[a];
-  const int64_t loop = k.has_loop ? std::min(axes_.LoopExtent(), k.chunked ? kir::kChunk : INT64_MAX) : 1;
-  launch_.work = launch_.rows * launch_.cols * std::max<int64_t>(loop, 1) * std::max<int64_t>(cost, 1);
+  const int64_t loop =
+      k.has_loop ? std::min(axes_.LoopExtent(), k.chunked ? kir::kChunk : INT64_MAX) : 1;
+  launch_.work =
+      launch_.rows * launch_.cols * std::max<int64_t>(loop, 1) * std::max<int64_t>(cost, 1);
   return std::move(launch_);
 }
 

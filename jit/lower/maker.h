@@ -1,6 +1,7 @@
-// KernelMaker: turns accesses over space axes into a kernel's buffers, axes and stride classes, and into the launch
-// that goes with it. Called by jit/lower only. Use: add buffers, ChooseAxes, write the body, Finish.
-// Invariant: the kernel's text depends on stride classes; extents, strides and offsets go to the launch.
+// KernelMaker: turns accesses over space axes into a kernel's buffers, axes and stride classes, and
+// into the launch that goes with it. Called by jit/lower only. Use: add buffers, ChooseAxes, write
+// the body, Finish. Invariant: the kernel's text depends on stride classes; extents, strides and
+// offsets go to the launch.
 #pragma once
 
 #include <map>
@@ -15,9 +16,9 @@ namespace frazil::jit {
 // The axes a kernel runs over, as numbers into `extents`.
 struct Axes {
   std::vector<int64_t> extents;
-  std::vector<bool> pinned;      // may be empty: none
-  std::vector<int> parallel;     // outermost first
-  std::vector<int> loop;         // one run for every buffer that varies along it
+  std::vector<bool> pinned;   // may be empty: none
+  std::vector<int> parallel;  // outermost first
+  std::vector<int> loop;      // one run for every buffer that varies along it
   bool has_loop = false;
   bool chunked = false;
   int lanes = 0;
@@ -29,15 +30,16 @@ class KernelMaker {
   KernelMaker(std::string name, Axes axes);
   KernelMaker(const KernelMaker&) = delete;
 
-  // A buffer of `node` (see Launch::Buffer), offset and strides in elements; chunk: the stride along the chunk axis.
-  // An input that is there already is shared.
-  int AddBuffer(int32_t node, DType dtype, bool out, int64_t offset, std::vector<int64_t> strides, int64_t chunk = 0);
+  // A buffer of `node` (see Launch::Buffer), offset and strides in elements; chunk: the stride
+  // along the chunk axis. An input that is there already is shared.
+  int AddBuffer(int32_t node, DType dtype, bool out, int64_t offset, std::vector<int64_t> strides,
+                int64_t chunk = 0);
   // Fixes rank, vector axis and classes. No buffers after this.
   void ChooseAxes();
 
-  kir::V Param(int32_t node, DType dtype);   // an immediate input
-  kir::V Literal(int64_t word);              // a number that is not part of the text
-  kir::V Index(int axis);                    // a pinned axis, or the only one of its run
+  kir::V Param(int32_t node, DType dtype);  // an immediate input
+  kir::V Literal(int64_t word);             // a number that is not part of the text
+  kir::V Index(int axis);                   // a pinned axis, or the only one of its run
   kir::V LoopIndex() { return builder_.Index(launch_.kernel.rank); }
   kir::Builder& builder() { return builder_; }
 

@@ -1,5 +1,5 @@
-// Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3; SC11) over kir::V.
-// Called by jit/lower. Invariant: the words of core/SEMANTICS.md, "Random numbers".
+// Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3; SC11)
+// over kir::V. Called by jit/lower. Invariant: the words of core/SEMANTICS.md, "Random numbers".
 #pragma once
 
 #include <array>
@@ -8,7 +8,8 @@
 
 namespace frazil::jit {
 
-// The four words of block `counter` (u64, the low half of the 128-bit counter; the high half is 0) under `key` (u64).
+// The four words of block `counter` (u64, the low half of the 128-bit counter; the high half is 0)
+// under `key` (u64).
 inline std::array<kir::V, 4> Philox(kir::V key, kir::V counter) {
   using kir::V;
   kir::Builder& b = *key.builder;

@@ -64,7 +64,8 @@ class KernelCache {
 
   KernelCacheStats Stats() {
     absl::MutexLock lock(&mutex_);
-    return {compiles_.load(), hits_.load(), interpreted_.load(), nanoseconds_.load() / 1000, int64_t(order_.size()), int64_t(bytes_)};
+    return {compiles_.load(),           hits_.load(),           interpreted_.load(),
+            nanoseconds_.load() / 1000, int64_t(order_.size()), int64_t(bytes_)};
   }
 
   void Clear() {
@@ -96,11 +97,13 @@ class KernelCache {
     return order_.front().second;
   }
 
-  void Compile(const kir::Kernel& kernel, Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(entry->mutex) {
+  void Compile(const kir::Kernel& kernel, Entry* entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(entry->mutex) {
     const auto begin = std::chrono::steady_clock::now();
     const Tiers& tiers = GetTiers();
     const Emitter* used = tiers.x86.get();
-    StatusOr<std::unique_ptr<Compiled>> code = NotImplementedError("[kernel] no compiler on this machine.");
+    StatusOr<std::unique_ptr<Compiled>> code =
+        NotImplementedError("[kernel] no compiler on this machine.");
     if (tiers.x86) code = tiers.x86->Emit(kernel);
     if (!code.ok() && KindOf(code.status()) == ErrorKind::kNotImplemented) {
       code = tiers.interpreter->Emit(kernel);
@@ -120,7 +123,8 @@ class KernelCache {
   }
 
   // Counts a new entry's bytes; one that failed is forgotten, so that it is tried again.
-  void Account(const std::string& key, const std::shared_ptr<Entry>& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(entry->mutex) {
+  void Account(const std::string& key, const std::shared_ptr<Entry>& entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(entry->mutex) {
     absl::MutexLock lock(&mutex_);
     const auto it = index_.find(key);
     if (it == index_.end() || it->second->second != entry) return;  // evicted meanwhile

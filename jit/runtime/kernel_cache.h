@@ -1,5 +1,6 @@
-// Compiled kernels by content. Called by the planner for every launch. Invariant: a kernel is compiled once however
-// many threads ask for it; keys are compared in full; eviction never frees code that someone holds.
+// Compiled kernels by content. Called by the planner for every launch. Invariant: a kernel is
+// compiled once however many threads ask for it; keys are compared in full; eviction never frees
+// code that someone holds.
 #pragma once
 
 #include <memory>
@@ -8,12 +9,15 @@
 
 namespace frazil::jit {
 
-// The kernel's code on the fastest tier that takes it: x86 unless FRAZIL_JIT=interp or executable memory is denied,
-// then the interpreter. `compiled` (may be null) says whether this call compiled it.
-StatusOr<std::shared_ptr<const Compiled>> GetKernel(const kir::Kernel& kernel, bool* compiled = nullptr);
+// The kernel's code on the fastest tier that takes it: x86 unless FRAZIL_JIT=interp or executable
+// memory is denied, then the interpreter. `compiled` (may be null) says whether this call compiled
+// it.
+StatusOr<std::shared_ptr<const Compiled>> GetKernel(const kir::Kernel& kernel,
+                                                    bool* compiled = nullptr);
 
 struct KernelCacheStats {
-  int64_t compiles = 0, hits = 0, interpreted = 0;  // interpreted: compiles that fell back to the interpreter
+  int64_t compiles = 0, hits = 0,
+          interpreted = 0;  // interpreted: compiles that fell back to the interpreter
   int64_t compile_us = 0;
   int64_t entries = 0, bytes = 0;
 };

@@ -41,7 +41,8 @@ TEST(Parallel, OtherThreadsTakePart) {
   // Each part waits for another to have begun: with one thread this would run out of patience.
   ParallelFor(2, 1, [&](int64_t, int64_t) {
     ++inside;
-    for (int i = 0; i < 10000 && inside < 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (int i = 0; i < 10000 && inside < 2; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (inside >= 2) met = true;
   });
   EXPECT_TRUE(met);
@@ -84,7 +85,8 @@ TEST(Parallel, TheChildOfAForkHasAPoolOfItsOwn) {
   const pid_t child = fork();
   if (child == 0) {
     std::atomic<int64_t> n{0};
-    for (int i = 0; i < 20; ++i) ParallelFor(1000, 1, [&](int64_t begin, int64_t end) { n += end - begin; });
+    for (int i = 0; i < 20; ++i)
+      ParallelFor(1000, 1, [&](int64_t begin, int64_t end) { n += end - begin; });
     SetNumThreads(2);
     ParallelFor(1000, 1, [&](int64_t begin, int64_t end) { n += end - begin; });
     _exit(n == 21000 ? 0 : 1);

@@ -11,7 +11,9 @@ namespace {
 
 using I = __int128;
 
-uint64_t Mask(DType t) { return IsBool(t) ? 1 : BitsOf(t) == 64 ? ~uint64_t{0} : (uint64_t{1} << BitsOf(t)) - 1; }
+uint64_t Mask(DType t) {
+  return IsBool(t) ? 1 : BitsOf(t) == 64 ? ~uint64_t{0} : (uint64_t{1} << BitsOf(t)) - 1;
+}
 
 I ToInt(DType t, uint64_t bits) {
   if (!IsSigned(t)) return I(bits & Mask(t));
@@ -40,25 +42,44 @@ I PowInt(DType t, I a, I b) {
 I IntOp(OpId op, DType t, I a, I b) {
   const int bits = BitsOf(t);
   switch (op) {
-    case OpId::k_negative: return -a;
-    case OpId::k_abs: return a < 0 ? -a : a;
-    case OpId::k_sign: return a > 0 ? 1 : a < 0 ? -1 : 0;
-    case OpId::k_bitwise_invert: return IsBool(t) ? !a : ~a;
-    case OpId::k_copy: return a;
-    case OpId::k_add: return a + b;
-    case OpId::k_subtract: return a - b;
-    case OpId::k_multiply: return I(uint64_t(a) * uint64_t(b));
-    case OpId::k_floor_divide: return FloorDivInt(a, b);
-    case OpId::k_remainder: return FloorModInt(a, b);
-    case OpId::k_pow: return PowInt(t, a, b);
-    case OpId::k_maximum: return a > b ? a : b;
-    case OpId::k_minimum: return a < b ? a : b;
-    case OpId::k_bitwise_and: return a & b;
-    case OpId::k_bitwise_or: return a | b;
-    case OpId::k_bitwise_xor: return a ^ b;
-    case OpId::k_bitwise_left_shift: return b < 0 || b >= bits ? 0 : I(uint64_t(a) << int(b));
-    case OpId::k_bitwise_right_shift: return b < 0 || b >= bits ? (a < 0 ? -1 : 0) : a >> int(b);
-    default: FZ_CHECK(!"no integer meaning");
+    case OpId::k_negative:
+      return -a;
+    case OpId::k_abs:
+      return a < 0 ? -a : a;
+    case OpId::k_sign:
+      return a > 0 ? 1 : a < 0 ? -1 : 0;
+    case OpId::k_bitwise_invert:
+      return IsBool(t) ? !a : ~a;
+    case OpId::k_copy:
+      return a;
+    case OpId::k_add:
+      return a + b;
+    case OpId::k_subtract:
+      return a - b;
+    case OpId::k_multiply:
+      return I(uint64_t(a) * uint64_t(b));
+    case OpId::k_floor_divide:
+      return FloorDivInt(a, b);
+    case OpId::k_remainder:
+      return FloorModInt(a, b);
+    case OpId::k_pow:
+      return PowInt(t, a, b);
+    case OpId::k_maximum:
+      return a > b ? a : b;
+    case OpId::k_minimum:
+      return a < b ? a : b;
+    case OpId::k_bitwise_and:
+      return a & b;
+    case OpId::k_bitwise_or:
+      return a | b;
+    case OpId::k_bitwise_xor:
+      return a ^ b;
+    case OpId::k_bitwise_left_shift:
+      return b < 0 || b >= bits ? 0 : I(uint64_t(a) << int(b));
+    case OpId::k_bitwise_right_shift:
+      return b < 0 || b >= bits ? (a < 0 ? -1 : 0) : a >> int(b);
+    default:
+      FZ_CHECK(!"no integer meaning");
   }
   return 0;
 }
@@ -90,34 +111,62 @@ F Extreme(F a, F b, bool max) {
 template <typename F>
 F FloatOp(OpId op, F a, F b) {
   switch (op) {
-    case OpId::k_negative: return -a;
-    case OpId::k_abs: return std::fabs(a);
-    case OpId::k_sign: return a > 0 ? F(1) : a < 0 ? F(-1) : a == 0 ? F(0) : a;
-    case OpId::k_exp: return std::exp(a);
-    case OpId::k_expm1: return std::expm1(a);
-    case OpId::k_log: return std::log(a);
-    case OpId::k_log1p: return std::log1p(a);
-    case OpId::k_sin: return std::sin(a);
-    case OpId::k_cos: return std::cos(a);
-    case OpId::k_tan: return std::tan(a);
-    case OpId::k_tanh: return std::tanh(a);
-    case OpId::k_erf: return std::erf(a);
-    case OpId::k_sqrt: return std::sqrt(a);
-    case OpId::k_floor: return std::floor(a);
-    case OpId::k_ceil: return std::ceil(a);
-    case OpId::k_trunc: return std::trunc(a);
-    case OpId::k_round: return std::nearbyint(a);
-    case OpId::k_copy: return a;
-    case OpId::k_add: return a + b;
-    case OpId::k_subtract: return a - b;
-    case OpId::k_multiply: return a * b;
-    case OpId::k_divide: return a / b;
-    case OpId::k_floor_divide: return FloorDivFloat(a, b);
-    case OpId::k_remainder: return FloorModFloat(a, b);
-    case OpId::k_pow: return std::pow(a, b);
-    case OpId::k_maximum: return Extreme(a, b, true);
-    case OpId::k_minimum: return Extreme(a, b, false);
-    default: FZ_CHECK(!"no float meaning");
+    case OpId::k_negative:
+      return -a;
+    case OpId::k_abs:
+      return std::fabs(a);
+    case OpId::k_sign:
+      return a > 0 ? F(1) : a < 0 ? F(-1) : a == 0 ? F(0) : a;
+    case OpId::k_exp:
+      return std::exp(a);
+    case OpId::k_expm1:
+      return std::expm1(a);
+    case OpId::k_log:
+      return std::log(a);
+    case OpId::k_log1p:
+      return std::log1p(a);
+    case OpId::k_sin:
+      return std::sin(a);
+    case OpId::k_cos:
+      return std::cos(a);
+    case OpId::k_tan:
+      return std::tan(a);
+    case OpId::k_tanh:
+      return std::tanh(a);
+    case OpId::k_erf:
+      return std::erf(a);
+    case OpId::k_sqrt:
+      return std::sqrt(a);
+    case OpId::k_floor:
+      return std::floor(a);
+    case OpId::k_ceil:
+      return std::ceil(a);
+    case OpId::k_trunc:
+      return std::trunc(a);
+    case OpId::k_round:
+      return std::nearbyint(a);
+    case OpId::k_copy:
+      return a;
+    case OpId::k_add:
+      return a + b;
+    case OpId::k_subtract:
+      return a - b;
+    case OpId::k_multiply:
+      return a * b;
+    case OpId::k_divide:
+      return a / b;
+    case OpId::k_floor_divide:
+      return FloorDivFloat(a, b);
+    case OpId::k_remainder:
+      return FloorModFloat(a, b);
+    case OpId::k_pow:
+      return std::pow(a, b);
+    case OpId::k_maximum:
+      return Extreme(a, b, true);
+    case OpId::k_minimum:
+      return Extreme(a, b, false);
+    default:
+      FZ_CHECK(!"no float meaning");
   }
   return a;
 }
@@ -125,13 +174,20 @@ F FloatOp(OpId op, F a, F b) {
 template <typename T>
 bool Compare(OpId op, T a, T b) {
   switch (op) {
-    case OpId::k_equal: return a == b;
-    case OpId::k_not_equal: return a != b;
-    case OpId::k_less: return a < b;
-    case OpId::k_less_equal: return a <= b;
-    case OpId::k_greater: return a > b;
-    case OpId::k_greater_equal: return a >= b;
-    default: FZ_CHECK(!"no comparison");
+    case OpId::k_equal:
+      return a == b;
+    case OpId::k_not_equal:
+      return a != b;
+    case OpId::k_less:
+      return a < b;
+    case OpId::k_less_equal:
+      return a <= b;
+    case OpId::k_greater:
+      return a > b;
+    case OpId::k_greater_equal:
+      return a >= b;
+    default:
+      FZ_CHECK(!"no comparison");
   }
   return false;
 }
@@ -140,9 +196,12 @@ uint64_t Scalar(OpId op, DType in, DType out, uint64_t a, uint64_t b, uint64_t c
   if (op == OpId::k_where) return a ? b : c;
   const double x = IsFloat(in) ? ToDouble(in, a) : 0;
   switch (op) {
-    case OpId::k_isnan: return std::isnan(x);
-    case OpId::k_isinf: return std::isinf(x);
-    case OpId::k_isfinite: return std::isfinite(x);
+    case OpId::k_isnan:
+      return std::isnan(x);
+    case OpId::k_isinf:
+      return std::isinf(x);
+    case OpId::k_isfinite:
+      return std::isfinite(x);
     case OpId::k_astype:
       if (in == out) return a;
       if (IsBool(out)) return IsFloat(in) ? x != 0 || std::isnan(x) : ToInt(in, a) != 0;
@@ -150,7 +209,8 @@ uint64_t Scalar(OpId op, DType in, DType out, uint64_t a, uint64_t b, uint64_t c
       if (!IsFloat(out)) return FromInt(out, ToInt(in, a));
       if (out == DType::kF32) return std::bit_cast<uint32_t>(float(ToInt(in, a)));
       return FromDouble(out, double(ToInt(in, a)));
-    default: break;
+    default:
+      break;
   }
   const bool compares = IsBool(out) && Info(op).result == ResultType::kBool;
   if (!IsFloat(in)) {
@@ -179,7 +239,8 @@ F Laned(const std::vector<F>& x, int lanes, bool product) {
         l = product ? l * level[j] : l + level[j];
       }
       for (int half = lanes / 2; half >= 1; half /= 2) {
-        for (int i = 0; i < half; ++i) lane[i] = product ? lane[i] * lane[i + half] : lane[i] + lane[i + half];
+        for (int i = 0; i < half; ++i)
+          lane[i] = product ? lane[i] * lane[i + half] : lane[i] + lane[i + half];
       }
       next.push_back(lane[0]);
     }
@@ -226,12 +287,19 @@ uint64_t ReduceInt(OpId op, DType t, const std::vector<uint64_t>& x) {
     if (max ? v > best : v < best) at = i;
   }
   switch (op) {
-    case OpId::k_sum: return sum & Mask(t);
-    case OpId::k_prod: return product & Mask(t);
-    case OpId::k_any: return any;
-    case OpId::k_all: return all;
-    case OpId::k_argmax: case OpId::k_argmin: return at;
-    default: return x[at];
+    case OpId::k_sum:
+      return sum & Mask(t);
+    case OpId::k_prod:
+      return product & Mask(t);
+    case OpId::k_any:
+      return any;
+    case OpId::k_all:
+      return all;
+    case OpId::k_argmax:
+    case OpId::k_argmin:
+      return at;
+    default:
+      return x[at];
   }
 }
 
@@ -251,26 +319,31 @@ std::vector<int64_t> Unravel(int64_t i, const std::vector<int64_t>& dims) {
 // Row-major number of the element at `at`, right-aligned, axes of extent 1 broadcast.
 int64_t Ravel(const std::vector<int64_t>& at, const std::vector<int64_t>& dims) {
   int64_t i = 0;
-  for (size_t a = 0; a < dims.size(); ++a) i = i * dims[a] + (dims[a] == 1 ? 0 : at[a + at.size() - dims.size()]);
+  for (size_t a = 0; a < dims.size(); ++a)
+    i = i * dims[a] + (dims[a] == 1 ? 0 : at[a + at.size() - dims.size()]);
   return i;
 }
 
-Elements Reduce(OpId op, const Elements& x, const Attrs& attrs, DType out, const std::vector<int64_t>& dims) {
+Elements Reduce(OpId op, const Elements& x, const Attrs& attrs, DType out,
+                const std::vector<int64_t>& dims) {
   Elements y{out, dims, std::vector<uint64_t>(Size(dims))};
   std::vector<std::vector<uint64_t>> groups(y.bits.size());
   for (size_t i = 0; i < x.bits.size(); ++i) {
     const auto at = Unravel(int64_t(i), x.dims);
     std::vector<int64_t> kept;
     for (size_t a = 0; a < at.size(); ++a) {
-      if (!(attrs[0] >> a & 1)) kept.push_back(at[a]);
-      else if (attrs[1]) kept.push_back(0);
+      if (!(attrs[0] >> a & 1))
+        kept.push_back(at[a]);
+      else if (attrs[1])
+        kept.push_back(0);
     }
     groups[Ravel(kept, dims)].push_back(x.bits[i]);
   }
   const int rank = int(x.dims.size());
   const int lanes = rank > 0 && (attrs[0] >> (rank - 1) & 1) ? 64 : 8;
   for (size_t i = 0; i < groups.size(); ++i) {
-    y.bits[i] = IsFloat(x.dtype) ? ReduceFloat(op, x.dtype, groups[i], lanes) : ReduceInt(op, x.dtype, groups[i]);
+    y.bits[i] = IsFloat(x.dtype) ? ReduceFloat(op, x.dtype, groups[i], lanes)
+                                 : ReduceInt(op, x.dtype, groups[i]);
   }
   return y;
 }
@@ -282,7 +355,8 @@ void Philox(uint64_t key, uint64_t counter, uint32_t out[4]) {
   uint32_t x[4] = {uint32_t(counter), uint32_t(counter >> 32), 0, 0};
   for (int round = 0; round < 10; ++round) {
     const uint64_t p0 = uint64_t{0xD2511F53} * x[0], p1 = uint64_t{0xCD9E8D57} * x[2];
-    const uint32_t y[4] = {uint32_t(p1 >> 32) ^ x[1] ^ k[0], uint32_t(p1), uint32_t(p0 >> 32) ^ x[3] ^ k[1], uint32_t(p0)};
+    const uint32_t y[4] = {uint32_t(p1 >> 32) ^ x[1] ^ k[0], uint32_t(p1),
+                           uint32_t(p0 >> 32) ^ x[3] ^ k[1], uint32_t(p0)};
     for (int i = 0; i < 4; ++i) x[i] = y[i];
     k[0] += 0x9E3779B9;
     k[1] += 0xBB67AE85;
@@ -290,7 +364,8 @@ void Philox(uint64_t key, uint64_t counter, uint32_t out[4]) {
   for (int i = 0; i < 4; ++i) out[i] = x[i];
 }
 
-uint64_t Moved(OpId op, const Attrs& attrs, const std::vector<const Elements*>& in, std::vector<int64_t> at) {
+uint64_t Moved(OpId op, const Attrs& attrs, const std::vector<const Elements*>& in,
+               std::vector<int64_t> at) {
   const Elements& x = *in[0];
   switch (op) {
     case OpId::k_permute_dims: {
@@ -298,7 +373,8 @@ uint64_t Moved(OpId op, const Attrs& attrs, const std::vector<const Elements*>& 
       for (size_t a = 0; a < at.size(); ++a) from[attrs[a]] = at[a];
       return x.bits[Ravel(from, x.dims)];
     }
-    case OpId::k_broadcast_to: return x.bits[Ravel(at, x.dims)];
+    case OpId::k_broadcast_to:
+      return x.bits[Ravel(at, x.dims)];
     case OpId::k_slice:
       for (size_t a = 0; a < at.size(); ++a) at[a] = attrs[3 * a] + attrs[3 * a + 1] * at[a];
       return x.bits[Ravel(at, x.dims)];
@@ -322,7 +398,8 @@ uint64_t Moved(OpId op, const Attrs& attrs, const std::vector<const Elements*>& 
       from.insert(from.end(), at.begin() + axis + n, at.end());
       return x.bits[Ravel(from, x.dims)];
     }
-    default: FZ_CHECK(!"no movement");
+    default:
+      FZ_CHECK(!"no movement");
   }
   return 0;
 }
@@ -336,7 +413,8 @@ Elements Evaluate(const Node& n, const std::vector<const Elements*>& in) {
     if (info.klass == OpClass::kElementwise || info.klass == OpClass::kCast) {
       uint64_t v[3] = {0, 0, 0};
       for (size_t k = 0; k < in.size(); ++k) v[k] = in[k]->bits[Ravel(at, in[k]->dims)];
-      y.bits.push_back(Scalar(n.op, in[0]->dtype, n.dtype, v[0], v[1], v[2], in.size() > 1 ? in[1]->dtype : n.dtype));
+      y.bits.push_back(Scalar(n.op, in[0]->dtype, n.dtype, v[0], v[1], v[2],
+                              in.size() > 1 ? in[1]->dtype : n.dtype));
     } else if (n.op == OpId::k_reshape) {
       y.bits.push_back(in[0]->bits[i]);
     } else if (n.op == OpId::k_iota) {
@@ -356,22 +434,33 @@ Elements Evaluate(const Node& n, const std::vector<const Elements*>& in) {
 
 double ToDouble(DType dtype, uint64_t bits) {
   switch (dtype) {
-    case DType::kF16: return ToFloat(Half{uint16_t(bits)});
-    case DType::kBF16: return ToFloat(BFloat16{uint16_t(bits)});
-    case DType::kF32: return std::bit_cast<float>(uint32_t(bits));
-    case DType::kF64: return std::bit_cast<double>(bits);
-    default: return double(ToInt(dtype, bits));
+    case DType::kF16:
+      return ToFloat(Half{uint16_t(bits)});
+    case DType::kBF16:
+      return ToFloat(BFloat16{uint16_t(bits)});
+    case DType::kF32:
+      return std::bit_cast<float>(uint32_t(bits));
+    case DType::kF64:
+      return std::bit_cast<double>(bits);
+    default:
+      return double(ToInt(dtype, bits));
   }
 }
 
 uint64_t FromDouble(DType dtype, double x) {
   switch (dtype) {
-    case DType::kBool: return x != 0;
-    case DType::kF16: return ToHalf(x).bits;
-    case DType::kBF16: return ToBFloat16(x).bits;
-    case DType::kF32: return std::bit_cast<uint32_t>(float(x));
-    case DType::kF64: return std::bit_cast<uint64_t>(x);
-    default: break;
+    case DType::kBool:
+      return x != 0;
+    case DType::kF16:
+      return ToHalf(x).bits;
+    case DType::kBF16:
+      return ToBFloat16(x).bits;
+    case DType::kF32:
+      return std::bit_cast<uint32_t>(float(x));
+    case DType::kF64:
+      return std::bit_cast<uint64_t>(x);
+    default:
+      break;
   }
   if (std::isnan(x)) return 0;
   const double top = std::ldexp(1.0, BitsOf(dtype) - (IsSigned(dtype) ? 1 : 0));
@@ -382,9 +471,19 @@ uint64_t FromDouble(DType dtype, double x) {
 
 bool IsInexact(OpId op) {
   switch (op) {
-    case OpId::k_exp: case OpId::k_expm1: case OpId::k_log: case OpId::k_log1p: case OpId::k_sin: case OpId::k_cos:
-    case OpId::k_tan: case OpId::k_tanh: case OpId::k_erf: case OpId::k_pow: return true;
-    default: return false;
+    case OpId::k_exp:
+    case OpId::k_expm1:
+    case OpId::k_log:
+    case OpId::k_log1p:
+    case OpId::k_sin:
+    case OpId::k_cos:
+    case OpId::k_tan:
+    case OpId::k_tanh:
+    case OpId::k_erf:
+    case OpId::k_pow:
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -1,5 +1,6 @@
-// What an op means, element by element, over dense elements: a second implementation that shares nothing with jit/.
-// Used by lower_test. Invariant: written from core/SEMANTICS.md and NumPy's definitions.
+// What an op means, element by element, over dense elements: a second implementation that shares
+// nothing with jit/. Used by lower_test. Invariant: written from core/SEMANTICS.md and NumPy's
+// definitions.
 #pragma once
 
 #include "tests/jit/graph_run.h"

@@ -32,15 +32,18 @@ struct Block {
   }
   bool Intact() {
     const char *begin = bytes.data(), *end = begin + bytes.size();
-    return std::all_of(begin, static_cast<const char*>(data()), [](char c) { return c == kCanary; }) &&
-           std::all_of(static_cast<const char*>(data() + size), end, [](char c) { return c == kCanary; });
+    return std::all_of(begin, static_cast<const char*>(data()),
+                       [](char c) { return c == kCanary; }) &&
+           std::all_of(static_cast<const char*>(data() + size), end,
+                       [](char c) { return c == kCanary; });
   }
   int64_t size;
 };
 
 class Runner {
  public:
-  Runner(const Graph& graph, const std::vector<Elements>& inputs, Emitter* emitter, RunCounts* counts)
+  Runner(const Graph& graph, const std::vector<Elements>& inputs, Emitter* emitter,
+         RunCounts* counts)
       : graph_(graph), emitter_(emitter), counts_(counts) {
     for (size_t i = 0; i < inputs.size(); ++i) {
       memory_.push_back(Scatter(inputs[i], graph.nodes[i].layout));
@@ -51,9 +54,11 @@ class Runner {
   Status Run(const Group& group) {
     FZ_ASSIGN_OR_RETURN(const LoweredGroup lowered, Lower(graph_, group));
     std::vector<std::unique_ptr<Block>> temporaries;
-    for (int64_t bytes : lowered.temporary_bytes) temporaries.push_back(std::make_unique<Block>(bytes));
+    for (int64_t bytes : lowered.temporary_bytes)
+      temporaries.push_back(std::make_unique<Block>(bytes));
     for (int32_t id : group.outputs) {
-      values_[id] = std::make_unique<Block>(graph_.nodes[id].layout->size * SizeOf(graph_.nodes[id].dtype));
+      values_[id] =
+          std::make_unique<Block>(graph_.nodes[id].layout->size * SizeOf(graph_.nodes[id].dtype));
     }
     for (const Launch& launch : lowered.launches) FZ_RETURN_IF_ERROR(Run(launch, temporaries));
     for (auto& t : temporaries) FZ_CHECK(t->Intact());
@@ -69,7 +74,8 @@ class Runner {
   Status Run(const Launch& launch, std::vector<std::unique_ptr<Block>>& temporaries) {
     std::vector<void*> buffers;
     for (const Launch::Buffer& b : launch.buffers) {
-      buffers.push_back((b.node < 0 ? temporaries[-1 - b.node]->data() : DataOf(b.node)) + b.offset);
+      buffers.push_back((b.node < 0 ? temporaries[-1 - b.node]->data() : DataOf(b.node)) +
+                        b.offset);
     }
     std::vector<uint64_t> scalars;
     for (int32_t s : launch.scalars) scalars.push_back(s < 0 ? launch.literals[-1 - s] : words_[s]);
@@ -79,7 +85,8 @@ class Runner {
       counts_->keys.push_back(kir::ContentKey(launch.kernel));
     }
     FZ_ASSIGN_OR_RETURN(const auto code, emitter_->Emit(launch.kernel));
-    const kir::KernelArgs args{buffers.data(), launch.extents.data(), launch.strides.data(), scalars.data()};
+    const kir::KernelArgs args{buffers.data(), launch.extents.data(), launch.strides.data(),
+                               scalars.data()};
     // In four parts: nothing may depend on the split.
     const int64_t row = launch.rows / 2, col = launch.cols / 2 / 64 * 64;
     for (auto [r0, r1] : {std::pair{int64_t{0}, row}, {row, launch.rows}}) {
@@ -100,11 +107,16 @@ class Runner {
 
 bool IsNan(DType dtype, uint64_t bits) {
   switch (dtype) {
-    case DType::kF16: return (bits & 0x7FFF) > 0x7C00;
-    case DType::kBF16: return (bits & 0x7FFF) > 0x7F80;
-    case DType::kF32: return (bits & 0x7FFFFFFF) > 0x7F800000;
-    case DType::kF64: return (bits & 0x7FFFFFFFFFFFFFFF) > 0x7FF0000000000000;
-    default: return false;
+    case DType::kF16:
+      return (bits & 0x7FFF) > 0x7C00;
+    case DType::kBF16:
+      return (bits & 0x7FFF) > 0x7F80;
+    case DType::kF32:
+      return (bits & 0x7FFFFFFF) > 0x7F800000;
+    case DType::kF64:
+      return (bits & 0x7FFFFFFFFFFFFFFF) > 0x7FF0000000000000;
+    default:
+      return false;
   }
 }
 
@@ -116,7 +128,8 @@ bool Same(const Elements& a, const Elements& b, std::string* where) {
     return false;
   }
   for (size_t i = 0; i < a.bits.size(); ++i) {
-    if (a.bits[i] == b.bits[i] || (IsNan(a.dtype, a.bits[i]) && IsNan(a.dtype, b.bits[i]))) continue;
+    if (a.bits[i] == b.bits[i] || (IsNan(a.dtype, a.bits[i]) && IsNan(a.dtype, b.bits[i])))
+      continue;
     *where = absl::StrCat("element ", i, ": ", absl::Hex(a.bits[i]), " and ", absl::Hex(b.bits[i]));
     return false;
   }
@@ -133,7 +146,8 @@ Memory Scatter(const Elements& x, const Layout* layout) {
   Memory m;
   m.bytes.resize(high - low + size, char(0x7B));
   m.first = -low;
-  for (int64_t i = 0; i < layout->size; ++i) std::memcpy(m.data() + OffsetOf(layout, i, size), &x.bits[i], size);
+  for (int64_t i = 0; i < layout->size; ++i)
+    std::memcpy(m.data() + OffsetOf(layout, i, size), &x.bits[i], size);
   return m;
 }
 
@@ -147,8 +161,8 @@ Elements Gather(DType dtype, const Layout* layout, const char* data) {
   return x;
 }
 
-StatusOr<std::vector<Elements>> RunGraph(const Graph& graph, const std::vector<Elements>& inputs, bool fuse,
-                                         Emitter* emitter, RunCounts* counts) {
+StatusOr<std::vector<Elements>> RunGraph(const Graph& graph, const std::vector<Elements>& inputs,
+                                         bool fuse, Emitter* emitter, RunCounts* counts) {
   Runner runner(graph, inputs, emitter, counts);
   for (const Group& group : Fuse(graph, fuse).groups) {
     FZ_CHECK(group.kind == Group::Kind::kKernel);
@@ -157,7 +171,8 @@ StatusOr<std::vector<Elements>> RunGraph(const Graph& graph, const std::vector<E
   std::vector<Elements> outputs;
   for (int32_t id : graph.outputs) {
     const Node& n = graph.nodes[id];
-    outputs.push_back(Gather(n.dtype, n.layout, runner.DataOf(BaseOf(graph, id)) + OffsetInBase(graph, id)));
+    outputs.push_back(
+        Gather(n.dtype, n.layout, runner.DataOf(BaseOf(graph, id)) + OffsetInBase(graph, id)));
   }
   return outputs;
 }

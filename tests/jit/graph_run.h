@@ -1,5 +1,6 @@
-// Runs graphs in tests without the planner: every value in memory of its own, groups lowered and executed in order.
-// Used by lower_test. Invariant: bytes around every result are checked after each launch.
+// Runs graphs in tests without the planner: every value in memory of its own, groups lowered and
+// executed in order. Used by lower_test. Invariant: bytes around every result are checked after
+// each launch.
 #pragma once
 
 #include <cstring>
@@ -38,7 +39,7 @@ struct RunCounts {
 };
 
 // The graph's outputs. `inputs`: dense elements of each input, laid out as the graph says.
-StatusOr<std::vector<Elements>> RunGraph(const Graph& graph, const std::vector<Elements>& inputs, bool fuse,
-                                         Emitter* emitter, RunCounts* counts = nullptr);
+StatusOr<std::vector<Elements>> RunGraph(const Graph& graph, const std::vector<Elements>& inputs,
+                                         bool fuse, Emitter* emitter, RunCounts* counts = nullptr);
 
 }  // namespace frazil::jit

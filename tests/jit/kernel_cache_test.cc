@@ -17,11 +17,12 @@ namespace {
 
 // o = x + `constant`: one kernel a constant.
 kir::Kernel AddConstant(double constant) {
-  auto kernel = kir::Parse("kernel k(x: buf f32 [1], o: out f32 [1]) space 1\n"
-                           "  %0 = load x : f32\n"
-                           "  %1 = const 0x1p+0 : f32\n"
-                           "  %2 = add %0, %1 : f32\n"
-                           "  store o, %2\n");
+  auto kernel = kir::Parse(
+      "kernel k(x: buf f32 [1], o: out f32 [1]) space 1\n"
+      "  %0 = load x : f32\n"
+      "  %1 = const 0x1p+0 : f32\n"
+      "  %2 = add %0, %1 : f32\n"
+      "  store o, %2\n");
   EXPECT_TRUE(kernel.ok()) << kernel.status();
   const float value = float(constant);
   uint32_t bits;
@@ -118,12 +119,13 @@ TEST(Launch, SplitsGiveTheSameElements) {
 
 // Few columns that each run a long loop, and many rows.
 TEST(Launch, LongLoopsAndRows) {
-  const auto kernel = kir::Parse("kernel k(x: buf f32 [s,1,s], o: out f32 [s,1,0]) space 2 loop\n"
-                                 "  loop\n"
-                                 "    %1 = load x : f32\n"
-                                 "    %2 = reduce sum.8 %1 : f32\n"
-                                 "  end\n"
-                                 "  store o, %2\n");
+  const auto kernel = kir::Parse(
+      "kernel k(x: buf f32 [s,1,s], o: out f32 [s,1,0]) space 2 loop\n"
+      "  loop\n"
+      "    %1 = load x : f32\n"
+      "    %2 = reduce sum.8 %1 : f32\n"
+      "  end\n"
+      "  store o, %2\n");
   ASSERT_TRUE(kernel.ok()) << kernel.status();
   const auto code = GetKernel(*kernel);
   ASSERT_TRUE(code.ok());
@@ -132,7 +134,8 @@ TEST(Launch, LongLoopsAndRows) {
     const int64_t n = 2000;
     std::vector<float> in(rows * cols * n, 0.5f), out(rows * cols);
     void* buffers[] = {in.data(), out.data()};
-    const int64_t extents[] = {rows, cols, n}, strides[] = {cols * n * 4, 4, cols * 4, cols * 4, 4, 0};
+    const int64_t extents[] = {rows, cols, n},
+                  strides[] = {cols * n * 4, 4, cols * 4, cols * 4, 4, 0};
     RunLaunch(**code, {buffers, extents, strides, nullptr}, rows, cols, rows * cols * n);
     for (float x : out) ASSERT_EQ(x, 1000);
   }

@@ -1,4 +1,5 @@
-// Fuse and Lower: results against a scalar evaluation, fused against unfused bit for bit, over dtypes and layouts.
+// Fuse and Lower: results against a scalar evaluation, fused against unfused bit for bit, over
+// dtypes and layouts.
 #include "jit/lower/lower.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +41,8 @@ struct Builder {
   }
 };
 
-// Mostly small numbers, integers now and then, so that sums, comparisons and shifts meet ties and zeros.
+// Mostly small numbers, integers now and then, so that sums, comparisons and shifts meet ties and
+// zeros.
 uint64_t RandomBits(DType t, Rng& rng) {
   if (IsBool(t)) return rng() & 1;
   const int kind = int(rng() % 16);
@@ -80,7 +82,8 @@ std::vector<Elements> RandomInputs(const Graph& graph, Rng& rng) {
   return inputs;
 }
 
-// kinds: 0 dense, 1 transposed, 2 rows with gaps, 3 reversed, 4 broadcast along the first axis, 5 along the last.
+// kinds: 0 dense, 1 transposed, 2 rows with gaps, 3 reversed, 4 broadcast along the first axis, 5
+// along the last.
 constexpr int kLayouts = 6;
 const Layout* MakeLayout(const DimsVector& dims, int kind) {
   DimsVector strides(dims.size());
@@ -110,24 +113,28 @@ class LowerTest : public testing::Test {
     if (const auto isa = X86Emitter::Detect()) x86_ = std::make_unique<X86Emitter>(*isa);
   }
 
-  std::vector<Elements> Run(const Graph& graph, const std::vector<Elements>& inputs, bool fuse, Emitter* emitter) {
+  std::vector<Elements> Run(const Graph& graph, const std::vector<Elements>& inputs, bool fuse,
+                            Emitter* emitter) {
     counts_ = {};
     auto out = RunGraph(graph, inputs, fuse, emitter, &counts_);
     EXPECT_TRUE(out.ok()) << out.status();
     return out.ok() ? *out : std::vector<Elements>{};
   }
 
-  void ExpectSame(const std::vector<Elements>& a, const std::vector<Elements>& b, const Graph& graph, const char* what) {
+  void ExpectSame(const std::vector<Elements>& a, const std::vector<Elements>& b,
+                  const Graph& graph, const char* what) {
     ASSERT_EQ(a.size(), b.size());
     std::string texts;
     for (const std::string& t : counts_.texts) texts += t;
     for (size_t i = 0; i < a.size(); ++i) {
       std::string where;
-      ASSERT_TRUE(Same(a[i], b[i], &where)) << what << ", output " << i << ", " << where << "\n" << Print(graph) << texts;
+      ASSERT_TRUE(Same(a[i], b[i], &where)) << what << ", output " << i << ", " << where << "\n"
+                                            << Print(graph) << texts;
     }
   }
 
-  // Unfused, fused, on the interpreter and compiled: the same bits; and those of the reference if it has them.
+  // Unfused, fused, on the interpreter and compiled: the same bits; and those of the reference if
+  // it has them.
   void Check(const Graph& graph, Rng& rng, bool exact) {
     const std::vector<Elements> inputs = RandomInputs(graph, rng);
     const auto unfused = Run(graph, inputs, false, interpreter_.get());
@@ -146,7 +153,9 @@ std::vector<DType> Dtypes() {
   return all;
 }
 
-bool Shifts(OpId op) { return op == OpId::k_bitwise_left_shift || op == OpId::k_bitwise_right_shift; }
+bool Shifts(OpId op) {
+  return op == OpId::k_bitwise_left_shift || op == OpId::k_bitwise_right_shift;
+}
 
 TEST_F(LowerTest, EveryElementwiseOpMeansWhatItsReferenceSays) {
   Rng rng(1);
@@ -179,13 +188,18 @@ TEST_F(LowerTest, FunctionsAreNearTheReference) {
       for (int32_t& x : operands) x = b.In(t, {200});
       b.graph.outputs = {b.Op(op, operands)};
       const auto inputs = RandomInputs(b.graph, rng);
-      const auto got = Run(b.graph, inputs, true, interpreter_.get()), want = Reference(b.graph, inputs);
-      const double tolerance = t == DType::kF64 ? 1e-15 : t == DType::kF32 ? 1e-6 : t == DType::kF16 ? 2e-3 : 2e-2;
+      const auto got = Run(b.graph, inputs, true, interpreter_.get()),
+                 want = Reference(b.graph, inputs);
+      const double tolerance = t == DType::kF64   ? 1e-15
+                               : t == DType::kF32 ? 1e-6
+                               : t == DType::kF16 ? 2e-3
+                                                  : 2e-2;
       for (size_t e = 0; e < got[0].bits.size(); ++e) {
         const double x = ToDouble(t, got[0].bits[e]), y = ToDouble(t, want[0].bits[e]);
         if (std::isnan(x) && std::isnan(y)) continue;
         if (x == y) continue;
-        ASSERT_LE(std::fabs(x - y), tolerance * std::max(std::fabs(y), 1e-5)) << Info(op).name << " " << ShortName(t);
+        ASSERT_LE(std::fabs(x - y), tolerance * std::max(std::fabs(y), 1e-5))
+            << Info(op).name << " " << ShortName(t);
       }
     }
   }
@@ -204,8 +218,9 @@ TEST_F(LowerTest, CastsBetweenAllTypes) {
 TEST_F(LowerTest, LayoutsOfInputs) {
   Rng rng(4);
   const std::vector<std::pair<DimsVector, DimsVector>> shapes = {
-      {{}, {}}, {{1}, {17}}, {{33}, {33}}, {{5, 70}, {70}}, {{5, 70}, {5, 1}}, {{4, 1, 9}, {3, 9}}, {{0, 3}, {1, 3}},
-      {{2, 3, 4, 5}, {3, 1, 5}}, {{1, 1}, {1}}};
+      {{}, {}},          {{1}, {17}},         {{33}, {33}},     {{5, 70}, {70}},
+      {{5, 70}, {5, 1}}, {{4, 1, 9}, {3, 9}}, {{0, 3}, {1, 3}}, {{2, 3, 4, 5}, {3, 1, 5}},
+      {{1, 1}, {1}}};
   for (const auto& [da, db] : shapes) {
     for (int la = 0; la < kLayouts; ++la) {
       for (int lb = 0; lb < kLayouts; ++lb) {
@@ -268,7 +283,8 @@ TEST_F(LowerTest, TwoLevelsOfChunks) {
   ASSERT_TRUE(lowered.ok());
   ASSERT_EQ(lowered->launches.size(), 3u);
   EXPECT_EQ(lowered->temporary_bytes, (std::vector<int64_t>{(kir::kChunk + 2) * 4, 2 * 4}));
-  const Launch &first = lowered->launches[0], &second = lowered->launches[1], &third = lowered->launches[2];
+  const Launch &first = lowered->launches[0], &second = lowered->launches[1],
+               &third = lowered->launches[2];
   EXPECT_EQ(first.extents, (std::vector<int64_t>{kir::kChunk + 2, n}));
   EXPECT_EQ(second.extents, (std::vector<int64_t>{2, kir::kChunk + 2}));
   EXPECT_EQ(third.extents, (std::vector<int64_t>{1, 2}));
@@ -339,7 +355,8 @@ TEST_F(LowerTest, LayerNormIsOneKernel) {
   for (DType t : {DType::kF32, DType::kBF16}) {
     for (bool keep : {true, false}) {
       Builder b;
-      const int32_t x = b.In(t, {20, 48}), scale = b.In(t, Scalar0d(), true), weight = b.In(t, {48});
+      const int32_t x = b.In(t, {20, 48}), scale = b.In(t, Scalar0d(), true),
+                    weight = b.In(t, {48});
       b.graph.outputs = {LayerNorm(b, x, scale, weight, keep)};
       EXPECT_EQ(Fuse(b.graph).groups.size(), 1u) << Print(b.graph);
       Check(b.graph, rng, true);
@@ -367,7 +384,8 @@ TEST_F(LowerTest, ViewsOfIntermediates) {
   EXPECT_EQ((Fuse(b.graph).groups.size()), 1u);
   const int32_t r = b.Op(OpId::k_reshape, {s}, {60});
   const int32_t q = b.Op(OpId::k_slice, {r}, {59, -2, 30});
-  const int32_t w = b.Op(OpId::k_broadcast_to, {b.Op(OpId::k_reshape, {b.Op(OpId::k_exp, {q})}, {30, 1})}, {2, 30, 3});
+  const int32_t w = b.Op(OpId::k_broadcast_to,
+                         {b.Op(OpId::k_reshape, {b.Op(OpId::k_exp, {q})}, {30, 1})}, {2, 30, 3});
   b.graph.outputs = {b.Op(OpId::k_sum, {w}, {4, 0}), p, q, b.Op(OpId::k_add, {t, t})};
   Check(b.graph, rng, false);
 }
@@ -390,7 +408,9 @@ TEST_F(LowerTest, NoCyclesBetweenGroups) {
   const int32_t a = b.Op(OpId::k_negative, {x});
   const int32_t s = b.Op(OpId::k_slice, {a}, {7, -1, 8, 0, 1, 8});
   const int32_t c = b.Op(OpId::k_abs, {s});
-  b.graph.outputs = {b.Op(OpId::k_add, {a, b.Op(OpId::k_reshape, {b.Op(OpId::k_slice, {c}, {7, -1, 8, 0, 1, 8})}, {8, 8})})};
+  b.graph.outputs = {
+      b.Op(OpId::k_add,
+           {a, b.Op(OpId::k_reshape, {b.Op(OpId::k_slice, {c}, {7, -1, 8, 0, 1, 8})}, {8, 8})})};
   Check(b.graph, rng, true);
 }
 
@@ -401,7 +421,8 @@ TEST_F(LowerTest, LoopsOfOneElement) {
   const int32_t x = b.In(DType::kF64, {6, 1});
   const int32_t s = b.Op(OpId::k_negative, {b.Op(OpId::k_sum, {x}, {2, 1})});
   const int32_t p = b.Op(OpId::k_permute_dims, {s}, {1, 0});
-  b.graph.outputs = {b.Op(OpId::k_min, {p}, {0, 0}), b.Op(OpId::k_sign, {b.Op(OpId::k_permute_dims, {p}, {1, 0})})};
+  b.graph.outputs = {b.Op(OpId::k_min, {p}, {0, 0}),
+                     b.Op(OpId::k_sign, {b.Op(OpId::k_permute_dims, {p}, {1, 0})})};
   b.graph.outputs.push_back(s);
   Check(b.graph, rng, true);
 }
@@ -413,13 +434,19 @@ TEST_F(LowerTest, Movement) {
   for (DType t : {DType::kF32, DType::kU8, DType::kBool, DType::kBF16, DType::kI64}) {
     for (int layout = 0; layout < kLayouts; ++layout) {
       Builder b;
-      const int32_t x = b.In(t, MakeLayout({4, 7, 3}, layout)), y = b.In(t, MakeLayout({4, 2, 3}, layout));
+      const int32_t x = b.In(t, MakeLayout({4, 7, 3}, layout)),
+                    y = b.In(t, MakeLayout({4, 2, 3}, layout));
       const int32_t empty = b.In(t, {4, 0, 3}), fill = b.In(t, Scalar0d(), true);
       const int32_t c = b.Op(OpId::k_concat, {x, empty, y, x}, {1});
       const int32_t p = b.Op(OpId::k_pad, {x, fill}, {1, 0, 0, 0, 2, 3});
       const int32_t p2 = b.Op(OpId::k_pad, {empty, fill}, {0, 0, 1, 1, 0, 0});
       const int32_t k = b.Op(OpId::k_copy, {x});
-      b.graph.outputs = {c, p, p2, k, b.Op(OpId::k_equal, {p, fill}), b.Op(OpId::k_any, {b.Op(OpId::k_equal, {p, fill})}, {7, 0})};
+      b.graph.outputs = {c,
+                         p,
+                         p2,
+                         k,
+                         b.Op(OpId::k_equal, {p, fill}),
+                         b.Op(OpId::k_any, {b.Op(OpId::k_equal, {p, fill})}, {7, 0})};
       Check(b.graph, rng, true);
       if (HasFatalFailure()) return;
     }
@@ -432,15 +459,18 @@ TEST_F(LowerTest, Take) {
     for (int axis = 0; axis < 3; ++axis) {
       for (DType index : {DType::kI32, DType::kI64}) {
         Builder b;
-        const int32_t x = b.In(DType::kF32, MakeLayout({4, 5, 6}, layout)), i = b.In(index, MakeLayout({2, 3}, layout));
+        const int32_t x = b.In(DType::kF32, MakeLayout({4, 5, 6}, layout)),
+                      i = b.In(index, MakeLayout({2, 3}, layout));
         const int32_t y = b.In(DType::kF32, {4, 5, 6});
         const int32_t z = b.Op(OpId::k_take, {x, i}, {axis});
-        b.graph.outputs = {b.Op(OpId::k_negative, {z}), b.Op(OpId::k_take, {b.Op(OpId::k_abs, {y}), i}, {axis}),
+        b.graph.outputs = {b.Op(OpId::k_negative, {z}),
+                           b.Op(OpId::k_take, {b.Op(OpId::k_abs, {y}), i}, {axis}),
                            b.Op(OpId::k_sum, {z}, {Mask({axis}), 0})};
         std::vector<Elements> inputs = RandomInputs(b.graph, rng);
         for (uint64_t& v : inputs[i].bits) v = v % 4;
         // Keep a broadcast axis broadcast.
-        inputs[i] = Gather(index, b.graph.nodes[i].layout, Scatter(inputs[i], b.graph.nodes[i].layout).data());
+        inputs[i] = Gather(index, b.graph.nodes[i].layout,
+                           Scatter(inputs[i], b.graph.nodes[i].layout).data());
         const auto want = Reference(b.graph, inputs);
         ExpectSame(Run(b.graph, inputs, true, interpreter_.get()), want, b.graph, "fused");
         ExpectSame(Run(b.graph, inputs, false, interpreter_.get()), want, b.graph, "unfused");
@@ -458,7 +488,8 @@ TEST_F(LowerTest, IotaAndRandomBits) {
     Builder b;
     const int32_t y = b.In(t, {5, 50});
     const int32_t i = b.Op(OpId::k_iota, {}, {int64_t(t), 50});
-    b.graph.outputs = {b.Op(OpId::k_add, {y, i}), b.Op(OpId::k_sum, {b.Op(OpId::k_multiply, {i, i})}, {1, 0})};
+    b.graph.outputs = {b.Op(OpId::k_add, {y, i}),
+                       b.Op(OpId::k_sum, {b.Op(OpId::k_multiply, {i, i})}, {1, 0})};
     Check(b.graph, rng, true);
   }
   for (DimsVector dims : std::vector<DimsVector>{{}, {1}, {5}, {7, 9}, {0}, {64}}) {
@@ -472,7 +503,8 @@ TEST_F(LowerTest, IotaAndRandomBits) {
   }
 }
 
-// The published test vectors of Philox 4x32-10 (Random123's kat_vectors) that leave the counter's high half 0.
+// The published test vectors of Philox 4x32-10 (Random123's kat_vectors) that leave the counter's
+// high half 0.
 TEST_F(LowerTest, RandomBitsAreTheKnownOnes) {
   Builder b;
   const int32_t state = b.In(DType::kU64, {2});
@@ -508,27 +540,34 @@ class Generator {
 
   void Step() {
     const OpId unary[] = {OpId::k_negative, OpId::k_abs, OpId::k_sign, OpId::k_copy};
-    const OpId binary[] = {OpId::k_add, OpId::k_subtract, OpId::k_multiply, OpId::k_maximum, OpId::k_floor_divide};
+    const OpId binary[] = {OpId::k_add, OpId::k_subtract, OpId::k_multiply, OpId::k_maximum,
+                           OpId::k_floor_divide};
     const OpId reduce[] = {OpId::k_sum, OpId::k_max, OpId::k_prod, OpId::k_min};
     const int32_t x = Pick();
     switch (rng_() % 8) {
       case 6: {
-        const auto id = b_.graph.AddOp(rng_() % 2 ? OpId::k_argmax : OpId::k_argmin, {x}, {int64_t(rng_() % (1u << LayoutOf(x)->rank)), 1});
+        const auto id = b_.graph.AddOp(rng_() % 2 ? OpId::k_argmax : OpId::k_argmin, {x},
+                                       {int64_t(rng_() % (1u << LayoutOf(x)->rank)), 1});
         if (id.ok()) Note(*id);
         return;
       }
-      case 7: return Note(b_.Op(OpId::k_astype, {x}, {int64_t(rng_() % 3 ? t_ : DType(rng_() % kNumDTypes))}));
+      case 7:
+        return Note(
+            b_.Op(OpId::k_astype, {x}, {int64_t(rng_() % 3 ? t_ : DType(rng_() % kNumDTypes))}));
       case 0: {
         const auto id = b_.graph.AddOp(unary[rng_() % 4], {x}, {});
         if (id.ok()) Note(*id);
         return;
       }
       case 1: {
-        const auto id = b_.graph.AddOp(reduce[rng_() % 4], {x}, {int64_t(rng_() % (1u << LayoutOf(x)->rank)), int64_t(rng_() % 2)});
+        const auto id =
+            b_.graph.AddOp(reduce[rng_() % 4], {x},
+                           {int64_t(rng_() % (1u << LayoutOf(x)->rank)), int64_t(rng_() % 2)});
         if (id.ok()) Note(*id);
         return;
       }
-      case 2: return View(x);
+      case 2:
+        return View(x);
       case 3: {
         const int32_t y = Pick(), z = Pick();
         const auto less = b_.graph.AddOp(OpId::k_less, {x, y}, {});
@@ -563,7 +602,8 @@ TEST_F(LowerTest, RandomGraphs) {
   const char* seeds = std::getenv("FRAZIL_SEEDS");  // more of them, for hunting
   for (int seed = 0; seed < (seeds ? std::atoi(seeds) : 300); ++seed) {
     Rng rng(seed);
-    const DType types[] = {DType::kF32, DType::kF16, DType::kI8, DType::kU16, DType::kF64, DType::kI32};
+    const DType types[] = {DType::kF32, DType::kF16, DType::kI8,
+                           DType::kU16, DType::kF64, DType::kI32};
     Graph graph = Generator(types[seed % 6], rng).Make(4 + seed % 14);
     groups += int(Fuse(graph).groups.size());
     ops += int(Fuse(graph, false).groups.size());
@@ -603,7 +643,9 @@ TEST_F(LowerTest, KernelsDoNotDependOnExtents) {
   EXPECT_EQ(keys(vector({16})), keys(vector({3, 5, 7})));
   EXPECT_EQ(keys(vector({16})), keys(vector({1})));
   const auto sum = [](int64_t m, int64_t n, int64_t mask) {
-    return [=](Builder& b) { b.graph.outputs = {b.Op(OpId::k_sum, {b.In(DType::kF32, {m, n})}, {mask, 0})}; };
+    return [=](Builder& b) {
+      b.graph.outputs = {b.Op(OpId::k_sum, {b.In(DType::kF32, {m, n})}, {mask, 0})};
+    };
   };
   EXPECT_EQ(keys(sum(300, 300, 3)), keys(sum(100, 500, 3)));
   EXPECT_EQ(keys(sum(300, 30, 1)), keys(sum(10, 500, 1)));
@@ -638,26 +680,35 @@ TEST_F(LowerTest, Goldens) {
     make(b);
     RunCounts counts;
     Rng rng(21);
-    EXPECT_TRUE(RunGraph(b.graph, RandomInputs(b.graph, rng), true, interpreter_.get(), &counts).ok());
+    EXPECT_TRUE(
+        RunGraph(b.graph, RandomInputs(b.graph, rng), true, interpreter_.get(), &counts).ok());
     return counts.texts;
   };
-  ExpectGolden("softmax_row", texts([](Builder& b) { b.graph.outputs = {Softmax(b, b.In(DType::kF32, {8, 30}), 1)}; }));
+  ExpectGolden("softmax_row", texts([](Builder& b) {
+                 b.graph.outputs = {Softmax(b, b.In(DType::kF32, {8, 30}), 1)};
+               }));
   ExpectGolden("column_sum", texts([](Builder& b) {
-    const int32_t x = b.In(DType::kF32, {8, 30}), y = b.In(DType::kF32, {8, 30});
-    b.graph.outputs = {b.Op(OpId::k_sum, {b.Op(OpId::k_multiply, {x, y})}, {1, 0})};
-  }));
+                 const int32_t x = b.In(DType::kF32, {8, 30}), y = b.In(DType::kF32, {8, 30});
+                 b.graph.outputs = {b.Op(OpId::k_sum, {b.Op(OpId::k_multiply, {x, y})}, {1, 0})};
+               }));
   ExpectGolden("chain", texts([](Builder& b) {
-    const int32_t x = b.In(DType::kF16, {8, 30}), y = b.In(DType::kF16, {30}), s = b.In(DType::kF16, Scalar0d(), true);
-    int32_t v = b.Op(OpId::k_add, {x, y});
-    for (OpId op : {OpId::k_multiply, OpId::k_subtract, OpId::k_maximum, OpId::k_divide, OpId::k_minimum}) v = b.Op(op, {v, s});
-    for (OpId op : {OpId::k_negative, OpId::k_abs, OpId::k_sqrt, OpId::k_tanh}) v = b.Op(op, {v});
-    b.graph.outputs = {v};
-  }));
-  ExpectGolden("argmax", texts([](Builder& b) { b.graph.outputs = {b.Op(OpId::k_argmax, {b.In(DType::kF32, {8, 30})}, {2, 0})}; }));
+                 const int32_t x = b.In(DType::kF16, {8, 30}), y = b.In(DType::kF16, {30}),
+                               s = b.In(DType::kF16, Scalar0d(), true);
+                 int32_t v = b.Op(OpId::k_add, {x, y});
+                 for (OpId op : {OpId::k_multiply, OpId::k_subtract, OpId::k_maximum,
+                                 OpId::k_divide, OpId::k_minimum})
+                   v = b.Op(op, {v, s});
+                 for (OpId op : {OpId::k_negative, OpId::k_abs, OpId::k_sqrt, OpId::k_tanh})
+                   v = b.Op(op, {v});
+                 b.graph.outputs = {v};
+               }));
+  ExpectGolden("argmax", texts([](Builder& b) {
+                 b.graph.outputs = {b.Op(OpId::k_argmax, {b.In(DType::kF32, {8, 30})}, {2, 0})};
+               }));
   ExpectGolden("long_sum", texts([](Builder& b) {
-    const int32_t x = b.In(DType::kBF16, {2, 5000});
-    b.graph.outputs = {b.Op(OpId::k_sum, {b.Op(OpId::k_abs, {x})}, {2, 0})};
-  }));
+                 const int32_t x = b.In(DType::kBF16, {2, 5000});
+                 b.graph.outputs = {b.Op(OpId::k_sum, {b.Op(OpId::k_abs, {x})}, {2, 0})};
+               }));
 }
 
 }  // namespace
