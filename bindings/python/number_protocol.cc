@@ -6,6 +6,7 @@
 #include "bindings/python/convert.h"
 #include "bindings/python/item.h"
 #include "core/functions/composites.h"
+#include "jit/runtime/eager.h"
 
 namespace frazil::python {
 namespace {
@@ -80,7 +81,17 @@ PyObject* Inplace(PyObject* a, PyObject* b) {
     Py_RETURN_NOTIMPLEMENTED;
   }
   Tensor& cell = CellOf(a);
-  return Assign(Info(op).name, &cell, Call<op>(cell, y.arg())) ? Py_NewRef(a) : nullptr;
+  const ThreadState& state = State();
+  // The tape keeps operands, and a leaf is refused by Assign: only then must the old content stay.
+  const bool kept = op == OpId::k_matmul || (state.grad_enabled && IsTapeLeaf(cell)) ||
+                    NeedsGrad(state, cell) || (y.tensor() && NeedsGrad(state, *y.tensor()));
+  if (kept) return Assign(Info(op).name, &cell, Call<op>(cell, y.arg())) ? Py_NewRef(a) : nullptr;
+  Tensor result;
+  {
+    const jit::SpentScope spent(cell.value());
+    result = Call<op>(cell, y.arg());
+  }
+  return Assign(Info(op).name, &cell, std::move(result)) ? Py_NewRef(a) : nullptr;
 }
 
 PyObject* Power(PyObject* a, PyObject* b, PyObject* modulus) {

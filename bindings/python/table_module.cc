@@ -10,8 +10,8 @@ namespace py = pybind11;
 
 constexpr const char* kClasses[] = {"elementwise", "cast", "reduce", "view", "concat",     "pad",
                                     "take",        "put",  "matmul", "iota", "random_bits"};
-constexpr const char* kTypeSets[] = {"any", "number", "bool_or_number", "float",
-                                     "int", "bits",   "bool"};
+constexpr const char* kTypeSets[] = {"any",  "number", "bool_or_number", "float", "int",
+                                     "bits", "bool"};
 
 std::string Text(std::string_view s) { return std::string(s); }
 

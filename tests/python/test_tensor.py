@@ -339,3 +339,20 @@ def test_threads_compute_independently():
     for t in threads:
         t.join()
     assert sorted(results) == [(k, 100.0 * k) for k in range(4)]
+
+
+def test_in_place_never_shows_through_other_holders():
+    x = fz.ones((64, 64))
+    alias, view, export = copy.copy(x), x[0], np.asarray(x)
+    kept = x * 1
+    x += kept
+    x *= x
+    kept -= 1
+    assert x[0, 0].item() == 4 and kept[0, 0].item() == 0
+    assert alias[0, 0].item() == view[0].item() == export[0, 0] == 1
+    w = fz.ones(4, requires_grad=True)
+    h = w * 3
+    y = h * h
+    h *= 2
+    y.sum().backward()
+    assert w.grad.tolist() == [18] * 4 and h.tolist() == [6] * 4
