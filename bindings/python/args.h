@@ -42,6 +42,15 @@ class Signature {
   PyObject* a[count] = {};                                       \
   if (!signature->Parse(args, nargs, kwnames, a)) return nullptr
 
+// A function's name as a template argument, for functions that differ in name and body only.
+struct OpName {
+  char text[32] = {};
+  template <size_t n>
+  constexpr OpName(const char (&s)[n]) {  // NOLINT: names are written as literals
+    for (size_t i = 0; i < n; ++i) text[i] = s[i];
+  }
+};
+
 inline bool Given(PyObject* o) { return o != nullptr && o != Py_None; }
 
 // A module-level function. `doc` follows the signature in help().

@@ -163,13 +163,13 @@ FZ_FAST(Tile) {
   return Wrap(ops::tile(*x, repetitions));
 }
 
-template <Tensor (*triangle)(const Tensor&, int64_t)>
+template <OpName name, Tensor (*triangle)(const Tensor&, int64_t)>
 FZ_FAST(Triangle) {
-  FZ_ARGS(2, "triangle(x, /, k=0)");
+  FZ_ARGS(2, std::string(name.text) + "(x, /, k=0)");
   Tensor own;
-  const Tensor* x = TensorOf(a[0], "tril", &own);
+  const Tensor* x = TensorOf(a[0], name.text, &own);
   int64_t k = 0;
-  if (!x || (a[1] && !ToInt(a[1], "tril", "k", &k))) return nullptr;
+  if (!x || (a[1] && !ToInt(a[1], name.text, "k", &k))) return nullptr;
   return Wrap(triangle(*x, k));
 }
 
@@ -287,9 +287,9 @@ std::vector<FunctionRow> MovementFunctions() {
       {"matrix_transpose(x, /)", "The last two axes swapped.", MatrixTranspose},
       {"tile(x, repetitions, /)", "The array repeated along its axes.", Tile},
       {"tril(x, /, k=0)", "Zero above the k-th diagonal of the last two axes.",
-       Triangle<ops::tril>},
+       Triangle<"tril", ops::tril>},
       {"triu(x, /, k=0)", "Zero below the k-th diagonal of the last two axes.",
-       Triangle<ops::triu>},
+       Triangle<"triu", ops::triu>},
       {"nonzero_flat(x, /)", "Positions of elements that are not zero, in row-major order.",
        NonzeroFlat},
       {"detach(x, /)", "The same value without history: no gradient flows through it.", Detach},

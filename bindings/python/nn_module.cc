@@ -7,11 +7,11 @@
 namespace frazil::python {
 namespace {
 
-template <Tensor (*function)(const Tensor&)>
+template <OpName name, Tensor (*function)(const Tensor&)>
 FZ_FAST(Activation) {
-  FZ_ARGS(1, "activation(x, /)");
+  FZ_ARGS(1, std::string(name.text) + "(x, /)");
   Tensor own;
-  const Tensor* x = TensorOf(a[0], "nn", &own);
+  const Tensor* x = TensorOf(a[0], name.text, &own);
   return x ? Wrap(function(*x)) : nullptr;
 }
 
@@ -28,13 +28,13 @@ FZ_FAST(Gelu) {
   return Raise(ValueError("[gelu] approximate must be \"none\" or \"tanh\", got \"", text, "\"."));
 }
 
-template <Tensor (*function)(const Tensor&, int64_t)>
+template <OpName name, Tensor (*function)(const Tensor&, int64_t)>
 FZ_FAST(AlongAxis) {
-  FZ_ARGS(2, "softmax(x, /, axis=-1)");
+  FZ_ARGS(2, std::string(name.text) + "(x, /, axis=-1)");
   Tensor own;
-  const Tensor* x = TensorOf(a[0], "softmax", &own);
+  const Tensor* x = TensorOf(a[0], name.text, &own);
   int64_t axis = -1;
-  if (!x || (a[1] && !ToInt(a[1], "softmax", "axis", &axis))) return nullptr;
+  if (!x || (a[1] && !ToInt(a[1], name.text, "axis", &axis))) return nullptr;
   return Wrap(function(*x, axis));
 }
 
@@ -52,12 +52,12 @@ FZ_FAST(LayerNorm) {
   return Wrap(ops::layer_norm(*inputs[0], inputs[1], inputs[2], eps));
 }
 
-template <Tensor (*loss)(const Tensor&, const Tensor&)>
+template <OpName name, Tensor (*loss)(const Tensor&, const Tensor&)>
 FZ_FAST(Loss) {
-  FZ_ARGS(2, "loss(x, target, /)");
+  FZ_ARGS(2, std::string(name.text) + "(x, target, /)");
   Tensor own, own_target;
-  const Tensor* x = TensorOf(a[0], "loss", &own);
-  const Tensor* target = x ? TensorOf(a[1], "loss", &own_target) : nullptr;
+  const Tensor* x = TensorOf(a[0], name.text, &own);
+  const Tensor* target = x ? TensorOf(a[1], name.text, &own_target) : nullptr;
   return target ? Wrap(loss(*x, *target)) : nullptr;
 }
 
@@ -85,18 +85,19 @@ std::string Doc(CompositeId id) { return std::string(Info(id).doc); }
 
 std::vector<FunctionRow> NnFunctions() {
   return {
-      {"relu(x, /)", Doc(CompositeId::k_relu), Activation<ops::relu>},
-      {"sigmoid(x, /)", Doc(CompositeId::k_sigmoid), Activation<ops::sigmoid>},
-      {"silu(x, /)", Doc(CompositeId::k_silu), Activation<ops::silu>},
-      {"softplus(x, /)", Doc(CompositeId::k_softplus), Activation<ops::softplus>},
+      {"relu(x, /)", Doc(CompositeId::k_relu), Activation<"relu", ops::relu>},
+      {"sigmoid(x, /)", Doc(CompositeId::k_sigmoid), Activation<"sigmoid", ops::sigmoid>},
+      {"silu(x, /)", Doc(CompositeId::k_silu), Activation<"silu", ops::silu>},
+      {"softplus(x, /)", Doc(CompositeId::k_softplus), Activation<"softplus", ops::softplus>},
       {"gelu(x, /, *, approximate='none')", Doc(CompositeId::k_gelu), Gelu},
-      {"softmax(x, /, axis=-1)", Doc(CompositeId::k_softmax), AlongAxis<ops::softmax>},
-      {"log_softmax(x, /, axis=-1)", Doc(CompositeId::k_log_softmax), AlongAxis<ops::log_softmax>},
+      {"softmax(x, /, axis=-1)", Doc(CompositeId::k_softmax), AlongAxis<"softmax", ops::softmax>},
+      {"log_softmax(x, /, axis=-1)", Doc(CompositeId::k_log_softmax),
+       AlongAxis<"log_softmax", ops::log_softmax>},
       {"layer_norm(x, /, weight=None, bias=None, *, eps=1e-05)", Doc(CompositeId::k_layer_norm),
        LayerNorm},
       {"cross_entropy(logits, labels, /)", Doc(CompositeId::k_cross_entropy),
-       Loss<ops::cross_entropy>},
-      {"mse_loss(x, target, /)", Doc(CompositeId::k_mse_loss), Loss<ops::mse_loss>},
+       Loss<"cross_entropy", ops::cross_entropy>},
+      {"mse_loss(x, target, /)", Doc(CompositeId::k_mse_loss), Loss<"mse_loss", ops::mse_loss>},
       {"attention(q, k, v, /, *, causal=False, scale=None)", Doc(CompositeId::k_attention),
        Attention},
   };

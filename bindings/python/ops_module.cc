@@ -71,12 +71,12 @@ void AddRows(std::vector<FunctionRow>* rows) {
   FZ_ROW_##klass(name, arity, doc)
 #define FZ_ROW_kElementwise(name, arity, doc) \
   rows->push_back({RowSignature(#name, arity), doc, RowFunction<OpId::k_##name, arity>()});
-#define FZ_ROW_kReduce(name, arity, doc)                                               \
-  rows->push_back(                                                                     \
-      TakesDType(OpId::k_##name)                                                       \
-          ? FunctionRow{#name "(x, /, axis=None, *, dtype=None, keepdims=False)", doc, \
-                        ReductionTo<ops::name>}                                        \
-          : FunctionRow{#name "(x, /, axis=None, *, keepdims=False)", doc, Reduction<ops::name>});
+#define FZ_ROW_kReduce(name, arity, doc)                                                           \
+  rows->push_back(TakesDType(OpId::k_##name)                                                       \
+                      ? FunctionRow{#name "(x, /, axis=None, *, dtype=None, keepdims=False)", doc, \
+                                    ReductionTo<#name, ops::name>}                                 \
+                      : FunctionRow{#name "(x, /, axis=None, *, keepdims=False)", doc,             \
+                                    Reduction<#name, ops::name>});
 // Rows with arguments of their own: movement_module.cc, creation_module.cc.
 #define FZ_ROW_kCast(name, arity, doc)
 #define FZ_ROW_kView(name, arity, doc)
@@ -93,35 +93,35 @@ void AddRows(std::vector<FunctionRow>* rows) {
 
 // -- Composites of the same forms
 
-template <Tensor (*function)(const Tensor&)>
+template <OpName name, Tensor (*function)(const Tensor&)>
 PyObject* UnaryComposite(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  FZ_ARGS(1, "function(x, /)");
+  FZ_ARGS(1, std::string(name.text) + "(x, /)");
   Tensor own;
-  const Tensor* x = TensorOf(a[0], "function", &own);
+  const Tensor* x = TensorOf(a[0], name.text, &own);
   return x ? Wrap(function(*x)) : nullptr;
 }
 
-template <Tensor (*function)(const Arg&, const Arg&)>
+template <OpName name, Tensor (*function)(const Arg&, const Arg&)>
 PyObject* BinaryComposite(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  FZ_ARGS(2, "function(x1, x2, /)");
+  FZ_ARGS(2, std::string(name.text) + "(x1, x2, /)");
   Operand x, y;
-  if (!x.Load(a[0], "function", true) || !y.Load(a[1], "function", true)) return nullptr;
+  if (!x.Load(a[0], name.text, true) || !y.Load(a[1], name.text, true)) return nullptr;
   return Wrap(function(x.arg(), y.arg()));
 }
 
 using SpreadFunction = Tensor (*)(const Tensor& x, const Axes& axes, double correction,
                                   bool keepdims);
 
-template <SpreadFunction function>
+template <OpName name, SpreadFunction function>
 PyObject* Spread(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  FZ_ARGS(4, "function(x, /, axis=None, *, correction=0.0, keepdims=False)");
+  FZ_ARGS(4, std::string(name.text) + "(x, /, axis=None, *, correction=0.0, keepdims=False)");
   Tensor own;
-  const Tensor* x = TensorOf(a[0], "var", &own);
+  const Tensor* x = TensorOf(a[0], name.text, &own);
   Axes axes;
   double correction = 0;
   bool keepdims;
-  if (!x || !ToAxes(a[1], "var", &axes) ||
-      (a[2] && !ToDouble(a[2], "var", "correction", &correction)) ||
+  if (!x || !ToAxes(a[1], name.text, &axes) ||
+      (a[2] && !ToDouble(a[2], name.text, "correction", &correction)) ||
       !ToBool(a[3], false, &keepdims)) {
     return nullptr;
   }
@@ -158,23 +158,25 @@ std::string Doc(CompositeId id) { return std::string(Info(id).doc); }
 void AddComposites(std::vector<FunctionRow>* rows) {
   const std::string reduction = "(x, /, axis=None, *, keepdims=False)";
   const std::string spread = "(x, /, axis=None, *, correction=0.0, keepdims=False)";
-  rows->insert(
-      rows->end(),
-      {{"mean" + reduction, Doc(CompositeId::k_mean), Reduction<ops::mean>},
-       {"logsumexp" + reduction, Doc(CompositeId::k_logsumexp), Reduction<ops::logsumexp>},
-       {"var" + spread, Doc(CompositeId::k_var), Spread<ops::var>},
-       {"std" + spread, Doc(CompositeId::k_std), Spread<ops::std>},
-       {"square(x, /)", Doc(CompositeId::k_square), UnaryComposite<ops::square>},
-       {"reciprocal(x, /)", Doc(CompositeId::k_reciprocal), UnaryComposite<ops::reciprocal>},
-       {"rsqrt(x, /)", Doc(CompositeId::k_rsqrt), UnaryComposite<ops::rsqrt>},
-       {"clip(x, /, min=None, max=None)", Doc(CompositeId::k_clip), Clip},
-       {"logical_and(x1, x2, /)", "True where both are true (not zero).",
-        BinaryComposite<ops::logical_and>},
-       {"logical_or(x1, x2, /)", "True where either is true (not zero).",
-        BinaryComposite<ops::logical_or>},
-       {"logical_xor(x1, x2, /)", "True where exactly one is true (not zero).",
-        BinaryComposite<ops::logical_xor>},
-       {"logical_not(x, /)", "True where x is false (zero).", UnaryComposite<ops::logical_not>}});
+  rows->insert(rows->end(),
+               {{"mean" + reduction, Doc(CompositeId::k_mean), Reduction<"mean", ops::mean>},
+                {"logsumexp" + reduction, Doc(CompositeId::k_logsumexp),
+                 Reduction<"logsumexp", ops::logsumexp>},
+                {"var" + spread, Doc(CompositeId::k_var), Spread<"var", ops::var>},
+                {"std" + spread, Doc(CompositeId::k_std), Spread<"std", ops::std>},
+                {"square(x, /)", Doc(CompositeId::k_square), UnaryComposite<"square", ops::square>},
+                {"reciprocal(x, /)", Doc(CompositeId::k_reciprocal),
+                 UnaryComposite<"reciprocal", ops::reciprocal>},
+                {"rsqrt(x, /)", Doc(CompositeId::k_rsqrt), UnaryComposite<"rsqrt", ops::rsqrt>},
+                {"clip(x, /, min=None, max=None)", Doc(CompositeId::k_clip), Clip},
+                {"logical_and(x1, x2, /)", "True where both are true (not zero).",
+                 BinaryComposite<"logical_and", ops::logical_and>},
+                {"logical_or(x1, x2, /)", "True where either is true (not zero).",
+                 BinaryComposite<"logical_or", ops::logical_or>},
+                {"logical_xor(x1, x2, /)", "True where exactly one is true (not zero).",
+                 BinaryComposite<"logical_xor", ops::logical_xor>},
+                {"logical_not(x, /)", "True where x is false (zero).",
+                 UnaryComposite<"logical_not", ops::logical_not>}});
 }
 
 // NumPy's names of rows: the row's function under another name.

@@ -10,27 +10,27 @@ namespace frazil::python {
 using ReduceFunction = Tensor (*)(const Tensor& x, const Axes& axes, bool keepdims);
 
 // name(x, /, axis=None, *, keepdims=False)
-template <ReduceFunction reduce>
+template <OpName name, ReduceFunction reduce>
 PyObject* Reduction(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  FZ_ARGS(3, "reduction(x, /, axis=None, *, keepdims=False)");
+  FZ_ARGS(3, std::string(name.text) + "(x, /, axis=None, *, keepdims=False)");
   Tensor own;
-  const Tensor* x = TensorOf(a[0], "reduction", &own);
+  const Tensor* x = TensorOf(a[0], name.text, &own);
   Axes axes;
   bool keepdims;
-  if (!x || !ToAxes(a[1], "reduction", &axes) || !ToBool(a[2], false, &keepdims)) return nullptr;
+  if (!x || !ToAxes(a[1], name.text, &axes) || !ToBool(a[2], false, &keepdims)) return nullptr;
   return Wrap(reduce(*x, axes, keepdims));
 }
 
 // name(x, /, axis=None, *, dtype=None, keepdims=False)
-template <ReduceFunction reduce>
+template <OpName name, ReduceFunction reduce>
 PyObject* ReductionTo(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  FZ_ARGS(4, "reduction(x, /, axis=None, *, dtype=None, keepdims=False)");
+  FZ_ARGS(4, std::string(name.text) + "(x, /, axis=None, *, dtype=None, keepdims=False)");
   Tensor own;
-  const Tensor* x = TensorOf(a[0], "reduction", &own);
+  const Tensor* x = TensorOf(a[0], name.text, &own);
   Axes axes;
   std::optional<DType> dtype;
   bool keepdims;
-  if (!x || !ToAxes(a[1], "reduction", &axes) || !ToOptionalDType(a[2], "reduction", &dtype) ||
+  if (!x || !ToAxes(a[1], name.text, &axes) || !ToOptionalDType(a[2], name.text, &dtype) ||
       !ToBool(a[3], false, &keepdims)) {
     return nullptr;
   }

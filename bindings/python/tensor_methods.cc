@@ -45,13 +45,14 @@ FZ_FAST(Permute) {
   return Wrap(ops::permute_dims(CellOf(a[0]), axes));
 }
 
-template <Tensor (*function)(const Tensor&, const Axes&, double, bool)>
+template <OpName name, Tensor (*function)(const Tensor&, const Axes&, double, bool)>
 PyObject* Spread(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  FZ_ARGS(4, "var(self, axis=None, *, correction=0.0, keepdims=False)");
+  FZ_ARGS(4, std::string(name.text) + "(self, axis=None, *, correction=0.0, keepdims=False)");
   Axes axes;
   double correction = 0;
   bool keepdims;
-  if (!ToAxes(a[1], "var", &axes) || (a[2] && !ToDouble(a[2], "var", "correction", &correction)) ||
+  if (!ToAxes(a[1], name.text, &axes) ||
+      (a[2] && !ToDouble(a[2], name.text, "correction", &correction)) ||
       !ToBool(a[3], false, &keepdims)) {
     return nullptr;
   }
@@ -139,18 +140,20 @@ PyCFunction Fast(FastFunction f) {
 
 constexpr int kFast = METH_FASTCALL | METH_KEYWORDS;
 #define FZ_SIGNATURE(name, parameters, doc) name "($self" parameters ")\n--\n\n" doc
-#define FZ_METHOD(name, function, parameters, doc) \
-  { name, Fast(Method<function>), kFast, FZ_SIGNATURE(name, parameters, doc) }
-#define FZ_REDUCTION(name) \
-  FZ_METHOD(#name, Reduction<ops::name>, ", axis=None, *, keepdims=False", "See frazil." #name ".")
+// The function comes last: its template arguments hold commas.
+#define FZ_METHOD(name, parameters, doc, ...) \
+  { name, Fast(Method<__VA_ARGS__>), kFast, FZ_SIGNATURE(name, parameters, doc) }
+#define FZ_REDUCTION(name)                                                    \
+  FZ_METHOD(#name, ", axis=None, *, keepdims=False", "See frazil." #name ".", \
+            Reduction<#name, ops::name>)
 
 }  // namespace
 
 PyMethodDef tensor_methods[] = {
-    FZ_METHOD("sum", ReductionTo<ops::sum>, ", axis=None, *, dtype=None, keepdims=False",
-              "See frazil.sum."),
-    FZ_METHOD("prod", ReductionTo<ops::prod>, ", axis=None, *, dtype=None, keepdims=False",
-              "See frazil.prod."),
+    FZ_METHOD("sum", ", axis=None, *, dtype=None, keepdims=False", "See frazil.sum.",
+              ReductionTo<"sum", ops::sum>),
+    FZ_METHOD("prod", ", axis=None, *, dtype=None, keepdims=False", "See frazil.prod.",
+              ReductionTo<"prod", ops::prod>),
     FZ_REDUCTION(max),
     FZ_REDUCTION(min),
     FZ_REDUCTION(any),
@@ -158,22 +161,22 @@ PyMethodDef tensor_methods[] = {
     FZ_REDUCTION(argmax),
     FZ_REDUCTION(argmin),
     FZ_REDUCTION(mean),
-    FZ_METHOD("var", Spread<ops::var>, ", axis=None, *, correction=0.0, keepdims=False",
-              "See frazil.var."),
-    FZ_METHOD("std", Spread<ops::std>, ", axis=None, *, correction=0.0, keepdims=False",
-              "See frazil.std."),
-    FZ_METHOD("astype", MoveAstype, ", dtype, /, *, copy=True, device=None", "See frazil.astype."),
+    FZ_METHOD("var", ", axis=None, *, correction=0.0, keepdims=False", "See frazil.var.",
+              Spread<"var", ops::var>),
+    FZ_METHOD("std", ", axis=None, *, correction=0.0, keepdims=False", "See frazil.std.",
+              Spread<"std", ops::std>),
+    FZ_METHOD("astype", ", dtype, /, *, copy=True, device=None", "See frazil.astype.", MoveAstype),
     {"reshape", Fast(Variadic<MoveReshape>), kFast,
      FZ_SIGNATURE("reshape", ", *shape", "See frazil.reshape.")},
     {"permute", Fast(Variadic<Permute>), kFast,
      FZ_SIGNATURE("permute", ", *axes", "The axes in another order.")},
     {"transpose", Fast(Variadic<Permute>), kFast,
      FZ_SIGNATURE("transpose", ", *axes", "The axes in another order, reversed if none is given.")},
-    FZ_METHOD("flatten", MoveFlatten, "", "See frazil.flatten."),
-    FZ_METHOD("ravel", MoveFlatten, "", "See frazil.flatten."),
-    FZ_METHOD("squeeze", MoveSqueeze, ", axis=None", "See frazil.squeeze."),
-    FZ_METHOD("swapaxes", MoveSwapaxes, ", axis1, axis2, /", "See frazil.swapaxes."),
-    FZ_METHOD("take", MoveTake, ", indices, /, axis=None", "See frazil.take."),
+    FZ_METHOD("flatten", "", "See frazil.flatten.", MoveFlatten),
+    FZ_METHOD("ravel", "", "See frazil.flatten.", MoveFlatten),
+    FZ_METHOD("squeeze", ", axis=None", "See frazil.squeeze.", MoveSqueeze),
+    FZ_METHOD("swapaxes", ", axis1, axis2, /", "See frazil.swapaxes.", MoveSwapaxes),
+    FZ_METHOD("take", ", indices, /, axis=None", "See frazil.take.", MoveTake),
     {"copy", CopyMethod, METH_NOARGS, FZ_SIGNATURE("copy", "", "The same elements in new memory.")},
     {"item", ItemMethod, METH_NOARGS,
      FZ_SIGNATURE("item", "", "The only element as a Python number.")},
@@ -183,16 +186,17 @@ PyMethodDef tensor_methods[] = {
      FZ_SIGNATURE("numpy", "", "A read-only NumPy array over the same memory, as np.asarray(t).")},
     {"detach", DetachMethod, METH_NOARGS,
      FZ_SIGNATURE("detach", "", "The same value without history.")},
-    FZ_METHOD("backward", BackwardMethod, ", gradient=None",
+    FZ_METHOD("backward", ", gradient=None",
               "Adds the gradients of this tensor (times `gradient`) to .grad of every leaf it "
-              "depends on."),
-    FZ_METHOD("requires_grad_", RequiresGradMethod, ", requires_grad=True",
-              "Sets requires_grad and returns self."),
-    FZ_METHOD("to_device", ToDeviceMethod, ", device, /, *, stream=None",
-              "The tensor on another device."),
-    FZ_METHOD("__array__", ExportArray, ", dtype=None, copy=None", "For NumPy."),
-    FZ_METHOD("__dlpack__", ExportDLPack,
-              ", *, stream=None, max_version=None, dl_device=None, copy=None", "DLPack."),
+              "depends on.",
+              BackwardMethod),
+    FZ_METHOD("requires_grad_", ", requires_grad=True", "Sets requires_grad and returns self.",
+              RequiresGradMethod),
+    FZ_METHOD("to_device", ", device, /, *, stream=None", "The tensor on another device.",
+              ToDeviceMethod),
+    FZ_METHOD("__array__", ", dtype=None, copy=None", "For NumPy.", ExportArray),
+    FZ_METHOD("__dlpack__", ", *, stream=None, max_version=None, dl_device=None, copy=None",
+              "DLPack.", ExportDLPack),
     {"__dlpack_device__", DLPackDevice, METH_NOARGS, nullptr},
     {"__array_namespace__", Fast(Namespace), kFast,
      FZ_SIGNATURE("__array_namespace__", ", /, *, api_version=None", "The module frazil.")},
