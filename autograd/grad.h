@@ -43,6 +43,7 @@ class GradScope {
 
  private:
   int level_;
+  uint64_t scope_;      // tells this scope's variables from all others
   bool outer_enabled_;  // gradients were wanted outside: no_grad() around a scope detaches its
                         // results
   std::vector<Tensor> variables_;

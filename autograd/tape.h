@@ -24,7 +24,6 @@ class TapeNode final : public GradNode {
   absl::InlinedVector<Input, 3> inputs;
   std::array<Tensor, 3> saved;  // a, b, c where the row saves them
   ValueRef saved_output;
-  uint64_t sequence = 0;
 
   // For the gradient expressions of the table.
   DType input_dtype(int i) const { return inputs[i].dtype; }
@@ -37,13 +36,13 @@ class TapeNode final : public GradNode {
   void Destroy() override;
 
  private:
-  TapeNode() = default;
+  TapeNode() : GradNode(Kind::kOp) {}
 };
 
 // A cell that collects .grad.
 class LeafNode final : public GradNode {
  public:
-  LeafNode() { leaf = true; }
+  LeafNode() : GradNode(Kind::kLeaf) {}
   Tensor grad;  // undefined until the first backward
 };
 
@@ -51,8 +50,9 @@ class LeafNode final : public GradNode {
 // outer ones on.
 class VariableNode final : public GradNode {
  public:
-  int scope_level = 0;
-  uint64_t sequence = 0;
+  explicit VariableNode(uint64_t scope) : GradNode(Kind::kVariable), scope(scope) {}
+
+  const uint64_t scope;  // of the GradScope that made it
   GradNodeRef outer;
 };
 

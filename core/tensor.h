@@ -11,16 +11,23 @@
 
 namespace frazil {
 
-// A node of the tape as core sees it: autograd/tape.h derives from it.
+// A node of the tape as core sees it: autograd/tape.h derives one class from it for each kind.
 class GradNode : public RefCounted {
  public:
+  enum class Kind : uint8_t { kOp, kLeaf, kVariable };
+
+  const Kind kind;
   // Lowest gradient level among the leaves it depends on (0: tape style). A node matters to an op
-  // only if its level is below GradMode::limit.
+  // only if its level is below ThreadState::grad_limit.
   int level = 0;
-  bool leaf = false;
+  // Order of creation: above that of every node it depends on; 0 for leaves.
+  uint64_t sequence = 0;
+
+  bool leaf() const { return kind == Kind::kLeaf; }
   static void Free(GradNode* node) { node->Destroy(); }
 
  protected:
+  explicit GradNode(Kind k) : kind(k) {}
   virtual ~GradNode() = default;
   virtual void Destroy() { delete this; }
 };

@@ -35,6 +35,7 @@ SUITES = {
     "cpp": Suite(cpp=True),
     "python": Suite(python=True),
     "cuda": Suite(cpp=True),
+    "goldens": Suite(cpp=True),
     "hazards": Suite(python=True, sanitized=False),
 }
 

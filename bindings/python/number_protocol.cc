@@ -34,7 +34,7 @@ PyObject* Binary(PyObject* a, PyObject* b) {
   return Wrap(Call<op>(x.arg(), y.arg()));
 }
 
-bool IsTapeLeaf(const Tensor& t) { return t.node() && t.node()->leaf && t.node()->level == 0; }
+bool IsTapeLeaf(const Tensor& t) { return t.node() && t.node()->leaf() && t.node()->level == 0; }
 
 }  // namespace
 

@@ -68,7 +68,7 @@ PyObject* RoundMethod(PyObject* self, PyObject*) { return Wrap(ops::round(CellOf
 // A new cell; a leaf's copy is a leaf of its own, anything else keeps its history.
 PyObject* CopyCell(PyObject* self, PyObject*) {
   const Tensor& x = CellOf(self);
-  if (!x.node() || !x.node()->leaf) return Wrap(x);
+  if (!x.node() || !x.node()->leaf()) return Wrap(x);
   Tensor copy = x.Detach();
   if (Status s = autograd::SetRequiresGrad(&copy, true); !s.ok()) return Raise(s);
   return Wrap(std::move(copy));
@@ -78,7 +78,7 @@ PyObject* CopyMethod(PyObject* self, PyObject*) { return Wrap(ops::copy(CellOf(s
 // (_rebuild, (dtype name, shape, bytes, requires_grad))
 PyObject* Reduce(PyObject* self, PyObject*) {
   const Tensor& x = CellOf(self);
-  if (x.node() && !x.node()->leaf) {
+  if (x.node() && !x.node()->leaf()) {
     return Raise(RuntimeError("[pickle] a tensor with history cannot be pickled: use detach()."));
   }
   const auto dense = DenseBytes(x);

@@ -1,0 +1,120 @@
+#include "autograd/walk.h"
+
+#include <algorithm>
+
+#include "core/functions/ops.h"
+
+namespace frazil::autograd {
+namespace {
+
+// Calls visit(next) for the nodes that `node` depends on.
+template <typename F>
+void ForEachEdge(const GradNode& node, const F& visit) {
+  if (node.kind == GradNode::Kind::kOp) {
+    for (const auto& in : static_cast<const TapeNode&>(node).inputs) {
+      if (in.edge) visit(in.edge.get());
+    }
+  } else if (node.kind == GradNode::Kind::kVariable) {
+    const auto& outer = static_cast<const VariableNode&>(node).outer;
+    if (outer) visit(outer.get());
+  }
+}
+
+// Sums over the axes that broadcasting added or stretched.
+Tensor SumTo(const Tensor& g, const Layout* shape) {
+  if (!g.ok() || g.shape() == shape) return g;
+  Axes axes;
+  axes.emplace();
+  const int shift = g.rank() - shape->rank;
+  for (int i = 0; i < g.rank(); ++i) {
+    if (i < shift || (shape->extents[i - shift] == 1 && g.dims()[i] != 1)) axes->push_back(i);
+  }
+  const Tensor reduced = axes->empty() ? g : ops::sum(g, axes, true);
+  // A gradient smaller than its input (a 0-d factor) is spread.
+  if (reduced.ok() && reduced.size() != shape->size)
+    return ops::broadcast_to(reduced, shape->dims());
+  return ops::reshape(reduced, shape->dims());
+}
+
+}  // namespace
+
+Status Walk::Run(const Tensor& root, const Tensor& seed) {
+  if (!root.node()) return absl::OkStatus();
+  Collect(root.node());
+  visits_[0].grad = seed;  // nothing that the root leads to is newer
+  for (Visit& visit : visits_) {
+    if (visit.useful && visit.grad.defined()) FZ_RETURN_IF_ERROR(Step(&visit));
+  }
+  return absl::OkStatus();
+}
+
+Tensor Walk::Arrived(const GradNode* variable) const {
+  const auto it = index_.find(variable);
+  return it == index_.end() ? Tensor() : visits_[it->second].grad;
+}
+
+bool Walk::Wanted(const GradNode& node) const {
+  if (scope_ == 0) return node.leaf();
+  return node.kind == GradNode::Kind::kVariable &&
+         static_cast<const VariableNode&>(node).scope == scope_;
+}
+
+void Walk::Collect(GradNode* root) {
+  std::vector<GradNode*> stack = {root};
+  while (!stack.empty()) {
+    GradNode* node = stack.back();
+    stack.pop_back();
+    if (!index_.try_emplace(node, 0).second) continue;
+    visits_.push_back({node});
+    if (!Wanted(*node)) ForEachEdge(*node, [&](GradNode* next) { stack.push_back(next); });
+  }
+  std::sort(visits_.begin(), visits_.end(),
+            [](const Visit& x, const Visit& y) { return x.node->sequence > y.node->sequence; });
+  for (size_t i = 0; i < visits_.size(); ++i) index_[visits_[i].node] = static_cast<int32_t>(i);
+  for (auto it = visits_.rbegin(); it != visits_.rend(); ++it) it->useful = Leads(*it->node);
+}
+
+// Asked oldest first, so that what the node depends on has its answer.
+bool Walk::Leads(const GradNode& node) const {
+  if (Wanted(node)) return true;
+  bool leads = false;
+  ForEachEdge(node, [&](const GradNode* next) { leads = leads || At(next).useful; });
+  return leads;
+}
+
+void Walk::Add(const GradNode* node, const Tensor& g) {
+  Visit& visit = At(node);
+  visit.grad = visit.grad.defined() ? ops::add(visit.grad, g) : g;
+}
+
+Status Walk::Step(Visit* visit) {
+  FZ_RETURN_IF_ERROR(visit->grad.status());
+  GradNode* node = visit->node;
+  if (node->leaf()) {
+    leaves_.push_back({static_cast<LeafNode*>(node), visit->grad});
+    return absl::OkStatus();
+  }
+  if (Wanted(*node)) return absl::OkStatus();  // a variable keeps what arrived
+  const Tensor g = std::move(visit->grad);     // and nothing else outlives its use
+  visit->grad = Tensor();
+  if (node->kind == GradNode::Kind::kOp) return StepOp(static_cast<TapeNode*>(node), g);
+  Add(static_cast<VariableNode*>(node)->outer.get(), g);
+  return absl::OkStatus();
+}
+
+Status Walk::StepOp(TapeNode* node, const Tensor& g) {
+  const Tensor output =
+      node->saved_output ? Tensor(node->saved_output, GradNodeRef::Share(node)) : Tensor();
+  for (size_t i = 0; i < node->inputs.size(); ++i) {
+    const auto& in = node->inputs[i];
+    if (!in.edge || !At(in.edge.get()).useful) continue;
+    const Tensor raw = ApplyRule(*node, static_cast<int>(i), g, output);
+    if (!raw.defined()) continue;
+    const Tensor grad = SumTo(raw, in.shape);
+    FZ_RETURN_IF_ERROR(grad.status());
+    Add(in.edge.get(), grad);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace frazil::autograd

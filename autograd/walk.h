@@ -1,0 +1,46 @@
+// One walk back over the tape: collects what leads to the wanted gradients and applies the rules,
+// newest node first. Called by Backward and GradScope::Gradients. Invariant: each node is visited
+// once, after every node that depends on it, in an order that the tape alone decides.
+#pragma once
+
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "autograd/tape.h"
+
+namespace frazil::autograd {
+
+class Walk {
+ public:
+  // scope: the variables of one function-style scope are wanted; 0: every leaf.
+  explicit Walk(uint64_t scope = 0) : scope_(scope) {}
+
+  Status Run(const Tensor& root, const Tensor& seed);
+
+  // The gradient that arrived at a variable; undefined if none did.
+  Tensor Arrived(const GradNode* variable) const;
+  const std::vector<std::pair<LeafNode*, Tensor>>& leaves() const { return leaves_; }
+
+ private:
+  struct Visit {
+    GradNode* node;
+    bool useful = false;  // leads to a wanted gradient
+    Tensor grad;          // the sum so far
+  };
+
+  bool Wanted(const GradNode& node) const;
+  void Collect(GradNode* root);
+  bool Leads(const GradNode& node) const;
+  Status Step(Visit* visit);
+  Status StepOp(TapeNode* node, const Tensor& g);
+  void Add(const GradNode* node, const Tensor& g);
+  Visit& At(const GradNode* node) { return visits_[index_.find(node)->second]; }
+  const Visit& At(const GradNode* node) const { return visits_[index_.find(node)->second]; }
+
+  uint64_t scope_;
+  std::vector<Visit> visits_;  // newest first
+  absl::flat_hash_map<const GradNode*, int32_t> index_;
+  std::vector<std::pair<LeafNode*, Tensor>> leaves_;
+};
+
+}  // namespace frazil::autograd
