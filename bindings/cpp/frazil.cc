@@ -22,6 +22,17 @@ Tensor arange(int64_t n, DType dtype) {
   return Checked(ops::iota(n, dtype));
 }
 
+void sgd_step(Tensor& parameter, const Tensor& gradient, Tensor& velocity, double lr,
+              double momentum) {
+  Initialize();
+  Tensor p = parameter, v = velocity;
+  ops::sgd_step(&p, gradient, &v, lr, momentum, 0);
+  ThrowIf(p.status());
+  ThrowIf(v.status());
+  parameter.SetValue(p.value_ref());
+  velocity.SetValue(v.value_ref());
+}
+
 double item(const Tensor& t) {
   Initialize();
   if (t.ok() && t.size() != 1)

@@ -186,6 +186,10 @@ auto grad(F f) {
   };
 }
 
+// One step of gradient descent with momentum: replaces the content of both cells.
+void sgd_step(Tensor& parameter, const Tensor& gradient, Tensor& velocity, double lr,
+              double momentum);
+
 namespace jit {
 
 // A traced callable: the body runs again at every call and its ops are matched with what was
