@@ -32,6 +32,7 @@ SUITES = {
     "core": Suite(cpp=True),
     "conformance": Suite(python=True, sanitized=False),
     "gradients": Suite(python=True, sanitized=False),
+    "fuzz": Suite(python=True, sanitized=False),
     "cpp": Suite(cpp=True),
     "python": Suite(python=True),
     "cuda": Suite(cpp=True),

@@ -1,0 +1,136 @@
+"""Runs programs in worker processes, compares what was seen, and makes smaller what differs.
+
+No program runs in the process of the tests: a crash is a difference like any other.
+"""
+
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from program import shrink, text
+
+HERE = Path(__file__).parent
+
+
+def stand_alone(program):
+    """A program with all it needs: saved as a file it can be run, and prints the difference."""
+    helpers = (HERE / "observe.py").read_text()
+    body = text(program).replace("from observe import *\n", "")
+    return f"{helpers}\n\nSOURCE = '''\n{body}'''\n{COMPARES}"
+
+
+COMPARES = """
+if __name__ == "__main__":
+    exec(SOURCE)
+    print(difference(*(observe(program, w) for w in (lambda f: f, fz.trace))) or "no difference")
+"""
+
+
+def command(*arguments):
+    return [sys.executable, str(HERE / "worker.py"), *map(str, arguments)]
+
+
+def start(arguments, environment):
+    with tempfile.NamedTemporaryFile(suffix=".pickle", delete=False) as out:
+        path = out.name
+    process = subprocess.Popen(
+        command(*arguments, path), env=os.environ | environment, stderr=subprocess.PIPE, text=True
+    )
+    return process, path
+
+
+def finish(started, limit):
+    """(records, why it stopped early or None)"""
+    process, path = started
+    try:
+        _, errors = process.communicate(timeout=limit)
+        why = f"exit status {process.returncode}: {errors[-2000:]}" if process.returncode else None
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        why = f"no end after {limit} seconds"
+    records = []
+    with open(path, "rb") as f:
+        while True:
+            try:
+                records.append(pickle.load(f))
+            except (EOFError, pickle.UnpicklingError):
+                break
+    os.unlink(path)
+    return records, why
+
+
+def first_difference(a, b):
+    """What differs first between two digests."""
+    if len(a) != len(b):
+        return "the number of observations"
+    return next((what for (what, x), (_, y) in zip(a, b, strict=True) if x != y), None)
+
+
+def compare(programs, wanted, mode, environment, limit):
+    """(program, why) for those whose digests under an environment are not the wanted ones."""
+    with tempfile.NamedTemporaryFile(suffix=".pickle") as source:
+        source.write(pickle.dumps(programs))
+        source.flush()
+        records, why = finish(start(["run", mode, source.name], environment), limit)
+    got = [r[1] for r in records if r[0] == "ran"]
+    failures = [
+        (p, f"{what} differs")
+        for p, a, b in zip(programs, wanted, got, strict=False)
+        if (what := first_difference(a, b))
+    ]
+    return failures + ([(programs[len(got)], why)] if why else [])
+
+
+class Server:
+    """A worker that runs one program after the other; begun again when one ends it."""
+
+    def __init__(self, environment):
+        self.environment = environment
+        self.process = None
+
+    def ask(self, program, mode):
+        """The digest of a run, or None if the program ended the process."""
+        if self.process is None:
+            self.process = subprocess.Popen(
+                command("serve"),
+                env=os.environ | self.environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        try:
+            pickle.dump((program, mode), self.process.stdin)
+            self.process.stdin.flush()
+            return pickle.load(self.process.stdout)
+        except (EOFError, OSError, pickle.UnpicklingError):
+            self.close()
+            return None
+
+    def close(self):
+        if self.process is not None:
+            self.process.stdin.close()
+            self.process.stdout.close()
+            self.process.wait()
+            self.process = None
+
+
+def smallest(program, mode, environment, limit=250):
+    """A small program whose eager run here differs from its run elsewhere."""
+    here, there = Server({}), Server(environment)
+
+    def fails(candidate):
+        eager = here.ask(candidate, "eager")
+        other = there.ask(candidate, mode)
+        if eager is None or other is None:
+            return eager is not None
+        return first_difference(eager, other) is not None
+
+    try:
+        return shrink(program, fails, limit) if fails(program) else program
+    finally:
+        here.close()
+        there.close()

@@ -1,0 +1,100 @@
+"""Runs a program and writes down everything it lets anyone see, as plain text.
+
+Programs (program.py) are written against this module; a shrunk one is printed together with it, so
+that it stands alone. Two runs of one program are right only if their observations are equal.
+"""
+
+import numpy as np
+
+import frazil as fz
+import frazil.random
+from frazil import nn
+
+
+def data(seed, shape, dtype, layout="plain"):
+    """A tensor of small numbers, made by NumPy, with a few special ones."""
+    rng = np.random.default_rng(seed)
+    full = tuple(2 * n for n in shape) if layout == "every-second" else shape
+    full = full[::-1] if layout == "transposed" else full
+    if dtype == "bool":
+        a = rng.random(full) < 0.5
+    elif "int" in dtype:
+        a = rng.integers(0 if dtype[0] == "u" else -9, 10, full)
+    else:
+        a = np.round(rng.normal(size=full) * 2, 3)
+        if seed % 5 == 0:
+            a = np.where(rng.random(full) < 0.1, rng.choice([0.0, -0.0, np.inf, np.nan]), a)
+    t = fz.astype(fz.asarray(a), getattr(fz, dtype))
+    if layout == "every-second":
+        return t[tuple(slice(None, None, 2) for _ in shape)]
+    if layout == "reversed":
+        return t[tuple(slice(None, None, -1) for _ in shape)]
+    return t.T if layout == "transposed" else t
+
+
+def scalar(result):
+    """One float64 of a result: what is differentiated from outside a program."""
+    parts = result if isinstance(result, (list, tuple)) else [result]
+    floats = [p for p in parts if isinstance(p, fz.Tensor) and "float" in p.dtype.name]
+    return sum((fz.sum(fz.astype(p, fz.float64)) for p in floats), fz.asarray(0.0, dtype="float64"))
+
+
+def seen(x):
+    """What can be seen of an object: bits, with every NaN like any other."""
+    if isinstance(x, fz.Tensor):
+        a = np.asarray(fz.astype(x.detach(), fz.float64) if "float" in x.dtype.name else x)
+        grad = seen(x.grad) if x.is_leaf and x.requires_grad and x.grad is not None else None
+        return ["tensor", x.dtype.name, seen(a), x.requires_grad, x.is_leaf, grad]
+    if isinstance(x, np.ndarray):
+        if x.dtype.kind == "f":
+            x = np.where(np.isnan(x), x.dtype.type(np.nan), x)
+        return [x.dtype.name, x.shape, x.tobytes()]
+    if isinstance(x, (list, tuple)):
+        return [type(x).__name__, *map(seen, x)]
+    if isinstance(x, dict):
+        return ["dict", *((k, seen(v)) for k, v in x.items())]
+    return repr(x)
+
+
+def attempt(f, *args):
+    """The result of a call, or the exception's type and text."""
+    try:
+        return f(*args)
+    except Exception as e:  # noqa: BLE001
+        return "raised", type(e).__name__, str(e)
+
+
+def observe(program, wrap):
+    """A list of (what, seen) for a program whose functions are passed through `wrap`."""
+    fz.random.seed(7)
+    call, parts, calls = program(wrap)
+    out, held = [], []
+    for number, args in enumerate(calls):
+        args = args()
+        result = attempt(call, *args)
+        out.append((f"result of call {number}", seen(result)))
+        out.append((f"arguments after call {number}", seen(args)))
+        out.append((f"state after call {number}", seen(parts())))
+        if number % 3 < 2:
+            held.append(result)
+    out.append(("earlier results at the end", seen(held)))
+    out.append(("random numbers at the end", seen(fz.random.uniform((3,)))))
+    return out
+
+
+def loaded(source):
+    """The function that the text of a program defines."""
+    names = {}
+    exec(compile(source, "program", "exec"), names)
+    return names["program"]
+
+
+def difference(a, b):
+    """The first observation in which two runs differ, as text; None if there is none."""
+    for (what, x), (_, y) in zip(a, b, strict=True):
+        if x != y:
+            return f"{what}:\n  {x}\n  {y}"
+    return None
+
+
+__all__ = ["attempt", "data", "difference", "fz", "loaded", "nn", "np", "observe", "scalar", "seen"]
