@@ -5,8 +5,8 @@ Used by worker.py, which runs them on one executor, and by test_conformance.py, 
 """
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 import numpy as np
 
@@ -104,12 +104,18 @@ def special(dtype, which, count):
 # Independent references, one for each elementwise row, over float64 or the integers themselves.
 def floor_mod(a, b):
     with np.errstate(all="ignore"):
-        return np.where(b == 0, 0, np.remainder(a, b)) if a.dtype.kind in "iu" else np.remainder(a, b)
+        return (
+            np.where(b == 0, 0, np.remainder(a, b)) if a.dtype.kind in "iu" else np.remainder(a, b)
+        )
 
 
 def floor_div(a, b):
     with np.errstate(all="ignore"):
-        return np.where(b == 0, 0, np.floor_divide(a, b)) if a.dtype.kind in "iu" else np.floor_divide(a, b)
+        return (
+            np.where(b == 0, 0, np.floor_divide(a, b))
+            if a.dtype.kind in "iu"
+            else np.floor_divide(a, b)
+        )
 
 
 def shift(a, b, left):
@@ -117,7 +123,9 @@ def shift(a, b, left):
     good = (b >= 0) & (b < bits)
     c = np.where(good, b, 0).astype(a.dtype)
     out = np.left_shift(a, c) if left else np.right_shift(a, c)
-    rest = np.zeros_like(a) if left or a.dtype.kind == "u" else np.where(a < 0, -1, 0).astype(a.dtype)
+    rest = (
+        np.zeros_like(a) if left or a.dtype.kind == "u" else np.where(a < 0, -1, 0).astype(a.dtype)
+    )
     return np.where(good, out, rest)
 
 
@@ -130,7 +138,9 @@ def int_pow(a, b):
             value = {1: 1, -1: 1 if exponent % 2 == 0 else -1}.get(base, 0)
         else:
             value = pow(base, exponent, 1 << bits)
-        out[i] = np.array(value & ((1 << bits) - 1), np.uint64).astype(f"uint{bits}").astype(a.dtype)
+        out[i] = (
+            np.array(value & ((1 << bits) - 1), np.uint64).astype(f"uint{bits}").astype(a.dtype)
+        )
     return out
 
 
@@ -206,7 +216,13 @@ def casts(row):
             rng = rng_for(name)
             a = random_array(rng, source, (517,), -300, 300)
             if source in FLOATS:
-                a = np.concatenate([a, special(source, 0, len(SPECIALS)), round_to([1e10, -1e10, 1e30, 0.5, 1.5, 2.5], source)])
+                a = np.concatenate(
+                    [
+                        a,
+                        special(source, 0, len(SPECIALS)),
+                        round_to([1e10, -1e10, 1e30, 0.5, 1.5, 2.5], source),
+                    ]
+                )
             yield Case(name, "astype", target, [a], [source], "plain",
                        lambda fz, x, t=target: fz.astype(x, getattr(fz, t)),
                        lambda a, s=source, t=target: cast_reference(a, s, t))  # fmt: skip
@@ -218,7 +234,15 @@ def cast_reference(a, source, target):
     if target in INTS:
         if source in FLOATS:
             info = np.iinfo(target)
-            out = [0 if np.isnan(v) else min(max(int(v) if np.isfinite(v) else (info.max if v > 0 else info.min), info.min), info.max) for v in a.tolist()]
+            out = [
+                0
+                if np.isnan(v)
+                else min(
+                    max(int(v) if np.isfinite(v) else (info.max if v > 0 else info.min), info.min),
+                    info.max,
+                )
+                for v in a.tolist()
+            ]
             return np.array(out, target)
         return a.astype(target)
     return a  # rounded by the comparison
@@ -242,7 +266,12 @@ def reductions(row):
             for how in ("plain", "transposed") if len(shape) == 2 else ("plain",):
                 name = f"{f}-{dtype}-{number}-{how}"
                 a = random_array(rng_for(name), dtype, shape, row["lo"], row["hi"])
-                if dtype in FLOATS and f in ("max", "min", "argmax", "argmin") and a.size > 3 and number % 2:
+                if (
+                    dtype in FLOATS
+                    and f in ("max", "min", "argmax", "argmin")
+                    and a.size > 3
+                    and number % 2
+                ):
                     a.reshape(-1)[rng_for(name).integers(0, a.size, 2)] = np.nan
                 yield Case(name, f, dtype, [a], [dtype], how,
                            lambda fz, x, f=f, axis=axis: getattr(fz, f)(x, axis=axis),
@@ -259,7 +288,9 @@ def magnitude(f, axis):
 def reduce_reference(a, f, axis):
     if f in ("sum", "prod") and a.dtype.kind in "iub":
         with np.errstate(all="ignore"):
-            return getattr(np, f)(a, axis=axis, dtype=np.uint64 if a.dtype.kind == "u" else np.int64)
+            return getattr(np, f)(
+                a, axis=axis, dtype=np.uint64 if a.dtype.kind == "u" else np.int64
+            )
     return getattr(np, f)(a, axis=axis)
 
 
@@ -279,7 +310,11 @@ def movement(row):
         for number, (shape, call) in enumerate(calls):
             for how in ("plain", "every-second") if len(shape) == 2 else ("plain",):
                 name = f"{m}-{dtype}-{number}-{how}"
-                full = tuple(2 * n + 1 if i == 0 else 2 * n for i, n in enumerate(shape)) if how != "plain" else shape
+                full = (
+                    tuple(2 * n + 1 if i == 0 else 2 * n for i, n in enumerate(shape))
+                    if how != "plain"
+                    else shape
+                )
                 a = random_array(rng_for(name), dtype, full, -100, 100)
                 yield Case(name, m, dtype, [a], [dtype], how, lambda fz, x, c=call: c(x, fz),
                            lambda a, c=call: c(a, np))  # fmt: skip
@@ -328,7 +363,12 @@ def philox_words(key, counter, n):
         k = [key & 0xFFFFFFFF, key >> 32]
         for _ in range(10):
             p0, p1 = 0xD2511F53 * x[0], 0xCD9E8D57 * x[2]
-            x = [(p1 >> 32) ^ x[1] ^ k[0], p1 & 0xFFFFFFFF, (p0 >> 32) ^ x[3] ^ k[1], p0 & 0xFFFFFFFF]
+            x = [
+                (p1 >> 32) ^ x[1] ^ k[0],
+                p1 & 0xFFFFFFFF,
+                (p0 >> 32) ^ x[3] ^ k[1],
+                p0 & 0xFFFFFFFF,
+            ]
             k = [(k[0] + 0x9E3779B9) & 0xFFFFFFFF, (k[1] + 0xBB67AE85) & 0xFFFFFFFF]
         words += x
     return words[:n]
@@ -337,7 +377,9 @@ def philox_words(key, counter, n):
 def philox_integers(key, shape):
     n = int(np.prod(shape))
     w = philox_words(key, 0, 2 * n)
-    return np.array([((w[2 * i] << 32) | w[2 * i + 1]) % 2**32 for i in range(n)], np.int64).reshape(shape)
+    return np.array(
+        [((w[2 * i] << 32) | w[2 * i + 1]) % 2**32 for i in range(n)], np.int64
+    ).reshape(shape)
 
 
 CLASSES = {

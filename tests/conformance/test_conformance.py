@@ -10,6 +10,7 @@ from pathlib import Path
 import cases
 import numpy as np
 import pytest
+
 from frazil import _frazil
 
 HERE = Path(__file__).parent
@@ -36,7 +37,10 @@ def results(tmp_path_factory):
             continue
         path = tmp_path_factory.mktemp("conformance") / name
         run = subprocess.run(
-            [sys.executable, HERE / "worker.py", path], env=os.environ | environment, capture_output=True, text=True
+            [sys.executable, HERE / "worker.py", path],
+            env=os.environ | environment,
+            capture_output=True,
+            text=True,
         )
         assert run.returncode == 0, f"{name}: {run.stderr[-3000:]}"
         out[name] = pickle.loads(path.read_bytes())["results"]
@@ -54,9 +58,15 @@ def ulps(got, want, dtype, scale=None):
     """Distance in units of the last place of `want` (or of `scale`) in dtype; infinities and NaN must agree."""
     got, want = np.asarray(got, np.float64), np.asarray(want, np.longdouble)
     with np.errstate(all="ignore"):
-        rounded = want.astype(np.float64) if dtype in ("float64", "bfloat16") else want.astype(dtype).astype(np.float64)
+        rounded = (
+            want.astype(np.float64)
+            if dtype in ("float64", "bfloat16")
+            else want.astype(dtype).astype(np.float64)
+        )
         if dtype == "bfloat16":
-            rounded = np.where(np.abs(want) > 3.3961775e38, np.copysign(np.inf, want), want).astype(np.float64)
+            rounded = np.where(np.abs(want) > 3.3961775e38, np.copysign(np.inf, want), want).astype(
+                np.float64
+            )
         same = (got == rounded) | (np.isnan(got) & np.isnan(rounded))
         size = np.abs(want) if scale is None else np.maximum(np.abs(want), scale)
         exponent = np.frexp(size.astype(np.float64))[1] - 1
@@ -104,7 +114,10 @@ def test_same_bits(results, executor, row):
     for case in CASES.values():
         if case.row != row:
             continue
-        (got, got_type), (want, want_type) = results[executor][case.name], results["interp"][case.name]
+        (got, got_type), (want, want_type) = (
+            results[executor][case.name],
+            results["interp"][case.name],
+        )
         assert got_type == want_type and got.shape == want.shape, case.name
         differing = int((bits(got) != bits(want)).sum())
         assert differing == 0, f"{case.name}: {differing} differing bytes on {executor}"

@@ -1,15 +1,16 @@
 """Runs every conformance case on one executor (chosen by the environment) and pickles the results.
 
-    worker.py OUTPUT
+worker.py OUTPUT
 """
 
 import pickle
 import sys
 
 import cases
+import numpy as np
+
 import frazil as fz
 import frazil.random
-import numpy as np
 from frazil import _frazil
 
 
@@ -29,7 +30,10 @@ def to_numpy(t):
 def main(path):
     results = {}
     for case in cases.all_cases(_frazil.op_table()):
-        tensors = [cases.view(to_tensor(a, d), case.layout) for a, d in zip(case.inputs, case.dtypes, strict=True)]
+        tensors = [
+            cases.view(to_tensor(a, d), case.layout)
+            for a, d in zip(case.inputs, case.dtypes, strict=True)
+        ]
         results[case.name] = to_numpy(case.call(fz, *tensors))
     with open(path, "wb") as out:
         pickle.dump({"config": fz.config(), "results": results}, out)

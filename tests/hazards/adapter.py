@@ -1,14 +1,22 @@
 """frazil for the hazard cases: the names that the cases use."""
-import frazil as fz
-import numpy as np
 
+import numpy as np
 from hz import NotAvailable
 
+import frazil as fz
+
 exp, log, sin, tanh = fz.exp, fz.log, fz.sin, fz.tanh
-where, matmul, maximum, reshape, concat, sum, max = fz.where, fz.matmul, fz.maximum, fz.reshape, fz.concat, fz.sum, fz.max
+where, matmul, maximum, reshape, concat, sum, max = (
+    fz.where,
+    fz.matmul,
+    fz.maximum,
+    fz.reshape,
+    fz.concat,
+    fz.sum,
+    fz.max,
+)
 grad = grad_higher = fz.grad
 no_grad = fz.no_grad
-
 
 
 def compile(fn, **opts):

@@ -1,10 +1,11 @@
-"""Where tracing changes what a program means elsewhere: each case runs eagerly (the truth) and traced.
+"""Where tracing changes what a program means elsewhere: each case runs eagerly (the truth), traced.
 
-OK: equal. ERR: a clear error. SW: silently wrong. TR: a side effect lost or repeated. SW and TR are never allowed.
+OK: equal. ERR: a clear error. SW: silently wrong. TR: a side effect lost or repeated.
+Silently wrong answers are never allowed.
 """
 
 import adapter
-import cases  # noqa: F401: registers the cases
+import cases  # noqa: F401 (registers the cases)
 import hz
 import pytest
 
