@@ -7,14 +7,17 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
 #include "core/check.h"
 #include "core/small_blocks.h"
 #include "core/storage.h"
+#include "core/tls.h"
 
 namespace frazil {
 namespace {
@@ -40,12 +43,42 @@ Cache& GlobalCache() {
   return *cache;
 }
 
-void CountLive(int64_t bytes) {
+// What this thread has not yet added to the counters: small storages come and go too often for
+// shared words.
+struct Uncounted {
+  int64_t live = 0, calls = 0;
+  int64_t limit = 0;  // of |live|; 0 before and after AtExit's life: everything is added at once
+};
+FZ_HOT_TLS Uncounted t_uncounted;
+constexpr int64_t kUncountedBytes = 64 * 1024;
+constexpr int64_t kUncountedCalls = 4096;
+
+void CountNow();
+
+struct AtExit {
+  AtExit() { t_uncounted.limit = kUncountedBytes; }
+  ~AtExit() {
+    CountNow();
+    t_uncounted.limit = 0;
+  }
+};
+
+void CountNow() {
+  static thread_local AtExit at_exit;
+  (void)at_exit;
+  Uncounted& u = t_uncounted;
+  g_counters.calls.fetch_add(std::exchange(u.calls, 0), std::memory_order_relaxed);
+  const int64_t bytes = std::exchange(u.live, 0);
   const int64_t live = g_counters.live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   int64_t peak = g_counters.peak.load(std::memory_order_relaxed);
   while (live > peak &&
          !g_counters.peak.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
   }
+}
+
+void CountLive(int64_t bytes) {
+  t_uncounted.live += bytes;
+  if (__builtin_expect(std::abs(t_uncounted.live) >= t_uncounted.limit, 0)) CountNow();
 }
 
 // Rounded up to a quarter of its power of two: at most 25 % of a block is unused.
@@ -120,14 +153,14 @@ void* TakeLarge(size_t bytes) {
 
 void ReleaseSmall(Storage* s) {
   const size_t block = reinterpret_cast<size_t>(s->context);
-  g_counters.live.fetch_sub(block, std::memory_order_relaxed);
+  CountLive(-static_cast<int64_t>(block));
   s->~Storage();
   GiveBlock(s, block);
 }
 
 void ReleaseLarge(Storage* s) {
   const size_t bytes = reinterpret_cast<size_t>(s->context);
-  g_counters.live.fetch_sub(bytes, std::memory_order_relaxed);
+  CountLive(-static_cast<int64_t>(bytes));
 #if defined(__SANITIZE_ADDRESS__)
   ToSystem(s->data, bytes);
 #else
@@ -156,7 +189,7 @@ void ReleaseForeign(Storage* s) {
 }  // namespace
 
 StatusOr<StorageRef> Allocate(size_t bytes) {
-  g_counters.calls.fetch_add(1, std::memory_order_relaxed);
+  if (__builtin_expect(++t_uncounted.calls >= kUncountedCalls, 0)) CountNow();
   if (bytes <= kSmallData) {
     const size_t block = std::bit_ceil(bytes + kHeader);
     auto* s = new (TakeBlock(block)) Storage;
@@ -193,11 +226,15 @@ StorageRef WrapForeign(void* data, size_t bytes, void (*done)(void*), void* cont
 }
 
 MemoryStats GetMemoryStats() {
+  CountNow();
   return {g_counters.live.load(), g_counters.peak.load(), g_counters.cached.load(),
           g_counters.calls.load(), g_counters.system.load()};
 }
 
-void ResetPeakMemory() { g_counters.peak.store(g_counters.live.load()); }
+void ResetPeakMemory() {
+  CountNow();
+  g_counters.peak.store(g_counters.live.load());
+}
 
 void TrimMemory() {
   Cache& cache = GlobalCache();

@@ -7,15 +7,8 @@
 
 namespace frazil {
 
-ThreadState& State() {
-  static thread_local ThreadState state;
-  return state;
-}
-
-Runtime& GlobalRuntime() {
-  static Runtime runtime;
-  return runtime;
-}
+FZ_HOT_TLS ThreadState t_state;
+constinit Runtime g_runtime;
 
 namespace {
 

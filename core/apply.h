@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "core/op.h"
 #include "core/tensor.h"
+#include "core/tls.h"
 
 namespace frazil {
 
@@ -68,7 +69,8 @@ struct ThreadState {
   bool blas = false;         // fz.precision("blas")
   int8_t mode = -1;          // thread's own mode (context manager), -1: the process's
 };
-ThreadState& State();
+extern FZ_HOT_TLS ThreadState t_state;
+inline ThreadState& State() { return t_state; }
 
 // Process-wide parts, set once by the entry point (bindings or frazil.h), never by static
 // initialisers.
@@ -76,7 +78,8 @@ struct Runtime {
   Door* eager = nullptr;
   TapeHook* tape = nullptr;
 };
-Runtime& GlobalRuntime();
+extern Runtime g_runtime;
+inline Runtime& GlobalRuntime() { return g_runtime; }
 
 Tensor Apply(const OpCall& call);
 Tensor Apply(OpId op, std::initializer_list<const Tensor*> inputs, AttrSpan attrs = {});

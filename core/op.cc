@@ -1,9 +1,8 @@
 #include "core/op.h"
 
 namespace frazil {
-namespace {
 
-constexpr OpInfo kOps[] = {
+constexpr OpInfo kOps[kNumOps] = {
 #define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp, \
               may_fail)                                                                      \
   {#name, OpClass::klass, arity, TypeSet::types, ResultType::result, saves, doc, lo, hi,     \
@@ -11,10 +10,6 @@ constexpr OpInfo kOps[] = {
 #include "core/ops.def"
 #undef FZ_OP
 };
-
-}  // namespace
-
-const OpInfo& Info(OpId op) { return kOps[static_cast<int>(op)]; }
 
 bool Accepts(TypeSet set, DType dtype) {
   switch (set) {

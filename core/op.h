@@ -56,7 +56,8 @@ inline constexpr int kNumOps =
 #undef FZ_OP
     ;
 
-const OpInfo& Info(OpId op);
+extern const OpInfo kOps[kNumOps];
+inline const OpInfo& Info(OpId op) { return kOps[static_cast<int>(op)]; }
 bool Accepts(TypeSet set, DType dtype);
 inline bool Differentiable(const OpInfo& info) { return info.saves != "-"; }
 

@@ -20,7 +20,7 @@ namespace {
 constexpr int kSpins = 4000;        // about 50 us before a worker sleeps
 constexpr int kPartsPerThread = 4;  // so that a thread that is held up does not hold up the rest
 
-thread_local bool t_inside = false;  // in a body: nested calls run here
+thread_local constinit bool t_inside = false;  // in a body: nested calls run here
 
 void Pause() {
 #if defined(__x86_64__)

@@ -13,15 +13,19 @@ namespace frazil {
 class RefCounted {
  public:
   void Retain() const { refs_.fetch_add(1, std::memory_order_relaxed); }
-  // True if this was the last reference: the caller frees.
-  bool DropRef() const { return refs_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+  // True if this was the last reference: the caller frees. Whoever holds the only reference is
+  // alone with the object, so that case needs no atomic subtraction.
+  bool DropRef() const {
+    return refs_.load(std::memory_order_acquire) == 1 ||
+           refs_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
   int32_t holders() const { return refs_.load(std::memory_order_acquire); }
 
  protected:
   RefCounted() = default;
   ~RefCounted() = default;
-  // For objects taken again from a free list.
-  void ResetRefs() { refs_.store(1, std::memory_order_relaxed); }
+  // For an object that nobody else has seen yet: it is handed to this many holders at once.
+  void StartWith(int32_t holders) { refs_.store(holders, std::memory_order_relaxed); }
 
  private:
   mutable std::atomic<int32_t> refs_{1};

@@ -1,11 +1,13 @@
 #include "core/small_blocks.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <new>
 
 #include "absl/synchronization/mutex.h"
 #include "core/check.h"
+#include "core/tls.h"
 
 namespace frazil {
 namespace {
@@ -47,24 +49,29 @@ Shared& GlobalShared() {
   return *shared;
 }
 
-struct Local {
-  List lists[kClasses];
-  ~Local();
-};
-// Set when this thread's lists are gone: objects freed later in thread exit go to the shared lists.
-thread_local bool t_dead = false;
-thread_local Local t_local;
+FZ_HOT_TLS List t_lists[kClasses];
+FZ_HOT_TLS int t_keep = 0;  // kKeep while AtExit lives: before and after, what is freed is shared
 
-Local::~Local() {
-  Shared& shared = GlobalShared();
-  absl::MutexLock lock(&shared.mutex);
-  for (int c = 0; c < kClasses; ++c) {
-    while (lists[c].head) shared.lists[c].Push(lists[c].Pop());
+// Gives the thread's lists to the others when it ends.
+struct AtExit {
+  AtExit() { t_keep = kKeep; }
+  ~AtExit() {
+    Shared& shared = GlobalShared();
+    absl::MutexLock lock(&shared.mutex);
+    for (int c = 0; c < kClasses; ++c) {
+      while (t_lists[c].head) shared.lists[c].Push(t_lists[c].Pop());
+    }
+    t_keep = 0;
   }
-  t_dead = true;
+};
+
+void WatchExit() {
+  static thread_local AtExit at_exit;
+  (void)at_exit;
 }
 
 void Refill(int c, List* list) {
+  WatchExit();
   Shared& shared = GlobalShared();
   {
     absl::MutexLock lock(&shared.mutex);
@@ -78,6 +85,13 @@ void Refill(int c, List* list) {
     list->Push(reinterpret_cast<Block*>(slab + at));
 }
 
+void Share(int c, List* list) {
+  WatchExit();
+  Shared& shared = GlobalShared();
+  absl::MutexLock lock(&shared.mutex);
+  for (int n = std::max(1, list->count / 2); n > 0; --n) shared.lists[c].Push(list->Pop());
+}
+
 }  // namespace
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -88,27 +102,16 @@ void GiveBlock(void* block, size_t) { std::free(block); }
 void* TakeBlock(size_t bytes) {
   const int c = ClassOf(bytes);
   FZ_CHECK(c < kClasses);
-  List& list = t_local.lists[c];
+  List& list = t_lists[c];
   if (__builtin_expect(list.head == nullptr, 0)) Refill(c, &list);
   return list.Pop();
 }
 
 void GiveBlock(void* block, size_t bytes) {
   const int c = ClassOf(bytes);
-  Block* b = static_cast<Block*>(block);
-  if (__builtin_expect(t_dead, 0)) {
-    Shared& shared = GlobalShared();
-    absl::MutexLock lock(&shared.mutex);
-    shared.lists[c].Push(b);
-    return;
-  }
-  List& list = t_local.lists[c];
-  list.Push(b);
-  if (__builtin_expect(list.count > kKeep, 0)) {
-    Shared& shared = GlobalShared();
-    absl::MutexLock lock(&shared.mutex);
-    for (int i = 0; i < kKeep / 2; ++i) shared.lists[c].Push(list.Pop());
-  }
+  List& list = t_lists[c];
+  list.Push(static_cast<Block*>(block));
+  if (__builtin_expect(list.count > t_keep, 0)) Share(c, &list);
 }
 #endif
 

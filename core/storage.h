@@ -33,7 +33,8 @@ StatusOr<StorageRef> Allocate(size_t bytes);
 // Wraps memory owned elsewhere; `done(context)` is called when the last holder is gone.
 StorageRef WrapForeign(void* data, size_t bytes, void (*done)(void*), void* context);
 
-// Rows of fz.memory.stats(): bytes and counts of CPU storages.
+// Rows of fz.memory.stats(): bytes and counts of CPU storages. What other threads did lately with
+// small storages may be missing, and a peak of small ones, up to 64 KiB a thread.
 struct MemoryStats {
   int64_t live_bytes;       // in storages that exist now
   int64_t peak_bytes;       // highest live_bytes since the last reset

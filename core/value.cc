@@ -37,13 +37,16 @@ StatusOr<ValueRef> Value::Allocate(DType dtype, Device device, const Layout* lay
   return Make(dtype, device, layout->shape, *std::move(storage), data);
 }
 
-ValueRef Value::Deferred(DType dtype, Device device, const Layout* layout, Pending* owner) {
+Value* Value::Deferred(DType dtype, Device device, const Layout* layout, Pending* owner,
+                       uint64_t tag) {
   Value* v = ValueAccess::New();
   v->dtype = dtype;
   v->device = device;
   v->layout = layout;
   v->pending.store(owner, std::memory_order_relaxed);
-  return ValueRef::Adopt(v);
+  v->tag = tag;
+  v->StartWith(2);
+  return v;
 }
 
 ValueRef Value::Immediate(DType dtype, uint64_t bits) {

@@ -57,7 +57,9 @@ class Value : public RefCounted {
                        char* data);
   // A dense value in new memory, contents undefined.
   static StatusOr<ValueRef> Allocate(DType dtype, Device device, const Layout* layout);
-  static ValueRef Deferred(DType dtype, Device device, const Layout* layout, Pending* owner);
+  // Has two references from the start: the owner's and the result's (ValueRef::Adopt twice).
+  static Value* Deferred(DType dtype, Device device, const Layout* layout, Pending* owner,
+                         uint64_t tag);
   static ValueRef Immediate(DType dtype, uint64_t bits);
   static ValueRef Error(Status status);
 

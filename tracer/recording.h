@@ -57,7 +57,7 @@ struct Expansion {
 };
 
 // Which of a segment's results are wanted after it.
-using LiveMask = std::vector<uint64_t>;
+using LiveMask = absl::InlinedVector<uint64_t, 4>;
 
 // A compiled segment end: made by the compiler that jit registers.
 class SegmentPlan {

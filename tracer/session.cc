@@ -11,6 +11,15 @@
 namespace frazil::tracer {
 namespace {
 
+// The vectors of the thread's last session, so that a call needs no new memory.
+struct Spare {
+  std::vector<ValueRef> slots, values;
+};
+Spare& ThreadSpare() {
+  static thread_local Spare spare;
+  return spare;
+}
+
 // A segment never grows beyond this many calls: unrolled loops are cut into equal pieces.
 constexpr int kMaxSegment = 1024;
 
@@ -73,15 +82,19 @@ class Session::Lock {
 
  private:
   Session* s_;
-  const bool owner_ = s_->owner_ == std::this_thread::get_id();
+  const bool owner_ = s_->owner_ == &State();
 };
 
 Session::Session(Recording* recording) : recording_(recording), cursor_(recording->root()) {
-  recording_->Count([](TraceStats& s) { ++s.calls; });
+  slots_ = std::move(ThreadSpare().slots);
+  values_ = std::move(ThreadSpare().values);
   StartSegment();
 }
 
-Session::~Session() { FZ_CHECK(values_.empty()); }
+Session::~Session() {
+  FZ_CHECK(values_.empty());
+  ThreadSpare() = {std::move(slots_), std::move(values_)};
+}
 
 void Session::StartSegment() {
   cursor_ = recording_->root();
@@ -213,10 +226,10 @@ void Session::Defer(Node* node, const Request& request, absl::Span<Tensor> outpu
   }
   for (size_t r = 0; r < node->results.size(); ++r) {
     const Result& result = node->results[r];
-    ValueRef value = Value::Deferred(result.dtype, result.device, result.layout, this);
-    SetTag(value.get(), serial_ << (kNumberBits + 1) | values_.size());
-    values_.push_back(value);
-    outputs[r] = Tensor(std::move(value));
+    Value* value = Value::Deferred(result.dtype, result.device, result.layout, this,
+                                   serial_ << (kNumberBits + 1) | values_.size());
+    values_.push_back(ValueRef::Adopt(value));
+    outputs[r] = Tensor(ValueRef::Adopt(value));
   }
   cursor_ = node;
   ++matched_;
@@ -469,6 +482,7 @@ Status Session::Finish() {
   Lock lock(this);
   Status status = Flush();
   recording_->Count([&](TraceStats& s) {
+    ++s.calls;
     s.recorded += recorded_;
     s.fallbacks += fell_back_;
     s.replayed += !recorded_ && !fell_back_;

@@ -81,7 +81,7 @@ class Session final : public Door, public Pending {
   int kernels_ = 0;
   int64_t matched_ = 0;
   std::atomic<bool> busy_{false};
-  std::thread::id owner_ = std::this_thread::get_id();
+  const ThreadState* owner_ = &State();  // whose address tells threads apart
   int lock_depth_ = 0;
 };
 

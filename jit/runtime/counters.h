@@ -4,12 +4,12 @@
 
 #include <cstdint>
 
+#include "core/tls.h"
+
 namespace frazil::jit {
 
 // Kernel launches and library calls of this thread's plans, eager ones included.
-inline int64_t& KernelsRun() {
-  static thread_local int64_t count = 0;
-  return count;
-}
+extern FZ_HOT_TLS int64_t t_kernels_run;
+inline int64_t& KernelsRun() { return t_kernels_run; }
 
 }  // namespace frazil::jit

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/infer.h"
+#include "core/tls.h"
 #include "jit/runtime/lru.h"
 #include "jit/runtime/plan_impl.h"
 
@@ -116,9 +117,16 @@ StatusOr<ValueRef> RunPrepared(const PreparedCall& prepared, absl::Span<Value* c
   return out;
 }
 
-StatusOr<ValueRef> RunCall(const CallView& call) {
+FZ_HOT_TLS CallTable* t_table = nullptr;
+
+CallTable* MakeTable() {
   static thread_local std::unique_ptr<CallTable> table = std::make_unique<CallTable>();
-  std::shared_ptr<const PreparedCall>& slot = (*table)[call.Hash() % kTableSize];
+  return table.get();
+}
+
+StatusOr<ValueRef> RunCall(const CallView& call) {
+  if (__builtin_expect(t_table == nullptr, 0)) t_table = MakeTable();
+  std::shared_ptr<const PreparedCall>& slot = (*t_table)[call.Hash() % kTableSize];
   if (!slot || !call.Is(slot->key)) {
     FZ_ASSIGN_OR_RETURN(slot, FindShared(call));
   }
@@ -140,7 +148,7 @@ StatusOr<ValueRef> RunReusing(const CallView& call) {
   return RunCall({call.op, call.blas, reusable, values, operands, call.attrs});
 }
 
-thread_local const Value* t_spent = nullptr;
+FZ_HOT_TLS const Value* t_spent = nullptr;
 
 // Operands that are the spent value, if the result is to have its dtype and shape.
 uint64_t SpentOperands(const OpCall& call) {
@@ -158,8 +166,8 @@ uint64_t SpentOperands(const OpCall& call) {
 class EagerDoorImpl : public Door {
  public:
   Tensor Call(const OpCall& call) override {
-    absl::InlinedVector<Value*, 4> inputs;
-    for (const Tensor* t : call.inputs) inputs.push_back(t->value());
+    absl::InlinedVector<Value*, 4> inputs(call.inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = call.inputs[i]->value();
     // A session that falls back has reasons of its own to keep operands.
     const bool spent = __builtin_expect(t_spent != nullptr, 0) && State().door == nullptr;
     auto out = RunOp(call.op, inputs, call.attrs, spent ? SpentOperands(call) : 0);

@@ -7,6 +7,9 @@
 #include "jit/runtime/plan_impl.h"
 
 namespace frazil::jit {
+
+FZ_HOT_TLS int64_t t_kernels_run = 0;
+
 namespace {
 
 template <typename T>
