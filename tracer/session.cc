@@ -136,7 +136,7 @@ Tensor Session::Call(const OpCall& call) {
     }
     return RunEagerly(call);
   }
-  const Request request{false, static_cast<uint32_t>(call.op), call.inputs, call.attrs};
+  const Request request{Primitive(call.op), call.inputs, call.attrs};
   if (cursor_->depth >= kMaxSegment) {
     if (Status s = Flush(); !s.ok()) return Tensor(std::move(s));
   }
@@ -161,7 +161,7 @@ void Session::Composite(const CompositeCall& call, CompositeBody body, absl::Spa
     if (v.storage && v.storage->foreign) return body(outputs);
   }
   Lock lock(this);
-  const Request request{true, call.id, call.inputs, call.attrs};
+  const Request request{CompositeRow(call.id), call.inputs, call.attrs};
   if (cursor_->depth >= kMaxSegment && !Flush().ok()) return body(outputs);
   if (Node* child = FindChild(request)) return Defer(child, request, outputs);
   if (!values_.empty()) LeaveReplay(request);
@@ -185,7 +185,7 @@ Node* Session::FindChild(const Request& request) {
 }
 
 bool Session::Matches(const Node& node, const Request& request) const {
-  if (node.op != request.op || node.composite != request.composite ||
+  if ((uint64_t{node.composite} << 32 | node.op) != request.what ||
       node.operands.size() != request.inputs.size() || AttrSpan(node.attrs) != request.attrs) {
     return false;
   }
@@ -250,7 +250,7 @@ Tensor Session::RunEagerly(const OpCall& call) {
 
 void Session::LeaveReplay(const Request& request) {
   recording_->Note(
-      ExplainMismatch(*cursor_, request.composite, request.op, request.inputs, request.attrs));
+      ExplainMismatch(*cursor_, request.composite(), request.op(), request.inputs, request.attrs));
   fell_back_ = true;
   Node* here = cursor_;
   const int slots = static_cast<int>(slots_.size()), results = static_cast<int>(values_.size());
@@ -278,8 +278,8 @@ void Session::Record(const Request& request, absl::Span<const Tensor> outputs,
     return;
   }
   auto node = std::make_unique<Node>();
-  node->composite = request.composite;
-  node->op = request.op;
+  node->composite = request.composite();
+  node->op = request.op();
   node->attrs.assign(request.attrs.begin(), request.attrs.end());
   node->parent = cursor_;
   node->depth = cursor_->depth + 1;
@@ -356,7 +356,7 @@ void Session::RunComposite(const CompositeCall& call, CompositeBody body,
   }
   serial_ = outer;
   // A body that made nothing of its own, or failed, is no call of the segment.
-  if (good) Record({true, call.id, call.inputs, call.attrs}, outputs, std::move(expansion));
+  if (good) Record({CompositeRow(call.id), call.inputs, call.attrs}, outputs, std::move(expansion));
 }
 
 // ---- Segments

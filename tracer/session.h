@@ -34,13 +34,18 @@ class Session final : public Door, public Pending {
 
  private:
   enum class Mode { kReplaying, kRecording };
-  // One call as it is compared and recorded.
+  // One call as it is compared and recorded. What is called is one word, as two fields would be
+  // compared as a word that was just written in halves.
   struct Request {
-    bool composite;
-    uint32_t op;
+    uint64_t what;
     absl::Span<const Tensor* const> inputs;
     AttrSpan attrs;
+
+    bool composite() const { return what >> 32; }
+    uint32_t op() const { return static_cast<uint32_t>(what); }
   };
+  static uint64_t Primitive(OpId op) { return static_cast<uint64_t>(op); }
+  static uint64_t CompositeRow(uint32_t id) { return uint64_t{1} << 32 | id; }
   class Lock;
 
   // Matching
