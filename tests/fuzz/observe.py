@@ -60,8 +60,17 @@ def attempt(f, *args):
     """The result of a call, or the exception's type and text."""
     try:
         return f(*args)
+    except MemoryError:  # its text says what is free now
+        return "raised", "MemoryError"
     except Exception as e:  # noqa: BLE001
         return "raised", type(e).__name__, str(e)
+
+
+def large(x):
+    """Whether a program's state has grown so much that further calls would take long."""
+    if isinstance(x, (list, tuple, dict)):
+        return any(map(large, x.values() if isinstance(x, dict) else x))
+    return getattr(x, "size", 0) > 15_000
 
 
 def observe(program, wrap):
@@ -77,6 +86,8 @@ def observe(program, wrap):
         out.append((f"state after call {number}", seen(parts())))
         if number % 3 < 2:
             held.append(result)
+        if large(parts()):
+            break
     out.append(("earlier results at the end", seen(held)))
     out.append(("random numbers at the end", seen(fz.random.uniform((3,)))))
     return out

@@ -27,7 +27,7 @@ class Program:
     helper: tuple = field(default=())
 
 
-def _lines(body, indent):
+def lines(body, indent):
     out = []
     for item in body:
         if isinstance(item, str):
@@ -35,25 +35,25 @@ def _lines(body, indent):
         else:
             for header, inner in item.parts:
                 out.append(" " * indent + header)
-                out += _lines(inner, indent + 4) or [" " * (indent + 4) + "pass"]
+                out += lines(inner, indent + 4) or [" " * (indent + 4) + "pass"]
     return out
 
 
 def text(p):
     head = ["from observe import *", "", "", "def program(wrap):"]
-    lines = _lines(p.setup, 4) + _lines(p.helper, 4)
-    lines += ["", f"    def f({', '.join(p.parameters)}):"]
+    rest = lines(p.setup, 4) + lines(p.helper, 4)
+    rest += ["", f"    def f({', '.join(p.parameters)}):"]
     if p.nonlocal_names:
-        lines.append(f"        nonlocal {', '.join(p.nonlocal_names)}")
-    lines += _lines(p.body, 8) or ["        pass"]
-    lines += [
+        rest.append(f"        nonlocal {', '.join(p.nonlocal_names)}")
+    rest += lines(p.body, 8) or ["        pass"]
+    rest += [
         "",
         "    f = wrap(f)",
         f"    call = {p.call}",
         f"    parts = lambda: [{', '.join(p.shows)}]",
     ]
-    lines += ["    calls = [", *(f"        lambda: {c}," for c in p.calls), "    ]"]
-    return "\n".join([*head, *lines, "    return call, parts, calls", ""])
+    rest += ["    calls = [", *(f"        lambda: {c}," for c in p.calls), "    ]"]
+    return "\n".join([*head, *rest, "    return call, parts, calls", ""])
 
 
 def _shorter(items, good):

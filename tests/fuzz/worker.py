@@ -11,6 +11,7 @@ knows which program was next. With FUZZ_PLANT a deliberate bug is put into trace
 import hashlib
 import os
 import pickle
+import signal
 import sys
 import warnings
 
@@ -72,6 +73,7 @@ def serve():
             program, mode = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
+        signal.alarm(60)  # a program without end ends the process
         try:
             pickle.dump(digest(run(program, mode)), answers)
         except NameError:  # of what was removed

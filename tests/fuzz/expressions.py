@@ -1,0 +1,252 @@
+"""Random expressions over the tensors and numbers that a program has so far."""
+
+import random
+
+from observe import fz
+
+from frazil import _frazil
+
+FLOATS = ["float32", "float32", "float64", "float16", "bfloat16"]
+INTS = ["int64", "int32", "uint8", "int8", "int16"]
+ROWS = [row for row in _frazil.op_table() if row["class"] == "elementwise"]
+
+
+class Expressions:
+    def __init__(self, seed):
+        self.seed = seed
+        self.rng = random.Random(seed)
+        self.counter = 0
+        self.depth = 0
+        self.m, self.n = self.rng.choice([(3, 4), (2, 5), (4, 4), (1, 6), (17, 3)])
+        if self.chance(0.05):
+            self.m, self.n = self.pick((65, 70), (5, 260), (129, 33))
+        self.dtype = self.rng.choice(FLOATS)
+
+    # -- Choosing
+
+    def chance(self, p):
+        return self.rng.random() < p
+
+    def pick(self, *options):
+        return self.rng.choice(options)
+
+    def shape(self):
+        m, n = self.m, self.n
+        return self.pick((m, n), (m, n), (n,), (m, 1), (1, n), (), (2, m, n))
+
+    def any_dtype(self):
+        r = self.rng.random()
+        return self.dtype if r < 0.6 else self.pick(*FLOATS, *INTS, "bool")
+
+    def tensors(self):
+        """Expressions for the tensors that statements may use now."""
+        names = [k for k in self.names if isinstance(self.env.get(k), fz.Tensor)]
+        state = self.env["state"]
+        names += [f'state["{k}"]' for k, v in state.items() if isinstance(v, fz.Tensor)]
+        if self.env["kept"] and isinstance(self.env["kept"][-1], fz.Tensor):
+            names.append("kept[-1]")
+        return names
+
+    def value(self, name):
+        return eval(name, self.env)
+
+    def x(self, test=None):
+        names = self.tensors()
+        if test:
+            names = [n for n in names if test(self.value(n))] or names
+        recent = names[-4:]
+        return self.pick(*recent) if self.chance(0.4) else self.pick(*names)
+
+    def like(self, name):
+        """A tensor that probably broadcasts against another."""
+        shape = self.value(name).shape
+
+        def fits(t):
+            return all(a == b or 1 in (a, b) for a, b in zip(t.shape[::-1], shape[::-1]))  # noqa: B905
+
+        return self.x(fits)
+
+    def number(self):
+        integers = ["n", "n + 1", "2", "-1", "3"]
+        floats = ["r", "0.5", "-1.5", "r * 2", "1e-3"]
+        return self.pick(*integers, *floats, *self.numbers)
+
+    def operand(self, name):
+        return self.number() if self.chance(0.35) else self.like(name)
+
+    def axis(self, name):
+        rank = self.value(name).ndim
+        return self.pick(None, *range(-rank, rank)) if rank else None
+
+    # -- Expressions
+
+    def expression(self):
+        kinds = [
+            (self.row, 6),
+            (self.arithmetic, 6),
+            (self.reduction, 3),
+            (self.view, 4),
+            (self.joined, 2),
+            (self.gathered, 2),
+            (self.product, 2),
+            (self.composite, 4),
+            (self.created, 1),
+            (self.drawn, 1),
+            (self.converted, 2),
+            (self.nested, 1),
+        ]
+        f = self.rng.choices([k for k, _ in kinds], [w for _, w in kinds])[0]
+        return f()
+
+    def row(self):
+        row = self.pick(*ROWS)
+        dtypes = {"int": "int", "bits": ("int", "bool")}.get(row["types"])
+        x = self.x(lambda t: t.dtype.name.startswith(("int", "uint", "bool")) if dtypes else True)
+        if row["name"] == "where":
+            return f"fz.where({x} > 0, {x}, {self.operand(x)})"
+        if row["arity"] == 1:
+            return f"fz.{row['name']}({x})"
+        other = self.operand(x)
+        if row["name"] == "pow":
+            other = self.pick("2", "3", "0.5", "n", f"fz.tanh({x})")
+        return f"fz.{row['name']}({x}, {other})"
+
+    def arithmetic(self):
+        x = self.x()
+        y = self.operand(x)
+        op = self.pick("+", "-", "*", "+", "-", "*", "/", "//", "%", ">", "<=", "==")
+        left, right = (y, x) if self.chance(0.3) else (x, y)
+        text = f"{left} {op} {right}"
+        if self.chance(0.3) and op in "+-*":
+            text = f"({text}) {self.pick('*', '-', '+')} {self.operand(x)}"
+        return f"fz.tanh({text})" if op in "/*" and self.chance(0.3) else text
+
+    def reduction(self):
+        name = self.pick(
+            *"sum sum mean max min prod var std logsumexp argmax argmin any all".split()
+        )
+        x = self.x()
+        axis = self.axis(x)
+        keep = f", keepdims={self.chance(0.4)}"
+        if name in ("any", "all"):
+            return f"fz.{name}({x} > {self.number()}, axis={axis}{keep})"
+        inner = f"fz.tanh({x})" if name == "prod" else x
+        return f"fz.{name}({inner}, axis={axis}{keep})"
+
+    def view(self):
+        x = self.x()
+        t = self.value(x)
+        options = [f"{x}.reshape((-1,))", f"fz.expand_dims({x}, axis=0)", f"{x}[None]"]
+        options += [f"fz.broadcast_to({x}, (2,) + {x}.shape)", f"fz.flip({x})", f"{x}[...]"]
+        if t.ndim:
+            i = self.rng.randrange(t.shape[0]) if t.shape[0] else 0
+            options += [f"{x}[::-1]", f"{x}[1:]", f"{x}[:n]", f"{x}[::2]", f"{x}[{i}]", f"{x}[-1]"]
+            options += [f"{x}[..., {self.pick('0', '-1', '::-1', '1:')}]", f"{x}[n % {x}.shape[0]]"]
+            options += [f"fz.permute_dims({x}, {tuple(self.rng.sample(range(t.ndim), t.ndim))})"]
+        if t.ndim == 2:
+            options += [f"{x}.T", f"{x}.T", f"{x}[:, 0]", f"{x}[1:, ::-1]", f"{x}.T.reshape((-1,))"]
+            options += [f"fz.reshape({x}, ({x}.shape[1], {x}.shape[0]))"]
+        return self.pick(*options)
+
+    def joined(self):
+        x = self.x(lambda t: t.ndim > 0)
+        y = self.x(lambda t: t.shape[1:] == self.value(x).shape[1:] and t.ndim > 0)
+        z = self.x(lambda t: t.shape == self.value(x).shape)
+        return self.pick(
+            f"fz.concat([{x}, {y}])",
+            f"fz.concat([{x}, {x}[::-1]], axis=-1)",
+            f"fz.stack([{x}, {z}], axis={self.pick(0, -1)})",
+            f"fz.pad({x}, (({self.pick(0, 1)}, 1),) * {x}.ndim)",
+            f"fz.tile({x}, (2,))",
+            f"fz.roll({x}, n, axis=0)",
+            f"fz.tril({x})",
+            f"fz.diff({x}, axis=0)",
+        )
+
+    def gathered(self):
+        x = self.x(lambda t: t.ndim > 0 and t.shape[0] > 0)
+        size = self.value(x).shape[0] if self.value(x).ndim else 1
+        index = [self.rng.randrange(-size, size or 1) for _ in range(self.pick(1, 3, 5))]
+        return self.pick(
+            f"fz.take({x}, fz.asarray({index}), axis=0)",
+            f"{x}[fz.asarray({index})]",
+            f"fz.take({x}, fz.argmax({x}, axis=0), axis=0)",
+            f"fz.take({x}, fz.arange(n) % {x}.shape[0], axis=0)",
+            f"{x}[{x} > {self.number()}]",
+            f"fz.repeat({x}, 2, axis=0)",
+            f"fz.take_along_axis({x}, fz.argmin({x}, axis=-1, keepdims=True), axis=-1)",
+        )
+
+    def product(self):
+        x = self.x(lambda t: t.ndim == 2)
+        y = self.x(lambda t: t.ndim == 2 and t.shape[0] == (self.value(x).shape or (0,))[-1])
+        return self.pick(f"{x} @ {y}", f"{x} @ {x}.T", f"{x}.T @ {x}", f"fz.vecdot({x}, {x})")
+
+    def composite(self):
+        x = self.x(lambda t: "float" in t.dtype.name)
+        rank = self.value(x).ndim
+        options = [f"nn.{f}({x})" for f in "relu sigmoid silu softplus gelu".split()]
+        options += [f"fz.{f}({x})" for f in "square reciprocal rsqrt".split()]
+        options += [f"fz.clip({x}, -1, {self.pick('n', '1.5', 'r')})"]
+        options += [f"nn.gelu({x}, approximate='tanh')", f"nn.mse_loss({x}, {self.like(x)})"]
+        if rank:
+            axis = self.pick(*range(-rank, rank))
+            options += [f"nn.{f}({x}, axis={axis})" for f in ("softmax", "log_softmax")] * 2
+            options += [f"nn.layer_norm({x}, eps={self.pick('1e-5', '0.1')})"] * 2
+        if rank == 2:
+            options += [f"nn.cross_entropy({x}, fz.argmax({x}, axis=1))"]
+            options += [f"nn.attention({x}, {x}, {x}, causal={self.chance(0.5)})"]
+        return self.pick(*options)
+
+    def created(self):
+        x = self.x()
+        dtype = self.any_dtype()
+        return self.pick(
+            f"fz.ones({x}.shape, dtype='{dtype}')",
+            f"fz.zeros_like({x})",
+            f"fz.full({x}.shape, {self.number()})",
+            f"fz.arange({x}.size, dtype='float32').reshape({x}.shape)",
+            f"fz.asarray([1.5, n, {self.number()}])",
+            "fz.asarray(r)",
+            "fz.eye(n + 1)",
+        )
+
+    def drawn(self):
+        x = self.x()
+        return self.pick(
+            f"fz.random.uniform({x}.shape)",
+            f"generator.normal({x}.shape)",
+            f"fz.random.integers(0, n + 2, {x}.shape)",
+            f"generator.uniform({x}.shape, dtype='float64')",
+        )
+
+    def converted(self):
+        x = self.x()
+        return self.pick(
+            f"fz.astype({x}, fz.{self.any_dtype()})",
+            f"fz.astype({x}, fz.{self.any_dtype()})",
+            f"fz.asarray({x}, copy=True)",
+            f"fz.asarray(np.asarray({x}.detach()))",
+            f"{x}.detach()",
+            f"fz.asarray({x}.tolist())",
+            f"+{x}",
+        )
+
+    def nested(self):
+        x = self.x()
+        return self.pick(f"helper({x}, {self.number()})", f"helper({x}, {self.like(x)})")
+
+    def condition(self):
+        x = self.x()
+        return self.pick(
+            f"fz.sum({x}) > {self.number()}",
+            f"({x} > 0).any()",
+            f"bool(fz.all({x} < {self.number()}))",
+            f"float(fz.max(fz.astype({x}, fz.float64))) > r",
+            "n % 2",
+            "r > 0",
+            f"{x}.size > {self.rng.randrange(8)}",
+            f"{x}.dtype == fz.float32",
+            "len(kept) % 2 == 0",
+            'state["count"] % 3 == 1',
+        )
