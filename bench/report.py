@@ -43,7 +43,7 @@ class Report:
         elif row["unit"] == "ratio":
             show = "{:.2f}".format
         else:
-            show = "{:g}".format
+            show = "{:.4g}".format
         times = ", ".join(f"{k} {readable(v)}" for k, v in row.get("seconds", {}).items())
         spread = f"{show(row['first_quartile'])} to {show(row['third_quartile'])}"
         if row["first_quartile"] == row["third_quartile"]:
