@@ -55,18 +55,18 @@ std::string ExplainMismatch(const Node& at, bool composite, uint32_t op,
   const Node* other = at.predicted.load(std::memory_order_acquire);
   const std::string here = Here();
   if (!other) {
-    return absl::StrCat(here, ": '", name,
-                        "' follows where the recording ended; recorded on, the rest runs eagerly.");
+    const char* what = at.parent ? "' follows where the recording ended; recorded on."
+                                 : "' begins the first recording.";
+    return absl::StrCat(here, ": '", name, what);
   }
   for (const Node* c = at.children.load(std::memory_order_acquire); c; c = c->next) {
     if (c->composite == composite && c->op == op) {
       return absl::StrCat(here, ": '", name, "' (recorded at ", c->origin,
-                          "): ", Difference(*c, inputs, attrs),
-                          "; recorded anew, the rest runs eagerly.");
+                          "): ", Difference(*c, inputs, attrs), "; recorded anew.");
     }
   }
   return absl::StrCat(here, ": '", name, "' instead of '", NameOf(other->composite, other->op),
-                      "' (recorded at ", other->origin, "); recorded anew, the rest runs eagerly.");
+                      "' (recorded at ", other->origin, "); recorded anew.");
 }
 
 std::string ExplainPlan(const Node& end, int kernels, int compiled) {

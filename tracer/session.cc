@@ -145,8 +145,7 @@ Tensor Session::Call(const OpCall& call) {
     Defer(child, request, {&out, 1});
     return out;
   }
-  if (!values_.empty()) LeaveReplay(request);
-  mode_ = Mode::kRecording;
+  StartRecording(request);
   Tensor out = RunEagerly(call);
   if (out.ok()) Record(request, {&out, 1}, nullptr);
   return out;
@@ -164,8 +163,7 @@ void Session::Composite(const CompositeCall& call, CompositeBody body, absl::Spa
   const Request request{CompositeRow(call.id), call.inputs, call.attrs};
   if (cursor_->depth >= kMaxSegment && !Flush().ok()) return body(outputs);
   if (Node* child = FindChild(request)) return Defer(child, request, outputs);
-  if (!values_.empty()) LeaveReplay(request);
-  mode_ = Mode::kRecording;
+  StartRecording(request);
   RunComposite(call, body, outputs);
 }
 
@@ -248,9 +246,15 @@ Tensor Session::RunEagerly(const OpCall& call) {
   return GlobalRuntime().eager->Call(call);
 }
 
-void Session::LeaveReplay(const Request& request) {
+void Session::StartRecording(const Request& request) {
+  if (mode_ == Mode::kRecording) return;
   recording_->Note(
       ExplainMismatch(*cursor_, request.composite(), request.op(), request.inputs, request.attrs));
+  if (!values_.empty()) LeaveReplay();
+  mode_ = Mode::kRecording;
+}
+
+void Session::LeaveReplay() {
   fell_back_ = true;
   Node* here = cursor_;
   const int slots = static_cast<int>(slots_.size()), results = static_cast<int>(values_.size());

@@ -59,7 +59,8 @@ class Session final : public Door, public Pending {
               std::unique_ptr<Expansion> expansion);
   void RecordExpanded(const OpCall& call, const Tensor& output);
   void RunComposite(const CompositeCall& call, CompositeBody body, absl::Span<Tensor> outputs);
-  void LeaveReplay(const Request& request);
+  void StartRecording(const Request& request);
+  void LeaveReplay();
 
   // Segments
   Status Flush();

@@ -109,6 +109,18 @@ TEST(Cpp, GradientInsideAndOutside) {
   for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(got[i], 3 * want[i], 1e-5);
 }
 
+TEST(Cpp, ExplainsWhatChanged) {
+  auto f = fz::jit::trace([](const fz::Tensor& x) { return fz::exp(x) + 1.0; }, "f");
+  for (int64_t n : {4, 4, 7, 7}) f(fz::ones({n}));
+  EXPECT_EQ(
+      f.explain(),
+      "f: 4 calls, 2 replayed, 2 recorded, 0 fell back; 2 plans, 1 kernels compiled.\n"
+      "  : 'exp' begins the first recording.\n"
+      "  : new plan for 2 calls up to : 1 kernels, 1 compiled.\n"
+      "  : 'exp' (recorded at ): shape of operand 0 changed f32[4] -> f32[7]; recorded anew.\n"
+      "  : new plan for 2 calls up to : 1 kernels, 0 compiled.\n");
+}
+
 TEST(Cpp, ThrowingBodyLeavesEverythingInPlace) {
   fz::Tensor kept;
   auto f = fz::jit::trace([&](const fz::Tensor& x, bool fail) {
