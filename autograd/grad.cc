@@ -70,7 +70,8 @@ Status SetGrad(Tensor* leaf, const Tensor& grad) {
     return ValueError("[grad] gradient is ", Describe(grad), ", the tensor is ", Describe(*leaf),
                       ".");
   }
-  node->grad = grad;
+  // Without its history: a tensor that is its own gradient must not hold itself.
+  node->grad = grad.defined() ? grad.Detach() : grad;
   return absl::OkStatus();
 }
 

@@ -104,6 +104,13 @@ Tensor layer_norm(const Tensor& x, const Tensor* weight, const Tensor* bias, dou
                         "], got ", Describe(*p), " for ", Describe(x), ".");
     }
   }
+  if (IsHalf(f.dtype())) {  // squares and sums may be too large for 16 bits
+    const Tensor w = weight ? astype(*weight, DType::kF32) : Tensor();
+    const Tensor b = bias ? astype(*bias, DType::kF32) : Tensor();
+    const Tensor wide =
+        layer_norm(astype(f, DType::kF32), weight ? &w : nullptr, bias ? &b : nullptr, eps);
+    return astype(wide, f.dtype());
+  }
   const Tensor e = Number(eps, f);
   const auto body = [&] { return LayerNormBody(f, weight, bias, e); };
   const int64_t attr = (weight ? 1 : 0) | (bias ? 2 : 0);

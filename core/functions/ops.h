@@ -52,10 +52,8 @@ Tensor Binary(OpId op, const Arg& a, const Arg& b);
               may_fail)                                                                      \
   FZ_DECLARE_##klass(name, arity)
 #define FZ_DECLARE_kElementwise(name, arity) FZ_DECLARE_ARITY_##arity(name)
-#define FZ_DECLARE_ARITY_1(name) \
-  inline Tensor name(const Tensor& a) { return Unary(OpId::k_##name, a); }
-#define FZ_DECLARE_ARITY_2(name) \
-  inline Tensor name(const Arg& a, const Arg& b) { return Binary(OpId::k_##name, a, b); }
+#define FZ_DECLARE_ARITY_1(name) Tensor name(const Tensor& a);
+#define FZ_DECLARE_ARITY_2(name) Tensor name(const Arg& a, const Arg& b);
 #define FZ_DECLARE_ARITY_3(name)
 #define FZ_DECLARE_kReduce(name, arity) \
   Tensor name(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
@@ -96,15 +94,15 @@ Tensor iota(int64_t n, DType dtype);
 Tensor random_bits(const Tensor& state, Dims dims);
 
 // Arithmetic for code inside frazil (`using namespace ops`); frazil.h has the operators that throw.
-inline Tensor operator+(const Tensor& a, const Arg& b) { return add(a, b); }
-inline Tensor operator-(const Tensor& a, const Arg& b) { return subtract(a, b); }
-inline Tensor operator*(const Tensor& a, const Arg& b) { return multiply(a, b); }
-inline Tensor operator/(const Tensor& a, const Arg& b) { return divide(a, b); }
-inline Tensor operator+(double a, const Tensor& b) { return add(a, b); }
-inline Tensor operator-(double a, const Tensor& b) { return subtract(a, b); }
-inline Tensor operator*(double a, const Tensor& b) { return multiply(a, b); }
-inline Tensor operator/(double a, const Tensor& b) { return divide(a, b); }
-inline Tensor operator-(const Tensor& a) { return negative(a); }
+Tensor operator+(const Tensor& a, const Arg& b);
+Tensor operator-(const Tensor& a, const Arg& b);
+Tensor operator*(const Tensor& a, const Arg& b);
+Tensor operator/(const Tensor& a, const Arg& b);
+Tensor operator+(double a, const Tensor& b);
+Tensor operator-(double a, const Tensor& b);
+Tensor operator*(double a, const Tensor& b);
+Tensor operator/(double a, const Tensor& b);
+Tensor operator-(const Tensor& a);
 
 }  // namespace ops
 

@@ -41,6 +41,10 @@ Tensor VarBody(const Tensor& x, const Axes& axes, double correction, bool keepdi
 Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
   const Tensor f = AsFloat(x);
   if (!f.ok()) return f;
+  // The sum of 16-bit floats, and their count, may be too large for 16 bits where the mean is not.
+  if (IsHalf(f.dtype())) {
+    return astype(mean(astype(f, DType::kF32), axes, keepdims), f.dtype());
+  }
   const int64_t attrs[] = {AxisMask(axes, f.rank()), keepdims};
   return Composite(CompositeId::k_mean, {&f}, attrs,
                    [&] { return sum(f, axes, keepdims) / CountOf(f, axes); });
@@ -49,6 +53,9 @@ Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
 Tensor var(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
   const Tensor f = AsFloat(x);
   if (!f.ok()) return f;
+  if (IsHalf(f.dtype())) {
+    return astype(var(astype(f, DType::kF32), axes, correction, keepdims), f.dtype());
+  }
   // The correction joins the element count, which is a constant of the expansion: it is an
   // attribute.
   const int64_t attrs[] = {AxisMask(axes, f.rank()), keepdims, std::bit_cast<int64_t>(correction)};

@@ -86,12 +86,21 @@ def repeat(x, repeats, /, *, axis=None):
     if axis is None:
         x, axis = _fz.flatten(x), 0
     n = x.shape[axis]
-    counts = repeats.tolist() if isinstance(repeats, Tensor) else repeats
-    if isinstance(counts, int):
-        counts = [counts] * n
-    counts = list(counts) * n if len(counts) == 1 else list(counts)
+    if hasattr(repeats, "__index__") and not isinstance(repeats, Tensor):
+        count = repeats.__index__()
+        if count < 0:
+            raise ValueError(f"[repeat] counts must not be negative, got {count}.")
+        axis %= x.ndim
+        head, tail = x.shape[:axis], x.shape[axis + 1 :]
+        spread = _fz.broadcast_to(_fz.expand_dims(x, axis=axis + 1), (*head, n, count, *tail))
+        return _fz.reshape(spread, (*head, n * count, *tail))
+    counts = repeats.tolist() if isinstance(repeats, Tensor) else list(repeats)
+    counts = [counts] if isinstance(counts, int) else counts
+    counts = counts * n if len(counts) == 1 else counts
     if len(counts) != n:
         raise ValueError(f"[repeat] {len(counts)} counts for an axis of extent {n}.")
+    if any(count < 0 for count in counts):
+        raise ValueError(f"[repeat] counts must not be negative, got {min(counts)}.")
     index = [i for i, count in enumerate(counts) for _ in range(count)]
     return _fz.take(x, _fz.asarray(index, dtype=_fz.int64), axis=axis)
 
