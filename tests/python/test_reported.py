@@ -2,9 +2,10 @@
 
 import gc
 
-import frazil as fz
 import numpy as np
 import pytest
+
+import frazil as fz
 
 
 def test_mean_of_float16_does_not_overflow():
