@@ -19,6 +19,9 @@ Tensor Composite(CompositeId id, std::initializer_list<const Tensor*> inputs, At
   return out;
 }
 
+// Integers as the float64 in which quotients and means are computed; floats stay.
+inline Tensor AsFloat(const Tensor& x) { return x.ok() ? astype(x, QuotientFor(x.dtype())) : x; }
+
 // A number as an immediate of the tensor's dtype, for use inside a composite.
 inline Tensor Number(double v, const Tensor& like) {
   const DType dtype = like.ok() && IsFloat(like.dtype()) ? like.dtype() : DType::kF64;

@@ -7,8 +7,6 @@
 namespace frazil::ops {
 namespace {
 
-Tensor AsFloat(const Tensor& x) { return x.ok() ? astype(x, QuotientFor(x.dtype())) : x; }
-
 Tensor Elementwise(CompositeId id, const Tensor& x, Tensor (*body)(const Tensor&)) {
   const Tensor f = AsFloat(x);
   return f.ok() ? Composite(id, {&f}, {}, [&] { return body(f); }) : f;

@@ -28,8 +28,6 @@ double CountOf(const Tensor& x, const Axes& axes) {
   return n;
 }
 
-Tensor AsFloat(const Tensor& x) { return x.ok() ? astype(x, QuotientFor(x.dtype())) : x; }
-
 Tensor VarBody(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
   const Tensor centred = x - mean(x, axes, true);
   const double n = CountOf(x, axes) - correction;
