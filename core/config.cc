@@ -20,7 +20,7 @@ bool Lists(const std::string& list, std::string_view item) {
   return false;
 }
 
-std::atomic<bool> g_tracing{true};
+std::atomic<int8_t> g_mode{kModeAuto};
 
 }  // namespace
 
@@ -52,9 +52,8 @@ bool PassEnabled(std::string_view pass) {
   return passes.empty() || !Lists(passes, "-" + std::string(pass));
 }
 
-bool TracingEnabled() {
-  return g_tracing.load(std::memory_order_relaxed) && GetConfig().jit != "off";
-}
-void SetTracingEnabled(bool on) { g_tracing.store(on, std::memory_order_relaxed); }
+int8_t ProcessMode() { return g_mode.load(std::memory_order_relaxed); }
+void SetProcessMode(int8_t mode) { g_mode.store(mode, std::memory_order_relaxed); }
+bool TracingEnabled() { return ProcessMode() != kModeEager && GetConfig().jit != "off"; }
 
 }  // namespace frazil

@@ -28,8 +28,11 @@ bool LogEnabled(std::string_view subject);
 // False if FRAZIL_PASSES switches this pass off ("-fuse,-cse").
 bool PassEnabled(std::string_view pass);
 
-// The process-wide mode (fz.mode): "eager" or "auto".
+// The process-wide mode (fz.mode): "eager", "auto", or "auto" with strict=True.
+enum : int8_t { kModeEager = 0, kModeAuto = 1, kModeStrict = 2 };
+int8_t ProcessMode();
+void SetProcessMode(int8_t mode);
+// It traces, and FRAZIL_JIT does not say otherwise.
 bool TracingEnabled();
-void SetTracingEnabled(bool on);
 
 }  // namespace frazil

@@ -93,6 +93,7 @@ RETURNS = {
     "Tensor.__array__": "Any",
     "Tensor.__dlpack__": "Any",
     "Tensor.__array_namespace__": "Any",
+    "runtime.causes": "dict[str, dict[str, str]]",
     "runtime.config": "dict[str, dict[str, str]]",
     "runtime.dtype": "DType",
     "runtime.get_num_threads": "builtins.int",
@@ -102,7 +103,7 @@ RETURNS = {
     "runtime.promote": "DType",
     "runtime.promote_scalar": "DType",
     "runtime.set_blas": "builtins.bool",
-    "runtime.set_process_tracing": "builtins.bool",
+    "runtime.set_process_mode": "builtins.int",
     "runtime.set_thread_mode": "builtins.int",
     "runtime._rebuild": "Tensor",
     "autograd.is_grad_enabled": "builtins.bool",
@@ -161,7 +162,7 @@ class Traced:
     def __init__(self, function: Callable[..., Any], name: str = ...) -> None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def explain(self) -> str: ...
-    def stats(self) -> dict[str, builtins.int]: ...
+    def stats(self) -> dict[str, Any]: ...
     def clear(self) -> None: ...
 
 class GradScope:

@@ -1,5 +1,7 @@
 #include "tracer/explain.h"
 
+#include <algorithm>
+
 #include "core/functions/composites.h"
 
 namespace frazil::tracer {
@@ -7,40 +9,99 @@ namespace {
 
 Locator g_locator = nullptr;
 
-std::string NameOf(bool composite, uint32_t op) {
-  return std::string(composite ? Info(static_cast<CompositeId>(op)).name
-                               : Info(static_cast<OpId>(op)).name);
-}
+std::string Origin(const Node& node) { return node.origin.empty() ? "C++" : node.origin; }
+
+std::string NameOf(const Node& node) { return tracer::NameOf(node.composite, node.op); }
 
 std::string DescribeSlot(const SlotGuard& guard) {
-  if (guard.immediate) return absl::StrCat("number ", std::string(ShortName(guard.dtype)));
-  std::string s = absl::StrCat(std::string(ShortName(guard.dtype)), ToString(guard.layout->dims()));
-  if (!guard.layout->dense) absl::StrAppend(&s, " strides ", ToString(guard.layout->strides()));
+  if (guard.immediate) return StrCat("number ", ShortName(guard.dtype));
+  std::string s = StrCat(ShortName(guard.dtype), ToString(guard.layout->dims()));
+  if (!guard.layout->dense) StrAppend(&s, " strides ", ToString(guard.layout->strides()));
   return s;
 }
 
-// The first difference between a recorded call of the same op and this one.
-std::string Difference(const Node& node, absl::Span<const Tensor* const> inputs, AttrSpan attrs) {
-  if (AttrSpan(node.attrs) != attrs) {
-    return absl::StrCat("attributes changed ", ToString(node.attrs), " -> ", ToString(attrs));
+// Where a recorded operand comes from.
+std::string DescribeReference(const Node& node, size_t i) {
+  const int32_t ref = node.operands[i];
+  for (const Node* n = &node; n->parent; n = n->parent) {
+    if (ref >= 0 && ref >= n->first_result && n != &node)
+      return StrCat("the result of '", NameOf(*n), "' (", Origin(*n), ")");
+    if (ref < 0 && ~ref >= n->first_slot) {
+      const bool fresh = n == &node && std::find(node.operands.begin(), node.operands.begin() + i,
+                                                 ref) == node.operands.begin() + i;
+      if (fresh) return "a tensor not used before";
+      return StrCat("a tensor first used by '", NameOf(*n), "' (", Origin(*n), ")");
+    }
   }
+  return "another tensor";
+}
+
+// Where an operand of this call comes from. `at` is the call before it.
+std::string DescribeOperand(const Node& at, const Departure& call, size_t i) {
+  const Value* v = call.inputs[i]->value();
+  const auto is = [v](const ValueRef& other) { return other.get() == v; };
+  const auto result = std::find_if(call.values.begin(), call.values.end(), is);
+  const auto slot = std::find_if(call.slots.begin(), call.slots.end(), is);
+  for (const Node* n = &at; n->parent; n = n->parent) {
+    if (result != call.values.end() && result - call.values.begin() >= n->first_result)
+      return StrCat("the result of '", NameOf(*n), "' (", Origin(*n), ")");
+    if (slot != call.slots.end() && slot - call.slots.begin() >= n->first_slot)
+      return StrCat("a tensor first used by '", NameOf(*n), "' (", Origin(*n), ")");
+  }
+  for (size_t j = 0; j < i; ++j) {
+    if (call.inputs[j]->value() == v) return StrCat("the tensor of operand ", j);
+  }
+  return "a tensor not used before";
+}
+
+// True if operand i is what the recorded call has there; a first-met one may be anything new.
+bool SameSource(const Node& at, const Node& node, const Departure& call, size_t i) {
+  const Value* v = call.inputs[i]->value();
+  const int32_t ref = node.operands[i];
+  if (ref >= 0) return call.values[ref].get() == v;
+  const size_t slot = ~ref;
+  if (slot < call.slots.size()) return call.slots[slot].get() == v;
+  for (size_t j = 0; j < i; ++j) {
+    if (node.operands[j] == ref) return call.inputs[j]->value() == v;
+  }
+  return v->ready();
+}
+
+Explanation Difference(const Node& at, const Node& node, const Departure& call) {
+  std::vector<Field> fields = {{"op", NameOf(node)}, {"origin", Origin(node)}};
+  const auto changed = [&](Cause cause, std::string before, std::string now) {
+    fields.emplace_back("old", std::move(before));
+    fields.emplace_back("new", std::move(now));
+    return Explanation{cause, std::move(fields)};
+  };
+  if (node.operands.size() != call.inputs.size()) {
+    return changed(Cause::kOperands, StrCat(node.operands.size()), StrCat(call.inputs.size()));
+  }
+  if (AttrSpan(node.attrs) != call.attrs)
+    return changed(Cause::kAttributes, ToString(node.attrs), ToString(call.attrs));
   size_t fresh = 0;
-  for (size_t i = 0; i < inputs.size() && i < node.operands.size(); ++i) {
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
     const int32_t ref = node.operands[i];
     const bool introduces =
         ref < 0 && ~ref == node.first_slot + static_cast<int>(fresh) && fresh < node.slots.size();
-    if (!introduces) continue;
-    const SlotGuard& guard = node.slots[fresh++];
-    const Value& v = *inputs[i]->value();
-    if (guard.Admits(v)) continue;
-    const char* what = guard.dtype != v.dtype                   ? "dtype"
-                       : guard.immediate != v.immediate         ? "kind"
-                       : guard.layout->shape != v.layout->shape ? "shape"
-                                                                : "layout";
-    return absl::StrCat(what, " of operand ", i, " changed ", DescribeSlot(guard), " -> ",
-                        DescribeSlot({v.dtype, v.device, v.immediate, v.layout}));
+    fields.resize(2);
+    fields.emplace_back("operand", StrCat(i));
+    if (introduces) {
+      const SlotGuard& guard = node.slots[fresh++];
+      const Value& v = *call.inputs[i]->value();
+      if (v.ready() && !guard.Admits(v)) {
+        const Cause cause = guard.immediate != v.immediate           ? Cause::kNumber
+                            : guard.dtype != v.dtype                 ? Cause::kDType
+                            : guard.layout->shape != v.layout->shape ? Cause::kShape
+                                                                     : Cause::kStrides;
+        return changed(cause, DescribeSlot(guard),
+                       DescribeSlot({v.dtype, v.device, v.immediate, v.layout}));
+      }
+    }
+    if (!SameSource(at, node, call, i))
+      return changed(Cause::kSource, DescribeReference(node, i), DescribeOperand(at, call, i));
   }
-  return "an operand comes from elsewhere than recorded";
+  return changed(Cause::kSource, "another", "this");
 }
 
 }  // namespace
@@ -49,29 +110,53 @@ void SetLocator(Locator locator) { g_locator = locator; }
 
 std::string Here() { return g_locator ? g_locator() : std::string(); }
 
-std::string ExplainMismatch(const Node& at, bool composite, uint32_t op,
-                            absl::Span<const Tensor* const> inputs, AttrSpan attrs) {
-  const std::string name = NameOf(composite, op);
-  const Node* other = at.predicted.load(std::memory_order_acquire);
-  const std::string here = Here();
-  if (!other) {
-    const char* what = at.parent ? "' follows where the recording ended; recorded on."
-                                 : "' begins the first recording.";
-    return absl::StrCat(here, ": '", name, what);
-  }
-  for (const Node* c = at.children.load(std::memory_order_acquire); c; c = c->next) {
-    if (c->composite == composite && c->op == op) {
-      return absl::StrCat(here, ": '", name, "' (recorded at ", c->origin,
-                          "): ", Difference(*c, inputs, attrs), "; recorded anew.");
-    }
-  }
-  return absl::StrCat(here, ": '", name, "' instead of '", NameOf(other->composite, other->op),
-                      "' (recorded at ", other->origin, "); recorded anew.");
+std::string NameOf(bool composite, uint32_t op) {
+  return std::string(composite ? Info(static_cast<CompositeId>(op)).name
+                               : Info(static_cast<OpId>(op)).name);
 }
 
-std::string ExplainPlan(const Node& end, int kernels, int compiled) {
-  return absl::StrCat(Here(), ": new plan for ", end.depth, " calls up to ", end.origin, ": ",
-                      kernels, " kernels, ", compiled, " compiled.");
+Explanation ExplainDeparture(const Node& at, const Departure& call) {
+  const std::string name = NameOf(call.composite, call.op);
+  const Node* likely = at.predicted.load(std::memory_order_acquire);
+  const Node* first = at.children.load(std::memory_order_acquire);
+  if (!first) {
+    if (!at.parent) return {Cause::kFirst, {{"op", name}}};
+    return {Cause::kContinued, {{"op", name}, {"old", NameOf(at)}, {"origin", Origin(at)}}};
+  }
+  const auto same_op = [&](const Node& n) {
+    return n.composite == call.composite && n.op == call.op;
+  };
+  if (likely && same_op(*likely)) return Difference(at, *likely, call);
+  for (const Node* c = first; c; c = c->next) {
+    if (same_op(*c)) return Difference(at, *c, call);
+  }
+  if (!likely) likely = first;
+  return {Cause::kOp, {{"new", name}, {"old", NameOf(*likely)}, {"origin", Origin(*likely)}}};
+}
+
+Explanation ExplainSegment(Cause cause, const Node& end, std::vector<Field> more) {
+  more.emplace_back("calls", StrCat(end.depth));
+  more.emplace_back("origin", Origin(end));
+  return {cause, std::move(more)};
+}
+
+std::vector<Field> PlanFields(const SegmentPlan& plan) {
+  return {{"kernels", StrCat(plan.kernels())}, {"compiled", StrCat(plan.compiled())}};
+}
+
+std::string DescribeLive(absl::Span<const Node* const> path, const LiveMask& live) {
+  constexpr int kMost = 8;
+  std::string out;
+  int count = 0;
+  for (const Node* node : path) {
+    for (size_t r = 0; r < node->results.size(); ++r) {
+      const size_t i = node->first_result + r;
+      if (!(live[i / 64] >> (i % 64) & 1) || ++count > kMost) continue;
+      StrAppend(&out, out.empty() ? "" : ", ", NameOf(*node), " (", Origin(*node), ")");
+    }
+  }
+  if (count > kMost) StrAppend(&out, " and ", count - kMost, " more");
+  return out;
 }
 
 }  // namespace frazil::tracer

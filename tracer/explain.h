@@ -1,5 +1,5 @@
-// The sentences of explain() and FRAZIL_LOG=guard. Called by the session when something is worth
-// saying. Invariant: every sentence names the user's file and line and what changed, old and new.
+// What fills the sentences of explain() and FRAZIL_LOG=guard. Called by the session when something
+// is worth saying. Invariant: old and new are both named.
 #pragma once
 
 #include <string>
@@ -11,9 +11,25 @@ namespace frazil::tracer {
 // The user's file and line now, or "".
 std::string Here();
 
-// Why a call fits no recorded child of `at`.
-std::string ExplainMismatch(const Node& at, bool composite, uint32_t op,
-                            absl::Span<const Tensor* const> inputs, AttrSpan attrs);
-std::string ExplainPlan(const Node& end, int kernels, int compiled);
+// The call that fits nothing, as the session sees it: `slots` and `values` are what the segment has
+// met and made so far.
+struct Departure {
+  bool composite;
+  uint32_t op;
+  absl::Span<const Tensor* const> inputs;
+  AttrSpan attrs;
+  absl::Span<const ValueRef> slots, values;
+};
+// Why it fits no recorded child of `at`.
+Explanation ExplainDeparture(const Node& at, const Departure& call);
+
+// {calls} and {origin} of a segment that ends here, and more.
+Explanation ExplainSegment(Cause cause, const Node& end, std::vector<Field> more = {});
+// {kernels} and {compiled}.
+std::vector<Field> PlanFields(const SegmentPlan& plan);
+// "result of 'exp' (train.py:12)", for {old} and {new} of Cause::kWanted.
+std::string DescribeLive(absl::Span<const Node* const> path, const LiveMask& live);
+
+std::string NameOf(bool composite, uint32_t op);
 
 }  // namespace frazil::tracer

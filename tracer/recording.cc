@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "core/config.h"
+#include "tracer/explain.h"
 
 namespace frazil::tracer {
 namespace {
@@ -52,36 +53,71 @@ std::shared_ptr<const SegmentPlan> Recording::FindPlan(Node* end, const LiveMask
   return nullptr;
 }
 
-void Recording::StorePlan(Node* end, const LiveMask& live, bool blas,
-                          std::shared_ptr<const SegmentPlan> plan) {
+bool Recording::FirstBorrowed(OpId op) {
   absl::MutexLock lock(&mutex_);
+  return borrowed_.insert(op).second;
+}
+
+Recording::Planned Recording::StorePlan(Node* end, const LiveMask& live, bool blas,
+                                        std::shared_ptr<const SegmentPlan> plan) {
+  absl::MutexLock lock(&mutex_);
+  Planned before{Cause::kPlan, {}};
+  for (const Node::PlanEntry& other : end->plans) {
+    if (other.blas == blas) {
+      before = {Cause::kWanted, other.live};
+    } else if (other.live == live) {
+      before = {Cause::kPrecision, live};
+      break;
+    }
+  }
   if (end->plans.empty()) ++stats_.segments;
   ++stats_.plans;
   stats_.kernels_compiled += plan->compiled();
   if (end->plans.size() >= kMaxPlans) end->plans.erase(end->plans.begin());
   end->plans.push_back({live, blas, std::move(plan)});
+  return before;
 }
 
-void Recording::Note(std::string event) {
-  if (LogEnabled("guard")) std::fprintf(stderr, "[trace] %s: %s\n", name_.c_str(), event.c_str());
+std::string Recording::Note(const Explanation& explanation, std::string_view effect) {
+  TraceEvent event{explanation.cause, Here(), StrCat(Sentence(explanation), effect, ".")};
+  std::string line = Line(event);
+  if (LogEnabled("guard")) std::fprintf(stderr, "[trace] %s\n", line.c_str());
   absl::MutexLock lock(&mutex_);
+  ++stats_.causes[static_cast<int>(event.cause)];
+  for (TraceEvent& e : events_) {
+    if (e.cause == event.cause && e.where == event.where && e.text == event.text) {
+      ++e.times;
+      return line;
+    }
+  }
   events_.push_back(std::move(event));
   if (events_.size() > kMaxEvents) {
     events_.pop_front();
     ++dropped_events_;
   }
+  return line;
+}
+
+std::string Recording::Line(const TraceEvent& event) const {
+  return StrCat(name_, event.where.empty() ? "" : StrCat(" (", event.where, ")"), ": ", event.text);
 }
 
 std::string Recording::Explain() {
   absl::MutexLock lock(&mutex_);
   std::string out =
-      absl::StrCat(name_, ": ", stats_.calls, " calls, ", stats_.replayed, " replayed, ",
-                   stats_.recorded, " recorded, ", stats_.fallbacks, " fell back; ", stats_.plans,
-                   " plans, ", stats_.kernels_compiled, " kernels compiled.\n");
-  if (dropped_events_)
-    absl::StrAppend(&out, "  (", dropped_events_, " earlier events are not shown)\n");
-  for (const std::string& e : events_) absl::StrAppend(&out, "  ", e, "\n");
+      StrCat(name_, ": ", stats_.calls, " calls, ", stats_.replayed, " replayed, ", stats_.recorded,
+             " recorded, ", stats_.fallbacks, " fell back; ", stats_.plans, " plans, ",
+             stats_.kernels_compiled, " kernels compiled.\n");
+  if (dropped_events_) StrAppend(&out, "  (", dropped_events_, " earlier events are not shown)\n");
+  for (const TraceEvent& e : events_) {
+    StrAppend(&out, "  ", Line(e), e.times > 1 ? StrCat(" (", e.times, " times)") : "", "\n");
+  }
   return out;
+}
+
+std::vector<TraceEvent> Recording::Events() {
+  absl::MutexLock lock(&mutex_);
+  return {events_.begin(), events_.end()};
 }
 
 TraceStats Recording::stats() {

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/synchronization/mutex.h"
 #include "core/apply.h"
@@ -66,7 +67,8 @@ class SegmentPlan {
   // slots and outputs (one per live result, ascending) as jit::Plan::Run.
   virtual Status Run(absl::Span<Value* const> slots, absl::Span<ValueRef> outputs) const = 0;
   virtual int kernels() const = 0;
-  virtual int compiled() const = 0;  // kernels that were not in the cache
+  virtual int compiled() const = 0;     // kernels that were not in the cache
+  virtual int interpreted() const = 0;  // kernels that run on the interpreter against its wish
 };
 
 struct Node {
@@ -116,12 +118,25 @@ class Recording {
   }
 
   std::shared_ptr<const SegmentPlan> FindPlan(Node* end, const LiveMask& live, bool blas);
-  void StorePlan(Node* end, const LiveMask& live, bool blas,
-                 std::shared_ptr<const SegmentPlan> plan);
+  // Why the plan was missing: nothing like it (kPlan), or what an earlier one had differently.
+  struct Planned {
+    Cause cause;
+    LiveMask live;
+  };
+  Planned StorePlan(Node* end, const LiveMask& live, bool blas,
+                    std::shared_ptr<const SegmentPlan> plan);
 
-  // An event for explain(), and for FRAZIL_LOG=guard.
-  void Note(std::string event);
+  // Counts a cause and keeps it for explain(); FRAZIL_LOG=guard prints it. `effect` ends the
+  // sentence. Returns the line.
+  std::string Note(const Explanation& explanation, std::string_view effect = "");
+  // Counts a cause without words: it was said before.
+  // True once per op.
+  bool FirstBorrowed(OpId op);
+  void CountCause(Cause cause) {
+    Count([&](TraceStats& s) { ++s.causes[static_cast<int>(cause)]; });
+  }
   std::string Explain();
+  std::vector<TraceEvent> Events();
   TraceStats stats();
   template <typename F>
   void Count(const F& f) {
@@ -131,6 +146,8 @@ class Recording {
   void Clear();
 
  private:
+  std::string Line(const TraceEvent& event) const;
+
   static constexpr int kMaxChildren = 64;
   static constexpr size_t kMaxEvents = 200;
   static constexpr size_t kMaxPlans = 64;
@@ -139,7 +156,8 @@ class Recording {
   Node root_;
   absl::Mutex mutex_;
   TraceStats stats_ ABSL_GUARDED_BY(mutex_);
-  std::deque<std::string> events_ ABSL_GUARDED_BY(mutex_);
+  std::deque<TraceEvent> events_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_set<OpId> borrowed_ ABSL_GUARDED_BY(mutex_);
   int64_t dropped_events_ ABSL_GUARDED_BY(mutex_) = 0;
   // Nodes taken out by Clear while another thread may still walk them.
   std::vector<std::unique_ptr<Node>> nodes_ ABSL_GUARDED_BY(mutex_);

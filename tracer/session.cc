@@ -132,6 +132,7 @@ Tensor Session::Call(const OpCall& call) {
   if (external_view || foreign) {
     // Borrowed memory may change under us: what reads it runs now.
     if (foreign && !external_view) {
+      NoteBorrowed(call.op);
       if (Status s = Flush(); !s.ok()) return Tensor(std::move(s));
     }
     return RunEagerly(call);
@@ -145,7 +146,7 @@ Tensor Session::Call(const OpCall& call) {
     Defer(child, request, {&out, 1});
     return out;
   }
-  StartRecording(request);
+  if (Status s = StartRecording(request); !s.ok()) return Tensor(std::move(s));
   Tensor out = RunEagerly(call);
   if (out.ok()) Record(request, {&out, 1}, nullptr);
   return out;
@@ -163,7 +164,10 @@ void Session::Composite(const CompositeCall& call, CompositeBody body, absl::Spa
   const Request request{CompositeRow(call.id), call.inputs, call.attrs};
   if (cursor_->depth >= kMaxSegment && !Flush().ok()) return body(outputs);
   if (Node* child = FindChild(request)) return Defer(child, request, outputs);
-  StartRecording(request);
+  if (Status s = StartRecording(request); !s.ok()) {
+    for (Tensor& t : outputs) t = Tensor(s);
+    return;
+  }
   RunComposite(call, body, outputs);
 }
 
@@ -246,12 +250,33 @@ Tensor Session::RunEagerly(const OpCall& call) {
   return GlobalRuntime().eager->Call(call);
 }
 
-void Session::StartRecording(const Request& request) {
-  if (mode_ == Mode::kRecording) return;
-  recording_->Note(
-      ExplainMismatch(*cursor_, request.composite(), request.op(), request.inputs, request.attrs));
-  if (!values_.empty()) LeaveReplay();
+Status Session::StartRecording(const Request& request) {
+  if (mode_ == Mode::kRecording) return absl::OkStatus();
+  const Explanation why = ExplainDeparture(
+      *cursor_,
+      {request.composite(), request.op(), request.inputs, request.attrs, slots_, values_});
+  if (values_.empty()) {
+    recording_->Note(why, "; recorded");
+    mode_ = Mode::kRecording;
+    return absl::OkStatus();
+  }
+  const std::string effect = StrCat("; the ", cursor_->depth, " calls before it ran one by one");
+  const std::string line = recording_->Note(why, effect);
+  LeaveReplay();
+  if (strict_) {
+    StartSegment();
+    return RuntimeError("[trace] ", line, " mode(strict=True) does not fall back.");
+  }
   mode_ = Mode::kRecording;
+  return absl::OkStatus();
+}
+
+void Session::NoteBorrowed(OpId op) {
+  if (recording_->FirstBorrowed(op)) {
+    recording_->Note({Cause::kBorrowed, {{"op", NameOf(false, static_cast<uint32_t>(op))}}});
+  } else {
+    recording_->CountCause(Cause::kBorrowed);
+  }
 }
 
 void Session::LeaveReplay() {
@@ -398,23 +423,49 @@ Status Session::Flush() {
   if (wanted) {
     const bool blas = State().blas;
     auto plan = recording_->FindPlan(cursor_, live, blas);
-    if (!plan) {
-      auto compiled = GetSegmentCompiler()->Compile(Path(), live, blas);
-      if (compiled.ok()) {
-        plan = *compiled;
-        recording_->StorePlan(cursor_, live, blas, plan);
-        recording_->Note(ExplainPlan(*cursor_, plan->kernels(), plan->compiled()));
-      } else {
-        recording_->Note(absl::StrCat(
-            Here(), ": not compiled, run op by op: ", std::string(compiled.status().message())));
-      }
+    if (!plan) plan = MakePlan(live, blas);
+    if (plan) {
+      status = RunPlan(*plan, live);
+      if (!status.ok()) NoteRefusal(Cause::kNoMemory, status);
     }
-    status = plan ? RunPlan(*plan, live) : RunOneByOne();
-    if (!status.ok()) status = RunOneByOne();  // op by op needs the least memory at a time
+    // Op by op needs the least memory at a time.
+    if (!plan || !status.ok()) status = RunOneByOne();
   }
   if (!status.ok()) Abandon(status);
   StartSegment();
   return status;
+}
+
+std::shared_ptr<const SegmentPlan> Session::MakePlan(const LiveMask& live, bool blas) {
+  const std::vector<const Node*> path = Path();
+  auto compiled = GetSegmentCompiler()->Compile(path, live, blas);
+  if (!compiled.ok()) {
+    NoteRefusal(Cause::kNotCompiled, compiled.status());
+    return nullptr;
+  }
+  const std::shared_ptr<const SegmentPlan>& plan = *compiled;
+  const Recording::Planned before = recording_->StorePlan(cursor_, live, blas, plan);
+  std::vector<Field> fields = PlanFields(*plan);
+  if (before.cause == Cause::kWanted) {
+    fields.emplace_back("old", DescribeLive(path, before.live));
+    fields.emplace_back("new", DescribeLive(path, live));
+  } else if (before.cause == Cause::kPrecision) {
+    fields.emplace_back("old", blas ? "default" : "blas");
+    fields.emplace_back("new", blas ? "blas" : "default");
+  }
+  recording_->Note(ExplainSegment(before.cause, *cursor_, std::move(fields)));
+  if (plan->interpreted() > 0) {
+    recording_->Note(
+        {Cause::kInterpreted,
+         {{"new", StrCat(plan->interpreted())}, {"kernels", StrCat(plan->kernels())}}});
+  }
+  return plan;
+}
+
+void Session::NoteRefusal(Cause cause, const Status& status) {
+  std::string_view message(status.message().data(), status.message().size());
+  if (message.ends_with('.')) message.remove_suffix(1);
+  recording_->Note(ExplainSegment(cause, *cursor_, {{"new", std::string(message)}}));
 }
 
 Status Session::RunPlan(const SegmentPlan& plan, const LiveMask& live) {
@@ -476,7 +527,7 @@ Status Session::RunOneByOne() {
 }
 
 void Session::Abandon(const Status& status) {
-  recording_->Note(absl::StrCat("failed: ", std::string(status.message())));
+  NoteRefusal(Cause::kFailed, status);
   for (const ValueRef& v : values_) {
     if (!v->ready()) v->pending.store(FailedPending(), std::memory_order_release);
   }

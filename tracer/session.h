@@ -59,17 +59,21 @@ class Session final : public Door, public Pending {
               std::unique_ptr<Expansion> expansion);
   void RecordExpanded(const OpCall& call, const Tensor& output);
   void RunComposite(const CompositeCall& call, CompositeBody body, absl::Span<Tensor> outputs);
-  void StartRecording(const Request& request);
+  // The call fits nothing recorded. An error in strict mode, if calls were deferred.
+  Status StartRecording(const Request& request);
   void LeaveReplay();
+  void NoteBorrowed(OpId op);
 
   // Segments
   Status Flush();
+  std::shared_ptr<const SegmentPlan> MakePlan(const LiveMask& live, bool blas);
   Status RunPlan(const SegmentPlan& plan, const LiveMask& live);
   Status RunOneByOne();
   void StartSegment();
   LiveMask Live() const;
   std::vector<const Node*> Path() const;
   void Abandon(const Status& status);
+  void NoteRefusal(Cause cause, const Status& status);
   bool UnknownOperand(const Value& v) const {
     return v.pending.load(std::memory_order_relaxed) != this;
   }
@@ -84,6 +88,7 @@ class Session final : public Door, public Pending {
   Expansion* expansion_ = nullptr;       // set while a composite's body is being recorded
   const CompositeCall* composite_ = nullptr;
   bool fell_back_ = false, recorded_ = false;
+  const bool strict_ = Strict();
   int kernels_ = 0;
   int64_t matched_ = 0;
   std::atomic<bool> busy_{false};

@@ -19,11 +19,17 @@ bool Enabled() {
   return own < 0 ? TracingEnabled() : own > 0 && TracingEnabled();
 }
 
+bool Strict() {
+  const int8_t own = State().mode;
+  return (own < 0 ? ProcessMode() : own) == kModeStrict;
+}
+
 Trace::Trace(std::string name)
     : name_(std::move(name)), recording_(std::make_unique<Recording>(name_)) {}
 Trace::~Trace() = default;
 TraceStats Trace::stats() const { return recording_->stats(); }
 std::string Trace::Explain() const { return recording_->Explain(); }
+std::vector<TraceEvent> Trace::Events() const { return recording_->Events(); }
 void Trace::Clear() { recording_->Clear(); }
 
 Call::Call(Trace* trace) {

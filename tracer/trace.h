@@ -4,12 +4,14 @@
 // raises or is interrupted.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/apply.h"
+#include "tracer/causes.h"
 
 namespace frazil::tracer {
 
@@ -28,6 +30,15 @@ struct TraceStats {
   int64_t kernels_compiled = 0;
   int64_t last_kernels = 0;  // kernel launches and library calls of the last replayed call
   int64_t matched_ops = 0;
+  std::array<int64_t, kNumCauses> causes{};  // how often each came up
+};
+
+// Something worth saying: what explain() and FRAZIL_LOG=guard print.
+struct TraceEvent {
+  Cause cause;
+  std::string where;  // the user's file and line
+  std::string text;   // the sentence, filled in
+  int64_t times = 1;  // the same one again counts here
 };
 
 class Recording;  // tracer/recording.h: the trie of recorded calls and its plans
@@ -40,8 +51,9 @@ class Trace {
 
   const std::string& name() const { return name_; }
   TraceStats stats() const;
-  std::string Explain() const;  // one paragraph per event: what, where, what changed, old -> new
-  void Clear();                 // forgets everything recorded
+  std::string Explain() const;  // one line per event: what, where, what changed, old -> new
+  std::vector<TraceEvent> Events() const;
+  void Clear();  // forgets everything recorded
 
   Recording& recording() { return *recording_; }
 
@@ -66,5 +78,7 @@ class Call {
 
 // True if tracing is on for this thread: mode("auto"), and FRAZIL_JIT is not "off".
 bool Enabled();
+// True if a departure from what is recorded is an error in this thread: mode("auto", strict=True).
+bool Strict();
 
 }  // namespace frazil::tracer

@@ -12,6 +12,7 @@
 #include "core/parallel.h"
 #include "core/storage.h"
 #include "jit/runtime/counters.h"
+#include "tracer/causes.h"
 
 namespace frazil::python {
 namespace {
@@ -55,6 +56,21 @@ FZ_FAST(KernelCount) { return PyLong_FromLongLong(jit::KernelsRun()); }
 
 FZ_FAST(GetThreads) { return PyLong_FromLong(NumThreads()); }
 
+// {name: {kind, sentence}}: the rows of causes.def.
+FZ_FAST(Causes) {
+  static constexpr const char* kKinds[] = {"change", "plan", "refusal", "eviction"};
+  Object dict = Object::Steal(PyDict_New());
+  for (int i = 0; dict && i < tracer::kNumCauses; ++i) {
+    const tracer::CauseRow& row = tracer::Info(static_cast<tracer::Cause>(i));
+    Object value =
+        Object::Steal(Py_BuildValue("{s:s,s:s}", "kind", kKinds[static_cast<int>(row.kind)],
+                                    "sentence", std::string(row.sentence).c_str()));
+    if (!value || PyDict_SetItemString(dict.get(), std::string(row.name).c_str(), value.get()) < 0)
+      return nullptr;
+  }
+  return dict.release();
+}
+
 FZ_FAST(ConfigDict) {
   Object dict = Object::Steal(PyDict_New());
   if (!dict) return nullptr;
@@ -68,17 +84,17 @@ FZ_FAST(ConfigDict) {
   return dict.release();
 }
 
-// set_process_tracing(on) -> what it was
-FZ_FAST(SetProcessTracing) {
-  FZ_ARGS(1, "set_process_tracing(on, /)");
-  bool on;
-  if (!ToBool(a[0], true, &on)) return nullptr;
-  const bool before = TracingEnabled();
-  SetTracingEnabled(on);
-  return PyBool_FromLong(before);
+// set_process_mode(0 | 1 | 2) -> what it was: eager, auto, strict
+FZ_FAST(SetProcessModeTo) {
+  FZ_ARGS(1, "set_process_mode(mode, /)");
+  int64_t mode;
+  if (!ToInt(a[0], "mode", "mode", &mode)) return nullptr;
+  const int8_t before = ProcessMode();
+  SetProcessMode(static_cast<int8_t>(mode));
+  return PyLong_FromLong(before);
 }
 
-// set_thread_mode(-1 | 0 | 1) -> what it was: the process's, eager, auto
+// set_thread_mode(-1 | 0 | 1 | 2) -> what it was: the process's, eager, auto, strict
 FZ_FAST(SetThreadMode) {
   FZ_ARGS(1, "set_thread_mode(mode, /)");
   int64_t mode;
@@ -206,7 +222,9 @@ std::vector<FunctionRow> RuntimeFunctions() {
       {"get_num_threads()", "How many threads kernels use.", GetThreads},
       {"kernels_run()", "Kernel launches and library calls of this thread so far.", KernelCount},
       {"config()", "Every switch: its value, environment variable and meaning.", ConfigDict},
-      {"set_process_tracing(on, /)", "The process's mode; returns what it was.", SetProcessTracing},
+      {"causes()", "The table of causes that explain() and stats() name: kind and sentence.",
+       Causes},
+      {"set_process_mode(mode, /)", "The process's mode; returns what it was.", SetProcessModeTo},
       {"set_thread_mode(mode, /)", "This thread's mode; returns what it was.", SetThreadMode},
       {"set_blas(on, /)", "precision(\"blas\") in this thread; returns what it was.", SetBlas},
       {"promote(a, b, /)", "The common dtype of two dtypes.", PromoteDTypes},

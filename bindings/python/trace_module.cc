@@ -102,14 +102,39 @@ PyObject* Explain(PyObject* self, PyObject*) {
   return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
 }
 
+// {cause: how often}, every row of the table.
+Object CauseCounts(const tracer::TraceStats& stats) {
+  Object dict = Object::Steal(PyDict_New());
+  for (int i = 0; dict && i < tracer::kNumCauses; ++i) {
+    const std::string name(tracer::Info(static_cast<tracer::Cause>(i)).name);
+    Object count = Object::Steal(PyLong_FromLongLong(stats.causes[i]));
+    if (!count || PyDict_SetItemString(dict.get(), name.c_str(), count.get()) < 0) return Object();
+  }
+  return dict;
+}
+
+Object EventList(const std::vector<tracer::TraceEvent>& events) {
+  Object list = Object::Steal(PyList_New(0));
+  for (const tracer::TraceEvent& e : events) {
+    const std::string cause(tracer::Info(e.cause).name);
+    Object event = Object::Steal(Py_BuildValue("{s:s,s:s,s:s,s:L}", "cause", cause.c_str(), "where",
+                                               e.where.c_str(), "text", e.text.c_str(), "times",
+                                               (long long)e.times));
+    if (!list || !event || PyList_Append(list.get(), event.get()) < 0) return Object();
+  }
+  return list;
+}
+
 PyObject* Stats(PyObject* self, PyObject*) {
   const tracer::TraceStats s = Self(self)->trace->stats();
-  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "calls", (long long)s.calls,
-                       "recorded", (long long)s.recorded, "replayed", (long long)s.replayed,
-                       "fallbacks", (long long)s.fallbacks, "segments", (long long)s.segments,
-                       "plans", (long long)s.plans, "kernels_compiled",
-                       (long long)s.kernels_compiled, "last_kernels", (long long)s.last_kernels,
-                       "matched_ops", (long long)s.matched_ops);
+  Object causes = CauseCounts(s), events = EventList(Self(self)->trace->Events());
+  if (!causes || !events) return nullptr;
+  return Py_BuildValue(
+      "{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:O,s:O}", "calls", (long long)s.calls, "recorded",
+      (long long)s.recorded, "replayed", (long long)s.replayed, "fallbacks", (long long)s.fallbacks,
+      "segments", (long long)s.segments, "plans", (long long)s.plans, "kernels_compiled",
+      (long long)s.kernels_compiled, "last_kernels", (long long)s.last_kernels, "matched_ops",
+      (long long)s.matched_ops, "causes", causes.get(), "events", events.get());
 }
 
 PyObject* Forget(PyObject* self, PyObject*) {
@@ -127,7 +152,8 @@ PyMethodDef methods[] = {
     {"explain", Explain, METH_NOARGS,
      "explain($self)\n--\n\nEvery recording, plan and fallback: where, what changed, old -> new."},
     {"stats", Stats, METH_NOARGS,
-     "stats($self)\n--\n\nCounts of calls, recordings, plans and kernels."},
+     "stats($self)\n--\n\nCounts of calls, recordings, plans and kernels, of every cause of a "
+     "recording, plan, fallback, refusal or eviction, and the latest events."},
     {"clear", Forget, METH_NOARGS, "clear($self)\n--\n\nForgets everything recorded."},
     {"__reduce__", Reduce, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},

@@ -24,7 +24,8 @@ struct CompileOptions {
 struct PlanStats {
   int kernels = 0;  // kernel launches per run
   int library_calls = 0;
-  int compiled = 0;  // kernels compiled anew for this plan
+  int compiled = 0;     // kernels compiled anew for this plan
+  int interpreted = 0;  // kernels that no compiler took
   int64_t arena_bytes = 0;
 };
 

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "core/check.h"
+#include "core/config.h"
 #include "core/str.h"
 #include "jit/runtime/in_place.h"
 #include "jit/runtime/kernel_cache.h"
@@ -263,6 +264,7 @@ class Builder {
     FZ_ASSIGN_OR_RETURN(step.code, GetKernel(launch.kernel, &compiled));
     step.fn = step.code->fn();
     program_.stats.compiled += compiled;
+    program_.stats.interpreted += !step.code->fn() && GetConfig().jit != "interp";
     ++program_.stats.kernels;
     for (size_t i = 0; i < launch.buffers.size(); ++i) {
       step.buffers.push_back(PointerTo(s->uses[i].memory, launch.buffers[i].offset));

@@ -21,6 +21,7 @@ class JitSegment final : public tracer::SegmentPlan {
   }
   int kernels() const override { return plan_->stats().kernels + plan_->stats().library_calls; }
   int compiled() const override { return plan_->stats().compiled; }
+  int interpreted() const override { return plan_->stats().interpreted; }
 
  private:
   std::shared_ptr<const Plan> plan_;

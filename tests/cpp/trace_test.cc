@@ -115,10 +115,10 @@ TEST(Cpp, ExplainsWhatChanged) {
   EXPECT_EQ(
       f.explain(),
       "f: 4 calls, 2 replayed, 2 recorded, 0 fell back; 2 plans, 1 kernels compiled.\n"
-      "  : 'exp' begins the first recording.\n"
-      "  : new plan for 2 calls up to : 1 kernels, 1 compiled.\n"
-      "  : 'exp' (recorded at ): shape of operand 0 changed f32[4] -> f32[7]; recorded anew.\n"
-      "  : new plan for 2 calls up to : 1 kernels, 0 compiled.\n");
+      "  f: 'exp' begins the first recording; recorded.\n"
+      "  f: new plan for 2 calls up to C++: 1 kernels, 1 compiled.\n"
+      "  f: shape of operand 0 of 'exp' (recorded at C++) changed f32[4] -> f32[7]; recorded.\n"
+      "  f: new plan for 2 calls up to C++: 1 kernels, 0 compiled.\n");
 }
 
 TEST(Cpp, ThrowingBodyLeavesEverythingInPlace) {

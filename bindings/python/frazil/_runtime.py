@@ -9,6 +9,10 @@ class mode:  # noqa: N801
     """Whether traced functions trace: "auto" (they do) or "eager" (they run as written).
 
     mode(name) sets it for the process; `with mode(name):` for this thread, until the block ends.
+    With strict=True a traced call that departs from what earlier calls recorded, after some of its
+    operations were deferred, raises at that operation instead of running unfused: the error names
+    the line and what changed. What the call did before is done, as in eager execution. A call that
+    differs from its first operation on (a new shape, a branch not taken before) is recorded.
     """
 
     def __init__(self, name, strict=False):
@@ -18,20 +22,18 @@ class mode:  # noqa: N801
             )
         if name not in ("eager", "auto"):
             raise ValueError(f'[mode] must be "eager" or "auto", got {name!r}.')
-        if strict:
-            raise NotImplementedError(
-                "[mode] strict=True does not exist yet; fallbacks are listed by explain()."
-            )
-        self._on = name == "auto"
-        self._process = _runtime.set_process_tracing(self._on)
+        if strict and name == "eager":
+            raise ValueError('[mode] strict=True needs "auto"; "eager" has no fallback.')
+        self._mode = 2 if strict else int(name == "auto")
+        self._process = _runtime.set_process_mode(self._mode)
         self._entered = False
         self._thread = []
 
     def __enter__(self):
         if not self._entered:
-            _runtime.set_process_tracing(self._process)
+            _runtime.set_process_mode(self._process)
             self._entered = True
-        self._thread.append(_runtime.set_thread_mode(int(self._on)))
+        self._thread.append(_runtime.set_thread_mode(self._mode))
         return self
 
     def __exit__(self, *exception):

@@ -17,6 +17,9 @@ def _rebuild(
 ) -> Tensor:
     """A pickled tensor."""
 
+def causes() -> dict[str, dict[str, str]]:
+    """The table of causes that explain() and stats() name: kind and sentence."""
+
 def config() -> dict[str, dict[str, str]]:
     """Every switch: its value, environment variable and meaning."""
 
@@ -56,7 +59,7 @@ def set_blas(on: builtins.bool, /) -> builtins.bool:
 def set_num_threads(n: builtins.int, /) -> None:
     """How many threads kernels use; results do not depend on it."""
 
-def set_process_tracing(on: builtins.bool, /) -> builtins.bool:
+def set_process_mode(mode: Any, /) -> builtins.int:
     """The process's mode; returns what it was."""
 
 def set_thread_mode(mode: Any, /) -> builtins.int:
