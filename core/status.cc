@@ -1,7 +1,9 @@
 #include "core/status.h"
 
+#include <algorithm>
 #include <array>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
 #include "core/check.h"
 
@@ -25,6 +27,17 @@ Status MakeError(ErrorKind kind, std::string_view message) {
   const char tag = static_cast<char>(kind);
   status.SetPayload(kPayload, absl::Cord(absl::string_view(&tag, 1)));
   return status;
+}
+
+std::string Renamed(std::string_view message, std::string_view op) {
+  const size_t end = message.find("] ");
+  if (message.empty() || message[0] != '[' || end == std::string_view::npos || end < 2 ||
+      !std::all_of(message.begin() + 1, message.begin() + end, [](unsigned char c) {
+        return absl::ascii_isalnum(c) || c == '_' || c == '.';
+      })) {
+    return std::string(message);
+  }
+  return absl::StrCat("[", std::string(op), std::string(message.substr(end)));
 }
 
 ErrorKind KindOf(const Status& status) {

@@ -30,6 +30,10 @@ enum class ErrorKind {
 Status MakeError(ErrorKind kind, std::string_view message);
 ErrorKind KindOf(const Status& status);
 
+// "[inner] text" as "[op] text": an error names the function that was called, not the op inside it
+// that failed. Messages without a name stay.
+std::string Renamed(std::string_view message, std::string_view op);
+
 #define FZ_ERROR_MAKER(Name, kind)                      \
   template <typename... Args>                           \
   Status Name(const Args&... args) {                    \

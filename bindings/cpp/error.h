@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "core/tensor.h"
 
@@ -13,6 +14,9 @@ class Error : public std::runtime_error {
  public:
   explicit Error(const Status& status)
       : std::runtime_error(std::string(status.message())), kind_(KindOf(status)) {}
+  Error(const Status& status, std::string_view op)
+      : std::runtime_error(Renamed({status.message().data(), status.message().size()}, op)),
+        kind_(KindOf(status)) {}
   ErrorKind kind() const { return kind_; }
 
  private:
@@ -23,9 +27,9 @@ inline void ThrowIf(const Status& status) {
   if (__builtin_expect(!status.ok(), 0)) throw Error(status);
 }
 
-// A tensor that holds no error.
-inline Tensor Checked(Tensor t) {
-  if (__builtin_expect(!t.ok(), 0)) throw Error(t.status());
+// A tensor that holds no error; an error is thrown as one of the function `op`.
+inline Tensor Checked(Tensor t, std::string_view op) {
+  if (__builtin_expect(!t.ok(), 0)) throw Error(t.status(), op);
   return t;
 }
 

@@ -9,17 +9,17 @@ void Initialize() { jit::RegisterJit(); }
 Tensor rows(const Tensor& x, int64_t start, int64_t stop) {
   Initialize();
   const Index index{.kind = Index::Kind::kSlice, .start = start, .stop = stop};
-  return Checked(ops::getitem(x, {&index, 1}));
+  return Checked(ops::getitem(x, {&index, 1}), "rows");
 }
 
 Tensor full(const Shape& shape, const Scalar& value, DType dtype) {
   Initialize();
-  return Checked(ops::filled(shape, value, dtype));
+  return Checked(ops::filled(shape, value, dtype), "full");
 }
 
 Tensor arange(int64_t n, DType dtype) {
   Initialize();
-  return Checked(ops::iota(n, dtype));
+  return Checked(ops::iota(n, dtype), "arange");
 }
 
 void sgd_step(Tensor& parameter, const Tensor& gradient, Tensor& velocity, double lr,
@@ -82,7 +82,7 @@ Tensor DenseReady(const Tensor& t, DType expected) {
     throw Error(TypeError("[to_vector] the tensor is ", Describe(t), ", asked for ",
                           std::string(Name(expected)), "."));
   }
-  const Tensor dense = t.layout()->dense ? t : Checked(ops::copy(t));
+  const Tensor dense = t.layout()->dense ? t : Checked(ops::copy(t), "to_vector");
   ThrowIf(Read(*dense.value()));
   return dense;
 }

@@ -34,21 +34,21 @@ void Initialize();
               may_fail)                                                                      \
   FZ_CPP_##klass(name, arity)
 #define FZ_CPP_kElementwise(name, arity) FZ_CPP_ARITY_##arity(name)
-#define FZ_CPP_ARITY_1(name)            \
-  inline Tensor name(const Tensor& x) { \
-    Initialize();                       \
-    return Checked(ops::name(x));       \
+#define FZ_CPP_ARITY_1(name)             \
+  inline Tensor name(const Tensor& x) {  \
+    Initialize();                        \
+    return Checked(ops::name(x), #name); \
   }
 #define FZ_CPP_ARITY_2(name)                       \
   inline Tensor name(const Arg& a, const Arg& b) { \
     Initialize();                                  \
-    return Checked(ops::name(a, b));               \
+    return Checked(ops::name(a, b), #name);        \
   }
 #define FZ_CPP_ARITY_3(name)
 #define FZ_CPP_kReduce(name, arity)                                                   \
   inline Tensor name(const Tensor& x, const Axes& axes = {}, bool keepdims = false) { \
     Initialize();                                                                     \
-    return Checked(ops::name(x, axes, keepdims));                                     \
+    return Checked(ops::name(x, axes, keepdims), #name);                              \
   }
 #define FZ_CPP_kCast(name, arity)
 #define FZ_CPP_kView(name, arity)
@@ -69,7 +69,7 @@ void Initialize();
       ->std::enable_if_t<std::is_same_v<decltype(ops::name(std::forward<A>(args)...)), Tensor>, \
                          Tensor> {                                                              \
     Initialize();                                                                               \
-    return Checked(ops::name(std::forward<A>(args)...));                                        \
+    return Checked(ops::name(std::forward<A>(args)...), #name);                                 \
   }
 FZ_CPP_FORWARD(where)
 FZ_CPP_FORWARD(astype)
@@ -95,19 +95,19 @@ FZ_CPP_FORWARD(matrix_transpose)
 
 using Shape = std::vector<int64_t>;
 inline Tensor reshape(const Tensor& x, const Shape& shape) {
-  return Initialize(), Checked(ops::reshape(x, shape));
+  return Initialize(), Checked(ops::reshape(x, shape), "reshape");
 }
 inline Tensor permute_dims(const Tensor& x, const Shape& axes) {
-  return Initialize(), Checked(ops::permute_dims(x, axes));
+  return Initialize(), Checked(ops::permute_dims(x, axes), "permute_dims");
 }
 inline Tensor broadcast_to(const Tensor& x, const Shape& shape) {
-  return Initialize(), Checked(ops::broadcast_to(x, shape));
+  return Initialize(), Checked(ops::broadcast_to(x, shape), "broadcast_to");
 }
 inline Tensor concat(const std::vector<Tensor>& parts, int64_t axis = 0) {
-  return Initialize(), Checked(ops::concat(parts, axis));
+  return Initialize(), Checked(ops::concat(parts, axis), "concat");
 }
 inline Tensor stack(const std::vector<Tensor>& parts, int64_t axis = 0) {
-  return Initialize(), Checked(ops::stack(parts, axis));
+  return Initialize(), Checked(ops::stack(parts, axis), "stack");
 }
 // Rows [start, stop) of the first axis.
 Tensor rows(const Tensor& x, int64_t start, int64_t stop);

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bindings/python/py.h"
+#include "bindings/python/errors.h"
 
 namespace frazil::python {
 
@@ -36,9 +36,11 @@ class Signature {
   int positional_ = 0;  // how many may be given by position
 };
 
-// Parses into a local array `a`; returns null from the function on error.
+// Parses into a local array `a`; returns null from the function on error. Errors of ops inside the
+// function carry the signature's name.
 #define FZ_ARGS(count, text)                                     \
   static const Signature* const signature = new Signature(text); \
+  const ErrorName error_name(signature->name());                 \
   PyObject* a[count] = {};                                       \
   if (!signature->Parse(args, nargs, kwnames, a)) return nullptr
 

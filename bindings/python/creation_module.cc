@@ -205,7 +205,7 @@ FZ_FAST(Eye) {
 // -- Random streams: the generator is a tensor that holds u64[2].
 
 FZ_FAST(State) {
-  FZ_ARGS(1, "state(seed, /)");
+  FZ_ARGS(1, "random.seed(seed, /)");
   Object index = Object::Steal(PyNumber_Index(a[0]));
   if (!index) return nullptr;
   const auto seed = PyLong_AsUnsignedLongLongMask(index.get());
@@ -219,25 +219,20 @@ Tensor* Generator(PyObject* object) {
   return nullptr;
 }
 
-template <Tensor (*draw)(Tensor*, Dims, DType)>
+template <OpName name, Tensor (*draw)(Tensor*, Dims, DType)>
 FZ_FAST(Floats) {
-  FZ_ARGS(4, "floats(state, shape, /, dtype=None, device=None)");
+  FZ_ARGS(4, std::string(name.text) + "(state, shape, /, dtype=None, device=None)");
   Tensor* generator = Generator(a[0]);
   DimVec dims;
   Options options;
-  if (!generator || !ToDims(a[1], "random", &dims) ||
-      !Parse("random", a[2], a[3], nullptr, &options))
+  if (!generator || !ToDims(a[1], name.text, &dims) ||
+      !Parse(name.text, a[2], a[3], nullptr, &options))
     return nullptr;
-  const DType dtype = options.dtype.value_or(DType::kF32);
-  if (!IsFloat(dtype)) {
-    return Raise(
-        TypeError("[random] needs a floating-point dtype, got ", std::string(Name(dtype)), "."));
-  }
-  return Wrap(draw(generator, dims, dtype));
+  return Wrap(draw(generator, dims, options.dtype.value_or(DType::kF32)));
 }
 
 FZ_FAST(Integers) {
-  FZ_ARGS(6, "integers(state, low, high, shape, /, dtype=None, device=None)");
+  FZ_ARGS(6, "random.integers(state, low, high, shape, /, dtype=None, device=None)");
   Tensor* generator = Generator(a[0]);
   int64_t low, high;
   DimVec dims;
@@ -290,9 +285,9 @@ std::vector<FunctionRow> RandomFunctions() {
   return {
       {"state(seed, /)", "The state of a generator: a tensor that drawing advances.", State},
       {"uniform(state, shape, /, dtype=None, device=None)", "Uniform in [0, 1).",
-       Floats<ops::random_uniform>},
+       Floats<"random.uniform", ops::random_uniform>},
       {"normal(state, shape, /, dtype=None, device=None)", "Standard normal.",
-       Floats<ops::random_normal>},
+       Floats<"random.normal", ops::random_normal>},
       {"integers(state, low, high, shape, /, dtype=None, device=None)",
        "Uniform integers in [low, high).", Integers},
   };

@@ -35,4 +35,23 @@ PyObject* Raise(const Status& status) {
   return nullptr;
 }
 
+void ErrorName::Rename() const {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  Object args = Object::Steal(value ? PyObject_GetAttrString(value, "args") : nullptr);
+  if (args && PyTuple_CheckExact(args.get()) && PyTuple_GET_SIZE(args.get()) == 1 &&
+      PyUnicode_Check(PyTuple_GET_ITEM(args.get(), 0))) {
+    Py_ssize_t n = 0;
+    const char* text = PyUnicode_AsUTF8AndSize(PyTuple_GET_ITEM(args.get(), 0), &n);
+    if (text) {
+      const std::string renamed = Renamed({text, static_cast<size_t>(n)}, name_);
+      Object changed = Object::Steal(Py_BuildValue("(s#)", renamed.data(), renamed.size()));
+      if (changed) PyObject_SetAttrString(value, "args", changed.get());
+    }
+  }
+  PyErr_Clear();
+  PyErr_Restore(type, value, trace);
+}
+
 }  // namespace frazil::python

@@ -1,5 +1,6 @@
 // From Status to Python exceptions. Called wherever the bindings meet a Status.
-// Invariant: the message arrives as it is; the exception's type is the status's ErrorKind.
+// Invariant: the message arrives as it is, except for the function's name (ErrorName); the
+// exception's type is the status's ErrorKind.
 #pragma once
 
 #include "bindings/python/py.h"
@@ -14,5 +15,22 @@ inline int RaiseInt(const Status& status) {
   Raise(status);
   return -1;
 }
+
+// While it lives, an error that leaves the scope gets the name of the function that was called in
+// place of the op that failed inside it. The outermost name wins: it comes last.
+class ErrorName {
+ public:
+  explicit ErrorName(const char* name) : name_(name) {}
+  ErrorName(const ErrorName&) = delete;
+  ErrorName& operator=(const ErrorName&) = delete;
+  ~ErrorName() {
+    if (__builtin_expect(PyErr_Occurred() != nullptr, 0)) Rename();
+  }
+
+ private:
+  void Rename() const;
+
+  const char* name_;
+};
 
 }  // namespace frazil::python

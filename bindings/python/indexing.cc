@@ -35,7 +35,7 @@ bool ToIndexArray(PyObject* key, Index* out) {
     }
   } else {
     Raise(
-        IndexError("[index] only integers, slices (`:`), ellipsis (`...`), None and integer or "
+        IndexError("[getitem] only integers, slices (`:`), ellipsis (`...`), None and integer or "
                    "bool arrays are valid "
                    "indices, got ",
                    Py_TYPE(key)->tp_name, "."));
@@ -43,7 +43,7 @@ bool ToIndexArray(PyObject* key, Index* out) {
   }
   const DType dtype = out->tensor.dtype();
   if (IsInt(dtype) || IsBool(dtype)) return true;
-  Raise(IndexError("[index] arrays used as indices must be of integer or bool type, got ",
+  Raise(IndexError("[getitem] arrays used as indices must be of integer or bool type, got ",
                    Describe(out->tensor), "."));
   return false;
 }
@@ -61,7 +61,7 @@ bool ToIndex(PyObject* key, Index* out) {
       return false;
     }
     if (out->step && *out->step == 0) {
-      Raise(ValueError("[index] slice step cannot be zero."));
+      Raise(ValueError("[getitem] slice step cannot be zero."));
       return false;
     }
   } else if (PyLong_Check(key) && !PyBool_Check(key)) {
@@ -69,7 +69,7 @@ bool ToIndex(PyObject* key, Index* out) {
     int overflow;
     out->i = PyLong_AsLongLongAndOverflow(key, &overflow);
     if (overflow) {
-      Raise(IndexError("[index] the integer is out of bounds for 64 bits."));
+      Raise(IndexError("[getitem] the integer is out of bounds for 64 bits."));
       return false;
     }
   } else {
@@ -91,12 +91,14 @@ bool ToIndices(PyObject* key, IndexVec* out) {
 }
 
 PyObject* GetItem(PyObject* self, PyObject* key) {
+  const ErrorName error_name("getitem");
   IndexVec index;
   if (!ToIndices(key, &index)) return nullptr;
   return Wrap(ops::getitem(CellOf(self), index));
 }
 
 int SetItem(PyObject* self, PyObject* key, PyObject* value) {
+  const ErrorName error_name("setitem");
   Tensor& cell = CellOf(self);
   if (!value) return RaiseInt(TypeError("[setitem] elements of a tensor cannot be deleted."));
   IndexVec index;
@@ -125,7 +127,7 @@ Py_ssize_t Length(PyObject* self) {
 PyObject* Row(PyObject* self, Py_ssize_t i) {
   const Tensor& x = CellOf(self);
   if (x.rank() == 0 || i < 0 || i >= x.dims()[0]) {
-    return Raise(IndexError("[index] ", i, " is out of range for ", Describe(x), "."));
+    return Raise(IndexError("[getitem] ", i, " is out of range for ", Describe(x), "."));
   }
   Index index{Index::Kind::kInt};
   index.i = i;

@@ -110,7 +110,7 @@ FZ_FAST(SetBlas) {
 }
 
 FZ_FAST(PromoteDTypes) {
-  FZ_ARGS(2, "promote(a, b, /)");
+  FZ_ARGS(2, "result_type(a, b, /)");
   DType x, y;
   if (!ToDType(a[0], "result_type", &x) || !ToDType(a[1], "result_type", &y)) return nullptr;
   return DTypeObject(Promote(x, y));
@@ -118,7 +118,7 @@ FZ_FAST(PromoteDTypes) {
 
 // The dtype of a beside a Python number like `scalar`.
 FZ_FAST(PromoteScalar) {
-  FZ_ARGS(2, "promote_scalar(a, scalar, /)");
+  FZ_ARGS(2, "result_type(a, scalar, /)");
   DType x;
   Scalar s;
   if (!ToDType(a[0], "result_type", &x)) return nullptr;
@@ -137,7 +137,7 @@ FZ_FAST(ParseDTypeObject) {
 
 // What unpickling calls.
 FZ_FAST(Rebuild) {
-  FZ_ARGS(4, "_rebuild(dtype, shape, data, requires_grad, /)");
+  FZ_ARGS(4, "pickle(dtype, shape, data, requires_grad, /)");
   DType dtype;
   DimVec dims;
   bool requires_grad;
@@ -163,7 +163,7 @@ FZ_FAST(Rebuild) {
 
 // save_tensors(path, [(name, tensor), ...])
 FZ_FAST(Save) {
-  FZ_ARGS(2, "save_tensors(path, tensors, /)");
+  FZ_ARGS(2, "save(path, tensors, /)");
   Object path = Object::Steal(PyOS_FSPath(a[0]));
   Object list = path ? Object::Steal(PySequence_Fast(a[1], "save")) : Object();
   if (!list) return nullptr;
@@ -185,7 +185,7 @@ FZ_FAST(Save) {
 
 // load_tensors(path) -> [(name, tensor), ...]
 FZ_FAST(Load) {
-  FZ_ARGS(1, "load_tensors(path, /)");
+  FZ_ARGS(1, "load(path, /)");
   Object path = Object::Steal(PyOS_FSPath(a[0]));
   const char* text = !path                         ? nullptr
                      : PyUnicode_Check(path.get()) ? PyUnicode_AsUTF8(path.get())

@@ -12,10 +12,10 @@ namespace {
 using DimVec = absl::InlinedVector<int64_t, 8>;
 
 // Words of shape dims (+ [words] if more than one), and the generator moved past them.
-Tensor Draw(Tensor* generator, Dims dims, int words) {
+Tensor Draw(std::string_view op, Tensor* generator, Dims dims, int words) {
+  if (Status s = CheckDims(op, dims, 4 * words); !s.ok()) return Tensor(std::move(s));
   DimVec shape(dims.begin(), dims.end());
   if (words > 1) shape.push_back(words);
-  if (Status s = CheckDims("random", shape, 4); !s.ok()) return Tensor(std::move(s));
   int64_t n = 1;
   for (int64_t d : shape) n *= d;
   const Tensor bits = random_bits(*generator, shape);
@@ -30,6 +30,7 @@ Tensor Draw(Tensor* generator, Dims dims, int words) {
 
 // Word number i of the last axis.
 Tensor Word(const Tensor& bits, int64_t i) {
+  if (!bits.ok()) return bits;
   DimVec s, dims;
   for (int a = 0; a < bits.rank(); ++a) {
     const bool last = a == bits.rank() - 1;
@@ -52,7 +53,8 @@ Tensor Wide(const Tensor& bits) {
 
 Status CheckFloat(const char* op, DType dtype) {
   if (IsFloat(dtype)) return absl::OkStatus();
-  return TypeError("[random.", op, "] dtype must be floating, got ", std::string(Name(dtype)), ".");
+  return TypeError("[random.", op, "] needs a floating-point dtype, got ", std::string(Name(dtype)),
+                   ".");
 }
 
 }  // namespace
@@ -68,11 +70,11 @@ Tensor random_state(uint64_t seed) {
 Tensor random_uniform(Tensor* generator, Dims dims, DType dtype) {
   if (Status s = CheckFloat("uniform", dtype); !s.ok()) return Tensor(std::move(s));
   if (dtype == DType::kF64) {
-    const Tensor wide = Wide(Draw(generator, dims, 2));
+    const Tensor wide = Wide(Draw("random.uniform", generator, dims, 2));
     return astype(bitwise_right_shift(wide, int64_t{11}), dtype) * 0x1p-53;
   }
   // As many bits as the mantissa holds: rounding up to 1 cannot happen.
-  const Tensor bits = Draw(generator, dims, 1);
+  const Tensor bits = Draw("random.uniform", generator, dims, 1);
   const int kept = dtype == DType::kF32 ? 24 : dtype == DType::kF16 ? 11 : 8;
   return astype(Unit(bits, kept, DType::kF32), dtype);
 }
@@ -80,7 +82,7 @@ Tensor random_uniform(Tensor* generator, Dims dims, DType dtype) {
 Tensor random_normal(Tensor* generator, Dims dims, DType dtype) {
   if (Status s = CheckFloat("normal", dtype); !s.ok()) return Tensor(std::move(s));
   const bool wide = dtype == DType::kF64;
-  const Tensor bits = Draw(generator, dims, wide ? 4 : 2);
+  const Tensor bits = Draw("random.normal", generator, dims, wide ? 4 : 2);
   if (!bits.ok()) return bits;
   Tensor u1, u2;
   if (wide) {
@@ -111,7 +113,8 @@ Tensor random_integers(Tensor* generator, int64_t low, int64_t high, Dims dims, 
       return Tensor(std::move(s));
   }
   // The bias of the remainder is below range / 2^64.
-  const Tensor rest = remainder(Wide(Draw(generator, dims, 2)), Scalar::Big(range));
+  const Tensor rest =
+      remainder(Wide(Draw("random.integers", generator, dims, 2)), Scalar::Big(range));
   return astype(astype(rest, DType::kI64) + Arg(low), dtype);
 }
 

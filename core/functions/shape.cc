@@ -141,6 +141,8 @@ Tensor tile(const Tensor& x, Dims repetitions) {
   for (int i = 0; i < rank; ++i) {
     const int ix = i - (rank - x.rank()), ir = i - (rank - static_cast<int>(repetitions.size()));
     const int64_t d = ix < 0 ? 1 : x.dims()[ix], r = ir < 0 ? 1 : repetitions[ir];
+    if (r < 0)
+      return ValueError("[tile] repetitions must not be negative: ", ToString(repetitions), ".");
     spread.insert(spread.end(), {1, d});
     repeated.insert(repeated.end(), {r, d});
     joined.push_back(r * d);

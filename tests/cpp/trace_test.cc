@@ -22,6 +22,12 @@ TEST(Cpp, OpsAndErrors) {
     EXPECT_STREQ(e.what(), "[add] shapes do not broadcast: [3] and [4] (3 vs 4).");
     EXPECT_EQ(e.kind(), fz::ErrorKind::kValue);
   }
+  try {
+    fz::mse_loss(a, fz::ones({4}));  // fails in a subtraction inside
+    FAIL();
+  } catch (const fz::Error& e) {
+    EXPECT_STREQ(e.what(), "[mse_loss] shapes do not broadcast: [3] and [4] (3 vs 4).");
+  }
 }
 
 TEST(Cpp, TextbookGradient) {

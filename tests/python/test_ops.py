@@ -177,7 +177,7 @@ ERRORS = [
     (lambda: fz.zeros(2, device="tpu"), ValueError, None),
     (lambda: fz.zeros((2**40, 2**40)), MemoryError, None),
     (lambda: fz.zeros((2**44,)), MemoryError, None),
-    (lambda: fz.zeros((-1,)), ValueError, "[full] negative extent -1 in shape [-1]."),
+    (lambda: fz.zeros((-1,)), ValueError, "[zeros] negative extent -1 in shape [-1]."),
     (lambda: fz.sum(fz.ones(2), foo=1), TypeError,
      "sum() got an unexpected keyword argument 'foo'"),
     (lambda: fz.ones(2).mean("a"), TypeError,

@@ -1,5 +1,9 @@
 """Functions of the array API that are short compositions of others."""
 
+import functools
+import operator
+import re
+
 from frazil import _frazil as _fz
 from frazil._frazil import Tensor
 
@@ -22,22 +26,55 @@ __all__ = [
 ]
 
 
+def _public(function):
+    """Errors of the functions inside carry this function's name."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            if len(error.args) == 1 and isinstance(error.args[0], str):
+                error.args = (re.sub(r"^\[[\w.]+\] ", f"[{name}] ", error.args[0]),)
+            raise
+
+    name = function.__name__
+    return call
+
+
+def _tensor(x):
+    return x if isinstance(x, Tensor) else _fz.asarray(x)
+
+
+def _axis(x, axis):
+    """The axis counted from the front."""
+    n = operator.index(axis)
+    if not -x.ndim <= n < x.ndim:
+        raise IndexError(f"[axis] axis {n} is out of range for rank {x.ndim}.")
+    return n % x.ndim
+
+
+@_public
 def positive(x, /):
     """+x: the same elements in a new tensor."""
     return +_fz.asarray(x)
 
 
+@_public
 def transpose(x, axes=None, /):
     """The axes in another order, reversed if none is given."""
     return x.T if axes is None else _fz.permute_dims(x, axes)
 
 
+@_public
 def split(x, indices_or_sections, /, axis=0):
     """Parts along an axis: a number of equal parts, or the positions where they begin.
 
     >>> [p.tolist() for p in split(_fz.arange(5), [2, 3])]
     [[0, 1], [2], [3, 4]]
     """
+    x = _tensor(x)
+    axis = _axis(x, axis)
     n = x.shape[axis]
     if isinstance(indices_or_sections, int):
         parts = indices_or_sections
@@ -46,51 +83,58 @@ def split(x, indices_or_sections, /, axis=0):
         bounds = list(range(0, n + 1, n // parts)) if n else [0] * (parts + 1)
     else:
         bounds = [0, *indices_or_sections, n]
-    axis %= x.ndim
     head = (slice(None),) * axis
     return [x[(*head, slice(a, b))] for a, b in zip(bounds, bounds[1:], strict=False)]
 
 
+@_public
 def unstack(x, /, *, axis=0):
     """The slices along an axis, as a tuple."""
     return tuple(_fz.moveaxis(x, axis, 0))
 
 
+@_public
 def roll(x, /, shift, *, axis=None):
     """Elements shifted along an axis; those pushed out come in again on the other side.
 
     >>> roll(_fz.arange(4), 1).tolist()
     [3, 0, 1, 2]
     """
+    x = _tensor(x)
     if axis is None:
         return roll(_fz.flatten(x), shift, axis=0).reshape(x.shape)
     shifts = shift if isinstance(shift, (tuple, list)) else (shift,)
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     if len(shifts) == 1:
         shifts = tuple(shifts) * len(axes)
+    if len(shifts) != len(axes):
+        raise ValueError(f"[roll] {len(shifts)} shifts for {len(axes)} axes.")
     for s, a in zip(shifts, axes, strict=True):
+        a = _axis(x, a)  # noqa: PLW2901
         n = x.shape[a]
         if n and s % n:
-            head = (slice(None),) * (a % x.ndim)
+            head = (slice(None),) * a
             cut = n - s % n
             x = _fz.concat([x[(*head, slice(cut, None))], x[(*head, slice(0, cut))]], axis=a)
     return x
 
 
+@_public
 def repeat(x, repeats, /, *, axis=None):
     """Each element repeated: a number of times, or one number for each.
 
     >>> repeat(_fz.asarray([5, 7]), 2).tolist()
     [5, 5, 7, 7]
     """
+    x = _tensor(x)
     if axis is None:
         x, axis = _fz.flatten(x), 0
+    axis = _axis(x, axis)
     n = x.shape[axis]
     if hasattr(repeats, "__index__") and not isinstance(repeats, Tensor):
         count = repeats.__index__()
         if count < 0:
             raise ValueError(f"[repeat] counts must not be negative, got {count}.")
-        axis %= x.ndim
         head, tail = x.shape[:axis], x.shape[axis + 1 :]
         spread = _fz.broadcast_to(_fz.expand_dims(x, axis=axis + 1), (*head, n, count, *tail))
         return _fz.reshape(spread, (*head, n * count, *tail))
@@ -105,6 +149,7 @@ def repeat(x, repeats, /, *, axis=None):
     return _fz.take(x, _fz.asarray(index, dtype=_fz.int64), axis=axis)
 
 
+@_public
 def broadcast_shapes(*shapes):
     """The common shape."""
     out = []
@@ -122,16 +167,20 @@ def broadcast_shapes(*shapes):
     return tuple(out)
 
 
+@_public
 def broadcast_arrays(*arrays):
     """All arrays broadcast against each other, as a list."""
+    arrays = [_tensor(a) for a in arrays]
     shape = broadcast_shapes(*(a.shape for a in arrays))
     return [_fz.broadcast_to(a, shape) for a in arrays]
 
 
+@_public
 def meshgrid(*arrays, indexing="xy"):
     """Coordinate arrays from coordinate vectors."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"[meshgrid] indexing must be 'xy' or 'ij', got '{indexing}'.")
+    arrays = [_tensor(a) for a in arrays]
     n = len(arrays)
     shaped = [a.reshape((1,) * i + (-1,) + (1,) * (n - 1 - i)) for i, a in enumerate(arrays)]
     grids = broadcast_arrays(*shaped)
@@ -140,6 +189,7 @@ def meshgrid(*arrays, indexing="xy"):
     return grids
 
 
+@_public
 def nonzero(x, /):
     """Positions of elements that are not zero, one index array per axis. Reads the data.
 
@@ -154,33 +204,38 @@ def nonzero(x, /):
     return tuple(reversed(out))
 
 
+@_public
 def count_nonzero(x, /, *, axis=None, keepdims=False):
     """How many elements are not zero."""
-    return _fz.sum(_fz.not_equal(x, 0), axis=axis, keepdims=keepdims)
+    return _fz.sum(_fz.not_equal(_tensor(x), 0), axis=axis, keepdims=keepdims)
 
 
+@_public
 def outer(x1, x2, /):
     """Products of all pairs of two vectors' elements."""
     return _fz.flatten(x1)[:, None] * _fz.flatten(x2)
 
 
+@_public
 def vecdot(x1, x2, /, *, axis=-1):
     """Sum of products along an axis."""
-    return _fz.sum(x1 * x2, axis=axis)
+    return _fz.sum(_fz.multiply(x1, x2), axis=axis)
 
 
+@_public
 def tensordot(x1, x2, /, *, axes=2):
     """Sum of products over several axes: the last `axes` of x1 with the first of x2, or lists.
 
     >>> tensordot(_fz.ones((2, 3)), _fz.ones((3, 4)), axes=1).shape
     (2, 4)
     """
+    x1, x2 = _tensor(x1), _tensor(x2)
     if isinstance(axes, int):
         a = list(range(x1.ndim - axes, x1.ndim))
         b = list(range(axes))
     else:
         a, b = ([i] if isinstance(i, int) else list(i) for i in axes)
-    a, b = [i % x1.ndim for i in a], [i % x2.ndim for i in b]
+    a, b = [_axis(x1, i) for i in a], [_axis(x2, i) for i in b]
     if [x1.shape[i] for i in a] != [x2.shape[i] for i in b]:
         raise ValueError(f"[tensordot] axes differ: {a} of {x1.shape} and {b} of {x2.shape}.")
     free1 = [i for i in range(x1.ndim) if i not in a]
@@ -201,10 +256,11 @@ def _product(extents):
     return out
 
 
+@_public
 def diff(x, /, *, axis=-1, n=1):
     """Differences of neighbours along an axis, n times."""
-    axis %= x.ndim
-    head = (slice(None),) * axis
+    x = _tensor(x)
+    head = (slice(None),) * _axis(x, axis)
     for _ in range(n):
         x = x[(*head, slice(1, None))] - x[(*head, slice(None, -1))]
     return x
