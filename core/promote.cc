@@ -119,20 +119,22 @@ uint64_t BitsOf(DType dtype, double value) {
   return bits & (~uint64_t{0} >> (64 - BitsOf(dtype)));
 }
 
+bool Fits(const Scalar& scalar, DType dtype) {
+  const IntRange range = RangeOf(dtype);
+  if (scalar.beyond()) return false;
+  if (scalar.big) return static_cast<uint64_t>(scalar.i) <= range.hi;
+  return scalar.i >= range.lo && (scalar.i < 0 || static_cast<uint64_t>(scalar.i) <= range.hi);
+}
+
 StatusOr<ValueRef> ToImmediate(std::string_view op, const Scalar& scalar, DType dtype) {
   if (scalar.kind == Scalar::Kind::kFloat) return Value::Immediate(dtype, BitsOf(dtype, scalar.f));
-  if (!IsInt(dtype)) {
-    const double d = scalar.big ? static_cast<double>(static_cast<uint64_t>(scalar.i))
-                                : static_cast<double>(scalar.i);
-    return Value::Immediate(dtype, BitsOf(dtype, d));
+  if (!IsInt(dtype) && !std::isinf(scalar.f)) {
+    return Value::Immediate(dtype, BitsOf(dtype, scalar.AsDouble()));
   }
-  const IntRange range = RangeOf(dtype);
-  const bool fits = scalar.big ? static_cast<uint64_t>(scalar.i) <= range.hi
-                               : scalar.i >= range.lo &&
-                                     (scalar.i < 0 || static_cast<uint64_t>(scalar.i) <= range.hi);
-  if (!fits) {
-    const std::string text =
-        scalar.big ? absl::StrCat(static_cast<uint64_t>(scalar.i)) : absl::StrCat(scalar.i);
+  if (!IsInt(dtype) || !Fits(scalar, dtype)) {
+    const std::string text = scalar.beyond() ? "beyond 64 bits"
+                             : scalar.big    ? absl::StrCat(static_cast<uint64_t>(scalar.i))
+                                             : absl::StrCat(scalar.i);
     return OverflowError("[", std::string(op), "] Python integer ", text, " is out of bounds for ",
                          std::string(Name(dtype)), ".");
   }

@@ -17,12 +17,21 @@ struct Scalar {
   enum class Kind : uint8_t { kBool, kInt, kFloat } kind = Kind::kInt;
   bool big = false;  // kInt: the value is `i` as an unsigned 64-bit number
   int64_t i = 0;     // kBool, kInt
-  double f = 0;      // kFloat
+  double f = 0;      // kFloat; kInt: 0, or the nearest double to a value beyond 64 bits (or inf)
 
   static Scalar Bool(bool v) { return {Kind::kBool, false, v, 0}; }
   static Scalar Int(int64_t v) { return {Kind::kInt, false, v, 0}; }
   static Scalar Big(uint64_t v) { return {Kind::kInt, true, static_cast<int64_t>(v), 0}; }
+  static Scalar Beyond(double nearest) { return {Kind::kInt, false, 0, nearest}; }
   static Scalar Float(double v) { return {Kind::kFloat, false, 0, v}; }
+
+  bool beyond() const { return kind == Kind::kInt && f != 0; }
+  bool negative() const { return kind == Kind::kInt && !big && (i < 0 || f < 0); }
+  // The nearest double, as Python converts.
+  double AsDouble() const {
+    if (kind == Kind::kFloat || beyond()) return f;
+    return big ? static_cast<double>(static_cast<uint64_t>(i)) : static_cast<double>(i);
+  }
 };
 
 // The common dtype of two arrays.
@@ -39,6 +48,8 @@ DType SumFor(DType a);
 // The default dtype of a Python number on its own: bool, int64, float32.
 DType DefaultFor(Scalar::Kind kind);
 
+// Whether the integer dtype holds the Python int.
+bool Fits(const Scalar& scalar, DType dtype);
 // The number as an immediate value of `dtype`. OverflowError if a Python int does not fit.
 StatusOr<ValueRef> ToImmediate(std::string_view op, const Scalar& scalar, DType dtype);
 // The bits of a double converted to dtype (floats round to nearest even, ints saturate).

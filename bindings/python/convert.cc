@@ -1,5 +1,7 @@
 #include "bindings/python/convert.h"
 
+#include <cmath>
+
 #include "bindings/python/import.h"
 #include "core/device.h"
 
@@ -19,7 +21,11 @@ bool IntScalar(PyObject* object, Scalar* out) {
     return true;
   }
   PyErr_Clear();
-  return false;
+  double nearest = PyLong_AsDouble(object);
+  if (PyErr_Occurred()) nearest = overflow > 0 ? INFINITY : -INFINITY;
+  PyErr_Clear();
+  *out = Scalar::Beyond(nearest);
+  return true;
 }
 
 bool IsFromNumPy(PyObject* object) {
@@ -48,10 +54,6 @@ bool TryScalar(PyObject* object, Scalar* out) {
 }
 
 bool Operand::LoadForeign(PyObject* object, const char* op, bool strict) {
-  if (PyLong_Check(object)) {
-    Raise(OverflowError("[", std::string(op), "] Python integer is out of bounds for 64 bits."));
-    return false;
-  }
   if (!IsArrayLike(object)) {
     if (strict) {
       Raise(TypeError("[", std::string(op), "] takes tensors, arrays and numbers, got ",
@@ -71,8 +73,12 @@ bool Operand::LoadForeign(PyObject* object, const char* op, bool strict) {
 bool ToTensor(PyObject* object, const char* op, Tensor* out) {
   Operand operand;
   if (!operand.Load(object, op, true)) return false;
-  *out = operand.tensor() ? *operand.tensor()
-                          : ops::scalar(operand.scalar(), DefaultFor(operand.scalar().kind));
+  if (operand.tensor()) {
+    *out = *operand.tensor();
+  } else {
+    auto number = ToImmediate(op, operand.scalar(), DefaultFor(operand.scalar().kind));
+    *out = number.ok() ? Tensor(*std::move(number)) : Tensor(std::move(number).status());
+  }
   if (out->ok()) return true;
   Raise(out->status());
   return false;

@@ -149,8 +149,6 @@ Tensor FromObject(PyObject* object, const ImportOptions& options) {
     return ops::scalar(scalar,
                        options.dtype.value_or(scalar.big ? DType::kU64 : DefaultFor(scalar.kind)));
   }
-  if (PyLong_Check(object))
-    return OverflowError("[asarray] Python integer is out of bounds for 64 bits.");
   if (HasBuffer(object)) {
     Tensor t = FromBufferObject(object, {}, options);
     if (t.defined()) return t;

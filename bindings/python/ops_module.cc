@@ -133,22 +133,17 @@ PyObject* Clip(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwn
   Tensor own;
   const Tensor* x = TensorOf(a[0], "clip", &own);
   if (!x) return nullptr;
-  std::optional<Scalar> bounds[2];
-  Operand arrays[2];
-  bool numbers = true;
+  Tensor out = *x;
   for (int i = 0; i < 2; ++i) {
+    Operand bound;
     if (!Given(a[1 + i])) continue;
-    if (!arrays[i].Load(a[1 + i], "clip", true)) return nullptr;
-    if (arrays[i].tensor()) {
-      numbers = false;
+    if (!bound.Load(a[1 + i], "clip", true)) return nullptr;
+    if (!bound.tensor()) {
+      out = i == 0 ? ops::clip(out, bound.scalar(), {}) : ops::clip(out, {}, bound.scalar());
     } else {
-      bounds[i] = arrays[i].scalar();
+      out = i == 0 ? ops::maximum(out, bound.arg()) : ops::minimum(out, bound.arg());
     }
   }
-  if (numbers) return Wrap(ops::clip(*x, bounds[0], bounds[1]));
-  Tensor out = *x;
-  if (Given(a[1])) out = ops::maximum(out, arrays[0].arg());
-  if (Given(a[2])) out = ops::minimum(out, arrays[1].arg());
   return Wrap(std::move(out));
 }
 

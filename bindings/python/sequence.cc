@@ -54,8 +54,6 @@ bool Walk(PyObject* object, int depth, Nest* nest) {
   const bool number = TryScalar(object, &scalar);
   if (!number && !IsTensor(object) && !IsArrayLike(object)) {
     if (IsSequence(object)) return WalkItems(object, depth, nest);
-    if (PyLong_Check(object))
-      return Stop(nest, OverflowError("[asarray] Python integer is out of bounds for 64 bits."));
     return Stop(nest,
                 TypeError("[asarray] cannot make a tensor from ", Py_TYPE(object)->tp_name, "."));
   }
@@ -94,7 +92,8 @@ Status Fill(PyObject* object, int depth, int rank, DType dtype, char** to) {
   uint64_t bits;
   if (scalar.kind == Scalar::Kind::kFloat) {
     bits = BitsOf(dtype, scalar.f);
-  } else if (scalar.kind == Scalar::Kind::kInt && dtype == DType::kI64 && !scalar.big) {
+  } else if (scalar.kind == Scalar::Kind::kInt && dtype == DType::kI64 && !scalar.big &&
+             !scalar.beyond()) {
     bits = static_cast<uint64_t>(scalar.i);
   } else {
     FZ_ASSIGN_OR_RETURN(const ValueRef value, ToImmediate("asarray", scalar, dtype));

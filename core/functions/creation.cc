@@ -3,14 +3,6 @@
 #include "core/functions/composites.h"
 
 namespace frazil::ops {
-namespace {
-
-double AsDouble(const Scalar& s) {
-  return s.kind == Scalar::Kind::kFloat ? s.f : static_cast<double>(s.i);
-}
-
-}  // namespace
-
 Tensor filled(Dims dims, const Scalar& value, DType dtype) {
   const Tensor t = full(dims, value, dtype);
   return t.ok() ? Apply(OpId::k_copy, {&t}) : t;
@@ -21,15 +13,15 @@ Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step,
   bool floating = false;
   for (const Scalar* s : {&start, &stop, &step}) floating |= s->kind == Scalar::Kind::kFloat;
   const DType out = dtype.value_or(floating ? DType::kF32 : DType::kI64);
-  const double d = AsDouble(step);
+  const double d = step.AsDouble();
   if (d == 0 || std::isnan(d)) return ValueError("[arange] step must not be zero, got ", d, ".");
-  const double count = std::ceil((AsDouble(stop) - AsDouble(start)) / d);
+  const double count = std::ceil((stop.AsDouble() - start.AsDouble()) / d);
   if (!(count < 9e15))
-    return ValueError("[arange] ", AsDouble(start), " to ", AsDouble(stop), " by ", d,
+    return ValueError("[arange] ", start.AsDouble(), " to ", stop.AsDouble(), " by ", d,
                       " has no end.");
   const int64_t n = count > 0 ? static_cast<int64_t>(count) : 0;
   if (!floating) return astype(iota(n, DType::kI64) * Arg(step) + Arg(start), out);
-  return astype(iota(n, DType::kF64) * d + AsDouble(start), out);
+  return astype(iota(n, DType::kF64) * d + start.AsDouble(), out);
 }
 
 Tensor linspace(double start, double stop, int64_t n, bool endpoint, DType dtype) {

@@ -35,19 +35,39 @@ Tensor ArgAs(OpId op, const Arg& a, DType dtype) {
   return Tensor(*std::move(value));
 }
 
-bool NegativeInt(const Arg& a) {
-  return !a.tensor() && a.scalar().kind == Scalar::Kind::kInt && !a.scalar().big &&
-         a.scalar().i < 0;
+// The answer of a comparison if all of a is below (`order` < 0) or above all of b.
+bool Answer(OpId op, int order) {
+  switch (op) {
+    case OpId::k_less:
+    case OpId::k_less_equal:
+      return order < 0;
+    case OpId::k_greater:
+    case OpId::k_greater_equal:
+      return order > 0;
+    default:
+      return op == OpId::k_not_equal;
+  }
 }
 
-// A Python int outside the array's dtype still has an order: compare in a dtype that holds both.
-DType WidenForComparison(DType dtype, const Arg& a, const Arg& b) {
-  for (const Arg* x : {&a, &b}) {
-    if (x->tensor() || !IsInt(dtype)) continue;
-    if (!ToImmediate("", x->scalar(), dtype).ok())
-      dtype = x->scalar().big ? DType::kF64 : Promote(dtype, DType::kI64);
+// Comparisons of integers are exact where no dtype holds both operands: a Python int outside the
+// array's dtype, and uint64 beside a signed dtype. Undefined if `dtype` will do.
+Tensor CompareApart(OpId op, DType dtype, const Arg& a, const Arg& b) {
+  const auto outside = [&](const Arg& x) { return !x.tensor() && !Fits(x.scalar(), dtype); };
+  if (IsInt(dtype) && outside(a) != outside(b)) {
+    const bool left = outside(a);
+    const Arg& other = left ? b : a;
+    const int sign = (left ? a : b).scalar().negative() ? -1 : 1;
+    return full(other.tensor() ? other.tensor()->dims() : Dims(),
+                Scalar::Bool(Answer(op, left ? sign : -sign)), DType::kBool);
   }
-  return dtype;
+  if (!a.tensor() || !b.tensor() || !IsInt(a.tensor()->dtype()) || !IsInt(b.tensor()->dtype()) ||
+      IsInt(dtype)) {
+    return {};
+  }
+  const bool left = IsSigned(a.tensor()->dtype());
+  const Tensor below = less(*(left ? a : b).tensor(), 0);
+  const Tensor x = astype(*a.tensor(), DType::kU64), y = astype(*b.tensor(), DType::kU64);
+  return where(below, Answer(op, left ? -1 : 1), Apply(op, {&x, &y}));
 }
 
 }  // namespace
@@ -83,9 +103,12 @@ Tensor Binary(OpId op, const Arg& a, const Arg& b) {
       Accepts(info.types, a.tensor()->dtype())) {
     return Apply(op, {a.tensor(), b.tensor()});
   }
-  DType dtype = ComputeDType(op, CommonDType(a, b));
-  if (IsComparison(op)) dtype = WidenForComparison(dtype, a, b);
-  if (op == OpId::k_pow && IsInt(dtype) && NegativeInt(b)) {
+  const DType dtype = ComputeDType(op, CommonDType(a, b));
+  if (IsComparison(op)) {
+    Tensor apart = CompareApart(op, dtype, a, b);
+    if (apart.defined()) return apart;
+  }
+  if (op == OpId::k_pow && IsInt(dtype) && !b.tensor() && b.scalar().negative()) {
     return ValueError("[pow] integers to negative integer powers are not allowed: exponent ",
                       b.scalar().i, "; convert the base to a float.");
   }

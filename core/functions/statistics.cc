@@ -84,16 +84,20 @@ Tensor reciprocal(const Tensor& x) { return divide(1.0, x); }
 Tensor rsqrt(const Tensor& x) { return divide(1.0, sqrt(x)); }
 
 Tensor clip(const Tensor& x, const std::optional<Scalar>& lo, const std::optional<Scalar>& hi) {
+  // A bound that every element keeps, because the dtype ends before it, is none.
+  const bool ints = x.ok() && IsInt(x.dtype());
+  const auto apart = [&](const Scalar& s) {
+    return ints && s.kind == Scalar::Kind::kInt && !Fits(s, x.dtype());
+  };
   Tensor out = x;
-  if (lo.has_value()) out = maximum(out, *lo);
-  if (hi.has_value()) out = minimum(out, *hi);
+  if (lo.has_value() && !(apart(*lo) && lo->negative())) out = maximum(out, *lo);
+  if (hi.has_value() && !(apart(*hi) && !hi->negative())) out = minimum(out, *hi);
   return out;
 }
 
 namespace {
 Arg AsBool(const Arg& a, Tensor* keep) {
-  if (!a.tensor())
-    return a.scalar().kind == Scalar::Kind::kFloat ? a.scalar().f != 0 : a.scalar().i != 0;
+  if (!a.tensor()) return a.scalar().f != 0 || a.scalar().i != 0;
   *keep = a.tensor()->ok() ? astype(*a.tensor(), DType::kBool) : *a.tensor();
   return *keep;
 }

@@ -99,7 +99,7 @@ def test_wrong_data():
         ([[1], 2], ValueError, "a number stands where another has a sequence, at depth 1."),
         ("text", TypeError, "cannot make a tensor from str."),
         (object(), TypeError, "cannot make a tensor from object."),
-        (2**64, OverflowError, "Python integer is out of bounds for 64 bits."),
+        (2**64, OverflowError, "Python integer beyond 64 bits is out of bounds for int64."),
         (np.zeros(2, "complex64"), TypeError, "dtype complex64 has no counterpart in frazil."),
         (np.zeros(2, "M8[s]"), TypeError, "dtype datetime64[s] has no counterpart in frazil."),
     ]
