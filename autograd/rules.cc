@@ -55,13 +55,6 @@ Tensor grad_spread(const Tensor& g, const TapeNode& node) {
   return ops::broadcast_to(KeepAxes(g, node), node.input_dims(0));
 }
 
-// start, step, size for every axis: the whole of `dims`.
-DimVec WholeSlice(Dims dims) {
-  DimVec s;
-  for (int64_t d : dims) s.insert(s.end(), {0, 1, d});
-  return s;
-}
-
 // x with `by` ones put before (or after) the last axis and as many elements dropped at its other
 // end.
 Tensor ShiftInOnes(const Tensor& x, int64_t by, bool before) {

@@ -2,8 +2,10 @@
 
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include "core/check.h"
+#include "core/elements.h"
 
 namespace frazil {
 namespace {
@@ -340,28 +342,23 @@ StatusOr<Inferred> Infer(const OpCall& call) {
 
 Status CheckIndexRange(std::string_view op, const Tensor& indices, int64_t n, std::string_view of) {
   FZ_RETURN_IF_ERROR(Read(*indices.value()));
-  const Layout* layout = indices.layout();
-  // Walk in row-major order so that the first bad index is named.
-  std::array<int64_t, kMaxRank> at{};
-  const int size = SizeOf(indices.dtype());
-  for (int64_t k = 0; k < layout->size; ++k) {
-    int64_t element = 0;
-    for (int i = 0; i < layout->rank; ++i) element += at[i] * layout->strides_[i];
+  std::optional<int64_t> bad;  // the first in row-major order
+  const bool wide = SizeOf(indices.dtype()) == 8;
+  ForEachElement(*indices.value(), [&](int64_t, const char* p) {
     int64_t index;
-    if (size == 8) {
-      std::memcpy(&index, indices.value()->data + element * 8, 8);
+    int32_t narrow;
+    if (wide) {
+      std::memcpy(&index, p, 8);
     } else {
-      int32_t narrow;
-      std::memcpy(&narrow, indices.value()->data + element * 4, 4);
+      std::memcpy(&narrow, p, 4);
       index = narrow;
     }
-    if (index < 0 || index >= n) {
-      return IndexError("[", std::string(op), "] index ", index, " is out of range for ", n, " ",
-                        std::string(of), ".");
-    }
-    for (int i = layout->rank - 1; i >= 0 && ++at[i] == layout->extents[i]; --i) at[i] = 0;
-  }
-  return absl::OkStatus();
+    if (index < 0 || index >= n) bad = index;
+    return !bad.has_value();
+  });
+  if (!bad.has_value()) return absl::OkStatus();
+  return IndexError("[", std::string(op), "] index ", *bad, " is out of range for ", n, " ",
+                    std::string(of), ".");
 }
 
 Status CheckData(const OpCall& call) {

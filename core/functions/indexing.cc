@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/elements.h"
 #include "core/functions/composites.h"
 #include "core/infer.h"
 
@@ -10,18 +11,6 @@ namespace frazil::ops {
 namespace {
 
 using DimVec = absl::InlinedVector<int64_t, 8>;
-
-// Elements that lie apart in memory, in row-major order.
-template <typename Body>
-void ForEachElement(const Value& v, const Body& body) {
-  std::array<int64_t, kMaxRank> at{};
-  for (int64_t k = 0; k < v.layout->size; ++k) {
-    int64_t element = 0;
-    for (int i = 0; i < v.layout->rank; ++i) element += at[i] * v.layout->strides_[i];
-    body(k, v.data + element * SizeOf(v.dtype));
-    for (int i = v.layout->rank - 1; i >= 0 && ++at[i] == v.layout->extents[i]; --i) at[i] = 0;
-  }
-}
 
 Tensor FromInts(const std::vector<int64_t>& data) {
   const int64_t n = static_cast<int64_t>(data.size());
@@ -101,7 +90,8 @@ Status CheckInt(const Tensor& x, int64_t i, int axis, int64_t* out) {
   return absl::OkStatus();
 }
 
-// A bool array as one integer array per axis it covers.
+// A bool array as one integer array per axis it covers; without axes (x[True]) as an array over a
+// new axis of extent 1, which a kNewAxis with a tensor stands for.
 Status ExpandMasks(const Tensor& x, std::vector<Index>* index) {
   std::vector<Index> out;
   int axis = 0;
@@ -112,8 +102,6 @@ Status ExpandMasks(const Tensor& x, std::vector<Index>* index) {
       continue;
     }
     const Dims mask = i.tensor.dims();
-    if (mask.empty())
-      return NotImplementedError("[getitem] a 0-d bool array is no index; use where().");
     for (size_t k = 0; k < mask.size(); ++k) {
       if (mask[k] != x.dims()[axis + k]) {
         return IndexError("[getitem] mask is ", Describe(i.tensor), " but the array is ",
@@ -122,10 +110,17 @@ Status ExpandMasks(const Tensor& x, std::vector<Index>* index) {
       }
     }
     FZ_RETURN_IF_ERROR(Read(*i.tensor.value()));
+    if (mask.empty()) {
+      const std::vector<int64_t> kept(*i.tensor.value()->data ? 1 : 0);
+      out.push_back({.kind = Index::Kind::kNewAxis, .tensor = FromInts(kept)});
+      continue;
+    }
     std::vector<std::vector<int64_t>> positions(mask.size());
     ForEachElement(*i.tensor.value(), [&](int64_t k, const char* p) {
-      if (!*p) return;
-      for (size_t a = mask.size(); a-- > 0; k /= mask[a]) positions[a].push_back(k % mask[a]);
+      for (size_t a = *p ? mask.size() : 0; a-- > 0; k /= mask[a]) {
+        positions[a].push_back(k % mask[a]);
+      }
+      return true;
     });
     for (const auto& p : positions)
       out.push_back({.kind = Index::Kind::kTensor, .tensor = FromInts(p)});
@@ -177,6 +172,16 @@ Tensor Advanced(const Tensor& x, std::vector<Tensor> arrays, const std::vector<i
     order.insert(order.end(), axes.begin(), axes.end());
   Tensor moved = adjacent ? x : permute_dims(x, order);
   if (k == 1) return take(moved, arrays[0], at);
+  const Layout* shape = nullptr;
+  for (const Tensor& array : arrays) {
+    if (!array.ok()) return array;
+    const auto common = BroadcastShapes("getitem", shape ? shape : array.shape(), array.shape());
+    if (!common.ok()) {
+      return IndexError("[getitem] index arrays do not broadcast: ", ToString(shape->dims()),
+                        " and ", ToString(array.dims()), ".");
+    }
+    shape = *common;
+  }
   Tensor linear;
   for (int i = 0; i < k; ++i) {
     const int64_t n = x.dims()[axes[i]];
@@ -211,16 +216,14 @@ Tensor getitem(const Tensor& x, absl::Span<const Index> index) {
   if (!expanded.ok()) return Tensor(expanded.status());
   if (Status s = ExpandMasks(x, &*expanded); !s.ok()) return Tensor(std::move(s));
   const bool advanced = std::any_of(expanded->begin(), expanded->end(),
-                                    [](const Index& i) { return i.kind == Index::Kind::kTensor; });
+                                    [](const Index& i) { return i.tensor.defined(); });
   // Integers beside index arrays are index arrays; everything else first.
   std::vector<Index> basic = *expanded;
   std::vector<Tensor> arrays;
   std::vector<int> axes;
   int out_axis = 0, in_axis = 0;
   for (Index& i : basic) {
-    const bool is_array =
-        i.kind == Index::Kind::kTensor || (advanced && i.kind == Index::Kind::kInt);
-    if (is_array) {
+    if (i.tensor.defined() || (advanced && i.kind == Index::Kind::kInt)) {
       if (i.kind == Index::Kind::kInt) {
         int64_t fixed;
         if (Status s = CheckInt(x, i.i, in_axis, &fixed); !s.ok()) return Tensor(std::move(s));
@@ -229,7 +232,8 @@ Tensor getitem(const Tensor& x, absl::Span<const Index> index) {
         arrays.push_back(i.tensor);
       }
       axes.push_back(out_axis);
-      i = {.kind = Index::Kind::kSlice};
+      const bool added = i.kind == Index::Kind::kNewAxis;
+      i = {.kind = added ? Index::Kind::kNewAxis : Index::Kind::kSlice};
     }
     in_axis += i.kind == Index::Kind::kNewAxis ? 0 : 1;
     out_axis += i.kind == Index::Kind::kInt ? 0 : 1;
@@ -264,6 +268,7 @@ Tensor nonzero_flat(const Tensor& mask) {
   std::vector<int64_t> positions;
   ForEachElement(*b.value(), [&](int64_t k, const char* p) {
     if (*p) positions.push_back(k);
+    return true;
   });
   return FromInts(positions);
 }

@@ -66,6 +66,12 @@ Tensor slice(const Tensor& x, Dims start_step_size) {
   return x.ok() ? Apply(OpId::k_slice, {&x}, start_step_size) : x;
 }
 
+Attrs WholeSlice(Dims dims) {
+  Attrs s;
+  for (int64_t d : dims) s.insert(s.end(), {0, 1, d});
+  return s;
+}
+
 Tensor concat(absl::Span<const Tensor> arrays, int64_t axis) {
   if (arrays.empty()) return ValueError("[concat] needs at least one array, got 0.");
   for (const Tensor& t : arrays) {

@@ -78,6 +78,8 @@ Tensor permute_dims(const Tensor& x, Dims axes);
 Tensor broadcast_to(const Tensor& x, Dims dims);
 // attrs as of the op: start, step, size per axis.
 Tensor slice(const Tensor& x, Dims start_step_size);
+// The slice that is all of `dims`, to be narrowed along an axis.
+Attrs WholeSlice(Dims dims);
 Tensor concat(absl::Span<const Tensor> arrays, int64_t axis);
 Tensor pad(const Tensor& x, Dims low_high, const Scalar& value);
 // Negative indices count from the end.

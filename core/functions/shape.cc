@@ -8,13 +8,6 @@ namespace {
 
 using DimVec = absl::InlinedVector<int64_t, 8>;
 
-// Whole axes as start, step, size.
-DimVec WholeSlice(Dims dims) {
-  DimVec s;
-  for (int64_t d : dims) s.insert(s.end(), {0, 1, d});
-  return s;
-}
-
 DimVec Iota(int n) {
   DimVec v(n);
   std::iota(v.begin(), v.end(), 0);

@@ -215,6 +215,9 @@ INDICES = [
     (..., 0), (slice(None), 1), (None, 0, None), (slice(2, 0, -1), ..., slice(0, 99, 3)),
     [0, 2], ([0, 2], [1, 3]), (slice(None), [3, 0, 0]), (0, [1, 2]), ([0, 1], slice(None), [1, 2]),
     np.array([[0, 1], [2, 0]]), A > 30, (A[:, :, 0] > 20), (A[:, 0, 0] > 10, 1), (), slice(5, 9),
+    True, False, np.True_, np.array(False), (True, 0), (0, True), (True, [0, 2]), (False, [1]),
+    ([0, 2], True), (True, slice(None), [1, 3]), (slice(None), True, [0, 1]), (True, None),
+    (..., True), (True, True), (True, False), (None, [0, 1], True), (A > 30, True),
 ]  # fmt: skip
 
 
@@ -227,6 +230,22 @@ def test_indexing_agrees_with_numpy(index):
     changed[index] = -7
     t[index] = -7
     np.testing.assert_array_equal(np.asarray(t), changed)
+
+
+def test_indexing_of_and_by_0d():
+    x = fz.asarray(5)
+    assert x[True].tolist() == [5] and x[False].tolist() == [] and x[x > 4].tolist() == [5]
+    x[x > 9] = 1
+    assert x.item() == 5
+    x[x > 4] = 1
+    assert x.item() == 1
+    mask = fz.asarray([3]).sum() > 2
+    traced = fz.trace(lambda a, on: a[on] * 2)
+    for on in (True, False, mask, ~mask, True):
+        assert traced(fz.asarray([1, 2]), on).tolist() == ([[2, 4]] if on else [])
+    with pytest.raises(IndexError) as error:
+        fz.asarray([1, 2])[False, [0, 1]]
+    assert str(error.value) == "[getitem] index arrays do not broadcast: [0] and [2]."
 
 
 def test_assignment_broadcasts_and_casts():
