@@ -208,7 +208,15 @@ FZ_FAST(State) {
   FZ_ARGS(1, "random.seed(seed, /)");
   Object index = Object::Steal(PyNumber_Index(a[0]));
   if (!index) return nullptr;
-  const auto seed = PyLong_AsUnsignedLongLongMask(index.get());
+  const auto seed = PyLong_AsUnsignedLongLong(index.get());
+  if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
+    PyErr_Clear();
+    Object text = Object::Steal(PyObject_Str(index.get()));
+    const char* digits = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+    if (!digits) PyErr_Clear();
+    return Raise(ValueError("[random.seed] must be in 0 ... 2**64 - 1, got ",
+                            digits ? digits : "a larger integer", "."));
+  }
   return PyErr_Occurred() ? nullptr : Wrap(ops::random_state(seed));
 }
 

@@ -1,4 +1,4 @@
-// The movement functions, shared as methods of the tensor. Called by movement_module.cc and
+// The functions that are methods of the tensor too. Called by movement_module.cc, ops_module.cc and
 // tensor_methods.cc.
 #pragma once
 
@@ -8,11 +8,13 @@ namespace frazil::python {
 
 #define FZ_FAST(name) \
   PyObject* name(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames)
+FZ_FAST(ClipFunction);
 FZ_FAST(MoveAstype);
 FZ_FAST(MoveBroadcastTo);
 FZ_FAST(MoveExpandDims);
 FZ_FAST(MoveFlatten);
 FZ_FAST(MoveFlip);
+FZ_FAST(MoveNonzero);
 FZ_FAST(MoveReshape);
 FZ_FAST(MoveSqueeze);
 FZ_FAST(MoveSwapaxes);

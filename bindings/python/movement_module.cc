@@ -103,6 +103,21 @@ FZ_FAST(MoveTake) {
   return ToInt(a[2], "take", "axis", &axis) ? Wrap(ops::take(*x, *indices, axis)) : nullptr;
 }
 
+FZ_FAST(MoveNonzero) {
+  FZ_ARGS(1, "nonzero(x, /)");
+  Tensor own;
+  const Tensor* x = TensorOf(a[0], "nonzero", &own);
+  if (!x) return nullptr;
+  std::vector<Tensor> positions = ops::nonzero(*x);
+  Object tuple = Object::Steal(PyTuple_New(static_cast<Py_ssize_t>(positions.size())));
+  for (size_t i = 0; tuple && i < positions.size(); ++i) {
+    PyObject* item = Wrap(std::move(positions[i]));
+    if (!item) return nullptr;
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), item);
+  }
+  return tuple.release();
+}
+
 namespace {
 
 FZ_FAST(PermuteDims) {
@@ -241,13 +256,6 @@ FZ_FAST(Matmul) {
   return Wrap(ops::matmul(x.arg(), y.arg()));
 }
 
-FZ_FAST(NonzeroFlat) {
-  FZ_ARGS(1, "nonzero_flat(x, /)");
-  Tensor own;
-  const Tensor* x = TensorOf(a[0], "nonzero", &own);
-  return x ? Wrap(ops::nonzero_flat(ops::astype(*x, DType::kBool))) : nullptr;
-}
-
 FZ_FAST(Detach) {
   FZ_ARGS(1, "detach(x, /)");
   Tensor own;
@@ -290,8 +298,9 @@ std::vector<FunctionRow> MovementFunctions() {
        Triangle<"tril", ops::tril>},
       {"triu(x, /, k=0)", "Zero below the k-th diagonal of the last two axes.",
        Triangle<"triu", ops::triu>},
-      {"nonzero_flat(x, /)", "Positions of elements that are not zero, in row-major order.",
-       NonzeroFlat},
+      {"nonzero(x, /)",
+       "Positions of elements that are not zero, one index array per axis. Reads the data.",
+       MoveNonzero},
       {"detach(x, /)", "The same value without history: no gradient flows through it.", Detach},
   };
 }

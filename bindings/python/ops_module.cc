@@ -2,6 +2,7 @@
 // like them.
 #include "bindings/python/convert.h"
 #include "bindings/python/functions.h"
+#include "bindings/python/movement.h"
 #include "bindings/python/reduce.h"
 #include "core/functions/composites.h"
 
@@ -34,6 +35,8 @@ PyObject* BinaryRow(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject
 }
 
 PyObject* Where(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const ErrorName error_name("where");
+  if (nargs == 1 && !kwnames) return MoveNonzero(nullptr, args, 1, nullptr);
   if (!OnlyPositional(OpId::k_where, nargs, kwnames)) return nullptr;
   Operand c, x, y;
   if (!c.Load(args[0], "where", true) || !x.Load(args[1], "where", true) ||
@@ -128,25 +131,6 @@ PyObject* Spread(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* k
   return Wrap(function(*x, axes, correction, keepdims));
 }
 
-PyObject* Clip(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  FZ_ARGS(3, "clip(x, /, min=None, max=None)");
-  Tensor own;
-  const Tensor* x = TensorOf(a[0], "clip", &own);
-  if (!x) return nullptr;
-  Tensor out = *x;
-  for (int i = 0; i < 2; ++i) {
-    Operand bound;
-    if (!Given(a[1 + i])) continue;
-    if (!bound.Load(a[1 + i], "clip", true)) return nullptr;
-    if (!bound.tensor()) {
-      out = i == 0 ? ops::clip(out, bound.scalar(), {}) : ops::clip(out, {}, bound.scalar());
-    } else {
-      out = i == 0 ? ops::maximum(out, bound.arg()) : ops::minimum(out, bound.arg());
-    }
-  }
-  return Wrap(std::move(out));
-}
-
 // The doc line of a row of composites.def.
 std::string Doc(CompositeId id) { return std::string(Info(id).doc); }
 
@@ -163,7 +147,7 @@ void AddComposites(std::vector<FunctionRow>* rows) {
                 {"reciprocal(x, /)", Doc(CompositeId::k_reciprocal),
                  UnaryComposite<"reciprocal", ops::reciprocal>},
                 {"rsqrt(x, /)", Doc(CompositeId::k_rsqrt), UnaryComposite<"rsqrt", ops::rsqrt>},
-                {"clip(x, /, min=None, max=None)", Doc(CompositeId::k_clip), Clip},
+                {"clip(x, /, min=None, max=None)", Doc(CompositeId::k_clip), ClipFunction},
                 {"logical_and(x1, x2, /)", "True where both are true (not zero).",
                  BinaryComposite<"logical_and", ops::logical_and>},
                 {"logical_or(x1, x2, /)", "True where either is true (not zero).",
@@ -198,6 +182,25 @@ void AddAliases(std::vector<FunctionRow>* rows) {
 }
 
 }  // namespace
+
+FZ_FAST(ClipFunction) {
+  FZ_ARGS(3, "clip(x, /, min=None, max=None)");
+  Tensor own;
+  const Tensor* x = TensorOf(a[0], "clip", &own);
+  if (!x) return nullptr;
+  Tensor out = *x;
+  for (int i = 0; i < 2; ++i) {
+    Operand bound;
+    if (!Given(a[1 + i])) continue;
+    if (!bound.Load(a[1 + i], "clip", true)) return nullptr;
+    if (!bound.tensor()) {
+      out = i == 0 ? ops::clip(out, bound.scalar(), {}) : ops::clip(out, {}, bound.scalar());
+    } else {
+      out = i == 0 ? ops::maximum(out, bound.arg()) : ops::minimum(out, bound.arg());
+    }
+  }
+  return Wrap(std::move(out));
+}
 
 std::vector<FunctionRow> OpFunctions() {
   std::vector<FunctionRow> rows;

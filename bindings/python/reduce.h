@@ -1,5 +1,6 @@
-// The shape of every reduction's Python function. Called by ops_module.cc for the table's rows and
-// composites, and by tensor_methods.cc.
+// The shape of every reduction's Python function and method. Called by ops_module.cc for the
+// table's rows and composites, and by tensor_methods.cc. Methods take NumPy's arguments, so that
+// np.sum(t) and the like, which call them, work.
 #pragma once
 
 #include "bindings/python/convert.h"
@@ -21,6 +22,14 @@ PyObject* Reduction(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject
   return Wrap(reduce(*x, axes, keepdims));
 }
 
+// In a given dtype: elements are converted before they are reduced.
+template <typename Function, typename... Rest>
+Tensor ReduceIn(const std::optional<DType>& dtype, Function reduce, const Tensor& x,
+                const Rest&... rest) {
+  if (!dtype) return reduce(x, rest...);
+  return ops::astype(reduce(ops::astype(x, *dtype), rest...), *dtype);
+}
+
 // name(x, /, axis=None, *, dtype=None, keepdims=False)
 template <OpName name, ReduceFunction reduce>
 PyObject* ReductionTo(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -34,8 +43,39 @@ PyObject* ReductionTo(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObje
       !ToBool(a[3], false, &keepdims)) {
     return nullptr;
   }
-  return Wrap(dtype ? ops::astype(reduce(ops::astype(*x, *dtype), axes, keepdims), *dtype)
-                    : reduce(*x, axes, keepdims));
+  return Wrap(ReduceIn(dtype, reduce, *x, axes, keepdims));
+}
+
+// NumPy's argument for a result in memory that exists.
+inline bool NoOut(PyObject* out, const char* op) {
+  if (!Given(out)) return true;
+  Raise(TypeError("[", std::string(op), "] out= must be None: results are new tensors."));
+  return false;
+}
+
+// x.name(axis=None, out=None, *, keepdims=False)
+template <OpName name, ReduceFunction reduce>
+PyObject* ReductionMethod(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  FZ_ARGS(4, std::string(name.text) + "(self, axis=None, out=None, *, keepdims=False)");
+  Axes axes;
+  bool keepdims;
+  if (!ToAxes(a[1], name.text, &axes) || !NoOut(a[2], name.text) || !ToBool(a[3], false, &keepdims))
+    return nullptr;
+  return Wrap(reduce(CellOf(a[0]), axes, keepdims));
+}
+
+// x.name(axis=None, dtype=None, out=None, *, keepdims=False)
+template <OpName name, ReduceFunction reduce>
+PyObject* ReductionToMethod(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  FZ_ARGS(5, std::string(name.text) + "(self, axis=None, dtype=None, out=None, *, keepdims=False)");
+  Axes axes;
+  std::optional<DType> dtype;
+  bool keepdims;
+  if (!ToAxes(a[1], name.text, &axes) || !ToOptionalDType(a[2], name.text, &dtype) ||
+      !NoOut(a[3], name.text) || !ToBool(a[4], false, &keepdims)) {
+    return nullptr;
+  }
+  return Wrap(ReduceIn(dtype, reduce, CellOf(a[0]), axes, keepdims));
 }
 
 }  // namespace frazil::python

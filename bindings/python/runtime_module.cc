@@ -137,7 +137,7 @@ FZ_FAST(ParseDTypeObject) {
 
 // What unpickling calls.
 FZ_FAST(Rebuild) {
-  FZ_ARGS(4, "pickle(dtype, shape, data, requires_grad, /)");
+  FZ_ARGS(5, "pickle(dtype, shape, data, requires_grad, grad=None, /)");
   DType dtype;
   DimVec dims;
   bool requires_grad;
@@ -157,6 +157,9 @@ FZ_FAST(Rebuild) {
   Tensor t(*std::move(value));
   if (requires_grad) {
     if (Status s = autograd::SetRequiresGrad(&t, true); !s.ok()) return Raise(s);
+    if (a[4] && IsTensor(a[4])) {
+      if (Status s = autograd::SetGrad(&t, CellOf(a[4])); !s.ok()) return Raise(s);
+    }
   }
   return Wrap(std::move(t));
 }
@@ -231,7 +234,7 @@ std::vector<FunctionRow> RuntimeFunctions() {
       {"promote_scalar(a, scalar, /)", "The dtype of an array beside a Python number.",
        PromoteScalar},
       {"dtype(obj, /)", "The dtype that an object names.", ParseDTypeObject},
-      {"_rebuild(dtype, shape, data, requires_grad, /)", "A pickled tensor.", Rebuild},
+      {"_rebuild(dtype, shape, data, requires_grad, grad=None, /)", "A pickled tensor.", Rebuild},
       {"save_tensors(path, tensors, /)", "Writes (name, tensor) pairs.", Save},
       {"load_tensors(path, /)", "Reads (name, tensor) pairs.", Load},
       {"synchronize(device=None)", "Blocks until all results are ready.", Synchronize},

@@ -45,25 +45,52 @@ FZ_FAST(Permute) {
   return Wrap(ops::permute_dims(CellOf(a[0]), axes));
 }
 
+// NumPy's name of correction is ddof.
 template <OpName name, Tensor (*function)(const Tensor&, const Axes&, double, bool)>
-PyObject* Spread(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  FZ_ARGS(4, std::string(name.text) + "(self, axis=None, *, correction=0.0, keepdims=False)");
+PyObject* SpreadMethod(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  FZ_ARGS(7, std::string(name.text) +
+                 "(self, axis=None, dtype=None, out=None, *, correction=0.0, ddof=0, "
+                 "keepdims=False)");
   Axes axes;
+  std::optional<DType> dtype;
   double correction = 0;
   bool keepdims;
-  if (!ToAxes(a[1], name.text, &axes) ||
-      (a[2] && !ToDouble(a[2], name.text, "correction", &correction)) ||
-      !ToBool(a[3], false, &keepdims)) {
+  if (a[4] && a[5]) {
+    return Raise(TypeError("[", name.text, "] takes correction or ddof, not both."));
+  }
+  PyObject* given = a[4] ? a[4] : a[5];
+  if (!ToAxes(a[1], name.text, &axes) || !ToOptionalDType(a[2], name.text, &dtype) ||
+      !NoOut(a[3], name.text) ||
+      (given && !ToDouble(given, name.text, "correction", &correction)) ||
+      !ToBool(a[6], false, &keepdims)) {
     return nullptr;
   }
-  return Wrap(function(CellOf(a[0]), axes, correction, keepdims));
+  return Wrap(ReduceIn(dtype, function, CellOf(a[0]), axes, correction, keepdims));
+}
+
+FZ_FAST(RoundMethod) {
+  FZ_ARGS(3, "round(self, decimals=0, out=None)");
+  int64_t decimals = 0;
+  if ((Given(a[1]) && !ToInt(a[1], "round", "decimals", &decimals)) || !NoOut(a[2], "round"))
+    return nullptr;
+  return Wrap(ops::round_to(CellOf(a[0]), decimals));
+}
+
+FZ_FAST(ClipMethod) {
+  FZ_ARGS(4, "clip(self, min=None, max=None, out=None)");
+  PyObject* bounds[] = {a[0], a[1] ? a[1] : Py_None, a[2] ? a[2] : Py_None};
+  return NoOut(a[3], "clip") ? ClipFunction(nullptr, bounds, 3, nullptr) : nullptr;
 }
 
 PyObject* ItemMethod(PyObject* self, PyObject*) { return Item(CellOf(self), "item"); }
 PyObject* ToListMethod(PyObject* self, PyObject*) { return ToList(CellOf(self)); }
 PyObject* NumPyMethod(PyObject* self, PyObject*) { return ToNumPy(self); }
 PyObject* DetachMethod(PyObject* self, PyObject*) { return Wrap(CellOf(self).Detach()); }
-PyObject* RoundMethod(PyObject* self, PyObject*) { return Wrap(ops::round(CellOf(self))); }
+
+// A leaf's collected gradient, if there is one.
+Tensor GradientOf(const Tensor& x) {
+  return x.node() && x.node()->leaf() ? autograd::Grad(x) : Tensor();
+}
 
 // A new cell; a leaf's copy is a leaf of its own, anything else keeps its history.
 PyObject* CopyCell(PyObject* self, PyObject*) {
@@ -73,9 +100,20 @@ PyObject* CopyCell(PyObject* self, PyObject*) {
   if (Status s = autograd::SetRequiresGrad(&copy, true); !s.ok()) return Raise(s);
   return Wrap(std::move(copy));
 }
+// The same, with the gradient.
+PyObject* DeepCopy(PyObject* self, PyObject*) {
+  Object copy = Object::Steal(CopyCell(self, nullptr));
+  if (!copy) return nullptr;
+  const Tensor gradient = GradientOf(CellOf(self));
+  if (gradient.defined()) {
+    if (Status s = autograd::SetGrad(&CellOf(copy.get()), gradient.Detach()); !s.ok())
+      return Raise(s);
+  }
+  return copy.release();
+}
 PyObject* CopyMethod(PyObject* self, PyObject*) { return Wrap(ops::copy(CellOf(self))); }
 
-// (_rebuild, (dtype name, shape, bytes, requires_grad))
+// (_rebuild, (dtype name, shape, bytes, requires_grad, gradient or None))
 PyObject* Reduce(PyObject* self, PyObject*) {
   const Tensor& x = CellOf(self);
   if (x.node() && !x.node()->leaf()) {
@@ -88,9 +126,14 @@ PyObject* Reduce(PyObject* self, PyObject*) {
       module ? Object::Steal(PyObject_GetAttrString(module.get(), "_rebuild")) : Object();
   Object shape = Object::Steal(PyObject_GetAttrString(self, "shape"));
   if (!rebuild || !shape) return nullptr;
-  return Py_BuildValue(
-      "O(sOy#O)", rebuild.get(), std::string(Name(x.dtype())).c_str(), shape.get(), (*dense)->data,
-      static_cast<Py_ssize_t>((*dense)->size() * SizeOf(x.dtype())), x.node() ? Py_True : Py_False);
+  const Tensor gradient = GradientOf(x);
+  Object grad =
+      gradient.defined() ? Object::Steal(Wrap(gradient.Detach())) : Object::Share(Py_None);
+  if (!grad) return nullptr;
+  return Py_BuildValue("O(sOy#OO)", rebuild.get(), std::string(Name(x.dtype())).c_str(),
+                       shape.get(), (*dense)->data,
+                       static_cast<Py_ssize_t>((*dense)->size() * SizeOf(x.dtype())),
+                       x.node() ? Py_True : Py_False, grad.get());
 }
 
 FZ_FAST(BackwardMethod) {
@@ -143,28 +186,35 @@ constexpr int kFast = METH_FASTCALL | METH_KEYWORDS;
 // The function comes last: its template arguments hold commas.
 #define FZ_METHOD(name, parameters, doc, ...) \
   { name, Fast(Method<__VA_ARGS__>), kFast, FZ_SIGNATURE(name, parameters, doc) }
-#define FZ_REDUCTION(name)                                                    \
-  FZ_METHOD(#name, ", axis=None, *, keepdims=False", "See frazil." #name ".", \
-            Reduction<#name, ops::name>)
+#define FZ_REDUCTION(name)                                                              \
+  FZ_METHOD(#name, ", axis=None, out=None, *, keepdims=False", "See frazil." #name ".", \
+            ReductionMethod<#name, ops::name>)
+#define FZ_REDUCTION_TO(name)                                              \
+  FZ_METHOD(#name, ", axis=None, dtype=None, out=None, *, keepdims=False", \
+            "See frazil." #name ".", ReductionToMethod<#name, ops::name>)
+#define FZ_SPREAD(name)                                                                            \
+  FZ_METHOD(#name, ", axis=None, dtype=None, out=None, *, correction=0.0, ddof=0, keepdims=False", \
+            "See frazil." #name "; ddof is NumPy's name of correction.",                           \
+            SpreadMethod<#name, ops::name>)
 
 }  // namespace
 
 PyMethodDef tensor_methods[] = {
-    FZ_METHOD("sum", ", axis=None, *, dtype=None, keepdims=False", "See frazil.sum.",
-              ReductionTo<"sum", ops::sum>),
-    FZ_METHOD("prod", ", axis=None, *, dtype=None, keepdims=False", "See frazil.prod.",
-              ReductionTo<"prod", ops::prod>),
+    FZ_REDUCTION_TO(sum),
+    FZ_REDUCTION_TO(prod),
     FZ_REDUCTION(max),
     FZ_REDUCTION(min),
     FZ_REDUCTION(any),
     FZ_REDUCTION(all),
     FZ_REDUCTION(argmax),
     FZ_REDUCTION(argmin),
-    FZ_REDUCTION(mean),
-    FZ_METHOD("var", ", axis=None, *, correction=0.0, keepdims=False", "See frazil.var.",
-              Spread<"var", ops::var>),
-    FZ_METHOD("std", ", axis=None, *, correction=0.0, keepdims=False", "See frazil.std.",
-              Spread<"std", ops::std>),
+    FZ_REDUCTION_TO(mean),
+    FZ_SPREAD(var),
+    FZ_SPREAD(std),
+    FZ_METHOD("round", ", decimals=0, out=None", "The nearest multiple of 10**-decimals.",
+              RoundMethod),
+    FZ_METHOD("clip", ", min=None, max=None, out=None", "See frazil.clip.", ClipMethod),
+    FZ_METHOD("nonzero", "", "See frazil.nonzero.", MoveNonzero),
     FZ_METHOD("astype", ", dtype, /, *, copy=True, device=None", "See frazil.astype.", MoveAstype),
     {"reshape", Fast(Variadic<MoveReshape>), kFast,
      FZ_SIGNATURE("reshape", ", *shape", "See frazil.reshape.")},
@@ -201,10 +251,10 @@ PyMethodDef tensor_methods[] = {
     {"__array_namespace__", Fast(Namespace), kFast,
      FZ_SIGNATURE("__array_namespace__", ", /, *, api_version=None", "The module frazil.")},
     {"__copy__", CopyCell, METH_NOARGS, nullptr},
-    {"__deepcopy__", CopyCell, METH_O, nullptr},
+    {"__deepcopy__", DeepCopy, METH_O, nullptr},
     {"__reduce__", Reduce, METH_NOARGS, nullptr},
     {"__format__", FormatMethod, METH_O, nullptr},
-    {"__round__", RoundMethod, METH_NOARGS, nullptr},
+    FZ_METHOD("__round__", ", ndigits=None, /", "See round.", RoundMethod),
     {nullptr, nullptr, 0, nullptr},
 };
 

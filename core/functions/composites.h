@@ -32,6 +32,8 @@ Tensor square(const Tensor& x);
 Tensor reciprocal(const Tensor& x);
 Tensor rsqrt(const Tensor& x);
 Tensor clip(const Tensor& x, const std::optional<Scalar>& min, const std::optional<Scalar>& max);
+// The nearest multiple of 10^-decimals, halves to even (NumPy's round).
+Tensor round_to(const Tensor& x, int64_t decimals);
 Tensor logical_and(const Arg& a, const Arg& b);
 Tensor logical_or(const Arg& a, const Arg& b);
 Tensor logical_xor(const Arg& a, const Arg& b);
@@ -71,8 +73,9 @@ Tensor triu(const Tensor& x, int64_t k = 0);
 Tensor getitem(const Tensor& x, absl::Span<const Index> index);
 // x with x[index] replaced by v (a new value; the cell is set by the caller).
 Tensor setitem(const Tensor& x, absl::Span<const Index> index, const Tensor& v);
-Tensor nonzero_flat(
-    const Tensor& mask);  // i64 positions of true elements in row-major order; reads data
+// i64 positions of the elements that are not zero, in row-major order, one array per axis; reads
+// the data. One error tensor on failure.
+std::vector<Tensor> nonzero(const Tensor& x);
 Tensor take_along_axis(const Tensor& x, const Tensor& indices, int64_t axis);
 
 // -- Creation (functions/creation.cc); results are dense.

@@ -20,6 +20,18 @@ Tensor FromInts(const std::vector<int64_t>& data) {
   return Tensor(*std::move(value));
 }
 
+// Where a bool value is true: for each axis the positions, elements in row-major order.
+std::vector<std::vector<int64_t>> TruePositions(const Value& mask) {
+  const Dims dims = mask.layout->dims();
+  std::vector<std::vector<int64_t>> positions(dims.size());
+  ForEachElement(mask, [&](int64_t k, const char* p) {
+    for (size_t a = *p ? dims.size() : 0; a-- > 0; k /= dims[a])
+      positions[a].push_back(k % dims[a]);
+    return true;
+  });
+  return positions;
+}
+
 int AxesUsed(const Index& i) {
   switch (i.kind) {
     case Index::Kind::kNewAxis:
@@ -115,14 +127,7 @@ Status ExpandMasks(const Tensor& x, std::vector<Index>* index) {
       out.push_back({.kind = Index::Kind::kNewAxis, .tensor = FromInts(kept)});
       continue;
     }
-    std::vector<std::vector<int64_t>> positions(mask.size());
-    ForEachElement(*i.tensor.value(), [&](int64_t k, const char* p) {
-      for (size_t a = *p ? mask.size() : 0; a-- > 0; k /= mask[a]) {
-        positions[a].push_back(k % mask[a]);
-      }
-      return true;
-    });
-    for (const auto& p : positions)
+    for (const auto& p : TruePositions(*i.tensor.value()))
       out.push_back({.kind = Index::Kind::kTensor, .tensor = FromInts(p)});
     axis += static_cast<int>(mask.size());
   }
@@ -261,16 +266,16 @@ Tensor setitem(const Tensor& x, absl::Span<const Index> index, const Tensor& v) 
   return reshape(put(reshape(x, {-1}), flatten(positions), flatten(spread), 0, false), x.dims());
 }
 
-Tensor nonzero_flat(const Tensor& mask) {
-  const Tensor b = mask.ok() ? astype(mask, DType::kBool) : mask;
-  if (!b.ok()) return b;
-  if (Status s = Read(*b.value()); !s.ok()) return Tensor(std::move(s));
-  std::vector<int64_t> positions;
-  ForEachElement(*b.value(), [&](int64_t k, const char* p) {
-    if (*p) positions.push_back(k);
-    return true;
-  });
-  return FromInts(positions);
+std::vector<Tensor> nonzero(const Tensor& x) {
+  const Tensor mask = x.ok() ? astype(x, DType::kBool) : x;
+  if (!mask.ok()) return {mask};
+  if (mask.rank() == 0) {
+    return {ValueError("[nonzero] needs at least one axis, got ", Describe(x), "; use reshape.")};
+  }
+  if (Status s = Read(*mask.value()); !s.ok()) return {Tensor(std::move(s))};
+  std::vector<Tensor> out;
+  for (const auto& positions : TruePositions(*mask.value())) out.push_back(FromInts(positions));
+  return out;
 }
 
 Tensor take_along_axis(const Tensor& x, const Tensor& indices, int64_t axis) {

@@ -124,6 +124,10 @@ Tensor matmul(const Arg& a, const Arg& b) {
     if (!x->tensor()->ok()) return *x->tensor();
   }
   const DType dtype = Promote(a.tensor()->dtype(), b.tensor()->dtype());
+  if (IsBool(dtype)) {  // whether any pair of elements is true: counted in i32, which none exceeds
+    const Tensor m = astype(*a.tensor(), DType::kI32), n = astype(*b.tensor(), DType::kI32);
+    return astype(matmul(m, n), DType::kBool);
+  }
   Tensor x = astype(*a.tensor(), dtype), y = astype(*b.tensor(), dtype);
   if (!x.ok()) return x;
   if (!y.ok()) return y;

@@ -95,6 +95,13 @@ Tensor clip(const Tensor& x, const std::optional<Scalar>& lo, const std::optiona
   return out;
 }
 
+Tensor round_to(const Tensor& x, int64_t decimals) {
+  if (!x.ok() || decimals == 0 || (!IsFloat(x.dtype()) && decimals > 0)) return round(x);
+  const double power = std::pow(10.0, std::abs(static_cast<double>(decimals)));
+  const Tensor f = AsFloat(x);
+  return astype(decimals > 0 ? round(f * power) / power : round(f / power) * power, x.dtype());
+}
+
 namespace {
 Arg AsBool(const Arg& a, Tensor* keep) {
   if (!a.tensor()) return a.scalar().f != 0 || a.scalar().i != 0;

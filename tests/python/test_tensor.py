@@ -272,6 +272,9 @@ def test_wrong_indices():
 
 
 def test_repr_and_format():
+    for shape in ((2**62, 2**62, 0), (2**62, 0)):
+        empty = fz.zeros(shape)
+        assert repr(empty) == f"fz.Tensor([], dtype=float32, shape={shape})" and str(empty) == "[]"
     assert repr(fz.asarray([1.0, 2.0])) == "fz.Tensor([1., 2.], dtype=float32)"
     assert repr(fz.asarray(3)) == "fz.Tensor(3, dtype=int64)"
     assert repr(fz.zeros((0, 2))) == "fz.Tensor([], dtype=float32, shape=(0, 2))"
@@ -304,6 +307,20 @@ def test_pickling_of_gradients():
     assert leaf.requires_grad and leaf.is_leaf
     with pytest.raises(RuntimeError, match="history"):
         pickle.dumps(leaf * 2)
+
+
+def test_copies_keep_the_gradient():
+    w = fz.asarray([1.0, 2.0], requires_grad=True)
+    (w * w).sum().backward()
+    for y in (copy.deepcopy(w), pickle.loads(pickle.dumps(w)), copy.deepcopy([w, w])[1]):
+        assert y.grad.tolist() == [2, 4] and y.is_leaf
+        (y * 3).sum().backward()
+        assert y.grad.tolist() == [5, 7] and w.grad.tolist() == [2, 4]
+    assert copy.copy(w).grad is None  # a new cell over the same value
+    pair = copy.deepcopy([w, w])
+    assert pair[0] is pair[1]
+    w.grad = w
+    assert copy.deepcopy(w).grad.tolist() == [1, 2]
 
 
 def test_hash_identity_and_weak_references():

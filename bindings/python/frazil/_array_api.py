@@ -13,7 +13,6 @@ __all__ = [
     "count_nonzero",
     "diff",
     "meshgrid",
-    "nonzero",
     "outer",
     "positive",
     "repeat",
@@ -187,21 +186,6 @@ def meshgrid(*arrays, indexing="xy"):
     if indexing == "xy" and n >= 2:
         grids = [_fz.swapaxes(g, 0, 1) for g in grids]
     return grids
-
-
-@_public
-def nonzero(x, /):
-    """Positions of elements that are not zero, one index array per axis. Reads the data.
-
-    >>> [i.tolist() for i in nonzero(_fz.asarray([[0, 3], [4, 0]]))]
-    [[0, 1], [1, 0]]
-    """
-    flat = _fz.nonzero_flat(x)
-    out = []
-    for n in reversed(x.shape):
-        out.append(_fz.remainder(flat, n))
-        flat = _fz.floor_divide(flat, n)
-    return tuple(reversed(out))
 
 
 @_public

@@ -9,14 +9,13 @@ def _array(t):
 
 
 def tensor_str(t):
-    return str(_array(t))
+    return "[]" if t.size == 0 else str(_array(t))
 
 
 def tensor_repr(t):
     prefix = "fz.Tensor("
-    body = np.array2string(_array(t), separator=", ", prefix=prefix)
-    if t.size == 0:
-        body = "[]"
+    # An empty tensor may have a shape that NumPy refuses.
+    body = np.array2string(_array(t), separator=", ", prefix=prefix) if t.size else "[]"
     tail = f", dtype={t.dtype.name}"
     if t.size == 0 and t.shape != (0,):
         tail += f", shape={t.shape}"

@@ -1,8 +1,23 @@
 """Settings: mode, precision and the table of switches."""
 
+import threading
+
 from frazil import _frazil
 
 _runtime = _frazil.runtime
+
+
+class _PerThread(threading.local):
+    """What to go back to: one object may be entered many times, and in many threads."""
+
+    def __init__(self):
+        self.stack = []
+        self.fresh = False  # set by the constructor, not entered yet
+
+    def pop(self, name):
+        if not self.stack or self.fresh:
+            raise RuntimeError(f"[{name}] is left more often than it was entered.")
+        return self.stack.pop()
 
 
 class mode:  # noqa: N801
@@ -27,17 +42,17 @@ class mode:  # noqa: N801
         self._mode = 2 if strict else int(name == "auto")
         self._process = _runtime.set_process_mode(self._mode)
         self._entered = False
-        self._thread = []
+        self._before = _PerThread()
 
     def __enter__(self):
         if not self._entered:
             _runtime.set_process_mode(self._process)
             self._entered = True
-        self._thread.append(_runtime.set_thread_mode(self._mode))
+        self._before.stack.append(_runtime.set_thread_mode(self._mode))
         return self
 
     def __exit__(self, *exception):
-        _runtime.set_thread_mode(self._thread.pop())
+        _runtime.set_thread_mode(self._before.pop("mode"))
 
 
 class precision:  # noqa: N801
@@ -50,17 +65,18 @@ class precision:  # noqa: N801
         if name not in ("default", "blas"):
             raise ValueError(f'[precision] must be "default" or "blas", got {name!r}.')
         self._on = name == "blas"
-        self._before = [_runtime.set_blas(self._on)]
-        self._fresh = True
+        self._before = _PerThread()
+        self._before.stack.append(_runtime.set_blas(self._on))
+        self._before.fresh = True
 
     def __enter__(self):
-        if not self._fresh:
-            self._before.append(_runtime.set_blas(self._on))
-        self._fresh = False
+        if not self._before.fresh:
+            self._before.stack.append(_runtime.set_blas(self._on))
+        self._before.fresh = False
         return self
 
     def __exit__(self, *exception):
-        _runtime.set_blas(self._before.pop())
+        _runtime.set_blas(self._before.pop("precision"))
 
 
 class _Switches(dict):

@@ -117,9 +117,12 @@ class Tensor:
         copy: builtins.bool | None = ...,
     ) -> Any:
         """DLPack."""
+    def __round__(self, ndigits: builtins.int | None = ..., /) -> Tensor:
+        """See round."""
     def all(
         self,
         axis: builtins.int | Sequence[builtins.int] | None = ...,
+        out: None = ...,
         *,
         keepdims: builtins.bool = ...,
     ) -> Tensor:
@@ -127,6 +130,7 @@ class Tensor:
     def any(
         self,
         axis: builtins.int | Sequence[builtins.int] | None = ...,
+        out: None = ...,
         *,
         keepdims: builtins.bool = ...,
     ) -> Tensor:
@@ -134,6 +138,7 @@ class Tensor:
     def argmax(
         self,
         axis: builtins.int | Sequence[builtins.int] | None = ...,
+        out: None = ...,
         *,
         keepdims: builtins.bool = ...,
     ) -> Tensor:
@@ -141,6 +146,7 @@ class Tensor:
     def argmin(
         self,
         axis: builtins.int | Sequence[builtins.int] | None = ...,
+        out: None = ...,
         *,
         keepdims: builtins.bool = ...,
     ) -> Tensor:
@@ -156,6 +162,8 @@ class Tensor:
         """See frazil.astype."""
     def backward(self, gradient: Tensor | None = ...) -> None:
         """Adds the gradients of this tensor (times `gradient`) to .grad of every leaf it depends on."""
+    def clip(self, min: Operand | None = ..., max: Operand | None = ..., out: None = ...) -> Tensor:
+        """See frazil.clip."""
     def copy(self) -> Tensor:
         """The same elements in new memory."""
     def detach(self) -> Tensor:
@@ -167,6 +175,7 @@ class Tensor:
     def max(
         self,
         axis: builtins.int | Sequence[builtins.int] | None = ...,
+        out: None = ...,
         *,
         keepdims: builtins.bool = ...,
     ) -> Tensor:
@@ -174,6 +183,8 @@ class Tensor:
     def mean(
         self,
         axis: builtins.int | Sequence[builtins.int] | None = ...,
+        dtype: DTypeLike | None = ...,
+        out: None = ...,
         *,
         keepdims: builtins.bool = ...,
     ) -> Tensor:
@@ -181,10 +192,13 @@ class Tensor:
     def min(
         self,
         axis: builtins.int | Sequence[builtins.int] | None = ...,
+        out: None = ...,
         *,
         keepdims: builtins.bool = ...,
     ) -> Tensor:
         """See frazil.min."""
+    def nonzero(self) -> tuple[Tensor, ...]:
+        """See frazil.nonzero."""
     def numpy(self) -> Any:
         """A read-only NumPy array over the same memory, as np.asarray(t)."""
     def permute(self, *axes: Any) -> Tensor:
@@ -192,8 +206,9 @@ class Tensor:
     def prod(
         self,
         axis: builtins.int | Sequence[builtins.int] | None = ...,
-        *,
         dtype: DTypeLike | None = ...,
+        out: None = ...,
+        *,
         keepdims: builtins.bool = ...,
     ) -> Tensor:
         """See frazil.prod."""
@@ -203,21 +218,27 @@ class Tensor:
         """Sets requires_grad and returns self."""
     def reshape(self, *shape: Any) -> Tensor:
         """See frazil.reshape."""
+    def round(self, decimals: builtins.int = ..., out: None = ...) -> Tensor:
+        """The nearest multiple of 10**-decimals."""
     def squeeze(self, axis: builtins.int | Sequence[builtins.int] | None = ...) -> Tensor:
         """See frazil.squeeze."""
     def std(
         self,
         axis: builtins.int | Sequence[builtins.int] | None = ...,
+        dtype: DTypeLike | None = ...,
+        out: None = ...,
         *,
         correction: builtins.float = ...,
+        ddof: builtins.float = ...,
         keepdims: builtins.bool = ...,
     ) -> Tensor:
-        """See frazil.std."""
+        """See frazil.std; ddof is NumPy's name of correction."""
     def sum(
         self,
         axis: builtins.int | Sequence[builtins.int] | None = ...,
-        *,
         dtype: DTypeLike | None = ...,
+        out: None = ...,
+        *,
         keepdims: builtins.bool = ...,
     ) -> Tensor:
         """See frazil.sum."""
@@ -239,11 +260,14 @@ class Tensor:
     def var(
         self,
         axis: builtins.int | Sequence[builtins.int] | None = ...,
+        dtype: DTypeLike | None = ...,
+        out: None = ...,
         *,
         correction: builtins.float = ...,
+        ddof: builtins.float = ...,
         keepdims: builtins.bool = ...,
     ) -> Tensor:
-        """See frazil.var."""
+        """See frazil.var; ddof is NumPy's name of correction."""
 
 class Traced:
     """A traced callable: made by frazil.trace."""
@@ -597,8 +621,8 @@ def multiply(x1: Operand, x2: Operand, /) -> Tensor:
 def negative(x: Operand, /) -> Tensor:
     """Numerical negative, elementwise; unsigned integers wrap."""
 
-def nonzero_flat(x: Operand, /) -> Tensor:
-    """Positions of elements that are not zero, in row-major order."""
+def nonzero(x: Operand, /) -> tuple[Tensor, ...]:
+    """Positions of elements that are not zero, one index array per axis. Reads the data."""
 
 def not_equal(x1: Operand, x2: Operand, /) -> Tensor:
     """a != b, elementwise."""
@@ -772,7 +796,7 @@ def var(
     """Variance over axes, divided by n - correction."""
 
 def where(condition: Operand, x1: Operand, x2: Operand, /) -> Tensor:
-    """Elements of the second argument where the first (bool) is true, of the third elsewhere."""
+    """Elements of the second argument where the first (bool) is true, of the third elsewhere. where(x) alone is nonzero(x)."""
 
 def zeros(
     shape: SupportsIndex | Sequence[builtins.int],

@@ -13,6 +13,7 @@ def _rebuild(
     shape: SupportsIndex | Sequence[builtins.int],
     data: bytes,
     requires_grad: builtins.bool,
+    grad: Tensor | None = ...,
     /,
 ) -> Tensor:
     """A pickled tensor."""
