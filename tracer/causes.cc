@@ -1,8 +1,14 @@
 #include "tracer/causes.h"
 
+#include <array>
+#include <cstdio>
+
 #include "absl/strings/str_replace.h"
+#include "absl/synchronization/mutex.h"
 #include "core/check.h"
+#include "core/config.h"
 #include "core/str.h"
+#include "tracer/explain.h"
 
 namespace frazil::tracer {
 
@@ -21,6 +27,50 @@ std::string Sentence(const Explanation& explanation) {
     replacements.emplace_back(StrCat("{", name, "}"), text);
   }
   return absl::StrReplaceAll(AbslView(Info(explanation.cause).sentence), replacements);
+}
+
+namespace {
+
+struct Shared {
+  absl::Mutex mutex;
+  std::array<int64_t, kNumCauses> counts ABSL_GUARDED_BY(mutex){};
+  std::array<std::string, kNumCauses> lines ABSL_GUARDED_BY(mutex);
+};
+Shared& GlobalShared() {
+  static Shared* shared = new Shared;
+  return *shared;
+}
+
+}  // namespace
+
+void NoteShared(const Explanation& explanation) {
+  const std::string where = Here();
+  std::string line =
+      StrCat(where.empty() ? "" : StrCat("(", where, "): "), Sentence(explanation), ".");
+  if (LogEnabled("guard") || explanation.cause == Cause::kThrashing)
+    std::fprintf(stderr, "[cache] %s\n", line.c_str());
+  Shared& shared = GlobalShared();
+  absl::MutexLock lock(&shared.mutex);
+  ++shared.counts[static_cast<int>(explanation.cause)];
+  shared.lines[static_cast<int>(explanation.cause)] = std::move(line);
+}
+
+int64_t SharedCount(Cause cause) {
+  Shared& shared = GlobalShared();
+  absl::MutexLock lock(&shared.mutex);
+  return shared.counts[static_cast<int>(cause)];
+}
+
+std::vector<std::string> SharedLines() {
+  Shared& shared = GlobalShared();
+  absl::MutexLock lock(&shared.mutex);
+  std::vector<std::string> lines;
+  for (int i = 0; i < kNumCauses; ++i) {
+    if (const int64_t n = shared.counts[i]) {
+      lines.push_back(StrCat("[cache] ", shared.lines[i], n > 1 ? StrCat(" (", n, " times)") : ""));
+    }
+  }
+  return lines;
 }
 
 }  // namespace frazil::tracer

@@ -43,4 +43,11 @@ struct Explanation {
 // The sentence without its full stop.
 std::string Sentence(const Explanation& explanation);
 
+// What no single traced callable is answerable for: evictions from caches that all share. Counted
+// for the process, shown by every explain() and stats(); FRAZIL_LOG=guard prints it, and
+// thrashing is printed in any case.
+void NoteShared(const Explanation& explanation);
+int64_t SharedCount(Cause cause);
+std::vector<std::string> SharedLines();  // the latest of each cause
+
 }  // namespace frazil::tracer

@@ -119,6 +119,10 @@ Explanation ExplainDeparture(const Node& at, const Departure& call) {
   const std::string name = NameOf(call.composite, call.op);
   const Node* likely = at.predicted.load(std::memory_order_acquire);
   const Node* first = at.children.load(std::memory_order_acquire);
+  if (!first && at.lost.load(std::memory_order_relaxed)) {
+    const char* limit = "segment_entries or segment_bytes";
+    return {Cause::kForgotten, {{"op", name}, {"limit", limit}}};
+  }
   if (!first) {
     if (!at.parent) return {Cause::kFirst, {{"op", name}}};
     return {Cause::kContinued, {{"op", name}, {"old", NameOf(at)}, {"origin", Origin(at)}}};
@@ -127,7 +131,7 @@ Explanation ExplainDeparture(const Node& at, const Departure& call) {
     return n.composite == call.composite && n.op == call.op;
   };
   if (likely && same_op(*likely)) return Difference(at, *likely, call);
-  for (const Node* c = first; c; c = c->next) {
+  for (const Node* c = first; c; c = c->next.load(std::memory_order_acquire)) {
     if (same_op(*c)) return Difference(at, *c, call);
   }
   if (!likely) likely = first;

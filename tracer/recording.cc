@@ -1,7 +1,12 @@
 #include "tracer/recording.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <functional>
+#include <limits>
 
+#include "absl/hash/hash.h"
+#include "core/check.h"
 #include "core/config.h"
 #include "tracer/explain.h"
 
@@ -22,6 +27,46 @@ bool SameContent(const Node& a, const Node& b) {
   return true;
 }
 
+// About what a node takes, for the bound by bytes.
+int64_t BytesOf(const Node& node) {
+  int64_t bytes = sizeof(Node) + static_cast<int64_t>(node.origin.capacity()) +
+                  static_cast<int64_t>(8 * (node.attrs.size() + node.operands.size()) +
+                                       sizeof(SlotGuard) * node.slots.size());
+  if (node.expansion) {
+    for (const ExpandedOp& op : node.expansion->ops)
+      bytes += static_cast<int64_t>(sizeof(op) + 8 * (op.attrs.size() + op.operands.size()));
+    bytes += static_cast<int64_t>(64 * node.expansion->constants.size() + sizeof(Expansion));
+  }
+  return bytes;
+}
+
+uint64_t PlanHash(const Node& end, const LiveMask& live) {
+  return absl::HashOf(end.path_hash, live);
+}
+
+void PutInBucket(ChildIndex* index, Node* child) {
+  std::atomic<Node*>& head = index->Bucket(child->hash);
+  child->next_in_bucket.store(head.load());
+  head.store(child);
+}
+
+// Called with the recording's mutex held, after `child` became one of `count` children.
+void AddToIndex(Node* parent, Node* child, int count) {
+  if (ChildIndex* index = parent->index.load()) return PutInBucket(index, child);
+  if (count <= Node::kScanned) return;
+  auto index = std::make_unique<ChildIndex>();
+  for (Node* c = parent->children.load(); c; c = c->next.load()) PutInBucket(index.get(), c);
+  parent->index.store(index.release());
+}
+
+template <typename F>
+void ForEach(Node* node, const F& f) {
+  f(node);
+  for (Node* c = node->children.load(); c; c = c->next.load()) ForEach(c, f);
+}
+
+constexpr uint64_t kEver = std::numeric_limits<uint64_t>::max();
+
 SegmentCompiler* g_compiler = nullptr;
 
 }  // namespace
@@ -29,26 +74,110 @@ SegmentCompiler* g_compiler = nullptr;
 void SetSegmentCompiler(SegmentCompiler* compiler) { g_compiler = compiler; }
 SegmentCompiler* GetSegmentCompiler() { return g_compiler; }
 
-Recording::~Recording() = default;
+Recording::Recording(std::string name) : name_(std::move(name)) {
+  root_.path_hash = absl::HashOf(name_);
+  Bounds::Register(this);
+}
+
+Recording::~Recording() {
+  Bounds::Unregister(this);
+  Clear();
+  Reclaim();
+  FZ_CHECK(visits_[0] == 0 && visits_[1] == 0 && retired_.empty());
+}
+
+// ---- Visits. All accesses are sequentially consistent: a visit counts itself and then looks at
+// the epoch; Reclaim sets the epoch and then looks at the counts. Whichever comes second sees the
+// other.
+
+uint64_t Recording::Enter() {
+  for (;;) {
+    const uint64_t epoch = epoch_.load();
+    visits_[epoch & 1].fetch_add(1);
+    if (epoch_.load() == epoch) return epoch;
+    visits_[epoch & 1].fetch_sub(1);
+  }
+}
+
+void Recording::Leave(uint64_t epoch) {
+  visits_[epoch & 1].fetch_sub(1);
+  if (any_retired_.load(std::memory_order_relaxed)) Reclaim();
+}
+
+void Recording::Retire(std::unique_ptr<Node> node) {
+  retired_.emplace_back(epoch_.load(), std::move(node));
+  any_retired_.store(true, std::memory_order_relaxed);
+}
+
+void Recording::Reclaim() {
+  Retired free;  // after the lock
+  absl::MutexLock lock(&mutex_);
+  uint64_t epoch = epoch_.load();
+  for (int i = 0; i < 3 && visits_[(epoch - 1) & 1].load() == 0; ++i) epoch_.store(++epoch);
+  const auto old = [epoch](const auto& r) { return r.first + 3 <= epoch; };
+  const auto kept = std::partition(retired_.begin(), retired_.end(), std::not_fn(old));
+  free.assign(std::make_move_iterator(kept), std::make_move_iterator(retired_.end()));
+  retired_.erase(kept, retired_.end());
+  any_retired_.store(!retired_.empty(), std::memory_order_relaxed);
+}
+
+// ---- Children
+
+Node* Recording::FindEqual(Node* parent, const Node& child) {
+  ChildIndex* index = parent->index.load();
+  const auto next = index ? &Node::next_in_bucket : &Node::next;
+  Node* c = index ? index->Bucket(child.hash).load() : parent->children.load();
+  for (; c; c = (c->*next).load()) {
+    if (c->hash == child.hash && SameContent(*c, child)) return c;
+  }
+  return nullptr;
+}
 
 Node* Recording::AddChild(Node* parent, std::unique_ptr<Node> child) {
-  absl::MutexLock lock(&mutex_);
-  for (Node* c = parent->children.load(std::memory_order_acquire); c; c = c->next) {
-    if (SameContent(*c, *child)) return c;
-  }
-  child->next = parent->children.load(std::memory_order_relaxed);
+  child->path_hash = (parent->path_hash ^ child->hash) * 0x9E3779B97F4A7C15u;
+  child->bytes = BytesOf(*child);
+  child->used.store(Bounds::Advance(), std::memory_order_relaxed);
   Node* published = child.get();
-  nodes_.push_back(std::move(child));
-  parent->child_count.fetch_add(1, std::memory_order_relaxed);
-  parent->children.store(published, std::memory_order_release);
-  parent->predicted.store(published, std::memory_order_release);
+  bool thrashing = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (parent->evicted.load(std::memory_order_relaxed)) {
+      // What nobody else can reach lives as long as this visit.
+      child->evicted.store(true, std::memory_order_relaxed);
+      Retire(std::move(child));
+      return published;
+    }
+    if (Node* equal = FindEqual(parent, *child)) return equal;
+    Bounds::CountNodes(1, child->bytes);
+    thrashing = Bounds::Made(child->path_hash, false);
+    child->next.store(parent->children.load());
+    parent->children.store(child.release());
+    const int count = parent->child_count.fetch_add(1, std::memory_order_relaxed) + 1;
+    AddToIndex(parent, published, count);
+    parent->predicted.store(published);
+  }
+  if (thrashing) NoteThrashing("recorded calls", Setting::k_segment_entries);
+  Bounds::Enforce();
   return published;
 }
 
+void Recording::Predict(Node* parent, Node* child) {
+  parent->predicted.store(child);
+  // Unlink marks a child before it looks at the prediction: one of the two sees the other.
+  if (child->evicted.load()) parent->predicted.compare_exchange_strong(child, nullptr);
+}
+
+// ---- Plans
+
 std::shared_ptr<const SegmentPlan> Recording::FindPlan(Node* end, const LiveMask& live, bool blas) {
+  const uint64_t now = Bounds::Now();
+  end->used.store(now, std::memory_order_relaxed);
   absl::MutexLock lock(&mutex_);
-  for (const auto& entry : end->plans) {
-    if (entry.blas == blas && entry.live == live) return entry.plan;
+  for (Node::PlanEntry& entry : end->plans) {
+    if (entry.blas == blas && entry.live == live) {
+      entry.used = now;
+      return entry.plan;
+    }
   }
   return nullptr;
 }
@@ -60,33 +189,158 @@ bool Recording::FirstBorrowed(OpId op) {
 
 Recording::Planned Recording::StorePlan(Node* end, const LiveMask& live, bool blas,
                                         std::shared_ptr<const SegmentPlan> plan) {
-  absl::MutexLock lock(&mutex_);
   Planned before{Cause::kPlan, {}};
-  for (const Node::PlanEntry& other : end->plans) {
-    if (other.blas == blas) {
-      before = {Cause::kWanted, other.live};
-    } else if (other.live == live) {
-      before = {Cause::kPrecision, live};
-      break;
+  Plans garbage;
+  bool thrashing = false;
+  const uint64_t now = Bounds::Advance();
+  {
+    absl::MutexLock lock(&mutex_);
+    if (end->plans.empty()) ++stats_.segments;
+    ++stats_.plans;
+    stats_.kernels_compiled += plan->compiled();
+    for (const Node::PlanEntry& other : end->plans) {
+      if (other.blas == blas && other.live == live) {
+        before = {Cause::kReplanned, {}};
+        break;
+      }
+      if (other.blas == blas) {
+        before = {Cause::kWanted, other.live};
+      } else if (other.live == live) {
+        before = {Cause::kPrecision, live};
+      }
     }
+    if (end->evicted.load(std::memory_order_relaxed)) return before;  // for this one call
+    const auto same = [&](const Node::PlanEntry& e) { return e.blas == blas && e.live == live; };
+    auto entry = std::find_if(end->plans.begin(), end->plans.end(), same);
+    if (entry == end->plans.end() && end->plans.size() >= kMaxPlans) {
+      entry = std::min_element(end->plans.begin(), end->plans.end(),
+                               [](const auto& a, const auto& b) { return a.used < b.used; });
+    } else if (entry == end->plans.end()) {
+      entry = end->plans.insert(entry, Node::PlanEntry{live, blas, now, nullptr});
+    }
+    if (entry->plan) DropPlan(&*entry, &garbage);
+    Bounds::CountPlans(1, plan->bytes());
+    thrashing = Bounds::Made(PlanHash(*end, live), true);
+    entry->live = live;
+    entry->blas = blas;
+    entry->used = now;
+    entry->plan = std::move(plan);
   }
-  if (end->plans.empty()) ++stats_.segments;
-  ++stats_.plans;
-  stats_.kernels_compiled += plan->compiled();
-  if (end->plans.size() >= kMaxPlans) end->plans.erase(end->plans.begin());
-  end->plans.push_back({live, blas, std::move(plan)});
+  if (thrashing) NoteThrashing("plans", Setting::k_plan_entries);
+  Bounds::Enforce();
   return before;
 }
 
+void Recording::DropPlan(Node::PlanEntry* entry, Plans* garbage) {
+  Bounds::CountPlans(-1, -entry->plan->bytes());
+  garbage->push_back(std::move(entry->plan));
+}
+
+void Recording::NoteThrashing(std::string_view what, Setting limit) {
+  Note({Cause::kThrashing,
+        {{"what", std::string(what)}, {"limit", StrCat(Name(limit), " = ", Get(limit))}}});
+}
+
+// ---- Eviction
+
+void Recording::Unlink(std::atomic<Node*>* at, Plans* garbage) {
+  Node* child = at->load();
+  Node* parent = child->parent;
+  child->evicted.store(true);
+  parent->lost.store(true, std::memory_order_relaxed);
+  at->store(child->next.load());
+  if (ChildIndex* index = parent->index.load()) {
+    at = &index->Bucket(child->hash);
+    while (at->load() != child) at = &at->load()->next_in_bucket;
+    at->store(child->next_in_bucket.load());
+  }
+  parent->child_count.fetch_sub(1, std::memory_order_relaxed);
+  Node* predicted = child;
+  parent->predicted.compare_exchange_strong(predicted, nullptr);
+  for (Node::PlanEntry& entry : child->plans) {
+    if (entry.plan) DropPlan(&entry, garbage);
+  }
+  Bounds::CountNodes(-1, -child->bytes);
+  Retire(std::unique_ptr<Node>(child));
+}
+
+// The latest use of a node or anything below it.
+uint64_t Recording::Weigh(Node* node, std::vector<Weight>* out) {
+  uint64_t used = node->used.load(std::memory_order_relaxed);
+  for (Node* c = node->children.load(); c; c = c->next.load()) used = std::max(used, Weigh(c, out));
+  if (node != &root_) out->push_back({used, node->bytes});
+  return used;
+}
+
+uint64_t Recording::EvictBelow(Node* node, Victims* victims, Plans* garbage, int64_t* count) {
+  uint64_t used = node->used.load(std::memory_order_relaxed);
+  std::atomic<Node*>* at = &node->children;
+  while (Node* c = at->load()) {
+    const uint64_t below = EvictBelow(c, victims, garbage, count);
+    used = std::max(used, below);  // what was used late keeps its parents
+    if (!victims->Take(below)) {
+      at = &c->next;
+      continue;
+    }
+    if (victims->until != kEver) Bounds::Evicted(c->path_hash, false);
+    Unlink(at, garbage);
+    ++*count;
+  }
+  return used;
+}
+
+void Recording::WeighNodes(std::vector<Weight>* out) {
+  absl::MutexLock lock(&mutex_);
+  Weigh(&root_, out);
+}
+
+int64_t Recording::EvictNodes(Victims* victims, Plans* garbage) {
+  int64_t count = 0;
+  absl::MutexLock lock(&mutex_);
+  EvictBelow(&root_, victims, garbage, &count);
+  return count;
+}
+
+void Recording::WeighPlans(std::vector<Weight>* out) {
+  absl::MutexLock lock(&mutex_);
+  ForEach(&root_, [&](Node* node) {
+    for (const Node::PlanEntry& e : node->plans) {
+      if (e.plan) out->push_back({e.used, e.plan->bytes()});
+    }
+  });
+}
+
+int64_t Recording::EvictPlans(Victims* victims, Plans* garbage) {
+  int64_t count = 0;
+  absl::MutexLock lock(&mutex_);
+  ForEach(&root_, [&](Node* node) {
+    for (Node::PlanEntry& e : node->plans) {
+      if (!e.plan || !victims->Take(e.used)) continue;
+      Bounds::Evicted(PlanHash(*node, e.live), true);
+      DropPlan(&e, garbage);
+      ++count;
+    }
+  });
+  return count;
+}
+
 std::string Recording::Note(const Explanation& explanation, std::string_view effect) {
-  TraceEvent event{explanation.cause, Here(), StrCat(Sentence(explanation), effect, ".")};
+  return NoteAt(Here(), explanation, effect);
+}
+
+std::string Recording::NoteAt(std::string where, const Explanation& explanation,
+                              std::string_view effect) {
+  TraceEvent event{explanation.cause, std::move(where), StrCat(Sentence(explanation), effect, ".")};
   std::string line = Line(event);
-  if (LogEnabled("guard")) std::fprintf(stderr, "[trace] %s\n", line.c_str());
+  if (LogEnabled("guard") || event.cause == Cause::kThrashing)
+    std::fprintf(stderr, "[trace] %s\n", line.c_str());
   absl::MutexLock lock(&mutex_);
   ++stats_.causes[static_cast<int>(event.cause)];
+  const bool eviction = Info(event.cause).kind == CauseKind::kEviction;
   for (TraceEvent& e : events_) {
-    if (e.cause == event.cause && e.where == event.where && e.text == event.text) {
-      ++e.times;
+    if (e.cause == event.cause && (eviction || (e.where == event.where && e.text == event.text))) {
+      event.times = e.times + 1;
+      e = std::move(event);
       return line;
     }
   }
@@ -112,6 +366,7 @@ std::string Recording::Explain() {
   for (const TraceEvent& e : events_) {
     StrAppend(&out, "  ", Line(e), e.times > 1 ? StrCat(" (", e.times, " times)") : "", "\n");
   }
+  for (const std::string& line : SharedLines()) StrAppend(&out, "  ", line, "\n");
   return out;
 }
 
@@ -121,20 +376,26 @@ std::vector<TraceEvent> Recording::Events() {
 }
 
 TraceStats Recording::stats() {
-  absl::MutexLock lock(&mutex_);
-  return stats_;
+  TraceStats stats;
+  {
+    absl::MutexLock lock(&mutex_);
+    stats = stats_;
+  }
+  for (int i = 0; i < kNumCauses; ++i) stats.causes[i] += SharedCount(static_cast<Cause>(i));
+  return stats;
 }
 
 void Recording::Clear() {
-  absl::MutexLock lock(&mutex_);
-  // Nodes stay allocated: another thread may stand on one. They are unreachable for new calls.
-  root_.children.store(nullptr, std::memory_order_release);
-  root_.predicted.store(nullptr, std::memory_order_release);
-  root_.child_count.store(0, std::memory_order_relaxed);
-  root_.plans.clear();
-  for (auto& node : nodes_) node->plans.clear();
-  events_.clear();
-  stats_ = {};
+  Plans garbage;  // freed after the lock
+  {
+    absl::MutexLock lock(&mutex_);
+    int64_t count = 0;
+    Victims all{kEver, 0};
+    EvictBelow(&root_, &all, &garbage, &count);
+    events_.clear();
+    stats_ = {};
+  }
+  Reclaim();
 }
 
 }  // namespace frazil::tracer

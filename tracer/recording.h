@@ -1,121 +1,45 @@
-// What a traced callable has recorded: a trie of calls. A path from the root is a segment's
-// content; the node where a segment was flushed keeps the plans compiled for it. Called by
-// tracer/session (recording, matching, flushing) and tracer/trace (statistics, explanations).
+// What a traced callable has recorded: a trie of calls. A path from the root is the content of a
+// segment; the node where a segment was flushed keeps the plans compiled for it. Called by
+// tracer/session (recording, matching, flushing), tracer/trace (statistics, explanations) and
+// tracer/bounds (eviction).
 //
-// References. Inside a segment every result has a number, counted in order over the path; every
-// tensor first met as an operand is a slot, counted in order too. Operand >= 0 is a result, operand
-// < 0 is slot ~operand. Invariant: a node's content is immutable once it is published (children are
-// only added in front), so readers need no lock; plans and events are guarded by `mutex`.
+// Invariant: children are added in front and taken out under `mutex_`; readers need no lock, only a
+// Visit: nodes taken out are freed when no visit that may stand on one is left. Plans and events
+// are guarded by `mutex_`.
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/container/inlined_vector.h"
 #include "absl/synchronization/mutex.h"
-#include "core/apply.h"
+#include "tracer/bounds.h"
+#include "tracer/node.h"
 #include "tracer/trace.h"
 
 namespace frazil::tracer {
 
-using Operands = absl::InlinedVector<int32_t, 4>;
-
-// What must hold of a tensor that is first met at a recorded operand.
-struct SlotGuard {
-  DType dtype;
-  Device device;
-  bool immediate;
-  const Layout* layout;
-
-  bool Admits(const Value& v) const {
-    return v.layout == layout && v.dtype == dtype && v.immediate == immediate && v.device == device;
-  }
-};
-
-struct Result {
-  DType dtype;
-  Device device;
-  const Layout* layout;
-};
-
-// One primitive inside a composite. Operands: >= 0 local results, < 0: ~i is input i of the
-// composite for i < inputs, otherwise constant i - inputs.
-struct ExpandedOp {
-  OpId op;
-  Attrs attrs;
-  Operands operands;
-};
-
-struct Expansion {
-  std::vector<ExpandedOp> ops;
-  std::vector<ValueRef> constants;  // immediates made by the body: they depend on metadata alone
-  absl::InlinedVector<int32_t, 3> outputs;  // as operands of ExpandedOp
-};
-
-// Which of a segment's results are wanted after it.
-using LiveMask = absl::InlinedVector<uint64_t, 4>;
-
-// A compiled segment end: made by the compiler that jit registers.
-class SegmentPlan {
- public:
-  virtual ~SegmentPlan() = default;
-  // slots and outputs (one per live result, ascending) as jit::Plan::Run.
-  virtual Status Run(absl::Span<Value* const> slots, absl::Span<ValueRef> outputs) const = 0;
-  virtual int kernels() const = 0;
-  virtual int compiled() const = 0;     // kernels that were not in the cache
-  virtual int interpreted() const = 0;  // kernels that run on the interpreter against its wish
-};
-
-struct Node {
-  // Content
-  bool composite = false;
-  uint32_t op = 0;  // OpId or CompositeId
-  Attrs attrs;
-  Operands operands;
-  absl::InlinedVector<SlotGuard, 2> slots;  // of the slots first met here, in operand order
-  absl::InlinedVector<Result, 1> results;
-  std::unique_ptr<Expansion> expansion;  // composite only
-  std::string origin;                    // "train.py:12"
-
-  // Place in the trie
-  Node* parent = nullptr;
-  int depth = 0;                         // calls from the root
-  int first_result = 0, first_slot = 0;  // numbers before this call
-
-  std::atomic<Node*> children{nullptr};   // newest first
-  Node* next = nullptr;                   // sibling
-  std::atomic<Node*> predicted{nullptr};  // the child taken last
-  std::atomic<int> child_count{0};
-
-  struct PlanEntry {
-    LiveMask live;
-    bool blas;
-    std::shared_ptr<const SegmentPlan> plan;
-  };
-  std::vector<PlanEntry> plans;  // guarded by Recording::mutex
-};
-
 class Recording {
  public:
-  explicit Recording(std::string name) : name_(std::move(name)) {}
+  explicit Recording(std::string name);
   ~Recording();
   Recording(const Recording&) = delete;
 
   Node* root() { return &root_; }
   const std::string& name() const { return name_; }
 
+  // Between Enter and Leave a thread may walk the trie. Enter returns what Leave takes.
+  uint64_t Enter();
+  void Leave(uint64_t epoch);
+  uint64_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
+
   // Publishes a child; returns the one that stands in the trie (an equal child of another thread
   // wins).
   Node* AddChild(Node* parent, std::unique_ptr<Node> child);
-  // Another child may be added here: a node with too many stops recording (every call differs).
-  static bool MayGrow(const Node* parent) {
-    return parent->child_count.load(std::memory_order_relaxed) < kMaxChildren;
-  }
+  // Makes `child` the first to be tried from now on.
+  static void Predict(Node* parent, Node* child);
 
   std::shared_ptr<const SegmentPlan> FindPlan(Node* end, const LiveMask& live, bool blas);
   // Why the plan was missing: nothing like it (kPlan), or what an earlier one had differently.
@@ -129,12 +53,15 @@ class Recording {
   // Counts a cause and keeps it for explain(); FRAZIL_LOG=guard prints it. `effect` ends the
   // sentence. Returns the line.
   std::string Note(const Explanation& explanation, std::string_view effect = "");
+  // The same for a place found before: locks are held that user code must not meet.
+  std::string NoteAt(std::string where, const Explanation& explanation,
+                     std::string_view effect = "");
   // Counts a cause without words: it was said before.
-  // True once per op.
-  bool FirstBorrowed(OpId op);
   void CountCause(Cause cause) {
     Count([&](TraceStats& s) { ++s.causes[static_cast<int>(cause)]; });
   }
+  // True once per op.
+  bool FirstBorrowed(OpId op);
   std::string Explain();
   std::vector<TraceEvent> Events();
   TraceStats stats();
@@ -145,12 +72,33 @@ class Recording {
   }
   void Clear();
 
- private:
-  std::string Line(const TraceEvent& event) const;
+  // For tracer/bounds. What is kept: when it was last used, and its bytes. A call was used when a
+  // segment last ended at or behind it.
+  void WeighNodes(std::vector<Weight>* out);
+  void WeighPlans(std::vector<Weight>* out);
+  // Takes the victims out; returns how many. Plans are given to `garbage`, to be freed when no lock
+  // is held.
+  using Plans = std::vector<std::shared_ptr<const SegmentPlan>>;
+  int64_t EvictNodes(Victims* victims, Plans* garbage);
+  int64_t EvictPlans(Victims* victims, Plans* garbage);
 
-  static constexpr int kMaxChildren = 64;
+ private:
+  using Retired = std::vector<std::pair<uint64_t, std::unique_ptr<Node>>>;
+
+  std::string Line(const TraceEvent& event) const;
+  Node* FindEqual(Node* parent, const Node& child) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  uint64_t Weigh(Node* node, std::vector<Weight>* out) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  uint64_t EvictBelow(Node* node, Victims* victims, Plans* garbage, int64_t* count)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes out the child that `at`, a link among siblings, points at.
+  void Unlink(std::atomic<Node*>* at, Plans* garbage) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void DropPlan(Node::PlanEntry* entry, Plans* garbage) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Retire(std::unique_ptr<Node> node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Reclaim();
+  void NoteThrashing(std::string_view what, Setting limit);
+
   static constexpr size_t kMaxEvents = 200;
-  static constexpr size_t kMaxPlans = 64;
+  static constexpr size_t kMaxPlans = 64;  // of one segment
 
   std::string name_;
   Node root_;
@@ -159,8 +107,13 @@ class Recording {
   std::deque<TraceEvent> events_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_set<OpId> borrowed_ ABSL_GUARDED_BY(mutex_);
   int64_t dropped_events_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Nodes taken out by Clear while another thread may still walk them.
-  std::vector<std::unique_ptr<Node>> nodes_ ABSL_GUARDED_BY(mutex_);
+
+  // Visits are in the current epoch or the one before. A node retired in epoch e can be met, by way
+  // of a stale prediction, by visits up to e + 1; it is freed on reaching e + 3.
+  std::atomic<uint64_t> epoch_{2};
+  std::atomic<int64_t> visits_[2] = {};
+  std::atomic<bool> any_retired_{false};
+  Retired retired_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Turns a path into a plan. Implemented by jit, registered once.

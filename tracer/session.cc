@@ -88,15 +88,21 @@ class Session::Lock {
 Session::Session(Recording* recording) : recording_(recording), cursor_(recording->root()) {
   slots_ = std::move(ThreadSpare().slots);
   values_ = std::move(ThreadSpare().values);
+  epoch_ = recording_->Enter();
   StartSegment();
 }
 
 Session::~Session() {
+  recording_->Leave(epoch_);
   FZ_CHECK(values_.empty());
   ThreadSpare() = {std::move(slots_), std::move(values_)};
 }
 
 void Session::StartSegment() {
+  if (recording_->epoch() != epoch_) {  // a long call lets go of what was evicted meanwhile
+    recording_->Leave(epoch_);
+    epoch_ = recording_->Enter();
+  }
   cursor_ = recording_->root();
   mode_ = Mode::kReplaying;
   slots_.clear();
@@ -177,11 +183,23 @@ Node* Session::FindChild(const Request& request) {
   if (mode_ == Mode::kRecording) return nullptr;
   Node* predicted = cursor_->predicted.load(std::memory_order_acquire);
   if (predicted && Matches(*predicted, request)) return predicted;
-  for (Node* c = cursor_->children.load(std::memory_order_acquire); c; c = c->next) {
-    if (c != predicted && Matches(*c, request)) {
-      cursor_->predicted.store(c, std::memory_order_release);
-      return c;
+  Node* child = SearchChild(request);
+  if (child) Recording::Predict(cursor_, child);
+  return child;
+}
+
+Node* Session::SearchChild(const Request& request) const {
+  if (ChildIndex* index = cursor_->index.load(std::memory_order_acquire)) {
+    const uint64_t hash = CallHash(request.what, request.inputs, request.attrs);
+    Node* c = index->Bucket(hash).load(std::memory_order_acquire);
+    for (; c; c = c->next_in_bucket.load(std::memory_order_acquire)) {
+      if (c->hash == hash && Matches(*c, request)) return c;
     }
+    return nullptr;
+  }
+  Node* c = cursor_->children.load(std::memory_order_acquire);
+  for (; c; c = c->next.load(std::memory_order_acquire)) {
+    if (Matches(*c, request)) return c;
   }
   return nullptr;
 }
@@ -301,15 +319,11 @@ void Session::LeaveReplay() {
 
 void Session::Record(const Request& request, absl::Span<const Tensor> outputs,
                      std::unique_ptr<Expansion> expansion) {
-  if (!Recording::MayGrow(cursor_)) {
-    // Every call differs here: this one is not recorded, the next begins a segment of its own.
-    StartSegment();
-    return;
-  }
   auto node = std::make_unique<Node>();
   node->composite = request.composite();
   node->op = request.op();
   node->attrs.assign(request.attrs.begin(), request.attrs.end());
+  node->hash = CallHash(request.what, request.inputs, request.attrs);
   node->parent = cursor_;
   node->depth = cursor_->depth + 1;
   node->first_result = num_results_;
@@ -430,6 +444,8 @@ Status Session::Flush() {
     }
     // Op by op needs the least memory at a time.
     if (!plan || !status.ok()) status = RunOneByOne();
+  } else {
+    cursor_->used.store(Bounds::Now(), std::memory_order_relaxed);
   }
   if (!status.ok()) Abandon(status);
   StartSegment();

@@ -50,6 +50,7 @@ class Session final : public Door, public Pending {
 
   // Matching
   Node* FindChild(const Request& request);
+  Node* SearchChild(const Request& request) const;
   bool Matches(const Node& node, const Request& request) const;
   void Defer(Node* node, const Request& request, absl::Span<Tensor> outputs);
 
@@ -80,6 +81,7 @@ class Session final : public Door, public Pending {
 
   Recording* recording_;
   Mode mode_ = Mode::kReplaying;
+  uint64_t epoch_;  // of the visit
   Node* cursor_;
   std::vector<ValueRef> slots_;          // replaying: what first-met operands were, in order
   std::vector<ValueRef> values_;         // replaying: deferred results, in order

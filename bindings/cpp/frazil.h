@@ -217,6 +217,7 @@ class Traced {
 
   std::string explain() const { return trace_->Explain(); }
   tracer::TraceStats stats() const { return trace_->stats(); }
+  void clear() { trace_->Clear(); }  // forgets everything recorded
 
  private:
   F fn_;

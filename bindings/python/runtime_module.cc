@@ -10,8 +10,12 @@
 #include "core/config.h"
 #include "core/file.h"
 #include "core/parallel.h"
+#include "core/settings.h"
 #include "core/storage.h"
 #include "jit/runtime/counters.h"
+#include "jit/runtime/eager.h"
+#include "jit/runtime/kernel_cache.h"
+#include "tracer/bounds.h"
 #include "tracer/causes.h"
 
 namespace frazil::python {
@@ -79,6 +83,49 @@ FZ_FAST(ConfigDict) {
         Py_BuildValue("{s:s,s:s,s:s}", "value", std::string(row.value).c_str(), "variable",
                       std::string(row.variable).c_str(), "doc", std::string(row.doc).c_str()));
     if (!value || PyDict_SetItemString(dict.get(), std::string(row.name).c_str(), value.get()) < 0)
+      return nullptr;
+  }
+  for (const SettingRow& row : SettingRows()) {
+    Object value = Object::Steal(Py_BuildValue("{s:L,s:s,s:s}", "value", (long long)row.value,
+                                               "variable", std::string(row.variable).c_str(), "doc",
+                                               std::string(row.doc).c_str()));
+    if (!value || PyDict_SetItemString(dict.get(), std::string(row.name).c_str(), value.get()) < 0)
+      return nullptr;
+  }
+  return dict.release();
+}
+
+// set_setting(name, value): evicts at once if a bound is passed.
+FZ_FAST(SetSetting) {
+  FZ_ARGS(2, "set_setting(name, value, /)");
+  const char* name = PyUnicode_Check(a[0]) ? PyUnicode_AsUTF8(a[0]) : nullptr;
+  int64_t value;
+  if (!name || !ToInt(a[1], "config", name, &value)) return nullptr;
+  if (Status s = Set(name, value); !s.ok()) return Raise(s);
+  tracer::Bounds::Enforce();
+  jit::ShrinkEager(false);
+  jit::ShrinkKernelCache();
+  Py_RETURN_NONE;
+}
+
+// {cache: {entries, bytes}}
+FZ_FAST(Caches) {
+  const tracer::Bounds::Totals t = tracer::Bounds::totals();
+  const jit::Kept eager = jit::EagerKept();
+  const jit::KernelCacheStats kernels = jit::GetKernelCacheStats();
+  const struct {
+    const char* name;
+    int64_t entries, bytes;
+  } rows[] = {{"segments", t.nodes, t.node_bytes},
+              {"plans", t.plans, t.plan_bytes},
+              {"eager", eager.entries, eager.bytes},
+              {"kernels", kernels.entries, kernels.bytes}};
+  Object dict = Object::Steal(PyDict_New());
+  for (const auto& row : rows) {
+    Object one = Object::Steal(PyDict_New());
+    if (!dict || !one || !Put(one.get(), "entries", row.entries) ||
+        !Put(one.get(), "bytes", row.bytes) ||
+        PyDict_SetItemString(dict.get(), row.name, one.get()) < 0)
       return nullptr;
   }
   return dict.release();
@@ -227,6 +274,8 @@ std::vector<FunctionRow> RuntimeFunctions() {
       {"config()", "Every switch: its value, environment variable and meaning.", ConfigDict},
       {"causes()", "The table of causes that explain() and stats() name: kind and sentence.",
        Causes},
+      {"set_setting(name, value, /)", "Sets a number of config().", SetSetting},
+      {"caches()", "What the bounded caches keep: entries and bytes of each.", Caches},
       {"set_process_mode(mode, /)", "The process's mode; returns what it was.", SetProcessModeTo},
       {"set_thread_mode(mode, /)", "This thread's mode; returns what it was.", SetThreadMode},
       {"set_blas(on, /)", "precision(\"blas\") in this thread; returns what it was.", SetBlas},

@@ -70,6 +70,12 @@ struct PreparedCall {
   CallKey key;
   Inferred inferred;
   std::shared_ptr<const Plan> plan;  // null: a view
+
+  int64_t bytes() const {
+    constexpr int64_t kOfTheMap = 96;
+    return static_cast<int64_t>(sizeof(*this) + sizeof(CallKey)) + kOfTheMap +
+           (plan ? plan->bytes() : 0);
+  }
 };
 
 StatusOr<std::shared_ptr<const PreparedCall>> Prepare(const CallView& call) {
@@ -92,7 +98,9 @@ StatusOr<std::shared_ptr<const PreparedCall>> Prepare(const CallView& call) {
 
 // Shared by all threads, behind the table of each.
 LruCache<CallKey, PreparedCall>& SharedCalls() {
-  static auto* cache = new LruCache<CallKey, PreparedCall>(8192);
+  static constexpr Bound kBound{Setting::k_eager_entries, Setting::k_eager_bytes,
+                                tracer::Cause::kEvictedEager, "plans of single ops"};
+  static auto* cache = new LruCache<CallKey, PreparedCall>(kBound);
   return *cache;
 }
 
@@ -100,7 +108,8 @@ StatusOr<std::shared_ptr<const PreparedCall>> FindShared(const CallView& call) {
   const CallKey key = call.Key();
   if (auto found = SharedCalls().Find(key)) return found;
   FZ_ASSIGN_OR_RETURN(std::shared_ptr<const PreparedCall> made, Prepare(call));
-  return SharedCalls().Add(key, std::move(made));
+  const int64_t bytes = made->bytes();
+  return SharedCalls().Add(key, std::move(made), bytes);
 }
 
 // Direct-mapped: a call replaces whatever lies at its hash.
@@ -177,6 +186,9 @@ class EagerDoorImpl : public Door {
 };
 
 }  // namespace
+
+Kept EagerKept() { return SharedCalls().kept(); }
+void ShrinkEager(bool more) { SharedCalls().Shrink(more); }
 
 Door* EagerDoor() {
   static EagerDoorImpl door;

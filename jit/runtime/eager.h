@@ -5,11 +5,16 @@
 #pragma once
 
 #include "core/apply.h"
+#include "jit/runtime/bound.h"
 
 namespace frazil::jit {
 
 // The interpreter that runs every op at once.
 Door* EagerDoor();
+
+// Plans of single ops that are kept; evicting down to the bounds, or an eighth of all.
+Kept EagerKept();
+void ShrinkEager(bool more);
 
 // The result of one op on ready or deferred values (deferred ones are read first). Views share
 // memory. Bit i of `reusable`: inputs[i]'s memory may be overwritten if nothing but the caller

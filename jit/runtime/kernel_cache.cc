@@ -9,14 +9,18 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
 #include "core/config.h"
+#include "core/str.h"
 #include "jit/emit/interp/interp.h"
 #include "jit/emit/x86/x86_emitter.h"
+#include "jit/runtime/bound.h"
+#include "jit/runtime/eager.h"
+#include "tracer/bounds.h"
 
 namespace frazil::jit {
 namespace {
 
-constexpr size_t kMaxEntries = 16384;
-constexpr size_t kMaxBytes = size_t{256} << 20;
+constexpr Bound kBound{Setting::k_kernel_entries, Setting::k_kernel_bytes,
+                       tracer::Cause::kEvictedKernels, "kernels"};
 
 // The tiers, fastest first; null where this machine or a switch has none.
 struct Tiers {
@@ -41,7 +45,15 @@ struct Entry {
   bool done ABSL_GUARDED_BY(mutex) = false;
   Status status ABSL_GUARDED_BY(mutex);
   std::shared_ptr<const Compiled> code ABSL_GUARDED_BY(mutex);
-  size_t bytes = 0;  // guarded by the cache
+  int64_t bytes = 0;  // guarded by the cache
+
+  // Someone waits for it, compiles it or has its code; called with the cache's mutex held.
+  bool held() {
+    if (!mutex.TryLock()) return true;
+    const bool used = !done || code.use_count() > 1;
+    mutex.Unlock();
+    return used;
+  }
 };
 
 class KernelCache {
@@ -50,22 +62,28 @@ class KernelCache {
     if (compiled) *compiled = false;
     const std::string key = kir::ContentKey(kernel);
     const std::shared_ptr<Entry> entry = Find(key);
-    absl::MutexLock lock(&entry->mutex);
-    if (!entry->done) {
-      if (compiled) *compiled = true;
-      Compile(kernel, entry.get());
-      Account(key, entry);
+    bool made = false;
+    StatusOr<std::shared_ptr<const Compiled>> code = nullptr;
+    {
+      absl::MutexLock lock(&entry->mutex);
+      made = !entry->done;
+      if (made) Compile(kernel, entry.get());
+      code = entry->code;
+      if (!entry->status.ok()) code = entry->status;
+    }
+    if (compiled) *compiled = made;
+    if (made) {
+      Account(key, entry, code);
     } else {
       hits_.fetch_add(1, std::memory_order_relaxed);
     }
-    if (!entry->status.ok()) return entry->status;
-    return entry->code;
+    return code;
   }
 
   KernelCacheStats Stats() {
     absl::MutexLock lock(&mutex_);
-    return {compiles_.load(),           hits_.load(),           interpreted_.load(),
-            nanoseconds_.load() / 1000, int64_t(order_.size()), int64_t(bytes_)};
+    return {compiles_.load(),       hits_.load(), interpreted_.load(), nanoseconds_.load() / 1000,
+            int64_t(order_.size()), bytes_,       history_.evictions()};
   }
 
   void Clear() {
@@ -75,11 +93,13 @@ class KernelCache {
     bytes_ = 0;
   }
 
-  void SetLimits(size_t entries, size_t bytes) {
-    absl::MutexLock lock(&mutex_);
-    max_entries_ = entries;
-    max_bytes_ = bytes;
-    Evict();
+  // Down to the bounds. What plans hold is freed only with them: if that is too much, the least
+  // used plans go.
+  void Shrink() {
+    if (!ShrinkOnce()) return;
+    tracer::Bounds::ShrinkPlans(StrCat(Name(kBound.bytes), " = ", frazil::Get(kBound.bytes)));
+    ShrinkEager(true);
+    ShrinkOnce();
   }
 
  private:
@@ -123,35 +143,68 @@ class KernelCache {
   }
 
   // Counts a new entry's bytes; one that failed is forgotten, so that it is tried again.
-  void Account(const std::string& key, const std::shared_ptr<Entry>& entry)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(entry->mutex) {
-    absl::MutexLock lock(&mutex_);
-    const auto it = index_.find(key);
-    if (it == index_.end() || it->second->second != entry) return;  // evicted meanwhile
-    if (!entry->status.ok()) {
-      order_.erase(it->second);
-      index_.erase(it);
-      return;
+  void Account(const std::string& key, const std::shared_ptr<Entry>& entry,
+               const StatusOr<std::shared_ptr<const Compiled>>& code) {
+    EvictionReport report;
+    bool past;
+    {
+      absl::MutexLock lock(&mutex_);
+      const auto it = index_.find(key);
+      if (it == index_.end() || it->second->second != entry) return;  // evicted meanwhile
+      if (!code.ok()) {
+        order_.erase(it->second);
+        index_.erase(it);
+        return;
+      }
+      entry->bytes = static_cast<int64_t>((*code)->code_bytes() + key.size() * 2 + sizeof(Entry));
+      bytes_ += entry->bytes;
+      report.thrashing = history_.Made(absl::HashOf(key));
+      past = kBound.IsPast(order_.size(), bytes_);
     }
-    entry->bytes = entry->code->code_bytes() + key.size() * 2 + sizeof(Entry);
-    bytes_ += entry->bytes;
-    Evict();
+    kBound.Report(report);
+    if (past) Shrink();
   }
 
-  void Evict() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    while (order_.size() > 1 && (order_.size() > max_entries_ || bytes_ > max_bytes_)) {
-      bytes_ -= order_.back().second->bytes;
-      index_.erase(order_.back().first);
-      order_.pop_back();
+  // True if plans hold more than may be kept.
+  bool ShrinkOnce() {
+    std::list<Item> gone;  // freed after the lock
+    EvictionReport report;
+    bool held;
+    {
+      absl::MutexLock lock(&mutex_);
+      held = !Evict(&gone, &report);
     }
+    kBound.Report(report);
+    return held;
+  }
+
+  // Least recently used first, but not what someone holds: that would free nothing and be compiled
+  // twice. False if bytes are still past the bound.
+  bool Evict(std::list<Item>* gone, EvictionReport* report) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const Kept aim = kBound.Aim();
+    for (size_t left = order_.size(); left > 1; --left) {
+      const bool many = static_cast<int64_t>(order_.size()) > aim.entries;
+      if (!many && bytes_ <= aim.bytes) break;
+      const auto last = std::prev(order_.end());
+      if (last->second->held()) {
+        order_.splice(order_.begin(), order_, last);
+        continue;
+      }
+      report->by_bytes = !many;
+      history_.Evicted(absl::HashOf(last->first));
+      bytes_ -= last->second->bytes;
+      index_.erase(last->first);
+      gone->splice(gone->begin(), order_, last);
+      ++report->count;
+    }
+    return bytes_ <= frazil::Get(kBound.bytes);
   }
 
   absl::Mutex mutex_;
   std::list<Item> order_ ABSL_GUARDED_BY(mutex_);  // most recently used first
   absl::flat_hash_map<std::string, std::list<Item>::iterator> index_ ABSL_GUARDED_BY(mutex_);
-  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  size_t max_entries_ ABSL_GUARDED_BY(mutex_) = kMaxEntries;
-  size_t max_bytes_ ABSL_GUARDED_BY(mutex_) = kMaxBytes;
+  int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  EvictionHistory history_ ABSL_GUARDED_BY(mutex_);
   std::atomic<int64_t> compiles_{0}, hits_{0}, interpreted_{0}, nanoseconds_{0};
 };
 
@@ -168,6 +221,6 @@ StatusOr<std::shared_ptr<const Compiled>> GetKernel(const kir::Kernel& kernel, b
 
 KernelCacheStats GetKernelCacheStats() { return Cache().Stats(); }
 void ClearKernelCache() { Cache().Clear(); }
-void SetKernelCacheLimits(size_t entries, size_t bytes) { Cache().SetLimits(entries, bytes); }
+void ShrinkKernelCache() { Cache().Shrink(); }
 
 }  // namespace frazil::jit

@@ -20,11 +20,13 @@ struct KernelCacheStats {
           interpreted = 0;  // interpreted: compiles that fell back to the interpreter
   int64_t compile_us = 0;
   int64_t entries = 0, bytes = 0;
+  int64_t evictions = 0;
 };
 KernelCacheStats GetKernelCacheStats();
 
-// Forgets all kernels; those in use live on. Limits of what is kept; for tests.
+// Forgets all kernels; those in use live on.
 void ClearKernelCache();
-void SetKernelCacheLimits(size_t entries, size_t bytes);
+// Evicts down to the bounds (core/settings).
+void ShrinkKernelCache();
 
 }  // namespace frazil::jit

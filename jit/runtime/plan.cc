@@ -97,6 +97,24 @@ Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outpu
   return absl::OkStatus();
 }
 
+int64_t PlanImpl::CountBytes() const {
+  size_t bytes = sizeof(*this) + program_.steps.capacity() * sizeof(Step) +
+                 program_.results.size() * sizeof(Result) +
+                 program_.outputs.size() * sizeof(Output);
+  for (const Step& step : program_.steps) {
+    if (const KernelStep* k = std::get_if<KernelStep>(&step)) {
+      bytes += k->buffers.capacity() * sizeof(Pointer) + 4 * k->scalars.capacity() +
+               8 * (k->words.capacity() + k->extents.capacity() + k->strides.capacity());
+    } else {
+      bytes += sizeof(LibraryStep) + 512;
+    }
+  }
+  for (const Node& node : graph_.nodes) bytes += sizeof(node) + 8 * node.attrs.size();
+  for (const std::string& origin : graph_.origins) bytes += sizeof(origin) + origin.capacity();
+  for (const Group& group : grouping_.groups) bytes += sizeof(group) + 4 * group.nodes.size();
+  return static_cast<int64_t>(bytes);
+}
+
 bool PlanImpl::IsSimple(const Program& p) {
   if (p.steps.size() != 1 || p.results.size() != 1 || p.outputs.size() != 1 || p.arena_bytes > 0)
     return false;

@@ -37,6 +37,7 @@ class Plan {
   // everything as it was.
   virtual Status Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs) const = 0;
   virtual const PlanStats& stats() const = 0;
+  virtual int64_t bytes() const = 0;     // about what it holds, kernels apart
   virtual std::string Dump() const = 0;  // graph after passes, groups, kernels, steps: as text
 };
 

@@ -16,10 +16,12 @@ class PlanImpl : public Plan {
         simple_(IsSimple(program_)),
         graph_(std::move(graph)),
         grouping_(std::move(grouping)),
-        options_(options) {}
+        options_(options),
+        bytes_(CountBytes()) {}
 
   Status Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs) const override;
   const PlanStats& stats() const override { return program_.stats; }
+  int64_t bytes() const override { return bytes_; }
   std::string Dump() const override;
 
   const Program& program() const { return program_; }
@@ -37,6 +39,9 @@ class PlanImpl : public Plan {
   Graph graph_;
   Grouping grouping_;
   BuildOptions options_;
+  int64_t bytes_;
+
+  int64_t CountBytes() const;
 };
 
 // A value of `layout` whose first element lies `bytes` behind that of `base`, sharing its memory.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/parallel.h"
+#include "core/settings.h"
 #include "jit/kir/builder.h"
 #include "jit/runtime/launch.h"
 
@@ -83,7 +84,7 @@ TEST(KernelCache, ManyThreadsCompileAKernelOnce) {
 
 TEST(KernelCache, EvictsTheLeastRecentlyUsedAndLeavesWhatIsHeld) {
   ClearKernelCache();
-  SetKernelCacheLimits(3, size_t{1} << 30);
+  Set(Setting::k_kernel_entries, 3);
   const auto held = GetKernel(AddConstant(0));
   for (int i = 1; i < 3; ++i) ASSERT_TRUE(GetKernel(AddConstant(i)).ok());
   bool compiled = true;
@@ -91,14 +92,20 @@ TEST(KernelCache, EvictsTheLeastRecentlyUsedAndLeavesWhatIsHeld) {
   EXPECT_FALSE(compiled);
   for (int i = 3; i < 5; ++i) ASSERT_TRUE(GetKernel(AddConstant(i)).ok());
   EXPECT_EQ(GetKernelCacheStats().entries, 3);
-  EXPECT_EQ(RunOn(**held, 5), 5);  // evicted, still running
-  ASSERT_TRUE(GetKernel(AddConstant(1), &compiled).ok());
-  EXPECT_FALSE(compiled);
   ASSERT_TRUE(GetKernel(AddConstant(0), &compiled).ok());
+  EXPECT_FALSE(compiled);  // held: evicting it would free nothing
+  ASSERT_TRUE(GetKernel(AddConstant(2), &compiled).ok());
   EXPECT_TRUE(compiled);
-  SetKernelCacheLimits(1000, 1);  // by bytes
+  EXPECT_EQ(RunOn(**held, 5), 5);
+  Set(Setting::k_kernel_entries, 1000);
+  Set(Setting::k_kernel_bytes, 1);
+  ShrinkKernelCache();
   EXPECT_EQ(GetKernelCacheStats().entries, 1);
-  SetKernelCacheLimits(16384, size_t{256} << 20);
+  EXPECT_EQ(RunOn(**held, 5), 5);
+  ClearKernelCache();
+  EXPECT_EQ(RunOn(**held, 5), 5);  // no longer in the cache
+  Set(Setting::k_kernel_entries, 16384);
+  Set(Setting::k_kernel_bytes, int64_t{128} << 20);
 }
 
 TEST(Launch, SplitsGiveTheSameElements) {

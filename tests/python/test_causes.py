@@ -1,5 +1,6 @@
 """Every row of the table of causes is reached, and says what changed; strict mode raises."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -126,6 +127,59 @@ def precision():
     return f
 
 
+@contextlib.contextmanager
+def limits(**settings):
+    before = {name: fz.config()[name] for name in settings}
+    fz.config(**settings)
+    try:
+        yield
+    finally:
+        fz.config(**before)
+
+
+@reaches("replanned", "the plan for 2 calls up to test_causes.py:", "had been evicted and was made")
+def replanned():
+    f = traced(lambda x: fz.exp(x) + 1, *[(X,)] * 2)
+    with limits(plan_entries=1):
+        traced(lambda x: fz.sin(x) + 1, *[(X,)] * 2)
+        f(X)
+    return f
+
+
+@reaches("evicted_plans", "1 plans not used lately were evicted: plan_entries = 1 is reached.")
+def evicted_plans():
+    f = traced(lambda x: fz.exp(x) + 1, *[(X,)] * 2)
+    with limits(plan_entries=1):
+        traced(lambda x: fz.sin(x) + 1, *[(X,)] * 2)
+    return f
+
+
+@reaches("evicted_segments", "recorded calls not used lately were forgotten: segment_entries = 2")
+def evicted_segments():
+    f = traced(lambda x: fz.exp(x) + 1, *[(X,)] * 2)
+    with limits(segment_entries=2):
+        traced(lambda x: fz.sin(x) + 1, *[(X,)] * 2)
+    return f
+
+
+@reaches("forgotten", "'exp' meets what had been recorded and was evicted (segment_entries")
+def forgotten():
+    f = evicted_segments()
+    f(X)
+    return f
+
+
+@reaches(
+    "thrashing", "a quarter of the latest recorded calls had been evicted before; the limit seg"
+)
+def thrashing():
+    f = fz.trace(lambda x: fz.exp(x) + 1)
+    with limits(segment_entries=8):
+        for i in range(400):
+            f(fz.ones(i % 8 + 1))
+    return f
+
+
 @reaches("borrowed", "'add' reads memory borrowed from another library")
 def borrowed():
     array = np.ones(3, np.float32)
@@ -167,6 +221,27 @@ CHILD = {
     ),
     "no_memory": (NO_MEMORY, "the plan of 2 calls up to <string>:6 did not run"),
     "failed": (NO_MEMORY, "results of 2 calls up to <string>:6 are lost: [allocate]"),
+    "evicted_eager": (
+        """
+    fz.config(eager_entries=8)
+    f = fz.trace(fz.exp)
+    for n in range(20):
+        f(fz.ones(n))
+    """,
+        "plans of single ops not used lately were evicted: eager_entries = 8 is reached",
+    ),
+    "evicted_kernels": (
+        """
+    import threading
+    f = fz.trace(lambda x: x)
+    ops = (fz.exp, fz.log, fz.sin, fz.cos)
+    thread = threading.Thread(target=lambda: [op(fz.ones(3)) for op in ops])
+    thread.start(), thread.join()
+    fz.config(eager_entries=1)  # plans hold their kernels, and threads the plans they ran last
+    fz.config(kernel_entries=1)
+    """,
+        "kernels not used lately were evicted: kernel_entries = 1 is reached",
+    ),
     "interpreted": (
         """
     deny_executable_memory()
@@ -212,14 +287,14 @@ def test_reached_in_a_child(cause, tmp_path):
     if cause == "not_compiled":
         environment["FRAZIL_DUMP"] = str(dump)
     source = "import frazil as fz\n" + textwrap.dedent(program)
-    source += f"\nassert f.stats()['causes'][{cause!r}] == 1, f.explain()\nprint(f.explain())"
+    source += f"\nassert f.stats()['causes'][{cause!r}] >= 1, f.explain()\nprint(f.explain())"
     if "deny_executable" in source:
         source = (Path(__file__).parent / "no_exec.py").read_text() + source
     child = subprocess.run(
         [sys.executable, "-c", source, str(dump)], capture_output=True, text=True, env=environment
     )
     assert child.returncode == 0, child.stderr
-    assert text in child.stdout and text in child.stderr, child.stdout
+    assert text in child.stdout and text in child.stderr, child.stdout + child.stderr
 
 
 def test_same_events_are_counted_once():

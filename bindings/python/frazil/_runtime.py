@@ -85,11 +85,19 @@ class _Switches(dict):
         self._rows = rows
 
     def __repr__(self):
-        lines = [(row["variable"], row["value"] or "-", row["doc"]) for row in self._rows.values()]
+        lines = [
+            (row["variable"], str(row["value"]) or "-", row["doc"]) for row in self._rows.values()
+        ]
         wide = [max(len(line[i]) for line in lines) for i in (0, 1)]
         return "\n".join(f"{a:{wide[0]}}  {b:{wide[1]}}  {c}" for a, b, c in lines)
 
 
-def config():
-    """Every switch and its value, a dict that prints as a table of variables and meanings."""
+def config(**settings):
+    """Every switch and its value, a dict that prints as a table of variables and meanings.
+
+    Numbers, such as the bounds of caches, may be set: config(plan_entries=1000). Texts are read
+    from their environment variables once.
+    """
+    for name, value in settings.items():
+        _runtime.set_setting(name, value)
     return _Switches(_runtime.config())

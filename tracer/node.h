@@ -1,0 +1,136 @@
+// A node of the trie of recorded calls, and what it is made of. Filled by tracer/session, kept by
+// tracer/recording, read by explanations and by the compiler of segments.
+//
+// References. Inside a segment every result has a number, counted in order over the path; every
+// tensor first met as an operand is a slot, counted in order too. Operand >= 0 is a result, operand
+// < 0 is slot ~operand. Invariant: a node's content is immutable once it is published.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "core/apply.h"
+#include "core/tensor.h"
+
+namespace frazil::tracer {
+
+using Operands = absl::InlinedVector<int32_t, 4>;
+
+// What must hold of a tensor that is first met at a recorded operand.
+struct SlotGuard {
+  DType dtype;
+  Device device;
+  bool immediate;
+  const Layout* layout;
+
+  bool Admits(const Value& v) const {
+    return v.layout == layout && v.dtype == dtype && v.immediate == immediate && v.device == device;
+  }
+};
+
+struct Result {
+  DType dtype;
+  Device device;
+  const Layout* layout;
+};
+
+// One primitive inside a composite. Operands: >= 0 local results, < 0: ~i is input i of the
+// composite for i < inputs, otherwise constant i - inputs.
+struct ExpandedOp {
+  OpId op;
+  Attrs attrs;
+  Operands operands;
+};
+
+struct Expansion {
+  std::vector<ExpandedOp> ops;
+  std::vector<ValueRef> constants;  // immediates made by the body: they depend on metadata alone
+  absl::InlinedVector<int32_t, 3> outputs;  // as operands of ExpandedOp
+};
+
+// Which of a segment's results are wanted after it.
+using LiveMask = absl::InlinedVector<uint64_t, 4>;
+
+// A compiled segment end: made by the compiler that jit registers.
+class SegmentPlan {
+ public:
+  virtual ~SegmentPlan() = default;
+  // slots and outputs (one per live result, ascending) as jit::Plan::Run.
+  virtual Status Run(absl::Span<Value* const> slots, absl::Span<ValueRef> outputs) const = 0;
+  virtual int kernels() const = 0;
+  virtual int compiled() const = 0;     // kernels that were not in the cache
+  virtual int interpreted() const = 0;  // kernels that run on the interpreter against its wish
+  virtual int64_t bytes() const = 0;    // about what it holds, kernels apart
+};
+
+struct Node;
+
+// The children of a node that has many, by the hash of their content. Buckets only grow at the
+// front and lose entries, under Recording's mutex; readers walk them without it.
+struct ChildIndex {
+  static constexpr size_t kBuckets = 1024;
+  std::array<std::atomic<Node*>, kBuckets> heads{};
+
+  std::atomic<Node*>& Bucket(uint64_t hash) { return heads[hash % kBuckets]; }
+};
+
+struct Node {
+  // Content
+  bool composite = false;
+  uint32_t op = 0;  // OpId or CompositeId
+  Attrs attrs;
+  Operands operands;
+  absl::InlinedVector<SlotGuard, 2> slots;  // of the slots first met here, in operand order
+  absl::InlinedVector<Result, 1> results;
+  std::unique_ptr<Expansion> expansion;  // composite only
+  std::string origin;                    // "train.py:12"
+  uint64_t hash = 0;                     // CallHash of the call
+  uint64_t path_hash = 0;                // of the calls up to this one
+
+  // Place in the trie
+  Node* parent = nullptr;
+  int depth = 0;                         // calls from the root
+  int first_result = 0, first_slot = 0;  // numbers before this call
+
+  std::atomic<Node*> children{nullptr};  // newest first
+  std::atomic<Node*> next{nullptr};      // sibling
+  std::atomic<Node*> next_in_bucket{nullptr};
+  std::atomic<Node*> predicted{nullptr};    // the child taken last
+  std::atomic<ChildIndex*> index{nullptr};  // once there are more than kScanned children
+  std::atomic<int> child_count{0};
+  std::atomic<bool> evicted{false};  // no longer in the trie
+  std::atomic<bool> lost{false};     // a child was evicted
+  std::atomic<uint64_t> used{0};     // Bounds::Now when a segment last ended here
+  int64_t bytes = 0;
+
+  struct PlanEntry {
+    LiveMask live;
+    bool blas;
+    uint64_t used;
+    std::shared_ptr<const SegmentPlan> plan;  // null: evicted
+  };
+  std::vector<PlanEntry> plans;  // guarded by Recording::mutex
+
+  static constexpr int kScanned = 8;
+
+  Node() = default;
+  ~Node() { delete index.load(std::memory_order_relaxed); }
+};
+
+// What of a call decides which child it may be; equal calls have equal hashes.
+inline uint64_t CallHash(uint64_t what, absl::Span<const Tensor* const> inputs, AttrSpan attrs) {
+  uint64_t h = what * 0x9E3779B97F4A7C15u + inputs.size();
+  const auto mix = [&h](uint64_t word) { h = (h ^ word ^ h >> 29) * 0xD6E8FEB86659FD93u; };
+  for (const Tensor* t : inputs) {
+    const Value& v = *t->value();
+    mix(uint64_t{v.layout->id} << 16 | uint64_t(v.dtype) << 1 | uint64_t{v.immediate});
+  }
+  for (const int64_t attr : attrs) mix(static_cast<uint64_t>(attr));
+  return h ^ h >> 32;
+}
+
+}  // namespace frazil::tracer
