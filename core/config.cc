@@ -54,6 +54,9 @@ bool PassEnabled(std::string_view pass) {
 
 int8_t ProcessMode() { return g_mode.load(std::memory_order_relaxed); }
 void SetProcessMode(int8_t mode) { g_mode.store(mode, std::memory_order_relaxed); }
-bool TracingEnabled() { return ProcessMode() != kModeEager && GetConfig().jit != "off"; }
+bool TracingEnabled() {
+  static const bool on = GetConfig().jit != "off";
+  return on && ProcessMode() != kModeEager;
+}
 
 }  // namespace frazil

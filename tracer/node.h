@@ -79,13 +79,14 @@ struct ChildIndex {
 };
 
 struct Node {
-  // Content
+  // Content. What a match reads comes first.
   bool composite = false;
-  uint32_t op = 0;  // OpId or CompositeId
-  Attrs attrs;
+  uint32_t op = 0;                        // OpId or CompositeId
+  std::atomic<Node*> predicted{nullptr};  // the child taken last
   Operands operands;
   absl::InlinedVector<SlotGuard, 2> slots;  // of the slots first met here, in operand order
   absl::InlinedVector<Result, 1> results;
+  Attrs attrs;
   std::unique_ptr<Expansion> expansion;  // composite only
   std::string origin;                    // "train.py:12"
   uint64_t hash = 0;                     // CallHash of the call
@@ -99,7 +100,6 @@ struct Node {
   std::atomic<Node*> children{nullptr};  // newest first
   std::atomic<Node*> next{nullptr};      // sibling
   std::atomic<Node*> next_in_bucket{nullptr};
-  std::atomic<Node*> predicted{nullptr};    // the child taken last
   std::atomic<ChildIndex*> index{nullptr};  // once there are more than kScanned children
   std::atomic<int> child_count{0};
   std::atomic<bool> evicted{false};  // no longer in the trie
