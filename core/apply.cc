@@ -63,15 +63,18 @@ void ApplyComposite(const CompositeCall& call, CompositeBody body, absl::Span<Te
   }
 }
 
-Status Read(const Value& value) {
+Status Read(const Value& value, Reading how) {
   if (value.is_error()) return *value.status;
-  if (value.ready()) return absl::OkStatus();
-  Pending* pending = value.pending.load(std::memory_order_acquire);
-  if (pending == nullptr) {
-    FZ_CHECK(value.ready());
-    return absl::OkStatus();
+  if (!value.ready()) {
+    Pending* pending = value.pending.load(std::memory_order_acquire);
+    if (pending == nullptr) {
+      FZ_CHECK(value.ready());
+    } else {
+      FZ_RETURN_IF_ERROR(pending->Force(&value));
+    }
   }
-  return pending->Force(&value);
+  if (ReadObserver* observer = State().observer) observer->OnRead(value, how);
+  return absl::OkStatus();
 }
 
 }  // namespace frazil

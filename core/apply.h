@@ -60,6 +60,24 @@ class TapeHook {
   virtual void Record(const OpCall& call, Tensor* output) = 0;
 };
 
+// What becomes of the bytes that are read: they leave, as bytes or as one bool or integer, or an op
+// or a check looks at them.
+enum class Reading { kBytes, kNumber, kInside };
+
+// Told of all that the program learns from data on this thread (tracer/script.h: a call that is to
+// be skipped has to learn the same).
+class ReadObserver {
+ public:
+  // `value` is ready.
+  virtual void OnRead(const Value& value, Reading how) = 0;
+  // Integers that were found to lie in [0, n), `of` what, by the op or function of that name.
+  virtual void OnIndexCheck(std::string_view op, const Value& indices, int64_t n,
+                            std::string_view of) = 0;
+
+ protected:
+  ~ReadObserver() = default;
+};
+
 // Everything that changes how this thread's ops run. Plain data: one thread-local access an op.
 struct ThreadState {
   Door* door = nullptr;  // null: the eager door
@@ -67,7 +85,8 @@ struct ThreadState {
   int grad_limit = 1 << 30;  // only nodes with a level below it count
   int grad_depth = 0;        // nesting of function-style gradients
   bool blas = false;         // fz.precision("blas")
-  int8_t mode = -1;          // thread's own mode (context manager), -1: the process's
+  ReadObserver* observer = nullptr;
+  int8_t mode = -1;  // thread's own mode (context manager), -1: the process's
 };
 extern FZ_HOT_TLS ThreadState t_state;
 inline ThreadState& State() { return t_state; }
@@ -91,6 +110,6 @@ inline bool NeedsGrad(const ThreadState& state, const Tensor& t) {
 }
 
 // Makes `value` ready: waits for, or runs, what it is deferred behind.
-Status Read(const Value& value);
+Status Read(const Value& value, Reading how = Reading::kBytes);
 
 }  // namespace frazil

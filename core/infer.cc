@@ -341,7 +341,7 @@ StatusOr<Inferred> Infer(const OpCall& call) {
 }
 
 Status CheckIndexRange(std::string_view op, const Tensor& indices, int64_t n, std::string_view of) {
-  FZ_RETURN_IF_ERROR(Read(*indices.value()));
+  FZ_RETURN_IF_ERROR(Read(*indices.value(), Reading::kInside));
   std::optional<int64_t> bad;  // the first in row-major order
   const bool wide = SizeOf(indices.dtype()) == 8;
   ForEachElement(*indices.value(), [&](int64_t, const char* p) {
@@ -356,7 +356,11 @@ Status CheckIndexRange(std::string_view op, const Tensor& indices, int64_t n, st
     if (index < 0 || index >= n) bad = index;
     return !bad.has_value();
   });
-  if (!bad.has_value()) return absl::OkStatus();
+  if (!bad.has_value()) {
+    if (ReadObserver* observer = State().observer)
+      observer->OnIndexCheck(op, *indices.value(), n, of);
+    return absl::OkStatus();
+  }
   return IndexError("[", std::string(op), "] index ", *bad, " is out of range for ", n, " ",
                     std::string(of), ".");
 }

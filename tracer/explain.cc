@@ -1,6 +1,7 @@
 #include "tracer/explain.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/functions/composites.h"
 
@@ -12,6 +13,28 @@ Locator g_locator = nullptr;
 std::string Origin(const Node& node) { return node.origin.empty() ? "C++" : node.origin; }
 
 std::string NameOf(const Node& node) { return tracer::NameOf(node.composite, node.op); }
+
+std::string Text(bool v) { return v ? "true" : "false"; }
+std::string Text(Half v) { return absl::StrCat(ToFloat(v)); }
+std::string Text(BFloat16 v) { return absl::StrCat(ToFloat(v)); }
+template <typename T>
+std::string Text(T v) {
+  return absl::StrCat(+v);
+}
+
+std::string Element(DType dtype, const char* data) {
+  switch (dtype) {
+#define FZ_DTYPE(E, name, short_name, T, bytes, kind) \
+  case DType::E: {                                    \
+    T v;                                              \
+    std::memcpy(&v, data, sizeof v);                  \
+    return Text(v);                                   \
+  }
+#include "core/dtypes.def"
+#undef FZ_DTYPE
+  }
+  return "";
+}
 
 std::string DescribeSlot(const SlotGuard& guard) {
   if (guard.immediate) return StrCat("number ", ShortName(guard.dtype));
@@ -161,6 +184,33 @@ std::string DescribeLive(absl::Span<const Node* const> path, const LiveMask& liv
   }
   if (count > kMost) StrAppend(&out, " and ", count - kMost, " more");
   return out;
+}
+
+std::string CallName(const CallRecord& call) { return NameOf(call.composite, call.op); }
+
+std::string DescribeChange(const CallRecord& before, const CallRecord& now) {
+  if (before.attrs != now.attrs) {
+    return absl::StrCat("attributes ", ToString(before.attrs), " -> ", ToString(now.attrs));
+  }
+  for (size_t i = 0; i < std::min(before.slots.size(), now.slots.size()); ++i) {
+    const std::string a = DescribeSlot(before.slots[i]), b = DescribeSlot(now.slots[i]);
+    if (a != b) return absl::StrCat("an operand that was ", a, " is ", b);
+  }
+  return "an operand comes from elsewhere than before";
+}
+
+std::string DescribeData(const Value& value) {
+  std::string text = Describe(value);
+  if (!value.ready()) return text;
+  absl::StrAppend(&text, " [");
+  const int64_t step = value.layout->rank > 0 ? value.layout->strides_[value.layout->rank - 1] : 0;
+  const int64_t row = value.layout->rank > 0 ? value.layout->dim(-1) : 1;
+  const int64_t shown = std::min<int64_t>({row, value.size(), 4});
+  for (int64_t i = 0; i < shown; ++i) {
+    if (i) absl::StrAppend(&text, ", ");
+    absl::StrAppend(&text, Element(value.dtype, value.data + i * step * SizeOf(value.dtype)));
+  }
+  return absl::StrCat(text, shown < value.size() ? ", ...]" : "]");
 }
 
 }  // namespace frazil::tracer

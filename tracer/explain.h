@@ -31,5 +31,11 @@ std::vector<Field> PlanFields(const SegmentPlan& plan);
 std::string DescribeLive(absl::Span<const Node* const> path, const LiveMask& live);
 
 std::string NameOf(bool composite, uint32_t op);
+// The op or composite of a recorded call.
+std::string CallName(const CallRecord& call);
+// What differs between two calls of one op.
+std::string DescribeChange(const CallRecord& before, const CallRecord& now);
+// "f32[3] [1, 2, 3]": at most the first four elements.
+std::string DescribeData(const Value& value);
 
 }  // namespace frazil::tracer

@@ -78,19 +78,28 @@ struct ChildIndex {
   std::atomic<Node*>& Bucket(uint64_t hash) { return heads[hash % kBuckets]; }
 };
 
-struct Node {
-  // Content. What a match reads comes first.
+// What one call was: all that a compiler needs to know of it. What a match reads comes first.
+struct CallRecord {
   bool composite = false;
-  uint32_t op = 0;                        // OpId or CompositeId
-  std::atomic<Node*> predicted{nullptr};  // the child taken last
+  uint32_t op = 0;  // OpId or CompositeId
   Operands operands;
   absl::InlinedVector<SlotGuard, 2> slots;  // of the slots first met here, in operand order
   absl::InlinedVector<Result, 1> results;
   Attrs attrs;
-  std::unique_ptr<Expansion> expansion;  // composite only
-  std::string origin;                    // "train.py:12"
-  uint64_t hash = 0;                     // CallHash of the call
-  uint64_t path_hash = 0;                // of the calls up to this one
+  std::shared_ptr<const Expansion> expansion;  // composite only
+  std::string origin;                          // "train.py:12"
+};
+// Op, attributes, operands and guards are equal; where the user wrote it may differ.
+bool SameContent(const CallRecord& a, const CallRecord& b);
+
+struct NodeHead {
+  std::atomic<Node*> predicted{nullptr};  // the child taken last
+};
+
+// A call in its place in the trie.
+struct Node : NodeHead, CallRecord {
+  uint64_t hash = 0;       // CallHash of the call
+  uint64_t path_hash = 0;  // of the calls up to this one
 
   // Place in the trie
   Node* parent = nullptr;

@@ -11,9 +11,8 @@
 #include "tracer/explain.h"
 
 namespace frazil::tracer {
-namespace {
 
-bool SameContent(const Node& a, const Node& b) {
+bool SameContent(const CallRecord& a, const CallRecord& b) {
   if (a.composite != b.composite || a.op != b.op || a.attrs != b.attrs ||
       a.operands != b.operands || a.slots.size() != b.slots.size()) {
     return false;
@@ -26,6 +25,8 @@ bool SameContent(const Node& a, const Node& b) {
   }
   return true;
 }
+
+namespace {
 
 // About what a node takes, for the bound by bytes.
 int64_t BytesOf(const Node& node) {
@@ -74,7 +75,8 @@ SegmentCompiler* g_compiler = nullptr;
 void SetSegmentCompiler(SegmentCompiler* compiler) { g_compiler = compiler; }
 SegmentCompiler* GetSegmentCompiler() { return g_compiler; }
 
-Recording::Recording(std::string name) : name_(std::move(name)) {
+Recording::Recording(std::string name, bool records_views)
+    : name_(std::move(name)), records_views_(records_views) {
   root_.path_hash = absl::HashOf(name_);
   Bounds::Register(this);
 }
@@ -357,11 +359,12 @@ std::string Recording::Line(const TraceEvent& event) const {
 }
 
 std::string Recording::Explain() {
+  const TraceStats total = stats();
   absl::MutexLock lock(&mutex_);
-  std::string out =
-      StrCat(name_, ": ", stats_.calls, " calls, ", stats_.replayed, " replayed, ", stats_.recorded,
-             " recorded, ", stats_.fallbacks, " fell back; ", stats_.plans, " plans, ",
-             stats_.kernels_compiled, " kernels compiled.\n");
+  std::string out = StrCat(name_, ": ", total.calls, " calls, ", total.replayed, " replayed, ",
+                           total.skipped ? StrCat(total.skipped, " skipped, ") : "", total.recorded,
+                           " recorded, ", total.fallbacks, " fell back; ", total.plans, " plans, ",
+                           total.kernels_compiled, " kernels compiled.\n");
   if (dropped_events_) StrAppend(&out, "  (", dropped_events_, " earlier events are not shown)\n");
   for (const TraceEvent& e : events_) {
     StrAppend(&out, "  ", Line(e), e.times > 1 ? StrCat(" (", e.times, " times)") : "", "\n");
@@ -381,6 +384,9 @@ TraceStats Recording::stats() {
     absl::MutexLock lock(&mutex_);
     stats = stats_;
   }
+  stats.skipped = skipped_.load(std::memory_order_relaxed);
+  stats.calls += stats.skipped;
+  if (stats.skipped) stats.last_kernels = skipped_kernels_.load(std::memory_order_relaxed);
   for (int i = 0; i < kNumCauses; ++i) stats.causes[i] += SharedCount(static_cast<Cause>(i));
   return stats;
 }
@@ -393,6 +399,7 @@ void Recording::Clear() {
     Victims all{kEver, 0};
     EvictBelow(&root_, &all, &garbage, &count);
     events_.clear();
+    skipped_.store(0, std::memory_order_relaxed);
     stats_ = {};
   }
   Reclaim();

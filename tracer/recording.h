@@ -23,12 +23,14 @@ namespace frazil::tracer {
 
 class Recording {
  public:
-  explicit Recording(std::string name);
+  explicit Recording(std::string name, bool records_views = false);
   ~Recording();
   Recording(const Recording&) = delete;
 
   Node* root() { return &root_; }
   const std::string& name() const { return name_; }
+  // Views of ready values are calls like others: a call by promise has to make them without Python.
+  bool records_views() const { return records_views_; }
 
   // Between Enter and Leave a thread may walk the trie. Enter returns what Leave takes.
   uint64_t Enter();
@@ -62,6 +64,11 @@ class Recording {
   }
   // True once per op.
   bool FirstBorrowed(OpId op);
+  // A call whose body was skipped (tracer/promise.h).
+  void CountSkipped(int kernels) {
+    skipped_.fetch_add(1, std::memory_order_relaxed);
+    skipped_kernels_.store(kernels, std::memory_order_relaxed);
+  }
   std::string Explain();
   std::vector<TraceEvent> Events();
   TraceStats stats();
@@ -101,9 +108,12 @@ class Recording {
   static constexpr size_t kMaxPlans = 64;  // of one segment
 
   std::string name_;
+  const bool records_views_;
   Node root_;
   absl::Mutex mutex_;
   TraceStats stats_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<int64_t> skipped_{0};
+  std::atomic<int> skipped_kernels_{0};
   std::deque<TraceEvent> events_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_set<OpId> borrowed_ ABSL_GUARDED_BY(mutex_);
   int64_t dropped_events_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -116,12 +126,14 @@ class Recording {
   Retired retired_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Turns a path into a plan. Implemented by jit, registered once.
+// Turns a path into a plan. Implemented by jit, registered once. Bit i of `spendable`: slot i may
+// be overwritten where nothing else holds it when the plan runs.
 class SegmentCompiler {
  public:
   virtual ~SegmentCompiler() = default;
-  virtual StatusOr<std::shared_ptr<const SegmentPlan>> Compile(absl::Span<const Node* const> path,
-                                                               const LiveMask& live, bool blas) = 0;
+  virtual StatusOr<std::shared_ptr<const SegmentPlan>> Compile(
+      absl::Span<const CallRecord* const> path, const LiveMask& live, bool blas,
+      uint64_t spendable) = 0;
 };
 void SetSegmentCompiler(SegmentCompiler* compiler);
 SegmentCompiler* GetSegmentCompiler();

@@ -7,6 +7,7 @@
 #include "core/config.h"
 #include "core/infer.h"
 #include "tracer/explain.h"
+#include "tracer/script_builder.h"
 
 namespace frazil::tracer {
 namespace {
@@ -85,7 +86,8 @@ class Session::Lock {
   const bool owner_ = s_->owner_ == &State();
 };
 
-Session::Session(Recording* recording) : recording_(recording), cursor_(recording->root()) {
+Session::Session(Recording* recording, ScriptBuilder* builder)
+    : recording_(recording), builder_(builder), cursor_(recording->root()) {
   slots_ = std::move(ThreadSpare().slots);
   values_ = std::move(ThreadSpare().values);
   epoch_ = recording_->Enter();
@@ -118,7 +120,7 @@ Tensor Session::Call(const OpCall& call) {
   for (const Tensor* t : call.inputs) {
     Pending* pending = t->value()->pending.load(std::memory_order_acquire);
     if (pending && pending != this) {
-      if (Status s = Read(*t->value()); !s.ok()) return Tensor(std::move(s));
+      if (Status s = Read(*t->value(), Reading::kInside); !s.ok()) return Tensor(std::move(s));
     }
   }
   Lock lock(this);
@@ -131,11 +133,13 @@ Tensor Session::Call(const OpCall& call) {
   bool foreign = false;
   for (const Tensor* t : call.inputs)
     foreign |= t->value()->storage && t->value()->storage->foreign;
-  const bool external_view = info.klass == OpClass::kView && call.inputs[0]->value()->ready() &&
+  const bool external_view = info.klass == OpClass::kView && !recording_->records_views() &&
+                             call.inputs[0]->value()->ready() &&
                              (mode_ == Mode::kReplaying ||
                               GetTag(call.inputs[0]->value()) >> (kNumberBits + 1) != serial_ ||
                               (GetTag(call.inputs[0]->value()) & kSlotBit));
   if (external_view || foreign) {
+    if (foreign && builder_) builder_->Refuse("an op reads borrowed memory");
     // Borrowed memory may change under us: what reads it runs now.
     if (foreign && !external_view) {
       NoteBorrowed(call.op);
@@ -163,7 +167,7 @@ void Session::Composite(const CompositeCall& call, CompositeBody body, absl::Spa
   for (const Tensor* t : call.inputs) {
     const Value& v = *t->value();
     Pending* pending = v.pending.load(std::memory_order_acquire);
-    if (pending && pending != this && !Read(v).ok()) return body(outputs);
+    if (pending && pending != this && !Read(v, Reading::kInside).ok()) return body(outputs);
     if (v.storage && v.storage->foreign) return body(outputs);
   }
   Lock lock(this);
@@ -263,13 +267,14 @@ Tensor Session::RunEagerly(const OpCall& call) {
   for (const Tensor* t : call.inputs) {
     if (t->value()->ready()) continue;
     if (Status s = Flush(); !s.ok()) return Tensor(std::move(s));
-    if (!t->value()->ready()) return Tensor(Read(*t->value()));
+    if (!t->value()->ready()) return Tensor(Read(*t->value(), Reading::kInside));
   }
   return GlobalRuntime().eager->Call(call);
 }
 
 Status Session::StartRecording(const Request& request) {
   if (mode_ == Mode::kRecording) return absl::OkStatus();
+  if (builder_) builder_->Postpone();
   const Explanation why = ExplainDeparture(
       *cursor_,
       {request.composite(), request.op(), request.inputs, request.attrs, slots_, values_});
@@ -410,6 +415,11 @@ std::vector<const Node*> Session::Path() const {
   return path;
 }
 
+std::vector<const CallRecord*> Session::PathContent() const {
+  const std::vector<const Node*> path = Path();
+  return {path.begin(), path.end()};
+}
+
 LiveMask Session::Live() const {
   LiveMask live((values_.size() + 63) / 64);
   for (size_t i = 0; i < values_.size(); ++i) {
@@ -422,7 +432,20 @@ Status Session::Force(const Value* value) {
   Lock lock(this);
   if (value->ready()) return absl::OkStatus();
   FZ_RETURN_IF_ERROR(Flush());
-  return value->ready() ? absl::OkStatus() : Read(*value);
+  return value->ready() ? absl::OkStatus() : Read(*value, Reading::kInside);
+}
+
+void Session::OnRead(const Value& value, Reading how) {
+  if (mode_ == Mode::kRecording && !expansion_ && !value.immediate) {
+    const uint64_t tag = GetTag(const_cast<Value*>(&value));
+    if (tag >> (kNumberBits + 1) == serial_ && !(tag & kSlotBit)) StartSegment();
+  }
+  if (builder_) builder_->OnRead(value, how);
+}
+
+void Session::OnIndexCheck(std::string_view op, const Value& indices, int64_t n,
+                           std::string_view of) {
+  if (builder_) builder_->OnIndexCheck(op, indices, n, of);
 }
 
 Status Session::Flush() {
@@ -431,6 +454,7 @@ Status Session::Flush() {
     return absl::OkStatus();
   }
   const LiveMask live = Live();
+  if (builder_) builder_->OnSegment(PathContent(), slots_, values_);  // it holds what it sees
   bool wanted = false;
   for (uint64_t word : live) wanted |= word != 0;
   Status status = absl::OkStatus();
@@ -454,7 +478,7 @@ Status Session::Flush() {
 
 std::shared_ptr<const SegmentPlan> Session::MakePlan(const LiveMask& live, bool blas) {
   const std::vector<const Node*> path = Path();
-  auto compiled = GetSegmentCompiler()->Compile(path, live, blas);
+  auto compiled = GetSegmentCompiler()->Compile(PathContent(), live, blas, ~uint64_t{0});
   if (!compiled.ok()) {
     NoteRefusal(Cause::kNotCompiled, compiled.status());
     return nullptr;

@@ -7,7 +7,8 @@
 // Deferred ops form the path from the trie's root to `cursor_`; slots_ and values_ pin what that
 // path reads and makes, so the holder count of a value in values_ is 1 exactly when nobody else
 // wants it. Views of values that are ready are made at once and are not part of a segment: a slice
-// with other bounds each call is just another input.
+// with other bounds each call is just another input; only a recording whose body may be skipped
+// (Recording::records_views) needs them.
 #pragma once
 
 #include <atomic>
@@ -19,9 +20,12 @@
 
 namespace frazil::tracer {
 
-class Session final : public Door, public Pending {
+class ScriptBuilder;  // tracer/script_builder.h
+
+class Session final : public Door, public Pending, public ReadObserver {
  public:
-  explicit Session(Recording* recording);
+  // `builder` (may be null) is told of every segment.
+  explicit Session(Recording* recording, ScriptBuilder* builder = nullptr);
   ~Session() override;
 
   Tensor Call(const OpCall& call) override;
@@ -29,6 +33,10 @@ class Session final : public Door, public Pending {
                  absl::Span<Tensor> outputs) override;
   // A branch point: ends the segment. Any thread may ask.
   Status Force(const Value* value) override;
+  // While recording, a segment ends where replaying it would have to: at a read of its results.
+  void OnRead(const Value& value, Reading how) override;
+  void OnIndexCheck(std::string_view op, const Value& indices, int64_t n,
+                    std::string_view of) override;
   // The end of the call.
   Status Finish();
 
@@ -73,6 +81,7 @@ class Session final : public Door, public Pending {
   void StartSegment();
   LiveMask Live() const;
   std::vector<const Node*> Path() const;
+  std::vector<const CallRecord*> PathContent() const;
   void Abandon(const Status& status);
   void NoteRefusal(Cause cause, const Status& status);
   bool UnknownOperand(const Value& v) const {
@@ -80,6 +89,7 @@ class Session final : public Door, public Pending {
   }
 
   Recording* recording_;
+  ScriptBuilder* builder_;
   Mode mode_ = Mode::kReplaying;
   uint64_t epoch_;  // of the visit
   Node* cursor_;

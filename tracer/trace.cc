@@ -24,22 +24,25 @@ bool Strict() {
   return (own < 0 ? ProcessMode() : own) == kModeStrict;
 }
 
-Trace::Trace(std::string name)
-    : name_(std::move(name)), recording_(std::make_unique<Recording>(name_)) {}
+Trace::Trace(std::string name, bool pure)
+    : name_(std::move(name)), recording_(std::make_unique<Recording>(name_, pure)) {}
 Trace::~Trace() = default;
 TraceStats Trace::stats() const { return recording_->stats(); }
 std::string Trace::Explain() const { return recording_->Explain(); }
 std::vector<TraceEvent> Trace::Events() const { return recording_->Events(); }
 void Trace::Clear() { recording_->Clear(); }
 
-Call::Call(Trace* trace) {
+bool Inside() { return Current() != nullptr; }
+
+Call::Call(Trace* trace, ScriptBuilder* builder) {
   if (Current() || !Enabled()) {
     trace->recording().Count([](TraceStats& s) { ++s.calls; });
     return;
   }
   outermost_ = true;
-  Current() = new Session(&trace->recording());
+  Current() = new Session(&trace->recording(), builder);
   State().door = Current();
+  State().observer = Current();
 }
 
 Status Call::Finish() {
@@ -48,6 +51,7 @@ Status Call::Finish() {
   Session* session = Current();
   Status status = session->Finish();
   State().door = nullptr;
+  State().observer = nullptr;
   Current() = nullptr;
   delete session;
   return status;

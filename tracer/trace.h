@@ -24,6 +24,7 @@ struct TraceStats {
   int64_t calls = 0;      // outermost and nested calls of the function
   int64_t recorded = 0;   // calls that recorded something new
   int64_t replayed = 0;   // calls whose every op matched
+  int64_t skipped = 0;    // calls by promise whose body did not run
   int64_t fallbacks = 0;  // calls that left a recording half-way
   int64_t segments = 0;   // distinct flushed segments
   int64_t plans = 0;      // compiled plans
@@ -41,12 +42,14 @@ struct TraceEvent {
   int64_t times = 1;  // the same one again counts here
 };
 
-class Recording;  // tracer/recording.h: the trie of recorded calls and its plans
+class Recording;      // tracer/recording.h: the trie of recorded calls and its plans
+class ScriptBuilder;  // tracer/script_builder.h
 
 // The state kept per traced callable; shared by threads.
 class Trace {
  public:
-  explicit Trace(std::string name);
+  // pure: the body may be skipped (tracer/promise.h).
+  explicit Trace(std::string name, bool pure = false);
   ~Trace();
 
   const std::string& name() const { return name_; }
@@ -66,7 +69,7 @@ class Trace {
 // makes the deferred values that are still held ready. The destructor finishes too (exceptions).
 class Call {
  public:
-  explicit Call(Trace* trace);
+  explicit Call(Trace* trace, ScriptBuilder* builder = nullptr);
   ~Call();
   Call(const Call&) = delete;
   // Flushes. MemoryError and the like surface here.
@@ -75,6 +78,9 @@ class Call {
  private:
   bool outermost_ = false;
 };
+
+// True inside a traced call of this thread: a nested one is part of it.
+bool Inside();
 
 // True if tracing is on for this thread: mode("auto"), and FRAZIL_JIT is not "off".
 bool Enabled();

@@ -10,6 +10,10 @@
 
 namespace frazil {
 
+// Sets up the eager door, the tape and the compiler. Called by every function of the interface;
+// cheap after the first time.
+void Initialize();
+
 class Error : public std::runtime_error {
  public:
   explicit Error(const Status& status)

@@ -37,7 +37,24 @@ double item(const Tensor& t) {
   Initialize();
   if (t.ok() && t.size() != 1)
     throw Error(ValueError("[item] needs one element, got ", Describe(t), "."));
-  return to_vector<double>(astype(t, DType::kF64))[0];
+  ThrowIf(t.status());
+  ThrowIf(Read(*t.value(), Reading::kNumber));
+  const auto number = [&]<typename T>(T v) {
+    std::memcpy(&v, t.value()->data, sizeof v);
+    if constexpr (std::is_arithmetic_v<T>) {
+      return static_cast<double>(v);
+    } else {
+      return static_cast<double>(ToFloat(v));
+    }
+  };
+  switch (t.dtype()) {
+#define FZ_DTYPE(E, name, short_name, T, bytes, kind) \
+  case DType::E:                                      \
+    return number(T{});
+#include "core/dtypes.def"
+#undef FZ_DTYPE
+  }
+  return 0;
 }
 
 NamedTensors load(const std::string& path) {

@@ -17,6 +17,7 @@
 
 #include "autograd/grad.h"
 #include "bindings/cpp/error.h"
+#include "bindings/cpp/promised.h"
 #include "bindings/cpp/structure.h"
 #include "core/file.h"
 #include "core/functions/composites.h"
@@ -24,10 +25,6 @@
 #include "tracer/trace.h"
 
 namespace frazil {
-
-// Sets up the eager door, the tape and the compiler. Called by everything below; cheap after the
-// first time.
-void Initialize();
 
 // -- Ops: the table's rows and the functions made of them, throwing.
 #define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp, \
@@ -227,6 +224,11 @@ class Traced {
 template <typename F>
 Traced<F> trace(F fn, std::string name = "function") {
   return Traced<F>(std::move(fn), std::move(name));
+}
+// The same for a function that depends on its arguments only: its body is skipped where it can be.
+template <typename F>
+Promised<F> trace(F fn, Pure policy, std::string name = "function") {
+  return Promised<F>(std::move(fn), std::move(name), policy);
 }
 
 }  // namespace jit

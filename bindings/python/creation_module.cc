@@ -5,6 +5,7 @@
 #include "bindings/python/functions.h"
 #include "bindings/python/import.h"
 #include "bindings/python/movement.h"
+#include "bindings/python/nest.h"
 #include "core/functions/composites.h"
 
 namespace frazil::python {
@@ -220,6 +221,12 @@ FZ_FAST(State) {
   return PyErr_Occurred() ? nullptr : Wrap(ops::random_state(seed));
 }
 
+FZ_FAST(SetDefault) {
+  FZ_ARGS(1, "random.set_default(state, /)");
+  SetDefaultGenerator(a[0]);
+  Py_RETURN_NONE;
+}
+
 Tensor* Generator(PyObject* object) {
   if (IsTensor(object)) return &CellOf(object);
   Raise(TypeError("[random] the generator's state must be a tensor, got ", Py_TYPE(object)->tp_name,
@@ -292,6 +299,7 @@ std::vector<FunctionRow> CreationFunctions() {
 std::vector<FunctionRow> RandomFunctions() {
   return {
       {"state(seed, /)", "The state of a generator: a tensor that drawing advances.", State},
+      {"set_default(state, /)", "The state that the module's own functions draw from.", SetDefault},
       {"uniform(state, shape, /, dtype=None, device=None)", "Uniform in [0, 1).",
        Floats<"random.uniform", ops::random_uniform>},
       {"normal(state, shape, /, dtype=None, device=None)", "Standard normal.",

@@ -62,7 +62,7 @@ PyObject* Item(const Tensor& x, const char* op) {
                             Describe(x), " (", x.size(), " elements)."));
   }
   const ValueRef value = x.value_ref();  // reading may run code that replaces the cell's content
-  if (Status s = Read(*value); !s.ok()) return Raise(s);
+  if (Status s = Read(*value, Reading::kNumber); !s.ok()) return Raise(s);
   return Element(value->dtype, value->data);
 }
 

@@ -6,6 +6,7 @@
 #include "bindings/python/asmjit_stderr.h"
 #include "bindings/python/dtype_type.h"
 #include "bindings/python/functions.h"
+#include "bindings/python/module_type.h"
 #include "bindings/python/table_module.h"
 #include "bindings/python/tensor_type.h"
 #include "jit/runtime/register.h"
@@ -51,7 +52,7 @@ PYBIND11_MODULE(_frazil, module) {
   }
   module.attr("__all__") = PublicNames(module);  // what the package shows as its own
 
-  Must(fp::AddGradScopeType(m) && fp::AddTraceType(m));
+  Must(fp::AddGradScopeType(m) && fp::AddTraceType(m) && fp::AddModuleType(m));
   fp::AddOpTable(module);
   AddSubmodule(module, "nn", "frazil.nn", fp::NnFunctions());
   AddSubmodule(module, "random", "frazil._frazil.random", fp::RandomFunctions());

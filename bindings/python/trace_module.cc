@@ -6,6 +6,7 @@
 
 #include "bindings/python/errors.h"
 #include "bindings/python/functions.h"
+#include "bindings/python/promised.h"
 #include "core/str.h"
 #include "tracer/trace.h"
 
@@ -18,31 +19,21 @@ struct PyTrace {
   PyObject* dict;
   PyObject* weak_references;
   std::shared_ptr<tracer::Trace> trace;
+  std::shared_ptr<PromisedFunction> promised;  // pure=True
 };
 extern PyTypeObject trace_type;
 PyTrace* Self(PyObject* o) { return reinterpret_cast<PyTrace*>(o); }
 
-// Ends the call while the body's exception, if any, is put aside.
-PyObject* Finish(tracer::Call* call, PyObject* result) {
-  if (result) {
-    const Status status = call->Finish();
-    if (status.ok()) return result;
-    Py_DECREF(result);
-    return Raise(status);
-  }
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  call->Finish().IgnoreError();
-  PyErr_Restore(type, value, traceback);
-  return nullptr;
-}
-
 PyObject* Call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   PyTrace* t = Self(self);
   if (!tracer::Enabled()) return PyObject_Vectorcall(t->function, args, nargsf, kwnames);
+  if (t->promised) {
+    const std::shared_ptr<PromisedFunction> held = t->promised;
+    return held->Call(t->function, args, nargsf, kwnames);
+  }
   const std::shared_ptr<tracer::Trace> held = t->trace;
   tracer::Call call(held.get());
-  return Finish(&call, PyObject_Vectorcall(t->function, args, nargsf, kwnames));
+  return FinishCall(&call, PyObject_Vectorcall(t->function, args, nargsf, kwnames));
 }
 
 std::string NameOf(PyObject* function) {
@@ -57,15 +48,19 @@ std::string NameOf(PyObject* function) {
 
 PyObject* New(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   PyObject *function, *name = nullptr;
-  static const char* names[] = {"function", "name", nullptr};
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O", const_cast<char**>(names), &function,
-                                   &name))
+  int pure = 0;
+  tracer::Policy policy;
+  static const char* names[] = {"function", "name", "pure", "check_first", "check_every", nullptr};
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|Opii", const_cast<char**>(names), &function,
+                                   &name, &pure, &policy.first, &policy.every))
     return nullptr;
   auto* self = Self(type->tp_alloc(type, 0));
   if (!self) return nullptr;
   new (&self->trace) std::shared_ptr<tracer::Trace>();
+  new (&self->promised) std::shared_ptr<PromisedFunction>();
   const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
-  self->trace = std::make_shared<tracer::Trace>(text ? text : NameOf(function));
+  self->trace = std::make_shared<tracer::Trace>(text ? text : NameOf(function), pure);
+  if (pure) self->promised = std::make_shared<PromisedFunction>(self->trace, policy);
   self->call = Call;
   self->function = Py_NewRef(function);
   return reinterpret_cast<PyObject*>(self);
@@ -85,6 +80,7 @@ void Dealloc(PyObject* self) {
   PyObject_GC_UnTrack(self);
   if (Self(self)->weak_references) PyObject_ClearWeakRefs(self);
   Clear(self);
+  Self(self)->promised.~shared_ptr();
   Self(self)->trace.~shared_ptr();
   Py_TYPE(self)->tp_free(self);
 }
@@ -129,16 +125,18 @@ PyObject* Stats(PyObject* self, PyObject*) {
   const tracer::TraceStats s = Self(self)->trace->stats();
   Object causes = CauseCounts(s), events = EventList(Self(self)->trace->Events());
   if (!causes || !events) return nullptr;
-  return Py_BuildValue(
-      "{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:O,s:O}", "calls", (long long)s.calls, "recorded",
-      (long long)s.recorded, "replayed", (long long)s.replayed, "fallbacks", (long long)s.fallbacks,
-      "segments", (long long)s.segments, "plans", (long long)s.plans, "kernels_compiled",
-      (long long)s.kernels_compiled, "last_kernels", (long long)s.last_kernels, "matched_ops",
-      (long long)s.matched_ops, "causes", causes.get(), "events", events.get());
+  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:O,s:O}", "calls",
+                       (long long)s.calls, "recorded", (long long)s.recorded, "replayed",
+                       (long long)s.replayed, "skipped", (long long)s.skipped, "fallbacks",
+                       (long long)s.fallbacks, "segments", (long long)s.segments, "plans",
+                       (long long)s.plans, "kernels_compiled", (long long)s.kernels_compiled,
+                       "last_kernels", (long long)s.last_kernels, "matched_ops",
+                       (long long)s.matched_ops, "causes", causes.get(), "events", events.get());
 }
 
 PyObject* Forget(PyObject* self, PyObject*) {
   Self(self)->trace->Clear();
+  if (Self(self)->promised) Self(self)->promised->Clear();
   Py_RETURN_NONE;
 }
 
@@ -160,7 +158,12 @@ PyMethodDef methods[] = {
 };
 PyObject* GetWrapped(PyObject* self, void*) { return Py_NewRef(Self(self)->function); }
 
+PyObject* GetPure(PyObject* self, void*) {
+  return PyBool_FromLong(Self(self)->promised != nullptr);
+}
+
 PyGetSetDef getset[] = {
+    {"pure", GetPure, nullptr, "Whether the body may be skipped.", nullptr},
     {"__wrapped__", GetWrapped, nullptr, "The function as it was written.", nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},

@@ -203,7 +203,8 @@ SpentScope::~SpentScope() { t_spent = nullptr; }
 StatusOr<ValueRef> RunOp(OpId op, absl::Span<Value* const> inputs, AttrSpan attrs,
                          uint64_t reusable) {
   for (const Value* v : inputs) {
-    if (v->pending.load(std::memory_order_acquire) || v->is_error()) FZ_RETURN_IF_ERROR(Read(*v));
+    if (v->pending.load(std::memory_order_acquire) || v->is_error())
+      FZ_RETURN_IF_ERROR(Read(*v, Reading::kInside));
   }
   const CallView call{op, State().blas, reusable, inputs, {}, attrs};
   return reusable == 0 ? RunCall(call) : RunReusing(call);

@@ -34,14 +34,15 @@ class JitSegment final : public tracer::SegmentPlan {
 class JitCompiler final : public tracer::SegmentCompiler {
  public:
   StatusOr<std::shared_ptr<const tracer::SegmentPlan>> Compile(
-      absl::Span<const tracer::Node* const> path, const LiveMask& live, bool blas) override {
+      absl::Span<const tracer::CallRecord* const> path, const LiveMask& live, bool blas,
+      uint64_t spendable) override {
     std::vector<ValueRef> constants;
     FZ_ASSIGN_OR_RETURN(Graph graph, GraphOfPath(path, live, &constants));
     CompileOptions options;
     options.blas = blas;
-    // Every slot may be overwritten if nothing else holds it; constants never.
+    // Constants are never overwritten.
     const int slots = graph.num_inputs - static_cast<int>(constants.size());
-    options.reusable = slots >= 64 ? ~uint64_t{0} : (uint64_t{1} << slots) - 1;
+    options.reusable = slots >= 64 ? spendable : spendable & ((uint64_t{1} << slots) - 1);
     FZ_ASSIGN_OR_RETURN(auto plan, jit::Compile(std::move(graph), options));
     return std::make_shared<JitSegment>(std::move(plan), std::move(constants));
   }
@@ -54,12 +55,12 @@ class PathBuilder {
       : graph_(graph), constants_(constants) {}
 
   // Inputs come before every op: slots of the whole path, then constants of every composite.
-  void AddInputs(absl::Span<const tracer::Node* const> path) {
-    for (const tracer::Node* node : path) {
+  void AddInputs(absl::Span<const tracer::CallRecord* const> path) {
+    for (const tracer::CallRecord* node : path) {
       for (const tracer::SlotGuard& s : node->slots)
         graph_->AddInput(s.dtype, s.device, s.layout, s.immediate);
     }
-    for (const tracer::Node* node : path) {
+    for (const tracer::CallRecord* node : path) {
       if (!node->expansion) continue;
       first_constant_.push_back(graph_->num_inputs);
       for (const ValueRef& c : node->expansion->constants) {
@@ -69,7 +70,7 @@ class PathBuilder {
     }
   }
 
-  Status AddNode(const tracer::Node& node) {
+  Status AddNode(const tracer::CallRecord& node) {
     const auto operand = [&](int32_t ref) { return ref >= 0 ? results_[ref] : ~ref; };
     graph_->origins.push_back(node.origin);
     const auto origin = static_cast<int32_t>(graph_->origins.size()) - 1;
@@ -110,12 +111,12 @@ class PathBuilder {
 
 }  // namespace
 
-StatusOr<Graph> GraphOfPath(absl::Span<const tracer::Node* const> path, const LiveMask& live,
+StatusOr<Graph> GraphOfPath(absl::Span<const tracer::CallRecord* const> path, const LiveMask& live,
                             std::vector<ValueRef>* constants) {
   Graph graph;
   PathBuilder builder(&graph, constants);
   builder.AddInputs(path);
-  for (const tracer::Node* node : path) FZ_RETURN_IF_ERROR(builder.AddNode(*node));
+  for (const tracer::CallRecord* node : path) FZ_RETURN_IF_ERROR(builder.AddNode(*node));
   for (size_t i = 0; i < builder.results().size(); ++i) {
     if (live[i / 64] >> (i % 64) & 1) graph.outputs.push_back(builder.results()[i]);
   }

@@ -11,7 +11,7 @@ namespace frazil::jit {
 
 // The graph of a path whose results in `live` are wanted; `constants` receives the values of the
 // extra inputs.
-StatusOr<Graph> GraphOfPath(absl::Span<const tracer::Node* const> path,
+StatusOr<Graph> GraphOfPath(absl::Span<const tracer::CallRecord* const> path,
                             const tracer::LiveMask& live, std::vector<ValueRef>* constants);
 
 // Registers the compiler with the tracer. Explicit and idempotent.

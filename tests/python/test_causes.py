@@ -186,6 +186,44 @@ def borrowed():
     return traced(lambda x: x + 1, *[(fz.asarray(array, copy=False),)] * 3)
 
 
+def pure(body, *calls, **options):
+    body.__qualname__ = "step"
+    f = fz.trace(body, pure=True, check_first=0, **options)
+    for args in calls:
+        f(*args)
+    return f
+
+
+@reaches("skippable", "calls with such arguments skip the body from now on: 1 kernels")
+def skippable():
+    return pure(lambda x: fz.exp(x), *[(X,)] * 2)
+
+
+@reaches("outcome", "calls that read other numbers skip the body too")
+def outcome():
+    return pure(lambda x, n: fz.exp(x) * int(n), *[(X, fz.asarray(n)) for n in (1, 2, 1, 2)])
+
+
+@reaches("not_skippable", "the body cannot be skipped: an object of type set")
+def not_skippable():
+    return pure(lambda x, s: fz.exp(x), (X, {1}))
+
+
+@reaches("broken", "promises that the call depends on its arguments only", "f32[2] [0, 0] -> f32[")
+def broken():
+    outside = [fz.zeros(2)]
+    f = pure(lambda x: x + outside[0], *[(fz.ones(2),)] * 2, check_every=2)
+    outside[0] = fz.ones(2) * 2
+    with pytest.raises(RuntimeError, match="pure=True"):
+        f(fz.ones(2)), f(fz.ones(2))
+    return f
+
+
+@reaches("keys", "more than 4096 kinds of arguments")
+def keys():
+    return pure(lambda x, k: fz.exp(x), *[(X, k) for k in range(4100)])
+
+
 NO_MEMORY = """
     import resource, sys
     @fz.trace

@@ -87,8 +87,6 @@ def test_what_cannot_be_traced():
         fz.trace(coroutine)
     with pytest.raises(TypeError, match="needs a callable, got int"):
         fz.trace(3)
-    with pytest.raises(NotImplementedError, match="pure=True"):
-        fz.trace(lambda x: x, pure=True)
 
 
 def test_same_bits_and_replay():

@@ -17,13 +17,21 @@ def _code_flags(fn):
     return code.co_flags if code else 0
 
 
-def trace(fn=None, *, pure=False, donate=()):
+def trace(fn=None, *, pure=False, donate=(), check_first=2, check_every=1000):
     """Records what a function does on its first call and replays it as fused kernels afterwards.
 
     Results, side effects and exceptions are those of the function without it, bit for bit. Works on
     functions, methods in class bodies, bound methods, closures, partials and other callables.
     `.explain()` tells what was recorded and why, `.stats()` counts it. `donate` names arguments
     whose memory the caller gives up; it is a hint.
+
+    pure=True promises that a call depends on its arguments only: tensors, modules, optimizers,
+    numbers, strings, and nests of them. Its body is then skipped; what it writes to its arguments
+    and draws from the default random generator still happens. The first `check_first` calls of a
+    kind and every `check_every`-th (0: none) run the body and compare: RuntimeError names the op,
+    the line and both values if the promise turns out to be broken. Tensors are guarded by shape and
+    dtype, everything else by value: a new number runs the body once. A body that reads a float, or
+    an array's bytes, or whose result carries history for gradients, always runs.
 
     >>> import frazil as fz
     >>> @fz.trace
@@ -32,17 +40,24 @@ def trace(fn=None, *, pure=False, donate=()):
     >>> [f(fz.asarray([0.0])).item() for _ in range(3)]
     [2.0, 2.0, 2.0]
     """
-    if pure:
-        raise NotImplementedError(
-            "[trace] pure=True (skipping the body) does not exist yet; use trace(fn), which "
-            "replays the same kernels and runs the body as well."
-        )
     if fn is None:
-        return functools.partial(trace, pure=pure, donate=donate)
+        return functools.partial(
+            trace, pure=pure, donate=donate, check_first=check_first, check_every=check_every
+        )
     if isinstance(fn, (staticmethod, classmethod)):
-        return type(fn)(trace(fn.__func__, donate=donate))
+        return type(fn)(
+            trace(
+                fn.__func__,
+                pure=pure,
+                donate=donate,
+                check_first=check_first,
+                check_every=check_every,
+            )
+        )
     if isinstance(fn, Traced):
-        return fn
+        if fn.pure == pure:
+            return fn
+        fn = fn.__wrapped__
     if not callable(fn):
         raise TypeError(f"[trace] needs a callable, got {type(fn).__name__}.")
     flags = _code_flags(fn)
@@ -52,7 +67,10 @@ def trace(fn=None, *, pure=False, donate=()):
             f"[trace] {getattr(fn, '__qualname__', fn)} is a {kind} function: its body runs after "
             "the call has returned. Trace the functions it calls."
         )
-    traced = Traced(fn)
+    for name, count in (("check_first", check_first), ("check_every", check_every)):
+        if not isinstance(count, int) or count < 0:
+            raise ValueError(f"[trace] {name} must be a number of calls, got {count!r}.")
+    traced = Traced(fn, pure=pure, check_first=check_first, check_every=check_every)
     for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
         if hasattr(fn, name):
             setattr(traced, name, getattr(fn, name))

@@ -27,6 +27,7 @@ from frazil._frazil.nn import (  # noqa: F401
     softplus,
 )
 from frazil._grad import no_grad
+from frazil._tracked import Tracked
 
 tanh = _fz.tanh
 
@@ -34,7 +35,7 @@ tanh = _fz.tanh
 # -- Modules
 
 
-class Module:
+class Module(Tracked):
     """Parameters and a forward method. Assign tensors, modules, and lists and dicts of them.
 
     A leaf tensor that requires a gradient is a parameter. Other tensors are plain attributes, and
@@ -42,17 +43,6 @@ class Module:
     """
 
     training = True
-    # Advanced by every assignment to an attribute of any module: what a recording that skips
-    # Python has to compare.
-    _epoch = 0
-
-    def __setattr__(self, name, value):
-        Module._epoch += 1
-        object.__setattr__(self, name, value)
-
-    def __delattr__(self, name):
-        Module._epoch += 1
-        object.__delattr__(self, name)
 
     def __call__(self, *args, **kwargs):
         return self.forward(*args, **kwargs)

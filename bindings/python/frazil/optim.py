@@ -10,12 +10,13 @@
 """
 
 from frazil import _frazil as _fz
+from frazil._tracked import Tracked
 
 _sgd_step = _fz.autograd.sgd_step
 _adam_step = _fz.autograd.adam_step
 
 
-class Optimizer:
+class Optimizer(Tracked):
     """The parameters, and what step() and zero_grad() share."""
 
     def __init__(self, parameters, lr):

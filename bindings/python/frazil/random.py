@@ -10,11 +10,12 @@ True
 import os
 
 from frazil._frazil import random as _random
+from frazil._tracked import Tracked
 
 __all__ = ["Generator", "integers", "normal", "seed", "uniform"]
 
 
-class Generator:
+class Generator(Tracked):
     """A stream of random numbers. Its state is a tensor, which every draw advances."""
 
     def __init__(self, seed=None):
@@ -24,7 +25,11 @@ class Generator:
         """Starts the stream again from an integer."""
         if isinstance(seed, bool) or not hasattr(seed, "__index__"):
             raise TypeError(f"[random.seed] must be an integer, got {type(seed).__name__}.")
-        self.state = _random.state(seed)
+        state = _random.state(seed)
+        if hasattr(self, "state"):
+            self.state[...] = state  # the cell stays: traced functions may know it
+        else:
+            self.state = state
 
     def uniform(self, shape=(), *, dtype=None, device=None):
         """Uniform in [0, 1)."""
@@ -41,6 +46,7 @@ class Generator:
 
 
 _default = Generator()
+_random.set_default(_default.state)
 seed = _default.seed
 uniform = _default.uniform
 normal = _default.normal

@@ -27,6 +27,9 @@ def normal(
 ) -> Tensor:
     """Standard normal."""
 
+def set_default(state: Tensor, /) -> Tensor:
+    """The state that the module's own functions draw from."""
+
 def state(seed: builtins.int, /) -> Tensor:
     """The state of a generator: a tensor that drawing advances."""
 

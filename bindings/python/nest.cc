@@ -1,0 +1,427 @@
+#include "bindings/python/nest.h"
+
+#include <bit>
+
+#include "autograd/tape.h"
+#include "bindings/python/dtype_type.h"
+#include "bindings/python/module_type.h"
+
+namespace frazil::python {
+namespace {
+
+enum Tag : uint64_t {
+  kTensor,
+  kNone,
+  kFalse,
+  kTrue,
+  kInt,         // bits
+  kFloat,       // bits
+  kString,      // address of the interned string
+  kTuple,       // items
+  kList,        // items
+  kNamedTuple,  // address of the type, items
+  kDict,        // address of the type, keys and values
+  kDataclass,   // address of the type, values
+  kIdentity,    // address
+  kMethod,      // function, object
+  kModule,      // number of its structure
+  kArgument,    // result: number of a tensor among the arguments
+  kContainer,   // result: number of a container among the arguments
+  kAgain,       // result: number of an earlier tensor of the result
+  kOnce,        // module: a number never given again, for an object that only its holder knows
+};
+constexpr int kTagBits = 8;
+constexpr int kMaxDepth = 64;
+
+uint64_t Word(Tag tag, uint64_t count = 0) { return tag | count << kTagBits; }
+uint64_t Address(const void* p) { return reinterpret_cast<uintptr_t>(p); }
+
+Tensor* g_default_generator = nullptr;
+
+// What never changes under the same address: functions, types, dtypes, enumeration members.
+bool IsFixed(PyObject* o) {
+  static PyObject* const enum_type = [] {
+    Object module = Object::Steal(PyImport_ImportModule("enum"));
+    return module ? PyObject_GetAttrString(module.get(), "Enum") : nullptr;
+  }();
+  static PyTypeObject* const dtype_type = [] {
+    Object dtype = Object::Steal(DTypeObject(DType::kF32));
+    return Py_TYPE(dtype.get());
+  }();
+  return PyFunction_Check(o) || PyCFunction_Check(o) || PyType_Check(o) || PyModule_Check(o) ||
+         Py_IS_TYPE(o, dtype_type) || o == Py_Ellipsis ||
+         (enum_type && PyObject_IsInstance(o, enum_type) == 1);
+}
+
+// A function that may hold a module.
+bool HoldsOthers(PyObject* o) {
+  return PyFunction_Check(o) && (PyFunction_GET_CLOSURE(o) || PyFunction_GET_DEFAULTS(o));
+}
+
+PyObject* FieldsOf(PyObject* o) {
+  PyObject* dict = Py_TYPE(o)->tp_dict;
+  static PyObject* const name = PyUnicode_InternFromString("__dataclass_fields__");
+  PyObject* fields = dict ? PyDict_GetItemWithError(dict, name) : nullptr;
+  if (!fields) {
+    // Inherited.
+    Object found = Object::Steal(PyObject_GetAttr(reinterpret_cast<PyObject*>(Py_TYPE(o)), name));
+    if (!found) PyErr_Clear();
+    fields = found.get();
+  }
+  return fields && PyDict_Check(fields) ? fields : nullptr;
+}
+
+std::string Unknown(PyObject* o) {
+  return StrCat("an object of type ", Py_TYPE(o)->tp_name, " cannot be compared from call to call");
+}
+
+}  // namespace
+
+void SetDefaultGenerator(PyObject* state) {
+  Py_INCREF(state);  // for the life of the process
+  g_default_generator = &CellOf(state);
+}
+
+// ---- Arguments
+
+bool Nest::Refuse(PyObject* object) {
+  if (refusal_.empty()) refusal_ = Unknown(object);
+  return false;
+}
+
+void Nest::AddIdentity(PyObject* object) {
+  Pin(object);
+  words.push_back(Word(kIdentity));
+  words.push_back(Address(object));
+}
+
+bool Nest::AddString(PyObject* string) {
+  PyObject* interned = Py_NewRef(string);
+  PyUnicode_InternInPlace(&interned);
+  words.push_back(Word(kString));
+  words.push_back(Address(interned));
+  Pin(interned);
+  Py_DECREF(interned);
+  return true;
+}
+
+bool Nest::AddItems(PyObject* const* items, Py_ssize_t n) {
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (!Add(items[i])) return false;
+  }
+  return true;
+}
+
+bool Nest::AddDict(PyObject* dict) {
+  words.push_back(Word(kDict, static_cast<uint64_t>(PyDict_GET_SIZE(dict))));
+  words.push_back(Address(Py_TYPE(dict)));
+  Pin(reinterpret_cast<PyObject*>(Py_TYPE(dict)));
+  Py_ssize_t at = 0;
+  PyObject *key, *value;
+  while (PyDict_Next(dict, &at, &key, &value)) {
+    if (IsTensor(key) || !Add(key) || !Add(value)) return refusal_.empty() ? Refuse(key) : false;
+  }
+  return true;
+}
+
+bool Nest::AddDataclass(PyObject* object, PyObject* fields) {
+  words.push_back(Word(kDataclass, static_cast<uint64_t>(PyDict_GET_SIZE(fields))));
+  words.push_back(Address(Py_TYPE(object)));
+  Pin(reinterpret_cast<PyObject*>(Py_TYPE(object)));
+  Py_ssize_t at = 0;
+  PyObject *name, *field;
+  while (PyDict_Next(fields, &at, &name, &field)) {
+    Object value = Object::Steal(PyObject_GetAttr(object, name));
+    // The object holds it, unless a property made it.
+    if (!value || Py_REFCNT(value.get()) < 2 || !Add(value.get())) {
+      PyErr_Clear();
+      return refusal_.empty() ? Refuse(object) : false;
+    }
+  }
+  return true;
+}
+
+bool Nest::AddModule(PyObject* module) {
+  const ModuleSnapshot* snapshot = SnapshotOf(module);
+  if (!snapshot) {
+    PyErr_Clear();
+    if (!lenient_) return Refuse(module);
+    words.push_back(Word(kModule));
+    words.push_back(0);  // it is inside itself
+    return true;
+  }
+  words.push_back(Word(kModule));
+  words.push_back(snapshot->structure);
+  for (const Object& tensor : snapshot->tensors) {
+    cells.push_back(&CellOf(tensor.get()));
+    owners.push_back(tensor.get());
+  }
+  return true;
+}
+
+bool Nest::Add(PyObject* o) {
+  if (IsTensor(o)) {
+    words.push_back(Word(kTensor));
+    cells.push_back(&CellOf(o));
+    owners.push_back(o);
+    tensors.push_back(o);
+    return true;
+  }
+  if (o == Py_None) return words.push_back(Word(kNone)), true;
+  if (o == Py_True) return words.push_back(Word(kTrue)), true;
+  if (o == Py_False) return words.push_back(Word(kFalse)), true;
+  if (PyFloat_CheckExact(o)) {
+    words.push_back(Word(kFloat));
+    words.push_back(std::bit_cast<uint64_t>(PyFloat_AS_DOUBLE(o)));
+    return true;
+  }
+  if (PyLong_CheckExact(o)) {
+    int overflow = 0;
+    const long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (overflow) return Refuse(o);
+    words.push_back(Word(kInt));
+    words.push_back(static_cast<uint64_t>(v));
+    return true;
+  }
+  if (PyUnicode_CheckExact(o)) return AddString(o);
+  if (++depth_ > kMaxDepth) return Refuse(o);
+  bool good;
+  if (PyTuple_CheckExact(o) || PyList_CheckExact(o)) {
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+    containers.push_back(o);
+    words.push_back(Word(PyTuple_CheckExact(o) ? kTuple : kList, static_cast<uint64_t>(n)));
+    good = AddItems(PySequence_Fast_ITEMS(o), n);
+  } else if (PyDict_Check(o)) {
+    containers.push_back(o);
+    good = AddDict(o);
+  } else if (PyTuple_Check(o)) {
+    containers.push_back(o);
+    words.push_back(Word(kNamedTuple, static_cast<uint64_t>(PyTuple_GET_SIZE(o))));
+    words.push_back(Address(Py_TYPE(o)));
+    Pin(reinterpret_cast<PyObject*>(Py_TYPE(o)));
+    good = AddItems(PySequence_Fast_ITEMS(o), PyTuple_GET_SIZE(o));
+  } else if (IsModule(o)) {
+    containers.push_back(o);
+    good = AddModule(o);
+  } else if (PyMethod_Check(o)) {
+    words.push_back(Word(kMethod));
+    AddIdentity(PyMethod_GET_FUNCTION(o));
+    good = Add(PyMethod_GET_SELF(o));
+  } else if (IsFixed(o) && !(lenient_ && HoldsOthers(o))) {
+    AddIdentity(o);
+    good = true;
+  } else if (PyObject* fields = FieldsOf(o)) {
+    containers.push_back(o);
+    good = AddDataclass(o, fields);
+  } else if (lenient_) {
+    // Structures of modules outlive the modules: nothing that might hold one is pinned.
+    static uint64_t number = 0;
+    words.push_back(Word(kOnce, ++number));
+    good = true;
+  } else {
+    good = Refuse(o);
+  }
+  --depth_;
+  return good;
+}
+
+void Nest::AddHidden() {
+  const size_t n = cells.size();
+  for (size_t i = 0; i < n; ++i) {
+    GradNode* node = cells[i]->node();
+    if (node && node->leaf()) cells.push_back(&static_cast<autograd::LeafNode*>(node)->grad);
+  }
+  if (g_default_generator) cells.push_back(g_default_generator);
+}
+
+// ---- Results
+
+namespace {
+
+template <typename Items>
+int Find(const Items& items, PyObject* o) {
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (items[i] == o) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+}  // namespace
+
+bool Result::Add(PyObject* o) {
+  const auto identity = [&](Tag tag, int number) {
+    words.push_back(Word(tag, static_cast<uint64_t>(number)));
+    return true;
+  };
+  if (IsTensor(o)) {
+    if (const int i = Find(arguments_.tensors, o); i >= 0) return identity(kArgument, i);
+    if (const int i = Find(tensors, o); i >= 0) return identity(kAgain, i);
+    words.push_back(Word(kTensor));
+    tensors.push_back(o);
+    return true;
+  }
+  if (const int i = Find(arguments_.containers, o); i >= 0) return identity(kContainer, i);
+  const auto refuse = [&] {
+    if (refusal_.empty())
+      refusal_ = StrCat("the result holds an object of type ", Py_TYPE(o)->tp_name,
+                        ", which cannot be made again");
+    return false;
+  };
+  if (++depth_ > kMaxDepth) return refuse();
+  bool good = true;
+  const auto add_type = [&] {
+    words.push_back(Address(Py_TYPE(o)));
+    pins_->push_back(Object::Share(reinterpret_cast<PyObject*>(Py_TYPE(o))));
+  };
+  if (PyTuple_Check(o) || PyList_CheckExact(o)) {
+    const auto n = static_cast<uint64_t>(PySequence_Fast_GET_SIZE(o));
+    const bool named = !PyList_CheckExact(o) && !PyTuple_CheckExact(o);
+    if (named && !PyObject_HasAttrString(o, "_fields")) return refuse();
+    words.push_back(Word(named ? kNamedTuple : PyTuple_CheckExact(o) ? kTuple : kList, n));
+    if (named) add_type();
+    for (uint64_t i = 0; i < n && good; ++i) good = Add(PySequence_Fast_GET_ITEM(o, i));
+  } else if (PyDict_CheckExact(o)) {
+    words.push_back(Word(kDict, static_cast<uint64_t>(PyDict_GET_SIZE(o))));
+    add_type();
+    Py_ssize_t at = 0;
+    PyObject *key, *value;
+    while (good && PyDict_Next(o, &at, &key, &value)) good = Add(key) && Add(value);
+  } else if (PyObject* fields = FieldsOf(o)) {
+    words.push_back(Word(kDataclass, static_cast<uint64_t>(PyDict_GET_SIZE(fields))));
+    add_type();
+    Py_ssize_t at = 0;
+    PyObject *name, *field;
+    while (good && PyDict_Next(fields, &at, &name, &field)) {
+      Object value = Object::Steal(PyObject_GetAttr(o, name));
+      good = value && Py_REFCNT(value.get()) > 1 && Add(value.get());
+      if (!value) PyErr_Clear();
+    }
+    if (!good) return refuse();
+  } else {
+    // Numbers and strings, and what is fixed, are themselves.
+    Nest simple(pins_);
+    const bool plain = o == Py_None || PyBool_Check(o) || PyFloat_CheckExact(o) ||
+                       PyLong_CheckExact(o) || PyUnicode_CheckExact(o) || IsFixed(o);
+    if (!plain || !simple.Add(o)) return refuse();
+    words.insert(words.end(), simple.words.begin(), simple.words.end());
+  }
+  --depth_;
+  return good;
+}
+
+namespace {
+
+class Maker {
+ public:
+  Maker(const uint64_t* word, const Nest& arguments, absl::Span<const ValueRef> outputs)
+      : word_(word), arguments_(arguments), outputs_(outputs), tensors_(outputs.size()) {}
+
+  Object Make() {
+    const uint64_t word = *word_++;
+    const uint64_t count = word >> kTagBits;
+    switch (static_cast<Tag>(word & ((1 << kTagBits) - 1))) {
+      case kTensor: {
+        Object t = Object::Steal(Wrap(Tensor(outputs_[made_])));
+        tensors_[made_++] = t.get();
+        return t;
+      }
+      case kArgument:
+        return Object::Share(arguments_.tensors[count]);
+      case kContainer:
+        return Object::Share(arguments_.containers[count]);
+      case kAgain:
+        return Object::Share(tensors_[count]);
+      case kNone:
+        return Object::Share(Py_None);
+      case kFalse:
+        return Object::Share(Py_False);
+      case kTrue:
+        return Object::Share(Py_True);
+      case kInt:
+        return Object::Steal(PyLong_FromLongLong(static_cast<long long>(*word_++)));
+      case kFloat:
+        return Object::Steal(PyFloat_FromDouble(std::bit_cast<double>(*word_++)));
+      case kString:
+      case kIdentity:
+        return Object::Share(Pointer());
+      case kTuple:
+        return Tuple(count);
+      case kList: {
+        Object list = Object::Steal(PyList_New(static_cast<Py_ssize_t>(count)));
+        for (uint64_t i = 0; list && i < count; ++i) {
+          PyObject* item = Make().release();
+          if (!item) return Object();
+          PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), item);
+        }
+        return list;
+      }
+      case kNamedTuple: {
+        PyObject* type = Pointer();
+        Object items = Tuple(count);
+        return items ? Object::Steal(PyObject_CallObject(type, items.get())) : Object();
+      }
+      case kDict: {
+        Pointer();
+        Object dict = Object::Steal(PyDict_New());
+        for (uint64_t i = 0; dict && i < count; ++i) {
+          Object key = Make();
+          Object value = key ? Make() : Object();
+          if (!value || PyDict_SetItem(dict.get(), key.get(), value.get()) < 0) return Object();
+        }
+        return dict;
+      }
+      case kDataclass:
+        return Dataclass();
+      case kMethod:
+      case kModule:
+      case kOnce:
+        break;
+    }
+    PyErr_SetString(PyExc_SystemError, "[trace] a result of unknown form.");
+    return Object();
+  }
+
+ private:
+  PyObject* Pointer() { return reinterpret_cast<PyObject*>(*word_++); }
+
+  Object Tuple(uint64_t n) {
+    Object tuple = Object::Steal(PyTuple_New(static_cast<Py_ssize_t>(n)));
+    for (uint64_t i = 0; tuple && i < n; ++i) {
+      PyObject* item = Make().release();
+      if (!item) return Object();
+      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), item);
+    }
+    return tuple;
+  }
+
+  // Without __init__, as copy.copy does: the values are those of the recorded object's fields.
+  Object Dataclass() {
+    auto* type = reinterpret_cast<PyTypeObject*>(Pointer());
+    Object empty = Object::Steal(PyTuple_New(0));
+    Object object =
+        empty ? Object::Steal(PyBaseObject_Type.tp_new(type, empty.get(), nullptr)) : Object();
+    PyObject* fields = object ? FieldsOf(object.get()) : nullptr;
+    Py_ssize_t at = 0;
+    PyObject *name, *field;
+    while (fields && PyDict_Next(fields, &at, &name, &field)) {
+      Object value = Make();
+      if (!value || PyObject_GenericSetAttr(object.get(), name, value.get()) < 0) return Object();
+    }
+    return object;
+  }
+
+  const uint64_t* word_;
+  const Nest& arguments_;
+  absl::Span<const ValueRef> outputs_;
+  absl::InlinedVector<PyObject*, 8> tensors_;
+  size_t made_ = 0;
+};
+
+}  // namespace
+
+PyObject* MakeResult(absl::Span<const uint64_t> words, const Nest& arguments,
+                     absl::Span<const ValueRef> outputs) {
+  return Maker(words.data(), arguments, outputs).Make().release();
+}
+
+}  // namespace frazil::python

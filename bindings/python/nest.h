@@ -1,0 +1,81 @@
+// Nests of Python objects as words: what a call by promise compares its arguments by, and from what
+// it makes its result again. Called by trace_module.cc. Invariants: nests of equal words have the
+// same structure, types, numbers, strings and, for what is compared by identity, the same objects;
+// the words name objects by address, so whoever keeps words keeps the pins.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "bindings/python/tensor_type.h"
+#include "tracer/promise.h"
+
+namespace frazil::python {
+
+using Pinned = std::vector<Object>;
+
+class Nest {
+ public:
+  // pins (may be null): receives what the words name by address.
+  explicit Nest(Pinned* pins = nullptr) : pins_(pins) {}
+
+  // False with refusal() set, or with a Python error, if the object cannot be guarded.
+  bool Add(PyObject* object);
+  // A keyword's name and what else is compared by identity.
+  void AddIdentity(PyObject* object);
+  // Adds the .grad of every leaf among the tensors, and the default random generator's state.
+  void AddHidden();
+
+  tracer::Words words;
+  absl::InlinedVector<Tensor*, 16> cells;
+  absl::InlinedVector<PyObject*, 16> owners;     // borrowed: whose cell each is, but for the hidden
+  absl::InlinedVector<PyObject*, 16> tensors;    // borrowed; those of modules have no place here
+  absl::InlinedVector<PyObject*, 8> containers;  // borrowed: lists, tuples, dicts ...
+
+  const std::string& refusal() const { return refusal_; }
+
+ private:
+  friend struct SnapshotTaker;
+  bool AddItems(PyObject* const* items, Py_ssize_t n);
+  bool AddDict(PyObject* dict);
+  bool AddDataclass(PyObject* object, PyObject* fields);
+  bool AddModule(PyObject* module);
+  bool AddString(PyObject* string);
+  bool Refuse(PyObject* object);
+  void Pin(PyObject* object) {
+    if (pins_) pins_->push_back(Object::Share(object));
+  }
+
+  Pinned* pins_;
+  bool lenient_ = false;  // inside a module: what is unknown is compared by identity
+  int depth_ = 0;
+  std::string refusal_;
+};
+
+// A result as words: tensors in order, arguments and their containers by number.
+class Result {
+ public:
+  Result(const Nest& arguments, Pinned* pins) : arguments_(arguments), pins_(pins) {}
+  bool Add(PyObject* object);
+
+  std::vector<uint64_t> words;
+  std::vector<PyObject*> tensors;  // borrowed
+  const std::string& refusal() const { return refusal_; }
+
+ private:
+  const Nest& arguments_;
+  Pinned* pins_;
+  int depth_ = 0;
+  std::string refusal_;
+};
+
+// The result that `words` (made by Result) describe, with `outputs` for its tensors.
+PyObject* MakeResult(absl::Span<const uint64_t> words, const Nest& arguments,
+                     absl::Span<const ValueRef> outputs);
+
+// The cell of the default generator's state (frazil.random).
+void SetDefaultGenerator(PyObject* state);
+
+}  // namespace frazil::python

@@ -1,0 +1,464 @@
+"""fz.trace(fn, pure=True): skipped bodies give the same bits, writes and random numbers."""
+
+import collections
+import copy
+import dataclasses
+import gc
+import pickle
+import weakref
+
+import numpy as np
+import pytest
+
+import frazil as fz
+
+Pair = collections.namedtuple("Pair", "x y")
+
+
+@dataclasses.dataclass
+class State:
+    position: object
+    name: str
+
+
+def counted(body, **options):
+    """The body traced as pure, and the list that grows whenever it runs."""
+    runs = []
+
+    def step(*args, **kwargs):
+        runs.append(None)
+        return body(*args, **kwargs)
+
+    return fz.trace(step, pure=True, **options), runs
+
+
+def vector(*values):
+    return fz.asarray(np.array(values, np.float32))
+
+
+def test_the_body_is_skipped():
+    f, runs = counted(lambda a, b: fz.exp(a * b) + a)
+    for i in range(12):
+        a, b = vector(0.1 * i, 2), vector(3, -0.2 * i)
+        assert f(a, b).tolist() == (fz.exp(a * b) + a).tolist()
+    assert len(runs) == 4  # recorded, learnt, compared twice
+    assert f.stats()["skipped"] == 8 and f.stats()["calls"] == 12
+
+
+def test_structures_come_back():
+    def body(pair, state, *rest, k=1, **named):
+        x, y = pair
+        both = x + y * k
+        return {
+            "sum": both,
+            "again": [both, both],
+            "same": pair.x,
+            "state": State(state.position * 2, state.name),
+            "pair": Pair(x, None),
+            "rest": tuple(r + 1 for r in rest),
+            **{name: value * 2 for name, value in named.items()},
+        }
+
+    f, runs = counted(body)
+    for i in range(8):
+        pair = Pair(vector(i, 1), vector(2, i))
+        args = (pair, State(vector(i), "q"), vector(i), vector(7))
+        got, want = f(*args, k=3, z=vector(i)), body(*args, k=3, z=vector(i))
+        assert list(got) == list(want)
+        assert got["sum"].tolist() == want["sum"].tolist()
+        assert got["again"][0] is got["again"][1] is got["sum"]
+        assert got["same"] is pair.x and isinstance(got["pair"], Pair) and got["pair"].x is pair.x
+        assert got["state"].name == "q" and got["state"].position.tolist() == [2 * i]
+        assert [r.tolist() for r in got["rest"]] == [[i + 1], [8]]
+        assert got["z"].tolist() == [2 * i]
+    assert len(runs) == 4
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        (1, True, 1.0, 2, 0.0, -0.0),
+        ("a", "b", None),
+        ((1, 2), [1, 2], (2, 1)),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+    ],
+)
+def test_what_is_no_tensor_is_guarded_by_type_and_value(values):
+    f, _ = counted(lambda x, v: (x * 2, repr(v)), check_first=0)
+    for _ in range(3):
+        for v in values:
+            assert f(vector(1), v)[1] == repr(v)
+    assert f.stats()["skipped"] >= len(values)
+
+
+def test_shapes_dtypes_layouts_and_aliases_are_guarded():
+    f, _ = counted(lambda x, y: fz.sum(x * y, axis=-1), check_first=0)
+    a = fz.reshape(fz.arange(6, dtype="float32"), (2, 3))
+    b = fz.ones((2, 3)) * 2
+    variants = [(a, b), (a, a), (a.T, b.T), (a, b[0]), (a.astype("float64"), b), (a[:, ::2],) * 2]
+    for _ in range(4):
+        for x, y in variants:
+            got, want = f(x, y), fz.sum(x * y, axis=-1)
+            assert got.tolist() == want.tolist() and got.dtype == want.dtype
+    assert f.stats()["skipped"] >= len(variants)
+
+
+def test_writes_to_arguments_happen():
+    def body(state, x):
+        state["count"] += 1
+        state["mean"] += (x - state["mean"]) / state["count"]
+        x[0] = 7.0
+        return state["mean"] * 1
+
+    f, runs = counted(body)
+    ours, theirs = ({"count": fz.asarray(0.0), "mean": fz.zeros(2)} for _ in range(2))
+    for i in range(10):
+        x, y = vector(i, 1), vector(i, 1)
+        assert f(ours, x).tolist() == body(theirs, y).tolist()
+        assert x.tolist() == y.tolist() == [7, 1]
+        assert ours["mean"].tolist() == theirs["mean"].tolist()
+    assert ours["count"].item() == 10
+    assert len(runs) == 5  # the first count is a number, which no tensor is afterwards
+
+
+def test_a_write_reaches_every_name_of_a_cell_and_no_copy():
+    def body(x, y):
+        x += 1
+        return x + y
+
+    f, _ = counted(body)
+    for _ in range(8):
+        x = vector(1, 2)
+        kept, sliced = x.detach(), x[:1]
+        assert f(x, x).tolist() == [4, 6]
+        assert x.tolist() == [2, 3] and kept.tolist() == [1, 2] and sliced.tolist() == [1]
+    for _ in range(8):
+        x, y = vector(1, 2), vector(1, 2)
+        assert f(x, y).tolist() == [3, 5]
+
+
+def test_random_numbers_are_those_of_eager_code():
+    def body(x):
+        return x + fz.random.normal(x.shape) * fz.random.uniform(x.shape)
+
+    f, runs = counted(body)
+    fz.random.seed(3)
+    want = [body(fz.zeros(4)).tolist() for _ in range(9)]
+    fz.random.seed(3)
+    assert [f(fz.zeros(4)).tolist() for _ in range(9)] == want
+    assert len(runs) == 4
+    generators = [fz.random.Generator(5) for _ in range(2)]
+    g, runs = counted(lambda x, generator: x + generator.uniform(x.shape))
+    for _ in range(9):
+        got, want = (s(fz.zeros(4), r) for s, r in zip((g, g.__wrapped__), generators, strict=True))
+        assert got.tolist() == want.tolist()
+    assert len(runs) == 4 + 9
+
+
+def test_seeding_inside_happens():
+    def body(x):
+        fz.random.seed(11)
+        return x + fz.random.uniform(x.shape)
+
+    f, runs = counted(body)
+    for _ in range(6):
+        fz.random.uniform((3,))
+        got = f(fz.zeros(2)).tolist(), fz.random.uniform((2,)).tolist()
+        want = body(fz.zeros(2)).tolist(), fz.random.uniform((2,)).tolist()
+        assert got == want
+
+
+def test_outcomes_choose_what_follows():
+    def body(x, n):
+        y = x * 2
+        while y.sum() < n:
+            y = y + x
+        if bool(y.max() > 5) and int(n) % 2:
+            return {"big": y}
+        return y - 1
+
+    f, runs = counted(body, check_first=0)
+    for _ in range(6):
+        for n in (3, 50, 51, 20):
+            got, want = (g(vector(1, 2), fz.asarray(n)) for g in (f, body))
+            assert type(got) is type(want)
+            if isinstance(got, dict):
+                got, want = got["big"], want["big"]
+            assert got.tolist() == want.tolist()
+    assert len(runs) <= 2 * 4 + 1
+    assert f.stats()["skipped"] >= 15
+
+
+def test_bad_indices_raise_at_the_users_line():
+    f, runs = counted(lambda x, i: x[i] * 2)
+    x = vector(1, 2, 3)
+    for _ in range(6):
+        assert f(x, fz.asarray([2, 0])).tolist() == [6, 2]
+    assert len(runs) == 4
+    with pytest.raises(IndexError, match="index 3 is out of range"):
+        f(x, fz.asarray([0, 3]))
+    assert len(runs) == 5
+    assert f(x, fz.asarray([1, 1])).tolist() == [4, 4] and len(runs) == 5
+
+
+def test_an_exception_of_the_body_is_its_own():
+    def body(x, fail):
+        y = x * 2
+        if bool(fail):
+            raise KeyError("mine")
+        return y
+
+    f, _ = counted(body)
+    for _ in range(5):
+        assert f(vector(1), fz.asarray(False)).tolist() == [2]
+        with pytest.raises(KeyError, match="mine"):
+            f(vector(1), fz.asarray(True))
+
+
+class TestModules:
+    def make(self):
+        return fz.nn.Sequential(fz.nn.Linear(3, 4), fz.nn.ReLU(), fz.nn.Linear(4, 2))
+
+    def check(self, f, model, x):
+        with fz.no_grad():
+            assert f(model, x).tolist() == model(x).tolist()
+
+    def test_parameters_are_read_afresh(self):
+        model, x = self.make(), fz.ones((5, 3))
+        f, runs = counted(lambda m, x: m(x))
+        for i in range(8):
+            with fz.no_grad():
+                model.layers[0].weight += 0.125 * i
+            self.check(f, model, x)
+        assert len(runs) == 4
+        self.check(f, copy.deepcopy(model), x)  # the same structure: the same entry
+        self.check(f, self.make(), x)
+        assert len(runs) == 4
+
+    def test_changes_are_noticed(self):
+        model, x = self.make(), fz.ones((5, 3))
+        f, _ = counted(lambda m, x: m(x) * (2 if m.training else 1) + getattr(m, "shift", 0))
+        e = f.__wrapped__
+
+        def check():
+            for _ in range(6):
+                with fz.no_grad():
+                    assert f(model, x).tolist() == e(model, x).tolist()
+
+        check()
+        model.layers[0] = fz.nn.Linear(3, 4)
+        check()
+        model.layers.append(fz.nn.ReLU())
+        check()
+        model.layers[2].bias = None
+        check()
+        model.eval()
+        check()
+        model.shift = 3.0
+        check()
+        model.shift = fz.ones(2)
+        check()
+        del model.shift
+        check()
+        model.train()
+        check()
+        model.layers.pop()
+        check()
+        assert f.stats()["skipped"] > 15
+
+    def test_training_with_an_optimizer(self):
+        def body(model, optimizer, x, t):
+            optimizer.zero_grad()
+            loss = fz.nn.mse_loss(model(x), t)
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        model = self.make()
+        models = [model, copy.deepcopy(model)]
+        optimizers = [fz.optim.SGD(m.parameters(), lr=0.1, momentum=0.9) for m in models]
+        f, runs = counted(body)
+        x, t = fz.ones((5, 3)), fz.zeros((5, 2))
+        for _ in range(10):
+            got, want = (
+                g(m, o, x, t).tolist()
+                for g, m, o in zip((f, body), models, optimizers, strict=True)
+            )
+            assert got == want
+        for p, q in zip(*(m.parameters() for m in models), strict=True):
+            assert p.tolist() == q.tolist() and p.grad.tolist() == q.grad.tolist()
+            assert p.is_leaf and p.requires_grad
+        assert len(runs) == 4, f.explain()
+
+    def test_methods_and_modules_are_callables_too(self):
+        model, x = self.make(), fz.ones((5, 3))
+        for target in (model, model.forward):
+            f = fz.trace(target, pure=True)
+            with fz.no_grad():
+                for i in range(8):
+                    model.layers[2].bias = fz.ones(2) * i if i > 5 else model.layers[2].bias
+                    assert f(x).tolist() == model(x).tolist()
+
+        class Net(fz.nn.Module):
+            def __init__(self, k):
+                self.k = k
+
+            @fz.trace(pure=True)
+            def forward(self, x):
+                return x * self.k
+
+        nets = [Net(k) for k in (1, 2.5, vector(4))]
+        for _ in range(6):
+            for net in nets:
+                k = net.k if isinstance(net.k, (int, float)) else 4
+                assert net(vector(3)).tolist() == [3 * k]
+
+    def test_modules_are_collected_copied_and_pickled(self):
+        f, _ = counted(lambda m, x: m(x))
+        model = self.make()
+        model.me = [model]  # a cycle through a container
+        for _ in range(5):
+            self.check(f, model, fz.ones((1, 3)))
+        watch = weakref.ref(model)
+        del model
+        gc.collect()
+        assert watch() is None
+        model = self.make()
+        self.check(f, pickle.loads(pickle.dumps(model)), fz.ones((1, 3)))
+        with pytest.raises(TypeError, match="takes no arguments"):
+            fz.nn.ReLU(3)
+
+
+class TestRefusals:
+    def refused(self, body, *args, match):
+        f, runs = counted(body)
+        for _ in range(6):
+            assert repr(f(*args)) == repr(body(*args))
+        assert len(runs) == 6
+        assert match in f.explain()
+
+    def test_bodies(self):
+        x = vector(1, 2)
+        self.refused(lambda x: x * x.sum().item(), x, match="reads a float into the program (")
+        self.refused(lambda x: x * float(np.asarray(x)[0]), x, match="reads a tensor's bytes")
+        self.refused(lambda x: x[x > 1], x, match="reads a tensor's bytes")
+        self.refused(lambda x: [x * 2, {1}], x, match="type set, which cannot be made again")
+        w = fz.ones(2, requires_grad=True)
+        self.refused(lambda w: w * 2, w, match="carries its history for gradients")
+        self.refused(lambda d: d.update(n=d["x"] + 1), {"x": x}, match="structure of its arguments")
+
+    def test_arguments(self):
+        x = vector(1, 2)
+        self.refused(lambda x, a: x + a, x, np.ones(2, np.float32), match="type numpy.ndarray")
+        self.refused(lambda x, a: x + len(a), x, {1, 2}, match="type set cannot be compared")
+        self.refused(lambda x: x + 1, fz.asarray(np.ones(2), copy=False), match="borrows")
+
+    def test_history_of_an_outer_gradient(self):
+        f, runs = counted(lambda x: fz.sum(x * x))
+        for _ in range(6):
+            assert fz.grad(f)(vector(1, 3)).tolist() == [2, 6]
+        assert len(runs) == 6
+        for _ in range(6):
+            assert f(vector(1, 3)).item() == 10
+        assert len(runs) < 12
+
+
+class TestBrokenPromises:
+    def test_a_global_changed(self):
+        scale = {"k": 2.0}
+        f, _ = counted(lambda x: x * scale["k"])
+        for _ in range(3):
+            assert f(vector(1, 2)).tolist() == [2, 4]
+        scale["k"] = 3.0
+        with pytest.raises(RuntimeError) as error:
+            f(vector(1, 2))
+        text = str(error.value)
+        assert "[trace]" in text and "'multiply' (test_pure.py:" in text
+        assert "f32[] [2] -> f32[] [3]" in text and "pure=True" in text
+        for _ in range(4):
+            assert f(vector(1, 2)).tolist() == [3, 6]
+
+    def test_every_nth_call_is_compared(self):
+        outside = [vector(1, 1)]
+        f, runs = counted(lambda x: x + outside[0], check_first=0, check_every=10)
+        for _ in range(25):
+            assert f(vector(1, 2)).tolist() == [2, 3]
+        assert len(runs) == 4
+        outside[0] = vector(5, 1)
+        with pytest.raises(RuntimeError, match=r"'add' .*f32\[2\] \[1, 1\] -> f32\[2\] \[5, 1\]"):
+            for _ in range(10):
+                f(vector(1, 2))
+        assert f(vector(1, 2)).tolist() == [6, 3]
+
+    @pytest.mark.parametrize(
+        "change, text",
+        [
+            (lambda y: fz.sin(y), "'sin'"),
+            (lambda y: y, "was not called, as it was before"),
+            (lambda y: fz.exp(fz.exp(y)), "was called, which was not there before"),
+            (lambda y: (fz.exp(y),), "the result"),
+        ],
+    )
+    def test_the_body_changed(self, change, text):
+        what = [fz.exp]
+        f, _ = counted(lambda x: what[0](x * 2), check_first=1000)
+        for _ in range(3):
+            f(vector(1, 2))
+        what[0] = change
+        with pytest.raises(RuntimeError, match=text):  # recorded first
+            for _ in range(2):
+                f(vector(1, 2))
+
+    def test_settings(self):
+        with pytest.raises(ValueError, match="check_every"):
+            fz.trace(lambda x: x, pure=True, check_every=-1)
+        f, runs = counted(lambda x: x + 1, check_first=0, check_every=0)
+        for _ in range(3000):
+            f(vector(1))
+        assert len(runs) == 2
+
+
+def test_modes_and_nesting():
+    inner, runs = counted(lambda x: x * 2)
+    outer = fz.trace(lambda x: inner(x) + 1)
+    for _ in range(6):
+        assert outer(vector(1)).tolist() == [3]
+    assert len(runs) == 6  # part of the outer call
+    with fz.mode("eager"):
+        for _ in range(6):
+            assert inner(vector(1)).tolist() == [2]
+    assert len(runs) == 12
+    assert fz.trace(inner) is not inner and fz.trace(inner, pure=True) is inner
+
+
+def test_many_kinds_are_found_at_once_and_forgotten():
+    f, runs = counted(lambda x, k: x * k, check_first=0)
+    for _ in range(3):
+        for k in range(1000):
+            assert f(vector(1), k).item() == k
+    assert f.stats()["skipped"] > 990
+    for k in range(5000):
+        f(vector(1), k)
+    assert "kinds of arguments" in f.explain()
+    f.clear()
+    assert f(vector(1), 3).item() == 3 and f.stats()["calls"] == 1
+
+
+def test_threads():
+    import threading
+
+    f, _ = counted(lambda x, k: fz.exp(x) * k, check_first=1, check_every=7)
+    failures = []
+
+    def work(seed):
+        for i in range(300):
+            x, k = vector(0.01 * i, seed), (i + seed) % 5
+            if f(x, k).tolist() != (fz.exp(x) * k).tolist():
+                failures.append((seed, i))
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures and f.stats()["skipped"] > 1000

@@ -1,0 +1,101 @@
+// Promise: calls that skip the body, for functions that depend on their arguments only. Made by the
+// bindings for fz.trace(fn, pure=True) and jit::trace(fn, jit::pure).
+//
+// A call is looked up by its key: words for the arguments' structure (made by the bindings), for
+// each tensor among them, and for the thread's settings. Invariants: nothing is touched before the
+// whole key agrees; a call that meets an unknown outcome changes nothing and runs the body; a key's
+// words stay valid because the entry pins what they point to. The promise is checked: the first
+// calls of a key and every n-th run the body by validation, and what they did is compared.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "absl/container/flat_hash_map.h"
+#include "tracer/script_builder.h"
+
+namespace frazil::tracer {
+
+using Words = absl::InlinedVector<uint64_t, 48>;
+using Pins = std::shared_ptr<const void>;
+
+struct Policy {
+  int first = 2;     // calls of a key that are compared with its first recording
+  int every = 1000;  // afterwards one call in so many; 0: none
+};
+
+class Promise {
+ public:
+  Promise(Recording* recording, Policy policy) : recording_(recording), policy_(policy) {}
+
+  void Clear();
+
+ private:
+  friend class PromisedCall;
+  struct Entry {
+    Pins pins;
+    std::shared_ptr<const Script> script;  // null while nothing is known
+    int compared = 0;
+    int64_t calls = 0;
+    int64_t refused_until = 0;  // number of the call that may try again
+    uint64_t used = 0;
+  };
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(absl::Span<const uint64_t> words) const;
+    size_t operator()(const std::vector<uint64_t>& w) const { return (*this)(absl::MakeSpan(w)); }
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(absl::Span<const uint64_t> a, absl::Span<const uint64_t> b) const {
+      return a == b;
+    }
+  };
+  static constexpr size_t kMaxEntries = 4096;  // keys
+  static constexpr size_t kMaxPaths = 64;      // outcomes of one key
+
+  Entry* Find(absl::Span<const uint64_t> words) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Entry& Add(absl::Span<const uint64_t> words, const Pins& pins)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  Recording* recording_;
+  const Policy policy_;
+  absl::Mutex mutex_;
+  absl::flat_hash_map<std::vector<uint64_t>, std::unique_ptr<Entry>, Hash, Equal> entries_
+      ABSL_GUARDED_BY(mutex_);
+  uint64_t clock_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+// One call. Skip, or run the body inside tracer::Call(trace, builder()) and then Learn.
+class PromisedCall {
+ public:
+  // `words` describe the arguments' structure; the words of the cells and the thread are added.
+  PromisedCall(Promise* promise, Words* words, Cells cells);
+
+  // True if the call is done: outputs() are the tensors of the result, path() tells its structure.
+  bool Skip();
+  absl::Span<const ValueRef> outputs() const { return outputs_; }
+  const PathRecord& path() const { return *path_; }
+
+  // Observes the thread's reads until Learn or the end of the call. Null for a while after it
+  // turned out that the call cannot be skipped.
+  ScriptBuilder* Observe() { return refused_ ? nullptr : &builder_.emplace(cells_); }
+  // After the body: `shape` and `shape_pins` describe the result, `argument_pins` hold what the
+  // key's words point to. Error if the promise turns out to be broken.
+  Status Learn(absl::Span<const Tensor* const> outputs, std::vector<uint64_t> shape,
+               Pins shape_pins, Pins argument_pins);
+
+ private:
+  Status Merge(std::shared_ptr<PathRecord> path, const Pins& pins);
+
+  Promise* promise_;
+  Words* words_;
+  Cells cells_;
+  absl::InlinedVector<ValueRef, 4> outputs_;
+  std::shared_ptr<const Script> script_;
+  const PathRecord* path_ = nullptr;
+  std::optional<ScriptBuilder> builder_;
+  bool refused_ = false;
+};
+
+}  // namespace frazil::tracer

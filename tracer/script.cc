@@ -1,0 +1,314 @@
+#include "tracer/script.h"
+
+#include <cstring>
+
+#include "core/check.h"
+#include "core/infer.h"
+#include "tracer/explain.h"
+
+namespace frazil::tracer {
+
+using End = SegmentRecord::End;
+
+// One segment in the tree of paths.
+struct Script::Stage {
+  std::shared_ptr<const PathRecord> path;  // one that passes through here
+  const SegmentRecord* record = nullptr;   // null: the call ends here
+  std::vector<Source> slots;               // kResult: a register
+  LiveMask live;
+  int kept = 0, first_register = 0;
+  std::shared_ptr<const SegmentPlan> plan;  // null: nothing is wanted
+  Source read;
+  std::vector<std::pair<uint64_t, std::unique_ptr<Stage>>> next;
+
+  std::vector<Source> outputs;  // at the end
+  std::vector<std::pair<int, Source>> writes;
+};
+
+// Puts the paths into a tree, then compiles it from the root: what is kept of a segment is what
+// anything below wants of it.
+class Script::Builder {
+ public:
+  explicit Builder(Script* script) : script_(script) {}
+
+  std::unique_ptr<Stage> Tree(absl::Span<const std::shared_ptr<const PathRecord>> paths,
+                              size_t at) {
+    auto stage = std::make_unique<Stage>();
+    stage->path = paths[0];
+    if (at == paths[0]->segments.size()) return stage;
+    stage->record = &paths[0]->segments[at];
+    std::vector<std::pair<uint64_t, std::vector<std::shared_ptr<const PathRecord>>>> groups;
+    for (const auto& p : paths) {
+      const uint64_t outcome = p->segments[at].outcome;
+      auto it = groups.begin();
+      while (it != groups.end() && it->first != outcome) ++it;
+      if (it == groups.end()) it = groups.insert(it, {outcome, {}});
+      it->second.push_back(p);
+    }
+    for (const auto& [outcome, members] : groups)
+      stage->next.push_back({outcome, Tree(members, at + 1)});
+    return stage;
+  }
+
+  // The results (numbered over the path) that `stage` and what follows it read.
+  void Collect(const Stage& stage, std::vector<bool>* wanted) const {
+    const auto add = [&](const Source& s) {
+      if (s.kind != Source::Kind::kResult) return;
+      if (wanted->size() <= static_cast<size_t>(s.index)) wanted->resize(s.index + 1);
+      (*wanted)[s.index] = true;
+    };
+    if (!stage.record) {
+      for (const Source& s : stage.path->outputs) add(s);
+      for (const auto& [cell, s] : stage.path->writes) add(s);
+      return;
+    }
+    for (const Source& s : stage.record->slots) add(s);
+    add(stage.record->read);
+    for (const auto& [outcome, next] : stage.next) Collect(*next, wanted);
+  }
+
+  // `registers` says where the path's results so far are kept (-1: nowhere).
+  Status Compile(Stage* stage, std::vector<int> registers, int used, const Stage* before) {
+    const auto place = [&](const Source& s) {
+      if (s.kind != Source::Kind::kResult) return s;
+      return Source{s.kind, registers[s.index]};
+    };
+    if (!stage->record) {
+      for (const Source& s : stage->path->outputs) stage->outputs.push_back(place(s));
+      for (const auto& [cell, s] : stage->path->writes) stage->writes.push_back({cell, place(s)});
+      return absl::OkStatus();
+    }
+    const SegmentRecord& record = *stage->record;
+    for (const Source& s : record.slots) stage->slots.push_back(place(s));
+    std::vector<bool> wanted;  // by what comes after this segment's calls
+    const auto first = registers.size();
+    for (const auto& [outcome, next] : stage->next) Collect(*next, &wanted);
+    if (record.read.kind == Source::Kind::kResult) {
+      wanted.resize(std::max<size_t>(wanted.size(), record.read.index + 1));
+      wanted[record.read.index] = true;
+    }
+    stage->live.resize((record.results + 63) / 64);
+    stage->first_register = used;
+    for (int r = 0; r < record.results; ++r) {
+      const bool keep = first + r < wanted.size() && wanted[first + r];
+      registers.push_back(keep ? used++ : -1);
+      if (!keep) continue;
+      stage->live[r / 64] |= uint64_t{1} << (r % 64);
+      ++stage->kept;
+    }
+    stage->read = place(record.read);
+    FZ_RETURN_IF_ERROR(MakePlan(stage, wanted, before));
+    for (auto& [outcome, next] : stage->next) {
+      const Stage* old = nullptr;
+      if (before) {
+        for (const auto& [o, n] : before->next) old = o == outcome ? n.get() : old;
+      }
+      FZ_RETURN_IF_ERROR(Compile(next.get(), registers, used, old));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  Status MakePlan(Stage* stage, const std::vector<bool>& wanted, const Stage* before) {
+    if (stage->kept == 0) return absl::OkStatus();
+    if (before && before->plan && before->live == stage->live) {
+      stage->plan = before->plan;
+      script_->kernels_ += stage->plan->kernels();
+      return absl::OkStatus();
+    }
+    const SegmentRecord& record = *stage->record;
+    // Cells and constants are never overwritten; a register is, if this is its last use.
+    uint64_t spendable = 0;
+    for (size_t i = 0; i < record.slots.size() && i < 64; ++i) {
+      const Source& s = record.slots[i];
+      if (s.kind != Source::Kind::kResult) continue;
+      if (static_cast<size_t>(s.index) >= wanted.size() || !wanted[s.index])
+        spendable |= uint64_t{1} << i;
+    }
+    std::vector<const CallRecord*> calls;
+    for (const CallRecord& c : record.calls) calls.push_back(&c);
+    FZ_ASSIGN_OR_RETURN(stage->plan,
+                        GetSegmentCompiler()->Compile(calls, stage->live, record.blas, spendable));
+    script_->kernels_ += stage->plan->kernels();
+    script_->compiled_ += stage->plan->compiled();
+    return absl::OkStatus();
+  }
+
+  Script* script_;
+};
+
+Script::~Script() = default;
+
+StatusOr<std::shared_ptr<const Script>> Script::Build(
+    std::vector<std::shared_ptr<const PathRecord>> paths, const Script* previous) {
+  FZ_CHECK(!paths.empty());
+  std::shared_ptr<Script> script(new Script);
+  script->paths_ = std::move(paths);
+  Builder builder(script.get());
+  script->root_ = builder.Tree(script->paths_, 0);
+  FZ_RETURN_IF_ERROR(
+      builder.Compile(script->root_.get(), {}, 0, previous ? previous->root_.get() : nullptr));
+  return std::shared_ptr<const Script>(std::move(script));
+}
+
+StatusOr<const PathRecord*> Script::Run(Cells cells, absl::InlinedVector<ValueRef, 4>* outputs,
+                                        int* kernels) const {
+  absl::InlinedVector<ValueRef, 8> registers;
+  absl::InlinedVector<Value*, 16> slots;
+  const Stage* stage = root_.get();
+  const auto value = [&](const Source& s) -> Value* {
+    switch (s.kind) {
+      case Source::Kind::kCell:
+        return cells[s.index]->value();
+      case Source::Kind::kResult:
+        return registers[s.index].get();
+      case Source::Kind::kConstant:
+        return stage->path->constants[s.index].get();
+      case Source::Kind::kNone:
+        break;
+    }
+    return nullptr;
+  };
+  while (stage->record) {
+    if (stage->plan) {
+      slots.clear();
+      for (const Source& s : stage->slots) slots.push_back(value(s));
+      registers.resize(stage->first_register + stage->kept);
+      FZ_RETURN_IF_ERROR(stage->plan->Run(
+          slots, absl::MakeSpan(registers).subspan(stage->first_register, stage->kept)));
+      *kernels += stage->plan->kernels();
+    }
+    const SegmentRecord& record = *stage->record;
+    const Stage* next = stage->next[0].second.get();
+    if (record.end == End::kNumber) {
+      const Value* v = value(stage->read);
+      uint64_t outcome = 0;
+      std::memcpy(&outcome, v->data, SizeOf(v->dtype));
+      next = nullptr;
+      for (const auto& [known, child] : stage->next) next = known == outcome ? child.get() : next;
+      if (!next) return nullptr;
+    } else if (record.end == End::kIndexCheck) {
+      const Tensor indices(ValueRef::Share(value(stage->read)));
+      if (!CheckIndexRange(record.check, indices, record.limit, record.of).ok()) return nullptr;
+    }
+    stage = next;
+  }
+  for (const Source& s : stage->outputs) outputs->push_back(ValueRef::Share(value(s)));
+  // Values first: a cell may be written that another write reads.
+  absl::InlinedVector<ValueRef, 8> contents;
+  for (const auto& [cell, s] : stage->writes) {
+    Value* v = value(s);
+    contents.push_back(v ? ValueRef::Share(v) : ValueRef());
+  }
+  for (size_t i = 0; i < contents.size(); ++i)
+    cells[stage->writes[i].first]->SetValue(std::move(contents[i]));
+  return stage->path.get();
+}
+
+// ---- Comparing
+
+namespace {
+
+std::string NameOfSource(const Source& s, const PathRecord& path) {
+  switch (s.kind) {
+    case Source::Kind::kNone:
+      return "nothing";
+    case Source::Kind::kCell:
+      return absl::StrCat("argument tensor ", s.index);
+    case Source::Kind::kResult:
+      return absl::StrCat("result ", s.index, " of the call");
+    case Source::Kind::kConstant:
+      return DescribeData(*path.constants[s.index]);
+  }
+  return "";
+}
+
+bool SameBytes(const Value& a, const Value& b) {
+  if (&a == &b) return true;
+  if (a.dtype != b.dtype || a.layout != b.layout || a.immediate != b.immediate) return false;
+  if (!a.layout->dense) return false;
+  return a.ready() && b.ready() &&
+         std::memcmp(a.data, b.data, static_cast<size_t>(a.size() * SizeOf(a.dtype))) == 0;
+}
+
+bool SameSource(const Source& a, const PathRecord& pa, const Source& b, const PathRecord& pb) {
+  if (a.kind != b.kind) return false;
+  if (a.kind == Source::Kind::kConstant)
+    return SameBytes(*pa.constants[a.index], *pb.constants[b.index]);
+  return a == b;
+}
+
+std::string Site(const CallRecord& call) {
+  return absl::StrCat("'", CallName(call), "'",
+                      call.origin.empty() ? "" : absl::StrCat(" (", call.origin, ")"));
+}
+
+// The call that reads slot number `slot` first.
+const CallRecord& Reader(const SegmentRecord& segment, size_t slot) {
+  for (const CallRecord& call : segment.calls) {
+    if (slot < call.slots.size()) return call;
+    slot -= call.slots.size();
+  }
+  return segment.calls.back();
+}
+
+Status SameSegment(const PathRecord& pa, const SegmentRecord& a, const PathRecord& pb,
+                   const SegmentRecord& b) {
+  for (size_t i = 0; i < std::max(a.calls.size(), b.calls.size()); ++i) {
+    if (i >= a.calls.size())
+      return RuntimeError(Site(b.calls[i]), " was called, which was not there before");
+    if (i >= b.calls.size())
+      return RuntimeError(Site(a.calls[i]), " was not called, as it was before");
+    if (a.calls[i].composite != b.calls[i].composite || a.calls[i].op != b.calls[i].op)
+      return RuntimeError(Site(a.calls[i]), " became ", Site(b.calls[i]));
+    if (!SameContent(a.calls[i], b.calls[i])) {
+      return RuntimeError(Site(a.calls[i]), ": ", DescribeChange(a.calls[i], b.calls[i]));
+    }
+  }
+  for (size_t i = 0; i < a.slots.size(); ++i) {
+    if (SameSource(a.slots[i], pa, b.slots[i], pb)) continue;
+    return RuntimeError(Site(Reader(b, i)), " read ", NameOfSource(a.slots[i], pa), " -> ",
+                        NameOfSource(b.slots[i], pb));
+  }
+  if (a.end != b.end || !SameSource(a.read, pa, b.read, pb) || a.limit != b.limit ||
+      a.check != b.check || a.blas != b.blas) {
+    return RuntimeError("what is read from data changed (", a.origin, " -> ", b.origin, ")");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Status SamePath(const PathRecord& known, const PathRecord& now, bool* same_outcomes) {
+  *same_outcomes = true;
+  for (size_t i = 0; i < std::max(known.segments.size(), now.segments.size()); ++i) {
+    if (i >= known.segments.size() || i >= now.segments.size()) {
+      const PathRecord& longer = i < now.segments.size() ? now : known;
+      const SegmentRecord& extra = longer.segments[i];
+      const std::string what = extra.calls.empty() ? "a read from data" : Site(extra.calls[0]);
+      return RuntimeError(what, &longer == &now ? " was called, which was not there before"
+                                                : " was not called, as it was before");
+    }
+    FZ_RETURN_IF_ERROR(SameSegment(known, known.segments[i], now, now.segments[i]));
+    if (known.segments[i].outcome != now.segments[i].outcome) {
+      *same_outcomes = false;
+      return absl::OkStatus();
+    }
+  }
+  bool same = known.outputs.size() == now.outputs.size() &&
+              known.writes.size() == now.writes.size() && known.shape == now.shape;
+  for (size_t i = 0; same && i < known.outputs.size(); ++i)
+    same = SameSource(known.outputs[i], known, now.outputs[i], now);
+  if (!same) return RuntimeError("the result, or which tensors are written, changed");
+  for (size_t i = 0; i < known.writes.size(); ++i) {
+    if (known.writes[i].first == now.writes[i].first &&
+        SameSource(known.writes[i].second, known, now.writes[i].second, now))
+      continue;
+    return RuntimeError("what is written to argument tensor ", now.writes[i].first,
+                        " changed: ", NameOfSource(known.writes[i].second, known), " -> ",
+                        NameOfSource(now.writes[i].second, now));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace frazil::tracer

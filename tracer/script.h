@@ -1,0 +1,88 @@
+// Script: what a call that depends on its arguments only does, as data: segments, where each of
+// their inputs comes from, what was read between them, and what comes out. Made by
+// tracer/script_builder while the body runs by validation; run by tracer/promise in place of the
+// body. Invariants: a script is immutable, so many threads may run one; running it changes nothing
+// outside before it knows that it reached an end.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tracer/recording.h"
+
+namespace frazil::tracer {
+
+// A tensor that a call by promise may read and write: an argument, a module's parameter or its
+// .grad, the default random generator. The owner keeps the cells alive during the call.
+using Cells = absl::Span<Tensor* const>;
+
+// Where a value comes from. kResult: the index counts the results of all segments of the path.
+struct Source {
+  enum class Kind : uint8_t { kNone, kCell, kResult, kConstant };
+  Kind kind = Kind::kNone;
+  int32_t index = 0;
+
+  bool operator==(const Source&) const = default;
+};
+
+// What a path of calls did up to the next thing that the program learned from data.
+struct SegmentRecord {
+  enum class End : uint8_t { kContinue, kNumber, kIndexCheck };
+
+  std::vector<CallRecord> calls;
+  std::vector<Source> slots;
+  int results = 0;
+  bool blas = false;
+
+  End end = End::kContinue;
+  Source read;           // kNumber, kIndexCheck
+  uint64_t outcome = 0;  // kNumber: the bits
+  int64_t limit = 0;     // kIndexCheck: indices lie in [0, limit)
+  std::string check, of;
+  std::string origin;  // where the number was read: "train.py:12"
+};
+
+// One call from its start to its end.
+struct PathRecord {
+  std::vector<SegmentRecord> segments;
+  std::vector<ValueRef> constants;
+  std::vector<Source> outputs;                 // the tensors of the result, in order
+  std::vector<std::pair<int, Source>> writes;  // cells whose content the call replaced
+  std::vector<uint64_t> shape;                 // the result's structure, in the bindings' words
+  std::shared_ptr<const void> pins;            // what those words point to
+};
+
+// OK if both did the same up to a read that gave different numbers (then *outcome is false) or to
+// the end. Otherwise the sentence that says what differs: op, the user's line, both values.
+Status SamePath(const PathRecord& known, const PathRecord& now, bool* same_outcomes);
+
+class Script {
+ public:
+  // The tree of `paths`, which agree as SamePath says. Plans of `previous` (may be null) are kept
+  // where they still fit.
+  static StatusOr<std::shared_ptr<const Script>> Build(
+      std::vector<std::shared_ptr<const PathRecord>> paths, const Script* previous);
+  ~Script();
+
+  const std::vector<std::shared_ptr<const PathRecord>>& paths() const { return paths_; }
+  int kernels() const { return kernels_; }    // of all plans
+  int compiled() const { return compiled_; }  // by Build
+
+  // Runs it on the cells' present content and commits the writes. Null, with nothing changed, if
+  // an outcome is not known or an index check fails: the body has to run.
+  StatusOr<const PathRecord*> Run(Cells cells, absl::InlinedVector<ValueRef, 4>* outputs,
+                                  int* kernels) const;
+
+ private:
+  struct Stage;
+  class Builder;
+  Script() = default;
+
+  std::vector<std::shared_ptr<const PathRecord>> paths_;
+  std::unique_ptr<Stage> root_;
+  int kernels_ = 0, compiled_ = 0;
+};
+
+}  // namespace frazil::tracer

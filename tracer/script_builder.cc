@@ -1,0 +1,93 @@
+#include "tracer/script_builder.h"
+
+#include <cstring>
+
+#include "tracer/explain.h"
+
+namespace frazil::tracer {
+
+ScriptBuilder::ScriptBuilder(Cells cells) : cells_(cells) {
+  for (size_t i = 0; i < cells.size(); ++i) {
+    before_.push_back(*cells[i]);
+    if (!cells[i]->defined()) continue;
+    const Value* v = cells[i]->value();
+    sources_.try_emplace(v, Source{Source::Kind::kCell, static_cast<int32_t>(i)});
+    if (v->storage && v->storage->foreign) Refuse("an argument borrows its memory");
+  }
+}
+
+void ScriptBuilder::Refuse(std::string_view why) {
+  if (!refusal_.empty()) return;
+  const std::string here = Here();
+  refusal_ = here.empty() ? std::string(why) : StrCat(why, " (", here, ")");
+}
+
+Source ScriptBuilder::Find(const Value& value) {
+  const auto [it, fresh] = sources_.try_emplace(&value);
+  if (fresh) {
+    // What the body made of nothing but Python, or caught from outside.
+    it->second = {Source::Kind::kConstant, static_cast<int32_t>(path_->constants.size())};
+    path_->constants.push_back(ValueRef::Share(const_cast<Value*>(&value)));
+  }
+  return it->second;
+}
+
+void ScriptBuilder::OnSegment(std::vector<const CallRecord*> path, absl::Span<const ValueRef> slots,
+                              absl::Span<const ValueRef> results) {
+  if (postponed_ || !refusal_.empty()) return;
+  SegmentRecord& segment = path_->segments.emplace_back();
+  for (const CallRecord* call : path) segment.calls.push_back(*call);
+  for (const ValueRef& v : slots) segment.slots.push_back(Find(*v));
+  for (const ValueRef& v : results) {
+    seen_.push_back(v);
+    sources_[v.get()] = {Source::Kind::kResult, results_++};
+  }
+  segment.results = static_cast<int>(results.size());
+  segment.blas = State().blas;
+  open_ = true;
+}
+
+SegmentRecord& ScriptBuilder::Ended(SegmentRecord::End end, const Value& value) {
+  if (!open_) path_->segments.emplace_back();
+  open_ = false;
+  SegmentRecord& segment = path_->segments.back();
+  segment.end = end;
+  segment.read = Find(value);
+  return segment;
+}
+
+void ScriptBuilder::OnRead(const Value& value, Reading how) {
+  if (how == Reading::kInside || postponed_ || !refusal_.empty()) return;
+  if (how == Reading::kBytes) return Refuse("the body reads a tensor's bytes");
+  if (IsFloat(value.dtype)) return Refuse("the body reads a float into the program");
+  SegmentRecord& segment = Ended(SegmentRecord::End::kNumber, value);
+  std::memcpy(&segment.outcome, value.data, SizeOf(value.dtype));
+  segment.origin = Here();
+}
+
+void ScriptBuilder::OnIndexCheck(std::string_view op, const Value& indices, int64_t n,
+                                 std::string_view of) {
+  if (postponed_ || !refusal_.empty()) return;
+  SegmentRecord& segment = Ended(SegmentRecord::End::kIndexCheck, indices);
+  segment.limit = n;
+  segment.check = op;
+  segment.of = of;
+}
+
+std::shared_ptr<PathRecord> ScriptBuilder::Finish(absl::Span<const Tensor* const> outputs) {
+  for (const Tensor* t : outputs) {
+    if (t->node()) Refuse("a result carries its history for gradients");
+  }
+  for (size_t i = 0; i < cells_.size() && refusal_.empty(); ++i) {
+    const Tensor &now = *cells_[i], &before = before_[i];
+    if (now.node() != before.node()) Refuse("an argument's requires_grad or history changed");
+    if (now.value() == before.value()) continue;
+    const Source source = now.defined() ? Find(*now.value()) : Source();
+    path_->writes.push_back({static_cast<int>(i), source});
+  }
+  if (postponed_ || !refusal_.empty()) return nullptr;
+  for (const Tensor* t : outputs) path_->outputs.push_back(Find(*t->value()));
+  return std::move(path_);
+}
+
+}  // namespace frazil::tracer
