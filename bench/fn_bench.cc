@@ -10,9 +10,8 @@
 
 #include "core/check.h"
 #include "jit/emit/x86/x86_emitter.h"
-#include "jit/kir/builder.h"
-#include "jit/kir/fn_table.h"
 #include "kernels/fn.h"
+#include "tests/kernels/fn_kernel.h"
 
 namespace frazil {
 namespace {
@@ -30,19 +29,6 @@ double Best(F f) {
     best = std::min(best, time.count());
   }
   return best * 1e9 / double(kCount);
-}
-
-kir::Kernel CallKernel(int fn, DType type) {
-  kir::Kernel kernel;
-  kernel.name = "call";
-  for (const char* name : {"x", "y", "o"}) {
-    kernel.buffers.push_back({name, type, name[0] == 'o', {kir::Stride::kOne}});
-  }
-  kir::Builder builder(&kernel);
-  const kir::V x = builder.Load(0);
-  const kir::V y = kir::kFns[fn].operands == 2 ? builder.Load(1) : kir::V{};
-  builder.Store(2, builder.Call(fn, x, y));
-  return kernel;
 }
 
 template <class T>
@@ -86,10 +72,7 @@ void Row(int fn) {
     jit::X86Emitter emitter(isa);
     auto compiled = emitter.Emit(CallKernel(fn, DTypeOf<T>::value));
     FZ_CHECK(compiled.ok());
-    void* buffers[] = {x.data(), y.data(), out.data()};
-    const int64_t strides[] = {sizeof(T), sizeof(T), sizeof(T)};
-    const kir::KernelArgs args = {buffers, &kCount, strides, nullptr};
-    const double time = Best([&] { (*compiled)->Run(args, 0, 1, 0, kCount); });
+    const double time = Best([&] { RunCall(**compiled, &x, &y, &out); });
     std::printf("  %s %6.3f ns", emitter.caps().name.data(), time);
   }
   const double time = Best([&] {

@@ -19,6 +19,7 @@
 #include "bindings/cpp/error.h"
 #include "bindings/cpp/promised.h"
 #include "bindings/cpp/structure.h"
+#include "core/by_class.h"
 #include "core/file.h"
 #include "core/functions/composites.h"
 #include "core/parallel.h"
@@ -29,8 +30,8 @@ namespace frazil {
 // -- Ops: the table's rows and the functions made of them, throwing.
 #define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp, \
               may_fail)                                                                      \
-  FZ_CPP_##klass(name, arity)
-#define FZ_CPP_kElementwise(name, arity) FZ_CPP_ARITY_##arity(name)
+  FZ_BY_CLASS(klass, FZ_CPP_ELEMENTWISE, FZ_CPP_REDUCTION)(name, arity, doc)
+#define FZ_CPP_ELEMENTWISE(name, arity, doc) FZ_CPP_ARITY_##arity(name)
 #define FZ_CPP_ARITY_1(name)             \
   inline Tensor name(const Tensor& x) {  \
     Initialize();                        \
@@ -42,20 +43,11 @@ namespace frazil {
     return Checked(ops::name(a, b), #name);        \
   }
 #define FZ_CPP_ARITY_3(name)
-#define FZ_CPP_kReduce(name, arity)                                                   \
+#define FZ_CPP_REDUCTION(name, arity, doc)                                            \
   inline Tensor name(const Tensor& x, const Axes& axes = {}, bool keepdims = false) { \
     Initialize();                                                                     \
     return Checked(ops::name(x, axes, keepdims), #name);                              \
   }
-#define FZ_CPP_kCast(name, arity)
-#define FZ_CPP_kView(name, arity)
-#define FZ_CPP_kConcat(name, arity)
-#define FZ_CPP_kPad(name, arity)
-#define FZ_CPP_kTake(name, arity)
-#define FZ_CPP_kPut(name, arity)
-#define FZ_CPP_kMatmul(name, arity)
-#define FZ_CPP_kIota(name, arity)
-#define FZ_CPP_kRandomBits(name, arity)
 #include "core/ops.def"
 #undef FZ_OP
 

@@ -4,6 +4,7 @@
 #include "bindings/python/functions.h"
 #include "bindings/python/movement.h"
 #include "bindings/python/reduce.h"
+#include "core/by_class.h"
 #include "core/functions/composites.h"
 
 namespace frazil::python {
@@ -71,25 +72,15 @@ constexpr bool TakesDType(OpId op) { return op == OpId::k_sum || op == OpId::k_p
 void AddRows(std::vector<FunctionRow>* rows) {
 #define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp, \
               may_fail)                                                                      \
-  FZ_ROW_##klass(name, arity, doc)
-#define FZ_ROW_kElementwise(name, arity, doc) \
+  FZ_BY_CLASS(klass, FZ_ROW_ELEMENTWISE, FZ_ROW_REDUCTION)(name, arity, doc)
+#define FZ_ROW_ELEMENTWISE(name, arity, doc) \
   rows->push_back({RowSignature(#name, arity), doc, RowFunction<OpId::k_##name, arity>()});
-#define FZ_ROW_kReduce(name, arity, doc)                                                           \
+#define FZ_ROW_REDUCTION(name, arity, doc)                                                         \
   rows->push_back(TakesDType(OpId::k_##name)                                                       \
                       ? FunctionRow{#name "(x, /, axis=None, *, dtype=None, keepdims=False)", doc, \
                                     ReductionTo<#name, ops::name>}                                 \
                       : FunctionRow{#name "(x, /, axis=None, *, keepdims=False)", doc,             \
                                     Reduction<#name, ops::name>});
-// Rows with arguments of their own: movement_module.cc, creation_module.cc.
-#define FZ_ROW_kCast(name, arity, doc)
-#define FZ_ROW_kView(name, arity, doc)
-#define FZ_ROW_kConcat(name, arity, doc)
-#define FZ_ROW_kPad(name, arity, doc)
-#define FZ_ROW_kTake(name, arity, doc)
-#define FZ_ROW_kPut(name, arity, doc)
-#define FZ_ROW_kMatmul(name, arity, doc)
-#define FZ_ROW_kIota(name, arity, doc)
-#define FZ_ROW_kRandomBits(name, arity, doc)
 #include "core/ops.def"
 #undef FZ_OP
 }

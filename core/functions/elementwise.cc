@@ -1,4 +1,5 @@
 // Promotion and scalars for the elementwise rows of the table.
+#include "core/by_class.h"
 #include "core/check.h"
 #include "core/functions/ops.h"
 
@@ -135,23 +136,14 @@ Tensor astype(const Tensor& x, DType dtype) {
 // Out of line: expressions of tensors stay short in the code of composites and gradient rules.
 #define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp, \
               may_fail)                                                                      \
-  FZ_DEFINE_##klass(name, arity)
-#define FZ_DEFINE_kElementwise(name, arity) FZ_DEFINE_ARITY_##arity(name)
+  FZ_BY_CLASS(klass, FZ_DEFINE_ELEMENTWISE, FZ_DEFINE_REDUCTION)(name, arity, doc)
+#define FZ_DEFINE_ELEMENTWISE(name, arity, doc) FZ_DEFINE_ARITY_##arity(name)
 #define FZ_DEFINE_ARITY_1(name) \
   Tensor name(const Tensor& a) { return Unary(OpId::k_##name, a); }
 #define FZ_DEFINE_ARITY_2(name) \
   Tensor name(const Arg& a, const Arg& b) { return Binary(OpId::k_##name, a, b); }
 #define FZ_DEFINE_ARITY_3(name)
-#define FZ_DEFINE_kReduce(name, arity)
-#define FZ_DEFINE_kCast(name, arity)
-#define FZ_DEFINE_kView(name, arity)
-#define FZ_DEFINE_kConcat(name, arity)
-#define FZ_DEFINE_kPad(name, arity)
-#define FZ_DEFINE_kTake(name, arity)
-#define FZ_DEFINE_kPut(name, arity)
-#define FZ_DEFINE_kMatmul(name, arity)
-#define FZ_DEFINE_kIota(name, arity)
-#define FZ_DEFINE_kRandomBits(name, arity)
+#define FZ_DEFINE_REDUCTION(name, arity, doc)
 #include "core/ops.def"
 #undef FZ_OP
 

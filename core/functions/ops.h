@@ -8,6 +8,7 @@
 
 #include "absl/types/span.h"
 #include "core/apply.h"
+#include "core/by_class.h"
 #include "core/promote.h"
 
 namespace frazil {
@@ -50,22 +51,13 @@ Tensor Unary(OpId op, const Tensor& a);
 Tensor Binary(OpId op, const Arg& a, const Arg& b);
 #define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp, \
               may_fail)                                                                      \
-  FZ_DECLARE_##klass(name, arity)
-#define FZ_DECLARE_kElementwise(name, arity) FZ_DECLARE_ARITY_##arity(name)
+  FZ_BY_CLASS(klass, FZ_DECLARE_ELEMENTWISE, FZ_DECLARE_REDUCTION)(name, arity, doc)
+#define FZ_DECLARE_ELEMENTWISE(name, arity, doc) FZ_DECLARE_ARITY_##arity(name)
 #define FZ_DECLARE_ARITY_1(name) Tensor name(const Tensor& a);
 #define FZ_DECLARE_ARITY_2(name) Tensor name(const Arg& a, const Arg& b);
 #define FZ_DECLARE_ARITY_3(name)
-#define FZ_DECLARE_kReduce(name, arity) \
+#define FZ_DECLARE_REDUCTION(name, arity, doc) \
   Tensor name(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
-#define FZ_DECLARE_kCast(name, arity)
-#define FZ_DECLARE_kView(name, arity)
-#define FZ_DECLARE_kConcat(name, arity)
-#define FZ_DECLARE_kPad(name, arity)
-#define FZ_DECLARE_kTake(name, arity)
-#define FZ_DECLARE_kPut(name, arity)
-#define FZ_DECLARE_kMatmul(name, arity)
-#define FZ_DECLARE_kIota(name, arity)
-#define FZ_DECLARE_kRandomBits(name, arity)
 #include "core/ops.def"
 #undef FZ_OP
 

@@ -13,28 +13,13 @@
 
 #include "jit/emit/interp/interp.h"
 #include "jit/emit/x86/x86_emitter.h"
-#include "jit/kir/builder.h"
-#include "jit/kir/fn_table.h"
 #include "kernels/fn.h"
 #include "tests/kernels/fn_check.h"
+#include "tests/kernels/fn_kernel.h"
 #include "tests/kernels/scalar_v.h"
 
 namespace frazil {
 namespace {
-
-// o = fn(x) or fn(x, y) over one axis.
-kir::Kernel CallKernel(int fn, DType type) {
-  kir::Kernel kernel;
-  kernel.name = "call";
-  for (const char* name : {"x", "y", "o"}) {
-    kernel.buffers.push_back({name, type, name[0] == 'o', {kir::Stride::kOne}});
-  }
-  kir::Builder builder(&kernel);
-  const kir::V x = builder.Load(0);
-  const kir::V y = kir::kFns[fn].operands == 2 ? builder.Load(1) : kir::V{};
-  builder.Store(2, builder.Call(fn, x, y));
-  return kernel;
-}
 
 // Bit patterns of every kind, ordinary numbers, and the special values against each other.
 template <class T, class Bits>
@@ -66,10 +51,7 @@ void CheckEmitter(jit::Emitter* emitter) {
   for (int fn = 0; fn < kir::kNumFns; ++fn) {
     auto compiled = emitter->Emit(CallKernel(fn, DTypeOf<T>::value));
     ASSERT_TRUE(compiled.ok()) << compiled.status();
-    void* buffers[] = {x.data(), y.data(), out.data()};
-    const int64_t size = sizeof(T), extent = int64_t(x.size());
-    const int64_t strides[] = {size, size, size};
-    (*compiled)->Run({buffers, &extent, strides, nullptr}, 0, 1, 0, extent);
+    RunCall(**compiled, &x, &y, &out);
     for (size_t i = 0; i < x.size(); ++i) {
       T want = CallFn(Fn(fn), ScalarV::Of(x[i]), ScalarV::Of(y[i])).template As<T>();
       bool same = want != want ? out[i] != out[i]
@@ -98,13 +80,12 @@ TEST(FnEmitters, Avx512) { CheckX86(jit::Isa::kAvx512); }
 
 // The errors over the bit patterns [begin, end).
 Worst ScanF32(const jit::Compiled& compiled, const Reference& ref, uint64_t begin, uint64_t end) {
-  constexpr int64_t kBlock = 4096, kStrides[] = {4, 4, 4};
+  constexpr int64_t kBlock = 4096;
   std::vector<float> x(kBlock), out(kBlock);
-  void* buffers[] = {x.data(), x.data(), out.data()};
   Worst worst;
   for (uint64_t at = begin; at < end; at += kBlock) {
     for (int64_t i = 0; i < kBlock; ++i) x[i] = std::bit_cast<float>(uint32_t(at + i));
-    compiled.Run({buffers, &kBlock, kStrides, nullptr}, 0, 1, 0, kBlock);
+    RunCall(compiled, &x, &x, &out);
     AddErrors(ref.f32, x.data(), out.data(), kBlock, &worst);
   }
   return worst;
