@@ -198,6 +198,34 @@ FZ_FAST(TakeAlongAxis) {
   return Wrap(ops::take_along_axis(*x, *indices, axis));
 }
 
+template <OpName name, Tensor (*sorting)(const Tensor&, int64_t, bool)>
+FZ_FAST(Sorting) {
+  FZ_ARGS(4, std::string(name.text) + "(x, /, *, axis=-1, descending=False, stable=True)");
+  Tensor own;
+  const Tensor* x = TensorOf(a[0], name.text, &own);
+  int64_t axis = -1;
+  bool descending, stable;  // always stable
+  if (!x || (a[1] && !ToInt(a[1], name.text, "axis", &axis)) || !ToBool(a[2], false, &descending) ||
+      !ToBool(a[3], true, &stable))
+    return nullptr;
+  return Wrap(sorting(*x, axis, descending));
+}
+
+FZ_FAST(SearchSorted) {
+  FZ_ARGS(3, "searchsorted(x1, x2, /, *, side='left')");
+  Tensor own, own_values;
+  const Tensor* x = TensorOf(a[0], "searchsorted", &own);
+  const Tensor* values = x ? TensorOf(a[1], "searchsorted", &own_values) : nullptr;
+  if (!values) return nullptr;
+  const bool right =
+      a[2] && PyUnicode_Check(a[2]) && PyUnicode_CompareWithASCIIString(a[2], "right") == 0;
+  if (a[2] && !right &&
+      !(PyUnicode_Check(a[2]) && PyUnicode_CompareWithASCIIString(a[2], "left") == 0)) {
+    return Raise(ValueError("[searchsorted] side must be \"left\" or \"right\"."));
+  }
+  return Wrap(ops::searchsorted(*x, *values, right));
+}
+
 // 3, (1, 2), or ((1, 2), (3, 4)): how much to add before and after each axis.
 bool ToWidths(PyObject* object, int rank, DimVec* out) {
   if (!PySequence_Check(object) || (IsTensor(object) && CellOf(object).rank() == 0)) {
@@ -301,6 +329,16 @@ std::vector<FunctionRow> MovementFunctions() {
       {"nonzero(x, /)",
        "Positions of elements that are not zero, one index array per axis. Reads the data.",
        MoveNonzero},
+      {"argsort(x, /, *, axis=-1, descending=False, stable=True)",
+       "Indices that sort along an axis: always stable, NaN last in either order. Reads the data.",
+       Sorting<"argsort", ops::argsort>},
+      {"sort(x, /, *, axis=-1, descending=False, stable=True)",
+       "Elements in order along an axis: always stable, NaN last in either order. Reads the data.",
+       Sorting<"sort", ops::sort>},
+      {"searchsorted(x1, x2, /, *, side='left')",
+       "Where the elements of x2 would stand in the sorted x1: before equal ones, or after them "
+       "(\"right\"). Reads the data.",
+       SearchSorted},
       {"detach(x, /)", "The same value without history: no gradient flows through it.", Detach},
   };
 }

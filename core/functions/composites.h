@@ -78,6 +78,12 @@ Tensor setitem(const Tensor& x, absl::Span<const Index> index, const Tensor& v);
 std::vector<Tensor> nonzero(const Tensor& x);
 Tensor take_along_axis(const Tensor& x, const Tensor& indices, int64_t axis);
 
+// -- Sorting (functions/sorting.cc): read their data. Stable; NaN comes last in either order.
+Tensor argsort(const Tensor& x, int64_t axis = -1, bool descending = false);
+Tensor sort(const Tensor& x, int64_t axis = -1, bool descending = false);
+// Where `values` would stand in `sorted` (one axis): before equal elements, or after them.
+Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right = false);
+
 // -- Creation (functions/creation.cc); results are dense.
 Tensor filled(Dims dims, const Scalar& value, DType dtype);  // zeros, ones, full
 Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step,

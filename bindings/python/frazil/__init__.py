@@ -10,6 +10,7 @@ import importlib as _importlib
 
 from frazil._array_api import *  # noqa: F403
 from frazil._dtypes import *  # noqa: F403
+from frazil._elementwise import *  # noqa: F403
 from frazil._frazil import *  # noqa: F403
 from frazil._frazil import Tensor, __version__  # noqa: F401
 from frazil._frazil.runtime import (  # noqa: F401
@@ -20,6 +21,7 @@ from frazil._frazil.runtime import (  # noqa: F401
 )
 from frazil._grad import grad, no_grad, value_and_grad  # noqa: F401
 from frazil._runtime import config, mode, precision  # noqa: F401
+from frazil._scans import *  # noqa: F403
 from frazil._trace import trace  # noqa: F401
 
 TYPE_CHECKING = False

@@ -1,11 +1,10 @@
 """Functions of the array API that are short compositions of others."""
 
-import functools
-import operator
-import re
-
 from frazil import _frazil as _fz
 from frazil._frazil import Tensor
+from frazil._named import fixed_axis as _axis
+from frazil._named import public as _public
+from frazil._named import tensor as _tensor
 
 __all__ = [
     "broadcast_arrays",
@@ -23,34 +22,6 @@ __all__ = [
     "unstack",
     "vecdot",
 ]
-
-
-def _public(function):
-    """Errors of the functions inside carry this function's name."""
-
-    @functools.wraps(function)
-    def call(*args, **kwargs):
-        try:
-            return function(*args, **kwargs)
-        except Exception as error:
-            if len(error.args) == 1 and isinstance(error.args[0], str):
-                error.args = (re.sub(r"^\[[\w.]+\] ", f"[{name}] ", error.args[0]),)
-            raise
-
-    name = function.__name__
-    return call
-
-
-def _tensor(x):
-    return x if isinstance(x, Tensor) else _fz.asarray(x)
-
-
-def _axis(x, axis):
-    """The axis counted from the front."""
-    n = operator.index(axis)
-    if not -x.ndim <= n < x.ndim:
-        raise IndexError(f"[axis] axis {n} is out of range for rank {x.ndim}.")
-    return n % x.ndim
 
 
 @_public

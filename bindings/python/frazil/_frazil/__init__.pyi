@@ -349,6 +349,16 @@ def argmin(
 ) -> Tensor:
     """Index of the first smallest element along an axis; the first NaN if there is one."""
 
+def argsort(
+    x: Operand,
+    /,
+    *,
+    axis: builtins.int | Sequence[builtins.int] | None = ...,
+    descending: builtins.bool = ...,
+    stable: builtins.bool = ...,
+) -> Tensor:
+    """Indices that sort along an axis: always stable, NaN last in either order. Reads the data."""
+
 def asarray(
     obj: Any,
     /,
@@ -702,11 +712,24 @@ def round(x: Operand, /) -> Tensor:
 def rsqrt(x: Operand, /) -> Tensor:
     """1 / sqrt(x), elementwise."""
 
+def searchsorted(x1: Operand, x2: Operand, /, *, side: str = ...) -> Tensor:
+    """Where the elements of x2 would stand in the sorted x1: before equal ones, or after them ("right"). Reads the data."""
+
 def sign(x: Operand, /) -> Tensor:
     """Sign, elementwise: -1, 0 or 1; NaN for NaN."""
 
 def sin(x: Operand, /) -> Tensor:
     """Sine of an angle in radians, elementwise."""
+
+def sort(
+    x: Operand,
+    /,
+    *,
+    axis: builtins.int | Sequence[builtins.int] | None = ...,
+    descending: builtins.bool = ...,
+    stable: builtins.bool = ...,
+) -> Tensor:
+    """Elements in order along an axis: always stable, NaN last in either order. Reads the data."""
 
 def sqrt(x: Operand, /) -> Tensor:
     """Square root, elementwise, correctly rounded; NaN below 0."""

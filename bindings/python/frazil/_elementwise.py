@@ -1,0 +1,198 @@
+"""Elementwise functions that are short compositions of others; integers compute as in NumPy."""
+
+from frazil import _frazil as _fz
+from frazil._dtypes import finfo as _finfo
+from frazil._dtypes import result_type as _result_type
+from frazil._named import floating as _floating
+from frazil._named import public as _public
+from frazil._named import tensor as _tensor
+
+__all__ = [
+    "acosh",
+    "allclose",
+    "array_equal",
+    "asinh",
+    "atanh",
+    "copysign",
+    "cosh",
+    "hypot",
+    "isclose",
+    "log10",
+    "log2",
+    "logaddexp",
+    "nan_to_num",
+    "signbit",
+    "sinh",
+]
+
+_FLOAT64 = _fz.float64
+
+
+def _pair(x1, x2):
+    """Both in their common floating-point dtype."""
+    if not (hasattr(x1, "dtype") or hasattr(x2, "dtype")):
+        x1 = _tensor(x1)
+    dtype = _result_type(x1, x2)
+    zero = _floating(_fz.zeros((), dtype=dtype))
+    return (_fz.astype(_fz.asarray(x, dtype=zero.dtype), zero.dtype) for x in (x1, x2))
+
+
+def _wider(x):
+    """In the float that rounds once more than needed, so that short formulas stay accurate."""
+    return x if x.dtype == _FLOAT64 else x.astype(_FLOAT64)
+
+
+@_public
+def sinh(x, /):
+    """Hyperbolic sine, elementwise; within 3 ULP in float64."""
+    x = _floating(x)
+    wide = _wider(x)
+    size = _fz.abs(wide)
+    near = _fz.expm1(_fz.minimum(size, 30.0))
+    half = _fz.exp(_fz.maximum(size, 30.0) * 0.5)  # exp(x) itself may overflow
+    value = _fz.where(size < 30.0, 0.5 * (near + near / (near + 1.0)), half * 0.5 * half)
+    return copysign(value, wide).astype(x.dtype)
+
+
+@_public
+def cosh(x, /):
+    """Hyperbolic cosine, elementwise; within 3 ULP in float64."""
+    x = _floating(x)
+    size = _fz.abs(_wider(x))
+    near = _fz.exp(_fz.minimum(size, 30.0))
+    half = _fz.exp(_fz.maximum(size, 30.0) * 0.5)
+    value = _fz.where(size < 30.0, 0.5 * (near + 1.0 / near), half * 0.5 * half)
+    return value.astype(x.dtype)
+
+
+@_public
+def asinh(x, /):
+    """Inverse hyperbolic sine, elementwise; within 4 ULP in float64."""
+    x = _floating(x)
+    wide = _wider(x)
+    size = _fz.abs(wide)
+    near = _fz.minimum(size, 1e8)
+    near = _fz.log1p(near + near * near / (1.0 + _fz.sqrt(near * near + 1.0)))
+    far = _fz.log(_fz.maximum(size, 1e8)) + 0.6931471805599453
+    return copysign(_fz.where(size < 1e8, near, far), wide).astype(x.dtype)
+
+
+@_public
+def acosh(x, /):
+    """Inverse hyperbolic cosine, elementwise, NaN below 1; within 4 ULP in float64."""
+    x = _floating(x)
+    wide = _wider(x)
+    over = _fz.minimum(wide, 1e8) - 1.0
+    near = _fz.log1p(over + _fz.sqrt(over * 2.0 + over * over))
+    far = _fz.log(_fz.maximum(wide, 1e8)) + 0.6931471805599453
+    return _fz.where(wide < 1e8, near, far).astype(x.dtype)
+
+
+@_public
+def atanh(x, /):
+    """Inverse hyperbolic tangent, elementwise, NaN beyond -1 and 1; within 4 ULP in float64."""
+    x = _floating(x)
+    wide = _wider(x)
+    size = _fz.abs(wide)
+    return copysign(0.5 * _fz.log1p(2.0 * size / (1.0 - size)), wide).astype(x.dtype)
+
+
+def _logarithm(x, factor):
+    x = _floating(x)
+    value = _fz.log(_wider(x)) * factor
+    # Within the error of the product a whole number is meant.
+    step = (_fz.round(value) - value).detach()
+    near = _fz.less_equal(_fz.abs(step), _fz.abs(value) * 4e-16)
+    return _fz.where(near, value + step, value).astype(x.dtype)
+
+
+@_public
+def log2(x, /):
+    """Logarithm to base 2, elementwise: exact at powers of 2, else within 4 ULP in float64."""
+    return _logarithm(x, 1.4426950408889634)
+
+
+@_public
+def log10(x, /):
+    """Logarithm to base 10, elementwise: exact at powers of 10, else within 4 ULP in float64."""
+    return _logarithm(x, 0.4342944819032518)
+
+
+@_public
+def hypot(x1, x2, /):
+    """sqrt(x1**2 + x2**2), elementwise, without overflow; infinite if either is."""
+    x1, x2 = _pair(x1, x2)
+    a, b = _wider(x1), _wider(x2)
+    if x1.dtype != _FLOAT64:  # squares of narrower floats fit
+        value = _fz.sqrt(a * a + b * b)
+    else:
+        a, b = _fz.abs(a), _fz.abs(b)
+        large = _fz.maximum(a, b)
+        ratio = _fz.minimum(a, b) / _fz.where(large == 0.0, 1.0, large)
+        value = large * _fz.sqrt(ratio * ratio + 1.0)
+    infinite = _fz.logical_or(_fz.isinf(x1), _fz.isinf(x2))
+    return _fz.where(infinite, float("inf"), value).astype(x1.dtype)
+
+
+@_public
+def logaddexp(x1, x2, /):
+    """log(exp(x1) + exp(x2)), elementwise, without overflow."""
+    x1, x2 = _pair(x1, x2)
+    apart = _fz.where(_fz.equal(x1, x2), 0.0, x1 - x2)  # equal infinities differ by nothing
+    return _fz.maximum(x1, x2) + _fz.log1p(_fz.exp(-_fz.abs(apart)))
+
+
+@_public
+def signbit(x, /):
+    """True where x is below zero or is -0.0, elementwise; false for NaN."""
+    x = _tensor(x)
+    if x.dtype.kind == "real floating":
+        x = _fz.where(_fz.equal(x, 0.0), 1.0 / x, x)
+    return _fz.less(x, 0)
+
+
+@_public
+def copysign(x1, x2, /):
+    """The size of x1 with the sign of x2, elementwise; NaN has no sign, and counts as positive."""
+    x1, x2 = _pair(x1, x2)
+    size = _fz.abs(x1)
+    return _fz.where(signbit(x2.detach()), -size, size)
+
+
+@_public
+def nan_to_num(x, /, *, nan=0.0, posinf=None, neginf=None):
+    """NaN and infinities replaced by numbers: by 0 and the dtype's largest and smallest."""
+    x = _tensor(x)
+    if x.dtype.kind != "real floating":
+        return +x
+    limits = _finfo(x.dtype)
+    high = float(limits.max) if posinf is None else posinf
+    low = float(limits.min) if neginf is None else neginf
+    out = _fz.where(_fz.isnan(x), nan, x)
+    out = _fz.where(_fz.equal(x, float("inf")), high, out)
+    return _fz.where(_fz.equal(x, float("-inf")), low, out)
+
+
+@_public
+def isclose(x1, x2, /, rtol=1e-05, atol=1e-08, *, equal_nan=False):
+    """True where abs(x1 - x2) <= atol + rtol * abs(x2), or both are the same infinity."""
+    x1, x2 = _pair(x1, x2)
+    near = _fz.less_equal(_fz.abs(x1 - x2), atol + rtol * _fz.abs(x2))
+    finite = _fz.isfinite(x2)
+    out = _fz.logical_or(_fz.logical_and(near, finite), _fz.equal(x1, x2))
+    if equal_nan:
+        out = _fz.logical_or(out, _fz.logical_and(_fz.isnan(x1), _fz.isnan(x2)))
+    return out
+
+
+@_public
+def allclose(x1, x2, /, rtol=1e-05, atol=1e-08, *, equal_nan=False):
+    """Whether isclose holds for all elements: a Python bool. Reads the data."""
+    return bool(_fz.all(isclose(x1, x2, rtol, atol, equal_nan=equal_nan)))
+
+
+@_public
+def array_equal(x1, x2, /):
+    """Whether two arrays have the same shape and elements: a Python bool. Reads the data."""
+    x1, x2 = _tensor(x1), _tensor(x2)
+    return x1.shape == x2.shape and bool(_fz.all(_fz.equal(x1, x2)))
