@@ -63,6 +63,8 @@ TYPES = {
     "mode": "Any",
     "n_cols": "builtins.int | None",
     "ndigits": "builtins.int | None",
+    "name": "str",
+    "value": "builtins.int",
     "obj": "Any",
     "on": "builtins.bool",
     "out": "None",

@@ -18,10 +18,13 @@ def _rebuild(
 ) -> Tensor:
     """A pickled tensor."""
 
+def caches() -> dict[str, dict[str, builtins.int]]:
+    """What the bounded caches keep: entries and bytes of each."""
+
 def causes() -> dict[str, dict[str, str]]:
     """The table of causes that explain() and stats() name: kind and sentence."""
 
-def config() -> dict[str, dict[str, str]]:
+def config() -> dict[str, dict[str, Any]]:
     """Every switch: its value, environment variable and meaning."""
 
 def dtype(obj: Any, /) -> DType:
@@ -62,6 +65,9 @@ def set_num_threads(n: builtins.int, /) -> None:
 
 def set_process_mode(mode: Any, /) -> builtins.int:
     """The process's mode; returns what it was."""
+
+def set_setting(name: str, value: builtins.int, /) -> None:
+    """Sets a number of config()."""
 
 def set_thread_mode(mode: Any, /) -> builtins.int:
     """This thread's mode; returns what it was."""
