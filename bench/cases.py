@@ -191,6 +191,36 @@ def matched_call(settings, report):
     report.value(name, "once a call", "seconds", quartiles(once))
 
 
+def skipped_call(settings, report):
+    """A call by promise, body skipped: its guards, its kernel and its result, against one op."""
+
+    def chain(*tensors):
+        y = tensors[0]
+        for t in tensors[1:]:
+            y = y + t
+        return y
+
+    tensors = [fz.asarray(np.arange(16, dtype=np.float32)) + n for n in range(100)]
+    calls = {2: "f(a, b)", 8: "f(a, b, c, d, e, g, h, i)"}
+    variants = {"a + b": ("a + b", dict(zip("ab", tensors, strict=False)))}
+    for n, code in calls.items():
+        traced = fz.trace(chain, pure=True)
+        variants[f"{n} tensors"] = (code, {"f": traced, **dict(zip("abcdeghi", tensors))})
+    first = fz.trace(lambda items: items[0] + items[1], pure=True)
+    variants["list of 2"] = ("f(x)", {"f": first, "x": tensors[:2]})
+    variants["list of 100"] = ("f(x)", {"f": first, "x": tensors})
+    for code, names in variants.values():
+        for _ in range(8):
+            eval(code, dict(names))
+    rounds = settings.time(variants, clock=time.thread_time)
+    name = "call by promise, 16 f32"
+    report.ratio(name, rounds, "2 tensors", "a + b", "<= 2")
+    report.ratio(name, rounds, "8 tensors", "a + b", "<= 4")
+    pairs = zip(rounds.times["list of 100"], rounds.times["list of 2"], strict=True)
+    guards = [(a - b) * 100 / 98 for a, b in pairs]
+    report.value(name, "guards over 100 tensors", "seconds", quartiles(guards), "< 2 us")
+
+
 def compile_10(settings, report):
     """From the end of a recorded segment to running code, for a kernel never seen before.
 
@@ -234,6 +264,7 @@ ALL = {
         sum_16mi,
         training_step,
         matched_call,
+        skipped_call,
         compile_10,
     )
 }

@@ -32,6 +32,16 @@ void MatchedCall(benchmark::State& state) {
 }
 BENCHMARK(MatchedCall)->Arg(0)->Arg(1)->Arg(10)->Arg(100)->Arg(400);
 
+// A call by promise of the chain that PlanChain10 runs: the difference is what skipping costs
+// beside the kernel.
+void SkippedCall(benchmark::State& state) {
+  const fz::Tensor x = fz::ones({16}) + 0.0;
+  auto traced = fz::jit::trace([](const fz::Tensor& t) { return Adds(t, 10); }, fz::jit::pure);
+  for (int i = 0; i < 4; ++i) traced(x);
+  for (auto _ : state) benchmark::DoNotOptimize(traced(x));
+}
+BENCHMARK(SkippedCall);
+
 // Every op reads tensors that are first met there, whose dtype, layout and device are checked: the
 // worst case of a guard check.
 void GuardCheck(benchmark::State& state) {

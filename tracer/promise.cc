@@ -1,6 +1,8 @@
 #include "tracer/promise.h"
 
 #include <algorithm>
+#include <cstring>
+#include <mutex>
 
 #include "tracer/explain.h"
 
@@ -11,37 +13,32 @@ constexpr int64_t kRetryRefused = 1000;  // calls
 
 uint64_t Pointer(const void* p) { return reinterpret_cast<uintptr_t>(p); }
 
-// For each cell the first cell with the same value. Values that are one in this call were one in
-// the recording, and the reverse.
+// For each cell the first cell with the same value, where there are many cells.
 class FirstWith {
  public:
-  explicit FirstWith(size_t n) {
-    if (n <= 8) return;
+  explicit FirstWith(Cells cells) : cells_(cells) {
     size_t size = 32;
-    while (size < 2 * n) size *= 2;
+    while (size < 2 * cells.size()) size *= 2;
     table_.resize(size);
   }
-  uint32_t Index(Cells cells, uint32_t i) {
-    const Value* v = cells[i]->value();
-    if (table_.empty()) {
-      uint32_t j = 0;
-      while (!cells[j]->defined() || cells[j]->value() != v) ++j;
-      return j;
-    }
-    size_t at = (Pointer(v) * 0x9E3779B97F4A7C15u) >> 20;
-    for (;; ++at) {
+  uint32_t Index(uint32_t i) {
+    const Value* v = cells_[i]->value();
+    for (size_t at = (Pointer(v) * 0x9E3779B97F4A7C15u) >> 20;; ++at) {
       uint32_t& slot = table_[at & (table_.size() - 1)];
       if (slot == 0) slot = i + 1;
-      if (cells[slot - 1]->value() == v) return slot - 1;
+      if (cells_[slot - 1]->value() == v) return slot - 1;
     }
   }
 
  private:
+  Cells cells_;
   absl::InlinedVector<uint32_t, 256> table_;  // index + 1; 0: empty
 };
 
-void AddCells(Cells cells, Words* words) {
-  FirstWith first(cells.size());
+// Values that are one in this call were one in the recording, and the reverse: the words of a cell
+// name the first with its value, and the first that is the same cell.
+template <typename Index>
+void AddCells(Cells cells, Words* words, const Index& first) {
   for (uint32_t i = 0; i < cells.size(); ++i) {
     const Tensor& t = *cells[i];
     if (!t.defined()) {
@@ -49,9 +46,9 @@ void AddCells(Cells cells, Words* words) {
       continue;
     }
     const Value& v = *t.value();
-    const uint32_t same = first.Index(cells, i);
+    const uint32_t same = first(i);
     uint32_t cell = i;
-    if (same != i) {
+    if (__builtin_expect(same != i, 0)) {
       for (cell = same; cells[cell] != cells[i]; ++cell) {
       }
     }
@@ -60,6 +57,18 @@ void AddCells(Cells cells, Words* words) {
     words->push_back(static_cast<uint64_t>(same) << 40 | uint64_t{cell} << 16 |
                      uint64_t{v.device.word} << 8 | node << 1 | v.immediate);
   }
+}
+
+void AddCells(Cells cells, Words* words) {
+  if (cells.size() > 8) {
+    FirstWith first(cells);
+    return AddCells(cells, words, [&](uint32_t i) { return first.Index(i); });
+  }
+  AddCells(cells, words, [&](uint32_t i) {
+    uint32_t j = 0;
+    while (cells[j]->value() != cells[i]->value()) ++j;
+    return j;
+  });
 }
 
 void AddThread(Words* words) {
@@ -81,13 +90,16 @@ size_t Promise::Hash::operator()(absl::Span<const uint64_t> words) const {
 }
 
 Promise::Entry* Promise::Find(absl::Span<const uint64_t> words) {
-  const auto it = entries_.find(words);
-  if (it == entries_.end()) return nullptr;
-  it->second->used = ++clock_;
-  return it->second.get();
+  if (!last_ || absl::Span<const uint64_t>(last_->words) != words) {
+    const auto it = entries_.find(words);
+    if (it == entries_.end()) return nullptr;
+    last_ = it->second.get();
+  }
+  last_->used = ++clock_;
+  return last_;
 }
 
-Promise::Entry& Promise::Add(absl::Span<const uint64_t> words, const Pins& pins) {
+Promise::Entry& Promise::Add(absl::Span<const uint64_t> words, const Pins& pins, Garbage* garbage) {
   if (Entry* known = Find(words)) return *known;
   if (entries_.size() >= kMaxEntries) {
     // The older half goes at once, so that its cost is spread over as many additions.
@@ -95,52 +107,89 @@ Promise::Entry& Promise::Add(absl::Span<const uint64_t> words, const Pins& pins)
     for (const auto& [key, entry] : entries_) ages.push_back(entry->used);
     std::nth_element(ages.begin(), ages.begin() + ages.size() / 2, ages.end());
     const uint64_t median = ages[ages.size() / 2];
-    absl::erase_if(entries_, [&](const auto& item) { return item.second->used < median; });
-    recording_->Note({Cause::kKeys, {{"old", StrCat(kMaxEntries)}}});
+    last_ = nullptr;
+    for (auto it = entries_.begin(); it != entries_.end();) {
+      if (it->second->used >= median) {
+        ++it;
+        continue;
+      }
+      garbage->push_back(std::move(it->second));
+      entries_.erase(it++);
+    }
   }
   auto& entry = entries_[std::vector<uint64_t>(words.begin(), words.end())];
   entry = std::make_unique<Entry>();
+  entry->words.assign(words.begin(), words.end());
   entry->pins = pins;
   entry->used = ++clock_;
   return *entry;
 }
 
-void Promise::Clear() {
-  absl::MutexLock lock(&mutex_);
-  entries_.clear();
+void Promise::Forget(absl::Span<const uint64_t> words, Garbage* garbage) {
+  const auto it = entries_.find(words);
+  if (it == entries_.end()) return;
+  last_ = nullptr;
+  garbage->push_back(std::move(it->second));
+  entries_.erase(it);
 }
 
-PromisedCall::PromisedCall(Promise* promise, Words* words, Cells cells)
+void Promise::Clear() {
+  decltype(entries_) garbage;
+  std::lock_guard lock(lock_);
+  last_ = nullptr;
+  skipped_ = 0;
+  garbage.swap(entries_);
+}
+
+PromisedCall::PromisedCall(Promise* promise, Words* words, Cells cells, size_t unguarded)
     : promise_(promise), words_(words), cells_(cells) {
-  AddCells(cells, words);
+  AddCells(cells.first(cells.size() - unguarded), words);
   AddThread(words);
 }
 
 bool PromisedCall::Skip() {
   {
-    absl::MutexLock lock(&promise_->mutex_);
-    Promise::Entry* entry = promise_->Find(*words_);
+    std::lock_guard lock(promise_->lock_);
+    Promise::Entry* entry = promise_->Find(words_->span());
     if (!entry) return false;
     ++entry->calls;
     refused_ = entry->calls < entry->refused_until;
     if (!entry->script || entry->compared < promise_->policy_.first) return false;
     if (promise_->policy_.every > 0 && entry->calls % promise_->policy_.every == 0) return false;
     script_ = entry->script;
+    ++promise_->skipped_;
   }
   for (Tensor* cell : cells_) {
     if (cell->defined() && !cell->value()->ready() &&
         !Read(*cell->value(), Reading::kInside).ok()) {
-      return false;
+      return NotSkipped();
     }
   }
   int kernels = 0;
   const auto ran = script_->Run(cells_, &outputs_, &kernels);
-  if (!ran.ok()) outputs_.clear();  // no memory: the body needs the least at a time
-  if (!ran.ok() || !*ran) return false;
+  if (!ran.ok() || !*ran) return NotSkipped();  // no memory: the body needs the least at a time
   path_ = *ran;
-  promise_->recording_->CountSkipped(kernels);
+  promise_->last_kernels_.store(kernels, std::memory_order_relaxed);
   return true;
 }
+
+bool PromisedCall::NotSkipped() {
+  outputs_.clear();
+  std::lock_guard lock(promise_->lock_);
+  --promise_->skipped_;
+  return false;
+}
+
+TraceStats Promise::stats() {
+  TraceStats stats = recording_->stats();
+  std::lock_guard lock(lock_);
+  stats.skipped = skipped_;
+  stats.calls += skipped_;
+  if (skipped_) stats.last_kernels = last_kernels_.load(std::memory_order_relaxed);
+  return stats;
+}
+
+std::string Promise::Explain() { return recording_->Explain(stats()); }
 
 Status PromisedCall::Learn(absl::Span<const Tensor* const> outputs, std::vector<uint64_t> shape,
                            Pins shape_pins, Pins argument_pins) {
@@ -155,36 +204,48 @@ Status PromisedCall::Learn(absl::Span<const Tensor* const> outputs, std::vector<
     path->pins = std::move(shape_pins);
     return Merge(std::move(path), argument_pins);
   }
-  absl::MutexLock lock(&promise_->mutex_);
-  Promise::Entry& entry = promise_->Add(*words_, argument_pins);
-  if (entry.refused_until == 0)
-    promise_->recording_->Note({Cause::kNotSkippable, {{"new", refusal}}});
-  entry.refused_until = entry.calls + kRetryRefused;
+  bool first = false;
+  AddEntry(argument_pins, [&](Promise::Entry& entry) {
+    first = entry.refused_until == 0;
+    entry.refused_until = entry.calls + kRetryRefused;
+  });
+  if (first) promise_->recording_->Note({Cause::kNotSkippable, {{"new", refusal}}});
   return absl::OkStatus();
+}
+
+template <typename F>
+void PromisedCall::AddEntry(const Pins& pins, const F& use) {
+  Promise::Garbage garbage;
+  {
+    std::lock_guard lock(promise_->lock_);
+    use(promise_->Add(words_->span(), pins, &garbage));
+  }
+  if (garbage.empty()) return;
+  promise_->recording_->Note({Cause::kKeys, {{"old", StrCat(Promise::kMaxEntries)}}});
 }
 
 Status PromisedCall::Merge(std::shared_ptr<PathRecord> path, const Pins& pins) {
   std::shared_ptr<const Script> known;
-  {
-    absl::MutexLock lock(&promise_->mutex_);
-    known = promise_->Add(*words_, pins).script;
-  }
+  AddEntry(pins, [&](Promise::Entry& entry) { known = entry.script; });
   std::vector<std::shared_ptr<const PathRecord>> paths;
   if (known) paths = known->paths();
   for (const auto& other : paths) {
     bool same_outcomes = false;
     const Status same = SamePath(*other, *path, &same_outcomes);
     if (!same.ok()) {
-      absl::MutexLock lock(&promise_->mutex_);
-      promise_->entries_.erase(*words_);
+      Promise::Garbage garbage;
+      {
+        std::lock_guard lock(promise_->lock_);
+        promise_->Forget(words_->span(), &garbage);
+      }
       const std::string line =
           promise_->recording_->Note({Cause::kBroken, {{"new", std::string(same.message())}}});
       return RuntimeError("[trace] ", line,
                           " Pass what changes as an argument, or trace without pure=True.");
     }
     if (!same_outcomes) continue;
-    absl::MutexLock lock(&promise_->mutex_);
-    if (Promise::Entry* entry = promise_->Find(*words_)) ++entry->compared;
+    std::lock_guard lock(promise_->lock_);
+    if (Promise::Entry* entry = promise_->Find(words_->span())) ++entry->compared;
     return absl::OkStatus();
   }
   if (paths.size() >= Promise::kMaxPaths) return absl::OkStatus();
@@ -198,9 +259,10 @@ Status PromisedCall::Merge(std::shared_ptr<PathRecord> path, const Pins& pins) {
   promise_->recording_->Note(
       {known ? Cause::kOutcome : Cause::kSkippable,
        {{"kernels", StrCat((*script)->kernels())}, {"compiled", StrCat((*script)->compiled())}}});
-  absl::MutexLock lock(&promise_->mutex_);
-  Promise::Entry* entry = promise_->Find(*words_);
-  if (entry && entry->script == known) entry->script = *std::move(script);
+  std::shared_ptr<const Script> fresh = *std::move(script);
+  std::lock_guard lock(promise_->lock_);
+  Promise::Entry* entry = promise_->Find(words_->span());
+  if (entry && entry->script == known) entry->script.swap(fresh);  // the old one is freed later
   return absl::OkStatus();
 }
 

@@ -12,11 +12,13 @@
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/small_stack.h"
+#include "core/spin_lock.h"
 #include "tracer/script_builder.h"
 
 namespace frazil::tracer {
 
-using Words = absl::InlinedVector<uint64_t, 48>;
+using Words = SmallStack<uint64_t, 64>;
 using Pins = std::shared_ptr<const void>;
 
 struct Policy {
@@ -28,11 +30,15 @@ class Promise {
  public:
   Promise(Recording* recording, Policy policy) : recording_(recording), policy_(policy) {}
 
+  // Those of the recording and the skipped calls.
+  TraceStats stats();
+  std::string Explain();
   void Clear();
 
  private:
   friend class PromisedCall;
   struct Entry {
+    std::vector<uint64_t> words;
     Pins pins;
     std::shared_ptr<const Script> script;  // null while nothing is known
     int compared = 0;
@@ -54,27 +60,33 @@ class Promise {
   static constexpr size_t kMaxEntries = 4096;  // keys
   static constexpr size_t kMaxPaths = 64;      // outcomes of one key
 
-  Entry* Find(absl::Span<const uint64_t> words) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Entry& Add(absl::Span<const uint64_t> words, const Pins& pins)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Entry* Find(absl::Span<const uint64_t> words);
+  // What goes is given to `garbage`: freeing it may run user code, so no lock may be held.
+  using Garbage = std::vector<std::unique_ptr<Entry>>;
+  Entry& Add(absl::Span<const uint64_t> words, const Pins& pins, Garbage* garbage);
+  void Forget(absl::Span<const uint64_t> words, Garbage* garbage);
 
   Recording* recording_;
   const Policy policy_;
-  absl::Mutex mutex_;
-  absl::flat_hash_map<std::vector<uint64_t>, std::unique_ptr<Entry>, Hash, Equal> entries_
-      ABSL_GUARDED_BY(mutex_);
-  uint64_t clock_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Guards what follows; held for no longer than a look-up, but for the rare forgetting.
+  SpinLock lock_;
+  absl::flat_hash_map<std::vector<uint64_t>, std::unique_ptr<Entry>, Hash, Equal> entries_;
+  Entry* last_ = nullptr;  // found last
+  uint64_t clock_ = 0;
+  int64_t skipped_ = 0;
+  std::atomic<int> last_kernels_{0};
 };
 
 // One call. Skip, or run the body inside tracer::Call(trace, builder()) and then Learn.
 class PromisedCall {
  public:
-  // `words` describe the arguments' structure; the words of the cells and the thread are added.
-  PromisedCall(Promise* promise, Words* words, Cells cells);
+  // `words` describe the arguments' structure; the words of the cells and the thread are added. The
+  // last `unguarded` cells have one kind of content only.
+  PromisedCall(Promise* promise, Words* words, Cells cells, size_t unguarded = 0);
 
   // True if the call is done: outputs() are the tensors of the result, path() tells its structure.
   bool Skip();
-  absl::Span<const ValueRef> outputs() const { return outputs_; }
+  absl::Span<ValueRef> outputs() { return absl::MakeSpan(outputs_); }
   const PathRecord& path() const { return *path_; }
 
   // Observes the thread's reads until Learn or the end of the call. Null for a while after it
@@ -86,7 +98,10 @@ class PromisedCall {
                Pins shape_pins, Pins argument_pins);
 
  private:
+  bool NotSkipped();
   Status Merge(std::shared_ptr<PathRecord> path, const Pins& pins);
+  template <typename F>
+  void AddEntry(const Pins& pins, const F& use);
 
   Promise* promise_;
   Words* words_;

@@ -358,8 +358,7 @@ std::string Recording::Line(const TraceEvent& event) const {
   return StrCat(name_, event.where.empty() ? "" : StrCat(" (", event.where, ")"), ": ", event.text);
 }
 
-std::string Recording::Explain() {
-  const TraceStats total = stats();
+std::string Recording::Explain(const TraceStats& total) {
   absl::MutexLock lock(&mutex_);
   std::string out = StrCat(name_, ": ", total.calls, " calls, ", total.replayed, " replayed, ",
                            total.skipped ? StrCat(total.skipped, " skipped, ") : "", total.recorded,
@@ -384,9 +383,6 @@ TraceStats Recording::stats() {
     absl::MutexLock lock(&mutex_);
     stats = stats_;
   }
-  stats.skipped = skipped_.load(std::memory_order_relaxed);
-  stats.calls += stats.skipped;
-  if (stats.skipped) stats.last_kernels = skipped_kernels_.load(std::memory_order_relaxed);
   for (int i = 0; i < kNumCauses; ++i) stats.causes[i] += SharedCount(static_cast<Cause>(i));
   return stats;
 }
@@ -399,7 +395,6 @@ void Recording::Clear() {
     Victims all{kEver, 0};
     EvictBelow(&root_, &all, &garbage, &count);
     events_.clear();
-    skipped_.store(0, std::memory_order_relaxed);
     stats_ = {};
   }
   Reclaim();

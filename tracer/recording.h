@@ -64,12 +64,8 @@ class Recording {
   }
   // True once per op.
   bool FirstBorrowed(OpId op);
-  // A call whose body was skipped (tracer/promise.h).
-  void CountSkipped(int kernels) {
-    skipped_.fetch_add(1, std::memory_order_relaxed);
-    skipped_kernels_.store(kernels, std::memory_order_relaxed);
-  }
-  std::string Explain();
+  std::string Explain() { return Explain(stats()); }
+  std::string Explain(const TraceStats& total);
   std::vector<TraceEvent> Events();
   TraceStats stats();
   template <typename F>
@@ -112,8 +108,6 @@ class Recording {
   Node root_;
   absl::Mutex mutex_;
   TraceStats stats_ ABSL_GUARDED_BY(mutex_);
-  std::atomic<int64_t> skipped_{0};
-  std::atomic<int> skipped_kernels_{0};
   std::deque<TraceEvent> events_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_set<OpId> borrowed_ ABSL_GUARDED_BY(mutex_);
   int64_t dropped_events_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -148,14 +148,35 @@ StatusOr<std::shared_ptr<const Script>> Script::Build(
   script->root_ = builder.Tree(script->paths_, 0);
   FZ_RETURN_IF_ERROR(
       builder.Compile(script->root_.get(), {}, 0, previous ? previous->root_.get() : nullptr));
+  const Stage& root = *script->root_;
+  if (root.plan && root.record->end == End::kContinue && !root.next[0].second->record) {
+    const Stage& end = *root.next[0].second;
+    script->straight_ = end.writes.empty() && static_cast<int>(end.outputs.size()) == root.kept;
+    for (size_t i = 0; i < end.outputs.size(); ++i) {
+      const Source wanted{Source::Kind::kResult, static_cast<int32_t>(i)};
+      script->straight_ = script->straight_ && end.outputs[i] == wanted;
+    }
+  }
   return std::shared_ptr<const Script>(std::move(script));
 }
 
 StatusOr<const PathRecord*> Script::Run(Cells cells, absl::InlinedVector<ValueRef, 4>* outputs,
                                         int* kernels) const {
-  absl::InlinedVector<ValueRef, 8> registers;
-  absl::InlinedVector<Value*, 16> slots;
   const Stage* stage = root_.get();
+  absl::InlinedVector<Value*, 16> slots;
+  if (straight_) {
+    slots.resize(stage->slots.size());
+    for (size_t i = 0; i < slots.size(); ++i) {
+      const Source& s = stage->slots[i];
+      slots[i] = s.kind == Source::Kind::kCell ? cells[s.index]->value()
+                                               : stage->path->constants[s.index].get();
+    }
+    outputs->resize(stage->kept);
+    FZ_RETURN_IF_ERROR(stage->plan->Run(slots, absl::MakeSpan(*outputs)));
+    *kernels = kernels_;
+    return stage->path.get();
+  }
+  absl::InlinedVector<ValueRef, 8> registers;
   const auto value = [&](const Source& s) -> Value* {
     switch (s.kind) {
       case Source::Kind::kCell:

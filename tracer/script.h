@@ -82,6 +82,7 @@ class Script {
 
   std::vector<std::shared_ptr<const PathRecord>> paths_;
   std::unique_ptr<Stage> root_;
+  bool straight_ = false;  // one segment whose results, in order, are the call's; no writes
   int kernels_ = 0, compiled_ = 0;
 };
 

@@ -23,7 +23,7 @@ namespace promised_internal {
 // Collects the tensors of a nest and words for all else.
 struct Collector {
   tracer::Words words;
-  absl::InlinedVector<Tensor*, 16> tensors;
+  SmallStack<Tensor*, 16> tensors;
 
   void operator()(Tensor& t) { tensors.push_back(&t); }
   template <typename T>
@@ -39,7 +39,7 @@ struct Collector {
       static_assert(sizeof(T) <= 8 || std::is_floating_point_v<T>);
       uint64_t word[2] = {};
       std::memcpy(word, &value, sizeof value);
-      words.insert(words.end(), word, word + (sizeof(T) + 7) / 8);
+      for (size_t i = 0; i < (sizeof(T) + 7) / 8; ++i) words.push_back(word[i]);
     }
   }
 };
@@ -62,7 +62,7 @@ class Promised {
     }
     promised_internal::Collector in;
     (ForEachTensor(const_cast<std::remove_cvref_t<A>&>(args), in), ...);
-    tracer::PromisedCall promised(&state_->promise, &in.words, in.tensors);
+    tracer::PromisedCall promised(&state_->promise, &in.words, in.tensors.span());
     if (promised.Skip()) return Rebuilt<R>(promised);
     tracer::Call call(&state_->trace, promised.Observe());
     if constexpr (std::is_void_v<R>) {
@@ -82,8 +82,8 @@ class Promised {
     }
   }
 
-  std::string explain() const { return state_->trace.Explain(); }
-  tracer::TraceStats stats() const { return state_->trace.stats(); }
+  std::string explain() const { return state_->promise.Explain(); }
+  tracer::TraceStats stats() const { return state_->promise.stats(); }
 
  private:
   struct SharedState {
@@ -106,11 +106,13 @@ class Promised {
   }
 
   template <typename R>
-  static R Rebuilt(const tracer::PromisedCall& call) {
-    if constexpr (!std::is_void_v<R>) {
+  static R Rebuilt(tracer::PromisedCall& call) {
+    if constexpr (std::is_same_v<R, Tensor>) {
+      return Tensor(std::move(call.outputs()[0]));
+    } else if constexpr (!std::is_void_v<R>) {
       R result = *static_cast<const R*>(call.path().pins.get());
       size_t i = 0;
-      ForEachTensor(result, [&](Tensor& t) { t = Tensor(call.outputs()[i++]); });
+      ForEachTensor(result, [&](Tensor& t) { t = Tensor(std::move(call.outputs()[i++])); });
       return result;
     }
   }

@@ -154,7 +154,7 @@ struct SnapshotTaker {
       }
     }
     snapshot->epoch = g_epoch;
-    snapshot->structure = AllStructures().Number(nest.words, std::move(pins));
+    snapshot->structure = AllStructures().Number(nest.words.span(), std::move(pins));
     return snapshot.release();
   }
 };

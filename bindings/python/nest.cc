@@ -154,7 +154,7 @@ bool Nest::AddModule(PyObject* module) {
   words.push_back(snapshot->structure);
   for (const Object& tensor : snapshot->tensors) {
     cells.push_back(&CellOf(tensor.get()));
-    owners.push_back(tensor.get());
+    if (pins_) owners.push_back(tensor.get());
   }
   return true;
 }
@@ -163,8 +163,8 @@ bool Nest::Add(PyObject* o) {
   if (IsTensor(o)) {
     words.push_back(Word(kTensor));
     cells.push_back(&CellOf(o));
-    owners.push_back(o);
     tensors.push_back(o);
+    if (pins_) owners.push_back(o);
     return true;
   }
   if (o == Py_None) return words.push_back(Word(kNone)), true;
@@ -225,13 +225,15 @@ bool Nest::Add(PyObject* o) {
   return good;
 }
 
-void Nest::AddHidden() {
+size_t Nest::AddHidden() {
   const size_t n = cells.size();
   for (size_t i = 0; i < n; ++i) {
     GradNode* node = cells[i]->node();
     if (node && node->leaf()) cells.push_back(&static_cast<autograd::LeafNode*>(node)->grad);
   }
-  if (g_default_generator) cells.push_back(g_default_generator);
+  if (!g_default_generator) return 0;
+  cells.push_back(g_default_generator);
+  return 1;
 }
 
 // ---- Results
@@ -313,7 +315,7 @@ namespace {
 
 class Maker {
  public:
-  Maker(const uint64_t* word, const Nest& arguments, absl::Span<const ValueRef> outputs)
+  Maker(const uint64_t* word, const Nest& arguments, absl::Span<ValueRef> outputs)
       : word_(word), arguments_(arguments), outputs_(outputs), tensors_(outputs.size()) {}
 
   Object Make() {
@@ -321,7 +323,7 @@ class Maker {
     const uint64_t count = word >> kTagBits;
     switch (static_cast<Tag>(word & ((1 << kTagBits) - 1))) {
       case kTensor: {
-        Object t = Object::Steal(Wrap(Tensor(outputs_[made_])));
+        Object t = Object::Steal(Wrap(Tensor(std::move(outputs_[made_]))));
         tensors_[made_++] = t.get();
         return t;
       }
@@ -412,7 +414,7 @@ class Maker {
 
   const uint64_t* word_;
   const Nest& arguments_;
-  absl::Span<const ValueRef> outputs_;
+  absl::Span<ValueRef> outputs_;
   absl::InlinedVector<PyObject*, 8> tensors_;
   size_t made_ = 0;
 };
@@ -420,7 +422,8 @@ class Maker {
 }  // namespace
 
 PyObject* MakeResult(absl::Span<const uint64_t> words, const Nest& arguments,
-                     absl::Span<const ValueRef> outputs) {
+                     absl::Span<ValueRef> outputs) {
+  if (words.size() == 1 && words[0] == Word(kTensor)) return Wrap(Tensor(std::move(outputs[0])));
   return Maker(words.data(), arguments, outputs).Make().release();
 }
 

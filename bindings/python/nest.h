@@ -25,14 +25,15 @@ class Nest {
   bool Add(PyObject* object);
   // A keyword's name and what else is compared by identity.
   void AddIdentity(PyObject* object);
-  // Adds the .grad of every leaf among the tensors, and the default random generator's state.
-  void AddHidden();
+  // Adds the .grad of every leaf among the tensors, and last the default random generator's state.
+  // Returns how many of the last cells need no guard: the state has one kind.
+  size_t AddHidden();
 
   tracer::Words words;
-  absl::InlinedVector<Tensor*, 16> cells;
-  absl::InlinedVector<PyObject*, 16> owners;     // borrowed: whose cell each is, but for the hidden
-  absl::InlinedVector<PyObject*, 16> tensors;    // borrowed; those of modules have no place here
-  absl::InlinedVector<PyObject*, 8> containers;  // borrowed: lists, tuples, dicts ...
+  SmallStack<Tensor*, 16> cells;
+  SmallStack<PyObject*, 16> tensors;    // borrowed; those inside modules have no place here
+  SmallStack<PyObject*, 8> containers;  // borrowed: lists, tuples, dicts ...
+  std::vector<PyObject*> owners;        // borrowed: whose cells they are; only if there are pins
 
   const std::string& refusal() const { return refusal_; }
 
@@ -71,9 +72,10 @@ class Result {
   std::string refusal_;
 };
 
-// The result that `words` (made by Result) describe, with `outputs` for its tensors.
+// The result that `words` (made by Result) describe, with `outputs`, which it takes, for its
+// tensors.
 PyObject* MakeResult(absl::Span<const uint64_t> words, const Nest& arguments,
-                     absl::Span<const ValueRef> outputs);
+                     absl::Span<ValueRef> outputs);
 
 // The cell of the default generator's state (frazil.random).
 void SetDefaultGenerator(PyObject* state);

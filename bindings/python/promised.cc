@@ -19,12 +19,15 @@ PyObject* FinishCall(tracer::Call* call, PyObject* result) {
   return nullptr;
 }
 
-// The callable's own state (a module, a bound method's object) counts as an argument.
-bool PromisedFunction::Guard(PyObject* function, PyObject* const* args, size_t n, PyObject* kwnames,
-                             Nest* nest) {
-  if (PyMethod_Check(function) || IsModule(function)) {
-    if (!nest->Add(function)) return false;
-  }
+PromisedFunction::PromisedFunction(PyObject* function, std::shared_ptr<tracer::Trace> trace,
+                                   tracer::Policy policy)
+    : function_(function),
+      has_state_(PyMethod_Check(function) || IsModule(function)),
+      trace_(std::move(trace)),
+      promise_(&trace_->recording(), policy) {}
+
+bool PromisedFunction::Guard(PyObject* const* args, size_t n, PyObject* kwnames, Nest* nest) {
+  if (has_state_ && !nest->Add(function_)) return false;
   const Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
   nest->words.push_back(static_cast<uint64_t>(n) << 32 | static_cast<uint64_t>(named));
   for (Py_ssize_t i = 0; i < named; ++i) {
@@ -36,53 +39,57 @@ bool PromisedFunction::Guard(PyObject* function, PyObject* const* args, size_t n
   return true;
 }
 
-PyObject* PromisedFunction::Call(PyObject* function, PyObject* const* args, size_t nargsf,
-                                 PyObject* kwnames) {
-  const auto run = [&] { return PyObject_Vectorcall(function, args, nargsf, kwnames); };
-  if (tracer::Inside()) {
-    tracer::Call call(trace_.get());
-    return FinishCall(&call, run());
-  }
-  const auto n = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
+PyObject* PromisedFunction::Run(PyObject* const* args, size_t nargsf, PyObject* kwnames,
+                                tracer::ScriptBuilder* builder) {
+  const std::shared_ptr<tracer::Trace> held = trace_;
+  tracer::Call call(held.get(), builder);
+  return FinishCall(&call, PyObject_Vectorcall(function_, args, nargsf, kwnames));
+}
+
+PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  if (tracer::Inside()) return Run(args, nargsf, kwnames, nullptr);
   Nest nest;
-  if (!Guard(function, args, n, kwnames, &nest)) {
+  if (!Guard(args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), kwnames, &nest)) {
     if (PyErr_Occurred()) return nullptr;
     if (nest.refusal() != refusal_) {
       refusal_ = nest.refusal();
       trace_->recording().Note({tracer::Cause::kNotSkippable, {{"new", refusal_}}});
     }
-    tracer::Call call(trace_.get());
-    return FinishCall(&call, run());
+    return Run(args, nargsf, kwnames, nullptr);
   }
-  const std::vector<uint64_t> structure(nest.words.begin(), nest.words.end());
-  nest.AddHidden();
-  tracer::PromisedCall promised(&promise_, &nest.words, nest.cells);
+  const size_t structure = nest.words.size();
+  const size_t unguarded = nest.AddHidden();
+  tracer::PromisedCall promised(&promise_, &nest.words, nest.cells.span(), unguarded);
   if (promised.Skip()) return MakeResult(promised.path().shape, nest, promised.outputs());
+  return RunAndLearn(args, nargsf, kwnames, nest, structure, &promised);
+}
 
+PyObject* PromisedFunction::RunAndLearn(PyObject* const* args, size_t nargsf, PyObject* kwnames,
+                                        const Nest& nest, size_t structure,
+                                        tracer::PromisedCall* promised) {
+  const auto n = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
   // The body may drop what it was given.
   Pinned owners;
-  for (PyObject* o : nest.owners) owners.push_back(Object::Share(o));
-  tracer::ScriptBuilder* builder = promised.Observe();
-  PyObject* result;
-  {
-    tracer::Call call(trace_.get(), builder);
-    result = FinishCall(&call, run());
-  }
+  Nest before(&owners);
+  if (!Guard(args, n, kwnames, &before)) return nullptr;
+  for (PyObject* o : before.owners) owners.push_back(Object::Share(o));
+  tracer::ScriptBuilder* builder = promised->Observe();
+  PyObject* result = Run(args, nargsf, kwnames, builder);
   if (!result || !builder) return result;
   auto pins = std::make_shared<Pinned>(), argument_pins = std::make_shared<Pinned>();
   Result form(nest, pins.get());
   Nest after(argument_pins.get());
   if (!form.Add(result)) {
     builder->Refuse(form.refusal());
-  } else if (!Guard(function, args, n, kwnames, &after) ||
-             absl::Span<const uint64_t>(after.words) != absl::Span<const uint64_t>(structure) ||
-             after.owners != nest.owners || after.containers != nest.containers) {
+  } else if (!Guard(args, n, kwnames, &after) ||
+             after.words.span() != nest.words.span().first(structure) ||
+             after.owners != before.owners || !(after.containers == nest.containers)) {
     builder->Refuse("the body changed the structure of its arguments");
   }
   PyErr_Clear();
   std::vector<const Tensor*> outputs;
   for (PyObject* t : form.tensors) outputs.push_back(&CellOf(t));
-  const Status learnt = promised.Learn(outputs, std::move(form.words), pins, argument_pins);
+  const Status learnt = promised->Learn(outputs, std::move(form.words), pins, argument_pins);
   if (learnt.ok()) return result;
   Py_DECREF(result);
   return Raise(learnt);

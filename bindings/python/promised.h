@@ -15,16 +15,22 @@ PyObject* FinishCall(tracer::Call* call, PyObject* result);
 
 class PromisedFunction {
  public:
-  PromisedFunction(std::shared_ptr<tracer::Trace> trace, tracer::Policy policy)
-      : trace_(std::move(trace)), promise_(&trace_->recording(), policy) {}
+  // `function` is the owner's and outlives this.
+  PromisedFunction(PyObject* function, std::shared_ptr<tracer::Trace> trace, tracer::Policy policy);
 
-  PyObject* Call(PyObject* function, PyObject* const* args, size_t nargsf, PyObject* kwnames);
-  const tracer::Promise& promise() const { return promise_; }
+  PyObject* Call(PyObject* const* args, size_t nargsf, PyObject* kwnames);
+  tracer::Promise& promise() { return promise_; }
   void Clear() { promise_.Clear(); }
 
  private:
-  bool Guard(PyObject* function, PyObject* const* args, size_t n, PyObject* kwnames, Nest* nest);
+  bool Guard(PyObject* const* args, size_t n, PyObject* kwnames, Nest* nest);
+  PyObject* Run(PyObject* const* args, size_t nargsf, PyObject* kwnames,
+                tracer::ScriptBuilder* builder);
+  PyObject* RunAndLearn(PyObject* const* args, size_t nargsf, PyObject* kwnames, const Nest& nest,
+                        size_t structure, tracer::PromisedCall* promised);
 
+  PyObject* function_;
+  const bool has_state_;  // a module, a bound method: its state counts as an argument
   std::shared_ptr<tracer::Trace> trace_;
   tracer::Promise promise_;
   std::string refusal_;  // of the last call that could not be guarded

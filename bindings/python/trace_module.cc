@@ -19,7 +19,7 @@ struct PyTrace {
   PyObject* dict;
   PyObject* weak_references;
   std::shared_ptr<tracer::Trace> trace;
-  std::shared_ptr<PromisedFunction> promised;  // pure=True
+  std::unique_ptr<PromisedFunction> promised;  // pure=True
 };
 extern PyTypeObject trace_type;
 PyTrace* Self(PyObject* o) { return reinterpret_cast<PyTrace*>(o); }
@@ -27,10 +27,7 @@ PyTrace* Self(PyObject* o) { return reinterpret_cast<PyTrace*>(o); }
 PyObject* Call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   PyTrace* t = Self(self);
   if (!tracer::Enabled()) return PyObject_Vectorcall(t->function, args, nargsf, kwnames);
-  if (t->promised) {
-    const std::shared_ptr<PromisedFunction> held = t->promised;
-    return held->Call(t->function, args, nargsf, kwnames);
-  }
+  if (t->promised) return t->promised->Call(args, nargsf, kwnames);
   const std::shared_ptr<tracer::Trace> held = t->trace;
   tracer::Call call(held.get());
   return FinishCall(&call, PyObject_Vectorcall(t->function, args, nargsf, kwnames));
@@ -57,10 +54,10 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   auto* self = Self(type->tp_alloc(type, 0));
   if (!self) return nullptr;
   new (&self->trace) std::shared_ptr<tracer::Trace>();
-  new (&self->promised) std::shared_ptr<PromisedFunction>();
+  new (&self->promised) std::unique_ptr<PromisedFunction>();
   const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
   self->trace = std::make_shared<tracer::Trace>(text ? text : NameOf(function), pure);
-  if (pure) self->promised = std::make_shared<PromisedFunction>(self->trace, policy);
+  if (pure) self->promised = std::make_unique<PromisedFunction>(function, self->trace, policy);
   self->call = Call;
   self->function = Py_NewRef(function);
   return reinterpret_cast<PyObject*>(self);
@@ -80,7 +77,7 @@ void Dealloc(PyObject* self) {
   PyObject_GC_UnTrack(self);
   if (Self(self)->weak_references) PyObject_ClearWeakRefs(self);
   Clear(self);
-  Self(self)->promised.~shared_ptr();
+  Self(self)->promised.~unique_ptr();
   Self(self)->trace.~shared_ptr();
   Py_TYPE(self)->tp_free(self);
 }
@@ -94,7 +91,8 @@ PyObject* Repr(PyObject* self) {
 }
 
 PyObject* Explain(PyObject* self, PyObject*) {
-  const std::string text = Self(self)->trace->Explain();
+  PyTrace* t = Self(self);
+  const std::string text = t->promised ? t->promised->promise().Explain() : t->trace->Explain();
   return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
 }
 
@@ -122,7 +120,8 @@ Object EventList(const std::vector<tracer::TraceEvent>& events) {
 }
 
 PyObject* Stats(PyObject* self, PyObject*) {
-  const tracer::TraceStats s = Self(self)->trace->stats();
+  PyTrace* t = Self(self);
+  const tracer::TraceStats s = t->promised ? t->promised->promise().stats() : t->trace->stats();
   Object causes = CauseCounts(s), events = EventList(Self(self)->trace->Events());
   if (!causes || !events) return nullptr;
   return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:O,s:O}", "calls",

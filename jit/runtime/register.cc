@@ -1,5 +1,6 @@
 #include "jit/runtime/register.h"
 
+#include "absl/synchronization/mutex.h"
 #include "autograd/grad.h"
 #include "jit/runtime/eager.h"
 #include "jit/runtime/segment.h"
@@ -8,6 +9,8 @@ namespace frazil::jit {
 
 void RegisterJit() {
   static const bool once = [] {
+    // Debian builds the library with this check on; it is most of what a lock costs.
+    absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
     GlobalRuntime().eager = EagerDoor();
     autograd::RegisterTape();
     RegisterSegmentCompiler();
