@@ -16,7 +16,7 @@ class TapeNode final : public GradNode {
   struct Input {
     GradNodeRef edge;  // null: no gradient is wanted
     DType dtype;
-    const Layout* shape;
+    LayoutRef shape;
   };
 
   OpId op;

@@ -1,24 +1,53 @@
 #include "core/layout.h"
 
+#include <algorithm>
 #include <array>
-#include <limits>
 #include <memory>
-#include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/hash/hash.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
 #include "core/check.h"
+#include "core/settings.h"
+#include "core/tls.h"
 
 namespace frazil {
 namespace {
 
-using Key = std::pair<std::vector<int64_t>, std::vector<int64_t>>;
+// What a layout is found by.
+struct Key {
+  Dims dims, strides;
+
+  template <typename H>
+  friend H AbslHashValue(H h, const Key& k) {
+    return H::combine(std::move(h), k.dims, k.strides);
+  }
+};
+Key KeyOf(const Layout* l) { return {l->dims(), l->strides()}; }
+const Key& KeyOf(const Key& k) { return k; }
+struct HashKey {
+  using is_transparent = void;
+  template <typename T>
+  size_t operator()(const T& x) const {
+    return absl::HashOf(KeyOf(x));
+  }
+};
+struct EqualKeys {
+  using is_transparent = void;
+  template <typename A, typename B>
+  bool operator()(const A& a, const B& b) const {
+    const Key &x = KeyOf(a), &y = KeyOf(b);
+    return x.dims == y.dims && x.strides == y.strides;
+  }
+};
 
 // Process-wide and never destroyed: layouts outlive every value.
 struct Table {
   absl::Mutex mutex;
-  absl::flat_hash_map<Key, std::unique_ptr<Layout>> records ABSL_GUARDED_BY(mutex);
+  absl::flat_hash_set<Layout*, HashKey, EqualKeys> records ABSL_GUARDED_BY(mutex);
+  uint64_t made ABSL_GUARDED_BY(mutex) = 0;
+  int64_t kept_for_ever ABSL_GUARDED_BY(mutex) = 0, bytes ABSL_GUARDED_BY(mutex) = 0;
 };
 Table& GlobalTable() {
   static Table* table = new Table;
@@ -35,27 +64,133 @@ std::array<int64_t, kMaxRank> DenseStrides(Dims dims) {
   return strides;
 }
 
-const Layout* Find(Dims dims, Dims strides, const Layout* shape) {
+int64_t BytesOf(int rank) { return static_cast<int64_t>(sizeof(Layout)) + 16 * rank; }
+
+Layout* Make(Dims dims, Dims strides, const Layout* shape) {
+  const int rank = static_cast<int>(dims.size());
+  char* memory = static_cast<char*>(::operator new(BytesOf(rank)));
+  auto* numbers = reinterpret_cast<int64_t*>(memory + sizeof(Layout));
+  std::copy(dims.begin(), dims.end(), numbers);
+  std::copy(strides.begin(), strides.end(), numbers + rank);
+  auto* l = new (memory) Layout{};
+  l->rank = rank;
+  l->dense = shape == nullptr;
+  l->size = 1;
+  for (const int64_t d : dims) l->size *= d;
+  l->shape = shape ? shape : l;
+  l->extents = numbers;
+  l->strides_ = numbers + rank;
+  return l;
+}
+
+void Free(Table* table, const Layout* layout) ABSL_EXCLUSIVE_LOCKS_REQUIRED(table->mutex) {
+  table->records.erase(const_cast<Layout*>(layout));
+  table->bytes -= BytesOf(layout->rank);
+  layout->~Layout();
+  ::operator delete(const_cast<Layout*>(layout));
+}
+
+// Ends a hold for good.
+void Drop(const Layout* layout) {
+  int32_t n = layout->holders.load(std::memory_order_acquire);
+  while (n > 1) {
+    if (layout->holders.compare_exchange_weak(n, n - 1, std::memory_order_acq_rel)) return;
+  }
+  // The last hold ends under the lock, where nobody can find the layout meanwhile.
   Table& table = GlobalTable();
   absl::MutexLock lock(&table.mutex);
-  auto& slot = table.records[Key({dims.begin(), dims.end()}, {strides.begin(), strides.end()})];
-  if (!slot) {
-    slot = std::make_unique<Layout>();
-    slot->rank = static_cast<int>(dims.size());
-    slot->dense = shape == nullptr;
-    slot->size = 1;
-    slot->id = static_cast<uint32_t>(table.records.size());
-    slot->shape = shape ? shape : slot.get();
-    for (int i = 0; i < slot->rank; ++i) {
-      slot->extents[i] = dims[i];
-      slot->strides_[i] = strides[i];
-      slot->size *= dims[i];
+  while (layout->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    const Layout* shape = layout->shape;
+    const bool more = shape != layout && shape->counted;
+    Free(&table, layout);
+    if (!more) break;
+    layout = shape;
+  }
+}
+
+// What a thread was given or let go last: it holds these for a while, so that plain pointers stay
+// good.
+constexpr size_t kRecent = 8192;
+struct Recent {
+  std::array<const Layout*, kRecent> layouts{};
+  size_t at = 0;
+
+  // Takes over a hold.
+  void Push(const Layout* layout) {
+    const Layout* old = std::exchange(layouts[at], layout);
+    at = (at + 1) % kRecent;
+    if (old) Drop(old);
+  }
+  ~Recent();
+};
+FZ_HOT_TLS Recent* t_recent = nullptr;
+FZ_HOT_TLS bool t_recent_ended = false;
+
+Recent::~Recent() {
+  t_recent = nullptr;
+  t_recent_ended = true;
+  for (const Layout* l : layouts) {
+    if (l) Drop(l);
+  }
+}
+
+void KeepForAWhile(const Layout* layout) {
+  if (!t_recent) {
+    if (t_recent_ended) return Drop(layout);  // the thread ends
+    static thread_local std::unique_ptr<Recent> recent = std::make_unique<Recent>();
+    t_recent = recent.get();
+  }
+  t_recent->Push(layout);
+}
+
+const Layout* Find(Dims dims, Dims strides, const Layout* shape) {
+  Table& table = GlobalTable();
+  const Layout* found;
+  {
+    absl::MutexLock lock(&table.mutex);
+    const auto it = table.records.find(Key{dims, strides});
+    if (it != table.records.end()) {
+      found = *it;
+      if (!found->counted) return found;
+      found->holders.fetch_add(1, std::memory_order_relaxed);
+    } else {
+      Layout* made = Make(dims, strides, shape);
+      made->id = ++table.made;
+      made->counted = made->rank > 0 && table.kept_for_ever >= Get(Setting::k_layout_entries);
+      table.bytes += BytesOf(made->rank);
+      table.records.insert(made);
+      if (shape) Retain(shape);
+      if (!made->counted) {
+        ++table.kept_for_ever;
+        return made;
+      }
+      made->holders.store(1, std::memory_order_relaxed);
+      found = made;
     }
   }
-  return slot.get();
+  KeepForAWhile(found);
+  return found;
 }
 
 }  // namespace
+
+void RetainCounted(const Layout* layout) {
+  layout->holders.fetch_add(1, std::memory_order_relaxed);
+}
+
+void ReleaseCounted(const Layout* layout) {
+  int32_t n = layout->holders.load(std::memory_order_acquire);
+  while (n > 1) {
+    if (layout->holders.compare_exchange_weak(n, n - 1, std::memory_order_acq_rel)) return;
+  }
+  KeepForAWhile(layout);
+}
+
+LayoutStats GetLayoutStats() {
+  Table& table = GlobalTable();
+  absl::MutexLock lock(&table.mutex);
+  return {static_cast<int64_t>(table.records.size()), table.bytes};
+}
 
 const Layout* Dense(Dims dims) {
   FZ_CHECK(dims.size() <= kMaxRank);

@@ -15,6 +15,7 @@ void Value::Free(Value* v) {
   } else if (v->storage && v->storage->DropRef()) {
     Storage::Free(v->storage);
   }
+  if (v->layout) Release(v->layout);
   v->~Value();
   GiveBlock(v, sizeof(Value));
 }
@@ -24,6 +25,7 @@ ValueRef Value::Make(DType dtype, Device device, const Layout* layout, StorageRe
   Value* v = ValueAccess::New();
   v->dtype = dtype;
   v->device = device;
+  frazil::Retain(layout);
   v->layout = layout;
   v->storage = storage.release();
   v->data = data;
@@ -42,6 +44,7 @@ Value* Value::Deferred(DType dtype, Device device, const Layout* layout, Pending
   Value* v = ValueAccess::New();
   v->dtype = dtype;
   v->device = device;
+  frazil::Retain(layout);
   v->layout = layout;
   v->pending.store(owner, std::memory_order_relaxed);
   v->tag = tag;

@@ -14,9 +14,9 @@ struct PutArgs {
   bool wide_indices;  // i64, else i32; in [0, x->extents[axis])
   bool add;           // else set
   int axis;
-  const Layout* x;
-  const Layout* indices;
-  const Layout* updates;  // x's extents with `axis` replaced by the indices' extents
+  LayoutRef x;
+  LayoutRef indices;
+  LayoutRef updates;  // x's extents with `axis` replaced by the indices' extents
   const char* x_data;
   const char* indices_data;
   const char* updates_data;

@@ -25,7 +25,7 @@ struct SlotGuard {
   DType dtype;
   Device device;
   bool immediate;
-  const Layout* layout;
+  LayoutRef layout;
 
   bool Admits(const Value& v) const {
     return v.layout == layout && v.dtype == dtype && v.immediate == immediate && v.device == device;
@@ -35,7 +35,7 @@ struct SlotGuard {
 struct Result {
   DType dtype;
   Device device;
-  const Layout* layout;
+  LayoutRef layout;
 };
 
 // One primitive inside a composite. Operands: >= 0 local results, < 0: ~i is input i of the
@@ -136,7 +136,7 @@ inline uint64_t CallHash(uint64_t what, absl::Span<const Tensor* const> inputs, 
   const auto mix = [&h](uint64_t word) { h = (h ^ word ^ h >> 29) * 0xD6E8FEB86659FD93u; };
   for (const Tensor* t : inputs) {
     const Value& v = *t->value();
-    mix(uint64_t{v.layout->id} << 16 | uint64_t(v.dtype) << 1 | uint64_t{v.immediate});
+    mix(v.layout->id << 16 | uint64_t(v.dtype) << 1 | uint64_t{v.immediate});
   }
   for (const int64_t attr : attrs) mix(static_cast<uint64_t>(attr));
   return h ^ h >> 32;

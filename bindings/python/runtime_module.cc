@@ -112,6 +112,7 @@ FZ_FAST(SetSetting) {
 FZ_FAST(Caches) {
   const tracer::Bounds::Totals t = tracer::Bounds::totals();
   const jit::Kept eager = jit::EagerKept();
+  const LayoutStats layouts = GetLayoutStats();
   const jit::KernelCacheStats kernels = jit::GetKernelCacheStats();
   const struct {
     const char* name;
@@ -119,7 +120,8 @@ FZ_FAST(Caches) {
   } rows[] = {{"segments", t.nodes, t.node_bytes},
               {"plans", t.plans, t.plan_bytes},
               {"eager", eager.entries, eager.bytes},
-              {"kernels", kernels.entries, kernels.bytes}};
+              {"kernels", kernels.entries, kernels.bytes},
+              {"layouts", layouts.entries, layouts.bytes}};
   Object dict = Object::Steal(PyDict_New());
   for (const auto& row : rows) {
     Object one = Object::Steal(PyDict_New());

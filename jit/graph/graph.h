@@ -21,7 +21,7 @@ struct Node {
   absl::InlinedVector<int32_t, 3> operands;
   DType dtype = DType::kF32;
   Device device;
-  const Layout* layout = nullptr;
+  LayoutRef layout;
   int64_t offset = 0;   // views: elements from operand 0's first element
   bool view = false;    // shares operand 0's memory
   int32_t origin = -1;  // index into Graph::origins, or -1

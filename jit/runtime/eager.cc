@@ -13,8 +13,8 @@ namespace {
 
 // What of an operand decides how an op runs.
 uint64_t WordOf(const Value& v) {
-  return uint64_t{v.layout->id} | uint64_t(v.dtype) << 32 | uint64_t{v.device.word} << 40 |
-         uint64_t{v.immediate} << 48;
+  return v.layout->id << 17 | uint64_t(v.dtype) << 9 | uint64_t{v.device.word} << 1 |
+         uint64_t{v.immediate};
 }
 
 struct CallKey {
@@ -69,6 +69,7 @@ struct CallView {
 struct PreparedCall {
   CallKey key;
   Inferred inferred;
+  LayoutRef layout;                  // inferred.layout
   std::shared_ptr<const Plan> plan;  // null: a view
 
   int64_t bytes() const {
@@ -88,6 +89,7 @@ StatusOr<std::shared_ptr<const PreparedCall>> Prepare(const CallView& call) {
     if (call.operands.empty()) operands.push_back(id);
   }
   FZ_ASSIGN_OR_RETURN(prepared->inferred, InferNode(graph, call.op, operands, call.attrs));
+  prepared->layout = prepared->inferred.layout;
   if (prepared->inferred.view) return prepared;
   FZ_ASSIGN_OR_RETURN(const int32_t id, graph.AddOp(call.op, operands, call.attrs));
   graph.outputs = {id};

@@ -98,7 +98,7 @@ class Matmul : public LibraryCall {
     return std::max<int64_t>(1, 100000 / work);
   }
 
-  const Layout* c_;
+  LayoutRef c_;
   Strides a_, b_;
   bool blas_;
   int64_t item_;

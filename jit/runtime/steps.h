@@ -43,7 +43,7 @@ using Step = std::variant<KernelStep, LibraryStep>;
 struct Result {
   DType dtype;
   Device device;
-  const Layout* layout;
+  LayoutRef layout;
   int32_t donor = -1;  // input whose memory may be taken instead
 };
 
@@ -54,7 +54,7 @@ struct Output {
   int64_t offset;  // bytes
   DType dtype;
   Device device;
-  const Layout* layout;
+  LayoutRef layout;
 };
 
 struct Program {
