@@ -53,7 +53,8 @@ void AddCells(Cells cells, Words* words, const Index& first) {
       }
     }
     const uint64_t node = t.node() ? static_cast<uint64_t>(t.node()->kind) + 1 : 0;
-    words->push_back(Pointer(v.layout) ^ static_cast<uint64_t>(v.dtype) << 56);
+    // The id, not the pointer: layouts come and go, ids are never used twice.
+    words->push_back(v.layout->id ^ static_cast<uint64_t>(v.dtype) << 56);
     words->push_back(static_cast<uint64_t>(same) << 40 | uint64_t{cell} << 16 |
                      uint64_t{v.device.word} << 8 | node << 1 | v.immediate);
   }
