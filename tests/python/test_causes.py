@@ -169,17 +169,6 @@ def forgotten():
     return f
 
 
-@reaches(
-    "thrashing", "a quarter of the latest recorded calls had been evicted before; the limit seg"
-)
-def thrashing():
-    f = fz.trace(lambda x: fz.exp(x) + 1)
-    with limits(segment_entries=8):
-        for i in range(400):
-            f(fz.ones(i % 8 + 1))
-    return f
-
-
 @reaches("borrowed", "'add' reads memory borrowed from another library")
 def borrowed():
     array = np.ones(3, np.float32)
@@ -259,6 +248,16 @@ CHILD = {
     ),
     "no_memory": (NO_MEMORY, "the plan of 2 calls up to <string>:6 did not run"),
     "failed": (NO_MEMORY, "results of 2 calls up to <string>:6 are lost: [allocate]"),
+    "thrashing": (
+        """
+    fz.config(segment_entries=8)
+    f = fz.trace(lambda x: fz.exp(x) + 1)
+    for i in range(800):
+        f(fz.ones(i % 8 + 1))
+    assert f.stats()["causes"]["thrashing"] == 1, "reported once"
+    """,
+        "thrashing: a quarter of the latest recorded calls had been evicted before; the limit seg",
+    ),
     "evicted_eager": (
         """
     fz.config(eager_entries=8)
