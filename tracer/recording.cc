@@ -202,7 +202,7 @@ Recording::Planned Recording::StorePlan(Node* end, const LiveMask& live, bool bl
     stats_.kernels_compiled += plan->compiled();
     for (const Node::PlanEntry& other : end->plans) {
       if (other.blas == blas && other.live == live) {
-        before = {Cause::kReplanned, {}};
+        before.cause = Cause::kReplanned;
         break;
       }
       if (other.blas == blas) {

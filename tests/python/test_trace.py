@@ -89,6 +89,57 @@ def test_what_cannot_be_traced():
         fz.trace(3)
 
 
+def test_generators_in_disguise():
+    def generator(x):
+        yield x
+
+    async def coroutine(x):
+        return x
+
+    class Generates:
+        def __call__(self, x):
+            yield x
+
+    class Awaits:
+        @staticmethod
+        async def __call__(x):
+            return x
+
+    partial = functools.partial
+    generates = Generates()
+    partials = partial(generator, 1), partial(partial(generator), x=1), partial(generates)
+    for fn in (*partials, generates, generates.__call__):
+        with pytest.raises(TypeError, match="is a generator function"):
+            fz.trace(fn)
+    for fn in (partial(coroutine), Awaits(), partial(Awaits())):
+        with pytest.raises(TypeError, match="is a coroutine function"):
+            fz.trace(fn)
+    with pytest.raises(TypeError, match="needs a callable, got generator"):
+        fz.trace(x for x in [1])
+    assert fz.trace(len)([1, 2]) == 2 and fz.trace(list)((1,)) == [1]
+    # One that only returns a generator: its body runs when it is asked, untraced.
+    f = fz.trace(lambda x: (x * i for i in range(3)))
+    for _ in range(3):
+        assert [t.tolist() for t in f(fz.ones(2))] == [[0, 0], [1, 1], [2, 2]]
+
+
+def test_donate_names_arguments():
+    def f(x, /, y, *, z=1):
+        return x + y
+
+    x = fz.ones(2)
+    for donate in ("y", "z", 0, 1, ("y", 0), ["z"], True):
+        traced = fz.trace(f, donate=donate)
+        assert [traced(x, x).tolist() for _ in range(3)] == [[2, 2]] * 3
+    for donate, name in (("w", "'w'"), ("x", "'x'"), (2, "2"), (-1, "-1"), (("y", 9), "9")):
+        with pytest.raises(ValueError, match=rf"donate names {name}, which is no argument of"):
+            fz.trace(f, donate=donate)
+    for donate in (1.5, (None,), {"y": 1}):
+        with pytest.raises(TypeError, match="donate takes names and positions"):
+            fz.trace(f, donate=donate)
+    fz.trace(lambda *a, **k: a, donate=("anything", 7))
+
+
 def test_same_bits_and_replay():
     fz.random.seed(0)
     x, y = fz.random.normal((32, 16)), fz.random.normal((16, 8))

@@ -13,8 +13,38 @@ def _code_flags(fn):
     code = getattr(fn, "__code__", None)
     if code is None:  # an object with __call__
         found = (vars(c)["__call__"] for c in type(fn).__mro__ if "__call__" in vars(c))
-        code = getattr(next(found, None), "__code__", None)
+        called = next(found, None)
+        code = getattr(getattr(called, "__func__", called), "__code__", None)
     return code.co_flags if code else 0
+
+
+def _check_donate(fn, donate):
+    """Refuses what names no argument of `fn`."""
+    import inspect
+
+    wanted = (donate,) if isinstance(donate, (str, int)) else donate
+    if not isinstance(wanted, (tuple, list, set, frozenset)) or any(
+        isinstance(w, bool) or not isinstance(w, (str, int)) for w in wanted
+    ):
+        raise TypeError(f"[trace] donate takes names and positions of arguments, got {donate!r}.")
+    try:
+        parameters = inspect.signature(fn).parameters.values()
+    except (TypeError, ValueError):  # a builtin does not tell
+        return
+    kinds = {p.kind for p in parameters}
+    named = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    placed = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    for w in wanted:
+        if isinstance(w, str):
+            known = w in named or inspect.Parameter.VAR_KEYWORD in kinds
+        else:
+            known = 0 <= w < len(placed) or (w >= 0 and inspect.Parameter.VAR_POSITIONAL in kinds)
+        if not known:
+            have = ", ".join(p.name for p in parameters) or "none"
+            raise ValueError(
+                f"[trace] donate names {w!r}, which is no argument of "
+                f"{getattr(fn, '__qualname__', fn)}: it has {have}."
+            )
 
 
 def trace(fn=None, *, pure=False, donate=(), check_first=2, check_every=1000):
@@ -23,7 +53,7 @@ def trace(fn=None, *, pure=False, donate=(), check_first=2, check_every=1000):
     Results, side effects and exceptions are those of the function without it, bit for bit. Works on
     functions, methods in class bodies, bound methods, closures, partials and other callables.
     `.explain()` tells what was recorded and why, `.stats()` counts it. `donate` names arguments
-    whose memory the caller gives up; it is a hint.
+    (or their positions, or True: all) whose memory the caller gives up; it is a hint.
 
     pure=True promises that a call depends on its arguments only: tensors, modules, optimizers,
     numbers, strings, and nests of them. Its body is then skipped; what it writes to its arguments
@@ -70,6 +100,8 @@ def trace(fn=None, *, pure=False, donate=(), check_first=2, check_every=1000):
     for name, count in (("check_first", check_first), ("check_every", check_every)):
         if not isinstance(count, int) or count < 0:
             raise ValueError(f"[trace] {name} must be a number of calls, got {count!r}.")
+    if donate != () and not isinstance(donate, bool):
+        _check_donate(fn, donate)
     traced = Traced(fn, pure=pure, check_first=check_first, check_every=check_every)
     for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
         if hasattr(fn, name):
