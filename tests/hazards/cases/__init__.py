@@ -1,0 +1,7 @@
+"""The hazard cases, by subject. Importing this registers all of them."""
+
+import importlib
+import pkgutil
+
+for module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{module.name}")
