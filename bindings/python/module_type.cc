@@ -1,5 +1,6 @@
 #include "bindings/python/module_type.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "bindings/python/nest.h"
@@ -43,46 +44,63 @@ Structures& AllStructures() {
   return *structures;
 }
 
-std::vector<PyObject*> Items(PyObject* container) {
-  std::vector<PyObject*> items;
+// PEP 509; 0 where the interpreter has no such thing.
+uint64_t DictVersion(PyObject* dict) {
+#if PY_VERSION_HEX < 0x030C0000
+  return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+#else
+  return 0;
+#endif
+}
+
+// Calls f(object) for each item, keys and values alike, until it gives false; false in that case.
+template <typename F>
+bool EachItem(PyObject* container, F&& f) {
   if (PyList_Check(container)) {
     PyObject** first = PySequence_Fast_ITEMS(container);
-    items.assign(first, first + PyList_GET_SIZE(container));
-  } else {
-    Py_ssize_t at = 0;
-    PyObject *key, *value;
-    while (PyDict_Next(container, &at, &key, &value)) items.insert(items.end(), {key, value});
+    return std::all_of(first, first + PyList_GET_SIZE(container), f);
   }
-  return items;
-}
-
-bool Unchanged(const ModuleSnapshot::Container& c) {
-  PyObject* o = c.object.get();
-  if (PyList_Check(o)) {
-    return PyList_GET_SIZE(o) == static_cast<Py_ssize_t>(c.items.size()) &&
-           std::equal(c.items.begin(), c.items.end(), PySequence_Fast_ITEMS(o));
-  }
-  size_t i = 0;
   Py_ssize_t at = 0;
   PyObject *key, *value;
-  while (PyDict_Next(o, &at, &key, &value)) {
-    if (i + 2 > c.items.size() || c.items[i] != key || c.items[i + 1] != value) return false;
-    i += 2;
-  }
-  return i == c.items.size();
-}
-
-bool Current(const ModuleSnapshot& snapshot) {
-  if (snapshot.epoch != g_epoch) return false;
-  for (const auto& c : snapshot.containers) {
-    if (!Unchanged(c)) return false;
+  while (PyDict_Next(container, &at, &key, &value)) {
+    if (!f(key) || !f(value)) return false;
   }
   return true;
 }
 
+ModuleSnapshot::Container Contents(PyObject* o) {
+  ModuleSnapshot::Container c = {Object::Share(o), PyDict_Check(o) ? DictVersion(o) : 0, {}};
+  EachItem(o, [&](PyObject* item) {
+    c.items.push_back(Object::Share(item));
+    return true;
+  });
+  return c;
+}
+
+bool Unchanged(const ModuleSnapshot::Container& c) {
+  PyObject* o = c.object.get();
+  if (c.version && PyDict_Check(o) && DictVersion(o) == c.version) return true;
+  size_t i = 0;
+  return EachItem(
+             o, [&](PyObject* item) { return i < c.items.size() && c.items[i++].get() == item; }) &&
+         i == c.items.size();
+}
+
+bool Current(const ModuleSnapshot& snapshot) {
+  if (snapshot.epoch != g_epoch || snapshot.is_volatile) return false;
+  for (const auto& [type, version] : snapshot.types) {
+    if (VersionOf(reinterpret_cast<PyTypeObject*>(type.get())) != version) return false;
+  }
+  return std::all_of(snapshot.containers.begin(), snapshot.containers.end(), Unchanged);
+}
+
 int Traverse(PyObject* self, visitproc visit, void* arg) {
   if (ModuleSnapshot* s = Self(self)->snapshot) {
-    for (auto& c : s->containers) Py_VISIT(c.object.get());
+    for (auto& c : s->containers) {
+      Py_VISIT(c.object.get());
+      for (auto& item : c.items) Py_VISIT(item.get());
+    }
+    for (auto& [type, version] : s->types) Py_VISIT(type.get());
   }
   return 0;
 }
@@ -134,30 +152,92 @@ struct SnapshotTaker {
   static ModuleSnapshot* Take(PyObject* module) {
     Object attributes = Object::Steal(PyObject_GetAttrString(module, "__dict__"));
     if (!attributes || !PyDict_Check(attributes.get())) return nullptr;
+    auto snapshot = std::make_unique<ModuleSnapshot>();
     Pinned pins;
     Nest nest(&pins);
     nest.lenient_ = true;
-    nest.AddIdentity(reinterpret_cast<PyObject*>(Py_TYPE(module)));
-    Py_ssize_t at = 0;
-    PyObject *key, *value;
-    while (PyDict_Next(attributes.get(), &at, &key, &value)) {
-      if (!nest.Add(key) || !nest.Add(value)) return nullptr;
-    }
-    auto snapshot = std::make_unique<ModuleSnapshot>();
+    const bool good = AddClass(module, &nest) && AddAttributes(attributes.get(), &nest);
+    if (!good && nest.refusal().empty()) return nullptr;
+    snapshot->refusal = nest.refusal();
     for (PyObject* tensor : nest.owners) snapshot->tensors.push_back(Object::Share(tensor));
-    for (PyObject* o : nest.containers) {
-      if (PyList_Check(o) || PyDict_Check(o)) {
-        snapshot->containers.push_back({Object::Share(o), Items(o)});
-      } else if (IsModule(o) && Self(o)->snapshot) {
-        const auto& inner = Self(o)->snapshot->containers;
-        snapshot->containers.insert(snapshot->containers.end(), inner.begin(), inner.end());
-      }
-    }
+    snapshot->containers.push_back(Contents(attributes.get()));
+    snapshot->types.emplace_back(Object::Share(reinterpret_cast<PyObject*>(Py_TYPE(module))),
+                                 VersionOf(Py_TYPE(module)));
+    snapshot->is_volatile = !good || nest.volatile_;
+    for (PyObject* o : nest.containers) Contain(o, snapshot.get());
     snapshot->epoch = g_epoch;
     snapshot->structure = AllStructures().Number(nest.words.span(), std::move(pins));
     return snapshot.release();
   }
+
+ private:
+  static bool AddAttributes(PyObject* dict, Nest* nest) {
+    Py_ssize_t at = 0;
+    PyObject *key, *value;
+    while (PyDict_Next(dict, &at, &key, &value)) {
+      if (!nest->Add(key) || !nest->Add(value)) return false;
+    }
+    return true;
+  }
+
+  // The class, its version, and what its attributes hold that changes without changing the class.
+  static bool AddClass(PyObject* module, Nest* nest) {
+    PyTypeObject* type = Py_TYPE(module);
+    if (!VersionOf(type)) return nest->Refuse(module);
+    nest->AddIdentity(reinterpret_cast<PyObject*>(type));
+    nest->words.push_back(VersionOf(type));
+    PyObject* bases = type->tp_mro;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases); ++i) {
+      auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(bases, i));
+      if (base == &module_type) break;
+      Py_ssize_t at = 0;
+      PyObject *name, *value;
+      while (PyDict_Next(base->tp_dict, &at, &name, &value)) {
+        if (IsSpecial(name)) continue;
+        if (Py_TYPE(value) == &PyMemberDescr_Type && !AddSlot(module, name, nest)) return false;
+        const bool holds = IsTensor(value) || PyList_Check(value) || PyDict_Check(value) ||
+                           PySet_Check(value) || IsModule(value);
+        if (holds && !nest->Add(value)) return false;
+      }
+    }
+    return true;
+  }
+  static bool AddSlot(PyObject* module, PyObject* name, Nest* nest) {
+    nest->volatile_ = true;
+    Object value = Object::Steal(PyObject_GetAttr(module, name));
+    PyErr_Clear();
+    return !value || (nest->Add(name) && nest->Add(value.get()));
+  }
+  static bool IsSpecial(PyObject* name) {
+    return PyUnicode_Check(name) && PyUnicode_GET_LENGTH(name) > 2 &&
+           PyUnicode_READ_CHAR(name, 0) == '_' && PyUnicode_READ_CHAR(name, 1) == '_';
+  }
+
+  static void Contain(PyObject* o, ModuleSnapshot* snapshot) {
+    if (PyList_Check(o) || PyDict_Check(o)) {
+      snapshot->containers.push_back(Contents(o));
+    } else if (IsModule(o)) {
+      const ModuleSnapshot* inner = Self(o)->snapshot;
+      if (!inner) return;  // it is the one that is being looked at
+      snapshot->is_volatile |= inner->is_volatile;
+      snapshot->containers.insert(snapshot->containers.end(), inner->containers.begin(),
+                                  inner->containers.end());
+      snapshot->types.insert(snapshot->types.end(), inner->types.begin(), inner->types.end());
+    }
+  }
 };
+
+unsigned VersionOf(PyTypeObject* type) {
+#if PY_VERSION_HEX >= 0x030C0000
+  PyUnstable_Type_AssignVersionTag(type);
+#else
+  if (!(type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG)) {
+    static PyObject* const name = PyUnicode_InternFromString("__class__");
+    _PyType_Lookup(type, name);
+  }
+#endif
+  return type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG ? type->tp_version_tag : 0;
+}
 
 bool IsModule(PyObject* o) { return PyObject_TypeCheck(o, &module_type); }
 

@@ -1,10 +1,13 @@
 // frazil.nn.Module's base type: it notices every assignment to an attribute, so that a call by
 // promise guards a module by one comparison. Called by nest.cc and, from Python, by frazil.nn.
-// Invariant: a snapshot is what the module's attributes, its submodules' and the lists and dicts
-// among them hold now.
+// Invariant: a snapshot that is current is what the module's attributes, its submodules', its
+// class's and the lists and dicts among them hold now. Assignments are counted; what can change
+// without one is looked at again.
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings/python/py.h"
@@ -15,13 +18,21 @@ struct ModuleSnapshot {
   uint64_t epoch = 0;           // of all modules' attributes, when it was taken
   uint64_t structure = 0;       // number of the words: equal for modules that hold the same
   std::vector<Object> tensors;  // in the order of the words
-  // Mutable containers among the attributes, with the objects that they held.
+  // The dicts of attributes and the lists and dicts among the attributes, with what they held.
+  // Their items are kept alive, for another object at the same address to be seen as another.
   struct Container {
     Object object;
-    std::vector<PyObject*> items;  // borrowed: `object` holds them while it is unchanged
+    uint64_t version;  // of a dict: the same only while it is unchanged
+    std::vector<Object> items;
   };
   std::vector<Container> containers;
+  std::vector<std::pair<Object, unsigned>> types;  // of modules, with their versions
+  bool is_volatile = false;  // holds what may change unseen: it is taken anew at every look
+  std::string refusal;       // why the module cannot be compared; empty if it can
 };
+
+// Changes whenever the class or one of its bases does.
+unsigned VersionOf(PyTypeObject* type);
 
 bool IsModule(PyObject* object);
 // The module's present snapshot. Null, perhaps with a Python error, if it cannot be taken.

@@ -28,7 +28,10 @@ enum Tag : uint64_t {
   kArgument,    // result: number of a tensor among the arguments
   kContainer,   // result: number of a container among the arguments
   kAgain,       // result: number of an earlier tensor of the result
-  kOnce,        // module: a number never given again, for an object that only its holder knows
+  kFunction,    // code, globals, attributes, defaults, what its closure holds
+  kDefaults,    // positional, named
+  kPartial,     // function, arguments, keywords
+  kOpen,        // a cell of a closure that holds nothing yet
 };
 constexpr int kTagBits = 8;
 constexpr int kMaxDepth = 64;
@@ -38,7 +41,7 @@ uint64_t Address(const void* p) { return reinterpret_cast<uintptr_t>(p); }
 
 Tensor* g_default_generator = nullptr;
 
-// What never changes under the same address: functions, types, dtypes, enumeration members.
+// What never changes under the same address: built-in functions, dtypes, enumeration members.
 bool IsFixed(PyObject* o) {
   static PyObject* const enum_type = [] {
     Object module = Object::Steal(PyImport_ImportModule("enum"));
@@ -48,14 +51,28 @@ bool IsFixed(PyObject* o) {
     Object dtype = Object::Steal(DTypeObject(DType::kF32));
     return Py_TYPE(dtype.get());
   }();
-  return PyFunction_Check(o) || PyCFunction_Check(o) || PyType_Check(o) || PyModule_Check(o) ||
-         Py_IS_TYPE(o, dtype_type) || o == Py_Ellipsis ||
+  if (PyCFunction_Check(o)) {
+    PyObject* self = PyCFunction_GET_SELF(o);  // a method's holds state
+    return !self || PyModule_Check(self);
+  }
+  return Py_IS_TYPE(o, dtype_type) || o == Py_Ellipsis ||
          (enum_type && PyObject_IsInstance(o, enum_type) == 1);
 }
 
-// A function that may hold a module.
-bool HoldsOthers(PyObject* o) {
-  return PyFunction_Check(o) && (PyFunction_GET_CLOSURE(o) || PyFunction_GET_DEFAULTS(o));
+bool IsPartial(PyObject* o) {
+  static PyObject* const type = [] {
+    Object module = Object::Steal(PyImport_ImportModule("functools"));
+    return module ? PyObject_GetAttrString(module.get(), "partial") : nullptr;
+  }();
+  return Py_IS_TYPE(o, reinterpret_cast<PyTypeObject*>(type));
+}
+
+// The dict of an instance's attributes, if it has one and it is not empty. Borrowed.
+PyObject* AttributesOf(PyObject* o) {
+  Object dict;
+  if (Py_TYPE(o)->tp_dictoffset != 0) dict = Object::Steal(PyObject_GenericGetDict(o, nullptr));
+  if (!dict) PyErr_Clear();
+  return dict && PyDict_GET_SIZE(dict.get()) > 0 ? dict.get() : nullptr;
 }
 
 PyObject* FieldsOf(PyObject* o) {
@@ -116,10 +133,64 @@ bool Nest::AddDict(PyObject* dict) {
   words.push_back(Word(kDict, static_cast<uint64_t>(PyDict_GET_SIZE(dict))));
   words.push_back(Address(Py_TYPE(dict)));
   Pin(reinterpret_cast<PyObject*>(Py_TYPE(dict)));
+  const auto add = [&](PyObject* key, PyObject* value) {
+    return !IsTensor(key) && value && Add(key) && Add(value) ? true
+           : refusal_.empty()                                ? Refuse(key)
+                                                             : false;
+  };
   Py_ssize_t at = 0;
   PyObject *key, *value;
+  if (PyODict_Check(dict)) {  // whose order is its own
+    volatile_ = true;
+    Object iterator = Object::Steal(PyObject_GetIter(dict));
+    while (Object next = Object::Steal(iterator ? PyIter_Next(iterator.get()) : nullptr)) {
+      if (!add(next.get(), PyDict_GetItemWithError(dict, next.get()))) return false;
+    }
+    return !PyErr_Occurred();
+  }
+  if (!PyDict_CheckExact(dict) && AttributesOf(dict)) return Refuse(dict);
   while (PyDict_Next(dict, &at, &key, &value)) {
-    if (IsTensor(key) || !Add(key) || !Add(value)) return refusal_.empty() ? Refuse(key) : false;
+    if (!add(key, value)) return false;
+  }
+  return true;
+}
+
+bool Nest::AddPartial(PyObject* partial) {
+  volatile_ = true;
+  words.push_back(Word(kPartial));
+  for (const char* name : {"func", "args", "keywords"}) {
+    // The partial holds it.
+    Object part = Object::Steal(PyObject_GetAttrString(partial, name));
+    if (!part || !Add(part.get())) return false;
+  }
+  return true;
+}
+
+bool Nest::AddDefaults(PyObject* function) {
+  PyObject* positional = PyFunction_GET_DEFAULTS(function);
+  PyObject* named = PyFunction_GET_KW_DEFAULTS(function);
+  if (!positional && !named) return true;
+  words.push_back(Word(kDefaults));
+  return Add(positional ? positional : Py_None) && Add(named ? named : Py_None);
+}
+
+// What a function is made of; nothing that may hold a module is pinned.
+bool Nest::AddFunction(PyObject* function) {
+  volatile_ = true;
+  PyObject *code = PyFunction_GET_CODE(function), *cells = PyFunction_GET_CLOSURE(function);
+  words.push_back(Word(kFunction, cells ? static_cast<uint64_t>(PyTuple_GET_SIZE(cells)) : 0));
+  words.push_back(Address(code));
+  Pin(code);
+  words.push_back(Address(PyFunction_GET_GLOBALS(function)));
+  PyObject* attributes = AttributesOf(function);
+  if (!Add(attributes ? attributes : Py_None) || !AddDefaults(function)) return false;
+  for (Py_ssize_t i = 0; cells && i < PyTuple_GET_SIZE(cells); ++i) {
+    PyObject* content = PyCell_GET(PyTuple_GET_ITEM(cells, i));
+    if (!content) {
+      words.push_back(Word(kOpen));
+    } else if (!Add(content)) {
+      return false;
+    }
   }
   return true;
 }
@@ -130,6 +201,12 @@ bool Nest::AddDataclass(PyObject* object, PyObject* fields) {
   Pin(reinterpret_cast<PyObject*>(Py_TYPE(object)));
   Py_ssize_t at = 0;
   PyObject *name, *field;
+  PyObject* attributes = AttributesOf(object);
+  while (attributes && PyDict_Next(attributes, &at, &name, &field)) {
+    if (!PyDict_Contains(fields, name)) return Refuse(object);
+  }
+  volatile_ = true;  // its attributes are assigned unseen
+  at = 0;
   while (PyDict_Next(fields, &at, &name, &field)) {
     Object value = Object::Steal(PyObject_GetAttr(object, name));
     // The object holds it, unless a property made it.
@@ -149,6 +226,10 @@ bool Nest::AddModule(PyObject* module) {
     words.push_back(Word(kModule));
     words.push_back(0);  // it is inside itself
     return true;
+  }
+  if (!snapshot->refusal.empty()) {
+    if (refusal_.empty()) refusal_ = snapshot->refusal;
+    return false;
   }
   words.push_back(Word(kModule));
   words.push_back(snapshot->structure);
@@ -199,25 +280,29 @@ bool Nest::Add(PyObject* o) {
     words.push_back(Word(kNamedTuple, static_cast<uint64_t>(PyTuple_GET_SIZE(o))));
     words.push_back(Address(Py_TYPE(o)));
     Pin(reinterpret_cast<PyObject*>(Py_TYPE(o)));
-    good = AddItems(PySequence_Fast_ITEMS(o), PyTuple_GET_SIZE(o));
+    good = AttributesOf(o) ? Refuse(o) : AddItems(PySequence_Fast_ITEMS(o), PyTuple_GET_SIZE(o));
   } else if (IsModule(o)) {
     containers.push_back(o);
     good = AddModule(o);
   } else if (PyMethod_Check(o)) {
     words.push_back(Word(kMethod));
-    AddIdentity(PyMethod_GET_FUNCTION(o));
-    good = Add(PyMethod_GET_SELF(o));
-  } else if (IsFixed(o) && !(lenient_ && HoldsOthers(o))) {
+    good = Add(PyMethod_GET_FUNCTION(o)) && Add(PyMethod_GET_SELF(o));
+  } else if (PyFunction_Check(o)) {
+    good = AddFunction(o);
+  } else if (IsPartial(o)) {
+    good = AddPartial(o);
+  } else if (PyType_Check(o)) {
+    const unsigned version = VersionOf(reinterpret_cast<PyTypeObject*>(o));
+    AddIdentity(o);
+    words.push_back(version);
+    volatile_ = true;
+    good = version != 0 || Refuse(o);
+  } else if (IsFixed(o)) {
     AddIdentity(o);
     good = true;
   } else if (PyObject* fields = FieldsOf(o)) {
     containers.push_back(o);
     good = AddDataclass(o, fields);
-  } else if (lenient_) {
-    // Structures of modules outlive the modules: nothing that might hold one is pinned.
-    static uint64_t number = 0;
-    words.push_back(Word(kOnce, ++number));
-    good = true;
   } else {
     good = Refuse(o);
   }
@@ -304,7 +389,12 @@ bool Result::Add(PyObject* o) {
     Nest simple(pins_);
     const bool plain = o == Py_None || PyBool_Check(o) || PyFloat_CheckExact(o) ||
                        PyLong_CheckExact(o) || PyUnicode_CheckExact(o) || IsFixed(o);
-    if (!plain || !simple.Add(o)) return refuse();
+
+    if (PyType_Check(o)) {
+      simple.AddIdentity(o);
+    } else if (!plain || !simple.Add(o)) {
+      return refuse();
+    }
     words.insert(words.end(), simple.words.begin(), simple.words.end());
   }
   --depth_;
@@ -376,7 +466,10 @@ class Maker {
         return Dataclass();
       case kMethod:
       case kModule:
-      case kOnce:
+      case kFunction:
+      case kDefaults:
+      case kPartial:
+      case kOpen:
         break;
     }
     PyErr_SetString(PyExc_SystemError, "[trace] a result of unknown form.");

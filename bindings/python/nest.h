@@ -23,6 +23,8 @@ class Nest {
 
   // False with refusal() set, or with a Python error, if the object cannot be guarded.
   bool Add(PyObject* object);
+  // What stands for arguments that are not given.
+  bool AddDefaults(PyObject* function);
   // A keyword's name and what else is compared by identity.
   void AddIdentity(PyObject* object);
   // Adds the .grad of every leaf among the tensors, and last the default random generator's state.
@@ -42,6 +44,8 @@ class Nest {
   bool AddItems(PyObject* const* items, Py_ssize_t n);
   bool AddDict(PyObject* dict);
   bool AddDataclass(PyObject* object, PyObject* fields);
+  bool AddFunction(PyObject* function);
+  bool AddPartial(PyObject* partial);
   bool AddModule(PyObject* module);
   bool AddString(PyObject* string);
   bool Refuse(PyObject* object);
@@ -50,7 +54,8 @@ class Nest {
   }
 
   Pinned* pins_;
-  bool lenient_ = false;  // inside a module: what is unknown is compared by identity
+  bool lenient_ = false;   // inside a module, whose snapshot outlives the look at it
+  bool volatile_ = false;  // what was added can change in ways that a snapshot does not see
   int depth_ = 0;
   std::string refusal_;
 };

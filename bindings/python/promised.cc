@@ -22,12 +22,12 @@ PyObject* FinishCall(tracer::Call* call, PyObject* result) {
 PromisedFunction::PromisedFunction(PyObject* function, std::shared_ptr<tracer::Trace> trace,
                                    tracer::Policy policy)
     : function_(function),
-      has_state_(PyMethod_Check(function) || IsModule(function)),
+      state_(PyMethod_Check(function) ? PyMethod_GET_SELF(function) : function),
       trace_(std::move(trace)),
       promise_(&trace_->recording(), policy) {}
 
 bool PromisedFunction::Guard(PyObject* const* args, size_t n, PyObject* kwnames, Nest* nest) {
-  if (has_state_ && !nest->Add(function_)) return false;
+  if (!(PyFunction_Check(state_) ? nest->AddDefaults(state_) : nest->Add(state_))) return false;
   const Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
   nest->words.push_back(static_cast<uint64_t>(n) << 32 | static_cast<uint64_t>(named));
   for (Py_ssize_t i = 0; i < named; ++i) {

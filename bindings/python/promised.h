@@ -30,7 +30,7 @@ class PromisedFunction {
                         size_t structure, tracer::PromisedCall* promised);
 
   PyObject* function_;
-  const bool has_state_;  // a module, a bound method: its state counts as an argument
+  PyObject* state_;  // the function, its defaults, or a method's object: it counts as an argument
   std::shared_ptr<tracer::Trace> trace_;
   tracer::Promise promise_;
   std::string refusal_;  // of the last call that could not be guarded

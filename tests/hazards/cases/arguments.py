@@ -37,7 +37,7 @@ def keywords_and_positions(F, compile):
         yield g(x, c=4), g(x, d=y), g(x, y, d=x, c=1.5), g(a=x, d=2, c=1, b=3)
 
 
-@exact("a mutable default remembers")
+@exact("a mutable default remembers", pure=True)
 def mutable_default(F, compile):
     def f(x, seen=[], counts={"n": 0}):  # noqa: B006
         seen.append(x * 2)
@@ -49,7 +49,7 @@ def mutable_default(F, compile):
         yield g(V(F, i, 1))
 
 
-@exact("defaults of a function are replaced between calls")
+@exact("defaults of a function are replaced between calls", pure=True)
 def replaced_defaults(F, compile):
     def f(x, k=2.0):
         return x * k
@@ -60,7 +60,7 @@ def replaced_defaults(F, compile):
         yield g(V(F, 1, 2))
 
 
-@exact("a tensor as a default, written by the body")
+@exact("a tensor as a default, written by the body", pure=True)
 def tensor_default(F, compile):
     total = V(F, 0, 0)
 
@@ -188,13 +188,13 @@ def identities(F, compile):
     g = compile(f)
     for i in range(6):
         a, b, items = V(F, i, 1), V(F, 2, i), [1, V(F, 3)]
-        for b in (a, b):
-            r = g(a, b, items)
-            yield [r[0] is a, r[1] is b, r[0] is r[1], r[2][0] is r[2][1], r[2][2] is a]
+        for other in (a, b):
+            r = g(a, other, items)
+            yield [r[0] is a, r[1] is other, r[0] is r[1], r[2][0] is r[2][1], r[2][2] is a]
             yield [r[3]["l"] is items, r[4] is items, r[3]["t"][0] is r[2][0], type(r).__name__]
 
 
-@exact("partials whose arguments change, and partials of partials")
+@exact("partials whose arguments change, and partials of partials", pure=True)
 def partials(F, compile):
     def f(k, x, *, c):
         return x * k + c
@@ -207,7 +207,7 @@ def partials(F, compile):
         yield g(x), g(x, c=7), compile(functools.partial(p, x))()
 
 
-@exact("callable objects, their attributes and their class change")
+@exact("callable objects, their attributes and their class change", pure=True)
 def callable_objects(F, compile):
     class A:
         def __init__(self, k):

@@ -272,9 +272,7 @@ def global_settings(F, compile):
     g = compile(f)
     for i in range(6):
         with np.errstate(all="raise" if i % 2 else "ignore"), np.printoptions(precision=2 + i):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                yield told(F, lambda i=i: g(V(F, 1, i)))
+            yield told(F, lambda i=i: g(V(F, 1, i)))
 
 
 @exact("the number of threads and caches cleared between and during calls")

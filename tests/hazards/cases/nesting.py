@@ -124,7 +124,10 @@ def generator_function(F, compile):
         yield [pair for pair in it]
 
 
-@exact("two traced generators interleaved, and one that is abandoned", refused="is a generator function")
+@exact(
+    "two traced generators interleaved, and one that is abandoned",
+    refused="is a generator function",
+)
 def interleaved_generators(F, compile):
     log = []
 

@@ -34,7 +34,9 @@ def all_dtypes(F, compile):
         return z * x, z // 2, fz.sum(z), z == y, -z if z.dtype != fz.bool else z
 
     g = compile(f)
-    names = "bool uint8 int8 uint16 int16 uint32 int32 uint64 int64 float16 bfloat16 float32 float64"
+    names = (
+        "bool uint8 int8 uint16 int16 uint32 int32 uint64 int64 float16 bfloat16 float32 float64"
+    )
     for a in names.split():
         for b in names.split():
             x, y = (fz.asarray([0, 1, 3]).astype(d) for d in (a, b))
