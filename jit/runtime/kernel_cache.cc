@@ -47,13 +47,10 @@ struct Entry {
   std::shared_ptr<const Compiled> code ABSL_GUARDED_BY(mutex);
   int64_t bytes = 0;  // guarded by the cache
 
-  // Someone waits for it, compiles it or has its code; called with the cache's mutex held.
-  bool held() {
-    if (!mutex.TryLock()) return true;
-    const bool used = !done || code.use_count() > 1;
-    mutex.Unlock();
-    return used;
-  }
+  std::atomic<bool> ready{false};  // done: `code` no longer changes
+
+  // Someone has its code. Who waits for it or compiles it holds the entry.
+  bool code_held() const { return !ready.load(std::memory_order_acquire) || code.use_count() > 1; }
 };
 
 class KernelCache {
@@ -136,6 +133,7 @@ class KernelCache {
     entry->done = true;
     entry->status = code.status();
     if (code.ok()) entry->code = *std::move(code);
+    entry->ready.store(true, std::memory_order_release);
     if (LogEnabled("kernel")) {
       std::fprintf(stderr, "[kernel] %s: %s, %zu instructions, %.0f us\n", kernel.name.c_str(),
                    std::string(used->caps().name).c_str(), kernel.body.size(), double(ns) / 1000);
@@ -186,7 +184,7 @@ class KernelCache {
       const bool many = static_cast<int64_t>(order_.size()) > aim.entries;
       if (!many && bytes_ <= aim.bytes) break;
       const auto last = std::prev(order_.end());
-      if (last->second->held()) {
+      if (last->second.use_count() > 1 || last->second->code_held()) {
         order_.splice(order_.begin(), order_, last);
         continue;
       }
