@@ -20,7 +20,7 @@ bool Lists(const std::string& list, std::string_view item) {
   return false;
 }
 
-std::atomic<int8_t> g_mode{kModeAuto};
+std::atomic<int8_t> g_mode{kTraces};
 
 }  // namespace
 

@@ -28,8 +28,9 @@ bool LogEnabled(std::string_view subject);
 // False if FRAZIL_PASSES switches this pass off ("-fuse,-cse").
 bool PassEnabled(std::string_view pass);
 
-// The process-wide mode (fz.mode): "eager", "auto", or "auto" with strict=True.
-enum : int8_t { kModeEager = 0, kModeAuto = 1, kModeStrict = 2 };
+// The process-wide mode (fz.mode): "eager"; or kTraces, alone for "auto", with kTracesModules for
+// "graph", and with kStrict.
+enum : int8_t { kModeEager = 0, kTraces = 1, kStrict = 2, kTracesModules = 4 };
 int8_t ProcessMode();
 void SetProcessMode(int8_t mode);
 // It traces, and FRAZIL_JIT does not say otherwise.

@@ -21,7 +21,12 @@ bool Enabled() {
 
 bool Strict() {
   const int8_t own = State().mode;
-  return (own < 0 ? ProcessMode() : own) == kModeStrict;
+  return (own < 0 ? ProcessMode() : own) & kStrict;
+}
+
+bool TracesModules() {
+  const int8_t own = State().mode;
+  return (own < 0 ? ProcessMode() : own) & kTracesModules && !Inside() && Enabled();
 }
 
 Trace::Trace(std::string name, bool pure)

@@ -82,6 +82,9 @@ class Call {
 // True inside a traced call of this thread: a nested one is part of it.
 bool Inside();
 
+// True if a module called now is to be traced: mode("graph"), outside of any traced call.
+bool TracesModules();
+
 // True if tracing is on for this thread: mode("auto"), and FRAZIL_JIT is not "off".
 bool Enabled();
 // True if a departure from what is recorded is an error in this thread: mode("auto", strict=True).

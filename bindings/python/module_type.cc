@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "bindings/python/nest.h"
+#include "tracer/trace.h"
 
 namespace frazil::python {
 
@@ -11,7 +12,8 @@ namespace {
 
 struct PyModule {
   PyObject_HEAD ModuleSnapshot* snapshot;
-  bool busy;  // its snapshot is being taken
+  bool busy;         // its snapshot is being taken
+  PyObject* traced;  // its call in mode("graph"), or null
 };
 PyModule* Self(PyObject* o) { return reinterpret_cast<PyModule*>(o); }
 extern PyTypeObject module_type;
@@ -102,10 +104,12 @@ int Traverse(PyObject* self, visitproc visit, void* arg) {
     }
     for (auto& [type, version] : s->types) Py_VISIT(type.get());
   }
+  Py_VISIT(Self(self)->traced);
   return 0;
 }
 int Clear(PyObject* self) {
   delete std::exchange(Self(self)->snapshot, nullptr);
+  Py_CLEAR(Self(self)->traced);
   return 0;
 }
 void Dealloc(PyObject* self) {
@@ -126,7 +130,22 @@ PyObject* Changed(PyObject*, PyObject*) {
   ++g_epoch;
   Py_RETURN_NONE;
 }
+PyObject* TracesModules(PyObject*, PyObject*) { return PyBool_FromLong(tracer::TracesModules()); }
+PyObject* GetTraced(PyObject* self, void*) {
+  PyObject* traced = Self(self)->traced;
+  return Py_NewRef(traced ? traced : Py_None);
+}
+int SetTraced(PyObject* self, PyObject* value, void*) {
+  Py_XSETREF(Self(self)->traced, Py_XNewRef(value));
+  return 0;
+}
+PyGetSetDef getset[] = {
+    {"_traced", GetTraced, SetTraced, "The module's call in mode(\"graph\").", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
 PyMethodDef methods[] = {
+    {"_traces", TracesModules, METH_NOARGS | METH_STATIC,
+     "_traces()\n--\n\nWhether a module called now is traced."},
     {"_changed", Changed, METH_NOARGS | METH_STATIC, "_changed()\n--\n\nAn attribute changes."},
     {nullptr, nullptr, 0, nullptr},
 };
@@ -142,6 +161,7 @@ constinit PyTypeObject module_type = [] {
   t.tp_traverse = Traverse;
   t.tp_clear = Clear;
   t.tp_methods = methods;
+  t.tp_getset = getset;
   return t;
 }();
 

@@ -133,7 +133,7 @@ FZ_FAST(Caches) {
   return dict.release();
 }
 
-// set_process_mode(0 | 1 | 2) -> what it was: eager, auto, strict
+// set_process_mode(flags of core/config.h) -> what it was
 FZ_FAST(SetProcessModeTo) {
   FZ_ARGS(1, "set_process_mode(mode, /)");
   int64_t mode;
@@ -143,7 +143,7 @@ FZ_FAST(SetProcessModeTo) {
   return PyLong_FromLong(before);
 }
 
-// set_thread_mode(-1 | 0 | 1 | 2) -> what it was: the process's, eager, auto, strict
+// set_thread_mode(flags of core/config.h; -1: the process's) -> what it was
 FZ_FAST(SetThreadMode) {
   FZ_ARGS(1, "set_thread_mode(mode, /)");
   int64_t mode;

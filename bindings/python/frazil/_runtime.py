@@ -20,10 +20,15 @@ class _PerThread(threading.local):
         return self.stack.pop()
 
 
+_MODES = {"eager": 0, "auto": 1, "graph": 5}  # flags of core/config.h
+_STRICT = 2
+
+
 class mode:  # noqa: N801
-    """Whether traced functions trace: "auto" (they do) or "eager" (they run as written).
+    """What is traced: "auto" (traced functions), "graph" (modules too) or "eager" (nothing).
 
     mode(name) sets it for the process; `with mode(name):` for this thread, until the block ends.
+    "graph" traces every outermost call of an nn.Module; module.explain() tells about it.
     With strict=True a traced call that departs from what earlier calls recorded, after some of its
     operations were deferred, raises at that operation instead of running unfused: the error names
     the line and what changed. What the call did before is done, as in eager execution. A call that
@@ -31,15 +36,13 @@ class mode:  # noqa: N801
     """
 
     def __init__(self, name, strict=False):
-        if name == "graph":
-            raise NotImplementedError(
-                '[mode] "graph" does not exist yet; use "auto" and put @trace on the function.'
-            )
-        if name not in ("eager", "auto"):
-            raise ValueError(f'[mode] must be "eager" or "auto", got {name!r}.')
+        if name not in _MODES:
+            raise ValueError(f'[mode] must be "eager", "auto" or "graph", got {name!r}.')
         if strict and name == "eager":
-            raise ValueError('[mode] strict=True needs "auto"; "eager" has no fallback.')
-        self._mode = 2 if strict else int(name == "auto")
+            raise ValueError(
+                '[mode] strict=True needs "auto" or "graph"; "eager" never falls back.'
+            )
+        self._mode = _MODES[name] | (_STRICT if strict else 0)
         self._process = _runtime.set_process_mode(self._mode)
         self._entered = False
         self._before = _PerThread()

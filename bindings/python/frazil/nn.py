@@ -30,6 +30,8 @@ from frazil._grad import no_grad
 from frazil._tracked import Tracked
 
 tanh = _fz.tanh
+_Traced = _fz.Traced
+_traces = _fz.ModuleBase._traces
 
 
 # -- Modules
@@ -44,11 +46,37 @@ class Module(Tracked):
 
     training = True
 
+    _pre_hooks = _hooks = None  # dicts, once there are any
+
     def __call__(self, *args, **kwargs):
-        return self.forward(*args, **kwargs)
+        if _traces():
+            if self._traced is None:
+                # It gets the module at each call: one that held it would keep it alive.
+                object.__setattr__(self, "_traced", _Traced(_call, type(self).__qualname__))
+            return self._traced(self, args, kwargs)
+        if self._hooks is None and self._pre_hooks is None:
+            return self.forward(*args, **kwargs)
+        return _call_with_hooks(self, args, kwargs)
 
     def forward(self, *args, **kwargs):
         raise NotImplementedError(f"[nn] {type(self).__name__} has no forward method.")
+
+    def explain(self):
+        """What mode("graph") recorded of this module's calls, and why: text."""
+        return "" if self._traced is None else self._traced.explain()
+
+    def register_forward_pre_hook(self, hook):
+        """Calls hook(module, args) before forward; what it returns, if not None, replaces args.
+
+        Returns a handle whose remove() takes the hook away.
+        """
+        return _Handle(self, "_pre_hooks", hook)
+
+    def register_forward_hook(self, hook):
+        """Calls hook(module, args, result) after forward; what it returns, if not None, replaces
+        the result. Returns a handle whose remove() takes the hook away.
+        """
+        return _Handle(self, "_hooks", hook)
 
     def register_buffer(self, name, tensor):
         """Assigns a tensor that is saved with the parameters but not trained."""
@@ -137,6 +165,36 @@ class Module(Tracked):
     def extra_repr(self):
         """What stands in the parentheses of repr()."""
         return ""
+
+
+class _Handle:
+    def __init__(self, module, kind, hook):
+        if getattr(module, kind) is None:
+            setattr(module, kind, {})
+        self._hooks = getattr(module, kind)
+        self._key = max(self._hooks, default=-1) + 1
+        self._hooks[self._key] = hook
+
+    def remove(self):
+        """Takes the hook away; nothing happens the second time."""
+        self._hooks.pop(self._key, None)
+
+
+def _call(module, args, kwargs):
+    return module(*args, **kwargs)
+
+
+def _call_with_hooks(module, args, kwargs):
+    for hook in list((module._pre_hooks or {}).values()):
+        changed = hook(module, args)
+        if changed is not None:
+            args = changed if isinstance(changed, tuple) else (changed,)
+    result = module.forward(*args, **kwargs)
+    for hook in list((module._hooks or {}).values()):
+        changed = hook(module, args, result)
+        if changed is not None:
+            result = changed
+    return result
 
 
 def _join(prefix, name):
