@@ -91,6 +91,8 @@ struct CallRecord {
 };
 // Op, attributes, operands and guards are equal; where the user wrote it may differ.
 bool SameContent(const CallRecord& a, const CallRecord& b);
+// About what it takes in memory, for bounds by bytes.
+int64_t BytesOf(const CallRecord& call);
 
 struct NodeHead {
   std::atomic<Node*> predicted{nullptr};  // the child taken last

@@ -100,24 +100,8 @@ Promise::Entry* Promise::Find(absl::Span<const uint64_t> words) {
   return last_;
 }
 
-Promise::Entry& Promise::Add(absl::Span<const uint64_t> words, const Pins& pins, Garbage* garbage) {
+Promise::Entry& Promise::Add(absl::Span<const uint64_t> words, const Pins& pins) {
   if (Entry* known = Find(words)) return *known;
-  if (entries_.size() >= kMaxEntries) {
-    // The older half goes at once, so that its cost is spread over as many additions.
-    std::vector<uint64_t> ages;
-    for (const auto& [key, entry] : entries_) ages.push_back(entry->used);
-    std::nth_element(ages.begin(), ages.begin() + ages.size() / 2, ages.end());
-    const uint64_t median = ages[ages.size() / 2];
-    last_ = nullptr;
-    for (auto it = entries_.begin(); it != entries_.end();) {
-      if (it->second->used >= median) {
-        ++it;
-        continue;
-      }
-      garbage->push_back(std::move(it->second));
-      entries_.erase(it++);
-    }
-  }
   auto& entry = entries_[std::vector<uint64_t>(words.begin(), words.end())];
   entry = std::make_unique<Entry>();
   entry->words.assign(words.begin(), words.end());
@@ -126,10 +110,32 @@ Promise::Entry& Promise::Add(absl::Span<const uint64_t> words, const Pins& pins,
   return *entry;
 }
 
+const Setting* Promise::Trim(Garbage* garbage) {
+  static constexpr Setting kEntries = Setting::k_promise_entries, kBytes = Setting::k_promise_bytes;
+  const bool many = static_cast<int64_t>(entries_.size()) > Get(kEntries);
+  if (entries_.size() < 2 || (!many && bytes_ <= Get(kBytes))) return nullptr;
+  std::vector<uint64_t> ages;
+  for (const auto& [key, entry] : entries_) ages.push_back(entry->used);
+  const auto middle = ages.begin() + static_cast<int64_t>(ages.size() / 2);
+  std::nth_element(ages.begin(), middle, ages.end());
+  last_ = nullptr;
+  for (auto it = entries_.begin(); it != entries_.end();) {
+    if (it->second->used >= *middle) {
+      ++it;
+      continue;
+    }
+    if (it->second->script) bytes_ -= it->second->script->bytes();
+    garbage->push_back(std::move(it->second));
+    entries_.erase(it++);
+  }
+  return many ? &kEntries : &kBytes;
+}
+
 void Promise::Forget(absl::Span<const uint64_t> words, Garbage* garbage) {
   const auto it = entries_.find(words);
   if (it == entries_.end()) return;
   last_ = nullptr;
+  if (it->second->script) bytes_ -= it->second->script->bytes();
   garbage->push_back(std::move(it->second));
   entries_.erase(it);
 }
@@ -138,7 +144,7 @@ void Promise::Clear() {
   decltype(entries_) garbage;
   std::lock_guard lock(lock_);
   last_ = nullptr;
-  skipped_ = 0;
+  skipped_ = bytes_ = 0;
   garbage.swap(entries_);
 }
 
@@ -217,12 +223,15 @@ Status PromisedCall::Learn(absl::Span<const Tensor* const> outputs, std::vector<
 template <typename F>
 void PromisedCall::AddEntry(const Pins& pins, const F& use) {
   Promise::Garbage garbage;
+  const Setting* bound;
   {
     std::lock_guard lock(promise_->lock_);
-    use(promise_->Add(words_->span(), pins, &garbage));
+    use(promise_->Add(words_->span(), pins));
+    bound = promise_->Trim(&garbage);
   }
-  if (garbage.empty()) return;
-  promise_->recording_->Note({Cause::kKeys, {{"old", StrCat(Promise::kMaxEntries)}}});
+  if (!bound) return;
+  const std::string limit = StrCat(Name(*bound), " = ", Get(*bound));
+  promise_->recording_->Note({Cause::kKeys, {{"count", StrCat(garbage.size())}, {"limit", limit}}});
 }
 
 Status PromisedCall::Merge(std::shared_ptr<PathRecord> path, const Pins& pins) {
@@ -263,7 +272,9 @@ Status PromisedCall::Merge(std::shared_ptr<PathRecord> path, const Pins& pins) {
   std::shared_ptr<const Script> fresh = *std::move(script);
   std::lock_guard lock(promise_->lock_);
   Promise::Entry* entry = promise_->Find(words_->span());
-  if (entry && entry->script == known) entry->script.swap(fresh);  // the old one is freed later
+  if (!entry || entry->script != known) return absl::OkStatus();
+  promise_->bytes_ += fresh->bytes() - (known ? known->bytes() : 0);
+  entry->script.swap(fresh);  // the old one is freed without the lock
   return absl::OkStatus();
 }
 

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/settings.h"
 #include "core/small_stack.h"
 #include "core/spin_lock.h"
 #include "tracer/script_builder.h"
@@ -57,13 +58,15 @@ class Promise {
       return a == b;
     }
   };
-  static constexpr size_t kMaxEntries = 4096;  // keys
-  static constexpr size_t kMaxPaths = 64;      // outcomes of one key
+  static constexpr size_t kMaxPaths = 64;  // outcomes of one key
 
   Entry* Find(absl::Span<const uint64_t> words);
   // What goes is given to `garbage`: freeing it may run user code, so no lock may be held.
   using Garbage = std::vector<std::unique_ptr<Entry>>;
-  Entry& Add(absl::Span<const uint64_t> words, const Pins& pins, Garbage* garbage);
+  Entry& Add(absl::Span<const uint64_t> words, const Pins& pins);
+  // Forgets the older half if a bound is passed: at once, so that its cost is spread over as many
+  // additions. Returns the bound, or null.
+  const Setting* Trim(Garbage* garbage);
   void Forget(absl::Span<const uint64_t> words, Garbage* garbage);
 
   Recording* recording_;
@@ -73,6 +76,7 @@ class Promise {
   absl::flat_hash_map<std::vector<uint64_t>, std::unique_ptr<Entry>, Hash, Equal> entries_;
   Entry* last_ = nullptr;  // found last
   uint64_t clock_ = 0;
+  int64_t bytes_ = 0;  // of the scripts
   int64_t skipped_ = 0;
   std::atomic<int> last_kernels_{0};
 };

@@ -26,20 +26,19 @@ bool SameContent(const CallRecord& a, const CallRecord& b) {
   return true;
 }
 
-namespace {
-
-// About what a node takes, for the bound by bytes.
-int64_t BytesOf(const Node& node) {
-  int64_t bytes = sizeof(Node) + static_cast<int64_t>(node.origin.capacity()) +
-                  static_cast<int64_t>(8 * (node.attrs.size() + node.operands.size()) +
-                                       sizeof(SlotGuard) * node.slots.size());
-  if (node.expansion) {
-    for (const ExpandedOp& op : node.expansion->ops)
+int64_t BytesOf(const CallRecord& call) {
+  int64_t bytes = sizeof(Node) + static_cast<int64_t>(call.origin.capacity()) +
+                  static_cast<int64_t>(8 * (call.attrs.size() + call.operands.size()) +
+                                       sizeof(SlotGuard) * call.slots.size());
+  if (call.expansion) {
+    for (const ExpandedOp& op : call.expansion->ops)
       bytes += static_cast<int64_t>(sizeof(op) + 8 * (op.attrs.size() + op.operands.size()));
-    bytes += static_cast<int64_t>(64 * node.expansion->constants.size() + sizeof(Expansion));
+    bytes += static_cast<int64_t>(64 * call.expansion->constants.size() + sizeof(Expansion));
   }
   return bytes;
 }
+
+namespace {
 
 uint64_t PlanHash(const Node& end, const LiveMask& live) {
   return absl::HashOf(end.path_hash, live);

@@ -114,6 +114,7 @@ class Script::Builder {
     if (before && before->plan && before->live == stage->live) {
       stage->plan = before->plan;
       script_->kernels_ += stage->plan->kernels();
+      script_->bytes_ += stage->plan->bytes();
       return absl::OkStatus();
     }
     const SegmentRecord& record = *stage->record;
@@ -131,6 +132,7 @@ class Script::Builder {
                         GetSegmentCompiler()->Compile(calls, stage->live, record.blas, spendable));
     script_->kernels_ += stage->plan->kernels();
     script_->compiled_ += stage->plan->compiled();
+    script_->bytes_ += stage->plan->bytes();
     return absl::OkStatus();
   }
 
@@ -148,6 +150,12 @@ StatusOr<std::shared_ptr<const Script>> Script::Build(
   script->root_ = builder.Tree(script->paths_, 0);
   FZ_RETURN_IF_ERROR(
       builder.Compile(script->root_.get(), {}, 0, previous ? previous->root_.get() : nullptr));
+  for (const auto& path : script->paths_) {
+    for (const SegmentRecord& segment : path->segments) {
+      for (const CallRecord& call : segment.calls) script->bytes_ += BytesOf(call);
+    }
+    for (const ValueRef& v : path->constants) script->bytes_ += v->size() * SizeOf(v->dtype);
+  }
   const Stage& root = *script->root_;
   if (root.plan && root.record->end == End::kContinue && !root.next[0].second->record) {
     const Stage& end = *root.next[0].second;

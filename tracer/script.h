@@ -69,6 +69,7 @@ class Script {
   const std::vector<std::shared_ptr<const PathRecord>>& paths() const { return paths_; }
   int kernels() const { return kernels_; }    // of all plans
   int compiled() const { return compiled_; }  // by Build
+  int64_t bytes() const { return bytes_; }    // about what it holds
 
   // Runs it on the cells' present content and commits the writes. Null, with nothing changed, if
   // an outcome is not known or an index check fails: the body has to run.
@@ -84,6 +85,7 @@ class Script {
   std::unique_ptr<Stage> root_;
   bool straight_ = false;  // one segment whose results, in order, are the call's; no writes
   int kernels_ = 0, compiled_ = 0;
+  int64_t bytes_ = 0;
 };
 
 }  // namespace frazil::tracer
