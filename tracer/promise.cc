@@ -53,10 +53,13 @@ void AddCells(Cells cells, Words* words, const Index& first) {
       }
     }
     const uint64_t node = t.node() ? static_cast<uint64_t>(t.node()->kind) + 1 : 0;
+    const uint64_t level = t.node() ? static_cast<uint64_t>(t.node()->level) : 0;
     // The id, not the pointer: layouts come and go, ids are never used twice.
     words->push_back(v.layout->id ^ static_cast<uint64_t>(v.dtype) << 56);
     words->push_back(static_cast<uint64_t>(same) << 40 | uint64_t{cell} << 16 |
-                     uint64_t{v.device.word} << 8 | node << 1 | v.immediate);
+                     uint64_t{v.device.word} << 8 | uint64_t{level > 0} << 7 | node << 1 |
+                     v.immediate);
+    if (level > 0) words->push_back(level);
   }
 }
 

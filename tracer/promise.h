@@ -90,7 +90,7 @@ class PromisedCall {
 
   // True if the call is done: outputs() are the tensors of the result, path() tells its structure.
   bool Skip();
-  absl::Span<ValueRef> outputs() { return absl::MakeSpan(outputs_); }
+  absl::Span<Tensor> outputs() { return absl::MakeSpan(outputs_); }
   const PathRecord& path() const { return *path_; }
 
   // Observes the thread's reads until Learn or the end of the call. Null for a while after it
@@ -110,7 +110,7 @@ class PromisedCall {
   Promise* promise_;
   Words* words_;
   Cells cells_;
-  absl::InlinedVector<ValueRef, 4> outputs_;
+  absl::InlinedVector<Tensor, 4> outputs_;
   std::shared_ptr<const Script> script_;
   const PathRecord* path_ = nullptr;
   std::optional<ScriptBuilder> builder_;

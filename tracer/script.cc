@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "absl/algorithm/container.h"
 #include "core/check.h"
 #include "core/infer.h"
 #include "tracer/explain.h"
@@ -21,8 +22,10 @@ struct Script::Stage {
   Source read;
   std::vector<std::pair<uint64_t, std::unique_ptr<Stage>>> next;
 
-  std::vector<Source> outputs;  // at the end
-  std::vector<std::pair<int, Source>> writes;
+  // At the end
+  std::vector<Origin> outputs;
+  std::vector<std::pair<int, Origin>> writes;
+  std::vector<TapeRecord> tape;
 };
 
 // Puts the paths into a tree, then compiles it from the root: what is kept of a segment is what
@@ -58,8 +61,12 @@ class Script::Builder {
       (*wanted)[s.index] = true;
     };
     if (!stage.record) {
-      for (const Source& s : stage.path->outputs) add(s);
-      for (const auto& [cell, s] : stage.path->writes) add(s);
+      for (const Origin& o : stage.path->outputs) add(o.value);
+      for (const auto& [cell, o] : stage.path->writes) add(o.value);
+      for (const TapeRecord& node : stage.path->tape) {
+        for (const Origin& o : node.saved) add(o.value);
+        add(node.saved_output);
+      }
       return;
     }
     for (const Source& s : stage.record->slots) add(s);
@@ -74,8 +81,15 @@ class Script::Builder {
       return Source{s.kind, registers[s.index]};
     };
     if (!stage->record) {
-      for (const Source& s : stage->path->outputs) stage->outputs.push_back(place(s));
-      for (const auto& [cell, s] : stage->path->writes) stage->writes.push_back({cell, place(s)});
+      for (const Origin& o : stage->path->outputs)
+        stage->outputs.push_back({place(o.value), o.node});
+      for (const auto& [cell, o] : stage->path->writes)
+        stage->writes.push_back({cell, {place(o.value), o.node}});
+      for (TapeRecord node : stage->path->tape) {
+        for (Origin& o : node.saved) o.value = place(o.value);
+        node.saved_output = place(node.saved_output);
+        stage->tape.push_back(std::move(node));
+      }
       return absl::OkStatus();
     }
     const SegmentRecord& record = *stage->record;
@@ -159,16 +173,17 @@ StatusOr<std::shared_ptr<const Script>> Script::Build(
   const Stage& root = *script->root_;
   if (root.plan && root.record->end == End::kContinue && !root.next[0].second->record) {
     const Stage& end = *root.next[0].second;
-    script->straight_ = end.writes.empty() && static_cast<int>(end.outputs.size()) == root.kept;
+    script->straight_ =
+        end.writes.empty() && end.tape.empty() && static_cast<int>(end.outputs.size()) == root.kept;
     for (size_t i = 0; i < end.outputs.size(); ++i) {
-      const Source wanted{Source::Kind::kResult, static_cast<int32_t>(i)};
+      const Origin wanted{{Source::Kind::kResult, static_cast<int32_t>(i)}, {}};
       script->straight_ = script->straight_ && end.outputs[i] == wanted;
     }
   }
   return std::shared_ptr<const Script>(std::move(script));
 }
 
-StatusOr<const PathRecord*> Script::Run(Cells cells, absl::InlinedVector<ValueRef, 4>* outputs,
+StatusOr<const PathRecord*> Script::Run(Cells cells, absl::InlinedVector<Tensor, 4>* outputs,
                                         int* kernels) const {
   const Stage* stage = root_.get();
   absl::InlinedVector<Value*, 16> slots;
@@ -179,8 +194,9 @@ StatusOr<const PathRecord*> Script::Run(Cells cells, absl::InlinedVector<ValueRe
       slots[i] = s.kind == Source::Kind::kCell ? cells[s.index]->value()
                                                : stage->path->constants[s.index].get();
     }
-    outputs->resize(stage->kept);
-    FZ_RETURN_IF_ERROR(stage->plan->Run(slots, absl::MakeSpan(*outputs)));
+    absl::InlinedVector<ValueRef, 4> results(stage->kept);
+    FZ_RETURN_IF_ERROR(stage->plan->Run(slots, absl::MakeSpan(results)));
+    for (ValueRef& v : results) outputs->emplace_back(std::move(v));
     *kernels = kernels_;
     return stage->path.get();
   }
@@ -222,15 +238,21 @@ StatusOr<const PathRecord*> Script::Run(Cells cells, absl::InlinedVector<ValueRe
     }
     stage = next;
   }
-  for (const Source& s : stage->outputs) outputs->push_back(ValueRef::Share(value(s)));
-  // Values first: a cell may be written that another write reads.
-  absl::InlinedVector<ValueRef, 8> contents;
-  for (const auto& [cell, s] : stage->writes) {
-    Value* v = value(s);
-    contents.push_back(v ? ValueRef::Share(v) : ValueRef());
-  }
+  const std::vector<GradNodeRef> made = MakeTape(stage->tape, cells, value);
+  const auto tensor = [&](const Origin& o) {
+    Value* v = value(o.value);
+    if (!v) return Tensor();
+    return Tensor(ValueRef::Share(v), o.node.kind == Link::Kind::kNone ? GradNodeRef()
+                                      : o.node.kind == Link::Kind::kMade
+                                          ? made[o.node.index]
+                                          : cells[o.node.index]->node_ref());
+  };
+  for (const Origin& o : stage->outputs) outputs->push_back(tensor(o));
+  // All contents first: a cell may be written that another write reads.
+  absl::InlinedVector<Tensor, 8> contents;
+  for (const auto& [cell, o] : stage->writes) contents.push_back(tensor(o));
   for (size_t i = 0; i < contents.size(); ++i)
-    cells[stage->writes[i].first]->SetValue(std::move(contents[i]));
+    *cells[stage->writes[i].first] = std::move(contents[i]);
   return stage->path.get();
 }
 
@@ -265,6 +287,23 @@ bool SameSource(const Source& a, const PathRecord& pa, const Source& b, const Pa
   if (a.kind == Source::Kind::kConstant)
     return SameBytes(*pa.constants[a.index], *pb.constants[b.index]);
   return a == b;
+}
+
+bool SameOrigin(const Origin& a, const PathRecord& pa, const Origin& b, const PathRecord& pb) {
+  return a.node == b.node && SameSource(a.value, pa, b.value, pb);
+}
+
+bool SameTape(const PathRecord& pa, const PathRecord& pb) {
+  const auto same_edge = [](const TapeRecord::Edge& x, const TapeRecord::Edge& y) {
+    return x.node == y.node && x.dtype == y.dtype && x.shape == y.shape;
+  };
+  const auto same_node = [&](const TapeRecord& x, const TapeRecord& y) {
+    bool same = x.op == y.op && x.attrs == y.attrs && absl::c_equal(x.edges, y.edges, same_edge);
+    for (size_t i = 0; i < x.saved.size(); ++i)
+      same = same && SameOrigin(x.saved[i], pa, y.saved[i], pb);
+    return same && SameSource(x.saved_output, pa, y.saved_output, pb);
+  };
+  return absl::c_equal(pa.tape, pb.tape, same_node);
 }
 
 std::string Site(const CallRecord& call) {
@@ -327,15 +366,16 @@ Status SamePath(const PathRecord& known, const PathRecord& now, bool* same_outco
   bool same = known.outputs.size() == now.outputs.size() &&
               known.writes.size() == now.writes.size() && known.shape == now.shape;
   for (size_t i = 0; same && i < known.outputs.size(); ++i)
-    same = SameSource(known.outputs[i], known, now.outputs[i], now);
+    same = SameOrigin(known.outputs[i], known, now.outputs[i], now);
+  same = same && SameTape(known, now);
   if (!same) return RuntimeError("the result, or which tensors are written, changed");
   for (size_t i = 0; i < known.writes.size(); ++i) {
     if (known.writes[i].first == now.writes[i].first &&
-        SameSource(known.writes[i].second, known, now.writes[i].second, now))
+        SameOrigin(known.writes[i].second, known, now.writes[i].second, now))
       continue;
     return RuntimeError("what is written to argument tensor ", now.writes[i].first,
-                        " changed: ", NameOfSource(known.writes[i].second, known), " -> ",
-                        NameOfSource(now.writes[i].second, now));
+                        " changed: ", NameOfSource(known.writes[i].second.value, known), " -> ",
+                        NameOfSource(now.writes[i].second.value, now));
   }
   return absl::OkStatus();
 }

@@ -11,21 +11,9 @@
 #include <vector>
 
 #include "tracer/recording.h"
+#include "tracer/tape_record.h"
 
 namespace frazil::tracer {
-
-// A tensor that a call by promise may read and write: an argument, a module's parameter or its
-// .grad, the default random generator. The owner keeps the cells alive during the call.
-using Cells = absl::Span<Tensor* const>;
-
-// Where a value comes from. kResult: the index counts the results of all segments of the path.
-struct Source {
-  enum class Kind : uint8_t { kNone, kCell, kResult, kConstant };
-  Kind kind = Kind::kNone;
-  int32_t index = 0;
-
-  bool operator==(const Source&) const = default;
-};
 
 // What a path of calls did up to the next thing that the program learned from data.
 struct SegmentRecord {
@@ -48,8 +36,9 @@ struct SegmentRecord {
 struct PathRecord {
   std::vector<SegmentRecord> segments;
   std::vector<ValueRef> constants;
-  std::vector<Source> outputs;                 // the tensors of the result, in order
-  std::vector<std::pair<int, Source>> writes;  // cells whose content the call replaced
+  std::vector<Origin> outputs;                 // the tensors of the result, in order
+  std::vector<std::pair<int, Origin>> writes;  // cells whose content the call replaced
+  std::vector<TapeRecord> tape;                // what results and cells hang off
   std::vector<uint64_t> shape;                 // the result's structure, in the bindings' words
   std::shared_ptr<const void> pins;            // what those words point to
 };
@@ -73,7 +62,7 @@ class Script {
 
   // Runs it on the cells' present content and commits the writes. Null, with nothing changed, if
   // an outcome is not known or an index check fails: the body has to run.
-  StatusOr<const PathRecord*> Run(Cells cells, absl::InlinedVector<ValueRef, 4>* outputs,
+  StatusOr<const PathRecord*> Run(Cells cells, absl::InlinedVector<Tensor, 4>* outputs,
                                   int* kernels) const;
 
  private:
@@ -83,7 +72,7 @@ class Script {
 
   std::vector<std::shared_ptr<const PathRecord>> paths_;
   std::unique_ptr<Stage> root_;
-  bool straight_ = false;  // one segment whose results, in order, are the call's; no writes
+  bool straight_ = false;  // one segment whose results, in order, are the call's; nothing else
   int kernels_ = 0, compiled_ = 0;
   int64_t bytes_ = 0;
 };

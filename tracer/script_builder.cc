@@ -10,6 +10,8 @@ ScriptBuilder::ScriptBuilder(Cells cells) : cells_(cells) {
   for (size_t i = 0; i < cells.size(); ++i) {
     before_.push_back(*cells[i]);
     if (!cells[i]->defined()) continue;
+    const Link link{Link::Kind::kCell, static_cast<int32_t>(i)};
+    if (cells[i]->node()) links_.try_emplace(cells[i]->node(), link);
     const Value* v = cells[i]->value();
     sources_.try_emplace(v, Source{Source::Kind::kCell, static_cast<int32_t>(i)});
     if (v->storage && v->storage->foreign) Refuse("an argument borrows its memory");
@@ -74,19 +76,42 @@ void ScriptBuilder::OnIndexCheck(std::string_view op, const Value& indices, int6
   segment.of = of;
 }
 
+Link ScriptBuilder::LinkTo(const GradNode* node) const {
+  return node ? links_.find(node)->second : Link();
+}
+
+bool ScriptBuilder::RecordTape(absl::Span<const GradNode* const> roots) {
+  std::vector<const autograd::TapeNode*> nodes;
+  if (!CollectTape(roots, links_, &nodes)) return false;
+  for (const auto* node : nodes) {
+    const auto link = [&](const GradNode* n) { return LinkTo(n); };
+    const auto find = [&](const Value& v) { return Find(v); };
+    path_->tape.push_back(Describe(*node, link, find));
+    links_[node] = {Link::Kind::kMade, static_cast<int32_t>(path_->tape.size()) - 1};
+  }
+  return true;
+}
+
 std::shared_ptr<PathRecord> ScriptBuilder::Finish(absl::Span<const Tensor* const> outputs) {
-  for (const Tensor* t : outputs) {
-    if (t->node()) Refuse("a result carries its history for gradients");
-  }
-  for (size_t i = 0; i < cells_.size() && refusal_.empty(); ++i) {
-    const Tensor &now = *cells_[i], &before = before_[i];
-    if (now.node() != before.node()) Refuse("an argument's requires_grad or history changed");
-    if (now.value() == before.value()) continue;
-    const Source source = now.defined() ? Find(*now.value()) : Source();
-    path_->writes.push_back({static_cast<int>(i), source});
-  }
   if (postponed_ || !refusal_.empty()) return nullptr;
-  for (const Tensor* t : outputs) path_->outputs.push_back(Find(*t->value()));
+  std::vector<int> written;
+  std::vector<const GradNode*> roots;
+  for (const Tensor* t : outputs) roots.push_back(t->node());
+  for (size_t i = 0; i < cells_.size(); ++i) {
+    const Tensor &now = *cells_[i], &before = before_[i];
+    if (now.value() == before.value() && now.node() == before.node()) continue;
+    written.push_back(static_cast<int>(i));
+    roots.push_back(now.node());
+  }
+  if (!RecordTape(roots)) {
+    Refuse("a result's history for gradients begins outside of the arguments");
+    return nullptr;
+  }
+  const auto origin = [&](const Tensor& t) {
+    return t.defined() ? Origin{Find(*t.value()), LinkTo(t.node())} : Origin();
+  };
+  for (const Tensor* t : outputs) path_->outputs.push_back(origin(*t));
+  for (const int i : written) path_->writes.push_back({i, origin(*cells_[i])});
   return std::move(path_);
 }
 

@@ -35,12 +35,15 @@ class ScriptBuilder {
 
  private:
   Source Find(const Value& value);
+  Link LinkTo(const GradNode* node) const;
+  bool RecordTape(absl::Span<const GradNode* const> roots);
   SegmentRecord& Ended(SegmentRecord::End end, const Value& value);
 
   Cells cells_;
   std::vector<Tensor> before_;  // the cells' content at the start
   std::vector<ValueRef> seen_;  // keeps alive
   absl::flat_hash_map<const Value*, Source> sources_;
+  absl::flat_hash_map<const GradNode*, Link> links_;
   std::shared_ptr<PathRecord> path_ = std::make_shared<PathRecord>();
   bool open_ = false;  // the last segment has no end yet
   int results_ = 0;

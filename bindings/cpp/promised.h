@@ -108,11 +108,11 @@ class Promised {
   template <typename R>
   static R Rebuilt(tracer::PromisedCall& call) {
     if constexpr (std::is_same_v<R, Tensor>) {
-      return Tensor(std::move(call.outputs()[0]));
+      return std::move(call.outputs()[0]);
     } else if constexpr (!std::is_void_v<R>) {
       R result = *static_cast<const R*>(call.path().pins.get());
       size_t i = 0;
-      ForEachTensor(result, [&](Tensor& t) { t = Tensor(std::move(call.outputs()[i++])); });
+      ForEachTensor(result, [&](Tensor& t) { t = std::move(call.outputs()[i++]); });
       return result;
     }
   }

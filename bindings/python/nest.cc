@@ -405,7 +405,7 @@ namespace {
 
 class Maker {
  public:
-  Maker(const uint64_t* word, const Nest& arguments, absl::Span<ValueRef> outputs)
+  Maker(const uint64_t* word, const Nest& arguments, absl::Span<Tensor> outputs)
       : word_(word), arguments_(arguments), outputs_(outputs), tensors_(outputs.size()) {}
 
   Object Make() {
@@ -413,7 +413,7 @@ class Maker {
     const uint64_t count = word >> kTagBits;
     switch (static_cast<Tag>(word & ((1 << kTagBits) - 1))) {
       case kTensor: {
-        Object t = Object::Steal(Wrap(Tensor(std::move(outputs_[made_]))));
+        Object t = Object::Steal(Wrap(std::move(outputs_[made_])));
         tensors_[made_++] = t.get();
         return t;
       }
@@ -507,7 +507,7 @@ class Maker {
 
   const uint64_t* word_;
   const Nest& arguments_;
-  absl::Span<ValueRef> outputs_;
+  absl::Span<Tensor> outputs_;
   absl::InlinedVector<PyObject*, 8> tensors_;
   size_t made_ = 0;
 };
@@ -515,8 +515,8 @@ class Maker {
 }  // namespace
 
 PyObject* MakeResult(absl::Span<const uint64_t> words, const Nest& arguments,
-                     absl::Span<ValueRef> outputs) {
-  if (words.size() == 1 && words[0] == Word(kTensor)) return Wrap(Tensor(std::move(outputs[0])));
+                     absl::Span<Tensor> outputs) {
+  if (words.size() == 1 && words[0] == Word(kTensor)) return Wrap(std::move(outputs[0]));
   return Maker(words.data(), arguments, outputs).Make().release();
 }
 

@@ -80,7 +80,7 @@ class Result {
 // The result that `words` (made by Result) describe, with `outputs`, which it takes, for its
 // tensors.
 PyObject* MakeResult(absl::Span<const uint64_t> words, const Nest& arguments,
-                     absl::Span<ValueRef> outputs);
+                     absl::Span<Tensor> outputs);
 
 // The cell of the default generator's state (frazil.random).
 void SetDefaultGenerator(PyObject* state);

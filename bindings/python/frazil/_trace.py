@@ -61,7 +61,7 @@ def trace(fn=None, *, pure=False, donate=(), check_first=2, check_every=1000):
     kind and every `check_every`-th (0: none) run the body and compare: RuntimeError names the op,
     the line and both values if the promise turns out to be broken. Tensors are guarded by shape and
     dtype, everything else by value: a new number runs the body once. A body that reads a float, or
-    an array's bytes, or whose result carries history for gradients, always runs.
+    the bytes of an array always runs.
 
     >>> import frazil as fz
     >>> @fz.trace

@@ -1,0 +1,112 @@
+// What a call left on the tape, as data: the nodes that its results hang off. Written by
+// tracer/script_builder, made again by tracer/script when the body is skipped. Invariant: nodes
+// come in the order in which they were made, so that each depends on earlier ones, on nodes of
+// cells, or on nothing.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "autograd/tape.h"
+#include "tracer/node.h"
+
+namespace frazil::tracer {
+
+// A tensor that a call by promise may read and write: an argument, a module's parameter or its
+// .grad, the default random generator. The owner keeps the cells alive during the call.
+using Cells = absl::Span<Tensor* const>;
+
+// Where a value comes from. kResult: the index counts the results of all segments of the path.
+struct Source {
+  enum class Kind : uint8_t { kNone, kCell, kResult, kConstant };
+  Kind kind = Kind::kNone;
+  int32_t index = 0;
+
+  bool operator==(const Source&) const = default;
+};
+
+// A node of the tape: one that the call made, or that a cell had before.
+struct Link {
+  enum class Kind : uint8_t { kNone, kMade, kCell };
+  Kind kind = Kind::kNone;
+  int32_t index = 0;
+
+  bool operator==(const Link&) const = default;
+};
+
+// A tensor: its value and its node.
+struct Origin {
+  Source value;
+  Link node;
+
+  bool operator==(const Origin&) const = default;
+};
+
+struct TapeRecord {
+  struct Edge {
+    Link node;
+    DType dtype;
+    LayoutRef shape;
+  };
+  OpId op;
+  Attrs attrs;
+  absl::InlinedVector<Edge, 3> edges;
+  std::array<Origin, 3> saved;
+  Source saved_output;
+};
+
+// The nodes below `roots` that no cell had before. False if one depends on a node that is neither,
+// or is of a kind that a finished call does not leave.
+bool CollectTape(absl::Span<const GradNode* const> roots,
+                 const absl::flat_hash_map<const GradNode*, Link>& known,
+                 std::vector<const autograd::TapeNode*>* out);
+
+// The record of one node: `link` and `find` name what it holds.
+template <typename LinkOf, typename SourceOf>
+TapeRecord Describe(const autograd::TapeNode& node, const LinkOf& link, const SourceOf& find) {
+  TapeRecord record{node.op, node.attrs, {}, {}, {}};
+  for (const auto& in : node.inputs)
+    record.edges.push_back({link(in.edge.get()), in.dtype, in.shape});
+  for (size_t i = 0; i < node.saved.size(); ++i) {
+    const Tensor& t = node.saved[i];
+    if (t.defined()) record.saved[i] = {find(*t.value()), link(t.node())};
+  }
+  if (node.saved_output) record.saved_output = find(*node.saved_output);
+  return record;
+}
+
+// Makes the nodes again: `value(source)` is what stands for a source now, `cells` hold the nodes
+// that were there before.
+template <typename ValueOf>
+std::vector<GradNodeRef> MakeTape(absl::Span<const TapeRecord> records, Cells cells,
+                                  const ValueOf& value) {
+  std::vector<GradNodeRef> made;
+  made.reserve(records.size());
+  const auto node_of = [&](const Link& link) {
+    return link.kind == Link::Kind::kNone   ? GradNodeRef()
+           : link.kind == Link::Kind::kCell ? cells[link.index]->node_ref()
+                                            : made[link.index];
+  };
+  for (const TapeRecord& record : records) {
+    auto node = Ref<autograd::TapeNode>::Adopt(autograd::TapeNode::New());
+    node->op = record.op;
+    node->attrs = record.attrs;
+    node->level = 1 << 30;
+    for (const TapeRecord::Edge& e : record.edges) {
+      node->inputs.push_back({node_of(e.node), e.dtype, e.shape});
+      if (const GradNode* edge = node->inputs.back().edge.get())
+        node->level = std::min(node->level, edge->level);
+    }
+    for (size_t i = 0; i < record.saved.size(); ++i) {
+      const Origin& o = record.saved[i];
+      if (Value* v = value(o.value)) node->saved[i] = Tensor(ValueRef::Share(v), node_of(o.node));
+    }
+    if (Value* v = value(record.saved_output)) node->saved_output = ValueRef::Share(v);
+    node->sequence = autograd::NextSequence();
+    made.push_back(GradNodeRef::Adopt(node.release()));
+  }
+  return made;
+}
+
+}  // namespace frazil::tracer
