@@ -48,6 +48,8 @@ T Libm(Fn fn, T x, T y) {
       return std::cos(x);
     case Fn::kTan:
       return std::tan(x);
+    case Fn::kAtan:
+      return std::atan(x);
     case Fn::kTanh:
       return std::tanh(x);
     case Fn::kErf:

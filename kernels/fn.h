@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "kernels/fn_atan.h"
 #include "kernels/fn_exp.h"
 #include "kernels/fn_log.h"
 #include "kernels/fn_pow.h"
@@ -39,6 +40,8 @@ V CallFn(Fn f, V a, V b = {}) {
       return fn::Cos(a);
     case Fn::kTan:
       return fn::Tan(a);
+    case Fn::kAtan:
+      return fn::Atan(a);
     case Fn::kTanh:
       return fn::Tanh(a);
     case Fn::kErf:

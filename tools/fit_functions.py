@@ -107,6 +107,7 @@ HALF_LN2 = mp.log(2) / 2 * mpf("1.001")
 ROOT2 = mp.sqrt(2)
 S2 = (3 - 2 * ROOT2) ** 2 * mpf("1.0001")  # the largest s^2 of the logarithm's s = f / (2 + f)
 QUARTER_PI2 = (mp.pi / 4) ** 2 * mpf("1.02")
+TAN_EIGHTH2 = (ROOT2 - 1) ** 2 * mpf("1.0001")
 NEAR_0 = mpf("1e-10")  # functions of z = x^2 are not evaluated at 0 itself
 
 
@@ -131,6 +132,11 @@ def sin_tail(z):
 def tanh_tail(z):
     x = mp.sqrt(z)
     return (mp.tanh(x) / x - 1) / z
+
+
+def atan_tail(z):
+    t = mp.sqrt(z)
+    return (mp.atan(t) / t - 1) / z
 
 
 def erf_tail(z):
@@ -182,6 +188,8 @@ FITS = {
         lambda z: (mp.cos(mp.sqrt(z)) - 1) / z, lambda z: z, NEAR_0, QUARTER_PI2, 4, 53
     ),
     "tanh_f32": Fit(tanh_tail, lambda z: z, NEAR_0, 1, 7, 24),
+    "atan_f32": Fit(atan_tail, lambda z: z, NEAR_0, TAN_EIGHTH2, 5, 24),
+    "atan_f64": Fit(atan_tail, lambda z: z, NEAR_0, TAN_EIGHTH2, 11, 53),
     "erf_small_f32": Fit(erf_tail, lambda z: 1, NEAR_0, mpf("0.81"), 7, 24),
     "erf_small_f64": Fit(erf_tail, lambda z: 1, NEAR_0, mpf("0.81"), 12, 53),
     "erf_big_f32": erf_big_fit(4, 7, 24),

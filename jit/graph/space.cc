@@ -28,6 +28,7 @@ int CostOf(const Node& node) {
     case OpId::k_sin:
     case OpId::k_cos:
     case OpId::k_tan:
+    case OpId::k_atan:
     case OpId::k_tanh:
     case OpId::k_erf:
       return (node.dtype == DType::kF64 ? 40 : 25) + round;

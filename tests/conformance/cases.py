@@ -169,7 +169,7 @@ def extreme(f):
 
 REFERENCE = {
     "negative": np.negative, "abs": np.abs, "sign": np_sign, "exp": np.exp, "expm1": np.expm1, "log": np.log,
-    "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tan": np.tan, "tanh": np.tanh, "erf": erf, "sqrt": np.sqrt,
+    "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tan": np.tan, "tanh": np.tanh, "erf": erf, "atan": np.arctan, "sqrt": np.sqrt,
     "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint, "isnan": np.isnan, "isinf": np.isinf,
     "isfinite": np.isfinite, "bitwise_invert": np.invert, "copy": lambda a: a, "add": np.add,
     "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "floor_divide": floor_div,

@@ -131,6 +131,8 @@ F FloatOp(OpId op, F a, F b) {
       return std::cos(a);
     case OpId::k_tan:
       return std::tan(a);
+    case OpId::k_atan:
+      return std::atan(a);
     case OpId::k_tanh:
       return std::tanh(a);
     case OpId::k_erf:
@@ -478,6 +480,7 @@ bool IsInexact(OpId op) {
     case OpId::k_sin:
     case OpId::k_cos:
     case OpId::k_tan:
+    case OpId::k_atan:
     case OpId::k_tanh:
     case OpId::k_erf:
     case OpId::k_pow:

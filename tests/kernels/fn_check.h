@@ -43,7 +43,7 @@ inline constexpr Reference kReferences[] = {
     {Fn::kLog, std::log, std::log}, {Fn::kLog1p, std::log1p, std::log1p},
     {Fn::kSin, std::sin, std::sin}, {Fn::kCos, std::cos, std::cos},
     {Fn::kTan, std::tan, std::tan}, {Fn::kTanh, std::tanh, std::tanh},
-    {Fn::kErf, std::erf, std::erf},
+    {Fn::kErf, std::erf, std::erf}, {Fn::kAtan, std::atan, std::atan},
 };
 
 inline bool Nightly() { return std::getenv("FRAZIL_NIGHTLY") != nullptr; }

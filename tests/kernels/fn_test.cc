@@ -97,6 +97,9 @@ TEST(Fn, Log1pF64) { CheckF64(Fn::kLog1p, -0.999, 2, {0.41421356237309, 0.292893
 TEST(Fn, SinF64) { CheckF64(Fn::kSin, -100, 100, HardAngles()); }
 TEST(Fn, CosF64) { CheckF64(Fn::kCos, -100, 100, HardAngles()); }
 TEST(Fn, TanF64) { CheckF64(Fn::kTan, -100, 100, HardAngles()); }
+TEST(Fn, AtanF64) {
+  CheckF64(Fn::kAtan, -4, 4, {0.41421356237309498, 1, 2.414213562373095, 0x1p53, 0x1p60});
+}
 TEST(Fn, TanhF64) { CheckF64(Fn::kTanh, -22, 22, {0.17328679513998632, 19.0615, 21.9999}); }
 TEST(Fn, ErfF64) { CheckF64(Fn::kErf, -6.1, 6.1, {0.9999999999999996, 5.9215871957945}); }
 
@@ -206,11 +209,11 @@ void CheckSpecial() {
   using L = std::numeric_limits<T>;
   const T inf = L::infinity(), nan = L::quiet_NaN(), zero = 0, tiny = L::denorm_min();
   for (Fn f : {Fn::kExp, Fn::kExpm1, Fn::kLog, Fn::kLog1p, Fn::kSin, Fn::kCos, Fn::kTan, Fn::kTanh,
-               Fn::kErf}) {
+               Fn::kErf, Fn::kAtan}) {
     ExpectSame(f, nan, nan);
     ExpectSame(f, -nan, nan);
   }
-  for (Fn f : {Fn::kExpm1, Fn::kLog1p, Fn::kSin, Fn::kTan, Fn::kTanh, Fn::kErf}) {
+  for (Fn f : {Fn::kExpm1, Fn::kLog1p, Fn::kSin, Fn::kTan, Fn::kTanh, Fn::kErf, Fn::kAtan}) {
     ExpectSame(f, zero, zero);
     ExpectSame(f, -zero, -zero);
     ExpectSame(f, tiny, tiny);
@@ -240,6 +243,11 @@ void CheckSpecial() {
   ExpectSame(Fn::kLog1p, -1 - L::epsilon(), nan);
   ExpectSame(Fn::kLog1p, -inf, nan);
   ExpectSame(Fn::kLog1p, inf, inf);
+  for (T x : {inf, L::max(), T(0x1p60)}) {
+    ExpectSame(Fn::kAtan, x, T(M_PI_2l));
+    ExpectSame(Fn::kAtan, -x, T(-M_PI_2l));
+  }
+  ExpectSame(Fn::kAtan, T(1), T(M_PI_4l));
   for (Fn f : {Fn::kTanh, Fn::kErf}) {
     for (T x : {inf, L::max(), T(30)}) {
       ExpectSame(f, x, T(1));
@@ -263,7 +271,7 @@ void CheckRange() {
       ASSERT_LE(std::fabs(Call<T>(f, x)), 1) << x;
     ASSERT_GE(Call<T>(Fn::kExp, x), 0) << x;
     ASSERT_GE(Call<T>(Fn::kExpm1, x), -1) << x;
-    for (Fn f : {Fn::kSin, Fn::kTan, Fn::kTanh, Fn::kErf})
+    for (Fn f : {Fn::kSin, Fn::kTan, Fn::kTanh, Fn::kErf, Fn::kAtan})
       ASSERT_EQ(Call<T>(f, -x), -Call<T>(f, x)) << x;
     ASSERT_EQ(Call<T>(Fn::kCos, -x), Call<T>(Fn::kCos, x)) << x;
   }

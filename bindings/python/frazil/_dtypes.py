@@ -7,7 +7,15 @@ from frazil._frazil import Tensor
 
 _runtime = _frazil.runtime
 
-__all__ = ["can_cast", "dtype", "finfo", "iinfo", "isdtype", "result_type"]
+__all__ = [
+    "__array_namespace_info__",
+    "can_cast",
+    "dtype",
+    "finfo",
+    "iinfo",
+    "isdtype",
+    "result_type",
+]
 
 dtype = _runtime.dtype
 
@@ -98,3 +106,34 @@ class iinfo(_Namespace):  # noqa: N801
             min=-(2 ** (bits - 1)) if signed else 0,
             dtype=t,
         )
+
+
+class _Info:
+    """What the array API asks a namespace about itself."""
+
+    def capabilities(self):
+        """What programs may rely on."""
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 16}
+
+    def default_device(self):
+        """The device of new tensors."""
+        return "cpu"
+
+    def default_dtypes(self, *, device=None):
+        """The dtypes of Python numbers, by kind; there are no complex ones."""
+        integer = _frazil.int64
+        return {"real floating": _frazil.float32, "integral": integer, "indexing": integer}
+
+    def dtypes(self, *, device=None, kind=None):
+        """The dtypes by name: all, or those of a kind."""
+        every = {t.name: t for t in vars(_frazil).values() if type(t) is type(_frazil.bool)}
+        return {n: t for n, t in every.items() if kind is None or isdtype(t, kind)}
+
+    def devices(self):
+        """The devices that hold tensors."""
+        return ["cpu"]
+
+
+def __array_namespace_info__():
+    """What this namespace offers: dtypes, devices, capabilities."""
+    return _Info()

@@ -8,10 +8,13 @@ from frazil._named import public as _public
 from frazil._named import tensor as _tensor
 
 __all__ = [
+    "acos",
     "acosh",
     "allclose",
     "array_equal",
+    "asin",
     "asinh",
+    "atan2",
     "atanh",
     "copysign",
     "cosh",
@@ -42,16 +45,53 @@ def _wider(x):
     return x if x.dtype == _FLOAT64 else x.astype(_FLOAT64)
 
 
+def _sign(x):
+    """-1 or 1, the sign of zero included: odd functions are even ones of x * sign, times sign."""
+    return _fz.where(signbit(x.detach()), -1.0, 1.0)
+
+
+@_public
+def asin(x, /):
+    """Inverse sine in radians, elementwise, NaN beyond -1 and 1; within 4 ULP in float64."""
+    x = _floating(x)
+    wide = _wider(x)
+    return _fz.atan(wide / _fz.sqrt((1.0 - wide) * (1.0 + wide))).astype(x.dtype)
+
+
+@_public
+def acos(x, /):
+    """Inverse cosine in radians, elementwise, NaN beyond -1 and 1; within 4 ULP in float64."""
+    x = _floating(x)
+    wide = _wider(x)
+    return (2.0 * _fz.atan(_fz.sqrt((1.0 - wide) / (1.0 + wide)))).astype(x.dtype)
+
+
+@_public
+def atan2(x1, x2, /):
+    """Angle of the point (x2, x1) in radians, elementwise, from -pi to pi; signs as in C."""
+    x1, x2 = _pair(x1, x2)
+    y, x = _wider(x1), _wider(x2)
+    sign = _sign(y)
+    up, right = y * sign, x * _sign(x)
+    # inf/inf counts as 1 and 0/0 as 0.
+    slope = _fz.where(_fz.isinf(up) & _fz.isinf(right), 1.0, up / right)
+    slope = _fz.where(_fz.equal(up, 0.0) & _fz.equal(right, 0.0), 0.0, slope)
+    angle = _fz.atan(slope)
+    left = 3.141592653589793 - (angle - 1.2246467991473532e-16)
+    return (_fz.where(signbit(x.detach()), left, angle) * sign).astype(x1.dtype)
+
+
 @_public
 def sinh(x, /):
     """Hyperbolic sine, elementwise; within 3 ULP in float64."""
     x = _floating(x)
     wide = _wider(x)
-    size = _fz.abs(wide)
+    sign = _sign(wide)
+    size = wide * sign
     near = _fz.expm1(_fz.minimum(size, 30.0))
     half = _fz.exp(_fz.maximum(size, 30.0) * 0.5)  # exp(x) itself may overflow
     value = _fz.where(size < 30.0, 0.5 * (near + near / (near + 1.0)), half * 0.5 * half)
-    return copysign(value, wide).astype(x.dtype)
+    return (value * sign).astype(x.dtype)
 
 
 @_public
@@ -70,11 +110,12 @@ def asinh(x, /):
     """Inverse hyperbolic sine, elementwise; within 4 ULP in float64."""
     x = _floating(x)
     wide = _wider(x)
-    size = _fz.abs(wide)
+    sign = _sign(wide)
+    size = wide * sign
     near = _fz.minimum(size, 1e8)
     near = _fz.log1p(near + near * near / (1.0 + _fz.sqrt(near * near + 1.0)))
     far = _fz.log(_fz.maximum(size, 1e8)) + 0.6931471805599453
-    return copysign(_fz.where(size < 1e8, near, far), wide).astype(x.dtype)
+    return (_fz.where(size < 1e8, near, far) * sign).astype(x.dtype)
 
 
 @_public
@@ -93,8 +134,9 @@ def atanh(x, /):
     """Inverse hyperbolic tangent, elementwise, NaN beyond -1 and 1; within 4 ULP in float64."""
     x = _floating(x)
     wide = _wider(x)
-    size = _fz.abs(wide)
-    return copysign(0.5 * _fz.log1p(2.0 * size / (1.0 - size)), wide).astype(x.dtype)
+    sign = _sign(wide)
+    size = wide * sign
+    return (0.5 * _fz.log1p(2.0 * size / (1.0 - size)) * sign).astype(x.dtype)
 
 
 def _logarithm(x, factor):

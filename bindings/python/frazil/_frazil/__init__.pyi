@@ -380,6 +380,9 @@ def astype(
 ) -> Tensor:
     """Converts to another dtype: float to int saturates and NaN gives 0, int to int wraps, to bool is x != 0."""
 
+def atan(x: Operand, /) -> Tensor:
+    """Inverse tangent in radians, elementwise."""
+
 def bitwise_and(x1: Operand, x2: Operand, /) -> Tensor:
     """Bitwise and, elementwise; logical for bool."""
 
