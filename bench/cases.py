@@ -205,7 +205,10 @@ def skipped_call(settings, report):
     variants = {"a + b": ("a + b", dict(zip("ab", tensors, strict=False)))}
     for n, code in calls.items():
         traced = fz.trace(chain, pure=True)
-        variants[f"{n} tensors"] = (code, {"f": traced, **dict(zip("abcdeghi", tensors))})
+        variants[f"{n} tensors"] = (
+            code,
+            {"f": traced, **dict(zip("abcdeghi", tensors, strict=False))},
+        )
     first = fz.trace(lambda items: items[0] + items[1], pure=True)
     variants["list of 2"] = ("f(x)", {"f": first, "x": tensors[:2]})
     variants["list of 100"] = ("f(x)", {"f": first, "x": tensors})

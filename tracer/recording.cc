@@ -315,6 +315,7 @@ int64_t Recording::EvictPlans(Victims* victims, Plans* garbage) {
   int64_t count = 0;
   absl::MutexLock lock(&mutex_);
   ForEach(&root_, [&](Node* node) {
+    mutex_.AssertHeld();
     for (Node::PlanEntry& e : node->plans) {
       if (!e.plan || !victims->Take(e.used)) continue;
       Bounds::Evicted(PlanHash(*node, e.live), true);

@@ -44,8 +44,8 @@ struct Entry {
   absl::Mutex mutex;
   bool done ABSL_GUARDED_BY(mutex) = false;
   Status status ABSL_GUARDED_BY(mutex);
-  std::shared_ptr<const Compiled> code ABSL_GUARDED_BY(mutex);
-  int64_t bytes = 0;  // guarded by the cache
+  std::shared_ptr<const Compiled> code;  // written once, before `ready`
+  int64_t bytes = 0;                     // guarded by the cache
 
   std::atomic<bool> ready{false};  // done: `code` no longer changes
 
