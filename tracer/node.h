@@ -122,7 +122,9 @@ struct Node : NodeHead, CallRecord {
     LiveMask live;
     bool blas;
     uint64_t used;
-    std::shared_ptr<const SegmentPlan> plan;  // null: evicted
+    std::shared_ptr<const SegmentPlan> plan;  // null: evicted, or it could not be compiled
+    int failures = 0;                         // to compile it
+    int wait = 0;                             // flushes until it is tried again
   };
   std::vector<PlanEntry> plans;  // guarded by Recording::mutex
 

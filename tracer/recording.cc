@@ -174,13 +174,52 @@ std::shared_ptr<const SegmentPlan> Recording::FindPlan(Node* end, const LiveMask
   const uint64_t now = Bounds::Now();
   end->used.store(now, std::memory_order_relaxed);
   absl::MutexLock lock(&mutex_);
+  Node::PlanEntry* entry = FindEntry(end, live, blas);
+  if (!entry) return nullptr;
+  entry->used = now;
+  return entry->plan;
+}
+
+Node::PlanEntry* Recording::FindEntry(Node* end, const LiveMask& live, bool blas) {
   for (Node::PlanEntry& entry : end->plans) {
-    if (entry.blas == blas && entry.live == live) {
-      entry.used = now;
-      return entry.plan;
-    }
+    if (entry.blas == blas && entry.live == live) return &entry;
   }
   return nullptr;
+}
+
+// The entry, or a new one, perhaps in the place of the least recently used.
+Node::PlanEntry* Recording::MakeEntry(Node* end, const LiveMask& live, bool blas, Plans* garbage) {
+  if (Node::PlanEntry* found = FindEntry(end, live, blas)) return found;
+  if (end->plans.size() < kMaxPlans) {
+    end->plans.push_back({live, blas, 0, nullptr});
+    return &end->plans.back();
+  }
+  const auto entry = std::min_element(end->plans.begin(), end->plans.end(),
+                                      [](const auto& a, const auto& b) { return a.used < b.used; });
+  if (entry->plan) DropPlan(&*entry, garbage);
+  entry->live = live;
+  entry->blas = blas;
+  entry->failures = entry->wait = 0;
+  return &*entry;
+}
+
+bool Recording::MayCompile(Node* end, const LiveMask& live, bool blas) {
+  absl::MutexLock lock(&mutex_);
+  Node::PlanEntry* entry = FindEntry(end, live, blas);
+  if (!entry || entry->wait == 0) return true;
+  --entry->wait;
+  ++stats_.causes[static_cast<int>(Cause::kNotCompiled)];
+  return false;
+}
+
+void Recording::CompileFailed(Node* end, const LiveMask& live, bool blas) {
+  constexpr int kLongest = 10;  // 1024 flushes
+  Plans garbage;
+  absl::MutexLock lock(&mutex_);
+  if (end->evicted.load(std::memory_order_relaxed)) return;
+  Node::PlanEntry* entry = MakeEntry(end, live, blas, &garbage);
+  entry->wait = 1 << std::min(entry->failures++, kLongest);
+  entry->used = Bounds::Now();
 }
 
 bool Recording::FirstBorrowed(OpId op) {
@@ -201,7 +240,7 @@ Recording::Planned Recording::StorePlan(Node* end, const LiveMask& live, bool bl
     stats_.kernels_compiled += plan->compiled();
     for (const Node::PlanEntry& other : end->plans) {
       if (other.blas == blas && other.live == live) {
-        before.cause = Cause::kReplanned;
+        before.cause = other.failures ? Cause::kPlan : Cause::kReplanned;
         break;
       }
       if (other.blas == blas) {
@@ -211,20 +250,12 @@ Recording::Planned Recording::StorePlan(Node* end, const LiveMask& live, bool bl
       }
     }
     if (end->evicted.load(std::memory_order_relaxed)) return before;  // for this one call
-    const auto same = [&](const Node::PlanEntry& e) { return e.blas == blas && e.live == live; };
-    auto entry = std::find_if(end->plans.begin(), end->plans.end(), same);
-    if (entry == end->plans.end() && end->plans.size() >= kMaxPlans) {
-      entry = std::min_element(end->plans.begin(), end->plans.end(),
-                               [](const auto& a, const auto& b) { return a.used < b.used; });
-    } else if (entry == end->plans.end()) {
-      entry = end->plans.insert(entry, Node::PlanEntry{live, blas, now, nullptr});
-    }
-    if (entry->plan) DropPlan(&*entry, &garbage);
+    Node::PlanEntry* entry = MakeEntry(end, live, blas, &garbage);
+    if (entry->plan) DropPlan(entry, &garbage);
     Bounds::CountPlans(1, plan->bytes());
     thrashing = Bounds::Made(PlanHash(*end, live), true);
-    entry->live = live;
-    entry->blas = blas;
     entry->used = now;
+    entry->failures = entry->wait = 0;
     entry->plan = std::move(plan);
   }
   if (thrashing) NoteThrashing("plans", Setting::k_plan_entries);

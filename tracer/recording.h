@@ -52,6 +52,11 @@ class Recording {
   Planned StorePlan(Node* end, const LiveMask& live, bool blas,
                     std::shared_ptr<const SegmentPlan> plan);
 
+  // After a failure to compile, so many flushes run op by op before it is tried again: twice as
+  // many each time.
+  bool MayCompile(Node* end, const LiveMask& live, bool blas);
+  void CompileFailed(Node* end, const LiveMask& live, bool blas);
+
   // Counts a cause and keeps it for explain(); FRAZIL_LOG=guard prints it. `effect` ends the
   // sentence. Returns the line.
   std::string Note(const Explanation& explanation, std::string_view effect = "");
@@ -89,6 +94,10 @@ class Recording {
   using Retired = std::vector<std::pair<uint64_t, std::unique_ptr<Node>>>;
 
   std::string Line(const TraceEvent& event) const;
+  Node::PlanEntry* FindEntry(Node* end, const LiveMask& live, bool blas)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Node::PlanEntry* MakeEntry(Node* end, const LiveMask& live, bool blas, Plans* garbage)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Node* FindEqual(Node* parent, const Node& child) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   uint64_t Weigh(Node* node, std::vector<Weight>* out) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   uint64_t EvictBelow(Node* node, Victims* victims, Plans* garbage, int64_t* count)

@@ -464,14 +464,14 @@ Status Session::Flush() {
   if (builder_) builder_->OnSegment(PathContent(), slots_, values_);  // it holds what it sees
   bool wanted = false;
   for (uint64_t word : live) wanted |= word != 0;
-  Status status = absl::OkStatus();
+  Status status = absl::OkStatus(), refusal = absl::OkStatus();
   if (wanted) {
     const bool blas = State().blas;
     auto plan = recording_->FindPlan(cursor_, live, blas);
-    if (!plan) plan = MakePlan(live, blas);
+    if (!plan) plan = MakePlan(live, blas, &refusal);
     if (plan) {
       status = RunPlan(*plan, live);
-      if (!status.ok()) NoteRefusal(Cause::kNoMemory, status);
+      if (!status.ok()) refusal = NoteRefusal(Cause::kNoMemory, status);
     }
     // Op by op needs the least memory at a time.
     if (!plan || !status.ok()) status = RunOneByOne();
@@ -480,14 +480,17 @@ Status Session::Flush() {
   }
   if (!status.ok()) Abandon(status);
   StartSegment();
-  return status;
+  return status.ok() && strict_ ? refusal : status;
 }
 
-std::shared_ptr<const SegmentPlan> Session::MakePlan(const LiveMask& live, bool blas) {
+std::shared_ptr<const SegmentPlan> Session::MakePlan(const LiveMask& live, bool blas,
+                                                     Status* refusal) {
+  if (!strict_ && !recording_->MayCompile(cursor_, live, blas)) return nullptr;
   const std::vector<const Node*> path = Path();
   auto compiled = GetSegmentCompiler()->Compile(PathContent(), live, blas, ~uint64_t{0});
   if (!compiled.ok()) {
-    NoteRefusal(Cause::kNotCompiled, compiled.status());
+    recording_->CompileFailed(cursor_, live, blas);
+    *refusal = NoteRefusal(Cause::kNotCompiled, compiled.status());
     return nullptr;
   }
   const std::shared_ptr<const SegmentPlan>& plan = *compiled;
@@ -509,10 +512,12 @@ std::shared_ptr<const SegmentPlan> Session::MakePlan(const LiveMask& live, bool 
   return plan;
 }
 
-void Session::NoteRefusal(Cause cause, const Status& status) {
+Status Session::NoteRefusal(Cause cause, const Status& status) {
   std::string_view message(status.message().data(), status.message().size());
   if (message.ends_with('.')) message.remove_suffix(1);
-  recording_->Note(ExplainSegment(cause, *cursor_, {{"new", std::string(message)}}));
+  const std::string line =
+      recording_->Note(ExplainSegment(cause, *cursor_, {{"new", std::string(message)}}));
+  return RuntimeError("[trace] ", line, " mode(strict=True) does not fall back.");
 }
 
 Status Session::RunPlan(const SegmentPlan& plan, const LiveMask& live) {
@@ -574,7 +579,7 @@ Status Session::RunOneByOne() {
 }
 
 void Session::Abandon(const Status& status) {
-  NoteRefusal(Cause::kFailed, status);
+  NoteRefusal(Cause::kFailed, status).IgnoreError();
   for (const ValueRef& v : values_) {
     if (!v->ready()) v->pending.store(FailedPending(), std::memory_order_release);
   }

@@ -75,7 +75,7 @@ class Session final : public Door, public Pending, public ReadObserver {
 
   // Segments
   Status Flush();
-  std::shared_ptr<const SegmentPlan> MakePlan(const LiveMask& live, bool blas);
+  std::shared_ptr<const SegmentPlan> MakePlan(const LiveMask& live, bool blas, Status* refusal);
   Status RunPlan(const SegmentPlan& plan, const LiveMask& live);
   Status RunOneByOne();
   void StartSegment();
@@ -83,7 +83,8 @@ class Session final : public Door, public Pending, public ReadObserver {
   std::vector<const Node*> Path() const;
   std::vector<const CallRecord*> PathContent() const;
   void Abandon(const Status& status);
-  void NoteRefusal(Cause cause, const Status& status);
+  // The error it is in strict mode.
+  Status NoteRefusal(Cause cause, const Status& status);
   bool UnknownOperand(const Value& v) const {
     return v.pending.load(std::memory_order_relaxed) != this;
   }

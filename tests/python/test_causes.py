@@ -242,14 +242,28 @@ NO_MEMORY = """
 CHILD = {
     "not_compiled": (
         """
-    import shutil, sys
+    import os, shutil, sys
     @fz.trace
     def f(x):
         return fz.exp(x) + 1
     x = fz.ones(3)
     want = f(x).tolist()
     shutil.rmtree(sys.argv[1])
-    assert f(x).tolist() == want
+    for _ in range(40):
+        assert f(x).tolist() == want
+    with fz.mode("auto", strict=True):
+        try:
+            f(x)
+            sys.exit("strict mode fell back")
+        except RuntimeError as error:
+            assert "could not be compiled" in str(error) and "strict=True" in str(error)
+    assert f.stats()["causes"]["not_compiled"] == 41
+    tries = [e["times"] for e in f.stats()["events"] if e["cause"] == "not_compiled"]
+    assert sum(tries) == 6 + 1, tries  # at calls 1, 3, 6, 11, 20 and 37, and in strict mode
+    os.mkdir(sys.argv[1])
+    for _ in range(70):
+        assert f(x).tolist() == want
+    assert f.stats()["plans"] == 1
     """,
         "2 calls up to <string>:6 could not be compiled; they run op by op: [dump]",
     ),
