@@ -38,8 +38,7 @@ void TapeNode::Destroy() {
   graveyard.active = false;
 }
 
-void Tape::Record(const OpCall& call, Tensor* output) {
-  if (!IsFloat(output->dtype())) return;
+GradNodeRef Tape::Prepare(const OpCall& call) {
   const ThreadState& state = State();
   const OpInfo& info = Info(call.op);
   auto node = Ref<TapeNode>::Adopt(TapeNode::New());
@@ -53,16 +52,21 @@ void Tape::Record(const OpCall& call, Tensor* output) {
     any |= wanted;
     node->inputs.push_back({wanted ? t->node_ref() : GradNodeRef(), t->dtype(), t->shape()});
   }
-  if (!any) return;
+  if (!any) return nullptr;
   for (char c : info.saves) {
-    if (c == 'y') {
-      node->saved_output = output->value_ref();
-    } else {
-      node->saved[c - 'a'] = *call.inputs[c - 'a'];
-    }
+    if (c != 'y') node->saved[c - 'a'] = *call.inputs[c - 'a'];
   }
   node->sequence = NextSequence();
-  output->SetNode(GradNodeRef::Adopt(node.release()));
+  return GradNodeRef::Adopt(node.release());
+}
+
+void Tape::Attach(GradNodeRef node, Tensor* output) {
+  if (!IsFloat(output->dtype())) return;
+  auto* op = static_cast<TapeNode*>(node.get());
+  if (Info(op->op).saves.find('y') != std::string_view::npos) {
+    op->saved_output = output->value_ref();
+  }
+  output->SetNode(std::move(node));
 }
 
 }  // namespace frazil::autograd

@@ -58,7 +58,8 @@ class VariableNode final : public GradNode {
 
 class Tape final : public TapeHook {
  public:
-  void Record(const OpCall& call, Tensor* output) override;
+  GradNodeRef Prepare(const OpCall& call) override;
+  void Attach(GradNodeRef node, Tensor* output) override;
 };
 
 uint64_t NextSequence();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
+#include "core/at_fork.h"
 #include "core/check.h"
 #include "core/small_blocks.h"
 #include "core/storage.h"
@@ -39,7 +40,11 @@ struct Cache {
   std::map<size_t, std::vector<void*>> free ABSL_GUARDED_BY(mutex);
 };
 Cache& GlobalCache() {
-  static Cache* cache = new Cache;
+  static Cache* cache = [] {
+    auto* made = new Cache;
+    HoldAcrossFork(ForkOrder::kMemory, &made->mutex);
+    return made;
+  }();
   return *cache;
 }
 

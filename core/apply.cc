@@ -21,6 +21,31 @@ Tensor Store(const Tensor& immediate) {
   return Tensor(*std::move(value));
 }
 
+// The call on a view of the first operand, or on one that is in memory.
+Tensor CallDoor(Door* door, const OpInfo& info, const OpCall& call) {
+  // A view needs memory to point into.
+  if (info.klass == OpClass::kView && call.inputs[0]->value()->immediate) {
+    const Tensor stored = Store(*call.inputs[0]);
+    const Tensor* input = &stored;
+    return stored.ok() ? door->Call({call.op, {&input, 1}, call.attrs}) : stored;
+  }
+  return door->Call(call);
+}
+
+// Indices that were checked are those that are used, even if another thread replaces the content of
+// their cell while something is waited for.
+Tensor CallChecked(Door* door, const OpInfo& info, const OpCall& call) {
+  absl::InlinedVector<const Tensor*, 3> inputs(call.inputs.begin(), call.inputs.end());
+  Tensor indices;
+  if (inputs.size() > 1) {
+    indices = Tensor(inputs[1]->value_ref());
+    inputs[1] = &indices;
+  }
+  const OpCall checked{call.op, inputs, call.attrs};
+  if (Status s = CheckData(checked); !s.ok()) return Tensor(std::move(s));
+  return CallDoor(door, info, checked);
+}
+
 }  // namespace
 
 Tensor Apply(const OpCall& call) {
@@ -31,18 +56,14 @@ Tensor Apply(const OpCall& call) {
     wants_grad |= NeedsGrad(state, *t);
   }
   const OpInfo& info = Info(call.op);
-  if (info.may_fail) {
-    if (Status s = CheckData(call); !s.ok()) return Tensor(std::move(s));
-  }
   Door* door = state.door ? state.door : GlobalRuntime().eager;
-  // A view needs memory to point into.
-  if (info.klass == OpClass::kView && call.inputs[0]->value()->immediate) {
-    const Tensor stored = Store(*call.inputs[0]);
-    const Tensor* input = &stored;
-    return stored.ok() ? door->Call({call.op, {&input, 1}, call.attrs}) : stored;
-  }
-  Tensor out = door->Call(call);
-  if (wants_grad && out.ok() && Differentiable(info)) GlobalRuntime().tape->Record(call, &out);
+  // What the tape keeps is what the op is about to read: while it runs, another thread may replace
+  // the content of a cell.
+  GradNodeRef node;
+  if (wants_grad && Differentiable(info)) node = GlobalRuntime().tape->Prepare(call);
+  Tensor out = __builtin_expect(info.may_fail, 0) ? CallChecked(door, info, call)
+                                                  : CallDoor(door, info, call);
+  if (node && out.ok()) GlobalRuntime().tape->Attach(std::move(node), &out);
   return out;
 }
 
@@ -65,13 +86,10 @@ void ApplyComposite(const CompositeCall& call, CompositeBody body, absl::Span<Te
 
 Status Read(const Value& value, Reading how) {
   if (value.is_error()) return *value.status;
-  if (!value.ready()) {
-    Pending* pending = value.pending.load(std::memory_order_acquire);
-    if (pending == nullptr) {
-      FZ_CHECK(value.ready());
-    } else {
-      FZ_RETURN_IF_ERROR(pending->Force(&value));
-    }
+  if (Pending* pending = value.pending.load(std::memory_order_acquire)) {
+    // While it is waited for, another thread may let go of it.
+    const ValueRef held = ValueRef::Share(const_cast<Value*>(&value));
+    FZ_RETURN_IF_ERROR(pending->Force(&value));
   }
   if (ReadObserver* observer = State().observer) observer->OnRead(value, how);
   return absl::OkStatus();

@@ -57,7 +57,10 @@ class Door {
 class TapeHook {
  public:
   virtual ~TapeHook() = default;
-  virtual void Record(const OpCall& call, Tensor* output) = 0;
+  // The node of a call that is about to run, which sees the operands as the call does; null if no
+  // gradient can flow. Attached to the result if the call succeeds.
+  virtual GradNodeRef Prepare(const OpCall& call) = 0;
+  virtual void Attach(GradNodeRef node, Tensor* output) = 0;
 };
 
 // What becomes of the bytes that are read: they leave, as bytes or as one bool or integer, or an op
@@ -87,6 +90,9 @@ struct ThreadState {
   bool blas = false;         // fz.precision("blas")
   ReadObserver* observer = nullptr;
   int8_t mode = -1;  // thread's own mode (context manager), -1: the process's
+  // The content of a cell that the result of the next op replaces, which may write over its
+  // memory (jit/runtime/eager.h: SpentScope).
+  const Value* spent = nullptr;
 };
 extern FZ_HOT_TLS ThreadState t_state;
 inline ThreadState& State() { return t_state; }

@@ -341,10 +341,11 @@ StatusOr<Inferred> Infer(const OpCall& call) {
 }
 
 Status CheckIndexRange(std::string_view op, const Tensor& indices, int64_t n, std::string_view of) {
-  FZ_RETURN_IF_ERROR(Read(*indices.value(), Reading::kInside));
+  const ValueRef value = indices.value_ref();  // the cell's content may change meanwhile
+  FZ_RETURN_IF_ERROR(Read(*value, Reading::kInside));
   std::optional<int64_t> bad;  // the first in row-major order
   const bool wide = SizeOf(indices.dtype()) == 8;
-  ForEachElement(*indices.value(), [&](int64_t, const char* p) {
+  ForEachElement(*value, [&](int64_t, const char* p) {
     int64_t index;
     int32_t narrow;
     if (wide) {

@@ -8,6 +8,7 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
+#include "core/at_fork.h"
 #include "core/check.h"
 #include "core/settings.h"
 #include "core/tls.h"
@@ -50,7 +51,11 @@ struct Table {
   int64_t kept_for_ever ABSL_GUARDED_BY(mutex) = 0, bytes ABSL_GUARDED_BY(mutex) = 0;
 };
 Table& GlobalTable() {
-  static Table* table = new Table;
+  static Table* table = [] {
+    auto* made = new Table;
+    HoldAcrossFork(ForkOrder::kMemory, &made->mutex);
+    return made;
+  }();
   return *table;
 }
 

@@ -5,14 +5,17 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/config.h"
 #include "core/fp_mode.h"
+#include "core/long_work.h"
 
 namespace frazil {
 namespace {
@@ -34,16 +37,19 @@ using Body = absl::FunctionRef<void(int64_t, int64_t)>;
 struct Job {
   int64_t n, part;
   Body body;
+  LongWork* work;  // the caller's, which may be abandoned; or null
   std::atomic<int64_t> next{0};
 
   void Work() {
-    t_inside = true;
-    for (;;) {
+    const bool inside = std::exchange(t_inside, true);
+    LongWork* const before = std::exchange(LongWork::Current(), work);
+    while (!work || !work->Stop()) {
       const int64_t begin = next.fetch_add(part, std::memory_order_relaxed);
       if (begin >= n) break;
       body(begin, std::min(n, begin + part));
     }
-    t_inside = false;
+    LongWork::Current() = before;
+    t_inside = inside;
   }
 };
 
@@ -74,6 +80,9 @@ class Pool {
     for (int spin = 0; working_.load() != 0; ++spin) {
       if (spin < kSpins) {
         Pause();
+      } else if (job->work) {
+        job->work->Stop();
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
       } else if (const int left = working_.load(); left != 0) {
         working_.wait(left);
       }
@@ -168,16 +177,18 @@ void SetNumThreads(int n) {
   // `old` ends here, or when the last job on it does.
 }
 
-void ParallelFor(int64_t n, int64_t grain, Body body) {
+void ParallelFor(int64_t n, int64_t grain, Body body, int64_t min_parts) {
   if (n <= 0) return;
   grain = std::max<int64_t>(1, grain);
   const int64_t grains = (n + grain - 1) / grain;
   const int threads = t_inside || grains == 1 ? 1 : NumThreads();
-  if (threads > 1) {
-    const int64_t parts = std::min<int64_t>(grains, int64_t{threads} * kPartsPerThread);
-    Job job{n, (grains + parts - 1) / parts * grain, body};
-    if (GetGlobal().Get()->Run(&job)) return;
-  }
+  LongWork* const work = LongWork::Current();
+  if (threads == 1 && !work) return body(0, n);
+  const int64_t wanted = threads == 1 ? 1 : int64_t{threads} * kPartsPerThread;
+  const int64_t parts = std::min(grains, work ? std::max(wanted, min_parts) : wanted);
+  Job job{n, (grains + parts - 1) / parts * grain, body, work};
+  if (threads > 1 && GetGlobal().Get()->Run(&job)) return;
+  if (work) return job.Work();
   body(0, n);
 }
 

@@ -15,6 +15,9 @@ void SetNumThreads(
     int n);  // n >= 1; also FRAZIL_NUM_THREADS; default: the cores this process may use
 
 // Calls body(begin, end) over disjoint parts of [0, n), each a multiple of `grain` except the last.
-void ParallelFor(int64_t n, int64_t grain, absl::FunctionRef<void(int64_t, int64_t)> body);
+// Work that may be abandoned (core/long_work.h) is cut into `min_parts` at least and stops between
+// parts: some are then never done.
+void ParallelFor(int64_t n, int64_t grain, absl::FunctionRef<void(int64_t, int64_t)> body,
+                 int64_t min_parts = 1);
 
 }  // namespace frazil

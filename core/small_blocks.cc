@@ -6,6 +6,7 @@
 #include <new>
 
 #include "absl/synchronization/mutex.h"
+#include "core/at_fork.h"
 #include "core/check.h"
 #include "core/tls.h"
 
@@ -45,7 +46,11 @@ struct Shared {
   List lists[kClasses] ABSL_GUARDED_BY(mutex);
 };
 Shared& GlobalShared() {
-  static Shared* shared = new Shared;
+  static Shared* shared = [] {
+    auto* made = new Shared;
+    HoldAcrossFork(ForkOrder::kMemory, &made->mutex);
+    return made;
+  }();
   return *shared;
 }
 

@@ -13,11 +13,12 @@ namespace {
 constexpr absl::string_view kPayload = "frazil/kind";
 
 // Indexed by ErrorKind.
-constexpr std::array<absl::StatusCode, 8> kCodes = {
+constexpr std::array<absl::StatusCode, 9> kCodes = {
     absl::StatusCode::kInvalidArgument,   absl::StatusCode::kInvalidArgument,
     absl::StatusCode::kOutOfRange,        absl::StatusCode::kUnimplemented,
     absl::StatusCode::kResourceExhausted, absl::StatusCode::kOutOfRange,
-    absl::StatusCode::kNotFound,          absl::StatusCode::kFailedPrecondition};
+    absl::StatusCode::kNotFound,          absl::StatusCode::kFailedPrecondition,
+    absl::StatusCode::kCancelled};
 
 }  // namespace
 

@@ -24,7 +24,8 @@ enum class ErrorKind {
   kMemory,
   kOverflow,
   kFile,
-  kRuntime
+  kRuntime,
+  kInterrupted  // core/long_work.h; the host raises what interrupted it
 };
 
 Status MakeError(ErrorKind kind, std::string_view message);

@@ -2,7 +2,8 @@
 // tape nodes, traces and plans. Invariant: dtype, layout and (once set) data never change; a value
 // is in one of three states:
 //   ready      data points at the first element, in `storage` or, for immediates, in the value
-//   itself deferred   `pending` belongs to a trace that will fill it; only core::Read may wait for
+//   itself
+//   deferred   `pending` belongs to a trace that will fill it; only core::Read may wait for
 //   it error      made by an op that failed; carries the status, absorbs every further op
 #pragma once
 
@@ -46,7 +47,8 @@ class Value : public RefCounted {
   };
 
   bool is_error() const { return layout == nullptr; }
-  bool ready() const { return data != nullptr; }
+  // For values that are no errors. Once it is true, every thread that asked may read the data.
+  bool ready() const { return pending.load(std::memory_order_acquire) == nullptr; }
   int64_t size() const { return layout->size; }
   Dims dims() const { return layout->dims(); }
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/at_fork.h"
 #include "core/eviction_history.h"
 #include "tracer/explain.h"
 #include "tracer/recording.h"
@@ -20,8 +21,31 @@ struct State {
   EvictionHistory node_history ABSL_GUARDED_BY(history), plan_history ABSL_GUARDED_BY(history);
 };
 State& Global() {
-  static State* state = new State;
+  static State* state = [] {
+    auto* made = new State;
+    HoldAcrossFork(ForkOrder::kRegistries, &made->registry);
+    HoldAcrossFork(ForkOrder::kCaches, &made->history);
+    return made;
+  }();
   return *state;
+}
+
+// While the registry is locked.
+template <void (*f)(absl::Mutex*)>
+void ForEachRecordingMutex() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  for (Recording* r : Global().recordings) f(r->mutex());
+}
+void LockMutex(absl::Mutex* mutex) ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex->Lock(); }
+void UnlockMutex(absl::Mutex* mutex) ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex->Unlock(); }
+
+void HoldRecordingsAcrossFork() {
+  static const bool once = [] {
+    AtFork(ForkOrder::kRecordings,
+           {ForEachRecordingMutex<LockMutex>, ForEachRecordingMutex<UnlockMutex>,
+            ForEachRecordingMutex<Renew>});
+    return true;
+  }();
+  static_cast<void>(once);
 }
 
 // "plan_entries = 4096"
@@ -81,6 +105,7 @@ uint64_t Bounds::Now() { return Global().now.load(std::memory_order_relaxed); }
 uint64_t Bounds::Advance() { return Global().now.fetch_add(1, std::memory_order_relaxed) + 1; }
 
 void Bounds::Register(Recording* recording) {
+  HoldRecordingsAcrossFork();
   absl::MutexLock lock(&Global().registry);
   Global().recordings.push_back(recording);
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_replace.h"
 #include "absl/synchronization/mutex.h"
+#include "core/at_fork.h"
 #include "core/check.h"
 #include "core/config.h"
 #include "core/str.h"
@@ -37,7 +38,11 @@ struct Shared {
   std::array<std::string, kNumCauses> lines ABSL_GUARDED_BY(mutex);
 };
 Shared& GlobalShared() {
-  static Shared* shared = new Shared;
+  static Shared* shared = [] {
+    auto* made = new Shared;
+    HoldAcrossFork(ForkOrder::kCaches, &made->mutex);
+    return made;
+  }();
   return *shared;
 }
 

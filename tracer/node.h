@@ -61,6 +61,8 @@ class SegmentPlan {
   virtual ~SegmentPlan() = default;
   // slots and outputs (one per live result, ascending) as jit::Plan::Run.
   virtual Status Run(absl::Span<Value* const> slots, absl::Span<ValueRef> outputs) const = 0;
+  // Running it may let other threads of the host go on (core/long_work.h).
+  virtual bool unlocks() const = 0;
   virtual int kernels() const = 0;
   virtual int compiled() const = 0;     // kernels that were not in the cache
   virtual int interpreted() const = 0;  // kernels that run on the interpreter against its wish

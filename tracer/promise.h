@@ -90,6 +90,8 @@ class PromisedCall {
 
   // True if the call is done: outputs() are the tensors of the result, path() tells its structure.
   bool Skip();
+  // Not OK if Skip was interrupted: the call is to end with it, and nothing has changed.
+  const Status& status() const { return status_; }
   absl::Span<Tensor> outputs() { return absl::MakeSpan(outputs_); }
   const PathRecord& path() const { return *path_; }
 
@@ -114,6 +116,7 @@ class PromisedCall {
   std::shared_ptr<const Script> script_;
   const PathRecord* path_ = nullptr;
   std::optional<ScriptBuilder> builder_;
+  Status status_;
   bool refused_ = false;
 };
 

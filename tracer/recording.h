@@ -21,7 +21,7 @@
 
 namespace frazil::tracer {
 
-class Recording {
+class Recording : public std::enable_shared_from_this<Recording> {
  public:
   explicit Recording(std::string name, bool records_views = false);
   ~Recording();
@@ -79,6 +79,8 @@ class Recording {
     f(stats_);
   }
   void Clear();
+
+  absl::Mutex* mutex() { return &mutex_; }  // for forks
 
   // For tracer/bounds. What is kept: when it was last used, and its bytes. A call was used when a
   // segment last ended at or behind it.

@@ -127,6 +127,7 @@ class Script::Builder {
     if (stage->kept == 0) return absl::OkStatus();
     if (before && before->plan && before->live == stage->live) {
       stage->plan = before->plan;
+      script_->unlocks_ |= stage->plan->unlocks();
       script_->kernels_ += stage->plan->kernels();
       script_->bytes_ += stage->plan->bytes();
       return absl::OkStatus();
@@ -144,6 +145,7 @@ class Script::Builder {
     for (const CallRecord& c : record.calls) calls.push_back(&c);
     FZ_ASSIGN_OR_RETURN(stage->plan,
                         GetSegmentCompiler()->Compile(calls, stage->live, record.blas, spendable));
+    script_->unlocks_ |= stage->plan->unlocks();
     script_->kernels_ += stage->plan->kernels();
     script_->compiled_ += stage->plan->compiled();
     script_->bytes_ += stage->plan->bytes();
@@ -201,6 +203,17 @@ StatusOr<const PathRecord*> Script::Run(Cells cells, absl::InlinedVector<Tensor,
     return stage->path.get();
   }
   absl::InlinedVector<ValueRef, 8> registers;
+  absl::InlinedVector<Tensor, 16> held;
+  absl::InlinedVector<Tensor*, 16> held_cells;
+  const Cells written = cells;
+  if (unlocks_) {
+    held.reserve(cells.size());
+    for (const Tensor* cell : cells) {
+      held.push_back(*cell);
+      held_cells.push_back(&held.back());
+    }
+    cells = held_cells;
+  }
   const auto value = [&](const Source& s) -> Value* {
     switch (s.kind) {
       case Source::Kind::kCell:
@@ -252,7 +265,7 @@ StatusOr<const PathRecord*> Script::Run(Cells cells, absl::InlinedVector<Tensor,
   absl::InlinedVector<Tensor, 8> contents;
   for (const auto& [cell, o] : stage->writes) contents.push_back(tensor(o));
   for (size_t i = 0; i < contents.size(); ++i)
-    *cells[stage->writes[i].first] = std::move(contents[i]);
+    *written[stage->writes[i].first] = std::move(contents[i]);
   return stage->path.get();
 }
 

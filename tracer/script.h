@@ -72,6 +72,7 @@ class Script {
 
   std::vector<std::shared_ptr<const PathRecord>> paths_;
   std::unique_ptr<Stage> root_;
+  bool unlocks_ = false;   // while a plan runs, the content of cells may be replaced
   bool straight_ = false;  // one segment whose results, in order, are the call's; nothing else
   int kernels_ = 0, compiled_ = 0;
   int64_t bytes_ = 0;

@@ -1,11 +1,14 @@
 #include "tracer/session.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
+#include "core/at_fork.h"
 #include "core/check.h"
 #include "core/config.h"
 #include "core/infer.h"
+#include "core/long_work.h"
 #include "core/tls.h"
 #include "tracer/explain.h"
 #include "tracer/script_builder.h"
@@ -13,14 +16,33 @@
 namespace frazil::tracer {
 namespace {
 
-// The vectors of the thread's last session, so that a call needs no new memory.
-struct Spare {
-  std::vector<ValueRef> slots, values;
+// Sessions that no call uses. Never destroyed.
+struct Idle {
+  absl::Mutex mutex;
+  std::vector<Session*> spare ABSL_GUARDED_BY(mutex);
+  // Those of interrupted calls whose values nobody has read yet.
+  std::vector<Session*> left ABSL_GUARDED_BY(mutex);
+  std::atomic<int> left_count{0};
 };
-Spare& ThreadSpare() {
-  static thread_local Spare spare;
-  return spare;
+Idle& GetIdle() {
+  static Idle* idle = [] {
+    auto* made = new Idle;
+    HoldAcrossFork(ForkOrder::kCaches, &made->mutex);
+    return made;
+  }();
+  return *idle;
 }
+
+// The thread's last session, so that a call takes no lock.
+struct ThreadSpare {
+  Session* session = nullptr;
+  ~ThreadSpare() {
+    if (!session) return;
+    absl::MutexLock lock(&GetIdle().mutex);
+    GetIdle().spare.push_back(session);
+  }
+};
+thread_local ThreadSpare t_spare;
 
 // A segment never grows beyond this many calls: unrolled loops are cut into equal pieces.
 constexpr int kMaxSegment = 1024;
@@ -81,30 +103,107 @@ class Session::Lock {
  public:
   explicit Lock(Session* s) : s_(s) {
     if (owner_ && s->lock_depth_++ > 0) return;
-    while (s->busy_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+    if (__builtin_expect(!Busy(), 1)) return;
+    Wait();
   }
+  // The thread that had it exists in the parent process only.
+  bool lost() const { return lost_; }
   ~Lock() {
-    if (owner_ && --s_->lock_depth_ > 0) return;
+    if (lost_ || (owner_ && --s_->lock_depth_ > 0)) return;
     s_->busy_.store(false, std::memory_order_release);
   }
 
  private:
+  bool Busy() { return s_->busy_.exchange(true, std::memory_order_acquire); }
+  // Who has it may be waiting for the host's lock.
+  void Wait() {
+    const HostUnlocked unlocked;
+    for (int spin = 0; Busy(); ++spin) {
+      lost_ = s_->generation_.load(std::memory_order_relaxed) != ForkGeneration();
+      if (lost_) return;
+      if (spin < 100) {
+        std::this_thread::yield();
+      } else {
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+      }
+    }
+  }
+
   Session* s_;
-  const bool owner_ = s_->owner_ == &State();
+  bool lost_ = false;
+  const bool owner_ = s_->owner_.load(std::memory_order_relaxed) == &State();
 };
 
-Session::Session(Recording* recording, ScriptBuilder* builder)
-    : recording_(recording), builder_(builder), cursor_(recording->root()) {
-  slots_ = std::move(ThreadSpare().slots);
-  values_ = std::move(ThreadSpare().values);
-  epoch_ = recording_->Enter();
-  StartSegment();
+Session* Session::Begin(Recording* recording, ScriptBuilder* builder) {
+  if (GetIdle().left_count.load(std::memory_order_relaxed) > 0) SweepLeft();
+  Session* s = std::exchange(t_spare.session, nullptr);
+  if (!s) s = TakeSpare();
+  s->recording_ = recording;
+  s->builder_ = builder;
+  s->epoch_ = recording->Enter();
+  s->fell_back_ = s->recorded_ = false;
+  s->kernels_ = 0;
+  s->matched_ = 0;
+  s->strict_ = Strict();
+  s->blas_ = State().blas;
+  s->owner_.store(&State(), std::memory_order_relaxed);
+  s->generation_.store(ForkGeneration(), std::memory_order_relaxed);
+  s->StartSegment();
+  return s;
 }
 
-Session::~Session() {
-  recording_->Leave(epoch_);
-  FZ_CHECK(values_.empty());
-  ThreadSpare() = {std::move(slots_), std::move(values_)};
+void Session::End(Session* s) {
+  if (s->Wanted()) {
+    Idle& idle = GetIdle();
+    s->kept_ = s->recording_->shared_from_this();
+    s->owner_.store(nullptr, std::memory_order_relaxed);
+    absl::MutexLock lock(&idle.mutex);
+    idle.left.push_back(s);
+    idle.left_count.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  s->StartSegment();
+  s->recording_->Leave(s->epoch_);
+  if (!t_spare.session) {
+    t_spare.session = s;
+    return;
+  }
+  absl::MutexLock lock(&GetIdle().mutex);
+  GetIdle().spare.push_back(s);
+}
+
+Session* Session::TakeSpare() {
+  absl::MutexLock lock(&GetIdle().mutex);
+  std::vector<Session*>& spare = GetIdle().spare;
+  if (spare.empty()) return new Session;
+  Session* s = spare.back();
+  spare.pop_back();
+  return s;
+}
+
+void Session::SweepLeft() {
+  std::vector<Session*> done;
+  {
+    Idle& idle = GetIdle();
+    absl::MutexLock lock(&idle.mutex);
+    std::erase_if(idle.left, [&](Session* s) {
+      // Somebody is computing it: another time.
+      if (s->busy_.exchange(true, std::memory_order_acquire)) return false;
+      const bool wanted = s->Wanted();
+      if (!wanted) done.push_back(s);
+      s->busy_.store(false, std::memory_order_release);
+      return !wanted;
+    });
+    idle.left_count.store(static_cast<int>(idle.left.size()), std::memory_order_relaxed);
+  }
+  // Letting go of values may run destructors that come here again.
+  for (Session* s : done) {
+    s->StartSegment();
+    s->recording_->Leave(s->epoch_);
+    s->kept_ = nullptr;
+    absl::MutexLock lock(&GetIdle().mutex);
+    GetIdle().spare.push_back(s);
+  }
 }
 
 void Session::StartSegment() {
@@ -154,6 +253,7 @@ Tensor Session::Call(const OpCall& call) {
     }
     return RunEagerly(call);
   }
+  if (Status s = SamePrecision(); !s.ok()) return Tensor(std::move(s));
   const Request request{Primitive(call.op), call.inputs, call.attrs};
   if (cursor_->depth >= kMaxSegment) {
     if (Status s = Flush(); !s.ok()) return Tensor(std::move(s));
@@ -163,10 +263,31 @@ Tensor Session::Call(const OpCall& call) {
     Defer(child, request, {&out, 1});
     return out;
   }
+  return RunAndRecord(call);
+}
+
+Tensor Session::RunAndRecord(const OpCall& call) {
+  // What is recorded is what ran: meanwhile another thread may replace the content of a cell.
+  absl::InlinedVector<Tensor, 4> held;
+  absl::InlinedVector<const Tensor*, 4> inputs;
+  held.reserve(call.inputs.size());
+  for (const Tensor* t : call.inputs) {
+    held.push_back(Tensor(t->value_ref()));
+    inputs.push_back(&held.back());
+  }
+  const Request request{Primitive(call.op), inputs, call.attrs};
   if (Status s = StartRecording(request); !s.ok()) return Tensor(std::move(s));
-  Tensor out = RunEagerly(call);
+  Tensor out = RunEagerly({call.op, inputs, call.attrs});
   if (out.ok()) Record(request, {&out, 1}, nullptr);
   return out;
+}
+
+// A segment is computed with one precision.
+Status Session::SamePrecision() {
+  if (__builtin_expect(State().blas == blas_, 1)) return absl::OkStatus();
+  FZ_RETURN_IF_ERROR(Flush());
+  blas_ = State().blas;
+  return absl::OkStatus();
 }
 
 void Session::Composite(const CompositeCall& call, CompositeBody body, absl::Span<Tensor> outputs) {
@@ -175,11 +296,16 @@ void Session::Composite(const CompositeCall& call, CompositeBody body, absl::Spa
     const Value& v = *t->value();
     Pending* pending = v.pending.load(std::memory_order_acquire);
     if (pending && pending != this && !Read(v, Reading::kInside).ok()) return body(outputs);
-    if (v.storage && v.storage->foreign) return body(outputs);
+    if (v.ready() && v.storage && v.storage->foreign) return body(outputs);
   }
   Lock lock(this);
   const Request request{CompositeRow(call.id), call.inputs, call.attrs};
-  if (cursor_->depth >= kMaxSegment && !Flush().ok()) return body(outputs);
+  Status status = SamePrecision();
+  if (status.ok() && cursor_->depth >= kMaxSegment) status = Flush();
+  if (!status.ok()) {
+    for (Tensor& t : outputs) t = Tensor(status);
+    return;
+  }
   if (Node* child = FindChild(request)) return Defer(child, request, outputs);
   if (Status s = StartRecording(request); !s.ok()) {
     for (Tensor& t : outputs) t = Tensor(s);
@@ -292,7 +418,7 @@ Status Session::StartRecording(const Request& request) {
   }
   const std::string effect = StrCat("; the ", cursor_->depth, " calls before it ran one by one");
   const std::string line = recording_->Note(why, effect);
-  LeaveReplay();
+  FZ_RETURN_IF_ERROR(LeaveReplay());
   if (strict_) {
     StartSegment();
     return RuntimeError("[trace] ", line, " mode(strict=True) does not fall back.");
@@ -309,24 +435,29 @@ void Session::NoteBorrowed(OpId op) {
   }
 }
 
-void Session::LeaveReplay() {
-  fell_back_ = true;
+Status Session::LeaveReplay() {
   Node* here = cursor_;
   const int slots = static_cast<int>(slots_.size()), results = static_cast<int>(values_.size());
   // The next calls are recorded behind the same path: its values keep their numbers as tags.
   for (int i = 0; i < slots; ++i) {
     if (!slots_[i]->immediate) SetTag(slots_[i].get(), serial_ << (kNumberBits + 1) | kSlotBit | i);
   }
-  if (Status s = RunOneByOne(); !s.ok()) {
-    Abandon(s);
+  flushing_ = true;
+  const Status status = RunOneByOne();
+  flushing_ = false;
+  if (IsInterrupted(status)) return status;
+  fell_back_ = true;
+  if (!status.ok()) {
+    Abandon(status);
     StartSegment();
-    return;
+    return absl::OkStatus();
   }
   slots_.clear();
   values_.clear();
   cursor_ = here;
   num_slots_ = slots;
   num_results_ = results;
+  return absl::OkStatus();
 }
 
 void Session::Record(const Request& request, absl::Span<const Tensor> outputs,
@@ -427,6 +558,12 @@ std::vector<const CallRecord*> Session::PathContent() const {
   return {path.begin(), path.end()};
 }
 
+bool Session::Wanted() const {
+  return std::any_of(values_.begin(), values_.end(), [](const ValueRef& v) {
+    return v->holders() > 1 && v->pending.load(std::memory_order_relaxed) != FailedPending();
+  });
+}
+
 LiveMask Session::Live() const {
   LiveMask live((values_.size() + 63) / 64);
   for (size_t i = 0; i < values_.size(); ++i) {
@@ -436,9 +573,20 @@ LiveMask Session::Live() const {
 }
 
 Status Session::Force(const Value* value) {
-  Lock lock(this);
-  if (value->ready()) return absl::OkStatus();
-  FZ_RETURN_IF_ERROR(Flush());
+  {
+    Lock lock(this);
+    if (lock.lost()) {
+      return RuntimeError("[trace] ", Describe(*value),
+                          " was being computed by another thread when this process was forked.");
+    }
+    if (value->pending.load(std::memory_order_acquire) == this) {
+      if (flushing_) {
+        return RuntimeError("[trace] ", Describe(*value),
+                            " is being computed: a signal handler cannot wait for it.");
+      }
+      FZ_RETURN_IF_ERROR(Flush());
+    }
+  }
   return value->ready() ? absl::OkStatus() : Read(*value, Reading::kInside);
 }
 
@@ -460,23 +608,28 @@ Status Session::Flush() {
     StartSegment();
     return absl::OkStatus();
   }
+  Status status = absl::OkStatus(), refusal = absl::OkStatus();
+  const bool wanted = Wanted();
   const LiveMask live = Live();
   if (builder_) builder_->OnSegment(PathContent(), slots_, values_);  // it holds what it sees
-  bool wanted = false;
-  for (uint64_t word : live) wanted |= word != 0;
-  Status status = absl::OkStatus(), refusal = absl::OkStatus();
   if (wanted) {
-    const bool blas = State().blas;
-    auto plan = recording_->FindPlan(cursor_, live, blas);
-    if (!plan) plan = MakePlan(live, blas, &refusal);
+    flushing_ = true;
+    auto plan = recording_->FindPlan(cursor_, live, blas_);
+    if (!plan) plan = MakePlan(live, blas_, &refusal);
     if (plan) {
       status = RunPlan(*plan, live);
-      if (!status.ok()) refusal = NoteRefusal(Cause::kNoMemory, status);
+      if (!status.ok() && !IsInterrupted(status)) refusal = NoteRefusal(Cause::kNoMemory, status);
     }
     // Op by op needs the least memory at a time.
-    if (!plan || !status.ok()) status = RunOneByOne();
+    if (!plan || (!status.ok() && !IsInterrupted(status))) status = RunOneByOne();
+    flushing_ = false;
   } else {
     cursor_->used.store(Bounds::Now(), std::memory_order_relaxed);
+  }
+  if (IsInterrupted(status)) {  // everything is there to do it again
+    if (builder_) builder_->Postpone();
+    builder_ = nullptr;
+    return status;
   }
   if (!status.ok()) Abandon(status);
   StartSegment();
@@ -585,9 +738,11 @@ void Session::Abandon(const Status& status) {
   }
 }
 
-Status Session::Finish() {
+Status Session::Finish(bool interrupted) {
   Lock lock(this);
-  Status status = Flush();
+  Status status = interrupted && Wanted() ? Interrupted() : Flush();
+  if (builder_ && !status.ok()) builder_->Postpone();
+  builder_ = nullptr;
   recording_->Count([&](TraceStats& s) {
     ++s.calls;
     s.recorded += recorded_;

@@ -24,9 +24,13 @@ class ScriptBuilder;  // tracer/script_builder.h
 
 class Session final : public Door, public Pending, public ReadObserver {
  public:
+  // Sessions are used again and never destroyed: another thread may ask one for a value while its
+  // call ends, and then finds that the value is no longer this session's.
   // `builder` (may be null) is told of every segment.
-  explicit Session(Recording* recording, ScriptBuilder* builder = nullptr);
-  ~Session() override;
+  static Session* Begin(Recording* recording, ScriptBuilder* builder);
+  // After Finish. Keeps the session for a later call, or until somebody asks for what an
+  // interrupted one left.
+  static void End(Session* session);
 
   Tensor Call(const OpCall& call) override;
   void Composite(const CompositeCall& call, CompositeBody body,
@@ -37,8 +41,9 @@ class Session final : public Door, public Pending, public ReadObserver {
   void OnRead(const Value& value, Reading how) override;
   void OnIndexCheck(std::string_view op, const Value& indices, int64_t n,
                     std::string_view of) override;
-  // The end of the call.
-  Status Finish();
+  // The end of the call. `interrupted`: nothing is computed now; what is wanted will be when it is
+  // read.
+  Status Finish(bool interrupted);
 
  private:
   enum class Mode { kReplaying, kRecording };
@@ -55,6 +60,8 @@ class Session final : public Door, public Pending, public ReadObserver {
   static uint64_t Primitive(OpId op) { return static_cast<uint64_t>(op); }
   static uint64_t CompositeRow(uint32_t id) { return uint64_t{1} << 32 | id; }
   class Lock;
+  static Session* TakeSpare();
+  static void SweepLeft();
 
   // Matching
   Node* FindChild(const Request& request);
@@ -63,6 +70,7 @@ class Session final : public Door, public Pending, public ReadObserver {
   void Defer(Node* node, const Request& request, absl::Span<Tensor> outputs);
 
   // Recording
+  Tensor RunAndRecord(const OpCall& call);
   Tensor RunEagerly(const OpCall& call);
   void Record(const Request& request, absl::Span<const Tensor> outputs,
               std::unique_ptr<Expansion> expansion);
@@ -70,15 +78,17 @@ class Session final : public Door, public Pending, public ReadObserver {
   void RunComposite(const CompositeCall& call, CompositeBody body, absl::Span<Tensor> outputs);
   // The call fits nothing recorded. An error in strict mode, if calls were deferred.
   Status StartRecording(const Request& request);
-  void LeaveReplay();
+  Status LeaveReplay();
   void NoteBorrowed(OpId op);
 
   // Segments
   Status Flush();
+  Status SamePrecision();
   std::shared_ptr<const SegmentPlan> MakePlan(const LiveMask& live, bool blas, Status* refusal);
   Status RunPlan(const SegmentPlan& plan, const LiveMask& live);
   Status RunOneByOne();
   void StartSegment();
+  bool Wanted() const;
   LiveMask Live() const;
   std::vector<const Node*> Path() const;
   std::vector<const CallRecord*> PathContent() const;
@@ -89,11 +99,15 @@ class Session final : public Door, public Pending, public ReadObserver {
     return v.pending.load(std::memory_order_relaxed) != this;
   }
 
-  Recording* recording_;
-  ScriptBuilder* builder_;
+  Session() = default;
+  ~Session() override = default;
+
+  Recording* recording_ = nullptr;
+  ScriptBuilder* builder_ = nullptr;
+  std::shared_ptr<Recording> kept_;  // while an interrupted call's values wait
   Mode mode_ = Mode::kReplaying;
-  uint64_t epoch_;  // of the visit
-  Node* cursor_;
+  uint64_t epoch_ = 0;  // of the visit
+  Node* cursor_ = nullptr;
   std::vector<ValueRef> slots_;          // replaying: what first-met operands were, in order
   std::vector<ValueRef> values_;         // replaying: deferred results, in order
   int num_slots_ = 0, num_results_ = 0;  // recording: numbers given so far in this segment
@@ -101,11 +115,13 @@ class Session final : public Door, public Pending, public ReadObserver {
   Expansion* expansion_ = nullptr;       // set while a composite's body is being recorded
   const CompositeCall* composite_ = nullptr;
   bool fell_back_ = false, recorded_ = false;
-  const bool strict_ = Strict();
+  bool strict_ = false, blas_ = false;
+  bool flushing_ = false;
   int kernels_ = 0;
   int64_t matched_ = 0;
   std::atomic<bool> busy_{false};
-  const ThreadState* owner_ = &State();  // whose address tells threads apart
+  std::atomic<const ThreadState*> owner_{nullptr};  // whose address tells threads apart
+  std::atomic<uint32_t> generation_{0};             // of the process that began it
   int lock_depth_ = 0;
 };
 

@@ -30,7 +30,7 @@ bool TracesModules() {
 }
 
 Trace::Trace(std::string name, bool pure)
-    : name_(std::move(name)), recording_(std::make_unique<Recording>(name_, pure)) {}
+    : name_(std::move(name)), recording_(std::make_shared<Recording>(name_, pure)) {}
 Trace::~Trace() = default;
 TraceStats Trace::stats() const { return recording_->stats(); }
 std::string Trace::Explain() const { return recording_->Explain(); }
@@ -45,20 +45,20 @@ Call::Call(Trace* trace, ScriptBuilder* builder) {
     return;
   }
   outermost_ = true;
-  Current() = new Session(&trace->recording(), builder);
+  Current() = Session::Begin(&trace->recording(), builder);
   State().door = Current();
   State().observer = Current();
 }
 
-Status Call::Finish() {
+Status Call::Finish(bool interrupted) {
   if (!outermost_) return absl::OkStatus();
   outermost_ = false;
   Session* session = Current();
-  Status status = session->Finish();
+  Status status = session->Finish(interrupted);
   State().door = nullptr;
   State().observer = nullptr;
   Current() = nullptr;
-  delete session;
+  Session::End(session);
   return status;
 }
 

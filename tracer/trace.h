@@ -62,7 +62,7 @@ class Trace {
 
  private:
   std::string name_;
-  std::unique_ptr<Recording> recording_;
+  std::shared_ptr<Recording> recording_;
 };
 
 // A call of a traced function on this thread. The constructor enters (or nests by inlining); Finish
@@ -72,8 +72,9 @@ class Call {
   explicit Call(Trace* trace, ScriptBuilder* builder = nullptr);
   ~Call();
   Call(const Call&) = delete;
-  // Flushes. MemoryError and the like surface here.
-  Status Finish();
+  // Flushes. MemoryError and the like surface here. `interrupted`: the user wants the call to end
+  // now; what is still wanted is computed when it is read.
+  Status Finish(bool interrupted = false);
 
  private:
   bool outermost_ = false;

@@ -64,6 +64,7 @@ class Promised {
     (ForEachTensor(const_cast<std::remove_cvref_t<A>&>(args), in), ...);
     tracer::PromisedCall promised(&state_->promise, &in.words, in.tensors.span());
     if (promised.Skip()) return Rebuilt<R>(promised);
+    ThrowIf(promised.status());
     tracer::Call call(&state_->trace, promised.Observe());
     if constexpr (std::is_void_v<R>) {
       Finished<R>(&call, std::forward<A>(args)...);

@@ -1,5 +1,7 @@
 #include "bindings/python/errors.h"
 
+#include "bindings/python/host.h"
+
 namespace frazil::python {
 namespace {
 
@@ -19,6 +21,8 @@ PyObject* ExceptionFor(ErrorKind kind) {
       return PyExc_OverflowError;
     case ErrorKind::kFile:
       return PyExc_FileNotFoundError;
+    case ErrorKind::kInterrupted:
+      return PyExc_KeyboardInterrupt;
     case ErrorKind::kRuntime:
       return PyExc_RuntimeError;
   }
@@ -28,6 +32,10 @@ PyObject* ExceptionFor(ErrorKind kind) {
 }  // namespace
 
 PyObject* Raise(const Status& status) {
+  if (KindOf(status) == ErrorKind::kInterrupted) {
+    RaiseInterrupt();
+    return nullptr;
+  }
   const auto text = status.message();
   Object message = Object::Steal(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));

@@ -6,6 +6,7 @@
 #include "bindings/python/asmjit_stderr.h"
 #include "bindings/python/dtype_type.h"
 #include "bindings/python/functions.h"
+#include "bindings/python/host.h"
 #include "bindings/python/module_type.h"
 #include "bindings/python/table_module.h"
 #include "bindings/python/tensor_type.h"
@@ -42,6 +43,7 @@ PYBIND11_MODULE(_frazil, module) {
   fp::SetAsmjitStderr();
   frazil::jit::RegisterJit();
   frazil::autograd::RegisterTape();
+  fp::RegisterHost();
 
   module.doc() = "The compiled part of frazil; import `frazil` instead.";
   module.attr("__version__") = FRAZIL_VERSION;

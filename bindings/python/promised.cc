@@ -1,6 +1,7 @@
 #include "bindings/python/promised.h"
 
 #include "bindings/python/module_type.h"
+#include "core/long_work.h"
 #include "tracer/recording.h"
 
 namespace frazil::python {
@@ -14,7 +15,14 @@ PyObject* FinishCall(tracer::Call* call, PyObject* result) {
   }
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  call->Finish().IgnoreError();
+  const bool interrupted = PyErr_GivenExceptionMatches(type, PyExc_KeyboardInterrupt);
+  const Status status = call->Finish(interrupted);
+  if (!interrupted && IsInterrupted(status)) {
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    return Raise(status);
+  }
   PyErr_Restore(type, value, traceback);
   return nullptr;
 }
@@ -61,6 +69,7 @@ PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject*
   const size_t unguarded = nest.AddHidden();
   tracer::PromisedCall promised(&promise_, &nest.words, nest.cells.span(), unguarded);
   if (promised.Skip()) return MakeResult(promised.path().shape, nest, promised.outputs());
+  if (!promised.status().ok()) return Raise(promised.status());
   return RunAndLearn(args, nargsf, kwnames, nest, structure, &promised);
 }
 

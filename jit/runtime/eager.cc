@@ -93,8 +93,10 @@ StatusOr<std::shared_ptr<const PreparedCall>> Prepare(const CallView& call) {
   if (prepared->inferred.view) return prepared;
   FZ_ASSIGN_OR_RETURN(const int32_t id, graph.AddOp(call.op, operands, call.attrs));
   graph.outputs = {id};
-  FZ_ASSIGN_OR_RETURN(prepared->plan,
-                      Compile(std::move(graph), {.blas = call.blas, .reusable = call.reusable}));
+  FZ_ASSIGN_OR_RETURN(
+      prepared->plan,
+      Compile(std::move(graph),
+              {.blas = call.blas, .reusable = call.reusable, .lent_by_cell = call.reusable != 0}));
   return prepared;
 }
 
@@ -159,17 +161,15 @@ StatusOr<ValueRef> RunReusing(const CallView& call) {
   return RunCall({call.op, call.blas, reusable, values, operands, call.attrs});
 }
 
-FZ_HOT_TLS const Value* t_spent = nullptr;
-
 // Operands that are the spent value, if the result is to have its dtype and shape.
-uint64_t SpentOperands(const OpCall& call) {
+uint64_t SpentOperands(const OpCall& call, const Value* spent) {
   const OpInfo& info = Info(call.op);
   if (info.klass != OpClass::kElementwise || info.result != ResultType::kSame) return 0;
   uint64_t bits = 0;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
-    if (call.inputs[i]->value() == t_spent) bits |= uint64_t{1} << i;
-    const auto shape = BroadcastShapes(info.name, t_spent->layout, call.inputs[i]->layout());
-    if (!shape.ok() || *shape != t_spent->layout->shape) return 0;
+    if (call.inputs[i]->value() == spent) bits |= uint64_t{1} << i;
+    const auto shape = BroadcastShapes(info.name, spent->layout, call.inputs[i]->layout());
+    if (!shape.ok() || *shape != spent->layout->shape) return 0;
   }
   return bits;
 }
@@ -180,8 +180,9 @@ class EagerDoorImpl : public Door {
     absl::InlinedVector<Value*, 4> inputs(call.inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = call.inputs[i]->value();
     // A session that falls back has reasons of its own to keep operands.
-    const bool spent = __builtin_expect(t_spent != nullptr, 0) && State().door == nullptr;
-    auto out = RunOp(call.op, inputs, call.attrs, spent ? SpentOperands(call) : 0);
+    const ThreadState& state = State();
+    const bool spent = __builtin_expect(state.spent != nullptr, 0) && state.door == nullptr;
+    auto out = RunOp(call.op, inputs, call.attrs, spent ? SpentOperands(call, state.spent) : 0);
     if (!out.ok()) return Tensor(std::move(out).status());
     return Tensor(*std::move(out));
   }
@@ -198,15 +199,27 @@ Door* EagerDoor() {
 }
 
 SpentScope::SpentScope(const Value* spent) {
-  if (!spent->immediate) t_spent = spent;
+  if (!spent->immediate) State().spent = spent;
 }
-SpentScope::~SpentScope() { t_spent = nullptr; }
+SpentScope::~SpentScope() { State().spent = nullptr; }
+
+namespace {
+
+// While one operand is waited for, another thread may let go of the others.
+StatusOr<ValueRef> RunAfterReading(OpId op, absl::Span<Value* const> inputs, AttrSpan attrs) {
+  absl::InlinedVector<ValueRef, 4> held;
+  for (Value* v : inputs) held.push_back(ValueRef::Share(v));
+  for (const Value* v : inputs) FZ_RETURN_IF_ERROR(Read(*v, Reading::kInside));
+  return RunCall({op, State().blas, 0, inputs, {}, attrs});
+}
+
+}  // namespace
 
 StatusOr<ValueRef> RunOp(OpId op, absl::Span<Value* const> inputs, AttrSpan attrs,
                          uint64_t reusable) {
   for (const Value* v : inputs) {
     if (v->pending.load(std::memory_order_acquire) || v->is_error())
-      FZ_RETURN_IF_ERROR(Read(*v, Reading::kInside));
+      return RunAfterReading(op, inputs, attrs);
   }
   const CallView call{op, State().blas, reusable, inputs, {}, attrs};
   return reusable == 0 ? RunCall(call) : RunReusing(call);

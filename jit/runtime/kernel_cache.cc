@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
+#include "core/at_fork.h"
 #include "core/config.h"
 #include "core/str.h"
 #include "jit/emit/interp/interp.h"
@@ -55,6 +56,8 @@ struct Entry {
 
 class KernelCache {
  public:
+  KernelCache() { HoldAcrossFork(ForkOrder::kCaches, &mutex_); }
+
   StatusOr<std::shared_ptr<const Compiled>> Get(const kir::Kernel& kernel, bool* compiled) {
     if (compiled) *compiled = false;
     const std::string key = kir::ContentKey(kernel);
@@ -62,6 +65,7 @@ class KernelCache {
     bool made = false;
     StatusOr<std::shared_ptr<const Compiled>> code = nullptr;
     {
+      const ForkGuard guard;
       absl::MutexLock lock(&entry->mutex);
       made = !entry->done;
       if (made) Compile(kernel, entry.get());

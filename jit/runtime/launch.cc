@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/long_work.h"
 #include "core/parallel.h"
 
 namespace frazil::jit {
@@ -11,7 +12,16 @@ constexpr int64_t kPartWork = kSerialWork / 4;  // a part is worth at least this
 constexpr int64_t kColumns =
     64;  // columns of a part: whole vectors, and whole cache lines for streams
 
+// Rows of so many columns are not run in one go where they may be interrupted.
+constexpr int64_t kLongRow = int64_t{1} << 20;
+
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Ctrl-C waits for the end of a part: about 3 ms of computing, or 2 MiB of memory that is touched
+// for the first time.
+int64_t PartsToInterrupt(int64_t rows, int64_t cols, int64_t work) {
+  return std::max(work >> 23, rows * cols >> 19);
+}
 
 }  // namespace
 
@@ -21,16 +31,23 @@ void RunLaunchParallel(const Compiled& code, const kir::KernelArgs& args, int64_
   const int threads = NumThreads();
   if (rows >= threads || cols == 1) {
     const int64_t grain = CeilDiv(kPartWork, std::max<int64_t>(1, work / rows));
-    ParallelFor(rows, grain,
-                [&](int64_t begin, int64_t end) { code.Run(args, begin, end, 0, cols); });
+    const auto run = [&](int64_t begin, int64_t end) {
+      if (cols < kLongRow || !LongWork::Current()) return code.Run(args, begin, end, 0, cols);
+      for (int64_t row = begin; row < end; ++row) {
+        for (int64_t c = 0; c < cols && !Abandoned(); c += kLongRow / 2)
+          code.Run(args, row, row + 1, c, std::min(cols, c + kLongRow / 2));
+      }
+    };
+    ParallelFor(rows, grain, run, PartsToInterrupt(rows, cols, work));
     return;
   }
   // Columns that each run a long loop are split one by one if there are few of them.
   const int64_t per_column = std::max<int64_t>(1, work / cols);
   int64_t grain = CeilDiv(kPartWork, per_column);
   if (grain > 8 || cols >= kColumns * threads) grain = CeilDiv(grain, kColumns) * kColumns;
-  ParallelFor(cols, grain,
-              [&](int64_t begin, int64_t end) { code.Run(args, 0, rows, begin, end); });
+  ParallelFor(
+      cols, grain, [&](int64_t begin, int64_t end) { code.Run(args, 0, rows, begin, end); },
+      PartsToInterrupt(rows, cols, work));
 }
 
 }  // namespace frazil::jit

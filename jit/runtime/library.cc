@@ -1,8 +1,10 @@
 #include "jit/runtime/library.h"
 
+#include <algorithm>
 #include <new>
 
 #include "core/check.h"
+#include "core/long_work.h"
 #include "core/parallel.h"
 #include "core/str.h"
 #include "kernels/blas.h"
@@ -43,6 +45,10 @@ class Matmul : public LibraryCall {
     return StrCat(blas_ ? "blas " : "matmul ", ShortName(args_.dtype), " batches ", batches_, " m ",
                   args_.m, " n ", args_.n, " k ", args_.k);
   }
+  int64_t work() const override {
+    const double products = double(batches_) * double(args_.m) * double(args_.n) * double(args_.k);
+    return static_cast<int64_t>(std::min(products / 8, 1e18));
+  }
 
  private:
   using Strides = absl::InlinedVector<int64_t, 4>;
@@ -71,7 +77,8 @@ class Matmul : public LibraryCall {
   }
 
   Status RunBlas(absl::Span<char* const> operands, char* result) const {
-    for (int64_t i = 0; i < batches_; ++i) FZ_RETURN_IF_ERROR(BlasGemm(Batch(i, operands, result)));
+    for (int64_t i = 0; i < batches_ && !Abandoned(); ++i)
+      FZ_RETURN_IF_ERROR(BlasGemm(Batch(i, operands, result)));
     return absl::OkStatus();
   }
 
@@ -79,7 +86,7 @@ class Matmul : public LibraryCall {
     const int threads = NumThreads();
     if (batches_ >= 2 * threads) {
       ParallelFor(batches_, BatchGrain(), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) Gemm(Batch(i, operands, result));
+        for (int64_t i = begin; i < end && !Abandoned(); ++i) Gemm(Batch(i, operands, result));
       });
       return absl::OkStatus();
     }
@@ -88,7 +95,8 @@ class Matmul : public LibraryCall {
         for (int64_t i = begin; i < end; ++i) body(i);
       });
     };
-    for (int64_t i = 0; i < batches_; ++i) GemmParallel(Batch(i, operands, result), threads, run);
+    for (int64_t i = 0; i < batches_ && !Abandoned(); ++i)
+      GemmParallel(Batch(i, operands, result), threads, run);
     return absl::OkStatus();
   }
 
@@ -128,6 +136,7 @@ class PutCall : public LibraryCall {
     return StrCat(args_.add ? "put_add " : "put_set ", ShortName(args_.dtype), " axis ", args_.axis,
                   " of ", ToString(args_.x->dims()));
   }
+  int64_t work() const override { return args_.x->size + 8 * args_.updates->size; }
 
  private:
   PutArgs args_;

@@ -17,6 +17,8 @@ class LibraryCall {
   virtual Status Run(absl::Span<char* const> operands, char* result) const = 0;
   // True if the result may lie in operand 0's memory when that is dense and nothing else needs it.
   virtual bool in_place() const { return false; }
+  // How long it takes, in the unit of Launch::work.
+  virtual int64_t work() const = 0;
   virtual std::string text() const = 0;  // for dumps
 };
 

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
 #include "absl/synchronization/mutex.h"
+#include "core/at_fork.h"
 #include "jit/runtime/bound.h"
 
 namespace frazil::jit {
@@ -17,7 +18,10 @@ namespace frazil::jit {
 template <typename Key, typename Object>
 class LruCache {
  public:
-  explicit LruCache(const Bound& bound) : bound_(bound) {}
+  // Never destroyed.
+  explicit LruCache(const Bound& bound) : bound_(bound) {
+    HoldAcrossFork(ForkOrder::kCaches, &mutex_);
+  }
 
   // Null if there is none.
   std::shared_ptr<const Object> Find(const Key& key) {

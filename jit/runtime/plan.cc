@@ -1,7 +1,11 @@
 #include "jit/runtime/plan.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "core/check.h"
 #include "core/fp_mode.h"
+#include "core/long_work.h"
 #include "jit/runtime/counters.h"
 #include "jit/runtime/launch.h"
 #include "jit/runtime/plan_impl.h"
@@ -16,6 +20,11 @@ template <typename T>
 using Small = absl::InlinedVector<T, 16>;
 
 constexpr size_t kSimpleArgs = 6;
+constexpr int32_t kNever = std::numeric_limits<int32_t>::max();
+
+// About 60 ms. What overwrites an operand cannot be abandoned half-way, so where the host may
+// interrupt, memory is not reused for more work than this.
+constexpr int64_t kUninterrupted = int64_t{1} << 28;
 
 // True if nobody but the caller can see `value`'s memory, which none of the other inputs shares.
 bool MayReuse(absl::Span<Value* const> inputs, int32_t donor) {
@@ -31,7 +40,8 @@ bool MayReuse(absl::Span<Value* const> inputs, int32_t donor) {
 }
 
 StatusOr<ValueRef> MakeResult(const Result& result, absl::Span<Value* const> inputs) {
-  if (result.donor < 0 || !MayReuse(inputs, result.donor)) {
+  const bool too_long = result.work_from_there > kUninterrupted && HasHost();
+  if (result.donor < 0 || too_long || !MayReuse(inputs, result.donor)) {
     return Value::Allocate(result.dtype, result.device, result.layout);
   }
   Value* donor = inputs[result.donor];
@@ -76,20 +86,20 @@ Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outpu
     slots[p.arena_slot()] = arena->data;
   }
   absl::InlinedVector<ValueRef, 4> results(p.results.size());
+  int32_t overwrites = kNever;  // the first step that writes over an input
   for (size_t r = 0; r < results.size(); ++r) {
     FZ_ASSIGN_OR_RETURN(results[r], MakeResult(p.results[r], inputs));
     slots[p.result_slot(r)] = results[r]->data;
+    const Result& result = p.results[r];
+    if (result.donor >= 0 && results[r]->data == inputs[result.donor]->data)
+      overwrites = std::min(overwrites, result.first_step);
   }
   {
     const DefaultFpMode mode;
     KernelsRun() += static_cast<int64_t>(p.steps.size());
-    for (const Step& step : p.steps) {
-      if (const KernelStep* kernel = std::get_if<KernelStep>(&step)) {
-        RunKernel(*kernel, slots.data(), inputs);
-      } else {
-        FZ_RETURN_IF_ERROR(RunLibrary(std::get<LibraryStep>(step), slots.data()));
-      }
-    }
+    const bool unlock = p.stats.work >= kLongWork && !(overwrites != kNever && lent_by_cell());
+    FZ_RETURN_IF_ERROR(unlock ? RunLong(slots.data(), inputs, overwrites)
+                              : RunSteps(slots.data(), inputs));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     FZ_ASSIGN_OR_RETURN(outputs[i], MakeOutput(p.outputs[i], inputs, results));
@@ -113,6 +123,36 @@ int64_t PlanImpl::CountBytes() const {
   for (const std::string& origin : graph_.origins) bytes += sizeof(origin) + origin.capacity();
   for (const Group& group : grouping_.groups) bytes += sizeof(group) + 4 * group.nodes.size();
   return static_cast<int64_t>(bytes);
+}
+
+Status PlanImpl::RunStep(const Step& step, char* const* slots,
+                         absl::Span<Value* const> inputs) const {
+  if (const KernelStep* kernel = std::get_if<KernelStep>(&step)) {
+    RunKernel(*kernel, slots, inputs);
+    return absl::OkStatus();
+  }
+  return RunLibrary(std::get<LibraryStep>(step), slots);
+}
+
+Status PlanImpl::RunSteps(char* const* slots, absl::Span<Value* const> inputs) const {
+  for (const Step& step : program_.steps) FZ_RETURN_IF_ERROR(RunStep(step, slots, inputs));
+  return absl::OkStatus();
+}
+
+// Without the host's lock, and abandoned if the host wants it before step `overwrites`.
+Status PlanImpl::RunLong(char* const* slots, absl::Span<Value* const> inputs,
+                         int32_t overwrites) const {
+  // Other threads, and the host's signal handlers, may let go of what this run needs.
+  const auto self = shared_from_this();
+  Small<ValueRef> held;
+  for (Value* v : inputs) held.push_back(ValueRef::Share(v));
+  LongWork work;
+  for (size_t i = 0; i < program_.steps.size(); ++i) {
+    if (work.Stop()) return Interrupted();
+    if (static_cast<int32_t>(i) == overwrites) work.Shield();
+    FZ_RETURN_IF_ERROR(RunStep(program_.steps[i], slots, inputs));
+  }
+  return work.stopped() ? Interrupted() : absl::OkStatus();
 }
 
 bool PlanImpl::IsSimple(const Program& p) {

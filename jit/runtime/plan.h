@@ -19,7 +19,14 @@ struct CompileOptions {
   bool fuse = true;
   // Inputs whose memory may be overwritten when nothing else holds it at run time (bit i: input i).
   uint64_t reusable = 0;
+  // Those inputs are still the content of a cell: while their memory is overwritten, no other
+  // thread of the host may run.
+  bool lent_by_cell = false;
 };
+
+// Work of a plan, in the unit of Launch::work, from which it is worth letting go of the host's lock
+// (core/long_work.h): about 60 us.
+inline constexpr int64_t kLongWork = int64_t{1} << 18;
 
 struct PlanStats {
   int kernels = 0;  // kernel launches per run
@@ -27,6 +34,7 @@ struct PlanStats {
   int compiled = 0;     // kernels compiled anew for this plan
   int interpreted = 0;  // kernels that no compiler took
   int64_t arena_bytes = 0;
+  int64_t work = 0;  // of all steps
 };
 
 class Plan {

@@ -54,6 +54,7 @@ class Builder {
     PlaceMemories();
     for (PendingStep& step : pending_) FZ_RETURN_IF_ERROR(Emit(&step));
     program_.stats.arena_bytes = program_.arena_bytes;
+    SumWork();
     return std::move(program_);
   }
 
@@ -222,6 +223,7 @@ class Builder {
       if (m.home != static_cast<int32_t>(i) || m.last < 0 || m.input >= 0) continue;
       if (m.result >= 0) {
         program_.results[m.result].donor = m.donor;
+        program_.results[m.result].first_step = m.first;
         continue;
       }
       blocks.push_back({m.bytes, m.first, m.last});
@@ -282,6 +284,18 @@ class Builder {
         step.cols);
     program_.steps.push_back(std::move(step));
     return absl::OkStatus();
+  }
+
+  void SumWork() {
+    for (size_t i = program_.steps.size(); i-- > 0;) {
+      const Step& step = program_.steps[i];
+      const KernelStep* kernel = std::get_if<KernelStep>(&step);
+      program_.stats.work += kernel ? kernel->work : std::get<LibraryStep>(step).call->work();
+      for (Result& result : program_.results) {
+        if (result.first_step == static_cast<int32_t>(i))
+          result.work_from_there = program_.stats.work;
+      }
+    }
   }
 
   std::string SayPointers(absl::Span<const Pointer> pointers) const {

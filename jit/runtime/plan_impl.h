@@ -3,13 +3,14 @@
 #pragma once
 
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "jit/runtime/steps.h"
 
 namespace frazil::jit {
 
-class PlanImpl : public Plan {
+class PlanImpl : public Plan, public std::enable_shared_from_this<PlanImpl> {
  public:
   PlanImpl(Program program, Graph graph, Grouping grouping, const BuildOptions& options)
       : program_(std::move(program)),
@@ -30,6 +31,10 @@ class PlanImpl : public Plan {
   // One small kernel that makes one new value, as most eager ops are.
   static bool IsSimple(const Program& program);
   Status RunSimple(absl::Span<Value* const> inputs, ValueRef* output) const;
+  bool lent_by_cell() const { return options_.compile.lent_by_cell; }
+  Status RunSteps(char* const* slots, absl::Span<Value* const> inputs) const;
+  Status RunLong(char* const* slots, absl::Span<Value* const> inputs, int32_t overwrites) const;
+  Status RunStep(const Step& step, char* const* slots, absl::Span<Value* const> inputs) const;
   StatusOr<ValueRef> MakeOutput(const Output& output, absl::Span<Value* const> inputs,
                                 absl::Span<const ValueRef> results) const;
 

@@ -19,6 +19,7 @@ class JitSegment final : public tracer::SegmentPlan {
     for (const ValueRef& c : constants_) inputs.push_back(c.get());
     return plan_->Run(inputs, outputs);
   }
+  bool unlocks() const override { return plan_->stats().work >= kLongWork; }
   int kernels() const override { return plan_->stats().kernels + plan_->stats().library_calls; }
   int compiled() const override { return plan_->stats().compiled; }
   int interpreted() const override { return plan_->stats().interpreted; }

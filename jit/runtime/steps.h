@@ -44,7 +44,9 @@ struct Result {
   DType dtype;
   Device device;
   LayoutRef layout;
-  int32_t donor = -1;  // input whose memory may be taken instead
+  int32_t donor = -1;           // input whose memory may be taken instead
+  int32_t first_step = 0;       // that writes it
+  int64_t work_from_there = 0;  // to the end of the plan
 };
 
 // How an output is made. `slot` is an input or a result.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "core/long_work.h"
 #include "kernels/gemm/codegen.h"
 #include "kernels/gemm/pack.h"
 #include "kernels/gemm/row_dots.h"
@@ -78,6 +79,7 @@ class Blocked {
         steps_ = ks.Size(p);
         if (!direct_b_) PackB();
         for (int64_t block = 0; block < a_blocks.count; ++block) {
+          if (Abandoned()) return;
           DoBlock(a_blocks.Start(block), a_blocks.Start(block + 1));
         }
       }
@@ -196,7 +198,7 @@ class Blocked {
 // Without generated code.
 template <typename S>
 void PlainChunk(View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out) {
-  for (int64_t i = 0; i < out.rows; ++i) {
+  for (int64_t i = 0; i < out.rows && !Abandoned(); ++i) {
     Acc<S>* row = out.data + i * out.ld;
     std::fill(row, row + out.cols, Acc<S>(0));
     for (int64_t p = 0; p < k; ++p) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <mutex>
 
+#include "core/at_fork.h"
 #include "core/check.h"
 #include "kernels/gemm/assemble.h"
 
@@ -278,6 +279,7 @@ Kernel GetKernel(const KernelShape& shape) {
   std::atomic<Kernel>& slot = cache[SlotOf(shape)];
   Kernel kernel = slot.load(std::memory_order_acquire);
   if (kernel != nullptr) return kernel;
+  const ForkGuard guard;
   std::lock_guard<std::mutex> lock(mutex);
   kernel = slot.load(std::memory_order_relaxed);
   if (kernel == nullptr) {

@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/long_work.h"
 #include "kernels/gemm/blocked.h"
 #include "kernels/gemm/convert.h"
 #include "kernels/gemm/scratch.h"
@@ -74,6 +75,7 @@ __attribute__((noinline)) void InBlocks(Isa isa, View<S> a, View<S> b, const Gem
   int64_t rows = std::min(g.m, std::max<int64_t>(1, kBlockElements / columns));
   for (int64_t j = 0; j < g.n; j += columns) {
     for (int64_t i = 0; i < g.m; i += rows) {
+      if (Abandoned()) return;
       View<S> a_part{a.At(i, 0), a.rs, a.cs}, b_part{b.At(0, j), b.rs, b.cs};
       S* to = static_cast<S*>(g.c.data) + i * g.c.row_stride + j * g.c.col_stride;
       OneBlock(isa, a_part, b_part, g.k, std::min(rows, g.m - i), std::min(columns, g.n - j), to,

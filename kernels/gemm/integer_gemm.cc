@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "core/long_work.h"
 #include "kernels/gemm/scratch.h"
 
 namespace frazil::gemm {
@@ -31,6 +32,7 @@ void IntegerGemm(const GemmArgs& g) {
     int64_t nj = std::min(kColumns, g.n - j0);
     std::fill(sums, sums + g.m * kColumns, U(0));
     for (int64_t k0 = 0; k0 < g.k; k0 += kSteps) {
+      if (Abandoned()) return;
       int64_t nk = std::min(kSteps, g.k - k0);
       for (int64_t p = 0; p < nk; ++p) {
         const U* row = b + (k0 + p) * g.b.row_stride + j0 * g.b.col_stride;

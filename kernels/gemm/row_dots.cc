@@ -7,6 +7,7 @@
 #include <mutex>
 #include <type_traits>
 
+#include "core/at_fork.h"
 #include "kernels/gemm/assemble.h"
 #include "kernels/gemm/codegen.h"
 
@@ -171,6 +172,7 @@ DotsKernel GetDots(bool f64, Isa isa, int vectors) {
   std::atomic<DotsKernel>& slot = cache[f64][wide][vectors];
   DotsKernel kernel = slot.load(std::memory_order_acquire);
   if (kernel != nullptr) return kernel;
+  const ForkGuard guard;
   std::lock_guard<std::mutex> lock(mutex);
   kernel = slot.load(std::memory_order_relaxed);
   if (kernel != nullptr) return kernel;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "core/at_fork.h"
 #include "jit/emit/x86/codegen.h"
 
 namespace frazil::jit {
@@ -59,7 +60,10 @@ class X86Compiled : public Compiled {
   X86Compiled(std::shared_ptr<void> owner, asmjit::JitRuntime* runtime, kir::KernelFn fn,
               size_t bytes)
       : owner_(std::move(owner)), runtime_(runtime), fn_(fn), bytes_(bytes) {}
-  ~X86Compiled() override { runtime_->release(fn_); }
+  ~X86Compiled() override {
+    const ForkGuard guard;  // the runtime has a lock of its own
+    runtime_->release(fn_);
+  }
 
   kir::KernelFn fn() const override { return fn_; }
   void Run(const kir::KernelArgs& args, int64_t row_begin, int64_t row_end, int64_t col_begin,

@@ -1,0 +1,69 @@
+#include "bindings/python/host.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "bindings/python/py.h"
+#include "core/long_work.h"
+
+namespace frazil::python {
+namespace {
+
+// What a handler raised. Handlers run in the main thread only, which holds the GIL then.
+struct Raised {
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+};
+Raised raised;
+pthread_t main_thread;
+
+void* Unlock() { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
+
+void Lock(void* token) {
+  // A daemon thread that comes back to an interpreter that is going away would be ended there, with
+  // no way through C++ frames.
+  while (_Py_IsFinalizing() && !pthread_equal(pthread_self(), main_thread)) pause();
+  PyEval_RestoreThread(static_cast<PyThreadState*>(token));
+}
+
+bool IsInterrupted(void* token) {
+  if (!pthread_equal(pthread_self(), main_thread)) return false;
+  Lock(token);
+  bool stop = raised.type != nullptr;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);  // the work may be part of unwinding
+  if (!stop && PyErr_CheckSignals() < 0) {
+    PyErr_Fetch(&raised.type, &raised.value, &raised.trace);
+    stop = true;
+  }
+  PyErr_Restore(type, value, trace);
+  PyEval_SaveThread();
+  return stop;
+}
+
+// The thread that forks is the child's main thread.
+void InChild() { main_thread = pthread_self(); }
+
+}  // namespace
+
+void RegisterHost() {
+  // The module may be imported by any thread.
+  Object threading = Object::Steal(PyImport_ImportModule("threading"));
+  Object thread =
+      threading ? Object::Steal(PyObject_CallMethod(threading.get(), "main_thread", "")) : Object();
+  Object ident = thread ? Object::Steal(PyObject_GetAttrString(thread.get(), "ident")) : Object();
+  const unsigned long id = ident ? PyLong_AsUnsignedLong(ident.get()) : 0;
+  if (PyErr_Occurred()) return PyErr_Clear();
+  main_thread = static_cast<pthread_t>(id);
+  pthread_atfork(nullptr, nullptr, InChild);
+  SetHost({Unlock, Lock, IsInterrupted});
+}
+
+void RaiseInterrupt() {
+  const Raised r = std::exchange(raised, {});
+  if (!r.type) return PyErr_SetNone(PyExc_KeyboardInterrupt);
+  PyErr_Restore(r.type, r.value, r.trace);
+}
+
+}  // namespace frazil::python

@@ -1,0 +1,44 @@
+// What a forked child finds: it has only the thread that forked, so locks that other threads held
+// would stay held for ever. Called by whoever owns a lock that lives as long as the process.
+// Invariant: the forking thread takes every lock named here, in the order of ForkOrder, before the
+// fork; parent and child then go on with none held.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/synchronization/mutex.h"
+
+namespace frazil {
+
+// Locks that are taken while others are held come later.
+enum class ForkOrder { kRegistries, kRecordings, kCaches, kMemory };
+
+// For a mutex that is never destroyed.
+void HoldAcrossFork(ForkOrder order, absl::Mutex* mutex);
+
+// For sets of them. `renew` unlocks in the child.
+struct ForkHandler {
+  void (*lock)();
+  void (*unlock)();
+  void (*renew)();
+};
+void AtFork(ForkOrder order, const ForkHandler& handler);
+
+// Unlocks a mutex in the child, where the threads that waited for it do not exist: a mutex that
+// counts on one of them to wake the next is made anew.
+void Renew(absl::Mutex* mutex) ABSL_NO_THREAD_SAFETY_ANALYSIS;
+
+// While one lives no other thread forks. For work under locks that are not named: generating code.
+// Taken before any other lock; may be nested.
+class ForkGuard {
+ public:
+  ForkGuard();
+  ~ForkGuard();
+  ForkGuard(const ForkGuard&) = delete;
+  ForkGuard& operator=(const ForkGuard&) = delete;
+};
+
+// How many forks lie between this process and the one that started.
+uint32_t ForkGeneration();
+
+}  // namespace frazil

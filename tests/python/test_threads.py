@@ -1,0 +1,411 @@
+"""Threads, Ctrl-C and fork: what several threads and processes see of one another."""
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import frazil as fz
+
+
+def run_threads(n, body):
+    errors = []
+
+    def guarded(i):
+        try:
+            body(i)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(i,)) for i in range(n)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(120)
+        assert not t.is_alive()
+    if errors:
+        raise errors[0]
+
+
+@pytest.fixture
+def small_bounds():
+    names = ("plan_entries", "segment_entries", "eager_entries", "kernel_entries")
+    before = {name: fz.config()[name] for name in names}
+    fz.config(plan_entries=6, segment_entries=40, eager_entries=12, kernel_entries=10)
+    yield
+    fz.config(**before)
+
+
+# --- threads --------------------------------------------------------------------------------------
+
+
+def program(x, k):
+    y = fz.exp(x * 0.25) + k
+    if float(fz.sum(y)) > 12:
+        y = fz.nn.softmax(y) * 3.0
+    return [y - fz.sum(y * x), {"shape": y.shape}]
+
+
+def test_one_function_and_their_own_while_plans_are_evicted(small_bounds):
+    shared = fz.trace(program)
+
+    def body(t):
+        for i in range(12):
+            x = fz.arange(1 + (t + i) % 9, dtype=fz.float32) * 0.5
+            want = np.asarray(program(x, i % 3)[0])
+            own = fz.trace(program)
+            for f in (shared, own, own, shared):
+                got = np.asarray(f(x, i % 3)[0])
+                assert got.tobytes() == want.tobytes()
+            del own
+
+    run_threads(16, body)
+
+
+def test_deferred_tensors_are_handed_over():
+    handed = []
+    ready = threading.Semaphore(0)
+
+    @fz.trace
+    def f(x, k):
+        y = x * k
+        handed.append((y, k))
+        ready.release()
+        time.sleep(0.0005)  # the other thread asks now, before the call or after it
+        return y + 1
+
+    seen = []
+
+    def reader():
+        for _ in range(50):
+            ready.acquire()
+            y, k = handed.pop(0)
+            seen.append((float(y[1]), k))
+
+    thread = threading.Thread(target=reader)
+    thread.start()
+    for k in range(50):
+        f(fz.ones(3), float(k))
+    thread.join()
+    assert seen == [(float(k), k) for k in range(50)]
+
+
+def test_other_threads_run_beside_a_long_kernel():
+    a = fz.ones((1500, 1500))
+    a @ a
+    stop = threading.Event()
+    ticks = []
+
+    def tick():
+        while not stop.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    begin = time.perf_counter()
+    a @ a @ a
+    end = time.perf_counter()
+    stop.set()
+    thread.join()
+    during = [t for t in ticks if begin < t < end]
+    assert len(during) >= (end - begin) / 0.05, (len(during), end - begin)
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_a_tensor_that_another_thread_replaces(traced):
+    w = fz.zeros((400, 400))
+    g = fz.ones((400, 400))
+    stop = threading.Event()
+
+    def read(x):
+        return (x @ g + x).sum()
+
+    reading = fz.trace(read) if traced else read
+
+    def body(i):
+        if i == 0:
+            for _ in range(30):
+                w.__isub__(g @ g * 0.0 + 1)
+            stop.set()
+        elif i == 1:
+            while not stop.is_set():
+                w.__iadd__(0.0)
+        else:
+            while not stop.is_set():
+                value = float(reading(w))
+                assert value % 401 == 0 or abs(value) > 2**24
+
+    run_threads(4, body)
+
+
+def test_gradients_see_the_operands_of_the_call():
+    x = fz.ones((300, 300), requires_grad=True)
+    b = fz.full((300, 300), 2.0)
+    stop = threading.Event()
+
+    def replace(i):
+        if i == 0:
+            while not stop.is_set():
+                b[...] = 2.0
+                b.__iadd__(0.0)
+            return
+        for _ in range(20):
+            x.grad = None
+            (x @ b).sum().backward()
+            assert np.all(np.asarray(x.grad) == 600.0)
+        stop.set()
+
+    run_threads(2, replace)
+
+
+# --- Ctrl-C ---------------------------------------------------------------------------------------
+
+
+class Interrupter:
+    """Sends SIGINT to this process once, `after` seconds from now."""
+
+    def __init__(self, after, number=signal.SIGINT):
+        self.sent = None
+        self.thread = threading.Thread(target=self.run, args=(after, number))
+
+    def run(self, after, number):
+        time.sleep(after)
+        self.sent = time.perf_counter()
+        os.kill(os.getpid(), number)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.thread.join()
+
+
+def delay_of_interrupt(work, after=0.05, error=KeyboardInterrupt, number=signal.SIGINT):
+    """Runs `work`, which takes long, and returns how long it ran after the signal."""
+    try:
+        with Interrupter(after, number) as interrupter:
+            with pytest.raises(error):
+                work()
+            end = time.perf_counter()
+    finally:
+        interrupter.thread.join()
+    return end - interrupter.sent
+
+
+def soon(work, **options):
+    """At least one of a few tries is over within 100 ms: the machine may be busy."""
+    delays = []
+    for _ in range(5):
+        delays.append(delay_of_interrupt(work, **options))
+        if delays[-1] < 0.1:
+            return
+    raise AssertionError(delays)
+
+
+def long_chain(x):
+    for _ in range(200):
+        x = fz.sin(x)
+    return x
+
+
+LONG = {
+    "matmul": lambda: fz.ones((5000, 5000)) @ fz.ones((5000, 5000)),
+    "integer matmul": lambda: (
+        fz.ones((3000, 3000), dtype=fz.int32) @ fz.ones((3000, 3000), dtype=fz.int32)
+    ),
+    "ops": lambda: long_chain(fz.ones(1 << 22)),
+    "one op": lambda: fz.pow(fz.ones(1 << 25), 1.7) ** 1.3,
+    "plan": lambda: fz.trace(long_chain)(fz.ones(1 << 22)),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", LONG)
+def test_interrupted_soon(name, threads):
+    before = fz.get_num_threads()
+    fz.set_num_threads(threads)
+    try:
+        soon(LONG[name])
+    finally:
+        fz.set_num_threads(before)
+    assert float((fz.ones(3) * 2).sum()) == 6
+
+
+def test_an_interrupted_call_leaves_what_eager_execution_leaves():
+    weights = [fz.full((1024, 1024), 0.25), fz.full((1024, 1024), 0.5)]
+    x = fz.full((1024, 1024), 1 / 1024)
+
+    @fz.trace
+    def step():
+        for w in weights:
+            w += w @ x @ x @ x @ x @ x @ x
+        return weights[0] @ weights[1]
+
+    for _ in range(3):
+        step()
+    for tries in range(3):
+        delay_of_interrupt(lambda: [step() for _ in range(100)], after=0.1 + 0.13 * tries)
+        # Both cells are what whole statements made of them.
+        a, b = (np.unique(np.asarray(w)) for w in weights)
+        assert len(a) == 1 and len(b) == 1
+        assert b[0] in (2 * a[0], a[0])
+        for w, start in zip(weights, (0.25, 0.5), strict=True):
+            w[...] = start
+        step()
+        assert np.asarray(weights[1]).max() == np.float32(1.0)
+
+
+def test_in_place_is_done_or_not():
+    x = fz.zeros(1 << 24)
+
+    def add():
+        while True:
+            x.__iadd__(1.0)
+
+    delay_of_interrupt(add)
+    assert len(np.unique(np.asarray(x[:: 1 << 12]))) == 1
+
+
+def test_what_a_handler_raises_arrives():
+    class Alarm(Exception):
+        pass
+
+    def handler(number, frame):
+        assert float((fz.ones(3) + 1).sum()) == 6  # a handler may compute
+        raise Alarm("now")
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        for work in (LONG["matmul"], LONG["plan"]):
+            soon(work, error=Alarm, number=signal.SIGUSR1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_a_handler_that_returns_disturbs_nothing():
+    calls = []
+    before = signal.signal(signal.SIGUSR1, lambda *_: calls.append(float(fz.ones(4).sum())))
+    a = fz.full((1500, 1500), 1 / 1500)
+    traced = fz.trace(lambda a: a @ a @ a @ a)
+    traced(a)
+    want = np.asarray(traced(a)).tobytes()
+    try:
+        for f in (lambda a: a @ a @ a @ a, traced):
+            with Interrupter(0.02, signal.SIGUSR1):
+                assert np.asarray(f(a)).tobytes() == want
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert calls == [4.0, 4.0]
+
+
+def test_other_threads_go_on():
+    results = []
+    a = fz.full((1500, 1500), 1 / 1500)
+
+    def work():
+        results.append(np.asarray(a @ a @ a).max())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    delay_of_interrupt(LONG["matmul"])
+    thread.join()
+    assert len(results) == 1 and abs(results[0] - 1 / 1500) < 1e-7
+
+
+# --- fork -----------------------------------------------------------------------------------------
+
+
+def child_of_fork(body):
+    """Runs `body` in a forked child and returns whether it returned True within a minute."""
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            status = 0 if body() is True else 1
+        finally:
+            os._exit(status)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return status == 0
+        time.sleep(0.005)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    raise AssertionError("the child hangs")
+
+
+def compute_all(traced, n):
+    x = fz.arange(n * n, dtype=fz.float32).reshape((n, n)) * 0.001
+    eager = np.asarray(program(x[0], 1)[0])
+    return (
+        np.asarray(traced(x[0], 1)[0]).tobytes() == eager.tobytes()
+        and float((fz.ones((n, n)) @ fz.ones((n, n))).max()) == n
+        and float(fz.exp(fz.zeros(1 << 20)).sum()) == 1 << 20
+    )
+
+
+def test_child_computes():
+    traced = fz.trace(program)
+    assert compute_all(traced, 65)
+    assert child_of_fork(lambda: compute_all(traced, 65))
+    assert child_of_fork(lambda: child_of_fork(lambda: compute_all(traced, 66)))
+    assert compute_all(traced, 67)
+
+
+def test_fork_while_others_compile_and_compute():
+    stop = threading.Event()
+    traced = fz.trace(program)
+    compute_all(traced, 33)
+
+    def busy(i):
+        k = 0
+        while not stop.is_set():
+            k += 1
+            # A new kernel each time: the number of ops differs.
+            own = fz.trace(lambda x, k=k: long_sum(x, 2 + k % 29))
+            own(fz.ones(5 + k % 7)), own(fz.ones(300_000))
+            fz.ones((300, 300)) @ fz.ones((300, 300))
+
+    def long_sum(x, n):
+        y = x
+        for i in range(n):
+            y = fz.tanh(y) + i if i % 2 else y * x
+        return y
+
+    def fork(i):
+        try:
+            for k in range(12):
+                assert child_of_fork(lambda n=20 + k: compute_all(traced, n))
+        finally:
+            stop.set()
+
+    run_threads(4, lambda i: fork(i) if i == 0 else busy(i))
+
+
+def square(n):
+    f = fz.trace(lambda x: (x * x).sum())
+    return float(f(fz.full((n,), 2.0)))
+
+
+def test_multiprocessing():
+    square(3)
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.map(square, [1, 10, 100_000]) == [4.0, 40.0, 400_000.0]
+
+
+def test_fork_inside_a_traced_call():
+    @fz.trace
+    def f(x):
+        y = x * 2 + 1
+        assert child_of_fork(lambda: float(y.sum()) == 9.0)
+        return y
+
+    for _ in range(3):
+        assert float(f(fz.ones(3)).sum()) == 9.0
