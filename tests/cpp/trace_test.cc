@@ -1,5 +1,8 @@
 // The C++ interface: ops, gradients, traced callables against untraced ones.
+#include <atomic>
 #include <cmath>
+#include <memory>
+#include <thread>
 
 #include "bindings/cpp/frazil.h"
 #include "gtest/gtest.h"
@@ -143,6 +146,42 @@ TEST(Cpp, ThrowingBodyLeavesEverythingInPlace) {
     }
     EXPECT_EQ(fz::to_vector<float>(kept), (Floats{3.f * i, 6.f * i}));
   }
+}
+
+TEST(Cpp, CopiesShareWhatTheyRecordedAndRunInThreads) {
+  const auto body = [](const fz::Tensor& x, double k) { return fz::exp(x * k) + x; };
+  auto plain = fz::jit::trace(body);
+  auto skipped = fz::jit::trace(body, fz::jit::Pure{.first = 1, .every = 5});
+  std::vector<std::thread> threads;
+  std::atomic<int> failures{0};
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([t, body, plain, skipped, &failures]() mutable {
+      for (int i = 0; i < 200; ++i) {
+        const auto x = fz::arange(4 + (i + t) % 3, fz::DType::kF32) * 0.1;
+        const double k = (i * t) % 4;
+        const Floats want = fz::to_vector<float>(body(x, k));
+        failures += fz::to_vector<float>(plain(x, k)) != want;
+        failures += fz::to_vector<float>(skipped(x, k)) != want;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(failures, 0);
+  EXPECT_EQ(plain.stats().calls, 1600);
+  EXPECT_EQ(skipped.stats().calls, 1600);
+  EXPECT_GT(skipped.stats().skipped, 600) << skipped.explain();
+}
+
+TEST(Cpp, CapturedTensorsMayChangeAndDie) {
+  auto weight = std::make_shared<fz::Tensor>(fz::ones({3}));
+  auto traced = fz::jit::trace([&](const fz::Tensor& x) { return x * *weight + 1.0; });
+  const auto x = fz::arange(3, fz::DType::kF32);
+  for (int i = 0; i < 6; ++i) {
+    weight.reset();  // the tensor that was recorded is gone
+    weight = std::make_shared<fz::Tensor>(fz::ones({i == 4 ? 1 : 3}) * double(i));
+    EXPECT_EQ(fz::to_vector<float>(traced(x)), (Floats{1, 1.f + i, 1 + 2.f * i}));
+  }
+  EXPECT_EQ(traced.stats().replayed, 4) << traced.explain();
 }
 
 }  // namespace
