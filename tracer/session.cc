@@ -342,51 +342,50 @@ Node* Session::SearchChild(const Request& request) const {
 }
 
 bool Session::Matches(const Node& node, const Request& request) const {
-  if ((uint64_t{node.composite} << 32 | node.op) != request.what ||
-      node.operands.size() != request.inputs.size() || AttrSpan(node.attrs) != request.attrs) {
+  const size_t n = request.inputs.size();
+  if ((uint64_t{node.composite} << 32 | node.op) != request.what || node.operands.size() != n ||
+      AttrSpan(node.attrs) != request.attrs) {
     return false;
   }
+  const int32_t* operands = node.operands.data();
+  const size_t known = slots_.size();
   size_t fresh = 0;
-  for (size_t i = 0; i < node.operands.size(); ++i) {
+  for (size_t i = 0; i < n; ++i) {
     const Value* v = request.inputs[i]->value();
-    const int32_t ref = node.operands[i];
+    const int32_t ref = operands[i];
     if (ref >= 0) {
       if (values_[ref].get() != v) return false;
       continue;
     }
     const size_t slot = ~ref;
-    if (slot < slots_.size()) {
+    if (slot < known) {
       if (slots_[slot].get() != v) return false;
-    } else if (slot == slots_.size() + fresh) {
+    } else if (slot == known + fresh) {
       if (!node.slots[fresh].Admits(*v) || !v->ready()) return false;
       ++fresh;
     } else {
       // A slot that this very call introduced at an earlier operand.
-      const size_t first = slot - slots_.size();
       for (size_t j = 0; j < i; ++j) {
-        if (node.operands[j] == ref && request.inputs[j]->value() != v) return false;
+        if (operands[j] == ref && request.inputs[j]->value() != v) return false;
       }
-      FZ_CHECK(first < fresh);
     }
   }
   return true;
 }
 
 void Session::Defer(Node* node, const Request& request, absl::Span<Tensor> outputs) {
-  const size_t before = slots_.size();
-  for (size_t i = 0; i < node->operands.size(); ++i) {
-    const int32_t ref = node->operands[i];
-    if (ref < 0 && static_cast<size_t>(~ref) == slots_.size() &&
-        static_cast<size_t>(~ref) >= before) {
-      slots_.push_back(request.inputs[i]->value_ref());
+  if (!node->slots.empty()) {
+    for (size_t i = 0; i < node->operands.size(); ++i) {
+      if (static_cast<size_t>(~node->operands[i]) == slots_.size())
+        slots_.push_back(request.inputs[i]->value_ref());
     }
   }
-  for (size_t r = 0; r < node->results.size(); ++r) {
-    const Result& result = node->results[r];
-    Value* value = Value::Deferred(result.dtype, result.device, result.layout, this,
+  const Result* results = node->results.data();
+  for (size_t r = 0; r < outputs.size(); ++r) {
+    Value* value = Value::Deferred(results[r].dtype, results[r].device, results[r].layout, this,
                                    serial_ << (kNumberBits + 1) | values_.size());
     values_.push_back(ValueRef::Adopt(value));
-    outputs[r] = Tensor(ValueRef::Adopt(value));
+    outputs[r].Set(ValueRef::Adopt(value), nullptr);
   }
   cursor_ = node;
   ++matched_;
