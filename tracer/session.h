@@ -63,7 +63,10 @@ class Session final : public Door, public Pending, public ReadObserver {
   static Session* TakeSpare();
   static void SweepLeft();
 
+  Tensor CallUnpredicted(const OpCall& call);
+
   // Matching
+  Node* Predicted(const Request& request) const;
   Node* FindChild(const Request& request);
   Node* SearchChild(const Request& request) const;
   bool Matches(const Node& node, const Request& request) const;
