@@ -1,6 +1,8 @@
 #include "bindings/python/nest.h"
 
+#include <algorithm>
 #include <bit>
+#include <cstddef>
 
 #include "autograd/tape.h"
 #include "bindings/python/dtype_type.h"
@@ -244,7 +246,6 @@ bool Nest::Add(PyObject* o) {
   if (IsTensor(o)) {
     words.push_back(Word(kTensor));
     cells.push_back(&CellOf(o));
-    tensors.push_back(o);
     if (pins_) owners.push_back(o);
     return true;
   }
@@ -333,15 +334,26 @@ int Find(const Items& items, PyObject* o) {
   return -1;
 }
 
+int FindCell(absl::Span<Tensor* const> cells, const Tensor* cell) {
+  const auto it = std::find(cells.begin(), cells.end(), cell);
+  return it == cells.end() ? -1 : static_cast<int>(it - cells.begin());
+}
+
+// The tensor of an argument's or a module's cell.
+PyObject* OwnerOf(Tensor* cell) {
+  return reinterpret_cast<PyObject*>(reinterpret_cast<char*>(cell) - offsetof(PyTensor, cell));
+}
+
 }  // namespace
 
-bool Result::Add(PyObject* o) {
+bool Result::Add(PyObject* o, int holders) {
   const auto identity = [&](Tag tag, int number) {
     words.push_back(Word(tag, static_cast<uint64_t>(number)));
     return true;
   };
   if (IsTensor(o)) {
-    if (const int i = Find(arguments_.tensors, o); i >= 0) return identity(kArgument, i);
+    const int i = FindCell(arguments_.cells.span(), &CellOf(o));
+    if (i >= 0) return identity(kArgument, i);
     if (const int i = Find(tensors, o); i >= 0) return identity(kAgain, i);
     words.push_back(Word(kTensor));
     tensors.push_back(o);
@@ -356,6 +368,14 @@ bool Result::Add(PyObject* o) {
   };
   if (++depth_ > kMaxDepth) return refuse();
   bool good = true;
+  // What somebody else holds, a module or the result in another place, is not to be made again; nor
+  // is what has attributes besides its fields.
+  PyObject *fields = FieldsOf(o), *attributes = AttributesOf(o), *key, *value;
+  Py_ssize_t at = 0;
+  if ((PyList_Check(o) || PyDict_Check(o) || fields) && Py_REFCNT(o) > holders) return refuse();
+  while (attributes && PyDict_Next(attributes, &at, &key, &value)) {
+    if (!fields || !PyDict_Contains(fields, key)) return refuse();
+  }
   const auto add_type = [&] {
     words.push_back(Address(Py_TYPE(o)));
     pins_->push_back(Object::Share(reinterpret_cast<PyObject*>(Py_TYPE(o))));
@@ -370,18 +390,16 @@ bool Result::Add(PyObject* o) {
   } else if (PyDict_CheckExact(o)) {
     words.push_back(Word(kDict, static_cast<uint64_t>(PyDict_GET_SIZE(o))));
     add_type();
-    Py_ssize_t at = 0;
-    PyObject *key, *value;
+    at = 0;
     while (good && PyDict_Next(o, &at, &key, &value)) good = Add(key) && Add(value);
-  } else if (PyObject* fields = FieldsOf(o)) {
+  } else if (fields) {
     words.push_back(Word(kDataclass, static_cast<uint64_t>(PyDict_GET_SIZE(fields))));
     add_type();
-    Py_ssize_t at = 0;
-    PyObject *name, *field;
-    while (good && PyDict_Next(fields, &at, &name, &field)) {
-      Object value = Object::Steal(PyObject_GetAttr(o, name));
-      good = value && Py_REFCNT(value.get()) > 1 && Add(value.get());
-      if (!value) PyErr_Clear();
+    at = 0;
+    while (good && PyDict_Next(fields, &at, &key, &value)) {
+      Object attribute = Object::Steal(PyObject_GetAttr(o, key));
+      good = attribute && Py_REFCNT(attribute.get()) > 1 && Add(attribute.get(), 2);
+      if (!attribute) PyErr_Clear();
     }
     if (!good) return refuse();
   } else {
@@ -389,7 +407,6 @@ bool Result::Add(PyObject* o) {
     Nest simple(pins_);
     const bool plain = o == Py_None || PyBool_Check(o) || PyFloat_CheckExact(o) ||
                        PyLong_CheckExact(o) || PyUnicode_CheckExact(o) || IsFixed(o);
-
     if (PyType_Check(o)) {
       simple.AddIdentity(o);
     } else if (!plain || !simple.Add(o)) {
@@ -418,7 +435,7 @@ class Maker {
         return t;
       }
       case kArgument:
-        return Object::Share(arguments_.tensors[count]);
+        return Object::Share(OwnerOf(arguments_.cells.span()[count]));
       case kContainer:
         return Object::Share(arguments_.containers[count]);
       case kAgain:

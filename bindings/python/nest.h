@@ -33,7 +33,6 @@ class Nest {
 
   tracer::Words words;
   SmallStack<Tensor*, 16> cells;
-  SmallStack<PyObject*, 16> tensors;    // borrowed; those inside modules have no place here
   SmallStack<PyObject*, 8> containers;  // borrowed: lists, tuples, dicts ...
   std::vector<PyObject*> owners;        // borrowed: whose cells they are; only if there are pins
 
@@ -64,7 +63,7 @@ class Nest {
 class Result {
  public:
   Result(const Nest& arguments, Pinned* pins) : arguments_(arguments), pins_(pins) {}
-  bool Add(PyObject* object);
+  bool Add(PyObject* object, int holders = 1);
 
   std::vector<uint64_t> words;
   std::vector<PyObject*> tensors;  // borrowed

@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from program import shrink, text
@@ -61,6 +62,34 @@ def finish(started, limit):
                 break
     os.unlink(path)
     return records, why
+
+
+def generate(first, count, sample, limit, size=1000, parts=None):
+    """Makes and runs programs of `count` seeds, a few processes at a time.
+
+    Returns the first `sample` programs with the digests of their eager runs, how many were run,
+    and (program, mode, why) of those that differ.
+    """
+    ranges = [(i, min(size, first + count - i)) for i in range(first, first + count, size)]
+    programs, digests, failures, ran = [], [], [], 0
+    with ThreadPoolExecutor(parts or os.cpu_count()) as pool:
+        batches = pool.map(lambda r: finish(start(["generate", *r], {}), limit), ranges)
+        for records, why in batches:
+            for kind, *rest in records:
+                if kind == "seed":
+                    program = f"making the program of seed {rest[0]}"
+                elif kind == "program":
+                    program = rest[0]
+                elif kind == "differs":
+                    failures.append((program, *rest))
+                else:
+                    ran += 1
+                    if len(programs) < sample:
+                        programs.append(program)
+                        digests.append(rest[0])
+            if why:
+                failures.append((program, "trace", why))
+    return programs, digests, ran, failures
 
 
 def first_difference(a, b):

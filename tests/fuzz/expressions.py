@@ -21,6 +21,8 @@ class Expressions:
         if self.chance(0.05):
             self.m, self.n = self.pick((65, 70), (5, 260), (129, 33))
         self.dtype = self.rng.choice(FLOATS)
+        self.pure = self.chance(0.3)
+        self.skips = self.pure and self.chance(0.85)  # does nothing that keeps bodies from skipping
 
     # -- Choosing
 
@@ -45,6 +47,10 @@ class Expressions:
         names += [f'state["{k}"]' for k, v in state.items() if isinstance(v, fz.Tensor)]
         if self.env["kept"] and isinstance(self.env["kept"][-1], fz.Tensor):
             names.append("kept[-1]")
+        if isinstance(self.env["box"].t, fz.Tensor):
+            names.append("box.t")
+        if self.env["box"].items and isinstance(self.env["box"].items[-1], fz.Tensor):
+            names.append("box.items[-1]")
         return names
 
     def value(self, name):
@@ -68,7 +74,7 @@ class Expressions:
 
     def number(self):
         integers = ["n", "n + 1", "2", "-1", "3"]
-        floats = ["r", "0.5", "-1.5", "r * 2", "1e-3"]
+        floats = ["r", "0.5", "-1.5", "r * 2", "1e-3", "box.k"]
         return self.pick(*integers, *floats, *self.numbers)
 
     def operand(self, name):
@@ -172,7 +178,7 @@ class Expressions:
             f"{x}[fz.asarray({index})]",
             f"fz.take({x}, fz.argmax({x}, axis=0), axis=0)",
             f"fz.take({x}, fz.arange(n) % {x}.shape[0], axis=0)",
-            f"{x}[{x} > {self.number()}]",
+            f"{x}[::2]" if self.skips else f"{x}[{x} > {self.number()}]",
             f"fz.repeat({x}, 2, axis=0)",
             f"fz.take_along_axis({x}, fz.argmin({x}, axis=-1, keepdims=True), axis=-1)",
         )
@@ -215,10 +221,13 @@ class Expressions:
         x = self.x()
         return self.pick(
             f"fz.random.uniform({x}.shape)",
-            f"generator.normal({x}.shape)",
             f"fz.random.integers(0, n + 2, {x}.shape)",
-            f"generator.uniform({x}.shape, dtype='float64')",
+            f"{self.stream()}.normal({x}.shape)",
+            f"{self.stream()}.uniform({x}.shape, dtype='float64')",
         )
+
+    def stream(self):
+        return "fz.random" if self.pure else "generator"
 
     def converted(self):
         x = self.x()
@@ -226,15 +235,20 @@ class Expressions:
             f"fz.astype({x}, fz.{self.any_dtype()})",
             f"fz.astype({x}, fz.{self.any_dtype()})",
             f"fz.asarray({x}, copy=True)",
-            f"fz.asarray(np.asarray({x}.detach()))",
             f"{x}.detach()",
-            f"fz.asarray({x}.tolist())",
             f"+{x}",
+            *([] if self.skips else [f"fz.asarray(np.asarray({x}.detach()))"]),
+            *([] if self.skips else [f"fz.asarray({x}.tolist())"]),
         )
 
     def nested(self):
         x = self.x()
-        return self.pick(f"helper({x}, {self.number()})", f"helper({x}, {self.like(x)})")
+        return self.pick(
+            f"helper({x}, {self.number()})", f"helper({x}, {self.like(x)})", f"box({x})"
+        )
+
+    def read_as(self, what):
+        return f"int(fz.astype({what}, fz.int32))" if self.skips else f"float({what})"
 
     def condition(self):
         x = self.x()
@@ -242,11 +256,12 @@ class Expressions:
             f"fz.sum({x}) > {self.number()}",
             f"({x} > 0).any()",
             f"bool(fz.all({x} < {self.number()}))",
-            f"float(fz.max(fz.astype({x}, fz.float64))) > r",
+            f"{self.read_as(f'fz.max(fz.astype({x}, fz.float64))')} > r",
             "n % 2",
             "r > 0",
             f"{x}.size > {self.rng.randrange(8)}",
             f"{x}.dtype == fz.float32",
-            "len(kept) % 2 == 0",
-            'state["count"] % 3 == 1',
+            "box.flag",
+            "len(box.items) % 2",
+            *([] if self.pure else ["len(kept) % 2 == 0", 'state["count"] % 3 == 1']),
         )

@@ -4,6 +4,7 @@ A program reads and writes everything that a traced function may: arguments, clo
 dicts, lists, parameters, generators.
 """
 
+import observe
 from expressions import FLOATS, INTS
 from observe import data, fz, nn, np
 from program import Block, Program
@@ -20,8 +21,33 @@ class Generator(Statements):
         layout = "plain" if self.chance(0.6) else self.pick(*LAYOUTS)
         return f"data({seed}, {shape}, '{dtype}', '{layout}')"
 
+    def similar_calls(self, shapes, dtypes):
+        """Texts of argument tuples of few kinds."""
+        kinds = []
+        for i in range(self.pick(1, 2, 2, 3)):
+            now = shapes if i == 0 or self.chance(0.5) else [self.shape() for _ in shapes]
+            types = dtypes if i == 0 or self.chance(0.5) else [self.pick(*FLOATS) for _ in dtypes]
+            layouts = ["plain" if self.chance(0.7) else self.pick(*LAYOUTS) for _ in shapes]
+            number, real = (2, "0.5") if i == 0 else (self.pick(1, 2, 3), self.pick("0.5", "-0.0"))
+            kinds.append((now, types, layouts, number, real))
+        out = []
+        for i in range(self.pick(8, 10, 14)):
+            kind = kinds[0] if i == 0 or self.chance(0.6) else self.pick(*kinds)
+            texts = [
+                f"data({self.rng.randrange(1000)}, {s}, '{d}', '{layout}')"
+                for s, d, layout in zip(*kind[:3], strict=True)
+            ]
+            if i and self.chance(0.1):
+                texts[1] = self.pick(texts[0], "p0")
+            if i and self.chance(0.1):
+                texts = [f"(x := {texts[0]})", "x", texts[2]]
+            out.append(f"({', '.join(texts)}, {kind[3]}, {kind[4]}, w0, box)")
+        return tuple(out)
+
     def calls(self, shapes, dtypes):
         """Texts of argument tuples: mostly alike, sometimes of other shapes or dtypes."""
+        if self.skips:
+            return self.similar_calls(shapes, dtypes)
         out = []
         steady = self.chance(0.6)  # most calls alike: those that replay
         change = 0.04 if steady else 0.15
@@ -36,11 +62,52 @@ class Generator(Statements):
                 types = [*types[:k], self.pick(*FLOATS, *INTS), *types[k + 1 :]]
             texts = [self.argument(s, d) for s, d in zip(now, types, strict=True)]
             if i and self.chance(change):
-                texts[self.rng.randrange(len(texts))] = self.pick("p0", "p0", "w0", "s0")
+                shared = ["p0"] if self.pure else ["p0", "p0", "w0", "s0"]
+                texts[self.rng.randrange(len(texts))] = self.pick(*shared)
+            if i and self.chance(change):
+                texts[1] = texts[0]  # the same numbers in another tensor
             number = 2 if steady and self.chance(0.8) or not i else self.pick(1, 2, 3, 4)
-            real = self.pick("0.5", "0.5", "-0.75", "2.0", "1e-3") if i else "0.5"
-            out.append(f"({', '.join(texts)}, {number}, {real})")
+            reals = ["0.5"] * 6 if self.pure else ["0.5"]
+            real = self.pick(*reals, "0.5", "-0.75", "2.0", "1e-3", "-0.0", "1") if i else "0.5"
+            more = ", w0, box" if self.pure else ""
+            out.append(f"({', '.join(texts)}, {number}, {real}{more})")
         return tuple(out)
+
+    def between(self, i):
+        """What happens to the world before a call."""
+        names = ["p0", "w0"] if self.pure else ["p0", "w0", "w1", "s0", "s1"]
+        x = self.pick(*names)
+        changes = [
+            f"{x} *= 0.5",
+            f"{x}[...] = {x} * -1",
+            f"{x} += {self.pick('1', 'box.k')}",
+            "w0.grad = None",
+            "box.flag = not box.flag",
+            f"box.k = {self.pick('1', '1.0', 'True', '-0.0', '2.5', '3', 'fz.asarray(1.5)')}",
+            f"vars(box)['k'] = {self.pick('1', '1.0', '2.5')}",
+            "box.t = box.t * 2",
+            "box.t += 1",
+            f"box.items.append({self.pick('1', '0.5', 'p0')})",
+            "box.items.clear()",
+            f"fz.random.seed({i})",
+            f"p0 = {self.argument((self.n,), self.dtype)}",
+        ]
+        if not self.pure:
+            changes += [
+                f"{self.pick('s0', 's1')} = {self.argument(self.shape(), self.dtype)}",
+                "kept.clear()",
+                "kept[-1] += 1",
+                'state["count"] += 1',
+                'state["a"] = s0',
+                'state.pop("a")',
+                "generator = fz.random.Generator(3)",
+                "helper, f = f, helper" if self.chance(0.1) else "kept.append(s1)",
+            ]
+        lines = self.rng.sample(changes, self.pick(1, 1, 2))
+        nonlocal_names = ("s0", "s1", "p0", "generator", "helper", "f")
+        block = Block((("try:", tuple(lines)), ("except Exception as e:", ("shown.append(e)",))))
+        under = Block((("with fz.no_grad():", (block,)),)) if self.chance(0.8) else block
+        return Block(((f"def between{i}():", (f"nonlocal {', '.join(nonlocal_names)}", under)),))
 
     def make(self):
         shapes = [self.shape() for _ in range(3)]
@@ -51,8 +118,9 @@ class Generator(Statements):
             f"s0 = {s0}",
             f"s1 = {s1}",
             f"p0 = {self.argument(shapes[0], self.dtype)}",
-            f"w0 = {w0}.requires_grad_()",
+            f"w0 = {w0}.requires_grad_({not self.skips or self.chance(0.4)})",
             f"w1 = {self.argument((), 'float32')}.requires_grad_()",
+            f"box = {self.box()}",
             f"generator = fz.random.Generator({self.rng.randrange(100)})",
             'state = {"count": 0}',
             "kept = []",
@@ -61,36 +129,53 @@ class Generator(Statements):
         helper_body = self.pick(
             ("return fz.tanh(z) * u",),
             ("z = z + u", Block((("if bool((z > 0).any()):", ("z = z - 1",)),)), "return z * z"),
-            ('state["count"] += 1', "return fz.where(z > u, z, fz.exp(-z * z))"),
+            (
+                "z *= 1" if self.pure else 'state["count"] += 1',
+                "return fz.where(z > u, z, fz.exp(-z * z))",
+            ),
         )
         helper = [Block((("def helper(z, u):", helper_body),))]
-        if self.chance(0.5):
+        if self.chance(0.5) and not self.pure:
             helper.append("helper = wrap(helper)")
 
         calls = self.calls(shapes, dtypes)
-        parameters = ("a0", "a1", "a2", "n", "r")
+        parameters = ("a0", "a1", "a2", "n", "r") + (("w0", "box") if self.pure else ())
         self.env = {"fz": fz, "nn": nn, "np": np, "data": data, "wrap": lambda f: f}
+        self.env |= {"Box": observe.Box, "Plain": observe.Plain, "Record": observe.Record}
         fz.random.seed(7)
-        error = self.run([*setup, *helper, f"a0, a1, a2, n, r = {calls[0]}"])
+        error = self.run([*setup, *helper, f"{', '.join(parameters)} = {calls[0]}"])
         assert error is None, error
-        self.names = ["a0", "a1", "a2", "s0", "s1", "w0", "w1", "p0"]
+        self.names = ["a0", "a1", "a2", "w0"]
+        self.names += [] if self.pure else ["s0", "s1", "w1", "p0"]
         self.rebound = ["s0", "s1"]
         self.numbers = []
         body = self.statements(self.rng.randrange(4, 16))
         body.append(f"return {self.result()}")
+        often = 0.1 if self.skips else 0.25
+        between = {i: self.between(i) for i in range(1, len(calls)) if self.chance(often)}
+        calls = [f"(between{i}(), {c})[1]" if i in between else c for i, c in enumerate(calls)]
         return Program(
             self.seed,
             tuple(setup),
-            ("s0", "s1", "p0", "w0", "w1"),
+            () if self.pure else ("s0", "s1", "p0", "w0", "w1"),
             parameters,
             tuple(body),
             self.outermost(),
-            ("s0", "s1", "p0", "w0", "w1", "generator.state", "state", "kept", "shown"),
-            calls,
+            ("s0", "s1", "p0", "w0", "w1", "generator.state", "state", "kept", "shown", "box"),
+            tuple(calls),
             tuple(helper),
+            tuple(between.values()),
+            self.pure,
         )
 
+    def box(self):
+        kind = self.pick("Box", "Record" if self.pure else "Plain")
+        t = self.argument(self.pick((), (self.n,)), self.dtype)
+        return f"{kind}(flag=True, k={self.pick('1.5', '2')}, t={t}, items=[])"
+
     def outermost(self):
+        if self.pure:
+            return "f"
         if self.chance(0.7):
             return "f"
         inside = "lambda x, *rest: scalar(f(x, *rest))"

@@ -4,6 +4,8 @@ Programs (program.py) are written against this module; a shrunk one is printed t
 that it stands alone. Two runs of one program are right only if their observations are equal.
 """
 
+import dataclasses
+
 import numpy as np
 
 import frazil as fz
@@ -32,6 +34,35 @@ def data(seed, shape, dtype, layout="plain"):
     return t.T if layout == "transposed" else t
 
 
+class Box(nn.Module):
+    """An object with state: flag, k (a number), t (a tensor), items (a list)."""
+
+    def __init__(self, **attributes):
+        for name, value in attributes.items():
+            setattr(self, name, value)
+
+    def forward(self, x):
+        return x * self.k + self.t if self.flag else x - self.t
+
+
+class Plain:
+    """The same without frazil's help."""
+
+    __init__, __call__ = Box.__init__, Box.forward
+
+
+@dataclasses.dataclass
+class Record:
+    """The same as a dataclass."""
+
+    flag: object
+    k: object
+    t: object
+    items: object
+
+    __call__ = Box.forward
+
+
 def scalar(result):
     """One float64 of a result: what is differentiated from outside a program."""
     parts = result if isinstance(result, (list, tuple)) else [result]
@@ -53,6 +84,8 @@ def seen(x):
         return [type(x).__name__, *map(seen, x)]
     if isinstance(x, dict):
         return ["dict", *((k, seen(v)) for k, v in x.items())]
+    if isinstance(x, (Box, Plain, Record)):
+        return [type(x).__name__, seen(vars(x))]
     return repr(x)
 
 
@@ -68,6 +101,8 @@ def attempt(f, *args):
 
 def large(x):
     """Whether a program's state has grown so much that further calls would take long."""
+    if isinstance(x, (Box, Plain, Record)):
+        return large(vars(x))
     if isinstance(x, (list, tuple, dict)):
         return any(map(large, x.values() if isinstance(x, dict) else x))
     return getattr(x, "size", 0) > 15_000
@@ -102,10 +137,13 @@ def loaded(source):
 
 def difference(a, b):
     """The first observation in which two runs differ, as text; None if there is none."""
-    for (what, x), (_, y) in zip(a, b, strict=True):
+    for (what, x), (_, y) in zip(a, b, strict=False):
         if x != y:
             return f"{what}:\n  {x}\n  {y}"
-    return None
+    return "the number of observations" if len(a) != len(b) else None
 
 
-__all__ = ["attempt", "data", "difference", "fz", "loaded", "nn", "np", "observe", "scalar", "seen"]
+__all__ = [
+    *("Box", "Plain", "Record", "attempt", "data", "difference", "fz", "loaded", "nn", "np"),
+    *("observe", "scalar", "seen"),
+]

@@ -25,6 +25,8 @@ class Program:
     shows: tuple  # expressions for the parts of the state
     calls: tuple  # each the text of a tuple of arguments
     helper: tuple = field(default=())
+    between: tuple = field(default=())  # functions that calls begin with
+    pure: bool = False  # whether the function depends on its arguments only
 
 
 def lines(body, indent):
@@ -46,6 +48,7 @@ def text(p):
     if p.nonlocal_names:
         rest.append(f"        nonlocal {', '.join(p.nonlocal_names)}")
     rest += lines(p.body, 8) or ["        pass"]
+    rest += lines(p.between, 4)
     rest += [
         "",
         "    f = wrap(f)",
@@ -132,6 +135,7 @@ def shrink(p, fails, limit=600):
         if good(replace(p, call="f")):
             p = replace(p, call="f")
         p = _with(p, "shows", _shorter, good)
+        p = _with(p, "between", _smaller_body, good)
         for line in p.setup:
             name = line.split(" =")[0]
             if good(_without(p, name)):

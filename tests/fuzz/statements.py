@@ -48,6 +48,9 @@ class Statements(Expressions):
             self.names.append(name)
         return body
 
+    def shown(self, what):
+        return [] if self.pure else [f"shown.append({what})"]
+
     def in_place(self):
         x = self.x()
         line = self.pick(
@@ -56,9 +59,36 @@ class Statements(Expressions):
             f"{x}[{self.pick('0', '-1', '...', '1:', '::2', '..., 0')}] = {self.number()}",
             f"{x}[{self.pick('0', '..., -1', '::-1', '1:')}] {self.pick('+', '*', '')}= "
             + self.operand(x),
-            f"{x}[{x} > {self.number()}] = {self.pick('0', 'r', '1')}",
+            f"{x}[...] = fz.where({x} > {self.number()}, {x}, 0)"
+            if self.skips
+            else f"{x}[{x} > {self.number()}] = {self.pick('0', 'r', '1')}",
         )
         return None if self.run([line]) else [line]
+
+    def object_changes(self):
+        """An attribute, a flag or a list of an object changes."""
+        x = self.x()
+        if self.skips:
+            line = f"box.t {self.pick('+', '*', '-')}= {self.operand('box.t')}"
+            return None if "box.t" not in self.tensors() or self.run([line]) else [line]
+        line = self.pick(
+            f"box.k = {self.number()}",
+            "box.flag = not box.flag",
+            f"box.flag = {self.condition()}",
+            f"box.t = {x}",
+            f"box.items.append({x})",
+            f"box.items[:] = box.items[-2:] + [{self.pick(x, self.number())}]",
+            f"box.t += {self.operand('box.t')}" if "box.t" in self.tensors() else f"box.t = {x}",
+        )
+        return None if self.run([line]) else [line]
+
+    def raising(self):
+        if self.run([f"_ = bool({(condition := self.condition())})"]):
+            return None
+        if self.env["_"]:
+            condition = f"not ({condition})"
+        error = self.pick("ValueError(n)", "KeyError('k')", "RuntimeError(str(box.k))")
+        return [Block(((f"if {condition}:", (f"raise {error}",)),))]
 
     def shared(self):
         """Something that shares memory with a tensor, which then changes in place."""
@@ -78,6 +108,8 @@ class Statements(Expressions):
         ]
         changes = [f"{x} *= 0.5", f"{x} += 1", f"{x}[0] = 2", f"{x} -= {x}", f"{x}[::2] += 1"]
         changes += [f"{x} += {name}", f"{name} *= 2", f"{name} -= {x}", f"{x}[...] = {name}"]
+        if self.pure:
+            body[0] = body[0].split("; kept")[0]
         body += self.rng.sample(changes, self.pick(1, 2, 3))
         if self.chance(0.4):
             body.append(Block((("for i in range(n):", tuple(self.rng.sample(changes, 2))),)))
@@ -106,10 +138,11 @@ class Statements(Expressions):
         self.counter += 1
         x = self.x()
         reading = self.pick(
-            f"float(fz.sum(fz.tanh({x})))",
             f"int(fz.max(fz.astype({x}, fz.int32))) % 5",
-            f"fz.mean(fz.astype({x}, fz.float64)).item()",
-            f"len({x}.tolist()) if {x}.ndim else 0",
+            f"int(({x} > {self.number()}).sum()) % 4",
+            *([] if self.skips else [f"float(fz.sum(fz.tanh({x})))"]),
+            *([] if self.skips else [f"fz.mean(fz.astype({x}, fz.float64)).item()"]),
+            *([] if self.skips else [f"len({x}.tolist()) if {x}.ndim else 0"]),
         )
         line = f"{name} = {reading}"
         if self.run([line]):
@@ -163,7 +196,8 @@ class Statements(Expressions):
         k = f"k{self.counter}"
         self.counter += 1
         # The count is in the condition, where shrinking cannot take it away.
-        condition = f"({k} := {k} + 1) < 5 and float(fz.sum(fz.tanh({x}))) < {k} + r"
+        read = self.read_as(f"fz.sum(fz.tanh({x}))")
+        condition = f"({k} := {k} + 1) < 5 and {read} < {k} + r"
         body = [f"{k} = 0", Block(((f"while {condition}:", self.inner(self.pick(1, 2))),))]
         return body if self.run(body) is None else None
 
@@ -183,8 +217,10 @@ class Statements(Expressions):
         )
         name = self.fresh()
         inner = [*self.inner(1), f"{name} = {bad}", *self.inner(self.pick(0, 1))]
-        body = "shown.append((type(e).__name__, str(e)))"
-        block = Block((("try:", tuple(inner)), ("except Exception as e:", (body,))))
+        caught = (*self.shown("(type(e).__name__, str(e))"),)
+        if not self.skips:
+            caught += (f"box.k = {self.pick('n', '0.5')}",)
+        block = Block((("try:", tuple(inner)), ("except Exception as e:", caught)))
         return [block] if self.run([block]) is None else None
 
     def early_return(self):
@@ -212,7 +248,7 @@ class Statements(Expressions):
         f = f"lambda z: {self.loss('z')}"
         body = self.pick(
             [f"{name} = fz.grad({f})({x})"],
-            [f"_, {name} = fz.value_and_grad({f})({x})", "shown.append(_.item())"],
+            [f"_, {name} = fz.value_and_grad({f})({x})", *self.shown("_.item()")],
             [f"{name} = fz.grad(lambda y: fz.sum(fz.grad({f})(y) * y))({x})"],
         )
         if self.run(body) or not self.good(name):
@@ -220,14 +256,14 @@ class Statements(Expressions):
         return self.added(name, body)
 
     def training(self):
-        w = self.pick("w0", "w1")
+        w = "w0" if self.pure else self.pick("w0", "w1")
         x = self.x(lambda t: "float" in t.dtype.name)
         body = [f"loss = {self.loss(f'({w} * {x})')}", "loss.backward()"]
         if self.chance(0.6):
             update = Block((("with fz.no_grad():", (f"{w} -= 0.1 * {w}.grad",)),))
             body += [update, f"{w}.grad = None"] if self.chance(0.7) else [update]
         if self.chance(0.4):
-            body.append("shown.append(loss.item())")
+            body += self.shown("loss.item()")
         return [*body] if self.run(body) is None else None
 
     def without_grad(self):
@@ -254,20 +290,21 @@ class Statements(Expressions):
         kinds = [
             (self.assign, 12),
             (self.in_place, 3),
-            (self.remember, 2),
             (self.read, 1.5),
+            (self.object_changes, 1.5),
             (self.shared, 1),
             (self.alias, 0.5),
-            (self.rebind, 1),
             (self.gradient, 1),
             (self.training, 1),
             (self.forget, 0.7),
         ]
+        if not self.pure:
+            kinds += [(self.remember, 2), (self.rebind, 1)]
         if self.depth < 2:
             kinds += [(self.branch, 1.5), (self.loop, 1.2), (self.while_loop, 0.5)]
             kinds += [(self.failing, 0.7), (self.without_grad, 0.4), (self.closure, 0.5)]
         if self.depth == 0:
-            kinds += [(self.early_return, 0.6)]
+            kinds += [(self.early_return, 0.6), (self.raising, 0.3)]
         body, tries = [], 0
         while count > 0 and tries < 60:
             tries += 1

@@ -1,13 +1,14 @@
 """Generates or runs programs in a process of its own, under the switches of its environment.
 
-    worker.py generate FIRST COUNT OUTPUT     programs of seeds, run eagerly and traced
-    worker.py run trace|eager INPUT OUTPUT    programs of INPUT
+    worker.py generate FIRST COUNT OUTPUT     programs of seeds, run in every mode
+    worker.py run MODE INPUT OUTPUT           programs of INPUT, eager, traced or pure
     worker.py serve                           programs from stdin, digests to stdout
 
 OUTPUT is a stream of pickles, one for each program, written as they come: after a crash the reader
 knows which program was next. With FUZZ_PLANT a deliberate bug is put into traced functions.
 """
 
+import functools
 import hashlib
 import os
 import pickle
@@ -30,6 +31,8 @@ def digest(observations):
 def wrapper(mode):
     if plant := os.environ.get("FUZZ_PLANT"):
         return plants.PLANTS[plant] if mode == "trace" else lambda f: f
+    if mode == "pure":
+        return functools.partial(trace, pure=True, check_first=1, check_every=5)
     return trace if mode == "trace" else lambda f: f
 
 
@@ -50,8 +53,10 @@ def generated(first, count, out):
         pickle.dump(("program", program), out)
         out.flush()
         eager = run(program, "eager")
-        difference = observe.difference(eager, run(program, "trace"))
-        pickle.dump(("ran", digest(eager), difference), out)
+        for mode in ("trace", "pure") if program.pure else ("trace",):
+            if difference := observe.difference(eager, run(program, mode)):
+                pickle.dump(("differs", mode, difference), out)
+        pickle.dump(("ran", digest(eager)), out)
         out.flush()
 
 
@@ -61,7 +66,7 @@ def ran(mode, source, out):
     for program in programs:
         pickle.dump(("program", program), out)
         out.flush()
-        pickle.dump(("ran", digest(run(program, mode)), None), out)
+        pickle.dump(("ran", digest(run(program, mode))), out)
         out.flush()
 
 

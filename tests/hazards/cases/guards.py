@@ -239,3 +239,28 @@ def bound_builtins(F, compile):
     yield from observe(F, compile, body, seen.append)
     yield from observe(F, compile, lambda act, x: x * act(), numbers.__next__)
     yield seen
+
+
+@exact("results that are, or hold, parts of the arguments", pure=True)
+def parts_in_results(F, compile):
+    def body(m, d, x):
+        m.t += x
+        y = [x * 2]
+        return m.t, m.items, d["deep"][0], [y, y], {"a": y[0], "b": (y[0], m.items[0], d["deep"])}
+
+    g, held = compile(body), []
+    m = Holder(t=V(F, 1, 2), items=[V(F, 3, 4), 5.0])
+    d = {"deep": [V(F, 6, 7), {}]}
+    for i in range(8):
+        r = g(m, d, V(F, i, 1))
+        held.append(r)
+        yield [r[0] is m.t, r[1] is m.items, r[2] is d["deep"][0], r[3][0] is r[3][1]]
+        yield [r[4]["a"] is r[3][0][0], r[4]["b"][1] is m.items[0], r[4]["b"][2] is d["deep"]]
+        m.items[0] *= 2
+    yield held
+    g = compile(lambda m, x: (m.t, x * 2, m.t))
+    for i in range(6):
+        held.append(g(m, V(F, i, 1)))
+        yield held[-1][0] is m.t, held[-1][2] is m.t
+        m.t += 1
+    yield held
