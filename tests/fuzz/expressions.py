@@ -22,6 +22,7 @@ class Expressions:
             self.m, self.n = self.pick((65, 70), (5, 260), (129, 33))
         self.dtype = self.rng.choice(FLOATS)
         self.pure = self.chance(0.3)
+        self.borrows = self.chance(0.3)  # has a tensor over NumPy's memory
         self.skips = self.pure and self.chance(0.85)  # does nothing that keeps bodies from skipping
 
     # -- Choosing

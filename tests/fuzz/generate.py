@@ -39,6 +39,8 @@ class Generator(Statements):
             ]
             if i and self.chance(0.1):
                 texts[1] = self.pick(texts[0], "p0")
+            if i and self.borrows and self.chance(0.3):
+                texts[2] = "b0"
             if i and self.chance(0.1):
                 texts = [f"(x := {texts[0]})", "x", texts[2]]
             out.append(f"({', '.join(texts)}, {kind[3]}, {kind[4]}, w0, box)")
@@ -92,6 +94,8 @@ class Generator(Statements):
             f"fz.random.seed({i})",
             f"p0 = {self.argument((self.n,), self.dtype)}",
         ]
+        if self.borrows:
+            changes += ["memory[...] *= -2", "memory[:1] += 1", "memory[...] = 0.5"]
         if not self.pure:
             changes += [
                 f"{self.pick('s0', 's1')} = {self.argument(self.shape(), self.dtype)}",
@@ -122,6 +126,8 @@ class Generator(Statements):
             f"w1 = {self.argument((), 'float32')}.requires_grad_()",
             f"box = {self.box()}",
             f"generator = fz.random.Generator({self.rng.randrange(100)})",
+            f"memory = np.arange({self.n}, dtype='float32')",
+            "b0 = fz.asarray(memory, copy=False)",
             'state = {"count": 0}',
             "kept = []",
             "shown = []",
@@ -147,6 +153,7 @@ class Generator(Statements):
         assert error is None, error
         self.names = ["a0", "a1", "a2", "w0"]
         self.names += [] if self.pure else ["s0", "s1", "w1", "p0"]
+        self.names += ["b0", "b0"] if self.borrows and not self.pure else []
         self.rebound = ["s0", "s1"]
         self.numbers = []
         body = self.statements(self.rng.randrange(4, 16))

@@ -269,6 +269,13 @@ class Statements(Expressions):
     def without_grad(self):
         return [Block((("with fz.no_grad():", self.inner(2)),))]
 
+    def other_product(self):
+        return [Block((('with fz.precision("blas"):', self.inner(2)),))]
+
+    def borrowed(self):
+        line = self.pick("memory[...] *= -0.5", "memory[:1] += n", "memory[...] = r")
+        return [line] if self.borrows and self.run([line]) is None else None
+
     def closure(self):
         name = self.fresh()
         used = self.x()
@@ -299,10 +306,11 @@ class Statements(Expressions):
             (self.forget, 0.7),
         ]
         if not self.pure:
-            kinds += [(self.remember, 2), (self.rebind, 1)]
+            kinds += [(self.remember, 2), (self.rebind, 1), (self.borrowed, 0.7)]
         if self.depth < 2:
             kinds += [(self.branch, 1.5), (self.loop, 1.2), (self.while_loop, 0.5)]
             kinds += [(self.failing, 0.7), (self.without_grad, 0.4), (self.closure, 0.5)]
+            kinds += [(self.other_product, 0.4)]
         if self.depth == 0:
             kinds += [(self.early_return, 0.6), (self.raising, 0.3)]
         body, tries = [], 0

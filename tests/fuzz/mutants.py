@@ -1,0 +1,122 @@
+"""The table of planted bugs: in a file, a text that stands there once, and what takes its place.
+
+Every row makes the tracer, a pass or the lowering wrong in a way that a program can see. The rows
+are planted by mutate.py, one at a time, into copies.
+"""
+
+SESSION = "tracer/session.cc"
+RECORDING = "tracer/recording.cc"
+PROMISE = "tracer/promise.cc"
+SCRIPT = "tracer/script.cc"
+SEGMENT = "jit/runtime/segment.cc"
+BUILDER = "jit/runtime/plan_builder.cc"
+PLAN = "jit/runtime/plan.cc"
+FOLD = "jit/graph/passes/fold.cc"
+RULES = "jit/graph/passes/rules.cc"
+CSE = "jit/graph/passes/cse.cc"
+BODY = "jit/lower/body.cc"
+LOWER = "jit/lower/lower.cc"
+NEST = "bindings/python/nest.cc"
+MODULE = "bindings/python/module_type.cc"
+
+# Guards of replay by validation.
+GUARDS = [
+    (SESSION, "if (values_[ref].get() != v) return false;", ""),
+    (SESSION, "if (slots_[slot].get() != v) return false;", ""),
+    (SESSION, "if (!node.slots[fresh].Admits(*v) || !v->ready()) return false;", ""),
+    (SESSION, "request.inputs[j]->value() != v) return false;", "false) return false;"),
+    (SESSION, "|| AttrSpan(node.attrs) != request.attrs", ""),
+    (SESSION, "(uint64_t{node.composite} << 32 | node.op) != request.what ||", ""),
+    (SESSION, "foreign |= t->value()->storage && t->value()->storage->foreign;", ""),
+    (RECORDING, "\n      a.operands != b.operands || a.slots", "\n      a.slots"),
+    (RECORDING, "if (entry.blas == blas && entry.live == live) {\n      entry", "{\n      entry"),
+    (RECORDING, "if (entry.blas == blas && entry.live == live) {\n      entry",
+     "if (entry.live == live) {\n      entry"),
+]  # fmt: skip
+
+# What a session records, runs and gives back.
+REPLAY = [
+    (SESSION, "if (values_[i]->holders() > 1)", "if (values_[i]->holders() > 2)"),
+    (SESSION, "live[i / 64] |= uint64_t{1} << (i % 64)", "live[i / 64] |= uint64_t{1} << (i % 8)"),
+    (SESSION, "Adopt(v, *outputs[k])", "Adopt(v, *outputs[wanted.size() - 1 - k])"),
+    (SESSION, "kSlotBit | i);", "kSlotBit | (i ^ 1));"),
+    (SESSION, "num_results_ = results;", "num_results_ = 0;"),
+    (SESSION, "num_slots_ = slots;\n", "num_slots_ = 0;\n"),
+    (SESSION, "push_back(tag & kSlotBit ? ~number : number)", "push_back(~number)"),
+    (SESSION, "values_[node->first_result + r].get()", "values_[node->first_result].get()"),
+    (SESSION, "i < inputs ? operand(node->operands[i])", "i < inputs ? operand(node->operands[0])"),
+    (SESSION, "if (found) ref = ~i;", "if (found) ref = ~0;"),
+    (SEGMENT, "graph.outputs.push_back(builder.results()[i]);",
+     "graph.outputs.push_back(builder.results()[i & ~size_t{1}]);"),
+    (SEGMENT, "constants + (~ref - inputs);", "constants;"),
+    (SEGMENT, "options.blas = blas;", ""),
+    (SEGMENT, "? operand(node.operands[~ref]) :", "? operand(node.operands[0]) :"),
+    (BUILDER, "if (m.last != step || m.bytes", "if (m.bytes"),
+    (BUILDER, "m.bytes != to.bytes || m.result >= 0", "m.bytes != to.bytes"),
+    (BUILDER, "m.last = kForever;", ""),
+    (BUILDER, "m.last = static_cast<int32_t>(step);", "m.last = m.first;"),
+    (BUILDER, "program_.result_slot(m.result), offset}", "program_.result_slot(m.result), 0}"),
+    (BUILDER, "arena_offset_[home] + offset", "arena_offset_[home]"),
+    (PLAN, "value.holders() != 1 || storage->holders() != 1", "false"),
+    (PLAN, "inputs[input]->imm : step.words[i];\n  }\n  const kir::KernelArgs args{buffers.data()",
+     "inputs[0]->imm : step.words[i];\n  }\n  const kir::KernelArgs args{buffers.data()"),
+]  # fmt: skip
+
+# Skipped bodies.
+PROMISES = [
+    (PROMISE, "uint64_t{cell} << 16 |", ""),
+    (PROMISE, "static_cast<uint64_t>(same) << 40 |", ""),
+    (PROMISE, " ^ static_cast<uint64_t>(v.dtype) << 56", ""),
+    (PROMISE, "v.layout->id ^", "1 ^"),
+    (SCRIPT, "(const auto& [cell, o] : stage->writes) contents", "(const auto& [cell, o] : "
+     "stage->writes.size() > 1 ? decltype(stage->writes){} : stage->writes) contents"),
+    (SCRIPT, "next = known == outcome ? child.get() : next;", "next = child.get();"),
+    (SCRIPT, "const bool keep = first + r < wanted.size() && wanted[first + r];",
+     "const bool keep = r < wanted.size() && wanted[r];"),
+    (NEST, "words.push_back(std::bit_cast<uint64_t>(PyFloat_AS_DOUBLE(o)));",
+     "words.push_back(static_cast<uint64_t>(PyFloat_AS_DOUBLE(o)));"),
+    (NEST, "words.push_back(static_cast<uint64_t>(v));\n    return true;",
+     "words.push_back(0);\n    return true;"),
+    (NEST, "if (i >= 0) return identity(kArgument, i);", ""),
+    (MODULE, "snapshot.epoch != g_epoch || snapshot.is_volatile", "snapshot.epoch != g_epoch"),
+    (MODULE, "return std::all_of(snapshot.containers.begin(), snapshot.containers.end(), Unchanged);",
+     "return true;"),
+]  # fmt: skip
+
+PASSES = [
+    (FOLD, " || a.layout != b.layout", ""),
+    (FOLD, "a.dtype != b.dtype || ", ""),
+    (RULES, " && Holds(wide->dtype, node.dtype) ? x", " ? x"),
+    (RULES, "op == OpId::k_negative || op == OpId::k_bitwise_invert;",
+     "op == OpId::k_negative || op == OpId::k_abs;"),
+    (RULES, "kIdempotent[] = {OpId::k_abs,", "kIdempotent[] = {OpId::k_tanh,"),
+    (RULES, "kSelecting[] = {OpId::k_maximum,", "kSelecting[] = {OpId::k_multiply,"),
+    (RULES, "node.op == OpId::k_add ? OpId::k_subtract : OpId::k_add",
+     "node.op == OpId::k_add ? OpId::k_add : OpId::k_subtract"),
+    (RULES, "Add(graph, node.op, {a->operands[0], b->operands[0]})",
+     "Add(graph, node.op, {b->operands[0], a->operands[0]})"),
+    (RULES, "Add(graph, OpId::k_not_equal, eq->operands)", "Add(graph, OpId::k_less, eq->operands)"),
+    (RULES, "node.operands[2], node.operands[1]}", "node.operands[1], node.operands[2]}"),
+    (RULES, "axes.push_back(inner->attrs[axis])", "axes.push_back(axis)"),
+    (RULES, "both.push_back(node.attrs[i + 1] * inner->attrs[i + 1]);",
+     "both.push_back(node.attrs[i + 1]);"),
+    (RULES, "inner->attrs[i] + node.attrs[i] * inner->attrs[i + 1]",
+     "inner->attrs[i] + node.attrs[i]"),
+    (CSE, "Call{node.op, node.attrs, node.operands}", "Call{node.op, {}, node.operands}"),
+]  # fmt: skip
+
+LOWERING = [
+    (BODY, "case OpId::k_where:\n    case OpId::k_maximum:",
+     "case OpId::k_multiply:\n    case OpId::k_where:\n    case OpId::k_maximum:"),
+    (BODY, "if (IsFloat(v.type)) found = found | (v != v);", ""),
+    (BODY, "if (low != 0) also(index >= maker_->Literal(low));",
+     "if (low != 0) also(index > maker_->Literal(low));"),
+    (BODY, "if (stride != 1) offset", "if (stride > 1) offset"),
+    (LOWER, "int32_t base = x;\n      for (; node(base).view; base = node(base).operands[0]) "
+     "offset += node(base).offset;",
+     "int32_t base = x;\n      for (; node(base).view; base = node(base).operands[0]) {}"),
+    (LOWER, "return (n + kir::kChunk - 1) / kir::kChunk;", "return n / kir::kChunk;"),
+    (LOWER, "read.offset = 0;\n", ""),
+]  # fmt: skip
+
+MUTANTS = [*GUARDS, *REPLAY, *PROMISES, *PASSES, *LOWERING]

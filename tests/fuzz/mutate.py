@@ -1,0 +1,132 @@
+"""Plants the bugs of mutants.py into copies of the extension and lets the fuzzer look for them.
+
+    mutate.py [NUMBER ...]     rows of the table; without numbers all
+
+A row's file is copied, changed, compiled as in the build of the extension that is imported, and
+linked with the rest of that build; the sources and the build stay as they are. Programs are run
+eagerly without the bug and in every mode with it.
+"""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import campaign
+from mutants import MUTANTS
+
+import frazil
+from frazil import _frazil
+
+ROOT = Path(__file__).resolve().parents[2]
+EXTENSION = Path(_frazil.__file__).resolve()
+BUILD = EXTENSION.parents[2]
+BATCH = 100
+
+
+def mutated(number):
+    """(file, its text with the bug)"""
+    name, old, new = MUTANTS[number]
+    text = (ROOT / name).read_text()
+    assert text.count(old) == 1, f"row {number}: {old!r} stands {text.count(old)} times in {name}"
+    return name, text.replace(old, new)
+
+
+def run(command):
+    subprocess.run(command, cwd=BUILD, check=True, capture_output=True, text=True)
+
+
+def build(number, folder):
+    """The folder to import frazil from, with the bug of a row."""
+    name, text = mutated(number)
+    source = folder / "source" / name
+    source.parent.mkdir(parents=True)
+    source.write_text(text)
+    commands = json.loads((BUILD / "compile_commands.json").read_text())
+    entry = next(c for c in commands if (BUILD / c["file"]).resolve() == ROOT / name)
+    compile_it = shlex.split(entry["command"])
+    built, compiled = entry["output"], str(folder / "mutant.o")
+    compile_it[compile_it.index("-o") + 1] = compiled
+    compile_it[compile_it.index("-c") + 1] = str(source)
+    compile_it = ["-O1" if word == "-O3" else word for word in compile_it]
+    compile_it = [w for i, w in enumerate(compile_it) if not {"-MD", "-MQ", "-MF"} & {w}]
+    compile_it = [w for w in compile_it if not w.endswith(".o.d") and w != built]
+    run(compile_it)
+
+    target = str(EXTENSION.relative_to(BUILD))
+    listed = subprocess.run(
+        ["ninja", "-t", "commands", target], cwd=BUILD, check=True, capture_output=True, text=True
+    ).stdout
+    link = shlex.split(listed.strip().splitlines()[-1])
+    # An archive's member is left out where an object before it defines the same.
+    link = [compiled if word == built else word for word in link]
+    if compiled not in link:
+        link.insert(link.index("libfrazil.a"), compiled)
+    package = folder / "python" / "frazil"
+    package.mkdir(parents=True)
+    for path in Path(frazil.__file__).parent.iterdir():
+        if path.name != EXTENSION.name:
+            (package / path.name).symlink_to(path.resolve())
+    link[link.index("-o") + 1] = str(package / EXTENSION.name)
+    run(link)
+    return package.parent
+
+
+@dataclass
+class Found:
+    number: int
+    program: object = None  # the first that differs, and how
+    mode: str = ""
+    why: str = ""
+    programs: int = 0  # run until then
+    seconds: float = 0
+
+
+def look(number, programs, digests, limit=60):
+    """Runs programs with a row's bug until one differs."""
+    found = Found(number)
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {"PYTHONPATH": str(build(number, Path(folder)))}
+        for at in range(0, len(programs), BATCH):
+            batch = list(zip(programs[at : at + BATCH], digests[at : at + BATCH], strict=True))
+            for mode in ("trace", "pure"):
+                chosen = [(p, d) for p, d in batch if mode == "trace" or p.pure]
+                if not chosen:
+                    continue
+                differ = campaign.compare(*zip(*chosen, strict=True), mode, environment, limit)
+                if differ and not found.program:
+                    found.program, found.why = differ[0]
+                    found.mode = mode
+            found.programs += len(batch)
+            if found.program:
+                break
+    found.seconds = time.monotonic() - start
+    return found
+
+
+def main():
+    numbers = [int(n) for n in sys.argv[1:]] or range(len(MUTANTS))
+    count = int(os.environ.get("FRAZIL_MUTANT_PROGRAMS", "2000"))
+    programs, digests, _, _ = campaign.generate(10_000_000, count, count, 600, size=500)
+    missed = []
+    for n in numbers:
+        found = look(n, programs, digests)
+        name, old, new = MUTANTS[n]
+        how = f"{found.mode}, {found.why.splitlines()[0][:70]}" if found.program else "NOT FOUND"
+        row = " ".join(f"{old} => {new}".split())
+        print(f"{n:3} {found.programs:5} programs {found.seconds:4.0f} s  {how}  [{name}] {row}")
+        sys.stdout.flush()
+        if not found.program:
+            missed.append(n)
+    print(f"{len(numbers) - len(missed)} of {len(numbers)} found; missed: {missed}")
+    sys.exit(1 if missed else 0)
+
+
+if __name__ == "__main__":
+    main()
