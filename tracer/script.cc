@@ -324,13 +324,23 @@ std::string Site(const CallRecord& call) {
                       call.origin.empty() ? "" : absl::StrCat(" (", call.origin, ")"));
 }
 
-// The call that reads slot number `slot` first.
-const CallRecord& Reader(const SegmentRecord& segment, size_t slot) {
-  for (const CallRecord& call : segment.calls) {
-    if (slot < call.slots.size()) return call;
-    slot -= call.slots.size();
+// Where operands come from counts, not their numbers: a call matches a recorded one whose slots are
+// several though they hold one value now.
+Status SameCall(const PathRecord& pa, const SegmentRecord& a, const CallRecord& x,
+                const PathRecord& pb, const SegmentRecord& b, const CallRecord& y) {
+  if (x.attrs != y.attrs || x.operands.size() != y.operands.size())
+    return RuntimeError(Site(x), ": ", DescribeChange(x, y));
+  for (size_t i = 0; i < x.operands.size(); ++i) {
+    const int32_t from = x.operands[i], now = y.operands[i];
+    if (from >= 0 || now >= 0) {
+      if (from != now) return RuntimeError(Site(x), ": ", DescribeChange(x, y));
+      continue;
+    }
+    const Source &s = a.slots[~from], &t = b.slots[~now];
+    if (SameSource(s, pa, t, pb)) continue;
+    return RuntimeError(Site(y), " read ", NameOfSource(s, pa), " -> ", NameOfSource(t, pb));
   }
-  return segment.calls.back();
+  return absl::OkStatus();
 }
 
 Status SameSegment(const PathRecord& pa, const SegmentRecord& a, const PathRecord& pb,
@@ -342,14 +352,7 @@ Status SameSegment(const PathRecord& pa, const SegmentRecord& a, const PathRecor
       return RuntimeError(Site(a.calls[i]), " was not called, as it was before");
     if (a.calls[i].composite != b.calls[i].composite || a.calls[i].op != b.calls[i].op)
       return RuntimeError(Site(a.calls[i]), " became ", Site(b.calls[i]));
-    if (!SameContent(a.calls[i], b.calls[i])) {
-      return RuntimeError(Site(a.calls[i]), ": ", DescribeChange(a.calls[i], b.calls[i]));
-    }
-  }
-  for (size_t i = 0; i < a.slots.size(); ++i) {
-    if (SameSource(a.slots[i], pa, b.slots[i], pb)) continue;
-    return RuntimeError(Site(Reader(b, i)), " read ", NameOfSource(a.slots[i], pa), " -> ",
-                        NameOfSource(b.slots[i], pb));
+    FZ_RETURN_IF_ERROR(SameCall(pa, a, a.calls[i], pb, b, b.calls[i]));
   }
   if (a.end != b.end || !SameSource(a.read, pa, b.read, pb) || a.limit != b.limit ||
       a.check != b.check || a.blas != b.blas) {

@@ -27,7 +27,7 @@ GUARDS = [
     (SESSION, "request.inputs[j]->value() != v) return false;", "false) return false;"),
     (SESSION, "|| AttrSpan(node.attrs) != request.attrs", ""),
     (SESSION, "(uint64_t{node.composite} << 32 | node.op) != request.what ||", ""),
-    (SESSION, "foreign |= t->value()->storage && t->value()->storage->foreign;", ""),
+    (SESSION, "foreign |= t->value()->storage && t->value()->storage->foreign;", "break;"),
     (RECORDING, "\n      a.operands != b.operands || a.slots", "\n      a.slots"),
     (RECORDING, "if (entry.blas == blas && entry.live == live) {\n      entry", "{\n      entry"),
     (RECORDING, "if (entry.blas == blas && entry.live == live) {\n      entry",

@@ -116,8 +116,13 @@ def main():
     programs, digests, _, _ = campaign.generate(10_000_000, count, count, 600, size=500)
     missed = []
     for n in numbers:
-        found = look(n, programs, digests)
         name, old, new = MUTANTS[n]
+        try:
+            found = look(n, programs, digests)
+        except subprocess.CalledProcessError as e:
+            print(f"{n:3} does not build: {e.stderr[:500]}")
+            missed.append(n)
+            continue
         how = f"{found.mode}, {found.why.splitlines()[0][:70]}" if found.program else "NOT FOUND"
         row = " ".join(f"{old} => {new}".split())
         print(f"{n:3} {found.programs:5} programs {found.seconds:4.0f} s  {how}  [{name}] {row}")
