@@ -16,6 +16,7 @@
 #include "absl/synchronization/mutex.h"
 #include "core/at_fork.h"
 #include "core/check.h"
+#include "core/settings.h"
 #include "core/small_blocks.h"
 #include "core/storage.h"
 #include "core/tls.h"
@@ -206,6 +207,11 @@ StatusOr<StorageRef> Allocate(size_t bytes) {
     return StorageRef::Adopt(s);
   }
   const size_t rounded = ClassBytes(bytes);
+  const int64_t limit = Get(Setting::k_memory_bytes);
+  if (limit > 0 && g_counters.live.load() + t_uncounted.live + int64_t(rounded) > limit) {
+    return MemoryError("[allocate] cannot allocate ", bytes, " bytes: memory_bytes = ", limit,
+                       " and ", g_counters.live.load(), " are in use by arrays.");
+  }
   void* data = rounded < bytes ? nullptr : TakeLarge(rounded);
   if (!data) {
     return MemoryError("[allocate] cannot allocate ", bytes, " bytes: ", AvailableBytes(),

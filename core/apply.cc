@@ -21,8 +21,7 @@ Tensor Store(const Tensor& immediate) {
   return Tensor(*std::move(value));
 }
 
-// The call on a view of the first operand, or on one that is in memory.
-Tensor CallDoor(Door* door, const OpInfo& info, const OpCall& call) {
+inline Tensor CallDoor(Door* door, const OpInfo& info, const OpCall& call) {
   // A view needs memory to point into.
   if (info.klass == OpClass::kView && call.inputs[0]->value()->immediate) {
     const Tensor stored = Store(*call.inputs[0]);
@@ -46,6 +45,15 @@ Tensor CallChecked(Door* door, const OpInfo& info, const OpCall& call) {
   return CallDoor(door, info, checked);
 }
 
+// What the tape keeps is what the op is about to read: while it runs, another thread may replace
+// the content of a cell.
+Tensor CallRecorded(Door* door, const OpInfo& info, const OpCall& call) {
+  GradNodeRef node = GlobalRuntime().tape->Prepare(call);
+  Tensor out = info.may_fail ? CallChecked(door, info, call) : CallDoor(door, info, call);
+  if (node && out.ok()) GlobalRuntime().tape->Attach(std::move(node), &out);
+  return out;
+}
+
 }  // namespace
 
 Tensor Apply(const OpCall& call) {
@@ -57,14 +65,9 @@ Tensor Apply(const OpCall& call) {
   }
   const OpInfo& info = Info(call.op);
   Door* door = state.door ? state.door : GlobalRuntime().eager;
-  // What the tape keeps is what the op is about to read: while it runs, another thread may replace
-  // the content of a cell.
-  GradNodeRef node;
-  if (wants_grad && Differentiable(info)) node = GlobalRuntime().tape->Prepare(call);
-  Tensor out = __builtin_expect(info.may_fail, 0) ? CallChecked(door, info, call)
-                                                  : CallDoor(door, info, call);
-  if (node && out.ok()) GlobalRuntime().tape->Attach(std::move(node), &out);
-  return out;
+  if (wants_grad && Differentiable(info)) return CallRecorded(door, info, call);
+  if (__builtin_expect(info.may_fail, 0)) return CallChecked(door, info, call);
+  return CallDoor(door, info, call);
 }
 
 Tensor Apply(OpId op, std::initializer_list<const Tensor*> inputs, AttrSpan attrs) {

@@ -178,7 +178,7 @@ bool PromisedCall::Skip() {
   }
   int kernels = 0;
   const auto ran = script_->Run(cells_, &outputs_, &kernels);
-  if (IsInterrupted(ran.status())) status_ = ran.status();
+  if (!ran.ok() && IsInterrupted(ran.status())) status_ = ran.status();
   if (!ran.ok() || !*ran) return NotSkipped();  // no memory: the body needs the least at a time
   path_ = *ran;
   promise_->last_kernels_.store(kernels, std::memory_order_relaxed);

@@ -70,19 +70,6 @@ uint64_t GetTag(Value* v) {
   return std::atomic_ref<uint64_t>(v->tag).load(std::memory_order_relaxed);
 }
 
-// What a value becomes whose computation failed for want of memory.
-class Failed final : public Pending {
- public:
-  Status Force(const Value* value) override {
-    return MemoryError("[trace] ", Describe(*value),
-                       " was not computed: memory ran out when its traced call ended.");
-  }
-};
-Failed* FailedPending() {
-  static Failed failed;
-  return &failed;
-}
-
 // A deferred value takes over what an eager op or a plan made.
 Status Adopt(Value* deferred, const Value& made) {
   FZ_CHECK(made.layout == deferred->layout && made.dtype == deferred->dtype);
@@ -266,7 +253,9 @@ Tensor Session::CallUnpredicted(const OpCall& call) {
     }
     return RunEagerly(call);
   }
-  if (Status s = SamePrecision(); !s.ok()) return Tensor(std::move(s));
+  if (__builtin_expect(State().blas != blas_, 0)) {
+    if (Status s = ChangePrecision(); !s.ok()) return Tensor(std::move(s));
+  }
   const Request request{Primitive(call.op), call.inputs, call.attrs};
   if (cursor_->depth >= kMaxSegment) {
     if (Status s = Flush(); !s.ok()) return Tensor(std::move(s));
@@ -296,8 +285,7 @@ Tensor Session::RunAndRecord(const OpCall& call) {
 }
 
 // A segment is computed with one precision.
-Status Session::SamePrecision() {
-  if (__builtin_expect(State().blas == blas_, 1)) return absl::OkStatus();
+Status Session::ChangePrecision() {
   FZ_RETURN_IF_ERROR(Flush());
   blas_ = State().blas;
   return absl::OkStatus();
@@ -313,7 +301,8 @@ void Session::Composite(const CompositeCall& call, CompositeBody body, absl::Spa
   }
   Lock lock(this);
   const Request request{CompositeRow(call.id), call.inputs, call.attrs};
-  Status status = SamePrecision();
+  Status status = absl::OkStatus();
+  if (__builtin_expect(State().blas != blas_, 0)) status = ChangePrecision();
   if (status.ok() && cursor_->depth >= kMaxSegment) status = Flush();
   if (!status.ok()) {
     for (Tensor& t : outputs) t = Tensor(status);
@@ -466,13 +455,8 @@ Status Session::LeaveReplay() {
   flushing_ = true;
   const Status status = RunOneByOne();
   flushing_ = false;
-  if (IsInterrupted(status)) return status;
+  FZ_RETURN_IF_ERROR(status);
   fell_back_ = true;
-  if (!status.ok()) {
-    Abandon(status);
-    StartSegment();
-    return absl::OkStatus();
-  }
   slots_.clear();
   values_.clear();
   cursor_ = here;
@@ -580,9 +564,8 @@ std::vector<const CallRecord*> Session::PathContent() const {
 }
 
 bool Session::Wanted() const {
-  return std::any_of(values_.begin(), values_.end(), [](const ValueRef& v) {
-    return v->holders() > 1 && v->pending.load(std::memory_order_relaxed) != FailedPending();
-  });
+  return std::any_of(values_.begin(), values_.end(),
+                     [](const ValueRef& v) { return v->holders() > 1; });
 }
 
 LiveMask Session::Live() const {
@@ -647,12 +630,12 @@ Status Session::Flush() {
   } else {
     cursor_->used.store(Bounds::Now(), std::memory_order_relaxed);
   }
-  if (IsInterrupted(status)) {  // everything is there to do it again
+  if (!status.ok()) {  // everything is there to do it again
+    if (!IsInterrupted(status)) NoteRefusal(Cause::kFailed, status);
     if (builder_) builder_->Postpone();
     builder_ = nullptr;
     return status;
   }
-  if (!status.ok()) Abandon(status);
   StartSegment();
   return status.ok() && strict_ ? refusal : status;
 }
@@ -750,13 +733,6 @@ Status Session::RunOneByOne() {
     }
   }
   return absl::OkStatus();
-}
-
-void Session::Abandon(const Status& status) {
-  NoteRefusal(Cause::kFailed, status).IgnoreError();
-  for (const ValueRef& v : values_) {
-    if (!v->ready()) v->pending.store(FailedPending(), std::memory_order_release);
-  }
 }
 
 Status Session::Finish(bool interrupted) {

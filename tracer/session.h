@@ -86,7 +86,7 @@ class Session final : public Door, public Pending, public ReadObserver {
 
   // Segments
   Status Flush();
-  Status SamePrecision();
+  Status ChangePrecision();
   std::shared_ptr<const SegmentPlan> MakePlan(const LiveMask& live, bool blas, Status* refusal);
   Status RunPlan(const SegmentPlan& plan, const LiveMask& live);
   Status RunOneByOne();
@@ -95,7 +95,6 @@ class Session final : public Door, public Pending, public ReadObserver {
   LiveMask Live() const;
   std::vector<const Node*> Path() const;
   std::vector<const CallRecord*> PathContent() const;
-  void Abandon(const Status& status);
   // The error it is in strict mode.
   Status NoteRefusal(Cause cause, const Status& status);
   bool UnknownOperand(const Value& v) const {

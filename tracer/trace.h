@@ -1,7 +1,7 @@
 // Trace: what one traced callable has recorded, and the door that records and replays it.
 // Called by bindings/python (fz.trace) and frazil.h (jit::trace). Invariant: entering and leaving
-// never changes results; no deferred value outlives the outermost traced call, whether it returns,
-// raises or is interrupted.
+// never changes results; no deferred value outlives the outermost traced call, whether it returns
+// or raises, unless it could not be computed (Ctrl-C, memory): then it is when somebody reads it.
 #pragma once
 
 #include <array>

@@ -268,7 +268,10 @@ CHILD = {
         "2 calls up to <string>:6 could not be compiled; they run op by op: [dump]",
     ),
     "no_memory": (NO_MEMORY, "the plan of 2 calls up to <string>:6 did not run"),
-    "failed": (NO_MEMORY, "results of 2 calls up to <string>:6 are lost: [allocate]"),
+    "failed": (
+        NO_MEMORY,
+        "results of 2 calls up to <string>:6 are computed when they are read: [allocate]",
+    ),
     "thrashing": (
         """
     fz.config(segment_entries=8)
