@@ -147,17 +147,14 @@ FZ_FAST(SgdStep) {
 }
 
 FZ_FAST(AdamStep) {
-  FZ_ARGS(10, "adam_step(parameter, gradient, m, v, step, lr, beta1, beta2, eps, weight_decay, /)");
-  Tensor* t[4];
-  double c[5];
-  int64_t step;
-  if (!ToCells(a, 4, "adam_step", t) || !ToInt(a[4], "adam_step", "step", &step) ||
-      !ToDoubles(a + 5, 5, "adam_step", c)) {
-    return nullptr;
-  }
+  FZ_ARGS(10,
+          "adam_step(parameter, gradient, m, v, rate, root, beta1, beta2, eps, weight_decay, /)");
+  Tensor* t[6];
+  double c[4];
+  if (!ToCells(a, 6, "adam_step", t) || !ToDoubles(a + 6, 4, "adam_step", c)) return nullptr;
   Tensor* cells[] = {t[0], t[2], t[3]};
   const std::vector<Tensor> before = {*t[0], *t[2], *t[3]};
-  ops::adam_step(t[0], *t[1], t[2], t[3], step, c[0], c[1], c[2], c[3], c[4]);
+  ops::adam_step(t[0], *t[1], t[2], t[3], *t[4], *t[5], c[0], c[1], c[2], c[3]);
   return Check(cells, before);
 }
 
@@ -177,8 +174,10 @@ std::vector<FunctionRow> AutogradFunctions() {
        "velocity = velocity * momentum + gradient + parameter * weight_decay; parameter -= lr * "
        "velocity.",
        SgdStep},
-      {"adam_step(parameter, gradient, m, v, step, lr, beta1, beta2, eps, weight_decay, /)",
-       "One step of Adam (Kingma and Ba 2015); step counts from 1.", AdamStep},
+      {"adam_step(parameter, gradient, m, v, rate, root, beta1, beta2, eps, weight_decay, /)",
+       "One step of Adam (Kingma and Ba 2015); rate is lr / (1 - beta1 ** t), root is sqrt(1 - "
+       "beta2 ** t), both 0-d and of the parameter's dtype.",
+       AdamStep},
   };
 }
 

@@ -101,8 +101,9 @@ Tensor random_integers(Tensor* generator, int64_t low, int64_t high, Dims dims, 
 // -- Optimizer steps (functions/optimizers.cc): parameters and states are cells, replaced in place.
 void sgd_step(Tensor* parameter, const Tensor& gradient, Tensor* velocity, double lr,
               double momentum, double weight_decay);
-void adam_step(Tensor* parameter, const Tensor& gradient, Tensor* m, Tensor* v, int64_t step,
-               double lr, double beta1, double beta2, double eps, double weight_decay);
+// rate: lr / (1 - beta1^t); root: sqrt(1 - beta2^t); 0-d, of the parameter's dtype.
+void adam_step(Tensor* parameter, const Tensor& gradient, Tensor* m, Tensor* v, const Tensor& rate,
+               const Tensor& root, double beta1, double beta2, double eps, double weight_decay);
 
 }  // namespace ops
 }  // namespace frazil

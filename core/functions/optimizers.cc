@@ -1,6 +1,4 @@
 // Optimizer updates as composites: new values are computed first, then the cells are set.
-#include <cmath>
-
 #include "core/functions/composite.h"
 
 namespace frazil::ops {
@@ -29,12 +27,9 @@ void sgd_step(Tensor* parameter, const Tensor& gradient, Tensor* velocity, doubl
   Store(velocity, out[1]);
 }
 
-void adam_step(Tensor* parameter, const Tensor& gradient, Tensor* m, Tensor* v, int64_t step,
-               double lr, double beta1, double beta2, double eps, double weight_decay) {
+void adam_step(Tensor* parameter, const Tensor& gradient, Tensor* m, Tensor* v, const Tensor& rate,
+               const Tensor& root, double beta1, double beta2, double eps, double weight_decay) {
   const Tensor p = parameter->Detach(), g0 = gradient.Detach(), m0 = m->Detach(), v0 = v->Detach();
-  const double t = static_cast<double>(step);
-  const Tensor rate = Number(lr / (1 - std::pow(beta1, t)), p),
-               root = Number(std::sqrt(1 - std::pow(beta2, t)), p);
   const Tensor b1 = Number(beta1, p), b2 = Number(beta2, p), c1 = Number(1 - beta1, p),
                c2 = Number(1 - beta2, p);
   const Tensor e = Number(eps, p), decay = Number(weight_decay, p);

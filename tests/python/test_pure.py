@@ -266,7 +266,14 @@ class TestModules:
         check()
         assert f.stats()["skipped"] > 15
 
-    def test_training_with_an_optimizer(self):
+    @pytest.mark.parametrize(
+        "make_optimizer",
+        [
+            lambda p: fz.optim.SGD(p, lr=0.1, momentum=0.9),
+            lambda p: fz.optim.Adam(p, lr=0.1, weight_decay=0.01),
+        ],
+    )
+    def test_training_with_an_optimizer(self, make_optimizer):
         def body(model, optimizer, x, t):
             optimizer.zero_grad()
             loss = fz.nn.mse_loss(model(x), t)
@@ -276,7 +283,7 @@ class TestModules:
 
         model = self.make()
         models = [model, copy.deepcopy(model)]
-        optimizers = [fz.optim.SGD(m.parameters(), lr=0.1, momentum=0.9) for m in models]
+        optimizers = [make_optimizer(m.parameters()) for m in models]
         f, runs = counted(body)
         x, t = fz.ones((5, 3)), fz.zeros((5, 2))
         for _ in range(10):

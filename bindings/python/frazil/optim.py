@@ -10,6 +10,7 @@
 """
 
 from frazil import _frazil as _fz
+from frazil._grad import no_grad
 from frazil._tracked import Tracked
 
 _sgd_step = _fz.autograd.sgd_step
@@ -72,13 +73,19 @@ class Adam(Optimizer):
         self.betas = betas
         self.eps = eps
         self.weight_decay = weight_decay
-        self.t = 0
+        # The number of steps is a tensor, not a Python number: a traced step is the same each time.
+        self.t = _fz.asarray(0.0, dtype="float64") * 1
         self.m = self._zeros()
         self.v = self._zeros()
 
     def step(self):
-        self.t += 1
-        b1, b2 = self.betas
-        for p, m, v in zip(self.parameters, self.m, self.v, strict=True):
-            if (g := p.grad) is not None:
-                _adam_step(p, g, m, v, self.t, self.lr, b1, b2, self.eps, self.weight_decay)
+        t, (b1, b2), corrections = self.t, self.betas, {}
+        with no_grad():
+            t += 1
+            rate, root = self.lr / (1 - b1**t), _fz.sqrt(1 - b2**t)
+            for p, m, v in zip(self.parameters, self.m, self.v, strict=True):
+                if (g := p.grad) is None:
+                    continue
+                if p.dtype not in corrections:
+                    corrections[p.dtype] = rate.astype(p.dtype), root.astype(p.dtype)
+                _adam_step(p, g, m, v, *corrections[p.dtype], b1, b2, self.eps, self.weight_decay)
