@@ -1,6 +1,28 @@
-"""Makes the fuzzer's modules importable."""
+"""Makes the fuzzer's modules importable and runs its campaign once for all tests."""
 
+import os
 import sys
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parent))
+
+import campaign  # noqa: E402
+
+NIGHTLY = bool(os.environ.get("FRAZIL_NIGHTLY"))
+COUNT = 200_000 if NIGHTLY else 10_000
+SAMPLE = 40_000 if NIGHTLY else 1000  # of these, run elsewhere as well
+FIRST = int(os.environ.get("FRAZIL_FUZZ_SEED", "0"))
+LIMIT = 1500 if NIGHTLY else 300
+
+
+@pytest.fixture(scope="session")
+def campaign_run():
+    return campaign.generate(FIRST, COUNT, SAMPLE, LIMIT)
+
+
+@pytest.fixture(scope="session")
+def generated(campaign_run):
+    """(programs, digests of their eager runs)"""
+    return campaign_run[:2]

@@ -23,15 +23,18 @@ MODULE = "bindings/python/module_type.cc"
 GUARDS = [
     (SESSION, "if (values_[ref].get() != v) return false;", ""),
     (SESSION, "if (slots_[slot].get() != v) return false;", ""),
-    (SESSION, "if (!node.slots[fresh].Admits(*v) || !v->ready()) return false;", ""),
+    (SESSION, "if (!node.slots[fresh].Admits(*v) || !v->ready() ||", "if (!v->ready() ||"),
     (SESSION, "request.inputs[j]->value() != v) return false;", "false) return false;"),
-    (SESSION, "|| AttrSpan(node.attrs) != request.attrs", ""),
+    (SESSION, "||\n      AttrSpan(node.attrs) != request.attrs", ""),
     (SESSION, "(uint64_t{node.composite} << 32 | node.op) != request.what ||", ""),
     (SESSION, "foreign |= t->value()->storage && t->value()->storage->foreign;", "break;"),
     (RECORDING, "\n      a.operands != b.operands || a.slots", "\n      a.slots"),
-    (RECORDING, "if (entry.blas == blas && entry.live == live) {\n      entry", "{\n      entry"),
-    (RECORDING, "if (entry.blas == blas && entry.live == live) {\n      entry",
-     "if (entry.live == live) {\n      entry"),
+    (RECORDING, "if (entry.blas == blas && entry.live == live) return &entry;",
+     "if (entry.blas == blas) return &entry;"),
+    (RECORDING, "if (entry.blas == blas && entry.live == live) return &entry;",
+     "if (entry.live == live) return &entry;"),
+    (SESSION, " || (v->storage && v->storage->foreign))\n        return", ")\n        return"),
+    (SESSION, "expansion_ || State().blas != blas_) return", "expansion_) return"),
 ]  # fmt: skip
 
 # What a session records, runs and gives back.
@@ -79,8 +82,8 @@ PROMISES = [
      "words.push_back(0);\n    return true;"),
     (NEST, "if (i >= 0) return identity(kArgument, i);", ""),
     (MODULE, "snapshot.epoch != g_epoch || snapshot.is_volatile", "snapshot.epoch != g_epoch"),
-    (MODULE, "return std::all_of(snapshot.containers.begin(), snapshot.containers.end(), Unchanged);",
-     "return true;"),
+    (MODULE, "std::all_of(snapshot.containers.begin(), snapshot.containers.end(), Unchanged);",
+     "true;"),
 ]  # fmt: skip
 
 PASSES = [
@@ -95,7 +98,7 @@ PASSES = [
      "node.op == OpId::k_add ? OpId::k_add : OpId::k_subtract"),
     (RULES, "Add(graph, node.op, {a->operands[0], b->operands[0]})",
      "Add(graph, node.op, {b->operands[0], a->operands[0]})"),
-    (RULES, "Add(graph, OpId::k_not_equal, eq->operands)", "Add(graph, OpId::k_less, eq->operands)"),
+    (RULES, "OpId::k_not_equal, eq->operands)", "OpId::k_less, eq->operands)"),
     (RULES, "node.operands[2], node.operands[1]}", "node.operands[1], node.operands[2]}"),
     (RULES, "axes.push_back(inner->attrs[axis])", "axes.push_back(axis)"),
     (RULES, "both.push_back(node.attrs[i + 1] * inner->attrs[i + 1]);",

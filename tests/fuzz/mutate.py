@@ -33,7 +33,8 @@ def mutated(number):
     """(file, its text with the bug)"""
     name, old, new = MUTANTS[number]
     text = (ROOT / name).read_text()
-    assert text.count(old) == 1, f"row {number}: {old!r} stands {text.count(old)} times in {name}"
+    if text.count(old) != 1:
+        raise ValueError(f"row {number}: {old!r} stands {text.count(old)} times in {name}")
     return name, text.replace(old, new)
 
 

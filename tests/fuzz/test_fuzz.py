@@ -1,21 +1,15 @@
 """Random programs: traced against eager, and both against the interpreter and a smaller
 instruction set. Every observation must be equal, bit for bit."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import campaign
 import pytest
+from conftest import COUNT, LIMIT, NIGHTLY
 from plants import PLANTS
 from program import Block, shrink, text
-
-NIGHTLY = bool(os.environ.get("FRAZIL_NIGHTLY"))
-COUNT = 200_000 if NIGHTLY else 10_000
-SAMPLE = 40_000 if NIGHTLY else 1000  # of these, run elsewhere as well
-FIRST = int(os.environ.get("FRAZIL_FUZZ_SEED", "0"))
-LIMIT = 1500 if NIGHTLY else 300
 
 
 def has_avx512():
@@ -35,17 +29,6 @@ def report(failures, mode, environment):
         *(f"seed {p.seed}: {w}" for p, w in failures[1:6]),
     ]
     pytest.fail("\n".join(lines), pytrace=False)
-
-
-@pytest.fixture(scope="session")
-def campaign_run():
-    return campaign.generate(FIRST, COUNT, SAMPLE, LIMIT)
-
-
-@pytest.fixture(scope="session")
-def generated(campaign_run):
-    """(programs, digests of their eager runs)"""
-    return campaign_run[:2]
 
 
 def test_traced_is_eager(campaign_run):
