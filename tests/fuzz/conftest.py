@@ -11,10 +11,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 import campaign  # noqa: E402
 
 NIGHTLY = bool(os.environ.get("FRAZIL_NIGHTLY"))
-COUNT = 200_000 if NIGHTLY else 10_000
+COUNT = int(os.environ.get("FRAZIL_FUZZ_COUNT", 200_000 if NIGHTLY else 10_000))
 SAMPLE = 40_000 if NIGHTLY else 1000  # of these, run elsewhere as well
 FIRST = int(os.environ.get("FRAZIL_FUZZ_SEED", "0"))
-LIMIT = 1500 if NIGHTLY else 300
+LIMIT = 3000 if NIGHTLY else 600  # seconds for a process
 
 
 @pytest.fixture(scope="session")

@@ -40,7 +40,7 @@ class Generator(Statements):
             if i and self.chance(0.1):
                 texts[1] = self.pick(texts[0], "p0")
             if i and self.borrows and self.chance(0.3):
-                texts[2] = "b0"
+                texts[0] = "b0"
             if i and self.chance(0.1):
                 texts = [f"(x := {texts[0]})", "x", texts[2]]
             out.append(f"({', '.join(texts)}, {kind[3]}, {kind[4]}, w0, box)")
@@ -66,6 +66,8 @@ class Generator(Statements):
             if i and self.chance(change):
                 shared = ["p0"] if self.pure else ["p0", "p0", "w0", "s0"]
                 texts[self.rng.randrange(len(texts))] = self.pick(*shared)
+            if i and self.borrows and self.chance(0.3):
+                texts[0] = "b0"
             if i and self.chance(change):
                 texts[1] = texts[0]  # the same numbers in another tensor
             number = 2 if steady and self.chance(0.8) or not i else self.pick(1, 2, 3, 4)
@@ -95,7 +97,7 @@ class Generator(Statements):
             f"p0 = {self.argument((self.n,), self.dtype)}",
         ]
         if self.borrows:
-            changes += ["memory[...] *= -2", "memory[:1] += 1", "memory[...] = 0.5"]
+            changes += ["memory *= -2", "memory += 1", "memory[...] = 0.5"]
         if not self.pure:
             changes += [
                 f"{self.pick('s0', 's1')} = {self.argument(self.shape(), self.dtype)}",
@@ -108,7 +110,7 @@ class Generator(Statements):
                 "helper, f = f, helper" if self.chance(0.1) else "kept.append(s1)",
             ]
         lines = self.rng.sample(changes, self.pick(1, 1, 2))
-        nonlocal_names = ("s0", "s1", "p0", "generator", "helper", "f")
+        nonlocal_names = ("s0", "s1", "p0", "memory", "generator", "helper", "f")
         block = Block((("try:", tuple(lines)), ("except Exception as e:", ("shown.append(e)",))))
         under = Block((("with fz.no_grad():", (block,)),)) if self.chance(0.8) else block
         return Block(((f"def between{i}():", (f"nonlocal {', '.join(nonlocal_names)}", under)),))
@@ -126,7 +128,9 @@ class Generator(Statements):
             f"w1 = {self.argument((), 'float32')}.requires_grad_()",
             f"box = {self.box()}",
             f"generator = fz.random.Generator({self.rng.randrange(100)})",
-            f"memory = np.arange({self.n}, dtype='float32')",
+            f"memory = np.full({shapes[0]}, 1.5, dtype='{self.dtype}')"
+            if self.dtype != "bfloat16"
+            else "memory = np.full((3,), 1.5)",
             "b0 = fz.asarray(memory, copy=False)",
             'state = {"count": 0}',
             "kept = []",
@@ -147,7 +151,12 @@ class Generator(Statements):
         calls = self.calls(shapes, dtypes)
         parameters = ("a0", "a1", "a2", "n", "r") + (("w0", "box") if self.pure else ())
         self.env = {"fz": fz, "nn": nn, "np": np, "data": data, "wrap": lambda f: f}
-        self.env |= {"Box": observe.Box, "Plain": observe.Plain, "Record": observe.Record}
+        self.env |= {
+            "wide": observe.wide,
+            "Box": observe.Box,
+            "Plain": observe.Plain,
+            "Record": observe.Record,
+        }
         fz.random.seed(7)
         error = self.run([*setup, *helper, f"{', '.join(parameters)} = {calls[0]}"])
         assert error is None, error
@@ -164,7 +173,7 @@ class Generator(Statements):
         return Program(
             self.seed,
             tuple(setup),
-            () if self.pure else ("s0", "s1", "p0", "w0", "w1"),
+            () if self.pure else ("s0", "s1", "p0", "w0", "w1", "memory"),
             parameters,
             tuple(body),
             self.outermost(),

@@ -27,8 +27,6 @@ GUARDS = [
     (SESSION, "request.inputs[j]->value() != v) return false;", "false) return false;"),
     (SESSION, "||\n      AttrSpan(node.attrs) != request.attrs", ""),
     (SESSION, "(uint64_t{node.composite} << 32 | node.op) != request.what ||", ""),
-    (SESSION, "foreign |= t->value()->storage && t->value()->storage->foreign;", "break;"),
-    (RECORDING, "\n      a.operands != b.operands || a.slots", "\n      a.slots"),
     (RECORDING, "if (entry.blas == blas && entry.live == live) return &entry;",
      "if (entry.blas == blas) return &entry;"),
     (RECORDING, "if (entry.blas == blas && entry.live == live) return &entry;",

@@ -63,6 +63,12 @@ class Record:
     __call__ = Box.forward
 
 
+def wide(x):
+    """Two rows of as many numbers as make the sums of different matrix products differ."""
+    flat = fz.concat([fz.reshape(x, (-1,)), fz.ones((1,), dtype=x.dtype)])
+    return fz.reshape(fz.tile(flat, (130,))[:130], (2, 65))
+
+
 def scalar(result):
     """One float64 of a result: what is differentiated from outside a program."""
     parts = result if isinstance(result, (list, tuple)) else [result]
@@ -145,5 +151,5 @@ def difference(a, b):
 
 __all__ = [
     *("Box", "Plain", "Record", "attempt", "data", "difference", "fz", "loaded", "nn", "np"),
-    *("observe", "scalar", "seen"),
+    *("observe", "scalar", "seen", "wide"),
 ]

@@ -270,10 +270,15 @@ class Statements(Expressions):
         return [Block((("with fz.no_grad():", self.inner(2)),))]
 
     def other_product(self):
-        return [Block((('with fz.precision("blas"):', self.inner(2)),))]
+        x = self.x(lambda t: "float" in t.dtype.name)
+        who = self.pick("'blas'", *["'blas' if box.flag else 'default'"] * 2)
+        name, y = self.fresh(), f"wide({x})"
+        body = (*self.inner(self.pick(0, 1)), f"{name} = {y} @ {y}.T")
+        block = Block(((f"with fz.precision({who}):", body),))
+        return self.added(name, [block]) if self.run([block]) is None else None
 
     def borrowed(self):
-        line = self.pick("memory[...] *= -0.5", "memory[:1] += n", "memory[...] = r")
+        line = self.pick("memory *= -0.5", "memory += n", "memory[...] = r")
         return [line] if self.borrows and self.run([line]) is None else None
 
     def closure(self):
@@ -306,7 +311,7 @@ class Statements(Expressions):
             (self.forget, 0.7),
         ]
         if not self.pure:
-            kinds += [(self.remember, 2), (self.rebind, 1), (self.borrowed, 0.7)]
+            kinds += [(self.remember, 2), (self.rebind, 1), (self.borrowed, 1.5)]
         if self.depth < 2:
             kinds += [(self.branch, 1.5), (self.loop, 1.2), (self.while_loop, 0.5)]
             kinds += [(self.failing, 0.7), (self.without_grad, 0.4), (self.closure, 0.5)]
