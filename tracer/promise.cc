@@ -1,7 +1,6 @@
 #include "tracer/promise.h"
 
 #include <algorithm>
-#include <cstring>
 #include <mutex>
 
 #include "core/long_work.h"
@@ -12,87 +11,7 @@ namespace {
 
 constexpr int64_t kRetryRefused = 1000;  // calls
 
-uint64_t Pointer(const void* p) { return reinterpret_cast<uintptr_t>(p); }
-
-// For each cell the first cell with the same value, where there are many cells.
-class FirstWith {
- public:
-  explicit FirstWith(Cells cells) : cells_(cells) {
-    size_t size = 32;
-    while (size < 2 * cells.size()) size *= 2;
-    table_.resize(size);
-  }
-  uint32_t Index(uint32_t i) {
-    const Value* v = cells_[i]->value();
-    for (size_t at = (Pointer(v) * 0x9E3779B97F4A7C15u) >> 20;; ++at) {
-      uint32_t& slot = table_[at & (table_.size() - 1)];
-      if (slot == 0) slot = i + 1;
-      if (cells_[slot - 1]->value() == v) return slot - 1;
-    }
-  }
-
- private:
-  Cells cells_;
-  absl::InlinedVector<uint32_t, 256> table_;  // index + 1; 0: empty
-};
-
-// Values that are one in this call were one in the recording, and the reverse: the words of a cell
-// name the first with its value, and the first that is the same cell.
-template <typename Index>
-void AddCells(Cells cells, Words* words, const Index& first) {
-  for (uint32_t i = 0; i < cells.size(); ++i) {
-    const Tensor& t = *cells[i];
-    if (!t.defined()) {
-      words->push_back(0);
-      continue;
-    }
-    const Value& v = *t.value();
-    const uint32_t same = first(i);
-    uint32_t cell = i;
-    if (__builtin_expect(same != i, 0)) {
-      for (cell = same; cells[cell] != cells[i]; ++cell) {
-      }
-    }
-    const uint64_t node = t.node() ? static_cast<uint64_t>(t.node()->kind) + 1 : 0;
-    const uint64_t level = t.node() ? static_cast<uint64_t>(t.node()->level) : 0;
-    // The id, not the pointer: layouts come and go, ids are never used twice.
-    words->push_back(v.layout->id ^ static_cast<uint64_t>(v.dtype) << 56);
-    words->push_back(static_cast<uint64_t>(same) << 40 | uint64_t{cell} << 16 |
-                     uint64_t{v.device.word} << 8 | uint64_t{level > 0} << 7 | node << 1 |
-                     v.immediate);
-    if (level > 0) words->push_back(level);
-  }
-}
-
-void AddCells(Cells cells, Words* words) {
-  if (cells.size() > 8) {
-    FirstWith first(cells);
-    return AddCells(cells, words, [&](uint32_t i) { return first.Index(i); });
-  }
-  AddCells(cells, words, [&](uint32_t i) {
-    uint32_t j = 0;
-    while (cells[j]->value() != cells[i]->value()) ++j;
-    return j;
-  });
-}
-
-void AddThread(Words* words) {
-  const ThreadState& s = State();
-  words->push_back(static_cast<uint64_t>(s.grad_limit) << 16 |
-                   static_cast<uint64_t>(s.grad_depth) << 2 | uint64_t{s.grad_enabled} << 1 |
-                   s.blas);
-}
-
 }  // namespace
-
-size_t Promise::Hash::operator()(absl::Span<const uint64_t> words) const {
-  uint64_t h = words.size();
-  for (uint64_t w : words) {
-    h = (h ^ w) * 0x9E3779B97F4A7C15u;
-    h ^= h >> 32;
-  }
-  return h;
-}
 
 Promise::Entry* Promise::Find(absl::Span<const uint64_t> words) {
   if (!last_ || absl::Span<const uint64_t>(last_->words) != words) {
@@ -154,8 +73,7 @@ void Promise::Clear() {
 
 PromisedCall::PromisedCall(Promise* promise, Words* words, Cells cells, size_t unguarded)
     : promise_(promise), words_(words), cells_(cells) {
-  AddCells(cells.first(cells.size() - unguarded), words);
-  AddThread(words);
+  AddGuards(cells.first(cells.size() - unguarded), words);
 }
 
 bool PromisedCall::Skip() {

@@ -13,13 +13,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/settings.h"
-#include "core/small_stack.h"
 #include "core/spin_lock.h"
+#include "tracer/promise_key.h"
 #include "tracer/script_builder.h"
 
 namespace frazil::tracer {
 
-using Words = SmallStack<uint64_t, 64>;
 using Pins = std::shared_ptr<const void>;
 
 struct Policy {
@@ -47,17 +46,6 @@ class Promise {
     int64_t refused_until = 0;  // number of the call that may try again
     uint64_t used = 0;
   };
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(absl::Span<const uint64_t> words) const;
-    size_t operator()(const std::vector<uint64_t>& w) const { return (*this)(absl::MakeSpan(w)); }
-  };
-  struct Equal {
-    using is_transparent = void;
-    bool operator()(absl::Span<const uint64_t> a, absl::Span<const uint64_t> b) const {
-      return a == b;
-    }
-  };
   static constexpr size_t kMaxPaths = 64;  // outcomes of one key
 
   Entry* Find(absl::Span<const uint64_t> words);
@@ -73,7 +61,8 @@ class Promise {
   const Policy policy_;
   // Guards what follows; held for no longer than a look-up, but for the rare forgetting.
   SpinLock lock_;
-  absl::flat_hash_map<std::vector<uint64_t>, std::unique_ptr<Entry>, Hash, Equal> entries_;
+  absl::flat_hash_map<std::vector<uint64_t>, std::unique_ptr<Entry>, HashWords, EqualWords>
+      entries_;
   Entry* last_ = nullptr;  // found last
   uint64_t clock_ = 0;
   int64_t bytes_ = 0;  // of the scripts

@@ -1,0 +1,30 @@
+// The key of a call by promise: words that are equal where the same script may run. The bindings
+// write those for the structure of the arguments, this file those for tensors and the thread.
+// Called by tracer/promise. Invariant: words name nothing by an address that may be given to
+// something else while an entry with them exists.
+#pragma once
+
+#include "core/small_stack.h"
+#include "tracer/tape_record.h"
+
+namespace frazil::tracer {
+
+using Words = SmallStack<uint64_t, 64>;
+
+// Layout, dtype, device, node and sharing of each cell's content; the thread's settings.
+void AddGuards(Cells cells, Words* words);
+
+// Equal words have equal hashes; also for look-ups in tables whose keys are vectors.
+struct HashWords {
+  using is_transparent = void;
+  size_t operator()(absl::Span<const uint64_t> words) const;
+  size_t operator()(const std::vector<uint64_t>& w) const { return (*this)(absl::MakeSpan(w)); }
+};
+struct EqualWords {
+  using is_transparent = void;
+  bool operator()(absl::Span<const uint64_t> a, absl::Span<const uint64_t> b) const {
+    return a == b;
+  }
+};
+
+}  // namespace frazil::tracer
