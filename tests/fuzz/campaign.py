@@ -67,11 +67,11 @@ def finish(started, limit):
 def generate(first, count, sample, limit, size=1000, parts=None):
     """Makes and runs programs of `count` seeds, a few processes at a time.
 
-    Returns the first `sample` programs with the digests of their eager runs, how many were run,
-    and (program, mode, why) of those that differ.
+    Returns the first `sample` programs with the digests of their eager runs, how many were run and
+    how many calls of them were skipped, and (program, mode, why) of those that differ.
     """
     ranges = [(i, min(size, first + count - i)) for i in range(first, first + count, size)]
-    programs, digests, failures, ran = [], [], [], 0
+    programs, digests, failures, ran, skipped = [], [], [], 0, 0
     with ThreadPoolExecutor(parts or os.cpu_count()) as pool:
         batches = pool.map(lambda r: finish(start(["generate", *r], {}), limit), ranges)
         for records, why in batches:
@@ -84,12 +84,13 @@ def generate(first, count, sample, limit, size=1000, parts=None):
                     failures.append((program, *rest))
                 else:
                     ran += 1
+                    skipped += rest[1]
                     if len(programs) < sample:
                         programs.append(program)
                         digests.append(rest[0])
             if why:
                 failures.append((program, "trace", why))
-    return programs, digests, ran, failures
+    return programs, digests, ran, skipped, failures
 
 
 def first_difference(a, b):

@@ -98,7 +98,7 @@ class Expressions:
             (self.product, 2),
             (self.composite, 4),
             (self.created, 1),
-            (self.drawn, 1),
+            (self.drawn, 1.5),
             (self.converted, 2),
             (self.nested, 1),
         ]

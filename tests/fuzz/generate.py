@@ -43,7 +43,7 @@ class Generator(Statements):
                 texts[0] = "b0"
             if i and self.chance(0.1):
                 texts = [f"(x := {texts[0]})", "x", texts[2]]
-            out.append(f"({', '.join(texts)}, {kind[3]}, {kind[4]}, w0, box)")
+            out.append(f"({', '.join(texts)}, {kind[3]}, {kind[4]}, w0, box, w2, optimizer)")
         return tuple(out)
 
     def calls(self, shapes, dtypes):
@@ -73,7 +73,7 @@ class Generator(Statements):
             number = 2 if steady and self.chance(0.8) or not i else self.pick(1, 2, 3, 4)
             reals = ["0.5"] * 6 if self.pure else ["0.5"]
             real = self.pick(*reals, "0.5", "-0.75", "2.0", "1e-3", "-0.0", "1") if i else "0.5"
-            more = ", w0, box" if self.pure else ""
+            more = ", w0, box, w2, optimizer" if self.pure else ""
             out.append(f"({', '.join(texts)}, {number}, {real}{more})")
         return tuple(out)
 
@@ -86,6 +86,9 @@ class Generator(Statements):
             f"{x}[...] = {x} * -1",
             f"{x} += {self.pick('1', 'box.k')}",
             "w0.grad = None",
+            "w2 *= 0.5",
+            "optimizer.lr = 0.01",
+            "w2.grad = None",
             "box.flag = not box.flag",
             f"box.k = {self.pick('1', '1.0', 'True', '-0.0', '2.5', '3', 'fz.asarray(1.5)')}",
             f"vars(box)['k'] = {self.pick('1', '1.0', '2.5')}",
@@ -120,12 +123,15 @@ class Generator(Statements):
         dtypes = [self.dtype, self.dtype, self.any_dtype()]
         s0, s1 = (self.argument(self.shape(), self.dtype) for _ in range(2))
         w0 = self.argument(shapes[0], self.pick(self.dtype, "float32"))
+        optimizer = self.pick("SGD([w2], lr=0.1, momentum=0.9)", "SGD([w2])", "Adam([w2], lr=0.1)")
         setup = [
             f"s0 = {s0}",
             f"s1 = {s1}",
             f"p0 = {self.argument(shapes[0], self.dtype)}",
             f"w0 = {w0}.requires_grad_({not self.skips or self.chance(0.4)})",
             f"w1 = {self.argument((), 'float32')}.requires_grad_()",
+            f"w2 = {self.argument((self.n,), 'float32')}.requires_grad_()",
+            f"optimizer = fz.optim.{optimizer}",
             f"box = {self.box()}",
             f"generator = fz.random.Generator({self.rng.randrange(100)})",
             f"memory = np.full({shapes[0]}, 1.5, dtype='{self.dtype}')"
@@ -149,7 +155,8 @@ class Generator(Statements):
             helper.append("helper = wrap(helper)")
 
         calls = self.calls(shapes, dtypes)
-        parameters = ("a0", "a1", "a2", "n", "r") + (("w0", "box") if self.pure else ())
+        parameters = ("a0", "a1", "a2", "n", "r")
+        parameters += ("w0", "box", "w2", "optimizer") if self.pure else ()
         self.env = {"fz": fz, "nn": nn, "np": np, "data": data, "wrap": lambda f: f}
         self.env |= {
             "wide": observe.wide,
@@ -177,7 +184,20 @@ class Generator(Statements):
             parameters,
             tuple(body),
             self.outermost(),
-            ("s0", "s1", "p0", "w0", "w1", "generator.state", "state", "kept", "shown", "box"),
+            (
+                "s0",
+                "s1",
+                "p0",
+                "w0",
+                "w1",
+                "generator.state",
+                "state",
+                "kept",
+                "shown",
+                "box",
+                "w2",
+                "optimizer",
+            ),
             tuple(calls),
             tuple(helper),
             tuple(between.values()),

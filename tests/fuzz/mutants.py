@@ -53,7 +53,7 @@ REPLAY = [
     (SEGMENT, "options.blas = blas;", ""),
     (SEGMENT, "? operand(node.operands[~ref]) :", "? operand(node.operands[0]) :"),
     (BUILDER, "if (m.last != step || m.bytes", "if (m.bytes"),
-    (BUILDER, "m.bytes != to.bytes || m.result >= 0", "m.bytes != to.bytes"),
+    (BUILDER, "m.last != step || m.bytes != to.bytes ||", "m.last != step ||"),
     (BUILDER, "m.last = kForever;", ""),
     (BUILDER, "m.last = static_cast<int32_t>(step);", "m.last = m.first;"),
     (BUILDER, "program_.result_slot(m.result), offset}", "program_.result_slot(m.result), 0}"),

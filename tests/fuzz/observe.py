@@ -90,7 +90,7 @@ def seen(x):
         return [type(x).__name__, *map(seen, x)]
     if isinstance(x, dict):
         return ["dict", *((k, seen(v)) for k, v in x.items())]
-    if isinstance(x, (Box, Plain, Record)):
+    if isinstance(x, (Box, Plain, Record, fz.optim.Optimizer)):
         return [type(x).__name__, seen(vars(x))]
     return repr(x)
 

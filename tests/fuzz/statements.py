@@ -266,6 +266,15 @@ class Statements(Expressions):
             body += self.shown("loss.item()")
         return [*body] if self.run(body) is None else None
 
+    def optimizing(self):
+        x = self.x(lambda t: "float" in t.dtype.name)
+        body = [f"loss = {self.loss(f'(w2 * {x})')}", "loss.backward()", "optimizer.step()"]
+        if self.chance(0.7):
+            body.append("optimizer.zero_grad()")
+        if self.chance(0.2) and not self.skips:
+            body.append("optimizer.lr = r")
+        return body if self.run(body) is None else None
+
     def without_grad(self):
         return [Block((("with fz.no_grad():", self.inner(2)),))]
 
@@ -308,6 +317,7 @@ class Statements(Expressions):
             (self.alias, 0.5),
             (self.gradient, 1),
             (self.training, 1),
+            (self.optimizing, 0.7),
             (self.forget, 0.7),
         ]
         if not self.pure:

@@ -33,12 +33,13 @@ def report(failures, mode, environment):
 
 def test_traced_is_eager(campaign_run):
     """Also with skipped bodies, where the function depends on its arguments only."""
-    _, _, ran, failures = campaign_run
+    _, _, ran, skipped, failures = campaign_run
     for program, _, why in failures:
         assert not isinstance(program, str), f"{program}: {why}"
     for mode in ("trace", "pure"):
         report([(p, why) for p, m, why in failures if m == mode], mode, {})
     assert ran == COUNT
+    assert skipped > COUNT / 4
 
 
 @pytest.mark.parametrize("mode", ["eager", "trace"])

@@ -8,7 +8,6 @@ OUTPUT is a stream of pickles, one for each program, written as they come: after
 knows which program was next. With FUZZ_PLANT a deliberate bug is put into traced functions.
 """
 
-import functools
 import hashlib
 import os
 import pickle
@@ -28,11 +27,19 @@ def digest(observations):
     return [(what, hashlib.blake2b(repr(x).encode()).hexdigest()) for what, x in observations]
 
 
+TRACED = []  # the functions traced as pure
+
+
+def pure(f):
+    TRACED.append(trace(f, pure=True, check_first=1, check_every=5))
+    return TRACED[-1]
+
+
 def wrapper(mode):
     if plant := os.environ.get("FUZZ_PLANT"):
         return plants.PLANTS[plant] if mode == "trace" else lambda f: f
     if mode == "pure":
-        return functools.partial(trace, pure=True, check_first=1, check_every=5)
+        return pure
     return trace if mode == "trace" else lambda f: f
 
 
@@ -56,7 +63,9 @@ def generated(first, count, out):
         for mode in ("trace", "pure") if program.pure else ("trace",):
             if difference := observe.difference(eager, run(program, mode)):
                 pickle.dump(("differs", mode, difference), out)
-        pickle.dump(("ran", digest(eager)), out)
+        skipped = sum(f.stats()["skipped"] for f in TRACED)
+        TRACED.clear()
+        pickle.dump(("ran", digest(eager), skipped), out)
         out.flush()
 
 
