@@ -7,6 +7,7 @@ are planted by mutate.py, one at a time, into copies.
 SESSION = "tracer/session.cc"
 RECORDING = "tracer/recording.cc"
 PROMISE = "tracer/promise.cc"
+KEYS = "tracer/promise_key.cc"
 SCRIPT = "tracer/script.cc"
 SEGMENT = "jit/runtime/segment.cc"
 BUILDER = "jit/runtime/plan_builder.cc"
@@ -65,10 +66,10 @@ REPLAY = [
 
 # Skipped bodies.
 PROMISES = [
-    (PROMISE, "uint64_t{cell} << 16 |", ""),
-    (PROMISE, "static_cast<uint64_t>(same) << 40 |", ""),
-    (PROMISE, " ^ static_cast<uint64_t>(v.dtype) << 56", ""),
-    (PROMISE, "v.layout->id ^", "1 ^"),
+    (KEYS, "uint64_t{cell} << 16 |", ""),
+    (KEYS, "static_cast<uint64_t>(same) << 40 |", ""),
+    (KEYS, " ^ static_cast<uint64_t>(v.dtype) << 56", ""),
+    (KEYS, "v.layout->id ^", "1 ^"),
     (SCRIPT, "(const auto& [cell, o] : stage->writes) contents", "(const auto& [cell, o] : "
      "stage->writes.size() > 1 ? decltype(stage->writes){} : stage->writes) contents"),
     (SCRIPT, "next = known == outcome ? child.get() : next;", "next = child.get();"),

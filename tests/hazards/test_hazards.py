@@ -4,6 +4,8 @@ and, where what is compiled depends on its arguments only, with skipped bodies.
 OK: equal. ERR: a clear error. SW: silently wrong. TR: a side effect lost or repeated.
 """
 
+import functools
+
 import adapter
 import cases  # noqa: F401 (registers the cases)
 import hz
@@ -25,8 +27,12 @@ def collect(case, compile):
     return {"obs": observations, "exc": exception}
 
 
+def eager(fn, **options):
+    return fn
+
+
 def check(case, compile):
-    want = collect(case, lambda fn, **options: fn)
+    want = collect(case, eager)
     assert want["exc"] is None, f"{case.title}: fails eagerly: {want['exc']}"
     got = collect(case, compile)
     if case.refused:
@@ -45,3 +51,60 @@ def test_traced_means_what_eager_means(case):
 def test_skipped_means_what_eager_means(case):
     """Compared once, then skipped; and every seventh call compared again."""
     check(case, lambda fn, **options: fz.trace(fn, pure=True, check_first=1, check_every=7))
+
+
+def twice(fn, **options):
+    """The body's side effects happen twice."""
+    return functools.wraps(fn)(lambda *a, **k: (fn(*a, **k), fn(*a, **k))[1])
+
+
+def swallowing(fn, **options):
+    """Exceptions of the body are lost."""
+
+    @functools.wraps(fn)
+    def call(*args, **keywords):
+        try:
+            return fn(*args, **keywords)
+        except Exception:  # noqa: BLE001
+            return None
+
+    return call
+
+
+def stale(fn, **options):
+    """The third call with tensors of some shapes and its like repeat the second."""
+    last = {}
+
+    @functools.wraps(fn)
+    def call(*args, **keywords):
+        key = tuple(getattr(a, "shape", type(a)) for a in args)
+        known = last.setdefault(key, [])
+        if len(known) < 2:
+            known.append(fn(*args, **keywords))
+        return known[-1]
+
+    return call
+
+
+def rounding(fn, **options):
+    """Tensors of the result are a little off."""
+
+    @functools.wraps(fn)
+    def call(*args, **keywords):
+        result = fn(*args, **keywords)
+        if isinstance(result, fz.Tensor) and result.dtype == fz.float32:
+            return result * 1.0000001
+        return result
+
+    return call
+
+
+@pytest.mark.parametrize("wrong, least", [(twice, 40), (swallowing, 10), (stale, 90), (rounding, 70)])
+def test_wrong_compilers_are_noticed(wrong, least):
+    noticed = 0
+    for case in hz.CASES.values():
+        if case.refused or "recursion" in case.id or "long" in case.id:
+            continue
+        want, got = collect(case, eager), collect(case, wrong)
+        noticed += hz.verdict(want, got, case.tol)[0] != "OK"
+    assert noticed >= least
