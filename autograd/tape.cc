@@ -1,21 +1,16 @@
 #include "autograd/tape.h"
 
 #include <atomic>
-#include <vector>
+
+#include "core/tls.h"
 
 namespace frazil::autograd {
 namespace {
 
-// Nodes waiting to be destroyed: a chain of a million nodes must not recurse a million deep.
-struct Graveyard {
-  std::vector<TapeNode*> nodes;
-  bool active = false;
-};
-Graveyard& LocalGraveyard() {
-  static thread_local Graveyard* graveyard =
-      new Graveyard;  // used by destructors at thread exit: never destroyed
-  return *graveyard;
-}
+// Nodes waiting to be destroyed: a chain of a million nodes must not recurse a million deep. Set
+// while this thread destroys some.
+using Graveyard = absl::InlinedVector<TapeNode*, 16>;
+FZ_HOT_TLS Graveyard* t_graveyard = nullptr;
 
 }  // namespace
 
@@ -25,17 +20,19 @@ uint64_t NextSequence() {
 }
 
 void TapeNode::Destroy() {
-  Graveyard& graveyard = LocalGraveyard();
-  graveyard.nodes.push_back(this);
-  if (graveyard.active) return;
-  graveyard.active = true;
-  while (!graveyard.nodes.empty()) {
-    TapeNode* node = graveyard.nodes.back();
-    graveyard.nodes.pop_back();
+  if (t_graveyard) {
+    t_graveyard->push_back(this);
+    return;
+  }
+  Graveyard graveyard = {this};
+  t_graveyard = &graveyard;
+  while (!graveyard.empty()) {
+    TapeNode* node = graveyard.back();
+    graveyard.pop_back();
     node->~TapeNode();
     GiveBlock(node, sizeof(TapeNode));
   }
-  graveyard.active = false;
+  t_graveyard = nullptr;
 }
 
 GradNodeRef Tape::Prepare(const OpCall& call) {

@@ -1,6 +1,7 @@
 // Functions of frazil.nn: the composites of core/functions/composites.h.
 #include "bindings/python/convert.h"
 #include "bindings/python/functions.h"
+#include "bindings/python/held.h"
 #include "bindings/python/movement.h"
 #include "core/functions/composites.h"
 
@@ -11,14 +12,14 @@ template <OpName name, Tensor (*function)(const Tensor&)>
 FZ_FAST(Activation) {
   FZ_ARGS(1, std::string(name.text) + "(x, /)");
   Tensor own;
-  const Tensor* x = TensorOf(a[0], name.text, &own);
+  const Tensor* x = HeldTensor(a[0], name.text, &own);
   return x ? Wrap(function(*x)) : nullptr;
 }
 
 FZ_FAST(Gelu) {
   FZ_ARGS(2, "gelu(x, /, *, approximate='none')");
   Tensor own;
-  const Tensor* x = TensorOf(a[0], "gelu", &own);
+  const Tensor* x = HeldTensor(a[0], "gelu", &own);
   if (!x) return nullptr;
   if (!a[1]) return Wrap(ops::gelu(*x));
   const char* kind = PyUnicode_Check(a[1]) ? PyUnicode_AsUTF8(a[1]) : "";
@@ -32,7 +33,7 @@ template <OpName name, Tensor (*function)(const Tensor&, int64_t)>
 FZ_FAST(AlongAxis) {
   FZ_ARGS(2, std::string(name.text) + "(x, /, axis=-1)");
   Tensor own;
-  const Tensor* x = TensorOf(a[0], name.text, &own);
+  const Tensor* x = HeldTensor(a[0], name.text, &own);
   int64_t axis = -1;
   if (!x || (a[1] && !ToInt(a[1], name.text, "axis", &axis))) return nullptr;
   return Wrap(function(*x, axis));
@@ -45,7 +46,7 @@ FZ_FAST(LayerNorm) {
   double eps = 1e-5;
   for (int i = 0; i < 3; ++i) {
     if (i > 0 && !Given(a[i])) continue;
-    inputs[i] = TensorOf(a[i], "layer_norm", &own[i]);
+    inputs[i] = HeldTensor(a[i], "layer_norm", &own[i]);
     if (!inputs[i]) return nullptr;
   }
   if (a[3] && !ToDouble(a[3], "layer_norm", "eps", &eps)) return nullptr;
@@ -56,8 +57,8 @@ template <OpName name, Tensor (*loss)(const Tensor&, const Tensor&)>
 FZ_FAST(Loss) {
   FZ_ARGS(2, std::string(name.text) + "(x, target, /)");
   Tensor own, own_target;
-  const Tensor* x = TensorOf(a[0], name.text, &own);
-  const Tensor* target = x ? TensorOf(a[1], name.text, &own_target) : nullptr;
+  const Tensor* x = HeldTensor(a[0], name.text, &own);
+  const Tensor* target = x ? HeldTensor(a[1], name.text, &own_target) : nullptr;
   return target ? Wrap(loss(*x, *target)) : nullptr;
 }
 
@@ -66,7 +67,7 @@ FZ_FAST(Attention) {
   Tensor own[3];
   const Tensor* inputs[3];
   for (int i = 0; i < 3; ++i) {
-    inputs[i] = TensorOf(a[i], "attention", &own[i]);
+    inputs[i] = HeldTensor(a[i], "attention", &own[i]);
     if (!inputs[i]) return nullptr;
   }
   bool causal;

@@ -2,6 +2,7 @@
 // like them.
 #include "bindings/python/convert.h"
 #include "bindings/python/functions.h"
+#include "bindings/python/held.h"
 #include "bindings/python/movement.h"
 #include "bindings/python/reduce.h"
 #include "core/by_class.h"
@@ -91,7 +92,7 @@ template <OpName name, Tensor (*function)(const Tensor&)>
 PyObject* UnaryComposite(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   FZ_ARGS(1, std::string(name.text) + "(x, /)");
   Tensor own;
-  const Tensor* x = TensorOf(a[0], name.text, &own);
+  const Tensor* x = HeldTensor(a[0], name.text, &own);
   return x ? Wrap(function(*x)) : nullptr;
 }
 
@@ -110,7 +111,7 @@ template <OpName name, SpreadFunction function>
 PyObject* Spread(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   FZ_ARGS(4, std::string(name.text) + "(x, /, axis=None, *, correction=0.0, keepdims=False)");
   Tensor own;
-  const Tensor* x = TensorOf(a[0], name.text, &own);
+  const Tensor* x = HeldTensor(a[0], name.text, &own);
   Axes axes;
   double correction = 0;
   bool keepdims;
@@ -177,7 +178,7 @@ void AddAliases(std::vector<FunctionRow>* rows) {
 FZ_FAST(ClipFunction) {
   FZ_ARGS(3, "clip(x, /, min=None, max=None)");
   Tensor own;
-  const Tensor* x = TensorOf(a[0], "clip", &own);
+  const Tensor* x = HeldTensor(a[0], "clip", &own);
   if (!x) return nullptr;
   Tensor out = *x;
   for (int i = 0; i < 2; ++i) {
