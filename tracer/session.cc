@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "core/at_fork.h"
 #include "core/check.h"
 #include "core/config.h"
@@ -615,7 +617,8 @@ Status Session::Flush() {
   Status status = absl::OkStatus(), refusal = absl::OkStatus();
   const bool wanted = Wanted();
   const LiveMask live = Live();
-  if (builder_) builder_->OnSegment(PathContent(), slots_, values_);  // it holds what it sees
+  if (builder_)
+    builder_->OnSegment(PathContent(), slots_, values_, blas_);  // it holds what it sees
   if (wanted) {
     flushing_ = true;
     auto plan = recording_->FindPlan(cursor_, live, blas_);
@@ -698,6 +701,9 @@ Status Session::RunPlan(const SegmentPlan& plan, const LiveMask& live) {
 // done untraced.
 Status Session::RunOneByOne() {
   Door* eager = GlobalRuntime().eager;
+  // With the precision that the calls had.
+  const bool outside = std::exchange(State().blas, blas_);
+  const absl::Cleanup restore = [outside] { State().blas = outside; };
   for (const Node* node : Path()) {
     const auto operand = [&](int32_t ref) { return ref >= 0 ? values_[ref] : slots_[~ref]; };
     std::vector<Tensor> results;

@@ -41,8 +41,9 @@ class Generator(Statements):
                 texts[1] = self.pick(texts[0], "p0")
             if i and self.borrows and self.chance(0.3):
                 texts[0] = "b0"
-            if i and self.chance(0.1):
-                texts = [f"(x := {texts[0]})", "x", texts[2]]
+            if i and self.chance(0.2):
+                same = self.pick("x", "x.detach()", "x.detach()")  # one cell, or one value
+                texts = [f"(x := {texts[0]})", same, texts[2]]
             out.append(f"({', '.join(texts)}, {kind[3]}, {kind[4]}, w0, box, w2, optimizer)")
         return tuple(out)
 

@@ -6,7 +6,6 @@ are planted by mutate.py, one at a time, into copies.
 
 SESSION = "tracer/session.cc"
 RECORDING = "tracer/recording.cc"
-PROMISE = "tracer/promise.cc"
 KEYS = "tracer/promise_key.cc"
 SCRIPT = "tracer/script.cc"
 SEGMENT = "jit/runtime/segment.cc"

@@ -114,7 +114,8 @@ def look(number, programs, digests, limit=60):
 def main():
     numbers = [int(n) for n in sys.argv[1:]] or range(len(MUTANTS))
     count = int(os.environ.get("FRAZIL_MUTANT_PROGRAMS", "2000"))
-    programs, digests, *_ = campaign.generate(10_000_000, count, count, 600, size=500)
+    programs, digests, _, _, failures = campaign.generate(10_000_000, count, count, 600, size=500)
+    assert not failures, f"programs differ without planted bugs: {failures}"
     missed = []
     for n in numbers:
         name, old, new = MUTANTS[n]

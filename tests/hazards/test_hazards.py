@@ -99,7 +99,9 @@ def rounding(fn, **options):
     return call
 
 
-@pytest.mark.parametrize("wrong, least", [(twice, 40), (swallowing, 10), (stale, 90), (rounding, 70)])
+@pytest.mark.parametrize(
+    "wrong, least", [(twice, 40), (swallowing, 10), (stale, 90), (rounding, 70)]
+)
 def test_wrong_compilers_are_noticed(wrong, least):
     noticed = 0
     for case in hz.CASES.values():

@@ -567,3 +567,19 @@ def test_another_way_to_record_the_same_is_no_broken_promise():
     for b in [fz.ones((3, 1)), fz.ones((3, 1)), a, vector(7, 8), *[fz.ones((3, 1))] * 6] * 2:
         assert f(a, b).tolist() == body(a, b).tolist()
     assert f.stats()["skipped"] > 0
+
+
+def test_precision_inside_is_that_of_the_block():
+    def body(x):
+        with fz.precision("blas"):
+            y = x @ x.T
+        return y
+
+    f, runs = counted(body)
+    x = fz.reshape(fz.arange(260, dtype="float32") / 7, (2, 130))
+    with fz.precision("blas"):
+        want = (x @ x.T).tolist()
+    assert (x @ x.T).tolist() != want
+    for _ in range(8):
+        assert f(x).tolist() == want
+    assert len(runs) == 4
