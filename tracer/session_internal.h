@@ -1,0 +1,64 @@
+// What the files of Session share: tags of values and the lock. Called by tracer/session*.cc alone.
+// Invariant: a tag means something only while its serial is that of the segment in progress.
+#pragma once
+
+#include <chrono>
+
+#include "core/at_fork.h"
+#include "core/long_work.h"
+#include "tracer/session.h"
+
+namespace frazil::tracer {
+
+// Tags: which result or slot of which segment a value is. 40 bits serial, 1 bit slot, 23 bits
+// number.
+constexpr int kNumberBits = 23;
+constexpr uint64_t kSlotBit = uint64_t{1} << kNumberBits;
+
+// The number of a segment, or of a composite's body.
+uint64_t NextSerial();
+
+inline void SetTag(Value* v, uint64_t tag) {
+  std::atomic_ref<uint64_t>(v->tag).store(tag, std::memory_order_relaxed);
+}
+inline uint64_t GetTag(Value* v) {
+  return std::atomic_ref<uint64_t>(v->tag).load(std::memory_order_relaxed);
+}
+
+// The owner's calls and another thread's Force exclude each other; the owner may nest.
+class Session::Lock {
+ public:
+  explicit Lock(Session* s) : s_(s) {
+    if (owner_ && s->lock_depth_++ > 0) return;
+    if (__builtin_expect(!Busy(), 1)) return;
+    Wait();
+  }
+  // The thread that had it exists in the parent process only.
+  bool lost() const { return lost_; }
+  ~Lock() {
+    if (lost_ || (owner_ && --s_->lock_depth_ > 0)) return;
+    s_->busy_.store(false, std::memory_order_release);
+  }
+
+ private:
+  bool Busy() { return s_->busy_.exchange(true, std::memory_order_acquire); }
+  // Who has it may be waiting for the host's lock.
+  void Wait() {
+    const HostUnlocked unlocked;
+    for (int spin = 0; Busy(); ++spin) {
+      lost_ = s_->generation_.load(std::memory_order_relaxed) != ForkGeneration();
+      if (lost_) return;
+      if (spin < 100) {
+        std::this_thread::yield();
+      } else {
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+      }
+    }
+  }
+
+  Session* s_;
+  bool lost_ = false;
+  const bool owner_ = s_->owner_.load(std::memory_order_relaxed) == &State();
+};
+
+}  // namespace frazil::tracer

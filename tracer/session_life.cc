@@ -1,0 +1,138 @@
+// Sessions begin, end and are used again.
+#include <utility>
+
+#include "core/config.h"
+#include "core/tls.h"
+#include "tracer/session_internal.h"
+#include "tracer/trace.h"
+
+namespace frazil::tracer {
+namespace {
+
+// Sessions that no call uses. Never destroyed.
+struct Idle {
+  absl::Mutex mutex;
+  std::vector<Session*> spare ABSL_GUARDED_BY(mutex);
+  // Those of interrupted calls whose values nobody has read yet.
+  std::vector<Session*> left ABSL_GUARDED_BY(mutex);
+  std::atomic<int> left_count{0};
+};
+Idle& GetIdle() {
+  static Idle* idle = [] {
+    auto* made = new Idle;
+    HoldAcrossFork(ForkOrder::kCaches, &made->mutex);
+    return made;
+  }();
+  return *idle;
+}
+
+// The thread's last session, so that a call takes no lock.
+struct ThreadSpare {
+  Session* session = nullptr;
+  ~ThreadSpare() {
+    if (!session) return;
+    absl::MutexLock lock(&GetIdle().mutex);
+    GetIdle().spare.push_back(session);
+  }
+};
+thread_local ThreadSpare t_spare;
+
+// Threads take serials by the thousand, so that they share no word.
+constexpr uint64_t kSerials = 1024;
+constinit std::atomic<uint64_t> g_next_serials{kSerials};
+FZ_HOT_TLS uint64_t t_next_serial = 0;
+
+}  // namespace
+
+uint64_t NextSerial() {
+  if (t_next_serial % kSerials == 0)
+    t_next_serial = g_next_serials.fetch_add(kSerials, std::memory_order_relaxed);
+  return t_next_serial++ & ((uint64_t{1} << 40) - 1);
+}
+
+Session* Session::Begin(Recording* recording, ScriptBuilder* builder) {
+  if (GetIdle().left_count.load(std::memory_order_relaxed) > 0) SweepLeft();
+  Session* s = std::exchange(t_spare.session, nullptr);
+  if (!s) s = TakeSpare();
+  s->recording_ = recording;
+  s->builder_ = builder;
+  s->epoch_ = recording->Enter();
+  s->fell_back_ = s->recorded_ = false;
+  s->kernels_ = 0;
+  s->matched_ = 0;
+  s->strict_ = Strict();
+  s->blas_ = State().blas;
+  s->owner_.store(&State(), std::memory_order_relaxed);
+  s->generation_.store(ForkGeneration(), std::memory_order_relaxed);
+  s->StartSegment();
+  return s;
+}
+
+void Session::End(Session* s) {
+  if (s->Wanted()) {
+    Idle& idle = GetIdle();
+    s->kept_ = s->recording_->shared_from_this();
+    s->owner_.store(nullptr, std::memory_order_relaxed);
+    absl::MutexLock lock(&idle.mutex);
+    idle.left.push_back(s);
+    idle.left_count.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  s->StartSegment();
+  s->recording_->Leave(s->epoch_);
+  if (!t_spare.session) {
+    t_spare.session = s;
+    return;
+  }
+  absl::MutexLock lock(&GetIdle().mutex);
+  GetIdle().spare.push_back(s);
+}
+
+Session* Session::TakeSpare() {
+  absl::MutexLock lock(&GetIdle().mutex);
+  std::vector<Session*>& spare = GetIdle().spare;
+  if (spare.empty()) return new Session;
+  Session* s = spare.back();
+  spare.pop_back();
+  return s;
+}
+
+void Session::SweepLeft() {
+  std::vector<Session*> done;
+  {
+    Idle& idle = GetIdle();
+    absl::MutexLock lock(&idle.mutex);
+    std::erase_if(idle.left, [&](Session* s) {
+      // Somebody is computing it: another time.
+      if (s->busy_.exchange(true, std::memory_order_acquire)) return false;
+      const bool wanted = s->Wanted();
+      if (!wanted) done.push_back(s);
+      s->busy_.store(false, std::memory_order_release);
+      return !wanted;
+    });
+    idle.left_count.store(static_cast<int>(idle.left.size()), std::memory_order_relaxed);
+  }
+  // Letting go of values may run destructors that come here again.
+  for (Session* s : done) {
+    s->StartSegment();
+    s->recording_->Leave(s->epoch_);
+    s->kept_ = nullptr;
+    absl::MutexLock lock(&GetIdle().mutex);
+    GetIdle().spare.push_back(s);
+  }
+}
+
+void Session::StartSegment() {
+  if (recording_->epoch() != epoch_) {  // a long call lets go of what was evicted meanwhile
+    recording_->Leave(epoch_);
+    epoch_ = recording_->Enter();
+  }
+  cursor_ = recording_->root();
+  mode_ = Mode::kReplaying;
+  slots_.clear();
+  values_.clear();
+  num_slots_ = num_results_ = 0;
+  serial_ = NextSerial();
+}
+
+}  // namespace frazil::tracer
