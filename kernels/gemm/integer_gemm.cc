@@ -10,6 +10,7 @@ namespace frazil::gemm {
 namespace {
 
 constexpr int64_t kColumns = 256, kSteps = 128;  // a block of B that stays in cache
+constexpr int64_t kRowsBetweenQuestions = 64;
 
 // row[j] += x * b[j] for adjacent j, vectorised by the compiler.
 template <typename W, typename U>
@@ -32,13 +33,13 @@ void IntegerGemm(const GemmArgs& g) {
     int64_t nj = std::min(kColumns, g.n - j0);
     std::fill(sums, sums + g.m * kColumns, U(0));
     for (int64_t k0 = 0; k0 < g.k; k0 += kSteps) {
-      if (Abandoned()) return;
       int64_t nk = std::min(kSteps, g.k - k0);
       for (int64_t p = 0; p < nk; ++p) {
         const U* row = b + (k0 + p) * g.b.row_stride + j0 * g.b.col_stride;
         for (int64_t j = 0; j < nj; ++j) block[p * kColumns + j] = row[j * g.b.col_stride];
       }
       for (int64_t i = 0; i < g.m; ++i) {
+        if (i % kRowsBetweenQuestions == 0 && Abandoned()) return;
         const U* x = a + i * g.a.row_stride + k0 * g.a.col_stride;
         for (int64_t p = 0; p < nk; ++p) {
           AddScaled<W, U>(x[p * g.a.col_stride], block + p * kColumns, nj, sums + i * kColumns);
