@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 
 #include "core/apply.h"
 #include "core/small_blocks.h"
@@ -24,6 +25,7 @@ class TapeNode final : public GradNode {
   absl::InlinedVector<Input, 3> inputs;
   std::array<Tensor, 3> saved;  // a, b, c where the row saves them
   ValueRef saved_output;
+  std::atomic<uint32_t> passes{0};  // backward passes that went through it
 
   // For the gradient expressions of the table.
   DType input_dtype(int i) const { return inputs[i].dtype; }

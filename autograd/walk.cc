@@ -103,6 +103,7 @@ Status Walk::Step(Visit* visit) {
 }
 
 Status Walk::StepOp(TapeNode* node, const Tensor& g) {
+  node->passes.fetch_add(1, std::memory_order_relaxed);
   const Tensor output =
       node->saved_output ? Tensor(node->saved_output, GradNodeRef::Share(node)) : Tensor();
   for (size_t i = 0; i < node->inputs.size(); ++i) {

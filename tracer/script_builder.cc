@@ -1,5 +1,6 @@
 #include "tracer/script_builder.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "tracer/explain.h"
@@ -11,7 +12,13 @@ ScriptBuilder::ScriptBuilder(Cells cells) : cells_(cells) {
     before_.push_back(*cells[i]);
     if (!cells[i]->defined()) continue;
     const Link link{Link::Kind::kCell, static_cast<int32_t>(i)};
-    if (cells[i]->node()) links_.try_emplace(cells[i]->node(), link);
+    if (const GradNode* node = cells[i]->node()) {
+      links_.try_emplace(node, link);
+      if (node->kind == GradNode::Kind::kOp) {
+        const auto* made = static_cast<const autograd::TapeNode*>(node);
+        histories_.emplace_back(made, made->passes.load(std::memory_order_relaxed));
+      }
+    }
     const Value* v = cells[i]->value();
     sources_.try_emplace(v, Source{Source::Kind::kCell, static_cast<int32_t>(i)});
     if (v->storage && v->storage->foreign) Refuse("an argument borrows its memory");
@@ -80,6 +87,12 @@ Link ScriptBuilder::LinkTo(const GradNode* node) const {
   return node ? links_.find(node)->second : Link();
 }
 
+bool ScriptBuilder::HistoriesUsed() const {
+  return std::any_of(histories_.begin(), histories_.end(), [](const auto& history) {
+    return history.first->passes.load(std::memory_order_relaxed) != history.second;
+  });
+}
+
 bool ScriptBuilder::RecordTape(absl::Span<const GradNode* const> roots) {
   std::vector<const autograd::TapeNode*> nodes;
   if (!CollectTape(roots, links_, &nodes)) return false;
@@ -94,6 +107,10 @@ bool ScriptBuilder::RecordTape(absl::Span<const GradNode* const> roots) {
 
 std::shared_ptr<PathRecord> ScriptBuilder::Finish(absl::Span<const Tensor* const> outputs) {
   if (postponed_ || !refusal_.empty()) return nullptr;
+  if (HistoriesUsed()) {
+    Refuse("gradients flow into what made an argument");
+    return nullptr;
+  }
   std::vector<int> written;
   std::vector<const GradNode*> roots;
   for (const Tensor* t : outputs) roots.push_back(t->node());

@@ -36,11 +36,14 @@ class ScriptBuilder {
  private:
   Source Find(const Value& value);
   Link LinkTo(const GradNode* node) const;
+  bool HistoriesUsed() const;
   bool RecordTape(absl::Span<const GradNode* const> roots);
   SegmentRecord& Ended(SegmentRecord::End end, const Value& value);
 
   Cells cells_;
   std::vector<Tensor> before_;  // the cells' content at the start
+  // Of the cells that an op made: backward passes through that op until the start.
+  std::vector<std::pair<const autograd::TapeNode*, uint32_t>> histories_;
   std::vector<ValueRef> seen_;  // keeps alive
   absl::flat_hash_map<const Value*, Source> sources_;
   absl::flat_hash_map<const GradNode*, Link> links_;

@@ -583,3 +583,17 @@ def test_precision_inside_is_that_of_the_block():
     for _ in range(8):
         assert f(x).tolist() == want
     assert len(runs) == 4
+
+
+def test_gradients_that_flow_into_what_made_an_argument():
+    def body(x):
+        (x * x).sum().backward()
+        return x.detach() * 2
+
+    f, runs = counted(body)
+    v, w = (fz.ones(2).requires_grad_() for _ in range(2))
+    for i in range(12):
+        k = 2 if i < 8 else i
+        assert f(v * k).tolist() == body(w * k).tolist()
+        assert v.grad.tolist() == w.grad.tolist()
+    assert len(runs) == 12
