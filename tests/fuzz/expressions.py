@@ -101,6 +101,7 @@ class Expressions:
             (self.drawn, 1.5),
             (self.converted, 2),
             (self.nested, 1),
+            (self.rewritten, 4),
         ]
         f = self.rng.choices([k for k, _ in kinds], [w for _, w in kinds])[0]
         return f()
@@ -127,6 +128,30 @@ class Expressions:
         if self.chance(0.3) and op in "+-*":
             text = f"({text}) {self.pick('*', '-', '+')} {self.operand(x)}"
         return f"fz.tanh({text})" if op in "/*" and self.chance(0.3) else text
+
+    def rewritten(self):
+        """What the passes make simpler, and what only looks like it."""
+        x = self.x()
+        y = self.like(x)
+        t = self.value(x)
+        unary = self.pick(*(row["name"] for row in ROWS if row["arity"] == 1))
+        often = self.pick("abs", "negative", "sign", "floor", "tanh", "round")
+        binary = self.pick(*"maximum minimum multiply add subtract bitwise_and".split())
+        options = [f"fz.{f}(fz.{f}({x}))" for f in (unary, often)]
+        options += [f"fz.abs(-({x}))", f"{x} + -({y})", f"{x} - -({y})", f"(-({x})) / (-({y}))"]
+        options += [f"(-({y})) * (-({x}))", f"fz.bitwise_invert({x} == {y})", f"~({x} != {y})"]
+        options += [f"fz.where(~({x} > {self.number()}), {x}, {y})", f"fz.{binary}({x}, {x})"]
+        options += [f"fz.where({x} > 0, {y}, {y})", f"fz.sum({x}[None], axis=0)"]
+        options += [f"fz.astype(fz.astype({x}, fz.{self.any_dtype()}), {x}.dtype)"] * 2
+        options += [f"fz.broadcast_to(fz.broadcast_to({x}, (1,) + {x}.shape), (3,) + {x}.shape)"]
+        if t.ndim:
+            cut = [self.pick("1:", "::-1", "::2", "1::2", "::-2", ":3", "-2:") for _ in range(3)]
+            options += [f"fz.exp({x}[{']['.join(cut[:k])}])" for k in (2, 3)]
+            options += [f"{x}.reshape((1, -1)).reshape({x}.shape)"]
+        if t.ndim > 1:
+            axes = [tuple(self.rng.sample(range(t.ndim), t.ndim)) for _ in range(2)]
+            options += [f"+fz.permute_dims(fz.permute_dims({x}, {axes[0]}), {axes[1]})"] * 2
+        return self.pick(*options)
 
     def reduction(self):
         name = self.pick(
