@@ -1,23 +1,23 @@
-"""The table of planted bugs: in a file, a text that stands there once, and what takes its place.
+"""The table of planted bugs: a text that stands once in some files, and what takes its place.
 
 Every row makes the tracer, a pass or the lowering wrong in a way that a program can see. The rows
 are planted by mutate.py, one at a time, into copies.
 """
 
-SESSION = "tracer/session.cc"
-RECORDING = "tracer/recording.cc"
-KEYS = "tracer/promise_key.cc"
-SCRIPT = "tracer/script.cc"
-SEGMENT = "jit/runtime/segment.cc"
-BUILDER = "jit/runtime/plan_builder.cc"
-PLAN = "jit/runtime/plan.cc"
-FOLD = "jit/graph/passes/fold.cc"
-RULES = "jit/graph/passes/rules.cc"
-CSE = "jit/graph/passes/cse.cc"
-BODY = "jit/lower/body.cc"
-LOWER = "jit/lower/lower.cc"
-NEST = "bindings/python/nest.cc"
-MODULE = "bindings/python/module_type.cc"
+SESSION = "tracer/session*.cc"
+RECORDING = "tracer/recording*.cc"
+KEYS = "tracer/promise*.cc"
+SCRIPT = "tracer/script*.cc"
+SEGMENT = "jit/runtime/segment*.cc"
+BUILDER = "jit/runtime/plan_builder*.cc"
+PLAN = "jit/runtime/plan*.cc"
+FOLD = "jit/graph/passes/fold*.cc"
+RULES = "jit/graph/passes/rules*.cc"
+CSE = "jit/graph/passes/cse*.cc"
+BODY = "jit/lower/body*.cc"
+LOWER = "jit/lower/lower*.cc"
+NEST = "bindings/python/nest*.cc"
+MODULE = "bindings/python/module_type*.cc"
 
 # Guards of replay by validation.
 GUARDS = [

@@ -31,11 +31,12 @@ BATCH = 100
 
 def mutated(number):
     """(file, its text with the bug)"""
-    name, old, new = MUTANTS[number]
-    text = (ROOT / name).read_text()
-    if text.count(old) != 1:
-        raise ValueError(f"row {number}: {old!r} stands {text.count(old)} times in {name}")
-    return name, text.replace(old, new)
+    files, old, new = MUTANTS[number]
+    found = [(path, text) for path in sorted(ROOT.glob(files)) if old in (text := path.read_text())]
+    if len(found) != 1 or found[0][1].count(old) != 1:
+        raise ValueError(f"row {number}: {old!r} does not stand once in {files}")
+    path, text = found[0]
+    return str(path.relative_to(ROOT)), text.replace(old, new)
 
 
 def run(command):
