@@ -71,6 +71,7 @@ Status SetGrad(Tensor* leaf, const Tensor& grad) {
                       ".");
   }
   // Without its history: a tensor that is its own gradient must not hold itself.
+  if (ReadObserver* observer = State().observer) observer->OnGradient(*node);
   node->grad = grad.defined() ? grad.Detach() : grad;
   return absl::OkStatus();
 }
@@ -100,7 +101,11 @@ Status Backward(const Tensor& root, const Tensor* seed) {
     sums.push_back(leaf->grad.defined() ? leaf->grad + g : g);
     FZ_RETURN_IF_ERROR(sums.back().status());
   }
-  for (size_t i = 0; i < sums.size(); ++i) walk.leaves()[i].first->grad = sums[i];
+  ReadObserver* observer = State().observer;
+  for (size_t i = 0; i < sums.size(); ++i) {
+    if (observer) observer->OnGradient(*walk.leaves()[i].first);
+    walk.leaves()[i].first->grad = sums[i];
+  }
   return absl::OkStatus();
 }
 

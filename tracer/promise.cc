@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "absl/algorithm/container.h"
 #include "core/long_work.h"
 #include "tracer/explain.h"
 
@@ -24,7 +25,10 @@ Promise::Entry* Promise::Find(absl::Span<const uint64_t> words) {
 }
 
 Promise::Entry& Promise::Add(absl::Span<const uint64_t> words, const Pins& pins) {
-  if (Entry* known = Find(words)) return *known;
+  if (Entry* known = Find(words)) {
+    if (!known->pins) known->pins = pins;
+    return *known;
+  }
   auto& entry = entries_[std::vector<uint64_t>(words.begin(), words.end())];
   entry = std::make_unique<Entry>();
   entry->words.assign(words.begin(), words.end());
@@ -76,17 +80,27 @@ PromisedCall::PromisedCall(Promise* promise, Words* words, Cells cells, size_t u
   AddGuards(cells.first(cells.size() - unguarded), words);
 }
 
+bool PromisedCall::Look() {
+  std::lock_guard lock(promise_->lock_);
+  Promise::Entry* entry = promise_->Find(words_->span());
+  seen_ = entry != nullptr;
+  if (!entry) return false;
+  ++entry->calls;
+  refused_ = entry->calls < entry->refused_until;
+  if (!entry->script || entry->compared < promise_->policy_.first) return false;
+  if (promise_->policy_.every > 0 && entry->calls % promise_->policy_.every == 0) return false;
+  script_ = entry->script;
+  ++promise_->skipped_;
+  return true;
+}
+
 bool PromisedCall::Skip() {
-  {
-    std::lock_guard lock(promise_->lock_);
-    Promise::Entry* entry = promise_->Find(words_->span());
-    if (!entry) return false;
-    ++entry->calls;
-    refused_ = entry->calls < entry->refused_until;
-    if (!entry->script || entry->compared < promise_->policy_.first) return false;
-    if (promise_->policy_.every > 0 && entry->calls % promise_->policy_.every == 0) return false;
-    script_ = entry->script;
-    ++promise_->skipped_;
+  if (!Look()) {
+    if (seen_) return false;
+    // What never comes again (a learning rate that changes) is not learnt from.
+    AddEntry(nullptr, [](Promise::Entry& entry) { entry.calls = 1; });
+    refused_ = true;
+    return false;
   }
   for (Tensor* cell : cells_) {
     if (cell->defined() && !cell->value()->ready() &&
@@ -145,16 +159,17 @@ Status PromisedCall::Learn(absl::Span<const Tensor* const> outputs, std::vector<
 
 template <typename F>
 void PromisedCall::AddEntry(const Pins& pins, const F& use) {
-  Promise::Garbage garbage;
+  Promise::Garbage garbage;  // freed, and told of, when the lock is not held
   const Setting* bound;
   {
     std::lock_guard lock(promise_->lock_);
     use(promise_->Add(words_->span(), pins));
     bound = promise_->Trim(&garbage);
   }
-  if (!bound) return;
+  const auto learnt = absl::c_count_if(garbage, [](const auto& e) { return e->script != nullptr; });
+  if (!bound || learnt == 0) return;
   const std::string limit = StrCat(Name(*bound), " = ", Get(*bound));
-  promise_->recording_->Note({Cause::kKeys, {{"count", StrCat(garbage.size())}, {"limit", limit}}});
+  promise_->recording_->Note({Cause::kKeys, {{"count", StrCat(learnt)}, {"limit", limit}}});
 }
 
 Status PromisedCall::Merge(std::shared_ptr<PathRecord> path, const Pins& pins) {

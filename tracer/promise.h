@@ -39,7 +39,7 @@ class Promise {
   friend class PromisedCall;
   struct Entry {
     std::vector<uint64_t> words;
-    Pins pins;
+    Pins pins;  // null until something is learnt: then the words may name what is gone
     std::shared_ptr<const Script> script;  // null while nothing is known
     int compared = 0;
     int64_t calls = 0;
@@ -93,6 +93,7 @@ class PromisedCall {
                Pins shape_pins, Pins argument_pins);
 
  private:
+  bool Look();
   bool NotSkipped();
   Status Merge(std::shared_ptr<PathRecord> path, const Pins& pins);
   template <typename F>
@@ -106,7 +107,7 @@ class PromisedCall {
   const PathRecord* path_ = nullptr;
   std::optional<ScriptBuilder> builder_;
   Status status_;
-  bool refused_ = false;
+  bool seen_ = false, refused_ = false;
 };
 
 }  // namespace frazil::tracer

@@ -83,6 +83,10 @@ void ScriptBuilder::OnIndexCheck(std::string_view op, const Value& indices, int6
   segment.of = of;
 }
 
+void ScriptBuilder::OnGradient(const GradNode& leaf) {
+  if (!links_.contains(&leaf)) Refuse("the body sets .grad of a tensor outside of its arguments");
+}
+
 Link ScriptBuilder::LinkTo(const GradNode* node) const {
   return node ? links_.find(node)->second : Link();
 }

@@ -21,6 +21,8 @@ class ScriptBuilder {
   void OnRead(const Value& value, Reading how);
   void OnIndexCheck(std::string_view op, const Value& indices, int64_t n, std::string_view of);
 
+  void OnGradient(const GradNode& leaf);
+
   // The call cannot be skipped, ever: why. The first reason counts.
   void Refuse(std::string_view why);
   // This call recorded something new; the next one may tell.

@@ -62,6 +62,8 @@ Status Session::Force(const Value* value) {
         return RuntimeError("[trace] ", Describe(*value),
                             " is being computed: a signal handler cannot wait for it.");
       }
+      if (builder_ && owner_.load(std::memory_order_relaxed) != &State())
+        builder_->Refuse("another thread reads what the body computes");
       FZ_RETURN_IF_ERROR(Flush());
     }
   }
@@ -79,6 +81,10 @@ void Session::OnRead(const Value& value, Reading how) {
 void Session::OnIndexCheck(std::string_view op, const Value& indices, int64_t n,
                            std::string_view of) {
   if (builder_) builder_->OnIndexCheck(op, indices, n, of);
+}
+
+void Session::OnGradient(const GradNode& leaf) {
+  if (builder_) builder_->OnGradient(leaf);
 }
 
 Status Session::Flush() {

@@ -126,6 +126,7 @@ bool ToDoubles(PyObject* const* objects, int n, const char* op, double* out) {
 // Raises, with the cells as they were, if an update left an error in one of them.
 PyObject* Check(Tensor* const* cells, const std::vector<Tensor>& before) {
   for (size_t i = 0; i < before.size(); ++i) {
+    NoteWrite(cells[i]);
     if (cells[i]->ok()) continue;
     const Status status = cells[i]->status();
     for (size_t k = 0; k < before.size(); ++k)

@@ -228,7 +228,10 @@ FZ_FAST(SetDefault) {
 }
 
 Tensor* Generator(PyObject* object) {
-  if (IsTensor(object)) return &CellOf(object);
+  if (IsTensor(object)) {
+    NoteWrite(&CellOf(object));
+    return &CellOf(object);
+  }
   Raise(TypeError("[random] the generator's state must be a tensor, got ", Py_TYPE(object)->tp_name,
                   "."));
   return nullptr;

@@ -6,6 +6,7 @@
 #include "bindings/python/dtype_type.h"
 #include "bindings/python/import.h"
 #include "core/apply.h"
+#include "core/long_work.h"
 
 namespace frazil::python {
 namespace {
@@ -22,6 +23,10 @@ int Refuse(const char* message) {
   return -1;
 }
 
+// The value whose export was interrupted last. NumPy takes the exception for "no buffer" and asks
+// for __array__ next, which must not compute it again as if nothing had happened.
+const Value* g_interrupted = nullptr;
+
 int GetBuffer(PyObject* self, Py_buffer* view, int flags) {
   view->obj = nullptr;
   const ValueRef value = CellOf(self).value_ref();
@@ -33,7 +38,11 @@ int GetBuffer(PyObject* self, Py_buffer* view, int flags) {
       !value->layout->dense) {
     return Refuse("[buffer] the tensor is not contiguous: use copy().");
   }
-  if (Status s = Read(*value); !s.ok()) return RaiseInt(s);
+  g_interrupted = nullptr;
+  if (Status s = Read(*value); !s.ok()) {
+    if (IsInterrupted(s)) g_interrupted = value.get();
+    return RaiseInt(s);
+  }
   const Layout& layout = *value->layout;
   auto* held = new Held{value, StorageRef::Share(value->storage), {}, {}};
   const int size = SizeOf(value->dtype);
@@ -104,6 +113,10 @@ StatusOr<ValueRef> DenseBytes(const Tensor& x) {
 
 PyObject* ExportArray(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   FZ_ARGS(3, "__array__(self, dtype=None, copy=None)");
+  if (std::exchange(g_interrupted, nullptr) == CellOf(a[0]).value()) {
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    return nullptr;
+  }
   Object array = Object::Steal(ToNumPy(a[0]));
   if (array && Given(a[1])) {
     // NumPy passes np.dtype objects; astype copies only if it must.

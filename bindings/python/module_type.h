@@ -1,8 +1,8 @@
-// frazil.nn.Module's base type: it notices every assignment to an attribute, so that a call by
-// promise guards a module by one comparison. Called by nest.cc and, from Python, by frazil.nn.
-// Invariant: a snapshot that is current is what the module's attributes, its submodules', its
-// class's and the lists and dicts among them hold now. Assignments are counted; what can change
-// without one is looked at again.
+// The base of modules, optimizers and generators (frazil/_tracked.py): it notices every assignment
+// to an attribute, so that a call by promise guards one by one comparison. Called by nest.cc and,
+// from Python, by frazil._tracked. Invariant: a snapshot that is current is what the module's
+// attributes, its submodules', its class's and the lists and dicts among them hold now. Assignments
+// are counted; what can change without one is looked at again.
 #pragma once
 
 #include <cstdint>

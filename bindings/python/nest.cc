@@ -226,7 +226,8 @@ bool Nest::AddModule(PyObject* module) {
     PyErr_Clear();
     if (!lenient_) return Refuse(module);
     words.push_back(Word(kModule));
-    words.push_back(0);  // it is inside itself
+    words.push_back(0);  // it is inside itself:
+    volatile_ = true;    // what is seen from here lacks what the outer one sees
     return true;
   }
   if (!snapshot->refusal.empty()) {
@@ -339,11 +340,6 @@ int FindCell(absl::Span<Tensor* const> cells, const Tensor* cell) {
   return it == cells.end() ? -1 : static_cast<int>(it - cells.begin());
 }
 
-// The tensor of an argument's or a module's cell.
-PyObject* OwnerOf(Tensor* cell) {
-  return reinterpret_cast<PyObject*>(reinterpret_cast<char*>(cell) - offsetof(PyTensor, cell));
-}
-
 }  // namespace
 
 bool Result::Add(PyObject* o, int holders) {
@@ -435,7 +431,7 @@ class Maker {
         return t;
       }
       case kArgument:
-        return Object::Share(OwnerOf(arguments_.cells.span()[count]));
+        return Object::Share(ObjectOf(arguments_.cells.span()[count]));
       case kContainer:
         return Object::Share(arguments_.containers[count]);
       case kAgain:
@@ -467,7 +463,10 @@ class Maker {
       case kNamedTuple: {
         PyObject* type = Pointer();
         Object items = Tuple(count);
-        return items ? Object::Steal(PyObject_CallObject(type, items.get())) : Object();
+        // Without the type's own __new__, as pickle and copy do.
+        Object one = items ? Object::Steal(PyTuple_Pack(1, items.get())) : Object();
+        auto* named = reinterpret_cast<PyTypeObject*>(type);
+        return one ? Object::Steal(PyTuple_Type.tp_new(named, one.get(), nullptr)) : Object();
       }
       case kDict: {
         Pointer();

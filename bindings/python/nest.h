@@ -1,7 +1,7 @@
 // Nests of Python objects as words: what a call by promise compares its arguments by, and from what
-// it makes its result again. Called by trace_module.cc. Invariants: nests of equal words have the
-// same structure, types, numbers, strings and, for what is compared by identity, the same objects;
-// the words name objects by address, so whoever keeps words keeps the pins.
+// it makes its result again. Called by promised.cc and module_type.cc. Invariants: nests of equal
+// words have the same structure, types, numbers, strings and, for what is compared by identity, the
+// same objects; the words name objects by address, so whoever keeps words keeps the pins.
 #pragma once
 
 #include <memory>

@@ -62,6 +62,7 @@ bool Assign(std::string_view op, Tensor* cell, Tensor result) {
     Raise(result.status());
     return false;
   }
+  NoteWrite(cell);
   if (State().grad_enabled) {
     cell->Set(result.value_ref(), result.node_ref());
   } else {

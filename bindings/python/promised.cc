@@ -1,5 +1,9 @@
 #include "bindings/python/promised.h"
 
+#include <algorithm>
+#include <utility>
+
+#include "absl/algorithm/container.h"
 #include "bindings/python/module_type.h"
 #include "core/long_work.h"
 #include "tracer/recording.h"
@@ -73,6 +77,19 @@ PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject*
   return RunAndLearn(args, nargsf, kwnames, nest, structure, &promised);
 }
 
+// What the body made itself nobody holds by now, but the result.
+bool PromisedFunction::WritesOutside(const Pinned& written, const Nest& nest, const Result& form) {
+  for (const Object& o : written) {
+    const auto held = std::count_if(written.begin(), written.end(),
+                                    [&](const Object& p) { return p.get() == o.get(); });
+    if (Py_REFCNT(o.get()) > held && absl::c_count(nest.cells, &CellOf(o.get())) == 0 &&
+        absl::c_count(form.tensors, o.get()) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 PyObject* PromisedFunction::RunAndLearn(PyObject* const* args, size_t nargsf, PyObject* kwnames,
                                         const Nest& nest, size_t structure,
                                         tracer::PromisedCall* promised) {
@@ -83,7 +100,10 @@ PyObject* PromisedFunction::RunAndLearn(PyObject* const* args, size_t nargsf, Py
   if (!Guard(args, n, kwnames, &before)) return nullptr;
   for (PyObject* o : before.owners) owners.push_back(Object::Share(o));
   tracer::ScriptBuilder* builder = promised->Observe();
+  Pinned written;
+  Pinned* const outer = std::exchange(t_written, builder ? &written : t_written);
   PyObject* result = Run(args, nargsf, kwnames, builder);
+  t_written = outer;
   if (!result || !builder) return result;
   auto pins = std::make_shared<Pinned>(), argument_pins = std::make_shared<Pinned>();
   Result form(nest, pins.get());
@@ -94,6 +114,8 @@ PyObject* PromisedFunction::RunAndLearn(PyObject* const* args, size_t nargsf, Py
              after.words.span() != nest.words.span().first(structure) ||
              after.owners != before.owners || !(after.containers == nest.containers)) {
     builder->Refuse("the body changed the structure of its arguments");
+  } else if (WritesOutside(written, nest, form)) {
+    builder->Refuse("the body writes to a tensor outside of its arguments");
   }
   PyErr_Clear();
   std::vector<const Tensor*> outputs;

@@ -29,6 +29,8 @@ class PromisedFunction {
   PyObject* RunAndLearn(PyObject* const* args, size_t nargsf, PyObject* kwnames, const Nest& nest,
                         size_t structure, tracer::PromisedCall* promised);
 
+  static bool WritesOutside(const Pinned& written, const Nest& nest, const Result& form);
+
   PyObject* function_;
   PyObject* state_;  // the function, its defaults, or a method's object: it counts as an argument
   std::shared_ptr<tracer::Trace> trace_;

@@ -11,6 +11,8 @@
 #include "core/functions/composites.h"
 
 namespace frazil::python {
+
+FZ_HOT_TLS std::vector<Object>* t_written = nullptr;
 namespace {
 
 constexpr size_t kFreeListSize = 256;

@@ -3,8 +3,12 @@
 // part in garbage collection, and small objects come from a free list.
 #pragma once
 
+#include <cstddef>
+#include <vector>
+
 #include "bindings/python/errors.h"
 #include "core/tensor.h"
+#include "core/tls.h"
 
 namespace frazil::python {
 
@@ -21,6 +25,18 @@ inline Tensor& CellOf(PyObject* o) { return reinterpret_cast<PyTensor*>(o)->cell
 // A new Python object around `tensor`; raises if the op that made it failed.
 PyObject* Wrap(Tensor&& tensor);
 inline PyObject* Wrap(const Tensor& tensor) { return Wrap(Tensor(tensor)); }
+
+// The Python object around a cell that is known to have one.
+inline PyObject* ObjectOf(Tensor* cell) {
+  return reinterpret_cast<PyObject*>(reinterpret_cast<char*>(cell) - offsetof(PyTensor, cell));
+}
+
+// While somebody listens, the tensors whose content this thread replaced in place.
+extern FZ_HOT_TLS std::vector<Object>* t_written;
+inline void NoteWrite(Tensor* cell) {
+  if (__builtin_expect(t_written != nullptr, 0))
+    t_written->push_back(Object::Share(ObjectOf(cell)));
+}
 
 // Readies the type (tensor_type.cc) with the tables of the other files.
 bool AddTensorType(PyObject* module);

@@ -23,7 +23,7 @@ const CompositeInfo& Info(CompositeId id);
 
 namespace ops {
 
-// -- Statistics and elementwise (functions/statistics.cc, functions/activations.cc)
+// -- Statistics and elementwise (functions/statistics.cc)
 Tensor mean(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 Tensor var(const Tensor& x, const Axes& axes = {}, double correction = 0, bool keepdims = false);
 Tensor std(const Tensor& x, const Axes& axes = {}, double correction = 0, bool keepdims = false);
@@ -39,7 +39,7 @@ Tensor logical_or(const Arg& a, const Arg& b);
 Tensor logical_xor(const Arg& a, const Arg& b);
 Tensor logical_not(const Tensor& x);
 
-// -- nn (functions/activations.cc, functions/nn.cc)
+// -- nn (functions/nn.cc)
 Tensor relu(const Tensor& x);
 Tensor sigmoid(const Tensor& x);
 Tensor silu(const Tensor& x);

@@ -215,7 +215,7 @@ def keys():
     before = fz.config()["promise_entries"]
     fz.config(promise_entries=8)
     try:
-        return pure(lambda x, k: fz.exp(x), *[(X, k) for k in range(20)])
+        return pure(lambda x, k: fz.exp(x), *[(X, k // 2) for k in range(40)])
     finally:
         fz.config(promise_entries=before)
 

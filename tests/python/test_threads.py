@@ -511,3 +511,23 @@ def test_precision_changes_inside_a_traced_call():
     want = [np.asarray(v).tobytes() for v in body(a, b)]
     for _ in range(4):
         assert [np.asarray(v).tobytes() for v in f(a, b)] == want
+
+
+def test_an_interrupt_while_numpy_reads_is_not_lost():
+    def body(x):
+        for _ in range(60):
+            x = fz.sin(x)
+        np.asarray(x)
+        return "finished"
+
+    f = fz.trace(body)
+    f(fz.ones(8)), f(fz.ones(8))
+    x = fz.ones(1 << 24)
+    f(x)
+    timer = threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        timer.start()
+        f(x)
+        timer.join()
+        time.sleep(1)
+    assert np.asarray(fz.sin(fz.zeros(3))).tolist() == [0, 0, 0]
