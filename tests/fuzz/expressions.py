@@ -75,7 +75,7 @@ class Expressions:
 
     def number(self):
         integers = ["n", "n + 1", "2", "-1", "3"]
-        floats = ["r", "0.5", "-1.5", "r * 2", "1e-3", "box.k"]
+        floats = ["r", "0.5", "-1.5", "r * 2", "1e-3", "box.k", "box.more.k"]
         return self.pick(*integers, *floats, *self.numbers)
 
     def operand(self, name):

@@ -90,7 +90,8 @@ class Generator(Statements):
             "w2 *= 0.5",
             "optimizer.lr = 0.01",
             "w2.grad = None",
-            "box.flag = not box.flag",
+            *["box.flag = not box.flag"] * 3,
+            f"box.more.k = {self.pick('1', '1.0', '-0.75')}",
             f"box.k = {self.pick('1', '1.0', 'True', '-0.0', '2.5', '3', 'fz.asarray(1.5)')}",
             f"vars(box)['k'] = {self.pick('1', '1.0', '2.5')}",
             "box.t = box.t * 2",
@@ -208,7 +209,8 @@ class Generator(Statements):
     def box(self):
         kind = self.pick("Box", "Record" if self.pure else "Plain")
         t = self.argument(self.pick((), (self.n,)), self.dtype)
-        return f"{kind}(flag=True, k={self.pick('1.5', '2')}, t={t}, items=[])"
+        k = self.pick("1.5", "2")
+        return f"{kind}(flag=True, k={k}, t={t}, items=[], more=Record(True, 0.5, 1, []))"
 
     def outermost(self):
         if self.pure:

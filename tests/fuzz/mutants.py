@@ -16,6 +16,10 @@ RULES = "jit/graph/passes/rules*.cc"
 CSE = "jit/graph/passes/cse*.cc"
 BODY = "jit/lower/body*.cc"
 LOWER = "jit/lower/lower*.cc"
+FUSE = "jit/graph/fuse*.cc"
+SPACE = "jit/graph/space*.cc"
+MAKER = "jit/lower/maker*.cc"
+IN_PLACE = "jit/runtime/in_place*.cc"
 NEST = "bindings/python/nest*.cc"
 MODULE = "bindings/python/module_type*.cc"
 
@@ -120,4 +124,40 @@ LOWERING = [
     (LOWER, "read.offset = 0;\n", ""),
 ]  # fmt: skip
 
-MUTANTS = [*GUARDS, *REPLAY, *PROMISES, *PASSES, *LOWERING]
+# Which calls become one kernel, which axes it has, which buffers it may overwrite.
+KERNELS = [
+    (FUSE, " || Returns(g, own)) continue;", ") continue;"),
+    (FUSE, "if (outside || returned_[id] || users_[id].empty())",
+     "if (outside || users_[id].empty())"),
+    (FUSE, "returned_[Base(id)] = true;", "returned_[id] = true;"),
+    (FUSE, "users_[Base(x)].push_back(id);", "users_[x].push_back(id);"),
+    (IN_PLACE, "launch.strides[a * axes + axis] != launch.strides[b * axes + axis]", "false"),
+    (IN_PLACE, " || launch.buffers[a].offset != launch.buffers[b].offset", ""),
+    (IN_PLACE, "if (inst.a != kir::kNone || written) return false;", ""),
+    (IN_PLACE, "SizeOf(x.dtype) != SizeOf(y.dtype) ||", ""),
+    (MAKER, "accesses_[i].strides == strides && ", ""),
+    (MAKER, "launch_.buffers[i].node == node && ", ""),
+    (MAKER, "launch_.buffers[i].offset == offset &&\n", "true &&\n"),
+    (MAKER, "access.strides[runs_.back().back()] == access.strides[a] * axes_.extents[a]",
+     "true"),
+    (MAKER, "!axes_.pinned[a] && !axes_.pinned[runs_.back().back()]", "true"),
+    (MAKER, "launch_.scalars[i] != node) ++i;", "false) ++i;"),
+    (SPACE, "for (int64_t a : n.attrs) m->axes.push_back(from[a]);",
+     "for (size_t a = 0; a < n.attrs.size(); ++a) m->axes.push_back(from[a]);"),
+    (SPACE, "if (k == 0) return false;  // gathered from memory", ""),
+    (SPACE, "if (n >= 64 || (seen >> n & 1))", "if (n >= 64)"),
+    (SPACE, "if (has_loop && has_x) return false;", ""),
+    (SPACE, "if (in->extents[i] != n.layout->extents[j]) return false;", ""),
+    (LOWER, "offset + next, {0}", "offset, {0}"),
+    (LOWER, "if (in->extents[i] != 1) axes.parallel", "if (in->extents[i] > 2) axes.parallel"),
+    (LOWER, "start += in->extents[axis];", "start += 1;"),
+    (BODY, "if (IsBool(v[k].type) && !logical) v[k] = b_.Cast(DType::kI32, v[k]);", ""),
+    (BODY, "return IsBool(v.type) && !logical ? b_.Cast(DType::kI32, v) : v;", "return v;"),
+    (SCRIPT, "now.value() == before.value() && now.node() == before.node()",
+     "now.node() == before.node()"),
+    (SCRIPT, "segment.blas = blas;", ""),
+    (SESSION, "node->first_result = num_results_;", "node->first_result = 0;"),
+    (SEGMENT, "if (live[i / 64] >> (i % 64) & 1) graph", "if (live[0] >> (i % 64) & 1) graph"),
+]  # fmt: skip
+
+MUTANTS = [*GUARDS, *REPLAY, *PROMISES, *PASSES, *LOWERING, *KERNELS]

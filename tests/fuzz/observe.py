@@ -59,6 +59,7 @@ class Record:
     k: object
     t: object
     items: object
+    more: object = None
 
     __call__ = Box.forward
 
