@@ -31,8 +31,13 @@ def eager(fn, **options):
     return fn
 
 
+@functools.cache
+def wanted(case):
+    return collect(case, eager)
+
+
 def check(case, compile):
-    want = collect(case, eager)
+    want = wanted(case)
     assert want["exc"] is None, f"{case.title}: fails eagerly: {want['exc']}"
     got = collect(case, compile)
     if case.refused:
@@ -107,6 +112,5 @@ def test_wrong_compilers_are_noticed(wrong, least):
     for case in hz.CASES.values():
         if case.refused or "recursion" in case.id or "long" in case.id:
             continue
-        want, got = collect(case, eager), collect(case, wrong)
-        noticed += hz.verdict(want, got, case.tol)[0] != "OK"
+        noticed += hz.verdict(wanted(case), collect(case, wrong), case.tol)[0] != "OK"
     assert noticed >= least
