@@ -79,6 +79,8 @@ TYPES = {
     "source": "builtins.int",
     "stable": "builtins.bool",
     "start": SCALAR,
+    "rate": "Tensor",
+    "root": "Tensor",
     "step": SCALAR,
     "stop": f"{SCALAR} | None",
     "stream": "Any",

@@ -1,65 +1,15 @@
 #include "bindings/python/nest.h"
 
-#include <algorithm>
 #include <bit>
-#include <cstddef>
 
 #include "autograd/tape.h"
-#include "bindings/python/dtype_type.h"
 #include "bindings/python/module_type.h"
+#include "bindings/python/nest_words.h"
 
 namespace frazil::python {
 namespace {
 
-enum Tag : uint64_t {
-  kTensor,
-  kNone,
-  kFalse,
-  kTrue,
-  kInt,         // bits
-  kFloat,       // bits
-  kString,      // address of the interned string
-  kTuple,       // items
-  kList,        // items
-  kNamedTuple,  // address of the type, items
-  kDict,        // address of the type, keys and values
-  kDataclass,   // address of the type, values
-  kIdentity,    // address
-  kMethod,      // function, object
-  kModule,      // number of its structure
-  kArgument,    // result: number of a tensor among the arguments
-  kContainer,   // result: number of a container among the arguments
-  kAgain,       // result: number of an earlier tensor of the result
-  kFunction,    // code, globals, attributes, defaults, what its closure holds
-  kDefaults,    // positional, named
-  kPartial,     // function, arguments, keywords
-  kOpen,        // a cell of a closure that holds nothing yet
-};
-constexpr int kTagBits = 8;
-constexpr int kMaxDepth = 64;
-
-uint64_t Word(Tag tag, uint64_t count = 0) { return tag | count << kTagBits; }
-uint64_t Address(const void* p) { return reinterpret_cast<uintptr_t>(p); }
-
 Tensor* g_default_generator = nullptr;
-
-// What never changes under the same address: built-in functions, dtypes, enumeration members.
-bool IsFixed(PyObject* o) {
-  static PyObject* const enum_type = [] {
-    Object module = Object::Steal(PyImport_ImportModule("enum"));
-    return module ? PyObject_GetAttrString(module.get(), "Enum") : nullptr;
-  }();
-  static PyTypeObject* const dtype_type = [] {
-    Object dtype = Object::Steal(DTypeObject(DType::kF32));
-    return Py_TYPE(dtype.get());
-  }();
-  if (PyCFunction_Check(o)) {
-    PyObject* self = PyCFunction_GET_SELF(o);  // a method's holds state
-    return !self || PyModule_Check(self);
-  }
-  return Py_IS_TYPE(o, dtype_type) || o == Py_Ellipsis ||
-         (enum_type && PyObject_IsInstance(o, enum_type) == 1);
-}
 
 bool IsPartial(PyObject* o) {
   static PyObject* const type = [] {
@@ -67,27 +17,6 @@ bool IsPartial(PyObject* o) {
     return module ? PyObject_GetAttrString(module.get(), "partial") : nullptr;
   }();
   return Py_IS_TYPE(o, reinterpret_cast<PyTypeObject*>(type));
-}
-
-// The dict of an instance's attributes, if it has one and it is not empty. Borrowed.
-PyObject* AttributesOf(PyObject* o) {
-  Object dict;
-  if (Py_TYPE(o)->tp_dictoffset != 0) dict = Object::Steal(PyObject_GenericGetDict(o, nullptr));
-  if (!dict) PyErr_Clear();
-  return dict && PyDict_GET_SIZE(dict.get()) > 0 ? dict.get() : nullptr;
-}
-
-PyObject* FieldsOf(PyObject* o) {
-  PyObject* dict = Py_TYPE(o)->tp_dict;
-  static PyObject* const name = PyUnicode_InternFromString("__dataclass_fields__");
-  PyObject* fields = dict ? PyDict_GetItemWithError(dict, name) : nullptr;
-  if (!fields) {
-    // Inherited.
-    Object found = Object::Steal(PyObject_GetAttr(reinterpret_cast<PyObject*>(Py_TYPE(o)), name));
-    if (!found) PyErr_Clear();
-    fields = found.get();
-  }
-  return fields && PyDict_Check(fields) ? fields : nullptr;
 }
 
 std::string Unknown(PyObject* o) {
@@ -100,8 +29,6 @@ void SetDefaultGenerator(PyObject* state) {
   Py_INCREF(state);  // for the life of the process
   g_default_generator = &CellOf(state);
 }
-
-// ---- Arguments
 
 bool Nest::Refuse(PyObject* object) {
   if (refusal_.empty()) refusal_ = Unknown(object);
@@ -321,219 +248,6 @@ size_t Nest::AddHidden() {
   if (!g_default_generator) return 0;
   cells.push_back(g_default_generator);
   return 1;
-}
-
-// ---- Results
-
-namespace {
-
-template <typename Items>
-int Find(const Items& items, PyObject* o) {
-  for (size_t i = 0; i < items.size(); ++i) {
-    if (items[i] == o) return static_cast<int>(i);
-  }
-  return -1;
-}
-
-int FindCell(absl::Span<Tensor* const> cells, const Tensor* cell) {
-  const auto it = std::find(cells.begin(), cells.end(), cell);
-  return it == cells.end() ? -1 : static_cast<int>(it - cells.begin());
-}
-
-}  // namespace
-
-bool Result::Add(PyObject* o, int holders) {
-  const auto identity = [&](Tag tag, int number) {
-    words.push_back(Word(tag, static_cast<uint64_t>(number)));
-    return true;
-  };
-  if (IsTensor(o)) {
-    const int i = FindCell(arguments_.cells.span(), &CellOf(o));
-    if (i >= 0) return identity(kArgument, i);
-    if (const int i = Find(tensors, o); i >= 0) return identity(kAgain, i);
-    words.push_back(Word(kTensor));
-    tensors.push_back(o);
-    return true;
-  }
-  if (const int i = Find(arguments_.containers, o); i >= 0) return identity(kContainer, i);
-  const auto refuse = [&] {
-    if (refusal_.empty())
-      refusal_ = StrCat("the result holds an object of type ", Py_TYPE(o)->tp_name,
-                        ", which cannot be made again");
-    return false;
-  };
-  if (++depth_ > kMaxDepth) return refuse();
-  bool good = true;
-  // What somebody else holds, a module or the result in another place, is not to be made again; nor
-  // is what has attributes besides its fields.
-  PyObject *fields = FieldsOf(o), *attributes = AttributesOf(o), *key, *value;
-  Py_ssize_t at = 0;
-  if ((PyList_Check(o) || PyDict_Check(o) || fields) && Py_REFCNT(o) > holders) return refuse();
-  while (attributes && PyDict_Next(attributes, &at, &key, &value)) {
-    if (!fields || !PyDict_Contains(fields, key)) return refuse();
-  }
-  const auto add_type = [&] {
-    words.push_back(Address(Py_TYPE(o)));
-    pins_->push_back(Object::Share(reinterpret_cast<PyObject*>(Py_TYPE(o))));
-  };
-  if (PyTuple_Check(o) || PyList_CheckExact(o)) {
-    const auto n = static_cast<uint64_t>(PySequence_Fast_GET_SIZE(o));
-    const bool named = !PyList_CheckExact(o) && !PyTuple_CheckExact(o);
-    if (named && !PyObject_HasAttrString(o, "_fields")) return refuse();
-    words.push_back(Word(named ? kNamedTuple : PyTuple_CheckExact(o) ? kTuple : kList, n));
-    if (named) add_type();
-    for (uint64_t i = 0; i < n && good; ++i) good = Add(PySequence_Fast_GET_ITEM(o, i));
-  } else if (PyDict_CheckExact(o)) {
-    words.push_back(Word(kDict, static_cast<uint64_t>(PyDict_GET_SIZE(o))));
-    add_type();
-    at = 0;
-    while (good && PyDict_Next(o, &at, &key, &value)) good = Add(key) && Add(value);
-  } else if (fields) {
-    words.push_back(Word(kDataclass, static_cast<uint64_t>(PyDict_GET_SIZE(fields))));
-    add_type();
-    at = 0;
-    while (good && PyDict_Next(fields, &at, &key, &value)) {
-      Object attribute = Object::Steal(PyObject_GetAttr(o, key));
-      good = attribute && Py_REFCNT(attribute.get()) > 1 && Add(attribute.get(), 2);
-      if (!attribute) PyErr_Clear();
-    }
-    if (!good) return refuse();
-  } else {
-    // Numbers and strings, and what is fixed, are themselves.
-    Nest simple(pins_);
-    const bool plain = o == Py_None || PyBool_Check(o) || PyFloat_CheckExact(o) ||
-                       PyLong_CheckExact(o) || PyUnicode_CheckExact(o) || IsFixed(o);
-    if (PyType_Check(o)) {
-      simple.AddIdentity(o);
-    } else if (!plain || !simple.Add(o)) {
-      return refuse();
-    }
-    words.insert(words.end(), simple.words.begin(), simple.words.end());
-  }
-  --depth_;
-  return good;
-}
-
-namespace {
-
-class Maker {
- public:
-  Maker(const uint64_t* word, const Nest& arguments, absl::Span<Tensor> outputs)
-      : word_(word), arguments_(arguments), outputs_(outputs), tensors_(outputs.size()) {}
-
-  Object Make() {
-    const uint64_t word = *word_++;
-    const uint64_t count = word >> kTagBits;
-    switch (static_cast<Tag>(word & ((1 << kTagBits) - 1))) {
-      case kTensor: {
-        Object t = Object::Steal(Wrap(std::move(outputs_[made_])));
-        tensors_[made_++] = t.get();
-        return t;
-      }
-      case kArgument:
-        return Object::Share(ObjectOf(arguments_.cells.span()[count]));
-      case kContainer:
-        return Object::Share(arguments_.containers[count]);
-      case kAgain:
-        return Object::Share(tensors_[count]);
-      case kNone:
-        return Object::Share(Py_None);
-      case kFalse:
-        return Object::Share(Py_False);
-      case kTrue:
-        return Object::Share(Py_True);
-      case kInt:
-        return Object::Steal(PyLong_FromLongLong(static_cast<long long>(*word_++)));
-      case kFloat:
-        return Object::Steal(PyFloat_FromDouble(std::bit_cast<double>(*word_++)));
-      case kString:
-      case kIdentity:
-        return Object::Share(Pointer());
-      case kTuple:
-        return Tuple(count);
-      case kList: {
-        Object list = Object::Steal(PyList_New(static_cast<Py_ssize_t>(count)));
-        for (uint64_t i = 0; list && i < count; ++i) {
-          PyObject* item = Make().release();
-          if (!item) return Object();
-          PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), item);
-        }
-        return list;
-      }
-      case kNamedTuple: {
-        PyObject* type = Pointer();
-        Object items = Tuple(count);
-        // Without the type's own __new__, as pickle and copy do.
-        Object one = items ? Object::Steal(PyTuple_Pack(1, items.get())) : Object();
-        auto* named = reinterpret_cast<PyTypeObject*>(type);
-        return one ? Object::Steal(PyTuple_Type.tp_new(named, one.get(), nullptr)) : Object();
-      }
-      case kDict: {
-        Pointer();
-        Object dict = Object::Steal(PyDict_New());
-        for (uint64_t i = 0; dict && i < count; ++i) {
-          Object key = Make();
-          Object value = key ? Make() : Object();
-          if (!value || PyDict_SetItem(dict.get(), key.get(), value.get()) < 0) return Object();
-        }
-        return dict;
-      }
-      case kDataclass:
-        return Dataclass();
-      case kMethod:
-      case kModule:
-      case kFunction:
-      case kDefaults:
-      case kPartial:
-      case kOpen:
-        break;
-    }
-    PyErr_SetString(PyExc_SystemError, "[trace] a result of unknown form.");
-    return Object();
-  }
-
- private:
-  PyObject* Pointer() { return reinterpret_cast<PyObject*>(*word_++); }
-
-  Object Tuple(uint64_t n) {
-    Object tuple = Object::Steal(PyTuple_New(static_cast<Py_ssize_t>(n)));
-    for (uint64_t i = 0; tuple && i < n; ++i) {
-      PyObject* item = Make().release();
-      if (!item) return Object();
-      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), item);
-    }
-    return tuple;
-  }
-
-  // Without __init__, as copy.copy does: the values are those of the recorded object's fields.
-  Object Dataclass() {
-    auto* type = reinterpret_cast<PyTypeObject*>(Pointer());
-    Object empty = Object::Steal(PyTuple_New(0));
-    Object object =
-        empty ? Object::Steal(PyBaseObject_Type.tp_new(type, empty.get(), nullptr)) : Object();
-    PyObject* fields = object ? FieldsOf(object.get()) : nullptr;
-    Py_ssize_t at = 0;
-    PyObject *name, *field;
-    while (fields && PyDict_Next(fields, &at, &name, &field)) {
-      Object value = Make();
-      if (!value || PyObject_GenericSetAttr(object.get(), name, value.get()) < 0) return Object();
-    }
-    return object;
-  }
-
-  const uint64_t* word_;
-  const Nest& arguments_;
-  absl::Span<Tensor> outputs_;
-  absl::InlinedVector<PyObject*, 8> tensors_;
-  size_t made_ = 0;
-};
-
-}  // namespace
-
-PyObject* MakeResult(absl::Span<const uint64_t> words, const Nest& arguments,
-                     absl::Span<Tensor> outputs) {
-  if (words.size() == 1 && words[0] == Word(kTensor)) return Wrap(std::move(outputs[0]));
-  return Maker(words.data(), arguments, outputs).Make().release();
 }
 
 }  // namespace frazil::python

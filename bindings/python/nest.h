@@ -1,5 +1,5 @@
-// Nests of Python objects as words: what a call by promise compares its arguments by, and from what
-// it makes its result again. Called by promised.cc and module_type.cc. Invariants: nests of equal
+// Nests of Python objects as words: what a call by promise compares its arguments by. Called by
+// promised.cc and module_type.cc. Invariants: nests of equal
 // words have the same structure, types, numbers, strings and, for what is compared by identity, the
 // same objects; the words name objects by address, so whoever keeps words keeps the pins.
 #pragma once
@@ -58,28 +58,6 @@ class Nest {
   int depth_ = 0;
   std::string refusal_;
 };
-
-// A result as words: tensors in order, arguments and their containers by number.
-class Result {
- public:
-  Result(const Nest& arguments, Pinned* pins) : arguments_(arguments), pins_(pins) {}
-  bool Add(PyObject* object, int holders = 1);
-
-  std::vector<uint64_t> words;
-  std::vector<PyObject*> tensors;  // borrowed
-  const std::string& refusal() const { return refusal_; }
-
- private:
-  const Nest& arguments_;
-  Pinned* pins_;
-  int depth_ = 0;
-  std::string refusal_;
-};
-
-// The result that `words` (made by Result) describe, with `outputs`, which it takes, for its
-// tensors.
-PyObject* MakeResult(absl::Span<const uint64_t> words, const Nest& arguments,
-                     absl::Span<Tensor> outputs);
 
 // The cell of the default generator's state (frazil.random).
 void SetDefaultGenerator(PyObject* state);

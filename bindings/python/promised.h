@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "bindings/python/nest.h"
+#include "bindings/python/result.h"
 #include "tracer/trace.h"
 
 namespace frazil::python {

@@ -10,15 +10,15 @@ def adam_step(
     gradient: Tensor | None,
     m: Tensor,
     v: Operand,
-    step: builtins.bool | builtins.int | builtins.float,
-    lr: builtins.float,
+    rate: Tensor,
+    root: Tensor,
     beta1: builtins.float,
     beta2: builtins.float,
     eps: builtins.float,
     weight_decay: builtins.float,
     /,
 ) -> None:
-    """One step of Adam (Kingma and Ba 2015); step counts from 1."""
+    """One step of Adam (Kingma and Ba 2015); rate is lr / (1 - beta1 ** t), root is sqrt(1 - beta2 ** t), both 0-d and of the parameter's dtype."""
 
 def is_grad_enabled() -> builtins.bool:
     """Whether this thread records for gradients."""

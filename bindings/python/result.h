@@ -1,0 +1,32 @@
+// Results as words, and made again from them when the body is skipped. Called by promised.cc.
+// Invariant: what is made has the structure, the types and the identities (arguments, their
+// containers, one tensor in two places) of what the body returned; what cannot be is refused.
+#pragma once
+
+#include "bindings/python/nest.h"
+
+namespace frazil::python {
+
+// A result as words: tensors in order, arguments and their containers by number.
+class Result {
+ public:
+  Result(const Nest& arguments, Pinned* pins) : arguments_(arguments), pins_(pins) {}
+  bool Add(PyObject* object, int holders = 1);
+
+  std::vector<uint64_t> words;
+  std::vector<PyObject*> tensors;  // borrowed
+  const std::string& refusal() const { return refusal_; }
+
+ private:
+  const Nest& arguments_;
+  Pinned* pins_;
+  int depth_ = 0;
+  std::string refusal_;
+};
+
+// The result that `words` (made by Result) describe, with `outputs`, which it takes, for its
+// tensors.
+PyObject* MakeResult(absl::Span<const uint64_t> words, const Nest& arguments,
+                     absl::Span<Tensor> outputs);
+
+}  // namespace frazil::python
