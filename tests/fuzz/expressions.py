@@ -75,7 +75,7 @@ class Expressions:
 
     def number(self):
         integers = ["n", "n + 1", "2", "-1", "3"]
-        floats = ["r", "0.5", "-1.5", "r * 2", "1e-3", "box.k", "box.more.k"]
+        floats = ["r", "0.5", "-1.5", "r * 2", "1e-3", "box.k", "box.more.k", "box.more.k"]
         return self.pick(*integers, *floats, *self.numbers)
 
     def operand(self, name):
@@ -148,9 +148,14 @@ class Expressions:
             cut = [self.pick("1:", "::-1", "::2", "1::2", "::-2", ":3", "-2:") for _ in range(3)]
             options += [f"fz.exp({x}[{']['.join(cut[:k])}])" for k in (2, 3)]
             options += [f"{x}.reshape((1, -1)).reshape({x}.shape)"]
+            options += [f"(q := fz.tanh({x})) - q[::-1]", f"(q := {x} * 0.5)[1:] - q[:-1]"]
+            options += [f"(q := {x} + 1)[:1] + q"]
         if t.ndim > 1:
             axes = [tuple(self.rng.sample(range(t.ndim), t.ndim)) for _ in range(2)]
             options += [f"+fz.permute_dims(fz.permute_dims({x}, {axes[0]}), {axes[1]})"] * 2
+            if t.shape[0] == t.shape[-1]:
+                options += [f"(q := {x} * 0.5) - fz.matrix_transpose(q)"] * 3
+                options += [f"fz.sum((q := {x} - 1) * fz.matrix_transpose(q), axis=0)"] * 2
         return self.pick(*options)
 
     def reduction(self):

@@ -91,7 +91,7 @@ class Generator(Statements):
             "optimizer.lr = 0.01",
             "w2.grad = None",
             *["box.flag = not box.flag"] * 3,
-            f"box.more.k = {self.pick('1', '1.0', '-0.75')}",
+            *[f"box.more.k = {self.pick('1', '1.0', '-0.75')}"] * 4,
             f"box.k = {self.pick('1', '1.0', 'True', '-0.0', '2.5', '3', 'fz.asarray(1.5)')}",
             f"vars(box)['k'] = {self.pick('1', '1.0', '2.5')}",
             "box.t = box.t * 2",
@@ -176,7 +176,7 @@ class Generator(Statements):
         self.numbers = []
         body = self.statements(self.rng.randrange(4, 16))
         body.append(f"return {self.result()}")
-        often = 0.1 if self.skips else 0.25
+        often = 0.2 if self.skips else 0.25
         between = {i: self.between(i) for i in range(1, len(calls)) if self.chance(often)}
         calls = [f"(between{i}(), {c})[1]" if i in between else c for i, c in enumerate(calls)]
         return Program(
