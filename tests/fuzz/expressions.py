@@ -217,7 +217,9 @@ class Expressions:
     def product(self):
         x = self.x(lambda t: t.ndim == 2)
         y = self.x(lambda t: t.ndim == 2 and t.shape[0] == (self.value(x).shape or (0,))[-1])
-        return self.pick(f"{x} @ {y}", f"{x} @ {x}.T", f"{x}.T @ {x}", f"fz.vecdot({x}, {x})")
+        z = self.x(lambda t: "float" in t.dtype.name)
+        wide = f"wide({z}) @ fz.flip(wide({z})).T"
+        return self.pick(wide, f"{x} @ {y}", f"{x} @ {x}.T", f"{x}.T @ {x}", f"fz.vecdot({x}, {x})")
 
     def composite(self):
         x = self.x(lambda t: "float" in t.dtype.name)

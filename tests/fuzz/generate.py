@@ -213,6 +213,8 @@ class Generator(Statements):
         return f"{kind}(flag=True, k={k}, t={t}, items=[], more=Record(True, 0.5, 1, []))"
 
     def outermost(self):
+        if self.chance(0.15):
+            return "lambda *args: multiplied_by(box.flag, f, *args)"
         if self.pure:
             return "f"
         if self.chance(0.7):

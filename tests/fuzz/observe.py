@@ -70,6 +70,11 @@ def wide(x):
     return fz.reshape(fz.tile(flat, (130,))[:130], (2, 65))
 
 
+def multiplied_by(blas, f, *args):
+    with fz.precision("blas" if blas else "default"):
+        return f(*args)
+
+
 def scalar(result):
     """One float64 of a result: what is differentiated from outside a program."""
     parts = result if isinstance(result, (list, tuple)) else [result]
@@ -152,5 +157,6 @@ def difference(a, b):
 
 __all__ = [
     *("Box", "Plain", "Record", "attempt", "data", "difference", "fz", "loaded", "nn", "np"),
+    "multiplied_by",
     *("observe", "scalar", "seen", "wide"),
 ]

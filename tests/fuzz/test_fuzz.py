@@ -92,7 +92,7 @@ def test_a_shrunk_program_stands_alone(generated, tmp_path):
     assert out.stdout.strip() == "no difference", out.stderr
     path.write_text(source.replace("fz.trace)", "lambda f: lambda *args: 1)"))
     out = subprocess.run([sys.executable, path], capture_output=True, text=True)
-    assert out.stdout.startswith("result of call 0:"), out.stderr
+    assert "call 0:" in out.stdout.splitlines()[0], out.stderr
 
 
 def test_shrinking_removes_all_that_is_not_needed(generated):
