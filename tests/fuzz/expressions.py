@@ -136,6 +136,7 @@ class Expressions:
         t = self.value(x)
         unary = self.pick(*(row["name"] for row in ROWS if row["arity"] == 1))
         often = self.pick("abs", "negative", "sign", "floor", "tanh", "round")
+        x = self.pick(x, f"({x} * 0.5)", f"({x} + {x})")  # a temporary may be replaced by another
         binary = self.pick(*"maximum minimum multiply add subtract bitwise_and".split())
         options = [f"fz.{f}(fz.{f}({x}))" for f in (unary, often)]
         options += [f"fz.abs(-({x}))", f"{x} + -({y})", f"{x} - -({y})", f"(-({x})) / (-({y}))"]
@@ -156,7 +157,8 @@ class Expressions:
             if t.shape[0] == t.shape[-1]:
                 options += [f"(q := {x} * 0.5) - fz.matrix_transpose(q)"] * 3
                 options += [f"fz.sum((q := {x} - 1) * fz.matrix_transpose(q), axis=0)"] * 2
-        return self.pick(*options)
+        text = self.pick(*options)
+        return self.pick(text, f"({text}) * 1.5", f"fz.where({self.x()} > 0, {text}, 0)")
 
     def reduction(self):
         name = self.pick(
