@@ -20,8 +20,9 @@ struct Entry {
   absl::Mutex* mutex;  // or null:
   ForkHandler handler;
 
-  void Lock() const { mutex ? mutex->Lock() : handler.lock(); }
-  void Unlock() const { mutex ? mutex->Unlock() : handler.unlock(); }
+  // Which of the two it is, the analysis cannot follow.
+  void Lock() const ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex ? mutex->Lock() : handler.lock(); }
+  void Unlock() const ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex ? mutex->Unlock() : handler.unlock(); }
   void Renew() const { mutex ? frazil::Renew(mutex) : handler.renew(); }
 };
 

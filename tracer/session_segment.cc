@@ -112,7 +112,7 @@ Status Session::Flush() {
     cursor_->used.store(Bounds::Now(), std::memory_order_relaxed);
   }
   if (!status.ok()) {  // everything is there to do it again
-    if (!IsInterrupted(status)) NoteRefusal(Cause::kFailed, status);
+    if (!IsInterrupted(status)) NoteRefusal(Cause::kFailed, status).IgnoreError();
     if (builder_) builder_->Postpone();
     builder_ = nullptr;
     return status;

@@ -70,9 +70,9 @@ void ForEachTensor(std::optional<T>& v, F&& visit) {
 template <typename K, typename T, typename F>
 void ForEachTensor(std::map<K, T>& m, F&& visit) {
   if constexpr (requires { visit.Other(m.size()); }) visit.Other(m.size());
-  for (auto& [key, item] : m) {
-    if constexpr (requires { visit.Other(key); }) visit.Other(key);
-    ForEachTensor(item, visit);
+  for (auto& item : m) {
+    if constexpr (requires { visit.Other(item.first); }) visit.Other(item.first);
+    ForEachTensor(item.second, visit);
   }
 }
 
