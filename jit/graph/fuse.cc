@@ -76,6 +76,7 @@ class Fuser {
   }
 
   // True if another group lies on a path from group `from` to group `to`: then they cannot be one.
+  // Numbers of nodes tell nothing here: an early node's group may hold a late one as well.
   bool Returns(int from, int to) const {
     std::vector<int> todo;
     for (int g : OperandGroups(sets_[to])) {
@@ -87,7 +88,7 @@ class Fuser {
       const int g = todo.back();
       todo.pop_back();
       if (g == from) return true;
-      if (seen[g] || sets_[g].empty() || sets_[g].back() < sets_[from].front()) continue;
+      if (seen[g] || sets_[g].empty()) continue;
       seen[g] = true;
       for (int x : OperandGroups(sets_[g])) todo.push_back(x);
     }
@@ -122,6 +123,8 @@ class Fuser {
       if (waits[g] == 0) ready.push({sets_[g].front(), g});
     }
     Grouping result;
+    size_t groups = 0;
+    for (const auto& set : sets_) groups += !set.empty();
     while (!ready.empty()) {
       const int g = ready.top().second;
       ready.pop();
@@ -130,6 +133,7 @@ class Fuser {
         if (--waits[x] == 0) ready.push({sets_[x].front(), x});
       }
     }
+    FZ_CHECK(result.groups.size() == groups);  // no group waits for itself
     return result;
   }
 

@@ -299,3 +299,25 @@ def test_mode():
     assert f.stats()["calls"] == 2
     with pytest.raises(ValueError, match='must be "eager", "auto" or "graph"'):
         fz.mode("fast")
+
+
+def test_groups_do_not_wait_for_each_other():
+    """Three gradients of shared tensors, summed: kernels whose fusing needs a look at all paths."""
+
+    def observe(wrap):
+        a = np.linspace(-1, 2, 129 * 33, dtype=np.float32)
+        wide = fz.asarray(a.reshape(129, 33), requires_grad=True)
+        scale = fz.asarray(np.float32(0.7), requires_grad=True)
+        row = fz.asarray(np.linspace(-2, 2, 33, dtype=np.float32), requires_grad=True)
+
+        def step():
+            fz.sum(fz.max(row * scale, axis=0)).backward()
+            fz.logsumexp(row * wide).backward()
+            fz.mean(fz.nn.softplus(wide * scale) * 2).backward()
+
+        traced = wrap(step)
+        for _ in range(4):
+            traced()
+        return [np.asarray(t.grad).tobytes() for t in (wide, scale, row)]
+
+    assert observe(fz.trace) == observe(lambda f: f)
