@@ -65,12 +65,14 @@ class Promised {
     tracer::PromisedCall promised(&state_->promise, &in.words, in.tensors.span());
     if (promised.Skip()) return Rebuilt<R>(promised);
     ThrowIf(promised.status());
-    tracer::Call call(&state_->trace, promised.Observe());
+    tracer::ScriptBuilder* builder = promised.Observe();
+    tracer::Call call(&state_->trace, builder);
     if constexpr (std::is_void_v<R>) {
       Finished<R>(&call, std::forward<A>(args)...);
       ThrowIf(promised.Learn({}, {}, nullptr, nullptr));
     } else {
       R result = Finished<R>(&call, std::forward<A>(args)...);
+      if (!builder) return result;  // nothing is to be learnt
       auto form = std::make_shared<R>(result);
       promised_internal::Collector out;
       ForEachTensor(*form, out);

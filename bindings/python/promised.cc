@@ -93,18 +93,19 @@ bool PromisedFunction::WritesOutside(const Pinned& written, const Nest& nest, co
 PyObject* PromisedFunction::RunAndLearn(PyObject* const* args, size_t nargsf, PyObject* kwnames,
                                         const Nest& nest, size_t structure,
                                         tracer::PromisedCall* promised) {
+  tracer::ScriptBuilder* builder = promised->Observe();
+  if (!builder) return Run(args, nargsf, kwnames, nullptr);  // nothing is to be learnt
   const auto n = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
   // The body may drop what it was given.
   Pinned owners;
   Nest before(&owners);
   if (!Guard(args, n, kwnames, &before)) return nullptr;
   for (PyObject* o : before.owners) owners.push_back(Object::Share(o));
-  tracer::ScriptBuilder* builder = promised->Observe();
   Pinned written;
-  Pinned* const outer = std::exchange(t_written, builder ? &written : t_written);
+  Pinned* const outer = std::exchange(t_written, &written);
   PyObject* result = Run(args, nargsf, kwnames, builder);
   t_written = outer;
-  if (!result || !builder) return result;
+  if (!result) return nullptr;
   auto pins = std::make_shared<Pinned>(), argument_pins = std::make_shared<Pinned>();
   Result form(nest, pins.get());
   Nest after(argument_pins.get());

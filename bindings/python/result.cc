@@ -8,17 +8,10 @@
 namespace frazil::python {
 namespace {
 
-template <typename Items>
-int Find(const Items& items, PyObject* o) {
-  for (size_t i = 0; i < items.size(); ++i) {
-    if (items[i] == o) return static_cast<int>(i);
-  }
-  return -1;
-}
-
-int FindCell(absl::Span<Tensor* const> cells, const Tensor* cell) {
-  const auto it = std::find(cells.begin(), cells.end(), cell);
-  return it == cells.end() ? -1 : static_cast<int>(it - cells.begin());
+template <typename Items, typename Item>
+int Find(const Items& items, const Item* item) {
+  const auto it = std::find(items.begin(), items.end(), item);
+  return it == items.end() ? -1 : static_cast<int>(it - items.begin());
 }
 
 }  // namespace
@@ -29,7 +22,7 @@ bool Result::Add(PyObject* o, int holders) {
     return true;
   };
   if (IsTensor(o)) {
-    const int i = FindCell(arguments_.cells.span(), &CellOf(o));
+    const int i = Find(arguments_.cells, &CellOf(o));
     if (i >= 0) return identity(kArgument, i);
     if (const int i = Find(tensors, o); i >= 0) return identity(kAgain, i);
     words.push_back(Word(kTensor));

@@ -5,10 +5,10 @@
 #include <thread>
 
 #include "bindings/cpp/frazil.h"
-#include "core/settings.h"
 #include "gtest/gtest.h"
 #include "jit/runtime/eager.h"
 #include "jit/runtime/kernel_cache.h"
+#include "tests/cpp/limit.h"
 
 namespace fz = frazil;
 
@@ -16,24 +16,12 @@ namespace {
 
 using Floats = std::vector<float>;
 
-class Limit {
- public:
-  Limit(fz::Setting setting, int64_t value) : setting_(setting), before_(fz::Get(setting)) {
-    fz::Set(setting, value);
-  }
-  ~Limit() { fz::Set(setting_, before_); }
-
- private:
-  fz::Setting setting_;
-  int64_t before_;
-};
-
 int64_t Count(const fz::tracer::TraceStats& stats, fz::tracer::Cause cause) {
   return stats.causes[static_cast<int>(cause)];
 }
 
 TEST(Bounds, TheLeastRecentlyUsedGoes) {
-  const Limit limit(fz::Setting::k_plan_entries, 8);
+  const fz::Limit limit(fz::Setting::k_plan_entries, 8);
   auto f = fz::jit::trace([](const fz::Tensor& x) { return fz::exp(x) + 1.0; }, "f");
   const auto call = [&](int64_t n) { f(fz::ones({n})); };
   for (int64_t n = 1; n <= 8; ++n) call(n), call(n), call(1);
@@ -75,7 +63,7 @@ TEST(Bounds, ManyChildrenAreFound) {
 // Signatures come and go faster than the bounds allow, from many threads at once, while another
 // forgets everything now and then.
 TEST(Bounds, EvictionUnderThreads) {
-  const Limit calls(fz::Setting::k_segment_entries, 40), plans(fz::Setting::k_plan_entries, 6),
+  const fz::Limit calls(fz::Setting::k_segment_entries, 40), plans(fz::Setting::k_plan_entries, 6),
       eager(fz::Setting::k_eager_entries, 10), kernels(fz::Setting::k_kernel_entries, 2);
   auto f = fz::jit::trace([](const fz::Tensor& x, double by) {
     fz::Tensor y = fz::exp(x) * by;

@@ -10,9 +10,9 @@
 #include "bindings/cpp/frazil.h"
 #include "core/long_work.h"
 #include "core/parallel.h"
-#include "core/settings.h"
 #include "gtest/gtest.h"
 #include "jit/runtime/kernel_cache.h"
+#include "tests/cpp/limit.h"
 
 namespace fz = frazil;
 
@@ -29,18 +29,6 @@ void OnThreads(int n, const F& f) {
   for (std::thread& t : threads) t.join();
 }
 
-class Limit {
- public:
-  Limit(fz::Setting setting, int64_t value) : setting_(setting), before_(fz::Get(setting)) {
-    fz::Set(setting, value);
-  }
-  ~Limit() { fz::Set(setting_, before_); }
-
- private:
-  fz::Setting setting_;
-  int64_t before_;
-};
-
 fz::Tensor Body(const fz::Tensor& x, double scale) {
   fz::Tensor y = fz::exp(x * 0.25) + scale;
   if (fz::item(fz::sum(y)) > 12) y = fz::softmax(y) * 3.0;
@@ -48,8 +36,9 @@ fz::Tensor Body(const fz::Tensor& x, double scale) {
 }
 
 TEST(Threads, OneFunctionAndTheirOwnWhilePlansAreEvicted) {
-  const Limit plans(fz::Setting::k_plan_entries, 6), calls(fz::Setting::k_segment_entries, 40);
-  const Limit eager(fz::Setting::k_eager_entries, 12), kernels(fz::Setting::k_kernel_entries, 10);
+  const fz::Limit plans(fz::Setting::k_plan_entries, 6), calls(fz::Setting::k_segment_entries, 40);
+  const fz::Limit eager(fz::Setting::k_eager_entries, 12),
+      kernels(fz::Setting::k_kernel_entries, 10);
   auto shared = fz::jit::trace(Body);
   std::atomic<int> wrong{0};
   OnThreads(kThreads, [&](int t) {
