@@ -39,6 +39,7 @@ SUITES = {
     "cuda": Suite(cpp=True),
     "goldens": Suite(cpp=True),
     "hazards": Suite(python=True, sanitized=False),
+    "npu": Suite(cpp=True),
 }
 
 # The thread sanitizer makes a program tens of times slower and has nothing to say about one thread:
