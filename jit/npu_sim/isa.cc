@@ -83,8 +83,81 @@ constexpr std::array<int8_t, 256> kByCode = MakeByCode();
 
 const OpInfo& Info(Op op) { return kInfos[size_t(op)]; }
 
-const OpInfo* FindCode(uint8_t code) {
-  return kByCode[code] < 0 ? nullptr : &kInfos[kByCode[code]];
+std::optional<Op> FindCode(uint8_t code) {
+  if (kByCode[code] < 0) return std::nullopt;
+  return Op(kByCode[code]);
+}
+
+std::optional<Op> FindOp(std::string_view name) {
+  for (size_t i = 0; i < size_t(Op::kCount); ++i) {
+    if (kInfos[i].name == name) return Op(i);
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+// "x", or "x1" "x2" ... where the list has several of the kind.
+std::string Numbered(const OpInfo& info, int i, std::string_view name) {
+  int number = 0, count = 0;
+  for (int j = 0; j < info.num_operands; ++j) {
+    if (info.operands[j].kind != info.operands[i].kind) continue;
+    ++count;
+    if (j <= i) ++number;
+  }
+  return count == 1 ? std::string(name) : StrCat(name, number);
+}
+
+std::string_view KindName(OperandKind kind) {
+  switch (kind) {
+    case kNone:
+      return "nothing";
+    case kDstReg:
+      return "sd";
+    case kImm32:
+      return "imm";
+    case kRel:
+      return "rel";
+    case kValue:
+      return "value";
+    case kScalar:
+      return "scalar";
+    case kWrite:
+      return "dst";
+    case kRead:
+      return "src";
+    case kRows:
+      return "rows";
+    case kCols:
+      return "cols";
+    case kRowBytes:
+      return "row_bytes";
+    case kM:
+      return "m";
+    case kK:
+      return "k";
+    case kN:
+      return "n";
+    case kLd:
+      return "ld";
+    case kPad:
+      return "pad";
+    case kMode:
+      return "mode";
+    case kQueueId:
+      return "queue";
+    case kFlagId:
+      return "flag";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string OperandName(const OpInfo& info, int i) {
+  const Operand& operand = info.operands[i];
+  if (operand.kind == kLd) return StrCat(OperandName(info, operand.of), "_ld");
+  return Numbered(info, i, KindName(operand.kind));
 }
 
 std::string_view Name(Queue q) {

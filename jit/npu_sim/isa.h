@@ -3,13 +3,16 @@
 // stands nowhere else; Decode(Encode(i)) == i, and Decode accepts exactly the words that Encode
 // makes.
 //
-//   R  |63 op 56|55 dt 52|51 fn 48|47 a0 42| ... |5 a7 0|     a field: 0-31 register, 32-63 number
-//   0-31 I  |63 op 56|55  0  48|47 sd 42|41 0 32|31 imm32 0| B  |63 op 56|55 0 52|51 cc 48|47 a0
-//   42|41 a1 36|35 0 32|31 rel32 0|
+//   R  op 63:56, dt 55:52, fn 51:48, eight operand fields of six bits: a0 47:42 ... a7 5:0
+//   I  op 63:56,                       sd 47:42,                       imm32 31:0
+//   B  op 63:56,           cc 51:48,   a0 47:42, a1 41:36,             rel32 31:0
+// A field holds a register (0-31) or the number 0-31 (32-63). What is not used is zero.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "absl/types/span.h"
@@ -92,8 +95,10 @@ struct OpInfo {
   std::string_view doc;
 };
 const OpInfo& Info(Op op);
-// The op with this code, or null.
-const OpInfo* FindCode(uint8_t code);
+std::optional<Op> FindCode(uint8_t code);
+std::optional<Op> FindOp(std::string_view name);
+// "dst" "src2" "rows" "dst_ld": what operand i is, for people.
+std::string OperandName(const OpInfo& info, int i);
 std::string_view Name(Queue q);  // "S" ... "ST"
 std::string_view Name(Space s);  // "gm" ... "ub"
 std::string_view Name(Type t);   // "f32" ...
@@ -181,6 +186,9 @@ struct Instr {
 constexpr uint8_t Imm(int n) { return uint8_t(32 + n); }  // the field of number n in [0, 32)
 constexpr bool IsImm(uint8_t field) { return field >= 32; }
 
+// Why no word can stand for this instruction; empty if one does.
+std::string FieldProblem(const Instr& instr);
+// FieldProblem must be empty.
 uint64_t Encode(const Instr& instr);
 enum class DecodeError : uint8_t { kNone, kOpcode, kEncoding };
 DecodeError Decode(uint64_t word, Instr* instr);

@@ -6,13 +6,16 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "jit/npu_sim/isa.h"
 
 namespace frazil::npu {
 
-enum class ParamKind : uint8_t { kGmRead, kGmWrite, kU64, kF32 };  // text: gm.r gm.w u64 f32
+enum class ParamKind : uint8_t { kGmRead, kGmWrite, kU64, kF32 };
+inline constexpr int kNumParamKinds = 4;
+std::string_view Name(ParamKind kind);  // "gm.r" "gm.w" "u64" "f32"
 struct Param {
   std::string name;
   ParamKind kind = ParamKind::kU64;
@@ -47,7 +50,10 @@ struct Program {
   ProgramMeta meta;
   std::string note;
 
+  // The entry that pc belongs to; null before the first.
   const SourceEntry* SourceOf(uint32_t pc) const;
+
+  bool operator==(const Program&) const = default;
 };
 
 // Everything that can be known without running: registers, queue pairs, spaces that are immediate,
