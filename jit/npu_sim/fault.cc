@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_format.h"
 #include "jit/npu_sim/asm.h"
-#include "jit/npu_sim/json.h"
+#include "nlohmann/json.hpp"
 
 namespace frazil::npu {
 namespace {
@@ -38,25 +38,6 @@ std::string PlaceOf(const Fault& fault) {
   return text;
 }
 
-class Object {
- public:
-  void Text(std::string_view key, std::string_view value) {
-    if (!value.empty()) Raw(key, JsonQuote(value));
-  }
-  void Number(std::string_view key, int64_t value) { Raw(key, StrCat(value)); }
-  // JSON numbers hold 53 bits for many readers.
-  void Hex(std::string_view key, uint64_t value) {
-    Raw(key, absl::StrFormat("\"0x%016x\"", value));
-  }
-  std::string Finish() { return text_ + "}"; }
-
- private:
-  void Raw(std::string_view key, const std::string& value) {
-    StrAppend(&text_, text_.size() > 1 ? ", " : "", JsonQuote(key), ": ", value);
-  }
-  std::string text_ = "{";
-};
-
 }  // namespace
 
 std::string_view Name(FaultCode code) { return kNames[size_t(code)]; }
@@ -79,26 +60,34 @@ std::string Fault::Text() const {
 }
 
 std::string Fault::Json() const {
-  Object object;
-  object.Text("code", Name(code));
-  object.Text("sentence", Sentence(code));
-  object.Text("detail", detail);
-  object.Number("block", block);
-  object.Number("pc", pc);
-  object.Text("queue", Name(queue));
-  object.Text("instruction", instruction);
-  if (operand >= 0) object.Number("operand", operand);
-  object.Text("operand_name", OperandOf(*this));
-  if (address || address_end) object.Hex("address", address);
-  if (address_end) object.Hex("address_end", address_end);
-  if (cycle >= 0) object.Number("cycle", cycle);
-  object.Text("op", source.op);
-  object.Text("file", source.file);
-  if (!source.file.empty()) object.Number("line", source.line);
-  if (other_pc) object.Number("other_pc", *other_pc);
-  object.Text("other_instruction", other_instruction);
-  object.Text("graph", graph);
-  return object.Finish();
+  nlohmann::ordered_json json;
+  const auto text = [&](const char* key, std::string_view value) {
+    if (!value.empty()) json[key] = value;
+  };
+  // Numbers hold 53 bits for many readers.
+  const auto hex = [&](const char* key, uint64_t value) {
+    json[key] = absl::StrFormat("0x%016x", value);
+  };
+  text("code", Name(code));
+  text("sentence", Sentence(code));
+  text("detail", detail);
+  json["block"] = block;
+  json["pc"] = pc;
+  text("queue", Name(queue));
+  text("instruction", instruction);
+  if (operand >= 0) json["operand"] = operand;
+  text("operand_name", OperandOf(*this));
+  if (address || address_end) hex("address", address);
+  if (address_end) hex("address_end", address_end);
+  if (cycle >= 0) json["cycle"] = cycle;
+  text("op", source.op);
+  text("file", source.file);
+  if (!source.file.empty()) json["line"] = source.line;
+  if (other_pc) json["other_pc"] = *other_pc;
+  text("other_instruction", other_instruction);
+  text("graph", graph);
+  // Names come from users and need not be UTF-8.
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace frazil::npu
