@@ -3,20 +3,12 @@
 // on its arguments alone.
 #pragma once
 
-#include "jit/npu_sim/issue.h"
+#include "jit/npu_sim/memory.h"
 #include "jit/npu_sim/timing.h"
 
 namespace frazil::npu {
 
 enum class Mode : uint8_t { kRun, kCheck, kTime, kTimeOnly };  // "run" "check" "time" "time-only"
-
-// Device memory that a launch may touch: `data` backs the addresses from `gm` on.
-struct Window {
-  uint64_t gm = 0;
-  int64_t bytes = 0;
-  char* data = nullptr;  // null in time-only
-  bool writable = false;
-};
 
 // Order in which effects take place (check runs program order first).
 enum class Schedule : uint8_t { kProgram, kTiming, kEager, kLazy, kRandom };

@@ -1,0 +1,65 @@
+// Loops over elements, compiled for the vector instructions that the host has. Called by the files
+// of the machine that compute (vector_*.cc). Invariant: iterations do not depend on each other
+// (arrays are the same or disjoint), so every version gives the same bits.
+#pragma once
+
+#include <cstdint>
+
+namespace frazil::npu {
+
+#if defined(__x86_64__)
+#define FZ_NPU_AVX2 gnu::target("avx2,fma,f16c")
+#define FZ_NPU_AVX512 gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")
+#endif
+
+enum class HostIsa : uint8_t { kPlain, kAvx2, kAvx512 };
+inline HostIsa Host() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl"))
+    return HostIsa::kAvx512;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return HostIsa::kAvx2;
+#endif
+  return HostIsa::kPlain;
+}
+
+namespace loop_internal {
+
+// Whatever f calls is inlined and so compiled for the same instructions.
+template <class F>
+[[gnu::flatten, gnu::noinline]] void Plain(int64_t n, const F f) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) f(i);
+}
+#if defined(__x86_64__)
+template <class F>
+[[FZ_NPU_AVX2, gnu::flatten, gnu::noinline]] void Avx2(int64_t n, const F f) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) f(i);
+}
+template <class F>
+[[FZ_NPU_AVX512, gnu::flatten, gnu::noinline]] void Avx512(int64_t n, const F f) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) f(i);
+}
+#endif
+
+}  // namespace loop_internal
+
+// f(0) ... f(n - 1) in any order.
+template <class F>
+void ForEach(int64_t n, const F& f) {
+#if defined(__x86_64__)
+  switch (Host()) {
+    case HostIsa::kAvx512:
+      return loop_internal::Avx512(n, f);
+    case HostIsa::kAvx2:
+      return loop_internal::Avx2(n, f);
+    case HostIsa::kPlain:
+      break;
+  }
+#endif
+  loop_internal::Plain(n, f);
+}
+
+}  // namespace frazil::npu
