@@ -1,0 +1,364 @@
+#include "jit/npu_sim/lint.h"
+
+#include <algorithm>
+#include <bitset>
+#include <map>
+
+#include "core/check.h"
+#include "jit/npu_sim/access.h"
+#include "jit/npu_sim/asm.h"
+#include "jit/npu_sim/scalar.h"
+
+namespace frazil::npu {
+namespace {
+
+constexpr size_t kPairs = kNumQueues * kNumQueues, kFlags = kPairs * kFlagsPerPair;
+using Value = std::optional<uint64_t>;  // none: depends on data or path
+using FlagSet = std::bitset<kFlags>;
+
+size_t PairOf(const Instr& instr) {
+  return size_t(instr.a[0] - Imm(0)) * kNumQueues + size_t(instr.a[1] - Imm(0));
+}
+
+FlagSet FlagsOfPair(size_t pair) {
+  FlagSet flags;
+  for (int id = 0; id < kFlagsPerPair; ++id) flags.set(pair * kFlagsPerPair + size_t(id));
+  return flags;
+}
+
+std::string FlagText(size_t flag) {
+  const size_t pair = flag / kFlagsPerPair;
+  return StrCat(Name(Queue(pair / kNumQueues)), ">", Name(Queue(pair % kNumQueues)), " #",
+                flag % kFlagsPerPair);
+}
+
+// What is known before an instruction, over all paths to it.
+struct State {
+  std::array<Value, kRegisters> registers;
+  uint32_t written = 1;  // registers that some path has written; s0 is 0
+  FlagSet may_be_set, may_be_clear;
+
+  bool operator==(const State&) const = default;
+};
+
+State Start() {
+  State state;
+  state.registers.fill(0);  // as the scalar unit does
+  state.may_be_clear.set();
+  return state;
+}
+
+State Merged(const State& a, const State& b) {
+  State out = a;
+  for (int r = 0; r < kRegisters; ++r) {
+    if (a.registers[r] != b.registers[r]) out.registers[r].reset();
+  }
+  out.written |= b.written;
+  out.may_be_set |= b.may_be_set;
+  out.may_be_clear |= b.may_be_clear;
+  return out;
+}
+
+Value Read(const State& state, uint8_t field) {
+  if (IsImm(field)) return uint64_t(field - Imm(0));
+  return state.registers[field];
+}
+
+void Write(State* state, uint8_t reg, Value value) {
+  if (reg == 0) return;
+  state->registers[reg] = value;
+  state->written |= uint32_t{1} << reg;
+}
+
+Value ReadControl(const Preset& preset, Value number) {
+  if (!number) return std::nullopt;
+  const uint64_t n = *number;
+  if (n >= 2 && n <= 6) return uint64_t(preset.bytes[n - 2 + kL1]);
+  if (n == 7) return uint64_t(preset.id);
+  if (n == 8) return uint64_t{kIsaRevision};
+  return std::nullopt;  // block id and count
+}
+
+Value Computed(const State& state, const Instr& instr) {
+  const Value a = Read(state, instr.a[1]), b = Read(state, instr.a[2]);
+  const Value old = Read(state, instr.a[0]);
+  if (instr.fn != kAluCmov && a && b) return Compute(Alu(instr.fn), *a, *b, 0);
+  return a && b && old ? Value(Compute(Alu(instr.fn), *a, *b, *old)) : std::nullopt;
+}
+
+void ChangeFlags(const Instr& instr, State* state) {
+  const size_t pair = PairOf(instr);
+  const bool set = instr.op == Op::kSET;
+  FlagSet &to = set ? state->may_be_set : state->may_be_clear,
+          &from = set ? state->may_be_clear : state->may_be_set;
+  const Value id = Read(*state, instr.a[2]);
+  if (!id) {
+    to |= FlagsOfPair(pair);
+  } else if (*id < kFlagsPerPair) {
+    to.set(pair * kFlagsPerPair + *id);
+    from.reset(pair * kFlagsPerPair + *id);
+  }
+}
+
+void Apply(const Instr& instr, const Preset& preset, State* state) {
+  switch (instr.op) {
+    case Op::kSLI:
+      return Write(state, instr.a[0], AfterSli(instr.imm));
+    case Op::kSLIH: {
+      const Value old = Read(*state, instr.a[0]);
+      return Write(state, instr.a[0], old ? Value(AfterSlih(*old, instr.imm)) : std::nullopt);
+    }
+    case Op::kSALU:
+      return Write(state, instr.a[0], Computed(*state, instr));
+    case Op::kSCSR:
+      return Write(state, instr.a[0], ReadControl(preset, Read(*state, instr.a[1])));
+    case Op::kSLDP:
+    case Op::kSLD:
+      return Write(state, instr.a[0], std::nullopt);
+    case Op::kSET:
+    case Op::kWAIT:
+      return ChangeFlags(instr, state);
+    default:
+      return;
+  }
+}
+
+// A value that is legal whatever else the instruction holds, for one that is not known.
+uint64_t Harmless(OperandKind kind) {
+  switch (kind) {
+    case OperandKind::kRows:
+    case OperandKind::kCols:
+    case OperandKind::kRowBytes:
+    case OperandKind::kM:
+    case OperandKind::kK:
+    case OperandKind::kN:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+class Linter {
+ public:
+  Linter(const Program& program, const Preset& preset) : program_(program), preset_(preset) {}
+
+  std::vector<Finding> Run() {
+    FindStates();
+    Judge();
+    std::stable_sort(findings_.begin(), findings_.end(),
+                     [](const Finding& a, const Finding& b) { return a.pc < b.pc; });
+    return std::move(findings_);
+  }
+
+ private:
+  const Instr& At(int64_t pc) const { return program_.code[size_t(pc)]; }
+  int64_t size() const { return int64_t(program_.code.size()); }
+
+  void Warn(int64_t pc, std::string text) {
+    findings_.push_back({std::nullopt, pc, std::move(text)});
+  }
+  void Error(FaultCode code, int64_t pc, std::string text) {
+    findings_.push_back({code, pc, std::move(text)});
+  }
+
+  // Calls next(pc) for what may follow the instruction at pc.
+  template <typename Next>
+  void Follow(int64_t pc, const State& state, Next next) const {
+    const Instr& instr = At(pc);
+    if (instr.op == Op::kHALT || instr.op == Op::kTRAP) return;
+    if (instr.op != Op::kSBR) return next(pc + 1);
+    const Value a = Read(state, instr.a[0]), b = Read(state, instr.a[1]);
+    const bool known = (a && b) || instr.fn == kBrAlways;
+    const bool holds = known && Holds(Branch(instr.fn), a.value_or(0), b.value_or(0));
+    if (!known || holds) next(pc + instr.imm);
+    if (!known || !holds) next(pc + 1);
+  }
+
+  // States are kept where straight-line code begins; `visit` sees each instruction before it runs.
+  template <typename Visit>
+  int64_t Walk(int64_t pc, State* state, Visit visit) const {
+    while (true) {
+      visit(pc, *state);
+      const Instr& instr = At(pc);
+      Apply(instr, preset_, state);
+      const bool ends = instr.op == Op::kHALT || instr.op == Op::kTRAP || instr.op == Op::kSBR;
+      if (ends || pc + 1 >= size() || leaders_[size_t(pc + 1)]) return pc;
+      ++pc;
+    }
+  }
+
+  void FindStates() {
+    leaders_.assign(program_.code.size(), false);
+    leaders_[0] = true;
+    for (int64_t pc = 0; pc < size(); ++pc) {
+      if (At(pc).op == Op::kSBR) leaders_[size_t(pc + At(pc).imm)] = true;
+      if (At(pc).op == Op::kSBR && pc + 1 < size()) leaders_[size_t(pc + 1)] = true;
+    }
+    std::vector<int64_t> work;
+    const auto reach = [&](int64_t pc, const State& state) {
+      if (pc >= size()) return;
+      const auto [at, fresh] = states_.emplace(pc, state);
+      State merged = fresh ? state : Merged(at->second, state);
+      if (!fresh && merged == at->second) return;
+      at->second = std::move(merged);
+      work.push_back(pc);
+    };
+    reach(0, Start());
+    while (!work.empty()) {
+      const int64_t first = work.back();
+      work.pop_back();
+      State state = states_.at(first);
+      const int64_t last = Walk(first, &state, [](int64_t, const State&) {});
+      Follow(last, state, [&](int64_t next) { reach(next, state); });
+    }
+  }
+
+  void Judge() {
+    std::vector<bool> reached(program_.code.size(), false);
+    bool halts = false;
+    for (const auto& [first, at] : states_) {
+      State state = at;
+      const int64_t last = Walk(first, &state, [&](int64_t pc, const State& before) {
+        reached[size_t(pc)] = true;
+        halts |= At(pc).op == Op::kHALT;
+        JudgeInstr(pc, before);
+      });
+      Follow(last, state, [&](int64_t next) {
+        if (next >= size())
+          Error(FaultCode::kPcRange, last, "control can leave the program after it");
+      });
+    }
+    if (!halts) Warn(-1, "no path reaches a HALT");
+    for (int64_t pc = 0; pc < size(); ++pc) {
+      if (!reached[size_t(pc)] && (pc == 0 || reached[size_t(pc - 1)]))
+        Warn(pc, "no path reaches this");
+    }
+    JudgeParams(reached);
+  }
+
+  void JudgeParams(const std::vector<bool>& reached) {
+    std::vector<bool> read(program_.params.size(), false);
+    for (int64_t pc = 0; pc < size(); ++pc) {
+      const Instr& instr = At(pc);
+      if (instr.op != Op::kSLDP || !reached[size_t(pc)]) continue;
+      if (!IsImm(instr.a[1])) return;  // any
+      read[size_t(instr.a[1] - Imm(0))] = true;
+    }
+    for (size_t i = 0; i < read.size(); ++i) {
+      if (!read[i])
+        Warn(-1, StrCat("parameter ", i, " (", program_.params[i].name, ") is not read"));
+    }
+  }
+
+  void JudgeInstr(int64_t pc, const State& state) {
+    const Instr& instr = At(pc);
+    JudgeRegisters(pc, state);
+    switch (instr.op) {
+      case Op::kSET:
+      case Op::kWAIT:
+        return JudgeFlag(pc, state);
+      case Op::kHALT:
+        return JudgeLeaks(pc, state);
+      case Op::kSLDP:
+        if (const Value n = Read(state, instr.a[1]); n && *n >= program_.params.size())
+          Error(FaultCode::kIndexRange, pc,
+                StrCat("parameter ", *n, " of ", program_.params.size()));
+        return;
+      default:
+        return JudgeAccesses(pc, state);
+    }
+  }
+
+  void JudgeRegisters(int64_t pc, const State& state) {
+    const Instr& instr = At(pc);
+    const OpInfo& info = Info(instr.op);
+    uint32_t told = state.written;
+    for (int i = 0; i < info.num_operands; ++i) {
+      const OperandKind kind = info.operands[i].kind;
+      if (kind == OperandKind::kDstReg || kind == OperandKind::kImm32 ||
+          kind == OperandKind::kRel || IsImm(instr.a[i]) || told >> instr.a[i] & 1)
+        continue;
+      told |= uint32_t{1} << instr.a[i];
+      Warn(pc, StrCat("s", int(instr.a[i]), " is read but never written before, so it is 0"));
+    }
+  }
+
+  void JudgeFlag(int64_t pc, const State& state) {
+    const Instr& instr = At(pc);
+    const size_t pair = PairOf(instr);
+    const Value id = Read(state, instr.a[2]);
+    if (id && *id >= kFlagsPerPair)
+      return Error(FaultCode::kIllegalEncoding, pc, StrCat("flag ", *id, " of ", kFlagsPerPair));
+    FlagSet flags;
+    if (id) {
+      flags.set(pair * kFlagsPerPair + *id);
+    } else {
+      flags = FlagsOfPair(pair);
+    }
+    if (instr.op == Op::kSET && (flags & state.may_be_clear).none())
+      Error(FaultCode::kFlagOverflow, pc, "no WAIT stands between it and the SET before it");
+    if (instr.op == Op::kWAIT && (flags & state.may_be_set).none())
+      Error(FaultCode::kFlagOrder, pc, "no SET that is not waited for stands before it");
+  }
+
+  void JudgeLeaks(int64_t pc, const State& state) {
+    const FlagSet leaks = state.may_be_set & ~state.may_be_clear;
+    for (size_t flag = 0; flag < kFlags; ++flag) {
+      if (leaks[flag]) Error(FaultCode::kFlagLeak, pc, FlagText(flag));
+    }
+  }
+
+  void JudgeAccesses(int64_t pc, const State& state) {
+    const Instr& instr = At(pc);
+    const OpInfo& info = Info(instr.op);
+    Issue issue{.pc = uint32_t(pc), .op = instr.op, .dt = instr.dt, .fn = instr.fn};
+    issue.queue = info.queue < kNumQueues ? info.queue : kS;
+    bool all = true;
+    Fault fault;
+    for (int i = 0; i < info.num_operands; ++i) {
+      const OperandKind kind = info.operands[i].kind;
+      if (kind == OperandKind::kDstReg) continue;
+      const Value value = Read(state, instr.a[i]);
+      const bool address = kind == OperandKind::kWrite || kind == OperandKind::kRead;
+      if (address && value && !(info.operands[i].spaces >> SpaceTag(*value) & 1))
+        return Error(
+            FaultCode::kIllegalSpace, pc,
+            StrCat("operand ", i, " (", OperandName(info, i), ") is ", AddressText(*value)));
+      // A scalar is no part of where an instruction reads and writes.
+      all &= value.has_value() || kind == OperandKind::kScalar || kind == OperandKind::kValue;
+      issue.v[i] = value.value_or(Harmless(kind));
+    }
+    Accesses accesses;
+    const bool legal = AccessesOf(issue, &accesses, &fault) &&
+                       (!all || CheckAccesses(issue, accesses, preset_, &fault));
+    if (legal) return;
+    std::string text = fault.detail;
+    if (fault.operand >= 0 && fault.operand < info.num_operands)
+      text = StrCat("operand ", fault.operand, " (", OperandName(info, fault.operand), "): ", text);
+    Error(fault.code, pc, std::move(text));
+  }
+
+  const Program& program_;
+  const Preset& preset_;
+  std::vector<bool> leaders_;        // where straight-line code begins
+  std::map<int64_t, State> states_;  // of reached leaders
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+std::vector<Finding> Lint(const Program& program, const Preset& preset) {
+  FZ_CHECK(!program.code.empty());
+  return Linter(program, preset).Run();
+}
+
+std::string Text(const Finding& finding, const Program& program) {
+  std::string text = finding.code ? "error" : "warning";
+  if (finding.pc >= 0)
+    StrAppend(&text, " at pc ", finding.pc, ", ", Text(program.code[size_t(finding.pc)]));
+  StrAppend(&text, ": ");
+  if (finding.code) StrAppend(&text, Name(*finding.code), ": ", Sentence(*finding.code), ": ");
+  return text + finding.text;
+}
+
+}  // namespace frazil::npu
