@@ -5,74 +5,13 @@
 #include "core/str.h"
 #include "jit/npu_sim/access.h"
 #include "jit/npu_sim/asm.h"
+#include "jit/npu_sim/scalar.h"
 
 namespace frazil::npu {
 namespace {
 
 // Registers in the low half, the numbers 0-31 in the high half: any field is an index.
 using Registers = std::array<uint64_t, 2 * kRegisters>;
-
-uint64_t Divide(uint64_t a, uint64_t b) { return b == 0 ? 0 : a / b; }
-uint64_t Remainder(uint64_t a, uint64_t b) { return b == 0 ? 0 : a % b; }
-
-uint64_t Compute(Alu fn, uint64_t a, uint64_t b, uint64_t old) {
-  const int64_t sa = int64_t(a), sb = int64_t(b);
-  switch (fn) {
-    case kAluAdd:
-      return a + b;
-    case kAluSub:
-      return a - b;
-    case kAluMul:
-      return a * b;
-    case kAluDivu:
-      return Divide(a, b);
-    case kAluRemu:
-      return Remainder(a, b);
-    case kAluMin:
-      return uint64_t(std::min(sa, sb));
-    case kAluMax:
-      return uint64_t(std::max(sa, sb));
-    case kAluAnd:
-      return a & b;
-    case kAluOr:
-      return a | b;
-    case kAluXor:
-      return a ^ b;
-    case kAluShl:
-      return a << (b & 63);
-    case kAluShru:
-      return a >> (b & 63);
-    case kAluSar:
-      return uint64_t(sa >> (b & 63));
-    case kAluSlt:
-      return sa < sb;
-    case kAluSltu:
-      return a < b;
-    case kAluCmov:
-      return b != 0 ? a : old;
-  }
-  return 0;
-}
-
-bool Holds(Branch cc, uint64_t a, uint64_t b) {
-  switch (cc) {
-    case kBrEq:
-      return a == b;
-    case kBrNe:
-      return a != b;
-    case kBrLt:
-      return int64_t(a) < int64_t(b);
-    case kBrGe:
-      return int64_t(a) >= int64_t(b);
-    case kBrLtu:
-      return a < b;
-    case kBrGeu:
-      return a >= b;
-    case kBrAlways:
-      return true;
-  }
-  return false;
-}
 
 // The flags in the order of the program: how many SETs and WAITs each has seen.
 class FlagCounts {
@@ -185,10 +124,10 @@ class ScalarUnit {
           return Fail(FaultCode::kFlagLeak, -1, std::move(leak));
         return true;
       case Op::kSLI:
-        Write(instr, uint64_t(int64_t(instr.imm)));
+        Write(instr, AfterSli(instr.imm));
         return true;
       case Op::kSLIH:
-        Write(instr, (regs_[instr.a[0] & 63] & 0xFFFFFFFF) | uint64_t(uint32_t(instr.imm)) << 32);
+        Write(instr, AfterSlih(regs_[instr.a[0] & 63], instr.imm));
         return true;
       case Op::kSALU:
         Write(instr, Compute(Alu(instr.fn), v[1], v[2], v[0]));
