@@ -264,6 +264,8 @@ bool SameBytes(const Access& a, const Access& b) {
 
 }  // namespace
 
+bool Overlap(const Access& a, const Access& b) { return Meet(a, b) && !Interleaved(a, b); }
+
 bool CheckAccesses(const Issue& issue, const Accesses& accesses, const Preset& preset,
                    Fault* fault) {
   const OpInfo& info = Info(issue.op);
@@ -290,7 +292,7 @@ bool CheckAccesses(const Issue& issue, const Accesses& accesses, const Preset& p
   for (const Access& w : accesses) {
     if (!w.write) continue;
     for (const Access& r : accesses) {
-      if (r.write || !Meet(w, r) || SameBytes(w, r) || Interleaved(w, r)) continue;
+      if (r.write || !Overlap(w, r) || SameBytes(w, r)) continue;
       fault->address = r.address;
       return Fail(FaultCode::kOverlap, w.operand,
                   StrCat("operand ", int(r.operand), " begins ",

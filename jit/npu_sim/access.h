@@ -30,6 +30,10 @@ struct Accesses {
 // False: an extent or mode is illegal; *fault says why. Addresses are not looked at.
 bool AccessesOf(const Issue& issue, Accesses* out, Fault* fault);
 
+// Whether two accesses share a byte; rows that interleave without touching do not. Errs towards yes
+// where strides differ.
+bool Overlap(const Access& a, const Access& b);
+
 // Spaces, alignment, bounds of local memories, overlap of source and destination: everything but
 // GM's windows.
 bool CheckAccesses(const Issue& issue, const Accesses& accesses, const Preset& preset,
