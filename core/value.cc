@@ -1,5 +1,7 @@
 #include "core/value.h"
 
+#include <cstring>
+
 #include "core/check.h"
 #include "core/small_blocks.h"
 
@@ -70,12 +72,24 @@ ValueRef Value::Error(Status status) {
   return ValueRef::Adopt(v);
 }
 
-void Value::Fill(Storage* s, char* d) {
+void Value::Fill(StorageRef s, char* d) {
   FZ_CHECK(!ready());
-  s->Retain();
-  storage = s;
+  storage = s.release();
   data = d;
   pending.store(nullptr, std::memory_order_release);
+}
+
+Status Value::FillFrom(const Value& made) {
+  FZ_CHECK(made.layout == layout && made.dtype == dtype);
+  if (made.storage) {
+    Fill(StorageRef::Share(made.storage), made.data);
+    return absl::OkStatus();
+  }
+  FZ_ASSIGN_OR_RETURN(StorageRef memory, frazil::Allocate(SizeOf(made.dtype)));
+  std::memcpy(memory->data, made.data, SizeOf(made.dtype));
+  char* const first = memory->data;
+  Fill(std::move(memory), first);
+  return absl::OkStatus();
 }
 
 }  // namespace frazil

@@ -65,9 +65,10 @@ class Value : public RefCounted {
   static ValueRef Immediate(DType dtype, uint64_t bits);
   static ValueRef Error(Status status);
 
-  // Makes a deferred value ready. `storage` is shared, data inside it. Called by the trace that
-  // owns it.
-  void Fill(Storage* storage, char* data);
+  // Makes a deferred value ready: data lies inside `storage`. Called by the trace that owns it.
+  void Fill(StorageRef storage, char* data);
+  // The same with what an eager op or a plan made in its place.
+  Status FillFrom(const Value& made);
 
  private:
   friend struct ValueAccess;

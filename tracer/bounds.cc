@@ -72,7 +72,7 @@ Victims Choose(std::vector<Weight> weights, int64_t entries, int64_t bytes) {
 }
 
 void EvictNodes(int64_t entries, int64_t bytes, const std::string& where, const std::string& limit,
-                Recording::Plans* garbage) ABSL_EXCLUSIVE_LOCKS_REQUIRED(Global().registry) {
+                Garbage* garbage) ABSL_EXCLUSIVE_LOCKS_REQUIRED(Global().registry) {
   std::vector<Weight> weights;
   for (Recording* r : Global().recordings) r->WeighNodes(&weights);
   Victims victims = Choose(std::move(weights), entries, bytes);
@@ -83,7 +83,7 @@ void EvictNodes(int64_t entries, int64_t bytes, const std::string& where, const 
 }
 
 void EvictPlans(int64_t entries, int64_t bytes, const std::string& where, const std::string& limit,
-                Recording::Plans* garbage) ABSL_EXCLUSIVE_LOCKS_REQUIRED(Global().registry) {
+                Garbage* garbage) ABSL_EXCLUSIVE_LOCKS_REQUIRED(Global().registry) {
   std::vector<Weight> weights;
   for (Recording* r : Global().recordings) r->WeighPlans(&weights);
   Victims victims = Choose(std::move(weights), entries, bytes);
@@ -144,7 +144,7 @@ Bounds::Totals Bounds::totals() {
 void Bounds::Enforce() {
   if (!Past(totals())) return;
   const std::string where = Here();
-  Recording::Plans garbage;  // freed after the lock
+  Garbage garbage;  // freed after the lock
   absl::MutexLock lock(&Global().registry);
   const auto bound = [&](int64_t Totals::*kept, Setting limit) {
     return Excess(totals().*kept, Get(limit));
@@ -161,7 +161,7 @@ void Bounds::Enforce() {
 
 void Bounds::ShrinkPlans(std::string_view limit) {
   const std::string where = Here();
-  Recording::Plans garbage;
+  Garbage garbage;
   absl::MutexLock lock(&Global().registry);
   EvictPlans((totals().plans + 7) / 8, 0, where, std::string(limit), &garbage);
 }

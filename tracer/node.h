@@ -61,12 +61,22 @@ class SegmentPlan {
   virtual ~SegmentPlan() = default;
   // slots and outputs (one per live result, ascending) as jit::Plan::Run.
   virtual Status Run(absl::Span<Value* const> slots, absl::Span<ValueRef> outputs) const = 0;
+  // The same into values that are deferred; those that are not are left as they are.
+  virtual Status Fill(absl::Span<Value* const> slots, absl::Span<Value* const> deferred) const = 0;
   // Running it may let other threads of the host go on (core/long_work.h).
   virtual bool unlocks() const = 0;
   virtual int kernels() const = 0;
   virtual int compiled() const = 0;     // kernels that were not in the cache
   virtual int interpreted() const = 0;  // kernels that run on the interpreter against its wish
   virtual int64_t bytes() const = 0;    // about what it holds, kernels apart
+};
+
+// A plan and what it is for. Immutable, but for when it was used.
+struct KeptPlan {
+  const LiveMask live;
+  const bool blas;
+  const std::shared_ptr<const SegmentPlan> plan;
+  mutable std::atomic<uint64_t> used;
 };
 
 struct Node;
@@ -123,12 +133,16 @@ struct Node : NodeHead, CallRecord {
   struct PlanEntry {
     LiveMask live;
     bool blas;
-    uint64_t used;
-    std::shared_ptr<const SegmentPlan> plan;  // null: evicted, or it could not be compiled
-    int failures = 0;                         // to compile it
-    int wait = 0;                             // flushes until it is tried again
+    uint64_t failed;                       // when it could not be compiled, if so
+    std::shared_ptr<const KeptPlan> kept;  // null: evicted, or it could not be compiled
+    int failures = 0;                      // to compile it
+    int wait = 0;                          // flushes until it is tried again
+
+    uint64_t used() const { return kept ? kept->used.load(std::memory_order_relaxed) : failed; }
   };
   std::vector<PlanEntry> plans;  // guarded by Recording::mutex
+  // The one found last, to be pinned (core/pin.h). Written under the mutex.
+  std::atomic<const KeptPlan*> latest{nullptr};
 
   static constexpr int kScanned = 8;
 

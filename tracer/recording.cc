@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "absl/hash/hash.h"
+#include "core/asymmetric_fence.h"
 #include "core/check.h"
 #include "core/config.h"
 #include "tracer/explain.h"
@@ -84,25 +85,41 @@ Recording::~Recording() {
   Bounds::Unregister(this);
   Clear();
   Reclaim();
-  FZ_CHECK(visits_[0] == 0 && visits_[1] == 0 && retired_.empty());
+  FZ_CHECK(Visits(0) == 0 && Visits(1) == 0 && retired_.empty());
 }
 
-// ---- Visits. All accesses are sequentially consistent: a visit counts itself and then looks at
-// the epoch; Reclaim sets the epoch and then looks at the counts. Whichever comes second sees the
-// other.
+// ---- Visits. A visit counts itself and then looks at the epoch; Reclaim sets the epoch and then
+// looks at the counts. Whichever comes second sees the other.
 
-uint64_t Recording::Enter() {
+Recording::Shard* Recording::OtherShard() {
+  for (Shard* s = shards_; s != &shards_[kShards - 1]; ++s) {
+    const ThreadState* owner = s->owner.load(std::memory_order_relaxed);
+    if (owner == &State()) return s;
+    if (!owner && s->owner.compare_exchange_strong(owner, &State())) return s;
+  }
+  return &shards_[kShards - 1];
+}
+
+uint64_t Recording::Enter(Shard* shard) {
   for (;;) {
     const uint64_t epoch = epoch_.load();
-    visits_[epoch & 1].fetch_add(1);
+    shard->Add(&shard->visits[epoch & 1], 1);
+    LightFence();
     if (epoch_.load() == epoch) return epoch;
-    visits_[epoch & 1].fetch_sub(1);
+    shard->Add(&shard->visits[epoch & 1], -1);
   }
 }
 
-void Recording::Leave(uint64_t epoch) {
-  visits_[epoch & 1].fetch_sub(1);
+void Recording::Leave(Shard* shard, uint64_t epoch) {
+  if (!shard) shard = &shards_[kShards - 1];
+  shard->Add(&shard->visits[epoch & 1], -1);
   if (any_retired_.load(std::memory_order_relaxed)) Reclaim();
+}
+
+int64_t Recording::Visits(uint64_t epoch) const {
+  int64_t visits = 0;
+  for (const Shard& s : shards_) visits += s.visits[epoch & 1].load(std::memory_order_acquire);
+  return visits;
 }
 
 void Recording::Retire(std::unique_ptr<Node> node) {
@@ -114,7 +131,9 @@ void Recording::Reclaim() {
   Retired free;  // after the lock
   absl::MutexLock lock(&mutex_);
   uint64_t epoch = epoch_.load();
-  for (int i = 0; i < 3 && visits_[(epoch - 1) & 1].load() == 0; ++i) epoch_.store(++epoch);
+  // Looking once more after the fence, which is dear.
+  const auto unvisited = [&] { return Visits(epoch - 1) == 0; };
+  for (int i = 0; i < 3 && unvisited() && (HeavyFence(), unvisited()); ++i) epoch_.store(++epoch);
   const auto old = [epoch](const auto& r) { return r.first + 3 <= epoch; };
   const auto kept = std::partition(retired_.begin(), retired_.end(), std::not_fn(old));
   free.assign(std::make_move_iterator(kept), std::make_move_iterator(retired_.end()));
@@ -170,14 +189,20 @@ void Recording::Predict(Node* parent, Node* child) {
 
 // ---- Plans
 
-std::shared_ptr<const SegmentPlan> Recording::FindPlan(Node* end, const LiveMask& live, bool blas) {
+const SegmentPlan* Recording::FindPlan(Node* end, const LiveMask& live, bool blas, Pin* pin) {
   const uint64_t now = Bounds::Now();
   end->used.store(now, std::memory_order_relaxed);
+  const KeptPlan* latest = pin->Take(end->latest);
+  if (__builtin_expect(latest && latest->blas == blas && latest->live == live, 1)) {
+    latest->used.store(now, std::memory_order_relaxed);
+    return latest->plan.get();
+  }
   absl::MutexLock lock(&mutex_);
   Node::PlanEntry* entry = FindEntry(end, live, blas);
-  if (!entry) return nullptr;
-  entry->used = now;
-  return entry->plan;
+  if (!entry || !entry->kept) return nullptr;
+  entry->kept->used.store(now, std::memory_order_relaxed);
+  end->latest.store(entry->kept.get(), std::memory_order_release);
+  return pin->Hold(entry->kept->plan);
 }
 
 Node::PlanEntry* Recording::FindEntry(Node* end, const LiveMask& live, bool blas) {
@@ -188,15 +213,17 @@ Node::PlanEntry* Recording::FindEntry(Node* end, const LiveMask& live, bool blas
 }
 
 // The entry, or a new one, perhaps in the place of the least recently used.
-Node::PlanEntry* Recording::MakeEntry(Node* end, const LiveMask& live, bool blas, Plans* garbage) {
+Node::PlanEntry* Recording::MakeEntry(Node* end, const LiveMask& live, bool blas,
+                                      Garbage* garbage) {
   if (Node::PlanEntry* found = FindEntry(end, live, blas)) return found;
   if (end->plans.size() < kMaxPlans) {
-    end->plans.push_back({live, blas, 0, nullptr});
+    end->plans.push_back({live, blas, Bounds::Now(), nullptr});
     return &end->plans.back();
   }
-  const auto entry = std::min_element(end->plans.begin(), end->plans.end(),
-                                      [](const auto& a, const auto& b) { return a.used < b.used; });
-  if (entry->plan) DropPlan(&*entry, garbage);
+  const auto entry =
+      std::min_element(end->plans.begin(), end->plans.end(),
+                       [](const auto& a, const auto& b) { return a.used() < b.used(); });
+  if (entry->kept) DropPlan(end, &*entry, garbage);
   entry->live = live;
   entry->blas = blas;
   entry->failures = entry->wait = 0;
@@ -214,12 +241,12 @@ bool Recording::MayCompile(Node* end, const LiveMask& live, bool blas) {
 
 void Recording::CompileFailed(Node* end, const LiveMask& live, bool blas) {
   constexpr int kLongest = 10;  // 1024 flushes
-  Plans garbage;
+  Garbage garbage;
   absl::MutexLock lock(&mutex_);
   if (end->evicted.load(std::memory_order_relaxed)) return;
   Node::PlanEntry* entry = MakeEntry(end, live, blas, &garbage);
   entry->wait = 1 << std::min(entry->failures++, kLongest);
-  entry->used = Bounds::Now();
+  entry->failed = Bounds::Now();
 }
 
 bool Recording::FirstBorrowed(OpId op) {
@@ -230,7 +257,7 @@ bool Recording::FirstBorrowed(OpId op) {
 Recording::Planned Recording::StorePlan(Node* end, const LiveMask& live, bool blas,
                                         std::shared_ptr<const SegmentPlan> plan) {
   Planned before{Cause::kPlan, {}};
-  Plans garbage;
+  Garbage garbage;
   bool thrashing = false;
   const uint64_t now = Bounds::Advance();
   {
@@ -251,21 +278,22 @@ Recording::Planned Recording::StorePlan(Node* end, const LiveMask& live, bool bl
     }
     if (end->evicted.load(std::memory_order_relaxed)) return before;  // for this one call
     Node::PlanEntry* entry = MakeEntry(end, live, blas, &garbage);
-    if (entry->plan) DropPlan(entry, &garbage);
+    if (entry->kept) DropPlan(end, entry, &garbage);
     Bounds::CountPlans(1, plan->bytes());
     thrashing = Bounds::Made(PlanHash(*end, live), true);
-    entry->used = now;
     entry->failures = entry->wait = 0;
-    entry->plan = std::move(plan);
+    entry->kept = std::shared_ptr<const KeptPlan>(new KeptPlan{live, blas, std::move(plan), now});
   }
   if (thrashing) NoteThrashing("plans", Setting::k_plan_entries);
   Bounds::Enforce();
   return before;
 }
 
-void Recording::DropPlan(Node::PlanEntry* entry, Plans* garbage) {
-  Bounds::CountPlans(-1, -entry->plan->bytes());
-  garbage->push_back(std::move(entry->plan));
+void Recording::DropPlan(Node* end, Node::PlanEntry* entry, Garbage* garbage) {
+  Bounds::CountPlans(-1, -entry->kept->plan->bytes());
+  if (end->latest.load(std::memory_order_relaxed) == entry->kept.get())
+    end->latest.store(nullptr, std::memory_order_relaxed);
+  garbage->Add(std::move(entry->kept));
 }
 
 void Recording::NoteThrashing(std::string_view what, Setting limit) {
@@ -275,7 +303,7 @@ void Recording::NoteThrashing(std::string_view what, Setting limit) {
 
 // ---- Eviction
 
-void Recording::Unlink(std::atomic<Node*>* at, Plans* garbage) {
+void Recording::Unlink(std::atomic<Node*>* at, Garbage* garbage) {
   Node* child = at->load();
   Node* parent = child->parent;
   child->evicted.store(true);
@@ -290,7 +318,7 @@ void Recording::Unlink(std::atomic<Node*>* at, Plans* garbage) {
   Node* predicted = child;
   parent->predicted.compare_exchange_strong(predicted, nullptr);
   for (Node::PlanEntry& entry : child->plans) {
-    if (entry.plan) DropPlan(&entry, garbage);
+    if (entry.kept) DropPlan(child, &entry, garbage);
   }
   Bounds::CountNodes(-1, -child->bytes);
   Retire(std::unique_ptr<Node>(child));
@@ -304,7 +332,7 @@ uint64_t Recording::Weigh(Node* node, std::vector<Weight>* out) {
   return used;
 }
 
-uint64_t Recording::EvictBelow(Node* node, Victims* victims, Plans* garbage, int64_t* count) {
+uint64_t Recording::EvictBelow(Node* node, Victims* victims, Garbage* garbage, int64_t* count) {
   uint64_t used = node->used.load(std::memory_order_relaxed);
   std::atomic<Node*>* at = &node->children;
   while (Node* c = at->load()) {
@@ -326,7 +354,7 @@ void Recording::WeighNodes(std::vector<Weight>* out) {
   Weigh(&root_, out);
 }
 
-int64_t Recording::EvictNodes(Victims* victims, Plans* garbage) {
+int64_t Recording::EvictNodes(Victims* victims, Garbage* garbage) {
   int64_t count = 0;
   absl::MutexLock lock(&mutex_);
   EvictBelow(&root_, victims, garbage, &count);
@@ -337,20 +365,20 @@ void Recording::WeighPlans(std::vector<Weight>* out) {
   absl::MutexLock lock(&mutex_);
   ForEach(&root_, [&](Node* node) {
     for (const Node::PlanEntry& e : node->plans) {
-      if (e.plan) out->push_back({e.used, e.plan->bytes()});
+      if (e.kept) out->push_back({e.used(), e.kept->plan->bytes()});
     }
   });
 }
 
-int64_t Recording::EvictPlans(Victims* victims, Plans* garbage) {
+int64_t Recording::EvictPlans(Victims* victims, Garbage* garbage) {
   int64_t count = 0;
   absl::MutexLock lock(&mutex_);
   ForEach(&root_, [&](Node* node) {
     mutex_.AssertHeld();
     for (Node::PlanEntry& e : node->plans) {
-      if (!e.plan || !victims->Take(e.used)) continue;
+      if (!e.kept || !victims->Take(e.used())) continue;
       Bounds::Evicted(PlanHash(*node, e.live), true);
-      DropPlan(&e, garbage);
+      DropPlan(node, &e, garbage);
       ++count;
     }
   });
@@ -413,13 +441,23 @@ TraceStats Recording::stats() {
   {
     absl::MutexLock lock(&mutex_);
     stats = stats_;
+    AddShards(&stats, 1);
+    stats.last_kernels = last_kernels_.load(std::memory_order_relaxed);
   }
   for (int i = 0; i < kNumCauses; ++i) stats.causes[i] += SharedCount(static_cast<Cause>(i));
   return stats;
 }
 
+void Recording::AddShards(TraceStats* stats, int64_t sign) const {
+  for (const Shard& s : shards_) {
+    stats->calls += sign * s.calls.load(std::memory_order_acquire);
+    stats->replayed += sign * s.replayed.load(std::memory_order_acquire);
+    stats->matched_ops += sign * s.matched.load(std::memory_order_acquire);
+  }
+}
+
 void Recording::Clear() {
-  Plans garbage;  // freed after the lock
+  Garbage garbage;  // freed after the lock
   {
     absl::MutexLock lock(&mutex_);
     int64_t count = 0;
@@ -427,6 +465,8 @@ void Recording::Clear() {
     EvictBelow(&root_, &all, &garbage, &count);
     events_.clear();
     stats_ = {};
+    AddShards(&stats_, -1);
+    last_kernels_.store(0, std::memory_order_relaxed);
   }
   Reclaim();
 }

@@ -15,6 +15,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/synchronization/mutex.h"
+#include "core/pin.h"
 #include "tracer/bounds.h"
 #include "tracer/node.h"
 #include "tracer/trace.h"
@@ -32,9 +33,33 @@ class Recording : public std::enable_shared_from_this<Recording> {
   // Views of ready values are calls like others: a call by promise has to make them without Python.
   bool records_views() const { return records_views_; }
 
-  // Between Enter and Leave a thread may walk the trie. Enter returns what Leave takes.
-  uint64_t Enter();
-  void Leave(uint64_t epoch);
+  // What threads write at every call, each in a place of its own, so that it takes no atomic
+  // addition. Threads beyond the first few share one.
+  struct alignas(64) Shard {
+    std::atomic<const ThreadState*> owner{nullptr};  // null: shared
+    std::atomic<int64_t> visits[2] = {};
+    std::atomic<int64_t> calls{0}, replayed{0}, matched{0};
+
+    // To be called by the owner, or by anybody if it is shared.
+    void Add(std::atomic<int64_t>* count, int64_t n) {
+      if (owner.load(std::memory_order_relaxed)) {
+        count->store(count->load(std::memory_order_relaxed) + n, std::memory_order_release);
+      } else {
+        count->fetch_add(n, std::memory_order_release);
+      }
+    }
+  };
+  Shard* OwnShard() {
+    Shard* first = shards_;
+    return __builtin_expect(first->owner.load(std::memory_order_relaxed) == &State(), 1)
+               ? first
+               : OtherShard();
+  }
+
+  // Between Enter and Leave a thread may walk the trie. Enter returns what Leave takes. Leaving in
+  // another thread is by no shard.
+  uint64_t Enter(Shard* shard);
+  void Leave(Shard* shard, uint64_t epoch);
   uint64_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
 
   // Publishes a child; returns the one that stands in the trie (an equal child of another thread
@@ -43,7 +68,8 @@ class Recording : public std::enable_shared_from_this<Recording> {
   // Makes `child` the first to be tried from now on.
   static void Predict(Node* parent, Node* child);
 
-  std::shared_ptr<const SegmentPlan> FindPlan(Node* end, const LiveMask& live, bool blas);
+  // Null if there is none. It is there as long as `pin`.
+  const SegmentPlan* FindPlan(Node* end, const LiveMask& live, bool blas, Pin* pin);
   // Why the plan was missing: nothing like it (kPlan), or what an earlier one had differently.
   struct Planned {
     Cause cause;
@@ -78,6 +104,17 @@ class Recording : public std::enable_shared_from_this<Recording> {
     absl::MutexLock lock(&mutex_);
     f(stats_);
   }
+  void CountInner() {  // a call inside another one, or not traced
+    Shard* shard = OwnShard();
+    shard->Add(&shard->calls, 1);
+  }
+  void CountCall(Shard* shard, bool replayed, int64_t matched, int kernels) {
+    shard->Add(&shard->calls, 1);
+    shard->Add(&shard->replayed, replayed);
+    shard->Add(&shard->matched, matched);
+    if (last_kernels_.load(std::memory_order_relaxed) != kernels)
+      last_kernels_.store(kernels, std::memory_order_relaxed);
+  }
   void Clear();
 
   absl::Mutex* mutex() { return &mutex_; }  // for forks
@@ -86,11 +123,9 @@ class Recording : public std::enable_shared_from_this<Recording> {
   // segment last ended at or behind it.
   void WeighNodes(std::vector<Weight>* out);
   void WeighPlans(std::vector<Weight>* out);
-  // Takes the victims out; returns how many. Plans are given to `garbage`, to be freed when no lock
-  // is held.
-  using Plans = std::vector<std::shared_ptr<const SegmentPlan>>;
-  int64_t EvictNodes(Victims* victims, Plans* garbage);
-  int64_t EvictPlans(Victims* victims, Plans* garbage);
+  // Takes the victims out; returns how many. Plans are given to `garbage`.
+  int64_t EvictNodes(Victims* victims, Garbage* garbage);
+  int64_t EvictPlans(Victims* victims, Garbage* garbage);
 
  private:
   using Retired = std::vector<std::pair<uint64_t, std::unique_ptr<Node>>>;
@@ -98,17 +133,22 @@ class Recording : public std::enable_shared_from_this<Recording> {
   std::string Line(const TraceEvent& event) const;
   Node::PlanEntry* FindEntry(Node* end, const LiveMask& live, bool blas)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Node::PlanEntry* MakeEntry(Node* end, const LiveMask& live, bool blas, Plans* garbage)
+  Node::PlanEntry* MakeEntry(Node* end, const LiveMask& live, bool blas, Garbage* garbage)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Node* FindEqual(Node* parent, const Node& child) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   uint64_t Weigh(Node* node, std::vector<Weight>* out) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  uint64_t EvictBelow(Node* node, Victims* victims, Plans* garbage, int64_t* count)
+  uint64_t EvictBelow(Node* node, Victims* victims, Garbage* garbage, int64_t* count)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes out the child that `at`, a link among siblings, points at.
-  void Unlink(std::atomic<Node*>* at, Plans* garbage) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void DropPlan(Node::PlanEntry* entry, Plans* garbage) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Unlink(std::atomic<Node*>* at, Garbage* garbage) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void DropPlan(Node* end, Node::PlanEntry* entry, Garbage* garbage)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Retire(std::unique_ptr<Node> node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Reclaim();
+  Shard* OtherShard();
+  int64_t Visits(uint64_t epoch) const;
+  // Adds, or takes away, what the shards have counted.
+  void AddShards(TraceStats* stats, int64_t sign) const;
   void NoteThrashing(std::string_view what, Setting limit);
 
   static constexpr size_t kMaxEvents = 200;
@@ -126,7 +166,9 @@ class Recording : public std::enable_shared_from_this<Recording> {
   // Visits are in the current epoch or the one before. A node retired in epoch e can be met, by way
   // of a stale prediction, by visits up to e + 1; it is freed on reaching e + 3.
   std::atomic<uint64_t> epoch_{2};
-  std::atomic<int64_t> visits_[2] = {};
+  static constexpr int kShards = 5;
+  Shard shards_[kShards];  // the last is shared
+  std::atomic<int> last_kernels_{0};
   std::atomic<bool> any_retired_{false};
   Retired retired_ ABSL_GUARDED_BY(mutex_);
 };

@@ -93,7 +93,7 @@ class Session final : public Door, public Pending, public ReadObserver {
   Status RunOneByOne();
   void StartSegment();
   bool Wanted() const;
-  LiveMask Live() const;
+  bool FindLive(LiveMask* live) const;  // true if any is
   std::vector<const Node*> Path() const;
   std::vector<const CallRecord*> PathContent() const;
   // The error it is in strict mode.
@@ -109,7 +109,8 @@ class Session final : public Door, public Pending, public ReadObserver {
   ScriptBuilder* builder_ = nullptr;
   std::shared_ptr<Recording> kept_;  // while an interrupted call's values wait
   Mode mode_ = Mode::kReplaying;
-  uint64_t epoch_ = 0;  // of the visit
+  Recording::Shard* shard_ = nullptr;  // of the recording and the thread
+  uint64_t epoch_ = 0;                 // of the visit
   Node* cursor_ = nullptr;
   std::vector<ValueRef> slots_;          // replaying: what first-met operands were, in order
   std::vector<ValueRef> values_;         // replaying: deferred results, in order
@@ -122,7 +123,7 @@ class Session final : public Door, public Pending, public ReadObserver {
   bool flushing_ = false;
   int kernels_ = 0;
   int64_t matched_ = 0;
-  std::atomic<bool> busy_{false};
+  std::atomic<bool> inside_{false}, busy_{false};   // Lock: the owner, another thread
   std::atomic<const ThreadState*> owner_{nullptr};  // whose address tells threads apart
   std::atomic<uint32_t> generation_{0};             // of the process that began it
   int lock_depth_ = 0;

@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "core/asymmetric_fence.h"
 #include "core/at_fork.h"
 #include "core/long_work.h"
 #include "tracer/session.h"
@@ -25,27 +26,46 @@ inline uint64_t GetTag(Value* v) {
   return std::atomic_ref<uint64_t>(v->tag).load(std::memory_order_relaxed);
 }
 
-// The owner's calls and another thread's Force exclude each other; the owner may nest.
+// The owner's calls and another thread's Force exclude each other; the owner may nest. The owner
+// says that it is inside and looks whether others are busy, they do the reverse: one of the two
+// sees the other, and the owner gives way.
 class Session::Lock {
  public:
   explicit Lock(Session* s) : s_(s) {
-    if (owner_ && s->lock_depth_++ > 0) return;
-    if (__builtin_expect(!Busy(), 1)) return;
-    Wait();
+    if (owner_) {
+      if (s->lock_depth_++ > 0) return;
+      s->inside_.store(true, std::memory_order_relaxed);
+      LightFence();
+      if (__builtin_expect(!s->busy_.load(std::memory_order_acquire), 1)) return;
+      s->inside_.store(false, std::memory_order_release);
+      busy_ = true;
+      Wait([this] { return s_->busy_.exchange(true, std::memory_order_acquire); });
+      return;
+    }
+    busy_ = true;
+    Wait([this] { return s_->busy_.exchange(true, std::memory_order_acquire); });
+    if (lost_) return;
+    HeavyFence();
+    Wait([this] { return s_->inside_.load(std::memory_order_acquire); });
   }
   // The thread that had it exists in the parent process only.
   bool lost() const { return lost_; }
   ~Lock() {
-    if (lost_ || (owner_ && --s_->lock_depth_ > 0)) return;
-    s_->busy_.store(false, std::memory_order_release);
+    if (owner_ && --s_->lock_depth_ > 0) return;
+    if (__builtin_expect(busy_, 0)) {
+      if (!lost_) s_->busy_.store(false, std::memory_order_release);
+    } else {
+      s_->inside_.store(false, std::memory_order_release);
+    }
   }
 
  private:
-  bool Busy() { return s_->busy_.exchange(true, std::memory_order_acquire); }
   // Who has it may be waiting for the host's lock.
-  void Wait() {
+  template <typename F>
+  void Wait(const F& taken) {
+    if (!taken()) return;
     const HostUnlocked unlocked;
-    for (int spin = 0; Busy(); ++spin) {
+    for (int spin = 0; taken(); ++spin) {
       lost_ = s_->generation_.load(std::memory_order_relaxed) != ForkGeneration();
       if (lost_) return;
       if (spin < 100) {
@@ -57,7 +77,7 @@ class Session::Lock {
   }
 
   Session* s_;
-  bool lost_ = false;
+  bool lost_ = false, busy_ = false;
   const bool owner_ = s_->owner_.load(std::memory_order_relaxed) == &State();
 };
 

@@ -15,7 +15,6 @@ struct Idle {
   std::vector<Session*> spare ABSL_GUARDED_BY(mutex);
   // Those of interrupted calls whose values nobody has read yet.
   std::vector<Session*> left ABSL_GUARDED_BY(mutex);
-  std::atomic<int> left_count{0};
 };
 Idle& GetIdle() {
   static Idle* idle = [] {
@@ -27,15 +26,24 @@ Idle& GetIdle() {
 }
 
 // The thread's last session, so that a call takes no lock.
-struct ThreadSpare {
-  Session* session = nullptr;
-  ~ThreadSpare() {
-    if (!session) return;
+FZ_HOT_TLS Session* t_spare = nullptr;
+
+// Gives it to others when the thread ends.
+struct AtExit {
+  ~AtExit() {
+    Session* s = std::exchange(t_spare, nullptr);
+    if (!s) return;
     absl::MutexLock lock(&GetIdle().mutex);
-    GetIdle().spare.push_back(session);
+    GetIdle().spare.push_back(s);
   }
 };
-thread_local ThreadSpare t_spare;
+void WatchExit() {
+  static thread_local AtExit at_exit;
+  (void)at_exit;
+}
+
+// In `Idle`, but looked at by every call.
+constinit std::atomic<int> g_left_count{0};
 
 // Threads take serials by the thousand, so that they share no word.
 constexpr uint64_t kSerials = 1024;
@@ -51,37 +59,46 @@ uint64_t NextSerial() {
 }
 
 Session* Session::Begin(Recording* recording, ScriptBuilder* builder) {
-  if (GetIdle().left_count.load(std::memory_order_relaxed) > 0) SweepLeft();
-  Session* s = std::exchange(t_spare.session, nullptr);
+  if (__builtin_expect(g_left_count.load(std::memory_order_relaxed) > 0, 0)) SweepLeft();
+  Session* s = std::exchange(t_spare, nullptr);
   if (!s) s = TakeSpare();
   s->recording_ = recording;
   s->builder_ = builder;
-  s->epoch_ = recording->Enter();
+  s->shard_ = recording->OwnShard();
+  s->epoch_ = recording->Enter(s->shard_);
   s->fell_back_ = s->recorded_ = false;
   s->kernels_ = 0;
   s->matched_ = 0;
   s->strict_ = Strict();
   s->blas_ = State().blas;
   s->owner_.store(&State(), std::memory_order_relaxed);
-  s->generation_.store(ForkGeneration(), std::memory_order_relaxed);
-  s->StartSegment();
+  if (const uint32_t now = ForkGeneration();
+      __builtin_expect(s->generation_.load(std::memory_order_relaxed) != now, 0)) {
+    s->generation_.store(now, std::memory_order_relaxed);
+    s->busy_.store(false, std::memory_order_relaxed);  // who had it exists in the parent only
+  }
+  s->cursor_ = recording->root();
+  s->mode_ = Mode::kReplaying;
+  s->num_slots_ = s->num_results_ = 0;
+  s->serial_ = NextSerial();
   return s;
 }
 
 void Session::End(Session* s) {
-  if (s->Wanted()) {
+  if (__builtin_expect(!s->values_.empty() && s->Wanted(), 0)) {
     Idle& idle = GetIdle();
     s->kept_ = s->recording_->shared_from_this();
     s->owner_.store(nullptr, std::memory_order_relaxed);
     absl::MutexLock lock(&idle.mutex);
     idle.left.push_back(s);
-    idle.left_count.fetch_add(1, std::memory_order_relaxed);
+    g_left_count.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  s->StartSegment();
-  s->recording_->Leave(s->epoch_);
-  if (!t_spare.session) {
-    t_spare.session = s;
+  s->slots_.clear();
+  s->values_.clear();
+  s->recording_->Leave(s->shard_, s->epoch_);
+  if (__builtin_expect(!t_spare, 1)) {
+    t_spare = s;
     return;
   }
   absl::MutexLock lock(&GetIdle().mutex);
@@ -89,6 +106,7 @@ void Session::End(Session* s) {
 }
 
 Session* Session::TakeSpare() {
+  WatchExit();
   absl::MutexLock lock(&GetIdle().mutex);
   std::vector<Session*>& spare = GetIdle().spare;
   if (spare.empty()) return new Session;
@@ -110,12 +128,12 @@ void Session::SweepLeft() {
       s->busy_.store(false, std::memory_order_release);
       return !wanted;
     });
-    idle.left_count.store(static_cast<int>(idle.left.size()), std::memory_order_relaxed);
+    g_left_count.store(static_cast<int>(idle.left.size()), std::memory_order_relaxed);
   }
   // Letting go of values may run destructors that come here again.
   for (Session* s : done) {
     s->StartSegment();
-    s->recording_->Leave(s->epoch_);
+    s->recording_->Leave(nullptr, s->epoch_);
     s->kept_ = nullptr;
     absl::MutexLock lock(&GetIdle().mutex);
     GetIdle().spare.push_back(s);
@@ -123,9 +141,10 @@ void Session::SweepLeft() {
 }
 
 void Session::StartSegment() {
-  if (recording_->epoch() != epoch_) {  // a long call lets go of what was evicted meanwhile
-    recording_->Leave(epoch_);
-    epoch_ = recording_->Enter();
+  // A long call lets go of what was evicted meanwhile.
+  if (recording_->epoch() != epoch_ && owner_.load(std::memory_order_relaxed) == &State()) {
+    recording_->Leave(shard_, epoch_);
+    epoch_ = recording_->Enter(shard_);
   }
   cursor_ = recording_->root();
   mode_ = Mode::kReplaying;

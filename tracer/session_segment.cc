@@ -1,31 +1,14 @@
 // Segments end: deferred values become real.
 #include <algorithm>
-#include <cstring>
+#include <bit>
 
 #include "absl/cleanup/cleanup.h"
-#include "core/check.h"
+#include "core/small_stack.h"
 #include "tracer/explain.h"
 #include "tracer/script_builder.h"
 #include "tracer/session_internal.h"
 
 namespace frazil::tracer {
-namespace {
-
-// A deferred value takes over what an eager op or a plan made.
-Status Adopt(Value* deferred, const Value& made) {
-  FZ_CHECK(made.layout == deferred->layout && made.dtype == deferred->dtype);
-  if (made.storage) {
-    deferred->Fill(made.storage, made.data);
-    return absl::OkStatus();
-  }
-  FZ_ASSIGN_OR_RETURN(StorageRef storage, Allocate(SizeOf(made.dtype)));
-  std::memcpy(storage->data, made.data, SizeOf(made.dtype));
-  deferred->Fill(storage.get(), storage->data);
-  return absl::OkStatus();
-}
-
-}  // namespace
-
 std::vector<const Node*> Session::Path() const {
   std::vector<const Node*> path(cursor_->depth);
   for (const Node* n = cursor_; n->parent; n = n->parent) path[n->depth - 1] = n;
@@ -42,12 +25,16 @@ bool Session::Wanted() const {
                      [](const ValueRef& v) { return v->holders() > 1; });
 }
 
-LiveMask Session::Live() const {
-  LiveMask live((values_.size() + 63) / 64);
-  for (size_t i = 0; i < values_.size(); ++i) {
-    if (values_[i]->holders() > 1) live[i / 64] |= uint64_t{1} << (i % 64);
+bool Session::FindLive(LiveMask* live) const {
+  uint64_t any = 0;
+  for (size_t i = 0; i < values_.size(); i += 64) {
+    uint64_t word = 0;
+    const size_t end = std::min<size_t>(i + 64, values_.size());
+    for (size_t j = i; j < end; ++j) word |= uint64_t{values_[j]->holders() > 1} << (j - i);
+    live->push_back(word);
+    any |= word;
   }
-  return live;
+  return any != 0;
 }
 
 Status Session::Force(const Value* value) {
@@ -93,14 +80,15 @@ Status Session::Flush() {
     return absl::OkStatus();
   }
   Status status = absl::OkStatus(), refusal = absl::OkStatus();
-  const bool wanted = Wanted();
-  const LiveMask live = Live();
+  LiveMask live;
+  const bool wanted = FindLive(&live);
   if (builder_)
     builder_->OnSegment(PathContent(), slots_, values_, blas_);  // it holds what it sees
   if (wanted) {
     flushing_ = true;
-    auto plan = recording_->FindPlan(cursor_, live, blas_);
-    if (!plan) plan = MakePlan(live, blas_, &refusal);
+    Pin pin;
+    const SegmentPlan* plan = recording_->FindPlan(cursor_, live, blas_, &pin);
+    if (!plan) plan = pin.Hold(MakePlan(live, blas_, &refusal));
     if (plan) {
       status = RunPlan(*plan, live);
       if (!status.ok() && !IsInterrupted(status)) refusal = NoteRefusal(Cause::kNoMemory, status);
@@ -159,18 +147,13 @@ Status Session::NoteRefusal(Cause cause, const Status& status) {
 }
 
 Status Session::RunPlan(const SegmentPlan& plan, const LiveMask& live) {
-  absl::InlinedVector<Value*, 32> inputs;
+  SmallStack<Value*, 32> inputs, wanted;
   for (const ValueRef& v : slots_) inputs.push_back(v.get());
-  absl::InlinedVector<int, 32> wanted;
-  for (size_t i = 0; i < values_.size(); ++i) {
-    if (live[i / 64] >> (i % 64) & 1) wanted.push_back(static_cast<int>(i));
+  for (size_t w = 0; w < live.size(); ++w) {
+    for (uint64_t bits = live[w]; bits != 0; bits &= bits - 1)
+      wanted.push_back(values_[64 * w + std::countr_zero(bits)].get());
   }
-  absl::InlinedVector<ValueRef, 32> outputs(wanted.size());
-  FZ_RETURN_IF_ERROR(plan.Run(inputs, absl::MakeSpan(outputs)));
-  for (size_t k = 0; k < wanted.size(); ++k) {
-    Value* v = values_[wanted[k]].get();
-    if (!v->ready()) FZ_RETURN_IF_ERROR(Adopt(v, *outputs[k]));
-  }
+  FZ_RETURN_IF_ERROR(plan.Fill(inputs.span(), wanted.span()));
   kernels_ += plan.kernels();
   return absl::OkStatus();
 }
@@ -213,7 +196,7 @@ Status Session::RunOneByOne() {
     }
     for (size_t r = 0; r < results.size(); ++r) {
       Value* v = values_[node->first_result + r].get();
-      if (!v->ready()) FZ_RETURN_IF_ERROR(Adopt(v, *results[r].value()));
+      if (!v->ready()) FZ_RETURN_IF_ERROR(v->FillFrom(*results[r].value()));
     }
   }
   return absl::OkStatus();
@@ -224,14 +207,13 @@ Status Session::Finish(bool interrupted) {
   Status status = interrupted && Wanted() ? Interrupted() : Flush();
   if (builder_ && !status.ok()) builder_->Postpone();
   builder_ = nullptr;
-  recording_->Count([&](TraceStats& s) {
-    ++s.calls;
-    s.recorded += recorded_;
-    s.fallbacks += fell_back_;
-    s.replayed += !recorded_ && !fell_back_;
-    s.matched_ops += matched_;
-    s.last_kernels = kernels_;
-  });
+  recording_->CountCall(shard_, !recorded_ && !fell_back_, matched_, kernels_);
+  if (__builtin_expect(recorded_ || fell_back_, 0)) {
+    recording_->Count([&](TraceStats& s) {
+      s.recorded += recorded_;
+      s.fallbacks += fell_back_;
+    });
+  }
   return status;
 }
 

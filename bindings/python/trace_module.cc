@@ -28,8 +28,8 @@ PyObject* Call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
   PyTrace* t = Self(self);
   if (!tracer::Enabled()) return PyObject_Vectorcall(t->function, args, nargsf, kwnames);
   if (t->promised) return t->promised->Call(args, nargsf, kwnames);
-  const std::shared_ptr<tracer::Trace> held = t->trace;
-  tracer::Call call(held.get());
+  const Object held = Object::Share(self);  // the body may let go of it
+  tracer::Call call(t->trace.get());
   return FinishCall(&call, PyObject_Vectorcall(t->function, args, nargsf, kwnames));
 }
 

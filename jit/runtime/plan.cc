@@ -39,14 +39,22 @@ bool MayReuse(absl::Span<Value* const> inputs, int32_t donor) {
   return true;
 }
 
-StatusOr<ValueRef> MakeResult(const Result& result, absl::Span<Value* const> inputs) {
-  const bool too_long = result.work_from_there > kUninterrupted && HasHost();
-  if (result.donor < 0 || too_long || !MayReuse(inputs, result.donor)) {
-    return Value::Allocate(result.dtype, result.device, result.layout);
+Status FindMemory(const Result& result, absl::Span<Value* const> inputs, Memory* memory) {
+  if (result.donor >= 0 && !(result.work_from_there > kUninterrupted && HasHost()) &&
+      MayReuse(inputs, result.donor)) {
+    const Value& donor = *inputs[result.donor];
+    *memory = {StorageRef::Share(donor.storage), donor.data};
+    return absl::OkStatus();
   }
-  Value* donor = inputs[result.donor];
-  return Value::Make(result.dtype, result.device, result.layout, StorageRef::Share(donor->storage),
-                     donor->data);
+  const size_t bytes = static_cast<size_t>(result.layout->size) * SizeOf(result.dtype);
+  FZ_ASSIGN_OR_RETURN(memory->storage, Allocate(bytes));
+  memory->data = memory->storage->data;
+  return absl::OkStatus();
+}
+
+ValueRef ValueOver(const Result& result, Memory memory) {
+  return Value::Make(result.dtype, result.device, result.layout->shape, std::move(memory.storage),
+                     memory.data);
 }
 
 void RunKernel(const KernelStep& step, char* const* slots, absl::Span<Value* const> inputs) {
@@ -77,7 +85,12 @@ Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outpu
   const Program& p = program_;
   FZ_CHECK(static_cast<int32_t>(inputs.size()) == p.num_inputs &&
            outputs.size() == p.outputs.size());
-  if (simple_) return RunSimple(inputs, &outputs[0]);
+  if (simple_) {
+    Memory memory;
+    FZ_RETURN_IF_ERROR(RunSimple(inputs, &memory));
+    outputs[0] = ValueOver(p.results[0], std::move(memory));
+    return absl::OkStatus();
+  }
   Small<char*> slots(p.num_inputs + 1 + p.results.size());
   for (size_t i = 0; i < inputs.size(); ++i) slots[i] = inputs[i]->data;
   StorageRef arena;
@@ -88,9 +101,11 @@ Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outpu
   absl::InlinedVector<ValueRef, 4> results(p.results.size());
   int32_t overwrites = kNever;  // the first step that writes over an input
   for (size_t r = 0; r < results.size(); ++r) {
-    FZ_ASSIGN_OR_RETURN(results[r], MakeResult(p.results[r], inputs));
-    slots[p.result_slot(r)] = results[r]->data;
     const Result& result = p.results[r];
+    Memory memory;
+    FZ_RETURN_IF_ERROR(FindMemory(result, inputs, &memory));
+    slots[p.result_slot(r)] = memory.data;
+    results[r] = ValueOver(result, std::move(memory));
     if (result.donor >= 0 && results[r]->data == inputs[result.donor]->data)
       overwrites = std::min(overwrites, result.first_step);
   }
@@ -103,6 +118,22 @@ Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outpu
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     FZ_ASSIGN_OR_RETURN(outputs[i], MakeOutput(p.outputs[i], inputs, results));
+  }
+  return absl::OkStatus();
+}
+
+Status PlanImpl::Fill(absl::Span<Value* const> inputs, absl::Span<Value* const> deferred) const {
+  if (simple_ && !deferred[0]->ready()) {
+    Memory memory;
+    FZ_RETURN_IF_ERROR(RunSimple(inputs, &memory));
+    FZ_CHECK(deferred[0]->layout == program_.results[0].layout->shape);
+    deferred[0]->Fill(std::move(memory.storage), memory.data);
+    return absl::OkStatus();
+  }
+  absl::InlinedVector<ValueRef, 16> outputs(deferred.size());
+  FZ_RETURN_IF_ERROR(Run(inputs, absl::MakeSpan(outputs)));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!deferred[i]->ready()) FZ_RETURN_IF_ERROR(deferred[i]->FillFrom(*outputs[i]));
   }
   return absl::OkStatus();
 }
@@ -164,13 +195,13 @@ bool PlanImpl::IsSimple(const Program& p) {
          p.outputs[0].slot == p.result_slot(0);
 }
 
-Status PlanImpl::RunSimple(absl::Span<Value* const> inputs, ValueRef* output) const {
+Status PlanImpl::RunSimple(absl::Span<Value* const> inputs, Memory* memory) const {
   const KernelStep& step = std::get<KernelStep>(program_.steps[0]);
-  FZ_ASSIGN_OR_RETURN(ValueRef result, MakeResult(program_.results[0], inputs));
+  FZ_RETURN_IF_ERROR(FindMemory(program_.results[0], inputs, memory));
   void* buffers[kSimpleArgs];
   for (size_t i = 0; i < step.buffers.size(); ++i) {
     const Pointer& p = step.buffers[i];
-    buffers[i] = (p.slot < program_.num_inputs ? inputs[p.slot]->data : result->data) + p.offset;
+    buffers[i] = (p.slot < program_.num_inputs ? inputs[p.slot]->data : memory->data) + p.offset;
   }
   uint64_t scalars[kSimpleArgs];
   for (size_t i = 0; i < step.scalars.size(); ++i) {
@@ -178,12 +209,9 @@ Status PlanImpl::RunSimple(absl::Span<Value* const> inputs, ValueRef* output) co
     scalars[i] = input >= 0 ? inputs[input]->imm : step.words[i];
   }
   const kir::KernelArgs args{buffers, step.extents.data(), step.strides.data(), scalars};
-  {
-    const DefaultFpMode mode;
-    ++KernelsRun();
-    step.fn(&args, 0, step.rows, 0, step.cols);
-  }
-  *output = std::move(result);
+  const DefaultFpMode mode;
+  ++KernelsRun();
+  step.fn(&args, 0, step.rows, 0, step.cols);
   return absl::OkStatus();
 }
 

@@ -44,6 +44,8 @@ class Plan {
   // dense value, a view of one, an input itself or a view of an input. MemoryError leaves
   // everything as it was.
   virtual Status Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs) const = 0;
+  // The same into values that are deferred; those that are not are left as they are.
+  virtual Status Fill(absl::Span<Value* const> inputs, absl::Span<Value* const> deferred) const = 0;
   virtual const PlanStats& stats() const = 0;
   virtual int64_t bytes() const = 0;     // about what it holds, kernels apart
   virtual std::string Dump() const = 0;  // graph after passes, groups, kernels, steps: as text

@@ -10,6 +10,12 @@
 
 namespace frazil::jit {
 
+// Where a result lies.
+struct Memory {
+  StorageRef storage;
+  char* data = nullptr;
+};
+
 class PlanImpl : public Plan, public std::enable_shared_from_this<PlanImpl> {
  public:
   PlanImpl(Program program, Graph graph, Grouping grouping, const BuildOptions& options)
@@ -21,6 +27,7 @@ class PlanImpl : public Plan, public std::enable_shared_from_this<PlanImpl> {
         bytes_(CountBytes()) {}
 
   Status Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs) const override;
+  Status Fill(absl::Span<Value* const> inputs, absl::Span<Value* const> deferred) const override;
   const PlanStats& stats() const override { return program_.stats; }
   int64_t bytes() const override { return bytes_; }
   std::string Dump() const override;
@@ -30,7 +37,7 @@ class PlanImpl : public Plan, public std::enable_shared_from_this<PlanImpl> {
  private:
   // One small kernel that makes one new value, as most eager ops are.
   static bool IsSimple(const Program& program);
-  Status RunSimple(absl::Span<Value* const> inputs, ValueRef* output) const;
+  Status RunSimple(absl::Span<Value* const> inputs, Memory* memory) const;
   bool lent_by_cell() const { return options_.compile.lent_by_cell; }
   Status RunSteps(char* const* slots, absl::Span<Value* const> inputs) const;
   Status RunLong(char* const* slots, absl::Span<Value* const> inputs, int32_t overwrites) const;

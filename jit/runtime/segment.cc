@@ -14,10 +14,10 @@ class JitSegment final : public tracer::SegmentPlan {
       : plan_(std::move(plan)), constants_(std::move(constants)) {}
 
   Status Run(absl::Span<Value* const> slots, absl::Span<ValueRef> outputs) const override {
-    if (constants_.empty()) return plan_->Run(slots, outputs);
-    absl::InlinedVector<Value*, 32> inputs(slots.begin(), slots.end());
-    for (const ValueRef& c : constants_) inputs.push_back(c.get());
-    return plan_->Run(inputs, outputs);
+    return constants_.empty() ? plan_->Run(slots, outputs) : plan_->Run(Inputs(slots), outputs);
+  }
+  Status Fill(absl::Span<Value* const> slots, absl::Span<Value* const> deferred) const override {
+    return constants_.empty() ? plan_->Fill(slots, deferred) : plan_->Fill(Inputs(slots), deferred);
   }
   bool unlocks() const override { return plan_->stats().work >= kLongWork; }
   int kernels() const override { return plan_->stats().kernels + plan_->stats().library_calls; }
@@ -28,6 +28,12 @@ class JitSegment final : public tracer::SegmentPlan {
   }
 
  private:
+  absl::InlinedVector<Value*, 32> Inputs(absl::Span<Value* const> slots) const {
+    absl::InlinedVector<Value*, 32> inputs(slots.begin(), slots.end());
+    for (const ValueRef& c : constants_) inputs.push_back(c.get());
+    return inputs;
+  }
+
   std::shared_ptr<const Plan> plan_;
   std::vector<ValueRef> constants_;
 };
