@@ -2,7 +2,7 @@
 
 #include "core/fp_mode.h"
 #include "core/str.h"
-#include "jit/npu_sim/machine.h"
+#include "jit/npu_sim/checker.h"
 
 namespace frazil::npu {
 namespace {
@@ -26,12 +26,14 @@ StatusOr<LaunchResult> Launch(const Program& program, const Preset& preset,
                               absl::Span<const uint64_t> params, absl::Span<const Window> windows,
                               const LaunchOptions& options) {
   if (Status s = CheckArguments(program, preset, params, options); !s.ok()) return s;
-  if (options.mode != Mode::kRun)
-    return NotImplementedError("[npu launch] this mode does not exist yet: use run.");
+  if (options.mode != Mode::kRun && options.mode != Mode::kCheck)
+    return NotImplementedError("[npu launch] this mode does not exist yet: use run or check.");
   StatusOr<Windows> memory = Windows::Make(windows);
   if (!memory.ok()) return memory.status();
   const DefaultFpMode mode;
-  Machine machine(preset, *memory);
+  std::optional<Checker> checker;
+  if (options.mode == Mode::kCheck) checker.emplace();
+  Machine machine(preset, *memory, checker ? &*checker : nullptr);
   BlockContext context;
   context.program = &program;
   context.preset = &preset;
@@ -42,6 +44,7 @@ StatusOr<LaunchResult> Launch(const Program& program, const Preset& preset,
   LaunchResult result;
   for (int block = 0; block < options.blocks; ++block) {
     machine.StartBlock();
+    if (checker) checker->StartBlock(block);
     context.block = block;
     context.budget = options.budget - result.instructions;
     Sink* const sinks[] = {&machine};
