@@ -257,6 +257,17 @@ bool Interleaved(const Access& a, const Access& b) {
   return from >= a.row_bytes && from + b.row_bytes <= stride;
 }
 
+int64_t FloorDiv(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+
+// Whether a row of `b` meets bytes [begin, end).
+bool MeetsRow(const Access& b, int64_t begin, int64_t end) {
+  const int64_t base = int64_t(b.begin());
+  if (b.rows == 1 || b.stride == 0) return base < end && begin < base + b.row_bytes;
+  const int64_t first = FloorDiv(begin - base - b.row_bytes, b.stride) + 1;
+  const int64_t last = FloorDiv(end - 1 - base, b.stride);
+  return std::max<int64_t>(first, 0) <= std::min(last, b.rows - 1);
+}
+
 bool SameBytes(const Access& a, const Access& b) {
   return a.address == b.address && a.rows == b.rows && a.row_bytes == b.row_bytes &&
          (a.rows == 1 || a.stride == b.stride);
@@ -264,7 +275,16 @@ bool SameBytes(const Access& a, const Access& b) {
 
 }  // namespace
 
-bool Overlap(const Access& a, const Access& b) { return Meet(a, b) && !Interleaved(a, b); }
+bool Overlap(const Access& a, const Access& b) {
+  if (!Meet(a, b) || Interleaved(a, b)) return false;
+  const Access& few = a.rows <= b.rows ? a : b;
+  const Access& many = a.rows <= b.rows ? b : a;
+  for (int64_t r = 0; r < few.rows; ++r) {
+    const int64_t begin = int64_t(few.begin()) + r * few.stride;
+    if (MeetsRow(many, begin, begin + few.row_bytes)) return true;
+  }
+  return false;
+}
 
 bool CheckAccesses(const Issue& issue, const Accesses& accesses, const Preset& preset,
                    Fault* fault) {

@@ -30,8 +30,7 @@ struct Accesses {
 // False: an extent or mode is illegal; *fault says why. Addresses are not looked at.
 bool AccessesOf(const Issue& issue, Accesses* out, Fault* fault);
 
-// Whether two accesses share a byte; rows that interleave without touching do not. Errs towards yes
-// where strides differ.
+// Whether two accesses share a byte; rows that interleave without touching do not.
 bool Overlap(const Access& a, const Access& b);
 
 // Spaces, alignment, bounds of local memories, overlap of source and destination: everything but
