@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-COMMANDS = ["build", "test", "demo", "bench", "lint", "fmt", "asan", "tsan", "clean", "python"]
+COMMANDS = "build test demo bench lint fmt asan tsan npu clean python".split()
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -37,18 +37,7 @@ def test_python_imports_the_build(tmp_path):
 def test_alone_it_explains_itself():
     done = dev()
     assert done.returncode == 0
-    for command in [
-        "build",
-        "test",
-        "demo",
-        "bench",
-        "lint",
-        "fmt",
-        "asan",
-        "tsan",
-        "clean",
-        "python",
-    ]:
+    for command in COMMANDS:
         assert f"\n  {command}" in done.stdout or f"| {command}" in done.stdout, command
 
 
@@ -80,3 +69,5 @@ def test_an_installed_wheel_works(tmp_path):
     )
     assert Path(done.stdout.strip()).is_relative_to(target)
     assert (target / "frazil/py.typed").is_file()
+    usage = subprocess.run([target / "bin/frazil-npu", "help"], capture_output=True, text=True)
+    assert "frazil-npu as PROGRAM" in usage.stdout
