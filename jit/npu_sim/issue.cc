@@ -68,10 +68,12 @@ class ScalarUnit {
   void Complete() {
     Fault& fault = *result_.fault;
     fault.block = context_.block;
-    fault.pc = issue_.pc;
-    fault.queue = issue_.queue;
-    if (issue_.pc < code_.size()) fault.instruction = Text(code_[issue_.pc]);
-    if (const SourceEntry* source = context_.program->SourceOf(issue_.pc)) fault.source = *source;
+    if (fault.instruction.empty()) {
+      fault.pc = issue_.pc;
+      fault.queue = issue_.queue;
+      if (issue_.pc < code_.size()) fault.instruction = Text(code_[issue_.pc]);
+    }
+    if (const SourceEntry* source = context_.program->SourceOf(fault.pc)) fault.source = *source;
     if (fault.other_pc && fault.other_instruction.empty() && *fault.other_pc < code_.size())
       fault.other_instruction = Text(code_[*fault.other_pc]);
   }
@@ -199,6 +201,7 @@ class ScalarUnit {
       return Fail(FaultCode::kIllegalEncoding, 2, StrCat("flag ", id, " of ", kFlagsPerPair));
     const bool set = instr.op == Op::kSET;
     issue_.queue = Queue(set ? from : to);
+    if (!context_.flag_order) return true;
     if (set && !flags_.Set(int(from), int(to), int(id)))
       return Fail(FaultCode::kFlagOverflow, -1, "no WAIT stands between this SET and the last");
     if (!set && !flags_.Wait(int(from), int(to), int(id)))

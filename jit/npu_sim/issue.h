@@ -27,9 +27,9 @@ struct Issue {
 class Sink {
  public:
   virtual ~Sink() = default;
-  // False: it filled *fault (code, operand, addresses, detail; ScalarUnit adds the rest) and the
-  // block ends. Scalar instructions are handed over too, after they took effect; `taken` tells of a
-  // branch.
+  // False: it filled *fault (code, operand, addresses, detail; the scalar unit adds the rest, and
+  // the place unless `instruction` is filled in) and the block ends. Scalar instructions are handed
+  // over too, after they took effect; `taken` tells of a branch.
   virtual bool On(const Issue& issue, bool taken, Fault* fault) = 0;
 };
 
@@ -39,6 +39,8 @@ struct BlockContext {
   absl::Span<const uint64_t> params;
   int block = 0, blocks = 1;
   int64_t budget = int64_t{1} << 40;  // instructions until WATCHDOG
+  // Whether FLAG_ORDER, FLAG_OVERFLOW and FLAG_LEAK are found here, in the order of the program.
+  bool flag_order = true;
   // SLD: four bytes of UB. Null where there is no data; SLD is then a fault.
   uint32_t (*load_ub)(void* context, uint64_t offset) = nullptr;
   void* load_context = nullptr;

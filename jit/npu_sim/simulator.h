@@ -10,7 +10,8 @@ namespace frazil::npu {
 
 enum class Mode : uint8_t { kRun, kCheck, kTime, kTimeOnly };  // "run" "check" "time" "time-only"
 
-// Order in which effects take place (check runs program order first).
+// Order in which effects take place (jit/npu_sim/schedule.h). In check program order runs first,
+// then the schedule on a copy of memory, and the two must leave the same bytes.
 enum class Schedule : uint8_t { kProgram, kTiming, kEager, kLazy, kRandom };
 
 struct LaunchOptions {
@@ -19,6 +20,9 @@ struct LaunchOptions {
   uint64_t seed = 0;  // of kRandom
   int blocks = 1;
   int64_t budget = int64_t{1} << 40;
+  // False (run only): a WAIT may come before its SET in the order of the program. The instructions
+  // then go through bounded queues, which may stand still.
+  bool flag_order = true;
   bool record = false;  // keep a Timed for every instruction (timing modes)
   bool l2_warm = true;  // windows start in L2, as far as it holds them (timing modes)
 };

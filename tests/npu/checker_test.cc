@@ -54,6 +54,22 @@ TEST(Checker, ExamplePasses) {
   }
 }
 
+TEST(Checker, SchedulesLeaveTheSameMemory) {
+  for (const Schedule schedule :
+       {Schedule::kTiming, Schedule::kEager, Schedule::kLazy, Schedule::kRandom}) {
+    for (const Mode mode : {Mode::kRun, Mode::kCheck}) {
+      ExampleRun run(5);
+      LaunchOptions options;
+      options.mode = mode;
+      options.schedule = schedule;
+      const StatusOr<LaunchResult> result = run.h.Launch(Example(), options);
+      ASSERT_TRUE(result.ok()) << result.status().ToString();
+      ASSERT_FALSE(result->fault) << result->fault->Text();
+      EXPECT_EQ(run.h.Get<float>(run.y), run.Want());
+    }
+  }
+}
+
 // Each flag instruction in turn becomes a NOP.
 TEST(Checker, CatchesEveryLostFlag) {
   const Program program = Example();
