@@ -91,7 +91,7 @@ class ScalarUnit {
     issue_.op = instr.op;
     issue_.dt = instr.dt;
     issue_.fn = instr.fn;
-    issue_.queue = info.queue;
+    issue_.queue = info.queue < kNumQueues ? info.queue : kS;  // until its operands are read
     if (result_.instructions == context_.budget)
       return Fail(FaultCode::kWatchdog, -1, StrCat(context_.budget, " instructions have run"));
     ++result_.instructions;

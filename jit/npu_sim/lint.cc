@@ -198,9 +198,9 @@ class Linter {
     const auto reach = [&](int64_t pc, const State& state) {
       if (pc >= size()) return;
       const auto [at, fresh] = states_.emplace(pc, state);
-      State merged = fresh ? state : Merged(at->second, state);
+      const State merged = fresh ? state : Merged(at->second, state);
       if (!fresh && merged == at->second) return;
-      at->second = std::move(merged);
+      at->second = merged;
       work.push_back(pc);
     };
     reach(0, Start());
