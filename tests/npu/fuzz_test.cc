@@ -117,40 +117,69 @@ struct Buffers {
   std::string read, write;
 };
 
+// How program number i runs besides run and check.
+LaunchOptions OtherWay(int i) {
+  LaunchOptions options;
+  constexpr Schedule kSchedules[] = {Schedule::kTiming, Schedule::kEager, Schedule::kLazy,
+                                     Schedule::kRandom};
+  const int way = i % 7;
+  options.seed = uint64_t(i);
+  if (way < 4) {
+    options.mode = Mode::kCheck;
+    options.schedule = kSchedules[way];
+  } else if (way == 4) {
+    options.flag_order = false;
+  } else {
+    options.mode = way == 5 ? Mode::kTime : Mode::kTimeOnly;
+    options.record = true;
+  }
+  return options;
+}
+
+struct Seen {
+  std::set<FaultCode> codes;
+  int fine = 0;
+};
+
+void Launched(const Program& program, const Preset& preset, LaunchOptions options,
+              const Buffers& before, Buffers* after, Seen* seen) {
+  *after = before;
+  options.budget = kBudget;
+  std::vector<Window> windows = after->Windows();
+  const StatusOr<LaunchResult> result = Launch(program, preset, {}, windows, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_LE(result->instructions, kBudget);
+  ASSERT_EQ(after->read, before.read);
+  ASSERT_TRUE(after->RedZonesAreWhole());
+  if (!result->fault) {
+    ++seen->fine;
+    return;
+  }
+  seen->codes.insert(result->fault->code);
+  ASSERT_NE(result->fault->code, FaultCode::kSimInternal) << result->fault->Text() << "\n"
+                                                          << Disassemble(program);
+}
+
 TEST(Fuzz, RandomWordsRunOrFault) {
   Random random(9);
   const Preset preset = *FindPreset("edge16");
   const int programs = (std::getenv("FRAZIL_NIGHTLY") ? 10000000 : 1000000) / kWords;
-  std::set<FaultCode> codes;
-  int fine = 0;
+  Seen run, check, other;
   for (int i = 0; i < programs; ++i) {
     const Program program = RandomRun(&random);
     const Buffers before(&random);
-    Buffers first = before;
-    for (const Mode mode : {Mode::kRun, Mode::kCheck}) {
-      Buffers buffers = before;
-      LaunchOptions options;
-      options.mode = mode;
-      options.budget = kBudget;
-      const std::vector<Window> windows = buffers.Windows();
-      const StatusOr<LaunchResult> result = Launch(program, preset, {}, windows, options);
-      ASSERT_TRUE(result.ok()) << result.status();
-      ASSERT_LE(result->instructions, kBudget);
-      ASSERT_EQ(buffers.read, before.read);
-      ASSERT_TRUE(buffers.RedZonesAreWhole());
-      if (result->fault) {
-        codes.insert(result->fault->code);
-        ASSERT_NE(result->fault->code, FaultCode::kSimInternal) << result->fault->Text();
-        ASSERT_FALSE(result->fault->Text().empty());
-      } else {
-        ++fine;
-        if (mode == Mode::kRun) first = buffers;
-        if (mode == Mode::kCheck) ASSERT_EQ(buffers.write, first.write) << Disassemble(program);
-      }
-    }
+    Buffers after_run = before, after = before;
+    Launched(program, preset, {}, before, &after_run, &run);
+    const int checked = check.fine;
+    Launched(program, preset, {.mode = Mode::kCheck}, before, &after, &check);
+    if (check.fine > checked) ASSERT_EQ(after.write, after_run.write) << Disassemble(program);
+    Launched(program, preset, OtherWay(i), before, &after, &other);
+    if (HasFatalFailure()) return;
   }
-  EXPECT_GT(fine, programs / 100);
-  EXPECT_GE(codes.size(), 10) << fine;
+  EXPECT_GT(check.fine, programs / 200);
+  EXPECT_GT(run.fine, check.fine);
+  EXPECT_GT(other.fine, programs / 200);
+  EXPECT_GE(check.codes.size(), 15);
 }
 
 // The instructions that were executed, in order.
