@@ -138,7 +138,7 @@ StatusOr<Arguments> Arguments::Make(const npu::Program& program, const Options& 
     if (memory && value->starts_with('@')) {
       FZ_RETURN_IF_ERROR(arguments.Share(param, value->substr(1)));
     } else if (memory) {
-      FZ_RETURN_IF_ERROR(arguments.AddMemory(param, *value, options.seed));
+      FZ_RETURN_IF_ERROR(arguments.AddMemory(param, *value, options.launch.seed));
     } else {
       FZ_ASSIGN_OR_RETURN(const uint64_t number, NumberOf(param, *value));
       arguments.params_.push_back(number);

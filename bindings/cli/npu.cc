@@ -96,8 +96,12 @@ class Command {
 
   Status DoRun() {
     FZ_ASSIGN_OR_RETURN(Arguments arguments, Arguments::Make(file_.program, options_));
-    npu::LaunchOptions launch;
-    FZ_ASSIGN_OR_RETURN(const LaunchResult result, Launch(&arguments, launch));
+    FZ_ASSIGN_OR_RETURN(const LaunchResult result, Launch(&arguments, options_.launch));
+    if (options_.format == "json") {
+      StrAppend(&outcome_.out, RunJson(result), "\n");
+    } else {
+      StrAppend(&outcome_.err, RunText(result), "\n");
+    }
     if (result.fault) return absl::OkStatus();
     for (const auto& [name, path] : options_.dump) {
       if (path == "-") {
@@ -106,21 +110,34 @@ class Command {
         FZ_RETURN_IF_ERROR(WriteFile(path, arguments.Bytes(name)));
       }
     }
-    StrAppend(&outcome_.err, result.instructions, " instructions\n");
     return absl::OkStatus();
+  }
+
+  // "72 instructions, 5120 cycles on dc16 (cycle-approximate)", or the fault.
+  std::string RunText(const LaunchResult& result) const {
+    if (result.fault) return result.fault->Text();
+    std::string text = StrCat(result.instructions, " instructions");
+    if (result.timing)
+      StrAppend(&text, ", ", result.timing->cycles, " cycles on ", preset_.name,
+                " (cycle-approximate)");
+    return text;
+  }
+
+  static std::string RunJson(const LaunchResult& result) {
+    std::string json = StrCat("{\"instructions\":", result.instructions);
+    if (result.timing) StrAppend(&json, ",\"cycles\":", result.timing->cycles);
+    StrAppend(&json, ",\"fault\":", result.fault ? result.fault->Json() : "null", "}");
+    return json;
   }
 
   Status Report() { return NotImplementedError("[frazil-npu] there are no reports yet."); }
 
-  // A fault goes to the standard error and into the status.
+  // A fault goes into the status.
   StatusOr<LaunchResult> Launch(Arguments* arguments, const npu::LaunchOptions& launch) {
     const std::vector<npu::Window> windows = arguments->Windows();
     FZ_ASSIGN_OR_RETURN(LaunchResult result,
                         npu::Launch(file_.program, preset_, arguments->params(), windows, launch));
-    if (result.fault) {
-      StrAppend(&outcome_.err, result.fault->Text(), "\n");
-      outcome_.status = 1;
-    }
+    if (result.fault) outcome_.status = 1;
     return result;
   }
 

@@ -26,24 +26,49 @@ Status Assign(std::string* field, const std::string& value) {
   return absl::OkStatus();
 }
 
-// Text that is one of `choices`.
-Status Choose(std::string* field, const std::string& value,
-              absl::Span<const std::string_view> choices) {
+// The number of the text among `choices`.
+StatusOr<int> Choose(const std::string& value, absl::Span<const std::string_view> choices) {
   std::string all;
-  for (const std::string_view choice : choices) {
-    if (value == choice) return Assign(field, value);
-    StrAppend(&all, all.empty() ? "" : ", ", choice);
+  for (size_t i = 0; i < choices.size(); ++i) {
+    if (value == choices[i]) return int(i);
+    StrAppend(&all, all.empty() ? "" : ", ", choices[i]);
   }
   return ValueError("[frazil-npu] '", value, "', expected one of ", all, ".");
 }
 
+// In the order of npu::Mode and npu::Schedule.
+constexpr std::string_view kModes[] = {"run", "check", "time", "time-only"};
+constexpr std::string_view kSchedules[] = {"program", "timing", "eager", "lazy", "random"};
+constexpr std::string_view kRunFormats[] = {"text", "json"};
+constexpr std::string_view kReportFormats[] = {"text",     "json",     "csv",
+                                               "perfetto", "roofline", "svg"};
+
+Status SetMode(Options* o, const std::string& value) {
+  FZ_ASSIGN_OR_RETURN(const int mode, Choose(value, kModes));
+  o->launch.mode = npu::Mode(mode);
+  return absl::OkStatus();
+}
+
+Status SetSchedule(Options* o, const std::string& value) {
+  FZ_ASSIGN_OR_RETURN(const int schedule, Choose(value, kSchedules));
+  o->launch.schedule = npu::Schedule(schedule);
+  return absl::OkStatus();
+}
+
+Status SetFormat(Options* o, const std::string& value) {
+  const absl::Span<const std::string_view> formats =
+      o->command == "run" ? absl::MakeConstSpan(kRunFormats) : absl::MakeConstSpan(kReportFormats);
+  FZ_RETURN_IF_ERROR(Choose(value, formats).status());
+  return Assign(&o->format, value);
+}
+
 Status SetBlocks(Options* o, const std::string& value) {
-  if (absl::SimpleAtoi(value, &o->blocks) && o->blocks > 0) return absl::OkStatus();
+  if (absl::SimpleAtoi(value, &o->launch.blocks) && o->launch.blocks > 0) return absl::OkStatus();
   return ValueError("[frazil-npu] --blocks '", value, "', expected a number above 0.");
 }
 
 Status SetSeed(Options* o, const std::string& value) {
-  FZ_ASSIGN_OR_RETURN(o->seed, ParseU64("--seed", value));
+  FZ_ASSIGN_OR_RETURN(o->launch.seed, ParseU64("--seed", value));
   return absl::OkStatus();
 }
 
@@ -52,10 +77,6 @@ struct Option {
   unsigned commands;
   Handler handle;
 };
-
-constexpr std::string_view kModes[] = {"run", "check", "time", "time-only"};
-constexpr std::string_view kSchedules[] = {"program", "timing", "eager", "lazy", "random"};
-constexpr std::string_view kFormats[] = {"text", "json", "csv", "perfetto"};
 
 constexpr Option kOptions[] = {
     {"-o", "FILE", "where the result goes; - is standard output, the default",
@@ -77,18 +98,24 @@ constexpr Option kOptions[] = {
      [](Options* o, const std::string& v) { return Append(&o->set, v, "NAME=NUMBER"); }},
     {"--blocks", "N", "blocks of the launch", kLaunching, SetBlocks},
     {"--seed", "N", "of random data and the random schedule", kLaunching, SetSeed},
-    {"--mode", "MODE", "run, check, time or time-only", kRun,
-     [](Options* o, const std::string& v) { return Choose(&o->mode, v, kModes); }},
+    {"--mode", "MODE", "run (default), check, time or time-only", kRun, SetMode},
     {"--schedule", "ORDER",
-     "in which effects take place in mode check: program, timing, eager, lazy, random", kRun,
-     [](Options* o, const std::string& v) { return Choose(&o->schedule, v, kSchedules); }},
+     "in which effects take place: program (default), timing, eager, lazy, random; mode check "
+     "compares it with program",
+     kRun, SetSchedule},
+    {"--any-flag-order", "",
+     "a WAIT may stand before its SET: runs through bounded queues, which may stand still", kRun,
+     [](Options* o, const std::string&) {
+       o->launch.flag_order = false;
+       return absl::OkStatus();
+     }},
     {"--dump", "NAME=FILE", "writes the memory behind a parameter after the run", kRun,
      [](Options* o, const std::string& v) { return Append(&o->dump, v, "NAME=FILE"); }},
-    {"--format", "FORMAT", "text, json, csv or perfetto", kReport,
-     [](Options* o, const std::string& v) { return Choose(&o->format, v, kFormats); }},
-    {"--cold", "", "L2 holds nothing at the start", kReport,
+    {"--format", "FORMAT", "text (default), json; report: csv, perfetto, roofline, svg", kLaunching,
+     SetFormat},
+    {"--cold", "", "L2 holds nothing at the start", kLaunching,
      [](Options* o, const std::string&) {
-       o->cold = true;
+       o->launch.l2_warm = false;
        return absl::OkStatus();
      }},
 };

@@ -9,6 +9,7 @@
 
 #include "absl/types/span.h"
 #include "core/status.h"
+#include "jit/npu_sim/simulator.h"
 
 namespace frazil::cli {
 
@@ -19,11 +20,10 @@ struct Options {
   std::string input;         // "-": standard input
   std::string output = "-";  // "-": standard output
   std::string preset;        // name or path of a JSON file; empty: the program's
-  std::string mode = "run", schedule = "program", format = "text";
+  std::string format = "text";
+  npu::LaunchOptions launch;  // mode, schedule, seed, blocks, flag_order, l2_warm
   Settings gm, set, dump;
-  int blocks = 1;
-  uint64_t seed = 1;
-  bool words = false, cold = false;
+  bool words = false;
 };
 
 StatusOr<Options> ParseOptions(absl::Span<const std::string> args);

@@ -149,6 +149,40 @@ TEST_F(Cli, FaultsAreTold) {
   EXPECT_NE(error.find("at pc 16, queue LD, block 0: LD s6, s1, #1, s4, #0, #0, #0\n"), error.npos);
 }
 
+TEST_F(Cli, RunsInEveryMode) {
+  const std::vector<std::string> base = {"run",   listing_,        "--gm",  "x=random.f32:65536",
+                                         "--gm",  "y=zeros:65536", "--set", "ntiles=2",
+                                         "--set", "w=2",           "--set", "b=1"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), base.begin(), base.end());
+    return Run(more);
+  };
+  EXPECT_EQ(with({}).err, "72 instructions\n");
+  EXPECT_EQ(with({"--mode", "check"}).err, "72 instructions\n");
+  const std::string want = with({"--dump", "y=-"}).out;
+  EXPECT_EQ(want.size(), 65536);
+  for (const std::string order : {"timing", "eager", "lazy", "random"}) {
+    EXPECT_EQ(with({"--schedule", order, "--dump", "y=-"}).out, want) << order;
+    EXPECT_EQ(with({"--mode", "check", "--schedule", order}).status, 0) << order;
+  }
+  EXPECT_EQ(with({"--any-flag-order", "--dump", "y=-"}).out, want);
+  for (const std::string mode : {"time", "time-only"}) {
+    const std::string text = with({"--mode", mode}).err;
+    EXPECT_EQ(text.substr(0, 17), "72 instructions, ");
+    EXPECT_NE(text.find(" cycles on dc16 (cycle-approximate)\n"), text.npos) << text;
+  }
+  EXPECT_EQ(with({"--format", "json"}).out, "{\"instructions\":72,\"fault\":null}\n");
+}
+
+TEST_F(Cli, FaultsAsJson) {
+  const std::string file = Write("a.s", "NOP\nWAIT VE>LD, #0\nSET VE>LD, #0\nHALT");
+  const Outcome outcome = Run({"run", file, "--format", "json"});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(outcome.out.substr(0, 46), "{\"instructions\":2,\"fault\":{\"code\":\"FLAG_ORDER\"");
+  EXPECT_EQ(Run({"run", file, "--any-flag-order"}).status, 0);
+}
+
 TEST_F(Cli, WrongCommandLines) {
   EXPECT_EQ(UsageError({"fly"}), "[frazil-npu] there is no command 'fly'.");
   EXPECT_EQ(UsageError({"as"}), "[frazil-npu] as needs a program.");
