@@ -76,7 +76,7 @@ bool Multiply(const Issue& issue, const Pointers& p, Scratch* scratch) {
   char* b = a + mb * panel;
   Panels(issue.type(), {p.at[1], mb, kb, kb, 1}, k, a);
   Panels(issue.type(), {p.at[2], nb, kb, 1, nb}, k, b);
-  const TileKernel kernel = floats ? FloatTile() : IntegerTile();
+  const TileKernel kernel = floats ? FloatTile(Host()) : IntegerTile(Host());
   for (int64_t n = 0; n < nb; ++n) {
     for (int64_t m = 0; m < mb; ++m) {
       kernel({a + m * panel, b + n * panel, floats ? k : (k + 1) / 2, (issue.fn & kMatrixAcc) != 0,

@@ -3,7 +3,7 @@
 // all versions give the same bits.
 #pragma once
 
-#include <cstdint>
+#include "jit/npu_sim/host_loop.h"
 
 namespace frazil::npu {
 
@@ -16,7 +16,8 @@ struct TileCall {
 };
 using TileKernel = void (*)(const TileCall&);
 
-TileKernel FloatTile();
-TileKernel IntegerTile();
+// The host must have the instructions.
+TileKernel FloatTile(HostIsa isa);
+TileKernel IntegerTile(HostIsa isa);
 
 }  // namespace frazil::npu

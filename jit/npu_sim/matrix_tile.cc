@@ -1,7 +1,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "jit/npu_sim/host_loop.h"
 #include "jit/npu_sim/matrix.h"
 
 #if defined(__x86_64__)
@@ -129,18 +128,18 @@ int32_t PairAt(const int16_t* p) {
 
 }  // namespace
 
-TileKernel FloatTile() {
+TileKernel FloatTile(HostIsa isa) {
 #if defined(__x86_64__)
-  if (Host() == HostIsa::kAvx512) return FloatAvx512;
-  if (Host() == HostIsa::kAvx2) return FloatAvx2;
+  if (isa == HostIsa::kAvx512) return FloatAvx512;
+  if (isa == HostIsa::kAvx2) return FloatAvx2;
 #endif
   return FloatPlain;
 }
 
-TileKernel IntegerTile() {
+TileKernel IntegerTile(HostIsa isa) {
 #if defined(__x86_64__)
-  if (Host() == HostIsa::kAvx512) return IntegerAvx512;
-  if (Host() == HostIsa::kAvx2) return IntegerAvx2;
+  if (isa == HostIsa::kAvx512) return IntegerAvx512;
+  if (isa == HostIsa::kAvx2) return IntegerAvx2;
 #endif
   return IntegerPlain;
 }
