@@ -1,127 +1,16 @@
 #include "jit/npu_sim/lint.h"
 
 #include <algorithm>
-#include <bitset>
 #include <map>
 
 #include "core/check.h"
 #include "jit/npu_sim/access.h"
 #include "jit/npu_sim/asm.h"
+#include "jit/npu_sim/flow.h"
 #include "jit/npu_sim/scalar.h"
 
 namespace frazil::npu {
 namespace {
-
-constexpr size_t kPairs = kNumQueues * kNumQueues, kFlags = kPairs * kFlagsPerPair;
-using Value = std::optional<uint64_t>;  // none: depends on data or path
-using FlagSet = std::bitset<kFlags>;
-
-size_t PairOf(const Instr& instr) {
-  return size_t(instr.a[0] - Imm(0)) * kNumQueues + size_t(instr.a[1] - Imm(0));
-}
-
-FlagSet FlagsOfPair(size_t pair) {
-  FlagSet flags;
-  for (int id = 0; id < kFlagsPerPair; ++id) flags.set(pair * kFlagsPerPair + size_t(id));
-  return flags;
-}
-
-std::string FlagText(size_t flag) {
-  const size_t pair = flag / kFlagsPerPair;
-  return StrCat(Name(Queue(pair / kNumQueues)), ">", Name(Queue(pair % kNumQueues)), " #",
-                flag % kFlagsPerPair);
-}
-
-// What is known before an instruction, over all paths to it.
-struct State {
-  std::array<Value, kRegisters> registers;
-  uint32_t written = 1;  // registers that some path has written; s0 is 0
-  FlagSet may_be_set, may_be_clear;
-
-  bool operator==(const State&) const = default;
-};
-
-State Start() {
-  State state;
-  state.registers.fill(0);  // as the scalar unit does
-  state.may_be_clear.set();
-  return state;
-}
-
-State Merged(const State& a, const State& b) {
-  State out = a;
-  for (int r = 0; r < kRegisters; ++r) {
-    if (a.registers[r] != b.registers[r]) out.registers[r].reset();
-  }
-  out.written |= b.written;
-  out.may_be_set |= b.may_be_set;
-  out.may_be_clear |= b.may_be_clear;
-  return out;
-}
-
-Value Read(const State& state, uint8_t field) {
-  if (IsImm(field)) return uint64_t(field - Imm(0));
-  return state.registers[field];
-}
-
-void Write(State* state, uint8_t reg, Value value) {
-  if (reg == 0) return;
-  state->registers[reg] = value;
-  state->written |= uint32_t{1} << reg;
-}
-
-Value ReadControl(const Preset& preset, Value number) {
-  if (!number) return std::nullopt;
-  const uint64_t n = *number;
-  if (n >= 2 && n <= 6) return uint64_t(preset.bytes[n - 2 + kL1]);
-  if (n == 7) return uint64_t(preset.id);
-  if (n == 8) return uint64_t{kIsaRevision};
-  return std::nullopt;  // block id and count
-}
-
-Value Computed(const State& state, const Instr& instr) {
-  const Value a = Read(state, instr.a[1]), b = Read(state, instr.a[2]);
-  const Value old = Read(state, instr.a[0]);
-  if (instr.fn != kAluCmov && a && b) return Compute(Alu(instr.fn), *a, *b, 0);
-  return a && b && old ? Value(Compute(Alu(instr.fn), *a, *b, *old)) : std::nullopt;
-}
-
-void ChangeFlags(const Instr& instr, State* state) {
-  const size_t pair = PairOf(instr);
-  const bool set = instr.op == Op::kSET;
-  FlagSet &to = set ? state->may_be_set : state->may_be_clear,
-          &from = set ? state->may_be_clear : state->may_be_set;
-  const Value id = Read(*state, instr.a[2]);
-  if (!id) {
-    to |= FlagsOfPair(pair);
-  } else if (*id < kFlagsPerPair) {
-    to.set(pair * kFlagsPerPair + *id);
-    from.reset(pair * kFlagsPerPair + *id);
-  }
-}
-
-void Apply(const Instr& instr, const Preset& preset, State* state) {
-  switch (instr.op) {
-    case Op::kSLI:
-      return Write(state, instr.a[0], AfterSli(instr.imm));
-    case Op::kSLIH: {
-      const Value old = Read(*state, instr.a[0]);
-      return Write(state, instr.a[0], old ? Value(AfterSlih(*old, instr.imm)) : std::nullopt);
-    }
-    case Op::kSALU:
-      return Write(state, instr.a[0], Computed(*state, instr));
-    case Op::kSCSR:
-      return Write(state, instr.a[0], ReadControl(preset, Read(*state, instr.a[1])));
-    case Op::kSLDP:
-    case Op::kSLD:
-      return Write(state, instr.a[0], std::nullopt);
-    case Op::kSET:
-    case Op::kWAIT:
-      return ChangeFlags(instr, state);
-    default:
-      return;
-  }
-}
 
 // A value that is legal whatever else the instruction holds, for one that is not known.
 uint64_t Harmless(OperandKind kind) {
@@ -163,11 +52,11 @@ class Linter {
 
   // Calls next(pc) for what may follow the instruction at pc.
   template <typename Next>
-  void Follow(int64_t pc, const State& state, Next next) const {
+  void Follow(int64_t pc, const FlowState& state, Next next) const {
     const Instr& instr = At(pc);
     if (instr.op == Op::kHALT || instr.op == Op::kTRAP) return;
     if (instr.op != Op::kSBR) return next(pc + 1);
-    const Value a = Read(state, instr.a[0]), b = Read(state, instr.a[1]);
+    const Known a = state.Read(instr.a[0]), b = state.Read(instr.a[1]);
     const bool known = (a && b) || instr.fn == kBrAlways;
     const bool holds = known && Holds(Branch(instr.fn), a.value_or(0), b.value_or(0));
     if (!known || holds) next(pc + instr.imm);
@@ -176,11 +65,11 @@ class Linter {
 
   // States are kept where straight-line code begins; `visit` sees each instruction before it runs.
   template <typename Visit>
-  int64_t Walk(int64_t pc, State* state, Visit visit) const {
+  int64_t Walk(int64_t pc, FlowState* state, Visit visit) const {
     while (true) {
       visit(pc, *state);
       const Instr& instr = At(pc);
-      Apply(instr, preset_, state);
+      state->Apply(instr, preset_);
       const bool ends = instr.op == Op::kHALT || instr.op == Op::kTRAP || instr.op == Op::kSBR;
       if (ends || pc + 1 >= size() || leaders_[size_t(pc + 1)]) return pc;
       ++pc;
@@ -195,20 +84,20 @@ class Linter {
       if (At(pc).op == Op::kSBR && pc + 1 < size()) leaders_[size_t(pc + 1)] = true;
     }
     std::vector<int64_t> work;
-    const auto reach = [&](int64_t pc, const State& state) {
+    const auto reach = [&](int64_t pc, const FlowState& state) {
       if (pc >= size()) return;
       const auto [at, fresh] = states_.emplace(pc, state);
-      const State merged = fresh ? state : Merged(at->second, state);
+      const FlowState merged = fresh ? state : FlowState::Merged(at->second, state);
       if (!fresh && merged == at->second) return;
       at->second = merged;
       work.push_back(pc);
     };
-    reach(0, Start());
+    reach(0, FlowState());
     while (!work.empty()) {
       const int64_t first = work.back();
       work.pop_back();
-      State state = states_.at(first);
-      const int64_t last = Walk(first, &state, [](int64_t, const State&) {});
+      FlowState state = states_.at(first);
+      const int64_t last = Walk(first, &state, [](int64_t, const FlowState&) {});
       Follow(last, state, [&](int64_t next) { reach(next, state); });
     }
   }
@@ -217,8 +106,8 @@ class Linter {
     std::vector<bool> reached(program_.code.size(), false);
     bool halts = false;
     for (const auto& [first, at] : states_) {
-      State state = at;
-      const int64_t last = Walk(first, &state, [&](int64_t pc, const State& before) {
+      FlowState state = at;
+      const int64_t last = Walk(first, &state, [&](int64_t pc, const FlowState& before) {
         reached[size_t(pc)] = true;
         halts |= At(pc).op == Op::kHALT;
         JudgeInstr(pc, before);
@@ -250,7 +139,7 @@ class Linter {
     }
   }
 
-  void JudgeInstr(int64_t pc, const State& state) {
+  void JudgeInstr(int64_t pc, const FlowState& state) {
     const Instr& instr = At(pc);
     JudgeRegisters(pc, state);
     switch (instr.op) {
@@ -260,7 +149,7 @@ class Linter {
       case Op::kHALT:
         return JudgeLeaks(pc, state);
       case Op::kSLDP:
-        if (const Value n = Read(state, instr.a[1]); n && *n >= program_.params.size())
+        if (const Known n = state.Read(instr.a[1]); n && *n >= program_.params.size())
           Error(FaultCode::kIndexRange, pc,
                 StrCat("parameter ", *n, " of ", program_.params.size()));
         return;
@@ -269,7 +158,7 @@ class Linter {
     }
   }
 
-  void JudgeRegisters(int64_t pc, const State& state) {
+  void JudgeRegisters(int64_t pc, const FlowState& state) {
     const Instr& instr = At(pc);
     const OpInfo& info = Info(instr.op);
     uint32_t told = state.written;
@@ -283,32 +172,26 @@ class Linter {
     }
   }
 
-  void JudgeFlag(int64_t pc, const State& state) {
+  void JudgeFlag(int64_t pc, const FlowState& state) {
     const Instr& instr = At(pc);
-    const size_t pair = PairOf(instr);
-    const Value id = Read(state, instr.a[2]);
+    const Known id = state.Read(instr.a[2]);
     if (id && *id >= kFlagsPerPair)
       return Error(FaultCode::kIllegalEncoding, pc, StrCat("flag ", *id, " of ", kFlagsPerPair));
-    FlagSet flags;
-    if (id) {
-      flags.set(pair * kFlagsPerPair + *id);
-    } else {
-      flags = FlagsOfPair(pair);
-    }
+    const FlagSet flags = FlagsOf(instr, id);
     if (instr.op == Op::kSET && (flags & state.may_be_clear).none())
       Error(FaultCode::kFlagOverflow, pc, "no WAIT stands between it and the SET before it");
     if (instr.op == Op::kWAIT && (flags & state.may_be_set).none())
       Error(FaultCode::kFlagOrder, pc, "no SET that is not waited for stands before it");
   }
 
-  void JudgeLeaks(int64_t pc, const State& state) {
+  void JudgeLeaks(int64_t pc, const FlowState& state) {
     const FlagSet leaks = state.may_be_set & ~state.may_be_clear;
-    for (size_t flag = 0; flag < kFlags; ++flag) {
+    for (size_t flag = 0; flag < kAllFlags; ++flag) {
       if (leaks[flag]) Error(FaultCode::kFlagLeak, pc, FlagText(flag));
     }
   }
 
-  void JudgeAccesses(int64_t pc, const State& state) {
+  void JudgeAccesses(int64_t pc, const FlowState& state) {
     const Instr& instr = At(pc);
     const OpInfo& info = Info(instr.op);
     Issue issue{.pc = uint32_t(pc), .op = instr.op, .dt = instr.dt, .fn = instr.fn};
@@ -318,7 +201,7 @@ class Linter {
     for (int i = 0; i < info.num_operands; ++i) {
       const OperandKind kind = info.operands[i].kind;
       if (kind == OperandKind::kDstReg) continue;
-      const Value value = Read(state, instr.a[i]);
+      const Known value = state.Read(instr.a[i]);
       const bool address = kind == OperandKind::kWrite || kind == OperandKind::kRead;
       if (address && value && !(info.operands[i].spaces >> SpaceTag(*value) & 1))
         return Error(
@@ -340,8 +223,8 @@ class Linter {
 
   const Program& program_;
   const Preset& preset_;
-  std::vector<bool> leaders_;        // where straight-line code begins
-  std::map<int64_t, State> states_;  // of reached leaders
+  std::vector<bool> leaders_;            // where straight-line code begins
+  std::map<int64_t, FlowState> states_;  // of reached leaders
   std::vector<Finding> findings_;
 };
 
