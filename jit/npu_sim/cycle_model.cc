@@ -286,6 +286,7 @@ bool Model::Work(const Issue& issue, Timed* timed, Moment* start, Fault* fault) 
   if (issue.queue == kVE) timing_.vector_beats += BeatsOf(issue, preset_);
   timed->done = done.at;
   timed->bytes = BytesOf(issue);
+  timed->gm = TouchesGm(issue);
   return true;
 }
 
@@ -306,7 +307,7 @@ int64_t Model::GmCyclesOf(const Issue& issue) {
       const bool hit = cache_.Touch(at / kSectorBytes);
       part[hit] += int64_t(next - at) + rest;
       rest = 0;
-      if (!write) ++(hit ? timing_.l2_hits : timing_.l2_misses);
+      if (hit && !write) timing_.gm_read_l2 += int64_t(next - at);
       at = next;
     }
   }
@@ -318,6 +319,7 @@ void Model::CountScratch(const Accesses& accesses) {
     const int tag = SpaceTag(a.address);
     if (tag == kGM || tag >= kNumSpaces) continue;
     timing_.scratch_peak[tag] = std::max(timing_.scratch_peak[tag], int64_t(a.end()));
+    if (record_ && (tag == kL1 || tag == kUB)) timing_.touches.push_back({number_, a});
   }
 }
 
@@ -352,16 +354,16 @@ Timing CombineCores(std::vector<Timing> cores) {
     if (cores[i].cycles > cores[slowest].cycles) slowest = i;
   }
   Timing all = cores[slowest];
-  all.gm_read = all.gm_write = all.l2_hits = all.l2_misses = 0;
+  all.gm_read = all.gm_write = all.gm_read_l2 = 0;
   all.macs = all.vector_beats = all.flag_instructions = 0;
   all.macs_of = {};
   all.events.clear();
+  all.touches.clear();
   for (size_t i = 0; i < cores.size(); ++i) {
     const Timing& core = cores[i];
     all.gm_read += core.gm_read;
     all.gm_write += core.gm_write;
-    all.l2_hits += core.l2_hits;
-    all.l2_misses += core.l2_misses;
+    all.gm_read_l2 += core.gm_read_l2;
     all.macs += core.macs;
     all.vector_beats += core.vector_beats;
     all.flag_instructions += core.flag_instructions;
@@ -373,6 +375,10 @@ Timing CombineCores(std::vector<Timing> cores) {
       timed.core = uint16_t(i);
       if (timed.after >= 0) timed.after += shift;
       all.events.push_back(timed);
+    }
+    for (LocalAccess touch : core.touches) {
+      touch.event += shift;
+      all.touches.push_back(touch);
     }
   }
   return all;

@@ -17,7 +17,7 @@
 #include <memory>
 #include <vector>
 
-#include "jit/npu_sim/issue.h"
+#include "jit/npu_sim/access.h"
 
 namespace frazil::npu {
 
@@ -39,10 +39,17 @@ struct Timed {
   Op op = Op::kNOP;
   Queue queue = kS;
   Bound bound = Bound::kDispatch;
+  bool gm = false;  // moves bytes of device memory
   uint16_t core = 0;
   int64_t dispatch = 0, start = 0, free = 0, done = 0;
   int64_t bytes = 0;   // moved, or written
   int32_t after = -1;  // number of the instruction that bound it; of a WAIT: its SET
+};
+
+// What an instruction read or wrote in L1 or UB.
+struct LocalAccess {
+  int32_t event = 0;  // number of the instruction
+  Access access;
 };
 
 // Where the cycles of one queue went: busy + sync + all stalls + idle == cycles.
@@ -62,7 +69,7 @@ struct Timing {
   std::array<QueueTotals, kNumQueues> queues{};
   std::array<int64_t, kNumQueues> dispatch_full{};  // S stood still because this queue was full
   int64_t gm_read = 0, gm_write = 0;                // bytes
-  int64_t l2_hits = 0, l2_misses = 0;               // sectors of loads
+  int64_t gm_read_l2 = 0;                           // bytes of gm_read that lay in L2
   bool l2 = false;                                  // there was one
   int64_t macs = 0, vector_beats = 0;
   std::array<int64_t, kNumTypes> macs_of{};  // by operand type
@@ -71,7 +78,8 @@ struct Timing {
   // The chain of instructions that the last completion waited for, by queue (kS: dispatch); sums
   // to cycles.
   std::array<int64_t, kNumQueues> critical{};
-  std::vector<Timed> events;  // if recorded
+  std::vector<Timed> events;   // if recorded
+  std::vector<LocalAccess> touches;  // likewise, by event
 };
 
 struct CycleOptions {
