@@ -1,5 +1,7 @@
 #include "bindings/cli/npu.h"
 
+#include <algorithm>
+
 #include "bindings/cli/files.h"
 #include "bindings/cli/launch.h"
 #include "bindings/cli/options.h"
@@ -7,6 +9,7 @@
 #include "jit/npu_sim/file.h"
 #include "jit/npu_sim/lint.h"
 #include "jit/npu_sim/manual.h"
+#include "jit/npu_sim/report.h"
 
 namespace frazil::cli {
 namespace {
@@ -130,7 +133,33 @@ class Command {
     return json;
   }
 
-  Status Report() { return NotImplementedError("[frazil-npu] there are no reports yet."); }
+  Status Report() {
+    npu::LaunchOptions launch = options_.launch;
+    if (launch.mode != npu::Mode::kTimeOnly) launch.mode = npu::Mode::kTime;
+    launch.record = options_.format == "csv" || options_.format == "perfetto";
+    FZ_ASSIGN_OR_RETURN(Arguments arguments, Arguments::Make(file_.program, options_));
+    FZ_ASSIGN_OR_RETURN(LaunchResult result, Launch(&arguments, launch));
+    if (result.fault) {
+      StrAppend(&outcome_.err, result.fault->Text(), "\n");
+      return absl::OkStatus();
+    }
+    npu::KernelReport report =
+        npu::MakeKernelReport(file_.program, preset_, *std::move(result.timing));
+    report.blocks = launch.blocks;
+    report.cores = std::min(launch.blocks, preset_.cores);
+    report.l2_warm = launch.l2_warm;
+    return Deliver(Formatted(report));
+  }
+
+  std::string Formatted(const npu::KernelReport& report) const {
+    const Program& program = file_.program;
+    if (options_.format == "csv") return npu::InstructionCsv(report, program);
+    if (options_.format == "perfetto") return npu::TimelineJson(report, program);
+    if (options_.format == "roofline") return npu::RooflineText({&report, 1});
+    if (options_.format == "svg") return npu::RooflineSvg({&report, 1});
+    if (options_.format == "text") return npu::KernelText(report);
+    return npu::ReportJson({.name = program.name, .kernels = {report}});
+  }
 
   // A fault goes into the status.
   StatusOr<LaunchResult> Launch(Arguments* arguments, const npu::LaunchOptions& launch) {

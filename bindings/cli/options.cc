@@ -46,6 +46,8 @@ constexpr std::string_view kReportFormats[] = {"text",     "json",     "csv",
 Status SetMode(Options* o, const std::string& value) {
   FZ_ASSIGN_OR_RETURN(const int mode, Choose(value, kModes));
   o->launch.mode = npu::Mode(mode);
+  if (o->command == "report" && o->launch.mode < npu::Mode::kTime)
+    return ValueError("[frazil-npu] report --mode '", value, "', expected time or time-only.");
   return absl::OkStatus();
 }
 
@@ -98,7 +100,8 @@ constexpr Option kOptions[] = {
      [](Options* o, const std::string& v) { return Append(&o->set, v, "NAME=NUMBER"); }},
     {"--blocks", "N", "blocks of the launch", kLaunching, SetBlocks},
     {"--seed", "N", "of random data and the random schedule", kLaunching, SetSeed},
-    {"--mode", "MODE", "run (default), check, time or time-only", kRun, SetMode},
+    {"--mode", "MODE", "run (default), check, time (default of report) or time-only", kLaunching,
+     SetMode},
     {"--schedule", "ORDER",
      "in which effects take place: program (default), timing, eager, lazy, random; mode check "
      "compares it with program",

@@ -174,6 +174,34 @@ TEST_F(Cli, RunsInEveryMode) {
   EXPECT_EQ(with({"--format", "json"}).out, "{\"instructions\":72,\"fault\":null}\n");
 }
 
+TEST_F(Cli, Reports) {
+  const auto report = [&](const std::string& format, std::vector<std::string> more = {}) {
+    std::vector<std::string> args = {"report", listing_, "--gm",  "x=zeros:65536", "--gm",
+                                     "y=zeros:65536", "--set", "ntiles=2",     "--set", "w=2",
+                                     "--set",  "b=1",    "--format", format};
+    args.insert(args.end(), more.begin(), more.end());
+    return Output(args);
+  };
+  const auto holds = [](const std::string& text, std::string_view part) {
+    return text.find(part) != text.npos;
+  };
+  EXPECT_TRUE(report("text").starts_with("kernel relu_axpb_f32 #"));
+  EXPECT_TRUE(holds(report("text"), "cycle-approximate"));
+  EXPECT_TRUE(holds(report("json"), "\"kernel\": \"relu_axpb_f32\""));
+  EXPECT_TRUE(holds(report("csv"), "\"VBINS.mul.f32 s15, s14, s20, #1, s5, #0, #0\",VE,2,"));
+  EXPECT_TRUE(holds(report("perfetto"), "\"traceEvents\""));
+  EXPECT_TRUE(holds(report("roofline"), "relu_axpb_f32"));
+  EXPECT_TRUE(holds(report("svg"), "<svg"));
+  EXPECT_EQ(report("json"), report("json", {"--mode", "time-only"}));
+  EXPECT_NE(report("text"), report("text", {"--cold"}));
+  EXPECT_EQ(report("json", {"-o", Path("report.json")}), "");
+  EXPECT_EQ(Read("report.json"), report("json"));
+  EXPECT_NE(Failure({"report", listing_, "--gm", "x=zeros:16", "--gm", "y=zeros:16", "--set",
+                     "ntiles=1", "--set", "w=1", "--set", "b=0"})
+                .find("GM_OOB"),
+            std::string::npos);
+}
+
 TEST_F(Cli, FaultsAsJson) {
   const std::string file = Write("a.s", "NOP\nWAIT VE>LD, #0\nSET VE>LD, #0\nHALT");
   const Outcome outcome = Run({"run", file, "--format", "json"});
@@ -195,6 +223,10 @@ TEST_F(Cli, WrongCommandLines) {
             "[frazil-npu] --blocks '0', expected a number above 0.");
   EXPECT_EQ(UsageError({"run", "a", "--mode", "fast"}),
             "[frazil-npu] 'fast', expected one of run, check, time, time-only.");
+  EXPECT_EQ(UsageError({"report", "a", "--mode", "check"}),
+            "[frazil-npu] report --mode 'check', expected time or time-only.");
+  EXPECT_EQ(UsageError({"run", "a", "--format", "csv"}),
+            "[frazil-npu] 'csv', expected one of text, json.");
   EXPECT_EQ(Run({}).status, 2);
   EXPECT_EQ(Run({"help"}).status, 0);
 }
