@@ -78,7 +78,7 @@ struct Timing {
   // The chain of instructions that the last completion waited for, by queue (kS: dispatch); sums
   // to cycles.
   std::array<int64_t, kNumQueues> critical{};
-  std::vector<Timed> events;   // if recorded
+  std::vector<Timed> events;         // if recorded
   std::vector<LocalAccess> touches;  // likewise, by event
 };
 

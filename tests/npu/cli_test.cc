@@ -176,9 +176,9 @@ TEST_F(Cli, RunsInEveryMode) {
 
 TEST_F(Cli, Reports) {
   const auto report = [&](const std::string& format, std::vector<std::string> more = {}) {
-    std::vector<std::string> args = {"report", listing_, "--gm",  "x=zeros:65536", "--gm",
-                                     "y=zeros:65536", "--set", "ntiles=2",     "--set", "w=2",
-                                     "--set",  "b=1",    "--format", format};
+    std::vector<std::string> args = {"report",        listing_, "--gm",     "x=zeros:65536", "--gm",
+                                     "y=zeros:65536", "--set",  "ntiles=2", "--set",         "w=2",
+                                     "--set",         "b=1",    "--format", format};
     args.insert(args.end(), more.begin(), more.end());
     return Output(args);
   };
