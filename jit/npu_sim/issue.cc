@@ -71,21 +71,28 @@ class ScalarUnit {
     if (fault.instruction.empty()) {
       fault.pc = issue_.pc;
       fault.queue = issue_.queue;
-      if (issue_.pc < code_.size()) fault.instruction = Text(code_[issue_.pc]);
+      if (Known(issue_.pc)) fault.instruction = Text(code_[issue_.pc]);
     }
     if (const SourceEntry* source = context_.program->SourceOf(fault.pc)) fault.source = *source;
-    if (fault.other_pc && fault.other_instruction.empty() && *fault.other_pc < code_.size())
+    if (fault.other_pc && fault.other_instruction.empty() && Known(*fault.other_pc))
       fault.other_instruction = Text(code_[*fault.other_pc]);
   }
+
+  bool Known(uint32_t pc) const { return pc < code_.size() && code_[pc].op < Op::kCount; }
 
   // One instruction; false when the block is over.
   bool Step() {
     if (pc_ < 0 || pc_ >= int64_t(code_.size())) {
-      // The instruction to blame is the one that was executed last.
+      // The place is that of the instruction that was executed last.
       return Fail(FaultCode::kPcRange, -1,
                   StrCat("instruction ", pc_, " of ", code_.size(), " is next"));
     }
     const Instr& instr = code_[size_t(pc_)];
+    if (instr.op >= Op::kCount) {
+      issue_.pc = uint32_t(pc_);
+      issue_.queue = kS;
+      return Fail(FaultCode::kIllegalOpcode, -1, StrCat("operation ", int(instr.op)));
+    }
     const OpInfo& info = Info(instr.op);
     issue_.pc = uint32_t(pc_);
     issue_.op = instr.op;

@@ -30,6 +30,7 @@ bool Machine::On(const Issue& issue, bool taken, Fault* fault) {
     case CostClass::kVector:
       return Vector(issue, p, &scratch_, fault);
     default:
+      fault->code = FaultCode::kSimInternal;
       fault->detail = "an instruction of no unit";
       return false;
   }

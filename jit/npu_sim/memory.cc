@@ -80,7 +80,7 @@ bool CheckWindow(const Windows& windows, const Access& access, Fault* fault) {
     const Window* near = windows.Find(access.begin(), access.begin());
     return Fail(FaultCode::kGmOob, access,
                 near ? StrCat("the window is ", Range(near->gm, near->end()))
-                     : std::string("no window begins there"),
+                     : std::string("no window holds the first of them"),
                 fault);
   }
   if (access.write && !window->writable)

@@ -107,36 +107,41 @@ bool Queues::Stuck(const Issue& issue, Fault* fault) {
   return false;
 }
 
+// Empty queues are shown where somebody waits for them.
 std::string Queues::Graph(const Issue& issue) {
-  std::string nodes, edges;
-  const auto node = [&](Queue q, std::string_view text) {
-    StrAppend(&nodes, "  \"", Name(q), "\" [label=\"", Name(q), "\\n", text, "\"];\n");
-  };
+  std::string edges;
+  uint32_t shown = 1 << kS;
   const auto edge = [&](Queue from, Queue to, std::string_view text) {
     StrAppend(&edges, "  \"", Name(from), "\" -> \"", Name(to), "\" [label=\"", text, "\"];\n");
+    shown |= 1u << to;
   };
   // A flag comes from its first queue, or goes when the second takes it.
   const auto flag = [&](Queue from, const Issue& head) {
     edge(from, Queue(head.v[head.op == Op::kWAIT ? 0 : 1]), FlagText(head));
   };
-  node(kS, StrCat("pc ", issue.pc, ": ", Text(program_.code[issue.pc])));
   for (int q = kLD; q < kNumQueues; ++q) {
-    const auto& queue = queues_[size_t(q)];
-    if (queue.empty()) {
-      node(Queue(q), "empty");
-      edge(Queue(q), kS, "next instruction");
-      continue;
-    }
-    const Issue& head = queue.front();
-    node(Queue(q), StrCat("pc ", head.pc, ": ", Text(program_.code[head.pc]), ", ",
-                          queue.size() - 1, " more"));
-    flag(Queue(q), head);
+    if (queues_[size_t(q)].empty()) continue;
+    shown |= 1u << q;
+    flag(Queue(q), queues_[size_t(q)].front());
     if (DrainsAll(issue)) edge(kS, Queue(q), "drain");
   }
   if (issue.queue != kS) {
     edge(kS, issue.queue, "slot");
   } else if (!DrainsAll(issue)) {
     flag(kS, issue);
+  }
+  std::string nodes;
+  for (int q = kS; q < kNumQueues; ++q) {
+    if (!(shown >> q & 1)) continue;
+    const auto& queue = queues_[size_t(q)];
+    const bool empty = q != kS && queue.empty();
+    const Issue* head = q == kS ? &issue : empty ? nullptr : &queue.front();
+    StrAppend(
+        &nodes, "  \"", Name(Queue(q)), "\" [label=\"", Name(Queue(q)), "\\n",
+        head ? StrCat("pc ", head->pc, ": ", Text(program_.code[head->pc])) : std::string("empty"));
+    if (q != kS && queue.size() > 1) StrAppend(&nodes, ", ", queue.size() - 1, " more");
+    StrAppend(&nodes, "\"];\n");
+    if (empty) edge(Queue(q), kS, "next instruction");
   }
   return StrCat("digraph deadlock {\n", nodes, edges, "}\n");
 }

@@ -61,7 +61,8 @@ inline bool Shadow::ApplyRecord(Record* record, Touch* touch) const {
   return true;
 }
 
-bool Shadow::Report(Granule* g, uint64_t at, uint32_t mask, Touch* touch) const {
+// From the first to the last byte of the mask.
+bool Shadow::Report(uint64_t at, uint32_t mask, Touch* touch) const {
   touch->address = Address(space_, at + uint64_t(std::countr_zero(mask)));
   touch->address_end = Address(space_, at + 32 - uint64_t(std::countl_zero(mask)));
   return false;
@@ -81,9 +82,18 @@ void Shadow::Split(Granule* g) {
 
 bool Shadow::ApplyBytes(Granule* g, uint64_t at, uint32_t mask, Touch* touch) {
   Detail& detail = *details_[g->detail - 1];
+  uint32_t conflicts = 0;  // bytes in the same conflict as the first
+  Touch first = *touch;
   for (int i = 0; i < kGranule; ++i) {
     if (!(mask >> i & 1)) continue;
-    if (!ApplyRecord(&detail[size_t(i)], touch)) return Report(g, at, uint32_t{1} << i, touch);
+    Touch one = *touch;
+    if (ApplyRecord(&detail[size_t(i)], &one)) continue;
+    if (conflicts == 0) first = one;
+    if (one.conflict == first.conflict && one.other == first.other) conflicts |= uint32_t{1} << i;
+  }
+  if (conflicts) {
+    *touch = first;
+    return Report(at, conflicts, touch);
   }
   if (touch->write && mask == kWhole) {
     free_details_.push_back(g->detail);
@@ -100,14 +110,14 @@ bool Shadow::ApplyMask(Granule* g, uint64_t at, uint32_t mask, Touch* touch) {
       g->valid |= mask;
     } else if (mask & ~g->valid) {
       touch->conflict = Conflict::kUninit;
-      return Report(g, at, mask & ~g->valid, touch);
+      return Report(at, mask & ~g->valid, touch);
     }
   }
   if (g->detail == 0) {
     if (g->mask == 0) g->mask = mask;
     // A write over all that is known makes one record again.
     if (g->mask == mask || (touch->write && (g->mask & ~mask) == 0)) {
-      if (!ApplyRecord(&g->record, touch)) return Report(g, at, g->mask, touch);
+      if (!ApplyRecord(&g->record, touch)) return Report(at, g->mask, touch);
       g->mask = mask;
       return true;
     }

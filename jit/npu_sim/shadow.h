@@ -85,7 +85,7 @@ class Shadow {
   bool ApplyMask(Granule* g, uint64_t at, uint32_t mask, Touch* touch);
   bool ApplyBytes(Granule* g, uint64_t at, uint32_t mask, Touch* touch);
   bool ApplyRecord(Record* record, Touch* touch) const;
-  bool Report(Granule* g, uint64_t at, uint32_t mask, Touch* touch) const;
+  bool Report(uint64_t at, uint32_t mask, Touch* touch) const;
   void Split(Granule* g);
   Block* Page(uint64_t number);
 

@@ -12,6 +12,8 @@
 
 #include "core/str.h"
 #include "jit/npu_sim/asm.h"
+#include "jit/npu_sim/machine.h"
+#include "jit/npu_sim/schedule.h"
 #include "jit/npu_sim/simulator.h"
 
 namespace frazil::npu {
@@ -36,10 +38,31 @@ class Harness {
 
   // The lines after the header; HALT is added.
   StatusOr<LaunchResult> Launch(std::string_view body, const LaunchOptions& options = {}) {
-    StatusOr<Program> program =
-        Assemble(StrCat(".snpu 1.0\n.kernel test params", header_, "\n", body, "\nHALT\n"));
+    StatusOr<Program> program = Parse(body);
     if (!program.ok()) return program.status();
     return Launch(*program, options);
+  }
+  StatusOr<Program> Parse(std::string_view body) const {
+    return Assemble(StrCat(".snpu 1.0\n.kernel test params", header_, "\n", body, "\nHALT\n"));
+  }
+  // What each block issues, run without checks.
+  std::optional<Fault> Record(const Program& program, int blocks,
+                              std::vector<std::vector<Issue>>* issues) {
+    const Windows windows = *Windows::Make(windows_);
+    Machine machine(preset_, windows);
+    BlockContext context{&program, &preset_, params_};
+    context.blocks = blocks;
+    context.load_ub = Machine::LoadUb;
+    context.load_context = &machine;
+    for (context.block = 0; context.block < blocks; ++context.block) {
+      machine.StartBlock();
+      Recorder recorder;
+      Sink* const sinks[] = {&machine, &recorder};
+      BlockResult result = RunBlock(context, sinks);
+      if (result.fault) return result.fault;
+      issues->push_back(recorder.issues());
+    }
+    return std::nullopt;
   }
   StatusOr<LaunchResult> Launch(const Program& program, const LaunchOptions& options = {}) {
     std::vector<Window> windows = windows_;
