@@ -3,16 +3,18 @@
 namespace frazil::jit {
 namespace {
 
-// Each point of the space reads the element that it writes, and no other.
+// Each point of the space reads the element that it writes, and no other; no point reads what
+// another writes, as those of a chunked loop would that share a value beside it.
 bool SameAddresses(const Launch& launch, int a, int b) {
   const kir::Buffer &x = launch.kernel.buffers[a], &y = launch.kernel.buffers[b];
   if (SizeOf(x.dtype) != SizeOf(y.dtype) || launch.buffers[a].offset != launch.buffers[b].offset)
     return false;
   const int axes = launch.kernel.axes();
   for (int axis = 0; axis < axes; ++axis) {
-    if (launch.extents[axis] > 1 &&
-        launch.strides[a * axes + axis] != launch.strides[b * axes + axis])
-      return false;
+    if (launch.extents[axis] < 2) continue;
+    const int64_t stride = launch.strides[a * axes + axis];
+    if (stride != launch.strides[b * axes + axis]) return false;
+    if (stride == 0 && axis < launch.kernel.rank) return false;
   }
   return true;
 }

@@ -299,6 +299,11 @@ TEST(Plan, InPlaceOnlyWhenLegal) {
        false},
       {"graph (f32[8,8], i64[8]) {\n %2 = take %0, %1 {0} : f32[8,8]\n return %2\n}", false},
       {"graph (f32[8,8]) {\n %1 = concat %0, %0 {0} : f32[16,8]\n return %1\n}", false},
+      // Each chunk of the sum's loop reads %0, which may not become %2 with the first.
+      {"graph (f32[], f32[5000]) {\n %2 = abs %0 : f32[]\n %3 = tanh %1 : f32[5000]\n"
+       " %4 = sum %3 {1, 0} : f32[]\n %5 = multiply %3, %2 : f32[5000]\n"
+       " %6 = multiply %5, %0 : f32[5000]\n return %2, %4, %6\n}",
+       false},
   };
   for (const Case& c : cases) {
     const Graph graph = MustParse(c.text);
