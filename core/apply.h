@@ -76,6 +76,8 @@ class ReadObserver {
   // Integers that were found to lie in [0, n), `of` what, by the op or function of that name.
   virtual void OnIndexCheck(std::string_view op, const Value& indices, int64_t n,
                             std::string_view of) = 0;
+  // Integers that were not: the program may catch the error and go on.
+  virtual void OnIndexError() = 0;
   // The .grad of a leaf is replaced.
   virtual void OnGradient(const GradNode& leaf) = 0;
 

@@ -357,11 +357,12 @@ Status CheckIndexRange(std::string_view op, const Tensor& indices, int64_t n, st
     if (index < 0 || index >= n) bad = index;
     return !bad.has_value();
   });
+  ReadObserver* observer = State().observer;
   if (!bad.has_value()) {
-    if (ReadObserver* observer = State().observer)
-      observer->OnIndexCheck(op, *indices.value(), n, of);
+    if (observer) observer->OnIndexCheck(op, *indices.value(), n, of);
     return absl::OkStatus();
   }
+  if (observer) observer->OnIndexError();
   return IndexError("[", std::string(op), "] index ", *bad, " is out of range for ", n, " ",
                     std::string(of), ".");
 }

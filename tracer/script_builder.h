@@ -25,7 +25,7 @@ class ScriptBuilder {
 
   // The call cannot be skipped, ever: why. The first reason counts.
   void Refuse(std::string_view why);
-  // This call recorded something new; the next one may tell.
+  // This call tells nothing: it recorded something new, or an index was bad. The next one may.
   void Postpone() { postponed_ = true; }
 
   bool postponed() const { return postponed_; }

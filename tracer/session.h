@@ -41,6 +41,7 @@ class Session final : public Door, public Pending, public ReadObserver {
   void OnRead(const Value& value, Reading how) override;
   void OnIndexCheck(std::string_view op, const Value& indices, int64_t n,
                     std::string_view of) override;
+  void OnIndexError() override;
   void OnGradient(const GradNode& leaf) override;
   // The end of the call. `interrupted`: nothing is computed now; what is wanted will be when it is
   // read.

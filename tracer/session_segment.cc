@@ -70,6 +70,10 @@ void Session::OnIndexCheck(std::string_view op, const Value& indices, int64_t n,
   if (builder_) builder_->OnIndexCheck(op, indices, n, of);
 }
 
+void Session::OnIndexError() {
+  if (builder_) builder_->Postpone();  // a script knows only what follows good indices
+}
+
 void Session::OnGradient(const GradNode& leaf) {
   if (builder_) builder_->OnGradient(leaf);
 }

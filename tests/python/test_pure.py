@@ -201,6 +201,21 @@ def test_bad_indices_raise_at_the_users_line():
     assert f(x, fz.asarray([1, 1])).tolist() == [4, 4] and len(runs) == 5
 
 
+def test_bad_indices_may_be_caught():
+    def body(x, i):
+        try:
+            return x[i] * 2
+        except IndexError:
+            return x - 1
+
+    f, runs = counted(body)
+    x = vector(1, 2, 3)
+    good, bad = fz.asarray([2, 0]), fz.asarray([0, 3])
+    for i in (bad, bad, bad, bad, good, good, bad, good, good, bad, good, good):
+        assert f(x, i).tolist() == body(x, i).tolist()
+    assert f.stats()["skipped"] == 12 - len(runs) == 2
+
+
 def test_an_exception_of_the_body_is_its_own():
     def body(x, fail):
         y = x * 2
