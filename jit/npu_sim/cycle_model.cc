@@ -28,7 +28,7 @@ struct Flag {
   int32_t setter = -1;
 };
 
-// What the presets says where several cores share the chip.
+// What the preset says where several cores share the chip.
 Preset Shared(Preset p, double share) {
   if (p.chip_read > 0) {
     p.gm_read = std::min(p.gm_read, p.chip_read * share);
@@ -354,6 +354,7 @@ Timing CombineCores(std::vector<Timing> cores) {
     if (cores[i].cycles > cores[slowest].cycles) slowest = i;
   }
   Timing all = cores[slowest];
+  all.cores = int(cores.size());
   all.gm_read = all.gm_write = all.gm_read_l2 = 0;
   all.macs = all.vector_beats = all.flag_instructions = 0;
   all.macs_of = {};

@@ -113,6 +113,7 @@ KernelReport MakeKernelReport(const Program& program, const Preset& preset, Timi
   report.hash = HashOf(program);
   report.meta = program.meta;
   report.preset = preset;
+  report.cores = timing.cores;
   report.timing = std::move(timing);
   Name(program, &report);
   return report;

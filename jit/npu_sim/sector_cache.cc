@@ -1,37 +1,38 @@
 #include "jit/npu_sim/sector_cache.h"
 
-#include <algorithm>
-
 namespace frazil::npu {
 
-SectorCache::SectorCache(int64_t sectors) : capacity_(sectors), table_(1024, -1) {}
-
-size_t SectorCache::Home(uint64_t sector) const {
-  return size_t((sector * 0x9e3779b97f4a7c15) >> 32) & (table_.size() - 1);
-}
-
-size_t SectorCache::Find(uint64_t sector) const {
-  size_t i = Home(sector);
-  while (table_[i] >= 0 && nodes_[table_[i]].sector != sector) i = (i + 1) & (table_.size() - 1);
-  return i;
-}
-
-// Closes the gap, so that no chain of probes is cut.
-void SectorCache::Erase(size_t place) {
-  const size_t mask = table_.size() - 1;
-  size_t gap = place;
-  for (size_t i = (gap + 1) & mask; table_[i] >= 0; i = (i + 1) & mask) {
-    const size_t home = Home(nodes_[table_[i]].sector);
-    if (((i - home) & mask) < ((i - gap) & mask)) continue;
-    table_[gap] = table_[i];
-    gap = i;
+SectorCache::Page& SectorCache::PageOf(uint64_t number) {
+  if (last_page_ >= 0 && pages_[last_page_].number == number) return pages_[last_page_];
+  const auto [it, is_new] = page_of_.try_emplace(number, 0);
+  if (is_new) {
+    if (free_pages_.empty()) {
+      free_pages_.push_back(int32_t(pages_.size()));
+      pages_.emplace_back();
+    }
+    it->second = free_pages_.back();
+    free_pages_.pop_back();
+    Page& page = pages_[it->second];
+    page.number = number;
+    page.sectors = 0;
+    page.nodes.fill(-1);
   }
-  table_[gap] = -1;
+  last_page_ = it->second;
+  return pages_[last_page_];
 }
 
-void SectorCache::Grow() {
-  table_.assign(table_.size() * 2, -1);
-  for (size_t n = 0; n < nodes_.size(); ++n) table_[Find(nodes_[n].sector)] = int32_t(n);
+int32_t& SectorCache::NodeOf(uint64_t sector) {
+  return PageOf(sector / kPageSectors).nodes[sector % kPageSectors];
+}
+
+// A page without sectors is used again.
+void SectorCache::Forget(uint64_t sector) {
+  Page& page = PageOf(sector / kPageSectors);
+  page.nodes[sector % kPageSectors] = -1;
+  if (--page.sectors > 0) return;
+  page_of_.erase(page.number);
+  free_pages_.push_back(last_page_);
+  last_page_ = -1;
 }
 
 void SectorCache::Unlink(int32_t node) {
@@ -48,32 +49,32 @@ void SectorCache::Push(int32_t node) {
 }
 
 bool SectorCache::Touch(uint64_t sector) {
-  if (newest_ >= 0 && nodes_[newest_].sector == sector) return true;
-  const size_t place = Find(sector);
-  if (table_[place] >= 0) {
-    const int32_t node = table_[place];
+  if (capacity_ == 0) return false;
+  const int32_t node = NodeOf(sector);
+  if (node >= 0) {
     Unlink(node);
     Push(node);
     return true;
   }
-  if (Warm(sector) || capacity_ == 0) return false;
+  if (Warm(sector)) return false;
   const int32_t victim = oldest_;
-  Erase(Find(nodes_[victim].sector));
   Unlink(victim);
+  Forget(nodes_[victim].sector);
   nodes_[victim].sector = sector;
-  table_[Find(sector)] = victim;
+  NodeOf(sector) = victim;
+  ++PageOf(sector / kPageSectors).sectors;
   Push(victim);
   return false;
 }
 
 bool SectorCache::Warm(uint64_t sector) {
-  if (size() >= capacity_) return false;
-  if (nodes_.size() * 2 >= table_.size()) Grow();
-  const size_t place = Find(sector);
-  if (table_[place] >= 0) return true;
+  if (int64_t(nodes_.size()) >= capacity_) return false;
+  int32_t& node = NodeOf(sector);
+  if (node >= 0) return true;
+  node = int32_t(nodes_.size());
+  ++PageOf(sector / kPageSectors).sectors;
   nodes_.push_back({sector, -1, -1});
-  table_[place] = int32_t(nodes_.size() - 1);
-  Push(table_[place]);
+  Push(int32_t(nodes_.size() - 1));
   return true;
 }
 

@@ -66,6 +66,7 @@ struct QueueTotals {
 struct Timing {
   int64_t cycles = 0;        // of the slowest core, launch cost not included
   double launch_cycles = 0;  // what a launch costs besides
+  int cores = 1;             // that ran
   std::array<QueueTotals, kNumQueues> queues{};
   std::array<int64_t, kNumQueues> dispatch_full{};  // S stood still because this queue was full
   int64_t gm_read = 0, gm_write = 0;                // bytes

@@ -2,9 +2,11 @@
 // program.
 #include "tests/npu/reference.h"
 
+#include <list>
 #include <numeric>
 
 #include "gtest/gtest.h"
+#include "jit/npu_sim/sector_cache.h"
 #include "tests/npu/random_issues.h"
 
 namespace frazil::npu {
@@ -148,6 +150,75 @@ TEST(Properties, Scaling) {
     ASSERT_GE(scaled, cycles) << program;
     ASSERT_LE(scaled, kTimes * cycles) << program;
   }
+}
+
+// Against the definition: a list, the newest in front.
+TEST(SectorCache, IsLeastRecentlyUsed) {
+  std::mt19937_64 rng(19);
+  for (int64_t capacity : {0, 1, 3, 64, 200}) {
+    SectorCache cache(capacity);
+    std::list<uint64_t> list;
+    for (int i = 0; i < 20000; ++i) {
+      // Runs of neighbours, far apart.
+      const uint64_t sector = rng() % 8 * 1000 + uint64_t(i % 40) + rng() % 3;
+      const auto it = std::find(list.begin(), list.end(), sector);
+      const bool in = it != list.end();
+      if (i % 500 == 0 && !in && int64_t(list.size()) < capacity) {
+        ASSERT_TRUE(cache.Warm(sector));
+      } else {
+        ASSERT_EQ(cache.Touch(sector), in) << "capacity " << capacity << " step " << i;
+      }
+      if (in) list.erase(it);
+      list.push_front(sector);
+      if (int64_t(list.size()) > capacity) list.pop_back();
+    }
+  }
+}
+
+// Blocks that one core runs one after another take the sum of their times; a launch takes as long
+// as its slowest core.
+TEST(CombineCores, TimeOfTheSlowestAndWorkOfAll) {
+  std::mt19937_64 rng(23);
+  const Preset preset = MakeRandomPreset(&rng);
+  CycleOptions options;
+  options.record = true;
+  options.l2 = false;
+  const RandomStream a = MakeRandomStream(&rng, 100), b = MakeRandomStream(&rng, 200);
+  RandomStream both = a;
+  both.issues.insert(both.issues.end(), b.issues.begin(), b.issues.end());
+  both.taken.insert(both.taken.end(), b.taken.begin(), b.taken.end());
+  const Timing one = Model(a, preset, options), two = Model(b, preset, options);
+  EXPECT_EQ(Model(both, preset, options).cycles, one.cycles + two.cycles);
+  const Timing all = CombineCores({one, two});
+  EXPECT_EQ(all.cycles, std::max(one.cycles, two.cycles));
+  EXPECT_EQ(all.cores, 2);
+  EXPECT_EQ(all.gm_read, one.gm_read + two.gm_read);
+  EXPECT_EQ(all.macs, one.macs + two.macs);
+  ASSERT_EQ(all.events.size(), one.events.size() + two.events.size());
+  for (size_t i = 0; i < all.events.size(); ++i) {
+    EXPECT_EQ(all.events[i].core, i >= one.events.size());
+    EXPECT_LT(all.events[i].after, int32_t(i));
+  }
+}
+
+// The model does not guess what a program that breaks the flag rules would do.
+TEST(CycleModel, BrokenFlagRulesAreFaults) {
+  const auto fault = [](std::initializer_list<Op> ops) {
+    const std::unique_ptr<CycleModel> model = MakeCycleModel(*FindPreset("dc16"), {});
+    Fault fault;
+    for (Op op : ops) {
+      Issue issue;
+      issue.op = op;
+      issue.queue = op == Op::kSET ? kLD : op == Op::kWAIT ? kVE : kS;
+      if (op != Op::kHALT) issue.v = {kLD, kVE, 3};
+      if (!model->On(issue, false, &fault)) return StrCat(Name(fault.code), " ", fault.detail);
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(fault({Op::kWAIT}), "FLAG_ORDER LD>VE #3");
+  EXPECT_EQ(fault({Op::kSET, Op::kSET}), "FLAG_OVERFLOW LD>VE #3");
+  EXPECT_EQ(fault({Op::kSET, Op::kHALT}), "FLAG_LEAK LD>VE #3");
+  EXPECT_EQ(fault({Op::kSET, Op::kWAIT, Op::kHALT}), "none");
 }
 
 }  // namespace
