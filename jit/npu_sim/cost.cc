@@ -92,7 +92,7 @@ VectorClass BinaryClass(int fn, bool scalar) {
     case kBinMin:
       return VectorClass::kMaxMin;
     default:
-      return VectorClass::kAdd;  // bits and shifts
+      return scalar ? VectorClass::kAddScalar : VectorClass::kAdd;  // bits and shifts
   }
 }
 

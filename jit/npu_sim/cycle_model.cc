@@ -81,7 +81,7 @@ class Model : public CycleModel {
   Moment channel_;  // the write channel of device memory is free
   std::array<QueueState, kNumQueues> queues_;
   std::array<Flag, kNumQueues * kNumQueues * kFlagsPerPair> flags_;
-  int32_t number_ = 0;
+  uint32_t number_ = 0;  // of the instruction; wraps in runs too long to be recorded
   Timing timing_;
 };
 
@@ -113,7 +113,7 @@ bool Model::Lift(const Issue& issue, Flag** flag, Fault* fault) {
 bool Model::Raise(const Issue& issue, const Moment& at, Fault* fault) {
   Flag& flag = FlagOf(issue);
   if (flag.set) return BadFlag(FaultCode::kFlagOverflow, issue, fault);
-  flag = {true, at, number_};
+  flag = {true, at, int32_t(number_)};
   return true;
 }
 
@@ -319,7 +319,7 @@ void Model::CountScratch(const Accesses& accesses) {
     const int tag = SpaceTag(a.address);
     if (tag == kGM || tag >= kNumSpaces) continue;
     timing_.scratch_peak[tag] = std::max(timing_.scratch_peak[tag], int64_t(a.end()));
-    if (record_ && (tag == kL1 || tag == kUB)) timing_.touches.push_back({number_, a});
+    if (record_ && (tag == kL1 || tag == kUB)) timing_.touches.push_back({int32_t(number_), a});
   }
 }
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "gtest/gtest.h"
+#include "jit/npu_sim/metrics.h"
 #include "jit/npu_sim/sector_cache.h"
 #include "tests/npu/random_issues.h"
 
@@ -83,7 +84,11 @@ TEST(Properties, NothingIsLost) {
     const RandomStream s = MakeRandomStream(&rng, 100);
     CycleOptions options;
     options.record = true;
-    CheckConservation(Model(s, MakeRandomPreset(&rng), options));
+    KernelReport report;
+    report.preset = MakeRandomPreset(&rng);
+    report.timing = Model(s, report.preset, options);
+    CheckConservation(report.timing);
+    for (double roof : Measure(report).roof) ASSERT_LE(roof, double(report.timing.cycles));
     if (HasFatalFailure()) FAIL() << "program " << program;
   }
 }

@@ -153,6 +153,19 @@ TEST(Timing, OrderOfIssueMatters) {
   EXPECT_GT(turns, block + 8);
 }
 
+// Dispatch runs ahead: neither shallow queues nor address arithmetic show.
+TEST(Timing, GoodOrderNeedsNoDepth) {
+  GemmStream g = Cube(1024);
+  CycleOptions warm;
+  warm.warm = GemmWindows(g);
+  const int64_t cycles = RunStream(Gemm(g), kDc16, warm).cycles;
+  Preset shallow = kDc16;
+  shallow.queue_depth = 4;
+  EXPECT_EQ(RunStream(Gemm(g), shallow, warm).cycles, cycles);
+  g.scalars = 8;
+  EXPECT_LE(RunStream(Gemm(g), kDc16, warm).cycles, cycles + 8);
+}
+
 TEST(Timing, GemmByType) {
   GemmStream g = Cube(1024);
   g.type = kI8;
