@@ -1,0 +1,30 @@
+// The NPU emitter: a kernel of the kernel IR on concrete extents and strides becomes a program for
+// the simulated NPU. Called by the device (jit/runtime/npu) and the command line. Invariant: the
+// program's results are the bits of the interpreter on the same kernel; a program that faults is a
+// bug of this folder.
+#pragma once
+
+#include "jit/kir/kir.h"
+#include "jit/npu_sim/preset.h"
+#include "jit/npu_sim/program.h"
+
+namespace frazil::npu {
+
+// A launch of a kernel: extents of its axes, byte strides [buffer][axis].
+struct LaunchShape {
+  absl::Span<const int64_t> extents, strides;
+};
+
+struct EmitOptions {
+  std::string op, file;  // of the user's line, for the source map
+  int line = 0;
+  int64_t max_tile_bytes = 32 * 1024;  // of one operand
+  int copies = 2;                      // of buffers that are moved
+};
+
+// Parameters: the device address of each buffer, then the word of each scalar, in the kernel's
+// order. NotImplementedError names what the NPU does not have; the CPU runs such kernels.
+StatusOr<Program> EmitKernel(const kir::Kernel& kernel, const LaunchShape& shape,
+                             const Preset& preset, const EmitOptions& options = {});
+
+}  // namespace frazil::npu
