@@ -65,8 +65,8 @@ class GemmEmission {
     const int copies = b_.double_buffered ? 2 : 1;
     const int64_t n = RoundUp(b_.l1_n, 16), l0_k = RoundUp(b_.l0_k, FractalK(type_));
     const bool fits =
-        l1_a_.Make(&stream_, kL1, b_.l1_m * b_.l1_k * item_, copies) &&
-        l1_b_.Make(&stream_, kL1, b_.l1_k * b_.l1_n * item_, copies) &&
+        l1_a_.Make(&stream_, kL1, Staged(left_, b_.l1_m, b_.l1_k), copies) &&
+        l1_b_.Make(&stream_, kL1, Staged(right_, b_.l1_k, b_.l1_n), copies) &&
         l0_a_.Make(&stream_, kL0A, RoundUp(b_.half_m, 16) * l0_k * item_, copies) &&
         l0_b_.Make(&stream_, kL0B, l0_k * n * item_, copies) &&
         l0_c_.Make(&stream_, kL0C, RoundUp(b_.half_m, 16) * n * 4, copies);
@@ -102,21 +102,30 @@ class GemmEmission {
     int64_t rows, cols, depth;
   };
 
+  // Bytes from row to row of a staged part, and of all of it.
+  int64_t Pitch(const Source& source, int64_t rows, int64_t cols) const {
+    return RoundUp((source.transposed ? rows : cols) * item_, 32);
+  }
+  int64_t Staged(const Source& source, int64_t rows, int64_t cols) const {
+    return (source.transposed ? cols : rows) * Pitch(source, rows, cols);
+  }
+
   // Loads a rows x cols part of an operand, as stored.
   void Load(const Source& source, int64_t offset, int64_t row, int64_t col, int64_t rows,
             int64_t cols, const Arg& dst) {
+    const int64_t pitch = Pitch(source, rows, cols);
     if (source.transposed) {
       std::swap(row, col);
       std::swap(rows, cols);
     }
     int64_t bytes = cols * item_;
-    if (rows > 1 && source.ld == bytes) {
+    if (rows > 1 && source.ld == bytes && pitch == bytes) {
       bytes *= rows;
       rows = 1;
     }
     stream_.Emit(Op::kLD, 0, 0,
                  {dst, Arg::Device(source.param, offset + row * source.ld + col * item_), N(rows),
-                  N(bytes), N(0), N(source.ld)});
+                  N(bytes), N(rows > 1 ? pitch : 0), N(source.ld)});
   }
 
   void Stage(size_t step) {
@@ -161,12 +170,12 @@ class GemmEmission {
 
   void Unpack(const Step& s, size_t step, const Part& p, int64_t turn) {
     const Arg a = l1_a_.at(int64_t(step)), b = l1_b_.at(int64_t(step));
-    const int64_t a_ld = (left_.transposed ? s.rows : s.depth) * item_;
+    const int64_t a_ld = Pitch(left_, s.rows, s.depth);
     const int64_t a_offset = left_.transposed ? p.depth0 * a_ld + p.row * item_
                                               : p.row * a_ld + p.depth0 * item_;
     stream_.Emit(Op::kXA, type_, left_.transposed ? kTransposed : 0,
                  {l0_a_.at(turn), At(a, a_offset), N(p.rows), N(p.depth), N(a_ld)});
-    const int64_t b_ld = (right_.transposed ? s.depth : s.cols) * item_;
+    const int64_t b_ld = Pitch(right_, s.depth, s.cols);
     const int64_t b_offset = right_.transposed ? p.depth0 * item_ : p.depth0 * b_ld;
     stream_.Emit(Op::kXB, type_, right_.transposed ? kTransposed : 0,
                  {l0_b_.at(turn), At(b, b_offset), N(p.depth), N(s.cols), N(b_ld)});
