@@ -92,7 +92,8 @@ Status Backward(const Tensor& root, const Tensor* seed) {
   }
   LimitScope limit(-1);
   const Tensor ones =
-      seed ? seed->Detach() : ops::full(root.dims(), Scalar::Float(1), root.dtype());
+      seed ? seed->Detach()
+           : ops::to_device(ops::full(root.dims(), Scalar::Float(1), root.dtype()), root.device());
   Walk walk;
   FZ_RETURN_IF_ERROR(walk.Run(root, ones));
   // .grad changes only when every gradient has been computed. Sums are made first, then stored.
@@ -138,12 +139,13 @@ StatusOr<std::vector<Tensor>> GradScope::Gradients(const Tensor& root) {
   }
   LimitScope limit(level_);
   Walk walk(scope_);
-  FZ_RETURN_IF_ERROR(walk.Run(root, ops::scalar(Scalar::Float(1), root.dtype())));
+  FZ_RETURN_IF_ERROR(walk.Run(root, ops::to_device(ops::scalar(Scalar::Float(1), root.dtype()), root.device())));
   std::vector<Tensor> grads;
   for (const Tensor& v : variables_) {
     Tensor g = walk.Arrived(v.node());
     if (!g.defined()) {
-      const Tensor zeros = ops::full(v.dims(), Scalar::Float(0), v.dtype());
+      const Tensor zeros =
+          ops::to_device(ops::full(v.dims(), Scalar::Float(0), v.dtype()), v.device());
       g = Apply(OpId::k_copy, {&zeros});
     }
     FZ_RETURN_IF_ERROR(g.status());

@@ -123,7 +123,7 @@ Tensor Unslice(Tensor g, int axis, int64_t start, int64_t step, int64_t n) {
   if (count == 0) {
     DimVec dims = ToVec(g.dims());
     dims[axis] = n;
-    return ops::full(dims, Scalar::Float(0), g.dtype());
+    return ops::to_device(ops::full(dims, Scalar::Float(0), g.dtype()), g.device());
   }
   if (step < 0) {
     DimVec s = WholeSlice(g.dims());
@@ -201,7 +201,7 @@ Tensor grad_put_updates(const Tensor& g, const Tensor& indices, const TapeNode& 
   const int64_t n = indices.size();
   if (node.attr(1) || n < 2) return taken;
   const Tensor flat = ops::reshape(indices, {n});
-  const Tensor turns = ops::iota(n, DType::kI64);
+  const Tensor turns = ops::iota(n, DType::kI64, indices.device());
   const int64_t extent = node.input_dims(0)[axis];
   const Tensor none = ops::full({extent}, Scalar::Int(0), DType::kI64);
   const Tensor last = ops::take(ops::put(none, flat, turns, 0, false), flat, 0);

@@ -16,5 +16,6 @@
 #define FZ_BY_CLASS_kPut(elementwise, reduction) FZ_NO_FUNCTION
 #define FZ_BY_CLASS_kMatmul(elementwise, reduction) FZ_NO_FUNCTION
 #define FZ_BY_CLASS_kIota(elementwise, reduction) FZ_NO_FUNCTION
+#define FZ_BY_CLASS_kTransfer(elementwise, reduction) FZ_NO_FUNCTION
 #define FZ_BY_CLASS_kRandomBits(elementwise, reduction) FZ_NO_FUNCTION
 #define FZ_NO_FUNCTION(...)

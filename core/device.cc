@@ -10,9 +10,10 @@ std::string Name(Device device) {
 
 StatusOr<Device> ParseDevice(std::string_view name) {
   if (name == "cpu") return Device();
-  if (name == "npu" || name == "cuda" || name.substr(0, 5) == "cuda:") {
+  if (name == "npu") return Device(DeviceKind::kNpu, 0);
+  if (name == "cuda" || name.substr(0, 5) == "cuda:") {
     return ValueError("[device] '", std::string(name),
-                      "' is not available in this build; available: 'cpu'.");
+                      "' is not available in this build; available: 'cpu', 'npu'.");
   }
   return ValueError("[device] unknown device '", std::string(name),
                     "'; known: 'cpu', 'npu', 'cuda', 'cuda:N'.");

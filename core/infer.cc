@@ -45,6 +45,22 @@ std::string_view TypeSetName(TypeSet set) {
   return "";
 }
 
+// One number of the CPU, perhaps repeated: it goes with operands on any device.
+bool IsNumber(const Operand& o) {
+  if (!(o.device == Device())) return false;
+  for (int i = 0; i < o.layout->rank; ++i) {
+    if (o.layout->strides_[i] != 0) return false;
+  }
+  return true;
+}
+
+Device DeviceOf(Operands inputs) {
+  for (const Operand& o : inputs) {
+    if (!IsNumber(o)) return o.device;
+  }
+  return Device();
+}
+
 Status CheckTypes(const OpInfo& info, Operands inputs) {
   const std::string op = Tag(info);
   if (info.arity >= 0 && inputs.size() != static_cast<size_t>(info.arity)) {
@@ -68,10 +84,12 @@ Status CheckTypes(const OpInfo& info, Operands inputs) {
   if (is_where && inputs[0].dtype != DType::kBool) {
     return TypeError(op, " condition must be bool, got ", Describe(inputs[0]), ".");
   }
+  const Device device = DeviceOf(inputs);
   for (const Operand& o : inputs) {
-    if (!(o.device == inputs[0].device)) {
+    if (!(o.device == device) && !IsNumber(o)) {
       return ValueError(op, " operands are on different devices: ", Name(inputs[0].device), " and ",
-                        Name(o.device), "; move one with asarray(x, device=...).");
+                        Name(o.device == inputs[0].device ? device : o.device),
+                        "; move one with x.to_device(...).");
     }
   }
   return absl::OkStatus();
@@ -278,6 +296,7 @@ StatusOr<const Layout*> InferShape(OpId op, const OpInfo& info, Operands in, Att
     case OpClass::kElementwise:
       return InferElementwise(info, in);
     case OpClass::kCast:
+    case OpClass::kTransfer:
       return in[0].layout->shape;
     case OpClass::kReduce:
       return InferReduce(info, in[0].layout, attrs);
@@ -329,7 +348,8 @@ StatusOr<Inferred> Infer(OpId op, Operands inputs, AttrSpan attrs) {
   Inferred out;
   FZ_ASSIGN_OR_RETURN(out.layout, InferShape(op, info, inputs, attrs));
   out.dtype = ResultDType(info, inputs, attrs);
-  if (!inputs.empty()) out.device = inputs[0].device;
+  out.device = DeviceOf(inputs);
+  if (info.klass == OpClass::kTransfer) out.device.word = static_cast<uint8_t>(attrs[0]);
   FZ_RETURN_IF_ERROR(CheckDims(info.name, out.layout->dims(), SizeOf(out.dtype)));
   return out;
 }

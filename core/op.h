@@ -30,6 +30,7 @@ enum class OpClass : uint8_t {
   kPut,          // attrs {axis, add}; inputs x, indices, updates shaped like take(x, indices)
   kMatmul,       // [..., m, k] x [..., k, n], equal ranks >= 2, batch axes broadcast
   kIota,         // attrs {dtype, n}
+  kTransfer,     // attrs {to, from}: words of devices; dense
   kRandomBits,   // attrs {dims...}; input u64[2] = {key, counter}; u32 words
 };
 

@@ -14,6 +14,7 @@ namespace {
 // The keywords all creation functions share.
 struct Options {
   std::optional<DType> dtype;
+  std::optional<Device> device;
   bool requires_grad = false;
 };
 bool Parse(const char* op, PyObject* dtype, PyObject* device, PyObject* requires_grad,
@@ -23,13 +24,12 @@ bool Parse(const char* op, PyObject* dtype, PyObject* device, PyObject* requires
       !ToBool(requires_grad, false, &out->requires_grad)) {
     return false;
   }
-  if (d == Device()) return true;
-  Raise(NotImplementedError("[", std::string(op), "] device \"", Name(d),
-                            "\" holds no tensors yet; use \"cpu\"."));
-  return false;
+  if (Given(device)) out->device = d;
+  return true;
 }
 
 PyObject* Finish(Tensor t, const Options& options) {
+  if (options.device) t = ops::to_device(t, *options.device);
   if (t.ok() && options.requires_grad) {
     if (Status s = autograd::SetRequiresGrad(&t, true); !s.ok()) return Raise(s);
   }
@@ -47,7 +47,11 @@ FZ_FAST(Asarray) {
     if (!ToBool(a[3], false, &copy)) return nullptr;
     how.copy = copy;
   }
-  const bool forced = how.copy.value_or(false) || options.requires_grad;
+  const bool moves = IsTensor(a[0]) && options.device && !(*options.device == CellOf(a[0]).device());
+  if (moves && how.copy == false)
+    return Raise(ValueError("[asarray] copy=False, but moving from ", Name(CellOf(a[0]).device()),
+                            " to ", Name(*options.device), " copies."));
+  const bool forced = how.copy.value_or(false) || options.requires_grad || moves;
   if (IsTensor(a[0]) && !forced && (!how.dtype || *how.dtype == CellOf(a[0]).dtype()))
     return Py_NewRef(a[0]);
   Tensor t = FromObject(a[0], how);
@@ -67,7 +71,7 @@ FZ_FAST(FromDlpack) {
     how.copy = copy;
   }
   Tensor t = FromDLPack(a[0], how);
-  return !t.ok() && PyErr_Occurred() ? nullptr : Wrap(std::move(t));
+  return !t.ok() && PyErr_Occurred() ? nullptr : Wrap(ops::to_device(t, device));
 }
 
 PyObject* Filled(const char* op, PyObject* shape, const Scalar& value, DType fallback,
@@ -119,6 +123,7 @@ PyObject* FilledLike(const char* op, PyObject* like, const Scalar& value, PyObje
   const Tensor* x = TensorOf(like, op, &own);
   Options options;
   if (!x || !Parse(op, dtype, device, requires_grad, &options)) return nullptr;
+  if (!options.device) options.device = x->device();
   return Finish(ops::filled(x->dims(), value, options.dtype.value_or(x->dtype())), options);
 }
 
@@ -140,6 +145,7 @@ FZ_FAST(FullLike) {
   const Tensor* x = TensorOf(a[0], "full_like", &own);
   Options options;
   if (!x || !Parse("full_like", a[2], a[3], a[4], &options)) return nullptr;
+  if (!options.device) options.device = x->device();
   return FullOf("full_like", x->dims(), a[1], x->dtype(), options);
 }
 
@@ -246,7 +252,7 @@ FZ_FAST(Floats) {
   if (!generator || !ToDims(a[1], name.text, &dims) ||
       !Parse(name.text, a[2], a[3], nullptr, &options))
     return nullptr;
-  return Wrap(draw(generator, dims, options.dtype.value_or(DType::kF32)));
+  return Finish(draw(generator, dims, options.dtype.value_or(DType::kF32)), options);
 }
 
 FZ_FAST(Integers) {
@@ -260,8 +266,9 @@ FZ_FAST(Integers) {
       !Parse("random.integers", a[4], a[5], nullptr, &options)) {
     return nullptr;
   }
-  return Wrap(
-      ops::random_integers(generator, low, high, dims, options.dtype.value_or(DType::kI64)));
+  return Finish(
+      ops::random_integers(generator, low, high, dims, options.dtype.value_or(DType::kI64)),
+      options);
 }
 
 }  // namespace

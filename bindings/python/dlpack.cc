@@ -190,6 +190,7 @@ Tensor FromDLPack(PyObject* object, const ImportOptions& options) {
 PyObject* ExportDLPack(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   FZ_ARGS(5, "__dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None)");
   ValueRef value = CellOf(a[0]).value_ref();
+  if (!HasDLPackDevice(value->device)) return nullptr;
   if (Status s = Read(*value); !s.ok()) return Raise(s);
   int64_t major = 0;
   if (Given(a[2])) {

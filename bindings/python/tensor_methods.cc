@@ -162,14 +162,16 @@ FZ_FAST(ToDeviceMethod) {
   Device device;
   if (!ToDevice(a[1], "to_device", &device)) return nullptr;
   if (device == CellOf(a[0]).device()) return Py_NewRef(a[0]);
-  return Raise(NotImplementedError("[to_device] device \"", Name(device),
-                                   "\" holds no tensors yet; use \"cpu\"."));
+  return Wrap(ops::to_device(CellOf(a[0]), device));
 }
 
 PyObject* Namespace(PyObject*, PyObject* const*, Py_ssize_t, PyObject*) {
   return PyImport_ImportModule("frazil");
 }
-PyObject* DLPackDevice(PyObject*, PyObject*) { return Py_BuildValue("(ii)", 1, 0); }
+PyObject* DLPackDevice(PyObject* self, PyObject*) {
+  if (!HasDLPackDevice(CellOf(self).device())) return nullptr;
+  return Py_BuildValue("(ii)", 1, 0);
+}
 
 PyObject* FormatMethod(PyObject* self, PyObject* spec) {
   if (PyUnicode_Check(spec) && PyUnicode_GET_LENGTH(spec) == 0) return PyObject_Str(self);

@@ -164,9 +164,15 @@ Tensor full(Dims dims, const Scalar& value, DType dtype) {
   return broadcast_to(scalar(value, dtype), dims);
 }
 
-Tensor iota(int64_t n, DType dtype) {
+Tensor iota(int64_t n, DType dtype, Device device) {
   const int64_t attrs[] = {static_cast<int64_t>(dtype), n};
-  return Apply(OpId::k_iota, {}, attrs);
+  return to_device(Apply(OpId::k_iota, {}, attrs), device);
+}
+
+Tensor to_device(const Tensor& x, Device device) {
+  if (!x.ok() || x.device() == device) return x;
+  const int64_t attrs[] = {device.word, x.device().word};
+  return Apply(OpId::k_to_device, {&x}, attrs);
 }
 
 Tensor random_bits(const Tensor& state, Dims dims) {

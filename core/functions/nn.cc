@@ -140,7 +140,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels) {
   if (!flat.ok()) return flat;
   return Composite(CompositeId::k_cross_entropy, {&flat, &rows}, {}, [&] {
     const Tensor logp = LogSoftmaxBody(flat, -1);
-    const Tensor hit = equal(iota(classes, DType::kI64), rows);
+    const Tensor hit = equal(iota(classes, DType::kI64, flat.device()), rows);
     return -mean(sum(where(hit, logp, 0.0), One(-1), false));
   });
 }
@@ -171,8 +171,8 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, bool causal,
     if (causal && scores.ok()) {
       const int64_t n = scores.layout()->dim(-2), m = scores.layout()->dim(-1);
       // Query i sees keys up to i, aligned at the end.
-      const Tensor row = reshape(iota(n, DType::kI64), {n, 1}) + Arg(m - n);
-      scores = where(less_equal(iota(m, DType::kI64), row), scores, -INFINITY);
+      const Tensor row = reshape(iota(n, DType::kI64, q.device()), {n, 1}) + Arg(m - n);
+      scores = where(less_equal(iota(m, DType::kI64, q.device()), row), scores, -INFINITY);
     }
     return matmul(softmax(scores, -1), v);
   });

@@ -84,7 +84,14 @@ Tensor matmul(const Arg& a, const Arg& b);
 Tensor scalar(const Scalar& value, DType dtype);  // 0-d immediate
 Tensor full(Dims dims, const Scalar& value,
             DType dtype);  // a broadcast view of one element until written
-Tensor iota(int64_t n, DType dtype);
+Tensor iota(int64_t n, DType dtype, Device device = Device());
+// x itself if it is there already.
+Tensor to_device(const Tensor& x, Device device);
+inline Tensor to_device(const Tensor& x, int64_t word) {
+  Device device;
+  device.word = static_cast<uint8_t>(word);
+  return to_device(x, device);
+}
 Tensor random_bits(const Tensor& state, Dims dims);
 
 // Arithmetic for code inside frazil (`using namespace ops`); frazil.h has the operators that throw.

@@ -148,7 +148,8 @@ Tensor Triangle(const char* op, const Tensor& x, int64_t k, bool lower) {
   if (!x.ok()) return x;
   if (x.rank() < 2) return ValueError("[", op, "] needs at least two axes, got ", Describe(x), ".");
   const int64_t n = x.layout()->dim(-2), m = x.layout()->dim(-1);
-  const Tensor row = reshape(iota(n, DType::kI64), {n, 1}) + Arg(k), column = iota(m, DType::kI64);
+  const Tensor row = reshape(iota(n, DType::kI64, x.device()), {n, 1}) + Arg(k),
+               column = iota(m, DType::kI64, x.device());
   const Tensor keep = lower ? less_equal(column, row) : greater_equal(column, row);
   return where(keep, x, scalar(Scalar::Int(0), x.dtype()));
 }

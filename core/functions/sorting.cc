@@ -109,7 +109,7 @@ Tensor argsort(const Tensor& x, int64_t axis, bool descending) {
   if (!fixed.ok()) return Tensor(fixed.status());
   const auto data = Data(moveaxis(x, *fixed, -1));
   if (!data.ok()) return Tensor(data.status());
-  auto order = Value::Allocate(DType::kI64, Device(), Dense(data->dims()));
+  auto order = Value::Allocate(DType::kI64, x.device(), Dense(data->dims()));
   if (!order.ok()) return Tensor(std::move(order).status());
   SortRows(*data->value(), data->layout()->dim(-1), descending,
            reinterpret_cast<int64_t*>((*order)->data));
@@ -132,7 +132,7 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right) {
   const auto s = Data(astype(sorted, dtype)), v = Data(astype(values, dtype));
   if (!s.ok()) return Tensor(s.status());
   if (!v.ok()) return Tensor(v.status());
-  auto out = Value::Allocate(DType::kI64, Device(), Dense(values.dims()));
+  auto out = Value::Allocate(DType::kI64, values.device(), Dense(values.dims()));
   if (!out.ok()) return Tensor(std::move(out).status());
   auto* positions = reinterpret_cast<int64_t*>((*out)->data);
   const Value &from = *s->value(), &to = *v->value();

@@ -40,6 +40,9 @@ Status VerifyAttrs(const Graph& graph, int32_t id, const OpInfo& info) {
     case OpClass::kPut:
       FZ_RETURN_IF_ERROR(count(2));
       return below(attrs[0], rank, "axis");
+    case OpClass::kTransfer:
+      FZ_RETURN_IF_ERROR(count(2));
+      return below(attrs[0], 256, "device");
     case OpClass::kPad:
       return count(2 * rank);
     case OpClass::kIota:
