@@ -4,6 +4,7 @@
 
 #include "core/check.h"
 #include "core/infer.h"
+#include "core/transfers.h"
 
 namespace frazil {
 
@@ -94,6 +95,8 @@ Status Read(const Value& value, Reading how) {
     const ValueRef held = ValueRef::Share(const_cast<Value*>(&value));
     FZ_RETURN_IF_ERROR(pending->Force(&value));
   }
+  if (__builtin_expect(!(value.device == Device()), 0))
+    CountTransfer(value.device, Device(), value.size() * SizeOf(value.dtype));
   if (ReadObserver* observer = State().observer) observer->OnRead(value, how);
   return absl::OkStatus();
 }

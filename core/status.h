@@ -25,6 +25,7 @@ enum class ErrorKind {
   kOverflow,
   kFile,
   kRuntime,
+  kNpuFault,    // a program on the simulated NPU did wrong
   kInterrupted  // core/long_work.h; the host raises what interrupted it
 };
 
@@ -48,6 +49,7 @@ FZ_ERROR_MAKER(MemoryError, kMemory)
 FZ_ERROR_MAKER(OverflowError, kOverflow)
 FZ_ERROR_MAKER(FileError, kFile)
 FZ_ERROR_MAKER(RuntimeError, kRuntime)
+FZ_ERROR_MAKER(NpuFaultError, kNpuFault)
 #undef FZ_ERROR_MAKER
 
 }  // namespace frazil

@@ -173,6 +173,15 @@ bool ToDims(PyObject* object, const char* op, DimVec* out) {
   });
 }
 
+bool HasDLPackDevice(Device device) {
+  if (device == Device()) return true;
+  PyErr_Format(PyExc_BufferError,
+               "[__dlpack__] DLPack has no name for the memory of \"%s\"; use "
+               "x.to_device(\"cpu\").",
+               Name(device).c_str());
+  return false;
+}
+
 bool ToDevice(PyObject* object, const char* op, Device* out) {
   *out = Device();
   if (!Given(object)) return true;

@@ -3,6 +3,15 @@
 #include "bindings/python/host.h"
 
 namespace frazil::python {
+
+PyObject* NpuFaultType() {
+  static PyObject* type = PyErr_NewExceptionWithDoc(
+      "frazil.NpuFault",
+      "A program on the simulated NPU did what it must not: a bug of frazil's, never of the user's.",
+      PyExc_RuntimeError, nullptr);
+  return type;
+}
+
 namespace {
 
 PyObject* ExceptionFor(ErrorKind kind) {
@@ -23,6 +32,8 @@ PyObject* ExceptionFor(ErrorKind kind) {
       return PyExc_FileNotFoundError;
     case ErrorKind::kInterrupted:
       return PyExc_KeyboardInterrupt;
+    case ErrorKind::kNpuFault:
+      return NpuFaultType();
     case ErrorKind::kRuntime:
       return PyExc_RuntimeError;
   }

@@ -8,6 +8,9 @@
 
 namespace frazil::python {
 
+// frazil.NpuFault.
+PyObject* NpuFaultType();
+
 // Sets the exception and returns null, so that callers can `return Raise(status)`.
 PyObject* Raise(const Status& status);
 // The same for slots that return int.

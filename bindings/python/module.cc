@@ -54,9 +54,11 @@ PYBIND11_MODULE(_frazil, module) {
   }
   module.attr("__all__") = PublicNames(module);  // what the package shows as its own
 
+  Must(PyModule_AddObjectRef(m, "NpuFault", fp::NpuFaultType()) == 0);
   Must(fp::AddGradScopeType(m) && fp::AddTraceType(m) && fp::AddModuleType(m));
   fp::AddOpTable(module);
   AddSubmodule(module, "nn", "frazil.nn", fp::NnFunctions());
+  AddSubmodule(module, "npu", "frazil._frazil.npu", fp::NpuFunctions());
   AddSubmodule(module, "random", "frazil._frazil.random", fp::RandomFunctions());
   AddSubmodule(module, "autograd", "frazil._frazil.autograd", fp::AutogradFunctions());
   AddSubmodule(module, "runtime", "frazil._frazil.runtime", fp::RuntimeFunctions());

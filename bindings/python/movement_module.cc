@@ -20,8 +20,10 @@ FZ_FAST(MoveAstype) {
     return nullptr;
   }
   // Values are immutable: a new cell over the same value is a copy.
-  if (!copy && x->dtype() == dtype && IsTensor(a[0])) return Py_NewRef(a[0]);
-  return Wrap(ops::astype(*x, dtype));
+  const bool stays = !Given(a[3]) || device == x->device();
+  if (!copy && stays && x->dtype() == dtype && IsTensor(a[0])) return Py_NewRef(a[0]);
+  const Tensor converted = ops::astype(*x, dtype);
+  return Wrap(stays ? converted : ops::to_device(converted, device));
 }
 
 FZ_FAST(MoveReshape) {

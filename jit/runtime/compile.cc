@@ -35,7 +35,7 @@ class Dumper {
 
 Status CheckDevices(const Graph& graph) {
   for (const Node& node : graph.nodes) {
-    if (node.device.kind() != DeviceKind::kCpu) {
+    if (node.device.kind() == DeviceKind::kCuda) {
       return NotImplementedError("[compile] no kernels for ", Name(node.device),
                                  " yet: a value is ", ShortName(node.dtype),
                                  ToString(node.layout->dims()), " there.");

@@ -1,12 +1,15 @@
 #include "jit/runtime/library.h"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 
 #include "core/check.h"
+#include "core/elements.h"
 #include "core/long_work.h"
 #include "core/parallel.h"
 #include "core/str.h"
+#include "core/transfers.h"
 #include "kernels/blas.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/put.h"
@@ -114,6 +117,37 @@ class Matmul : public LibraryCall {
   GemmArgs args_;
 };
 
+// The elements of a value, dense, in other memory.
+class Transfer : public LibraryCall {
+ public:
+  Transfer(const Layout* from, DType dtype, Device device, Device to)
+      : from_(from), dtype_(dtype), device_(device), to_(to) {}
+
+  Status Run(absl::Span<char* const> operands, char* result) const override {
+    const int64_t size = SizeOf(dtype_), bytes = from_->size * size;
+    if (from_->dense) {
+      std::memcpy(result, operands[0], static_cast<size_t>(bytes));
+    } else {
+      ForEachIndex(*from_, [&](int64_t position, int64_t element) {
+        std::memcpy(result + position * size, operands[0] + element * size,
+                    static_cast<size_t>(size));
+        return true;
+      });
+    }
+    CountTransfer(device_, to_, bytes);
+    return absl::OkStatus();
+  }
+  std::string text() const override {
+    return StrCat("transfer ", ToString(from_->dims()), " ", Name(device_), " -> ", Name(to_));
+  }
+  int64_t work() const override { return from_->size; }
+
+ private:
+  LayoutRef from_;
+  DType dtype_;
+  Device device_, to_;
+};
+
 class PutCall : public LibraryCall {
  public:
   explicit PutCall(const PutArgs& args) : args_(args) {}
@@ -154,6 +188,9 @@ StatusOr<std::unique_ptr<const LibraryCall>> MakeLibraryCall(const Graph& graph,
       return std::make_unique<Matmul>(operand(0).layout, operand(1).layout, node.layout, node.dtype,
                                       library);
     }
+    case OpClass::kTransfer:
+      return std::make_unique<Transfer>(operand(0).layout, node.dtype, operand(0).device,
+                                        node.device);
     case OpClass::kPut: {
       PutArgs args;
       args.dtype = node.dtype;

@@ -57,7 +57,7 @@ ValueRef ValueOver(const Result& result, Memory memory) {
                      memory.data);
 }
 
-void RunKernel(const KernelStep& step, char* const* slots, absl::Span<Value* const> inputs) {
+Status RunKernel(const KernelStep& step, char* const* slots, absl::Span<Value* const> inputs) {
   Small<void*> buffers(step.buffers.size());
   for (size_t i = 0; i < buffers.size(); ++i)
     buffers[i] = slots[step.buffers[i].slot] + step.buffers[i].offset;
@@ -68,7 +68,9 @@ void RunKernel(const KernelStep& step, char* const* slots, absl::Span<Value* con
   }
   const kir::KernelArgs args{buffers.data(), step.extents.data(), step.strides.data(),
                              scalars.data()};
+  if (step.device) return step.device->Run(args);
   RunLaunch(*step.code, args, step.rows, step.cols, step.work);
+  return absl::OkStatus();
 }
 
 Status RunLibrary(const LibraryStep& step, char* const* slots) {
@@ -159,8 +161,7 @@ int64_t PlanImpl::CountBytes() const {
 Status PlanImpl::RunStep(const Step& step, char* const* slots,
                          absl::Span<Value* const> inputs) const {
   if (const KernelStep* kernel = std::get_if<KernelStep>(&step)) {
-    RunKernel(*kernel, slots, inputs);
-    return absl::OkStatus();
+    return RunKernel(*kernel, slots, inputs);
   }
   return RunLibrary(std::get<LibraryStep>(step), slots);
 }

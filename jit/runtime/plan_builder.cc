@@ -63,7 +63,8 @@ class Builder {
   struct PendingStep {
     Launch launch;                            // kernel steps
     std::unique_ptr<const LibraryCall> call;  // library steps
-    int32_t node = -1;                        // of a library step
+    int32_t node = -1;                        // that the step computes, or one of them
+    Device device;
     std::vector<Use> uses;  // as the launch's buffers; library: operands, then the result
   };
 
@@ -115,6 +116,8 @@ class Builder {
         const int32_t memory = node >= 0 ? memory_of_[node] : temporaries[-1 - node];
         step.uses.push_back({memory, launch.kernel.buffers[i].out});
       }
+      step.node = group.outputs[0];
+      step.device = graph_.nodes[step.node].device;
       step.launch = std::move(launch);
       pending_.push_back(std::move(step));
     }
@@ -127,12 +130,23 @@ class Builder {
     PendingStep step;
     step.node = group.nodes[0];
     FZ_ASSIGN_OR_RETURN(step.call, MakeLibraryCall(graph_, step.node, options_.compile.blas));
+    const Node& node = graph_.nodes[step.node];
+    step.device = node.device;
+    if (!(step.device == Device()) && node.op == OpId::k_matmul) {
+      FZ_ASSIGN_OR_RETURN(step.call, MakeDeviceMatmul(graph_, step.node, OriginOf(step.node),
+                                                      std::move(step.call)));
+    }
     for (const int32_t operand : graph_.nodes[step.node].operands)
       step.uses.push_back({memory_of_[operand], false});
     step.uses.push_back({memory_of_[step.node], true});
     last_library_ = static_cast<int32_t>(pending_.size());
     pending_.push_back(std::move(step));
     return absl::OkStatus();
+  }
+
+  std::string OriginOf(int32_t node) const {
+    const int32_t origin = graph_.nodes[node].origin;
+    return origin < 0 ? "" : graph_.origins[origin];
   }
 
   void FindLives() {
@@ -263,10 +277,14 @@ class Builder {
     Launch& launch = s->launch;
     KernelStep step;
     bool compiled = false;
-    FZ_ASSIGN_OR_RETURN(step.code, GetKernel(launch.kernel, &compiled));
-    step.fn = step.code->fn();
-    program_.stats.compiled += compiled;
-    program_.stats.interpreted += !step.code->fn() && GetConfig().jit != "interp";
+    if (s->device == Device()) {
+      FZ_ASSIGN_OR_RETURN(step.code, GetKernel(launch.kernel, &compiled));
+      step.fn = step.code->fn();
+      program_.stats.compiled += compiled;
+      program_.stats.interpreted += !step.code->fn() && GetConfig().jit != "interp";
+    } else {
+      FZ_ASSIGN_OR_RETURN(step.device, MakeDeviceKernel(s->device, launch, OriginOf(s->node)));
+    }
     ++program_.stats.kernels;
     for (size_t i = 0; i < launch.buffers.size(); ++i) {
       step.buffers.push_back(PointerTo(s->uses[i].memory, launch.buffers[i].offset));

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "jit/emit/emitter.h"
-#include "jit/runtime/library.h"
+#include "jit/runtime/device_kernel.h"
 #include "jit/runtime/plan.h"
 
 namespace frazil::jit {
@@ -24,6 +24,7 @@ struct Pointer {
 struct KernelStep {
   std::shared_ptr<const Compiled> code;
   kir::KernelFn fn = nullptr;  // code's plain entry, null for the interpreter
+  std::unique_ptr<const DeviceKernel> device;  // not on the CPU: runs instead of `code`
   std::vector<Pointer> buffers;
   std::vector<int32_t> scalars;  // input numbers, or -1: the word in `words`
   std::vector<uint64_t> words;   // as scalars

@@ -12,13 +12,14 @@ from frazil._array_api import *  # noqa: F403
 from frazil._dtypes import *  # noqa: F403
 from frazil._elementwise import *  # noqa: F403
 from frazil._frazil import *  # noqa: F403
-from frazil._frazil import Tensor, __version__  # noqa: F401
+from frazil._frazil import NpuFault, Tensor, __version__  # noqa: F401
 from frazil._frazil.runtime import (  # noqa: F401
     get_num_threads,
     kernels_run,
     set_num_threads,
     synchronize,
 )
+from frazil._device import device  # noqa: F401
 from frazil._grad import grad, no_grad, value_and_grad  # noqa: F401
 from frazil._runtime import config, mode, precision  # noqa: F401
 from frazil._scans import *  # noqa: F403
@@ -26,7 +27,7 @@ from frazil._trace import trace  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # loaded at their first use
-    from frazil import data, io, memory, nn, optim, random  # noqa: F401
+    from frazil import data, io, memory, nn, npu, optim, random  # noqa: F401
     from frazil.io import load, save  # noqa: F401
 
 newaxis = None
@@ -35,7 +36,7 @@ e = 2.718281828459045
 inf = float("inf")
 nan = float("nan")
 
-_SUBMODULES = ("data", "io", "memory", "nn", "optim", "random")
+_SUBMODULES = ("data", "io", "memory", "nn", "npu", "optim", "random")
 
 
 def __getattr__(name):

@@ -131,7 +131,7 @@ class _Info:
 
     def devices(self):
         """The devices that hold tensors."""
-        return ["cpu"]
+        return ["cpu", "npu"]
 
 
 def __array_namespace_info__():

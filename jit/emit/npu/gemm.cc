@@ -201,6 +201,12 @@ class GemmEmission {
 
 }  // namespace
 
+std::optional<Type> MatrixTypeOf(DType dtype) {
+  const auto type = TypeOf(dtype);
+  if (!type || dtype == DType::kBool || *type == kI32 || *type == kU32) return std::nullopt;
+  return type;
+}
+
 GemmBlocks ChooseBlocks(const Preset& preset, Type type, int64_t m, int64_t n, int64_t k) {
   const int64_t item = SizeOf(type), k0 = FractalK(type);
   GemmBlocks b;
@@ -225,8 +231,8 @@ StatusOr<Program> EmitGemm(const GemmArgs& args,
                            absl::Span<const std::array<int64_t, 3>> batch_offsets,
                            const Preset& preset, const GemmBlocks& blocks,
                            const EmitOptions& options) {
-  const auto type = TypeOf(args.dtype);
-  if (!type || args.dtype == DType::kBool || *type == kI32 || *type == kU32)
+  const auto type = MatrixTypeOf(args.dtype);
+  if (!type)
     return NotImplementedError("[npu] matmul of ", ShortName(args.dtype),
                                ": the matrix unit has f32, f16, bf16, i8 and u8.");
   if (args.k > kMaxChunk || args.k < 1 || args.m < 1 || args.n < 1)

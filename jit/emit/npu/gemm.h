@@ -3,6 +3,9 @@
 // element k ascends through one accumulator (core/SEMANTICS.md), so the bits are the CPU's.
 #pragma once
 
+#include <array>
+#include <optional>
+
 #include "jit/emit/npu/emit.h"
 #include "kernels/gemm/gemm.h"
 
@@ -16,6 +19,9 @@ struct GemmBlocks {
   bool double_buffered = true;
   bool prefetch = true;                  // loads are issued before the products they overlap with
 };
+
+// What the matrix unit multiplies; nullopt for other dtypes.
+std::optional<Type> MatrixTypeOf(DType dtype);
 
 // Blocks that fit the preset, as large as they get.
 GemmBlocks ChooseBlocks(const Preset& preset, Type type, int64_t m, int64_t n, int64_t k);

@@ -1,0 +1,54 @@
+"""Devices as objects: names that know their settings."""
+
+import json
+
+from frazil._frazil import npu as _npu
+
+
+class Device(str):
+    """The name of a device; anything that takes ``device=`` takes it."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return f"fz.device({str.__repr__(self)})"
+
+
+def device(name, *, preset=None, mode=None):
+    """A device, with the settings of the simulated NPU changed if any are given.
+
+    Parameters
+    ----------
+    name : str
+        "cpu" or "npu".
+    preset : str or dict, optional
+        The NPU's parameters: "dc16", "edge16" or "m310", or a dict of fields that replace those of
+        the preset named by its "base". They hold for the whole process from then on.
+    mode : str, optional
+        "run", or "check": programs run under a checker that finds races, uninitialised reads and
+        everything else that a program on the machine must not do; frazil's own never do.
+
+    Returns
+    -------
+    Device
+        A str.
+
+    Examples
+    --------
+    >>> import frazil as fz
+    >>> npu = fz.device("npu", preset="dc16")
+    >>> fz.ones(3, device=npu).device
+    'npu'
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"[device] name must be a str, got {type(name).__name__}.")
+    if (preset is not None or mode is not None) and name != "npu":
+        raise ValueError(f"[device] only 'npu' has a preset and a mode, got {name!r}.")
+    if isinstance(preset, dict):
+        preset = json.dumps(preset)
+    from frazil import empty
+
+    empty((), device=name)  # raises for what is no device
+    if name == "npu":
+        _npu.configure(preset, mode)
+    return Device(name)

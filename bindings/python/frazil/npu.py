@@ -1,0 +1,82 @@
+"""The simulated NPU: what ran on it, and where the cycles went.
+
+Tensors live there with ``device="npu"``; every op runs, on the NPU where it has the instructions
+for it and otherwise on the CPU, and the bits are the CPU's. Cycles come from a cycle-approximate
+model of a hypothetical machine (docs/npu.md).
+
+>>> import frazil as fz
+>>> fz.npu.reset()
+>>> x = fz.asarray([1.0, 2.0], device="npu")
+>>> (x * 2 + 1).tolist()
+[3.0, 5.0]
+>>> [kernel.name for kernel in fz.npu.kernels()]
+['k_multiply', 'k_add']
+"""
+
+import json as _json
+from collections import namedtuple as _namedtuple
+
+from frazil._frazil import npu as _npu
+
+__all__ = ["fallbacks", "kernels", "preset", "report", "reset", "timeline", "transfers"]
+
+Kernel = _namedtuple("Kernel", "name place launches")
+Fallback = _namedtuple("Fallback", "name place reason count")
+Transfers = _namedtuple("Transfers", "to_device to_host")
+
+
+def preset():
+    """The parameters of the machine, as a dict."""
+    return _json.loads(_npu.settings()[0])
+
+
+def report(format="text"):
+    """What ran since the last `reset`, timed by the cycle model.
+
+    Parameters
+    ----------
+    format : str
+        "text": a table of kernels with totals; "kernels": some lines for each kernel; "json": all
+        of it, the parameters included; "roofline" and "svg": work against memory traffic.
+
+    Returns
+    -------
+    str
+    """
+    return _npu.report(format)
+
+
+def timeline(path, kernel=0):
+    """Writes one kernel of the report, instruction by instruction, for Perfetto.
+
+    Parameters
+    ----------
+    path : path-like
+        Where the trace goes; a name that ends with .csv gets a table instead.
+    kernel : int
+        Its number in `kernels()`.
+    """
+    form = "csv" if str(path).endswith(".csv") else "timeline"
+    text = _npu.instructions(kernel, form)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def kernels():
+    """The kernels that ran on the NPU, in order of their first launch: name, place, launches."""
+    return [Kernel(*row) for row in _npu.account()[0]]
+
+
+def fallbacks():
+    """What the CPU ran for tensors on the NPU, and why: name, place, reason, count."""
+    return [Fallback(*row) for row in _npu.account()[1]]
+
+
+def transfers():
+    """Bytes moved because the program asked: to the device, and from it."""
+    return Transfers(*_npu.account()[2:])
+
+
+def reset():
+    """Forgets what ran; programs stay compiled."""
+    _npu.reset()

@@ -1,0 +1,30 @@
+// Kernels and library calls of devices other than the CPU, as steps of plans. Made by the planner
+// for values that live on a device. Invariant: results are the CPU's bits; what the device cannot
+// run, the CPU runs on the same memory, and it is counted.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "jit/lower/lower.h"
+#include "jit/runtime/library.h"
+
+namespace frazil::jit {
+
+class DeviceKernel {
+ public:
+  virtual ~DeviceKernel() = default;
+  virtual Status Run(const kir::KernelArgs& args) const = 0;
+  virtual std::string text() const = 0;  // for dumps
+};
+
+// `launch` with its extents and strides; `origin` is the user's line ("train.py:12") or empty.
+StatusOr<std::unique_ptr<const DeviceKernel>> MakeDeviceKernel(Device device, const Launch& launch,
+                                                               const std::string& origin);
+
+// A product of matrices on the device of node `id`; `cpu` is the same on the CPU.
+StatusOr<std::unique_ptr<const LibraryCall>> MakeDeviceMatmul(
+    const Graph& graph, int32_t id, const std::string& origin,
+    std::unique_ptr<const LibraryCall> cpu);
+
+}  // namespace frazil::jit

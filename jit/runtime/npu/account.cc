@@ -1,0 +1,39 @@
+#include "jit/runtime/npu/account.h"
+
+#include "core/transfers.h"
+
+namespace frazil::jit {
+
+StatusOr<npu::KernelReport> TimeKernel(const NpuWork& work, bool record) {
+  npu::LaunchOptions options;
+  options.mode = npu::Mode::kTimeOnly;
+  options.record = record;
+  FZ_ASSIGN_OR_RETURN(npu::LaunchResult result, npu::Launch(*work.program, work.preset, work.params,
+                                                            work.windows, options));
+  if (result.fault) return NpuFaultError("[npu] ", result.fault->Text());
+  npu::KernelReport report =
+      npu::MakeKernelReport(*work.program, work.preset, *std::move(result.timing));
+  report.launches = work.launches;
+  report.cache_hits = work.launches - 1;
+  return report;
+}
+
+StatusOr<npu::ProgramReport> MakeReport(absl::Span<const NpuWork> work) {
+  npu::ProgramReport report;
+  report.name = "npu";
+  for (const NpuWork& w : work) {
+    if (!w.program) {
+      report.cpu_ops.push_back({w.name, w.origin, w.reason, w.launches});
+      report.bytes_to_host += w.bytes;
+      continue;
+    }
+    FZ_ASSIGN_OR_RETURN(npu::KernelReport kernel, TimeKernel(w, false));
+    report.kernels.push_back(std::move(kernel));
+  }
+  const TransferStats moved = GetTransfers(Device(DeviceKind::kNpu, 0));
+  report.bytes_to_device += moved.in_bytes;
+  report.bytes_to_host += moved.out_bytes;
+  return report;
+}
+
+}  // namespace frazil::jit

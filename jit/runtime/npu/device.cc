@@ -1,0 +1,137 @@
+#include "jit/runtime/npu/device.h"
+
+#include <algorithm>
+
+#include "core/at_fork.h"
+#include "core/check.h"
+#include "core/config.h"
+
+namespace frazil::jit {
+namespace {
+
+npu::Mode ModeFromConfig() { return GetConfig().npu_check == "1" ? npu::Mode::kCheck : npu::Mode::kRun; }
+
+// Windows on device memory for the buffers of a launch. Addresses depend on sizes alone, so that
+// cycles do too; buffers that share memory share a window.
+struct Windows {
+  std::vector<npu::Window> windows;
+  std::vector<uint64_t> addresses;  // of each buffer's first element
+
+  explicit Windows(absl::Span<const NpuBuffer> buffers) {
+    std::vector<size_t> order(buffers.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return buffers[a].data + buffers[a].low < buffers[b].data + buffers[b].low;
+    });
+    std::vector<size_t> of(buffers.size());
+    std::vector<NpuBuffer> joined;  // low is 0: data is where the window begins
+    for (size_t i : order) {
+      const NpuBuffer& b = buffers[i];
+      char* begin = b.data + b.low;
+      if (joined.empty() || begin >= joined.back().data + joined.back().high)
+        joined.push_back({begin, 0, 0, false});
+      NpuBuffer& w = joined.back();
+      w.high = std::max<int64_t>(w.high, b.data + b.high - w.data);
+      w.writable |= b.writable;
+      of[i] = joined.size() - 1;
+    }
+    // In the order of the parameters, not of the host's addresses.
+    std::vector<uint64_t> base(joined.size(), 0);
+    uint64_t next = npu::kGmBase;
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      const NpuBuffer& w = joined[of[i]];
+      if (base[of[i]] == 0) {
+        base[of[i]] = next + reinterpret_cast<uintptr_t>(w.data) % 64;
+        next = (base[of[i]] + uint64_t(w.high) + kRedZone + 511) / 512 * 512;
+        windows.push_back({base[of[i]], w.high, w.data, w.writable});
+      }
+      addresses.push_back(base[of[i]] + uint64_t(buffers[i].data - w.data));
+    }
+  }
+  static constexpr uint64_t kRedZone = 64;
+};
+
+}  // namespace
+
+NpuDevice& NpuDevice::Get() {
+  static auto* device = new NpuDevice;
+  return *device;
+}
+
+NpuDevice::NpuDevice() : mode_(ModeFromConfig()) {
+  const auto preset = npu::FindPreset(GetConfig().npu_preset);
+  FZ_CHECK(preset.ok());
+  preset_ = *preset;
+}
+
+npu::Preset NpuDevice::preset() const {
+  std::lock_guard lock(mutex_);
+  return preset_;
+}
+npu::Mode NpuDevice::mode() const {
+  std::lock_guard lock(mutex_);
+  return mode_;
+}
+int64_t NpuDevice::generation() const {
+  std::lock_guard lock(mutex_);
+  return generation_;
+}
+
+void NpuDevice::Configure(const npu::Preset& preset, npu::Mode mode) {
+  std::lock_guard lock(mutex_);
+  if (!(preset == preset_)) ++generation_;
+  preset_ = preset;
+  mode_ = mode;
+}
+
+Status NpuDevice::Launch(const std::shared_ptr<const npu::Program>& program,
+                         absl::Span<const NpuBuffer> buffers, absl::Span<const uint64_t> words,
+                         const std::string& origin) {
+  const Windows windows(buffers);
+  std::vector<uint64_t> params = windows.addresses;
+  params.insert(params.end(), words.begin(), words.end());
+  npu::LaunchOptions options;
+  npu::Preset preset;
+  {
+    std::lock_guard lock(mutex_);
+    options.mode = mode_;
+    preset = preset_;
+    const std::string key = StrCat(program->name, "\n", origin, "\n", uint64_t(program.get()));
+    const auto [at, fresh] = index_.try_emplace(key, account_.size());
+    if (fresh) {
+      NpuWork work{program, program->name, origin, "", params, windows.windows, preset};
+      for (npu::Window& w : work.windows) w.data = nullptr;
+      account_.push_back(std::move(work));
+    }
+    ++account_[at->second].launches;
+  }
+  FZ_ASSIGN_OR_RETURN(const npu::LaunchResult result,
+                      npu::Launch(*program, preset, params, windows.windows, options));
+  if (result.fault)
+    return NpuFaultError("[npu] ", result.fault->Text(), "\nThis is a bug of frazil's.");
+  return absl::OkStatus();
+}
+
+void NpuDevice::CountCpu(const std::string& name, const std::string& origin,
+                         const std::string& reason, int64_t bytes) {
+  std::lock_guard lock(mutex_);
+  const auto [at, fresh] =
+      index_.try_emplace(StrCat(name, "\n", origin, "\n", reason), account_.size());
+  if (fresh) account_.push_back({nullptr, name, origin, reason});
+  NpuWork& work = account_[at->second];
+  ++work.launches;
+  work.bytes += bytes;
+}
+
+std::vector<NpuWork> NpuDevice::account() const {
+  std::lock_guard lock(mutex_);
+  return account_;
+}
+
+void NpuDevice::ResetAccount() {
+  std::lock_guard lock(mutex_);
+  account_ = {};
+  index_.clear();
+}
+
+}  // namespace frazil::jit

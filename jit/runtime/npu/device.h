@@ -1,0 +1,69 @@
+// The simulated NPU as a device of the process: its preset and mode, launches, and the account of
+// what ran where. Called by NPU steps of plans and by the bindings. Invariant: a fault is an error
+// of frazil's and is raised as NpuFault, never hidden by running elsewhere; accounts grow by what
+// was run, in any thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "jit/npu_sim/simulator.h"
+
+namespace frazil::jit {
+
+// Memory of a launch: what one parameter points into.
+struct NpuBuffer {
+  char* data = nullptr;      // of the first element
+  int64_t low = 0, high = 0;  // bytes around it that may be touched: [data + low, data + high)
+  bool writable = false;
+};
+
+// What became of one kernel or product.
+struct NpuWork {
+  std::shared_ptr<const npu::Program> program;  // null: the CPU ran it
+  std::string name, origin, reason;             // reason: why the CPU did
+  // Of the first launch, for timing it again; windows have no data.
+  std::vector<uint64_t> params;
+  std::vector<npu::Window> windows;
+  npu::Preset preset;
+  int64_t launches = 0;
+  int64_t bytes = 0;  // moved to the CPU and back, if it ran there
+};
+
+
+class NpuDevice {
+ public:
+  static NpuDevice& Get();
+
+  npu::Preset preset() const;
+  npu::Mode mode() const;
+  // Counts changes of the preset: programs are made for one.
+  int64_t generation() const;
+  void Configure(const npu::Preset& preset, npu::Mode mode);
+
+  // buffers: as the program's first parameters; words: the others.
+  Status Launch(const std::shared_ptr<const npu::Program>& program,
+                absl::Span<const NpuBuffer> buffers, absl::Span<const uint64_t> words,
+                const std::string& origin);
+  void CountCpu(const std::string& name, const std::string& origin, const std::string& reason,
+                int64_t bytes);
+
+  // In order of first launch.
+  std::vector<NpuWork> account() const;
+  void ResetAccount();
+
+ private:
+  NpuDevice();
+
+  mutable std::mutex mutex_;
+  npu::Preset preset_;
+  npu::Mode mode_;
+  int64_t generation_ = 0;
+  std::vector<NpuWork> account_;
+  std::map<std::string, size_t> index_;  // into account_
+};
+
+}  // namespace frazil::jit
