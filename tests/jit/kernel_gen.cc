@@ -1,5 +1,6 @@
 #include "tests/jit/kernel_gen.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -145,11 +146,13 @@ class Generator {
   }
 
   DType AnyType() {
+    if (!options_.types.empty()) return options_.types[Below(rng_, int64_t(options_.types.size()))];
     if (options_.small_types) return DType(Below(rng_, kNumDTypes));
     return Chance(rng_, 10) ? DType::kBool : WideType();
   }
   DType WideType() {
     // f32 is what most kernels are about.
+    if (!options_.types.empty()) return Choose(rng_, {DType::kF32, DType::kF32, DType::kI32, DType::kU32});
     return Choose(rng_, {DType::kF32, DType::kF32, DType::kF32, DType::kF64, DType::kF64,
                          DType::kI32, DType::kI64, DType::kU32, DType::kU64});
   }
@@ -216,6 +219,7 @@ class Generator {
   V Leaf() {
     switch (Below(rng_, 8)) {
       case 0:
+        if (!options_.index) return RandomLoad();
         return b_.Index(int(Below(rng_, in_loop_ ? k_.axes() : k_.rank)));
       case 1: {
         const DType type = AnyType();
@@ -287,11 +291,16 @@ class Generator {
     }
   }
 
+  bool Allowed(DType type) const {
+    return options_.types.empty() ||
+           std::find(options_.types.begin(), options_.types.end(), type) != options_.types.end();
+  }
+
   V RandomBitcast() {
-    const DType to = options_.small_types ? DType(1 + Below(rng_, kNumDTypes - 1)) : WideType();
+    const DType to = options_.small_types && options_.types.empty() ? DType(1 + Below(rng_, kNumDTypes - 1)) : WideType();
     std::vector<DType> same;
     for (int t = 1; t < kNumDTypes; ++t) {
-      if (SizeOf(DType(t)) == SizeOf(to)) same.push_back(DType(t));
+      if (SizeOf(DType(t)) == SizeOf(to) && Allowed(DType(t))) same.push_back(DType(t));
     }
     V from = Pick(same[Below(rng_, int64_t(same.size()))]);
     if (!IsFloat(from.type)) return b_.Bitcast(to, from);

@@ -21,6 +21,8 @@ struct GenOptions {
   bool offsets = true;
   bool small_types = true;  // i8 i16 u8 u16 f16 bf16
   bool calls = false;       // call exp, log, ...
+  bool index = true;        // loads of indices, which are i64
+  std::vector<DType> types;  // only these, if any are given
 };
 
 using Rng = std::mt19937_64;

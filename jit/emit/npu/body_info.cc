@@ -33,7 +33,7 @@ class Analysis {
       FZ_RETURN_IF_ERROR(Look(i));
     }
     ExtendLifetimes();
-    MarkStored();
+    FindStores();
     return std::move(info_);
   }
 
@@ -111,15 +111,15 @@ class Analysis {
     }
   }
 
-  void MarkStored() {
+  void FindStores() {
     for (Id i = 0; i < Id(k_.body.size()); ++i) {
       const Inst& inst = k_.body[i];
       if (inst.op != kir::Op::kStore) continue;
       const InstInfo& value = At(inst.a);
       const Shape out = StoreShape(plan_, inst, At(i).in_loop);
       // A row may be written again and again; anything else must have the output's shape.
-      if (!value.uniform && value.shape.cols == out.cols && (out.cols || value.shape == out))
-        info_.insts[value.root].stored = true;
+      info_.insts[i].as_it_is =
+          !value.uniform && value.shape.cols == out.cols && (out.cols || value.shape == out);
     }
   }
 

@@ -17,7 +17,7 @@ struct InstInfo {
   int region = -1;          // number of the loop it is in
   kir::Id root = kir::kNone;  // the value whose memory it is (bitcasts, casts that change no bit)
   kir::Id last_use = -1;    // of a root: the instruction after which it may be freed
-  bool stored = false;      // of a root: a store takes its memory as it is
+  bool as_it_is = false;    // of a store: the value's memory has the shape that is written
 };
 
 struct BodyInfo {

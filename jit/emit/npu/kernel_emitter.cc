@@ -123,11 +123,11 @@ class Emission {
         if (loads_.count(key)) continue;
         if (!MakeSlot(At(i).type, At(i).shape, &loads_[key])) return false;
       } else if (inst.op == kir::Op::kStore) {
-        const InstInfo& value = At(At(inst.a).root);
-        const bool loaded = IsPlainLoad(At(inst.a).root);
-        if (value.stored && (loaded || results_.count(At(inst.a).root))) continue;
-        Slot* slot = value.stored ? &results_[At(inst.a).root] : &stores_[i];
-        const Shape shape = value.stored ? value.shape : StoreShape(plan_, inst, At(i).in_loop);
+        const Id root = At(inst.a).root;
+        const bool direct = At(i).as_it_is;
+        if (direct && (IsPlainLoad(root) || results_.count(root))) continue;
+        Slot* slot = direct ? &results_[root] : &stores_[i];
+        const Shape shape = direct ? At(root).shape : StoreShape(plan_, inst, At(i).in_loop);
         if (!MakeSlot(At(inst.a).type, shape, slot)) return false;
       }
     }
@@ -157,6 +157,7 @@ class Emission {
         bytes *= rows;
         rows = 1;
       }
+      if (rows == 1) step = 0;
       stream_.Emit(Op::kLD, 0, 0, {dst.at(), from, N(rows), N(bytes), N(0), N(step)});
     };
     if (!s.shape.cols) return ld(tile.rows, s.item, s.shape.rows ? s.row : 0);
@@ -183,6 +184,7 @@ class Emission {
         bytes *= rows;
         rows = 1;
       }
+      if (rows == 1) step = from = 0;
       stream_.Emit(Op::kST, 0, 0, {to, v.at(), N(rows), N(bytes), N(step), N(from)});
     };
     if (!s.shape.cols) return st(s.shape.rows ? tile.rows : 1, s.item, s.row, s.item);
@@ -510,6 +512,9 @@ Status FindLimits(const kir::Kernel& k, const SpacePlan& plan, const BodyInfo& i
   limits->whole_loop = info.regions > 1;
   if (limits->one_row && plan.loop_is_rows())
     return NotImplementedError("[npu] kernel ", k.name, ": reduces rows whose elements lie apart.");
+  const int64_t loop = k.has_loop ? shape.extents[k.rank] : 0;
+  if (k.chunked && shape.extents[0] != (loop + kir::kChunk - 1) / kir::kChunk)
+    return NotImplementedError("[npu] kernel ", k.name, " has chunks without elements.");
   for (int64_t e : shape.extents) {
     if (e < 1) return NotImplementedError("[npu] kernel ", k.name, " has an empty axis.");
   }

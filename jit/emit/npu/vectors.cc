@@ -72,6 +72,11 @@ void Vectors::Fill(const Arg& number, const Val& dst) {
 void Vectors::Expand(const Val& x, const Val& dst) {
   if (x.uniform) return Fill(x.number, dst);
   if (x.shape == dst.shape) return Unary(kUnCopy, x, dst);
+  if (x.shape.cols && !dst.shape.cols) {  // the one column of a tile as a column
+    FZ_CHECK(cols_ == 1);
+    s_.Emit(Op::kVUN, dst.type, kUnCopy, {dst.at(), x.at(), N(rows_), N(1), N(0), N(Ld(x))});
+    return;
+  }
   if (x.shape.cols || !dst.shape.cols) {  // a row over rows; columns are vectors of rows already
     if (!dst.shape.cols) return Unary(kUnCopy, x, dst);
     s_.Emit(Op::kVUN, dst.type, kUnCopy, {dst.at(), x.at(), N(rows_), N(cols_), N(0), N(0)});
