@@ -212,9 +212,11 @@ GemmBlocks ChooseBlocks(const Preset& preset, Type type, int64_t m, int64_t n, i
   GemmBlocks b;
   // Two accumulators of half_m x n.
   b.l1_n = std::min<int64_t>(256, RoundUp(n, 16));
-  b.half_m = std::min<int64_t>(128, RoundUp(m, 16));
+  // Bytes of a transposed operand are staged so that the second half begins on a 32-byte boundary.
+  b.half_m = std::min<int64_t>(128, RoundUp(m, m > 16 ? 32 : 16));
   while (2 * b.half_m * b.l1_n * 4 > preset.bytes[kL0C]) {
-    (b.l1_n > b.half_m ? b.l1_n : b.half_m) /= 2;
+    int64_t& larger = b.l1_n > b.half_m ? b.l1_n : b.half_m;
+    larger = RoundUp(larger / 2, 32);
   }
   b.l1_m = 2 * b.half_m;
   b.l0_k = std::min<int64_t>(64, RoundUp(k, k0));
