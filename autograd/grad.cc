@@ -139,7 +139,8 @@ StatusOr<std::vector<Tensor>> GradScope::Gradients(const Tensor& root) {
   }
   LimitScope limit(level_);
   Walk walk(scope_);
-  FZ_RETURN_IF_ERROR(walk.Run(root, ops::to_device(ops::scalar(Scalar::Float(1), root.dtype()), root.device())));
+  FZ_RETURN_IF_ERROR(
+      walk.Run(root, ops::to_device(ops::scalar(Scalar::Float(1), root.dtype()), root.device())));
   std::vector<Tensor> grads;
   for (const Tensor& v : variables_) {
     Tensor g = walk.Arrived(v.node());

@@ -47,7 +47,8 @@ FZ_FAST(Asarray) {
     if (!ToBool(a[3], false, &copy)) return nullptr;
     how.copy = copy;
   }
-  const bool moves = IsTensor(a[0]) && options.device && !(*options.device == CellOf(a[0]).device());
+  const bool moves =
+      IsTensor(a[0]) && options.device && !(*options.device == CellOf(a[0]).device());
   if (moves && how.copy == false)
     return Raise(ValueError("[asarray] copy=False, but moving from ", Name(CellOf(a[0]).device()),
                             " to ", Name(*options.device), " copies."));

@@ -5,10 +5,11 @@
 namespace frazil::python {
 
 PyObject* NpuFaultType() {
-  static PyObject* type = PyErr_NewExceptionWithDoc(
-      "frazil.NpuFault",
-      "A program on the simulated NPU did what it must not: a bug of frazil's, never of the user's.",
-      PyExc_RuntimeError, nullptr);
+  static PyObject* type =
+      PyErr_NewExceptionWithDoc("frazil.NpuFault",
+                                "A program on the simulated NPU did what it must not: a bug of "
+                                "frazil's, never of the user's.",
+                                PyExc_RuntimeError, nullptr);
   return type;
 }
 

@@ -1,6 +1,7 @@
 // Functions of frazil.npu: the simulated NPU's settings, and what ran on it.
 #include "bindings/python/convert.h"
 #include "bindings/python/functions.h"
+#include "bindings/python/movement.h"
 #include "core/transfers.h"
 #include "jit/runtime/npu/account.h"
 
@@ -36,7 +37,8 @@ FZ_FAST(Configure) {
       known = true;
     }
     if (!known)
-      return Raise(ValueError("[device] the NPU's mode is \"run\" or \"check\", got \"", text, "\"."));
+      return Raise(
+          ValueError("[device] the NPU's mode is \"run\" or \"check\", got \"", text, "\"."));
   }
   device.Configure(preset, mode);
   Py_RETURN_NONE;
@@ -72,9 +74,10 @@ FZ_FAST(Report) {
   } else if (f == "svg") {
     text = npu::RooflineSvg(report->kernels);
   } else {
-    return Raise(ValueError("[npu.report] format is \"text\", \"json\", \"kernels\", \"roofline\" or "
-                            "\"svg\", got \"",
-                            f, "\"."));
+    return Raise(
+        ValueError("[npu.report] format is \"text\", \"json\", \"kernels\", \"roofline\" or "
+                   "\"svg\", got \"",
+                   f, "\"."));
   }
   return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
 }
@@ -97,25 +100,26 @@ FZ_FAST(Instructions) {
     } else if (f == "timeline") {
       text = npu::TimelineJson(*report, *work.program);
     } else {
-      return Raise(ValueError("[npu.instructions] format is \"csv\" or \"timeline\", got \"", f,
-                              "\"."));
+      return Raise(
+          ValueError("[npu.instructions] format is \"csv\" or \"timeline\", got \"", f, "\"."));
     }
     return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
   }
   return Raise(IndexError("[npu.instructions] the report has no such kernel."));
 }
 
-// account() -> (on the NPU: [(name, origin, launches)], on the CPU: [(name, origin, reason, count)])
+// account() -> (on the NPU: [(name, origin, launches)], on the CPU: [(name, origin, reason,
+// count)])
 FZ_FAST(Account) {
   FZ_ARGS(0, "account()");
   Object ran = Object::Steal(PyList_New(0)), cpu = Object::Steal(PyList_New(0));
   if (!ran || !cpu) return nullptr;
   for (const NpuWork& w : NpuDevice::Get().account()) {
-    Object row = Object::Steal(
-        w.program ? Py_BuildValue("(ssL)", w.name.c_str(), w.origin.c_str(),
-                                  static_cast<long long>(w.launches))
-                  : Py_BuildValue("(sssL)", w.name.c_str(), w.origin.c_str(), w.reason.c_str(),
-                                  static_cast<long long>(w.launches)));
+    Object row = Object::Steal(w.program ? Py_BuildValue("(ssL)", w.name.c_str(), w.origin.c_str(),
+                                                         static_cast<long long>(w.launches))
+                                         : Py_BuildValue("(sssL)", w.name.c_str(), w.origin.c_str(),
+                                                         w.reason.c_str(),
+                                                         static_cast<long long>(w.launches)));
     if (!row || PyList_Append(w.program ? ran.get() : cpu.get(), row.get()) < 0) return nullptr;
   }
   const TransferStats moved = GetTransfers(Device(DeviceKind::kNpu, 0));

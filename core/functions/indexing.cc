@@ -252,7 +252,8 @@ Tensor setitem(const Tensor& x, absl::Span<const Index> index, const Tensor& v) 
   if (!x.ok()) return x;
   if (!v.ok()) return v;
   // Where the assigned elements lie in the flat array: the same index applied to their positions.
-  const Tensor positions = getitem(reshape(iota(x.size(), DType::kI64, x.device()), x.dims()), index);
+  const Tensor positions =
+      getitem(reshape(iota(x.size(), DType::kI64, x.device()), x.dims()), index);
   if (!positions.ok()) return positions;
   const Tensor spread = broadcast_to(astype(v, x.dtype()), positions.dims());
   if (!spread.ok()) {
@@ -295,8 +296,8 @@ Tensor take_along_axis(const Tensor& x, const Tensor& indices, int64_t axis) {
     }
     DimVec dims(x.rank(), 1);
     dims[i] = x.dims()[i];
-    index.push_back(
-        {.kind = Index::Kind::kTensor, .tensor = reshape(iota(x.dims()[i], DType::kI64, x.device()), dims)});
+    index.push_back({.kind = Index::Kind::kTensor,
+                     .tensor = reshape(iota(x.dims()[i], DType::kI64, x.device()), dims)});
   }
   return getitem(x, index);
 }

@@ -528,9 +528,9 @@ std::optional<Space> Analyse(const Graph& graph, absl::Span<const int32_t> nodes
   return Analyser(graph, nodes, outputs).Run();
 }
 
-bool IsLibrary(OpId op) { 
+bool IsLibrary(OpId op) {
   return op == OpId::k_matmul || op == OpId::k_put || op == OpId::k_to_device;
- }
+}
 bool StandsAlone(OpId op) { return op == OpId::k_concat || op == OpId::k_random_bits; }
 
 }  // namespace frazil::jit

@@ -23,7 +23,7 @@ struct Pointer {
 
 struct KernelStep {
   std::shared_ptr<const Compiled> code;
-  kir::KernelFn fn = nullptr;  // code's plain entry, null for the interpreter
+  kir::KernelFn fn = nullptr;                  // code's plain entry, null for the interpreter
   std::unique_ptr<const DeviceKernel> device;  // not on the CPU: runs instead of `code`
   std::vector<Pointer> buffers;
   std::vector<int32_t> scalars;  // input numbers, or -1: the word in `words`

@@ -152,7 +152,8 @@ class Generator {
   }
   DType WideType() {
     // f32 is what most kernels are about.
-    if (!options_.types.empty()) return Choose(rng_, {DType::kF32, DType::kF32, DType::kI32, DType::kU32});
+    if (!options_.types.empty())
+      return Choose(rng_, {DType::kF32, DType::kF32, DType::kI32, DType::kU32});
     return Choose(rng_, {DType::kF32, DType::kF32, DType::kF32, DType::kF64, DType::kF64,
                          DType::kI32, DType::kI64, DType::kU32, DType::kU64});
   }
@@ -297,7 +298,9 @@ class Generator {
   }
 
   V RandomBitcast() {
-    const DType to = options_.small_types && options_.types.empty() ? DType(1 + Below(rng_, kNumDTypes - 1)) : WideType();
+    const DType to = options_.small_types && options_.types.empty()
+                         ? DType(1 + Below(rng_, kNumDTypes - 1))
+                         : WideType();
     std::vector<DType> same;
     for (int t = 1; t < kNumDTypes; ++t) {
       if (SizeOf(DType(t)) == SizeOf(to) && Allowed(DType(t))) same.push_back(DType(t));

@@ -19,9 +19,9 @@ struct GenOptions {
   bool loops = true;
   bool predicates = true;
   bool offsets = true;
-  bool small_types = true;  // i8 i16 u8 u16 f16 bf16
-  bool calls = false;       // call exp, log, ...
-  bool index = true;        // loads of indices, which are i64
+  bool small_types = true;   // i8 i16 u8 u16 f16 bf16
+  bool calls = false;        // call exp, log, ...
+  bool index = true;         // loads of indices, which are i64
   std::vector<DType> types;  // only these, if any are given
 };
 

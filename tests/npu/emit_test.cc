@@ -1,9 +1,10 @@
-// The NPU emitter against the interpreter: random kernels and one-instruction kernels, run under the
-// checker. A kernel that the emitter takes gives the interpreter's bits without a fault.
+// The NPU emitter against the interpreter: random kernels and one-instruction kernels, run under
+// the checker. A kernel that the emitter takes gives the interpreter's bits without a fault.
+#include "jit/emit/npu/emit.h"
+
 #include <gtest/gtest.h>
 
 #include "jit/emit/interp/interp.h"
-#include "jit/emit/npu/emit.h"
 #include "jit/npu_sim/asm.h"
 #include "jit/npu_sim/simulator.h"
 #include "tests/jit/kernel_gen.h"
@@ -112,8 +113,7 @@ TEST_P(EmitTest, RandomKernels) {
   const auto interpreter = jit::NewInterpreter();
   for (uint64_t seed = 0; seed < 3000; ++seed) {
     emitter.options.max_tile_bytes = seed % 2 ? 256 : 32 * 1024;  // many tiles, or one
-    const jit::Comparison c =
-        CompareEmitters(*interpreter, emitter, seed, WhatTheNpuHas());
+    const jit::Comparison c = CompareEmitters(*interpreter, emitter, seed, WhatTheNpuHas());
     ASSERT_EQ(c.difference, "") << "seed " << seed;
     if (HasFatalFailure()) FAIL() << "seed " << seed;
   }

@@ -1,10 +1,11 @@
 // Matrix products on the NPU against their definition, under the checker.
+#include "jit/emit/npu/gemm.h"
+
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <random>
 
-#include "jit/emit/npu/gemm.h"
 #include "jit/npu_sim/asm.h"
 #include "jit/npu_sim/simulator.h"
 #include "kernels/gemm/gemm.h"
@@ -99,15 +100,10 @@ TEST(NpuGemm, EqualsTheDefinition) {
   constexpr int64_t kSizes[] = {1, 2, 7, 16, 17, 31, 64, 100, 130, 257, 300};
   for (int i = 0; i < 200; ++i) {
     const auto size = [&](int64_t n) { return kSizes[rng() % uint64_t(n)]; };
-    const GemmCase c{i % 2 ? "edge16" : "dc16",
-                     kTypes[i / 2 % 5],
-                     size(11),
-                     size(11),
-                     rng() % 10 ? size(10) : 700,
-                     bool(rng() & 1),
-                     bool(rng() & 1)};
-    SCOPED_TRACE(StrCat("case ", i, ": ", c.preset, " ", ShortName(c.dtype), " ", c.m, "x", c.n, "x",
-                        c.k, c.a_transposed ? " aT" : "", c.b_transposed ? " bT" : ""));
+    const GemmCase c{i % 2 ? "edge16" : "dc16",   kTypes[i / 2 % 5], size(11),       size(11),
+                     rng() % 10 ? size(10) : 700, bool(rng() & 1),   bool(rng() & 1)};
+    SCOPED_TRACE(StrCat("case ", i, ": ", c.preset, " ", ShortName(c.dtype), " ", c.m, "x", c.n,
+                        "x", c.k, c.a_transposed ? " aT" : "", c.b_transposed ? " bT" : ""));
     Compare(c, rng);
     if (HasFailure()) return;
   }
@@ -120,15 +116,13 @@ TEST(NpuGemm, RefusesWhatTheMatrixUnitDoesNotDo) {
   const auto refusal = [&] {
     return std::string(EmitGemm(args, {{{0, 0, 0}}}, preset, blocks).status().message());
   };
-  EXPECT_EQ(refusal(),
-            "[npu] matmul of f64: the matrix unit has f32, f16, bf16, i8 and u8.");
+  EXPECT_EQ(refusal(), "[npu] matmul of f64: the matrix unit has f32, f16, bf16, i8 and u8.");
   args.dtype = DType::kF32;
   args.k = 5000;
   EXPECT_EQ(refusal(), "[npu] matmul: k = 5000 is not in [1, 4096].");
   args.k = 4;
   args.a = {nullptr, 8, 2};
-  EXPECT_EQ(refusal(),
-            "[npu] matmul: the elements of the left operand lie apart along both axes.");
+  EXPECT_EQ(refusal(), "[npu] matmul: the elements of the left operand lie apart along both axes.");
 }
 
 // Cycles of a product with warm L2, as a share of the matrix unit's peak.

@@ -9,6 +9,7 @@ fz.Tensor([ 6.4365635, 15.778112 , 41.171074 ], dtype=float32)
 import importlib as _importlib
 
 from frazil._array_api import *  # noqa: F403
+from frazil._device import device  # noqa: F401
 from frazil._dtypes import *  # noqa: F403
 from frazil._elementwise import *  # noqa: F403
 from frazil._frazil import *  # noqa: F403
@@ -19,7 +20,6 @@ from frazil._frazil.runtime import (  # noqa: F401
     set_num_threads,
     synchronize,
 )
-from frazil._device import device  # noqa: F401
 from frazil._grad import grad, no_grad, value_and_grad  # noqa: F401
 from frazil._runtime import config, mode, precision  # noqa: F401
 from frazil._scans import *  # noqa: F403

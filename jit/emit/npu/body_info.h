@@ -12,12 +12,12 @@ namespace frazil::npu {
 struct InstInfo {
   Type type = kF32;
   Shape shape;
-  bool uniform = false;     // constants and parameters
+  bool uniform = false;  // constants and parameters
   bool in_loop = false;
-  int region = -1;          // number of the loop it is in
+  int region = -1;            // number of the loop it is in
   kir::Id root = kir::kNone;  // the value whose memory it is (bitcasts, casts that change no bit)
-  kir::Id last_use = -1;    // of a root: the instruction after which it may be freed
-  bool as_it_is = false;    // of a store: the value's memory has the shape that is written
+  kir::Id last_use = -1;      // of a root: the instruction after which it may be freed
+  bool as_it_is = false;      // of a store: the value's memory has the shape that is written
 };
 
 struct BodyInfo {

@@ -64,12 +64,11 @@ class GemmEmission {
     FZ_RETURN_IF_ERROR(Describe(args_.b, args_.k, args_.n, item_, 1, "the right operand", &right_));
     const int copies = b_.double_buffered ? 2 : 1;
     const int64_t n = RoundUp(b_.l1_n, 16), l0_k = RoundUp(b_.l0_k, FractalK(type_));
-    const bool fits =
-        l1_a_.Make(&stream_, kL1, Staged(left_, b_.l1_m, b_.l1_k), copies) &&
-        l1_b_.Make(&stream_, kL1, Staged(right_, b_.l1_k, b_.l1_n), copies) &&
-        l0_a_.Make(&stream_, kL0A, RoundUp(b_.half_m, 16) * l0_k * item_, copies) &&
-        l0_b_.Make(&stream_, kL0B, l0_k * n * item_, copies) &&
-        l0_c_.Make(&stream_, kL0C, RoundUp(b_.half_m, 16) * n * 4, copies);
+    const bool fits = l1_a_.Make(&stream_, kL1, Staged(left_, b_.l1_m, b_.l1_k), copies) &&
+                      l1_b_.Make(&stream_, kL1, Staged(right_, b_.l1_k, b_.l1_n), copies) &&
+                      l0_a_.Make(&stream_, kL0A, RoundUp(b_.half_m, 16) * l0_k * item_, copies) &&
+                      l0_b_.Make(&stream_, kL0B, l0_k * n * item_, copies) &&
+                      l0_c_.Make(&stream_, kL0C, RoundUp(b_.half_m, 16) * n * 4, copies);
     if (!fits) return NotImplementedError("[npu] matmul: the blocks do not fit.");
     return absl::OkStatus();
   }
@@ -98,7 +97,7 @@ class GemmEmission {
   // One block of k for one block of the output.
   struct Step {
     std::array<int64_t, 3> offsets;
-    int64_t m, n, k;           // first element
+    int64_t m, n, k;  // first element
     int64_t rows, cols, depth;
   };
 
@@ -156,7 +155,8 @@ class GemmEmission {
     }
     for (size_t p = 0; p < parts.size(); ++p) {
       if (p == 0 || !b_.prefetch) Unpack(s, step, parts[p], turn_ + int64_t(p));
-      if (b_.prefetch && p + 1 < parts.size()) Unpack(s, step, parts[p + 1], turn_ + int64_t(p) + 1);
+      if (b_.prefetch && p + 1 < parts.size())
+        Unpack(s, step, parts[p + 1], turn_ + int64_t(p) + 1);
       const Part& part = parts[p];
       const int64_t half = part.row / b_.half_m;
       const bool first = s.k == 0 && part.depth0 == 0;
@@ -171,8 +171,8 @@ class GemmEmission {
   void Unpack(const Step& s, size_t step, const Part& p, int64_t turn) {
     const Arg a = l1_a_.at(int64_t(step)), b = l1_b_.at(int64_t(step));
     const int64_t a_ld = Pitch(left_, s.rows, s.depth);
-    const int64_t a_offset = left_.transposed ? p.depth0 * a_ld + p.row * item_
-                                              : p.row * a_ld + p.depth0 * item_;
+    const int64_t a_offset =
+        left_.transposed ? p.depth0 * a_ld + p.row * item_ : p.row * a_ld + p.depth0 * item_;
     stream_.Emit(Op::kXA, type_, left_.transposed ? kTransposed : 0,
                  {l0_a_.at(turn), At(a, a_offset), N(p.rows), N(p.depth), N(a_ld)});
     const int64_t b_ld = Pitch(right_, s.depth, s.cols);

@@ -17,7 +17,7 @@ struct GemmBlocks {
   int64_t half_m = 0;                    // rows of one accumulator; two live at a time
   int64_t l0_k = 0;                      // of one product
   bool double_buffered = true;
-  bool prefetch = true;                  // loads are issued before the products they overlap with
+  bool prefetch = true;  // loads are issued before the products they overlap with
 };
 
 // What the matrix unit multiplies; nullopt for other dtypes.

@@ -79,7 +79,8 @@ class Emission {
  private:
   const InstInfo& At(Id id) const { return info_.insts[id]; }
   Strides StridesOf(int buffer, bool in_loop) const {
-    return {plan_.RowStride(buffer, in_loop), plan_.ColStride(buffer, in_loop),
+    return {plan_.RowStride(buffer, in_loop),
+            plan_.ColStride(buffer, in_loop),
             SizeOf(k_.buffers[buffer].dtype),
             {plan_.VariesOverRows(buffer, in_loop), plan_.VariesOverCols(buffer, in_loop)}};
   }
@@ -90,7 +91,8 @@ class Emission {
            !StridesOf(int(k_.body[i].imm), At(i).in_loop).transposed();
   }
 
-  // --- scratch memory that other queues see --------------------------------------------------------
+  // --- scratch memory that other queues see
+  // --------------------------------------------------------
 
   // Buffers used in turn.
   struct Slot {
@@ -193,14 +195,15 @@ class Emission {
        v.shape.rows ? tile.cols * s.item : 0);
   }
 
-  // --- the work of a tile --------------------------------------------------------------------------
+  // --- the work of a tile
+  // --------------------------------------------------------------------------
 
   void Compute(const Tile& tile) {
     vectors_.SetTile(tile.rows, tile.cols);
     for (Id i = 0; i < Id(k_.body.size()); ++i) {
       const Inst& inst = k_.body[i];
-      const bool runs = !k_.has_loop || At(i).region >= 0 ||
-                        (i < first_loop() ? tile.first : tile.last);
+      const bool runs =
+          !k_.has_loop || At(i).region >= 0 || (i < first_loop() ? tile.first : tile.last);
       if (!runs) continue;
       switch (inst.op) {
         case kir::Op::kLoop:
@@ -253,8 +256,8 @@ class Emission {
     values_[root] = Val();
   }
 
-  // Where the result of `i` goes: the memory that a store will read, that of an operand that is used
-  // for the last time, or a new temporary.
+  // Where the result of `i` goes: the memory that a store will read, that of an operand that is
+  // used for the last time, or a new temporary.
   Val Destination(Id i, std::initializer_list<Id> reusable) {
     const InstInfo& info = At(i);
     if (const auto slot = results_.find(i); slot != results_.end()) {
@@ -312,9 +315,9 @@ class Emission {
     if (!IsPlainLoad(i)) {
       const Val raw = v;
       v = Destination(i, {});
-      stream_.Emit(Op::kVTR, info.type, 0,
-                   {v.at(), raw.at(), N(tile.cols), N(tile.rows), N(0),
-                    N(tile.rows * SizeOf(info.type))});
+      stream_.Emit(
+          Op::kVTR, info.type, 0,
+          {v.at(), raw.at(), N(tile.cols), N(tile.rows), N(0), N(tile.rows * SizeOf(info.type))});
     }
     values_[i] = v;
   }
@@ -330,8 +333,8 @@ class Emission {
   void Operation(Id i, const Val& a, const Val& b, const Val& c, const Val& dst) {
     const Inst& inst = k_.body[i];
     switch (inst.op) {
-#define FZ_BINARY(K, B)  \
-  case kir::Op::K:       \
+#define FZ_BINARY(K, B) \
+  case kir::Op::K:      \
     return vectors_.Binary(B, a, b, dst);
       FZ_BINARY(kAdd, kBinAdd)
       FZ_BINARY(kSub, kBinSub)
@@ -367,8 +370,7 @@ class Emission {
       case kir::Op::kTrunc:
         return vectors_.Truncate(a, dst);
       case kir::Op::kNot:
-        if (inst.type == DType::kBool)
-          return vectors_.Compare(kCmpEq, a, UniformOf(kU8, 0), dst);
+        if (inst.type == DType::kBool) return vectors_.Compare(kCmpEq, a, UniformOf(kU8, 0), dst);
         return vectors_.Binary(kBinSub, UniformOf(a.type, -1), a, dst);  // -1 - a is ~a
       case kir::Op::kFma:
         return vectors_.Fma(a, b, c, dst);
@@ -481,7 +483,7 @@ class Emission {
   Stream stream_;
   ScratchPool pool_;
   Vectors vectors_;
-  std::vector<Val> values_;  // of roots
+  std::vector<Val> values_;                     // of roots
   std::map<std::pair<int, bool>, Slot> loads_;  // by buffer and whether inside loops
   std::map<Id, Slot> results_, stores_;         // by root; by store
   std::map<Id, Val> partial_;                   // of reductions over several tiles
@@ -490,8 +492,8 @@ class Emission {
 
 // What tiles must look like.
 struct Limits {
-  bool one_row = false;       // elements lie apart in memory
-  bool whole_loop = false;    // several passes over the loop axis
+  bool one_row = false;     // elements lie apart in memory
+  bool whole_loop = false;  // several passes over the loop axis
 };
 
 Status FindLimits(const kir::Kernel& k, const SpacePlan& plan, const BodyInfo& info,
@@ -501,7 +503,8 @@ Status FindLimits(const kir::Kernel& k, const SpacePlan& plan, const BodyInfo& i
     if (inst.op != kir::Op::kLoad && inst.op != kir::Op::kStore) continue;
     const bool in_loop = info.insts[i].in_loop;
     const int b = int(inst.imm);
-    const Strides s{plan.RowStride(b, in_loop), plan.ColStride(b, in_loop),
+    const Strides s{plan.RowStride(b, in_loop),
+                    plan.ColStride(b, in_loop),
                     SizeOf(k.buffers[b].dtype),
                     {plan.VariesOverRows(b, in_loop), plan.VariesOverCols(b, in_loop)}};
     if ((s.shape.rows && s.row < 0) || (s.shape.cols && s.col < 0))

@@ -113,9 +113,7 @@ int Stream::FindFlag(Queue from, Queue to, int32_t number) const {
 
 // SET behind instruction `number` of `from`, WAIT here.
 void Stream::Pair(Queue from, int32_t number, Queue to, int id) {
-  const auto instr = [&](Op op) {
-    return Instr{op, 0, 0, {Imm(from), Imm(to), Imm(id)}};
-  };
+  const auto instr = [&](Op op) { return Instr{op, 0, 0, {Imm(from), Imm(to), Imm(id)}}; };
   items_[item_of_[from][number]].after.push_back(instr(Op::kSET));
   ++num_flags_;
   const Clock known = clock_at_[from][number];

@@ -97,10 +97,10 @@ class Stream {
   std::vector<Item> items_;  // program order
   int64_t num_flags_ = 0;
   std::vector<Buffer> buffers_;
-  std::vector<SourceEntry> sources_;  // first_pc: number of the item
-  Clock seq_;                                             // last number given in each queue
-  std::array<Clock, kNumQueues> clock_ = Nowhere();       // what each queue's next instruction knows
-  std::array<std::vector<Clock>, kNumQueues> clock_at_;   // what was known at each number
+  std::vector<SourceEntry> sources_;                     // first_pc: number of the item
+  Clock seq_;                                            // last number given in each queue
+  std::array<Clock, kNumQueues> clock_ = Nowhere();      // what each queue's next instruction knows
+  std::array<std::vector<Clock>, kNumQueues> clock_at_;  // what was known at each number
   std::array<std::vector<int32_t>, kNumQueues> item_of_;  // of each number
   Flag flags_[kNumQueues][kNumQueues][kFlagsPerPair];
   std::array<Held, kRegisters> held_{};

@@ -106,8 +106,9 @@ void Vectors::Unary(Un fn, const Val& x, const Val& dst) {
   Shape shape = dst.shape;
   if (!shape.cols) shape = x.shape;  // vectors of rows, whether they move or not
   const Grid g = GridOf(shape, {x.shape});
-  s_.Emit(Op::kVUN, x.type, fn,
-          {dst.at(), x.at(), N(g.rows), N(g.cols), N(0), N(g.flat ? g.cols * SizeOf(x.type) : Ld(x))});
+  s_.Emit(
+      Op::kVUN, x.type, fn,
+      {dst.at(), x.at(), N(g.rows), N(g.cols), N(0), N(g.flat ? g.cols * SizeOf(x.type) : Ld(x))});
 }
 
 void Vectors::Convert(const Val& x, int mode, const Val& dst) {
@@ -187,7 +188,13 @@ void Vectors::Select(const Val& mask, const Val& x, const Val& y, const Val& dst
   Shape shape = dst.shape;
   if (!shape.cols) {
     // Vectors of rows, moving or not: one shape is as good as the other.
-    const auto same = [&](const Val& v) { return v.uniform ? v : [&] { Val w = v; w.shape = shape; return w; }(); };
+    const auto same = [&](const Val& v) {
+      return v.uniform ? v : [&] {
+        Val w = v;
+        w.shape = shape;
+        return w;
+      }();
+    };
     return In(shape, same(mask), [&](const Val& m) {
       In(shape, same(x), [&](const Val& a) {
         In(shape, same(y), [&](const Val& b) {
@@ -278,8 +285,7 @@ void Vectors::AccumulateRows(Bin fn, const Val& x, bool first, uint64_t identity
   const int64_t pitch = Pitch(x), ld = AccumulatorPitch(x.type);
   int64_t row = 0;
   if (first && rows_ < 8) {
-    s_.Emit(Op::kVDUP, x.type, 0,
-            {accumulators.at(), N(int64_t(identity)), N(8), N(cols_), N(ld)});
+    s_.Emit(Op::kVDUP, x.type, 0, {accumulators.at(), N(int64_t(identity)), N(8), N(cols_), N(ld)});
   } else if (first) {
     // The identity and x give x: the first eight rows are the accumulators.
     s_.Emit(Op::kVUN, x.type, kUnCopy,

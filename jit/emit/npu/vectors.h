@@ -66,8 +66,8 @@ class Vectors {
   // 8 rows of accumulators of a 4-byte type; 64 lanes for each row.
   Val NewAccumulators(Type type) { return Take(type, {}, 8 * AccumulatorPitch(type)); }
   Val NewLanes(Type type) { return Take(type, {}, rows_ * kRedLanes * SizeOf(type)); }
-  // They take up the rows of x (full), row i in accumulator i mod 8; Finish combines them into dst (a row).
-  // Tiles but the last of an axis have a multiple of 8 rows.
+  // They take up the rows of x (full), row i in accumulator i mod 8; Finish combines them into dst
+  // (a row). Tiles but the last of an axis have a multiple of 8 rows.
   void AccumulateRows(Bin fn, const Val& x, bool first, uint64_t identity, const Val& accumulators);
   void FinishRows(Bin fn, const Val& accumulators, const Val& dst);
 

@@ -8,8 +8,8 @@ StatusOr<npu::KernelReport> TimeKernel(const NpuWork& work, bool record) {
   npu::LaunchOptions options;
   options.mode = npu::Mode::kTimeOnly;
   options.record = record;
-  FZ_ASSIGN_OR_RETURN(npu::LaunchResult result, npu::Launch(*work.program, work.preset, work.params,
-                                                            work.windows, options));
+  FZ_ASSIGN_OR_RETURN(npu::LaunchResult result,
+                      npu::Launch(*work.program, work.preset, work.params, work.windows, options));
   if (result.fault) return NpuFaultError("[npu] ", result.fault->Text());
   npu::KernelReport report =
       npu::MakeKernelReport(*work.program, work.preset, *std::move(result.timing));

@@ -9,7 +9,9 @@
 namespace frazil::jit {
 namespace {
 
-npu::Mode ModeFromConfig() { return GetConfig().npu_check == "1" ? npu::Mode::kCheck : npu::Mode::kRun; }
+npu::Mode ModeFromConfig() {
+  return GetConfig().npu_check == "1" ? npu::Mode::kCheck : npu::Mode::kRun;
+}
 
 // Windows on device memory for the buffers of a launch. Addresses depend on sizes alone, so that
 // cycles do too; buffers that share memory share a window.

@@ -16,7 +16,7 @@ namespace frazil::jit {
 
 // Memory of a launch: what one parameter points into.
 struct NpuBuffer {
-  char* data = nullptr;      // of the first element
+  char* data = nullptr;       // of the first element
   int64_t low = 0, high = 0;  // bytes around it that may be touched: [data + low, data + high)
   bool writable = false;
 };
@@ -32,7 +32,6 @@ struct NpuWork {
   int64_t launches = 0;
   int64_t bytes = 0;  // moved to the CPU and back, if it ran there
 };
-
 
 class NpuDevice {
  public:

@@ -35,7 +35,9 @@ class ProgramFor {
       auto program = emit(device.preset());
       generation_ = generation;
       program_ = program.ok() ? std::make_shared<const npu::Program>(*std::move(program)) : nullptr;
-      refusal_ = program.ok() ? "" : std::string(program.status().message().data(), program.status().message().size());
+      refusal_ = program.ok() ? ""
+                              : std::string(program.status().message().data(),
+                                            program.status().message().size());
     }
     *refusal = refusal_;
     return program_;
@@ -71,9 +73,10 @@ class NpuKernel : public DeviceKernel {
         &refusal);
     if (!program) return RunOnCpu(args, refusal);
     std::vector<NpuBuffer> buffers = buffers_;
-    for (size_t b = 0; b < buffers.size(); ++b) buffers[b].data = static_cast<char*>(args.buffers[b]);
-    return NpuDevice::Get().Launch(program, buffers,
-                                   {args.scalars, kernel_.scalars.size()}, origin_);
+    for (size_t b = 0; b < buffers.size(); ++b)
+      buffers[b].data = static_cast<char*>(args.buffers[b]);
+    return NpuDevice::Get().Launch(program, buffers, {args.scalars, kernel_.scalars.size()},
+                                   origin_);
   }
 
   std::string text() const override { return StrCat("npu ", kernel_.name); }
