@@ -13,12 +13,14 @@ namespace {
 constexpr absl::string_view kPayload = "frazil/kind";
 
 // Indexed by ErrorKind.
-constexpr std::array<absl::StatusCode, 9> kCodes = {
+constexpr std::array<absl::StatusCode, size_t(ErrorKind::kInterrupted) + 1> kCodes = {
     absl::StatusCode::kInvalidArgument,   absl::StatusCode::kInvalidArgument,
     absl::StatusCode::kOutOfRange,        absl::StatusCode::kUnimplemented,
     absl::StatusCode::kResourceExhausted, absl::StatusCode::kOutOfRange,
     absl::StatusCode::kNotFound,          absl::StatusCode::kFailedPrecondition,
-    absl::StatusCode::kCancelled};
+    absl::StatusCode::kInternal,          absl::StatusCode::kCancelled};
+// Fewer rows than kinds would leave the last ones OK.
+static_assert(kCodes.back() != absl::StatusCode::kOk);
 
 }  // namespace
 

@@ -165,6 +165,25 @@ FZ_FAST(ToDeviceMethod) {
   return Wrap(ops::to_device(CellOf(a[0]), device));
 }
 
+// The cell's content and gradient on another device: what Module.to does with parameters.
+FZ_FAST(MoveInPlace) {
+  FZ_ARGS(2, "_to_device_(self, device, /)");
+  Device device;
+  if (!ToDevice(a[1], "to", &device)) return nullptr;
+  Tensor* cell = &CellOf(a[0]);
+  const Tensor moved = ops::to_device(cell->Detach(), device);
+  if (!moved.ok()) return Raise(moved.status());
+  const Tensor grad = autograd::Grad(*cell);
+  const Tensor moved_grad = grad.defined() ? ops::to_device(grad, device) : grad;
+  if (grad.defined() && !moved_grad.ok()) return Raise(moved_grad.status());
+  NoteWrite(cell);
+  cell->SetValue(moved.value_ref());
+  if (grad.defined()) {
+    if (Status s = autograd::SetGrad(cell, moved_grad); !s.ok()) return Raise(s);
+  }
+  return Py_NewRef(a[0]);
+}
+
 PyObject* Namespace(PyObject*, PyObject* const*, Py_ssize_t, PyObject*) {
   return PyImport_ImportModule("frazil");
 }
@@ -246,6 +265,7 @@ PyMethodDef tensor_methods[] = {
               RequiresGradMethod),
     FZ_METHOD("to_device", ", device, /, *, stream=None", "The tensor on another device.",
               ToDeviceMethod),
+    FZ_METHOD("_to_device_", ", device, /", "Moves the content of this cell.", MoveInPlace),
     FZ_METHOD("__array__", ", dtype=None, copy=None", "For NumPy.", ExportArray),
     FZ_METHOD("__dlpack__", ", *, stream=None, max_version=None, dl_device=None, copy=None",
               "DLPack.", ExportDLPack),

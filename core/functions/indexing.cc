@@ -164,6 +164,7 @@ StatusOr<Tensor> Basic(const Tensor& x, const std::vector<Index>& index) {
 
 // Index arrays at `axes` of x (its other axes whole): one take along the joined axes.
 Tensor Advanced(const Tensor& x, std::vector<Tensor> arrays, const std::vector<int>& axes) {
+  for (Tensor& array : arrays) array = to_device(array, x.device());
   const int k = static_cast<int>(axes.size());
   const bool adjacent = axes.back() - axes.front() == k - 1;
   const int at = adjacent ? axes.front() : 0;
@@ -262,7 +263,7 @@ Tensor setitem(const Tensor& x, absl::Span<const Index> index, const Tensor& v) 
   }
   if (positions.size() == x.size() && index.size() == 1 &&
       index[0].kind == Index::Kind::kEllipsis) {
-    return Apply(OpId::k_copy, {&spread});
+    return to_device(Apply(OpId::k_copy, {&spread}), x.device());
   }
   return reshape(put(reshape(x, {-1}), flatten(positions), flatten(spread), 0, false), x.dims());
 }
@@ -275,7 +276,7 @@ std::vector<Tensor> nonzero(const Tensor& x) {
   }
   if (Status s = Read(*mask.value()); !s.ok()) return {Tensor(std::move(s))};
   std::vector<Tensor> out;
-  for (const auto& positions : TruePositions(*mask.value())) out.push_back(FromInts(positions));
+  for (const auto& positions : TruePositions(*mask.value())) out.push_back(to_device(FromInts(positions), x.device()));
   return out;
 }
 

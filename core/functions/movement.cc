@@ -102,7 +102,7 @@ Tensor take(const Tensor& x, const Tensor& indices, int64_t axis) {
   if (!indices.ok()) return indices;
   const auto fixed = CheckAxis("take", axis, x.rank());
   if (!fixed.ok()) return Tensor(fixed.status());
-  const Tensor i = NormalIndices(indices, x.dims()[*fixed]);
+  const Tensor i = NormalIndices(to_device(indices, x.device()), x.dims()[*fixed]);
   const int64_t attr = *fixed;
   return Apply(OpId::k_take, {&x, &i}, {&attr, 1});
 }
@@ -112,7 +112,7 @@ Tensor put(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_
   if (!indices.ok()) return indices;
   const auto fixed = CheckAxis("put", axis, x.rank());
   if (!fixed.ok()) return Tensor(fixed.status());
-  const Tensor i = NormalIndices(indices, x.dims()[*fixed]);
+  const Tensor i = NormalIndices(to_device(indices, x.device()), x.dims()[*fixed]);
   const Tensor v = astype(updates, x.dtype());
   const int64_t attrs[] = {*fixed, add};
   return Apply(OpId::k_put, {&x, &i, &v}, attrs);

@@ -382,9 +382,19 @@ def philox_integers(key, shape):
     ).reshape(shape)
 
 
+def transfers(row):
+    for dtype in ALL:
+        for layout in ("plain", "transposed"):
+            name = f"{row['name']}-{dtype}-{layout}"
+            x = random_array(rng_for(name), dtype, (5, 7), -10, 10)
+            yield Case(name, row["name"], dtype, [x], [dtype], layout,
+                       lambda fz, x: x.to_device("npu").to_device("cpu"), lambda a: a)  # fmt: skip
+
+
 CLASSES = {
     "elementwise": elementwise, "cast": casts, "reduce": reductions, "view": movement, "concat": movement,
     "pad": movement, "take": movement, "put": movement, "matmul": matmuls, "iota": sources, "random_bits": sources,
+    "transfer": transfers,
 }  # fmt: skip
 
 

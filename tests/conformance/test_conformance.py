@@ -18,7 +18,10 @@ EXECUTORS = {
     "interp": {"FRAZIL_JIT": "interp"},
     "avx2": {"FRAZIL_JIT": "on", "FRAZIL_ISA": "avx2"},
     "avx512": {"FRAZIL_JIT": "on", "FRAZIL_ISA": "avx512"},
+    "npu": {"FRAZIL_NPU_CHECK": "1"},
+    "edge": {"FRAZIL_NPU_CHECK": "1", "FRAZIL_NPU_PRESET": "edge16"},
 }
+NPUS = ("npu", "edge")
 MANTISSA = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
 TINY = {"float16": -24, "bfloat16": -133, "float32": -149, "float64": -1074}
 
@@ -29,22 +32,28 @@ def has_avx512():
 
 
 @pytest.fixture(scope="session")
-def results(tmp_path_factory):
-    """{executor: {case: (array, dtype)}}; every executor runs in a process of its own."""
+def runs(tmp_path_factory):
+    """What worker.py says of each executor, which runs in a process of its own."""
     out = {}
     for name, environment in EXECUTORS.items():
         if name == "avx512" and not has_avx512():
             continue
         path = tmp_path_factory.mktemp("conformance") / name
         run = subprocess.run(
-            [sys.executable, HERE / "worker.py", path],
+            [sys.executable, HERE / "worker.py", path, "npu" if name in NPUS else "cpu"],
             env=os.environ | environment,
             capture_output=True,
             text=True,
         )
         assert run.returncode == 0, f"{name}: {run.stderr[-3000:]}"
-        out[name] = pickle.loads(path.read_bytes())["results"]
+        out[name] = pickle.loads(path.read_bytes())
     return out
+
+
+@pytest.fixture(scope="session")
+def results(runs):
+    """{executor: {case: (array, dtype)}}"""
+    return {name: run["results"] for name, run in runs.items()}
 
 
 def bits(array):

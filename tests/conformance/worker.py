@@ -1,6 +1,6 @@
 """Runs every conformance case on one executor (chosen by the environment) and pickles the results.
 
-worker.py OUTPUT
+worker.py OUTPUT [DEVICE]
 """
 
 import pickle
@@ -27,17 +27,22 @@ def to_numpy(t):
     return np.array(t), t.dtype.name
 
 
-def main(path):
+def main(path, device="cpu"):
     results = {}
+    fallbacks = {}  # cases of which the CPU ran a part for the device
     for case in cases.all_cases(_frazil.op_table()):
         tensors = [
-            cases.view(to_tensor(a, d), case.layout)
+            cases.view(to_tensor(a, d).to_device(device), case.layout)
             for a, d in zip(case.inputs, case.dtypes, strict=True)
         ]
-        results[case.name] = to_numpy(case.call(fz, *tensors))
+        fz.npu.reset()
+        result = case.call(fz, *tensors)
+        if reasons := [f.reason for f in fz.npu.fallbacks()]:
+            fallbacks[case.name] = reasons[0]
+        results[case.name] = to_numpy(result)
     with open(path, "wb") as out:
-        pickle.dump({"config": fz.config(), "results": results}, out)
+        pickle.dump({"results": results, "fallbacks": fallbacks}, out)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

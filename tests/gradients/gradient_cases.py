@@ -183,6 +183,9 @@ def movement(row):
             one(name, "mask", lambda x: x[fz.asarray([True, False, True])] ** 2, (3, 2)),
             one(name, "none", lambda x: fz.take(x, fz.asarray([], dtype=fz.int64), axis=0), (3,)),
         ],
+        "to_device": lambda: [
+            one(name, "there", lambda x: (x.to_device("npu") ** 2).to_device("cpu") * x, (2, 3)),
+        ],
         "put": lambda: [
             one(name, "rows", put_rows, (3, 2), (2, 2)),
             one(name, "element", put_element, (2, 3), ()),

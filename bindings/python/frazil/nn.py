@@ -139,6 +139,12 @@ class Module(Tracked):
         yield from self.named_parameters()
         yield from self.named_buffers()
 
+    def to(self, device):
+        """Moves parameters, their gradients and buffers to a device, in place; returns self."""
+        for _, tensor in self._state():
+            tensor._to_device_(device)
+        return self
+
     def zero_grad(self):
         """Forgets the gradients of all parameters."""
         for parameter in self.parameters():

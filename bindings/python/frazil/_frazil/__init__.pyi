@@ -119,6 +119,8 @@ class Tensor:
         """DLPack."""
     def __round__(self, ndigits: builtins.int | None = ..., /) -> Tensor:
         """See round."""
+    def _to_device_(self, device: str | None, /) -> Tensor:
+        """Moves the content of this cell."""
     def all(
         self,
         axis: builtins.int | Sequence[builtins.int] | None = ...,
