@@ -276,7 +276,8 @@ std::vector<Tensor> nonzero(const Tensor& x) {
   }
   if (Status s = Read(*mask.value()); !s.ok()) return {Tensor(std::move(s))};
   std::vector<Tensor> out;
-  for (const auto& positions : TruePositions(*mask.value())) out.push_back(to_device(FromInts(positions), x.device()));
+  for (const auto& positions : TruePositions(*mask.value()))
+    out.push_back(to_device(FromInts(positions), x.device()));
   return out;
 }
 
