@@ -8,6 +8,7 @@ from frazil import _frazil
 
 FLOATS = ["float32", "float32", "float64", "float16", "bfloat16"]
 INTS = ["int64", "int32", "uint8", "int8", "int16"]
+TURNS = ["default", "default", "blas", "blas", "no_grad"]
 ROWS = [row for row in _frazil.op_table() if row["class"] == "elementwise"]
 
 
@@ -24,6 +25,10 @@ class Expressions:
         self.pure = self.chance(0.3)
         self.borrows = self.chance(0.3)  # has a tensor over NumPy's memory
         self.skips = self.pure and self.chance(0.85)  # does nothing that keeps bodies from skipping
+        self.innermost = self.pick("box.more", "box.more.more")
+        self.learns = self.chance(0.15)  # its arguments may require gradients
+        # The settings that calls are made under, one after the other.
+        self.turns = self.rng.choices(TURNS, k=self.pick(2, 3, 5)) if self.chance(0.15) else []
 
     # -- Choosing
 
@@ -75,7 +80,7 @@ class Expressions:
 
     def number(self):
         integers = ["n", "n + 1", "2", "-1", "3"]
-        floats = ["r", "0.5", "-1.5", "r * 2", "1e-3", "box.k", "box.more.k", "box.more.k"]
+        floats = ["r", "0.5", "-1.5", "r * 2", "1e-3", "box.k", "box.more.k", f"{self.innermost}.k"]
         return self.pick(*integers, *floats, *self.numbers)
 
     def operand(self, name):
@@ -83,7 +88,8 @@ class Expressions:
 
     def axis(self, name):
         rank = self.value(name).ndim
-        return self.pick(None, *range(-rank, rank)) if rank else None
+        several = [tuple(self.rng.sample(range(rank), k)) for k in range(2, rank + 1)]
+        return self.pick(None, *several, *range(-rank, rank))
 
     # -- Expressions
 
@@ -95,7 +101,7 @@ class Expressions:
             (self.view, 4),
             (self.joined, 2),
             (self.gathered, 2),
-            (self.product, 2),
+            (self.product, 5 if self.turns else 2),
             (self.composite, 4),
             (self.created, 1),
             (self.drawn, 1.5),
@@ -136,7 +142,9 @@ class Expressions:
         t = self.value(x)
         unary = self.pick(*(row["name"] for row in ROWS if row["arity"] == 1))
         often = self.pick("abs", "negative", "sign", "floor", "tanh", "round")
-        x = self.pick(x, f"({x} * 0.5)", f"({x} + {x})")  # a temporary may be replaced by another
+        other = f"fz.astype({x}, fz.{self.any_dtype()})"
+        # A temporary may be replaced by another.
+        x = self.pick(x, f"({x} * 0.5)", f"({x} + {x})", other)
         binary = self.pick(*"maximum minimum multiply add subtract bitwise_and".split())
         options = [f"fz.{f}(fz.{f}({x}))" for f in (unary, often)]
         options += [f"fz.abs(-({x}))", f"{x} + -({y})", f"{x} - -({y})", f"(-({x})) / (-({y}))"]
@@ -144,6 +152,8 @@ class Expressions:
         options += [f"fz.where(~({x} > {self.number()}), {x}, {y})", f"fz.{binary}({x}, {x})"]
         options += [f"fz.where({x} > 0, {y}, {y})", f"fz.sum({x}[None], axis=0)"]
         options += [f"fz.astype(fz.astype({x}, fz.{self.any_dtype()}), {x}.dtype)"] * 2
+        large = f"fz.astype({x} * {self.pick('1', '1e5', '1e9')}, fz.{self.pick(*INTS)})"
+        options += [f"(q := {large}) - fz.astype(fz.astype(q, fz.{self.any_dtype()}), q.dtype)"]
         options += [f"fz.broadcast_to(fz.broadcast_to({x}, (1,) + {x}.shape), (3,) + {x}.shape)"]
         if t.ndim:
             cut = [self.pick("1:", "::-1", "::2", "1::2", "::-2", ":3", "-2:") for _ in range(3)]
@@ -166,6 +176,9 @@ class Expressions:
         )
         x = self.x()
         axis = self.axis(x)
+        if self.chance(0.25):
+            x, axis = self.view(), self.pick(None, 0, -1, (0, 1))
+            x = self.pick(x, f"({x} * 1.5)")
         keep = f", keepdims={self.chance(0.4)}"
         if name in ("any", "all"):
             return f"fz.{name}({x} > {self.number()}, axis={axis}{keep})"

@@ -21,31 +21,45 @@ class Generator(Statements):
         layout = "plain" if self.chance(0.6) else self.pick(*LAYOUTS)
         return f"data({seed}, {shape}, '{dtype}', '{layout}')"
 
+    def learning(self, text, dtype):
+        """An argument, sometimes one that gradients flow to: a leaf or what came of one."""
+        if not self.learns or "float" not in dtype or self.chance(0.6):
+            return text
+        return f"{text}.requires_grad_(){self.pick('', '', ' * 1')}"
+
     def similar_calls(self, shapes, dtypes):
         """Texts of argument tuples of few kinds."""
-        kinds = []
-        for i in range(self.pick(1, 2, 2, 3)):
-            now = shapes if i == 0 or self.chance(0.5) else [self.shape() for _ in shapes]
-            types = dtypes if i == 0 or self.chance(0.5) else [self.pick(*FLOATS) for _ in dtypes]
-            layouts = ["plain" if self.chance(0.7) else self.pick(*LAYOUTS) for _ in shapes]
-            number, real = (2, "0.5") if i == 0 else (self.pick(1, 2, 3), self.pick("0.5", "-0.0"))
-            kinds.append((now, types, layouts, number, real))
+        kinds = [self.kind(shapes, dtypes, i) for i in range(self.pick(1, 2, 3, 4))]
+        numbers = [(2, "0.5")] + [(self.pick(1, 2, 3), self.pick("0.5", "-0.0")) for _ in kinds]
         out = []
-        for i in range(self.pick(8, 10, 14)):
-            kind = kinds[0] if i == 0 or self.chance(0.6) else self.pick(*kinds)
-            texts = [
-                f"data({self.rng.randrange(1000)}, {s}, '{d}', '{layout}')"
-                for s, d, layout in zip(*kind[:3], strict=True)
-            ]
+        for i in range(self.pick(10, 12, 14)):
+            k = 0 if i == 0 or self.chance(0.5) else self.rng.randrange(len(kinds))
+            texts = [text.format(self.rng.randrange(1000)) for text in kinds[k]]
             if i and self.chance(0.1):
-                texts[1] = self.pick(texts[0], "p0")
-            if i and self.borrows and self.chance(0.3):
-                texts[0] = "b0"
-            if i and self.chance(0.2):
-                same = self.pick("x", "x.detach()", "x.detach()")  # one cell, or one value
-                texts = [f"(x := {texts[0]})", same, texts[2]]
-            out.append(f"({', '.join(texts)}, {kind[3]}, {kind[4]}, w0, box, w2, optimizer)")
+                texts[:2] = self.one_value(texts[0])
+            rest = ", ".join([*texts, *map(str, numbers[k])])
+            out.append(f"({rest}, w0, box, w2, optimizer)")
         return tuple(out)
+
+    def kind(self, shapes, dtypes, number):
+        """Texts of three arguments, with places for seeds: the first kind is the simplest."""
+        now = shapes if number == 0 or self.chance(0.5) else [self.shape() for _ in shapes]
+        types = dtypes if number == 0 or self.chance(0.5) else [self.pick(*FLOATS) for _ in dtypes]
+        texts = []
+        for s, d in zip(now, types, strict=True):
+            layout = "plain" if self.chance(0.7) else self.pick(*LAYOUTS)
+            texts.append(self.learning(f"data({{}}, {s}, '{d}', '{layout}')", d))
+        if number and self.borrows and self.chance(0.3):
+            texts[0] = "b0"
+        if number and self.chance(0.15):
+            texts[1] = self.pick(texts[0], "p0")
+        if number and self.chance(0.3):
+            texts[:2] = self.one_value(texts[0])
+        return texts
+
+    def one_value(self, text):
+        """Two arguments that are one tensor, or two with one value."""
+        return [f"(x := {text})", self.pick("x", "x.detach()", "x.detach()")]
 
     def calls(self, shapes, dtypes):
         """Texts of argument tuples: mostly alike, sometimes of other shapes or dtypes."""
@@ -63,7 +77,7 @@ class Generator(Statements):
             if i and self.chance(change):
                 k = self.rng.randrange(len(types))
                 types = [*types[:k], self.pick(*FLOATS, *INTS), *types[k + 1 :]]
-            texts = [self.argument(s, d) for s, d in zip(now, types, strict=True)]
+            texts = [self.learning(self.argument(s, d), d) for s, d in zip(now, types, strict=True)]
             if i and self.chance(change):
                 shared = ["p0"] if self.pure else ["p0", "p0", "w0", "s0"]
                 texts[self.rng.randrange(len(texts))] = self.pick(*shared)
@@ -91,7 +105,8 @@ class Generator(Statements):
             "optimizer.lr = 0.01",
             "w2.grad = None",
             *["box.flag = not box.flag"] * 3,
-            *[f"box.more.k = {self.pick('1', '1.0', '-0.75')}"] * 4,
+            *[f"{self.innermost}.k = {self.pick('1', '1.0', '-0.75')}"] * 4,
+            f"vars(box.more)['k'] = {self.pick('1', '1.0', '2.5')}",
             f"box.k = {self.pick('1', '1.0', 'True', '-0.0', '2.5', '3', 'fz.asarray(1.5)')}",
             f"vars(box)['k'] = {self.pick('1', '1.0', '2.5')}",
             "box.t = box.t * 2",
@@ -122,6 +137,8 @@ class Generator(Statements):
 
     def make(self):
         shapes = [self.shape() for _ in range(3)]
+        if self.chance(0.3):
+            shapes[1] = shapes[0]
         dtypes = [self.dtype, self.dtype, self.any_dtype()]
         s0, s1 = (self.argument(self.shape(), self.dtype) for _ in range(2))
         w0 = self.argument(shapes[0], self.pick(self.dtype, "float32"))
@@ -143,6 +160,7 @@ class Generator(Statements):
             'state = {"count": 0}',
             "kept = []",
             "shown = []",
+            f"turns = taking_turns({self.turns})",
         ]
         helper_body = self.pick(
             ("return fz.tanh(z) * u",),
@@ -161,6 +179,7 @@ class Generator(Statements):
         parameters += ("w0", "box", "w2", "optimizer") if self.pure else ()
         self.env = {"fz": fz, "nn": nn, "np": np, "data": data, "wrap": lambda f: f}
         self.env |= {
+            "taking_turns": observe.taking_turns,
             "wide": observe.wide,
             "Box": observe.Box,
             "Plain": observe.Plain,
@@ -176,7 +195,7 @@ class Generator(Statements):
         self.numbers = []
         body = self.statements(self.rng.randrange(4, 16))
         body.append(f"return {self.result()}")
-        often = 0.2 if self.skips else 0.25
+        often = 0.12 if self.skips else 0.25
         between = {i: self.between(i) for i in range(1, len(calls)) if self.chance(often)}
         calls = [f"(between{i}(), {c})[1]" if i in between else c for i, c in enumerate(calls)]
         return Program(
@@ -210,10 +229,15 @@ class Generator(Statements):
         kind = self.pick("Box", "Record" if self.pure else "Plain")
         t = self.argument(self.pick((), (self.n,)), self.dtype)
         k = self.pick("1.5", "2")
-        return f"{kind}(flag=True, k={k}, t={t}, items=[], more=Record(True, 0.5, 1, []))"
+        more = "Record(True, 0.5, 1, [])"
+        if self.innermost != "box.more":
+            more = f"Box(flag=True, k=0.25, t=1, items=[], more={more})"
+        return f"{kind}(flag=True, k={k}, t={t}, items=[], more={more})"
 
     def outermost(self):
-        if self.chance(0.15):
+        if self.turns:
+            return "lambda *args: under(turns, f, *args)"
+        if self.chance(0.05):
             return "lambda *args: multiplied_by(box.flag, f, *args)"
         if self.pure:
             return "f"

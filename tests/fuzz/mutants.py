@@ -22,6 +22,9 @@ MAKER = "jit/lower/maker*.cc"
 IN_PLACE = "jit/runtime/in_place*.cc"
 NEST = "bindings/python/nest*.cc"
 MODULE = "bindings/python/module_type*.cc"
+RESULT = "bindings/python/result*.cc"
+SAME = "tracer/same_path*.cc"
+MEMORY = "jit/runtime/memory_plan*.cc"
 
 # Guards of replay by validation.
 GUARDS = [
@@ -41,9 +44,9 @@ GUARDS = [
 
 # What a session records, runs and gives back.
 REPLAY = [
-    (SESSION, "if (values_[i]->holders() > 1)", "if (values_[i]->holders() > 2)"),
-    (SESSION, "live[i / 64] |= uint64_t{1} << (i % 64)", "live[i / 64] |= uint64_t{1} << (i % 8)"),
-    (SESSION, "Adopt(v, *outputs[k])", "Adopt(v, *outputs[wanted.size() - 1 - k])"),
+    (SESSION, "uint64_t{values_[j]->holders() > 1}", "uint64_t{values_[j]->holders() > 2}"),
+    (SESSION, "holders() > 1} << (j - i);", "holders() > 1} << ((j - i) % 8);"),
+    (PLAN, "FillFrom(*outputs[i])", "FillFrom(*outputs[outputs.size() - 1 - i])"),
     (SESSION, "kSlotBit | i);", "kSlotBit | (i ^ 1));"),
     (SESSION, "num_results_ = results;", "num_results_ = 0;"),
     (SESSION, "num_slots_ = slots;\n", "num_slots_ = 0;\n"),
@@ -82,15 +85,28 @@ PROMISES = [
      "words.push_back(static_cast<uint64_t>(PyFloat_AS_DOUBLE(o)));"),
     (NEST, "words.push_back(static_cast<uint64_t>(v));\n    return true;",
      "words.push_back(0);\n    return true;"),
-    (NEST, "if (i >= 0) return identity(kArgument, i);", ""),
+    (RESULT, "if (i >= 0) return identity(kArgument, i);", ""),
     (MODULE, "snapshot.epoch != g_epoch || snapshot.is_volatile", "snapshot.epoch != g_epoch"),
     (MODULE, "std::all_of(snapshot.containers.begin(), snapshot.containers.end(), Unchanged);",
      "true;"),
+    (MODULE, "snapshot->is_volatile |= inner->is_volatile;", ""),
+    (MODULE, "snapshot->containers.insert(snapshot->containers.end(), inner->containers.begin(),",
+     "snapshot->containers.insert(snapshot->containers.end(), inner->containers.end(),"),
+    (KEYS, "| node << 1 |", "|"),
+    (KEYS, "<< 2 | uint64_t{s.grad_enabled} << 1 |", "<< 2 |"),
+    (KEYS, "<< 1 |\n                   s.blas);", "<< 1);"),
+    (KEYS, "absl::Span<const uint64_t>(last_->words) != words",
+     "last_->words.size() != words.size()"),
+    (SCRIPT, "if (static_cast<size_t>(s.index) >= wanted.size() || !wanted[s.index])\n",
+     "if (true)\n"),
+    (SCRIPT, " && before->live == stage->live", ""),
+    (SCRIPT, "*written[stage->writes[i].first]", "*written[i]"),
+    (SAME, "x.shape == y.shape", "x.shape != y.shape"),
+    (NEST, "words.push_back(snapshot->structure);", "words.push_back(1);"),
 ]  # fmt: skip
 
 PASSES = [
     (FOLD, " || a.layout != b.layout", ""),
-    (FOLD, "a.dtype != b.dtype || ", ""),
     (RULES, " && Holds(wide->dtype, node.dtype) ? x", " ? x"),
     (RULES, "op == OpId::k_negative || op == OpId::k_bitwise_invert;",
      "op == OpId::k_negative || op == OpId::k_abs;"),
@@ -102,7 +118,6 @@ PASSES = [
      "Add(graph, node.op, {b->operands[0], a->operands[0]})"),
     (RULES, "OpId::k_not_equal, eq->operands)", "OpId::k_less, eq->operands)"),
     (RULES, "node.operands[2], node.operands[1]}", "node.operands[1], node.operands[2]}"),
-    (RULES, "axes.push_back(inner->attrs[axis])", "axes.push_back(axis)"),
     (RULES, "both.push_back(node.attrs[i + 1] * inner->attrs[i + 1]);",
      "both.push_back(node.attrs[i + 1]);"),
     (RULES, "inner->attrs[i] + node.attrs[i] * inner->attrs[i + 1]",
@@ -131,7 +146,7 @@ KERNELS = [
      "if (outside || users_[id].empty())"),
     (FUSE, "returned_[Base(id)] = true;", "returned_[id] = true;"),
     (FUSE, "users_[Base(x)].push_back(id);", "users_[x].push_back(id);"),
-    (IN_PLACE, "launch.strides[a * axes + axis] != launch.strides[b * axes + axis]", "false"),
+    (IN_PLACE, "if (stride != launch.strides[b * axes + axis]) return false;", ""),
     (IN_PLACE, "if (inst.a != kir::kNone || written) return false;", ""),
     (MAKER, "accesses_[i].strides == strides && ", ""),
     (MAKER, "launch_.buffers[i].node == node && ", ""),
@@ -142,10 +157,8 @@ KERNELS = [
     (MAKER, "launch_.scalars[i] != node) ++i;", "false) ++i;"),
     (SPACE, "for (int64_t a : n.attrs) m->axes.push_back(from[a]);",
      "for (size_t a = 0; a < n.attrs.size(); ++a) m->axes.push_back(from[a]);"),
-    (SPACE, "if (k == 0) return false;  // gathered from memory", ""),
     (SPACE, "if (n >= 64 || (seen >> n & 1))", "if (n >= 64)"),
     (SPACE, "if (has_loop && has_x) return false;", ""),
-    (SPACE, "if (in->extents[i] != n.layout->extents[j]) return false;", ""),
     (LOWER, "offset + next, {0}", "offset, {0}"),
     (LOWER, "if (in->extents[i] != 1) axes.parallel", "if (in->extents[i] > 2) axes.parallel"),
     (LOWER, "start += in->extents[axis];", "start += 1;"),
@@ -158,4 +171,10 @@ KERNELS = [
     (SEGMENT, "if (live[i / 64] >> (i % 64) & 1) graph", "if (live[0] >> (i % 64) & 1) graph"),
 ]  # fmt: skip
 
-MUTANTS = [*GUARDS, *REPLAY, *PROMISES, *PASSES, *LOWERING, *KERNELS]
+# Where temporaries lie.
+MEMORY_PLAN = [
+    (MEMORY, "blocks[i].first <= blocks[other].last", "blocks[i].first < blocks[other].last"),
+    (MEMORY, "end = std::max(end, range.end);", "end = range.end;"),
+]  # fmt: skip
+
+MUTANTS = [*GUARDS, *REPLAY, *PROMISES, *PASSES, *LOWERING, *KERNELS, *MEMORY_PLAN]

@@ -5,6 +5,7 @@ that it stands alone. Two runs of one program are right only if their observatio
 """
 
 import dataclasses
+import itertools
 
 import numpy as np
 
@@ -22,6 +23,9 @@ def data(seed, shape, dtype, layout="plain"):
         a = rng.random(full) < 0.5
     elif "int" in dtype:
         a = rng.integers(0 if dtype[0] == "u" else -9, 10, full)
+        if seed % 5 == 0:
+            limits = np.iinfo(dtype)
+            a = np.where(rng.random(full) < 0.2, rng.integers(limits.min, limits.max, full), a)
     else:
         a = np.round(rng.normal(size=full) * 2, 3)
         if seed % 5 == 0:
@@ -73,6 +77,20 @@ def wide(x):
 def multiplied_by(blas, f, *args):
     with fz.precision("blas" if blas else "default"):
         return f(*args)
+
+
+def taking_turns(settings):
+    return itertools.cycle(settings)
+
+
+def under(turns, f, *args):
+    """A call under the next of some settings, of which an argument tells nothing."""
+    turn = next(turns)
+    with fz.precision("blas" if turn == "blas" else "default"):
+        if turn != "no_grad":
+            return f(*args)
+        with fz.no_grad():
+            return f(*args)
 
 
 def scalar(result):
@@ -157,6 +175,5 @@ def difference(a, b):
 
 __all__ = [
     *("Box", "Plain", "Record", "attempt", "data", "difference", "fz", "loaded", "nn", "np"),
-    "multiplied_by",
-    *("observe", "scalar", "seen", "wide"),
+    *("multiplied_by", "observe", "scalar", "seen", "taking_turns", "under", "wide"),
 ]

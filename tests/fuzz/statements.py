@@ -63,6 +63,10 @@ class Statements(Expressions):
             if self.skips
             else f"{x}[{x} > {self.number()}] = {self.pick('0', 'r', '1')}",
         )
+        if self.chance(0.1):
+            y = self.x(lambda t: t.shape == self.value(x).shape)
+            lines = [f"swap = +{x}", f"{x}[...] = {y}", f"{y}[...] = swap"]
+            return None if self.run(lines) else lines
         return None if self.run([line]) else [line]
 
     def object_changes(self):
@@ -213,6 +217,7 @@ class Statements(Expressions):
             f"{x}[9999]",
             f"fz.sum({x}, axis=17)",
             f"fz.max(fz.reshape({x}[:0], (0,)))" if self.value(x).ndim else f"{x}[0]",
+            f"fz.take({x}, fz.astype(fz.reshape({self.x()}, (-1,)), fz.int32), axis=0)",
             "1 // 0",
         )
         name = self.fresh()
