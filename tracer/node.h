@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
 #include "core/apply.h"
 #include "core/tensor.h"
 
@@ -68,7 +69,9 @@ class SegmentPlan {
   virtual int kernels() const = 0;
   virtual int compiled() const = 0;     // kernels that were not in the cache
   virtual int interpreted() const = 0;  // kernels that run on the interpreter against its wish
-  virtual int64_t bytes() const = 0;    // about what it holds, kernels apart
+  // Why kernels run on the CPU though their values are elsewhere, one entry for each.
+  virtual absl::Span<const std::string> elsewhere() const = 0;
+  virtual int64_t bytes() const = 0;  // about what it holds, kernels apart
 };
 
 // A plan and what it is for. Immutable, but for when it was used.

@@ -139,6 +139,14 @@ std::shared_ptr<const SegmentPlan> Session::MakePlan(const LiveMask& live, bool 
         {Cause::kInterpreted,
          {{"new", StrCat(plan->interpreted())}, {"kernels", StrCat(plan->kernels())}}});
   }
+  if (!plan->elsewhere().empty()) {
+    std::string_view why = plan->elsewhere()[0];
+    if (why.ends_with('.')) why.remove_suffix(1);
+    recording_->Note({Cause::kElsewhere,
+                      {{"new", StrCat(plan->elsewhere().size())},
+                       {"kernels", StrCat(plan->kernels())},
+                       {"why", std::string(why)}}});
+  }
   return plan;
 }
 

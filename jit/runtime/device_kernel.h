@@ -15,7 +15,8 @@ class DeviceKernel {
  public:
   virtual ~DeviceKernel() = default;
   virtual Status Run(const kir::KernelArgs& args) const = 0;
-  virtual std::string text() const = 0;  // for dumps
+  virtual std::string text() const = 0;     // for dumps
+  virtual std::string refusal() const = 0;  // why the CPU runs it; empty if the device does
 };
 
 // `launch` with its extents and strides; `origin` is the user's line ("train.py:12") or empty.

@@ -33,6 +33,8 @@ struct PlanStats {
   int library_calls = 0;
   int compiled = 0;     // kernels compiled anew for this plan
   int interpreted = 0;  // kernels that no compiler took
+  // Of each kernel and product that its device cannot run and the CPU does: why.
+  std::vector<std::string> elsewhere;
   int64_t arena_bytes = 0;
   int64_t work = 0;  // of all steps
 };

@@ -135,6 +135,7 @@ class Builder {
     if (!(step.device == Device()) && node.op == OpId::k_matmul) {
       FZ_ASSIGN_OR_RETURN(step.call, MakeDeviceMatmul(graph_, step.node, OriginOf(step.node),
                                                       std::move(step.call)));
+      CountRefusal(step.call->refusal());
     }
     for (const int32_t operand : graph_.nodes[step.node].operands)
       step.uses.push_back({memory_of_[operand], false});
@@ -142,6 +143,10 @@ class Builder {
     last_library_ = static_cast<int32_t>(pending_.size());
     pending_.push_back(std::move(step));
     return absl::OkStatus();
+  }
+
+  void CountRefusal(std::string why) {
+    if (!why.empty()) program_.stats.elsewhere.push_back(std::move(why));
   }
 
   std::string OriginOf(int32_t node) const {
@@ -284,6 +289,7 @@ class Builder {
       program_.stats.interpreted += !step.code->fn() && GetConfig().jit != "interp";
     } else {
       FZ_ASSIGN_OR_RETURN(step.device, MakeDeviceKernel(s->device, launch, OriginOf(s->node)));
+      CountRefusal(step.device->refusal());
     }
     ++program_.stats.kernels;
     for (size_t i = 0; i < launch.buffers.size(); ++i) {

@@ -23,6 +23,7 @@ class JitSegment final : public tracer::SegmentPlan {
   int kernels() const override { return plan_->stats().kernels + plan_->stats().library_calls; }
   int compiled() const override { return plan_->stats().compiled; }
   int interpreted() const override { return plan_->stats().interpreted; }
+  absl::Span<const std::string> elsewhere() const override { return plan_->stats().elsewhere; }
   int64_t bytes() const override {
     return plan_->bytes() + static_cast<int64_t>(sizeof(*this) + 64 * constants_.size());
   }

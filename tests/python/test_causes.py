@@ -45,6 +45,14 @@ def first():
     return traced(lambda x: fz.exp(x), (X,))
 
 
+@reaches(
+    "elsewhere", "1 of 1 kernels run on the CPU, which takes transfers: [npu] kernel k_multiply"
+)
+def elsewhere():
+    x = fz.ones((2, 3), dtype="float64", device="npu")
+    return traced(lambda x: x * 2, (x,), (x,))
+
+
 @reaches("continued", "'log' follows where the recording ended, behind 'exp' (recorded at")
 def continued():
     def body(x, more):

@@ -19,7 +19,7 @@ struct EmitOptions {
   std::string op, file;  // of the user's line, for the source map
   int line = 0;
   int64_t max_tile_bytes = 32 * 1024;  // of one operand
-  int copies = 2;                      // of buffers that are moved
+  bool search = true;  // time several tilings and take the fastest; otherwise the largest that fits
 };
 
 // Parameters: the device address of each buffer, then the word of each scalar, in the kernel's

@@ -5,6 +5,7 @@
 #include "core/check.h"
 #include "core/str.h"
 #include "jit/emit/npu/body_info.h"
+#include "jit/emit/npu/estimate.h"
 #include "jit/kir/fn_table.h"
 #include "jit/kir/legalize.h"
 #include "kernels/fn.h"
@@ -19,6 +20,9 @@ using kir::ReduceKind;
 
 constexpr int64_t kMaxInstructions = int64_t{1} << 20;
 constexpr int64_t kMinTileElements = 64;
+// The search for tiles times so many programs, if they are not longer than that.
+constexpr int kCandidates = 6;
+constexpr size_t kMaxTimed = 20000;
 
 // Functions of kernels/fn.def that the vector unit has.
 struct NativeFn {
@@ -46,11 +50,12 @@ struct Strides {
 class Emission {
  public:
   Emission(const kir::Kernel& kernel, const SpacePlan& plan, const BodyInfo& info,
-           const Preset& preset, const EmitOptions& options)
+           const Preset& preset, const std::string& op, const std::string& file, int line,
+           int copies)
       : k_(kernel),
         plan_(plan),
         info_(info),
-        copies_(options.copies),
+        copies_(copies),
         stream_(preset),
         vectors_(&stream_, &pool_),
         values_(kernel.body.size()) {
@@ -58,7 +63,7 @@ class Emission {
       stream_.AddParam(b.name, b.out ? ParamKind::kGmWrite : ParamKind::kGmRead);
     for (const kir::Scalar& s : k_.scalars)
       stream_.AddParam(s.name, s.dtype == DType::kF32 ? ParamKind::kF32 : ParamKind::kU64);
-    if (!options.op.empty()) stream_.MarkSource(options.op, options.file, options.line);
+    if (!op.empty()) stream_.MarkSource(op, file, line);
   }
 
   // nullopt: the tiles are too large.
@@ -550,6 +555,38 @@ bool TileOf(const SpacePlan& plan, const Limits& limits, int64_t elements, int64
   return true;
 }
 
+struct Tiling {
+  int64_t rows, cols;
+  int copies;
+};
+
+// From large tiles to small ones, each once, with two and three copies of what is moved.
+std::vector<Tiling> Tilings(const SpacePlan& plan, const Limits& limits,
+                            const EmitOptions& options) {
+  std::vector<Tiling> tilings;
+  for (int64_t elements = options.max_tile_bytes / 4; elements >= kMinTileElements; elements /= 2) {
+    int64_t rows, cols;
+    if (!TileOf(plan, limits, elements, &rows, &cols)) continue;
+    if (!tilings.empty() && tilings.back().rows == rows && tilings.back().cols == cols) continue;
+    tilings.push_back({rows, cols, 2});
+    if (rows < plan.rows() || cols < plan.cols()) tilings.push_back({rows, cols, 3});
+  }
+  return tilings;
+}
+
+std::vector<Reach> ReachOf(const kir::Kernel& k, const LaunchShape& shape) {
+  std::vector<Reach> reach;
+  for (size_t b = 0; b < k.buffers.size(); ++b) {
+    Reach r{0, SizeOf(k.buffers[b].dtype), k.buffers[b].out};
+    for (int axis = 0; axis < k.axes(); ++axis) {
+      const int64_t step = shape.strides[b * k.axes() + axis] * (shape.extents[axis] - 1);
+      (step < 0 ? r.low : r.high) += step;
+    }
+    reach.push_back(r);
+  }
+  return reach;
+}
+
 }  // namespace
 
 StatusOr<Program> EmitKernel(const kir::Kernel& kernel, const LaunchShape& shape,
@@ -562,16 +599,26 @@ StatusOr<Program> EmitKernel(const kir::Kernel& kernel, const LaunchShape& shape
   FZ_ASSIGN_OR_RETURN(const BodyInfo info, Analyse(legal, plan));
   Limits limits;
   FZ_RETURN_IF_ERROR(FindLimits(legal, plan, info, shape, &limits));
-  for (int64_t elements = options.max_tile_bytes / 4; elements >= kMinTileElements; elements /= 2) {
-    int64_t rows, cols;
-    if (!TileOf(plan, limits, elements, &rows, &cols)) continue;
-    Emission emission(legal, plan, info, preset, options);
-    std::optional<Program> program = emission.Run(rows, cols);
+  std::optional<Program> best;
+  int64_t best_cycles = 0;
+  int tried = 0;
+  for (const Tiling& tiling : Tilings(plan, limits, options)) {
+    Emission emission(legal, plan, info, preset, options.op, options.file, options.line,
+                      tiling.copies);
+    std::optional<Program> program = emission.Run(tiling.rows, tiling.cols);
     if (!program) continue;
     program->meta.kernel_class = plan.loop_is_rows() ? "COL" : plan.loop_is_cols() ? "ROW" : "EW";
-    program->meta.tile = StrCat(rows, "x", cols);
-    return *std::move(program);
+    program->meta.tile = StrCat(tiling.rows, "x", tiling.cols, " x", tiling.copies);
+    // A long program is not worth timing several of: its tiles are as large as they get.
+    if (!options.search || program->code.size() > kMaxTimed) return *std::move(program);
+    const int64_t cycles = EstimateCycles(*program, preset, ReachOf(legal, shape));
+    if (!best || cycles < best_cycles) {
+      best = std::move(program);
+      best_cycles = cycles;
+    }
+    if (++tried == kCandidates) break;
   }
+  if (best) return *std::move(best);
   return NotImplementedError("[npu] kernel ", kernel.name, " does not fit into ",
                              preset.bytes[kUB] / 1024, " KiB of vector memory.");
 }

@@ -65,12 +65,7 @@ class NpuKernel : public DeviceKernel {
 
   Status Run(const kir::KernelArgs& args) const override {
     std::string refusal;
-    const auto program = program_.Get(
-        [&](const npu::Preset& preset) {
-          return npu::EmitKernel(kernel_, {extents_, strides_}, preset,
-                                 OptionsFor(kernel_.name, origin_));
-        },
-        &refusal);
+    const auto program = MakeProgram(&refusal);
     if (!program) return RunOnCpu(args, refusal);
     std::vector<NpuBuffer> buffers = buffers_;
     for (size_t b = 0; b < buffers.size(); ++b)
@@ -80,8 +75,22 @@ class NpuKernel : public DeviceKernel {
   }
 
   std::string text() const override { return StrCat("npu ", kernel_.name); }
+  std::string refusal() const override {
+    std::string why;
+    MakeProgram(&why);
+    return why;
+  }
 
  private:
+  std::shared_ptr<const npu::Program> MakeProgram(std::string* refusal) const {
+    return program_.Get(
+        [&](const npu::Preset& preset) {
+          return npu::EmitKernel(kernel_, {extents_, strides_}, preset,
+                                 OptionsFor(kernel_.name, origin_));
+        },
+        refusal);
+  }
+
   // The bytes of a buffer that the launch touches.
   NpuBuffer Reach(int b) const {
     NpuBuffer reach{nullptr, 0, SizeOf(kernel_.buffers[b].dtype), kernel_.buffers[b].out};
@@ -152,17 +161,7 @@ class NpuMatmul : public LibraryCall {
 
   Status Run(absl::Span<char* const> operands, char* result) const override {
     std::string refusal;
-    const auto program = program_.Get(
-        [&](const npu::Preset& preset) -> StatusOr<npu::Program> {
-          const auto type = npu::MatrixTypeOf(args_.dtype);
-          if (!type)
-            return NotImplementedError("[npu] matmul of ", ShortName(args_.dtype),
-                                       ": the matrix unit has f32, f16, bf16, i8 and u8.");
-          return npu::EmitGemm(args_, offsets_, preset,
-                               npu::ChooseBlocks(preset, *type, args_.m, args_.n, args_.k),
-                               OptionsFor("matmul", origin_));
-        },
-        &refusal);
+    const auto program = MakeProgram(&refusal);
     if (!program) {
       int64_t bytes = 0;
       for (const NpuBuffer& b : buffers_) bytes += b.high - b.low;
@@ -178,8 +177,27 @@ class NpuMatmul : public LibraryCall {
 
   int64_t work() const override { return cpu_->work(); }
   std::string text() const override { return StrCat("npu ", cpu_->text()); }
+  std::string refusal() const override {
+    std::string why;
+    MakeProgram(&why);
+    return why;
+  }
 
  private:
+  std::shared_ptr<const npu::Program> MakeProgram(std::string* refusal) const {
+    return program_.Get(
+        [&](const npu::Preset& preset) -> StatusOr<npu::Program> {
+          const auto type = npu::MatrixTypeOf(args_.dtype);
+          if (!type)
+            return NotImplementedError("[npu] matmul of ", ShortName(args_.dtype),
+                                       ": the matrix unit has f32, f16, bf16, i8 and u8.");
+          return npu::EmitGemm(args_, offsets_, preset,
+                               npu::ChooseBlocks(preset, *type, args_.m, args_.n, args_.k),
+                               OptionsFor("matmul", origin_));
+        },
+        refusal);
+  }
+
   const std::string origin_;
   const std::unique_ptr<const LibraryCall> cpu_;
   GemmArgs args_;
