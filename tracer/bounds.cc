@@ -13,7 +13,6 @@ namespace frazil::tracer {
 namespace {
 
 struct State {
-  std::atomic<uint64_t> now{1};
   std::atomic<int64_t> nodes{0}, node_bytes{0}, plans{0}, plan_bytes{0};
   absl::Mutex registry;
   std::vector<Recording*> recordings ABSL_GUARDED_BY(registry);
@@ -101,8 +100,7 @@ bool Past(const Bounds::Totals& t) {
 
 }  // namespace
 
-uint64_t Bounds::Now() { return Global().now.load(std::memory_order_relaxed); }
-uint64_t Bounds::Advance() { return Global().now.fetch_add(1, std::memory_order_relaxed) + 1; }
+constinit std::atomic<uint64_t> Bounds::now_{1};
 
 void Bounds::Register(Recording* recording) {
   HoldRecordingsAcrossFork();

@@ -29,8 +29,8 @@ struct Victims {
 class Bounds {
  public:
   // Time, as the number of additions so far: what is used between two additions ties.
-  static uint64_t Now();
-  static uint64_t Advance();
+  static uint64_t Now() { return now_.load(std::memory_order_relaxed); }
+  static uint64_t Advance() { return now_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
   static void Register(Recording* recording);
   static void Unregister(Recording* recording);
@@ -50,6 +50,9 @@ class Bounds {
     int64_t nodes, node_bytes, plans, plan_bytes;
   };
   static Totals totals();
+
+ private:
+  static std::atomic<uint64_t> now_;
 };
 
 }  // namespace frazil::tracer

@@ -80,6 +80,11 @@ struct KeptPlan {
   const bool blas;
   const std::shared_ptr<const SegmentPlan> plan;
   mutable std::atomic<uint64_t> used;
+
+  // A segment of more calls than a word has bits is rare.
+  bool Is(const LiveMask& l, bool b) const {
+    return blas == b && live[0] == l[0] && (live.size() == 1 || live == l);
+  }
 };
 
 struct Node;

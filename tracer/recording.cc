@@ -193,7 +193,7 @@ const SegmentPlan* Recording::FindPlan(Node* end, const LiveMask& live, bool bla
   const uint64_t now = Bounds::Now();
   end->used.store(now, std::memory_order_relaxed);
   const KeptPlan* latest = pin->Take(end->latest);
-  if (__builtin_expect(latest && latest->blas == blas && latest->live == live, 1)) {
+  if (__builtin_expect(latest && latest->Is(live, blas), 1)) {
     latest->used.store(now, std::memory_order_relaxed);
     return latest->plan.get();
   }

@@ -4,10 +4,14 @@
 
 #include "core/check.h"
 #include "core/infer.h"
+#include "core/small_stack.h"
 
 namespace frazil::tracer {
 
 using End = SegmentRecord::End;
+
+// Results of a script of one segment that are made without an array on the heap.
+constexpr int kMaxStraight = 4;
 
 // One segment in the tree of paths.
 struct Script::Stage {
@@ -171,7 +175,8 @@ StatusOr<std::shared_ptr<const Script>> Script::Build(
     for (const ValueRef& v : path->constants) script->bytes_ += v->size() * SizeOf(v->dtype);
   }
   const Stage& root = *script->root_;
-  if (root.plan && root.record->end == End::kContinue && !root.next[0].second->record) {
+  if (root.plan && root.kept <= kMaxStraight && root.record->end == End::kContinue &&
+      !root.next[0].second->record) {
     const Stage& end = *root.next[0].second;
     script->straight_ =
         end.writes.empty() && end.tape.empty() && static_cast<int>(end.outputs.size()) == root.kept;
@@ -183,23 +188,27 @@ StatusOr<std::shared_ptr<const Script>> Script::Build(
   return std::shared_ptr<const Script>(std::move(script));
 }
 
+Status Script::RunStraight(Cells cells, absl::InlinedVector<Tensor, 4>* outputs) const {
+  SmallStack<Value*, 16> slots;
+  for (const Source& s : root_->slots) {
+    slots.push_back(s.kind == Source::Kind::kCell ? cells[s.index]->value()
+                                                  : root_->path->constants[s.index].get());
+  }
+  ValueRef results[kMaxStraight];
+  FZ_RETURN_IF_ERROR(root_->plan->Run(slots.span(), {results, static_cast<size_t>(root_->kept)}));
+  for (int i = 0; i < root_->kept; ++i) outputs->emplace_back(std::move(results[i]));
+  return absl::OkStatus();
+}
+
 StatusOr<const PathRecord*> Script::Run(Cells cells, absl::InlinedVector<Tensor, 4>* outputs,
                                         int* kernels) const {
   const Stage* stage = root_.get();
-  absl::InlinedVector<Value*, 16> slots;
   if (straight_) {
-    slots.resize(stage->slots.size());
-    for (size_t i = 0; i < slots.size(); ++i) {
-      const Source& s = stage->slots[i];
-      slots[i] = s.kind == Source::Kind::kCell ? cells[s.index]->value()
-                                               : stage->path->constants[s.index].get();
-    }
-    absl::InlinedVector<ValueRef, 4> results(stage->kept);
-    FZ_RETURN_IF_ERROR(stage->plan->Run(slots, absl::MakeSpan(results)));
-    for (ValueRef& v : results) outputs->emplace_back(std::move(v));
+    FZ_RETURN_IF_ERROR(RunStraight(cells, outputs));
     *kernels = kernels_;
     return stage->path.get();
   }
+  absl::InlinedVector<Value*, 16> slots;
   absl::InlinedVector<ValueRef, 8> registers;
   absl::InlinedVector<Tensor, 16> held;
   absl::InlinedVector<Tensor*, 16> held_cells;

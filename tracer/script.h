@@ -69,6 +69,7 @@ class Script {
   struct Stage;
   class Builder;
   Script() = default;
+  Status RunStraight(Cells cells, absl::InlinedVector<Tensor, 4>* outputs) const;
 
   std::vector<std::shared_ptr<const PathRecord>> paths_;
   std::unique_ptr<Stage> root_;

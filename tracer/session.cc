@@ -17,8 +17,11 @@ constexpr int kMaxSegment = 1024;
 
 Tensor Session::Call(const OpCall& call) {
   {
-    const Lock lock(this);
-    const Request request{Primitive(call.op), call.inputs, call.attrs};
+    const Lock lock(this, Lock::kOwner);
+    // Word by word: the spans were just written so, and a wide load would wait for both halves.
+    const Request request{Primitive(call.op),
+                          {call.inputs.data(), call.inputs.size()},
+                          {call.attrs.data(), call.attrs.size()}};
     if (Node* next = Predicted(request)) {
       Tensor out;
       Defer(next, request, {&out, 1});
@@ -36,7 +39,7 @@ Tensor Session::CallUnpredicted(const OpCall& call) {
       if (Status s = Read(*t->value(), Reading::kInside); !s.ok()) return Tensor(std::move(s));
     }
   }
-  Lock lock(this);
+  Lock lock(this, Lock::kOwner);
   if (expansion_) {
     Tensor out = RunEagerly(call);
     if (out.ok()) RecordExpanded(call, out);
@@ -106,7 +109,7 @@ void Session::Composite(const CompositeCall& call, CompositeBody body, absl::Spa
     if (pending && pending != this && !Read(v, Reading::kInside).ok()) return body(outputs);
     if (v.ready() && v.storage && v.storage->foreign) return body(outputs);
   }
-  Lock lock(this);
+  Lock lock(this, Lock::kOwner);
   const Request request{CompositeRow(call.id), call.inputs, call.attrs};
   Status status = absl::OkStatus();
   if (__builtin_expect(State().blas != blas_, 0)) status = ChangePrecision();
@@ -160,6 +163,8 @@ Node* Session::SearchChild(const Request& request) const {
 
 bool Session::Matches(const Node& node, const Request& request) const {
   const size_t n = request.inputs.size();
+  const Tensor* const* inputs = request.inputs.data();
+  const ValueRef *values = values_.data(), *slots = slots_.data();
   if ((uint64_t{node.composite} << 32 | node.op) != request.what || node.operands.size() != n ||
       AttrSpan(node.attrs) != request.attrs) {
     return false;
@@ -168,15 +173,15 @@ bool Session::Matches(const Node& node, const Request& request) const {
   const size_t known = slots_.size();
   size_t fresh = 0;
   for (size_t i = 0; i < n; ++i) {
-    const Value* v = request.inputs[i]->value();
+    const Value* v = inputs[i]->value();
     const int32_t ref = operands[i];
     if (ref >= 0) {
-      if (values_[ref].get() != v) return false;
+      if (values[ref].get() != v) return false;
       continue;
     }
     const size_t slot = ~ref;
     if (slot < known) {
-      if (slots_[slot].get() != v) return false;
+      if (slots[slot].get() != v) return false;
     } else if (slot == known + fresh) {
       if (!node.slots[fresh].Admits(*v) || !v->ready() || (v->storage && v->storage->foreign))
         return false;
@@ -184,7 +189,7 @@ bool Session::Matches(const Node& node, const Request& request) const {
     } else {
       // A slot that this very call introduced at an earlier operand.
       for (size_t j = 0; j < i; ++j) {
-        if (operands[j] == ref && request.inputs[j]->value() != v) return false;
+        if (operands[j] == ref && inputs[j]->value() != v) return false;
       }
     }
   }

@@ -31,22 +31,17 @@ inline uint64_t GetTag(Value* v) {
 // sees the other, and the owner gives way.
 class Session::Lock {
  public:
-  explicit Lock(Session* s) : s_(s) {
+  enum Who { kAnybody, kOwner };
+  explicit Lock(Session* s, Who who = kAnybody)
+      : s_(s), owner_(who == kOwner || s->owner_.load(std::memory_order_relaxed) == &State()) {
     if (owner_) {
       if (s->lock_depth_++ > 0) return;
       s->inside_.store(true, std::memory_order_relaxed);
       LightFence();
       if (__builtin_expect(!s->busy_.load(std::memory_order_acquire), 1)) return;
       s->inside_.store(false, std::memory_order_release);
-      busy_ = true;
-      Wait([this] { return s_->busy_.exchange(true, std::memory_order_acquire); });
-      return;
     }
-    busy_ = true;
-    Wait([this] { return s_->busy_.exchange(true, std::memory_order_acquire); });
-    if (lost_) return;
-    HeavyFence();
-    Wait([this] { return s_->inside_.load(std::memory_order_acquire); });
+    TakeBusy();
   }
   // The thread that had it exists in the parent process only.
   bool lost() const { return lost_; }
@@ -60,6 +55,13 @@ class Session::Lock {
   }
 
  private:
+  __attribute__((noinline)) void TakeBusy() {
+    busy_ = true;
+    Wait([this] { return s_->busy_.exchange(true, std::memory_order_acquire); });
+    if (owner_ || lost_) return;
+    HeavyFence();
+    Wait([this] { return s_->inside_.load(std::memory_order_acquire); });
+  }
   // Who has it may be waiting for the host's lock.
   template <typename F>
   void Wait(const F& taken) {
@@ -78,7 +80,7 @@ class Session::Lock {
 
   Session* s_;
   bool lost_ = false, busy_ = false;
-  const bool owner_ = s_->owner_.load(std::memory_order_relaxed) == &State();
+  const bool owner_;
 };
 
 }  // namespace frazil::tracer

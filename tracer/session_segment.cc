@@ -26,11 +26,13 @@ bool Session::Wanted() const {
 }
 
 bool Session::FindLive(LiveMask* live) const {
+  const ValueRef* values = values_.data();
+  const size_t count = values_.size();
   uint64_t any = 0;
-  for (size_t i = 0; i < values_.size(); i += 64) {
+  for (size_t begin = 0; begin < count; begin += 64) {
+    const size_t end = std::min<size_t>(begin + 64, count);
     uint64_t word = 0;
-    const size_t end = std::min<size_t>(i + 64, values_.size());
-    for (size_t j = i; j < end; ++j) word |= uint64_t{values_[j]->holders() > 1} << (j - i);
+    for (size_t i = end; i-- > begin;) word = word << 1 | uint64_t{values[i]->holders() > 1};
     live->push_back(word);
     any |= word;
   }
@@ -159,7 +161,7 @@ Status Session::NoteRefusal(Cause cause, const Status& status) {
 }
 
 Status Session::RunPlan(const SegmentPlan& plan, const LiveMask& live) {
-  SmallStack<Value*, 32> inputs, wanted;
+  SmallStack<Value*, 16> inputs, wanted;
   for (const ValueRef& v : slots_) inputs.push_back(v.get());
   for (size_t w = 0; w < live.size(); ++w) {
     for (uint64_t bits = live[w]; bits != 0; bits &= bits - 1)
@@ -215,7 +217,7 @@ Status Session::RunOneByOne() {
 }
 
 Status Session::Finish(bool interrupted) {
-  Lock lock(this);
+  Lock lock(this, Lock::kOwner);
   Status status = interrupted && Wanted() ? Interrupted() : Flush();
   if (builder_ && !status.ok()) builder_->Postpone();
   builder_ = nullptr;

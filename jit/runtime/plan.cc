@@ -6,6 +6,7 @@
 #include "core/check.h"
 #include "core/fp_mode.h"
 #include "core/long_work.h"
+#include "core/small_stack.h"
 #include "jit/runtime/counters.h"
 #include "jit/runtime/launch.h"
 #include "jit/runtime/plan_impl.h"
@@ -16,8 +17,9 @@ FZ_HOT_TLS int64_t t_kernels_run = 0;
 
 namespace {
 
+// Filled one by one: setting so few words to zero first would take longer than the rest.
 template <typename T>
-using Small = absl::InlinedVector<T, 16>;
+using Small = SmallStack<T, 16>;
 
 constexpr size_t kSimpleArgs = 6;
 constexpr int32_t kNever = std::numeric_limits<int32_t>::max();
@@ -58,27 +60,24 @@ ValueRef ValueOver(const Result& result, Memory memory) {
 }
 
 Status RunKernel(const KernelStep& step, char* const* slots, absl::Span<Value* const> inputs) {
-  Small<void*> buffers(step.buffers.size());
-  for (size_t i = 0; i < buffers.size(); ++i)
-    buffers[i] = slots[step.buffers[i].slot] + step.buffers[i].offset;
-  Small<uint64_t> scalars(step.scalars.size());
-  for (size_t i = 0; i < scalars.size(); ++i) {
+  Small<void*> buffers;
+  for (const Pointer& p : step.buffers) buffers.push_back(slots[p.slot] + p.offset);
+  Small<uint64_t> scalars;
+  for (size_t i = 0; i < step.scalars.size(); ++i) {
     const int32_t input = step.scalars[i];
-    scalars[i] = input >= 0 ? inputs[input]->imm : step.words[i];
+    scalars.push_back(input >= 0 ? inputs[input]->imm : step.words[i]);
   }
-  const kir::KernelArgs args{buffers.data(), step.extents.data(), step.strides.data(),
-                             scalars.data()};
+  const kir::KernelArgs args{buffers.begin(), step.extents.data(), step.strides.data(),
+                             scalars.begin()};
   if (step.device) return step.device->Run(args);
   RunLaunch(*step.code, args, step.rows, step.cols, step.work);
   return absl::OkStatus();
 }
 
 Status RunLibrary(const LibraryStep& step, char* const* slots) {
-  Small<char*> operands(step.operands.size());
-  for (size_t i = 0; i < operands.size(); ++i)
-    operands[i] = slots[step.operands[i].slot] + step.operands[i].offset;
-  return step.call->Run(absl::MakeConstSpan(operands.data(), operands.size()),
-                        slots[step.result.slot] + step.result.offset);
+  Small<char*> operands;
+  for (const Pointer& p : step.operands) operands.push_back(slots[p.slot] + p.offset);
+  return step.call->Run(operands.span(), slots[step.result.slot] + step.result.offset);
 }
 
 }  // namespace
@@ -93,30 +92,31 @@ Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outpu
     outputs[0] = ValueOver(p.results[0], std::move(memory));
     return absl::OkStatus();
   }
-  Small<char*> slots(p.num_inputs + 1 + p.results.size());
-  for (size_t i = 0; i < inputs.size(); ++i) slots[i] = inputs[i]->data;
+  Small<char*> slots;
+  for (const Value* v : inputs) slots.push_back(v->data);
+  slots.push_back(nullptr);  // of the arena
   StorageRef arena;
   if (p.arena_bytes > 0) {
     FZ_ASSIGN_OR_RETURN(arena, Allocate(p.arena_bytes));
     slots[p.arena_slot()] = arena->data;
   }
-  absl::InlinedVector<ValueRef, 4> results(p.results.size());
+  absl::InlinedVector<ValueRef, 4> results;
+  results.reserve(p.results.size());
   int32_t overwrites = kNever;  // the first step that writes over an input
-  for (size_t r = 0; r < results.size(); ++r) {
-    const Result& result = p.results[r];
+  for (const Result& result : p.results) {
     Memory memory;
     FZ_RETURN_IF_ERROR(FindMemory(result, inputs, &memory));
-    slots[p.result_slot(r)] = memory.data;
-    results[r] = ValueOver(result, std::move(memory));
-    if (result.donor >= 0 && results[r]->data == inputs[result.donor]->data)
+    slots.push_back(memory.data);
+    results.push_back(ValueOver(result, std::move(memory)));
+    if (result.donor >= 0 && slots[slots.size() - 1] == inputs[result.donor]->data)
       overwrites = std::min(overwrites, result.first_step);
   }
   {
     const DefaultFpMode mode;
     KernelsRun() += static_cast<int64_t>(p.steps.size());
     const bool unlock = p.stats.work >= kLongWork && !(overwrites != kNever && lent_by_cell());
-    FZ_RETURN_IF_ERROR(unlock ? RunLong(slots.data(), inputs, overwrites)
-                              : RunSteps(slots.data(), inputs));
+    FZ_RETURN_IF_ERROR(unlock ? RunLong(slots.begin(), inputs, overwrites)
+                              : RunSteps(slots.begin(), inputs));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     FZ_ASSIGN_OR_RETURN(outputs[i], MakeOutput(p.outputs[i], inputs, results));
@@ -176,7 +176,7 @@ Status PlanImpl::RunLong(char* const* slots, absl::Span<Value* const> inputs,
                          int32_t overwrites) const {
   // Other threads, and the host's signal handlers, may let go of what this run needs.
   const auto self = shared_from_this();
-  Small<ValueRef> held;
+  absl::InlinedVector<ValueRef, 16> held;
   for (Value* v : inputs) held.push_back(ValueRef::Share(v));
   LongWork work;
   for (size_t i = 0; i < program_.steps.size(); ++i) {

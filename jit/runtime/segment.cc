@@ -11,7 +11,9 @@ using tracer::LiveMask;
 class JitSegment final : public tracer::SegmentPlan {
  public:
   JitSegment(std::shared_ptr<const Plan> plan, std::vector<ValueRef> constants)
-      : plan_(std::move(plan)), constants_(std::move(constants)) {}
+      : plan_(std::move(plan)),
+        constants_(std::move(constants)),
+        kernels_(plan_->stats().kernels + plan_->stats().library_calls) {}
 
   Status Run(absl::Span<Value* const> slots, absl::Span<ValueRef> outputs) const override {
     return constants_.empty() ? plan_->Run(slots, outputs) : plan_->Run(Inputs(slots), outputs);
@@ -20,7 +22,7 @@ class JitSegment final : public tracer::SegmentPlan {
     return constants_.empty() ? plan_->Fill(slots, deferred) : plan_->Fill(Inputs(slots), deferred);
   }
   bool unlocks() const override { return plan_->stats().work >= kLongWork; }
-  int kernels() const override { return plan_->stats().kernels + plan_->stats().library_calls; }
+  int kernels() const override { return kernels_; }
   int compiled() const override { return plan_->stats().compiled; }
   int interpreted() const override { return plan_->stats().interpreted; }
   absl::Span<const std::string> elsewhere() const override { return plan_->stats().elsewhere; }
@@ -37,6 +39,7 @@ class JitSegment final : public tracer::SegmentPlan {
 
   std::shared_ptr<const Plan> plan_;
   std::vector<ValueRef> constants_;
+  int kernels_;
 };
 
 class JitCompiler final : public tracer::SegmentCompiler {
