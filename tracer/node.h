@@ -114,8 +114,14 @@ bool SameContent(const CallRecord& a, const CallRecord& b);
 // About what it takes in memory, for bounds by bytes.
 int64_t BytesOf(const CallRecord& call);
 
+// What most matches read. A plain call has no attributes, one result and at most two operands, all
+// met before.
 struct NodeHead {
   std::atomic<Node*> predicted{nullptr};  // the child taken last
+  bool plain = false;
+  OpId plain_op{};
+  int plain_arity = 0;
+  std::array<int32_t, 2> plain_operands{};
 };
 
 // A call in its place in the trie.

@@ -18,14 +18,23 @@ constexpr int kMaxSegment = 1024;
 Tensor Session::Call(const OpCall& call) {
   {
     const Lock lock(this, Lock::kOwner);
-    // Word by word: the spans were just written so, and a wide load would wait for both halves.
-    const Request request{Primitive(call.op),
-                          {call.inputs.data(), call.inputs.size()},
-                          {call.attrs.data(), call.attrs.size()}};
-    if (Node* next = Predicted(request)) {
-      Tensor out;
-      Defer(next, request, {&out, 1});
-      return out;
+    Node* next = Predicted();
+    if (next && next->plain) {
+      if (MatchesPlain(*next, call)) {
+        cursor_ = next;
+        ++matched_;
+        return Tensor(DeferResult(next->results.data()[0]));
+      }
+    } else if (next) {
+      // Word by word: the spans were just written so, and a wide load would wait for both halves.
+      const Request request{Primitive(call.op),
+                            {call.inputs.data(), call.inputs.size()},
+                            {call.attrs.data(), call.attrs.size()}};
+      if (Matches(*next, request)) {
+        Tensor out;
+        Defer(next, request, {&out, 1});
+        return out;
+      }
     }
   }
   return CallUnpredicted(call);
@@ -128,12 +137,25 @@ void Session::Composite(const CompositeCall& call, CompositeBody body, absl::Spa
 
 // ---- Matching
 
-// The common case, which needs none of the checks that decide how a call is taken: the call that
-// came next the last time.
-Node* Session::Predicted(const Request& request) const {
+// The call that came next the last time. That it comes again is the common case, which needs none
+// of the checks that decide how a call is taken.
+Node* Session::Predicted() const {
   if (mode_ == Mode::kRecording || expansion_ || State().blas != blas_) return nullptr;
-  Node* predicted = cursor_->predicted.load(std::memory_order_acquire);
-  return predicted && Matches(*predicted, request) ? predicted : nullptr;
+  return cursor_->predicted.load(std::memory_order_acquire);
+}
+
+bool Session::MatchesPlain(const Node& node, const OpCall& call) const {
+  if (node.plain_op != call.op || !call.attrs.empty() ||
+      node.plain_arity != static_cast<int>(call.inputs.size())) {
+    return false;
+  }
+  const Tensor* const* inputs = call.inputs.data();
+  for (int i = 0; i < node.plain_arity; ++i) {
+    const int32_t ref = node.plain_operands[i];
+    const ValueRef& known = ref >= 0 ? values_.data()[ref] : slots_.data()[~ref];
+    if (known.get() != inputs[i]->value()) return false;
+  }
+  return true;
 }
 
 Node* Session::FindChild(const Request& request) {
@@ -196,6 +218,13 @@ bool Session::Matches(const Node& node, const Request& request) const {
   return true;
 }
 
+ValueRef Session::DeferResult(const Result& result) {
+  Value* value = Value::Deferred(result.dtype, result.device, result.layout, this,
+                                 serial_ << (kNumberBits + 1) | values_.size());
+  values_.push_back(ValueRef::Adopt(value));
+  return ValueRef::Adopt(value);
+}
+
 void Session::Defer(Node* node, const Request& request, absl::Span<Tensor> outputs) {
   if (!node->slots.empty()) {
     for (size_t i = 0; i < node->operands.size(); ++i) {
@@ -204,12 +233,7 @@ void Session::Defer(Node* node, const Request& request, absl::Span<Tensor> outpu
     }
   }
   const Result* results = node->results.data();
-  for (size_t r = 0; r < outputs.size(); ++r) {
-    Value* value = Value::Deferred(results[r].dtype, results[r].device, results[r].layout, this,
-                                   serial_ << (kNumberBits + 1) | values_.size());
-    values_.push_back(ValueRef::Adopt(value));
-    outputs[r].Set(ValueRef::Adopt(value), nullptr);
-  }
+  for (size_t r = 0; r < outputs.size(); ++r) outputs[r].Set(DeferResult(results[r]), nullptr);
   cursor_ = node;
   ++matched_;
 }

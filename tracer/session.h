@@ -68,11 +68,13 @@ class Session final : public Door, public Pending, public ReadObserver {
   Tensor CallUnpredicted(const OpCall& call);
 
   // Matching
-  Node* Predicted(const Request& request) const;
+  Node* Predicted() const;
+  bool MatchesPlain(const Node& node, const OpCall& call) const;
   Node* FindChild(const Request& request);
   Node* SearchChild(const Request& request) const;
   bool Matches(const Node& node, const Request& request) const;
   void Defer(Node* node, const Request& request, absl::Span<Tensor> outputs);
+  ValueRef DeferResult(const Result& result);
 
   // Recording
   Tensor RunAndRecord(const OpCall& call);
