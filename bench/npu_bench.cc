@@ -1,5 +1,5 @@
-// Speed of the simulated NPU on the host: matrix products, vector instructions, scalar
-// instructions; in the modes run and check.
+// Speed of the simulated NPU on the host: matrix products, vector instructions, moves, scalar
+// instructions, flags and launches, in all modes.
 #include <benchmark/benchmark.h>
 
 #include <vector>
@@ -101,8 +101,26 @@ void Scalars(benchmark::State& state, Mode mode) {
   Run(state, Looped("", body), mode, 1002);
 }
 
+// Small instructions and flags, as kernels of small tensors have them. Work: instructions.
+void Small(benchmark::State& state, Mode mode) {
+  const Program program = Looped("LA s4, ub:0x0\nLA s5, ub:0x100\nVDUP.f32 s4, s0, #1, #16, #0",
+                                 "VUN.relu.f32 s5, s4, #1, #16, #0, #0\nSET VE>ST, #0\n"
+                                 "WAIT VE>ST, #0\nSALU.add s6, s1, #0\n"
+                                 "ST s6, s5, #1, #31, #0, #0\nSET ST>VE, #0\nWAIT ST>VE, #0");
+  Run(state, program, mode, 9);
+}
+
+// Work: launches of an empty program, times the repeats of the others.
+void Empty(benchmark::State& state, Mode mode) {
+  const Program program = *Assemble(".snpu 1.0\n.kernel empty params p:gm.r\nHALT");
+  Run(state, program, mode, 1.0 / kRepeats);
+}
+
 void Register() {
-  for (const auto& [name, mode] : {std::pair{"run", Mode::kRun}, {"check", Mode::kCheck}}) {
+  for (const auto& [name, mode] : {std::pair{"run", Mode::kRun},
+                                   {"check", Mode::kCheck},
+                                   {"time", Mode::kTime},
+                                   {"time-only", Mode::kTimeOnly}}) {
     const Mode m = mode;
     for (const char* type : {"f32", "f16", "bf16", "i8"}) {
       benchmark::RegisterBenchmark(StrCat("mmul_", type, "/", name).c_str(),
@@ -144,6 +162,10 @@ void Register() {
     }
     benchmark::RegisterBenchmark(StrCat("LD+ST/", name).c_str(),
                                  [=](benchmark::State& s) { Moves(s, m); });
+    benchmark::RegisterBenchmark(StrCat("small/", name).c_str(),
+                                 [=](benchmark::State& s) { Small(s, m); });
+    benchmark::RegisterBenchmark(StrCat("empty/", name).c_str(),
+                                 [=](benchmark::State& s) { Empty(s, m); });
     benchmark::RegisterBenchmark(StrCat("SALU/", name).c_str(),
                                  [=](benchmark::State& s) { Scalars(s, m); });
   }

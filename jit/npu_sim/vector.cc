@@ -48,11 +48,11 @@ struct alignas(64) Buffer {
   int32_t lanes[kBlock];
 };
 
-// One element, in the low bits of a register, as lanes.
-const void* Broadcast(Type type, const void* element, Buffer* buffer) {
+// One element as the lanes of a block of a row of n.
+const void* Broadcast(Type type, const void* element, int64_t n, Buffer* buffer) {
   int32_t lane;
   std::memcpy(&lane, LoadLanes(type, static_cast<const char*>(element), 1, buffer), 4);
-  std::fill_n(buffer->lanes, kBlock, lane);
+  std::fill_n(buffer->lanes, std::min(n, kBlock), lane);
   return buffer;
 }
 
@@ -87,7 +87,7 @@ class Elementwise {
   void BinaryColumn(BinaryKernel kernel) {
     const Rows d = RowsOf(0), x = RowsOf(1);
     for (int64_t r = 0; r < rows_; ++r) {
-      const void* y = Broadcast(type_, p_.at[2] + r * p_.stride[2], &y_);
+      const void* y = Broadcast(type_, p_.at[2] + r * p_.stride[2], cols_, &y_);
       for (int64_t c = 0; c < cols_; c += kBlock) {
         const int64_t n = std::min(kBlock, cols_ - c);
         Apply(kernel, LoadLanes(type_, x.At(r, c), n, &x_), y, n, d.At(r, c));
@@ -98,7 +98,7 @@ class Elementwise {
   // y is the scalar operand.
   void BinaryScalar(BinaryKernel kernel, bool swapped) {
     const Rows d = RowsOf(0), x = RowsOf(1);
-    const void* s = Broadcast(type_, &issue_.v[2], &y_);
+    const void* s = Broadcast(type_, &issue_.v[2], rows_ * cols_, &y_);
     ForBlocks(rows_, cols_, {d, x}, [&](int64_t r, int64_t c, int64_t n) {
       const void* lanes = LoadLanes(type_, x.At(r, c), n, &x_);
       Apply(kernel, swapped ? s : lanes, swapped ? lanes : s, n, d.At(r, c));
@@ -127,7 +127,7 @@ class Elementwise {
 
   void CompareScalar(BinaryKernel kernel) {
     const Rows d{p_.at[0], p_.stride[0], 1}, x = RowsOf(1);
-    const void* s = Broadcast(type_, &issue_.v[2], &y_);
+    const void* s = Broadcast(type_, &issue_.v[2], rows_ * cols_, &y_);
     ForBlocks(rows_, cols_, {d, x}, [&](int64_t r, int64_t c, int64_t n) {
       kernel(LoadLanes(type_, x.At(r, c), n, &x_), s, n, d.At(r, c));
     });

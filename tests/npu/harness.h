@@ -43,7 +43,8 @@ class Harness {
     return Launch(*program, options);
   }
   StatusOr<Program> Parse(std::string_view body) const {
-    return Assemble(StrCat(".snpu 1.0\n.kernel test params", header_, "\n", body, "\nHALT\n"));
+    return Assemble(StrCat(".snpu 1.0\n.kernel test", header_.empty() ? "" : " params", header_,
+                           "\n", body, "\nHALT\n"));
   }
   // What each block issues, run without checks.
   std::optional<Fault> Record(const Program& program, int blocks,
