@@ -82,6 +82,21 @@ def chain_16(settings, report):
     chain_of(settings, report, 16, "10 ops, 16 f32")
 
 
+def few_ops_16(settings, report):
+    """Functions of a few ops on one cache line: what a traced call costs beside its kernel."""
+    a, b = (fz.asarray(np.linspace(0.5, 1.5, 16, dtype=np.float32)) for _ in range(2))
+    functions = {
+        2: lambda x, z: (x * z) + x,
+        3: lambda x, z: ((x * z) + x) * z,
+        4: lambda x, z: (((x * z) + x) * z) - x,
+    }
+    for n, function in functions.items():
+        names = {"f": function, "t": fz.trace(function), "a": a, "b": b}
+        variants = {"eager": ("f(a, b)", names), "traced": ("t(a, b)", names)}
+        rounds = settings.time(variants, clock=time.thread_time)
+        report.ratio(f"{n} ops, 16 f32", rounds, "eager", "traced", ">= 1")
+
+
 def chain_16mi(settings, report):
     chain_of(settings, report, 16 << 20, "10 ops, 16 Mi f32")
 
@@ -260,6 +275,7 @@ ALL = {
     for f in (
         import_time,
         add_16,
+        few_ops_16,
         chain_16,
         chain_16mi,
         matmul,
