@@ -1,12 +1,13 @@
-// The checker against a slow second one: random programs with flags, accesses byte by byte, order
-// as paths in the graph of all instructions. And what the checker lets pass leaves the same memory
-// under every schedule.
+// The checker against a slow second one: random programs with flags, every pair of accesses
+// compared, order as paths in the graph of all instructions. And what the checker lets pass leaves
+// the same memory under every schedule.
 #include <algorithm>
 #include <bitset>
 #include <map>
 #include <random>
 #include <set>
 
+#include "absl/container/flat_hash_set.h"
 #include "jit/npu_sim/checker.h"
 #include "jit/npu_sim/schedule.h"
 #include "tests/npu/harness.h"
@@ -29,13 +30,14 @@ struct Event {
   std::bitset<kMost> before;  // events of the block that are complete when it starts
 };
 
-// Bytes of an access, one by one.
-std::set<uint64_t> BytesOf(const Access& a) {
-  std::set<uint64_t> bytes;
+bool ShareByte(const Access& a, const Access& b) {
   for (int64_t r = 0; r < a.rows; ++r) {
-    for (int64_t c = 0; c < a.row_bytes; ++c) bytes.insert(a.address + uint64_t(r * a.stride + c));
+    for (int64_t s = 0; s < b.rows; ++s) {
+      const uint64_t x = a.address + uint64_t(r * a.stride), y = b.address + uint64_t(s * b.stride);
+      if (x < y + uint64_t(b.row_bytes) && y < x + uint64_t(a.row_bytes)) return true;
+    }
   }
-  return bytes;
+  return false;
 }
 
 // Events of one block with all that is ordered before each.
@@ -103,32 +105,30 @@ class SlowChecker {
   void Memory(const std::vector<Event>& events, size_t i, const std::vector<Event>& earlier,
               Verdict* v) {
     for (const Access& a : events[i].accesses) {
-      const std::set<uint64_t> bytes = BytesOf(a);
-      for (const uint64_t b : bytes) {
-        if (!a.write && a.space() != kGM && !written_.contains(b))
+      for (int64_t i = 0; i < a.rows * a.row_bytes; ++i) {
+        const uint64_t at = a.address + uint64_t(i / a.row_bytes * a.stride + i % a.row_bytes);
+        if (a.write) {
+          written_.insert(at);
+        } else if (a.space() != kGM && !written_.contains(at)) {
           v->codes.insert(FaultCode::kUninitRead);
+        }
       }
       for (size_t j = 0; j < i; ++j) {
-        if (!events[i].before.test(j)) Conflicts(events[j], a, bytes, v);
+        if (!events[i].before.test(j)) Conflicts(events[j], a, v);
       }
       if (a.space() == kGM) {
-        for (const Event& e : earlier) Conflicts(e, a, bytes, v);
+        for (const Event& e : earlier) Conflicts(e, a, v);
       }
-      if (a.write) written_.insert(bytes.begin(), bytes.end());
     }
   }
 
-  static void Conflicts(const Event& other, const Access& a, const std::set<uint64_t>& bytes,
-                        Verdict* v) {
+  static void Conflicts(const Event& other, const Access& a, Verdict* v) {
     for (const Access& o : other.accesses) {
-      if (!o.write && !a.write) continue;
-      const std::set<uint64_t> theirs = BytesOf(o);
-      if (std::any_of(theirs.begin(), theirs.end(), [&](uint64_t b) { return bytes.contains(b); }))
-        v->codes.insert(Kind(o.write, a.write));
+      if ((o.write || a.write) && ShareByte(o, a)) v->codes.insert(Kind(o.write, a.write));
     }
   }
 
-  std::set<uint64_t> written_;
+  absl::flat_hash_set<uint64_t> written_;
 };
 
 // --- programs -----------------------------------------------------------------------------------
@@ -136,12 +136,15 @@ class SlowChecker {
 // Data instructions on a few places that overlap, in queues that are often but not always ordered.
 class Generator {
  public:
-  explicit Generator(uint64_t seed) : random_(seed) {}
+  // `large`: pieces of one and two KiB, which the checker has one record for.
+  Generator(uint64_t seed, bool large) : random_(seed), large_(large) {}
 
   std::string Body() {
     text_ =
         "SLDP s1, #0\nSLDP s2, #1\nSCSR s3, #0\nSLDP s4, #2\nSALU.mul s4, s4, s3\n"
-        "SALU.add s2, s2, s4\nLA s5, ub:0x0\nLA s6, l1:0x0\nSLI s7, 512\n";
+        "SALU.add s2, s2, s4\nLA s5, ub:0x0\nLA s6, l1:0x0\nSLI s10, 64\nSLI s13, 1024\n"
+        "SLI s14, 2048\nSLI s15, 1100\n";
+    StrAppend(&text_, "SLI s7, ", large_ ? 4096 : 512, "\n");
     if (Chance(8)) {
       text_ += "LD s5, s1, #1, s7, #0, #0, #0\nLD s6, s1, #1, s7, #0, #0, #0\n";
       Order(1, 4);
@@ -191,19 +194,20 @@ class Generator {
     const int from = int(In(0, 6)), to = int(In(0, 6));
     if (from != to) Toggle({from, to, int(In(0, 1))});
   }
-  // A register with a place: multiples of 32 in the first 512 bytes.
+  // A register with a place near the base.
   std::string Place(int reg, int base) {
-    StrAppend(&text_, "SALU.add s", reg, ", s", base, ", #", In(0, 1) * 16, "\nSALU.add s", reg,
-              ", s", reg, ", s", reg, "\nSALU.sub s", reg, ", s", reg, ", s", base, "\n");
+    StrAppend(&text_, "SLI s", reg, ", ", In(0, 1) * (large_ ? 512 * In(1, 2) : 32), "\nSALU.add s",
+              reg, ", s", reg, ", s", base, "\n");
     return StrCat("s", reg);
   }
   // Rows and bytes of a row; strides of the two operands in local memory.
   void Data(int kind) {
-    const bool rows = Chance(3);
-    const std::string shape =
-        StrCat(rows ? "#2" : "#1", ", #", Chance(3) ? In(1, 31) : 16 * (rows ? 1 : In(0, 1)) + 15);
+    const bool rows = !large_ && Chance(3);
+    const std::string shape = large_
+                                  ? StrCat("#1, s", In(13, 15))
+                                  : StrCat(rows ? "#2" : "#1", ", #",
+                                           Chance(3) ? In(1, 31) : 16 * (rows ? 1 : In(0, 1)) + 15);
     const std::string stride = rows ? "s10" : "#0";
-    text_ += "SLI s10, 64\n";
     switch (kind) {
       case 0: {
         const int base = Chance(3) ? 6 : 5;
@@ -243,6 +247,7 @@ class Generator {
   }
 
   std::mt19937_64 random_;
+  const bool large_;
   std::string text_;
   std::set<FlagName> set_;
   int sync_ = 9;
@@ -256,8 +261,8 @@ std::vector<uint8_t> Bytes(int n) {
 
 struct Prepared {
   explicit Prepared(uint64_t block_stride) {
-    h.Input(Bytes(1024));
-    out = h.Output(1024);
+    h.Input(Bytes(4096));
+    out = h.Output(4096);
     h.Number(block_stride);
   }
   Harness h;
@@ -268,7 +273,7 @@ TEST(Races, AgreeWithTheSlowChecker) {
   std::map<FaultCode, int> codes;
   int passes = 0, illegal = 0;
   for (uint64_t seed = 1; seed <= 3000; ++seed) {
-    const std::string body = Generator(seed).Body();
+    const std::string body = Generator(seed, seed % 10 == 0).Body();
     const int blocks = seed % 4 == 0 ? 3 : 1;
     Prepared p(seed % 8 == 0 ? 128 : 40);
     LaunchOptions options;
@@ -302,7 +307,7 @@ TEST(Races, AgreeWithTheSlowChecker) {
   }
   // All kinds are among them, and enough that pass.
   EXPECT_GT(passes, 300);
-  EXPECT_EQ(illegal, 0);
+  EXPECT_LT(illegal, 150);  // half of a source overwritten
   for (const FaultCode code : {FaultCode::kRaceRaw, FaultCode::kRaceWar, FaultCode::kRaceWaw,
                                FaultCode::kUninitRead, FaultCode::kFlagOverflow})
     EXPECT_GT(codes[code], 20) << Name(code);
@@ -312,7 +317,7 @@ TEST(Races, AgreeWithTheSlowChecker) {
 TEST(Races, SchedulesAgreeWhereThereIsNone) {
   int passes = 0, races = 0, differ = 0;
   for (uint64_t seed = 1; seed <= 1500; ++seed) {
-    const std::string body = Generator(seed).Body();
+    const std::string body = Generator(seed, seed % 3 == 0).Body();
     const auto run = [&](Mode mode, Schedule schedule, std::vector<uint8_t>* out) {
       Prepared p(128);
       LaunchOptions options;

@@ -269,6 +269,27 @@ TEST_P(VectorOfHalves, UnaryOnAllNumbers) {
   }
 }
 
+// 65536 numbers from all over f32.
+TEST(VectorOfF32, UnaryOnSpreadNumbers) {
+  std::vector<uint32_t> x(65536);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = uint32_t(i) * 65537;
+  for (int fn = 0; fn < 16; ++fn) {
+    Harness h;
+    h.Input(x);
+    const int out = h.Output(262144);
+    h.Run(StrCat("SLDP s1, #0\nSLDP s2, #1\nSLI s3, 0x40000\nSLI s4, 0x10000\nLA s5, ub:0x0\n",
+                 "LD s5, s1, #1, s3, #0, #0, #0\nVUN.", Info(Op::kVUN).functions[fn],
+                 ".f32 s5, s5, #1, s4, #0, #0\nST s2, s5, #1, s3, #0, #0"));
+    const std::vector<uint32_t> got = h.Get<uint32_t>(out);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const uint32_t want = model::Unary(Un(fn), kF32, x[i]);
+      ASSERT_TRUE(model::Same(kF32, want, got[i]))
+          << Info(Op::kVUN).functions[fn] << " of " << model::Decode(kF32, x[i]) << ": want "
+          << model::Decode(kF32, want) << " got " << model::Decode(kF32, got[i]);
+    }
+  }
+}
+
 // The functions are near those of <cmath>, whatever the templates say.
 TEST(VectorAccuracy, FunctionsOfAllHalves) {
   const std::pair<Un, double (*)(double)> functions[] = {
