@@ -1,5 +1,6 @@
 #include "bindings/cli/launch.h"
 
+#include <algorithm>
 #include <bit>
 #include <random>
 #include <set>
@@ -29,7 +30,8 @@ const std::string* Find(const Settings& settings, const std::string& name) {
 Status CheckNames(const npu::Program& program, std::string_view option, const Settings& settings,
                   bool memory, bool once) {
   std::set<std::string_view> seen;
-  for (const auto& [name, value] : settings) {
+  for (const auto& setting : settings) {
+    const std::string& name = setting.first;
     const auto is_it = [&](const npu::Param& p) {
       return p.name == name && IsMemory(p.kind) == memory;
     };

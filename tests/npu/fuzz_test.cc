@@ -172,7 +172,9 @@ TEST(Fuzz, RandomWordsRunOrFault) {
     Launched(program, preset, {}, before, &after_run, &run);
     const int checked = check.fine;
     Launched(program, preset, {.mode = Mode::kCheck}, before, &after, &check);
-    if (check.fine > checked) ASSERT_EQ(after.write, after_run.write) << Disassemble(program);
+    if (check.fine > checked) {
+      ASSERT_EQ(after.write, after_run.write) << Disassemble(program);
+    }
     Launched(program, preset, OtherWay(i), before, &after, &other);
     if (HasFatalFailure()) return;
   }
