@@ -23,6 +23,17 @@ class DeviceKernel {
 StatusOr<std::unique_ptr<const DeviceKernel>> MakeDeviceKernel(Device device, const Launch& launch,
                                                                const std::string& origin);
 
+// A product and the kernel that is all that reads it, as one step. Its launch has the buffers a, b
+// and then those of the kernel but for the product.
+struct FollowedProduct {
+  Launch launch;
+  std::unique_ptr<const DeviceKernel> kernel;
+};
+// For matmul node `id` (on a device; `cpu` is the product there) and a launch whose buffer number
+// `product` is its result. NotImplementedError: they stay two steps.
+StatusOr<FollowedProduct> FollowProduct(const Graph& graph, int32_t id, const Launch& next,
+                                        int product, const std::string& origin);
+
 // A product of matrices on the device of node `id`; `cpu` is the same on the CPU.
 StatusOr<std::unique_ptr<const LibraryCall>> MakeDeviceMatmul(
     const Graph& graph, int32_t id, const std::string& origin,

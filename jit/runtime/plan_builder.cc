@@ -46,6 +46,7 @@ class Builder {
       FZ_RETURN_IF_ERROR(group.kind == Group::Kind::kKernel ? AddKernels(group)
                                                             : AddLibrary(group));
     }
+    FollowProducts();
     FindLives();
     AddOutputs();
     if (options_.in_place) {
@@ -65,6 +66,7 @@ class Builder {
     std::unique_ptr<const LibraryCall> call;  // library steps
     int32_t node = -1;                        // that the step computes, or one of them
     Device device;
+    std::unique_ptr<const DeviceKernel> followed;  // a product and its kernel, already one
     std::vector<Use> uses;  // as the launch's buffers; library: operands, then the result
   };
 
@@ -145,6 +147,59 @@ class Builder {
     return absl::OkStatus();
   }
 
+  // On a device a product and the one kernel that reads it become one step where they can.
+  void FollowProducts() {
+    if (!options_.compile.fuse) return;
+    for (size_t i = 0; i < pending_.size(); ++i) {
+      PendingStep& product = pending_[i];
+      if (!product.call || product.device == Device()) continue;
+      const Node& node = graph_.nodes[product.node];
+      if (node.op != OpId::k_matmul || IsOutput(product.node)) continue;
+      const int32_t memory = memory_of_[product.node];
+      const size_t next = OnlyReader(i, memory);
+      if (next == pending_.size() || pending_[next].call || pending_[next].followed ||
+          !(pending_[next].device == product.device))
+        continue;
+      PendingStep& step = pending_[next];
+      const auto use = std::find_if(step.uses.begin(), step.uses.end(),
+                                    [&](const Use& u) { return u.memory == memory; });
+      const int buffer = int(use - step.uses.begin());
+      if (std::count_if(step.uses.begin(), step.uses.end(),
+                        [&](const Use& u) { return u.memory == memory; }) != 1 ||
+          step.launch.buffers[buffer].offset != 0)
+        continue;
+      auto one = FollowProduct(graph_, product.node, step.launch, buffer, OriginOf(step.node));
+      if (!one.ok()) continue;
+      step.launch = std::move(one->launch);
+      step.followed = std::move(one->kernel);
+      step.uses.erase(use);
+      step.uses.insert(step.uses.begin(), product.uses.begin(), product.uses.begin() + 2);
+      pending_.erase(pending_.begin() + int64_t(i));
+      --i;
+    }
+    for (size_t i = 0; i < pending_.size(); ++i) {
+      if (pending_[i].call || pending_[i].followed) last_library_ = static_cast<int32_t>(i);
+    }
+  }
+
+  bool IsOutput(int32_t node) const {
+    return std::any_of(graph_.outputs.begin(), graph_.outputs.end(),
+                       [&](int32_t id) { return BaseOf(graph_, id) == node; });
+  }
+
+  // The one step behind `step` that uses `memory`, or the number of steps.
+  size_t OnlyReader(size_t step, int32_t memory) const {
+    size_t reader = pending_.size();
+    for (size_t s = step + 1; s < pending_.size(); ++s) {
+      for (const Use& use : pending_[s].uses) {
+        if (use.memory != memory) continue;
+        if (reader != pending_.size() && reader != s) return pending_.size();
+        reader = s;
+      }
+    }
+    return reader;
+  }
+
   void CountRefusal(std::string why) {
     if (!why.empty()) program_.stats.elsewhere.push_back(std::move(why));
   }
@@ -213,6 +268,7 @@ class Builder {
       const bool lent = m.input < 64 && options_.compile.reusable >> m.input & 1;
       if (!lent || graph_.nodes[m.input].immediate || step < last_library_) return false;
     }
+    if (s.followed) return false;
     const auto shares = [&](int use) { return Home(s.uses[use].memory) == from; };
     if (!s.call) return MayOverwrite(s.launch, static_cast<int>(out), shares);
     if (!s.call->in_place() || !shares(0)) return false;
@@ -282,7 +338,9 @@ class Builder {
     Launch& launch = s->launch;
     KernelStep step;
     bool compiled = false;
-    if (s->device == Device()) {
+    if (s->followed) {
+      step.device = std::move(s->followed);
+    } else if (s->device == Device()) {
       FZ_ASSIGN_OR_RETURN(step.code, GetKernel(launch.kernel, &compiled));
       step.fn = step.code->fn();
       program_.stats.compiled += compiled;

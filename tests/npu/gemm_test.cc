@@ -1,4 +1,5 @@
 // Matrix products on the NPU against their definition, under the checker.
+#include "jit/emit/interp/interp.h"
 #include "jit/emit/npu/gemm.h"
 
 #include <gtest/gtest.h>
@@ -106,6 +107,58 @@ TEST(NpuGemm, EqualsTheDefinition) {
                         "x", c.k, c.a_transposed ? " aT" : "", c.b_transposed ? " bT" : ""));
     Compare(c, rng);
     if (HasFailure()) return;
+  }
+}
+
+// What follows a product is computed from the accumulators: relu(a @ b + bias) * y.
+TEST(NpuGemm, EpiloguesHaveTheBitsOfTheKernelsApart) {
+  const auto kernel = kir::Parse(
+      "kernel tail(c: buf f32 [s,1], bias: buf f32 [0,1], y: buf f32 [s,1], w: scalar f32, "
+      "o: out f32 [s,1], p: out f16 [s,1]) space 2\n"
+      "  %0 = load c : f32\n  %1 = load bias : f32\n  %2 = add %0, %1 : f32\n"
+      "  %3 = param w : f32\n  %4 = max %2, %3 : f32\n  %5 = load y : f32\n"
+      "  %6 = mul %4, %5 : f32\n  store o, %6\n  %7 = cast %2 : f16\n  store p, %7\n");
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  Rng rng(11);
+  for (const auto& [name, m, n, k] :
+       {std::tuple{"dc16", 300, 260, 200}, {"edge16", 100, 70, 90}, {"dc16", 1, 33, 7},
+        {"dc16", 64, 1, 40}, {"edge16", 17, 10, 300}}) {
+    SCOPED_TRACE(StrCat(name, " ", m, "x", n, "x", k));
+    const Preset preset = *FindPreset(name);
+    Matrix a(DType::kF32, m, k, false, 0, rng), b(DType::kF32, k, n, true, 0, rng),
+        c(DType::kF32, m, n, false, 0, rng), bias(DType::kF32, 1, n, false, 0, rng),
+        y(DType::kF32, m, n, false, 0, rng), o(DType::kF32, m, n, false, 0, rng),
+        p(DType::kF16, m, n, false, 0, rng), want_o = o, want_p = p;
+    const GemmArgs args{DType::kF32, m, n, k, a.ref, b.ref, c.ref};
+    Gemm(args, Isa::kScalar);
+    const uint64_t w = 0x3e800000;  // 0.25
+    const std::vector<int64_t> extents{m, n};
+    const std::vector<int64_t> strides{4 * n, 4, 0, 4, 4 * n, 4, 4 * n, 4, 2 * n, 2};
+    void* apart[] = {c.bytes.data(), bias.bytes.data(), y.bytes.data(), want_o.bytes.data(),
+                     want_p.bytes.data()};
+    const auto interpreted = jit::NewInterpreter()->Emit(*kernel);
+    ASSERT_TRUE(interpreted.ok());
+    (*interpreted)->Run({apart, extents.data(), strides.data(), &w}, 0, m, 0, n);
+
+    const Epilogue epilogue{&*kernel, {extents, strides}, 0};
+    const auto program = EmitGemm(args, {{{0, 0, 0}}}, preset, ChooseBlocks(preset, kF32, m, n, k),
+                                  {}, &epilogue);
+    ASSERT_TRUE(program.ok()) << program.status();
+    std::vector<uint64_t> params;
+    std::vector<Window> windows;
+    for (Matrix* x : {&a, &b, &bias, &y, &o, &p}) {
+      params.push_back(kGmBase + params.size() * 0x1000'0000);
+      windows.push_back({params.back(), int64_t(x->bytes.size()), x->bytes.data(),
+                         x == &o || x == &p});
+    }
+    params.push_back(w);
+    LaunchOptions options;
+    options.mode = Mode::kCheck;
+    const auto result = Launch(*program, preset, params, windows, options);
+    ASSERT_TRUE(result.ok()) << result.status();
+    ASSERT_FALSE(result->fault) << result->fault->Text();
+    EXPECT_EQ(o.bytes, want_o.bytes);
+    EXPECT_EQ(p.bytes, want_p.bytes);
   }
 }
 

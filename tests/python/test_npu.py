@@ -241,3 +241,25 @@ def test_presets():
     with pytest.raises(ValueError, match="unknown device"):
         fz.device("tpu")
     assert fz.device("cpu") == "cpu"
+
+
+def test_products_take_what_follows_with_them():
+    x, w, b = randn(70, 40), randn(40, 50, seed=1), randn(50, seed=2)
+    layer = fz.trace(lambda x, w, b: nn.relu(x @ w + b))
+    for _ in range(2):
+        both(layer, x, w, b)
+    fz.npu.reset()
+    both(layer, x, w, b)
+    (kernel,) = fz.npu.kernels()
+    assert kernel.name.startswith("matmul_f32_k_")
+    # A product that is wanted itself stays a kernel of its own.
+    pair = fz.trace(lambda x, w, b: (x @ w, x @ w + b))
+    for _ in range(2):
+        fz.npu.reset()
+        product, shifted = pair(*(t.to_device("npu") for t in (x, w, b)))
+    assert len(fz.npu.kernels()) == 2
+    np.testing.assert_array_equal(np.asarray(product), np.asarray(x @ w))
+    np.testing.assert_array_equal(np.asarray(shifted), np.asarray(x @ w + b))
+    # With a preset that lacks the room they run one after the other.
+    fz.device("npu", preset="edge16")
+    both(layer, x, w, b)

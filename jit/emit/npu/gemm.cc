@@ -1,10 +1,12 @@
 #include "jit/emit/npu/gemm.h"
 
 #include <algorithm>
+#include <deque>
+#include <memory>
 
 #include "core/str.h"
 #include "jit/emit/npu/body_info.h"
-#include "jit/emit/npu/stream.h"
+#include "jit/emit/npu/tile_program.h"
 
 namespace frazil::npu {
 namespace {
@@ -55,11 +57,30 @@ class Ring {
 class GemmEmission {
  public:
   GemmEmission(const GemmArgs& args, Type type, const Preset& preset, const GemmBlocks& blocks)
-      : args_(args), type_(type), item_(SizeOf(type)), b_(blocks), stream_(preset) {}
+      : args_(args), type_(type), item_(SizeOf(type)), b_(blocks), stream_(preset) {
+    for (const char* name : {"a", "b"}) stream_.AddParam(name, ParamKind::kGmRead);
+  }
+
+  void StoreProduct() { product_ = stream_.AddParam("c", ParamKind::kGmWrite); }
+  // Instead: a kernel over slices of `slice` columns.
+  void Follow(const kir::Kernel& kernel, const SpacePlan& plan, const BodyInfo& info, int product,
+              int64_t slice) {
+    std::vector<int> params;
+    for (int b = 0; b < int(kernel.buffers.size()); ++b) {
+      const kir::Buffer& buffer = kernel.buffers[b];
+      params.push_back(b == product ? -1
+                                    : stream_.AddParam(buffer.name, buffer.out
+                                                                        ? ParamKind::kGmWrite
+                                                                        : ParamKind::kGmRead));
+    }
+    for (const kir::Scalar& s : kernel.scalars)
+      params.push_back(AddParam(s, &stream_));
+    slice_ = slice;
+    epilogue_ =
+        std::make_unique<TileProgram>(kernel, plan, info, &stream_, std::move(params), 2, product);
+  }
 
   Status Prepare() {
-    for (const char* name : {"a", "b"}) stream_.AddParam(name, ParamKind::kGmRead);
-    stream_.AddParam("c", ParamKind::kGmWrite);
     FZ_RETURN_IF_ERROR(Describe(args_.a, args_.m, args_.k, item_, 0, "the left operand", &left_));
     FZ_RETURN_IF_ERROR(Describe(args_.b, args_.k, args_.n, item_, 1, "the right operand", &right_));
     const int copies = b_.double_buffered ? 2 : 1;
@@ -69,7 +90,8 @@ class GemmEmission {
                       l0_a_.Make(&stream_, kL0A, RoundUp(b_.half_m, 16) * l0_k * item_, copies) &&
                       l0_b_.Make(&stream_, kL0B, l0_k * n * item_, copies) &&
                       l0_c_.Make(&stream_, kL0C, RoundUp(b_.half_m, 16) * n * 4, copies);
-    if (!fits) return NotImplementedError("[npu] matmul: the blocks do not fit.");
+    if (!fits || (epilogue_ && !epilogue_->MakeSlots(b_.half_m, slice_)))
+      return NotImplementedError("[npu] matmul: the blocks do not fit.");
     return absl::OkStatus();
   }
 
@@ -88,6 +110,9 @@ class GemmEmission {
       if (stream_.size() > kMaxInstructions)
         return NotImplementedError("[npu] matmul: too long a program.");
     }
+    while (!slices_.empty()) FinishSlice();
+    if (epilogue_ && epilogue_->overflowed())
+      return NotImplementedError("[npu] matmul: what follows it does not fit.");
     return absl::OkStatus();
   }
 
@@ -160,10 +185,14 @@ class GemmEmission {
       const Part& part = parts[p];
       const int64_t half = part.row / b_.half_m;
       const bool first = s.k == 0 && part.depth0 == 0;
+      // What was computed here before must have been taken away.
+      while (first && !slices_.empty() && slices_.front().half == half) FinishSlice();
       stream_.Emit(Op::kMMUL, type_, first ? 0 : kMatrixAcc,
                    {l0_c_.at(half), l0_a_.at(turn_ + int64_t(p)), l0_b_.at(turn_ + int64_t(p)),
                     N(part.rows), N(part.depth), N(s.cols)});
-      if (part.last && s.k + s.depth == args_.k) Drain(s, part, l0_c_.at(half));
+      if (part.last && s.k + s.depth == args_.k) Drain(s, part, half);
+      // One slice beside every product keeps the matrix unit busy meanwhile.
+      if (!slices_.empty() && !(part.last && s.k + s.depth == args_.k)) FinishSlice();
     }
     turn_ += int64_t(parts.size());
   }
@@ -181,11 +210,49 @@ class GemmEmission {
                  {l0_b_.at(turn), At(b, b_offset), N(p.depth), N(s.cols), N(b_ld)});
   }
 
-  void Drain(const Step& s, const Part& p, const Arg& accumulators) {
+  uint8_t DrainFn() const { return IsFloat(type_) ? 0 : uint8_t(kDrainI32); }
+
+  void Drain(const Step& s, const Part& p, int64_t half) {
+    if (epilogue_) {
+      for (int64_t n = 0; n < s.cols; n += slice_) {
+        Tile tile;
+        tile.row = s.m + p.row;
+        tile.rows = p.rows;
+        tile.col = s.n + n;
+        tile.cols = std::min(slice_, s.cols - n);
+        slices_.push_back({half, n, tile});
+      }
+      return;
+    }
     const int64_t ld = args_.c.row_stride * item_;
     const int64_t offset = s.offsets[2] + (s.m + p.row) * ld + s.n * item_;
-    stream_.Emit(Op::kDR, type_, IsFloat(type_) ? 0 : kDrainI32,
-                 {Arg::Device(2, offset), accumulators, N(p.rows), N(s.cols), N(ld), N(0)});
+    stream_.Emit(Op::kDR, type_, DrainFn(),
+                 {Arg::Device(product_, offset), l0_c_.at(half), N(p.rows), N(s.cols), N(ld), N(0)});
+  }
+
+  // Columns of an accumulator on their way through the epilogue.
+  struct Slice {
+    int64_t half, col;
+    Tile tile;
+    bool fetched = false;
+  };
+
+  void Fetch(Slice* slice) {
+    if (slice->fetched) return;
+    slice->fetched = true;
+    epilogue_->Loads(slice->tile);
+    const Val dst = epilogue_->Provide();
+    const int64_t fractals = slice->col / 16 * CeilDiv(slice->tile.rows, 16);
+    stream_.Emit(Op::kDR, type_, DrainFn(),
+                 {dst.at(), At(l0_c_.at(slice->half), fractals * 1024), N(slice->tile.rows),
+                  N(slice->tile.cols), N(0), N(0)});
+  }
+
+  void FinishSlice() {
+    Fetch(&slices_[0]);
+    if (slices_.size() > 1) Fetch(&slices_[1]);
+    epilogue_->Compute(slices_[0].tile);
+    slices_.pop_front();
   }
 
   const GemmArgs& args_;
@@ -197,7 +264,14 @@ class GemmEmission {
   Ring l1_a_, l1_b_, l0_a_, l0_b_, l0_c_;
   std::vector<Step> steps_;
   int64_t turn_ = 0;  // products so far
+  int product_ = -1;  // parameter
+  std::unique_ptr<TileProgram> epilogue_;
+  int64_t slice_ = 0;
+  std::deque<Slice> slices_;
 };
+
+// Columns that an epilogue takes at a time, the widest first.
+constexpr int64_t kSlices[] = {64, 32, 16};
 
 }  // namespace
 
@@ -232,18 +306,42 @@ GemmBlocks ChooseBlocks(const Preset& preset, Type type, int64_t m, int64_t n, i
 StatusOr<Program> EmitGemm(const GemmArgs& args,
                            absl::Span<const std::array<int64_t, 3>> batch_offsets,
                            const Preset& preset, const GemmBlocks& blocks,
-                           const EmitOptions& options) {
+                           const EmitOptions& options, const Epilogue* epilogue) {
   const auto type = MatrixTypeOf(args.dtype);
   if (!type)
     return NotImplementedError("[npu] matmul of ", ShortName(args.dtype),
                                ": the matrix unit has f32, f16, bf16, i8 and u8.");
   if (args.k > kMaxChunk || args.k < 1 || args.m < 1 || args.n < 1)
     return NotImplementedError("[npu] matmul: k = ", args.k, " is not in [1, ", kMaxChunk, "].");
-  GemmEmission emission(args, *type, preset, blocks);
-  FZ_RETURN_IF_ERROR(emission.Prepare());
-  if (!options.op.empty()) emission.stream().MarkSource(options.op, options.file, options.line);
-  FZ_RETURN_IF_ERROR(emission.Run(batch_offsets));
-  Program program = emission.stream().Finish(StrCat("matmul_", ShortName(args.dtype)));
+  Program program;
+  const auto emit = [&](GemmEmission* emission) -> Status {
+    FZ_RETURN_IF_ERROR(emission->Prepare());
+    if (!options.op.empty()) emission->stream().MarkSource(options.op, options.file, options.line);
+    FZ_RETURN_IF_ERROR(emission->Run(batch_offsets));
+    program = emission->stream().Finish(StrCat("matmul_", ShortName(args.dtype)));
+    return absl::OkStatus();
+  };
+  if (!epilogue) {
+    GemmEmission emission(args, *type, preset, blocks);
+    emission.StoreProduct();
+    FZ_RETURN_IF_ERROR(emit(&emission));
+  } else {
+    FZ_ASSIGN_OR_RETURN(const kir::Kernel legal, kir::Legalize(*epilogue->kernel, NpuLegalCaps()));
+    const SpacePlan plan(legal, epilogue->shape);
+    FZ_ASSIGN_OR_RETURN(const BodyInfo info, Analyse(legal, plan));
+    FZ_ASSIGN_OR_RETURN(const bool apart, LiesApart(legal, plan, info));
+    if (apart || legal.has_loop || legal.rank != 2 || batch_offsets.size() != 1)
+      return NotImplementedError("[npu] matmul: kernel ", legal.name, " cannot follow it.");
+    Status status;
+    for (const int64_t slice : kSlices) {
+      GemmEmission emission(args, *type, preset, blocks);
+      emission.Follow(legal, plan, info, epilogue->product, slice);
+      status = emit(&emission);
+      if (status.ok()) break;
+    }
+    FZ_RETURN_IF_ERROR(status);
+    program.name += StrCat("_", legal.name);
+  }
   program.meta.kernel_class = "GEMM";
   program.meta.shape = StrCat("M", args.m, " N", args.n, " K", args.k);
   program.meta.tile = StrCat("L1 ", blocks.l1_m, "x", blocks.l1_n, "x", blocks.l1_k, " L0 ",

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <mutex>
 
 #include "core/str.h"
@@ -73,6 +74,11 @@ class NpuKernel : public DeviceKernel {
     return NpuDevice::Get().Launch(program, buffers, {args.scalars, kernel_.scalars.size()},
                                    origin_);
   }
+
+  // The reach of a buffer, and the shape, for what launches a part of this kernel.
+  const NpuBuffer& buffer(int b) const { return buffers_[b]; }
+  const int64_t* extents() const { return extents_.data(); }
+  const int64_t* strides() const { return strides_.data(); }
 
   std::string text() const override { return StrCat("npu ", kernel_.name); }
   std::string refusal() const override {
@@ -206,7 +212,137 @@ class NpuMatmul : public LibraryCall {
   ProgramFor program_;
 };
 
+// The kernel over [m, n], whatever axes lowering joined; nullopt if its axes are others.
+struct OverMatrix {
+  kir::Kernel kernel;
+  std::vector<int64_t> strides;
+
+  static std::optional<OverMatrix> From(const Launch& launch, int64_t m, int64_t n) {
+    OverMatrix out{launch.kernel, launch.strides};
+    kir::Kernel& k = out.kernel;
+    if (k.has_loop || k.chunked) return std::nullopt;
+    if (k.rank == 2 && launch.extents[0] == m && launch.extents[1] == n) return out;
+    if (k.rank != 1 || launch.extents[0] != m * n) return std::nullopt;
+    k.rank = 2;
+    out.strides.clear();
+    for (size_t b = 0; b < k.buffers.size(); ++b) {
+      k.buffers[b].strides.insert(k.buffers[b].strides.begin(), kir::Stride::kAny);
+      out.strides.insert(out.strides.end(), {launch.strides[b] * n, launch.strides[b]});
+    }
+    return out;
+  }
+};
+
+class NpuFollowedProduct : public DeviceKernel {
+ public:
+  NpuFollowedProduct(OverMatrix over, const Launch& next, int product, const GemmArgs& args,
+                     std::unique_ptr<const LibraryCall> cpu, std::string origin)
+      : over_(std::move(over)),
+        extents_{args.m, args.n},
+        product_(product),
+        args_(args),
+        cpu_(std::move(cpu)),
+        after_(next, origin),
+        origin_(std::move(origin)) {
+    const int64_t item = SizeOf(args.dtype);
+    const auto reach = [&](int64_t rows, int64_t cols, const MatrixRef& m) {
+      return NpuBuffer{nullptr, 0,
+                       ((rows - 1) * m.row_stride + (cols - 1) * m.col_stride + 1) * item, false};
+    };
+    buffers_ = {reach(args.m, args.k, args.a), reach(args.k, args.n, args.b)};
+    for (size_t b = 0; b < over_.kernel.buffers.size(); ++b) {
+      if (int(b) != product) buffers_.push_back(after_.buffer(int(b)));
+    }
+  }
+
+  Status Run(const kir::KernelArgs& args) const override {
+    std::string refusal;
+    const auto program = MakeProgram(&refusal);
+    if (!program) return RunApart(args);
+    std::vector<NpuBuffer> buffers = buffers_;
+    for (size_t b = 0; b < buffers.size(); ++b)
+      buffers[b].data = static_cast<char*>(args.buffers[b]);
+    return NpuDevice::Get().Launch(program, buffers, {args.scalars, over_.kernel.scalars.size()},
+                                   origin_);
+  }
+  std::string text() const override { return StrCat("npu matmul ", over_.kernel.name); }
+  std::string refusal() const override {
+    std::string why;
+    MakeProgram(&why);
+    return why;
+  }
+
+ private:
+  std::shared_ptr<const npu::Program> MakeProgram(std::string* refusal) const {
+    return program_.Get(
+        [&](const npu::Preset& preset) -> StatusOr<npu::Program> {
+          const auto type = npu::MatrixTypeOf(args_.dtype);
+          if (!type) return NotImplementedError("[npu] matmul of ", ShortName(args_.dtype), ".");
+          const npu::Epilogue epilogue{&over_.kernel, {extents_, over_.strides}, product_};
+          return npu::EmitGemm(args_, {{{0, 0, 0}}}, preset,
+                               npu::ChooseBlocks(preset, *type, args_.m, args_.n, args_.k),
+                               OptionsFor("matmul", origin_), &epilogue);
+        },
+        refusal);
+  }
+
+  // One after the other, where the preset has changed and they are one no more.
+  Status RunApart(const kir::KernelArgs& args) const {
+    FZ_ASSIGN_OR_RETURN(const StorageRef product, Allocate(size_t(args_.m * args_.n) *
+                                                           size_t(SizeOf(args_.dtype))));
+    char* const operands[] = {static_cast<char*>(args.buffers[0]),
+                              static_cast<char*>(args.buffers[1])};
+    FZ_RETURN_IF_ERROR(cpu_->Run(operands, product->data));
+    std::vector<void*> buffers(args.buffers + 2, args.buffers + buffers_.size());
+    buffers.insert(buffers.begin() + product_, product->data);
+    return after_.Run({buffers.data(), after_.extents(), after_.strides(), args.scalars});
+  }
+
+  const OverMatrix over_;
+  const std::vector<int64_t> extents_;
+  const int product_;
+  const GemmArgs args_;
+  const std::unique_ptr<const LibraryCall> cpu_;
+  const NpuKernel after_;
+  const std::string origin_;
+  std::vector<NpuBuffer> buffers_;  // a, b, the others; without data
+  ProgramFor program_;
+};
+
 }  // namespace
+
+StatusOr<FollowedProduct> FollowProduct(const Graph& graph, int32_t id, const Launch& next,
+                                        int product, const std::string& origin) {
+  const Node& node = graph.nodes[id];
+  const Layout *a = graph.nodes[node.operands[0]].layout, *b = graph.nodes[node.operands[1]].layout;
+  if (node.layout->rank != 2) return NotImplementedError("[npu] batches of products stay apart.");
+  const GemmArgs args{node.dtype,
+                      a->extents[0],
+                      b->extents[1],
+                      a->extents[1],
+                      {nullptr, a->strides_[0], a->strides_[1]},
+                      {nullptr, b->strides_[0], b->strides_[1]},
+                      {nullptr, b->extents[1], 1}};
+  std::optional<OverMatrix> over = OverMatrix::From(next, args.m, args.n);
+  if (!over) return NotImplementedError("[npu] the kernel has other axes than the product.");
+  const int64_t item = SizeOf(node.dtype);
+  if ((args.m > 1 && over->strides[2 * product] != args.n * item) ||
+      (args.n > 1 && over->strides[2 * product + 1] != item))
+    return NotImplementedError("[npu] the kernel reads the product in another order.");
+  FollowedProduct out;
+  out.launch = next;
+  out.launch.buffers.erase(out.launch.buffers.begin() + product);
+  for (int i : {1, 0}) {
+    const int32_t operand = node.operands[i];
+    out.launch.buffers.insert(out.launch.buffers.begin(),
+                              {BaseOf(graph, operand), OffsetInBase(graph, operand)});
+  }
+  FZ_ASSIGN_OR_RETURN(std::unique_ptr<const LibraryCall> cpu, MakeLibraryCall(graph, id, false));
+  out.kernel = std::make_unique<const NpuFollowedProduct>(*std::move(over), next, product, args,
+                                                          std::move(cpu), origin);
+  if (std::string why = out.kernel->refusal(); !why.empty()) return NotImplementedError(why);
+  return out;
+}
 
 StatusOr<std::unique_ptr<const DeviceKernel>> MakeDeviceKernel(Device device, const Launch& launch,
                                                                const std::string& origin) {
