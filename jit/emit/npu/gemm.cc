@@ -54,6 +54,13 @@ class Ring {
   std::vector<Arg> args_;
 };
 
+// How accumulators leave for the epilogue: columns of a slice, and how many slices are kept in vector
+// memory.
+struct Slicing {
+  int64_t cols;
+  int kept;
+};
+
 class GemmEmission {
  public:
   GemmEmission(const GemmArgs& args, Type type, const Preset& preset, const GemmBlocks& blocks)
@@ -62,9 +69,9 @@ class GemmEmission {
   }
 
   void StoreProduct() { product_ = stream_.AddParam("c", ParamKind::kGmWrite); }
-  // Instead: a kernel over slices of `slice` columns.
+  // Instead: a kernel over slices of the accumulators' columns.
   void Follow(const kir::Kernel& kernel, const SpacePlan& plan, const BodyInfo& info, int product,
-              int64_t slice) {
+              const Slicing& slicing) {
     std::vector<int> params;
     for (int b = 0; b < int(kernel.buffers.size()); ++b) {
       const kir::Buffer& buffer = kernel.buffers[b];
@@ -75,9 +82,11 @@ class GemmEmission {
     }
     for (const kir::Scalar& s : kernel.scalars)
       params.push_back(AddParam(s, &stream_));
-    slice_ = slice;
-    epilogue_ =
-        std::make_unique<TileProgram>(kernel, plan, info, &stream_, std::move(params), 2, product);
+    slicing_ = slicing;
+    epilogue_ = std::make_unique<TileProgram>(kernel, plan, info, &stream_, std::move(params), 2,
+                                              TileProgram::Provided{product, slicing.kept});
+    const int64_t products = CeilDiv(args_.k, b_.l0_k), slices = CeilDiv(b_.l1_n, slicing.cols);
+    pace_ = std::max<int64_t>(1, products / slices);
   }
 
   Status Prepare() {
@@ -90,7 +99,7 @@ class GemmEmission {
                       l0_a_.Make(&stream_, kL0A, RoundUp(b_.half_m, 16) * l0_k * item_, copies) &&
                       l0_b_.Make(&stream_, kL0B, l0_k * n * item_, copies) &&
                       l0_c_.Make(&stream_, kL0C, RoundUp(b_.half_m, 16) * n * 4, copies);
-    if (!fits || (epilogue_ && !epilogue_->MakeSlots(b_.half_m, slice_)))
+    if (!fits || (epilogue_ && !epilogue_->MakeSlots(b_.half_m, slicing_.cols)))
       return NotImplementedError("[npu] matmul: the blocks do not fit.");
     return absl::OkStatus();
   }
@@ -185,14 +194,14 @@ class GemmEmission {
       const Part& part = parts[p];
       const int64_t half = part.row / b_.half_m;
       const bool first = s.k == 0 && part.depth0 == 0;
-      // What was computed here before must have been taken away.
-      while (first && !slices_.empty() && slices_.front().half == half) FinishSlice();
+      if (first) FetchAll(half);
       stream_.Emit(Op::kMMUL, type_, first ? 0 : kMatrixAcc,
                    {l0_c_.at(half), l0_a_.at(turn_ + int64_t(p)), l0_b_.at(turn_ + int64_t(p)),
                     N(part.rows), N(part.depth), N(s.cols)});
       if (part.last && s.k + s.depth == args_.k) Drain(s, part, half);
-      // One slice beside every product keeps the matrix unit busy meanwhile.
-      if (!slices_.empty() && !(part.last && s.k + s.depth == args_.k)) FinishSlice();
+      // Spread over the products that follow, slices keep the vector unit busy and the way to the
+      // matrix unit free.
+      if (!slices_.empty() && ++since_slice_ >= pace_) FinishSlice();
     }
     turn_ += int64_t(parts.size());
   }
@@ -214,12 +223,12 @@ class GemmEmission {
 
   void Drain(const Step& s, const Part& p, int64_t half) {
     if (epilogue_) {
-      for (int64_t n = 0; n < s.cols; n += slice_) {
+      for (int64_t n = 0; n < s.cols; n += slicing_.cols) {
         Tile tile;
         tile.row = s.m + p.row;
         tile.rows = p.rows;
         tile.col = s.n + n;
-        tile.cols = std::min(slice_, s.cols - n);
+        tile.cols = std::min(slicing_.cols, s.cols - n);
         slices_.push_back({half, n, tile});
       }
       return;
@@ -234,25 +243,38 @@ class GemmEmission {
   struct Slice {
     int64_t half, col;
     Tile tile;
-    bool fetched = false;
   };
 
-  void Fetch(Slice* slice) {
-    if (slice->fetched) return;
-    slice->fetched = true;
-    epilogue_->Loads(slice->tile);
-    const Val dst = epilogue_->Provide();
-    const int64_t fractals = slice->col / 16 * CeilDiv(slice->tile.rows, 16);
+  // Takes the next slice out of its accumulator.
+  void Fetch() {
+    const Slice& slice = slices_[size_t(fetched_++)];
+    const int64_t fractals = slice.col / 16 * CeilDiv(slice.tile.rows, 16);
     stream_.Emit(Op::kDR, type_, DrainFn(),
-                 {dst.at(), At(l0_c_.at(slice->half), fractals * 1024), N(slice->tile.rows),
-                  N(slice->tile.cols), N(0), N(0)});
+                 {epilogue_->Provide().at(), At(l0_c_.at(slice.half), fractals * 1024),
+                  N(slice.tile.rows), N(slice.tile.cols), N(0), N(0)});
+  }
+
+  // The accumulator is to be written again: all its slices must have been taken out.
+  void FetchAll(int64_t half) {
+    const auto waits = [&] {
+      for (size_t i = size_t(fetched_); i < slices_.size(); ++i) {
+        if (slices_[i].half == half) return true;
+      }
+      return false;
+    };
+    while (waits()) fetched_ < slicing_.kept ? Fetch() : FinishSlice();
   }
 
   void FinishSlice() {
-    Fetch(&slices_[0]);
-    if (slices_.size() > 1) Fetch(&slices_[1]);
+    since_slice_ = 0;
+    while (fetched_ < slicing_.kept && fetched_ < int64_t(slices_.size())) Fetch();
+    // Other operands: one slice ahead.
+    for (; loaded_ < 2 && loaded_ < int64_t(slices_.size()); ++loaded_)
+      epilogue_->Loads(slices_[size_t(loaded_)].tile);
     epilogue_->Compute(slices_[0].tile);
     slices_.pop_front();
+    --fetched_;
+    --loaded_;
   }
 
   const GemmArgs& args_;
@@ -266,12 +288,14 @@ class GemmEmission {
   int64_t turn_ = 0;  // products so far
   int product_ = -1;  // parameter
   std::unique_ptr<TileProgram> epilogue_;
-  int64_t slice_ = 0;
-  std::deque<Slice> slices_;
+  Slicing slicing_{};
+  std::deque<Slice> slices_;             // in order; finished ones are gone
+  int64_t fetched_ = 0, loaded_ = 0;     // of slices_, how many from the front
+  int64_t pace_ = 1, since_slice_ = 0;   // products between two slices
 };
 
-// Columns that an epilogue takes at a time, the widest first.
-constexpr int64_t kSlices[] = {64, 32, 16};
+// The most overlap first.
+constexpr Slicing kSlicings[] = {{64, 8}, {64, 4}, {32, 8}, {64, 3}, {32, 4}, {64, 2}, {32, 2}, {16, 2}};
 
 }  // namespace
 
@@ -333,9 +357,9 @@ StatusOr<Program> EmitGemm(const GemmArgs& args,
     if (apart || legal.has_loop || legal.rank != 2 || batch_offsets.size() != 1)
       return NotImplementedError("[npu] matmul: kernel ", legal.name, " cannot follow it.");
     Status status;
-    for (const int64_t slice : kSlices) {
+    for (const Slicing& slicing : kSlicings) {
       GemmEmission emission(args, *type, preset, blocks);
-      emission.Follow(legal, plan, info, epilogue->product, slice);
+      emission.Follow(legal, plan, info, epilogue->product, slicing);
       status = emit(&emission);
       if (status.ok()) break;
     }

@@ -43,7 +43,7 @@ int AddParam(const kir::Scalar& scalar, Stream* stream) {
 }
 
 TileProgram::TileProgram(const kir::Kernel& kernel, const SpacePlan& plan, const BodyInfo& info,
-                         Stream* stream, std::vector<int> params, int copies, int provided)
+                         Stream* stream, std::vector<int> params, int copies, Provided provided)
     : k_(kernel),
       plan_(plan),
       info_(info),
@@ -62,8 +62,8 @@ bool TileProgram::IsPlainLoad(Id i) const {
          !StridesOfBuffer(int(k_.body[i].imm), At(i).in_loop).transposed();
 }
 
-bool TileProgram::MakeSlot(Type type, Shape shape, Slot* slot) {
-  for (int c = 0; c < copies_; ++c) {
+bool TileProgram::MakeSlot(Type type, Shape shape, int copies, Slot* slot) {
+  for (int c = 0; c < copies; ++c) {
     const auto address = stream_.Alloc(kUB, vectors_.Bytes(type, shape));
     if (!address) return false;
     Val v;
@@ -83,14 +83,15 @@ bool TileProgram::MakeSlots(int64_t rows, int64_t cols) {
     if (inst.op == kir::Op::kLoad) {
       const auto key = std::make_pair(int(inst.imm), At(i).in_loop);
       if (loads_.count(key)) continue;
-      if (!MakeSlot(At(i).type, At(i).shape, &loads_[key])) return false;
+      const int copies = int(inst.imm) == provided_.buffer ? provided_.copies : copies_;
+      if (!MakeSlot(At(i).type, At(i).shape, copies, &loads_[key])) return false;
     } else if (inst.op == kir::Op::kStore) {
       const Id root = At(inst.a).root;
       const bool direct = At(i).as_it_is;
       if (direct && (IsPlainLoad(root) || results_.count(root))) continue;
       Slot* slot = direct ? &results_[root] : &stores_[i];
       const Shape shape = direct ? At(root).shape : StoreShape(plan_, inst, At(i).in_loop);
-      if (!MakeSlot(At(inst.a).type, shape, slot)) return false;
+      if (!MakeSlot(At(inst.a).type, shape, copies_, slot)) return false;
     }
   }
   const int64_t rest = stream_.Free(kUB);
@@ -102,7 +103,7 @@ bool TileProgram::MakeSlots(int64_t rows, int64_t cols) {
 void TileProgram::Loads(const Tile& tile) {
   for (auto& [key, slot] : loads_) {
     const auto [buffer, in_loop] = key;
-    if (buffer == provided_) continue;
+    if (buffer == provided_.buffer) continue;
     if (!in_loop && k_.has_loop && !tile.first) continue;
     Load(buffer, in_loop, tile, slot.at(slot.used++));
   }

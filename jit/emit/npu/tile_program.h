@@ -34,10 +34,16 @@ int AddParam(const kir::Scalar& scalar, Stream* stream);
 
 class TileProgram {
  public:
+  // A buffer that the caller fills instead of loading it, and how many tiles of it are kept.
+  struct Provided {
+    int buffer = -1;
+    int copies = 0;
+  };
+
   // `params`: the program's parameter of each buffer, then of each scalar; copies: of memory that is
-  // moved. `provided` (a buffer or -1) is filled by the caller instead of loaded.
+  // moved.
   TileProgram(const kir::Kernel& kernel, const SpacePlan& plan, const BodyInfo& info,
-              Stream* stream, std::vector<int> params, int copies, int provided = -1);
+              Stream* stream, std::vector<int> params, int copies, Provided provided = {-1, 0});
 
   // Takes scratch memory for tiles of at most so many points; false if there is not enough. What is
   // left of the vector memory becomes that of temporaries.
@@ -45,7 +51,7 @@ class TileProgram {
 
   void Loads(const Tile& tile);
   // Where the next tile of the provided buffer goes.
-  Val Provide() { return Next(&loads_.at({provided_, false})); }
+  Val Provide() { return Next(&loads_.at({provided_.buffer, false})); }
   void Compute(const Tile& tile);
   // Temporaries did not fit: what was emitted is of no use.
   bool overflowed() const { return vectors_.overflowed(); }
@@ -73,7 +79,7 @@ class TileProgram {
   }
   static const Val& Next(Slot* slot) { return slot->at(slot->used++); }
   bool IsPlainLoad(Id i) const;
-  bool MakeSlot(Type type, Shape shape, Slot* slot);
+  bool MakeSlot(Type type, Shape shape, int copies, Slot* slot);
   void Load(int buffer, bool in_loop, const Tile& tile, const Val& dst);
   void Store(Id i, const Tile& tile);
 
@@ -97,7 +103,8 @@ class TileProgram {
   const BodyInfo& info_;
   Stream& stream_;
   const std::vector<int> params_;
-  const int copies_, provided_;
+  const int copies_;
+  const Provided provided_;
   Id first_loop_ = 0;
   ScratchPool pool_;
   Vectors vectors_;
