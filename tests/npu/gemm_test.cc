@@ -1,5 +1,4 @@
 // Matrix products on the NPU against their definition, under the checker.
-#include "jit/emit/interp/interp.h"
 #include "jit/emit/npu/gemm.h"
 
 #include <gtest/gtest.h>
@@ -7,6 +6,7 @@
 #include <cstring>
 #include <random>
 
+#include "jit/emit/interp/interp.h"
 #include "jit/npu_sim/asm.h"
 #include "jit/npu_sim/simulator.h"
 #include "kernels/gemm/gemm.h"
@@ -120,9 +120,11 @@ TEST(NpuGemm, EpiloguesHaveTheBitsOfTheKernelsApart) {
       "  %6 = mul %4, %5 : f32\n  store o, %6\n  %7 = cast %2 : f16\n  store p, %7\n");
   ASSERT_TRUE(kernel.ok()) << kernel.status();
   Rng rng(11);
-  for (const auto& [name, m, n, k] :
-       {std::tuple{"dc16", 300, 260, 200}, {"edge16", 100, 70, 90}, {"dc16", 1, 33, 7},
-        {"dc16", 64, 1, 40}, {"edge16", 17, 10, 300}}) {
+  for (const auto& [name, m, n, k] : {std::tuple{"dc16", 300, 260, 200},
+                                      {"edge16", 100, 70, 90},
+                                      {"dc16", 1, 33, 7},
+                                      {"dc16", 64, 1, 40},
+                                      {"edge16", 17, 10, 300}}) {
     SCOPED_TRACE(StrCat(name, " ", m, "x", n, "x", k));
     const Preset preset = *FindPreset(name);
     Matrix a(DType::kF32, m, k, false, 0, rng), b(DType::kF32, k, n, true, 0, rng),
@@ -141,15 +143,15 @@ TEST(NpuGemm, EpiloguesHaveTheBitsOfTheKernelsApart) {
     (*interpreted)->Run({apart, extents.data(), strides.data(), &w}, 0, m, 0, n);
 
     const Epilogue epilogue{&*kernel, {extents, strides}, 0};
-    const auto program = EmitGemm(args, {{{0, 0, 0}}}, preset, ChooseBlocks(preset, kF32, m, n, k),
-                                  {}, &epilogue);
+    const auto program =
+        EmitGemm(args, {{{0, 0, 0}}}, preset, ChooseBlocks(preset, kF32, m, n, k), {}, &epilogue);
     ASSERT_TRUE(program.ok()) << program.status();
     std::vector<uint64_t> params;
     std::vector<Window> windows;
     for (Matrix* x : {&a, &b, &bias, &y, &o, &p}) {
       params.push_back(kGmBase + params.size() * 0x1000'0000);
-      windows.push_back({params.back(), int64_t(x->bytes.size()), x->bytes.data(),
-                         x == &o || x == &p});
+      windows.push_back(
+          {params.back(), int64_t(x->bytes.size()), x->bytes.data(), x == &o || x == &p});
     }
     params.push_back(w);
     LaunchOptions options;

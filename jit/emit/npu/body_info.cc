@@ -1,6 +1,8 @@
 #include "jit/emit/npu/body_info.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "core/str.h"
 #include "jit/kir/fn_table.h"
@@ -31,6 +33,7 @@ class Analysis {
       if (in_loop) info.region = info_.regions;
       info.root = i;
       FZ_RETURN_IF_ERROR(Look(i));
+      FindTwin(i);
     }
     ExtendLifetimes();
     FindStores();
@@ -93,6 +96,29 @@ class Analysis {
     }
   }
 
+  // Loops of the kernel IR compute values anew that an earlier one had; with the whole loop in a
+  // tile they are still there.
+  void FindTwin(Id i) {
+    const Inst& inst = k_.body[i];
+    if (!kir::HasValue(inst.op) || At(i).root != i) return;
+    const auto operand = [&](Id id) {
+      return id == kNone ? std::make_pair(kNone, kNumTypes)
+                         : std::make_pair(At(id).root, At(id).type);
+    };
+    const bool load = inst.op == kir::Op::kLoad;
+    const Key key{inst.op,
+                  inst.type,
+                  inst.imm,
+                  operand(inst.a),
+                  operand(inst.b),
+                  operand(inst.c),
+                  load && At(i).in_loop};
+    const auto [first, fresh] = twins_.try_emplace(key, i);
+    if (fresh) return;
+    info_.insts[i].root = first->second;
+    info_.insts[i].uniform = At(first->second).uniform;
+  }
+
   // A value made outside of a loop and used inside lives until its end: the loop may run in parts.
   void ExtendLifetimes() {
     std::vector<Id> end_of(info_.regions);
@@ -123,9 +149,13 @@ class Analysis {
     }
   }
 
+  using Key = std::tuple<kir::Op, DType, uint64_t, std::pair<Id, Type>, std::pair<Id, Type>,
+                         std::pair<Id, Type>, bool>;
+
   const kir::Kernel& k_;
   const SpacePlan& plan_;
   BodyInfo info_;
+  std::map<Key, Id> twins_;
 };
 
 }  // namespace

@@ -54,8 +54,8 @@ class Ring {
   std::vector<Arg> args_;
 };
 
-// How accumulators leave for the epilogue: columns of a slice, and how many slices are kept in vector
-// memory.
+// How accumulators leave for the epilogue: columns of a slice, and how many slices are kept in
+// vector memory.
 struct Slicing {
   int64_t cols;
   int kept;
@@ -75,13 +75,12 @@ class GemmEmission {
     std::vector<int> params;
     for (int b = 0; b < int(kernel.buffers.size()); ++b) {
       const kir::Buffer& buffer = kernel.buffers[b];
-      params.push_back(b == product ? -1
-                                    : stream_.AddParam(buffer.name, buffer.out
-                                                                        ? ParamKind::kGmWrite
-                                                                        : ParamKind::kGmRead));
+      params.push_back(b == product
+                           ? -1
+                           : stream_.AddParam(buffer.name, buffer.out ? ParamKind::kGmWrite
+                                                                      : ParamKind::kGmRead));
     }
-    for (const kir::Scalar& s : kernel.scalars)
-      params.push_back(AddParam(s, &stream_));
+    for (const kir::Scalar& s : kernel.scalars) params.push_back(AddParam(s, &stream_));
     slicing_ = slicing;
     epilogue_ = std::make_unique<TileProgram>(kernel, plan, info, &stream_, std::move(params), 2,
                                               TileProgram::Provided{product, slicing.kept});
@@ -235,8 +234,9 @@ class GemmEmission {
     }
     const int64_t ld = args_.c.row_stride * item_;
     const int64_t offset = s.offsets[2] + (s.m + p.row) * ld + s.n * item_;
-    stream_.Emit(Op::kDR, type_, DrainFn(),
-                 {Arg::Device(product_, offset), l0_c_.at(half), N(p.rows), N(s.cols), N(ld), N(0)});
+    stream_.Emit(
+        Op::kDR, type_, DrainFn(),
+        {Arg::Device(product_, offset), l0_c_.at(half), N(p.rows), N(s.cols), N(ld), N(0)});
   }
 
   // Columns of an accumulator on their way through the epilogue.
@@ -289,13 +289,14 @@ class GemmEmission {
   int product_ = -1;  // parameter
   std::unique_ptr<TileProgram> epilogue_;
   Slicing slicing_{};
-  std::deque<Slice> slices_;             // in order; finished ones are gone
-  int64_t fetched_ = 0, loaded_ = 0;     // of slices_, how many from the front
-  int64_t pace_ = 1, since_slice_ = 0;   // products between two slices
+  std::deque<Slice> slices_;            // in order; finished ones are gone
+  int64_t fetched_ = 0, loaded_ = 0;    // of slices_, how many from the front
+  int64_t pace_ = 1, since_slice_ = 0;  // products between two slices
 };
 
 // The most overlap first.
-constexpr Slicing kSlicings[] = {{64, 8}, {64, 4}, {32, 8}, {64, 3}, {32, 4}, {64, 2}, {32, 2}, {16, 2}};
+constexpr Slicing kSlicings[] = {{64, 8}, {64, 4}, {32, 8}, {64, 3},
+                                 {32, 4}, {64, 2}, {32, 2}, {16, 2}};
 
 }  // namespace
 

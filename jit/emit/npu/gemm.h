@@ -26,9 +26,9 @@ std::optional<Type> MatrixTypeOf(DType dtype);
 // Blocks that fit the preset, as large as they get.
 GemmBlocks ChooseBlocks(const Preset& preset, Type type, int64_t m, int64_t n, int64_t k);
 
-// What follows a product on the same points: a kernel over [m, n] without loops, one of whose buffers
-// is the product, dense. It takes the accumulators from scratch memory; the product itself is
-// nowhere else.
+// What follows a product on the same points: a kernel over [m, n] without loops, one of whose
+// buffers is the product, dense. It takes the accumulators from scratch memory; the product itself
+// is nowhere else.
 struct Epilogue {
   const kir::Kernel* kernel;
   LaunchShape shape;
@@ -36,9 +36,9 @@ struct Epilogue {
 };
 
 // c = a @ b for `args` (strides in elements, data unused), `batches` times: batch_offsets holds the
-// byte offsets of a, b and c of each batch. Parameters: a, b, c; with an epilogue (of one batch) a, b, the kernel's other buffers
-// and its scalars. NotImplementedError for what the
-// matrix unit does not do: dtypes, k beyond one chunk, elements that lie apart.
+// byte offsets of a, b and c of each batch. Parameters: a, b, c; with an epilogue (of one batch) a,
+// b, the kernel's other buffers and its scalars. NotImplementedError for what the matrix unit does
+// not do: dtypes, k beyond one chunk, elements that lie apart.
 StatusOr<Program> EmitGemm(const GemmArgs& args,
                            absl::Span<const std::array<int64_t, 3>> batch_offsets,
                            const Preset& preset, const GemmBlocks& blocks,

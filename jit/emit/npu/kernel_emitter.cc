@@ -135,8 +135,8 @@ StatusOr<Program> EmitKernel(const kir::Kernel& kernel, const LaunchShape& shape
   int64_t best_cycles = 0;
   int tried = 0;
   for (const Tiling& tiling : Tilings(plan, limits, options)) {
-    std::optional<Program> program = EmitTiles(legal, plan, info, preset, options, tiling.rows,
-                                               tiling.cols, tiling.copies);
+    std::optional<Program> program =
+        EmitTiles(legal, plan, info, preset, options, tiling.rows, tiling.cols, tiling.copies);
     if (!program) continue;
     program->meta.kernel_class = plan.loop_is_rows() ? "COL" : plan.loop_is_cols() ? "ROW" : "EW";
     program->meta.tile = StrCat(tiling.rows, "x", tiling.cols, " x", tiling.copies);

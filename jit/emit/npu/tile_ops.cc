@@ -75,8 +75,8 @@ void TileProgram::Operation(Id i, const Val& a, const Val& b, const Val& c, cons
   const Inst& inst = k_.body[i];
   switch (inst.op) {
 #define FZ_BINARY(K, B) \
-case kir::Op::K:      \
-  return vectors_.Binary(B, a, b, dst);
+  case kir::Op::K:      \
+    return vectors_.Binary(B, a, b, dst);
     FZ_BINARY(kAdd, kBinAdd)
     FZ_BINARY(kSub, kBinSub)
     FZ_BINARY(kMul, kBinMul)
@@ -91,8 +91,8 @@ case kir::Op::K:      \
     FZ_BINARY(kShr, kBinShr)
 #undef FZ_BINARY
 #define FZ_UNARY(K, U) \
-case kir::Op::K:     \
-  return vectors_.Unary(U, a, dst);
+  case kir::Op::K:     \
+    return vectors_.Unary(U, a, dst);
     FZ_UNARY(kNeg, kUnNeg)
     FZ_UNARY(kAbs, kUnAbs)
     FZ_UNARY(kSqrt, kUnSqrt)
@@ -101,8 +101,8 @@ case kir::Op::K:     \
     FZ_UNARY(kRint, kUnRint)
 #undef FZ_UNARY
 #define FZ_COMPARE(K, C) \
-case kir::Op::K:       \
-  return vectors_.Compare(C, a, b, dst);
+  case kir::Op::K:       \
+    return vectors_.Compare(C, a, b, dst);
     FZ_COMPARE(kLt, kCmpLt)
     FZ_COMPARE(kLe, kCmpLe)
     FZ_COMPARE(kEq, kCmpEq)
@@ -191,7 +191,8 @@ void TileProgram::ReduceRows(Id i, const Val& x, const ReduceWords& words, const
   vectors_.Free(lanes);
 }
 
-void TileProgram::ReduceColumns(Id i, const Val& x, const ReduceWords& words, const Tile& tile, bool narrow) {
+void TileProgram::ReduceColumns(Id i, const Val& x, const ReduceWords& words, const Tile& tile,
+                                bool narrow) {
   if (tile.first) partial_[i] = vectors_.NewAccumulators(x.type);
   const Val accumulators = partial_[i];
   vectors_.AccumulateRows(words.column, x, tile.first, words.identity, accumulators);

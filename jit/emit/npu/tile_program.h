@@ -1,7 +1,7 @@
-// A kernel's body as the work of tiles: loads, vector instructions, stores. Called by the emitter of
-// kernels, tile by tile, and by that of matrix products for what follows them. Invariant: for tiles
-// that cover the space, in order, the results are the kernel's; temporaries stay inside one queue,
-// everything that two queues touch is tracked by the stream.
+// A kernel's body as the work of tiles: loads, vector instructions, stores. Called by the emitter
+// of kernels, tile by tile, and by that of matrix products for what follows them. Invariant: for
+// tiles that cover the space, in order, the results are the kernel's; temporaries stay inside one
+// queue, everything that two queues touch is tracked by the stream.
 #pragma once
 
 #include <map>
@@ -40,8 +40,8 @@ class TileProgram {
     int copies = 0;
   };
 
-  // `params`: the program's parameter of each buffer, then of each scalar; copies: of memory that is
-  // moved.
+  // `params`: the program's parameter of each buffer, then of each scalar; copies: of memory that
+  // is moved.
   TileProgram(const kir::Kernel& kernel, const SpacePlan& plan, const BodyInfo& info,
               Stream* stream, std::vector<int> params, int copies, Provided provided = {-1, 0});
 

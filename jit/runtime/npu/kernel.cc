@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <optional>
 #include <mutex>
+#include <optional>
 
 #include "core/str.h"
 #include "jit/emit/npu/emit.h"
@@ -288,8 +288,8 @@ class NpuFollowedProduct : public DeviceKernel {
 
   // One after the other, where the preset has changed and they are one no more.
   Status RunApart(const kir::KernelArgs& args) const {
-    FZ_ASSIGN_OR_RETURN(const StorageRef product, Allocate(size_t(args_.m * args_.n) *
-                                                           size_t(SizeOf(args_.dtype))));
+    FZ_ASSIGN_OR_RETURN(const StorageRef product,
+                        Allocate(size_t(args_.m * args_.n) * size_t(SizeOf(args_.dtype))));
     char* const operands[] = {static_cast<char*>(args.buffers[0]),
                               static_cast<char*>(args.buffers[1])};
     FZ_RETURN_IF_ERROR(cpu_->Run(operands, product->data));
