@@ -8,6 +8,12 @@ std::string Name(Device device) {
   return device.index() ? absl::StrCat(name, ":", device.index()) : name;
 }
 
+bool Computes(Device device, DType dtype) {
+  if (device.kind() != DeviceKind::kNpu) return true;
+  const bool half_integer = BitsOf(dtype) == 16 && !IsFloat(dtype);
+  return BitsOf(dtype) <= 32 && !half_integer;
+}
+
 StatusOr<Device> ParseDevice(std::string_view name) {
   if (name == "cpu") return Device();
   if (name == "npu") return Device(DeviceKind::kNpu, 0);

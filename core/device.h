@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/dtype.h"
 #include "core/status.h"
 
 namespace frazil {
@@ -26,5 +27,8 @@ struct Device {
 std::string Name(Device device);
 // ValueError naming the known devices, also for one that this build or machine does not have.
 StatusOr<Device> ParseDevice(std::string_view name);
+
+// Whether the device's processor has arithmetic for the dtype; other dtypes it only stores.
+bool Computes(Device device, DType dtype);
 
 }  // namespace frazil

@@ -60,7 +60,7 @@ class Fuser {
     const int own = group_of_[id];
     for (int g : OperandGroups(sets_[own])) {
       if (g == own || sets_[g].empty() || !Fusible(sets_[g][0])) continue;
-      if (!SameDevice(sets_[g][0], id) || Returns(g, own)) continue;
+      if (!SameHome(sets_[g][0], id) || Returns(g, own)) continue;
       std::vector<int32_t> both;
       std::merge(sets_[g].begin(), sets_[g].end(), sets_[own].begin(), sets_[own].end(),
                  std::back_inserter(both));
@@ -71,8 +71,17 @@ class Fuser {
     }
   }
 
-  bool SameDevice(int32_t a, int32_t b) const {
-    return graph_.nodes[a].device == graph_.nodes[b].device;
+  // On one device, which can compute both or neither: a kernel that the device lacks one op for runs
+  // elsewhere as a whole.
+  bool SameHome(int32_t a, int32_t b) const {
+    return graph_.nodes[a].device == graph_.nodes[b].device && IsComputed(a) == IsComputed(b);
+  }
+
+  bool IsComputed(int32_t id) const {
+    const Node& node = graph_.nodes[id];
+    bool all = Computes(node.device, node.dtype);
+    for (int32_t x : node.operands) all &= Computes(node.device, graph_.nodes[x].dtype);
+    return all;
   }
 
   // True if another group lies on a path from group `from` to group `to`: then they cannot be one.

@@ -1,5 +1,7 @@
 // The NPU emitter against the interpreter: random kernels and one-instruction kernels, run under
 // the checker. A kernel that the emitter takes gives the interpreter's bits without a fault.
+#include "core/device.h"
+#include "jit/emit/npu/body_info.h"
 #include "jit/emit/npu/emit.h"
 
 #include <gtest/gtest.h>
@@ -118,6 +120,13 @@ TEST_P(EmitTest, RandomKernels) {
     if (HasFatalFailure()) FAIL() << "seed " << seed;
   }
   EXPECT_GT(emitter.counts.ran, 1000) << emitter.counts.refusal;
+}
+
+TEST(EmitTypes, TheDeviceComputesWhatTheEmitterHasTypesFor) {
+  for (int t = 0; t < kNumDTypes; ++t) {
+    EXPECT_EQ(TypeOf(DType(t)).has_value(), Computes(Device(DeviceKind::kNpu, 0), DType(t)))
+        << ShortName(DType(t));
+  }
 }
 
 TEST_P(EmitTest, EveryInstruction) {
