@@ -71,8 +71,8 @@ class Fuser {
     }
   }
 
-  // On one device, which can compute both or neither: a kernel that the device lacks one op for runs
-  // elsewhere as a whole.
+  // On one device, which can compute both or neither: a kernel that the device lacks one op for
+  // runs elsewhere as a whole.
   bool SameHome(int32_t a, int32_t b) const {
     return graph_.nodes[a].device == graph_.nodes[b].device && IsComputed(a) == IsComputed(b);
   }

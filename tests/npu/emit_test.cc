@@ -1,12 +1,12 @@
 // The NPU emitter against the interpreter: random kernels and one-instruction kernels, run under
 // the checker. A kernel that the emitter takes gives the interpreter's bits without a fault.
-#include "core/device.h"
-#include "jit/emit/npu/body_info.h"
 #include "jit/emit/npu/emit.h"
 
 #include <gtest/gtest.h>
 
+#include "core/device.h"
 #include "jit/emit/interp/interp.h"
+#include "jit/emit/npu/body_info.h"
 #include "jit/npu_sim/asm.h"
 #include "jit/npu_sim/simulator.h"
 #include "tests/jit/kernel_gen.h"
