@@ -12,6 +12,13 @@ namespace frazil::npu {
 #define FZ_NPU_AVX512 gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")
 #endif
 
+// Before a loop: iterations do not depend on each other.
+#if defined(__clang__)
+#define FZ_NPU_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define FZ_NPU_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 enum class HostIsa : uint8_t { kPlain, kAvx2, kAvx512 };
 inline HostIsa Host() {
 #if defined(__x86_64__)
@@ -28,18 +35,18 @@ namespace loop_internal {
 // Whatever f calls is inlined and so compiled for the same instructions.
 template <class F>
 [[gnu::flatten, gnu::noinline]] void Plain(int64_t n, const F f) {
-#pragma GCC ivdep
+  FZ_NPU_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) f(i);
 }
 #if defined(__x86_64__)
 template <class F>
 [[FZ_NPU_AVX2, gnu::flatten, gnu::noinline]] void Avx2(int64_t n, const F f) {
-#pragma GCC ivdep
+  FZ_NPU_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) f(i);
 }
 template <class F>
 [[FZ_NPU_AVX512, gnu::flatten, gnu::noinline]] void Avx512(int64_t n, const F f) {
-#pragma GCC ivdep
+  FZ_NPU_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) f(i);
 }
 #endif
