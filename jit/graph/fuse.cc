@@ -41,7 +41,7 @@ class Fuser {
     return id;
   }
   bool Fusible(int32_t id) const {
-    return !IsLibrary(graph_.nodes[id].op) && !StandsAlone(graph_.nodes[id].op);
+    return !IsLibrary(graph_.nodes[id].op) && !StandsAlone(graph_.nodes[id]);
   }
 
   std::vector<int> OperandGroups(const std::vector<int32_t>& nodes) const {

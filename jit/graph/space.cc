@@ -531,6 +531,9 @@ std::optional<Space> Analyse(const Graph& graph, absl::Span<const int32_t> nodes
 bool IsLibrary(OpId op) {
   return op == OpId::k_matmul || op == OpId::k_put || op == OpId::k_to_device;
 }
-bool StandsAlone(OpId op) { return op == OpId::k_concat || op == OpId::k_random_bits; }
+bool StandsAlone(const Node& node) {
+  return node.op == OpId::k_concat || node.op == OpId::k_random_bits ||
+         (node.op == OpId::k_pad && node.device.kind() == DeviceKind::kNpu);
+}
 
 }  // namespace frazil::jit

@@ -63,8 +63,9 @@ std::optional<Space> Analyse(const Graph& graph, absl::Span<const int32_t> nodes
 bool IsOneRun(const std::vector<int64_t>& extents, const std::vector<int64_t>& strides,
               absl::Span<const int> order);
 
-// Library calls: never in a kernel. Concatenations and random words make kernels of their own.
+// Library calls: never in a kernel. Concatenations and random words make kernels of their own, and
+// so does padding where there are no predicates (on the NPU).
 bool IsLibrary(OpId op);
-bool StandsAlone(OpId op);
+bool StandsAlone(const Node& node);
 
 }  // namespace frazil::jit

@@ -36,6 +36,8 @@ class Lowering {
     const int32_t first = group_.nodes[0];
     if (node(first).op == OpId::k_concat) {
       LowerConcat(first);
+    } else if (node(first).op == OpId::k_pad && StandsAlone(node(first))) {
+      LowerPad(first);
     } else if (node(first).op == OpId::k_random_bits) {
       LowerRandomBits(first);
     } else {
@@ -222,31 +224,52 @@ class Lowering {
   // --------------------------------------------------------------------------
 
   // Each input is copied to its slice.
+  static std::vector<int64_t> DenseStridesOf(const Layout& layout) {
+    std::vector<int64_t> dense(layout.rank, 0);
+    int64_t step = 1;
+    for (int i = layout.rank - 1; i >= 0; --i) {
+      dense[i] = step;
+      step *= layout.extents[i];
+    }
+    return dense;
+  }
+
+  // Copies value `from`, repeated if its strides say so, into a part of `to`.
+  void CopyPart(int32_t from, const Layout& shape, std::vector<int64_t> strides, int32_t to,
+                int64_t to_offset) {
+    int64_t offset = 0;
+    int32_t base = from;
+    for (; node(base).view; base = node(base).operands[0]) offset += node(base).offset;
+    Axes axes{.extents = {shape.extents, shape.extents + shape.rank}};
+    for (int i = 0; i < shape.rank; ++i) {
+      if (shape.extents[i] != 1) axes.parallel.push_back(i);
+    }
+    Copy(std::move(axes), node(to).dtype, base, offset, std::move(strides), to, to_offset,
+         DenseStridesOf(*node(to).layout));
+  }
+
   void LowerConcat(int32_t id) {
     const Node& n = node(id);
     const int64_t axis = n.attrs[0];
-    std::vector<int64_t> dense(n.layout->rank, 0);
-    int64_t step = 1;
-    for (int i = n.layout->rank - 1; i >= 0; --i) {
-      dense[i] = step;
-      step *= n.layout->extents[i];
-    }
+    const int64_t step = DenseStridesOf(*n.layout)[axis];
     int64_t start = 0;
     for (int32_t x : n.operands) {
-      const Layout* in = node(x).layout;
-      const int64_t at = start;
-      start += in->extents[axis];
-      if (in->size == 0) continue;
-      int64_t offset = 0;
-      int32_t base = x;
-      for (; node(base).view; base = node(base).operands[0]) offset += node(base).offset;
-      Axes axes{.extents = {in->extents, in->extents + in->rank}};
-      for (int i = 0; i < in->rank; ++i) {
-        if (in->extents[i] != 1) axes.parallel.push_back(i);
-      }
-      Copy(std::move(axes), n.dtype, base, offset, {in->strides_, in->strides_ + in->rank}, id,
-           at * dense[axis], dense);
+      const Layout& in = *node(x).layout;
+      if (in.size > 0) CopyPart(x, in, {in.strides_, in.strides_ + in.rank}, id, start * step);
+      start += in.extents[axis];
     }
+  }
+
+  // The constant everywhere, then the operand over it: without predicates.
+  void LowerPad(int32_t id) {
+    const Node& n = node(id);
+    const Layout& in = *node(n.operands[0]).layout;
+    const std::vector<int64_t> dense = DenseStridesOf(*n.layout);
+    if (n.layout->size == 0) return;
+    CopyPart(n.operands[1], *n.layout, std::vector<int64_t>(dense.size(), 0), id, 0);
+    int64_t offset = 0;
+    for (int i = 0; i < in.rank; ++i) offset += n.attrs[2 * i] * dense[i];
+    if (in.size > 0) CopyPart(n.operands[0], in, {in.strides_, in.strides_ + in.rank}, id, offset);
   }
 
   // One block of four words at a point.

@@ -91,6 +91,36 @@ def test_every_row_has_cases():
     assert {c.row for c in CASES.values()} == {row["name"] for row in _frazil.op_table()}
 
 
+# What the NPU computes itself in each dtype that it has, wherever no operand runs backwards.
+ON_THE_NPU = set(
+    """
+    negative abs sign exp expm1 log log1p atan tanh erf sqrt floor ceil trunc round isnan isinf
+    isfinite bitwise_invert copy add subtract multiply divide floor_divide remainder maximum minimum
+    equal not_equal less less_equal greater greater_equal bitwise_and bitwise_or bitwise_xor
+    bitwise_left_shift bitwise_right_shift where max min reshape permute_dims broadcast_to slice
+    concat pad to_device
+""".split()
+)
+NPU_DTYPES = {"bool", "int8", "uint8", "int32", "uint32", "float16", "bfloat16", "float32"}
+
+
+@pytest.mark.parametrize("executor", NPUS)
+def test_what_the_npu_computes_itself(runs, executor):
+    """A list, so that a kernel that moves to the CPU does not go unnoticed."""
+    fallbacks = runs[executor]["fallbacks"]
+    ran = set()
+    for case in CASES.values():
+        if case.row not in ON_THE_NPU or not {case.dtype, *case.dtypes} <= NPU_DTYPES:
+            continue
+        why = fallbacks.get(case.name, "")
+        assert not why or "runs backwards" in why, f"{case.name}: {why}"
+        if not why:
+            ran.add(case.row)
+    assert ran == ON_THE_NPU
+    sums = [c for c in CASES.values() if c.row in ("sum", "matmul") and c.dtype == "float32"]
+    assert sum(c.name not in fallbacks for c in sums) > len(sums) // 2
+
+
 @pytest.mark.parametrize("row", sorted({c.row for c in CASES.values()}))
 def test_against_numpy(results, row):
     ran = 0
