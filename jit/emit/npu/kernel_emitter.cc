@@ -4,6 +4,7 @@
 #include "core/str.h"
 #include "jit/emit/npu/estimate.h"
 #include "jit/emit/npu/tile_program.h"
+#include "jit/kir/dead.h"
 #include "jit/kir/legalize.h"
 
 namespace frazil::npu {
@@ -123,7 +124,8 @@ std::vector<Reach> ReachOf(const kir::Kernel& k, const LaunchShape& shape) {
 
 StatusOr<Program> EmitKernel(const kir::Kernel& kernel, const LaunchShape& shape,
                              const Preset& preset, const EmitOptions& options) {
-  FZ_ASSIGN_OR_RETURN(const kir::Kernel legal, kir::Legalize(kernel, NpuLegalCaps()));
+  FZ_ASSIGN_OR_RETURN(const kir::Kernel whole, kir::Legalize(kernel, NpuLegalCaps()));
+  const kir::Kernel legal = kir::RemoveDead(whole);
   if (legal.buffers.size() + legal.scalars.size() > size_t{kMaxParams})
     return NotImplementedError("[npu] kernel ", kernel.name, " has more than ", kMaxParams,
                                " parameters.");

@@ -140,10 +140,23 @@ void Stream::WaitFor(Queue waiter, Queue queue, int32_t number, int depth) {
 
 void Stream::Order(Queue earlier, Queue later) { WaitFor(later, earlier, seq_[earlier]); }
 
-void Stream::OrderAccess(Queue queue, const Buffer& buffer, bool write) {
-  WaitFor(queue, buffer.writer, buffer.written);
+void Stream::OrderAccess(const Buffer& buffer, bool write, Clock* needed) {
+  const auto need = [&](int q, int32_t number) { (*needed)[q] = std::max((*needed)[q], number); };
+  need(buffer.writer, buffer.written);
   if (!write) return;
-  for (int q = 1; q < kNumQueues; ++q) WaitFor(queue, Queue(q), buffer.read[q]);
+  for (int q = 1; q < kNumQueues; ++q) need(q, buffer.read[q]);
+}
+
+// One flag from each queue at most, and none for what another of them brings.
+void Stream::WaitForAll(Queue waiter, const Clock& needed) {
+  for (int q = 1; q < kNumQueues; ++q) {
+    bool follows = false;
+    for (int other = 1; other < kNumQueues; ++other) {
+      if (other == q || other == waiter || needed[other] < 0) continue;
+      follows |= clock_at_[other][needed[other]][q] >= needed[q];
+    }
+    if (!follows) WaitFor(waiter, Queue(q), needed[q]);
+  }
 }
 
 void Stream::Emit(Op op, uint8_t dt, uint8_t fn, std::initializer_list<Arg> args) {
@@ -162,7 +175,10 @@ void Stream::Emit(Op op, uint8_t dt, uint8_t fn, std::initializer_list<Arg> args
       f(buffers_[arg.which], info.operands[i].kind == OperandKind::kWrite);
     }
   };
-  each([&](Buffer& b, bool write) { OrderAccess(info.queue, b, write); });
+  Clock needed;
+  needed.fill(-1);
+  each([&](Buffer& b, bool write) { OrderAccess(b, write, &needed); });
+  WaitForAll(info.queue, needed);
   const int32_t number = Push(info.queue, instr);
   each([&](Buffer& b, bool write) {
     if (write) {

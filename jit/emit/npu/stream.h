@@ -89,7 +89,8 @@ class Stream {
   void WaitFor(Queue waiter, Queue queue, int32_t number, int depth = 0);
   int FindFlag(Queue from, Queue to, int32_t number) const;
   void Pair(Queue from, int32_t number, Queue to, int id);
-  void OrderAccess(Queue queue, const Buffer& buffer, bool write);
+  static void OrderAccess(const Buffer& buffer, bool write, Clock* needed);
+  void WaitForAll(Queue waiter, const Clock& needed);
 
   const Preset& preset_;
   std::array<int64_t, kNumSpaces> used_{};

@@ -86,6 +86,11 @@ void NpuDevice::Configure(const npu::Preset& preset, npu::Mode mode) {
   mode_ = mode;
 }
 
+void NpuDevice::SetBudget(int64_t instructions) {
+  std::lock_guard lock(mutex_);
+  budget_ = instructions;
+}
+
 Status NpuDevice::Launch(const std::shared_ptr<const npu::Program>& program,
                          absl::Span<const NpuBuffer> buffers, absl::Span<const uint64_t> words,
                          const std::string& origin) {
@@ -97,6 +102,7 @@ Status NpuDevice::Launch(const std::shared_ptr<const npu::Program>& program,
   {
     std::lock_guard lock(mutex_);
     options.mode = mode_;
+    options.budget = budget_;
     preset = preset_;
     const std::string key = StrCat(program->name, "\n", origin, "\n", uint64_t(program.get()));
     const auto [at, fresh] = index_.try_emplace(key, account_.size());

@@ -42,6 +42,8 @@ class NpuDevice {
   // Counts changes of the preset: programs are made for one.
   int64_t generation() const;
   void Configure(const npu::Preset& preset, npu::Mode mode);
+  // Instructions of one launch after which it ends in WATCHDOG.
+  void SetBudget(int64_t instructions);
 
   // buffers: as the program's first parameters; words: the others.
   Status Launch(const std::shared_ptr<const npu::Program>& program,
@@ -61,6 +63,7 @@ class NpuDevice {
   npu::Preset preset_;
   npu::Mode mode_;
   int64_t generation_ = 0;
+  int64_t budget_ = npu::LaunchOptions().budget;
   std::vector<NpuWork> account_;
   std::map<std::string, size_t> index_;  // into account_
 };

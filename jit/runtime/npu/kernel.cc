@@ -2,9 +2,12 @@
 #include <mutex>
 #include <optional>
 
+#include "core/check.h"
+#include "core/config.h"
 #include "core/str.h"
 #include "jit/emit/npu/emit.h"
 #include "jit/emit/npu/gemm.h"
+#include "jit/npu_sim/lint.h"
 #include "jit/runtime/device_kernel.h"
 #include "jit/runtime/kernel_cache.h"
 #include "jit/runtime/launch.h"
@@ -23,6 +26,20 @@ npu::EmitOptions OptionsFor(const std::string& op, const std::string& origin) {
   return options;
 }
 
+// An emitted program that is wrong on sight is a bug of the emitter's.
+void VerifyProgram(const npu::Program& program, const npu::Preset& preset) {
+  const Status valid = npu::Validate(program);
+  std::string wrong(valid.message().data(), valid.message().size());
+  if (valid.ok()) {
+    for (const npu::Finding& finding : npu::Lint(program, preset)) {
+      if (finding.code) StrAppend(&wrong, Text(finding, program), "\n");
+    }
+  }
+  if (wrong.empty()) return;
+  std::fprintf(stderr, "frazil: NPU program %s:\n%s", program.name.c_str(), wrong.c_str());
+  FZ_CHECK(!"an emitted program passes Validate and Lint");
+}
+
 // The program for the device's present preset, or why there is none.
 class ProgramFor {
  public:
@@ -33,7 +50,9 @@ class ProgramFor {
     const int64_t generation = device.generation();
     std::lock_guard lock(mutex_);
     if (generation_ != generation) {
-      auto program = emit(device.preset());
+      const npu::Preset preset = device.preset();
+      auto program = emit(preset);
+      if (program.ok() && GetConfig().verify == "1") VerifyProgram(*program, preset);
       generation_ = generation;
       program_ = program.ok() ? std::make_shared<const npu::Program>(*std::move(program)) : nullptr;
       refusal_ = program.ok() ? ""
