@@ -78,14 +78,14 @@ TEST(NpuCorpus, IsRightUnderEverySchedule) {
 // --- mutants ---------------------------------------------------------------------------------------
 
 struct Tally {
-  int64_t mutants = 0, faults = 0, lint = 0, results = 0, equivalent = 0;
+  int64_t mutants = 0, faults = 0, lint = 0, results = 0, equivalent = 0, unseen = 0;
   std::map<std::string_view, int64_t> codes;
   std::vector<std::string> survivors;
 
-  int64_t judged() const { return mutants - equivalent; }
+  int64_t judged() const { return mutants - equivalent - unseen; }
   std::string Text(MutantKind kind) const {
     std::string text = StrCat(Name(kind), ": ", mutants, " mutants, ", equivalent,
-                              " equivalent, by fault ", faults, ", by result ", results,
+                              " equivalent, ", unseen, " without effect on any input, by fault ", faults, ", by result ", results,
                               ", by lint ", lint, ", survivors ", survivors.size(), " [");
     for (const auto& [code, n] : codes) StrAppend(&text, " ", code, " ", n);
     return text + " ]";
@@ -142,6 +142,10 @@ class Judge {
                                          : m.shorter < 0 && IsOther(m.kind) &&
                                                WritesNothingElse(c, m)) {
       ++tally->equivalent;
+    } else if (IsOther(m.kind) && std::all_of(inputs_.begin(), inputs_.end(), [&](const auto& c) {
+                 return LeavesTheSame(c, m);
+               })) {
+      ++tally->unseen;
     } else {
       const std::string at = m.shorter < 0 ? Text(c.program.code[size_t(m.pc)]) : "window";
       tally->survivors.push_back(StrCat(c.name, " pc ", m.pc, ": ", at, ": ", m.text));

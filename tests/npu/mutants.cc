@@ -7,6 +7,7 @@
 #include "core/str.h"
 #include "jit/npu_sim/access.h"
 #include "jit/npu_sim/asm.h"
+#include "jit/npu_sim/machine.h"
 #include "jit/npu_sim/schedule.h"
 
 namespace frazil::npu {
@@ -160,15 +161,16 @@ class Mutator {
             Later([=, this] { GiveOperand(pc, i, *n + 1); });
         });
       case MutantKind::kWindow:
-        for (size_t w = 0; w < c_.memory.size(); ++w)
-          Later([=, this] { Give(w, "shorter window", code_, int(w)); });
-        return;
+        return ShorterWindows();
       case MutantKind::kStore:
         return LastStores();
       default:
         return Functions();
     }
   }
+
+  // Of memory whose last byte the program touches.
+  void ShorterWindows();
 
   void Deletions(Op op) {
     for (size_t pc = 0; pc < code_.size(); ++pc) {
@@ -320,10 +322,11 @@ class Mutator {
                                   kRedAll, kRedAny};
         return kOther[i.fn];
       }
-      case Op::kMMUL:
-      case Op::kDR:
       case Op::kXA:
       case Op::kXB:
+        return i.a[2] == Imm(1) && i.a[3] == Imm(1) ? i.fn : i.fn ^ 1;  // one element
+      case Op::kMMUL:
+      case Op::kDR:
         return i.fn ^ 1;
       default:
         return i.fn;
@@ -419,6 +422,12 @@ class ByteSet {
     }
   }
 
+  const std::vector<bool>& part(uint64_t begin) const {
+    return std::find_if(parts_.begin(), parts_.end(), [&](const Part& p) {
+             return p.begin == begin;
+           })->bytes;
+  }
+
  private:
   struct Part {
     uint64_t begin;
@@ -428,6 +437,77 @@ class ByteSet {
 };
 
 using Byte = std::vector<bool>::reference;
+
+void Mutator::ShorterWindows() {
+  std::vector<bool> touched(c_.memory.size(), false);
+  for (const Issue& issue : WorkOf(c_, c_.program)) {
+    for (const Access& a : AccessesIn(issue)) {
+      for (size_t w = 0; w < touched.size(); ++w)
+        touched[w] = touched[w] || a.end() == c_.memory[w].gm + c_.memory[w].bytes.size();
+    }
+  }
+  for (size_t w = 0; w < touched.size(); ++w) {
+    if (touched[w]) Later([=, this] { Give(w, "shorter window", code_, int(w)); });
+  }
+}
+
+// What is read, or left as a result, after instruction `last` of the work.
+ByteSet LiveAfter(const CorpusProgram& c, const std::vector<Issue>& work, size_t last) {
+  ByteSet live(c);
+  for (size_t i = work.size(); --i > last;) {
+    const Accesses accesses = AccessesIn(work[i]);
+    bool needed = false;
+    for (const Access& a : accesses) {
+      if (a.write) live.Each(a, [&](Byte b) { needed |= b; });
+    }
+    for (const Access& a : accesses) {
+      if (a.write) live.Each(a, [&](Byte b) { b = false; });
+    }
+    for (const Access& a : accesses) {
+      if (!a.write && needed) live.Each(a, [&](Byte b) { b = true; });
+    }
+  }
+  return live;
+}
+
+// The work of a program and of a mutant, and the one instruction in which they differ.
+struct Change {
+  std::vector<Issue> before, after;
+  size_t at = 0;
+
+  static std::optional<Change> Find(const CorpusProgram& c, const Program& mutant) {
+    Change change{WorkOf(c, c.program), WorkOf(c, mutant)};
+    const size_t n = change.before.size();
+    if (n != change.after.size()) return std::nullopt;
+    while (change.at < n && SameWork(change.before[change.at], change.after[change.at]))
+      ++change.at;
+    return change.at < n ? std::optional(std::move(change)) : std::nullopt;
+  }
+};
+
+// Device memory and vector memory after the first instructions of the work.
+std::vector<std::vector<char>> MemoryAfter(const CorpusProgram& c, const std::vector<Issue>& work,
+                                           size_t last) {
+  std::vector<std::vector<char>> bytes;
+  for (const CorpusProgram::Memory& m : c.memory) bytes.push_back(m.bytes);
+  bytes.emplace_back(size_t(c.preset.bytes[kUB]));
+  constexpr uint64_t kCopy = kGmBase + 0x100'0000'0000;
+  std::vector<Window> list;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const bool copy = i == c.memory.size();
+    list.push_back({copy ? kCopy : c.memory[i].gm, int64_t(bytes[i].size()), bytes[i].data(),
+                    copy || c.memory[i].writable});
+  }
+  const Windows windows = *Windows::Make(list);
+  Machine machine(c.preset, windows);
+  machine.StartBlock();
+  Fault fault;
+  for (size_t i = 0; i <= last; ++i) FZ_CHECK(machine.On(work[i], false, &fault));
+  Issue copy{.op = Op::kST, .queue = kST};
+  copy.v = {kCopy, Address(kUB, 0), 1, uint64_t(c.preset.bytes[kUB])};
+  FZ_CHECK(machine.On(copy, false, &fault));
+  return bytes;
+}
 
 }  // namespace
 
@@ -446,36 +526,40 @@ void ForEachMutant(const CorpusProgram& c, MutantKind kind, int64_t limit,
 }
 
 bool WritesNothingElse(const CorpusProgram& c, const Mutant& mutant) {
-  const std::vector<Issue> before = WorkOf(c, c.program), after = WorkOf(c, mutant.program);
-  if (before.size() != after.size()) return false;
-  size_t changed = 0;
-  while (changed < before.size() && SameWork(before[changed], after[changed])) ++changed;
-  if (changed == before.size()) return false;
+  const auto change = Change::Find(c, mutant.program);
+  if (!change) return false;
+  const Issue &before = change->before[change->at], &after = change->after[change->at];
   // In another layout than before.
-  if (after[changed].op == Op::kVTR) return false;
-  if (after[changed].op == Op::kMMUL && before[changed].v[3] % 16 == 0) return false;
-  ByteSet live(c);
-  for (size_t i = before.size(); --i > changed;) {
-    const Accesses accesses = AccessesIn(after[i]);
-    bool needed = false;
-    for (const Access& a : accesses) {
-      if (a.write) live.Each(a, [&](Byte b) { needed |= b; });
-    }
-    for (const Access& a : accesses) {
-      if (a.write) live.Each(a, [&](Byte b) { b = false; });
-    }
-    for (const Access& a : accesses) {
-      if (!a.write && needed) live.Each(a, [&](Byte b) { b = true; });
-    }
-  }
+  if (after.op == Op::kVTR || (after.op == Op::kMMUL && before.v[3] % 16 == 0)) return false;
+  ByteSet live = LiveAfter(c, change->after, change->at);
   bool wrote = false, writes = false;
-  for (const Access& a : AccessesIn(before[changed])) {
+  for (const Access& a : AccessesIn(before)) {
     if (a.write) live.Each(a, [&](Byte b) { wrote |= b, b = false; });
   }
-  for (const Access& a : AccessesIn(after[changed])) {
+  for (const Access& a : AccessesIn(after)) {
     if (a.write) live.Each(a, [&](Byte b) { writes |= b; });
   }
   return !writes && (mutant.kind == MutantKind::kRows || !wrote);
+}
+
+bool LeavesTheSame(const CorpusProgram& c, const Mutant& mutant) {
+  const auto change = Change::Find(c, mutant.program);
+  if (!change) return false;
+  for (const auto* work : {&change->before, &change->after}) {
+    for (const Access& a : AccessesIn((*work)[change->at])) {
+      if (a.write && a.space() != kUB && a.space() != kGM) return false;  // not looked at
+    }
+  }
+  const auto before = MemoryAfter(c, change->before, change->at);
+  const auto after = MemoryAfter(c, change->after, change->at);
+  const ByteSet live = LiveAfter(c, change->after, change->at);
+  for (size_t i = 0; i < before.size(); ++i) {
+    const auto& needed = live.part(i < c.memory.size() ? c.memory[i].gm : Address(kUB, 0));
+    for (size_t b = 0; b < before[i].size(); ++b) {
+      if (needed[b] && before[i][b] != after[i][b]) return false;
+    }
+  }
+  return true;
 }
 
 bool OrdersAsMuch(const Program& before, const Program& after) {

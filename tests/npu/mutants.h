@@ -52,4 +52,8 @@ bool OrdersAsMuch(const Program& before, const Program& after);
 // either. Such a mutant gives the same results on all inputs.
 bool WritesNothingElse(const CorpusProgram& c, const Mutant& mutant);
 
+// Whether the changed instruction leaves the same memory as before on the inputs in `c`, apart from
+// bytes that nothing reads later.
+bool LeavesTheSame(const CorpusProgram& c, const Mutant& mutant);
+
 }  // namespace frazil::npu
