@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "jit/kir/builder.h"
 #include "jit/kir/const.h"
+#include "jit/kir/dead.h"
 
 namespace frazil::kir {
 namespace {
@@ -253,6 +254,33 @@ TEST(KirVerify, RejectsBrokenBodies) {
   kernel = *Parse(kChain);
   kernel.body.insert(kernel.body.begin(), Inst{.op = Op::kConst, .type = DType::kI8, .imm = 256});
   EXPECT_EQ(Verify(kernel).message(), "[kir] k7 at %0 const: the bits do not fit i8.");
+}
+
+TEST(KirDead, RemovesWhatNoStoreNeeds) {
+  const auto kernel =
+      Parse(R"(kernel k(x: buf f32 [s,1], y: buf f32 [s,1], o: out f32 [1,0]) space 1 loop vec loop
+  %a = const 0x1p+1 : f32
+  loop
+    %b = load x : f32
+    %c = load y : f32
+    %d = mul %c, %a : f32
+    %e = reduce sum.64 %b : f32
+    %f = reduce max %d : f32
+  end
+  store o, %e
+)");
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  const Kernel live = RemoveDead(*kernel);
+  EXPECT_TRUE(Verify(live).ok()) << Verify(live);
+  EXPECT_EQ(Print(live),
+            R"(kernel k(x: buf f32 [s,1], y: buf f32 [s,1], o: out f32 [1,0]) space 1 loop vec loop
+  loop
+    %1 = load x : f32
+    %2 = reduce sum.64 %1 : f32
+  end
+  store o, %2
+)");
+  EXPECT_EQ(Print(RemoveDead(live)), Print(live));
 }
 
 TEST(KirBuilder, SharesEqualValuesPerRegion) {

@@ -75,7 +75,8 @@ TEST(NpuCorpus, IsRightUnderEverySchedule) {
   }
 }
 
-// --- mutants ---------------------------------------------------------------------------------------
+// --- mutants
+// ---------------------------------------------------------------------------------------
 
 struct Tally {
   int64_t mutants = 0, faults = 0, lint = 0, results = 0, equivalent = 0, unseen = 0;
@@ -84,9 +85,10 @@ struct Tally {
 
   int64_t judged() const { return mutants - equivalent - unseen; }
   std::string Text(MutantKind kind) const {
-    std::string text = StrCat(Name(kind), ": ", mutants, " mutants, ", equivalent,
-                              " equivalent, ", unseen, " without effect on any input, by fault ", faults, ", by result ", results,
-                              ", by lint ", lint, ", survivors ", survivors.size(), " [");
+    std::string text =
+        StrCat(Name(kind), ": ", mutants, " mutants, ", equivalent, " equivalent, ", unseen,
+               " without effect on any input, by fault ", faults, ", by result ", results,
+               ", by lint ", lint, ", survivors ", survivors.size(), " [");
     for (const auto& [code, n] : codes) StrAppend(&text, " ", code, " ", n);
     return text + " ]";
   }
@@ -138,13 +140,12 @@ class Judge {
     const CorpusProgram& c = inputs_[0];
     if (!Errors(m.program, c.preset).empty()) {
       ++tally->lint;
-    } else if (m.kind == MutantKind::kId ? OrdersAsMuch(c.program, m.program)
-                                         : m.shorter < 0 && IsOther(m.kind) &&
-                                               WritesNothingElse(c, m)) {
+    } else if (m.kind == MutantKind::kId
+                   ? OrdersAsMuch(c.program, m.program)
+                   : m.shorter < 0 && IsOther(m.kind) && WritesNothingElse(c, m)) {
       ++tally->equivalent;
-    } else if (IsOther(m.kind) && std::all_of(inputs_.begin(), inputs_.end(), [&](const auto& c) {
-                 return LeavesTheSame(c, m);
-               })) {
+    } else if (IsOther(m.kind) && std::all_of(inputs_.begin(), inputs_.end(),
+                                              [&](const auto& c) { return LeavesTheSame(c, m); })) {
       ++tally->unseen;
     } else {
       const std::string at = m.shorter < 0 ? Text(c.program.code[size_t(m.pc)]) : "window";

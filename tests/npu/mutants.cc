@@ -120,8 +120,8 @@ class Mutator {
   }
 
   void GiveOperand(size_t pc, int operand, uint64_t value) {
-    auto code = WithOperand(
-        pc, operand, [&](uint8_t r, std::vector<Instr>* out) { Load(r, value, out); });
+    auto code =
+        WithOperand(pc, operand, [&](uint8_t r, std::vector<Instr>* out) { Load(r, value, out); });
     if (code)
       Give(pc, StrCat(OperandName(Info(code_[pc].op), operand), " = 0x", absl::Hex(value)),
            *std::move(code));
@@ -181,7 +181,8 @@ class Mutator {
   void Pairs() {
     std::map<int, std::vector<size_t>> sets, waits;
     for (size_t pc = 0; pc < code_.size(); ++pc) {
-      if (IsFlag(code_[pc])) (code_[pc].op == Op::kSET ? sets : waits)[FlagOf(code_[pc])].push_back(pc);
+      if (IsFlag(code_[pc]))
+        (code_[pc].op == Op::kSET ? sets : waits)[FlagOf(code_[pc])].push_back(pc);
     }
     for (const auto& [flag, pcs] : sets) {
       for (size_t i = 0; i < pcs.size(); ++i) {
@@ -308,18 +309,22 @@ class Mutator {
           case kBinAnd:
             return kBinXor;
           default:
-            return i.fn >= kBinSwapped && i.op == Op::kVBINS ? uint8_t(i.fn - kBinSwapped) : kBinAdd;
+            return i.fn >= kBinSwapped && i.op == Op::kVBINS ? uint8_t(i.fn - kBinSwapped)
+                                                             : kBinAdd;
         }
       case Op::kVUN:
-        return i.fn == kUnNeg ? kUnCopy : i.fn == kUnCopy ? kUnNeg : i.fn == kUnExp ? kUnErf : kUnExp;
+        return i.fn == kUnNeg    ? kUnCopy
+               : i.fn == kUnCopy ? kUnNeg
+               : i.fn == kUnExp  ? kUnErf
+                                 : kUnExp;
       case Op::kVCMP:
       case Op::kVCMPS: {
         constexpr Cmp kOpposite[] = {kCmpNe, kCmpEq, kCmpGe, kCmpGt, kCmpLe, kCmpLt};
         return kOpposite[i.fn];
       }
       case Op::kVRED: {
-        constexpr Red kOther[] = {kRedMax, kRedMin, kRedMax, kRedSum, kRedArgmin, kRedArgmax,
-                                  kRedAll, kRedAny};
+        constexpr Red kOther[] = {kRedMax,    kRedMin,    kRedMax, kRedSum,
+                                  kRedArgmin, kRedArgmax, kRedAll, kRedAny};
         return kOther[i.fn];
       }
       case Op::kXA:
@@ -406,7 +411,8 @@ class ByteSet {
  public:
   explicit ByteSet(const CorpusProgram& c) {
     for (int s = kL1; s < kNumSpaces; ++s)
-      parts_.push_back({Address(Space(s), 0), std::vector<bool>(size_t(c.preset.bytes[size_t(s)]))});
+      parts_.push_back(
+          {Address(Space(s), 0), std::vector<bool>(size_t(c.preset.bytes[size_t(s)]))});
     for (const CorpusProgram::Memory& m : c.memory)
       parts_.push_back({m.gm, std::vector<bool>(m.bytes.size(), m.writable)});
   }
@@ -423,9 +429,9 @@ class ByteSet {
   }
 
   const std::vector<bool>& part(uint64_t begin) const {
-    return std::find_if(parts_.begin(), parts_.end(), [&](const Part& p) {
-             return p.begin == begin;
-           })->bytes;
+    return std::find_if(parts_.begin(), parts_.end(),
+                        [&](const Part& p) { return p.begin == begin; })
+        ->bytes;
   }
 
  private:

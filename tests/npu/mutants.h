@@ -11,16 +11,16 @@
 namespace frazil::npu {
 
 // NPU_MUTANT(Enum, what is changed)
-#define NPU_MUTANTS(M)                                 \
-  M(Set, "a SET deleted")                              \
-  M(Wait, "a WAIT deleted")                            \
-  M(Pair, "a SET deleted with its WAIT")               \
-  M(Id, "ids of two SETs or WAITs swapped")            \
-  M(Buffer, "the other buffer of a pair")              \
-  M(Shift, "an address moved by 32 bytes")             \
-  M(Rows, "a row more")                                \
-  M(Window, "a window one element shorter")            \
-  M(Store, "the last store of an output deleted")      \
+#define NPU_MUTANTS(M)                            \
+  M(Set, "a SET deleted")                         \
+  M(Wait, "a WAIT deleted")                       \
+  M(Pair, "a SET deleted with its WAIT")          \
+  M(Id, "ids of two SETs or WAITs swapped")       \
+  M(Buffer, "the other buffer of a pair")         \
+  M(Shift, "an address moved by 32 bytes")        \
+  M(Rows, "a row more")                           \
+  M(Window, "a window one element shorter")       \
+  M(Store, "the last store of an output deleted") \
   M(Function, "another function or type")
 
 enum class MutantKind : uint8_t {

@@ -16,9 +16,7 @@ std::optional<uint64_t> Stream::Alloc(Space space, int64_t bytes) {
 }
 
 BufferId Stream::Track() {
-  Buffer buffer;
-  buffer.read.fill(-1);
-  buffers_.push_back(buffer);
+  buffers_.emplace_back();
   return BufferId(buffers_.size()) - 1;
 }
 
@@ -140,11 +138,34 @@ void Stream::WaitFor(Queue waiter, Queue queue, int32_t number, int depth) {
 
 void Stream::Order(Queue earlier, Queue later) { WaitFor(later, earlier, seq_[earlier]); }
 
-void Stream::OrderAccess(const Buffer& buffer, bool write, Clock* needed) {
-  const auto need = [&](int q, int32_t number) { (*needed)[q] = std::max((*needed)[q], number); };
-  need(buffer.writer, buffer.written);
-  if (!write) return;
-  for (int q = 1; q < kNumQueues; ++q) need(q, buffer.read[q]);
+// The accesses to tracked buffers; those of operand i in entry i.
+std::vector<Stream::Use> Stream::UsesOf(const Instr& instr, std::initializer_list<Arg> args) {
+  Issue issue{.op = instr.op, .dt = instr.dt, .fn = instr.fn, .queue = Info(instr.op).queue};
+  for (size_t i = 0; i < args.size(); ++i) {
+    const Arg& arg = args.begin()[i];
+    issue.v[i] = arg.kind == Arg::kDevice ? kGmBase : arg.kind == Arg::kParam ? 0 : arg.value;
+  }
+  Accesses accesses;
+  Fault fault;
+  FZ_CHECK(AccessesOf(issue, &accesses, &fault));
+  std::vector<Use> uses(args.size());
+  for (const Access& access : accesses) {
+    Use& use = uses[access.operand];
+    if (use.write) continue;  // what is written may be read as well
+    use = {issue.queue, -1, access.write, access};
+  }
+  return uses;
+}
+
+// A later access that conflicts with what is dropped conflicts with `use` as well.
+void Stream::Note(const Use& use, std::vector<Use>* uses) {
+  const Access& a = use.access;
+  const bool whole = a.rows == 1 || a.stride == a.row_bytes;
+  std::erase_if(*uses, [&](const Use& old) {
+    const bool inside = a.begin() <= old.access.begin() && old.access.end() <= a.end();
+    return whole && inside && (use.write || (!old.write && old.queue == use.queue));
+  });
+  uses->push_back(use);
 }
 
 // One flag from each queue at most, and none for what another of them brings.
@@ -168,26 +189,28 @@ void Stream::Emit(Op op, uint8_t dt, uint8_t fn, std::initializer_list<Arg> args
   for (int i = 0; i < info.num_operands; ++i) {
     instr.a[i] = i < int(args.size()) ? Field(args.begin()[i]) : Imm(0);
   }
+  std::vector<Use> uses = UsesOf(instr, args);
   const auto each = [&](auto f) {
     for (size_t i = 0; i < args.size(); ++i) {
       const Arg& arg = args.begin()[i];
-      if (arg.kind != Arg::kLocal || arg.which == kUntracked) continue;
-      f(buffers_[arg.which], info.operands[i].kind == OperandKind::kWrite);
+      if (arg.kind == Arg::kLocal && arg.which != kUntracked) f(&uses[i], &buffers_[arg.which]);
     }
   };
   Clock needed;
   needed.fill(-1);
-  each([&](Buffer& b, bool write) { OrderAccess(b, write, &needed); });
+  each([&](const Use* use, const std::vector<Use>* earlier) {
+    const Space space = use->access.space();
+    const bool whole = space != kL1 && space != kUB;  // a tile is of one piece
+    for (const Use& old : *earlier) {
+      if (!(use->write || old.write) || !(whole || Overlap(use->access, old.access))) continue;
+      needed[old.queue] = std::max(needed[old.queue], old.number);
+    }
+  });
   WaitForAll(info.queue, needed);
   const int32_t number = Push(info.queue, instr);
-  each([&](Buffer& b, bool write) {
-    if (write) {
-      b.writer = info.queue;
-      b.written = number;
-      b.read.fill(-1);
-    } else {
-      b.read[info.queue] = number;
-    }
+  each([&](Use* use, std::vector<Use>* earlier) {
+    use->number = number;
+    Note(*use, earlier);
   });
 }
 

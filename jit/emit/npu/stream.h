@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "jit/npu_sim/access.h"
 #include "jit/npu_sim/preset.h"
 #include "jit/npu_sim/program.h"
 
@@ -62,10 +63,12 @@ class Stream {
     Instr instr;
     std::vector<Instr> after;  // SETs
   };
-  struct Buffer {
-    Queue writer = kS;
-    int32_t written = -1;  // number in the writer's queue
-    Clock read;            // last read by each queue
+  // An instruction's access to a buffer that later ones may have to wait for.
+  struct Use {
+    Queue queue = kS;
+    int32_t number = -1;
+    bool write = false;
+    Access access;
   };
   struct Flag {
     int32_t last_wait = -1;  // number in the waiting queue
@@ -89,7 +92,8 @@ class Stream {
   void WaitFor(Queue waiter, Queue queue, int32_t number, int depth = 0);
   int FindFlag(Queue from, Queue to, int32_t number) const;
   void Pair(Queue from, int32_t number, Queue to, int id);
-  static void OrderAccess(const Buffer& buffer, bool write, Clock* needed);
+  static std::vector<Use> UsesOf(const Instr& instr, std::initializer_list<Arg> args);
+  static void Note(const Use& use, std::vector<Use>* uses);
   void WaitForAll(Queue waiter, const Clock& needed);
 
   const Preset& preset_;
@@ -97,7 +101,7 @@ class Stream {
   std::vector<Param> params_;
   std::vector<Item> items_;  // program order
   int64_t num_flags_ = 0;
-  std::vector<Buffer> buffers_;
+  std::vector<std::vector<Use>> buffers_;
   std::vector<SourceEntry> sources_;                     // first_pc: number of the item
   Clock seq_;                                            // last number given in each queue
   std::array<Clock, kNumQueues> clock_ = Nowhere();      // what each queue's next instruction knows
