@@ -141,6 +141,7 @@ class Maker {
       const jit::Case c = jit::MakeCase(std::move(kernel), std::move(extents), rng);
       EmitOptions options;
       options.max_tile_bytes = kept % 3 ? 256 : 32 * 1024;  // many tiles, or one
+      options.search = false;
       std::vector<uint64_t> scalars;
       for (const kir::Scalar& scalar : c.kernel.scalars) {
         scalars.push_back(0);
@@ -173,8 +174,11 @@ class Maker {
         options.op = std::string(name);
         options.file = "model.py";
         options.line = 10 + number;
-        options.max_tile_bytes = max_tile_bytes;
-        AddKernel(StrCat(name, " ", number++, " tiles of ", max_tile_bytes), launch.kernel,
+        options.search = max_tile_bytes == 0;
+        if (!options.search) options.max_tile_bytes = max_tile_bytes;
+        const std::string tiles =
+            options.search ? "as searched" : StrCat("in tiles of ", max_tile_bytes);
+        AddKernel(StrCat(name, " ", number++, " ", tiles), launch.kernel,
                   {launch.extents, launch.strides}, scalars, options);
       }
     }
@@ -223,6 +227,36 @@ class Maker {
     Keep(std::move(c));
   }
 
+  // relu(a @ b + bias) * y, and the sum before it as f16.
+  void AddWithEpilogue(int64_t m, int64_t n, int64_t k) {
+    const auto kernel = kir::Parse(
+        "kernel tail(c: buf f32 [s,1], bias: buf f32 [0,1], y: buf f32 [s,1], w: scalar f32, "
+        "o: out f32 [s,1], p: out f16 [s,1]) space 2\n"
+        "  %0 = load c : f32\n  %1 = load bias : f32\n  %2 = add %0, %1 : f32\n"
+        "  %3 = param w : f32\n  %4 = max %2, %3 : f32\n  %5 = load y : f32\n"
+        "  %6 = mul %4, %5 : f32\n  store o, %6\n  %7 = cast %2 : f16\n  store p, %7\n");
+    ASSERT_TRUE(kernel.ok()) << kernel.status();
+    const std::vector<int64_t> extents{m, n};
+    const std::vector<int64_t> strides{4 * n, 4, 0, 4, 4 * n, 4, 4 * n, 4, 2 * n, 2};
+    const Epilogue epilogue{&*kernel, {extents, strides}, 0};
+    const GemmArgs args{DType::kF32, m, n, k, {nullptr, k, 1}, {nullptr, n, 1}, {nullptr, n, 1}};
+    auto program =
+        EmitGemm(args, {{{0, 0, 0}}}, preset_, ChooseBlocks(preset_, kF32, m, n, k), {}, &epilogue);
+    ASSERT_TRUE(program.ok()) << program.status();
+    CorpusProgram c;
+    c.name = StrCat(preset_.name, " matmul with epilogue ", m, "x", n, "x", k);
+    c.preset = preset_;
+    c.program = *std::move(program);
+    AddMemory(&c, DType::kF32, false, 0, m * k * 4);
+    AddMemory(&c, DType::kF32, false, 0, k * n * 4);
+    AddMemory(&c, DType::kF32, false, 0, n * 4);
+    AddMemory(&c, DType::kF32, false, 0, m * n * 4);
+    AddMemory(&c, DType::kF32, true, 0, m * n * 4);
+    AddMemory(&c, DType::kF16, true, 0, m * n * 2);
+    c.params.push_back(0x3e800000);  // 0.25
+    Keep(std::move(c));
+  }
+
   void Products() {
     const DType dtypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kI8, DType::kU8};
     for (const DType dtype : dtypes) {
@@ -235,6 +269,9 @@ class Maker {
     AddProduct(DType::kF16, 100, 70, 70, false, false, 1, true, true);
     AddProduct(DType::kF16, 64, 32, 64, false, false, 1, false, true);
     AddProduct(DType::kF32, 130, 257, 100, false, false, 1, true, false);
+    AddWithEpilogue(70, 40, 50);
+    AddWithEpilogue(17, 10, 100);
+    AddWithEpilogue(130, 100, 40);
   }
 
   Preset preset_;
@@ -413,7 +450,7 @@ constexpr GraphText kGraphs[] = {
 
 void Maker::Graphs() {
   for (const GraphText& g : kGraphs) {
-    for (const int64_t bytes : {int64_t{512}, int64_t{2048}, int64_t{32 * 1024}})
+    for (const int64_t bytes : {int64_t{512}, int64_t{2048}, int64_t{0}})
       AddGraph(g.name, g.text, bytes);
   }
 }

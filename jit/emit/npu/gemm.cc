@@ -7,6 +7,7 @@
 #include "core/str.h"
 #include "jit/emit/npu/body_info.h"
 #include "jit/emit/npu/tile_program.h"
+#include "jit/kir/dead.h"
 
 namespace frazil::npu {
 namespace {
@@ -351,7 +352,8 @@ StatusOr<Program> EmitGemm(const GemmArgs& args,
     emission.StoreProduct();
     FZ_RETURN_IF_ERROR(emit(&emission));
   } else {
-    FZ_ASSIGN_OR_RETURN(const kir::Kernel legal, kir::Legalize(*epilogue->kernel, NpuLegalCaps()));
+    FZ_ASSIGN_OR_RETURN(const kir::Kernel whole, kir::Legalize(*epilogue->kernel, NpuLegalCaps()));
+    const kir::Kernel legal = kir::RemoveDead(whole);
     const SpacePlan plan(legal, epilogue->shape);
     FZ_ASSIGN_OR_RETURN(const BodyInfo info, Analyse(legal, plan));
     FZ_ASSIGN_OR_RETURN(const bool apart, LiesApart(legal, plan, info));
