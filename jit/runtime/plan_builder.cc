@@ -7,6 +7,7 @@
 #include "jit/runtime/in_place.h"
 #include "jit/runtime/kernel_cache.h"
 #include "jit/runtime/memory_plan.h"
+#include "jit/runtime/pending.h"
 #include "jit/runtime/steps.h"
 
 namespace frazil::jit {
@@ -27,12 +28,6 @@ struct Memory {
   int32_t donor = -1;                   // of a home: input whose memory it may take
 };
 
-// Memories a step touches.
-struct Use {
-  int32_t memory;
-  bool write;
-};
-
 class Builder {
  public:
   Builder(const Graph& graph, const Grouping& grouping, const BuildOptions& options,
@@ -46,7 +41,8 @@ class Builder {
       FZ_RETURN_IF_ERROR(group.kind == Group::Kind::kKernel ? AddKernels(group)
                                                             : AddLibrary(group));
     }
-    FollowProducts();
+    if (options_.compile.fuse) FollowProducts(graph_, memory_of_, &pending_);
+    FindLastLibrary();
     FindLives();
     AddOutputs();
     if (options_.in_place) {
@@ -60,16 +56,6 @@ class Builder {
   }
 
  private:
-  // A step before memory is assigned.
-  struct PendingStep {
-    Launch launch;                            // kernel steps
-    std::unique_ptr<const LibraryCall> call;  // library steps
-    int32_t node = -1;                        // that the step computes, or one of them
-    Device device;
-    std::unique_ptr<const DeviceKernel> followed;  // a product and its kernel, already one
-    std::vector<Use> uses;  // as the launch's buffers; library: operands, then the result
-  };
-
   template <typename... Args>
   void Say(const Args&... args) {
     if (dump_) StrAppend(dump_, args..., "\n");
@@ -135,78 +121,26 @@ class Builder {
     const Node& node = graph_.nodes[step.node];
     step.device = node.device;
     if (!(step.device == Device()) && node.op == OpId::k_matmul) {
-      FZ_ASSIGN_OR_RETURN(step.call, MakeDeviceMatmul(graph_, step.node, OriginOf(step.node),
-                                                      std::move(step.call)));
+      FZ_ASSIGN_OR_RETURN(
+          step.call,
+          MakeDeviceMatmul(graph_, step.node, OriginOf(graph_, step.node), std::move(step.call)));
       CountRefusal(step.call->refusal());
     }
     for (const int32_t operand : graph_.nodes[step.node].operands)
       step.uses.push_back({memory_of_[operand], false});
     step.uses.push_back({memory_of_[step.node], true});
-    last_library_ = static_cast<int32_t>(pending_.size());
     pending_.push_back(std::move(step));
     return absl::OkStatus();
   }
 
-  // On a device a product and the one kernel that reads it become one step where they can.
-  void FollowProducts() {
-    if (!options_.compile.fuse) return;
-    for (size_t i = 0; i < pending_.size(); ++i) {
-      PendingStep& product = pending_[i];
-      if (!product.call || product.device == Device()) continue;
-      const Node& node = graph_.nodes[product.node];
-      if (node.op != OpId::k_matmul || IsOutput(product.node)) continue;
-      const int32_t memory = memory_of_[product.node];
-      const size_t next = OnlyReader(i, memory);
-      if (next == pending_.size() || pending_[next].call || pending_[next].followed ||
-          !(pending_[next].device == product.device))
-        continue;
-      PendingStep& step = pending_[next];
-      const auto use = std::find_if(step.uses.begin(), step.uses.end(),
-                                    [&](const Use& u) { return u.memory == memory; });
-      const int buffer = int(use - step.uses.begin());
-      if (std::count_if(step.uses.begin(), step.uses.end(),
-                        [&](const Use& u) { return u.memory == memory; }) != 1 ||
-          step.launch.buffers[buffer].offset != 0)
-        continue;
-      auto one = FollowProduct(graph_, product.node, step.launch, buffer, OriginOf(step.node));
-      if (!one.ok()) continue;
-      step.launch = std::move(one->launch);
-      step.followed = std::move(one->kernel);
-      step.uses.erase(use);
-      step.uses.insert(step.uses.begin(), product.uses.begin(), product.uses.begin() + 2);
-      pending_.erase(pending_.begin() + int64_t(i));
-      --i;
-    }
+  void FindLastLibrary() {
     for (size_t i = 0; i < pending_.size(); ++i) {
       if (pending_[i].call || pending_[i].followed) last_library_ = static_cast<int32_t>(i);
     }
   }
 
-  bool IsOutput(int32_t node) const {
-    return std::any_of(graph_.outputs.begin(), graph_.outputs.end(),
-                       [&](int32_t id) { return BaseOf(graph_, id) == node; });
-  }
-
-  // The one step behind `step` that uses `memory`, or the number of steps.
-  size_t OnlyReader(size_t step, int32_t memory) const {
-    size_t reader = pending_.size();
-    for (size_t s = step + 1; s < pending_.size(); ++s) {
-      for (const Use& use : pending_[s].uses) {
-        if (use.memory != memory) continue;
-        if (reader != pending_.size() && reader != s) return pending_.size();
-        reader = s;
-      }
-    }
-    return reader;
-  }
-
   void CountRefusal(std::string why) {
     if (!why.empty()) program_.stats.elsewhere.push_back(std::move(why));
-  }
-
-  std::string OriginOf(int32_t node) const {
-    const int32_t origin = graph_.nodes[node].origin;
-    return origin < 0 ? "" : graph_.origins[origin];
   }
 
   void FindLives() {
@@ -346,7 +280,8 @@ class Builder {
       program_.stats.compiled += compiled;
       program_.stats.interpreted += !step.code->fn() && GetConfig().jit != "interp";
     } else {
-      FZ_ASSIGN_OR_RETURN(step.device, MakeDeviceKernel(s->device, launch, OriginOf(s->node)));
+      FZ_ASSIGN_OR_RETURN(step.device,
+                          MakeDeviceKernel(s->device, launch, OriginOf(graph_, s->node)));
       CountRefusal(step.device->refusal());
     }
     ++program_.stats.kernels;

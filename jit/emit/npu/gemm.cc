@@ -1,12 +1,9 @@
 #include "jit/emit/npu/gemm.h"
 
 #include <algorithm>
-#include <deque>
-#include <memory>
 
 #include "core/str.h"
-#include "jit/emit/npu/body_info.h"
-#include "jit/emit/npu/tile_program.h"
+#include "jit/emit/npu/epilogue.h"
 #include "jit/kir/dead.h"
 
 namespace frazil::npu {
@@ -55,13 +52,6 @@ class Ring {
   std::vector<Arg> args_;
 };
 
-// How accumulators leave for the epilogue: columns of a slice, and how many slices are kept in
-// vector memory.
-struct Slicing {
-  int64_t cols;
-  int kept;
-};
-
 class GemmEmission {
  public:
   GemmEmission(const GemmArgs& args, Type type, const Preset& preset, const GemmBlocks& blocks)
@@ -73,20 +63,9 @@ class GemmEmission {
   // Instead: a kernel over slices of the accumulators' columns.
   void Follow(const kir::Kernel& kernel, const SpacePlan& plan, const BodyInfo& info, int product,
               const Slicing& slicing) {
-    std::vector<int> params;
-    for (int b = 0; b < int(kernel.buffers.size()); ++b) {
-      const kir::Buffer& buffer = kernel.buffers[b];
-      params.push_back(b == product
-                           ? -1
-                           : stream_.AddParam(buffer.name, buffer.out ? ParamKind::kGmWrite
-                                                                      : ParamKind::kGmRead));
-    }
-    for (const kir::Scalar& s : kernel.scalars) params.push_back(AddParam(s, &stream_));
-    slicing_ = slicing;
-    epilogue_ = std::make_unique<TileProgram>(kernel, plan, info, &stream_, std::move(params), 2,
-                                              TileProgram::Provided{product, slicing.kept});
+    epilogue_.emplace(kernel, plan, info, product, type_, slicing, &stream_);
     const int64_t products = CeilDiv(args_.k, b_.l0_k), slices = CeilDiv(b_.l1_n, slicing.cols);
-    pace_ = std::max<int64_t>(1, products / slices);
+    epilogue_->SetPace(std::max<int64_t>(1, products / slices));
   }
 
   Status Prepare() {
@@ -99,7 +78,7 @@ class GemmEmission {
                       l0_a_.Make(&stream_, kL0A, RoundUp(b_.half_m, 16) * l0_k * item_, copies) &&
                       l0_b_.Make(&stream_, kL0B, l0_k * n * item_, copies) &&
                       l0_c_.Make(&stream_, kL0C, RoundUp(b_.half_m, 16) * n * 4, copies);
-    if (!fits || (epilogue_ && !epilogue_->MakeSlots(b_.half_m, slicing_.cols)))
+    if (!fits || (epilogue_ && !epilogue_->MakeSlots(b_.half_m)))
       return NotImplementedError("[npu] matmul: the blocks do not fit.");
     return absl::OkStatus();
   }
@@ -119,7 +98,7 @@ class GemmEmission {
       if (stream_.size() > kMaxInstructions)
         return NotImplementedError("[npu] matmul: too long a program.");
     }
-    while (!slices_.empty()) FinishSlice();
+    if (epilogue_) epilogue_->Finish();
     if (epilogue_ && epilogue_->overflowed())
       return NotImplementedError("[npu] matmul: what follows it does not fit.");
     return absl::OkStatus();
@@ -194,14 +173,12 @@ class GemmEmission {
       const Part& part = parts[p];
       const int64_t half = part.row / b_.half_m;
       const bool first = s.k == 0 && part.depth0 == 0;
-      if (first) FetchAll(half);
+      if (first && epilogue_) epilogue_->Release(l0_c_.at(half));
       stream_.Emit(Op::kMMUL, type_, first ? 0 : kMatrixAcc,
                    {l0_c_.at(half), l0_a_.at(turn_ + int64_t(p)), l0_b_.at(turn_ + int64_t(p)),
                     N(part.rows), N(part.depth), N(s.cols)});
       if (part.last && s.k + s.depth == args_.k) Drain(s, part, half);
-      // Spread over the products that follow, slices keep the vector unit busy and the way to the
-      // matrix unit free.
-      if (!slices_.empty() && ++since_slice_ >= pace_) FinishSlice();
+      if (epilogue_) epilogue_->AfterProduct();
     }
     turn_ += int64_t(parts.size());
   }
@@ -219,63 +196,13 @@ class GemmEmission {
                  {l0_b_.at(turn), At(b, b_offset), N(p.depth), N(s.cols), N(b_ld)});
   }
 
-  uint8_t DrainFn() const { return IsFloat(type_) ? 0 : uint8_t(kDrainI32); }
-
   void Drain(const Step& s, const Part& p, int64_t half) {
-    if (epilogue_) {
-      for (int64_t n = 0; n < s.cols; n += slicing_.cols) {
-        Tile tile;
-        tile.row = s.m + p.row;
-        tile.rows = p.rows;
-        tile.col = s.n + n;
-        tile.cols = std::min(slicing_.cols, s.cols - n);
-        slices_.push_back({half, n, tile});
-      }
-      return;
-    }
+    if (epilogue_) return epilogue_->Push(l0_c_.at(half), s.m + p.row, s.n, p.rows, s.cols);
     const int64_t ld = args_.c.row_stride * item_;
     const int64_t offset = s.offsets[2] + (s.m + p.row) * ld + s.n * item_;
     stream_.Emit(
-        Op::kDR, type_, DrainFn(),
+        Op::kDR, type_, DrainFn(type_),
         {Arg::Device(product_, offset), l0_c_.at(half), N(p.rows), N(s.cols), N(ld), N(0)});
-  }
-
-  // Columns of an accumulator on their way through the epilogue.
-  struct Slice {
-    int64_t half, col;
-    Tile tile;
-  };
-
-  // Takes the next slice out of its accumulator.
-  void Fetch() {
-    const Slice& slice = slices_[size_t(fetched_++)];
-    const int64_t fractals = slice.col / 16 * CeilDiv(slice.tile.rows, 16);
-    stream_.Emit(Op::kDR, type_, DrainFn(),
-                 {epilogue_->Provide().at(), At(l0_c_.at(slice.half), fractals * 1024),
-                  N(slice.tile.rows), N(slice.tile.cols), N(0), N(0)});
-  }
-
-  // The accumulator is to be written again: all its slices must have been taken out.
-  void FetchAll(int64_t half) {
-    const auto waits = [&] {
-      for (size_t i = size_t(fetched_); i < slices_.size(); ++i) {
-        if (slices_[i].half == half) return true;
-      }
-      return false;
-    };
-    while (waits()) fetched_ < slicing_.kept ? Fetch() : FinishSlice();
-  }
-
-  void FinishSlice() {
-    since_slice_ = 0;
-    while (fetched_ < slicing_.kept && fetched_ < int64_t(slices_.size())) Fetch();
-    // Other operands: one slice ahead.
-    for (; loaded_ < 2 && loaded_ < int64_t(slices_.size()); ++loaded_)
-      epilogue_->Loads(slices_[size_t(loaded_)].tile);
-    epilogue_->Compute(slices_[0].tile);
-    slices_.pop_front();
-    --fetched_;
-    --loaded_;
   }
 
   const GemmArgs& args_;
@@ -288,16 +215,8 @@ class GemmEmission {
   std::vector<Step> steps_;
   int64_t turn_ = 0;  // products so far
   int product_ = -1;  // parameter
-  std::unique_ptr<TileProgram> epilogue_;
-  Slicing slicing_{};
-  std::deque<Slice> slices_;            // in order; finished ones are gone
-  int64_t fetched_ = 0, loaded_ = 0;    // of slices_, how many from the front
-  int64_t pace_ = 1, since_slice_ = 0;  // products between two slices
+  std::optional<EpilogueQueue> epilogue_;
 };
-
-// The most overlap first.
-constexpr Slicing kSlicings[] = {{64, 8}, {64, 4}, {32, 8}, {64, 3},
-                                 {32, 4}, {64, 2}, {32, 2}, {16, 2}};
 
 }  // namespace
 

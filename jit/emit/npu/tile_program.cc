@@ -29,17 +29,20 @@ StatusOr<bool> LiesApart(const kir::Kernel& k, const SpacePlan& plan, const Body
   return apart;
 }
 
-std::vector<int> AddParams(const kir::Kernel& kernel, Stream* stream) {
-  std::vector<int> params;
-  for (const kir::Buffer& b : kernel.buffers)
-    params.push_back(stream->AddParam(b.name, b.out ? ParamKind::kGmWrite : ParamKind::kGmRead));
-  for (const kir::Scalar& s : kernel.scalars) params.push_back(AddParam(s, stream));
-  return params;
+int AddParam(const kir::Buffer& buffer, Stream* stream) {
+  return stream->AddParam(buffer.name, buffer.out ? ParamKind::kGmWrite : ParamKind::kGmRead);
 }
 
 int AddParam(const kir::Scalar& scalar, Stream* stream) {
   return stream->AddParam(scalar.name,
                           scalar.dtype == DType::kF32 ? ParamKind::kF32 : ParamKind::kU64);
+}
+
+std::vector<int> AddParams(const kir::Kernel& kernel, Stream* stream) {
+  std::vector<int> params;
+  for (const kir::Buffer& b : kernel.buffers) params.push_back(AddParam(b, stream));
+  for (const kir::Scalar& s : kernel.scalars) params.push_back(AddParam(s, stream));
+  return params;
 }
 
 TileProgram::TileProgram(const kir::Kernel& kernel, const SpacePlan& plan, const BodyInfo& info,

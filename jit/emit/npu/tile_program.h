@@ -30,6 +30,7 @@ StatusOr<bool> LiesApart(const kir::Kernel& kernel, const SpacePlan& plan, const
 
 // The kernel's buffers and scalars as parameters of a program, in this order.
 std::vector<int> AddParams(const kir::Kernel& kernel, Stream* stream);
+int AddParam(const kir::Buffer& buffer, Stream* stream);
 int AddParam(const kir::Scalar& scalar, Stream* stream);
 
 class TileProgram {

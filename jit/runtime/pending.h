@@ -1,0 +1,38 @@
+// Steps of a plan before memory is assigned. Made and emitted by the planner
+// (jit/runtime/plan_builder.cc). Invariant: a step uses exactly the memories it names, in the order
+// of its launch's buffers or, of a library step, operands and then the result.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "jit/runtime/device_kernel.h"
+
+namespace frazil::jit {
+
+// Memories a step touches.
+struct Use {
+  int32_t memory;
+  bool write;
+};
+
+// A step before memory is assigned.
+struct PendingStep {
+  Launch launch;                            // kernel steps
+  std::unique_ptr<const LibraryCall> call;  // library steps
+  int32_t node = -1;                        // that the step computes, or one of them
+  Device device;
+  std::unique_ptr<const DeviceKernel> followed;  // a product and its kernel, already one
+  std::vector<Use> uses;  // as the launch's buffers; library: operands, then the result
+};
+
+// On a device a product and the one kernel that reads it become one step where they can. memory_of:
+// of each node.
+void FollowProducts(const Graph& graph, absl::Span<const int32_t> memory_of,
+                    std::vector<PendingStep>* pending);
+
+// The user's line ("train.py:12") of a node, or empty.
+std::string OriginOf(const Graph& graph, int32_t node);
+
+}  // namespace frazil::jit
