@@ -65,7 +65,7 @@ struct GemmCase {
   const char* preset;
   DType dtype;
   int64_t m, n, k;
-  bool a_transposed, b_transposed;
+  bool a_transposed, b_transposed, single = false;  // single: not double-buffered
 };
 
 void Compare(const GemmCase& c, Rng& rng) {
@@ -78,8 +78,9 @@ void Compare(const GemmCase& c, Rng& rng) {
   GemmArgs args{c.dtype, c.m, c.n, c.k, a.ref, b.ref, want.ref};
   Gemm(args, Isa::kScalar);
   args.c = got.ref;
-  const auto program = EmitGemm(args, {{{0, 0, 0}}}, preset,
-                                ChooseBlocks(preset, *MatrixTypeOf(c.dtype), c.m, c.n, c.k));
+  GemmBlocks blocks = ChooseBlocks(preset, *MatrixTypeOf(c.dtype), c.m, c.n, c.k);
+  if (c.single) blocks.double_buffered = blocks.prefetch = false;
+  const auto program = EmitGemm(args, {{{0, 0, 0}}}, preset, blocks);
   ASSERT_TRUE(program.ok()) << program.status();
   std::vector<uint64_t> params;
   std::vector<Window> windows;
@@ -101,10 +102,11 @@ TEST(NpuGemm, EqualsTheDefinition) {
   constexpr int64_t kSizes[] = {1, 2, 7, 16, 17, 31, 64, 100, 130, 257, 300};
   for (int i = 0; i < 200; ++i) {
     const auto size = [&](int64_t n) { return kSizes[rng() % uint64_t(n)]; };
-    const GemmCase c{i % 2 ? "edge16" : "dc16",   kTypes[i / 2 % 5], size(11),       size(11),
-                     rng() % 10 ? size(10) : 700, bool(rng() & 1),   bool(rng() & 1)};
+    const GemmCase c{i % 2 ? "edge16" : "dc16",   kTypes[i / 2 % 5], size(11),        size(11),
+                     rng() % 10 ? size(10) : 700, bool(rng() & 1),   bool(rng() & 1), i % 4 == 3};
     SCOPED_TRACE(StrCat("case ", i, ": ", c.preset, " ", ShortName(c.dtype), " ", c.m, "x", c.n,
-                        "x", c.k, c.a_transposed ? " aT" : "", c.b_transposed ? " bT" : ""));
+                        "x", c.k, c.a_transposed ? " aT" : "", c.b_transposed ? " bT" : "",
+                        c.single ? " single" : ""));
     Compare(c, rng);
     if (HasFailure()) return;
   }

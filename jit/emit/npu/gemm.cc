@@ -72,12 +72,14 @@ class GemmEmission {
     FZ_RETURN_IF_ERROR(Describe(args_.a, args_.m, args_.k, item_, 0, "the left operand", &left_));
     FZ_RETURN_IF_ERROR(Describe(args_.b, args_.k, args_.n, item_, 1, "the right operand", &right_));
     const int copies = b_.double_buffered ? 2 : 1;
+    // Every half of a block accumulates over all of k.
+    const int halves = std::max(copies, int(CeilDiv(b_.l1_m, b_.half_m)));
     const int64_t n = RoundUp(b_.l1_n, 16), l0_k = RoundUp(b_.l0_k, FractalK(type_));
     const bool fits = l1_a_.Make(&stream_, kL1, Staged(left_, b_.l1_m, b_.l1_k), copies) &&
                       l1_b_.Make(&stream_, kL1, Staged(right_, b_.l1_k, b_.l1_n), copies) &&
                       l0_a_.Make(&stream_, kL0A, RoundUp(b_.half_m, 16) * l0_k * item_, copies) &&
                       l0_b_.Make(&stream_, kL0B, l0_k * n * item_, copies) &&
-                      l0_c_.Make(&stream_, kL0C, RoundUp(b_.half_m, 16) * n * 4, copies);
+                      l0_c_.Make(&stream_, kL0C, RoundUp(b_.half_m, 16) * n * 4, halves);
     if (!fits || (epilogue_ && !epilogue_->MakeSlots(b_.half_m)))
       return NotImplementedError("[npu] matmul: the blocks do not fit.");
     return absl::OkStatus();
