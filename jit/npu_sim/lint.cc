@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/check.h"
+#include "core/str.h"
 #include "jit/npu_sim/access.h"
 #include "jit/npu_sim/asm.h"
 #include "jit/npu_sim/flow.h"
@@ -233,6 +234,16 @@ class Linter {
 std::vector<Finding> Lint(const Program& program, const Preset& preset) {
   FZ_CHECK(!program.code.empty());
   return Linter(program, preset).Run();
+}
+
+std::string Errors(const Program& program, const Preset& preset) {
+  if (const Status valid = Validate(program); !valid.ok())
+    return StrCat(std::string_view(valid.message().data(), valid.message().size()), "\n");
+  std::string text;
+  for (const Finding& finding : Lint(program, preset)) {
+    if (finding.code) StrAppend(&text, Text(finding, program), "\n");
+  }
+  return text;
 }
 
 std::string Text(const Finding& finding, const Program& program) {

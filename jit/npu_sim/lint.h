@@ -23,6 +23,10 @@ struct Finding {
 // The program must pass Validate. In ascending pc, those of the whole program first.
 std::vector<Finding> Lint(const Program& program, const Preset& preset);
 
+// What Validate says and the errors of Lint, a line each; empty: the program is right as far as can
+// be told without running it.
+std::string Errors(const Program& program, const Preset& preset);
+
 // "error at pc 3, WAIT VE>LD, #0: FLAG_ORDER: ..." in one line.
 std::string Text(const Finding& finding, const Program& program);
 

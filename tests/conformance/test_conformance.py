@@ -18,8 +18,8 @@ EXECUTORS = {
     "interp": {"FRAZIL_JIT": "interp"},
     "avx2": {"FRAZIL_JIT": "on", "FRAZIL_ISA": "avx2"},
     "avx512": {"FRAZIL_JIT": "on", "FRAZIL_ISA": "avx512"},
-    "npu": {"FRAZIL_NPU_CHECK": "1"},
-    "edge": {"FRAZIL_NPU_CHECK": "1", "FRAZIL_NPU_PRESET": "edge16"},
+    "npu": {"FRAZIL_NPU_CHECK": "1", "FRAZIL_VERIFY": "1"},
+    "edge": {"FRAZIL_NPU_CHECK": "1", "FRAZIL_VERIFY": "1", "FRAZIL_NPU_PRESET": "edge16"},
 }
 NPUS = ("npu", "edge")
 MANTISSA = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}

@@ -36,6 +36,20 @@ Program Listing() {
 
 TEST(Lint, NothingIsWrongWithTheListing) { EXPECT_EQ(Lines(Listing()), ""); }
 
+TEST(Lint, ErrorsAreThoseOfValidateOrLint) {
+  const Preset preset = *FindPreset("dc16");
+  EXPECT_EQ(Errors(Listing(), preset), "");
+  // A warning is no error.
+  EXPECT_EQ(Errors(Made(".kernel k params n:u64\nSET VE>LD, #3\nHALT"), preset),
+            "error at pc 1, HALT: FLAG_LEAK: a flag is still set at the end of the block: VE>LD "
+            "#3\n");
+  Program program = Made("HALT");
+  program.code[0].a[0] = Imm(3);
+  const Status invalid = Validate(program);
+  ASSERT_FALSE(invalid.ok());
+  EXPECT_EQ(Errors(program, preset), StrCat(std::string(invalid.message()), "\n"));
+}
+
 TEST(Lint, Flags) {
   EXPECT_EQ(Lines("WAIT VE>LD, #0\nHALT"),
             "error at pc 0, WAIT VE>LD, #0: FLAG_ORDER: a WAIT before its SET in the order of the "

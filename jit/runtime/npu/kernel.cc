@@ -28,13 +28,7 @@ npu::EmitOptions OptionsFor(const std::string& op, const std::string& origin) {
 
 // An emitted program that is wrong on sight is a bug of the emitter's.
 void VerifyProgram(const npu::Program& program, const npu::Preset& preset) {
-  const Status valid = npu::Validate(program);
-  std::string wrong(valid.message().data(), valid.message().size());
-  if (valid.ok()) {
-    for (const npu::Finding& finding : npu::Lint(program, preset)) {
-      if (finding.code) StrAppend(&wrong, Text(finding, program), "\n");
-    }
-  }
+  const std::string wrong = npu::Errors(program, preset);
   if (wrong.empty()) return;
   std::fprintf(stderr, "frazil: NPU program %s:\n%s", program.name.c_str(), wrong.c_str());
   FZ_CHECK(!"an emitted program passes Validate and Lint");
