@@ -1,0 +1,52 @@
+// The program of a step of a plan, made for the device's present preset and again when that
+// changes. Called by the kernels and products of the NPU. Invariant: one emission for a preset
+// however many threads ask; with FRAZIL_VERIFY=1 every program passes Validate and Lint.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "jit/emit/npu/emit.h"
+#include "jit/runtime/npu/device.h"
+
+namespace frazil::jit {
+
+// Of an op and the user's line, "train.py:12".
+npu::EmitOptions OptionsFor(const std::string& op, const std::string& origin);
+
+// With FRAZIL_VERIFY=1, stops the process: an emitted program that is wrong on sight is a bug of
+// the emitter's.
+void VerifyProgram(const npu::Program& program, const npu::Preset& preset);
+
+// The program for the device's present preset, or why there is none.
+class ProgramFor {
+ public:
+  // emit: StatusOr<npu::Program>(const npu::Preset&)
+  template <typename Emit>
+  std::shared_ptr<const npu::Program> Get(Emit emit, std::string* refusal) const {
+    NpuDevice& device = NpuDevice::Get();
+    const int64_t generation = device.generation();
+    std::lock_guard lock(mutex_);
+    if (generation_ != generation) {
+      const npu::Preset preset = device.preset();
+      auto program = emit(preset);
+      if (program.ok()) VerifyProgram(*program, preset);
+      generation_ = generation;
+      program_ = program.ok() ? std::make_shared<const npu::Program>(*std::move(program)) : nullptr;
+      refusal_ = program.ok() ? ""
+                              : std::string(program.status().message().data(),
+                                            program.status().message().size());
+    }
+    *refusal = refusal_;
+    return program_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable int64_t generation_ = -1;
+  mutable std::shared_ptr<const npu::Program> program_;
+  mutable std::string refusal_;
+};
+
+}  // namespace frazil::jit
