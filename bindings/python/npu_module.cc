@@ -59,7 +59,7 @@ FZ_FAST(Report) {
   FZ_ARGS(1, "report(format, /)");
   const char* format = PyUnicode_AsUTF8(a[0]);
   if (!format) return nullptr;
-  auto report = jit::MakeReport(NpuDevice::Get().account());
+  auto report = jit::MakeReport(NpuDevice::Get());
   if (!report.ok()) return Raise(report.status());
   const std::string_view f = format;
   std::string text;

@@ -16,6 +16,7 @@ class DeviceKernel {
   virtual ~DeviceKernel() = default;
   virtual Status Run(const kir::KernelArgs& args) const = 0;
   virtual std::string text() const = 0;     // for dumps
+  virtual int64_t bytes() const = 0;        // about what it holds
   virtual std::string refusal() const = 0;  // why the CPU runs it; empty if the device does
 };
 

@@ -20,6 +20,8 @@ class LibraryCall {
   // How long it takes, in the unit of Launch::work.
   virtual int64_t work() const = 0;
   virtual std::string text() const = 0;  // for dumps
+  // About what it holds.
+  virtual int64_t bytes() const { return 512; }
   // Why the CPU runs it for a value of another device; empty if it does not.
   virtual std::string refusal() const { return {}; }
 };

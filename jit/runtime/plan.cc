@@ -148,8 +148,10 @@ int64_t PlanImpl::CountBytes() const {
     if (const KernelStep* k = std::get_if<KernelStep>(&step)) {
       bytes += k->buffers.capacity() * sizeof(Pointer) + 4 * k->scalars.capacity() +
                8 * (k->words.capacity() + k->extents.capacity() + k->strides.capacity());
+      if (k->device) bytes += static_cast<size_t>(k->device->bytes());
     } else {
-      bytes += sizeof(LibraryStep) + 512;
+      const int64_t call = std::get<LibraryStep>(step).call->bytes();
+      bytes += sizeof(LibraryStep) + static_cast<size_t>(call);
     }
   }
   for (const Node& node : graph_.nodes) bytes += sizeof(node) + 8 * node.attrs.size();

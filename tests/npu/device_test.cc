@@ -175,7 +175,7 @@ TEST_F(NpuDeviceTest, AccountTellsWhatRanWhere) {
   EXPECT_NE(account[1].reason.find("f64"), std::string::npos) << account[1].reason;
 
   for (int i = 0; i < 2; ++i) {  // asking changes nothing
-    const auto report = MakeReport(device.account());
+    const auto report = MakeReport(device);
     ASSERT_TRUE(report.ok()) << report.status();
     ASSERT_EQ(report->kernels.size(), 1u);
     EXPECT_EQ(report->kernels[0].launches, 3);
@@ -199,15 +199,15 @@ TEST_F(NpuDeviceTest, AnotherPresetMakesOtherPrograms) {
   const auto first = Run(*plan, graph, inputs);
   ASSERT_TRUE(first.ok()) << first.status();
 
-  const int64_t generation = device.generation();
+  const int64_t generation = device.current().second;
   device.Configure(device.preset(), npu::Mode::kRun);
   EXPECT_EQ(device.mode(), npu::Mode::kRun);
-  EXPECT_EQ(device.generation(), generation);
+  EXPECT_EQ(device.current().second, generation);
   ASSERT_TRUE(Run(*plan, graph, inputs).ok());
   EXPECT_EQ(device.account().size(), 1u);  // the program stays
 
   device.Configure(*npu::FindPreset("edge16"), npu::Mode::kCheck);
-  EXPECT_EQ(device.generation(), generation + 1);
+  EXPECT_EQ(device.current().second, generation + 1);
   const auto second = Run(*plan, graph, inputs);
   ASSERT_TRUE(second.ok()) << second.status();
   EXPECT_EQ(Differences(*(*first)[0], *(*second)[0]), "");
@@ -216,6 +216,21 @@ TEST_F(NpuDeviceTest, AnotherPresetMakesOtherPrograms) {
   EXPECT_EQ(account[0].program->preset, "dc16");
   EXPECT_EQ(account[1].program->preset, "edge16");
   EXPECT_EQ(account[1].preset.name, "edge16");
+}
+
+TEST(NpuDevice, TheAccountIsBounded) {
+  NpuDevice& device = NpuDevice::Get();
+  device.ResetAccount();
+  for (int i = 0; i < 5000; ++i) device.CountCpu(StrCat("k", i), "", "why", 1);
+  EXPECT_EQ(device.account().size(), 4096u);
+  EXPECT_EQ(device.unlisted(), 5000 - 4096);
+  device.CountCpu("k7", "", "why", 1);
+  EXPECT_EQ(device.account()[7].launches, 2);
+  const auto report = MakeReport(device);
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->name, "npu (904 launches of further kernels are not listed)");
+  device.ResetAccount();
+  EXPECT_EQ(device.unlisted(), 0);
 }
 
 }  // namespace

@@ -18,10 +18,12 @@ StatusOr<npu::KernelReport> TimeKernel(const NpuWork& work, bool record) {
   return report;
 }
 
-StatusOr<npu::ProgramReport> MakeReport(absl::Span<const NpuWork> work) {
+StatusOr<npu::ProgramReport> MakeReport(const NpuDevice& device) {
   npu::ProgramReport report;
   report.name = "npu";
-  for (const NpuWork& w : work) {
+  if (const int64_t more = device.unlisted(); more > 0)
+    report.name = StrCat("npu (", more, " launches of further kernels are not listed)");
+  for (const NpuWork& w : device.account()) {
     if (!w.program) {
       report.cpu_ops.push_back({w.name, w.origin, w.reason, w.launches});
       report.bytes_to_host += w.bytes;

@@ -7,7 +7,7 @@
 
 namespace frazil::jit {
 
-StatusOr<npu::ProgramReport> MakeReport(absl::Span<const NpuWork> work);
+StatusOr<npu::ProgramReport> MakeReport(const NpuDevice& device);
 
 // Of one kernel, with every instruction recorded.
 StatusOr<npu::KernelReport> TimeKernel(const NpuWork& work, bool record);

@@ -9,6 +9,8 @@
 namespace frazil::jit {
 namespace {
 
+constexpr size_t kMaxWork = 4096;
+
 npu::Mode ModeFromConfig() {
   return GetConfig().npu_check == "1" ? npu::Mode::kCheck : npu::Mode::kRun;
 }
@@ -64,30 +66,31 @@ NpuDevice::NpuDevice() : mode_(ModeFromConfig()) {
   const auto preset = npu::FindPreset(GetConfig().npu_preset);
   FZ_CHECK(preset.ok());
   preset_ = *preset;
+  HoldAcrossFork(ForkOrder::kCaches, &mutex_);
 }
 
 npu::Preset NpuDevice::preset() const {
-  std::lock_guard lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   return preset_;
 }
 npu::Mode NpuDevice::mode() const {
-  std::lock_guard lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   return mode_;
 }
-int64_t NpuDevice::generation() const {
-  std::lock_guard lock(mutex_);
-  return generation_;
+std::pair<npu::Preset, int64_t> NpuDevice::current() const {
+  absl::MutexLock lock(&mutex_);
+  return {preset_, generation_};
 }
 
 void NpuDevice::Configure(const npu::Preset& preset, npu::Mode mode) {
-  std::lock_guard lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   if (!(preset == preset_)) ++generation_;
   preset_ = preset;
   mode_ = mode;
 }
 
 void NpuDevice::SetBudget(int64_t instructions) {
-  std::lock_guard lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   budget_ = instructions;
 }
 
@@ -100,18 +103,19 @@ Status NpuDevice::Launch(const std::shared_ptr<const npu::Program>& program,
   npu::LaunchOptions options;
   npu::Preset preset;
   {
-    std::lock_guard lock(mutex_);
+    absl::MutexLock lock(&mutex_);
     options.mode = mode_;
     options.budget = budget_;
     preset = preset_;
     const std::string key = StrCat(program->name, "\n", origin, "\n", uint64_t(program.get()));
-    const auto [at, fresh] = index_.try_emplace(key, account_.size());
-    if (fresh) {
-      NpuWork work{program, program->name, origin, "", params, windows.windows, preset};
-      for (npu::Window& w : work.windows) w.data = nullptr;
-      account_.push_back(std::move(work));
+    bool fresh = false;
+    if (NpuWork* work = Find(key, &fresh)) {
+      if (fresh) {
+        *work = {program, program->name, origin, "", params, windows.windows, preset};
+        for (npu::Window& w : work->windows) w.data = nullptr;
+      }
+      ++work->launches;
     }
-    ++account_[at->second].launches;
   }
   FZ_ASSIGN_OR_RETURN(const npu::LaunchResult result,
                       npu::Launch(*program, preset, params, windows.windows, options));
@@ -122,23 +126,41 @@ Status NpuDevice::Launch(const std::shared_ptr<const npu::Program>& program,
 
 void NpuDevice::CountCpu(const std::string& name, const std::string& origin,
                          const std::string& reason, int64_t bytes) {
-  std::lock_guard lock(mutex_);
-  const auto [at, fresh] =
-      index_.try_emplace(StrCat(name, "\n", origin, "\n", reason), account_.size());
-  if (fresh) account_.push_back({nullptr, name, origin, reason});
-  NpuWork& work = account_[at->second];
-  ++work.launches;
-  work.bytes += bytes;
+  absl::MutexLock lock(&mutex_);
+  bool fresh = false;
+  NpuWork* work = Find(StrCat(name, "\n", origin, "\n", reason), &fresh);
+  if (!work) return;
+  if (fresh) *work = {nullptr, name, origin, reason};
+  ++work->launches;
+  work->bytes += bytes;
+}
+
+NpuWork* NpuDevice::Find(const std::string& key, bool* fresh) {
+  const auto found = index_.find(key);
+  if (found != index_.end()) return &account_[found->second];
+  if (account_.size() >= kMaxWork) {
+    ++unlisted_;
+    return nullptr;
+  }
+  *fresh = true;
+  index_.emplace(key, account_.size());
+  return &account_.emplace_back();
+}
+
+int64_t NpuDevice::unlisted() const {
+  absl::MutexLock lock(&mutex_);
+  return unlisted_;
 }
 
 std::vector<NpuWork> NpuDevice::account() const {
-  std::lock_guard lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   return account_;
 }
 
 void NpuDevice::ResetAccount() {
-  std::lock_guard lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   account_ = {};
+  unlisted_ = 0;
   index_.clear();
 }
 

@@ -6,10 +6,10 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "absl/synchronization/mutex.h"
 #include "jit/npu_sim/simulator.h"
 
 namespace frazil::jit {
@@ -39,8 +39,8 @@ class NpuDevice {
 
   npu::Preset preset() const;
   npu::Mode mode() const;
-  // Counts changes of the preset: programs are made for one.
-  int64_t generation() const;
+  // The preset and how often it has changed: programs are made for one.
+  std::pair<npu::Preset, int64_t> current() const;
   void Configure(const npu::Preset& preset, npu::Mode mode);
   // Instructions of one launch after which it ends in WATCHDOG.
   void SetBudget(int64_t instructions);
@@ -52,19 +52,24 @@ class NpuDevice {
   void CountCpu(const std::string& name, const std::string& origin, const std::string& reason,
                 int64_t bytes);
 
-  // In order of first launch.
+  // In order of first launch. Its length is bounded: launches of what came later are only counted.
   std::vector<NpuWork> account() const;
+  int64_t unlisted() const;
   void ResetAccount();
 
  private:
   NpuDevice();
 
-  mutable std::mutex mutex_;
+  // Of a key, or null where the account is full.
+  NpuWork* Find(const std::string& key, bool* fresh) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  mutable absl::Mutex mutex_;
   npu::Preset preset_;
   npu::Mode mode_;
   int64_t generation_ = 0;
   int64_t budget_ = npu::LaunchOptions().budget;
   std::vector<NpuWork> account_;
+  int64_t unlisted_ = 0;
   std::map<std::string, size_t> index_;  // into account_
 };
 

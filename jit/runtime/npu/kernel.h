@@ -28,6 +28,7 @@ class NpuKernel : public DeviceKernel {
   const int64_t* strides() const { return strides_.data(); }
 
   std::string text() const override { return StrCat("npu ", kernel_.name); }
+  int64_t bytes() const override { return int64_t(sizeof(*this)) + program_.bytes(); }
   std::string refusal() const override {
     std::string why;
     MakeProgram(&why);

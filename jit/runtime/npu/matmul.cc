@@ -79,6 +79,7 @@ class NpuMatmul : public LibraryCall {
 
   int64_t work() const override { return cpu_->work(); }
   std::string text() const override { return StrCat("npu ", cpu_->text()); }
+  int64_t bytes() const override { return int64_t(sizeof(*this)) + program_.bytes(); }
   std::string refusal() const override {
     std::string why;
     MakeProgram(&why);
@@ -154,6 +155,9 @@ class NpuFollowedProduct : public DeviceKernel {
                                    origin_);
   }
   std::string text() const override { return StrCat("npu matmul ", over_.kernel.name); }
+  int64_t bytes() const override {
+    return int64_t(sizeof(*this)) + program_.bytes() + after_.bytes();
+  }
   std::string refusal() const override {
     std::string why;
     MakeProgram(&why);

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 
+#include "core/at_fork.h"
 #include "jit/emit/npu/emit.h"
 #include "jit/runtime/npu/device.h"
 
@@ -25,11 +26,10 @@ class ProgramFor {
   // emit: StatusOr<npu::Program>(const npu::Preset&)
   template <typename Emit>
   std::shared_ptr<const npu::Program> Get(Emit emit, std::string* refusal) const {
-    NpuDevice& device = NpuDevice::Get();
-    const int64_t generation = device.generation();
+    const ForkGuard guard;
+    const auto [preset, generation] = NpuDevice::Get().current();
     std::lock_guard lock(mutex_);
     if (generation_ != generation) {
-      const npu::Preset preset = device.preset();
       auto program = emit(preset);
       if (program.ok()) VerifyProgram(*program, preset);
       generation_ = generation;
@@ -40,6 +40,12 @@ class ProgramFor {
     }
     *refusal = refusal_;
     return program_;
+  }
+
+  int64_t bytes() const {
+    const ForkGuard guard;
+    std::lock_guard lock(mutex_);
+    return program_ ? int64_t(sizeof(npu::Instr) * program_->code.size()) : 0;
   }
 
  private:
