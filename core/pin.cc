@@ -63,8 +63,9 @@ void Garbage::Free() {
   objects_.insert(objects_.end(), std::make_move_iterator(global.later.begin()),
                   std::make_move_iterator(global.later.end()));
   global.later.clear();
-  const auto pinned = [&](const std::shared_ptr<const void>& object) {
-    for (const PinSlots* t = global.threads; t; t = t->next) {
+  const PinSlots* const threads = global.threads;
+  const auto pinned = [threads](const std::shared_ptr<const void>& object) {
+    for (const PinSlots* t = threads; t; t = t->next) {
       for (const auto& slot : t->slots) {
         if (slot.load(std::memory_order_acquire) == object.get()) return true;
       }

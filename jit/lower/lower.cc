@@ -235,7 +235,7 @@ class Lowering {
   }
 
   // Copies value `from`, repeated if its strides say so, into a part of `to`.
-  void CopyPart(int32_t from, const Layout& shape, std::vector<int64_t> strides, int32_t to,
+  void CopyPart(int32_t from, const Layout& shape, const std::vector<int64_t>& strides, int32_t to,
                 int64_t to_offset) {
     int64_t offset = 0;
     int32_t base = from;
@@ -244,7 +244,7 @@ class Lowering {
     for (int i = 0; i < shape.rank; ++i) {
       if (shape.extents[i] != 1) axes.parallel.push_back(i);
     }
-    Copy(std::move(axes), node(to).dtype, base, offset, std::move(strides), to, to_offset,
+    Copy(std::move(axes), node(to).dtype, base, offset, strides, to, to_offset,
          DenseStridesOf(*node(to).layout));
   }
 

@@ -33,10 +33,9 @@ class ProgramFor {
       auto program = emit(preset);
       if (program.ok()) VerifyProgram(*program, preset);
       generation_ = generation;
+      const auto why = program.status().message();
+      refusal_.assign(why.data(), why.size());
       program_ = program.ok() ? std::make_shared<const npu::Program>(*std::move(program)) : nullptr;
-      refusal_ = program.ok() ? ""
-                              : std::string(program.status().message().data(),
-                                            program.status().message().size());
     }
     *refusal = refusal_;
     return program_;
