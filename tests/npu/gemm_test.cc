@@ -182,6 +182,17 @@ TEST(NpuGemm, RefusesWhatTheMatrixUnitDoesNotDo) {
   EXPECT_EQ(refusal(), "[npu] matmul: the elements of the left operand lie apart along both axes.");
 }
 
+TEST(NpuGemm, TinyMemoriesGetTinyBlocksOrARefusal) {
+  for (const int l0c : {1024, 2048, 4096, 16384}) {
+    const Preset preset =
+        *PresetFromJson(StrCat("{\"base\": \"edge16\", \"l0c_bytes\": ", l0c, "}"));
+    const GemmArgs args{DType::kF32, 40, 40, 50, {nullptr, 50, 1}, {nullptr, 40, 1}, {nullptr, 40, 1}};
+    const auto program =
+        EmitGemm(args, {{{0, 0, 0}}}, preset, ChooseBlocks(preset, kF32, 40, 40, 50));
+    EXPECT_EQ(program.ok(), l0c >= 2048) << l0c << ": " << program.status();
+  }
+}
+
 // Cycles of a product with warm L2, as a share of the matrix unit's peak.
 double Utilisation(std::string_view name, DType dtype, int64_t n, bool double_buffered,
                    bool warm = true) {

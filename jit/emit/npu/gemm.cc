@@ -237,9 +237,10 @@ GemmBlocks ChooseBlocks(const Preset& preset, Type type, int64_t m, int64_t n, i
   b.half_m = std::min<int64_t>(128, RoundUp(m, m > 16 ? 32 : 16));
   while (2 * b.half_m * b.l1_n * 4 > preset.bytes[kL0C]) {
     int64_t& larger = b.l1_n > b.half_m ? b.l1_n : b.half_m;
-    larger = RoundUp(larger / 2, 32);
+    if (larger <= 16) break;  // Prepare will say that they do not fit
+    larger = larger > 32 ? RoundUp(larger / 2, 32) : 16;
   }
-  b.l1_m = 2 * b.half_m;
+  b.l1_m = b.half_m >= 32 ? 2 * b.half_m : b.half_m;
   b.l0_k = std::min<int64_t>(64, RoundUp(k, k0));
   while (b.l0_k > k0 && (2 * b.l0_k * b.l1_n * item > preset.bytes[kL0B] ||
                          2 * b.l0_k * b.half_m * item > preset.bytes[kL0A]))
