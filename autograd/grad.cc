@@ -70,6 +70,10 @@ Status SetGrad(Tensor* leaf, const Tensor& grad) {
     return ValueError("[grad] gradient is ", Describe(grad), ", the tensor is ", Describe(*leaf),
                       ".");
   }
+  if (grad.defined() && !(grad.device() == leaf->device())) {
+    return ValueError("[grad] the gradient is on ", Name(grad.device()), ", the tensor on ",
+                      Name(leaf->device()), "; move one with x.to_device(...).");
+  }
   // Without its history: a tensor that is its own gradient must not hold itself.
   if (ReadObserver* observer = State().observer) observer->OnGradient(*node);
   node->grad = grad.defined() ? grad.Detach() : grad;
@@ -86,14 +90,17 @@ Status Backward(const Tensor& root, const Tensor* seed) {
     return RuntimeError("[backward] a gradient can be made for one number only, got ",
                         Describe(root), "; pass the gradient of the result.");
   }
+  if (seed && !(seed->device() == root.device())) {
+    return ValueError("[backward] the gradient is on ", Name(seed->device()), ", the tensor on ",
+                      Name(root.device()), "; move one with x.to_device(...).");
+  }
   if (seed && seed->shape() != root.shape()) {
     return ValueError("[backward] gradient is ", Describe(*seed), ", the tensor is ",
                       Describe(root), ".");
   }
   LimitScope limit(-1);
   const Tensor ones =
-      seed ? seed->Detach()
-           : ops::to_device(ops::full(root.dims(), Scalar::Float(1), root.dtype()), root.device());
+      seed ? seed->Detach() : ops::full(root.dims(), Scalar::Float(1), root.dtype(), root.device());
   Walk walk;
   FZ_RETURN_IF_ERROR(walk.Run(root, ones));
   // .grad changes only when every gradient has been computed. Sums are made first, then stored.
@@ -145,8 +152,7 @@ StatusOr<std::vector<Tensor>> GradScope::Gradients(const Tensor& root) {
   for (const Tensor& v : variables_) {
     Tensor g = walk.Arrived(v.node());
     if (!g.defined()) {
-      const Tensor zeros =
-          ops::to_device(ops::full(v.dims(), Scalar::Float(0), v.dtype()), v.device());
+      const Tensor zeros = ops::full(v.dims(), Scalar::Float(0), v.dtype(), v.device());
       g = Apply(OpId::k_copy, {&zeros});
     }
     FZ_RETURN_IF_ERROR(g.status());

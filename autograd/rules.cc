@@ -123,7 +123,7 @@ Tensor Unslice(Tensor g, int axis, int64_t start, int64_t step, int64_t n) {
   if (count == 0) {
     DimVec dims = ToVec(g.dims());
     dims[axis] = n;
-    return ops::to_device(ops::full(dims, Scalar::Float(0), g.dtype()), g.device());
+    return ops::full(dims, Scalar::Float(0), g.dtype(), g.device());
   }
   if (step < 0) {
     DimVec s = WholeSlice(g.dims());
@@ -184,13 +184,13 @@ Tensor grad_pad(const Tensor& g, const TapeNode& node) {
 }
 
 Tensor grad_take(const Tensor& g, const Tensor& indices, const TapeNode& node) {
-  const Tensor zeros = ops::full(node.input_dims(0), Scalar::Float(0), g.dtype());
+  const Tensor zeros = ops::full(node.input_dims(0), Scalar::Float(0), g.dtype(), g.device());
   return ops::put(zeros, indices, g, node.attr(0), true);
 }
 
 Tensor grad_put_base(const Tensor& g, const Tensor& indices, const TapeNode& node) {
   if (node.attr(1)) return g;
-  const Tensor zeros = ops::full(node.input_dims(2), Scalar::Float(0), g.dtype());
+  const Tensor zeros = ops::full(node.input_dims(2), Scalar::Float(0), g.dtype(), g.device());
   return ops::put(g, indices, zeros, node.attr(0), false);
 }
 
@@ -203,7 +203,7 @@ Tensor grad_put_updates(const Tensor& g, const Tensor& indices, const TapeNode& 
   const Tensor flat = ops::reshape(indices, {n});
   const Tensor turns = ops::iota(n, DType::kI64, indices.device());
   const int64_t extent = node.input_dims(0)[axis];
-  const Tensor none = ops::full({extent}, Scalar::Int(0), DType::kI64);
+  const Tensor none = ops::full({extent}, Scalar::Int(0), DType::kI64, g.device());
   const Tensor last = ops::take(ops::put(none, flat, turns, 0, false), flat, 0);
   DimVec dims(node.input_dims(2).size(), 1);  // those of the indices, where they stand in updates
   for (int i = 0; i < indices.rank(); ++i) dims[axis + i] = indices.dims()[i];

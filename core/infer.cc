@@ -45,9 +45,10 @@ std::string_view TypeSetName(TypeSet set) {
   return "";
 }
 
-// One number of the CPU, perhaps repeated: it goes with operands on any device.
+// One number of the CPU, perhaps repeated, also no times: it goes with operands on any device.
 bool IsNumber(const Operand& o) {
   if (!(o.device == Device())) return false;
+  if (o.layout->size == 0) return true;
   for (int i = 0; i < o.layout->rank; ++i) {
     if (o.layout->strides_[i] != 0) return false;
   }

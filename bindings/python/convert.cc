@@ -173,6 +173,12 @@ bool ToDims(PyObject* object, const char* op, DimVec* out) {
   });
 }
 
+bool NamesDevice(PyObject* object, const char* op, Device* out) {
+  if (Given(object)) return ToDevice(object, op, out);
+  Raise(TypeError("[", std::string(op), "] device must be a name like \"cpu\", got None."));
+  return false;
+}
+
 bool HasDLPackDevice(Device device) {
   if (device == Device()) return true;
   PyErr_Format(PyExc_BufferError,

@@ -55,6 +55,8 @@ bool ToAxes(PyObject* object, const char* op, Axes* out);
 bool ToDims(PyObject* object, const char* op, DimVec* out);
 // None or absent: the CPU.
 bool ToDevice(PyObject* object, const char* op, Device* out);
+// The same, but None is an error.
+bool NamesDevice(PyObject* object, const char* op, Device* out);
 // Sets BufferError for memory that DLPack has no name for.
 bool HasDLPackDevice(Device device);
 // A list, tuple or other sequence of operands.

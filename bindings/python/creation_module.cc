@@ -47,11 +47,11 @@ FZ_FAST(Asarray) {
     if (!ToBool(a[3], false, &copy)) return nullptr;
     how.copy = copy;
   }
-  const bool moves =
-      IsTensor(a[0]) && options.device && !(*options.device == CellOf(a[0]).device());
+  const Device from = IsTensor(a[0]) ? CellOf(a[0]).device() : Device();
+  const bool moves = options.device && !(*options.device == from);
   if (moves && how.copy == false)
-    return Raise(ValueError("[asarray] copy=False, but moving from ", Name(CellOf(a[0]).device()),
-                            " to ", Name(*options.device), " copies."));
+    return Raise(ValueError("[asarray] copy=False, but moving from ", Name(from), " to ",
+                            Name(*options.device), " copies."));
   const bool forced = how.copy.value_or(false) || options.requires_grad || moves;
   if (IsTensor(a[0]) && !forced && (!how.dtype || *how.dtype == CellOf(a[0]).dtype()))
     return Py_NewRef(a[0]);

@@ -44,6 +44,14 @@ FZ_FAST(Configure) {
   Py_RETURN_NONE;
 }
 
+// check(name): an error if it names no device.
+FZ_FAST(Check) {
+  FZ_ARGS(1, "check(name, /)");
+  Device device;
+  if (!ToDevice(a[0], "device", &device)) return nullptr;
+  Py_RETURN_NONE;
+}
+
 // settings() -> (preset as JSON, mode)
 FZ_FAST(Settings) {
   FZ_ARGS(0, "settings()");
@@ -96,9 +104,9 @@ FZ_FAST(Instructions) {
     const std::string_view f = format;
     std::string text;
     if (f == "csv") {
-      text = npu::InstructionCsv(*report, *work.program);
+      text = npu::InstructionCsv(*report, work.program->program);
     } else if (f == "timeline") {
-      text = npu::TimelineJson(*report, *work.program);
+      text = npu::TimelineJson(*report, work.program->program);
     } else {
       return Raise(
           ValueError("[npu.instructions] format is \"csv\" or \"timeline\", got \"", f, "\"."));
@@ -140,6 +148,7 @@ FZ_FAST(Reset) {
 std::vector<FunctionRow> NpuFunctions() {
   return {
       {"configure(preset=None, mode=None)", "Chooses the NPU's parameters and mode.", Configure},
+      {"check(name, /)", "Raises if it names no device.", Check},
       {"settings()", "The preset as JSON, and the mode.", Settings},
       {"report(format, /)", "What ran, as text.", Report},
       {"instructions(kernel, format, /)", "A kernel instruction by instruction.", Instructions},

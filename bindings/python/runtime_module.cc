@@ -186,12 +186,13 @@ FZ_FAST(ParseDTypeObject) {
 
 // What unpickling calls.
 FZ_FAST(Rebuild) {
-  FZ_ARGS(5, "pickle(dtype, shape, data, requires_grad, grad=None, /)");
+  FZ_ARGS(6, "pickle(dtype, shape, data, requires_grad, grad=None, device=None, /)");
   DType dtype;
   DimVec dims;
   bool requires_grad;
+  Device device;
   if (!ToDType(a[0], "pickle", &dtype) || !ToDims(a[1], "pickle", &dims) ||
-      !ToBool(a[3], false, &requires_grad)) {
+      !ToDevice(a[5], "pickle", &device) || !ToBool(a[3], false, &requires_grad)) {
     return nullptr;
   }
   if (Status s = CheckDims("pickle", dims, SizeOf(dtype)); !s.ok()) return Raise(s);
@@ -203,7 +204,8 @@ FZ_FAST(Rebuild) {
         ValueError("[pickle] the data of ", Describe(**value), " must be ", bytes, " bytes."));
   }
   std::memcpy((*value)->data, PyBytes_AS_STRING(a[2]), static_cast<size_t>(bytes));
-  Tensor t(*std::move(value));
+  Tensor t = ops::to_device(Tensor(*std::move(value)), device);
+  if (!t.ok()) return Raise(t.status());
   if (requires_grad) {
     if (Status s = autograd::SetRequiresGrad(&t, true); !s.ok()) return Raise(s);
     if (a[4] && IsTensor(a[4])) {
@@ -285,7 +287,8 @@ std::vector<FunctionRow> RuntimeFunctions() {
       {"promote_scalar(a, scalar, /)", "The dtype of an array beside a Python number.",
        PromoteScalar},
       {"dtype(obj, /)", "The dtype that an object names.", ParseDTypeObject},
-      {"_rebuild(dtype, shape, data, requires_grad, grad=None, /)", "A pickled tensor.", Rebuild},
+      {"_rebuild(dtype, shape, data, requires_grad, grad=None, device=None, /)",
+       "A pickled tensor.", Rebuild},
       {"save_tensors(path, tensors, /)", "Writes (name, tensor) pairs.", Save},
       {"load_tensors(path, /)", "Reads (name, tensor) pairs.", Load},
       {"synchronize(device=None)", "Blocks until all results are ready.", Synchronize},

@@ -113,7 +113,7 @@ PyObject* DeepCopy(PyObject* self, PyObject*) {
 }
 PyObject* CopyMethod(PyObject* self, PyObject*) { return Wrap(ops::copy(CellOf(self))); }
 
-// (_rebuild, (dtype name, shape, bytes, requires_grad, gradient or None))
+// (_rebuild, (dtype name, shape, bytes, requires_grad, gradient or None, device))
 PyObject* Reduce(PyObject* self, PyObject*) {
   const Tensor& x = CellOf(self);
   if (x.node() && !x.node()->leaf()) {
@@ -130,10 +130,10 @@ PyObject* Reduce(PyObject* self, PyObject*) {
   Object grad =
       gradient.defined() ? Object::Steal(Wrap(gradient.Detach())) : Object::Share(Py_None);
   if (!grad) return nullptr;
-  return Py_BuildValue("O(sOy#OO)", rebuild.get(), std::string(Name(x.dtype())).c_str(),
+  return Py_BuildValue("O(sOy#OOs)", rebuild.get(), std::string(Name(x.dtype())).c_str(),
                        shape.get(), (*dense)->data,
                        static_cast<Py_ssize_t>((*dense)->size() * SizeOf(x.dtype())),
-                       x.node() ? Py_True : Py_False, grad.get());
+                       x.node() ? Py_True : Py_False, grad.get(), Name(x.device()).c_str());
 }
 
 FZ_FAST(BackwardMethod) {
@@ -160,7 +160,7 @@ FZ_FAST(RequiresGradMethod) {
 FZ_FAST(ToDeviceMethod) {
   FZ_ARGS(3, "to_device(self, device, /, *, stream=None)");
   Device device;
-  if (!ToDevice(a[1], "to_device", &device)) return nullptr;
+  if (!NamesDevice(a[1], "to_device", &device)) return nullptr;
   if (device == CellOf(a[0]).device()) return Py_NewRef(a[0]);
   return Wrap(ops::to_device(CellOf(a[0]), device));
 }
@@ -169,7 +169,7 @@ FZ_FAST(ToDeviceMethod) {
 FZ_FAST(MoveInPlace) {
   FZ_ARGS(2, "_to_device_(self, device, /)");
   Device device;
-  if (!ToDevice(a[1], "to", &device)) return nullptr;
+  if (!NamesDevice(a[1], "to", &device)) return nullptr;
   Tensor* cell = &CellOf(a[0]);
   const Tensor moved = ops::to_device(cell->Detach(), device);
   if (!moved.ok()) return Raise(moved.status());

@@ -59,7 +59,8 @@ Tensor CompareApart(OpId op, DType dtype, const Arg& a, const Arg& b) {
     const Arg& other = left ? b : a;
     const int sign = (left ? a : b).scalar().negative() ? -1 : 1;
     return full(other.tensor() ? other.tensor()->dims() : Dims(),
-                Scalar::Bool(Answer(op, left ? sign : -sign)), DType::kBool);
+                Scalar::Bool(Answer(op, left ? sign : -sign)), DType::kBool,
+                other.tensor() ? other.tensor()->device() : Device());
   }
   if (!a.tensor() || !b.tensor() || !IsInt(a.tensor()->dtype()) || !IsInt(b.tensor()->dtype()) ||
       IsInt(dtype)) {
@@ -85,9 +86,9 @@ Tensor Unary(OpId op, const Tensor& a) {
         return a.Detach();
       case OpId::k_isnan:
       case OpId::k_isinf:
-        return full(a.dims(), Scalar::Bool(false), DType::kBool);
+        return full(a.dims(), Scalar::Bool(false), DType::kBool, a.device());
       case OpId::k_isfinite:
-        return full(a.dims(), Scalar::Bool(true), DType::kBool);
+        return full(a.dims(), Scalar::Bool(true), DType::kBool, a.device());
       default:
         return Unary(op, astype(a, FloatFor(a.dtype())));
     }

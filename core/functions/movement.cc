@@ -159,9 +159,9 @@ Tensor scalar(const Scalar& value, DType dtype) {
   return v.ok() ? Tensor(*std::move(v)) : Tensor(std::move(v).status());
 }
 
-Tensor full(Dims dims, const Scalar& value, DType dtype) {
+Tensor full(Dims dims, const Scalar& value, DType dtype, Device device) {
   if (Status s = CheckDims("full", dims, SizeOf(dtype)); !s.ok()) return Tensor(std::move(s));
-  return broadcast_to(scalar(value, dtype), dims);
+  return broadcast_to(to_device(scalar(value, dtype), device), dims);
 }
 
 Tensor iota(int64_t n, DType dtype, Device device) {

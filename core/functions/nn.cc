@@ -132,7 +132,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels) {
         Describe(logits), ", labels are ", Describe(labels), ".");
   }
   const int64_t classes = f.layout()->dim(-1);
-  const Tensor wide = astype(labels, DType::kI64);
+  const Tensor wide = astype(to_device(labels, f.device()), DType::kI64);
   if (Status bad = CheckIndexRange("cross_entropy", wide, classes, "classes"); !bad.ok())
     return bad;
   const Tensor flat = reshape(f, {-1, classes});

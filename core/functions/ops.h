@@ -82,8 +82,8 @@ Tensor matmul(const Arg& a, const Arg& b);
 
 // Sources.
 Tensor scalar(const Scalar& value, DType dtype);  // 0-d immediate
-Tensor full(Dims dims, const Scalar& value,
-            DType dtype);  // a broadcast view of one element until written
+Tensor full(Dims dims, const Scalar& value, DType dtype,
+            Device device = Device());  // a broadcast view of one element until written
 Tensor iota(int64_t n, DType dtype, Device device = Device());
 // x itself if it is there already.
 Tensor to_device(const Tensor& x, Device device);

@@ -186,7 +186,8 @@ TEST(NpuGemm, TinyMemoriesGetTinyBlocksOrARefusal) {
   for (const int l0c : {1024, 2048, 4096, 16384}) {
     const Preset preset =
         *PresetFromJson(StrCat("{\"base\": \"edge16\", \"l0c_bytes\": ", l0c, "}"));
-    const GemmArgs args{DType::kF32, 40, 40, 50, {nullptr, 50, 1}, {nullptr, 40, 1}, {nullptr, 40, 1}};
+    const GemmArgs args{DType::kF32,     40, 40, 50, {nullptr, 50, 1}, {nullptr, 40, 1},
+                        {nullptr, 40, 1}};
     const auto program =
         EmitGemm(args, {{{0, 0, 0}}}, preset, ChooseBlocks(preset, kF32, 40, 40, 50));
     EXPECT_EQ(program.ok(), l0c >= 2048) << l0c << ": " << program.status();

@@ -1,6 +1,8 @@
 """Tensors on the simulated NPU: the bits of the CPU, what the CPU runs instead, and reports."""
 
 import json
+import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -177,6 +179,97 @@ def test_modules_move_in_place():
     assert model(fz.ones((1, 3), device="npu")).device == "npu"
 
 
+def test_gradients_of_indexing():
+    def loss(w):
+        y = w[fz.asarray([0, 2, 2])] * 2
+        return (
+            (y * y).sum() + fz.take(w, fz.asarray([1]), axis=1).sum() + fz.sort(w, axis=0)[0].sum()
+        )
+
+    w = randn(4, 3)
+    want = fz.grad(loss)(w)
+    for f in (loss, fz.trace(loss)):
+        for _ in range(2):
+            got = fz.grad(f)(w.to_device("npu"))
+            assert got.device == "npu" and got.tolist() == want.tolist()
+    table = nn.Embedding(5, 3).to("npu")
+    table(fz.asarray([1, 1, 4])).sum().backward()
+    assert table.weight.grad.device == "npu" and table.weight.grad.sum().item() == 9.0
+
+
+def test_results_stay_on_the_device():
+    x = fz.asarray([1, 2], device="npu")
+    assert fz.isnan(x).device == fz.isfinite(x).device == "npu"
+    u = fz.asarray(np.array([1, 2], np.uint8), device="npu")
+    assert (u == -1).device == (u < 300).device == "npu" and (u < 300).tolist() == [True, True]
+    fz.random.seed(3)
+    assert nn.Dropout(0.5)(fz.ones((5, 7), device="npu")).device == "npu"
+    y = fz.ones((2, 3), device="npu")
+    y[y < -1] = 0
+    y[0:0] = 1
+    assert y.tolist() == [[1.0] * 3] * 2
+    logits = fz.ones((2, 3), device="npu")
+    assert nn.cross_entropy(logits, fz.asarray([0, 2])).device == "npu"
+    copy = pickle.loads(pickle.dumps(logits))
+    assert copy.device == "npu" and copy.tolist() == logits.tolist()
+
+
+def test_wrong_use_is_told():
+    x = fz.ones(3, device="npu")
+    for f in (lambda: x.to_device(None), lambda: nn.Linear(1, 1).to(None), lambda: fz.npu.report(3),
+              lambda: fz.device("npu", preset=3), lambda: fz.device("npu", mode=1)):  # fmt: skip
+        with pytest.raises(TypeError, match="device|report|preset|mode"):
+            f()
+    with pytest.raises(ValueError, match="copy=False"):
+        fz.asarray(np.ones(3), device="npu", copy=False)
+    with pytest.raises(IndexError, match="kernel -1"):
+        fz.npu.timeline("never", kernel=-1)
+    leaf = fz.ones(3, device="npu", requires_grad=True)
+    with pytest.raises(ValueError, match="gradient is on cpu, the tensor on npu"):
+        leaf.grad = fz.ones(3)
+    with pytest.raises(ValueError, match="gradient is on cpu"):
+        (leaf * 2).backward(fz.ones(3))
+    before = fz.npu.transfers()
+    fz.device("npu")
+    assert fz.npu.transfers() == before
+
+
+def test_presets_change_while_others_compute():
+    small = {"base": "dc16", "ub_bytes": 16384}
+    x = randn(64, 70).to_device("npu")
+    want = (fz.tanh(x) * 2).tolist()
+    stop = threading.Event()
+
+    def change():
+        while not stop.is_set():
+            fz.device("npu", preset=small)
+            fz.device("npu", preset="edge16")
+            fz.device("npu", preset="dc16")
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        for _ in range(100):
+            assert (fz.tanh(x) * 2).tolist() == want
+    finally:
+        stop.set()
+        thread.join()
+    fz.npu.report()
+
+
+def test_what_follows_a_product_and_stays_on_the_cpu_is_counted():
+    f = fz.trace(lambda x: fz.tanh(x @ x + 1))
+    x = randn(40, 40)
+    for _ in range(2):
+        both(f, x)
+    fz.device("npu", preset={"base": "dc16", "ub_bytes": 1024})
+    both(f, x)
+    assert {k.name for k in fz.npu.fallbacks()} == {
+        "matmul f32 batches 1 m 40 n 40 k 40",
+        "k_add_tanh",
+    }
+
+
 def test_dlpack_has_no_name_for_it():
     with pytest.raises(BufferError, match="to_device"):
         np.from_dlpack(fz.ones(3, device="npu"))
@@ -188,6 +281,7 @@ def test_transfers_are_counted():
     assert fz.npu.transfers() == (4096, 0)
     x.tolist()
     assert fz.npu.transfers() == (4096, 4096)
+    fz.npu.report()
     fz.npu.reset()
     assert fz.npu.transfers() == (0, 0)
 

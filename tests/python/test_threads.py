@@ -31,6 +31,14 @@ def run_threads(n, body):
         raise errors[0]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def interruptible():
+    """A process that was started in the background may ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def small_bounds():
     names = ("plan_entries", "segment_entries", "eager_entries", "kernel_entries")

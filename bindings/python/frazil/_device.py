@@ -23,7 +23,8 @@ def device(name, *, preset=None, mode=None):
         "cpu" or "npu".
     preset : str or dict, optional
         The NPU's parameters: "dc16", "edge16" or "m310", or a dict of fields that replace those of
-        the preset named by its "base". They hold for the whole process from then on.
+        the preset named by its "base", by default "dc16". They hold for the whole process from then
+        on, and begin a new account (`fz.npu.reset`).
     mode : str, optional
         "run", or "check": programs run under a checker that finds races, uninitialised reads and
         everything else that a program on the machine must not do; frazil's own never do.
@@ -46,9 +47,11 @@ def device(name, *, preset=None, mode=None):
         raise ValueError(f"[device] only 'npu' has a preset and a mode, got {name!r}.")
     if isinstance(preset, dict):
         preset = json.dumps(preset)
-    from frazil import empty
-
-    empty((), device=name)  # raises for what is no device
+    if preset is not None and not isinstance(preset, str):
+        raise TypeError(f"[device] preset must be a str or a dict, got {type(preset).__name__}.")
+    if mode is not None and not isinstance(mode, str):
+        raise TypeError(f"[device] mode must be a str, got {type(mode).__name__}.")
+    _npu.check(name)
     if name == "npu":
         _npu.configure(preset, mode)
     return Device(name)

@@ -140,7 +140,15 @@ class Module(Tracked):
         yield from self.named_buffers()
 
     def to(self, device):
-        """Moves parameters, their gradients and buffers to a device, in place; returns self."""
+        """Moves parameters, their gradients and registered buffers to a device, in place.
+
+        Make optimizers afterwards: the state of one that exists stays where it was.
+
+        Returns
+        -------
+        Module
+            self.
+        """
         for _, tensor in self._state():
             tensor._to_device_(device)
         return self
@@ -297,7 +305,7 @@ class Dropout(Module):
     def forward(self, x):
         if not self.training or self.p == 0:
             return x
-        kept = _random.uniform(x.shape) >= self.p
+        kept = _random.uniform(x.shape, device=x.device) >= self.p
         return _fz.where(kept, x / (1 - self.p), 0.0)
 
     def extra_repr(self):

@@ -43,6 +43,8 @@ def report(format="text"):
     -------
     str
     """
+    if not isinstance(format, str):
+        raise TypeError(f"[npu.report] format must be a str, got {type(format).__name__}.")
     return _npu.report(format)
 
 
@@ -56,6 +58,9 @@ def timeline(path, kernel=0):
     kernel : int
         Its number in `kernels()`.
     """
+    count = len(kernels())
+    if not 0 <= kernel < count:
+        raise IndexError(f"[npu.timeline] kernel {kernel} of a report of {count}.")
     form = "csv" if str(path).endswith(".csv") else "timeline"
     text = _npu.instructions(kernel, form)
     with open(path, "w", encoding="utf-8") as file:
@@ -73,7 +78,7 @@ def fallbacks():
 
 
 def transfers():
-    """Bytes moved because the program asked: to the device, and from it."""
+    """Bytes moved: to the device and from it, what the CPU ran for it included."""
     return Transfers(*_npu.account()[2:])
 
 

@@ -8,11 +8,12 @@ StatusOr<npu::KernelReport> TimeKernel(const NpuWork& work, bool record) {
   npu::LaunchOptions options;
   options.mode = npu::Mode::kTimeOnly;
   options.record = record;
-  FZ_ASSIGN_OR_RETURN(npu::LaunchResult result,
-                      npu::Launch(*work.program, work.preset, work.params, work.windows, options));
+  FZ_ASSIGN_OR_RETURN(
+      npu::LaunchResult result,
+      npu::Launch(work.program->program, work.program->preset, work.params, work.windows, options));
   if (result.fault) return NpuFaultError("[npu] ", result.fault->Text());
   npu::KernelReport report =
-      npu::MakeKernelReport(*work.program, work.preset, *std::move(result.timing));
+      npu::MakeKernelReport(work.program->program, work.program->preset, *std::move(result.timing));
   report.launches = work.launches;
   report.cache_hits = work.launches - 1;
   return report;
@@ -26,7 +27,6 @@ StatusOr<npu::ProgramReport> MakeReport(const NpuDevice& device) {
   for (const NpuWork& w : device.account()) {
     if (!w.program) {
       report.cpu_ops.push_back({w.name, w.origin, w.reason, w.launches});
-      report.bytes_to_host += w.bytes;
       continue;
     }
     FZ_ASSIGN_OR_RETURN(npu::KernelReport kernel, TimeKernel(w, false));

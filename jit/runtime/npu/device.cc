@@ -1,10 +1,12 @@
 #include "jit/runtime/npu/device.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "core/at_fork.h"
 #include "core/check.h"
 #include "core/config.h"
+#include "core/transfers.h"
 
 namespace frazil::jit {
 namespace {
@@ -12,7 +14,8 @@ namespace {
 constexpr size_t kMaxWork = 4096;
 
 npu::Mode ModeFromConfig() {
-  return GetConfig().npu_check == "1" ? npu::Mode::kCheck : npu::Mode::kRun;
+  return GetConfig().npu_check != "0" && !GetConfig().npu_check.empty() ? npu::Mode::kCheck
+                                                                        : npu::Mode::kRun;
 }
 
 // Windows on device memory for the buffers of a launch. Addresses depend on sizes alone, so that
@@ -64,8 +67,12 @@ NpuDevice& NpuDevice::Get() {
 
 NpuDevice::NpuDevice() : mode_(ModeFromConfig()) {
   const auto preset = npu::FindPreset(GetConfig().npu_preset);
-  FZ_CHECK(preset.ok());
-  preset_ = *preset;
+  if (!preset.ok()) {
+    const auto why = preset.status().message();
+    std::fprintf(stderr, "frazil: FRAZIL_NPU_PRESET: %.*s dc16 is used.\n", int(why.size()),
+                 why.data());
+  }
+  preset_ = preset.ok() ? *preset : *npu::FindPreset("dc16");
   HoldAcrossFork(ForkOrder::kCaches, &mutex_);
 }
 
@@ -84,7 +91,12 @@ std::pair<npu::Preset, int64_t> NpuDevice::current() const {
 
 void NpuDevice::Configure(const npu::Preset& preset, npu::Mode mode) {
   absl::MutexLock lock(&mutex_);
-  if (!(preset == preset_)) ++generation_;
+  if (!(preset == preset_)) {
+    ++generation_;
+    account_.clear();
+    index_.clear();
+    unlisted_ = 0;
+  }
   preset_ = preset;
   mode_ = mode;
 }
@@ -94,45 +106,54 @@ void NpuDevice::SetBudget(int64_t instructions) {
   budget_ = instructions;
 }
 
-Status NpuDevice::Launch(const std::shared_ptr<const npu::Program>& program,
+NpuProgram::NpuProgram(npu::Program p, const npu::Preset& made_for)
+    : program(std::move(p)), preset(made_for), hash(14695981039346656037u) {
+  for (const npu::Instr& instr : program.code) hash = (hash ^ npu::Encode(instr)) * 1099511628211u;
+}
+
+Status NpuDevice::Launch(const std::shared_ptr<const NpuProgram>& program,
                          absl::Span<const NpuBuffer> buffers, absl::Span<const uint64_t> words,
                          const std::string& origin) {
   const Windows windows(buffers);
   std::vector<uint64_t> params = windows.addresses;
   params.insert(params.end(), words.begin(), words.end());
   npu::LaunchOptions options;
-  npu::Preset preset;
   {
     absl::MutexLock lock(&mutex_);
     options.mode = mode_;
     options.budget = budget_;
-    preset = preset_;
-    const std::string key = StrCat(program->name, "\n", origin, "\n", uint64_t(program.get()));
-    bool fresh = false;
-    if (NpuWork* work = Find(key, &fresh)) {
-      if (fresh) {
-        *work = {program, program->name, origin, "", params, windows.windows, preset};
-        for (npu::Window& w : work->windows) w.data = nullptr;
-      }
-      ++work->launches;
-    }
   }
-  FZ_ASSIGN_OR_RETURN(const npu::LaunchResult result,
-                      npu::Launch(*program, preset, params, windows.windows, options));
+  FZ_ASSIGN_OR_RETURN(
+      const npu::LaunchResult result,
+      npu::Launch(program->program, program->preset, params, windows.windows, options));
   if (result.fault)
     return NpuFaultError("[npu] ", result.fault->Text(), "\nThis is a bug of frazil's.");
+  absl::MutexLock lock(&mutex_);
+  if (!(program->preset == preset_)) return absl::OkStatus();  // of an account that has ended
+  bool fresh = false;
+  NpuWork* work = Find(StrCat(program->program.name, "\n", origin, "\n", program->hash), &fresh);
+  if (!work) return absl::OkStatus();
+  if (fresh) {
+    *work = {program, program->program.name, origin, "", params, windows.windows};
+    for (npu::Window& w : work->windows) w.data = nullptr;
+  }
+  ++work->launches;
   return absl::OkStatus();
 }
 
 void NpuDevice::CountCpu(const std::string& name, const std::string& origin,
-                         const std::string& reason, int64_t bytes) {
+                         const std::string& reason, absl::Span<const NpuBuffer> buffers) {
+  const Device npu(DeviceKind::kNpu, 0);
+  for (const NpuBuffer& b : buffers) {
+    b.writable ? CountTransfer(Device(), npu, b.high - b.low)
+               : CountTransfer(npu, Device(), b.high - b.low);
+  }
   absl::MutexLock lock(&mutex_);
   bool fresh = false;
   NpuWork* work = Find(StrCat(name, "\n", origin, "\n", reason), &fresh);
   if (!work) return;
   if (fresh) *work = {nullptr, name, origin, reason};
   ++work->launches;
-  work->bytes += bytes;
 }
 
 NpuWork* NpuDevice::Find(const std::string& key, bool* fresh) {

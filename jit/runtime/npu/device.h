@@ -21,16 +21,23 @@ struct NpuBuffer {
   bool writable = false;
 };
 
+// A program and the parameters it was made for.
+struct NpuProgram {
+  npu::Program program;
+  npu::Preset preset;
+  uint64_t hash = 0;  // of the words
+
+  NpuProgram(npu::Program p, const npu::Preset& made_for);
+};
+
 // What became of one kernel or product.
 struct NpuWork {
-  std::shared_ptr<const npu::Program> program;  // null: the CPU ran it
-  std::string name, origin, reason;             // reason: why the CPU did
+  std::shared_ptr<const NpuProgram> program;  // null: the CPU ran it
+  std::string name, origin, reason;           // reason: why the CPU did
   // Of the first launch, for timing it again; windows have no data.
   std::vector<uint64_t> params;
   std::vector<npu::Window> windows;
-  npu::Preset preset;
   int64_t launches = 0;
-  int64_t bytes = 0;  // moved to the CPU and back, if it ran there
 };
 
 class NpuDevice {
@@ -41,16 +48,18 @@ class NpuDevice {
   npu::Mode mode() const;
   // The preset and how often it has changed: programs are made for one.
   std::pair<npu::Preset, int64_t> current() const;
+  // Another preset begins a new account: cycles of two machines are not to be added.
   void Configure(const npu::Preset& preset, npu::Mode mode);
   // Instructions of one launch after which it ends in WATCHDOG.
   void SetBudget(int64_t instructions);
 
   // buffers: as the program's first parameters; words: the others.
-  Status Launch(const std::shared_ptr<const npu::Program>& program,
+  Status Launch(const std::shared_ptr<const NpuProgram>& program,
                 absl::Span<const NpuBuffer> buffers, absl::Span<const uint64_t> words,
                 const std::string& origin);
+  // The CPU ran something on these buffers; what it read and wrote counts as transfers.
   void CountCpu(const std::string& name, const std::string& origin, const std::string& reason,
-                int64_t bytes);
+                absl::Span<const NpuBuffer> buffers);
 
   // In order of first launch. Its length is bounded: launches of what came later are only counted.
   std::vector<NpuWork> account() const;

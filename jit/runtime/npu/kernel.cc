@@ -27,13 +27,11 @@ NpuBuffer NpuKernel::Reach(int b) const {
 Status NpuKernel::RunOnCpu(const kir::KernelArgs& args, const std::string& refusal) const {
   FZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Compiled> code, GetKernel(kernel_));
   RunLaunch(*code, args, rows_, cols_, work_);
-  int64_t bytes = 0;
-  for (const NpuBuffer& b : buffers_) bytes += b.high - b.low;
-  NpuDevice::Get().CountCpu(kernel_.name, origin_, refusal, bytes);
+  NpuDevice::Get().CountCpu(kernel_.name, origin_, refusal, buffers_);
   return absl::OkStatus();
 }
 
-std::shared_ptr<const npu::Program> NpuKernel::MakeProgram(std::string* refusal) const {
+std::shared_ptr<const NpuProgram> NpuKernel::MakeProgram(std::string* refusal) const {
   return program_.Get(
       [&](const npu::Preset& preset) {
         return npu::EmitKernel(kernel_, {extents_, strides_}, preset,

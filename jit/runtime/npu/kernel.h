@@ -36,7 +36,7 @@ class NpuKernel : public DeviceKernel {
   }
 
  private:
-  std::shared_ptr<const npu::Program> MakeProgram(std::string* refusal) const;
+  std::shared_ptr<const NpuProgram> MakeProgram(std::string* refusal) const;
 
   // The bytes of a buffer that the launch touches.
   NpuBuffer Reach(int b) const;

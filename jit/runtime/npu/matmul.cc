@@ -16,9 +16,9 @@ StatusOr<npu::Program> EmitProduct(const GemmArgs& args,
   if (!type)
     return NotImplementedError("[npu] matmul of ", ShortName(args.dtype),
                                ": the matrix unit has f32, f16, bf16, i8 and u8.");
-  return npu::EmitGemm(args, batches, preset,
-                       npu::ChooseBlocks(preset, *type, args.m, args.n, args.k),
-                       OptionsFor("matmul", origin), epilogue);
+  return npu::EmitGemm(
+      args, batches, preset, npu::ChooseBlocks(preset, *type, args.m, args.n, args.k),
+      OptionsFor(epilogue ? "matmul_" + epilogue->kernel->name : "matmul", origin), epilogue);
 }
 
 class NpuMatmul : public LibraryCall {
@@ -65,9 +65,7 @@ class NpuMatmul : public LibraryCall {
     std::string refusal;
     const auto program = MakeProgram(&refusal);
     if (!program) {
-      int64_t bytes = 0;
-      for (const NpuBuffer& b : buffers_) bytes += b.high - b.low;
-      NpuDevice::Get().CountCpu(cpu_->text(), origin_, refusal, bytes);
+      NpuDevice::Get().CountCpu(cpu_->text(), origin_, refusal, buffers_);
       return cpu_->Run(operands, result);
     }
     std::vector<NpuBuffer> buffers = buffers_;
@@ -87,7 +85,7 @@ class NpuMatmul : public LibraryCall {
   }
 
  private:
-  std::shared_ptr<const npu::Program> MakeProgram(std::string* refusal) const {
+  std::shared_ptr<const NpuProgram> MakeProgram(std::string* refusal) const {
     return program_.Get(
         [&](const npu::Preset& preset) { return EmitProduct(args_, offsets_, preset, origin_); },
         refusal);
@@ -147,7 +145,7 @@ class NpuFollowedProduct : public DeviceKernel {
   Status Run(const kir::KernelArgs& args) const override {
     std::string refusal;
     const auto program = MakeProgram(&refusal);
-    if (!program) return RunApart(args);
+    if (!program) return RunApart(args, refusal);
     std::vector<NpuBuffer> buffers = buffers_;
     for (size_t b = 0; b < buffers.size(); ++b)
       buffers[b].data = static_cast<char*>(args.buffers[b]);
@@ -165,7 +163,7 @@ class NpuFollowedProduct : public DeviceKernel {
   }
 
  private:
-  std::shared_ptr<const npu::Program> MakeProgram(std::string* refusal) const {
+  std::shared_ptr<const NpuProgram> MakeProgram(std::string* refusal) const {
     return program_.Get(
         [&](const npu::Preset& preset) {
           const npu::Epilogue epilogue{&over_.kernel, {extents_, over_.strides}, product_};
@@ -175,12 +173,13 @@ class NpuFollowedProduct : public DeviceKernel {
   }
 
   // One after the other, where the preset has changed and they are one no more.
-  Status RunApart(const kir::KernelArgs& args) const {
+  Status RunApart(const kir::KernelArgs& args, const std::string& refusal) const {
     FZ_ASSIGN_OR_RETURN(const StorageRef product,
                         Allocate(size_t(args_.m * args_.n) * size_t(SizeOf(args_.dtype))));
     char* const operands[] = {static_cast<char*>(args.buffers[0]),
                               static_cast<char*>(args.buffers[1])};
     FZ_RETURN_IF_ERROR(cpu_->Run(operands, product->data));
+    NpuDevice::Get().CountCpu(cpu_->text(), origin_, refusal, {buffers_.data(), 2});
     std::vector<void*> buffers(args.buffers + 2, args.buffers + buffers_.size());
     buffers.insert(buffers.begin() + product_, product->data);
     return after_.Run({buffers.data(), after_.extents(), after_.strides(), args.scalars});

@@ -25,7 +25,7 @@ class ProgramFor {
  public:
   // emit: StatusOr<npu::Program>(const npu::Preset&)
   template <typename Emit>
-  std::shared_ptr<const npu::Program> Get(Emit emit, std::string* refusal) const {
+  std::shared_ptr<const NpuProgram> Get(Emit emit, std::string* refusal) const {
     const ForkGuard guard;
     const auto [preset, generation] = NpuDevice::Get().current();
     std::lock_guard lock(mutex_);
@@ -35,7 +35,8 @@ class ProgramFor {
       generation_ = generation;
       const auto why = program.status().message();
       refusal_.assign(why.data(), why.size());
-      program_ = program.ok() ? std::make_shared<const npu::Program>(*std::move(program)) : nullptr;
+      program_ =
+          program.ok() ? std::make_shared<const NpuProgram>(*std::move(program), preset) : nullptr;
     }
     *refusal = refusal_;
     return program_;
@@ -44,13 +45,13 @@ class ProgramFor {
   int64_t bytes() const {
     const ForkGuard guard;
     std::lock_guard lock(mutex_);
-    return program_ ? int64_t(sizeof(npu::Instr) * program_->code.size()) : 0;
+    return program_ ? int64_t(sizeof(npu::Instr) * program_->program.code.size()) : 0;
   }
 
  private:
   mutable std::mutex mutex_;
   mutable int64_t generation_ = -1;
-  mutable std::shared_ptr<const npu::Program> program_;
+  mutable std::shared_ptr<const NpuProgram> program_;
   mutable std::string refusal_;
 };
 

@@ -14,6 +14,7 @@ def _rebuild(
     data: bytes,
     requires_grad: builtins.bool,
     grad: Tensor | None = ...,
+    device: str | None = ...,
     /,
 ) -> Tensor:
     """A pickled tensor."""
