@@ -71,7 +71,7 @@ class Expressions:
 
     def like(self, name):
         """A tensor that probably broadcasts against another."""
-        shape = self.value(name).shape
+        shape = getattr(self.value(name), "shape", ())  # it may have become a number
 
         def fits(t):
             return all(a == b or 1 in (a, b) for a, b in zip(t.shape[::-1], shape[::-1]))  # noqa: B905
