@@ -306,7 +306,7 @@ class Analyser {
     for (int32_t id : space_.nodes) {
       const Node& n = node(id);
       if (n.view) continue;
-      if (n.op == OpId::k_iota) space_.pinned[member(id).axes[0]] = true;
+      if (n.op == OpId::k_iota && n.layout->size > 1) space_.pinned[member(id).axes[0]] = true;
       for (size_t k = 0; k < n.operands.size(); ++k) {
         if (!IsMember(n.operands[k])) AddRead(id, int(k));
       }
@@ -355,7 +355,7 @@ class Analyser {
       }
       for (; next < space_.reads.size() && space_.reads[next].node == id; ++next)
         m.in_loop |= space_.reads[next].varies;
-      if (klass == OpClass::kIota) m.in_loop = IsLoop(m.axes[0]);
+      if (klass == OpClass::kIota) m.in_loop = n.layout->size > 1 && IsLoop(m.axes[0]);
       if (klass == OpClass::kPad) {
         for (size_t i = 0; i < m.axes.size(); ++i)
           m.in_loop |= space_.pinned[m.axes[i]] && IsLoop(m.axes[i]);

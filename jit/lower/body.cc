@@ -239,6 +239,8 @@ Pair BodyWriter::Compute(int32_t id) {
     case OpClass::kTake:
       return ComputeTake(id);
     case OpClass::kIota:
+      // One number, also where the kernel's axis is longer.
+      if (n.layout->size == 1) return {{}, b_.Cast(n.dtype, b_.ConstBits(DType::kI64, 0))};
       return {{}, b_.Cast(n.dtype, maker_->Index(member(id).axes[0]))};
     default:
       FZ_CHECK(!"a value that is not there yet");

@@ -321,3 +321,19 @@ def test_groups_do_not_wait_for_each_other():
         return [np.asarray(t.grad).tobytes() for t in (wide, scale, row)]
 
     assert observe(fz.trace) == observe(lambda f: f)
+
+
+def test_positions_along_an_axis_of_one_that_is_repeated():
+    """One position is 0, also in a kernel whose axis is longer."""
+    x = fz.asarray([[1.0], [2.0], [3.0]], dtype="bfloat16")
+    w = fz.zeros((2, 3, 4)) + 0.5
+
+    def f(x, w):
+        return fz.square(x), fz.tril(x) > w
+
+    traced = fz.trace(f)
+    for _ in range(3):
+        got = traced(x, w)
+    for a, b in zip(got, f(x, w), strict=True):
+        assert a.tolist() == b.tolist()
+    assert got[1].tolist() == [[[True] * 4] * 3] * 2
