@@ -172,18 +172,24 @@ class Expressions:
 
     def reduction(self):
         name = self.pick(
-            *"sum sum mean max min prod var std logsumexp argmax argmin any all".split()
+            *"sum sum sum sum mean max min prod var std logsumexp argmax argmin any all".split()
         )
         x = self.x()
         axis = self.axis(x)
-        if self.chance(0.25):
-            x, axis = self.view(), self.pick(None, 0, -1, (0, 1))
-            x = self.pick(x, f"({x} * 1.5)")
+        if self.chance(0.4):
+            x = self.pick(self.view(), self.cut(x), self.cut(x))
+            axis = self.pick(None, None, 0, -1, (0, 1))
+            x = self.pick(x, x, f"({x} * 1.5)")
         keep = f", keepdims={self.chance(0.4)}"
         if name in ("any", "all"):
             return f"fz.{name}({x} > {self.number()}, axis={axis}{keep})"
         inner = f"fz.tanh({x})" if name == "prod" else x
         return f"fz.{name}({inner}, axis={axis}{keep})"
+
+    def cut(self, x):
+        """A part of a tensor or of what is made of it, cut along every axis."""
+        cuts = [self.pick("1:", "1:", "::-1", ":-1", "::2", ":") for _ in range(self.value(x).ndim)]
+        return f"{self.pick(x, f'fz.tanh({x})', f'({x} + 1)')}[{', '.join(cuts) or '...'}]"
 
     def view(self):
         x = self.x()

@@ -106,7 +106,7 @@ class Generator(Statements):
             "w2.grad = None",
             *["box.flag = not box.flag"] * 3,
             *[f"{self.innermost}.k = {self.pick('1', '1.0', '-0.75')}"] * 4,
-            f"vars(box.more)['k'] = {self.pick('1', '1.0', '2.5')}",
+            *[f"vars(box.more)['k'] = {self.pick('1', '1.0', '2.5')}"] * 3,
             f"box.k = {self.pick('1', '1.0', 'True', '-0.0', '2.5', '3', 'fz.asarray(1.5)')}",
             f"vars(box)['k'] = {self.pick('1', '1.0', '2.5')}",
             "box.t = box.t * 2",
@@ -232,6 +232,8 @@ class Generator(Statements):
         more = "Record(True, 0.5, 1, [])"
         if self.innermost != "box.more":
             more = f"Box(flag=True, k=0.25, t=1, items=[], more={more})"
+        elif self.chance(0.5):
+            more = "Box(flag=True, k=0.5, t=1, items=[], more=None)"
         return f"{kind}(flag=True, k={k}, t={t}, items=[], more={more})"
 
     def outermost(self):
