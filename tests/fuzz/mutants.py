@@ -28,10 +28,10 @@ MEMORY = "jit/runtime/memory_plan*.cc"
 
 # Guards of replay by validation.
 GUARDS = [
-    (SESSION, "if (values_[ref].get() != v) return false;", ""),
-    (SESSION, "if (slots_[slot].get() != v) return false;", ""),
+    (SESSION, "if (values[ref].get() != v) return false;", ""),
+    (SESSION, "if (slots[slot].get() != v) return false;", ""),
     (SESSION, "if (!node.slots[fresh].Admits(*v) || !v->ready() ||", "if (!v->ready() ||"),
-    (SESSION, "request.inputs[j]->value() != v) return false;", "false) return false;"),
+    (SESSION, "inputs[j]->value() != v) return false;", "false) return false;"),
     (SESSION, "||\n      AttrSpan(node.attrs) != request.attrs", ""),
     (SESSION, "(uint64_t{node.composite} << 32 | node.op) != request.what ||", ""),
     (RECORDING, "if (entry.blas == blas && entry.live == live) return &entry;",
@@ -44,8 +44,8 @@ GUARDS = [
 
 # What a session records, runs and gives back.
 REPLAY = [
-    (SESSION, "uint64_t{values_[j]->holders() > 1}", "uint64_t{values_[j]->holders() > 2}"),
-    (SESSION, "holders() > 1} << (j - i);", "holders() > 1} << ((j - i) % 8);"),
+    (SESSION, "uint64_t{values[i]->holders() > 1}", "uint64_t{values[i]->holders() > 2}"),
+    (SESSION, "word = word << 1 |", "word = (word << 1 & 0xff) |"),
     (PLAN, "FillFrom(*outputs[i])", "FillFrom(*outputs[outputs.size() - 1 - i])"),
     (SESSION, "kSlotBit | i);", "kSlotBit | (i ^ 1));"),
     (SESSION, "num_results_ = results;", "num_results_ = 0;"),
@@ -66,8 +66,7 @@ REPLAY = [
     (BUILDER, "program_.result_slot(m.result), offset}", "program_.result_slot(m.result), 0}"),
     (BUILDER, "arena_offset_[home] + offset", "arena_offset_[home]"),
     (PLAN, "value.holders() != 1 || storage->holders() != 1", "false"),
-    (PLAN, "inputs[input]->imm : step.words[i];\n  }\n  const kir::KernelArgs args{buffers.data()",
-     "inputs[0]->imm : step.words[i];\n  }\n  const kir::KernelArgs args{buffers.data()"),
+    (PLAN, "push_back(input >= 0 ? inputs[input]->imm", "push_back(input >= 0 ? inputs[0]->imm"),
 ]  # fmt: skip
 
 # Skipped bodies.
@@ -132,9 +131,9 @@ LOWERING = [
     (BODY, "if (low != 0) also(index >= maker_->Literal(low));",
      "if (low != 0) also(index > maker_->Literal(low));"),
     (BODY, "if (stride != 1) offset", "if (stride > 1) offset"),
-    (LOWER, "int32_t base = x;\n      for (; node(base).view; base = node(base).operands[0]) "
+    (LOWER, "int32_t base = from;\n    for (; node(base).view; base = node(base).operands[0]) "
      "offset += node(base).offset;",
-     "int32_t base = x;\n      for (; node(base).view; base = node(base).operands[0]) {}"),
+     "int32_t base = from;\n    for (; node(base).view; base = node(base).operands[0]) {}"),
     (LOWER, "return (n + kir::kChunk - 1) / kir::kChunk;", "return n / kir::kChunk;"),
     (LOWER, "read.offset = 0;\n", ""),
 ]  # fmt: skip
@@ -160,8 +159,8 @@ KERNELS = [
     (SPACE, "if (n >= 64 || (seen >> n & 1))", "if (n >= 64)"),
     (SPACE, "if (has_loop && has_x) return false;", ""),
     (LOWER, "offset + next, {0}", "offset, {0}"),
-    (LOWER, "if (in->extents[i] != 1) axes.parallel", "if (in->extents[i] > 2) axes.parallel"),
-    (LOWER, "start += in->extents[axis];", "start += 1;"),
+    (LOWER, "if (shape.extents[i] != 1) axes.parallel", "if (shape.extents[i] > 2) axes.parallel"),
+    (LOWER, "start += in.extents[axis];", "start += 1;"),
     (BODY, "if (IsBool(v[k].type) && !logical) v[k] = b_.Cast(DType::kI32, v[k]);", ""),
     (BODY, "return IsBool(v.type) && !logical ? b_.Cast(DType::kI32, v) : v;", "return v;"),
     (SCRIPT, "now.value() == before.value() && now.node() == before.node()",
