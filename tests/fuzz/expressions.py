@@ -146,7 +146,7 @@ class Expressions:
         # A temporary may be replaced by another.
         x = self.pick(x, f"({x} * 0.5)", f"({x} + {x})", other)
         binary = self.pick(*"maximum minimum multiply add subtract bitwise_and".split())
-        options = [f"fz.{f}(fz.{f}({x}))" for f in (unary, often)]
+        options = [f"fz.{f}(fz.{f}({x}))" for f in (unary, often, often, often)]
         options += [f"fz.abs(-({x}))", f"{x} + -({y})", f"{x} - -({y})", f"(-({x})) / (-({y}))"]
         options += [f"(-({y})) * (-({x}))", f"fz.bitwise_invert({x} == {y})", f"~({x} != {y})"]
         options += [f"fz.where(~({x} > {self.number()}), {x}, {y})", f"fz.{binary}({x}, {x})"]

@@ -35,6 +35,10 @@ class Generator(Statements):
         for i in range(self.pick(10, 12, 14)):
             k = 0 if i == 0 or self.chance(0.5) else self.rng.randrange(len(kinds))
             texts = [text.format(self.rng.randrange(1000)) for text in kinds[k]]
+            if i and self.learns and self.chance(0.3):
+                a = self.rng.randrange(3)
+                if "float" in texts[a] and "requires_grad" not in texts[a]:
+                    texts[a] += ".requires_grad_()"
             if i and self.chance(0.1):
                 texts[:2] = self.one_value(texts[0])
             rest = ", ".join([*texts, *map(str, numbers[k])])

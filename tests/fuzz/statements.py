@@ -293,7 +293,15 @@ class Statements(Expressions):
 
     def borrowed(self):
         line = self.pick("memory *= -0.5", "memory += n", "memory[...] = r")
-        return [line] if self.borrows and self.run([line]) is None else None
+        if not self.borrows:
+            return None
+        body = [line]
+        if made := self.chance(0.5) and self.fresh():  # something from before the change
+            f = self.pick("fz.mean(b0)", "fz.square(b0)", "nn.relu(b0)", "fz.tanh(b0)", "b0 - 1")
+            body = [f"{made} = {f}", line]
+        if self.run(body):
+            return None
+        return self.added(made, body) if made else body
 
     def closure(self):
         name = self.fresh()
