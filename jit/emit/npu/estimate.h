@@ -1,10 +1,11 @@
 // How long a program takes, by the cycle model without data: what the search for tiles compares.
-// Called by the emitters of jit/emit/npu. Invariant: depends on the program, the preset and the
-// sizes of its buffers alone.
+// Called by the emitters of jit/emit/npu; ReachOf also by the device. Invariant: depends on the
+// program, the preset and the sizes of its buffers alone.
 #pragma once
 
-#include "jit/npu_sim/preset.h"
-#include "jit/npu_sim/program.h"
+#include <vector>
+
+#include "jit/emit/npu/emit.h"
 
 namespace frazil::npu {
 
@@ -13,6 +14,9 @@ struct Reach {
   int64_t low = 0, high = 0;
   bool writable = false;
 };
+
+// Of each buffer of a launch.
+std::vector<Reach> ReachOf(const kir::Kernel& kernel, const LaunchShape& shape);
 
 // buffers: the program's first parameters; what follows them does not matter. The largest number if
 // it faults.

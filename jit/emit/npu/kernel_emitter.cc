@@ -107,19 +107,6 @@ std::vector<Tiling> Tilings(const SpacePlan& plan, const Limits& limits,
   return tilings;
 }
 
-std::vector<Reach> ReachOf(const kir::Kernel& k, const LaunchShape& shape) {
-  std::vector<Reach> reach;
-  for (size_t b = 0; b < k.buffers.size(); ++b) {
-    Reach r{0, SizeOf(k.buffers[b].dtype), k.buffers[b].out};
-    for (int axis = 0; axis < k.axes(); ++axis) {
-      const int64_t step = shape.strides[b * k.axes() + axis] * (shape.extents[axis] - 1);
-      (step < 0 ? r.low : r.high) += step;
-    }
-    reach.push_back(r);
-  }
-  return reach;
-}
-
 }  // namespace
 
 StatusOr<Program> EmitKernel(const kir::Kernel& kernel, const LaunchShape& shape,

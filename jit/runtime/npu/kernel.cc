@@ -14,16 +14,6 @@ Status NpuKernel::Run(const kir::KernelArgs& args) const {
   return NpuDevice::Get().Launch(program, buffers, {args.scalars, kernel_.scalars.size()}, origin_);
 }
 
-NpuBuffer NpuKernel::Reach(int b) const {
-  NpuBuffer reach{nullptr, 0, SizeOf(kernel_.buffers[b].dtype), kernel_.buffers[b].out};
-  for (int axis = 0; axis < kernel_.axes(); ++axis) {
-    const int64_t step = strides_[b * kernel_.axes() + axis] * (extents_[axis] - 1);
-    (step < 0 ? reach.low : reach.high) += step;
-  }
-  // In chunks the loop's index runs on: the chunk axis moves only what says so by its stride.
-  return reach;
-}
-
 Status NpuKernel::RunOnCpu(const kir::KernelArgs& args, const std::string& refusal) const {
   FZ_ASSIGN_OR_RETURN(const std::shared_ptr<const Compiled> code, GetKernel(kernel_));
   RunLaunch(*code, args, rows_, cols_, work_);

@@ -2,6 +2,7 @@
 // the kernel that follows them. Invariant: as DeviceKernel's; extents and strides never change.
 #pragma once
 
+#include "jit/emit/npu/estimate.h"
 #include "jit/runtime/device_kernel.h"
 #include "jit/runtime/npu/program_for.h"
 
@@ -17,7 +18,8 @@ class NpuKernel : public DeviceKernel {
         cols_(launch.cols),
         work_(launch.work),
         origin_(origin) {
-    for (size_t b = 0; b < kernel_.buffers.size(); ++b) buffers_.push_back(Reach(int(b)));
+    for (const npu::Reach& r : npu::ReachOf(kernel_, {extents_, strides_}))
+      buffers_.push_back({nullptr, r.low, r.high, r.writable});
   }
 
   Status Run(const kir::KernelArgs& args) const override;
@@ -37,9 +39,6 @@ class NpuKernel : public DeviceKernel {
 
  private:
   std::shared_ptr<const NpuProgram> MakeProgram(std::string* refusal) const;
-
-  // The bytes of a buffer that the launch touches.
-  NpuBuffer Reach(int b) const;
 
   Status RunOnCpu(const kir::KernelArgs& args, const std::string& refusal) const;
 
