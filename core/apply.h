@@ -14,6 +14,8 @@
 
 namespace frazil {
 
+class DeviceMemory;  // core/device_memory.h
+
 struct OpCall {
   OpId op;
   absl::Span<const Tensor* const> inputs;
@@ -106,6 +108,7 @@ inline ThreadState& State() { return t_state; }
 struct Runtime {
   Door* eager = nullptr;
   TapeHook* tape = nullptr;
+  DeviceMemory* devices = nullptr;
 };
 extern Runtime g_runtime;
 inline Runtime& GlobalRuntime() { return g_runtime; }

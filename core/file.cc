@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 
+#include "core/device_memory.h"
 #include "core/functions/ops.h"
 
 namespace frazil {
@@ -84,10 +85,11 @@ Status SaveTensors(const std::string& path, const NamedTensors& tensors) {
   // Everything is ready and dense before the file is touched.
   NamedTensors ready;
   for (const auto& [name, t] : tensors) {
-    Tensor dense = t.ok() && !t.layout()->dense ? Apply(OpId::k_copy, {&t}) : t;
+    const Tensor dense = t.ok() && !t.layout()->dense ? Apply(OpId::k_copy, {&t}) : t;
     FZ_RETURN_IF_ERROR(dense.status());
     FZ_RETURN_IF_ERROR(Read(*dense.value()));
-    ready.emplace_back(name, std::move(dense));
+    FZ_ASSIGN_OR_RETURN(ValueRef host, OnHost(*dense.value()));
+    ready.emplace_back(name, Tensor(std::move(host)));
   }
   File file(std::fopen(path.c_str(), "wb"));
   if (!file) return CannotOpen("save", path);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/check.h"
+#include "core/device_memory.h"
 #include "core/elements.h"
 
 namespace frazil {
@@ -362,8 +363,9 @@ StatusOr<Inferred> Infer(const OpCall& call) {
 }
 
 Status CheckIndexRange(std::string_view op, const Tensor& indices, int64_t n, std::string_view of) {
-  const ValueRef value = indices.value_ref();  // the cell's content may change meanwhile
-  FZ_RETURN_IF_ERROR(Read(*value, Reading::kInside));
+  const ValueRef ready = indices.value_ref();  // the cell's content may change meanwhile
+  FZ_RETURN_IF_ERROR(Read(*ready, Reading::kInside));
+  FZ_ASSIGN_OR_RETURN(const ValueRef value, OnHost(*ready));
   std::optional<int64_t> bad;  // the first in row-major order
   const bool wide = SizeOf(indices.dtype()) == 8;
   ForEachElement(*value, [&](int64_t, const char* p) {

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/check.h"
+#include "core/device_memory.h"
 #include "core/small_blocks.h"
 
 namespace frazil {
@@ -35,7 +36,7 @@ ValueRef Value::Make(DType dtype, Device device, const Layout* layout, StorageRe
 }
 
 StatusOr<ValueRef> Value::Allocate(DType dtype, Device device, const Layout* layout) {
-  auto storage = frazil::Allocate(static_cast<size_t>(layout->size) * SizeOf(dtype));
+  auto storage = frazil::Allocate(device, static_cast<size_t>(layout->size) * SizeOf(dtype));
   if (!storage.ok()) return std::move(storage).status();
   char* data = (*storage)->data;
   return Make(dtype, device, layout->shape, *std::move(storage), data);

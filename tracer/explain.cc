@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/device_memory.h"
 #include "core/functions/composites.h"
 
 namespace frazil::tracer {
@@ -202,13 +203,15 @@ std::string DescribeChange(const CallRecord& before, const CallRecord& now) {
 std::string DescribeData(const Value& value) {
   std::string text = Describe(value);
   if (!value.ready()) return text;
+  const auto host = OnHost(value);
+  if (!host.ok()) return text;
   absl::StrAppend(&text, " [");
   const int64_t step = value.layout->rank > 0 ? value.layout->strides_[value.layout->rank - 1] : 0;
   const int64_t row = value.layout->rank > 0 ? value.layout->dim(-1) : 1;
   const int64_t shown = std::min<int64_t>({row, value.size(), 4});
   for (int64_t i = 0; i < shown; ++i) {
     if (i) absl::StrAppend(&text, ", ");
-    absl::StrAppend(&text, Element(value.dtype, value.data + i * step * SizeOf(value.dtype)));
+    absl::StrAppend(&text, Element(value.dtype, (*host)->data + i * step * SizeOf(value.dtype)));
   }
   return absl::StrCat(text, shown < value.size() ? ", ...]" : "]");
 }

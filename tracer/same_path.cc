@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "absl/algorithm/container.h"
+#include "core/device_memory.h"
 #include "tracer/explain.h"
 #include "tracer/script.h"
 
@@ -26,8 +27,10 @@ bool SameBytes(const Value& a, const Value& b) {
   if (&a == &b) return true;
   if (a.dtype != b.dtype || a.layout != b.layout || a.immediate != b.immediate) return false;
   if (!a.layout->dense) return false;
-  return a.ready() && b.ready() &&
-         std::memcmp(a.data, b.data, static_cast<size_t>(a.size() * SizeOf(a.dtype))) == 0;
+  if (!(a.device == b.device) || !a.ready() || !b.ready()) return false;
+  const auto x = OnHost(a), y = OnHost(b);
+  return x.ok() && y.ok() &&
+         std::memcmp((*x)->data, (*y)->data, static_cast<size_t>(a.size() * SizeOf(a.dtype))) == 0;
 }
 
 bool SameSource(const Source& a, const PathRecord& pa, const Source& b, const PathRecord& pb) {

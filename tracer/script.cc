@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/check.h"
+#include "core/device_memory.h"
 #include "core/infer.h"
 #include "core/small_stack.h"
 
@@ -246,7 +247,7 @@ StatusOr<const PathRecord*> Script::Run(Cells cells, absl::InlinedVector<Tensor,
     const SegmentRecord& record = *stage->record;
     const Stage* next = stage->next[0].second.get();
     if (record.end == End::kNumber) {
-      const Value* v = value(stage->read);
+      FZ_ASSIGN_OR_RETURN(const ValueRef v, OnHost(*value(stage->read)));
       uint64_t outcome = 0;
       std::memcpy(&outcome, v->data, SizeOf(v->dtype));
       next = nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/device_memory.h"
 #include "tracer/explain.h"
 
 namespace frazil::tracer {
@@ -69,8 +70,10 @@ void ScriptBuilder::OnRead(const Value& value, Reading how) {
   if (how == Reading::kInside || postponed_ || !refusal_.empty()) return;
   if (how == Reading::kBytes) return Refuse("the body reads a tensor's bytes");
   if (IsFloat(value.dtype)) return Refuse("the body reads a float into the program");
+  const auto host = OnHost(value);
+  if (!host.ok()) return Refuse("the body reads a tensor whose device failed");
   SegmentRecord& segment = Ended(SegmentRecord::End::kNumber, value);
-  std::memcpy(&segment.outcome, value.data, SizeOf(value.dtype));
+  std::memcpy(&segment.outcome, (*host)->data, SizeOf(value.dtype));
   segment.origin = Here();
 }
 

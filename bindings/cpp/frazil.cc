@@ -1,5 +1,6 @@
 #include "bindings/cpp/frazil.h"
 
+#include "core/device_memory.h"
 #include "jit/runtime/register.h"
 
 namespace frazil {
@@ -39,8 +40,10 @@ double item(const Tensor& t) {
     throw Error(ValueError("[item] needs one element, got ", Describe(t), "."));
   ThrowIf(t.status());
   ThrowIf(Read(*t.value(), Reading::kNumber));
+  const auto host = OnHost(*t.value());
+  ThrowIf(host.status());
   const auto number = [&]<typename T>(T v) {
-    std::memcpy(&v, t.value()->data, sizeof v);
+    std::memcpy(&v, (*host)->data, sizeof v);
     if constexpr (std::is_arithmetic_v<T>) {
       return static_cast<double>(v);
     } else {
@@ -101,7 +104,9 @@ Tensor DenseReady(const Tensor& t, DType expected) {
   }
   const Tensor dense = t.layout()->dense ? t : Checked(ops::copy(t), "to_vector");
   ThrowIf(Read(*dense.value()));
-  return dense;
+  auto host = OnHost(*dense.value());
+  ThrowIf(host.status());
+  return Tensor(*std::move(host));
 }
 
 }  // namespace cpp_internal

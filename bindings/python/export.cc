@@ -6,6 +6,7 @@
 #include "bindings/python/dtype_type.h"
 #include "bindings/python/import.h"
 #include "core/apply.h"
+#include "core/device_memory.h"
 #include "core/long_work.h"
 
 namespace frazil::python {
@@ -29,7 +30,7 @@ const Value* g_interrupted = nullptr;
 
 int GetBuffer(PyObject* self, Py_buffer* view, int flags) {
   view->obj = nullptr;
-  const ValueRef value = CellOf(self).value_ref();
+  ValueRef value = CellOf(self).value_ref();
   const char* format = FormatCode(value->dtype);
   if (!format) return Refuse("[buffer] bfloat16 has no buffer format.");
   if (flags & PyBUF_WRITABLE) return Refuse("[buffer] tensors are read-only from outside.");
@@ -43,6 +44,9 @@ int GetBuffer(PyObject* self, Py_buffer* view, int flags) {
     if (IsInterrupted(s)) g_interrupted = value.get();
     return RaiseInt(s);
   }
+  auto host = OnHost(*value);
+  if (!host.ok()) return RaiseInt(host.status());
+  value = *std::move(host);
   const Layout& layout = *value->layout;
   auto* held = new Held{value, StorageRef::Share(value->storage), {}, {}};
   const int size = SizeOf(value->dtype);
@@ -92,14 +96,17 @@ PyObject* ToNumPy(PyObject* self) {
   Object dtype = Object::Steal(PyObject_GetAttrString(dtype_object.get(), "dtype"));
   if (!dtype) return nullptr;
   if (Status s = Read(*value); !s.ok()) return Raise(s);
-  Object bits = Object::Steal(Wrap(AsBits(*value)));
+  const auto host = OnHost(*value);
+  if (!host.ok()) return Raise(host.status());
+  Object bits = Object::Steal(Wrap(AsBits(**host)));
   Object array = bits ? Object::Steal(ToNumPy(bits.get())) : Object();
   return array ? PyObject_CallMethod(array.get(), "view", "O", dtype.get()) : nullptr;
 }
 
 StatusOr<ValueRef> DenseBytes(const Tensor& x) {
-  const ValueRef value = x.value_ref();
-  FZ_RETURN_IF_ERROR(Read(*value));
+  const ValueRef read = x.value_ref();
+  FZ_RETURN_IF_ERROR(Read(*read));
+  FZ_ASSIGN_OR_RETURN(const ValueRef value, OnHost(*read));
   if (value->layout->dense) return value;
   FZ_ASSIGN_OR_RETURN(ValueRef out,
                       Value::Allocate(value->dtype, value->device, value->layout->shape));

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/apply.h"
+#include "core/device_memory.h"
 
 namespace frazil::python {
 namespace {
@@ -63,13 +64,15 @@ PyObject* Item(const Tensor& x, const char* op) {
   }
   const ValueRef value = x.value_ref();  // reading may run code that replaces the cell's content
   if (Status s = Read(*value, Reading::kNumber); !s.ok()) return Raise(s);
-  return Element(value->dtype, value->data);
+  const auto host = OnHost(*value);
+  return host.ok() ? Element(value->dtype, (*host)->data) : Raise(host.status());
 }
 
 PyObject* ToList(const Tensor& x) {
   const ValueRef value = x.value_ref();
   if (Status s = Read(*value); !s.ok()) return Raise(s);
-  return List(*value, 0, value->data);
+  const auto host = OnHost(*value);
+  return host.ok() ? List(**host, 0, (*host)->data) : Raise(host.status());
 }
 
 }  // namespace frazil::python

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/elements.h"
+#include "core/device_memory.h"
 #include "core/functions/composites.h"
 #include "core/infer.h"
 
@@ -122,12 +123,13 @@ Status ExpandMasks(const Tensor& x, std::vector<Index>* index) {
       }
     }
     FZ_RETURN_IF_ERROR(Read(*i.tensor.value()));
+    FZ_ASSIGN_OR_RETURN(const ValueRef host, OnHost(*i.tensor.value()));
     if (mask.empty()) {
-      const std::vector<int64_t> kept(*i.tensor.value()->data ? 1 : 0);
+      const std::vector<int64_t> kept(*host->data ? 1 : 0);
       out.push_back({.kind = Index::Kind::kNewAxis, .tensor = FromInts(kept)});
       continue;
     }
-    for (const auto& p : TruePositions(*i.tensor.value()))
+    for (const auto& p : TruePositions(*host))
       out.push_back({.kind = Index::Kind::kTensor, .tensor = FromInts(p)});
     axis += static_cast<int>(mask.size());
   }
@@ -275,8 +277,10 @@ std::vector<Tensor> nonzero(const Tensor& x) {
     return {ValueError("[nonzero] needs at least one axis, got ", Describe(x), "; use reshape.")};
   }
   if (Status s = Read(*mask.value()); !s.ok()) return {Tensor(std::move(s))};
+  const auto host = OnHost(*mask.value());
+  if (!host.ok()) return {Tensor(host.status())};
   std::vector<Tensor> out;
-  for (const auto& positions : TruePositions(*mask.value()))
+  for (const auto& positions : TruePositions(**host))
     out.push_back(to_device(FromInts(positions), x.device()));
   return out;
 }

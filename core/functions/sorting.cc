@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/device_memory.h"
 #include "core/functions/composites.h"
 
 namespace frazil::ops {
@@ -27,13 +28,14 @@ bool Before(K a, K b) {
   return a < b || (IsNaN(b) && !IsNaN(a));
 }
 
-// Ready, dense data in row-major order.
+// Ready, dense data in row-major order, in memory that the CPU addresses.
 StatusOr<Tensor> Data(const Tensor& x) {
   const bool dense = x.layout()->dense && !x.value()->immediate;
   Tensor out = dense ? x.Detach() : copy(x.Detach());
   if (!out.ok()) return out.status();
   FZ_RETURN_IF_ERROR(Read(*out.value()));
-  return out;
+  FZ_ASSIGN_OR_RETURN(ValueRef host, OnHost(*out.value()));
+  return Tensor(std::move(host));
 }
 
 template <typename T>
@@ -109,11 +111,11 @@ Tensor argsort(const Tensor& x, int64_t axis, bool descending) {
   if (!fixed.ok()) return Tensor(fixed.status());
   const auto data = Data(moveaxis(x, *fixed, -1));
   if (!data.ok()) return Tensor(data.status());
-  auto order = Value::Allocate(DType::kI64, x.device(), Dense(data->dims()));
+  auto order = Value::Allocate(DType::kI64, Device(), Dense(data->dims()));
   if (!order.ok()) return Tensor(std::move(order).status());
   SortRows(*data->value(), data->layout()->dim(-1), descending,
            reinterpret_cast<int64_t*>((*order)->data));
-  return moveaxis(Tensor(*std::move(order)), -1, *fixed);
+  return moveaxis(to_device(Tensor(*std::move(order)), x.device()), -1, *fixed);
 }
 
 Tensor sort(const Tensor& x, int64_t axis, bool descending) {
@@ -132,14 +134,14 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right) {
   const auto s = Data(astype(sorted, dtype)), v = Data(astype(values, dtype));
   if (!s.ok()) return Tensor(s.status());
   if (!v.ok()) return Tensor(v.status());
-  auto out = Value::Allocate(DType::kI64, values.device(), Dense(values.dims()));
+  auto out = Value::Allocate(DType::kI64, Device(), Dense(values.dims()));
   if (!out.ok()) return Tensor(std::move(out).status());
   auto* positions = reinterpret_cast<int64_t*>((*out)->data);
   const Value &from = *s->value(), &to = *v->value();
   for (int64_t i = 0; i < to.size(); ++i) {
     positions[i] = Position(dtype, from.data, from.size(), to.data + i * SizeOf(dtype), right);
   }
-  return Tensor(*std::move(out));
+  return to_device(Tensor(*std::move(out)), values.device());
 }
 
 }  // namespace frazil::ops

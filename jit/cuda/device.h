@@ -3,14 +3,18 @@
 // that touches tensors is ordered on stream() (other streams are joined to it by events), so a
 // block of memory may be given to a new owner as soon as the host lets go of the old one; what the
 // device does wrong later is an error of the next call that waits, and names the launches since the
-// last wait.
+// last wait. A forked child has no GPU: every call is an error there.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 
+#include "absl/synchronization/mutex.h"
 #include "core/storage.h"
+#include "jit/cuda/allocator.h"
 #include "jit/cuda/libraries.h"
+#include "jit/cuda/staging.h"
 
 namespace frazil::cuda {
 
@@ -19,13 +23,15 @@ struct DeviceInfo {
   int arch = 0;  // 90 for compute capability 9.0
   int multiprocessors = 0, threads_per_multiprocessor = 0;
   int64_t memory_bytes = 0, l2_bytes = 0;
-  int shared_bytes = 0;  // that one block may ask for
+  int shared_bytes = 0;       // that one block may ask for
+  int memory_clock_khz = 0, memory_bus_bits = 0;  // 0 where the driver does not tell
 };
 
 // What a launch is called in errors: the kernel's name and the user's line ("train.py:12").
 struct LaunchName {
   std::string kernel, origin;
 };
+using LaunchNameRef = std::shared_ptr<const LaunchName>;
 
 class Device {
  public:
@@ -38,37 +44,60 @@ class Device {
   const DriverTable& driver() const { return driver_; }
   CUstream stream() const { return stream_; }
   CUcontext context() const { return context_; }
+  Allocator& allocator() { return *allocator_; }
 
   // Makes the device's context current in this thread.
   Status Enter() const;
 
-  // Of the caching allocator (jit/cuda/allocator.h): 256-byte aligned, contents undefined.
-  StatusOr<StorageRef> Allocate(size_t bytes);
+  StatusOr<StorageRef> Allocate(size_t bytes) { return allocator_->Allocate(bytes); }
 
   // The host may change `from` on return.
   Status CopyIn(CUdeviceptr to, const void* from, size_t bytes);
   // Waits for all work before it.
   Status CopyOut(void* to, CUdeviceptr from, size_t bytes);
-  // Ordered on both devices' streams; does not wait.
+  // Do not wait. CopyFrom is ordered on both devices' streams.
   Status CopyWithin(CUdeviceptr to, CUdeviceptr from, size_t bytes);
   Status CopyFrom(Device* other, CUdeviceptr to, CUdeviceptr from, size_t bytes);
 
-  // `args` is the kernel's one parameter, a struct of `bytes` bytes. With FRAZIL_CUDA_SYNC=1 it waits, so
-  // that an error names its launch.
+  // `args` is the kernel's one parameter, a struct. With FRAZIL_CUDA_SYNC=1 it waits, so that an
+  // error names its launch.
   Status Launch(CUfunction function, unsigned grid, unsigned block, unsigned shared_bytes,
-                const void* args, size_t bytes, const LaunchName& name);
-  // Notes a launch that something else makes (a graph, a library), for errors.
-  void NoteLaunch(const LaunchName& name);
+                const void* args, const LaunchNameRef& name);
+  // Notes a launch that something else makes (a graph, a library), for errors; `result` is what it
+  // returned.
+  Status Launched(CUresult result, const LaunchNameRef& name);
 
+  // Waits for all work; OK, or what went wrong since the last wait.
   Status Synchronize();
 
-  // Makes stream() wait for what is queued on `other`, and the other way round. For streams of
-  // other libraries (DLPack).
-  Status WaitFor(CUstream other);
-  Status LetWait(CUstream other);
+  // Makes stream() wait for what is queued on `other`, and the other way round: for streams of
+  // other libraries (DLPack) and of other devices.
+  Status WaitFor(CUstream other) { return Join(other, stream_); }
+  Status LetWait(CUstream other) { return Join(stream_, other); }
 
  private:
-  // Filled in by the implementation.
+  static constexpr size_t kRecent = 32;
+
+  Device(const DriverTable& driver, int index) : index_(index), driver_(driver) {}
+  static StatusOr<Device*> Open(int index);
+  Status Fill(CUdevice handle);
+
+  Status Join(CUstream from, CUstream to);
+  Status Check(CUresult result, std::string_view what);
+  std::string RecentLaunches() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const int index_;
+  const DriverTable& driver_;
+  DeviceInfo info_;
+  CUcontext context_ = nullptr;
+  CUstream stream_ = nullptr;
+  uint32_t born_ = 0;  // ForkGeneration
+  std::unique_ptr<Allocator> allocator_;
+  std::unique_ptr<Staging> staging_;
+  absl::Mutex mutex_;
+  // Launches since the last wait, the oldest overwritten first.
+  std::array<LaunchNameRef, kRecent> recent_ ABSL_GUARDED_BY(mutex_);
+  size_t launches_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace frazil::cuda

@@ -1,0 +1,265 @@
+#include "jit/cuda/compiler.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <list>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "core/at_fork.h"
+#include "core/parallel.h"
+#include "core/str.h"
+#include "jit/cuda/image_cache.h"
+
+namespace frazil::cuda {
+namespace {
+
+constexpr size_t kKept = 4096;  // modules held here though no plan has them
+
+struct Counters {
+  std::atomic<int64_t> compiled{0}, from_disk{0}, from_memory{0}, rejected{0}, compile_us{0};
+} g_counters;
+
+// What the compiler is asked for on one architecture.
+struct Target {
+  std::string option;
+  bool ptx = false;  // the compiler does not know the architecture: the driver translates
+};
+
+StatusOr<Target> TargetFor(const NvrtcTable& nvrtc, int arch) {
+  int count = 0;
+  std::vector<int> archs;
+  if (nvrtc.GetNumSupportedArchs(&count) == 0 && count > 0) {
+    archs.resize(count);
+    nvrtc.GetSupportedArchs(archs.data());
+  }
+  if (std::count(archs.begin(), archs.end(), arch)) return Target{StrCat("sm_", arch)};
+  // The newest that the device can still run.
+  const auto known = std::find_if(archs.rbegin(), archs.rend(), [&](int a) { return a <= arch; });
+  if (known == archs.rend()) {
+    return RuntimeError("[cuda] the installed NVRTC compiles for compute capability ",
+                        archs.empty() ? 0 : archs.front() / 10, ".",
+                        archs.empty() ? 0 : archs.front() % 10, " and newer, the device has ",
+                        arch / 10, ".", arch % 10, ": install an older one.");
+  }
+  return Target{StrCat("compute_", *known), true};
+}
+
+std::string LogOf(const NvrtcTable& nvrtc, NvrtcProgram program) {
+  size_t bytes = 0;
+  std::string log;
+  if (nvrtc.GetProgramLogSize(program, &bytes) == 0 && bytes > 1) {
+    log.resize(bytes);
+    nvrtc.GetProgramLog(program, log.data());
+    log.resize(bytes - 1);
+  }
+  return log;
+}
+
+StatusOr<std::string> RunNvrtc(const NvrtcTable& nvrtc, const Source& source,
+                               const Target& target) {
+  const auto start = std::chrono::steady_clock::now();
+  NvrtcProgram program = nullptr;
+  if (nvrtc.CreateProgram(&program, source.text.c_str(), StrCat(source.name, ".cu").c_str(), 0,
+                          nullptr, nullptr) != 0)
+    return RuntimeError("[cuda] NVRTC takes no program for ", source.name, ".");
+  struct Destroyer {
+    const NvrtcTable& nvrtc;
+    NvrtcProgram* program;
+    ~Destroyer() { nvrtc.DestroyProgram(program); }
+  } destroyer{nvrtc, &program};
+  const std::string architecture = StrCat("--gpu-architecture=", target.option);
+  std::vector<const char*> options{architecture.c_str()};
+  for (const std::string& option : source.options) options.push_back(option.c_str());
+  const NvrtcResult result = nvrtc.CompileProgram(program, int(options.size()), options.data());
+  ++g_counters.compiled;
+  g_counters.compile_us += std::chrono::duration_cast<std::chrono::microseconds>(
+                               std::chrono::steady_clock::now() - start)
+                               .count();
+  if (result != 0)
+    return RuntimeError("[cuda] NVRTC does not compile ", source.name, " for ", target.option,
+                        ":\n", LogOf(nvrtc, program));
+  size_t bytes = 0;
+  std::string image;
+  const bool sized = (target.ptx ? nvrtc.GetPTXSize : nvrtc.GetCUBINSize)(program, &bytes) == 0;
+  image.resize(bytes);
+  if (!sized || (target.ptx ? nvrtc.GetPTX : nvrtc.GetCUBIN)(program, image.data()) != 0)
+    return RuntimeError("[cuda] NVRTC gives no code of ", source.name, " for ", target.option, ".");
+  return image;
+}
+
+// All that an image depends on.
+std::string KeyOf(const Source& source, const Target& target, int version) {
+  std::string key = StrCat(target.option, target.ptx ? " ptx" : "", " nvrtc ", version);
+  for (const std::string& option : source.options) StrAppend(&key, " ", option);
+  return StrCat(key, "\n", source.text);
+}
+
+StatusOr<std::string> ImageOf(const Source& source, int arch) {
+  FZ_ASSIGN_OR_RETURN(const NvrtcTable* nvrtc, Nvrtc());
+  FZ_ASSIGN_OR_RETURN(const Target target, TargetFor(*nvrtc, arch));
+  int major = 0, minor = 0;
+  nvrtc->Version(&major, &minor);
+  const std::string key = KeyOf(source, target, major * 1000 + minor);
+  bool rejected = false;
+  if (auto image = LoadImage(key, &rejected)) {
+    ++g_counters.from_disk;
+    return *std::move(image);
+  }
+  g_counters.rejected += rejected;
+  FZ_ASSIGN_OR_RETURN(std::string image, RunNvrtc(*nvrtc, source, target));
+  StoreImage(key, image);
+  return image;
+}
+
+StatusOr<ModuleRef> Load(Device* device, const Source& source) {
+  FZ_ASSIGN_OR_RETURN(const std::string image, ImageOf(source, device->info().arch));
+  FZ_RETURN_IF_ERROR(device->Enter());
+  CUmodule module = nullptr;
+  char log[4096] = {};
+  int names[] = {kJitErrorLogBuffer, kJitErrorLogBufferSizeBytes};
+  void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
+  const CUresult result =
+      device->driver().ModuleLoadDataEx(&module, image.c_str(), 2, names, values);
+  FZ_RETURN_IF_ERROR(DriverStatus(result, "cuda",
+                                  StrCat("the driver does not load ", source.name,
+                                         *log ? StrCat(" (", log, ")") : "")));
+  return std::make_shared<const Module>(device, module);
+}
+
+class Job : public Compilation {
+ public:
+  Job(Device* device, Source source) : device_(device), source_(std::move(source)) {}
+
+  bool done() const override { return done_.load(std::memory_order_acquire); }
+  StatusOr<ModuleRef> Wait() const override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return done(); });
+    return result_;
+  }
+  // Once, by a worker.
+  void Run() {
+    StatusOr<ModuleRef> result = Load(device_, source_);
+    std::lock_guard lock(mutex_);
+    result_ = std::move(result);
+    source_ = {};
+    done_.store(true, std::memory_order_release);
+    changed_.notify_all();
+  }
+
+ private:
+  Device* const device_;
+  Source source_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  std::atomic<bool> done_{false};
+  StatusOr<ModuleRef> result_ = RuntimeError("[cuda] not compiled yet.");
+};
+
+// The jobs and the threads that run them. Never destroyed: its threads end with the process.
+class Service {
+ public:
+  static Service& Get() {
+    static auto* service = new Service;
+    return *service;
+  }
+
+  CompilationRef Start(Device* device, Source source) {
+    std::string key = StrCat(device->index(), " ", KeyOf(source, {}, 0));
+    std::lock_guard lock(mutex_);
+    if (const auto found = jobs_.find(key); found != jobs_.end()) {
+      ++g_counters.from_memory;
+      order_.splice(order_.end(), order_, found->second.place);
+      return found->second.job;
+    }
+    auto job = std::make_shared<Job>(device, std::move(source));
+    order_.push_back(key);
+    jobs_.emplace(std::move(key), Entry{job, std::prev(order_.end())});
+    if (jobs_.size() > kKept) {
+      jobs_.erase(order_.front());
+      order_.pop_front();
+    }
+    queue_.push_back(job);
+    if (idle_ == 0 && workers_ < NumThreads()) {
+      ++workers_;
+      std::thread([this] { Work(); }).detach();
+    }
+    wake_.notify_one();
+    return job;
+  }
+
+  void Clear() {
+    std::lock_guard lock(mutex_);
+    for (auto it = jobs_.begin(); it != jobs_.end();) {
+      if (!it->second.job->done()) {
+        ++it;
+        continue;
+      }
+      order_.erase(it->second.place);
+      it = jobs_.erase(it);
+    }
+  }
+
+ private:
+  struct Entry {
+    std::shared_ptr<Job> job;
+    std::list<std::string>::iterator place;  // in order_
+  };
+
+  void Work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      ++idle_;
+      wake_.wait(lock, [&] { return !queue_.empty(); });
+      --idle_;
+      const std::shared_ptr<Job> job = std::move(queue_.front());
+      queue_.pop_front();
+      lock.unlock();
+      job->Run();
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::unordered_map<std::string, Entry> jobs_;
+  std::list<std::string> order_;  // keys, the least recently used first
+  std::deque<std::shared_ptr<Job>> queue_;
+  int workers_ = 0, idle_ = 0;
+};
+
+}  // namespace
+
+Module::~Module() {
+  // In a forked child the context is not ours to use.
+  if (device_->Synchronize().ok()) device_->driver().ModuleUnload(module_);
+}
+
+StatusOr<CUfunction> Module::Function(const std::string& entry) const {
+  FZ_RETURN_IF_ERROR(device_->Enter());
+  CUfunction function = nullptr;
+  FZ_RETURN_IF_ERROR(
+      DriverStatus(device_->driver().ModuleGetFunction(&function, module_, entry.c_str()), "cuda",
+                   StrCat("no function ", entry)));
+  return function;
+}
+
+CompilationRef StartCompile(Device* device, Source source) {
+  return Service::Get().Start(device, std::move(source));
+}
+
+StatusOr<ModuleRef> Compile(Device* device, Source source) {
+  return StartCompile(device, std::move(source))->Wait();
+}
+
+CompilerStats GetCompilerStats() {
+  return {g_counters.compiled, g_counters.from_disk, g_counters.from_memory, g_counters.rejected,
+          g_counters.compile_us};
+}
+
+void ClearModules() { Service::Get().Clear(); }
+
+}  // namespace frazil::cuda
