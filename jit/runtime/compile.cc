@@ -5,6 +5,7 @@
 
 #include "core/config.h"
 #include "core/str.h"
+#include "jit/graph/place.h"
 #include "jit/runtime/plan_impl.h"
 
 namespace frazil::jit {
@@ -32,17 +33,6 @@ class Dumper {
   const std::string& dir_;
   int number_ = 0, stage_ = 0;
 };
-
-Status CheckDevices(const Graph& graph) {
-  for (const Node& node : graph.nodes) {
-    if (node.device.kind() == DeviceKind::kCuda) {
-      return NotImplementedError("[compile] no kernels for ", Name(node.device),
-                                 " yet: a value is ", ShortName(node.dtype),
-                                 ToString(node.layout->dims()), " there.");
-    }
-  }
-  return absl::OkStatus();
-}
 
 Status RunPasses(Graph* graph, const CompileSettings& settings, Dumper* dumper) {
   FZ_RETURN_IF_ERROR(dumper->Write("input", ".gir", Print(*graph)));
@@ -72,12 +62,12 @@ StatusOr<CompileSettings> SettingsFromConfig() {
 
 StatusOr<std::shared_ptr<const Plan>> CompileWith(Graph graph, const CompileOptions& options,
                                                   const CompileSettings& settings) {
-  FZ_RETURN_IF_ERROR(CheckDevices(graph));
   Dumper dumper(settings.dump_dir);
   // A single op has nothing to rewrite.
   if (static_cast<int>(graph.nodes.size()) > graph.num_inputs + 1) {
     FZ_RETURN_IF_ERROR(RunPasses(&graph, settings, &dumper));
   }
+  FZ_RETURN_IF_ERROR(PlaceOperands(&graph));
   Grouping grouping = Fuse(graph, options.fuse && settings.passes.enabled("fuse"));
   const BuildOptions build{options, settings.passes.enabled("inplace")};
   FZ_ASSIGN_OR_RETURN(Program program, BuildProgram(graph, grouping, build, nullptr));

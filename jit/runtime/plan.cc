@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/check.h"
+#include "core/device_memory.h"
 #include "core/fp_mode.h"
 #include "core/long_work.h"
 #include "core/small_stack.h"
@@ -49,7 +50,7 @@ Status FindMemory(const Result& result, absl::Span<Value* const> inputs, Memory*
     return absl::OkStatus();
   }
   const size_t bytes = static_cast<size_t>(result.layout->size) * SizeOf(result.dtype);
-  FZ_ASSIGN_OR_RETURN(memory->storage, Allocate(bytes));
+  FZ_ASSIGN_OR_RETURN(memory->storage, Allocate(result.device, bytes));
   memory->data = memory->storage->data;
   return absl::OkStatus();
 }
@@ -94,11 +95,13 @@ Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outpu
   }
   Small<char*> slots;
   for (const Value* v : inputs) slots.push_back(v->data);
-  slots.push_back(nullptr);  // of the arena
-  StorageRef arena;
-  if (p.arena_bytes > 0) {
-    FZ_ASSIGN_OR_RETURN(arena, Allocate(p.arena_bytes));
-    slots[p.arena_slot()] = arena->data;
+  absl::InlinedVector<StorageRef, 2> arenas;
+  for (const Arena& arena : p.arenas) {
+    slots.push_back(nullptr);
+    if (arena.bytes == 0) continue;
+    FZ_ASSIGN_OR_RETURN(StorageRef memory, Allocate(arena.device, size_t(arena.bytes)));
+    slots[slots.size() - 1] = memory->data;
+    arenas.push_back(std::move(memory));
   }
   absl::InlinedVector<ValueRef, 4> results;
   results.reserve(p.results.size());
@@ -190,7 +193,8 @@ Status PlanImpl::RunLong(char* const* slots, absl::Span<Value* const> inputs,
 }
 
 bool PlanImpl::IsSimple(const Program& p) {
-  if (p.steps.size() != 1 || p.results.size() != 1 || p.outputs.size() != 1 || p.arena_bytes > 0)
+  if (p.steps.size() != 1 || p.results.size() != 1 || p.outputs.size() != 1 || p.arenas.size() != 1 ||
+      p.arenas[0].bytes > 0)
     return false;
   const KernelStep* step = std::get_if<KernelStep>(&p.steps[0]);
   return step && step->fn && step->work < kSerialWork && step->buffers.size() <= kSimpleArgs &&
@@ -229,7 +233,7 @@ StatusOr<ValueRef> PlanImpl::MakeOutput(const Output& output, absl::Span<Value* 
                                         absl::Span<const ValueRef> results) const {
   const bool input = output.slot < program_.num_inputs;
   Value* base =
-      input ? inputs[output.slot] : results[output.slot - program_.arena_slot() - 1].get();
+      input ? inputs[output.slot] : results[output.slot - program_.result_slot(0)].get();
   if (output.same) return ValueRef::Share(base);
   return MakeView(*base, output.dtype, output.layout, output.offset);
 }

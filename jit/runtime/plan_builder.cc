@@ -3,6 +3,7 @@
 
 #include "core/check.h"
 #include "core/config.h"
+#include "core/device_memory.h"
 #include "core/str.h"
 #include "jit/runtime/in_place.h"
 #include "jit/runtime/kernel_cache.h"
@@ -26,6 +27,7 @@ struct Memory {
   int32_t home = -1;                    // the memory it lies in: itself unless a step runs in place
   int32_t result = -1;                  // of a home: index of Program::results
   int32_t donor = -1;                   // of a home: input whose memory it may take
+  int32_t arena = 0;                    // of whose device it is
 };
 
 class Builder {
@@ -36,6 +38,7 @@ class Builder {
 
   StatusOr<Program> Run() {
     program_.num_inputs = graph_.num_inputs;
+    program_.arenas = {{Device()}};
     MakeNodeMemories();
     for (const Group& group : grouping_.groups) {
       FZ_RETURN_IF_ERROR(group.kind == Group::Kind::kKernel ? AddKernels(group)
@@ -50,7 +53,7 @@ class Builder {
     }
     PlaceMemories();
     for (PendingStep& step : pending_) FZ_RETURN_IF_ERROR(Emit(&step));
-    program_.stats.arena_bytes = program_.arena_bytes;
+    for (const Arena& arena : program_.arenas) program_.stats.arena_bytes += arena.bytes;
     SumWork();
     return std::move(program_);
   }
@@ -69,14 +72,24 @@ class Builder {
         memory_of_.push_back(memory_of_[node.operands[0]]);
         continue;
       }
-      memory_of_.push_back(NewMemory(BytesOf(node)));
+      memory_of_.push_back(NewMemory(BytesOf(node), node.device));
       if (node.input) memories_.back().input = id;
     }
   }
 
-  int32_t NewMemory(int64_t bytes) {
+  // What the CPU addresses is one memory.
+  int32_t ArenaOf(Device device) {
+    if (CpuAddresses(device)) return 0;
+    size_t a = 1;
+    while (a < program_.arenas.size() && !(program_.arenas[a].device == device)) ++a;
+    if (a == program_.arenas.size()) program_.arenas.push_back({device});
+    return int32_t(a);
+  }
+
+  int32_t NewMemory(int64_t bytes, Device device) {
     memories_.emplace_back();
     memories_.back().bytes = bytes;
+    memories_.back().arena = ArenaOf(device);
     memories_.back().home = static_cast<int32_t>(memories_.size()) - 1;
     return memories_.back().home;
   }
@@ -94,7 +107,9 @@ class Builder {
     SayGroup(group);
     FZ_ASSIGN_OR_RETURN(LoweredGroup lowered, Lower(graph_, group));
     std::vector<int32_t> temporaries;
-    for (const int64_t bytes : lowered.temporary_bytes) temporaries.push_back(NewMemory(bytes));
+    const Device device = graph_.nodes[group.outputs[0]].device;
+    for (const int64_t bytes : lowered.temporary_bytes)
+      temporaries.push_back(NewMemory(bytes, device));
     for (Launch& launch : lowered.launches) {
       Say(kir::Print(launch.kernel));
       if (launch.rows == 0 || launch.cols == 0) continue;
@@ -105,7 +120,7 @@ class Builder {
         step.uses.push_back({memory, launch.kernel.buffers[i].out});
       }
       step.node = group.outputs[0];
-      step.device = graph_.nodes[step.node].device;
+      step.device = device;
       step.launch = std::move(launch);
       pending_.push_back(std::move(step));
     }
@@ -197,7 +212,8 @@ class Builder {
   bool MayTake(const PendingStep& s, int32_t step, size_t out, int32_t from) const {
     const Memory& m = memories_[from];
     const Memory& to = memories_[s.uses[out].memory];
-    if (m.last != step || m.bytes != to.bytes || m.result >= 0) return false;
+    if (m.last != step || m.bytes != to.bytes || m.arena != to.arena || m.result >= 0)
+      return false;
     if (m.input >= 0) {
       const bool lent = m.input < 64 && options_.compile.reusable >> m.input & 1;
       if (!lent || graph_.nodes[m.input].immediate || step < last_library_) return false;
@@ -225,8 +241,9 @@ class Builder {
   }
 
   void PlaceMemories() {
-    std::vector<Block> blocks;
-    std::vector<int32_t> owners;
+    arena_offset_.assign(memories_.size(), 0);
+    std::vector<std::vector<Block>> blocks(program_.arenas.size());
+    std::vector<std::vector<int32_t>> owners(program_.arenas.size());
     for (size_t i = 0; i < memories_.size(); ++i) {
       const Memory& m = memories_[i];
       if (m.home != static_cast<int32_t>(i) || m.last < 0 || m.input >= 0) continue;
@@ -235,13 +252,14 @@ class Builder {
         program_.results[m.result].first_step = m.first;
         continue;
       }
-      blocks.push_back({m.bytes, m.first, m.last});
-      owners.push_back(static_cast<int32_t>(i));
+      blocks[m.arena].push_back({m.bytes, m.first, m.last});
+      owners[m.arena].push_back(static_cast<int32_t>(i));
     }
-    const MemoryPlan plan = PlanMemory(blocks);
-    program_.arena_bytes = plan.bytes;
-    arena_offset_.assign(memories_.size(), 0);
-    for (size_t i = 0; i < owners.size(); ++i) arena_offset_[owners[i]] = plan.offsets[i];
+    for (size_t a = 0; a < blocks.size(); ++a) {
+      const MemoryPlan plan = PlanMemory(blocks[a]);
+      program_.arenas[a].bytes = plan.bytes;
+      for (size_t i = 0; i < owners[a].size(); ++i) arena_offset_[owners[a][i]] = plan.offsets[i];
+    }
   }
 
   Pointer PointerTo(int32_t memory, int64_t offset) const {
@@ -249,7 +267,7 @@ class Builder {
     const Memory& m = memories_[home];
     if (m.input >= 0) return {m.input, offset};
     if (m.result >= 0) return {program_.result_slot(m.result), offset};
-    return {program_.arena_slot(), arena_offset_[home] + offset};
+    return {program_.arena_slot(m.arena), arena_offset_[home] + offset};
   }
 
   Status Emit(PendingStep* s) {
@@ -318,9 +336,14 @@ class Builder {
   std::string SayPointers(absl::Span<const Pointer> pointers) const {
     std::string text;
     for (const Pointer& p : pointers) {
-      const int32_t arena = program_.arena_slot();
-      StrAppend(&text, " ", p.slot < arena ? "in" : p.slot == arena ? "arena" : "out");
-      if (p.slot != arena) StrAppend(&text, p.slot < arena ? p.slot : p.slot - arena - 1);
+      const int32_t arena = p.slot - program_.arena_slot(0), out = p.slot - program_.result_slot(0);
+      if (arena < 0) {
+        StrAppend(&text, " in", p.slot);
+      } else if (out >= 0) {
+        StrAppend(&text, " out", out);
+      } else {
+        StrAppend(&text, " arena", arena ? StrCat(arena) : "");
+      }
       StrAppend(&text, "+", p.offset);
     }
     return text;

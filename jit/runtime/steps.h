@@ -15,7 +15,7 @@
 
 namespace frazil::jit {
 
-// Slots of a run: the data of each input, then the arena, then the memory of each result.
+// Slots of a run: the data of each input, then the arenas, then the memory of each result.
 struct Pointer {
   int32_t slot;
   int64_t offset;  // bytes
@@ -60,16 +60,22 @@ struct Output {
   LayoutRef layout;
 };
 
+// Memory of one device that lives as long as a run.
+struct Arena {
+  Device device;
+  int64_t bytes = 0;
+};
+
 struct Program {
   int32_t num_inputs = 0;
-  int64_t arena_bytes = 0;
+  std::vector<Arena> arenas;
   std::vector<Step> steps;
   std::vector<Result> results;
   std::vector<Output> outputs;
   PlanStats stats;
 
-  int32_t arena_slot() const { return num_inputs; }
-  int32_t result_slot(int r) const { return num_inputs + 1 + r; }
+  int32_t arena_slot(int a) const { return num_inputs + a; }
+  int32_t result_slot(int r) const { return num_inputs + int32_t(arenas.size()) + r; }
 };
 
 struct BuildOptions {
