@@ -52,19 +52,19 @@ namespace cuda {
 // What a launch's shapes and addresses let the text be specialised for. Few values are possible, so
 // few texts arise of one kernel: it is part of the key of compiled code.
 struct CudaVariant {
-  bool narrow = false;   // counts and byte offsets fit 31 bits
-  bool apart = false;    // no output overlaps another buffer: __restrict__
-  uint8_t vec = 1;       // elements of the innermost axis that a thread reads and writes at once
-  uint8_t team = 1;      // threads for each point of the space: 1, 8 (columns) or 32 (rows), or
-  uint8_t warps = 1;     // warps of a row where team is 32
-  uint8_t keep = 0;      // rows are read once: passes of a team over its row held; 0: read again
-  bool keep_shared = false;  // held in shared memory, not in registers
-  uint8_t columns = 0;   // log2 of the teams side by side along the innermost axis of the space
-  bool one_tile = false; // those reach over the whole axis
-  uint16_t threads = 256;  // of a block
+  bool narrow = false;  // counts and byte offsets fit 31 bits
+  bool apart = false;   // no output overlaps another buffer: inputs are read through the read-only
+                        // cache
+  uint8_t vec = 1;      // elements of the innermost axis that a thread reads and writes at once
+  uint8_t team = 1;     // threads for one point of the space: 1, 8 (columns) or 32 (a row's warp)
+  uint8_t warps = 1;    // such warps for one row
+  uint16_t keep = 0;    // rows are read once: 64-element passes over its row that a team holds; 0:
+                        // they are read again
+  bool keep_shared = false;  // held in shared memory instead of registers
+  uint16_t threads = 256;    // of a block
 
   bool operator==(const CudaVariant&) const = default;
-  std::string Text() const;  // "n1a1v4t1...": for keys of caches and names of files
+  std::string Text() const;  // "n1a1v4t1w1k0b256": for keys of caches and names of files
 
   template <typename H>
   friend H AbslHashValue(H h, const CudaVariant& v) {
@@ -83,9 +83,9 @@ CudaVariant ChooseVariant(const kir::Kernel& kernel, absl::Span<const int64_t> e
                           absl::Span<const int64_t> strides, absl::Span<const uint64_t> addresses,
                           const CudaTarget& target = {});
 
-// One word of the parameter struct, in order; size 4 or 8, aligned to its size.
+// One field of the parameter struct, in order; of 8 or 4 bytes, those of 8 first.
 struct CudaArg {
-  enum Kind : uint8_t { kAddress, kExtent, kStride, kScalar, kPoints, kRows, kTiles };
+  enum Kind : uint8_t { kAddress, kExtent, kStride, kScalar, kPoints, kColumns, kMagic, kShift };
   Kind kind;
   uint8_t bytes;
   int16_t index = 0;  // of the buffer, axis or scalar
@@ -96,11 +96,11 @@ struct CudaSource {
   std::string text;                  // to be appended to CudaPrelude(); many may follow one another
   std::vector<std::string> entries;  // one a phase, launched one after another
   CudaVariant variant;
-  int threads = 0;                   // of a block
-  int shared_bytes = 0;              // dynamic shared memory of a block
+  int threads = 0;       // of a block
+  int shared_bytes = 0;  // dynamic shared memory of a block
   std::vector<CudaArg> args;
-  int args_bytes = 0;                // of the parameter struct
-  int rank = 1, axes = 1;            // of the kernel
+  int args_bytes = 0;      // of the parameter struct
+  int rank = 1, axes = 1;  // of the kernel
 };
 
 // NotImplementedError: the kernel's parameters pass kCudaArgBytes, or its reductions shared memory.
@@ -122,8 +122,9 @@ CudaGrid LaunchShape(const CudaSource& source, absl::Span<const int64_t> extents
 
 // The bytes of the kernel's one parameter; `args.buffers` are device addresses, not read here.
 std::vector<uint8_t> PackArgs(const CudaSource& source, const kir::KernelArgs& args);
-// Where the address of buffer `index` lies in those bytes, -1 if the text does not use it: to update
-// a launch whose pointers have changed. (The variant must still be the one for the new addresses.)
+// Where the address of buffer `index` lies in those bytes, -1 if the text does not use it: to
+// update a launch whose pointers have changed. (The variant must still be the one for the new
+// addresses.)
 int AddressOffset(const CudaSource& source, int index);
 
 // What NVRTC is told, for compute capability arch / 10 . arch % 10; `ptx`: code for a virtual
