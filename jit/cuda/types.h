@@ -1,7 +1,8 @@
 // NVIDIA's types and constants as far as frazil uses them, declared here so that the build needs no
 // CUDA headers. Called by everything in jit/cuda and by the fake libraries of the tests. Invariant:
 // names, values and layouts are those of the CUDA 12 and 13 driver API, NVRTC and cuBLASLt manuals
-// (docs.nvidia.com/cuda); nothing here calls anything.
+// (docs.nvidia.com/cuda), compared with the headers of CUDA 12.9 and 13.0 (nvrtc.h: 12.9 and 13.5,
+// cublasLt.h: 12.9); nothing here calls anything.
 #pragma once
 
 #include <cstddef>
@@ -93,10 +94,26 @@ enum : int { kDescTransA = 3, kDescTransB = 4, kDescEpilogue = 7, kDescBiasPoint
 enum : int { kLayoutOrder = 1, kLayoutBatchCount = 5, kLayoutBatchOffset = 6 };
 inline constexpr int kOrderCol = 0, kOrderRow = 1;
 // cublasLtMatmulPreferenceAttributes_t.
-inline constexpr int kPreferenceMaxWorkspace = 1;
+enum : int {
+  kPreferenceMaxWorkspace = 1,
+  kPreferenceMinAlignmentA = 5,
+  kPreferenceMinAlignmentB = 6,
+  kPreferenceMinAlignmentC = 7,
+  kPreferenceMinAlignmentD = 8
+};
+// cublasStatus_t.
+inline constexpr LtStatus kLtSuccess = 0, kLtNotInitialized = 1, kLtAllocFailed = 3,
+                          kLtInvalidValue = 7, kLtArchMismatch = 8, kLtExecutionFailed = 13,
+                          kLtInternalError = 14, kLtNotSupported = 15;
 // cublasLtEpilogue_t.
-enum : int { kEpilogueDefault = 1, kEpilogueRelu = 2, kEpilogueBias = 4, kEpilogueReluBias = 6,
-             kEpilogueGelu = 32, kEpilogueGeluBias = 36 };
+enum : int {
+  kEpilogueDefault = 1,
+  kEpilogueRelu = 2,
+  kEpilogueBias = 4,
+  kEpilogueReluBias = 6,
+  kEpilogueGelu = 32,
+  kEpilogueGeluBias = 36
+};
 inline constexpr int kOpN = 0, kOpT = 1;
 
 }  // namespace frazil::cuda
