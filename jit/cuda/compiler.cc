@@ -25,7 +25,7 @@ struct Counters {
 
 // What the compiler is asked for on one architecture.
 struct Target {
-  std::string option;
+  int arch = 0;
   bool ptx = false;  // the compiler does not know the architecture: the driver translates
 };
 
@@ -36,7 +36,7 @@ StatusOr<Target> TargetFor(const NvrtcTable& nvrtc, int arch) {
     archs.resize(count);
     nvrtc.GetSupportedArchs(archs.data());
   }
-  if (std::count(archs.begin(), archs.end(), arch)) return Target{StrCat("sm_", arch)};
+  if (std::count(archs.begin(), archs.end(), arch)) return Target{arch};
   // The newest that the device can still run.
   const auto known = std::find_if(archs.rbegin(), archs.rend(), [&](int a) { return a <= arch; });
   if (known == archs.rend()) {
@@ -45,7 +45,7 @@ StatusOr<Target> TargetFor(const NvrtcTable& nvrtc, int arch) {
                         archs.empty() ? 0 : archs.front() % 10, " and newer, the device has ",
                         arch / 10, ".", arch % 10, ": install an older one.");
   }
-  return Target{StrCat("compute_", *known), true};
+  return Target{*known, true};
 }
 
 std::string LogOf(const NvrtcTable& nvrtc, NvrtcProgram program) {
@@ -71,30 +71,31 @@ StatusOr<std::string> RunNvrtc(const NvrtcTable& nvrtc, const Source& source,
     NvrtcProgram* program;
     ~Destroyer() { nvrtc.DestroyProgram(program); }
   } destroyer{nvrtc, &program};
-  const std::string architecture = StrCat("--gpu-architecture=", target.option);
-  std::vector<const char*> options{architecture.c_str()};
-  for (const std::string& option : source.options) options.push_back(option.c_str());
+  const std::vector<std::string> texts = source.options(target.arch, target.ptx);
+  std::vector<const char*> options;
+  for (const std::string& option : texts) options.push_back(option.c_str());
   const NvrtcResult result = nvrtc.CompileProgram(program, int(options.size()), options.data());
   ++g_counters.compiled;
   g_counters.compile_us += std::chrono::duration_cast<std::chrono::microseconds>(
                                std::chrono::steady_clock::now() - start)
                                .count();
   if (result != 0)
-    return RuntimeError("[cuda] NVRTC does not compile ", source.name, " for ", target.option,
-                        ":\n", LogOf(nvrtc, program));
+    return RuntimeError("[cuda] NVRTC does not compile ", source.name, " for compute capability ",
+                        target.arch / 10, ".", target.arch % 10, ":\n", LogOf(nvrtc, program));
   size_t bytes = 0;
   std::string image;
   const bool sized = (target.ptx ? nvrtc.GetPTXSize : nvrtc.GetCUBINSize)(program, &bytes) == 0;
   image.resize(bytes);
   if (!sized || (target.ptx ? nvrtc.GetPTX : nvrtc.GetCUBIN)(program, image.data()) != 0)
-    return RuntimeError("[cuda] NVRTC gives no code of ", source.name, " for ", target.option, ".");
+    return RuntimeError("[cuda] NVRTC gives no code of ", source.name, ".");
   return image;
 }
 
 // All that an image depends on.
 std::string KeyOf(const Source& source, const Target& target, int version) {
-  std::string key = StrCat(target.option, target.ptx ? " ptx" : "", " nvrtc ", version);
-  for (const std::string& option : source.options) StrAppend(&key, " ", option);
+  std::string key = StrCat("nvrtc ", version, target.ptx ? " ptx" : "");
+  for (const std::string& option : source.options(target.arch, target.ptx))
+    StrAppend(&key, " ", option);
   return StrCat(key, "\n", source.text);
 }
 

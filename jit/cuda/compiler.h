@@ -16,7 +16,9 @@ namespace frazil::cuda {
 struct Source {
   std::string name;  // for messages
   std::string text;  // whole: prelude and kernels
-  std::vector<std::string> options;  // but for the architecture
+  // What the compiler is told for compute capability arch / 10 . arch % 10; ptx: for a virtual
+  // architecture.
+  std::vector<std::string> (*options)(int arch, bool ptx);
 };
 
 // A loaded image. Its functions live as long as it does.

@@ -20,6 +20,9 @@ class DeviceKernel {
   virtual std::string refusal() const = 0;  // why the CPU runs it; empty if the device does
 };
 
+// NotImplementedError: what the kernel needs is more than a launch on the device may have.
+Status CheckLaunch(Device device, const Launch& launch);
+
 // `launch` with its extents and strides; `origin` is the user's line ("train.py:12") or empty.
 StatusOr<std::unique_ptr<const DeviceKernel>> MakeDeviceKernel(Device device, const Launch& launch,
                                                                const std::string& origin);

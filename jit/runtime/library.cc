@@ -5,6 +5,7 @@
 #include <new>
 
 #include "core/check.h"
+#include "core/device_memory.h"
 #include "core/elements.h"
 #include "core/long_work.h"
 #include "core/parallel.h"
@@ -126,8 +127,8 @@ class Transfer : public LibraryCall {
   Status Run(absl::Span<char* const> operands, char* result) const override {
     const int64_t size = SizeOf(dtype_), bytes = from_->size * size;
     if (from_->dense) {
-      std::memcpy(result, operands[0], static_cast<size_t>(bytes));
-    } else {
+      FZ_RETURN_IF_ERROR(CopyBytes(to_, result, device_, operands[0], size_t(bytes)));
+    } else {  // within the CPU's memory: PlaceOperands makes all others dense
       ForEachIndex(*from_, [&](int64_t position, int64_t element) {
         std::memcpy(result + position * size, operands[0] + element * size,
                     static_cast<size_t>(size));

@@ -108,6 +108,7 @@ class Builder {
     FZ_ASSIGN_OR_RETURN(LoweredGroup lowered, Lower(graph_, group));
     std::vector<int32_t> temporaries;
     const Device device = graph_.nodes[group.outputs[0]].device;
+    if (group.nodes.size() > 1 && !Launchable(device, lowered)) return AddApart(group);
     for (const int64_t bytes : lowered.temporary_bytes)
       temporaries.push_back(NewMemory(bytes, device));
     for (Launch& launch : lowered.launches) {
@@ -123,6 +124,20 @@ class Builder {
       step.device = device;
       step.launch = std::move(launch);
       pending_.push_back(std::move(step));
+    }
+    return absl::OkStatus();
+  }
+
+  static bool Launchable(Device device, const LoweredGroup& lowered) {
+    return std::all_of(lowered.launches.begin(), lowered.launches.end(),
+                       [&](const Launch& launch) { return CheckLaunch(device, launch).ok(); });
+  }
+
+  // Each node as a group of its own.
+  Status AddApart(const Group& group) {
+    for (const int32_t id : group.nodes) {
+      if (graph_.nodes[id].view) continue;
+      FZ_RETURN_IF_ERROR(AddKernels({Group::Kind::kKernel, {id}, {id}}));
     }
     return absl::OkStatus();
   }

@@ -2,6 +2,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "autograd/grad.h"
+#include "jit/runtime/cuda/memory.h"
 #include "jit/runtime/eager.h"
 #include "jit/runtime/segment.h"
 
@@ -14,6 +15,7 @@ void RegisterJit() {
     GlobalRuntime().eager = EagerDoor();
     autograd::RegisterTape();
     RegisterSegmentCompiler();
+    GlobalRuntime().devices = CudaDeviceMemory();
     return true;
   }();
   static_cast<void>(once);

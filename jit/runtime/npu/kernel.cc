@@ -30,11 +30,4 @@ std::shared_ptr<const NpuProgram> NpuKernel::MakeProgram(std::string* refusal) c
       refusal);
 }
 
-StatusOr<std::unique_ptr<const DeviceKernel>> MakeDeviceKernel(Device device, const Launch& launch,
-                                                               const std::string& origin) {
-  if (device.kind() != DeviceKind::kNpu)
-    return NotImplementedError("[compile] no kernels for ", Name(device), " yet.");
-  return std::make_unique<const NpuKernel>(launch, origin);
-}
-
 }  // namespace frazil::jit

@@ -4,6 +4,7 @@
 #include "core/str.h"
 #include "jit/emit/npu/gemm.h"
 #include "jit/runtime/npu/kernel.h"
+#include "jit/runtime/npu/matmul.h"
 
 namespace frazil::jit {
 namespace {
@@ -198,7 +199,7 @@ class NpuFollowedProduct : public DeviceKernel {
 
 }  // namespace
 
-StatusOr<FollowedProduct> FollowProduct(const Graph& graph, int32_t id, const Launch& next,
+StatusOr<FollowedProduct> FollowNpuProduct(const Graph& graph, int32_t id, const Launch& next,
                                         int product, const std::string& origin) {
   const Node& node = graph.nodes[id];
   const Layout *a = graph.nodes[node.operands[0]].layout, *b = graph.nodes[node.operands[1]].layout;
@@ -231,12 +232,10 @@ StatusOr<FollowedProduct> FollowProduct(const Graph& graph, int32_t id, const La
   return out;
 }
 
-StatusOr<std::unique_ptr<const LibraryCall>> MakeDeviceMatmul(
-    const Graph& graph, int32_t id, const std::string& origin,
-    std::unique_ptr<const LibraryCall> cpu) {
+std::unique_ptr<const LibraryCall> MakeNpuMatmul(const Graph& graph, int32_t id,
+                                                 const std::string& origin,
+                                                 std::unique_ptr<const LibraryCall> cpu) {
   const Node& node = graph.nodes[id];
-  if (node.device.kind() != DeviceKind::kNpu)
-    return NotImplementedError("[matmul] no kernels for ", Name(node.device), " yet.");
   return std::make_unique<const NpuMatmul>(graph.nodes[node.operands[0]].layout,
                                            graph.nodes[node.operands[1]].layout, node.layout,
                                            node.dtype, origin, std::move(cpu));

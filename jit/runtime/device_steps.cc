@@ -1,0 +1,35 @@
+// Which device makes a step: the one place that knows them all.
+#include "jit/runtime/cuda/kernel.h"
+#include "jit/runtime/npu/kernel.h"
+#include "jit/runtime/npu/matmul.h"
+
+namespace frazil::jit {
+
+Status CheckLaunch(Device device, const Launch& launch) {
+  return device.kind() == DeviceKind::kCuda ? CudaKernel::Check(launch) : absl::OkStatus();
+}
+
+StatusOr<std::unique_ptr<const DeviceKernel>> MakeDeviceKernel(Device device, const Launch& launch,
+                                                               const std::string& origin) {
+  if (device.kind() == DeviceKind::kNpu) return std::make_unique<const NpuKernel>(launch, origin);
+  FZ_ASSIGN_OR_RETURN(gpu::Device * gpu, gpu::Device::Get(device.index()));
+  return CudaKernel::Make(gpu, launch, origin);
+}
+
+StatusOr<FollowedProduct> FollowProduct(const Graph& graph, int32_t id, const Launch& next,
+                                        int product, const std::string& origin) {
+  const Device device = graph.nodes[id].device;
+  if (device.kind() == DeviceKind::kNpu)
+    return FollowNpuProduct(graph, id, next, product, origin);
+  return NotImplementedError("[matmul] products and what follows stay apart on ", Name(device), ".");
+}
+
+StatusOr<std::unique_ptr<const LibraryCall>> MakeDeviceMatmul(
+    const Graph& graph, int32_t id, const std::string& origin,
+    std::unique_ptr<const LibraryCall> cpu) {
+  const Device device = graph.nodes[id].device;
+  if (device.kind() == DeviceKind::kNpu) return MakeNpuMatmul(graph, id, origin, std::move(cpu));
+  return NotImplementedError("[matmul] no products on ", Name(device), " yet.");
+}
+
+}  // namespace frazil::jit
