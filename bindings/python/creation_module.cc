@@ -36,6 +36,13 @@ PyObject* Finish(Tensor t, const Options& options) {
   return Wrap(std::move(t));
 }
 
+// Where the elements of what is to become a tensor lie.
+StatusOr<Device> HomeOf(PyObject* object) {
+  if (IsTensor(object)) return CellOf(object).device();
+  if (!PyObject_HasAttrString(object, "__dlpack_device__")) return Device();
+  return ForeignDevice(object);
+}
+
 FZ_FAST(Asarray) {
   FZ_ARGS(5, "asarray(obj, /, *, dtype=None, device=None, copy=None, requires_grad=False)");
   Options options;
@@ -47,10 +54,11 @@ FZ_FAST(Asarray) {
     if (!ToBool(a[3], false, &copy)) return nullptr;
     how.copy = copy;
   }
-  const Device from = IsTensor(a[0]) ? CellOf(a[0]).device() : Device();
-  const bool moves = options.device && !(*options.device == from);
+  const auto from = options.device ? HomeOf(a[0]) : StatusOr<Device>(Device());
+  if (!from.ok()) return PyErr_Occurred() ? nullptr : Raise(from.status());
+  const bool moves = options.device && !(*options.device == *from);
   if (moves && how.copy == false)
-    return Raise(ValueError("[asarray] copy=False, but moving from ", Name(from), " to ",
+    return Raise(ValueError("[asarray] copy=False, but moving from ", Name(*from), " to ",
                             Name(*options.device), " copies."));
   const bool forced = how.copy.value_or(false) || options.requires_grad || moves;
   if (IsTensor(a[0]) && !forced && (!how.dtype || *how.dtype == CellOf(a[0]).dtype()))
@@ -72,7 +80,8 @@ FZ_FAST(FromDlpack) {
     how.copy = copy;
   }
   Tensor t = FromDLPack(a[0], how);
-  return !t.ok() && PyErr_Occurred() ? nullptr : Wrap(ops::to_device(t, device));
+  if (!t.ok() && PyErr_Occurred()) return nullptr;
+  return Wrap(Given(a[1]) ? ops::to_device(t, device) : t);
 }
 
 PyObject* Filled(const char* op, PyObject* shape, const Scalar& value, DType fallback,

@@ -4,9 +4,11 @@
 
 #include "bindings/python/args.h"
 #include "bindings/python/convert.h"
+#include "bindings/python/cuda_interop.h"
 #include "bindings/python/export.h"
 #include "bindings/python/import.h"
 #include "core/apply.h"
+#include "core/device_memory.h"
 
 namespace frazil::python {
 namespace {
@@ -33,7 +35,7 @@ struct ManagedVersioned {
   uint64_t flags;
   DLTensor tensor;
 };
-constexpr int kDLCpu = 1;
+constexpr int kDLCpu = 1, kDLCuda = 2, kDLCudaManaged = 13;
 constexpr uint64_t kReadOnly = 1;
 enum : uint8_t { kDLInt = 0, kDLUInt = 1, kDLFloat = 2, kDLBfloat = 4, kDLBool = 6 };
 
@@ -58,20 +60,25 @@ struct Export {
   ValueRef value;
   StorageRef storage;
   std::array<int64_t, kMaxRank> shape, strides;
+  int64_t stream = -1;  // of a GPU, that the consumer works on
+
+  ~Export() { TakeBack(stream, value->device); }
 };
 
 template <typename M>
-M* MakeExport(ValueRef value) {
+M* MakeExport(ValueRef value, int64_t stream) {
   auto* e = new Export<M>;
   e->value = std::move(value);
+  e->stream = stream;
   e->storage = StorageRef::Share(e->value->storage);
   const Layout& layout = *e->value->layout;
   std::copy_n(layout.extents, layout.rank, e->shape.begin());
   std::copy_n(layout.strides_, layout.rank, e->strides.begin());
   const DType t = e->value->dtype;
+  const Device device = e->value->device;
   e->managed.tensor = {e->value->data,
-                       kDLCpu,
-                       0,
+                       CpuAddresses(device) ? kDLCpu : kDLCuda,
+                       device.index(),
                        layout.rank,
                        CodeOf(t),
                        static_cast<uint8_t>(SizeOf(t) * 8),
@@ -126,7 +133,8 @@ Tensor Consume(M* managed, const ImportOptions& options) {
     return TypeError("[from_dlpack] no dtype of frazil has DLPack code ", int{t.code}, " with ",
                      int{t.bits}, " bits.");
   }
-  if (t.device_type != kDLCpu) {
+  const bool on_gpu = t.device_type == kDLCuda || t.device_type == kDLCudaManaged;
+  if (t.device_type != kDLCpu && !on_gpu) {
     return NotImplementedError("[from_dlpack] the array is on DLPack device ", t.device_type,
                                "; move it to the CPU.");
   }
@@ -140,6 +148,11 @@ Tensor Consume(M* managed, const ImportOptions& options) {
     (strides[i] < 0 ? low : high) += strides[i] * std::max<int64_t>(dims[i] - 1, 0);
   }
   char* first = static_cast<char*>(t.data) + t.byte_offset;
+  if (on_gpu) {
+    return OverForeign("from_dlpack", first, *dtype, dims, strides,
+                       Device(DeviceKind::kCuda, t.device_id), ReleaseManaged<M>,
+                       std::exchange(guard.m, nullptr), options);
+  }
   const int size = SizeOf(*dtype);
   if (options.copy.has_value() && !*options.copy) {
     if (options.dtype && *options.dtype != *dtype) {
@@ -169,15 +182,43 @@ Tensor ConsumeCapsule(PyObject* capsule, const char* name, const char* used,
 
 }  // namespace
 
+StatusOr<Device> ForeignDevice(PyObject* object) {
+  Object pair = Object::Steal(PyObject_CallMethod(object, "__dlpack_device__", nullptr));
+  if (!pair) {
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return RuntimeError("[from_dlpack] no device.");
+    PyErr_Clear();  // a producer older than this method
+    return Device();
+  }
+  Object index_of = Object::Steal(PySequence_GetItem(pair.get(), 1)),
+         kind_of = Object::Steal(PySequence_GetItem(pair.get(), 0));
+  int64_t kind = 0, index = 0;
+  if (!kind_of || !index_of || !ToInt(kind_of.get(), "from_dlpack", "the device", &kind) ||
+      !ToInt(index_of.get(), "from_dlpack", "the device", &index))
+    return RuntimeError("[from_dlpack] no device.");
+  if (kind != kDLCuda && kind != kDLCudaManaged) return Device();
+  return ParseDevice(StrCat("cuda:", index));
+}
+
 Tensor FromDLPack(PyObject* object, const ImportOptions& options) {
   Object method = Object::Steal(PyObject_GetAttrString(object, "__dlpack__"));
   Object empty = Object::Steal(PyTuple_New(0));
   Object keywords = Object::Steal(Py_BuildValue("{s:(ii)}", "max_version", 1, 0));
   if (!method || !empty || !keywords) return Tensor();
+  const auto device = ForeignDevice(object);
+  if (!device.ok()) return PyErr_Occurred() ? Tensor() : Tensor(device.status());
+  Object stream;  // on which the producer makes the array ready
+  if (device->kind() == DeviceKind::kCuda) {
+    const auto number = StreamNumber(*device);
+    if (!number.ok()) return Tensor(number.status());
+    stream = Object::Steal(PyLong_FromLongLong(*number));
+    if (!stream || PyDict_SetItemString(keywords.get(), "stream", stream.get()) < 0)
+      return Tensor();
+  }
   Object capsule = Object::Steal(PyObject_Call(method.get(), empty.get(), keywords.get()));
   if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {  // made before version 1.0
     PyErr_Clear();
-    capsule = Object::Steal(PyObject_CallNoArgs(method.get()));
+    if (PyDict_DelItemString(keywords.get(), "max_version") < 0) return Tensor();
+    capsule = Object::Steal(PyObject_Call(method.get(), empty.get(), keywords.get()));
   }
   if (!capsule) return Tensor();
   if (PyCapsule_IsValid(capsule.get(), "dltensor_versioned")) {
@@ -192,6 +233,7 @@ PyObject* ExportDLPack(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObj
   ValueRef value = CellOf(a[0]).value_ref();
   if (!HasDLPackDevice(value->device)) return nullptr;
   if (Status s = Read(*value); !s.ok()) return Raise(s);
+  const bool on_gpu = !CpuAddresses(value->device);
   int64_t major = 0;
   if (Given(a[2])) {
     Object first = Object::Steal(PySequence_GetItem(a[2], 0));
@@ -200,7 +242,12 @@ PyObject* ExportDLPack(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObj
   bool copy;
   if (!ToBool(Given(a[4]) ? a[4] : nullptr, false, &copy)) return nullptr;
   // Before version 1.0 a consumer cannot be told that the memory is read-only: it gets its own.
-  if (major < 1 || copy || value->immediate) {
+  if (on_gpu && (major < 1 || copy)) {
+    const Tensor own = ops::copy(Tensor(value));
+    if (!own.ok()) return Raise(own.status());
+    value = own.value_ref();
+    if (Status s = Read(*value); !s.ok()) return Raise(s);
+  } else if (major < 1 || copy || value->immediate) {
     auto fresh = Value::Allocate(value->dtype, value->device, value->layout->shape);
     auto dense = fresh.ok() ? DenseBytes(CellOf(a[0])) : StatusOr<ValueRef>(fresh.status());
     if (!dense.ok()) return Raise(dense.status());
@@ -208,8 +255,10 @@ PyObject* ExportDLPack(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObj
                 static_cast<size_t>(value->size() * SizeOf(value->dtype)));
     value = *std::move(fresh);
   }
-  if (major < 1) return Capsule(MakeExport<Managed>(std::move(value)), "dltensor");
-  auto* managed = MakeExport<ManagedVersioned>(std::move(value));
+  const auto stream = on_gpu ? HandOver(a[1], value->device) : StatusOr<int64_t>(-1);
+  if (!stream.ok()) return Raise(stream.status());
+  if (major < 1) return Capsule(MakeExport<Managed>(std::move(value), *stream), "dltensor");
+  auto* managed = MakeExport<ManagedVersioned>(std::move(value), *stream);
   managed->major = 1;
   managed->flags = copy ? 0 : kReadOnly;
   return Capsule(managed, "dltensor_versioned");

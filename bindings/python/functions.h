@@ -14,7 +14,8 @@ std::vector<FunctionRow> MovementFunctions();  // movement_module.cc
 std::vector<FunctionRow> CreationFunctions();  // creation_module.cc
 std::vector<FunctionRow> RandomFunctions();    // creation_module.cc: frazil._frazil.random
 std::vector<FunctionRow> NnFunctions();        // nn_module.cc
-std::vector<FunctionRow> NpuFunctions();       // npu_module.cc: frazil._frazil.nn
+std::vector<FunctionRow> CudaFunctions();      // cuda_module.cc: frazil._frazil.cuda
+std::vector<FunctionRow> NpuFunctions();       // npu_module.cc: frazil._frazil.npu
 std::vector<FunctionRow> AutogradFunctions();  // autograd_module.cc
 std::vector<FunctionRow> RuntimeFunctions();   // runtime_module.cc
 bool AddTraceType(PyObject* module);           // trace_module.cc

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "bindings/python/convert.h"
+#include "bindings/python/cuda_interop.h"
 #include "bindings/python/sequence.h"
 #include "core/check.h"
 
@@ -134,7 +135,7 @@ Tensor FromRefusedBuffer(PyObject* object, const ImportOptions& options) {
 bool IsArrayLike(PyObject* o) {
   if (PyUnicode_Check(o) || PyBytes_Check(o) || PyType_Check(o)) return false;
   return HasBuffer(o) || PyObject_HasAttrString(o, "__dlpack__") ||
-         PyObject_HasAttrString(o, "__array__") || PyObject_HasAttrString(o, "__array_interface__");
+         HasCudaArrayInterface(o) || PyObject_HasAttrString(o, "__array__") || PyObject_HasAttrString(o, "__array_interface__");
 }
 
 Tensor FromObject(PyObject* object, const ImportOptions& options) {
@@ -156,6 +157,7 @@ Tensor FromObject(PyObject* object, const ImportOptions& options) {
   }
   if (IsArrayLike(object)) {
     if (PyObject_HasAttrString(object, "__dlpack__")) return FromDLPack(object, options);
+    if (HasCudaArrayInterface(object)) return FromCudaArrayInterface(object, options);
     Object numpy = Object::Steal(PyImport_ImportModule("numpy"));
     Object array =
         numpy ? Object::Steal(PyObject_CallMethod(numpy.get(), "asarray", "O", object)) : Object();

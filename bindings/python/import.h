@@ -18,6 +18,8 @@ struct ImportOptions {
 Tensor FromObject(PyObject* object, const ImportOptions& options);
 // Whether the object holds an array that FromObject can read without walking a sequence.
 bool IsArrayLike(PyObject* object);
+// Where obj.__dlpack_device__() says that its array is: a GPU, or the CPU for all else (dlpack.cc).
+StatusOr<Device> ForeignDevice(PyObject* object);
 // Consumes obj.__dlpack__() (dlpack.cc).
 Tensor FromDLPack(PyObject* object, const ImportOptions& options);
 

@@ -58,6 +58,7 @@ PYBIND11_MODULE(_frazil, module) {
   Must(fp::AddGradScopeType(m) && fp::AddTraceType(m) && fp::AddModuleType(m));
   fp::AddOpTable(module);
   AddSubmodule(module, "nn", "frazil.nn", fp::NnFunctions());
+  AddSubmodule(module, "cuda", "frazil._frazil.cuda", fp::CudaFunctions());
   AddSubmodule(module, "npu", "frazil._frazil.npu", fp::NpuFunctions());
   AddSubmodule(module, "random", "frazil._frazil.random", fp::RandomFunctions());
   AddSubmodule(module, "autograd", "frazil._frazil.autograd", fp::AutogradFunctions());

@@ -9,6 +9,7 @@
 #include "bindings/python/movement.h"
 #include "core/config.h"
 #include "core/file.h"
+#include "jit/cuda/device.h"
 #include "core/parallel.h"
 #include "core/settings.h"
 #include "core/storage.h"
@@ -256,11 +257,19 @@ FZ_FAST(Load) {
 }
 
 // Nothing runs in the background on the CPU: results are ready when an op returns or a traced call
-// ends.
+// ends. GPUs that are in use are waited for.
 FZ_FAST(Synchronize) {
   FZ_ARGS(1, "synchronize(device=None)");
   Device device;
   if (!ToDevice(a[0], "synchronize", &device)) return nullptr;
+  Status status;
+  Py_BEGIN_ALLOW_THREADS;
+  for (cuda::Device* gpu : cuda::Device::Opened()) {
+    if (status.ok() && (!Given(a[0]) || device == Device(DeviceKind::kCuda, gpu->index())))
+      status = gpu->Synchronize();
+  }
+  Py_END_ALLOW_THREADS;
+  if (!status.ok()) return Raise(status);
   Py_RETURN_NONE;
 }
 

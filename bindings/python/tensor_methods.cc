@@ -189,7 +189,8 @@ PyObject* Namespace(PyObject*, PyObject* const*, Py_ssize_t, PyObject*) {
 }
 PyObject* DLPackDevice(PyObject* self, PyObject*) {
   if (!HasDLPackDevice(CellOf(self).device())) return nullptr;
-  return Py_BuildValue("(ii)", 1, 0);
+  const Device device = CellOf(self).device();
+  return Py_BuildValue("(ii)", device == Device() ? 1 : 2, device.index());
 }
 
 PyObject* FormatMethod(PyObject* self, PyObject* spec) {

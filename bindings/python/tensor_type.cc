@@ -7,6 +7,7 @@
 #include <new>
 
 #include "autograd/grad.h"
+#include "bindings/python/cuda_interop.h"
 #include "bindings/python/dtype_type.h"
 #include "core/functions/composites.h"
 
@@ -113,6 +114,8 @@ PyGetSetDef getset[] = {
     {"shape", GetShape, nullptr, "Extents of the axes, a tuple.", nullptr},
     {"dtype", GetDType, nullptr, "Element type.", nullptr},
     {"device", GetDevice, nullptr, "Name of the device that holds the elements.", nullptr},
+    {"__cuda_array_interface__", CudaArrayInterface, nullptr,
+     "Where the elements lie on a GPU, for Numba, CuPy and others.", nullptr},
     {"ndim", GetNdim, nullptr, "Number of axes.", nullptr},
     {"size", GetSize, nullptr, "Number of elements.", nullptr},
     {"itemsize", GetItemSize, nullptr, "Bytes of one element.", nullptr},

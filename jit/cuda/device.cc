@@ -1,6 +1,7 @@
 #include "jit/cuda/device.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 
 #include "core/at_fork.h"
@@ -8,6 +9,12 @@
 #include "core/str.h"
 
 namespace frazil::cuda {
+namespace {
+
+constexpr int kMost = 64;
+std::array<std::atomic<Device*>, kMost> g_open{};
+
+}  // namespace
 
 StatusOr<int> Device::Count() {
   FZ_ASSIGN_OR_RETURN(const DriverTable* driver, Driver());
@@ -17,19 +24,29 @@ StatusOr<int> Device::Count() {
 }
 
 StatusOr<Device*> Device::Get(int index) {
-  constexpr int kMost = 64;
   static std::array<std::once_flag, kMost> once;
-  static auto* devices = new std::array<StatusOr<Device*>, kMost>;
   FZ_ASSIGN_OR_RETURN(const int count, Count());
   if (index < 0 || index >= count || index >= kMost) {
     return ValueError("[device] 'cuda:", index, "' does not exist: this machine has ", count,
                       count == 1 ? " GPU" : " GPUs", ".");
   }
+  static auto* errors = new std::array<Status, kMost>;
   std::call_once(once[index], [&] {
     const ForkGuard guard;
-    (*devices)[index] = Open(index);
+    const StatusOr<Device*> opened = Open(index);
+    (*errors)[index] = opened.status();
+    if (opened.ok()) g_open[index].store(*opened, std::memory_order_release);
   });
-  return (*devices)[index];
+  if (!(*errors)[index].ok()) return (*errors)[index];
+  return g_open[index].load(std::memory_order_relaxed);
+}
+
+std::vector<Device*> Device::Opened() {
+  std::vector<Device*> out;
+  for (const auto& open : g_open) {
+    if (Device* device = open.load(std::memory_order_acquire)) out.push_back(device);
+  }
+  return out;
 }
 
 StatusOr<Device*> Device::Open(int index) {

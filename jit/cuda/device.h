@@ -9,6 +9,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/synchronization/mutex.h"
 #include "core/storage.h"
@@ -38,6 +39,8 @@ class Device {
   // Opened at first use; the same error each time if it cannot be.
   static StatusOr<Device*> Get(int index);
   static StatusOr<int> Count();
+  // Those in use.
+  static std::vector<Device*> Opened();
 
   int index() const { return index_; }
   const DeviceInfo& info() const { return info_; }

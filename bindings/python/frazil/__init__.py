@@ -14,6 +14,7 @@ from frazil._dtypes import *  # noqa: F403
 from frazil._elementwise import *  # noqa: F403
 from frazil._frazil import *  # noqa: F403
 from frazil._frazil import NpuFault, Tensor, __version__  # noqa: F401
+from frazil._frazil import cuda as _cuda
 from frazil._frazil.runtime import (  # noqa: F401
     get_num_threads,
     kernels_run,
@@ -27,8 +28,10 @@ from frazil._trace import trace  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # loaded at their first use
-    from frazil import data, io, memory, nn, npu, optim, random  # noqa: F401
+    from frazil import cuda, data, io, memory, nn, npu, optim, random  # noqa: F401
     from frazil.io import load, save  # noqa: F401
+
+_cuda.set_wheel_folder(__file__.rsplit("/", 2)[0])
 
 newaxis = None
 pi = 3.141592653589793
@@ -36,7 +39,7 @@ e = 2.718281828459045
 inf = float("inf")
 nan = float("nan")
 
-_SUBMODULES = ("data", "io", "memory", "nn", "npu", "optim", "random")
+_SUBMODULES = ("cuda", "data", "io", "memory", "nn", "npu", "optim", "random")
 
 
 def __getattr__(name):
