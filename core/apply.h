@@ -9,6 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "core/op.h"
+#include "core/precision.h"
 #include "core/tensor.h"
 #include "core/tls.h"
 
@@ -93,7 +94,7 @@ struct ThreadState {
   bool grad_enabled = true;
   int grad_limit = 1 << 30;  // only nodes with a level below it count
   int grad_depth = 0;        // nesting of function-style gradients
-  bool blas = false;         // fz.precision("blas")
+  Precision precision = Precision::kDefault;
   ReadObserver* observer = nullptr;
   int8_t mode = -1;  // thread's own mode (context manager), -1: the process's
   // The content of a cell that the result of the next op replaces, which may write over its

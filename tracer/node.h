@@ -77,13 +77,13 @@ class SegmentPlan {
 // A plan and what it is for. Immutable, but for when it was used.
 struct KeptPlan {
   const LiveMask live;
-  const bool blas;
+  const Precision precision;
   const std::shared_ptr<const SegmentPlan> plan;
   mutable std::atomic<uint64_t> used;
 
   // A segment of more calls than a word has bits is rare.
-  bool Is(const LiveMask& l, bool b) const {
-    return blas == b && live[0] == l[0] && (live.size() == 1 || live == l);
+  bool Is(const LiveMask& l, Precision p) const {
+    return precision == p && live[0] == l[0] && (live.size() == 1 || live == l);
   }
 };
 
@@ -146,7 +146,7 @@ struct Node : NodeHead, CallRecord {
 
   struct PlanEntry {
     LiveMask live;
-    bool blas;
+    Precision precision;
     uint64_t failed;                       // when it could not be compiled, if so
     std::shared_ptr<const KeptPlan> kept;  // null: evicted, or it could not be compiled
     int failures = 0;                      // to compile it

@@ -69,9 +69,9 @@ void AddAllCells(Cells cells, Words* words) {
 
 void AddThread(Words* words) {
   const ThreadState& s = State();
-  words->push_back(static_cast<uint64_t>(s.grad_limit) << 16 |
-                   static_cast<uint64_t>(s.grad_depth) << 2 | uint64_t{s.grad_enabled} << 1 |
-                   s.blas);
+  words->push_back(static_cast<uint64_t>(s.grad_limit) << 32 |
+                   static_cast<uint64_t>(s.grad_depth) << 9 | uint64_t{s.grad_enabled} << 8 |
+                   static_cast<uint64_t>(s.precision));
 }
 
 }  // namespace

@@ -189,35 +189,36 @@ void Recording::Predict(Node* parent, Node* child) {
 
 // ---- Plans
 
-const SegmentPlan* Recording::FindPlan(Node* end, const LiveMask& live, bool blas, Pin* pin) {
+const SegmentPlan* Recording::FindPlan(Node* end, const LiveMask& live, Precision precision,
+                                       Pin* pin) {
   const uint64_t now = Bounds::Now();
   end->used.store(now, std::memory_order_relaxed);
   const KeptPlan* latest = pin->Take(end->latest);
-  if (__builtin_expect(latest && latest->Is(live, blas), 1)) {
+  if (__builtin_expect(latest && latest->Is(live, precision), 1)) {
     latest->used.store(now, std::memory_order_relaxed);
     return latest->plan.get();
   }
   absl::MutexLock lock(&mutex_);
-  Node::PlanEntry* entry = FindEntry(end, live, blas);
+  Node::PlanEntry* entry = FindEntry(end, live, precision);
   if (!entry || !entry->kept) return nullptr;
   entry->kept->used.store(now, std::memory_order_relaxed);
   end->latest.store(entry->kept.get(), std::memory_order_release);
   return pin->Hold(entry->kept->plan);
 }
 
-Node::PlanEntry* Recording::FindEntry(Node* end, const LiveMask& live, bool blas) {
+Node::PlanEntry* Recording::FindEntry(Node* end, const LiveMask& live, Precision precision) {
   for (Node::PlanEntry& entry : end->plans) {
-    if (entry.blas == blas && entry.live == live) return &entry;
+    if (entry.precision == precision && entry.live == live) return &entry;
   }
   return nullptr;
 }
 
 // The entry, or a new one, perhaps in the place of the least recently used.
-Node::PlanEntry* Recording::MakeEntry(Node* end, const LiveMask& live, bool blas,
+Node::PlanEntry* Recording::MakeEntry(Node* end, const LiveMask& live, Precision precision,
                                       Garbage* garbage) {
-  if (Node::PlanEntry* found = FindEntry(end, live, blas)) return found;
+  if (Node::PlanEntry* found = FindEntry(end, live, precision)) return found;
   if (end->plans.size() < kMaxPlans) {
-    end->plans.push_back({live, blas, Bounds::Now(), nullptr});
+    end->plans.push_back({live, precision, Bounds::Now(), nullptr});
     return &end->plans.back();
   }
   const auto entry =
@@ -225,26 +226,26 @@ Node::PlanEntry* Recording::MakeEntry(Node* end, const LiveMask& live, bool blas
                        [](const auto& a, const auto& b) { return a.used() < b.used(); });
   if (entry->kept) DropPlan(end, &*entry, garbage);
   entry->live = live;
-  entry->blas = blas;
+  entry->precision = precision;
   entry->failures = entry->wait = 0;
   return &*entry;
 }
 
-bool Recording::MayCompile(Node* end, const LiveMask& live, bool blas) {
+bool Recording::MayCompile(Node* end, const LiveMask& live, Precision precision) {
   absl::MutexLock lock(&mutex_);
-  Node::PlanEntry* entry = FindEntry(end, live, blas);
+  Node::PlanEntry* entry = FindEntry(end, live, precision);
   if (!entry || entry->wait == 0) return true;
   --entry->wait;
   ++stats_.causes[static_cast<int>(Cause::kNotCompiled)];
   return false;
 }
 
-void Recording::CompileFailed(Node* end, const LiveMask& live, bool blas) {
+void Recording::CompileFailed(Node* end, const LiveMask& live, Precision precision) {
   constexpr int kLongest = 10;  // 1024 flushes
   Garbage garbage;
   absl::MutexLock lock(&mutex_);
   if (end->evicted.load(std::memory_order_relaxed)) return;
-  Node::PlanEntry* entry = MakeEntry(end, live, blas, &garbage);
+  Node::PlanEntry* entry = MakeEntry(end, live, precision, &garbage);
   entry->wait = 1 << std::min(entry->failures++, kLongest);
   entry->failed = Bounds::Now();
 }
@@ -254,9 +255,9 @@ bool Recording::FirstBorrowed(OpId op) {
   return borrowed_.insert(op).second;
 }
 
-Recording::Planned Recording::StorePlan(Node* end, const LiveMask& live, bool blas,
+Recording::Planned Recording::StorePlan(Node* end, const LiveMask& live, Precision precision,
                                         std::shared_ptr<const SegmentPlan> plan) {
-  Planned before{Cause::kPlan, {}};
+  Planned before{Cause::kPlan, {}, precision};
   Garbage garbage;
   bool thrashing = false;
   const uint64_t now = Bounds::Advance();
@@ -266,23 +267,24 @@ Recording::Planned Recording::StorePlan(Node* end, const LiveMask& live, bool bl
     ++stats_.plans;
     stats_.kernels_compiled += plan->compiled();
     for (const Node::PlanEntry& other : end->plans) {
-      if (other.blas == blas && other.live == live) {
+      if (other.precision == precision && other.live == live) {
         before.cause = other.failures ? Cause::kPlan : Cause::kReplanned;
         break;
       }
-      if (other.blas == blas) {
-        before = {Cause::kWanted, other.live};
+      if (other.precision == precision) {
+        before = {Cause::kWanted, other.live, precision};
       } else if (other.live == live) {
-        before = {Cause::kPrecision, live};
+        before = {Cause::kPrecision, live, other.precision};
       }
     }
     if (end->evicted.load(std::memory_order_relaxed)) return before;  // for this one call
-    Node::PlanEntry* entry = MakeEntry(end, live, blas, &garbage);
+    Node::PlanEntry* entry = MakeEntry(end, live, precision, &garbage);
     if (entry->kept) DropPlan(end, entry, &garbage);
     Bounds::CountPlans(1, plan->bytes());
     thrashing = Bounds::Made(PlanHash(*end, live), true);
     entry->failures = entry->wait = 0;
-    entry->kept = std::shared_ptr<const KeptPlan>(new KeptPlan{live, blas, std::move(plan), now});
+    entry->kept =
+        std::shared_ptr<const KeptPlan>(new KeptPlan{live, precision, std::move(plan), now});
   }
   if (thrashing) NoteThrashing("plans", Setting::k_plan_entries);
   Bounds::Enforce();

@@ -69,19 +69,20 @@ class Recording : public std::enable_shared_from_this<Recording> {
   static void Predict(Node* parent, Node* child);
 
   // Null if there is none. It is there as long as `pin`.
-  const SegmentPlan* FindPlan(Node* end, const LiveMask& live, bool blas, Pin* pin);
+  const SegmentPlan* FindPlan(Node* end, const LiveMask& live, Precision precision, Pin* pin);
   // Why the plan was missing: nothing like it (kPlan), or what an earlier one had differently.
   struct Planned {
     Cause cause;
     LiveMask live;
+    Precision precision;
   };
-  Planned StorePlan(Node* end, const LiveMask& live, bool blas,
+  Planned StorePlan(Node* end, const LiveMask& live, Precision precision,
                     std::shared_ptr<const SegmentPlan> plan);
 
   // After a failure to compile, so many flushes run op by op before it is tried again: twice as
   // many each time.
-  bool MayCompile(Node* end, const LiveMask& live, bool blas);
-  void CompileFailed(Node* end, const LiveMask& live, bool blas);
+  bool MayCompile(Node* end, const LiveMask& live, Precision precision);
+  void CompileFailed(Node* end, const LiveMask& live, Precision precision);
 
   // Counts a cause and keeps it for explain(); FRAZIL_LOG=guard prints it. `effect` ends the
   // sentence. Returns the line.
@@ -131,9 +132,9 @@ class Recording : public std::enable_shared_from_this<Recording> {
   using Retired = std::vector<std::pair<uint64_t, std::unique_ptr<Node>>>;
 
   std::string Line(const TraceEvent& event) const;
-  Node::PlanEntry* FindEntry(Node* end, const LiveMask& live, bool blas)
+  Node::PlanEntry* FindEntry(Node* end, const LiveMask& live, Precision precision)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Node::PlanEntry* MakeEntry(Node* end, const LiveMask& live, bool blas, Garbage* garbage)
+  Node::PlanEntry* MakeEntry(Node* end, const LiveMask& live, Precision precision, Garbage* garbage)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Node* FindEqual(Node* parent, const Node& child) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   uint64_t Weigh(Node* node, std::vector<Weight>* out) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -179,7 +180,7 @@ class SegmentCompiler {
  public:
   virtual ~SegmentCompiler() = default;
   virtual StatusOr<std::shared_ptr<const SegmentPlan>> Compile(
-      absl::Span<const CallRecord* const> path, const LiveMask& live, bool blas,
+      absl::Span<const CallRecord* const> path, const LiveMask& live, Precision precision,
       uint64_t spendable) = 0;
 };
 void SetSegmentCompiler(SegmentCompiler* compiler);

@@ -93,7 +93,7 @@ Status SameSegment(const PathRecord& pa, const SegmentRecord& a, const PathRecor
     FZ_RETURN_IF_ERROR(SameCall(pa, a, a.calls[i], pb, b, b.calls[i]));
   }
   if (a.end != b.end || !SameSource(a.read, pa, b.read, pb) || a.limit != b.limit ||
-      a.check != b.check || a.blas != b.blas) {
+      a.check != b.check || a.precision != b.precision) {
     return RuntimeError("what is read from data changed (", a.origin, " -> ", b.origin, ")");
   }
   return absl::OkStatus();

@@ -146,8 +146,8 @@ class Script::Builder {
     }
     std::vector<const CallRecord*> calls;
     for (const CallRecord& c : record.calls) calls.push_back(&c);
-    FZ_ASSIGN_OR_RETURN(stage->plan,
-                        GetSegmentCompiler()->Compile(calls, stage->live, record.blas, spendable));
+    FZ_ASSIGN_OR_RETURN(stage->plan, GetSegmentCompiler()->Compile(calls, stage->live,
+                                                                   record.precision, spendable));
     script_->unlocks_ |= stage->plan->unlocks();
     script_->kernels_ += stage->plan->kernels();
     script_->compiled_ += stage->plan->compiled();

@@ -22,7 +22,7 @@ struct SegmentRecord {
   std::vector<CallRecord> calls;
   std::vector<Source> slots;
   int results = 0;
-  bool blas = false;
+  Precision precision = Precision::kDefault;
 
   End end = End::kContinue;
   Source read;           // kNumber, kIndexCheck

@@ -43,7 +43,7 @@ Source ScriptBuilder::Find(const Value& value) {
 }
 
 void ScriptBuilder::OnSegment(std::vector<const CallRecord*> path, absl::Span<const ValueRef> slots,
-                              absl::Span<const ValueRef> results, bool blas) {
+                              absl::Span<const ValueRef> results, Precision precision) {
   if (postponed_ || !refusal_.empty()) return;
   SegmentRecord& segment = path_->segments.emplace_back();
   for (const CallRecord* call : path) segment.calls.push_back(*call);
@@ -53,7 +53,7 @@ void ScriptBuilder::OnSegment(std::vector<const CallRecord*> path, absl::Span<co
     sources_[v.get()] = {Source::Kind::kResult, results_++};
   }
   segment.results = static_cast<int>(results.size());
-  segment.blas = blas;
+  segment.precision = precision;
   open_ = true;
 }
 

@@ -17,7 +17,7 @@ class ScriptBuilder {
   ScriptBuilder(const ScriptBuilder&) = delete;
 
   void OnSegment(std::vector<const CallRecord*> path, absl::Span<const ValueRef> slots,
-                 absl::Span<const ValueRef> results, bool blas);
+                 absl::Span<const ValueRef> results, Precision precision);
   void OnRead(const Value& value, Reading how);
   void OnIndexCheck(std::string_view op, const Value& indices, int64_t n, std::string_view of);
 

@@ -72,7 +72,7 @@ Tensor Session::CallUnpredicted(const OpCall& call) {
     }
     return RunEagerly(call);
   }
-  if (__builtin_expect(State().blas != blas_, 0)) {
+  if (__builtin_expect(State().precision != precision_, 0)) {
     if (Status s = ChangePrecision(); !s.ok()) return Tensor(std::move(s));
   }
   const Request request{Primitive(call.op), call.inputs, call.attrs};
@@ -106,7 +106,7 @@ Tensor Session::RunAndRecord(const OpCall& call) {
 // A segment is computed with one precision.
 Status Session::ChangePrecision() {
   FZ_RETURN_IF_ERROR(Flush());
-  blas_ = State().blas;
+  precision_ = State().precision;
   return absl::OkStatus();
 }
 
@@ -121,7 +121,7 @@ void Session::Composite(const CompositeCall& call, CompositeBody body, absl::Spa
   Lock lock(this, Lock::kOwner);
   const Request request{CompositeRow(call.id), call.inputs, call.attrs};
   Status status = absl::OkStatus();
-  if (__builtin_expect(State().blas != blas_, 0)) status = ChangePrecision();
+  if (__builtin_expect(State().precision != precision_, 0)) status = ChangePrecision();
   if (status.ok() && cursor_->depth >= kMaxSegment) status = Flush();
   if (!status.ok()) {
     for (Tensor& t : outputs) t = Tensor(status);
@@ -140,7 +140,7 @@ void Session::Composite(const CompositeCall& call, CompositeBody body, absl::Spa
 // The call that came next the last time. That it comes again is the common case, which needs none
 // of the checks that decide how a call is taken.
 Node* Session::Predicted() const {
-  if (mode_ == Mode::kRecording || expansion_ || State().blas != blas_) return nullptr;
+  if (mode_ == Mode::kRecording || expansion_ || State().precision != precision_) return nullptr;
   return cursor_->predicted.load(std::memory_order_acquire);
 }
 

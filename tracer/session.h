@@ -91,7 +91,8 @@ class Session final : public Door, public Pending, public ReadObserver {
   // Segments
   Status Flush();
   Status ChangePrecision();
-  std::shared_ptr<const SegmentPlan> MakePlan(const LiveMask& live, bool blas, Status* refusal);
+  std::shared_ptr<const SegmentPlan> MakePlan(const LiveMask& live, Precision precision,
+                                              Status* refusal);
   Status RunPlan(const SegmentPlan& plan, const LiveMask& live);
   Status RunOneByOne();
   void StartSegment();
@@ -122,7 +123,8 @@ class Session final : public Door, public Pending, public ReadObserver {
   Expansion* expansion_ = nullptr;       // set while a composite's body is being recorded
   const CompositeCall* composite_ = nullptr;
   bool fell_back_ = false, recorded_ = false;
-  bool strict_ = false, blas_ = false;
+  bool strict_ = false;
+  Precision precision_ = Precision::kDefault;
   bool flushing_ = false;
   int kernels_ = 0;
   int64_t matched_ = 0;

@@ -70,7 +70,7 @@ Session* Session::Begin(Recording* recording, ScriptBuilder* builder) {
   s->kernels_ = 0;
   s->matched_ = 0;
   s->strict_ = Strict();
-  s->blas_ = State().blas;
+  s->precision_ = State().precision;
   s->owner_.store(&State(), std::memory_order_relaxed);
   if (const uint32_t now = ForkGeneration();
       __builtin_expect(s->generation_.load(std::memory_order_relaxed) != now, 0)) {

@@ -89,12 +89,12 @@ Status Session::Flush() {
   LiveMask live;
   const bool wanted = FindLive(&live);
   if (builder_)
-    builder_->OnSegment(PathContent(), slots_, values_, blas_);  // it holds what it sees
+    builder_->OnSegment(PathContent(), slots_, values_, precision_);  // it holds what it sees
   if (wanted) {
     flushing_ = true;
     Pin pin;
-    const SegmentPlan* plan = recording_->FindPlan(cursor_, live, blas_, &pin);
-    if (!plan) plan = pin.Hold(MakePlan(live, blas_, &refusal));
+    const SegmentPlan* plan = recording_->FindPlan(cursor_, live, precision_, &pin);
+    if (!plan) plan = pin.Hold(MakePlan(live, precision_, &refusal));
     if (plan) {
       status = RunPlan(*plan, live);
       if (!status.ok() && !IsInterrupted(status)) refusal = NoteRefusal(Cause::kNoMemory, status);
@@ -115,25 +115,25 @@ Status Session::Flush() {
   return status.ok() && strict_ ? refusal : status;
 }
 
-std::shared_ptr<const SegmentPlan> Session::MakePlan(const LiveMask& live, bool blas,
+std::shared_ptr<const SegmentPlan> Session::MakePlan(const LiveMask& live, Precision precision,
                                                      Status* refusal) {
-  if (!strict_ && !recording_->MayCompile(cursor_, live, blas)) return nullptr;
+  if (!strict_ && !recording_->MayCompile(cursor_, live, precision)) return nullptr;
   const std::vector<const Node*> path = Path();
-  auto compiled = GetSegmentCompiler()->Compile(PathContent(), live, blas, ~uint64_t{0});
+  auto compiled = GetSegmentCompiler()->Compile(PathContent(), live, precision, ~uint64_t{0});
   if (!compiled.ok()) {
-    recording_->CompileFailed(cursor_, live, blas);
+    recording_->CompileFailed(cursor_, live, precision);
     *refusal = NoteRefusal(Cause::kNotCompiled, compiled.status());
     return nullptr;
   }
   const std::shared_ptr<const SegmentPlan>& plan = *compiled;
-  const Recording::Planned before = recording_->StorePlan(cursor_, live, blas, plan);
+  const Recording::Planned before = recording_->StorePlan(cursor_, live, precision, plan);
   std::vector<Field> fields = PlanFields(*plan);
   if (before.cause == Cause::kWanted) {
     fields.emplace_back("old", DescribeLive(path, before.live));
     fields.emplace_back("new", DescribeLive(path, live));
   } else if (before.cause == Cause::kPrecision) {
-    fields.emplace_back("old", blas ? "default" : "blas");
-    fields.emplace_back("new", blas ? "blas" : "default");
+    fields.emplace_back("old", Name(before.precision));
+    fields.emplace_back("new", Name(precision));
   }
   recording_->Note(ExplainSegment(before.cause, *cursor_, std::move(fields)));
   if (plan->interpreted() > 0) {
@@ -177,8 +177,8 @@ Status Session::RunPlan(const SegmentPlan& plan, const LiveMask& live) {
 Status Session::RunOneByOne() {
   Door* eager = GlobalRuntime().eager;
   // With the precision that the calls had.
-  const bool outside = std::exchange(State().blas, blas_);
-  const absl::Cleanup restore = [outside] { State().blas = outside; };
+  const Precision outside = std::exchange(State().precision, precision_);
+  const absl::Cleanup restore = [outside] { State().precision = outside; };
   for (const Node* node : Path()) {
     const auto operand = [&](int32_t ref) { return ref >= 0 ? values_[ref] : slots_[~ref]; };
     std::vector<Tensor> results;

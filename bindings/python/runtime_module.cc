@@ -152,11 +152,32 @@ FZ_FAST(SetThreadMode) {
   return PyLong_FromLong(std::exchange(State().mode, static_cast<int8_t>(mode)));
 }
 
-FZ_FAST(SetBlas) {
-  FZ_ARGS(1, "set_blas(on, /)");
-  bool on;
-  if (!ToBool(a[0], true, &on)) return nullptr;
-  return PyBool_FromLong(std::exchange(State().blas, on));
+PyObject* Text(std::string_view text) {
+  return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+}
+
+FZ_FAST(SetPrecision) {
+  FZ_ARGS(1, "precision(name, /)");
+  const char* name = PyUnicode_Check(a[0]) ? PyUnicode_AsUTF8(a[0]) : "";
+  if (!name) return nullptr;
+  const std::optional<Precision> precision = PrecisionNamed(name);
+  if (precision) return Text(Name(std::exchange(State().precision, *precision)));
+  Object repr = Object::Steal(PyObject_Repr(a[0]));
+  if (!repr) return nullptr;
+  PyErr_Format(PyExc_ValueError, "[precision] must be %s, got %U.", PrecisionNames().c_str(),
+               repr.get());
+  return nullptr;
+}
+
+// {name: what it means}
+FZ_FAST(Precisions) {
+  Object dict = Object::Steal(PyDict_New());
+  for (const PrecisionInfo& row : kPrecisions) {
+    Object doc = Object::Steal(Text(row.doc));
+    if (!dict || !doc || PyDict_SetItemString(dict.get(), row.name.data(), doc.get()) < 0)
+      return nullptr;
+  }
+  return dict.release();
 }
 
 FZ_FAST(PromoteDTypes) {
@@ -291,7 +312,9 @@ std::vector<FunctionRow> RuntimeFunctions() {
       {"caches()", "What the bounded caches keep: entries and bytes of each.", Caches},
       {"set_process_mode(mode, /)", "The process's mode; returns what it was.", SetProcessModeTo},
       {"set_thread_mode(mode, /)", "This thread's mode; returns what it was.", SetThreadMode},
-      {"set_blas(on, /)", "precision(\"blas\") in this thread; returns what it was.", SetBlas},
+      {"precision(name, /)", "precision(name) in this thread; returns what it was.",
+       SetPrecision},
+      {"precisions()", "What precision() takes, and what it means.", Precisions},
       {"promote(a, b, /)", "The common dtype of two dtypes.", PromoteDTypes},
       {"promote_scalar(a, scalar, /)", "The dtype of an array beside a Python number.",
        PromoteScalar},

@@ -19,7 +19,7 @@ uint64_t WordOf(const Value& v) {
 
 struct CallKey {
   OpId op;
-  bool blas;
+  Precision precision;
   uint64_t reusable;
   absl::InlinedVector<uint64_t, 4> inputs;
   absl::InlinedVector<int32_t, 4> operands;
@@ -28,28 +28,28 @@ struct CallKey {
   bool operator==(const CallKey&) const = default;
   template <typename H>
   friend H AbslHashValue(H h, const CallKey& k) {
-    return H::combine(std::move(h), k.op, k.blas, k.reusable, k.inputs, k.operands, k.attrs);
+    return H::combine(std::move(h), k.op, k.precision, k.reusable, k.inputs, k.operands, k.attrs);
   }
 };
 
 // A call as it arrives: everything a key holds, without memory of its own.
 struct CallView {
   OpId op;
-  bool blas;
+  Precision precision;
   uint64_t reusable;
   absl::Span<Value* const> inputs;
   absl::Span<const int32_t> operands;  // input of each operand; empty: one each, in order
   AttrSpan attrs;
 
   uint64_t Hash() const {
-    uint64_t h = (uint64_t(op) << 1 | blas) * 0x9E3779B97F4A7C15u ^ reusable;
+    uint64_t h = (uint64_t(op) << 8 | uint64_t(precision)) * 0x9E3779B97F4A7C15u ^ reusable;
     for (const Value* v : inputs) h = (h ^ WordOf(*v)) * 0xD6E8FEB86659FD93u;
     for (const int32_t operand : operands) h = (h ^ uint64_t(operand)) * 0xD6E8FEB86659FD93u;
     for (const int64_t attr : attrs) h = (h ^ uint64_t(attr)) * 0xD6E8FEB86659FD93u;
     return h ^ h >> 32;
   }
   bool Is(const CallKey& key) const {
-    if (op != key.op || blas != key.blas || reusable != key.reusable ||
+    if (op != key.op || precision != key.precision || reusable != key.reusable ||
         inputs.size() != key.inputs.size())
       return false;
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -58,8 +58,12 @@ struct CallView {
     return attrs == AttrSpan(key.attrs) && operands == absl::Span<const int32_t>(key.operands);
   }
   CallKey Key() const {
-    CallKey key{
-        op, blas, reusable, {}, {operands.begin(), operands.end()}, {attrs.begin(), attrs.end()}};
+    CallKey key{op,
+                precision,
+                reusable,
+                {},
+                {operands.begin(), operands.end()},
+                {attrs.begin(), attrs.end()}};
     for (const Value* v : inputs) key.inputs.push_back(WordOf(*v));
     return key;
   }
@@ -93,10 +97,10 @@ StatusOr<std::shared_ptr<const PreparedCall>> Prepare(const CallView& call) {
   if (prepared->inferred.view) return prepared;
   FZ_ASSIGN_OR_RETURN(const int32_t id, graph.AddOp(call.op, operands, call.attrs));
   graph.outputs = {id};
-  FZ_ASSIGN_OR_RETURN(
-      prepared->plan,
-      Compile(std::move(graph),
-              {.blas = call.blas, .reusable = call.reusable, .lent_by_cell = call.reusable != 0}));
+  FZ_ASSIGN_OR_RETURN(prepared->plan,
+                      Compile(std::move(graph), {.precision = call.precision,
+                                                 .reusable = call.reusable,
+                                                 .lent_by_cell = call.reusable != 0}));
   return prepared;
 }
 
@@ -158,7 +162,7 @@ StatusOr<ValueRef> RunReusing(const CallView& call) {
     if (i < 64 && call.reusable >> i & 1 && input < 64) reusable |= uint64_t{1} << input;
     operands.push_back(static_cast<int32_t>(input));
   }
-  return RunCall({call.op, call.blas, reusable, values, operands, call.attrs});
+  return RunCall({call.op, call.precision, reusable, values, operands, call.attrs});
 }
 
 // Operands that are the spent value, if the result is to have its dtype and shape.
@@ -210,7 +214,7 @@ StatusOr<ValueRef> RunAfterReading(OpId op, absl::Span<Value* const> inputs, Att
   absl::InlinedVector<ValueRef, 4> held;
   for (Value* v : inputs) held.push_back(ValueRef::Share(v));
   for (const Value* v : inputs) FZ_RETURN_IF_ERROR(Read(*v, Reading::kInside));
-  return RunCall({op, State().blas, 0, inputs, {}, attrs});
+  return RunCall({op, State().precision, 0, inputs, {}, attrs});
 }
 
 }  // namespace
@@ -221,7 +225,7 @@ StatusOr<ValueRef> RunOp(OpId op, absl::Span<Value* const> inputs, AttrSpan attr
     if (v->pending.load(std::memory_order_acquire) || v->is_error())
       return RunAfterReading(op, inputs, attrs);
   }
-  const CallView call{op, State().blas, reusable, inputs, {}, attrs};
+  const CallView call{op, State().precision, reusable, inputs, {}, attrs};
   return reusable == 0 ? RunCall(call) : RunReusing(call);
 }
 

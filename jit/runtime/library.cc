@@ -180,12 +180,13 @@ class PutCall : public LibraryCall {
 }  // namespace
 
 StatusOr<std::unique_ptr<const LibraryCall>> MakeLibraryCall(const Graph& graph, int32_t id,
-                                                             bool blas) {
+                                                             Precision precision) {
   const Node& node = graph.nodes[id];
   const auto operand = [&](int i) -> const Node& { return graph.nodes[node.operands[i]]; };
   switch (Info(node.op).klass) {
     case OpClass::kMatmul: {
-      const bool library = blas && (node.dtype == DType::kF32 || node.dtype == DType::kF64);
+      const bool library =
+          precision == Precision::kBlas && (node.dtype == DType::kF32 || node.dtype == DType::kF64);
       return std::make_unique<Matmul>(operand(0).layout, operand(1).layout, node.layout, node.dtype,
                                       library);
     }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "core/precision.h"
 #include "jit/graph/graph.h"
 
 namespace frazil::jit {
@@ -26,8 +27,8 @@ class LibraryCall {
   virtual std::string refusal() const { return {}; }
 };
 
-// For node `id` of a Group::Kind::kLibrary. `blas`: floats through OpenBLAS.
+// For node `id` of a Group::Kind::kLibrary.
 StatusOr<std::unique_ptr<const LibraryCall>> MakeLibraryCall(const Graph& graph, int32_t id,
-                                                             bool blas);
+                                                             Precision precision);
 
 }  // namespace frazil::jit

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/precision.h"
 #include "core/tensor.h"
 #include "jit/emit/emitter.h"
 #include "jit/lower/lower.h"
@@ -15,7 +16,7 @@
 namespace frazil::jit {
 
 struct CompileOptions {
-  bool blas = false;  // fz.precision("blas"): library matmul
+  Precision precision = Precision::kDefault;
   bool fuse = true;
   // Inputs whose memory may be overwritten when nothing else holds it at run time (bit i: input i).
   uint64_t reusable = 0;

@@ -147,7 +147,7 @@ class Builder {
     FZ_CHECK(group.nodes.size() == 1);
     PendingStep step;
     step.node = group.nodes[0];
-    FZ_ASSIGN_OR_RETURN(step.call, MakeLibraryCall(graph_, step.node, options_.compile.blas));
+    FZ_ASSIGN_OR_RETURN(step.call, MakeLibraryCall(graph_, step.node, options_.compile.precision));
     const Node& node = graph_.nodes[step.node];
     step.device = node.device;
     if (!(step.device == Device()) && node.op == OpId::k_matmul) {

@@ -45,12 +45,12 @@ class JitSegment final : public tracer::SegmentPlan {
 class JitCompiler final : public tracer::SegmentCompiler {
  public:
   StatusOr<std::shared_ptr<const tracer::SegmentPlan>> Compile(
-      absl::Span<const tracer::CallRecord* const> path, const LiveMask& live, bool blas,
+      absl::Span<const tracer::CallRecord* const> path, const LiveMask& live, Precision precision,
       uint64_t spendable) override {
     std::vector<ValueRef> constants;
     FZ_ASSIGN_OR_RETURN(Graph graph, GraphOfPath(path, live, &constants));
     CompileOptions options;
-    options.blas = blas;
+    options.precision = precision;
     // Constants are never overwritten.
     const int slots = graph.num_inputs - static_cast<int>(constants.size());
     options.reusable = slots >= 64 ? spendable : spendable & ((uint64_t{1} << slots) - 1);

@@ -59,27 +59,38 @@ class mode:  # noqa: N801
 
 
 class precision:  # noqa: N801
-    """Who multiplies matrices in this thread: "default" (frazil's own rule) or "blas" (OpenBLAS).
+    """How matrices are multiplied in this thread.
 
-    As a context manager it holds until the block ends.
+    As a context manager it holds until the block ends. The names:
+
+    {names}
+
+    "default" is what PyTorch and JAX call the "highest" precision of float32 products, and "tf32"
+    what PyTorch calls "high" and JAX "tensorfloat32".
     """
 
     def __init__(self, name):
-        if name not in ("default", "blas"):
-            raise ValueError(f'[precision] must be "default" or "blas", got {name!r}.')
-        self._on = name == "blas"
+        before = _runtime.precision(name)
+        self._name = name
         self._before = _PerThread()
-        self._before.stack.append(_runtime.set_blas(self._on))
+        self._before.stack.append(before)
         self._before.fresh = True
 
     def __enter__(self):
         if not self._before.fresh:
-            self._before.stack.append(_runtime.set_blas(self._on))
+            self._before.stack.append(_runtime.precision(self._name))
         self._before.fresh = False
         return self
 
     def __exit__(self, *exception):
-        _runtime.set_blas(self._before.pop("precision"))
+        _runtime.precision(self._before.pop("precision"))
+
+
+if precision.__doc__:
+    precision.__doc__ = precision.__doc__.replace(
+        "{names}",
+        "\n\n    ".join(f'"{name}": {doc}.' for name, doc in _runtime.precisions().items()),
+    )
 
 
 class _Switches(dict):

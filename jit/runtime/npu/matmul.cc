@@ -225,7 +225,8 @@ StatusOr<FollowedProduct> FollowNpuProduct(const Graph& graph, int32_t id, const
     out.launch.buffers.insert(out.launch.buffers.begin(),
                               {BaseOf(graph, operand), OffsetInBase(graph, operand)});
   }
-  FZ_ASSIGN_OR_RETURN(std::unique_ptr<const LibraryCall> cpu, MakeLibraryCall(graph, id, false));
+  FZ_ASSIGN_OR_RETURN(std::unique_ptr<const LibraryCall> cpu,
+                      MakeLibraryCall(graph, id, Precision::kDefault));
   out.kernel = std::make_unique<const NpuFollowedProduct>(*std::move(over), next, product, args,
                                                           std::move(cpu), origin);
   if (std::string why = out.kernel->refusal(); !why.empty()) return NotImplementedError(why);

@@ -49,6 +49,12 @@ def memory_stats() -> dict[str, builtins.int]:
 def memory_trim() -> None:
     """Gives cached blocks back to the operating system."""
 
+def precision(name: str, /) -> str:
+    """precision(name) in this thread; returns what it was."""
+
+def precisions() -> dict[str, str]:
+    """What precision() takes, and what it means."""
+
 def promote(a: Any, b: Any, /) -> DType:
     """The common dtype of two dtypes."""
 
@@ -57,9 +63,6 @@ def promote_scalar(a: Any, scalar: builtins.bool | builtins.int | builtins.float
 
 def save_tensors(path: str | PathLike[str], tensors: Sequence[tuple[str, Tensor]], /) -> None:
     """Writes (name, tensor) pairs."""
-
-def set_blas(on: builtins.bool, /) -> builtins.bool:
-    """precision("blas") in this thread; returns what it was."""
 
 def set_num_threads(n: builtins.int, /) -> None:
     """How many threads kernels use; results do not depend on it."""
