@@ -1,6 +1,7 @@
 // Functions of frazil.cuda: the machine's GPUs, their memory, what was compiled for them.
 #include "bindings/python/convert.h"
 #include "bindings/python/functions.h"
+#include "bindings/python/movement.h"
 #include "jit/cuda/compiler.h"
 #include "jit/cuda/device.h"
 
