@@ -16,6 +16,8 @@ std::array<std::atomic<Device*>, kMost> g_open{};
 
 }  // namespace
 
+thread_local CUstream Device::t_captured = nullptr;
+
 StatusOr<int> Device::Count() {
   FZ_ASSIGN_OR_RETURN(const DriverTable* driver, Driver());
   int count = 0;
@@ -63,10 +65,13 @@ StatusOr<Device*> Device::Open(int index) {
   FZ_RETURN_IF_ERROR(device->Enter());
   FZ_RETURN_IF_ERROR(DriverStatus(driver->StreamCreate(&device->stream_, kStreamNonBlocking),
                                   "device", StrCat("no stream on cuda:", index)));
+  FZ_RETURN_IF_ERROR(DriverStatus(driver->StreamCreate(&device->capture_stream_, kStreamNonBlocking),
+                                  "device", StrCat("no second stream on cuda:", index)));
   device->allocator_ = std::make_unique<Allocator>(
       *driver, index, [device] { return device->Enter(); },
       [device] { return device->Synchronize(); });
   device->staging_ = std::make_unique<Staging>(*driver);
+  HoldAcrossFork(ForkOrder::kCaches, &device->capture_mutex_);
   HoldAcrossFork(ForkOrder::kCaches, &device->mutex_);
   return device;
 }
@@ -177,8 +182,24 @@ Status Device::Launched(CUresult result, const LaunchNameRef& name) {
     recent_[launches_++ % kRecent] = name;
   }
   static const bool sync = GetConfig().cuda_sync == "1";
-  if (result == kSuccess) return sync ? Synchronize() : absl::OkStatus();
+  if (result == kSuccess) return sync && !t_captured ? Synchronize() : absl::OkStatus();
   return Check(result, StrCat("launching ", name->kernel));
+}
+
+StatusOr<CUgraph> Device::Capture(absl::FunctionRef<Status()> work) {
+  FZ_RETURN_IF_ERROR(Enter());
+  absl::MutexLock lock(&capture_mutex_);
+  FZ_RETURN_IF_ERROR(Check(driver_.StreamBeginCapture(capture_stream_, kCaptureThreadLocal),
+                           "beginning to capture"));
+  t_captured = capture_stream_;
+  const Status status = work();
+  t_captured = nullptr;
+  CUgraph graph = nullptr;
+  const Status ended =
+      Check(driver_.StreamEndCapture(capture_stream_, &graph), "ending to capture");
+  if (status.ok() && ended.ok()) return graph;
+  if (graph) driver_.GraphDestroy(graph);
+  return status.ok() ? ended : status;
 }
 
 Status Device::Synchronize() {

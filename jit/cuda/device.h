@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 #include "core/storage.h"
 #include "jit/cuda/allocator.h"
@@ -45,7 +46,8 @@ class Device {
   int index() const { return index_; }
   const DeviceInfo& info() const { return info_; }
   const DriverTable& driver() const { return driver_; }
-  CUstream stream() const { return stream_; }
+  // Inside Capture: the stream that is captured.
+  CUstream stream() const { return t_captured ? t_captured : stream_; }
   CUcontext context() const { return context_; }
   Allocator& allocator() { return *allocator_; }
 
@@ -70,6 +72,10 @@ class Device {
   // returned.
   Status Launched(CUresult result, const LaunchNameRef& name);
 
+  // A graph of what `work` queues on stream() in this thread, which must not wait or allocate from
+  // the driver. The caller destroys it.
+  StatusOr<CUgraph> Capture(absl::FunctionRef<Status()> work);
+
   // Waits for all work; OK, or what went wrong since the last wait.
   Status Synchronize();
 
@@ -89,11 +95,15 @@ class Device {
   Status Check(CUresult result, std::string_view what);
   std::string RecentLaunches() ABSL_LOCKS_EXCLUDED(mutex_);
 
+  static thread_local CUstream t_captured;
+
   const int index_;
   const DriverTable& driver_;
   DeviceInfo info_;
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
+  CUstream capture_stream_ = nullptr;  // nothing runs on it
+  absl::Mutex capture_mutex_;
   uint32_t born_ = 0;  // ForkGeneration
   std::unique_ptr<Allocator> allocator_;
   std::unique_ptr<Staging> staging_;

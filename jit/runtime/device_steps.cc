@@ -1,4 +1,6 @@
 // Which device makes a step: the one place that knows them all.
+#include "core/check.h"
+#include "jit/runtime/cuda/graph.h"
 #include "jit/runtime/cuda/kernel.h"
 #include "jit/runtime/npu/kernel.h"
 #include "jit/runtime/npu/matmul.h"
@@ -14,6 +16,17 @@ StatusOr<std::unique_ptr<const DeviceKernel>> MakeDeviceKernel(Device device, co
   if (device.kind() == DeviceKind::kNpu) return std::make_unique<const NpuKernel>(launch, origin);
   FZ_ASSIGN_OR_RETURN(gpu::Device * gpu, gpu::Device::Get(device.index()));
   return CudaKernel::Make(gpu, launch, origin);
+}
+
+bool MayJoin(Device device, const Step& step) {
+  return device.kind() == DeviceKind::kCuda && CudaGraph::MayJoin(step);
+}
+
+std::unique_ptr<const Stretch> MakeStretch(Device device, std::vector<Step> steps,
+                                           std::vector<std::vector<int32_t>> dependencies) {
+  const auto gpu = gpu::Device::Get(device.index());
+  FZ_CHECK(gpu.ok());  // it has made the steps
+  return std::make_unique<const CudaGraph>(*gpu, std::move(steps), std::move(dependencies));
 }
 
 StatusOr<FollowedProduct> FollowProduct(const Graph& graph, int32_t id, const Launch& next,

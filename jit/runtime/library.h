@@ -18,6 +18,9 @@ class LibraryCall {
   virtual Status Run(absl::Span<char* const> operands, char* result) const = 0;
   // True if the result may lie in operand 0's memory when that is dense and nothing else needs it.
   virtual bool in_place() const { return false; }
+  // True if a run only queues launches on its GPU's stream, which read and write the operands, the
+  // result and memory that lives as long as the process: it may then be part of a graph.
+  virtual bool capturable() const { return false; }
   // How long it takes, in the unit of Launch::work.
   virtual int64_t work() const = 0;
   virtual std::string text() const = 0;  // for dumps

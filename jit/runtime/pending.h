@@ -20,7 +20,8 @@ struct Use {
 // A step before memory is assigned.
 struct PendingStep {
   Launch launch;                            // kernel steps
-  std::unique_ptr<const LibraryCall> call;  // library steps
+  std::unique_ptr<const LibraryCall> call;  // library steps, until they are emitted
+  bool library = false;                     // was one
   int32_t node = -1;                        // that the step computes, or one of them
   Device device;
   std::unique_ptr<const DeviceKernel> followed;  // a product and its kernel, already one

@@ -11,6 +11,7 @@
 #include "jit/runtime/counters.h"
 #include "jit/runtime/launch.h"
 #include "jit/runtime/plan_impl.h"
+#include "jit/runtime/stretch.h"
 
 namespace frazil::jit {
 
@@ -61,15 +62,8 @@ ValueRef ValueOver(const Result& result, Memory memory) {
 }
 
 Status RunKernel(const KernelStep& step, char* const* slots, absl::Span<Value* const> inputs) {
-  Small<void*> buffers;
-  for (const Pointer& p : step.buffers) buffers.push_back(slots[p.slot] + p.offset);
-  Small<uint64_t> scalars;
-  for (size_t i = 0; i < step.scalars.size(); ++i) {
-    const int32_t input = step.scalars[i];
-    scalars.push_back(input >= 0 ? inputs[input]->imm : step.words[i]);
-  }
-  const kir::KernelArgs args{buffers.begin(), step.extents.data(), step.strides.data(),
-                             scalars.begin()};
+  const StepArgs values(step, slots, inputs);
+  const kir::KernelArgs args = values.For(step);
   if (step.device) return step.device->Run(args);
   RunLaunch(*step.code, args, step.rows, step.cols, step.work);
   return absl::OkStatus();
@@ -116,7 +110,7 @@ Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outpu
   }
   {
     const DefaultFpMode mode;
-    KernelsRun() += static_cast<int64_t>(p.steps.size());
+    KernelsRun() += p.stats.kernels + p.stats.library_calls;
     const bool unlock = p.stats.work >= kLongWork && !(overwrites != kNever && lent_by_cell());
     FZ_RETURN_IF_ERROR(unlock ? RunLong(slots.begin(), inputs, overwrites)
                               : RunSteps(slots.begin(), inputs));
@@ -148,7 +142,9 @@ int64_t PlanImpl::CountBytes() const {
                  program_.results.size() * sizeof(Result) +
                  program_.outputs.size() * sizeof(Output);
   for (const Step& step : program_.steps) {
-    if (const KernelStep* k = std::get_if<KernelStep>(&step)) {
+    if (const StretchStep* s = std::get_if<StretchStep>(&step)) {
+      bytes += static_cast<size_t>(s->stretch->bytes());
+    } else if (const KernelStep* k = std::get_if<KernelStep>(&step)) {
       bytes += k->buffers.capacity() * sizeof(Pointer) + 4 * k->scalars.capacity() +
                8 * (k->words.capacity() + k->extents.capacity() + k->strides.capacity());
       if (k->device) bytes += static_cast<size_t>(k->device->bytes());
@@ -163,10 +159,12 @@ int64_t PlanImpl::CountBytes() const {
   return static_cast<int64_t>(bytes);
 }
 
-Status PlanImpl::RunStep(const Step& step, char* const* slots,
-                         absl::Span<Value* const> inputs) const {
+Status RunStep(const Step& step, char* const* slots, absl::Span<Value* const> inputs) {
   if (const KernelStep* kernel = std::get_if<KernelStep>(&step)) {
     return RunKernel(*kernel, slots, inputs);
+  }
+  if (const StretchStep* stretch = std::get_if<StretchStep>(&step)) {
+    return stretch->stretch->Run(slots, inputs);
   }
   return RunLibrary(std::get<LibraryStep>(step), slots);
 }

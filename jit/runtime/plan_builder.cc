@@ -10,10 +10,12 @@
 #include "jit/runtime/memory_plan.h"
 #include "jit/runtime/pending.h"
 #include "jit/runtime/steps.h"
+#include "jit/runtime/stretch.h"
 
 namespace frazil::jit {
 namespace {
 
+constexpr int32_t kWorkspace = -1;  // as a block of memory that steps touch
 constexpr int32_t kForever = std::numeric_limits<int32_t>::max();
 
 int64_t BytesOf(const Node& node) { return node.layout->size * SizeOf(node.dtype); }
@@ -55,6 +57,7 @@ class Builder {
     for (PendingStep& step : pending_) FZ_RETURN_IF_ERROR(Emit(&step));
     for (const Arena& arena : program_.arenas) program_.stats.arena_bytes += arena.bytes;
     SumWork();
+    JoinSteps();
     return std::move(program_);
   }
 
@@ -286,6 +289,7 @@ class Builder {
   }
 
   Status Emit(PendingStep* s) {
+    s->library = s->call != nullptr;
     if (s->call) {
       LibraryStep step;
       const Node& node = graph_.nodes[s->node];
@@ -345,6 +349,61 @@ class Builder {
         if (result.first_step == static_cast<int32_t>(i))
           result.work_from_there = program_.stats.work;
       }
+    }
+  }
+
+  std::vector<Touch> TouchesOf(const PendingStep& s) const {
+    std::vector<Touch> touches;
+    const auto whole = [&](int32_t slot, bool write) {
+      touches.push_back({slot, 0, std::numeric_limits<int64_t>::max(), write});
+    };
+    for (const Use& use : s.uses) {
+      const int32_t home = Home(use.memory);
+      const Memory& m = memories_[home];
+      if (m.input >= 0) {
+        whole(m.input, use.write);
+      } else if (m.result >= 0) {
+        whole(program_.result_slot(m.result), use.write);
+        if (m.donor >= 0) whole(m.donor, use.write);
+      } else {
+        touches.push_back({program_.arena_slot(m.arena), arena_offset_[home],
+                           arena_offset_[home] + m.bytes, use.write});
+      }
+    }
+    // Calls of a library share its workspace.
+    if (s.library) whole(kWorkspace, true);
+    return touches;
+  }
+
+  // Neighbours of one device that it takes as one launch become one step.
+  void JoinSteps() {
+    std::vector<Step> joined;
+    std::vector<int32_t> now;  // of each step
+    for (size_t begin = 0; begin < pending_.size();) {
+      size_t end = begin;
+      const Device device = pending_[begin].device;
+      while (end < pending_.size() && pending_[end].device == device &&
+             MayJoin(device, program_.steps[end]))
+        ++end;
+      if (end - begin < 2) {
+        now.push_back(static_cast<int32_t>(joined.size()));
+        joined.push_back(std::move(program_.steps[begin++]));
+        continue;
+      }
+      std::vector<std::vector<Touch>> touches;
+      std::vector<Step> steps;
+      for (; begin < end; ++begin) {
+        touches.push_back(TouchesOf(pending_[begin]));
+        steps.push_back(std::move(program_.steps[begin]));
+        now.push_back(static_cast<int32_t>(joined.size()));
+      }
+      joined.push_back(
+          StretchStep{MakeStretch(device, std::move(steps), DependenciesOf(touches))});
+    }
+    program_.steps = std::move(joined);
+    for (Result& result : program_.results) {
+      if (!now.empty() && result.first_step < static_cast<int32_t>(now.size()))
+        result.first_step = now[result.first_step];
     }
   }
 

@@ -41,7 +41,6 @@ class PlanImpl : public Plan, public std::enable_shared_from_this<PlanImpl> {
   bool lent_by_cell() const { return options_.compile.lent_by_cell; }
   Status RunSteps(char* const* slots, absl::Span<Value* const> inputs) const;
   Status RunLong(char* const* slots, absl::Span<Value* const> inputs, int32_t overwrites) const;
-  Status RunStep(const Step& step, char* const* slots, absl::Span<Value* const> inputs) const;
   StatusOr<ValueRef> MakeOutput(const Output& output, absl::Span<Value* const> inputs,
                                 absl::Span<const ValueRef> results) const;
 

@@ -38,7 +38,14 @@ struct LibraryStep {
   Pointer result;
 };
 
-using Step = std::variant<KernelStep, LibraryStep>;
+class Stretch;  // jit/runtime/stretch.h
+
+// Several of one device.
+struct StretchStep {
+  std::shared_ptr<const Stretch> stretch;
+};
+
+using Step = std::variant<KernelStep, LibraryStep, StretchStep>;
 
 // New memory that outlives the run, for a value that an output is or is a view of.
 struct Result {

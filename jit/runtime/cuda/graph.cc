@@ -1,0 +1,217 @@
+#include "jit/runtime/cuda/graph.h"
+
+#include <algorithm>
+
+#include "core/at_fork.h"
+
+namespace frazil::jit {
+namespace {
+
+// Before that a plan may be one of those that run once.
+constexpr int kRunsApart = 2;
+
+const CudaKernel& KernelOf(const KernelStep& step) {
+  return static_cast<const CudaKernel&>(*step.device);
+}
+
+gpu::LaunchNameRef NameOf(absl::Span<const Step> steps) {
+  auto name = std::make_shared<gpu::LaunchName>();
+  name->kernel = "graph of";
+  for (const Step& step : steps) {
+    const KernelStep* kernel = std::get_if<KernelStep>(&step);
+    StrAppend(&name->kernel, " ",
+              kernel ? kernel->device->text() : std::get<LibraryStep>(step).call->text());
+  }
+  return name;
+}
+
+std::vector<char*> PointersOf(const LibraryStep& step, char* const* slots) {
+  std::vector<char*> out;
+  for (const Pointer& p : step.operands) out.push_back(slots[p.slot] + p.offset);
+  out.push_back(slots[step.result.slot] + step.result.offset);
+  return out;
+}
+
+// What a node of a kernel is launched with; `params` must outlive its use.
+gpu::KernelNodeParams ParamsOf(gpu::CUfunction function, const cuda::CudaGrid& grid, void** params,
+                               gpu::CUcontext context) {
+  return {function, grid.grid, 1,       1,       grid.block, 1,
+          1,        grid.shared_bytes, params, nullptr, nullptr, context};
+}
+
+}  // namespace
+
+CudaGraph::CudaGraph(gpu::Device* device, std::vector<Step> steps,
+                     std::vector<std::vector<int32_t>> dependencies)
+    : device_(device),
+      steps_(std::move(steps)),
+      dependencies_(std::move(dependencies)),
+      name_(NameOf(steps_)) {}
+
+CudaGraph::~CudaGraph() { Drop(); }
+
+bool CudaGraph::MayJoin(const Step& step) {
+  if (const KernelStep* kernel = std::get_if<KernelStep>(&step))
+    return kernel->device && kernel->device->refusal().empty();
+  const LibraryStep* library = std::get_if<LibraryStep>(&step);
+  return library && library->call->capturable();
+}
+
+Status CudaGraph::Run(char* const* slots, absl::Span<Value* const> inputs) const {
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock || refused_ || runs_ < kRunsApart) {
+    if (lock) ++runs_;
+    return RunApart(slots, inputs);
+  }
+  FZ_RETURN_IF_ERROR(device_->Enter());
+  const Status ready = exec_ ? Update(slots, inputs) : Build(slots, inputs);
+  if (!ready.ok()) {
+    Drop();
+    refused_ = true;
+    lock.unlock();
+    return RunApart(slots, inputs);
+  }
+  return device_->Launched(device_->driver().GraphLaunch(exec_, device_->stream()), name_);
+}
+
+Status CudaGraph::RunApart(char* const* slots, absl::Span<Value* const> inputs) const {
+  for (const Step& step : steps_) FZ_RETURN_IF_ERROR(RunStep(step, slots, inputs));
+  return absl::OkStatus();
+}
+
+Status CudaGraph::Build(char* const* slots, absl::Span<Value* const> inputs) const {
+  const gpu::DriverTable& driver = device_->driver();
+  FZ_RETURN_IF_ERROR(Check(driver.GraphCreate(&graph_, 0), "no graph"));
+  launched_.resize(steps_.size());
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    std::vector<gpu::CUgraphNode> after;
+    for (const int32_t earlier : dependencies_[i]) {
+      // An empty kernel has no node: what it waits for is waited for.
+      std::vector<int32_t> wait{earlier};
+      while (!wait.empty()) {
+        const int32_t step = wait.back();
+        wait.pop_back();
+        const auto& nodes = launched_[step].nodes;
+        if (!nodes.empty()) {
+          if (!std::count(after.begin(), after.end(), nodes.back())) after.push_back(nodes.back());
+        } else {
+          wait.insert(wait.end(), dependencies_[step].begin(), dependencies_[step].end());
+        }
+      }
+    }
+    if (const KernelStep* kernel = std::get_if<KernelStep>(&steps_[i])) {
+      FZ_RETURN_IF_ERROR(
+          AddKernel(*kernel, StepArgs(*kernel, slots, inputs), after, &launched_[i]));
+    } else {
+      FZ_RETURN_IF_ERROR(
+          AddLibrary(std::get<LibraryStep>(steps_[i]), slots, after, &launched_[i]));
+    }
+  }
+  return Check(driver.GraphInstantiate(&exec_, graph_, 0), "no executable graph");
+}
+
+Status CudaGraph::AddKernel(const KernelStep& step, const StepArgs& args,
+                            absl::Span<const gpu::CUgraphNode> after, Launched* out) const {
+  const CudaKernel& kernel = KernelOf(step);
+  FZ_ASSIGN_OR_RETURN(out->version, kernel.VersionFor(args.buffers.begin()));
+  const cuda::CudaGrid grid = cuda::LaunchShape(out->version->source(), kernel.extents());
+  out->words = cuda::PackArgs(out->version->source(), args.For(step));
+  if (grid.grid == 0) return absl::OkStatus();
+  FZ_ASSIGN_OR_RETURN(const auto functions, out->version->Functions());
+  void* params[] = {out->words.data()};
+  std::vector<gpu::CUgraphNode> wait(after.begin(), after.end());
+  for (const gpu::CUfunction function : functions) {
+    gpu::CUgraphNode node = nullptr;
+    const gpu::KernelNodeParams node_params =
+        ParamsOf(function, grid, params, device_->context());
+    FZ_RETURN_IF_ERROR(Check(device_->driver().GraphAddKernelNode(&node, graph_, wait.data(),
+                                                                  wait.size(), &node_params),
+                             "no node of a kernel"));
+    out->nodes.push_back(node);
+    wait = {node};
+  }
+  return absl::OkStatus();
+}
+
+Status CudaGraph::AddLibrary(const LibraryStep& step, char* const* slots,
+                             absl::Span<const gpu::CUgraphNode> after, Launched* out) const {
+  out->pointers = PointersOf(step, slots);
+  FZ_ASSIGN_OR_RETURN(const gpu::CUgraph child, Capture(step, slots));
+  gpu::CUgraphNode node = nullptr;
+  const gpu::CUresult result = device_->driver().GraphAddChildGraphNode(
+      &node, graph_, after.data(), after.size(), child);
+  device_->driver().GraphDestroy(child);  // the node has a copy
+  out->nodes = {node};
+  return Check(result, "no node of a library");
+}
+
+StatusOr<gpu::CUgraph> CudaGraph::Capture(const LibraryStep& step, char* const* slots) const {
+  const std::vector<char*> pointers = PointersOf(step, slots);
+  return device_->Capture([&] {
+    return step.call->Run(absl::MakeSpan(pointers).first(pointers.size() - 1), pointers.back());
+  });
+}
+
+Status CudaGraph::Update(char* const* slots, absl::Span<Value* const> inputs) const {
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    if (const KernelStep* kernel = std::get_if<KernelStep>(&steps_[i])) {
+      FZ_RETURN_IF_ERROR(
+          UpdateKernel(*kernel, StepArgs(*kernel, slots, inputs), &launched_[i]));
+    } else {
+      FZ_RETURN_IF_ERROR(UpdateLibrary(std::get<LibraryStep>(steps_[i]), slots, &launched_[i]));
+    }
+  }
+  return absl::OkStatus();
+}
+
+Status CudaGraph::UpdateKernel(const KernelStep& step, const StepArgs& args,
+                               Launched* launched) const {
+  if (launched->nodes.empty()) return absl::OkStatus();
+  const CudaKernel& kernel = KernelOf(step);
+  FZ_ASSIGN_OR_RETURN(const CudaVersion* version, kernel.VersionFor(args.buffers.begin()));
+  std::vector<uint8_t> words = cuda::PackArgs(version->source(), args.For(step));
+  if (version == launched->version && words == launched->words) return absl::OkStatus();
+  const cuda::CudaGrid grid = cuda::LaunchShape(version->source(), kernel.extents());
+  FZ_ASSIGN_OR_RETURN(const auto functions, version->Functions());
+  void* params[] = {words.data()};
+  for (size_t phase = 0; phase < functions.size(); ++phase) {
+    const gpu::KernelNodeParams node_params =
+        ParamsOf(functions[phase], grid, params, device_->context());
+    FZ_RETURN_IF_ERROR(Check(device_->driver().GraphExecKernelNodeSetParams(
+                                 exec_, launched->nodes[phase], &node_params),
+                             "a node of a kernel does not change"));
+  }
+  launched->version = version;
+  launched->words = std::move(words);
+  return absl::OkStatus();
+}
+
+Status CudaGraph::UpdateLibrary(const LibraryStep& step, char* const* slots,
+                                Launched* launched) const {
+  std::vector<char*> pointers = PointersOf(step, slots);
+  if (pointers == launched->pointers) return absl::OkStatus();
+  FZ_ASSIGN_OR_RETURN(const gpu::CUgraph child, Capture(step, slots));
+  const gpu::CUresult result =
+      device_->driver().GraphExecChildGraphNodeSetParams(exec_, launched->nodes[0], child);
+  device_->driver().GraphDestroy(child);
+  FZ_RETURN_IF_ERROR(Check(result, "a node of a library does not change"));
+  launched->pointers = std::move(pointers);
+  return absl::OkStatus();
+}
+
+void CudaGraph::Drop() const {
+  if ((!exec_ && !graph_) || !device_->Enter().ok()) return;
+  // The driver keeps what is still running.
+  if (exec_) device_->driver().GraphExecDestroy(exec_);
+  if (graph_) device_->driver().GraphDestroy(graph_);
+  exec_ = nullptr;
+  graph_ = nullptr;
+  launched_.clear();
+}
+
+int64_t CudaGraph::bytes() const {
+  // The driver holds about a page for each node.
+  return int64_t(sizeof(*this) + steps_.size() * (sizeof(Step) + 4096));
+}
+
+}  // namespace frazil::jit
