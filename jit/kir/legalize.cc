@@ -91,7 +91,8 @@ class Rewriter {
     to_.body.clear();
   }
 
-  StatusOr<Kernel> Run() {
+  StatusOr<Kernel> Run(LegalMap* map = nullptr) {
+    std::vector<Id> made_for;
     for (size_t i = 0; i < from_.body.size(); ++i) {
       const Inst& inst = from_.body[i];
       if (pass_ == kCalls && inst.op == Op::kCall && !(caps_.native_calls >> inst.imm & 1)) {
@@ -101,6 +102,12 @@ class Rewriter {
       } else {
         CopyEffect(inst);
       }
+      made_for.resize(to_.body.size(), Id(i));
+    }
+    if (map != nullptr) {
+      map->to.clear();
+      for (const V& v : map_) map->to.push_back(v.id);
+      map->from = std::move(made_for);
     }
     return std::move(to_);
   }
@@ -159,10 +166,17 @@ bool IsLegal(const Inst& inst, const Kernel& kernel, const LegalCaps& caps) {
   }
 }
 
-StatusOr<Kernel> Legalize(const Kernel& kernel, const LegalCaps& caps) {
+StatusOr<Kernel> Legalize(const Kernel& kernel, const LegalCaps& caps, LegalMap* map) {
   // Definitions of functions cast as they please: they are legalised like everything else.
-  FZ_ASSIGN_OR_RETURN(const Kernel inlined, Rewriter(kernel, caps, Rewriter::kCalls).Run());
-  return Rewriter(inlined, caps, Rewriter::kTypes).Run();
+  LegalMap calls, types;
+  FZ_ASSIGN_OR_RETURN(const Kernel inlined, Rewriter(kernel, caps, Rewriter::kCalls).Run(&calls));
+  FZ_ASSIGN_OR_RETURN(Kernel legal, Rewriter(inlined, caps, Rewriter::kTypes).Run(&types));
+  if (map != nullptr) {
+    for (Id& id : calls.to) id = id == kNone ? kNone : types.to[id];
+    for (Id& id : types.from) id = calls.from[id];
+    *map = {std::move(calls.to), std::move(types.from)};
+  }
+  return legal;
 }
 
 StatusOr<Kernel> InlineCalls(const Kernel& kernel) {

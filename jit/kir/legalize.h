@@ -30,9 +30,16 @@ struct LegalCaps {
 
 bool IsLegal(const Inst& inst, const Kernel& kernel, const LegalCaps& caps);
 
+// Where instructions went.
+struct LegalMap {
+  std::vector<Id> to;    // of each old instruction the one that has its value, kNone for others
+  std::vector<Id> from;  // of each new instruction the old one that it was made for
+};
+
 // `kernel` must verify. (No definition fails today; one that covers f32 alone would answer
 // NotImplementedError.)
-StatusOr<Kernel> Legalize(const Kernel& kernel, const LegalCaps& caps = {});
+StatusOr<Kernel> Legalize(const Kernel& kernel, const LegalCaps& caps = {},
+                          LegalMap* map = nullptr);
 
 // Only replaces calls by the functions' definitions: what the interpreter runs.
 StatusOr<Kernel> InlineCalls(const Kernel& kernel);

@@ -4,7 +4,7 @@ namespace frazil::jit {
 
 // Only what a C++ operator does not already mean: signed arithmetic wraps through unsigned,
 // divisions and shifts are defined everywhere, min and max know NaN and -0, conversions saturate.
-// FZ_SHIM: compiled for the host, where the shim supplies threads and the few intrinsics used here.
+// FZ_HOST: compiled for the host, where the shim of the tests supplies threads and intrinsics.
 std::string_view CudaPrelude() {
   return R"prelude(// frazil device prelude
 typedef signed char i8;
@@ -20,14 +20,13 @@ typedef u16 bf16;
 typedef float f32;
 typedef double f64;
 
-#ifndef FZ_SHIM
+#ifndef FZ_HOST
 // "x < 0" on an unsigned type is meant: templates ask whether a type is signed.
 #pragma nv_diag_suppress 186
-// Code between two FZ_SYNC runs in all threads of a block; code outside FZ_THREADS computes the same in each.
-#define FZ_THREADS for (int thread = threadIdx.x, once = 1; once; once = 0)
-#define FZ_SYNC __syncthreads()
-#define FZ_FIRST (threadIdx.x == 0)
 #endif
+#define FZ_PRAGMA(text) _Pragma(#text)
+#define FZ_UNROLL FZ_PRAGMA(unroll)
+#define FZ_UNROLL_BY(times) FZ_PRAGMA(unroll times)
 #define FZ_DEVICE __device__ inline
 
 template <class T> struct fz_unsigned;
@@ -44,6 +43,52 @@ template <class To, class From> FZ_DEVICE To fz_bitcast(From x) {
 }
 template <class T> FZ_DEVICE T* fz_at(T* p, i64 bytes) { return (T*)((char*)p + bytes); }
 template <class T> FZ_DEVICE const T* fz_at(const T* p, i64 bytes) { return (const T*)((const char*)p + bytes); }
+
+// x / d for x >= 0: factor and shift are d's.
+FZ_DEVICE int fz_quotient(int x, u32 factor, u32 shift) {
+  return (int)((__umulhi((u32)x, factor) + (u32)x) >> shift);
+}
+
+// Memory. fetch: what no thread of the launch writes.
+template <class T> FZ_DEVICE T fz_fetch(const T* p) { return __ldg(p); }
+FZ_DEVICE bool fz_fetch(const bool* p) { return __ldg((const u8*)p) != 0; }
+template <int bytes> struct fz_word;
+template <> struct fz_word<1> { typedef u8 type; };
+template <> struct fz_word<2> { typedef u16 type; };
+template <> struct fz_word<4> { typedef u32 type; };
+template <> struct fz_word<8> { typedef uint2 type; };
+template <> struct fz_word<16> { typedef uint4 type; };
+template <class T, int N> struct fz_vec { T v[N]; };
+// The number of elements left, as far as N of them matter.
+template <int N, class I> FZ_DEVICE int fz_left(I left) { return left < (I)N ? (int)left : N; }
+// N neighbours, of which `left` exist; aligned as far as one access goes.
+template <bool fetch, int N, class T> FZ_DEVICE fz_vec<T, N> fz_load(const T* p, int left) {
+  constexpr int bytes = N * sizeof(T) < 16 ? N * sizeof(T) : 16, words = N * sizeof(T) / bytes;
+  typedef typename fz_word<bytes>::type word;
+  fz_vec<T, N> x;
+  if (left >= N) {
+    word w[words];
+    FZ_UNROLL for (int i = 0; i < words; ++i) w[i] = fetch ? __ldg((const word*)p + i) : ((const word*)p)[i];
+    memcpy(&x, w, sizeof(x));
+  } else {
+    FZ_UNROLL for (int i = 0; i < N; ++i) x.v[i] = i < left ? (fetch ? fz_fetch(p + i) : p[i]) : (T)0;
+  }
+  return x;
+}
+template <int N, class T> FZ_DEVICE void fz_store(T* p, const fz_vec<T, N>& x, int left) {
+  constexpr int bytes = N * sizeof(T) < 16 ? N * sizeof(T) : 16, words = N * sizeof(T) / bytes;
+  typedef typename fz_word<bytes>::type word;
+  if (left >= N) {
+    word w[words];
+    memcpy(w, &x, sizeof(x));
+    FZ_UNROLL for (int i = 0; i < words; ++i) ((word*)p)[i] = w[i];
+  } else {
+    FZ_UNROLL for (int i = 0; i < N; ++i) if (i < left) p[i] = x.v[i];
+  }
+}
+// The same thread's value in the other half of 2 h lanes.
+template <class T> FZ_DEVICE T fz_exchange(T x, int h) { return __shfl_xor_sync(0xffffffffu, x, h); }
+FZ_DEVICE bool fz_exchange(bool x, int h) { return __shfl_xor_sync(0xffffffffu, (int)x, h) != 0; }
 
 // Integers.
 template <class T> FZ_DEVICE T fz_add(T a, T b) { return (T)((FZ_U(T))a + (FZ_U(T))b); }
@@ -89,9 +134,23 @@ template <class T> FZ_DEVICE T fz_float_max(T a, T b) {
   if (a == b) return fz_negative(a) ? b : a;
   return a < b ? b : a;
 }
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+// One instruction, which also puts -0 below +0.
+FZ_DEVICE f32 fz_min(f32 a, f32 b) {
+  f32 x;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(x) : "f"(a), "f"(b));
+  return x;
+}
+FZ_DEVICE f32 fz_max(f32 a, f32 b) {
+  f32 x;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(x) : "f"(a), "f"(b));
+  return x;
+}
+#else
 FZ_DEVICE f32 fz_min(f32 a, f32 b) { return fz_float_min(a, b); }
-FZ_DEVICE f64 fz_min(f64 a, f64 b) { return fz_float_min(a, b); }
 FZ_DEVICE f32 fz_max(f32 a, f32 b) { return fz_float_max(a, b); }
+#endif
+FZ_DEVICE f64 fz_min(f64 a, f64 b) { return fz_float_min(a, b); }
 FZ_DEVICE f64 fz_max(f64 a, f64 b) { return fz_float_max(a, b); }
 FZ_DEVICE f32 fz_abs(f32 a) { return fabsf(a); }
 FZ_DEVICE f64 fz_abs(f64 a) { return fabs(a); }
@@ -129,11 +188,31 @@ template <class F> FZ_DEVICE u64 fz_to_u64(F x) {
   return fz_saturate<u64>(x, (F)0, (F)18446744073709551616.0, 0ull, 0xffffffffffffffffull);
 }
 FZ_DEVICE f32 fz_bf16_to_f32(bf16 x) { return fz_bitcast<f32>((u32)x << 16); }
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+FZ_DEVICE bf16 fz_f32_to_bf16(f32 x) {
+  bf16 y;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y) : "f"(x));
+  return y;
+}
+#else
 FZ_DEVICE bf16 fz_f32_to_bf16(f32 x) {
   if (x != x) return 0x7fc0;
   u32 bits = fz_bitcast<u32>(x);
   return (bf16)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
+#endif
+#ifdef __CUDA_ARCH__
+FZ_DEVICE f32 fz_f16_to_f32(f16 x) {
+  f32 y;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x));
+  return y;
+}
+FZ_DEVICE f16 fz_f32_to_f16(f32 x) {
+  f16 y;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x));
+  return y;
+}
+#else
 FZ_DEVICE f32 fz_f16_to_f32(f16 x) {
   u32 sign = (u32)(x & 0x8000) << 16, rest = x & 0x7fffu;
   if (rest >= 0x7c00u) return fz_bitcast<f32>(sign | 0x7f800000u | (rest & 0x3ffu) << 13);
@@ -152,6 +231,7 @@ FZ_DEVICE f16 fz_f32_to_f16(f32 x) {
   f32 shifted = fz_bitcast<f32>(rest) + 0.5f;
   return (f16)(sign | (fz_bitcast<u32>(shifted) - 0x3f000000u));
 }
+#endif
 )prelude";
 }
 
