@@ -306,7 +306,7 @@ std::vector<std::string> NvrtcOptions(int arch, bool ptx) {
           "--prec-div=true",
           "--prec-sqrt=true",
           "--generate-line-info",
-          "--default-device"};
+          "--device-as-default-execution-space"};
 }
 
 }  // namespace frazil::jit::cuda
