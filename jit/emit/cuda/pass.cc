@@ -201,7 +201,7 @@ std::string Printer::Pointer(uint64_t buffer, Id offset, bool in_loop,
       StrAppend(&bytes, bytes.empty() ? "" : " + ", index, " * ",
                 Arg(CudaArg::kStride, int(buffer), a));
     } else {
-      elements = index;
+      StrAppend(&elements, elements.empty() ? "" : " + ", index);
     }
   }
   std::string at = Arg(CudaArg::kAddress, int(buffer));

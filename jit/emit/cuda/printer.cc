@@ -23,11 +23,20 @@ uint64_t Hash(std::string_view bytes, uint64_t hash = 0xcbf29ce484222325u) {
   return hash;
 }
 
+bool HasLanes(const Kernel& kernel) {
+  for (const Inst& inst : kernel.body) {
+    if (inst.op == Op::kReduce && inst.lanes) return true;
+  }
+  return false;
+}
+
 // Teams follow from the kernel's lanes.
 CudaVariant Suited(const Kernel& kernel, CudaVariant v) {
   if (kernel.has_loop && kernel.vec == kir::VecAxis::kLoop) {
     v.team = 32;
     v.vec = std::min<uint8_t>(v.vec, 2);
+    // Chunks are points: there is nothing to cut between warps.
+    if (kernel.chunked && HasLanes(kernel)) v.warps = 1;
   } else {
     if (v.team == 32 || !kernel.has_loop) v.team = 1;
     v.warps = 1;
@@ -50,8 +59,7 @@ Printer::Printer(const Kernel& kernel, Kernel legal, const kir::LegalMap& map,
       column_(variant.team == 8),
       made_(k_.body.size(), -1),
       used_(k_.body.size(), -1) {
-  for (const Inst& inst : k_.body)
-    segments_ |= row_ && v_.warps > 1 && inst.op == Op::kReduce && inst.lanes != 0;
+  segments_ = row_ && v_.warps > 1 && HasLanes(k_);
   name_ = EntryName(kernel);
   if (v_.keep) FindArrays(kernel, map);
   FindNeeded();
