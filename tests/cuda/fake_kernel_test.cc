@@ -137,15 +137,30 @@ TEST_F(FakeKernel, LaunchesAreChecked) {
 }
 
 TEST_F(FakeKernel, ThreadsThatWaitForeverAreAnError) {
+  for (const char* wait : {"if (threadIdx.x < 32) __syncthreads(); else __syncwarp(0xffff);",
+                           "if (threadIdx.x % 2) __syncthreads(); else __syncwarp();",
+                           "__shfl_sync(threadIdx.x % 2 ? 0x3u : ~0u, 1, 0);"}) {
+    const CUfunction k =
+        Load(std::string("extern \"C\" __global__ void k() { if (threadIdx.x >= 64) return; ") +
+                 wait + " }",
+             "k");
+    EXPECT_EQ(Launch(k, 1, 96, nullptr), kSuccess);
+    EXPECT_EQ(Cuda().StreamSynchronize(nullptr), 702);
+    EXPECT_EQ(Cuda().StreamSynchronize(nullptr), 702);  // it stays
+    Cuda().fake_cuda_clear_error();
+  }
+}
+
+TEST_F(FakeKernel, MemoryOfThreadsMustBeAligned) {
   const CUfunction k = Load(R"(
-    extern "C" __global__ void k() {
-      if (threadIdx.x < 32) __syncthreads();
-      else __syncwarp(threadIdx.x % 2 ? 0x55555555u : ~0u);
-    })",
+    extern "C" __global__ void k(const float4* p, float* out) { float4 v = *p; *out = v.w; })",
                             "k");
-  EXPECT_EQ(Launch(k, 1, 64, nullptr), kSuccess);
-  EXPECT_EQ(Cuda().StreamSynchronize(nullptr), 702);
-  EXPECT_EQ(Cuda().StreamSynchronize(nullptr), 702);  // it stays
+  const CUdeviceptr p = Upload(std::vector<float>{1, 2, 3, 4, 5}), out = Alloc(4);
+  EXPECT_EQ(Launch(k, 1, 1, nullptr, p, out), kSuccess);
+  EXPECT_EQ(Download<float>(out, 1)[0], 4);
+  EXPECT_EQ(Launch(k, 1, 1, nullptr, p + 4, out), kSuccess);
+  EXPECT_EQ(Cuda().StreamSynchronize(nullptr), 716);
+  Cuda().fake_cuda_clear_error();
 }
 
 }  // namespace

@@ -62,12 +62,28 @@ struct NvrtcFake {
   FAKE_CONTROL(fake_nvrtc_fail);
 };
 
+struct CublasLtFake {
+  void* library = OpenFake("libcublasLt.so.12");
+#define FZ_CUBLASLT(symbol, name, result, parameters) \
+  result(*name) parameters = reinterpret_cast<decltype(name)>(dlsym(library, #symbol));
+#include "jit/cuda/cublaslt.def"
+#undef FZ_CUBLASLT
+  FAKE_CONTROL(fake_cublaslt_log);
+  FAKE_CONTROL(fake_cublaslt_clear_log);
+  FAKE_CONTROL(fake_cublaslt_count);
+  FAKE_CONTROL(fake_cublaslt_fail);
+};
+
 inline const DriverFake& Cuda() {
   static const DriverFake fake;
   return fake;
 }
 inline const NvrtcFake& Nvrtc() {
   static const NvrtcFake fake;
+  return fake;
+}
+inline const CublasLtFake& CublasLt() {
+  static const CublasLtFake fake;
   return fake;
 }
 

@@ -4,7 +4,6 @@
 #include <memory>
 #include <vector>
 
-#include "tests/cuda/fake/fault.h"
 #include "tests/cuda/fake/fiber.h"
 
 namespace fake {
@@ -44,7 +43,8 @@ class Runner {
   unsigned long long Warp(FzWarpOp op, unsigned mask, unsigned long long value, unsigned source) {
     Thread& mine = *current_;
     const unsigned lane = unsigned(current_ - threads_.data()) % 32;
-    if (!(mask >> lane & 1)) Abandon("a lane that its own mask does not name waits in a warp");
+    if (!(mask >> lane & 1))
+      Abandon(GridEnd::kStuck, "a lane that its own mask does not name waits in a warp");
     mine.op = op;
     mine.mask = mask;
     mine.value = value;
@@ -119,7 +119,7 @@ void Runner::RunBlock(bool reversed) {
       Resume(fiber, nullptr);
     }
     if (ended_ == threads_.size()) return;
-    if (!Release()) Abandon("threads of a block wait for each other forever");
+    if (!Release()) Abandon(GridEnd::kStuck, "threads of a block wait for each other forever");
     for (size_t i = 0; i < threads_.size(); ++i) {
       Thread& thread = threads_[reversed ? threads_.size() - 1 - i : i];
       if (thread.state == State::kReady) Resume(thread.fiber, &thread);
@@ -216,7 +216,7 @@ constexpr FzHooks kHooks = {
     [](FzWarpOp op, unsigned mask, unsigned long long value, unsigned source) {
       return Now().Warp(op, mask, value, source);
     },
-    [] { Abandon("a kernel trapped"); },
+    [] { Abandon(GridEnd::kFault, "a kernel trapped"); },
 };
 
 }  // namespace
@@ -225,11 +225,7 @@ GridResult RunGrid(const FzImage& image, const FzEntry& entry, const Grid& grid,
                    void* const* params) {
   image.context->hooks = &kHooks;
   Now().Set(image, entry, grid, params);
-  GridResult result;
-  if (RunGuarded([] { Now().Run(); }, &result.message)) return result;
-  const bool stuck = result.message.find("wait") != std::string::npos;
-  result.end = stuck ? GridEnd::kStuck : GridEnd::kFault;
-  return result;
+  return RunGuarded([] { Now().Run(); });
 }
 
 const FzEntry* FindEntry(const FzImage& image, const std::string& name) {

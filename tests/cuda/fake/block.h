@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "tests/cuda/fake/fault.h"
 #include "tests/cuda/fake/shim_abi.h"
 
 namespace fake {
@@ -17,12 +18,6 @@ struct Grid {
   // Bit 0: blocks from last to first. Bit 1: threads of even blocks from last to first, bit 2: of
   // odd blocks. What a kernel computes may not depend on it.
   unsigned order = 0;
-};
-
-enum class GridEnd { kDone, kFault, kStuck };
-struct GridResult {
-  GridEnd end = GridEnd::kDone;
-  std::string message;
 };
 
 // One grid at a time in a process. `params` are pointers to the parameters.

@@ -60,6 +60,8 @@ FAKE_EXPORT int fake_cuda_enqueue(void* stream, const char* name, int (*run)(voi
                    if (const int error = Recorder::Get().Call("kernel", name)) return error;
                    fake_cuda_open_memory();
                    const int result = run(owned.get());
+                   for (const auto& context : Driver::Get().contexts)
+                     ReportDamage(context.get(), "after " + name);
                    fake_cuda_close_memory();
                    return result;
                  });

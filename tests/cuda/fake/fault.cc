@@ -14,7 +14,7 @@ constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 
 struct Guard {
   sigjmp_buf out;
-  std::string message;
+  GridResult result;
   int signal = 0;
   void* address = nullptr;
 };
@@ -55,25 +55,24 @@ class Handlers {
 
 }  // namespace
 
-bool RunGuarded(void (*body)(), std::string* message) {
+GridResult RunGuarded(void (*body)()) {
   Guard mine;
   Handlers handlers;
   guard = &mine;
-  const bool fine = sigsetjmp(mine.out, 1) == 0;
-  if (fine) body();
+  if (sigsetjmp(mine.out, 1) == 0) body();
   guard = nullptr;
-  if (fine) return true;
-  if (mine.signal != 0) {
+  if (mine.signal == SIGILL) {  // how code compiled with -fsanitize=alignment stops
+    mine.result = {GridEnd::kMisaligned, "an address that is not a multiple of its type's size"};
+  } else if (mine.signal != 0) {
     char text[80];
     std::snprintf(text, sizeof(text), "%s at %p", strsignal(mine.signal), mine.address);
-    mine.message = text;
+    mine.result = {GridEnd::kFault, text};
   }
-  *message = mine.message;
-  return false;
+  return mine.result;
 }
 
-void Abandon(std::string message) {
-  guard->message = std::move(message);
+void Abandon(GridEnd end, std::string message) {
+  guard->result = {end, std::move(message)};
   siglongjmp(guard->out, 1);
 }
 

@@ -7,9 +7,15 @@
 
 namespace fake {
 
-// Runs `body`; false if it faulted or called Abandon(), and what happened in *message.
-bool RunGuarded(void (*body)(), std::string* message);
+enum class GridEnd { kDone, kFault, kMisaligned, kStuck };
+struct GridResult {
+  GridEnd end = GridEnd::kDone;
+  std::string message;  // "" when done
+};
+
+// Runs `body` until it returns, faults or calls Abandon().
+GridResult RunGuarded(void (*body)());
 // Leaves the body of RunGuarded(), from whichever stack it is on.
-[[noreturn]] void Abandon(std::string message);
+[[noreturn]] void Abandon(GridEnd end, std::string message);
 
 }  // namespace fake

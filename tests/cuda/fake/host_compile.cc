@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 constexpr char kCommand[] = FAKE_CUDA_CXX
     " -std=c++20 -O0 -w -fPIC -shared -nostdlib -fvisibility=hidden"
     " -fno-gnu-unique -fno-exceptions -fno-asynchronous-unwind-tables"
-    " -ffp-contract=off -fno-math-errno -fno-builtin-printf";
+    " -ffp-contract=off -fno-math-errno "
+    " -fsanitize=alignment -fsanitize-undefined-trap-on-error";
 
 std::string ReadFile(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);

@@ -107,6 +107,7 @@ CUresult Launch::Run() const {
   const std::string line = "fake cuda: kernel " + name + ": " + result.message;
   std::fprintf(stderr, "%s\n", line.c_str());
   Recorder::Get().Note(line);
+  if (result.end == GridEnd::kMisaligned) return kMisalignedAddress;
   return result.end == GridEnd::kStuck ? kLaunchTimeout : kIllegalAddress;
 }
 
