@@ -55,13 +55,14 @@ StatusOr<StorageRef> Allocator::Allocate(size_t bytes) {
 }
 
 Allocator::Block* Allocator::Take(size_t bytes) {
-  Block key{0, bytes, true, nullptr, nullptr, this};
-  const auto found = free_.lower_bound(&key);
-  if (found == free_.end()) return nullptr;
+  const bool shared = bytes <= kShared;
+  FreeBlocks& free = FreeLike(shared);
+  Block key{0, bytes, true, shared, nullptr, nullptr, this};
+  const auto found = free.lower_bound(&key);
+  if (found == free.end()) return nullptr;
   Block* block = *found;
-  // A large block is not cut up for small requests, nor much larger than what is asked.
-  if (bytes <= kShared ? block->bytes > kSharedSegment : block->bytes > 2 * bytes) return nullptr;
-  free_.erase(found);
+  if (!shared && block->bytes > 2 * bytes) return nullptr;  // kept for what needs it
+  free.erase(found);
   return block;
 }
 
@@ -77,7 +78,7 @@ StatusOr<Allocator::Block*> Allocator::Reserve(size_t bytes) {
       if (result == kSuccess) {
         stats_.retries += again;
         stats_.reserved_bytes += int64_t(size);
-        return new Block{address, size, true, nullptr, nullptr, this};
+        return new Block{address, size, true, bytes <= kShared, nullptr, nullptr, this};
       }
       if (result != kOutOfMemory)
         return DriverStatus(result, "allocate", StrCat("cannot allocate ", bytes, " bytes on cuda:",
@@ -90,12 +91,13 @@ StatusOr<Allocator::Block*> Allocator::Reserve(size_t bytes) {
 
 void Allocator::Split(Block* block, size_t bytes) {
   const size_t rest = block->bytes - bytes;
-  if (rest < (bytes <= kShared ? kAlign : kLeastLargeRest)) return;
-  auto* tail = new Block{block->address + bytes, rest, true, block, block->after, this};
+  if (rest < (block->shared ? kAlign : kLeastLargeRest)) return;
+  auto* tail = new Block{block->address + bytes, rest,         true, block->shared,
+                         block,                  block->after, this};
   if (block->after) block->after->before = tail;
   block->after = tail;
   block->bytes = bytes;
-  free_.insert(tail);
+  FreeLike(block->shared).insert(tail);
 }
 
 void Allocator::Return(Block* block) {
@@ -109,16 +111,16 @@ void Allocator::Return(Block* block) {
     delete right;
   };
   if (block->after && block->after->free) {
-    free_.erase(block->after);
+    FreeLike(block->shared).erase(block->after);
     join(block, block->after);
   }
   if (block->before && block->before->free) {
     Block* left = block->before;
-    free_.erase(left);
+    FreeLike(block->shared).erase(left);
     join(left, block);
     block = left;
   }
-  free_.insert(block);
+  FreeLike(block->shared).insert(block);
 }
 
 void Allocator::Release(Storage* storage) {
@@ -135,15 +137,18 @@ void Allocator::Trim() {
 void Allocator::TrimLocked() {
   // The device may still be at work on what the host has let go of.
   if (!wait_().ok()) return;
-  for (auto it = free_.begin(); it != free_.end();) {
-    Block* block = *it;
-    if (block->before || block->after || driver_.MemFree(block->address) != kSuccess) {
-      ++it;
-      continue;
+  for (const bool shared : {false, true}) {
+    FreeBlocks& free = FreeLike(shared);
+    for (auto it = free.begin(); it != free.end();) {
+      Block* block = *it;
+      if (block->before || block->after || driver_.MemFree(block->address) != kSuccess) {
+        ++it;
+        continue;
+      }
+      stats_.reserved_bytes -= int64_t(block->bytes);
+      it = free.erase(it);
+      delete block;
     }
-    stats_.reserved_bytes -= int64_t(block->bytes);
-    it = free_.erase(it);
-    delete block;
   }
 }
 

@@ -41,6 +41,7 @@ class Allocator {
     CUdeviceptr address;
     size_t bytes;
     bool free;
+    bool shared;  // its segment holds many small blocks
     Block *before = nullptr, *after = nullptr;
     Allocator* owner;
   };
@@ -62,7 +63,11 @@ class Allocator {
   const int device_;
   const std::function<Status()> enter_, wait_;
   mutable absl::Mutex mutex_;
-  std::set<Block*, Smaller> free_ ABSL_GUARDED_BY(mutex_);
+  using FreeBlocks = std::set<Block*, Smaller>;
+  FreeBlocks& FreeLike(bool shared) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return shared ? free_shared_ : free_whole_;
+  }
+  FreeBlocks free_shared_ ABSL_GUARDED_BY(mutex_), free_whole_ ABSL_GUARDED_BY(mutex_);
   AllocatorStats stats_ ABSL_GUARDED_BY(mutex_);
 };
 
