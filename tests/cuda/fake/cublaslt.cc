@@ -1,42 +1,19 @@
-// The fake cuBLASLt: what its functions are told, checks, and the operation of a stream that
+// The fake cuBLASLt: algorithms, checks of a product, and the operation of a stream that
 // product.cc computes. Invariant: refuses what the manual says it does not support, so that nothing
 // is built on a combination that only a fake knows.
 #include <cstring>
 #include <memory>
-#include <set>
-#include <vector>
 
-#include "jit/cuda/types.h"
 #include "tests/cuda/fake/control.h"
+#include "tests/cuda/fake/lt_exports.h"
 #include "tests/cuda/fake/lt_objects.h"
 #include "tests/cuda/fake/product.h"
-#include "tests/cuda/fake/recorder.h"
 
 FAKE_EXPORT_RECORDER(fake_cublaslt)
 
 namespace fake {
 
-using namespace frazil::cuda;
-
-extern "C" {
-#define FZ_CUBLASLT(symbol, name, result, parameters) \
-  __attribute__((visibility("default"))) result symbol parameters;
-#include "jit/cuda/cublaslt.def"
-#undef FZ_CUBLASLT
-}
-
-#define FAKE_LT(name, ...) \
-  if (const int error = Recorder::Get().Call(#name, Arguments(__VA_ARGS__))) return error
-
 namespace {
-
-// Writes an attribute of the size it has.
-template <typename T>
-LtStatus Put(T* field, const void* value, size_t bytes) {
-  if (value == nullptr || bytes != sizeof(T)) return kLtInvalidValue;
-  std::memcpy(field, value, bytes);
-  return kLtSuccess;
-}
 
 bool HasBias(int epilogue) {
   return epilogue == kEpilogueBias || epilogue == kEpilogueReluBias ||
@@ -62,6 +39,12 @@ double Scale(const LtDesc& desc, const void* value) {
   if (desc.scale == kR64F) return *static_cast<const double*>(value);
   if (desc.scale == kR32I) return *static_cast<const int32_t*>(value);
   return double(*static_cast<const float*>(value));
+}
+
+LtCall Find(LtHandle handle, LtMatmulDesc desc, LtLayout a, LtLayout b, LtLayout c, LtLayout d) {
+  return {LtObjects<LtContext>::Get(handle), LtObjects<LtDesc>::Get(desc),
+          LtObjects<LtMatrix>::Get(a),       LtObjects<LtMatrix>::Get(b),
+          LtObjects<LtMatrix>::Get(c),       LtObjects<LtMatrix>::Get(d)};
 }
 
 bool Aligned(const void* pointer, uint64_t bytes) {
@@ -95,94 +78,6 @@ const char* cublasLtGetStatusString(LtStatus status) {
   }
 }
 
-LtStatus cublasLtCreate(LtHandle* handle) {
-  FAKE_LT(cublasLtCreate);
-  *handle = LtObjects<LtContext>::Add<LtHandle>({});
-  return kLtSuccess;
-}
-
-LtStatus cublasLtMatmulDescCreate(LtMatmulDesc* desc, int compute, int scale) {
-  FAKE_LT(cublasLtMatmulDescCreate, compute, scale);
-  *desc = LtObjects<LtDesc>::Add<LtMatmulDesc>({.compute = compute, .scale = scale});
-  return kLtSuccess;
-}
-
-LtStatus cublasLtMatmulDescDestroy(LtMatmulDesc desc) {
-  FAKE_LT(cublasLtMatmulDescDestroy);
-  return LtObjects<LtDesc>::Remove(desc) ? kLtSuccess : kLtInvalidValue;
-}
-
-LtStatus cublasLtMatmulDescSetAttribute(LtMatmulDesc handle, int attribute, const void* value,
-                                        size_t bytes) {
-  FAKE_LT(cublasLtMatmulDescSetAttribute, attribute, bytes);
-  LtDesc* const desc = LtObjects<LtDesc>::Get(handle);
-  if (desc == nullptr) return kLtInvalidValue;
-  switch (attribute) {
-    case kDescTransA:
-      return Put(&desc->trans_a, value, bytes);
-    case kDescTransB:
-      return Put(&desc->trans_b, value, bytes);
-    case kDescEpilogue:
-      return Put(&desc->epilogue, value, bytes);
-    case kDescBiasPointer:
-      return Put(&desc->bias, value, bytes);
-    default:
-      return kLtNotSupported;
-  }
-}
-
-LtStatus cublasLtMatrixLayoutCreate(LtLayout* layout, int type, uint64_t rows, uint64_t cols,
-                                    int64_t leading) {
-  FAKE_LT(cublasLtMatrixLayoutCreate, type, rows, cols, leading);
-  *layout = LtObjects<LtMatrix>::Add<LtLayout>(
-      {.type = type, .rows = int64_t(rows), .cols = int64_t(cols), .leading = leading});
-  return kLtSuccess;
-}
-
-LtStatus cublasLtMatrixLayoutDestroy(LtLayout layout) {
-  FAKE_LT(cublasLtMatrixLayoutDestroy);
-  return LtObjects<LtMatrix>::Remove(layout) ? kLtSuccess : kLtInvalidValue;
-}
-
-LtStatus cublasLtMatrixLayoutSetAttribute(LtLayout handle, int attribute, const void* value,
-                                          size_t bytes) {
-  FAKE_LT(cublasLtMatrixLayoutSetAttribute, attribute, bytes);
-  LtMatrix* const layout = LtObjects<LtMatrix>::Get(handle);
-  if (layout == nullptr) return kLtInvalidValue;
-  switch (attribute) {
-    case kLayoutOrder:
-      return Put(&layout->order, value, bytes);
-    case kLayoutBatchCount:
-      return Put(&layout->batches, value, bytes);
-    case kLayoutBatchOffset:
-      return Put(&layout->batch_offset, value, bytes);
-    default:
-      return kLtNotSupported;
-  }
-}
-
-LtStatus cublasLtMatmulPreferenceCreate(LtPreference* preference) {
-  FAKE_LT(cublasLtMatmulPreferenceCreate);
-  *preference = LtObjects<LtWish>::Add<LtPreference>({});
-  return kLtSuccess;
-}
-
-LtStatus cublasLtMatmulPreferenceDestroy(LtPreference preference) {
-  FAKE_LT(cublasLtMatmulPreferenceDestroy);
-  return LtObjects<LtWish>::Remove(preference) ? kLtSuccess : kLtInvalidValue;
-}
-
-LtStatus cublasLtMatmulPreferenceSetAttribute(LtPreference handle, int attribute, const void* value,
-                                              size_t bytes) {
-  FAKE_LT(cublasLtMatmulPreferenceSetAttribute, attribute, bytes);
-  LtWish* const wish = LtObjects<LtWish>::Get(handle);
-  if (wish == nullptr) return kLtInvalidValue;
-  if (attribute == kPreferenceMaxWorkspace) return Put(&wish->max_workspace, value, bytes);
-  if (attribute >= kPreferenceMinAlignmentA && attribute <= kPreferenceMinAlignmentD)
-    return Put(&wish->alignment[attribute - kPreferenceMinAlignmentA], value, bytes);
-  return kLtNotSupported;
-}
-
 // Two algorithms: one with a workspace, if that is allowed, and one without. An algorithm holds its
 // magic, its workspace, and the alignments it counts on.
 LtStatus cublasLtMatmulAlgoGetHeuristic(LtHandle handle, LtMatmulDesc desc, LtLayout a, LtLayout b,
@@ -190,9 +85,7 @@ LtStatus cublasLtMatmulAlgoGetHeuristic(LtHandle handle, LtMatmulDesc desc, LtLa
                                         LtHeuristic* results, int* found) {
   FAKE_LT(cublasLtMatmulAlgoGetHeuristic, wanted);
   *found = 0;
-  const LtCall call{LtObjects<LtContext>::Get(handle), LtObjects<LtDesc>::Get(desc),
-                    LtObjects<LtMatrix>::Get(a),       LtObjects<LtMatrix>::Get(b),
-                    LtObjects<LtMatrix>::Get(c),       LtObjects<LtMatrix>::Get(d)};
+  const LtCall call = Find(handle, desc, a, b, c, d);
   const LtWish* const wish = LtObjects<LtWish>::Get(preference);
   if (wish == nullptr || wanted <= 0) return kLtInvalidValue;
   if (const LtStatus status = CheckCall(call)) return status;
@@ -209,15 +102,26 @@ LtStatus cublasLtMatmulAlgoGetHeuristic(LtHandle handle, LtMatmulDesc desc, LtLa
   return kLtSuccess;
 }
 
+LtStatus cublasLtMatmulAlgoCheck(LtHandle handle, LtMatmulDesc desc, LtLayout a, LtLayout b,
+                                 LtLayout c, LtLayout d, const LtAlgo* algo, LtHeuristic* result) {
+  FAKE_LT(cublasLtMatmulAlgoCheck);
+  const LtCall call = Find(handle, desc, a, b, c, d);
+  if (algo->data[0] != kLtMagic) return kLtInvalidValue;
+  if (const LtStatus status = CheckCall(call)) return status;
+  *result = {};
+  result->algo = *algo;
+  result->workspace = algo->data[1];
+  result->waves = 1;
+  return kLtSuccess;
+}
+
 LtStatus cublasLtMatmul(LtHandle handle, LtMatmulDesc desc_handle, const void* alpha, const void* a,
                         LtLayout a_layout, const void* b, LtLayout b_layout, const void* beta,
                         const void* c, LtLayout c_layout, void* d, LtLayout d_layout,
                         const LtAlgo* algo, void* workspace, size_t workspace_bytes,
                         CUstream stream) {
   FAKE_LT(cublasLtMatmul, stream);
-  const LtCall call{LtObjects<LtContext>::Get(handle),  LtObjects<LtDesc>::Get(desc_handle),
-                    LtObjects<LtMatrix>::Get(a_layout), LtObjects<LtMatrix>::Get(b_layout),
-                    LtObjects<LtMatrix>::Get(c_layout), LtObjects<LtMatrix>::Get(d_layout)};
+  const LtCall call = Find(handle, desc_handle, a_layout, b_layout, c_layout, d_layout);
   if (const LtStatus status = CheckCall(call)) return status;
   const LtDesc& desc = *call.desc;
   const void* const pointers[] = {a, b, c, d};
@@ -251,5 +155,12 @@ LtStatus cublasLtMatmul(LtHandle handle, LtMatmulDesc desc_handle, const void* a
                                       [](void* data) { delete static_cast<Job*>(data); });
   return error == kSuccess ? kLtSuccess : kLtExecutionFailed;
 }
+
+// A function that a table names and nothing here defines does not link.
+[[gnu::used]] const void* const kAllFunctions[] = {
+#define FZ_CUBLASLT(symbol, name, result, parameters) reinterpret_cast<const void*>(&symbol),
+#include "jit/cuda/cublaslt.def"
+#undef FZ_CUBLASLT
+};
 
 }  // namespace fake

@@ -214,4 +214,11 @@ CUresult cuCtxSetCurrent(CUcontext context) {
   return kSuccess;
 }
 
+// A function that a table names and nothing here defines does not link.
+[[gnu::used]] const void* const kAllFunctions[] = {
+#define FZ_CUDA(symbol, name, parameters) reinterpret_cast<const void*>(&symbol),
+#include "jit/cuda/driver.def"
+#undef FZ_CUDA
+};
+
 }  // namespace fake

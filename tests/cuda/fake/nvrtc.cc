@@ -214,4 +214,11 @@ NvrtcResult nvrtcDestroyProgram(NvrtcProgram* program) {
   return 0;
 }
 
+// A function that a table names and nothing here defines does not link.
+[[gnu::used]] const void* const kAllFunctions[] = {
+#define FZ_NVRTC(symbol, name, parameters) reinterpret_cast<const void*>(&symbol),
+#include "jit/cuda/nvrtc.def"
+#undef FZ_NVRTC
+};
+
 }  // namespace fake
