@@ -30,7 +30,7 @@ LIBRARIES = [
     Library("pybind11 or the CPython API", ("bindings/python",), r"^pybind11/|^Python\.h$"),
     Library(
         "CUDA",
-        ("jit/emit/cuda",),
+        ("jit/cuda", "jit/emit/cuda", "jit/runtime/cuda", "tests/cuda"),
         r"^(cuda|nvrtc)\w*\.h$",
         r"\bcu(?:da)?[A-Z]\w+\s*\(|\bnvrtc\w+\s*\(|\bCU(?:context|module|function|stream|deviceptr)\b",
     ),

@@ -20,7 +20,7 @@ def device(name, *, preset=None, mode=None):
     Parameters
     ----------
     name : str
-        "cpu" or "npu".
+        "cpu", "npu", "cuda" or "cuda:1".
     preset : str or dict, optional
         The NPU's parameters: "dc16", "edge16" or "m310", or a dict of fields that replace those of
         the preset named by its "base", by default "dc16". They hold for the whole process from then
