@@ -31,19 +31,6 @@ std::optional<DType> FromTypeString(std::string_view text) {
   return std::nullopt;
 }
 
-// The device that memory lies on.
-StatusOr<Device> DeviceOf(gpu::CUdeviceptr pointer) {
-  FZ_ASSIGN_OR_RETURN(const gpu::DriverTable* driver, gpu::Driver());
-  // Any context will do for the question.
-  FZ_ASSIGN_OR_RETURN(gpu::Device * first, gpu::Device::Get(0));
-  FZ_RETURN_IF_ERROR(first->Enter());
-  int index = 0;
-  FZ_RETURN_IF_ERROR(gpu::DriverStatus(
-      driver->PointerGetAttribute(&index, gpu::kPointerDeviceOrdinal, pointer), "asarray",
-      "the address of __cuda_array_interface__ is not on a GPU"));
-  return Device(DeviceKind::kCuda, index);
-}
-
 void DropObject(void* context) {
   const PyGILState_STATE state = PyGILState_Ensure();
   Py_DECREF(static_cast<PyObject*>(context));
@@ -75,7 +62,7 @@ StatusOr<int64_t> HandOver(PyObject* stream, Device device) {
       return ValueError("[__dlpack__] stream must be None, -1, 1, 2 or a stream's address.");
   }
   FZ_ASSIGN_OR_RETURN(gpu::Device * gpu, gpu::Device::Get(device.index()));
-  FZ_RETURN_IF_ERROR(gpu->LetWait(reinterpret_cast<gpu::CUstream>(number)));
+  FZ_RETURN_IF_ERROR(gpu->LetNumberWait(number));
   return number;
 }
 
@@ -83,13 +70,13 @@ void TakeBack(int64_t stream, Device device) {
   if (stream < 1) return;
   const auto gpu = gpu::Device::Get(device.index());
   // Without an order the memory may be given out too early: then everything is waited for.
-  if (gpu.ok() && !(*gpu)->WaitFor(reinterpret_cast<gpu::CUstream>(stream)).ok())
+  if (gpu.ok() && !(*gpu)->WaitForNumber(stream).ok())
     WaitBeforeReturn(device);
 }
 
 StatusOr<int64_t> StreamNumber(Device device) {
   FZ_ASSIGN_OR_RETURN(gpu::Device * gpu, gpu::Device::Get(device.index()));
-  return reinterpret_cast<int64_t>(gpu->stream());
+  return gpu->stream_number();
 }
 
 void WaitBeforeReturn(Device device) {
@@ -157,19 +144,17 @@ Tensor FromCudaArrayInterface(PyObject* object, const ImportOptions& options) {
     return ValueError("[asarray] __cuda_array_interface__ has ", dims.size(), " extents and ",
                       strides.size(), " strides.");
   if (Status s = CheckDims("asarray", dims, SizeOf(*dtype)); !s.ok()) return Tensor(std::move(s));
-  const auto device = pointer ? DeviceOf(pointer) : StatusOr<Device>(Device(DeviceKind::kCuda, 0));
-  if (!device.ok()) return Tensor(device.status());
+  const auto gpu = pointer ? gpu::Device::Holding(pointer) : gpu::Device::Get(0);
+  if (!gpu.ok()) return Tensor(gpu.status());
   if (Given(stream.get())) {
     const int64_t number = PyLong_Check(stream.get()) ? PyLong_AsLongLong(stream.get()) : 0;
-    const auto gpu = gpu::Device::Get(device->index());
-    if (!gpu.ok()) return Tensor(gpu.status());
     if (number < 1)
       return ValueError("[asarray] the stream of __cuda_array_interface__ must be 1 or more.");
-    if (Status s = (*gpu)->WaitFor(reinterpret_cast<gpu::CUstream>(number)); !s.ok())
+    if (Status s = (*gpu)->WaitForNumber(number); !s.ok())
       return Tensor(std::move(s));
   }
-  return OverForeign("asarray", reinterpret_cast<void*>(pointer), *dtype, dims, strides, *device,
-                     DropObject, Py_NewRef(object), options);
+  return OverForeign("asarray", reinterpret_cast<void*>(pointer), *dtype, dims, strides,
+                     Device(DeviceKind::kCuda, (*gpu)->index()), DropObject, Py_NewRef(object), options);
 }
 
 PyObject* CudaArrayInterface(PyObject* self, void*) {

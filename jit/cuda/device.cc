@@ -43,6 +43,16 @@ StatusOr<Device*> Device::Get(int index) {
   return g_open[index].load(std::memory_order_relaxed);
 }
 
+StatusOr<Device*> Device::Holding(uint64_t address) {
+  FZ_ASSIGN_OR_RETURN(Device * any, Get(0));
+  FZ_RETURN_IF_ERROR(any->Enter());
+  int index = 0;
+  FZ_RETURN_IF_ERROR(DriverStatus(
+      any->driver_.PointerGetAttribute(&index, kPointerDeviceOrdinal, address), "device",
+      StrCat("the address 0x", absl::Hex(address), " is not on a GPU")));
+  return Get(index);
+}
+
 std::vector<Device*> Device::Opened() {
   std::vector<Device*> out;
   for (const auto& open : g_open) {

@@ -40,6 +40,8 @@ class Device {
   // Opened at first use; the same error each time if it cannot be.
   static StatusOr<Device*> Get(int index);
   static StatusOr<int> Count();
+  // The one that memory of any library lies on.
+  static StatusOr<Device*> Holding(uint64_t address);
   // Those in use.
   static std::vector<Device*> Opened();
 
@@ -83,6 +85,10 @@ class Device {
   // other libraries (DLPack) and of other devices.
   Status WaitFor(CUstream other) { return Join(other, stream_); }
   Status LetWait(CUstream other) { return Join(stream_, other); }
+  // Streams as the numbers that Python passes around.
+  int64_t stream_number() const { return reinterpret_cast<int64_t>(stream_); }
+  Status WaitForNumber(int64_t other) { return WaitFor(reinterpret_cast<CUstream>(other)); }
+  Status LetNumberWait(int64_t other) { return LetWait(reinterpret_cast<CUstream>(other)); }
 
  private:
   static constexpr size_t kRecent = 32;

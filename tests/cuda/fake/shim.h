@@ -5,7 +5,7 @@
 // because reading those takes longer than the rest of a compilation.
 #pragma once
 
-#include "shim_abi.h"
+#include "./shim_abi.h"
 
 #define FZ_HOST 1
 #define __global__
@@ -53,7 +53,7 @@ double ldexp(double, int);
 #undef FZ_MATH_2
 }
 
-#include "shim_entry.h"
-#include "shim_intrinsics.h"
-#include "shim_threads.h"
-#include "shim_types.h"
+#include "./shim_entry.h"
+#include "./shim_intrinsics.h"
+#include "./shim_threads.h"
+#include "./shim_types.h"
