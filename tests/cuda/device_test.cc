@@ -210,8 +210,9 @@ TEST_F(CudaDevice, JoinsStreamsOfOthers) {
   Args args{reinterpret_cast<int*>(storage->data), 1000};
   void* params[] = {&args};
   ASSERT_TRUE(device_->LetWait(foreign).ok());
-  ASSERT_EQ(device_->driver().LaunchKernel(function, 4, 1, 1, 256, 1, 1, 0, foreign, params, nullptr),
-            kSuccess);
+  ASSERT_EQ(
+      device_->driver().LaunchKernel(function, 4, 1, 1, 256, 1, 1, 0, foreign, params, nullptr),
+      kSuccess);
   ASSERT_TRUE(device_->WaitFor(foreign).ok());
   ASSERT_TRUE(device_->CopyOut(numbers.data(), AddressOf(storage), 4000).ok());
   EXPECT_EQ(numbers, std::vector<int>(1000, 1));

@@ -2,6 +2,8 @@
 // FAKE_CUDA_ORDER names.
 #include "tests/cuda/fake_order.h"
 
+#include <filesystem>
+
 namespace fake {
 namespace {
 
@@ -92,6 +94,17 @@ TEST_F(FakeOrder, TheLegacyStreamWaitsForBlockingOnes) {
   Note(3, blocking);
   EXPECT_EQ(Cuda().StreamSynchronize(blocking), kSuccess);
   EXPECT_EQ(Ran(), (std::vector<int>{1, 2, 3}));
+}
+
+// All tests again, in processes of their own: the order is read once.
+TEST(FakeOrders, TheOthersPassTheSameTests) {
+  if (std::getenv("FAKE_CUDA_ORDER") != nullptr) GTEST_SKIP();
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe");
+  for (const char* order : {"eager", "random:1", "random:2", "lazy:3"}) {
+    const std::string command =
+        std::string("FAKE_CUDA_ORDER=") + order + " " + program + " --gtest_brief=1";
+    EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  }
 }
 
 }  // namespace

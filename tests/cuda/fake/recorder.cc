@@ -3,6 +3,11 @@
 #include <cctype>
 
 namespace fake {
+namespace {
+
+constexpr size_t kMostLog = 8 << 20;  // bytes: of a longer log the first half is dropped
+
+}  // namespace
 
 Recorder& Recorder::Get() {
   static Recorder* const recorder = new Recorder;
@@ -20,6 +25,7 @@ std::string Recorder::Plain(std::string name) {
 int Recorder::Call(std::string name, const std::string& arguments) {
   name = Plain(std::move(name));
   std::lock_guard lock(mutex_);
+  if (log_.size() > kMostLog) log_.erase(0, log_.find('\n', kMostLog / 2) + 1);
   log_ += name + "(" + arguments + ")";
   const uint64_t count = ++counts_[name];
   const auto [begin, end] = failures_.equal_range(name);
