@@ -168,7 +168,7 @@ class Service {
     return *service;
   }
 
-  CompilationRef Start(Device* device, Source source) {
+  CompilationRef Start(Device* device, Source source, bool* fresh) {
     std::string key = StrCat(device->index(), " ", KeyOf(source, {}, 0));
     std::lock_guard lock(mutex_);
     if (const auto found = jobs_.find(key); found != jobs_.end()) {
@@ -176,6 +176,7 @@ class Service {
       order_.splice(order_.end(), order_, found->second.place);
       return found->second.job;
     }
+    if (fresh) *fresh = true;
     auto job = std::make_shared<Job>(device, std::move(source));
     order_.push_back(key);
     jobs_.emplace(std::move(key), Entry{job, std::prev(order_.end())});
@@ -248,8 +249,9 @@ StatusOr<CUfunction> Module::Function(const std::string& entry) const {
   return function;
 }
 
-CompilationRef StartCompile(Device* device, Source source) {
-  return Service::Get().Start(device, std::move(source));
+CompilationRef StartCompile(Device* device, Source source, bool* fresh) {
+  if (fresh) *fresh = false;
+  return Service::Get().Start(device, std::move(source), fresh);
 }
 
 StatusOr<ModuleRef> Compile(Device* device, Source source) {

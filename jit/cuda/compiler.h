@@ -47,8 +47,8 @@ class Compilation {
 };
 using CompilationRef = std::shared_ptr<const Compilation>;
 
-// Begins in the background unless the module is at hand.
-CompilationRef StartCompile(Device* device, Source source);
+// Begins in the background unless the module is at hand; `fresh` (may be null) says that it was not.
+CompilationRef StartCompile(Device* device, Source source, bool* fresh = nullptr);
 
 // The same, and waits.
 StatusOr<ModuleRef> Compile(Device* device, Source source);

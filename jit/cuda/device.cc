@@ -40,7 +40,9 @@ StatusOr<Device*> Device::Get(int index) {
     if (opened.ok()) g_open[index].store(*opened, std::memory_order_release);
   });
   if (!(*errors)[index].ok()) return (*errors)[index];
-  return g_open[index].load(std::memory_order_relaxed);
+  Device* device = g_open[index].load(std::memory_order_relaxed);
+  FZ_RETURN_IF_ERROR(device->CheckProcess());
+  return device;
 }
 
 StatusOr<Device*> Device::Holding(uint64_t address) {
@@ -112,12 +114,15 @@ Status Device::Fill(CUdevice handle) {
   return absl::OkStatus();
 }
 
+Status Device::CheckProcess() const {
+  if (__builtin_expect(ForkGeneration() == born_, 1)) return absl::OkStatus();
+  return RuntimeError("[cuda] cuda:", index_,
+                      " was opened before this process was forked, and no GPU outlives a fork: "
+                      "start processes with multiprocessing's \"spawn\".");
+}
+
 Status Device::Enter() const {
-  if (__builtin_expect(ForkGeneration() != born_, 0)) {
-    return RuntimeError("[cuda] cuda:", index_,
-                        " was opened before this process was forked, and no GPU outlives a fork: "
-                        "start processes with multiprocessing's \"spawn\".");
-  }
+  FZ_RETURN_IF_ERROR(CheckProcess());
   // Other libraries set contexts too: what this thread set last would tell nothing.
   return DriverStatus(driver_.CtxSetCurrent(context_), "cuda", "no context");
 }

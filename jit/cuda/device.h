@@ -96,6 +96,8 @@ class Device {
   Device(const DriverTable& driver, int index) : index_(index), driver_(driver) {}
   static StatusOr<Device*> Open(int index);
   Status Fill(CUdevice handle);
+  // An error in a forked child.
+  Status CheckProcess() const;
 
   Status Join(CUstream from, CUstream to);
   Status Check(CUresult result, std::string_view what);

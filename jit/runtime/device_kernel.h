@@ -18,6 +18,7 @@ class DeviceKernel {
   virtual std::string text() const = 0;     // for dumps
   virtual int64_t bytes() const = 0;        // about what it holds
   virtual std::string refusal() const = 0;  // why the CPU runs it; empty if the device does
+  virtual bool compiles() const { return false; }  // making it began a compilation
 };
 
 // NotImplementedError: what the kernel needs is more than a launch on the device may have.

@@ -320,6 +320,7 @@ class Builder {
       FZ_ASSIGN_OR_RETURN(step.device,
                           MakeDeviceKernel(s->device, launch, OriginOf(graph_, s->node)));
       CountRefusal(step.device->refusal());
+      program_.stats.compiled += step.device->compiles();
     }
     ++program_.stats.kernels;
     for (size_t i = 0; i < launch.buffers.size(); ++i) {

@@ -14,7 +14,8 @@ CudaVersion::CudaVersion(gpu::Device* device, cuda::CudaSource source, const std
     : source_(std::move(source)),
       name_(std::make_shared<const gpu::LaunchName>(source_.entries[0], origin)),
       device_(device),
-      compilation_(gpu::StartCompile(device, CudaText(source_.entries[0], source_.text))) {}
+      compilation_(gpu::StartCompile(device, CudaText(source_.entries[0], source_.text),
+                                      &fresh_)) {}
 
 StatusOr<absl::Span<const gpu::CUfunction>> CudaVersion::Functions() const {
   std::call_once(once_, [this] { status_ = Load(); });

@@ -23,6 +23,8 @@ class CudaVersion {
   // Begins to compile.
   CudaVersion(gpu::Device* device, cuda::CudaSource source, const std::string& origin);
 
+  bool fresh() const { return fresh_; }  // its text was met for the first time
+
   const cuda::CudaSource& source() const { return source_; }
   const gpu::LaunchNameRef& name() const { return name_; }
   bool compiled() const { return compilation_->done(); }
@@ -35,6 +37,7 @@ class CudaVersion {
   const cuda::CudaSource source_;
   const gpu::LaunchNameRef name_;
   gpu::Device* const device_;
+  bool fresh_ = false;
   const gpu::CompilationRef compilation_;
   mutable std::once_flag once_;
   mutable Status status_;
@@ -54,6 +57,7 @@ class CudaKernel : public DeviceKernel {
   std::string text() const override;
   int64_t bytes() const override;
   std::string refusal() const override { return {}; }
+  bool compiles() const override { return versions_[0]->fresh(); }
 
   // For graphs of launches: the version that serves these buffers, and the grid of its entries.
   StatusOr<const CudaVersion*> VersionFor(void* const* buffers) const;
