@@ -18,6 +18,7 @@ namespace fake {
 using namespace frazil::cuda;
 
 inline void* OpenFake(const char* file) {
+  setenv("FAKE_CUDA_DEVICES", "2", 0);
   const char* folder = std::getenv("FRAZIL_CUDA_PATH");
   void* library = dlopen((std::string(folder ? folder : FRAZIL_FAKE_CUDA) + "/" + file).c_str(),
                          RTLD_NOW | RTLD_LOCAL);

@@ -78,7 +78,7 @@ class Registry {
 };
 
 // What a function needs before it may be called.
-enum class Needs { kNothing, kInit, kContext };
+enum class Needs { kNothing, kStart, kInit, kContext };
 
 class Driver {
  public:
@@ -86,6 +86,9 @@ class Driver {
 
   // Notes the call; an error if a test asked for one, or if what the function needs is not there.
   CUresult Enter(Needs needs, const char* name, const std::string& arguments);
+
+  // cuInit.
+  CUresult Start();
 
   Context* current() const;
   // The device whose addresses these are, or null.
@@ -106,6 +109,7 @@ class Driver {
 
  private:
   Driver();
+  int process_ = 0;  // that called cuInit
 };
 
 CUcontext HandleOf(Context* context);

@@ -1,4 +1,6 @@
 // The fake driver: start, errors, devices, contexts.
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -95,9 +97,19 @@ Driver::Driver() {
 CUresult Driver::Enter(Needs needs, const char* name, const std::string& arguments) {
   if (const int error = Recorder::Get().Call(name, arguments)) return error;
   if (needs == Needs::kNothing) return kSuccess;
+  // A child of fork() has no device, and cannot get one.
+  if (process_ != 0 && process_ != getpid()) return kNotInitialized;
+  if (needs == Needs::kStart) return kSuccess;
   if (!initialized) return kNotInitialized;
   if (needs == Needs::kInit) return kSuccess;
   return current() == nullptr ? kInvalidContext : current()->error;
+}
+
+CUresult Driver::Start() {
+  if (contexts.empty()) return kNoDevice;
+  initialized = true;
+  process_ = getpid();
+  return kSuccess;
 }
 
 Context* Driver::current() const { return current_context; }
@@ -120,11 +132,9 @@ Context* FromHandle(CUcontext handle) {
 }
 
 CUresult cuInit(unsigned flags) {
-  FAKE_CALL(kNothing, cuInit, flags);
+  FAKE_CALL(kStart, cuInit, flags);
   if (flags != 0) return kInvalidValue;
-  if (Driver::Get().contexts.empty()) return kNoDevice;
-  Driver::Get().initialized = true;
-  return kSuccess;
+  return Driver::Get().Start();
 }
 
 CUresult cuDriverGetVersion(int* version) {
