@@ -4,6 +4,7 @@
 
 #include "core/apply.h"
 #include "core/check.h"
+#include "core/long_work.h"
 
 namespace frazil {
 
@@ -25,6 +26,9 @@ Status CopyBytes(Device to_device, char* to, Device from_device, const char* fro
 StatusOr<ValueRef> OnHost(const Value& value) {
   if (__builtin_expect(CpuAddresses(value.device), 1))
     return ValueRef::Share(const_cast<Value*>(&value));
+  // While the device is waited for, another thread may let go of the value.
+  const ValueRef held = ValueRef::Share(const_cast<Value*>(&value));
+  const HostUnlocked unlocked;
   const Layout& layout = *value.layout;
   const int64_t size = SizeOf(value.dtype);
   // The bytes that the elements lie in, from the lowest to the highest.
