@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
 #include <list>
 #include <mutex>
@@ -185,6 +186,10 @@ class Service {
       order_.pop_front();
     }
     queue_.push_back(job);
+    if (workers_ == 0) {
+      born_ = ForkGeneration();
+      std::atexit([] { Get().Stop(); });
+    }
     if (idle_ == 0 && workers_ < NumThreads()) {
       ++workers_;
       std::thread([this] { Work(); }).detach();
@@ -211,10 +216,19 @@ class Service {
     std::list<std::string>::iterator place;  // in order_
   };
 
+  // NVRTC must not be at work when the process takes it down.
+  void Stop() {
+    if (ForkGeneration() != born_) return;  // a child has none of the threads
+    std::unique_lock lock(mutex_);
+    queue_.clear();
+    finished_.wait(lock, [&] { return idle_ == workers_; });
+  }
+
   void Work() {
     std::unique_lock lock(mutex_);
     while (true) {
       ++idle_;
+      finished_.notify_all();
       wake_.wait(lock, [&] { return !queue_.empty(); });
       --idle_;
       const std::shared_ptr<Job> job = std::move(queue_.front());
@@ -226,11 +240,12 @@ class Service {
   }
 
   std::mutex mutex_;
-  std::condition_variable wake_;
+  std::condition_variable wake_, finished_;
   std::unordered_map<std::string, Entry> jobs_;
   std::list<std::string> order_;  // keys, the least recently used first
   std::deque<std::shared_ptr<Job>> queue_;
   int workers_ = 0, idle_ = 0;
+  uint32_t born_ = 0;
 };
 
 }  // namespace
