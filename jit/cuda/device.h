@@ -50,6 +50,8 @@ class Device {
   const DriverTable& driver() const { return driver_; }
   // Inside Capture: the stream that is captured.
   CUstream stream() const { return t_captured ? t_captured : stream_; }
+  // In this thread.
+  bool capturing() const { return t_captured != nullptr; }
   CUcontext context() const { return context_; }
   Allocator& allocator() { return *allocator_; }
 

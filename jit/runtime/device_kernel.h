@@ -39,9 +39,10 @@ struct FollowedProduct {
 StatusOr<FollowedProduct> FollowProduct(const Graph& graph, int32_t id, const Launch& next,
                                         int product, const std::string& origin);
 
-// A product of matrices on the device of node `id`; `cpu` is the same on the CPU.
-StatusOr<std::unique_ptr<const LibraryCall>> MakeDeviceMatmul(
-    const Graph& graph, int32_t id, const std::string& origin,
+// What is not a generated kernel on the device of node `id`; `cpu` is the same on the CPU, which is
+// what runs where a device has nothing of its own and the CPU addresses its memory.
+StatusOr<std::unique_ptr<const LibraryCall>> MakeDeviceCall(
+    const Graph& graph, int32_t id, const std::string& origin, Precision precision,
     std::unique_ptr<const LibraryCall> cpu);
 
 }  // namespace frazil::jit

@@ -2,6 +2,8 @@
 #include "core/check.h"
 #include "jit/runtime/cuda/graph.h"
 #include "jit/runtime/cuda/kernel.h"
+#include "jit/runtime/cuda/matmul.h"
+#include "jit/runtime/cuda/put.h"
 #include "jit/runtime/npu/kernel.h"
 #include "jit/runtime/npu/matmul.h"
 
@@ -37,12 +39,17 @@ StatusOr<FollowedProduct> FollowProduct(const Graph& graph, int32_t id, const La
   return NotImplementedError("[matmul] products and what follows stay apart on ", Name(device), ".");
 }
 
-StatusOr<std::unique_ptr<const LibraryCall>> MakeDeviceMatmul(
-    const Graph& graph, int32_t id, const std::string& origin,
+StatusOr<std::unique_ptr<const LibraryCall>> MakeDeviceCall(
+    const Graph& graph, int32_t id, const std::string& origin, Precision precision,
     std::unique_ptr<const LibraryCall> cpu) {
-  const Device device = graph.nodes[id].device;
-  if (device.kind() == DeviceKind::kNpu) return MakeNpuMatmul(graph, id, origin, std::move(cpu));
-  return NotImplementedError("[matmul] no products on ", Name(device), " yet.");
+  const DeviceKind device = graph.nodes[id].device.kind();
+  const OpId op = graph.nodes[id].op;
+  if (op == OpId::k_matmul) {
+    if (device == DeviceKind::kNpu) return MakeNpuMatmul(graph, id, origin, std::move(cpu));
+    return MakeCudaMatmul(graph, id, origin, precision);
+  }
+  if (op == OpId::k_put && device == DeviceKind::kCuda) return MakeCudaPut(graph, id, origin);
+  return cpu;
 }
 
 }  // namespace frazil::jit

@@ -153,10 +153,11 @@ class Builder {
     FZ_ASSIGN_OR_RETURN(step.call, MakeLibraryCall(graph_, step.node, options_.compile.precision));
     const Node& node = graph_.nodes[step.node];
     step.device = node.device;
-    if (!(step.device == Device()) && node.op == OpId::k_matmul) {
+    if (!(step.device == Device())) {
       FZ_ASSIGN_OR_RETURN(
           step.call,
-          MakeDeviceMatmul(graph_, step.node, OriginOf(graph_, step.node), std::move(step.call)));
+          MakeDeviceCall(graph_, step.node, OriginOf(graph_, step.node), options_.compile.precision,
+                         std::move(step.call)));
       CountRefusal(step.call->refusal());
     }
     for (const int32_t operand : graph_.nodes[step.node].operands)
