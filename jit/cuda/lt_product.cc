@@ -160,15 +160,15 @@ Status LtProduct::ChooseAlgorithm() {
                            "the size of the workspace was refused"));
   for (const int attribute : {kPreferenceMinAlignmentA, kPreferenceMinAlignmentB,
                               kPreferenceMinAlignmentC, kPreferenceMinAlignmentD}) {
-    FZ_RETURN_IF_ERROR(Check(table_->MatmulPreferenceSetAttribute(made, attribute, &kAlignment,
-                                                                  sizeof(kAlignment)),
-                             "an alignment was refused"));
+    FZ_RETURN_IF_ERROR(Check(
+        table_->MatmulPreferenceSetAttribute(made, attribute, &kAlignment, sizeof(kAlignment)),
+        "an alignment was refused"));
   }
   LtHeuristic found{};
   int count = 0;
-  const LtStatus status = table_->MatmulAlgoGetHeuristic(
-      handle_, plain_.get(), dense_[1].get(), dense_[0].get(), result_.get(), result_.get(), made, 1,
-      &found, &count);
+  const LtStatus status =
+      table_->MatmulAlgoGetHeuristic(handle_, plain_.get(), dense_[1].get(), dense_[0].get(),
+                                     result_.get(), result_.get(), made, 1, &found, &count);
   if (status == kLtNotSupported || (status == kLtSuccess && count == 0))
     return NotImplementedError("[matmul] cuBLASLt has no algorithm for m ", shape_.m, ", n ",
                                shape_.n, ", k ", shape_.k, " of ", ShortName(shape_.dtype), ".");

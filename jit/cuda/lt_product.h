@@ -75,8 +75,8 @@ class LtProduct {
   const LtShape shape_;
   const LtEpilogue epilogue_;
   LtHandle handle_ = nullptr;
-  Owned<LtMatmulDesc> plain_;                // without an epilogue
-  Owned<LtMatmulDesc> descriptor_;           // with it
+  Owned<LtMatmulDesc> plain_;                       // without an epilogue
+  Owned<LtMatmulDesc> descriptor_;                  // with it
   std::array<Owned<LtLayout>, 2> dense_, strided_;  // of a and b
   Owned<LtLayout> result_;
   LtAlgo algorithm_;

@@ -28,7 +28,7 @@ struct PutArgs {
   int64_t positions, columns, width;  // width: columns of one outer
   int64_t extent;                     // rows of an outer
   int64_t ranges, range_rows;
-  PutAxes outer, inner, position;  // strides of the updates
+  PutAxes outer, inner, position;   // strides of the updates
   int64_t index_strides[kMaxRank];  // along the axes of `position`
 };
 

@@ -28,7 +28,8 @@ struct Operand {
 
   Operand(const Axes& batch, const Axes& rows, const Axes& columns, int64_t item) {
     const int64_t r = SizeOf(rows), c = SizeOf(columns);
-    const auto by_row = OneStride(rows), by_column = OneStride(columns), by_batch = OneStride(batch);
+    const auto by_row = OneStride(rows), by_column = OneStride(columns),
+               by_batch = OneStride(batch);
     const bool even = by_row && by_column && by_batch && *by_batch >= 0;
     if (even && (c == 1 || *by_column == 1) && (r == 1 || *by_row >= c)) {
       lies = {false, r == 1 ? c : *by_row, *by_batch};
@@ -60,7 +61,8 @@ struct LtProblem {
     const int64_t item = frazil::SizeOf(dtype);
     Axes batch_a = AxesOf(a, 0, r - 2, c), batch_b = AxesOf(b, 0, r - 2, c);
     Axes rows = AxesOf(a, r - 2, r - 1);
-    const bool one_b = std::all_of(b->extents, b->extents + r - 2, [](int64_t e) { return e == 1; });
+    const bool one_b =
+        std::all_of(b->extents, b->extents + r - 2, [](int64_t e) { return e == 1; });
     int64_t batches = SizeOf(batch_a);
     if (one_b) {
       rows.insert(rows.begin(), batch_a.begin(), batch_a.end());
@@ -170,8 +172,7 @@ StatusOr<std::unique_ptr<const LibraryCall>> MakeCudaMatmul(const Graph& graph, 
   const Layout* c = node.layout;
   FZ_ASSIGN_OR_RETURN(gpu::Device * device, gpu::Device::Get(node.device.index()));
   if (HasLt(node.dtype, precision) && c->size > 0 && a->size > 0) {
-    const LtProblem problem =
-        LtProblem::Of(a, b, c, node.dtype, precision == Precision::kTf32);
+    const LtProblem problem = LtProblem::Of(a, b, c, node.dtype, precision == Precision::kTf32);
     if (problem.shape.batches <= std::numeric_limits<int32_t>::max()) {
       auto call = LtMatmul::Make(device, problem, origin);
       if (call.ok() || KindOf(call.status()) != ErrorKind::kNotImplemented) return call;

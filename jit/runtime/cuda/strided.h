@@ -1,6 +1,6 @@
-// Axes of operands as kernels and libraries of GPUs want them, and copies to where they can be read.
-// Called by products and updates. Invariant: axes are those of the logical value, in row-major order;
-// strides are in elements.
+// Axes of operands as kernels and libraries of GPUs want them, and copies to where they can be
+// read. Called by products and updates. Invariant: axes are those of the logical value, in
+// row-major order; strides are in elements.
 #pragma once
 
 #include <memory>
