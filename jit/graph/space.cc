@@ -14,6 +14,7 @@ constexpr int kMaxCost = 260;     // instructions, so that compiling stays below
 constexpr int kMaxRepeated = 60;  // instructions computed again in a later pass over the loop
 constexpr int kCheap = 8;         // instructions that may be repeated along a broadcast axis
 constexpr int kMaxLoops = 8;
+constexpr int64_t kMaxLongRow = 64 * kir::kChunk;  // what a block's partial results are made for
 
 bool IsArg(OpId op) { return op == OpId::k_argmax || op == OpId::k_argmin; }
 
@@ -409,13 +410,20 @@ class Analyser {
     bool arg = false;
     for (int32_t id : space_.nodes) arg |= IsArg(node(id).op);
     if (arg) return space_.lanes == 0;
-    space_.chunked = true;
+    bool several = false;  // what a loop reduces, another one needs
     for (int32_t id : space_.nodes) {
-      if (Info(node(id).op).klass == OpClass::kReduce ? member(id).phase != 1
-                                                      : member(id).phase != 0)
-        return false;
+      several |= Info(node(id).op).klass == OpClass::kReduce ? member(id).phase != 1
+                                                             : member(id).phase != 0;
     }
-    return true;
+    space_.chunked = !several;
+    space_.long_rows = several && MayBeLong();
+    return space_.chunked || space_.long_rows;
+  }
+
+  // A block of a GPU has a row of several chunks.
+  bool MayBeLong() const {
+    return node(space_.nodes[0]).device.kind() == DeviceKind::kCuda && space_.lanes == 64 &&
+           LoopExtent() <= kMaxLongRow;
   }
 
   // A stored value, and a reduction, covers the space: nothing is written twice or reduced again.

@@ -40,6 +40,7 @@ struct Space {
       parallel;  // the others of extent other than 1, in the order of the outputs' axes
   bool has_loop = false;
   bool chunked = false;        // the loop is longer than kir::kChunk and is cut
+  bool long_rows = false;      // it is longer, and not cut: kir::Kernel::long_rows
   int loops = 0;               // passes over the loop axis
   int lanes = 0;               // of float sums and prods: 0 (none), 8 or 64
   std::vector<int32_t> nodes;  // members, views of members included

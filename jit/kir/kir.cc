@@ -32,7 +32,7 @@ std::string ContentKey(const Kernel& kernel) {
   key.reserve(16 + kernel.buffers.size() * 8 + kernel.body.size() * 23);
   Put(key, uint8_t(kernel.rank));
   Put(key, uint8_t(kernel.has_loop | kernel.chunked << 1 | kernel.stream << 2 |
-                   (kernel.vec == VecAxis::kLoop) << 3));
+                   (kernel.vec == VecAxis::kLoop) << 3 | kernel.long_rows << 4));
   Put(key, uint16_t(kernel.buffers.size()));
   for (const Buffer& buffer : kernel.buffers) {
     Put(key, uint8_t(int(buffer.dtype) | buffer.out << 7));
@@ -51,6 +51,12 @@ std::string ContentKey(const Kernel& kernel) {
     Put(key, inst.imm);
   }
   return key;
+}
+
+uint64_t ContentHash(const Kernel& kernel) {
+  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const unsigned char c : ContentKey(kernel)) hash = (hash ^ c) * 0x100000001b3;
+  return hash;
 }
 
 }  // namespace frazil::kir

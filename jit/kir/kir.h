@@ -12,7 +12,8 @@
 // Chunks. If `chunked`, axis 0 counts chunks of kChunk along the loop axis: at index c of axis 0 a
 // loop runs over j in [c*kChunk, min((c+1)*kChunk, extent)), and `index rank` and addresses use
 // that j. Otherwise a loop runs over [0, extent); a float sum or prod then requires extent <=
-// kChunk (the caller's duty).
+// kChunk (the caller's duty), or `long_rows`: it reduces each chunk, and their results, of which
+// there may be kChunk, once more by the same rule. That is for GPUs, where a block has a row.
 //
 // Vector axis. `vec` says which axis carries SIMD lanes: kSpace (axis rank-1) or kLoop. It never
 // changes results: reduce lanes are fixed by Inst::lanes (64 or 8). Verify() enforces: lanes == 64
@@ -91,6 +92,7 @@ struct Kernel {
   int rank = 1;
   bool has_loop = false;
   bool chunked = false;
+  bool long_rows = false;
   bool stream = false;  // outputs with stride one bypass the cache (large results); 64-byte aligned
                         // by the caller
   VecAxis vec = VecAxis::kSpace;
@@ -138,7 +140,7 @@ Status Verify(const Kernel& kernel);
 //       %2 = reduce sum.64 %1 : f32
 //     end
 //     store o, %2
-// Header flags after the space rank: `loop`, `chunked`, `stream`, `vec loop`. load x[%off] ? %pred
+// Header flags after the space rank: `loop`, `chunked`, `long`, `stream`, `vec loop`. load x[%off] ? %pred
 // ; store o[%off], %v ? %pred ; const prints decimal for integers, hex float for floats, true/false
 // for bool, and nan, inf, -inf or nan:0xBITS. call exp %0 ; index 0. Printed value names are
 // instruction indices; the parser takes any names. `#` starts a comment.
@@ -147,5 +149,7 @@ StatusOr<Kernel> Parse(std::string_view text);
 
 // The content that identifies a kernel: everything except names. Equal keys mean equal code.
 std::string ContentKey(const Kernel& kernel);
+// 64 bits of that, the same in every process: for names of files and entries.
+uint64_t ContentHash(const Kernel& kernel);
 
 }  // namespace frazil::kir

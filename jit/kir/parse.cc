@@ -104,6 +104,8 @@ class Parser {
         kernel_.has_loop = true;
       else if (flag == "chunked")
         kernel_.chunked = true;
+      else if (flag == "long")
+        kernel_.long_rows = true;
       else if (flag == "stream")
         kernel_.stream = true;
       else if (flag == "vec" && TakeIf("loop"))

@@ -97,6 +97,7 @@ std::string HeaderText(const Kernel& kernel) {
   StrAppend(&text, ") space ", kernel.rank);
   if (kernel.has_loop) text += " loop";
   if (kernel.chunked) text += " chunked";
+  if (kernel.long_rows) text += " long";
   if (kernel.stream) text += " stream";
   if (kernel.vec == VecAxis::kLoop) text += " vec loop";
   return text;

@@ -59,6 +59,8 @@ class Verifier {
       return ValueError("[kir] the kernel name '", k_.name, "' is not an identifier.");
     if (k_.rank < 1) return fail("the space has rank ", k_.rank, ", at least 1 is needed");
     if (k_.chunked && !k_.has_loop) return fail("chunked without a loop axis");
+    if (k_.long_rows && (k_.chunked || k_.vec != VecAxis::kLoop))
+      return fail("long rows need vec loop, and are not chunked");
     if (k_.vec == VecAxis::kLoop && !k_.has_loop) return fail("vec loop without a loop axis");
     if (k_.chunked && k_.vec == VecAxis::kSpace && k_.rank < 2) {
       return fail("chunked with vec space needs rank 2, the chunk axis has no lanes");

@@ -51,8 +51,8 @@ class Lowering {
   const Node& node(int32_t id) const { return graph_.nodes[id]; }
 
   static Axes AxesOf(const Space& space) {
-    return {space.extents,  space.pinned,  space.parallel, space.loop,
-            space.has_loop, space.chunked, space.lanes};
+    return {space.extents,  space.pinned,  space.parallel,  space.loop,
+            space.has_loop, space.chunked, space.long_rows, space.lanes};
   }
 
   Status LowerSpace() {

@@ -27,6 +27,7 @@ KernelMaker::KernelMaker(std::string name, Axes axes)
   k.name = std::move(name);
   k.has_loop = axes_.has_loop;
   k.chunked = axes_.chunked;
+  k.long_rows = axes_.long_rows;
 }
 
 int KernelMaker::AddBuffer(int32_t node, DType dtype, bool out, int64_t offset,

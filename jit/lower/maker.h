@@ -21,6 +21,7 @@ struct Axes {
   std::vector<int> loop;      // one run for every buffer that varies along it
   bool has_loop = false;
   bool chunked = false;
+  bool long_rows = false;
   int lanes = 0;
   int64_t LoopExtent() const;
 };

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
 #include <list>
 #include <mutex>
 
@@ -38,6 +39,12 @@ struct Tiers {
 const Tiers& GetTiers() {
   static const Tiers* tiers = new Tiers;
   return *tiers;
+}
+
+// For FRAZIL_KERNELS: processes that write the same kernel write the same file.
+void WriteKernel(const kir::Kernel& kernel) {
+  const std::string file = StrCat(absl::Hex(kir::ContentHash(kernel), absl::kZeroPad16), ".kir");
+  std::ofstream(StrCat(GetConfig().kernels, "/", kernel.name, "-", file)) << kir::Print(kernel);
 }
 
 // A kernel being compiled or compiled. The first thread to lock an empty one compiles.
@@ -120,6 +127,7 @@ class KernelCache {
 
   void Compile(const kir::Kernel& kernel, Entry* entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(entry->mutex) {
+    if (!GetConfig().kernels.empty()) WriteKernel(kernel);
     const auto begin = std::chrono::steady_clock::now();
     const Tiers& tiers = GetTiers();
     const Emitter* used = tiers.x86.get();

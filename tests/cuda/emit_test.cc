@@ -108,6 +108,24 @@ TEST(CudaText, GoldensAgreeWithTheInterpreter) {
   CompareOnHost(cases);
 }
 
+// Rows of several chunks: by warps that share a block.
+TEST(CudaText, LongRowsAgreeWithTheInterpreter) {
+  std::vector<Case> cases;
+  Rng rng(4);
+  for (auto [name, kernel] : GoldenKernels()) {
+    if (kernel.vec != kir::VecAxis::kLoop) continue;
+    kernel.long_rows = true;
+    for (const int64_t n : {0, 1, 64, 1000, 4096, 4097, 8192, 12345, 20000, 70000}) {
+      kernel.stream = n % 2 == 0;
+      std::vector<int64_t> extents(size_t(kernel.axes()), 2);
+      extents.back() = n;
+      cases.push_back(MakeCase(kernel, extents, rng));
+    }
+  }
+  EXPECT_GT(cases.size(), 0u);
+  CompareOnHost(cases);
+}
+
 TEST(CudaText, RefusesReductionsBeyondSharedMemory) {
   kir::Kernel kernel{.name = "wide", .rank = 2, .has_loop = true};
   kernel.buffers.push_back(

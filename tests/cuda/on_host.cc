@@ -68,11 +68,12 @@ void AddRowVariants(const Case& c, const CudaVariant& chosen, std::vector<CudaVa
   held.keep = 1;
   while (held.keep * 64 < n) held.keep *= 2;
   held.threads = uint16_t(32 * held.warps);
-  if (held.keep <= 16 && held.warps == 1) out->push_back(held);
+  const bool cut = c.kernel.long_rows;
+  if (held.keep <= 16 && held.warps == 1 && !cut) out->push_back(held);
   held.keep_shared = true;
   if (held.keep <= 64) out->push_back(held);
   for (const uint8_t warps : {2, 8}) {
-    if (chosen.warps != 1) break;
+    if (chosen.warps != 1 && !cut) break;
     CudaVariant team = again;
     team.warps = warps;
     team.threads = uint16_t(32 * warps);

@@ -80,6 +80,26 @@ TEST(Interp, SumsBySixtyFourLanesAndTheHalvingTree) {
   EXPECT_EQ(OverRow(sum, row), "+1");
 }
 
+// Each chunk of 4096 alone, then their results.
+TEST(Interp, SumsLongRowsByChunks) {
+  const char* sum = R"(kernel s(x: buf f32 [0,1], o: out f32 [0,0]) space 1 loop long vec loop
+    loop
+      %1 = load x : f32
+      %2 = reduce sum.64 %1 : f32
+    end
+    store o, %2)";
+  EXPECT_EQ(OverRow(sum, {}), "+0");
+  EXPECT_EQ(OverRow(sum, std::vector<float>(4096, -0.0f)), "-0");
+  EXPECT_EQ(OverRow(sum, std::vector<float>(4097, -0.0f)), "-0");
+  EXPECT_EQ(OverRow(sum, std::vector<float>(9000, 1.0f)), "+9000");
+  // 2^24 and 1 are of one lane, but of two chunks: the 1 meets -2^24 after 2^24 has.
+  std::vector<float> row(3 * 4096, 0.0f);
+  row[0] = 0x1p24f, row[2 * 4096] = -0x1p24f, row[4096 + 64] = 1;
+  EXPECT_EQ(OverRow(sum, row), "+1");
+  row[4096 + 64] = 0, row[64] = 1;
+  EXPECT_EQ(OverRow(sum, row), "+0");
+}
+
 TEST(Interp, ExtremesTakeNaNAndOrderZeros) {
   const char* max = R"(kernel m(x: buf f32 [0,1], o: out f32 [0,0]) space 1 loop vec loop
     loop

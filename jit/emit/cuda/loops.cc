@@ -16,9 +16,9 @@ using kir::ReduceKind;
 
 namespace {
 
-constexpr int kUnroll = 4;      // passes of a loop that are in flight
-constexpr int kFillUnroll = 8;  // of one that only loads
-constexpr int kPartials = 64;   // results of warps or chunks that are combined
+constexpr int kUnroll = 4;       // passes of a loop that are in flight
+constexpr int kFillUnroll = 16;  // of one that only loads
+constexpr int kPartials = 64;    // results of warps or chunks that are combined
 
 }  // namespace
 

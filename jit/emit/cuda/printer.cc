@@ -18,7 +18,7 @@ constexpr size_t kMaxName = 60;
 constexpr int64_t kStaticShared = 48 << 10;
 
 // FNV-1a: the same in every process.
-uint64_t Hash(std::string_view bytes, uint64_t hash = 0xcbf29ce484222325u) {
+uint64_t Hash(std::string_view bytes, uint64_t hash) {
   for (unsigned char c : bytes) hash = (hash ^ c) * 0x100000001b3u;
   return hash;
 }
@@ -35,8 +35,10 @@ CudaVariant Suited(const Kernel& kernel, CudaVariant v) {
   if (kernel.has_loop && kernel.vec == kir::VecAxis::kLoop) {
     v.team = 32;
     v.vec = std::min<uint8_t>(v.vec, 2);
-    // Chunks are points: there is nothing to cut between warps.
+    // Where chunks are points there is nothing to cut between warps.
     if (kernel.chunked && HasLanes(kernel)) v.warps = 1;
+    if (kernel.long_rows) v.warps = std::max<uint8_t>(v.warps, 2);
+    if (v.warps > 1) v.threads = uint16_t(32 * v.warps);
   } else {
     if (v.team == 32 || !kernel.has_loop) v.team = 1;
     v.warps = 1;
@@ -68,7 +70,7 @@ Printer::Printer(const Kernel& kernel, Kernel legal, const kir::LegalMap& map,
 std::string Printer::EntryName(const Kernel& kernel) const {
   std::string_view base = kernel.name;
   if (base.substr(0, 2) == "k_") base.remove_prefix(2);
-  uint64_t hash = Hash(v_.Text(), Hash(kir::ContentKey(kernel)));
+  uint64_t hash = Hash(v_.Text(), kir::ContentHash(kernel));
   for (const std::string& line : lines_) hash = Hash(line, hash);
   const std::string digits = StrCat(absl::Hex(hash & 0xffffffffu, absl::kZeroPad8));
   return StrCat("frazil_", base.substr(0, kMaxName), "_", digits);

@@ -7,6 +7,7 @@
 #include "core/str.h"
 #include "jit/emit/cuda/cuda.h"
 #include "jit/emit/cuda/held.h"
+#include "kernels/fn.h"
 
 namespace frazil::jit::cuda {
 namespace {
@@ -21,7 +22,7 @@ using kir::Stride;
 constexpr int64_t kNarrowLimit = (int64_t{1} << 31) - (int64_t{1} << 20);
 constexpr int kRowPasses = 16;      // held in registers, beyond that in shared memory
 constexpr int kHeldRegisters = 96;  // of one thread
-constexpr int kUnrolledWork = 480;  // instructions of a thread's elements, about
+constexpr int kUnrolledWork = 320;  // instructions of a thread's elements, about
 constexpr int kVectorBytes = 32;    // of the widest buffer that a thread accesses at once
 constexpr int kAccessBytes = 16;    // of one instruction
 
@@ -33,6 +34,14 @@ struct Use {
   bool predicated = false;
   bool offset = false;  // at an element that is computed
 };
+
+// Instructions, about; those of double precision need two registers each.
+int WorkOf(const Inst& inst) {
+  const int wide = inst.type == DType::kF64 ? 2 : 1;
+  if (inst.op == Op::kCall) return (Fn(inst.imm) == Fn::kPow ? 80 : 25) * wide;
+  if (inst.op == Op::kDiv || inst.op == Op::kSqrt || inst.op == Op::kRem) return 10 * wide;
+  return wide;
+}
 
 class Chooser {
  public:
@@ -56,7 +65,7 @@ class Chooser {
         use.predicated |= predicated;
         use.plain |= !offset && !predicated;
       }
-      work_ += inst.op == Op::kCall ? 25 : inst.op == Op::kDiv ? 8 : 1;
+      work_ += WorkOf(inst);
       laned_ |= inst.lanes != 0;
     }
   }
@@ -170,7 +179,7 @@ class Chooser {
     const int64_t passes = Passes(64);
     const int64_t chunk = kir::kChunk / 64;
     if (laned_) {
-      v_.warps = uint8_t(std::min<int64_t>(16, CeilDiv(std::max<int64_t>(passes, 1), chunk)));
+      v_.warps = uint8_t(std::clamp<int64_t>(CeilDiv(passes, chunk), k_.long_rows ? 2 : 1, 16));
     } else {
       // Order does not matter: rows that are too few for the device are cut.
       while (v_.warps < 32 && passes >= 16 * v_.warps &&
@@ -186,7 +195,9 @@ class Chooser {
     if (passes > 1024) return;
     const HeldValues held = FindHeld(k_);
     if (held.values.empty()) return;
-    const int64_t keep = std::max<int64_t>(1, int64_t(std::bit_ceil(uint64_t(passes))));
+    const int64_t keep = passes > 64
+                             ? CeilDiv(passes, 64) * 64
+                             : std::max<int64_t>(1, int64_t(std::bit_ceil(uint64_t(passes))));
     if (v_.warps == 1 && keep <= kRowPasses && 2 * keep * held.registers <= kHeldRegisters) {
       v_.keep = uint16_t(keep);
       return;

@@ -90,13 +90,16 @@ class Machine {
     for (Id i = loop; i < end; ++i) {
       const Inst& inst = k_.body[i];
       if (inst.op != Op::kReduce) continue;
-      FZ_CHECK(inst.lanes == 0 || last - first <= kir::kChunk);
+      FZ_CHECK(inst.lanes == 0 || last - first <= kir::kChunk || k_.long_rows);
       lanes[i - loop].resize(interp::LanesOf(inst) * points);
       interp::StartReduce(inst, lanes[i - loop].data(), points);
     }
+    const bool in_chunks = k_.long_rows && last > kir::kChunk;
+    std::vector<std::vector<std::byte>> chunks(end - loop);  // results of chunks
     in_loop_ = true;
     for (int64_t j = first; j < last; j += across ? kBlock : 1) {
       index_[k_.rank] = j;
+      if (in_chunks && j > 0 && j % kir::kChunk == 0) EndChunk(loop, end, &lanes, &chunks);
       if (across) n_ = int(std::min<int64_t>(kBlock, last - j));
       for (Id i = loop + 1; i < end; ++i) {
         const Inst& inst = k_.body[i];
@@ -108,12 +111,33 @@ class Machine {
     }
     in_loop_ = false;
     n_ = points;
+    if (in_chunks) EndChunk(loop, end, &lanes, &chunks);
+    for (Id i = loop; i < end; ++i) {
+      const Inst& inst = k_.body[i];
+      if (!in_chunks || inst.op != Op::kReduce || !inst.lanes) continue;
+      const int count = int(chunks[i - loop].size()) / SizeOf(inst.type);
+      interp::AddToReduce(inst, lanes[i - loop].data(), chunks[i - loop].data(), 0, count, true);
+    }
     for (Id i = loop; i < end; ++i) {
       if (k_.body[i].op != Op::kReduce) continue;
       const int64_t count = std::max<int64_t>(0, last - first);
       interp::FinishReduce(k_.body[i], lanes[i - loop].data(), Value(i), count, points);
     }
     return end;
+  }
+
+  // Of a long row (one point): the lanes' result goes to the others, and the lanes start again.
+  void EndChunk(Id loop, Id end, std::vector<std::vector<uint64_t>>* lanes,
+                std::vector<std::vector<std::byte>>* chunks) {
+    for (Id i = loop; i < end; ++i) {
+      const Inst& inst = k_.body[i];
+      if (inst.op != Op::kReduce || !inst.lanes) continue;
+      std::byte result[8];
+      interp::FinishReduce(inst, (*lanes)[i - loop].data(), result, kir::kChunk, 1);
+      std::vector<std::byte>& all = (*chunks)[i - loop];
+      all.insert(all.end(), result, result + SizeOf(inst.type));
+      interp::StartReduce(inst, (*lanes)[i - loop].data(), 1);
+    }
   }
 
   // With vec loop a value from outside has one element; the loop reads up to a block of copies.

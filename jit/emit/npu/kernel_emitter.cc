@@ -54,6 +54,8 @@ Status FindLimits(const kir::Kernel& k, const SpacePlan& plan, const BodyInfo& i
   if (limits->one_row && plan.loop_is_rows())
     return NotImplementedError("[npu] kernel ", k.name, ": reduces rows whose elements lie apart.");
   const int64_t loop = k.has_loop ? shape.extents[k.rank] : 0;
+  if (k.long_rows)
+    return NotImplementedError("[npu] kernel ", k.name, " has rows of several chunks.");
   if (k.chunked && shape.extents[0] != (loop + kir::kChunk - 1) / kir::kChunk)
     return NotImplementedError("[npu] kernel ", k.name, " has chunks without elements.");
   for (int64_t e : shape.extents) {

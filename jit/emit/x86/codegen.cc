@@ -18,6 +18,8 @@ Status Codegen::Run() {
   if (space_ && k_.chunked && k_.rank == 1) {
     return NotImplementedError("[x86] chunks cannot lie on the vector axis: kernel ", k_.name, ".");
   }
+  if (k_.long_rows)
+    return NotImplementedError("[x86] rows of several chunks: kernel ", k_.name, ".");
   for (const Inst& inst : k_.body) {
     if (inst.op == Op::kBarrier)
       return NotImplementedError("[x86] barriers: kernel ", k_.name, ".");

@@ -19,7 +19,7 @@ extern "C" __global__ void __launch_bounds__(64) frazil_softmax_bba5d4b6(const f
    {
     f32 r2[2] = {fz_bitcast<f32>(0xff800000u), fz_bitcast<f32>(0xff800000u)};
     const int first = 0, last = args.n1;
-    FZ_UNROLL_BY(8) for (int base = first + lane * 2; base < last; base += 64) {
+    FZ_UNROLL_BY(16) for (int base = first + lane * 2; base < last; base += 64) {
       const int left = fz_left<2>(last - base);
       const fz_vec<f32, 2> q1 = fz_load<1, 2>((fz_at(args.p_x, i0 * args.st_x_0) + base), left);
       FZ_UNROLL for (int e = 0; e < 2; ++e) {
