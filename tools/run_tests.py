@@ -36,7 +36,7 @@ SUITES = {
     "fuzz": Suite(python=True, sanitized=False),
     "cpp": Suite(cpp=True, threads=True),
     "python": Suite(python=True),
-    "cuda": Suite(cpp=True),
+    "cuda": Suite(cpp=True, python=True),
     "goldens": Suite(cpp=True),
     "hazards": Suite(python=True, sanitized=False),
     "npu": Suite(cpp=True),

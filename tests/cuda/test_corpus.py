@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-import frazil
+from frazil import _frazil
 
 TESTS = Path(__file__).resolve().parent.parent
 NIGHTLY = os.environ.get("FRAZIL_NIGHTLY") == "1"
@@ -19,9 +19,14 @@ SAMPLE = 1 if NIGHTLY else 5
 PROGRAMS = 200 if NIGHTLY else 60
 
 
+pytestmark = pytest.mark.skipif(
+    "san.so" in os.environ.get("LD_PRELOAD", ""), reason="NVRTC is not what sanitizers are for"
+)
+
+
 def corpus_program():
     """Beside the extension in the build directory."""
-    extension = Path(sys.modules["frazil._frazil"].__file__).resolve()
+    extension = Path(_frazil.__file__).resolve()
     return extension.parents[2] / "tests/cuda/cuda_corpus"
 
 
