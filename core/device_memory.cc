@@ -8,8 +8,7 @@
 
 namespace frazil {
 
-StatusOr<StorageRef> Allocate(Device device, size_t bytes) {
-  if (__builtin_expect(CpuAddresses(device), 1)) return Allocate(bytes);
+StatusOr<StorageRef> AllocateElsewhere(Device device, size_t bytes) {
   FZ_CHECK(GlobalRuntime().devices);
   return GlobalRuntime().devices->Allocate(device, bytes);
 }

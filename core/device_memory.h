@@ -23,7 +23,11 @@ class DeviceMemory {
 constexpr bool CpuAddresses(Device device) { return device.kind() != DeviceKind::kCuda; }
 
 // Memory of any device.
-StatusOr<StorageRef> Allocate(Device device, size_t bytes);
+StatusOr<StorageRef> AllocateElsewhere(Device device, size_t bytes);
+inline StatusOr<StorageRef> Allocate(Device device, size_t bytes) {
+  return __builtin_expect(CpuAddresses(device), 1) ? Allocate(bytes)
+                                                   : AllocateElsewhere(device, bytes);
+}
 // Between the memories of any two devices.
 Status CopyBytes(Device to_device, char* to, Device from_device, const char* from, size_t bytes);
 

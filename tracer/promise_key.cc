@@ -69,7 +69,7 @@ void AddAllCells(Cells cells, Words* words) {
 
 void AddThread(Words* words) {
   const ThreadState& s = State();
-  words->push_back(static_cast<uint64_t>(s.grad_limit) << 32 |
+  words->push_back(static_cast<uint64_t>(s.grad_limit) << 24 |
                    static_cast<uint64_t>(s.grad_depth) << 9 | uint64_t{s.grad_enabled} << 8 |
                    static_cast<uint64_t>(s.precision));
 }

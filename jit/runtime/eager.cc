@@ -42,7 +42,8 @@ struct CallView {
   AttrSpan attrs;
 
   uint64_t Hash() const {
-    uint64_t h = (uint64_t(op) << 8 | uint64_t(precision)) * 0x9E3779B97F4A7C15u ^ reusable;
+    // Not by 8: the two bytes, just written, would be read as one word and waited for.
+    uint64_t h = (uint64_t(op) << 9 | uint64_t(precision)) * 0x9E3779B97F4A7C15u ^ reusable;
     for (const Value* v : inputs) h = (h ^ WordOf(*v)) * 0xD6E8FEB86659FD93u;
     for (const int32_t operand : operands) h = (h ^ uint64_t(operand)) * 0xD6E8FEB86659FD93u;
     for (const int64_t attr : attrs) h = (h ^ uint64_t(attr)) * 0xD6E8FEB86659FD93u;
