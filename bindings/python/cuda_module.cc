@@ -4,6 +4,7 @@
 #include "bindings/python/movement.h"
 #include "jit/cuda/compiler.h"
 #include "jit/cuda/device.h"
+#include "jit/runtime/cuda/generic.h"
 
 namespace frazil::python {
 namespace {
@@ -68,13 +69,13 @@ FZ_FAST(MemoryStatistics) {
   gpu::Device* device = ToGpu(a[0], "cuda.memory_stats");
   if (!device) return nullptr;
   const gpu::AllocatorStats s = device->allocator().stats();
-  return Py_BuildValue(
-      "{s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "live_bytes", static_cast<long long>(s.live_bytes),
-      "peak_bytes", static_cast<long long>(s.peak_bytes), "reserved_bytes",
-      static_cast<long long>(s.reserved_bytes), "allocations",
-      static_cast<long long>(s.allocations), "driver_requests",
-      static_cast<long long>(s.driver_requests), "retries", static_cast<long long>(s.retries),
-      "limit", static_cast<long long>(s.limit));
+  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "live_bytes",
+                       static_cast<long long>(s.live_bytes), "peak_bytes",
+                       static_cast<long long>(s.peak_bytes), "reserved_bytes",
+                       static_cast<long long>(s.reserved_bytes), "allocations",
+                       static_cast<long long>(s.allocations), "driver_requests",
+                       static_cast<long long>(s.driver_requests), "retries",
+                       static_cast<long long>(s.retries), "limit", static_cast<long long>(s.limit));
 }
 
 FZ_FAST(ResetPeak) {
@@ -108,11 +109,12 @@ FZ_FAST(Trim) {
 FZ_FAST(CompileStatistics) {
   FZ_ARGS(0, "compile_stats()");
   const gpu::CompilerStats s = gpu::GetCompilerStats();
-  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L}", "compiled", static_cast<long long>(s.compiled),
+  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L}", "compiled", static_cast<long long>(s.compiled),
                        "from_disk", static_cast<long long>(s.from_disk), "from_memory",
                        static_cast<long long>(s.from_memory), "rejected_files",
                        static_cast<long long>(s.rejected), "compile_us",
-                       static_cast<long long>(s.compile_us));
+                       static_cast<long long>(s.compile_us), "generic_launches",
+                       static_cast<long long>(jit::GenericLaunches()));
 }
 
 // Where pip puts NVIDIA's wheels.
@@ -136,7 +138,8 @@ std::vector<FunctionRow> CudaFunctions() {
       {"set_memory_limit(bytes, device=None, /)",
        "Arrays on the device may take so many bytes together; 0 or None: what it has.", SetLimit},
       {"trim(device=None, /)", "Gives memory that is kept and free back to the driver.", Trim},
-      {"compile_stats()", "Kernels compiled, found on disk and found in memory.",
+      {"compile_stats()",
+       "Kernels compiled, found on disk and found in memory, and launches that did not wait.",
        CompileStatistics},
       {"set_wheel_folder(path, /)", "Where to look for NVIDIA's wheels.", SetWheels},
   };

@@ -119,31 +119,37 @@ std::string OpText(const Inst& inst, DType from, const std::string& a, const std
   return Call(Name(inst.op), a, b, c);
 }
 
-std::string CombineText(const Inst& reduce, const std::string& a, const std::string& b) {
+Op CombineOp(const Inst& reduce) {
   constexpr Op kSteps[] = {Op::kAdd, Op::kMul, Op::kMax, Op::kMin, Op::kAnd, Op::kOr};
-  return OpText({.op = kSteps[reduce.imm], .type = reduce.type}, reduce.type, a, b, "");
+  return kSteps[reduce.imm];
+}
+
+std::string CombineText(const Inst& reduce, const std::string& a, const std::string& b) {
+  return OpText({.op = CombineOp(reduce), .type = reduce.type}, reduce.type, a, b, "");
+}
+
+uint64_t IdentityBits(const Inst& reduce) {
+  const DType t = reduce.type;
+  const uint64_t all = kir::TruncateBits(t, ~uint64_t{0}), top = uint64_t{1} << (BitsOf(t) - 1);
+  switch (ReduceKind(reduce.imm)) {
+    case ReduceKind::kSum:
+      return IsFloat(t) ? kir::BitsFromDouble(t, -0.0) : 0;
+    case ReduceKind::kProd:
+      return kir::BitsFromDouble(t, 1);
+    case ReduceKind::kMax:
+      return IsFloat(t) ? kir::BitsFromDouble(t, -INFINITY) : IsSigned(t) ? top : 0;
+    case ReduceKind::kMin:
+      return IsFloat(t) ? kir::BitsFromDouble(t, INFINITY) : IsSigned(t) ? all - top : all;
+    case ReduceKind::kAnd:
+      return 1;
+    case ReduceKind::kOr:
+      return 0;
+  }
+  FZ_CHECK(false);
 }
 
 std::string IdentityText(const Inst& reduce) {
-  const DType t = reduce.type;
-  const bool is_signed = IsSigned(t);
-  const uint64_t all = kir::TruncateBits(t, ~uint64_t{0}), top = uint64_t{1} << (BitsOf(t) - 1);
-  const auto infinity = [t](double sign) { return kir::BitsFromDouble(t, sign * INFINITY); };
-  switch (ReduceKind(reduce.imm)) {
-    case ReduceKind::kSum:
-      return IsFloat(t) ? ConstText(t, kir::BitsFromDouble(t, -0.0)) : ConstText(t, 0);
-    case ReduceKind::kProd:
-      return ConstText(t, kir::BitsFromDouble(t, 1));
-    case ReduceKind::kMax:
-      return ConstText(t, IsFloat(t) ? infinity(-1) : is_signed ? top : 0);
-    case ReduceKind::kMin:
-      return ConstText(t, IsFloat(t) ? infinity(1) : is_signed ? all - top : all);
-    case ReduceKind::kAnd:
-      return "true";
-    case ReduceKind::kOr:
-      return "false";
-  }
-  FZ_CHECK(false);
+  return ConstText(reduce.type, IdentityBits(reduce));
 }
 
 }  // namespace frazil::jit::cuda

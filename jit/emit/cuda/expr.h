@@ -15,7 +15,9 @@ std::string ConstText(DType type, uint64_t bits);
 std::string OpText(const kir::Inst& inst, DType from, const std::string& a, const std::string& b,
                    const std::string& c);
 // One step of a reduction, and what it starts from.
+kir::Op CombineOp(const kir::Inst& reduce);
 std::string CombineText(const kir::Inst& reduce, const std::string& a, const std::string& b);
+uint64_t IdentityBits(const kir::Inst& reduce);
 std::string IdentityText(const kir::Inst& reduce);
 
 }  // namespace frazil::jit::cuda

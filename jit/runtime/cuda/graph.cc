@@ -35,8 +35,8 @@ std::vector<char*> PointersOf(const LibraryStep& step, char* const* slots) {
 // What a node of a kernel is launched with; `params` must outlive its use.
 gpu::KernelNodeParams ParamsOf(gpu::CUfunction function, const cuda::CudaGrid& grid, void** params,
                                gpu::CUcontext context) {
-  return {function, grid.grid, 1,       1,       grid.block, 1,
-          1,        grid.shared_bytes, params, nullptr, nullptr, context};
+  return {function, grid.grid,         1,      1,       grid.block, 1,
+          1,        grid.shared_bytes, params, nullptr, nullptr,    context};
 }
 
 }  // namespace
@@ -51,8 +51,10 @@ CudaGraph::CudaGraph(gpu::Device* device, std::vector<Step> steps,
 CudaGraph::~CudaGraph() { Drop(); }
 
 bool CudaGraph::MayJoin(const Step& step) {
-  if (const KernelStep* kernel = std::get_if<KernelStep>(&step))
-    return kernel->device && kernel->device->refusal().empty();
+  if (const KernelStep* kernel = std::get_if<KernelStep>(&step)) {
+    return kernel->device && kernel->device->refusal().empty() &&
+           GetGenericUse() != GenericUse::kAlways;
+  }
   const LibraryStep* library = std::get_if<LibraryStep>(&step);
   return library && library->call->capturable();
 }
@@ -64,10 +66,12 @@ Status CudaGraph::Run(char* const* slots, absl::Span<Value* const> inputs) const
     return RunApart(slots, inputs);
   }
   FZ_RETURN_IF_ERROR(device_->Enter());
-  const Status ready = exec_ ? Update(slots, inputs) : Build(slots, inputs);
+  const StatusOr<bool> ready = exec_ ? Update(slots, inputs) : Build(slots, inputs);
   if (!ready.ok()) {
     Drop();
     refused_ = true;
+  }
+  if (!ready.ok() || !*ready) {
     lock.unlock();
     return RunApart(slots, inputs);
   }
@@ -79,7 +83,15 @@ Status CudaGraph::RunApart(char* const* slots, absl::Span<Value* const> inputs) 
   return absl::OkStatus();
 }
 
-Status CudaGraph::Build(char* const* slots, absl::Span<Value* const> inputs) const {
+StatusOr<bool> CudaGraph::Build(char* const* slots, absl::Span<Value* const> inputs) const {
+  for (const Step& step : steps_) {
+    const KernelStep* kernel = std::get_if<KernelStep>(&step);
+    if (!kernel) continue;
+    const StepArgs args(*kernel, slots, inputs);
+    FZ_ASSIGN_OR_RETURN(const CudaVersion* version,
+                        KernelOf(*kernel).VersionFor(args.buffers.begin()));
+    if (!version->compiled()) return false;
+  }
   const gpu::DriverTable& driver = device_->driver();
   FZ_RETURN_IF_ERROR(Check(driver.GraphCreate(&graph_, 0), "no graph"));
   launched_.resize(steps_.size());
@@ -103,11 +115,11 @@ Status CudaGraph::Build(char* const* slots, absl::Span<Value* const> inputs) con
       FZ_RETURN_IF_ERROR(
           AddKernel(*kernel, StepArgs(*kernel, slots, inputs), after, &launched_[i]));
     } else {
-      FZ_RETURN_IF_ERROR(
-          AddLibrary(std::get<LibraryStep>(steps_[i]), slots, after, &launched_[i]));
+      FZ_RETURN_IF_ERROR(AddLibrary(std::get<LibraryStep>(steps_[i]), slots, after, &launched_[i]));
     }
   }
-  return Check(driver.GraphInstantiate(&exec_, graph_, 0), "no executable graph");
+  FZ_RETURN_IF_ERROR(Check(driver.GraphInstantiate(&exec_, graph_, 0), "no executable graph"));
+  return true;
 }
 
 Status CudaGraph::AddKernel(const KernelStep& step, const StepArgs& args,
@@ -122,11 +134,10 @@ Status CudaGraph::AddKernel(const KernelStep& step, const StepArgs& args,
   std::vector<gpu::CUgraphNode> wait(after.begin(), after.end());
   for (const gpu::CUfunction function : functions) {
     gpu::CUgraphNode node = nullptr;
-    const gpu::KernelNodeParams node_params =
-        ParamsOf(function, grid, params, device_->context());
-    FZ_RETURN_IF_ERROR(Check(device_->driver().GraphAddKernelNode(&node, graph_, wait.data(),
-                                                                  wait.size(), &node_params),
-                             "no node of a kernel"));
+    const gpu::KernelNodeParams node_params = ParamsOf(function, grid, params, device_->context());
+    FZ_RETURN_IF_ERROR(Check(
+        device_->driver().GraphAddKernelNode(&node, graph_, wait.data(), wait.size(), &node_params),
+        "no node of a kernel"));
     out->nodes.push_back(node);
     wait = {node};
   }
@@ -138,8 +149,8 @@ Status CudaGraph::AddLibrary(const LibraryStep& step, char* const* slots,
   out->pointers = PointersOf(step, slots);
   FZ_ASSIGN_OR_RETURN(const gpu::CUgraph child, Capture(step, slots));
   gpu::CUgraphNode node = nullptr;
-  const gpu::CUresult result = device_->driver().GraphAddChildGraphNode(
-      &node, graph_, after.data(), after.size(), child);
+  const gpu::CUresult result =
+      device_->driver().GraphAddChildGraphNode(&node, graph_, after.data(), after.size(), child);
   device_->driver().GraphDestroy(child);  // the node has a copy
   out->nodes = {node};
   return Check(result, "no node of a library");
@@ -152,38 +163,40 @@ StatusOr<gpu::CUgraph> CudaGraph::Capture(const LibraryStep& step, char* const* 
   });
 }
 
-Status CudaGraph::Update(char* const* slots, absl::Span<Value* const> inputs) const {
+StatusOr<bool> CudaGraph::Update(char* const* slots, absl::Span<Value* const> inputs) const {
   for (size_t i = 0; i < steps_.size(); ++i) {
     if (const KernelStep* kernel = std::get_if<KernelStep>(&steps_[i])) {
-      FZ_RETURN_IF_ERROR(
-          UpdateKernel(*kernel, StepArgs(*kernel, slots, inputs), &launched_[i]));
+      FZ_ASSIGN_OR_RETURN(const bool ready,
+                          UpdateKernel(*kernel, StepArgs(*kernel, slots, inputs), &launched_[i]));
+      if (!ready) return false;
     } else {
       FZ_RETURN_IF_ERROR(UpdateLibrary(std::get<LibraryStep>(steps_[i]), slots, &launched_[i]));
     }
   }
-  return absl::OkStatus();
+  return true;
 }
 
-Status CudaGraph::UpdateKernel(const KernelStep& step, const StepArgs& args,
-                               Launched* launched) const {
-  if (launched->nodes.empty()) return absl::OkStatus();
+StatusOr<bool> CudaGraph::UpdateKernel(const KernelStep& step, const StepArgs& args,
+                                       Launched* launched) const {
+  if (launched->nodes.empty()) return true;
   const CudaKernel& kernel = KernelOf(step);
   FZ_ASSIGN_OR_RETURN(const CudaVersion* version, kernel.VersionFor(args.buffers.begin()));
   std::vector<uint8_t> words = cuda::PackArgs(version->source(), args.For(step));
-  if (version == launched->version && words == launched->words) return absl::OkStatus();
+  if (version == launched->version && words == launched->words) return true;
+  if (!version->compiled()) return false;
   const cuda::CudaGrid grid = cuda::LaunchShape(version->source(), kernel.extents());
   FZ_ASSIGN_OR_RETURN(const auto functions, version->Functions());
   void* params[] = {words.data()};
   for (size_t phase = 0; phase < functions.size(); ++phase) {
     const gpu::KernelNodeParams node_params =
         ParamsOf(functions[phase], grid, params, device_->context());
-    FZ_RETURN_IF_ERROR(Check(device_->driver().GraphExecKernelNodeSetParams(
-                                 exec_, launched->nodes[phase], &node_params),
-                             "a node of a kernel does not change"));
+    FZ_RETURN_IF_ERROR(Check(
+        device_->driver().GraphExecKernelNodeSetParams(exec_, launched->nodes[phase], &node_params),
+        "a node of a kernel does not change"));
   }
   launched->version = version;
   launched->words = std::move(words);
-  return absl::OkStatus();
+  return true;
 }
 
 Status CudaGraph::UpdateLibrary(const LibraryStep& step, char* const* slots,

@@ -27,18 +27,20 @@ class CudaGraph : public Stretch {
   struct Launched {
     std::vector<gpu::CUgraphNode> nodes;
     const CudaVersion* version = nullptr;
-    std::vector<uint8_t> words;      // kernel: its parameter as launched
-    std::vector<char*> pointers;     // library: operands and result
+    std::vector<uint8_t> words;   // kernel: its parameter as launched
+    std::vector<char*> pointers;  // library: operands and result
   };
 
   Status RunApart(char* const* slots, absl::Span<Value* const> inputs) const;
-  Status Build(char* const* slots, absl::Span<Value* const> inputs) const;
-  Status Update(char* const* slots, absl::Span<Value* const> inputs) const;
+  // False: a text that these pointers ask for is still being compiled, the steps go one by one.
+  StatusOr<bool> Build(char* const* slots, absl::Span<Value* const> inputs) const;
+  StatusOr<bool> Update(char* const* slots, absl::Span<Value* const> inputs) const;
   Status AddKernel(const KernelStep& step, const StepArgs& args,
                    absl::Span<const gpu::CUgraphNode> after, Launched* out) const;
   Status AddLibrary(const LibraryStep& step, char* const* slots,
                     absl::Span<const gpu::CUgraphNode> after, Launched* out) const;
-  Status UpdateKernel(const KernelStep& step, const StepArgs& args, Launched* launched) const;
+  StatusOr<bool> UpdateKernel(const KernelStep& step, const StepArgs& args,
+                              Launched* launched) const;
   Status UpdateLibrary(const LibraryStep& step, char* const* slots, Launched* launched) const;
   StatusOr<gpu::CUgraph> Capture(const LibraryStep& step, char* const* slots) const;
   void Drop() const;

@@ -14,8 +14,8 @@ CudaVersion::CudaVersion(gpu::Device* device, cuda::CudaSource source, const std
     : source_(std::move(source)),
       name_(std::make_shared<const gpu::LaunchName>(source_.entries[0], origin)),
       device_(device),
-      compilation_(gpu::StartCompile(device, CudaText(source_.entries[0], source_.text),
-                                      &fresh_)) {}
+      compilation_(gpu::StartCompile(device, CudaText(source_.entries[0], source_.text), &fresh_)) {
+}
 
 StatusOr<absl::Span<const gpu::CUfunction>> CudaVersion::Functions() const {
   std::call_once(once_, [this] { status_ = Load(); });
@@ -55,6 +55,9 @@ StatusOr<std::unique_ptr<const DeviceKernel>> CudaKernel::Make(gpu::Device* devi
   for (size_t b = 0; b < launch.buffers.size(); ++b)
     buffers.push_back(reinterpret_cast<void*>((b + 1) << 44 | uint64_t(launch.buffers[b].offset)));
   FZ_RETURN_IF_ERROR(kernel->VersionFor(buffers.data()).status());
+  if (GetGenericUse() != GenericUse::kNever)
+    kernel->generic_ =
+        std::make_unique<const CudaGeneric>(device, kernel->kernel_, kernel->extents_);
   return kernel;
 }
 
@@ -66,15 +69,14 @@ StatusOr<const CudaVersion*> CudaKernel::VersionFor(void* const* buffers) const 
   std::lock_guard lock(mutex_);
   if (addresses == last_addresses_) return last_;
   const gpu::DeviceInfo& info = device_->info();
-  const cuda::CudaVariant variant = cuda::ChooseVariant(
-      kernel_, extents_, strides_, addresses, {info.shared_bytes, info.multiprocessors});
+  const cuda::CudaVariant variant = cuda::ChooseVariant(kernel_, extents_, strides_, addresses,
+                                                        {info.shared_bytes, info.multiprocessors});
   auto found = std::find_if(versions_.begin(), versions_.end(),
                             [&](const auto& v) { return v->source().variant == variant; });
   if (found == versions_.end()) {
     const std::vector<std::string> lines(origin_.empty() ? 0 : 1, origin_);
     FZ_ASSIGN_OR_RETURN(cuda::CudaSource source, cuda::PrintCuda(kernel_, variant, lines));
-    versions_.push_back(
-        std::make_unique<const CudaVersion>(device_, std::move(source), origin_));
+    versions_.push_back(std::make_unique<const CudaVersion>(device_, std::move(source), origin_));
     found = versions_.end() - 1;
   }
   last_addresses_ = std::move(addresses);
@@ -86,6 +88,13 @@ Status CudaKernel::Run(const kir::KernelArgs& args) const {
   FZ_ASSIGN_OR_RETURN(const CudaVersion* version, VersionFor(args.buffers));
   const cuda::CudaGrid grid = cuda::LaunchShape(version->source(), extents_);
   if (grid.grid == 0) return absl::OkStatus();
+  const bool always = GetGenericUse() == GenericUse::kAlways;
+  if (generic_ && (always || (!version->compiled() && generic_->Ready()))) {
+    const Status ran = generic_->Run(args, version->name());
+    if (ran.ok() ||
+        (KindOf(ran) != ErrorKind::kNotImplemented && KindOf(ran) != ErrorKind::kMemory))
+      return ran;
+  }
   FZ_ASSIGN_OR_RETURN(const auto functions, version->Functions());
   const std::vector<uint8_t> words = cuda::PackArgs(version->source(), args);
   for (const gpu::CUfunction function : functions) {
@@ -102,7 +111,7 @@ std::string CudaKernel::text() const {
 
 int64_t CudaKernel::bytes() const {
   std::lock_guard lock(mutex_);
-  size_t bytes = sizeof(*this);
+  size_t bytes = sizeof(*this) + (generic_ ? size_t(generic_->bytes()) : 0);
   for (const auto& version : versions_) bytes += sizeof(*version) + version->source().text.size();
   return int64_t(bytes);
 }

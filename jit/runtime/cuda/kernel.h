@@ -1,6 +1,7 @@
 // A generated kernel as a step of plans on a GPU. Made by MakeDeviceKernel. Invariant: as
 // DeviceKernel's; extents and strides never change, texts follow the alignment of addresses; a text
-// is compiled once, in the background, from the moment a plan has it.
+// is compiled once, in the background, from the moment a plan has it, and until then the generic
+// kernel runs instead where that is there and quick enough.
 #pragma once
 
 #include <mutex>
@@ -8,11 +9,10 @@
 
 #include "jit/cuda/compiler.h"
 #include "jit/emit/cuda/cuda.h"
+#include "jit/runtime/cuda/generic.h"
 #include "jit/runtime/device_kernel.h"
 
 namespace frazil::jit {
-
-namespace gpu = ::frazil::cuda;
 
 // The whole text of CUDA C sources for NVRTC: the prelude stands before it.
 gpu::Source CudaText(const std::string& name, const std::string& text);
@@ -77,6 +77,7 @@ class CudaKernel : public DeviceKernel {
   const kir::Kernel kernel_;
   const std::vector<int64_t> extents_, strides_;
   const std::string origin_;
+  std::unique_ptr<const CudaGeneric> generic_;  // null: never
   mutable std::mutex mutex_;
   // Of each variant that was asked for; never removed, so that pointers stay.
   mutable std::vector<std::unique_ptr<const CudaVersion>> versions_;
