@@ -58,6 +58,17 @@ kir::Kernel Random(uint64_t seed) {
   return RandomKernel(rng, options);
 }
 
+// This process's number, and how many there are.
+std::pair<int64_t, int64_t> Shard() {
+  int64_t shard = 0, shards = 1;
+  if (const char* text = std::getenv("FRAZIL_CORPUS_SHARD")) {
+    const std::vector<std::string> parts = absl::StrSplit(text, '/');
+    EXPECT_TRUE(parts.size() == 2 && absl::SimpleAtoi(parts[0], &shard) &&
+                absl::SimpleAtoi(parts[1], &shards));
+  }
+  return {shard, shards};
+}
+
 // Different kernels by content, this process's part of them, in a fixed order.
 std::vector<kir::Kernel> Corpus() {
   const int64_t sample = Number("FRAZIL_CORPUS_SAMPLE", 1);
@@ -77,12 +88,8 @@ std::vector<kir::Kernel> Corpus() {
     if (kir::ContentHash(c.kernel) % uint64_t(std::min<int64_t>(sample, 2)) == 0) add(c.kernel);
   }
   for (uint64_t seed = 1000; seed < 1000 + 600 / uint64_t(sample); ++seed) add(Random(seed));
-  int64_t shard = 0, shards = 1, number = 0;
-  if (const char* text = std::getenv("FRAZIL_CORPUS_SHARD")) {
-    const std::vector<std::string> parts = absl::StrSplit(text, '/');
-    EXPECT_TRUE(parts.size() == 2 && absl::SimpleAtoi(parts[0], &shard) &&
-                absl::SimpleAtoi(parts[1], &shards));
-  }
+  const auto [shard, shards] = Shard();
+  int64_t number = 0;
   std::vector<kir::Kernel> kernels;
   for (auto& [hash, kernel] : all) {
     if (number++ % shards == shard) kernels.push_back(std::move(kernel));
@@ -164,18 +171,25 @@ double Seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-TEST(CudaCorpus, CompilesWithoutWarningsAndSpills) {
+// NVRTC of the wheels, and three of its architectures; null: failed.
+const gpu::NvrtcTable* OpenNvrtc(std::vector<int>* archs) {
   const char* wheels = std::getenv("FRAZIL_SITE_PACKAGES");
-  ASSERT_NE(wheels, nullptr);
-  gpu::SetWheelFolder(wheels);
+  EXPECT_NE(wheels, nullptr);
+  gpu::SetWheelFolder(wheels ? wheels : "");
   const auto nvrtc = gpu::Nvrtc();
-  ASSERT_TRUE(nvrtc.ok()) << nvrtc.status();
+  EXPECT_TRUE(nvrtc.ok()) << nvrtc.status();
   int count = 0;
-  ASSERT_EQ((*nvrtc)->GetNumSupportedArchs(&count), 0);
-  std::vector<int> archs(static_cast<size_t>(count));
-  ASSERT_EQ((*nvrtc)->GetSupportedArchs(archs.data()), 0);
-  const int newest = *std::max_element(archs.begin(), archs.end());
+  if (!nvrtc.ok() || (*nvrtc)->GetNumSupportedArchs(&count) != 0) return nullptr;
+  std::vector<int> known(static_cast<size_t>(count));
+  if ((*nvrtc)->GetSupportedArchs(known.data()) != 0) return nullptr;
+  *archs = {75, 90, *std::max_element(known.begin(), known.end())};
+  return *nvrtc;
+}
 
+TEST(CudaCorpus, CompilesWithoutWarningsAndSpills) {
+  std::vector<int> archs;
+  const gpu::NvrtcTable* nvrtc = OpenNvrtc(&archs);
+  ASSERT_NE(nvrtc, nullptr);
   const double begin = Seconds();
   const std::vector<kir::Kernel> kernels = Corpus();
   int64_t functions = 0, registers = 0, spilling = 0;
@@ -190,8 +204,8 @@ TEST(CudaCorpus, CompilesWithoutWarningsAndSpills) {
       text += source->text;
       for (const std::string& entry : source->entries) of[entry] = &kernels[i];
     }
-    for (const int arch : {75, 90, newest}) {
-      const Program compiled = Compile(**nvrtc, text, arch);
+    for (const int arch : archs) {
+      const Program compiled = Compile(*nvrtc, text, arch);
       if (compiled.result != 0) std::ofstream("/tmp/frazil-corpus-failed.cu") << text;
       ASSERT_EQ(compiled.result, 0) << arch << "\n" << compiled.log;
       EXPECT_GT(compiled.bytes, 0u);
@@ -217,6 +231,24 @@ TEST(CudaCorpus, CompilesWithoutWarningsAndSpills) {
               long(functions), long(registers));
   std::printf("corpus most_registers %d\ncorpus spilling %ld\ncorpus compile_seconds %.1f\n", most,
               long(spilling), Seconds() - begin);
+}
+
+// Once for all processes.
+TEST(CudaCorpus, CompilesTheGenericKernel) {
+  if (Shard().first != 0) return;
+  std::vector<int> archs;
+  const gpu::NvrtcTable* nvrtc = OpenNvrtc(&archs);
+  ASSERT_NE(nvrtc, nullptr);
+  for (const int arch : archs) {
+    const Program compiled = Compile(*nvrtc, StrCat(CudaPrelude(), cuda::GenericText()), arch);
+    ASSERT_EQ(compiled.result, 0) << arch << "\n" << compiled.log;
+    EXPECT_FALSE(absl::StrContains(compiled.log, "warning")) << arch << "\n" << compiled.log;
+    const std::map<std::string, Function> said = ReadLog(compiled.log);
+    ASSERT_TRUE(said.contains(cuda::kGenericEntry)) << compiled.log;
+    EXPECT_EQ(said.at(cuda::kGenericEntry).spills, 0) << compiled.log;
+    // The indices of a point, and none of the arguments.
+    EXPECT_LE(said.at(cuda::kGenericEntry).stack, 256) << compiled.log;
+  }
 }
 
 // Offsets that come from memory or arguments would reach outside the random buffers.
@@ -246,6 +278,7 @@ TEST(CudaCorpus, AgreesWithTheInterpreter) {
   std::vector<Case> cases;
   const auto flush = [&] {
     texts += CompareOnHost(cases);
+    CompareGenericOnHost(cases);
     ran += int64_t(cases.size());
     cases.clear();
   };

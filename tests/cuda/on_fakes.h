@@ -17,6 +17,8 @@ class OnFakes : public testing::Test {
     setenv("FRAZIL_CUDA_PATH", FRAZIL_FAKE_CUDA, 1);
     setenv("FRAZIL_CACHE_DIR", CacheFolder().c_str(), 1);
     setenv("FAKE_CUDA_DEVICES", "2", 1);
+    // What is launched does not depend on how long a compiler takes.
+    setenv("FRAZIL_CUDA_GENERIC", "never", 0);
   }
   // A folder of this process.
   static const std::string& CacheFolder() {
@@ -35,12 +37,9 @@ class OnFakes : public testing::Test {
     fake::Cuda().fake_cuda_fail(name, nth, error);
   }
   static void ClearError() { fake::Cuda().fake_cuda_clear_error(); }
-  static unsigned long long Count(const char* name) {
-    return fake::Cuda().fake_cuda_count(name);
-  }
+  static unsigned long long Count(const char* name) { return fake::Cuda().fake_cuda_count(name); }
   static std::string Log() { return fake::Cuda().fake_cuda_log(); }
   static void ClearLog() { fake::Cuda().fake_cuda_clear_log(); }
-
 };
 
 }  // namespace frazil::cuda

@@ -57,6 +57,41 @@ class OnHost : public Compiled {
   const unsigned order_;
 };
 
+// A kernel on the generic text; the memory of its values is rubbish at first.
+class GenericOnHost : public Compiled {
+ public:
+  GenericOnHost(const FzImage& image, const cuda::GenericProgram& program, unsigned order)
+      : image_(image), program_(program), order_(order) {}
+  size_t code_bytes() const override { return 0; }
+
+  void Run(const kir::KernelArgs& args, int64_t, int64_t, int64_t, int64_t) const override {
+    const auto launch = cuda::GenericShape(program_, {args.extents, size_t(program_.axes)});
+    ASSERT_TRUE(launch.ok()) << launch.status();
+    if (launch->grid == 0) return;
+    std::vector<uint64_t> scratch(size_t(launch->scratch_bytes) / 8, 0xa5a5a5a5a5a5a5a5u);
+    for (const auto& phase : program_.phases) {
+      std::vector<uint8_t> bytes = cuda::PackGeneric(
+          program_, phase, args, reinterpret_cast<uintptr_t>(program_.insts.data()),
+          reinterpret_cast<uintptr_t>(scratch.data()));
+      const FzEntry* entry = fake::FindEntry(image_, cuda::kGenericEntry);
+      ASSERT_NE(entry, nullptr);
+      ASSERT_EQ(entry->sizes[0], bytes.size());
+      void* params[] = {bytes.data()};
+      fake::Grid shape;
+      shape.blocks.x = launch->grid;
+      shape.threads.x = launch->block;
+      shape.order = order_;
+      const fake::GridResult result = fake::RunGrid(image_, *entry, shape, params);
+      ASSERT_TRUE(result.end == fake::GridEnd::kDone) << result.message;
+    }
+  }
+
+ private:
+  const FzImage& image_;
+  const cuda::GenericProgram& program_;
+  const unsigned order_;
+};
+
 // What differs only for rows.
 void AddRowVariants(const Case& c, const CudaVariant& chosen, std::vector<CudaVariant>* out) {
   CudaVariant again = chosen;
@@ -128,18 +163,19 @@ HostBatch::HostBatch() : text_(CudaPrelude()) {}
 
 HostBatch::~HostBatch() {
   if (library_ != nullptr) dlclose(library_);
+  if (file_ >= 0) close(file_);
 }
 
-void HostBatch::Add(const CudaSource& source) { text_ += source.text; }
+void HostBatch::Add(const CudaSource& source) { AddText(source.text); }
+void HostBatch::AddText(const std::string& text) { text_ += text; }
 
 Status HostBatch::Build() {
   const fake::HostLibrary library = fake::CompileHost(text_, "kernels.cu");
   if (library.bytes.empty())
     return RuntimeError("[test] the text does not compile:\n", library.log);
-  const int file = memfd_create("kernels", 0);
-  const ssize_t written = write(file, library.bytes.data(), library.bytes.size());
-  library_ = dlopen(StrCat("/proc/self/fd/", file).c_str(), RTLD_NOW | RTLD_LOCAL);
-  close(file);
+  file_ = memfd_create("kernels", 0);
+  const ssize_t written = write(file_, library.bytes.data(), library.bytes.size());
+  library_ = dlopen(StrCat("/proc/self/fd/", file_).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (written != ssize_t(library.bytes.size()) || library_ == nullptr)
     return RuntimeError("[test] the library does not load: ", dlerror(), ".");
   image_ = static_cast<const FzImage*>(dlsym(library_, "fz_image"));
@@ -191,6 +227,30 @@ int CompareOnHost(const std::vector<Case>& cases) {
     if (!difference.empty() || testing::Test::HasFatalFailure()) break;
   }
   return int(names.size());
+}
+
+void CompareGenericOnHost(const std::vector<Case>& cases) {
+  static const HostBatch* const batch = [] {
+    auto* made = new HostBatch;
+    made->AddText(cuda::GenericText());
+    const Status built = made->Build();
+    EXPECT_TRUE(built.ok()) << built;
+    return built.ok() ? made : nullptr;
+  }();
+  ASSERT_NE(batch, nullptr);
+  const auto interpreter = NewInterpreter();
+  unsigned order = 0;
+  for (const Case& c : cases) {
+    const auto program = cuda::EncodeGeneric(c.kernel);
+    ASSERT_TRUE(program.ok()) << program.status();
+    const auto reference = interpreter->Emit(c.kernel);
+    ASSERT_TRUE(reference.ok()) << reference.status();
+    std::vector<TestBuffer> expected = Execute(c, **reference, nullptr);
+    const GenericOnHost code(batch->image(), *program, order++ % 8);
+    std::vector<TestBuffer> actual = Execute(c, code, nullptr);
+    ASSERT_EQ(Difference(c, expected, actual), "") << kir::Print(c.kernel);
+    if (testing::Test::HasFatalFailure()) return;
+  }
 }
 
 }  // namespace frazil::jit

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "jit/emit/cuda/cuda.h"
+#include "jit/emit/cuda/generic.h"
 #include "jit/emit/emitter.h"
 #include "tests/cuda/fake/shim_abi.h"
 #include "tests/jit/kernel_gen.h"
@@ -28,14 +29,17 @@ class HostBatch {
   HostBatch(const HostBatch&) = delete;
 
   void Add(const cuda::CudaSource& source);
+  void AddText(const std::string& text);
   // An error holds what the compiler said.
   Status Build();
   // Runs over the case's whole space; `order` is that of fake::Grid.
   std::unique_ptr<Compiled> Executable(const kir::Kernel& kernel, const cuda::CudaSource& source,
                                        unsigned order = 0) const;
+  const FzImage& image() const { return *image_; }
 
  private:
   std::string text_;
+  int file_ = -1;  // open as long as the library, whose name is its number
   void* library_ = nullptr;
   const FzImage* image_ = nullptr;
 };
@@ -43,5 +47,7 @@ class HostBatch {
 // Prints each case in each of its variants and compares; returns the number of texts. Reports to
 // googletest.
 int CompareOnHost(const std::vector<Case>& cases);
+// Each case on the generic text. Reports to googletest.
+void CompareGenericOnHost(const std::vector<Case>& cases);
 
 }  // namespace frazil::jit

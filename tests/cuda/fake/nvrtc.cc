@@ -2,11 +2,13 @@
 // give and refuses any other, as the real one does.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "jit/cuda/types.h"
@@ -173,6 +175,8 @@ NvrtcResult nvrtcCompileProgram(NvrtcProgram handle, int options, const char* co
   Target target;
   target.arch = Archs().front();
   if (const NvrtcResult error = ReadOptions(options, texts, &target, &program->log)) return error;
+  if (const char* delay = std::getenv("FAKE_NVRTC_DELAY_MS"))
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(delay)));
   // Compiled programs are not in the way of each other: no lock is held.
   const HostLibrary library = CompileHost(program->source, program->name);
   program->log = library.log;
