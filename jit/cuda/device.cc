@@ -165,7 +165,7 @@ Status Device::CopyOut(void* to, CUdeviceptr from, size_t bytes) {
 Status Device::CopyWithin(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
   if (bytes == 0) return absl::OkStatus();
   FZ_RETURN_IF_ERROR(Enter());
-  return Check(driver_.MemcpyDtoDAsync(to, from, bytes, stream_),
+  return Check(driver_.MemcpyDtoDAsync(to, from, bytes, stream()),
                StrCat("copying ", bytes, " bytes"));
 }
 
@@ -186,7 +186,7 @@ Status Device::Launch(CUfunction function, unsigned grid, unsigned block, unsign
                       const void* args, const LaunchNameRef& name) {
   FZ_RETURN_IF_ERROR(Enter());
   void* params[] = {const_cast<void*>(args)};
-  return Launched(driver_.LaunchKernel(function, grid, 1, 1, block, 1, 1, shared_bytes, stream_,
+  return Launched(driver_.LaunchKernel(function, grid, 1, 1, block, 1, 1, shared_bytes, stream(),
                                        params, nullptr),
                   name);
 }
