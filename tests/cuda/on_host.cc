@@ -103,6 +103,7 @@ void AddRowVariants(const Case& c, const CudaVariant& chosen, std::vector<CudaVa
   held.keep = 1;
   while (held.keep * 64 < n) held.keep *= 2;
   held.threads = uint16_t(32 * held.warps);
+  held.team = 32;
   const bool cut = c.kernel.long_rows;
   if (held.keep <= 16 && held.warps == 1 && !cut) out->push_back(held);
   held.keep_shared = true;
@@ -110,6 +111,7 @@ void AddRowVariants(const Case& c, const CudaVariant& chosen, std::vector<CudaVa
   for (const uint8_t warps : {2, 8}) {
     if (chosen.warps != 1 && !cut) break;
     CudaVariant team = again;
+    team.team = 32;
     team.warps = warps;
     team.threads = uint16_t(32 * warps);
     out->push_back(team);
@@ -148,7 +150,7 @@ std::vector<CudaVariant> VariantsOf(const Case& c) {
     wide.team = 8;
     all.push_back(wide);
   }
-  if (chosen.team == 32) {
+  if (c.kernel.has_loop && c.kernel.vec == kir::VecAxis::kLoop) {
     AddRowVariants(c, chosen, &all);
     AddRowVariants(c, wide, &all);
   }
@@ -200,6 +202,10 @@ int CompareOnHost(const std::vector<Case>& cases) {
       auto source = cuda::PrintCuda(c.kernel, v);
       EXPECT_TRUE(source.ok()) << source.status();
       if (!source.ok()) return 0;
+      const CudaVariant chosen =
+          cuda::ChooseVariant(c.kernel, c.extents, c.strides, AddressesOf(c));
+      // What is chosen needs no change: else it would be printed again for every launch.
+      if (v == chosen) EXPECT_EQ(source->variant.Text(), v.Text()) << kir::Print(c.kernel);
       if (names.insert(source->entries[0]).second) batch.Add(*source);
       texts.push_back({&c, *std::move(source)});
     }

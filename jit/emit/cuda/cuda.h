@@ -23,11 +23,14 @@ struct CudaVariant {
   bool narrow = false;  // counts and byte offsets fit 31 bits
   bool apart = false;   // no output overlaps another buffer: inputs are read through the read-only
                         // cache
-  uint8_t vec = 1;      // elements of the innermost axis that a thread reads and writes at once
-  uint8_t team = 1;     // threads for one point of the space: 1, 8 (columns) or 32 (a row's warp)
-  uint8_t warps = 1;    // such warps for one row
-  uint16_t keep = 0;    // rows are read once: 64-element passes over its row that a team holds; 0:
-                        // they are read again
+  uint8_t vec = 1;  // elements of the innermost axis, a divisor of its extent, that a thread reads
+                    // and writes at once
+  // Threads for one point of the space. Without a loop: 1. A column: 1 or 8. A row: 32, or fewer
+  // for at most twice as many elements.
+  uint8_t team = 1;
+  uint8_t warps = 1;  // such teams, of 32, for one row
+  uint16_t keep = 0;  // rows are read once: 64-element passes over its row that a team holds; 0:
+                      // they are read again
   bool keep_shared = false;  // held in shared memory instead of registers
   uint16_t threads = 256;    // of a block
 

@@ -1,9 +1,10 @@
 // Loops and the order of reductions (core/SEMANTICS.md): 64 lanes along rows, 8 along columns.
 //
-// A row is a warp's: thread t has the lanes t and t + 32, or 2 t and 2 t + 1 where two elements are
-// accessed at once, and the halving tree runs through shuffles. Shuffles exchange: thread t + h
-// computes what thread t does with the operands swapped, which gives the same bits, and so every
-// thread ends with the result.
+// A row is a team's, at most a warp: thread t has the lanes t and t + 32, or 2 t and 2 t + 1 where
+// two elements are accessed at once, and the halving tree runs through shuffles. Shuffles exchange:
+// thread t + h computes what thread t does with the operands swapped, which gives the same bits,
+// and so every thread ends with the result. A row of at most 2 T elements needs a team of T: the
+// lanes that are missing would hold the identity.
 #include "jit/emit/cuda/expr.h"
 #include "jit/emit/cuda/printer.h"
 
@@ -193,7 +194,7 @@ void Printer::RowPasses(Id loop, Id end, bool fill) {
   }
   if (fill && !fills) return;
   Pass pass{.begin = loop + 1, .end = end, .in_loop = true, .axis = k_.rank, .elements = 2};
-  pass.step = v_.vec == 2 ? 1 : 32;
+  pass.step = v_.vec == 2 ? 1 : v_.team;
   pass.base = "base";
   pass.end_index = "last";
   pass.fill = fill;
@@ -204,8 +205,8 @@ void Printer::RowPasses(Id loop, Id end, bool fill) {
     t_.Open("FZ_UNROLL for (int k = 0; k < ", v_.keep, "; ++k)");
     t_.Line("const ", Index(), " base = ", start, " + k * 64;");
   } else {
-    pass.slot =
-        StrCat(pass.base, pass.step == 1 ? " + e" : " + e * 32", k_.chunked ? " - first" : "");
+    pass.slot = StrCat(pass.base, pass.step == 1 ? " + e" : StrCat(" + e * ", pass.step),
+                       k_.chunked ? " - first" : "");
     pass.first_exists = true;
     t_.Open("FZ_UNROLL_BY(", fill ? kFillUnroll : kUnroll, ") for (", Index(), " base = ", start,
             "; base < last; base += ", segments_ ? 64 : 64 * v_.warps, ")");
@@ -221,7 +222,7 @@ void Printer::CombineLanes(const std::vector<Id>& reduces) {
   if (!pairs) {
     for (Id r : reduces) Combine(r, StrCat("r", r, "[0]"), StrCat("r", r, "[1]"));
   }
-  t_.Open("FZ_UNROLL for (int h = 16; h > 0; h /= 2)");
+  t_.Open("FZ_UNROLL for (int h = ", v_.team / 2, "; h > 0; h /= 2)");
   for (Id r : reduces) {
     for (int e = 0; e <= int(pairs); ++e) {
       const std::string mine = StrCat("r", r, "[", e, "]");

@@ -23,60 +23,63 @@ std::string Value(kir::Id id) { return id == kNone ? "" : StrCat("v", id); }
 }  // namespace
 
 // Vectors are read before and written after all elements: what stands between touches no buffer
-// that a vector does.
+// that a vector does. The elements of a vector exist together.
 void Printer::EmitPass(const Pass& pass) {
-  bool vectors = false;
-  std::string before, after;
-  if (pass.elements > 1 && pass.step == 1) {
-    for (Id i = pass.begin; i < pass.end; ++i) {
-      const Inst& inst = k_.body[i];
-      if (!needed_[i] || !IsVector(inst, pass)) continue;
-      const bool load = inst.op == Op::kLoad;
-      if (pass.fill ? !(load && made_[i] >= 0) : load && IsHeld(i)) continue;
-      vectors = true;
-      const std::string at = Pointer(inst.imm, kNone, pass.in_loop, pass.base, pass.axis);
-      const std::string type = StrCat("fz_vec<", TypeText(inst.type), ", ", pass.elements, ">");
-      const auto print = [&] {
-        MarkLine(i);
-        if (load) {
-          t_.Line("const ", type, " q", i, " = fz_load<", IsReadOnly(inst), ", ", pass.elements,
-                  ">(", at, ", left);");
-        } else {
-          t_.Line("fz_store(", at, ", w", i, ", left);");
-        }
-      };
-      (load ? before : after) += t_.Capture(print);
-      if (!load) before += t_.Capture([&] { t_.Line(type, " w", i, ";"); });
-    }
-  }
-  if (vectors)
-    t_.Line("const int left = fz_left<", pass.elements, ">(", pass.end_index, " - ", pass.base,
-            ");");
+  if (pass.elements == 1) return Element(pass, "");
+  const bool vector = pass.step == 1, all = pass.end_index.empty() || (vector && pass.first_exists);
+  const std::string in = all ? "" : "exists", index = StrCat("i", pass.axis);
+  index_used_[pass.axis] = true;
+  const std::string before = t_.Capture([&] { VectorLoads(pass, in); });
+  const std::string after = t_.Capture([&] { VectorStores(pass, in); });
+  const std::string body = t_.Capture([&] { Element(pass, in); });
+  const auto asks = [&](const std::string& text) { return !all && HasWord(text, in); };
+  // Names that are not used would be warned of.
+  if (vector && asks(before + body + after))
+    t_.Line("const bool exists = ", pass.base, " < ", pass.end_index, ";");
   t_.Append(before);
-  if (pass.elements == 1) {
-    std::string in;
-    if (!pass.end_index.empty() && !pass.first_exists)
-      in = StrCat(IndexName(pass.axis), " < ", pass.end_index);
-    Element(pass, in);
-  } else {
-    t_.Open("FZ_UNROLL for (int e = 0; e < ", pass.elements, "; ++e)");
-    index_used_[pass.axis] = true;
-    const std::string body = t_.Capture([&] { Element(pass, "exists"); });
-    const std::string index = StrCat("i", pass.axis);
-    // Names that are not used would be warned of.
-    const bool asks = HasWord(body, "exists");
-    if (asks || HasWord(body, index)) {
-      t_.Line("const ", Index(), " ", index, " = ", pass.base, " + e",
-              pass.step == 1 ? "" : StrCat(" * ", pass.step), ";");
-    }
-    if (asks) {
-      t_.Line("const bool exists = ", pass.first_exists ? "e == 0 || " : "", index, " < ",
-              pass.end_index, ";");
-    }
-    t_.Append(body);
-    t_.Close();
+  t_.Open("FZ_UNROLL for (int e = 0; e < ", pass.elements, "; ++e)");
+  const bool asked = !vector && asks(body);
+  if (asked || HasWord(body, index)) {
+    t_.Line("const ", Index(), " ", index, " = ", pass.base, " + e",
+            vector ? "" : StrCat(" * ", pass.step), ";");
   }
+  if (asked) {
+    t_.Line("const bool exists = ", pass.first_exists ? "e == 0 || " : "", index, " < ",
+            pass.end_index, ";");
+  }
+  t_.Append(body);
+  t_.Close();
   t_.Append(after);
+}
+
+void Printer::VectorLoads(const Pass& pass, const std::string& in) {
+  for (Id i = pass.begin; i < pass.end; ++i) {
+    const Inst& inst = k_.body[i];
+    if (!needed_[i] || !IsVector(inst, pass)) continue;
+    const std::string type = StrCat("fz_vec<", TypeText(inst.type), ", ", pass.elements, ">");
+    if (inst.op == Op::kStore) {
+      if (!pass.fill) t_.Line(type, " w", i, ";");
+      continue;
+    }
+    if (pass.fill ? made_[i] < 0 : IsHeld(i)) continue;
+    MarkLine(i);
+    const std::string load =
+        StrCat("fz_load<", IsReadOnly(inst), ", ", pass.elements, ">(",
+               Pointer(inst.imm, kNone, pass.in_loop, pass.base, pass.axis), ")");
+    t_.Line("const ", type, " q", i, " = ",
+            in.empty() ? load : StrCat(in, " ? ", load, " : ", type, "{}"), ";");
+  }
+}
+
+void Printer::VectorStores(const Pass& pass, const std::string& in) {
+  if (pass.fill) return;
+  for (Id i = pass.begin; i < pass.end; ++i) {
+    const Inst& inst = k_.body[i];
+    if (inst.op != Op::kStore || !IsVector(inst, pass)) continue;
+    MarkLine(i);
+    t_.Line(in.empty() ? "" : StrCat("if (", in, ") "), "fz_store(",
+            Pointer(inst.imm, kNone, pass.in_loop, pass.base, pass.axis), ", w", i, ");");
+  }
 }
 
 void Printer::Element(const Pass& pass, const std::string& in) {

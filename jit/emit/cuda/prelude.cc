@@ -59,32 +59,22 @@ template <> struct fz_word<4> { typedef u32 type; };
 template <> struct fz_word<8> { typedef uint2 type; };
 template <> struct fz_word<16> { typedef uint4 type; };
 template <class T, int N> struct fz_vec { T v[N]; };
-// The number of elements left, as far as N of them matter.
-template <int N, class I> FZ_DEVICE int fz_left(I left) { return left < (I)N ? (int)left : N; }
-// N neighbours, of which `left` exist; aligned as far as one access goes.
-template <bool fetch, int N, class T> FZ_DEVICE fz_vec<T, N> fz_load(const T* p, int left) {
+// N neighbours, aligned as far as one access goes.
+template <bool fetch, int N, class T> FZ_DEVICE fz_vec<T, N> fz_load(const T* p) {
   constexpr int bytes = N * sizeof(T) < 16 ? N * sizeof(T) : 16, words = N * sizeof(T) / bytes;
   typedef typename fz_word<bytes>::type word;
+  word w[words];
+  FZ_UNROLL for (int i = 0; i < words; ++i) w[i] = fetch ? __ldg((const word*)p + i) : ((const word*)p)[i];
   fz_vec<T, N> x;
-  if (left >= N) {
-    word w[words];
-    FZ_UNROLL for (int i = 0; i < words; ++i) w[i] = fetch ? __ldg((const word*)p + i) : ((const word*)p)[i];
-    memcpy(&x, w, sizeof(x));
-  } else {
-    FZ_UNROLL for (int i = 0; i < N; ++i) x.v[i] = i < left ? (fetch ? fz_fetch(p + i) : p[i]) : (T)0;
-  }
+  memcpy(&x, w, sizeof(x));
   return x;
 }
-template <int N, class T> FZ_DEVICE void fz_store(T* p, const fz_vec<T, N>& x, int left) {
+template <int N, class T> FZ_DEVICE void fz_store(T* p, const fz_vec<T, N>& x) {
   constexpr int bytes = N * sizeof(T) < 16 ? N * sizeof(T) : 16, words = N * sizeof(T) / bytes;
   typedef typename fz_word<bytes>::type word;
-  if (left >= N) {
-    word w[words];
-    memcpy(w, &x, sizeof(x));
-    FZ_UNROLL for (int i = 0; i < words; ++i) ((word*)p)[i] = w[i];
-  } else {
-    FZ_UNROLL for (int i = 0; i < N; ++i) if (i < left) p[i] = x.v[i];
-  }
+  word w[words];
+  memcpy(w, &x, sizeof(x));
+  FZ_UNROLL for (int i = 0; i < words; ++i) ((word*)p)[i] = w[i];
 }
 // The same thread's value in the other half of 2 h lanes.
 template <class T> FZ_DEVICE T fz_exchange(T x, int h) { return __shfl_xor_sync(0xffffffffu, x, h); }

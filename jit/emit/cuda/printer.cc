@@ -33,14 +33,17 @@ bool HasLanes(const Kernel& kernel) {
 // Teams follow from the kernel's lanes.
 CudaVariant Suited(const Kernel& kernel, CudaVariant v) {
   if (kernel.has_loop && kernel.vec == kir::VecAxis::kLoop) {
-    v.team = 32;
+    if (v.team < 4) v.team = 32;
     v.vec = std::min<uint8_t>(v.vec, 2);
     // Where chunks are points there is nothing to cut between warps.
     if (kernel.chunked && HasLanes(kernel)) v.warps = 1;
     if (kernel.long_rows) v.warps = std::max<uint8_t>(v.warps, 2);
-    if (v.warps > 1) v.threads = uint16_t(32 * v.warps);
+    if (v.warps > 1) {
+      v.team = 32;
+      v.threads = uint16_t(32 * v.warps);
+    }
   } else {
-    if (v.team == 32 || !kernel.has_loop) v.team = 1;
+    if (v.team != 8 || !kernel.has_loop) v.team = 1;
     v.warps = 1;
     v.keep = 0;
     if (kernel.has_loop) v.vec = 1;
@@ -57,8 +60,8 @@ Printer::Printer(const Kernel& kernel, Kernel legal, const kir::LegalMap& map,
       v_(variant),
       lines_(lines),
       map_(map),
-      row_(variant.team == 32),
-      column_(variant.team == 8),
+      row_(variant.team > 1 && k_.vec == kir::VecAxis::kLoop),
+      column_(variant.team > 1 && !row_),
       made_(k_.body.size(), -1),
       used_(k_.body.size(), -1) {
   segments_ = row_ && v_.warps > 1 && HasLanes(k_);
@@ -88,7 +91,7 @@ StatusOr<CudaSource> Printer::Run() {
     begin = end + 1;
   }
   if (!arrays_.empty() && v_.keep_shared) {
-    const int rows = v_.threads / (32 * v_.warps);
+    const int rows = v_.threads / (v_.team * v_.warps);
     out_.shared_bytes = int(rows * held_bytes_ * v_.keep * 64);
   }
   const std::string entries = t_.Take();
@@ -187,11 +190,7 @@ void Printer::Body(Id begin, Id end) {
   if (!k_.has_loop) {
     const int last = k_.rank - 1;
     Pass pass{.begin = begin, .end = end, .axis = last, .elements = v_.vec};
-    if (v_.vec > 1) {
-      pass.base = "column";
-      pass.end_index = Arg(CudaArg::kExtent, last);
-      pass.first_exists = true;
-    }
+    if (v_.vec > 1) pass.base = "column";
     EmitPass(pass);
     return;
   }
@@ -202,7 +201,7 @@ void Printer::Body(Id begin, Id end) {
       t_.Line(type, " h", a.made, "[", 2 * v_.keep, "];");
       continue;
     }
-    const int rows = v_.threads / (32 * v_.warps);
+    const int rows = v_.threads / (v_.team * v_.warps);
     const int64_t row_bytes = held_bytes_ * v_.keep * 64;
     shared_used_ = true;
     warp_used_ |= rows > 1;
@@ -231,8 +230,9 @@ void Printer::Point() {
   int outermost = 0;
   while (outermost < k_.rank && !index_used_[outermost]) ++outermost;
   if (shared_used_) t_.Line("extern __shared__ uint4 fz_shared[];");
-  if (row_ && lane_used_) t_.Line("const int lane = (int)threadIdx.x % 32;");
-  if (row_ && (warp_used_ || block_points > 1)) t_.Line("const int warp = (int)threadIdx.x / 32;");
+  if (row_ && lane_used_) t_.Line("const int lane = (int)threadIdx.x % ", v_.team, ";");
+  if (row_ && (warp_used_ || block_points > 1))
+    t_.Line("const int warp = (int)threadIdx.x / ", v_.team, ";");
   if (column_) {
     t_.Line("const int lane = (int)threadIdx.x / ", block_points, ";");
     t_.Line(index, " point = ", tile, " * ", block_points, " + (int)threadIdx.x % ", block_points,

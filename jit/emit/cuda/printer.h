@@ -59,6 +59,8 @@ class Printer {
 
   // pass.cc
   void EmitPass(const Pass& pass);
+  void VectorLoads(const Pass& pass, const std::string& in);
+  void VectorStores(const Pass& pass, const std::string& in);
   void Element(const Pass& pass, const std::string& in);
   void Step(Id i, const Pass& pass, const std::string& in);
   std::string LoadText(Id i, const Pass& pass, const std::string& in);
@@ -93,7 +95,7 @@ class Printer {
   const CudaVariant v_;
   const absl::Span<const std::string> lines_;
   const kir::LegalMap& map_;
-  const bool row_, column_;  // a warp or more, or eight threads for each point
+  const bool row_, column_;  // a point is a row, or eight threads
   bool segments_ = false;    // a row of several chunks, one a warp at a time
   std::string name_;
   std::vector<Array> arrays_;

@@ -164,7 +164,8 @@ class Chooser {
     }
     if (smallest == 0) return 1;
     int64_t most = std::min(kAccessBytes / smallest, kVectorBytes / largest);
-    while (most > 1 && (most * work_ > kUnrolledWork || most > extents_[k_.rank - 1])) most /= 2;
+    const int64_t columns = extents_[k_.rank - 1];
+    while (most > 1 && (most * work_ > kUnrolledWork || columns % most != 0)) most /= 2;
     return Aligned(k_.rank - 1, int(most));
   }
 
@@ -175,7 +176,8 @@ class Chooser {
 
   void Row() {
     v_.team = 32;
-    v_.vec = uint8_t(Aligned(k_.rank, 2));
+    while (v_.team > 4 && extents_[k_.rank] <= v_.team) v_.team /= 2;
+    v_.vec = uint8_t(extents_[k_.rank] % 2 == 0 ? Aligned(k_.rank, 2) : 1);
     const int64_t passes = Passes(64);
     const int64_t chunk = kir::kChunk / 64;
     if (laned_) {
@@ -187,6 +189,7 @@ class Chooser {
         v_.warps *= 2;
       }
     }
+    if (v_.warps > 1) v_.team = 32;
     v_.threads = uint16_t(v_.warps > 1 ? 32 * v_.warps : 128);
     Keep(passes);
   }
@@ -206,7 +209,8 @@ class Chooser {
     if (row > target_.shared_bytes) return;
     v_.keep = uint16_t(keep);
     v_.keep_shared = true;
-    while (v_.threads > 32 * v_.warps && row * (v_.threads / (32 * v_.warps)) > (48 << 10))
+    while (v_.threads > v_.team * v_.warps &&
+           row * (v_.threads / (v_.team * v_.warps)) > (48 << 10))
       v_.threads /= 2;
   }
 
@@ -249,7 +253,7 @@ CudaGrid LaunchShape(const CudaSource& source, absl::Span<const int64_t> extents
   const CudaVariant& v = source.variant;
   int64_t points = 1;
   for (int a = 0; a < source.rank; ++a)
-    points *= a == source.rank - 1 && v.team == 1 ? CeilDiv(extents[a], v.vec) : extents[a];
+    points *= a == source.rank - 1 && v.team == 1 ? extents[a] / v.vec : extents[a];
   // Wide texts go on where the grid ends.
   const int64_t blocks = std::min<int64_t>(CeilDiv(points, PointsOfBlock(v)), INT32_MAX);
   return {unsigned(blocks), unsigned(v.threads), unsigned(source.shared_bytes)};
@@ -260,7 +264,7 @@ std::vector<uint8_t> PackArgs(const CudaSource& source, const kir::KernelArgs& a
   const int last = source.rank - 1;
   const auto columns = [&](int axis) {
     const int64_t n = args.extents[axis];
-    return axis == last && v.team == 1 ? CeilDiv(n, v.vec) : n;
+    return axis == last && v.team == 1 ? n / v.vec : n;
   };
   std::vector<uint8_t> bytes(source.args_bytes);
   size_t at = 0;
