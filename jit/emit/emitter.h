@@ -1,5 +1,6 @@
 // What turns kernel IR into something that runs (or text for another machine). Implemented by
-// jit/emit/interp, jit/emit/x86 and jit/emit/cuda; called by jit/runtime, which walks its emitters
+// jit/emit/interp and jit/emit/x86 (jit/emit/cuda and jit/emit/npu have doors of their own, because
+// they look at shapes); called by jit/runtime, which walks its emitters
 // from the fastest tier down. Invariant: whatever two emitters execute of one kernel agrees bit for
 // bit (any NaN equals any NaN), and the interpreter says what is right.
 #pragma once
@@ -16,12 +17,10 @@ namespace frazil::jit {
 
 // What a target is: all that lowering and legalisation may know about it.
 struct Caps {
-  std::string_view name;  // "interp", "avx2", "avx512", "cuda"
+  std::string_view name;  // "interp", "avx2", "avx512"
   int vector_bytes = 0;   // width of one SIMD register; 0: no lanes to fill
   bool executes = false;  // Compiled::Run works in this process
-  int64_t scratch_bytes =
-      0;                 // memory shared by the threads of one block; 0 where that means nothing
-  kir::LegalCaps legal;  // functions the target executes itself
+  kir::LegalCaps legal;   // functions the target executes itself
 };
 
 // What an emitter makes of a kernel: something that can be called, or text. Immutable, so many

@@ -58,12 +58,12 @@ TEST(CudaText, Goldens) {
   const char* update = std::getenv("FRAZIL_UPDATE_GOLDENS");
   int seen = 0;
   for (const auto& [name, kernel] : GoldenKernels()) {
-    for (const int64_t inner : {1000, 4096}) {
+    for (const int64_t inner : {1000, 1024, 4096}) {
       if (inner != 1000 && kernel.vec != kir::VecAxis::kLoop) continue;
       const auto source = cuda::PrintCuda(kernel, UsualVariant(kernel, inner));
       ASSERT_TRUE(source.ok()) << name << ": " << source.status();
-      const fs::path golden =
-          fs::path(FRAZIL_CUDA_GOLDENS) / StrCat(name, inner == 1000 ? "" : "_long", ".cu");
+      const fs::path golden = fs::path(FRAZIL_CUDA_GOLDENS) /
+                              StrCat(name, inner == 1000 ? "" : StrCat("_", inner), ".cu");
       if (update != nullptr && *update == '1') std::ofstream(golden) << source->text;
       EXPECT_EQ(source->text, ReadFile(golden)) << golden;
       ++seen;

@@ -96,7 +96,7 @@ class GenericOnHost : public Compiled {
 void AddRowVariants(const Case& c, const CudaVariant& chosen, std::vector<CudaVariant>* out) {
   CudaVariant again = chosen;
   again.keep = 0;
-  again.keep_shared = false;
+  again.keep_shared = again.full = false;
   out->push_back(again);
   const int64_t n = c.kernel.chunked ? std::min(c.extents.back(), kir::kChunk) : c.extents.back();
   CudaVariant held = again;

@@ -31,6 +31,7 @@ struct CudaVariant {
   uint8_t warps = 1;  // such teams, of 32, for one row
   uint16_t keep = 0;  // rows are read once: 64-element passes over its row that a team holds; 0:
                       // they are read again
+  bool full = false;  // those passes, in registers, are exactly the row
   bool keep_shared = false;  // held in shared memory instead of registers
   uint16_t threads = 256;    // of a block
 

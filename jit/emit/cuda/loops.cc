@@ -202,6 +202,7 @@ void Printer::RowPasses(Id loop, Id end, bool fill) {
                                    v_.warps > 1 && !segments_ ? " + warp * 64" : "");
   if (holds && InRegisters()) {
     pass.slot = "k * 2 + e";
+    if (v_.full) pass.end_index.clear();
     t_.Open("FZ_UNROLL for (int k = 0; k < ", v_.keep, "; ++k)");
     t_.Line("const ", Index(), " base = ", start, " + k * 64;");
   } else {

@@ -49,6 +49,7 @@ CudaVariant Suited(const Kernel& kernel, CudaVariant v) {
     if (kernel.has_loop) v.vec = 1;
   }
   if (!v.keep) v.keep_shared = false;
+  if (!v.keep || v.keep_shared) v.full = false;
   return v;
 }
 
@@ -143,6 +144,10 @@ void Printer::FindNeeded() {
     if (inst.op == Op::kStore) needed_[i] = true;
     if (used_[i] >= 0 && needed_[i]) needed_[arrays_[used_[i]].made] = true;
     if (!needed_[i] || used_[i] >= 0) continue;
+    if (const auto clamp = ClampOf(inst)) {
+      needed_[clamp->x] = needed_[clamp->bound] = true;
+      continue;
+    }
     for (Id operand : {inst.a, inst.b, inst.c}) {
       if (operand != kNone) needed_[operand] = true;
     }

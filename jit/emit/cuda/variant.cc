@@ -203,6 +203,7 @@ class Chooser {
                              : std::max<int64_t>(1, int64_t(std::bit_ceil(uint64_t(passes))));
     if (v_.warps == 1 && keep <= kRowPasses && 2 * keep * held.registers <= kHeldRegisters) {
       v_.keep = uint16_t(keep);
+      v_.full = !k_.chunked && extents_[k_.rank] == keep * 64;
       return;
     }
     const int64_t row = keep * 64 * held.bytes;
@@ -240,7 +241,10 @@ Magic MagicOf(int64_t d) {
 
 std::string CudaVariant::Text() const {
   return StrCat("n", int(narrow), "a", int(apart), "v", int(vec), "t", int(team), "w", int(warps),
-                keep_shared ? "s" : "k", keep, "b", threads);
+                keep_shared ? "s"
+                : full      ? "f"
+                            : "k",
+                keep, "b", threads);
 }
 
 CudaVariant ChooseVariant(const Kernel& kernel, absl::Span<const int64_t> extents,

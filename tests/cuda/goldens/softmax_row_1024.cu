@@ -1,4 +1,4 @@
-struct frazil_softmax_bba5d4b6_args {
+struct frazil_softmax_ccf00617_args {
   const f32* p_x;
   f32* p_o;
   int n1;
@@ -6,28 +6,29 @@ struct frazil_softmax_bba5d4b6_args {
   int st_o_0;
   int points;
 };
-extern "C" __global__ void __launch_bounds__(64) frazil_softmax_bba5d4b6(const frazil_softmax_bba5d4b6_args args) {
-  extern __shared__ uint4 fz_shared[];
+extern "C" __global__ void __launch_bounds__(128) frazil_softmax_ccf00617(const frazil_softmax_ccf00617_args args) {
   const int lane = (int)threadIdx.x % 32;
   const int warp = (int)threadIdx.x / 32;
-  const int point = (int)blockIdx.x * 2 + warp;
+  const int point = (int)blockIdx.x * 4 + warp;
   if (point >= args.points) return;
   const int i0 = point;
-  f32* const h1 = (f32*)((char*)fz_shared + warp * 16384 + 0);
-  f32* const h49 = (f32*)((char*)fz_shared + warp * 16384 + 0);
+  f32 h1[32];
+  f32 h49[32];
   f32 v2;
    {
     f32 r2[2] = {fz_bitcast<f32>(0xff800000u), fz_bitcast<f32>(0xff800000u)};
     const int first = 0, last = args.n1;
-    FZ_UNROLL_BY(16) for (int base = first + lane * 2; base < last; base += 64) {
+    FZ_UNROLL for (int k = 0; k < 16; ++k) {
+      const int base = first + lane * 2 + k * 64;
       const fz_vec<f32, 2> q1 = fz_load<1, 2>((fz_at(args.p_x, i0 * args.st_x_0) + base));
       FZ_UNROLL for (int e = 0; e < 2; ++e) {
-      h1[base + e] = q1.v[e];
+      h1[k * 2 + e] = q1.v[e];
       }
     }
-    FZ_UNROLL_BY(4) for (int base = first + lane * 2; base < last; base += 64) {
+    FZ_UNROLL for (int k = 0; k < 16; ++k) {
+      const int base = first + lane * 2 + k * 64;
       FZ_UNROLL for (int e = 0; e < 2; ++e) {
-      const f32 v1 = h1[base + e];
+      const f32 v1 = h1[k * 2 + e];
       r2[e] = fz_max(r2[e], v1);
       }
     }
@@ -42,16 +43,15 @@ extern "C" __global__ void __launch_bounds__(64) frazil_softmax_bba5d4b6(const f
    {
     f32 r50[2] = {-0.0f, -0.0f};
     const int first = 0, last = args.n1;
-    FZ_UNROLL_BY(4) for (int base = first + lane * 2; base < last; base += 64) {
+    FZ_UNROLL for (int k = 0; k < 16; ++k) {
+      const int base = first + lane * 2 + k * 64;
       FZ_UNROLL for (int e = 0; e < 2; ++e) {
-      const f32 v5 = h1[base + e];
+      const f32 v5 = h1[k * 2 + e];
       const f32 v6 = v5 - v2;
       const f32 v7 = -104.0f;
       const f32 v8 = 89.0f;
-      const bool v9 = v6 < v7;
-      const f32 v10 = v9 ? v7 : v6;
-      const bool v11 = v8 < v10;
-      const f32 v12 = v11 ? v8 : v10;
+      const f32 v10 = fz_max(v6, v7);
+      const f32 v12 = fz_min(v10, v8);
       const f32 v13 = 12582912.0f;
       const f32 v14 = 1.9046542e-09f;
       const f32 v15 = 1.442695f;
@@ -89,7 +89,7 @@ extern "C" __global__ void __launch_bounds__(64) frazil_softmax_bba5d4b6(const f
       const f32 v47 = fz_bitcast<f32>(v46);
       const f32 v48 = v36 * v47;
       const f32 v49 = v48 * v45;
-      h49[base + e] = v49;
+      h49[k * 2 + e] = v49;
       r50[e] = r50[e] + v49;
       }
     }
@@ -102,10 +102,11 @@ extern "C" __global__ void __launch_bounds__(64) frazil_softmax_bba5d4b6(const f
   }
    {
     const int first = 0, last = args.n1;
-    FZ_UNROLL_BY(4) for (int base = first + lane * 2; base < last; base += 64) {
+    FZ_UNROLL for (int k = 0; k < 16; ++k) {
+      const int base = first + lane * 2 + k * 64;
       fz_vec<f32, 2> w99;
       FZ_UNROLL for (int e = 0; e < 2; ++e) {
-      const f32 v97 = h49[base + e];
+      const f32 v97 = h49[k * 2 + e];
       const f32 v98 = v97 / v50;
       w99.v[e] = v98;
       }
