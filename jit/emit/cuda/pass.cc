@@ -2,7 +2,6 @@
 #include "absl/strings/ascii.h"
 #include "jit/emit/cuda/expr.h"
 #include "jit/emit/cuda/printer.h"
-#include "jit/kir/const.h"
 
 namespace frazil::jit::cuda {
 namespace {
@@ -178,28 +177,9 @@ std::string Printer::Expression(const Inst& inst) {
       return ConstText(inst.type, inst.imm);
     case Op::kIndex:
       return IndexName(int(inst.imm));
-    case Op::kSelect:
-      if (const auto clamp = ClampOf(inst)) {
-        return StrCat(clamp->upper ? "fz_min(" : "fz_max(", Value(clamp->x), ", ",
-                      Value(clamp->bound), ")");
-      }
-      [[fallthrough]];
     default:
       return OpText(inst, k_.body[inst.a].type, Value(inst.a), Value(inst.b), Value(inst.c));
   }
-}
-
-// x < bound ? bound : x, and bound < x ? bound : x, which give a NaN x too: one instruction where
-// the bound is a constant other than 0 and NaN.
-std::optional<Printer::Clamp> Printer::ClampOf(const Inst& inst) const {
-  if (inst.op != Op::kSelect || inst.type != DType::kF32) return std::nullopt;
-  const Inst &less = k_.body[inst.a], &bound = k_.body[inst.b];
-  const bool lower = less.a == inst.c && less.b == inst.b,
-             upper = less.a == inst.b && less.b == inst.c;
-  if (less.op != Op::kLt || lower == upper || bound.op != Op::kConst) return std::nullopt;
-  const double value = kir::FloatFromBits(bound.type, bound.imm);
-  if (value != value || value == 0) return std::nullopt;
-  return Clamp{inst.c, inst.b, upper};
 }
 
 // A scalar is the low bytes of its word.

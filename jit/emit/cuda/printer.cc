@@ -144,10 +144,6 @@ void Printer::FindNeeded() {
     if (inst.op == Op::kStore) needed_[i] = true;
     if (used_[i] >= 0 && needed_[i]) needed_[arrays_[used_[i]].made] = true;
     if (!needed_[i] || used_[i] >= 0) continue;
-    if (const auto clamp = ClampOf(inst)) {
-      needed_[clamp->x] = needed_[clamp->bound] = true;
-      continue;
-    }
     for (Id operand : {inst.a, inst.b, inst.c}) {
       if (operand != kNone) needed_[operand] = true;
     }

@@ -2,7 +2,6 @@
 // of one pass (pass.cc), loops and reductions (loops.cc). Called by PrintCuda alone.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,11 +65,6 @@ class Printer {
   std::string LoadText(Id i, const Pass& pass, const std::string& in);
   void Store(Id i, const Pass& pass, const std::string& in);
   std::string Expression(const Inst& inst);
-  struct Clamp {
-    Id x, bound;
-    bool upper;
-  };
-  std::optional<Clamp> ClampOf(const Inst& inst) const;
   std::string ParamText(const Inst& inst);
   bool IsVector(const Inst& inst, const Pass& pass) const;
   bool IsReadOnly(const Inst& inst) const;

@@ -53,8 +53,10 @@ extern "C" __global__ void __launch_bounds__(128) frazil_softmax_683d9194(const 
       const f32 v6 = v5 - v2;
       const f32 v7 = -104.0f;
       const f32 v8 = 89.0f;
-      const f32 v10 = fz_max(v6, v7);
-      const f32 v12 = fz_min(v10, v8);
+      const bool v9 = v6 < v7;
+      const f32 v10 = v9 ? v7 : v6;
+      const bool v11 = v8 < v10;
+      const f32 v12 = v11 ? v8 : v10;
       const f32 v13 = 12582912.0f;
       const f32 v14 = 1.9046542e-09f;
       const f32 v15 = 1.442695f;
