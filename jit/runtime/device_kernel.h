@@ -15,6 +15,8 @@ class DeviceKernel {
  public:
   virtual ~DeviceKernel() = default;
   virtual Status Run(const kir::KernelArgs& args) const = 0;
+  // As LibraryCall's, of what is not a generated kernel.
+  virtual bool capturable() const { return false; }
   virtual std::string text() const = 0;     // for dumps
   virtual int64_t bytes() const = 0;        // about what it holds
   virtual std::string refusal() const = 0;  // why the CPU runs it; empty if the device does
@@ -37,7 +39,8 @@ struct FollowedProduct {
 // For matmul node `id` (on a device; `cpu` is the product there) and a launch whose buffer number
 // `product` is its result. NotImplementedError: they stay two steps.
 StatusOr<FollowedProduct> FollowProduct(const Graph& graph, int32_t id, const Launch& next,
-                                        int product, const std::string& origin);
+                                        int product, const std::string& origin,
+                                        Precision precision);
 
 // What is not a generated kernel on the device of node `id`; `cpu` is the same on the CPU, which is
 // what runs where a device has nothing of its own and the CPU addresses its memory.

@@ -1,5 +1,6 @@
 // Which device makes a step: the one place that knows them all.
 #include "core/check.h"
+#include "jit/runtime/cuda/followed_product.h"
 #include "jit/runtime/cuda/graph.h"
 #include "jit/runtime/cuda/kernel.h"
 #include "jit/runtime/cuda/matmul.h"
@@ -32,11 +33,12 @@ std::unique_ptr<const Stretch> MakeStretch(Device device, std::vector<Step> step
 }
 
 StatusOr<FollowedProduct> FollowProduct(const Graph& graph, int32_t id, const Launch& next,
-                                        int product, const std::string& origin) {
+                                        int product, const std::string& origin,
+                                        Precision precision) {
   const Device device = graph.nodes[id].device;
   if (device.kind() == DeviceKind::kNpu)
     return FollowNpuProduct(graph, id, next, product, origin);
-  return NotImplementedError("[matmul] products and what follows stay apart on ", Name(device), ".");
+  return FollowCudaProduct(graph, id, next, product, origin, precision);
 }
 
 StatusOr<std::unique_ptr<const LibraryCall>> MakeDeviceCall(

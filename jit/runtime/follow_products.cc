@@ -24,15 +24,18 @@ PendingStep* OnlyReader(std::vector<PendingStep>* pending, size_t step, int32_t 
 }
 
 // The step becomes the product and what it was itself.
-bool Join(const Graph& graph, int32_t memory, PendingStep* product, PendingStep* step) {
+bool Join(const Graph& graph, int32_t memory, Precision precision, PendingStep* product,
+          PendingStep* step) {
   const auto use = std::find_if(step->uses.begin(), step->uses.end(),
                                 [&](const Use& u) { return u.memory == memory; });
   const int buffer = int(use - step->uses.begin());
   if (step->launch.buffers[buffer].offset != 0) return false;
-  auto one = FollowProduct(graph, product->node, step->launch, buffer, OriginOf(graph, step->node));
+  auto one = FollowProduct(graph, product->node, step->launch, buffer, OriginOf(graph, step->node),
+                           precision);
   if (!one.ok()) return false;
   step->launch = std::move(one->launch);
   step->followed = std::move(one->kernel);
+  step->library = true;
   step->uses.erase(use);
   step->uses.insert(step->uses.begin(), product->uses.begin(), product->uses.begin() + 2);
   return true;
@@ -40,7 +43,7 @@ bool Join(const Graph& graph, int32_t memory, PendingStep* product, PendingStep*
 
 }  // namespace
 
-void FollowProducts(const Graph& graph, absl::Span<const int32_t> memory_of,
+void FollowProducts(const Graph& graph, absl::Span<const int32_t> memory_of, Precision precision,
                     std::vector<PendingStep>* pending) {
   for (size_t i = 0; i < pending->size();) {
     PendingStep& product = (*pending)[i++];
@@ -49,7 +52,7 @@ void FollowProducts(const Graph& graph, absl::Span<const int32_t> memory_of,
     const int32_t memory = memory_of[product.node];
     PendingStep* step = OnlyReader(pending, i - 1, memory);
     if (!step || step->call || step->followed || !(step->device == product.device)) continue;
-    if (Join(graph, memory, &product, step)) pending->erase(pending->begin() + int64_t(--i));
+    if (Join(graph, memory, precision, &product, step)) pending->erase(pending->begin() + int64_t(--i));
   }
 }
 

@@ -21,7 +21,7 @@ struct Use {
 struct PendingStep {
   Launch launch;                            // kernel steps
   std::unique_ptr<const LibraryCall> call;  // library steps, until they are emitted
-  bool library = false;                     // was one
+  bool library = false;                     // was one, or a part of it was
   int32_t node = -1;                        // that the step computes, or one of them
   Device device;
   std::unique_ptr<const DeviceKernel> followed;  // a product and its kernel, already one
@@ -30,7 +30,7 @@ struct PendingStep {
 
 // On a device a product and the one kernel that reads it become one step where they can. memory_of:
 // of each node.
-void FollowProducts(const Graph& graph, absl::Span<const int32_t> memory_of,
+void FollowProducts(const Graph& graph, absl::Span<const int32_t> memory_of, Precision precision,
                     std::vector<PendingStep>* pending);
 
 // The user's line ("train.py:12") of a node, or empty.

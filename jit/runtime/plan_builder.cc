@@ -46,7 +46,8 @@ class Builder {
       FZ_RETURN_IF_ERROR(group.kind == Group::Kind::kKernel ? AddKernels(group)
                                                             : AddLibrary(group));
     }
-    if (options_.compile.fuse) FollowProducts(graph_, memory_of_, &pending_);
+    if (options_.compile.fuse)
+      FollowProducts(graph_, memory_of_, options_.compile.precision, &pending_);
     FindLastLibrary();
     FindLives();
     AddOutputs();
@@ -154,10 +155,9 @@ class Builder {
     const Node& node = graph_.nodes[step.node];
     step.device = node.device;
     if (!(step.device == Device())) {
-      FZ_ASSIGN_OR_RETURN(
-          step.call,
-          MakeDeviceCall(graph_, step.node, OriginOf(graph_, step.node), options_.compile.precision,
-                         std::move(step.call)));
+      FZ_ASSIGN_OR_RETURN(step.call,
+                          MakeDeviceCall(graph_, step.node, OriginOf(graph_, step.node),
+                                         options_.compile.precision, std::move(step.call)));
       CountRefusal(step.call->refusal());
     }
     for (const int32_t operand : graph_.nodes[step.node].operands)
@@ -231,8 +231,7 @@ class Builder {
   bool MayTake(const PendingStep& s, int32_t step, size_t out, int32_t from) const {
     const Memory& m = memories_[from];
     const Memory& to = memories_[s.uses[out].memory];
-    if (m.last != step || m.bytes != to.bytes || m.arena != to.arena || m.result >= 0)
-      return false;
+    if (m.last != step || m.bytes != to.bytes || m.arena != to.arena || m.result >= 0) return false;
     if (m.input >= 0) {
       const bool lent = m.input < 64 && options_.compile.reusable >> m.input & 1;
       if (!lent || graph_.nodes[m.input].immediate || step < last_library_) return false;
@@ -290,7 +289,7 @@ class Builder {
   }
 
   Status Emit(PendingStep* s) {
-    s->library = s->call != nullptr;
+    s->library |= s->call != nullptr;
     if (s->call) {
       LibraryStep step;
       const Node& node = graph_.nodes[s->node];
@@ -336,8 +335,8 @@ class Builder {
     step.rows = launch.rows;
     step.cols = launch.cols;
     step.work = launch.work;
-    Say("step ", launch.kernel.name, SayPointers(step.buffers), " rows ", step.rows, " cols ",
-        step.cols);
+    Say("step ", step.device ? step.device->text() : launch.kernel.name, SayPointers(step.buffers),
+        " rows ", step.rows, " cols ", step.cols);
     program_.steps.push_back(std::move(step));
     return absl::OkStatus();
   }
@@ -399,8 +398,7 @@ class Builder {
         steps.push_back(std::move(program_.steps[begin]));
         now.push_back(static_cast<int32_t>(joined.size()));
       }
-      joined.push_back(
-          StretchStep{MakeStretch(device, std::move(steps), DependenciesOf(touches))});
+      joined.push_back(StretchStep{MakeStretch(device, std::move(steps), DependenciesOf(touches))});
     }
     program_.steps = std::move(joined);
     for (Result& result : program_.results) {

@@ -244,5 +244,115 @@ TEST_F(CudaMatmul, PlansMayBeGraphs) {
   EXPECT_GT(Count("cuGraphLaunch"), 0);
 }
 
+// Plans of a product and what follows it.
+class CudaEpilogue : public CudaMatmul {
+ protected:
+  // Runs the graph on both devices, often enough for a graph of launches. `biased`: the product
+  // adds the bias.
+  void Check(const std::string& text, const std::vector<Tensor>& arrays, bool biased,
+             const std::string& what, Precision precision = Precision::kDefault) {
+    const auto here = jit::Parse(text), there = jit::Parse(OnTheGpu(text));
+    ASSERT_TRUE(here.ok()) << here.status();
+    ASSERT_TRUE(there.ok()) << there.status();
+    const auto cpu = jit::Compile(*here, {});
+    fake::CublasLt().fake_cublaslt_clear_log();
+    const auto gpu = jit::Compile(*there, {.precision = precision});
+    ASSERT_TRUE(cpu.ok()) << cpu.status();
+    ASSERT_TRUE(gpu.ok()) << gpu.status();
+    std::vector<Tensor> moved;
+    for (const Tensor& x : arrays) moved.push_back(ops::to_device(x, kGpu));
+    for (int run = 0; run < 4; ++run) {
+      const Tensor want = Run(**cpu, arrays), got = Run(**gpu, moved);
+      EXPECT_EQ(Differences(want, got), 0) << what << " run " << run;
+    }
+    EXPECT_EQ((*gpu)->stats().library_calls, biased ? 0 : 1) << what;
+  }
+
+  static std::string OnTheGpu(std::string text) {
+    for (size_t at = 0; (at = text.find(']', at)) != std::string::npos; at += 6)
+      text.insert(at + 1, "@cuda");
+    return text;
+  }
+
+  static Tensor Run(const jit::Plan& plan, const std::vector<Tensor>& arrays) {
+    std::vector<Value*> inputs;
+    for (const Tensor& x : arrays) inputs.push_back(x.value());
+    std::vector<ValueRef> outputs(1);
+    const Status status = plan.Run(inputs, absl::MakeSpan(outputs));
+    return status.ok() ? Tensor(std::move(outputs[0])) : Tensor(status);
+  }
+};
+
+std::string Biased(const std::string& dtype, const std::string& a = "12,16",
+                   const std::string& b = "16,20", const std::string& c = "12,20",
+                   const std::string& bias = "20", const std::string& rest = "add %3, %2") {
+  return StrCat("graph (", dtype, "[", a, "], ", dtype, "[", b, "], ", dtype, "[", bias,
+                "]) {\n  %3 = matmul %0, %1 : ", dtype, "[", c, "]\n  %4 = ", rest, " : ", dtype,
+                "[", c, "]\n  return %4\n}\n");
+}
+
+TEST_F(CudaEpilogue, ABiasIsAddedByTheProduct) {
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32}) {
+    const std::vector<Tensor> arrays = {Random(dtype, {12, 16}), Random(dtype, {16, 20}),
+                                        Random(dtype, {20})};
+    // 16-bit floats round before the bias is added.
+    const bool biased = IsFloat(dtype) && !IsHalf(dtype);
+    const std::string name(ShortName(dtype));
+    Check(Biased(name), arrays, biased, name);
+    Check(Biased(name), arrays, false, name + " exact", Precision::kExact);
+    Check(Biased(name, "12,16", "16,20", "12,20", "20", "add %2, %3"), arrays, biased,
+          name + " the other way round");
+  }
+}
+
+TEST_F(CudaEpilogue, BatchesOfRowsHaveOneBias) {
+  Check(
+      Biased("f32", "3,4,16", "1,16,8", "3,4,8", "8"),
+      {Random(DType::kF32, {3, 4, 16}), Random(DType::kF32, {1, 16, 8}), Random(DType::kF32, {8})},
+      true, "rows of batches");
+  Check(
+      Biased("f32", "3,4,16", "3,16,8", "3,4,8", "8"),
+      {Random(DType::kF32, {3, 4, 16}), Random(DType::kF32, {3, 16, 8}), Random(DType::kF32, {8})},
+      false, "batches");
+  Check(Biased("f32", "1,16", "16,8", "1,8", "8"),
+        {Random(DType::kF32, {1, 16}), Random(DType::kF32, {16, 8}), Random(DType::kF32, {8})},
+        true, "one row");
+}
+
+TEST_F(CudaEpilogue, OtherAdditionsAndOpsStayApart) {
+  const Tensor a = Random(DType::kF32, {12, 12});
+  const std::string n = "12,12";
+  Check(Biased("f32", n, n, n, "12,1"), {a, a, Random(DType::kF32, {12, 1})}, false, "a column");
+  Check(Biased("f32", n, n, n, "1"), {a, a, Random(DType::kF32, {1})}, false, "a number");
+  Check(Biased("f32", n, n, n, n), {a, a, a}, false, "a matrix");
+  Check(Biased("f32", n, n, n, "12", "subtract %3, %2"), {a, a, Random(DType::kF32, {12})}, false,
+        "a difference");
+  Check(Biased("f32", n, n, n, n, "add %3, %3"), {a, a, a}, false, "twice the product");
+}
+
+TEST_F(CudaEpilogue, ABiasAnywhereInMemory) {
+  const Tensor bias = ops::to_device(Random(DType::kF32, {31}), kGpu);
+  const std::vector<Tensor> there = {ops::to_device(Random(DType::kF32, {12, 16}), kGpu),
+                                     ops::to_device(Random(DType::kF32, {16, 20}), kGpu),
+                                     ops::slice(bias, {3, 1, 20})};
+  const auto plan = jit::Compile(*jit::Parse(OnTheGpu(Biased("f32"))), {});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  for (int run = 0; run < 3; ++run) {
+    const Tensor got = Run(**plan, there);
+    ASSERT_TRUE(got.ok()) << got.status();
+    const Tensor product = ops::matmul(there[0], there[1]);
+    const Tensor want = Apply(OpId::k_add, {&product, &there[2]});
+    EXPECT_EQ(Differences(Tensor(*OnHost(*want.value())), got), 0);
+  }
+}
+
+TEST_F(CudaEpilogue, AnAlgorithmWithoutItLeavesTwoSteps) {
+  // The product's own check, then that of the product with the bias.
+  fake::CublasLt().fake_cublaslt_fail("cublasLtMatmulAlgoCheck", 3, kLtNotSupported);
+  Check(Biased("f32"),
+        {Random(DType::kF32, {12, 16}), Random(DType::kF32, {16, 20}), Random(DType::kF32, {20})},
+        false, "refused");
+}
+
 }  // namespace
 }  // namespace frazil

@@ -10,8 +10,10 @@ namespace {
 // Before that a plan may be one of those that run once.
 constexpr int kRunsApart = 2;
 
-const CudaKernel& KernelOf(const KernelStep& step) {
-  return static_cast<const CudaKernel&>(*step.device);
+// Null for what is not one generated kernel.
+const CudaKernel* KernelOf(const Step& step) {
+  const KernelStep* kernel = std::get_if<KernelStep>(&step);
+  return kernel ? dynamic_cast<const CudaKernel*>(kernel->device.get()) : nullptr;
 }
 
 gpu::LaunchNameRef NameOf(absl::Span<const Step> steps) {
@@ -25,10 +27,16 @@ gpu::LaunchNameRef NameOf(absl::Span<const Step> steps) {
   return name;
 }
 
-std::vector<char*> PointersOf(const LibraryStep& step, char* const* slots) {
+std::vector<char*> PointersOf(const Step& step, char* const* slots) {
   std::vector<char*> out;
-  for (const Pointer& p : step.operands) out.push_back(slots[p.slot] + p.offset);
-  out.push_back(slots[step.result.slot] + step.result.offset);
+  const auto add = [&](const Pointer& p) { out.push_back(slots[p.slot] + p.offset); };
+  if (const KernelStep* kernel = std::get_if<KernelStep>(&step)) {
+    std::for_each(kernel->buffers.begin(), kernel->buffers.end(), add);
+  } else {
+    const LibraryStep& library = std::get<LibraryStep>(step);
+    std::for_each(library.operands.begin(), library.operands.end(), add);
+    add(library.result);
+  }
   return out;
 }
 
@@ -52,8 +60,8 @@ CudaGraph::~CudaGraph() { Drop(); }
 
 bool CudaGraph::MayJoin(const Step& step) {
   if (const KernelStep* kernel = std::get_if<KernelStep>(&step)) {
-    return kernel->device && kernel->device->refusal().empty() &&
-           GetGenericUse() != GenericUse::kAlways;
+    if (KernelOf(step)) return GetGenericUse() != GenericUse::kAlways;
+    return kernel->device && kernel->device->capturable();
   }
   const LibraryStep* library = std::get_if<LibraryStep>(&step);
   return library && library->call->capturable();
@@ -85,11 +93,10 @@ Status CudaGraph::RunApart(char* const* slots, absl::Span<Value* const> inputs) 
 
 StatusOr<bool> CudaGraph::Build(char* const* slots, absl::Span<Value* const> inputs) const {
   for (const Step& step : steps_) {
-    const KernelStep* kernel = std::get_if<KernelStep>(&step);
+    const CudaKernel* kernel = KernelOf(step);
     if (!kernel) continue;
-    const StepArgs args(*kernel, slots, inputs);
-    FZ_ASSIGN_OR_RETURN(const CudaVersion* version,
-                        KernelOf(*kernel).VersionFor(args.buffers.begin()));
+    const StepArgs args(std::get<KernelStep>(step), slots, inputs);
+    FZ_ASSIGN_OR_RETURN(const CudaVersion* version, kernel->VersionFor(args.buffers.begin()));
     if (!version->compiled()) return false;
   }
   const gpu::DriverTable& driver = device_->driver();
@@ -111,11 +118,11 @@ StatusOr<bool> CudaGraph::Build(char* const* slots, absl::Span<Value* const> inp
         }
       }
     }
-    if (const KernelStep* kernel = std::get_if<KernelStep>(&steps_[i])) {
-      FZ_RETURN_IF_ERROR(
-          AddKernel(*kernel, StepArgs(*kernel, slots, inputs), after, &launched_[i]));
+    if (KernelOf(steps_[i])) {
+      const KernelStep& kernel = std::get<KernelStep>(steps_[i]);
+      FZ_RETURN_IF_ERROR(AddKernel(kernel, StepArgs(kernel, slots, inputs), after, &launched_[i]));
     } else {
-      FZ_RETURN_IF_ERROR(AddLibrary(std::get<LibraryStep>(steps_[i]), slots, after, &launched_[i]));
+      FZ_RETURN_IF_ERROR(AddLibrary(steps_[i], slots, inputs, after, &launched_[i]));
     }
   }
   FZ_RETURN_IF_ERROR(Check(driver.GraphInstantiate(&exec_, graph_, 0), "no executable graph"));
@@ -124,7 +131,7 @@ StatusOr<bool> CudaGraph::Build(char* const* slots, absl::Span<Value* const> inp
 
 Status CudaGraph::AddKernel(const KernelStep& step, const StepArgs& args,
                             absl::Span<const gpu::CUgraphNode> after, Launched* out) const {
-  const CudaKernel& kernel = KernelOf(step);
+  const CudaKernel& kernel = static_cast<const CudaKernel&>(*step.device);
   FZ_ASSIGN_OR_RETURN(out->version, kernel.VersionFor(args.buffers.begin()));
   const cuda::CudaGrid grid = cuda::LaunchShape(out->version->source(), kernel.extents());
   out->words = cuda::PackArgs(out->version->source(), args.For(step));
@@ -144,10 +151,10 @@ Status CudaGraph::AddKernel(const KernelStep& step, const StepArgs& args,
   return absl::OkStatus();
 }
 
-Status CudaGraph::AddLibrary(const LibraryStep& step, char* const* slots,
+Status CudaGraph::AddLibrary(const Step& step, char* const* slots, absl::Span<Value* const> inputs,
                              absl::Span<const gpu::CUgraphNode> after, Launched* out) const {
   out->pointers = PointersOf(step, slots);
-  FZ_ASSIGN_OR_RETURN(const gpu::CUgraph child, Capture(step, slots));
+  FZ_ASSIGN_OR_RETURN(const gpu::CUgraph child, Capture(step, slots, inputs));
   gpu::CUgraphNode node = nullptr;
   const gpu::CUresult result =
       device_->driver().GraphAddChildGraphNode(&node, graph_, after.data(), after.size(), child);
@@ -156,21 +163,20 @@ Status CudaGraph::AddLibrary(const LibraryStep& step, char* const* slots,
   return Check(result, "no node of a library");
 }
 
-StatusOr<gpu::CUgraph> CudaGraph::Capture(const LibraryStep& step, char* const* slots) const {
-  const std::vector<char*> pointers = PointersOf(step, slots);
-  return device_->Capture([&] {
-    return step.call->Run(absl::MakeSpan(pointers).first(pointers.size() - 1), pointers.back());
-  });
+StatusOr<gpu::CUgraph> CudaGraph::Capture(const Step& step, char* const* slots,
+                                          absl::Span<Value* const> inputs) const {
+  return device_->Capture([&] { return RunStep(step, slots, inputs); });
 }
 
 StatusOr<bool> CudaGraph::Update(char* const* slots, absl::Span<Value* const> inputs) const {
   for (size_t i = 0; i < steps_.size(); ++i) {
-    if (const KernelStep* kernel = std::get_if<KernelStep>(&steps_[i])) {
+    if (KernelOf(steps_[i])) {
+      const KernelStep& kernel = std::get<KernelStep>(steps_[i]);
       FZ_ASSIGN_OR_RETURN(const bool ready,
-                          UpdateKernel(*kernel, StepArgs(*kernel, slots, inputs), &launched_[i]));
+                          UpdateKernel(kernel, StepArgs(kernel, slots, inputs), &launched_[i]));
       if (!ready) return false;
     } else {
-      FZ_RETURN_IF_ERROR(UpdateLibrary(std::get<LibraryStep>(steps_[i]), slots, &launched_[i]));
+      FZ_RETURN_IF_ERROR(UpdateLibrary(steps_[i], slots, inputs, &launched_[i]));
     }
   }
   return true;
@@ -179,7 +185,7 @@ StatusOr<bool> CudaGraph::Update(char* const* slots, absl::Span<Value* const> in
 StatusOr<bool> CudaGraph::UpdateKernel(const KernelStep& step, const StepArgs& args,
                                        Launched* launched) const {
   if (launched->nodes.empty()) return true;
-  const CudaKernel& kernel = KernelOf(step);
+  const CudaKernel& kernel = static_cast<const CudaKernel&>(*step.device);
   FZ_ASSIGN_OR_RETURN(const CudaVersion* version, kernel.VersionFor(args.buffers.begin()));
   std::vector<uint8_t> words = cuda::PackArgs(version->source(), args.For(step));
   if (version == launched->version && words == launched->words) return true;
@@ -199,11 +205,11 @@ StatusOr<bool> CudaGraph::UpdateKernel(const KernelStep& step, const StepArgs& a
   return true;
 }
 
-Status CudaGraph::UpdateLibrary(const LibraryStep& step, char* const* slots,
-                                Launched* launched) const {
+Status CudaGraph::UpdateLibrary(const Step& step, char* const* slots,
+                                absl::Span<Value* const> inputs, Launched* launched) const {
   std::vector<char*> pointers = PointersOf(step, slots);
   if (pointers == launched->pointers) return absl::OkStatus();
-  FZ_ASSIGN_OR_RETURN(const gpu::CUgraph child, Capture(step, slots));
+  FZ_ASSIGN_OR_RETURN(const gpu::CUgraph child, Capture(step, slots, inputs));
   const gpu::CUresult result =
       device_->driver().GraphExecChildGraphNodeSetParams(exec_, launched->nodes[0], child);
   device_->driver().GraphDestroy(child);

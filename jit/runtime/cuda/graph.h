@@ -28,7 +28,7 @@ class CudaGraph : public Stretch {
     std::vector<gpu::CUgraphNode> nodes;
     const CudaVersion* version = nullptr;
     std::vector<uint8_t> words;   // kernel: its parameter as launched
-    std::vector<char*> pointers;  // library: operands and result
+    std::vector<char*> pointers;  // library: of all that it uses
   };
 
   Status RunApart(char* const* slots, absl::Span<Value* const> inputs) const;
@@ -37,12 +37,14 @@ class CudaGraph : public Stretch {
   StatusOr<bool> Update(char* const* slots, absl::Span<Value* const> inputs) const;
   Status AddKernel(const KernelStep& step, const StepArgs& args,
                    absl::Span<const gpu::CUgraphNode> after, Launched* out) const;
-  Status AddLibrary(const LibraryStep& step, char* const* slots,
+  Status AddLibrary(const Step& step, char* const* slots, absl::Span<Value* const> inputs,
                     absl::Span<const gpu::CUgraphNode> after, Launched* out) const;
   StatusOr<bool> UpdateKernel(const KernelStep& step, const StepArgs& args,
                               Launched* launched) const;
-  Status UpdateLibrary(const LibraryStep& step, char* const* slots, Launched* launched) const;
-  StatusOr<gpu::CUgraph> Capture(const LibraryStep& step, char* const* slots) const;
+  Status UpdateLibrary(const Step& step, char* const* slots, absl::Span<Value* const> inputs,
+                       Launched* launched) const;
+  StatusOr<gpu::CUgraph> Capture(const Step& step, char* const* slots,
+                                 absl::Span<Value* const> inputs) const;
   void Drop() const;
   Status Check(gpu::CUresult result, std::string_view what) const {
     return gpu::DriverStatus(result, "cuda", what);
