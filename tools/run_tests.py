@@ -25,7 +25,13 @@ class Suite:
     python: bool = False  # has pytest files
     sanitized: bool = True  # runs under the sanitizers by default
     threads: bool = False  # has C++ tests of several threads: runs under tsan by default
+    targets: tuple[str, ...] = ()  # what its pytest files use of the build beside the module
 
+
+# What CUDA tests open instead of NVIDIA's libraries.
+FAKES = tuple(
+    f"tests/cuda/fake/{name}" for name in ("libcuda.so.1", "libnvrtc.so.12", "libcublasLt.so.12")
+)
 
 # The table: add a suite here together with its first test. Suites run in this order.
 SUITES = {
@@ -36,7 +42,7 @@ SUITES = {
     "fuzz": Suite(python=True, sanitized=False),
     "cpp": Suite(cpp=True, threads=True),
     "python": Suite(python=True),
-    "cuda": Suite(cpp=True, python=True),
+    "cuda": Suite(cpp=True, python=True, targets=(*FAKES, "tests/cuda/cuda_corpus")),
     "goldens": Suite(cpp=True),
     "hazards": Suite(python=True, sanitized=False),
     "npu": Suite(cpp=True),
@@ -119,6 +125,7 @@ class Runner:
         self.dev = dev
         self.sanitizer = build_dir.removeprefix("build").removeprefix("-")
         self.env = os.environ | {"FRAZIL_ROOT": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+        self.env["FRAZIL_FAKE_CUDA"] = str(ROOT / build_dir / "tests" / "cuda" / "fake")
         self.env |= {
             "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1",
             "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
@@ -245,6 +252,7 @@ def main():
         ]
         if any(SUITES[name].python for name in args.names) and runner.sanitizer != "tsan":
             targets.append("python-module")
+            targets += sorted({name for suite in args.names for name in SUITES[suite].targets})
         # Of the thread sanitizer's build only what runs: the rest takes as long as all others.
         everything = not args.names and runner.sanitizer != "tsan"
         built = runner.build([] if everything else targets)

@@ -56,7 +56,10 @@ StatusOr<int64_t> HandOver(PyObject* stream, Device device) {
   int64_t number = 1;  // None is the legacy default stream
   if (Given(stream)) {
     number = PyLong_Check(stream) ? PyLong_AsLongLong(stream) : 0;
-    PyErr_Clear();
+    if (PyErr_Occurred()) {  // too large
+      PyErr_Clear();
+      number = 0;
+    }
     if (number == -1) return number;
     if (number < 1)
       return ValueError("[__dlpack__] stream must be None, -1, 1, 2 or a stream's address.");
@@ -148,6 +151,7 @@ Tensor FromCudaArrayInterface(PyObject* object, const ImportOptions& options) {
   if (!gpu.ok()) return Tensor(gpu.status());
   if (Given(stream.get())) {
     const int64_t number = PyLong_Check(stream.get()) ? PyLong_AsLongLong(stream.get()) : 0;
+    PyErr_Clear();  // too large: -1
     if (number < 1)
       return ValueError("[asarray] the stream of __cuda_array_interface__ must be 1 or more.");
     if (Status s = (*gpu)->WaitForNumber(number); !s.ok())

@@ -21,11 +21,23 @@ thread_local CUstream Device::t_captured = nullptr;
 StatusOr<int> Device::Count() {
   FZ_ASSIGN_OR_RETURN(const DriverTable* driver, Driver());
   int count = 0;
-  FZ_RETURN_IF_ERROR(DriverStatus(driver->DeviceGetCount(&count), "cuda", "cannot count the GPUs"));
+  const CUresult result = driver->DeviceGetCount(&count);
+  if (result == kNotInitialized) {  // though Driver() did: in another process
+    return RuntimeError(
+        "[cuda] the GPU driver was started before this process was forked, and no GPU outlives a "
+        "fork: start processes with multiprocessing's \"spawn\".");
+  }
+  FZ_RETURN_IF_ERROR(DriverStatus(result, "cuda", "cannot count the GPUs"));
   return count;
 }
 
 StatusOr<Device*> Device::Get(int index) {
+  if (index >= 0 && index < kMost) {
+    if (Device* device = g_open[index].load(std::memory_order_acquire)) {
+      FZ_RETURN_IF_ERROR(device->CheckProcess());
+      return device;
+    }
+  }
   static std::array<std::once_flag, kMost> once;
   FZ_ASSIGN_OR_RETURN(const int count, Count());
   if (index < 0 || index >= count || index >= kMost) {
@@ -40,9 +52,7 @@ StatusOr<Device*> Device::Get(int index) {
     if (opened.ok()) g_open[index].store(*opened, std::memory_order_release);
   });
   if (!(*errors)[index].ok()) return (*errors)[index];
-  Device* device = g_open[index].load(std::memory_order_relaxed);
-  FZ_RETURN_IF_ERROR(device->CheckProcess());
-  return device;
+  return g_open[index].load(std::memory_order_relaxed);
 }
 
 StatusOr<Device*> Device::Holding(uint64_t address) {

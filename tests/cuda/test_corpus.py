@@ -67,7 +67,8 @@ def test_corpus(corpus, capsys):
     made = len(list(corpus.iterdir()))
     assert made > 3000
     shards = len(os.sched_getaffinity(0))
-    environment = os.environ | {
+    real = {name: value for name, value in os.environ.items() if name != "FRAZIL_CUDA_PATH"}
+    environment = real | {
         "FRAZIL_CORPUS": str(corpus),
         "FRAZIL_CORPUS_SAMPLE": str(SAMPLE),
         "FRAZIL_SITE_PACKAGES": sysconfig.get_paths()["purelib"],

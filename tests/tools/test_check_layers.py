@@ -57,7 +57,8 @@ def test_allowed(check_layers, tmp_path, files):
         ),
         (
             {"core/a.cc": "/* two\nlines */ void f() { cudaMalloc (); }\n"},
-            "core/a.cc:2: CUDA belongs under jit/emit/cuda.",
+            "core/a.cc:2: CUDA belongs under jit/cuda and jit/emit/cuda and jit/runtime/cuda and "
+            "tests/cuda.",
         ),
     ],
 )
