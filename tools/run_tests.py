@@ -42,7 +42,11 @@ SUITES = {
     "fuzz": Suite(python=True, sanitized=False),
     "cpp": Suite(cpp=True, threads=True),
     "python": Suite(python=True),
-    "cuda": Suite(cpp=True, python=True, targets=(*FAKES, "tests/cuda/cuda_corpus")),
+    "cuda": Suite(
+        cpp=True,
+        python=True,
+        targets=(*FAKES, "tests/cuda/cuda_corpus", "tests/cuda/cuda_texts"),
+    ),
     "goldens": Suite(cpp=True),
     "hazards": Suite(python=True, sanitized=False),
     "npu": Suite(cpp=True),

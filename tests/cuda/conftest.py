@@ -20,6 +20,8 @@ def pytest_configure(config):
     config.add_cleanup(folder.cleanup)
     os.environ["FRAZIL_CUDA_PATH"] = str(gpu.FAKES)
     os.environ["FRAZIL_CACHE_DIR"] = folder.name
+    # What is compiled and launched does not depend on how fast compilers are.
+    os.environ.setdefault("FRAZIL_CUDA_GENERIC", "never")
     for name in [name for name in os.environ if name.startswith("FAKE_CUDA_")]:
         del os.environ[name]
 

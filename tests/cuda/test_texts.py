@@ -6,6 +6,7 @@ import subprocess
 import sysconfig
 from pathlib import Path
 
+import gpu
 import pytest
 
 from frazil import _frazil
@@ -19,7 +20,7 @@ def test_texts_compile_without_warnings():
     """Every text, for one architecture or, with FRAZIL_NIGHTLY=1, for three."""
     program = Path(_frazil.__file__).resolve().parents[2] / "tests/cuda/cuda_texts"
     shards = len(os.sched_getaffinity(0))
-    environment = os.environ | {
+    environment = gpu.without_fakes() | {
         "FRAZIL_SITE_PACKAGES": sysconfig.get_paths()["purelib"],
         "FRAZIL_SHARDS": str(shards),
     }
