@@ -21,13 +21,17 @@ struct Product {
 
 template <typename T>
 T Random(std::mt19937_64& rng) {
-  if constexpr (std::is_integral_v<T>) return T(rng());
   double x = std::normal_distribution<double>()(rng);
   const double special[] = {0.0, -0.0, INFINITY, std::nan(""), 1e-41, -1e-30};
   if (rng() % 50 == 0) x = special[rng() % 6];
-  if constexpr (std::is_same_v<T, Half>) return ToHalf(x);
-  if constexpr (std::is_same_v<T, BFloat16>) return ToBFloat16(x);
-  return T(x);
+  if constexpr (std::is_integral_v<T>)
+    return T(rng());
+  else if constexpr (std::is_same_v<T, Half>)
+    return ToHalf(x);
+  else if constexpr (std::is_same_v<T, BFloat16>)
+    return ToBFloat16(x);
+  else
+    return T(x);
 }
 
 template <typename T>
@@ -128,8 +132,10 @@ TEST_F(MatmulText, EveryDTypeHasTheBitsOfTheCpu) {
   uint64_t seed = 0;
   for (const DType dtype : kNumbers) {
     const MatmulShape shape = ChooseMatmul(dtype, 1, 1 << 14, 1 << 14, 100, 132);
-    for (const int layout : {0, 1, 2, 3, 4})
-      CheckAny({shape, layout == 0 ? 2 : 1, 1 + int64_t(seed * 7 % 200), 70, 37, layout}, ++seed);
+    for (const int layout : {0, 1, 2, 3, 4}) {
+      const int64_t m = 1 + int64_t(++seed * 7 % 200);
+      CheckAny({shape, layout == 0 ? 2 : 1, m, 70, 37, layout}, seed);
+    }
   }
 }
 
@@ -147,8 +153,10 @@ TEST_F(MatmulText, EveryTileHasTheBitsOfTheCpu) {
 TEST_F(MatmulText, LongSumsAreCombinedByTheRule) {
   uint64_t seed = 200;
   for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32, DType::kF64}) {
-    for (const int64_t chunks : {1, 2, 3, 5, 7})
-      CheckAny({{dtype, 1, true}, 1, 3, 2, 4096 * chunks + int64_t(seed % 3), 0}, ++seed);
+    for (const int64_t chunks : {1, 2, 3, 5, 7}) {
+      const int64_t k = 4096 * chunks + int64_t(++seed % 3);
+      CheckAny({{dtype, 1, true}, 1, 3, 2, k, 0}, seed);
+    }
   }
   // More chunks than there are lanes.
   CheckAny({{DType::kF32, 1, true}, 1, 1, 2, 4096 * 67 + 5, 0}, ++seed);

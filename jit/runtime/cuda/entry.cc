@@ -9,7 +9,7 @@ namespace frazil::jit {
 CudaEntry::CudaEntry(gpu::Device* device, const std::string& entry, const std::string& text,
                      const std::string& origin)
     : device_(device),
-      name_(std::make_shared<const gpu::LaunchName>(entry, origin)),
+      name_(std::make_shared<const gpu::LaunchName>(gpu::LaunchName{entry, origin})),
       compilation_(gpu::StartCompile(device, CudaText(entry, text))) {}
 
 Status CudaEntry::Launch(int64_t blocks, int threads, const void* args) const {

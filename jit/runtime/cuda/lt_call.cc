@@ -84,7 +84,7 @@ LtCall::LtCall(gpu::Device* device, const LtProblem& problem,
       copy_b_(problem.b.copy || !product_->reads_strided()),
       dense_a_(device, static_cast<int>(frazil::SizeOf(shape_.dtype)), problem.a.dense, origin),
       dense_b_(device, static_cast<int>(frazil::SizeOf(shape_.dtype)), problem.b.dense, origin),
-      name_(std::make_shared<const gpu::LaunchName>("cublasLtMatmul", origin)) {}
+      name_(std::make_shared<const gpu::LaunchName>(gpu::LaunchName{"cublasLtMatmul", origin})) {}
 
 Status LtCall::Run(const char* a, const char* b, const char* bias, char* result) const {
   // The allocator gives memory out again in the order of the stream.
