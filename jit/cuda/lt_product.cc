@@ -84,7 +84,10 @@ StatusOr<std::unique_ptr<const LtProduct>> LtProduct::Make(Device* device, const
                                                            const LtOperand& a, const LtOperand& b,
                                                            LtEpilogue epilogue) {
   const auto table = CublasLt();
-  if (!table.ok()) return NotImplementedError(std::string(table.status().message()));
+  if (!table.ok()) {
+    return RuntimeError(table.status().message(),
+                        " Without it fz.precision(\"exact\") multiplies by frazil's own kernel.");
+  }
   FZ_RETURN_IF_ERROR(device->Enter());
   std::unique_ptr<LtProduct> product(new LtProduct(device, *table, shape, epilogue));
   FZ_RETURN_IF_ERROR(product->Prepare(a, b));

@@ -243,6 +243,29 @@ def test_no_nvrtc(libraries):
     assert "pip install 'frazil[cuda]', or install the CUDA toolkit." in error
 
 
+def test_no_cublas(libraries):
+    if any(find_library(name) for name in ("cublasLt", "libcublasLt.so.13", "libcublasLt.so.12")):
+        pytest.skip("the system has a cuBLASLt of its own")
+    out = gpu.process(
+        """
+        from frazil import _frazil
+        _frazil.cuda.set_wheel_folder("")
+        x = fz.ones((2, 2), device="cuda")
+        try:
+            x @ x
+        except RuntimeError as error:
+            print(error)
+        with fz.precision("exact"):
+            print((x @ x).tolist())
+        """,
+        FRAZIL_CUDA_PATH=libraries("libcuda.so.1", "libnvrtc.so.12"),
+    )
+    error, exact = out.splitlines()
+    assert "libcublasLt cannot be opened (tried /" in error
+    assert error.endswith('fz.precision("exact") multiplies by frazil\'s own kernel.')
+    assert exact == "[[2.0, 2.0], [2.0, 2.0]]"
+
+
 def test_an_architecture_that_nvrtc_does_not_know():
     """PTX of the newest that it knows, which the driver makes ready."""
     out = gpu.process(
