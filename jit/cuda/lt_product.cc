@@ -167,6 +167,11 @@ Status LtProduct::ChooseAlgorithm() {
         table_->MatmulPreferenceSetAttribute(made, attribute, &kAlignment, sizeof(kAlignment)),
         "an alignment was refused"));
   }
+  // Sums that are split are put together in f32 also where the result has 16 bits: rounded once.
+  const uint32_t reductions = IsHalf(shape_.dtype) ? kReductionInComputeType : kAnyReduction;
+  FZ_RETURN_IF_ERROR(Check(table_->MatmulPreferenceSetAttribute(made, kPreferenceReductions,
+                                                                &reductions, sizeof(reductions)),
+                           "a way to reduce was refused"));
   LtHeuristic found{};
   int count = 0;
   const LtStatus status =

@@ -31,8 +31,8 @@ enum class LtEpilogue { kNone, kBias };
 
 class LtProduct {
  public:
-  // d = a b for every batch, d dense. NotImplementedError: cuBLASLt has no algorithm for it, or the
-  // library is not there; RuntimeError: it failed.
+  // d = a b for every batch, d dense. NotImplementedError: cuBLASLt has no algorithm for it;
+  // RuntimeError: it failed or is not there.
   static StatusOr<std::unique_ptr<const LtProduct>> Make(Device* device, const LtShape& shape,
                                                          const LtOperand& a, const LtOperand& b,
                                                          LtEpilogue epilogue = LtEpilogue::kNone);

@@ -96,11 +96,14 @@ inline constexpr int kOrderCol = 0, kOrderRow = 1;
 // cublasLtMatmulPreferenceAttributes_t.
 enum : int {
   kPreferenceMaxWorkspace = 1,
+  kPreferenceReductions = 3,
   kPreferenceMinAlignmentA = 5,
   kPreferenceMinAlignmentB = 6,
   kPreferenceMinAlignmentC = 7,
   kPreferenceMinAlignmentD = 8
 };
+// cublasLtReductionScheme_t: how parts of a sum along k are put together.
+inline constexpr uint32_t kReductionInComputeType = 2, kAnyReduction = 7;
 // cublasStatus_t.
 inline constexpr LtStatus kLtSuccess = 0, kLtNotInitialized = 1, kLtAllocFailed = 3,
                           kLtInvalidValue = 7, kLtArchMismatch = 8, kLtExecutionFailed = 13,

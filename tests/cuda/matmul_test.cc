@@ -157,6 +157,15 @@ TEST_F(CudaMatmul, OneMatrixForAllBatchesIsOneProduct) {
   EXPECT_NE(log.find("cublasLtMatrixLayoutCreate(0, 8, 24, 8)"), std::string::npos) << log;
 }
 
+TEST_F(CudaMatmul, SixteenBitFloatsRoundOnce) {
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    fake::CublasLt().fake_cublaslt_clear_log();
+    Compare({Random(dtype, {6, 5}), Random(dtype, {5, 6})}, Product, std::string(ShortName(dtype)));
+    const std::string log = fake::CublasLt().fake_cublaslt_log();
+    EXPECT_NE(log.find("cublasLtMatmulPreferenceSetAttribute(3, 4)"), std::string::npos) << log;
+  }
+}
+
 TEST_F(CudaMatmul, Empty) {
   for (const DType dtype : {DType::kF32, DType::kI64}) {
     Compare({Random(dtype, {4, 0}), Random(dtype, {0, 5})}, Product, "k 0");

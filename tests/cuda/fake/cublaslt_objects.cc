@@ -100,6 +100,7 @@ LtStatus cublasLtMatmulPreferenceSetAttribute(LtPreference handle, int attribute
   LtWish* const wish = LtObjects<LtWish>::Get(handle);
   if (wish == nullptr) return kLtInvalidValue;
   if (attribute == kPreferenceMaxWorkspace) return Put(&wish->max_workspace, value, bytes);
+  if (attribute == kPreferenceReductions) return Put(&wish->reductions, value, bytes);
   if (attribute >= kPreferenceMinAlignmentA && attribute <= kPreferenceMinAlignmentD)
     return Put(&wish->alignment[attribute - kPreferenceMinAlignmentA], value, bytes);
   return kLtNotSupported;

@@ -28,6 +28,7 @@ struct LtMatrix {
 };
 struct LtWish {
   uint64_t max_workspace = 0;
+  uint32_t reductions = frazil::cuda::kAnyReduction;
   uint32_t alignment[4] = {256, 256, 256, 256};
 };
 
