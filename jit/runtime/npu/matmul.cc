@@ -1,10 +1,11 @@
+#include "jit/runtime/npu/matmul.h"
+
 #include <algorithm>
 #include <optional>
 
 #include "core/str.h"
 #include "jit/emit/npu/gemm.h"
 #include "jit/runtime/npu/kernel.h"
-#include "jit/runtime/npu/matmul.h"
 
 namespace frazil::jit {
 namespace {
@@ -200,7 +201,7 @@ class NpuFollowedProduct : public DeviceKernel {
 }  // namespace
 
 StatusOr<FollowedProduct> FollowNpuProduct(const Graph& graph, int32_t id, const Launch& next,
-                                        int product, const std::string& origin) {
+                                           int product, const std::string& origin) {
   const Node& node = graph.nodes[id];
   const Layout *a = graph.nodes[node.operands[0]].layout, *b = graph.nodes[node.operands[1]].layout;
   if (node.layout->rank != 2) return NotImplementedError("[npu] batches of products stay apart.");
