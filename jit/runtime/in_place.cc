@@ -5,7 +5,7 @@ namespace {
 
 // Each point of the space reads the element that it writes, and no other; no point reads what
 // another writes, as those of a chunked loop would that share a value beside it.
-bool SameAddresses(const Launch& launch, int a, int b) {
+bool SameAddresses(const Launch& launch, int a, int b, bool teams) {
   const kir::Buffer &x = launch.kernel.buffers[a], &y = launch.kernel.buffers[b];
   if (SizeOf(x.dtype) != SizeOf(y.dtype) || launch.buffers[a].offset != launch.buffers[b].offset)
     return false;
@@ -14,17 +14,18 @@ bool SameAddresses(const Launch& launch, int a, int b) {
     if (launch.extents[axis] < 2) continue;
     const int64_t stride = launch.strides[a * axes + axis];
     if (stride != launch.strides[b * axes + axis]) return false;
-    if (stride == 0 && axis < launch.kernel.rank) return false;
+    if (stride == 0 && (teams || axis < launch.kernel.rank)) return false;
   }
   return true;
 }
 
 }  // namespace
 
-bool MayOverwrite(const Launch& launch, int out, absl::FunctionRef<bool(int)> shares) {
+bool MayOverwrite(const Launch& launch, int out, bool teams, absl::FunctionRef<bool(int)> shares) {
   const int count = static_cast<int>(launch.kernel.buffers.size());
   for (int b = 0; b < count; ++b) {
-    if (shares(b) && (launch.kernel.buffers[b].out || !SameAddresses(launch, b, out))) return false;
+    if (shares(b) && (launch.kernel.buffers[b].out || !SameAddresses(launch, b, out, teams)))
+      return false;
   }
   bool written = false;
   for (const kir::Inst& inst : launch.kernel.body) {

@@ -8,7 +8,9 @@
 
 namespace frazil::jit {
 
-// Of launch buffer `out`, over the memory of the buffers for which `shares` holds.
-bool MayOverwrite(const Launch& launch, int out, absl::FunctionRef<bool(int buffer)> shares);
+// Of launch buffer `out`, over the memory of the buffers for which `shares` holds. `teams`: several
+// threads may work on one point of the space, and each reads what the point has once.
+bool MayOverwrite(const Launch& launch, int out, bool teams,
+                  absl::FunctionRef<bool(int buffer)> shares);
 
 }  // namespace frazil::jit

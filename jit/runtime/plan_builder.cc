@@ -238,7 +238,8 @@ class Builder {
     }
     if (s.followed) return false;
     const auto shares = [&](int use) { return Home(s.uses[use].memory) == from; };
-    if (!s.call) return MayOverwrite(s.launch, static_cast<int>(out), shares);
+    if (!s.call)
+      return MayOverwrite(s.launch, static_cast<int>(out), !CpuAddresses(s.device), shares);
     if (!s.call->in_place() || !shares(0)) return false;
     for (size_t use = 1; use + 1 < s.uses.size(); ++use) {
       if (shares(static_cast<int>(use))) return false;

@@ -107,6 +107,24 @@ def test_gradients_in_traces():
     same_everywhere(body, [(gpu.randn(9, seed=i), gpu.randn(9, seed=9 + i)) for i in range(5)])
 
 
+def test_rows_of_a_team_are_not_overwritten_while_it_reads():
+    """A kernel's result over an operand that all threads of a row read."""
+
+    def run(device, wrap):
+        w = gpu.randn(3, 17).to_device(device).T.requires_grad_(True)
+
+        @wrap
+        def step(t):
+            fz.logsumexp(w * t).backward()
+            return w.grad * 1
+
+        return [gpu.bits(step(gpu.randn(3).to_device(device))) for _ in range(5)]
+
+    want = run("cpu", lambda f: f)
+    assert run("cuda", lambda f: f) == want
+    assert run("cuda", fz.trace) == want
+
+
 ORDERS = """
 from frazil import nn
 def body(x, y):

@@ -2,16 +2,38 @@
 
 Programs (program.py) are written against this module; a shrunk one is printed together with it, so
 that it stands alone. Two runs of one program are right only if their observations are equal.
+
+With FUZZ_DEVICE all tensors that a program makes lie on that device.
 """
 
 import dataclasses
+import functools
 import itertools
+import os
 
 import numpy as np
 
 import frazil as fz
 import frazil.random
 from frazil import nn
+
+HOME = os.environ.get("FUZZ_DEVICE")
+USUAL = "exact" if HOME else "default"  # libraries of GPUs add up in orders of their own
+if HOME:
+
+    def at_home(make, *args, **options):
+        options.pop("copy", None)  # memory of the host is not borrowed there
+        return make(*args, **{"device": HOME, **options})
+
+    for names, makers in (
+        (fz, "arange asarray empty eye full linspace ones zeros"),
+        (fz.random, "integers normal uniform"),
+    ):
+        for maker in makers.split():
+            setattr(names, maker, functools.partial(at_home, getattr(names, maker)))
+    for maker in ("integers", "normal", "uniform"):
+        method = functools.partialmethod(getattr(frazil.random.Generator, maker), device=HOME)
+        setattr(frazil.random.Generator, maker, method)
 
 
 def data(seed, shape, dtype, layout="plain"):
@@ -75,7 +97,7 @@ def wide(x):
 
 
 def multiplied_by(blas, f, *args):
-    with fz.precision("blas" if blas else "default"):
+    with fz.precision("blas" if blas else USUAL):
         return f(*args)
 
 
@@ -86,7 +108,7 @@ def taking_turns(settings):
 def under(turns, f, *args):
     """A call under the next of some settings, of which an argument tells nothing."""
     turn = next(turns)
-    with fz.precision("blas" if turn == "blas" else "default"):
+    with fz.precision("blas" if turn == "blas" else USUAL):
         if turn != "no_grad":
             return f(*args)
         with fz.no_grad():
@@ -140,6 +162,11 @@ def large(x):
 
 def observe(program, wrap):
     """A list of (what, seen) for a program whose functions are passed through `wrap`."""
+    with fz.precision(USUAL):
+        return observed(program, wrap)
+
+
+def observed(program, wrap):
     fz.random.seed(7)
     call, parts, calls = program(wrap)
     out, held = [], []

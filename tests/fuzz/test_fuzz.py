@@ -1,6 +1,7 @@
 """Random programs: traced against eager, and both against the interpreter and a smaller
 instruction set. Every observation must be equal, bit for bit."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 from conftest import COUNT, LIMIT, NIGHTLY
 from plants import PLANTS
 from program import Block, shrink, text
+
+FAKES = Path(__file__).parents[2] / "build" / "tests" / "cuda" / "fake"
 
 
 def has_avx512():
@@ -54,6 +57,29 @@ def test_same_elsewhere(generated, environment, mode):
     if ("FRAZIL_JIT" in environment) == (mode == "trace") and not NIGHTLY:
         generated = [part[::4] for part in generated]
     programs, digests = generated
+    failures = campaign.compare(programs, digests, mode, environment, LIMIT)
+    report(failures, mode, environment)
+
+
+def reaches_a_gpu(program):
+    """Nothing of it is tied to the CPU: its BLAS, NumPy's memory that the program writes to."""
+    source = text(program)
+    writes = ("memory *=", "memory +=", "memory[")
+    return "blas" not in source and not any(write in source for write in writes)
+
+
+@pytest.mark.parametrize("mode", ["eager", "trace"])
+def test_same_on_a_gpu(generated, mode):
+    """On the fake driver of tests/cuda/fake, which compiles every kernel and runs it late."""
+    environment = {
+        "FUZZ_DEVICE": "cuda",
+        "FRAZIL_CUDA_PATH": os.environ.get("FRAZIL_FAKE_CUDA", str(FAKES)),
+        "FRAZIL_CUDA_GENERIC": "never",
+        "FRAZIL_CACHE_DIR": "none",
+        "FAKE_CUDA_ORDER": "lazy",
+    }
+    pairs = [pair for pair in zip(*generated, strict=True) if reaches_a_gpu(pair[0])]
+    programs, digests = zip(*pairs[: 500 if NIGHTLY else 12], strict=True)
     failures = campaign.compare(programs, digests, mode, environment, LIMIT)
     report(failures, mode, environment)
 
