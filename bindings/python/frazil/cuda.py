@@ -1,7 +1,7 @@
 """NVIDIA GPUs: what is there, its memory, and what was compiled for it.
 
-Tensors live on one with ``device="cuda"`` or ``"cuda:1"``; everything follows. The driver, NVRTC and
-cuBLASLt are opened at first use: ``pip install frazil[cuda]`` brings the latter two.
+Tensors live on one with ``device="cuda"`` or ``"cuda:1"``; everything follows. The driver, NVRTC
+and cuBLASLt are opened at first use: ``pip install frazil[cuda]`` brings the latter two.
 
 >>> import frazil as fz
 >>> fz.cuda.is_available() == (fz.cuda.device_count() > 0)
