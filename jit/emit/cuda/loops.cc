@@ -59,22 +59,25 @@ Id Printer::Loop(Id loop) {
   return end;
 }
 
-// first and last of the loop, or of chunk number `chunk`.
-void Printer::Bounds(const char* chunk) {
+// first and last of the loop, or of chunk number `chunk`, as far as `text` has them.
+void Printer::Bounds(const char* chunk, const std::string& text) {
   const std::string extent = Arg(CudaArg::kExtent, k_.rank);
-  if (chunk == nullptr) {
-    t_.Line("const ", Index(), " first = 0, last = ", extent, ";");
-    return;
+  const bool last = HasWord(text, "last");
+  if (last || HasWord(text, "first")) {
+    t_.Line("const ", Index(),
+            " first = ", chunk == nullptr ? "0" : StrCat(chunk, " * ", kir::kChunk), ";");
   }
-  t_.Line("const ", Index(), " first = ", chunk, " * ", kir::kChunk, ";");
-  t_.Line("const ", Index(), " last = fz_min(first + ", kir::kChunk, ", ", extent, ");");
+  if (!last) return;
+  t_.Line("const ", Index(), " last = ",
+          chunk == nullptr ? extent : StrCat("fz_min(first + ", kir::kChunk, ", ", extent, ")"),
+          ";");
 }
 
 // One thread does it all, its 8 lanes in registers.
 void Printer::LoopOfThread(Id loop, Id end) {
   const std::vector<Id> reduces = Reduces(loop, end);
   const std::string j = StrCat("i", k_.rank), index = Index();
-  Bounds(k_.chunked ? IndexName(0).c_str() : nullptr);
+  Bounds(k_.chunked ? IndexName(0).c_str() : nullptr, "first last");
   const bool laned = Laned(reduces);
   for (Id r : reduces) {
     if (laned) {
@@ -114,7 +117,7 @@ void Printer::LoopOfThread(Id loop, Id end) {
 void Printer::LoopOfColumn(Id loop, Id end) {
   const std::vector<Id> reduces = Reduces(loop, end);
   const std::string j = StrCat("i", k_.rank);
-  Bounds(k_.chunked ? IndexName(0).c_str() : nullptr);
+  Bounds(k_.chunked ? IndexName(0).c_str() : nullptr, "first last");
   for (Id r : reduces) {
     t_.Line("__shared__ ", Type(r), " lanes", r, "[", v_.threads, "];");
     t_.Line(Type(r), " r", r, " = ", IdentityText(k_.body[r]), ";");
@@ -155,32 +158,38 @@ void Printer::LoopOfRow(Id loop, Id end) {
     t_.Line("__shared__ ", Type(r), " part", r, "[", kPartials, "];");
     static_shared_ += kPartials * SizeOf(k_.body[r].type);
   }
-  if (segments_) {
-    const std::string extent = Arg(CudaArg::kExtent, k_.rank);
-    t_.Open("for (", Index(), " chunk = warp; chunk * ", kir::kChunk, " < ", extent,
-            "; chunk += ", v_.warps, ")");
-    Bounds("chunk");
-  } else {
-    Bounds(k_.chunked ? IndexName(0).c_str() : nullptr);
-  }
-  RowPasses(loop, end, true);
-  RowPasses(loop, end, false);
   std::vector<Id> laned;
   for (Id r : reduces) {
     if (segments_ && k_.body[r].lanes) laned.push_back(r);
   }
+  const std::string extent = Arg(CudaArg::kExtent, k_.rank);
   if (segments_) {
+    t_.Open("for (", Index(), " chunk = warp; chunk * ", kir::kChunk, " < ", extent,
+            "; chunk += ", v_.warps, ")");
+  }
+  const auto passes = [&] {
+    RowPasses(loop, end, true);
+    RowPasses(loop, end, false);
+    if (!segments_) return RowResults(reduces);
     CombineLanes(laned);
     for (Id r : laned) {
       t_.Line("if (lane == 0) part", r, "[chunk] = r", r, "[0];");
       t_.Line("r", r, "[0] = r", r, "[1] = ", IdentityText(k_.body[r]), ";");
     }
-    t_.Close();
-    t_.Line("const ", Index(), " last = ", Arg(CudaArg::kExtent, k_.rank), ";");
-  }
-  if (reduces.empty()) return;
+  };
+  const std::string text = t_.Capture(passes);
+  Bounds(segments_ ? "chunk" : k_.chunked ? IndexName(0).c_str() : nullptr, text);
+  t_.Append(text);
+  if (!segments_) return;
+  t_.Close();
+  const std::string results = t_.Capture([&] { RowResults(reduces); });
+  if (HasWord(results, "last")) t_.Line("const ", Index(), " last = ", extent, ";");
+  t_.Append(results);
+}
+
+void Printer::RowResults(const std::vector<Id>& reduces) {
   CombineLanes(reduces);
-  if (across) CombineWarps(reduces);
+  if (v_.warps > 1 && !reduces.empty()) CombineWarps(reduces);
   for (Id r : reduces) Result(r, StrCat("r", r, "[0]"));
 }
 
@@ -204,15 +213,17 @@ void Printer::RowPasses(Id loop, Id end, bool fill) {
     pass.slot = "k * 2 + e";
     if (v_.full) pass.end_index.clear();
     t_.Open("FZ_UNROLL for (int k = 0; k < ", v_.keep, "; ++k)");
-    t_.Line("const ", Index(), " base = ", start, " + k * 64;");
+    const std::string text = t_.Capture([&] { EmitPass(pass); });
+    if (HasWord(text, pass.base)) t_.Line("const ", Index(), " base = ", start, " + k * 64;");
+    t_.Append(text);
   } else {
     pass.slot = StrCat(pass.base, pass.step == 1 ? " + e" : StrCat(" + e * ", pass.step),
                        k_.chunked ? " - first" : "");
     pass.first_exists = true;
     t_.Open("FZ_UNROLL_BY(", fill ? kFillUnroll : kUnroll, ") for (", Index(), " base = ", start,
             "; base < last; base += ", segments_ ? 64 : 64 * v_.warps, ")");
+    EmitPass(pass);
   }
-  EmitPass(pass);
   t_.Close();
 }
 
@@ -267,9 +278,9 @@ void Printer::Result(Id r, const std::string& value) {
   const Inst& inst = k_.body[r];
   const bool float_sum = IsFloat(inst.type) && ReduceKind(inst.imm) == ReduceKind::kSum;
   t_.Line("v", r, " = ",
-          float_sum ? StrCat(segments_ ? "last > 0 ? " : "last > first ? ", value, " : ",
-                             ConstText(inst.type, 0))
-                    : value,
+          float_sum && !v_.full ? StrCat(segments_ ? "last > 0 ? " : "last > first ? ", value,
+                                         " : ", ConstText(inst.type, 0))
+                                : value,
           ";");
 }
 

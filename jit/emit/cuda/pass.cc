@@ -1,5 +1,4 @@
 // Straight-line instructions on one or several elements of a thread.
-#include "absl/strings/ascii.h"
 #include "jit/emit/cuda/expr.h"
 #include "jit/emit/cuda/printer.h"
 
@@ -9,14 +8,6 @@ namespace {
 using kir::kNone;
 using kir::Op;
 using kir::Stride;
-
-bool HasWord(const std::string& text, const std::string& word) {
-  const auto letter = [](char c) { return c == '_' || absl::ascii_isalnum(c); };
-  for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += word.size()) {
-    if (!letter(text[at - 1]) && !letter(text[at + word.size()])) return true;
-  }
-  return false;
-}
 
 std::string Value(kir::Id id) { return id == kNone ? "" : StrCat("v", id); }
 
@@ -31,7 +22,7 @@ void Printer::EmitPass(const Pass& pass) {
   index_used_[pass.axis] = true;
   const std::string before = t_.Capture([&] { VectorLoads(pass, in); });
   const std::string after = t_.Capture([&] { VectorStores(pass, in); });
-  const std::string body = t_.Capture([&] { Element(pass, in); });
+  const std::string body = t_.Capture([&] { Element(pass, in); }, 1);
   const auto asks = [&](const std::string& text) { return !all && HasWord(text, in); };
   // Names that are not used would be warned of.
   if (vector && asks(before + body + after))

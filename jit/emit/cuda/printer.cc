@@ -177,7 +177,9 @@ void Printer::Entry(Id begin, Id end) {
     t_.Open("for (i64 tile = blockIdx.x; tile * ", block_points, " < ", Arg(CudaArg::kPoints, 0),
             "; tile += gridDim.x)");
   }
+  if (lines_.size() == 1) t_.Mark(lines_[0]);
   const std::string body = t_.Capture([&] { Body(begin, end); });
+  t_.Mark(lines_.size() == 1 ? lines_[0] : "");
   Point();
   t_.Append(body);
   if (!v_.narrow) {

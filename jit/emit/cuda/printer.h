@@ -74,10 +74,11 @@ class Printer {
 
   // loops.cc
   Id Loop(Id loop);
-  void Bounds(const char* chunk);
+  void Bounds(const char* chunk, const std::string& text);
   void LoopOfThread(Id loop, Id end);
   void LoopOfColumn(Id loop, Id end);
   void LoopOfRow(Id loop, Id end);
+  void RowResults(const std::vector<Id>& reduces);
   void RowPasses(Id loop, Id end, bool fill);
   void CombineLanes(const std::vector<Id>& reduces);
   void CombineWarps(const std::vector<Id>& reduces);

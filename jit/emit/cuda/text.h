@@ -3,9 +3,19 @@
 
 #include <string>
 
+#include "absl/strings/ascii.h"
 #include "core/str.h"
 
 namespace frazil::jit::cuda {
+
+// Whether `text` has the name `word`: names that are declared and not used are warned of.
+inline bool HasWord(const std::string& text, const std::string& word) {
+  const auto letter = [](char c) { return c == '_' || absl::ascii_isalnum(c); };
+  for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += word.size()) {
+    if ((at == 0 || !letter(text[at - 1])) && !letter(text[at + word.size()])) return true;
+  }
+  return false;
+}
 
 class Text {
  public:
@@ -43,12 +53,14 @@ class Text {
     mark_ = StrCat("#line ", line.substr(colon + 1), " \"", file, "\"\n");
   }
 
-  // What `write` writes, as a string of its own.
+  // What `write` writes, as a string of its own, for so many braces further in.
   template <typename F>
-  std::string Capture(const F& write) {
+  std::string Capture(const F& write, int deeper = 0) {
     std::string outer;
     outer.swap(text_);
+    depth_ += deeper;
     write();
+    depth_ -= deeper;
     outer.swap(text_);
     return outer;
   }

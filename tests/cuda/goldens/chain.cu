@@ -20,14 +20,14 @@ extern "C" __global__ void __launch_bounds__(256) frazil_chain_3eb3cb1f(const fr
   const fz_vec<f32, 4> q2 = fz_load<1, 4>((args.p_b + column));
   fz_vec<f32, 4> w7;
   FZ_UNROLL for (int e = 0; e < 4; ++e) {
-  const f32 v0 = q0.v[e];
-  const f32 v1 = fz_bitcast<f32>(args.s_w);
-  const f32 v2 = q2.v[e];
-  const f32 v3 = v0 * v1;
-  const f32 v4 = v3 + v2;
-  const f32 v5 = 0.0f;
-  const f32 v6 = fz_max(v4, v5);
-  w7.v[e] = v6;
+    const f32 v0 = q0.v[e];
+    const f32 v1 = fz_bitcast<f32>(args.s_w);
+    const f32 v2 = q2.v[e];
+    const f32 v3 = v0 * v1;
+    const f32 v4 = v3 + v2;
+    const f32 v5 = 0.0f;
+    const f32 v6 = fz_max(v4, v5);
+    w7.v[e] = v6;
   }
   fz_store((fz_at(args.p_o, i0 * args.st_o_0) + column), w7);
 }
