@@ -80,7 +80,7 @@ void Printer::Element(const Pass& pass, const std::string& in) {
     const int array = used_[i] >= 0 ? used_[i] : made_[i];
     const std::string slot = StrCat("h", arrays_[array].made, "[", pass.slot, "]");
     if (!pass.fill) {
-      t_.Line("const ", Type(i), " v", i, " = ", slot, ";");
+      if (read_[i]) t_.Line("const ", Type(i), " v", i, " = ", slot, ";");
     } else if (used_[i] < 0) {
       t_.Line(slot, " = ", LoadText(i, pass, in), ";");
     }

@@ -139,13 +139,14 @@ void Printer::FindArrays(const Kernel& kernel, const kir::LegalMap& map) {
 // What stores and reductions need, and what is held for a later loop.
 void Printer::FindNeeded() {
   needed_.assign(k_.body.size(), false);
+  read_ = needed_;
   for (Id i = Id(k_.body.size()) - 1; i >= 0; --i) {
     const Inst& inst = k_.body[i];
     if (inst.op == Op::kStore) needed_[i] = true;
     if (used_[i] >= 0 && needed_[i]) needed_[arrays_[used_[i]].made] = true;
     if (!needed_[i] || used_[i] >= 0) continue;
     for (Id operand : {inst.a, inst.b, inst.c}) {
-      if (operand != kNone) needed_[operand] = true;
+      if (operand != kNone) needed_[operand] = read_[operand] = true;
     }
   }
 }
@@ -198,7 +199,7 @@ void Printer::Body(Id begin, Id end) {
     return;
   }
   for (const Array& a : arrays_) {
-    if (a.made < begin || a.made >= end) continue;
+    if (a.made < begin || a.made >= end || !needed_[a.made]) continue;
     const std::string_view type = Type(a.made);
     if (InRegisters()) {
       t_.Line(type, " h", a.made, "[", 2 * v_.keep, "];");

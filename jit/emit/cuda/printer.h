@@ -99,9 +99,9 @@ class Printer {
   bool segments_ = false;    // a row of several chunks, one a warp at a time
   std::string name_;
   std::vector<Array> arrays_;
-  int64_t held_bytes_ = 0;        // for each element of a row
-  std::vector<int> made_, used_;  // of each instruction: the array, or -1
-  std::vector<bool> needed_;
+  int64_t held_bytes_ = 0;             // for each element of a row
+  std::vector<int> made_, used_;       // of each instruction: the array, or -1
+  std::vector<bool> needed_, read_;    // read: by an instruction of its loop, or outside
   std::vector<bool> loaded_, stored_;  // of each buffer, in this phase
   std::vector<bool> mixed_;  // of each buffer: not to be accessed by vectors in this phase
   std::vector<bool> index_used_;

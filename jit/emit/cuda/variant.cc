@@ -20,11 +20,12 @@ using kir::Stride;
 
 // Offsets and counts below this leave room for what a thread adds before it compares.
 constexpr int64_t kNarrowLimit = (int64_t{1} << 31) - (int64_t{1} << 20);
-constexpr int kRowPasses = 16;      // held in registers, beyond that in shared memory
-constexpr int kHeldRegisters = 96;  // of one thread
-constexpr int kUnrolledWork = 320;  // instructions of a thread's elements, about
-constexpr int kVectorBytes = 32;    // of the widest buffer that a thread accesses at once
-constexpr int kAccessBytes = 16;    // of one instruction
+constexpr int kRowPasses = 16;       // held in registers, beyond that in shared memory
+constexpr int kHeldRegisters = 96;   // of one thread
+constexpr int kUnrolledWork = 256;   // instructions of a thread's elements, about
+constexpr int kVectorBytes = 32;     // of the widest buffer that a thread accesses at once
+constexpr int kPartialBytes = 4096;  // kept free for what warps tell each other
+constexpr int kAccessBytes = 16;     // of one instruction
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -38,7 +39,8 @@ struct Use {
 // Instructions, about; those of double precision need two registers each.
 int WorkOf(const Inst& inst) {
   const int wide = inst.type == DType::kF64 ? 2 : 1;
-  if (inst.op == Op::kCall) return (Fn(inst.imm) == Fn::kPow ? 80 : 25) * wide;
+  if (inst.op == Op::kCall) return (Fn(inst.imm) == Fn::kPow ? 120 : 40) * wide;
+  if (inst.op == Op::kLoad || inst.op == Op::kStore) return 2 * wide;
   if (inst.op == Op::kDiv || inst.op == Op::kSqrt || inst.op == Op::kRem) return 10 * wide;
   return wide;
 }
@@ -155,15 +157,16 @@ class Chooser {
   }
 
   int Vector() const {
-    int64_t smallest = 0, largest = 1;
+    int64_t smallest = 0, largest = 1, most = 8;
     for (size_t b = 0; b < k_.buffers.size(); ++b) {
       const int64_t size = SizeOf(k_.buffers[b].dtype);
+      if (k_.buffers[b].strides.back() == Stride::kAny) most = 4;  // one by one, an address each
       if (k_.buffers[b].strides.back() != Stride::kOne || !uses_[b].plain) continue;
       smallest = smallest ? std::min(smallest, size) : size;
       largest = std::max(largest, size);
     }
     if (smallest == 0) return 1;
-    int64_t most = std::min(kAccessBytes / smallest, kVectorBytes / largest);
+    most = std::min({most, kAccessBytes / smallest, kVectorBytes / largest});
     const int64_t columns = extents_[k_.rank - 1];
     while (most > 1 && (most * work_ > kUnrolledWork || columns % most != 0)) most /= 2;
     return Aligned(k_.rank - 1, int(most));
@@ -207,7 +210,7 @@ class Chooser {
       return;
     }
     const int64_t row = keep * 64 * held.bytes;
-    if (row > target_.shared_bytes) return;
+    if (row > target_.shared_bytes - (v_.warps > 1 ? kPartialBytes : 0)) return;
     v_.keep = uint16_t(keep);
     v_.keep_shared = true;
     while (v_.threads > v_.team * v_.warps &&
