@@ -40,7 +40,8 @@ StatusOr<Device> ParseDevice(std::string_view name) {
   if (name == "npu") return Device(DeviceKind::kNpu, 0);
   if (const auto index = CudaIndex(name)) {
     const Device device(DeviceKind::kCuda, *index);
-    if (!GlobalRuntime().devices) return ValueError("[device] no GPU is known before frazil starts.");
+    if (!GlobalRuntime().devices)
+      return ValueError("[device] no GPU is known before frazil starts.");
     FZ_RETURN_IF_ERROR(GlobalRuntime().devices->Check(device));
     return device;
   }

@@ -38,8 +38,7 @@ StatusOr<ValueRef> OnHost(const Value& value) {
   }
   FZ_ASSIGN_OR_RETURN(StorageRef storage, Allocate(size_t(high - low)));
   char* const base = storage->data;
-  FZ_RETURN_IF_ERROR(
-      CopyBytes(Device(), base, value.device, value.data + low, size_t(high - low)));
+  FZ_RETURN_IF_ERROR(CopyBytes(Device(), base, value.device, value.data + low, size_t(high - low)));
   return Value::Make(value.dtype, Device(), &layout, std::move(storage), base - low);
 }
 

@@ -1,6 +1,6 @@
 // Memory that the CPU cannot address: that of GPUs. Implemented by jit/runtime/cuda and registered
-// with the runtime; called by whatever allocates on a device or looks at bytes. Invariant: the bytes
-// of a value whose device's memory the CPU cannot address are read through OnHost alone.
+// with the runtime; called by whatever allocates on a device or looks at bytes. Invariant: the
+// bytes of a value whose device's memory the CPU cannot address are read through OnHost alone.
 #pragma once
 
 #include "core/value.h"
@@ -31,8 +31,8 @@ inline StatusOr<StorageRef> Allocate(Device device, size_t bytes) {
 // Between the memories of any two devices.
 Status CopyBytes(Device to_device, char* to, Device from_device, const char* from, size_t bytes);
 
-// A ready value whose data the CPU addresses: `value` itself, or a copy in the CPU's memory with the
-// same elements. Waits for the device.
+// A ready value whose data the CPU addresses: `value` itself, or a copy in the CPU's memory with
+// the same elements. Waits for the device.
 StatusOr<ValueRef> OnHost(const Value& value);
 
 }  // namespace frazil

@@ -24,8 +24,8 @@ std::optional<DType> FromTypeString(std::string_view text) {
   for (int i = 0; i < kNumDTypes; ++i) {
     const auto t = static_cast<DType>(i);
     const auto name = TypeString(t);
-    if (name && text.size() == name->size() && text.substr(1) == std::string_view(*name).substr(1) &&
-        text[0] != '>')
+    if (name && text.size() == name->size() &&
+        text.substr(1) == std::string_view(*name).substr(1) && text[0] != '>')
       return t;
   }
   return std::nullopt;
@@ -73,8 +73,7 @@ void TakeBack(int64_t stream, Device device) {
   if (stream < 1) return;
   const auto gpu = gpu::Device::Get(device.index());
   // Without an order the memory may be given out too early: then everything is waited for.
-  if (gpu.ok() && !(*gpu)->WaitForNumber(stream).ok())
-    WaitBeforeReturn(device);
+  if (gpu.ok() && !(*gpu)->WaitForNumber(stream).ok()) WaitBeforeReturn(device);
 }
 
 StatusOr<int64_t> StreamNumber(Device device) {
@@ -154,11 +153,11 @@ Tensor FromCudaArrayInterface(PyObject* object, const ImportOptions& options) {
     PyErr_Clear();  // too large: -1
     if (number < 1)
       return ValueError("[asarray] the stream of __cuda_array_interface__ must be 1 or more.");
-    if (Status s = (*gpu)->WaitForNumber(number); !s.ok())
-      return Tensor(std::move(s));
+    if (Status s = (*gpu)->WaitForNumber(number); !s.ok()) return Tensor(std::move(s));
   }
   return OverForeign("asarray", reinterpret_cast<void*>(pointer), *dtype, dims, strides,
-                     Device(DeviceKind::kCuda, (*gpu)->index()), DropObject, Py_NewRef(object), options);
+                     Device(DeviceKind::kCuda, (*gpu)->index()), DropObject, Py_NewRef(object),
+                     options);
 }
 
 PyObject* CudaArrayInterface(PyObject* self, void*) {
@@ -178,8 +177,7 @@ PyObject* CudaArrayInterface(PyObject* self, void*) {
   if (!shape || !strides) return nullptr;
   int64_t dense = SizeOf(value->dtype);
   for (int i = layout.rank; i-- > 0;) {
-    const int64_t step =
-        layout.extents[i] == 1 ? dense : layout.strides_[i] * SizeOf(value->dtype);
+    const int64_t step = layout.extents[i] == 1 ? dense : layout.strides_[i] * SizeOf(value->dtype);
     PyTuple_SET_ITEM(shape.get(), i, PyLong_FromLongLong(layout.extents[i]));
     PyTuple_SET_ITEM(strides.get(), i, PyLong_FromLongLong(step));
     dense *= std::max<int64_t>(layout.extents[i], 1);

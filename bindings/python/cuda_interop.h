@@ -8,8 +8,8 @@
 
 namespace frazil::python {
 
-// The `stream` argument of __dlpack__, or the error to raise for what is no stream: it waits for what
-// the device has queued. -1: the consumer sees to the order itself.
+// The `stream` argument of __dlpack__, or the error to raise for what is no stream: it waits for
+// what the device has queued. -1: the consumer sees to the order itself.
 StatusOr<int64_t> HandOver(PyObject* stream, Device device);
 // The consumer is done on the host: the device waits for what is queued on its stream.
 void TakeBack(int64_t stream, Device device);

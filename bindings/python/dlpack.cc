@@ -185,7 +185,8 @@ Tensor ConsumeCapsule(PyObject* capsule, const char* name, const char* used,
 StatusOr<Device> ForeignDevice(PyObject* object) {
   Object pair = Object::Steal(PyObject_CallMethod(object, "__dlpack_device__", nullptr));
   if (!pair) {
-    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return RuntimeError("[from_dlpack] no device.");
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError))
+      return RuntimeError("[from_dlpack] no device.");
     PyErr_Clear();  // a producer older than this method
     return Device();
   }

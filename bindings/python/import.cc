@@ -134,8 +134,8 @@ Tensor FromRefusedBuffer(PyObject* object, const ImportOptions& options) {
 
 bool IsArrayLike(PyObject* o) {
   if (PyUnicode_Check(o) || PyBytes_Check(o) || PyType_Check(o)) return false;
-  return HasBuffer(o) || PyObject_HasAttrString(o, "__dlpack__") ||
-         HasCudaArrayInterface(o) || PyObject_HasAttrString(o, "__array__") || PyObject_HasAttrString(o, "__array_interface__");
+  return HasBuffer(o) || PyObject_HasAttrString(o, "__dlpack__") || HasCudaArrayInterface(o) ||
+         PyObject_HasAttrString(o, "__array__") || PyObject_HasAttrString(o, "__array_interface__");
 }
 
 Tensor FromObject(PyObject* object, const ImportOptions& options) {

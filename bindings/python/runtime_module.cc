@@ -9,10 +9,10 @@
 #include "bindings/python/movement.h"
 #include "core/config.h"
 #include "core/file.h"
-#include "jit/cuda/device.h"
 #include "core/parallel.h"
 #include "core/settings.h"
 #include "core/storage.h"
+#include "jit/cuda/device.h"
 #include "jit/runtime/counters.h"
 #include "jit/runtime/eager.h"
 #include "jit/runtime/kernel_cache.h"
@@ -312,8 +312,7 @@ std::vector<FunctionRow> RuntimeFunctions() {
       {"caches()", "What the bounded caches keep: entries and bytes of each.", Caches},
       {"set_process_mode(mode, /)", "The process's mode; returns what it was.", SetProcessModeTo},
       {"set_thread_mode(mode, /)", "This thread's mode; returns what it was.", SetThreadMode},
-      {"precision(name, /)", "precision(name) in this thread; returns what it was.",
-       SetPrecision},
+      {"precision(name, /)", "precision(name) in this thread; returns what it was.", SetPrecision},
       {"precisions()", "What precision() takes, and what it means.", Precisions},
       {"promote(a, b, /)", "The common dtype of two dtypes.", PromoteDTypes},
       {"promote_scalar(a, scalar, /)", "The dtype of an array beside a Python number.",

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/elements.h"
 #include "core/device_memory.h"
+#include "core/elements.h"
 #include "core/functions/composites.h"
 #include "core/infer.h"
 

@@ -69,7 +69,8 @@ Allocator::Block* Allocator::Take(size_t bytes) {
 StatusOr<Allocator::Block*> Allocator::Reserve(size_t bytes) {
   FZ_RETURN_IF_ERROR(enter_());
   const size_t segment = bytes <= kShared ? kSharedSegment : Rounded(bytes, kLargeStep);
-  const size_t sizes[] = {segment, Rounded(bytes, kAlign)};  // where memory is short: no more than asked
+  const size_t sizes[] = {segment,
+                          Rounded(bytes, kAlign)};  // where memory is short: no more than asked
   CUdeviceptr address = 0;
   for (const bool again : {false, true}) {
     for (const size_t size : sizes) {
@@ -81,8 +82,8 @@ StatusOr<Allocator::Block*> Allocator::Reserve(size_t bytes) {
         return new Block{address, size, true, bytes <= kShared, nullptr, nullptr, this};
       }
       if (result != kOutOfMemory)
-        return DriverStatus(result, "allocate", StrCat("cannot allocate ", bytes, " bytes on cuda:",
-                                                       device_));
+        return DriverStatus(result, "allocate",
+                            StrCat("cannot allocate ", bytes, " bytes on cuda:", device_));
     }
     if (!again) TrimLocked();
   }
@@ -92,8 +93,8 @@ StatusOr<Allocator::Block*> Allocator::Reserve(size_t bytes) {
 void Allocator::Split(Block* block, size_t bytes) {
   const size_t rest = block->bytes - bytes;
   if (rest < (block->shared ? kAlign : kLeastLargeRest)) return;
-  auto* tail = new Block{block->address + bytes, rest,         true, block->shared,
-                         block,                  block->after, this};
+  auto* tail =
+      new Block{block->address + bytes, rest, true, block->shared, block, block->after, this};
   if (block->after) block->after->before = tail;
   block->after = tail;
   block->bytes = bytes;
@@ -104,7 +105,7 @@ void Allocator::Return(Block* block) {
   absl::MutexLock lock(&mutex_);
   stats_.live_bytes -= int64_t(block->bytes);
   block->free = true;
-  const auto join = [this](Block* left, Block* right) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  const auto join = [](Block* left, Block* right) {
     left->bytes += right->bytes;
     left->after = right->after;
     if (right->after) right->after->before = left;

@@ -1,7 +1,7 @@
-// Memory of one GPU: blocks from the driver, kept and given out again. Called by Device. Invariants:
-// blocks are handed out in stream order (device.h), so a block is free as soon as its last holder on
-// the host is gone; when the driver has no more, what is kept and free goes back to it and the
-// request is tried again before it is an error.
+// Memory of one GPU: blocks from the driver, kept and given out again. Called by Device.
+// Invariants: blocks are handed out in stream order (device.h), so a block is free as soon as its
+// last holder on the host is gone; when the driver has no more, what is kept and free goes back to
+// it and the request is tried again before it is an error.
 #pragma once
 
 #include <functional>
@@ -14,11 +14,11 @@
 namespace frazil::cuda {
 
 struct AllocatorStats {
-  int64_t live_bytes = 0, peak_bytes = 0;      // in storages
-  int64_t reserved_bytes = 0;                  // had from the driver
+  int64_t live_bytes = 0, peak_bytes = 0;  // in storages
+  int64_t reserved_bytes = 0;              // had from the driver
   int64_t allocations = 0, driver_requests = 0;
-  int64_t retries = 0;                         // requests that went through only after a trim
-  int64_t limit = 0;                           // bytes; 0: what the device has
+  int64_t retries = 0;  // requests that went through only after a trim
+  int64_t limit = 0;    // bytes; 0: what the device has
 };
 
 class Allocator {

@@ -126,9 +126,9 @@ StatusOr<ModuleRef> Load(Device* device, const Source& source) {
   void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
   const CUresult result =
       device->driver().ModuleLoadDataEx(&module, image.c_str(), 2, names, values);
-  FZ_RETURN_IF_ERROR(DriverStatus(result, "cuda",
-                                  StrCat("the driver does not load ", source.name,
-                                         *log ? StrCat(" (", log, ")") : "")));
+  FZ_RETURN_IF_ERROR(DriverStatus(
+      result, "cuda",
+      StrCat("the driver does not load ", source.name, *log ? StrCat(" (", log, ")") : "")));
   return std::make_shared<const Module>(device, module);
 }
 

@@ -47,17 +47,18 @@ class Compilation {
 };
 using CompilationRef = std::shared_ptr<const Compilation>;
 
-// Begins in the background unless the module is at hand; `fresh` (may be null) says that it was not.
+// Begins in the background unless the module is at hand; `fresh` (may be null) says that it was
+// not.
 CompilationRef StartCompile(Device* device, Source source, bool* fresh = nullptr);
 
 // The same, and waits.
 StatusOr<ModuleRef> Compile(Device* device, Source source);
 
 struct CompilerStats {
-  int64_t compiled = 0;      // by NVRTC
-  int64_t from_disk = 0;     // images found in the cache of files
-  int64_t from_memory = 0;   // modules that were at hand
-  int64_t rejected = 0;      // files that were not what they should be
+  int64_t compiled = 0;     // by NVRTC
+  int64_t from_disk = 0;    // images found in the cache of files
+  int64_t from_memory = 0;  // modules that were at hand
+  int64_t rejected = 0;     // files that were not what they should be
   int64_t compile_us = 0;
 };
 CompilerStats GetCompilerStats();

@@ -59,9 +59,9 @@ StatusOr<Device*> Device::Holding(uint64_t address) {
   FZ_ASSIGN_OR_RETURN(Device * any, Get(0));
   FZ_RETURN_IF_ERROR(any->Enter());
   int index = 0;
-  FZ_RETURN_IF_ERROR(DriverStatus(
-      any->driver_.PointerGetAttribute(&index, kPointerDeviceOrdinal, address), "device",
-      StrCat("the address 0x", absl::Hex(address), " is not on a GPU")));
+  FZ_RETURN_IF_ERROR(
+      DriverStatus(any->driver_.PointerGetAttribute(&index, kPointerDeviceOrdinal, address),
+                   "device", StrCat("the address 0x", absl::Hex(address), " is not on a GPU")));
   return Get(index);
 }
 
@@ -75,11 +75,12 @@ std::vector<Device*> Device::Opened() {
 
 StatusOr<Device*> Device::Open(int index) {
   FZ_ASSIGN_OR_RETURN(const DriverTable* driver, Driver());
-  // Lives as long as the process, as contexts do: what holds its memory may outlive everything else.
+  // Lives as long as the process, as contexts do: what holds its memory may outlive everything
+  // else.
   auto* device = new Device(*driver, index);
   CUdevice handle = 0;
-  FZ_RETURN_IF_ERROR(
-      DriverStatus(driver->DeviceGet(&handle, index), "device", StrCat("no handle of cuda:", index)));
+  FZ_RETURN_IF_ERROR(DriverStatus(driver->DeviceGet(&handle, index), "device",
+                                  StrCat("no handle of cuda:", index)));
   FZ_RETURN_IF_ERROR(device->Fill(handle));
   FZ_RETURN_IF_ERROR(DriverStatus(driver->DevicePrimaryCtxRetain(&device->context_, handle),
                                   "device", StrCat("no context on cuda:", index)));
@@ -87,8 +88,9 @@ StatusOr<Device*> Device::Open(int index) {
   FZ_RETURN_IF_ERROR(device->Enter());
   FZ_RETURN_IF_ERROR(DriverStatus(driver->StreamCreate(&device->stream_, kStreamNonBlocking),
                                   "device", StrCat("no stream on cuda:", index)));
-  FZ_RETURN_IF_ERROR(DriverStatus(driver->StreamCreate(&device->capture_stream_, kStreamNonBlocking),
-                                  "device", StrCat("no second stream on cuda:", index)));
+  FZ_RETURN_IF_ERROR(
+      DriverStatus(driver->StreamCreate(&device->capture_stream_, kStreamNonBlocking), "device",
+                   StrCat("no second stream on cuda:", index)));
   device->allocator_ = std::make_unique<Allocator>(
       *driver, index, [device] { return device->Enter(); },
       [device] { return device->Synchronize(); });

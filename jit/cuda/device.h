@@ -1,9 +1,9 @@
 // One NVIDIA GPU: its context, the stream frazil's work is ordered on, memory, copies, launches.
-// Called by the steps of plans (jit/runtime/cuda) and the bindings. Invariants: all work of a device
-// that touches tensors is ordered on stream() (other streams are joined to it by events), so a
-// block of memory may be given to a new owner as soon as the host lets go of the old one; what the
-// device does wrong later is an error of the next call that waits, and names the launches since the
-// last wait. A forked child has no GPU: every call is an error there.
+// Called by the steps of plans (jit/runtime/cuda) and the bindings. Invariants: all work of a
+// device that touches tensors is ordered on stream() (other streams are joined to it by events), so
+// a block of memory may be given to a new owner as soon as the host lets go of the old one; what
+// the device does wrong later is an error of the next call that waits, and names the launches since
+// the last wait. A forked child has no GPU: every call is an error there.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ struct DeviceInfo {
   int arch = 0;  // 90 for compute capability 9.0
   int multiprocessors = 0, threads_per_multiprocessor = 0;
   int64_t memory_bytes = 0, l2_bytes = 0;
-  int shared_bytes = 0;       // that one block may ask for
+  int shared_bytes = 0;                           // that one block may ask for
   int memory_clock_khz = 0, memory_bus_bits = 0;  // 0 where the driver does not tell
 };
 

@@ -9,8 +9,8 @@
 
 namespace frazil::cuda {
 
-// key: all that an image depends on. Empty: there is none that may be used; `rejected` (may be null)
-// says that a file was there and was not right.
+// key: all that an image depends on. Empty: there is none that may be used; `rejected` (may be
+// null) says that a file was there and was not right.
 std::optional<std::string> LoadImage(const std::string& key, bool* rejected = nullptr);
 void StoreImage(const std::string& key, const std::string& image);
 

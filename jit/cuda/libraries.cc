@@ -91,8 +91,8 @@ Opened Open(const Library& library) {
     StrAppend(&tried, tried.empty() ? "" : ", ", path);
   }
   return {nullptr, "",
-          RuntimeError("[cuda] ", library.name, " cannot be opened (tried ", tried, "): ",
-                       library.remedy, ".")};
+          RuntimeError("[cuda] ", library.name, " cannot be opened (tried ", tried,
+                       "): ", library.remedy, ".")};
 }
 
 // Symbols that an older or foreign library lacks.
@@ -117,9 +117,7 @@ struct Loaded {
   Status status() const { return opened.status; }
 };
 
-std::string VersionText(int version) {
-  return StrCat(version / 1000, ".", version % 1000 / 10);
-}
+std::string VersionText(int version) { return StrCat(version / 1000, ".", version % 1000 / 10); }
 
 Status StartDriver(Loaded<DriverTable>* driver) {
   const DriverTable& t = driver->table;
@@ -127,13 +125,14 @@ Status StartDriver(Loaded<DriverTable>* driver) {
   if (t.DriverGetVersion && t.DriverGetVersion(&driver->version) == kSuccess &&
       driver->version < kOldestDriver) {
     return RuntimeError("[cuda] the driver (", driver->opened.path, ") supports CUDA ",
-                        VersionText(driver->version), ", frazil needs ",
-                        VersionText(kOldestDriver), " or newer: update the driver.");
+                        VersionText(driver->version), ", frazil needs ", VersionText(kOldestDriver),
+                        " or newer: update the driver.");
   }
   if (!t.Init) return absl::OkStatus();
   const CUresult result = t.Init(0);
   if (result == kNoDevice)
-    return RuntimeError("[cuda] the driver finds no GPU: check nvidia-smi and CUDA_VISIBLE_DEVICES.");
+    return RuntimeError(
+        "[cuda] the driver finds no GPU: check nvidia-smi and CUDA_VISIBLE_DEVICES.");
   const char* text = nullptr;
   if (result != kSuccess && t.GetErrorString) t.GetErrorString(result, &text);
   return result == kSuccess ? absl::OkStatus()
@@ -257,8 +256,9 @@ Status DriverStatus(CUresult result, std::string_view op, std::string_view what)
   const DriverTable& t = LoadedDriver().table;
   if (t.GetErrorName) t.GetErrorName(result, &name);
   if (t.GetErrorString) t.GetErrorString(result, &text);
-  const std::string message = StrCat("[", op, "] ", what, ": ", name ? name : "CUDA error ",
-                                     name ? "" : StrCat(result), " (", text ? text : "unknown", ").");
+  const std::string message =
+      StrCat("[", op, "] ", what, ": ", name ? name : "CUDA error ", name ? "" : StrCat(result),
+             " (", text ? text : "unknown", ").");
   return result == kOutOfMemory ? MemoryError(message) : RuntimeError(message);
 }
 

@@ -12,8 +12,8 @@ constexpr size_t kPiece = size_t{4} << 20;
 
 }  // namespace
 
-#define FZ_TRY(call)                                       \
-  do {                                                     \
+#define FZ_TRY(call)                                        \
+  do {                                                      \
     if (const CUresult r = (call); r != kSuccess) return r; \
   } while (0)
 

@@ -25,8 +25,7 @@ class Placer {
         FZ_ASSIGN_OR_RETURN(const int32_t placed, Place(node, now_[old]));
         operands.push_back(placed);
       }
-      FZ_ASSIGN_OR_RETURN(const int32_t id,
-                          new_.AddOp(node.op, operands, node.attrs, node.origin));
+      FZ_ASSIGN_OR_RETURN(const int32_t id, new_.AddOp(node.op, operands, node.attrs, node.origin));
       now_.push_back(id);
     }
     for (const int32_t id : old_.outputs) new_.outputs.push_back(now_[id]);

@@ -140,10 +140,10 @@ Status Verify(const Kernel& kernel);
 //       %2 = reduce sum.64 %1 : f32
 //     end
 //     store o, %2
-// Header flags after the space rank: `loop`, `chunked`, `long`, `stream`, `vec loop`. load x[%off] ? %pred
-// ; store o[%off], %v ? %pred ; const prints decimal for integers, hex float for floats, true/false
-// for bool, and nan, inf, -inf or nan:0xBITS. call exp %0 ; index 0. Printed value names are
-// instruction indices; the parser takes any names. `#` starts a comment.
+// Header flags after the space rank: `loop`, `chunked`, `long`, `stream`, `vec loop`. load x[%off]
+// ? %pred ; store o[%off], %v ? %pred ; const prints decimal for integers, hex float for floats,
+// true/false for bool, and nan, inf, -inf or nan:0xBITS. call exp %0 ; index 0. Printed value names
+// are instruction indices; the parser takes any names. `#` starts a comment.
 std::string Print(const Kernel& kernel);
 StatusOr<Kernel> Parse(std::string_view text);
 

@@ -17,9 +17,9 @@ class DeviceKernel {
   virtual Status Run(const kir::KernelArgs& args) const = 0;
   // As LibraryCall's, of what is not a generated kernel.
   virtual bool capturable() const { return false; }
-  virtual std::string text() const = 0;     // for dumps
-  virtual int64_t bytes() const = 0;        // about what it holds
-  virtual std::string refusal() const = 0;  // why the CPU runs it; empty if the device does
+  virtual std::string text() const = 0;            // for dumps
+  virtual int64_t bytes() const = 0;               // about what it holds
+  virtual std::string refusal() const = 0;         // why the CPU runs it; empty if the device does
   virtual bool compiles() const { return false; }  // making it began a compilation
 };
 
@@ -44,8 +44,9 @@ StatusOr<FollowedProduct> FollowProduct(const Graph& graph, int32_t id, const La
 
 // What is not a generated kernel on the device of node `id`; `cpu` is the same on the CPU, which is
 // what runs where a device has nothing of its own and the CPU addresses its memory.
-StatusOr<std::unique_ptr<const LibraryCall>> MakeDeviceCall(
-    const Graph& graph, int32_t id, const std::string& origin, Precision precision,
-    std::unique_ptr<const LibraryCall> cpu);
+StatusOr<std::unique_ptr<const LibraryCall>> MakeDeviceCall(const Graph& graph, int32_t id,
+                                                            const std::string& origin,
+                                                            Precision precision,
+                                                            std::unique_ptr<const LibraryCall> cpu);
 
 }  // namespace frazil::jit

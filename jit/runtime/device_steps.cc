@@ -36,8 +36,7 @@ StatusOr<FollowedProduct> FollowProduct(const Graph& graph, int32_t id, const La
                                         int product, const std::string& origin,
                                         Precision precision) {
   const Device device = graph.nodes[id].device;
-  if (device.kind() == DeviceKind::kNpu)
-    return FollowNpuProduct(graph, id, next, product, origin);
+  if (device.kind() == DeviceKind::kNpu) return FollowNpuProduct(graph, id, next, product, origin);
   return FollowCudaProduct(graph, id, next, product, origin, precision);
 }
 

@@ -52,7 +52,8 @@ void FollowProducts(const Graph& graph, absl::Span<const int32_t> memory_of, Pre
     const int32_t memory = memory_of[product.node];
     PendingStep* step = OnlyReader(pending, i - 1, memory);
     if (!step || step->call || step->followed || !(step->device == product.device)) continue;
-    if (Join(graph, memory, precision, &product, step)) pending->erase(pending->begin() + int64_t(--i));
+    if (Join(graph, memory, precision, &product, step))
+      pending->erase(pending->begin() + int64_t(--i));
   }
 }
 

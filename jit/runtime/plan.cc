@@ -191,8 +191,8 @@ Status PlanImpl::RunLong(char* const* slots, absl::Span<Value* const> inputs,
 }
 
 bool PlanImpl::IsSimple(const Program& p) {
-  if (p.steps.size() != 1 || p.results.size() != 1 || p.outputs.size() != 1 || p.arenas.size() != 1 ||
-      p.arenas[0].bytes > 0)
+  if (p.steps.size() != 1 || p.results.size() != 1 || p.outputs.size() != 1 ||
+      p.arenas.size() != 1 || p.arenas[0].bytes > 0)
     return false;
   const KernelStep* step = std::get_if<KernelStep>(&p.steps[0]);
   return step && step->fn && step->work < kSerialWork && step->buffers.size() <= kSimpleArgs &&
@@ -230,8 +230,7 @@ std::string PlanImpl::Dump() const {
 StatusOr<ValueRef> PlanImpl::MakeOutput(const Output& output, absl::Span<Value* const> inputs,
                                         absl::Span<const ValueRef> results) const {
   const bool input = output.slot < program_.num_inputs;
-  Value* base =
-      input ? inputs[output.slot] : results[output.slot - program_.result_slot(0)].get();
+  Value* base = input ? inputs[output.slot] : results[output.slot - program_.result_slot(0)].get();
   if (output.same) return ValueRef::Share(base);
   return MakeView(*base, output.dtype, output.layout, output.offset);
 }

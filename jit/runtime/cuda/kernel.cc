@@ -12,7 +12,7 @@ gpu::Source CudaText(const std::string& name, const std::string& text) {
 
 CudaVersion::CudaVersion(gpu::Device* device, cuda::CudaSource source, const std::string& origin)
     : source_(std::move(source)),
-      name_(std::make_shared<const gpu::LaunchName>(source_.entries[0], origin)),
+      name_(std::make_shared<const gpu::LaunchName>(gpu::LaunchName{source_.entries[0], origin})),
       device_(device),
       compilation_(gpu::StartCompile(device, CudaText(source_.entries[0], source_.text), &fresh_)) {
 }
