@@ -25,6 +25,7 @@ class Suite:
     python: bool = False  # has pytest files
     sanitized: bool = True  # runs under the sanitizers by default
     threads: bool = False  # has C++ tests of several threads: runs under tsan by default
+    asked: bool = False  # runs only if it is named
     targets: tuple[str, ...] = ()  # what its pytest files use of the build beside the module
 
 
@@ -50,6 +51,7 @@ SUITES = {
     "goldens": Suite(cpp=True),
     "hazards": Suite(python=True, sanitized=False),
     "npu": Suite(cpp=True),
+    "gpu": Suite(python=True, sanitized=False, asked=True),
 }
 
 # The thread sanitizer makes a program tens of times slower and has nothing to say about one thread:
@@ -139,8 +141,8 @@ class Runner:
     def includes(self, name):
         """Whether a run of all suites has this one."""
         suite = SUITES[name]
-        if not self.sanitizer:
-            return True
+        if suite.asked or not self.sanitizer:
+            return not suite.asked
         return suite.threads if self.sanitizer == "tsan" else suite.sanitized
 
     def build(self, targets):

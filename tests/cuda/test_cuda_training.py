@@ -17,7 +17,7 @@ def example():
     return module
 
 
-def trained(device, wrap, steps=6):
+def trained(device, wrap, steps=6, precision="exact"):
     digits = example()
     x, y, _, _ = (t.to_device(device) for t in digits.load_digits())
     model = digits.make_model().to(device)
@@ -31,7 +31,7 @@ def trained(device, wrap, steps=6):
         optimizer.step()
         return loss
 
-    with fz.precision("exact"):
+    with fz.precision(precision):
         batches = fz.data.batches(x, y, batch_size=64, drop_last=True)
         losses = [step(*batch).item() for _, batch in zip(range(steps), batches, strict=False)]
     return losses, [gpu.bits(p) for p in model.parameters()]

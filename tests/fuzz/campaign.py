@@ -115,6 +115,13 @@ def compare(programs, wanted, mode, environment, limit):
     return failures + ([(programs[len(got)], why)] if why else [])
 
 
+def reaches_a_gpu(program):
+    """Nothing of it is tied to the CPU: its BLAS, NumPy's memory that the program writes to."""
+    source = text(program)
+    writes = ("memory *=", "memory +=", "memory[")
+    return "blas" not in source and not any(write in source for write in writes)
+
+
 class Server:
     """A worker that runs one program after the other; begun again when one ends it."""
 

@@ -61,13 +61,6 @@ def test_same_elsewhere(generated, environment, mode):
     report(failures, mode, environment)
 
 
-def reaches_a_gpu(program):
-    """Nothing of it is tied to the CPU: its BLAS, NumPy's memory that the program writes to."""
-    source = text(program)
-    writes = ("memory *=", "memory +=", "memory[")
-    return "blas" not in source and not any(write in source for write in writes)
-
-
 @pytest.mark.parametrize("mode", ["eager", "trace"])
 def test_same_on_a_gpu(generated, mode):
     """On the fake driver of tests/cuda/fake, which compiles every kernel and runs it late."""
@@ -78,7 +71,7 @@ def test_same_on_a_gpu(generated, mode):
         "FRAZIL_CACHE_DIR": "none",
         "FAKE_CUDA_ORDER": "lazy",
     }
-    pairs = [pair for pair in zip(*generated, strict=True) if reaches_a_gpu(pair[0])]
+    pairs = [pair for pair in zip(*generated, strict=True) if campaign.reaches_a_gpu(pair[0])]
     programs, digests = zip(*pairs[: 500 if NIGHTLY else 12], strict=True)
     failures = campaign.compare(programs, digests, mode, environment, LIMIT)
     report(failures, mode, environment)
