@@ -49,7 +49,10 @@ class Evidence:
             "",
             f"Compute capability {'.'.join(map(str, device['compute_capability']))}, "
             f"{device['multiprocessors']} multiprocessors, {device['memory_bytes'] >> 20} MiB; "
-            + ", ".join(f"{name} {version}" for name, version in machine["libraries"].items())
+            + ", ".join(
+                f"{name} {'missing' if version.startswith('[') else version}"
+                for name, version in machine["libraries"].items()
+            )
             + f", torch {machine['torch']}. {self.failed} tests failed.",
             "",
             "| check | found |",
