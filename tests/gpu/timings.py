@@ -41,7 +41,7 @@ def microseconds(call, wait, least):
 
 
 def copier(source, target):
-    """A function that copies an array's bytes as the driver does it, in the order of frazil's work."""
+    """A function that copies bytes as the driver does it, in the order of frazil's work."""
     library = ctypes.CDLL(os.path.join(os.environ.get("FRAZIL_CUDA_PATH", ""), "libcuda.so.1"))
     faces = [t.__cuda_array_interface__ for t in (target, source)]
     pointers = [ctypes.c_uint64(face["data"][0]) for face in faces]
