@@ -28,6 +28,8 @@ bool Parse(const char* op, PyObject* dtype, PyObject* device, PyObject* requires
   return true;
 }
 
+Device Home(const Options& options) { return options.device.value_or(Device()); }
+
 PyObject* Finish(Tensor t, const Options& options) {
   if (options.device) t = ops::to_device(t, *options.device);
   if (t.ok() && options.requires_grad) {
@@ -90,7 +92,7 @@ PyObject* Filled(const char* op, PyObject* shape, const Scalar& value, DType fal
   Options options;
   if (!ToDims(shape, op, &dims) || !Parse(op, dtype, device, requires_grad, &options))
     return nullptr;
-  return Finish(ops::filled(dims, value, options.dtype.value_or(fallback)), options);
+  return Finish(ops::filled(dims, value, options.dtype.value_or(fallback), Home(options)), options);
 }
 
 FZ_FAST(Zeros) {
@@ -113,7 +115,7 @@ PyObject* FullOf(const char* op, Dims dims, PyObject* fill, std::optional<DType>
   if (!value.Load(fill, op, true)) return nullptr;
   if (!value.tensor()) {
     const DType dtype = options.dtype.value_or(fallback.value_or(DefaultFor(value.scalar().kind)));
-    return Finish(ops::filled(dims, value.scalar(), dtype), options);
+    return Finish(ops::filled(dims, value.scalar(), dtype, Home(options)), options);
   }
   const DType dtype = options.dtype.value_or(fallback.value_or(value.tensor()->dtype()));
   return Finish(ops::copy(ops::broadcast_to(ops::astype(*value.tensor(), dtype), dims)), options);
@@ -134,7 +136,8 @@ PyObject* FilledLike(const char* op, PyObject* like, const Scalar& value, PyObje
   Options options;
   if (!x || !Parse(op, dtype, device, requires_grad, &options)) return nullptr;
   if (!options.device) options.device = x->device();
-  return Finish(ops::filled(x->dims(), value, options.dtype.value_or(x->dtype())), options);
+  return Finish(ops::filled(x->dims(), value, options.dtype.value_or(x->dtype()), Home(options)),
+                options);
 }
 
 FZ_FAST(ZerosLike) {

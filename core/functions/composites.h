@@ -85,7 +85,8 @@ Tensor sort(const Tensor& x, int64_t axis = -1, bool descending = false);
 Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right = false);
 
 // -- Creation (functions/creation.cc); results are dense.
-Tensor filled(Dims dims, const Scalar& value, DType dtype);  // zeros, ones, full
+// zeros, ones, full: filled on the device.
+Tensor filled(Dims dims, const Scalar& value, DType dtype, Device device = Device());
 Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step,
               std::optional<DType> dtype);
 Tensor linspace(double start, double stop, int64_t n, bool endpoint, DType dtype);

@@ -1,11 +1,13 @@
 #include <cmath>
 
+#include "core/device_memory.h"
 #include "core/functions/composites.h"
 
 namespace frazil::ops {
-Tensor filled(Dims dims, const Scalar& value, DType dtype) {
-  const Tensor t = full(dims, value, dtype);
-  return t.ok() ? Apply(OpId::k_copy, {&t}) : t;
+Tensor filled(Dims dims, const Scalar& value, DType dtype, Device device) {
+  // What the CPU addresses it fills itself.
+  const Tensor t = full(dims, value, dtype, CpuAddresses(device) ? Device() : device);
+  return t.ok() ? to_device(Apply(OpId::k_copy, {&t}), device) : t;
 }
 
 Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step,

@@ -20,6 +20,11 @@ class Placer {
         new_.nodes.push_back(node);
         continue;
       }
+      if (node.op == OpId::k_to_device && IsFill(node)) {
+        now_.push_back(int32_t(new_.nodes.size()));
+        new_.nodes.push_back(FillOf(node));
+        continue;
+      }
       absl::InlinedVector<int32_t, 3> operands;
       for (const int32_t old : node.operands) {
         FZ_ASSIGN_OR_RETURN(const int32_t placed, Place(node, now_[old]));
@@ -33,6 +38,18 @@ class Placer {
   }
 
  private:
+  bool IsFill(const Node& node) const {
+    return !CpuAddresses(node.device) && new_.nodes[now_[node.operands[0]]].immediate;
+  }
+  // The kernel of a copy, on the device: no bytes move.
+  Node FillOf(const Node& node) const {
+    Node fill = node;
+    fill.op = OpId::k_copy;
+    fill.attrs = {};
+    fill.operands = {now_[node.operands[0]]};
+    return fill;
+  }
+
   StatusOr<int32_t> Place(const Node& user, int32_t id) {
     const Device from = new_.nodes[id].device, to = user.device;
     if (user.op == OpId::k_to_device) {
