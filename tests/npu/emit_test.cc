@@ -91,7 +91,7 @@ class Emitter : public jit::Emitter {
   EmitOptions options;
 
  private:
-  jit::Caps caps_{"npu", 0, true, 0, {}};
+  jit::Caps caps_{.name = "npu", .executes = true};
   const Preset preset_;
   std::unique_ptr<jit::Emitter> other_;
 };
