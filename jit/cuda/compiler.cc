@@ -190,7 +190,8 @@ class Service {
       born_ = ForkGeneration();
       std::atexit([] { Get().Stop(); });
     }
-    if (idle_ == 0 && workers_ < NumThreads()) {
+    // Those that sleep may have been woken for what stands before it in the queue.
+    if (queue_.size() > static_cast<size_t>(idle_) && workers_ < NumThreads()) {
       ++workers_;
       std::thread([this] { Work(); }).detach();
     }

@@ -115,10 +115,14 @@ TEST(CudaChoice, RowsAreHeldWhereTheyFit) {
   EXPECT_EQ(choose(8192, h200).Text(), "n1a1v2t32w2s128b64");
   EXPECT_EQ(choose(32768, h200).Text(), "n1a1v2t32w8s512b256");
   EXPECT_EQ(choose(32768, 48 << 10).keep, 0);
+  // Where all that a block may have is a row, the partial results of its warps find no place.
+  EXPECT_EQ(choose(16384, 64 << 10).keep, 0);
+  EXPECT_EQ(choose(16384, (64 << 10) + 512).keep, 256);
   EXPECT_EQ(choose(65536, h200).Text(), "n1a1v2t32w16k0b512");
   const auto source = PrintCuda(softmax, choose(32768, h200));
   ASSERT_TRUE(source.ok());
   EXPECT_EQ(source->shared_bytes, 32768 * 4);  // x and exp(x - max) share their place
+  EXPECT_EQ(source->static_shared_bytes, 2 * 64 * 4);
   kir::Kernel whole = softmax;
   whole.long_rows = false;
   const auto text = [&](int64_t n) {

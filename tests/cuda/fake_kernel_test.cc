@@ -133,6 +133,18 @@ TEST_F(FakeKernel, LaunchesAreChecked) {
   EXPECT_EQ(Cuda().FuncSetAttribute(k, kFuncMaxDynamicSharedSize, 100000), kSuccess);
   EXPECT_EQ(Cuda().LaunchKernel(k, 1, 1, 1, 1, 1, 1, 49153, nullptr, params, nullptr), kSuccess);
   EXPECT_EQ(Cuda().FuncSetAttribute(k, kFuncMaxDynamicSharedSize, 300000), kInvalidValue);
+  // What a kernel declares counts too.
+  const CUfunction s = Load(
+      "extern \"C\" __global__ void s(int* p) { __shared__ int t[256]; t[threadIdx.x] = 0; }", "s");
+  const auto launch = [&](unsigned bytes) {
+    return Cuda().LaunchKernel(s, 1, 1, 1, 1, 1, 1, bytes, nullptr, params, nullptr);
+  };
+  EXPECT_EQ(launch(48128), kSuccess);
+  EXPECT_EQ(launch(48129), kInvalidValue);
+  EXPECT_EQ(Cuda().FuncSetAttribute(s, kFuncMaxDynamicSharedSize, 49152), kSuccess);
+  EXPECT_EQ(launch(49152), kSuccess);
+  EXPECT_EQ(Cuda().FuncSetAttribute(s, kFuncMaxDynamicSharedSize, (227 << 10) - 1023),
+            kInvalidValue);
   EXPECT_EQ(Cuda().StreamSynchronize(nullptr), kSuccess);
 }
 

@@ -269,3 +269,9 @@ def test_gradients_of_traced_calls_move_no_bytes():
     assert gpu.driver().count("cuMemcpyHtoDAsync") == before
     assert gpu.driver().count("cuGraphLaunch") == graphs + 1
     assert gpu.bits(y) == want
+
+
+@pytest.mark.parametrize("columns", (12288, 16384, 20000))
+def test_rows_and_their_partial_results_in_shared_memory(both, columns):
+    """Together they pass what a block has without asking: of 12288 columns neither does alone."""
+    both(lambda x: fz.nn.softmax(x, axis=-1), gpu.randn(2, columns))

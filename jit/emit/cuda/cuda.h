@@ -46,7 +46,7 @@ struct CudaVariant {
 
 // What the choice may know of a device.
 struct CudaTarget {
-  int shared_bytes = 48 << 10;  // that one block may have
+  int shared_bytes = 48 << 10;  // that one block may have, dynamic and static
   int multiprocessors = 132;
 };
 
@@ -68,8 +68,9 @@ struct CudaSource {
   std::string text;                  // to be appended to CudaPrelude(); many may follow one another
   std::vector<std::string> entries;  // one a phase, launched one after another
   CudaVariant variant;
-  int threads = 0;       // of a block
-  int shared_bytes = 0;  // dynamic shared memory of a block
+  int threads = 0;              // of a block
+  int shared_bytes = 0;         // dynamic shared memory of a block
+  int static_shared_bytes = 0;  // and what its entries declare, at most
   std::vector<CudaArg> args;
   int args_bytes = 0;      // of the parameter struct
   int rank = 1, axes = 1;  // of the kernel
@@ -84,6 +85,9 @@ StatusOr<CudaSource> PrintCuda(const kir::Kernel& kernel, const CudaVariant& var
                                absl::Span<const std::string> lines = {});
 
 inline constexpr int kCudaArgBytes = 4000;
+
+// Dynamic and static shared memory of a block, beyond which a function must ask for it.
+inline constexpr int kCudaSharedUnasked = 48 << 10;
 
 struct CudaGrid {
   unsigned grid = 0;  // 0: the space is empty, nothing is launched

@@ -10,6 +10,9 @@
 
 namespace frazil::jit::cuda {
 
+// Results of warps or chunks, of one reduction, that are combined through shared memory.
+inline constexpr int kPartials = 64;
+
 // One value of the row.
 struct Held {
   kir::Id made;               // the instruction that loads or computes it first

@@ -19,7 +19,6 @@ namespace {
 
 constexpr int kUnroll = 4;       // passes of a loop that are in flight
 constexpr int kFillUnroll = 16;  // of one that only loads
-constexpr int kPartials = 64;    // results of warps or chunks that are combined
 
 }  // namespace
 

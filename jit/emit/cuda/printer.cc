@@ -15,7 +15,6 @@ using kir::kNone;
 using kir::Op;
 
 constexpr size_t kMaxName = 60;
-constexpr int64_t kStaticShared = 48 << 10;
 
 // FNV-1a: the same in every process.
 uint64_t Hash(std::string_view bytes, uint64_t hash) {
@@ -95,6 +94,7 @@ StatusOr<CudaSource> Printer::Run() {
     const int rows = v_.threads / (v_.team * v_.warps);
     out_.shared_bytes = int(rows * held_bytes_ * v_.keep * 64);
   }
+  out_.static_shared_bytes = int(static_shared_);
   const std::string entries = t_.Take();
   Struct();
   out_.text = t_.Take() + entries;
@@ -107,9 +107,9 @@ Status Printer::CheckSizes() const {
     return NotImplementedError("[cuda] ", k_.name, " has ", out_.args_bytes,
                                " bytes of arguments, a launch takes ", kCudaArgBytes, ".");
   }
-  if (static_shared_ > kStaticShared) {
+  if (static_shared_ > kCudaSharedUnasked) {
     return NotImplementedError("[cuda] ", k_.name, " reduces through ", static_shared_,
-                               " bytes of shared memory, ", kStaticShared, " are there.");
+                               " bytes of shared memory, ", kCudaSharedUnasked, " are there.");
   }
   return absl::OkStatus();
 }

@@ -24,7 +24,6 @@ constexpr int kRowPasses = 16;       // held in registers, beyond that in shared
 constexpr int kHeldRegisters = 96;   // of one thread
 constexpr int kUnrolledWork = 256;   // instructions of a thread's elements, about
 constexpr int kVectorBytes = 32;     // of the widest buffer that a thread accesses at once
-constexpr int kPartialBytes = 4096;  // kept free for what warps tell each other
 constexpr int kAccessBytes = 16;     // of one instruction
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -69,6 +68,7 @@ class Chooser {
       }
       work_ += WorkOf(inst);
       laned_ |= inst.lanes != 0;
+      if (inst.op == Op::kReduce) partial_bytes_ += kPartials * SizeOf(inst.type);
     }
   }
 
@@ -210,7 +210,7 @@ class Chooser {
       return;
     }
     const int64_t row = keep * 64 * held.bytes;
-    if (row > target_.shared_bytes - (v_.warps > 1 ? kPartialBytes : 0)) return;
+    if (row + (v_.warps > 1 ? partial_bytes_ : 0) > target_.shared_bytes) return;
     v_.keep = uint16_t(keep);
     v_.keep_shared = true;
     while (v_.threads > v_.team * v_.warps &&
@@ -224,6 +224,7 @@ class Chooser {
   const CudaTarget& target_;
   std::vector<Use> uses_;
   int64_t points_ = 1, work_ = 0;
+  int64_t partial_bytes_ = 0;  // of shared memory, where several warps share a row
   bool laned_ = false;
   CudaVariant v_;
 };

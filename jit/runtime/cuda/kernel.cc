@@ -27,8 +27,8 @@ Status CudaVersion::Load() const {
   FZ_ASSIGN_OR_RETURN(module_, compilation_->Wait());
   for (const std::string& entry : source_.entries) {
     FZ_ASSIGN_OR_RETURN(const gpu::CUfunction function, module_->Function(entry));
-    // More than this a function must ask for.
-    if (source_.shared_bytes > 48 << 10) {
+    if (source_.shared_bytes > 0 &&
+        source_.shared_bytes + source_.static_shared_bytes > cuda::kCudaSharedUnasked) {
       FZ_RETURN_IF_ERROR(gpu::DriverStatus(
           device_->driver().FuncSetAttribute(function, gpu::kFuncMaxDynamicSharedSize,
                                              source_.shared_bytes),

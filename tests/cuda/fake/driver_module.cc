@@ -107,6 +107,8 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
     auto made = std::make_shared<Function>();
     made->module = real;
     made->entry = entry;
+    made->static_shared = int(real->image->shared_end - real->image->shared_begin);
+    made->max_dynamic_shared = (48 << 10) - made->static_shared;
     it->second = Driver::Get().functions.Add(std::move(made));
   }
   *function = it->second;
@@ -136,7 +138,8 @@ CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
   FAKE_CALL(kContext, cuFuncSetAttribute, function, attribute, value);
   const auto real = Driver::Get().functions.Get(function);
   if (real == nullptr) return kInvalidHandle;
-  if (attribute != kFuncMaxDynamicSharedSize || value < 0 || value > MaxSharedBytes())
+  if (attribute != kFuncMaxDynamicSharedSize || value < 0 ||
+      value + real->static_shared > MaxSharedBytes())
     return kInvalidValue;
   real->max_dynamic_shared = value;
   return kSuccess;

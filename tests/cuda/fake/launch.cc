@@ -68,7 +68,7 @@ CUresult MakeLaunch(const KernelNodeParams& p, std::shared_ptr<Launch>* launch) 
       !Within(p.block_x, 1024) || !Within(p.block_y, 1024) || !Within(p.block_z, 64) ||
       !Within(p.block_x * p.block_y * p.block_z, 1024))
     return kInvalidValue;
-  if (p.shared_bytes > unsigned(function->max_dynamic_shared)) return kInvalidValue;
+  if (int64_t{p.shared_bytes} > function->max_dynamic_shared) return kInvalidValue;
   auto made = std::make_shared<Launch>();
   made->function = function;
   made->grid = {.blocks = {p.grid_x, p.grid_y, p.grid_z},

@@ -24,7 +24,8 @@ struct Module {
 struct Function {
   std::shared_ptr<Module> module;
   const FzEntry* entry;
-  int max_dynamic_shared = 48 << 10;
+  int static_shared = 0;       // of all kernels of its text
+  int max_dynamic_shared = 0;  // with static_shared 48 KiB, until the function asks for more
 };
 
 struct Launch {

@@ -11,7 +11,8 @@
 #define __global__
 #define __device__
 #define __host__
-#define __shared__ static
+// In a section of its own: FzImage tells its size.
+#define __shared__ static __attribute__((section("fz_shared")))
 #define __constant__ static
 #define __forceinline__ inline
 #define __noinline__

@@ -38,4 +38,6 @@ struct FzImage {
   FzContext* context;
   const FzEntry* entries;
   unsigned count;
+  // Static shared memory of all kernels of the text; null without any.
+  const char *shared_begin, *shared_end;
 };

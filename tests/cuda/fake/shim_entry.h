@@ -31,7 +31,10 @@ struct FzKernel<F, void (*)(Params...)> {
 #define FZ_SHIM_ENTRY(kernel)                                                             \
   {#kernel, FzKernel<&kernel>::Run, FzKernel<&kernel>::kCount, FzKernel<&kernel>::kSizes, \
    FzKernel<&kernel>::kAlignments},
-#define FZ_SHIM_IMAGE(...)                                                  \
-  static const FzEntry fz_entries[] = {__VA_ARGS__{}};                      \
-  extern "C" __attribute__((visibility("default"))) const FzImage fz_image; \
-  const FzImage fz_image = {&fz_context, fz_entries, sizeof(fz_entries) / sizeof(FzEntry) - 1};
+#define FZ_SHIM_IMAGE(...)                                                                     \
+  static const FzEntry fz_entries[] = {__VA_ARGS__{}};                                         \
+  extern "C" __attribute__((weak, visibility("hidden"))) const char __start_fz_shared[],       \
+      __stop_fz_shared[]; /* the linker makes them */                                          \
+  extern "C" __attribute__((visibility("default"))) const FzImage fz_image;                    \
+  const FzImage fz_image = {&fz_context, fz_entries, sizeof(fz_entries) / sizeof(FzEntry) - 1, \
+                            __start_fz_shared, __stop_fz_shared};
