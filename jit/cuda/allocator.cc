@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "core/at_fork.h"
 #include "core/check.h"
@@ -37,9 +38,14 @@ StatusOr<StorageRef> Allocator::Allocate(size_t bytes) {
   absl::MutexLock lock(&mutex_);
   if (stats_.limit > 0 && stats_.live_bytes + int64_t(wanted) > stats_.limit)
     return Full(bytes, StrCat("the limit is ", stats_.limit, " bytes"));
-  Block* block = Take(wanted);
+  Block* block = Take(wanted, 2 * wanted);
   if (!block) {
-    FZ_ASSIGN_OR_RETURN(block, Reserve(wanted));
+    auto reserved = Reserve(wanted);
+    if (!reserved.ok() && KindOf(reserved.status()) == ErrorKind::kMemory)
+      block = Take(wanted, std::numeric_limits<size_t>::max());
+    if (!block) {
+      FZ_ASSIGN_OR_RETURN(block, std::move(reserved));
+    }
   }
   Split(block, wanted);
   block->free = false;
@@ -54,14 +60,14 @@ StatusOr<StorageRef> Allocator::Allocate(size_t bytes) {
   return StorageRef::Adopt(storage);
 }
 
-Allocator::Block* Allocator::Take(size_t bytes) {
+Allocator::Block* Allocator::Take(size_t bytes, size_t most) {
   const bool shared = bytes <= kShared;
   FreeBlocks& free = FreeLike(shared);
   Block key{0, bytes, true, shared, nullptr, nullptr, this};
   const auto found = free.lower_bound(&key);
   if (found == free.end()) return nullptr;
   Block* block = *found;
-  if (!shared && block->bytes > 2 * bytes) return nullptr;  // kept for what needs it
+  if (!shared && block->bytes > most) return nullptr;  // kept for what needs it
   free.erase(found);
   return block;
 }

@@ -51,7 +51,8 @@ class Allocator {
     }
   };
 
-  Block* Take(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Of what is kept; a large one of at most `most` bytes.
+  Block* Take(size_t bytes, size_t most) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   StatusOr<Block*> Reserve(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Split(Block* block, size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Return(Block* block);

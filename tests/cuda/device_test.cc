@@ -1,10 +1,13 @@
 // The runtime of jit/cuda on the fake driver: memory, copies, launches, streams, errors.
 #include "jit/cuda/device.h"
 
+#include <chrono>
+#include <cstdlib>
 #include <map>
 #include <numeric>
 #include <thread>
 
+#include "core/parallel.h"
 #include "gtest/gtest.h"
 #include "jit/cuda/compiler.h"
 #include "tests/cuda/on_fakes.h"
@@ -146,6 +149,15 @@ TEST_F(CudaDevice, TriesAgainAfterGivingMemoryBack) {
       << message;
 }
 
+TEST_F(CudaDevice, CutsWhatIsKeptWhereTheDriverHasNoMore) {
+  device_->allocator().Trim();
+  const auto megabytes = [&](size_t n) { return device_->Allocate(n << 20); };
+  static_cast<void>(*megabytes(1200));
+  const StorageRef head = *megabytes(650), rest_of_device = *megabytes(800);
+  const auto small = megabytes(200);  // of the 550 behind `head`, that cannot be given back
+  EXPECT_TRUE(small.ok()) << small.status();
+}
+
 TEST_F(CudaDevice, KeepsToItsLimit) {
   Allocator& allocator = device_->allocator();
   allocator.SetLimit(allocator.stats().live_bytes + 1'000'000);
@@ -259,6 +271,21 @@ TEST_F(CudaDevice, OneCompilationForManyThreads) {
   const CompilerStats after = GetCompilerStats();
   EXPECT_EQ(after.compiled + after.from_disk - before.compiled - before.from_disk, 1);
   EXPECT_EQ(after.from_memory - before.from_memory, 7);
+}
+
+TEST_F(CudaDevice, CompilesSideBySideThoughAThreadIsAtHand) {
+  if (NumThreads() < 2) GTEST_SKIP() << "one thread";
+  ASSERT_TRUE(Compile(device_, Doubling("first")).ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // its thread waits for work again
+  setenv("FAKE_NVRTC_DELAY_MS", "700", 1);
+  const int64_t before = GetCompilerStats().compile_us;
+  const auto start = std::chrono::steady_clock::now();
+  const CompilationRef one = StartCompile(device_, Doubling("side")),
+                       other = StartCompile(device_, Doubling("by_side"));
+  EXPECT_TRUE(one->Wait().ok() && other->Wait().ok());
+  const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+  unsetenv("FAKE_NVRTC_DELAY_MS");
+  EXPECT_GT(double(GetCompilerStats().compile_us - before), 1.3 * took.count());
 }
 
 TEST_F(CudaDevice, EveryCallThatFailsIsAnError) {
