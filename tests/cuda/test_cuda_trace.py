@@ -249,3 +249,39 @@ def test_what_the_driver_refuses_of_graphs_goes_step_by_step(call):
     gpu.driver().fail(call, 1, 801)
     for _ in range(6):
         assert gpu.bits(f(x.to_device("cuda"))) == gpu.bits(nn.softmax(x, -1) * fz.sum(x))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "bfloat16", "float64"])
+def test_fills_happen_on_the_device(dtype):
+    """No bytes of the host's move."""
+    driver = gpu.driver()
+    x = fz.ones((3, 4), dtype=dtype, device="cuda")
+    before = driver.count("cuMemcpyHtoDAsync")
+    made = [
+        fz.full((5, 7), 1, dtype=dtype, device="cuda"),
+        fz.zeros((5, 7), dtype=dtype, device="cuda"),
+        fz.ones_like(x),
+    ]
+    assert driver.count("cuMemcpyHtoDAsync") == before
+    for got, value, shape in zip(made, (1, 0, 1), ((5, 7), (5, 7), (3, 4)), strict=True):
+        assert got.device == "cuda"
+        assert gpu.bits(got) == gpu.bits(fz.full(shape, value, dtype=dtype))
+
+
+def test_gradients_of_traced_calls_move_no_bytes():
+    """The seed and the zeros of gradients are arguments of kernels: nothing cuts a graph in two."""
+
+    def f(x):
+        return fz.grad(lambda t: fz.logsumexp(t) + t[1])(x)
+
+    traced = fz.trace(f)
+    x = fz.arange(6, dtype=fz.float32, device="cuda")
+    want = gpu.bits(f(x.to_device("cpu")))
+    for _ in range(3):
+        assert gpu.bits(traced(x)) == want
+    before = gpu.driver().count("cuMemcpyHtoDAsync")
+    graphs = gpu.driver().count("cuGraphLaunch")
+    y = traced(x)
+    assert gpu.driver().count("cuMemcpyHtoDAsync") == before
+    assert gpu.driver().count("cuGraphLaunch") == graphs + 1
+    assert gpu.bits(y) == want
