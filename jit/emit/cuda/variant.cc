@@ -20,11 +20,11 @@ using kir::Stride;
 
 // Offsets and counts below this leave room for what a thread adds before it compares.
 constexpr int64_t kNarrowLimit = (int64_t{1} << 31) - (int64_t{1} << 20);
-constexpr int kRowPasses = 16;       // held in registers, beyond that in shared memory
-constexpr int kHeldRegisters = 96;   // of one thread
-constexpr int kUnrolledWork = 256;   // instructions of a thread's elements, about
-constexpr int kVectorBytes = 32;     // of the widest buffer that a thread accesses at once
-constexpr int kAccessBytes = 16;     // of one instruction
+constexpr int kRowPasses = 16;      // held in registers, beyond that in shared memory
+constexpr int kHeldRegisters = 96;  // of one thread
+constexpr int kUnrolledWork = 256;  // instructions of a thread's elements, about
+constexpr int kVectorBytes = 32;    // of the widest buffer that a thread accesses at once
+constexpr int kAccessBytes = 16;    // of one instruction
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
