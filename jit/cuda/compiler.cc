@@ -24,6 +24,8 @@ struct Counters {
   std::atomic<int64_t> compiled{0}, from_disk{0}, from_memory{0}, rejected{0}, compile_us{0};
 } g_counters;
 
+std::atomic<int> g_pending{0};
+
 // What the compiler is asked for on one architecture.
 struct Target {
   int arch = 0;
@@ -186,6 +188,7 @@ class Service {
       order_.pop_front();
     }
     queue_.push_back(job);
+    ++g_pending;
     if (workers_ == 0) {
       born_ = ForkGeneration();
       std::atexit([] { Get().Stop(); });
@@ -236,6 +239,7 @@ class Service {
       queue_.pop_front();
       lock.unlock();
       job->Run();
+      --g_pending;
       lock.lock();
     }
   }
@@ -273,6 +277,8 @@ CompilationRef StartCompile(Device* device, Source source, bool* fresh) {
 StatusOr<ModuleRef> Compile(Device* device, Source source) {
   return StartCompile(device, std::move(source))->Wait();
 }
+
+int PendingCompilations() { return g_pending.load(std::memory_order_relaxed); }
 
 CompilerStats GetCompilerStats() {
   return {g_counters.compiled, g_counters.from_disk, g_counters.from_memory, g_counters.rejected,

@@ -54,6 +54,9 @@ CompilationRef StartCompile(Device* device, Source source, bool* fresh = nullptr
 // The same, and waits.
 StatusOr<ModuleRef> Compile(Device* device, Source source);
 
+// Compilations that are not done, of all devices: a launch may have to wait.
+int PendingCompilations();
+
 struct CompilerStats {
   int64_t compiled = 0;     // by NVRTC
   int64_t from_disk = 0;    // images found in the cache of files

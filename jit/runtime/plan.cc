@@ -8,6 +8,7 @@
 #include "core/fp_mode.h"
 #include "core/long_work.h"
 #include "core/small_stack.h"
+#include "jit/cuda/compiler.h"
 #include "jit/runtime/counters.h"
 #include "jit/runtime/launch.h"
 #include "jit/runtime/plan_impl.h"
@@ -111,7 +112,10 @@ Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outpu
   {
     const DefaultFpMode mode;
     KernelsRun() += p.stats.kernels + p.stats.library_calls;
-    const bool unlock = p.stats.work >= kLongWork && !(overwrites != kNever && lent_by_cell());
+    // A plan on a GPU may have to wait for a compiler.
+    const bool takes_long =
+        p.stats.work >= kLongWork || (p.arenas.size() > 1 && cuda::PendingCompilations() > 0);
+    const bool unlock = takes_long && !(overwrites != kNever && lent_by_cell());
     FZ_RETURN_IF_ERROR(unlock ? RunLong(slots.begin(), inputs, overwrites)
                               : RunSteps(slots.begin(), inputs));
   }

@@ -321,3 +321,32 @@ def test_kernels_that_do_not_compile():
     error, *_, cpu = out.splitlines()
     assert "NVRTC does not compile" in error and "compute capability 9.0" in error
     assert cpu == "[2.0, 2.0]"
+
+
+def test_other_threads_run_while_a_compiler_is_waited_for():
+    out = gpu.process(
+        """
+        import threading, time
+
+        z = fz.asarray([[1, 2], [3, 4]], device="cuda")
+        ticks, end = 0, threading.Event()
+
+        def tick():
+            global ticks
+            while not end.wait(0.01):
+                ticks += 1
+
+        thread = threading.Thread(target=tick)
+        thread.start()
+        time.sleep(0.05)
+        before = ticks
+        product = z @ z
+        during = ticks - before
+        end.set()
+        thread.join()
+        print(product.tolist(), during > 10)
+        """,
+        FAKE_NVRTC_DELAY_MS=1500,
+        FRAZIL_CACHE_DIR="none",
+    )
+    assert out == "[[7, 10], [15, 22]] True"

@@ -9,6 +9,8 @@ namespace {
 
 // Before that a plan may be one of those that run once.
 constexpr int kRunsApart = 2;
+// Graphs that the driver refused before no more are tried.
+constexpr int kMostRefusals = 3;
 
 // Null for what is not one generated kernel.
 const CudaKernel* KernelOf(const Step& step) {
@@ -69,15 +71,16 @@ bool CudaGraph::MayJoin(const Step& step) {
 
 Status CudaGraph::Run(char* const* slots, absl::Span<Value* const> inputs) const {
   std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock || refused_ || runs_ < kRunsApart) {
+  if (!lock || refusals_ >= kMostRefusals || runs_ < kRunsApart) {
     if (lock) ++runs_;
     return RunApart(slots, inputs);
   }
   FZ_RETURN_IF_ERROR(device_->Enter());
   const StatusOr<bool> ready = exec_ ? Update(slots, inputs) : Build(slots, inputs);
-  if (!ready.ok()) {
+  // A library that copies an operand of this one run leaves the graph as it is.
+  if (!ready.ok() && !(exec_ && KindOf(ready.status()) == ErrorKind::kNotImplemented)) {
     Drop();
-    refused_ = true;
+    ++refusals_;
   }
   if (!ready.ok() || !*ready) {
     lock.unlock();

@@ -56,7 +56,7 @@ class CudaGraph : public Stretch {
   const gpu::LaunchNameRef name_;
   mutable std::mutex mutex_;
   mutable int runs_ = 0;
-  mutable bool refused_ = false;
+  mutable int refusals_ = 0;  // by the driver; after a few the steps stay apart
   mutable gpu::CUgraph graph_ = nullptr;
   mutable gpu::CUgraphExec exec_ = nullptr;
   mutable std::vector<Launched> launched_;
