@@ -4,8 +4,8 @@
 #include <glob.h>
 
 #include <algorithm>
+#include <mutex>
 
-#include "absl/synchronization/mutex.h"
 #include "core/config.h"
 #include "core/str.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kOldestDriver = 12000;
 
-absl::Mutex g_folder_mutex(absl::kConstInit);
+std::mutex g_folder_mutex;
 std::string& WheelFolder() {
   static auto* folder = new std::string;
   return *folder;
@@ -63,7 +63,7 @@ std::vector<std::string> Candidates(const Library& library) {
   const std::string& own = GetConfig().cuda_path;
   std::string wheels;
   {
-    absl::MutexLock lock(&g_folder_mutex);
+    std::lock_guard lock(g_folder_mutex);
     wheels = WheelFolder();
   }
   for (const std::string_view file : library.files) {
@@ -246,7 +246,7 @@ std::vector<LibraryRow> LibraryRows() {
 }
 
 void SetWheelFolder(std::string folder) {
-  absl::MutexLock lock(&g_folder_mutex);
+  std::lock_guard lock(g_folder_mutex);
   WheelFolder() = std::move(folder);
 }
 

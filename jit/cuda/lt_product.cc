@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 
 #include "core/check.h"
 #include "core/str.h"
@@ -22,9 +23,10 @@ size_t WorkspaceBytes(const Device& device) {
   return size_t{device.info().arch >= 90 ? 32u : 4u} << 20;
 }
 
-absl::Mutex g_mutex(absl::kConstInit);
+std::mutex g_mutex;  // nothing to do before or after main
 
-std::map<int, LtContext>& Contexts() ABSL_EXCLUSIVE_LOCKS_REQUIRED(g_mutex) {
+// Under g_mutex.
+std::map<int, LtContext>& Contexts() {
   static auto* contexts = new std::map<int, LtContext>;
   return *contexts;
 }
@@ -35,7 +37,7 @@ Status LtStatusOf(const CublasLtTable& table, LtStatus status, std::string_view 
 }
 
 StatusOr<LtHandle> HandleOf(Device* device, const CublasLtTable& table) {
-  absl::MutexLock lock(&g_mutex);
+  std::lock_guard lock(g_mutex);
   LtContext& context = Contexts()[device->index()];
   if (!context.handle) {
     FZ_RETURN_IF_ERROR(
@@ -45,7 +47,7 @@ StatusOr<LtHandle> HandleOf(Device* device, const CublasLtTable& table) {
 }
 
 StatusOr<CUdeviceptr> WorkspaceOf(Device* device) {
-  absl::MutexLock lock(&g_mutex);
+  std::lock_guard lock(g_mutex);
   LtContext& context = Contexts()[device->index()];
   if (!context.workspace) {
     FZ_ASSIGN_OR_RETURN(context.workspace, device->Allocate(WorkspaceBytes(*device)));
@@ -208,9 +210,10 @@ Status LtProduct::Run(CUdeviceptr a, CUdeviceptr b, CUdeviceptr d, CUdeviceptr b
   const void* const zero = f64 ? static_cast<const void*>(&zero_f64) : &zero_f32;
   const auto at = [](CUdeviceptr p) { return reinterpret_cast<void*>(p); };
   // The pointer to a bias is part of the descriptor, which other threads use too.
-  static absl::Mutex bias_mutex(absl::kConstInit);
-  absl::MutexLockMaybe lock(epilogue_ == LtEpilogue::kBias ? &bias_mutex : nullptr);
+  static std::mutex bias_mutex;
+  std::unique_lock lock(bias_mutex, std::defer_lock);
   if (epilogue_ == LtEpilogue::kBias) {
+    lock.lock();
     const void* const pointer = at(bias);
     FZ_RETURN_IF_ERROR(Check(table_->MatmulDescSetAttribute(descriptor_.get(), kDescBiasPointer,
                                                             &pointer, sizeof(pointer)),
