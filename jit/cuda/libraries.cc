@@ -57,24 +57,32 @@ std::vector<std::string> Matches(const std::string& pattern) {
   return paths;
 }
 
-// Where the library may lie, in the order of trying; bare names are left to the loader.
-std::vector<std::string> Candidates(const Library& library) {
+// Where the library may lie, in the order of trying; bare names are left to the loader. Code made
+// by a library of CUDA 13 does not run on a driver of 12: where that is the driver, those come
+// last.
+std::vector<std::string> Candidates(const Library& library, int driver_major) {
   std::vector<std::string> out;
+  std::vector<std::string_view> files = library.files;
+  if (driver_major > 0 && driver_major < 13) {
+    std::stable_partition(files.begin(), files.end(), [](std::string_view file) {
+      return file.substr(file.size() - 3) != ".13";
+    });
+  }
   const std::string& own = GetConfig().cuda_path;
   std::string wheels;
   {
     std::lock_guard lock(g_folder_mutex);
     wheels = WheelFolder();
   }
-  for (const std::string_view file : library.files) {
+  for (const std::string_view file : files) {
     if (!own.empty()) out.push_back(StrCat(own, "/", file));
   }
-  for (const std::string_view file : library.files) {
+  for (const std::string_view file : files) {
     if (wheels.empty()) break;
     for (const std::string& path : Matches(StrCat(wheels, "/nvidia/*/lib/", file)))
       out.push_back(path);
   }
-  for (const std::string_view file : library.files) out.emplace_back(file);
+  for (const std::string_view file : files) out.emplace_back(file);
   return out;
 }
 
@@ -84,9 +92,9 @@ struct Opened {
   Status status;
 };
 
-Opened Open(const Library& library) {
+Opened Open(const Library& library, int driver_major = 0) {
   std::string tried;
-  for (const std::string& path : Candidates(library)) {
+  for (const std::string& path : Candidates(library, driver_major)) {
     if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return {handle, path, {}};
     StrAppend(&tried, tried.empty() ? "" : ", ", path);
   }
@@ -156,9 +164,11 @@ const Loaded<DriverTable>& LoadedDriver() {
   return *loaded;
 }
 
+int DriverMajor() { return LoadedDriver().version / 1000; }
+
 const Loaded<NvrtcTable>& LoadedNvrtc() {
   static const auto* loaded = [] {
-    auto* nvrtc = new Loaded<NvrtcTable>{Open(NvrtcLibrary())};
+    auto* nvrtc = new Loaded<NvrtcTable>{Open(NvrtcLibrary(), DriverMajor())};
     Opened& opened = nvrtc->opened;
     if (!opened.handle) return nvrtc;
     std::string missing;
@@ -176,7 +186,7 @@ const Loaded<NvrtcTable>& LoadedNvrtc() {
 
 const Loaded<CublasLtTable>& LoadedCublasLt() {
   static const auto* loaded = [] {
-    auto* cublas = new Loaded<CublasLtTable>{Open(CublasLtLibrary())};
+    auto* cublas = new Loaded<CublasLtTable>{Open(CublasLtLibrary(), DriverMajor())};
     Opened& opened = cublas->opened;
     if (!opened.handle) return cublas;
     std::string missing;

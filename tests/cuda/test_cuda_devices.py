@@ -1,5 +1,6 @@
 """What is there, what is missing, what fits: devices, libraries and memory."""
 
+import shutil
 from ctypes.util import find_library
 
 import gpu
@@ -264,6 +265,24 @@ def test_no_cublas(libraries):
     assert "libcublasLt cannot be opened (tried /" in error
     assert error.endswith('fz.precision("exact") multiplies by frazil\'s own kernel.')
     assert exact == "[[2.0, 2.0], [2.0, 2.0]]"
+
+
+@pytest.mark.parametrize("driver, wanted", [(12090, "12"), (13000, "13")])
+def test_libraries_that_the_driver_understands(tmp_path, driver, wanted):
+    """Code of CUDA 13 does not run on a driver of 12."""
+    for name in ("libcuda.so.1", "libnvrtc.so.12"):
+        shutil.copy(gpu.FAKES / name, tmp_path / name)
+    shutil.copy(gpu.FAKES / "libnvrtc.so.12", tmp_path / "libnvrtc.so.13")
+    out = gpu.process(
+        """
+        fz.ones(2, device="cuda").tolist()
+        with open("/proc/self/maps") as maps:
+            print({line.rsplit(".", 1)[-1].strip() for line in maps if "/libnvrtc.so." in line})
+        """,
+        FRAZIL_CUDA_PATH=str(tmp_path),
+        FAKE_CUDA_DRIVER=driver,
+    )
+    assert out == f"{{'{wanted}'}}"
 
 
 def test_an_architecture_that_nvrtc_does_not_know():
