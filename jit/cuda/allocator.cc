@@ -1,7 +1,6 @@
 #include "jit/cuda/allocator.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 
 #include "core/at_fork.h"

@@ -3,11 +3,10 @@
 #include "core/device_memory.h"
 #include "core/transfers.h"
 #include "jit/cuda/device.h"
+#include "jit/runtime/cuda/entry.h"
 
 namespace frazil::jit {
 namespace {
-
-gpu::CUdeviceptr Address(const char* data) { return reinterpret_cast<uintptr_t>(data); }
 
 class CudaMemory : public DeviceMemory {
  public:
@@ -22,12 +21,12 @@ class CudaMemory : public DeviceMemory {
               size_t bytes) override {
     if (CpuAddresses(from_device)) {
       FZ_ASSIGN_OR_RETURN(gpu::Device * target, gpu::Device::Get(to_device.index()));
-      return target->CopyIn(Address(to), from, bytes);
+      return target->CopyIn(AddressOf(to), from, bytes);
     }
     FZ_ASSIGN_OR_RETURN(gpu::Device * source, gpu::Device::Get(from_device.index()));
-    if (CpuAddresses(to_device)) return source->CopyOut(to, Address(from), bytes);
+    if (CpuAddresses(to_device)) return source->CopyOut(to, AddressOf(from), bytes);
     FZ_ASSIGN_OR_RETURN(gpu::Device * target, gpu::Device::Get(to_device.index()));
-    return target->CopyFrom(source, Address(to), Address(from), bytes);
+    return target->CopyFrom(source, AddressOf(to), AddressOf(from), bytes);
   }
 };
 
