@@ -35,32 +35,13 @@ std::map<std::string, kir::Kernel> GoldenKernels() {
   return kernels;
 }
 
-// Dense buffers at aligned addresses, apart from each other.
-cuda::CudaVariant UsualVariant(const kir::Kernel& kernel, int64_t inner) {
-  std::vector<int64_t> extents(size_t(kernel.axes()), 64), strides;
-  extents.back() = inner;
-  std::vector<uint64_t> addresses;
-  for (const kir::Buffer& b : kernel.buffers) {
-    int64_t step = SizeOf(b.dtype);
-    std::vector<int64_t> mine(b.strides.size(), 0);
-    for (size_t a = b.strides.size(); a-- > 0;) {
-      if (b.strides[a] == kir::Stride::kZero) continue;
-      mine[a] = step;
-      step *= extents[a];
-    }
-    strides.insert(strides.end(), mine.begin(), mine.end());
-    addresses.push_back((addresses.size() + 1) << 40);
-  }
-  return cuda::ChooseVariant(kernel, extents, strides, addresses);
-}
-
 TEST(CudaText, Goldens) {
   const char* update = std::getenv("FRAZIL_UPDATE_GOLDENS");
   int seen = 0;
   for (const auto& [name, kernel] : GoldenKernels()) {
     for (const int64_t inner : {1000, 1024, 4096}) {
       if (inner != 1000 && kernel.vec != kir::VecAxis::kLoop) continue;
-      const auto source = cuda::PrintCuda(kernel, UsualVariant(kernel, inner));
+      const auto source = cuda::PrintCuda(kernel, DenseVariant(kernel, 64, inner));
       ASSERT_TRUE(source.ok()) << name << ": " << source.status();
       const fs::path golden = fs::path(FRAZIL_CUDA_GOLDENS) /
                               StrCat(name, inner == 1000 ? "" : StrCat("_", inner), ".cu");

@@ -162,6 +162,25 @@ std::vector<CudaVariant> VariantsOf(const Case& c) {
   return different;
 }
 
+cuda::CudaVariant DenseVariant(const kir::Kernel& kernel, int64_t outer, int64_t inner,
+                               uint64_t shift) {
+  std::vector<int64_t> extents(size_t(kernel.axes()), outer), strides;
+  extents.back() = inner;
+  std::vector<uint64_t> addresses;
+  for (const kir::Buffer& b : kernel.buffers) {
+    int64_t step = SizeOf(b.dtype);
+    std::vector<int64_t> mine(b.strides.size(), 0);
+    for (size_t a = b.strides.size(); a-- > 0;) {
+      if (b.strides[a] == kir::Stride::kZero) continue;
+      mine[a] = step;
+      step *= extents[a];
+    }
+    strides.insert(strides.end(), mine.begin(), mine.end());
+    addresses.push_back((addresses.size() + 1) << 40 | shift * uint64_t(SizeOf(b.dtype)));
+  }
+  return cuda::ChooseVariant(kernel, extents, strides, addresses);
+}
+
 HostBatch::HostBatch() : text_(CudaPrelude()) {}
 
 HostBatch::~HostBatch() {

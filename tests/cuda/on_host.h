@@ -20,6 +20,10 @@ std::vector<uint64_t> AddressesOf(const Case& c);
 // The variant that a launch of the case gets, and others that it might get at other addresses, on
 // other devices, or in other sizes.
 std::vector<cuda::CudaVariant> VariantsOf(const Case& c);
+// For dense buffers apart from each other, with extents `outer` and innermost `inner`; their
+// addresses are aligned, or `shift` elements beyond.
+cuda::CudaVariant DenseVariant(const kir::Kernel& kernel, int64_t outer, int64_t inner,
+                               uint64_t shift = 0);
 
 // Kernels compiled into one library: a compiler starts slowly.
 class HostBatch {
