@@ -142,6 +142,8 @@ struct Node : NodeHead, CallRecord {
   std::atomic<bool> evicted{false};  // no longer in the trie
   std::atomic<bool> lost{false};     // a child was evicted
   std::atomic<uint64_t> used{0};     // Bounds::Now when a segment last ended here
+  enum class End : uint8_t { kUnknown, kNo, kYes };
+  std::atomic<End> end{End::kUnknown};  // of every segment that comes here (segment_end.h)
   int64_t bytes = 0;
 
   struct PlanEntry {

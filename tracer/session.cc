@@ -5,15 +5,10 @@
 #include "core/infer.h"
 #include "tracer/explain.h"
 #include "tracer/script_builder.h"
+#include "tracer/segment_end.h"
 #include "tracer/session_internal.h"
 
 namespace frazil::tracer {
-namespace {
-
-// A segment never grows beyond this many calls: unrolled loops are cut into equal pieces.
-constexpr int kMaxSegment = 1024;
-
-}  // namespace
 
 Tensor Session::Call(const OpCall& call) {
   {
@@ -76,7 +71,7 @@ Tensor Session::CallUnpredicted(const OpCall& call) {
     if (Status s = ChangePrecision(); !s.ok()) return Tensor(std::move(s));
   }
   const Request request{Primitive(call.op), call.inputs, call.attrs};
-  if (cursor_->depth >= kMaxSegment) {
+  if (EndsSegment(cursor_)) {
     if (Status s = Flush(); !s.ok()) return Tensor(std::move(s));
   }
   if (Node* child = FindChild(request)) {
@@ -122,7 +117,7 @@ void Session::Composite(const CompositeCall& call, CompositeBody body, absl::Spa
   const Request request{CompositeRow(call.id), call.inputs, call.attrs};
   Status status = absl::OkStatus();
   if (__builtin_expect(State().precision != precision_, 0)) status = ChangePrecision();
-  if (status.ok() && cursor_->depth >= kMaxSegment) status = Flush();
+  if (status.ok() && EndsSegment(cursor_)) status = Flush();
   if (!status.ok()) {
     for (Tensor& t : outputs) t = Tensor(status);
     return;

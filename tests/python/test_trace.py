@@ -175,6 +175,30 @@ def test_branches_on_data_and_loops():
     check(f, (fz.asarray([1.0, 2.0]),), (fz.asarray([40.0, 3.0]),), (fz.asarray([200.0]),))
 
 
+def test_long_loops_are_cut_behind_whole_bodies():
+    """71 calls a body: cut every 1024 calls, 71 different segments would come of it."""
+
+    def f(x, z):
+        x = x + 1.0
+        for _ in range(100):
+            for _ in range(23):
+                x = x * z
+                x = x - z
+                z = z + x
+            z = z * 0.5
+            x = x * 0.25
+        return x, z
+
+    x, z = fz.asarray([1.0, 2.0]), fz.asarray([0.5, -0.5])
+    traced = fz.trace(f)
+    for _ in range(3):
+        assert [bits(t) for t in traced(x, z)] == [bits(t) for t in f(x, z)]
+    stats = traced.stats()
+    assert (stats["recorded"], stats["replayed"], stats["fallbacks"]) == (1, 2, 0)
+    assert stats["segments"] <= 3
+    assert stats["matched_ops"] > 7000 * 2
+
+
 def test_new_shapes_and_dtypes():
     def f(x):
         return fz.exp(x) + x

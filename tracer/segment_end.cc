@@ -1,0 +1,46 @@
+#include "tracer/segment_end.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace frazil::tracer {
+namespace {
+
+struct Bodies {
+  int first;   // call of the first body
+  int length;  // 0: the calls do not repeat
+};
+
+// The shortest body that the latter half of the calls repeats.
+Bodies FindBodies(const std::vector<uint64_t>& calls) {
+  const int n = static_cast<int>(calls.size());
+  for (int length = 1; length <= n / 2; ++length) {
+    int first = n - length;
+    while (first > 0 && calls[first - 1] == calls[first - 1 + length]) --first;
+    if (first <= n / 2 && n - first >= 2 * length) return {first, length};
+  }
+  return {0, 0};
+}
+
+bool Decide(const Node& last) {
+  std::vector<uint64_t> calls(kMaxSegment);
+  for (const Node* n = &last; n->parent; n = n->parent) {
+    if (n->depth <= kMaxSegment) calls[n->depth - 1] = n->hash;
+  }
+  const Bodies bodies = FindBodies(calls);
+  return bodies.length == 0 || (last.depth - bodies.first) % bodies.length == 0;
+}
+
+}  // namespace
+
+bool EndsSegment(Node* last) {
+  if (last->depth < kMaxSegment) return false;
+  Node::End end = last->end.load(std::memory_order_relaxed);
+  if (end == Node::End::kUnknown) {
+    end = Decide(*last) ? Node::End::kYes : Node::End::kNo;
+    last->end.store(end, std::memory_order_relaxed);
+  }
+  return end == Node::End::kYes;
+}
+
+}  // namespace frazil::tracer

@@ -1,0 +1,19 @@
+// Where a long segment ends. Called by the session before it takes a call that would make one too
+// long.
+// Invariant: the answer depends on the calls of the path alone, so a replay cuts where the
+// recording did.
+#pragma once
+
+#include "tracer/node.h"
+
+namespace frazil::tracer {
+
+// A segment has about as many calls at most: unrolled loops are cut into pieces.
+inline constexpr int kMaxSegment = 1024;
+
+// True if no call may follow `last`. A path that repeats a body is cut behind a whole number of
+// bodies: the next piece then begins as this one did and finds its path. Cut anywhere else, a loop
+// would make as many different pieces as its body has calls.
+bool EndsSegment(Node* last);
+
+}  // namespace frazil::tracer
