@@ -4,6 +4,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "core/caches.h"
 #include "core/long_work.h"
 #include "kernels/gemm/codegen.h"
 #include "kernels/gemm/pack.h"
@@ -13,15 +14,20 @@
 namespace frazil::gemm {
 namespace {
 
-// Sizes, in bytes, that keep a panel of B near the first-level cache, a block of A in the second
-// level, and the packed part of B in what is left. They change speed only.
-constexpr int64_t kStepsOfK = 768;      // k steps between visits to C
-constexpr int64_t kStepsOfOneRow = 32;  // the same where there is one row: B streams once
-constexpr int64_t kBlockOfA = 512 << 10;
-constexpr int64_t kBlockOfB = 8 << 20;
+// Sizes, in bytes but for steps, that keep blocks in the caches. They change speed only.
+constexpr int64_t kStepsOfOneRow = 32;   // k steps between visits to a C of one row: B streams once
 constexpr int64_t kDirectA = 256 << 10;  // operands up to this size are read where they are
 constexpr int64_t kDirectB = 64 << 10;
 constexpr int64_t kRowPadding = 64;  // keeps rows of a packed block in different cache sets
+constexpr double kWorthLookingAhead = 1 << 20;  // products, below which all is in cache anyway
+constexpr int64_t kPanelsAtOnce = 8;  // packed together, so that memory is read in long runs
+
+// k steps between visits to C: a panel of B takes a sixteenth of the second-level cache.
+int64_t StepsOfK(int64_t panel_row) {
+  return std::clamp<int64_t>(SecondLevelCacheBytes() / 16 / panel_row, 256, 1024);
+}
+int64_t BlockOfA() { return SecondLevelCacheBytes() / 2; }
+int64_t BlockOfB() { return std::clamp<int64_t>(LastLevelCacheBytes() / 4, 1 << 20, 16 << 20); }
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -43,10 +49,11 @@ class Blocked {
   static constexpr bool kStoredAsComputed = std::is_same_v<S, T>;
   static constexpr bool kF64 = std::is_same_v<T, double>;
 
-  Blocked(Isa isa, View<S> a, View<S> b, int64_t k, const Block<T>& c)
-      : isa_(isa), a_(a), b_(b), k_(k), c_(c), lanes_(Lanes(isa, kF64)) {
+  Blocked(Isa isa, View<S> a, View<S> b, int64_t k, const Block<T>& c, const Team& team)
+      : isa_(isa), a_(a), b_(b), k_(k), c_(c), team_(team), lanes_(Lanes(isa, kF64)) {
     ChooseTile();
     ChooseReading();
+    ChooseBlocks();
   }
 
   // False where the kernels cannot be generated.
@@ -54,39 +61,38 @@ class Blocked {
     for (int size = 0; size < 2; ++size) {
       int64_t mr = rows_.smaller + size;
       if (size == 1 && rows_.larger_parts == 0) break;
-      shape_ = KernelShape{kF64, isa_, int(mr), int(nv_), false, a_layout_};
+      shape_ = KernelShape{kF64, isa_, int(mr), int(nv_), false, a_layout_, ahead_};
       kernels_[size][0] = GetKernel(shape_);
-      shape_.nv = int(CeilDiv(TailColumns(), lanes_));
-      shape_.masked = TailColumns() % lanes_ != 0;
-      if (TailColumns() != 0) kernels_[size][1] = GetKernel(shape_);
+      shape_.nv = int(CeilDiv(tail_, lanes_));
+      shape_.masked = tail_ % lanes_ != 0;
+      if (tail_ != 0) kernels_[size][1] = GetKernel(shape_);
       if (kernels_[size][0] == nullptr) return false;
-      if (TailColumns() != 0 && kernels_[size][1] == nullptr) return false;
+      if (tail_ != 0 && kernels_[size][1] == nullptr) return false;
     }
     return true;
   }
 
   void Run() {
-    int64_t steps = c_.rows == 1 ? kStepsOfOneRow : kStepsOfK;
-    EvenParts ks(k_, k_ <= steps ? 1 : CeilDiv(k_, steps));
-    int64_t step_bytes = std::max<int64_t>(1, ks.Size(0)) * int64_t(sizeof(T));
-    int64_t panels_a_block = std::max<int64_t>(1, kBlockOfA / (step_bytes * mr_));
-    EvenParts a_blocks(rows_.count, CeilDiv(rows_.count, panels_a_block));
-    int64_t columns = std::max<int64_t>(nr_, kBlockOfB / step_bytes / nr_ * nr_);
-    for (j0_ = 0; j0_ < c_.cols; j0_ += columns) {
-      j1_ = std::min(c_.cols, j0_ + columns);
-      for (int64_t p = 0; p < ks.count; ++p) {
-        k0_ = ks.Start(p);
-        steps_ = ks.Size(p);
-        if (!direct_b_) PackB();
-        for (int64_t block = 0; block < a_blocks.count; ++block) {
-          if (Abandoned()) return;
-          DoBlock(a_blocks.Start(block), a_blocks.Start(block + 1));
-        }
+    const int64_t columns = std::max(nr_, BlockOfB() / StepBytes() / nr_ * nr_);
+    for (int64_t j0 = 0; j0 < c_.cols; j0 += columns) {
+      for (int64_t p = 0; p < ks_.count; ++p) {
+        Part part{j0, std::min(c_.cols, j0 + columns), ks_.Start(p), ks_.Size(p), nullptr};
+        if (!direct_b_) PackB(&part);
+        team_.Run(a_blocks_.count, [&](int64_t i) {
+          if (!Abandoned()) DoBlock(part, a_blocks_.Start(i), a_blocks_.Start(i + 1));
+        });
+        if (Abandoned()) return;
       }
     }
   }
 
  private:
+  // Columns and k steps of B that are worked on at a time.
+  struct Part {
+    int64_t j0, j1, k0, steps;
+    T* packed_b;
+  };
+
   void ChooseTile() {
     nv_ = 2;
     while (nv_ < kMaxVectors && MaxRows(isa_, nv_ + 1) >= c_.rows) ++nv_;
@@ -100,6 +106,7 @@ class Blocked {
 
   // Which operands are read in place, and how A is walked.
   void ChooseReading() {
+    ahead_ = double(c_.rows) * double(c_.cols) * double(k_) >= kWorthLookingAhead;
     a_layout_ = a_.rs == 1 && a_.cs != 1 ? ALayout::kColumns : ALayout::kRows;
     if (!kStoredAsComputed) return;
     bool a_walks = a_.cs == 1 || a_.rs == 1;
@@ -109,72 +116,125 @@ class Blocked {
     direct_b_ = b_.cs == 1 && (b_small || rows_.count <= 2);
   }
 
-  int64_t TailColumns() const { return tail_; }
+  // Bytes of one row or column over the steps of a part.
+  int64_t StepBytes() const { return std::max<int64_t>(1, ks_.Size(0)) * int64_t(sizeof(T)); }
 
-  void PackB() {
-    int64_t columns = j1_ - j0_;
-    packed_b_ =
-        Scratch::ThisThread().Get<T>(Scratch::kPackedB, CeilDiv(columns, nr_) * nr_ * steps_);
-    for (int64_t j = j0_; j < j1_; j += nr_) {
-      int64_t used = std::min(nr_, j1_ - j);
-      View<S> panel{b_.At(k0_, j), b_.rs, b_.cs};
-      PackPanel(panel, steps_, used, CeilDiv(used, lanes_) * lanes_,
-                packed_b_ + (j - j0_) * steps_);
-    }
-  }
-
-  int64_t PackedRow() const { return steps_ + kRowPadding / int64_t(sizeof(T)); }
-
-  void PackA(int64_t panel0, int64_t panel1) {
-    int64_t size = mr_ * PackedRow();
-    packed_a_ = Scratch::ThisThread().Get<T>(Scratch::kPackedA, (panel1 - panel0) * size);
-    for (int64_t p = panel0; p < panel1; ++p) {
-      View<S> panel{a_.At(rows_.Start(p), k0_), a_.rs, a_.cs};
-      T* to = packed_a_ + (p - panel0) * size;
-      if (a_layout_ == ALayout::kRows) {
-        PackRows(panel, rows_.Size(p), steps_, to, PackedRow());
-      } else {
-        PackPanel(panel.Transposed(), steps_, rows_.Size(p), rows_.Size(p), to);
+  // Blocks of A; as many for each thread, all of one size or nearly.
+  void ChooseBlocks() {
+    const int64_t steps = c_.rows == 1 ? kStepsOfOneRow : StepsOfK(nr_ * int64_t(sizeof(T)));
+    ks_ = EvenParts(k_, k_ <= steps ? 1 : CeilDiv(k_, steps));
+    const int64_t panels = std::max<int64_t>(1, BlockOfA() / (StepBytes() * mr_));
+    int64_t blocks = CeilDiv(rows_.count, panels);
+    if (team_.threads() > 1) {
+      blocks = CeilDiv(blocks, team_.threads()) * team_.threads();
+      if (const int64_t even = CeilDiv(rows_.count, blocks) * blocks; even <= c_.rows) {
+        rows_ = EvenParts(c_.rows, even);
+        mr_ = rows_.Size(0);
       }
     }
+    a_blocks_ = EvenParts(rows_.count, blocks);
   }
 
-  void SetA(int64_t panel, int64_t panel0, KernelCall* call) const {
-    if (direct_a_) {
-      call->a = a_.At(rows_.Start(panel), k0_);
-      call->lda = (a_layout_ == ALayout::kRows ? a_.rs : a_.cs) * int64_t(sizeof(T));
-    } else {
-      call->a = packed_a_ + (panel - panel0) * mr_ * PackedRow();
-      call->lda =
-          (a_layout_ == ALayout::kRows ? PackedRow() : rows_.Size(panel)) * int64_t(sizeof(T));
+  void PackB(Part* part) const {
+    const int64_t panels = CeilDiv(part->j1 - part->j0, nr_);
+    part->packed_b = Scratch::ThisThread().Get<T>(Scratch::kPackedB, panels * nr_ * part->steps);
+    const EvenParts groups(panels, CeilDiv(panels, kPanelsAtOnce));
+    team_.Run(groups.count,
+              [&](int64_t i) { PackPanelsOfB(*part, groups.Start(i), groups.Start(i + 1)); });
+  }
+
+  void PackPanelsOfB(const Part& part, int64_t panel0, int64_t panel1) const {
+    int64_t starts[kPanelsAtOnce + 1];
+    const int64_t first = part.j0 + panel0 * nr_;
+    const int64_t end = std::min(part.j1 - first, (panel1 - panel0) * nr_);
+    const int64_t whole = end / nr_;
+    for (int64_t i = 0; i <= whole; ++i) starts[i] = i * nr_;
+    View<S> from{b_.At(part.k0, first), b_.rs, b_.cs};
+    T* to = part.packed_b + panel0 * nr_ * part.steps;
+    PackStrips(from, part.steps, starts, whole, end, nr_, to);
+    if (const int64_t used = end - whole * nr_; used != 0) {
+      View<S> rest{b_.At(part.k0, first + whole * nr_), b_.rs, b_.cs};
+      PackPanel(rest, part.steps, used, CeilDiv(used, lanes_) * lanes_,
+                to + whole * nr_ * part.steps);
     }
   }
 
-  void SetB(int64_t j, int64_t used, KernelCall* call) const {
-    if (direct_b_) {
-      call->b = b_.At(k0_, j);
-      call->ldb = b_.rs * int64_t(sizeof(T));
-    } else {
-      call->b = packed_b_ + (j - j0_) * steps_;
-      call->ldb = CeilDiv(used, lanes_) * lanes_ * int64_t(sizeof(T));
-    }
+  // Elements from a row of packed A to the next, or from a k step to the next, and those of a
+  // panel.
+  int64_t RowOfA(int64_t steps) const {
+    return a_layout_ == ALayout::kRows ? steps + kRowPadding / int64_t(sizeof(T))
+                                       : CeilDiv(mr_, lanes_) * lanes_;
+  }
+  int64_t PanelOfA(int64_t steps) const {
+    return RowOfA(steps) * (a_layout_ == ALayout::kRows ? mr_ : steps);
   }
 
-  // Row panels [panel0, panel1) against the columns of the current block.
-  void DoBlock(int64_t panel0, int64_t panel1) {
-    if (!direct_a_) PackA(panel0, panel1);
-    KernelCall call{};
-    call.k = steps_;
-    call.accumulate = k0_ != 0;
-    call.ldc = c_.ld * int64_t(sizeof(T));
-    if (TailColumns() != 0) SetMask(shape_, int((TailColumns() - 1) % lanes_ + 1), &call);
-    for (int64_t j = j0_; j < j1_; j += nr_) {
-      int64_t used = std::min(nr_, j1_ - j);
-      SetB(j, used, &call);
+  const T* PackA(const Part& part, int64_t panel0, int64_t panel1) const {
+    const int64_t row = RowOfA(part.steps), size = PanelOfA(part.steps);
+    T* packed = Scratch::ThisThread().Get<T>(Scratch::kPackedA, (panel1 - panel0) * size);
+    if (a_layout_ == ALayout::kRows) {
       for (int64_t p = panel0; p < panel1; ++p) {
-        SetA(p, panel0, &call);
+        View<S> panel{a_.At(rows_.Start(p), part.k0), a_.rs, a_.cs};
+        PackRows(panel, rows_.Size(p), part.steps, packed + (p - panel0) * size, row);
+      }
+      return packed;
+    }
+    int64_t starts[kPanelsAtOnce + 1];
+    for (int64_t p = panel0; p < panel1; p += kPanelsAtOnce) {
+      const int64_t first = rows_.Start(p), count = std::min(kPanelsAtOnce, panel1 - p);
+      for (int64_t i = 0; i <= count; ++i) starts[i] = rows_.Start(p + i) - first;
+      View<S> from{a_.At(first, part.k0), a_.rs, a_.cs};
+      PackStrips(from.Transposed(), part.steps, starts, count, c_.rows - first, row,
+                 packed + (p - panel0) * size);
+    }
+    return packed;
+  }
+
+  void SetB(const Part& part, int64_t j, KernelCall* call) const {
+    if (direct_b_) {
+      call->b = b_.At(part.k0, j);
+      call->ldb = b_.rs * int64_t(sizeof(T));
+      call->ahead = call->b;
+      return;
+    }
+    const int64_t used = std::min(nr_, part.j1 - j);
+    call->b = part.packed_b + (j - part.j0) * part.steps;
+    call->ldb = CeilDiv(used, lanes_) * lanes_ * int64_t(sizeof(T));
+    call->ahead = j + nr_ < part.j1 ? part.packed_b + (j + nr_ - part.j0) * part.steps : call->b;
+  }
+
+  // Row panels [panel0, panel1) against the columns of a part. While a panel of B is multiplied,
+  // the one that comes next is read, some of it in each kernel's time.
+  void DoBlock(const Part& part, int64_t panel0, int64_t panel1) const {
+    const char* a = nullptr;
+    KernelCall call{};
+    int64_t panel_bytes = 0;
+    if (direct_a_) {
+      call.lda = (a_layout_ == ALayout::kRows ? a_.rs : a_.cs) * int64_t(sizeof(T));
+    } else {
+      a = reinterpret_cast<const char*>(PackA(part, panel0, panel1));
+      call.lda = RowOfA(part.steps) * int64_t(sizeof(T));
+      panel_bytes = PanelOfA(part.steps) * int64_t(sizeof(T));
+    }
+    call.k = part.steps;
+    call.accumulate = part.k0 != 0;
+    call.ldc = c_.ld * int64_t(sizeof(T));
+    if (tail_ != 0) SetMask(shape_, int((tail_ - 1) % lanes_ + 1), &call);
+    const int64_t read_ahead = part.steps / kAheadSteps * kAheadBytes;
+    for (int64_t j = part.j0; j < part.j1; j += nr_) {
+      const bool tail = part.j1 - j < nr_;
+      SetB(part, j, &call);
+      const char* ahead = static_cast<const char*>(call.ahead);
+      const char* const ahead_end = ahead + nr_ * part.steps * int64_t(sizeof(T));
+      for (int64_t p = panel0; p < panel1; ++p) {
+        call.a = direct_a_ ? static_cast<const void*>(a_.At(rows_.Start(p), part.k0))
+                           : a + (p - panel0) * panel_bytes;
         call.c = c_.data + rows_.Start(p) * c_.ld + j;
-        kernels_[rows_.Size(p) - rows_.smaller][used != nr_](&call);
+        call.next_c = p + 1 < panel1 ? c_.data + rows_.Start(p + 1) * c_.ld + j
+                                     : c_.data + rows_.Start(panel0) * c_.ld + j + nr_;
+        kernels_[rows_.Size(p) - rows_.smaller][tail](&call);
+        ahead += read_ahead;
+        call.ahead = ahead < ahead_end ? ahead : static_cast<const char*>(call.b);
       }
     }
   }
@@ -183,16 +243,17 @@ class Blocked {
   const View<S> a_, b_;
   const int64_t k_;
   const Block<T> c_;
+  const Team team_;
   const int64_t lanes_;
   int64_t nv_, nr_, mr_;  // the tile: vectors and columns, rows at most
   int64_t tail_;          // columns of the last panel if it is not whole, or 0
   EvenParts rows_;        // row panels
+  EvenParts a_blocks_;    // blocks of row panels
+  EvenParts ks_;          // parts of k
   ALayout a_layout_ = ALayout::kRows;
-  bool direct_a_ = false, direct_b_ = false;
+  bool direct_a_ = false, direct_b_ = false, ahead_ = false;
   KernelShape shape_;          // of the tail columns
   Kernel kernels_[2][2] = {};  // by rows (fewer, one more) and by columns (all, tail)
-  T *packed_a_ = nullptr, *packed_b_ = nullptr;
-  int64_t j0_, j1_, k0_, steps_;  // the current block
 };
 
 // Without generated code.
@@ -228,17 +289,20 @@ bool TryOneRow(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& ou
 }  // namespace
 
 template <typename S>
-void ChunkGemm(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out) {
+void ChunkGemm(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out,
+               const Team& team) {
   if (isa == Isa::kScalar) return PlainChunk(a, b, k, out);
   if (TryOneRow(isa, a, b, k, out)) return;
-  Blocked<S> blocked(isa, a, b, k, out);
+  Blocked<S> blocked(isa, a, b, k, out, team);
   if (!blocked.FindKernels()) return PlainChunk(a, b, k, out);
   blocked.Run();
 }
 
-template void ChunkGemm(Isa, View<float>, View<float>, int64_t, const Block<float>&);
-template void ChunkGemm(Isa, View<double>, View<double>, int64_t, const Block<double>&);
-template void ChunkGemm(Isa, View<Half>, View<Half>, int64_t, const Block<float>&);
-template void ChunkGemm(Isa, View<BFloat16>, View<BFloat16>, int64_t, const Block<float>&);
+template void ChunkGemm(Isa, View<float>, View<float>, int64_t, const Block<float>&, const Team&);
+template void ChunkGemm(Isa, View<double>, View<double>, int64_t, const Block<double>&,
+                        const Team&);
+template void ChunkGemm(Isa, View<Half>, View<Half>, int64_t, const Block<float>&, const Team&);
+template void ChunkGemm(Isa, View<BFloat16>, View<BFloat16>, int64_t, const Block<float>&,
+                        const Team&);
 
 }  // namespace frazil::gemm

@@ -8,11 +8,14 @@
 #include "kernels/gemm/convert.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/sum_rule.h"
+#include "kernels/gemm/team.h"
 
 namespace frazil::gemm {
 
-// out = a @ b for k of at most kChunk. `isa` is resolved.
+// out = a @ b for k of at most kChunk. `isa` is resolved. Where packing takes part, `team` shares
+// it.
 template <typename S>
-void ChunkGemm(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out);
+void ChunkGemm(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out,
+               const Team& team);
 
 }  // namespace frazil::gemm

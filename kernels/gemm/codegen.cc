@@ -19,10 +19,11 @@ namespace x86 = asmjit::x86;
 namespace Inst = asmjit::x86::Inst;
 
 constexpr int kRowsPerBase = 5;  // [base + {0,1,2,3,4}*lda] needs lda and 3*lda in registers
-constexpr int kUnroll = 4;
+constexpr int kUnroll = kAheadSteps;
 
 // Writes one kernel. Registers: rdi the call; rax, r8, r9 rows 0, 5, 10 of A; rsi lda, r10 3*lda;
-// rdx B, rcx ldb; r11 the k counter. Before and after the k loop rax and rcx walk C.
+// rdx B, rcx ldb; r11 the k counter. Before and after the k loop rax and rcx walk C. A kernel that
+// looks ahead has the next tile of C in rbx, ldc in rbp and what comes after it in r12.
 class KernelWriter {
  public:
   KernelWriter(x86::Assembler* as, const KernelShape& s)
@@ -42,11 +43,17 @@ class KernelWriter {
   }
 
   void Write() {
+    if (s_.ahead) {
+      for (const Gp& r : {x86::rbx, x86::rbp, x86::r12}) as_.push(r);
+    }
     if (s_.masked) LoadMask();
     StartAccumulators();
     LoadPointers();
     KLoop();
     StoreAccumulators();
+    if (s_.ahead) {
+      for (const Gp& r : {x86::r12, x86::rbp, x86::rbx}) as_.pop(r);
+    }
     as_.vzeroupper();
     as_.ret();
   }
@@ -102,7 +109,7 @@ class KernelWriter {
     for (int r = 0; r < s_.mr * s_.nv; ++r) {
       as_.emit(wide_ ? Inst::kIdVpxord : Inst::kIdVxorps, Reg(r), Reg(r), Reg(r));
     }
-    for (int i = 0; i < s_.mr; ++i) {
+    for (int i = 0; i < s_.mr && !s_.ahead; ++i) {
       for (int j = 0; j < s_.nv; ++j) as_.prefetchw(x86::ptr(x86::rax, j * vec_bytes_));
       as_.add(x86::rax, x86::rcx);
     }
@@ -146,6 +153,10 @@ class KernelWriter {
     as_.mov(x86::rdx, Field(offsetof(KernelCall, b)));
     as_.mov(x86::rcx, Field(offsetof(KernelCall, ldb)));
     as_.mov(x86::r11, Field(offsetof(KernelCall, k)));
+    if (!s_.ahead) return;
+    as_.mov(x86::rbx, Field(offsetof(KernelCall, next_c)));
+    as_.mov(x86::rbp, Field(offsetof(KernelCall, ldc)));
+    as_.mov(x86::r12, Field(offsetof(KernelCall, ahead)));
   }
 
   // A's element of row i, u steps after the pointers.
@@ -208,16 +219,37 @@ class KernelWriter {
     for (int base = 0; base < Bases(); ++base) as_.add(Base(base), steps * esize_);
   }
 
-  void KLoop() {
-    Label main = as_.newLabel(), rest = as_.newLabel(), one = as_.newLabel(), done = as_.newLabel();
-    as_.sub(x86::r11, kUnroll);
-    as_.jl(rest);
+  // Whole turns of the loop, while r11 + kUnroll steps are left.
+  void Turns(bool fetch_c) {
+    Label main = as_.newLabel(), done = as_.newLabel();
+    as_.jl(done);
     as_.align(asmjit::AlignMode::kCode, 32);
     as_.bind(main);
+    if (s_.ahead) {
+      for (int at = 0; at < kAheadBytes; at += 64) as_.prefetcht1(x86::ptr(x86::r12, at));
+      as_.add(x86::r12, kAheadBytes);
+    }
+    if (fetch_c) {
+      for (int j = 0; j < s_.nv; ++j) as_.prefetchw(x86::ptr(x86::rbx, j * vec_bytes_));
+      as_.add(x86::rbx, x86::rbp);
+    }
     KSteps(kUnroll);
     as_.sub(x86::r11, kUnroll);
     as_.jge(main);
-    as_.bind(rest);
+    as_.bind(done);
+  }
+
+  // A kernel that looks ahead fetches a row of the next tile of C in each of the last turns:
+  // fetched earlier, it would not last.
+  void KLoop() {
+    Label one = as_.newLabel(), done = as_.newLabel();
+    const int last = s_.ahead ? s_.mr * kUnroll : 0;
+    as_.sub(x86::r11, last + kUnroll);
+    Turns(false);
+    if (s_.ahead) {
+      as_.add(x86::r11, last);
+      Turns(true);
+    }
     as_.add(x86::r11, kUnroll);
     as_.jz(done);
     as_.bind(one);
@@ -247,10 +279,11 @@ int SlotOf(const KernelShape& s) {
   slot = slot * 2 + (s.isa == Isa::kAvx512);
   slot = slot * 2 + s.masked;
   slot = slot * 2 + (s.a == ALayout::kColumns);
+  slot = slot * 2 + s.ahead;
   slot = slot * kMaxRows + s.mr - 1;
   return slot * kMaxVectors + s.nv - 1;
 }
-constexpr int kSlots = 16 * kMaxRows * kMaxVectors;
+constexpr int kSlots = 32 * kMaxRows * kMaxVectors;
 
 // Elements of all ones, then all zeros: a load that starts `lanes - columns` elements in is the
 // mask.

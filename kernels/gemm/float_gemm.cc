@@ -38,14 +38,15 @@ bool BetterTurned(const GemmArgs& g) {
 
 // All of k, into accumulators.
 template <typename S>
-void AllChunks(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out) {
-  if (k <= kChunk) return ChunkGemm(isa, a, b, k, out);
+void AllChunks(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out,
+               const Team& team) {
+  if (k <= kChunk) return ChunkGemm(isa, a, b, k, out, team);
   auto leaf = [&](int64_t chunk, const Block<Acc<S>>& dst) {
     int64_t k0 = chunk * kChunk;
     View<S> a_part{a.At(0, k0), a.rs, a.cs}, b_part{b.At(k0, 0), b.rs, b.cs};
-    ChunkGemm(isa, a_part, b_part, std::min(kChunk, k - k0), dst);
+    ChunkGemm(isa, a_part, b_part, std::min(kChunk, k - k0), dst, team);
   };
-  ChunkSum<Acc<S>>::Run((k + kChunk - 1) / kChunk, out, leaf);
+  ChunkSum<Acc<S>>::Run((k + kChunk - 1) / kChunk, out, team, leaf);
 }
 
 template <typename S>
@@ -57,20 +58,21 @@ void StoreRow(const Acc<S>* from, int64_t n, S* to, int64_t stride) {
 // A part of the output that fits the temporary memory.
 template <typename S>
 void OneBlock(Isa isa, View<S> a, View<S> b, int64_t k, int64_t rows, int64_t cols, S* to,
-              int64_t row_stride, int64_t col_stride) {
+              int64_t row_stride, int64_t col_stride, const Team& team) {
   using T = Acc<S>;
   if constexpr (std::is_same_v<S, T>) {
-    if (col_stride == 1) return AllChunks(isa, a, b, k, Block<T>{to, rows, cols, row_stride});
+    if (col_stride == 1) return AllChunks(isa, a, b, k, Block<T>{to, rows, cols, row_stride}, team);
   }
   T* out = Scratch::ThisThread().Get<T>(Scratch::kOutput, rows * cols);
-  AllChunks(isa, a, b, k, Block<T>{out, rows, cols, cols});
+  AllChunks(isa, a, b, k, Block<T>{out, rows, cols, cols}, team);
   for (int64_t r = 0; r < rows; ++r)
     StoreRow(out + r * cols, cols, to + r * row_stride, col_stride);
 }
 
 // Kept out of line: a small product has no use for its frame.
 template <typename S>
-__attribute__((noinline)) void InBlocks(Isa isa, View<S> a, View<S> b, const GemmArgs& g) {
+__attribute__((noinline)) void InBlocks(Isa isa, View<S> a, View<S> b, const GemmArgs& g,
+                                        const Team& team) {
   int64_t columns = std::min(g.n, kBlockColumns);
   int64_t rows = std::min(g.m, std::max<int64_t>(1, kBlockElements / columns));
   for (int64_t j = 0; j < g.n; j += columns) {
@@ -79,7 +81,7 @@ __attribute__((noinline)) void InBlocks(Isa isa, View<S> a, View<S> b, const Gem
       View<S> a_part{a.At(i, 0), a.rs, a.cs}, b_part{b.At(0, j), b.rs, b.cs};
       S* to = static_cast<S*>(g.c.data) + i * g.c.row_stride + j * g.c.col_stride;
       OneBlock(isa, a_part, b_part, g.k, std::min(rows, g.m - i), std::min(columns, g.n - j), to,
-               g.c.row_stride, g.n == 1 ? 1 : g.c.col_stride);
+               g.c.row_stride, g.n == 1 ? 1 : g.c.col_stride, team);
     }
   }
 }
@@ -87,7 +89,7 @@ __attribute__((noinline)) void InBlocks(Isa isa, View<S> a, View<S> b, const Gem
 }  // namespace
 
 template <typename S>
-void FloatGemm(const GemmArgs& args, Isa isa) {
+void FloatGemm(const GemmArgs& args, Isa isa, const Team& team) {
   const bool turn = BetterTurned(args);
   GemmArgs turned;
   if (turn) turned = Transposed(args);
@@ -97,15 +99,15 @@ void FloatGemm(const GemmArgs& args, Isa isa) {
   if constexpr (std::is_same_v<S, Acc<S>>) {
     if (g.k <= kChunk && g.c.col_stride == 1) {
       Block<S> c{static_cast<S*>(g.c.data), g.m, g.n, g.c.row_stride};
-      return ChunkGemm(isa, a, b, g.k, c);
+      return ChunkGemm(isa, a, b, g.k, c, team);
     }
   }
-  InBlocks(isa, a, b, g);
+  InBlocks(isa, a, b, g, team);
 }
 
-template void FloatGemm<float>(const GemmArgs&, Isa);
-template void FloatGemm<double>(const GemmArgs&, Isa);
-template void FloatGemm<Half>(const GemmArgs&, Isa);
-template void FloatGemm<BFloat16>(const GemmArgs&, Isa);
+template void FloatGemm<float>(const GemmArgs&, Isa, const Team&);
+template void FloatGemm<double>(const GemmArgs&, Isa, const Team&);
+template void FloatGemm<Half>(const GemmArgs&, Isa, const Team&);
+template void FloatGemm<BFloat16>(const GemmArgs&, Isa, const Team&);
 
 }  // namespace frazil::gemm

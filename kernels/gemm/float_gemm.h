@@ -3,11 +3,12 @@
 #pragma once
 
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/team.h"
 
 namespace frazil::gemm {
 
 // S is float, double, Half or BFloat16; `isa` is resolved.
 template <typename S>
-void FloatGemm(const GemmArgs& args, Isa isa);
+void FloatGemm(const GemmArgs& args, Isa isa, const Team& team);
 
 }  // namespace frazil::gemm

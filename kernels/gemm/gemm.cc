@@ -12,16 +12,16 @@
 namespace frazil {
 namespace {
 
-void Dispatch(const GemmArgs& g, Isa isa) {
+void Dispatch(const GemmArgs& g, Isa isa, const gemm::Team& team) {
   switch (g.dtype) {
     case DType::kF32:
-      return gemm::FloatGemm<float>(g, isa);
+      return gemm::FloatGemm<float>(g, isa, team);
     case DType::kF64:
-      return gemm::FloatGemm<double>(g, isa);
+      return gemm::FloatGemm<double>(g, isa, team);
     case DType::kF16:
-      return gemm::FloatGemm<Half>(g, isa);
+      return gemm::FloatGemm<Half>(g, isa, team);
     case DType::kBF16:
-      return gemm::FloatGemm<BFloat16>(g, isa);
+      return gemm::FloatGemm<BFloat16>(g, isa, team);
     case DType::kI8:
       return gemm::IntegerGemm<int8_t>(g);
     case DType::kI16:
@@ -67,6 +67,17 @@ struct Grid {
   int64_t rows, cols;
 };
 
+// Whether the threads pack operands together, each for all. Otherwise each part of the output is a
+// product of its own: less waiting, more packing. Outputs in another layout or type are finished in
+// parts.
+bool WorthTeam(const GemmArgs& g, double work, int threads) {
+  constexpr double kWork = 1 << 24;
+  constexpr int64_t kRowsEach = 64;
+  if (g.dtype != DType::kF32 && g.dtype != DType::kF64) return false;
+  if (g.c.row_stride != 1 && g.c.col_stride != 1) return false;
+  return work >= kWork && std::min(g.m, g.n) >= kRowsEach * threads;
+}
+
 // Parts of the output with the least reading: each part packs its own operands, so parts that are
 // near square, or that cut only the longer side, cost least.
 Grid ChooseGrid(const GemmArgs& g, int threads) {
@@ -102,11 +113,15 @@ Isa ResolveIsa(Isa wanted) {
 void Gemm(const GemmArgs& args, Isa isa) {
   if (args.m <= 0 || args.n <= 0) return;
   DefaultFpMode mode;
-  Dispatch(args, ResolveIsa(isa));
+  Dispatch(args, ResolveIsa(isa), gemm::Team());
 }
 
 void GemmParallel(const GemmArgs& args, int threads, ParallelRun run, Isa isa) {
   double work = double(args.m) * double(args.n) * double(args.k);
+  if (threads > 1 && WorthTeam(args, work, threads)) {
+    DefaultFpMode mode;
+    return Dispatch(args, ResolveIsa(isa), gemm::Team(threads, run));
+  }
   Grid grid = threads > 1 && work >= kWorthSharing ? ChooseGrid(args, threads) : Grid{1, 1};
   if (grid.rows * grid.cols <= 1) return Gemm(args, isa);
   run(grid.rows * grid.cols, [&](int64_t i) {

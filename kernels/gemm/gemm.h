@@ -42,8 +42,7 @@ void Gemm(const GemmArgs& args, Isa isa = Isa::kBest);
 // Calls its second argument for 0..count-1, on any threads, and returns when all are done.
 using ParallelRun = absl::FunctionRef<void(int64_t count, absl::FunctionRef<void(int64_t)> body)>;
 
-// Splits the output into tiles for `threads` threads; one call of `run` at most (none where the
-// work is too small to share).
+// Spreads the work over `threads` threads by calls of `run` (none where it is too small to share).
 void GemmParallel(const GemmArgs& args, int threads, ParallelRun run, Isa isa = Isa::kBest);
 
 // The same on the project's own pool (core/parallel.h). Inside a pool's body it stays on one

@@ -3,6 +3,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <type_traits>
 
 namespace frazil::gemm {
 namespace {
@@ -129,9 +130,61 @@ void PackPanel(View<S> src, int64_t k, int64_t used, int64_t width, Acc<S>* dst)
   }
 }
 
-#define FZ_INSTANTIATE(S)                                                 \
-  template void PackRows<S>(View<S>, int64_t, int64_t, Acc<S>*, int64_t); \
-  template void PackPanel<S>(View<S>, int64_t, int64_t, int64_t, Acc<S>*);
+namespace {
+
+constexpr int64_t kRowsAhead = 6;  // rows lie far apart: nothing else would fetch them in time
+
+// Strips of `chunks` times 32 bytes of every row.
+template <int kChunks>
+__attribute__((target("avx"))) void CopyStrips(const char* src, int64_t row, int64_t rows,
+                                               const int64_t* starts, int64_t count, int64_t any,
+                                               char* dst, int64_t strip) {
+  const int64_t chunks = kChunks != 0 ? kChunks : any;
+  for (int64_t r = 0; r < rows; ++r, src += row, dst += chunks * 32) {
+    const char* later = src + std::min(kRowsAhead, rows - 1 - r) * row;
+    for (int64_t i = 0; i < count; ++i) {
+      const char* from = src + starts[i];
+      char* to = dst + i * strip;
+      for (int64_t c = 0; c < chunks; c += 2) _mm_prefetch(later + starts[i] + c * 32, _MM_HINT_T0);
+#pragma GCC unroll 8
+      for (int64_t c = 0; c < chunks; ++c) {
+        const __m256 x = _mm256_loadu_ps(reinterpret_cast<const float*>(from + c * 32));
+        _mm256_storeu_ps(reinterpret_cast<float*>(to + c * 32), x);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+template <typename S>
+void PackStrips(View<S> src, int64_t k, const int64_t* starts, int64_t count, int64_t columns,
+                int64_t width, Acc<S>* dst) {
+  constexpr int64_t kSize = sizeof(S);
+  int64_t whole = 0;  // strips that can be read `width` wide
+  if (std::is_same_v<S, Acc<S>> && src.cs == 1 && width * kSize % 32 == 0) {
+    while (whole < count && starts[whole] + width <= columns) ++whole;
+  }
+  constexpr int64_t kMost = 16;
+  int64_t offsets[kMost];
+  if (whole > kMost || !__builtin_cpu_supports("avx")) whole = 0;
+  for (int64_t i = 0; i < whole; ++i) offsets[i] = starts[i] * kSize;
+  if (whole != 0) {
+    const int64_t chunks = width * kSize / 32;
+    const auto copy = chunks == 4 ? CopyStrips<4> : chunks == 2 ? CopyStrips<2> : CopyStrips<0>;
+    copy(reinterpret_cast<const char*>(src.data), src.rs * kSize, k, offsets, whole, chunks,
+         reinterpret_cast<char*>(dst), k * width * kSize);
+  }
+  for (int64_t i = whole; i < count; ++i) {
+    View<S> strip{src.At(0, starts[i]), src.rs, src.cs};
+    PackPanel(strip, k, starts[i + 1] - starts[i], width, dst + i * k * width);
+  }
+}
+
+#define FZ_INSTANTIATE(S)                                                  \
+  template void PackRows<S>(View<S>, int64_t, int64_t, Acc<S>*, int64_t);  \
+  template void PackPanel<S>(View<S>, int64_t, int64_t, int64_t, Acc<S>*); \
+  template void PackStrips<S>(View<S>, int64_t, const int64_t*, int64_t, int64_t, int64_t, Acc<S>*);
 FZ_INSTANTIATE(float)
 FZ_INSTANTIATE(double)
 FZ_INSTANTIATE(Half)

@@ -17,4 +17,11 @@ void PackRows(View<S> src, int64_t rows, int64_t k, Acc<S>* dst, int64_t ld);
 template <typename S>
 void PackPanel(View<S> src, int64_t k, int64_t used, int64_t width, Acc<S>* dst);
 
+// Several panels in one pass over the memory of `src`: panel i, at dst + i * k * width, holds
+// columns from starts[i] to starts[i + 1]; what stands in the other columns is unspecified. `src`
+// has `columns` columns.
+template <typename S>
+void PackStrips(View<S> src, int64_t k, const int64_t* starts, int64_t count, int64_t columns,
+                int64_t width, Acc<S>* dst);
+
 }  // namespace frazil::gemm

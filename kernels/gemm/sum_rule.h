@@ -11,6 +11,7 @@
 #include "absl/functional/function_ref.h"
 #include "core/check.h"
 #include "kernels/gemm/scratch.h"
+#include "kernels/gemm/team.h"
 
 namespace frazil::gemm {
 
@@ -30,11 +31,13 @@ class ChunkSum {
   // Writes chunk `index`'s result, whole, to the block.
   using Leaf = absl::FunctionRef<void(int64_t index, const Block<T>& out)>;
 
-  static void Run(int64_t count, const Block<T>& out, Leaf leaf) {
-    ChunkSum().Sum(count, out, leaf);
+  static void Run(int64_t count, const Block<T>& out, const Team& team, Leaf leaf) {
+    ChunkSum(team).Sum(count, out, leaf);
   }
 
  private:
+  explicit ChunkSum(const Team& team) : team_(team) {}
+
   void Sum(int64_t count, const Block<T>& out, Leaf leaf) {
     if (count <= kChunk) return Tree(count, 0, 1, out, leaf);
     auto group = [&](int64_t g, const Block<T>& dst) {
@@ -66,13 +69,17 @@ class ChunkSum {
     T* data = Scratch::ThisThread().Get<T>(slot, out.rows * out.cols);
     fill(Block<T>{data, out.rows, out.cols, out.cols});
     --depth_;
-    for (int64_t r = 0; r < out.rows; ++r) {
-      T* to = out.data + r * out.ld;
-      const T* from = data + r * out.cols;
-      for (int64_t c = 0; c < out.cols; ++c) to[c] += from[c];
-    }
+    team_.Run(team_.threads(), [&](int64_t part) {
+      const int64_t end = out.rows * (part + 1) / team_.threads();
+      for (int64_t r = out.rows * part / team_.threads(); r < end; ++r) {
+        T* to = out.data + r * out.ld;
+        const T* from = data + r * out.cols;
+        for (int64_t c = 0; c < out.cols; ++c) to[c] += from[c];
+      }
+    });
   }
 
+  const Team& team_;
   int depth_ = 0;
 };
 

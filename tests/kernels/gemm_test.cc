@@ -207,6 +207,19 @@ TYPED_TEST(FloatGemmTest, Packed) {
   Check<TypeParam>(rng, {3000, 3, 50}, Layout::kRows, Layout::kRows, Layout::kRows, false);
 }
 
+// Large enough for threads to pack operands together, with several blocks of A and parts of k.
+TYPED_TEST(FloatGemmTest, PackedByTeam) {
+  if (sizeof(TypeParam) == 2) GTEST_SKIP() << "16-bit floats are finished in parts";
+  std::mt19937_64 rng(10);
+  for (Layout la : {Layout::kRows, Layout::kColumns, Layout::kGeneral}) {
+    Layout lb = la == Layout::kColumns ? Layout::kRows : Layout::kColumns;
+    Check<TypeParam>(rng, {205, 203, 1100}, la, lb, Layout::kRows, false);
+  }
+  Check<TypeParam>(rng, {198, 430, 300}, Layout::kPadded, Layout::kRows, Layout::kColumns, true);
+  Check<TypeParam>(rng, {600, 192, 150}, Layout::kRows, Layout::kRows, Layout::kPadded, true);
+  Check<TypeParam>(rng, {192, 193, 4100}, Layout::kRows, Layout::kRows, Layout::kRows, false);
+}
+
 TYPED_TEST(FloatGemmTest, Chunks) {
   std::mt19937_64 rng(5);
   for (int64_t k : {4095, 4096, 4097, 8192, 10000, 100000}) {
