@@ -1,4 +1,4 @@
-"""The cases of bench/run.py: each a function that takes the settings and fills the report."""
+"""frazil alone: each case is a function that takes the settings and fills the report."""
 
 import itertools
 import random
@@ -7,9 +7,7 @@ import sys
 import time
 
 import numpy as np
-import training
 from measure import quartiles
-from yardstick import Triad
 
 import frazil as fz
 
@@ -27,61 +25,6 @@ def import_time(settings, report):
     report.value("import", "import frazil", "seconds", quartiles(times), "< 100 ms")
 
 
-def add_16(settings, report):
-    """One op on a tensor that fits one cache line: the cost of a call."""
-    x, y = (np.arange(16, dtype=np.float32) for _ in range(2))
-    a, b = fz.asarray(x), fz.asarray(y)
-    names = {"a": a, "b": b, "x": x, "y": y}
-    rounds = settings.time(
-        {"NumPy": ("x + y", names), "frazil": ("a + b", names)}, clock=time.thread_time
-    )
-    report.ratio("a + b, 16 f32", rounds, "NumPy", "frazil", ">= 1, aim 5")
-
-
-def chain(x, z):
-    """Ten ops that read two arrays and make one, as a triad does."""
-    y = x * z
-    y = y + x
-    y = y * 0.5
-    y = y - z
-    y = y * x
-    y = y + 1.5
-    y = y * z
-    y = y - x
-    y = y * 0.25
-    return y + z
-
-
-def chain_of(settings, report, n, name):
-    x, z = (np.linspace(0.5, 1.5, n, dtype=np.float32) for _ in range(2))
-    a, b = fz.asarray(x), fz.asarray(z)
-    traced = fz.trace(chain)
-    variants = {
-        "NumPy": lambda: chain(x, z),
-        "eager": lambda: chain(a, b),
-        "traced": lambda: traced(a, b),
-    }
-    large = n >= 1 << 20
-    rounds = settings.time(variants, clock=time.perf_counter if large else time.thread_time)
-    report.ratio(name, rounds, "eager", "traced", ">= 5" if large else "")
-    report.ratio(name, rounds, "NumPy", "traced")
-    report.ratio(name, rounds, "NumPy", "eager")
-    if large:
-        # By themselves: what ran before decides what caches hold.
-        triad = Triad(n, settings.threads)
-        rounds = settings.time({"triad": triad, "traced": variants["traced"]})
-        report.fraction(name, rounds, "triad", "traced", ">= 0.8")
-        gigabytes = [12e-9 * n / t for t in reversed(rounds.seconds("traced"))]
-        report.value(name, "GB/s read and written, traced", "count", gigabytes)
-        kernels = traced.stats()["last_kernels"]
-        report.value(name, "kernels of a traced call", "count", (kernels,) * 3, "1")
-        triad.close()
-
-
-def chain_16(settings, report):
-    chain_of(settings, report, 16, "10 ops, 16 f32")
-
-
 def few_ops_16(settings, report):
     """Functions of a few ops on one cache line: what a traced call costs beside its kernel."""
     a, b = (fz.asarray(np.linspace(0.5, 1.5, 16, dtype=np.float32)) for _ in range(2))
@@ -97,70 +40,11 @@ def few_ops_16(settings, report):
         report.ratio(f"{n} ops, 16 f32", rounds, "eager", "traced", ">= 1")
 
 
-def chain_16mi(settings, report):
-    chain_of(settings, report, 16 << 20, "10 ops, 16 Mi f32")
-
-
-def matmul(settings, report):
-    """Against OpenBLAS through precision("blas") and through NumPy, on the same threads."""
-    for n in (512, 1024):
-        x, y = (np.random.default_rng(i).random((n, n), dtype=np.float32) for i in range(2))
-        a, b = fz.asarray(x), fz.asarray(y)
-
-        def blas(a=a, b=b):
-            with fz.precision("blas"):
-                return a @ b
-
-        rounds = settings.time(
-            {"frazil": lambda a=a, b=b: a @ b, "blas": blas, "NumPy": lambda x=x, y=y: x @ y}
-        )
-        report.fraction(f"matmul {n}, f32", rounds, "blas", "frazil", ">= 0.8")
-        report.fraction(f"matmul {n}, f32", rounds, "NumPy", "frazil", ">= 0.8")
-
-
-def numpy_softmax(x):
-    e = np.exp(x - x.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
-
-
-def softmax(settings, report):
-    x = np.random.default_rng(0).standard_normal((1024, 1024), dtype=np.float32)
-    a = fz.asarray(x)
-    traced = fz.trace(lambda a: fz.nn.softmax(a, axis=-1))
-    rounds = settings.time(
-        {
-            "NumPy": lambda: numpy_softmax(x),
-            "eager": lambda: fz.nn.softmax(a, axis=-1),
-            "traced": lambda: traced(a),
-        }
-    )
-    report.ratio("softmax 1024 x 1024 f32", rounds, "eager", "traced")
-    report.ratio("softmax 1024 x 1024 f32", rounds, "NumPy", "traced")
-
-
 def sum_16mi(settings, report):
     x = np.ones(16 << 20, np.float32)
     a = fz.asarray(x)
     rounds = settings.time({"NumPy": lambda: x.sum(), "frazil": lambda: fz.sum(a)})
     report.ratio("sum, 16 Mi f32", rounds, "NumPy", "frazil")
-
-
-def training_step(settings, report):
-    """A multilayer perceptron 64-128-10, batches of 64, gradient descent with momentum."""
-    eager, traced = training.Frazil(), training.Frazil()
-    step = fz.trace(traced.step)
-    rounds = settings.time(
-        {
-            "NumPy": training.NumPy().step,
-            "eager": eager.step,
-            "traced": step,
-        }
-    )
-    name = "training step, MLP 64-128-10, batch 64"
-    report.ratio(name, rounds, "eager", "traced")
-    report.ratio(name, rounds, "NumPy", "traced")
-    kernels = step.stats()["last_kernels"]
-    report.value(name, "kernels of a traced step", "count", (kernels,) * 3)
 
 
 def matched_call(settings, report):
@@ -274,14 +158,8 @@ ALL = {
     f.__name__: f
     for f in (
         import_time,
-        add_16,
         few_ops_16,
-        chain_16,
-        chain_16mi,
-        matmul,
-        softmax,
         sum_16mi,
-        training_step,
         matched_call,
         skipped_call,
         compile_10,

@@ -1,27 +1,18 @@
-"""Rows of the report, as a Markdown table and as JSON."""
-
-import json
+"""Figures of the cases of frazil alone, as a Markdown table."""
 
 from measure import readable
 
 
 class Report:
-    """Collects rows; each is a ratio or a time with its quartiles."""
+    """Collects rows, dicts for JSON; each is a ratio or a time with its quartiles."""
 
-    def __init__(self, machine):
-        self.machine = machine
+    def __init__(self):
         self.rows = []
 
     def ratio(self, case, rounds, slow, fast, goal=""):
         """`slow` over `fast`: above 1, the second is faster."""
         low, middle, high = rounds.ratio(slow, fast)
         self._add(case, f"{slow} / {fast}", "ratio", low, middle, high, goal, rounds, slow, fast)
-
-    def fraction(self, case, rounds, whole, part, goal=""):
-        """The share of `whole`'s speed that `part` reaches."""
-        low, middle, high = rounds.ratio(whole, part)
-        what = f"{part}, share of the speed of {whole}"
-        self._add(case, what, "ratio", low, middle, high, goal, rounds, whole, part)
 
     def value(self, case, what, unit, quartiles, goal=""):
         """A figure of its own; unit: seconds or count."""
@@ -53,9 +44,7 @@ class Report:
 
     HEADER = "| case | what | median | quartiles | times | goal |\n|---|---|---|---|---|---|"
 
-    def markdown(self):
-        about = ", ".join(f"{k}: {v}" for k, v in self.machine.items())
-        return "\n".join([about, "", self.HEADER, *map(self._line, self.rows), ""])
-
-    def json(self):
-        return json.dumps({"machine": self.machine, "rows": self.rows}, indent=1)
+    @classmethod
+    def table(cls, rows):
+        """Rows, perhaps read back from JSON, as Markdown."""
+        return "\n".join([cls.HEADER, *map(cls._line, rows)])

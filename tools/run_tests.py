@@ -51,6 +51,7 @@ SUITES = {
     "goldens": Suite(cpp=True),
     "hazards": Suite(python=True, sanitized=False),
     "npu": Suite(cpp=True),
+    "bench": Suite(python=True, sanitized=False, targets=("yardstick",)),
     "gpu": Suite(python=True, sanitized=False, asked=True),
 }
 
