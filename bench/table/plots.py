@@ -17,23 +17,22 @@ def all_of(results, limits):
 
 
 def bars(results):
-    """A bar for each row and peer: the ratio to the peer's best form; a tick is the aim."""
+    """A bar for each aim: the ratio to the form of the peer that it is about; a tick is the aim."""
     groups = []
     for result in results:
         row = ROWS[result["key"]]
         if row.measure != "time" or not row.aims:
             continue
-        lines = [x for x in ratios.compare(result)["lines"] if x["to"] == "best"]
-        lines = [x for x in lines if x["peer"] in row.aims]
+        lines = [line for line in ratios.compare(result)["lines"] if line["aim"]]
         if lines:
             groups.append((row.title, lines))
     if not groups:
         return ""
     count = sum(len(lines) for _, lines in groups)
     height = 80 + 13 * count + 12 * len(groups)
-    left, right = 400, 980
-    canvas = Canvas(1000, height, "Peer's time over frazil's (best forms); black tick: the aim")
-    values = [v for _, lines in groups for x in lines for v in (x["ratio"][1], x["aim"]) if v]
+    left, right = 480, 1060
+    canvas = Canvas(1080, height, "Peer's time over frazil's; black tick: the aim")
+    values = [v for _, lines in groups for x in lines for v in (x["ratio"][1], x["aim"])]
     scale = Scale(min(*values, 0.5), max(*values, 2), left, right, log=True)
     for value, text in scale.ticks():
         canvas.line(scale(value), 56, scale(value), height - 16)
@@ -44,13 +43,12 @@ def bars(results):
         for line in lines:
             ratio, start = line["ratio"][1], scale(1)
             end = scale(ratio)
-            about = f"{NAMES[line['peer']]}: {ratio:.3g}, aim {line['aim'] or '-'}"
+            about = f"{line['form']}: {ratio:.3g}, aim {line['aim']}"
             colour = COLOUR[line["peer"]]
             canvas.bar(min(start, end), y, abs(end - start), 10, colour, about)
             canvas.write(left - 4, y + 9, NAMES[line["peer"]], "end")
-            if line["aim"]:
-                at = scale(line["aim"])
-                canvas.line(at, y - 1, at, y + 11, "axis", width=2)
+            at = scale(line["aim"])
+            canvas.line(at, y - 1, at, y + 11, "axis", width=2)
             y += 13
         y += 12
     canvas.line(scale(1), 56, scale(1), height - 16, "axis")
@@ -95,7 +93,7 @@ def roofline(results, limits):
 
 
 def sizes(results, name, keys):
-    """Time over size, the best form of every peer."""
+    """Elements or operations a second over size, of the best form of every peer."""
     by_key = {result["key"]: result for result in results}
     points = {}
     for key in keys:
@@ -105,14 +103,17 @@ def sizes(results, name, keys):
             forms = ratios.of_peer(by_key[key], peer)
             if forms:
                 seconds = ratios.median(forms[ratios.best(forms)]["seconds"])
-                points.setdefault(peer, []).append((ROWS[key].sizes["n"], seconds * 1e6))
+                n = ROWS[key].sizes["n"]
+                work = 2 * n**3 if ROWS[key].kind == "matmul" else n
+                points.setdefault(peer, []).append((n, work / seconds / 1e9))
     points = {peer: p for peer, p in points.items() if len(p) > 1}
     if not points:
         return ""
     xs = [x for p in points.values() for x, _ in p]
     ys = [y for p in points.values() for _, y in p]
-    what = "elements" if name == "chain" else "n of n x n"
-    chart = Chart(f"{name} over size", what, "microseconds", (min(xs), max(xs)), (min(ys), max(ys)))
+    x, y = ("n of n x n", "GFLOP/s") if name == "matmul" else ("elements", "G elements/s")
+    title = "matmul over size" if name == "matmul" else "10-op chain over size"
+    chart = Chart(title, x, y, (min(xs), max(xs)), (min(ys), max(ys)))
     for peer, line in points.items():
         chart.series(NAMES[peer], sorted(line), COLOUR[peer])
     return chart.text()
@@ -135,10 +136,10 @@ def threads(results):
     if not groups:
         return ""
     height = 70 + sum(13 * len(best) + 12 for _, best in groups)
-    left = 400
-    canvas = Canvas(900, height, "Time on one thread over time on all")
+    left = 480
+    canvas = Canvas(980, height, "Time on one thread over time on all")
     high = max(v for _, best in groups for v in best.values())
-    scale = Scale(0, max(high, 2), left, 860, log=False)
+    scale = Scale(0, max(high, 2), left, 940, log=False)
     for value, text in scale.ticks():
         canvas.line(scale(value), 52, scale(value), height - 12)
         canvas.write(scale(value), 46, text, "middle")

@@ -6,6 +6,7 @@ from measure import quartiles, readable
 from report import Report
 
 from . import plots, ratios
+from .notes import NOTES
 from .peers import NAMES
 from .rows import GROUPS, ROWS
 
@@ -92,6 +93,7 @@ def misses(results):
     for result in results:
         row = ROWS[result["key"]]
         if row.measure != "time":
+            out += _own_miss(row, result)
             continue
         compared = ratios.compare(result)
         for line in compared["lines"]:
@@ -117,9 +119,38 @@ def misses(results):
     return "\n".join(out)
 
 
+def _own_miss(row, result):
+    """The line of a row whose aim is a figure of frazil's own, if it is missed."""
+    found = ratios.own(result)
+    if found is None:
+        return []
+    value, form = found
+    memory = row.measure == "memory"
+    if value <= row.own if memory else value >= row.own:
+        return []
+    value, aim = (f"{x / 2**20:.0f} MiB" if memory else short(x) for x in (value, row.own))
+    form = _short_form(form) + _about(result["forms"][form])
+    return [f"| {row.title} | | {value} | | {aim} | {form} |"]
+
+
+def notes(results):
+    """What limits the rows, of those that were run."""
+    return "\n".join(
+        f"* **{ROWS[result['key']].title}**: {NOTES[result['key']]}"
+        for result in results
+        if result["key"] in NOTES
+    )
+
+
 def _about(entry):
-    kernels = entry.get("about", {}).get("last_kernels")
-    return f", {kernels} kernels" if kernels else ""
+    about = entry.get("about", {})
+    text = f", {about['last_kernels']} kernels" if about.get("last_kernels") else ""
+    if about.get("peak_bytes"):
+        text += f", {about['peak_bytes'] / 2**20:.0f} MiB at the peak of its arrays"
+    if about.get("bound"):
+        ratio = about["planned"] / about["bound"]
+        text += f", planned {about['planned'] / 2**20:.1f} MiB, {ratio:.4f} of the lower bound"
+    return text
 
 
 def details(results):
@@ -166,6 +197,7 @@ def document_text(document, pictures):
     results = document["table"]
     if results:
         parts += ["## Table", table(results), "## Aims that are missed", misses(results)]
+        parts += [text for text in [notes(results)] if text]
         parts += ["## Every form", details(results)]
     if document["cases"]:
         parts += ["## frazil alone", Report.table(document["cases"])]

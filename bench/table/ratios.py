@@ -89,6 +89,17 @@ def compare(result):
     return {"ours": chosen, "traced": traced, "lines": lines}
 
 
+def own(result):
+    """(figure, form) of frazil's own that a row with such an aim is about; None without it."""
+    row, forms = ROWS[result["key"]], of_peer(result, OURS)
+    if not row.own or not forms:
+        return None
+    if row.measure == "memory":
+        form = best(forms)
+        return forms[form]["bytes"], form
+    return max((scaling(entry)[1], form) for form, entry in forms.items())
+
+
 def scaling(entry):
     """Time on one thread over time on all, of a form of a row that measures it."""
     pairs = zip(entry["one_thread"], entry["seconds"], strict=True)

@@ -178,6 +178,8 @@ class Session:
         for name in self.pythons:
             opened = self._try(name, self.threads, "open", row=row.key, smoke=self.settings.smoke)
             for form, (peer, _) in (opened or {"forms": {}})["forms"].items():
+                if not self._wanted(row, name, form):
+                    continue
                 process = Process(name, self.pythons[name], self.threads, self._log)
                 try:
                     process.ask(PREPARE, "open", row=row.key, smoke=self.settings.smoke)

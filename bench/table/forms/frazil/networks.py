@@ -111,19 +111,24 @@ def transformer(inp):
 def _in_memory(make, suffix, fused):
     """The same, made only in the process that measures its memory."""
 
-    def maker(trace):
+    def form(trace):
+        state = {}
+
         def start():
             step, arguments = make(fused)
-            step = trace(step) if trace else step
+            state["step"] = step = trace(step) if trace else step
             return lambda: step(*arguments)
 
-        return start
+        def about():
+            plans = getattr(state["step"], "memory_plan", list)()
+            largest = max(plans, key=lambda plan: plan.arena_bytes, default=None)
+            planned = largest and {"planned": largest.arena_bytes, "bound": largest.arena_bound}
+            return fz.memory.stats() | (planned or {})
+
+        return Form(make=start, about=about)
 
     traces = {"eager": None, "traced": fz.trace, "pure": fz.trace(pure=True)}
-    return {
-        name + suffix: Form(make=maker(trace), about=lambda: dict(fz.memory.stats()))
-        for name, trace in traces.items()
-    }
+    return {name + suffix: form(trace) for name, trace in traces.items()}
 
 
 def lstm(inp):
