@@ -1,7 +1,9 @@
 """A worker as its parent sees it: a request, an answer or an error, and a limit on waiting."""
 
+import contextlib
 import json
 import selectors
+import subprocess
 
 from . import peers
 
@@ -16,6 +18,7 @@ class Process:
     def __init__(self, framework, python, threads, log):
         self.framework, self.python, self.threads, self.log = framework, python, threads, log
         self.died = 0
+        self._nice = 0
         self._child = None
 
     def ask(self, limit, do, **request):
@@ -49,19 +52,22 @@ class Process:
 
     def prefer(self, nice):
         """See peers.prefer."""
-        if self._child is not None:
+        if self._child is not None and nice != self._nice:
+            self._nice = nice
             peers.prefer(self._child, nice)
 
     def close(self, kill=False):
         child, self._child = self._child, None
+        self._nice = 0
         if child is None:
             return
         if kill:
             child.kill()
-        child.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # of a request that it did not take
+            child.stdin.close()
         try:
             child.wait(20)
-        except Exception:  # noqa: BLE001 - it is asked to end, then made to
+        except subprocess.TimeoutExpired:
             child.kill()
             child.wait()
         child.stdout.close()

@@ -189,7 +189,8 @@ SIMULATIONS = [
     Row(
         "mandelbrot", "Mandelbrot 1024², 100 iterations", {"size": 1024, "iterations": 100},
         {"size": 32, "iterations": 20},
-        {"torch": 25, "torch.compile": 25, "jax": (8, None), "numba": 2}, tolerance=1e-3, average=True, flops=8 * 100 * MI, bytes=12 * MI,
+        {"torch": 25, "torch.compile": 25, "jax": (8, None), "numba": 2}, tolerance=1e-3,
+        average=True, flops=8 * 100 * MI, bytes=12 * MI,
     ),
     Row(
         "n_body", "N-body 1024", {"n": 1024}, {"n": 16},

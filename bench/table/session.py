@@ -18,6 +18,7 @@ from .process import Process, WorkerError
 
 REFERENCE = ("numpy", "plain")
 PREPARE = 400  # seconds: compilers of peers take their time
+REST = 0.05  # seconds between frameworks: idle threads of some (OpenBLAS's) spin for a while
 LONG, LEAST = 60, 5  # a row whose timing takes more seconds than this has only so many rounds
 
 
@@ -151,30 +152,32 @@ class Session:
             entry = {"peer": peer, "beside": beside, "seconds": [], "one_thread": [], "about": {}}
             result["forms"].setdefault(f"{name}: {form}", entry)
         processes = [self.process(*key) for key in {(name, count) for name, _, count in kept}]
-        if self.settings.priority:
-            for process in processes:
-                process.prefer(-self.settings.priority)
+        for process in processes:
+            process.prefer(-self.settings.priority)
         start = time.monotonic()
         for done in range(self.settings.rounds):
             if done >= LEAST and time.monotonic() - start > LONG:
                 break
-            for name in names:
-                for owner, form, count in kept:
-                    if owner != name:
-                        continue
-                    answer = self._try(
-                        name, count, "time", form=form, seconds=self.settings.seconds
-                    )
-                    entry = result["forms"][f"{name}: {form}"]
-                    where = "seconds" if count == counts[-1] else "one_thread"
-                    entry[where].append(answer["seconds"] if answer else float("nan"))
+            self._round(names, kept, result, counts[-1])
             names = names[1:] + names[:1]
-        if self.settings.priority:
-            for process in processes:
-                process.prefer(0)
+        for process in processes:
+            process.prefer(0)
+
+    def _round(self, names, kept, result, most):
+        """Each form once, framework by framework; `most` is how many threads count as all."""
+        for name in names:
+            time.sleep(0 if self.settings.smoke else REST)
+            for owner, form, count in kept:
+                if owner != name:
+                    continue
+                seconds = self.settings.seconds
+                answer = self._try(name, count, "time", form=form, seconds=seconds)
+                times = result["forms"][f"{name}: {form}"]
+                times = times["seconds" if count == most else "one_thread"]
+                times.append(answer["seconds"] if answer else float("nan"))
 
     def _memory(self, row, result):
-        """Each form in a fresh process, several times: the least is what it needs."""
+        """Each form once, in a fresh process."""
         for name in self.pythons:
             opened = self._try(name, self.threads, "open", row=row.key, smoke=self.settings.smoke)
             for form, (peer, _) in (opened or {"forms": {}})["forms"].items():
