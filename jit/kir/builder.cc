@@ -14,21 +14,22 @@ V Apply(Op op, V a, V b) { return a.builder->Binary(op, a, b); }
 
 V Builder::Append(const Inst& inst) {
   // Values made outside loops are visible everywhere behind them; only a load means something else
-  // in a loop.
+  // in a loop. A carry is a variable: no two are the same.
+  const bool shared = HasValue(inst.op) && inst.op != Op::kCarry;
   const auto key = [&](int region) {
     return std::make_tuple(region, inst.op, inst.type, inst.lanes, inst.a, inst.b, inst.c,
                            inst.imm);
   };
-  if (HasValue(inst.op)) {
+  if (shared) {
     for (int region : {region_, 0}) {
-      if (region != region_ && inst.op == Op::kLoad) continue;
+      if (region != region_ && in_loop_ && inst.op == Op::kLoad) continue;
       if (const auto it = seen_.find(key(region)); it != seen_.end())
         return {this, it->second, inst.type};
     }
   }
   const Id id = Id(kernel_->body.size());
   kernel_->body.push_back(inst);
-  if (HasValue(inst.op)) seen_.emplace(key(region_), id);
+  if (shared) seen_.emplace(key(region_), id);
   return {this, id, inst.type};
 }
 
@@ -114,7 +115,8 @@ V Builder::Copy(const Inst& inst) {
 
 void Builder::Loop() {
   Append({.op = Op::kLoop});
-  region_ = ++loops_;
+  region_ = ++regions_;
+  in_loop_ = true;
 }
 
 void Builder::End() {
@@ -122,11 +124,29 @@ void Builder::End() {
   // A reduce becomes visible here; its entry stays with its loop, so nothing in the loop can find
   // it later.
   region_ = 0;
+  in_loop_ = false;
 }
 
 void Builder::Barrier() {
   Append({.op = Op::kBarrier});
   seen_.clear();
+}
+
+void Builder::Repeat(V count) {
+  Append({.op = Op::kRepeat, .a = count.id});
+  region_ = ++regions_;
+}
+
+V Builder::Carry(V init) { return Append({.op = Op::kCarry, .type = init.type, .a = init.id}); }
+
+void Builder::Next(V carry, V value) {
+  FZ_CHECK(carry.type == value.type);
+  Append({.op = Op::kNext, .type = carry.type, .a = carry.id, .b = value.id});
+}
+
+void Builder::Done() {
+  Append({.op = Op::kDone});
+  region_ = 0;  // what was computed from a carry inside is not what it would be here
 }
 
 V operator+(V a, V b) { return Apply(Op::kAdd, a, b); }

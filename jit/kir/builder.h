@@ -1,7 +1,7 @@
 // Appends instructions to a kernel: the `V` over which ops.def forward expressions and kernels/fn.h
 // templates are written. Called by jit/lower and legalisation. Invariant: equal instructions in one
-// region are made once (local value numbering), and operations on constants are not folded here
-// (folding is jit/graph's).
+// region (a loop, a repeat, or all that stands outside) are made once (local value numbering), and
+// operations on constants are not folded here (folding is jit/graph's).
 #pragma once
 
 #include <map>
@@ -41,7 +41,11 @@ class Builder {
   void Loop();
   void End();
   void Barrier();
-  V Copy(const Inst& inst);  // an instruction with a value, its operands already of this kernel
+  void Repeat(V count);         // opens a repeat: carries first, nexts last
+  V Carry(V init);              // a new one every time, also for equal inits
+  void Next(V carry, V value);  // what the carry is in the next iteration
+  void Done();                  // from here on the carries are their final values
+  V Copy(const Inst& inst);     // an instruction with a value, its operands already of this kernel
 
   Kernel* kernel() { return kernel_; }
 
@@ -49,9 +53,10 @@ class Builder {
   V Append(const Inst& inst);
 
   Kernel* kernel_;
-  int region_ = 0;  // 0 outside loops, otherwise the number of the open loop; values are shared
-                    // within a region
-  int loops_ = 0;   // and, loads apart, from outside into a loop
+  int region_ = 0;   // 0 outside, otherwise the number of the open loop or repeat; values are
+                     // shared within a region
+  int regions_ = 0;  // and from outside into it, loads into a loop apart
+  bool in_loop_ = false;
   std::map<std::tuple<int, Op, DType, uint8_t, Id, Id, Id, uint64_t>, Id> seen_;
 };
 

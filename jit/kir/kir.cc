@@ -27,6 +27,19 @@ std::string_view Name(Op op) { return kOps[int(op)].name; }
 int NumOperands(Op op) { return kOps[int(op)].operands; }
 std::string_view Name(ReduceKind kind) { return kReduceKinds[int(kind)]; }
 
+int Kernel::plain_scalars() const {
+  int count = 0;
+  for (const Scalar& scalar : scalars) count += !scalar.each;
+  return count;
+}
+
+bool Kernel::has_repeat() const {
+  for (const Inst& inst : body) {
+    if (inst.op == Op::kRepeat) return true;
+  }
+  return false;
+}
+
 std::string ContentKey(const Kernel& kernel) {
   std::string key;
   key.reserve(16 + kernel.buffers.size() * 8 + kernel.body.size() * 23);
@@ -40,7 +53,8 @@ std::string ContentKey(const Kernel& kernel) {
     for (Stride stride : buffer.strides) Put(key, uint8_t(stride));
   }
   Put(key, uint16_t(kernel.scalars.size()));
-  for (const Scalar& scalar : kernel.scalars) Put(key, uint8_t(scalar.dtype));
+  for (const Scalar& scalar : kernel.scalars)
+    Put(key, uint8_t(int(scalar.dtype) | scalar.each << 7));
   for (const Inst& inst : kernel.body) {
     Put(key, uint8_t(inst.op));
     Put(key, uint8_t(inst.type));

@@ -25,6 +25,14 @@
 // No value reaches across; what a phase wrote, a later one may load (an output is loaded only after
 // a barrier). A kernel with a barrier is called once, for its whole space.
 //
+// Repeats. `repeat %n ... done` runs its body n times at every point, with a state that never goes
+// to memory: the carries behind `repeat`, which `next` gives their values for the following
+// iteration. n is a value of scalars and constants alone, at least 1 (the caller's duty). Carries
+// are bools and 32- and 64-bit numbers; behind `done` a carry is its final value, everything else
+// made inside stays inside. Loads may stand inside, stores not. A kernel with a repeat has neither
+// a loop axis nor a barrier; repeats follow one another, never one inside another. An `each` scalar
+// has a word for every iteration, and is read inside the (then only) repeat.
+//
 // Invariant: value ids are instruction indices, operands precede uses, and Verify() holds after
 // every pass.
 #pragma once
@@ -82,6 +90,7 @@ struct Buffer {
 struct Scalar {
   std::string name;
   DType dtype;
+  bool each = false;  // a word for every iteration of the repeat; stands behind all plain scalars
   bool operator==(const Scalar&) const = default;
 };
 
@@ -101,13 +110,16 @@ struct Kernel {
   std::vector<Inst> body;
 
   int axes() const { return rank + (has_loop ? 1 : 0); }
+  int plain_scalars() const;  // those that are not `each`
+  bool has_repeat() const;
 };
 
 // How every compiled or interpreted kernel is called. Rows count the points of axes 0..rank-2 in
 // row-major order (one row if rank == 1); columns are axis rank-1. A call computes rows [row_begin,
 // row_end) x columns [col_begin, col_end): that is how a pool splits work. strides are in bytes,
 // [buffer][axis] row-major; extents has axes() entries; scalars hold one 64-bit word each, the
-// value in the low bytes.
+// value in the low bytes: the plain ones in order, then all `each` scalars of iteration 0, then of
+// iteration 1, and so on.
 struct KernelArgs {
   void* const* buffers;
   const int64_t* extents;
@@ -120,7 +132,8 @@ using KernelFn = void (*)(const KernelArgs* args, int64_t row_begin, int64_t row
 std::string_view Name(Op op);
 int NumOperands(Op op);
 constexpr bool HasValue(Op op) {
-  return op != Op::kStore && op != Op::kLoop && op != Op::kEnd && op != Op::kBarrier;
+  return op != Op::kStore && op != Op::kLoop && op != Op::kEnd && op != Op::kBarrier &&
+         op != Op::kRepeat && op != Op::kNext && op != Op::kDone;
 }
 std::string_view Name(ReduceKind kind);
 
@@ -140,6 +153,16 @@ Status Verify(const Kernel& kernel);
 //       %2 = reduce sum.64 %1 : f32
 //     end
 //     store o, %2
+//   kernel power(x: buf f32 [1], n: scalar i64, w: each f32, o: out f32 [1]) space 1
+//     %0 = load x : f32
+//     %1 = param n : i64
+//     repeat %1
+//       %3 = carry %0 : f32
+//       %4 = param w : f32
+//       %5 = fma %3, %3, %4 : f32
+//       next %3, %5
+//     done
+//     store o, %3
 // Header flags after the space rank: `loop`, `chunked`, `long`, `stream`, `vec loop`. load x[%off]
 // ? %pred ; store o[%off], %v ? %pred ; const prints decimal for integers, hex float for floats,
 // true/false for bool, and nan, inf, -inf or nan:0xBITS. call exp %0 ; index 0. Printed value names

@@ -134,6 +134,12 @@ class Rewriter {
         return builder_.End();
       case Op::kBarrier:
         return builder_.Barrier();
+      case Op::kRepeat:
+        return builder_.Repeat(Of(inst.a));
+      case Op::kNext:
+        return builder_.Next(Of(inst.a), Of(inst.b));
+      case Op::kDone:
+        return builder_.Done();
       default:
         return builder_.Store(int(inst.imm), Of(inst.a), Of(inst.b), Of(inst.c));
     }

@@ -120,11 +120,11 @@ class Parser {
     const std::string name(Take());
     FZ_RETURN_IF_ERROR(Expect(":"));
     const std::string_view kind = Take();
-    if (kind != "scalar" && kind != "buf" && kind != "out")
-      return Fail("'", kind, "' is not buf, out or scalar");
+    if (kind != "scalar" && kind != "each" && kind != "buf" && kind != "out")
+      return Fail("'", kind, "' is not buf, out, scalar or each");
     FZ_ASSIGN_OR_RETURN(const DType dtype, TakeType());
-    if (kind == "scalar") {
-      kernel_.scalars.push_back({name, dtype});
+    if (kind == "scalar" || kind == "each") {
+      kernel_.scalars.push_back({name, dtype, kind == "each"});
       return absl::OkStatus();
     }
     Buffer buffer{name, dtype, kind == "out", {}};
@@ -209,6 +209,10 @@ class Parser {
       case Op::kReduce:
         FZ_RETURN_IF_ERROR(Reduction(inst));
         return Operands(inst);
+      case Op::kNext:
+        FZ_RETURN_IF_ERROR(Operands(inst));
+        if (inst.a != kNone) inst.type = kernel_.body[inst.a].type;
+        return absl::OkStatus();
       default:
         return Operands(inst);
     }

@@ -89,7 +89,8 @@ std::string HeaderText(const Kernel& kernel) {
   for (; i < kernel.buffers.size() && !kernel.buffers[i].out; ++i)
     parts.push_back(BufferText(kernel.buffers[i]));
   for (const Scalar& scalar : kernel.scalars) {
-    parts.push_back(StrCat(scalar.name, ": scalar ", ShortName(scalar.dtype)));
+    parts.push_back(
+        StrCat(scalar.name, scalar.each ? ": each " : ": scalar ", ShortName(scalar.dtype)));
   }
   for (; i < kernel.buffers.size(); ++i) parts.push_back(BufferText(kernel.buffers[i]));
   std::string text = StrCat("kernel ", kernel.name, "(");
@@ -110,7 +111,7 @@ std::string Print(const Kernel& kernel) {
   int depth = 1;
   for (size_t i = 0; i < kernel.body.size(); ++i) {
     const Inst& inst = kernel.body[i];
-    if (inst.op == Op::kEnd && depth > 1) --depth;
+    if ((inst.op == Op::kEnd || inst.op == Op::kDone) && depth > 1) --depth;
     text.append(2 * depth, ' ');
     if (HasValue(inst.op)) {
       StrAppend(&text, "%", i, " = ", InstText(kernel, inst), " : ", ShortName(inst.type));
@@ -118,7 +119,7 @@ std::string Print(const Kernel& kernel) {
       text += InstText(kernel, inst);
     }
     text += '\n';
-    if (inst.op == Op::kLoop) ++depth;
+    if (inst.op == Op::kLoop || inst.op == Op::kRepeat) ++depth;
   }
   return text;
 }

@@ -4,6 +4,7 @@
 #include "jit/kir/const.h"
 #include "jit/kir/fn_table.h"
 #include "jit/kir/kir.h"
+#include "jit/kir/verify_repeat.h"
 
 namespace frazil::kir {
 namespace {
@@ -21,8 +22,8 @@ bool IsIdentifier(std::string_view name) {
   return true;
 }
 
-// Where a value may be used: regions are numbered by their loop instruction; code outside loops is
-// region -1.
+// Where a value may be used: regions are numbered by the loop or repeat that opens them; code
+// outside is region -1.
 constexpr int kOutside = -1;
 
 class Verifier {
@@ -37,11 +38,13 @@ class Verifier {
       FZ_RETURN_IF_ERROR(OperandShape(inst));
       FZ_RETURN_IF_ERROR(Check(inst));
       if (inst.op == Op::kBarrier) phase_ = at_;
-      visible_[at_] = inst.op == Op::kReduce ? kOutside : region_;
+      visible_[at_] = inst.op == Op::kReduce || inst.op == Op::kCarry ? kOutside : region_;
     }
-    if (region_ != kOutside)
-      return ValueError("[kir] ", k_.name, ": the loop at %", region_, " has no end.");
-    return absl::OkStatus();
+    if (region_ != kOutside) {
+      return ValueError("[kir] ", k_.name, ": the ", OpenName(), " at %", region_, " has no ",
+                        Name(k_.body[region_].op == Op::kLoop ? Op::kEnd : Op::kDone), ".");
+    }
+    return CheckRepeats(k_);
   }
 
  private:
@@ -50,6 +53,8 @@ class Verifier {
     return ValueError("[kir] ", k_.name, " at %", at_, " ", Name(k_.body[at_].op), ": ", args...,
                       ".");
   }
+
+  std::string_view OpenName() const { return Name(k_.body[region_].op); }
 
   Status Header() const {
     const auto fail = [&](const auto&... args) {
@@ -81,6 +86,9 @@ class Verifier {
         return fail("the scalar name '", scalar.name, "' is not an identifier");
       if (!names.insert(scalar.name).second)
         return fail("the name ", scalar.name, " is used twice");
+      if (&scalar != k_.scalars.data() && !scalar.each && (&scalar)[-1].each)
+        return fail("the plain scalar ", scalar.name, " stands behind ", (&scalar)[-1].name,
+                    ", which has a value for each iteration");
     }
     return absl::OkStatus();
   }
@@ -112,7 +120,8 @@ class Verifier {
         return Fail("operand %", id, " is a reduce of this loop, visible after its end only");
       }
       if (visible_[id] != kOutside && visible_[id] != region_) {
-        return Fail("operand %", id, " is visible inside its loop only");
+        return Fail("operand %", id, " is visible inside its ", Name(k_.body[visible_[id]].op),
+                    " only");
       }
     }
     if (inst.lanes && inst.op != Op::kReduce) return Fail("lanes are for reduce only");
@@ -203,7 +212,14 @@ class Verifier {
       case Op::kLoop:
       case Op::kEnd:
       case Op::kBarrier:
+      case Op::kRepeat:
+      case Op::kDone:
         return CheckRegion(inst);
+      case Op::kCarry:
+        FZ_RETURN_IF_ERROR(Typed(inst, IsArithmetic(t) || IsBool(t)));
+        return AllAre(inst, t);
+      case Op::kNext:
+        return AllAre(inst, t);
     }
     return Fail("unknown instruction ", int(inst.op));
   }
@@ -236,6 +252,8 @@ class Verifier {
       return Fail("buffer ", buffer.name, " is ", ShortName(buffer.dtype), ", not ",
                   ShortName(inst.type));
     }
+    if (store && region_ != kOutside && OpenName() == Name(Op::kRepeat))
+      return Fail("inside the repeat at %", region_);
     if (store) FZ_RETURN_IF_ERROR(OperandIs(inst.a, buffer.dtype));
     const Id offset = store ? inst.b : inst.a;
     FZ_RETURN_IF_ERROR(OperandIs(offset, DType::kI64));
@@ -274,15 +292,21 @@ class Verifier {
 
   Status CheckRegion(const Inst& inst) {
     const bool inside = region_ != kOutside;
-    if (inst.op == Op::kEnd) {
-      if (!inside) return Fail("no loop is open");
+    if (inst.op == Op::kEnd || inst.op == Op::kDone) {
+      const Op opens = inst.op == Op::kEnd ? Op::kLoop : Op::kRepeat;
+      if (!inside || k_.body[region_].op != opens) return Fail("no ", Name(opens), " is open");
       region_ = kOutside;
       return absl::OkStatus();
     }
-    if (inside) return Fail("inside the loop at %", region_);
+    if (inside) return Fail("inside the ", OpenName(), " at %", region_);
     if (inst.op == Op::kLoop) {
       if (!k_.has_loop) return Fail("the kernel has no loop axis");
       region_ = reduced_in_ = at_;
+    }
+    if (inst.op == Op::kRepeat) {
+      if (k_.has_loop) return Fail("the kernel has a loop axis");
+      FZ_RETURN_IF_ERROR(OperandIs(inst.a, DType::kI64));
+      region_ = at_;
     }
     return absl::OkStatus();
   }

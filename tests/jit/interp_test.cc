@@ -49,6 +49,14 @@ TEST(Interp, RandomKernelsAgreeWithTheReference) {
   }
 }
 
+TEST(Interp, RandomRepeatsAgreeWithTheReference) {
+  const auto reference = NewReference(), interpreter = NewInterpreter();
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    const GenOptions options{.loops = false, .repeats = true};
+    ASSERT_EQ(CompareEmitters(*reference, *interpreter, seed, options).difference, "");
+  }
+}
+
 // The value of a one-element kernel over a row of f32, as text: shows the sign of zero.
 std::string OverRow(const char* text, std::vector<float> row) {
   const kir::Kernel kernel = *kir::Parse(text);
@@ -135,6 +143,71 @@ TEST(Interp, PhasesSeeWhatEarlierPhasesStored) {
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(p[i], x[999 - i]);
 }
 
+// Three carries that change places, one word an iteration for each of two scalars, and a bool.
+TEST(Interp, RepeatsAssignInParallel) {
+  const kir::Kernel kernel = *kir::Parse(
+      R"(kernel r(x: buf i32 [1], n: scalar i64, k: scalar i32, w: each i32, b: each bool, o: out i32 [1], p: out i32 [1], q: out bool [1]) space 1
+    %x = load x : i32
+    %k = param k : i32
+    %true = const true : bool
+    %n = param n : i64
+    repeat %n
+      %1 = carry %x : i32
+      %2 = carry %k : i32
+      %3 = carry %true : bool
+      %w = param w : i32
+      %b = param b : bool
+      %s = add %1, %w : i32
+      %t = xor %3, %b : bool
+      next %1, %2
+      next %2, %s
+      next %3, %t
+    done
+    store o, %1
+    store p, %2
+    store q, %3)");
+  std::vector<int32_t> x(600), o(600), p(600);
+  for (int i = 0; i < 600; ++i) x[i] = i;
+  std::vector<uint8_t> q(600, 7);
+  void* buffers[] = {x.data(), o.data(), p.data(), q.data()};
+  const int64_t extents[] = {600}, strides[] = {4, 4, 4, 1};
+  const uint64_t scalars[] = {3, 1000, 1, 1, 20, 0, 300, 1};
+  (*NewInterpreter()->Emit(kernel))->Run({buffers, extents, strides, scalars}, 0, 1, 0, 600);
+  for (int i = 0; i < 600; ++i) {  // (i, 1000) (1000, i + 1) (i + 1, 1020) (1020, i + 301)
+    ASSERT_EQ(o[i], 1020);
+    ASSERT_EQ(p[i], i + 301);
+    ASSERT_EQ(q[i], 1);  // switched twice
+  }
+}
+
+TEST(Interp, RepeatsFollowOneAnother) {
+  const kir::Kernel kernel =
+      *kir::Parse(R"(kernel r(x: buf f64 [1], y: buf f64 [1], n: scalar i64, o: out f64 [1]) space 1
+    %x = load x : f64
+    %n = param n : i64
+    repeat %n
+      %1 = carry %x : f64
+      %y = load y : f64
+      %2 = mul %1, %y : f64
+      next %1, %2
+    done
+    %one = const 1 : i64
+    repeat %one
+      %3 = carry %1 : f64
+      %4 = carry %x : f64
+      next %3, %4
+      next %4, %3
+    done
+    %d = sub %4, %3 : f64
+    store o, %d)");
+  std::vector<double> x = {1, 2, 3}, y = {2, 3, 4}, o(3);
+  void* buffers[] = {x.data(), y.data(), o.data()};
+  const int64_t extents[] = {3}, strides[] = {8, 8, 8};
+  const uint64_t scalars[] = {5};
+  (*NewInterpreter()->Emit(kernel))->Run({buffers, extents, strides, scalars}, 0, 1, 0, 3);
+  EXPECT_EQ(o, (std::vector<double>{31, 2 * 243 - 2, 3 * 1024 - 3}));
+}
+
 TEST(Interp, RefusesWhatDoesNotVerify) {
   kir::Kernel kernel{.name = "k"};
   kernel.body.push_back({.op = kir::Op::kEnd});
@@ -156,6 +229,15 @@ TEST(Legalize, KeepsEveryBitOfRandomKernels) {
     const Comparison result = CompareEmitters(*interpreter, legalizing, seed);
     ASSERT_FALSE(result.refused);
     ASSERT_EQ(result.difference, "");
+  }
+}
+
+TEST(Legalize, KeepsEveryBitOfRepeats) {
+  const auto interpreter = NewInterpreter();
+  LegalizingInterpreter legalizing;
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    const GenOptions options{.loops = false, .calls = true, .repeats = true};
+    ASSERT_EQ(CompareEmitters(*interpreter, legalizing, seed, options).difference, "");
   }
 }
 

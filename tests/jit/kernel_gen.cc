@@ -121,6 +121,10 @@ class Generator {
     const int loops = k_.has_loop ? int(1 + Below(rng_, 2)) : 0;
     for (int i = 0; i < loops; ++i) Loop();
     if (loops) Values();
+    const bool each = k_.plain_scalars() < int(k_.scalars.size());
+    const int repeats = !options_.repeats || k_.has_loop ? 0 : each ? 1 : int(1 + Below(rng_, 2));
+    for (int i = 0; i < repeats; ++i) Repeat();
+    if (repeats && Chance(rng_, 50)) Values();
     for (size_t i = 0; i < k_.buffers.size(); ++i) {
       if (k_.buffers[i].out && !InLoop(i)) StoreTo(int(i));
     }
@@ -143,6 +147,11 @@ class Generator {
     for (int i = 0; i < inputs; ++i) k_.buffers.push_back(Input(i));
     for (int i = 0; i < outputs; ++i) k_.buffers.push_back(Output(i));
     for (int64_t i = Below(rng_, 3); i > 0; --i) k_.scalars.push_back({StrCat("s", i), AnyType()});
+    if (!options_.repeats || k_.has_loop) return;
+    count_ = int(k_.scalars.size());
+    k_.scalars.push_back({"n", DType::kI64});
+    for (int64_t i = Below(rng_, 3); i > 0; --i)
+      k_.scalars.push_back({StrCat("t", i), AnyType(), true});
   }
 
   DType AnyType() {
@@ -202,6 +211,26 @@ class Generator {
     pool_.insert(pool_.end(), reduced.begin(), reduced.end());
   }
 
+  // Carries that start from anything, and go on as anything of their type, another carry often.
+  void Repeat() {
+    const std::vector<V> outside = pool_;
+    const V count = Chance(rng_, 70) ? b_.Param(count_) : b_.Const(DType::kI64, 1);
+    std::vector<V> inits, carries, nexts;
+    for (int64_t i = 1 + Below(rng_, 4); i > 0; --i)
+      inits.push_back(Pick(Chance(rng_, 20) ? DType::kBool : WideType()));
+    b_.Repeat(count);
+    in_repeat_ = true;
+    for (const V& init : inits) carries.push_back(b_.Carry(init));
+    for (const V& carry : carries) pool_.insert(pool_.end(), 3, carry);
+    Values();
+    for (const V& carry : carries) nexts.push_back(Pick(carry.type));
+    for (size_t i = carries.size(); i-- > 0;) b_.Next(carries[i], nexts[i]);
+    b_.Done();
+    in_repeat_ = false;
+    pool_ = outside;
+    for (const V& carry : carries) pool_.insert(pool_.end(), 3, carry);
+  }
+
   V RandomReduce() {
     const DType type = Chance(rng_, 15) ? DType::kBool : WideType();
     if (IsBool(type))
@@ -227,7 +256,8 @@ class Generator {
         return b_.ConstBits(type, RandomBits(type, rng_));
       }
       case 2:
-        if (!k_.scalars.empty()) return b_.Param(int(Below(rng_, int64_t(k_.scalars.size()))));
+        if (const size_t n = in_repeat_ ? k_.scalars.size() : size_t(k_.plain_scalars()))
+          return b_.Param(int(Below(rng_, int64_t(n))));
         [[fallthrough]];
       default:
         return RandomLoad();
@@ -357,6 +387,8 @@ class Generator {
   std::vector<V> pool_;  // values visible here
   std::vector<bool> stored_ = std::vector<bool>(16, false);
   bool in_loop_ = false;
+  bool in_repeat_ = false;
+  int count_ = 0;  // the scalar that counts repeats
 };
 
 bool SameElement(DType type, uint64_t a, uint64_t b) {
@@ -404,7 +436,18 @@ Case MakeCase(Kernel kernel, std::vector<int64_t> extents, Rng& rng) {
     c.buffers.push_back(MakeBuffer(c.kernel, b, c.extents, &c.strides[b * axes], rng));
   }
   for (const kir::Scalar& scalar : c.kernel.scalars)
-    c.scalars.push_back(RandomBits(scalar.dtype, rng));
+    if (!scalar.each) c.scalars.push_back(RandomBits(scalar.dtype, rng));
+  uint64_t iterations = 0;
+  for (const kir::Inst& inst : c.kernel.body) {
+    if (inst.op != Op::kRepeat) continue;
+    const kir::Inst& count = c.kernel.body[inst.a];
+    if (count.op == Op::kParam) c.scalars[count.imm] = uint64_t(1 + Below(rng, 7));
+    iterations = std::max(iterations, count.op == Op::kParam ? c.scalars[count.imm] : count.imm);
+  }
+  for (uint64_t i = 0; i < iterations; ++i) {
+    for (const kir::Scalar& scalar : c.kernel.scalars)
+      if (scalar.each) c.scalars.push_back(RandomBits(scalar.dtype, rng));
+  }
   return c;
 }
 

@@ -22,6 +22,7 @@ struct GenOptions {
   bool small_types = true;   // i8 i16 u8 u16 f16 bf16
   bool calls = false;        // call exp, log, ...
   bool index = true;         // loads of indices, which are i64
+  bool repeats = false;      // repeats, in kernels without a loop axis
   std::vector<DType> types;  // only these, if any are given
 };
 
@@ -54,7 +55,8 @@ struct Case {
 // Extents for `kernel` that keep a run short, with the awkward ones (0, 1, just around a vector)
 // frequent.
 std::vector<int64_t> RandomExtents(const kir::Kernel& kernel, Rng& rng);
-// Buffers, strides within their classes, and scalars. Element offsets of loads and stores must lie
+// Buffers, strides within their classes, and scalars; those that count repeats are small. Element
+// offsets of loads and stores must lie
 // in [0, 8).
 Case MakeCase(kir::Kernel kernel, std::vector<int64_t> extents, Rng& rng);
 kir::Kernel RandomKernel(Rng& rng, const GenOptions& options = {});

@@ -59,8 +59,30 @@ constexpr const char* kEverything =
   store q, %28
 )";
 
+constexpr const char* kRepeats =
+    R"(kernel r(x: buf f32 [1], n: scalar i64, w: each f32, b: each bool, o: out f32 [1], p: out bool [1]) space 1
+  %0 = load x : f32
+  %1 = const true : bool
+  %2 = param n : i64
+  repeat %2
+    %4 = carry %0 : f32
+    %5 = carry %0 : f32
+    %6 = carry %1 : bool
+    %7 = param w : f32
+    %8 = param b : bool
+    %9 = select %6, %7, %4 : f32
+    %10 = xor %6, %8 : bool
+    next %5, %9
+    next %6, %10
+    next %4, %5
+  done
+  %15 = add %4, %5 : f32
+  store o, %15
+  store p, %6
+)";
+
 TEST(KirText, RoundTrips) {
-  for (const char* text : {kChain, kRowSum, kEverything}) {
+  for (const char* text : {kChain, kRowSum, kEverything, kRepeats}) {
     const auto kernel = Parse(text);
     ASSERT_TRUE(kernel.ok()) << kernel.status();
     EXPECT_EQ(Print(*kernel), text);
@@ -121,6 +143,9 @@ TEST(KirText, ContentKeyIgnoresNamesOnly) {
     change(changed);
     EXPECT_NE(ContentKey(a), ContentKey(changed));
   }
+  a.scalars.push_back({"s", DType::kI8});
+  b.scalars.push_back({"s", DType::kI8, true});
+  EXPECT_NE(ContentKey(a), ContentKey(b));
 }
 
 struct Wrong {
@@ -136,7 +161,7 @@ TEST(KirText, ParseErrorsNameTheLine) {
       {"kernel k() space x", "[kir] line 1: 'x' is not a rank."},
       {"kernel k() space 1 lop", "[kir] line 1: 'lop' is not a kernel flag."},
       {"kernel k(a: buf f31 [1]) space 1", "[kir] line 1: 'f31' is not a type."},
-      {"kernel k(a: in f32 [1]) space 1", "[kir] line 1: 'in' is not buf, out or scalar."},
+      {"kernel k(a: in f32 [1]) space 1", "[kir] line 1: 'in' is not buf, out, scalar or each."},
       {"kernel k(a: buf f32 [2]) space 1", "[kir] line 1: '2' is not a stride 0, 1 or s."},
       {"kernel k() space 1\n%0 = ad %1 : f32", "[kir] line 2: 'ad' is not an instruction."},
       {"kernel k() space 1\n%0 = neg %1 : f32", "[kir] line 2: '%1' is not defined."},
@@ -243,6 +268,76 @@ TEST(KirVerify, NamesWhatIsWrong) {
   }
 }
 
+TEST(KirVerify, KnowsTheRulesOfRepeats) {
+  const std::string plain = "kernel k(n: scalar i64, x: buf f32 [1], o: out f32 [1]) space 1\n";
+  const std::string each = "kernel k(n: scalar i64, t: each f32, x: buf f32 [1]) space 1\n";
+  const std::string open =
+      "%0 = param n : i64\n%1 = load x : f32\nrepeat %0\n%3 = carry %1 : f32\n";
+  const struct {
+    std::string text, message;
+  } cases[] = {
+      {"kernel k(t: each f32, n: scalar i64) space 1",
+       "[kir] k: the plain scalar n stands behind t, which has a value for each iteration."},
+      {"kernel k() space 1 loop\n%0 = const 1 : i64\nrepeat %0",
+       "[kir] k at %1 repeat: the kernel has a loop axis."},
+      {"kernel k() space 1\nbarrier\n%1 = const 1 : i64\nrepeat %1\n%3 = carry %1 : i64\n"
+       "next %3, %3\ndone",
+       "[kir] k at %2 repeat: the kernel has the barrier at %0."},
+      {plain + open + "next %3, %3\ndone\nbarrier",
+       "[kir] k at %6 barrier: the kernel has the repeat at %2."},
+      {"kernel k() space 1\n%0 = const 1 : i32\nrepeat %0",
+       "[kir] k at %1 repeat: operand %0 is i32, i64 is needed."},
+      {"kernel k() space 1\n%0 = index 0 : i64\n%1 = neg %0 : i64\nrepeat %1\n"
+       "%3 = carry %1 : i64\nnext %3, %3\ndone",
+       "[kir] k at %2 repeat: the count %1 is not made of scalars and constants alone."},
+      {plain + open, "[kir] k: the repeat at %2 has no done."},
+      {plain + open + "repeat %0", "[kir] k at %4 repeat: inside the repeat at %2."},
+      {plain + open + "barrier", "[kir] k at %4 barrier: inside the repeat at %2."},
+      {plain + open + "store o, %3", "[kir] k at %4 store: inside the repeat at %2."},
+      {plain + open + "end", "[kir] k at %4 end: no loop is open."},
+      {plain + "done", "[kir] k at %0 done: no repeat is open."},
+      {plain + open + "%4 = load x : f32\n%5 = carry %1 : f32\nnext %3, %4\nnext %5, %4\ndone",
+       "[kir] k at %5 carry: not directly behind a repeat and its carries."},
+      {plain + "%0 = const 1 : f32\n%1 = carry %0 : f32",
+       "[kir] k at %1 carry: not directly behind a repeat and its carries."},
+      {plain + open + "%4 = carry %3 : f32\nnext %3, %3\nnext %4, %4\ndone",
+       "[kir] k at %4 carry: starts from the carry %3 of the same repeat."},
+      {"kernel k() space 1\n%0 = const 1 : i64\n%1 = const 1 : i8\nrepeat %0\n%3 = carry %1 : i8",
+       "[kir] k at %3 carry: not defined for i8."},
+      {plain + open + "%4 = carry %1 : f64",
+       "[kir] k at %4 carry: operand %1 is f32, f64 is needed."},
+      {plain + open + "next %3, %0\ndone", "[kir] k at %4 next: operand %0 is i64, f32 is needed."},
+      {plain + "%0 = const 1 : f32\nnext %0, %0", "[kir] k at %1 next: no repeat is open."},
+      {plain + open + "next %1, %3\ndone",
+       "[kir] k at %4 next: operand %1 is not a carry of the repeat at %2."},
+      {plain + open + "next %3, %3\ndone\n" + "repeat %0\n%7 = carry %1 : f32\nnext %3, %7\ndone",
+       "[kir] k at %8 next: operand %3 is not a carry of the repeat at %6."},
+      {plain + open + "next %3, %3\nnext %3, %1\ndone",
+       "[kir] k at %5 next: the carry %3 has a next already, at %4."},
+      {plain + open + "%4 = carry %1 : f32\nnext %4, %3\ndone",
+       "[kir] k at %6 done: the carry %3 has no next."},
+      {plain + open + "next %3, %3\n%5 = neg %3 : f32\ndone",
+       "[kir] k at %5 neg: between the nexts of a repeat and its done."},
+      {plain + "%0 = param n : i64\nrepeat %0\ndone",
+       "[kir] k at %2 done: the repeat at %1 has no carry."},
+      {plain + open + "%4 = neg %3 : f32\nnext %3, %4\ndone\nstore o, %4",
+       "[kir] k at %7 store: operand %4 is visible inside its repeat only."},
+      {each + "%0 = param t : f32",
+       "[kir] k at %0 param: scalar t has a value for each iteration, there is none outside a "
+       "repeat."},
+      {each + open + "next %3, %3\ndone\nrepeat %0\n%7 = carry %1 : f32\nnext %7, %7\ndone",
+       "[kir] k at %6 repeat: scalar t has a value for each iteration, of the repeat at %2 "
+       "already."},
+      {each + open + "%4 = cast %3 : i64\nnext %3, %3\ndone\nrepeat %4",
+       "[kir] k at %7 repeat: operand %4 is visible inside its repeat only."},
+  };
+  for (const auto& wrong : cases) {
+    const auto kernel = Parse(wrong.text);
+    ASSERT_FALSE(kernel.ok()) << wrong.text;
+    EXPECT_EQ(kernel.status().message(), wrong.message);
+  }
+}
+
 TEST(KirVerify, RejectsBrokenBodies) {
   Kernel kernel = *Parse(kChain);
   kernel.body[2].b = 2;
@@ -320,6 +415,46 @@ TEST(KirBuilder, SharesEqualValuesPerRegion) {
     %11 = select %8, %9, %10 : f32
     store o, %11
   end
+)");
+}
+
+TEST(KirBuilder, KeepsWhatIsMadeInARepeatInside) {
+  Kernel kernel{.name = "rolled", .rank = 1};
+  kernel.buffers.push_back({"x", DType::kF32, false, {Stride::kOne}});
+  kernel.buffers.push_back({"o", DType::kF32, true, {Stride::kOne}});
+  kernel.scalars = {{"n", DType::kI64}, {"t", DType::kF32, true}};
+  Builder b(&kernel);
+  const V x = b.Load(0);
+  b.Repeat(b.Param(0));
+  const V first = b.Carry(x), second = b.Carry(x);
+  EXPECT_NE(first.id, second.id);
+  EXPECT_EQ(b.Load(0).id, x.id);
+  const V t = b.Param(1);
+  EXPECT_EQ(b.Param(1).id, t.id);
+  const V inside = first * second;
+  EXPECT_EQ((first * second).id, inside.id);
+  b.Next(first, inside + t);
+  b.Next(second, first);
+  b.Done();
+  const V outside = first * second;
+  EXPECT_NE(outside.id, inside.id);
+  b.Store(1, outside);
+  EXPECT_TRUE(Verify(kernel).ok()) << Verify(kernel);
+  EXPECT_EQ(Print(kernel),
+            R"(kernel rolled(x: buf f32 [1], n: scalar i64, t: each f32, o: out f32 [1]) space 1
+  %0 = load x : f32
+  %1 = param n : i64
+  repeat %1
+    %3 = carry %0 : f32
+    %4 = carry %0 : f32
+    %5 = param t : f32
+    %6 = mul %3, %4 : f32
+    %7 = add %6, %5 : f32
+    next %3, %7
+    next %4, %3
+  done
+  %11 = mul %3, %4 : f32
+  store o, %11
 )");
 }
 

@@ -239,6 +239,7 @@ class Walker : public Compiled {
     std::vector<int64_t> index;
     std::map<kir::Id, uint64_t> value;
     std::map<kir::Id, std::vector<uint64_t>> reduced;  // the elements of a reduce, in order
+    int64_t iteration = 0;                             // of a repeat
   };
 
   void Point(const kir::KernelArgs& args, size_t begin, size_t end, int64_t row,
@@ -248,6 +249,10 @@ class Walker : public Compiled {
     for (int axis = k_.rank - 2; axis >= 0; row /= args.extents[axis--])
       s.index[axis] = row % args.extents[axis];
     for (size_t i = begin; i < end; ++i) {
+      if (k_.body[i].op == Op::kRepeat) {
+        i = Repeat(s, i);
+        continue;
+      }
       if (k_.body[i].op != Op::kLoop) {
         Step(s, i);
         continue;
@@ -269,12 +274,31 @@ class Walker : public Compiled {
     }
   }
 
+  size_t Repeat(State& s, size_t repeat) const {
+    const int64_t count = int64_t(s.value[k_.body[repeat].a]);
+    size_t done = repeat;
+    for (s.iteration = 0; s.iteration < count; ++s.iteration) {
+      std::map<kir::Id, uint64_t> next;
+      for (done = repeat + 1; k_.body[done].op != Op::kDone; ++done) {
+        const Inst& inst = k_.body[done];
+        if (inst.op == Op::kNext)
+          next[inst.a] = s.value[inst.b];
+        else if (inst.op != Op::kCarry)
+          Step(s, done);
+        else if (s.iteration == 0)
+          s.value[done] = s.value[inst.a];
+      }
+      for (const auto& [carry, value] : next) s.value[carry] = value;
+    }
+    return done;
+  }
+
   void Step(State& s, size_t i) const {
     const Inst& inst = k_.body[i];
     const auto value = [&](kir::Id id) { return id == kir::kNone ? 0 : s.value[id]; };
     switch (inst.op) {
       case Op::kParam:
-        s.value[i] = s.args.scalars[inst.imm];
+        s.value[i] = s.args.scalars[ScalarAt(inst.imm, s.iteration)];
         return;
       case Op::kConst:
         s.value[i] = inst.imm;
@@ -303,6 +327,12 @@ class Walker : public Compiled {
         s.value[i] =
             ReferenceOp(inst, k_.body[inst.a].type, value(inst.a), value(inst.b), value(inst.c));
     }
+  }
+
+  size_t ScalarAt(size_t scalar, int64_t iteration) const {
+    size_t each = 0;
+    for (const kir::Scalar& one : k_.scalars) each += one.each;
+    return k_.scalars[scalar].each ? scalar + size_t(iteration) * each : scalar;
   }
 
   char* Address(const State& s, uint64_t buffer, int64_t offset) const {

@@ -76,7 +76,8 @@ struct CudaSource {
   int rank = 1, axes = 1;  // of the kernel
 };
 
-// NotImplementedError: the kernel's parameters pass kCudaArgBytes, or its reductions shared memory.
+// NotImplementedError: the kernel's parameters pass kCudaArgBytes, or its reductions shared memory,
+// or it has a repeat.
 // A variant that does not suit the kernel (as the default one may not) is made to.
 // `lines` ("train.py:12") are empty, one for the kernel, or one for each instruction of its body:
 // -lineinfo then points there. Equal kernels (but for names of buffers), variants and lines give

@@ -159,6 +159,7 @@ class Encoder {
 
 StatusOr<GenericProgram> EncodeGeneric(const Kernel& kernel) {
   FZ_RETURN_IF_ERROR(Verify(kernel));
+  if (kernel.has_repeat()) return NotImplementedError("[cuda] ", kernel.name, " has a repeat.");
   FZ_ASSIGN_OR_RETURN(const Kernel legal, kir::Legalize(kernel));
   GenericProgram program = Encoder(legal).Run();
   const size_t words =

@@ -354,6 +354,7 @@ std::string_view Printer::Type(Id id) const { return TypeText(k_.body[id].type);
 StatusOr<CudaSource> PrintCuda(const Kernel& kernel, const CudaVariant& variant,
                                absl::Span<const std::string> lines) {
   FZ_RETURN_IF_ERROR(Verify(kernel));
+  if (kernel.has_repeat()) return NotImplementedError("[cuda] ", kernel.name, " has a repeat.");
   FZ_CHECK(lines.size() <= 1 || lines.size() == kernel.body.size());
   kir::LegalMap map;
   FZ_ASSIGN_OR_RETURN(Kernel legal, kir::Legalize(kernel, {}, &map));

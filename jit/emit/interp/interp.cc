@@ -69,6 +69,8 @@ class Machine {
         for (Id i = begin; i < end; ++i) {
           if (k_.body[i].op == Op::kLoop)
             i = RunLoop(i);
+          else if (k_.body[i].op == Op::kRepeat)
+            i = RunRepeat(i);
           else
             Step(i);
         }
@@ -126,6 +128,35 @@ class Machine {
     return end;
   }
 
+  // Runs the repeat that instruction `repeat` opens; the number of its done.
+  Id RunRepeat(Id repeat) {
+    Id done = repeat;
+    while (k_.body[done].op != Op::kDone) ++done;
+    int64_t count = 0;
+    std::memcpy(&count, Value(k_.body[repeat].a), sizeof(count));
+    FZ_CHECK(count >= 1);
+    Id first = repeat + 1, last = done;  // of what is between carries and nexts
+    for (; k_.body[first].op == Op::kCarry; ++first) CopyValue(first, k_.body[first].a);
+    while (k_.body[last - 1].op == Op::kNext) --last;
+    for (iteration_ = 0; iteration_ < count; ++iteration_) {
+      for (Id i = first; i < last; ++i) Step(i);
+      // All are read before any carry is written: a next has the room of a value too.
+      for (Id i = last; i < done; ++i) CopyValue(i, k_.body[i].b);
+      for (Id i = last; i < done; ++i) CopyValue(k_.body[i].a, i);
+    }
+    return done;
+  }
+
+  void CopyValue(Id to, Id from) {
+    std::memcpy(Value(to), Value(from), size_t(n_) * SizeOf(k_.body[from].type));
+  }
+
+  // The word of a scalar, in the running iteration if it has one for each.
+  uint64_t Word(int scalar) const {
+    const int plain = k_.plain_scalars(), each = int(k_.scalars.size()) - plain;
+    return args_.scalars[scalar + (scalar < plain ? 0 : iteration_ * each)];
+  }
+
   // Of a long row (one point): the lanes' result goes to the others, and the lanes start again.
   void EndChunk(Id loop, Id end, std::vector<std::vector<uint64_t>>* lanes,
                 std::vector<std::vector<std::byte>>* chunks) {
@@ -158,7 +189,7 @@ class Machine {
     const Inst& inst = k_.body[i];
     switch (inst.op) {
       case Op::kParam:
-        return Fill(i, args_.scalars[inst.imm]);
+        return Fill(i, Word(int(inst.imm)));
       case Op::kConst:
         return Fill(i, inst.imm);
       case Op::kIndex: {
@@ -272,6 +303,7 @@ class Machine {
   std::vector<std::byte> values_;
   int n_ = 0;  // elements in the current block
   bool in_loop_ = false;
+  int64_t iteration_ = 0;  // of the repeat
 };
 
 class Interpreted : public Compiled {

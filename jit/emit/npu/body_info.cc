@@ -52,6 +52,8 @@ class Analysis {
     const Inst& inst = k_.body[i];
     InstInfo& info = info_.insts[i];
     if (inst.op == kir::Op::kLoop || inst.op == kir::Op::kEnd) return absl::OkStatus();
+    if (inst.op == kir::Op::kRepeat)
+      return NotImplementedError("[npu] kernel ", k_.name, " has a repeat.");
     const auto type = TypeOf(inst.type);
     if (!type) return Refuse(i, "is of a type that the NPU does not compute with");
     info.type = *type;

@@ -23,6 +23,7 @@ Status Codegen::Run() {
   for (const Inst& inst : k_.body) {
     if (inst.op == Op::kBarrier)
       return NotImplementedError("[x86] barriers: kernel ", k_.name, ".");
+    if (inst.op == Op::kRepeat) return NotImplementedError("[x86] repeats: kernel ", k_.name, ".");
   }
   Analyse();
   asmjit::FuncNode* fn =
