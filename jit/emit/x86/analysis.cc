@@ -27,12 +27,16 @@ void Codegen::Analyse() {
   vals_.assign(k_.body.size() * kMaxCopies, Operand());
   int region = 0, loops = 0, consts = 0;
   bool wide = false;
+  Id repeat = kNone;
   for (size_t i = 0; i < k_.body.size(); ++i) {
     const Inst& inst = k_.body[i];
     Info& info = info_[i];
     if (inst.op == Op::kLoop) region = ++loops;
     info.region = region;
     if (inst.op == Op::kEnd) region = 0;
+    if (inst.op == Op::kRepeat) repeat = Id(i);
+    if (inst.op == Op::kDone) repeat = kNone;
+    repeats_ |= inst.op == Op::kRepeat;
     if (inst.op == Op::kLoop || inst.op == Op::kEnd || inst.op == Op::kBarrier) continue;
     if (SizeOf(inst.type) == 8) wide = true;
     if (inst.op == Op::kConst && !IsBool(inst.type) && SameConst(Id(i)) == Id(i)) ++consts;
@@ -41,7 +45,18 @@ void Codegen::Analyse() {
       ++info_[operand].uses;
       int8_t level = info_[operand].level;
       if (k_.body[operand].op == Op::kReduce) level = kPointLevel;
+      // Within its repeat a carry changes from one iteration to the next.
+      const bool carried = repeat != kNone && operand > repeat && k_.body[operand].op == Op::kCarry;
+      if (carried) level = kLoopLevel;
       info.level = std::max(info.level, level);
+    }
+    if (inst.op == Op::kParam && k_.scalars[inst.imm].each) {
+      info.level = kLoopLevel;
+      info.common = true;
+    } else if (inst.op == Op::kCarry) {
+      info.level = kPointLevel;
+    } else if (repeat != kNone && info.level == kLoopLevel) {
+      info.common = IsCommon(inst);
     }
     if (inst.op == Op::kIndex) {
       const int axis = int(inst.imm);
@@ -57,6 +72,16 @@ void Codegen::Analyse() {
   v_ = (z_ ? 16 : 8) / (wide ? 2 : 1);
   resident_consts_ = consts <= (z_ ? 12 : 4);
   long_body_ = Cost(kPointLevel) > kShortBody;
+}
+
+// In a repeat: whether all operands are the same for every point.
+bool Codegen::IsCommon(const Inst& inst) const {
+  if (inst.op == Op::kLoad) return false;
+  for (Id id : {inst.a, inst.b, inst.c}) {
+    if (id == kNone || info_[id].level <= kRowLevel || info_[id].common) continue;
+    return false;
+  }
+  return true;
 }
 
 // The first constant with these bits; loops of one kernel often repeat their constants.
@@ -87,6 +112,10 @@ int Codegen::CostOf(const Inst& inst) {
     case kir::Op::kLoop:
     case kir::Op::kEnd:
     case kir::Op::kBarrier:
+    case kir::Op::kRepeat:
+    case kir::Op::kCarry:
+    case kir::Op::kNext:
+    case kir::Op::kDone:
       return 0;
     case kir::Op::kDiv:
     case kir::Op::kRem:

@@ -23,7 +23,6 @@ Status Codegen::Run() {
   for (const Inst& inst : k_.body) {
     if (inst.op == Op::kBarrier)
       return NotImplementedError("[x86] barriers: kernel ", k_.name, ".");
-    if (inst.op == Op::kRepeat) return NotImplementedError("[x86] repeats: kernel ", k_.name, ".");
   }
   Analyse();
   asmjit::FuncNode* fn =
@@ -161,10 +160,7 @@ void Codegen::EmitLevel(int level, int region) {
   for (size_t i = 0; i < k_.body.size(); ++i) {
     const Inst& inst = k_.body[i];
     if (info_[i].level != level || (region >= 0 && info_[i].region != region)) continue;
-    if (inst.op == Op::kLoop || inst.op == Op::kEnd || inst.op == Op::kBarrier ||
-        inst.op == Op::kStore || inst.op == Op::kReduce) {
-      continue;
-    }
+    if (!HasCode(inst.op) || inst.op == Op::kStore) continue;
     EmitInst(Id(i));
   }
   level_ = saved;

@@ -1,6 +1,6 @@
 // Turns one kernel into x86 code through asmjit's Compiler. Used by x86_emitter.cc alone; asmjit
 // headers stay in this folder. Split by subject: codegen.cc (function, rows), columns.cc, loop.cc
-// and reduce.cc (the loop axis), analysis.cc, registers.cc, masks.cc, memory.cc and gather.cc
+// and reduce.cc (the loop axis), repeat.cc and carries.cc (repeats), analysis.cc, registers.cc, masks.cc, memory.cc and gather.cc
 // (loads and stores), arith.cc, compare.cc, integers.cc, cast.cc, lanes.cc (what has no vector
 // instruction).
 //
@@ -11,7 +11,7 @@
 //
 // Levels. Every value belongs to the outermost place where it is constant: the kernel, a row, a
 // point (in kSpace a vector of columns, in kLoop one column, all lanes equal), or an iteration of
-// the loop axis. It is computed there.
+// the loop axis or of a repeat. It is computed there.
 //
 // Invariant: with AVX-512 all 32 vector registers may be allotted, so only EVEX-encodable
 // instructions are emitted.
@@ -43,7 +43,7 @@ class Codegen {
   // are emitted once, always masked: register allocation is superlinear, and a long body does not
   // notice the mask.
   static constexpr int kShortBody = 28;
-  static constexpr int kMaxCopies = 8;  // vectors of columns in one pass over the loop axis
+  static constexpr int kMaxCopies = 8;  // vectors of columns in one pass over a loop or repeat
 
   using Id = kir::Id;
   using Op = kir::Op;
@@ -61,6 +61,7 @@ class Codegen {
     int8_t level = kKernelLevel;
     int region = 0;  // 0 outside loops, otherwise the loop's number
     int uses = 0;
+    bool common = false;  // in a repeat: depends on the iteration alone, not on the point
   };
 
   // Where lanes are switched off: the tail of the range and predicates. any == false means all
@@ -74,11 +75,15 @@ class Codegen {
   // --- analysis (analysis.cc)
   void Analyse();
   int8_t LoadLevel(const kir::Inst& inst, int region) const;
+  bool IsCommon(const kir::Inst& inst) const;
   int Cost(int level) const;
   Id SameConst(Id id) const;
   static int Log2(int size) { return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3; }
   static uint64_t SignBit(DType t) { return uint64_t{1} << (BitsOf(t) - 1); }
   static int CostOf(const kir::Inst& inst);
+  static bool HasCode(Op op) {
+    return kir::HasValue(op) ? op != Op::kReduce && op != Op::kCarry : op == Op::kStore;
+  }
   bool InVectorRange(int level) const { return level >= (space_ ? kPointLevel : kLoopLevel); }
   int VecAxis() const { return space_ ? k_.rank - 1 : k_.rank; }
 
@@ -139,6 +144,27 @@ class Codegen {
   Operand IdentityReg(const kir::Inst& inst);
   Operand IdentityRegShape(const kir::Inst& inst);
   void MoveReg(const Operand& to, const Operand& from);
+
+  // --- repeats (repeat.cc, carries.cc)
+  struct Pressure {  // of a repeat's body on the registers of one kind
+    int common = 0;  // of all copies together
+    int copy = 0;    // of each copy
+  };
+  struct Move {
+    Operand to, from;
+    bool done = false;
+  };
+  void EmitRepeat(Id begin, Id end);
+  void EmitIteration(Id begin, Id end);
+  Gp RepeatCount(Id count);
+  void InitCarry(Id carry);
+  int RepeatCopies() const;
+  int RepeatCopies(Id begin, Id end) const;
+  int CopiesForLatency(Id begin, Id end) const;
+  Pressure PressureOf(Id begin, Id end, bool masks) const;
+  void AdvanceCarries(Id begin, Id end, asmjit::BaseNode* body, uint32_t known);
+  void MoveAtOnce(std::vector<Move> moves);
+  bool MakeInCarry(const Operand& carry, const Operand& next, asmjit::BaseNode* body);
 
   // --- registers and constants (registers.cc)
   Vec NewVec(int bytes);
@@ -265,6 +291,7 @@ class Codegen {
   int v_ = 8;  // lanes of a step
   bool long_body_ = false;
   bool resident_consts_ = false;
+  bool repeats_ = false;  // the kernel has repeats
   Status status_;
 
   std::vector<Info> info_;
@@ -289,6 +316,8 @@ class Codegen {
   bool nontemporal_ = false;
   Mask tail_;
   Gp tail_count_;
+
+  Gp each_;  // in a repeat: where the words of the running iteration begin, less those before them
 
   std::vector<Accumulator> accs_;
   std::vector<bool> walked_;  // buffers whose pointer moves with the loop

@@ -19,7 +19,9 @@ void Codegen::EmitColumnsSpace() {
     cc_.imul(col_ptr_[b], StrideMem(int(b), k_.rank - 1));
     cc_.add(col_ptr_[b], row_ptr_[b]);
   }
-  if (!k_.has_loop) {
+  if (repeats_) {
+    if (RepeatCopies() > 1) SpaceLoop(RepeatCopies(), false, false);
+  } else if (!k_.has_loop) {
     const int cost = Cost(kPointLevel);
     const int copies = cost <= 4 ? 4 : cost <= 12 ? 2 : 1;
     if (k_.stream) SpaceLoop(long_body_ ? 1 : copies, true, false);
@@ -65,10 +67,16 @@ void Codegen::SpaceLoop(int copies, bool nontemporal, bool masked) {
   } else {
     FullLanes();
   }
-  if (k_.has_loop && copies > 1) {
+  if ((k_.has_loop || repeats_) && copies > 1) {
     point_copies_ = copies;
     SpaceStep();
     point_copies_ = 1;
+    for (size_t b = 0; b < k_.buffers.size(); ++b) {
+      if (k_.buffers[b].strides[k_.rank - 1] != Stride::kAny) continue;
+      Gp far = cc_.newInt64();
+      cc_.imul(far, vec_step_[b], copies);
+      cc_.add(col_ptr_[b], far);
+    }
     copies = 0;
   }
   for (int copy = 0; copy < copies; ++copy) {
@@ -113,7 +121,7 @@ void Codegen::SpaceStep() {
   PointBody();
 }
 
-// Everything of one point: instructions outside loops in order, and the loops.
+// Everything of one point: instructions outside loops in order, the loops, and the repeats.
 void Codegen::PointBody() {
   for (size_t i = 0; i < k_.body.size(); ++i) {
     const Inst& inst = k_.body[i];
@@ -124,7 +132,14 @@ void Codegen::PointBody() {
       i = end;
       continue;
     }
-    if (info_[i].level != kPointLevel || inst.op == Op::kBarrier || inst.op == Op::kEnd) continue;
+    if (inst.op == Op::kRepeat) {
+      size_t end = i;
+      while (k_.body[end].op != Op::kDone) ++end;
+      EmitRepeat(Id(i), Id(end));
+      i = end;
+      continue;
+    }
+    if (info_[i].level != kPointLevel || !HasCode(inst.op)) continue;
     ForCopies([&] { EmitInst(Id(i)); });
   }
 }

@@ -38,6 +38,11 @@ Codegen::Place Codegen::PlaceOf(int buffer, bool in_loop) {
       if (col == Stride::kOne) place.disp = int64_t(copy_disp_) * place.size;
     } else if (col == Stride::kAny) {
       place.base = col_ptr_[buffer];
+      if (point_copies_ > 1 && copy_ > 0) {
+        place.base = cc_.newIntPtr();
+        cc_.imul(place.base, vec_step_[buffer], copy_);
+        cc_.add(place.base, col_ptr_[buffer]);
+      }
     } else {
       place.base = row_ptr_[buffer];
       if (col == Stride::kOne) {
@@ -136,8 +141,11 @@ void Codegen::StoreContiguous(DType type, const Vec& v, const Mem& mem, const Ma
 
 void Codegen::EmitParam(Id id) {
   const Inst& inst = k_.body[id];
-  Gp scalars = cc_.newIntPtr();
-  cc_.mov(scalars, x86::qword_ptr(args_, offsetof(kir::KernelArgs, scalars)));
+  Gp scalars = each_;
+  if (!k_.scalars[inst.imm].each) {
+    scalars = cc_.newIntPtr();
+    cc_.mov(scalars, x86::qword_ptr(args_, offsetof(kir::KernelArgs, scalars)));
+  }
   Vec v = LoadBroadcast(inst.type, x86::ptr(scalars, int32_t(inst.imm) * 8));
   Set(id, IsBool(inst.type) ? BytesToBool(v) : Operand(v));
 }
