@@ -1,14 +1,16 @@
 // Throughput and compile time of the x86 emitter on both instruction sets, beside a streaming triad
-// written by hand. Run by hand: build/bench/x86_bench. Figures are the best of several rounds of
-// one thread.
+// written by hand. Run by hand: build/bench/x86_bench [repeats]. Figures are the best of several
+// rounds of one thread.
 #include <immintrin.h>
+#include <time.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "core/check.h"
@@ -24,13 +26,19 @@ using kir::Op;
 using kir::Stride;
 using kir::V;
 
+// What this thread has run, in seconds: others on a busy machine do not count.
+double Now() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return double(now.tv_sec) + double(now.tv_nsec) * 1e-9;
+}
+
 double Best(int rounds, const std::function<void()>& fn) {
   double best = 1e9;
   for (int i = 0; i < rounds; ++i) {
-    const auto start = std::chrono::steady_clock::now();
+    const double start = Now();
     fn();
-    best = std::min(
-        best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    best = std::min(best, Now() - start);
   }
   return best;
 }
@@ -262,10 +270,164 @@ void CompileTime(Emitter& emitter, const char* what, const Kernel& k) {
   std::printf("compile %-10s %7.1f us, %zu bytes\n", what, t * 1e6, bytes);
 }
 
-void All(Isa isa) {
+// --- repeats
+
+// Seconds of a clock cycle, by a chain of products that take three each.
+double Cycle() {
+  constexpr int64_t kProducts = 1 << 20;
+  return Best(9,
+              [] {
+                uint64_t x = 3;
+                for (int64_t i = 0; i < kProducts; i += 4) {
+                  asm volatile("imul %0, %0\n imul %0, %0\n imul %0, %0\n imul %0, %0" : "+r"(x));
+                }
+              }) /
+         double(kProducts * 3);
+}
+
+// Cycles between two iterations: what one waits for of the one before (4 a float product, 3 a
+// sum, 1 what is no float), and what its instructions take at two a cycle.
+void Bounds(const Kernel& k, double* chain, double* work) {
+  std::vector<double> ready(k.body.size(), 0);
+  constexpr int kTurns = 64;
+  *chain = *work = 0;
+  for (int turn = 0; turn <= kTurns; ++turn) {
+    bool inside = false;
+    std::vector<std::pair<kir::Id, double>> next;
+    for (size_t i = 0; i < k.body.size(); ++i) {
+      const kir::Inst& inst = k.body[i];
+      inside &= inst.op != Op::kDone;
+      if (inside && inst.op == Op::kNext) next.emplace_back(inst.a, ready[size_t(inst.b)]);
+      if (inside && kir::HasValue(inst.op) && inst.op != Op::kCarry && inst.op != Op::kConst &&
+          inst.op != Op::kParam) {
+        double start = 0;
+        for (kir::Id id : {inst.a, inst.b, inst.c})
+          if (id != kir::kNone) start = std::max(start, ready[size_t(id)]);
+        ready[i] = start + (!IsFloat(inst.type) || inst.op == Op::kSelect ? 1
+                            : inst.op == Op::kAdd || inst.op == Op::kSub  ? 3
+                                                                          : 4);
+        if (turn == 0) *work += 0.5;
+      }
+      inside |= inst.op == Op::kRepeat;
+    }
+    for (const auto& [id, at] : next) ready[size_t(id)] = at;
+    if (turn == kTurns)
+      for (const auto& [id, at] : next) *chain = std::max(*chain, at / (kTurns + 1));
+  }
+}
+
+// z = z^2 + c; with `count`, only while |z| < 2, and how often that was.
+Kernel MandelbrotKernel(bool count) {
+  Kernel k;
+  k.name = "mandelbrot";
+  k.buffers = {In("re", {Stride::kOne}), In("im", {Stride::kOne}), Out("o", {Stride::kOne}),
+               Out("p", {Stride::kOne})};
+  k.scalars = {{"n", DType::kI64}};
+  kir::Builder b(&k);
+  V cr = b.Load(0), ci = b.Load(1), zero = b.Const(DType::kF32, 0);
+  b.Repeat(b.Param(0));
+  V zr = b.Carry(zero), zi = b.Carry(zero), n;
+  if (count) n = b.Carry(zero);
+  V rr = zr * zr, ii = zi * zi;
+  V re = rr - ii + cr, im = (zr + zr) * zi + ci;
+  if (count) {
+    V in = rr + ii < 4.0;
+    V more = select(in, n + 1.0, n);
+    re = select(in, re, zr);
+    im = select(in, im, zi);
+    b.Next(n, more);
+  }
+  b.Next(zr, re);
+  b.Next(zi, im);
+  b.Done();
+  b.Store(2, zr);
+  b.Store(3, count ? n : zi);
+  return k;
+}
+
+// A step of the classical Runge-Kutta method on Lorenz's equations.
+Kernel LorenzKernel(DType t) {
+  Kernel k;
+  k.name = "lorenz";
+  for (const char* name : {"x", "y", "z"}) k.buffers.push_back({name, t, false, {Stride::kOne}});
+  for (const char* name : {"u", "v", "w"}) k.buffers.push_back({name, t, true, {Stride::kOne}});
+  k.scalars = {{"n", DType::kI64}, {"h", t}};
+  kir::Builder b(&k);
+  std::vector<V> init = {b.Load(0), b.Load(1), b.Load(2)}, s, sum, at;
+  V h = b.Param(1), half = h * 0.5, sixth = h * (1.0 / 6);
+  b.Repeat(b.Param(0));
+  for (V v : init) s.push_back(b.Carry(v));
+  at = s;
+  for (int stage = 0; stage < 4; ++stage) {
+    std::vector<V> d = {(at[1] - at[0]) * 10.0, at[0] * (28.0 - at[2]) - at[1],
+                        at[0] * at[1] - at[2] * (8.0 / 3)};
+    for (int i = 0; i < 3; ++i) {
+      if (stage == 0) sum.push_back(d[i]);
+      if (stage == 1 || stage == 2) sum[i] = sum[i] + d[i] * 2.0;
+      if (stage == 3) sum[i] = sum[i] + d[i];
+    }
+    for (int i = 0; i < 3 && stage < 3; ++i) at[i] = s[i] + d[i] * (stage == 2 ? h : half);
+  }
+  std::vector<V> next;
+  for (int i = 0; i < 3; ++i) next.push_back(s[i] + sum[i] * sixth);
+  for (int i = 0; i < 3; ++i) b.Next(s[i], next[i]);
+  b.Done();
+  for (int i = 0; i < 3; ++i) b.Store(3 + i, s[i]);
+  return k;
+}
+
+void RepeatBench(Emitter& emitter, const char* what, const Kernel& k, int64_t points,
+                 uint64_t iterations, double parameter) {
+  double chain = 0, work = 0;
+  Bounds(k, &chain, &work);
+  auto compiled = Compile(emitter, k);
+  const DType t = k.buffers[0].dtype;
+  const int size = SizeOf(t);
+  std::vector<std::vector<char>> data(k.buffers.size(), std::vector<char>(points * size));
+  std::vector<void*> buffers;
+  for (auto& bytes : data) {
+    for (int64_t i = 0; i < points; ++i) {
+      const double value = double(i % 1000) * 0.001 - 0.3;
+      const float single = float(value);
+      std::memcpy(&bytes[i * size], size == 8 ? static_cast<const void*>(&value) : &single, size);
+    }
+    buffers.push_back(bytes.data());
+  }
+  uint64_t scalars[2] = {iterations, 0};
+  const float single = float(parameter);
+  std::memcpy(&scalars[1], size == 8 ? static_cast<const void*>(&parameter) : &single, size);
+  const std::vector<int64_t> strides(k.buffers.size(), size);
+  const kir::KernelArgs args{buffers.data(), &points, strides.data(), scalars};
+  const double time = Best(points > 1 ? 5 : 200, [&] { compiled->Run(args, 0, 1, 0, points); });
+  const int lanes = emitter.caps().vector_bytes / size;
+  const double steps = double(iterations) * double((points + lanes - 1) / lanes);
+  std::printf(
+      "%-22s %7ld points: %8.3f ns a vector and iteration, %6.2f cycles; its work %.1f, "
+      "its chain %.1f; %zu bytes\n",
+      what, long(points), time / steps * 1e9, time / steps / Cycle(), work, chain,
+      compiled->code_bytes());
+}
+
+void Repeats(Emitter& emitter) {
+  RepeatBench(emitter, "mandelbrot f32", MandelbrotKernel(false), 1 << 20, 100, 0);
+  RepeatBench(emitter, "mandelbrot counted f32", MandelbrotKernel(true), 1 << 20, 100, 0);
+  RepeatBench(emitter, "mandelbrot f32", MandelbrotKernel(false), 1, 1000, 0);
+  for (DType t : {DType::kF32, DType::kF64}) {
+    const Kernel lorenz = LorenzKernel(t);
+    const char* name = t == DType::kF32 ? "lorenz f32" : "lorenz f64";
+    RepeatBench(emitter, name, lorenz, 1, 1000, 0.01);
+    RepeatBench(emitter, name, lorenz, 1 << 16, 100, 0.01);
+  }
+  CompileTime(emitter, "lorenz", LorenzKernel(DType::kF64));
+  CompileTime(emitter, "mandelbrot", MandelbrotKernel(true));
+}
+
+void All(Isa isa, bool only_repeats) {
   if (!X86Emitter::Supported(isa)) return;
   X86Emitter emitter(isa);
   std::printf("-- %s\n", std::string(emitter.caps().name).c_str());
+  Repeats(emitter);
+  if (only_repeats) return;
   Kernel exp;
   exp.name = "exp";
   exp.buffers = {In("x", {Stride::kOne}), Out("o", {Stride::kOne})};
@@ -297,7 +459,8 @@ void All(Isa isa) {
 }  // namespace
 }  // namespace frazil::jit
 
-int main() {
-  frazil::jit::All(frazil::jit::Isa::kAvx2);
-  frazil::jit::All(frazil::jit::Isa::kAvx512);
+int main(int argc, char** argv) {
+  const bool only_repeats = argc > 1 && std::string_view(argv[1]) == "repeats";
+  frazil::jit::All(frazil::jit::Isa::kAvx2, only_repeats);
+  frazil::jit::All(frazil::jit::Isa::kAvx512, only_repeats);
 }

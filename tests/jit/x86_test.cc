@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdio>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "jit/emit/interp/interp.h"
@@ -308,13 +309,119 @@ TEST_P(X86Test, LongBody) {
   }
 }
 
+// Swaps, shifts, carries that become constants or each other, masks, counts that are computed,
+// words of every iteration: alone, with bools, in 64 bits, and at strides.
+constexpr const char* kRepeats[] = {
+    R"(kernel swap(x: buf f32 [1], y: buf f32 [s], n: scalar i64, o: out f32 [1], p: out f32 [s]) space 1
+  %x = load x : f32
+  %y = load y : f32
+  %one = const 1 : i64
+  %n = param n : i64
+  %m = add %n, %one : i64
+  repeat %m
+    %a = carry %x : f32
+    %b = carry %y : f32
+    %c = carry %x : f32
+    next %a, %b
+    next %b, %a
+    next %c, %x
+  done
+  %s = sub %a, %c : f32
+  store o, %s
+  store p, %b
+)",
+    R"(kernel fibonacci(x: buf u32 [1], n: scalar i64, t: each u32, u: each bool, o: out u32 [1], p: out bool [1]) space 1
+  %x = load x : u32
+  %false = const false : bool
+  %k = const 7 : u32
+  %n = param n : i64
+  repeat %n
+    %a = carry %x : u32
+    %b = carry %k : u32
+    %f = carry %false : bool
+    %g = carry %false : bool
+    %h = carry %false : bool
+    %t = param t : u32
+    %u = param u : bool
+    %tt = mul %t, %t : u32
+    %s = add %a, %b : u32
+    %st = xor %s, %tt : u32
+    %less = lt %st, %b : bool
+    %either = xor %less, %u : bool
+    %kept = select %either, %st, %k : u32
+    next %a, %b
+    next %b, %kept
+    next %f, %g
+    next %g, %either
+    next %h, %f
+  done
+  %sum = add %a, %b : u32
+  store o, %sum
+  %all = xor %f, %h : bool
+  %and = xor %all, %g : bool
+  store p, %and
+)",
+    R"(kernel divides(x: buf i64 [s], y: buf i64 [0], n: scalar i64, t: each f64, o: out i64 [1], p: out f64 [1]) space 1
+  %x = load x : i64
+  %f = cast %x : f64
+  %n = param n : i64
+  repeat %n
+    %a = carry %x : i64
+    %b = carry %x : i64
+    %c = carry %f : f64
+    %d = carry %f : f64
+    %y = load y : i64
+    %twice = add %y, %y : i64
+    %q = div %a, %twice : i64
+    %r = rem %b, %a : i64
+    %s = add %q, %r : i64
+    %t = param t : f64
+    %z = fma %c, %t, %d : f64
+    %seven = const 7 : i64
+    %at = and %s, %seven : i64
+    %v = load x[%at] : i64
+    next %d, %z
+    next %c, %z
+    next %a, %s
+    next %b, %v
+  done
+  repeat %n
+    %e = carry %b : i64
+    %g = mulhi %e, %a : i64
+    next %e, %g
+  done
+  %sum = add %e, %a : i64
+  store o, %sum
+  %all = mul %c, %d : f64
+  store p, %all
+)"};
+
+TEST_P(X86Test, RepeatsAtEverySize) {
+  std::vector<std::string> texts(std::begin(kRepeats), std::end(kRepeats));
+  std::stringstream golden;
+  golden << std::ifstream(FRAZIL_JIT_GOLDENS "/repeat.kir").rdbuf();
+  texts.push_back(golden.str());
+  for (const std::string& text : texts) {
+    const auto k = kir::Parse(text);
+    ASSERT_TRUE(k.ok()) << k.status();
+    std::vector<int64_t> sizes = {0, 127, 128, 129, 1000, 5001};
+    for (int64_t n = 1; n <= 67; ++n) sizes.push_back(n);
+    for (int64_t n : sizes) {
+      const Case c = MakeCase(*k, {n}, rng_);
+      const Comparison result = CompareOn(c, *interpreter_, *emitter_, uint64_t(n));
+      ASSERT_FALSE(result.refused);
+      ASSERT_EQ(result.difference, "");
+    }
+  }
+}
+
 // Random repeats at every size around the vectors and their copies.
 TEST_P(X86Test, RandomRepeats) {
   int refused = 0, ran = 0;
   for (uint64_t seed = 1; seed <= 250; ++seed) {
     for (const int values : {6, 24}) {
-      GenOptions options{.max_values = values, .loops = false, .calls = seed % 5 == 0,
-                         .repeats = true};
+      GenOptions options{
+          .max_values = values, .loops = false, .calls = seed % 5 == 0, .repeats = true};
       if (seed % 3 == 0) options.types = {DType::kF32, DType::kI32, DType::kU32, DType::kBool};
       if (seed % 3 == 0) options.index = options.offsets = false;
       Rng rng(seed);

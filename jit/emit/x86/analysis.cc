@@ -25,6 +25,7 @@ int8_t Codegen::LoadLevel(const Inst& inst, int region) const {
 void Codegen::Analyse() {
   info_.assign(k_.body.size(), Info());
   vals_.assign(k_.body.size() * kMaxCopies, Operand());
+  FindCounts();
   int region = 0, loops = 0, consts = 0;
   bool wide = false;
   Id repeat = kNone;
@@ -38,8 +39,9 @@ void Codegen::Analyse() {
     if (inst.op == Op::kDone) repeat = kNone;
     repeats_ |= inst.op == Op::kRepeat;
     if (inst.op == Op::kLoop || inst.op == Op::kEnd || inst.op == Op::kBarrier) continue;
-    if (SizeOf(inst.type) == 8) wide = true;
-    if (inst.op == Op::kConst && !IsBool(inst.type) && SameConst(Id(i)) == Id(i)) ++consts;
+    if (SizeOf(inst.type) == 8 && !info.count) wide = true;
+    if (inst.op == Op::kConst && !info.count && !IsBool(inst.type) && SameConst(Id(i)) == Id(i))
+      ++consts;
     for (Id operand : {inst.a, inst.b, inst.c}) {
       if (operand == kNone) continue;
       ++info_[operand].uses;
@@ -74,6 +76,20 @@ void Codegen::Analyse() {
   long_body_ = Cost(kPointLevel) > kShortBody;
 }
 
+void Codegen::FindCounts() {
+  for (const Inst& inst : k_.body) {
+    if (inst.op != Op::kRepeat) continue;
+    const Op op = k_.body[inst.a].op;
+    info_[inst.a].count = op == Op::kParam || op == Op::kConst;
+  }
+  for (const Inst& inst : k_.body) {
+    if (inst.op == Op::kRepeat) continue;
+    for (Id id : {inst.a, inst.b, inst.c}) {
+      if (id != kNone) info_[id].count = false;
+    }
+  }
+}
+
 // In a repeat: whether all operands are the same for every point.
 bool Codegen::IsCommon(const Inst& inst) const {
   if (inst.op == Op::kLoad) return false;
@@ -89,7 +105,7 @@ Codegen::Id Codegen::SameConst(Id id) const {
   const Inst& inst = k_.body[id];
   for (Id i = 0; i < id; ++i) {
     const Inst& other = k_.body[i];
-    if (other.op == Op::kConst && other.imm == inst.imm && !IsBool(other.type) &&
+    if (other.op == Op::kConst && !info_[i].count && other.imm == inst.imm && !IsBool(other.type) &&
         SizeOf(other.type) == SizeOf(inst.type)) {
       return i;
     }

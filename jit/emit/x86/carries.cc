@@ -7,6 +7,7 @@
 namespace frazil::jit {
 
 using kir::Inst;
+namespace I = x86::Inst;
 
 namespace {
 
@@ -28,8 +29,9 @@ bool IsReg(const asmjit::Operand& op, uint32_t reg) { return op.isReg() && op.id
 // the first instruction has written `next`. Labels within stand for loops, where behind is not
 // later.
 bool Codegen::MakeInCarry(const Operand& carry, const Operand& next, asmjit::BaseNode* body) {
+  asmjit::BaseNode* const end = cc_.cursor()->next();
   asmjit::InstNode* first = nullptr;  // that writes `next`: it was not known before
-  for (asmjit::BaseNode* node = body->next(); node; node = node->next()) {
+  for (asmjit::BaseNode* node = body->next(); node != end; node = node->next()) {
     if (node->isLabel()) return false;
     if (!node->isInst()) continue;
     asmjit::InstNode& inst = *node->as<asmjit::InstNode>();
@@ -42,7 +44,7 @@ bool Codegen::MakeInCarry(const Operand& carry, const Operand& next, asmjit::Bas
     }
   }
   if (!first) return false;
-  for (asmjit::BaseNode* node = first; node; node = node->next()) {
+  for (asmjit::BaseNode* node = first; node != end; node = node->next()) {
     if (!node->isInst()) continue;
     asmjit::InstNode& inst = *node->as<asmjit::InstNode>();
     for (uint32_t i = 0; i < inst.opCount(); ++i) {
@@ -51,6 +53,8 @@ bool Codegen::MakeInCarry(const Operand& carry, const Operand& next, asmjit::Bas
     asmjit::RegOnly& mask = inst.extraReg();
     if (mask.isReg() && mask.id() == next.id()) mask.init(mask.signature(), carry.id());
   }
+  const bool moves = first->id() == I::kIdVmovaps || first->id() == I::kIdKmovw;
+  if (moves && !first->extraReg().isReg() && IsReg(first->op(1), carry.id())) cc_.removeNode(first);
   return true;
 }
 
@@ -84,8 +88,8 @@ void Codegen::AdvanceCarries(Id begin, Id end, asmjit::BaseNode* body, uint32_t 
   MoveAtOnce(std::move(moves));
 }
 
-// All of them read before any writes: what nothing else reads is written first; where they go round,
-// one takes a way round of its own.
+// All of them read before any writes: what nothing else reads is written first; where they go
+// round, one takes a way round of its own.
 void Codegen::MoveAtOnce(std::vector<Move> moves) {
   std::erase_if(moves, [](const Move& move) { return move.done; });
   while (!moves.empty()) {
@@ -93,8 +97,8 @@ void Codegen::MoveAtOnce(std::vector<Move> moves) {
       return std::any_of(moves.begin(), moves.end(),
                          [&](const Move& move) { return move.from.id() == reg.id(); });
     };
-    const auto free = std::find_if(moves.begin(), moves.end(),
-                                   [&](const Move& move) { return !reads(move.to); });
+    const auto free =
+        std::find_if(moves.begin(), moves.end(), [&](const Move& move) { return !reads(move.to); });
     if (free != moves.end()) {
       MoveReg(free->to, free->from);
       moves.erase(free);

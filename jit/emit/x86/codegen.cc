@@ -14,7 +14,16 @@ Codegen::Codegen(const kir::Kernel& kernel, Isa isa, asmjit::CodeHolder* code)
       code_(code),
       cc_(code) {}
 
-Status Codegen::Run() {
+// Before the function proper, with the arguments where the caller put them.
+void Codegen::LeaveFew(const Label& few) {
+  x86::Assembler entry(code_);
+  entry.mov(x86::rax, x86::r8);  // the end of the columns
+  entry.sub(x86::rax, x86::rcx);
+  entry.cmp(x86::rax, v_ / 2);
+  entry.jle(few);
+}
+
+Status Codegen::Run(Columns columns, const Label& few) {
   if (space_ && k_.chunked && k_.rank == 1) {
     return NotImplementedError("[x86] chunks cannot lie on the vector axis: kernel ", k_.name, ".");
   }
@@ -25,6 +34,9 @@ Status Codegen::Run() {
       return NotImplementedError("[x86] barriers: kernel ", k_.name, ".");
   }
   Analyse();
+  few_ = columns == Columns::kFew;
+  if (columns == Columns::kMany) LeaveFew(few);
+  if (few_) cc_.bind(few);
   asmjit::FuncNode* fn =
       cc_.addFunc(asmjit::FuncSignatureT<void, const void*, int64_t, int64_t, int64_t, int64_t>(
           asmjit::CallConvId::kHost));
@@ -160,7 +172,7 @@ void Codegen::EmitLevel(int level, int region) {
   for (size_t i = 0; i < k_.body.size(); ++i) {
     const Inst& inst = k_.body[i];
     if (info_[i].level != level || (region >= 0 && info_[i].region != region)) continue;
-    if (!HasCode(inst.op) || inst.op == Op::kStore) continue;
+    if (!HasCode(inst.op) || inst.op == Op::kStore || info_[i].count) continue;
     EmitInst(Id(i));
   }
   level_ = saved;

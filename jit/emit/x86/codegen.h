@@ -1,8 +1,8 @@
 // Turns one kernel into x86 code through asmjit's Compiler. Used by x86_emitter.cc alone; asmjit
 // headers stay in this folder. Split by subject: codegen.cc (function, rows), columns.cc, loop.cc
-// and reduce.cc (the loop axis), repeat.cc and carries.cc (repeats), analysis.cc, registers.cc, masks.cc, memory.cc and gather.cc
-// (loads and stores), arith.cc, compare.cc, integers.cc, cast.cc, lanes.cc (what has no vector
-// instruction).
+// and reduce.cc (the loop axis), repeat.cc and carries.cc (repeats), analysis.cc, registers.cc,
+// masks.cc, memory.cc and gather.cc (loads and stores), arith.cc, compare.cc, integers.cc, cast.cc,
+// lanes.cc (what has no vector instruction).
 //
 // Lanes. A step computes v_ elements: 16 (AVX-512) or 8 (AVX2) if all types are at most 32
 // bits wide, half of that otherwise, so that 64-bit values fill a vector and 32-bit values half of
@@ -35,8 +35,12 @@ class Codegen {
  public:
   Codegen(const kir::Kernel& kernel, Isa isa, asmjit::CodeHolder* code);
 
-  // Emits the function; its code is in the holder afterwards.
-  Status Run();
+  // A function may be made of two: one for calls of few columns, no more than a vector of AVX2, and
+  // one for others, which begins by leaving the few to it.
+  enum class Columns : uint8_t { kAll, kMany, kFew };
+
+  // Emits the function; its code is in the holder afterwards. `few` is where that for few begins.
+  Status Run(Columns columns = Columns::kAll, const asmjit::Label& few = {});
 
  private:
   // Bodies up to this cost get an unrolled loop over full vectors and a masked tail; longer ones
@@ -61,6 +65,7 @@ class Codegen {
     int8_t level = kKernelLevel;
     int region = 0;  // 0 outside loops, otherwise the loop's number
     int uses = 0;
+    bool count = false;   // a scalar or constant that counts repeats and nothing else: no lanes
     bool common = false;  // in a repeat: depends on the iteration alone, not on the point
   };
 
@@ -75,6 +80,7 @@ class Codegen {
   // --- analysis (analysis.cc)
   void Analyse();
   int8_t LoadLevel(const kir::Inst& inst, int region) const;
+  void FindCounts();
   bool IsCommon(const kir::Inst& inst) const;
   int Cost(int level) const;
   Id SameConst(Id id) const;
@@ -88,6 +94,7 @@ class Codegen {
   int VecAxis() const { return space_ ? k_.rank - 1 : k_.rank; }
 
   // --- structure (codegen.cc, columns.cc)
+  void LeaveFew(const Label& few);
   void Prologue();
   void EmitRows();
   void InitCounters();
@@ -161,6 +168,7 @@ class Codegen {
   int RepeatCopies() const;
   int RepeatCopies(Id begin, Id end) const;
   int CopiesForLatency(Id begin, Id end) const;
+  std::vector<bool> MadeInCarries(Id begin, Id end) const;
   Pressure PressureOf(Id begin, Id end, bool masks) const;
   void AdvanceCarries(Id begin, Id end, asmjit::BaseNode* body, uint32_t known);
   void MoveAtOnce(std::vector<Move> moves);
@@ -292,6 +300,7 @@ class Codegen {
   bool long_body_ = false;
   bool resident_consts_ = false;
   bool repeats_ = false;  // the kernel has repeats
+  bool few_ = false;      // calls have one vector of columns
   Status status_;
 
   std::vector<Info> info_;

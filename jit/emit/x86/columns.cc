@@ -20,7 +20,7 @@ void Codegen::EmitColumnsSpace() {
     cc_.add(col_ptr_[b], row_ptr_[b]);
   }
   if (repeats_) {
-    if (RepeatCopies() > 1) SpaceLoop(RepeatCopies(), false, false);
+    if (!few_ && RepeatCopies() > 1) SpaceLoop(RepeatCopies(), false, false);
   } else if (!k_.has_loop) {
     const int cost = Cost(kPointLevel);
     const int copies = cost <= 4 ? 4 : cost <= 12 ? 2 : 1;

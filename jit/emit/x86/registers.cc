@@ -76,9 +76,9 @@ Codegen::Operand Codegen::S(Id id) {
 // (Casts and the like may share the register of their operand.)
 bool Codegen::Dead(Id id) const {
   const Op op = k_.body[id].op;
-  return Val(id).isReg() && info_[id].uses == 1 && info_[id].level == level_ &&
-         !info_[id].common && op != Op::kConst && op != Op::kReduce && op != Op::kCarry &&
-         op != Op::kCast && op != Op::kBitcast && op != Op::kAbs;
+  return Val(id).isReg() && info_[id].uses == 1 && info_[id].level == level_ && !info_[id].common &&
+         op != Op::kConst && op != Op::kReduce && op != Op::kCarry && op != Op::kCast &&
+         op != Op::kBitcast && op != Op::kAbs;
 }
 
 Codegen::Vec Codegen::Owned(Id id) {
