@@ -435,16 +435,14 @@ Case MakeCase(Kernel kernel, std::vector<int64_t> extents, Rng& rng) {
     FillStrides(c.kernel, b, c.extents, rng, &c.strides[b * axes]);
     c.buffers.push_back(MakeBuffer(c.kernel, b, c.extents, &c.strides[b * axes], rng));
   }
-  for (const kir::Scalar& scalar : c.kernel.scalars)
-    if (!scalar.each) c.scalars.push_back(RandomBits(scalar.dtype, rng));
-  uint64_t iterations = 0;
-  for (const kir::Inst& inst : c.kernel.body) {
-    if (inst.op != Op::kRepeat) continue;
-    const kir::Inst& count = c.kernel.body[inst.a];
-    if (count.op == Op::kParam) c.scalars[count.imm] = uint64_t(1 + Below(rng, 7));
-    iterations = std::max(iterations, count.op == Op::kParam ? c.scalars[count.imm] : count.imm);
+  constexpr int kMostRepeats = 8;
+  for (const kir::Scalar& scalar : c.kernel.scalars) {
+    const bool counts = scalar.name == "n" && scalar.dtype == DType::kI64;
+    if (!scalar.each)
+      c.scalars.push_back(counts ? uint64_t(1 + Below(rng, kMostRepeats - 1))
+                                 : RandomBits(scalar.dtype, rng));
   }
-  for (uint64_t i = 0; i < iterations; ++i) {
+  for (int i = 0; i < kMostRepeats; ++i) {
     for (const kir::Scalar& scalar : c.kernel.scalars)
       if (scalar.each) c.scalars.push_back(RandomBits(scalar.dtype, rng));
   }

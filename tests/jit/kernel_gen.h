@@ -55,9 +55,8 @@ struct Case {
 // Extents for `kernel` that keep a run short, with the awkward ones (0, 1, just around a vector)
 // frequent.
 std::vector<int64_t> RandomExtents(const kir::Kernel& kernel, Rng& rng);
-// Buffers, strides within their classes, and scalars; those that count repeats are small. Element
-// offsets of loads and stores must lie
-// in [0, 8).
+// Buffers, strides within their classes, and scalars; one named n of type i64 counts repeats, and
+// is small. Element offsets of loads and stores must lie in [0, 8).
 Case MakeCase(kir::Kernel kernel, std::vector<int64_t> extents, Rng& rng);
 kir::Kernel RandomKernel(Rng& rng, const GenOptions& options = {});
 

@@ -361,7 +361,7 @@ constexpr const char* kRepeats[] = {
   %and = xor %all, %g : bool
   store p, %and
 )",
-    R"(kernel divides(x: buf i64 [s], y: buf i64 [0], n: scalar i64, t: each f64, o: out i64 [1], p: out f64 [1]) space 1
+    R"(kernel divides(x: buf i64 [s], y: buf i64 [0], n: scalar i64, t: scalar f64, o: out i64 [1], p: out f64 [1]) space 1
   %x = load x : i64
   %f = cast %x : f64
   %n = param n : i64
