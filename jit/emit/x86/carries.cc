@@ -11,17 +11,21 @@ namespace I = x86::Inst;
 
 namespace {
 
-bool Mentions(const asmjit::InstNode& inst, uint32_t reg, uint32_t from) {
-  for (uint32_t i = from; i < inst.opCount(); ++i) {
-    const asmjit::Operand& op = inst.op(i);
-    if (op.isReg() && op.id() == reg) return true;
-    if (op.isMem() && op.as<x86::Mem>().hasIndexReg() && op.as<x86::Mem>().indexId() == reg)
-      return true;
+bool IsReg(const asmjit::Operand& op, uint32_t reg) { return op.isReg() && op.id() == reg; }
+
+bool Indexes(const asmjit::InstNode& inst, uint32_t reg) {
+  for (uint32_t i = 0; i < inst.opCount(); ++i) {
+    if (inst.op(i).isMem() && inst.op(i).as<x86::Mem>().indexId() == reg) return true;
   }
-  return inst.extraReg().isReg() && inst.extraReg().id() == reg;
+  return false;
 }
 
-bool IsReg(const asmjit::Operand& op, uint32_t reg) { return op.isReg() && op.id() == reg; }
+bool Mentions(const asmjit::InstNode& inst, uint32_t reg) {
+  for (uint32_t i = 0; i < inst.opCount(); ++i) {
+    if (IsReg(inst.op(i), reg)) return true;
+  }
+  return Indexes(inst, reg) || (inst.extraReg().isReg() && inst.extraReg().id() == reg);
+}
 
 }  // namespace
 
@@ -35,11 +39,12 @@ bool Codegen::MakeInCarry(const Operand& carry, const Operand& next, asmjit::Bas
     if (node->isLabel()) return false;
     if (!node->isInst()) continue;
     asmjit::InstNode& inst = *node->as<asmjit::InstNode>();
-    if (!first && Mentions(inst, next.id(), 0)) {
+    if (Indexes(inst, next.id())) return false;
+    if (!first && Mentions(inst, next.id())) {
       if (inst.opCount() == 0 || !IsReg(inst.op(0), next.id())) return false;
       first = &inst;
       if (IsReg(inst.op(0), carry.id())) return false;
-    } else if (first && Mentions(inst, carry.id(), 0)) {
+    } else if (first && Mentions(inst, carry.id())) {
       return false;
     }
   }
@@ -66,7 +71,7 @@ void Codegen::AdvanceCarries(Id begin, Id end, asmjit::BaseNode* body, uint32_t 
     if (inst.op != Op::kNext || inst.a == inst.b) continue;
     ForCopies([&] {
       const Operand from = Val(inst.b).isReg() ? Val(inst.b) : Operand(R(inst.b));
-      moves.push_back({Val(inst.a), from});
+      if (from.id() != Val(inst.a).id()) moves.push_back({Val(inst.a), from});
     });
   }
   const auto wanted = [&](const Operand& reg) {
