@@ -6,6 +6,7 @@
 #include "core/device_memory.h"
 #include "core/infer.h"
 #include "core/small_stack.h"
+#include "tracer/merge_segments.h"
 
 namespace frazil::tracer {
 
@@ -166,9 +167,19 @@ StatusOr<std::shared_ptr<const Script>> Script::Build(
   std::shared_ptr<Script> script(new Script);
   script->paths_ = std::move(paths);
   Builder builder(script.get());
-  script->root_ = builder.Tree(script->paths_, 0);
+  // Paths that part at an outcome have to agree on their segments.
+  const std::shared_ptr<PathRecord> merged =
+      script->paths_.size() == 1 ? MergeSegments(*script->paths_[0]) : nullptr;
+  if (merged) {
+    script->root_ = builder.Tree({merged}, 0);
+  } else {
+    script->root_ = builder.Tree(script->paths_, 0);
+  }
   FZ_RETURN_IF_ERROR(
       builder.Compile(script->root_.get(), {}, 0, previous ? previous->root_.get() : nullptr));
+  if (merged) {
+    for (SegmentRecord& segment : merged->segments) segment.calls = {};  // they are compiled
+  }
   for (const auto& path : script->paths_) {
     for (const SegmentRecord& segment : path->segments) {
       for (const CallRecord& call : segment.calls) script->bytes_ += BytesOf(call);

@@ -4,15 +4,8 @@
 #include <vector>
 
 namespace frazil::tracer {
-namespace {
 
-struct Bodies {
-  int first;   // call of the first body
-  int length;  // 0: the calls do not repeat
-};
-
-// The shortest body that the latter half of the calls repeats.
-Bodies FindBodies(const std::vector<uint64_t>& calls) {
+Bodies FindBodies(absl::Span<const uint64_t> calls) {
   const int n = static_cast<int>(calls.size());
   for (int length = 1; length <= n / 2; ++length) {
     int first = n - length;
@@ -21,6 +14,8 @@ Bodies FindBodies(const std::vector<uint64_t>& calls) {
   }
   return {0, 0};
 }
+
+namespace {
 
 bool Decide(const Node& last) {
   std::vector<uint64_t> calls(kMaxSegment);

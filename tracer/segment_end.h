@@ -11,6 +11,14 @@ namespace frazil::tracer {
 // A segment has about as many calls at most: unrolled loops are cut into pieces.
 inline constexpr int kMaxSegment = 1024;
 
+// The shortest body that the latter half of `calls`, or more of them, repeats. length 0: they do
+// not repeat.
+struct Bodies {
+  int first;  // where the first one begins
+  int length;
+};
+Bodies FindBodies(absl::Span<const uint64_t> calls);
+
 // True if no call may follow `last`. A path that repeats a body is cut behind a whole number of
 // bodies: the next piece then begins as this one did and finds its path. Cut anywhere else, a loop
 // would make as many different pieces as its body has calls.

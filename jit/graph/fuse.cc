@@ -28,9 +28,12 @@ class Fuser {
     for (int32_t id = 0; id < int32_t(graph_.nodes.size()); ++id) {
       const Node& n = graph_.nodes[id];
       if (n.input || n.view) continue;
-      group_of_[id] = int(sets_.size());
-      sets_.push_back({id});
-      if (enabled && Fusible(id)) TakeIn(id);
+      const bool goes_on = n.loop >= 0 && !sets_.empty() && !sets_.back().empty() &&
+                           graph_.nodes[sets_.back().back()].loop == n.loop;
+      if (!goes_on) sets_.emplace_back();
+      group_of_[id] = int(sets_.size()) - 1;
+      sets_.back().push_back(id);
+      if (enabled && Fusible(id) && EndsLoop(id)) TakeIn(id);
     }
     return Order();
   }
@@ -42,6 +45,12 @@ class Fuser {
   }
   bool Fusible(int32_t id) const {
     return !IsLibrary(graph_.nodes[id].op) && !StandsAlone(graph_.nodes[id]);
+  }
+
+  // A loop is in one group from the start.
+  bool EndsLoop(int32_t id) const {
+    const int32_t loop = graph_.nodes[id].loop;
+    return loop < 0 || id + 1 == int32_t(graph_.nodes.size()) || graph_.nodes[id + 1].loop != loop;
   }
 
   std::vector<int> OperandGroups(const std::vector<int32_t>& nodes) const {
@@ -110,7 +119,9 @@ class Fuser {
       const bool outside = std::any_of(users_[id].begin(), users_[id].end(), [&](int32_t u) {
         return !std::binary_search(nodes.begin(), nodes.end(), u);
       });
-      if (outside || returned_[id] || users_[id].empty()) outputs.push_back(id);
+      // Of a loop's state some may not be needed after it.
+      const bool unused = users_[id].empty() && graph_.nodes[id].role != Role::kLast;
+      if (outside || returned_[id] || unused) outputs.push_back(id);
     }
     return outputs;
   }

@@ -58,6 +58,20 @@ StatusOr<Inferred> InferNode(const Graph& graph, OpId op, absl::Span<const int32
   return Infer(op, metadata, attrs);
 }
 
+std::string_view NameOf(const Node& node) {
+  switch (node.role) {
+    case Role::kEach:
+      return "each";
+    case Role::kCarry:
+      return "carry";
+    case Role::kLast:
+      return "last";
+    case Role::kOp:
+      break;
+  }
+  return Info(node.op).name;
+}
+
 int32_t BaseOf(const Graph& graph, int32_t id) {
   while (graph.nodes[id].view) id = graph.nodes[id].operands[0];
   return id;
@@ -85,7 +99,9 @@ std::string ContentKey(const Graph& graph) {
     for (const int64_t attr : node.attrs) Put(&key, attr);
     Put(&key, static_cast<uint16_t>(node.operands.size()));
     for (const int32_t operand : node.operands) Put(&key, operand);
+    if (node.loop >= 0) Put(&key, static_cast<int32_t>(node.role) | node.loop << 2);
   }
+  for (const int64_t times : graph.loops) Put(&key, times);
   for (const int32_t output : graph.outputs) Put(&key, output);
   return key;
 }

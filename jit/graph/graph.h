@@ -3,6 +3,12 @@
 // Invariant: a value id is a node index; operands precede uses; inputs are the first nodes; every
 // node has one result whose dtype and layout are what core Infer says (kernel results are dense;
 // views derive theirs).
+//
+// Loops. The roll pass turns a body that a graph repeats into one: nodes of one `loop` number,
+// which stand together. First come the values that each iteration takes from a list (kEach: its
+// operands are numbers, one an iteration), then the state (kCarry: its operand is the value before
+// the first iteration), then the body, then the state behind the last iteration (kLast: its
+// operands are the carry and its next value). Only what is kLast is read outside.
 #pragma once
 
 #include <string>
@@ -12,6 +18,8 @@
 #include "core/infer.h"
 
 namespace frazil::jit {
+
+enum class Role : uint8_t { kOp, kEach, kCarry, kLast };
 
 struct Node {
   bool input = false;
@@ -25,6 +33,8 @@ struct Node {
   int64_t offset = 0;   // views: elements from operand 0's first element
   bool view = false;    // shares operand 0's memory
   int32_t origin = -1;  // index into Graph::origins, or -1
+  Role role = Role::kOp;
+  int32_t loop = -1;  // index into Graph::loops, or -1
 
   bool operator==(const Node&) const = default;
 };
@@ -34,6 +44,7 @@ struct Graph {
   int num_inputs = 0;
   std::vector<int32_t> outputs;      // node ids, in order; may repeat, may be inputs or views
   std::vector<std::string> origins;  // "train.py:12", for dumps and explanations
+  std::vector<int64_t> loops;        // iterations of each
 
   int32_t AddInput(DType dtype, Device device, const Layout* layout,
                    bool immediate);  // before any op
@@ -46,6 +57,9 @@ struct Graph {
 // What core Infer says of an op over nodes of `graph`.
 StatusOr<Inferred> InferNode(const Graph& graph, OpId op, absl::Span<const int32_t> operands,
                              AttrSpan attrs);
+
+// Of the op, or of the role in a loop.
+std::string_view NameOf(const Node& node);
 
 // The value whose memory node `id` lives in (itself, or what it is a view of), and where in it:
 // bytes from that value's first element.
@@ -63,6 +77,13 @@ Status Verify(const Graph& graph);
 //     %5 = sum %4 {2, 0} : f32[64]
 //     %6 = permute_dims %0 {1, 0} : view f32[10,64] strides [1,10] offset 0
 //     return %5, %4
+//   }
+//   graph (f32[4], scalar f32, scalar f32) {
+//     %3 = each %1, %2 : f32[] in loop 0
+//     %4 = carry %0 : f32[4] in loop 0
+//     %5 = multiply %4, %3 : f32[4] in loop 0
+//     %6 = last %4, %5 : f32[4] in loop 0 times 2
+//     return %6
 //   }
 // A comment after an op is its origin. A non-dense input prints as f32[64,10] strides [1,64];
 // devices other than cpu as @npu after the type. The parser takes any value names; %0, %1, ... are

@@ -21,6 +21,15 @@ int FindOp(std::string_view name) {
   return -1;
 }
 
+Role FindRole(std::string_view name) {
+  for (const Role role : {Role::kEach, Role::kCarry, Role::kLast}) {
+    Node node;
+    node.role = role;
+    if (NameOf(node) == name) return role;
+  }
+  return Role::kOp;
+}
+
 // A cursor over the text: words and single punctuation characters; line ends count as space.
 class Parser {
  public:
@@ -166,10 +175,13 @@ class Parser {
     FZ_RETURN_IF_ERROR(Name(name, static_cast<int32_t>(graph_.nodes.size())));
     FZ_RETURN_IF_ERROR(Expect("="));
     const std::string_view op = Take();
-    const int number = FindOp(op);
-    if (number < 0) return Fail("'", op, "' is no op");
     Node node;
-    node.op = static_cast<OpId>(number);
+    node.role = FindRole(op);
+    if (node.role == Role::kOp) {
+      const int number = FindOp(op);
+      if (number < 0) return Fail("'", op, "' is no op");
+      node.op = static_cast<OpId>(number);
+    }
     while (Peek() != "{" && Peek() != ":") {
       if (!node.operands.empty()) FZ_RETURN_IF_ERROR(Expect(","));
       FZ_ASSIGN_OR_RETURN(const int32_t id, TakeId());
@@ -185,8 +197,23 @@ class Parser {
     if (TakeIf("offset")) {
       FZ_ASSIGN_OR_RETURN(node.offset, TakeInt());
     }
+    FZ_RETURN_IF_ERROR(Loop(&node));
     node.origin = TakeOrigin();
     graph_.nodes.push_back(std::move(node));
+    return absl::OkStatus();
+  }
+
+  // [in loop n [times n]]
+  Status Loop(Node* node) {
+    constexpr int64_t kMany = 1 << 20;
+    if (!TakeIf("in")) return absl::OkStatus();
+    FZ_RETURN_IF_ERROR(Expect("loop"));
+    FZ_ASSIGN_OR_RETURN(const int64_t loop, TakeInt());
+    if (loop < 0 || loop > kMany) return Fail("loop ", loop, " is not in [0, ", kMany, "]");
+    node->loop = static_cast<int32_t>(loop);
+    if (graph_.loops.size() <= static_cast<size_t>(loop)) graph_.loops.resize(loop + 1, 0);
+    if (!TakeIf("times")) return absl::OkStatus();
+    FZ_ASSIGN_OR_RETURN(graph_.loops[loop], TakeInt());
     return absl::OkStatus();
   }
 

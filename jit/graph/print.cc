@@ -31,7 +31,7 @@ std::string Ids(absl::Span<const int32_t> ids) {
 
 void AppendOp(std::string* out, const Graph& graph, int32_t id) {
   const Node& node = graph.nodes[id];
-  StrAppend(out, "  %", id, " = ", Info(node.op).name);
+  StrAppend(out, "  %", id, " = ", NameOf(node));
   if (!node.operands.empty()) StrAppend(out, " ", Ids(node.operands));
   if (!node.attrs.empty()) StrAppend(out, " {", absl::StrJoin(node.attrs, ", "), "}");
   StrAppend(out, " : ", node.view ? "view " : "");
@@ -40,6 +40,8 @@ void AppendOp(std::string* out, const Graph& graph, int32_t id) {
     AppendStrides(out, node);
     StrAppend(out, " offset ", node.offset);
   }
+  if (node.loop >= 0) StrAppend(out, " in loop ", node.loop);
+  if (node.role == Role::kLast) StrAppend(out, " times ", graph.loops[node.loop]);
   if (node.origin >= 0) StrAppend(out, "  # ", graph.origins[node.origin]);
   StrAppend(out, "\n");
 }

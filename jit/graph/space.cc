@@ -8,11 +8,13 @@
 namespace frazil::jit {
 namespace {
 
-constexpr int kMaxMembers = 64;   // nodes of one kernel, which also bounds what a trial costs
-constexpr int kMaxBuffers = 24;   // pointers it takes
-constexpr int kMaxCost = 260;     // instructions, so that compiling stays below a millisecond
-constexpr int kMaxRepeated = 60;  // instructions computed again in a later pass over the loop
-constexpr int kCheap = 8;         // instructions that may be repeated along a broadcast axis
+constexpr int kMaxMembers = 64;       // nodes of one kernel, which also bounds what a trial costs
+constexpr int kMaxBuffers = 24;       // pointers it takes
+constexpr int kMaxCost = 260;         // instructions, so that compiling stays below a millisecond
+constexpr int kMaxRepeated = 60;      // instructions computed again in a later pass over the loop
+constexpr int kMaxLoopMembers = 400;  // of a kernel with a loop, which the roll pass made anyway
+constexpr int kMaxLoopCost = 1200;
+constexpr int kCheap = 8;  // instructions that may be repeated along a broadcast axis
 constexpr int kMaxLoops = 8;
 constexpr int64_t kMaxLongRow = 64 * kir::kChunk;  // what a block's partial results are made for
 
@@ -59,7 +61,9 @@ class Analyser {
   }
 
   std::optional<Space> Run() {
-    if (int(space_.nodes.size()) > kMaxMembers || !AddViews()) return std::nullopt;
+    if (!CheckLoop()) return std::nullopt;
+    if (int(space_.nodes.size()) > (rolled_ ? kMaxLoopMembers : kMaxMembers) || !AddViews())
+      return std::nullopt;
     for (int32_t id : space_.nodes) {
       if (!AddAxes(id)) return std::nullopt;
     }
@@ -75,6 +79,19 @@ class Analyser {
   const Node& node(int32_t id) const { return graph_.nodes[id]; }
   bool IsMember(int32_t id) const { return space_.members.contains(id); }
   SpaceMember& member(int32_t id) { return space_.members.find(id)->second; }
+
+  // A kernel has one repeated body at most, and then no reductions.
+  bool CheckLoop() {
+    bool reduces = false;
+    for (int32_t id : space_.nodes) {
+      const int32_t loop = node(id).loop;
+      if (loop >= 0 && space_.repeat >= 0 && loop != space_.repeat) return false;
+      if (loop >= 0) space_.repeat = loop;
+      reduces |= Info(node(id).op).klass == OpClass::kReduce;
+    }
+    rolled_ = space_.repeat >= 0;
+    return !(rolled_ && reduces);
+  }
 
   // Views between members become members.
   bool AddViews() {
@@ -308,6 +325,7 @@ class Analyser {
       const Node& n = node(id);
       if (n.view) continue;
       if (n.op == OpId::k_iota && n.layout->size > 1) space_.pinned[member(id).axes[0]] = true;
+      if (n.role == Role::kEach) continue;
       for (size_t k = 0; k < n.operands.size(); ++k) {
         if (!IsMember(n.operands[k])) AddRead(id, int(k));
       }
@@ -483,6 +501,7 @@ class Analyser {
       if (node(id).view) continue;
       const int cost = CostOf(node(id)), passes = member(id).passes;
       space_.cost += cost * passes;
+      space_.work += cost * passes * (node(id).loop >= 0 ? graph_.loops[node(id).loop] : 1);
       repeated += cost * (passes - 1);
     }
     std::vector<std::tuple<int32_t, int64_t, std::vector<int64_t>>> buffers;
@@ -491,12 +510,14 @@ class Analyser {
     }
     std::sort(buffers.begin(), buffers.end());
     const auto end = std::unique(buffers.begin(), buffers.end());
-    return space_.cost <= kMaxCost && repeated <= kMaxRepeated && space_.loops <= kMaxLoops &&
+    return space_.cost <= (rolled_ ? kMaxLoopCost : kMaxCost) && repeated <= kMaxRepeated &&
+           space_.loops <= kMaxLoops &&
            (end - buffers.begin()) + int64_t(space_.outputs.size()) <= kMaxBuffers;
   }
 
   const Graph& graph_;
   const bool single_;
+  bool rolled_ = false;  // has a loop of the roll pass
   Space space_;
   std::vector<int> parent_;  // union-find over axis variables
 };

@@ -47,7 +47,9 @@ struct Space {
   std::vector<int32_t> outputs;
   absl::flat_hash_map<int32_t, SpaceMember> members;
   std::vector<SpaceRead> reads;
-  int cost = 0;  // estimated instructions of the body
+  int32_t repeat = -1;  // Node::loop of the members that are in one
+  int cost = 0;         // estimated instructions of the body
+  int64_t work = 0;     // as they run: of a loop in every iteration
 
   const SpaceRead* FindRead(int32_t node, int operand) const;
   // Elements stride per space axis of the dense value `node` of the set.

@@ -67,16 +67,73 @@ Status VerifyInput(int32_t id, const Node& node) {
   return absl::OkStatus();
 }
 
+bool SameType(const Node& a, const Node& b) {
+  return a.dtype == b.dtype && a.device == b.device && a.layout->dims() == b.layout->dims();
+}
+
+// The shape of a loop: graph.h.
+Status VerifyLoopNode(const Graph& graph, int32_t id) {
+  const Node& node = graph.nodes[id];
+  const auto& x = node.operands;
+  const int64_t times = graph.loops[node.loop];
+  const Node* before = id > graph.num_inputs ? &graph.nodes[id - 1] : nullptr;
+  if (before && before->loop == node.loop) {
+    const auto stage = [](const Node& n) {
+      return n.role == Role::kEach ? 0 : n.role == Role::kCarry ? 1 : n.role == Role::kOp ? 2 : 3;
+    };
+    if (stage(*before) > stage(node)) return Bad(id, NameOf(node), " follows ", NameOf(*before));
+  } else {
+    if (node.role != Role::kEach && node.role != Role::kCarry)
+      return Bad(id, "loop ", node.loop, " begins with ", NameOf(node));
+    for (int32_t i = graph.num_inputs; i < id; ++i) {
+      if (graph.nodes[i].loop == node.loop)
+        return Bad(id, "the nodes of loop ", node.loop, " do not stand together");
+    }
+  }
+  const bool each = node.role == Role::kEach;
+  const size_t count = each ? static_cast<size_t>(times) : node.role == Role::kLast ? 2 : 1;
+  if (node.role != Role::kOp && (x.size() != count || !node.layout->dense || node.view)) {
+    return Bad(id, NameOf(node), " is a dense value of ", count, " operands, it has ", x.size());
+  }
+  for (const int32_t operand : x) {
+    const Node& from = graph.nodes[operand];
+    if (node.role != Role::kOp && !SameType(from, node))
+      return Bad(id, NameOf(node), " and its operand %", operand, " differ in type");
+    if (each && !(from.input && from.immediate))
+      return Bad(id, "each takes numbers, %", operand, " is none");
+    if (node.role == Role::kCarry && from.loop == node.loop)
+      return Bad(id, "a carry begins with a value from before the loop");
+  }
+  if (node.role == Role::kLast) {
+    const Node& carry = graph.nodes[x[0]];
+    if (carry.role != Role::kCarry || carry.loop != node.loop ||
+        graph.nodes[x[1]].loop != node.loop)
+      return Bad(id, "last takes a carry and its next value, of the same loop");
+    if (x[1] == x[0] || graph.nodes[x[1]].role == Role::kLast)
+      return Bad(id, "last takes a carry and what the body makes of it");
+  }
+  return absl::OkStatus();
+}
+
 Status VerifyOp(const Graph& graph, int32_t id) {
   const Node& node = graph.nodes[id];
   const OpInfo& info = Info(node.op);
   if (node.immediate) return Bad(id, info.name, " is an op and cannot be a scalar input");
-  if (info.arity >= 0 && node.operands.size() != static_cast<size_t>(info.arity)) {
-    return Bad(id, info.name, " takes ", info.arity, " operands, it has ", node.operands.size());
-  }
   for (const int32_t operand : node.operands) {
     if (operand < 0 || operand >= id)
       return Bad(id, "operand %", operand, " is not an earlier node");
+    const Node& from = graph.nodes[operand];
+    if (from.loop >= 0 && from.loop != node.loop && from.role != Role::kLast)
+      return Bad(id, "operand %", operand, " is inside loop ", from.loop);
+  }
+  if (node.loop >= 0) {
+    if (node.loop >= static_cast<int32_t>(graph.loops.size()) || graph.loops[node.loop] < 1)
+      return Bad(id, "loop ", node.loop, " has no number of iterations");
+    FZ_RETURN_IF_ERROR(VerifyLoopNode(graph, id));
+  }
+  if (node.role != Role::kOp) return absl::OkStatus();
+  if (info.arity >= 0 && node.operands.size() != static_cast<size_t>(info.arity)) {
+    return Bad(id, info.name, " takes ", info.arity, " operands, it has ", node.operands.size());
   }
   FZ_RETURN_IF_ERROR(VerifyAttrs(graph, id, info));
   const auto want = InferNode(graph, node.op, node.operands, node.attrs);
@@ -121,6 +178,8 @@ Status Verify(const Graph& graph) {
   for (const int32_t output : graph.outputs) {
     if (output < 0 || output >= count)
       return ValueError("[graph] output %", output, " is none of ", count, " nodes.");
+    if (graph.nodes[output].loop >= 0 && graph.nodes[output].role != Role::kLast)
+      return ValueError("[graph] output %", output, " is inside a loop.");
   }
   return absl::OkStatus();
 }

@@ -84,6 +84,7 @@ bool BodyWriter::StoredInLoop(int32_t output) const {
 }
 
 void BodyWriter::Write() {
+  if (space_.repeat >= 0) WriteRepeat();
   for (int phase = 0; phase < space_.loops; ++phase) WriteLoop(phase);
   const std::vector<int32_t> reduces = ReduceNodes();
   for (size_t i = 0; i < partials_.size(); ++i) b_.Store(partials_[i], raw_.at(reduces[i]));
@@ -120,6 +121,49 @@ void BodyWriter::WriteLoop(int phase) {
   inner_.clear();
   inner_reads_.clear();
   for (size_t i = 0; i < reduces.size(); ++i) EndReduce(reduces[i], phase, results[i]);
+}
+
+// Computes before the repeat what the body's node `id` takes from outside of it.
+void BodyWriter::Ready(int32_t id) {
+  const Node& n = node(id);
+  for (int k = 0; k < int(n.operands.size()); ++k) {
+    if (!IsMember(n.operands[k])) {
+      Operand(id, k);
+    } else if (node(n.operands[k]).loop != n.loop) {
+      Wide(n.operands[k]);
+    }
+  }
+}
+
+// The loop of the roll pass: its state as carries, wide, since what is rounded widens exactly.
+void BodyWriter::WriteRepeat() {
+  std::vector<int32_t> carries, body, lasts;
+  for (int32_t id : space_.nodes) {
+    const Node& n = node(id);
+    if (n.loop < 0 || n.role == Role::kEach) continue;
+    if (n.role == Role::kLast) {
+      lasts.push_back(id);
+      continue;
+    }
+    Ready(id);
+    (n.role == Role::kCarry ? carries : body).push_back(id);
+  }
+  std::vector<V> inits;
+  for (int32_t id : carries) inits.push_back(Operand(id, 0));
+  const V times = maker_->Literal(graph_.loops[space_.repeat]);
+  b_.Repeat(times);
+  open_ = true;
+  for (size_t i = 0; i < carries.size(); ++i) inner_[carries[i]] = {b_.Carry(inits[i]), {}};
+  for (int32_t id : body) Wide(id);
+  std::vector<std::pair<V, V>> nexts;
+  for (int32_t id : lasts)
+    nexts.emplace_back(Wide(node(id).operands[0]), Wide(node(id).operands[1]));
+  for (const auto& [carry, next] : nexts) b_.Next(carry, next);
+  b_.Done();
+  open_ = false;
+  inner_.clear();
+  inner_reads_.clear();
+  for (size_t i = 0; i < lasts.size(); ++i) outer_[lasts[i]] = {nexts[i].first, {}};
 }
 
 // Computes before the loop whatever below `id`, a value of the loop, does not vary along it.
@@ -226,6 +270,7 @@ V BodyWriter::Operand(int32_t id, int k) {
 Pair BodyWriter::Compute(int32_t id) {
   const Node& n = node(id);
   if (n.view) return Value(n.operands[0]);
+  if (n.role == Role::kEach) return {{}, maker_->Each(n.operands, n.dtype)};
   switch (Info(n.op).klass) {
     case OpClass::kElementwise:
       return ComputeElementwise(id);

@@ -53,6 +53,8 @@ class BodyWriter {
   kir::V ReduceElement(int32_t id);  // what a reduction reduces
   void Hoist(int32_t id, std::map<int32_t, bool>* seen);
   void WriteLoop(int phase);
+  void WriteRepeat();
+  void Ready(int32_t id);
   kir::V BeginReduce(int32_t id, int phase);
   void EndReduce(int32_t id, int phase, kir::V result);
   void Store(int32_t output);

@@ -74,7 +74,7 @@ class Lowering {
     if (!space->chunked) {
       maker.ChooseAxes();
       body.Write();
-      result_.launches.push_back(maker.Finish(space->cost));
+      result_.launches.push_back(maker.Finish(space->work));
       return absl::OkStatus();
     }
     const std::vector<int32_t> reduces = body.ReduceNodes();
@@ -88,7 +88,7 @@ class Lowering {
     body.SetPartials(std::move(buffers));
     maker.ChooseAxes();
     body.Write();
-    result_.launches.push_back(maker.Finish(space->cost));
+    result_.launches.push_back(maker.Finish(space->work));
     for (size_t i = 0; i < reduces.size(); ++i) Combine(*space, reduces[i], partials[i]);
     return absl::OkStatus();
   }

@@ -21,8 +21,9 @@ struct Launch {
                      // -1 - t: temporary number t of the group (partial results of long reductions)
     int64_t offset;  // bytes from that value's first element
   };
-  std::vector<Buffer> buffers;   // as kernel.buffers
-  std::vector<int32_t> scalars;  // as kernel.scalars: immediate input nodes, or -1 - l: literals[l]
+  std::vector<Buffer> buffers;  // as kernel.buffers
+  // The words of kir::KernelArgs::scalars: immediate input nodes, or -1 - l: literals[l].
+  std::vector<int32_t> scalars;
   std::vector<uint64_t>
       literals;  // words known here but not in the kernel: strides of gathers, bounds of pads
   std::vector<int64_t> extents;  // kernel.axes() entries

@@ -144,6 +144,31 @@ kir::V KernelMaker::Param(int32_t node, DType dtype) {
   return builder_.Param(int(i));
 }
 
+// Numbered from kEach on until all plain scalars are known.
+constexpr uint64_t kEach = uint64_t{1} << 32;
+
+kir::V KernelMaker::Each(absl::Span<const int32_t> nodes, DType dtype) {
+  each_.emplace_back(nodes.begin(), nodes.end());
+  each_types_.push_back(dtype);
+  kir::Inst param{kir::Op::kParam, dtype};
+  param.imm = kEach + each_.size() - 1;
+  return builder_.Copy(param);
+}
+
+void KernelMaker::AppendEach() {
+  if (each_.empty()) return;
+  kir::Kernel& k = launch_.kernel;
+  const size_t plain = k.scalars.size();
+  for (size_t i = 0; i < each_.size(); ++i)
+    k.scalars.push_back({StrCat("e", i), each_types_[i], true});
+  for (size_t t = 0; t < each_[0].size(); ++t) {
+    for (const std::vector<int32_t>& nodes : each_) launch_.scalars.push_back(nodes[t]);
+  }
+  for (kir::Inst& inst : k.body) {
+    if (inst.op == kir::Op::kParam && inst.imm >= kEach) inst.imm += plain - kEach;
+  }
+}
+
 kir::V KernelMaker::Literal(int64_t word) {
   launch_.literals.push_back(uint64_t(word));
   return Param(-int32_t(launch_.literals.size()), DType::kI64);
@@ -158,6 +183,7 @@ kir::V KernelMaker::Index(int axis) {
 }
 
 Launch KernelMaker::Finish(int64_t cost) {
+  AppendEach();
   const kir::Kernel& k = launch_.kernel;
   launch_.cols = launch_.extents[k.rank - 1];
   for (int a = 0; a + 1 < k.rank; ++a) launch_.rows *= launch_.extents[a];

@@ -40,7 +40,9 @@ class KernelMaker {
 
   kir::V Param(int32_t node, DType dtype);  // an immediate input
   kir::V Literal(int64_t word);             // a number that is not part of the text
-  kir::V Index(int axis);                   // a pinned axis, or the only one of its run
+  // Of the immediate inputs `nodes` the one of the iteration that runs. Inside a repeat.
+  kir::V Each(absl::Span<const int32_t> nodes, DType dtype);
+  kir::V Index(int axis);  // a pinned axis, or the only one of its run
   kir::V LoopIndex() { return builder_.Index(launch_.kernel.rank); }
   kir::Builder& builder() { return builder_; }
 
@@ -60,7 +62,11 @@ class KernelMaker {
   Axes axes_;
   std::vector<Access> accesses_;
   std::vector<std::vector<int>> runs_;  // kernel axes of the space, without the chunk axis
+  void AppendEach();
+
   Launch launch_;
+  std::vector<std::vector<int32_t>> each_;  // of each Each: its nodes
+  std::vector<DType> each_types_;
   kir::Builder builder_;
 };
 

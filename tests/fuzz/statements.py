@@ -183,7 +183,7 @@ class Statements(Expressions):
 
     def loop(self):
         x = self.x()
-        trips = self.pick("n % 4", "n % 3 + 1", f"int(fz.sum({x} > 0)) % 4", "2")
+        trips = self.pick("n % 4", "n % 3 + 1", f"int(fz.sum({x} > 0)) % 4", "2", "n % 9 + 20")
         if self.run([f"_ = range({trips})", "i = 0"]):
             return None
         self.numbers.append("i")

@@ -226,14 +226,57 @@ std::vector<ValueRef> RandomInputs(Rng& rng, const Graph& graph) {
 
 Graph RandomGraph(Rng& rng, int ops, bool large) { return Grower(rng, large).Run(ops); }
 
+namespace {
+
+Status RunNode(const Graph& graph, size_t id, std::vector<ValueRef>* values) {
+  const Node& node = graph.nodes[id];
+  std::vector<Value*> operands;
+  for (const int32_t operand : node.operands) operands.push_back((*values)[operand].get());
+  FZ_ASSIGN_OR_RETURN((*values)[id], RunOp(node.op, operands, node.attrs));
+  return absl::OkStatus();
+}
+
+// The nodes [begin, end) are a loop.
+Status RunLoop(const Graph& graph, size_t begin, size_t end, std::vector<ValueRef>* values) {
+  const auto copy = [&](size_t id, int32_t from) {
+    Value* operand = (*values)[from].get();
+    return RunOp(OpId::k_copy, {&operand, 1}, {});
+  };
+  for (int64_t t = 0; t < graph.loops[graph.nodes[begin].loop]; ++t) {
+    std::vector<std::pair<int32_t, ValueRef>> next;
+    for (size_t id = begin; id < end; ++id) {
+      const Node& node = graph.nodes[id];
+      if (node.role == Role::kEach) {
+        FZ_ASSIGN_OR_RETURN((*values)[id], copy(id, node.operands[t]));
+      } else if (node.role == Role::kCarry && t == 0) {
+        FZ_ASSIGN_OR_RETURN((*values)[id], copy(id, node.operands[0]));
+      } else if (node.role == Role::kLast) {
+        (*values)[id] = (*values)[node.operands[1]];
+        next.emplace_back(node.operands[0], (*values)[id]);
+      } else if (node.role == Role::kOp) {
+        FZ_RETURN_IF_ERROR(RunNode(graph, id, values));
+      }
+    }
+    for (auto& [carry, value] : next) (*values)[carry] = std::move(value);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 StatusOr<std::vector<ValueRef>> RunOpByOp(const Graph& graph, absl::Span<const ValueRef> inputs) {
   std::vector<ValueRef> values(inputs.begin(), inputs.end());
+  values.resize(graph.nodes.size());
   for (size_t id = inputs.size(); id < graph.nodes.size(); ++id) {
-    const Node& node = graph.nodes[id];
-    std::vector<Value*> operands;
-    for (const int32_t operand : node.operands) operands.push_back(values[operand].get());
-    FZ_ASSIGN_OR_RETURN(ValueRef value, RunOp(node.op, operands, node.attrs));
-    values.push_back(std::move(value));
+    size_t end = id;
+    const int32_t loop = graph.nodes[id].loop;
+    while (loop >= 0 && end < graph.nodes.size() && graph.nodes[end].loop == loop) ++end;
+    if (end > id) {
+      FZ_RETURN_IF_ERROR(RunLoop(graph, id, end, &values));
+      id = end - 1;
+    } else {
+      FZ_RETURN_IF_ERROR(RunNode(graph, id, &values));
+    }
   }
   std::vector<ValueRef> outputs;
   for (const int32_t id : graph.outputs) outputs.push_back(values[id]);

@@ -1,6 +1,7 @@
 // The graph passes: golden texts before and after, and evaluation on random data before and after
 // every rule. FRAZIL_UPDATE_GOLDENS=1 rewrites the second half of tests/jit/goldens/<pass>/*.gir.
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -8,7 +9,9 @@
 
 #include "core/str.h"
 #include "gtest/gtest.h"
+#include "jit/graph/groups.h"
 #include "jit/graph/passes/passes.h"
+#include "jit/runtime/plan.h"
 #include "tests/jit/graph_gen.h"
 
 namespace frazil::jit {
@@ -116,6 +119,83 @@ TEST(Passes, RandomGraphsKeepTheirBits) {
   }
   EXPECT_GT(compared, 500);
   EXPECT_GT(smaller, 100);
+}
+
+// `times` iterations of a random body over two values of state, with numbers of their own and
+// values from outside.
+Graph RandomLoop(Rng& rng, int times) {
+  constexpr std::array kOps = {OpId::k_add, OpId::k_subtract, OpId::k_multiply, OpId::k_maximum};
+  Graph graph;
+  const DType dtype = Below(rng, 2) ? DType::kF32 : DType::kI32;
+  const Layout* layout = Dense({int64_t(1 + Below(rng, 40))});
+  for (int i = 0; i < 3; ++i) graph.AddInput(dtype, Device(), layout, false);
+  const bool numbers = Below(rng, 2);
+  for (int t = 0; t < times && numbers; ++t) graph.AddInput(dtype, Device(), Dense({}), true);
+  struct Call {
+    OpId op;
+    int a, b;  // 0, 1: state; 2: the value from outside; 3: the number; further ones: the body
+  };
+  std::vector<Call> body;
+  const int length = 3 + int(Below(rng, 6));
+  for (int i = 0; i < length; ++i) {
+    const auto pick = [&] { return int(Below(rng, 4 + i)); };
+    body.push_back({kOps[Below(rng, kOps.size())], i == 0 ? 0 : pick(), i == 1 ? 1 : pick()});
+  }
+  int32_t state[2] = {0, 1};
+  for (int t = 0; t < times; ++t) {
+    std::vector<int32_t> values = {state[0], state[1], 2, numbers ? 3 + t : 2};
+    for (const Call& call : body) {
+      // An op of two numbers would be no tensor of the state's shape.
+      const int32_t a = call.a == 3 && call.b == 3 ? 2 : values[call.a];
+      values.push_back(*graph.AddOp(call.op, {a, values[call.b]}, {}));
+    }
+    state[0] = values[values.size() - 1];
+    state[1] = values[values.size() - 2];
+  }
+  graph.outputs = {state[0], state[1]};
+  return graph;
+}
+
+TEST(Roll, RandomLoopsBecomeOneAndKeepTheirBits) {
+  int rolled = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    Rng rng(seed);
+    const Graph before = RandomLoop(rng, 25 + int(Below(rng, 20)));
+    Graph after = before;
+    for (const Pass& pass : Rewrites()) pass.run(&after);
+    ASSERT_TRUE(Verify(after).ok()) << Verify(after) << Print(before) << Print(after);
+    const auto again = Parse(Print(after));
+    ASSERT_TRUE(again.ok()) << again.status() << Print(after);
+    EXPECT_EQ(Print(*again), Print(after));
+    EXPECT_EQ(ContentKey(*again), ContentKey(after));
+    ExpectSameBits(rng, before, after);
+    if (after.loops.empty()) continue;
+    ++rolled;
+    EXPECT_LT(after.nodes.size(), before.nodes.size());
+    const Grouping groups = Fuse(after);
+    EXPECT_LE(groups.groups.size(), 12u) << Print(after);
+    // The whole plan, as it is compiled and run.
+    const std::vector<ValueRef> inputs = RandomInputs(rng, before);
+    const auto want = RunOpByOp(before, inputs);
+    const auto plan = Compile(before, {});
+    ASSERT_TRUE(plan.ok() && want.ok());
+    std::vector<ValueRef> got(before.outputs.size());
+    ASSERT_TRUE((*plan)->Run(Pointers(inputs), absl::MakeSpan(got)).ok());
+    for (size_t i = 0; i < got.size(); ++i)
+      EXPECT_EQ(Differences(*got[i], *(*want)[i]), "") << Print(before) << Print(after);
+  }
+  EXPECT_GT(rolled, 100);
+}
+
+// A value of the middle that is wanted keeps the loop as it is written.
+TEST(Roll, WhatIsReadFromTheMiddleStays) {
+  Rng rng(3);
+  Graph graph = RandomLoop(rng, 40);
+  graph.outputs.push_back(int32_t(graph.nodes.size()) / 2);
+  const Graph before = graph;
+  Roll(&graph);
+  ASSERT_TRUE(Verify(graph).ok()) << Verify(graph);
+  ExpectSameBits(rng, before, graph);
 }
 
 // An output in memory of its own stays so: the caller may hold the input in foreign memory.

@@ -695,3 +695,39 @@ def test_gradients_that_flow_into_what_made_an_argument():
         assert f(v * k).tolist() == body(w * k).tolist()
         assert v.grad.tolist() == w.grad.tolist()
     assert len(runs) == 12
+
+
+def test_a_long_loop_is_one_kernel():
+    """Several segments of a loop are one plan again."""
+
+    def body(x, v):
+        for k in range(700):
+            a = -4.0 * x - 0.1 * v
+            v = v + 0.01 * a
+            x = x + (0.01 + 0.001 * (k % 2)) * v
+        return x, v
+
+    f, runs = counted(body)
+    x, v = vector(1, 2, 3), vector(0, -1, 0.5)
+    want = [t.tolist() for t in body(x, v)]
+    for _ in range(8):
+        assert [t.tolist() for t in f(x, v)] == want
+    assert len(runs) == 4
+    assert f.stats()["last_kernels"] == 1
+
+
+def test_a_long_loop_whose_states_are_wanted():
+    def body(x):
+        seen = []
+        for _ in range(900):
+            x = x * 0.5 + 1.0
+            x = x - 0.25
+            seen.append(x)
+        return seen[::100], x
+
+    f, runs = counted(body)
+    x = vector(1, -2, 3)
+    want = [t.tolist() for t in body(x)[0]]
+    for _ in range(8):
+        assert [t.tolist() for t in f(x)[0]] == want
+    assert len(runs) == 4

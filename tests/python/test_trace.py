@@ -361,3 +361,54 @@ def test_positions_along_an_axis_of_one_that_is_repeated():
     for a, b in zip(got, f(x, w), strict=True):
         assert a.tolist() == b.tolist()
     assert got[1].tolist() == [[[True] * 4] * 3] * 2
+
+
+def lorenz(x, y, z, steps):
+    """Euler steps of Lorenz (1963): a simulation loop of small tensors."""
+    for k in range(steps):
+        dx, dy, dz = 10.0 * (y - x), x * (28.0 - z) - y, x * y - (8 / 3) * z
+        h = 0.01 / (1 + k % 3)
+        x, y, z = x + h * dx, y + h * dy, z + h * dz
+    return x, y, z
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (5, 33)])
+def test_a_simulation_loop_is_one_kernel(shape):
+    start = [fz.asarray(np.full(shape, v, np.float32)) for v in (1.0, 1.5, 0.5)]
+    traced = fz.trace(lambda *s: lorenz(*s, 60))
+    for _ in range(3):
+        assert [bits(t) for t in traced(*start)] == [bits(t) for t in lorenz(*start, 60)]
+    assert traced.stats()["last_kernels"] == 1
+
+
+def test_loops_with_masks_counts_and_half_floats():
+    def escape(c, dtype):
+        z, count = fz.zeros_like(c), fz.zeros(c.shape, dtype=dtype)
+        for _ in range(40):
+            inside = z * z <= 4
+            count = count + inside
+            z = fz.where(inside, z * z + c, z)
+        return z, count
+
+    for float_type in ("float32", "float16", "float64"):
+        c = fz.asarray(np.linspace(-2.5, 1, 300).reshape(3, 100), dtype=float_type)
+        for dtype in ("int32", "uint8", "int64", "float32"):
+            traced = fz.trace(escape)
+            want = [bits(t) for t in escape(c, dtype)]
+            for _ in range(3):
+                assert [bits(t) for t in traced(c, dtype)] == want
+
+
+def test_a_loop_whose_middle_is_wanted():
+    def f(x, z):
+        kept = []
+        for i in range(80):
+            x = x * z - 0.5
+            if i % 13 == 4:
+                kept.append(x)
+        return [x, *kept]
+
+    x, z = fz.asarray([1.0, 2.0]), fz.asarray([0.5, -0.5])
+    traced = fz.trace(f)
+    for _ in range(3):
+        assert [bits(t) for t in traced(x, z)] == [bits(t) for t in f(x, z)]

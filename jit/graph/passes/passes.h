@@ -14,6 +14,7 @@ namespace frazil::jit {
 void Fold(Graph* graph);  // rules.cc: values that need no work, chains of views made one
 void Cse(Graph* graph);   // equal calls of equal operands become one node
 void Dce(Graph* graph);   // nodes that no output needs go
+void Roll(Graph* graph);  // roll.cc: a repeated body becomes a loop
 
 struct Pass {
   std::string_view name;
