@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # module whose absence means that the framework is absent)
 FRAMEWORKS = {
     "frazil": (None, (), "frazil"),
-    "numpy": ("numpy", ("numpy", "numba", "scipy", "numexpr"), "numpy"),
+    "numpy": ("numpy", ("numpy", "numba", "scipy"), "numpy"),
     "torch": ("torch", ("numpy", "torch==2.13.0"), "torch"),
     "jax": ("jax", ("numpy", "jax"), "jax"),
     "tensorflow": ("tf", ("numpy", "tensorflow-cpu"), "tensorflow"),
@@ -28,8 +28,8 @@ NAMES = {
 }
 # Read by the libraries when they are loaded.
 THREADS = (
-    "FRAZIL_NUM_THREADS MKL_NUM_THREADS NUMBA_NUM_THREADS NUMEXPR_NUM_THREADS OMP_NUM_THREADS "
-    "OPENBLAS_NUM_THREADS TF_NUM_INTEROP_THREADS TF_NUM_INTRAOP_THREADS"
+    "FRAZIL_NUM_THREADS MKL_NUM_THREADS NUMBA_NUM_THREADS OMP_NUM_THREADS OPENBLAS_NUM_THREADS "
+    "TF_NUM_INTEROP_THREADS TF_NUM_INTRAOP_THREADS"
 ).split()
 
 

@@ -27,12 +27,14 @@ def _cell(lines):
     if not lines:
         return ""
     plain, top = lines
-    shown = lines if plain["form"] != top["form"] else [top | {"aim": top["aim"] or plain["aim"]}]
+    shown = lines if plain["form"] != top["form"] else [top if top["aim"] else plain]
     parts = []
     for line in shown:
         text = f"{line['figure']} ×{short(line['ratio'][1])}"
+        if "decorator" in line:
+            text += f", decorator ×{short(line['decorator'][1])}"
         if line["aim"]:
-            missed = line["ratio"][1] < line["aim"]
+            missed = not (line["reached"] and line.get("decorator_reached", True))
             text += f" (aim {short(line['aim'])})"
             text = f"**{text}**" if missed else text
         parts.append(text)
@@ -184,7 +186,8 @@ def document_text(document, pictures):
         "Written by `./dev bench --markdown`. Every form of a workload is checked against NumPy's "
         "result first; rounds are interleaved, one process working at a time; ratios are taken "
         "within a round and their medians shown. ×N is a peer's time over that of frazil's best "
-        "form: first for the peer's plain form, then for its best. What misses its aim is bold.",
+        "form: first for the peer's plain form, then for its best; where a row is also wanted of "
+        "the plain decorator, at half the aim, its own ratio follows. What misses its aim is bold.",
         f"**Machine**: {machine}.",
         f"**Versions**: {versions}.",
     ]
@@ -198,7 +201,7 @@ def document_text(document, pictures):
     if results:
         parts += ["## Table", table(results), "## Aims that are missed", misses(results)]
         parts += [text for text in [notes(results)] if text]
-        parts += ["## Every form", details(results)]
+        parts += ["## Every form", "<details>", details(results), "</details>"]
     if document["cases"]:
         parts += ["## frazil alone", Report.table(document["cases"])]
     return "\n\n".join(parts).rstrip() + "\n"

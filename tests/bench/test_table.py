@@ -58,8 +58,8 @@ def test_the_plain_decorator_has_half_the_aim(result):
 
 def test_a_miss_is_bold_and_listed(result):
     text = present.table([result])
-    assert "**200 ns ×2 (aim 2.8)**" in text
-    assert "2 us ×10 (aim 9)" in text and "**2 us" not in text
+    assert "**200 ns ×2, decorator ×0.5 (aim 2.8)**" in text
+    assert "2 us ×10, decorator ×5 (aim 9)" in text and "**2 us" not in text
     missed = present.misses([result])
     assert missed.count("numba") == 2 * 2  # the peer and its form, pure and plain decorator
     assert "traced, 400 ns, 1 kernels" in missed

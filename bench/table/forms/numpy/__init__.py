@@ -2,12 +2,12 @@
 
 import numpy as np
 
-PEERS = {"numba": "numba", "numexpr": "numexpr", "": "numpy"}
+PEERS = {"numba": "numba", "": "numpy"}
 
 
 def versions():
     out = {"numpy": np.__version__}
-    for name in ("numba", "scipy", "numexpr"):
+    for name in ("numba", "scipy"):
         try:
             out[name] = __import__(name).__version__
         except ImportError:
