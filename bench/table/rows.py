@@ -205,7 +205,7 @@ SIMULATIONS = [
 ]  # fmt: skip
 
 # Only for the plots: the same workloads over size, and on one thread against all.
-_SOME = "traced|pure|limit|plain|jit|numba|compile$"
+_SOME = "traced|pure|limit|plain|jit|numba|compile"
 _OVER_SIZE = [
     *(
         Row(

@@ -23,17 +23,20 @@ def tensor(array):
     return torch.from_numpy(np.ascontiguousarray(array)).clone()
 
 
-def several(function, *arguments):
-    """plain; in inference mode; compiled; both."""
+def several(function, *arguments, both=False):
+    """plain; in inference mode; compiled, which takes long, in inference mode; with `both` without.
+
+    Outside of inference mode a compiled function checks more at a call: it matters to small ones.
+    """
     compiled = torch.compile(function, dynamic=False)
-    return {
+    forms = {
         "plain": applied(function, *arguments),
         "inference mode": applied(function, *arguments, around=torch.inference_mode),
-        "compile": applied(compiled, *arguments),
-        "compile, inference mode": applied(
-            torch.compile(function, dynamic=False), *arguments, around=torch.inference_mode
-        ),
+        "compile, inference mode": applied(compiled, *arguments, around=torch.inference_mode),
     }
+    if both:
+        forms["compile"] = applied(torch.compile(function, dynamic=False), *arguments)
+    return forms
 
 
 __all__ = ["Form", "applied", "several", "tensor"]

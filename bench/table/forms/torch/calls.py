@@ -20,7 +20,7 @@ def add_16(inp):
 
 def call_16(inp):
     a, b = tensor(inp["x"]), tensor(inp["z"])
-    forms = several(lambda a, b: a * b + a, a, b)
+    forms = several(lambda a, b: a * b + a, a, b, both=True)
     names = {"a": a, "b": b, "f": torch.addcmul}
     forms["addcmul, inference mode"] = Form(
         ("f(a, a, b)", names), around=torch.inference_mode, beside=True
@@ -47,7 +47,7 @@ def mlp(inp):
         x = torch.addmm(b2, x, w2).relu_()
         return torch.addmm(b3, x, w3)
 
-    forms = several(model, x)
+    forms = several(model, x, both=True)
     forms["functions, inference mode"] = applied(functions, x, around=torch.inference_mode)
     return forms
 
