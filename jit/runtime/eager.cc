@@ -17,6 +17,14 @@ uint64_t WordOf(const Value& v) {
          uint64_t{v.immediate};
 }
 
+uint64_t HashOfCall(OpId op, Precision precision, uint64_t reusable,
+                    absl::Span<const uint64_t> inputs) {
+  // Not by 8: the two bytes, just written, would be read as one word and waited for.
+  uint64_t h = (uint64_t(op) << 9 | uint64_t(precision)) * 0x9E3779B97F4A7C15u ^ reusable;
+  for (const uint64_t word : inputs) h = (h ^ word) * 0xD6E8FEB86659FD93u;
+  return h ^ h >> 32;
+}
+
 struct CallKey {
   OpId op;
   Precision precision;
@@ -42,12 +50,12 @@ struct CallView {
   AttrSpan attrs;
 
   uint64_t Hash() const {
-    // Not by 8: the two bytes, just written, would be read as one word and waited for.
-    uint64_t h = (uint64_t(op) << 9 | uint64_t(precision)) * 0x9E3779B97F4A7C15u ^ reusable;
-    for (const Value* v : inputs) h = (h ^ WordOf(*v)) * 0xD6E8FEB86659FD93u;
+    absl::InlinedVector<uint64_t, 4> words;
+    for (const Value* v : inputs) words.push_back(WordOf(*v));
+    uint64_t h = HashOfCall(op, precision, reusable, words);
     for (const int32_t operand : operands) h = (h ^ uint64_t(operand)) * 0xD6E8FEB86659FD93u;
     for (const int64_t attr : attrs) h = (h ^ uint64_t(attr)) * 0xD6E8FEB86659FD93u;
-    return h ^ h >> 32;
+    return h;
   }
   bool Is(const CallKey& key) const {
     if (op != key.op || precision != key.precision || reusable != key.reusable ||
@@ -76,6 +84,7 @@ struct PreparedCall {
   Inferred inferred;
   LayoutRef layout;                  // inferred.layout
   std::shared_ptr<const Plan> plan;  // null: a view
+  QuickCall quick;                   // of the plan, if there are two operands and nothing else
 
   int64_t bytes() const {
     constexpr int64_t kOfTheMap = 96;
@@ -102,6 +111,8 @@ StatusOr<std::shared_ptr<const PreparedCall>> Prepare(const CallView& call) {
                       Compile(std::move(graph), {.precision = call.precision,
                                                  .reusable = call.reusable,
                                                  .lent_by_cell = call.reusable != 0}));
+  if (call.inputs.size() == 2 && call.operands.empty() && call.attrs.empty() && call.reusable == 0)
+    prepared->quick = static_cast<const PlanImpl&>(*prepared->plan).Quick();
   return prepared;
 }
 
@@ -151,6 +162,18 @@ StatusOr<ValueRef> RunCall(const CallView& call) {
   return RunPrepared(*slot, call.inputs);
 }
 
+// Of two operands, nothing else: without loops and without a look at what only others have. Null if
+// it is not that simple, or not in the table.
+const PreparedCall* FindQuick(OpId op, Precision precision, const Value& a, const Value& b) {
+  if (__builtin_expect(t_table == nullptr, 0)) return nullptr;
+  const uint64_t words[2] = {WordOf(a), WordOf(b)};
+  const PreparedCall* found = (*t_table)[HashOfCall(op, precision, 0, words) % kTableSize].get();
+  if (!found || !found->quick.fn || found->key.op != op || found->key.precision != precision ||
+      found->key.inputs[0] != words[0] || found->key.inputs[1] != words[1])
+    return nullptr;
+  return found;
+}
+
 // One value that is several operands becomes one input, so that x += x may write over x.
 StatusOr<ValueRef> RunReusing(const CallView& call) {
   absl::InlinedVector<Value*, 4> values;
@@ -182,10 +205,17 @@ uint64_t SpentOperands(const OpCall& call, const Value* spent) {
 class EagerDoorImpl : public Door {
  public:
   Tensor Call(const OpCall& call) override {
+    const ThreadState& state = State();
+    if (call.inputs.size() == 2 && call.attrs.empty() && !state.spent) {
+      const Value &a = *call.inputs[0]->value(), &b = *call.inputs[1]->value();
+      if (a.ready() && b.ready() && !a.is_error() && !b.is_error()) {
+        if (const PreparedCall* found = FindQuick(call.op, state.precision, a, b))
+          return found->quick.Run(a, b);
+      }
+    }
     absl::InlinedVector<Value*, 4> inputs(call.inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = call.inputs[i]->value();
     // A session that falls back has reasons of its own to keep operands.
-    const ThreadState& state = State();
     const bool spent = __builtin_expect(state.spent != nullptr, 0) && state.door == nullptr;
     auto out = RunOp(call.op, inputs, call.attrs, spent ? SpentOperands(call, state.spent) : 0);
     if (!out.ok()) return Tensor(std::move(out).status());

@@ -204,6 +204,35 @@ bool PlanImpl::IsSimple(const Program& p) {
          p.outputs[0].slot == p.result_slot(0);
 }
 
+QuickCall PlanImpl::Quick() const {
+  QuickCall quick;
+  const Program& p = program_;
+  if (!simple_ || p.num_inputs > 2 || p.results[0].donor >= 0 || !(p.results[0].device == Device()))
+    return quick;
+  const KernelStep& step = std::get<KernelStep>(p.steps[0]);
+  if (step.buffers.size() > quick.buffers.size() || step.scalars.size() > quick.scalars.size())
+    return quick;
+  for (size_t i = 0; i < step.buffers.size(); ++i) {
+    if (step.buffers[i].offset != 0) return quick;
+    const int32_t slot = step.buffers[i].slot;
+    quick.buffers[i] = slot < p.num_inputs ? uint8_t(slot) : QuickCall::kResult;
+  }
+  for (size_t i = 0; i < step.scalars.size(); ++i) {
+    if (step.scalars[i] < 0) return quick;
+    quick.scalars[i] = uint8_t(step.scalars[i]);
+  }
+  quick.extents = step.extents.data();
+  quick.strides = step.strides.data();
+  quick.rows = step.rows;
+  quick.cols = step.cols;
+  const Result& result = p.results[0];
+  quick.dtype = result.dtype;
+  quick.layout = result.layout->shape;
+  quick.bytes = size_t(result.layout->size) * SizeOf(result.dtype);
+  quick.fn = step.fn;
+  return quick;
+}
+
 Status PlanImpl::RunSimple(absl::Span<Value* const> inputs, Memory* memory) const {
   const KernelStep& step = std::get<KernelStep>(program_.steps[0]);
   FZ_RETURN_IF_ERROR(FindMemory(program_.results[0], inputs, memory));

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "jit/runtime/quick_call.h"
 #include "jit/runtime/steps.h"
 
 namespace frazil::jit {
@@ -33,6 +34,9 @@ class PlanImpl : public Plan, public std::enable_shared_from_this<PlanImpl> {
   std::string Dump() const override;
 
   const Program& program() const { return program_; }
+
+  // Without a kernel (fn null) if it takes more than that. Lives as long as the plan.
+  QuickCall Quick() const;
 
  private:
   // One small kernel that makes one new value, as most eager ops are.

@@ -144,7 +144,7 @@ class Roller {
 
   // As many iterations from `first` on as are a loop, if any.
   std::optional<Loop> Compare(int32_t first, int32_t length) {
-    if (first + kMinTimes * length > Count()) return std::nullopt;
+    if (!LooksRepeated(first, length)) return std::nullopt;
     Loop loop{.run = {first, length, 0},
               .sources = {},
               .state = {},
