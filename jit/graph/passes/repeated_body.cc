@@ -1,0 +1,240 @@
+#include "jit/graph/passes/repeated_body.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
+
+namespace frazil::jit {
+namespace {
+
+constexpr int32_t kMinTimes = 4;
+constexpr int32_t kMinNodes = 65;       // fewer are one kernel as they stand
+constexpr int32_t kMaxBody = 300;       // nodes of one iteration
+constexpr int kMaxTried = 6;            // lengths of a body that are looked at from one node
+constexpr int64_t kWorkPerNode = 2000;  // comparisons, then the rest stays as it is
+constexpr int32_t kReturned = std::numeric_limits<int32_t>::max();
+
+bool MayRepeat(const Node& node) {
+  if (node.loop >= 0 || !(node.device == Device())) return false;
+  switch (Info(node.op).klass) {
+    case OpClass::kElementwise:
+    case OpClass::kCast:
+      return true;
+    case OpClass::kView:
+      return node.op == OpId::k_broadcast_to || node.op == OpId::k_reshape;
+    default:
+      return false;
+  }
+}
+
+bool SameCall(const Node& a, const Node& b) {
+  return a.op == b.op && a.attrs == b.attrs && a.dtype == b.dtype && a.layout == b.layout &&
+         a.view == b.view && a.operands.size() == b.operands.size();
+}
+
+}  // namespace
+
+BodyFinder::BodyFinder(const Graph& graph, absl::FunctionRef<bool(const RepeatedBody&)> good)
+    : graph_(graph), good_(good), work_(kWorkPerNode * Count()) {
+  Describe();
+}
+
+std::optional<RepeatedBody> BodyFinder::Find(int32_t at) {
+  while (at < Count() && work_ > 0) {
+    int32_t tried = 1;  // nodes from `at` on where no loop begins
+    if (auto loop = FindAt(at, &tried)) return loop;
+    at += tried;
+  }
+  return std::nullopt;
+}
+
+void BodyFinder::Describe() {
+  const int32_t count = Count();
+  what_.assign(count, 0);
+  last_use_.assign(count, -1);
+  next_alike_.assign(count, -1);
+  absl::flat_hash_map<uint64_t, int32_t> later;
+  for (int32_t id = 0; id < count; ++id) {
+    for (const int32_t x : graph_.nodes[id].operands) last_use_[x] = id;
+  }
+  for (const int32_t id : graph_.outputs) last_use_[id] = kReturned;
+  for (int32_t id = count - 1; id >= graph_.num_inputs; --id) {
+    const Node& n = graph_.nodes[id];
+    if (!MayRepeat(n)) continue;
+    what_[id] = absl::HashOf(n.op, n.attrs, n.dtype, n.layout->id, n.view, n.operands.size()) | 1;
+    const auto [it, fresh] = later.try_emplace(what_[id], id);
+    if (!fresh) next_alike_[id] = std::exchange(it->second, id);
+  }
+}
+
+// The loop beginning near `at` that covers most.
+std::optional<RepeatedBody> BodyFinder::FindAt(int32_t at, int32_t* tried) {
+  std::optional<RepeatedBody> best;
+  int lengths = 0;
+  if (what_[at] == 0) return best;
+  for (int32_t alike = next_alike_[at]; alike >= 0; alike = next_alike_[alike]) {
+    const int32_t length = alike - at;
+    if (length > kMaxBody || lengths == kMaxTried) break;
+    if (!LooksRepeated(at, length)) continue;
+    // Two iterations of a loop that was found are no other body.
+    if (best && length % best->run.length == 0 && at + kMinTimes * length <= best->run.end())
+      continue;
+    ++lengths;
+    if (lengths == 1) *tried = length;
+    std::optional<RepeatedBody> loop = Rotate(at, length);
+    if (loop && (!best || loop->run.nodes() > best->run.nodes())) best = std::move(loop);
+  }
+  return best;
+}
+
+bool BodyFinder::LooksRepeated(int32_t at, int32_t length) {
+  const int32_t end = at + kMinTimes * length;
+  if (end > Count()) return false;
+  for (int32_t id = at + length; id < end; ++id) {
+    --work_;
+    if (what_[id] == 0 || what_[id] != what_[id - length]) return false;
+  }
+  return true;
+}
+
+// Of the places in the body where an iteration may begin, the one with the smallest state.
+std::optional<RepeatedBody> BodyFinder::Rotate(int32_t at, int32_t length) {
+  std::optional<RepeatedBody> best;
+  for (int32_t first = at; first < at + length && work_ > 0; ++first) {
+    std::optional<RepeatedBody> loop = Compare(first, length);
+    // The first iteration may read other things.
+    if (!loop) loop = Compare(first + length, length);
+    if (loop && (!best || loop->state.size() < best->state.size())) best = std::move(loop);
+  }
+  if (best && !good_(*best)) return std::nullopt;
+  return best;
+}
+
+// As many iterations from `first` on as are a loop, if any.
+std::optional<RepeatedBody> BodyFinder::Compare(int32_t first, int32_t length) {
+  if (!LooksRepeated(first, length)) return std::nullopt;
+  RepeatedBody loop{
+      .run = {first, length, 0}, .sources = {}, .state = {}, .inits = {}, .each = {}, .types = {}};
+  for (int32_t place = 0; place < length; ++place) {
+    auto& sources = loop.sources.emplace_back();
+    for (const int32_t second : graph_.nodes[first + length + place].operands) {
+      const int k = static_cast<int>(sources.size());
+      const std::optional<BodySource> source = FindSource(place, k, second, &loop);
+      if (!source) return std::nullopt;
+      sources.push_back(*source);
+    }
+  }
+  if (loop.state.empty()) return std::nullopt;
+  std::vector<bool> is_state(length, false);
+  for (const int32_t place : loop.state) is_state[place] = true;
+  CountTimes(&loop, is_state);
+  if (!StaysInside(loop, is_state)) --loop.run.times;
+  const bool good = loop.run.times >= kMinTimes && loop.run.nodes() >= kMinNodes;
+  if (!good || !StaysInside(loop, is_state)) return std::nullopt;
+  for (std::vector<int32_t>& list : loop.each) list.resize(loop.run.times);
+  return loop;
+}
+
+// Iterations up to one that reads other things, or from which more is used later.
+void BodyFinder::CountTimes(RepeatedBody* loop, const std::vector<bool>& is_state) {
+  const Bodies& run = loop->run;
+  for (int32_t& t = loop->run.times; run.end() + run.length <= Count(); ++t) {
+    const int32_t begin = run.end(), after = begin + 2 * run.length;
+    work_ -= run.length;
+    bool last = false;
+    for (int32_t place = 0; place < run.length; ++place) {
+      const int32_t id = begin + place;
+      if (what_[id] == 0 || !SameCall(graph_.nodes[id], graph_.nodes[run.first + place])) return;
+      for (size_t k = 0; k < loop->sources[place].size(); ++k) {
+        if (!Fits(*loop, loop->sources[place][k], graph_.nodes[id].operands[k], t)) return;
+      }
+      if (last_use_[id] < after) continue;
+      if (!is_state[place]) return;
+      last = true;
+    }
+    for (int32_t place = 0; place < run.length; ++place) {
+      for (size_t k = 0; k < loop->sources[place].size(); ++k) {
+        const BodySource& s = loop->sources[place][k];
+        if (s.kind == BodySource::Kind::kEach)
+          loop->each[s.id].push_back(graph_.nodes[begin + place].operands[k]);
+      }
+    }
+    if (last) {
+      ++t;
+      return;
+    }
+  }
+}
+
+bool BodyFinder::Fits(const RepeatedBody& loop, const BodySource& s, int32_t operand,
+                      int32_t t) const {
+  const Bodies& run = loop.run;
+  switch (s.kind) {
+    case BodySource::Kind::kSame:
+      return operand == s.id;
+    case BodySource::Kind::kBody:
+      return operand == run.first + t * run.length + s.id;
+    case BodySource::Kind::kState:
+      return t == 0 || operand == run.first + (t - 1) * run.length + s.id;
+    case BodySource::Kind::kEach:
+      break;
+  }
+  return IsNumber(operand, loop.types[s.id]);
+}
+
+bool BodyFinder::IsNumber(int32_t id, DType dtype) const {
+  const Node& n = graph_.nodes[id];
+  return n.input && n.immediate && n.dtype == dtype;
+}
+
+// Where the second iteration has operand `second` from; the first and third tell numbers of
+// their own from one that stays.
+std::optional<BodySource> BodyFinder::FindSource(int32_t place, int k, int32_t second,
+                                                 RepeatedBody* loop) const {
+  const Bodies& run = loop->run;
+  const auto operand = [&](int32_t t) {
+    return graph_.nodes[run.first + t * run.length + place].operands[k];
+  };
+  const int32_t begin = run.first + run.length;
+  if (second >= begin) return BodySource{BodySource::Kind::kBody, second - begin};
+  if (second >= run.first) {
+    const int32_t from = second - run.first;
+    return AddState(from, operand(0), loop)
+               ? std::optional(BodySource{BodySource::Kind::kState, from})
+               : std::nullopt;
+  }
+  if (operand(0) == second && operand(2) == second)
+    return BodySource{BodySource::Kind::kSame, second};
+  const DType dtype = graph_.nodes[second].dtype;
+  if (!IsNumber(second, dtype)) return std::nullopt;
+  loop->each.emplace_back();
+  loop->types.push_back(dtype);
+  return BodySource{BodySource::Kind::kEach, static_cast<int32_t>(loop->each.size()) - 1};
+}
+
+bool BodyFinder::AddState(int32_t place, int32_t init, RepeatedBody* loop) const {
+  for (size_t i = 0; i < loop->state.size(); ++i) {
+    if (loop->state[i] == place) return loop->inits[i] == init;
+  }
+  const Node &a = graph_.nodes[init], &b = graph_.nodes[loop->run.first + place];
+  if (init >= loop->run.first || a.dtype != b.dtype || a.layout->dims() != b.layout->dims() ||
+      b.view || !b.layout->dense) {
+    return false;
+  }
+  loop->state.push_back(place);
+  loop->inits.push_back(init);
+  return true;
+}
+
+// Outside nothing but the state behind the last iteration is read.
+bool BodyFinder::StaysInside(const RepeatedBody& loop, const std::vector<bool>& is_state) const {
+  const Bodies& run = loop.run;
+  for (int32_t place = 0; place < run.length && run.times > 0; ++place) {
+    if (!is_state[place] && last_use_[run.end() - run.length + place] >= run.end()) return false;
+  }
+  return true;
+}
+
+}  // namespace frazil::jit

@@ -1,0 +1,73 @@
+// Finds bodies that a graph repeats. Called by the roll pass alone.
+//
+// Nodes are compared by what they are, then by where their operands come from: an operand of
+// iteration t is a value of the same iteration, the state (a value of iteration t - 1), a number of
+// its own, or the same value in every iteration.
+// Invariant: what is found does what the repeated nodes do, and of its values only the state behind
+// the last iteration is read elsewhere.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "jit/graph/graph.h"
+
+namespace frazil::jit {
+
+// [first, first + length * times) repeats a body of `length` nodes.
+struct Bodies {
+  int32_t first, length, times;
+
+  int32_t nodes() const { return length * times; }
+  int32_t end() const { return first + nodes(); }
+};
+
+// Where a node of the body has an operand from.
+struct BodySource {
+  enum class Kind : uint8_t { kSame, kBody, kState, kEach } kind;
+  int32_t id;  // kSame: the value; kBody, kState: place in the body; kEach: number among them
+};
+
+struct RepeatedBody {
+  Bodies run;
+  std::vector<absl::InlinedVector<BodySource, 3>> sources;  // of each node of the body
+  std::vector<int32_t> state;                               // places in the body
+  std::vector<int32_t> inits;                               // as state: values before the loop
+  std::vector<std::vector<int32_t>> each;                   // the number in each iteration
+  std::vector<DType> types;                                 // of each number
+};
+
+class BodyFinder {
+ public:
+  // `good`: whether a loop that was found is wanted. Lives as long as this.
+  BodyFinder(const Graph& graph, absl::FunctionRef<bool(const RepeatedBody&)> good);
+
+  // The first at or behind node `at`, if any.
+  std::optional<RepeatedBody> Find(int32_t at);
+  // The graph has changed.
+  void Describe();
+
+ private:
+  int32_t Count() const { return static_cast<int32_t>(graph_.nodes.size()); }
+  std::optional<RepeatedBody> FindAt(int32_t at, int32_t* tried);
+  bool LooksRepeated(int32_t at, int32_t length);
+  std::optional<RepeatedBody> Rotate(int32_t at, int32_t length);
+  std::optional<RepeatedBody> Compare(int32_t first, int32_t length);
+  void CountTimes(RepeatedBody* loop, const std::vector<bool>& is_state);
+  bool Fits(const RepeatedBody& loop, const BodySource& s, int32_t operand, int32_t t) const;
+  bool IsNumber(int32_t id, DType dtype) const;
+  std::optional<BodySource> FindSource(int32_t place, int k, int32_t second,
+                                       RepeatedBody* loop) const;
+  bool AddState(int32_t place, int32_t init, RepeatedBody* loop) const;
+  bool StaysInside(const RepeatedBody& loop, const std::vector<bool>& is_state) const;
+
+  const Graph& graph_;
+  const absl::FunctionRef<bool(const RepeatedBody&)> good_;
+  std::vector<uint64_t> what_;       // a node and its type; 0: never part of a loop
+  std::vector<int32_t> last_use_;    // the last node that reads it
+  std::vector<int32_t> next_alike_;  // the next node of the same `what_`
+  int64_t work_;                     // that is left
+};
+
+}  // namespace frazil::jit
