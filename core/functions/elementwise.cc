@@ -114,7 +114,10 @@ Tensor Binary(OpId op, const Arg& a, const Arg& b) {
     return ValueError("[pow] integers to negative integer powers are not allowed: exponent ",
                       b.scalar().i, "; convert the base to a float.");
   }
-  const Tensor x = ArgAs(op, a, dtype), y = ArgAs(op, b, dtype);
+  const Tensor x = ArgAs(op, a, dtype);
+  if (op == OpId::k_pow && IsFloat(dtype) && !b.tensor() && b.scalar().AsDouble() == 2)
+    return Apply(OpId::k_multiply, {&x, &x});  // a square, rounded once (core/SEMANTICS.md)
+  const Tensor y = ArgAs(op, b, dtype);
   return Apply(op, {&x, &y});
 }
 

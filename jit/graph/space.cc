@@ -15,6 +15,12 @@ constexpr int kMaxRepeated = 60;      // instructions computed again in a later 
 constexpr int kMaxLoopMembers = 400;  // of a kernel with a loop, which the roll pass made anyway
 constexpr int kMaxLoopCost = 1200;
 constexpr int kCheap = 8;  // instructions that may be repeated along a broadcast axis
+
+// A reduction over at most so many elements may be written out.
+constexpr int64_t kMaxUnrolled = 16;
+constexpr int64_t kMinPoints = 16;      // points of a space that is worth it
+constexpr int kMaxUnrolledCost = 1200;  // instructions when one is
+
 constexpr int kMaxLoops = 8;
 constexpr int64_t kMaxLongRow = 64 * kir::kChunk;  // what a block's partial results are made for
 
@@ -54,8 +60,9 @@ int CostOf(const Node& node) {
 
 class Analyser {
  public:
-  Analyser(const Graph& graph, absl::Span<const int32_t> nodes, absl::Span<const int32_t> outputs)
-      : graph_(graph), single_(nodes.size() == 1) {
+  Analyser(const Graph& graph, absl::Span<const int32_t> nodes, absl::Span<const int32_t> outputs,
+           bool unroll)
+      : graph_(graph), single_(nodes.size() == 1), unroll_(unroll) {
     space_.nodes.assign(nodes.begin(), nodes.end());
     space_.outputs.assign(outputs.begin(), outputs.end());
   }
@@ -71,7 +78,7 @@ class Analyser {
     AddReads();
     FindPhases();
     if (!CheckChunks() || !CheckStores() || !CheckRuns()) return std::nullopt;
-    if (!single_ && !CheckLimits()) return std::nullopt;
+    if ((!single_ || unroll_) && !CheckLimits()) return std::nullopt;
     return std::move(space_);
   }
 
@@ -265,23 +272,74 @@ class Analyser {
     return true;
   }
 
-  bool FindLoop() {
+  // The space axes that a reduction runs over. The operand's own extent counts: one element is
+  // reduced once, however long the axis is for others.
+  std::vector<int> ReducedAxes(int32_t id) {
+    const Layout* in = node(node(id).operands[0]).layout;
+    const SpaceMember& m = member(id);
+    std::vector<int> axes;
+    for (size_t i = 0; i < m.domain.size(); ++i) {
+      if ((node(id).attrs[0] >> i & 1) && in->extents[i] != 1) axes.push_back(m.domain[i]);
+    }
+    return axes;
+  }
+
+  int64_t Extent(absl::Span<const int> axes) const {
+    int64_t n = 1;
+    for (int a : axes) n *= space_.extents[a];
+    return n;
+  }
+
+  // Chooses which short reductions are written out: all of them. False: none, or it is not worth
+  // it.
+  bool FindUnrolled() {
+    if (node(space_.nodes[0]).device.kind() != DeviceKind::kCpu) return false;
     for (int32_t id : space_.nodes) {
       if (Info(node(id).op).klass != OpClass::kReduce) continue;
+      const std::vector<int> axes = ReducedAxes(id);
+      const int64_t n = Extent(axes);
+      if (n == 0 || n > kMaxUnrolled) continue;
+      SpaceMember& m = member(id);
+      m.written_out = true;
+      m.over = axes;
+      for (int a : axes) {
+        if (!space_.IsUnrolled(a)) space_.unrolled.push_back(a);
+      }
+    }
+    if (space_.unrolled.empty()) return false;
+    int64_t points = 1;
+    for (size_t a = 0; a < space_.extents.size(); ++a) {
+      if (!space_.IsUnrolled(int(a))) points *= space_.extents[a];
+    }
+    for (int32_t id : space_.nodes) {
+      SpaceMember& m = member(id);
+      for (size_t i = 0; i < m.axes.size(); ++i) {
+        if (node(id).layout->extents[i] != 1 && space_.IsUnrolled(m.axes[i]))
+          m.varies.push_back(m.axes[i]);
+      }
+    }
+    return points >= kMinPoints;
+  }
+
+  // A reduction that runs over the loop.
+  bool IsLooped(int32_t id) {
+    return Info(node(id).op).klass == OpClass::kReduce && !member(id).written_out;
+  }
+
+  bool FindLoop() {
+    if (unroll_ && !FindUnrolled()) return false;
+    for (int32_t id : space_.nodes) {
+      if (!IsLooped(id)) continue;
       const Node& n = node(id);
-      std::vector<int> loop;
-      const SpaceMember& m = member(id);
-      const Layout* in = node(n.operands[0]).layout;
-      for (size_t i = 0; i < m.domain.size(); ++i) {
-        // The operand's own extent: one element is reduced once, however long the axis is for
-        // others.
-        if ((n.attrs[0] >> i & 1) && in->extents[i] != 1) loop.push_back(m.domain[i]);
+      std::vector<int> loop = ReducedAxes(id);
+      for (int a : loop) {
+        if (space_.IsUnrolled(a)) return false;
       }
       if (space_.has_loop && loop != space_.loop) return false;
       space_.has_loop = true;
       space_.loop = std::move(loop);
       if (IsFloat(n.dtype) && (n.op == OpId::k_sum || n.op == OpId::k_prod)) {
-        const int rank = int(m.domain.size());
+        const int rank = int(member(id).domain.size());
         const int lanes = rank > 0 && (n.attrs[0] >> (rank - 1) & 1) ? 64 : 8;
         if (space_.lanes && space_.lanes != lanes) return false;
         space_.lanes = lanes;
@@ -299,23 +357,28 @@ class Analyser {
 
   // Every axis that is not the loop's, ordered as in the output that has most of them.
   bool FindParallel() {
-    const SpaceMember* best = nullptr;
-    const Layout* best_layout = nullptr;
-    const auto count = [](const Layout* l) {
-      return std::count_if(l->extents, l->extents + l->rank, [](int64_t e) { return e != 1; });
-    };
+    bool found = false;
+    size_t most = 0;
     for (int32_t id : space_.outputs) {
-      if (best && count(node(id).layout) <= count(best_layout)) continue;
-      best = &member(id);
-      best_layout = node(id).layout;
+      const Layout* layout = node(id).layout;
+      const SpaceMember& m = member(id);
+      std::vector<int> parallel;
+      size_t axes = 0;
+      for (int i = 0; i < layout->rank; ++i) {
+        if (layout->extents[i] == 1 || space_.IsUnrolled(m.axes[i])) continue;
+        ++axes;
+        if (!IsLoop(m.axes[i])) parallel.push_back(m.axes[i]);
+      }
+      if (found && axes <= most) continue;
+      found = true;
+      most = axes;
+      space_.parallel = std::move(parallel);
     }
-    if (!best) return false;
-    for (int i = 0; i < best_layout->rank; ++i) {
-      if (best_layout->extents[i] != 1 && !IsLoop(best->axes[i]))
-        space_.parallel.push_back(best->axes[i]);
-    }
+    if (!found) return false;
     for (size_t a = 0; a < space_.extents.size(); ++a) {
-      if (space_.extents[a] != 1 && !IsLoop(int(a)) && !IsParallel(int(a))) return false;
+      if (space_.extents[a] != 1 && !IsLoop(int(a)) && !IsParallel(int(a)) &&
+          !space_.IsUnrolled(int(a)))
+        return false;
     }
     return true;
   }
@@ -379,7 +442,7 @@ class Analyser {
         for (size_t i = 0; i < m.axes.size(); ++i)
           m.in_loop |= space_.pinned[m.axes[i]] && IsLoop(m.axes[i]);
       }
-      if (klass != OpClass::kReduce) continue;
+      if (!IsLooped(id)) continue;
       m.in_loop = false;
       m.phase += IsArg(n.op) ? 2 : 1;
     }
@@ -395,7 +458,7 @@ class Analyser {
       const Node& n = node(*it);
       SpaceMember& m = member(*it);
       uint64_t mask = needed[*it];
-      if (Info(n.op).klass == OpClass::kReduce) {
+      if (IsLooped(*it)) {
         mask = (IsArg(n.op) ? uint64_t{3} : uint64_t{1})
                << std::min(m.phase - (IsArg(n.op) ? 2 : 1), 62);
       }
@@ -426,12 +489,11 @@ class Analyser {
   bool CheckChunks() {
     if (!space_.has_loop || LoopExtent() <= kir::kChunk) return true;
     bool arg = false;
-    for (int32_t id : space_.nodes) arg |= IsArg(node(id).op);
+    for (int32_t id : space_.nodes) arg |= IsArg(node(id).op) && IsLooped(id);
     if (arg) return space_.lanes == 0;
     bool several = false;  // what a loop reduces, another one needs
     for (int32_t id : space_.nodes) {
-      several |= Info(node(id).op).klass == OpClass::kReduce ? member(id).phase != 1
-                                                             : member(id).phase != 0;
+      several |= member(id).phase != (IsLooped(id) ? 1 : 0);
     }
     space_.chunked = !several;
     space_.long_rows = several && MayBeLong();
@@ -462,13 +524,18 @@ class Analyser {
     }
     for (int32_t id : space_.nodes) {
       const Node& n = node(id);
-      if (Info(n.op).klass == OpClass::kReduce
-              ? !covers(id)
-              : !n.view && CostOf(n) >= kCheap && !single_ && !Covers(id)) {
+      if (IsLooped(id) ? !covers(id) : !n.view && CostAt(id) >= kCheap && !single_ && !Covers(id)) {
         return false;
       }
     }
     return true;
+  }
+
+  // At all points of the unrolled axes.
+  int CostAt(int32_t id) {
+    const SpaceMember& m = member(id);
+    const int cost = m.written_out && !IsArg(node(id).op) ? 1 : CostOf(node(id));
+    return cost * int(Extent(m.varies) * Extent(m.over));
   }
 
   // Values beside the loop are computed once a row anyway.
@@ -499,7 +566,7 @@ class Analyser {
     int repeated = 0;
     for (int32_t id : space_.nodes) {
       if (node(id).view) continue;
-      const int cost = CostOf(node(id)), passes = member(id).passes;
+      const int cost = CostAt(id), passes = member(id).passes;
       space_.cost += cost * passes;
       space_.work += cost * passes * (node(id).loop >= 0 ? graph_.loops[node(id).loop] : 1);
       repeated += cost * (passes - 1);
@@ -509,15 +576,20 @@ class Analyser {
       if (!node(read.base).immediate) buffers.emplace_back(read.base, read.offset, read.strides);
     }
     std::sort(buffers.begin(), buffers.end());
-    const auto end = std::unique(buffers.begin(), buffers.end());
-    return space_.cost <= (rolled_ ? kMaxLoopCost : kMaxCost) && repeated <= kMaxRepeated &&
-           space_.loops <= kMaxLoops &&
-           (end - buffers.begin()) + int64_t(space_.outputs.size()) <= kMaxBuffers;
+    buffers.erase(std::unique(buffers.begin(), buffers.end()), buffers.end());
+    int64_t pointers = 0;
+    for (const auto& [base, offset, strides] : buffers) pointers += PointersFor(space_, strides);
+    for (int32_t id : space_.outputs)
+      pointers += PointersFor(space_, space_.DenseStrides(graph_, id));
+    const int most = rolled_ ? kMaxLoopCost : unroll_ ? kMaxUnrolledCost : kMaxCost;
+    return space_.cost <= most && repeated <= kMaxRepeated &&
+           space_.loops <= kMaxLoops && pointers <= kMaxBuffers;
   }
 
   const Graph& graph_;
   const bool single_;
   bool rolled_ = false;  // has a loop of the roll pass
+  const bool unroll_;
   Space space_;
   std::vector<int> parent_;  // union-find over axis variables
 };
@@ -529,6 +601,10 @@ const SpaceRead* Space::FindRead(int32_t node, int operand) const {
     if (read.node == node && read.operand == operand) return &read;
   }
   return nullptr;
+}
+
+bool Space::IsUnrolled(int axis) const {
+  return std::find(unrolled.begin(), unrolled.end(), axis) != unrolled.end();
 }
 
 std::vector<int64_t> Space::DenseStrides(const Graph& graph, int32_t node) const {
@@ -554,7 +630,31 @@ bool IsOneRun(const std::vector<int64_t>& extents, const std::vector<int64_t>& s
 
 std::optional<Space> Analyse(const Graph& graph, absl::Span<const int32_t> nodes,
                              absl::Span<const int32_t> outputs) {
-  return Analyser(graph, nodes, outputs).Run();
+  const bool short_ones = std::any_of(nodes.begin(), nodes.end(), [&](int32_t id) {
+    const Node& n = graph.nodes[id];
+    return Info(n.op).klass == OpClass::kReduce &&
+           graph.nodes[n.operands[0]].layout->size <=
+               kMaxUnrolled * std::max<int64_t>(n.layout->size, 1);
+  });
+  if (short_ones) {
+    if (std::optional<Space> space = Analyser(graph, nodes, outputs, true).Run()) return space;
+  }
+  return Analyser(graph, nodes, outputs, false).Run();
+}
+
+bool IsNear(const Space& space, const std::vector<int64_t>& strides) {
+  int64_t span = 0, points = 1;
+  for (int a : space.unrolled) {
+    span += std::abs(strides[a]) * (space.extents[a] - 1);
+    points *= space.extents[a];
+  }
+  return span < points;
+}
+
+int64_t PointersFor(const Space& space, const std::vector<int64_t>& strides) {
+  int64_t n = 1;
+  for (int a : space.unrolled) n *= strides[a] ? space.extents[a] : 1;
+  return IsNear(space, strides) ? 1 : n;
 }
 
 bool IsLibrary(OpId op) {

@@ -2,7 +2,8 @@
 // it. Made by Analyse; called by the fuse pass (may these nodes be one kernel?) and by jit/lower
 // (which loads, which loops?), so the two can never disagree. Invariant: every axis of every value
 // belongs to one space axis; a value whose own extent there is 1 does not vary along it; all
-// reductions of a space run over the same loop axes in the same logical order.
+// reductions of a space run over the same loop axes in the same logical order, but for those over
+// few elements (`unrolled`), which are written out.
 #pragma once
 
 #include <optional>
@@ -25,11 +26,14 @@ struct SpaceRead {
 };
 
 struct SpaceMember {
-  std::vector<int> axes;    // space axis of each axis of the result
-  std::vector<int> domain;  // reductions: of each axis of the operand
-  bool in_loop = false;     // varies along the loop: computed inside
-  int phase = 0;            // loops that must have ended before it can be computed
-  int passes = 1;           // loops in which it is computed
+  std::vector<int> axes;     // space axis of each axis of the result
+  std::vector<int> domain;   // reductions: of each axis of the operand
+  bool in_loop = false;      // varies along the loop: computed inside
+  int phase = 0;             // loops that must have ended before it can be computed
+  int passes = 1;            // loops in which it is computed
+  bool written_out = false;  // a reduction over unrolled axes, `over`, or over one element
+  std::vector<int> over;
+  std::vector<int> varies;  // unrolled axes that its value varies along
 };
 
 struct Space {
@@ -38,6 +42,9 @@ struct Space {
   std::vector<int> loop;     // loop axes of extent other than 1, outermost first
   std::vector<int>
       parallel;  // the others of extent other than 1, in the order of the outputs' axes
+  // Short axes that are no axes of the kernel: what varies along them is computed once for each of
+  // their points, and a reduction over them is an expression.
+  std::vector<int> unrolled;
   bool has_loop = false;
   bool chunked = false;        // the loop is longer than kir::kChunk and is cut
   bool long_rows = false;      // it is longer, and not cut: kir::Kernel::long_rows
@@ -52,6 +59,7 @@ struct Space {
   int64_t work = 0;     // as they run: of a loop in every iteration
 
   const SpaceRead* FindRead(int32_t node, int operand) const;
+  bool IsUnrolled(int axis) const;
   // Elements stride per space axis of the dense value `node` of the set.
   std::vector<int64_t> DenseStrides(const Graph& graph, int32_t node) const;
 };
@@ -65,6 +73,12 @@ std::optional<Space> Analyse(const Graph& graph, absl::Span<const int32_t> nodes
 // stride[i+1] * extent[i+1].
 bool IsOneRun(const std::vector<int64_t>& extents, const std::vector<int64_t>& strides,
               absl::Span<const int> order);
+
+// The elements of these strides at all points of the unrolled axes lie together: they are reached
+// from one pointer, and the distances, which depend on no other extent, are part of the kernel's
+// text. Otherwise every point has a pointer of its own.
+bool IsNear(const Space& space, const std::vector<int64_t>& strides);
+int64_t PointersFor(const Space& space, const std::vector<int64_t>& strides);
 
 // Library calls: never in a kernel. Concatenations and random words make kernels of their own, and
 // so does padding where there are no predicates (on the NPU).

@@ -50,26 +50,87 @@ Pair RoundTo(DType dtype, V v) {
 }
 
 BodyWriter::BodyWriter(const Graph& graph, const Space& space, KernelMaker* maker)
-    : graph_(graph), space_(space), maker_(maker), b_(maker->builder()) {
+    : graph_(graph),
+      space_(space),
+      maker_(maker),
+      b_(maker->builder()),
+      at_(space.extents.size(), 0) {
   for (const SpaceRead& read : space.reads) {
     const DType dtype = node(node(read.node).operands[read.operand]).dtype;
     const bool immediate = read.base >= 0 && node(read.base).immediate;
-    read_buffers_.push_back(
-        immediate ? -1 : maker->AddBuffer(read.base, dtype, false, read.offset, read.strides));
+    reads_.push_back(immediate ? Place()
+                               : AddPlace(read.base, dtype, false, read.offset, read.strides));
   }
   for (int32_t id : space.outputs) {
-    if (space.chunked && IsReduce(node(id).op)) continue;
-    output_buffers_[id] =
-        maker->AddBuffer(id, node(id).dtype, true, 0, space.DenseStrides(graph, id));
+    if (space.chunked && IsLooped(id)) continue;
+    outputs_[id] = AddPlace(id, node(id).dtype, true, 0, space.DenseStrides(graph, id));
   }
 }
 
-std::vector<int32_t> BodyWriter::ReduceNodes() const {
-  std::vector<int32_t> ids;
-  for (int32_t id : space_.nodes) {
-    if (IsReduce(node(id).op)) ids.push_back(id);
+// Axes that the kernel has are the buffer's; along the unrolled ones it is one of several, or
+// elements are so many from it.
+BodyWriter::Place BodyWriter::AddPlace(int32_t base, DType dtype, bool out, int64_t offset,
+                                       const std::vector<int64_t>& strides) {
+  Place place;
+  place.near = IsNear(space_, strides);
+  std::vector<int64_t> kept = strides;
+  for (int a : space_.unrolled) {
+    if (strides[a] != 0) place.axes.push_back(a);
+    kept[a] = 0;
   }
-  return ids;
+  place.strides = strides;
+  if (place.near) {
+    place.buffers.push_back(maker_->AddBuffer(base, dtype, out, offset, std::move(kept)));
+    return place;
+  }
+  ForPoints(place.axes, [&] {
+    int64_t at = offset;
+    for (int a : place.axes) at += at_[a] * strides[a];
+    place.buffers.push_back(maker_->AddBuffer(base, dtype, out, at, kept));
+  });
+  return place;
+}
+
+std::pair<int, V> BodyWriter::At(const Place& place) {
+  if (!place.near) return {place.buffers[PointOf(place.axes)], V{}};
+  int64_t distance = 0;
+  for (int a : place.axes) distance += at_[a] * place.strides[a];
+  return {place.buffers[0], distance ? b_.ConstBits(DType::kI64, uint64_t(distance)) : V{}};
+}
+
+int64_t BodyWriter::PointOf(const std::vector<int>& axes) const {
+  int64_t point = 0;
+  for (int a : axes) point = point * space_.extents[a] + at_[a];
+  return point;
+}
+
+// Calls fn at all points of these unrolled axes, in row-major order.
+template <typename Fn>
+void BodyWriter::ForPoints(const std::vector<int>& axes, const Fn& fn) {
+  const std::vector<int64_t> saved = at_;
+  for (int a : axes) at_[a] = 0;
+  for (size_t i = 0;;) {
+    fn();
+    for (i = axes.size(); i-- > 0;) {
+      if (++at_[axes[i]] < space_.extents[axes[i]]) break;
+      at_[axes[i]] = 0;
+    }
+    if (i == size_t(-1)) break;
+  }
+  at_ = saved;
+}
+
+bool BodyWriter::IsLooped(int32_t id) const {
+  return IsReduce(node(id).op) && !member(id).written_out;
+}
+
+std::vector<BodyWriter::LoopedReduce> BodyWriter::LoopedReduces() const {
+  std::vector<LoopedReduce> all;
+  for (int32_t id : space_.nodes) {
+    if (!IsLooped(id)) continue;
+    const_cast<BodyWriter*>(this)->ForPoints(member(id).varies, [&] { all.push_back({id, at_}); });
+  }
+  return all;
 }
 
 // A value that spans the loop is stored in the first loop that can compute it.
@@ -86,41 +147,62 @@ bool BodyWriter::StoredInLoop(int32_t output) const {
 void BodyWriter::Write() {
   if (space_.repeat >= 0) WriteRepeat();
   for (int phase = 0; phase < space_.loops; ++phase) WriteLoop(phase);
-  const std::vector<int32_t> reduces = ReduceNodes();
-  for (size_t i = 0; i < partials_.size(); ++i) b_.Store(partials_[i], raw_.at(reduces[i]));
+  const std::vector<LoopedReduce> reduces = LoopedReduces();
+  for (size_t i = 0; i < partials_.size(); ++i) {
+    at_ = reduces[i].at;
+    b_.Store(partials_[i], raw_.at(KeyOf(reduces[i].id)));
+  }
+  at_.assign(at_.size(), 0);
   for (int32_t id : space_.outputs) {
-    if (output_buffers_.contains(id) && !StoredInLoop(id)) Store(id);
+    if (outputs_.contains(id) && !StoredInLoop(id)) Store(id);
   }
 }
 
 void BodyWriter::WriteLoop(int phase) {
-  std::vector<int32_t> reduces, stores;
-  for (int32_t id : ReduceNodes()) {
-    const int first = member(id).phase - (IsArg(node(id).op) ? 2 : 1);
-    if (phase == first || (IsArg(node(id).op) && phase == first + 1)) reduces.push_back(id);
+  std::vector<LoopedReduce> reduces;
+  std::vector<int32_t> stores;
+  for (LoopedReduce& reduce : LoopedReduces()) {
+    const bool arg = IsArg(node(reduce.id).op);
+    const int first = member(reduce.id).phase - (arg ? 2 : 1);
+    if (phase == first || (arg && phase == first + 1)) reduces.push_back(std::move(reduce));
   }
   for (int32_t id : space_.outputs) {
     if (StoredInLoop(id) && member(id).phase == phase) stores.push_back(id);
   }
-  std::map<int32_t, bool> seen;
-  for (int32_t id : reduces) Hoist(id, &seen);
+  std::map<Key, bool> seen;
+  const std::vector<int64_t> origin = at_;
+  for (const LoopedReduce& reduce : reduces) {
+    at_ = reduce.at;
+    Hoist(reduce.id, &seen);
+  }
+  at_ = origin;
   for (int32_t id : stores) {
-    if (member(id).in_loop) {
-      Hoist(id, &seen);
-    } else {
-      Value(id);
-    }
+    ForPoints(member(id).varies, [&] {
+      if (member(id).in_loop) {
+        Hoist(id, &seen);
+      } else {
+        Value(id);
+      }
+    });
   }
   b_.Loop();
   open_ = true;
   std::vector<V> results;
-  for (int32_t id : reduces) results.push_back(BeginReduce(id, phase));
+  for (const LoopedReduce& reduce : reduces) {
+    at_ = reduce.at;
+    results.push_back(BeginReduce(reduce.id, phase));
+  }
+  at_ = origin;
   for (int32_t id : stores) Store(id);
   b_.End();
   open_ = false;
   inner_.clear();
   inner_reads_.clear();
-  for (size_t i = 0; i < reduces.size(); ++i) EndReduce(reduces[i], phase, results[i]);
+  for (size_t i = 0; i < reduces.size(); ++i) {
+    at_ = reduces[i].at;
+    EndReduce(reduces[i].id, phase, results[i]);
+  }
+  at_ = origin;
 }
 
 // Computes before the repeat what the body's node `id` takes from outside of it.
@@ -167,23 +249,25 @@ void BodyWriter::WriteRepeat() {
 }
 
 // Computes before the loop whatever below `id`, a value of the loop, does not vary along it.
-void BodyWriter::Hoist(int32_t id, std::map<int32_t, bool>* seen) {
-  if (!seen->try_emplace(id, true).second) return;
+void BodyWriter::Hoist(int32_t id, std::map<Key, bool>* seen) {
+  if (!seen->try_emplace(KeyOf(id), true).second) return;
   const Node& n = node(id);
   const OpClass klass = Info(n.op).klass;
-  for (int k = 0; k < int(n.operands.size()); ++k) {
-    const int32_t x = n.operands[k];
-    if (IsMember(x)) {
-      if (member(x).in_loop) {
-        Hoist(x, seen);
-      } else {
-        Wide(x);
+  ForPoints(member(id).over, [&] {
+    for (int k = 0; k < int(n.operands.size()); ++k) {
+      const int32_t x = n.operands[k];
+      if (IsMember(x)) {
+        if (member(x).in_loop) {
+          Hoist(x, seen);
+        } else {
+          Wide(x);
+        }
+      } else if (!space_.FindRead(id, k)->varies &&
+                 !(k == 0 && (klass == OpClass::kTake || klass == OpClass::kPad))) {
+        Operand(id, k);
       }
-    } else if (!space_.FindRead(id, k)->varies &&
-               !(k == 0 && (klass == OpClass::kTake || klass == OpClass::kPad))) {
-      Operand(id, k);
     }
-  }
+  });
 }
 
 V BodyWriter::ReduceElement(int32_t id) {
@@ -203,7 +287,7 @@ V BodyWriter::BeginReduce(int32_t id, int phase) {
   }
   // Second pass of argmax: the first element equal to the extreme. It is NaN only if there is one:
   // then the first.
-  V found = v == extremes_.at(id);
+  V found = v == extremes_.at(KeyOf(id));
   if (IsFloat(v.type)) found = found | (v != v);
   const V none = b_.ConstBits(DType::kI64, uint64_t(std::numeric_limits<int64_t>::max()));
   return b_.Reduce(kir::ReduceKind::kMin, select(found, maker_->LoopIndex(), none), 0);
@@ -211,25 +295,32 @@ V BodyWriter::BeginReduce(int32_t id, int phase) {
 
 void BodyWriter::EndReduce(int32_t id, int phase, V result) {
   if (IsArg(node(id).op) && phase == member(id).phase - 2) {
-    extremes_[id] = result;
+    extremes_[KeyOf(id)] = result;
   } else if (space_.chunked) {
-    raw_[id] = result;
+    raw_[KeyOf(id)] = result;
   } else {
-    outer_[id] = RoundTo(node(id).dtype, result);
+    outer_[KeyOf(id)] = RoundTo(node(id).dtype, result);
   }
 }
 
-void BodyWriter::Store(int32_t output) { b_.Store(output_buffers_.at(output), Narrow(output)); }
+void BodyWriter::Store(int32_t output) {
+  ForPoints(member(output).varies, [&] {
+    const V value = Narrow(output);
+    const auto [buffer, distance] = At(outputs_.at(output));
+    b_.Store(buffer, value, distance);
+  });
+}
 
 V BodyWriter::Wide(int32_t id) {
   Pair& p = Value(id);
-  return Has(p.wide) ? p.wide : Keep(Widen(p.narrow), &p.wide, outer_.contains(id));
+  return Has(p.wide) ? p.wide : Keep(Widen(p.narrow), &p.wide, outer_.contains(KeyOf(id)));
 }
 
 V BodyWriter::Narrow(int32_t id) {
   Pair& p = Value(id);
-  return Has(p.narrow) ? p.narrow
-                       : Keep(b_.Cast(node(id).dtype, p.wide), &p.narrow, outer_.contains(id));
+  return Has(p.narrow)
+             ? p.narrow
+             : Keep(b_.Cast(node(id).dtype, p.wide), &p.narrow, outer_.contains(KeyOf(id)));
 }
 
 // What a loop makes of a value from outside is visible in that loop only.
@@ -239,31 +330,39 @@ V BodyWriter::Keep(V v, V* slot, bool outer) {
 }
 
 Pair& BodyWriter::Value(int32_t id) {
-  if (const auto it = outer_.find(id); it != outer_.end()) return it->second;
-  std::map<int32_t, Pair>& values = open_ ? inner_ : outer_;
-  if (const auto it = values.find(id); it != values.end()) return it->second;
+  const Key key = KeyOf(id);
+  if (const auto it = outer_.find(key); it != outer_.end()) return it->second;
+  std::map<Key, Pair>& values = open_ ? inner_ : outer_;
+  if (const auto it = values.find(key); it != values.end()) return it->second;
   const Pair pair = Compute(id);
-  return values.emplace(id, pair).first->second;
+  return values.emplace(key, pair).first->second;
 }
 
 Pair& BodyWriter::OperandPair(int32_t id, int k) {
   const int32_t x = node(id).operands[k];
   if (IsMember(x)) return Value(x);
   const SpaceRead* read = space_.FindRead(id, k);
-  const int index = int(read - space_.reads.data());
-  if (const auto it = outer_reads_.find(index); it != outer_reads_.end()) return it->second;
-  std::map<int, Pair>& reads = open_ ? inner_reads_ : outer_reads_;
-  if (const auto it = reads.find(index); it != reads.end()) return it->second;
-  const int buffer = read_buffers_[index];
-  const V v = buffer < 0 ? maker_->Param(read->base, node(x).dtype) : b_.Load(buffer);
-  return reads.emplace(index, Pair{{}, v}).first->second;
+  const Place& place = reads_[read - space_.reads.data()];
+  const Key key{int(read - space_.reads.data()), PointOf(place.axes)};
+  if (const auto it = outer_reads_.find(key); it != outer_reads_.end()) return it->second;
+  std::map<Key, Pair>& reads = open_ ? inner_reads_ : outer_reads_;
+  if (const auto it = reads.find(key); it != reads.end()) return it->second;
+  V v;
+  if (place.buffers.empty()) {
+    v = maker_->Param(read->base, node(x).dtype);
+  } else {
+    const auto [buffer, distance] = At(place);
+    v = b_.Load(buffer, distance);
+  }
+  return reads.emplace(key, Pair{{}, v}).first->second;
 }
 
 V BodyWriter::Operand(int32_t id, int k) {
   const int32_t x = node(id).operands[k];
   if (IsMember(x)) return Wide(x);
   Pair& p = OperandPair(id, k);
-  const bool outer = outer_reads_.contains(int(space_.FindRead(id, k) - space_.reads.data()));
+  const int index = int(space_.FindRead(id, k) - space_.reads.data());
+  const bool outer = outer_reads_.contains({index, PointOf(reads_[index].axes)});
   return Has(p.wide) ? p.wide : Keep(Widen(p.narrow), &p.wide, outer);
 }
 
@@ -286,7 +385,12 @@ Pair BodyWriter::Compute(int32_t id) {
     case OpClass::kIota:
       // One number, also where the kernel's axis is longer.
       if (n.layout->size == 1) return {{}, b_.Cast(n.dtype, b_.ConstBits(DType::kI64, 0))};
+      if (const int axis = member(id).axes[0]; space_.IsUnrolled(axis))
+        return {{}, b_.Const(n.dtype, double(at_[axis]))};
       return {{}, b_.Cast(n.dtype, maker_->Index(member(id).axes[0]))};
+    case OpClass::kReduce:
+      FZ_CHECK(member(id).written_out);
+      return ComputeWrittenOut(id);
     default:
       FZ_CHECK(!"a value that is not there yet");
   }
@@ -307,35 +411,97 @@ Pair BodyWriter::ComputeElementwise(int32_t id) {
   return RoundTo(n.dtype, result);
 }
 
+// A reduction over few elements, as the lanes of core/SEMANTICS.md combine them: element j is in
+// lane j mod L, and lanes without an element hold what changes nothing.
+Pair BodyWriter::ComputeWrittenOut(int32_t id) {
+  const Node& n = node(id);
+  std::vector<V> values;
+  ForPoints(member(id).over, [&] { values.push_back(ReduceElement(id)); });
+  if (IsArg(n.op)) return FirstExtreme(n.op, values);
+  const int rank = node(n.operands[0]).layout->rank;
+  const int lanes = rank > 0 && (n.attrs[0] >> (rank - 1) & 1) ? 64 : 8;
+  return RoundTo(n.dtype, Tree(ReduceKindOf(n.op), values, lanes, 0, 1));
+}
+
+// Lane `lane` after the halving that adds lanes `half` apart.
+V BodyWriter::Tree(kir::ReduceKind kind, const std::vector<V>& values, int lanes, int lane,
+                   int half) {
+  const int n = int(values.size());
+  const auto combine = [&](V a, V b) {
+    switch (kind) {
+      case kir::ReduceKind::kSum:
+        return a + b;
+      case kir::ReduceKind::kProd:
+        return a * b;
+      case kir::ReduceKind::kMax:
+        return kir::max(a, b);
+      case kir::ReduceKind::kMin:
+        return kir::min(a, b);
+      case kir::ReduceKind::kAnd:
+        return a & b;
+      case kir::ReduceKind::kOr:
+        break;
+    }
+    return a | b;
+  };
+  if (half == lanes) {
+    V sum = values[lane];
+    for (int j = lane + lanes; j < n; j += lanes) sum = combine(sum, values[j]);
+    return sum;
+  }
+  const V low = Tree(kind, values, lanes, lane, 2 * half);
+  return lane + half < n ? combine(low, Tree(kind, values, lanes, lane + half, 2 * half)) : low;
+}
+
+// The first element that no other beats; the first NaN beats all.
+Pair BodyWriter::FirstExtreme(OpId op, const std::vector<V>& values) {
+  V best = values[0], at = b_.ConstBits(DType::kI32, 0);
+  for (size_t j = 1; j < values.size(); ++j) {
+    const V v = values[j];
+    V better = op == OpId::k_argmax ? v > best : v < best;
+    if (IsFloat(v.type)) better = (better | (v != v)) & (best == best);
+    at = select(better, b_.ConstBits(DType::kI32, j), at);
+    if (j + 1 < values.size()) best = select(better, v, best);
+  }
+  return {{}, b_.Cast(DType::kI64, at)};
+}
+
 // Inside [low, low + n) along every padded axis the element, elsewhere the fill.
 Pair BodyWriter::ComputePad(int32_t id) {
   const Node& n = node(id);
   const Layout* in = node(n.operands[0]).layout;
+  const auto fill = [&] { return Pair{Operand(id, 1), {}}; };
   V inside;
   const auto also = [&](V test) { inside = Has(inside) ? inside & test : test; };
   for (int i = 0; i < in->rank; ++i) {
     const int64_t low = n.attrs[2 * i], high = n.attrs[2 * i + 1];
     if (low == 0 && high == 0) continue;
+    if (const int axis = member(id).axes[i]; space_.IsUnrolled(axis)) {
+      if (at_[axis] < low || at_[axis] >= low + in->extents[i]) return fill();
+      continue;
+    }
     const V index = maker_->Index(member(id).axes[i]);
     if (low != 0) also(index >= maker_->Literal(low));
     if (high != 0) also(index < maker_->Literal(low + in->extents[i]));
   }
-  const int buffer = read_buffers_[space_.FindRead(id, 0) - space_.reads.data()];
-  if (buffer < 0) {
+  const Place& place = reads_[space_.FindRead(id, 0) - space_.reads.data()];
+  if (place.buffers.empty()) {
     const V x = Widen(maker_->Param(space_.FindRead(id, 0)->base, n.dtype));
     return {Has(inside) ? select(inside, x, Operand(id, 1)) : x, {}};
   }
-  const V x = Widen(b_.Load(buffer, {}, inside));
+  const auto [buffer, distance] = At(place);
+  const V x = Widen(b_.Load(buffer, distance, inside));
   return {Has(inside) ? select(inside, x, Operand(id, 1)) : x, {}};
 }
 
 Pair BodyWriter::ComputeTake(int32_t id) {
   const Node& n = node(id);
   const Layout* in = node(n.operands[0]).layout;
-  const int buffer = read_buffers_[space_.FindRead(id, 0) - space_.reads.data()];
+  const auto [buffer, distance] = At(reads_[space_.FindRead(id, 0) - space_.reads.data()]);
   const int64_t stride = in->strides_[n.attrs[0]];
   V offset = b_.Cast(DType::kI64, Operand(id, 1));
   if (stride != 1) offset = offset * maker_->Literal(stride);
+  if (Has(distance)) offset = offset + distance;
   return {{}, b_.Load(buffer, offset)};
 }
 

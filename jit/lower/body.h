@@ -26,9 +26,15 @@ class BodyWriter {
   // Adds the buffers of reads and outputs to `maker`.
   BodyWriter(const Graph& graph, const Space& space, KernelMaker* maker);
 
-  // In chunked kernels reductions are stored to these buffers (ReduceNodes order), not rounded.
+  // A reduction that runs over the loop, at a point of the unrolled axes (one coordinate for each
+  // space axis, 0 for all others).
+  struct LoopedReduce {
+    int32_t id;
+    std::vector<int64_t> at;
+  };
+  // In chunked kernels reductions are stored to these buffers (LoopedReduces order), not rounded.
   void SetPartials(std::vector<int> buffers) { partials_ = std::move(buffers); }
-  std::vector<int32_t> ReduceNodes() const;
+  std::vector<LoopedReduce> LoopedReduces() const;
   // After maker->ChooseAxes().
   void Write();
 
@@ -39,6 +45,23 @@ class BodyWriter {
   const SpaceMember& member(int32_t id) const { return space_.members.find(id)->second; }
   bool IsMember(int32_t id) const { return space_.members.contains(id); }
   bool StoredInLoop(int32_t output) const;
+  bool IsLooped(int32_t id) const;
+
+  // A value and where on the unrolled axes that it varies along.
+  using Key = std::pair<int, int64_t>;
+  Key KeyOf(int32_t id) const { return {id, PointOf(member(id).varies)}; }
+  int64_t PointOf(const std::vector<int>& axes) const;
+  template <typename Fn>
+  void ForPoints(const std::vector<int>& axes, const Fn& fn);
+  // A buffer for each point of the unrolled axes, or one and distances in elements.
+  struct Place {
+    std::vector<int> axes, buffers;
+    std::vector<int64_t> strides;
+    bool near = true;
+  };
+  Place AddPlace(int32_t base, DType dtype, bool out, int64_t offset,
+                 const std::vector<int64_t>& strides);
+  std::pair<int, kir::V> At(const Place& place);  // buffer and distance here
 
   kir::V Wide(int32_t id);
   kir::V Narrow(int32_t id);
@@ -51,7 +74,11 @@ class BodyWriter {
   kir::V Operand(int32_t id, int k);  // widened
   Pair& OperandPair(int32_t id, int k);
   kir::V ReduceElement(int32_t id);  // what a reduction reduces
-  void Hoist(int32_t id, std::map<int32_t, bool>* seen);
+  Pair ComputeWrittenOut(int32_t id);
+  Pair FirstExtreme(OpId op, const std::vector<kir::V>& values);
+  kir::V Tree(kir::ReduceKind kind, const std::vector<kir::V>& values, int lanes, int lane,
+              int half);
+  void Hoist(int32_t id, std::map<Key, bool>* seen);
   void WriteLoop(int phase);
   void WriteRepeat();
   void Ready(int32_t id);
@@ -63,13 +90,15 @@ class BodyWriter {
   const Space& space_;
   KernelMaker* maker_;
   kir::Builder& b_;
-  bool open_ = false;                      // inside a loop
-  std::map<int32_t, Pair> outer_, inner_;  // values made outside, and in the open loop
-  std::map<int, Pair> outer_reads_, inner_reads_;
-  std::vector<int> read_buffers_, partials_;
-  std::map<int32_t, int> output_buffers_;
-  std::map<int32_t, kir::V> extremes_;  // of argmax and argmin, between their two loops
-  std::map<int32_t, kir::V> raw_;       // reductions before rounding
+  bool open_ = false;                  // inside a loop
+  std::vector<int64_t> at_;            // where on the unrolled axes instructions are written for
+  std::map<Key, Pair> outer_, inner_;  // values made outside, and in the open loop
+  std::map<Key, Pair> outer_reads_, inner_reads_;
+  std::vector<Place> reads_;  // as space_.reads; no buffers: an immediate
+  std::vector<int> partials_;
+  std::map<int32_t, Place> outputs_;
+  std::map<Key, kir::V> extremes_;  // of argmax and argmin, between their two loops
+  std::map<Key, kir::V> raw_;       // reductions before rounding
 };
 
 }  // namespace frazil::jit

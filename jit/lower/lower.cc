@@ -51,8 +51,9 @@ class Lowering {
   const Node& node(int32_t id) const { return graph_.nodes[id]; }
 
   static Axes AxesOf(const Space& space) {
-    return {space.extents,  space.pinned,  space.parallel,  space.loop,
-            space.has_loop, space.chunked, space.long_rows, space.lanes};
+    return {space.extents,   space.pinned,   space.parallel,
+            space.loop,      space.has_loop, space.chunked,
+            space.long_rows, space.lanes,    !space.unrolled.empty()};
   }
 
   Status LowerSpace() {
@@ -77,12 +78,12 @@ class Lowering {
       result_.launches.push_back(maker.Finish(space->work));
       return absl::OkStatus();
     }
-    const std::vector<int32_t> reduces = body.ReduceNodes();
+    const std::vector<BodyWriter::LoopedReduce> reduces = body.LoopedReduces();
     std::vector<Partial> partials;
     std::vector<int> buffers;
-    for (int32_t id : reduces) {
+    for (const auto& reduce : reduces) {
       partials.push_back(
-          MakePartial(*space, AccumulatorOf(id), Chunks(space->extents, space->loop)));
+          MakePartial(*space, AccumulatorOf(reduce.id), Chunks(space->extents, space->loop)));
       buffers.push_back(AddPartial(partials.back(), true, &maker));
     }
     body.SetPartials(std::move(buffers));
@@ -189,7 +190,8 @@ class Lowering {
   }
 
   // Reduces the chunks of `id` by the same rule, as often as it takes.
-  void Combine(const Space& space, int32_t id, Partial from) {
+  void Combine(const Space& space, const BodyWriter::LoopedReduce& reduce, Partial from) {
+    const int32_t id = reduce.id;
     Axes axes{.extents = space.extents,
               .parallel = space.parallel,
               .has_loop = true,
@@ -207,9 +209,12 @@ class Lowering {
     const int in = maker.AddBuffer(from.temporary, from.dtype, false, 0, std::move(strides));
     Partial to;
     if (axes.chunked) to = MakePartial(space, from.dtype, Chunks(axes.extents, axes.loop));
-    const int out =
-        axes.chunked ? AddPartial(to, true, &maker)
-                     : maker.AddBuffer(id, node(id).dtype, true, 0, space.DenseStrides(graph_, id));
+    std::vector<int64_t> dense = space.DenseStrides(graph_, id);
+    int64_t offset = 0;
+    for (int a : space.unrolled) offset += reduce.at[a] * dense[a];
+    const int out = axes.chunked
+                        ? AddPartial(to, true, &maker)
+                        : maker.AddBuffer(id, node(id).dtype, true, offset, std::move(dense));
     maker.ChooseAxes();
     kir::Builder& b = maker.builder();
     b.Loop();
@@ -217,7 +222,7 @@ class Lowering {
     b.End();
     b.Store(out, axes.chunked ? sum : RoundTo(node(id).dtype, sum).narrow);
     result_.launches.push_back(maker.Finish(1));
-    if (axes.chunked) Combine(space, id, std::move(to));
+    if (axes.chunked) Combine(space, reduce, std::move(to));
   }
 
   // --- ops with kernels of their own

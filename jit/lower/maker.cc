@@ -118,7 +118,7 @@ void KernelMaker::ChooseAxes() {
 
 bool KernelMaker::MayStream() const {
   const kir::Kernel& k = launch_.kernel;
-  if (k.has_loop) return false;
+  if (k.has_loop || axes_.unrolled) return false;
   int64_t points = 1;
   for (int64_t e : launch_.extents) points *= e;
   bool large = false;

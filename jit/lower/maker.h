@@ -23,6 +23,7 @@ struct Axes {
   bool chunked = false;
   bool long_rows = false;
   int lanes = 0;
+  bool unrolled = false;  // further axes are written out
   int64_t LoopExtent() const;
 };
 

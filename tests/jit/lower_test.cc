@@ -633,8 +633,10 @@ TEST_F(LowerTest, KernelsDoNotDependOnExtents) {
   const auto softmax = [](int64_t m, int64_t n) {
     return [=](Builder& b) { b.graph.outputs = {Softmax(b, b.In(DType::kF32, {m, n}), 1)}; };
   };
-  EXPECT_EQ(keys(softmax(64, 10)), keys(softmax(3, 1000)));
-  EXPECT_EQ(keys(softmax(64, 10)), keys(softmax(1, 10)));
+  EXPECT_EQ(keys(softmax(64, 30)), keys(softmax(3, 1000)));
+  EXPECT_EQ(keys(softmax(64, 30)), keys(softmax(1, 10)));
+  EXPECT_EQ(keys(softmax(64, 10)), keys(softmax(17, 10)));  // rows of ten, written out
+  EXPECT_NE(keys(softmax(64, 10)), keys(softmax(64, 9)));
   const auto vector = [](DimsVector dims) {
     return [=](Builder& b) {
       b.graph.outputs = {b.Op(OpId::k_add, {b.In(DType::kF32, dims), b.In(DType::kF32, dims)})};
@@ -648,7 +650,8 @@ TEST_F(LowerTest, KernelsDoNotDependOnExtents) {
     };
   };
   EXPECT_EQ(keys(sum(300, 300, 3)), keys(sum(100, 500, 3)));
-  EXPECT_EQ(keys(sum(300, 30, 1)), keys(sum(10, 500, 1)));
+  EXPECT_EQ(keys(sum(300, 30, 1)), keys(sum(20, 500, 1)));
+  EXPECT_EQ(keys(sum(10, 30, 1)), keys(sum(10, 500, 1)));
   const auto pad = [](int64_t n, int64_t by) {
     return [=](Builder& b) {
       const int32_t x = b.In(DType::kF32, {n, n}), fill = b.In(DType::kF32, Scalar0d(), true);
@@ -688,8 +691,18 @@ TEST_F(LowerTest, Goldens) {
                  b.graph.outputs = {Softmax(b, b.In(DType::kF32, {8, 30}), 1)};
                }));
   ExpectGolden("column_sum", texts([](Builder& b) {
-                 const int32_t x = b.In(DType::kF32, {8, 30}), y = b.In(DType::kF32, {8, 30});
+                 const int32_t x = b.In(DType::kF32, {80, 30}), y = b.In(DType::kF32, {80, 30});
                  b.graph.outputs = {b.Op(OpId::k_sum, {b.Op(OpId::k_multiply, {x, y})}, {1, 0})};
+               }));
+  // Sums over three coordinates inside a sum over 20 points.
+  ExpectGolden("short_in_long", texts([](Builder& b) {
+                 const int32_t x = b.In(DType::kF32, {40, 1, 3}), y = b.In(DType::kF32, {20, 3});
+                 const int32_t d = b.Op(OpId::k_subtract, {x, y});
+                 const int32_t r = b.Op(OpId::k_sum, {b.Op(OpId::k_multiply, {d, d})}, {4, 1});
+                 b.graph.outputs = {b.Op(OpId::k_sum, {b.Op(OpId::k_divide, {d, r})}, {2, 0})};
+               }));
+  ExpectGolden("short_argmax", texts([](Builder& b) {
+                 b.graph.outputs = {b.Op(OpId::k_argmax, {b.In(DType::kF32, {80, 3})}, {2, 0})};
                }));
   ExpectGolden("chain", texts([](Builder& b) {
                  const int32_t x = b.In(DType::kF16, {8, 30}), y = b.In(DType::kF16, {30}),

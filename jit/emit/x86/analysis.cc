@@ -1,5 +1,6 @@
 // Where every value is computed, and what a body costs.
 #include <algorithm>
+#include <array>
 #include <cstddef>
 
 #include "jit/emit/x86/codegen.h"
@@ -29,6 +30,11 @@ void Codegen::Analyse() {
   int region = 0, loops = 0, consts = 0;
   bool wide = false;
   Id repeat = kNone;
+  for (const Inst& inst : k_.body) {
+    for (Id operand : Taken(inst)) {
+      if (operand != kNone) ++info_[operand].uses;
+    }
+  }
   for (size_t i = 0; i < k_.body.size(); ++i) {
     const Inst& inst = k_.body[i];
     Info& info = info_[i];
@@ -39,12 +45,12 @@ void Codegen::Analyse() {
     if (inst.op == Op::kDone) repeat = kNone;
     repeats_ |= inst.op == Op::kRepeat;
     if (inst.op == Op::kLoop || inst.op == Op::kEnd || inst.op == Op::kBarrier) continue;
+    if (inst.op == Op::kConst && info.uses == 0) continue;
     if (SizeOf(inst.type) == 8 && !info.count) wide = true;
     if (inst.op == Op::kConst && !info.count && !IsBool(inst.type) && SameConst(Id(i)) == Id(i))
       ++consts;
-    for (Id operand : {inst.a, inst.b, inst.c}) {
+    for (Id operand : Taken(inst)) {
       if (operand == kNone) continue;
-      ++info_[operand].uses;
       int8_t level = info_[operand].level;
       if (k_.body[operand].op == Op::kReduce) level = kPointLevel;
       // Within its repeat a carry changes from one iteration to the next.
@@ -84,7 +90,7 @@ void Codegen::FindCounts() {
   }
   for (const Inst& inst : k_.body) {
     if (inst.op == Op::kRepeat) continue;
-    for (Id id : {inst.a, inst.b, inst.c}) {
+    for (Id id : Taken(inst)) {
       if (id != kNone) info_[id].count = false;
     }
   }
@@ -100,13 +106,29 @@ bool Codegen::IsCommon(const Inst& inst) const {
   return true;
 }
 
+// Whether the offset of a load or store is a small constant: it becomes part of the address.
+bool Codegen::HasDistance(const Inst& inst) const {
+  constexpr int64_t kFar = int64_t{1} << 24;
+  const Id offset = inst.op == Op::kLoad ? inst.a : inst.op == Op::kStore ? inst.b : kNone;
+  if (offset == kNone || k_.body[offset].op != Op::kConst) return false;
+  const int64_t elements = int64_t(k_.body[offset].imm);
+  return elements > -kFar && elements < kFar;
+}
+
+// The operands that instructions take from registers.
+std::array<Codegen::Id, 3> Codegen::Taken(const Inst& inst) const {
+  std::array<Id, 3> ids = {inst.a, inst.b, inst.c};
+  if (HasDistance(inst)) ids[inst.op == Op::kStore] = kNone;
+  return ids;
+}
+
 // The first constant with these bits; loops of one kernel often repeat their constants.
 Codegen::Id Codegen::SameConst(Id id) const {
   const Inst& inst = k_.body[id];
   for (Id i = 0; i < id; ++i) {
     const Inst& other = k_.body[i];
     if (other.op == Op::kConst && !info_[i].count && other.imm == inst.imm && !IsBool(other.type) &&
-        SizeOf(other.type) == SizeOf(inst.type)) {
+        info_[i].uses > 0 && SizeOf(other.type) == SizeOf(inst.type)) {
       return i;
     }
   }

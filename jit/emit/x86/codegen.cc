@@ -184,6 +184,7 @@ void Codegen::EmitInst(Id id) {
       return EmitParam(id);
     case Op::kConst: {
       const Inst& inst = k_.body[id];
+      if (info_[id].uses == 0) return;  // distances
       if (IsBool(inst.type)) {
         if (z_) {
           K mask = NewK();

@@ -19,6 +19,7 @@
 
 #include <asmjit/x86.h>
 
+#include <array>
 #include <functional>
 #include <vector>
 
@@ -84,6 +85,8 @@ class Codegen {
   bool IsCommon(const kir::Inst& inst) const;
   int Cost(int level) const;
   Id SameConst(Id id) const;
+  bool HasDistance(const kir::Inst& inst) const;
+  std::array<Id, 3> Taken(const kir::Inst& inst) const;
   static int Log2(int size) { return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3; }
   static uint64_t SignBit(DType t) { return uint64_t{1} << (BitsOf(t) - 1); }
   static int CostOf(const kir::Inst& inst);

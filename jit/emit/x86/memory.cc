@@ -182,23 +182,28 @@ void Codegen::EmitLoad(Id id) {
   const bool in_loop = info_[id].region != 0;
   const bool vector = InVectorRange(level_);
   const Stride cls = vector ? VecClass(b, in_loop) : Stride::kZero;
-  const Place place = PlaceOf(b, in_loop);
+  Place place = PlaceOf(b, in_loop);
+  Id offset = inst.a;
+  if (HasDistance(inst)) {
+    place.disp += int64_t(k_.body[offset].imm) * size;
+    offset = kNone;
+  }
   const Mask mask = MaskWith(inst.b);
   Vec v;
-  if (inst.a == kNone && inst.b == kNone && cls == Stride::kZero) {
+  if (offset == kNone && inst.b == kNone && cls == Stride::kZero) {
     v = LoadBroadcast(inst.type, place.At(size));
-  } else if (inst.a == kNone && cls == Stride::kOne && (z_ || size >= 4 || !mask.any)) {
+  } else if (offset == kNone && cls == Stride::kOne && (z_ || size >= 4 || !mask.any)) {
     v = LoadContiguous(inst.type, place.At(v_ * size), mask);
   } else if (size >= 4) {
-    v = Gather(inst.type, Pointer(place), b, cls, vector, inst.a, mask);
-  } else if (inst.a == kNone && inst.b == kNone && cls == Stride::kOne) {
+    v = Gather(inst.type, Pointer(place), b, cls, vector, offset, mask);
+  } else if (offset == kNone && inst.b == kNone && cls == Stride::kOne) {
     // AVX2 has no masks for small types: whole steps go straight, only the last one lane by lane.
     v = NewVec(std::max(v_ * size, 16));
     OnlyFullSteps(
         [&] { MoveIn(v, place.At(v_ * size), v_ * size); },
-        [&] { Copy(v, LoadLanes(inst.type, Pointer(place), b, cls, vector, inst.a, mask)); });
+        [&] { Copy(v, LoadLanes(inst.type, Pointer(place), b, cls, vector, offset, mask)); });
   } else {
-    v = LoadLanes(inst.type, Pointer(place), b, cls, vector, inst.a, mask);
+    v = LoadLanes(inst.type, Pointer(place), b, cls, vector, offset, mask);
   }
   Set(id, IsBool(inst.type) ? BytesToBool(v) : Operand(v));
 }
@@ -243,17 +248,22 @@ void Codegen::EmitStore(Id id) {
   const int b = int(inst.imm), size = SizeOf(inst.type);
   const bool in_loop = info_[id].region != 0;
   const Vec v = IsBool(inst.type) ? BoolToBytes(Val(inst.a)) : R(inst.a);
-  const Place place = PlaceOf(b, in_loop);
-  if (!InVectorRange(level_)) return StoreUniform(inst.type, v, Pointer(place), inst.b, inst.c);
+  Place place = PlaceOf(b, in_loop);
+  Id offset = inst.b;
+  if (HasDistance(inst)) {
+    place.disp += int64_t(k_.body[offset].imm) * size;
+    offset = kNone;
+  }
+  if (!InVectorRange(level_)) return StoreUniform(inst.type, v, Pointer(place), offset, inst.c);
   const Stride cls = VecClass(b, in_loop);
   const Mask mask = MaskWith(inst.c);
-  if (inst.b == kNone && cls == Stride::kOne && (z_ || size >= 4 || !mask.any)) {
+  if (offset == kNone && cls == Stride::kOne && (z_ || size >= 4 || !mask.any)) {
     StoreContiguous(inst.type, v, place.At(v_ * size), mask);
-  } else if (inst.b == kNone && inst.c == kNone && cls == Stride::kOne) {
+  } else if (offset == kNone && inst.c == kNone && cls == Stride::kOne) {
     OnlyFullSteps([&] { MoveOut(place.At(v_ * size), v, v_ * size); },
-                  [&] { StoreLanes(inst.type, v, Pointer(place), b, cls, true, inst.b, mask); });
+                  [&] { StoreLanes(inst.type, v, Pointer(place), b, cls, true, offset, mask); });
   } else {
-    StoreLanes(inst.type, v, Pointer(place), b, cls, true, inst.b, mask);
+    StoreLanes(inst.type, v, Pointer(place), b, cls, true, offset, mask);
   }
 }
 
