@@ -1,7 +1,11 @@
 // Gradients: the scope that frazil.grad and value_and_grad are written over, and recording on or
 // off.
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "autograd/grad.h"
 #include "bindings/python/convert.h"
 #include "bindings/python/functions.h"
@@ -104,18 +108,6 @@ FZ_FAST(IsGradEnabled) { return PyBool_FromLong(State().grad_enabled); }
 
 // -- Optimizer updates. Cells change only if all went well.
 
-bool ToCells(PyObject* const* objects, int n, const char* op, Tensor** cells) {
-  for (int i = 0; i < n; ++i) {
-    if (!IsTensor(objects[i])) {
-      Raise(TypeError("[", std::string(op), "] takes tensors, got ", Py_TYPE(objects[i])->tp_name,
-                      "."));
-      return false;
-    }
-    cells[i] = &CellOf(objects[i]);
-  }
-  return true;
-}
-
 bool ToDoubles(PyObject* const* objects, int n, const char* op, double* out) {
   for (int i = 0; i < n; ++i) {
     if (!ToDouble(objects[i], op, "a coefficient", &out[i])) return false;
@@ -136,27 +128,91 @@ PyObject* Check(Tensor* const* cells, const std::vector<Tensor>& before) {
   Py_RETURN_NONE;
 }
 
-FZ_FAST(SgdStep) {
-  FZ_ARGS(6, "sgd_step(parameter, gradient, velocity, lr, momentum, weight_decay, /)");
-  Tensor* t[3];
-  double c[3];
-  if (!ToCells(a, 3, "sgd_step", t) || !ToDoubles(a + 3, 3, "sgd_step", c)) return nullptr;
-  Tensor* cells[] = {t[0], t[2]};
-  const std::vector<Tensor> before = {*t[0], *t[2]};
-  ops::sgd_step(t[0], *t[1], t[2], c[0], c[1], c[2]);
-  return Check(cells, before);
+// The cells in lists of equal length: the parameters, and their states.
+class Cells {
+ public:
+  bool Init(const char* op, PyObject* const* lists, int n) {
+    for (int i = 0; i < n; ++i) {
+      // The tensors live as long as this does, whatever happens to the lists.
+      lists_.push_back(Object::Steal(PySequence_Tuple(lists[i])));
+      if (!lists_.back()) return false;
+      if (PyTuple_GET_SIZE(lists_[i].get()) != PyTuple_GET_SIZE(lists_[0].get())) {
+        Raise(ValueError("[", std::string(op),
+                         "] takes a state for each parameter: ", PyTuple_GET_SIZE(lists_[i].get()),
+                         " for ", PyTuple_GET_SIZE(lists_[0].get()), "."));
+        return false;
+      }
+      for (Py_ssize_t k = 0; k < size(); ++k) {
+        PyObject* object = PyTuple_GET_ITEM(lists_[i].get(), k);
+        if (IsTensor(object)) continue;
+        Raise(TypeError("[", std::string(op), "] takes tensors, got ", Py_TYPE(object)->tp_name,
+                        "."));
+        return false;
+      }
+    }
+    return true;
+  }
+  Py_ssize_t size() const { return PyTuple_GET_SIZE(lists_[0].get()); }
+  Tensor* at(int list, Py_ssize_t k) const {
+    return &CellOf(PyTuple_GET_ITEM(lists_[list].get(), k));
+  }
+
+ private:
+  std::vector<Object> lists_;
+};
+
+// Calls update(k, gradient, numbers) for every parameter that has a gradient, with the numbers of
+// its dtype, which make(dtype) makes.
+template <typename Numbers, typename Make, typename Update>
+PyObject* ForGradients(const Cells& cells, int states, const Make& make, const Update& update) {
+  std::vector<std::pair<DType, Numbers>> numbers;
+  for (Py_ssize_t k = 0; k < cells.size(); ++k) {
+    if (!cells.at(0, k)->ok()) return Raise(cells.at(0, k)->status());
+    const Tensor gradient = autograd::Grad(*cells.at(0, k));
+    if (!gradient.defined()) continue;
+    const DType dtype = cells.at(0, k)->dtype();
+    size_t n = 0;
+    while (n < numbers.size() && numbers[n].first != dtype) ++n;
+    if (n == numbers.size()) numbers.emplace_back(dtype, make(dtype));
+    absl::InlinedVector<Tensor*, 3> written;
+    std::vector<Tensor> before;
+    for (int i = 0; i <= states; ++i) {
+      written.push_back(cells.at(i, k));
+      before.push_back(*written.back());
+    }
+    update(k, gradient, numbers[n].second);
+    const Object done = Object::Steal(Check(written.data(), before));
+    if (!done) return nullptr;
+  }
+  Py_RETURN_NONE;
 }
 
-FZ_FAST(AdamStep) {
-  FZ_ARGS(10,
-          "adam_step(parameter, gradient, m, v, rate, root, beta1, beta2, eps, weight_decay, /)");
-  Tensor* t[6];
+FZ_FAST(SgdSteps) {
+  FZ_ARGS(5, "sgd_steps(parameters, velocities, lr, momentum, weight_decay, /)");
+  Cells cells;
+  double c[3];
+  if (!cells.Init("sgd_steps", a, 2) || !ToDoubles(a + 2, 3, "sgd_steps", c)) return nullptr;
+  return ForGradients<ops::SgdNumbers>(
+      cells, 1, [&](DType dtype) { return ops::SgdNumbers(dtype, c[0], c[1], c[2]); },
+      [&](Py_ssize_t k, const Tensor& gradient, const ops::SgdNumbers& numbers) {
+        ops::sgd_step(cells.at(0, k), gradient, cells.at(1, k), numbers);
+      });
+}
+
+FZ_FAST(AdamSteps) {
+  FZ_ARGS(9, "adam_steps(parameters, m, v, rate, root, beta1, beta2, eps, weight_decay, /)");
+  Cells cells;
   double c[4];
-  if (!ToCells(a, 6, "adam_step", t) || !ToDoubles(a + 6, 4, "adam_step", c)) return nullptr;
-  Tensor* cells[] = {t[0], t[2], t[3]};
-  const std::vector<Tensor> before = {*t[0], *t[2], *t[3]};
-  ops::adam_step(t[0], *t[1], t[2], t[3], *t[4], *t[5], c[0], c[1], c[2], c[3]);
-  return Check(cells, before);
+  if (!cells.Init("adam_steps", a, 3) || !ToDoubles(a + 5, 4, "adam_steps", c)) return nullptr;
+  if (!IsTensor(a[3]) || !IsTensor(a[4]))
+    return Raise(TypeError("[adam_steps] takes rate and root as tensors."));
+  const Tensor rate = CellOf(a[3]), root = CellOf(a[4]);
+  return ForGradients<ops::AdamNumbers>(
+      cells, 2,
+      [&](DType dtype) { return ops::AdamNumbers(dtype, rate, root, c[0], c[1], c[2], c[3]); },
+      [&](Py_ssize_t k, const Tensor& gradient, const ops::AdamNumbers& numbers) {
+        ops::adam_step(cells.at(0, k), gradient, cells.at(1, k), cells.at(2, k), numbers);
+      });
 }
 
 }  // namespace
@@ -171,14 +227,14 @@ std::vector<FunctionRow> AutogradFunctions() {
       {"set_grad_enabled(on, /)",
        "Switches recording for gradients in this thread; returns what it was.", SetGradEnabled},
       {"is_grad_enabled()", "Whether this thread records for gradients.", IsGradEnabled},
-      {"sgd_step(parameter, gradient, velocity, lr, momentum, weight_decay, /)",
-       "velocity = velocity * momentum + gradient + parameter * weight_decay; parameter -= lr * "
-       "velocity.",
-       SgdStep},
-      {"adam_step(parameter, gradient, m, v, rate, root, beta1, beta2, eps, weight_decay, /)",
-       "One step of Adam (Kingma and Ba 2015); rate is lr / (1 - beta1 ** t), root is sqrt(1 - "
-       "beta2 ** t), both 0-d and of the parameter's dtype.",
-       AdamStep},
+      {"sgd_steps(parameters, velocities, lr, momentum, weight_decay, /)",
+       "For each parameter that has a gradient: velocity = velocity * momentum + gradient + "
+       "parameter * weight_decay; parameter -= lr * velocity.",
+       SgdSteps},
+      {"adam_steps(parameters, m, v, rate, root, beta1, beta2, eps, weight_decay, /)",
+       "One step of Adam (Kingma and Ba 2015) for each parameter that has a gradient; rate is lr / "
+       "(1 - beta1 ** t), root is sqrt(1 - beta2 ** t), both 0-d.",
+       AdamSteps},
   };
 }
 

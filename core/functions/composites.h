@@ -102,9 +102,21 @@ Tensor random_integers(Tensor* generator, int64_t low, int64_t high, Dims dims, 
 // -- Optimizer steps (functions/optimizers.cc): parameters and states are cells, replaced in place.
 void sgd_step(Tensor* parameter, const Tensor& gradient, Tensor* velocity, double lr,
               double momentum, double weight_decay);
-// rate: lr / (1 - beta1^t); root: sqrt(1 - beta2^t); 0-d, of the parameter's dtype.
-void adam_step(Tensor* parameter, const Tensor& gradient, Tensor* m, Tensor* v, const Tensor& rate,
-               const Tensor& root, double beta1, double beta2, double eps, double weight_decay);
+// The numbers of a step as 0-d tensors of one dtype, which all parameters of that dtype share.
+struct SgdNumbers {
+  SgdNumbers(DType dtype, double lr, double momentum, double weight_decay);
+  Tensor rate, momentum, decay;
+};
+void sgd_step(Tensor* parameter, const Tensor& gradient, Tensor* velocity,
+              const SgdNumbers& numbers);
+// rate: lr / (1 - beta1^t); root: sqrt(1 - beta2^t); 0-d, converted to the dtype.
+struct AdamNumbers {
+  AdamNumbers(DType dtype, const Tensor& rate, const Tensor& root, double beta1, double beta2,
+              double eps, double weight_decay);
+  Tensor rate, root, b1, b2, c1, c2, eps, decay;
+};
+void adam_step(Tensor* parameter, const Tensor& gradient, Tensor* m, Tensor* v,
+               const AdamNumbers& numbers);
 
 }  // namespace ops
 }  // namespace frazil

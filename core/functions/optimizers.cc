@@ -9,40 +9,61 @@ void Store(Tensor* cell, const Tensor& value) {
   value.ok() ? cell->SetValue(value.value_ref()) : void(*cell = value);
 }
 
+Tensor NumberOf(DType dtype, double v) { return scalar(Scalar::Float(v), dtype); }
+
 }  // namespace
+
+SgdNumbers::SgdNumbers(DType dtype, double lr, double momentum, double weight_decay)
+    : rate(NumberOf(dtype, lr)),
+      momentum(NumberOf(dtype, momentum)),
+      decay(NumberOf(dtype, weight_decay)) {}
 
 void sgd_step(Tensor* parameter, const Tensor& gradient, Tensor* velocity, double lr,
               double momentum, double weight_decay) {
+  const DType dtype = parameter->ok() ? parameter->dtype() : DType::kF64;
+  sgd_step(parameter, gradient, velocity, SgdNumbers(dtype, lr, momentum, weight_decay));
+}
+
+void sgd_step(Tensor* parameter, const Tensor& gradient, Tensor* velocity, const SgdNumbers& n) {
   const Tensor p = parameter->Detach(), g = gradient.Detach(), v = velocity->Detach();
-  const Tensor rate = Number(lr, p), m = Number(momentum, p), decay = Number(weight_decay, p);
   Tensor out[2];
   ApplyComposite(
-      {static_cast<uint32_t>(CompositeId::k_sgd_step), {&p, &g, &v, &rate, &m, &decay}, {}},
+      {static_cast<uint32_t>(CompositeId::k_sgd_step),
+       {&p, &g, &v, &n.rate, &n.momentum, &n.decay},
+       {}},
       [&](absl::Span<Tensor> y) {
-        y[1] = v * m + (g + p * decay);
-        y[0] = p - y[1] * rate;
+        y[1] = v * n.momentum + (g + p * n.decay);
+        y[0] = p - y[1] * n.rate;
       },
       out);
   Store(parameter, out[0]);
   Store(velocity, out[1]);
 }
 
-void adam_step(Tensor* parameter, const Tensor& gradient, Tensor* m, Tensor* v, const Tensor& rate,
-               const Tensor& root, double beta1, double beta2, double eps, double weight_decay) {
+AdamNumbers::AdamNumbers(DType dtype, const Tensor& rate, const Tensor& root, double beta1,
+                         double beta2, double eps, double weight_decay)
+    : rate(astype(rate, dtype)),
+      root(astype(root, dtype)),
+      b1(NumberOf(dtype, beta1)),
+      b2(NumberOf(dtype, beta2)),
+      c1(NumberOf(dtype, 1 - beta1)),
+      c2(NumberOf(dtype, 1 - beta2)),
+      eps(NumberOf(dtype, eps)),
+      decay(NumberOf(dtype, weight_decay)) {}
+
+void adam_step(Tensor* parameter, const Tensor& gradient, Tensor* m, Tensor* v,
+               const AdamNumbers& n) {
   const Tensor p = parameter->Detach(), g0 = gradient.Detach(), m0 = m->Detach(), v0 = v->Detach();
-  const Tensor b1 = Number(beta1, p), b2 = Number(beta2, p), c1 = Number(1 - beta1, p),
-               c2 = Number(1 - beta2, p);
-  const Tensor e = Number(eps, p), decay = Number(weight_decay, p);
   Tensor out[3];
   ApplyComposite(
       {static_cast<uint32_t>(CompositeId::k_adam_step),
-       {&p, &g0, &m0, &v0, &rate, &root, &b1, &b2, &c1, &c2, &e, &decay},
+       {&p, &g0, &m0, &v0, &n.rate, &n.root, &n.b1, &n.b2, &n.c1, &n.c2, &n.eps, &n.decay},
        {}},
       [&](absl::Span<Tensor> y) {
-        const Tensor g = g0 + p * decay;
-        y[1] = m0 * b1 + g * c1;
-        y[2] = v0 * b2 + g * g * c2;
-        y[0] = p - y[1] * rate / (sqrt(y[2]) / root + e);
+        const Tensor g = g0 + p * n.decay;
+        y[1] = m0 * n.b1 + g * n.c1;
+        y[2] = v0 * n.b2 + g * g * n.c2;
+        y[0] = p - y[1] * n.rate / (sqrt(y[2]) / n.root + n.eps);
       },
       out);
   Store(parameter, out[0]);

@@ -11,6 +11,7 @@
 #include "jit/cuda/compiler.h"
 #include "jit/runtime/counters.h"
 #include "jit/runtime/launch.h"
+#include "jit/runtime/list_step.h"
 #include "jit/runtime/plan_impl.h"
 #include "jit/runtime/stretch.h"
 
@@ -141,6 +142,16 @@ Status PlanImpl::Fill(absl::Span<Value* const> inputs, absl::Span<Value* const> 
   return absl::OkStatus();
 }
 
+namespace {
+
+int64_t BytesOf(const KernelStep& k) {
+  const size_t bytes = k.buffers.capacity() * sizeof(Pointer) + 4 * k.scalars.capacity() +
+                       8 * (k.words.capacity() + k.extents.capacity() + k.strides.capacity());
+  return static_cast<int64_t>(bytes) + (k.device ? k.device->bytes() : 0);
+}
+
+}  // namespace
+
 int64_t PlanImpl::CountBytes() const {
   size_t bytes = sizeof(*this) + program_.steps.capacity() * sizeof(Step) +
                  program_.results.size() * sizeof(Result) +
@@ -149,9 +160,10 @@ int64_t PlanImpl::CountBytes() const {
     if (const StretchStep* s = std::get_if<StretchStep>(&step)) {
       bytes += static_cast<size_t>(s->stretch->bytes());
     } else if (const KernelStep* k = std::get_if<KernelStep>(&step)) {
-      bytes += k->buffers.capacity() * sizeof(Pointer) + 4 * k->scalars.capacity() +
-               8 * (k->words.capacity() + k->extents.capacity() + k->strides.capacity());
-      if (k->device) bytes += static_cast<size_t>(k->device->bytes());
+      bytes += static_cast<size_t>(BytesOf(*k));
+    } else if (const ListStep* list = std::get_if<ListStep>(&step)) {
+      for (const KernelStep& k : list->list->entries)
+        bytes += sizeof(k) + static_cast<size_t>(BytesOf(k));
     } else {
       const int64_t call = std::get<LibraryStep>(step).call->bytes();
       bytes += sizeof(LibraryStep) + static_cast<size_t>(call);
@@ -169,6 +181,10 @@ Status RunStep(const Step& step, char* const* slots, absl::Span<Value* const> in
   }
   if (const StretchStep* stretch = std::get_if<StretchStep>(&step)) {
     return stretch->stretch->Run(slots, inputs);
+  }
+  if (const ListStep* list = std::get_if<ListStep>(&step)) {
+    RunList(*list, slots, inputs);
+    return absl::OkStatus();
   }
   return RunLibrary(std::get<LibraryStep>(step), slots);
 }

@@ -7,6 +7,7 @@
 #include "core/str.h"
 #include "jit/runtime/in_place.h"
 #include "jit/runtime/kernel_cache.h"
+#include "jit/runtime/list_step.h"
 #include "jit/runtime/memory_plan.h"
 #include "jit/runtime/pending.h"
 #include "jit/runtime/steps.h"
@@ -58,7 +59,11 @@ class Builder {
     for (PendingStep& step : pending_) FZ_RETURN_IF_ERROR(Emit(&step));
     for (const Arena& arena : program_.arenas) program_.stats.arena_bytes += arena.bytes;
     SumWork();
-    JoinSteps();
+    if (program_.arenas.size() > 1) {
+      JoinSteps();
+    } else {
+      ListSteps();
+    }
     return std::move(program_);
   }
 
@@ -377,6 +382,21 @@ class Builder {
     return touches;
   }
 
+  // Small kernels on the CPU that do not wait for each other become one step.
+  void ListSteps() {
+    std::vector<int32_t> now;
+    const auto touches = [&](size_t step) { return TouchesOf(pending_[step]); };
+    program_.steps = MakeLists(std::move(program_.steps), touches, &now);
+    Renumber(now);
+  }
+
+  void Renumber(const std::vector<int32_t>& now) {
+    for (Result& result : program_.results) {
+      if (result.first_step < static_cast<int32_t>(now.size()))
+        result.first_step = now[result.first_step];
+    }
+  }
+
   // Neighbours of one device that it takes as one launch become one step.
   void JoinSteps() {
     std::vector<Step> joined;
@@ -402,10 +422,7 @@ class Builder {
       joined.push_back(StretchStep{MakeStretch(device, std::move(steps), DependenciesOf(touches))});
     }
     program_.steps = std::move(joined);
-    for (Result& result : program_.results) {
-      if (!now.empty() && result.first_step < static_cast<int32_t>(now.size()))
-        result.first_step = now[result.first_step];
-    }
+    Renumber(now);
   }
 
   std::string SayPointers(absl::Span<const Pointer> pointers) const {

@@ -45,7 +45,16 @@ struct StretchStep {
   std::shared_ptr<const Stretch> stretch;
 };
 
-using Step = std::variant<KernelStep, LibraryStep, StretchStep>;
+// Small kernels on the CPU that do not wait for each other (jit/runtime/list_step.h).
+struct KernelList {
+  std::vector<KernelStep> entries;
+  int64_t work = 0;
+};
+struct ListStep {
+  std::unique_ptr<const KernelList> list;
+};
+
+using Step = std::variant<KernelStep, LibraryStep, StretchStep, ListStep>;
 
 // New memory that outlives the run, for a value that an output is or is a view of.
 struct Result {

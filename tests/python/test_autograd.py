@@ -182,11 +182,39 @@ def test_adam_follows_its_formula():
         np.testing.assert_allclose(w.detach(), p, rtol=1e-10)
 
 
+def test_many_small_steps_run_side_by_side():
+    # Enough of them that threads share them out; the sizes differ, and some have no gradient.
+    rng = np.random.default_rng(0)
+    start = [rng.normal(size=900 + 40 * i).astype("float32") for i in range(40)]
+    slopes = [rng.normal(size=p.size).astype("float32") for p in start]
+
+    def train(wrap, threads):
+        fz.set_num_threads(threads)
+        parameters = [fz.asarray(p, requires_grad=True) for p in start]
+        optimizer = optim.Adam(parameters, lr=0.1)
+        step = wrap(optimizer.step)
+        for t in range(4):
+            for i, (p, g) in enumerate(zip(parameters, slopes, strict=True)):
+                p.grad = None if i % 7 == 3 else fz.asarray(g * (t + 1))
+            step()
+        states = parameters + optimizer.m + optimizer.v
+        return [np.asarray(x.detach()).tobytes() for x in states]
+
+    before = fz.get_num_threads()
+    try:
+        want = train(lambda f: f, 1)
+        assert all(train(wrap, n) == want for wrap in (lambda f: f, fz.trace) for n in (1, 2))
+    finally:
+        fz.set_num_threads(before)
+
+
 def test_a_failed_step_changes_nothing():
     w = fz.ones(2, requires_grad=True)
     optimizer = optim.SGD([w], lr=0.1)
     with pytest.raises(TypeError, match="takes tensors, got NoneType"):
-        fz._frazil.autograd.sgd_step(w, None, w, 1.0, 0.0, 0.0)
+        fz._frazil.autograd.sgd_steps([w], [None], 1.0, 0.0, 0.0)
+    with pytest.raises(ValueError, match="a state for each parameter: 0 for 1"):
+        fz._frazil.autograd.sgd_steps([w], [], 1.0, 0.0, 0.0)
     optimizer.velocities[0] = fz.ones(3)
     w.grad = fz.ones(2)
     with pytest.raises(ValueError, match="do not broadcast"):

@@ -13,8 +13,8 @@ from frazil import _frazil as _fz
 from frazil._grad import no_grad
 from frazil._tracked import Tracked
 
-_sgd_step = _fz.autograd.sgd_step
-_adam_step = _fz.autograd.adam_step
+_sgd_steps = _fz.autograd.sgd_steps
+_adam_steps = _fz.autograd.adam_steps
 
 
 class Optimizer(Tracked):
@@ -56,9 +56,7 @@ class SGD(Optimizer):
         self.velocities = self._zeros()
 
     def step(self):
-        for p, v in zip(self.parameters, self.velocities, strict=True):
-            if (g := p.grad) is not None:
-                _sgd_step(p, g, v, self.lr, self.momentum, self.weight_decay)
+        _sgd_steps(self.parameters, self.velocities, self.lr, self.momentum, self.weight_decay)
 
 
 class Adam(Optimizer):
@@ -79,13 +77,9 @@ class Adam(Optimizer):
         self.v = self._zeros()
 
     def step(self):
-        t, (b1, b2), corrections = self.t, self.betas, {}
+        t, (b1, b2) = self.t, self.betas
         with no_grad():
             t += 1
             rate, root = self.lr / (1 - b1**t), _fz.sqrt(1 - b2**t)
-            for p, m, v in zip(self.parameters, self.m, self.v, strict=True):
-                if (g := p.grad) is None:
-                    continue
-                if p.dtype not in corrections:
-                    corrections[p.dtype] = rate.astype(p.dtype), root.astype(p.dtype)
-                _adam_step(p, g, m, v, *corrections[p.dtype], b1, b2, self.eps, self.weight_decay)
+            states = self.parameters, self.m, self.v
+            _adam_steps(*states, rate, root, b1, b2, self.eps, self.weight_decay)
