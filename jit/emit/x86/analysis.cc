@@ -46,7 +46,9 @@ void Codegen::Analyse() {
     repeats_ |= inst.op == Op::kRepeat;
     if (inst.op == Op::kLoop || inst.op == Op::kEnd || inst.op == Op::kBarrier) continue;
     if (inst.op == Op::kConst && info.uses == 0) continue;
-    if (SizeOf(inst.type) == 8 && !info.count) wide = true;
+    info.widened = WidensInStores(Id(i));
+    const bool stores_widened = inst.op == Op::kStore && info_[inst.a].widened;
+    if (SizeOf(inst.type) == 8 && !info.count && !info.widened && !stores_widened) wide = true;
     if (inst.op == Op::kConst && !info.count && !IsBool(inst.type) && SameConst(Id(i)) == Id(i))
       ++consts;
     for (Id operand : Taken(inst)) {
@@ -78,6 +80,9 @@ void Codegen::Analyse() {
     }
   }
   v_ = (z_ ? 16 : 8) / (wide ? 2 : 1);
+  if (wide) {
+    for (Info& info : info_) info.widened = false;
+  }
   resident_consts_ = consts <= (z_ ? 12 : 4);
   long_body_ = Cost(kPointLevel) > kShortBody;
 }
@@ -102,6 +107,22 @@ bool Codegen::IsCommon(const Inst& inst) const {
   for (Id id : {inst.a, inst.b, inst.c}) {
     if (id == kNone || info_[id].level <= kRowLevel || info_[id].common) continue;
     return false;
+  }
+  return true;
+}
+
+// A 32-bit integer that is cast to 64 bits only to be stored, next to each other: one value of
+// twice the width would halve the lanes of the whole kernel.
+bool Codegen::WidensInStores(Id id) const {
+  const Inst& cast = k_.body[id];
+  if (!space_ || cast.op != Op::kCast || SizeOf(cast.type) != 8 || IsFloat(cast.type)) return false;
+  const DType from = k_.body[cast.a].type;
+  if (from != DType::kI32 && from != DType::kU32) return false;
+  for (const Inst& inst : k_.body) {
+    if (inst.a != id && inst.b != id && inst.c != id) continue;
+    const bool plain = inst.op == Op::kStore && inst.a == id && inst.c == kNone &&
+                       (inst.b == kNone || HasDistance(inst));
+    if (!plain || k_.buffers[inst.imm].strides[k_.rank - 1] != Stride::kOne) return false;
   }
   return true;
 }

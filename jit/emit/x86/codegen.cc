@@ -210,6 +210,7 @@ void Codegen::EmitInst(Id id) {
     case Op::kStore:
       return EmitStore(id);
     case Op::kCast:
+      if (info_[id].widened) return;
       return EmitCast(id);
     case Op::kBitcast:
       return EmitBitcast(id);

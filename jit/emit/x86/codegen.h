@@ -68,6 +68,7 @@ class Codegen {
     int uses = 0;
     bool count = false;   // a scalar or constant that counts repeats and nothing else: no lanes
     bool common = false;  // in a repeat: depends on the iteration alone, not on the point
+    bool widened = false;  // a cast to 64 bits that the stores of its value do
   };
 
   // Where lanes are switched off: the tail of the range and predicates. any == false means all
@@ -87,6 +88,7 @@ class Codegen {
   Id SameConst(Id id) const;
   bool HasDistance(const kir::Inst& inst) const;
   std::array<Id, 3> Taken(const kir::Inst& inst) const;
+  bool WidensInStores(Id id) const;
   static int Log2(int size) { return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3; }
   static uint64_t SignBit(DType t) { return uint64_t{1} << (BitsOf(t) - 1); }
   static int CostOf(const kir::Inst& inst);
@@ -229,6 +231,7 @@ class Codegen {
   Vec LoadContiguous(DType type, const Mem& mem, const Mask& mask);
   Vec LoadBroadcast(DType type, Mem mem);
   void StoreContiguous(DType type, const Vec& v, const Mem& mem, const Mask& mask);
+  void StoreWidened(const kir::Inst& inst, const Place& place);
   void StoreUniform(DType type, const Vec& v, const Gp& pointer, Id offset, Id pred);
   Vec LaneOffsets(DType type, int buffer, kir::Stride cls, bool vector, Id offset, int half);
   Vec Gather(DType type, const Gp& base, int buffer, kir::Stride cls, bool vector, Id offset,

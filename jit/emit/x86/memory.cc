@@ -247,13 +247,14 @@ void Codegen::EmitStore(Id id) {
   const Inst& inst = k_.body[id];
   const int b = int(inst.imm), size = SizeOf(inst.type);
   const bool in_loop = info_[id].region != 0;
-  const Vec v = IsBool(inst.type) ? BoolToBytes(Val(inst.a)) : R(inst.a);
   Place place = PlaceOf(b, in_loop);
   Id offset = inst.b;
   if (HasDistance(inst)) {
     place.disp += int64_t(k_.body[offset].imm) * size;
     offset = kNone;
   }
+  if (info_[inst.a].widened) return StoreWidened(inst, place);
+  const Vec v = IsBool(inst.type) ? BoolToBytes(Val(inst.a)) : R(inst.a);
   if (!InVectorRange(level_)) return StoreUniform(inst.type, v, Pointer(place), offset, inst.c);
   const Stride cls = VecClass(b, in_loop);
   const Mask mask = MaskWith(inst.c);
@@ -264,6 +265,42 @@ void Codegen::EmitStore(Id id) {
                   [&] { StoreLanes(inst.type, v, Pointer(place), b, cls, true, offset, mask); });
   } else {
     StoreLanes(inst.type, v, Pointer(place), b, cls, true, offset, mask);
+  }
+}
+
+// Both halves of a 32-bit vector as 64-bit integers.
+void Codegen::StoreWidened(const Inst& inst, const Place& place) {
+  const Inst& cast = k_.body[inst.a];
+  const Vec v = R(cast.a);
+  const InstId widen = IsSigned(k_.body[cast.a].type) ? I::kIdVpmovsxdq : I::kIdVpmovzxdq;
+  const int bytes = v_ * 4;  // of a half, widened
+  for (int half = 0; half < 2; ++half) {
+    const auto part = [&](const Vec& from) {
+      if (half == 0) return z_ ? Vec(from.ymm()) : Vec(from.xmm());
+      Vec d = NewVec(bytes / 2);
+      if (z_) {
+        cc_.emit(I::kIdVextracti32x8, d, from.zmm(), 1);
+      } else {
+        cc_.emit(I::kIdVextracti128, d, from.ymm(), 1);
+      }
+      return d;
+    };
+    const Vec d = MakeBytes(bytes, widen, part(v));
+    Place at = place;
+    at.disp += half * bytes;
+    const Mem mem = at.At(bytes);
+    if (!tail_.any) {
+      MoveOut(mem, d, bytes);
+    } else if (z_) {
+      K k = tail_.k;
+      if (half == 1) {
+        k = NewK();
+        cc_.kshiftrw(k, tail_.k, 8);
+      }
+      cc_.k(k).emit(I::kIdVmovdqu64, mem, d);
+    } else {
+      cc_.emit(I::kIdVpmaskmovq, mem, MakeBytes(bytes, I::kIdVpmovsxdq, part(tail_.m32)), d);
+    }
   }
 }
 
