@@ -66,8 +66,8 @@ class Codegen {
     int8_t level = kKernelLevel;
     int region = 0;  // 0 outside loops, otherwise the loop's number
     int uses = 0;
-    bool count = false;   // a scalar or constant that counts repeats and nothing else: no lanes
-    bool common = false;  // in a repeat: depends on the iteration alone, not on the point
+    bool count = false;    // a scalar or constant that counts repeats and nothing else: no lanes
+    bool common = false;   // in a repeat: depends on the iteration alone, not on the point
     bool widened = false;  // a cast to 64 bits that the stores of its value do
   };
 
