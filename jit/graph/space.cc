@@ -582,8 +582,8 @@ class Analyser {
     for (int32_t id : space_.outputs)
       pointers += PointersFor(space_, space_.DenseStrides(graph_, id));
     const int most = rolled_ ? kMaxLoopCost : unroll_ ? kMaxUnrolledCost : kMaxCost;
-    return space_.cost <= most && repeated <= kMaxRepeated &&
-           space_.loops <= kMaxLoops && pointers <= kMaxBuffers;
+    return space_.cost <= most && repeated <= kMaxRepeated && space_.loops <= kMaxLoops &&
+           pointers <= kMaxBuffers;
   }
 
   const Graph& graph_;

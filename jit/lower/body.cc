@@ -235,7 +235,7 @@ void BodyWriter::WriteRepeat() {
   const V times = maker_->Literal(graph_.loops[space_.repeat]);
   b_.Repeat(times);
   open_ = true;
-  for (size_t i = 0; i < carries.size(); ++i) inner_[carries[i]] = {b_.Carry(inits[i]), {}};
+  for (size_t i = 0; i < carries.size(); ++i) inner_[KeyOf(carries[i])] = {b_.Carry(inits[i]), {}};
   for (int32_t id : body) Wide(id);
   std::vector<std::pair<V, V>> nexts;
   for (int32_t id : lasts)
@@ -245,7 +245,7 @@ void BodyWriter::WriteRepeat() {
   open_ = false;
   inner_.clear();
   inner_reads_.clear();
-  for (size_t i = 0; i < lasts.size(); ++i) outer_[lasts[i]] = {nexts[i].first, {}};
+  for (size_t i = 0; i < lasts.size(); ++i) outer_[KeyOf(lasts[i])] = {nexts[i].first, {}};
 }
 
 // Computes before the loop whatever below `id`, a value of the loop, does not vary along it.
