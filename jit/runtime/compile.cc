@@ -34,10 +34,12 @@ class Dumper {
   int number_ = 0, stage_ = 0;
 };
 
-Status RunPasses(Graph* graph, const CompileSettings& settings, Dumper* dumper) {
+Status RunPasses(Graph* graph, Precision precision, const CompileSettings& settings,
+                 Dumper* dumper) {
   FZ_RETURN_IF_ERROR(dumper->Write("input", ".gir", Print(*graph)));
   for (const Pass& pass : Passes()) {
     if (!pass.run || !settings.passes.enabled(pass.name)) continue;
+    if (pass.by_rule && precision == Precision::kBlas) continue;
     pass.run(graph);
     if (settings.verify) {
       const Status status = Verify(*graph);
@@ -65,7 +67,7 @@ StatusOr<std::shared_ptr<const Plan>> CompileWith(Graph graph, const CompileOpti
   Dumper dumper(settings.dump_dir);
   // A single op has nothing to rewrite.
   if (static_cast<int>(graph.nodes.size()) > graph.num_inputs + 1) {
-    FZ_RETURN_IF_ERROR(RunPasses(&graph, settings, &dumper));
+    FZ_RETURN_IF_ERROR(RunPasses(&graph, options.precision, settings, &dumper));
   }
   FZ_RETURN_IF_ERROR(PlaceOperands(&graph));
   Grouping grouping = Fuse(graph, options.fuse && settings.passes.enabled("fuse"));

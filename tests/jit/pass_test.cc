@@ -187,6 +187,36 @@ TEST(Roll, RandomLoopsBecomeOneAndKeepTheirBits) {
   EXPECT_GT(rolled, 100);
 }
 
+TEST(Join, RowsOfTimeStepsKeepTheirBits) {
+  for (const int rows : {1, 2, 3}) {
+    for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kI32}) {
+      Graph before;
+      before.AddInput(dtype, Device(), Dense({9 * rows, 17}), false);
+      before.AddInput(dtype, Device(), Dense({17, 5}), false);
+      before.AddInput(dtype, Device(), Dense({rows, 5}), false);
+      int32_t sum = 2;
+      for (const int64_t t : {1, 2, 3, 4, 5, 7, 8}) {  // six is missing
+        const Attrs part = {t * rows, 1, rows, 0, 1, 17};
+        const int32_t x = *before.AddOp(OpId::k_slice, {0}, part);
+        sum = *before.AddOp(OpId::k_subtract, {*before.AddOp(OpId::k_matmul, {x, 1}, {}), sum}, {});
+      }
+      before.outputs = {sum};
+      Graph after = before;
+      JoinProducts(&after);
+      ASSERT_TRUE(Verify(after).ok()) << Verify(after) << Print(after);
+      const auto products = [](const Graph& g) {
+        return std::count_if(g.nodes.begin(), g.nodes.end(), [](const Node& n) {
+          return !n.input && n.op == OpId::k_matmul;
+        });
+      };
+      EXPECT_EQ(products(before), 7);
+      EXPECT_EQ(products(after), 3) << Print(after);
+      Rng rng(rows);
+      ExpectSameBits(rng, before, after);
+    }
+  }
+}
+
 // A value of the middle that is wanted keeps the loop as it is written.
 TEST(Roll, WhatIsReadFromTheMiddleStays) {
   Rng rng(3);
