@@ -205,9 +205,8 @@ TEST(Join, RowsOfTimeStepsKeepTheirBits) {
       JoinProducts(&after);
       ASSERT_TRUE(Verify(after).ok()) << Verify(after) << Print(after);
       const auto products = [](const Graph& g) {
-        return std::count_if(g.nodes.begin(), g.nodes.end(), [](const Node& n) {
-          return !n.input && n.op == OpId::k_matmul;
-        });
+        return std::count_if(g.nodes.begin(), g.nodes.end(),
+                             [](const Node& n) { return !n.input && n.op == OpId::k_matmul; });
       };
       EXPECT_EQ(products(before), 7);
       EXPECT_EQ(products(after), 3) << Print(after);

@@ -11,6 +11,7 @@ constexpr Pass kPasses[] = {
     {"fold", "values that need no work, chains of views made one", Fold},
     {"cse", "equal calls of equal operands become one node", Cse},
     {"join", "products of successive rows become one", JoinProducts, true},
+    {"split", "what is read in slices is computed in slices", Split},
     {"dce", "nodes that no output needs go", Dce},
     {"roll", "a repeated body becomes a loop", Roll},
     {"fuse", "several nodes in one kernel", nullptr},

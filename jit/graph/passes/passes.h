@@ -11,16 +11,17 @@
 
 namespace frazil::jit {
 
-void Fold(Graph* graph);  // rules.cc: values that need no work, chains of views made one
-void Cse(Graph* graph);   // equal calls of equal operands become one node
-void Dce(Graph* graph);   // nodes that no output needs go
+void Fold(Graph* graph);          // rules.cc: values that need no work, chains of views made one
+void Cse(Graph* graph);           // equal calls of equal operands become one node
+void Dce(Graph* graph);           // nodes that no output needs go
 void JoinProducts(Graph* graph);  // join_products.cc: products of successive rows become one
-void Roll(Graph* graph);  // roll.cc: a repeated body becomes a loop
+void Split(Graph* graph);         // split.cc: what is read in slices is computed in slices
+void Roll(Graph* graph);          // roll.cc: a repeated body becomes a loop
 
 struct Pass {
   std::string_view name;
   std::string_view doc;
-  void (*run)(Graph*);  // null: a stage of Compile that is no rewrite of the graph
+  void (*run)(Graph*);   // null: a stage of Compile that is no rewrite of the graph
   bool by_rule = false;  // needs products by the rule of core/SEMANTICS.md, not a library's
 };
 // In the order in which they run; the last ones are stages that only have a switch.
