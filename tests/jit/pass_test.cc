@@ -216,6 +216,38 @@ TEST(Join, RowsOfTimeStepsKeepTheirBits) {
   }
 }
 
+TEST(Split, SlicesOfSumsKeepTheirBitsAndLayouts) {
+  int split = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Rng rng(seed);
+    Graph before;
+    const int64_t rows = 1 + Below(rng, 3), part = 1 + Below(rng, 5);
+    before.AddInput(DType::kF32, Device(), Dense({rows, 4 * part}), false);
+    before.AddInput(DType::kF32, Device(), Dense({4 * part}), false);
+    before.AddInput(DType::kF32, Device(), Dense({rows, 1}), false);
+    before.AddInput(DType::kF32, Device(), Dense({}), true);
+    int32_t x = 0;
+    for (int i = 0; i < 3; ++i) {
+      const auto other = int32_t(1 + Below(rng, 3));
+      x = *before.AddOp(i == 1 ? OpId::k_multiply : OpId::k_add, {x, other}, {});
+    }
+    for (int i = 0; i < 4; ++i) {
+      const int64_t from = Below(rng, 4) * part, step = Below(rng, 2) ? 1 : -1;
+      const Attrs attrs = {0, 1, rows, step > 0 ? from : from + part - 1, step, part};
+      int32_t y = *before.AddOp(OpId::k_slice, {x}, attrs);
+      if (Below(rng, 2)) y = *before.AddOp(OpId::k_reshape, {y}, {part, rows});
+      if (Below(rng, 4)) y = *before.AddOp(OpId::k_negative, {y}, {});
+      before.outputs.push_back(y);
+    }
+    Graph after = before;
+    Split(&after);
+    ASSERT_TRUE(Verify(after).ok()) << Verify(after) << Print(before) << Print(after);
+    ExpectSameBits(rng, before, after);
+    split += Print(after) != Print(before);
+  }
+  EXPECT_GT(split, 20);
+}
+
 // A value of the middle that is wanted keeps the loop as it is written.
 TEST(Roll, WhatIsReadFromTheMiddleStays) {
   Rng rng(3);

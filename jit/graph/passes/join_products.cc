@@ -51,8 +51,8 @@ std::map<int32_t, std::pair<Rows, std::vector<Product>>> FindRuns(const Graph& g
   for (int32_t id = graph.num_inputs; id < int32_t(graph.nodes.size()); ++id) {
     Rows rows;
     int64_t offset;
-    const bool returned =
-        std::find(graph.outputs.begin(), graph.outputs.end(), id) != graph.outputs.end();
+    const bool returned = std::any_of(graph.outputs.begin(), graph.outputs.end(),
+                                      [&](int32_t x) { return BaseOf(graph, x) == id; });
     if (!returned && Describe(graph, id, &rows, &offset)) alike[rows].push_back({offset, id});
   }
   std::map<int32_t, std::pair<Rows, std::vector<Product>>> runs;
@@ -80,7 +80,7 @@ void JoinProducts(Graph* graph) {
   const std::vector<Node> old = std::move(graph->nodes);
   graph->nodes.clear();
   std::vector<int32_t> now(old.size(), -1);
-  const auto add = [graph](OpId op, std::initializer_list<int32_t> operands, const Attrs& attrs,
+  const auto add = [graph](OpId op, absl::Span<const int32_t> operands, const Attrs& attrs,
                            int32_t origin) {
     const StatusOr<int32_t> id = graph->AddOp(op, operands, attrs, origin);
     FZ_CHECK(id.ok());
@@ -105,6 +105,10 @@ void JoinProducts(Graph* graph) {
     if (now[id] >= 0) continue;
     Node node = old[id];
     for (int32_t& x : node.operands) x = now[x];
+    if (node.view) {
+      now[id] = add(node.op, node.operands, node.attrs, node.origin);
+      continue;
+    }
     now[id] = int32_t(graph->nodes.size());
     graph->nodes.push_back(std::move(node));
   }

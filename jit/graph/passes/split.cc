@@ -30,6 +30,10 @@ class Splitter {
         continue;
       }
       for (int32_t& x : node.operands) x = now_[x];
+      if (node.view) {  // of a slice that is dense now, perhaps
+        now_[id] = Add(node.op, node.operands, node.attrs, node.origin);
+        continue;
+      }
       now_[id] = int32_t(graph_.nodes.size());
       graph_.nodes.push_back(std::move(node));
     }
@@ -53,8 +57,8 @@ class Splitter {
       for (const int32_t x : nodes[id].operands) users[x].push_back(int32_t(id));
     }
     split_.assign(nodes.size(), false);
-    std::vector<bool> returned(nodes.size(), false);
-    for (const int32_t id : graph_.outputs) returned[id] = true;
+    std::vector<bool> returned(nodes.size(), false);  // as they are, or as views of theirs
+    for (const int32_t id : graph_.outputs) returned[BaseOf(graph_, id)] = true;
     for (int32_t id = int32_t(nodes.size()) - 1; id >= 0; --id) {
       if (!IsElementwise(nodes[id]) || returned[id] || users[id].empty()) continue;
       int64_t elements = 0;
