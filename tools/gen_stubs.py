@@ -93,8 +93,9 @@ for _name in "k n num n_rows seed low high".split():
     TYPES[_name] = "builtins.int"
 for _name in "condition labels logits max min q target v x x1 x2".split():
     TYPES[_name] = "Operand"
-for _name in "parameter velocity m state".split():
-    TYPES[_name] = "Tensor"
+TYPES["state"] = "Tensor"
+for _name in "parameters velocities ms vs".split():
+    TYPES[_name] = "Sequence[Tensor]"
 TYPES["max"] = TYPES["min"] = "Operand | None"
 
 RETURNS = {

@@ -200,7 +200,7 @@ FZ_FAST(SgdSteps) {
 }
 
 FZ_FAST(AdamSteps) {
-  FZ_ARGS(9, "adam_steps(parameters, m, v, rate, root, beta1, beta2, eps, weight_decay, /)");
+  FZ_ARGS(9, "adam_steps(parameters, ms, vs, rate, root, beta1, beta2, eps, weight_decay, /)");
   Cells cells;
   double c[4];
   if (!cells.Init("adam_steps", a, 3) || !ToDoubles(a + 5, 4, "adam_steps", c)) return nullptr;
@@ -231,7 +231,7 @@ std::vector<FunctionRow> AutogradFunctions() {
        "For each parameter that has a gradient: velocity = velocity * momentum + gradient + "
        "parameter * weight_decay; parameter -= lr * velocity.",
        SgdSteps},
-      {"adam_steps(parameters, m, v, rate, root, beta1, beta2, eps, weight_decay, /)",
+      {"adam_steps(parameters, ms, vs, rate, root, beta1, beta2, eps, weight_decay, /)",
        "One step of Adam (Kingma and Ba 2015) for each parameter that has a gradient; rate is lr / "
        "(1 - beta1 ** t), root is sqrt(1 - beta2 ** t), both 0-d.",
        AdamSteps},

@@ -1,8 +1,8 @@
 // Turns one kernel into x86 code through asmjit's Compiler. Used by x86_emitter.cc alone; asmjit
 // headers stay in this folder. Split by subject: codegen.cc (function, rows), columns.cc, loop.cc
 // and reduce.cc (the loop axis), repeat.cc and carries.cc (repeats), analysis.cc, registers.cc,
-// masks.cc, memory.cc and gather.cc (loads and stores), arith.cc, compare.cc, integers.cc, cast.cc,
-// lanes.cc (what has no vector instruction).
+// masks.cc, memory.cc, gather.cc and blocks.cc (loads and stores), arith.cc, compare.cc,
+// integers.cc, cast.cc, lanes.cc (what has no vector instruction).
 //
 // Lanes. A step computes v_ elements: 16 (AVX-512) or 8 (AVX2) if all types are at most 32
 // bits wide, half of that otherwise, so that 64-bit values fill a vector and 32-bit values half of
@@ -246,6 +246,15 @@ class Codegen {
   void MoveOut(const Mem& mem, const Vec& v, int bytes);
   Operand BytesToBool(const Vec& bytes);
   Vec BoolToBytes(const Operand& mask);
+
+  // --- blocks (blocks.cc)
+  int64_t DistanceOf(const kir::Inst& inst) const;
+  std::vector<Id> BlockOf(Id id) const;
+  Gp BlockBase(const std::vector<Id>& ids, bool in_loop, int64_t* low);
+  std::vector<Vec> Transpose(const std::vector<Vec>& rows, const std::vector<bool>& wanted);
+  K FirstLanes(int count);
+  void LoadBlock(const std::vector<Id>& ids);
+  void StoreBlock(const std::vector<Id>& ids);
 
   // --- masks (masks.cc)
   Mask TailMask() const;

@@ -177,6 +177,10 @@ void Codegen::EmitIndex(Id id) {
 }
 
 void Codegen::EmitLoad(Id id) {
+  if (const std::vector<Id> block = BlockOf(id); !block.empty()) {
+    if (id == block.front()) LoadBlock(block);
+    return;
+  }
   const Inst& inst = k_.body[id];
   const int b = int(inst.imm), size = SizeOf(inst.type);
   const bool in_loop = info_[id].region != 0;
@@ -244,6 +248,10 @@ void Codegen::StoreUniform(DType type, const Vec& v, const Gp& pointer, Id offse
 }
 
 void Codegen::EmitStore(Id id) {
+  if (const std::vector<Id> block = BlockOf(id); !block.empty()) {
+    if (id == block.back()) StoreBlock(block);
+    return;
+  }
   const Inst& inst = k_.body[id];
   const int b = int(inst.imm), size = SizeOf(inst.type);
   const bool in_loop = info_[id].region != 0;

@@ -2,14 +2,14 @@
 
 # Written by tools/gen_stubs.py. Do not edit.
 import builtins
+from collections.abc import Sequence
 
-from frazil._frazil import Operand, Tensor
+from frazil._frazil import Tensor
 
-def adam_step(
-    parameter: Tensor,
-    gradient: Tensor | None,
-    m: Tensor,
-    v: Operand,
+def adam_steps(
+    parameters: Sequence[Tensor],
+    ms: Sequence[Tensor],
+    vs: Sequence[Tensor],
     rate: Tensor,
     root: Tensor,
     beta1: builtins.float,
@@ -18,7 +18,7 @@ def adam_step(
     weight_decay: builtins.float,
     /,
 ) -> None:
-    """One step of Adam (Kingma and Ba 2015); rate is lr / (1 - beta1 ** t), root is sqrt(1 - beta2 ** t), both 0-d and of the parameter's dtype."""
+    """One step of Adam (Kingma and Ba 2015) for each parameter that has a gradient; rate is lr / (1 - beta1 ** t), root is sqrt(1 - beta2 ** t), both 0-d."""
 
 def is_grad_enabled() -> builtins.bool:
     """Whether this thread records for gradients."""
@@ -26,13 +26,12 @@ def is_grad_enabled() -> builtins.bool:
 def set_grad_enabled(on: builtins.bool, /) -> builtins.bool:
     """Switches recording for gradients in this thread; returns what it was."""
 
-def sgd_step(
-    parameter: Tensor,
-    gradient: Tensor | None,
-    velocity: Tensor,
+def sgd_steps(
+    parameters: Sequence[Tensor],
+    velocities: Sequence[Tensor],
     lr: builtins.float,
     momentum: builtins.float,
     weight_decay: builtins.float,
     /,
 ) -> None:
-    """velocity = velocity * momentum + gradient + parameter * weight_decay; parameter -= lr * velocity."""
+    """For each parameter that has a gradient: velocity = velocity * momentum + gradient + parameter * weight_decay; parameter -= lr * velocity."""
