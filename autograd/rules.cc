@@ -2,6 +2,7 @@
 // rule is made of ops, so gradients of any order work and are traced.
 #include "autograd/tape.h"
 #include "core/check.h"
+#include "core/functions/attention.h"
 #include "core/functions/ops.h"
 
 namespace frazil::autograd {
@@ -221,6 +222,17 @@ Tensor Transposed(const Tensor& t) {
 Tensor grad_matmul_a(const Tensor& g, const Tensor& b) { return ops::matmul(g, Transposed(b)); }
 Tensor grad_matmul_b(const Tensor& g, const Tensor& a) { return ops::matmul(Transposed(a), g); }
 
+// attend(q, k, v): see core/functions/attention.h. The op makes the gradients of all three inputs
+// at once.
+Tensor grad_attend(const Tensor& g, const Tensor& y, const TapeNode& node, int input,
+                   Tensor* shared) {
+  const auto& [q, k, v] = node.saved;
+  if (!shared->defined()) *shared = ops::attend_gradients(q, k, v, y, g, node.attr(0) != 0);
+  int64_t start = 0;
+  for (int i = 0; i < input; ++i) start += node.inputs[i].shape->size;
+  return ops::part_of_flat(*shared, start, node.input_dims(input));
+}
+
 // One function per row: the expression for the asked input.
 #define NOGRAD Tensor()
 #define GRAD_1(e0) return e0;
@@ -233,19 +245,20 @@ Tensor grad_matmul_b(const Tensor& g, const Tensor& a) { return ops::matmul(Tran
   return e2;
 #define GRAD_PICK(a1, a2, a3, name, ...) name
 #define GRAD(...) GRAD_PICK(__VA_ARGS__, GRAD_3, GRAD_2, GRAD_1)(__VA_ARGS__)
-#define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp,    \
-              may_fail)                                                                         \
-  Tensor Rule_##name([[maybe_unused]] int input, [[maybe_unused]] const Tensor& g,              \
-                     [[maybe_unused]] const Tensor& a, [[maybe_unused]] const Tensor& b,        \
-                     [[maybe_unused]] const Tensor& y, [[maybe_unused]] const TapeNode& node) { \
-    gradient;                                                                                   \
-    return Tensor();                                                                            \
+#define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp,  \
+              may_fail)                                                                       \
+  Tensor Rule_##name([[maybe_unused]] int input, [[maybe_unused]] const Tensor& g,            \
+                     [[maybe_unused]] const Tensor& a, [[maybe_unused]] const Tensor& b,      \
+                     [[maybe_unused]] const Tensor& y, [[maybe_unused]] const TapeNode& node, \
+                     [[maybe_unused]] Tensor* shared) {                                       \
+    gradient;                                                                                 \
+    return Tensor();                                                                          \
   }
 #include "core/ops.def"
 #undef FZ_OP
 
 using Rule = Tensor (*)(int, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                        const TapeNode&);
+                        const TapeNode&, Tensor*);
 constexpr Rule kRules[] = {
 #define FZ_OP(name, ...) Rule_##name,
 #include "core/ops.def"
@@ -254,8 +267,10 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-Tensor ApplyRule(const TapeNode& node, int input, const Tensor& g, const Tensor& output) {
-  return kRules[static_cast<int>(node.op)](input, g, node.saved[0], node.saved[1], output, node);
+Tensor ApplyRule(const TapeNode& node, int input, const Tensor& g, const Tensor& output,
+                 Tensor* shared) {
+  return kRules[static_cast<int>(node.op)](input, g, node.saved[0], node.saved[1], output, node,
+                                           shared);
 }
 
 }  // namespace frazil::autograd

@@ -67,7 +67,9 @@ class Tape final : public TapeHook {
 uint64_t NextSequence();
 
 // The gradient of the op's output `g` with respect to input i, from the row's expression; undefined
-// where the row says NOGRAD. Not yet summed over broadcast axes.
-Tensor ApplyRule(const TapeNode& node, int input, const Tensor& g, const Tensor& output);
+// where the row says NOGRAD. Not yet summed over broadcast axes. `shared` is undefined before the
+// first input of a node, and keeps what its rule makes for all of them at once.
+Tensor ApplyRule(const TapeNode& node, int input, const Tensor& g, const Tensor& output,
+                 Tensor* shared);
 
 }  // namespace frazil::autograd

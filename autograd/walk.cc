@@ -106,10 +106,11 @@ Status Walk::StepOp(TapeNode* node, const Tensor& g) {
   node->passes.fetch_add(1, std::memory_order_relaxed);
   const Tensor output =
       node->saved_output ? Tensor(node->saved_output, GradNodeRef::Share(node)) : Tensor();
+  Tensor shared;
   for (size_t i = 0; i < node->inputs.size(); ++i) {
     const auto& in = node->inputs[i];
     if (!in.edge || !At(in.edge.get()).useful) continue;
-    const Tensor raw = ApplyRule(*node, static_cast<int>(i), g, output);
+    const Tensor raw = ApplyRule(*node, static_cast<int>(i), g, output, &shared);
     if (!raw.defined()) continue;
     const Tensor grad = SumTo(raw, in.shape);
     FZ_RETURN_IF_ERROR(grad.status());

@@ -293,6 +293,53 @@ StatusOr<const Layout*> InferMatmul(const OpInfo& info, const Operand& a, const 
   return Dense({dims.data(), static_cast<size_t>(r)});
 }
 
+// Floats of 32 or 64 bits, whose axes before the last `inner` are those of the first.
+Status CheckAttention(const OpInfo& info, Operands in, std::initializer_list<int> inner) {
+  const std::string tag = Tag(info);
+  if (IsHalf(in[0].dtype))
+    return TypeError(tag, " computes in float32 or float64, got ", Describe(in[0]), ".");
+  const int batch_axes = in[0].layout->rank - *inner.begin();
+  size_t i = 0;
+  for (const int n : inner) {
+    const Layout* layout = in[i++].layout;
+    bool good = batch_axes >= 0 && layout->rank == batch_axes + n;
+    for (int axis = 0; good && axis < batch_axes; ++axis)
+      good = layout->extents[axis] == in[0].layout->extents[axis];
+    if (!good) return ValueError(tag, " batch axes differ: ", DescribeAll(in), ".");
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<const Layout*> Flat(const OpInfo& info, std::initializer_list<Dims> parts, DType dtype) {
+  int64_t n = 0;
+  for (const Dims dims : parts) {
+    FZ_RETURN_IF_ERROR(CheckDims(info.name, dims, SizeOf(dtype)));
+    int64_t size = 1;
+    for (const int64_t extent : dims) size *= extent;
+    n += size;  // each below 2^60
+  }
+  return Dense({&n, 1});
+}
+
+StatusOr<const Layout*> InferAttention(const OpInfo& info, Operands in) {
+  const bool gradient = info.klass == OpClass::kAttentionGrad;
+  FZ_RETURN_IF_ERROR(gradient ? CheckAttention(info, in, {2, 2, 2, 2, 1, 1})
+                              : CheckAttention(info, in, {2, 2, 2}));
+  const Dims q = in[0].layout->dims(), k = in[1].layout->dims(), v = in[2].layout->dims();
+  const size_t r = q.size();
+  bool good = q[r - 1] == k[r - 1] && k[r - 2] == v[r - 2];
+  if (gradient) {
+    const Dims g = in[3].layout->dims();
+    good = good && g[r - 2] == q[r - 2] && g[r - 1] == v[r - 1];
+    for (int i = 4; i < 6; ++i) good = good && in[i].layout->dims()[r - 2] == q[r - 2];
+  }
+  if (!good) return ValueError(Tag(info), " shapes do not match: ", DescribeAll(in), ".");
+  if (gradient) return Flat(info, {q, k, v}, in[0].dtype);
+  absl::InlinedVector<int64_t, 8> results(q.begin(), q.end());
+  results[r - 1] = v[r - 1];
+  return Flat(info, {results, q.first(r - 1)}, in[0].dtype);
+}
+
 StatusOr<const Layout*> InferShape(OpId op, const OpInfo& info, Operands in, AttrSpan attrs) {
   switch (info.klass) {
     case OpClass::kElementwise:
@@ -311,6 +358,9 @@ StatusOr<const Layout*> InferShape(OpId op, const OpInfo& info, Operands in, Att
       return InferTake(info, in, attrs);
     case OpClass::kMatmul:
       return InferMatmul(info, in[0], in[1]);
+    case OpClass::kAttention:
+    case OpClass::kAttentionGrad:
+      return InferAttention(info, in);
     case OpClass::kIota:
       return Dense({&attrs[1], 1});
     case OpClass::kRandomBits:

@@ -29,9 +29,13 @@ enum class OpClass : uint8_t {
   kTake,         // attrs {axis}; inputs x, indices (i32/i64, in range and non-negative)
   kPut,          // attrs {axis, add}; inputs x, indices, updates shaped like take(x, indices)
   kMatmul,       // [..., m, k] x [..., k, n], equal ranks >= 2, batch axes broadcast
-  kIota,         // attrs {dtype, n}
-  kTransfer,     // attrs {to, from}: words of devices; dense
-  kRandomBits,   // attrs {dims...}; input u64[2] = {key, counter}; u32 words
+  kAttention,    // attrs {causal}; q [..., t, d], k [..., s, d], v [..., s, w] of equal batch axes,
+                 // f32 or f64; flat: the results [..., t, w], then the rows' logsumexp [..., t]
+  kAttentionGrad,  // attrs {causal}; q, k, v, gradient [..., t, w], logsumexp [..., t] and delta
+                   // [..., t]; flat: the gradients of q, k and v
+  kIota,           // attrs {dtype, n}
+  kTransfer,       // attrs {to, from}: words of devices; dense
+  kRandomBits,     // attrs {dims...}; input u64[2] = {key, counter}; u32 words
 };
 
 enum class TypeSet : uint8_t { kAny, kNumber, kBoolOrNumber, kFloat, kInt, kBits, kBool };

@@ -98,6 +98,10 @@ inline Tensor concat(const std::vector<Tensor>& parts, int64_t axis = 0) {
 inline Tensor stack(const std::vector<Tensor>& parts, int64_t axis = 0) {
   return Initialize(), Checked(ops::stack(parts, axis), "stack");
 }
+inline Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, bool causal = false,
+                        std::optional<double> scale = {}) {
+  return Initialize(), Checked(ops::attention(q, k, v, causal, scale), "attention");
+}
 // Rows [start, stop) of the first axis.
 Tensor rows(const Tensor& x, int64_t start, int64_t stop);
 

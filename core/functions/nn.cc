@@ -154,28 +154,4 @@ Tensor mse_loss(const Tensor& a, const Tensor& b) {
   });
 }
 
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, bool causal,
-                 std::optional<double> scale) {
-  for (const Tensor* t : {&q, &k, &v}) {
-    if (!t->ok()) return *t;
-    if (t->rank() < 2 || !IsFloat(t->dtype())) {
-      return ValueError("[attention] needs floats with at least two axes: q is ", Describe(q),
-                        ", k is ", Describe(k), ", v is ", Describe(v), ".");
-    }
-  }
-  const double s = scale.value_or(1.0 / std::sqrt(static_cast<double>(q.layout()->dim(-1))));
-  const Tensor factor = Number(s, q);
-  const int64_t attr = causal;
-  return Composite(CompositeId::k_attention, {&q, &k, &v, &factor}, {&attr, 1}, [&] {
-    Tensor scores = matmul(q, matrix_transpose(k)) * factor;
-    if (causal && scores.ok()) {
-      const int64_t n = scores.layout()->dim(-2), m = scores.layout()->dim(-1);
-      // Query i sees keys up to i, aligned at the end.
-      const Tensor row = reshape(iota(n, DType::kI64, q.device()), {n, 1}) + Arg(m - n);
-      scores = where(less_equal(iota(m, DType::kI64, q.device()), row), scores, -INFINITY);
-    }
-    return matmul(softmax(scores, -1), v);
-  });
-}
-
 }  // namespace frazil::ops

@@ -25,6 +25,11 @@ class Placer {
         new_.nodes.push_back(FillOf(node));
         continue;
       }
+      if (!CpuAddresses(node.device) && RunsOnCpu(node.op)) {
+        FZ_ASSIGN_OR_RETURN(const int32_t id, OnCpu(node));
+        now_.push_back(id);
+        continue;
+      }
       absl::InlinedVector<int32_t, 3> operands;
       for (const int32_t old : node.operands) {
         FZ_ASSIGN_OR_RETURN(const int32_t placed, Place(node, now_[old]));
@@ -48,6 +53,27 @@ class Placer {
     fill.attrs = {};
     fill.operands = {now_[node.operands[0]]};
     return fill;
+  }
+
+  // What GPUs have no kernel of.
+  static bool RunsOnCpu(OpId op) { return op == OpId::k_attend || op == OpId::k_attend_grad; }
+
+  // The op on the CPU, between transfers, which are counted.
+  StatusOr<int32_t> OnCpu(const Node& node) {
+    const Device cpu;
+    absl::InlinedVector<int32_t, 6> operands;
+    for (const int32_t old : node.operands) {
+      int32_t id = now_[old];
+      if (const Device from = new_.nodes[id].device; !CpuAddresses(from)) {
+        FZ_ASSIGN_OR_RETURN(id, Dense(id, node.origin));
+        const int64_t attrs[] = {cpu.word, from.word};
+        FZ_ASSIGN_OR_RETURN(id, new_.AddOp(OpId::k_to_device, {id}, attrs, node.origin));
+      }
+      operands.push_back(id);
+    }
+    FZ_ASSIGN_OR_RETURN(const int32_t made, new_.AddOp(node.op, operands, node.attrs, node.origin));
+    const int64_t attrs[] = {node.device.word, cpu.word};
+    return new_.AddOp(OpId::k_to_device, {made}, attrs, node.origin);
   }
 
   StatusOr<int32_t> Place(const Node& user, int32_t id) {

@@ -40,6 +40,10 @@ Status VerifyAttrs(const Graph& graph, int32_t id, const OpInfo& info) {
     case OpClass::kPut:
       FZ_RETURN_IF_ERROR(count(2));
       return below(attrs[0], rank, "axis");
+    case OpClass::kAttention:
+    case OpClass::kAttentionGrad:
+      FZ_RETURN_IF_ERROR(count(1));
+      return below(attrs[0], 2, "causal");
     case OpClass::kTransfer:
       FZ_RETURN_IF_ERROR(count(2));
       return below(attrs[0], 256, "device");

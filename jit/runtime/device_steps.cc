@@ -7,6 +7,7 @@
 #include "jit/runtime/cuda/put.h"
 #include "jit/runtime/npu/kernel.h"
 #include "jit/runtime/npu/matmul.h"
+#include "jit/runtime/npu/on_cpu.h"
 
 namespace frazil::jit {
 
@@ -50,6 +51,8 @@ StatusOr<std::unique_ptr<const LibraryCall>> MakeDeviceCall(
     return MakeCudaMatmul(graph, id, origin, precision);
   }
   if (op == OpId::k_put && device == DeviceKind::kCuda) return MakeCudaPut(graph, id, origin);
+  if (device == DeviceKind::kNpu && (op == OpId::k_attend || op == OpId::k_attend_grad))
+    return MakeNpuOnCpu(graph, id, origin, std::move(cpu));
   return cpu;
 }
 

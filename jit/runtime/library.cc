@@ -11,6 +11,7 @@
 #include "core/parallel.h"
 #include "core/str.h"
 #include "core/transfers.h"
+#include "jit/runtime/attention/attention.h"
 #include "kernels/blas.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/put.h"
@@ -204,6 +205,10 @@ StatusOr<std::unique_ptr<const LibraryCall>> MakeLibraryCall(const Graph& graph,
       args.updates = operand(2).layout;
       return std::make_unique<PutCall>(args);
     }
+    case OpClass::kAttention:
+      return MakeAttention(graph, id);
+    case OpClass::kAttentionGrad:
+      return MakeAttentionGradient(graph, id);
     default:
       return NotImplementedError("[", Info(node.op).name, "] has no library kernel.");
   }

@@ -49,8 +49,8 @@ class Blocked {
   static constexpr bool kStoredAsComputed = std::is_same_v<S, T>;
   static constexpr bool kF64 = std::is_same_v<T, double>;
 
-  Blocked(Isa isa, View<S> a, View<S> b, int64_t k, const Block<T>& c, const Team& team)
-      : isa_(isa), a_(a), b_(b), k_(k), c_(c), team_(team), lanes_(Lanes(isa, kF64)) {
+  Blocked(Isa isa, View<S> a, View<S> b, int64_t k, const Block<T>& c, const Team& team, bool add)
+      : isa_(isa), a_(a), b_(b), k_(k), c_(c), team_(team), add_(add), lanes_(Lanes(isa, kF64)) {
     ChooseTile();
     ChooseReading();
     ChooseBlocks();
@@ -217,7 +217,7 @@ class Blocked {
       panel_bytes = PanelOfA(part.steps) * int64_t(sizeof(T));
     }
     call.k = part.steps;
-    call.accumulate = part.k0 != 0;
+    call.accumulate = add_ || part.k0 != 0;
     call.ldc = c_.ld * int64_t(sizeof(T));
     if (tail_ != 0) SetMask(shape_, int((tail_ - 1) % lanes_ + 1), &call);
     const int64_t read_ahead = part.steps / kAheadSteps * kAheadBytes;
@@ -244,6 +244,7 @@ class Blocked {
   const int64_t k_;
   const Block<T> c_;
   const Team team_;
+  const bool add_;
   const int64_t lanes_;
   int64_t nv_, nr_, mr_;  // the tile: vectors and columns, rows at most
   int64_t tail_;          // columns of the last panel if it is not whole, or 0
@@ -258,10 +259,10 @@ class Blocked {
 
 // Without generated code.
 template <typename S>
-void PlainChunk(View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out) {
+void PlainChunk(View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out, bool add) {
   for (int64_t i = 0; i < out.rows && !Abandoned(); ++i) {
     Acc<S>* row = out.data + i * out.ld;
-    std::fill(row, row + out.cols, Acc<S>(0));
+    if (!add) std::fill(row, row + out.cols, Acc<S>(0));
     for (int64_t p = 0; p < k; ++p) {
       Acc<S> x = Widen(*a.At(i, p));
       for (int64_t j = 0; j < out.cols; ++j) row[j] = std::fma(x, Widen(*b.At(p, j)), row[j]);
@@ -289,20 +290,22 @@ bool TryOneRow(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& ou
 }  // namespace
 
 template <typename S>
-void ChunkGemm(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out,
-               const Team& team) {
-  if (isa == Isa::kScalar) return PlainChunk(a, b, k, out);
-  if (TryOneRow(isa, a, b, k, out)) return;
-  Blocked<S> blocked(isa, a, b, k, out, team);
-  if (!blocked.FindKernels()) return PlainChunk(a, b, k, out);
+void ChunkGemm(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out, const Team& team,
+               bool add) {
+  if (isa == Isa::kScalar) return PlainChunk(a, b, k, out, add);
+  if (!add && TryOneRow(isa, a, b, k, out)) return;
+  Blocked<S> blocked(isa, a, b, k, out, team, add);
+  if (!blocked.FindKernels()) return PlainChunk(a, b, k, out, add);
   blocked.Run();
 }
 
-template void ChunkGemm(Isa, View<float>, View<float>, int64_t, const Block<float>&, const Team&);
-template void ChunkGemm(Isa, View<double>, View<double>, int64_t, const Block<double>&,
-                        const Team&);
-template void ChunkGemm(Isa, View<Half>, View<Half>, int64_t, const Block<float>&, const Team&);
+template void ChunkGemm(Isa, View<float>, View<float>, int64_t, const Block<float>&, const Team&,
+                        bool);
+template void ChunkGemm(Isa, View<double>, View<double>, int64_t, const Block<double>&, const Team&,
+                        bool);
+template void ChunkGemm(Isa, View<Half>, View<Half>, int64_t, const Block<float>&, const Team&,
+                        bool);
 template void ChunkGemm(Isa, View<BFloat16>, View<BFloat16>, int64_t, const Block<float>&,
-                        const Team&);
+                        const Team&, bool);
 
 }  // namespace frazil::gemm

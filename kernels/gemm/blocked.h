@@ -13,9 +13,9 @@
 namespace frazil::gemm {
 
 // out = a @ b for k of at most kChunk. `isa` is resolved. Where packing takes part, `team` shares
-// it.
+// it. With `add` the accumulators start from what `out` holds instead of +0.
 template <typename S>
-void ChunkGemm(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out,
-               const Team& team);
+void ChunkGemm(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out, const Team& team,
+               bool add = false);
 
 }  // namespace frazil::gemm

@@ -105,6 +105,17 @@ void FloatGemm(const GemmArgs& args, Isa isa, const Team& team) {
   InBlocks(isa, a, b, g, team);
 }
 
+template <typename S>
+void FloatGemmAdd(const GemmArgs& g, Isa isa) {
+  FZ_CHECK(g.k <= kChunk && g.c.col_stride == 1);
+  View<S> a{static_cast<const S*>(g.a.data), g.a.row_stride, g.a.col_stride};
+  View<S> b{static_cast<const S*>(g.b.data), g.b.row_stride, g.b.col_stride};
+  Block<S> c{static_cast<S*>(g.c.data), g.m, g.n, g.c.row_stride};
+  ChunkGemm(isa, a, b, g.k, c, Team(), true);
+}
+
+template void FloatGemmAdd<float>(const GemmArgs&, Isa);
+template void FloatGemmAdd<double>(const GemmArgs&, Isa);
 template void FloatGemm<float>(const GemmArgs&, Isa, const Team&);
 template void FloatGemm<double>(const GemmArgs&, Isa, const Team&);
 template void FloatGemm<Half>(const GemmArgs&, Isa, const Team&);

@@ -11,4 +11,8 @@ namespace frazil::gemm {
 template <typename S>
 void FloatGemm(const GemmArgs& args, Isa isa, const Team& team);
 
+// kernels/gemm/gemm.h's GemmAdd; S is float or double.
+template <typename S>
+void FloatGemmAdd(const GemmArgs& args, Isa isa);
+
 }  // namespace frazil::gemm

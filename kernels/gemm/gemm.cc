@@ -116,6 +116,14 @@ void Gemm(const GemmArgs& args, Isa isa) {
   Dispatch(args, ResolveIsa(isa), gemm::Team());
 }
 
+void GemmAdd(const GemmArgs& args, Isa isa) {
+  if (args.m <= 0 || args.n <= 0) return;
+  DefaultFpMode mode;
+  if (args.dtype == DType::kF32) return gemm::FloatGemmAdd<float>(args, ResolveIsa(isa));
+  FZ_CHECK(args.dtype == DType::kF64);
+  gemm::FloatGemmAdd<double>(args, ResolveIsa(isa));
+}
+
 void GemmParallel(const GemmArgs& args, int threads, ParallelRun run, Isa isa) {
   double work = double(args.m) * double(args.n) * double(args.k);
   if (threads > 1 && WorthTeam(args, work, threads)) {

@@ -39,6 +39,10 @@ Isa ResolveIsa(Isa wanted);
 // On the calling thread. dtype is any but bool.
 void Gemm(const GemmArgs& args, Isa isa = Isa::kBest);
 
+// c = fma(a, b, c) for k ascending: continues the accumulators that c holds. f32 and f64, k of at
+// most 4096, adjacent columns of c.
+void GemmAdd(const GemmArgs& args, Isa isa = Isa::kBest);
+
 // Calls its second argument for 0..count-1, on any threads, and returns when all are done.
 using ParallelRun = absl::FunctionRef<void(int64_t count, absl::FunctionRef<void(int64_t)> body)>;
 

@@ -1,6 +1,6 @@
 // Memory that one thread keeps between multiplications: packed panels and temporary outputs.
-// Called by kernels/gemm/*.cc. Invariant: a buffer is valid until the next Get of the same slot on
-// the same thread.
+// Called by kernels/gemm/*.cc, and by jit/attention for its own slot. Invariant: a buffer is valid
+// until the next Get of the same slot on the same thread.
 #pragma once
 
 #include <sys/mman.h>
@@ -14,7 +14,15 @@ namespace frazil::gemm {
 
 class Scratch {
  public:
-  enum Slot { kPackedA, kPackedB, kOutput, kSumFirst, kSumLast = kSumFirst + 20, kSlots };
+  enum Slot {
+    kPackedA,
+    kPackedB,
+    kOutput,
+    kAttention,
+    kSumFirst,
+    kSumLast = kSumFirst + 20,
+    kSlots
+  };
 
   static Scratch& ThisThread() {
     static thread_local Scratch scratch;

@@ -342,6 +342,66 @@ def matmuls(row):
                            np.matmul, row["ulp"], lambda a, b: np.abs(a) @ np.abs(b))  # fmt: skip
 
 
+def attend(q, k, v, causal, scale):
+    """(results, weights) in the type of the arguments."""
+    scores = q @ np.swapaxes(k, -1, -2) * scale
+    if causal:
+        n, m = scores.shape[-2:]
+        scores = np.where(np.arange(m) <= np.arange(n)[:, None] + m - n, scores, -np.inf)
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    p = e / e.sum(-1, keepdims=True)
+    return p @ v, p
+
+
+def attend_gradients(q, k, v, causal, scale):
+    """Of the sum of squares of results, with respect to q, k and v, one after the other."""
+    out, p = attend(q, k, v, causal, scale)
+    g = 2 * out
+    ds = p * (g @ np.swapaxes(v, -1, -2) - (g * out).sum(-1, keepdims=True)) * scale
+    parts = (ds @ k, np.swapaxes(ds, -1, -2) @ q, np.swapaxes(p, -1, -2) @ g)
+    return np.concatenate([x.reshape(-1) for x in parts])
+
+
+ATTENTION_SHAPES = [
+    ((3, 4), (5, 4), (5, 2), False), ((4, 6, 4), (7, 4), (4, 7, 3), False), ((2, 70, 16), (2, 130, 16), (2, 130, 8), False),
+    ((2, 3, 65, 8), (2, 1, 65, 8), (3, 65, 8), True), ((100, 8), (40, 8), (40, 4), False), ((10, 8), (100, 8), (100, 8), True),
+]  # fmt: skip
+
+
+def attentions(row):
+    gradient = row["class"] == "attention_grad"
+
+    def call(fz, q, k, v, causal):
+        f = lambda q, k, v: fz.nn.attention(q, k, v, causal=causal, scale=0.3)  # noqa: E731
+        if not gradient:
+            return f(q, k, v)
+        grads = fz.grad(lambda *x: fz.sum(fz.square(f(*x))), argnums=(0, 1, 2))(q, k, v)
+        return fz.concat([g.reshape(-1) for g in grads])
+
+    def reference(q, k, v, causal):
+        if not gradient:
+            return attend(q, k, v, causal, 0.3)[0]
+        return attend_gradients(q, k, v, causal, 0.3)
+
+    for dtype in FLOATS:
+        for number, (*shapes, causal) in enumerate(ATTENTION_SHAPES):
+            broadcast = len({s[:-2] for s in shapes}) > 1
+            if gradient and broadcast:
+                continue  # sums of gradients over batches: tests/gradients
+            name = f"{row['name']}-{dtype}-{number}"
+            inputs = [
+                random_array(rng_for(name + str(i)), dtype, s, -1, 1) for i, s in enumerate(shapes)
+            ]
+            narrow = gradient and dtype in (
+                "float16",
+                "bfloat16",
+            )  # results round before the square
+            yield Case(name, row["name"], dtype, inputs, [dtype] * 3, "plain",
+                       lambda fz, q, k, v, c=causal: call(fz, q, k, v, c),
+                       None if narrow else lambda q, k, v, c=causal: reference(q, k, v, c),
+                       row["ulp"], lambda q, k, v: np.float64(1))  # fmt: skip
+
+
 def sources(row):
     if row["name"] == "iota":
         for dtype in INTS + FLOATS:
@@ -394,7 +454,7 @@ def transfers(row):
 CLASSES = {
     "elementwise": elementwise, "cast": casts, "reduce": reductions, "view": movement, "concat": movement,
     "pad": movement, "take": movement, "put": movement, "matmul": matmuls, "iota": sources, "random_bits": sources,
-    "transfer": transfers,
+    "transfer": transfers, "attention": attentions, "attention_grad": attentions,
 }  # fmt: skip
 
 

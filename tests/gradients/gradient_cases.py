@@ -235,8 +235,20 @@ def matmuls(row):
     yield one("matmul", "square", lambda x: x @ x, (2, 2))
 
 
+def attentions(row):
+    for causal in (False, True):
+        for q, k, v in [
+            ((2, 2), (3, 2), (3, 3)),
+            ((2, 3, 2), (3, 2), (2, 3, 1)),
+            ((5, 1), (5, 1), (5, 1)),
+        ]:
+            call = lambda q, k, v, c=causal: nn.attention(q, k, v, causal=c, scale=0.5)  # noqa: E731
+            yield one(row["name"], f"{q}-{k}-{v}-{causal}", call, q, k, v)
+
+
 CLASSES = {
     "elementwise": elementwise,
+    "attention": attentions,
     "reduce": reductions,
     "matmul": matmuls,
 }

@@ -15,7 +15,7 @@ def attention(
     causal: builtins.bool = ...,
     scale: builtins.float | None = ...,
 ) -> Tensor:
-    """softmax(q k^T * scale) v over the last two axes (Vaswani et al. 2017)."""
+    """softmax(q k^T * scale) v (Vaswani et al. 2017) for q [..., t, d], k [..., s, d] and v [..., s, w]: [..., t, w]. Leading axes broadcast; scale is 1 / sqrt(d) if not given; causal: query i sees keys up to i + s - t. By blocks of 64 queries and 64 keys with a running maximum and sum (Milakov and Gimelshein 2018, Rabe and Staats 2021, Dao et al. 2022), also for gradients: no array of t x s is made. Any floats; 16-bit ones compute in float32 and round once. A query that sees no key gives 0. ValueError if shapes do not match. Gradients of gradients use the formula written out, with arrays of t x s."""
 
 def cross_entropy(logits: Operand, labels: Operand, /) -> Tensor:
     """Mean negative log likelihood of integer labels under softmax(logits) along the last axis."""
