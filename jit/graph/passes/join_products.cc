@@ -5,6 +5,7 @@
 // products by the rule alone.
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "core/check.h"
 #include "jit/graph/passes/passes.h"
@@ -19,13 +20,15 @@ struct Rows {
   int32_t base, matrix;
   int64_t rows, length;
 
-  auto operator<=>(const Rows&) const = default;
+  bool operator<(const Rows& o) const {
+    return std::tie(base, matrix, rows, length) < std::tie(o.base, o.matrix, o.rows, o.length);
+  }
 };
 struct Product {
   int64_t offset;  // elements of base
   int32_t node;
 
-  auto operator<=>(const Product&) const = default;
+  bool operator<(const Product& o) const { return offset < o.offset; }
 };
 
 bool Describe(const Graph& graph, int32_t id, Rows* rows, int64_t* offset) {
@@ -57,7 +60,7 @@ std::map<int32_t, std::pair<Rows, std::vector<Product>>> FindRuns(const Graph& g
   }
   std::map<int32_t, std::pair<Rows, std::vector<Product>>> runs;
   for (auto& [rows, products] : alike) {
-    std::sort(products.begin(), products.end());
+    std::stable_sort(products.begin(), products.end());
     for (size_t begin = 0, end; begin < products.size(); begin = end) {
       for (end = begin + 1; end < products.size(); ++end) {
         if (products[end].offset != products[end - 1].offset + rows.rows * rows.length) break;
