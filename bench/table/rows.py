@@ -206,6 +206,7 @@ SIMULATIONS = [
 
 # Only for the plots: the same workloads over size, and on one thread against all.
 _SOME = "traced|pure|limit|plain|jit|numba|compile"
+_QUICK = "traced|pure|limit|plain|jit$|numba"  # to prepare, on every number of threads
 _OVER_SIZE = [
     *(
         Row(
@@ -226,7 +227,7 @@ _OVER_SIZE = [
 
 def _over_threads(key):
     row = next(row for row in ARRAYS + NETWORKS + SIMULATIONS if row.key == key)
-    return replace(row, key=key + "_threads", measure="scaling", aims={}, own=0, forms=_SOME)
+    return replace(row, key=key + "_threads", measure="scaling", aims={}, own=0, forms=_QUICK)
 
 
 _OVER_THREADS = [
