@@ -94,6 +94,7 @@ def measure(args):
                 document["table"].append(result)
                 print(present.details([result]), flush=True)
                 save(args, document)
+            document["limits"] = larger(document["limits"], session.limits())
     if cases:
         args.time = functools.partial(_rounds(), rounds=args.rounds, seconds=args.seconds)
         report = Report()
@@ -101,6 +102,13 @@ def measure(args):
             _cases()[name](args, report)
         document["cases"] = report.rows
     return document
+
+
+def larger(before, after):
+    """The limits seen before and after: what else ran on the machine makes them smaller only."""
+    if not (before and after):
+        return before or after
+    return {key: max(value, after[key]) for key, value in before.items()}
 
 
 def _rounds():

@@ -88,7 +88,11 @@ class Session:
         """What the machine gives: rates of multiplications and of memory; None without frazil."""
         if "frazil" not in self.pythons:
             return None
-        return self._try("frazil", self.threads, "limits", smoke=self.settings.smoke)
+        process = self.process("frazil", self.threads)
+        process.prefer(-self.settings.priority)
+        limits = self._try("frazil", self.threads, "limits", smoke=self.settings.smoke)
+        process.prefer(0)
+        return limits
 
     def _file(self, name, form):
         return self._temporary / f"{name} {form.replace('/', ' ')}.npz"
