@@ -28,6 +28,17 @@ LeafNode* LeafOf(const Tensor& cell) {
   return cell.node() && cell.node()->leaf() ? static_cast<LeafNode*>(cell.node()) : nullptr;
 }
 
+// Puts in place of the cell's history a node that says that it is gone. A leaf stays.
+void LetGoOfHistory(Tensor* cell) {
+  if (cell->node()->kind != GradNode::Kind::kOp) return;
+  auto spent = Ref<TapeNode>::Adopt(TapeNode::New());
+  spent->op = static_cast<const TapeNode*>(cell->node())->op;
+  spent->spent = true;
+  spent->level = cell->node()->level;
+  spent->sequence = cell->node()->sequence;
+  cell->SetNode(GradNodeRef::Adopt(spent.release()));
+}
+
 }  // namespace
 
 void RegisterTape() {
@@ -80,9 +91,11 @@ Status SetGrad(Tensor* leaf, const Tensor& grad) {
   return absl::OkStatus();
 }
 
-Status Backward(const Tensor& root, const Tensor* seed) {
+Status Backward(Tensor* cell, const Tensor* seed, bool retain) {
+  const Tensor root = cell->Detach();
+  GradNodeRef history = cell->node_ref();
   if (!root.ok()) return root.status();
-  if (!root.node()) {
+  if (!history) {
     return RuntimeError("[backward] ", Describe(root),
                         " does not depend on a tensor that requires a gradient.");
   }
@@ -101,8 +114,9 @@ Status Backward(const Tensor& root, const Tensor* seed) {
   LimitScope limit(-1);
   const Tensor ones =
       seed ? seed->Detach() : ops::full(root.dims(), Scalar::Float(1), root.dtype(), root.device());
+  if (!retain) LetGoOfHistory(cell);
   Walk walk;
-  FZ_RETURN_IF_ERROR(walk.Run(root, ones));
+  FZ_RETURN_IF_ERROR(walk.Run(std::move(history), ones));
   // .grad changes only when every gradient has been computed. Sums are made first, then stored.
   std::vector<Tensor> sums;
   for (const auto& [leaf, g] : walk.leaves()) {
@@ -138,7 +152,8 @@ Tensor GradScope::Variable(const Tensor& argument) {
   return variables_.emplace_back(argument.value_ref(), GradNodeRef::Adopt(node));
 }
 
-StatusOr<std::vector<Tensor>> GradScope::Gradients(const Tensor& root) {
+StatusOr<std::vector<Tensor>> GradScope::Gradients(Tensor* cell) {
+  const Tensor root = cell->Detach();
   if (!root.ok()) return root.status();
   if (!IsFloat(root.dtype()) || root.rank() != 0) {
     return TypeError("[grad] the function must return one floating-point number (0-d), got ",
@@ -146,8 +161,10 @@ StatusOr<std::vector<Tensor>> GradScope::Gradients(const Tensor& root) {
   }
   LimitScope limit(level_);
   Walk walk(scope_);
-  FZ_RETURN_IF_ERROR(
-      walk.Run(root, ops::to_device(ops::scalar(Scalar::Float(1), root.dtype()), root.device())));
+  GradNodeRef history = cell->node_ref();
+  if (Hides(*cell)) cell->SetNode(nullptr);
+  const Tensor one = ops::to_device(ops::scalar(Scalar::Float(1), root.dtype()), root.device());
+  FZ_RETURN_IF_ERROR(walk.Run(std::move(history), one));
   std::vector<Tensor> grads;
   for (const Tensor& v : variables_) {
     Tensor g = walk.Arrived(v.node());
@@ -161,8 +178,11 @@ StatusOr<std::vector<Tensor>> GradScope::Gradients(const Tensor& root) {
   return grads;
 }
 
-Tensor GradScope::Outside(const Tensor& t) const {
-  return t.node() && (!outer_enabled_ || t.node()->level >= level_) ? t.Detach() : t;
+Tensor GradScope::Outside(const Tensor& t) const { return Hides(t) ? t.Detach() : t; }
+
+// True if nothing outside of the scope may see t's history.
+bool GradScope::Hides(const Tensor& t) const {
+  return t.node() && (!outer_enabled_ || t.node()->level >= level_);
 }
 
 }  // namespace frazil::autograd

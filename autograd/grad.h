@@ -22,8 +22,9 @@ Tensor Grad(const Tensor& leaf);
 Status SetGrad(Tensor* leaf, const Tensor& grad);  // undefined clears
 
 // Adds d root / d leaf (times `seed`, default ones; a root that is not 0-d needs one) to .grad of
-// every leaf.
-Status Backward(const Tensor& root, const Tensor* seed = nullptr);
+// every leaf. Without `retain` the root's history is let go of on the way, as far as nothing else
+// holds it: what it saved is free for the rest of the pass, and walking it again is an error.
+Status Backward(Tensor* root, const Tensor* seed = nullptr, bool retain = true);
 
 // Function style. A scope gives fresh variables for the arguments to differentiate; Gradients walks
 // back from the result to them. Nests: the inner result stays differentiable by the outer scope.
@@ -36,12 +37,15 @@ class GradScope {
   // The argument as a variable of this scope (connected to its own history for outer gradients).
   Tensor Variable(const Tensor& argument);
   // d root / d variable for each variable made by this scope, in order; zeros where there is no
-  // path. Error unless root is a 0-d float.
-  StatusOr<std::vector<Tensor>> Gradients(const Tensor& root);
+  // path. Error unless root is a 0-d float. The root's history is let go of on the way, as far as
+  // nothing else, nor an outer scope, needs it.
+  StatusOr<std::vector<Tensor>> Gradients(Tensor* root);
   // A tensor computed inside the scope as it should be seen outside (auxiliary results).
   Tensor Outside(const Tensor& t) const;
 
  private:
+  bool Hides(const Tensor& t) const;
+
   int level_;
   uint64_t scope_;      // tells this scope's variables from all others
   bool outer_enabled_;  // gradients were wanted outside: no_grad() around a scope detaches its

@@ -184,28 +184,39 @@ Tensor grad_pad(const Tensor& g, const TapeNode& node) {
   return ops::slice(g, s);
 }
 
+// take and put with indices of an earlier call: they are normal, and waiting for a new computation
+// of them would end a traced stretch in the middle of a backward pass.
+Tensor TakeAgain(const Tensor& x, const Tensor& indices, int64_t axis) {
+  return Apply(OpId::k_take, {&x, &indices}, {&axis, 1});
+}
+Tensor PutAgain(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_t axis,
+                bool add) {
+  const int64_t attrs[] = {axis, add};
+  return Apply(OpId::k_put, {&x, &indices, &updates}, attrs);
+}
+
 Tensor grad_take(const Tensor& g, const Tensor& indices, const TapeNode& node) {
   const Tensor zeros = ops::full(node.input_dims(0), Scalar::Float(0), g.dtype(), g.device());
-  return ops::put(zeros, indices, g, node.attr(0), true);
+  return PutAgain(zeros, indices, g, node.attr(0), true);
 }
 
 Tensor grad_put_base(const Tensor& g, const Tensor& indices, const TapeNode& node) {
   if (node.attr(1)) return g;
   const Tensor zeros = ops::full(node.input_dims(2), Scalar::Float(0), g.dtype(), g.device());
-  return ops::put(g, indices, zeros, node.attr(0), false);
+  return PutAgain(g, indices, zeros, node.attr(0), false);
 }
 
 // Only the last update to a position reached the result.
 Tensor grad_put_updates(const Tensor& g, const Tensor& indices, const TapeNode& node) {
   const int64_t axis = node.attr(0);
-  const Tensor taken = ops::take(g, indices, axis);
+  const Tensor taken = TakeAgain(g, indices, axis);
   const int64_t n = indices.size();
   if (node.attr(1) || n < 2) return taken;
   const Tensor flat = ops::reshape(indices, {n});
   const Tensor turns = ops::iota(n, DType::kI64, indices.device());
   const int64_t extent = node.input_dims(0)[axis];
   const Tensor none = ops::full({extent}, Scalar::Int(0), DType::kI64, g.device());
-  const Tensor last = ops::take(ops::put(none, flat, turns, 0, false), flat, 0);
+  const Tensor last = TakeAgain(PutAgain(none, flat, turns, 0, false), flat, 0);
   DimVec dims(node.input_dims(2).size(), 1);  // those of the indices, where they stand in updates
   for (int i = 0; i < indices.rank(); ++i) dims[axis + i] = indices.dims()[i];
   const Tensor kept = ops::reshape(ops::equal(last, turns), dims);

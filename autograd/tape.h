@@ -26,6 +26,8 @@ class TapeNode final : public GradNode {
   std::array<Tensor, 3> saved;  // a, b, c where the row saves them
   ValueRef saved_output;
   std::atomic<uint32_t> passes{0};  // backward passes that went through it
+  // Stands for history that a backward pass has let go of: an error for the next one.
+  bool spent = false;
 
   // For the gradient expressions of the table.
   DType input_dtype(int i) const { return inputs[i].dtype; }

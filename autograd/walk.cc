@@ -38,12 +38,13 @@ Tensor SumTo(const Tensor& g, const Layout* shape) {
 
 }  // namespace
 
-Status Walk::Run(const Tensor& root, const Tensor& seed) {
-  if (!root.node()) return absl::OkStatus();
-  Collect(root.node());
+Status Walk::Run(GradNodeRef root, const Tensor& seed) {
+  if (!root) return absl::OkStatus();
+  FZ_RETURN_IF_ERROR(Collect(std::move(root)));
   visits_[0].grad = seed;  // nothing that the root leads to is newer
   for (Visit& visit : visits_) {
     if (visit.useful && visit.grad.defined()) FZ_RETURN_IF_ERROR(Step(&visit));
+    if (visit.node->kind == GradNode::Kind::kOp) visit.node = nullptr;
   }
   return absl::OkStatus();
 }
@@ -59,19 +60,25 @@ bool Walk::Wanted(const GradNode& node) const {
          static_cast<const VariableNode&>(node).scope == scope_;
 }
 
-void Walk::Collect(GradNode* root) {
-  std::vector<GradNode*> stack = {root};
+Status Walk::Collect(GradNodeRef root) {
+  std::vector<GradNode*> stack = {root.get()};
   while (!stack.empty()) {
     GradNode* node = stack.back();
     stack.pop_back();
     if (!index_.try_emplace(node, 0).second) continue;
-    visits_.push_back({node});
+    if (node->kind == GradNode::Kind::kOp && static_cast<TapeNode*>(node)->spent) {
+      return RuntimeError(
+          "[backward] an earlier backward(retain_graph=False) has let go of this history.");
+    }
+    visits_.push_back({GradNodeRef::Share(node)});
     if (!Wanted(*node)) ForEachEdge(*node, [&](GradNode* next) { stack.push_back(next); });
   }
   std::sort(visits_.begin(), visits_.end(),
             [](const Visit& x, const Visit& y) { return x.node->sequence > y.node->sequence; });
-  for (size_t i = 0; i < visits_.size(); ++i) index_[visits_[i].node] = static_cast<int32_t>(i);
+  for (size_t i = 0; i < visits_.size(); ++i)
+    index_[visits_[i].node.get()] = static_cast<int32_t>(i);
   for (auto it = visits_.rbegin(); it != visits_.rend(); ++it) it->useful = Leads(*it->node);
+  return absl::OkStatus();
 }
 
 // Asked oldest first, so that what the node depends on has its answer.
@@ -89,7 +96,7 @@ void Walk::Add(const GradNode* node, const Tensor& g) {
 
 Status Walk::Step(Visit* visit) {
   FZ_RETURN_IF_ERROR(visit->grad.status());
-  GradNode* node = visit->node;
+  GradNode* node = visit->node.get();
   if (node->leaf()) {
     leaves_.push_back({static_cast<LeafNode*>(node), visit->grad});
     return absl::OkStatus();

@@ -1,6 +1,7 @@
 // One walk back over the tape: collects what leads to the wanted gradients and applies the rules,
 // newest node first. Called by Backward and GradScope::Gradients. Invariant: each node is visited
-// once, after every node that depends on it, in an order that the tape alone decides.
+// once, after every node that depends on it, in an order that the tape alone decides; a node that
+// nobody else holds is freed, with what it saved, as soon as the walk has passed it.
 #pragma once
 
 #include <vector>
@@ -15,7 +16,8 @@ class Walk {
   // scope: the variables of one function-style scope are wanted; 0: every leaf.
   explicit Walk(uint64_t scope = 0) : scope_(scope) {}
 
-  Status Run(const Tensor& root, const Tensor& seed);
+  // `root` is the node to walk back from, or null. Who wants it to be freed gives it away.
+  Status Run(GradNodeRef root, const Tensor& seed);
 
   // The gradient that arrived at a variable; undefined if none did.
   Tensor Arrived(const GradNode* variable) const;
@@ -23,13 +25,13 @@ class Walk {
 
  private:
   struct Visit {
-    GradNode* node;
+    GradNodeRef node;
     bool useful = false;  // leads to a wanted gradient
     Tensor grad;          // the sum so far
   };
 
   bool Wanted(const GradNode& node) const;
-  void Collect(GradNode* root);
+  Status Collect(GradNodeRef root);
   bool Leads(const GradNode& node) const;
   Status Step(Visit* visit);
   Status StepOp(TapeNode* node, const Tensor& g);

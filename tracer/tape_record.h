@@ -54,6 +54,7 @@ struct TapeRecord {
   absl::InlinedVector<Edge, 3> edges;
   std::array<Origin, 3> saved;
   Source saved_output;
+  bool spent = false;
 };
 
 // The nodes below `roots` that no cell had before. False if one depends on a node that is neither,
@@ -65,7 +66,7 @@ bool CollectTape(absl::Span<const GradNode* const> roots,
 // The record of one node: `link` and `find` name what it holds.
 template <typename LinkOf, typename SourceOf>
 TapeRecord Describe(const autograd::TapeNode& node, const LinkOf& link, const SourceOf& find) {
-  TapeRecord record{node.op, node.attrs, {}, {}, {}};
+  TapeRecord record{node.op, node.attrs, {}, {}, {}, node.spent};
   for (const auto& in : node.inputs)
     record.edges.push_back({link(in.edge.get()), in.dtype, in.shape});
   for (size_t i = 0; i < node.saved.size(); ++i) {
@@ -92,7 +93,8 @@ std::vector<GradNodeRef> MakeTape(absl::Span<const TapeRecord> records, Cells ce
     auto node = Ref<autograd::TapeNode>::Adopt(autograd::TapeNode::New());
     node->op = record.op;
     node->attrs = record.attrs;
-    node->level = 1 << 30;
+    node->spent = record.spent;
+    node->level = record.edges.empty() ? 0 : 1 << 30;
     for (const TapeRecord::Edge& e : record.edges) {
       node->inputs.push_back({node_of(e.node), e.dtype, e.shape});
       if (const GradNode* edge = node->inputs.back().edge.get())

@@ -153,7 +153,13 @@ class NoGrad {
 inline void set_requires_grad(Tensor& t, bool on = true) {
   ThrowIf(autograd::SetRequiresGrad(&t, on));
 }
-inline void backward(const Tensor& root) { ThrowIf(autograd::Backward(root)); }
+// A root that is given away loses its history on the way: memory that only it held is free for the
+// rest of the pass.
+inline void backward(Tensor&& root) { ThrowIf(autograd::Backward(&root, nullptr, false)); }
+inline void backward(const Tensor& root) {
+  Tensor copy = root;
+  ThrowIf(autograd::Backward(&copy));
+}
 inline Tensor grad_of(const Tensor& leaf) { return autograd::Grad(leaf); }
 
 // value_and_grad(f)(params, args...) -> {f(params, args...), gradients shaped like params}.
@@ -164,8 +170,8 @@ auto value_and_grad(F f) {
     autograd::GradScope scope;
     P variables = params;
     ForEachTensor(variables, [&](Tensor& t) { t = scope.Variable(t); });
-    const Tensor value = f(std::as_const(variables), args...);
-    auto grads = scope.Gradients(value);
+    Tensor value = f(std::as_const(variables), args...);
+    auto grads = scope.Gradients(&value);
     ThrowIf(grads.status());
     size_t i = 0;
     ForEachTensor(variables, [&](Tensor& t) { t = (*grads)[i++]; });

@@ -55,7 +55,7 @@ PyObject* Gradients(PyObject* self, PyObject* root) {
     return Raise(TypeError("[grad] the function must return a 0-d floating-point tensor, got ",
                            Py_TYPE(root)->tp_name, "."));
   }
-  auto gradients = scope->Gradients(CellOf(root));
+  auto gradients = scope->Gradients(&CellOf(root));
   if (!gradients.ok()) return Raise(gradients.status());
   Object list = Object::Steal(PyList_New(static_cast<Py_ssize_t>(gradients->size())));
   for (size_t i = 0; list && i < gradients->size(); ++i) {

@@ -137,15 +137,16 @@ PyObject* Reduce(PyObject* self, PyObject*) {
 }
 
 FZ_FAST(BackwardMethod) {
-  FZ_ARGS(2, "backward(self, gradient=None)");
+  FZ_ARGS(3, "backward(self, gradient=None, *, retain_graph=True)");
   Tensor own;
   const Tensor* seed = nullptr;
   if (Given(a[1])) {
     seed = TensorOf(a[1], "backward", &own);
     if (!seed) return nullptr;
   }
-  const Tensor root = CellOf(a[0]);
-  if (Status s = autograd::Backward(root, seed); !s.ok()) return Raise(s);
+  bool retain;
+  if (!ToBool(a[2], true, &retain)) return nullptr;
+  if (Status s = autograd::Backward(&CellOf(a[0]), seed, retain); !s.ok()) return Raise(s);
   Py_RETURN_NONE;
 }
 

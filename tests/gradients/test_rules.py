@@ -327,3 +327,64 @@ def test_traced_training_step_is_eager():
         assert eager(x, labels).item() == traced(x, labels).item()
         for a, b in zip(p, q, strict=True):
             assert np.asarray(a.detach()).tobytes() == np.asarray(b.detach()).tobytes()
+
+
+def test_backward_lets_go_of_history():
+    w = fz.asarray([1.0, 2.0], requires_grad=True)
+    trunk = w * w
+    first, second = fz.sum(trunk * 3), fz.sum(trunk * trunk)
+    first.backward(retain_graph=False)  # others may still need what lies below
+    second.backward(retain_graph=False)
+    assert w.grad.tolist() == [6 + 4, 12 + 32]
+    for lost in (first, second * 2):
+        with pytest.raises(RuntimeError, match="retain_graph=False"):
+            lost.backward()
+    assert first.requires_grad and not first.is_leaf
+    w.backward(fz.ones(2), retain_graph=False)  # a leaf has no history to lose
+    w.backward(fz.ones(2))
+    assert w.grad.tolist() == [12, 46]
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_released_history_frees_memory(traced):
+    def step(w):
+        y = w
+        for _ in range(12):
+            y = fz.sin(y) * y
+        loss = fz.sum(y)
+        loss.backward(retain_graph=release)
+        w.grad = None
+        return loss
+
+    peaks = []
+    for release in (True, False):
+        run = fz.trace(step) if traced else step
+        w = fz.ones(1 << 18, dtype="float32").requires_grad_()
+        for _ in range(3):
+            kept = run(w)
+        fz.memory.reset_peak()
+        kept = run(w)
+        peaks.append(fz.memory.stats()["peak_bytes"])
+        assert kept.requires_grad
+        del kept
+    if traced:
+        assert peaks[1] < peaks[0] / 2, peaks
+    else:
+        assert peaks[1] <= peaks[0], peaks
+
+
+def test_pure_call_with_released_history():
+    def step(w, x):
+        loss = fz.sum(w * x * w)
+        loss.backward(retain_graph=False)
+        g, w.grad = w.grad, None
+        return loss, g
+
+    f = fz.trace(step, pure=True)
+    w = fz.asarray([1.0, 3.0], requires_grad=True)
+    for i in range(5):
+        loss, g = f(w, fz.asarray([1.0, float(i)]))
+        assert g.tolist() == [2.0, 6.0 * i]
+        with pytest.raises(RuntimeError, match="retain_graph=False"):
+            loss.backward()
+    assert f.stats()["skipped"] > 0
