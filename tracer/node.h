@@ -16,6 +16,7 @@
 #include "absl/types/span.h"
 #include "core/apply.h"
 #include "core/tensor.h"
+#include "tracer/memory_report.h"
 
 namespace frazil::tracer {
 
@@ -72,6 +73,7 @@ class SegmentPlan {
   // Why kernels run on the CPU though their values are elsewhere, one entry for each.
   virtual absl::Span<const std::string> elsewhere() const = 0;
   virtual int64_t bytes() const = 0;  // about what it holds, kernels apart
+  virtual MemoryReport memory() const = 0;
 };
 
 // A plan and what it is for. Immutable, but for when it was used.

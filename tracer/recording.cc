@@ -372,6 +372,21 @@ void Recording::WeighPlans(std::vector<Weight>* out) {
   });
 }
 
+std::vector<MemoryReport> Recording::MemoryPlans() {
+  std::vector<std::shared_ptr<const SegmentPlan>> plans;
+  {
+    absl::MutexLock lock(&mutex_);
+    ForEach(&root_, [&](Node* node) {
+      for (const Node::PlanEntry& e : node->plans) {
+        if (e.kept) plans.push_back(e.kept->plan);
+      }
+    });
+  }
+  std::vector<MemoryReport> reports;
+  for (const auto& plan : plans) reports.push_back(plan->memory());
+  return reports;
+}
+
 int64_t Recording::EvictPlans(Victims* victims, Garbage* garbage) {
   int64_t count = 0;
   absl::MutexLock lock(&mutex_);

@@ -116,6 +116,8 @@ class Recording : public std::enable_shared_from_this<Recording> {
     if (last_kernels_.load(std::memory_order_relaxed) != kernels)
       last_kernels_.store(kernels, std::memory_order_relaxed);
   }
+  // Of every plan that is kept.
+  std::vector<MemoryReport> MemoryPlans();
   void Clear();
 
   absl::Mutex* mutex() { return &mutex_; }  // for forks

@@ -12,6 +12,7 @@
 
 #include "core/apply.h"
 #include "tracer/causes.h"
+#include "tracer/memory_report.h"
 
 namespace frazil::tracer {
 
@@ -56,6 +57,7 @@ class Trace {
   TraceStats stats() const;
   std::string Explain() const;  // one line per event: what, where, what changed, old -> new
   std::vector<TraceEvent> Events() const;
+  std::vector<MemoryReport> MemoryPlans() const;  // of every plan that is kept
   void Clear();  // forgets everything recorded
 
   Recording& recording() { return *recording_; }

@@ -133,6 +133,39 @@ PyObject* Stats(PyObject* self, PyObject*) {
                        (long long)s.matched_ops, "causes", causes.get(), "events", events.get());
 }
 
+// One plan as a dict of numbers and lists.
+Object MemoryDict(const tracer::MemoryReport& r) {
+  static constexpr const char* kKinds[] = {"arena", "result", "donated"};
+  Object steps = Object::Steal(PyList_New(0)), blocks = Object::Steal(PyList_New(0));
+  if (!steps || !blocks) return Object();
+  for (const std::string& step : r.steps) {
+    Object text = Object::Steal(PyUnicode_FromString(step.c_str()));
+    if (!text || PyList_Append(steps.get(), text.get()) < 0) return Object();
+  }
+  for (const tracer::PlannedBlock& b : r.blocks) {
+    Object block = Object::Steal(
+        Py_BuildValue("{s:s,s:s,s:L,s:L,s:i,s:i}", "what", b.what.c_str(), "kind",
+                      kKinds[static_cast<int>(b.kind)], "bytes", (long long)b.bytes, "offset",
+                      (long long)b.offset, "first", int(b.first), "last", int(b.last)));
+    if (!block || PyList_Append(blocks.get(), block.get()) < 0) return Object();
+  }
+  return Object::Steal(Py_BuildValue(
+      "{s:O,s:O,s:L,s:L,s:L,s:L}", "steps", steps.get(), "blocks", blocks.get(), "arena_bytes",
+      (long long)r.arena_bytes, "arena_bound", (long long)r.arena_bound, "result_bytes",
+      (long long)r.result_bytes, "peak_bound", (long long)r.peak_bound));
+}
+
+PyObject* MemoryPlans(PyObject* self, PyObject*) {
+  Object list = Object::Steal(PyList_New(0));
+  for (const tracer::MemoryReport& report : Self(self)->trace->MemoryPlans()) {
+    Object dict = list ? MemoryDict(report) : Object();
+    if (!dict || PyList_Append(list.get(), dict.get()) < 0) return nullptr;
+  }
+  Object module = Object::Steal(PyImport_ImportModule("frazil.memory"));
+  if (!list || !module) return nullptr;
+  return PyObject_CallMethod(module.get(), "_plans", "O", list.get());
+}
+
 PyObject* Forget(PyObject* self, PyObject*) {
   Self(self)->trace->Clear();
   if (Self(self)->promised) Self(self)->promised->Clear();
@@ -151,6 +184,9 @@ PyMethodDef methods[] = {
     {"stats", Stats, METH_NOARGS,
      "stats($self)\n--\n\nCounts of calls, recordings, plans and kernels, of every cause of a "
      "recording, plan, fallback, refusal or eviction, and the latest events."},
+    {"memory_plan", MemoryPlans, METH_NOARGS,
+     "memory_plan($self)\n--\n\nHow each plan uses memory, the largest first: "
+     "frazil.memory.Plan objects with bytes, the lower bound and a drawing."},
     {"clear", Forget, METH_NOARGS, "clear($self)\n--\n\nForgets everything recorded."},
     {"__reduce__", Reduce, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},

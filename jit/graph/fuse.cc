@@ -14,8 +14,8 @@ namespace {
 
 class Fuser {
  public:
-  explicit Fuser(const Graph& graph)
-      : graph_(graph), group_of_(graph.nodes.size(), -1), users_(graph.nodes.size()) {
+  Fuser(const Graph& graph, const Copies& copies)
+      : graph_(graph), copies_(copies), group_of_(graph.nodes.size(), -1), users_(graph.nodes.size()) {
     returned_.assign(graph.nodes.size(), false);
     for (int32_t id = 0; id < int32_t(graph.nodes.size()); ++id) {
       if (graph.nodes[id].input || graph.nodes[id].view) continue;
@@ -69,7 +69,9 @@ class Fuser {
     const int own = group_of_[id];
     for (int g : OperandGroups(sets_[own])) {
       if (g == own || sets_[g].empty() || !Fusible(sets_[g][0])) continue;
-      if (!SameHome(sets_[g][0], id) || Returns(g, own)) continue;
+      if (!SameHome(sets_[g][0], id) || !copies_.MayJoin(sets_[g], sets_[own]) ||
+          Returns(g, own))
+        continue;
       std::vector<int32_t> both;
       std::merge(sets_[g].begin(), sets_[g].end(), sets_[own].begin(), sets_[own].end(),
                  std::back_inserter(both));
@@ -170,6 +172,7 @@ class Fuser {
   }
 
   const Graph& graph_;
+  const Copies& copies_;
   std::vector<int> group_of_;                // of a computing node
   std::vector<std::vector<int32_t>> sets_;   // ascending; empty once taken in
   std::vector<std::vector<int32_t>> users_;  // computing nodes that read a value, through views too
@@ -178,6 +181,17 @@ class Fuser {
 
 }  // namespace
 
-Grouping Fuse(const Graph& graph, bool enabled) { return Fuser(graph).Run(enabled); }
+bool Copies::MayJoin(const std::vector<int32_t>& a, const std::vector<int32_t>& b) const {
+  if (behind.empty()) return true;
+  const auto apart = [&](const std::vector<int32_t>& copies, const std::vector<int32_t>& others) {
+    return std::any_of(copies.begin(), copies.end(),
+                       [&](int32_t id) { return behind[id] > 0 && others[0] <= behind[id]; });
+  };
+  return !apart(a, b) && !apart(b, a);
+}
+
+Grouping Fuse(const Graph& graph, bool enabled, const Copies& copies) {
+  return Fuser(graph, copies).Run(enabled);
+}
 
 }  // namespace frazil::jit

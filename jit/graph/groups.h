@@ -25,10 +25,19 @@ struct Grouping {
   std::vector<Group> groups;
 };
 
+// Nodes that are computed a second time (jit/graph/recompute.h). A copy must not join what it is a
+// copy of: it would have to wait for its readers like that.
+struct Copies {
+  // Of each node: 0, or of a copy the last node that its kernel has no part in. Empty: no copies.
+  std::vector<int32_t> behind;
+
+  bool MayJoin(const std::vector<int32_t>& a, const std::vector<int32_t>& b) const;
+};
+
 // fuse: elementwise chains with broadcasting and casts; reductions with what feeds them and what
 // consumes their results at the same iteration space (softmax is one kernel). A value is recomputed
 // in two groups only if that is cheaper than storing it. Never changes bits. `enabled` false: one
 // group per node.
-Grouping Fuse(const Graph& graph, bool enabled = true);
+Grouping Fuse(const Graph& graph, bool enabled = true, const Copies& copies = {});
 
 }  // namespace frazil::jit

@@ -6,6 +6,7 @@
 #include "core/config.h"
 #include "core/str.h"
 #include "jit/graph/place.h"
+#include "jit/graph/recompute.h"
 #include "jit/runtime/plan_impl.h"
 
 namespace frazil::jit {
@@ -52,6 +53,17 @@ Status RunPasses(Graph* graph, Precision precision, const CompileSettings& setti
   return absl::OkStatus();
 }
 
+void RecomputeWhereItPays(int64_t worth, Graph* graph, Grouping* grouping) {
+  Copies copies;
+  std::optional<Graph> other = Recompute(*graph, *grouping, worth, &copies);
+  if (!other) return;
+  Grouping regrouped = Fuse(*other, true, copies);
+  const int64_t before = PeakBytes(*graph, *grouping), after = PeakBytes(*other, regrouped);
+  if (after > before - before / 16 && worth > 0) return;
+  *graph = *std::move(other);
+  *grouping = std::move(regrouped);
+}
+
 StatusOr<CompileSettings> SettingsFromConfig() {
   CompileSettings settings;
   FZ_ASSIGN_OR_RETURN(settings.passes, PassSwitches::FromText(GetConfig().passes));
@@ -70,7 +82,10 @@ StatusOr<std::shared_ptr<const Plan>> CompileWith(Graph graph, const CompileOpti
     FZ_RETURN_IF_ERROR(RunPasses(&graph, options.precision, settings, &dumper));
   }
   FZ_RETURN_IF_ERROR(PlaceOperands(&graph));
-  Grouping grouping = Fuse(graph, options.fuse && settings.passes.enabled("fuse"));
+  const bool fuse = options.fuse && settings.passes.enabled("fuse");
+  Grouping grouping = Fuse(graph, fuse);
+  if (fuse && settings.passes.enabled("recompute"))
+    RecomputeWhereItPays(settings.worth_recomputing, &graph, &grouping);
   const BuildOptions build{options, settings.passes.enabled("inplace")};
   FZ_ASSIGN_OR_RETURN(Program program, BuildProgram(graph, grouping, build, nullptr));
   auto plan = std::make_shared<const PlanImpl>(std::move(program), std::move(graph),

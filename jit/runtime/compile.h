@@ -10,7 +10,9 @@ namespace frazil::jit {
 
 struct CompileSettings {
   PassSwitches passes;
-  bool verify = false;   // the graph after every pass
+  bool verify = false;
+  // Bytes that must wait for late readers before cheap values are computed again instead.
+  int64_t worth_recomputing = int64_t{4} << 20;   // the graph after every pass
   std::string dump_dir;  // every stage as text into this directory; empty: nowhere
 };
 

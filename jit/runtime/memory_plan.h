@@ -22,7 +22,15 @@ struct MemoryPlan {
   int64_t bytes = 0;             // of the arena
 };
 
-// Largest block first, each into the tightest gap that is free for its whole life.
+inline int64_t Padded(int64_t bytes) {
+  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+}
+
+// The most bytes, padded, that live at one step: no arena can be smaller.
+int64_t LiveBytes(absl::Span<const Block> blocks);
+
+// Tries several orders of placing blocks into the tightest gap that is free for their whole life,
+// until one reaches LiveBytes; the smallest arena is kept.
 MemoryPlan PlanMemory(absl::Span<const Block> blocks);
 
 }  // namespace frazil::jit

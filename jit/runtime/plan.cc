@@ -32,7 +32,8 @@ constexpr int32_t kNever = std::numeric_limits<int32_t>::max();
 // interrupt, memory is not reused for more work than this.
 constexpr int64_t kUninterrupted = int64_t{1} << 28;
 
-// True if nobody but the caller can see `value`'s memory, which none of the other inputs shares.
+// True if nobody but the caller can see `value`'s memory. Another input that shares it is another
+// value that holds the storage, or the same one.
 bool MayReuse(absl::Span<Value* const> inputs, int32_t donor) {
   const Value& value = *inputs[donor];
   const Storage* storage = value.storage;
@@ -40,7 +41,7 @@ bool MayReuse(absl::Span<Value* const> inputs, int32_t donor) {
   if (reinterpret_cast<uintptr_t>(value.data) % 64 != 0)
     return false;  // what kernels expect of results
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (static_cast<int32_t>(i) != donor && inputs[i]->storage == storage) return false;
+    if (static_cast<int32_t>(i) != donor && inputs[i] == &value) return false;
   }
   return true;
 }
@@ -274,6 +275,13 @@ std::string PlanImpl::Dump() const {
   const auto again = BuildProgram(graph_, grouping_, options_, &text);
   FZ_CHECK(again.ok());
   return text;
+}
+
+tracer::MemoryReport PlanImpl::ReportMemory() const {
+  tracer::MemoryReport report;
+  const auto again = BuildProgram(graph_, grouping_, options_, nullptr, &report);
+  FZ_CHECK(again.ok());
+  return report;
 }
 
 StatusOr<ValueRef> PlanImpl::MakeOutput(const Output& output, absl::Span<Value* const> inputs,

@@ -12,6 +12,7 @@
 #include "core/tensor.h"
 #include "jit/emit/emitter.h"
 #include "jit/lower/lower.h"
+#include "tracer/memory_report.h"
 
 namespace frazil::jit {
 
@@ -20,6 +21,7 @@ struct CompileOptions {
   bool fuse = true;
   // Inputs whose memory may be overwritten when nothing else holds it at run time (bit i: input i).
   uint64_t reusable = 0;
+  int32_t reusable_to = 0;  // inputs from number 64 to this one as well
   // Those inputs are still the content of a cell: while their memory is overwritten, no other
   // thread of the host may run.
   bool lent_by_cell = false;
@@ -51,6 +53,7 @@ class Plan {
   virtual Status Fill(absl::Span<Value* const> inputs, absl::Span<Value* const> deferred) const = 0;
   virtual const PlanStats& stats() const = 0;
   virtual int64_t bytes() const = 0;     // about what it holds, kernels apart
+  virtual tracer::MemoryReport ReportMemory() const = 0;
   virtual std::string Dump() const = 0;  // graph after passes, groups, kernels, steps: as text
 };
 

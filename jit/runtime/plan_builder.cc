@@ -36,8 +36,8 @@ struct Memory {
 class Builder {
  public:
   Builder(const Graph& graph, const Grouping& grouping, const BuildOptions& options,
-          std::string* dump)
-      : graph_(graph), grouping_(grouping), options_(options), dump_(dump) {}
+          std::string* dump, tracer::MemoryReport* report)
+      : graph_(graph), grouping_(grouping), options_(options), dump_(dump), report_(report) {}
 
   StatusOr<Program> Run() {
     program_.num_inputs = graph_.num_inputs;
@@ -56,6 +56,7 @@ class Builder {
       for (size_t step = 0; step < pending_.size(); ++step) ShareMemory(static_cast<int32_t>(step));
     }
     PlaceMemories();
+    if (report_) Report();
     for (PendingStep& step : pending_) FZ_RETURN_IF_ERROR(Emit(&step));
     for (const Arena& arena : program_.arenas) program_.stats.arena_bytes += arena.bytes;
     SumWork();
@@ -238,7 +239,8 @@ class Builder {
     const Memory& to = memories_[s.uses[out].memory];
     if (m.last != step || m.bytes != to.bytes || m.arena != to.arena || m.result >= 0) return false;
     if (m.input >= 0) {
-      const bool lent = m.input < 64 && options_.compile.reusable >> m.input & 1;
+      const bool lent = m.input < 64 ? options_.compile.reusable >> m.input & 1
+                                     : m.input < options_.compile.reusable_to;
       if (!lent || graph_.nodes[m.input].immediate || step < last_library_) return false;
     }
     if (s.followed) return false;
@@ -284,6 +286,46 @@ class Builder {
       program_.arenas[a].bytes = plan.bytes;
       for (size_t i = 0; i < owners[a].size(); ++i) arena_offset_[owners[a][i]] = plan.offsets[i];
     }
+  }
+
+  std::string SayNode(int32_t id) const {
+    const Node& node = graph_.nodes[id];
+    const std::string origin = OriginOf(graph_, id);
+    return StrCat(Info(node.op).name, " ", ShortName(node.dtype), ToString(node.layout->dims()),
+                  origin.empty() ? "" : StrCat(" (", origin, ")"));
+  }
+
+  // Blocks in the order in which they begin to live.
+  void Report() {
+    std::vector<std::string> what(memories_.size(), "temporary");
+    for (int32_t id = 0; id < int32_t(graph_.nodes.size()); ++id) {
+      if (graph_.nodes[id].input || graph_.nodes[id].view) continue;
+      std::string& text = what[Home(memory_of_[id])];
+      text = text == "temporary" ? SayNode(id) : StrCat(text, ", then ", SayNode(id));
+    }
+    for (const PendingStep& s : pending_)
+      report_->steps.push_back(s.call ? s.call->text() : SayNode(s.node));
+    const auto end = static_cast<int32_t>(pending_.size()) - 1;
+    std::vector<Block> arena, all;
+    for (size_t i = 0; i < memories_.size(); ++i) {
+      const Memory& m = memories_[i];
+      if (m.home != static_cast<int32_t>(i) || m.last < 0 || m.input >= 0) continue;
+      if (m.arena != 0) continue;
+      using Kind = tracer::PlannedBlock::Kind;
+      const Kind kind = m.result < 0 ? Kind::kArena : m.donor < 0 ? Kind::kResult : Kind::kDonated;
+      const int64_t bytes = Padded(m.bytes);
+      const Block block{bytes, std::min(m.first, end), std::min(m.last, end)};
+      report_->blocks.push_back(
+          {what[i], kind, bytes, arena_offset_[i], block.first, block.last});
+      if (kind == Kind::kArena) arena.push_back(block);
+      if (kind != Kind::kDonated) all.push_back(block);
+      if (kind == Kind::kResult) report_->result_bytes += bytes;
+    }
+    std::stable_sort(report_->blocks.begin(), report_->blocks.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    report_->arena_bytes = program_.arenas[0].bytes;
+    report_->arena_bound = LiveBytes(arena);
+    report_->peak_bound = LiveBytes(all);
   }
 
   Pointer PointerTo(int32_t memory, int64_t offset) const {
@@ -445,6 +487,7 @@ class Builder {
   const Grouping& grouping_;
   const BuildOptions& options_;
   std::string* dump_;
+  tracer::MemoryReport* report_;
   std::vector<Memory> memories_;
   std::vector<int32_t> memory_of_;  // of each node
   std::vector<PendingStep> pending_;
@@ -457,8 +500,9 @@ class Builder {
 }  // namespace
 
 StatusOr<Program> BuildProgram(const Graph& graph, const Grouping& grouping,
-                               const BuildOptions& options, std::string* dump) {
-  return Builder(graph, grouping, options, dump).Run();
+                               const BuildOptions& options, std::string* dump,
+                               tracer::MemoryReport* memory) {
+  return Builder(graph, grouping, options, dump, memory).Run();
 }
 
 }  // namespace frazil::jit

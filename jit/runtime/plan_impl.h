@@ -31,6 +31,7 @@ class PlanImpl : public Plan, public std::enable_shared_from_this<PlanImpl> {
   Status Fill(absl::Span<Value* const> inputs, absl::Span<Value* const> deferred) const override;
   const PlanStats& stats() const override { return program_.stats; }
   int64_t bytes() const override { return bytes_; }
+  tracer::MemoryReport ReportMemory() const override;
   std::string Dump() const override;
 
   const Program& program() const { return program_; }

@@ -26,6 +26,7 @@ class JitSegment final : public tracer::SegmentPlan {
   int compiled() const override { return plan_->stats().compiled; }
   int interpreted() const override { return plan_->stats().interpreted; }
   absl::Span<const std::string> elsewhere() const override { return plan_->stats().elsewhere; }
+  tracer::MemoryReport memory() const override { return plan_->ReportMemory(); }
   int64_t bytes() const override {
     return plan_->bytes() + static_cast<int64_t>(sizeof(*this) + 64 * constants_.size());
   }
@@ -54,6 +55,7 @@ class JitCompiler final : public tracer::SegmentCompiler {
     // Constants are never overwritten.
     const int slots = graph.num_inputs - static_cast<int>(constants.size());
     options.reusable = slots >= 64 ? spendable : spendable & ((uint64_t{1} << slots) - 1);
+    if (spendable == ~uint64_t{0}) options.reusable_to = slots;
     FZ_ASSIGN_OR_RETURN(auto plan, jit::Compile(std::move(graph), options));
     return std::make_shared<JitSegment>(std::move(plan), std::move(constants));
   }

@@ -100,8 +100,9 @@ struct BuildOptions {
 };
 
 // Groups become steps; memory is assigned. `dump` (may be null) receives groups, kernels and steps
-// as text.
+// as text, `memory` (may be null) how long each block lives and where it lies.
 StatusOr<Program> BuildProgram(const Graph& graph, const Grouping& grouping,
-                               const BuildOptions& options, std::string* dump);
+                               const BuildOptions& options, std::string* dump,
+                               tracer::MemoryReport* memory = nullptr);
 
 }  // namespace frazil::jit

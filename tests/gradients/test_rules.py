@@ -347,23 +347,23 @@ def test_backward_lets_go_of_history():
 
 @pytest.mark.parametrize("traced", [False, True])
 def test_released_history_frees_memory(traced):
-    def step(w):
+    def step(w, retain):
         y = w
         for _ in range(12):
             y = fz.sin(y) * y
         loss = fz.sum(y)
-        loss.backward(retain_graph=release)
+        loss.backward(retain_graph=retain)
         w.grad = None
         return loss
 
     peaks = []
-    for release in (True, False):
+    for retain in (True, False):
         run = fz.trace(step) if traced else step
         w = fz.ones(1 << 18, dtype="float32").requires_grad_()
         for _ in range(3):
-            kept = run(w)
+            kept = run(w, retain)
         fz.memory.reset_peak()
-        kept = run(w)
+        kept = run(w, retain)
         peaks.append(fz.memory.stats()["peak_bytes"])
         assert kept.requires_grad
         del kept

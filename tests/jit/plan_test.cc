@@ -29,6 +29,7 @@ CompileSettings Settings(std::string_view passes) {
   CompileSettings settings;
   settings.passes = *PassSwitches::FromText(passes);
   settings.verify = true;
+  settings.worth_recomputing = 0;  // as often as possible
   return settings;
 }
 
@@ -74,6 +75,29 @@ TEST(MemoryPlan, LiveBlocksNeverOverlap) {
   }
 }
 
+// Blocks as plans have them: most live for a step or two, some wait for a late reader in the
+// reverse order of their making.
+TEST(MemoryPlan, ReachesTheLowerBound) {
+  int above = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Rng rng(seed);
+    std::vector<Block> blocks;
+    const int32_t half = 4 + static_cast<int32_t>(Below(rng, 40));
+    const int64_t sizes[] = {1 + Below(rng, 4), 1 + Below(rng, 16), 1 + Below(rng, 16)};
+    for (int32_t step = 0; step < half; ++step) {
+      for (int64_t i = Below(rng, 3); i > 0; --i)
+        blocks.push_back({sizes[Below(rng, 3)] << 16, step, 2 * half - step - int32_t(Below(rng, 2))});
+      for (int32_t at : {step, 2 * half - step})
+        blocks.push_back({sizes[Below(rng, 3)] << 16, at, at + 1 + int32_t(Below(rng, 3))});
+    }
+    const double ratio = double(PlanMemory(blocks).bytes) / double(LiveBytes(blocks));
+    EXPECT_GE(ratio, 1);
+    EXPECT_LE(ratio, 1.25) << "seed " << seed;
+    above += ratio > 1.01;
+  }
+  EXPECT_LE(above, 8);  // no placement reaches the bound for some of them
+}
+
 TEST(MemoryPlan, AChainNeedsTwoBlocks) {
   std::vector<Block> blocks;
   for (int i = 0; i < 10; ++i) blocks.push_back({1000, i, i + 1});
@@ -82,8 +106,23 @@ TEST(MemoryPlan, AChainNeedsTwoBlocks) {
 
 // The heart of it: whatever is fused, folded, reused or overwritten, the bits are those of running
 // op by op.
+TEST(Plan, MemoryIsPlannedAtTheBound) {
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    Rng rng(seed);
+    const Graph graph = RandomGraph(rng, 20 + static_cast<int>(Below(rng, 60)), true);
+    for (const char* passes : {"", "-fuse", "-inplace"}) {
+      const auto plan = MustCompile(graph, {.reusable = ~uint64_t{0}}, passes);
+      const tracer::MemoryReport report = plan->ReportMemory();
+      EXPECT_EQ(report.arena_bytes, plan->stats().arena_bytes);
+      EXPECT_GE(report.arena_bytes, report.arena_bound);
+      EXPECT_LE(double(report.arena_bytes), 1.01 * double(report.arena_bound))
+          << "seed " << seed << " " << passes;
+    }
+  }
+}
+
 TEST(Plan, RandomGraphsEqualRunningOpByOp) {
-  const char* switches[] = {"", "none", "-fuse", "-inplace", "-fold,-dce", "-cse,-fuse"};
+  const char* switches[] = {"", "none", "-fuse", "-inplace", "-fold,-dce", "-cse,-fuse", "-recompute"};
   int compared = 0;
   for (uint64_t seed = 0; seed < 150; ++seed) {
     Rng rng(seed);

@@ -412,3 +412,44 @@ def test_a_loop_whose_middle_is_wanted():
     traced = fz.trace(f)
     for _ in range(3):
         assert [bits(t) for t in traced(x, z)] == [bits(t) for t in f(x, z)]
+
+
+def test_memory_plan():
+    def step(x, w):
+        loss, g = fz.value_and_grad(lambda w: fz.sum(fz.nn.gelu(fz.nn.gelu(x @ w) @ w)))(w)
+        return loss, w - 0.1 * g
+
+    f = fz.trace(step)
+    x, w = fz.ones((512, 1024), dtype="float32"), fz.ones((1024, 1024), dtype="float32")
+    for _ in range(3):
+        f(x, w)
+    plan = f.memory_plan()[0]
+    assert plan.arena_bound <= plan.arena_bytes <= 1.01 * plan.arena_bound
+    assert plan.bytes == plan.arena_bytes + plan.result_bytes >= plan.peak_bound
+    assert max(plan.live()) == plan.peak_bound
+    arena = [b for b in plan.blocks if b["kind"] == "arena"]
+    for i, a in enumerate(arena):
+        assert a["offset"] + a["bytes"] <= plan.arena_bytes
+        for b in arena[:i]:
+            together = a["first"] <= b["last"] and b["first"] <= a["last"]
+            apart = a["offset"] + a["bytes"] <= b["offset"] or b["offset"] + b["bytes"] <= a["offset"]
+            assert apart or not together
+    assert "lower bound" in str(plan) and "matmul" in str(plan) and "#" in str(plan)
+    assert plan.svg().startswith("<svg") and plan.svg().count("<rect") == len(arena) + 1
+
+
+def test_memory_of_more_than_64_inputs_is_used_again():
+    arrays = [fz.ones(1 << 16, dtype="float32") for _ in range(100)]
+
+    @fz.trace
+    def step(arrays):
+        for a in arrays:
+            a += 1
+
+    for _ in range(3):
+        step(arrays)
+    fz.memory.reset_peak()
+    before = fz.memory.stats()["live_bytes"]
+    step(arrays)
+    assert fz.memory.stats()["peak_bytes"] - before < 100 * (1 << 18) / 4
+    assert arrays[99].tolist()[:1] == [5.0]

@@ -15,6 +15,7 @@ constexpr Pass kPasses[] = {
     {"dce", "nodes that no output needs go", Dce},
     {"roll", "a repeated body becomes a loop", Roll},
     {"fuse", "several nodes in one kernel", nullptr},
+    {"recompute", "cheap values computed again instead of kept for late readers", nullptr},
     {"inplace", "results written over operands that are needed no more", nullptr},
 };
 
