@@ -167,7 +167,7 @@ Global& GetGlobal() {
 
 }  // namespace
 
-int NumThreads() { return GetGlobal().threads.load(std::memory_order_relaxed); }
+int NumThreads() { return t_inside ? 1 : GetGlobal().threads.load(std::memory_order_relaxed); }
 
 void SetNumThreads(int n) {
   Global& global = GetGlobal();

@@ -10,7 +10,7 @@
 
 namespace frazil {
 
-int NumThreads();
+int NumThreads();  // in a body of ParallelFor: 1
 void SetNumThreads(
     int n);  // n >= 1; also FRAZIL_NUM_THREADS; default: the cores this process may use
 

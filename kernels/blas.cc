@@ -3,9 +3,14 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdlib>
 #include <limits>
+#include <mutex>
 #include <string>
 #include <vector>
+
+#include "core/parallel.h"
 
 namespace frazil {
 namespace {
@@ -24,7 +29,12 @@ struct Blas {
   std::string error;
 
   Blas() {
+    // Its idle threads go to sleep at once: those that spin would take the cores from ours.
+    constexpr char kTimeout[] = "OPENBLAS_THREAD_TIMEOUT";
+    const bool own = std::getenv(kTimeout) == nullptr;
+    if (own) setenv(kTimeout, "4", 0);
     void* lib = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+    if (own) unsetenv(kTimeout);
     if (lib == nullptr) {
       error = dlerror();
       return;
@@ -38,6 +48,18 @@ struct Blas {
     }
     set_threads(1);
   }
+
+  // As many threads as ours, unless it was told otherwise.
+  void FollowThreads() const {
+    const int threads = fixed.load() ? fixed.load() : NumThreads();
+    if (threads == current.load(std::memory_order_relaxed)) return;
+    const std::lock_guard<std::mutex> lock(mutex);
+    set_threads(threads);
+    current.store(threads);
+  }
+
+  mutable std::mutex mutex;
+  mutable std::atomic<int> current{1}, fixed{0};
 };
 
 const Blas& Library() {
@@ -114,7 +136,8 @@ Status SetBlasThreads(int threads) {
   FZ_RETURN_IF_ERROR(CheckLibrary());
   if (threads < 1)
     return ValueError("[blas] the number of threads must be at least 1: got ", threads, ".");
-  Library().set_threads(threads);
+  Library().fixed.store(threads);
+  Library().FollowThreads();
   return absl::OkStatus();
 }
 
@@ -124,6 +147,7 @@ Status BlasGemm(const GemmArgs& args) {
     return TypeError("[blas] matmul takes f32 or f64: got ", ShortName(args.dtype), ".");
   }
   if (args.m <= 0 || args.n <= 0) return absl::OkStatus();
+  Library().FollowThreads();
   if (args.dtype == DType::kF32) return Run<float>(args, Library().sgemm);
   return Run<double>(args, Library().dgemm);
 }

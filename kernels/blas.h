@@ -1,6 +1,6 @@
 // The door to OpenBLAS: opened at first use, never linked.
-// Called by matmul under precision "blas" and by benchmarks. Invariant: the number of threads is
-// fixed by SetBlasThreads (1 to begin with), never by load.
+// Called by matmul under precision "blas" and by benchmarks. Invariant: it has as many threads
+// as our pool, or those that SetBlasThreads fixed, never by load; idle ones sleep.
 #pragma once
 
 #include "core/status.h"
@@ -13,6 +13,6 @@ bool BlasAvailable();
 // For f32 and f64. Operands whose layout BLAS cannot take are copied first.
 Status BlasGemm(const GemmArgs& args);
 
-Status SetBlasThreads(int threads);
+Status SetBlasThreads(int threads);  // from now on, whatever SetNumThreads says
 
 }  // namespace frazil

@@ -58,7 +58,7 @@ class Trace {
   std::string Explain() const;  // one line per event: what, where, what changed, old -> new
   std::vector<TraceEvent> Events() const;
   std::vector<MemoryReport> MemoryPlans() const;  // of every plan that is kept
-  void Clear();  // forgets everything recorded
+  void Clear();                                   // forgets everything recorded
 
   Recording& recording() { return *recording_; }
 

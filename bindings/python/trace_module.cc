@@ -143,10 +143,10 @@ Object MemoryDict(const tracer::MemoryReport& r) {
     if (!text || PyList_Append(steps.get(), text.get()) < 0) return Object();
   }
   for (const tracer::PlannedBlock& b : r.blocks) {
-    Object block = Object::Steal(
-        Py_BuildValue("{s:s,s:s,s:L,s:L,s:i,s:i}", "what", b.what.c_str(), "kind",
-                      kKinds[static_cast<int>(b.kind)], "bytes", (long long)b.bytes, "offset",
-                      (long long)b.offset, "first", int(b.first), "last", int(b.last)));
+    Object block = Object::Steal(Py_BuildValue("{s:s,s:s,s:L,s:L,s:i,s:i}", "what", b.what.c_str(),
+                                               "kind", kKinds[static_cast<int>(b.kind)], "bytes",
+                                               (long long)b.bytes, "offset", (long long)b.offset,
+                                               "first", int(b.first), "last", int(b.last)));
     if (!block || PyList_Append(blocks.get(), block.get()) < 0) return Object();
   }
   return Object::Steal(Py_BuildValue(

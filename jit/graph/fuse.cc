@@ -15,7 +15,10 @@ namespace {
 class Fuser {
  public:
   Fuser(const Graph& graph, const Copies& copies)
-      : graph_(graph), copies_(copies), group_of_(graph.nodes.size(), -1), users_(graph.nodes.size()) {
+      : graph_(graph),
+        copies_(copies),
+        group_of_(graph.nodes.size(), -1),
+        users_(graph.nodes.size()) {
     returned_.assign(graph.nodes.size(), false);
     for (int32_t id = 0; id < int32_t(graph.nodes.size()); ++id) {
       if (graph.nodes[id].input || graph.nodes[id].view) continue;
@@ -69,8 +72,7 @@ class Fuser {
     const int own = group_of_[id];
     for (int g : OperandGroups(sets_[own])) {
       if (g == own || sets_[g].empty() || !Fusible(sets_[g][0])) continue;
-      if (!SameHome(sets_[g][0], id) || !copies_.MayJoin(sets_[g], sets_[own]) ||
-          Returns(g, own))
+      if (!SameHome(sets_[g][0], id) || !copies_.MayJoin(sets_[g], sets_[own]) || Returns(g, own))
         continue;
       std::vector<int32_t> both;
       std::merge(sets_[g].begin(), sets_[g].end(), sets_[own].begin(), sets_[own].end(),

@@ -132,8 +132,8 @@ class Recomputer {
     for (int32_t id = 0; id < count_; ++id) {
       live += change[id];
       if (live <= most || after[id] < 0) continue;
-      if (!IsLibrary(graph_.nodes[after[id]].op) && !(Computes(graph_.nodes[id]) &&
-                                                      IsLibrary(graph_.nodes[id].op)))
+      if (!IsLibrary(graph_.nodes[after[id]].op) &&
+          !(Computes(graph_.nodes[id]) && IsLibrary(graph_.nodes[id].op)))
         continue;
       turn = id;
       most = live;

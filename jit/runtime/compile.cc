@@ -86,7 +86,8 @@ StatusOr<std::shared_ptr<const Plan>> CompileWith(Graph graph, const CompileOpti
   Grouping grouping = Fuse(graph, fuse);
   if (fuse && settings.passes.enabled("recompute"))
     RecomputeWhereItPays(settings.worth_recomputing, &graph, &grouping);
-  const BuildOptions build{options, settings.passes.enabled("inplace")};
+  const BuildOptions build{options, settings.passes.enabled("inplace"),
+                           settings.passes.enabled("branches"), settings.always_branch};
   FZ_ASSIGN_OR_RETURN(Program program, BuildProgram(graph, grouping, build, nullptr));
   auto plan = std::make_shared<const PlanImpl>(std::move(program), std::move(graph),
                                                std::move(grouping), build);

@@ -12,8 +12,10 @@ struct CompileSettings {
   PassSwitches passes;
   bool verify = false;
   // Bytes that must wait for late readers before cheap values are computed again instead.
-  int64_t worth_recomputing = int64_t{4} << 20;   // the graph after every pass
-  std::string dump_dir;  // every stage as text into this directory; empty: nowhere
+  int64_t worth_recomputing = int64_t{4} << 20;
+  bool always_branch = false;  // steps side by side wherever it is possible, not where it pays  //
+                               // the graph after every pass
+  std::string dump_dir;        // every stage as text into this directory; empty: nowhere
 };
 
 StatusOr<std::shared_ptr<const Plan>> CompileWith(Graph graph, const CompileOptions& options,

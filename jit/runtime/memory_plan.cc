@@ -73,8 +73,7 @@ void Repair(absl::Span<const Block> blocks, int64_t bound, MemoryPlan* best) {
   std::vector<size_t> order(blocks.size());
   std::iota(order.begin(), order.end(), size_t{0});
   for (const bool by_area : {true, false}) {
-    for (size_t i = 0; i < blocks.size(); ++i)
-      rank[i] = -kKeys[by_area](blocks[i]);
+    for (size_t i = 0; i < blocks.size(); ++i) rank[i] = -kKeys[by_area](blocks[i]);
     double step = 0.3;
     for (int64_t round = 0; round < 200 && round * count * count < (int64_t{1} << 21); ++round) {
       std::stable_sort(order.begin(), order.end(),

@@ -143,33 +143,11 @@ Status PlanImpl::Fill(absl::Span<Value* const> inputs, absl::Span<Value* const> 
   return absl::OkStatus();
 }
 
-namespace {
-
-int64_t BytesOf(const KernelStep& k) {
-  const size_t bytes = k.buffers.capacity() * sizeof(Pointer) + 4 * k.scalars.capacity() +
-                       8 * (k.words.capacity() + k.extents.capacity() + k.strides.capacity());
-  return static_cast<int64_t>(bytes) + (k.device ? k.device->bytes() : 0);
-}
-
-}  // namespace
-
 int64_t PlanImpl::CountBytes() const {
   size_t bytes = sizeof(*this) + program_.steps.capacity() * sizeof(Step) +
                  program_.results.size() * sizeof(Result) +
                  program_.outputs.size() * sizeof(Output);
-  for (const Step& step : program_.steps) {
-    if (const StretchStep* s = std::get_if<StretchStep>(&step)) {
-      bytes += static_cast<size_t>(s->stretch->bytes());
-    } else if (const KernelStep* k = std::get_if<KernelStep>(&step)) {
-      bytes += static_cast<size_t>(BytesOf(*k));
-    } else if (const ListStep* list = std::get_if<ListStep>(&step)) {
-      for (const KernelStep& k : list->list->entries)
-        bytes += sizeof(k) + static_cast<size_t>(BytesOf(k));
-    } else {
-      const int64_t call = std::get<LibraryStep>(step).call->bytes();
-      bytes += sizeof(LibraryStep) + static_cast<size_t>(call);
-    }
-  }
+  for (const Step& step : program_.steps) bytes += static_cast<size_t>(BytesOf(step));
   for (const Node& node : graph_.nodes) bytes += sizeof(node) + 8 * node.attrs.size();
   for (const std::string& origin : graph_.origins) bytes += sizeof(origin) + origin.capacity();
   for (const Group& group : grouping_.groups) bytes += sizeof(group) + 4 * group.nodes.size();

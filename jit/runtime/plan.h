@@ -52,7 +52,7 @@ class Plan {
   // The same into values that are deferred; those that are not are left as they are.
   virtual Status Fill(absl::Span<Value* const> inputs, absl::Span<Value* const> deferred) const = 0;
   virtual const PlanStats& stats() const = 0;
-  virtual int64_t bytes() const = 0;     // about what it holds, kernels apart
+  virtual int64_t bytes() const = 0;  // about what it holds, kernels apart
   virtual tracer::MemoryReport ReportMemory() const = 0;
   virtual std::string Dump() const = 0;  // graph after passes, groups, kernels, steps: as text
 };

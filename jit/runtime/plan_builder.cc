@@ -5,6 +5,7 @@
 #include "core/config.h"
 #include "core/device_memory.h"
 #include "core/str.h"
+#include "jit/runtime/branches.h"
 #include "jit/runtime/in_place.h"
 #include "jit/runtime/kernel_cache.h"
 #include "jit/runtime/list_step.h"
@@ -16,7 +17,8 @@
 namespace frazil::jit {
 namespace {
 
-constexpr int32_t kWorkspace = -1;  // as a block of memory that steps touch
+constexpr int32_t kWorkspace = -1;                 // as a block of memory that steps touch
+constexpr int64_t kSmallArena = int64_t{1} << 20;  // nobody minds more of it
 constexpr int32_t kForever = std::numeric_limits<int32_t>::max();
 
 int64_t BytesOf(const Node& node) { return node.layout->size * SizeOf(node.dtype); }
@@ -26,7 +28,8 @@ int64_t BytesOf(const Node& node) { return node.layout->size * SizeOf(node.dtype
 struct Memory {
   int64_t bytes = 0;
   int32_t input = -1;                   // number of the graph input it is
-  int32_t first = kForever, last = -1;  // steps
+  int32_t first = kForever, last = -1;  // steps, whole stretches of branches
+  int32_t last_use = -1;                // step
   int32_t home = -1;                    // the memory it lies in: itself unless a step runs in place
   int32_t result = -1;                  // of a home: index of Program::results
   int32_t donor = -1;                   // of a home: input whose memory it may take
@@ -49,6 +52,8 @@ class Builder {
     }
     if (options_.compile.fuse)
       FollowProducts(graph_, memory_of_, options_.compile.precision, &pending_);
+    // OpenBLAS has threads of its own, which do one product at a time.
+    if (options_.branches && options_.compile.precision != Precision::kBlas) ChooseBranches();
     FindLastLibrary();
     FindLives();
     AddOutputs();
@@ -175,7 +180,9 @@ class Builder {
 
   void FindLastLibrary() {
     for (size_t i = 0; i < pending_.size(); ++i) {
-      if (pending_[i].call || pending_[i].followed) last_library_ = static_cast<int32_t>(i);
+      if (!pending_[i].call && !pending_[i].followed) continue;
+      const Branched* found = BranchedAt(static_cast<int32_t>(i));
+      last_library_ = found ? found->end : static_cast<int32_t>(i);
     }
   }
 
@@ -187,10 +194,60 @@ class Builder {
     for (size_t step = 0; step < pending_.size(); ++step) {
       for (const Use& use : pending_[step].uses) {
         Memory& m = memories_[use.memory];
-        m.first = std::min(m.first, static_cast<int32_t>(step));
-        m.last = static_cast<int32_t>(step);
+        const Branched* found = BranchedAt(static_cast<int32_t>(step));
+        m.first = std::min(m.first, found ? found->begin : static_cast<int32_t>(step));
+        m.last = found ? found->end - 1 : static_cast<int32_t>(step);
+        m.last_use = static_cast<int32_t>(step);
       }
     }
+  }
+
+  // Branches need what they touch at the same time: those that make the arena grow are left out.
+  void ChooseBranches() {
+    std::vector<Branched> found = FindBranches(
+        graph_, pending_, static_cast<int32_t>(memories_.size()), options_.always_branch);
+    if (found.empty()) return;
+    const int64_t most = std::max(kSmallArena, LiveBytesNow() * 102 / 100);
+    for (Branched& branched : found) {
+      branched_.push_back(std::move(branched));
+      if (!options_.always_branch && LiveBytesNow() > most) branched_.pop_back();
+    }
+  }
+
+  int64_t LiveBytesNow() {
+    const std::vector<Memory> before = memories_;
+    FindLives();
+    std::vector<Block> blocks;
+    for (const Memory& m : memories_) {
+      if (m.last >= 0 && m.input < 0) blocks.push_back({m.bytes, m.first, m.last});
+    }
+    memories_ = before;
+    return LiveBytes(blocks);
+  }
+
+  // The stretch of branches that a step is in, or null.
+  const Branched* BranchedAt(int32_t step) const {
+    const auto next =
+        std::upper_bound(branched_.begin(), branched_.end(), step,
+                         [](int32_t s, const Branched& branched) { return s < branched.begin; });
+    if (next == branched_.begin()) return nullptr;
+    const Branched& found = *std::prev(next);
+    return step < found.end ? &found : nullptr;
+  }
+
+  // True if a branch beside that of `step` touches the memory.
+  bool TouchedBeside(int32_t step, int32_t home) const {
+    const Branched* found = BranchedAt(step);
+    if (!found) return false;
+    for (const std::vector<int32_t>& branch : found->branches) {
+      if (std::binary_search(branch.begin(), branch.end(), step)) continue;
+      for (const int32_t other : branch) {
+        for (const Use& use : pending_[other].uses) {
+          if (Home(use.memory) == home) return true;
+        }
+      }
+    }
+    return false;
   }
 
   void AddOutputs() {
@@ -198,7 +255,7 @@ class Builder {
       const Node& node = graph_.nodes[id];
       const int32_t base = BaseOf(graph_, id);
       Memory& m = memories_[memory_of_[base]];
-      m.last = kForever;
+      m.last = m.last_use = kForever;
       if (m.input < 0 && m.result < 0) {
         const Node& value = graph_.nodes[base];
         m.result = static_cast<int32_t>(program_.results.size());
@@ -237,7 +294,9 @@ class Builder {
   bool MayTake(const PendingStep& s, int32_t step, size_t out, int32_t from) const {
     const Memory& m = memories_[from];
     const Memory& to = memories_[s.uses[out].memory];
-    if (m.last != step || m.bytes != to.bytes || m.arena != to.arena || m.result >= 0) return false;
+    if (m.last_use != step || TouchedBeside(step, from) || m.bytes != to.bytes ||
+        m.arena != to.arena || m.result >= 0)
+      return false;
     if (m.input >= 0) {
       const bool lent = m.input < 64 ? options_.compile.reusable >> m.input & 1
                                      : m.input < options_.compile.reusable_to;
@@ -263,6 +322,7 @@ class Builder {
     }
     m.home = from;
     memories_[from].last = m.last;
+    memories_[from].last_use = m.last_use;
     memories_[from].result = m.result;
   }
 
@@ -315,8 +375,7 @@ class Builder {
       const Kind kind = m.result < 0 ? Kind::kArena : m.donor < 0 ? Kind::kResult : Kind::kDonated;
       const int64_t bytes = Padded(m.bytes);
       const Block block{bytes, std::min(m.first, end), std::min(m.last, end)};
-      report_->blocks.push_back(
-          {what[i], kind, bytes, arena_offset_[i], block.first, block.last});
+      report_->blocks.push_back({what[i], kind, bytes, arena_offset_[i], block.first, block.last});
       if (kind == Kind::kArena) arena.push_back(block);
       if (kind != Kind::kDonated) all.push_back(block);
       if (kind == Kind::kResult) report_->result_bytes += bytes;
@@ -424,11 +483,25 @@ class Builder {
     return touches;
   }
 
-  // Small kernels on the CPU that do not wait for each other become one step.
+  // Branches become one step, and so do small kernels on the CPU that do not wait for each other.
   void ListSteps() {
-    std::vector<int32_t> now;
-    const auto touches = [&](size_t step) { return TouchesOf(pending_[step]); };
-    program_.steps = MakeLists(std::move(program_.steps), touches, &now);
+    std::vector<Step> steps;
+    std::vector<int32_t> now, first;  // of each step; of each new one
+    for (size_t begin = 0; begin < pending_.size();) {
+      first.push_back(static_cast<int32_t>(begin));
+      const Branched* found = BranchedAt(static_cast<int32_t>(begin));
+      const size_t end = found ? static_cast<size_t>(found->end) : begin + 1;
+      std::vector<Step> branches;
+      for (; begin < end; ++begin) {
+        now.push_back(static_cast<int32_t>(steps.size()));
+        (found ? branches : steps).push_back(std::move(program_.steps[begin]));
+      }
+      if (found) steps.push_back(StretchStep{MakeBranches(*found, std::move(branches))});
+    }
+    Renumber(now);
+    now.clear();
+    const auto touches = [&](size_t step) { return TouchesOf(pending_[first[step]]); };
+    program_.steps = MakeLists(std::move(steps), touches, &now);
     Renumber(now);
   }
 
@@ -493,6 +566,7 @@ class Builder {
   std::vector<PendingStep> pending_;
   // Library calls can run out of memory; inputs must be whole until the last has begun.
   int32_t last_library_ = 0;
+  std::vector<Branched> branched_;  // in order
   std::vector<int64_t> arena_offset_;
   Program program_;
 };

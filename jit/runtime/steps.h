@@ -40,7 +40,7 @@ struct LibraryStep {
 
 class Stretch;  // jit/runtime/stretch.h
 
-// Several of one device.
+// Several of one device, or branches on the CPU (jit/runtime/branches.h).
 struct StretchStep {
   std::shared_ptr<const Stretch> stretch;
 };
@@ -97,6 +97,8 @@ struct Program {
 struct BuildOptions {
   CompileOptions compile;
   bool in_place = true;
+  bool branches = true;        // side by side where that is faster
+  bool always_branch = false;  // wherever there are some, for tests
 };
 
 // Groups become steps; memory is assigned. `dump` (may be null) receives groups, kernels and steps

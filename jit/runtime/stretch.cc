@@ -33,6 +33,23 @@ std::vector<std::vector<int32_t>> DependenciesOf(absl::Span<const std::vector<To
   return out;
 }
 
+int64_t BytesOf(const KernelStep& k) {
+  const size_t bytes = k.buffers.capacity() * sizeof(Pointer) + 4 * k.scalars.capacity() +
+                       8 * (k.words.capacity() + k.extents.capacity() + k.strides.capacity());
+  return static_cast<int64_t>(bytes) + (k.device ? k.device->bytes() : 0);
+}
+
+int64_t BytesOf(const Step& step) {
+  if (const StretchStep* s = std::get_if<StretchStep>(&step)) return s->stretch->bytes();
+  if (const LibraryStep* l = std::get_if<LibraryStep>(&step))
+    return int64_t{sizeof(LibraryStep)} + l->call->bytes();
+  if (const KernelStep* k = std::get_if<KernelStep>(&step)) return BytesOf(*k);
+  int64_t bytes = 0;
+  for (const KernelStep& k : std::get<ListStep>(step).list->entries)
+    bytes += int64_t{sizeof(k)} + BytesOf(k);
+  return bytes;
+}
+
 StepArgs::StepArgs(const KernelStep& step, char* const* slots, absl::Span<Value* const> inputs) {
   for (const Pointer& p : step.buffers) buffers.push_back(slots[p.slot] + p.offset);
   for (size_t i = 0; i < step.scalars.size(); ++i) {

@@ -30,6 +30,10 @@ struct StepArgs {
   }
 };
 
+// About what it holds, kernels apart.
+int64_t BytesOf(const KernelStep& step);
+int64_t BytesOf(const Step& step);
+
 // Runs one step by itself.
 Status RunStep(const Step& step, char* const* slots, absl::Span<Value* const> inputs);
 

@@ -30,6 +30,7 @@ CompileSettings Settings(std::string_view passes) {
   settings.passes = *PassSwitches::FromText(passes);
   settings.verify = true;
   settings.worth_recomputing = 0;  // as often as possible
+  settings.always_branch = true;
   return settings;
 }
 
@@ -86,7 +87,8 @@ TEST(MemoryPlan, ReachesTheLowerBound) {
     const int64_t sizes[] = {1 + Below(rng, 4), 1 + Below(rng, 16), 1 + Below(rng, 16)};
     for (int32_t step = 0; step < half; ++step) {
       for (int64_t i = Below(rng, 3); i > 0; --i)
-        blocks.push_back({sizes[Below(rng, 3)] << 16, step, 2 * half - step - int32_t(Below(rng, 2))});
+        blocks.push_back(
+            {sizes[Below(rng, 3)] << 16, step, 2 * half - step - int32_t(Below(rng, 2))});
       for (int32_t at : {step, 2 * half - step})
         blocks.push_back({sizes[Below(rng, 3)] << 16, at, at + 1 + int32_t(Below(rng, 3))});
     }
@@ -122,7 +124,8 @@ TEST(Plan, MemoryIsPlannedAtTheBound) {
 }
 
 TEST(Plan, RandomGraphsEqualRunningOpByOp) {
-  const char* switches[] = {"", "none", "-fuse", "-inplace", "-fold,-dce", "-cse,-fuse", "-recompute"};
+  const char* switches[] = {"",           "none",       "-fuse",      "-inplace",
+                            "-fold,-dce", "-cse,-fuse", "-recompute", "-branches"};
   int compared = 0;
   for (uint64_t seed = 0; seed < 150; ++seed) {
     Rng rng(seed);

@@ -3,6 +3,8 @@
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -539,3 +541,53 @@ def test_an_interrupt_while_numpy_reads_is_not_lost():
         timer.join()
         time.sleep(1)
     assert np.asarray(fz.sin(fz.zeros(3))).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("sizes", [(256, 256), (300, 200, 128, 64), (512, 40, 40, 40, 40)])
+def test_branches_side_by_side(sizes):
+    rng = np.random.default_rng(0)
+    arrays = [fz.asarray(rng.random((n, n), np.float32)) for n in sizes]
+
+    def step(arrays, scale):
+        halves = [fz.tanh(a @ a * scale) for a in arrays]
+        return [fz.sum(h @ a, axis=0) for h, a in zip(halves, arrays, strict=True)]
+
+    want = [np.asarray(y) for y in step(arrays, 0.01)]
+    before = fz.get_num_threads()
+    try:
+        for threads in (2, 1, 3, 2):
+            fz.set_num_threads(threads)
+            traced = fz.trace(step)
+            for _ in range(4):
+                got = traced(arrays, 0.01)
+            for x, y in zip(got, want, strict=True):
+                assert np.array_equal(np.asarray(x), y)
+    finally:
+        fz.set_num_threads(before)
+
+
+def test_threadpoolctl_sees_the_pool():
+    code = """
+import sys
+if early: import threadpoolctl
+import frazil as fz
+assert early or "threadpoolctl" not in sys.modules
+import threadpoolctl
+def own():
+    return [i for i in threadpoolctl.threadpool_info() if i["internal_api"] == "frazil"]
+fz.set_num_threads(3)
+assert len(own()) == 1 and own()[0]["num_threads"] == 3 and own()[0]["version"] == fz.__version__
+with threadpoolctl.threadpool_limits(1):
+    assert fz.get_num_threads() == 1
+assert fz.get_num_threads() == 3
+with threadpoolctl.threadpool_limits({"frazil": 2}):
+    assert fz.get_num_threads() == 2
+with fz.precision("blas"):
+    fz.ones((8, 8)) @ fz.ones((8, 8))
+    for i in threadpoolctl.threadpool_info():
+        assert not i["filepath"].endswith("libopenblas.so.0") or i["num_threads"] == 3
+"""
+    pytest.importorskip("threadpoolctl")
+    for early in (False, True):
+        run = subprocess.run([sys.executable, "-c", f"early = {early}" + code], capture_output=True)
+        assert run.returncode == 0, run.stderr.decode()

@@ -432,9 +432,12 @@ def test_memory_plan():
         assert a["offset"] + a["bytes"] <= plan.arena_bytes
         for b in arena[:i]:
             together = a["first"] <= b["last"] and b["first"] <= a["last"]
-            apart = a["offset"] + a["bytes"] <= b["offset"] or b["offset"] + b["bytes"] <= a["offset"]
+            apart = (
+                a["offset"] + a["bytes"] <= b["offset"] or b["offset"] + b["bytes"] <= a["offset"]
+            )
             assert apart or not together
-    assert "lower bound" in str(plan) and "matmul" in str(plan) and "#" in str(plan)
+    text = str(plan)
+    assert "lower bound" in text and "matmul" in text and "#" in text
     assert plan.svg().startswith("<svg") and plan.svg().count("<rect") == len(arena) + 1
 
 

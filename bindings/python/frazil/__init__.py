@@ -24,6 +24,7 @@ from frazil._frazil.runtime import (  # noqa: F401
 from frazil._grad import grad, no_grad, value_and_grad  # noqa: F401
 from frazil._runtime import config, mode, precision  # noqa: F401
 from frazil._scans import *  # noqa: F403
+from frazil._threadpools import watch as _watch_threadpools
 from frazil._trace import trace  # noqa: F401
 
 TYPE_CHECKING = False
@@ -32,6 +33,7 @@ if TYPE_CHECKING:  # loaded at their first use
     from frazil.io import load, save  # noqa: F401
 
 _cuda.set_wheel_folder(__file__.rsplit("/", 2)[0])
+_watch_threadpools()
 
 newaxis = None
 pi = 3.141592653589793

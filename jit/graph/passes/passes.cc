@@ -16,6 +16,7 @@ constexpr Pass kPasses[] = {
     {"roll", "a repeated body becomes a loop", Roll},
     {"fuse", "several nodes in one kernel", nullptr},
     {"recompute", "cheap values computed again instead of kept for late readers", nullptr},
+    {"branches", "steps that do not need each other side by side", nullptr},
     {"inplace", "results written over operands that are needed no more", nullptr},
 };
 
