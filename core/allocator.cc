@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "core/settings.h"
 #include "core/small_blocks.h"
 #include "core/storage.h"
+#include "core/str.h"
 #include "core/tls.h"
 
 namespace frazil {
@@ -37,8 +39,13 @@ struct Counters {
 Counters g_counters;
 
 struct Cache {
+  // Of one size.
+  struct Class {
+    std::vector<void*> free;
+    int64_t live = 0;
+  };
   absl::Mutex mutex;
-  std::map<size_t, std::vector<void*>> free ABSL_GUARDED_BY(mutex);
+  std::map<size_t, Class> classes ABSL_GUARDED_BY(mutex);
 };
 Cache& GlobalCache() {
   static Cache* cache = [] {
@@ -137,10 +144,11 @@ void* TakeLarge(size_t bytes) {
   Cache& cache = GlobalCache();
   {
     absl::MutexLock lock(&cache.mutex);
-    auto it = cache.free.find(bytes);
-    if (it != cache.free.end() && !it->second.empty()) {
-      void* p = it->second.back();
-      it->second.pop_back();
+    Cache::Class& own = cache.classes[bytes];
+    if (!own.free.empty()) {
+      void* p = own.free.back();
+      own.free.pop_back();
+      ++own.live;
       g_counters.cached.fetch_sub(bytes, std::memory_order_relaxed);
       return p;
     }
@@ -154,7 +162,26 @@ void* TakeLarge(size_t bytes) {
     TrimMemory();
     p = FromSystem(bytes);
   }
+  if (p) {
+    absl::MutexLock lock(&cache.mutex);
+    ++cache.classes[bytes].live;
+  }
   return p;
+}
+
+// False if it would be more than the cache may keep.
+bool KeepForReuse(Cache* cache, void* data, size_t bytes) {
+  absl::MutexLock lock(&cache->mutex);
+  Cache::Class& own = cache->classes[bytes];
+  --own.live;
+#if defined(__SANITIZE_ADDRESS__)
+  return false;
+#endif
+  const int64_t most = Get(Setting::k_cached_bytes), size = static_cast<int64_t>(bytes);
+  if (most > 0 && g_counters.cached.load(std::memory_order_relaxed) + size > most) return false;
+  g_counters.cached.fetch_add(size, std::memory_order_relaxed);
+  own.free.push_back(data);
+  return true;
 }
 
 void ReleaseSmall(Storage* s) {
@@ -167,16 +194,26 @@ void ReleaseSmall(Storage* s) {
 void ReleaseLarge(Storage* s) {
   const size_t bytes = reinterpret_cast<size_t>(s->context);
   CountLive(-static_cast<int64_t>(bytes));
-#if defined(__SANITIZE_ADDRESS__)
-  ToSystem(s->data, bytes);
-#else
-  Cache& cache = GlobalCache();
-  g_counters.cached.fetch_add(bytes, std::memory_order_relaxed);
-  absl::MutexLock lock(&cache.mutex);
-  cache.free[bytes].push_back(s->data);
-#endif
+  if (!KeepForReuse(&GlobalCache(), s->data, bytes)) ToSystem(s->data, bytes);
   s->~Storage();
   GiveBlock(s, kHeader);
+}
+
+// "; the most is held by 3 blocks of 67108864 bytes and 1 of 4096", for errors.
+std::string MostHeld() {
+  std::string text;
+  int named = 0;
+  for (const BlockCount& c : GetBlockCounts()) {
+    if (c.live == 0 || named == 3) continue;
+    StrAppend(&text,
+              named == 0   ? " The most is held by "
+              : named == 1 ? ", "
+                           : " and ",
+              c.live, named == 0 ? (c.live == 1 ? " block of " : " blocks of ") : " of ", c.bytes,
+              named == 0 ? " bytes" : "");
+    ++named;
+  }
+  return named == 0 ? text : text + ".";
 }
 
 struct Foreign {
@@ -210,12 +247,14 @@ StatusOr<StorageRef> Allocate(size_t bytes) {
   const int64_t limit = Get(Setting::k_memory_bytes);
   if (limit > 0 && g_counters.live.load() + t_uncounted.live + int64_t(rounded) > limit) {
     return MemoryError("[allocate] cannot allocate ", bytes, " bytes: memory_bytes = ", limit,
-                       " and ", g_counters.live.load(), " are in use by arrays.");
+                       " and ", g_counters.live.load(), " are in use by arrays.", MostHeld(),
+                       " Delete arrays, or raise the limit with fz.config(memory_bytes=...).");
   }
   void* data = rounded < bytes ? nullptr : TakeLarge(rounded);
   if (!data) {
     return MemoryError("[allocate] cannot allocate ", bytes, " bytes: ", AvailableBytes(),
-                       " are available and ", g_counters.live.load(), " are in use by arrays.");
+                       " are available and ", g_counters.live.load(), " are in use by arrays.",
+                       MostHeld(), " fz.memory.report() tells who holds memory.");
   }
   auto* s = new (TakeBlock(kHeader)) Storage;
   s->data = static_cast<char*>(data);
@@ -250,13 +289,29 @@ void ResetPeakMemory() {
 void TrimMemory() {
   Cache& cache = GlobalCache();
   absl::MutexLock lock(&cache.mutex);
-  for (auto& [bytes, blocks] : cache.free) {
-    for (void* p : blocks) {
+  for (auto& [bytes, own] : cache.classes) {
+    for (void* p : own.free) {
       ToSystem(p, bytes);
       g_counters.cached.fetch_sub(bytes, std::memory_order_relaxed);
     }
+    own.free = {};
   }
-  cache.free.clear();
+}
+
+std::vector<BlockCount> GetBlockCounts() {
+  std::vector<BlockCount> counts;
+  Cache& cache = GlobalCache();
+  {
+    absl::MutexLock lock(&cache.mutex);
+    for (const auto& [bytes, own] : cache.classes) {
+      const auto free = static_cast<int64_t>(own.free.size());
+      if (own.live + free > 0) counts.push_back({static_cast<int64_t>(bytes), own.live, free});
+    }
+  }
+  std::stable_sort(counts.begin(), counts.end(), [](const BlockCount& a, const BlockCount& b) {
+    return a.bytes * (a.live + a.cached) > b.bytes * (b.live + b.cached);
+  });
+  return counts;
 }
 
 }  // namespace frazil

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "core/ref.h"
 #include "core/status.h"
@@ -43,6 +44,12 @@ struct MemoryStats {
   int64_t system_requests;  // of those, calls that went to the operating system
 };
 MemoryStats GetMemoryStats();
+
+// Blocks of over 4 KiB in use or kept, of one size.
+struct BlockCount {
+  int64_t bytes, live, cached;
+};
+std::vector<BlockCount> GetBlockCounts();  // what takes most first
 void ResetPeakMemory();
 // Gives cached blocks back to the operating system.
 void TrimMemory();

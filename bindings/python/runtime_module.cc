@@ -39,6 +39,16 @@ FZ_FAST(MemoryStatistics) {
   }
   return dict.release();
 }
+// [(bytes, live, cached)]
+FZ_FAST(MemoryBlocks) {
+  Object list = Object::Steal(PyList_New(0));
+  for (const BlockCount& c : GetBlockCounts()) {
+    Object row = Object::Steal(
+        Py_BuildValue("(LLL)", (long long)c.bytes, (long long)c.live, (long long)c.cached));
+    if (!list || !row || PyList_Append(list.get(), row.get()) < 0) return nullptr;
+  }
+  return list.release();
+}
 FZ_FAST(ResetPeak) {
   ResetPeakMemory();
   Py_RETURN_NONE;
@@ -299,6 +309,8 @@ FZ_FAST(Synchronize) {
 std::vector<FunctionRow> RuntimeFunctions() {
   return {
       {"memory_stats()", "Bytes and counts of CPU storages.", MemoryStatistics},
+      {"memory_blocks()", "Blocks of over 4 KiB as (bytes, live, cached), what takes most first.",
+       MemoryBlocks},
       {"memory_reset_peak()", "peak_bytes starts again at live_bytes.", ResetPeak},
       {"memory_trim()", "Gives cached blocks back to the operating system.", Trim},
       {"set_num_threads(n, /)", "How many threads kernels use; results do not depend on it.",

@@ -16,7 +16,8 @@ bool Computes(const Node& node) { return !node.input && !node.view; }
 
 // Elementwise work on the CPU that can be part of any kernel.
 bool IsCheap(const Node& node) {
-  if (!Computes(node) || !(node.device == Device()) || StandsAlone(node)) return false;
+  if (!Computes(node) || node.loop >= 0 || !(node.device == Device()) || StandsAlone(node))
+    return false;
   const OpClass klass = Info(node.op).klass;
   return klass == OpClass::kElementwise || klass == OpClass::kCast;
 }
@@ -191,6 +192,7 @@ class Recomputer {
     Graph out;
     out.num_inputs = graph_.num_inputs;
     out.origins = graph_.origins;
+    out.loops = graph_.loops;
     std::vector<int32_t> now(count_), copy(turn + 1, -1);
     std::vector<int32_t> behind;
     const auto add = [&](Node node, int32_t mark) {
@@ -208,6 +210,12 @@ class Recomputer {
     };
     for (int32_t id = turn + 1; id < count_; ++id) {
       Node node = graph_.nodes[id];
+      // The nodes of a loop stand together: copies come before them all.
+      for (int32_t i = id; node.loop >= 0 && i < count_ && graph_.nodes[i].loop == node.loop; ++i) {
+        for (const int32_t x : graph_.nodes[i].operands) {
+          if (x <= turn) late(late, x);
+        }
+      }
       for (int32_t& x : node.operands) x = late(late, x);
       now[id] = add(std::move(node), 0);
     }
@@ -240,7 +248,7 @@ void Compact(Graph* graph, Copies* copies) {
     for (int32_t& x : graph->nodes[id].operands) x = now[x];
     if (kept != id) graph->nodes[kept] = std::move(graph->nodes[id]);
     const int32_t behind = copies->behind[id];
-    copies->behind[kept++] = behind ? now[behind] : 0;
+    copies->behind[kept++] = behind ? now[behind] - !used[behind] : 0;
   }
   graph->nodes.resize(kept);
   copies->behind.resize(kept);

@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <atomic>
 #include <limits>
 
 #include "core/check.h"
 #include "core/config.h"
 #include "core/device_memory.h"
+#include "core/parallel.h"
 #include "core/str.h"
 #include "jit/runtime/branches.h"
 #include "jit/runtime/in_place.h"
@@ -18,6 +20,7 @@ namespace frazil::jit {
 namespace {
 
 constexpr int32_t kWorkspace = -1;                 // as a block of memory that steps touch
+constexpr size_t kWorthThreads = 4;                // kernels to compile
 constexpr int64_t kSmallArena = int64_t{1} << 20;  // nobody minds more of it
 constexpr int32_t kForever = std::numeric_limits<int32_t>::max();
 
@@ -62,6 +65,7 @@ class Builder {
     }
     PlaceMemories();
     if (report_) Report();
+    CompileAhead();
     for (PendingStep& step : pending_) FZ_RETURN_IF_ERROR(Emit(&step));
     for (const Arena& arena : program_.arenas) program_.stats.arena_bytes += arena.bytes;
     SumWork();
@@ -410,6 +414,25 @@ class Builder {
       return absl::OkStatus();
     }
     return EmitKernel(s);
+  }
+
+  // Kernels of the CPU on all threads: the cache knows them when steps ask for them.
+  void CompileAhead() {
+    std::vector<const kir::Kernel*> kernels;
+    for (const PendingStep& s : pending_) {
+      if (!s.call && !s.followed && s.device == Device()) kernels.push_back(&s.launch.kernel);
+    }
+    if (kernels.size() < kWorthThreads) return;
+    std::atomic<int> compiled{0};
+    ParallelFor(static_cast<int64_t>(kernels.size()), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        bool made = false;
+        // An error comes again, and is reported, when the step is emitted.
+        GetKernel(*kernels[i], &made).IgnoreError();
+        compiled += made;
+      }
+    });
+    program_.stats.compiled += compiled;
   }
 
   Status EmitKernel(PendingStep* s) {

@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "jit/graph/groups.h"
 #include "jit/graph/passes/passes.h"
+#include "jit/graph/recompute.h"
 #include "jit/runtime/plan.h"
 #include "tests/jit/graph_gen.h"
 
@@ -257,6 +258,63 @@ TEST(Roll, WhatIsReadFromTheMiddleStays) {
   Roll(&graph);
   ASSERT_TRUE(Verify(graph).ok()) << Verify(graph);
   ExpectSameBits(rng, before, graph);
+}
+
+// Whatever is computed again, bits and outputs stay; and where much waits, less does afterwards.
+TEST(Passes, RecomputingKeepsTheBits) {
+  int changed = 0;
+  for (uint64_t seed = 7000; seed < 7400; ++seed) {
+    Rng rng(seed);
+    Graph before = RandomGraph(rng, 80);
+    Dce(&before);
+    Copies copies;
+    const std::optional<Graph> after = Recompute(before, Fuse(before), 0, &copies);
+    if (!after) continue;
+    ASSERT_TRUE(Verify(*after).ok()) << Verify(*after) << Print(before) << Print(*after);
+    ASSERT_EQ(copies.behind.size(), after->nodes.size());
+    ExpectSameBits(rng, before, *after);
+    ++changed;
+    for (const Group& group : Fuse(*after, true, copies).groups) {
+      int32_t behind = 0;
+      for (const int32_t id : group.nodes) behind = std::max(behind, copies.behind[id]);
+      for (const int32_t id : group.nodes) {
+        if (!after->nodes[id].view) EXPECT_TRUE(behind == 0 || id > behind) << Print(*after);
+      }
+    }
+  }
+  EXPECT_GT(changed, 5);
+}
+
+TEST(Passes, RecomputingLowersThePeakOfATrainingStep) {
+  // Two layers of tanh(x w) * 0.5, squared, forward and backward.
+  const auto before = Parse(R"(graph (f32[64,64], f32[64,64], f32[64,64], scalar f32) {
+    %4 = matmul %0, %1 : f32[64,64]
+    %5 = tanh %4 : f32[64,64]
+    %6 = multiply %5, %3 : f32[64,64]
+    %7 = multiply %6, %6 : f32[64,64]
+    %8 = matmul %7, %2 : f32[64,64]
+    %9 = tanh %8 : f32[64,64]
+    %10 = multiply %9, %3 : f32[64,64]
+    %11 = multiply %10, %10 : f32[64,64]
+    %12 = matmul %11, %2 : f32[64,64]
+    %13 = multiply %12, %10 : f32[64,64]
+    %14 = multiply %13, %9 : f32[64,64]
+    %15 = matmul %14, %2 : f32[64,64]
+    %16 = matmul %7, %14 : f32[64,64]
+    %17 = multiply %15, %6 : f32[64,64]
+    %18 = multiply %17, %5 : f32[64,64]
+    %19 = matmul %18, %1 : f32[64,64]
+    return %16, %19
+  })");
+  ASSERT_TRUE(before.ok()) << before.status();
+  Copies copies;
+  const Grouping grouping = Fuse(*before);
+  const std::optional<Graph> after = Recompute(*before, grouping, 1, &copies);
+  ASSERT_TRUE(after);
+  EXPECT_LT(PeakBytes(*after, Fuse(*after, true, copies)), PeakBytes(*before, grouping));
+  Rng rng(1);
+  ExpectSameBits(rng, *before, *after);
+  EXPECT_FALSE(Recompute(*before, grouping, int64_t{1} << 30, &copies));
 }
 
 // An output in memory of its own stays so: the caller may hold the input in foreign memory.

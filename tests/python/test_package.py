@@ -83,3 +83,31 @@ def test_memory():
 def test_unknown_attribute():
     with pytest.raises(AttributeError, match="has no attribute 'foo'"):
         fz.foo  # noqa: B018
+
+
+def test_memory_report_and_bounds():
+    code = """
+import frazil as fz
+kept = fz.zeros(1 << 20, dtype="float32")
+fz.config(memory_bytes=fz.memory.stats()["live_bytes"] + (1 << 20))
+try:
+    fz.zeros(1 << 20, dtype="float32")
+except MemoryError as error:
+    text = str(error)
+    assert "The most is held by 1 block of 4194304 bytes" in text and "fz.config" in text, text
+else:
+    raise AssertionError
+fz.config(memory_bytes=0)
+assert "1 x 4 MiB" in fz.memory.report(), fz.memory.report()
+fz.memory.trim()
+del kept
+assert fz.memory.stats()["cached_bytes"] == 4 << 20
+fz.memory.trim()
+assert fz.memory.stats()["cached_bytes"] == 0
+fz.config(cached_bytes=5 << 20)
+several = [fz.zeros(1 << 20, dtype="float32") for _ in range(3)]
+del several
+assert fz.memory.stats()["cached_bytes"] == 4 << 20
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr

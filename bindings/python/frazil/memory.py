@@ -4,7 +4,7 @@ from html import escape as _escape
 
 from frazil._frazil import runtime as _runtime
 
-__all__ = ["Plan", "caches", "reset_peak", "stats", "trim"]
+__all__ = ["Plan", "caches", "report", "reset_peak", "stats", "trim"]
 
 caches = _runtime.caches
 stats = _runtime.memory_stats
@@ -18,6 +18,29 @@ def _size(count):
             return f"{count:.4g} {unit}"
         count /= 1024
     return f"{count:.4g} GiB"
+
+
+def report():
+    """Who holds memory, as text: arrays by size, what is kept for reuse, caches, and ways out.
+
+    >>> print(report().splitlines()[0].split(":")[0])
+    arrays
+    """
+    now = stats()
+    lines = [f"arrays: {_size(now['live_bytes'])}, at most {_size(now['peak_bytes'])}"]
+    blocks = _runtime.memory_blocks()
+    for size, live, _ in sorted(blocks, key=lambda b: -b[0] * b[1])[:10]:
+        if live:
+            lines.append(f"  {live} x {_size(size)}")
+    lines.append(f"kept for reuse: {_size(now['cached_bytes'])}; trim() gives it back")
+    for name, kept in caches().items():
+        lines.append(f"{name}: {_size(kept['bytes'])} in {kept['entries']}")
+    lines.append(
+        "Ways out: delete arrays and results that hold history (backward(retain_graph=False) lets "
+        "go of it), trace the function (its memory_plan() tells what it needs), or set bounds: "
+        "config(memory_bytes=..., cached_bytes=...)."
+    )
+    return "\n".join(lines)
 
 
 class Plan:

@@ -40,6 +40,9 @@ def kernels_run() -> builtins.int:
 def load_tensors(path: str | PathLike[str], /) -> list[tuple[str, Tensor]]:
     """Reads (name, tensor) pairs."""
 
+def memory_blocks() -> None:
+    """Blocks of over 4 KiB as (bytes, live, cached), what takes most first."""
+
 def memory_reset_peak() -> None:
     """peak_bytes starts again at live_bytes."""
 
