@@ -207,10 +207,12 @@ std::vector<Branched> FindBranches(const Graph& graph, absl::Span<const PendingS
     int32_t best_end = begin;
     double best = 0;
     window.Start(begin);
+    bool calls = false;  // small kernels alone are a list (jit/runtime/list_step.h)
     for (int32_t end = begin; end < std::min(count, begin + kWindow) && estimates[end]; ++end) {
       window.Add(pending[end], *estimates[end], threads);
+      calls |= pending[end].call != nullptr;
       const std::optional<double> side_by_side = window.SideBySide(threads);
-      if (!side_by_side) continue;
+      if (!side_by_side || (!calls && !always)) continue;
       const double saved = window.now() - *side_by_side;
       if (always) best_end = end + 1;
       if (saved < std::max({best, kWorthwhile, kWorthwhilePart * window.now()})) continue;
