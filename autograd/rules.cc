@@ -244,6 +244,40 @@ Tensor grad_attend(const Tensor& g, const Tensor& y, const TapeNode& node, int i
   return ops::part_of_flat(*shared, start, node.input_dims(input));
 }
 
+// The gradient of a convolution to its image: the outputs' gradient, spread by the stride, with the
+// kernel turned by half and its last axes exchanged.
+Tensor grad_conv_image(const Tensor& g, const Tensor& kernel, const TapeNode& node) {
+  const Dims dims = node.input_dims(0);
+  if (g.size() == 0 || dims[3] == 0)
+    return ops::full(dims, Scalar::Float(0), g.dtype(), g.device());
+  Tensor spread = g;
+  DimVec turned = WholeSlice(kernel.dims());
+  DimVec attrs(kConvAttrs, 1);
+  for (int axis = 0; axis < 2; ++axis) {
+    const int64_t stride = node.attr(kConvStride + axis), count = g.dims()[1 + axis];
+    const int64_t length = (count - 1) * stride + 1, low = node.attr(kConvPadding + 2 * axis);
+    const int64_t kernel_size = kernel.dims()[axis];
+    spread = Unslice(spread, 1 + axis, 0, stride, length);
+    turned[3 * axis] = kernel_size - 1;
+    turned[3 * axis + 1] = -1;
+    attrs[kConvDilation + axis] = node.attr(kConvDilation + axis);
+    attrs[kConvPadding + 2 * axis] = attrs[kConvDilation + axis] * (kernel_size - 1) - low;
+    attrs[kConvPadding + 2 * axis + 1] = dims[1 + axis] + low - length;
+  }
+  const Tensor w = ops::permute_dims(ops::slice(kernel, turned), {0, 1, 3, 2});
+  return Apply(OpId::k_conv2d, {&spread, &w}, attrs);
+}
+
+// The same to its kernel, and of that gradient to the outputs'.
+Tensor grad_conv_weights(const Tensor& g, const Tensor& image, const TapeNode& node) {
+  DimVec attrs(node.attrs.begin(), node.attrs.end());
+  attrs.insert(attrs.end(), {node.input_dims(1)[0], node.input_dims(1)[1]});
+  return Apply(OpId::k_conv2d_weights, {&image, &g}, attrs);
+}
+Tensor grad_conv_outputs(const Tensor& g, const Tensor& image, const TapeNode& node) {
+  return Apply(OpId::k_conv2d, {&image, &g}, {node.attrs.data(), kConvAttrs});
+}
+
 // One function per row: the expression for the asked input.
 #define NOGRAD Tensor()
 #define GRAD_1(e0) return e0;

@@ -340,6 +340,56 @@ StatusOr<const Layout*> InferAttention(const OpInfo& info, Operands in) {
   return Flat(info, {results, q.first(r - 1)}, in[0].dtype);
 }
 
+// How many windows fit along an axis; an error where the sizes make no sense.
+StatusOr<int64_t> Windows(const OpInfo& info, Operands in, AttrSpan attrs, int axis,
+                          int64_t kernel) {
+  constexpr int64_t kMost = int64_t{1} << 40;
+  const int64_t extent = in[0].layout->extents[1 + axis];
+  const int64_t stride = attrs[kConvStride + axis], dilation = attrs[kConvDilation + axis];
+  const int64_t low = attrs[kConvPadding + 2 * axis], high = attrs[kConvPadding + 2 * axis + 1];
+  for (int64_t v : {stride, dilation, low, high, kernel, extent}) {
+    if (v > kMost || v < -kMost)
+      return ValueError(Tag(info), " sizes are too large: ", DescribeAll(in), ".");
+  }
+  if (stride < 1 || dilation < 1) {
+    return ValueError(Tag(info), " stride and dilation must be at least 1, got ", stride, " and ",
+                      dilation, ".");
+  }
+  double span = double(dilation) * double(kernel - 1) + 1;
+  if (kernel < 1 || span > double(extent + low + high)) {
+    return ValueError(Tag(info), " the kernel, ", kernel, " with dilation ", dilation,
+                      ", does not fit ", extent, " elements with ", low, " and ", high,
+                      " of padding: ", DescribeAll(in), ".");
+  }
+  return (extent + low + high - int64_t(span)) / stride + 1;
+}
+
+StatusOr<const Layout*> InferConv(const OpInfo& info, Operands in, AttrSpan attrs) {
+  const bool weights = info.klass == OpClass::kConvWeights;
+  FZ_CHECK(attrs.size() == size_t(kConvAttrs + (weights ? 2 : 0)));
+  const Layout *x = in[0].layout, *other = in[1].layout;
+  if (x->rank != 4 || other->rank != 4)
+    return ValueError(Tag(info), " needs four axes, got ", DescribeAll(in), ".");
+  const auto kernel = [&](int axis) {
+    return weights ? attrs[kConvAttrs + axis] : other->extents[axis];
+  };
+  FZ_ASSIGN_OR_RETURN(const int64_t h, Windows(info, in, attrs, 0, kernel(0)));
+  FZ_ASSIGN_OR_RETURN(const int64_t w, Windows(info, in, attrs, 1, kernel(1)));
+  const int64_t batch = x->extents[0], channels = x->extents[3], outputs = other->extents[3];
+  if (!weights) {
+    if (other->extents[2] != channels) {
+      return ValueError(Tag(info), " channels differ: ", DescribeAll(in), " (", channels, " vs ",
+                        other->extents[2], ").");
+    }
+    return Dense({batch, h, w, outputs});
+  }
+  if (other->extents[0] != batch || other->extents[1] != h || other->extents[2] != w) {
+    return ValueError(Tag(info), " outputs must be ", ToString({batch, h, w}), ": ",
+                      DescribeAll(in), ".");
+  }
+  return Dense({kernel(0), kernel(1), channels, outputs});
+}
+
 StatusOr<const Layout*> InferShape(OpId op, const OpInfo& info, Operands in, AttrSpan attrs) {
   switch (info.klass) {
     case OpClass::kElementwise:
@@ -361,6 +411,9 @@ StatusOr<const Layout*> InferShape(OpId op, const OpInfo& info, Operands in, Att
     case OpClass::kAttention:
     case OpClass::kAttentionGrad:
       return InferAttention(info, in);
+    case OpClass::kConv:
+    case OpClass::kConvWeights:
+      return InferConv(info, in, attrs);
     case OpClass::kIota:
       return Dense({&attrs[1], 1});
     case OpClass::kRandomBits:

@@ -33,10 +33,16 @@ enum class OpClass : uint8_t {
                  // f32 or f64; flat: the results [..., t, w], then the rows' logsumexp [..., t]
   kAttentionGrad,  // attrs {causal}; q, k, v, gradient [..., t, w], logsumexp [..., t] and delta
                    // [..., t]; flat: the gradients of q, k and v
+  kConv,           // attrs: ConvAttr; [n, h, w, c] x [kh, kw, c, o]
+  kConvWeights,    // attrs: ConvAttr and {kh, kw}; [n, h, w, c] x [n, oh, ow, o] -> [kh, kw, c, o]
   kIota,           // attrs {dtype, n}
   kTransfer,       // attrs {to, from}: words of devices; dense
   kRandomBits,     // attrs {dims...}; input u64[2] = {key, counter}; u32 words
 };
+
+// Where a convolution's attributes stand: two strides, low and high padding of either axis
+// (negative: rows or columns are left out), two dilations.
+enum ConvAttr { kConvStride = 0, kConvPadding = 2, kConvDilation = 6, kConvAttrs = 8 };
 
 enum class TypeSet : uint8_t { kAny, kNumber, kBoolOrNumber, kFloat, kInt, kBits, kBool };
 enum class ResultType : uint8_t { kSame, kBool, kI64, kAttr, kU32 };

@@ -51,14 +51,17 @@ TYPES = {
     "destination": "builtins.int",
     "descending": "builtins.bool",
     "device": "str | None",
+    "dilation": "builtins.int | Sequence[builtins.int]",
     "dl_device": "Any",
     "dtype": "DTypeLike | None",
     "endpoint": "builtins.bool",
     "fill_value": "Operand",
     "grad": "Tensor | None",
     "gradient": "Tensor | None",
+    "groups": "builtins.int",
     "indices": "Operand | Sequence[builtins.int]",
     "keepdims": "builtins.bool",
+    "layout": "str",
     "max_version": "Any",
     "mode": "Any",
     "n_cols": "builtins.int | None",
@@ -69,6 +72,7 @@ TYPES = {
     "on": "builtins.bool",
     "out": "None",
     "pad_width": "Any",
+    "padding": "builtins.int | Sequence[builtins.int]",
     "path": "str | PathLike[str]",
     "repetitions": "builtins.int | Sequence[builtins.int]",
     "requires_grad": "builtins.bool",
@@ -84,6 +88,7 @@ TYPES = {
     "step": SCALAR,
     "stop": f"{SCALAR} | None",
     "stream": "Any",
+    "stride": "builtins.int | Sequence[builtins.int]",
     "tensors": "Sequence[tuple[str, Tensor]]",
     "weight": "Operand | None",
 }
@@ -91,7 +96,7 @@ for _name in "eps lr momentum weight_decay beta1 beta2".split():
     TYPES[_name] = "builtins.float"
 for _name in "k n num n_rows seed low high".split():
     TYPES[_name] = "builtins.int"
-for _name in "condition labels logits max min q target v x x1 x2".split():
+for _name in "condition labels logits max min q target v w x x1 x2".split():
     TYPES[_name] = "Operand"
 TYPES["state"] = "Tensor"
 for _name in "parameters velocities ms vs".split():

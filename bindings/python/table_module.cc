@@ -8,9 +8,10 @@ namespace {
 
 namespace py = pybind11;
 
-constexpr const char* kClasses[] = {
-    "elementwise", "cast",   "reduce",    "view",           "concat", "pad",      "take",
-    "put",         "matmul", "attention", "attention_grad", "iota",   "transfer", "random_bits"};
+constexpr const char* kClasses[] = {"elementwise",  "cast",      "reduce",         "view",
+                                    "concat",       "pad",       "take",           "put",
+                                    "matmul",       "attention", "attention_grad", "conv",
+                                    "conv_weights", "iota",      "transfer",       "random_bits"};
 constexpr const char* kTypeSets[] = {"any",  "number", "bool_or_number", "float", "int",
                                      "bits", "bool"};
 

@@ -4,6 +4,7 @@
 // returned tensor.
 #pragma once
 
+#include <array>
 #include <optional>
 
 #include "absl/types/span.h"
@@ -79,6 +80,14 @@ Tensor take(const Tensor& x, const Tensor& indices, int64_t axis);
 Tensor put(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_t axis, bool add);
 // NumPy's rules for rank 1 and batches.
 Tensor matmul(const Arg& a, const Arg& b);
+// x [n, height, width, in], w [kernel height, kernel width, in / groups, out]; channels first:
+// x [n, in, height, width], w [out, in / groups, kernel height, kernel width].
+struct Conv2dOptions {
+  std::array<int64_t, 2> stride = {1, 1}, padding = {0, 0}, dilation = {1, 1};
+  int64_t groups = 1;
+  bool channels_first = false;
+};
+Tensor conv2d(const Tensor& x, const Tensor& w, const Conv2dOptions& options = {});
 
 // Sources.
 Tensor scalar(const Scalar& value, DType dtype);  // 0-d immediate

@@ -56,7 +56,10 @@ class Placer {
   }
 
   // What GPUs have no kernel of.
-  static bool RunsOnCpu(OpId op) { return op == OpId::k_attend || op == OpId::k_attend_grad; }
+  static bool RunsOnCpu(OpId op) {
+    return op == OpId::k_attend || op == OpId::k_attend_grad || op == OpId::k_conv2d ||
+           op == OpId::k_conv2d_weights;
+  }
 
   // The op on the CPU, between transfers, which are counted.
   StatusOr<int32_t> OnCpu(const Node& node) {

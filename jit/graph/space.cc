@@ -659,7 +659,8 @@ int64_t PointersFor(const Space& space, const std::vector<int64_t>& strides) {
 
 bool IsLibrary(OpId op) {
   return op == OpId::k_matmul || op == OpId::k_put || op == OpId::k_to_device ||
-         op == OpId::k_attend || op == OpId::k_attend_grad;
+         op == OpId::k_attend || op == OpId::k_attend_grad || op == OpId::k_conv2d ||
+         op == OpId::k_conv2d_weights;
 }
 bool StandsAlone(const Node& node) {
   return node.op == OpId::k_concat || node.op == OpId::k_random_bits ||

@@ -47,6 +47,10 @@ Status VerifyAttrs(const Graph& graph, int32_t id, const OpInfo& info) {
     case OpClass::kTransfer:
       FZ_RETURN_IF_ERROR(count(2));
       return below(attrs[0], 256, "device");
+    case OpClass::kConv:
+      return count(kConvAttrs);
+    case OpClass::kConvWeights:
+      return count(kConvAttrs + 2);
     case OpClass::kPad:
       return count(2 * rank);
     case OpClass::kIota:

@@ -12,6 +12,7 @@
 #include "core/str.h"
 #include "core/transfers.h"
 #include "jit/runtime/attention/attention.h"
+#include "jit/runtime/convolution.h"
 #include "kernels/blas.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/put.h"
@@ -191,6 +192,9 @@ StatusOr<std::unique_ptr<const LibraryCall>> MakeLibraryCall(const Graph& graph,
       return std::make_unique<Matmul>(operand(0).layout, operand(1).layout, node.layout, node.dtype,
                                       library);
     }
+    case OpClass::kConv:
+    case OpClass::kConvWeights:
+      return MakeConvolution(graph, id);
     case OpClass::kTransfer:
       return std::make_unique<Transfer>(operand(0).layout, node.dtype, operand(0).device,
                                         node.device);

@@ -17,6 +17,7 @@ namespace {
 // Sizes, in bytes but for steps, that keep blocks in the caches. They change speed only.
 constexpr int64_t kStepsOfOneRow = 32;   // k steps between visits to a C of one row: B streams once
 constexpr int64_t kDirectA = 256 << 10;  // operands up to this size are read where they are
+constexpr int64_t kRowsApart = 512;
 constexpr int64_t kDirectB = 64 << 10;
 constexpr int64_t kRowPadding = 64;  // keeps rows of a packed block in different cache sets
 constexpr double kWorthLookingAhead = 1 << 20;  // products, below which all is in cache anyway
@@ -49,8 +50,16 @@ class Blocked {
   static constexpr bool kStoredAsComputed = std::is_same_v<S, T>;
   static constexpr bool kF64 = std::is_same_v<T, double>;
 
-  Blocked(Isa isa, View<S> a, View<S> b, int64_t k, const Block<T>& c, const Team& team, bool add)
-      : isa_(isa), a_(a), b_(b), k_(k), c_(c), team_(team), add_(add), lanes_(Lanes(isa, kF64)) {
+  Blocked(Isa isa, View<S> a, View<S> b, int64_t k, const Block<T>& c, const Team& team,
+          bool continues)
+      : isa_(isa),
+        a_(a),
+        b_(b),
+        k_(k),
+        c_(c),
+        team_(team),
+        continues_(continues),
+        lanes_(Lanes(isa, kF64)) {
     ChooseTile();
     ChooseReading();
     ChooseBlocks();
@@ -70,6 +79,11 @@ class Blocked {
       if (tail_ != 0 && kernels_[size][1] == nullptr) return false;
     }
     return true;
+  }
+
+  // Other operands of the same shape.
+  void Move(const S* a, const S* b, T* c, bool continues) {
+    a_.data = a, b_.data = b, c_.data = c, continues_ = continues;
   }
 
   void Run() {
@@ -110,10 +124,14 @@ class Blocked {
     a_layout_ = a_.rs == 1 && a_.cs != 1 ? ALayout::kColumns : ALayout::kRows;
     if (!kStoredAsComputed) return;
     bool a_walks = a_.cs == 1 || a_.rs == 1;
-    bool a_small = c_.rows * k_ * int64_t(sizeof(T)) <= kDirectA;
+    // Rows a power of two apart share few sets of the first-level cache.
+    const bool a_spread = a_.cs == 1 && a_.rs * int64_t(sizeof(T)) % kRowsApart != 0;
+    const int64_t a_bytes = c_.rows * k_ * int64_t(sizeof(T));
+    bool a_small = a_bytes <= kDirectA || (a_spread && a_bytes <= SecondLevelCacheBytes() / 4);
     direct_a_ = a_walks && (a_small || c_.cols <= 2 * nr_);
     bool b_small = c_.cols * k_ * int64_t(sizeof(T)) <= kDirectB;
-    direct_b_ = b_.cs == 1 && (b_small || rows_.count <= 2);
+    // Short rows are as near together as packed ones.
+    direct_b_ = b_.cs == 1 && (b_small || rows_.count <= 2 || (b_.rs > 0 && b_.rs <= 2 * nr_));
   }
 
   // Bytes of one row or column over the steps of a part.
@@ -217,7 +235,7 @@ class Blocked {
       panel_bytes = PanelOfA(part.steps) * int64_t(sizeof(T));
     }
     call.k = part.steps;
-    call.accumulate = add_ || part.k0 != 0;
+    call.accumulate = continues_ || part.k0 != 0;
     call.ldc = c_.ld * int64_t(sizeof(T));
     if (tail_ != 0) SetMask(shape_, int((tail_ - 1) % lanes_ + 1), &call);
     const int64_t read_ahead = part.steps / kAheadSteps * kAheadBytes;
@@ -240,11 +258,11 @@ class Blocked {
   }
 
   const Isa isa_;
-  const View<S> a_, b_;
+  View<S> a_, b_;
   const int64_t k_;
-  const Block<T> c_;
+  Block<T> c_;
   const Team team_;
-  const bool add_;
+  bool continues_;
   const int64_t lanes_;
   int64_t nv_, nr_, mr_;  // the tile: vectors and columns, rows at most
   int64_t tail_;          // columns of the last panel if it is not whole, or 0
@@ -259,10 +277,10 @@ class Blocked {
 
 // Without generated code.
 template <typename S>
-void PlainChunk(View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out, bool add) {
+void PlainChunk(View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out, bool continues) {
   for (int64_t i = 0; i < out.rows && !Abandoned(); ++i) {
     Acc<S>* row = out.data + i * out.ld;
-    if (!add) std::fill(row, row + out.cols, Acc<S>(0));
+    if (!continues) std::fill(row, row + out.cols, Acc<S>(0));
     for (int64_t p = 0; p < k; ++p) {
       Acc<S> x = Widen(*a.At(i, p));
       for (int64_t j = 0; j < out.cols; ++j) row[j] = std::fma(x, Widen(*b.At(p, j)), row[j]);
@@ -291,13 +309,52 @@ bool TryOneRow(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& ou
 
 template <typename S>
 void ChunkGemm(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out, const Team& team,
-               bool add) {
-  if (isa == Isa::kScalar) return PlainChunk(a, b, k, out, add);
-  if (!add && TryOneRow(isa, a, b, k, out)) return;
-  Blocked<S> blocked(isa, a, b, k, out, team, add);
-  if (!blocked.FindKernels()) return PlainChunk(a, b, k, out, add);
+               bool continues) {
+  if (isa == Isa::kScalar) return PlainChunk(a, b, k, out, continues);
+  if (!continues && TryOneRow(isa, a, b, k, out)) return;
+  Blocked<S> blocked(isa, a, b, k, out, team, continues);
+  if (!blocked.FindKernels()) return PlainChunk(a, b, k, out, continues);
   blocked.Run();
 }
+
+template <typename S>
+struct Repeated<S>::Impl {
+  Impl(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out)
+      : blocked(isa, a, b, k, out, Team(), false),
+        a(a),
+        b(b),
+        k(k),
+        out(out),
+        generated(blocked.FindKernels()) {}
+
+  Blocked<S> blocked;
+  View<S> a, b;
+  int64_t k;
+  Block<Acc<S>> out;
+  bool generated;
+};
+
+template <typename S>
+Repeated<S>::Repeated(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out)
+    : impl_(std::make_unique<Impl>(isa, a, b, k, out)) {}
+template <typename S>
+Repeated<S>::Repeated(Repeated&&) noexcept = default;
+template <typename S>
+Repeated<S>::~Repeated() = default;
+
+template <typename S>
+void Repeated<S>::Run(const S* a, const S* b, Acc<S>* out, bool continues) {
+  Impl& of = *impl_;
+  if (of.generated) {
+    of.blocked.Move(a, b, out, continues);
+    return of.blocked.Run();
+  }
+  of.a.data = a, of.b.data = b, of.out.data = out;
+  PlainChunk(of.a, of.b, of.k, of.out, continues);
+}
+
+template class Repeated<float>;
+template class Repeated<double>;
 
 template void ChunkGemm(Isa, View<float>, View<float>, int64_t, const Block<float>&, const Team&,
                         bool);

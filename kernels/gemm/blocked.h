@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "kernels/gemm/convert.h"
 #include "kernels/gemm/gemm.h"
@@ -16,6 +17,22 @@ namespace frazil::gemm {
 // it. With `add` the accumulators start from what `out` holds instead of +0.
 template <typename S>
 void ChunkGemm(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out, const Team& team,
-               bool add = false);
+               bool continues = false);
+
+// Many such products of one shape and instruction set, which is not kScalar, on one thread: what is
+// chosen by the shape is chosen once. The pointers of `a`, `b` and `out` are given to Run.
+template <typename S>
+class Repeated {
+ public:
+  Repeated(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out);
+  Repeated(Repeated&&) noexcept;
+  ~Repeated();
+
+  void Run(const S* a, const S* b, Acc<S>* out, bool continues);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 }  // namespace frazil::gemm

@@ -402,6 +402,104 @@ def attentions(row):
                        row["ulp"], lambda q, k, v: np.float64(1))  # fmt: skip
 
 
+CONVOLUTIONS = [  # image, kernel, stride, padding, dilation
+    ((2, 5, 6, 3), (3, 3, 3, 4), (1, 1), (1, 1), (1, 1)),
+    ((1, 9, 8, 2), (3, 2, 2, 5), (2, 3), (0, 2), (1, 2)),
+    ((3, 4, 4, 17), (1, 1, 17, 33), (1, 1), (0, 0), (1, 1)),
+    ((1, 33, 32, 4), (3, 3, 4, 2), (1, 1), (1, 1), (1, 1)),
+]
+
+
+def windows(x, kernel, stride, padding, dilation):
+    """(n, out height, out width, kernel height, kernel width, channels)"""
+    (ph, pw), (dh, dw) = padding, dilation
+    x = np.pad(x, ((0, 0), (ph, ph), (pw, pw), (0, 0)))
+    spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
+    view = np.lib.stride_tricks.sliding_window_view(x, spans, axis=(1, 2))
+    return view[:, :: stride[0], :: stride[1], :, ::dh, ::dw].transpose(0, 1, 2, 4, 5, 3)
+
+
+def convolutions(row):
+    from frazil import nn
+
+    for dtype in TYPE_SETS[row["types"]]:
+        for number, (image, kernel, *steps) in enumerate(CONVOLUTIONS):
+            for first in (False, True):
+                name = f"{row['name']}-{dtype}-{number}-{'first' if first else 'last'}"
+                rng = rng_for(name)
+                x, w = (random_array(rng, dtype, s, -1, 1) for s in (image, kernel))
+                if first:
+                    x, w = x.transpose(0, 3, 1, 2).copy(), w.transpose(3, 2, 0, 1).copy()
+
+                def call(fz, x, w, steps=steps, first=first):
+                    stride, padding, dilation = steps
+                    return nn.conv2d(x, w, stride=stride, padding=padding, dilation=dilation,
+                                     layout="NCHW" if first else "NHWC")  # fmt: skip
+
+                def expected(x, w, steps=steps, first=first, kernel=kernel):
+                    if first:
+                        x, w = x.transpose(0, 2, 3, 1), w.transpose(2, 3, 1, 0)
+                    y = np.tensordot(windows(x, kernel[:2], *steps), w, 3)
+                    return y.transpose(0, 3, 1, 2) if first else y
+
+                def bound(x, w, expected=expected):
+                    return expected(np.abs(x), np.abs(w))
+
+                yield Case(
+                    name,
+                    row["name"],
+                    dtype,
+                    [x, w],
+                    [dtype, dtype],
+                    "plain",
+                    call,
+                    expected,
+                    row["ulp"],
+                    bound,
+                )
+
+
+def weight_gradients(row):
+    """The op that a gradient calls, by its own gradient: that of sum(conv2d(x, w) * g) to w."""
+    for dtype in FLOATS:
+        for number, (image, kernel, *steps) in enumerate(CONVOLUTIONS):
+            name = f"{row['name']}-{dtype}-{number}"
+            rng = rng_for(name)
+            x = random_array(rng, dtype, image, -1, 1)
+            out = windows(np.zeros(image), kernel[:2], *steps).shape[:3]
+            g = random_array(rng, dtype, (*out, kernel[3]), -1, 1)
+
+            def call(fz, x, g, steps=steps, kernel=kernel):
+                from frazil import nn
+
+                stride, padding, dilation = steps
+                w = fz.zeros(kernel, dtype=x.dtype, device=x.device)
+                return fz.grad(
+                    lambda w: (
+                        nn.conv2d(x, w, stride=stride, padding=padding, dilation=dilation) * g
+                    ).sum()
+                )(w)
+
+            def expected(x, g, steps=steps, kernel=kernel):
+                return np.tensordot(windows(x, kernel[:2], *steps), g, ((0, 1, 2), (0, 1, 2)))
+
+            def bound(x, g, expected=expected):
+                return expected(np.abs(x), np.abs(g))
+
+            yield Case(
+                name,
+                row["name"],
+                dtype,
+                [x, g],
+                [dtype, dtype],
+                "plain",
+                call,
+                expected,
+                row["ulp"],
+                bound,
+            )
+
+
 def sources(row):
     if row["name"] == "iota":
         for dtype in INTS + FLOATS:
@@ -455,6 +553,9 @@ CLASSES = {
     "elementwise": elementwise, "cast": casts, "reduce": reductions, "view": movement, "concat": movement,
     "pad": movement, "take": movement, "put": movement, "matmul": matmuls, "iota": sources, "random_bits": sources,
     "transfer": transfers, "attention": attentions, "attention_grad": attentions,
+    "pad": movement, "take": movement, "put": movement, "matmul": matmuls,
+    "conv": convolutions, "conv_weights": weight_gradients, "iota": sources, "random_bits": sources,
+    "transfer": transfers,
 }  # fmt: skip
 
 

@@ -246,7 +246,30 @@ def attentions(row):
             yield one(row["name"], f"{q}-{k}-{v}-{causal}", call, q, k, v)
 
 
+def convolutions(row):
+    shapes = ((2, 4, 5, 2), (2, 3, 2, 3))
+    weights = row["name"] == "conv2d_weights"
+    for number, options in enumerate(
+        [{}, {"padding": (1, 2)}, {"stride": (2, 1), "padding": 1}, {"dilation": 2, "padding": 2}]
+    ):
+
+        def call(x, w, options=options):
+            return nn.conv2d(x, w, **options)
+
+        def gradient(x, w, options=options):  # to w, as a function of x and of what multiplies it
+            g = call(x, w * 0 + 1, options) * 0.1
+            return fz.grad(lambda w: (call(x, w, options) * g).sum())(w * 0)
+
+        yield one(row["name"], str(number), gradient if weights else call, *shapes)
+    if not weights:
+        first = ((1, 4, 3, 2), (2, 2, 2, 2))
+        call = lambda x, w: nn.conv2d(x, w, groups=2, layout="NCHW")  # noqa: E731
+        yield one(row["name"], "groups", call, *first)
+
+
 CLASSES = {
+    "conv": convolutions,
+    "conv_weights": convolutions,
     "elementwise": elementwise,
     "attention": attentions,
     "reduce": reductions,

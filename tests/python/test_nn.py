@@ -115,6 +115,46 @@ def test_conv2d(stride, padding):
     np.testing.assert_array_equal(np.asarray(nchw.permute(0, 2, 3, 1)), np.asarray(got))
 
 
+def test_conv2d_is_a_product_of_windows():
+    """Bit for bit, eager and traced, and for its gradients."""
+    fz.random.seed(1)
+    x, w = fz.random.normal((2, 9, 8, 5)), fz.random.normal((3, 3, 5, 4))
+
+    def product(x, w):
+        p = fz.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
+        parts = [p[:, i : i + 9, j : j + 8] for i in range(3) for j in range(3)]
+        return fz.concat(parts, 3).reshape(-1, 45) @ w.reshape(45, 4)
+
+    convolve = lambda x, w: nn.conv2d(x, w, padding=1).reshape(-1, 4)  # noqa: E731
+    wanted = np.asarray(product(x, w))
+    for f in (convolve, fz.trace(convolve)):
+        for _ in range(3):
+            np.testing.assert_array_equal(np.asarray(f(x, w)), wanted)
+    gradients = [fz.grad(lambda w, f=f: (f(x, w) * 0.5).sum())(w) for f in (convolve, product)]
+    np.testing.assert_array_equal(*map(np.asarray, gradients))
+
+
+def test_conv2d_groups_and_errors():
+    fz.random.seed(2)
+    x, w = fz.random.normal((1, 5, 5, 4)), fz.random.normal((2, 2, 2, 6))
+    apart = [nn.conv2d(x[..., 2 * i : 2 * i + 2], w[..., 3 * i : 3 * i + 3]) for i in (0, 1)]
+    got = nn.conv2d(x, w, groups=2)
+    np.testing.assert_array_equal(np.asarray(got), np.asarray(fz.concat(apart, 3)))
+    for options, text in [
+        ({}, "channels differ"),
+        ({"groups": 3}, "3 groups of 2 channels do not fit"),
+        ({"groups": 2, "stride": 0}, "stride and dilation must be at least 1"),
+        ({"groups": 2, "padding": -1}, "padding must not be negative"),
+        ({"groups": 2, "dilation": 5}, "does not fit 5 elements"),
+        ({"groups": 2, "layout": "CHWN"}, "layout must be"),
+        ({"groups": 2, "stride": (1, 2, 3)}, "takes one number or two"),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            nn.conv2d(x, w, **options)
+    with pytest.raises(ValueError, match="needs four axes"):
+        nn.conv2d(x[0], w)
+
+
 def test_dropout_and_embedding():
     drop = nn.Dropout(0.5)
     fz.random.seed(0)

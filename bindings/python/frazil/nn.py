@@ -15,6 +15,7 @@ from frazil import random as _random
 from frazil._frazil import Tensor
 from frazil._frazil.nn import (  # noqa: F401
     attention,
+    conv2d,
     cross_entropy,
     gelu,
     layer_norm,
@@ -362,38 +363,3 @@ class GELU(Module):
 
     def forward(self, x):
         return gelu(x, approximate=self.approximate)
-
-
-# -- Functions made of ops
-
-
-def _pair(value):
-    return (value, value) if isinstance(value, int) else tuple(value)
-
-
-def conv2d(x, w, *, stride=1, padding=0, layout="NHWC"):
-    """Cross-correlation over two axes: a sum of products over kernel positions, in ascending order.
-
-    layout "NHWC": x is (n, height, width, in), w is (kernel height, kernel width, in, out).
-    layout "NCHW": x is (n, in, height, width), w is (out, in, kernel height, kernel width).
-    """
-    if layout == "NCHW":
-        y = conv2d(x.permute(0, 2, 3, 1), w.permute(2, 3, 1, 0), stride=stride, padding=padding)
-        return y.permute(0, 3, 1, 2)
-    if layout != "NHWC":
-        raise ValueError(f'[conv2d] layout must be "NHWC" or "NCHW", got {layout!r}.')
-    if x.ndim != 4 or w.ndim != 4 or x.shape[3] != w.shape[2]:
-        raise ValueError(f"[conv2d] x has shape {x.shape}, w has shape {w.shape}: they do not fit.")
-    (sh, sw), (ph, pw) = _pair(stride), _pair(padding)
-    if ph or pw:
-        x = _fz.pad(x, ((0, 0), (ph, ph), (pw, pw), (0, 0)))
-    kh, kw = w.shape[:2]
-    h, wide = (x.shape[1] - kh) // sh + 1, (x.shape[2] - kw) // sw + 1
-    if h < 1 or wide < 1:
-        raise ValueError(f"[conv2d] the kernel {kh}x{kw} is larger than the padded x {x.shape}.")
-    out = None
-    for i in range(kh):
-        for j in range(kw):
-            part = x[:, i : i + (h - 1) * sh + 1 : sh, j : j + (wide - 1) * sw + 1 : sw] @ w[i, j]
-            out = part if out is None else out + part
-    return out

@@ -17,6 +17,18 @@ def attention(
 ) -> Tensor:
     """softmax(q k^T * scale) v (Vaswani et al. 2017) for q [..., t, d], k [..., s, d] and v [..., s, w]: [..., t, w]. Leading axes broadcast; scale is 1 / sqrt(d) if not given; causal: query i sees keys up to i + s - t. By blocks of 64 queries and 64 keys with a running maximum and sum (Milakov and Gimelshein 2018, Rabe and Staats 2021, Dao et al. 2022), also for gradients: no array of t x s is made. Any floats; 16-bit ones compute in float32 and round once. A query that sees no key gives 0. ValueError if shapes do not match. Gradients of gradients use the formula written out, with arrays of t x s."""
 
+def conv2d(
+    x: Operand,
+    w: Operand,
+    *,
+    stride: builtins.int | Sequence[builtins.int] = ...,
+    padding: builtins.int | Sequence[builtins.int] = ...,
+    dilation: builtins.int | Sequence[builtins.int] = ...,
+    groups: builtins.int = ...,
+    layout: str = ...,
+) -> Tensor:
+    """Cross-correlation over two axes: windows of x, with zeros around it, times w. Strides, zeros around x and gaps in w are one number or two. layout "NHWC": x is (n, height, width, in), w (kernel height, kernel width, in / groups, out); "NCHW": x is (n, in, height, width), w (out, in / groups, kernel height, kernel width)."""
+
 def cross_entropy(logits: Operand, labels: Operand, /) -> Tensor:
     """Mean negative log likelihood of integer labels under softmax(logits) along the last axis."""
 

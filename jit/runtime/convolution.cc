@@ -1,0 +1,76 @@
+#include "jit/runtime/convolution.h"
+
+#include <algorithm>
+#include <new>
+
+#include "core/str.h"
+#include "kernels/conv/conv.h"
+
+namespace frazil::jit {
+namespace {
+
+class Convolution : public LibraryCall {
+ public:
+  Convolution(const Node& node, const Layout* image, const Layout* other)
+      : image_(image), other_(other), weights_(Info(node.op).klass == OpClass::kConvWeights) {
+    const Dims x = image->dims();
+    const Dims kernel = weights_ ? node.layout->dims() : other->dims();
+    const Dims out = weights_ ? other->dims() : node.layout->dims();
+    const Attrs& at = node.attrs;
+    args_.dtype = node.dtype;
+    args_.shape = {x[0],
+                   x[1],
+                   x[2],
+                   x[3],
+                   kernel[0],
+                   kernel[1],
+                   kernel[3],
+                   out[1],
+                   out[2],
+                   at[kConvStride],
+                   at[kConvStride + 1],
+                   at[kConvDilation],
+                   at[kConvDilation + 1],
+                   at[kConvPadding],
+                   at[kConvPadding + 2]};
+    std::copy_n(image->strides_, 4, args_.image_strides.begin());
+    std::copy_n(other->strides_, 4, args_.other_strides.begin());
+  }
+
+  Status Run(absl::Span<char* const> operands, char* result) const override {
+    ConvArgs args = args_;
+    args.image = operands[0];
+    args.other = operands[1];
+    args.result = result;
+    try {
+      weights_ ? ConvWeights(args) : Conv(args);
+    } catch (const std::bad_alloc&) {
+      return MemoryError("[conv2d] no memory for the windows of ", ToString(image_->dims()), ".");
+    }
+    return absl::OkStatus();
+  }
+  std::string text() const override {
+    return StrCat(weights_ ? "conv_weights " : "conv ", ShortName(args_.dtype), " ",
+                  ToString(image_->dims()), " x ", ToString(other_->dims()));
+  }
+  int64_t work() const override {
+    const ConvShape& s = args_.shape;
+    const double products = double(s.positions()) * double(s.window()) * double(s.outputs);
+    return static_cast<int64_t>(std::min(products / 8, 1e18));
+  }
+
+ private:
+  LayoutRef image_, other_;
+  bool weights_;
+  ConvArgs args_;
+};
+
+}  // namespace
+
+std::unique_ptr<const LibraryCall> MakeConvolution(const Graph& graph, int32_t id) {
+  const Node& node = graph.nodes[id];
+  return std::make_unique<Convolution>(node, graph.nodes[node.operands[0]].layout,
+                                       graph.nodes[node.operands[1]].layout);
+}
+
+}  // namespace frazil::jit

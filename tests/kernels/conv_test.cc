@@ -1,0 +1,179 @@
+// Convolution against the plain product with patches laid out in memory, bit for bit.
+#include "kernels/conv/conv.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "kernels/gemm/reference.h"
+
+namespace frazil {
+namespace {
+
+template <typename T>
+T Make(std::mt19937_64& rng, bool special) {
+  if constexpr (std::is_integral_v<T>) {
+    return T(rng());
+  } else {
+    double x = std::normal_distribution<double>()(rng);
+    const double values[] = {0.0, -0.0, std::numeric_limits<double>::infinity(), std::nan(""),
+                             1e-41};
+    if (special && rng() % 60 == 0) x = values[rng() % 5];
+    if constexpr (std::is_same_v<T, Half>) return ToHalf(x);
+    if constexpr (std::is_same_v<T, BFloat16>) return ToBFloat16(x);
+    if constexpr (std::is_floating_point_v<T>) return T(x);
+  }
+}
+
+template <typename T>
+bool SameBits(const T& x, const T& y) {
+  if (std::memcmp(&x, &y, sizeof(T)) == 0) return true;
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+    return std::isnan(ToFloat(x)) && std::isnan(ToFloat(y));
+  if constexpr (std::is_floating_point_v<T>) return std::isnan(x) && std::isnan(y);
+  return false;
+}
+
+// An array of four axes with memory of its own; `order` says which axis varies fastest.
+template <typename T>
+struct Array {
+  std::vector<T> memory;
+  std::array<int64_t, 4> extents, strides;
+
+  Array(std::mt19937_64& rng, std::array<int64_t, 4> dims, int order, bool special)
+      : extents(dims) {
+    static constexpr int kOrders[3][4] = {{0, 1, 2, 3}, {0, 3, 1, 2}, {3, 0, 2, 1}};
+    int64_t stride = 1;
+    for (int i = 3; i >= 0; --i) {
+      const int axis = kOrders[order][i];
+      strides[axis] = stride;
+      stride *= extents[axis];
+    }
+    memory.resize(size_t(std::max<int64_t>(1, stride)));
+    for (T& x : memory) x = Make<T>(rng, special);
+  }
+  const T& At(int64_t i, int64_t j, int64_t k, int64_t l) const {
+    return memory[size_t(i * strides[0] + j * strides[1] + k * strides[2] + l * strides[3])];
+  }
+};
+
+ConvShape Shape(int64_t n, int64_t h, int64_t w, int64_t c, int64_t kh, int64_t kw, int64_t o,
+                int64_t stride, int64_t padding, int64_t dilation) {
+  const auto out = [&](int64_t size, int64_t kernel) {
+    return (size + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1;
+  };
+  return {n,          h,      w,      c,        kh,       kw,      o,      out(h, kh),
+          out(w, kw), stride, stride, dilation, dilation, padding, padding};
+}
+
+template <typename T>
+void Check(std::mt19937_64& rng, const ConvShape& s, int image_order, int other_order,
+           bool special) {
+  const Array<T> image(rng, {s.batch, s.height, s.width, s.channels}, image_order, special);
+  const int64_t m = s.positions(), k = s.window();
+  std::vector<T> patches(size_t(m * k), T{});
+  for (int64_t p = 0, at = 0; p < m; ++p) {
+    const int64_t x = p % s.out_w, y = p / s.out_w % s.out_h, n = p / s.out_w / s.out_h;
+    for (int64_t i = 0; i < s.kernel_h; ++i) {
+      for (int64_t j = 0; j < s.kernel_w; ++j) {
+        const int64_t h = y * s.stride_h + i * s.dilation_h - s.top;
+        const int64_t w = x * s.stride_w + j * s.dilation_w - s.left;
+        for (int64_t c = 0; c < s.channels; ++c, ++at) {
+          if (h >= 0 && h < s.height && w >= 0 && w < s.width)
+            patches[size_t(at)] = image.At(n, h, w, c);
+        }
+      }
+    }
+  }
+  const auto compare = [&](const std::array<int64_t, 4>& dims, bool weights) {
+    const Array<T> other(rng, dims, other_order, special);
+    std::vector<T> matrix;  // dense
+    for (int64_t i = 0; i < dims[0] * dims[1] * dims[2]; ++i) {
+      for (int64_t l = 0; l < dims[3]; ++l)
+        matrix.push_back(other.At(i / dims[2] / dims[1], i / dims[2] % dims[1], i % dims[2], l));
+    }
+    const int64_t rows = weights ? k : m, sum = weights ? m : k;
+    std::vector<T> want(size_t(rows * s.outputs) + 1, T{});
+    const MatrixRef a = weights ? MatrixRef{patches.data(), 1, k} : MatrixRef{patches.data(), k, 1};
+    gemm::ReferenceGemm({DTypeOf<T>::value,
+                         rows,
+                         s.outputs,
+                         sum,
+                         a,
+                         {matrix.data(), s.outputs, 1},
+                         {want.data(), s.outputs, 1}});
+    for (Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kBest}) {
+      std::vector<T> got(want.size(), T{});
+      const ConvArgs args{
+          DTypeOf<T>::value, s,         image.memory.data(), image.strides, other.memory.data(),
+          other.strides,     got.data()};
+      weights ? ConvWeights(args, isa) : Conv(args, isa);
+      for (size_t i = 0; i < want.size(); ++i)
+        ASSERT_TRUE(SameBits(want[i], got[i])) << (weights ? "weights " : "forward ") << i;
+    }
+  };
+  compare({s.kernel_h, s.kernel_w, s.channels, s.outputs}, false);
+  compare({s.batch, s.out_h, s.out_w, s.outputs}, true);
+}
+
+template <typename T>
+class ConvTest : public ::testing::Test {};
+using AllTypes =
+    ::testing::Types<float, double, Half, BFloat16, int8_t, uint16_t, int32_t, int64_t>;
+TYPED_TEST_SUITE(ConvTest, AllTypes);
+
+TYPED_TEST(ConvTest, Shapes) {
+  std::mt19937_64 rng(1);
+  for (const ConvShape& s :
+       {Shape(2, 7, 6, 3, 3, 3, 5, 1, 1, 1), Shape(1, 9, 8, 4, 3, 2, 33, 2, 2, 1),
+        Shape(3, 8, 9, 1, 3, 3, 1, 1, 0, 2), Shape(2, 5, 5, 40, 1, 1, 7, 1, 0, 1),
+        Shape(1, 6, 6, 2, 1, 1, 3, 2, 0, 1), Shape(1, 3, 3, 2, 5, 5, 2, 1, 2, 1),
+        Shape(0, 4, 4, 2, 3, 3, 2, 1, 1, 1), Shape(1, 4, 4, 0, 3, 3, 2, 1, 1, 1)}) {
+    for (int image_order : {0, 1, 2}) {
+      Check<TypeParam>(rng, s, image_order, 0, true);
+      Check<TypeParam>(rng, s, image_order, 1 + image_order % 2, false);
+    }
+  }
+}
+
+// Larger than what is read and multiplied at a time; more positions than a chunk of a sum.
+TYPED_TEST(ConvTest, Blocks) {
+  std::mt19937_64 rng(2);
+  Check<TypeParam>(rng, Shape(3, 40, 41, 5, 3, 3, 6, 1, 1, 1), 0, 0, true);
+  Check<TypeParam>(rng, Shape(1, 9, 9, 70, 3, 3, 70, 1, 1, 1), 1, 0, false);
+  Check<TypeParam>(rng, Shape(1, 6, 6, 600, 3, 3, 9, 1, 0, 1), 0, 2, false);
+}
+
+// Windows with long rows are read in place.
+TEST(Conv, Lines) {
+  std::mt19937_64 rng(4);
+  for (int64_t outputs : {5, 70}) {
+    for (int64_t stride : {1, 2}) {
+      for (int64_t padding : {0, 1, 3}) {
+        ConvShape s = Shape(1, 9, 15, 12, 3, 3, outputs, stride, padding, 1);
+        Check<float>(rng, s, 0, 0, true);
+        Check<double>(rng, s, padding == 1, padding == 1, false);
+        s.dilation_h = 2, s.out_h = (9 + 2 * padding - 5) / stride + 1;
+        Check<float>(rng, s, 0, 0, false);
+        s.left = -1, s.out_w = (15 - 1 - 3) / stride + 1;
+        Check<float>(rng, s, 0, 0, false);
+        s.left = 2, s.out_w = (15 + 9 - 3) / stride + 1;
+        Check<double>(rng, s, 0, 0, false);
+      }
+    }
+  }
+}
+
+// Padding may be negative and may differ between sides, as gradients need.
+TEST(Conv, NegativePadding) {
+  std::mt19937_64 rng(3);
+  ConvShape s = Shape(2, 9, 9, 3, 2, 2, 4, 1, 0, 1);
+  s.top = -2, s.left = 3, s.out_h = 5, s.out_w = 12;
+  Check<float>(rng, s, 0, 0, false);
+}
+
+}  // namespace
+}  // namespace frazil
