@@ -5,7 +5,8 @@
 //
 // A V needs: V::type (a DType), + - * / unary- < <= > >= == != & | ^ ~ << >>, and the free
 // functions K, KBits, fma, select, cast, bitcast, abs, sqrt, floor, ceil, trunc, rint, min, max,
-// rem, mulhi with the meaning of jit/kir/ops.def.
+// rem, mulhi with the meaning of jit/kir/ops.def; HasScale(v) and HasLookup(v), which say whether
+// scale(v, exponent) and lookup(table, index) are to be used.
 #pragma once
 
 #include <bit>

@@ -31,21 +31,22 @@ V ExpTail(V r, bool longer) {
 // its low bits (the layout's magic above them).
 template <class V>
 struct ExpReduced {
-  V nbits, head, tail, r;
+  V n, nbits, head, tail, r;
 };
 
-// Of x, or of x + *x_lo.
+// Of x, or of x + *x_lo. Without `split` head and tail are not set.
 template <class V>
-ExpReduced<V> ReduceExp(V x, const V* x_lo = nullptr) {
+ExpReduced<V> ReduceExp(V x, const V* x_lo = nullptr, bool split = true) {
   const Layout& layout = LayoutOf(x);
   const Ln2& ln2 = x.type == DType::kF64 ? kLn2F64 : kLn2F32;
   V magic = K(x, layout.magic), minus_lo = K(x, -ln2.lo);
   V t = fma(x, K(x, kLog2e), magic);
   V n = t - magic;
   V head = fma(n, K(x, -ln2.hi), x);
-  if (!x_lo) return {ToBits(t), head, n * minus_lo, fma(n, minus_lo, head)};
+  if (!split) return {n, ToBits(t), head, head, fma(n, minus_lo, head)};
+  if (!x_lo) return {n, ToBits(t), head, n * minus_lo, fma(n, minus_lo, head)};
   V tail = fma(n, minus_lo, *x_lo);
-  return {ToBits(t), head, tail, head + tail};
+  return {n, ToBits(t), head, tail, head + tail};
 }
 
 // What head lacks of e^(head + tail) - 1.
@@ -68,11 +69,13 @@ V PowerOfTwo(V like, V nbits, int add) {
   return bitcast(like.type, (nbits << shift) + bias);
 }
 
-// p 2^n with one rounding, for n down to twice the least exponent: by two factors of half the
-// exponent.
+// p 2^n with one rounding, for n down to twice the least exponent: by one instruction, or by two
+// factors of half the exponent.
 template <class V>
-V ScaleByPowerOfTwo(V p, V nbits) {
+V ScaleByPowerOfTwo(V p, const ExpReduced<V>& x) {
+  if (HasScale(p)) return scale(p, x.n);
   const Layout& layout = LayoutOf(p);
+  V nbits = x.nbits;
   V shift = KBits(nbits, uint64_t(layout.mantissa));
   V one = KBits(nbits, layout.one);
   V half = (nbits >> KBits(nbits, 1)) << shift;
@@ -93,8 +96,9 @@ V Exp(V x) {
   // Beyond these bounds the scaling below gives 0 and infinity.
   bool f64 = x.type == DType::kF64;
   x = Clamp(x, f64 ? -746.0 : -104.0, f64 ? 710.0 : 89.0);
-  ExpReduced<V> reduced = ReduceExp(x);
-  return ScaleByPowerOfTwo(ExpM1Reduced(reduced) + K(x, 1), reduced.nbits);
+  ExpReduced<V> reduced = ReduceExp<V>(x, nullptr, false);
+  V r = reduced.r, one = K(x, 1);
+  return ScaleByPowerOfTwo(fma(fma(ExpTail(r, false), r, one), r, one), reduced);
 }
 
 // e^x - 1 for x above about -20 (f32) or -40 (f64), from 2^n p + (2^n - 1). Half of it is made

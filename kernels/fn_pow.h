@@ -82,7 +82,7 @@ V ExpShort(V p) {
 template <class V>
 V ExpOfTwo(Two<V> p) {
   ExpReduced<V> reduced = ReduceExp(p.hi, &p.lo);
-  return ScaleByPowerOfTwo(ExpM1Reduced(reduced) + K(p.hi, 1), reduced.nbits);
+  return ScaleByPowerOfTwo(ExpM1Reduced(reduced) + K(p.hi, 1), reduced);
 }
 
 // |x|^y for f64 arguments; x finite and not 0 unless replaced by log_x = +-inf. f32: the result is

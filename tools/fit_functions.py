@@ -3,7 +3,8 @@
 
 Run: python3 tools/fit_functions.py [name ...] (needs mpmath). Prints, for every polynomial, its
 coefficients (lowest power first, already rounded to the type they are used in) and the largest
-weighted error of the rounded polynomial.
+weighted error of the rounded polynomial. tanh_tables and erf_tables are the rows of
+kernels/fn_tables.def.
 
 Method: the Remez exchange on a fine Chebyshev grid with 50 digits. Coefficients are then rounded
 one by one from the lowest power up, and what remains is fitted again, so that higher coefficients
@@ -11,6 +12,7 @@ make up for the rounding of the lower ones.
 """
 
 import argparse
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -103,6 +105,76 @@ class Fit:
         return out, worst(out, weights, values)
 
 
+def from_bits(bits):
+    return mpf(struct.unpack("<f", struct.pack("<I", bits))[0])
+
+
+def to_bits(x):
+    return struct.unpack("<I", struct.pack("<f", float(x)))[0]
+
+
+@dataclass
+class Pieces:
+    """Polynomials around the centres of 16 intervals of [0, top], as kernels/fn_tanh_erf.h wants.
+
+    The interval of a is four bits of the f32 number a + bias: the lowest two of the exponent and the
+    highest two of the mantissa. Every centre is an f32 number whose value is nearly one too. The first
+    interval has centre 0; where the slope at 0 is no f32 number (`apart`), its polynomial lacks the
+    term a, which the caller adds.
+    """
+
+    f: Callable
+    bias: mpf
+    top: mpf
+    apart: bool
+    n: int = 6  # coefficients apart from the value at the centre
+    bits = 24
+
+    def centre(self, lo, hi):
+        middle, spread = (lo + hi) / 2, (hi - lo) / 40
+        tries = [round_to(middle + spread * k / 1000, self.bits) for k in range(-1000, 1001)]
+
+        def residue(x):
+            value = self.f(x)
+            return abs(value - round_to(value, self.bits)) / value
+
+        return min(tries, key=residue)
+
+    def piece(self, k, first):
+        lo = max(from_bits(k << 21) - self.bias, mpf(0))
+        hi = min(from_bits((k + 1) << 21) - self.bias, self.top)
+        if lo >= self.top:  # where everything beyond goes
+            return [self.top, mpf(1), *[mpf(0)] * self.n, mpf(0)], mpf(0)
+        if first:
+            one = 1 if self.apart else 0
+            fit = Fit(lambda t: self.f(t) / t - one, lambda t: 1, NEAR_0, hi, self.n, self.bits)
+            coefficients, error = fit.run()
+            return [mpf(0), mpf(0), *coefficients, mpf(1)], error
+        centre = self.centre(lo, hi)
+        value = round_to(self.f(centre), self.bits)
+        fit = Fit(
+            lambda t: (self.f(centre + t) - value) / t,
+            lambda t: abs(t) / self.f(centre + t),
+            lo - centre,
+            hi - centre,
+            self.n,
+            self.bits,
+        )
+        coefficients, error = fit.run()
+        return [centre, value, *coefficients, mpf(0)], error
+
+    def run(self):
+        """16 entries of every table (centre, value, coefficients, what `apart` leaves)."""
+        tables, worst = [[mpf(0)] * 16 for _ in range(self.n + 3 if self.apart else self.n + 2)], mpf(0)
+        low, high = to_bits(self.bias) >> 21, to_bits(self.top + self.bias) >> 21
+        for k in range(low, high + 1):
+            entries, error = self.piece(k, k == low)
+            worst = max(worst, error)
+            for table, entry in zip(tables, entries, strict=False):
+                table[k % 16] = entry
+        return tables, worst
+
+
 HALF_LN2 = mp.log(2) / 2 * mpf("1.001")
 ROOT2 = mp.sqrt(2)
 S2 = (3 - 2 * ROOT2) ** 2 * mpf("1.0001")  # the largest s^2 of the logarithm's s = f / (2 + f)
@@ -127,11 +199,6 @@ def atanh_tail(z):
 def sin_tail(z):
     r = mp.sqrt(z)
     return (mp.sin(r) / r - 1) / z
-
-
-def tanh_tail(z):
-    x = mp.sqrt(z)
-    return (mp.tanh(x) / x - 1) / z
 
 
 def atan_tail(z):
@@ -187,12 +254,11 @@ FITS = {
     "cos_f64_short": Fit(
         lambda z: (mp.cos(mp.sqrt(z)) - 1) / z, lambda z: z, NEAR_0, QUARTER_PI2, 4, 53
     ),
-    "tanh_f32": Fit(tanh_tail, lambda z: z, NEAR_0, 1, 7, 24),
     "atan_f32": Fit(atan_tail, lambda z: z, NEAR_0, TAN_EIGHTH2, 5, 24),
     "atan_f64": Fit(atan_tail, lambda z: z, NEAR_0, TAN_EIGHTH2, 11, 53),
-    "erf_small_f32": Fit(erf_tail, lambda z: 1, NEAR_0, mpf("0.81"), 7, 24),
+    "tanh_tables": Pieces(mp.tanh, mpf(3) / 4, mpf("9.25"), False),
+    "erf_tables": Pieces(mp.erf, mpf(3) / 4, mpf("4.25"), True),
     "erf_small_f64": Fit(erf_tail, lambda z: 1, NEAR_0, mpf("0.81"), 12, 53),
-    "erf_big_f32": erf_big_fit(4, 7, 24),
     "erf_big_f64": erf_big_fit(6, 19, 53),
 }
 
@@ -203,6 +269,10 @@ def main():
     for name in parser.parse_args().names or FITS:
         coefficients, error = FITS[name].run()
         print(f"{name}: error 2^{float(mp.log(error, 2)):.1f}")
+        if isinstance(FITS[name], Pieces):
+            for table in coefficients:
+                print("  " + ", ".join(f"{float(c):.9g}" for c in table))
+            continue
         for c in coefficients:
             digits, suffix = (9, "f") if FITS[name].bits == 24 else (17, "")
             print(f"  {float(c):.{digits}g}{suffix},")

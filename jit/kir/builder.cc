@@ -100,6 +100,11 @@ V Builder::Call(int fn, V a, V b) {
   return Append({.op = Op::kCall, .type = a.type, .a = a.id, .b = b.id, .imm = uint64_t(fn)});
 }
 
+V Builder::Lookup(int table, V index) {
+  return Append(
+      {.op = Op::kLookup, .type = DType::kF32, .a = index.id, .imm = uint64_t(table)});
+}
+
 V Builder::Reduce(ReduceKind kind, V a, int lanes) {
   return Append({.op = Op::kReduce,
                  .type = a.type,
@@ -182,5 +187,7 @@ V min(V a, V b) { return Apply(Op::kMin, a, b); }
 V max(V a, V b) { return Apply(Op::kMax, a, b); }
 V rem(V a, V b) { return Apply(Op::kRem, a, b); }
 V mulhi(V a, V b) { return Apply(Op::kMulhi, a, b); }
+V scale(V a, V exponent) { return Apply(Op::kScale, a, exponent); }
+V lookup(int table, V index) { return index.builder->Lookup(table, index); }
 
 }  // namespace frazil::kir

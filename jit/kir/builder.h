@@ -37,6 +37,7 @@ class Builder {
   V Cast(DType to, V a);  // no instruction if a already has that type
   V Bitcast(DType to, V a);
   V Call(int fn, V a, V b = {});
+  V Lookup(int table, V index);
   V Reduce(ReduceKind kind, V a, int lanes);
   void Loop();
   void End();
@@ -49,10 +50,16 @@ class Builder {
 
   Kernel* kernel() { return kernel_; }
 
+  // Which of the instructions that stand for several others functions may be made of.
+  void Allow(bool scale, bool lookup) { scale_ = scale, lookup_ = lookup; }
+  bool has_scale() const { return scale_; }
+  bool has_lookup() const { return lookup_; }
+
  private:
   V Append(const Inst& inst);
 
   Kernel* kernel_;
+  bool scale_ = false, lookup_ = false;
   int region_ = 0;   // 0 outside, otherwise the number of the open loop or repeat; values are
                      // shared within a region
   int regions_ = 0;  // and from outside into it, loads into a loop apart
@@ -95,6 +102,10 @@ V min(V a, V b);
 V max(V a, V b);
 V rem(V a, V b);
 V mulhi(V a, V b);
+inline bool HasScale(V like) { return like.builder->has_scale(); }
+V scale(V a, V exponent);
+inline bool HasLookup(V like) { return like.builder->has_lookup(); }
+V lookup(int table, V index);
 
 #define FZ_KIR_MIXED(op)                                \
   inline V op(V a, double b) { return op(a, K(a, b)); } \

@@ -89,6 +89,7 @@ class Rewriter {
   Rewriter(const Kernel& from, const LegalCaps& caps, Pass pass)
       : from_(from), caps_(caps), pass_(pass), to_(from), builder_(&to_), map_(from.body.size()) {
     to_.body.clear();
+    builder_.Allow(caps.scale, caps.lookup);
   }
 
   StatusOr<Kernel> Run(LegalMap* map = nullptr) {
@@ -167,6 +168,10 @@ bool IsLegal(const Inst& inst, const Kernel& kernel, const LegalCaps& caps) {
       return IsLegalBitcast(inst.type, kernel.body[inst.a].type);
     case Op::kCall:
       return caps.native_calls >> inst.imm & 1;
+    case Op::kScale:
+      return caps.scale;
+    case Op::kLookup:
+      return caps.lookup;
     default:
       return true;
   }
@@ -186,7 +191,7 @@ StatusOr<Kernel> Legalize(const Kernel& kernel, const LegalCaps& caps, LegalMap*
 }
 
 StatusOr<Kernel> InlineCalls(const Kernel& kernel) {
-  return Rewriter(kernel, {}, Rewriter::kCalls).Run();
+  return Rewriter(kernel, {.lookup = true}, Rewriter::kCalls).Run();
 }
 
 }  // namespace frazil::kir

@@ -15,6 +15,7 @@
 //             (a cast to bool became `ne 0`)
 //   bitcast   i32 u32 f32 among each other, i64 u64 f64 among each other, u16 <-> f16 bf16
 //   call      only the functions of LegalCaps::native_calls
+//   scale, lookup   only if LegalCaps says so
 // All other instructions are as ops.def types them; param, load and store have any dtype.
 #pragma once
 
@@ -26,6 +27,8 @@ struct LegalCaps {
   // Bit n: the target executes function n of kernels/fn.def itself, with the same bits as its
   // definition.
   uint64_t native_calls = 0;
+  // It executes `scale` and `lookup` itself; without that definitions do not use them.
+  bool scale = false, lookup = false;
 };
 
 bool IsLegal(const Inst& inst, const Kernel& kernel, const LegalCaps& caps);

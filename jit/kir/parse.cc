@@ -206,6 +206,12 @@ class Parser {
         inst.imm = fn;
         return Operands(inst);
       }
+      case Op::kLookup: {
+        const std::string_view table = Take();
+        if (!absl::SimpleAtoi(AbslView(table), &inst.imm))
+          return Fail("'", table, "' is not a table");
+        return Operands(inst);
+      }
       case Op::kReduce:
         FZ_RETURN_IF_ERROR(Reduction(inst));
         return Operands(inst);

@@ -62,6 +62,8 @@ std::string InstText(const Kernel& kernel, const Inst& inst) {
                     Predicate(inst.c));
     case Op::kCall:
       return StrCat(name, " ", FnName(inst.imm), Operands(inst));
+    case Op::kLookup:
+      return StrCat(name, " ", inst.imm, Operands(inst));
     case Op::kReduce: {
       const bool known = inst.imm <= uint64_t(ReduceKind::kOr);
       std::string text = StrCat(name, " ", known ? Name(ReduceKind(inst.imm)) : "<unknown>");

@@ -75,6 +75,12 @@ T Rem(T a, T b) {
   return a % b;
 }
 
+// b is an integer of moderate size, or NaN where a is.
+template <std::floating_point T>
+T Scale(T a, T b) {
+  return std::scalbn(a, b == b ? int(b) : 0);
+}
+
 template <typename T>
 T Min(T a, T b) {
   if constexpr (std::floating_point<T>) {

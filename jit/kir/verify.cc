@@ -5,6 +5,7 @@
 #include "jit/kir/fn_table.h"
 #include "jit/kir/kir.h"
 #include "jit/kir/verify_repeat.h"
+#include "kernels/fn_tables.h"
 
 namespace frazil::kir {
 namespace {
@@ -176,6 +177,13 @@ class Verifier {
       case Op::kMax:
         FZ_RETURN_IF_ERROR(Typed(inst, IsArithmetic(t)));
         return AllAre(inst, t);
+      case Op::kScale:
+        FZ_RETURN_IF_ERROR(Typed(inst, IsWideFloat(t)));
+        return AllAre(inst, t);
+      case Op::kLookup:
+        FZ_RETURN_IF_ERROR(Typed(inst, t == DType::kF32));
+        if (inst.imm >= uint64_t(fn::kNumTables)) return Fail("there is no table ", inst.imm);
+        return OperandIs(inst.a, DType::kU32);
       case Op::kMulhi:
       case Op::kRem:
       case Op::kShl:

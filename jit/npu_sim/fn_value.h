@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "core/dtype.h"
+#include "kernels/fn_tables.h"
 
 namespace frazil::npu {
 
@@ -69,6 +70,13 @@ FZ_NPU_INLINE LaneV select(LaneV c, LaneV a, LaneV b) {
 FZ_NPU_INLINE LaneV abs(LaneV a) { return {a.type, a.bits & 0x7FFFFFFF}; }
 FZ_NPU_INLINE LaneV fma(LaneV a, LaneV b, LaneV c) {
   return LaneV::F(std::fma(a.f(), b.f(), c.f()));
+}
+
+FZ_NPU_INLINE bool HasScale(LaneV) { return false; }
+FZ_NPU_INLINE LaneV scale(LaneV a, LaneV) { return a; }
+FZ_NPU_INLINE bool HasLookup(LaneV) { return true; }
+FZ_NPU_INLINE LaneV lookup(int table, LaneV index) {
+  return LaneV::F(fn::kTables[table][index.bits % fn::kTableSize]);
 }
 
 #undef FZ_NPU_INLINE

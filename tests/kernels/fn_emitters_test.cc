@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -91,29 +92,34 @@ Worst ScanF32(const jit::Compiled& compiled, const Reference& ref, uint64_t begi
   return worst;
 }
 
-TEST(FnEmitters, EveryF32) {
+class EveryF32 : public testing::TestWithParam<Reference> {};
+
+TEST_P(EveryF32, Error) {
   if (!Nightly()) GTEST_SKIP() << "FRAZIL_NIGHTLY is not set";
   std::unique_ptr<jit::Emitter> emitter = jit::NewInterpreter();
   if (auto isa = jit::X86Emitter::Detect()) emitter = std::make_unique<jit::X86Emitter>(*isa);
   const uint64_t all = uint64_t(1) << 32,
                  threads = std::bit_floor(std::max(1u, std::thread::hardware_concurrency()));
-  for (const Reference& ref : kReferences) {
-    auto compiled = emitter->Emit(CallKernel(int(ref.fn), DType::kF32));
-    ASSERT_TRUE(compiled.ok()) << compiled.status();
-    std::vector<Worst> parts(threads);
-    std::vector<std::thread> pool;
-    for (uint64_t t = 0; t < threads; ++t) {
-      pool.emplace_back([&, t] {
-        parts[t] = ScanF32(**compiled, ref, all / threads * t, all / threads * (t + 1));
-      });
-    }
-    for (std::thread& thread : pool) thread.join();
-    Worst worst;
-    for (const Worst& part : parts) worst.Add(part);
-    EXPECT_EQ(worst.count, all);
-    Expect(ref.fn, "f32", worst, kBounds[int(ref.fn)].f32);
+  const Reference& ref = GetParam();
+  auto compiled = emitter->Emit(CallKernel(int(ref.fn), DType::kF32));
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  std::vector<Worst> parts(threads);
+  std::vector<std::thread> pool;
+  for (uint64_t t = 0; t < threads; ++t) {
+    pool.emplace_back([&, t] {
+      parts[t] = ScanF32(**compiled, ref, all / threads * t, all / threads * (t + 1));
+    });
   }
+  for (std::thread& thread : pool) thread.join();
+  Worst worst;
+  for (const Worst& part : parts) worst.Add(part);
+  EXPECT_EQ(worst.count, all);
+  Expect(ref.fn, "f32", worst, kBounds[int(ref.fn)].f32);
 }
+
+INSTANTIATE_TEST_SUITE_P(Fn, EveryF32, testing::ValuesIn(kReferences), [](const auto& info) {
+  return std::string(kNames[int(info.param.fn)]);
+});
 
 }  // namespace
 }  // namespace frazil

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "core/dtype.h"
+#include "kernels/fn_tables.h"
 
 namespace frazil {
 
@@ -242,6 +243,14 @@ FZ_SCALAR_INLINE ScalarV mulhi(ScalarV a, ScalarV b) {
   scalar_internal::Require(a.type == b.type &&
                            a.type == DType::kU64);  // all that kernels/fn.h uses
   return ScalarV::Of<uint64_t>(uint64_t((unsigned __int128)(a.bits) * b.bits >> 64));
+}
+
+// Whoever has these instructions must give the bits of those who do without.
+FZ_SCALAR_INLINE bool HasScale(ScalarV) { return false; }
+FZ_SCALAR_INLINE ScalarV scale(ScalarV, ScalarV) { std::abort(); }
+FZ_SCALAR_INLINE bool HasLookup(ScalarV) { return true; }
+FZ_SCALAR_INLINE ScalarV lookup(int table, ScalarV index) {
+  return ScalarV::Of(fn::kTables[table][index.As<uint32_t>() % fn::kTableSize]);
 }
 
 #undef FZ_SCALAR_INLINE

@@ -111,6 +111,8 @@ std::string OpText(const Inst& inst, DType from, const std::string& a, const std
       return Infix(a, "|", b);
     case Op::kXor:
       return Infix(a, "^", b);
+    case Op::kLookup:
+      return StrCat("fz_bitcast<f32>(__ldg(fz_table", inst.imm, " + (", a, " & 15u)))");
     case Op::kSelect:
       return StrCat(a, " ? ", b, " : ", c);
     default:

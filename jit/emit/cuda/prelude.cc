@@ -1,12 +1,16 @@
+#include "core/str.h"
 #include "jit/emit/cuda/cuda.h"
+#include "jit/kir/const.h"
+#include "kernels/fn_tables.h"
 
 namespace frazil::jit {
 
 // Only what a C++ operator does not already mean: signed arithmetic wraps through unsigned,
 // divisions and shifts are defined everywhere, min and max know NaN and -0, conversions saturate.
 // FZ_HOST: compiled for the host, where the shim of the tests supplies threads and intrinsics.
-std::string_view CudaPrelude() {
-  return R"prelude(// frazil device prelude
+namespace {
+
+constexpr std::string_view kPrelude = R"prelude(// frazil device prelude
 typedef signed char i8;
 typedef short i16;
 typedef int i32;
@@ -28,6 +32,11 @@ typedef double f64;
 #define FZ_UNROLL FZ_PRAGMA(unroll)
 #define FZ_UNROLL_BY(times) FZ_PRAGMA(unroll times)
 #define FZ_DEVICE __device__ inline
+#ifdef FZ_HOST
+#define FZ_TABLE static const
+#else
+#define FZ_TABLE static __device__ const
+#endif
 
 template <class T> struct fz_unsigned;
 template <> struct fz_unsigned<i32> { typedef u32 type; };
@@ -223,6 +232,24 @@ FZ_DEVICE f16 fz_f32_to_f16(f32 x) {
 }
 #endif
 )prelude";
+
+// kernels/fn_tables.def by its bits; the compiler drops what a kernel does not look into.
+std::string Tables() {
+  std::string text;
+  for (int table = 0; table < fn::kNumTables; ++table) {
+    StrAppend(&text, "FZ_TABLE u32 fz_table", table, "[] = {");
+    for (const float entry : fn::kTables[table])
+      StrAppend(&text, kir::BitsFromDouble(DType::kF32, entry), "u, ");
+    text += "};\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string_view CudaPrelude() {
+  static const std::string* const prelude = new std::string(StrCat(kPrelude, Tables()));
+  return *prelude;
 }
 
 }  // namespace frazil::jit

@@ -357,7 +357,7 @@ StatusOr<CudaSource> PrintCuda(const Kernel& kernel, const CudaVariant& variant,
   if (kernel.has_repeat()) return NotImplementedError("[cuda] ", kernel.name, " has a repeat.");
   FZ_CHECK(lines.size() <= 1 || lines.size() == kernel.body.size());
   kir::LegalMap map;
-  FZ_ASSIGN_OR_RETURN(Kernel legal, kir::Legalize(kernel, {}, &map));
+  FZ_ASSIGN_OR_RETURN(Kernel legal, kir::Legalize(kernel, {.lookup = true}, &map));
   return Printer(kernel, std::move(legal), map, Suited(kernel, variant), lines).Run();
 }
 

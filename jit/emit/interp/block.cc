@@ -1,6 +1,7 @@
 #include "jit/emit/interp/block.h"
 
 #include "jit/kir/semantics.h"
+#include "kernels/fn_tables.h"
 
 namespace frazil::jit::interp {
 namespace {
@@ -139,6 +140,9 @@ bool FloatOnly(Op op, const Arrays& v) {
     case Op::kSqrt:
       Map1<T, T>(v, [](T a) { return std::sqrt(a); });
       return true;
+    case Op::kScale:
+      Map2<T, T>(v, [](T a, T b) { return sem::Scale(a, b); });
+      return true;
     case Op::kFloor:
       Map1<T, T>(v, [](T a) { return std::floor(a); });
       return true;
@@ -244,6 +248,10 @@ void Compute(const Inst& inst, DType from, const Arrays& v) {
   if (inst.op == Op::kBitcast) {
     std::memcpy(v.out, v.a, size_t(v.n) * SizeOf(inst.type));
     return;
+  }
+  if (inst.op == Op::kLookup) {
+    const float* const table = fn::kTables[inst.imm];
+    return Map1<float, uint32_t>(v, [&](uint32_t a) { return table[a % fn::kTableSize]; });
   }
   const bool compares = inst.op >= Op::kLt && inst.op <= Op::kNe;
   const bool done = VisitDType(compares ? from : inst.type, [&]<typename T>() {

@@ -79,6 +79,8 @@ void Codegen::Analyse() {
       info.level = kLoopLevel;
     }
   }
+  FindClamps();
+  if (z_ && !repeats_) FindSigns();  // the and's operands must live on, which carries do not
   v_ = (z_ ? 16 : 8) / (wide ? 2 : 1);
   if (wide) {
     for (Info& info : info_) info.widened = false;
@@ -141,6 +143,33 @@ std::array<Codegen::Id, 3> Codegen::Taken(const Inst& inst) const {
   std::array<Id, 3> ids = {inst.a, inst.b, inst.c};
   if (HasDistance(inst)) ids[inst.op == Op::kStore] = kNone;
   return ids;
+}
+
+// vminps and vmaxps are a < b ? a : b and a > b ? a : b, with the second operand for two zeros and
+// for NaN.
+void Codegen::FindClamps() {
+  std::vector<int> clamps(k_.body.size());
+  for (size_t i = 0; i < k_.body.size(); ++i) {
+    const Inst& inst = k_.body[i];
+    if (inst.op != Op::kSelect || !IsFloat(inst.type)) continue;
+    const Inst& less = k_.body[inst.a];
+    if (less.op != Op::kLt || k_.body[less.a].type != inst.type) continue;
+    if (!(inst.b == less.a && inst.c == less.b) && !(inst.b == less.b && inst.c == less.a)) continue;
+    info_[i].clamp = true;
+    info_[inst.a].unused = ++clamps[inst.a] == info_[inst.a].uses;
+  }
+}
+
+// a | (b & c) and a ^ (b & c), as signs are carried over, are one vpternlog.
+void Codegen::FindSigns() {
+  for (size_t i = 0; i < k_.body.size(); ++i) {
+    const Inst& inst = k_.body[i];
+    if ((inst.op != Op::kOr && inst.op != Op::kXor) || !IsInt(inst.type)) continue;
+    Info& part = info_[inst.b];
+    if (k_.body[inst.b].op != Op::kAnd || part.uses != 1 || part.level != info_[i].level) continue;
+    if (part.region != info_[i].region) continue;
+    info_[i].sign = part.unused = true;
+  }
 }
 
 // The first constant with these bits; loops of one kernel often repeat their constants.

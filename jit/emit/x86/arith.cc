@@ -1,6 +1,7 @@
 // Arithmetic and bits. Both instruction sets side by side: a line for AVX-512, a line
 // or a short exact sequence for AVX2 where it has no such instruction.
 #include "jit/emit/x86/codegen.h"
+#include "kernels/fn_tables.h"
 
 namespace frazil::jit {
 
@@ -44,10 +45,12 @@ void Codegen::EmitArith(Id id) {
     case Op::kAbs:
       return Set(id, Abs(inst));
     case Op::kFma: {
-      if (!Val(inst.c).isReg() && Dead(inst.a)) {  // a constant added: no copy of it
-        Vec d = R(inst.a);
-        const Vec b = R(inst.b);
-        cc_.emit(BySize(t, I::kIdVfmadd213ps, I::kIdVfmadd213pd), d, b, S(inst.c));
+      // Over a factor that nobody else wants if not over the sum: no copy.
+      if (!Dead(inst.c) && (Dead(inst.a) || Dead(inst.b)) && inst.a != inst.b) {
+        const Id over = Dead(inst.a) ? inst.a : inst.b;
+        Vec d = R(over);
+        const Vec factor = R(over == inst.a ? inst.b : inst.a);
+        cc_.emit(BySize(t, I::kIdVfmadd213ps, I::kIdVfmadd213pd), d, factor, S(inst.c));
         return Set(id, d);
       }
       Vec d = Owned(inst.c);
@@ -57,6 +60,11 @@ void Codegen::EmitArith(Id id) {
     }
     case Op::kSqrt:
       return Set(id, Make(t, BySize(t, I::kIdVsqrtps, I::kIdVsqrtpd), S(inst.a)));
+    case Op::kScale:
+      if (!z_) break;
+      return binary(BySize(t, I::kIdVscalefps, I::kIdVscalefpd));
+    case Op::kLookup:
+      return Set(id, Lookup(inst));
     case Op::kFloor:
       return round(1);
     case Op::kCeil:
@@ -69,10 +77,20 @@ void Codegen::EmitArith(Id id) {
     case Op::kLe:
     case Op::kEq:
     case Op::kNe:
+      if (info_[id].unused) return;
       return Set(id, Compare(inst));
     case Op::kAnd:
     case Op::kOr:
     case Op::kXor:
+      if (info_[id].unused) return;
+      if (info_[id].sign) {
+        const Inst& part = k_.body[inst.b];
+        Vec d = Owned(inst.a);
+        const Vec b = R(part.a);
+        cc_.emit(BySize(t, I::kIdVpternlogd, I::kIdVpternlogq), d, b, S(part.b),
+                 inst.op == Op::kOr ? 0xF8 : 0x78);
+        return Set(id, d);
+      }
       return Set(id, IsBool(t) ? BoolOp(inst) : Operand(Bits(inst.op, t, R(inst.a), S(inst.b))));
     case Op::kNot:
       return Set(id, IsBool(t) ? BoolOp(inst)
@@ -81,6 +99,12 @@ void Codegen::EmitArith(Id id) {
     case Op::kShr:
       return Set(id, Shift(inst));
     case Op::kSelect:
+      if (info_[id].clamp) {
+        const bool min = inst.b == k_.body[inst.a].a;
+        return Set(id, Make(t, min ? BySize(t, I::kIdVminps, I::kIdVminpd)
+                                   : BySize(t, I::kIdVmaxps, I::kIdVmaxpd),
+                            R(inst.b), S(inst.c)));
+      }
       if (IsBool(t) && z_) {
         K yes = NewK(), no = NewK();
         cc_.kandw(yes, KOf(inst.a), KOf(inst.b));
@@ -141,6 +165,30 @@ Codegen::Vec Codegen::Abs(const Inst& inst) {
   Vec sign = Make(t, I::kIdVpcmpgtq, Zero(RegBytes(t)), a);
   Vec flipped = Make(t, I::kIdVpxor, a, sign);
   return Make(t, I::kIdVpsubq, flipped, sign);
+}
+
+// Entry (a mod 16) of a table. vpermps looks at the low 4 (512 bits) or 3 bits of an index.
+Codegen::Vec Codegen::Lookup(const Inst& inst) {
+  const float* table = fn::kTables[inst.imm];
+  const Vec index = R(inst.a);
+  const int bytes = RegBytes(inst.type);
+  if (bytes == 64) return MakeBytes(64, I::kIdVpermps, index, PoolBytes(table, 64));
+  // The lower half of the lanes may be all there is: the rest is garbage.
+  const Vec wide = index.ymm();
+  const Vec high = MakeBytes(32, I::kIdVpermps, wide, PoolBytes(table + 8, 32));
+  const Vec low = MakeBytes(32, I::kIdVpermps, wide, PoolBytes(table, 32));
+  const Vec sign = MakeBytes(bytes, I::kIdVpslld, index, 28);  // bit 3 to the top
+  Vec d = NewVec(bytes);
+  if (z_) {
+    K upper = NewK();
+    cc_.emit(I::kIdVpmovd2m, upper, sign);
+    Copy(d, bytes == 32 ? low : Vec(low.xmm()));
+    cc_.k(upper).emit(I::kIdVmovaps, d, bytes == 32 ? high : Vec(high.xmm()));
+  } else {
+    cc_.emit(I::kIdVblendvps, d, bytes == 32 ? low : Vec(low.xmm()),
+             bytes == 32 ? high : Vec(high.xmm()), sign);
+  }
+  return d;
 }
 
 // AVX2: all ones in the lanes where a > b, unsigned types by moving both to the signed range.

@@ -227,22 +227,35 @@ void Codegen::FullLanes() {
 }
 
 void Codegen::SetTailMask(const Gp& count) {
-  masked_ = true;
   tail_count_ = count;
+  NewTailMask();
+  FillTailMask();
+}
+
+// From here on instructions are emitted under a mask, which FillTailMask sets.
+void Codegen::NewTailMask() {
+  masked_ = true;
   tail_.any = true;
+  if (z_) {
+    tail_.k = NewK();
+  } else {
+    tail_.m32 = NewVec(v_ * 4);
+  }
+}
+
+// The first tail_count_ lanes are on.
+void Codegen::FillTailMask() {
   if (z_) {
     Gp bits = cc_.newUInt32();
     cc_.mov(bits, -1);
-    cc_.bzhi(bits, bits, count.r32());
-    tail_.k = NewK();
+    cc_.bzhi(bits, bits, tail_count_.r32());
     cc_.kmovw(tail_.k, bits);
     return;
   }
   static constexpr int32_t kIota[8] = {0, 1, 2, 3, 4, 5, 6, 7};
   Vec wide = NewVec(v_ * 4);
-  cc_.vmovd(wide.xmm(), count.r32());
+  cc_.vmovd(wide.xmm(), tail_count_.r32());
   cc_.emit(x86::Inst::kIdVpbroadcastd, wide, wide.xmm());
-  tail_.m32 = NewVec(v_ * 4);
   cc_.emit(x86::Inst::kIdVpcmpgtd, tail_.m32, wide, PoolBytes(kIota, size_t(v_) * 4));
 }
 

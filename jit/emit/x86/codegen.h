@@ -69,6 +69,9 @@ class Codegen {
     bool count = false;    // a scalar or constant that counts repeats and nothing else: no lanes
     bool common = false;   // in a repeat: depends on the iteration alone, not on the point
     bool widened = false;  // a cast to 64 bits that the stores of its value do
+    bool clamp = false;   // a select that one min or max instruction does
+    bool sign = false;    // an or or xor that takes the and of its operand b along (AVX-512)
+    bool unused = false;  // an operand that only such instructions ask for
   };
 
   // Where lanes are switched off: the tail of the range and predicates. any == false means all
@@ -81,6 +84,8 @@ class Codegen {
 
   // --- analysis (analysis.cc)
   void Analyse();
+  void FindClamps();
+  void FindSigns();
   int8_t LoadLevel(const kir::Inst& inst, int region) const;
   void FindCounts();
   bool IsCommon(const kir::Inst& inst) const;
@@ -123,6 +128,8 @@ class Codegen {
   void PointBody();
   void EmitInst(Id id);
   void SetTailMask(const Gp& count);
+  void NewTailMask();
+  void FillTailMask();
   void FullLanes();
   Gp Counter(int axis);
   Mem StrideMem(int buffer, int axis);
@@ -276,6 +283,7 @@ class Codegen {
   Vec Shift(const kir::Inst& inst);
   Vec Mul64Avx2(const Vec& a, const Vec& b);
   Vec Abs(const kir::Inst& inst);
+  Vec Lookup(const kir::Inst& inst);
   Vec DivRem32(const kir::Inst& inst);
   Vec U32OrI32ToF64(DType from, const Vec& v, int wide_bytes);
   Vec F64ToIndefinite32(DType to, const Vec& v, int bytes);

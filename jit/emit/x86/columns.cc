@@ -57,16 +57,19 @@ void Codegen::SpaceLoop(int copies, bool nontemporal, bool masked) {
     cc_.js(done);
   }
   nontemporal_ = nontemporal;
-  cc_.bind(top);
-  if (masked) {
-    Gp count = cc_.newInt64("count");
-    cc_.mov(count, v_);
+  Label last = cc_.newLabel();
+  if (masked) {  // the mask is made before the first step and before the last
+    tail_count_ = cc_.newInt64("count");
+    NewTailMask();
+    cc_.bind(last);
+    cc_.mov(tail_count_, v_);
     cc_.cmp(rest, v_);
-    cc_.cmovl(count, rest);
-    SetTailMask(count);
+    cc_.cmovl(tail_count_, rest);
+    FillTailMask();
   } else {
     FullLanes();
   }
+  cc_.bind(top);
   if ((k_.has_loop || repeats_) && copies > 1) {
     point_copies_ = copies;
     SpaceStep();
@@ -90,7 +93,10 @@ void Codegen::SpaceLoop(int copies, bool nontemporal, bool masked) {
   cc_.add(col_, step);
   cc_.sub(rest, step);
   if (masked) {
-    cc_.jg(top);
+    cc_.jle(done);
+    cc_.cmp(rest, v_);
+    cc_.jge(top);
+    cc_.jmp(last);
   } else {
     cc_.jns(top);
   }

@@ -94,6 +94,8 @@ X86Emitter::X86Emitter(Isa isa) : isa_(isa), memory_(std::make_shared<Memory>())
   caps_.name = isa == Isa::kAvx512 ? "avx512" : "avx2";
   caps_.vector_bytes = isa == Isa::kAvx512 ? 64 : 32;
   caps_.executes = true;
+  caps_.legal.scale = isa == Isa::kAvx512;
+  caps_.legal.lookup = true;
 }
 
 X86Emitter::~X86Emitter() = default;
