@@ -60,27 +60,17 @@ __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl"))) void Exp512(const 
                                                                           float* out, int64_t n) {
   for (int64_t i = 0; i < n; i += 16) {
     __m512 x = _mm512_loadu_ps(in + i);
-    x = _mm512_mask_mov_ps(x, _mm512_cmp_ps_mask(x, _mm512_set1_ps(-104), _CMP_LT_OQ),
-                           _mm512_set1_ps(-104));
-    x = _mm512_mask_mov_ps(x, _mm512_cmp_ps_mask(_mm512_set1_ps(89), x, _CMP_LT_OQ),
-                           _mm512_set1_ps(89));
-    const __m512 magic = _mm512_set1_ps(12582912.0f);
-    const __m512 k = _mm512_fmadd_ps(x, _mm512_set1_ps(0x1.715476p+0f), magic),
-                 n512 = _mm512_sub_ps(k, magic);
-    const __m512 hi = _mm512_fmadd_ps(n512, _mm512_set1_ps(-0x1.62e430p-1f), x);
-    const __m512 lo = _mm512_mul_ps(n512, _mm512_set1_ps(0x1.05c610p-29f));
-    const __m512 r = _mm512_add_ps(hi, lo), tail = _mm512_add_ps(_mm512_sub_ps(hi, r), lo);
-    __m512 p = _mm512_fmadd_ps(_mm512_set1_ps(0x1.6d70d2p-10f), r, _mm512_set1_ps(0x1.123adcp-7f));
-    for (float c : {0x1.5554c8p-5f, 0x1.555490p-3f, 0.5f})
+    x = _mm512_min_ps(_mm512_set1_ps(89), _mm512_max_ps(_mm512_set1_ps(-104), x));
+    const __m512 magic = _mm512_set1_ps(12582912.0f), one = _mm512_set1_ps(1);
+    const __m512 n512 =
+        _mm512_sub_ps(_mm512_fmadd_ps(x, _mm512_set1_ps(0x1.715476p+0f), magic), magic);
+    __m512 r = _mm512_fmadd_ps(n512, _mm512_set1_ps(-0x1.62e430p-1f), x);
+    r = _mm512_fmadd_ps(n512, _mm512_set1_ps(0x1.05c610p-29f), r);
+    __m512 p = _mm512_set1_ps(0.00139404566f);
+    for (float c : {0.00836883299f, 0.0416664034f, 0.166665196f, 0.5f})
       p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(c));
-    const __m512 e = _mm512_fmadd_ps(_mm512_mul_ps(r, r), p, tail);
-    const __m512 y = _mm512_add_ps(_mm512_add_ps(r, e), _mm512_set1_ps(1));
-    const __m512i bits = _mm512_castps_si512(k), one = _mm512_set1_epi32(0x3f800000);
-    const __m512i half = _mm512_slli_epi32(_mm512_srli_epi32(bits, 1), 23),
-                  all = _mm512_slli_epi32(bits, 23);
-    const __m512 s1 = _mm512_castsi512_ps(_mm512_add_epi32(half, one));
-    const __m512 s2 = _mm512_castsi512_ps(_mm512_add_epi32(_mm512_sub_epi32(all, half), one));
-    _mm512_storeu_ps(out + i, _mm512_mul_ps(_mm512_mul_ps(y, s1), s2));
+    p = _mm512_fmadd_ps(_mm512_fmadd_ps(p, r, one), r, one);
+    _mm512_storeu_ps(out + i, _mm512_scalef_ps(p, n512));
   }
 }
 

@@ -61,7 +61,10 @@ void Codegen::EmitArith(Id id) {
     case Op::kSqrt:
       return Set(id, Make(t, BySize(t, I::kIdVsqrtps, I::kIdVsqrtpd), S(inst.a)));
     case Op::kScale:
-      if (!z_) break;
+      if (!z_) {
+        status_ = NotImplementedError("[x86] AVX2 has no scale: kernel ", k_.name, ".");
+        return;
+      }
       return binary(BySize(t, I::kIdVscalefps, I::kIdVscalefpd));
     case Op::kLookup:
       return Set(id, Lookup(inst));

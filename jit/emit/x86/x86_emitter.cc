@@ -55,13 +55,17 @@ struct X86Emitter::Memory {
 
 namespace {
 
+kir::LegalCaps LegalFor(Isa isa) { return {.scale = isa == Isa::kAvx512, .lookup = true}; }
+
 // One function, or two that start as one. A repeat over a single point is a chain of instructions,
 // whose latency is less in the vectors of AVX2.
-Status EmitFunctions(const kir::Kernel& legal, Isa isa, asmjit::CodeHolder* code) {
+Status EmitFunctions(const kir::Kernel& kernel, Isa isa, asmjit::CodeHolder* code) {
+  FZ_ASSIGN_OR_RETURN(const kir::Kernel legal, kir::Legalize(kernel, LegalFor(isa)));
   if (isa == Isa::kAvx2 || !legal.has_repeat()) return Codegen(legal, isa, code).Run();
   const asmjit::Label few = x86::Assembler(code).newLabel();
   FZ_RETURN_IF_ERROR(Codegen(legal, isa, code).Run(Codegen::Columns::kMany, few));
-  return Codegen(legal, Isa::kAvx2, code).Run(Codegen::Columns::kFew, few);
+  FZ_ASSIGN_OR_RETURN(const kir::Kernel narrow, kir::Legalize(kernel, LegalFor(Isa::kAvx2)));
+  return Codegen(narrow, Isa::kAvx2, code).Run(Codegen::Columns::kFew, few);
 }
 
 class X86Compiled : public Compiled {
@@ -94,8 +98,7 @@ X86Emitter::X86Emitter(Isa isa) : isa_(isa), memory_(std::make_shared<Memory>())
   caps_.name = isa == Isa::kAvx512 ? "avx512" : "avx2";
   caps_.vector_bytes = isa == Isa::kAvx512 ? 64 : 32;
   caps_.executes = true;
-  caps_.legal.scale = isa == Isa::kAvx512;
-  caps_.legal.lookup = true;
+  caps_.legal = LegalFor(isa);
 }
 
 X86Emitter::~X86Emitter() = default;
@@ -115,12 +118,11 @@ std::optional<Isa> X86Emitter::Detect() {
 
 StatusOr<std::unique_ptr<Compiled>> X86Emitter::Emit(const kir::Kernel& kernel) {
   if (!Supported(isa_)) return NotImplementedError("[x86] this machine has no ", caps_.name, ".");
-  FZ_ASSIGN_OR_RETURN(const kir::Kernel legal, kir::Legalize(kernel, caps_.legal));
   asmjit::CodeHolder code;
   FirstError errors;
   code.init(memory_->runtime.environment());
   code.setErrorHandler(&errors);
-  FZ_RETURN_IF_ERROR(EmitFunctions(legal, isa_, &code));
+  FZ_RETURN_IF_ERROR(EmitFunctions(kernel, isa_, &code));
   if (!errors.message().empty()) {
     return RuntimeError("[x86] asmjit refused kernel ", kernel.name, ": ", errors.message(), ".");
   }
