@@ -2,7 +2,8 @@
 // (kernels/fn_base.h says what a V needs). Called by legalisation, which inlines them into kernels,
 // and by tests with a scalar V. Invariant: for all inputs within the error bounds of fn.def,
 // special values as C99; no branch on data, no memory but the tables of kernels/fn_tables.h, no
-// operation but IEEE arithmetic, fma and integers, so that the bits are the same wherever a kernel runs.
+// operation but IEEE arithmetic, fma and integers, so that the bits are the same wherever a kernel
+// runs.
 #pragma once
 
 #include <cstdint>

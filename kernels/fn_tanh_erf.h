@@ -27,8 +27,7 @@ V Lookup(int table, V index) {
   for (int half = kTableSize / 2, bit = 0; half > 0; half /= 2, ++bit) {
     V zero = KBits(index, 0);
     V odd = (index & KBits(index, uint64_t{1} << bit)) != zero;
-    for (int i = 0; i < half; ++i)
-      entries[i] = select(odd, entries[2 * i + 1], entries[2 * i]);
+    for (int i = 0; i < half; ++i) entries[i] = select(odd, entries[2 * i + 1], entries[2 * i]);
   }
   return entries[0];
 }

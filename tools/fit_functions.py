@@ -117,10 +117,10 @@ def to_bits(x):
 class Pieces:
     """Polynomials around the centres of 16 intervals of [0, top], as kernels/fn_tanh_erf.h wants.
 
-    The interval of a is four bits of the f32 number a + bias: the lowest two of the exponent and the
-    highest two of the mantissa. Every centre is an f32 number whose value is nearly one too. The first
-    interval has centre 0; where the slope at 0 is no f32 number (`apart`), its polynomial lacks the
-    term a, which the caller adds.
+    The interval of a is four bits of the f32 number a + bias: the lowest two of the exponent and
+    the highest two of the mantissa. Every centre is an f32 number whose value is nearly one too.
+    The first interval has centre 0; where the slope at 0 is no f32 number (`apart`), its
+    polynomial lacks the term a, which the caller adds.
     """
 
     f: Callable
@@ -165,7 +165,10 @@ class Pieces:
 
     def run(self):
         """16 entries of every table (centre, value, coefficients, what `apart` leaves)."""
-        tables, worst = [[mpf(0)] * 16 for _ in range(self.n + 3 if self.apart else self.n + 2)], mpf(0)
+        tables, worst = (
+            [[mpf(0)] * 16 for _ in range(self.n + 3 if self.apart else self.n + 2)],
+            mpf(0),
+        )
         low, high = to_bits(self.bias) >> 21, to_bits(self.top + self.bias) >> 21
         for k in range(low, high + 1):
             entries, error = self.piece(k, k == low)

@@ -101,8 +101,7 @@ V Builder::Call(int fn, V a, V b) {
 }
 
 V Builder::Lookup(int table, V index) {
-  return Append(
-      {.op = Op::kLookup, .type = DType::kF32, .a = index.id, .imm = uint64_t(table)});
+  return Append({.op = Op::kLookup, .type = DType::kF32, .a = index.id, .imm = uint64_t(table)});
 }
 
 V Builder::Reduce(ReduceKind kind, V a, int lanes) {

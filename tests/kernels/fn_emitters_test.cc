@@ -117,9 +117,8 @@ TEST_P(EveryF32, Error) {
   Expect(ref.fn, "f32", worst, kBounds[int(ref.fn)].f32);
 }
 
-INSTANTIATE_TEST_SUITE_P(Fn, EveryF32, testing::ValuesIn(kReferences), [](const auto& info) {
-  return std::string(kNames[int(info.param.fn)]);
-});
+INSTANTIATE_TEST_SUITE_P(Fn, EveryF32, testing::ValuesIn(kReferences),
+                         [](const auto& info) { return std::string(kNames[int(info.param.fn)]); });
 
 }  // namespace
 }  // namespace frazil

@@ -27,6 +27,8 @@ typedef double f64;
 #ifndef FZ_HOST
 // "x < 0" on an unsigned type is meant: templates ask whether a type is signed.
 #pragma nv_diag_suppress 186
+// Tables that a kernel does not look into.
+#pragma nv_diag_suppress 177
 #endif
 #define FZ_PRAGMA(text) _Pragma(#text)
 #define FZ_UNROLL FZ_PRAGMA(unroll)

@@ -154,7 +154,8 @@ void Codegen::FindClamps() {
     if (inst.op != Op::kSelect || !IsFloat(inst.type)) continue;
     const Inst& less = k_.body[inst.a];
     if (less.op != Op::kLt || k_.body[less.a].type != inst.type) continue;
-    if (!(inst.b == less.a && inst.c == less.b) && !(inst.b == less.b && inst.c == less.a)) continue;
+    if (!(inst.b == less.a && inst.c == less.b) && !(inst.b == less.b && inst.c == less.a))
+      continue;
     info_[i].clamp = true;
     info_[inst.a].unused = ++clamps[inst.a] == info_[inst.a].uses;
   }

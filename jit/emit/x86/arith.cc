@@ -104,8 +104,9 @@ void Codegen::EmitArith(Id id) {
     case Op::kSelect:
       if (info_[id].clamp) {
         const bool min = inst.b == k_.body[inst.a].a;
-        return Set(id, Make(t, min ? BySize(t, I::kIdVminps, I::kIdVminpd)
-                                   : BySize(t, I::kIdVmaxps, I::kIdVmaxpd),
+        return Set(id, Make(t,
+                            min ? BySize(t, I::kIdVminps, I::kIdVminpd)
+                                : BySize(t, I::kIdVmaxps, I::kIdVmaxpd),
                             R(inst.b), S(inst.c)));
       }
       if (IsBool(t) && z_) {

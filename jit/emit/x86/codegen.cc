@@ -226,15 +226,10 @@ void Codegen::FullLanes() {
   tail_ = Mask();
 }
 
-void Codegen::SetTailMask(const Gp& count) {
-  tail_count_ = count;
-  NewTailMask();
-  FillTailMask();
-}
-
 // From here on instructions are emitted under a mask, which FillTailMask sets.
 void Codegen::NewTailMask() {
   masked_ = true;
+  tail_count_ = cc_.newInt64("count");
   tail_.any = true;
   if (z_) {
     tail_.k = NewK();
@@ -243,8 +238,11 @@ void Codegen::NewTailMask() {
   }
 }
 
-// The first tail_count_ lanes are on.
-void Codegen::FillTailMask() {
+// The first `rest` lanes are on, or all.
+void Codegen::FillTailMask(const Gp& rest) {
+  cc_.mov(tail_count_, v_);
+  cc_.cmp(rest, v_);
+  cc_.cmovl(tail_count_, rest);
   if (z_) {
     Gp bits = cc_.newUInt32();
     cc_.mov(bits, -1);

@@ -69,9 +69,9 @@ class Codegen {
     bool count = false;    // a scalar or constant that counts repeats and nothing else: no lanes
     bool common = false;   // in a repeat: depends on the iteration alone, not on the point
     bool widened = false;  // a cast to 64 bits that the stores of its value do
-    bool clamp = false;   // a select that one min or max instruction does
-    bool sign = false;    // an or or xor that takes the and of its operand b along (AVX-512)
-    bool unused = false;  // an operand that only such instructions ask for
+    bool clamp = false;    // a select that one min or max instruction does
+    bool sign = false;     // an or or xor that takes the and of its operand b along (AVX-512)
+    bool unused = false;   // an operand that only such instructions ask for
   };
 
   // Where lanes are switched off: the tail of the range and predicates. any == false means all
@@ -127,9 +127,8 @@ class Codegen {
   }
   void PointBody();
   void EmitInst(Id id);
-  void SetTailMask(const Gp& count);
   void NewTailMask();
-  void FillTailMask();
+  void FillTailMask(const Gp& rest);
   void FullLanes();
   Gp Counter(int axis);
   Mem StrideMem(int buffer, int axis);

@@ -59,13 +59,9 @@ void Codegen::SpaceLoop(int copies, bool nontemporal, bool masked) {
   nontemporal_ = nontemporal;
   Label last = cc_.newLabel();
   if (masked) {  // the mask is made before the first step and before the last
-    tail_count_ = cc_.newInt64("count");
     NewTailMask();
     cc_.bind(last);
-    cc_.mov(tail_count_, v_);
-    cc_.cmp(rest, v_);
-    cc_.cmovl(tail_count_, rest);
-    FillTailMask();
+    FillTailMask(rest);
   } else {
     FullLanes();
   }

@@ -12,7 +12,7 @@ using kir::ReduceKind;
 
 namespace {
 
-constexpr int kUnrollLimit = 56;
+constexpr int kUnrollLimit = 112;
 
 }  // namespace
 
@@ -171,14 +171,13 @@ void Codegen::StepLoop(Id begin, Id end, bool short_rest) {
   cc_.mov(rest, hi_);
   cc_.sub(rest, j_);
   if (short_rest) cc_.jle(done);
-  cc_.bind(top);
-  if (!space_) {
-    Gp count = cc_.newInt64("count");
-    cc_.mov(count, v_);
-    cc_.cmp(rest, v_);
-    cc_.cmovl(count, rest);
-    SetTailMask(count);
+  Label last = cc_.newLabel();
+  if (!space_) {  // the mask is made before the first step and before the last
+    NewTailMask();
+    cc_.bind(last);
+    FillTailMask(rest);
   }
+  cc_.bind(top);
   Gp lane;
   ForCopies([&] {
     LoopBody(begin, end);
@@ -190,7 +189,14 @@ void Codegen::StepLoop(Id begin, Id end, bool short_rest) {
   const int step = space_ ? 1 : v_;
   cc_.add(j_, step);
   cc_.sub(rest, step);
-  cc_.jg(top);
+  if (space_) {
+    cc_.jg(top);
+  } else {
+    cc_.jle(done);
+    cc_.cmp(rest, v_);
+    cc_.jge(top);
+    cc_.jmp(last);
+  }
   cc_.bind(done);
   if (!space_) FullLanes();
 }
