@@ -553,9 +553,7 @@ CLASSES = {
     "elementwise": elementwise, "cast": casts, "reduce": reductions, "view": movement, "concat": movement,
     "pad": movement, "take": movement, "put": movement, "matmul": matmuls, "iota": sources, "random_bits": sources,
     "transfer": transfers, "attention": attentions, "attention_grad": attentions,
-    "pad": movement, "take": movement, "put": movement, "matmul": matmuls,
-    "conv": convolutions, "conv_weights": weight_gradients, "iota": sources, "random_bits": sources,
-    "transfer": transfers,
+    "conv": convolutions, "conv_weights": weight_gradients,
 }  # fmt: skip
 
 
