@@ -14,7 +14,7 @@ def mnist(inp):
     def step(model, optimizer, x, y):
         optimizer.zero_grad()
         loss = nn.cross_entropy(model(x), y)
-        loss.backward()
+        loss.backward(retain_graph=False)
         optimizer.step()
         return loss
 
@@ -87,7 +87,7 @@ def training_step(model, optimizer, x, y):
     logits = model(x)
     loss = nn.cross_entropy(logits.reshape(-1, logits.shape[-1]), y.reshape(-1))
     optimizer.zero_grad()
-    loss.backward()
+    loss.backward(retain_graph=False)
     optimizer.step()
     return loss
 
