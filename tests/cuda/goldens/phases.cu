@@ -1,10 +1,10 @@
-struct frazil_phases_9961db86_args {
+struct frazil_phases_34455328_args {
   const i32* p_x;
   i32* p_o;
   i32* p_p;
   int points;
 };
-extern "C" __global__ void __launch_bounds__(256) frazil_phases_9961db86(const frazil_phases_9961db86_args args) {
+extern "C" __global__ void __launch_bounds__(256) frazil_phases_34455328(const frazil_phases_34455328_args args) {
   const int point = (int)blockIdx.x * 256 + (int)threadIdx.x;
   if (point >= args.points) return;
   const int column = point * 4;
@@ -17,7 +17,7 @@ extern "C" __global__ void __launch_bounds__(256) frazil_phases_9961db86(const f
   }
   fz_store((args.p_o + column), w2);
 }
-extern "C" __global__ void __launch_bounds__(256) frazil_phases_9961db86_phase1(const frazil_phases_9961db86_args args) {
+extern "C" __global__ void __launch_bounds__(256) frazil_phases_34455328_phase1(const frazil_phases_34455328_args args) {
   const int point = (int)blockIdx.x * 256 + (int)threadIdx.x;
   if (point >= args.points) return;
   const int column = point * 4;

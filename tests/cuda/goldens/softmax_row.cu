@@ -1,4 +1,4 @@
-struct frazil_softmax_683d9194_args {
+struct frazil_softmax_b352b57c_args {
   const f32* p_x;
   f32* p_o;
   int n1;
@@ -6,14 +6,14 @@ struct frazil_softmax_683d9194_args {
   int st_o_0;
   int points;
 };
-extern "C" __global__ void __launch_bounds__(128) frazil_softmax_683d9194(const frazil_softmax_683d9194_args args) {
+extern "C" __global__ void __launch_bounds__(128) frazil_softmax_b352b57c(const frazil_softmax_b352b57c_args args) {
   const int lane = (int)threadIdx.x % 32;
   const int warp = (int)threadIdx.x / 32;
   const int point = (int)blockIdx.x * 4 + warp;
   if (point >= args.points) return;
   const int i0 = point;
   f32 h1[32];
-  f32 h49[32];
+  f32 h46[32];
   f32 v2;
    {
     f32 r2[2] = {fz_bitcast<f32>(0xff800000u), fz_bitcast<f32>(0xff800000u)};
@@ -42,9 +42,9 @@ extern "C" __global__ void __launch_bounds__(128) frazil_softmax_683d9194(const 
     r2[0] = fz_max(r2[0], r2[1]);
     v2 = r2[0];
   }
-  f32 v50;
+  f32 v47;
    {
-    f32 r50[2] = {-0.0f, -0.0f};
+    f32 r47[2] = {-0.0f, -0.0f};
     const int first = 0;
     const int last = args.n1;
     FZ_UNROLL for (int k = 0; k < 16; ++k) {
@@ -67,45 +67,42 @@ extern "C" __global__ void __launch_bounds__(128) frazil_softmax_683d9194(const 
         const f32 v18 = -0.6931472f;
         const f32 v19 = fz_fma(v17, v18, v12);
         const u32 v20 = fz_bitcast<u32>(v16);
-        const f32 v21 = v17 * v14;
-        const f32 v22 = fz_fma(v17, v14, v19);
-        const f32 v23 = 1.0f;
-        const f32 v24 = 0.0013940457f;
-        const f32 v25 = 0.008368833f;
-        const f32 v26 = fz_fma(v24, v22, v25);
-        const f32 v27 = 0.041666403f;
-        const f32 v28 = fz_fma(v26, v22, v27);
-        const f32 v29 = 0.1666652f;
-        const f32 v30 = fz_fma(v28, v22, v29);
-        const f32 v31 = 0.5f;
-        const f32 v32 = fz_fma(v30, v22, v31);
-        const f32 v33 = v22 * v22;
-        const f32 v34 = fz_fma(v33, v32, v21);
-        const f32 v35 = v19 + v34;
-        const f32 v36 = v35 + v23;
-        const u32 v37 = 23u;
-        const u32 v38 = 1065353216u;
-        const u32 v39 = 1u;
-        const u32 v40 = fz_shr(v20, v39);
-        const u32 v41 = fz_shl(v40, v37);
-        const u32 v42 = fz_shl(v20, v37);
-        const u32 v43 = v42 - v41;
-        const u32 v44 = v43 + v38;
-        const f32 v45 = fz_bitcast<f32>(v44);
-        const u32 v46 = v41 + v38;
-        const f32 v47 = fz_bitcast<f32>(v46);
-        const f32 v48 = v36 * v47;
-        const f32 v49 = v48 * v45;
-        h49[k * 2 + e] = v49;
-        if (exists) r50[e] = r50[e] + v49;
+        const f32 v21 = fz_fma(v17, v14, v19);
+        const f32 v22 = 1.0f;
+        const f32 v23 = 0.0013940457f;
+        const f32 v24 = 0.008368833f;
+        const f32 v25 = fz_fma(v23, v21, v24);
+        const f32 v26 = 0.041666403f;
+        const f32 v27 = fz_fma(v25, v21, v26);
+        const f32 v28 = 0.1666652f;
+        const f32 v29 = fz_fma(v27, v21, v28);
+        const f32 v30 = 0.5f;
+        const f32 v31 = fz_fma(v29, v21, v30);
+        const f32 v32 = fz_fma(v31, v21, v22);
+        const f32 v33 = fz_fma(v32, v21, v22);
+        const u32 v34 = 23u;
+        const u32 v35 = 1065353216u;
+        const u32 v36 = 1u;
+        const u32 v37 = fz_shr(v20, v36);
+        const u32 v38 = fz_shl(v37, v34);
+        const u32 v39 = fz_shl(v20, v34);
+        const u32 v40 = v39 - v38;
+        const u32 v41 = v40 + v35;
+        const f32 v42 = fz_bitcast<f32>(v41);
+        const u32 v43 = v38 + v35;
+        const f32 v44 = fz_bitcast<f32>(v43);
+        const f32 v45 = v33 * v44;
+        const f32 v46 = v45 * v42;
+        h46[k * 2 + e] = v46;
+        if (exists) r47[e] = r47[e] + v46;
       }
     }
     FZ_UNROLL for (int h = 16; h > 0; h /= 2) {
-      r50[0] = r50[0] + fz_exchange(r50[0], h);
-      r50[1] = r50[1] + fz_exchange(r50[1], h);
+      r47[0] = r47[0] + fz_exchange(r47[0], h);
+      r47[1] = r47[1] + fz_exchange(r47[1], h);
     }
-    r50[0] = r50[0] + r50[1];
-    v50 = last > first ? r50[0] : 0.0f;
+    r47[0] = r47[0] + r47[1];
+    v47 = last > first ? r47[0] : 0.0f;
   }
    {
     const int first = 0;
@@ -113,13 +110,13 @@ extern "C" __global__ void __launch_bounds__(128) frazil_softmax_683d9194(const 
     FZ_UNROLL for (int k = 0; k < 16; ++k) {
       const int base = first + lane * 2 + k * 64;
       const bool exists = base < last;
-      fz_vec<f32, 2> w99;
+      fz_vec<f32, 2> w93;
       FZ_UNROLL for (int e = 0; e < 2; ++e) {
-        const f32 v97 = h49[k * 2 + e];
-        const f32 v98 = v97 / v50;
-        w99.v[e] = v98;
+        const f32 v91 = h46[k * 2 + e];
+        const f32 v92 = v91 / v47;
+        w93.v[e] = v92;
       }
-      if (exists) fz_store((fz_at(args.p_o, i0 * args.st_o_0) + base), w99);
+      if (exists) fz_store((fz_at(args.p_o, i0 * args.st_o_0) + base), w93);
     }
   }
 }

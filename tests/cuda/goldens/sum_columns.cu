@@ -1,4 +1,4 @@
-struct frazil_sum_columns_21d97dc0_args {
+struct frazil_sum_columns_3db645ec_args {
   const bf16* p_x;
   f32* p_o;
   bf16* p_p;
@@ -11,7 +11,7 @@ struct frazil_sum_columns_21d97dc0_args {
   u32 shift1;
   u32 magic1;
 };
-extern "C" __global__ void __launch_bounds__(256) frazil_sum_columns_21d97dc0(const frazil_sum_columns_21d97dc0_args args) {
+extern "C" __global__ void __launch_bounds__(256) frazil_sum_columns_3db645ec(const frazil_sum_columns_3db645ec_args args) {
   const int lane = (int)threadIdx.x / 32;
   int point = (int)blockIdx.x * 32 + (int)threadIdx.x % 32;
   const bool live = point < args.points;
