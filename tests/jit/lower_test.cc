@@ -294,7 +294,7 @@ TEST_F(LowerTest, TwoLevelsOfChunks) {
 
 TEST_F(LowerTest, EmptyReductionsGiveTheIdentity) {
   Rng rng(8);
-  for (DimsVector dims : std::vector<DimsVector>{{0}, {3, 0}, {0, 3}, {2, 0, 3}}) {
+  for (const DimsVector& dims : std::vector<DimsVector>{{0}, {3, 0}, {0, 3}, {2, 0, 3}}) {
     Builder b;
     const int32_t x = b.In(DType::kF32, dims), y = b.In(DType::kI8, dims);
     for (int64_t mask = 0; mask < int64_t{1} << dims.size(); ++mask) {
@@ -518,7 +518,7 @@ TEST_F(LowerTest, RandomBitsAreTheKnownOnes) {
 class Generator {
  public:
   Generator(DType t, Rng& rng) : t_(t), rng_(rng) {
-    for (DimsVector dims : std::vector<DimsVector>{{6, 21}, {21}, {6, 1}, {1, 21}}) {
+    for (const DimsVector& dims : std::vector<DimsVector>{{6, 21}, {21}, {6, 1}, {1, 21}}) {
       Note(b_.In(t, MakeLayout(dims, int(rng() % kLayouts))));
     }
     Note(b_.In(t, Scalar0d(), true));

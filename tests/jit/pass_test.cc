@@ -278,7 +278,9 @@ TEST(Passes, RecomputingKeepsTheBits) {
       int32_t behind = 0;
       for (const int32_t id : group.nodes) behind = std::max(behind, copies.behind[id]);
       for (const int32_t id : group.nodes) {
-        if (!after->nodes[id].view) EXPECT_TRUE(behind == 0 || id > behind) << Print(*after);
+        if (!after->nodes[id].view) {
+          EXPECT_TRUE(behind == 0 || id > behind) << Print(*after);
+        }
       }
     }
   }
