@@ -17,13 +17,13 @@ uint64_t WordOf(const Value& v) {
          uint64_t{v.immediate};
 }
 
-uint64_t HashOfCall(OpId op, Precision precision, uint64_t reusable,
-                    absl::Span<const uint64_t> inputs) {
+// A call's hash: begun, mixed with a word for each operand and attribute, and ended.
+uint64_t BeginHash(OpId op, Precision precision, uint64_t reusable) {
   // Not by 8: the two bytes, just written, would be read as one word and waited for.
-  uint64_t h = (uint64_t(op) << 9 | uint64_t(precision)) * 0x9E3779B97F4A7C15u ^ reusable;
-  for (const uint64_t word : inputs) h = (h ^ word) * 0xD6E8FEB86659FD93u;
-  return h ^ h >> 32;
+  return (uint64_t(op) << 9 | uint64_t(precision)) * 0x9E3779B97F4A7C15u ^ reusable;
 }
+uint64_t Mix(uint64_t h, uint64_t word) { return (h ^ word) * 0xD6E8FEB86659FD93u; }
+uint64_t EndHash(uint64_t h) { return h ^ h >> 32; }
 
 struct CallKey {
   OpId op;
@@ -50,12 +50,11 @@ struct CallView {
   AttrSpan attrs;
 
   uint64_t Hash() const {
-    absl::InlinedVector<uint64_t, 4> words;
-    for (const Value* v : inputs) words.push_back(WordOf(*v));
-    uint64_t h = HashOfCall(op, precision, reusable, words);
-    for (const int32_t operand : operands) h = (h ^ uint64_t(operand)) * 0xD6E8FEB86659FD93u;
-    for (const int64_t attr : attrs) h = (h ^ uint64_t(attr)) * 0xD6E8FEB86659FD93u;
-    return h;
+    uint64_t h = BeginHash(op, precision, reusable);
+    for (const Value* v : inputs) h = Mix(h, WordOf(*v));
+    for (const int32_t operand : operands) h = Mix(h, uint64_t(operand));
+    for (const int64_t attr : attrs) h = Mix(h, uint64_t(attr));
+    return EndHash(h);
   }
   bool Is(const CallKey& key) const {
     if (op != key.op || precision != key.precision || reusable != key.reusable ||
@@ -166,10 +165,11 @@ StatusOr<ValueRef> RunCall(const CallView& call) {
 // it is not that simple, or not in the table.
 const PreparedCall* FindQuick(OpId op, Precision precision, const Value& a, const Value& b) {
   if (__builtin_expect(t_table == nullptr, 0)) return nullptr;
-  const uint64_t words[2] = {WordOf(a), WordOf(b)};
-  const PreparedCall* found = (*t_table)[HashOfCall(op, precision, 0, words) % kTableSize].get();
+  const uint64_t first = WordOf(a), second = WordOf(b);
+  const uint64_t hash = EndHash(Mix(Mix(BeginHash(op, precision, 0), first), second));
+  const PreparedCall* found = (*t_table)[hash % kTableSize].get();
   if (!found || !found->quick.fn || found->key.op != op || found->key.precision != precision ||
-      found->key.inputs[0] != words[0] || found->key.inputs[1] != words[1])
+      found->key.inputs[0] != first || found->key.inputs[1] != second)
     return nullptr;
   return found;
 }
