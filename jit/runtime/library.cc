@@ -96,13 +96,7 @@ class Matmul : public LibraryCall {
       });
       return absl::OkStatus();
     }
-    const auto run = [](int64_t count, absl::FunctionRef<void(int64_t)> body) {
-      ParallelFor(count, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) body(i);
-      });
-    };
-    for (int64_t i = 0; i < batches_ && !Abandoned(); ++i)
-      GemmParallel(Batch(i, operands, result), threads, run);
+    for (int64_t i = 0; i < batches_ && !Abandoned(); ++i) GemmOnPool(Batch(i, operands, result));
     return absl::OkStatus();
   }
 

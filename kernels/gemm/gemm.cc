@@ -1,6 +1,7 @@
 #include "kernels/gemm/gemm.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "core/check.h"
 #include "core/fp_mode.h"
@@ -140,13 +141,13 @@ void GemmParallel(const GemmArgs& args, int threads, ParallelRun run, Isa isa) {
   });
 }
 
-void GemmOnPool(const GemmArgs& args, Isa isa) {
-  auto run = [](int64_t count, absl::FunctionRef<void(int64_t)> body) {
-    ParallelFor(count, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) body(i);
-    });
-  };
-  GemmParallel(args, NumThreads(), run, isa);
+void OneByOne(int64_t count, absl::FunctionRef<void(int64_t)> body) {
+  std::atomic<int64_t> next{0};
+  ParallelFor(std::min<int64_t>(count, NumThreads()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) body(i);
+  });
 }
+
+void GemmOnPool(const GemmArgs& args, Isa isa) { GemmParallel(args, NumThreads(), OneByOne, isa); }
 
 }  // namespace frazil
