@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -33,24 +34,49 @@ void Pause() {
 
 using Body = absl::FunctionRef<void(int64_t, int64_t)>;
 
-// One range being worked on. Parts are taken from `next` by whoever is free.
-struct Job {
-  int64_t n, part;
-  Body body;
-  LongWork* work;  // the caller's, which may be abandoned; or null
+// Parts that one thread takes before it helps others. They are the same in the next job of that
+// size, so that what a thread finds in its cache is what it left there.
+struct alignas(64) Share {
   std::atomic<int64_t> next{0};
+  int64_t end = 0;
+};
+constexpr int kShares = 8;  // of more threads several begin with the same one
 
-  void Work() {
+// One range being worked on.
+class Job {
+ public:
+  Job(int64_t n, int64_t part, int threads, Body body, LongWork* work)
+      : part_(part), body_(body), work_(work), shares_(std::min(threads, kShares)) {
+    const int64_t parts = (n + part - 1) / part;
+    for (int i = 0; i < shares_; ++i) {
+      share_[i].next.store(parts * i / shares_ * part, std::memory_order_relaxed);
+      share_[i].end = std::min(n, parts * (i + 1) / shares_ * part);
+    }
+  }
+
+  LongWork* work() const { return work_; }  // the caller's, which may be abandoned; or null
+
+  void Work(int thread) {
     const bool inside = std::exchange(t_inside, true);
-    LongWork* const before = std::exchange(LongWork::Current(), work);
-    while (!work || !work->Stop()) {
-      const int64_t begin = next.fetch_add(part, std::memory_order_relaxed);
-      if (begin >= n) break;
-      body(begin, std::min(n, begin + part));
+    LongWork* const before = std::exchange(LongWork::Current(), work_);
+    for (int i = 0; i < shares_; ++i) {
+      Share& share = share_[(thread + i) % shares_];
+      while (!work_ || !work_->Stop()) {
+        const int64_t begin = share.next.fetch_add(part_, std::memory_order_relaxed);
+        if (begin >= share.end) break;
+        body_(begin, std::min(share.end, begin + part_));
+      }
     }
     LongWork::Current() = before;
     t_inside = inside;
   }
+
+ private:
+  const int64_t part_;
+  const Body body_;
+  LongWork* const work_;
+  const int shares_;
+  std::array<Share, kShares> share_;
 };
 
 // Workers watch `round_`: odd while a job is open. A worker says that it is working before it looks
@@ -59,7 +85,7 @@ struct Job {
 class Pool {
  public:
   explicit Pool(int threads) {
-    for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { Serve(); });
+    for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { Serve(i); });
   }
   ~Pool() {
     stop_.store(true);
@@ -75,13 +101,13 @@ class Pool {
     job_.store(job);
     round_.fetch_add(1);
     round_.notify_all();
-    job->Work();
+    job->Work(0);
     round_.fetch_add(1);
     for (int spin = 0; working_.load() != 0; ++spin) {
       if (spin < kSpins) {
         Pause();
-      } else if (job->work) {
-        job->work->Stop();
+      } else if (LongWork* const work = job->work()) {
+        work->Stop();
         std::this_thread::sleep_for(std::chrono::microseconds(100));
       } else if (const int left = working_.load(); left != 0) {
         working_.wait(left);
@@ -91,7 +117,7 @@ class Pool {
   }
 
  private:
-  void Serve() {
+  void Serve(int thread) {
     const DefaultFpMode mode;
     uint32_t seen = 0;
     while (!stop_.load()) {
@@ -99,7 +125,7 @@ class Pool {
       seen = round;
       if (round % 2 == 0) continue;
       working_.fetch_add(1);
-      if (round_.load() == round) job_.load()->Work();
+      if (round_.load() == round) job_.load()->Work(thread);
       if (working_.fetch_sub(1) == 1) working_.notify_all();
     }
   }
@@ -186,9 +212,9 @@ void ParallelFor(int64_t n, int64_t grain, Body body, int64_t min_parts) {
   if (threads == 1 && !work) return body(0, n);
   const int64_t wanted = threads == 1 ? 1 : int64_t{threads} * kPartsPerThread;
   const int64_t parts = std::min(grains, work ? std::max(wanted, min_parts) : wanted);
-  Job job{n, (grains + parts - 1) / parts * grain, body, work};
+  Job job(n, (grains + parts - 1) / parts * grain, threads, body, work);
   if (threads > 1 && GetGlobal().Get()->Run(&job)) return;
-  if (work) return job.Work();
+  if (work) return job.Work(0);
   body(0, n);
 }
 
