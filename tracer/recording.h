@@ -176,14 +176,26 @@ class Recording : public std::enable_shared_from_this<Recording> {
   Retired retired_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Turns a path into a plan. Implemented by jit, registered once. Bit i of `spendable`: slot i may
-// be overwritten where nothing else holds it when the plan runs.
+// Which slots may be overwritten where nothing else holds them when the plan runs.
+struct Spendable {
+  bool all = false;
+  absl::InlinedVector<uint64_t, 2> slots;  // bit i: slot i; words that are missing are 0
+  // Some of them are still the content of cells, which the call replaces at its end.
+  bool lent_by_cells = false;
+
+  void Add(size_t slot) {
+    if (slots.size() <= slot / 64) slots.resize(slot / 64 + 1);
+    slots[slot / 64] |= uint64_t{1} << slot % 64;
+  }
+};
+
+// Turns a path into a plan. Implemented by jit, registered once.
 class SegmentCompiler {
  public:
   virtual ~SegmentCompiler() = default;
   virtual StatusOr<std::shared_ptr<const SegmentPlan>> Compile(
       absl::Span<const CallRecord* const> path, const LiveMask& live, Precision precision,
-      uint64_t spendable) = 0;
+      const Spendable& spendable) = 0;
 };
 void SetSegmentCompiler(SegmentCompiler* compiler);
 SegmentCompiler* GetSegmentCompiler();

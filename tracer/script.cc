@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "absl/algorithm/container.h"
 #include "core/check.h"
 #include "core/device_memory.h"
 #include "core/infer.h"
@@ -23,6 +24,7 @@ struct Script::Stage {
   LiveMask live;
   int kept = 0, first_register = 0;
   std::shared_ptr<const SegmentPlan> plan;  // null: nothing is wanted
+  bool lends = false;                       // the plan may overwrite what cells hold
   Source read;
   std::vector<std::pair<uint64_t, std::unique_ptr<Stage>>> next;
 
@@ -129,21 +131,27 @@ class Script::Builder {
  private:
   Status MakePlan(Stage* stage, const std::vector<bool>& wanted, const Stage* before) {
     if (stage->kept == 0) return absl::OkStatus();
-    if (before && before->plan && before->live == stage->live) {
+    const SegmentRecord& record = *stage->record;
+    // Constants are never overwritten. A register is, if this is its last use, and so is what a
+    // cell holds, if every call replaces it and nothing can come between.
+    Spendable spendable;
+    for (size_t i = 0; i < record.slots.size(); ++i) {
+      const Source& s = record.slots[i];
+      if (s.kind == Source::Kind::kResult) {
+        if (static_cast<size_t>(s.index) >= wanted.size() || !wanted[s.index]) spendable.Add(i);
+      } else if (s.kind == Source::Kind::kCell && script_->paths_.size() == 1 && Lends(*stage, s)) {
+        spendable.Add(i);
+        spendable.lent_by_cells = true;
+        script_->Lend(s.index);
+      }
+    }
+    stage->lends = spendable.lent_by_cells;
+    if (before && before->plan && before->live == stage->live && before->lends == stage->lends) {
       stage->plan = before->plan;
       script_->unlocks_ |= stage->plan->unlocks();
       script_->kernels_ += stage->plan->kernels();
       script_->bytes_ += stage->plan->bytes();
       return absl::OkStatus();
-    }
-    const SegmentRecord& record = *stage->record;
-    // Cells and constants are never overwritten; a register is, if this is its last use.
-    uint64_t spendable = 0;
-    for (size_t i = 0; i < record.slots.size() && i < 64; ++i) {
-      const Source& s = record.slots[i];
-      if (s.kind != Source::Kind::kResult) continue;
-      if (static_cast<size_t>(s.index) >= wanted.size() || !wanted[s.index])
-        spendable |= uint64_t{1} << i;
     }
     std::vector<const CallRecord*> calls;
     for (const CallRecord& c : record.calls) calls.push_back(&c);
@@ -154,6 +162,22 @@ class Script::Builder {
     script_->compiled_ += stage->plan->compiled();
     script_->bytes_ += stage->plan->bytes();
     return absl::OkStatus();
+  }
+
+  // The call ends behind `stage` with another content of the cell, and does nothing else with this
+  // one.
+  static bool Lends(const Stage& stage, const Source& cell) {
+    if (stage.record->end != End::kContinue || stage.next[0].second->record) return false;
+    const PathRecord& path = *stage.next[0].second->path;
+    const auto is_it = [&](const Origin& o) { return o.value == cell; };
+    const auto saves_it = [&](const TapeRecord& node) {
+      return node.saved_output == cell || absl::c_any_of(node.saved, is_it);
+    };
+    const auto replaces_it = [&](const auto& w) { return w.first == cell.index; };
+    return absl::c_any_of(path.writes, replaces_it) &&
+           absl::c_none_of(path.writes, [&](const auto& w) { return is_it(w.second); }) &&
+           absl::c_none_of(path.outputs, is_it) && absl::c_none_of(path.tape, saves_it) &&
+           absl::c_count(stage.record->slots, cell) == 1;
   }
 
   Script* script_;
@@ -227,8 +251,12 @@ StatusOr<const PathRecord*> Script::Run(Cells cells, absl::InlinedVector<Tensor,
   const Cells written = cells;
   if (unlocks_) {
     held.reserve(cells.size());
-    for (const Tensor* cell : cells) {
-      held.push_back(*cell);
+    for (size_t i = 0; i < cells.size(); ++i) {
+      if (i < lent_.size() && lent_[i]) {  // what a plan holds to the end; then nothing reads it
+        held_cells.push_back(cells[i]);
+        continue;
+      }
+      held.push_back(*cells[i]);
       held_cells.push_back(&held.back());
     }
     cells = held_cells;

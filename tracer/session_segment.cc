@@ -119,7 +119,7 @@ std::shared_ptr<const SegmentPlan> Session::MakePlan(const LiveMask& live, Preci
                                                      Status* refusal) {
   if (!strict_ && !recording_->MayCompile(cursor_, live, precision)) return nullptr;
   const std::vector<const Node*> path = Path();
-  auto compiled = GetSegmentCompiler()->Compile(PathContent(), live, precision, ~uint64_t{0});
+  auto compiled = GetSegmentCompiler()->Compile(PathContent(), live, precision, {.all = true});
   if (!compiled.ok()) {
     recording_->CompileFailed(cursor_, live, precision);
     *refusal = NoteRefusal(Cause::kNotCompiled, compiled.status());

@@ -1,8 +1,11 @@
 #include "jit/runtime/plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "core/check.h"
 #include "core/device_memory.h"
 #include "core/fp_mode.h"
@@ -32,23 +35,54 @@ constexpr int32_t kNever = std::numeric_limits<int32_t>::max();
 // interrupt, memory is not reused for more work than this.
 constexpr int64_t kUninterrupted = int64_t{1} << 28;
 
-// True if nobody but the caller can see `value`'s memory. Another input that shares it is another
-// value that holds the storage, or the same one.
-bool MayReuse(absl::Span<Value* const> inputs, int32_t donor) {
+// Which values are several inputs. Looked for when it is first asked, once for all.
+class Repeated {
+ public:
+  explicit Repeated(absl::Span<Value* const> inputs) : inputs_(inputs) {}
+
+  bool Is(int32_t input) {
+    if (inputs_.size() > kScanned) {
+      if (table_.empty()) Find();
+      return absl::c_linear_search(repeated_, inputs_[input]);
+    }
+    return absl::c_count(inputs_, inputs_[input]) > 1;
+  }
+
+ private:
+  static constexpr size_t kScanned = 16;
+
+  void Find() {
+    const int bits = std::bit_width(inputs_.size()) + 1;
+    table_.resize(size_t{1} << bits);
+    for (Value* v : inputs_) {
+      if (!v->storage) continue;
+      size_t at = reinterpret_cast<uintptr_t>(v) * 0x9E3779B97F4A7C15u >> (64 - bits);
+      while (table_[at] && table_[at] != v) at = (at + 1) % table_.size();
+      if (table_[at]) repeated_.push_back(v);
+      table_[at] = v;
+    }
+  }
+
+  const absl::Span<Value* const> inputs_;
+  std::vector<const Value*> table_;  // by hash; at most half of it is used
+  absl::InlinedVector<const Value*, 1> repeated_;
+};
+
+// True if nobody but the caller can see the memory of `inputs[donor]`. Another input that shares it
+// is another value that holds the storage, or the same one.
+bool MayReuse(absl::Span<Value* const> inputs, int32_t donor, Repeated* repeated) {
   const Value& value = *inputs[donor];
   const Storage* storage = value.storage;
   if (!storage || storage->foreign || value.holders() != 1 || storage->holders() != 1) return false;
   if (reinterpret_cast<uintptr_t>(value.data) % 64 != 0)
     return false;  // what kernels expect of results
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (static_cast<int32_t>(i) != donor && inputs[i] == &value) return false;
-  }
-  return true;
+  return !repeated->Is(donor);
 }
 
-Status FindMemory(const Result& result, absl::Span<Value* const> inputs, Memory* memory) {
+Status FindMemory(const Result& result, absl::Span<Value* const> inputs, Repeated* repeated,
+                  Memory* memory) {
   if (result.donor >= 0 && !(result.work_from_there > kUninterrupted && HasHost()) &&
-      MayReuse(inputs, result.donor)) {
+      MayReuse(inputs, result.donor, repeated)) {
     const Value& donor = *inputs[result.donor];
     *memory = {StorageRef::Share(donor.storage), donor.data};
     return absl::OkStatus();
@@ -102,10 +136,11 @@ Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outpu
   }
   absl::InlinedVector<ValueRef, 4> results;
   results.reserve(p.results.size());
+  Repeated repeated(inputs);
   int32_t overwrites = kNever;  // the first step that writes over an input
   for (const Result& result : p.results) {
     Memory memory;
-    FZ_RETURN_IF_ERROR(FindMemory(result, inputs, &memory));
+    FZ_RETURN_IF_ERROR(FindMemory(result, inputs, &repeated, &memory));
     slots.push_back(memory.data);
     results.push_back(ValueOver(result, std::move(memory)));
     if (result.donor >= 0 && slots[slots.size() - 1] == inputs[result.donor]->data)
@@ -230,7 +265,8 @@ QuickCall PlanImpl::Quick() const {
 
 Status PlanImpl::RunSimple(absl::Span<Value* const> inputs, Memory* memory) const {
   const KernelStep& step = std::get<KernelStep>(program_.steps[0]);
-  FZ_RETURN_IF_ERROR(FindMemory(program_.results[0], inputs, memory));
+  Repeated repeated(inputs);
+  FZ_RETURN_IF_ERROR(FindMemory(program_.results[0], inputs, &repeated, memory));
   void* buffers[kSimpleArgs];
   for (size_t i = 0; i < step.buffers.size(); ++i) {
     const Pointer& p = step.buffers[i];

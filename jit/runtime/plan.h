@@ -4,6 +4,7 @@
 // own arena; it is immutable after Compile and may run in many threads at once.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,15 +22,32 @@ struct CompileOptions {
   bool fuse = true;
   // Inputs whose memory may be overwritten when nothing else holds it at run time (bit i: input i).
   uint64_t reusable = 0;
-  int32_t reusable_to = 0;  // inputs from number 64 to this one as well
+  std::vector<uint64_t> more_reusable = {};  // inputs from number 64
   // Those inputs are still the content of a cell: while their memory is overwritten, no other
   // thread of the host may run.
   bool lent_by_cell = false;
+  // In a plan of more work than this nothing is overwritten.
+  int64_t most_lent_work = std::numeric_limits<int64_t>::max();
+
+  bool Reusable(int32_t input) const {
+    if (input < 64) return reusable >> input & 1;
+    const auto word = static_cast<size_t>(input / 64 - 1);
+    return word < more_reusable.size() && more_reusable[word] >> input % 64 & 1;
+  }
+  void Reuse(int32_t input) {
+    const auto words = static_cast<size_t>(input / 64);
+    if (words > more_reusable.size()) more_reusable.resize(words);
+    (words == 0 ? reusable : more_reusable[words - 1]) |= uint64_t{1} << input % 64;
+  }
 };
 
 // Work of a plan, in the unit of Launch::work, from which it is worth letting go of the host's lock
 // (core/long_work.h): about 60 us.
 inline constexpr int64_t kLongWork = int64_t{1} << 18;
+
+// About 4 ms: how long a call that skips its body keeps that lock in order to overwrite what its
+// cells hold.
+inline constexpr int64_t kMostLentWork = int64_t{1} << 24;
 
 struct PlanStats {
   int kernels = 0;  // kernel launches per run

@@ -302,9 +302,9 @@ class Builder {
         m.arena != to.arena || m.result >= 0)
       return false;
     if (m.input >= 0) {
-      const bool lent = m.input < 64 ? options_.compile.reusable >> m.input & 1
-                                     : m.input < options_.compile.reusable_to;
-      if (!lent || graph_.nodes[m.input].immediate || step < last_library_) return false;
+      if (!options_.compile.Reusable(m.input) || graph_.nodes[m.input].immediate ||
+          step < last_library_)
+        return false;
     }
     if (s.followed) return false;
     const auto shares = [&](int use) { return Home(s.uses[use].memory) == from; };
@@ -481,6 +481,8 @@ class Builder {
           result.work_from_there = program_.stats.work;
       }
     }
+    if (program_.stats.work <= options_.compile.most_lent_work) return;
+    for (Result& result : program_.results) result.donor = -1;
   }
 
   std::vector<Touch> TouchesOf(const PendingStep& s) const {

@@ -47,15 +47,20 @@ class JitCompiler final : public tracer::SegmentCompiler {
  public:
   StatusOr<std::shared_ptr<const tracer::SegmentPlan>> Compile(
       absl::Span<const tracer::CallRecord* const> path, const LiveMask& live, Precision precision,
-      uint64_t spendable) override {
+      const tracer::Spendable& spendable) override {
     std::vector<ValueRef> constants;
     FZ_ASSIGN_OR_RETURN(Graph graph, GraphOfPath(path, live, &constants));
     CompileOptions options;
     options.precision = precision;
     // Constants are never overwritten.
     const int slots = graph.num_inputs - static_cast<int>(constants.size());
-    options.reusable = slots >= 64 ? spendable : spendable & ((uint64_t{1} << slots) - 1);
-    if (spendable == ~uint64_t{0}) options.reusable_to = slots;
+    for (int i = 0; i < slots; ++i) {
+      const auto word = static_cast<size_t>(i / 64);
+      const bool listed = word < spendable.slots.size() && spendable.slots[word] >> i % 64 & 1;
+      if (spendable.all || listed) options.Reuse(i);
+    }
+    options.lent_by_cell = spendable.lent_by_cells;
+    if (spendable.lent_by_cells) options.most_lent_work = kMostLentWork;
     FZ_ASSIGN_OR_RETURN(auto plan, jit::Compile(std::move(graph), options));
     return std::make_shared<JitSegment>(std::move(plan), std::move(constants));
   }

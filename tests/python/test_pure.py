@@ -731,3 +731,68 @@ def test_a_long_loop_whose_states_are_wanted():
     for _ in range(8):
         assert [t.tolist() for t in f(x)[0]] == want
     assert len(runs) == 4
+
+
+def decay(weights, step):
+    for w in weights:
+        w *= 0.5
+        w += step
+
+
+def places(weights):
+    return [np.asarray(w).ctypes.data for w in weights]
+
+
+def test_what_a_call_replaces_is_overwritten_where_nobody_else_sees_it():
+    f, runs = counted(decay)
+    weights = [fz.asarray(np.full(100, i, np.float32)) for i in range(80)]
+    plain = [w * 1 for w in weights]
+    step = vector(*range(100))
+
+    def both():
+        f(weights, step)
+        decay(plain, step)
+        assert [w.tolist() for w in weights] == [w.tolist() for w in plain]
+
+    for _ in range(6):
+        both()
+    ran, before = len(runs), places(weights)
+    both()
+    assert places(weights) == before
+    borrowed, view, again = np.asarray(weights[3]), weights[5][:50], weights[6].detach()
+    seen = borrowed.tolist(), view.tolist(), again.tolist()
+    both()
+    assert (borrowed.tolist(), view.tolist(), again.tolist()) == seen
+    moved = [i for i, (a, b) in enumerate(zip(before, places(weights), strict=True)) if a != b]
+    assert moved == [3, 5, 6] and len(runs) == ran
+
+
+def test_one_value_in_two_cells_is_not_overwritten_under_the_other():
+    def body(a, b, x):
+        a += x
+        b *= x
+        a -= b
+
+    f, _ = counted(body)
+    for _ in range(8):
+        a = vector(1, 2, 3, 4)
+        b = a.detach()
+        a2, b2 = vector(1, 2, 3, 4), vector(1, 2, 3, 4)
+        f(a, b, vector(2, 3, 4, 5))
+        body(a2, b2, vector(2, 3, 4, 5))
+        assert (a.tolist(), b.tolist()) == (a2.tolist(), b2.tolist())
+
+
+def test_cells_that_exchange_their_content_keep_it():
+    def body(a, b, c):
+        t = a * 1
+        a[:] = b
+        b[:] = t
+        c += a
+
+    f, _ = counted(body)
+    one, two = ([vector(1, 2), vector(3, 4), vector(5, 6)] for _ in range(2))
+    for _ in range(8):
+        f(*one)
+        body(*two)
+        assert [t.tolist() for t in one] == [t.tolist() for t in two]
