@@ -1,5 +1,5 @@
 // Executable memory for the generated kernels of this folder.
-// Called by kernels/gemm/codegen.cc and row_dots.cc. Invariant: a page is never writable and
+// Called by kernels/gemm/codegen.cc and dots_code.cc. Invariant: a page is never writable and
 // executable at once (dual mapping); code lives as long as the process.
 #pragma once
 

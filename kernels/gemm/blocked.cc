@@ -288,19 +288,19 @@ void PlainChunk(View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out, bool 
   }
 }
 
-// One row of A against B whose columns are adjacent in memory. False where that is not the case.
+// A few rows of A against B whose columns are adjacent in memory. False where that is not the case.
 template <typename S>
-bool TryOneRow(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out) {
+bool TryFewRows(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out,
+                bool continues) {
   using T = Acc<S>;
   if constexpr (std::is_same_v<S, T>) {
-    if (out.rows != 1 || b.rs != 1 || b.cs == 1) return false;
-    const T* x = a.data;
+    if (out.rows > kRowDotsRows || b.rs != 1 || b.cs == 1) return false;
     if (a.cs != 1) {
-      T* copy = Scratch::ThisThread().Get<T>(Scratch::kPackedA, k);
-      PackRows(a, 1, k, copy, k);
-      x = copy;
+      T* copy = Scratch::ThisThread().Get<T>(Scratch::kPackedA, out.rows * k);
+      PackRows(a, out.rows, k, copy, k);
+      a = {copy, k, 1};
     }
-    return TryRowDots(isa, b.data, b.cs, out.cols, x, k, out.data);
+    return TryRowDots(isa, a.data, a.rs, b.data, b.cs, k, out, continues);
   }
   return false;
 }
@@ -311,7 +311,7 @@ template <typename S>
 void ChunkGemm(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out, const Team& team,
                bool continues) {
   if (isa == Isa::kScalar) return PlainChunk(a, b, k, out, continues);
-  if (!continues && TryOneRow(isa, a, b, k, out)) return;
+  if (TryFewRows(isa, a, b, k, out, continues)) return;
   Blocked<S> blocked(isa, a, b, k, out, team, continues);
   if (!blocked.FindKernels()) return PlainChunk(a, b, k, out, continues);
   blocked.Run();

@@ -25,14 +25,16 @@ GemmArgs Transposed(const GemmArgs& g) {
 
 // The vectors run along the columns of C: whether the problem's transpose suits that better. The
 // bits are the same, since a product commutes.
-bool BetterTurned(const GemmArgs& g) {
+template <typename S>
+bool BetterTurned(const GemmArgs& g, Isa isa) {
   constexpr int64_t kFew = 14;
   auto adjacent_rows = [](const MatrixRef& x) { return x.row_stride == 1 && x.col_stride != 1; };
   if (g.m == 1) return false;
   if (g.n == 1 || adjacent_rows(g.c)) return true;
-  // A few rows against a B that would have to be turned, or a few columns beside an A that need not
-  // be.
-  if (g.m <= kFew && 4 * g.m <= g.n && adjacent_rows(g.b)) return true;
+  // A few rows against a B that would have to be turned in memory, or a few columns beside an A
+  // that need not be.
+  const bool dots = std::is_same_v<S, Acc<S>> && isa != Isa::kScalar;
+  if (!dots && g.m <= kFew && 4 * g.m <= g.n && adjacent_rows(g.b)) return true;
   return g.n <= kFew && 4 * g.n <= g.m && adjacent_rows(g.a);
 }
 
@@ -90,7 +92,7 @@ __attribute__((noinline)) void InBlocks(Isa isa, View<S> a, View<S> b, const Gem
 
 template <typename S>
 void FloatGemm(const GemmArgs& args, Isa isa, const Team& team) {
-  const bool turn = BetterTurned(args);
+  const bool turn = BetterTurned<S>(args, isa);
   GemmArgs turned;
   if (turn) turned = Transposed(args);
   const GemmArgs& g = turn ? turned : args;

@@ -1,19 +1,23 @@
-// Matrix times vector where each row of the matrix is adjacent in memory: y[i] = sum over k of
-// a[i,k] x[k]. Called by kernels/gemm/blocked.cc. Invariant: k ascending in one accumulator a row,
-// from +0: blocks of the matrix are turned in registers so that the lanes are rows.
+// A few rows of A times the transpose of a matrix whose rows are adjacent in memory: c[i,j] = sum
+// over k of a[i,k] b[j,k]; with one row, matrix times vector. Called by kernels/gemm/blocked.cc.
+// Invariant: k ascending in one accumulator an output.
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/sum_rule.h"
 
 namespace frazil::gemm {
 
-// False, with nothing done, where there are too few rows to fill a vector or code cannot be
-// generated. `isa` is resolved.
-bool TryRowDots(Isa isa, const float* a, int64_t row_stride, int64_t rows, const float* x,
-                int64_t k, float* y);
-bool TryRowDots(Isa isa, const double* a, int64_t row_stride, int64_t rows, const double* x,
-                int64_t k, double* y);
+// Rows up to which turning B in registers, once for some of them, beats packing it.
+inline constexpr int64_t kRowDotsRows = 32;
+
+// b [n,k] with rows `b_stride` elements apart. False, with nothing done, where n does not fill a
+// vector or code cannot be generated. `isa` is resolved, not kScalar. `continues`: from what c
+// holds.
+template <typename T>
+bool TryRowDots(Isa isa, const T* a, int64_t a_stride, const T* b, int64_t b_stride, int64_t k,
+                const Block<T>& c, bool continues);
 
 }  // namespace frazil::gemm

@@ -194,6 +194,22 @@ TYPED_TEST(GemmTest, RandomShapes) {
   }
 }
 
+// A few rows against columns that are adjacent in memory, which is turned in registers.
+TYPED_TEST(FloatGemmTest, FewRows) {
+  std::mt19937_64 rng(11);
+  for (int64_t m : {1, 2, 3, 4, 5, 8, 9, 16, 17, 23, 32, 33}) {
+    for (int64_t n : {7, 8, 16, 19, 32, 45, 71}) {
+      for (int64_t k : {1, 2, 3, 7, 8, 12, 15, 16, 37}) {
+        const Layout la = (m + n + k) % 3 == 0 ? Layout::kGeneral : Layout::kRows;
+        Check<TypeParam>(rng, {m, n, k}, la, Layout::kColumns, Layout::kRows, k == 7);
+      }
+    }
+  }
+  for (int64_t m : {1, 3, 14, 20}) {  // more than the caches hold
+    Check<TypeParam>(rng, {m, 530, 1105}, Layout::kRows, Layout::kColumns, Layout::kPadded, false);
+  }
+}
+
 // Large enough that every operand is packed, k is blocked, and the split has several parts.
 TYPED_TEST(FloatGemmTest, Packed) {
   std::mt19937_64 rng(4);
