@@ -4,14 +4,21 @@ import ctypes
 import functools
 import pathlib
 
+BUILD = pathlib.Path(__file__).resolve().parent.parent / "build" / "bench"
+
+
+def find(folder=BUILD):
+    """The library's file. Ninja has a folder for it of nearly the same name."""
+    name = "libfrazil_bench_yardstick"
+    found = [path for path in sorted(folder.glob(f"{name}.*")) if path.is_file()]
+    if not found:
+        raise FileNotFoundError(f"[bench] {folder} has no {name}; run ./dev build yardstick.")
+    return found[0]
+
 
 @functools.cache
 def _library():
-    build = pathlib.Path(__file__).resolve().parent.parent / "build" / "bench"
-    found = sorted(build.glob("libfrazil_bench_yardstick.*"))
-    if not found:
-        raise SystemExit(f"bench: {build} has no libfrazil_bench_yardstick; run ./dev build.")
-    library = ctypes.CDLL(str(found[0]))
+    library = ctypes.CDLL(str(find()))
     library.frazil_bench_triad_new.restype = ctypes.c_void_p
     library.frazil_bench_triad_new.argtypes = [ctypes.c_int64]
     library.frazil_bench_triad_run.argtypes = [ctypes.c_void_p, ctypes.c_int]
