@@ -103,6 +103,8 @@ class Expressions:
             (self.gathered, 2),
             (self.product, 5 if self.turns else 2),
             (self.composite, 4),
+            (self.convolved, 0.5),
+            (self.attended, 0.5),
             (self.created, 1),
             (self.drawn, 1.5),
             (self.converted, 2),
@@ -255,8 +257,50 @@ class Expressions:
             options += [f"nn.layer_norm({x}, eps={self.pick('1e-5', '0.1')})"] * 2
         if rank == 2:
             options += [f"nn.cross_entropy({x}, fz.argmax({x}, axis=1))"]
-            options += [f"nn.attention({x}, {x}, {x}, causal={self.chance(0.5)})"]
         return self.pick(*options)
+
+    def two(self):
+        """Two tensors to make operands of, and sometimes a gradient to one of them around them.
+
+        Returns their names and a function of the text that computes with them.
+        """
+        gradient = self.chance(0.5)
+        x = self.x(lambda t: "float" in t.dtype.name or not gradient)
+        y = self.x(lambda t: t.dtype == self.value(x).dtype)
+        if not gradient:
+            return x, y, lambda text: text
+        loss = self.pick("fz.sum({})", "fz.sum(fz.tanh({}) * 0.5)", "fz.mean({})")
+        x, y, at = self.pick((x, "q", y), ("q", y, x), ("q", "q", x))
+        return x, y, lambda text: f"fz.grad(lambda q: {loss.format(text)})({at})"
+
+    def convolved(self):
+        """Windows of every kind: long rows, one element, few outputs; steps, gaps, groups."""
+        x, y, within = self.two()
+        i, o = self.pick(1, 2, 3, 12), self.pick(1, 4, 5)
+        n, h, w = self.pick((1, 5, 6), (2, 7, 12), (2, 4, 3))
+        kernel = self.pick((3, 3), (1, 1), (2, 3))
+        steps, gaps = self.pick((1, 1), (1, 1), (2, 1), (1, 2)), self.pick(1, 1, (2, 1))
+        groups = self.pick(1, 1, 1, i)
+        image, weights = (n, h, w, i), (*kernel, i // groups, o * groups)
+        options = f"stride={steps}, padding={self.pick(0, 1, (2, 1))}, dilation={gaps}"
+        if self.chance(0.3):
+            image, weights = (n, i, h, w), (o * groups, i // groups, *kernel)
+            options += ", layout='NCHW'"
+        operands = f"shaped({x}, *{image}), shaped({y}, *{weights})"
+        return within(f"nn.conv2d({operands}, {options}, groups={groups})")
+
+    def attended(self):
+        """Fewer and more queries and keys than a block, batches that repeat, views."""
+        x, y, within = self.two()
+        batch, more = self.pick(((), ()), ((2,), (2,)), ((2, 2), (2,)), ((1,), (3,)))
+        t, s = self.pick((1, 3), (5, 5), (4, 2), (70, 66), (3, 130))
+        d, w = self.pick(1, 4, 9), self.pick(1, 3, 8)
+        causal, k = self.chance(0.5), f"shaped({y}, *{(*more, s, d)})"
+        scale = self.pick("", "", f", scale={self.pick('0.25', 'r')}")
+        v = f"fz.matrix_transpose(shaped({y}, *{(*more, w, s)}))" if self.chance(0.3) else k
+        v = v if v != k or self.chance(0.4) else f"shaped({x}, *{(*more, s, w)})"
+        q = f"shaped({x}, *{(*batch, t, d)})"
+        return within(f"nn.attention({q}, {k}, {v}, causal={causal}{scale})")
 
     def created(self):
         x = self.x()

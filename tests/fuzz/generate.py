@@ -184,6 +184,7 @@ class Generator(Statements):
         self.env = {"fz": fz, "nn": nn, "np": np, "data": data, "wrap": lambda f: f}
         self.env |= {
             "taking_turns": observe.taking_turns,
+            "shaped": observe.shaped,
             "wide": observe.wide,
             "Box": observe.Box,
             "Plain": observe.Plain,

@@ -9,6 +9,7 @@ With FUZZ_DEVICE all tensors that a program makes lie on that device.
 import dataclasses
 import functools
 import itertools
+import math
 import os
 
 import numpy as np
@@ -90,10 +91,16 @@ class Record:
     __call__ = Box.forward
 
 
+def shaped(x, *shape):
+    """An array of this shape that repeats the elements of x."""
+    flat = fz.concat([fz.reshape(x, (-1,)), fz.ones((1,), dtype=x.dtype)])
+    size = math.prod(shape)
+    return fz.reshape(fz.tile(flat, (-(-size // flat.size),))[:size], shape)
+
+
 def wide(x):
     """Two rows of as many numbers as make the sums of different matrix products differ."""
-    flat = fz.concat([fz.reshape(x, (-1,)), fz.ones((1,), dtype=x.dtype)])
-    return fz.reshape(fz.tile(flat, (130,))[:130], (2, 65))
+    return shaped(x, 2, 65)
 
 
 def multiplied_by(blas, f, *args):
@@ -202,5 +209,5 @@ def difference(a, b):
 
 __all__ = [
     *("Box", "Plain", "Record", "attempt", "data", "difference", "fz", "loaded", "nn", "np"),
-    *("multiplied_by", "observe", "scalar", "seen", "taking_turns", "under", "wide"),
+    *("multiplied_by", "observe", "scalar", "seen", "shaped", "taking_turns", "under", "wide"),
 ]

@@ -1,5 +1,5 @@
-"""Random programs: traced against eager, and both against the interpreter and a smaller
-instruction set. Every observation must be equal, bit for bit."""
+"""Random programs: traced against eager, and both against the interpreter, a smaller instruction
+set and one thread. Every observation must be equal, bit for bit."""
 
 import os
 import subprocess
@@ -48,8 +48,8 @@ def test_traced_is_eager(campaign_run):
 @pytest.mark.parametrize("mode", ["eager", "trace"])
 @pytest.mark.parametrize(
     "environment",
-    [{"FRAZIL_JIT": "interp"}, {"FRAZIL_ISA": "avx2"}],
-    ids=["interpreter", "avx2"],
+    [{"FRAZIL_JIT": "interp"}, {"FRAZIL_ISA": "avx2"}, {"FRAZIL_NUM_THREADS": "1"}],
+    ids=["interpreter", "avx2", "one thread"],
 )
 def test_same_elsewhere(generated, environment, mode):
     if "FRAZIL_ISA" in environment and not has_avx512():
@@ -85,6 +85,7 @@ def test_programs_do_what_programs_do(generated):
         *(".item()", "float(", "kept.append", 'state["', "nonlocal", "lambda z", "fz.grad("),
         *("value_and_grad", ".backward()", "fz.no_grad()", "] = ", "] += ", " += ", " @ "),
         *("fz.random.", "generator.", "nn.softmax", "fz.concat", "fz.take", ".T", "np.asarray"),
+        *("nn.conv2d", "nn.attention", "fz.grad(lambda q"),
     ):
         assert source.count(part) >= 5, part
 
