@@ -7,10 +7,10 @@
 
 #include "core/str.h"
 #include "gtest/gtest.h"
-#include "jit/runtime/compile.h"
 #include "jit/runtime/eager.h"
 #include "jit/runtime/memory_plan.h"
 #include "tests/jit/graph_gen.h"
+#include "tests/jit/plan_testing.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -18,36 +18,6 @@
 
 namespace frazil::jit {
 namespace {
-
-Graph MustParse(std::string_view text) {
-  auto graph = Parse(text);
-  EXPECT_TRUE(graph.ok()) << graph.status();
-  return *std::move(graph);
-}
-
-CompileSettings Settings(std::string_view passes) {
-  CompileSettings settings;
-  settings.passes = *PassSwitches::FromText(passes);
-  settings.verify = true;
-  settings.worth_recomputing = 0;  // as often as possible
-  settings.always_branch = true;
-  return settings;
-}
-
-std::shared_ptr<const Plan> MustCompile(Graph graph, const CompileOptions& options = {},
-                                        std::string_view passes = "") {
-  const std::string text = Print(graph);
-  auto plan = CompileWith(std::move(graph), options, Settings(passes));
-  EXPECT_TRUE(plan.ok()) << plan.status() << "\n" << text;
-  return plan.ok() ? *std::move(plan) : nullptr;
-}
-
-std::vector<ValueRef> MustRun(const Plan& plan, size_t outputs, absl::Span<const ValueRef> inputs) {
-  std::vector<ValueRef> out(outputs);
-  const Status status = plan.Run(Pointers(inputs), absl::MakeSpan(out));
-  EXPECT_TRUE(status.ok()) << status;
-  return out;
-}
 
 TEST(MemoryPlan, LiveBlocksNeverOverlap) {
   for (uint64_t seed = 0; seed < 300; ++seed) {

@@ -6,8 +6,10 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <thread>
 #include <vector>
 
+#include "core/parallel.h"
 #include "kernels/gemm/reference.h"
 
 namespace frazil {
@@ -165,6 +167,30 @@ TEST(Conv, Lines) {
       }
     }
   }
+}
+
+// Every way in which threads share the work: lines, blocks of patches for each thread, one block
+// for all, the plain product, columns of the gradient; and several callers at once.
+TEST(Conv, Threads) {
+  const auto check = [](uint64_t seed) {
+    std::mt19937_64 rng(seed);
+    Check<float>(rng, Shape(2, 9, 15, 12, 3, 3, 70, 1, 1, 1), 0, 0, false);
+    Check<float>(rng, Shape(2, 19, 21, 12, 3, 3, 5, 2, 1, 1), 1, 1, false);
+    Check<double>(rng, Shape(3, 25, 26, 3, 2, 3, 4, 1, 1, 1), 0, 0, false);
+    Check<int8_t>(rng, Shape(2, 24, 24, 5, 3, 3, 6, 1, 1, 1), 2, 1, false);
+    Check<Half>(rng, Shape(1, 10, 10, 60, 3, 3, 20, 1, 1, 2), 0, 2, false);
+    Check<float>(rng, Shape(1, 6, 6, 600, 3, 3, 9, 1, 0, 1), 1, 2, false);
+    Check<float>(rng, Shape(2, 40, 40, 20, 1, 1, 30, 1, 0, 1), 0, 0, false);
+  };
+  const int before = NumThreads();
+  for (const int threads : {1, 2, 3, 5}) {
+    SetNumThreads(threads);
+    check(uint64_t(threads));
+  }
+  std::vector<std::thread> callers;
+  for (uint64_t c = 0; c < 3; ++c) callers.emplace_back(check, 10 + c);
+  for (std::thread& caller : callers) caller.join();
+  SetNumThreads(before);
 }
 
 // Padding may be negative and may differ between sides, as gradients need.
