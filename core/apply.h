@@ -74,6 +74,9 @@ enum class Reading { kBytes, kNumber, kInside };
 // be skipped has to learn the same).
 class ReadObserver {
  public:
+  // What has the elements of `value` and may be looked at as if it had been read; null: it has to
+  // be read.
+  virtual ValueRef Peek(const Value& value) = 0;
   // `value` is ready.
   virtual void OnRead(const Value& value, Reading how) = 0;
   // Integers that were found to lie in [0, n), `of` what, by the op or function of that name.

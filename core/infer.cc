@@ -466,8 +466,13 @@ StatusOr<Inferred> Infer(const OpCall& call) {
 }
 
 Status CheckIndexRange(std::string_view op, const Tensor& indices, int64_t n, std::string_view of) {
-  const ValueRef ready = indices.value_ref();  // the cell's content may change meanwhile
-  FZ_RETURN_IF_ERROR(Read(*ready, Reading::kInside));
+  ValueRef ready = indices.value_ref();  // the cell's content may change meanwhile
+  ReadObserver* observer = State().observer;
+  if (ValueRef seen = observer ? observer->Peek(*ready) : ValueRef()) {
+    ready = std::move(seen);
+  } else {
+    FZ_RETURN_IF_ERROR(Read(*ready, Reading::kInside));
+  }
   FZ_ASSIGN_OR_RETURN(const ValueRef value, OnHost(*ready));
   std::optional<int64_t> bad;  // the first in row-major order
   const bool wide = SizeOf(indices.dtype()) == 8;
@@ -483,9 +488,8 @@ Status CheckIndexRange(std::string_view op, const Tensor& indices, int64_t n, st
     if (index < 0 || index >= n) bad = index;
     return !bad.has_value();
   });
-  ReadObserver* observer = State().observer;
   if (!bad.has_value()) {
-    if (observer) observer->OnIndexCheck(op, *indices.value(), n, of);
+    if (observer) observer->OnIndexCheck(op, *ready, n, of);
     return absl::OkStatus();
   }
   if (observer) observer->OnIndexError();

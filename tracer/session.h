@@ -37,6 +37,8 @@ class Session final : public Door, public Pending, public ReadObserver {
                  absl::Span<Tensor> outputs) override;
   // A branch point: ends the segment. Any thread may ask.
   Status Force(const Value* value) override;
+  // A view of what was ready, which no segment has to end for.
+  ValueRef Peek(const Value& value) override;
   // While recording, a segment ends where replaying it would have to: at a read of its results.
   void OnRead(const Value& value, Reading how) override;
   void OnIndexCheck(std::string_view op, const Value& indices, int64_t n,
@@ -102,6 +104,9 @@ class Session final : public Door, public Pending, public ReadObserver {
   std::vector<const CallRecord*> PathContent() const;
   // The error it is in strict mode.
   Status NoteRefusal(Cause cause, const Status& status);
+  // The views, outermost first, that made `value` from what this segment found ready; none if
+  // anything else did.
+  std::vector<const Node*> ViewsOf(const Value& value) const;
   bool UnknownOperand(const Value& v) const {
     return v.pending.load(std::memory_order_relaxed) != this;
   }

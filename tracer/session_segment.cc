@@ -59,6 +59,51 @@ Status Session::Force(const Value* value) {
   return value->ready() ? absl::OkStatus() : Read(*value, Reading::kInside);
 }
 
+std::vector<const Node*> Session::ViewsOf(const Value& value) const {
+  const uint64_t tag = GetTag(const_cast<Value*>(&value));
+  std::vector<const Node*> views;
+  if (value.immediate || tag >> (kNumberBits + 1) != serial_ || tag & kSlotBit) return views;
+  auto number = static_cast<int32_t>(tag & (kSlotBit - 1));
+  for (const Node* n = cursor_; n->parent; n = n->parent) {
+    if (n->first_result > number) continue;
+    if (n->composite || Info(static_cast<OpId>(n->op)).klass != OpClass::kView) return {};
+    views.push_back(n);
+    number = n->operands[0];
+    if (number < 0) return views;
+  }
+  return {};
+}
+
+ValueRef Session::Peek(const Value& value) {
+  if (!recording_->records_views() || expansion_) return ValueRef();
+  const Lock lock(this, Lock::kOwner);
+  const bool ours = value.pending.load(std::memory_order_acquire) == this;
+  if (!ours && mode_ != Mode::kRecording) return ValueRef();
+  const std::vector<const Node*> views = ViewsOf(value);
+  if (views.empty() || !(value.device == Device())) return ValueRef();
+  // What is recorded has been computed; it is not read so that replaying need not end a segment.
+  if (!ours) return ValueRef::Share(const_cast<Value*>(&value));
+  const ValueRef& base = slots_[~views.back()->operands[0]];
+  if (!base->ready() || (base->storage && base->storage->foreign)) return ValueRef();
+  Tensor view(base);
+  std::vector<CallRecord> calls;
+  std::vector<ValueRef> made;
+  for (auto it = views.rbegin(); it != views.rend(); ++it) {
+    view = GlobalRuntime().eager->Call({static_cast<OpId>((*it)->op), {&view}, (*it)->attrs});
+    if (!view.ok()) return ValueRef();
+    CallRecord& call = calls.emplace_back(**it);
+    call.operands = {static_cast<int32_t>(made.size()) - 1};
+    call.slots.clear();
+    made.push_back(view.value_ref());
+  }
+  // A segment of its own, before the one in progress.
+  calls[0].slots = {{base->dtype, base->device, base->immediate, LayoutRef(base->layout)}};
+  std::vector<const CallRecord*> path;
+  for (const CallRecord& call : calls) path.push_back(&call);
+  if (builder_) builder_->OnSegment(path, {&base, 1}, made, precision_);
+  return made.back();
+}
+
 void Session::OnRead(const Value& value, Reading how) {
   if (mode_ == Mode::kRecording && !expansion_ && !value.immediate) {
     const uint64_t tag = GetTag(const_cast<Value*>(&value));

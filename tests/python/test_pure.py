@@ -216,6 +216,34 @@ def test_bad_indices_may_be_caught():
     assert f.stats()["skipped"] == 12 - len(runs) == 2
 
 
+def test_a_check_of_a_view_ends_no_segment():
+    """Otherwise forward and backward pass of a training step would be two plans."""
+
+    def body(w, x, labels):
+        def loss(w):
+            return fz.nn.cross_entropy(fz.tanh(x @ w), labels.reshape((-1,))[::-1])
+
+        return fz.value_and_grad(loss)(w) if labels.shape[0] == 2 else (labels.T, loss(w))
+
+    f, runs = counted(body)
+    rng = np.random.default_rng(3)
+    x = fz.asarray(rng.normal(size=(6, 4)).astype(np.float32))
+    w = fz.asarray(rng.normal(size=(4, 5)).astype(np.float32))
+    for i in range(24):
+        if i == 16:
+            assert len(runs) == 8
+        shape = (2, 3) if i % 2 else (3, 2)
+        labels = fz.asarray(rng.integers(0, 5, shape))
+        got, want = f(w, x, labels), body(w, x, labels)
+        assert [t.tolist() for t in got] == [t.tolist() for t in want]
+    assert len(runs) == 8 and f.stats()["plans"] == 2 == f.stats()["segments"]
+    for bad in (-1, 5):
+        with pytest.raises(IndexError, match=rf"index {bad} is out of range for 5 classes"):
+            f(w, x, fz.asarray([[1, 2, 0], [4, bad, 3]]))
+    labels = fz.asarray([[1, 2, 0], [4, 4, 3]])
+    assert f(w, x, labels)[1].tolist() == body(w, x, labels)[1].tolist()
+
+
 def test_an_exception_of_the_body_is_its_own():
     def body(x, fail):
         y = x * 2
