@@ -18,18 +18,21 @@ Bodies FindBodies(absl::Span<const uint64_t> calls) {
 namespace {
 
 bool Decide(const Node& last) {
-  std::vector<uint64_t> calls(kMaxSegment);
+  // So that the answer stays the same while a body goes on.
+  const int length = std::min(last.depth / kLoopSegment * kLoopSegment, kMaxSegment);
+  std::vector<uint64_t> calls(static_cast<size_t>(length));
   for (const Node* n = &last; n->parent; n = n->parent) {
-    if (n->depth <= kMaxSegment) calls[n->depth - 1] = n->hash;
+    if (n->depth <= length) calls[n->depth - 1] = n->hash;
   }
   const Bodies bodies = FindBodies(calls);
-  return bodies.length == 0 || (last.depth - bodies.first) % bodies.length == 0;
+  if (bodies.length == 0) return last.depth >= kMaxSegment;
+  return (last.depth - bodies.first) % bodies.length == 0;
 }
 
 }  // namespace
 
 bool EndsSegment(Node* last) {
-  if (last->depth < kMaxSegment) return false;
+  if (last->depth < kLoopSegment) return false;
   Node::End end = last->end.load(std::memory_order_relaxed);
   if (end == Node::End::kUnknown) {
     end = Decide(*last) ? Node::End::kYes : Node::End::kNo;

@@ -8,8 +8,10 @@
 
 namespace frazil::tracer {
 
-// A segment has about as many calls at most: unrolled loops are cut into pieces.
-inline constexpr int kMaxSegment = 1024;
+// Segments have about as many calls at most: unrolled loops are cut into pieces, which are to be
+// the same; others, where what a training step keeps for its backward pass is planned best as a
+// whole, are cut to bound what a plan takes to make.
+inline constexpr int kLoopSegment = 1024, kMaxSegment = 4096;
 
 // The shortest body that the latter half of `calls`, or more of them, repeats. length 0: they do
 // not repeat.

@@ -199,6 +199,23 @@ def test_long_loops_are_cut_behind_whole_bodies():
     assert stats["matched_ops"] > 7000 * 2
 
 
+def test_long_stretches_without_a_loop_are_one_plan():
+    """Only so can what a long training step keeps for its backward pass be planned as a whole."""
+    ops = np.random.default_rng(1).integers(0, 3, 1500)
+
+    def f(x, z):
+        for op in ops:
+            x = x + z if op == 0 else x * 0.5 if op == 1 else fz.maximum(x, z)
+        return x
+
+    x, z = fz.asarray([1.0, 2.0]), fz.asarray([0.5, -0.5])
+    traced = fz.trace(f)
+    for _ in range(3):
+        assert bits(traced(x, z)) == bits(f(x, z))
+    stats = traced.stats()
+    assert (stats["segments"], stats["plans"], stats["matched_ops"]) == (1, 1, 3000)
+
+
 def test_new_shapes_and_dtypes():
     def f(x):
         return fz.exp(x) + x
