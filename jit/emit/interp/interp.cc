@@ -1,6 +1,7 @@
 #include "jit/emit/interp/interp.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <vector>
 
@@ -246,7 +247,11 @@ class Machine {
     VisitSize(place.size, [&]<typename Bits>() {
       for (int lane = 0; lane < n_; ++lane) {
         if (pred != nullptr && !pred[lane]) continue;
-        std::memcpy(place.At(lane), Value(inst.a) + lane * sizeof(Bits), sizeof(Bits));
+        Bits bits;
+        std::memcpy(&bits, Value(inst.a) + lane * sizeof(Bits), sizeof(Bits));
+        // Threads that share a kernel may all store a number that does not vary: the same bits.
+        std::atomic_ref<Bits>(*reinterpret_cast<Bits*>(place.At(lane)))
+            .store(bits, std::memory_order_relaxed);
       }
     });
   }
