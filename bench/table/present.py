@@ -10,6 +10,11 @@ from .notes import NOTES
 from .peers import NAMES
 from .rows import GROUPS, ROWS
 
+MEMORY = (
+    "Peak memory is what a process has resident at the peak of a step above what it had with the "
+    "framework loaded: parameters, state, gradients, what the step makes and what compilers hold. "
+    "The step has run before, and what allocators keep of those calls has been given back."
+)
 PEERS = [name for name in NAMES if name != ratios.OURS]
 
 
@@ -82,6 +87,8 @@ def table(results):
             out += [f"### {group}", ""]
             if all(row.measure == "scaling" for row in rows):
                 out += ["×N is the time on one thread over the time on all.", ""]
+            if any(row.measure == "memory" and row.key in by_key for row in rows):
+                out += [MEMORY, ""]
             out += ["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *lines, ""]
     return "\n".join(out)
 

@@ -6,12 +6,13 @@
     time form seconds           seconds per call, of about that long a sample
     about form                  what the framework tells of its last call
     limits smoke                what the machine allows (frazil's process has the yardsticks)
-    memory form                 bytes at the peak of a call, beyond those before anything was made
+    memory form                 bytes at the peak of a step (see Worker.memory)
 
 An answer to what went wrong is {error: text}. Standard output belongs to the protocol: what a
 framework prints goes to standard error.
 """
 
+import ctypes
 import gc
 import importlib
 import json
@@ -100,13 +101,21 @@ class Worker:
         return limits.rates(smoke)
 
     def memory(self, form, calls=4):
-        """In a process of its own: nothing is made before."""
+        """Resident bytes at the peak of a step, above those with the framework loaded.
+
+        In a process of its own, and the same for every framework: the step has run a few times (it
+        is recorded, compiled, its libraries are there), and what allocators keep of those calls
+        has been given back. So parameters and the optimizer's state count, gradients, whatever the
+        step makes, and what compilers hold; memory that only the first calls needed does not.
+        """
         gc.collect()
         before = resident()
         step = self.forms[form].make()
         for _ in range(calls):
             step()
         gc.collect()
+        getattr(self.package, "settle", lambda: None)()
+        ctypes.CDLL(None).malloc_trim(0)
         with open("/proc/self/clear_refs", "w") as file:
             file.write("5")  # the peak starts again
         result = step()

@@ -2,7 +2,8 @@
 
 The function takes the row's inputs and returns {name of the form: Form}. A kind that a framework
 does not have is absent. A package also has `to_numpy(result)`, the result's NumPy arrays, and
-`versions()`; a form whose name starts with a key of its PEERS counts for that peer.
+`versions()`; a form whose name starts with a key of its PEERS counts for that peer. One whose
+allocator keeps memory has `settle()`, which gives it back.
 """
 
 import contextlib

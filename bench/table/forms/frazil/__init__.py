@@ -19,6 +19,12 @@ def to_numpy(result):
     return [np.asarray(result)]
 
 
+def settle():
+    """Gives back what is kept for reuse; what memory.stats() calls the peak begins again."""
+    fz.memory.trim()
+    fz.memory.reset_peak()
+
+
 def about(traced):
     """What a traced function did in its last call."""
 
