@@ -77,8 +77,8 @@ StatusOr<CompileSettings> SettingsFromConfig() {
 StatusOr<std::shared_ptr<const Plan>> CompileWith(Graph graph, const CompileOptions& options,
                                                   const CompileSettings& settings) {
   Dumper dumper(settings.dump_dir);
-  // A single op has nothing to rewrite.
-  if (static_cast<int>(graph.nodes.size()) > graph.num_inputs + 1) {
+  // A single op has nothing to rewrite. Loops are what the last pass makes; the others know none.
+  if (static_cast<int>(graph.nodes.size()) > graph.num_inputs + 1 && graph.loops.empty()) {
     FZ_RETURN_IF_ERROR(RunPasses(&graph, options.precision, settings, &dumper));
   }
   FZ_RETURN_IF_ERROR(PlaceOperands(&graph));

@@ -197,6 +197,55 @@ TEST_F(NpuDeviceTest, AccountTellsWhatRanWhere) {
   EXPECT_TRUE(device.account().empty());
 }
 
+// Programs have no loop of a kernel's body: the CPU runs it, and is named for it.
+TEST_F(NpuDeviceTest, LoopsRunOnTheCpuAndAreCounted) {
+  const auto loop = [](std::string_view type) {
+    return StrCat("graph (", type, ", ", type, ") {\n %2 = carry %0 : ", type,
+                  " in loop 0\n %3 = multiply %2, %1 : ", type,
+                  " in loop 0\n %4 = tanh %3 : ", type,
+                  " in loop 0  # train.py:31\n %5 = last %2, %4 : ", type,
+                  " in loop 0 times 7  # train.py:31\n return %5 }");
+  };
+  NpuDevice& device = NpuDevice::Get();
+  const Graph graph = OnNpu(loop("f32[40,30] @npu")), cpu = OnNpu(loop("f32[40,30]"));
+  const auto plan = PlanOf(graph);
+  EXPECT_EQ(plan->stats().kernels, 1);
+  const auto want = Run(*PlanOf(cpu), cpu, Inputs(cpu, Device()));
+  ASSERT_TRUE(want.ok()) << want.status();
+  for (int i = 0; i < 2; ++i) {
+    const auto got = Run(*plan, graph, Inputs(graph, Device(DeviceKind::kNpu, 0)));
+    ASSERT_TRUE(got.ok()) << got.status();
+    EXPECT_EQ(Differences(*(*want)[0], *(*got)[0]), "");
+  }
+  const std::vector<NpuWork> account = device.account();
+  ASSERT_EQ(account.size(), 1u);
+  EXPECT_FALSE(account[0].program);
+  EXPECT_EQ(account[0].launches, 2);
+  EXPECT_NE(account[0].reason.find("has a repeat"), std::string::npos) << account[0].reason;
+}
+
+// A body that repeats is made a loop where kernels can be loops: on the CPU only.
+TEST_F(NpuDeviceTest, RepeatedBodiesStayUnrolled) {
+  std::string text = "graph (f32[40,30] @npu, f32[40,30] @npu) {\n";
+  for (int i = 0; i < 40; ++i) {
+    StrAppend(&text, "%", 2 + 2 * i, " = multiply %", i == 0 ? 0 : 1 + 2 * i,
+              ", %1 : f32[40,30] @npu\n");
+    StrAppend(&text, "%", 3 + 2 * i, " = tanh %", 2 + 2 * i, " : f32[40,30] @npu\n");
+  }
+  const Graph graph = OnNpu(StrCat(text, "return %81 }"));
+  std::string host = text;
+  for (size_t at; (at = host.find(" @npu")) != std::string::npos;) host.erase(at, 5);
+  const Graph cpu = OnNpu(StrCat(host, "return %81 }"));
+  const auto on_cpu = PlanOf(cpu);
+  EXPECT_NE(on_cpu->Dump().find("repeat"), std::string::npos) << on_cpu->Dump();
+  const auto want = Run(*on_cpu, cpu, Inputs(cpu, Device()));
+  ASSERT_TRUE(want.ok()) << want.status();
+  const auto got = Run(*PlanOf(graph), graph, Inputs(graph, Device(DeviceKind::kNpu, 0)));
+  ASSERT_TRUE(got.ok()) << got.status();
+  EXPECT_EQ(Differences(*(*want)[0], *(*got)[0]), "");
+  for (const NpuWork& work : NpuDevice::Get().account()) EXPECT_TRUE(work.program) << work.reason;
+}
+
 TEST_F(NpuDeviceTest, AnotherPresetMakesOtherPrograms) {
   NpuDevice& device = NpuDevice::Get();
   const Graph graph = OnNpu(kNpu);

@@ -19,6 +19,7 @@ class Analysis {
   Analysis(const kir::Kernel& kernel, const SpacePlan& plan) : k_(kernel), plan_(plan) {}
 
   StatusOr<BodyInfo> Run() {
+    if (k_.has_repeat()) return NotImplementedError("[npu] kernel ", k_.name, " has a repeat.");
     info_.insts.resize(k_.body.size());
     bool in_loop = false;
     for (Id i = 0; i < Id(k_.body.size()); ++i) {
@@ -52,8 +53,6 @@ class Analysis {
     const Inst& inst = k_.body[i];
     InstInfo& info = info_.insts[i];
     if (inst.op == kir::Op::kLoop || inst.op == kir::Op::kEnd) return absl::OkStatus();
-    if (inst.op == kir::Op::kRepeat)
-      return NotImplementedError("[npu] kernel ", k_.name, " has a repeat.");
     const auto type = TypeOf(inst.type);
     if (!type) return Refuse(i, "is of a type that the NPU does not compute with");
     info.type = *type;
