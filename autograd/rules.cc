@@ -230,8 +230,39 @@ Tensor Transposed(const Tensor& t) {
   return ops::permute_dims(t, axes);
 }
 
-Tensor grad_matmul_a(const Tensor& g, const Tensor& b) { return ops::matmul(g, Transposed(b)); }
-Tensor grad_matmul_b(const Tensor& g, const Tensor& a) { return ops::matmul(Transposed(a), g); }
+// Whether a matrix is stored along its columns, as the transpose of a weight is.
+bool StoredByColumns(const Tensor& t) {
+  const Layout* layout = t.layout();
+  const int r = t.rank();
+  return layout->extents[r - 1] > 1 && layout->strides_[r - 1] != 1 &&
+         layout->strides_[r - 2] == 1;
+}
+
+// a @ b, stored by columns if `like` is: what follows then reads both in one order. An element is
+// the same sum of the same products either way.
+Tensor ProductStoredAs(const Tensor& like, const Tensor& a, const Tensor& b) {
+  if (!StoredByColumns(like)) return ops::matmul(a, b);
+  return Transposed(ops::matmul(Transposed(b), Transposed(a)));
+}
+
+Tensor grad_matmul_a(const Tensor& g, const Tensor& a, const Tensor& b) {
+  return ProductStoredAs(a, g, Transposed(b));
+}
+
+// The matrices of the leading axes as the rows of one.
+Tensor Stacked(const Tensor& t) {
+  const int64_t columns = t.dims().back();
+  return ops::reshape(t, {t.size() / std::max<int64_t>(columns, 1), columns});
+}
+
+// Where one matrix b met many matrices, its gradient is one product over the rows of all.
+Tensor grad_matmul_b(const Tensor& g, const Tensor& a, const Tensor& b) {
+  const Dims leading = b.dims().first(b.rank() - 2);
+  const bool one = std::all_of(leading.begin(), leading.end(), [](int64_t n) { return n == 1; });
+  if (!one || a.rank() == 2 || a.size() == 0 || g.size() == 0)
+    return ProductStoredAs(b, Transposed(a), g);
+  return ops::reshape(ProductStoredAs(b, Transposed(Stacked(a)), Stacked(g)), b.dims());
+}
 
 // attend(q, k, v): see core/functions/attention.h. The op makes the gradients of all three inputs
 // at once.

@@ -35,6 +35,7 @@ class Matmul : public LibraryCall {
     // Extents of 1 have stride 0 in a layout; kernels want the rows of an output apart.
     args_.c = {nullptr, args_.n, 1};
     for (int i = 0; i < r - 2; ++i) batches_ *= c->extents[i];
+    StackRows();
   }
 
   Status Run(absl::Span<char* const> operands, char* result) const override {
@@ -65,6 +66,21 @@ class Matmul : public LibraryCall {
     for (int i = 0; i < layout->rank - 2; ++i)
       strides.push_back(layout->extents[i] == 1 ? 0 : layout->strides_[i]);
     return strides;
+  }
+
+  // Matrices whose rows follow each other, times one matrix, are one product.
+  void StackRows() {
+    while (!a_.empty() && b_.back() == 0) {
+      const int64_t count = c_->extents[a_.size() - 1], apart = a_.back();
+      if (count > 1) {
+        if (args_.m == 1) args_.a.row_stride = apart;
+        if (apart != args_.m * args_.a.row_stride) return;
+        args_.m *= count;
+        batches_ /= count;
+      }
+      a_.pop_back();
+      b_.pop_back();
+    }
   }
 
   GemmArgs Batch(int64_t index, absl::Span<char* const> operands, char* result) const {

@@ -1,6 +1,6 @@
 // Turns one kernel into x86 code through asmjit's Compiler. Used by x86_emitter.cc alone; asmjit
-// headers stay in this folder. Split by subject: codegen.cc (function, rows), columns.cc, loop.cc
-// and reduce.cc (the loop axis), repeat.cc and carries.cc (repeats), analysis.cc, registers.cc,
+// headers stay in this folder. Split by subject: codegen.cc (function, rows), columns.cc, panels.cc,
+// loop.cc and reduce.cc (the loop axis), repeat.cc and carries.cc (repeats), analysis.cc, registers.cc,
 // masks.cc, memory.cc, gather.cc and blocks.cc (loads and stores), arith.cc, compare.cc,
 // integers.cc, cast.cc, lanes.cc (what has no vector instruction).
 //
@@ -115,7 +115,6 @@ class Codegen {
   void EmitPointsLoop();
   void SpaceLoop(int copies, bool nontemporal, bool masked);
   void SpaceStep();
-  int PanelCopies() const;
   void SetCopy(int copy);
   template <typename Fn>
   void ForCopies(Fn fn) {
@@ -138,7 +137,8 @@ class Codegen {
     Id id = kir::kNone;
     int copy = 0;               // of the point
     bool laned = false;         // float sum or prod
-    Mem stack;                  // laned: all positions
+    Mem stack;                  // laned, and in panels: all positions
+    int pitch = 0;              // bytes from one position to the next
     std::vector<Operand> regs;  // laned: while the unrolled loop runs
     Operand out;
   };
@@ -162,6 +162,18 @@ class Codegen {
   Operand IdentityReg(const kir::Inst& inst);
   Operand IdentityRegShape(const kir::Inst& inst);
   void MoveReg(const Operand& to, const Operand& from);
+
+  // --- loops over rows of a panel of columns (panels.cc)
+  bool HasPanels() const;
+  std::vector<int> PanelParts() const;
+  std::vector<bool> KeptInPanels() const;
+  void EmitPanels();
+  void AllotPanel();
+  void PanelPass(const std::vector<int>& parts, int part);
+  void PanelRows(const std::vector<int>& parts, Id begin);
+  void PanelSteps(const std::function<void()>& step);
+  Mem KeptMem(Id id);
+  void TakeKept(const std::vector<int>& parts, int part);
 
   // --- repeats (repeat.cc, carries.cc)
   struct Pressure {  // of a repeat's body on the registers of one kind
@@ -353,6 +365,10 @@ class Codegen {
   std::vector<Accumulator> accs_;
   std::vector<bool> walked_;  // buffers whose pointer moves with the loop
   int positions_ = 0;         // steps that the lanes of a laned reduce fill
+
+  Gp panel_at_, panel_end_;  // in a panel: columns since its first; the column behind its last
+  int panel_columns_ = 0;    // room of a panel
+  std::vector<Accumulator> panel_accs_, panel_kept_;  // [instruction], on the stack
 };
 
 }  // namespace frazil::jit

@@ -26,8 +26,8 @@ void Codegen::EmitColumnsSpace() {
     const int copies = cost <= 4 ? 4 : cost <= 12 ? 2 : 1;
     if (k_.stream) SpaceLoop(long_body_ ? 1 : copies, true, false);
     if (!long_body_) SpaceLoop(copies, false, false);
-  } else if (PanelCopies() > 1) {
-    SpaceLoop(PanelCopies(), false, false);
+  } else if (!few_ && HasPanels()) {
+    EmitPanels();
   }
   SpaceLoop(1, false, true);
 }
@@ -66,7 +66,7 @@ void Codegen::SpaceLoop(int copies, bool nontemporal, bool masked) {
     FullLanes();
   }
   cc_.bind(top);
-  if ((k_.has_loop || repeats_) && copies > 1) {
+  if (repeats_ && copies > 1) {
     point_copies_ = copies;
     SpaceStep();
     point_copies_ = 1;
@@ -99,17 +99,6 @@ void Codegen::SpaceLoop(int copies, bool nontemporal, bool masked) {
   cc_.bind(done);
   nontemporal_ = false;
   FullLanes();
-}
-
-// A loop along which a row of the array is a long way from the next reads several vectors of it at
-// a time.
-int Codegen::PanelCopies() const {
-  constexpr int kPanelBytes = 256, kShortPanel = 20;
-  if (Cost(kPointLevel) > kShortPanel) return 1;
-  for (const kir::Buffer& buffer : k_.buffers) {
-    if (buffer.strides[k_.rank - 1] == Stride::kAny) return 1;
-  }
-  return std::min(kPanelBytes / (z_ ? 64 : 32), kMaxCopies);
 }
 
 void Codegen::SetCopy(int copy) {

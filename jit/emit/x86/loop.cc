@@ -53,7 +53,7 @@ void Codegen::LoopPointers(Id begin, Id end) {
     const Stride col = k_.buffers[b].strides[k_.rank - 1];
     if (!space_ || col == Stride::kAny) {
       cc_.add(loop_ptr_[b], col_ptr_[b]);
-    } else if (col == Stride::kZero) {
+    } else if (col == Stride::kZero || panel_at_.isValid()) {
       cc_.add(loop_ptr_[b], row_ptr_[b]);
     } else {
       Place place;
@@ -99,7 +99,7 @@ void Codegen::EmitLoop(Id begin, Id end) {
   }
   positions_ = space_ ? 8 : 64 / v_;
   int copies = laned ? positions_ : cost <= 4 ? 4 : cost <= 12 ? 2 : 1;
-  if (copies > 8 || cost * copies > kUnrollLimit || point_copies_ > 1) copies = 1;
+  if (copies > 8 || cost * copies > kUnrollLimit) copies = 1;
   cc_.cmp(lo_, hi_);
   cc_.jge(empty);
   for (Id i = begin; i < end; ++i) {

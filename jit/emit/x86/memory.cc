@@ -35,6 +35,7 @@ Codegen::Place Codegen::PlaceOf(int buffer, bool in_loop) {
   if (space_) {
     if (loop) {
       place.base = loop_ptr_[buffer];
+      if (col == Stride::kOne && panel_at_.isValid()) place.index = col_;
       if (col == Stride::kOne) place.disp = int64_t(copy_disp_) * place.size;
     } else if (col == Stride::kAny) {
       place.base = col_ptr_[buffer];

@@ -101,6 +101,7 @@ void Codegen::InitAccumulators(int copies) {
     for (int i = 0; i < count; ++i) acc.regs.push_back(IdentityReg(inst));
     if (!acc.laned) continue;
     const int bytes = RegBytes(inst.type);
+    acc.pitch = bytes;
     acc.stack = cc_.newStack(uint32_t(bytes * positions_), 64);
     if (copies > 1) continue;  // written after the unrolled loop
     const Vec identity = ConstReg(inst.type, Identity(inst));
@@ -109,17 +110,18 @@ void Codegen::InitAccumulators(int copies) {
 }
 
 Codegen::Mem Codegen::AccMem(const Accumulator& acc, int position) {
-  const int bytes = RegBytes(k_.body[acc.id].type);
+  const DType type = k_.body[acc.id].type;
   Mem mem = acc.stack;
-  mem.addOffset(position * bytes);
-  mem.setSize(uint32_t(bytes));
+  mem.addOffset(position * acc.pitch);
+  if (panel_at_.isValid()) mem.setIndex(panel_at_, Log2(SizeOf(type)));
+  mem.setSize(uint32_t(RegBytes(type)));
   return mem;
 }
 
 // The stack accumulator that the current index belongs to.
 Codegen::Mem Codegen::AccMemAt(const Accumulator& acc, const Gp& lane) {
   Mem mem = acc.stack;
-  mem.setIndex(lane, SizeOf(k_.body[acc.id].type) == 8 ? 3 : 2);
+  mem.setIndex(lane, Log2(SizeOf(k_.body[acc.id].type)));
   mem.setSize(uint32_t(RegBytes(k_.body[acc.id].type)));
   return mem;
 }
@@ -147,6 +149,7 @@ void Codegen::Accumulate(Accumulator* acc, const Operand& reg) {
 Codegen::Operand Codegen::FinishReduce(const Accumulator& acc) {
   const Inst& inst = k_.body[acc.id];
   std::vector<Operand> parts = acc.regs;
+  if (!acc.laned && panel_at_.isValid()) parts = {Make(inst.type, I::kIdVmovups, AccMem(acc, 0))};
   if (acc.laned) {  // the first halving reads the stack
     const int half = positions_ / 2;
     parts.clear();

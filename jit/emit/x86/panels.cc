@@ -1,0 +1,242 @@
+// Loops whose steps are whole rows of an array, far from each other (sums down columns): a panel of
+// columns goes through the rows together, row by row, as the array lies in memory. One column after
+// another would touch every page of every operand again for each vector of columns.
+//
+// Parts of the body that belong to a column (before, between and after loops) are passes over the
+// columns of the panel. The stack holds what outlives a pass: accumulators, position after position,
+// and values that a later pass or loop takes.
+#include <algorithm>
+
+#include "jit/emit/x86/codegen.h"
+
+namespace frazil::jit {
+
+using kir::Inst;
+using kir::kNone;
+using kir::Stride;
+namespace I = x86::Inst;
+
+namespace {
+
+constexpr int kPanelColumns = 512, kPanelBytes = 16 << 10;  // on the stack, which L1 holds
+
+}  // namespace
+
+// Where columns lie side by side in all operands, and no mask has to be kept.
+bool Codegen::HasPanels() const {
+  if (repeats_ || !k_.has_loop || (k_.chunked && k_.rank < 2)) return false;
+  for (const kir::Buffer& buffer : k_.buffers) {
+    if (buffer.strides[k_.rank - 1] == Stride::kAny) return false;
+  }
+  const std::vector<bool> kept = KeptInPanels();
+  for (size_t i = 0; i < k_.body.size(); ++i) {
+    const Inst& inst = k_.body[i];
+    if (IsBool(inst.type) && (kept[i] || inst.op == Op::kReduce)) return false;
+  }
+  return true;
+}
+
+// Which pass or loop an instruction belongs to. What a loop holds of a column is made before it.
+std::vector<int> Codegen::PanelParts() const {
+  std::vector<int> parts(k_.body.size());
+  int part = 0;
+  for (size_t i = 0; i < k_.body.size(); ++i) {
+    if (k_.body[i].op == Op::kLoop) ++part;
+    const bool before = part % 2 == 1 && info_[i].level == kPointLevel && HasCode(k_.body[i].op);
+    parts[i] = before ? part - 1 : part;
+    if (k_.body[i].op == Op::kEnd) ++part;
+  }
+  return parts;
+}
+
+// The values of a column that another part than their own takes. A result of a reduction is first
+// known in the part after its loop.
+std::vector<bool> Codegen::KeptInPanels() const {
+  const std::vector<int> parts = PanelParts();
+  std::vector<bool> kept(k_.body.size());
+  for (size_t i = 0; i < k_.body.size(); ++i) {
+    for (Id operand : Taken(k_.body[i])) {
+      if (operand == kNone) continue;
+      const bool reduced = k_.body[operand].op == Op::kReduce;
+      if (!reduced && info_[operand].level != kPointLevel) continue;
+      if (parts[operand] + reduced != parts[i]) kept[operand] = true;
+    }
+  }
+  return kept;
+}
+
+// From the panel's first column to its last, a vector at a time.
+void Codegen::PanelSteps(const std::function<void()>& step) {
+  Label top = cc_.newLabel();
+  cc_.sub(col_, panel_at_);
+  cc_.xor_(panel_at_, panel_at_);
+  cc_.bind(top);
+  step();
+  cc_.add(col_, v_);
+  cc_.add(panel_at_, v_);
+  cc_.cmp(col_, panel_end_);
+  cc_.jl(top);
+}
+
+Codegen::Mem Codegen::KeptMem(Id id) {
+  Mem mem = AccMem(panel_kept_[id], 0);
+  mem.setSize(uint32_t(v_ * SizeOf(k_.body[id].type)));
+  return mem;
+}
+
+// Takes from the stack what instructions of the part take and other parts have made.
+void Codegen::TakeKept(const std::vector<int>& parts, int part) {
+  std::vector<bool> loaded(k_.body.size());
+  for (size_t i = 0; i < k_.body.size(); ++i) {
+    if (parts[i] != part) continue;
+    for (Id operand : Taken(k_.body[i])) {
+      if (operand == kNone || loaded[operand] || !panel_kept_[operand].pitch) continue;
+      const bool reduced = k_.body[operand].op == Op::kReduce;
+      if (parts[operand] + reduced == part) continue;
+      const int bytes = v_ * SizeOf(k_.body[operand].type);
+      const Vec kept = NewVec(std::max(bytes, 16));
+      MoveIn(kept, KeptMem(operand), bytes);
+      Set(operand, kept);
+      loaded[operand] = true;
+    }
+  }
+}
+
+void Codegen::PanelPass(const std::vector<int>& parts, int part) {
+  bool any = !accs_.empty();
+  for (size_t i = 0; i < k_.body.size(); ++i) {
+    any |= parts[i] == part && info_[i].level == kPointLevel && HasCode(k_.body[i].op);
+  }
+  if (!any) return;
+  level_ = kPointLevel;
+  const auto keep = [&](Id id) {
+    if (panel_kept_[id].pitch) MoveOut(KeptMem(id), R(id), v_ * SizeOf(k_.body[id].type));
+  };
+  PanelSteps([&] {
+    for (const Accumulator& acc : accs_) {
+      Set(acc.id, FinishReduce(acc));
+      keep(acc.id);
+    }
+    TakeKept(parts, part);
+    for (size_t i = 0; i < k_.body.size(); ++i) {
+      if (parts[i] != part || info_[i].level != kPointLevel || !HasCode(k_.body[i].op)) continue;
+      EmitInst(Id(i));
+      if (kir::HasValue(k_.body[i].op)) keep(Id(i));
+    }
+  });
+}
+
+// The loop that begins at instruction `begin`.
+void Codegen::PanelRows(const std::vector<int>& parts, Id begin) {
+  Id end = begin;
+  accs_.clear();
+  for (; k_.body[end].op != Op::kEnd; ++end) {
+    if (k_.body[end].op == Op::kReduce) accs_.push_back(panel_accs_[end]);
+  }
+  LoopPointers(begin, end);
+  PanelSteps([&] {
+    for (const Accumulator& acc : accs_) {
+      const Inst& inst = k_.body[acc.id];
+      const Vec identity = ConstReg(inst.type, Identity(inst));
+      for (int i = 0; i < (acc.laned ? positions_ : 1); ++i)
+        cc_.emit(I::kIdVmovups, AccMem(acc, i), identity);
+    }
+  });
+  Label top = cc_.newLabel(), same = cc_.newLabel();
+  Gp lane = cc_.newInt64("lane"), at = cc_.newInt64("at");
+  cc_.mov(j_, lo_);
+  cc_.xor_(lane, lane);
+  cc_.bind(top);
+  cc_.mov(at, lane);
+  PanelSteps([&] {
+    level_ = kPointLevel;
+    TakeKept(parts, parts[begin]);
+    level_ = kLoopLevel;
+    LoopBody(begin, end);
+    for (const Accumulator& acc : accs_) {
+      const Inst& inst = k_.body[acc.id];
+      const Mem mem = acc.laned ? AccMemAt(acc, at) : AccMem(acc, 0);
+      const Vec before = Make(inst.type, I::kIdVmovups, mem);
+      cc_.emit(I::kIdVmovups, mem, Combine(inst, before, R(inst.a)));
+    }
+    cc_.add(at, v_);
+  });
+  AdvanceLoopPointers();
+  cc_.add(lane, panel_columns_);
+  cc_.inc(j_);
+  cc_.mov(at, j_);
+  cc_.sub(at, lo_);
+  cc_.test(at, positions_ - 1);
+  cc_.jnz(same);
+  cc_.xor_(lane, lane);
+  cc_.bind(same);
+  cc_.cmp(j_, hi_);
+  cc_.jl(top);
+  level_ = kPointLevel;
+}
+
+// Gives accumulators and kept values their room, which says how many columns a panel has.
+void Codegen::AllotPanel() {
+  const std::vector<bool> kept = KeptInPanels();
+  const auto positions = [&](const Inst& inst) {
+    return inst.op != Op::kReduce ? 0 : inst.lanes != 0 ? positions_ : 1;
+  };
+  int bytes = 0;  // of a column
+  for (size_t i = 0; i < k_.body.size(); ++i)
+    bytes += SizeOf(k_.body[i].type) * (positions(k_.body[i]) + kept[i]);
+  panel_columns_ = std::clamp(kPanelBytes / std::max(bytes, 1), v_, kPanelColumns) / v_ * v_;
+  panel_accs_.assign(k_.body.size(), Accumulator());
+  panel_kept_.assign(k_.body.size(), Accumulator());
+  const auto allot = [&](Id id, int count, Accumulator* to) {
+    to->id = id;
+    to->laned = count == positions_;
+    to->pitch = panel_columns_ * SizeOf(k_.body[id].type);
+    to->stack = cc_.newStack(uint32_t(to->pitch * count), 64);
+  };
+  for (Id i = 0; i < Id(k_.body.size()); ++i) {
+    if (const int count = positions(k_.body[i])) allot(i, count, &panel_accs_[i]);
+    if (kept[i]) allot(i, 1, &panel_kept_[i]);
+  }
+}
+
+// Panels of full vectors. Columns that are left, and loops of no steps, are for what follows.
+void Codegen::EmitPanels() {
+  level_ = kPointLevel;
+  FullLanes();
+  positions_ = 8;
+  AllotPanel();
+  const std::vector<int> parts = PanelParts();
+  Label top = cc_.newLabel(), done = cc_.newLabel();
+  LoopBounds();
+  cc_.cmp(lo_, hi_);
+  cc_.jge(done);
+  j_ = cc_.newInt64("j");
+  panel_at_ = cc_.newInt64("panel_at");
+  panel_end_ = cc_.newInt64("panel_end");
+  cc_.bind(top);
+  Gp most = cc_.newInt64();
+  cc_.mov(panel_end_, col_end_);
+  cc_.sub(panel_end_, col_);
+  cc_.cmp(panel_end_, v_);
+  cc_.jl(done);
+  cc_.and_(panel_end_, -v_);
+  cc_.mov(most, panel_columns_);
+  cc_.cmp(panel_end_, most);
+  cc_.cmovg(panel_end_, most);
+  cc_.add(panel_end_, col_);
+  cc_.xor_(panel_at_, panel_at_);
+  accs_.clear();
+  int part = 0;
+  for (Id i = 0; i < Id(k_.body.size()); ++i) {
+    if (k_.body[i].op != Op::kLoop) continue;
+    PanelPass(parts, part++);
+    PanelRows(parts, i);
+    ++part;
+  }
+  PanelPass(parts, part);
+  cc_.jmp(top);
+  cc_.bind(done);
+  panel_at_ = Gp();
+}
+
+}  // namespace frazil::jit
