@@ -1,6 +1,7 @@
 #include "tracer/merge_segments.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
@@ -41,6 +42,11 @@ bool GoesOn(const SegmentRecord& segment, const SegmentRecord& next) {
   return true;
 }
 
+constexpr size_t kMostCalls = 4096;    // of segments that are no loop
+constexpr int kMostChecks = 16;
+constexpr size_t kMostOfCheck = 16;  // calls that make the indices of a check
+constexpr int64_t kLargeCheck = 1 << 20;  // elements
+
 class Merger {
  public:
   explicit Merger(const PathRecord& path) : path_(path) {
@@ -50,6 +56,7 @@ class Merger {
       results += s.results;
     }
     wanted_.resize(results, false);
+    renumbered_.resize(results);
     for (const Origin& o : path.outputs) Want(o.value);
     for (const auto& [cell, o] : path.writes) Want(o.value);
     for (const TapeRecord& node : path.tape) {
@@ -62,20 +69,126 @@ class Merger {
   std::shared_ptr<PathRecord> Run() {
     auto merged = std::make_shared<PathRecord>(path_);
     merged->segments.clear();
+    bool any = false;
     for (size_t i = 0; i < path_.segments.size();) {
-      size_t end = i + 1;
-      while (end < path_.segments.size() && GoesOn(path_.segments[end - 1], path_.segments[end]))
-        ++end;
-      if (end - i == 1 || !IsLoop(i, end)) end = i + 1;
-      merged->segments.push_back(end - i == 1 ? path_.segments[i] : Merge(i, end));
+      size_t end = EndOfLoop(i);
+      if (end - i == 1) end = EndOfStretch(i);
+      any |= end - i > 1;
+      SegmentRecord whole = Merge(i, end);
+      int32_t added = 0;  // results of checks, which come before what they were between
+      const int32_t first = first_result_[i], to = results_;
+      for (size_t k = i; k + 1 < end; ++k) {
+        if (path_.segments[k].end != SegmentRecord::End::kIndexCheck) continue;
+        SegmentRecord check = *CheckOf(k, i, whole, to + added);
+        added += check.results;
+        merged->segments.push_back(std::move(check));
+      }
+      for (int32_t r = 0; r < whole.results; ++r) renumbered_[first + r] = to + added + r;
+      results_ = to + added + whole.results;
+      for (Source& s : whole.slots) Renumber(&s);
+      Renumber(&whole.read);
+      merged->segments.push_back(std::move(whole));
       i = end;
     }
-    return merged->segments.size() < path_.segments.size() ? merged : nullptr;
+    if (!any) return nullptr;
+    for (Origin& o : merged->outputs) Renumber(&o.value);
+    for (auto& [cell, o] : merged->writes) Renumber(&o.value);
+    for (TapeRecord& node : merged->tape) {
+      for (Origin& o : node.saved) Renumber(&o.value);
+      Renumber(&node.saved_output);
+    }
+    return merged;
   }
 
  private:
   void Want(const Source& s) {
     if (s.kind == Kind::kResult) wanted_[s.index] = true;
+  }
+
+  void Renumber(Source* s) const {
+    if (s->kind == Kind::kResult) s->index = renumbered_[s->index];
+  }
+
+  size_t EndOfLoop(size_t begin) const {
+    size_t end = begin + 1;
+    while (end < path_.segments.size() && GoesOn(path_.segments[end - 1], path_.segments[end]))
+      ++end;
+    return IsLoop(begin, end) ? end : begin + 1;
+  }
+
+  // What may be one plan from `begin` on, up to a read or a loop.
+  size_t EndOfStretch(size_t begin) {
+    const auto& segments = path_.segments;
+    size_t end = begin + 1, calls = segments[begin].calls.size();
+    int checks = 0;
+    for (; end < segments.size() && EndOfLoop(end) == end + 1; ++end) {
+      calls += segments[end].calls.size();
+      const SegmentRecord& last = segments[end - 1];
+      if (calls > kMostCalls || last.end == SegmentRecord::End::kNumber ||
+          last.precision != segments[end].precision)
+        break;
+      if (last.end == SegmentRecord::End::kIndexCheck &&
+          (++checks > kMostChecks || !CheckOf(end - 1, begin, Merge(begin, end), 0)))
+        break;
+    }
+    return end;
+  }
+
+  // The check behind segment `at` with the calls of `whole`, the segments from `begin` on, that
+  // make its indices; nothing if those are many, long, or more than elementwise. Its results get
+  // numbers from `first`.
+  std::optional<SegmentRecord> CheckOf(size_t at, size_t begin, const SegmentRecord& whole,
+                                       int32_t first) const {
+    SegmentRecord check = path_.segments[at];
+    const int32_t base = first_result_[begin];
+    check.calls.clear();
+    check.slots.clear();
+    check.results = 0;
+    if (check.read.kind != Kind::kResult || check.read.index < base) {
+      Renumber(&check.read);
+      return check;
+    }
+    std::vector<const CallRecord*> makers;  // of the results of `whole`
+    std::vector<SlotGuard> guards;
+    for (const CallRecord& call : whole.calls) {
+      makers.insert(makers.end(), call.results.size(), &call);
+      guards.insert(guards.end(), call.slots.begin(), call.slots.end());
+    }
+    std::vector<int32_t> taken(makers.size(), -1);  // its number in the check
+    taken[check.read.index - base] = 0;
+    for (size_t r = makers.size(); r-- > 0;) {
+      if (taken[r] < 0) continue;
+      if (makers[r]->results.size() != 1 || !IsElementwise(*makers[r])) return std::nullopt;
+      if (makers[r]->results[0].layout->size > kLargeCheck) return std::nullopt;
+      for (int32_t operand : makers[r]->operands) {
+        if (operand >= 0) taken[operand] = 0;
+      }
+    }
+    absl::flat_hash_map<int32_t, int32_t> slots;
+    for (size_t r = 0; r < makers.size(); ++r) {
+      if (taken[r] < 0) continue;
+      if (check.calls.size() == kMostOfCheck) return std::nullopt;
+      taken[r] = check.results++;
+      CallRecord call = *makers[r];
+      call.slots.clear();
+      for (int32_t& operand : call.operands) {
+        if (operand >= 0) {
+          operand = taken[operand];
+          continue;
+        }
+        const auto [it, fresh] =
+            slots.try_emplace(~operand, static_cast<int32_t>(check.slots.size()));
+        if (fresh) {
+          call.slots.push_back(guards[~operand]);
+          check.slots.push_back(whole.slots[~operand]);
+          Renumber(&check.slots.back());
+        }
+        operand = ~it->second;
+      }
+      check.calls.push_back(std::move(call));
+    }
+    check.read.index = first + taken[check.read.index - base];
+    return check;
   }
 
   bool IsLoop(size_t begin, size_t end) const {
@@ -141,6 +254,8 @@ class Merger {
 
   const PathRecord& path_;
   std::vector<int32_t> first_result_;  // of each segment
+  std::vector<int32_t> renumbered_;    // [result of the path]
+  int32_t results_ = 0;                // so far, of what is made
   std::vector<bool> wanted_;           // results that are kept, returned or read
   absl::flat_hash_map<std::pair<DType, uint64_t>, int32_t> numbers_;
 };

@@ -1,7 +1,10 @@
-// Segments that a long loop was cut into, put together again for a script, so that the compiler
-// sees the whole loop. Called by tracer/script when it is built.
-// Invariant: what the path computes, reads and returns is the same, and its results keep their
-// numbers.
+// Segments that a call was cut into for its length or for checks of indices, put together again for
+// a script: the compiler then sees a whole loop, or forward and backward of a training step. Called
+// by tracer/script when it is built.
+//
+// A check that stood between segments comes before them, with the few calls that make its indices:
+// they are run twice, and where the check fails the body runs and finds it at its place.
+// Invariant: what the path computes, checks, reads and returns is the same.
 #pragma once
 
 #include <memory>
@@ -10,8 +13,8 @@
 
 namespace frazil::tracer {
 
-// Null if no segments repeat each other. Only loops of elementwise ops are put together, and only
-// where nothing from inside is wanted: others gain nothing from being one plan.
+// Null if there is nothing to put together. Loops of elementwise ops may be of any length; others
+// have a limit, for the compiler's sake.
 std::shared_ptr<PathRecord> MergeSegments(const PathRecord& path);
 
 }  // namespace frazil::tracer

@@ -199,8 +199,11 @@ StatusOr<std::shared_ptr<const Script>> Script::Build(
   } else {
     script->root_ = builder.Tree(script->paths_, 0);
   }
+  // Plans of merged segments are not those of the path's own.
+  script->merged_ = merged != nullptr;
+  const bool alike = previous && !previous->merged_ && !merged;
   FZ_RETURN_IF_ERROR(
-      builder.Compile(script->root_.get(), {}, 0, previous ? previous->root_.get() : nullptr));
+      builder.Compile(script->root_.get(), {}, 0, alike ? previous->root_.get() : nullptr));
   if (merged) {
     for (SegmentRecord& segment : merged->segments) segment.calls = {};  // they are compiled
   }

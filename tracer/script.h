@@ -79,6 +79,7 @@ class Script {
   std::unique_ptr<Stage> root_;
   std::vector<bool> lent_;  // cells whose content the last plan may overwrite
   bool unlocks_ = false;    // while a plan runs, the content of cells may be replaced
+  bool merged_ = false;     // of segments put together (tracer/merge_segments)
   bool straight_ = false;   // one segment whose results, in order, are the call's; nothing else
   int kernels_ = 0, compiled_ = 0;
   int64_t bytes_ = 0;
