@@ -133,6 +133,22 @@ TraceStats Promise::stats() {
   return stats;
 }
 
+std::vector<MemoryReport> Promise::MemoryPlans() {
+  std::vector<std::shared_ptr<const Script>> scripts;
+  {
+    std::lock_guard lock(lock_);
+    for (const auto& [words, entry] : entries_) {
+      if (entry->script) scripts.push_back(entry->script);
+    }
+  }
+  std::vector<MemoryReport> reports = recording_->MemoryPlans();
+  for (const auto& script : scripts) {
+    std::vector<MemoryReport> more = script->MemoryPlans();
+    std::move(more.begin(), more.end(), std::back_inserter(reports));
+  }
+  return reports;
+}
+
 std::string Promise::Explain() { return recording_->Explain(stats()); }
 
 Status PromisedCall::Learn(absl::Span<const Tensor* const> outputs, std::vector<uint64_t> shape,

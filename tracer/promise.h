@@ -33,6 +33,7 @@ class Promise {
   // Those of the recording and the skipped calls.
   TraceStats stats();
   std::string Explain();
+  std::vector<MemoryReport> MemoryPlans();
   void Clear();
 
  private:

@@ -185,6 +185,18 @@ class Script::Builder {
 
 Script::~Script() = default;
 
+std::vector<MemoryReport> Script::MemoryPlans() const {
+  std::vector<MemoryReport> reports;
+  std::vector<const Stage*> stages = {root_.get()};
+  while (!stages.empty()) {
+    const Stage* stage = stages.back();
+    stages.pop_back();
+    if (stage->plan) reports.push_back(stage->plan->memory());
+    for (const auto& [outcome, next] : stage->next) stages.push_back(next.get());
+  }
+  return reports;
+}
+
 StatusOr<std::shared_ptr<const Script>> Script::Build(
     std::vector<std::shared_ptr<const PathRecord>> paths, const Script* previous) {
   FZ_CHECK(!paths.empty());

@@ -157,7 +157,9 @@ Object MemoryDict(const tracer::MemoryReport& r) {
 
 PyObject* MemoryPlans(PyObject* self, PyObject*) {
   Object list = Object::Steal(PyList_New(0));
-  for (const tracer::MemoryReport& report : Self(self)->trace->MemoryPlans()) {
+  const bool pure = Self(self)->promised != nullptr;
+  for (const tracer::MemoryReport& report :
+       pure ? Self(self)->promised->promise().MemoryPlans() : Self(self)->trace->MemoryPlans()) {
     Object dict = list ? MemoryDict(report) : Object();
     if (!dict || PyList_Append(list.get(), dict.get()) < 0) return nullptr;
   }

@@ -824,3 +824,34 @@ def test_cells_that_exchange_their_content_keep_it():
         f(*one)
         body(*two)
         assert [t.tolist() for t in one] == [t.tolist() for t in two]
+
+
+def test_a_training_step_is_one_plan_in_spite_of_index_checks():
+    """Checks of tokens and labels come before it; what fails them runs the body."""
+    rng = np.random.default_rng(0)
+    start = rng.standard_normal((11, 8)).astype(np.float32)
+    good = fz.asarray(rng.integers(-11, 11, (4, 3))), fz.asarray(rng.integers(0, 11, (4, 3)))
+
+    def step(table, tokens, labels):
+        x = fz.nn.gelu(fz.take(table, tokens, axis=0)) @ table.T
+        loss = fz.nn.cross_entropy(x.reshape(-1, 11), labels.reshape(-1))
+        loss.backward()
+        g, table.grad = table.grad, None
+        with fz.no_grad():
+            table -= 0.5 * g
+        return loss
+
+    f, runs = counted(step)
+    a, b = (fz.asarray(start).requires_grad_() for _ in range(2))
+    for _ in range(8):
+        assert f(a, *good).tolist() == step(b, *good).tolist()
+        assert a.tolist() == b.tolist()
+    assert len(runs) == 4
+    steps = max((plan.steps for plan in f.memory_plan()), key=len)
+    assert sum("matmul" in s for s in steps) == 3 and any("take" in s for s in steps)
+    for bad in (fz.full((4, 3), 11), good[1]), (good[0], fz.full((4, 3), -1)):
+        with pytest.raises(IndexError, match="is out of range for 11"):
+            f(a, *bad)
+        assert a.tolist() == b.tolist()
+    assert f(a, *good).tolist() == step(b, *good).tolist()
+    assert len(runs) == 6
