@@ -12,6 +12,7 @@ constexpr Pass kPasses[] = {
     {"cse", "equal calls of equal operands become one node", Cse},
     {"join", "products of successive rows become one", JoinProducts, true},
     {"split", "what is read in slices is computed in slices", Split},
+    {"lay_out", "a matrix that many products read across is copied once", LayOut, true},
     {"dce", "nodes that no output needs go", Dce},
     {"roll", "a repeated body becomes a loop", Roll},
     {"fuse", "several nodes in one kernel", nullptr},

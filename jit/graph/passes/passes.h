@@ -16,6 +16,7 @@ void Cse(Graph* graph);           // equal calls of equal operands become one no
 void Dce(Graph* graph);           // nodes that no output needs go
 void JoinProducts(Graph* graph);  // join_products.cc: products of successive rows become one
 void Split(Graph* graph);         // split.cc: what is read in slices is computed in slices
+void LayOut(Graph* graph);        // lay_out.cc: what many products read across is copied once
 void Roll(Graph* graph);          // roll.cc: a repeated body becomes a loop
 
 struct Pass {
