@@ -234,8 +234,7 @@ Tensor Transposed(const Tensor& t) {
 bool StoredByColumns(const Tensor& t) {
   const Layout* layout = t.layout();
   const int r = t.rank();
-  return layout->extents[r - 1] > 1 && layout->strides_[r - 1] != 1 &&
-         layout->strides_[r - 2] == 1;
+  return layout->extents[r - 1] > 1 && layout->strides_[r - 1] != 1 && layout->strides_[r - 2] == 1;
 }
 
 // a @ b, stored by columns if `like` is: what follows then reads both in one order. An element is

@@ -42,9 +42,9 @@ bool GoesOn(const SegmentRecord& segment, const SegmentRecord& next) {
   return true;
 }
 
-constexpr size_t kMostCalls = 4096;    // of segments that are no loop
+constexpr size_t kMostCalls = 4096;  // of segments that are no loop
 constexpr int kMostChecks = 16;
-constexpr size_t kMostOfCheck = 16;  // calls that make the indices of a check
+constexpr size_t kMostOfCheck = 16;       // calls that make the indices of a check
 constexpr int64_t kLargeCheck = 1 << 20;  // elements
 
 class Merger {

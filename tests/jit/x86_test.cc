@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <bit>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <thread>
 
@@ -284,6 +287,109 @@ TEST_P(X86Test, Streams) {
       Run(k, {3, n}, {0, 3, 0, n}, 64);
       Run(k, {3, n}, {0, 3, n / 3, n}, 64);  // unaligned: ordinary stores
       if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Quotients next to the middle between two floats, limits of the range and zeros, by divisors that
+// a whole row shares.
+template <typename T, typename Bits>
+std::vector<T> NumeratorsFor(T divisor, Rng& rng) {
+  constexpr int kDigits = std::numeric_limits<T>::digits;
+  std::vector<T> all;
+  for (int i = 0; i < 700; ++i) {
+    const uint64_t odd = uint64_t{1} << kDigits | (rng() & ((uint64_t{1} << kDigits) - 1)) | 1;
+    const auto middle = static_cast<long double>(odd);
+    T a = static_cast<T>(middle * static_cast<long double>(divisor));
+    if (i % 3 == 1) a = std::nextafter(a, T(0));
+    if (i % 5 == 1) a = static_cast<T>(odd) * divisor;
+    const int scale = i % 7 ? int(rng() % 40) - 50 : int(rng() % 600) - 300;
+    all.push_back(std::ldexp(rng() % 2 ? a : -a, scale));
+  }
+  for (int i = 0; i < 200; ++i)
+    all.push_back(std::bit_cast<T>(Bits(RandomBits(DTypeOf<T>::value, rng))));
+  for (int i = 0; i < 61; ++i) all.push_back(i % 3 ? T(0) : -T(0));
+  return all;
+}
+
+template <typename T, typename Bits>
+void CheckSharedDivisors(const Compiled& want, const Compiled& got, Rng& rng) {
+  constexpr int kMost = std::numeric_limits<T>::max_exponent;
+  for (int i = 0; i < 600; ++i) {
+    T divisor = std::ldexp(T(1) + static_cast<T>(rng() >> 11) * T(0x1p-53), int(rng() % 20) - 10);
+    if (i % 8 == 1) divisor = std::ldexp(divisor, int(rng() % (2 * kMost)) - kMost);
+    if (i % 8 == 2) divisor = std::bit_cast<T>(Bits(RandomBits(DTypeOf<T>::value, rng)));
+    if (i % 8 == 3) divisor = std::nextafter(std::ldexp(T(1), i % 9), T(0));
+    if (i % 8 == 4) divisor = static_cast<T>(1 + i / 8);
+    std::vector<T> x = NumeratorsFor<T, Bits>(divisor, rng);
+    std::vector<T> a(x.size(), T(7)), b(x.size(), T(7));
+    const auto n = static_cast<int64_t>(x.size());
+    const int64_t extents[] = {n}, strides[] = {sizeof(T), 0, sizeof(T)};
+    void* buffers[] = {x.data(), &divisor, a.data()};
+    want.Run({buffers, extents, strides, nullptr}, 0, 1, 0, n);
+    buffers[2] = b.data();
+    got.Run({buffers, extents, strides, nullptr}, 0, 1, 0, n);
+    for (size_t k = 0; k < x.size(); ++k) {
+      if (std::isnan(a[k]) && std::isnan(b[k])) continue;
+      ASSERT_EQ(std::bit_cast<Bits>(a[k]), std::bit_cast<Bits>(b[k])) << x[k] << " / " << divisor;
+      if (std::isfinite(x[k]) && std::isfinite(divisor) && divisor != 0)
+        ASSERT_EQ(std::bit_cast<Bits>(a[k]), std::bit_cast<Bits>(x[k] / divisor));
+    }
+  }
+}
+
+TEST_P(X86Test, DivisorsThatARowShares) {
+  for (DType t : {DType::kF32, DType::kF64}) {
+    Kernel k;
+    k.name = "quotients";
+    k.buffers = {In("x", t, {Stride::kOne}), In("d", t, {Stride::kZero}),
+                 Out("o", t, {Stride::kOne})};
+    kir::Builder b(&k);
+    b.Store(2, b.Load(0) / b.Load(1));
+    Compile(k);
+    if (HasFatalFailure()) return;
+    if (t == DType::kF32) {
+      CheckSharedDivisors<float, uint32_t>(*want_, *got_, rng_);
+    } else {
+      CheckSharedDivisors<double, uint64_t>(*want_, *got_, rng_);
+    }
+    if (HasFatalFailure()) return;
+    RunSizes(k);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// The divisor is a row's sum, or one column's of several.
+TEST_P(X86Test, DivisorsMadeInLoops) {
+  for (const auto vec : {kir::VecAxis::kLoop, kir::VecAxis::kSpace}) {
+    for (DType t : {DType::kF32, DType::kF64, DType::kF16}) {
+      Kernel k;
+      k.name = "shares";
+      k.has_loop = true;
+      k.vec = vec;
+      const bool loop = vec == kir::VecAxis::kLoop;
+      const Stride column = loop ? Stride::kAny : Stride::kOne;
+      const Stride along = loop ? Stride::kOne : Stride::kAny;
+      k.buffers = {In("x", t, {column, along}), Out("o", t, {column, along})};
+      kir::Builder b(&k);
+      const DType wide = t == DType::kF16 ? DType::kF32 : t;
+      const auto size = [&] {
+        const kir::V x = b.Cast(wide, b.Load(0));
+        return x * x;
+      };
+      b.Loop();
+      const kir::V sum = b.Reduce(kir::ReduceKind::kSum, size(), loop ? 64 : 8);
+      b.End();
+      b.Loop();
+      b.Store(1, b.Cast(t, size() / sum));
+      b.End();
+      Compile(k);
+      if (HasFatalFailure()) return;
+      for (int64_t n : {0, 1, 5, 64, 100, 200}) {
+        Run(k, {37, n}, {0, 1, 0, 37});
+        Run(k, {37, n}, {0, 1, 2, 36});
+        if (HasFatalFailure()) return;
+      }
     }
   }
 }

@@ -85,6 +85,7 @@ void Codegen::Analyse() {
   if (wide) {
     for (Info& info : info_) info.widened = false;
   }
+  FindDivisors();
   resident_consts_ = consts <= (z_ ? 12 : 4);
   long_body_ = Cost(kPointLevel) > kShortBody;
 }

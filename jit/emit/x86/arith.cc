@@ -30,6 +30,7 @@ void Codegen::EmitArith(Id id) {
       if (SizeOf(t) == 8 && !z_) return Set(id, Mul64Avx2(R(inst.a), R(inst.b)));
       return binary(BySize(t, I::kIdVpmulld, I::kIdVpmullq));
     case Op::kDiv:
+      if (info_[id].quick) return Set(id, QuickDivide(inst));
       if (f) return binary(BySize(t, I::kIdVdivps, I::kIdVdivpd));
       return Set(id, SizeOf(t) == 8 ? DivRem64(inst) : DivRem32(inst));
     case Op::kRem:

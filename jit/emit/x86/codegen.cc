@@ -179,6 +179,11 @@ void Codegen::EmitLevel(int level, int region) {
 }
 
 void Codegen::EmitInst(Id id) {
+  EmitValue(id);
+  if (info_[id].divides) PrepareDivisor(id);
+}
+
+void Codegen::EmitValue(Id id) {
   switch (k_.body[id].op) {
     case Op::kParam:
       return EmitParam(id);

@@ -1,8 +1,8 @@
 // Turns one kernel into x86 code through asmjit's Compiler. Used by x86_emitter.cc alone; asmjit
-// headers stay in this folder. Split by subject: codegen.cc (function, rows), columns.cc, panels.cc,
-// loop.cc and reduce.cc (the loop axis), repeat.cc and carries.cc (repeats), analysis.cc, registers.cc,
-// masks.cc, memory.cc, gather.cc and blocks.cc (loads and stores), arith.cc, compare.cc,
-// integers.cc, cast.cc, lanes.cc (what has no vector instruction).
+// headers stay in this folder. Split by subject: codegen.cc (function, rows), columns.cc,
+// panels.cc, loop.cc and reduce.cc (the loop axis), repeat.cc and carries.cc (repeats),
+// analysis.cc, registers.cc, masks.cc, memory.cc, gather.cc and blocks.cc (loads and stores),
+// arith.cc, divide.cc, compare.cc, integers.cc, cast.cc, lanes.cc (what has no vector instruction).
 //
 // Lanes. A step computes v_ elements: 16 (AVX-512) or 8 (AVX2) if all types are at most 32
 // bits wide, half of that otherwise, so that 64-bit values fill a vector and 32-bit values half of
@@ -72,6 +72,8 @@ class Codegen {
     bool clamp = false;    // a select that one min or max instruction does
     bool sign = false;     // an or or xor that takes the and of its operand b along (AVX-512)
     bool unused = false;   // an operand that only such instructions ask for
+    bool divides = false;  // a divisor computed outside of where it divides
+    bool quick = false;    // the division by it
   };
 
   // Where lanes are switched off: the tail of the range and predicates. any == false means all
@@ -126,6 +128,7 @@ class Codegen {
   }
   void PointBody();
   void EmitInst(Id id);
+  void EmitValue(Id id);
   void NewTailMask();
   void FillTailMask(const Gp& rest);
   void FullLanes();
@@ -207,9 +210,10 @@ class Codegen {
   Operand S(Id id);  // the value as a last source operand: register or constant in memory
   K KOf(Id id) { return Val(id).as<K>(); }
   // Where the value's register is noted; from the point on every copy of the point has its own.
-  Operand& Val(Id id) {
-    return vals_[info_[id].level <= kRowLevel ? id : copy_ * int(k_.body.size()) + id];
+  int PlaceOfValue(Id id) const {
+    return info_[id].level <= kRowLevel ? id : copy_ * int(k_.body.size()) + id;
   }
+  Operand& Val(Id id) { return vals_[PlaceOfValue(id)]; }
   const Operand& Val(Id id) const { return const_cast<Codegen*>(this)->Val(id); }
   void Set(Id id, const Operand& reg) { Val(id) = reg; }
   Mem ConstMem(DType type, uint64_t bits);
@@ -303,6 +307,16 @@ class Codegen {
   Vec GreaterAvx2(DType type, const Vec& a, const Vec& b);
   InstId BySize(DType type, InstId d, InstId q) const { return SizeOf(type) == 8 ? q : d; }
 
+  // --- division by what many vectors share (divide.cc), AVX-512
+  struct Divisor {
+    Vec value, high, low, least;
+    Vec zero;  // +0 if the divisor is good, otherwise a NaN
+  };
+  void FindDivisors();
+  void FindDivisors(Id begin, Id end);
+  void PrepareDivisor(Id id);
+  Vec QuickDivide(const kir::Inst& inst);
+
   // --- conversions (cast.cc): what legalisation leaves
   void EmitCast(Id id);
   void EmitBitcast(Id id);
@@ -339,6 +353,7 @@ class Codegen {
 
   std::vector<Info> info_;
   std::vector<Operand> vals_;
+  std::vector<Divisor> divisors_;  // where the value's register would be
   std::vector<Mem> scratch_;
 
   Gp args_, row_, row_end_, col_begin_, col_end_;

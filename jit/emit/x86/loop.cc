@@ -131,11 +131,10 @@ void Codegen::EmitLoop(Id begin, Id end) {
   for (Accumulator& acc : accs_) {
     SetCopy(acc.copy);
     Set(acc.id, acc.out);
+    if (info_[acc.id].divides) PrepareDivisor(acc.id);
   }
   SetCopy(0);
 }
-
-// A register of the value's kind, not yet written.
 
 void Codegen::UnrolledLoop(Id begin, Id end, int copies) {
   Label top = cc_.newLabel(), done = cc_.newLabel();

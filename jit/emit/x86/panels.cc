@@ -3,8 +3,8 @@
 // another would touch every page of every operand again for each vector of columns.
 //
 // Parts of the body that belong to a column (before, between and after loops) are passes over the
-// columns of the panel. The stack holds what outlives a pass: accumulators, position after position,
-// and values that a later pass or loop takes.
+// columns of the panel. The stack holds what outlives a pass: accumulators, position after
+// position, and values that a later pass or loop takes.
 #include <algorithm>
 
 #include "jit/emit/x86/codegen.h"
