@@ -109,6 +109,17 @@ TEST_F(PlanThreads, Branches) {
                          "return ", sum, ", %10\n}")));
 }
 
+// One branch must not write over what another still reads.
+TEST_F(PlanThreads, BranchesOverOneOperand) {
+  Check(MustParse(R"(graph (f32[260,260], f32[260,260]) {
+    %2 = matmul %0, %1 : f32[260,260]
+    %3 = matmul %2, %0 : f32[260,260]
+    %4 = tanh %2 : f32[260,260]
+    %5 = matmul %1, %4 : f32[260,260]
+    return %3, %5
+  })"));
+}
+
 // Kernels and products that several threads share.
 TEST_F(PlanThreads, LargeSteps) {
   Check(MustParse(R"(graph (f32[300,700], f32[700,90]) {
