@@ -61,7 +61,7 @@ TSAN_FILTERS = {
     "fn_test": None,
     "graph_test": None,
     "jit_test": None,
-    "kernels_test": "Conv.*:Gemm.*",
+    "kernels_test": "Conv.*:Gemm.*:*PackedByTeam",
     "lower_test": "KernelCache.*:Launch.*",
     "x86_test": None,
 }
