@@ -154,6 +154,8 @@ class Codegen {
   void StepLoop(Id begin, Id end, bool short_rest);
   void StepAccumulator(Accumulator* acc, Gp* lane);
   void LoopBody(Id begin, Id end);
+  void NextPointers();
+  void FetchNext();
   void Accumulate(Accumulator* acc, const Operand& reg);
   Mem AccMem(const Accumulator& acc, int position);
   Mem AccMemAt(const Accumulator& acc, const Gp& lane);
@@ -363,6 +365,8 @@ class Codegen {
   std::vector<Gp>
       col_ptr_;  // kSpace: running pointer of strided buffers; kLoop: the point's pointer
   std::vector<Gp> loop_ptr_;  // inside a loop
+  std::vector<Gp> next_ptr_;  // kLoop: the next point's pointer, of buffers that are fetched ahead
+  bool fetches_ = false;      // in this loop
   std::vector<Gp> vec_step_;  // bytes of one step along the vector axis, strided buffers
   Gp col_, j_, lo_, hi_;
   int level_ = kKernelLevel;

@@ -150,6 +150,7 @@ void Codegen::EmitPointsLoop() {
     cc_.imul(col_ptr_[b], StrideMem(int(b), k_.rank - 1));
     cc_.add(col_ptr_[b], row_ptr_[b]);
   }
+  NextPointers();
   level_ = kPointLevel;
   FullLanes();
   PointBody();

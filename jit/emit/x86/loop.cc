@@ -1,4 +1,5 @@
 // Loops over the loop axis: bounds, pointers, the unrolled loop and the steps after it.
+#include <algorithm>
 #include <cstddef>
 
 #include "jit/emit/x86/codegen.h"
@@ -13,6 +14,7 @@ using kir::ReduceKind;
 namespace {
 
 constexpr int kUnrollLimit = 112;
+constexpr int kFetchedBytes = 16 << 10;  // beside as many of this point in L1
 
 }  // namespace
 
@@ -111,6 +113,8 @@ void Codegen::EmitLoop(Id begin, Id end) {
   cc_.mov(j_, lo_);
   InitAccumulators(copies);
   level_ = kLoopLevel;
+  fetches_ = std::none_of(k_.body.begin() + end, k_.body.end(),
+                          [](const Inst& inst) { return inst.op == Op::kLoop; });
   if (copies > 1) UnrolledLoop(begin, end, copies);
   StepLoop(begin, end, copies > 1);
   level_ = kPointLevel;
@@ -222,7 +226,54 @@ void Codegen::StepAccumulator(Accumulator* acc, Gp* lane) {
   cc_.emit(I::kIdVmovups, mem, value);
 }
 
+// The processor fetches ahead within pages only, and a row often ends where its page does: while
+// the last loop of several runs over what the first has brought near, it fetches what the next
+// point needs.
+void Codegen::NextPointers() {
+  next_ptr_.assign(k_.buffers.size(), Gp());
+  const auto is_loop = [](const Inst& inst) { return inst.op == Op::kLoop; };
+  if (k_.chunked || std::count_if(k_.body.begin(), k_.body.end(), is_loop) < 2) return;
+  std::vector<bool> touched(k_.buffers.size());
+  for (size_t i = 0; i < k_.body.size(); ++i) {
+    const Inst& inst = k_.body[i];
+    const bool load = inst.op == Op::kLoad && inst.a == kir::kNone;
+    const bool store = inst.op == Op::kStore && inst.b == kir::kNone;
+    if ((load || store) && info_[i].level == kLoopLevel) touched[inst.imm] = true;
+  }
+  for (size_t b = 0; b < k_.buffers.size(); ++b) {
+    const kir::Buffer& buffer = k_.buffers[b];
+    if (!touched[b] || buffer.strides[k_.rank] != Stride::kOne ||
+        buffer.strides[k_.rank - 1] != Stride::kAny)
+      continue;
+    Gp next = next_ptr_[b] = cc_.newIntPtr("next");
+    Gp size = cc_.newInt64(), near = cc_.newIntPtr();
+    cc_.mov(near, col_ptr_[b]);
+    cc_.mov(next, near);
+    cc_.add(next, StrideMem(int(b), k_.rank - 1));
+    cc_.lea(size, x86::ptr(col_, 1));
+    cc_.cmp(size, col_end_);
+    cc_.cmovge(next, near);
+    cc_.mov(size, x86::qword_ptr(extents_, k_.rank * 8));
+    cc_.cmp(size, kFetchedBytes / SizeOf(buffer.dtype));
+    cc_.cmovg(next, near);
+  }
+}
+
+void Codegen::FetchNext() {
+  for (size_t b = 0; b < next_ptr_.size(); ++b) {
+    const int size = SizeOf(k_.buffers[b].dtype);
+    if (!next_ptr_[b].isValid() || copy_disp_ * size % 64 != 0) continue;
+    const Mem at = x86::ptr(next_ptr_[b], j_, uint32_t(Log2(size)), copy_disp_ * size);
+    if (k_.buffers[b].out) {
+      cc_.prefetchw(at);
+    } else {
+      cc_.prefetcht0(at);
+    }
+  }
+}
+
 void Codegen::LoopBody(Id begin, Id end) {
+  if (fetches_) FetchNext();
   for (Id i = begin + 1; i < end; ++i) {
     if (info_[i].level == kLoopLevel && k_.body[i].op != Op::kReduce) EmitInst(i);
   }
