@@ -15,7 +15,8 @@ namespace frazil::gemm {
 namespace {
 
 // Sizes, in bytes but for steps, that keep blocks in the caches. They change speed only.
-constexpr int64_t kStepsOfOneRow = 32;   // k steps between visits to a C of one row: B streams once
+// k steps between visits to C where B is read in place: once, or by two panels of A.
+constexpr int64_t kStepsOfOnePanel = 32, kStepsOfFarRows = 64;
 constexpr int64_t kDirectA = 256 << 10;  // operands up to this size are read where they are
 constexpr int64_t kRowsApart = 512;
 constexpr int64_t kDirectB = 64 << 10;
@@ -70,7 +71,7 @@ class Blocked {
     for (int size = 0; size < 2; ++size) {
       int64_t mr = rows_.smaller + size;
       if (size == 1 && rows_.larger_parts == 0) break;
-      shape_ = KernelShape{kF64, isa_, int(mr), int(nv_), false, a_layout_, ahead_};
+      shape_ = KernelShape{kF64, isa_, int(mr), int(nv_), false, a_layout_, ahead_, far_rows_};
       kernels_[size][0] = GetKernel(shape_);
       shape_.nv = int(CeilDiv(tail_, lanes_));
       shape_.masked = tail_ % lanes_ != 0;
@@ -129,9 +130,11 @@ class Blocked {
     const int64_t a_bytes = c_.rows * k_ * int64_t(sizeof(T));
     bool a_small = a_bytes <= kDirectA || (a_spread && a_bytes <= SecondLevelCacheBytes() / 4);
     direct_a_ = a_walks && (a_small || c_.cols <= 2 * nr_);
-    bool b_small = c_.cols * k_ * int64_t(sizeof(T)) <= kDirectB;
+    const int64_t b_bytes = c_.cols * k_ * int64_t(sizeof(T));
+    const bool b_small = b_bytes <= kDirectB;
     // Short rows are as near together as packed ones.
     direct_b_ = b_.cs == 1 && (b_small || rows_.count <= 2 || (b_.rs > 0 && b_.rs <= 2 * nr_));
+    far_rows_ = ahead_ && direct_b_ && b_.rs > 2 * nr_ && b_bytes > SecondLevelCacheBytes() / 4 * 3;
   }
 
   // Bytes of one row or column over the steps of a part.
@@ -139,7 +142,11 @@ class Blocked {
 
   // Blocks of A; as many for each thread, all of one size or nearly.
   void ChooseBlocks() {
-    const int64_t steps = c_.rows == 1 ? kStepsOfOneRow : StepsOfK(nr_ * int64_t(sizeof(T)));
+    int64_t steps = StepsOfK(nr_ * int64_t(sizeof(T)));
+    // Rows of B that come from far are better read in long runs, and those a power of two apart do
+    // not stay in the caches for the next panel of A.
+    if (far_rows_) steps = kStepsOfFarRows;
+    if (c_.rows == 1 || (far_rows_ && rows_.count == 1)) steps = kStepsOfOnePanel;
     ks_ = EvenParts(k_, k_ <= steps ? 1 : CeilDiv(k_, steps));
     const int64_t panels = std::max<int64_t>(1, BlockOfA() / (StepBytes() * mr_));
     int64_t blocks = CeilDiv(rows_.count, panels);
@@ -212,7 +219,7 @@ class Blocked {
     if (direct_b_) {
       call->b = b_.At(part.k0, j);
       call->ldb = b_.rs * int64_t(sizeof(T));
-      call->ahead = call->b;
+      call->ahead = b_.At(part.k0 + kRowsAhead, j);
       return;
     }
     const int64_t used = std::min(nr_, part.j1 - j);
@@ -251,6 +258,7 @@ class Blocked {
         call.next_c = p + 1 < panel1 ? c_.data + rows_.Start(p + 1) * c_.ld + j
                                      : c_.data + rows_.Start(panel0) * c_.ld + j + nr_;
         kernels_[rows_.Size(p) - rows_.smaller][tail](&call);
+        if (direct_b_) continue;
         ahead += read_ahead;
         call.ahead = ahead < ahead_end ? ahead : static_cast<const char*>(call.b);
       }
@@ -270,7 +278,7 @@ class Blocked {
   EvenParts a_blocks_;    // blocks of row panels
   EvenParts ks_;          // parts of k
   ALayout a_layout_ = ALayout::kRows;
-  bool direct_a_ = false, direct_b_ = false, ahead_ = false;
+  bool direct_a_ = false, direct_b_ = false, ahead_ = false, far_rows_ = false;
   KernelShape shape_;          // of the tail columns
   Kernel kernels_[2][2] = {};  // by rows (fewer, one more) and by columns (all, tail)
 };

@@ -198,6 +198,10 @@ class KernelWriter {
       as_.emit(s_.f64 ? Inst::kIdVbroadcastsd : Inst::kIdVbroadcastss, av, a);
       for (int j = 0; j < s_.nv; ++j) FmaWithB(Acc(i, j), av, j);
     }
+    if (s_.far_rows) {
+      for (int j = 0; j < s_.nv; ++j) as_.prefetcht1(x86::ptr(x86::r12, j * vec_bytes_));
+      as_.add(x86::r12, x86::rcx);
+    }
     as_.add(x86::rdx, x86::rcx);
     if (s_.a == ALayout::kColumns) as_.add(x86::rax, x86::rsi);
   }
@@ -225,7 +229,7 @@ class KernelWriter {
     as_.jl(done);
     as_.align(asmjit::AlignMode::kCode, 32);
     as_.bind(main);
-    if (s_.ahead) {
+    if (s_.ahead && !s_.far_rows) {
       for (int at = 0; at < kAheadBytes; at += 64) as_.prefetcht1(x86::ptr(x86::r12, at));
       as_.add(x86::r12, kAheadBytes);
     }
@@ -279,11 +283,11 @@ int SlotOf(const KernelShape& s) {
   slot = slot * 2 + (s.isa == Isa::kAvx512);
   slot = slot * 2 + s.masked;
   slot = slot * 2 + (s.a == ALayout::kColumns);
-  slot = slot * 2 + s.ahead;
+  slot = slot * 3 + s.ahead + s.far_rows;
   slot = slot * kMaxRows + s.mr - 1;
   return slot * kMaxVectors + s.nv - 1;
 }
-constexpr int kSlots = 32 * kMaxRows * kMaxVectors;
+constexpr int kSlots = 48 * kMaxRows * kMaxVectors;
 
 // Elements of all ones, then all zeros: a load that starts `lanes - columns` elements in is the
 // mask.

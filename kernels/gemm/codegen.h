@@ -21,7 +21,8 @@ struct KernelShape {
   int nv;       // vectors of C in a row
   bool masked;  // the last vector is partial
   ALayout a;
-  bool ahead;  // fetches what comes next while it computes: for products larger than the caches
+  bool ahead;     // fetches what comes next while it computes: for products larger than the caches
+  bool far_rows;  // and what comes next are rows of B that lie apart, kRowsAhead k steps on
 };
 
 // All strides in bytes. B and C have adjacent columns.
@@ -37,13 +38,15 @@ struct KernelCall {
   uint64_t mask_bits;    // AVX-512: the columns present in the last vector
   const void* mask_row;  // AVX2: the same as a vector of all-ones and all-zeros elements
   // Of a kernel that looks ahead: the tile of C that comes next, and memory to be read into the
-  // second-level cache, kAheadBytes for every kAheadSteps k steps.
+  // second-level cache, kAheadBytes for every kAheadSteps k steps, or with far_rows a row of B
+  // each.
   const void* next_c;
   const void* ahead;
 };
 using Kernel = void (*)(const KernelCall*);
 
 inline constexpr int kAheadSteps = 4, kAheadBytes = 128;
+inline constexpr int kRowsAhead = 32;
 
 // Elements in one vector.
 int Lanes(Isa isa, bool f64);

@@ -206,7 +206,9 @@ TYPED_TEST(FloatGemmTest, FewRows) {
     }
   }
   for (int64_t m : {1, 3, 14, 20}) {  // more than the caches hold
-    Check<TypeParam>(rng, {m, 530, 1105}, Layout::kRows, Layout::kColumns, Layout::kPadded, false);
+    for (Layout lb : {Layout::kRows, Layout::kColumns}) {
+      Check<TypeParam>(rng, {m, 530, 1105}, Layout::kRows, lb, Layout::kPadded, false);
+    }
   }
 }
 
