@@ -1,6 +1,7 @@
 #include "kernels/gemm/blocked.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <type_traits>
 
@@ -24,20 +25,25 @@ constexpr int64_t kRowPadding = 64;  // keeps rows of a packed block in differen
 constexpr double kWorthLookingAhead = 1 << 20;  // products, below which all is in cache anyway
 constexpr int64_t kPanelsAtOnce = 8;  // packed together, so that memory is read in long runs
 
+constexpr int64_t kFewestSteps = 256;
+
 // k steps between visits to C: a panel of B takes a sixteenth of the second-level cache.
 int64_t StepsOfK(int64_t panel_row) {
-  return std::clamp<int64_t>(SecondLevelCacheBytes() / 16 / panel_row, 256, 1024);
+  return std::clamp<int64_t>(SecondLevelCacheBytes() / 16 / panel_row, kFewestSteps, 1024);
 }
 int64_t BlockOfA() { return SecondLevelCacheBytes() / 2; }
 int64_t BlockOfB() { return std::clamp<int64_t>(LastLevelCacheBytes() / 4, 1 << 20, 16 << 20); }
 
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+// Of numbers above 0. A small product has no time for divisions.
+int64_t CeilDiv(int64_t a, int64_t b) { return a <= b ? 1 : (a + b - 1) / b; }
 
 // A range cut into parts whose sizes differ by one at most.
 struct EvenParts {
   EvenParts() = default;
   EvenParts(int64_t total, int64_t parts)
-      : count(parts), smaller(total / parts), larger_parts(total - smaller * parts) {}
+      : count(parts),
+        smaller(parts == 1 ? total : total / parts),
+        larger_parts(total - smaller * parts) {}
   int64_t Start(int64_t i) const { return smaller * i + std::min(i, larger_parts); }
   int64_t Size(int64_t i) const { return smaller + (i < larger_parts); }
 
@@ -60,7 +66,8 @@ class Blocked {
         c_(c),
         team_(team),
         continues_(continues),
-        lanes_(Lanes(isa, kF64)) {
+        lanes_(Lanes(isa, kF64)),
+        lane_bits_(std::countr_zero(uint32_t(lanes_))) {
     ChooseTile();
     ChooseReading();
     ChooseBlocks();
@@ -73,8 +80,8 @@ class Blocked {
       if (size == 1 && rows_.larger_parts == 0) break;
       shape_ = KernelShape{kF64, isa_, int(mr), int(nv_), false, a_layout_, ahead_, far_rows_};
       kernels_[size][0] = GetKernel(shape_);
-      shape_.nv = int(CeilDiv(tail_, lanes_));
-      shape_.masked = tail_ % lanes_ != 0;
+      shape_.nv = int((tail_ + lanes_ - 1) >> lane_bits_);
+      shape_.masked = (tail_ & (lanes_ - 1)) != 0;
       if (tail_ != 0) kernels_[size][1] = GetKernel(shape_);
       if (kernels_[size][0] == nullptr) return false;
       if (tail_ != 0 && kernels_[size][1] == nullptr) return false;
@@ -88,10 +95,9 @@ class Blocked {
   }
 
   void Run() {
-    const int64_t columns = std::max(nr_, BlockOfB() / StepBytes() / nr_ * nr_);
-    for (int64_t j0 = 0; j0 < c_.cols; j0 += columns) {
+    for (int64_t j0 = 0; j0 < c_.cols; j0 += columns_) {
       for (int64_t p = 0; p < ks_.count; ++p) {
-        Part part{j0, std::min(c_.cols, j0 + columns), ks_.Start(p), ks_.Size(p), nullptr};
+        Part part{j0, std::min(c_.cols, j0 + columns_), ks_.Start(p), ks_.Size(p), nullptr};
         if (!direct_b_) PackB(&part);
         team_.Run(a_blocks_.count, [&](int64_t i) {
           if (!Abandoned()) DoBlock(part, a_blocks_.Start(i), a_blocks_.Start(i + 1));
@@ -111,9 +117,9 @@ class Blocked {
   void ChooseTile() {
     nv_ = 2;
     while (nv_ < kMaxVectors && MaxRows(isa_, nv_ + 1) >= c_.rows) ++nv_;
-    nv_ = std::min(nv_, CeilDiv(c_.cols, lanes_));
+    nv_ = std::min(nv_, (c_.cols + lanes_ - 1) >> lane_bits_);
     nr_ = nv_ * lanes_;
-    tail_ = c_.cols % nr_;
+    tail_ = c_.cols < nr_ ? c_.cols : c_.cols == nr_ ? 0 : c_.cols % nr_;
     int64_t most = MaxRows(isa_, nv_);
     rows_ = EvenParts(c_.rows, CeilDiv(c_.rows, most));
     mr_ = rows_.Size(0);
@@ -142,14 +148,20 @@ class Blocked {
 
   // Blocks of A; as many for each thread, all of one size or nearly.
   void ChooseBlocks() {
-    int64_t steps = StepsOfK(nr_ * int64_t(sizeof(T)));
+    int64_t steps = k_ <= kFewestSteps ? kFewestSteps : StepsOfK(nr_ * int64_t(sizeof(T)));
     // Rows of B that come from far are better read in long runs, and those a power of two apart do
     // not stay in the caches for the next panel of A.
     if (far_rows_) steps = kStepsOfFarRows;
     if (c_.rows == 1 || (far_rows_ && rows_.count == 1)) steps = kStepsOfOnePanel;
     ks_ = EvenParts(k_, k_ <= steps ? 1 : CeilDiv(k_, steps));
-    const int64_t panels = std::max<int64_t>(1, BlockOfA() / (StepBytes() * mr_));
-    int64_t blocks = CeilDiv(rows_.count, panels);
+    int64_t blocks = 1;
+    if (StepBytes() * mr_ * rows_.count > BlockOfA()) {
+      blocks = CeilDiv(rows_.count, std::max<int64_t>(1, BlockOfA() / (StepBytes() * mr_)));
+    }
+    columns_ = c_.cols;
+    if (c_.cols * StepBytes() > BlockOfB()) {
+      columns_ = std::max(nr_, BlockOfB() / StepBytes() / nr_ * nr_);
+    }
     if (team_.threads() > 1) {
       blocks = CeilDiv(blocks, team_.threads()) * team_.threads();
       if (const int64_t even = CeilDiv(rows_.count, blocks) * blocks; even <= c_.rows) {
@@ -272,7 +284,9 @@ class Blocked {
   const Team team_;
   bool continues_;
   const int64_t lanes_;
+  const int lane_bits_;
   int64_t nv_, nr_, mr_;  // the tile: vectors and columns, rows at most
+  int64_t columns_;       // of C and B that are worked on at a time
   int64_t tail_;          // columns of the last panel if it is not whole, or 0
   EvenParts rows_;        // row panels
   EvenParts a_blocks_;    // blocks of row panels
