@@ -25,7 +25,8 @@ bool Decide(const Node& last) {
     if (n->depth <= length) calls[n->depth - 1] = n->hash;
   }
   const Bodies bodies = FindBodies(calls);
-  if (bodies.length == 0) return last.depth >= kMaxSegment;
+  const bool loop = length == kMaxSegment || length - bodies.first >= kFewBodies * bodies.length;
+  if (bodies.length == 0 || !loop) return last.depth >= kMaxSegment;
   return (last.depth - bodies.first) % bodies.length == 0;
 }
 

@@ -12,6 +12,8 @@ namespace frazil::tracer {
 // the same; others, where what a training step keeps for its backward pass is planned best as a
 // whole, are cut to bound what a plan takes to make.
 inline constexpr int kLoopSegment = 1024, kMaxSegment = 4096;
+// Fewer bodies may as well be the layers of a network.
+inline constexpr int kFewBodies = 8;
 
 // The shortest body that the latter half of `calls`, or more of them, repeats. length 0: they do
 // not repeat.

@@ -199,9 +199,10 @@ def test_long_loops_are_cut_behind_whole_bodies():
     assert stats["matched_ops"] > 7000 * 2
 
 
-def test_long_stretches_without_a_loop_are_one_plan():
+@pytest.mark.parametrize("layers", [1, 5])
+def test_long_stretches_without_a_loop_are_one_plan(layers):
     """Only so can what a long training step keeps for its backward pass be planned as a whole."""
-    ops = np.random.default_rng(1).integers(0, 3, 1500)
+    ops = [*np.random.default_rng(1).integers(0, 3, 1500 // layers)] * layers
 
     def f(x, z):
         for op in ops:
