@@ -108,7 +108,11 @@ class Matmul : public LibraryCall {
     const int threads = NumThreads();
     if (batches_ >= 2 * threads) {
       ParallelFor(batches_, BatchGrain(), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end && !Abandoned(); ++i) Gemm(Batch(i, operands, result));
+        GemmSeries series(args_);
+        for (int64_t i = begin; i < end && !Abandoned(); ++i) {
+          const GemmArgs batch = Batch(i, operands, result);
+          series.Run(batch.a.data, batch.b.data, batch.c.data);
+        }
       });
       return absl::OkStatus();
     }

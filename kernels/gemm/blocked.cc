@@ -310,16 +310,26 @@ void PlainChunk(View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out, bool 
   }
 }
 
-// A few rows of A against B whose columns are adjacent in memory. False where that is not the case.
+// A few rows of A against B whose columns are adjacent in memory.
+template <typename S>
+bool HasFewRows(View<S> b, const Block<Acc<S>>& out) {
+  return std::is_same_v<S, Acc<S>> && out.rows <= kRowDotsRows && b.rs == 1 && b.cs != 1;
+}
+
+// Computes such a product. False, with nothing done, where it is another one.
 template <typename S>
 bool TryFewRows(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out,
                 bool continues) {
   using T = Acc<S>;
   if constexpr (std::is_same_v<S, T>) {
-    if (out.rows > kRowDotsRows || b.rs != 1 || b.cs == 1) return false;
+    if (!HasFewRows(b, out)) return false;
     if (a.cs != 1) {
       T* copy = Scratch::ThisThread().Get<T>(Scratch::kPackedA, out.rows * k);
-      PackRows(a, out.rows, k, copy, k);
+      if (a.rs == 1) {
+        PackPanel(a, out.rows, k, k, copy);
+      } else {
+        PackRows(a, out.rows, k, copy, k);
+      }
       a = {copy, k, 1};
     }
     return TryRowDots(isa, a.data, a.rs, b.data, b.cs, k, out, continues);
@@ -342,13 +352,17 @@ void ChunkGemm(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& ou
 template <typename S>
 struct Repeated<S>::Impl {
   Impl(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out)
-      : blocked(isa, a, b, k, out, Team(), false),
+      : isa(isa),
+        few(HasFewRows(b, out)),
+        blocked(isa, a, b, k, out, Team(), false),
         a(a),
         b(b),
         k(k),
         out(out),
         generated(blocked.FindKernels()) {}
 
+  const Isa isa;
+  const bool few;
   Blocked<S> blocked;
   View<S> a, b;
   int64_t k;
@@ -367,6 +381,11 @@ Repeated<S>::~Repeated() = default;
 template <typename S>
 void Repeated<S>::Run(const S* a, const S* b, Acc<S>* out, bool continues) {
   Impl& of = *impl_;
+  if (of.few) {
+    View<S> left{a, of.a.rs, of.a.cs}, right{b, of.b.rs, of.b.cs};
+    const Block<Acc<S>> to{out, of.out.rows, of.out.cols, of.out.ld};
+    if (TryFewRows(of.isa, left, right, of.k, to, continues)) return;
+  }
   if (of.generated) {
     of.blocked.Move(a, b, out, continues);
     return of.blocked.Run();

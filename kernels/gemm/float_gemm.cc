@@ -108,6 +108,16 @@ void FloatGemm(const GemmArgs& args, Isa isa, const Team& team) {
 }
 
 template <typename S>
+std::optional<Repeated<S>> FloatSeries(const GemmArgs& like, Isa isa, bool* turned) {
+  *turned = BetterTurned<S>(like, isa);
+  const GemmArgs g = *turned ? Transposed(like) : like;
+  if (isa == Isa::kScalar || g.k > kChunk || g.c.col_stride != 1) return std::nullopt;
+  return Repeated<S>(isa, {nullptr, g.a.row_stride, g.a.col_stride},
+                     {nullptr, g.b.row_stride, g.b.col_stride}, g.k,
+                     {nullptr, g.m, g.n, g.c.row_stride});
+}
+
+template <typename S>
 void FloatGemmAdd(const GemmArgs& g, Isa isa) {
   FZ_CHECK(g.k <= kChunk && g.c.col_stride == 1);
   View<S> a{static_cast<const S*>(g.a.data), g.a.row_stride, g.a.col_stride};
@@ -116,6 +126,8 @@ void FloatGemmAdd(const GemmArgs& g, Isa isa) {
   ChunkGemm(isa, a, b, g.k, c, Team(), true);
 }
 
+template std::optional<Repeated<float>> FloatSeries<float>(const GemmArgs&, Isa, bool*);
+template std::optional<Repeated<double>> FloatSeries<double>(const GemmArgs&, Isa, bool*);
 template void FloatGemmAdd<float>(const GemmArgs&, Isa);
 template void FloatGemmAdd<double>(const GemmArgs&, Isa);
 template void FloatGemm<float>(const GemmArgs&, Isa, const Team&);

@@ -2,6 +2,9 @@
 // Called by kernels/gemm/gemm.cc. Invariant: kernels/gemm/gemm.h's rule.
 #pragma once
 
+#include <optional>
+
+#include "kernels/gemm/blocked.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/team.h"
 
@@ -10,6 +13,11 @@ namespace frazil::gemm {
 // S is float, double, Half or BFloat16; `isa` is resolved.
 template <typename S>
 void FloatGemm(const GemmArgs& args, Isa isa, const Team& team);
+
+// What Repeated (kernels/gemm/blocked.h) may compute, S being float or double; none where a product
+// takes more than one of its. `*turned`: with a and b in each other's place.
+template <typename S>
+std::optional<Repeated<S>> FloatSeries(const GemmArgs& like, Isa isa, bool* turned);
 
 // kernels/gemm/gemm.h's GemmAdd; S is float or double.
 template <typename S>

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
+#include <variant>
 
 #include "core/check.h"
 #include "core/fp_mode.h"
@@ -115,6 +117,35 @@ void Gemm(const GemmArgs& args, Isa isa) {
   if (args.m <= 0 || args.n <= 0) return;
   DefaultFpMode mode;
   Dispatch(args, ResolveIsa(isa), gemm::Team());
+}
+
+struct GemmSeries::Chosen {
+  std::variant<gemm::Repeated<float>, gemm::Repeated<double>> product;
+  bool turned;
+};
+
+GemmSeries::GemmSeries(const GemmArgs& like, Isa isa) : like_(like), isa_(ResolveIsa(isa)) {
+  if (like.m <= 0 || like.n <= 0) return;
+  const auto choose = [&]<typename S>(S) {
+    bool turned = false;
+    auto product = gemm::FloatSeries<S>(like, isa_, &turned);
+    if (product) chosen_.reset(new Chosen{*std::move(product), turned});
+  };
+  if (like.dtype == DType::kF32) choose(float());
+  if (like.dtype == DType::kF64) choose(double());
+}
+GemmSeries::~GemmSeries() = default;
+
+void GemmSeries::Run(void* a, void* b, void* c) {
+  like_.a.data = a, like_.b.data = b, like_.c.data = c;
+  if (chosen_ == nullptr) return Gemm(like_, isa_);
+  const DefaultFpMode mode;
+  if (chosen_->turned) std::swap(a, b);
+  std::visit(
+      [&]<typename S>(gemm::Repeated<S>& product) {
+        product.Run(static_cast<S*>(a), static_cast<S*>(b), static_cast<S*>(c), false);
+      },
+      chosen_->product);
 }
 
 void GemmAdd(const GemmArgs& args, Isa isa) {

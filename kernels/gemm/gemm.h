@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "absl/functional/function_ref.h"
 #include "core/dtype.h"
@@ -38,6 +39,24 @@ Isa ResolveIsa(Isa wanted);
 
 // On the calling thread. dtype is any but bool.
 void Gemm(const GemmArgs& args, Isa isa = Isa::kBest);
+
+// Many products of one shape, layout and type, each on the calling thread: what is chosen by those
+// is chosen once. An instance is for one thread.
+class GemmSeries {
+ public:
+  explicit GemmSeries(const GemmArgs& like, Isa isa = Isa::kBest);  // without its pointers
+  ~GemmSeries();
+  GemmSeries(const GemmSeries&) = delete;
+  GemmSeries& operator=(const GemmSeries&) = delete;
+
+  void Run(void* a, void* b, void* c);
+
+ private:
+  struct Chosen;
+  GemmArgs like_;
+  const Isa isa_;
+  std::unique_ptr<Chosen> chosen_;  // null: each product chooses for itself
+};
 
 // c = fma(a, b, c) for k ascending: continues the accumulators that c holds. f32 and f64, k of at
 // most 4096, adjacent columns of c.

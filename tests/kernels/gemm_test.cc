@@ -147,6 +147,13 @@ void Check(std::mt19937_64& rng, const Shape& s, Layout la, Layout lb, Layout lc
   split = fresh();
   GemmOnPool(args(split));
   ExpectSame(want, split, "pool", s);
+  for (Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kBest}) {
+    Matrix<T> other(rng, s.m, s.k, la, false), repeated = fresh();
+    GemmSeries series(args(repeated), isa);
+    series.Run(other.ref.data, b.ref.data, repeated.ref.data);
+    series.Run(a.ref.data, b.ref.data, repeated.ref.data);
+    ExpectSame(want, repeated, "series", s);
+  }
 }
 
 template <typename T>
@@ -199,8 +206,9 @@ TYPED_TEST(FloatGemmTest, FewRows) {
   std::mt19937_64 rng(11);
   for (int64_t m : {1, 2, 3, 4, 5, 8, 9, 16, 17, 23, 32, 33}) {
     for (int64_t n : {7, 8, 16, 19, 32, 45, 71}) {
-      for (int64_t k : {1, 2, 3, 7, 8, 12, 15, 16, 37}) {
-        const Layout la = (m + n + k) % 3 == 0 ? Layout::kGeneral : Layout::kRows;
+      for (int64_t k : {0, 1, 2, 3, 7, 8, 12, 15, 16, 37}) {
+        const Layout las[] = {Layout::kRows, Layout::kColumns, Layout::kGeneral};
+        const Layout la = las[(m + n + k) % 3];
         Check<TypeParam>(rng, {m, n, k}, la, Layout::kColumns, Layout::kRows, k == 7);
       }
     }
