@@ -21,6 +21,8 @@ constexpr int64_t kStepsOfOnePanel = 32, kStepsOfFarRows = 64;
 constexpr int64_t kDirectA = 256 << 10;  // operands up to this size are read where they are
 constexpr int64_t kRowsApart = 512;
 constexpr int64_t kDirectB = 64 << 10;
+constexpr int64_t kFewPanels = 32;
+constexpr int64_t kFewSets = 2048;   // rows so far apart use every 32nd set or fewer
 constexpr int64_t kRowPadding = 64;  // keeps rows of a packed block in different cache sets
 constexpr double kWorthLookingAhead = 1 << 20;  // products, below which all is in cache anyway
 constexpr int64_t kPanelsAtOnce = 8;  // packed together, so that memory is read in long runs
@@ -137,10 +139,20 @@ class Blocked {
     bool a_small = a_bytes <= kDirectA || (a_spread && a_bytes <= SecondLevelCacheBytes() / 4);
     direct_a_ = a_walks && (a_small || c_.cols <= 2 * nr_);
     const int64_t b_bytes = c_.cols * k_ * int64_t(sizeof(T));
-    const bool b_small = b_bytes <= kDirectB;
-    // Short rows are as near together as packed ones.
-    direct_b_ = b_.cs == 1 && (b_small || rows_.count <= 2 || (b_.rs > 0 && b_.rs <= 2 * nr_));
+    // Short rows are as near together as packed ones, and a B that stays in the cache is not worth
+    // packing for some tens of panels.
+    const bool near = b_bytes <= kDirectB || (b_.rs > 0 && b_.rs <= 2 * nr_);
+    const bool stays = rows_.count <= kFewPanels && b_bytes <= SecondLevelCacheBytes() / 8 * 5 &&
+                       !SharesFewSets(b_.rs * int64_t(sizeof(T)));
+    direct_b_ = b_.cs == 1 && (near || stays || rows_.count <= 2);
     far_rows_ = ahead_ && direct_b_ && b_.rs > 2 * nr_ && b_bytes > SecondLevelCacheBytes() / 4 * 3;
+  }
+
+  // Whether k rows `apart` bytes apart crowd the second-level cache out of a part of its sets:
+  // those that are a power of two apart use one in so many of them.
+  bool SharesFewSets(int64_t apart) const {
+    const int64_t power = apart & -apart;
+    return power >= kFewSets && power * k_ > SecondLevelCacheBytes() / 2;
   }
 
   // Bytes of one row or column over the steps of a part.
