@@ -19,7 +19,6 @@ namespace {
 // k steps between visits to C where B is read in place: once, or by two panels of A.
 constexpr int64_t kStepsOfOnePanel = 32, kStepsOfFarRows = 64;
 constexpr int64_t kDirectA = 256 << 10;  // operands up to this size are read where they are
-constexpr int64_t kRowsApart = 512;
 constexpr int64_t kDirectB = 64 << 10;
 constexpr int64_t kFewPanels = 32;
 constexpr int64_t kFewSets = 2048;   // rows so far apart use every 32nd set or fewer
@@ -133,10 +132,9 @@ class Blocked {
     a_layout_ = a_.rs == 1 && a_.cs != 1 ? ALayout::kColumns : ALayout::kRows;
     if (!kStoredAsComputed) return;
     bool a_walks = a_.cs == 1 || a_.rs == 1;
-    // Rows a power of two apart share few sets of the first-level cache.
-    const bool a_spread = a_.cs == 1 && a_.rs * int64_t(sizeof(T)) % kRowsApart != 0;
     const int64_t a_bytes = c_.rows * k_ * int64_t(sizeof(T));
-    bool a_small = a_bytes <= kDirectA || (a_spread && a_bytes <= SecondLevelCacheBytes() / 4);
+    const bool a_small = a_bytes <= kDirectA ||
+                         a_bytes <= SecondLevelCacheBytes() / (a_layout_ == ALayout::kRows ? 2 : 4);
     direct_a_ = a_walks && (a_small || c_.cols <= 2 * nr_);
     const int64_t b_bytes = c_.cols * k_ * int64_t(sizeof(T));
     // Short rows are as near together as packed ones, and a B that stays in the cache is not worth
