@@ -311,6 +311,16 @@ TEST(Plan, InPlaceOnlyWhenLegal) {
        false},
       {"graph (f32[8,8], i64[8]) {\n %2 = take %0, %1 {0} : f32[8,8]\n return %2\n}", false},
       {"graph (f32[8,8]) {\n %1 = concat %0, %0 {0} : f32[16,8]\n return %1\n}", false},
+      // The exponentials lie in the result, and so over %0, between the loops.
+      {"graph (f32[8,300]) {\n %1 = max %0 {2, 1} : f32[8,1]\n"
+       " %2 = subtract %0, %1 : f32[8,300]\n %3 = exp %2 : f32[8,300]\n"
+       " %4 = sum %3 {2, 1} : f32[8,1]\n %5 = divide %3, %4 : f32[8,300]\n return %5\n}",
+       true},
+      {"graph (f32[8,300]) {\n %1 = max %0 {2, 1} : f32[8,1]\n"
+       " %2 = subtract %0, %1 : f32[8,300]\n %3 = exp %2 : f32[8,300]\n"
+       " %4 = sum %3 {2, 1} : f32[8,1]\n %5 = divide %3, %4 : f32[8,300]\n"
+       " %6 = add %5, %0 : f32[8,300]\n return %6\n}",
+       true},
       // Each chunk of the sum's loop reads %0, which may not become %2 with the first.
       {"graph (f32[], f32[5000]) {\n %2 = abs %0 : f32[]\n %3 = tanh %1 : f32[5000]\n"
        " %4 = sum %3 {1, 0} : f32[]\n %5 = multiply %3, %2 : f32[5000]\n"

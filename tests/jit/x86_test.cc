@@ -14,6 +14,7 @@
 #include "jit/emit/interp/interp.h"
 #include "jit/emit/x86/x86_emitter.h"
 #include "jit/kir/builder.h"
+#include "jit/kir/fn_table.h"
 #include "tests/jit/guarded.h"
 #include "tests/jit/kernel_gen.h"
 
@@ -690,6 +691,50 @@ TEST_P(X86Test, Softmax) {
       Run(k, {7, n}, {0, 1, 0, 7});
       Run(k, {7, n}, {0, 1, 2, 6});
       if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// What is parked in the output between two loops, and kernels that look like it where it may not
+// be.
+TEST_P(X86Test, ValuesThatTwoLoopsNeed) {
+  for (DType t : {DType::kF32, DType::kF64, DType::kF16}) {
+    for (int form = 0; form < 6; ++form) {
+      SCOPED_TRACE(absl::StrCat(std::string(ShortName(t)), " form ", form));
+      const DType wide = t == DType::kF16 ? DType::kF32 : t;
+      Kernel k;
+      k.name = "twice";
+      k.has_loop = true;
+      k.vec = kir::VecAxis::kLoop;
+      k.buffers = {In("x", t, {Stride::kAny, Stride::kOne}),
+                   In("y", t, {Stride::kAny, Stride::kOne}),
+                   Out("o", t, {Stride::kAny, form == 1 ? Stride::kAny : Stride::kOne}),
+                   Out("p", t, {Stride::kAny, Stride::kOne})};
+      kir::Builder b(&k);
+      const auto load = [&](int buffer) { return b.Cast(wide, b.Load(buffer)); };
+      b.Loop();
+      kir::V max = b.Reduce(kir::ReduceKind::kMax, load(0), 0);
+      b.End();
+      b.Loop();
+      const kir::V made = b.Call(kir::FindFn("exp"), load(0) - max);
+      kir::V sum = b.Reduce(kir::ReduceKind::kSum, made, 64);
+      if (form == 2) b.Reduce(kir::ReduceKind::kMax, load(1), 0);  // behind what would be parked
+      b.End();
+      b.Loop();
+      const kir::V again = b.Call(kir::FindFn("exp"), load(0) - max);
+      kir::V result = again / sum;
+      if (form == 3) result = result + load(0);
+      if (form == 4) result = result * b.Call(kir::FindFn("exp"), load(1));
+      b.Store(2, b.Cast(t, result));
+      if (form == 5) b.Store(3, b.Cast(t, again));
+      b.End();
+      Compile(k);
+      if (HasFatalFailure()) return;
+      for (int64_t n : {0, 1, 5, 64, 100, 300}) {
+        Run(k, {7, n}, {0, 1, 0, 7});
+        Run(k, {7, n}, {0, 1, 2, 6});
+        if (HasFatalFailure()) return;
+      }
     }
   }
 }

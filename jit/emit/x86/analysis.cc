@@ -85,6 +85,7 @@ void Codegen::Analyse() {
   if (wide) {
     for (Info& info : info_) info.widened = false;
   }
+  FindParked();
   FindDivisors();
   resident_consts_ = consts <= (z_ ? 12 : 4);
   long_body_ = Cost(kPointLevel) > kShortBody;
@@ -190,7 +191,7 @@ Codegen::Id Codegen::SameConst(Id id) const {
 int Codegen::Cost(int level) const {
   int cost = 0;
   for (size_t i = 0; i < k_.body.size(); ++i) {
-    if (info_[i].level >= level) cost += CostOf(k_.body[i]);
+    if (info_[i].level >= level && !info_[i].dropped) cost += CostOf(k_.body[i]);
   }
   return cost;
 }

@@ -179,8 +179,11 @@ void Codegen::EmitLevel(int level, int region) {
 }
 
 void Codegen::EmitInst(Id id) {
+  if (info_[id].dropped) return;
+  if (info_[id].taken_back) return TakeBack(id);
   EmitValue(id);
   if (info_[id].divides) PrepareDivisor(id);
+  if (info_[id].parked) ParkValue(id);
 }
 
 void Codegen::EmitValue(Id id) {

@@ -2,7 +2,8 @@
 // headers stay in this folder. Split by subject: codegen.cc (function, rows), columns.cc,
 // panels.cc, loop.cc and reduce.cc (the loop axis), repeat.cc and carries.cc (repeats),
 // analysis.cc, registers.cc, masks.cc, memory.cc, gather.cc and blocks.cc (loads and stores),
-// arith.cc, divide.cc, compare.cc, integers.cc, cast.cc, lanes.cc (what has no vector instruction).
+// arith.cc, divide.cc, parking.cc, compare.cc, integers.cc, cast.cc, lanes.cc (what has no vector
+// instruction).
 //
 // Lanes. A step computes v_ elements: 16 (AVX-512) or 8 (AVX2) if all types are at most 32
 // bits wide, half of that otherwise, so that 64-bit values fill a vector and 32-bit values half of
@@ -66,14 +67,17 @@ class Codegen {
     int8_t level = kKernelLevel;
     int region = 0;  // 0 outside loops, otherwise the loop's number
     int uses = 0;
-    bool count = false;    // a scalar or constant that counts repeats and nothing else: no lanes
-    bool common = false;   // in a repeat: depends on the iteration alone, not on the point
-    bool widened = false;  // a cast to 64 bits that the stores of its value do
-    bool clamp = false;    // a select that one min or max instruction does
-    bool sign = false;     // an or or xor that takes the and of its operand b along (AVX-512)
-    bool unused = false;   // an operand that only such instructions ask for
-    bool divides = false;  // a divisor computed outside of where it divides
-    bool quick = false;    // the division by it
+    bool count = false;       // a scalar or constant that counts repeats and nothing else: no lanes
+    bool common = false;      // in a repeat: depends on the iteration alone, not on the point
+    bool widened = false;     // a cast to 64 bits that the stores of its value do
+    bool clamp = false;       // a select that one min or max instruction does
+    bool sign = false;        // an or or xor that takes the and of its operand b along (AVX-512)
+    bool unused = false;      // an operand that only such instructions ask for
+    bool divides = false;     // a divisor computed outside of where it divides
+    bool quick = false;       // the division by it
+    bool parked = false;      // in an output, for the last loop
+    bool taken_back = false;  // that value, there
+    bool dropped = false;     // not needed for it
   };
 
   // Where lanes are switched off: the tail of the range and predicates. any == false means all
@@ -155,6 +159,10 @@ class Codegen {
   void StepAccumulator(Accumulator* acc, Gp* lane);
   void LoopBody(Id begin, Id end);
   void NextPointers();
+  struct Fetched {
+    bool inputs = false, outputs = false;
+  };
+  Fetched FetchedIn(Id begin) const;
   void FetchNext();
   void Accumulate(Accumulator* acc, const Operand& reg);
   Mem AccMem(const Accumulator& acc, int position);
@@ -309,6 +317,13 @@ class Codegen {
   Vec GreaterAvx2(DType type, const Vec& a, const Vec& b);
   InstId BySize(DType type, InstId d, InstId q) const { return SizeOf(type) == 8 ? q : d; }
 
+  // --- values that two loops need (parking.cc)
+  std::vector<Id> SameValues() const;
+  void FindParked();
+  bool Park(Id made, Id again, Id store);
+  void ParkValue(Id id);
+  void TakeBack(Id id);
+
   // --- division by what many vectors share (divide.cc), AVX-512
   struct Divisor {
     Vec value, high, low, least;
@@ -355,6 +370,7 @@ class Codegen {
 
   std::vector<Info> info_;
   std::vector<Operand> vals_;
+  int parking_ = -1;               // the output that values are parked in
   std::vector<Divisor> divisors_;  // where the value's register would be
   std::vector<Mem> scratch_;
 
@@ -366,7 +382,7 @@ class Codegen {
       col_ptr_;  // kSpace: running pointer of strided buffers; kLoop: the point's pointer
   std::vector<Gp> loop_ptr_;  // inside a loop
   std::vector<Gp> next_ptr_;  // kLoop: the next point's pointer, of buffers that are fetched ahead
-  bool fetches_ = false;      // in this loop
+  Fetched fetched_;           // in this loop
   std::vector<Gp> vec_step_;  // bytes of one step along the vector axis, strided buffers
   Gp col_, j_, lo_, hi_;
   int level_ = kKernelLevel;

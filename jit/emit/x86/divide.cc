@@ -59,7 +59,9 @@ void Codegen::FindDivisors(Id begin, Id end) {
   const bool panels = space_ && HasPanels();  // they keep no registers of a column
   for (Id i = begin; i < end; ++i) {
     const Inst& inst = k_.body[i];
-    if (!InVectorRange(info_[i].level) || inst.op == Op::kLoad || inst.op == Op::kStore) continue;
+    if (!InVectorRange(info_[i].level) || info_[i].dropped || info_[i].taken_back ||
+        inst.op == Op::kLoad || inst.op == Op::kStore)
+      continue;
     const bool divides = inst.op == Op::kDiv && IsFloat(inst.type);
     if (!divides && inst.op != Op::kSqrt) {
       operations += CostOf(inst);

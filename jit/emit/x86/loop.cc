@@ -87,7 +87,7 @@ void Codegen::EmitLoop(Id begin, Id end) {
   int cost = 0;
   bool laned = false;
   for (Id i = begin; i < end; ++i) {
-    if (info_[i].level == kLoopLevel) cost += CostOf(k_.body[i]);
+    if (info_[i].level == kLoopLevel && !info_[i].dropped) cost += CostOf(k_.body[i]);
     if (k_.body[i].op != Op::kReduce) continue;
     laned |= k_.body[i].lanes != 0;
     ForCopies([&] {
@@ -113,8 +113,7 @@ void Codegen::EmitLoop(Id begin, Id end) {
   cc_.mov(j_, lo_);
   InitAccumulators(copies);
   level_ = kLoopLevel;
-  fetches_ = std::none_of(k_.body.begin() + end, k_.body.end(),
-                          [](const Inst& inst) { return inst.op == Op::kLoop; });
+  fetched_ = FetchedIn(begin);
   if (copies > 1) UnrolledLoop(begin, end, copies);
   StepLoop(begin, end, copies > 1);
   level_ = kPointLevel;
@@ -259,10 +258,26 @@ void Codegen::NextPointers() {
   }
 }
 
+// Inputs in the loop that takes longest of those behind the first, outputs in the last.
+Codegen::Fetched Codegen::FetchedIn(Id begin) const {
+  if (next_ptr_.empty()) return {};
+  std::vector<int> costs;
+  int here = 0;
+  for (Id i = 0; size_t(i) < k_.body.size(); ++i) {
+    if (k_.body[i].op == Op::kLoop) costs.push_back(0);
+    if (i == begin) here = int(costs.size()) - 1;
+    if (info_[i].region && info_[i].level == kLoopLevel && !info_[i].dropped)
+      costs.back() += CostOf(k_.body[i]);
+  }
+  const bool longest = here == std::max_element(costs.begin() + 1, costs.end()) - costs.begin();
+  return {longest, here + 1 == int(costs.size())};
+}
+
 void Codegen::FetchNext() {
   for (size_t b = 0; b < next_ptr_.size(); ++b) {
     const int size = SizeOf(k_.buffers[b].dtype);
-    if (!next_ptr_[b].isValid() || copy_disp_ * size % 64 != 0) continue;
+    const bool here = k_.buffers[b].out ? fetched_.outputs : fetched_.inputs;
+    if (!here || !next_ptr_[b].isValid() || copy_disp_ * size % 64 != 0) continue;
     const Mem at = x86::ptr(next_ptr_[b], j_, uint32_t(Log2(size)), copy_disp_ * size);
     if (k_.buffers[b].out) {
       cc_.prefetchw(at);
@@ -273,7 +288,7 @@ void Codegen::FetchNext() {
 }
 
 void Codegen::LoopBody(Id begin, Id end) {
-  if (fetches_) FetchNext();
+  FetchNext();
   for (Id i = begin + 1; i < end; ++i) {
     if (info_[i].level == kLoopLevel && k_.body[i].op != Op::kReduce) EmitInst(i);
   }
