@@ -2,6 +2,7 @@
 // Invariant: every input has a defined result; nothing traps and nothing is undefined behaviour.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <concepts>
@@ -75,10 +76,11 @@ T Rem(T a, T b) {
   return a % b;
 }
 
-// b is an integer of moderate size, or NaN where a is.
+// b is an integer, or infinite, or NaN where a is.
 template <std::floating_point T>
 T Scale(T a, T b) {
-  return std::scalbn(a, b == b ? int(b) : 0);
+  constexpr T kFar = 1 << 14;  // beyond all exponents
+  return std::scalbn(a, b == b ? int(std::clamp(b, -kFar, kFar)) : 0);
 }
 
 template <typename T>

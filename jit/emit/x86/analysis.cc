@@ -50,7 +50,7 @@ void Codegen::Analyse() {
     const bool stores_widened = inst.op == Op::kStore && info_[inst.a].widened;
     if (SizeOf(inst.type) == 8 && !info.count && !info.widened && !stores_widened) wide = true;
     if (inst.op == Op::kConst && !info.count && !IsBool(inst.type) && SameConst(Id(i)) == Id(i))
-      ++consts;
+      consts += inst.imm != 0;  // zeros are made where they are used
     for (Id operand : Taken(inst)) {
       if (operand == kNone) continue;
       int8_t level = info_[operand].level;

@@ -183,6 +183,7 @@ class Codegen {
   void EmitPanels();
   void AllotPanel();
   void PanelPass(const std::vector<int>& parts, int part);
+  void FetchNextRow(Id begin, Id end);
   void PanelRows(const std::vector<int>& parts, Id begin);
   void PanelSteps(const std::function<void()>& step);
   Mem KeptMem(Id id);

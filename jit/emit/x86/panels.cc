@@ -126,6 +126,21 @@ void Codegen::PanelPass(const std::vector<int>& parts, int part) {
   });
 }
 
+// The next row is a jump away, which the processor does not foresee.
+void Codegen::FetchNextRow(Id begin, Id end) {
+  std::vector<bool> fetched(k_.buffers.size());
+  for (Id i = begin; i < end; ++i) {
+    const Inst& inst = k_.body[i];
+    if (inst.op != Op::kLoad || info_[i].level != kLoopLevel || !walked_[inst.imm]) continue;
+    if (fetched[inst.imm] || k_.buffers[inst.imm].strides[k_.rank - 1] != Stride::kOne) continue;
+    fetched[inst.imm] = true;
+    Gp next = cc_.newIntPtr();
+    cc_.mov(next, StrideMem(int(inst.imm), k_.rank));
+    cc_.add(next, loop_ptr_[inst.imm]);
+    cc_.prefetcht0(x86::ptr(next, col_, uint32_t(Log2(SizeOf(k_.buffers[inst.imm].dtype)))));
+  }
+}
+
 // The loop that begins at instruction `begin`.
 void Codegen::PanelRows(const std::vector<int>& parts, Id begin) {
   Id end = begin;
@@ -149,6 +164,7 @@ void Codegen::PanelRows(const std::vector<int>& parts, Id begin) {
   cc_.bind(top);
   cc_.mov(at, lane);
   PanelSteps([&] {
+    FetchNextRow(begin, end);
     level_ = kPointLevel;
     TakeKept(parts, parts[begin]);
     level_ = kLoopLevel;
