@@ -93,8 +93,8 @@ V Clamp(V x, double lo, double hi) {
 
 template <class V>
 V Exp(V x) {
-  // Beyond these bounds the scaling below gives 0 and infinity. A 0 that the scaling rounds to costs
-  // a processor a hundred cycles, and masked scores are full of them: it is put in before.
+  // Beyond these bounds the scaling below gives 0 and infinity. A 0 that the scaling rounds to
+  // costs a processor a hundred cycles, and masked scores are full of them: it is put in before.
   bool f64 = x.type == DType::kF64;
   const double low = f64 ? -746.0 : -104.0;
   V vanishes = x < K(x, low);

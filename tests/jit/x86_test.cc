@@ -656,7 +656,7 @@ TEST_P(X86Test, ColumnVariance) {
     b.Store(4, mean);
     Compile(k);
     if (HasFatalFailure()) return;
-    for (int64_t n : {1, 63, 64, 65, 130, 300}) {
+    for (int64_t n : {1, 63, 64, 65, 130, 300, 1100}) {
       Run(k, {2, n, 11}, {0, 2, 0, n});
       Run(k, {2, n, 3}, {1, 2, n / 3, n});
       Run(k, {2, n, 0}, {0, 2, 0, n});

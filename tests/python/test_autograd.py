@@ -220,3 +220,26 @@ def test_a_failed_step_changes_nothing():
     with pytest.raises(ValueError, match="do not broadcast"):
         optimizer.step()
     assert w.tolist() == [1, 1] and w.requires_grad
+
+
+def test_the_gradient_of_a_shared_matrix_is_one_product_in_its_order():
+    rng = np.random.default_rng(0)
+    x = fz.asarray(rng.standard_normal((3, 4, 5)).astype(np.float32)).requires_grad_()
+    w = fz.asarray(rng.standard_normal((6, 5)).astype(np.float32)).requires_grad_()
+
+    @fz.trace
+    def f(x, w, g):
+        (x @ w.T).backward(g)
+        dx, dw, x.grad, w.grad = x.grad, w.grad, None, None
+        return dx, dw
+
+    g = fz.asarray(rng.standard_normal((3, 4, 6)).astype(np.float32))
+    for _ in range(3):
+        dx, dw = (np.asarray(t) for t in f(x, w, g))
+        assert dx.flags.c_contiguous and dw.flags.c_contiguous
+        want = np.asarray(g).reshape(12, 6).T @ np.asarray(x.detach()).reshape(12, 5)
+        np.testing.assert_allclose(dw, want, rtol=1e-5)
+        np.testing.assert_allclose(dx, np.asarray(g) @ np.asarray(w.detach()), rtol=1e-5)
+    steps = f.memory_plan()[0].steps
+    assert [s for s in steps if "matmul" in s and "batches 1 " not in s] == []
+    assert sum("matmul" in s for s in steps) == 2
