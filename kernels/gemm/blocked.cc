@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kStepsOfOnePanel = 32, kStepsOfFarRows = 64;
 constexpr int64_t kDirectA = 256 << 10;  // operands up to this size are read where they are
 constexpr int64_t kDirectB = 64 << 10;
-constexpr int64_t kFewPanels = 32;
+constexpr int64_t kFewPanels = 32, kFewColumnPanels = 16;
 constexpr int64_t kFewSets = 2048;   // rows so far apart use every 32nd set or fewer
 constexpr int64_t kRowPadding = 64;  // keeps rows of a packed block in different cache sets
 constexpr double kWorthLookingAhead = 1 << 20;  // products, below which all is in cache anyway
@@ -135,7 +135,8 @@ class Blocked {
     const int64_t a_bytes = c_.rows * k_ * int64_t(sizeof(T));
     const bool a_small = a_bytes <= kDirectA ||
                          a_bytes <= SecondLevelCacheBytes() / (a_layout_ == ALayout::kRows ? 2 : 4);
-    direct_a_ = a_walks && (a_small || c_.cols <= 2 * nr_);
+    const int64_t few = a_layout_ == ALayout::kRows ? kFewColumnPanels : 2;
+    direct_a_ = a_walks && (a_small || c_.cols <= few * nr_);
     const int64_t b_bytes = c_.cols * k_ * int64_t(sizeof(T));
     // Short rows are as near together as packed ones, and a B that stays in the cache is not worth
     // packing for some tens of panels.
