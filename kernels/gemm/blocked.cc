@@ -20,7 +20,8 @@ namespace {
 constexpr int64_t kStepsOfOnePanel = 32, kStepsOfFarRows = 64;
 constexpr int64_t kDirectA = 256 << 10;  // operands up to this size are read where they are
 constexpr int64_t kDirectB = 64 << 10;
-constexpr int64_t kFewPanels = 32, kFewColumnPanels = 16;
+constexpr int64_t kFewPanels = 32, kFewPanelsInParts = 12, kFewColumnPanels = 16;
+constexpr int64_t kFewestPartSteps = 200;
 constexpr int64_t kFewSets = 2048;   // rows so far apart use every 32nd set or fewer
 constexpr int64_t kRowPadding = 64;  // keeps rows of a packed block in different cache sets
 constexpr double kWorthLookingAhead = 1 << 20;  // products, below which all is in cache anyway
@@ -138,20 +139,24 @@ class Blocked {
     const int64_t few = a_layout_ == ALayout::kRows ? kFewColumnPanels : 2;
     direct_a_ = a_walks && (a_small || c_.cols <= few * nr_);
     const int64_t b_bytes = c_.cols * k_ * int64_t(sizeof(T));
-    // Short rows are as near together as packed ones, and a B that stays in the cache is not worth
-    // packing for some tens of panels.
+    // Short rows are as near together as packed ones, and a B that stays in the cache, whole or in
+    // parts, is not worth packing for some panels.
     const bool near = b_bytes <= kDirectB || (b_.rs > 0 && b_.rs <= 2 * nr_);
-    const bool stays = rows_.count <= kFewPanels && b_bytes <= SecondLevelCacheBytes() / 8 * 5 &&
-                       !SharesFewSets(b_.rs * int64_t(sizeof(T)));
-    direct_b_ = b_.cs == 1 && (near || stays || rows_.count <= 2);
+    direct_b_ = b_.cs == 1 && (near || rows_.count <= 2);
     far_rows_ = ahead_ && direct_b_ && b_.rs > 2 * nr_ && b_bytes > SecondLevelCacheBytes() / 4 * 3;
+    if (direct_b_ || b_.cs != 1 || rows_.count > kFewPanels) return;
+    const int64_t stay = StepsThatStay();
+    if (stay < k_ && (stay < kFewestPartSteps || rows_.count > kFewPanelsInParts)) return;
+    direct_b_ = true;
+    steps_that_stay_ = stay;
   }
 
-  // Whether k rows `apart` bytes apart crowd the second-level cache out of a part of its sets:
-  // those that are a power of two apart use one in so many of them.
-  bool SharesFewSets(int64_t apart) const {
-    const int64_t power = apart & -apart;
-    return power >= kFewSets && power * k_ > SecondLevelCacheBytes() / 2;
+  // Rows of B that the second-level cache holds beside other things. Those a power of two apart use
+  // a part of its sets only.
+  int64_t StepsThatStay() const {
+    const int64_t row = c_.cols * int64_t(sizeof(T)), apart = b_.rs * int64_t(sizeof(T));
+    const int64_t power = apart & -apart, steps = SecondLevelCacheBytes() / 8 * 5 / row;
+    return power < kFewSets ? steps : std::min(steps, SecondLevelCacheBytes() / 2 / power);
   }
 
   // Bytes of one row or column over the steps of a part.
@@ -162,6 +167,7 @@ class Blocked {
     int64_t steps = k_ <= kFewestSteps ? kFewestSteps : StepsOfK(nr_ * int64_t(sizeof(T)));
     // Rows of B that come from far are better read in long runs, and those a power of two apart do
     // not stay in the caches for the next panel of A.
+    if (steps_that_stay_ != 0) steps = std::min(steps, steps_that_stay_);
     if (far_rows_) steps = kStepsOfFarRows;
     if (c_.rows == 1 || (far_rows_ && rows_.count == 1)) steps = kStepsOfOnePanel;
     ks_ = EvenParts(k_, k_ <= steps ? 1 : CeilDiv(k_, steps));
@@ -296,12 +302,13 @@ class Blocked {
   bool continues_;
   const int64_t lanes_;
   const int lane_bits_;
-  int64_t nv_, nr_, mr_;  // the tile: vectors and columns, rows at most
-  int64_t columns_;       // of C and B that are worked on at a time
-  int64_t tail_;          // columns of the last panel if it is not whole, or 0
-  EvenParts rows_;        // row panels
-  EvenParts a_blocks_;    // blocks of row panels
-  EvenParts ks_;          // parts of k
+  int64_t nv_, nr_, mr_;         // the tile: vectors and columns, rows at most
+  int64_t steps_that_stay_ = 0;  // of a B that is read in place again and again, or 0
+  int64_t columns_;              // of C and B that are worked on at a time
+  int64_t tail_;                 // columns of the last panel if it is not whole, or 0
+  EvenParts rows_;               // row panels
+  EvenParts a_blocks_;           // blocks of row panels
+  EvenParts ks_;                 // parts of k
   ALayout a_layout_ = ALayout::kRows;
   bool direct_a_ = false, direct_b_ = false, ahead_ = false, far_rows_ = false;
   KernelShape shape_;          // of the tail columns

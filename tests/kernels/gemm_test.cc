@@ -229,6 +229,7 @@ TYPED_TEST(FloatGemmTest, Packed) {
     }
   }
   Check<TypeParam>(rng, {230, 66, 530}, Layout::kRows, Layout::kColumns, Layout::kColumns, true);
+  Check<TypeParam>(rng, {40, 400, 1100}, Layout::kRows, Layout::kRows, Layout::kRows, false);
   Check<TypeParam>(rng, {2, 3000, 50}, Layout::kRows, Layout::kRows, Layout::kRows, false);
   Check<TypeParam>(rng, {3000, 3, 50}, Layout::kRows, Layout::kRows, Layout::kRows, false);
 }
