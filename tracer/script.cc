@@ -30,7 +30,12 @@ struct Script::Stage {
 
   // At the end
   std::vector<Origin> outputs;
-  std::vector<std::pair<int, Origin>> writes;
+  struct Write {
+    int cell;
+    Origin content;
+    bool last = false;  // no later one takes the same register
+  };
+  std::vector<Write> writes;
   std::vector<TapeRecord> tape;
 };
 
@@ -91,6 +96,13 @@ class Script::Builder {
         stage->outputs.push_back({place(o.value), o.node});
       for (const auto& [cell, o] : stage->path->writes)
         stage->writes.push_back({cell, {place(o.value), o.node}});
+      std::vector<bool> later(used);
+      for (size_t i = stage->writes.size(); i-- > 0;) {
+        const Source& s = stage->writes[i].content.value;
+        if (s.kind != Source::Kind::kResult) continue;
+        stage->writes[i].last = !later[s.index];
+        later[s.index] = true;
+      }
       for (TapeRecord node : stage->path->tape) {
         for (Origin& o : node.saved) o.value = place(o.value);
         node.saved_output = place(node.saved_output);
@@ -314,20 +326,34 @@ StatusOr<const PathRecord*> Script::Run(Cells cells, absl::InlinedVector<Tensor,
     stage = next;
   }
   const std::vector<GradNodeRef> made = MakeTape(stage->tape, cells, value);
+  const auto node = [&](const Origin& o) {
+    switch (o.node.kind) {
+      case Link::Kind::kMade:
+        return made[o.node.index];
+      case Link::Kind::kCell:
+        return cells[o.node.index]->node_ref();
+      case Link::Kind::kNone:
+        break;
+    }
+    return GradNodeRef();
+  };
   const auto tensor = [&](const Origin& o) {
     Value* v = value(o.value);
-    if (!v) return Tensor();
-    return Tensor(ValueRef::Share(v), o.node.kind == Link::Kind::kNone ? GradNodeRef()
-                                      : o.node.kind == Link::Kind::kMade
-                                          ? made[o.node.index]
-                                          : cells[o.node.index]->node_ref());
+    return v ? Tensor(ValueRef::Share(v), node(o)) : Tensor();
   };
   for (const Origin& o : stage->outputs) outputs->push_back(tensor(o));
   // All contents first: a cell may be written that another write reads.
   absl::InlinedVector<Tensor, 8> contents;
-  for (const auto& [cell, o] : stage->writes) contents.push_back(tensor(o));
+  contents.reserve(stage->writes.size());
+  for (const Stage::Write& w : stage->writes) {
+    if (w.last) {
+      contents.emplace_back(std::move(registers[w.content.value.index]), node(w.content));
+    } else {
+      contents.push_back(tensor(w.content));
+    }
+  }
   for (size_t i = 0; i < contents.size(); ++i)
-    *written[stage->writes[i].first] = std::move(contents[i]);
+    *written[stage->writes[i].cell] = std::move(contents[i]);
   return stage->path.get();
 }
 

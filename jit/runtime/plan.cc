@@ -157,7 +157,7 @@ Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outpu
                               : RunSteps(slots.begin(), inputs));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    FZ_ASSIGN_OR_RETURN(outputs[i], MakeOutput(p.outputs[i], inputs, results));
+    FZ_ASSIGN_OR_RETURN(outputs[i], MakeOutput(p.outputs[i], inputs, absl::MakeSpan(results)));
   }
   return absl::OkStatus();
 }
@@ -222,6 +222,16 @@ Status PlanImpl::RunLong(char* const* slots, absl::Span<Value* const> inputs,
     FZ_RETURN_IF_ERROR(RunStep(program_.steps[i], slots, inputs));
   }
   return work.stopped() ? Interrupted() : absl::OkStatus();
+}
+
+Program PlanImpl::MarkLast(Program p) {
+  std::vector<bool> later(static_cast<size_t>(p.num_inputs) + p.arenas.size() + p.results.size());
+  for (size_t i = p.outputs.size(); i-- > 0;) {
+    Output& output = p.outputs[i];
+    output.last = !later[output.slot];
+    later[output.slot] = true;
+  }
+  return p;
 }
 
 bool PlanImpl::IsSimple(const Program& p) {
@@ -299,9 +309,11 @@ tracer::MemoryReport PlanImpl::ReportMemory() const {
 }
 
 StatusOr<ValueRef> PlanImpl::MakeOutput(const Output& output, absl::Span<Value* const> inputs,
-                                        absl::Span<const ValueRef> results) const {
+                                        absl::Span<ValueRef> results) const {
   const bool input = output.slot < program_.num_inputs;
-  Value* base = input ? inputs[output.slot] : results[output.slot - program_.result_slot(0)].get();
+  const int32_t result = output.slot - program_.result_slot(0);
+  if (output.same && output.last && !input) return std::move(results[result]);
+  Value* base = input ? inputs[output.slot] : results[result].get();
   if (output.same) return ValueRef::Share(base);
   return MakeView(*base, output.dtype, output.layout, output.offset);
 }

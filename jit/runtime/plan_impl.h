@@ -20,7 +20,7 @@ struct Memory {
 class PlanImpl : public Plan, public std::enable_shared_from_this<PlanImpl> {
  public:
   PlanImpl(Program program, Graph graph, Grouping grouping, const BuildOptions& options)
-      : program_(std::move(program)),
+      : program_(MarkLast(std::move(program))),
         simple_(IsSimple(program_)),
         graph_(std::move(graph)),
         grouping_(std::move(grouping)),
@@ -42,12 +42,13 @@ class PlanImpl : public Plan, public std::enable_shared_from_this<PlanImpl> {
  private:
   // One small kernel that makes one new value, as most eager ops are.
   static bool IsSimple(const Program& program);
+  static Program MarkLast(Program program);
   Status RunSimple(absl::Span<Value* const> inputs, Memory* memory) const;
   bool lent_by_cell() const { return options_.compile.lent_by_cell; }
   Status RunSteps(char* const* slots, absl::Span<Value* const> inputs) const;
   Status RunLong(char* const* slots, absl::Span<Value* const> inputs, int32_t overwrites) const;
   StatusOr<ValueRef> MakeOutput(const Output& output, absl::Span<Value* const> inputs,
-                                absl::Span<const ValueRef> results) const;
+                                absl::Span<ValueRef> results) const;
 
   Program program_;
   bool simple_;

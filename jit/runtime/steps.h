@@ -74,6 +74,7 @@ struct Output {
   DType dtype;
   Device device;
   LayoutRef layout;
+  bool last = false;  // no later output is or is a view of the same result
 };
 
 // Memory of one device that lives as long as a run.
