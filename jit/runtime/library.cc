@@ -43,9 +43,22 @@ class Matmul : public LibraryCall {
     try {
       return blas_ ? RunBlas(operands, result) : RunOwn(operands, result);
     } catch (const std::bad_alloc&) {
-      return MemoryError("[matmul] no memory for the packed panels of ", args_.m, "x", args_.k, "x",
-                         args_.n, ".");
+      return NoMemory();
     }
+  }
+  int64_t rows() const override {
+    const bool plain = args_.dtype == DType::kF32 || args_.dtype == DType::kF64;
+    return plain && !blas_ && batches_ == 1 ? args_.m : 0;
+  }
+  Status RunByRows(absl::Span<char* const> operands, char* result,
+                   absl::FunctionRef<void(int64_t, int64_t)> done) const override {
+    if (c_->size == 0) return absl::OkStatus();
+    try {
+      GemmOnPool(Batch(0, operands, result), done);
+    } catch (const std::bad_alloc&) {
+      return NoMemory();
+    }
+    return absl::OkStatus();
   }
 
   std::string text() const override {
@@ -66,6 +79,11 @@ class Matmul : public LibraryCall {
     for (int i = 0; i < layout->rank - 2; ++i)
       strides.push_back(layout->extents[i] == 1 ? 0 : layout->strides_[i]);
     return strides;
+  }
+
+  Status NoMemory() const {
+    return MemoryError("[matmul] no memory for the packed panels of ", args_.m, "x", args_.k, "x",
+                       args_.n, ".");
   }
 
   // Matrices whose rows follow each other, times one matrix, are one product.
@@ -194,6 +212,11 @@ class PutCall : public LibraryCall {
 };
 
 }  // namespace
+
+Status LibraryCall::RunByRows(absl::Span<char* const>, char*,
+                              absl::FunctionRef<void(int64_t, int64_t)>) const {
+  return RuntimeError("[library] ", text(), " does not tell of its rows.");
+}
 
 StatusOr<std::unique_ptr<const LibraryCall>> MakeLibraryCall(const Graph& graph, int32_t id,
                                                              Precision precision) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "core/precision.h"
 #include "jit/graph/graph.h"
 
@@ -16,6 +17,10 @@ class LibraryCall {
   virtual ~LibraryCall() = default;
   // operands: the first element of each operand of the node, in its own layout; result: dense.
   virtual Status Run(absl::Span<char* const> operands, char* result) const = 0;
+  // Rows of the result that RunByRows tells of, as blocks of adjacent bytes; 0 if it cannot.
+  virtual int64_t rows() const { return 0; }
+  virtual Status RunByRows(absl::Span<char* const> operands, char* result,
+                           absl::FunctionRef<void(int64_t begin, int64_t end)> done) const;
   // True if the result may lie in operand 0's memory when that is dense and nothing else needs it.
   virtual bool in_place() const { return false; }
   // True if a run only queues launches on its GPU's stream, which read and write the operands, the

@@ -13,6 +13,7 @@
 #include "core/small_stack.h"
 #include "jit/cuda/compiler.h"
 #include "jit/runtime/counters.h"
+#include "jit/runtime/followed.h"
 #include "jit/runtime/launch.h"
 #include "jit/runtime/list_step.h"
 #include "jit/runtime/plan_impl.h"
@@ -199,6 +200,9 @@ Status RunStep(const Step& step, char* const* slots, absl::Span<Value* const> in
   if (const ListStep* list = std::get_if<ListStep>(&step)) {
     RunList(*list, slots, inputs);
     return absl::OkStatus();
+  }
+  if (const FollowedStep* followed = std::get_if<FollowedStep>(&step)) {
+    return RunFollowed(*followed, slots, inputs);
   }
   return RunLibrary(std::get<LibraryStep>(step), slots);
 }

@@ -8,6 +8,7 @@
 #include "core/parallel.h"
 #include "core/str.h"
 #include "jit/runtime/branches.h"
+#include "jit/runtime/followed.h"
 #include "jit/runtime/in_place.h"
 #include "jit/runtime/kernel_cache.h"
 #include "jit/runtime/list_step.h"
@@ -31,12 +32,12 @@ int64_t BytesOf(const Node& node) { return node.layout->size * SizeOf(node.dtype
 struct Memory {
   int64_t bytes = 0;
   int32_t input = -1;                   // number of the graph input it is
-  int32_t first = kForever, last = -1;  // steps, whole stretches of branches
-  int32_t last_use = -1;                // step
-  int32_t home = -1;                    // the memory it lies in: itself unless a step runs in place
-  int32_t result = -1;                  // of a home: index of Program::results
-  int32_t donor = -1;                   // of a home: input whose memory it may take
-  int32_t arena = 0;                    // of whose device it is
+  int32_t first = kForever, last = -1;  // steps, whole stretches of branches and followed products
+  int32_t first_use = kForever, last_use = -1;  // steps
+  int32_t home = -1;    // the memory it lies in: itself unless a step runs in place
+  int32_t result = -1;  // of a home: index of Program::results
+  int32_t donor = -1;   // of a home: input whose memory it may take
+  int32_t arena = 0;    // of whose device it is
 };
 
 class Builder {
@@ -57,6 +58,7 @@ class Builder {
       FollowProducts(graph_, memory_of_, options_.compile.precision, &pending_);
     // OpenBLAS has threads of its own, which do one product at a time.
     if (options_.branches && options_.compile.precision != Precision::kBlas) ChooseBranches();
+    if (options_.compile.fuse) ChooseFollowed();
     FindLastLibrary();
     FindLives();
     AddOutputs();
@@ -185,8 +187,9 @@ class Builder {
   void FindLastLibrary() {
     for (size_t i = 0; i < pending_.size(); ++i) {
       if (!pending_[i].call && !pending_[i].followed) continue;
-      const Branched* found = BranchedAt(static_cast<int32_t>(i));
-      last_library_ = found ? found->end : static_cast<int32_t>(i);
+      last_library_ = static_cast<int32_t>(i);
+      if (const Branched* found = BranchedAt(last_library_)) last_library_ = found->end;
+      if (const Followed* found = FollowedAt(last_library_)) last_library_ = found->end;
     }
   }
 
@@ -198,10 +201,14 @@ class Builder {
     for (size_t step = 0; step < pending_.size(); ++step) {
       for (const Use& use : pending_[step].uses) {
         Memory& m = memories_[use.memory];
-        const Branched* found = BranchedAt(static_cast<int32_t>(step));
-        m.first = std::min(m.first, found ? found->begin : static_cast<int32_t>(step));
-        m.last = found ? found->end - 1 : static_cast<int32_t>(step);
-        m.last_use = static_cast<int32_t>(step);
+        const auto at = static_cast<int32_t>(step);
+        int32_t begin = at, end = at + 1;
+        if (const Branched* found = BranchedAt(at)) begin = found->begin, end = found->end;
+        if (const Followed* found = FollowedAt(at)) begin = found->begin, end = found->end;
+        m.first = std::min(m.first, begin);
+        m.last = end - 1;
+        m.first_use = std::min(m.first_use, at);
+        m.last_use = at;
       }
     }
   }
@@ -216,6 +223,41 @@ class Builder {
       branched_.push_back(std::move(branched));
       if (!options_.always_branch && LiveBytesNow() > most) branched_.pop_back();
     }
+  }
+
+  // Products and their followers need what they touch at the same time, too.
+  void ChooseFollowed() {
+    const int64_t most = std::max(kSmallArena, LiveBytesNow() * 102 / 100);
+    for (const Followed& found : FindFollowed(graph_, pending_, options_.always_branch)) {
+      bool apart = true;
+      for (int32_t step = found.begin; step < found.end; ++step) apart &= !BranchedAt(step);
+      if (!apart) continue;
+      followed_.push_back(found);
+      if (!options_.always_branch && LiveBytesNow() > most) followed_.pop_back();
+    }
+  }
+
+  // The product with its followers that a step is one of, or null.
+  const Followed* FollowedAt(int32_t step) const {
+    const auto next =
+        std::upper_bound(followed_.begin(), followed_.end(), step,
+                         [](int32_t s, const Followed& found) { return s < found.begin; });
+    if (next == followed_.begin() || step >= std::prev(next)->end) return nullptr;
+    return &*std::prev(next);
+  }
+
+  // True if `step` follows a product and another step of that uses the memory other than by rows:
+  // as its operand, or as something that was there before.
+  bool UsedByOtherRows(int32_t step, int32_t home) const {
+    const Followed* found = FollowedAt(step);
+    if (!found) return false;
+    if (memories_[home].first_use >= found->begin) return false;  // what the product began
+    for (int32_t other = found->begin; other < found->end; ++other) {
+      for (const Use& use : pending_[other].uses) {
+        if (other != step && Home(use.memory) == home) return true;
+      }
+    }
+    return false;
   }
 
   int64_t LiveBytesNow() {
@@ -279,7 +321,9 @@ class Builder {
     std::vector<int32_t> taken;
     for (size_t out = 0; out < s.uses.size(); ++out) {
       const int32_t memory = s.uses[out].memory;
-      if (!s.uses[out].write || memories_[memory].first != step || Home(memory) != memory) continue;
+      if (!s.uses[out].write || Home(memory) != memory) continue;
+      if ((FollowedAt(step) ? memories_[memory].first_use : memories_[memory].first) != step)
+        continue;
       for (const bool want_input : {true, false}) {
         if (memories_[memory].donor >= 0 || Home(memory) != memory) break;
         for (const Use& use : s.uses) {
@@ -298,8 +342,8 @@ class Builder {
   bool MayTake(const PendingStep& s, int32_t step, size_t out, int32_t from) const {
     const Memory& m = memories_[from];
     const Memory& to = memories_[s.uses[out].memory];
-    if (m.last_use != step || TouchedBeside(step, from) || m.bytes != to.bytes ||
-        m.arena != to.arena || m.result >= 0)
+    if (m.last_use != step || TouchedBeside(step, from) || UsedByOtherRows(step, from) ||
+        m.bytes != to.bytes || m.arena != to.arena || m.result >= 0)
       return false;
     if (m.input >= 0) {
       if (!options_.compile.Reusable(m.input) || graph_.nodes[m.input].immediate ||
@@ -514,6 +558,18 @@ class Builder {
     std::vector<int32_t> now, first;  // of each step; of each new one
     for (size_t begin = 0; begin < pending_.size();) {
       first.push_back(static_cast<int32_t>(begin));
+      if (const Followed* found = FollowedAt(static_cast<int32_t>(begin))) {
+        Say("step ", begin, " is followed by ", found->end - found->begin - 1);
+        FollowedStep whole;
+        whole.product = std::get<LibraryStep>(std::move(program_.steps[begin]));
+        now.push_back(static_cast<int32_t>(steps.size()));
+        for (++begin; begin < static_cast<size_t>(found->end); ++begin) {
+          whole.kernels.push_back(std::get<KernelStep>(std::move(program_.steps[begin])));
+          now.push_back(static_cast<int32_t>(steps.size()));
+        }
+        steps.push_back(std::move(whole));
+        continue;
+      }
       const Branched* found = BranchedAt(static_cast<int32_t>(begin));
       const size_t end = found ? static_cast<size_t>(found->end) : begin + 1;
       std::vector<Step> branches;
@@ -592,6 +648,7 @@ class Builder {
   // Library calls can run out of memory; inputs must be whole until the last has begun.
   int32_t last_library_ = 0;
   std::vector<Branched> branched_;  // in order
+  std::vector<Followed> followed_;  // in order
   std::vector<int64_t> arena_offset_;
   Program program_;
 };

@@ -54,7 +54,13 @@ struct ListStep {
   std::unique_ptr<const KernelList> list;
 };
 
-using Step = std::variant<KernelStep, LibraryStep, StretchStep, ListStep>;
+// A product and kernels that take its rows while the cache holds them (jit/runtime/followed.h).
+struct FollowedStep {
+  LibraryStep product;
+  std::vector<KernelStep> kernels;
+};
+
+using Step = std::variant<KernelStep, LibraryStep, StretchStep, ListStep, FollowedStep>;
 
 // New memory that outlives the run, for a value that an output is or is a view of.
 struct Result {

@@ -45,6 +45,11 @@ int64_t BytesOf(const Step& step) {
     return int64_t{sizeof(LibraryStep)} + l->call->bytes();
   if (const KernelStep* k = std::get_if<KernelStep>(&step)) return BytesOf(*k);
   int64_t bytes = 0;
+  if (const FollowedStep* f = std::get_if<FollowedStep>(&step)) {
+    bytes = int64_t{sizeof(*f)} + f->product.call->bytes();
+    for (const KernelStep& k : f->kernels) bytes += int64_t{sizeof(k)} + BytesOf(k);
+    return bytes;
+  }
   for (const KernelStep& k : std::get<ListStep>(step).list->entries)
     bytes += int64_t{sizeof(k)} + BytesOf(k);
   return bytes;

@@ -101,8 +101,11 @@ class Blocked {
       for (int64_t p = 0; p < ks_.count; ++p) {
         Part part{j0, std::min(c_.cols, j0 + columns_), ks_.Start(p), ks_.Size(p), nullptr};
         if (!direct_b_) PackB(&part);
+        const bool last = part.j1 == c_.cols && p + 1 == ks_.count;
         team_.Run(a_blocks_.count, [&](int64_t i) {
-          if (!Abandoned()) DoBlock(part, a_blocks_.Start(i), a_blocks_.Start(i + 1));
+          if (Abandoned()) return;
+          DoBlock(part, a_blocks_.Start(i), a_blocks_.Start(i + 1));
+          if (last && team_.rows_done()) TellRows(a_blocks_.Start(i), a_blocks_.Start(i + 1));
         });
         if (Abandoned()) return;
       }
@@ -110,6 +113,10 @@ class Blocked {
   }
 
  private:
+  void TellRows(int64_t panel0, int64_t panel1) const {
+    if (!Abandoned()) (*team_.rows_done())(rows_.Start(panel0), rows_.Start(panel1));
+  }
+
   // Columns and k steps of B that are worked on at a time.
   struct Part {
     int64_t j0, j1, k0, steps;

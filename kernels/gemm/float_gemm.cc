@@ -101,10 +101,10 @@ void FloatGemm(const GemmArgs& args, Isa isa, const Team& team) {
   if constexpr (std::is_same_v<S, Acc<S>>) {
     if (g.k <= kChunk && g.c.col_stride == 1) {
       Block<S> c{static_cast<S*>(g.c.data), g.m, g.n, g.c.row_stride};
-      return ChunkGemm(isa, a, b, g.k, c, team);
+      return ChunkGemm(isa, a, b, g.k, c, turn ? team.Quiet() : team);
     }
   }
-  InBlocks(isa, a, b, g, team);
+  InBlocks(isa, a, b, g, team.Quiet());
 }
 
 template <typename S>

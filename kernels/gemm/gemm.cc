@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "core/fp_mode.h"
+#include "core/long_work.h"
 #include "core/parallel.h"
 #include "kernels/gemm/codegen.h"
 #include "kernels/gemm/float_gemm.h"
@@ -180,5 +181,26 @@ void OneByOne(int64_t count, absl::FunctionRef<void(int64_t)> body) {
 }
 
 void GemmOnPool(const GemmArgs& args, Isa isa) { GemmParallel(args, NumThreads(), OneByOne, isa); }
+
+void GemmOnPool(const GemmArgs& args, const RowsDone& done, Isa isa) {
+  const double work = double(args.m) * double(args.n) * double(args.k);
+  const int threads = NumThreads();
+  std::atomic<int64_t> told{0};
+  const auto tell = [&](int64_t begin, int64_t end) {
+    told.fetch_add(end - begin, std::memory_order_relaxed);
+    done(begin, end);
+  };
+  const RowsDone rows_done = tell;
+  if (args.m > 0 && args.n > 0 && (threads == 1 || WorthTeam(args, work, threads))) {
+    const DefaultFpMode mode;
+    const ParallelRun run = OneByOne;
+    Dispatch(args, ResolveIsa(isa), gemm::Team(threads, run, &rows_done));
+  } else {
+    GemmParallel(args, threads, OneByOne, isa);
+  }
+  if (told != 0 || Abandoned()) return;
+  constexpr int64_t kParts = 8;  // of a thread
+  ParallelFor(args.m, std::max<int64_t>(1, args.m / (threads * kParts)), done);
+}
 
 }  // namespace frazil

@@ -76,4 +76,12 @@ void OneByOne(int64_t count, absl::FunctionRef<void(int64_t)> body);
 // thread.
 void GemmOnPool(const GemmArgs& args, Isa isa = Isa::kBest);
 
+// Called with rows [begin, end) of the output that are complete, while the caches of its thread
+// hold them.
+using RowsDone = absl::FunctionRef<void(int64_t begin, int64_t end)>;
+
+// The same; `done` is called for every row once, on any thread, before it returns (but for an
+// abandoned product).
+void GemmOnPool(const GemmArgs& args, const RowsDone& done, Isa isa = Isa::kBest);
+
 }  // namespace frazil

@@ -11,8 +11,18 @@ namespace frazil::gemm {
 class Team {
  public:
   Team() = default;  // the calling thread alone
-  // `run` outlives the team.
-  Team(int threads, const ParallelRun& run) : threads_(threads), run_(&run) {}
+  // `run` and `rows_done` outlive the team.
+  Team(int threads, const ParallelRun& run, const RowsDone* rows_done = nullptr)
+      : threads_(threads), run_(&run), rows_done_(rows_done) {}
+
+  // The same threads, told of no rows.
+  Team Quiet() const {
+    Team team = *this;
+    team.rows_done_ = nullptr;
+    return team;
+  }
+  // To be called with each block of rows of the output when it is complete; may be null.
+  const RowsDone* rows_done() const { return rows_done_; }
 
   int threads() const { return threads_; }
 
@@ -25,6 +35,7 @@ class Team {
  private:
   int threads_ = 1;
   const ParallelRun* run_ = nullptr;
+  const RowsDone* rows_done_ = nullptr;
 };
 
 }  // namespace frazil::gemm

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <xmmintrin.h>
 
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cmath>
@@ -147,6 +148,24 @@ void Check(std::mt19937_64& rng, const Shape& s, Layout la, Layout lb, Layout lc
   split = fresh();
   GemmOnPool(args(split));
   ExpectSame(want, split, "pool", s);
+  split = fresh();
+  std::vector<std::atomic<int>> told(static_cast<size_t>(s.m));
+  std::atomic<bool> complete{true};
+  const auto element = [](const MatrixRef& x, int64_t i, int64_t j) {
+    return static_cast<T*>(x.data)[i * x.row_stride + j * x.col_stride];
+  };
+  const auto done = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      ++told[static_cast<size_t>(i)];
+      for (int64_t j = 0; j < s.n; ++j) {
+        if (!SameBits(element(want.ref, i, j), element(split.ref, i, j))) complete = false;
+      }
+    }
+  };
+  GemmOnPool(args(split), RowsDone(done));
+  ExpectSame(want, split, "by rows", s);
+  EXPECT_TRUE(complete) << "m=" << s.m << " n=" << s.n << " k=" << s.k;
+  for (const std::atomic<int>& times : told) ASSERT_EQ(times, 1);
   for (Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kBest}) {
     Matrix<T> other(rng, s.m, s.k, la, false), repeated = fresh();
     GemmSeries series(args(repeated), isa);
