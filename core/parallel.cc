@@ -38,19 +38,24 @@ using Body = absl::FunctionRef<void(int64_t, int64_t)>;
 // size, so that what a thread finds in its cache is what it left there.
 struct alignas(64) Share {
   std::atomic<int64_t> next{0};
-  int64_t end = 0;
+  int64_t end = 0;  // as `next`: a part's number
 };
 constexpr int kShares = 8;  // of more threads several begin with the same one
 
 // One range being worked on.
 class Job {
  public:
-  Job(int64_t n, int64_t part, int threads, Body body, LongWork* work)
-      : part_(part), body_(body), work_(work), shares_(std::min(threads, kShares)) {
-    const int64_t parts = (n + part - 1) / part;
+  Job(int64_t n, int64_t grain, int64_t parts, int threads, Body body, LongWork* work)
+      : n_(n),
+        grain_(grain),
+        grains_((n + grain - 1) / grain),
+        parts_(parts),
+        body_(body),
+        work_(work),
+        shares_(std::min(threads, kShares)) {
     for (int i = 0; i < shares_; ++i) {
-      share_[i].next.store(parts * i / shares_ * part, std::memory_order_relaxed);
-      share_[i].end = std::min(n, parts * (i + 1) / shares_ * part);
+      share_[i].next.store(parts * i / shares_, std::memory_order_relaxed);
+      share_[i].end = parts * (i + 1) / shares_;
     }
   }
 
@@ -62,9 +67,9 @@ class Job {
     for (int i = 0; i < shares_; ++i) {
       Share& share = share_[(thread + i) % shares_];
       while (!work_ || !work_->Stop()) {
-        const int64_t begin = share.next.fetch_add(part_, std::memory_order_relaxed);
-        if (begin >= share.end) break;
-        body_(begin, std::min(share.end, begin + part_));
+        const int64_t part = share.next.fetch_add(1, std::memory_order_relaxed);
+        if (part >= share.end) break;
+        body_(BeginOf(part), std::min(n_, BeginOf(part + 1)));
       }
     }
     LongWork::Current() = before;
@@ -72,7 +77,10 @@ class Job {
   }
 
  private:
-  const int64_t part_;
+  // Parts differ by one grain at most, so that shares do.
+  int64_t BeginOf(int64_t part) const { return grains_ * part / parts_ * grain_; }
+
+  const int64_t n_, grain_, grains_, parts_;
   const Body body_;
   LongWork* const work_;
   const int shares_;
@@ -212,7 +220,7 @@ void ParallelFor(int64_t n, int64_t grain, Body body, int64_t min_parts) {
   if (threads == 1 && !work) return body(0, n);
   const int64_t wanted = threads == 1 ? 1 : int64_t{threads} * kPartsPerThread;
   const int64_t parts = std::min(grains, work ? std::max(wanted, min_parts) : wanted);
-  Job job(n, (grains + parts - 1) / parts * grain, threads, body, work);
+  Job job(n, grain, parts, threads, body, work);
   if (threads > 1 && GetGlobal().Get()->Run(&job)) return;
   if (work) return job.Work(0);
   body(0, n);
