@@ -17,7 +17,7 @@ Tensor FromInts(const std::vector<int64_t>& data) {
   const int64_t n = static_cast<int64_t>(data.size());
   auto value = Value::Allocate(DType::kI64, Device(), Dense({n}));
   if (!value.ok()) return Tensor(std::move(value).status());
-  std::memcpy((*value)->data, data.data(), n * 8);
+  std::copy(data.begin(), data.end(), reinterpret_cast<int64_t*>((*value)->data));
   return Tensor(*std::move(value));
 }
 
