@@ -38,16 +38,15 @@ class Convolution : public LibraryCall {
   }
 
   Status Run(absl::Span<char* const> operands, char* result) const override {
-    ConvArgs args = args_;
-    args.image = operands[0];
-    args.other = operands[1];
-    args.result = result;
-    try {
-      weights_ ? ConvWeights(args) : Conv(args);
-    } catch (const std::bad_alloc&) {
-      return MemoryError("[conv2d] no memory for the windows of ", ToString(image_->dims()), ".");
-    }
-    return absl::OkStatus();
+    return Compute(operands, result, nullptr);
+  }
+  int64_t rows() const override {
+    const bool plain = args_.dtype == DType::kF32 || args_.dtype == DType::kF64;
+    return plain && !weights_ ? args_.shape.positions() : 0;
+  }
+  Status RunByRows(absl::Span<char* const> operands, char* result,
+                   absl::FunctionRef<void(int64_t, int64_t)> done) const override {
+    return Compute(operands, result, &done);
   }
   std::string text() const override {
     return StrCat(weights_ ? "conv_weights " : "conv ", ShortName(args_.dtype), " ",
@@ -60,6 +59,20 @@ class Convolution : public LibraryCall {
   }
 
  private:
+  Status Compute(absl::Span<char* const> operands, char* result, const RowsDone* rows_done) const {
+    ConvArgs args = args_;
+    args.image = operands[0];
+    args.other = operands[1];
+    args.result = result;
+    args.rows_done = rows_done;
+    try {
+      weights_ ? ConvWeights(args) : Conv(args);
+    } catch (const std::bad_alloc&) {
+      return MemoryError("[conv2d] no memory for the windows of ", ToString(image_->dims()), ".");
+    }
+    return absl::OkStatus();
+  }
+
   LayoutRef image_, other_;
   bool weights_;
   ConvArgs args_;

@@ -44,6 +44,7 @@ class Forward {
         const int64_t last = std::min(end, at + rows);
         patches.Read(at, last, 0, s_.window(), block, pitch_);
         Gemm(Product(at, last, block), isa_);
+        if (g_.rows_done && !Abandoned()) (*g_.rows_done)(at, last);
       }
     });
   }
@@ -58,7 +59,11 @@ class Forward {
     if (!row) return false;
     GemmArgs product = Product(0, s_.positions(), nullptr);
     product.a = {const_cast<void*>(g_.image), *row, g_.image_strides[3]};
-    GemmOnPool(product, isa_);
+    if (g_.rows_done) {
+      GemmOnPool(product, *g_.rows_done, isa_);
+    } else {
+      GemmOnPool(product, isa_);
+    }
     return true;
   }
 
@@ -93,11 +98,8 @@ class Forward {
   const int64_t pitch_;
 };
 
-}  // namespace
-
-void Conv(const ConvArgs& args, Isa isa) {
+void Compute(const ConvArgs& args, Isa isa) {
   const ConvShape& s = args.shape;
-  if (s.positions() == 0 || s.outputs == 0) return;
   conv::VisitSize(args.dtype, [&](auto zero) {
     using U = decltype(zero);
     if (s.window() == 0) {  // sums of nothing
@@ -106,6 +108,21 @@ void Conv(const ConvArgs& args, Isa isa) {
     }
     Forward<U>(args, isa).Run();
   });
+}
+
+}  // namespace
+
+void Conv(const ConvArgs& args, Isa isa) {
+  const ConvShape& s = args.shape;
+  if (s.positions() == 0 || s.outputs == 0) return;
+  if (args.rows_done) {
+    return TellRows(s.positions(), *args.rows_done, [&](const RowsDone& rows_done) {
+      ConvArgs telling = args;
+      telling.rows_done = &rows_done;
+      Compute(telling, isa);
+    });
+  }
+  Compute(args, isa);
 }
 
 }  // namespace frazil

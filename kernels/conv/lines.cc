@@ -109,6 +109,7 @@ class Lines {
                       out + int64_t(o) * slice_, i != 0);
         }
       }
+      if (g_.rows_done && !Abandoned()) (*g_.rows_done)(at * s_.out_w, (at + 1) * s_.out_w);
     }
   }
 

@@ -185,22 +185,28 @@ void GemmOnPool(const GemmArgs& args, Isa isa) { GemmParallel(args, NumThreads()
 void GemmOnPool(const GemmArgs& args, const RowsDone& done, Isa isa) {
   const double work = double(args.m) * double(args.n) * double(args.k);
   const int threads = NumThreads();
-  std::atomic<int64_t> told{0};
+  TellRows(args.m, done, [&](const RowsDone& rows_done) {
+    if (args.m > 0 && args.n > 0 && (threads == 1 || WorthTeam(args, work, threads))) {
+      const DefaultFpMode mode;
+      const ParallelRun run = OneByOne;
+      Dispatch(args, ResolveIsa(isa), gemm::Team(threads, run, &rows_done));
+    } else {
+      GemmParallel(args, threads, OneByOne, isa);
+    }
+  });
+}
+
+void TellRows(int64_t rows, const RowsDone& done,
+              absl::FunctionRef<void(const RowsDone& rows_done)> make) {
+  std::atomic<bool> told{false};
   const auto tell = [&](int64_t begin, int64_t end) {
-    told.fetch_add(end - begin, std::memory_order_relaxed);
+    told.store(true, std::memory_order_relaxed);
     done(begin, end);
   };
-  const RowsDone rows_done = tell;
-  if (args.m > 0 && args.n > 0 && (threads == 1 || WorthTeam(args, work, threads))) {
-    const DefaultFpMode mode;
-    const ParallelRun run = OneByOne;
-    Dispatch(args, ResolveIsa(isa), gemm::Team(threads, run, &rows_done));
-  } else {
-    GemmParallel(args, threads, OneByOne, isa);
-  }
-  if (told != 0 || Abandoned()) return;
+  make(RowsDone(tell));
   constexpr int64_t kParts = 8;  // of a thread
-  ParallelFor(args.m, std::max<int64_t>(1, args.m / (threads * kParts)), done);
+  if (!told && !Abandoned())
+    ParallelFor(rows, std::max<int64_t>(1, rows / (NumThreads() * kParts)), done);
 }
 
 }  // namespace frazil

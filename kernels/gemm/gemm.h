@@ -84,4 +84,9 @@ using RowsDone = absl::FunctionRef<void(int64_t begin, int64_t end)>;
 // abandoned product).
 void GemmOnPool(const GemmArgs& args, const RowsDone& done, Isa isa = Isa::kBest);
 
+// For those that make a matrix: `make` tells either of all rows or of none, and then they are told
+// of afterwards.
+void TellRows(int64_t rows, const RowsDone& done,
+              absl::FunctionRef<void(const RowsDone& rows_done)> make);
+
 }  // namespace frazil

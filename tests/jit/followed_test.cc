@@ -61,6 +61,28 @@ TEST(Followed, RowsOfAProduct) {
   SetNumThreads(before);
 }
 
+// Output positions are rows: lines of the image, patches of few channels, single elements.
+TEST(Followed, PositionsOfAConvolution) {
+  const int before = NumThreads();
+  const struct {
+    const char *image, *kernel, *out, *attrs;
+  } cases[] = {{"4,20,20,32", "3,3,32,24", "4,20,20,24", "1, 1, 1, 1, 1, 1, 1, 1"},
+               {"2,9,9,3", "3,3,3,5", "2,9,9,5", "1, 1, 1, 1, 1, 1, 1, 1"},
+               {"3,16,16,8", "1,1,8,20", "3,16,16,20", "1, 1, 1, 1, 0, 0, 0, 0"}};
+  for (const int threads : {1, 2, 3}) {
+    SetNumThreads(threads);
+    for (const auto& c : cases) {
+      const std::string y = StrCat("f32[", c.out, "]");
+      ExpectOpByOp(MustParse(StrCat("graph (f32[", c.image, "], f32[", c.kernel, "], ", y,
+                                    ") {\n  %3 = conv2d ", "%0, %1 {", c.attrs, "} : ", y,
+                                    "\n  %4 = tanh %3 : ", y, "\n  %5 = add %4, %2 : ", y,
+                                    "\n  return %5\n}")),
+                   true);
+    }
+  }
+  SetNumThreads(before);
+}
+
 TEST(Followed, ColumnsWaitForAllRows) {
   for (const int64_t m : {16, 65, 512})
     ExpectOpByOp(MustParse(Program(m, m, 48, false, true)), false);
