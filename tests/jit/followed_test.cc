@@ -68,7 +68,7 @@ TEST(Followed, PositionsOfAConvolution) {
     const char *image, *kernel, *out, *attrs;
   } cases[] = {{"4,20,20,32", "3,3,32,24", "4,20,20,24", "1, 1, 1, 1, 1, 1, 1, 1"},
                {"2,9,9,3", "3,3,3,5", "2,9,9,5", "1, 1, 1, 1, 1, 1, 1, 1"},
-               {"3,16,16,8", "1,1,8,20", "3,16,16,20", "1, 1, 1, 1, 0, 0, 0, 0"}};
+               {"3,16,16,8", "1,1,8,20", "3,16,16,20", "1, 1, 0, 0, 0, 0, 1, 1"}};
   for (const int threads : {1, 2, 3}) {
     SetNumThreads(threads);
     for (const auto& c : cases) {
