@@ -61,10 +61,10 @@ Table& GlobalTable() {
 
 std::array<int64_t, kMaxRank> DenseStrides(Dims dims) {
   std::array<int64_t, kMaxRank> strides{};
-  int64_t step = 1;
+  uint64_t step = 1;  // which may wrap: shapes that are too large are refused later
   for (int i = static_cast<int>(dims.size()) - 1; i >= 0; --i) {
-    strides[i] = dims[i] == 1 ? 0 : step;
-    step *= dims[i] == 0 ? 1 : dims[i];
+    strides[i] = dims[i] == 1 ? 0 : static_cast<int64_t>(step);
+    step *= dims[i] == 0 ? 1 : static_cast<uint64_t>(dims[i]);
   }
   return strides;
 }
@@ -80,8 +80,9 @@ Layout* Make(Dims dims, Dims strides, const Layout* shape) {
   auto* l = new (memory) Layout{};
   l->rank = rank;
   l->dense = shape == nullptr;
-  l->size = 1;
-  for (const int64_t d : dims) l->size *= d;
+  uint64_t size = 1;
+  for (const int64_t d : dims) size *= static_cast<uint64_t>(d);
+  l->size = static_cast<int64_t>(size);
   l->shape = shape ? shape : l;
   l->extents = numbers;
   l->strides_ = numbers + rank;
