@@ -157,7 +157,17 @@ class Expressions:
         large = f"fz.astype({x} * {self.pick('1', '1e5', '1e9')}, fz.{self.pick(*INTS)})"
         options += [f"(q := {large}) - fz.astype(fz.astype(q, fz.{self.any_dtype()}), q.dtype)"]
         options += [f"fz.broadcast_to(fz.broadcast_to({x}, (1,) + {x}.shape), (3,) + {x}.shape)"]
+        options += [f"({x} + {y}) - {y}", f"({x} - {y}) + {y}", f"{y} - ({x} + {y})"]
+        options += [f"fz.{binary}(fz.{binary}({x}, {y}), {y})", f"~({x} < {y})"]
+        options += [
+            f"fz.minimum({y}, fz.maximum({x}, {y}))",
+            f"(-({x})) {self.pick('<', '>=')} -{y}",
+        ]
+        options += [f"fz.where((q := {x} > 0), {y}, fz.where(q, {x}, {y} * 2))"]
+        options += [f"-fz.{self.pick('maximum', 'minimum')}(-({x}), -({y}))"]
         if t.ndim:
+            many = self.pick("max", "min", "sum", "prod")
+            options += [f"fz.{many}(fz.{many}({x}, axis={self.pick(0, -1)}))"]
             cut = [self.pick("1:", "::-1", "::2", "1::2", "::-2", ":3", "-2:") for _ in range(3)]
             options += [f"fz.exp({x}[{']['.join(cut[:k])}])" for k in (2, 3)]
             options += [f"{x}.reshape((1, -1)).reshape({x}.shape)"]
@@ -166,6 +176,7 @@ class Expressions:
         if t.ndim > 1:
             axes = [tuple(self.rng.sample(range(t.ndim), t.ndim)) for _ in range(2)]
             options += [f"+fz.permute_dims(fz.permute_dims({x}, {axes[0]}), {axes[1]})"] * 2
+            options += [f"fz.max(fz.permute_dims({x}, {axes[0]}), axis={self.pick(0, 1)})"]
             if t.shape[0] == t.shape[-1]:
                 options += [f"(q := {x} * 0.5) - fz.matrix_transpose(q)"] * 3
                 options += [f"fz.sum((q := {x} - 1) * fz.matrix_transpose(q), axis=0)"] * 2

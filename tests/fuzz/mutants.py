@@ -12,7 +12,8 @@ SEGMENT = "jit/runtime/segment*.cc"
 BUILDER = "jit/runtime/plan_builder*.cc"
 PLAN = "jit/runtime/plan*.cc"
 FOLD = "jit/graph/passes/fold*.cc"
-RULES = "jit/graph/passes/rules*.cc"
+REWRITES = "jit/graph/passes/rewrites.def"
+CONDITIONS = "jit/graph/passes/conditions*.cc"
 CSE = "jit/graph/passes/cse*.cc"
 BODY = "jit/lower/body*.cc"
 LOWER = "jit/lower/lower*.cc"
@@ -106,21 +107,21 @@ PROMISES = [
 
 PASSES = [
     (FOLD, " || a.layout != b.layout", ""),
-    (RULES, " && Holds(wide->dtype, node.dtype) ? x", " ? x"),
-    (RULES, "op == OpId::k_negative || op == OpId::k_bitwise_invert;",
-     "op == OpId::k_negative || op == OpId::k_abs;"),
-    (RULES, "kIdempotent[] = {OpId::k_abs,", "kIdempotent[] = {OpId::k_tanh,"),
-    (RULES, "kSelecting[] = {OpId::k_maximum,", "kSelecting[] = {OpId::k_multiply,"),
-    (RULES, "node.op == OpId::k_add ? OpId::k_subtract : OpId::k_add",
-     "node.op == OpId::k_add ? OpId::k_add : OpId::k_subtract"),
-    (RULES, "Add(graph, node.op, {a->operands[0], b->operands[0]})",
-     "Add(graph, node.op, {b->operands[0], a->operands[0]})"),
-    (RULES, "OpId::k_not_equal, eq->operands)", "OpId::k_less, eq->operands)"),
-    (RULES, "node.operands[2], node.operands[1]}", "node.operands[1], node.operands[2]}"),
-    (RULES, "both.push_back(node.attrs[i + 1] * inner->attrs[i + 1]);",
-     "both.push_back(node.attrs[i + 1]);"),
-    (RULES, "inner->attrs[i] + node.attrs[i] * inner->attrs[i + 1]",
-     "inner->attrs[i] + node.attrs[i]"),
+    (CONDITIONS, "  if (!Holds(middle, from)) return false;\n", ""),
+    (REWRITES, "F: negative bitwise_invert", "F: negative abs"),
+    (REWRITES, '"F: abs sign"', '"F: tanh sign"'),
+    (REWRITES, '"F(x, x)", "x", "F: maximum', '"F(x, x)", "x", "F: multiply'),
+    (REWRITES, '"subtract(x, y)", "", Always', '"add(x, y)", "", Always'),
+    (REWRITES, '"F(x, y)", "F: multiply divide equal', '"F(y, x)", "F: multiply divide equal'),
+    (REWRITES, '"not_equal(x, y)", ""', '"less(x, y)", ""'),
+    (REWRITES, '"where(w, y, x)"', '"where(w, x, y)"'),
+    (REWRITES, 'kBits, "bitwise_invert(less(x, y))"', 'kAny, "bitwise_invert(less(x, y))"'),
+    (REWRITES, 'kExactForIntegers, kAny, "subtract(add(', 'kExact, kAny, "subtract(add('),
+    (REWRITES, '"where(w, x, where(w, y, z))", "where(w, x, z)"',
+     '"where(w, x, where(w, y, z))", "where(w, x, y)"'),
+    (CONDITIONS, "attrs->push_back(outer[i + 1] * inner[i + 1]);",
+     "attrs->push_back(outer[i + 1]);"),
+    (CONDITIONS, "inner[i] + outer[i] * inner[i + 1]", "inner[i] + outer[i]"),
     (CSE, "Call{node.op, node.attrs, node.operands}", "Call{node.op, {}, node.operands}"),
 ]  # fmt: skip
 

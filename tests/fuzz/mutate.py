@@ -43,18 +43,30 @@ def run(command):
     subprocess.run(command, cwd=BUILD, check=True, capture_output=True, text=True)
 
 
+def includer(name):
+    """The file that a table is compiled in."""
+    line = f'#include "{name}"'
+    units = [p for p in sorted((ROOT / name).parent.glob("*.cc")) if line in p.read_text()]
+    if len(units) != 1:
+        raise ValueError(f"{name} is included by {units}")
+    return str(units[0].relative_to(ROOT))
+
+
 def build(number, folder):
     """The folder to import frazil from, with the bug of a row."""
     name, text = mutated(number)
     source = folder / "source" / name
     source.parent.mkdir(parents=True)
     source.write_text(text)
+    unit = name if name.endswith(".cc") else includer(name)
     commands = json.loads((BUILD / "compile_commands.json").read_text())
-    entry = next(c for c in commands if (BUILD / c["file"]).resolve() == ROOT / name)
+    entry = next(c for c in commands if (BUILD / c["file"]).resolve() == ROOT / unit)
     compile_it = shlex.split(entry["command"])
     built, compiled = entry["output"], str(folder / "mutant.o")
     compile_it[compile_it.index("-o") + 1] = compiled
-    compile_it[compile_it.index("-c") + 1] = str(source)
+    compile_it[compile_it.index("-c") + 1] = str(source if unit == name else ROOT / unit)
+    if unit != name:  # the changed table is found before the one in the sources
+        compile_it.insert(compile_it.index("-o"), f"-iquote{folder / 'source'}")
     compile_it = ["-O1" if word == "-O3" else word for word in compile_it]
     compile_it = [w for i, w in enumerate(compile_it) if not {"-MD", "-MQ", "-MF"} & {w}]
     compile_it = [w for w in compile_it if not w.endswith(".o.d") and w != built]

@@ -77,27 +77,6 @@ int ExpectSameBits(Rng& rng, const Graph& before, const Graph& after) {
   return static_cast<int>(want->size());
 }
 
-// A node that computes costs more than a view.
-int64_t Cost(const Graph& graph) {
-  return graph.nodes.size() + std::count_if(graph.nodes.begin(), graph.nodes.end(),
-                                            [](const Node& n) { return !n.view; });
-}
-
-TEST(Rules, EachAppliesToItsExampleAndKeepsTheBits) {
-  for (const Rule& rule : FoldRules()) {
-    SCOPED_TRACE(rule.name);
-    const auto before = Parse(rule.example);
-    ASSERT_TRUE(before.ok()) << before.status();
-    Graph after = *before;
-    FoldWith(&after, {&rule, 1});
-    Dce(&after);
-    ASSERT_TRUE(Verify(after).ok()) << Verify(after);
-    EXPECT_LT(Cost(after), Cost(*before)) << Print(after);
-    Rng rng(1);
-    for (int i = 0; i < 30; ++i) ExpectSameBits(rng, *before, after);
-  }
-}
-
 TEST(Passes, RandomGraphsKeepTheirBits) {
   int compared = 0, smaller = 0;
   for (uint64_t seed = 5000; seed < 5150; ++seed) {

@@ -1,5 +1,6 @@
 #include "core/check.h"
 #include "jit/graph/passes/passes.h"
+#include "jit/graph/passes/rewrite.h"
 
 namespace frazil::jit {
 namespace {
@@ -18,8 +19,8 @@ std::vector<bool> Escaping(const Graph& graph) {
 
 class Folder {
  public:
-  Folder(Graph* graph, absl::Span<const Rule> rules)
-      : old_(graph), rules_(rules), escapes_(Escaping(*graph)) {}
+  Folder(Graph* graph, const RewriteSet& rewrites)
+      : old_(graph), rewrites_(rewrites), escapes_(Escaping(*graph)) {}
 
   void Run() {
     std::vector<int32_t> now(old_->nodes.size());
@@ -36,7 +37,7 @@ class Folder {
   }
 
  private:
-  // Rules shrink what they match, so this ends; the bound catches a rule that does not.
+  // Rewrites shrink what they match, so this ends; the bound catches one that does not.
   int32_t Simplify(int32_t id, bool escapes) {
     for (int round = 0; round < 64; ++round) {
       const int32_t next = ApplyOne(id, escapes);
@@ -44,13 +45,13 @@ class Folder {
       id = next;
       if (new_.nodes[id].input) return id;
     }
-    FZ_CHECK(false && "fold rules undo each other");
+    FZ_CHECK(false && "rewrites undo each other");
   }
 
   int32_t ApplyOne(int32_t id, bool escapes) {
-    for (const Rule& rule : rules_) {
-      const size_t size = new_.nodes.size();
-      const int32_t equal = rule.apply(&new_, id);
+    const size_t size = new_.nodes.size();
+    for (const Rewrite* rewrite : rewrites_.Of(new_.nodes[id].op)) {
+      const int32_t equal = Apply(*rewrite, &new_, id, rewrites_.inexact());
       if (equal >= 0 && equal != id && MayReplace(id, equal, escapes)) {
         for (size_t made = size; made < new_.nodes.size(); ++made)
           new_.nodes[made].origin = new_.nodes[id].origin;
@@ -73,15 +74,18 @@ class Folder {
   }
 
   Graph* old_;
-  absl::Span<const Rule> rules_;
+  const RewriteSet& rewrites_;
   std::vector<bool> escapes_;
   Graph new_;
 };
 
 }  // namespace
 
-void FoldWith(Graph* graph, absl::Span<const Rule> rules) { Folder(graph, rules).Run(); }
+void FoldWith(Graph* graph, const RewriteSet& rewrites) { Folder(graph, rewrites).Run(); }
 
-void Fold(Graph* graph) { FoldWith(graph, FoldRules()); }
+void Fold(Graph* graph) {
+  static const auto* exact = new RewriteSet(Rewrites());
+  FoldWith(graph, *exact);
+}
 
 }  // namespace frazil::jit

@@ -11,7 +11,7 @@
 
 namespace frazil::jit {
 
-void Fold(Graph* graph);          // rules.cc: values that need no work, chains of views made one
+void Fold(Graph* graph);          // rewrites.def: equal values that need less work
 void Cse(Graph* graph);           // equal calls of equal operands become one node
 void Dce(Graph* graph);           // nodes that no output needs go
 void JoinProducts(Graph* graph);  // join_products.cc: products of successive rows become one
@@ -37,18 +37,5 @@ class PassSwitches {
  private:
   uint32_t off_ = 0;  // bit per row of Passes()
 };
-
-// One rewrite of Fold. Each is tested by evaluating its example on random data before and after.
-struct Rule {
-  std::string_view name;  // says what equals what
-  // An equal value for node `id`, whose operands are simplified already; it may append nodes. -1:
-  // no match.
-  int32_t (*apply)(Graph* graph, int32_t id);
-  std::string_view example;  // .gir text in which it applies
-};
-absl::Span<const Rule> FoldRules();
-
-// Fold with a part of the rules.
-void FoldWith(Graph* graph, absl::Span<const Rule> rules);
 
 }  // namespace frazil::jit
