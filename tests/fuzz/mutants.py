@@ -60,10 +60,10 @@ REPLAY = [
     (SEGMENT, "constants + (~ref - inputs);", "constants;"),
     (SEGMENT, "options.precision = precision;", ""),
     (SEGMENT, "? operand(node.operands[~ref]) :", "? operand(node.operands[0]) :"),
-    (BUILDER, "if (m.last != step || m.bytes", "if (m.bytes"),
-    (BUILDER, "m.last != step || m.bytes != to.bytes ||", "m.last != step ||"),
-    (BUILDER, "m.last = kForever;", ""),
-    (BUILDER, "m.last = static_cast<int32_t>(step);", "m.last = m.first;"),
+    (BUILDER, "if (m.last_use != step || ", "if ("),
+    (BUILDER, "m.bytes != to.bytes || ", ""),
+    (BUILDER, "m.last = m.last_use = kForever;", ""),
+    (BUILDER, "m.last = end - 1;", "m.last = m.first;"),
     (BUILDER, "program_.result_slot(m.result), offset}", "program_.result_slot(m.result), 0}"),
     (BUILDER, "arena_offset_[home] + offset", "arena_offset_[home]"),
     (PLAN, "value.holders() != 1 || storage->holders() != 1", "false"),
@@ -141,9 +141,8 @@ LOWERING = [
 
 # Which calls become one kernel, which axes it has, which buffers it may overwrite.
 KERNELS = [
-    (FUSE, " || Returns(g, own)) continue;", ") continue;"),
-    (FUSE, "if (outside || returned_[id] || users_[id].empty())",
-     "if (outside || users_[id].empty())"),
+    (FUSE, " || Returns(g, own))", ")"),
+    (FUSE, "outside || returned_[id] ||", "outside ||"),
     (FUSE, "returned_[Base(id)] = true;", "returned_[id] = true;"),
     (FUSE, "users_[Base(x)].push_back(id);", "users_[x].push_back(id);"),
     (IN_PLACE, "if (stride != launch.strides[b * axes + axis]) return false;", ""),
@@ -173,7 +172,7 @@ KERNELS = [
 
 # Where temporaries lie.
 MEMORY_PLAN = [
-    (MEMORY, "blocks[i].first <= blocks[other].last", "blocks[i].first < blocks[other].last"),
+    (MEMORY, "return a.first <= b.last &&", "return a.first < b.last &&"),
     (MEMORY, "end = std::max(end, range.end);", "end = range.end;"),
 ]  # fmt: skip
 
