@@ -109,7 +109,7 @@ class Expressions:
             (self.drawn, 1.5),
             (self.converted, 2),
             (self.nested, 1),
-            (self.rewritten, 4),
+            (self.rewritten, 6),
         ]
         f = self.rng.choices([k for k, _ in kinds], [w for _, w in kinds])[0]
         return f()
