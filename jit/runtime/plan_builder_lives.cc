@@ -1,0 +1,204 @@
+// What lives when, and what lies where.
+#include <algorithm>
+
+#include "core/device_memory.h"
+#include "jit/runtime/in_place.h"
+#include "jit/runtime/memory_plan.h"
+#include "jit/runtime/plan_builder.h"
+
+namespace frazil::jit {
+namespace {
+
+constexpr int64_t kSmallArena = int64_t{1} << 20;  // nobody minds more of it
+
+}  // namespace
+
+void PlanBuilder::FindLastLibrary() {
+  for (size_t i = 0; i < pending_.size(); ++i) {
+    if (!pending_[i].call && !pending_[i].followed) continue;
+    last_library_ = static_cast<int32_t>(i);
+    if (const Branched* found = BranchedAt(last_library_)) last_library_ = found->end;
+    if (const Followed* found = FollowedAt(last_library_)) last_library_ = found->end;
+  }
+}
+
+void PlanBuilder::FindLives() {
+  for (size_t step = 0; step < pending_.size(); ++step) {
+    for (const Use& use : pending_[step].uses) {
+      Memory& m = memories_[use.memory];
+      const auto at = static_cast<int32_t>(step);
+      int32_t begin = at, end = at + 1;
+      if (const Branched* found = BranchedAt(at)) begin = found->begin, end = found->end;
+      if (const Followed* found = FollowedAt(at)) begin = found->begin, end = found->end;
+      m.first = std::min(m.first, begin);
+      m.last = end - 1;
+      m.first_use = std::min(m.first_use, at);
+      m.last_use = at;
+    }
+  }
+}
+
+// Branches need what they touch at the same time: those that make the arena grow are left out.
+void PlanBuilder::ChooseBranches() {
+  std::vector<Branched> found = FindBranches(
+      graph_, pending_, static_cast<int32_t>(memories_.size()), options_.always_branch);
+  if (found.empty()) return;
+  const int64_t most = std::max(kSmallArena, LiveBytesNow() * 102 / 100);
+  for (Branched& branched : found) {
+    branched_.push_back(std::move(branched));
+    if (!options_.always_branch && LiveBytesNow() > most) branched_.pop_back();
+  }
+}
+
+// Products and their followers need what they touch at the same time, too.
+void PlanBuilder::ChooseFollowed() {
+  const int64_t most = std::max(kSmallArena, LiveBytesNow() * 102 / 100);
+  for (const Followed& found : FindFollowed(graph_, pending_, options_.always_branch)) {
+    bool apart = true;
+    for (int32_t step = found.begin; step < found.end; ++step) apart &= !BranchedAt(step);
+    if (!apart) continue;
+    followed_.push_back(found);
+    if (!options_.always_branch && LiveBytesNow() > most) followed_.pop_back();
+  }
+}
+
+// The product with its followers that a step is one of, or null.
+const Followed* PlanBuilder::FollowedAt(int32_t step) const {
+  const auto next =
+      std::upper_bound(followed_.begin(), followed_.end(), step,
+                       [](int32_t s, const Followed& found) { return s < found.begin; });
+  if (next == followed_.begin() || step >= std::prev(next)->end) return nullptr;
+  return &*std::prev(next);
+}
+
+// True if `step` follows a product and another step of that uses the memory other than by rows:
+// as its operand, or as something that was there before.
+bool PlanBuilder::UsedByOtherRows(int32_t step, int32_t home) const {
+  const Followed* found = FollowedAt(step);
+  if (!found) return false;
+  if (memories_[home].first_use >= found->begin) return false;  // what the product began
+  for (int32_t other = found->begin; other < found->end; ++other) {
+    for (const Use& use : pending_[other].uses) {
+      if (other != step && Home(use.memory) == home) return true;
+    }
+  }
+  return false;
+}
+
+int64_t PlanBuilder::LiveBytesNow() {
+  const std::vector<Memory> before = memories_;
+  FindLives();
+  std::vector<Block> blocks;
+  for (const Memory& m : memories_) {
+    if (m.last >= 0 && m.input < 0) blocks.push_back({m.bytes, m.first, m.last});
+  }
+  memories_ = before;
+  return LiveBytes(blocks);
+}
+
+// The stretch of branches that a step is in, or null.
+const Branched* PlanBuilder::BranchedAt(int32_t step) const {
+  const auto next =
+      std::upper_bound(branched_.begin(), branched_.end(), step,
+                       [](int32_t s, const Branched& branched) { return s < branched.begin; });
+  if (next == branched_.begin()) return nullptr;
+  const Branched& found = *std::prev(next);
+  return step < found.end ? &found : nullptr;
+}
+
+// True if a branch beside that of `step` touches the memory.
+bool PlanBuilder::TouchedBeside(int32_t step, int32_t home) const {
+  const Branched* found = BranchedAt(step);
+  if (!found) return false;
+  for (const std::vector<int32_t>& branch : found->branches) {
+    if (std::binary_search(branch.begin(), branch.end(), step)) continue;
+    for (const int32_t other : branch) {
+      for (const Use& use : pending_[other].uses) {
+        if (Home(use.memory) == home) return true;
+      }
+    }
+  }
+  return false;
+}
+
+// Gives results first written in `step` the memory of an operand that nothing needs afterwards.
+void PlanBuilder::ShareMemory(int32_t step) {
+  const PendingStep& s = pending_[step];
+  std::vector<int32_t> taken;
+  for (size_t out = 0; out < s.uses.size(); ++out) {
+    const int32_t memory = s.uses[out].memory;
+    if (!s.uses[out].write || Home(memory) != memory) continue;
+    if ((FollowedAt(step) ? memories_[memory].first_use : memories_[memory].first) != step)
+      continue;
+    for (const bool want_input : {true, false}) {
+      if (memories_[memory].donor >= 0 || Home(memory) != memory) break;
+      for (const Use& use : s.uses) {
+        const int32_t from = Home(use.memory);
+        if ((memories_[from].input >= 0) != want_input || use.write) continue;
+        if (std::count(taken.begin(), taken.end(), from) || !MayTake(s, step, out, from)) continue;
+        taken.push_back(from);
+        Take(memory, from);
+        break;
+      }
+    }
+  }
+}
+
+bool PlanBuilder::MayTake(const PendingStep& s, int32_t step, size_t out, int32_t from) const {
+  const Memory& m = memories_[from];
+  const Memory& to = memories_[s.uses[out].memory];
+  if (m.last_use != step || TouchedBeside(step, from) || UsedByOtherRows(step, from) ||
+      m.bytes != to.bytes || m.arena != to.arena || m.result >= 0)
+    return false;
+  if (m.input >= 0) {
+    if (!options_.compile.Reusable(m.input) || graph_.nodes[m.input].immediate ||
+        step < last_library_)
+      return false;
+  }
+  if (s.followed) return false;
+  const auto shares = [&](int use) { return Home(s.uses[use].memory) == from; };
+  if (!s.call)
+    return MayOverwrite(s.launch, static_cast<int>(out), !CpuAddresses(s.device), shares);
+  if (!s.call->in_place() || !shares(0)) return false;
+  for (size_t use = 1; use + 1 < s.uses.size(); ++use) {
+    if (shares(static_cast<int>(use))) return false;
+  }
+  const Node &x = graph_.nodes[graph_.nodes[s.node].operands[0]], &y = graph_.nodes[s.node];
+  return x.layout == y.layout && OffsetInBase(graph_, graph_.nodes[s.node].operands[0]) == 0;
+}
+
+void PlanBuilder::Take(int32_t memory, int32_t from) {
+  Memory& m = memories_[memory];
+  if (memories_[from].input >= 0) {
+    m.donor = memories_[from].input;  // decided at run time
+    return;
+  }
+  m.home = from;
+  memories_[from].last = m.last;
+  memories_[from].last_use = m.last_use;
+  memories_[from].result = m.result;
+}
+
+void PlanBuilder::PlaceMemories() {
+  arena_offset_.assign(memories_.size(), 0);
+  std::vector<std::vector<Block>> blocks(program_.arenas.size());
+  std::vector<std::vector<int32_t>> owners(program_.arenas.size());
+  for (size_t i = 0; i < memories_.size(); ++i) {
+    const Memory& m = memories_[i];
+    if (m.home != static_cast<int32_t>(i) || m.last < 0 || m.input >= 0) continue;
+    if (m.result >= 0) {
+      program_.results[m.result].donor = m.donor;
+      program_.results[m.result].first_step = m.first;
+      continue;
+    }
+    blocks[m.arena].push_back({m.bytes, m.first, m.last});
+    owners[m.arena].push_back(static_cast<int32_t>(i));
+  }
+  for (size_t a = 0; a < blocks.size(); ++a) {
+    const MemoryPlan plan = PlanMemory(blocks[a]);
+    program_.arenas[a].bytes = plan.bytes;
+    for (size_t i = 0; i < owners[a].size(); ++i) arena_offset_[owners[a][i]] = plan.offsets[i];
+  }
+}
+
+}  // namespace frazil::jit
