@@ -67,7 +67,8 @@ REPLAY = [
     (BUILDER, "program_.result_slot(m.result), offset}", "program_.result_slot(m.result), 0}"),
     (BUILDER, "arena_offset_[home] + offset", "arena_offset_[home]"),
     (PLAN, "value.holders() != 1 || storage->holders() != 1", "false"),
-    (PLAN, "push_back(input >= 0 ? inputs[input]->imm", "push_back(input >= 0 ? inputs[0]->imm"),
+    ("jit/runtime/stretch*.cc", "push_back(input >= 0 ? inputs[input]->imm",
+     "push_back(input >= 0 ? inputs[0]->imm"),
 ]  # fmt: skip
 
 # Skipped bodies.
@@ -76,8 +77,8 @@ PROMISES = [
     (KEYS, "static_cast<uint64_t>(same) << 40 |", ""),
     (KEYS, " ^ static_cast<uint64_t>(v.dtype) << 56", ""),
     (KEYS, "v.layout->id ^", "1 ^"),
-    (SCRIPT, "(const auto& [cell, o] : stage->writes) contents", "(const auto& [cell, o] : "
-     "stage->writes.size() > 1 ? decltype(stage->writes){} : stage->writes) contents"),
+    (SCRIPT, "contents.push_back(tensor(w.content));",
+     "contents.push_back(tensor(stage->writes[0].content));"),
     (SCRIPT, "next = known == outcome ? child.get() : next;", "next = child.get();"),
     (SCRIPT, "const bool keep = first + r < wanted.size() && wanted[first + r];",
      "const bool keep = r < wanted.size() && wanted[r];"),
@@ -97,10 +98,10 @@ PROMISES = [
     (KEYS, "<< 8 |\n                   static_cast<uint64_t>(s.precision));", "<< 8);"),
     (KEYS, "absl::Span<const uint64_t>(last_->words) != words",
      "last_->words.size() != words.size()"),
-    (SCRIPT, "if (static_cast<size_t>(s.index) >= wanted.size() || !wanted[s.index])\n",
-     "if (true)\n"),
+    (SCRIPT, "if (static_cast<size_t>(s.index) >= wanted.size() || !wanted[s.index]) spend",
+     "spend"),
     (SCRIPT, " && before->live == stage->live", ""),
-    (SCRIPT, "*written[stage->writes[i].first]", "*written[i]"),
+    (SCRIPT, "*written[stage->writes[i].cell]", "*written[i]"),
     (SAME, "x.shape == y.shape", "x.shape != y.shape"),
     (NEST, "words.push_back(snapshot->structure);", "words.push_back(1);"),
 ]  # fmt: skip
