@@ -102,12 +102,7 @@ bool PromisedCall::Skip() {
     refused_ = true;
     return false;
   }
-  for (Tensor* cell : cells_) {
-    if (cell->defined() && !cell->value()->ready() &&
-        !Read(*cell->value(), Reading::kInside).ok()) {
-      return NotSkipped();
-    }
-  }
+  if (!MakeReady()) return NotSkipped();
   int kernels = 0;
   const auto ran = script_->Run(cells_, &outputs_, &kernels);
   if (!ran.ok() && IsInterrupted(ran.status())) status_ = ran.status();
@@ -115,6 +110,25 @@ bool PromisedCall::Skip() {
   path_ = *ran;
   promise_->last_kernels_.store(kernels, std::memory_order_relaxed);
   return true;
+}
+
+// While a deferred value is waited for, others may replace what cells hold: the key then says
+// nothing of it.
+bool PromisedCall::MakeReady() {
+  const auto deferred = [](const Tensor* cell) {
+    return cell->defined() && !cell->value()->ready();
+  };
+  if (std::none_of(cells_.begin(), cells_.end(), deferred)) return true;
+  absl::InlinedVector<Tensor, 16> before;
+  for (const Tensor* cell : cells_) before.push_back(*cell);
+  for (const Tensor& cell : before) {
+    if (deferred(&cell) && !Read(*cell.value(), Reading::kInside).ok()) return false;
+  }
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (before[i].value() != cells_[i]->value() || before[i].node() != cells_[i]->node())
+      refused_ = true;
+  }
+  return !refused_;
 }
 
 bool PromisedCall::NotSkipped() {

@@ -95,6 +95,7 @@ class PromisedCall {
 
  private:
   bool Look();
+  bool MakeReady();
   bool NotSkipped();
   Status Merge(std::shared_ptr<PathRecord> path, const Pins& pins);
   template <typename F>

@@ -183,6 +183,8 @@ struct Spendable {
   // Some of them are still the content of cells, which the call replaces at its end.
   bool lent_by_cells = false;
 
+  bool operator==(const Spendable&) const = default;
+
   void Add(size_t slot) {
     if (slots.size() <= slot / 64) slots.resize(slot / 64 + 1);
     slots[slot / 64] |= uint64_t{1} << slot % 64;

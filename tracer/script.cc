@@ -24,7 +24,8 @@ struct Script::Stage {
   LiveMask live;
   int kept = 0, first_register = 0;
   std::shared_ptr<const SegmentPlan> plan;  // null: nothing is wanted
-  bool lends = false;                       // the plan may overwrite what cells hold
+  Spendable spendable;                      // what the plan may overwrite
+  std::vector<int32_t> lent;                // cells whose content is among that
   Source read;
   std::vector<std::pair<uint64_t, std::unique_ptr<Stage>>> next;
 
@@ -146,7 +147,7 @@ class Script::Builder {
     const SegmentRecord& record = *stage->record;
     // Constants are never overwritten. A register is, if this is its last use, and so is what a
     // cell holds, if every call replaces it and nothing can come between.
-    Spendable spendable;
+    Spendable& spendable = stage->spendable;
     for (size_t i = 0; i < record.slots.size(); ++i) {
       const Source& s = record.slots[i];
       if (s.kind == Source::Kind::kResult) {
@@ -154,11 +155,11 @@ class Script::Builder {
       } else if (s.kind == Source::Kind::kCell && script_->paths_.size() == 1 && Lends(*stage, s)) {
         spendable.Add(i);
         spendable.lent_by_cells = true;
-        script_->Lend(s.index);
+        stage->lent.push_back(s.index);
       }
     }
-    stage->lends = spendable.lent_by_cells;
-    if (before && before->plan && before->live == stage->live && before->lends == stage->lends) {
+    // Another outcome may want what was overwritten before.
+    if (before && before->plan && before->live == stage->live && before->spendable == spendable) {
       stage->plan = before->plan;
       script_->unlocks_ |= stage->plan->unlocks();
       script_->kernels_ += stage->plan->kernels();
@@ -278,12 +279,8 @@ StatusOr<const PathRecord*> Script::Run(Cells cells, absl::InlinedVector<Tensor,
   const Cells written = cells;
   if (unlocks_) {
     held.reserve(cells.size());
-    for (size_t i = 0; i < cells.size(); ++i) {
-      if (i < lent_.size() && lent_[i]) {  // what a plan holds to the end; then nothing reads it
-        held_cells.push_back(cells[i]);
-        continue;
-      }
-      held.push_back(*cells[i]);
+    for (const Tensor* cell : cells) {
+      held.push_back(*cell);
       held_cells.push_back(&held.back());
     }
     cells = held_cells;
@@ -305,6 +302,11 @@ StatusOr<const PathRecord*> Script::Run(Cells cells, absl::InlinedVector<Tensor,
     if (stage->plan) {
       slots.clear();
       for (const Source& s : stage->slots) slots.push_back(value(s));
+      // What is lent has one holder: the cell, while nothing can come between, or, where something
+      // has replaced its content during an earlier stage, this call.
+      for (const int32_t i : stage->lent) {
+        if (!held.empty() && held[i].value() == written[i]->value()) held[i].SetValue(ValueRef());
+      }
       registers.resize(stage->first_register + stage->kept);
       FZ_RETURN_IF_ERROR(stage->plan->Run(
           slots, absl::MakeSpan(registers).subspan(stage->first_register, stage->kept)));

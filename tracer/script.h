@@ -70,18 +70,13 @@ class Script {
   struct Stage;
   class Builder;
   Script() = default;
-  void Lend(int32_t cell) {
-    if (lent_.size() <= static_cast<size_t>(cell)) lent_.resize(static_cast<size_t>(cell) + 1);
-    lent_[static_cast<size_t>(cell)] = true;
-  }
   Status RunStraight(Cells cells, absl::InlinedVector<Tensor, 4>* outputs) const;
 
   std::vector<std::shared_ptr<const PathRecord>> paths_;
   std::unique_ptr<Stage> root_;
-  std::vector<bool> lent_;  // cells whose content the last plan may overwrite
-  bool unlocks_ = false;    // while a plan runs, the content of cells may be replaced
-  bool merged_ = false;     // of segments put together (tracer/merge_segments)
-  bool straight_ = false;   // one segment whose results, in order, are the call's; nothing else
+  bool unlocks_ = false;   // while a plan runs, the content of cells may be replaced
+  bool merged_ = false;    // of segments put together (tracer/merge_segments)
+  bool straight_ = false;  // one segment whose results, in order, are the call's; nothing else
   int kernels_ = 0, compiled_ = 0;
   int64_t bytes_ = 0;
 };

@@ -5,6 +5,7 @@ import copy
 import dataclasses
 import gc
 import pickle
+import signal
 import weakref
 
 import numpy as np
@@ -855,3 +856,57 @@ def test_a_training_step_is_one_plan_in_spite_of_index_checks():
         assert a.tolist() == b.tolist()
     assert f(a, *good).tolist() == step(b, *good).tolist()
     assert len(runs) == 6
+
+
+def test_an_outcome_learnt_later_may_want_what_was_overwritten():
+    def body(p, x):
+        a = fz.exp(x)
+        if fz.max(a) > 1e6:
+            return a
+        b = a * 2
+        p -= b
+        if fz.sum(p) > 0:
+            return b
+        p += a
+        return b + a
+
+    f, runs = counted(body)
+    for start in (1000,) * 5 + (-1000,) * 7:
+        p, q = vector(*[start] * 8), vector(*[start] * 8)
+        x = fz.asarray(np.arange(8, dtype=np.float32))
+        assert f(p, x).tolist() == body(q, x).tolist()
+        assert p.tolist() == q.tolist()
+    assert len(runs) < 9
+
+
+def test_what_a_signal_handler_replaces_while_an_earlier_plan_runs():
+    """Its content may have another layout than the one that was guarded."""
+
+    def body(a, p):
+        s = fz.max(a @ a)  # runs long, without the host's lock
+        if s > -1:
+            p *= 2.0
+        return s
+
+    f, runs = counted(body)
+    a = fz.asarray(np.ones((1200, 1200), np.float32))
+    wide = fz.asarray(np.ones(4_000_000, np.float32))
+    for _ in range(4):
+        f(a, wide[::100_000])
+    p = wide[::100_000]
+
+    def handler(*_):
+        nonlocal p
+        p += 0.0
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        for _ in range(4):
+            signal.setitimer(signal.ITIMER_REAL, 0.004)
+            p = wide[::100_000]
+            f(a, p)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            assert p.tolist() == [2.0] * 40
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert len(runs) == 4
