@@ -13,7 +13,7 @@ extern "C" __global__ void __launch_bounds__(128) frazil_softmax_0be4aeaf(const 
   if (point >= args.points) return;
   const int i0 = point;
   f32 h1[32];
-  f32 h46[32];
+  f32 h48[32];
   f32 v2;
    {
     f32 r2[2] = {fz_bitcast<f32>(0xff800000u), fz_bitcast<f32>(0xff800000u)};
@@ -38,19 +38,19 @@ extern "C" __global__ void __launch_bounds__(128) frazil_softmax_0be4aeaf(const 
     r2[0] = fz_max(r2[0], r2[1]);
     v2 = r2[0];
   }
-  f32 v47;
+  f32 v49;
    {
-    f32 r47[2] = {-0.0f, -0.0f};
+    f32 r49[2] = {-0.0f, -0.0f};
     FZ_UNROLL for (int k = 0; k < 16; ++k) {
       FZ_UNROLL for (int e = 0; e < 2; ++e) {
         const f32 v5 = h1[k * 2 + e];
         const f32 v6 = v5 - v2;
         const f32 v7 = -104.0f;
-        const f32 v8 = 89.0f;
-        const bool v9 = v6 < v7;
-        const f32 v10 = v9 ? v7 : v6;
-        const bool v11 = v8 < v10;
-        const f32 v12 = v11 ? v8 : v10;
+        const bool v8 = v6 < v7;
+        const f32 v9 = v8 ? v7 : v6;
+        const f32 v10 = 89.0f;
+        const bool v11 = v10 < v9;
+        const f32 v12 = v11 ? v10 : v9;
         const f32 v13 = 12582912.0f;
         const f32 v14 = 1.9046542e-09f;
         const f32 v15 = 1.442695f;
@@ -72,41 +72,43 @@ extern "C" __global__ void __launch_bounds__(128) frazil_softmax_0be4aeaf(const 
         const f32 v31 = fz_fma(v29, v21, v30);
         const f32 v32 = fz_fma(v31, v21, v22);
         const f32 v33 = fz_fma(v32, v21, v22);
-        const u32 v34 = 23u;
-        const u32 v35 = 1065353216u;
-        const u32 v36 = 1u;
-        const u32 v37 = fz_shr(v20, v36);
-        const u32 v38 = fz_shl(v37, v34);
-        const u32 v39 = fz_shl(v20, v34);
-        const u32 v40 = v39 - v38;
-        const u32 v41 = v40 + v35;
-        const f32 v42 = fz_bitcast<f32>(v41);
-        const u32 v43 = v38 + v35;
+        const f32 v34 = 0.0f;
+        const f32 v35 = v8 ? v34 : v33;
+        const u32 v36 = 23u;
+        const u32 v37 = 1065353216u;
+        const u32 v38 = 1u;
+        const u32 v39 = fz_shr(v20, v38);
+        const u32 v40 = fz_shl(v39, v36);
+        const u32 v41 = fz_shl(v20, v36);
+        const u32 v42 = v41 - v40;
+        const u32 v43 = v42 + v37;
         const f32 v44 = fz_bitcast<f32>(v43);
-        const f32 v45 = v33 * v44;
-        const f32 v46 = v45 * v42;
-        h46[k * 2 + e] = v46;
-        r47[e] = r47[e] + v46;
+        const u32 v45 = v40 + v37;
+        const f32 v46 = fz_bitcast<f32>(v45);
+        const f32 v47 = v35 * v46;
+        const f32 v48 = v47 * v44;
+        h48[k * 2 + e] = v48;
+        r49[e] = r49[e] + v48;
       }
     }
     FZ_UNROLL for (int h = 16; h > 0; h /= 2) {
-      r47[0] = r47[0] + fz_exchange(r47[0], h);
-      r47[1] = r47[1] + fz_exchange(r47[1], h);
+      r49[0] = r49[0] + fz_exchange(r49[0], h);
+      r49[1] = r49[1] + fz_exchange(r49[1], h);
     }
-    r47[0] = r47[0] + r47[1];
-    v47 = r47[0];
+    r49[0] = r49[0] + r49[1];
+    v49 = r49[0];
   }
    {
     const int first = 0;
     FZ_UNROLL for (int k = 0; k < 16; ++k) {
       const int base = first + lane * 2 + k * 64;
-      fz_vec<f32, 2> w93;
+      fz_vec<f32, 2> w97;
       FZ_UNROLL for (int e = 0; e < 2; ++e) {
-        const f32 v91 = h46[k * 2 + e];
-        const f32 v92 = v91 / v47;
-        w93.v[e] = v92;
+        const f32 v95 = h48[k * 2 + e];
+        const f32 v96 = v95 / v49;
+        w97.v[e] = v96;
       }
-      fz_store((fz_at(args.p_o, i0 * args.st_o_0) + base), w93);
+      fz_store((fz_at(args.p_o, i0 * args.st_o_0) + base), w97);
     }
   }
 }
