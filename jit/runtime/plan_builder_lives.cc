@@ -11,6 +11,15 @@ namespace {
 
 constexpr int64_t kSmallArena = int64_t{1} << 20;  // nobody minds more of it
 
+// The one of `ranges`, which are in order and apart, that has the step, or null.
+template <typename Range>
+const Range* RangeAt(const std::vector<Range>& ranges, int32_t step) {
+  const auto next = std::upper_bound(ranges.begin(), ranges.end(), step,
+                                     [](int32_t s, const Range& range) { return s < range.begin; });
+  if (next == ranges.begin() || step >= std::prev(next)->end) return nullptr;
+  return &*std::prev(next);
+}
+
 }  // namespace
 
 void PlanBuilder::FindLastLibrary() {
@@ -63,13 +72,7 @@ void PlanBuilder::ChooseFollowed() {
 }
 
 // The product with its followers that a step is one of, or null.
-const Followed* PlanBuilder::FollowedAt(int32_t step) const {
-  const auto next =
-      std::upper_bound(followed_.begin(), followed_.end(), step,
-                       [](int32_t s, const Followed& found) { return s < found.begin; });
-  if (next == followed_.begin() || step >= std::prev(next)->end) return nullptr;
-  return &*std::prev(next);
-}
+const Followed* PlanBuilder::FollowedAt(int32_t step) const { return RangeAt(followed_, step); }
 
 // True if `step` follows a product and another step of that uses the memory other than by rows:
 // as its operand, or as something that was there before.
@@ -97,14 +100,7 @@ int64_t PlanBuilder::LiveBytesNow() {
 }
 
 // The stretch of branches that a step is in, or null.
-const Branched* PlanBuilder::BranchedAt(int32_t step) const {
-  const auto next =
-      std::upper_bound(branched_.begin(), branched_.end(), step,
-                       [](int32_t s, const Branched& branched) { return s < branched.begin; });
-  if (next == branched_.begin()) return nullptr;
-  const Branched& found = *std::prev(next);
-  return step < found.end ? &found : nullptr;
-}
+const Branched* PlanBuilder::BranchedAt(int32_t step) const { return RangeAt(branched_, step); }
 
 // True if a branch beside that of `step` touches the memory.
 bool PlanBuilder::TouchedBeside(int32_t step, int32_t home) const {

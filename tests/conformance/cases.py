@@ -419,6 +419,26 @@ def windows(x, kernel, stride, padding, dilation):
     return view[:, :: stride[0], :: stride[1], :, ::dh, ::dw].transpose(0, 1, 2, 4, 5, 3)
 
 
+def sum_of_products(name, row, dtype, a, b, call, expected):
+    """A case whose result is sums of products of two operands: they bound its error."""
+
+    def bound(a, b):
+        return expected(np.abs(a), np.abs(b))
+
+    return Case(
+        name,
+        row["name"],
+        dtype,
+        [a, b],
+        [dtype, dtype],
+        "plain",
+        call,
+        expected,
+        row["ulp"],
+        bound,
+    )
+
+
 def convolutions(row):
     from frazil import nn
 
@@ -442,21 +462,7 @@ def convolutions(row):
                     y = np.tensordot(windows(x, kernel[:2], *steps), w, 3)
                     return y.transpose(0, 3, 1, 2) if first else y
 
-                def bound(x, w, expected=expected):
-                    return expected(np.abs(x), np.abs(w))
-
-                yield Case(
-                    name,
-                    row["name"],
-                    dtype,
-                    [x, w],
-                    [dtype, dtype],
-                    "plain",
-                    call,
-                    expected,
-                    row["ulp"],
-                    bound,
-                )
+                yield sum_of_products(name, row, dtype, x, w, call, expected)
 
 
 def weight_gradients(row):
@@ -483,21 +489,7 @@ def weight_gradients(row):
             def expected(x, g, steps=steps, kernel=kernel):
                 return np.tensordot(windows(x, kernel[:2], *steps), g, ((0, 1, 2), (0, 1, 2)))
 
-            def bound(x, g, expected=expected):
-                return expected(np.abs(x), np.abs(g))
-
-            yield Case(
-                name,
-                row["name"],
-                dtype,
-                [x, g],
-                [dtype, dtype],
-                "plain",
-                call,
-                expected,
-                row["ulp"],
-                bound,
-            )
+            yield sum_of_products(name, row, dtype, x, g, call, expected)
 
 
 def sources(row):

@@ -179,6 +179,7 @@ class Codegen {
   // --- loops over rows of a panel of columns (panels.cc)
   bool HasPanels() const;
   std::vector<int> PanelParts() const;
+  int KnownIn(const std::vector<int>& parts, Id id) const;
   std::vector<bool> KeptInPanels() const;
   void EmitPanels();
   void AllotPanel();

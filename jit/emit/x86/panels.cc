@@ -49,8 +49,12 @@ std::vector<int> Codegen::PanelParts() const {
   return parts;
 }
 
-// The values of a column that another part than their own takes. A result of a reduction is first
-// known in the part after its loop.
+// The part that a value is first known in: a result of a reduction after its loop.
+int Codegen::KnownIn(const std::vector<int>& parts, Id id) const {
+  return parts[id] + (k_.body[id].op == Op::kReduce);
+}
+
+// The values of a column that another part takes than the one they are known in.
 std::vector<bool> Codegen::KeptInPanels() const {
   const std::vector<int> parts = PanelParts();
   std::vector<bool> kept(k_.body.size());
@@ -59,7 +63,7 @@ std::vector<bool> Codegen::KeptInPanels() const {
       if (operand == kNone) continue;
       const bool reduced = k_.body[operand].op == Op::kReduce;
       if (!reduced && info_[operand].level != kPointLevel) continue;
-      if (parts[operand] + reduced != parts[i]) kept[operand] = true;
+      if (KnownIn(parts, operand) != parts[i]) kept[operand] = true;
     }
   }
   return kept;
@@ -91,8 +95,7 @@ void Codegen::TakeKept(const std::vector<int>& parts, int part) {
     if (parts[i] != part) continue;
     for (Id operand : Taken(k_.body[i])) {
       if (operand == kNone || loaded[operand] || !panel_kept_[operand].pitch) continue;
-      const bool reduced = k_.body[operand].op == Op::kReduce;
-      if (parts[operand] + reduced == part) continue;
+      if (KnownIn(parts, operand) == part) continue;
       const int bytes = v_ * SizeOf(k_.body[operand].type);
       const Vec kept = NewVec(std::max(bytes, 16));
       MoveIn(kept, KeptMem(operand), bytes);
