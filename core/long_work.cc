@@ -1,5 +1,6 @@
 #include "core/long_work.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -9,6 +10,11 @@ namespace frazil {
 namespace {
 
 constinit Host g_host = {};
+
+// Looks at the clock that follow each other sooner are too many. Steps of long work take a few
+// milliseconds at most, so so many of them may pass unasked.
+constexpr int64_t kSoon = 50'000;
+constexpr int kMostUnasked = 15;
 
 int64_t Now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
@@ -27,12 +33,17 @@ HostUnlocked::~HostUnlocked() {
 LongWork::LongWork()
     : outer_(std::exchange(t_current, this)),
       home_(&t_current),
-      next_ask_(Now() + g_host.ask_every) {}
+      seen_(Now()),
+      next_ask_(seen_ + g_host.ask_every) {}
 LongWork::~LongWork() { t_current = outer_; }
 
 void LongWork::Ask() {
   if (shielded_ || !unlocked_.token()) return;
-  if (Now() < next_ask_) return;
+  const int64_t now = Now();
+  between_ = now - seen_ < kSoon ? std::min(2 * between_ + 1, kMostUnasked) : 0;
+  unasked_ = between_;
+  seen_ = now;
+  if (now < next_ask_) return;
   // The host may run user code, which is no part of this work nor of the call it belongs to.
   LongWork* const self = std::exchange(t_current, nullptr);
   ThreadState& state = State();

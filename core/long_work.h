@@ -53,9 +53,10 @@ class LongWork {
   static LongWork*& Current() { return t_current; }
 
   // True if the work is to be abandoned. The thread that opened the scope asks the host now and
-  // then; others only look.
+  // then; others only look. Where this is called every few microseconds, most calls do not even
+  // look at the clock.
   bool Stop() {
-    if (!stopped() && home_ == &t_current) Ask();
+    if (!stopped() && home_ == &t_current && --unasked_ < 0) Ask();
     return stopped();
   }
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
@@ -71,7 +72,8 @@ class LongWork {
   LongWork** const home_;
   std::atomic<bool> stopped_{false};
   bool shielded_ = false;
-  int64_t next_ask_;  // nanoseconds
+  int64_t seen_, next_ask_;        // nanoseconds: when the clock was looked at, when to ask
+  int unasked_ = 0, between_ = 0;  // calls of Stop until the next look, and from each to the next
 };
 
 // True if what this thread computes is to be abandoned. Kernels that run long ask between tiles.

@@ -15,6 +15,7 @@
 #include "jit/runtime/convolution.h"
 #include "kernels/blas.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/small_product.h"
 #include "kernels/put.h"
 
 namespace frazil::jit {
@@ -36,9 +37,14 @@ class Matmul : public LibraryCall {
     args_.c = {nullptr, args_.n, 1};
     for (int i = 0; i < r - 2; ++i) batches_ *= c->extents[i];
     StackRows();
+    if (!blas_ && batches_ == 1) small_ = gemm::SmallProduct::Make(args_);
   }
 
   Status Run(absl::Span<char* const> operands, char* result) const override {
+    if (small_) {
+      small_->Run(operands[0], operands[1], result);
+      return absl::OkStatus();
+    }
     if (c_->size == 0) return absl::OkStatus();
     try {
       return blas_ ? RunBlas(operands, result) : RunOwn(operands, result);
@@ -150,6 +156,7 @@ class Matmul : public LibraryCall {
   int64_t item_;
   int64_t batches_ = 1;
   GemmArgs args_;
+  std::unique_ptr<const gemm::SmallProduct> small_;  // null: chosen at each run
 };
 
 // The elements of a value, dense, in other memory.

@@ -20,6 +20,10 @@ namespace {
 constexpr int64_t kStepsOfOnePanel = 32, kStepsOfFarRows = 64;
 constexpr int64_t kDirectA = 256 << 10;  // operands up to this size are read where they are
 constexpr int64_t kDirectB = 64 << 10;
+// A row times a B of that size, which the first-level cache does not hold, is as fast as B comes:
+// with fewer columns at a time. A larger one is read in parts of k.
+constexpr int64_t kSmallB = 32 << 10, kWholeB = 128 << 10;
+constexpr int64_t kVectorsOfRow = 4;
 constexpr int64_t kFewPanels = 32, kFewPanelsInParts = 12, kFewColumnPanels = 16;
 constexpr int64_t kFewestPartSteps = 200;
 constexpr int64_t kFewSets = 2048;   // rows so far apart use every 32nd set or fewer
@@ -96,6 +100,20 @@ class Blocked {
     a_.data = a, b_.data = b, c_.data = c, continues_ = continues;
   }
 
+  // The calls of Run, where nothing is packed, each with all of k.
+  std::optional<SmallCalls> List() {
+    if (!direct_a_ || !direct_b_) return std::nullopt;
+    if (c_.rows == 1 && c_.cols * k_ * int64_t(sizeof(T)) > kWholeB) return std::nullopt;
+    CallList<KernelCall> list;
+    bool fits = true;
+    const Part all{0, c_.cols, 0, k_, nullptr};
+    ForTiles(all, 0, rows_.count, [&](Kernel kernel, const KernelCall& call) {
+      fits = fits && list.Add(kernel, call, a_.data, b_.data, c_.data);
+    });
+    if (!fits) return std::nullopt;
+    return list;
+  }
+
   void Run() {
     for (int64_t j0 = 0; j0 < c_.cols; j0 += columns_) {
       for (int64_t p = 0; p < ks_.count; ++p) {
@@ -126,6 +144,8 @@ class Blocked {
   void ChooseTile() {
     nv_ = 2;
     while (nv_ < kMaxVectors && MaxRows(isa_, nv_ + 1) >= c_.rows) ++nv_;
+    const int64_t b_bytes = c_.cols * k_ * int64_t(sizeof(T));
+    if (c_.rows == 1 && b_bytes > kSmallB && b_bytes <= kWholeB) nv_ = kVectorsOfRow;
     nv_ = std::min(nv_, (c_.cols + lanes_ - 1) >> lane_bits_);
     nr_ = nv_ * lanes_;
     tail_ = c_.cols < nr_ ? c_.cols : c_.cols == nr_ ? 0 : c_.cols % nr_;
@@ -267,6 +287,11 @@ class Blocked {
   // Row panels [panel0, panel1) against the columns of a part. While a panel of B is multiplied,
   // the one that comes next is read, some of it in each kernel's time.
   void DoBlock(const Part& part, int64_t panel0, int64_t panel1) const {
+    ForTiles(part, panel0, panel1, [](Kernel kernel, const KernelCall& call) { kernel(&call); });
+  }
+
+  template <typename Visit>
+  void ForTiles(const Part& part, int64_t panel0, int64_t panel1, Visit visit) const {
     const char* a = nullptr;
     KernelCall call{};
     int64_t panel_bytes = 0;
@@ -293,7 +318,7 @@ class Blocked {
         call.c = c_.data + rows_.Start(p) * c_.ld + j;
         call.next_c = p + 1 < panel1 ? c_.data + rows_.Start(p + 1) * c_.ld + j
                                      : c_.data + rows_.Start(panel0) * c_.ld + j + nr_;
-        kernels_[rows_.Size(p) - rows_.smaller][tail](&call);
+        visit(kernels_[rows_.Size(p) - rows_.smaller][tail], call);
         if (direct_b_) continue;
         ahead += read_ahead;
         call.ahead = ahead < ahead_end ? ahead : static_cast<const char*>(call.b);
@@ -373,6 +398,25 @@ void ChunkGemm(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& ou
   if (!blocked.FindKernels()) return PlainChunk(a, b, k, out, continues);
   blocked.Run();
 }
+
+template <typename S>
+std::optional<SmallCalls> ListCalls(Isa isa, View<S> a, View<S> b, int64_t k,
+                                    const Block<Acc<S>>& out) {
+  if (HasFewRows(b, out) && out.cols >= Lanes(isa, std::is_same_v<S, double>)) {
+    CallList<DotsCall> dots;
+    if (a.cs != 1 || !ListRowDots(isa, a.data, a.rs, b.data, b.cs, k, out, &dots))
+      return std::nullopt;
+    return dots;
+  }
+  Blocked<S> blocked(isa, a, b, k, out, Team(), false);
+  if (!blocked.FindKernels()) return std::nullopt;
+  return blocked.List();
+}
+
+template std::optional<SmallCalls> ListCalls(Isa, View<float>, View<float>, int64_t,
+                                             const Block<float>&);
+template std::optional<SmallCalls> ListCalls(Isa, View<double>, View<double>, int64_t,
+                                             const Block<double>&);
 
 template <typename S>
 struct Repeated<S>::Impl {

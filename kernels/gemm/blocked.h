@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "kernels/gemm/convert.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/small_product.h"
 #include "kernels/gemm/sum_rule.h"
 #include "kernels/gemm/team.h"
 
@@ -19,11 +21,18 @@ template <typename S>
 void ChunkGemm(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out, const Team& team,
                bool continues = false);
 
+// The kernels' calls for such a product, which has fewer than 2^20 multiply-adds; none where it
+// packs, or takes many. `isa` is not kScalar.
+template <typename S>
+std::optional<SmallCalls> ListCalls(Isa isa, View<S> a, View<S> b, int64_t k,
+                                    const Block<Acc<S>>& out);
+
 // Many such products of one shape and instruction set, which is not kScalar, on one thread: what is
 // chosen by the shape is chosen once. The pointers of `a`, `b` and `out` are given to Run.
 template <typename S>
 class Repeated {
  public:
+  using Element = S;
   Repeated(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out);
   Repeated(Repeated&&) noexcept;
   ~Repeated();

@@ -6,6 +6,7 @@
 
 #include "core/long_work.h"
 #include "kernels/gemm/blocked.h"
+#include "kernels/gemm/codegen.h"
 #include "kernels/gemm/convert.h"
 #include "kernels/gemm/scratch.h"
 #include "kernels/gemm/sum_rule.h"
@@ -29,13 +30,28 @@ template <typename S>
 bool BetterTurned(const GemmArgs& g, Isa isa) {
   constexpr int64_t kFew = 14;
   auto adjacent_rows = [](const MatrixRef& x) { return x.row_stride == 1 && x.col_stride != 1; };
-  if (g.m == 1) return false;
-  if (g.n == 1 || adjacent_rows(g.c)) return true;
+  const bool dots = std::is_same_v<S, Acc<S>> && isa != Isa::kScalar;
+  // A vector times a few vectors that each lie in their own memory: they are rows, the result a
+  // column that takes a lane. There are too few of them to be turned in registers.
+  const auto one_lane = [&](const MatrixRef& few, int64_t count) {
+    return dots && adjacent_rows(few) && count <= kFew && count < Lanes(isa, sizeof(S) == 8);
+  };
+  if (g.m == 1) return one_lane(g.b, g.n);
+  if (g.n == 1) return !one_lane({nullptr, g.a.col_stride, g.a.row_stride}, g.m);
+  if (adjacent_rows(g.c)) return true;
   // A few rows against a B that would have to be turned in memory, or a few columns beside an A
   // that need not be.
-  const bool dots = std::is_same_v<S, Acc<S>> && isa != Isa::kScalar;
   if (!dots && g.m <= kFew && 4 * g.m <= g.n && adjacent_rows(g.b)) return true;
   return g.n <= kFew && 4 * g.n <= g.m && adjacent_rows(g.a);
+}
+
+// The problem as it is computed. Of a single column the next one lies wherever that suits.
+template <typename S>
+GemmArgs Oriented(const GemmArgs& args, Isa isa, bool* turned) {
+  *turned = BetterTurned<S>(args, isa);
+  GemmArgs g = *turned ? Transposed(args) : args;
+  if (g.n == 1) g.b.col_stride = g.c.col_stride = 1;
+  return g;
 }
 
 // All of k, into accumulators.
@@ -83,7 +99,7 @@ __attribute__((noinline)) void InBlocks(Isa isa, View<S> a, View<S> b, const Gem
       View<S> a_part{a.At(i, 0), a.rs, a.cs}, b_part{b.At(0, j), b.rs, b.cs};
       S* to = static_cast<S*>(g.c.data) + i * g.c.row_stride + j * g.c.col_stride;
       OneBlock(isa, a_part, b_part, g.k, std::min(rows, g.m - i), std::min(columns, g.n - j), to,
-               g.c.row_stride, g.n == 1 ? 1 : g.c.col_stride, team);
+               g.c.row_stride, g.c.col_stride, team);
     }
   }
 }
@@ -92,25 +108,31 @@ __attribute__((noinline)) void InBlocks(Isa isa, View<S> a, View<S> b, const Gem
 
 template <typename S>
 void FloatGemm(const GemmArgs& args, Isa isa, const Team& team) {
-  const bool turn = BetterTurned<S>(args, isa);
-  GemmArgs turned;
-  if (turn) turned = Transposed(args);
-  const GemmArgs& g = turn ? turned : args;
+  bool turned = false;
+  const GemmArgs g = Oriented<S>(args, isa, &turned);
   View<S> a{static_cast<const S*>(g.a.data), g.a.row_stride, g.a.col_stride};
   View<S> b{static_cast<const S*>(g.b.data), g.b.row_stride, g.b.col_stride};
   if constexpr (std::is_same_v<S, Acc<S>>) {
     if (g.k <= kChunk && g.c.col_stride == 1) {
       Block<S> c{static_cast<S*>(g.c.data), g.m, g.n, g.c.row_stride};
-      return ChunkGemm(isa, a, b, g.k, c, turn ? team.Quiet() : team);
+      return ChunkGemm(isa, a, b, g.k, c, turned ? team.Quiet() : team);
     }
   }
   InBlocks(isa, a, b, g, team.Quiet());
 }
 
 template <typename S>
+std::optional<SmallCalls> FloatCalls(const GemmArgs& args, Isa isa, bool* turned) {
+  const GemmArgs g = Oriented<S>(args, isa, turned);
+  if (isa == Isa::kScalar || g.k > kChunk || g.c.col_stride != 1) return std::nullopt;
+  return ListCalls<S>(isa, {static_cast<const S*>(g.a.data), g.a.row_stride, g.a.col_stride},
+                      {static_cast<const S*>(g.b.data), g.b.row_stride, g.b.col_stride}, g.k,
+                      {static_cast<S*>(g.c.data), g.m, g.n, g.c.row_stride});
+}
+
+template <typename S>
 std::optional<Repeated<S>> FloatSeries(const GemmArgs& like, Isa isa, bool* turned) {
-  *turned = BetterTurned<S>(like, isa);
-  const GemmArgs g = *turned ? Transposed(like) : like;
+  const GemmArgs g = Oriented<S>(like, isa, turned);
   if (isa == Isa::kScalar || g.k > kChunk || g.c.col_stride != 1) return std::nullopt;
   return Repeated<S>(isa, {nullptr, g.a.row_stride, g.a.col_stride},
                      {nullptr, g.b.row_stride, g.b.col_stride}, g.k,
@@ -126,6 +148,8 @@ void FloatGemmAdd(const GemmArgs& g, Isa isa) {
   ChunkGemm(isa, a, b, g.k, c, Team(), true);
 }
 
+template std::optional<SmallCalls> FloatCalls<float>(const GemmArgs&, Isa, bool*);
+template std::optional<SmallCalls> FloatCalls<double>(const GemmArgs&, Isa, bool*);
 template std::optional<Repeated<float>> FloatSeries<float>(const GemmArgs&, Isa, bool*);
 template std::optional<Repeated<double>> FloatSeries<double>(const GemmArgs&, Isa, bool*);
 template void FloatGemmAdd<float>(const GemmArgs&, Isa);

@@ -19,6 +19,11 @@ void FloatGemm(const GemmArgs& args, Isa isa, const Team& team);
 template <typename S>
 std::optional<Repeated<S>> FloatSeries(const GemmArgs& like, Isa isa, bool* turned);
 
+// The kernels' calls of a small product (kernels/gemm/small_product.h), S being float or double and
+// `isa` resolved, by pointers that are never read through. `*turned` as above.
+template <typename S>
+std::optional<SmallCalls> FloatCalls(const GemmArgs& args, Isa isa, bool* turned);
+
 // kernels/gemm/gemm.h's GemmAdd; S is float or double.
 template <typename S>
 void FloatGemmAdd(const GemmArgs& args, Isa isa);

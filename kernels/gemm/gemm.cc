@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -12,6 +14,7 @@
 #include "kernels/gemm/codegen.h"
 #include "kernels/gemm/float_gemm.h"
 #include "kernels/gemm/integer_gemm.h"
+#include "kernels/gemm/small_product.h"
 
 namespace frazil {
 namespace {
@@ -121,12 +124,18 @@ void Gemm(const GemmArgs& args, Isa isa) {
 }
 
 struct GemmSeries::Chosen {
-  std::variant<gemm::Repeated<float>, gemm::Repeated<double>> product;
-  bool turned;
+  std::variant<gemm::Repeated<float>, gemm::Repeated<double>,
+               std::unique_ptr<const gemm::SmallProduct>>
+      product;
+  bool turned = false;
 };
 
 GemmSeries::GemmSeries(const GemmArgs& like, Isa isa) : like_(like), isa_(ResolveIsa(isa)) {
   if (like.m <= 0 || like.n <= 0) return;
+  if (auto small = gemm::SmallProduct::Make(like, isa_)) {
+    chosen_.reset(new Chosen{std::move(small)});
+    return;
+  }
   const auto choose = [&]<typename S>(S) {
     bool turned = false;
     auto product = gemm::FloatSeries<S>(like, isa_, &turned);
@@ -143,8 +152,13 @@ void GemmSeries::Run(void* a, void* b, void* c) {
   const DefaultFpMode mode;
   if (chosen_->turned) std::swap(a, b);
   std::visit(
-      [&]<typename S>(gemm::Repeated<S>& product) {
-        product.Run(static_cast<S*>(a), static_cast<S*>(b), static_cast<S*>(c), false);
+      [&]<typename P>(P& product) {
+        if constexpr (std::is_same_v<P, std::unique_ptr<const gemm::SmallProduct>>) {
+          product->Run(a, b, c);
+        } else {
+          using S = typename P::Element;
+          product.Run(static_cast<S*>(a), static_cast<S*>(b), static_cast<S*>(c), false);
+        }
       },
       chosen_->product);
 }

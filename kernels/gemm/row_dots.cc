@@ -40,14 +40,29 @@ class Dots {
   }
 
   bool Run() {
-    const int64_t pairs = c_.rows <= MaxDotsRows(isa_, 2) ? c_.cols / (2 * lanes_) : 0;
-    const int64_t from = pairs * 2 * lanes_;
-    if (from != 0 && !Columns(2, 0, from)) return false;
-    return Columns(1, from, c_.cols);
+    return ForCalls([](DotsKernel kernel, const DotsCall& call) { kernel(&call); });
+  }
+
+  bool List(CallList<DotsCall>* list) {
+    bool fits = true;
+    return ForCalls([&](DotsKernel kernel, const DotsCall& call) {
+             fits = fits && list->Add(kernel, call, a_, b_, c_.data);
+           }) &&
+           fits;
   }
 
  private:
-  bool Columns(int vectors, int64_t begin, int64_t end) {
+  // False: a kernel cannot be generated.
+  template <typename Visit>
+  bool ForCalls(Visit visit) {
+    const int64_t pairs = c_.rows <= MaxDotsRows(isa_, 2) ? c_.cols / (2 * lanes_) : 0;
+    const int64_t from = pairs * 2 * lanes_;
+    if (from != 0 && !Columns(2, 0, from, visit)) return false;
+    return Columns(1, from, c_.cols, visit);
+  }
+
+  template <typename Visit>
+  bool Columns(int vectors, int64_t begin, int64_t end, Visit visit) {
     const int64_t most = MaxDotsRows(isa_, vectors), width = vectors * lanes_;
     const int64_t panels = (c_.rows + most - 1) / most;
     DotsKernel kernels[2];
@@ -68,7 +83,7 @@ class Dots {
         const int64_t row = c_.rows * p / panels, next = c_.rows * (p + 1) / panels;
         call_.a = a_ + row * a_stride_;
         call_.c = c_.data + row * c_.ld + at;
-        kernels[next - row - fewer](&call_);
+        visit(kernels[next - row - fewer], call_);
       }
     }
     return true;
@@ -92,9 +107,19 @@ bool TryRowDots(Isa isa, const T* a, int64_t a_stride, const T* b, int64_t b_str
   return Dots<T>(isa, a, a_stride, b, b_stride, k, c, continues).Run();
 }
 
+template <typename T>
+bool ListRowDots(Isa isa, const T* a, int64_t a_stride, const T* b, int64_t b_stride, int64_t k,
+                 const Block<T>& c, CallList<DotsCall>* list) {
+  return Dots<T>(isa, a, a_stride, b, b_stride, k, c, false).List(list);
+}
+
 template bool TryRowDots(Isa, const float*, int64_t, const float*, int64_t, int64_t,
                          const Block<float>&, bool);
 template bool TryRowDots(Isa, const double*, int64_t, const double*, int64_t, int64_t,
                          const Block<double>&, bool);
+template bool ListRowDots(Isa, const float*, int64_t, const float*, int64_t, int64_t,
+                          const Block<float>&, CallList<DotsCall>*);
+template bool ListRowDots(Isa, const double*, int64_t, const double*, int64_t, int64_t,
+                          const Block<double>&, CallList<DotsCall>*);
 
 }  // namespace frazil::gemm

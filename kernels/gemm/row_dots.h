@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/small_product.h"
 #include "kernels/gemm/sum_rule.h"
 
 namespace frazil::gemm {
@@ -19,5 +20,11 @@ inline constexpr int64_t kRowDotsRows = 32;
 template <typename T>
 bool TryRowDots(Isa isa, const T* a, int64_t a_stride, const T* b, int64_t b_stride, int64_t k,
                 const Block<T>& c, bool continues);
+
+// The calls that this would make, of a product that fills a vector. False: too many, or none can be
+// generated.
+template <typename T>
+bool ListRowDots(Isa isa, const T* a, int64_t a_stride, const T* b, int64_t b_stride, int64_t k,
+                 const Block<T>& c, CallList<DotsCall>* list);
 
 }  // namespace frazil::gemm

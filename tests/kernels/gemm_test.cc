@@ -26,6 +26,7 @@
 #include "core/dtype.h"
 #include "kernels/blas.h"
 #include "kernels/gemm/reference.h"
+#include "kernels/gemm/small_product.h"
 
 namespace frazil {
 namespace {
@@ -175,6 +176,24 @@ void Check(std::mt19937_64& rng, const Shape& s, Layout la, Layout lb, Layout lc
   }
 }
 
+// Chosen once, run twice; true where it is one.
+template <typename T>
+bool CheckSmall(std::mt19937_64& rng, const Shape& s, Layout la, Layout lb, Isa isa) {
+  Matrix<T> a(rng, s.m, s.k, la, true), b(rng, s.k, s.n, lb, true);
+  Matrix<T> want(rng, s.m, s.n, Layout::kRows, false), got = want;
+  got.ref.data = got.memory.data();
+  GemmArgs args{DTypeOf<T>::value, s.m, s.n, s.k, a.ref, b.ref, want.ref};
+  gemm::ReferenceGemm(args);
+  args.a.data = args.b.data = args.c.data = nullptr;
+  const auto small = gemm::SmallProduct::Make(args, isa);
+  if (!small) return false;
+  Matrix<T> other(rng, s.m, s.k, la, false);
+  small->Run(other.ref.data, b.ref.data, got.ref.data);
+  small->Run(a.ref.data, b.ref.data, got.ref.data);
+  ExpectSame(want, got, "small", s);
+  return true;
+}
+
 template <typename T>
 class GemmTest : public ::testing::Test {};
 
@@ -237,6 +256,43 @@ TYPED_TEST(FloatGemmTest, FewRows) {
       Check<TypeParam>(rng, {m, 530, 1105}, Layout::kRows, lb, Layout::kPadded, false);
     }
   }
+}
+
+// Products whose calls are listed: all that read both factors where they lie.
+TEST(SmallProduct, EveryShapeAndLayout) {
+  std::mt19937_64 rng(12);
+  const auto check = [&](const Shape& s, Layout la, Layout lb, bool expected) {
+    for (Isa isa : {Isa::kAvx2, Isa::kBest}) {
+      EXPECT_EQ(CheckSmall<float>(rng, s, la, lb, isa), expected)
+          << s.m << " " << s.n << " " << s.k;
+      EXPECT_EQ(CheckSmall<double>(rng, s, la, lb, isa), expected)
+          << s.m << " " << s.n << " " << s.k;
+    }
+    EXPECT_FALSE(CheckSmall<float>(rng, s, la, lb, Isa::kScalar));
+  };
+  for (int64_t m : {1, 2, 3, 7, 14, 15, 31}) {
+    for (int64_t n : {1, 2, 7, 8, 16, 17, 33, 64}) {
+      for (int64_t k : {2, 3, 8, 37, 64}) {
+        if (n > 1 || m < 4 || m >= 16) check({m, n, k}, Layout::kRows, Layout::kRows, true);
+        if (n >= 16) check({m, n, k}, Layout::kPadded, Layout::kColumns, true);
+      }
+    }
+  }
+  for (int64_t few : {1, 2, 3}) {  // a lane for the one column or row
+    check({1, few, 1001}, Layout::kRows, Layout::kColumns, true);
+    check({few, 1, 1001}, Layout::kRows, Layout::kColumns, true);
+    check({few, 1, 1001}, Layout::kRows, Layout::kRows, true);
+  }
+  check({1, 256, 64}, Layout::kRows, Layout::kRows,
+        true);  // a matrix that a first cache is too small for
+  check({1, 150, 60}, Layout::kRows, Layout::kPadded, true);
+  check({40, 40, 40}, Layout::kColumns, Layout::kRows, true);
+  check({1, 300, 200}, Layout::kRows, Layout::kRows, false);
+  check({5, 40, 40}, Layout::kGeneral, Layout::kRows, false);
+  check({64, 64, 65}, Layout::kRows, Layout::kRows, false);
+  check({1, 64, 4097}, Layout::kRows, Layout::kRows, false);
+  EXPECT_FALSE(CheckSmall<int32_t>(rng, {4, 4, 4}, Layout::kRows, Layout::kRows, Isa::kBest));
+  EXPECT_FALSE(CheckSmall<Half>(rng, {4, 4, 4}, Layout::kRows, Layout::kRows, Isa::kBest));
 }
 
 // Large enough that every operand is packed, k is blocked, and the split has several parts.
