@@ -1,5 +1,8 @@
 #include "jit/runtime/segment.h"
 
+#include <tuple>
+
+#include "absl/container/flat_hash_map.h"
 #include "core/check.h"
 #include "jit/runtime/plan.h"
 
@@ -72,7 +75,8 @@ class PathBuilder {
   PathBuilder(Graph* graph, std::vector<ValueRef>* constants)
       : graph_(graph), constants_(constants) {}
 
-  // Inputs come before every op: slots of the whole path, then constants of every composite.
+  // Inputs come before every op: slots of the whole path, then constants of the composites. Equal
+  // numbers among those are one input: they are the plan's own, the same at every run.
   void AddInputs(absl::Span<const tracer::CallRecord* const> path) {
     for (const tracer::CallRecord* node : path) {
       for (const tracer::SlotGuard& s : node->slots)
@@ -80,11 +84,9 @@ class PathBuilder {
     }
     for (const tracer::CallRecord* node : path) {
       if (!node->expansion) continue;
-      first_constant_.push_back(graph_->num_inputs);
-      for (const ValueRef& c : node->expansion->constants) {
-        graph_->AddInput(c->dtype, c->device, c->layout, c->immediate);
-        constants_->push_back(c);
-      }
+      first_constant_.push_back(inputs_of_constants_.size());
+      for (const ValueRef& c : node->expansion->constants)
+        inputs_of_constants_.push_back(InputOf(c));
     }
   }
 
@@ -100,12 +102,12 @@ class PathBuilder {
       results_.push_back(id);
       return absl::OkStatus();
     }
-    const int32_t constants = first_constant_[composites_++];
+    const int32_t* const constants = inputs_of_constants_.data() + first_constant_[composites_++];
     const auto inputs = static_cast<int32_t>(node.operands.size());
     std::vector<int32_t> local;
     const auto expanded = [&](int32_t ref) {
       if (ref >= 0) return local[ref];
-      return ~ref < inputs ? operand(node.operands[~ref]) : constants + (~ref - inputs);
+      return ~ref < inputs ? operand(node.operands[~ref]) : constants[~ref - inputs];
     };
     for (const tracer::ExpandedOp& op : node.expansion->ops) {
       absl::InlinedVector<int32_t, 4> operands;
@@ -120,10 +122,25 @@ class PathBuilder {
   const std::vector<int32_t>& results() const { return results_; }
 
  private:
+  int32_t InputOf(const ValueRef& constant) {
+    const auto add = [&] {
+      graph_->AddInput(constant->dtype, constant->device, constant->layout, constant->immediate);
+      constants_->push_back(constant);
+      return graph_->num_inputs - 1;
+    };
+    if (!constant->immediate) return add();
+    const auto [at, added] =
+        numbers_.try_emplace({constant->dtype, constant->layout, constant->imm}, 0);
+    if (added) at->second = add();
+    return at->second;
+  }
+
   Graph* graph_;
   std::vector<ValueRef>* constants_;
   std::vector<int32_t> results_;
-  std::vector<int32_t> first_constant_;
+  std::vector<int32_t> inputs_of_constants_;
+  std::vector<size_t> first_constant_;  // of a composite's, in those
+  absl::flat_hash_map<std::tuple<DType, const Layout*, uint64_t>, int32_t> numbers_;
   size_t composites_ = 0;
 };
 

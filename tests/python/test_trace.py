@@ -1,6 +1,9 @@
 """fz.trace: what can be traced, branches, side effects, exceptions, figures."""
 
 import functools
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -474,3 +477,19 @@ def test_memory_of_more_than_64_inputs_is_used_again():
     step(arrays)
     assert fz.memory.stats()["peak_bytes"] - before < 100 * (1 << 18) / 4
     assert arrays[99].tolist()[:1] == [5.0]
+
+
+def test_equal_numbers_of_composites_are_one_input(tmp_path):
+    source = """
+import frazil as fz
+from frazil import nn
+f = fz.trace(lambda x: nn.sigmoid(nn.sigmoid(x) * 3.0) + nn.relu(x) * 3.0)
+x = fz.ones(4) * -0.5
+want = [f(x).tolist() for _ in range(4)]
+assert all(w == want[0] for w in want)
+"""
+    environment = os.environ | {"FRAZIL_DUMP": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", source], check=True, env=environment)
+    heads = [p.read_text().splitlines()[0] for p in tmp_path.glob("*.plan.txt")]
+    longest = max(heads, key=len)
+    assert longest.count("scalar") == 4, longest  # twice 3.0, which the caller wrote; 0.5; 0.0
