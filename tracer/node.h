@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "core/apply.h"
 #include "core/tensor.h"
@@ -57,12 +58,17 @@ struct Expansion {
 // Which of a segment's results are wanted after it.
 using LiveMask = absl::InlinedVector<uint64_t, 4>;
 
+// Asked by a plan that had let go of the host's lock, before it overwrites what a slot holds: can
+// still nobody else see that value? True of a cell's content that the cell has kept.
+using StillLent = absl::FunctionRef<bool(int32_t slot)>;
+
 // A compiled segment end: made by the compiler that jit registers.
 class SegmentPlan {
  public:
   virtual ~SegmentPlan() = default;
   // slots and outputs (one per live result, ascending) as jit::Plan::Run.
-  virtual Status Run(absl::Span<Value* const> slots, absl::Span<ValueRef> outputs) const = 0;
+  virtual Status Run(absl::Span<Value* const> slots, absl::Span<ValueRef> outputs,
+                     StillLent still_lent) const = 0;
   // The same into values that are deferred; those that are not are left as they are.
   virtual Status Fill(absl::Span<Value* const> slots, absl::Span<Value* const> deferred) const = 0;
   // Running it may let other threads of the host go on (core/long_work.h).

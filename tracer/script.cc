@@ -259,7 +259,9 @@ Status Script::RunStraight(Cells cells, absl::InlinedVector<Tensor, 4>* outputs)
                                                   : root_->path->constants[s.index].get());
   }
   ValueRef results[kMaxStraight];
-  FZ_RETURN_IF_ERROR(root_->plan->Run(slots.span(), {results, static_cast<size_t>(root_->kept)}));
+  const auto nothing_lent = [](int32_t) { return false; };
+  FZ_RETURN_IF_ERROR(
+      root_->plan->Run(slots.span(), {results, static_cast<size_t>(root_->kept)}, nothing_lent));
   for (int i = 0; i < root_->kept; ++i) outputs->emplace_back(std::move(results[i]));
   return absl::OkStatus();
 }
@@ -308,8 +310,15 @@ StatusOr<const PathRecord*> Script::Run(Cells cells, absl::InlinedVector<Tensor,
         if (!held.empty() && held[i].value() == written[i]->value()) held[i].SetValue(ValueRef());
       }
       registers.resize(stage->first_register + stage->kept);
+      const auto still_lent = [&](int32_t slot) {
+        if (static_cast<size_t>(slot) >= stage->slots.size()) return false;
+        const Source& s = stage->slots[slot];
+        return s.kind == Source::Kind::kResult ||
+               (s.kind == Source::Kind::kCell && written[s.index]->value() == slots[slot]);
+      };
       FZ_RETURN_IF_ERROR(stage->plan->Run(
-          slots, absl::MakeSpan(registers).subspan(stage->first_register, stage->kept)));
+          slots, absl::MakeSpan(registers).subspan(stage->first_register, stage->kept),
+          still_lent));
       *kernels += stage->plan->kernels();
     }
     const SegmentRecord& record = *stage->record;

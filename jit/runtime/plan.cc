@@ -80,10 +80,14 @@ bool MayReuse(absl::Span<Value* const> inputs, int32_t donor, Repeated* repeated
   return !repeated->Is(donor);
 }
 
+bool MayTake(const Result& result, absl::Span<Value* const> inputs, Repeated* repeated) {
+  return result.donor >= 0 && !(result.work_from_there > kUninterrupted && HasHost()) &&
+         MayReuse(inputs, result.donor, repeated);
+}
+
 Status FindMemory(const Result& result, absl::Span<Value* const> inputs, Repeated* repeated,
                   Memory* memory) {
-  if (result.donor >= 0 && !(result.work_from_there > kUninterrupted && HasHost()) &&
-      MayReuse(inputs, result.donor, repeated)) {
+  if (MayTake(result, inputs, repeated)) {
     const Value& donor = *inputs[result.donor];
     *memory = {StorageRef::Share(donor.storage), donor.data};
     return absl::OkStatus();
@@ -115,7 +119,11 @@ Status RunLibrary(const LibraryStep& step, char* const* slots) {
 
 }  // namespace
 
-Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs) const {
+// A plan of several steps in two parts: what comes before the first step that overwrites the
+// content of a cell, without the host's lock, and the rest, with it, since no other thread may see
+// the cell half-way. What is overwritten is decided in between.
+Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs,
+                     tracer::StillLent still_lent) const {
   const Program& p = program_;
   FZ_CHECK(static_cast<int32_t>(inputs.size()) == p.num_inputs &&
            outputs.size() == p.outputs.size());
@@ -135,27 +143,55 @@ Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outpu
     slots[slots.size() - 1] = memory->data;
     arenas.push_back(std::move(memory));
   }
-  absl::InlinedVector<ValueRef, 4> results;
-  results.reserve(p.results.size());
+  const bool takes_long = TakesLong();
+  const int32_t last = static_cast<int32_t>(p.steps.size());
+  const int32_t first = takes_long && lent_by_cell() ? FirstOverwrite(inputs) : kNever;
+  const int32_t head = first < last ? first : 0;
+  absl::InlinedVector<ValueRef, 4> results(p.results.size());
   Repeated repeated(inputs);
   int32_t overwrites = kNever;  // the first step that writes over an input
-  for (const Result& result : p.results) {
+  const auto find = [&](size_t i) {
+    const Result& result = p.results[i];
     Memory memory;
     FZ_RETURN_IF_ERROR(FindMemory(result, inputs, &repeated, &memory));
-    slots.push_back(memory.data);
-    results.push_back(ValueOver(result, std::move(memory)));
-    if (result.donor >= 0 && slots[slots.size() - 1] == inputs[result.donor]->data)
+    slots[p.result_slot(i)] = memory.data;
+    if (result.donor >= 0 && memory.data == inputs[result.donor]->data)
       overwrites = std::min(overwrites, result.first_step);
+    results[i] = ValueOver(result, std::move(memory));
+    return absl::OkStatus();
+  };
+  const auto later = [&](const Result& r) {
+    return head > 0 && r.donor >= 0 && r.first_step >= head;
+  };
+  for (size_t i = 0; i < p.results.size(); ++i) {
+    slots.push_back(nullptr);
+    if (!later(p.results[i])) FZ_RETURN_IF_ERROR(find(i));
   }
-  {
-    const DefaultFpMode mode;
-    KernelsRun() += p.stats.kernels + p.stats.library_calls;
-    // A plan on a GPU may have to wait for a compiler.
-    const bool takes_long =
-        p.stats.work >= kLongWork || (p.arenas.size() > 1 && cuda::PendingCompilations() > 0);
-    const bool unlock = takes_long && !(overwrites != kNever && lent_by_cell());
-    FZ_RETURN_IF_ERROR(unlock ? RunLong(slots.begin(), inputs, overwrites)
-                              : RunSteps(slots.begin(), inputs));
+  const DefaultFpMode mode;
+  KernelsRun() += p.stats.kernels + p.stats.library_calls;
+  // Other threads, and the host's signal handlers, may let go of what this run needs.
+  std::shared_ptr<const PlanImpl> self;
+  absl::InlinedVector<ValueRef, 16> held;
+  const auto hold = [&] {
+    self = shared_from_this();
+    for (Value* v : inputs) held.push_back(ValueRef::Share(v));
+  };
+  if (head > 0) {
+    hold();
+    FZ_RETURN_IF_ERROR(RunLong(slots.begin(), inputs, 0, head, kNever));
+    for (size_t i = 0; i < p.results.size(); ++i) {
+      if (!later(p.results[i])) continue;
+      const int32_t donor = p.results[i].donor;
+      if (still_lent(donor)) held[donor] = ValueRef();
+      FZ_RETURN_IF_ERROR(find(i));
+      if (results[i]->data != inputs[donor]->data) held[donor] = ValueRef::Share(inputs[donor]);
+    }
+  }
+  if (takes_long && !(overwrites != kNever && lent_by_cell())) {
+    if (held.empty()) hold();
+    FZ_RETURN_IF_ERROR(RunLong(slots.begin(), inputs, head, last, overwrites));
+  } else {
+    FZ_RETURN_IF_ERROR(RunSteps(slots.begin(), inputs, head));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     FZ_ASSIGN_OR_RETURN(outputs[i], MakeOutput(p.outputs[i], inputs, absl::MakeSpan(results)));
@@ -207,23 +243,36 @@ Status RunStep(const Step& step, char* const* slots, absl::Span<Value* const> in
   return RunLibrary(std::get<LibraryStep>(step), slots);
 }
 
-Status PlanImpl::RunSteps(char* const* slots, absl::Span<Value* const> inputs) const {
-  for (const Step& step : program_.steps) FZ_RETURN_IF_ERROR(RunStep(step, slots, inputs));
+bool PlanImpl::TakesLong() const {
+  // A plan on a GPU may have to wait for a compiler.
+  return program_.stats.work >= kLongWork ||
+         (program_.arenas.size() > 1 && cuda::PendingCompilations() > 0);
+}
+
+int32_t PlanImpl::FirstOverwrite(absl::Span<Value* const> inputs) const {
+  Repeated repeated(inputs);
+  int32_t first = kNever;
+  for (const Result& result : program_.results) {
+    if (result.first_step < first && MayTake(result, inputs, &repeated)) first = result.first_step;
+  }
+  return first;
+}
+
+Status PlanImpl::RunSteps(char* const* slots, absl::Span<Value* const> inputs,
+                          int32_t begin) const {
+  for (size_t i = size_t(begin); i < program_.steps.size(); ++i)
+    FZ_RETURN_IF_ERROR(RunStep(program_.steps[i], slots, inputs));
   return absl::OkStatus();
 }
 
 // Without the host's lock, and abandoned if the host wants it before step `overwrites`.
-Status PlanImpl::RunLong(char* const* slots, absl::Span<Value* const> inputs,
-                         int32_t overwrites) const {
-  // Other threads, and the host's signal handlers, may let go of what this run needs.
-  const auto self = shared_from_this();
-  absl::InlinedVector<ValueRef, 16> held;
-  for (Value* v : inputs) held.push_back(ValueRef::Share(v));
+Status PlanImpl::RunLong(char* const* slots, absl::Span<Value* const> inputs, int32_t begin,
+                         int32_t end, int32_t overwrites) const {
   LongWork work;
-  for (size_t i = 0; i < program_.steps.size(); ++i) {
+  for (int32_t i = begin; i < end; ++i) {
     if (work.Stop()) return Interrupted();
-    if (static_cast<int32_t>(i) == overwrites) work.Shield();
-    FZ_RETURN_IF_ERROR(RunStep(program_.steps[i], slots, inputs));
+    if (i == overwrites) work.Shield();
+    FZ_RETURN_IF_ERROR(RunStep(program_.steps[size_t(i)], slots, inputs));
   }
   return work.stopped() ? Interrupted() : absl::OkStatus();
 }

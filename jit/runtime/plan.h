@@ -14,6 +14,7 @@
 #include "jit/emit/emitter.h"
 #include "jit/lower/lower.h"
 #include "tracer/memory_report.h"
+#include "tracer/node.h"
 
 namespace frazil::jit {
 
@@ -26,8 +27,6 @@ struct CompileOptions {
   // Those inputs are still the content of a cell: while their memory is overwritten, no other
   // thread of the host may run.
   bool lent_by_cell = false;
-  // In a plan of more work than this nothing is overwritten.
-  int64_t most_lent_work = std::numeric_limits<int64_t>::max();
 
   bool Reusable(int32_t input) const {
     if (input < 64) return reusable >> input & 1;
@@ -45,9 +44,8 @@ struct CompileOptions {
 // (core/long_work.h): about 60 us.
 inline constexpr int64_t kLongWork = int64_t{1} << 18;
 
-// About 4 ms: how long a call that skips its body keeps that lock in order to overwrite what its
-// cells hold.
-inline constexpr int64_t kMostLentWork = int64_t{1} << 24;
+// About 4 ms: for so long any plan may keep that lock in order to overwrite what cells hold.
+inline constexpr int64_t kShortLock = int64_t{1} << 24;
 
 struct PlanStats {
   int kernels = 0;  // kernel launches per run
@@ -66,7 +64,11 @@ class Plan {
   // inputs: as Graph inputs, ready. outputs[i] becomes a ready value for Graph::outputs[i]: a new
   // dense value, a view of one, an input itself or a view of an input. MemoryError leaves
   // everything as it was.
-  virtual Status Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs) const = 0;
+  Status Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs) const {
+    return Run(inputs, outputs, [](int32_t) { return false; });
+  }
+  virtual Status Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs,
+                     tracer::StillLent still_lent) const = 0;
   // The same into values that are deferred; those that are not are left as they are.
   virtual Status Fill(absl::Span<Value* const> inputs, absl::Span<Value* const> deferred) const = 0;
   virtual const PlanStats& stats() const = 0;

@@ -250,18 +250,26 @@ Status PlanBuilder::EmitKernel(PendingStep* s) {
   return absl::OkStatus();
 }
 
+// While the content of a cell is overwritten, the host's other threads wait (plan.cc): for a short
+// while, or where most of what is left to do overwrites, as in an optimizer's step.
 void PlanBuilder::SumWork() {
+  int64_t overwriting = 0;
   for (size_t i = program_.steps.size(); i-- > 0;) {
     const Step& step = program_.steps[i];
     const KernelStep* kernel = std::get_if<KernelStep>(&step);
-    program_.stats.work += kernel ? kernel->work : std::get<LibraryStep>(step).call->work();
+    const int64_t work = kernel ? kernel->work : std::get<LibraryStep>(step).call->work();
+    program_.stats.work += work;
+    bool overwrites = false;
     for (Result& result : program_.results) {
-      if (result.first_step == static_cast<int32_t>(i))
-        result.work_from_there = program_.stats.work;
+      if (result.first_step != static_cast<int32_t>(i)) continue;
+      result.work_from_there = program_.stats.work;
+      const bool worth = result.work_from_there <= kShortLock ||
+                         2 * (overwriting + work) >= result.work_from_there;
+      if (options_.compile.lent_by_cell && !worth) result.donor = -1;
+      overwrites |= result.donor >= 0;
     }
+    if (overwrites) overwriting += work;
   }
-  if (program_.stats.work <= options_.compile.most_lent_work) return;
-  for (Result& result : program_.results) result.donor = -1;
 }
 
 std::string PlanBuilder::SayPointers(absl::Span<const Pointer> pointers) const {

@@ -27,7 +27,9 @@ class PlanImpl : public Plan, public std::enable_shared_from_this<PlanImpl> {
         options_(options),
         bytes_(CountBytes()) {}
 
-  Status Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs) const override;
+  using Plan::Run;
+  Status Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs,
+             tracer::StillLent still_lent) const override;
   Status Fill(absl::Span<Value* const> inputs, absl::Span<Value* const> deferred) const override;
   const PlanStats& stats() const override { return program_.stats; }
   int64_t bytes() const override { return bytes_; }
@@ -45,8 +47,11 @@ class PlanImpl : public Plan, public std::enable_shared_from_this<PlanImpl> {
   static Program MarkLast(Program program);
   Status RunSimple(absl::Span<Value* const> inputs, Memory* memory) const;
   bool lent_by_cell() const { return options_.compile.lent_by_cell; }
-  Status RunSteps(char* const* slots, absl::Span<Value* const> inputs) const;
-  Status RunLong(char* const* slots, absl::Span<Value* const> inputs, int32_t overwrites) const;
+  bool TakesLong() const;
+  int32_t FirstOverwrite(absl::Span<Value* const> inputs) const;
+  Status RunSteps(char* const* slots, absl::Span<Value* const> inputs, int32_t begin) const;
+  Status RunLong(char* const* slots, absl::Span<Value* const> inputs, int32_t begin, int32_t end,
+                 int32_t overwrites) const;
   StatusOr<ValueRef> MakeOutput(const Output& output, absl::Span<Value* const> inputs,
                                 absl::Span<ValueRef> results) const;
 

@@ -18,8 +18,10 @@ class JitSegment final : public tracer::SegmentPlan {
         constants_(std::move(constants)),
         kernels_(plan_->stats().kernels + plan_->stats().library_calls) {}
 
-  Status Run(absl::Span<Value* const> slots, absl::Span<ValueRef> outputs) const override {
-    return constants_.empty() ? plan_->Run(slots, outputs) : plan_->Run(Inputs(slots), outputs);
+  Status Run(absl::Span<Value* const> slots, absl::Span<ValueRef> outputs,
+             tracer::StillLent still_lent) const override {
+    return constants_.empty() ? plan_->Run(slots, outputs, still_lent)
+                              : plan_->Run(Inputs(slots), outputs, still_lent);
   }
   Status Fill(absl::Span<Value* const> slots, absl::Span<Value* const> deferred) const override {
     return constants_.empty() ? plan_->Fill(slots, deferred) : plan_->Fill(Inputs(slots), deferred);
@@ -63,7 +65,6 @@ class JitCompiler final : public tracer::SegmentCompiler {
       if (spendable.all || listed) options.Reuse(i);
     }
     options.lent_by_cell = spendable.lent_by_cells;
-    if (spendable.lent_by_cells) options.most_lent_work = kMostLentWork;
     FZ_ASSIGN_OR_RETURN(auto plan, jit::Compile(std::move(graph), options));
     return std::make_shared<JitSegment>(std::move(plan), std::move(constants));
   }

@@ -155,6 +155,43 @@ def test_a_tensor_that_another_thread_replaces(traced):
     run_threads(4, body)
 
 
+def test_nobody_sees_a_cell_half_overwritten():
+    """A skipped call multiplies without the lock, then overwrites the cell that others look at."""
+    w = fz.zeros((400, 400))
+    g = fz.ones((400, 400)) / 400
+    stop = threading.Event()
+
+    @fz.trace(pure=True)
+    def step(w, g):
+        h = g
+        for _ in range(4):
+            h = h @ g
+        w *= 1.0 + 0.0 * h.max()
+        w += h.max()
+
+    for _ in range(10):
+        step(w, g)
+
+    def body(i):
+        if i == 0:
+            try:
+                for _ in range(60):
+                    step(w, g)
+            finally:
+                stop.set()
+        while i > 0 and not stop.is_set():
+            q = w.detach()  # the value is now seen by another cell
+            if i == 2:
+                w.__iadd__(1.0)  # and by that one alone
+            seen = np.array(q)
+            assert (seen == seen[0, 0]).all()
+            time.sleep(0.0002 * i)
+            assert (np.asarray(q) == seen).all()
+
+    run_threads(3, body)
+    assert step.stats()["skipped"] >= 50
+
+
 def test_gradients_see_the_operands_of_the_call():
     x = fz.ones((300, 300), requires_grad=True)
     b = fz.full((300, 300), 2.0)

@@ -49,6 +49,7 @@ class Codegen {
   // are emitted once, always masked: register allocation is superlinear, and a long body does not
   // notice the mask.
   static constexpr int kShortBody = 28;
+  static constexpr int64_t kAheadBytes = 768;  // of the step being computed, in large kernels
   static constexpr int kMaxCopies = 8;  // vectors of columns in one pass over a loop or repeat
 
   using Id = kir::Id;
@@ -120,6 +121,8 @@ class Codegen {
   void EmitColumnsSpace();
   void EmitPointsLoop();
   void SpaceLoop(int copies, bool nontemporal, bool masked);
+  void SkipOrdinary(const Label& ordinary);
+  void FetchAhead();
   void SpaceStep();
   void SetCopy(int copy);
   template <typename Fn>

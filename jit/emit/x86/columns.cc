@@ -37,17 +37,7 @@ void Codegen::SpaceLoop(int copies, bool nontemporal, bool masked) {
   Gp rest = cc_.newInt64("rest");
   const int step = copies * v_;
   level_ = kPointLevel;
-  if (nontemporal) {  // an unaligned row takes the ordinary stores
-    for (size_t b = 0; b < k_.buffers.size(); ++b) {
-      const kir::Buffer& buffer = k_.buffers[b];
-      const int bytes = v_ * SizeOf(buffer.dtype);
-      if (!buffer.out || buffer.strides[k_.rank - 1] != Stride::kOne || bytes < 16) continue;
-      Gp address = cc_.newIntPtr();
-      cc_.lea(address, PlaceOf(int(b), false).At(0));
-      cc_.test(address.r32(), std::min(bytes, 64) - 1);
-      cc_.jnz(done);
-    }
-  }
+  if (nontemporal) SkipOrdinary(done);
   cc_.mov(rest, col_end_);
   cc_.sub(rest, col_);
   if (masked) {
@@ -80,6 +70,7 @@ void Codegen::SpaceLoop(int copies, bool nontemporal, bool masked) {
   }
   for (int copy = 0; copy < copies; ++copy) {
     copy_disp_ = copy * v_;
+    if (k_.stream && !nontemporal) FetchAhead();
     SpaceStep();
     for (size_t b = 0; b < k_.buffers.size(); ++b) {
       if (k_.buffers[b].strides[k_.rank - 1] == Stride::kAny) cc_.add(col_ptr_[b], vec_step_[b]);
@@ -99,6 +90,42 @@ void Codegen::SpaceLoop(int copies, bool nontemporal, bool masked) {
   cc_.bind(done);
   nontemporal_ = false;
   FullLanes();
+}
+
+// An unaligned row takes the ordinary stores, and so does one that overwrites an operand: its lines
+// are in the cache already, and to write past it would throw them out.
+void Codegen::SkipOrdinary(const Label& ordinary) {
+  for (size_t b = 0; b < k_.buffers.size(); ++b) {
+    const kir::Buffer& out = k_.buffers[b];
+    const int bytes = v_ * SizeOf(out.dtype);
+    if (!out.out || out.strides[k_.rank - 1] != Stride::kOne) continue;
+    Gp address = cc_.newIntPtr();
+    cc_.lea(address, PlaceOf(int(b), false).At(0));
+    if (bytes >= 16) {
+      cc_.test(address.r32(), std::min(bytes, 64) - 1);
+      cc_.jnz(ordinary);
+    }
+    for (size_t i = 0; i < k_.buffers.size(); ++i) {
+      const kir::Buffer& in = k_.buffers[i];
+      if (in.out || in.strides[k_.rank - 1] != Stride::kOne) continue;
+      Gp from = cc_.newIntPtr();
+      cc_.lea(from, PlaceOf(int(i), false).At(0));
+      cc_.cmp(address, from);
+      cc_.je(ordinary);
+    }
+  }
+}
+
+// Hardware does not fetch past the end of a page, and begins anew in each of many arrays.
+void Codegen::FetchAhead() {
+  for (size_t b = 0; b < k_.buffers.size(); ++b) {
+    const kir::Buffer& buffer = k_.buffers[b];
+    if (buffer.out || buffer.strides[k_.rank - 1] != Stride::kOne) continue;
+    Place place = PlaceOf(int(b), false);
+    if (place.disp % 64 != 0) continue;
+    place.disp += kAheadBytes;
+    cc_.prefetcht0(place.At(0));
+  }
 }
 
 void Codegen::SetCopy(int copy) {
