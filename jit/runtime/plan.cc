@@ -145,7 +145,7 @@ Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outpu
   }
   const bool takes_long = TakesLong();
   const int32_t last = static_cast<int32_t>(p.steps.size());
-  const int32_t first = takes_long && lent_by_cell() ? FirstOverwrite(inputs) : kNever;
+  const int32_t first = has_head_ && takes_long ? FirstOverwrite(inputs) : kNever;
   const int32_t head = first < last ? first : 0;
   absl::InlinedVector<ValueRef, 4> results(p.results.size());
   Repeated repeated(inputs);
@@ -247,6 +247,14 @@ bool PlanImpl::TakesLong() const {
   // A plan on a GPU may have to wait for a compiler.
   return program_.stats.work >= kLongWork ||
          (program_.arenas.size() > 1 && cuda::PendingCompilations() > 0);
+}
+
+bool PlanImpl::HasHead(const Program& p) {
+  int64_t tail = 0;
+  for (const Result& result : p.results) {
+    if (result.donor >= 0) tail = std::max(tail, result.work_from_there);
+  }
+  return tail > 0 && p.stats.work - tail >= kLongWork;
 }
 
 int32_t PlanImpl::FirstOverwrite(absl::Span<Value* const> inputs) const {

@@ -22,6 +22,7 @@ class PlanImpl : public Plan, public std::enable_shared_from_this<PlanImpl> {
   PlanImpl(Program program, Graph graph, Grouping grouping, const BuildOptions& options)
       : program_(MarkLast(std::move(program))),
         simple_(IsSimple(program_)),
+        has_head_(options.compile.lent_by_cell && HasHead(program_)),
         graph_(std::move(graph)),
         grouping_(std::move(grouping)),
         options_(options),
@@ -47,6 +48,8 @@ class PlanImpl : public Plan, public std::enable_shared_from_this<PlanImpl> {
   static Program MarkLast(Program program);
   Status RunSimple(absl::Span<Value* const> inputs, Memory* memory) const;
   bool lent_by_cell() const { return options_.compile.lent_by_cell; }
+  // Enough work before the first step that may overwrite the content of a cell.
+  static bool HasHead(const Program& program);
   bool TakesLong() const;
   int32_t FirstOverwrite(absl::Span<Value* const> inputs) const;
   Status RunSteps(char* const* slots, absl::Span<Value* const> inputs, int32_t begin) const;
@@ -57,6 +60,7 @@ class PlanImpl : public Plan, public std::enable_shared_from_this<PlanImpl> {
 
   Program program_;
   bool simple_;
+  bool has_head_;
   // For Dump, which builds the program again.
   Graph graph_;
   Grouping grouping_;
