@@ -98,6 +98,11 @@ Status FindMemory(const Result& result, absl::Span<Value* const> inputs, Repeate
   return absl::OkStatus();
 }
 
+// What takes the memory of a value that nobody else can see may as well take the value.
+bool IsWhole(const Result& result, const Value& donor) {
+  return donor.dtype == result.dtype && donor.layout == result.layout->shape;
+}
+
 ValueRef ValueOver(const Result& result, Memory memory) {
   return Value::Make(result.dtype, result.device, result.layout->shape, std::move(memory.storage),
                      memory.data);
@@ -155,9 +160,11 @@ Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outpu
     Memory memory;
     FZ_RETURN_IF_ERROR(FindMemory(result, inputs, &repeated, &memory));
     slots[p.result_slot(i)] = memory.data;
-    if (result.donor >= 0 && memory.data == inputs[result.donor]->data)
-      overwrites = std::min(overwrites, result.first_step);
-    results[i] = ValueOver(result, std::move(memory));
+    Value* const donor = result.donor >= 0 ? inputs[result.donor] : nullptr;
+    const bool taken = donor && memory.data == donor->data;
+    if (taken) overwrites = std::min(overwrites, result.first_step);
+    results[i] = taken && IsWhole(result, *donor) ? ValueRef::Share(donor)
+                                                  : ValueOver(result, std::move(memory));
     return absl::OkStatus();
   };
   const auto later = [&](const Result& r) {
