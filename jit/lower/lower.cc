@@ -1,12 +1,14 @@
 #include "jit/lower/lower.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/check.h"
 #include "core/str.h"
 #include "jit/lower/body.h"
 #include "jit/lower/forward.h"
 #include "jit/lower/philox.h"
+#include "jit/lower/turned_copy.h"
 
 namespace frazil::jit {
 namespace {
@@ -40,6 +42,8 @@ class Lowering {
       LowerPad(first);
     } else if (node(first).op == OpId::k_random_bits) {
       LowerRandomBits(first);
+    } else if (std::optional<Launch> turned = TurnedCopy()) {
+      result_.launches.push_back(*std::move(turned));
     } else {
       FZ_RETURN_IF_ERROR(LowerSpace());
     }
@@ -54,6 +58,12 @@ class Lowering {
     return {space.extents,   space.pinned,   space.parallel,
             space.loop,      space.has_loop, space.chunked,
             space.long_rows, space.lanes,    !space.unrolled.empty()};
+  }
+
+  std::optional<Launch> TurnedCopy() const {
+    const int32_t only = group_.nodes[0];
+    if (group_.nodes.size() != 1 || node(only).op != OpId::k_copy) return {};
+    return LowerTurnedCopy(graph_, only);
   }
 
   Status LowerSpace() {

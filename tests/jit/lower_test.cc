@@ -453,6 +453,36 @@ TEST_F(LowerTest, Movement) {
   }
 }
 
+// Whole rows of 16 elements that lie together are turned; others are copied one by one.
+TEST_F(LowerTest, TurnedCopies) {
+  Rng rng(21);
+  struct Case {
+    DType dtype;
+    const Layout* layout;
+    bool turned;
+  };
+  const Case cases[] = {
+      {DType::kF32, MakeLayout({64, 48}, 1), true},
+      {DType::kI32, MakeLayout({16, 17}, 1), true},
+      {DType::kF32, Intern(DimsVector{32, 35}, DimsVector{1, 40}), true},
+      {DType::kF32, Intern(DimsVector{3, 32, 20}, DimsVector{640, 1, 32}), true},
+      {DType::kU32, Intern(DimsVector{32, 3, 20}, DimsVector{1, 700, 33}), true},
+      {DType::kF32, Intern(DimsVector{3, 16, 16}, DimsVector{0, 1, 16}), true},
+      {DType::kF32, MakeLayout({64, 48}, 0), false},
+      {DType::kF32, MakeLayout({15, 48}, 1), false},
+      {DType::kF32, MakeLayout({16, 15}, 1), false},
+      {DType::kF64, MakeLayout({32, 32}, 1), false},
+      {DType::kF32, MakeLayout({32, 32}, 3), false},
+  };
+  for (const Case& c : cases) {
+    Builder b;
+    b.graph.outputs = {b.Op(OpId::k_copy, {b.In(c.dtype, c.layout)})};
+    Check(b.graph, rng, true);
+    ASSERT_EQ(counts_.texts.size(), 1);
+    EXPECT_EQ(counts_.texts.begin()->find("k_copy_turned") != std::string::npos, c.turned);
+  }
+}
+
 TEST_F(LowerTest, Take) {
   Rng rng(17);
   for (int layout = 0; layout < kLayouts; ++layout) {
