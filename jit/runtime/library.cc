@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <vector>
 
 #include "core/check.h"
 #include "core/device_memory.h"
@@ -37,7 +38,7 @@ class Matmul : public LibraryCall {
     args_.c = {nullptr, args_.n, 1};
     for (int i = 0; i < r - 2; ++i) batches_ *= c->extents[i];
     StackRows();
-    if (!blas_ && batches_ == 1) small_ = gemm::SmallProduct::Make(args_);
+    if (!blas_ && batches_ > 0 && batches_ <= kMostSmall) small_ = ChooseSmall();
   }
 
   Status Run(absl::Span<char* const> operands, char* result) const override {
@@ -107,19 +108,31 @@ class Matmul : public LibraryCall {
     }
   }
 
+  gemm::BatchPlace PlaceOf(int64_t index) const {
+    gemm::BatchPlace at{0, 0, index * args_.m * args_.n};
+    int64_t rest = index;
+    for (int i = static_cast<int>(a_.size()) - 1; i >= 0; --i) {
+      const int64_t along = rest % c_->extents[i];
+      rest /= c_->extents[i];
+      at.a += along * a_[i];
+      at.b += along * b_[i];
+    }
+    return at;
+  }
+
   GemmArgs Batch(int64_t index, absl::Span<char* const> operands, char* result) const {
     GemmArgs args = args_;
-    int64_t a = 0, b = 0, rest = index;
-    for (int i = static_cast<int>(a_.size()) - 1; i >= 0; --i) {
-      const int64_t at = rest % c_->extents[i];
-      rest /= c_->extents[i];
-      a += at * a_[i];
-      b += at * b_[i];
-    }
-    args.a.data = operands[0] + a * item_;
-    args.b.data = operands[1] + b * item_;
-    args.c.data = result + index * args.m * args.n * item_;
+    const gemm::BatchPlace at = PlaceOf(index);
+    args.a.data = operands[0] + at.a * item_;
+    args.b.data = operands[1] + at.b * item_;
+    args.c.data = result + at.c * item_;
     return args;
+  }
+
+  std::unique_ptr<const gemm::SmallProduct> ChooseSmall() const {
+    std::vector<gemm::BatchPlace> batch;
+    for (int64_t i = 0; i < batches_; ++i) batch.push_back(PlaceOf(i));
+    return gemm::SmallProduct::Make(args_, batch);
   }
 
   Status RunBlas(absl::Span<char* const> operands, char* result) const {
@@ -149,6 +162,8 @@ class Matmul : public LibraryCall {
     const int64_t work = std::max<int64_t>(1, args_.m * args_.n * std::max<int64_t>(1, args_.k));
     return std::max<int64_t>(1, 100000 / work);
   }
+
+  static constexpr int64_t kMostSmall = 64;  // products of a batch that is chosen beforehand
 
   LayoutRef c_;
   Strides a_, b_;

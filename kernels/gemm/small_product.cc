@@ -1,6 +1,7 @@
 #include "kernels/gemm/small_product.h"
 
 #include <optional>
+#include <utility>
 
 #include "kernels/gemm/float_gemm.h"
 
@@ -8,14 +9,36 @@ namespace frazil::gemm {
 namespace {
 
 constexpr double kMost = 1 << 18;  // multiply-adds: below what is worth sharing or interrupting
+constexpr int64_t kReturns = 32 << 10;
+
+// The calls of one product for all places of a batch. False: too many.
+template <typename Call>
+bool Repeat(absl::Span<const BatchPlace> batch, bool turned, int64_t size, CallList<Call>* list) {
+  const auto one = std::exchange(list->entries, {});
+  if (one.size() * batch.size() > CallList<Call>::kMost) return false;
+  for (const BatchPlace& at : batch) {
+    for (auto call : one) {
+      call.a += (turned ? at.b : at.a) * size;
+      call.b += (turned ? at.a : at.b) * size;
+      call.c += at.c * size;
+      list->entries.push_back(call);
+    }
+  }
+  return true;
+}
 
 }  // namespace
 
-std::unique_ptr<const SmallProduct> SmallProduct::Make(const GemmArgs& like, Isa isa) {
+FZ_HOT_TLS const void* SmallProduct::t_read_to_end = nullptr;
+
+std::unique_ptr<const SmallProduct> SmallProduct::Make(const GemmArgs& like,
+                                                       absl::Span<const BatchPlace> batch,
+                                                       Isa isa) {
   const bool single = like.dtype == DType::kF32;
   if (!single && like.dtype != DType::kF64) return nullptr;
-  if (like.m <= 0 || like.n <= 0 || like.k <= 0) return nullptr;
-  if (double(like.m) * double(like.n) * double(like.k) > kMost) return nullptr;
+  if (like.m <= 0 || like.n <= 0 || like.k <= 0 || batch.empty()) return nullptr;
+  const double count = double(batch.size());
+  if (double(like.m) * double(like.n) * double(like.k) * count > kMost) return nullptr;
   alignas(64) char origin[64];  // an address to count bytes from
   GemmArgs args = like;
   args.a.data = args.b.data = args.c.data = origin;
@@ -23,7 +46,11 @@ std::unique_ptr<const SmallProduct> SmallProduct::Make(const GemmArgs& like, Isa
   std::optional<SmallCalls> calls = single ? FloatCalls<float>(args, ResolveIsa(isa), &turned)
                                            : FloatCalls<double>(args, ResolveIsa(isa), &turned);
   if (!calls) return nullptr;
-  return std::unique_ptr<const SmallProduct>(new SmallProduct(*std::move(calls), turned));
+  const int64_t size = SizeOf(like.dtype);
+  const auto repeat = [&](auto& list) { return Repeat(batch, turned, size, &list); };
+  if (batch.size() > 1 && !std::visit(repeat, *calls)) return nullptr;
+  const bool returns = like.k * like.n * int64_t(batch.size()) * size > kReturns;
+  return std::unique_ptr<const SmallProduct>(new SmallProduct(*std::move(calls), turned, returns));
 }
 
 }  // namespace frazil::gemm

@@ -9,6 +9,8 @@
 #include <variant>
 #include <vector>
 
+#include "absl/types/span.h"
+#include "core/tls.h"
 #include "kernels/gemm/codegen.h"
 #include "kernels/gemm/dots_code.h"
 #include "kernels/gemm/gemm.h"
@@ -31,13 +33,18 @@ struct CallList {
     entries.push_back({kernel, Apart(a, call.a), Apart(b, call.b), Apart(c, call.c)});
     return entries.size() <= kMost;
   }
-  void Run(const void* a, const void* b, void* c) const {
+  void Run(const void* a, const void* b, void* c, bool backwards) const {
     Call call = like;
-    for (const Entry& e : entries) {
+    const auto run = [&](const Entry& e) {
       call.a = static_cast<const char*>(a) + e.a;
       call.b = static_cast<const char*>(b) + e.b;
       call.c = static_cast<char*>(c) + e.c;
       e.kernel(&call);
+    };
+    if (!backwards) {
+      for (const Entry& e : entries) run(e);
+    } else {
+      for (size_t i = entries.size(); i-- > 0;) run(entries[i]);
     }
   }
 
@@ -52,24 +59,48 @@ struct CallList {
 
 using SmallCalls = std::variant<CallList<KernelCall>, CallList<DotsCall>>;
 
+// Where a product of a batch lies, in elements from the first one.
+struct BatchPlace {
+  int64_t a, b, c;
+};
+
 class SmallProduct {
  public:
   // `like` without its pointers. Null for a product that is larger, that packs or converts what it
   // reads, or where code cannot be generated.
-  static std::unique_ptr<const SmallProduct> Make(const GemmArgs& like, Isa isa = Isa::kBest);
+  static std::unique_ptr<const SmallProduct> Make(const GemmArgs& like, Isa isa = Isa::kBest) {
+    return Make(like, {{0, 0, 0}}, isa);
+  }
+  // The same of a batch of them.
+  static std::unique_ptr<const SmallProduct> Make(const GemmArgs& like,
+                                                  absl::Span<const BatchPlace> batch,
+                                                  Isa isa = Isa::kBest);
 
   // On the calling thread, whose floating-point mode is the default.
   void Run(const void* a, const void* b, void* c) const {
+    const bool backwards = returns_ && TurnsBack(b);
     if (turned_) std::swap(a, b);
-    if (const auto* tiles = std::get_if<CallList<KernelCall>>(&calls_)) return tiles->Run(a, b, c);
-    std::get_if<CallList<DotsCall>>(&calls_)->Run(a, b, c);
+    if (const auto* tiles = std::get_if<CallList<KernelCall>>(&calls_))
+      return tiles->Run(a, b, c, backwards);
+    std::get_if<CallList<DotsCall>>(&calls_)->Run(a, b, c, backwards);
   }
 
  private:
-  SmallProduct(SmallCalls calls, bool turned) : calls_(std::move(calls)), turned_(turned) {}
+  SmallProduct(SmallCalls calls, bool turned, bool returns)
+      : calls_(std::move(calls)), turned_(turned), returns_(returns) {}
+
+  // Where this thread's last product read the same factor to its end, this one begins there: the
+  // first-level cache still holds what was read last.
+  static bool TurnsBack(const void* b) {
+    const bool back = t_read_to_end == b;
+    t_read_to_end = back ? nullptr : b;
+    return back;
+  }
+  static FZ_HOT_TLS const void* t_read_to_end;
 
   const SmallCalls calls_;
   const bool turned_;
+  const bool returns_;  // b is larger than that cache
 };
 
 }  // namespace frazil::gemm

@@ -226,6 +226,46 @@ TEST(Plan, MatmulOfAnyLayout) {
   EXPECT_EQ(Differences(*got[0], *want), "");
 }
 
+// What many products of a row read across is copied once, as panels; a few rows need no panels, and
+// other columns do not make any.
+TEST(Plan, RowsByAMatrixThatIsReadAcross) {
+  const auto run = [](const std::string& row, const std::string& width, std::string_view passes) {
+    std::string text = "graph (f32[64," + width + "] strides [1,64]";
+    for (int i = 0; i < 16; ++i) text += ", f32[" + row + ",64]";
+    text += ") {\n";
+    std::string results;
+    for (int i = 0; i < 16; ++i) {
+      const std::string id = "%" + std::to_string(17 + i);
+      text +=
+          id + " = matmul %" + std::to_string(1 + i) + ", %0 : f32[" + row + "," + width + "]\n";
+      results += (i ? ", " : "") + id;
+    }
+    Graph graph = MustParse(text + "return " + results + "\n}\n");
+    Rng rng(5);
+    const std::vector<ValueRef> inputs = RandomInputs(rng, graph);
+    const auto plan = MustCompile(std::move(graph), {}, passes);
+    return std::make_pair(plan->Dump(), MustRun(*plan, 16, inputs));
+  };
+  const auto same = [](const std::vector<ValueRef>& x, const std::vector<ValueRef>& y) {
+    for (size_t i = 0; i < 16; ++i) EXPECT_EQ(Differences(*x[i], *y[i]), "") << i;
+  };
+  const auto count = [](const std::string& text, const std::string& what) {
+    int n = 0;
+    for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++n;
+    return n;
+  };
+  const auto [panels, of_panels] = run("1", "256", "-recompute");
+  EXPECT_EQ(count(panels, "step matmul f32 batches 4 m 1 n 64 k 64"), 16) << panels;
+  EXPECT_EQ(count(panels, "step k_copy_turned"), 1) << panels;
+  same(of_panels, run("1", "256", "-lay_out").second);
+  const auto [rows, of_rows] = run("3", "256", "");
+  EXPECT_EQ(count(rows, "step matmul f32 batches 1 m 3 n 256 k 64"), 16) << rows;
+  same(of_rows, run("3", "256", "-lay_out").second);
+  const auto [odd, of_odd] = run("1", "255", "");
+  EXPECT_EQ(count(odd, "step matmul f32 batches 1 m 1 n 255 k 64"), 16) << odd;
+  same(of_odd, run("1", "255", "-lay_out").second);
+}
+
 TEST(Plan, OutputsThatAreInputsOrViews) {
   const Graph graph = MustParse(R"(graph (f32[2,3], scalar f32) {
     %2 = permute_dims %0 {1, 0} : view f32[3,2] strides [1,3] offset 0

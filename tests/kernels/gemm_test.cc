@@ -295,6 +295,46 @@ TEST(SmallProduct, EveryShapeAndLayout) {
   EXPECT_FALSE(CheckSmall<Half>(rng, {4, 4, 4}, Layout::kRows, Layout::kRows, Isa::kBest));
 }
 
+// A factor that L1 does not hold is read there and back; every product of a batch has its place.
+TEST(SmallProduct, Batches) {
+  std::mt19937_64 rng(13);
+  const auto check = [&]<typename T>(T, int64_t m, int64_t n, int64_t k, Layout lb,
+                                     int64_t b_apart) {
+    Matrix<T> a(rng, 4 * m, k, Layout::kRows, true), b(rng, 4 * k, n, Layout::kRows, true);
+    Matrix<T> want(rng, 4 * m, n, Layout::kRows, false), got = want;
+    got.ref.data = got.memory.data();
+    if (lb == Layout::kColumns) b.ref.row_stride = 1, b.ref.col_stride = k;
+    const GemmArgs like{DTypeOf<T>::value, m, n, k, a.ref, b.ref, want.ref};
+    std::vector<gemm::BatchPlace> places;
+    for (int64_t i = 0; i < 4; ++i) {
+      places.push_back({(3 - i) * m * k, i * b_apart, i * m * n});
+      GemmArgs one = like;
+      one.a.data = static_cast<T*>(a.ref.data) + places.back().a;
+      one.b.data = static_cast<T*>(b.ref.data) + places.back().b;
+      one.c.data = static_cast<T*>(want.ref.data) + places.back().c;
+      gemm::ReferenceGemm(one);
+    }
+    for (Isa isa : {Isa::kAvx2, Isa::kBest}) {
+      const auto small = gemm::SmallProduct::Make(like, places, isa);
+      ASSERT_TRUE(small);
+      for (int round = 0; round < 3; ++round) {
+        std::fill(got.memory.begin(), got.memory.end(), T(1));
+        small->Run(a.ref.data, b.ref.data, got.ref.data);
+        ExpectSame(want, got, "batch", {m, n, k});
+      }
+    }
+    places.resize(65, places[0]);
+    EXPECT_FALSE(gemm::SmallProduct::Make(like, places));
+  };
+  for (const Layout lb : {Layout::kRows, Layout::kColumns}) {
+    check(float(), 1, 64, 64, lb, 64 * 64);
+    check(float(), 5, 37, 11, lb, 37 * 11);
+    check(double(), 1, 32, 70, lb, 32 * 70);
+    check(double(), 3, 17, 8, lb, 0);
+  }
+  check(float(), 1, 3, 65, Layout::kColumns, 3 * 65);  // columns taken for rows
+}
+
 // Large enough that every operand is packed, k is blocked, and the split has several parts.
 TYPED_TEST(FloatGemmTest, Packed) {
   std::mt19937_64 rng(4);
