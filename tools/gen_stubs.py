@@ -114,6 +114,7 @@ RETURNS = {
     "Tensor.__dlpack__": "Any",
     "Tensor.__array_namespace__": "Any",
     "runtime.caches": "dict[str, dict[str, builtins.int]]",
+    "runtime.disk": "dict[str, str | builtins.int]",
     "runtime.causes": "dict[str, dict[str, str]]",
     "runtime.config": "dict[str, dict[str, Any]]",
     "runtime.dtype": "DType",

@@ -72,6 +72,9 @@ def start(framework, python, threads, log):
     if framework == "frazil":
         path.append(os.environ.get("PYTHONPATH", ""))
     environment |= {"PYTHONPATH": os.pathsep.join(filter(None, path)), "PYTHONHASHSEED": "0"}
+    environment["FRAZIL_DISK_CACHE"] = (
+        "off"  # first calls are those of a process that finds nothing
+    )
     environment |= {"TF_CPP_MIN_LOG_LEVEL": "2", "TF_ENABLE_ONEDNN_OPTS": "1"}
     cores = sorted(os.sched_getaffinity(0))[-threads:]
     return subprocess.Popen(

@@ -14,6 +14,7 @@
 #include "core/storage.h"
 #include "jit/cuda/device.h"
 #include "jit/runtime/counters.h"
+#include "jit/runtime/disk_store.h"
 #include "jit/runtime/eager.h"
 #include "jit/runtime/kernel_cache.h"
 #include "tracer/bounds.h"
@@ -142,6 +143,17 @@ FZ_FAST(Caches) {
       return nullptr;
   }
   return dict.release();
+}
+
+// {file, bytes, code, plans, kept, refused, compiled}
+FZ_FAST(Disk) {
+  const jit::DiskStats disk = jit::GetDiskStats();
+  const jit::KernelCacheStats kernels = jit::GetKernelCacheStats();
+  return Py_BuildValue("{s:s#,s:L,s:L,s:L,s:L,s:L,s:L}", "file", disk.file.data(),
+                       (Py_ssize_t)disk.file.size(), "bytes", (long long)disk.bytes, "code",
+                       (long long)disk.code, "plans", (long long)disk.decisions, "kept",
+                       (long long)disk.kept, "refused", (long long)disk.refused, "compiled",
+                       (long long)kernels.compiles);
 }
 
 // set_process_mode(flags of core/config.h) -> what it was
@@ -322,6 +334,11 @@ std::vector<FunctionRow> RuntimeFunctions() {
        Causes},
       {"set_setting(name, value, /)", "Sets a number of config().", SetSetting},
       {"caches()", "What the bounded caches keep: entries and bytes of each.", Caches},
+      {"disk()",
+       "Plans and machine code on disk: the file and its bytes; what this process found there "
+       "(code, "
+       "plans), left there (kept), refused; kernels that it compiled.",
+       Disk},
       {"set_process_mode(mode, /)", "The process's mode; returns what it was.", SetProcessModeTo},
       {"set_thread_mode(mode, /)", "This thread's mode; returns what it was.", SetThreadMode},
       {"precision(name, /)", "precision(name) in this thread; returns what it was.", SetPrecision},

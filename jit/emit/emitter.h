@@ -40,6 +40,10 @@ class Compiled {
   // Bytes held, code and data, for the bounds of caches.
   virtual size_t code_bytes() const = 0;
 
+  // Machine code that another process of this build may take up (Emitter::Load): it holds no
+  // addresses. Empty where there is none.
+  virtual std::string_view image() const { return {}; }
+
   // Source or listing, for dumps and goldens; may be empty.
   virtual std::string text() const { return {}; }
 };
@@ -52,6 +56,11 @@ class Emitter {
   // Legalises and emits. NotImplementedError: this target refuses the kernel, which then runs on a
   // lower tier.
   virtual StatusOr<std::unique_ptr<Compiled>> Emit(const kir::Kernel& kernel) = 0;
+
+  // What Emit made of such a kernel elsewhere, from its image; `name` for profilers.
+  virtual StatusOr<std::unique_ptr<Compiled>> Load(std::string_view image, std::string_view name) {
+    return NotImplementedError("[", caps().name, "] takes no images.");
+  }
 };
 
 }  // namespace frazil::jit

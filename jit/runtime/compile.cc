@@ -5,12 +5,16 @@
 
 #include "core/config.h"
 #include "core/str.h"
+#include "jit/graph/pack.h"
 #include "jit/graph/place.h"
 #include "jit/graph/recompute.h"
+#include "jit/runtime/disk_store.h"
 #include "jit/runtime/plan_impl.h"
 
 namespace frazil::jit {
 namespace {
+
+constexpr size_t kWorthKeeping = 8;  // nodes
 
 // Writes the stages of one compilation as numbered files.
 class Dumper {
@@ -64,11 +68,67 @@ void RecomputeWhereItPays(int64_t worth, Graph* graph, Grouping* grouping) {
   *grouping = std::move(regrouped);
 }
 
+// What costs most of the time: which nodes there are, and which of them are a kernel.
+struct Decided {
+  Graph graph;
+  Grouping grouping;
+};
+
+StatusOr<Decided> Decide(Graph graph, const CompileOptions& options,
+                         const CompileSettings& settings, Dumper* dumper) {
+  // A single op has nothing to rewrite. Loops are what the last pass makes; the others know none.
+  if (static_cast<int>(graph.nodes.size()) > graph.num_inputs + 1 && graph.loops.empty()) {
+    FZ_RETURN_IF_ERROR(RunPasses(&graph, options.precision, settings, dumper));
+  }
+  FZ_RETURN_IF_ERROR(PlaceOperands(&graph));
+  const bool fuse = options.fuse && settings.passes.enabled("fuse");
+  Grouping grouping = Fuse(graph, fuse);
+  if (fuse && settings.passes.enabled("recompute"))
+    RecomputeWhereItPays(settings.worth_recomputing, &graph, &grouping);
+  return Decided{std::move(graph), std::move(grouping)};
+}
+
+// The graph as it was recorded and whatever else Decide looks at.
+std::string KeyOf(const Graph& graph, const CompileOptions& options,
+                  const CompileSettings& settings) {
+  return StrCat(options.fuse, " ", options.precision == Precision::kBlas, " ",
+                settings.passes.off(), " ", settings.worth_recomputing, " ", Pack(graph));
+}
+
+std::optional<Decided> UnpackDecided(std::string_view bytes, std::vector<std::string> origins) {
+  std::optional<Graph> graph = UnpackGraph(&bytes, origins.size());
+  if (!graph) return std::nullopt;
+  std::optional<Grouping> grouping = UnpackGrouping(&bytes, *graph);
+  if (!grouping || !bytes.empty()) return std::nullopt;
+  graph->origins = std::move(origins);
+  return Decided{*std::move(graph), *std::move(grouping)};
+}
+
+// Decide, or what an earlier process decided.
+StatusOr<Decided> FindOrDecide(Graph graph, const CompileOptions& options,
+                               const CompileSettings& settings, Dumper* dumper) {
+  if (!settings.on_disk || graph.nodes.size() < graph.num_inputs + kWorthKeeping || !DiskIsOn())
+    return Decide(std::move(graph), options, settings, dumper);
+  const std::string key = KeyOf(graph, options, settings);
+  const std::optional<std::string> found = FindOnDisk(OnDisk::kDecisions, key);
+  if (found && !settings.verify) {
+    if (std::optional<Decided> decided = UnpackDecided(*found, graph.origins))
+      return *std::move(decided);
+  }
+  FZ_ASSIGN_OR_RETURN(Decided decided, Decide(std::move(graph), options, settings, dumper));
+  std::string made = Pack(decided.graph) + Pack(decided.grouping);
+  if (found && *found != made)
+    return RuntimeError("[disk] another plan was decided for this graph:\n", Print(decided.graph));
+  if (!found) KeepOnDisk(OnDisk::kDecisions, key, std::move(made));
+  return decided;
+}
+
 StatusOr<CompileSettings> SettingsFromConfig() {
   CompileSettings settings;
   FZ_ASSIGN_OR_RETURN(settings.passes, PassSwitches::FromText(GetConfig().passes));
   settings.verify = GetConfig().verify == "1";
   settings.dump_dir = GetConfig().dump;
+  settings.on_disk = settings.dump_dir.empty();  // a dump shows the passes at work
   return settings;
 }
 
@@ -77,20 +137,13 @@ StatusOr<CompileSettings> SettingsFromConfig() {
 StatusOr<std::shared_ptr<const Plan>> CompileWith(Graph graph, const CompileOptions& options,
                                                   const CompileSettings& settings) {
   Dumper dumper(settings.dump_dir);
-  // A single op has nothing to rewrite. Loops are what the last pass makes; the others know none.
-  if (static_cast<int>(graph.nodes.size()) > graph.num_inputs + 1 && graph.loops.empty()) {
-    FZ_RETURN_IF_ERROR(RunPasses(&graph, options.precision, settings, &dumper));
-  }
-  FZ_RETURN_IF_ERROR(PlaceOperands(&graph));
-  const bool fuse = options.fuse && settings.passes.enabled("fuse");
-  Grouping grouping = Fuse(graph, fuse);
-  if (fuse && settings.passes.enabled("recompute"))
-    RecomputeWhereItPays(settings.worth_recomputing, &graph, &grouping);
+  FZ_ASSIGN_OR_RETURN(Decided decided, FindOrDecide(std::move(graph), options, settings, &dumper));
   const BuildOptions build{options, settings.passes.enabled("inplace"),
                            settings.passes.enabled("branches"), settings.always_branch};
-  FZ_ASSIGN_OR_RETURN(Program program, BuildProgram(graph, grouping, build, nullptr));
-  auto plan = std::make_shared<const PlanImpl>(std::move(program), std::move(graph),
-                                               std::move(grouping), build);
+  FZ_ASSIGN_OR_RETURN(Program program,
+                      BuildProgram(decided.graph, decided.grouping, build, nullptr));
+  auto plan = std::make_shared<const PlanImpl>(std::move(program), std::move(decided.graph),
+                                               std::move(decided.grouping), build);
   if (dumper.on()) FZ_RETURN_IF_ERROR(dumper.Write("plan", ".txt", plan->Dump()));
   return plan;
 }

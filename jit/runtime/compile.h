@@ -13,8 +13,8 @@ struct CompileSettings {
   bool verify = false;
   // Bytes that must wait for late readers before cheap values are computed again instead.
   int64_t worth_recomputing = int64_t{4} << 20;
-  bool always_branch = false;  // steps side by side wherever it is possible, not where it pays  //
-                               // the graph after every pass
+  bool always_branch = false;  // steps side by side wherever it is possible, not where it pays
+  bool on_disk = false;        // what earlier processes decided is taken; verify compares instead
   std::string dump_dir;        // every stage as text into this directory; empty: nowhere
 };
 

@@ -15,6 +15,7 @@
 #include "jit/emit/interp/interp.h"
 #include "jit/emit/x86/x86_emitter.h"
 #include "jit/runtime/bound.h"
+#include "jit/runtime/disk_store.h"
 #include "jit/runtime/eager.h"
 #include "tracer/bounds.h"
 
@@ -69,18 +70,17 @@ class KernelCache {
     if (compiled) *compiled = false;
     const std::string key = kir::ContentKey(kernel);
     const std::shared_ptr<Entry> entry = Find(key);
-    bool made = false;
+    Made made = Made::kBefore;
     StatusOr<std::shared_ptr<const Compiled>> code = nullptr;
     {
       const ForkGuard guard;
       absl::MutexLock lock(&entry->mutex);
-      made = !entry->done;
-      if (made) Compile(kernel, entry.get());
+      if (!entry->done) made = Make(kernel, key, entry.get());
       code = entry->code;
       if (!entry->status.ok()) code = entry->status;
     }
-    if (compiled) *compiled = made;
-    if (made) {
+    if (compiled) *compiled = made == Made::kCompiled;
+    if (made != Made::kBefore) {
       Account(key, entry, code);
     } else {
       hits_.fetch_add(1, std::memory_order_relaxed);
@@ -90,8 +90,14 @@ class KernelCache {
 
   KernelCacheStats Stats() {
     absl::MutexLock lock(&mutex_);
-    return {compiles_.load(),       hits_.load(), interpreted_.load(), nanoseconds_.load() / 1000,
-            int64_t(order_.size()), bytes_,       history_.evictions()};
+    return {compiles_.load(),
+            hits_.load(),
+            interpreted_.load(),
+            nanoseconds_.load() / 1000,
+            loaded_.load(),
+            int64_t(order_.size()),
+            bytes_,
+            history_.evictions()};
   }
 
   void Clear() {
@@ -111,6 +117,7 @@ class KernelCache {
   }
 
  private:
+  enum class Made { kBefore, kLoaded, kCompiled };
   using Item = std::pair<std::string, std::shared_ptr<Entry>>;
 
   std::shared_ptr<Entry> Find(const std::string& key) {
@@ -125,9 +132,44 @@ class KernelCache {
     return order_.front().second;
   }
 
-  void Compile(const kir::Kernel& kernel, Entry* entry)
+  Made Make(const kir::Kernel& kernel, const std::string& key, Entry* entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(entry->mutex) {
     if (!GetConfig().kernels.empty()) WriteKernel(kernel);
+    Made made = Made::kCompiled;
+    StatusOr<std::shared_ptr<const Compiled>> code = LoadOrCompile(kernel, key, &made);
+    entry->done = true;
+    entry->status = code.status();
+    if (code.ok()) entry->code = *std::move(code);
+    entry->ready.store(true, std::memory_order_release);
+    return made;
+  }
+
+  // From disk, or compiled and then left there. FRAZIL_VERIFY=1 compares instead.
+  StatusOr<std::shared_ptr<const Compiled>> LoadOrCompile(const kir::Kernel& kernel,
+                                                          const std::string& key, Made* made) {
+    Emitter* x86 = GetTiers().x86.get();
+    if (!x86 || !DiskIsOn()) return Compile(kernel);
+    const std::string on_disk = StrCat(x86->caps().name, " ", key);
+    const std::optional<std::string> image = FindOnDisk(OnDisk::kCode, on_disk);
+    const bool verify = GetConfig().verify == "1";
+    if (image && !verify) {
+      // Without executable memory nothing is loaded, and Compile knows what to do.
+      if (auto code = x86->Load(*image, kernel.name); code.ok()) {
+        loaded_.fetch_add(1, std::memory_order_relaxed);
+        *made = Made::kLoaded;
+        return code;
+      }
+    }
+    FZ_ASSIGN_OR_RETURN(std::shared_ptr<const Compiled> code, Compile(kernel));
+    if (code->image().empty()) return code;
+    if (!image) KeepOnDisk(OnDisk::kCode, on_disk, std::string(code->image()));
+    if (image && verify && *image != code->image())
+      return RuntimeError("[kernel] the code of ", kernel.name,
+                          " on disk is not what it compiles to.");
+    return code;
+  }
+
+  StatusOr<std::shared_ptr<const Compiled>> Compile(const kir::Kernel& kernel) {
     const auto begin = std::chrono::steady_clock::now();
     const Tiers& tiers = GetTiers();
     const Emitter* used = tiers.x86.get();
@@ -142,14 +184,11 @@ class KernelCache {
     const auto ns = std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
     compiles_.fetch_add(1, std::memory_order_relaxed);
     nanoseconds_.fetch_add(ns, std::memory_order_relaxed);
-    entry->done = true;
-    entry->status = code.status();
-    if (code.ok()) entry->code = *std::move(code);
-    entry->ready.store(true, std::memory_order_release);
     if (LogEnabled("kernel")) {
       std::fprintf(stderr, "[kernel] %s: %s, %zu instructions, %.0f us\n", kernel.name.c_str(),
                    std::string(used->caps().name).c_str(), kernel.body.size(), double(ns) / 1000);
     }
+    return code;
   }
 
   // Counts a new entry's bytes; one that failed is forgotten, so that it is tried again.
@@ -215,7 +254,7 @@ class KernelCache {
   absl::flat_hash_map<std::string, std::list<Item>::iterator> index_ ABSL_GUARDED_BY(mutex_);
   int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   EvictionHistory history_ ABSL_GUARDED_BY(mutex_);
-  std::atomic<int64_t> compiles_{0}, hits_{0}, interpreted_{0}, nanoseconds_{0};
+  std::atomic<int64_t> compiles_{0}, hits_{0}, interpreted_{0}, nanoseconds_{0}, loaded_{0};
 };
 
 KernelCache& Cache() {

@@ -11,13 +11,14 @@ namespace frazil::jit {
 
 // The kernel's code on the fastest tier that takes it: x86 unless FRAZIL_JIT=interp or executable
 // memory is denied, then the interpreter. `compiled` (may be null) says whether this call compiled
-// it.
+// it: it was neither here nor on disk (jit/runtime/disk_store).
 StatusOr<std::shared_ptr<const Compiled>> GetKernel(const kir::Kernel& kernel,
                                                     bool* compiled = nullptr);
 
 struct KernelCacheStats {
   int64_t compiles = 0, hits = 0,
           interpreted = 0;  // interpreted: compiles that fell back to the interpreter
+  int64_t loaded = 0;       // found on disk instead of compiled
   int64_t compile_us = 0;
   int64_t entries = 0, bytes = 0;
   int64_t evictions = 0;

@@ -40,8 +40,16 @@ class X86Test : public ::testing::TestWithParam<Isa> {
     auto got = emitter_->Emit(k);
     ASSERT_TRUE(want.ok()) << want.status();
     ASSERT_TRUE(got.ok()) << got.status() << "\n" << kir::Print(k);
+    // What runs is its image at another place: as another process takes it up from disk.
+    ASSERT_FALSE((*got)->image().empty()) << kir::Print(k);
+    auto moved = emitter_->Load((*got)->image(), k.name);
+    ASSERT_TRUE(moved.ok()) << moved.status();
+    ASSERT_NE((*moved)->fn(), (*got)->fn());
+    ASSERT_EQ((*moved)->image(), (*got)->image());
+    auto again = emitter_->Emit(k);
+    ASSERT_TRUE(again.ok() && (*again)->image() == (*got)->image()) << kir::Print(k);
     want_ = *std::move(want);
-    got_ = *std::move(got);
+    got_ = *std::move(moved);
   }
 
   void Run(const Kernel& k, const std::vector<int64_t>& extents, const Range& range,

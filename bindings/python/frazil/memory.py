@@ -4,9 +4,10 @@ from html import escape as _escape
 
 from frazil._frazil import runtime as _runtime
 
-__all__ = ["Plan", "caches", "report", "reset_peak", "stats", "trim"]
+__all__ = ["Plan", "caches", "disk", "report", "reset_peak", "stats", "trim"]
 
 caches = _runtime.caches
+disk = _runtime.disk
 stats = _runtime.memory_stats
 reset_peak = _runtime.memory_reset_peak
 trim = _runtime.memory_trim

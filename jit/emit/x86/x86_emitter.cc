@@ -4,11 +4,14 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <string>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/escaping.h"
 #include "core/at_fork.h"
+#include "core/build_id.h"
+#include "core/str.h"
 #include "jit/emit/x86/codegen.h"
 
 namespace frazil::jit {
@@ -34,14 +37,14 @@ asmjit::JitAllocator::CreateParams AllocatorParams() {
 }
 
 // perf and gdb find the names of generated functions in /tmp/perf-PID.map.
-void NameForPerf(const void* code, size_t size, const std::string& name) {
+void NameForPerf(const void* code, size_t size, std::string_view name) {
   static const bool wanted = std::getenv("FRAZIL_PERF") != nullptr;
   if (!wanted) return;
   static std::mutex mutex;
   std::lock_guard<std::mutex> lock(mutex);
   std::FILE* file = std::fopen(absl::StrCat("/tmp/perf-", getpid(), ".map").c_str(), "a");
   if (!file) return;
-  std::fprintf(file, "%zx %zx frazil:%s\n", size_t(code), size, name.c_str());
+  std::fprintf(file, "%zx %zx frazil:%s\n", size_t(code), size, std::string(name).c_str());
   std::fclose(file);
 }
 
@@ -71,8 +74,8 @@ Status EmitFunctions(const kir::Kernel& kernel, Isa isa, asmjit::CodeHolder* cod
 class X86Compiled : public Compiled {
  public:
   X86Compiled(std::shared_ptr<void> owner, asmjit::JitRuntime* runtime, kir::KernelFn fn,
-              size_t bytes)
-      : owner_(std::move(owner)), runtime_(runtime), fn_(fn), bytes_(bytes) {}
+              size_t bytes, bool movable)
+      : owner_(std::move(owner)), runtime_(runtime), fn_(fn), bytes_(bytes), movable_(movable) {}
   ~X86Compiled() override {
     const ForkGuard guard;  // the runtime has a lock of its own
     runtime_->release(fn_);
@@ -84,12 +87,16 @@ class X86Compiled : public Compiled {
     fn_(&args, row_begin, row_end, col_begin, col_end);
   }
   size_t code_bytes() const override { return bytes_; }
+  std::string_view image() const override {
+    return {reinterpret_cast<const char*>(fn_), movable_ ? bytes_ : 0};
+  }
 
  private:
   std::shared_ptr<void> owner_;
   asmjit::JitRuntime* runtime_;
   kir::KernelFn fn_;
   size_t bytes_;
+  bool movable_;
 };
 
 }  // namespace
@@ -133,7 +140,39 @@ StatusOr<std::unique_ptr<Compiled>> X86Emitter::Emit(const kir::Kernel& kernel) 
                                asmjit::DebugUtils::errorAsString(error), ".");
   }
   NameForPerf(reinterpret_cast<const void*>(fn), code.codeSize(), kernel.name);
-  return std::make_unique<X86Compiled>(memory_, &memory_->runtime, fn, code.codeSize());
+  // Its own constants and labels it reaches from where it is; all else would be a relocation.
+  return std::make_unique<X86Compiled>(memory_, &memory_->runtime, fn, code.codeSize(),
+                                       !code.hasRelocEntries());
+}
+
+StatusOr<std::unique_ptr<Compiled>> X86Emitter::Load(std::string_view image,
+                                                     std::string_view name) {
+  if (!Supported(isa_)) return NotImplementedError("[x86] this machine has no ", caps_.name, ".");
+  void *code = nullptr, *writable = nullptr;
+  const asmjit::Error error = memory_->runtime.allocator()->alloc(&code, &writable, image.size());
+  if (error != asmjit::kErrorOk) {
+    return NotImplementedError("[x86] no executable memory for kernel ", name, ": ",
+                               asmjit::DebugUtils::errorAsString(error), ".");
+  }
+  {
+    const asmjit::VirtMem::ProtectJitReadWriteScope scope(code, image.size());
+    std::memcpy(writable, image.data(), image.size());
+  }
+  NameForPerf(code, image.size(), name);
+  return std::make_unique<X86Compiled>(memory_, &memory_->runtime,
+                                       reinterpret_cast<kir::KernelFn>(code), image.size(), true);
+}
+
+std::string X86Emitter::Identity() {
+  const asmjit::CpuInfo& cpu = asmjit::CpuInfo::host();
+  std::string line =
+      absl::StrCat("assembler ", ASMJIT_LIBRARY_VERSION, " ",
+                   absl::BytesToHexString(AbslView(BuildIdOf(&cpu))), " processor ", cpu.vendor(),
+                   " ", cpu.brand(), " ", cpu.familyId(), ".", cpu.modelId(), ".", cpu.stepping());
+  const asmjit::CpuFeatures& features = cpu.features();
+  for (size_t i = 0; i < asmjit::CpuFeatures::kNumBitWords; ++i)
+    absl::StrAppend(&line, " ", absl::Hex(features.bits()[i]));
+  return line;
 }
 
 }  // namespace frazil::jit

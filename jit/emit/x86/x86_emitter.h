@@ -25,6 +25,11 @@ class X86Emitter : public Emitter {
 
   // Safe to call from many threads. NotImplementedError where executable memory is denied.
   StatusOr<std::unique_ptr<Compiled>> Emit(const kir::Kernel& kernel) override;
+  StatusOr<std::unique_ptr<Compiled>> Load(std::string_view image, std::string_view name) override;
+
+  // What images depend on beside kernel, level and build: the processor, and the assembler if it is
+  // a library of its own. One line.
+  static std::string Identity();
 
  private:
   struct Memory;

@@ -33,6 +33,7 @@ class PassSwitches {
  public:
   static StatusOr<PassSwitches> FromText(std::string_view text);
   bool enabled(std::string_view name) const;
+  uint32_t off() const { return off_; }
 
  private:
   uint32_t off_ = 0;  // bit per row of Passes()

@@ -28,6 +28,9 @@ def causes() -> dict[str, dict[str, str]]:
 def config() -> dict[str, dict[str, Any]]:
     """Every switch: its value, environment variable and meaning."""
 
+def disk() -> dict[str, str | builtins.int]:
+    """Plans and machine code on disk: the file and its bytes; what this process found there (code, plans), left there (kept), refused; kernels that it compiled."""
+
 def dtype(obj: Any, /) -> DType:
     """The dtype that an object names."""
 

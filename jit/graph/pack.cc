@@ -1,0 +1,298 @@
+#include "jit/graph/pack.h"
+
+#include <array>
+#include <tuple>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/check.h"
+
+namespace frazil::jit {
+namespace {
+
+// What a node's first byte says.
+enum : uint8_t {
+  kInput = 1,
+  kImmediate = 2,
+  kView = 4,
+  kHasAttrs = 8,
+  kSameType = 16,  // as the node before
+  kInLoop = 32,
+  kNextOrigin = 64,  // one more than the node before; neither this nor the next: a number follows
+  kSameOrigin = 128,
+};
+
+// Numbers in seven bits a byte, small ones first; signed ones with the sign in the lowest bit.
+void Put(std::string* out, uint64_t value) {
+  for (; value >= 128; value >>= 7) out->push_back(char(value | 128));
+  out->push_back(char(value));
+}
+void PutSigned(std::string* out, int64_t value) {
+  Put(out, uint64_t(value) << 1 ^ uint64_t(value >> 63));
+}
+
+class Unpacker {
+ public:
+  explicit Unpacker(std::string_view bytes) : bytes_(bytes) {}
+
+  uint64_t Take() {
+    uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      const auto byte = TakeByte();
+      value |= uint64_t(byte & 127) << shift;
+      if (byte < 128) return value;
+    }
+    good_ = false;
+    return 0;
+  }
+  int64_t TakeSigned() {
+    const uint64_t value = Take();
+    return int64_t(value >> 1 ^ (0 - (value & 1)));
+  }
+  uint8_t TakeByte() {
+    good_ &= !bytes_.empty();
+    if (!good_) return 0;
+    const auto byte = uint8_t(bytes_[0]);
+    bytes_.remove_prefix(1);
+    return byte;
+  }
+  // How many of something follow, each of at least a byte.
+  size_t TakeCount() {
+    const uint64_t count = Take();
+    good_ &= count <= bytes_.size();
+    return good_ ? size_t(count) : 0;
+  }
+  // Below `bound`; else nothing is good.
+  int32_t TakeBelow(uint64_t bound) {
+    const uint64_t value = Take();
+    good_ &= value < bound;
+    return good_ ? int32_t(value) : 0;
+  }
+  void Need(bool holds) { good_ &= holds; }
+  bool good() const { return good_; }
+  std::string_view rest() const { return bytes_; }
+
+ private:
+  std::string_view bytes_;
+  bool good_ = true;
+};
+
+struct Type {
+  DType dtype;
+  Device device;
+  LayoutRef layout;
+};
+
+class Packer {
+ public:
+  std::string Run(const Graph& graph) {
+    for (const Node& node : graph.nodes) PutNode(node);
+    std::string out;
+    Put(&out, num_types_);
+    out += types_;
+    Put(&out, graph.loops.size());
+    for (const int64_t times : graph.loops) PutSigned(&out, times);
+    Put(&out, uint64_t(graph.num_inputs));
+    Put(&out, graph.nodes.size());
+    out += nodes_;
+    Put(&out, graph.outputs.size());
+    for (const int32_t id : graph.outputs) Put(&out, uint64_t(id));
+    return out;
+  }
+
+ private:
+  void PutNode(const Node& node) {
+    const uint32_t type = TypeOf(node);
+    const bool next = node.origin == origin_ + 1, same = node.origin == origin_;
+    nodes_.push_back(char(kInput * node.input | kImmediate * node.immediate | kView * node.view |
+                          kHasAttrs * !node.attrs.empty() | kSameType * (type == type_) |
+                          kInLoop * (node.loop >= 0) | kNextOrigin * next | kSameOrigin * same));
+    if (type != type_) Put(&nodes_, type);
+    if (!next && !same) Put(&nodes_, uint64_t(node.origin + 1));
+    if (!node.input) PutOp(node);
+    if (node.view) PutSigned(&nodes_, node.offset);
+    if (node.loop >= 0) Put(&nodes_, uint64_t(node.loop) << 2 | uint64_t(node.role));
+    type_ = type;
+    origin_ = node.origin;
+    ++id_;
+  }
+
+  void PutOp(const Node& node) {
+    nodes_.push_back(char(node.op));
+    Put(&nodes_, node.operands.size());
+    for (const int32_t operand : node.operands) {
+      FZ_CHECK(operand < id_);
+      Put(&nodes_, uint64_t(id_ - 1 - operand));
+    }
+    if (node.attrs.empty()) return;
+    Put(&nodes_, node.attrs.size());
+    for (const int64_t attr : node.attrs) PutSigned(&nodes_, attr);
+  }
+
+  uint32_t TypeOf(const Node& node) {
+    const Key key{node.dtype, node.device.word, node.layout.get()};
+    if (type_ != kNoType && key == last_) return type_;
+    last_ = key;
+    const auto [at, added] = index_.emplace(key, num_types_);
+    if (added) {
+      ++num_types_;
+      types_.push_back(char(node.dtype));
+      types_.push_back(char(node.device.word));
+      Put(&types_, uint64_t(node.layout->rank));
+      for (const int64_t extent : node.layout->dims()) Put(&types_, uint64_t(extent));
+      types_.push_back(char(node.layout->dense));
+      if (!node.layout->dense) {
+        for (const int64_t stride : node.layout->strides()) PutSigned(&types_, stride);
+      }
+    }
+    return at->second;
+  }
+
+  using Key = std::tuple<DType, uint8_t, const Layout*>;
+  static constexpr uint32_t kNoType = UINT32_MAX;
+
+  std::string types_, nodes_;
+  uint32_t num_types_ = 0, type_ = kNoType;
+  int32_t id_ = 0, origin_ = -1;
+  Key last_;
+  absl::flat_hash_map<Key, uint32_t> index_;
+};
+
+std::vector<Type> TakeTypes(Unpacker* in) {
+  std::vector<Type> types(in->TakeCount());
+  for (Type& type : types) {
+    type.dtype = static_cast<DType>(in->TakeByte());
+    type.device.word = in->TakeByte();
+    in->Need(int(type.dtype) < kNumDTypes && type.device.kind() <= DeviceKind::kCuda);
+    const auto rank = size_t(in->TakeBelow(kMaxRank + 1));
+    std::array<int64_t, kMaxRank> extents{}, strides{};
+    for (size_t i = 0; i < rank; ++i) extents[i] = int64_t(in->Take());
+    const bool dense = in->TakeByte() != 0;
+    for (size_t i = 0; i < rank && !dense; ++i) strides[i] = in->TakeSigned();
+    const Dims dims(extents.data(), rank);
+    in->Need(in->good() && CheckDims("unpack", dims, 8).ok());
+    if (!in->good()) return {};
+    type.layout = dense ? Dense(dims) : Intern(dims, {strides.data(), rank});
+  }
+  return types;
+}
+
+class NodeUnpacker {
+ public:
+  NodeUnpacker(Unpacker* in, const std::vector<Type>& types, size_t loops, size_t origins)
+      : in_(*in), types_(types), loops_(loops), origins_(origins) {}
+
+  Node Take(int32_t id) {
+    Node node;
+    const uint8_t flags = in_.TakeByte();
+    node.input = flags & kInput;
+    node.immediate = flags & kImmediate;
+    node.view = flags & kView;
+    if (!(flags & kSameType)) type_ = size_t(in_.TakeBelow(types_.size()));
+    if (flags & kNextOrigin) {
+      ++origin_;
+    } else if (!(flags & kSameOrigin)) {
+      origin_ = in_.TakeBelow(origins_ + 1) - 1;
+    }
+    in_.Need(type_ < types_.size() && origin_ < int64_t(origins_));
+    if (!in_.good()) return node;
+    node.origin = origin_;
+    node.dtype = types_[type_].dtype;
+    node.device = types_[type_].device;
+    node.layout = types_[type_].layout;
+    if (!node.input) TakeOp(flags, id, &node);
+    if (node.view) node.offset = in_.TakeSigned();
+    in_.Need(!node.view || !node.operands.empty());
+    if (flags & kInLoop) {
+      const uint64_t word = in_.Take();
+      in_.Need(word >> 2 < loops_);
+      node.loop = int32_t(word >> 2);
+      node.role = static_cast<Role>(word & 3);
+    }
+    return node;
+  }
+
+ private:
+  void TakeOp(uint8_t flags, int32_t id, Node* node) {
+    const int op = in_.TakeByte();
+    in_.Need(op < kNumOps);
+    node->op = static_cast<OpId>(op);
+    for (size_t n = in_.TakeCount(); n > 0; --n)
+      node->operands.push_back(id - 1 - in_.TakeBelow(uint64_t(id)));
+    if (!(flags & kHasAttrs)) return;
+    for (size_t n = in_.TakeCount(); n > 0; --n) node->attrs.push_back(in_.TakeSigned());
+  }
+
+  Unpacker& in_;
+  const std::vector<Type>& types_;
+  const size_t loops_, origins_;
+  size_t type_ = SIZE_MAX;
+  int32_t origin_ = -1;
+};
+
+}  // namespace
+
+std::string Pack(const Graph& graph) { return Packer().Run(graph); }
+
+std::string Pack(const Grouping& grouping) {
+  std::string out;
+  Put(&out, grouping.groups.size());
+  for (const Group& group : grouping.groups) {
+    out.push_back(char(group.kind));
+    for (const std::vector<int32_t>* ids : {&group.nodes, &group.outputs}) {
+      Put(&out, ids->size());
+      int32_t last = 0;
+      for (const int32_t id : *ids) PutSigned(&out, id - std::exchange(last, id));
+    }
+  }
+  return out;
+}
+
+std::optional<Graph> UnpackGraph(std::string_view* bytes, size_t origins) {
+  Unpacker in(*bytes);
+  Graph graph;
+  const std::vector<Type> types = TakeTypes(&in);
+  graph.loops.resize(in.TakeCount());
+  for (int64_t& times : graph.loops) times = in.TakeSigned();
+  const uint64_t inputs = in.Take();
+  graph.nodes.resize(in.TakeCount());
+  in.Need(inputs <= graph.nodes.size());
+  graph.num_inputs = int(in.good() ? inputs : 0);
+  NodeUnpacker nodes(&in, types, graph.loops.size(), origins);
+  for (size_t id = 0; id < graph.nodes.size() && in.good(); ++id) {
+    graph.nodes[id] = nodes.Take(int32_t(id));
+    in.Need(graph.nodes[id].input == (id < inputs));
+  }
+  graph.outputs.resize(in.TakeCount());
+  for (int32_t& id : graph.outputs) id = in.TakeBelow(graph.nodes.size());
+  if (!in.good()) return std::nullopt;
+  *bytes = in.rest();
+  return graph;
+}
+
+std::optional<Grouping> UnpackGrouping(std::string_view* bytes, const Graph& graph) {
+  Unpacker in(*bytes);
+  Grouping grouping;
+  grouping.groups.resize(in.TakeCount());
+  for (Group& group : grouping.groups) {
+    const uint8_t kind = in.TakeByte();
+    in.Need(kind <= uint8_t(Group::Kind::kLibrary));
+    group.kind = static_cast<Group::Kind>(kind);
+    for (std::vector<int32_t>* ids : {&group.nodes, &group.outputs}) {
+      ids->resize(in.TakeCount());
+      in.Need(!ids->empty());
+      int64_t last = 0;
+      for (int32_t& id : *ids) {
+        const int64_t step = in.TakeSigned(), most = int64_t(graph.nodes.size());
+        in.Need(-last <= step && step < most - last);
+        if (in.good()) last += step;
+        id = int32_t(last);
+      }
+    }
+  }
+  if (!in.good()) return std::nullopt;
+  *bytes = in.rest();
+  return grouping;
+}
+
+}  // namespace frazil::jit
