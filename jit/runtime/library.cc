@@ -53,6 +53,7 @@ class Matmul : public LibraryCall {
       return NoMemory();
     }
   }
+  int64_t bytes() const override { return int64_t{sizeof(*this)} + (small_ ? small_->bytes() : 0); }
   int64_t rows() const override {
     const bool plain = args_.dtype == DType::kF32 || args_.dtype == DType::kF64;
     return plain && !blas_ && batches_ == 1 ? args_.m : 0;

@@ -85,6 +85,13 @@ class SmallProduct {
     std::get_if<CallList<DotsCall>>(&calls_)->Run(a, b, c, backwards);
   }
 
+  int64_t bytes() const {
+    const auto of = [](const auto& list) {
+      return list.entries.capacity() * sizeof(list.entries[0]);
+    };
+    return static_cast<int64_t>(sizeof(*this) + std::visit(of, calls_));
+  }
+
  private:
   SmallProduct(SmallCalls calls, bool turned, bool returns)
       : calls_(std::move(calls)), turned_(turned), returns_(returns) {}

@@ -317,6 +317,7 @@ TEST(SmallProduct, Batches) {
     for (Isa isa : {Isa::kAvx2, Isa::kBest}) {
       const auto small = gemm::SmallProduct::Make(like, places, isa);
       ASSERT_TRUE(small);
+      EXPECT_GT(small->bytes(), int64_t{4 * 32});
       for (int round = 0; round < 3; ++round) {
         std::fill(got.memory.begin(), got.memory.end(), T(1));
         small->Run(a.ref.data, b.ref.data, got.ref.data);
