@@ -22,4 +22,8 @@ inline void LightFence() {
 }
 void HeavyFence();
 
+// Before a process gets its second thread: what the first fence asks of the operating system takes
+// microseconds then, and milliseconds later.
+void PrepareFences();
+
 }  // namespace frazil

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/asymmetric_fence.h"
 #include "core/at_fork.h"
 #include "core/settings.h"
 
@@ -44,6 +45,7 @@ void DiskCache::ForgetParents() {
 }
 
 void DiskCache::StartWriter() {
+  PrepareFences();
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/asymmetric_fence.h"
 #include "core/config.h"
 #include "core/fp_mode.h"
 #include "core/long_work.h"
@@ -93,6 +94,7 @@ class Job {
 class Pool {
  public:
   explicit Pool(int threads) {
+    PrepareFences();
     for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { Serve(i); });
   }
   ~Pool() {

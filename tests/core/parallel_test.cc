@@ -2,12 +2,16 @@
 #include "core/parallel.h"
 
 #include <gtest/gtest.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <thread>
 #include <vector>
+
+#include "core/asymmetric_fence.h"
 
 namespace frazil {
 namespace {
@@ -22,6 +26,14 @@ void ExpectCovers(int64_t n, int64_t grain) {
   });
   EXPECT_EQ(odd.load(), 0);
   for (auto& s : seen) ASSERT_EQ(s.load(), 1);
+}
+
+// Later it would take milliseconds.
+TEST(Fences, ArePreparedBeforeThereAreThreads) {
+  if (syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0) < 0) GTEST_SKIP() << "no such call";
+  SetNumThreads(2);
+  ParallelFor(1 << 10, 1, [](int64_t, int64_t) {});
+  EXPECT_TRUE(g_light_fences.load());
 }
 
 TEST(Parallel, CoversEveryRange) {
