@@ -7,10 +7,17 @@
 #include <vector>
 
 #include "core/check.h"
+#include "core/cost.h"
 #include "core/parallel.h"
 
 namespace frazil {
 namespace {
+
+// How many of `n` are worth handing to a thread, where `updates` elements go to them together.
+int64_t Grain(int64_t n, int64_t updates) {
+  const double each = cost::Updates(double(updates)) / double(n);
+  return static_cast<int64_t>(std::max(1.0, double(cost::kPart) / std::max(each, 1e-3)));
+}
 
 template <typename T>
 T Sum(T a, T b) {
@@ -93,14 +100,13 @@ void Scatter(const PutArgs& args) {
   // Threads share out the axes that are not indexed: each element of the result has one writer.
   const int64_t count = outer.size(), work = std::max<int64_t>(1, positions.size());
   if (count >= width) {
-    ParallelFor(count, std::max<int64_t>(1, 16384 / (work * std::max<int64_t>(1, width))),
-                [&](int64_t begin, int64_t end) {
-                  for (int64_t o = begin; o < end; ++o) columns(o, 0, width);
-                });
+    ParallelFor(count, Grain(count, work * count * width), [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) columns(o, 0, width);
+    });
     return;
   }
   for (int64_t o = 0; o < count; ++o) {
-    ParallelFor(width, std::max<int64_t>(64, 16384 / work),
+    ParallelFor(width, std::max<int64_t>(64, Grain(width, work * width)),
                 [&](int64_t begin, int64_t end) { columns(o, begin, end); });
   }
 }

@@ -1,16 +1,37 @@
 // The fuse pass. Nodes are visited in order; each starts a group of its own and then takes in the
-// groups that make its operands, latest first, as long as the union is one kernel (Analyse) and no
-// path leaves the union and comes back. Groups only ever grow, so the result does not depend on
-// anything but the graph.
+// groups that make its operands, latest first: if the union is one kernel (Analyse), no path leaves
+// the union and comes back, and one kernel takes less time than two (core/cost.h). Then groups that
+// read the same data without waiting for each other are joined by the same rule. Groups only ever
+// grow, so the result does not depend on anything but the graph.
 #include <algorithm>
 #include <queue>
 
+#include "absl/container/flat_hash_map.h"
 #include "core/check.h"
+#include "core/cost.h"
 #include "jit/graph/groups.h"
+#include "jit/graph/recompute.h"
 #include "jit/graph/space.h"
 
 namespace frazil::jit {
 namespace {
+
+constexpr double kTeam = 4;  // threads for which a kernel should not be much worse either
+constexpr int64_t kSmallChange = 64 << 10;  // bytes
+constexpr int kMostSiblings = 6;  // unions with siblings that are tried for a group in vain
+
+// What a group is as one kernel.
+struct Known {
+  double compute = 0, bytes = 0, shares = 1;
+  std::vector<int32_t> nodes;  // with the views between them
+};
+
+// Time on one thread and on several, together.
+double TimeOf(const Known& k, double footprint) {
+  const double time = cost::Overlapped(k.compute, cost::Bytes(k.bytes, footprint));
+  const double threads = time < cost::kWorthSharing ? 1 : std::clamp(k.shares, 1.0, kTeam);
+  return time + time / threads + 2 * cost::kLaunch;
+}
 
 class Fuser {
  public:
@@ -38,7 +59,21 @@ class Fuser {
       sets_.back().push_back(id);
       if (enabled && Fusible(id) && EndsLoop(id)) TakeIn(id);
     }
-    return Order();
+    Grouping grouping = Order();
+    if (const std::vector<std::vector<int>> readers = Readers(); enabled && !readers.empty()) {
+      Fuser other = *this;
+      if (other.JoinSiblings(readers)) {
+        // Results are there earlier than they would be, which may not take much more memory.
+        Grouping joined = other.Order();
+        const int64_t peak = PeakBytes(graph_, grouping);
+        if (PeakBytes(graph_, joined) <= peak + peak / 64 + kSmallChange) {
+          for (Group& group : joined.groups) other.AddViews(&group);
+          return joined;
+        }
+      }
+    }
+    for (Group& group : grouping.groups) AddViews(&group);
+    return grouping;
   }
 
  private:
@@ -74,14 +109,120 @@ class Fuser {
       if (g == own || sets_[g].empty() || !Fusible(sets_[g][0])) continue;
       if (!SameHome(sets_[g][0], id) || !copies_.MayJoin(sets_[g], sets_[own]) || Returns(g, own))
         continue;
-      std::vector<int32_t> both;
-      std::merge(sets_[g].begin(), sets_[g].end(), sets_[own].begin(), sets_[own].end(),
-                 std::back_inserter(both));
-      if (!Analyse(graph_, both, Outputs(both))) continue;
-      for (int32_t x : sets_[g]) group_of_[x] = own;
-      sets_[g].clear();
-      sets_[own] = std::move(both);
+      Join(g, own);
     }
+  }
+
+  // Makes group g part of group `own` if that is one kernel and saves time.
+  bool Join(int g, int own) {
+    std::vector<int32_t> both;
+    std::merge(sets_[g].begin(), sets_[g].end(), sets_[own].begin(), sets_[own].end(),
+               std::back_inserter(both));
+    std::optional<Space> space = Analyse(graph_, both, Outputs(both));
+    if (!space || !Pays(*space, g, own)) return false;
+    for (int32_t x : sets_[g]) group_of_[x] = own;
+    sets_[g].clear();
+    sets_[own] = std::move(both);
+    known_.erase(g);
+    known_[own] = KnownOf(*std::move(space));
+    return true;
+  }
+
+  static Known KnownOf(Space space) {
+    return {space.compute, space.bytes, space.shares, std::move(space.nodes)};
+  }
+
+  const Known& KnownOf(int g) {
+    const auto [it, fresh] = known_.try_emplace(g);
+    if (fresh) {
+      std::optional<Space> space = Analyse(graph_, sets_[g], Outputs(sets_[g]));
+      FZ_CHECK(space);
+      it->second = KnownOf(*std::move(space));
+    }
+    return it->second;
+  }
+
+  // What is stored and loaded no longer, and one launch, against what is computed again and how
+  // many threads can share it. Where nothing is computed again there is nothing to lose but
+  // threads.
+  bool Pays(const Space& both, int a, int b) {
+    const double time = both.Time();
+    if (time <= cost::kLaunch) return true;
+    if (!both.repeats && (both.shares >= kTeam || time < cost::kWorthSharing)) return true;
+    const Known one = {both.compute, both.bytes, both.shares, {}};
+    const Known first = KnownOf(a), second = KnownOf(b);
+    const double footprint = std::max({one.bytes, first.bytes, second.bytes});
+    return TimeOf(one, footprint) <= TimeOf(first, footprint) + TimeOf(second, footprint);
+  }
+
+  // --- siblings
+
+  // Elements of the largest value that a group touches.
+  int64_t Largest(const std::vector<int32_t>& nodes) const {
+    int64_t largest = 0;
+    for (int32_t id : nodes) {
+      largest = std::max(largest, graph_.nodes[id].layout->size);
+      for (int32_t x : graph_.nodes[id].operands)
+        largest = std::max(largest, graph_.nodes[x].layout->size);
+    }
+    return largest;
+  }
+
+  // The groups that read each value that is as large as all they touch, ascending.
+  std::vector<std::vector<int>> Readers() const {
+    std::vector<std::vector<int>> readers(graph_.nodes.size());
+    for (int g = 0; g < int(sets_.size()); ++g) {
+      if (sets_[g].empty() || !Fusible(sets_[g][0])) continue;
+      const int64_t largest = Largest(sets_[g]);
+      if (largest <= 1) continue;
+      for (int32_t id : sets_[g]) {
+        for (int32_t x : graph_.nodes[id].operands) {
+          if (graph_.nodes[x].layout->size != largest || group_of_[Base(x)] == g) continue;
+          if (readers[x].empty() || readers[x].back() != g) readers[x].push_back(g);
+        }
+      }
+    }
+    std::erase_if(readers, [](const auto& groups) { return groups.size() < 2; });
+    return readers;
+  }
+
+  bool JoinSiblings(const std::vector<std::vector<int>>& readers) {
+    bool joined = false;
+    std::vector<int> in_vain(sets_.size(), 0);
+    for (const std::vector<int>& groups : readers) {
+      for (size_t i = 0; i < groups.size(); ++i) {
+        for (size_t j = i + 1; j < groups.size(); ++j) {
+          const int a = groups[i], b = groups[j];
+          if (sets_[a].empty() || sets_[b].empty()) continue;
+          if (in_vain[a] >= kMostSiblings || in_vain[b] >= kMostSiblings) continue;
+          if (!SameHome(sets_[a][0], sets_[b][0]) || !copies_.MayJoin(sets_[a], sets_[b])) continue;
+          if (Reaches(a, b) || Reaches(b, a)) continue;
+          if (Join(b, a)) {
+            joined = true;
+          } else {
+            ++in_vain[a];
+            ++in_vain[b];
+          }
+        }
+      }
+    }
+    return joined;
+  }
+
+  // Whether group `to` waits for group `from`.
+  bool Reaches(int from, int to) const {
+    std::vector<bool> seen(sets_.size(), false);
+    std::vector<int> todo = {to};
+    while (!todo.empty()) {
+      const int g = todo.back();
+      todo.pop_back();
+      for (int x : OperandGroups(sets_[g])) {
+        if (x == from) return true;
+        if (!seen[x]) todo.push_back(x);
+        seen[x] = true;
+      }
+    }
+    return false;
   }
 
   // On one device, which can compute both or neither: a kernel that the device lacks one op for
@@ -166,11 +307,12 @@ class Fuser {
     group.nodes = nodes;
     group.outputs = Outputs(nodes);
     if (IsLibrary(graph_.nodes[nodes[0]].op)) group.kind = Group::Kind::kLibrary;
-    if (nodes.size() < 2) return group;
-    const std::optional<Space> space = Analyse(graph_, nodes, group.outputs);
-    FZ_CHECK(space);
-    group.nodes = space->nodes;  // with the views between them
     return group;
+  }
+
+  // The views between members.
+  void AddViews(Group* group) {
+    if (group->nodes.size() > 1) group->nodes = KnownOf(group_of_[group->nodes[0]]).nodes;
   }
 
   const Graph& graph_;
@@ -179,6 +321,7 @@ class Fuser {
   std::vector<std::vector<int32_t>> sets_;   // ascending; empty once taken in
   std::vector<std::vector<int32_t>> users_;  // computing nodes that read a value, through views too
   std::vector<bool> returned_;
+  absl::flat_hash_map<int, Known> known_;  // of groups that are kernels
 };
 
 }  // namespace

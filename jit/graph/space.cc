@@ -2,19 +2,24 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "core/check.h"
+#include "core/cost.h"
 
 namespace frazil::jit {
 namespace {
 
-constexpr int kMaxMembers = 64;       // nodes of one kernel, which also bounds what a trial costs
-constexpr int kMaxBuffers = 24;       // pointers it takes
-constexpr int kMaxCost = 260;         // instructions, so that compiling stays below a millisecond
-constexpr int kMaxRepeated = 60;      // instructions computed again in a later pass over the loop
+constexpr int kMaxMembers = 64;  // nodes of one kernel, which also bounds what a trial costs
+constexpr int kMaxBuffers = 24;  // pointers it takes
+constexpr int kMaxCost = 260;    // instructions, so that compiling stays below a millisecond
+// Instructions computed again in a later pass over the loop; the CPU finds some of their results in
+// an output.
+constexpr int kMaxRepeated = 160;
+constexpr int kMaxRepeatedElsewhere = 60;
 constexpr int kMaxLoopMembers = 400;  // of a kernel with a loop, which the roll pass made anyway
 constexpr int kMaxLoopCost = 1200;
-constexpr int kCheap = 8;  // instructions that may be repeated along a broadcast axis
+constexpr int kCheap = 8;  // instructions that may be repeated along a broadcast axis of a device
 
 // A reduction over at most so many elements may be written out.
 constexpr int64_t kMaxUnrolled = 16;
@@ -26,37 +31,7 @@ constexpr int64_t kMaxLongRow = 64 * kir::kChunk;  // what a block's partial res
 
 bool IsArg(OpId op) { return op == OpId::k_argmax || op == OpId::k_argmin; }
 
-// Roughly how many instructions an op becomes.
-int CostOf(const Node& node) {
-  const int round = IsHalf(node.dtype) ? 3 : 1;
-  switch (node.op) {
-    case OpId::k_exp:
-    case OpId::k_expm1:
-    case OpId::k_log:
-    case OpId::k_log1p:
-    case OpId::k_sin:
-    case OpId::k_cos:
-    case OpId::k_tan:
-    case OpId::k_atan:
-    case OpId::k_tanh:
-    case OpId::k_erf:
-      return (node.dtype == DType::kF64 ? 40 : 25) + round;
-    case OpId::k_pow:
-      return IsFloat(node.dtype) ? 80 : 5 * std::max(32, BitsOf(node.dtype));
-    case OpId::k_floor_divide:
-    case OpId::k_remainder:
-      return 20;
-    case OpId::k_divide:
-    case OpId::k_sqrt:
-      return 4 + round;
-    case OpId::k_pad:
-    case OpId::k_take:
-    case OpId::k_sign:
-      return 6;
-    default:
-      return Info(node.op).klass == OpClass::kReduce ? 4 : round;
-  }
-}
+int CostOf(const Node& node) { return cost::Instructions(node.op, node.dtype); }
 
 class Analyser {
  public:
@@ -74,11 +49,13 @@ class Analyser {
     for (int32_t id : space_.nodes) {
       if (!AddAxes(id)) return std::nullopt;
     }
+    TieReads();
     if (!Number() || !FindLoop() || !FindParallel()) return std::nullopt;
     AddReads();
     FindPhases();
     if (!CheckChunks() || !CheckStores() || !CheckRuns()) return std::nullopt;
     if ((!single_ || unroll_) && !CheckLimits()) return std::nullopt;
+    EstimateTime(graph_, &space_);
     return std::move(space_);
   }
 
@@ -161,6 +138,67 @@ class Analyser {
     }
     member(id) = std::move(m);
     return true;
+  }
+
+  // Parts of the set that share no member may read the same values. What lies at one place of such
+  // a value is met at one point: several reductions over the same data are one pass.
+  void TieReads() {
+    const auto count = space_.nodes.size();
+    std::vector<size_t> part(count);
+    std::iota(part.begin(), part.end(), size_t{0});
+    const auto find = [&](size_t i) {
+      while (part[i] != i) i = part[i] = part[part[i]];
+      return i;
+    };
+    size_t parts = count;
+    const auto tie = [&](size_t a, size_t b) {
+      if (find(a) == find(b)) return false;
+      part[find(a)] = find(b);
+      --parts;
+      return true;
+    };
+    for (size_t i = 0; i < count; ++i) {
+      for (int32_t x : node(space_.nodes[i]).operands) {
+        const auto at = std::lower_bound(space_.nodes.begin(), space_.nodes.end(), x);
+        if (at != space_.nodes.end() && *at == x) tie(i, size_t(at - space_.nodes.begin()));
+      }
+    }
+    if (parts == 1 || rolled_) return;
+    absl::flat_hash_map<int32_t, std::pair<size_t, std::vector<int>>> seen;  // reader, axes
+    for (size_t i = 0; i < count && parts > 1; ++i) {
+      const Node& n = node(space_.nodes[i]);
+      for (size_t k = 0; k < n.operands.size(); ++k) {
+        const int32_t x = n.operands[k];
+        if (n.view || IsMember(x) || node(x).layout->size <= 1) continue;
+        std::vector<int> axes = AxesRead(space_.nodes[i], int(k));
+        if (axes.empty()) continue;
+        const auto [it, first] = seen.try_emplace(x, i, axes);
+        if (first || !tie(i, it->second.first)) continue;
+        for (size_t j = 0; j < axes.size(); ++j) {
+          if (node(x).layout->extents[j] != 1) Unite(axes[j], it->second.second[j]);
+        }
+      }
+    }
+  }
+
+  // The axis of each axis of operand k, which is read from memory; empty if places are not so
+  // simple.
+  std::vector<int> AxesRead(int32_t id, int k) {
+    const Node& n = node(id);
+    const SpaceMember& m = member(id);
+    const int rank = node(n.operands[k]).layout->rank;
+    switch (Info(n.op).klass) {
+      case OpClass::kReduce:
+        return m.domain;
+      case OpClass::kElementwise:
+      case OpClass::kCast:
+        return {m.axes.end() - rank, m.axes.end()};
+      case OpClass::kTake:
+        if (k == 0) return {};
+        return {m.axes.begin() + n.attrs[0], m.axes.begin() + n.attrs[0] + rank};
+      default:
+        return {};
+    }
   }
 
   void AddReduce(const Node& n, SpaceMember* m) {
@@ -524,11 +562,16 @@ class Analyser {
     }
     for (int32_t id : space_.nodes) {
       const Node& n = node(id);
-      if (IsLooped(id) ? !covers(id) : !n.view && CostAt(id) >= kCheap && !single_ && !Covers(id)) {
+      if (IsLooped(id) ? !covers(id) : !n.view && CostAt(id) >= kCheap && !MayRepeat(id)) {
         return false;
       }
     }
     return true;
+  }
+
+  // What is computed again along a broadcast axis: on the CPU that is a matter of time alone.
+  bool MayRepeat(int32_t id) {
+    return single_ || Covers(id) || node(id).device.kind() == DeviceKind::kCpu;
   }
 
   // At all points of the unrolled axes.
@@ -568,7 +611,6 @@ class Analyser {
       if (node(id).view) continue;
       const int cost = CostAt(id), passes = member(id).passes;
       space_.cost += cost * passes;
-      space_.work += cost * passes * (node(id).loop >= 0 ? graph_.loops[node(id).loop] : 1);
       repeated += cost * (passes - 1);
     }
     std::vector<std::tuple<int32_t, int64_t, std::vector<int64_t>>> buffers;
@@ -582,8 +624,9 @@ class Analyser {
     for (int32_t id : space_.outputs)
       pointers += PointersFor(space_, space_.DenseStrides(graph_, id));
     const int most = rolled_ ? kMaxLoopCost : unroll_ ? kMaxUnrolledCost : kMaxCost;
-    return space_.cost <= most && repeated <= kMaxRepeated && space_.loops <= kMaxLoops &&
-           pointers <= kMaxBuffers;
+    const bool cpu = node(space_.nodes[0]).device.kind() == DeviceKind::kCpu;
+    return space_.cost <= most && repeated <= (cpu ? kMaxRepeated : kMaxRepeatedElsewhere) &&
+           space_.loops <= kMaxLoops && pointers <= kMaxBuffers;
   }
 
   const Graph& graph_;

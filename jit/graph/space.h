@@ -56,8 +56,13 @@ struct Space {
   std::vector<SpaceRead> reads;
   int32_t repeat = -1;  // Node::loop of the members that are in one
   int cost = 0;         // estimated instructions of the body
-  int64_t work = 0;     // as they run: of a loop in every iteration
 
+  // Of the whole kernel (core/cost.h): nanoseconds that it computes on one thread, bytes it moves.
+  double compute = 0, bytes = 0;
+  double shares = 1;     // parts that threads can take
+  bool repeats = false;  // some values are computed more often than they have elements
+
+  double Time() const;
   const SpaceRead* FindRead(int32_t node, int operand) const;
   bool IsUnrolled(int axis) const;
   // Elements stride per space axis of the dense value `node` of the set.
@@ -68,6 +73,9 @@ struct Space {
 // Empty if they cannot be one kernel, or should not be: a single node always can.
 std::optional<Space> Analyse(const Graph& graph, absl::Span<const int32_t> nodes,
                              absl::Span<const int32_t> outputs);
+
+// Fills in how long the kernel takes (jit/graph/space_time.cc).
+void EstimateTime(const Graph& graph, Space* space);
 
 // True if the axes `order` (outermost first) are one run for these strides: stride[i] ==
 // stride[i+1] * extent[i+1].

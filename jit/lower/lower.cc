@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/check.h"
+#include "core/cost.h"
 #include "core/str.h"
 #include "jit/lower/body.h"
 #include "jit/lower/forward.h"
@@ -85,7 +86,7 @@ class Lowering {
     if (!space->chunked) {
       maker.ChooseAxes();
       body.Write();
-      result_.launches.push_back(maker.Finish(space->work));
+      result_.launches.push_back(maker.Finish(space->Time()));
       return absl::OkStatus();
     }
     const std::vector<BodyWriter::LoopedReduce> reduces = body.LoopedReduces();
@@ -99,7 +100,7 @@ class Lowering {
     body.SetPartials(std::move(buffers));
     maker.ChooseAxes();
     body.Write();
-    result_.launches.push_back(maker.Finish(space->work));
+    result_.launches.push_back(maker.Finish(space->Time()));
     for (size_t i = 0; i < reduces.size(); ++i) Combine(*space, reduces[i], partials[i]);
     return absl::OkStatus();
   }
@@ -145,13 +146,15 @@ class Lowering {
   void Copy(Axes axes, DType dtype, int32_t from, int64_t from_offset,
             const std::vector<int64_t>& from_strides, int32_t to, int64_t to_offset,
             const std::vector<int64_t>& to_strides) {
+    double bytes = double(SizeOf(dtype));
+    for (int a : axes.parallel) bytes *= double(axes.extents[a]);
     KernelMaker maker("k_copy", std::move(axes));
     const bool immediate = from >= 0 && node(from).immediate;
     const int in = immediate ? -1 : maker.AddBuffer(from, dtype, false, from_offset, from_strides);
     const int out = maker.AddBuffer(to, dtype, true, to_offset, to_strides);
     maker.ChooseAxes();
     maker.builder().Store(out, immediate ? maker.Param(from, dtype) : maker.builder().Load(in));
-    result_.launches.push_back(maker.Finish(1));
+    result_.launches.push_back(maker.Finish(cost::Copy(bytes)));
   }
 
   // --- long reductions
@@ -231,7 +234,8 @@ class Lowering {
     const V sum = b.Reduce(kind, b.Load(in), laned ? axes.lanes : 0);
     b.End();
     b.Store(out, axes.chunked ? sum : RoundTo(node(id).dtype, sum).narrow);
-    result_.launches.push_back(maker.Finish(1));
+    const double bytes = double(from.chunks * node(id).layout->size) * SizeOf(from.dtype);
+    result_.launches.push_back(maker.Finish(cost::Copy(bytes)));
     if (axes.chunked) Combine(space, reduce, std::move(to));
   }
 
@@ -311,7 +315,8 @@ class Lowering {
     for (int k = 0; k < 4; ++k) {
       b.Store(out[k], words[k], {}, k == 0 ? V{} : first + kir::K(first, k) < size);
     }
-    result_.launches.push_back(maker.Finish(100));
+    const double time = cost::Elements(double(n.layout->size), cost::Slots(n.op, n.dtype), 4);
+    result_.launches.push_back(maker.Finish(time));
   }
 
   const Graph& graph_;

@@ -29,7 +29,7 @@ struct Launch {
   std::vector<int64_t> extents;  // kernel.axes() entries
   std::vector<int64_t> strides;  // bytes, [buffer][axis]
   int64_t rows = 1, cols = 1;    // the whole range (see kir::KernelFn)
-  int64_t work = 0;              // element-operations, for the pool's splitting
+  int64_t work = 0;              // about so many nanoseconds on one thread (core/cost.h)
 };
 
 struct LoweredGroup {

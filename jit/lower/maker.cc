@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "core/cost.h"
 #include "core/str.h"
 
 namespace frazil::jit {
@@ -182,15 +183,12 @@ kir::V KernelMaker::Index(int axis) {
   return builder_.ConstBits(DType::kI64, 0);  // an axis of extent 1
 }
 
-Launch KernelMaker::Finish(int64_t cost) {
+Launch KernelMaker::Finish(double time) {
   AppendEach();
   const kir::Kernel& k = launch_.kernel;
   launch_.cols = launch_.extents[k.rank - 1];
   for (int a = 0; a + 1 < k.rank; ++a) launch_.rows *= launch_.extents[a];
-  const int64_t loop =
-      k.has_loop ? std::min(axes_.LoopExtent(), k.chunked ? kir::kChunk : INT64_MAX) : 1;
-  launch_.work =
-      launch_.rows * launch_.cols * std::max<int64_t>(loop, 1) * std::max<int64_t>(cost, 1);
+  launch_.work = cost::Whole(time + double(cost::kLaunch));
   return std::move(launch_);
 }
 

@@ -47,7 +47,7 @@ class KernelMaker {
   kir::V LoopIndex() { return builder_.Index(launch_.kernel.rank); }
   kir::Builder& builder() { return builder_; }
 
-  Launch Finish(int64_t cost);
+  Launch Finish(double time);  // about so many nanoseconds (core/cost.h)
 
  private:
   struct Access {

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "core/cost.h"
 #include "jit/lower/maker.h"
 
 namespace frazil::jit {
@@ -52,7 +53,7 @@ std::optional<Launch> LowerTurnedCopy(const Graph& graph, int32_t id) {
   for (int64_t c = 0; c < kSide; ++c)
     columns.push_back(b.Load(read, c ? b.ConstBits(DType::kI64, uint64_t(c)) : kir::V{}));
   for (int64_t c = 0; c < kSide; ++c) b.Store(written[size_t(c)], columns[size_t(c)]);
-  return maker.Finish(kSide);
+  return maker.Finish(cost::Copy(double(n.layout->size * SizeOf(n.dtype))));
 }
 
 }  // namespace frazil::jit

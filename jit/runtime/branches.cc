@@ -5,44 +5,44 @@
 #include <optional>
 
 #include "absl/synchronization/mutex.h"
+#include "core/cost.h"
 #include "core/long_work.h"
 #include "core/parallel.h"
-#include "jit/runtime/launch.h"
 
 namespace frazil::jit {
 namespace {
 
 constexpr int32_t kWindow = 48;  // steps looked at together
 constexpr int32_t kMostThreads = 64;
-constexpr double kStart = 5e3;       // nanoseconds until the other threads work
 constexpr double kWorthwhile = 8e3;  // nanoseconds that must be saved, at least
 constexpr double kWorthwhilePart = 0.06;
 
-// What a step takes, in nanoseconds, on one thread, and how well threads share it. Rough: only
-// ratios between steps of a plan count.
+// What a step takes on one thread, and how well threads share it.
 struct Estimate {
   double serial = 0;
   double sharing = 0;  // of each thread's time, the useful part; 0: it stays on one thread
 
   double On(int threads) const {
-    return sharing == 0 ? serial : std::min(serial, serial / (threads * sharing) + kStart);
+    return sharing == 0 ? serial
+                        : std::min(serial, serial / (threads * sharing) + double(cost::kWake));
   }
 };
 
-constexpr double kLargeProduct = double(1 << 24);  // in units of Launch::work: 512 x 512 x 512
+constexpr double kLargeProduct = 1.5e6;  // ns: 512 x 512 x 512 of f32
+constexpr double kSmallProduct = 7e3;    // stays on one thread
 
 std::optional<Estimate> EstimateOf(const Graph& graph, const PendingStep& step) {
   if (!(step.device == Device()) || step.followed) return std::nullopt;
   if (!step.call) {
     const double work = double(step.launch.work);
-    return Estimate{0.25 * work + 200, work < kSerialWork ? 0 : 0.95};
+    return Estimate{work, work < double(cost::kWorthSharing) ? 0 : cost::kShared};
   }
   const double work = double(step.call->work());
   switch (Info(graph.nodes[step.node].op).klass) {
     case OpClass::kMatmul:
-      return Estimate{0.09 * work + 300, work < 8e4 ? 0 : work < kLargeProduct ? 0.8 : 0.96};
+      return Estimate{work, work < kSmallProduct ? 0 : work < kLargeProduct ? 0.8 : 0.96};
     case OpClass::kPut:
-      return Estimate{0.5 * work + 500, 0};
+      return Estimate{work, 0};
     default:
       return std::nullopt;  // transfers wait for other devices
   }
@@ -89,7 +89,7 @@ class Window {
     if (parts.size() < 2) return std::nullopt;
     std::vector<double> load(std::min<size_t>(threads, parts.size()), 0);
     for (const double time : parts) *std::min_element(load.begin(), load.end()) += time;
-    return *std::max_element(load.begin(), load.end()) / 0.95 + kStart;
+    return *std::max_element(load.begin(), load.end()) / cost::kShared + double(cost::kWake);
   }
 
   std::vector<std::vector<int32_t>> Branches() {

@@ -5,6 +5,7 @@
 
 #include "core/config.h"
 #include "core/str.h"
+#include "jit/graph/duplicate.h"
 #include "jit/graph/pack.h"
 #include "jit/graph/place.h"
 #include "jit/graph/recompute.h"
@@ -85,6 +86,12 @@ StatusOr<Decided> Decide(Graph graph, const CompileOptions& options,
   Grouping grouping = Fuse(graph, fuse);
   if (fuse && settings.passes.enabled("recompute"))
     RecomputeWhereItPays(settings.worth_recomputing, &graph, &grouping);
+  if (fuse && settings.passes.enabled("duplicate")) {
+    if (std::optional<Duplicated> other = Duplicate(graph, grouping)) {
+      graph = std::move(other->graph);
+      grouping = std::move(other->grouping);
+    }
+  }
   return Decided{std::move(graph), std::move(grouping)};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "core/cost.h"
 #include "core/str.h"
 #include "kernels/conv/conv.h"
 
@@ -55,7 +56,7 @@ class Convolution : public LibraryCall {
   int64_t work() const override {
     const ConvShape& s = args_.shape;
     const double products = double(s.positions()) * double(s.window()) * double(s.outputs);
-    return static_cast<int64_t>(std::min(products / 8, 1e18));
+    return cost::Whole(cost::Products(products, args_.dtype));
   }
 
  private:

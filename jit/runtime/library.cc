@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/check.h"
+#include "core/cost.h"
 #include "core/device_memory.h"
 #include "core/elements.h"
 #include "core/long_work.h"
@@ -75,7 +76,7 @@ class Matmul : public LibraryCall {
   }
   int64_t work() const override {
     const double products = double(batches_) * double(args_.m) * double(args_.n) * double(args_.k);
-    return static_cast<int64_t>(std::min(products / 8, 1e18));
+    return cost::Whole(cost::Products(products, args_.dtype));
   }
 
  private:
@@ -159,10 +160,7 @@ class Matmul : public LibraryCall {
   }
 
   // Batches worth handing to a thread.
-  int64_t BatchGrain() const {
-    const int64_t work = std::max<int64_t>(1, args_.m * args_.n * std::max<int64_t>(1, args_.k));
-    return std::max<int64_t>(1, 100000 / work);
-  }
+  int64_t BatchGrain() const { return std::max<int64_t>(1, cost::kPart * batches_ / work()); }
 
   static constexpr int64_t kMostSmall = 64;  // products of a batch that is chosen beforehand
 
@@ -198,7 +196,9 @@ class Transfer : public LibraryCall {
   std::string text() const override {
     return StrCat("transfer ", ToString(from_->dims()), " ", Name(device_), " -> ", Name(to_));
   }
-  int64_t work() const override { return from_->size; }
+  int64_t work() const override {
+    return cost::Whole(cost::Copy(double(from_->size * SizeOf(dtype_))));
+  }
 
  private:
   LayoutRef from_;
@@ -228,7 +228,9 @@ class PutCall : public LibraryCall {
     return StrCat(args_.add ? "put_add " : "put_set ", ShortName(args_.dtype), " axis ", args_.axis,
                   " of ", ToString(args_.x->dims()));
   }
-  int64_t work() const override { return args_.x->size + 8 * args_.updates->size; }
+  int64_t work() const override {
+    return cost::Whole(cost::Put(double(args_.x->size), double(args_.updates->size), args_.dtype));
+  }
 
  private:
   PutArgs args_;

@@ -26,7 +26,7 @@ class LibraryCall {
   // True if a run only queues launches on its GPU's stream, which read and write the operands, the
   // result and memory that lives as long as the process: it may then be part of a graph.
   virtual bool capturable() const { return false; }
-  // How long it takes, in the unit of Launch::work.
+  // About how long it takes, as Launch::work.
   virtual int64_t work() const = 0;
   virtual std::string text() const = 0;  // for dumps
   // About what it holds.

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/cost.h"
 #include "core/long_work.h"
 #include "core/parallel.h"
-#include "jit/runtime/launch.h"
 
 namespace frazil::jit {
 namespace {
@@ -15,7 +15,7 @@ constexpr size_t kMaxEntries = 256;
 // The kernels of a plan that one thread runs each; larger ones share out their own points.
 bool IsSmall(const Step& step) {
   const KernelStep* kernel = std::get_if<KernelStep>(&step);
-  return kernel && kernel->code && !kernel->device && kernel->work < kSerialWork;
+  return kernel && kernel->code && !kernel->device && kernel->work < cost::kWorthSharing;
 }
 
 // What the entries of a list touch, by block.
@@ -83,13 +83,13 @@ void RunList(const ListStep& list, char* const* slots, absl::Span<Value* const> 
     const StepArgs values(step, slots, inputs);
     step.code->Run(values.For(step), 0, step.rows, 0, step.cols);
   };
-  if (list.list->work < kSerialWork) {
+  if (list.list->work < cost::kWorthSharing) {
     // Backwards, so that whatever tests the plans tests that no entry waits for another.
     for (int64_t i = n; i-- > 0;) run(i);
     return;
   }
   const int64_t each = std::max<int64_t>(1, list.list->work / n);
-  ParallelFor(n, std::max<int64_t>(1, kSerialWork / 4 / each), [&](int64_t begin, int64_t end) {
+  ParallelFor(n, std::max<int64_t>(1, cost::kPart / each), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) run(i);
   });
 }

@@ -7,6 +7,7 @@
 
 #include "absl/algorithm/container.h"
 #include "core/check.h"
+#include "core/cost.h"
 #include "core/device_memory.h"
 #include "core/fp_mode.h"
 #include "core/long_work.h"
@@ -31,10 +32,6 @@ using Small = SmallStack<T, 16>;
 
 constexpr size_t kSimpleArgs = 6;
 constexpr int32_t kNever = std::numeric_limits<int32_t>::max();
-
-// About 60 ms. What overwrites an operand cannot be abandoned half-way, so where the host may
-// interrupt, memory is not reused for more work than this.
-constexpr int64_t kUninterrupted = int64_t{1} << 28;
 
 // Which values are several inputs. Looked for when it is first asked, once for all.
 class Repeated {
@@ -81,7 +78,7 @@ bool MayReuse(absl::Span<Value* const> inputs, int32_t donor, Repeated* repeated
 }
 
 bool MayTake(const Result& result, absl::Span<Value* const> inputs, Repeated* repeated) {
-  return result.donor >= 0 && !(result.work_from_there > kUninterrupted && HasHost()) &&
+  return result.donor >= 0 && !(result.work_from_there > cost::kUninterrupted && HasHost()) &&
          MayReuse(inputs, result.donor, repeated);
 }
 
@@ -252,7 +249,7 @@ Status RunStep(const Step& step, char* const* slots, absl::Span<Value* const> in
 
 bool PlanImpl::TakesLong() const {
   // A plan on a GPU may have to wait for a compiler.
-  return program_.stats.work >= kLongWork ||
+  return program_.stats.work >= cost::kLong ||
          (program_.arenas.size() > 1 && cuda::PendingCompilations() > 0);
 }
 
@@ -261,7 +258,7 @@ bool PlanImpl::HasHead(const Program& p) {
   for (const Result& result : p.results) {
     if (result.donor >= 0) tail = std::max(tail, result.work_from_there);
   }
-  return tail > 0 && p.stats.work - tail >= kLongWork;
+  return tail > 0 && p.stats.work - tail >= cost::kLong;
 }
 
 int32_t PlanImpl::FirstOverwrite(absl::Span<Value* const> inputs) const {
@@ -307,9 +304,9 @@ bool PlanImpl::IsSimple(const Program& p) {
       p.arenas.size() != 1 || p.arenas[0].bytes > 0)
     return false;
   const KernelStep* step = std::get_if<KernelStep>(&p.steps[0]);
-  return step && step->fn && step->work < kSerialWork && step->buffers.size() <= kSimpleArgs &&
-         step->scalars.size() <= kSimpleArgs && p.outputs[0].same &&
-         p.outputs[0].slot == p.result_slot(0);
+  return step && step->fn && step->work < cost::kWorthSharing &&
+         step->buffers.size() <= kSimpleArgs && step->scalars.size() <= kSimpleArgs &&
+         p.outputs[0].same && p.outputs[0].slot == p.result_slot(0);
 }
 
 QuickCall PlanImpl::Quick() const {

@@ -40,13 +40,6 @@ struct CompileOptions {
   }
 };
 
-// Work of a plan, in the unit of Launch::work, from which it is worth letting go of the host's lock
-// (core/long_work.h): about 60 us.
-inline constexpr int64_t kLongWork = int64_t{1} << 18;
-
-// About 4 ms: for so long any plan may keep that lock in order to overwrite what cells hold.
-inline constexpr int64_t kShortLock = int64_t{1} << 24;
-
 struct PlanStats {
   int kernels = 0;  // kernel launches per run
   int library_calls = 0;
@@ -55,7 +48,7 @@ struct PlanStats {
   // Of each kernel and product that its device cannot run and the CPU does: why.
   std::vector<std::string> elsewhere;
   int64_t arena_bytes = 0;
-  int64_t work = 0;  // of all steps
+  int64_t work = 0;  // of all steps, as Launch::work
 };
 
 class Plan {

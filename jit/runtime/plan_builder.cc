@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "core/config.h"
+#include "core/cost.h"
 #include "core/device_memory.h"
 #include "core/parallel.h"
 #include "jit/runtime/kernel_cache.h"
@@ -263,7 +264,7 @@ void PlanBuilder::SumWork() {
     for (Result& result : program_.results) {
       if (result.first_step != static_cast<int32_t>(i)) continue;
       result.work_from_there = program_.stats.work;
-      const bool worth = result.work_from_there <= kShortLock ||
+      const bool worth = result.work_from_there <= cost::kShortLock ||
                          2 * (overwriting + work) >= result.work_from_there;
       if (options_.compile.lent_by_cell && !worth) result.donor = -1;
       overwrites |= result.donor >= 0;

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/check.h"
+#include "core/cost.h"
 #include "jit/runtime/plan.h"
 
 namespace frazil::jit {
@@ -26,7 +27,7 @@ class JitSegment final : public tracer::SegmentPlan {
   Status Fill(absl::Span<Value* const> slots, absl::Span<Value* const> deferred) const override {
     return constants_.empty() ? plan_->Fill(slots, deferred) : plan_->Fill(Inputs(slots), deferred);
   }
-  bool unlocks() const override { return plan_->stats().work >= kLongWork; }
+  bool unlocks() const override { return plan_->stats().work >= cost::kLong; }
   int kernels() const override { return kernels_; }
   int compiled() const override { return plan_->stats().compiled; }
   int interpreted() const override { return plan_->stats().interpreted; }

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "core/check.h"
+#include "core/cost.h"
 #include "core/fp_mode.h"
 #include "core/long_work.h"
 #include "core/parallel.h"
@@ -67,8 +68,7 @@ GemmArgs Part(const GemmArgs& g, int64_t m0, int64_t m1, int64_t n0, int64_t n1)
           Offset(g.dtype, g.c, m0, n0)};
 }
 
-constexpr int64_t kGrain = 32;             // columns (or rows) of a part come in multiples of this
-constexpr double kWorthSharing = 1 << 20;  // fewer products than this stay on one thread
+constexpr int64_t kGrain = 32;  // columns (or rows) of a part come in multiples of this
 
 struct Grid {
   int64_t rows, cols;
@@ -177,7 +177,9 @@ void GemmParallel(const GemmArgs& args, int threads, ParallelRun run, Isa isa) {
     DefaultFpMode mode;
     return Dispatch(args, ResolveIsa(isa), gemm::Team(threads, run));
   }
-  Grid grid = threads > 1 && work >= kWorthSharing ? ChooseGrid(args, threads) : Grid{1, 1};
+  Grid grid = threads > 1 && cost::Products(work, args.dtype) >= cost::kWorthSharing
+                  ? ChooseGrid(args, threads)
+                  : Grid{1, 1};
   if (grid.rows * grid.cols <= 1) return Gemm(args, isa);
   run(grid.rows * grid.cols, [&](int64_t i) {
     int64_t r = i / grid.cols, c = i % grid.cols;

@@ -113,7 +113,8 @@ TEST(Launch, SplitsGiveTheSameElements) {
   ASSERT_TRUE(code.ok());
   for (int threads : {1, 3}) {
     SetNumThreads(threads);
-    for (int64_t n : {int64_t{1}, int64_t{1000}, kSerialWork + 37, 4 * kSerialWork}) {
+    for (int64_t n :
+         {int64_t{1}, int64_t{1000}, cost::kWorthSharing + 37, 4 * cost::kWorthSharing}) {
       std::vector<float> in(n), out(n);
       for (int64_t i = 0; i < n; ++i) in[i] = float(i % 1000);
       void* buffers[] = {in.data(), out.data()};

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/cost.h"
 #include "core/str.h"
 #include "gtest/gtest.h"
 #include "jit/runtime/eager.h"
@@ -94,8 +95,8 @@ TEST(Plan, MemoryIsPlannedAtTheBound) {
 }
 
 TEST(Plan, RandomGraphsEqualRunningOpByOp) {
-  const char* switches[] = {"",           "none",       "-fuse",      "-inplace",
-                            "-fold,-dce", "-cse,-fuse", "-recompute", "-branches"};
+  const char* switches[] = {"",           "none",       "-fuse",      "-inplace", "-fold,-dce",
+                            "-cse,-fuse", "-recompute", "-duplicate", "-branches"};
   int compared = 0;
   for (uint64_t seed = 0; seed < 150; ++seed) {
     Rng rng(seed);
@@ -436,7 +437,7 @@ TEST(Plan, OverwritesWhatIsStillLentWhenTheLockIsBack) {
     std::vector<ValueRef> inputs = RandomInputs(rng, graph);
     const auto want = *RunOpByOp(graph, inputs);
     const auto plan = MustCompile(graph, {.reusable = 2, .lent_by_cell = true});
-    ASSERT_GE(plan->stats().work, kLongWork);
+    ASSERT_GE(plan->stats().work, cost::kLong);
     std::vector<float> before(256 * 256);
     std::memcpy(before.data(), inputs[1]->data, before.size() * sizeof(float));
     std::vector<Value*> pointers = Pointers(inputs);

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "core/cost.h"
 #include "core/fp_mode.h"
 #include "core/long_work.h"
 #include "core/parallel.h"
@@ -63,7 +64,7 @@ class Attention : public LibraryCall {
   }
   int64_t work() const override {
     const double pairs = double(q_.batches()) * double(q_.rows()) * double(k_.rows());
-    return static_cast<int64_t>(std::min(pairs * double(4 + (q_.cols() + v_.cols()) / 8), 1e18));
+    return cost::Whole(cost::Attention(pairs, double(q_.cols() + v_.cols()), kType));
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "core/cost.h"
 #include "core/fp_mode.h"
 #include "core/long_work.h"
 #include "core/parallel.h"
@@ -61,7 +62,7 @@ class AttentionGradient : public LibraryCall {
   }
   int64_t work() const override {
     const double pairs = double(in_.q.batches()) * double(Queries()) * double(Keys());
-    return static_cast<int64_t>(std::min(pairs * double(4 + (Depth() + Width()) / 3), 1e18));
+    return cost::Whole(cost::Attention(pairs, 2.5 * double(Depth() + Width()), kType));
   }
 
  private:

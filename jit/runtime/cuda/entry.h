@@ -12,9 +12,6 @@ namespace frazil::jit {
 
 namespace gpu = ::frazil::cuda;
 
-// What queueing a launch takes, in the unit of Launch::work.
-inline constexpr int64_t kLaunchWork = 1 << 14;
-
 inline gpu::CUdeviceptr AddressOf(const char* data) { return reinterpret_cast<uintptr_t>(data); }
 
 class CudaEntry {

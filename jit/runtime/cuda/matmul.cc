@@ -1,5 +1,6 @@
 #include "jit/runtime/cuda/matmul.h"
 
+#include "core/cost.h"
 #include "core/str.h"
 #include "jit/runtime/cuda/exact_product.h"
 #include "jit/runtime/cuda/lt_call.h"
@@ -15,7 +16,7 @@ class LtMatmul : public LibraryCall {
     return call_->Run(operands[0], operands[1], nullptr, result);
   }
   bool capturable() const override { return call_->capturable(); }
-  int64_t work() const override { return kLaunchWork; }
+  int64_t work() const override { return cost::kGpuLaunch; }
   std::string text() const override { return call_->text(); }
   int64_t bytes() const override { return call_->bytes(); }
 
@@ -35,7 +36,7 @@ class ExactMatmul : public LibraryCall {
     return product_.Run(operands[0], operands[1], result);
   }
   bool capturable() const override { return true; }
-  int64_t work() const override { return kLaunchWork; }
+  int64_t work() const override { return cost::kGpuLaunch; }
   std::string text() const override { return text_; }
   int64_t bytes() const override { return int64_t{sizeof(*this)}; }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/cost.h"
 #include "core/str.h"
 #include "jit/emit/cuda/put_text.h"
 #include "jit/runtime/cuda/strided.h"
@@ -65,7 +66,7 @@ class CudaPut : public LibraryCall {
   }
   bool in_place() const override { return true; }
   bool capturable() const override { return true; }
-  int64_t work() const override { return 2 * kLaunchWork; }
+  int64_t work() const override { return 2 * cost::kGpuLaunch; }
   std::string text() const override { return text_; }
   int64_t bytes() const override { return int64_t{sizeof(*this)}; }
 
