@@ -25,13 +25,28 @@ using kir::Kernel;
 using kir::Op;
 using kir::Stride;
 
-class X86Test : public ::testing::TestWithParam<Isa> {
+struct Level {
+  const char* name;
+  Isa isa;
+  RegisterFile file = {};
+};
+
+// So few registers that most values have to go to the stack.
+constexpr RegisterFile kFew = {.gp = 0x3c7, .vec = 0x3f, .mask = 0xe};
+
+class X86Test : public ::testing::TestWithParam<Level> {
  protected:
   void SetUp() override {
-    if (!X86Emitter::Supported(GetParam()))
+    if (!X86Emitter::Supported(GetParam().isa))
       GTEST_SKIP() << "this machine lacks the instruction set";
-    emitter_ = std::make_unique<X86Emitter>(GetParam());
+    auto emitter = std::make_unique<X86Emitter>(GetParam().isa, GetParam().file);
+    x86_ = emitter.get();
+    emitter_ = std::move(emitter);
     interpreter_ = NewInterpreter();
+  }
+
+  void TearDown() override {
+    if (emitter_) EXPECT_EQ(x86_->given_up(), 0);
   }
 
   void Compile(const Kernel& k) {
@@ -71,15 +86,17 @@ class X86Test : public ::testing::TestWithParam<Isa> {
     }
   }
 
+  const X86Emitter* x86_ = nullptr;
   std::unique_ptr<Emitter> emitter_, interpreter_;
   std::unique_ptr<Compiled> want_, got_;
   Rng rng_{42};
 };
 
-INSTANTIATE_TEST_SUITE_P(Isa, X86Test, ::testing::Values(Isa::kAvx2, Isa::kAvx512),
-                         [](const auto& info) {
-                           return info.param == Isa::kAvx2 ? "avx2" : "avx512";
-                         });
+INSTANTIATE_TEST_SUITE_P(Isa, X86Test,
+                         ::testing::Values(Level{"avx2", Isa::kAvx2}, Level{"avx512", Isa::kAvx512},
+                                           Level{"avx2_few_registers", Isa::kAvx2, kFew},
+                                           Level{"avx512_few_registers", Isa::kAvx512, kFew}),
+                         [](const auto& info) { return info.param.name; });
 
 kir::Buffer In(std::string name, DType t, std::initializer_list<Stride> s) {
   return {name, t, false, s};

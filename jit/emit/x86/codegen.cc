@@ -2,15 +2,19 @@
 
 #include <cstddef>
 
+#include "jit/emit/x86/allot.h"
+
 namespace frazil::jit {
 
 using kir::Inst;
 using kir::Stride;
 
-Codegen::Codegen(const kir::Kernel& kernel, Isa isa, asmjit::CodeHolder* code)
+Codegen::Codegen(const kir::Kernel& kernel, Isa isa, const RegisterFile* file,
+                 asmjit::CodeHolder* code)
     : k_(kernel),
       z_(isa == Isa::kAvx512),
       space_(kernel.vec == kir::VecAxis::kSpace),
+      file_(file),
       code_(code),
       cc_(code) {}
 
@@ -63,8 +67,25 @@ Status Codegen::Run(Columns columns, const Label& few) {
   cc_.bind(done);
   cc_.ret();
   cc_.endFunc();
-  if (status_.ok()) cc_.finalize();
+  if (status_.ok()) Assemble(fn);
   return status_;
+}
+
+void Codegen::Assemble(asmjit::FuncNode* fn) {
+  if (!file_) {
+    cc_.finalize();
+    return;
+  }
+  RegisterFile file = *file_;
+  if (!z_) file.vec &= 0xffff;
+  if (!Allotter(&cc_, fn, file).Run()) {
+    out_of_registers_ = true;
+    status_ = NotImplementedError("[x86] no registers for kernel ", k_.name, ".");
+    return;
+  }
+  x86::Assembler assembler(code_);
+  assembler.addEncodingOptions(cc_.encodingOptions());
+  cc_.serializeTo(&assembler);
 }
 
 // --- structure

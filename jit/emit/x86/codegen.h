@@ -27,6 +27,7 @@
 #include "core/dtype.h"
 #include "core/status.h"
 #include "jit/emit/x86/isa.h"
+#include "jit/emit/x86/register_file.h"
 #include "jit/kir/kir.h"
 
 namespace frazil::jit {
@@ -35,7 +36,8 @@ namespace x86 = asmjit::x86;
 
 class Codegen {
  public:
-  Codegen(const kir::Kernel& kernel, Isa isa, asmjit::CodeHolder* code);
+  // `file`: the registers that Allotter may use; null: asmjit's own allocator does its work.
+  Codegen(const kir::Kernel& kernel, Isa isa, const RegisterFile* file, asmjit::CodeHolder* code);
 
   // A function may be made of two: one for calls of few columns, no more than a vector of AVX2, and
   // one for others, which begins by leaving the few to it.
@@ -43,6 +45,8 @@ class Codegen {
 
   // Emits the function; its code is in the holder afterwards. `few` is where that for few begins.
   Status Run(Columns columns = Columns::kAll, const asmjit::Label& few = {});
+  // Allotter could not do it. Run has returned an error.
+  bool out_of_registers() const { return out_of_registers_; }
 
  private:
   // Bodies up to this cost get an unrolled loop over full vectors and a masked tail; longer ones
@@ -112,6 +116,7 @@ class Codegen {
 
   // --- structure (codegen.cc, columns.cc)
   void LeaveFew(const Label& few);
+  void Assemble(asmjit::FuncNode* fn);
   void Prologue();
   void EmitRows();
   void InitCounters();
@@ -301,7 +306,7 @@ class Codegen {
   Vec MaskFor(const Vec& m32, DType type) { return SizeOf(type) == 8 ? Mask64(m32) : m32; }
   Gp MaskBits(const Mask& mask);
   Gp BoolBits(const Operand& mask);
-  K NewK() { return cc_.newKw(); }
+  K NewK();
 
   // --- instructions (arith.cc, compare.cc, integers.cc)
   void EmitArith(Id id);
@@ -364,6 +369,8 @@ class Codegen {
   const kir::Kernel& k_;
   const bool z_;      // AVX-512
   const bool space_;  // vec == kSpace
+  const RegisterFile* file_;
+  bool out_of_registers_ = false;
   asmjit::CodeHolder* code_;
   x86::Compiler cc_;
   int v_ = 8;  // lanes of a step

@@ -16,10 +16,22 @@ int Codegen::RegBytes(DType type) const {
   return std::max(16, v_ * SizeOf(type));
 }
 
+// With a name: asmjit would print a number to make one, which takes longer than everything else.
 Codegen::Vec Codegen::NewVec(int bytes) {
-  if (bytes <= 16) return cc_.newXmm();
-  if (bytes <= 32) return cc_.newYmm();
-  return cc_.newZmm();
+  using asmjit::TypeId;
+  Vec v;
+  cc_._newReg(&v,
+              bytes <= 16   ? TypeId::kInt32x4
+              : bytes <= 32 ? TypeId::kInt32x8
+                            : TypeId::kInt32x16,
+              "v");
+  return v;
+}
+
+Codegen::K Codegen::NewK() {
+  K k;
+  cc_._newReg(&k, asmjit::TypeId::kMask16, "k");
+  return k;
 }
 
 Codegen::Mem Codegen::PoolBytes(const void* data, size_t size) {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -62,14 +63,35 @@ kir::LegalCaps LegalFor(Isa isa) { return {.scale = isa == Isa::kAvx512, .lookup
 
 // One function, or two that start as one. A repeat over a single point is a chain of instructions,
 // whose latency is less in the vectors of AVX2.
-Status EmitFunctions(const kir::Kernel& kernel, Isa isa, asmjit::CodeHolder* code) {
-  FZ_ASSIGN_OR_RETURN(const kir::Kernel legal, kir::Legalize(kernel, LegalFor(isa)));
-  if (isa == Isa::kAvx2 || !legal.has_repeat()) return Codegen(legal, isa, code).Run();
-  const asmjit::Label few = x86::Assembler(code).newLabel();
-  FZ_RETURN_IF_ERROR(Codegen(legal, isa, code).Run(Codegen::Columns::kMany, few));
-  FZ_ASSIGN_OR_RETURN(const kir::Kernel narrow, kir::Legalize(kernel, LegalFor(Isa::kAvx2)));
-  return Codegen(narrow, Isa::kAvx2, code).Run(Codegen::Columns::kFew, few);
-}
+class Functions {
+ public:
+  Functions(Isa isa, const RegisterFile* file, asmjit::CodeHolder* code)
+      : isa_(isa), file_(file), code_(code) {}
+
+  Status Emit(const kir::Kernel& kernel) {
+    FZ_ASSIGN_OR_RETURN(const kir::Kernel legal, kir::Legalize(kernel, LegalFor(isa_)));
+    if (isa_ == Isa::kAvx2 || !legal.has_repeat()) return Run(legal, isa_, Codegen::Columns::kAll);
+    few_ = x86::Assembler(code_).newLabel();
+    FZ_RETURN_IF_ERROR(Run(legal, isa_, Codegen::Columns::kMany));
+    FZ_ASSIGN_OR_RETURN(const kir::Kernel narrow, kir::Legalize(kernel, LegalFor(Isa::kAvx2)));
+    return Run(narrow, Isa::kAvx2, Codegen::Columns::kFew);
+  }
+  bool out_of_registers() const { return out_of_registers_; }
+
+ private:
+  Status Run(const kir::Kernel& kernel, Isa isa, Codegen::Columns columns) {
+    Codegen codegen(kernel, isa, file_, code_);
+    const Status status = codegen.Run(columns, few_);
+    out_of_registers_ |= codegen.out_of_registers();
+    return status;
+  }
+
+  Isa isa_;
+  const RegisterFile* file_;
+  asmjit::CodeHolder* code_;
+  asmjit::Label few_;
+  bool out_of_registers_ = false;
+};
 
 class X86Compiled : public Compiled {
  public:
@@ -101,7 +123,8 @@ class X86Compiled : public Compiled {
 
 }  // namespace
 
-X86Emitter::X86Emitter(Isa isa) : isa_(isa), memory_(std::make_shared<Memory>()) {
+X86Emitter::X86Emitter(Isa isa, const RegisterFile& file)
+    : isa_(isa), file_(file), memory_(std::make_shared<Memory>()) {
   caps_.name = isa == Isa::kAvx512 ? "avx512" : "avx2";
   caps_.vector_bytes = isa == Isa::kAvx512 ? 64 : 32;
   caps_.executes = true;
@@ -127,9 +150,19 @@ StatusOr<std::unique_ptr<Compiled>> X86Emitter::Emit(const kir::Kernel& kernel) 
   if (!Supported(isa_)) return NotImplementedError("[x86] this machine has no ", caps_.name, ".");
   asmjit::CodeHolder code;
   FirstError errors;
-  code.init(memory_->runtime.environment());
-  code.setErrorHandler(&errors);
-  FZ_RETURN_IF_ERROR(EmitFunctions(kernel, isa_, &code));
+  for (const RegisterFile* file : std::array<const RegisterFile*, 2>{&file_, nullptr}) {
+    code.reset();
+    code.init(memory_->runtime.environment());
+    code.setErrorHandler(&errors);
+    Functions functions(isa_, file, &code);
+    const Status status = functions.Emit(kernel);
+    if (functions.out_of_registers()) {
+      given_up_.fetch_add(1, std::memory_order_relaxed);
+      continue;
+    }
+    FZ_RETURN_IF_ERROR(status);
+    break;
+  }
   if (!errors.message().empty()) {
     return RuntimeError("[x86] asmjit refused kernel ", kernel.name, ": ", errors.message(), ".");
   }

@@ -4,17 +4,20 @@
 // (nearest even, no flush to zero, no denormals-are-zero), which whoever enters a kernel sees to.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 
 #include "jit/emit/emitter.h"
 #include "jit/emit/x86/isa.h"
+#include "jit/emit/x86/register_file.h"
 
 namespace frazil::jit {
 
 class X86Emitter : public Emitter {
  public:
-  explicit X86Emitter(Isa isa);
+  explicit X86Emitter(Isa isa, const RegisterFile& file = {});
   ~X86Emitter() override;
 
   // The best level of this machine; nullopt if it lacks AVX2, FMA, F16C or BMI.
@@ -22,6 +25,9 @@ class X86Emitter : public Emitter {
   static bool Supported(Isa isa);
 
   const Caps& caps() const override { return caps_; }
+
+  // Kernels whose registers asmjit's allocator had to find.
+  int64_t given_up() const { return given_up_.load(std::memory_order_relaxed); }
 
   // Safe to call from many threads. NotImplementedError where executable memory is denied.
   StatusOr<std::unique_ptr<Compiled>> Emit(const kir::Kernel& kernel) override;
@@ -35,7 +41,9 @@ class X86Emitter : public Emitter {
   struct Memory;
 
   Isa isa_;
+  RegisterFile file_;
   Caps caps_;
+  std::atomic<int64_t> given_up_{0};
   std::shared_ptr<Memory> memory_;  // outlives the emitter while compiled kernels hold it
 };
 
