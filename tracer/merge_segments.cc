@@ -42,6 +42,20 @@ bool GoesOn(const SegmentRecord& segment, const SegmentRecord& next) {
   return true;
 }
 
+// How `segment` ends, without what it does.
+SegmentRecord EndOf(const SegmentRecord& segment) {
+  SegmentRecord end;
+  end.precision = segment.precision;
+  end.end = segment.end;
+  end.read = segment.read;
+  end.outcome = segment.outcome;
+  end.limit = segment.limit;
+  end.check = segment.check;
+  end.of = segment.of;
+  end.origin = segment.origin;
+  return end;
+}
+
 constexpr size_t kMostCalls = 4096;  // of segments that are no loop
 constexpr int kMostChecks = 16;
 constexpr size_t kMostOfCheck = 16;       // calls that make the indices of a check
@@ -67,13 +81,15 @@ class Merger {
   }
 
   std::shared_ptr<PathRecord> Run() {
-    auto merged = std::make_shared<PathRecord>(path_);
-    merged->segments.clear();
-    bool any = false;
-    for (size_t i = 0; i < path_.segments.size();) {
-      size_t end = EndOfLoop(i);
-      if (end - i == 1) end = EndOfStretch(i);
-      any |= end - i > 1;
+    std::vector<size_t> ends;
+    for (size_t i = 0; i < path_.segments.size(); i = ends.back()) {
+      ends.push_back(EndOfLoop(i));
+      if (ends.back() - i == 1) ends.back() = EndOfStretch(i);
+    }
+    if (ends.size() == path_.segments.size()) return nullptr;
+    auto merged = std::make_shared<PathRecord>();
+    size_t i = 0;
+    for (const size_t end : ends) {
       SegmentRecord whole = Merge(i, end);
       int32_t added = 0;  // results of checks, which come before what they were between
       const int32_t first = first_result_[i], to = results_;
@@ -90,7 +106,12 @@ class Merger {
       merged->segments.push_back(std::move(whole));
       i = end;
     }
-    if (!any) return nullptr;
+    merged->constants = path_.constants;
+    merged->outputs = path_.outputs;
+    merged->writes = path_.writes;
+    merged->tape = path_.tape;
+    merged->shape = path_.shape;
+    merged->pins = path_.pins;
     for (Origin& o : merged->outputs) Renumber(&o.value);
     for (auto& [cell, o] : merged->writes) Renumber(&o.value);
     for (TapeRecord& node : merged->tape) {
@@ -139,11 +160,8 @@ class Merger {
   // numbers from `first`.
   std::optional<SegmentRecord> CheckOf(size_t at, size_t begin, const SegmentRecord& whole,
                                        int32_t first) const {
-    SegmentRecord check = path_.segments[at];
+    SegmentRecord check = EndOf(path_.segments[at]);
     const int32_t base = first_result_[begin];
-    check.calls.clear();
-    check.slots.clear();
-    check.results = 0;
     if (check.read.kind != Kind::kResult || check.read.index < base) {
       Renumber(&check.read);
       return check;
@@ -210,10 +228,10 @@ class Merger {
   }
 
   SegmentRecord Merge(size_t begin, size_t end) {
-    SegmentRecord merged = path_.segments[end - 1];
-    merged.calls.clear();
-    merged.slots.clear();
-    merged.results = 0;
+    SegmentRecord merged = EndOf(path_.segments[end - 1]);
+    size_t calls = 0;
+    for (size_t i = begin; i < end; ++i) calls += path_.segments[i].calls.size();
+    merged.calls.reserve(calls);
     absl::flat_hash_map<std::pair<Kind, int32_t>, int32_t> slots;
     const int32_t base = first_result_[begin];
     for (size_t i = begin; i < end; ++i) {

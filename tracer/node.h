@@ -132,6 +132,12 @@ struct NodeHead {
   std::array<int32_t, 2> plain_operands{};
 };
 
+// Where a path repeats a body (segment_end.h).
+struct Bodies {
+  int first;  // where the first one begins
+  int length;
+};
+
 // A call in its place in the trie.
 struct Node : NodeHead, CallRecord {
   uint64_t hash = 0;       // CallHash of the call
@@ -152,6 +158,7 @@ struct Node : NodeHead, CallRecord {
   std::atomic<uint64_t> used{0};     // Bounds::Now when a segment last ended here
   enum class End : uint8_t { kUnknown, kNo, kYes };
   std::atomic<End> end{End::kUnknown};  // of every segment that comes here (segment_end.h)
+  std::atomic<Bodies> bodies{};         // once `end` is known: what it was decided by
   int64_t bytes = 0;
 
   struct PlanEntry {

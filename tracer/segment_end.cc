@@ -17,14 +17,26 @@ Bodies FindBodies(absl::Span<const uint64_t> calls) {
 
 namespace {
 
-bool Decide(const Node& last) {
-  // So that the answer stays the same while a body goes on.
-  const int length = std::min(last.depth / kLoopSegment * kLoopSegment, kMaxSegment);
+// Of the first calls of the path: as many as are whole kLoopSegments, so that the answer stays the
+// same while a body goes on.
+int LookedAt(const Node& last) {
+  return std::min(last.depth / kLoopSegment * kLoopSegment, kMaxSegment);
+}
+
+Bodies BodiesOf(const Node& last) {
+  const int length = LookedAt(last);
+  if (last.depth > length &&
+      last.parent->end.load(std::memory_order_acquire) != Node::End::kUnknown)
+    return last.parent->bodies.load(std::memory_order_relaxed);
   std::vector<uint64_t> calls(static_cast<size_t>(length));
   for (const Node* n = &last; n->parent; n = n->parent) {
     if (n->depth <= length) calls[n->depth - 1] = n->hash;
   }
-  const Bodies bodies = FindBodies(calls);
+  return FindBodies(calls);
+}
+
+bool Decide(const Node& last, const Bodies& bodies) {
+  const int length = LookedAt(last);
   const bool loop = length == kMaxSegment || length - bodies.first >= kFewBodies * bodies.length;
   if (bodies.length == 0 || !loop) return last.depth >= kMaxSegment;
   return (last.depth - bodies.first) % bodies.length == 0;
@@ -36,8 +48,10 @@ bool EndsSegment(Node* last) {
   if (last->depth < kLoopSegment) return false;
   Node::End end = last->end.load(std::memory_order_relaxed);
   if (end == Node::End::kUnknown) {
-    end = Decide(*last) ? Node::End::kYes : Node::End::kNo;
-    last->end.store(end, std::memory_order_relaxed);
+    const Bodies bodies = BodiesOf(*last);
+    last->bodies.store(bodies, std::memory_order_relaxed);
+    end = Decide(*last, bodies) ? Node::End::kYes : Node::End::kNo;
+    last->end.store(end, std::memory_order_release);
   }
   return end == Node::End::kYes;
 }

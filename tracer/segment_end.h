@@ -17,10 +17,6 @@ inline constexpr int kFewBodies = 8;
 
 // The shortest body that the latter half of `calls`, or more of them, repeats. length 0: they do
 // not repeat.
-struct Bodies {
-  int first;  // where the first one begins
-  int length;
-};
 Bodies FindBodies(absl::Span<const uint64_t> calls);
 
 // True if no call may follow `last`. A path that repeats a body is cut behind a whole number of

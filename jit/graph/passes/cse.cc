@@ -1,33 +1,36 @@
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/hash/hash.h"
 #include "jit/graph/passes/passes.h"
 
 namespace frazil::jit {
 namespace {
 
-// What decides a node's value once its operands are known to be the same.
-struct Call {
-  OpId op;
-  Attrs attrs;
-  absl::InlinedVector<int32_t, 3> operands;
+// Nodes as what decides their value once their operands are known to be the same.
+struct Calls {
+  const std::vector<Node>& nodes;
 
-  bool operator==(const Call&) const = default;
-  template <typename H>
-  friend H AbslHashValue(H h, const Call& c) {
-    return H::combine(std::move(h), c.op, c.attrs, c.operands);
+  size_t operator()(int32_t id) const {
+    const Node& n = nodes[id];
+    return absl::HashOf(n.op, n.attrs, n.operands);
+  }
+  bool operator()(int32_t a, int32_t b) const {
+    const Node &x = nodes[a], &y = nodes[b];
+    return x.op == y.op && x.attrs == y.attrs && x.operands == y.operands;
   }
 };
 
 }  // namespace
 
 void Cse(Graph* graph) {
-  absl::flat_hash_map<Call, int32_t> first;
+  const Calls calls{graph->nodes};
+  absl::flat_hash_set<int32_t, Calls, Calls> first(graph->nodes.size(), calls, calls);
   std::vector<int32_t> same(graph->nodes.size());
   for (int32_t id = 0; id < static_cast<int32_t>(same.size()); ++id) {
     Node& node = graph->nodes[id];
     same[id] = id;
     if (node.input) continue;
     for (int32_t& operand : node.operands) operand = same[operand];
-    same[id] = first.try_emplace(Call{node.op, node.attrs, node.operands}, id).first->second;
+    same[id] = *first.insert(id).first;
   }
   for (int32_t& output : graph->outputs) output = same[output];
 }

@@ -103,17 +103,19 @@ bool BodyFinder::LooksRepeated(int32_t at, int32_t length) {
 std::optional<RepeatedBody> BodyFinder::Rotate(int32_t at, int32_t length) {
   std::optional<RepeatedBody> best;
   for (int32_t first = at; first < at + length && work_ > 0; ++first) {
-    std::optional<RepeatedBody> loop = Compare(first, length);
+    const size_t fewer = best ? best->state.size() : std::numeric_limits<size_t>::max();
+    std::optional<RepeatedBody> loop = Compare(first, length, fewer);
     // The first iteration may read other things.
-    if (!loop) loop = Compare(first + length, length);
-    if (loop && (!best || loop->state.size() < best->state.size())) best = std::move(loop);
+    if (!loop) loop = Compare(first + length, length, fewer);
+    if (loop) best = std::move(loop);
   }
   if (best && !good_(*best)) return std::nullopt;
   return best;
 }
 
-// As many iterations from `first` on as are a loop, if any.
-std::optional<RepeatedBody> BodyFinder::Compare(int32_t first, int32_t length) {
+// As many iterations from `first` on as are a loop with a state of less than `fewer` values, if
+// any.
+std::optional<RepeatedBody> BodyFinder::Compare(int32_t first, int32_t length, size_t fewer) {
   if (!LooksRepeated(first, length)) return std::nullopt;
   RepeatedBody loop{
       .run = {first, length, 0}, .sources = {}, .state = {}, .inits = {}, .each = {}, .types = {}};
@@ -126,7 +128,7 @@ std::optional<RepeatedBody> BodyFinder::Compare(int32_t first, int32_t length) {
       sources.push_back(*source);
     }
   }
-  if (loop.state.empty()) return std::nullopt;
+  if (loop.state.empty() || loop.state.size() >= fewer) return std::nullopt;
   std::vector<bool> is_state(length, false);
   for (const int32_t place : loop.state) is_state[place] = true;
   CountTimes(&loop, is_state);

@@ -53,7 +53,7 @@ class BodyFinder {
   std::optional<RepeatedBody> FindAt(int32_t at, int32_t* tried);
   bool LooksRepeated(int32_t at, int32_t length);
   std::optional<RepeatedBody> Rotate(int32_t at, int32_t length);
-  std::optional<RepeatedBody> Compare(int32_t first, int32_t length);
+  std::optional<RepeatedBody> Compare(int32_t first, int32_t length, size_t fewer);
   void CountTimes(RepeatedBody* loop, const std::vector<bool>& is_state);
   bool Fits(const RepeatedBody& loop, const BodySource& s, int32_t operand, int32_t t) const;
   bool IsNumber(int32_t id, DType dtype) const;
