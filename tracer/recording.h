@@ -195,9 +195,11 @@ struct Spendable {
 class SegmentCompiler {
  public:
   virtual ~SegmentCompiler() = default;
+  // `like` (may be null): a plan of the same path, results and precision, with whatever may be
+  // spent; most of the work is not done again then.
   virtual StatusOr<std::shared_ptr<const SegmentPlan>> Compile(
       absl::Span<const CallRecord* const> path, const LiveMask& live, Precision precision,
-      const Spendable& spendable) = 0;
+      const Spendable& spendable, const SegmentPlan* like) = 0;
 };
 void SetSegmentCompiler(SegmentCompiler* compiler);
 SegmentCompiler* GetSegmentCompiler();

@@ -168,8 +168,10 @@ class Script::Builder {
     }
     std::vector<const CallRecord*> calls;
     for (const CallRecord& c : record.calls) calls.push_back(&c);
-    FZ_ASSIGN_OR_RETURN(stage->plan, GetSegmentCompiler()->Compile(calls, stage->live,
-                                                                   record.precision, spendable));
+    const auto like = record.live == stage->live ? record.plan.lock() : nullptr;
+    FZ_ASSIGN_OR_RETURN(
+        stage->plan,
+        GetSegmentCompiler()->Compile(calls, stage->live, record.precision, spendable, like.get()));
     script_->unlocks_ |= stage->plan->unlocks();
     script_->kernels_ += stage->plan->kernels();
     script_->compiled_ += stage->plan->compiled();

@@ -30,6 +30,10 @@ struct SegmentRecord {
   int64_t limit = 0;     // kIndexCheck: indices lie in [0, limit)
   std::string check, of;
   std::string origin;  // where the number was read: "train.py:12"
+
+  // A plan made for it when it was recorded, if that is still there: for the results in `live`.
+  std::weak_ptr<const SegmentPlan> plan;
+  LiveMask live;
 };
 
 // One call from its start to its end.

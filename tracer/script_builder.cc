@@ -46,6 +46,7 @@ void ScriptBuilder::OnSegment(std::vector<const CallRecord*> path, absl::Span<co
                               absl::Span<const ValueRef> results, Precision precision) {
   if (postponed_ || !refusal_.empty()) return;
   SegmentRecord& segment = path_->segments.emplace_back();
+  segment.calls.reserve(path.size());
   for (const CallRecord* call : path) segment.calls.push_back(*call);
   for (const ValueRef& v : slots) segment.slots.push_back(Find(*v));
   for (const ValueRef& v : results) {
@@ -55,6 +56,12 @@ void ScriptBuilder::OnSegment(std::vector<const CallRecord*> path, absl::Span<co
   segment.results = static_cast<int>(results.size());
   segment.precision = precision;
   open_ = true;
+}
+
+void ScriptBuilder::OnPlan(const std::shared_ptr<const SegmentPlan>& plan, const LiveMask& live) {
+  if (postponed_ || !refusal_.empty()) return;
+  path_->segments.back().plan = plan;
+  path_->segments.back().live = live;
 }
 
 SegmentRecord& ScriptBuilder::Ended(SegmentRecord::End end, const Value& value) {

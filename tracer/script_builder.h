@@ -18,6 +18,8 @@ class ScriptBuilder {
 
   void OnSegment(std::vector<const CallRecord*> path, absl::Span<const ValueRef> slots,
                  absl::Span<const ValueRef> results, Precision precision);
+  // The last segment was compiled for the results in `live`.
+  void OnPlan(const std::shared_ptr<const SegmentPlan>& plan, const LiveMask& live);
   void OnRead(const Value& value, Reading how);
   void OnIndexCheck(std::string_view op, const Value& indices, int64_t n, std::string_view of);
 

@@ -139,7 +139,11 @@ Status Session::Flush() {
     flushing_ = true;
     Pin pin;
     const SegmentPlan* plan = recording_->FindPlan(cursor_, live, precision_, &pin);
-    if (!plan) plan = pin.Hold(MakePlan(live, precision_, &refusal));
+    if (!plan) {
+      std::shared_ptr<const SegmentPlan> made = MakePlan(live, precision_, &refusal);
+      if (builder_ && made) builder_->OnPlan(made, live);
+      plan = pin.Hold(std::move(made));
+    }
     if (plan) {
       status = RunPlan(*plan, live);
       if (!status.ok() && !IsInterrupted(status)) refusal = NoteRefusal(Cause::kNoMemory, status);
@@ -164,7 +168,8 @@ std::shared_ptr<const SegmentPlan> Session::MakePlan(const LiveMask& live, Preci
                                                      Status* refusal) {
   if (!strict_ && !recording_->MayCompile(cursor_, live, precision)) return nullptr;
   const std::vector<const Node*> path = Path();
-  auto compiled = GetSegmentCompiler()->Compile(PathContent(), live, precision, {.all = true});
+  auto compiled =
+      GetSegmentCompiler()->Compile(PathContent(), live, precision, {.all = true}, nullptr);
   if (!compiled.ok()) {
     recording_->CompileFailed(cursor_, live, precision);
     *refusal = NoteRefusal(Cause::kNotCompiled, compiled.status());

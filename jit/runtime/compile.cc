@@ -3,6 +3,7 @@
 #include <atomic>
 #include <fstream>
 
+#include "core/check.h"
 #include "core/config.h"
 #include "core/str.h"
 #include "jit/graph/duplicate.h"
@@ -42,7 +43,7 @@ class Dumper {
 
 Status RunPasses(Graph* graph, Precision precision, const CompileSettings& settings,
                  Dumper* dumper) {
-  FZ_RETURN_IF_ERROR(dumper->Write("input", ".gir", Print(*graph)));
+  if (dumper->on()) FZ_RETURN_IF_ERROR(dumper->Write("input", ".gir", Print(*graph)));
   for (const Pass& pass : Passes()) {
     if (!pass.run || !settings.passes.enabled(pass.name)) continue;
     if (pass.by_rule && precision == Precision::kBlas) continue;
@@ -153,6 +154,17 @@ StatusOr<std::shared_ptr<const Plan>> CompileWith(Graph graph, const CompileOpti
                                                std::move(decided.grouping), build);
   if (dumper.on()) FZ_RETURN_IF_ERROR(dumper.Write("plan", ".txt", plan->Dump()));
   return plan;
+}
+
+StatusOr<std::shared_ptr<const Plan>> CompileAgain(const Plan& like,
+                                                   const CompileOptions& options) {
+  const auto& plan = static_cast<const PlanImpl&>(like);  // there is no other
+  FZ_CHECK(plan.options().compile.precision == options.precision &&
+           plan.options().compile.fuse == options.fuse);
+  BuildOptions build = plan.options();
+  build.compile = options;
+  FZ_ASSIGN_OR_RETURN(Program program, BuildProgram(plan.graph(), plan.grouping(), build, nullptr));
+  return std::make_shared<const PlanImpl>(std::move(program), plan.graph(), plan.grouping(), build);
 }
 
 StatusOr<std::shared_ptr<const Plan>> Compile(Graph graph, const CompileOptions& options) {

@@ -38,6 +38,9 @@ class PlanImpl : public Plan, public std::enable_shared_from_this<PlanImpl> {
   std::string Dump() const override;
 
   const Program& program() const { return program_; }
+  const Graph& graph() const { return graph_; }  // behind all passes
+  const Grouping& grouping() const { return grouping_; }
+  const BuildOptions& options() const { return options_; }
 
   // Without a kernel (fn null) if it takes more than that. Lives as long as the plan.
   QuickCall Quick() const;
@@ -61,7 +64,7 @@ class PlanImpl : public Plan, public std::enable_shared_from_this<PlanImpl> {
   Program program_;
   bool simple_;
   bool has_head_;
-  // For Dump, which builds the program again.
+  // For Dump and CompileAgain, which build the program again.
   Graph graph_;
   Grouping grouping_;
   BuildOptions options_;

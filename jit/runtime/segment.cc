@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "core/check.h"
 #include "core/cost.h"
+#include "jit/runtime/compile.h"
 #include "jit/runtime/plan.h"
 
 namespace frazil::jit {
@@ -14,8 +15,9 @@ using tracer::LiveMask;
 
 class JitSegment final : public tracer::SegmentPlan {
  public:
-  JitSegment(std::shared_ptr<const Plan> plan, std::vector<ValueRef> constants)
+  JitSegment(std::shared_ptr<const Plan> plan, int slots, std::vector<ValueRef> constants)
       : plan_(std::move(plan)),
+        slots_(slots),
         constants_(std::move(constants)),
         kernels_(plan_->stats().kernels + plan_->stats().library_calls) {}
 
@@ -27,6 +29,10 @@ class JitSegment final : public tracer::SegmentPlan {
   Status Fill(absl::Span<Value* const> slots, absl::Span<Value* const> deferred) const override {
     return constants_.empty() ? plan_->Fill(slots, deferred) : plan_->Fill(Inputs(slots), deferred);
   }
+  const Plan& plan() const { return *plan_; }
+  int slots() const { return slots_; }
+  const std::vector<ValueRef>& constants() const { return constants_; }
+
   bool unlocks() const override { return plan_->stats().work >= cost::kLong; }
   int kernels() const override { return kernels_; }
   int compiled() const override { return plan_->stats().compiled; }
@@ -45,6 +51,7 @@ class JitSegment final : public tracer::SegmentPlan {
   }
 
   std::shared_ptr<const Plan> plan_;
+  int slots_;  // inputs before the constants
   std::vector<ValueRef> constants_;
   int kernels_;
 };
@@ -53,21 +60,33 @@ class JitCompiler final : public tracer::SegmentCompiler {
  public:
   StatusOr<std::shared_ptr<const tracer::SegmentPlan>> Compile(
       absl::Span<const tracer::CallRecord* const> path, const LiveMask& live, Precision precision,
-      const tracer::Spendable& spendable) override {
+      const tracer::Spendable& spendable, const tracer::SegmentPlan* like) override {
+    if (const auto* known = static_cast<const JitSegment*>(like)) {
+      const CompileOptions options = Options(precision, spendable, known->slots());
+      FZ_ASSIGN_OR_RETURN(auto plan, CompileAgain(known->plan(), options));
+      return std::make_shared<JitSegment>(std::move(plan), known->slots(), known->constants());
+    }
     std::vector<ValueRef> constants;
     FZ_ASSIGN_OR_RETURN(Graph graph, GraphOfPath(path, live, &constants));
+    const int slots = graph.num_inputs - static_cast<int>(constants.size());
+    FZ_ASSIGN_OR_RETURN(auto plan,
+                        jit::Compile(std::move(graph), Options(precision, spendable, slots)));
+    return std::make_shared<JitSegment>(std::move(plan), slots, std::move(constants));
+  }
+
+ private:
+  static CompileOptions Options(Precision precision, const tracer::Spendable& spendable,
+                                int slots) {
     CompileOptions options;
     options.precision = precision;
-    // Constants are never overwritten.
-    const int slots = graph.num_inputs - static_cast<int>(constants.size());
+    // Constants, which follow the slots, are never overwritten.
     for (int i = 0; i < slots; ++i) {
       const auto word = static_cast<size_t>(i / 64);
       const bool listed = word < spendable.slots.size() && spendable.slots[word] >> i % 64 & 1;
       if (spendable.all || listed) options.Reuse(i);
     }
     options.lent_by_cell = spendable.lent_by_cells;
-    FZ_ASSIGN_OR_RETURN(auto plan, jit::Compile(std::move(graph), options));
-    return std::make_shared<JitSegment>(std::move(plan), std::move(constants));
+    return options;
   }
 };
 
@@ -153,6 +172,8 @@ StatusOr<Graph> GraphOfPath(absl::Span<const tracer::CallRecord* const> path, co
   Graph graph;
   PathBuilder builder(&graph, constants);
   builder.AddInputs(path);
+  graph.nodes.reserve(graph.nodes.size() + path.size());
+  graph.origins.reserve(path.size());
   for (const tracer::CallRecord* node : path) FZ_RETURN_IF_ERROR(builder.AddNode(*node));
   for (size_t i = 0; i < builder.results().size(); ++i) {
     if (live[i / 64] >> (i % 64) & 1) graph.outputs.push_back(builder.results()[i]);

@@ -1,6 +1,7 @@
 // Calls by promise from C++: skipped bodies, guards, writes, outcomes, broken promises.
 #include "bindings/cpp/frazil.h"
 #include "gtest/gtest.h"
+#include "tracer/recording.h"
 
 namespace fz = frazil;
 
@@ -149,6 +150,38 @@ TEST(Pure, ATrainingStepWithGradients) {
     for (int k : {0, 1}) EXPECT_EQ(fz::to_vector<float>(a[k]), fz::to_vector<float>(b[k]));
   }
   EXPECT_GE(f.stats().skipped, 6) << f.explain();
+}
+
+// Counts what it is asked for, and how often with a plan that has most of the answer.
+class CountingCompiler : public fz::tracer::SegmentCompiler {
+ public:
+  explicit CountingCompiler(fz::tracer::SegmentCompiler* inner) : inner_(inner) {}
+  fz::StatusOr<std::shared_ptr<const fz::tracer::SegmentPlan>> Compile(
+      absl::Span<const fz::tracer::CallRecord* const> path, const fz::tracer::LiveMask& live,
+      fz::Precision precision, const fz::tracer::Spendable& spendable,
+      const fz::tracer::SegmentPlan* like) override {
+    (like ? again : anew) += 1;
+    return inner_->Compile(path, live, precision, spendable, like);
+  }
+
+  int anew = 0, again = 0;
+
+ private:
+  fz::tracer::SegmentCompiler* inner_;
+};
+
+TEST(Pure, AScriptsPlanIsMadeOfTheSegments) {
+  fz::tracer::SegmentCompiler* const own = fz::tracer::GetSegmentCompiler();
+  CountingCompiler counting(own);
+  fz::tracer::SetSegmentCompiler(&counting);
+  auto f = fz::jit::trace([](const fz::Tensor& x) { return fz::exp(x) * x - fz::sum(x); },
+                          fz::jit::pure);
+  const fz::Tensor x = Vec(Floats(40, 0.5f));
+  const Floats want = fz::to_vector<float>(fz::exp(x) * x - fz::sum(x));
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(fz::to_vector<float>(f(x)), want);
+  fz::tracer::SetSegmentCompiler(own);
+  EXPECT_EQ(counting.anew, 1);
+  EXPECT_EQ(counting.again, 1);
 }
 
 }  // namespace

@@ -370,20 +370,29 @@ TEST(Plan, InPlaceOnlyWhenLegal) {
   };
   for (const Case& c : cases) {
     const Graph graph = MustParse(c.text);
-    Rng rng(7);
-    std::vector<ValueRef> inputs = RandomInputs(rng, graph);
-    if (graph.num_inputs > 1 && graph.nodes[1].dtype == DType::kI64) {
-      for (int64_t i = 0; i < 8; ++i) reinterpret_cast<int64_t*>(inputs[1]->data)[i] = (i * 3) % 8;
-    }
-    const auto want = *RunOpByOp(graph, inputs);
-    const char* memory = inputs[0]->data;
+    const auto make_inputs = [&] {
+      Rng rng(7);
+      std::vector<ValueRef> inputs = RandomInputs(rng, graph);
+      if (graph.num_inputs > 1 && graph.nodes[1].dtype == DType::kI64) {
+        for (int64_t i = 0; i < 8; ++i)
+          reinterpret_cast<int64_t*>(inputs[1]->data)[i] = (i * 3) % 8;
+      }
+      return inputs;
+    };
+    const auto want = *RunOpByOp(graph, make_inputs());
     for (const bool lent : {false, true}) {
-      const auto plan = MustCompile(graph, {.reusable = lent ? 1u : 0u});
-      const auto got = MustRun(*plan, graph.outputs.size(), inputs);
-      EXPECT_EQ(got[0]->data == memory, lent && c.reuses) << c.text << plan->Dump();
-      for (size_t i = 0; i < got.size(); ++i) {
-        EXPECT_EQ(got[i] == want[i] ? "" : Differences(*got[i], *want[i]), "")
-            << c.text << plan->Dump();
+      const CompileOptions options{.reusable = lent ? 1u : 0u};
+      const auto plan = MustCompile(graph, options);
+      // Made of a plan that was lent what this is not, or the other way round.
+      const auto again = CompileAgain(*MustCompile(graph, {.reusable = lent ? 0u : 1u}), options);
+      ASSERT_TRUE(again.ok()) << again.status();
+      for (const auto& p : {plan, *again}) {
+        const std::vector<ValueRef> inputs = make_inputs();
+        const char* memory = inputs[0]->data;
+        const auto got = MustRun(*p, graph.outputs.size(), inputs);
+        EXPECT_EQ(got[0]->data == memory, lent && c.reuses) << c.text << p->Dump();
+        for (size_t i = 0; i < got.size(); ++i)
+          EXPECT_EQ(Differences(*got[i], *want[i]), "") << c.text << p->Dump();
       }
     }
   }
