@@ -272,7 +272,7 @@ class Fuser {
   }
 
   // Executable order: a group runs when those it reads from have run, otherwise as its first node
-  // stands.
+  // stands. What reads no memory comes first: it would stand between a product and its reader.
   Grouping Order() {
     std::vector<int> waits(sets_.size(), 0);
     std::vector<std::vector<int>> next(sets_.size());
@@ -285,7 +285,7 @@ class Fuser {
         ++waits[g];
         next[x].push_back(g);
       }
-      if (waits[g] == 0) ready.push({sets_[g].front(), g});
+      if (waits[g] == 0) ready.push({ReadsNothing(sets_[g]) ? -1 : sets_[g].front(), g});
     }
     Grouping result;
     size_t groups = 0;
@@ -300,6 +300,15 @@ class Fuser {
     }
     FZ_CHECK(result.groups.size() == groups);  // no group waits for itself
     return result;
+  }
+
+  bool ReadsNothing(const std::vector<int32_t>& nodes) const {
+    return std::all_of(nodes.begin(), nodes.end(), [&](int32_t id) {
+      const auto& operands = graph_.nodes[id].operands;
+      return std::all_of(operands.begin(), operands.end(), [&](int32_t x) {
+        return graph_.nodes[x].immediate || std::binary_search(nodes.begin(), nodes.end(), x);
+      });
+    });
   }
 
   Group Make(const std::vector<int32_t>& nodes) const {

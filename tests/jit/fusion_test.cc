@@ -242,6 +242,26 @@ TEST(Gain, BroadcastValues) {
             1);
 }
 
+// Positions in 64 bits would halve the lanes of a kernel over many points: they are a kernel of
+// their own, which does not part the product from what follows its rows.
+TEST(Gain, PositionsComeFirst) {
+  const Graph graph = MustParse(R"(graph (f32[8000,16], f32[16,8], f32[8], scalar i64, scalar f32) {
+    %5 = matmul %0, %1 : f32[8000,8]
+    %6 = multiply %5, %4 : f32[8000,8]
+    %7 = subtract %2, %6 : f32[8000,8]
+    %8 = argmin %7 {2, 0} : i64[8000]
+    %9 = reshape %8 {8000, 1} : view i64[8000,1] strides [1,0] offset 0
+    %10 = iota {4, 8} : i64[8]
+    %11 = multiply %10, %3 : i64[8]
+    %12 = equal %9, %11 : bool[8000,8]
+    %13 = astype %12 {11} : f32[8000,8]
+    return %13
+  })");
+  EXPECT_EQ(Kernels(graph), 2);
+  const std::string dump = MustCompile(graph, {}, "-branches")->Dump();
+  EXPECT_NE(dump.find("is followed by 1"), std::string::npos) << dump;
+}
+
 TEST(Gain, AreTheSameEveryTime) {
   Rng rng(3);
   const Graph graph = RandomGraph(rng, 60, false);
