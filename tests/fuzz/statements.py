@@ -192,6 +192,9 @@ class Statements(Expressions):
         if self.chance(0.3) and not self.run([f"_ = bool({(condition := self.condition())})"]):
             body.append(Block(((f"if {condition}:", (self.pick("break", "continue"),)),)))
             body += self.inner(1)
+        # What makes an array larger must not do so twenty times.
+        if any(f"fz.{grows}(" in repr(body) for grows in ("tile", "repeat", "concat")):
+            trips = trips.replace("n % 9 + 20", "n % 4")
         block = Block(((f"for i in range({trips}):", tuple(body)),))
         return [block] if self.run([block]) is None else None
 
