@@ -38,9 +38,14 @@ class Fuser {
   Fuser(const Graph& graph, const Copies& copies)
       : graph_(graph),
         copies_(copies),
+        base_(graph.nodes.size()),
         group_of_(graph.nodes.size(), -1),
         users_(graph.nodes.size()) {
     returned_.assign(graph.nodes.size(), false);
+    for (int32_t id = 0; id < int32_t(graph.nodes.size()); ++id) {
+      const Node& n = graph.nodes[id];
+      base_[id] = n.view ? base_[n.operands[0]] : id;
+    }
     for (int32_t id = 0; id < int32_t(graph.nodes.size()); ++id) {
       if (graph.nodes[id].input || graph.nodes[id].view) continue;
       for (int32_t x : graph.nodes[id].operands) users_[Base(x)].push_back(id);
@@ -77,10 +82,7 @@ class Fuser {
   }
 
  private:
-  int32_t Base(int32_t id) const {
-    while (graph_.nodes[id].view) id = graph_.nodes[id].operands[0];
-    return id;
-  }
+  int32_t Base(int32_t id) const { return base_[id]; }
   bool Fusible(int32_t id) const {
     return !IsLibrary(graph_.nodes[id].op) && !StandsAlone(graph_.nodes[id]);
   }
@@ -91,13 +93,19 @@ class Fuser {
     return loop < 0 || id + 1 == int32_t(graph_.nodes.size()) || graph_.nodes[id + 1].loop != loop;
   }
 
-  std::vector<int> OperandGroups(const std::vector<int32_t>& nodes) const {
-    std::vector<int> groups;
+  // Some come several times.
+  template <typename Fn>
+  void ForOperandGroups(const std::vector<int32_t>& nodes, Fn fn) const {
     for (int32_t id : nodes) {
       for (int32_t x : graph_.nodes[id].operands) {
-        if (const int g = group_of_[Base(x)]; g >= 0) groups.push_back(g);
+        if (const int g = group_of_[Base(x)]; g >= 0) fn(g);
       }
     }
+  }
+
+  std::vector<int> OperandGroups(const std::vector<int32_t>& nodes) const {
+    std::vector<int> groups;
+    ForOperandGroups(nodes, [&](int g) { groups.push_back(g); });
     std::sort(groups.begin(), groups.end(), std::greater<>());
     groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
     return groups;
@@ -210,19 +218,22 @@ class Fuser {
   }
 
   // Whether group `to` waits for group `from`.
-  bool Reaches(int from, int to) const {
+  bool Reaches(int from, int to) const { return Waits({to}, from); }
+
+  // Whether a group of `todo` waits for group `from`.
+  bool Waits(std::vector<int> todo, int from) const {
     std::vector<bool> seen(sets_.size(), false);
-    std::vector<int> todo = {to};
-    while (!todo.empty()) {
+    bool found = false;
+    while (!found && !todo.empty()) {
       const int g = todo.back();
       todo.pop_back();
-      for (int x : OperandGroups(sets_[g])) {
-        if (x == from) return true;
+      ForOperandGroups(sets_[g], [&](int x) {
+        found |= x == from;
         if (!seen[x]) todo.push_back(x);
         seen[x] = true;
-      }
+      });
     }
-    return false;
+    return found;
   }
 
   // On one device, which can compute both or neither: a kernel that the device lacks one op for
@@ -245,17 +256,7 @@ class Fuser {
     for (int g : OperandGroups(sets_[to])) {
       if (g != from && g != to) todo.push_back(g);
     }
-    if (todo.empty()) return false;
-    std::vector<bool> seen(sets_.size(), false);
-    while (!todo.empty()) {
-      const int g = todo.back();
-      todo.pop_back();
-      if (g == from) return true;
-      if (seen[g] || sets_[g].empty()) continue;
-      seen[g] = true;
-      for (int x : OperandGroups(sets_[g])) todo.push_back(x);
-    }
-    return false;
+    return !todo.empty() && Waits(std::move(todo), from);
   }
 
   std::vector<int32_t> Outputs(const std::vector<int32_t>& nodes) const {
@@ -326,6 +327,7 @@ class Fuser {
 
   const Graph& graph_;
   const Copies& copies_;
+  std::vector<int32_t> base_;                // of a view: what it shows
   std::vector<int> group_of_;                // of a computing node
   std::vector<std::vector<int32_t>> sets_;   // ascending; empty once taken in
   std::vector<std::vector<int32_t>> users_;  // computing nodes that read a value, through views too
