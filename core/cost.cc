@@ -113,8 +113,10 @@ double Copy(double bytes) { return Bytes(2 * bytes, 2 * bytes); }
 
 double Overlapped(double compute, double memory) { return std::max(compute, memory); }
 
-double Products(double count, DType dtype) {
-  const double each = dtype == DType::kF64 ? 2 : IsInt(dtype) ? 4 : 1;
+double Products(double count, DType dtype, bool native) {
+  const int size = int(SizeOf(dtype));
+  const double integers = size == 1 ? 0.15 : size == 2 ? 0.6 : size == 4 ? 2.5 : 4;
+  const double each = native ? 0.2 : dtype == DType::kF64 ? 2 : IsInt(dtype) ? integers : 1;
   return double(kCall) + count * each * kProduct;
 }
 

@@ -56,8 +56,9 @@ double Copy(double bytes);
 double Overlapped(double compute, double memory);
 
 // --- library calls: products and sums of a matrix product or convolution; an update of `updates`
-// of `size` elements; attention between pairs of positions of `depth` elements, q's and v's.
-double Products(double count, DType dtype);
+// of `size` elements; attention between pairs of positions of `depth` elements, q's and v's;
+// `native`: bfloat16 under that precision.
+double Products(double count, DType dtype, bool native = false);
 double Put(double size, double updates, DType dtype);
 double Updates(double count);  // of it, without the copy
 double Attention(double pairs, double depth, DType dtype);

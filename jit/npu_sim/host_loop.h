@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "core/cpu.h"
+
 namespace frazil::npu {
 
 #if defined(__x86_64__)
@@ -21,13 +23,8 @@ namespace frazil::npu {
 
 enum class HostIsa : uint8_t { kPlain, kAvx2, kAvx512 };
 inline HostIsa Host() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl"))
-    return HostIsa::kAvx512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return HostIsa::kAvx2;
-#endif
-  return HostIsa::kPlain;
+  const CpuFeatures& cpu = Cpu();
+  return cpu.avx512 ? HostIsa::kAvx512 : cpu.avx2 ? HostIsa::kAvx2 : HostIsa::kPlain;
 }
 
 namespace loop_internal {

@@ -26,9 +26,14 @@ namespace {
 // One batch of products: a [..., m, k] with b [..., k, n], leading axes broadcast.
 class Matmul : public LibraryCall {
  public:
-  Matmul(const Layout* a, const Layout* b, const Layout* c, DType dtype, bool blas)
-      : c_(c), a_(BatchStrides(a)), b_(BatchStrides(b)), blas_(blas), item_(SizeOf(dtype)) {
+  Matmul(const Layout* a, const Layout* b, const Layout* c, DType dtype, Precision precision)
+      : c_(c),
+        a_(BatchStrides(a)),
+        b_(BatchStrides(b)),
+        blas_(precision == Precision::kBlas && (dtype == DType::kF32 || dtype == DType::kF64)),
+        item_(SizeOf(dtype)) {
     const int r = c->rank;
+    args_.pairs = precision == Precision::kNative && dtype == DType::kBF16;
     args_.dtype = dtype;
     args_.m = c->extents[r - 2];
     args_.n = c->extents[r - 1];
@@ -71,12 +76,13 @@ class Matmul : public LibraryCall {
   }
 
   std::string text() const override {
-    return StrCat(blas_ ? "blas " : "matmul ", ShortName(args_.dtype), " batches ", batches_, " m ",
-                  args_.m, " n ", args_.n, " k ", args_.k);
+    const char* name = blas_ ? "blas " : args_.pairs ? "native " : "matmul ";
+    return StrCat(name, ShortName(args_.dtype), " batches ", batches_, " m ", args_.m, " n ",
+                  args_.n, " k ", args_.k);
   }
   int64_t work() const override {
     const double products = double(batches_) * double(args_.m) * double(args_.n) * double(args_.k);
-    return cost::Whole(cost::Products(products, args_.dtype));
+    return cost::Whole(cost::Products(products, args_.dtype, args_.pairs));
   }
 
  private:
@@ -248,12 +254,9 @@ StatusOr<std::unique_ptr<const LibraryCall>> MakeLibraryCall(const Graph& graph,
   const Node& node = graph.nodes[id];
   const auto operand = [&](int i) -> const Node& { return graph.nodes[node.operands[i]]; };
   switch (Info(node.op).klass) {
-    case OpClass::kMatmul: {
-      const bool library =
-          precision == Precision::kBlas && (node.dtype == DType::kF32 || node.dtype == DType::kF64);
+    case OpClass::kMatmul:
       return std::make_unique<Matmul>(operand(0).layout, operand(1).layout, node.layout, node.dtype,
-                                      library);
-    }
+                                      precision);
     case OpClass::kConv:
     case OpClass::kConvWeights:
       return MakeConvolution(graph, id);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "core/cpu.h"
 #include "kernels/conv/conv.h"
 
 namespace frazil::conv {
@@ -36,7 +37,7 @@ class Patches {
 
   // Elements [from, to) of the windows of positions [first, last), a window each `pitch` elements.
   void Read(int64_t first, int64_t last, int64_t from, int64_t to, T* out, int64_t pitch) const {
-    if (__builtin_cpu_supports("avx")) return ReadAvx(first, last, from, to, out, pitch);
+    if (Cpu().avx2) return ReadAvx(first, last, from, to, out, pitch);
     ReadRows(first, last, from, to, out, pitch);
   }
 

@@ -64,8 +64,9 @@ class Blocked {
   static constexpr bool kF64 = std::is_same_v<T, double>;
 
   Blocked(Isa isa, View<S> a, View<S> b, int64_t k, const Block<T>& c, const Team& team,
-          bool continues)
+          bool continues, Step step = Step::kFma)
       : isa_(isa),
+        step_(step),
         a_(a),
         b_(b),
         k_(k),
@@ -84,7 +85,8 @@ class Blocked {
     for (int size = 0; size < 2; ++size) {
       int64_t mr = rows_.smaller + size;
       if (size == 1 && rows_.larger_parts == 0) break;
-      shape_ = KernelShape{kF64, isa_, int(mr), int(nv_), false, a_layout_, ahead_, far_rows_};
+      shape_ =
+          KernelShape{kF64, isa_, int(mr), int(nv_), false, a_layout_, ahead_, far_rows_, step_};
       kernels_[size][0] = GetKernel(shape_);
       shape_.nv = int((tail_ + lanes_ - 1) >> lane_bits_);
       shape_.masked = (tail_ & (lanes_ - 1)) != 0;
@@ -117,7 +119,9 @@ class Blocked {
   void Run() {
     for (int64_t j0 = 0; j0 < c_.cols; j0 += columns_) {
       for (int64_t p = 0; p < ks_.count; ++p) {
-        Part part{j0, std::min(c_.cols, j0 + columns_), ks_.Start(p), ks_.Size(p), nullptr};
+        const int64_t k0 = ks_.Start(p) * grain_;
+        Part part{j0, std::min(c_.cols, j0 + columns_), k0, std::min(k_ - k0, ks_.Size(p) * grain_),
+                  nullptr};
         if (!direct_b_) PackB(&part);
         const bool last = part.j1 == c_.cols && p + 1 == ks_.count;
         team_.Run(a_blocks_.count, [&](int64_t i) {
@@ -143,20 +147,22 @@ class Blocked {
 
   void ChooseTile() {
     nv_ = 2;
-    while (nv_ < kMaxVectors && MaxRows(isa_, nv_ + 1) >= c_.rows) ++nv_;
+    while (nv_ < kMaxVectors && MaxRows(isa_, nv_ + 1, step_) >= c_.rows) ++nv_;
     const int64_t b_bytes = c_.cols * k_ * int64_t(sizeof(T));
-    if (c_.rows == 1 && b_bytes > kSmallB && b_bytes <= kWholeB) nv_ = kVectorsOfRow;
+    if (step_ == Step::kFma && c_.rows == 1 && b_bytes > kSmallB && b_bytes <= kWholeB)
+      nv_ = kVectorsOfRow;
     nv_ = std::min(nv_, (c_.cols + lanes_ - 1) >> lane_bits_);
     nr_ = nv_ * lanes_;
     tail_ = c_.cols < nr_ ? c_.cols : c_.cols == nr_ ? 0 : c_.cols % nr_;
-    int64_t most = MaxRows(isa_, nv_);
+    int64_t most = MaxRows(isa_, nv_, step_);
     rows_ = EvenParts(c_.rows, CeilDiv(c_.rows, most));
     mr_ = rows_.Size(0);
   }
 
   // Which operands are read in place, and how A is walked.
   void ChooseReading() {
-    ahead_ = double(c_.rows) * double(c_.cols) * double(k_) >= kWorthLookingAhead;
+    ahead_ = step_ != Step::kPairs &&
+             double(c_.rows) * double(c_.cols) * double(k_) >= kWorthLookingAhead;
     a_layout_ = a_.rs == 1 && a_.cs != 1 ? ALayout::kColumns : ALayout::kRows;
     if (!kStoredAsComputed) return;
     bool a_walks = a_.cs == 1 || a_.rs == 1;
@@ -187,7 +193,9 @@ class Blocked {
   }
 
   // Bytes of one row or column over the steps of a part.
-  int64_t StepBytes() const { return std::max<int64_t>(1, ks_.Size(0)) * int64_t(sizeof(T)); }
+  int64_t StepBytes() const {
+    return std::max<int64_t>(1, ks_.Size(0) * grain_) * int64_t(sizeof(T));
+  }
 
   // Blocks of A; as many for each thread, all of one size or nearly.
   void ChooseBlocks() {
@@ -197,7 +205,8 @@ class Blocked {
     if (steps_that_stay_ != 0) steps = std::min(steps, steps_that_stay_);
     if (far_rows_) steps = kStepsOfFarRows;
     if (c_.rows == 1 || (far_rows_ && rows_.count == 1)) steps = kStepsOfOnePanel;
-    ks_ = EvenParts(k_, k_ <= steps ? 1 : CeilDiv(k_, steps));
+    grain_ = step_ == Step::kPairs ? kPairsBlock : 1;
+    ks_ = EvenParts(grain_ == 1 ? k_ : CeilDiv(k_, grain_), k_ <= steps ? 1 : CeilDiv(k_, steps));
     int64_t blocks = 1;
     if (StepBytes() * mr_ * rows_.count > BlockOfA()) {
       blocks = CeilDiv(rows_.count, std::max<int64_t>(1, BlockOfA() / (StepBytes() * mr_)));
@@ -327,6 +336,7 @@ class Blocked {
   }
 
   const Isa isa_;
+  const Step step_;
   View<S> a_, b_;
   const int64_t k_;
   Block<T> c_;
@@ -337,6 +347,7 @@ class Blocked {
   int64_t nv_, nr_, mr_;         // the tile: vectors and columns, rows at most
   int64_t steps_that_stay_ = 0;  // of a B that is read in place again and again, or 0
   int64_t columns_;              // of C and B that are worked on at a time
+  int64_t grain_;                // k steps of which parts of k are made
   int64_t tail_;                 // columns of the last panel if it is not whole, or 0
   EvenParts rows_;               // row panels
   EvenParts a_blocks_;           // blocks of row panels
@@ -419,6 +430,15 @@ template std::optional<SmallCalls> ListCalls(Isa, View<double>, View<double>, in
                                              const Block<double>&);
 
 template <typename S>
+bool TryStepGemm(Isa isa, Step step, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out,
+                 const Team& team, bool continues) {
+  Blocked<S> blocked(isa, a, b, k, out, team, continues, step);
+  if (!blocked.FindKernels()) return false;
+  blocked.Run();
+  return true;
+}
+
+template <typename S>
 struct Repeated<S>::Impl {
   Impl(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out)
       : isa(isa),
@@ -462,6 +482,11 @@ void Repeated<S>::Run(const S* a, const S* b, Acc<S>* out, bool continues) {
   of.a.data = a, of.b.data = b, of.out.data = out;
   PlainChunk(of.a, of.b, of.k, of.out, continues);
 }
+
+template bool TryStepGemm(Isa, Step, View<float>, View<float>, int64_t, const Block<float>&,
+                          const Team&, bool);
+template bool TryStepGemm(Isa, Step, View<BFloat16>, View<BFloat16>, int64_t, const Block<float>&,
+                          const Team&, bool);
 
 template class Repeated<float>;
 template class Repeated<double>;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "kernels/gemm/codegen.h"
 #include "kernels/gemm/convert.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/small_product.h"
@@ -16,7 +17,7 @@
 namespace frazil::gemm {
 
 // out = a @ b for k of at most kChunk. `isa` is resolved. Where packing takes part, `team` shares
-// it. With `add` the accumulators start from what `out` holds instead of +0.
+// it. With `continues` the accumulators start from what `out` holds instead of +0.
 template <typename S>
 void ChunkGemm(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out, const Team& team,
                bool continues = false);
@@ -27,7 +28,15 @@ template <typename S>
 std::optional<SmallCalls> ListCalls(Isa isa, View<S> a, View<S> b, int64_t k,
                                     const Block<Acc<S>>& out);
 
-// Many such products of one shape and instruction set, which is not kScalar, on one thread: what is
+// Such a product with another kind of step: kPairs of BFloat16, or sums of integers of words of
+// four bytes (kernels/gemm/words.h), which stand in the floats. False, with nothing done, where no
+// code can be generated; `isa` is not kScalar.
+template <typename S>
+bool TryStepGemm(Isa isa, Step step, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out,
+                 const Team& team, bool continues = false);
+
+// Many products by ChunkGemm of one shape and instruction set, which is not kScalar, on one thread:
+// what is
 // chosen by the shape is chosen once. The pointers of `a`, `b` and `out` are given to Run.
 template <typename S>
 class Repeated {

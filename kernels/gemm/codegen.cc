@@ -32,12 +32,14 @@ class KernelWriter {
         wide_(s.isa == Isa::kAvx512),
         vec_bytes_(wide_ ? 64 : 32),
         esize_(s.f64 ? 8 : 4),
-        b_in_memory_(s.mr == 1) {
-    int next = s.mr * s.nv;
+        b_in_memory_(s.mr == 1),
+        has_product_(s.step == Step::kPlainHalves || s.step == Step::kWords) {
+    int next = s.mr * s.nv * (s.step == Step::kPairs ? 2 : 1);
     b_reg_ = next;
     next += b_in_memory_ ? 1 : s.nv;
     a_reg_ = next;
-    int last = wide_ ? 32 : s.masked ? 15 : 16;
+    int last = (wide_ ? 32 : s.masked ? 15 : 16) - has_product_;
+    product_reg_ = last;
     a_count_ = last - next >= 2 ? 2 : 1;
     FZ_CHECK(next < last || BroadcastsInFma());
   }
@@ -47,10 +49,16 @@ class KernelWriter {
       for (const Gp& r : {x86::rbx, x86::rbp, x86::r12}) as_.push(r);
     }
     if (s_.masked) LoadMask();
-    StartAccumulators();
-    LoadPointers();
-    KLoop();
-    StoreAccumulators();
+    if (s_.step == Step::kPairs) {
+      StartC();
+      LoadPointers();
+      PairsLoop();
+    } else {
+      StartAccumulators();
+      LoadPointers();
+      KLoop();
+      StoreAccumulators();
+    }
     if (s_.ahead) {
       for (const Gp& r : {x86::r12, x86::rbp, x86::rbx}) as_.pop(r);
     }
@@ -64,7 +72,9 @@ class KernelWriter {
   Vec Acc(int i, int j) const { return Reg(i * s_.nv + j); }
   bool IsMasked(int j) const { return s_.masked && j == s_.nv - 1; }
   // With one vector a row nothing is gained by keeping the broadcast value in a register.
-  bool BroadcastsInFma() const { return wide_ && s_.nv == 1 && !b_in_memory_; }
+  bool BroadcastsInFma() const {
+    return wide_ && s_.nv == 1 && !b_in_memory_ && s_.step != Step::kPlainHalves;
+  }
 
   void LoadMask() {
     if (wide_) {
@@ -101,14 +111,14 @@ class KernelWriter {
     as_.mov(x86::rcx, Field(offsetof(KernelCall, ldc)));
   }
 
+  void Zero(const Vec& v) { as_.emit(wide_ ? Inst::kIdVpxord : Inst::kIdVxorps, v, v, v); }
+
   void StartAccumulators() {
     Label load = as_.newLabel(), done = as_.newLabel();
     StartAtC();
     as_.cmp(Field(offsetof(KernelCall, accumulate)), 0);
     as_.jne(load);
-    for (int r = 0; r < s_.mr * s_.nv; ++r) {
-      as_.emit(wide_ ? Inst::kIdVpxord : Inst::kIdVxorps, Reg(r), Reg(r), Reg(r));
-    }
+    for (int r = 0; r < s_.mr * s_.nv; ++r) Zero(Reg(r));
     for (int i = 0; i < s_.mr && !s_.ahead; ++i) {
       for (int j = 0; j < s_.nv; ++j) as_.prefetchw(x86::ptr(x86::rax, j * vec_bytes_));
       as_.add(x86::rax, x86::rcx);
@@ -178,11 +188,35 @@ class KernelWriter {
     }
   }
 
+  // What the k step does to one vector of accumulators.
   void Fma(const Vec& acc, const Vec& x, const asmjit::Operand_& y) {
-    as_.emit(s_.f64 ? Inst::kIdVfmadd231pd : Inst::kIdVfmadd231ps, acc, x, y);
+    const Vec product = Reg(product_reg_);
+    switch (s_.step) {
+      case Step::kFma:
+      case Step::kPairs:
+        as_.emit(s_.f64 ? Inst::kIdVfmadd231pd : Inst::kIdVfmadd231ps, acc, x, y);
+        return;
+      case Step::kBytes:
+        if (!wide_) as_.vex();
+        as_.emit(Inst::kIdVpdpbusd, acc, x, y);
+        return;
+      case Step::kHalves:
+        if (!wide_) as_.vex();
+        as_.emit(Inst::kIdVpdpwssd, acc, x, y);
+        return;
+      case Step::kPlainHalves:
+        as_.emit(Inst::kIdVpmaddwd, product, x, y);
+        as_.emit(Inst::kIdVpaddd, acc, acc, product);
+        return;
+      case Step::kWords:
+        as_.emit(Inst::kIdVpmulld, product, x, y);
+        as_.emit(Inst::kIdVpaddd, acc, acc, product);
+        return;
+    }
   }
 
-  void KStep(int u) {
+  // `sums`: the first of the accumulators.
+  void KStep(int u, int sums = 0) {
     if (!b_in_memory_) {
       for (int j = 0; j < s_.nv; ++j) {
         LoadVector(Reg(b_reg_ + j), x86::ptr(x86::rdx, j * vec_bytes_), IsMasked(j));
@@ -191,12 +225,12 @@ class KernelWriter {
     for (int i = 0; i < s_.mr; ++i) {
       Mem a = AElement(i, u);
       if (BroadcastsInFma()) {
-        Fma(Acc(i, 0), Reg(b_reg_), s_.f64 ? a._1to8() : a._1to16());
+        Fma(Reg(sums + i), Reg(b_reg_), s_.f64 ? a._1to8() : a._1to16());
         continue;
       }
       Vec av = Reg(a_reg_ + i % a_count_);
       as_.emit(s_.f64 ? Inst::kIdVbroadcastsd : Inst::kIdVbroadcastss, av, a);
-      for (int j = 0; j < s_.nv; ++j) FmaWithB(Acc(i, j), av, j);
+      for (int j = 0; j < s_.nv; ++j) FmaWithB(Reg(sums + i * s_.nv + j), av, j);
     }
     if (s_.far_rows) {
       for (int j = 0; j < s_.nv; ++j) as_.prefetcht1(x86::ptr(x86::r12, j * vec_bytes_));
@@ -263,12 +297,94 @@ class KernelWriter {
     as_.bind(done);
   }
 
+  // C = +0 where it does not continue.
+  void StartC() {
+    Label done = as_.newLabel();
+    as_.cmp(Field(offsetof(KernelCall, accumulate)), 0);
+    as_.jne(done);
+    StartAtC();
+    Zero(Reg(0));
+    for (int i = 0; i < s_.mr; ++i) {
+      for (int j = 0; j < s_.nv; ++j)
+        StoreVector(x86::ptr(x86::rax, j * vec_bytes_), Reg(0), IsMasked(j));
+      as_.add(x86::rax, x86::rcx);
+    }
+    as_.bind(done);
+  }
+
+  // Two k steps, or the first of them.
+  void Pair(bool whole) {
+    const int odd = s_.mr * s_.nv;
+    KStep(0, 0);
+    if (whole) KStep(s_.a == ALayout::kRows ? 1 : 0, odd);
+    if (s_.a != ALayout::kRows) return;
+    for (int base = 0; base < Bases(); ++base) as_.add(Base(base), (whole ? 2 : 1) * esize_);
+  }
+
+  // Blocks of kPairsBlock k steps: rbp holds a block's, rbx those left, r12 walks C.
+  void PairsLoop() {
+    Label block = as_.newLabel(), pair = as_.newLabel(), single = as_.newLabel();
+    Label add = as_.newLabel(), done = as_.newLabel();
+    as_.test(x86::r11, x86::r11);
+    as_.jz(done);
+    for (const Gp& r : {x86::rbx, x86::rbp, x86::r12}) as_.push(r);
+    as_.bind(block);
+    for (int r = 0; r < 2 * s_.mr * s_.nv; ++r) Zero(Reg(r));
+    as_.mov(x86::ebx, kPairsBlock);
+    as_.cmp(x86::r11, x86::rbx);
+    as_.cmovl(x86::rbx, x86::r11);
+    as_.sub(x86::r11, x86::rbx);
+    as_.mov(x86::rbp, x86::rbx);
+    as_.sub(x86::rbx, 2);
+    as_.jl(single);
+    as_.align(asmjit::AlignMode::kCode, 32);
+    as_.bind(pair);
+    Pair(true);
+    as_.sub(x86::rbx, 2);
+    as_.jge(pair);
+    as_.bind(single);
+    as_.cmp(x86::rbx, -1);
+    as_.jne(add);
+    Pair(false);
+    as_.bind(add);
+    AddPairsToC();
+    as_.test(x86::r11, x86::r11);
+    as_.jnz(block);
+    for (const Gp& r : {x86::r12, x86::rbp, x86::rbx}) as_.pop(r);
+    as_.bind(done);
+  }
+
+  // C += even + odd. A block that is not whole counts as filled up with zeros, which make a sum of
+  // -0 one of +0. Where that is done to both sums though only one of them has fewer, nothing
+  // changes: the other's +0 decides.
+  void AddPairsToC() {
+    Label whole = as_.newLabel();
+    const int sums = s_.mr * s_.nv;
+    as_.cmp(x86::rbp, kPairsBlock);
+    as_.je(whole);
+    Zero(Reg(b_reg_));
+    for (int r = 0; r < 2 * sums; ++r) as_.vaddps(Reg(r), Reg(r), Reg(b_reg_));
+    as_.bind(whole);
+    as_.mov(x86::r12, Field(offsetof(KernelCall, c)));
+    for (int i = 0; i < s_.mr; ++i) {
+      for (int j = 0; j < s_.nv; ++j) {
+        const Vec even = Acc(i, j), odd = Reg(sums + i * s_.nv + j);
+        as_.vaddps(even, even, odd);
+        LoadVector(odd, x86::ptr(x86::r12, j * vec_bytes_), IsMasked(j));
+        as_.vaddps(even, odd, even);
+        StoreVector(x86::ptr(x86::r12, j * vec_bytes_), even, IsMasked(j));
+      }
+      as_.add(x86::r12, Field(offsetof(KernelCall, ldc)));
+    }
+  }
+
   x86::Assembler& as_;
   const KernelShape s_;
   const bool wide_;
   const int vec_bytes_, esize_;
   const bool b_in_memory_;  // a single row uses each vector of B once
-  int b_reg_, a_reg_, a_count_;
+  const bool has_product_;  // products and sums are instructions of their own
+  int b_reg_, a_reg_, a_count_, product_reg_;
 };
 
 Kernel Generate(const KernelShape& shape) {
@@ -284,10 +400,11 @@ int SlotOf(const KernelShape& s) {
   slot = slot * 2 + s.masked;
   slot = slot * 2 + (s.a == ALayout::kColumns);
   slot = slot * 3 + s.ahead + s.far_rows;
+  slot = slot * kSteps + int(s.step);
   slot = slot * kMaxRows + s.mr - 1;
   return slot * kMaxVectors + s.nv - 1;
 }
-constexpr int kSlots = 48 * kMaxRows * kMaxVectors;
+constexpr int kSlots = 48 * kSteps * kMaxRows * kMaxVectors;
 
 // Elements of all ones, then all zeros: a load that starts `lanes - columns` elements in is the
 // mask.
@@ -297,9 +414,14 @@ constexpr int32_t kMaskTable[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 
 
 int Lanes(Isa isa, bool f64) { return (isa == Isa::kAvx512 ? 64 : 32) / (f64 ? 8 : 4); }
 
-int MaxRows(Isa isa, int nv) {
+int MaxRows(Isa isa, int nv, Step step) {
   static constexpr int8_t kWide[kMaxVectors] = {14, 14, 9, 6, 4, 4, 3, 2};
   static constexpr int8_t kNarrow[kMaxVectors] = {6, 6, 3, 2, 1, 1, 1, 1};
+  static constexpr int8_t kWidePairs[kMaxVectors] = {14, 7, 4, 3, 2, 2, 1, 1};
+  static constexpr int8_t kNarrowPairs[kMaxVectors] = {6, 3, 1, 1, 1, 1, 0, 0};
+  if (step == Step::kPairs) return (isa == Isa::kAvx512 ? kWidePairs : kNarrowPairs)[nv - 1];
+  if (isa == Isa::kAvx2 && nv == 2 && (step == Step::kPlainHalves || step == Step::kWords))
+    return 5;  // one register holds the product
   return isa == Isa::kAvx512 ? kWide[nv - 1] : kNarrow[nv - 1];
 }
 
@@ -312,7 +434,7 @@ Kernel GetKernel(const KernelShape& shape) {
   static std::atomic<Kernel> cache[kSlots];
   static std::mutex mutex;
   FZ_CHECK(shape.nv >= 1 && shape.nv <= kMaxVectors);
-  FZ_CHECK(shape.mr >= 1 && shape.mr <= MaxRows(shape.isa, shape.nv));
+  FZ_CHECK(shape.mr >= 1 && shape.mr <= MaxRows(shape.isa, shape.nv, shape.step));
   std::atomic<Kernel>& slot = cache[SlotOf(shape)];
   Kernel kernel = slot.load(std::memory_order_acquire);
   if (kernel != nullptr) return kernel;

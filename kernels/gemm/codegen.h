@@ -1,7 +1,7 @@
-// The generated inner kernels of the float GEMM: a tile of C held in registers while k runs.
-// Called by kernels/gemm/blocked.cc. Invariant: one fma an output and k step, k ascending, so that
-// every shape of kernel gives the same bits; generated pages are never writable and executable at
-// once.
+// The generated inner kernels of the GEMM: a tile of C held in registers while k runs.
+// Called by kernels/gemm/blocked.cc. Invariant: k ascends, and what a k step does to an output is
+// the same in every shape of kernel, which give the same bits; generated pages are never writable
+// and executable at once.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,19 @@ namespace frazil::gemm {
 // rows of one k adjacent (k steps `lda` bytes apart).
 enum class ALayout : uint8_t { kRows, kColumns };
 
+// What a k step adds to an element of C. All but the first multiply words of four bytes, which hold
+// one float or consecutive k of integers, and sum in words.
+enum class Step : uint8_t {
+  kFma,          // fma(a, b, acc)
+  kPairs,        // floats: even and odd k apart, added to C every kPairsBlock k steps
+  kBytes,        // the products of four bytes, with VNNI; right modulo 2^8
+  kHalves,       // the products of two 16-bit integers, with VNNI; right modulo 2^16
+  kPlainHalves,  // the same without VNNI
+  kWords,        // the product of two 32-bit integers
+};
+inline constexpr int kSteps = 6;
+inline constexpr int kPairsBlock = 32;
+
 struct KernelShape {
   bool f64;
   Isa isa;      // kAvx2 or kAvx512
@@ -23,6 +36,7 @@ struct KernelShape {
   ALayout a;
   bool ahead;     // fetches what comes next while it computes: for products larger than the caches
   bool far_rows;  // and what comes next are rows of B that lie apart, kRowsAhead k steps on
+  Step step = Step::kFma;
 };
 
 // All strides in bytes. B and C have adjacent columns.
@@ -52,7 +66,7 @@ inline constexpr int kRowsAhead = 32;
 int Lanes(Isa isa, bool f64);
 // The most rows a kernel with nv vectors a row can have, at most; nv is 1..kMaxVectors.
 inline constexpr int kMaxVectors = 8;
-int MaxRows(Isa isa, int nv);
+int MaxRows(Isa isa, int nv, Step step = Step::kFma);
 
 // Sets the mask fields of `call` for `columns` (1..Lanes) columns in the last vector.
 void SetMask(const KernelShape& shape, int columns, KernelCall* call);

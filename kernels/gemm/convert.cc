@@ -4,11 +4,10 @@
 
 #include <cstring>
 
+#include "core/cpu.h"
+
 namespace frazil::gemm {
 namespace {
-
-// Every processor with AVX2 has it.
-bool HasF16c() { return __builtin_cpu_supports("avx2"); }
 
 __attribute__((target("avx,f16c"))) void WidenHalves(const Half* src, int64_t n, float* dst) {
   int64_t i = 0;
@@ -34,6 +33,27 @@ __attribute__((target("avx,f16c"))) void NarrowHalves(const float* src, int64_t 
   for (; i < n; ++i) Narrow(src[i], dst + i);
 }
 
+__attribute__((target("avx2"))) inline __m256i Rounded(const float* src) {
+  const __m256 x = _mm256_loadu_ps(src);
+  const __m256i bits = _mm256_castps_si256(x), last = _mm256_set1_epi32(1);
+  const __m256i even = _mm256_and_si256(_mm256_srli_epi32(bits, 16), last);
+  const __m256i half = _mm256_add_epi32(even, _mm256_set1_epi32(0x7FFF));
+  const __m256i rounded = _mm256_srli_epi32(_mm256_add_epi32(bits, half), 16);
+  const __m256 nan = _mm256_cmp_ps(x, x, _CMP_UNORD_Q);
+  return _mm256_blendv_epi8(rounded, _mm256_set1_epi32(0x7FC0), _mm256_castps_si256(nan));
+}
+
+// How many, a multiple of 16, it has done.
+__attribute__((target("avx2"))) int64_t NarrowMany(const float* src, int64_t n, BFloat16* dst) {
+  int64_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    const __m256i packed = _mm256_packus_epi32(Rounded(src + i), Rounded(src + i + 8));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst + i),
+                        _mm256_permute4x64_epi64(packed, 0xD8));
+  }
+  return i;
+}
+
 }  // namespace
 
 void WidenRun(const float* src, int64_t n, float* dst) { std::memcpy(dst, src, size_t(n) * 4); }
@@ -44,7 +64,7 @@ void WidenRun(const BFloat16* src, int64_t n, float* dst) {
 }
 
 void WidenRun(const Half* src, int64_t n, float* dst) {
-  if (HasF16c()) return WidenHalves(src, n, dst);
+  if (Cpu().avx2) return WidenHalves(src, n, dst);
   for (int64_t i = 0; i < n; ++i) dst[i] = Widen(src[i]);
 }
 
@@ -52,7 +72,7 @@ void NarrowRun(const float* src, int64_t n, float* dst) { std::memcpy(dst, src, 
 void NarrowRun(const double* src, int64_t n, double* dst) { std::memcpy(dst, src, size_t(n) * 8); }
 
 void NarrowRun(const float* src, int64_t n, BFloat16* dst) {
-  for (int64_t i = 0; i < n; ++i) {
+  for (int64_t i = Cpu().avx2 ? NarrowMany(src, n, dst) : 0; i < n; ++i) {
     uint32_t u = std::bit_cast<uint32_t>(src[i]);
     uint32_t rounded = (u + 0x7FFF + ((u >> 16) & 1)) >> 16;
     bool nan = (u & 0x7FFFFFFF) > 0x7F800000;
@@ -60,8 +80,38 @@ void NarrowRun(const float* src, int64_t n, BFloat16* dst) {
   }
 }
 
+namespace {
+
+// The first `cols` bits.
+uint32_t MaskOf(int64_t cols) { return uint32_t((uint64_t{1} << cols) - 1); }
+
+}  // namespace
+
+// At most 32 columns.
+__attribute__((target("avx512f,avx512bw,avx512bf16"))) void NarrowTile(const float* words,
+                                                                       int64_t ld, int64_t rows,
+                                                                       int64_t cols, BFloat16* to,
+                                                                       int64_t stride) {
+  const __mmask32 present = MaskOf(cols);
+  for (int64_t r = 0; r < rows; ++r, words += ld, to += stride) {
+    const __m512 low = _mm512_loadu_ps(words), high = _mm512_loadu_ps(words + 16);
+    const __m512bh both = _mm512_cvtne2ps_pbh(high, low);
+    _mm512_mask_storeu_epi16(to, present, std::bit_cast<__m512i>(both));
+  }
+}
+
+__attribute__((target("avx512f"))) void NarrowTile(const float* words, int64_t ld, int64_t rows,
+                                                   int64_t cols, uint8_t* to, int64_t stride) {
+  const __mmask16 first = uint16_t(MaskOf(cols)), second = uint16_t(MaskOf(cols) >> 16);
+  for (int64_t r = 0; r < rows; ++r, words += ld, to += stride) {
+    _mm512_mask_cvtepi32_storeu_epi8(to, first, _mm512_loadu_si512(words));
+    if (second != 0)
+      _mm512_mask_cvtepi32_storeu_epi8(to + 16, second, _mm512_loadu_si512(words + 16));
+  }
+}
+
 void NarrowRun(const float* src, int64_t n, Half* dst) {
-  if (HasF16c()) return NarrowHalves(src, n, dst);
+  if (Cpu().avx2) return NarrowHalves(src, n, dst);
   for (int64_t i = 0; i < n; ++i) Narrow(src[i], dst + i);
 }
 

@@ -46,6 +46,13 @@ void NarrowRun(const double* src, int64_t n, double* dst);
 void NarrowRun(const float* src, int64_t n, BFloat16* dst);
 void NarrowRun(const float* src, int64_t n, Half* dst);
 
+// Rows of a product on tiles, `ld` words apart, to rows of elements `stride` apart; on a machine
+// with AMX. Floats are not subnormal; integers lose their upper bits.
+void NarrowTile(const float* words, int64_t ld, int64_t rows, int64_t cols, BFloat16* to,
+                int64_t stride);
+void NarrowTile(const float* words, int64_t ld, int64_t rows, int64_t cols, uint8_t* to,
+                int64_t stride);
+
 // A strided matrix of S.
 template <typename S>
 struct View {

@@ -19,11 +19,6 @@ namespace {
 constexpr int64_t kBlockColumns = 8192;
 constexpr int64_t kBlockElements = 1 << 20;
 
-GemmArgs Transposed(const GemmArgs& g) {
-  auto turn = [](const MatrixRef& x) { return MatrixRef{x.data, x.col_stride, x.row_stride}; };
-  return {g.dtype, g.n, g.m, g.k, turn(g.b), turn(g.a), turn(g.c)};
-}
-
 // The vectors run along the columns of C: whether the problem's transpose suits that better. The
 // bits are the same, since a product commutes.
 template <typename S>
@@ -49,7 +44,7 @@ bool BetterTurned(const GemmArgs& g, Isa isa) {
 template <typename S>
 GemmArgs Oriented(const GemmArgs& args, Isa isa, bool* turned) {
   *turned = BetterTurned<S>(args, isa);
-  GemmArgs g = *turned ? Transposed(args) : args;
+  GemmArgs g = *turned ? Turned(args) : args;
   if (g.n == 1) g.b.col_stride = g.c.col_stride = 1;
   return g;
 }

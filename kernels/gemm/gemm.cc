@@ -3,24 +3,35 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "core/check.h"
+#include "core/config.h"
 #include "core/cost.h"
+#include "core/cpu.h"
 #include "core/fp_mode.h"
 #include "core/long_work.h"
 #include "core/parallel.h"
 #include "kernels/gemm/codegen.h"
 #include "kernels/gemm/float_gemm.h"
 #include "kernels/gemm/integer_gemm.h"
+#include "kernels/gemm/pairs_gemm.h"
 #include "kernels/gemm/small_product.h"
+#include "kernels/gemm/word_gemm.h"
 
 namespace frazil {
 namespace {
 
-void Dispatch(const GemmArgs& g, Isa isa, const gemm::Team& team) {
+template <typename S>
+void Integers(const GemmArgs& g, Isa units) {
+  if (!gemm::TryWordGemm<S>(g, units)) gemm::IntegerGemm<S>(g);
+}
+
+void Dispatch(const GemmArgs& g, Isa wanted, const gemm::Team& team) {
+  const Isa isa = ResolveIsa(wanted);
   switch (g.dtype) {
     case DType::kF32:
       return gemm::FloatGemm<float>(g, isa, team);
@@ -29,21 +40,18 @@ void Dispatch(const GemmArgs& g, Isa isa, const gemm::Team& team) {
     case DType::kF16:
       return gemm::FloatGemm<Half>(g, isa, team);
     case DType::kBF16:
+      if (g.pairs) return gemm::PairsGemm(g, ResolveUnits(wanted));
       return gemm::FloatGemm<BFloat16>(g, isa, team);
     case DType::kI8:
-      return gemm::IntegerGemm<int8_t>(g);
-    case DType::kI16:
-      return gemm::IntegerGemm<int16_t>(g);
-    case DType::kI32:
-      return gemm::IntegerGemm<int32_t>(g);
-    case DType::kI64:
-      return gemm::IntegerGemm<int64_t>(g);
     case DType::kU8:
-      return gemm::IntegerGemm<uint8_t>(g);
+      return Integers<uint8_t>(g, ResolveUnits(wanted));
+    case DType::kI16:
     case DType::kU16:
-      return gemm::IntegerGemm<uint16_t>(g);
+      return Integers<uint16_t>(g, ResolveUnits(wanted));
+    case DType::kI32:
     case DType::kU32:
-      return gemm::IntegerGemm<uint32_t>(g);
+      return Integers<uint32_t>(g, ResolveUnits(wanted));
+    case DType::kI64:
     case DType::kU64:
       return gemm::IntegerGemm<uint64_t>(g);
     case DType::kBool:
@@ -65,7 +73,14 @@ GemmArgs Part(const GemmArgs& g, int64_t m0, int64_t m1, int64_t n0, int64_t n1)
           g.k,
           Offset(g.dtype, g.a, m0, 0),
           Offset(g.dtype, g.b, 0, n0),
-          Offset(g.dtype, g.c, m0, n0)};
+          Offset(g.dtype, g.c, m0, n0),
+          g.pairs};
+}
+
+// What FRAZIL_ISA says of kBest.
+Isa BestAllowed() {
+  const std::string& isa = GetConfig().isa;
+  return isa == "avx2" ? Isa::kAvx2 : isa == "avx512" ? Isa::kAvx512 : Isa::kBest;
 }
 
 constexpr int64_t kGrain = 32;  // columns (or rows) of a part come in multiples of this
@@ -109,18 +124,32 @@ int64_t Cut(int64_t extent, int64_t parts, int64_t i) {
 
 }  // namespace
 
-Isa ResolveIsa(Isa wanted) {
-  bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  bool avx512 = avx2 && __builtin_cpu_supports("avx512f");
-  if (wanted >= Isa::kAvx512 && avx512) return Isa::kAvx512;
-  if (wanted >= Isa::kAvx2 && avx2) return Isa::kAvx2;
+GemmArgs Turned(const GemmArgs& g) {
+  auto turn = [](const MatrixRef& x) { return MatrixRef{x.data, x.col_stride, x.row_stride}; };
+  return {g.dtype, g.n, g.m, g.k, turn(g.b), turn(g.a), turn(g.c), g.pairs};
+}
+
+Isa ResolveUnits(Isa wanted) {
+  static const Isa best = BestAllowed();
+  const CpuFeatures& cpu = Cpu();
+  if (wanted == Isa::kBest) wanted = best;
+  if (wanted >= Isa::kAmx && cpu.amx) return Isa::kAmx;
+  if (wanted >= Isa::kAvx512Vnni && cpu.avx512_vnni) return Isa::kAvx512Vnni;
+  if (wanted >= Isa::kAvx512 && cpu.avx512) return Isa::kAvx512;
+  if (wanted >= Isa::kAvx2Vnni && cpu.avx2_vnni) return Isa::kAvx2Vnni;
+  if (wanted >= Isa::kAvx2 && cpu.avx2) return Isa::kAvx2;
   return Isa::kScalar;
+}
+
+Isa ResolveIsa(Isa wanted) {
+  const Isa units = ResolveUnits(wanted);
+  return units >= Isa::kAvx512 ? Isa::kAvx512 : units >= Isa::kAvx2 ? Isa::kAvx2 : Isa::kScalar;
 }
 
 void Gemm(const GemmArgs& args, Isa isa) {
   if (args.m <= 0 || args.n <= 0) return;
   DefaultFpMode mode;
-  Dispatch(args, ResolveIsa(isa), gemm::Team());
+  Dispatch(args, isa, gemm::Team());
 }
 
 struct GemmSeries::Chosen {
@@ -130,7 +159,7 @@ struct GemmSeries::Chosen {
   bool turned = false;
 };
 
-GemmSeries::GemmSeries(const GemmArgs& like, Isa isa) : like_(like), isa_(ResolveIsa(isa)) {
+GemmSeries::GemmSeries(const GemmArgs& like, Isa isa) : like_(like), isa_(isa) {
   if (like.m <= 0 || like.n <= 0) return;
   if (auto small = gemm::SmallProduct::Make(like, isa_)) {
     chosen_.reset(new Chosen{std::move(small)});
@@ -138,7 +167,7 @@ GemmSeries::GemmSeries(const GemmArgs& like, Isa isa) : like_(like), isa_(Resolv
   }
   const auto choose = [&]<typename S>(S) {
     bool turned = false;
-    auto product = gemm::FloatSeries<S>(like, isa_, &turned);
+    auto product = gemm::FloatSeries<S>(like, ResolveIsa(isa_), &turned);
     if (product) chosen_.reset(new Chosen{*std::move(product), turned});
   };
   if (like.dtype == DType::kF32) choose(float());
@@ -175,11 +204,10 @@ void GemmParallel(const GemmArgs& args, int threads, ParallelRun run, Isa isa) {
   double work = double(args.m) * double(args.n) * double(args.k);
   if (threads > 1 && WorthTeam(args, work, threads)) {
     DefaultFpMode mode;
-    return Dispatch(args, ResolveIsa(isa), gemm::Team(threads, run));
+    return Dispatch(args, isa, gemm::Team(threads, run));
   }
-  Grid grid = threads > 1 && cost::Products(work, args.dtype) >= cost::kWorthSharing
-                  ? ChooseGrid(args, threads)
-                  : Grid{1, 1};
+  const double time = cost::Products(work, args.dtype, args.pairs);
+  Grid grid = threads > 1 && time >= cost::kWorthSharing ? ChooseGrid(args, threads) : Grid{1, 1};
   if (grid.rows * grid.cols <= 1) return Gemm(args, isa);
   run(grid.rows * grid.cols, [&](int64_t i) {
     int64_t r = i / grid.cols, c = i % grid.cols;
@@ -205,7 +233,7 @@ void GemmOnPool(const GemmArgs& args, const RowsDone& done, Isa isa) {
     if (args.m > 0 && args.n > 0 && (threads == 1 || WorthTeam(args, work, threads))) {
       const DefaultFpMode mode;
       const ParallelRun run = OneByOne;
-      Dispatch(args, ResolveIsa(isa), gemm::Team(threads, run, &rows_done));
+      Dispatch(args, isa, gemm::Team(threads, run, &rows_done));
     } else {
       GemmParallel(args, threads, OneByOne, isa);
     }

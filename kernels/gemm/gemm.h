@@ -28,13 +28,20 @@ struct GemmArgs {
   DType dtype;
   int64_t m, n, k;
   MatrixRef a, b, c;
+  // bfloat16 by the rule of precision "native".
+  bool pairs = false;
 };
 
+// The same with the operands in each other's place: c's transpose.
+GemmArgs Turned(const GemmArgs& args);
+
 // Which code computes it; for tests and benchmarks. An instruction set that this machine lacks
-// falls back to the best one below it.
-enum class Isa : uint8_t { kScalar, kAvx2, kAvx512, kBest };
+// falls back to the best one below it. kBest is the best that FRAZIL_ISA allows.
+enum class Isa : uint8_t { kScalar, kAvx2, kAvx2Vnni, kAvx512, kAvx512Vnni, kAmx, kBest };
 
 // The instruction set that `wanted` stands for on this machine.
+Isa ResolveUnits(Isa wanted);
+// Its vectors: kScalar, kAvx2 or kAvx512.
 Isa ResolveIsa(Isa wanted);
 
 // On the calling thread. dtype is any but bool.

@@ -53,10 +53,6 @@ void IntegerGemm(const GemmArgs& g) {
   }
 }
 
-template void IntegerGemm<int8_t>(const GemmArgs&);
-template void IntegerGemm<int16_t>(const GemmArgs&);
-template void IntegerGemm<int32_t>(const GemmArgs&);
-template void IntegerGemm<int64_t>(const GemmArgs&);
 template void IntegerGemm<uint8_t>(const GemmArgs&);
 template void IntegerGemm<uint16_t>(const GemmArgs&);
 template void IntegerGemm<uint32_t>(const GemmArgs&);

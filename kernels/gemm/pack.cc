@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "core/cpu.h"
+
 namespace frazil::gemm {
 namespace {
 
@@ -54,9 +56,11 @@ void PackElements(View<S> src, int64_t k0, int64_t k1, int64_t j0, int64_t j1, i
   }
 }
 
-// `src` has adjacent k (rs == 1). Returns nothing left over: edges go an element at a time.
+}  // namespace
+
+// Edges go an element at a time.
 void PackTransposed(View<float> src, int64_t k, int64_t used, int64_t width, float* dst) {
-  const bool avx = __builtin_cpu_supports("avx");
+  const bool avx = Cpu().avx2;
   int64_t j = 0;
   for (; avx && j + 8 <= used; j += 8) {
     int64_t step = 0;
@@ -74,6 +78,8 @@ void PackTransposed(View<float> src, int64_t k, int64_t used, int64_t width, flo
   }
   PackElements(src, 0, k, j, used, width, dst);
 }
+
+namespace {
 
 void PackTransposed(View<double> src, int64_t k, int64_t used, int64_t width, double* dst) {
   int64_t j = 0;
@@ -167,7 +173,7 @@ void PackStrips(View<S> src, int64_t k, const int64_t* starts, int64_t count, in
   }
   constexpr int64_t kMost = 16;
   int64_t offsets[kMost];
-  if (whole > kMost || !__builtin_cpu_supports("avx")) whole = 0;
+  if (whole > kMost || !Cpu().avx2) whole = 0;
   for (int64_t i = 0; i < whole; ++i) offsets[i] = starts[i] * kSize;
   if (whole != 0) {
     const int64_t chunks = width * kSize / 32;

@@ -17,6 +17,10 @@ void PackRows(View<S> src, int64_t rows, int64_t k, Acc<S>* dst, int64_t ld);
 template <typename S>
 void PackPanel(View<S> src, int64_t k, int64_t used, int64_t width, Acc<S>* dst);
 
+// dst[step * width + j] = src(step, j) for `used` columns, whose k steps are adjacent (rs is 1);
+// bits are kept whatever they mean.
+void PackTransposed(View<float> src, int64_t k, int64_t used, int64_t width, float* dst);
+
 // Several panels in one pass over the memory of `src`: panel i, at dst + i * k * width, holds
 // columns from starts[i] to starts[i + 1]; what stands in the other columns is unspecified. `src`
 // has `columns` columns.

@@ -2,30 +2,33 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <type_traits>
 #include <vector>
 
 #include "core/check.h"
 #include "kernels/gemm/convert.h"
+#include "kernels/gemm/pairs_rule.h"
 
 namespace frazil::gemm {
 namespace {
 
 // The sum rule over a list: 64 lanes within 4096 terms, and the same again over groups of 4096.
-template <typename T>
-T SumRule(std::vector<T> terms) {
+template <typename T, typename Add>
+T SumRule(std::vector<T> terms, const Add& add) {
   std::vector<T> sums;
   for (size_t start = 0; start < terms.size(); start += 4096) {
     T lane[64];
     std::fill(lane, lane + 64, T(-0.0));
     size_t end = std::min(terms.size(), start + 4096);
-    for (size_t c = start; c < end; ++c) lane[(c - start) % 64] += terms[c];
+    for (size_t c = start; c < end; ++c)
+      lane[(c - start) % 64] = add(lane[(c - start) % 64], terms[c]);
     for (int width = 32; width >= 1; width /= 2) {
-      for (int i = 0; i < width; ++i) lane[i] += lane[i + width];
+      for (int i = 0; i < width; ++i) lane[i] = add(lane[i], lane[i + width]);
     }
     sums.push_back(lane[0]);
   }
-  return sums.size() == 1 ? sums[0] : SumRule(sums);
+  return sums.size() == 1 ? sums[0] : SumRule(sums, add);
 }
 
 template <typename S>
@@ -44,20 +47,37 @@ S Dot(const S* a, int64_t a_step, const S* b, int64_t b_step, int64_t k) {
       chunks.push_back(acc);
     }
     S out;
-    Narrow(SumRule(std::move(chunks)), &out);
+    Narrow(SumRule(std::move(chunks), std::plus<>()), &out);
     return out;
   }
 }
 
+BFloat16 PairsDot(const BFloat16* a, int64_t a_step, const BFloat16* b, int64_t b_step, int64_t k) {
+  std::vector<float> chunks;
+  for (int64_t start = 0; start == 0 || start < k; start += 4096) {
+    chunks.push_back(PairsChunk(
+        std::min<int64_t>(4096, k - start),
+        [&](int64_t p) { return Widen(a[(start + p) * a_step]); },
+        [&](int64_t p) { return Widen(b[(start + p) * b_step]); }));
+  }
+  BFloat16 out;
+  Narrow(SumRule(std::move(chunks), FlushedAdd), &out);
+  return out;
+}
+
 template <typename S>
 void Run(const GemmArgs& g) {
+  auto dot = Dot<S>;
+  if constexpr (std::is_same_v<S, BFloat16>) {
+    if (g.pairs) dot = PairsDot;
+  }
   const S* a = static_cast<const S*>(g.a.data);
   const S* b = static_cast<const S*>(g.b.data);
   S* c = static_cast<S*>(g.c.data);
   for (int64_t i = 0; i < g.m; ++i) {
     for (int64_t j = 0; j < g.n; ++j) {
-      c[i * g.c.row_stride + j * g.c.col_stride] = Dot<S>(
-          a + i * g.a.row_stride, g.a.col_stride, b + j * g.b.col_stride, g.b.row_stride, g.k);
+      c[i * g.c.row_stride + j * g.c.col_stride] =
+          dot(a + i * g.a.row_stride, g.a.col_stride, b + j * g.b.col_stride, g.b.row_stride, g.k);
     }
   }
 }

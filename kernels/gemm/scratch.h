@@ -23,6 +23,10 @@ class Scratch {
     kSumLast = kSumFirst + 20,
     kPatches,  // of a convolution (kernels/conv)
     kImage,
+    kWordsA,  // of integers (kernels/gemm/word_gemm.cc)
+    kWordsB,
+    kWidened,
+    kTiles,
     kOther,
     kSlices,
     kSlots

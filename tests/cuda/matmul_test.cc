@@ -38,8 +38,8 @@ Tensor Transposed(const Tensor& x) {
 TEST_F(CudaMatmul, EveryDTypeAndPrecision) {
   for (const DType dtype : kNumbers) {
     const std::vector<Tensor> arrays = {Random(dtype, {33, 20}), Random(dtype, {20, 17})};
-    for (const Precision precision :
-         {Precision::kDefault, Precision::kTf32, Precision::kExact, Precision::kBlas}) {
+    for (const Precision precision : {Precision::kDefault, Precision::kTf32, Precision::kExact,
+                                      Precision::kBlas, Precision::kNative}) {
       if (precision == Precision::kTf32 && dtype == DType::kF32) continue;
       State().precision = precision;
       const auto before = Products();

@@ -9,172 +9,24 @@
 #include <sys/syscall.h>
 #include <xmmintrin.h>
 
-#include <atomic>
 #include <bit>
 #include <cerrno>
-#include <cmath>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <limits>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "core/dtype.h"
 #include "kernels/blas.h"
 #include "kernels/gemm/reference.h"
 #include "kernels/gemm/small_product.h"
+#include "tests/kernels/gemm_check.h"
 
 namespace frazil {
 namespace {
-
-struct Shape {
-  int64_t m, n, k;
-};
-
-// How a matrix lies in memory.
-enum class Layout { kRows, kColumns, kPadded, kGeneral, kReversed, kSameRow, kSameColumn };
-constexpr Layout kLayouts[] = {Layout::kRows,      Layout::kColumns,  Layout::kPadded,
-                               Layout::kGeneral,   Layout::kReversed, Layout::kSameRow,
-                               Layout::kSameColumn};
-
-double SpecialValue(std::mt19937_64& rng, double common) {
-  const double inf = std::numeric_limits<double>::infinity();
-  const double values[] = {0.0, -0.0, inf, -inf, std::nan(""), 1e-41, -1e-41, 1e-20, 6e-8, 3e38};
-  return rng() % 40 == 0 ? values[rng() % 10] : common;
-}
-
-template <typename T>
-T Make(std::mt19937_64& rng, bool special) {
-  if constexpr (std::is_integral_v<T>) {
-    return T(rng());
-  } else {
-    double x = std::normal_distribution<double>()(rng);
-    if (special) x = SpecialValue(rng, x);
-    if constexpr (std::is_same_v<T, Half>) return ToHalf(x);
-    if constexpr (std::is_same_v<T, BFloat16>) return ToBFloat16(x);
-    if constexpr (std::is_floating_point_v<T>) return T(x);
-  }
-}
-
-// A matrix with memory of its own in a given layout; filled whole, so that stray reads would show.
-template <typename T>
-struct Matrix {
-  std::vector<T> memory;
-  MatrixRef ref;
-
-  Matrix(std::mt19937_64& rng, int64_t rows, int64_t cols, Layout layout, bool special) {
-    int64_t origin = 0, size = std::max<int64_t>(1, rows * cols);
-    int64_t rs = cols, cs = 1;
-    switch (layout) {
-      case Layout::kRows:
-        break;
-      case Layout::kColumns:
-        rs = 1, cs = rows;
-        break;
-      case Layout::kPadded:
-        rs = cols + 3, size = rows * rs + 1;
-        break;
-      case Layout::kGeneral:
-        cs = 3, rs = 3 * cols + 2, size = rows * rs + 1;
-        break;
-      case Layout::kReversed:
-        rs = -cols, cs = -1, origin = size - 1;
-        break;
-      case Layout::kSameRow:
-        rs = 0;
-        break;
-      case Layout::kSameColumn:
-        rs = 1, cs = 0;
-        break;
-    }
-    memory.resize(size_t(size));
-    for (T& x : memory) x = Make<T>(rng, special);
-    ref = {memory.data() + origin, rs, cs};
-  }
-};
-
-template <typename T>
-bool SameBits(T x, T y) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-    return x.bits == y.bits || (std::isnan(ToFloat(x)) && std::isnan(ToFloat(y)));
-  } else if constexpr (std::is_floating_point_v<T>) {
-    return std::memcmp(&x, &y, sizeof(T)) == 0 || (std::isnan(x) && std::isnan(y));
-  } else {
-    return x == y;
-  }
-}
-
-template <typename T>
-void ExpectSame(const Matrix<T>& want, const Matrix<T>& got, const char* what, const Shape& s) {
-  for (size_t i = 0; i < want.memory.size(); ++i) {
-    ASSERT_TRUE(SameBits(want.memory[i], got.memory[i]))
-        << what << " m=" << s.m << " n=" << s.n << " k=" << s.k << " at " << i;
-  }
-}
-
-void RunOnThreads(int64_t count, absl::FunctionRef<void(int64_t)> body) {
-  std::vector<std::thread> threads;
-  for (int64_t i = 0; i < count; ++i) threads.emplace_back([body, i] { body(i); });
-  for (std::thread& t : threads) t.join();
-}
-
-// Every instruction set, and the parallel split, against the reference. The whole memory of the
-// output is compared, so a write outside of it shows too.
-template <typename T>
-void Check(std::mt19937_64& rng, const Shape& s, Layout la, Layout lb, Layout lc, bool special) {
-  Matrix<T> a(rng, s.m, s.k, la, special), b(rng, s.k, s.n, lb, special);
-  Matrix<T> want(rng, s.m, s.n, lc, false);
-  auto args = [&](Matrix<T>& c) {
-    return GemmArgs{DTypeOf<T>::value, s.m, s.n, s.k, a.ref, b.ref, c.ref};
-  };
-  auto fresh = [&] {
-    Matrix<T> c = want;
-    c.ref.data = c.memory.data() + (static_cast<T*>(want.ref.data) - want.memory.data());
-    return c;
-  };
-  Matrix<T> scalar = fresh(), avx2 = fresh(), best = fresh(), split = fresh();
-  gemm::ReferenceGemm(args(want));
-  Gemm(args(scalar), Isa::kScalar);
-  ExpectSame(want, scalar, "scalar", s);
-  Gemm(args(avx2), Isa::kAvx2);
-  ExpectSame(want, avx2, "avx2", s);
-  Gemm(args(best), Isa::kBest);
-  ExpectSame(want, best, "best", s);
-  GemmParallel(args(split), 3, RunOnThreads);
-  ExpectSame(want, split, "split", s);
-  split = fresh();
-  GemmOnPool(args(split));
-  ExpectSame(want, split, "pool", s);
-  split = fresh();
-  std::vector<std::atomic<int>> told(static_cast<size_t>(s.m));
-  std::atomic<bool> complete{true};
-  const auto element = [](const MatrixRef& x, int64_t i, int64_t j) {
-    return static_cast<T*>(x.data)[i * x.row_stride + j * x.col_stride];
-  };
-  const auto done = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      ++told[static_cast<size_t>(i)];
-      for (int64_t j = 0; j < s.n; ++j) {
-        if (!SameBits(element(want.ref, i, j), element(split.ref, i, j))) complete = false;
-      }
-    }
-  };
-  GemmOnPool(args(split), RowsDone(done));
-  ExpectSame(want, split, "by rows", s);
-  EXPECT_TRUE(complete) << "m=" << s.m << " n=" << s.n << " k=" << s.k;
-  for (const std::atomic<int>& times : told) ASSERT_EQ(times, 1);
-  for (Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kBest}) {
-    Matrix<T> other(rng, s.m, s.k, la, false), repeated = fresh();
-    GemmSeries series(args(repeated), isa);
-    series.Run(other.ref.data, b.ref.data, repeated.ref.data);
-    series.Run(a.ref.data, b.ref.data, repeated.ref.data);
-    ExpectSame(want, repeated, "series", s);
-  }
-}
 
 // Chosen once, run twice; true where it is one.
 template <typename T>
@@ -468,11 +320,26 @@ bool DenyExecutableMemory() {
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
+template <typename T>
+void MultiplyShort(std::mt19937_64& rng, bool pairs) {
+  Matrix<T> a(rng, 33, 70, Layout::kRows, true), b(rng, 70, 40, Layout::kRows, true);
+  Matrix<T> want(rng, 33, 40, Layout::kRows, false), got = want;
+  got.ref.data = got.memory.data();
+  gemm::ReferenceGemm({DTypeOf<T>::value, 33, 40, 70, a.ref, b.ref, want.ref, pairs});
+  Gemm({DTypeOf<T>::value, 33, 40, 70, a.ref, b.ref, got.ref, pairs});
+  for (size_t i = 0; i < got.memory.size(); ++i) {
+    if (!SameBits(want.memory[i], got.memory[i])) std::exit(4);
+  }
+}
+
 void MultiplyWithoutExecutableMemory() {
   if (!DenyExecutableMemory()) std::exit(2);
   void* page = mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page != MAP_FAILED) std::exit(3);
   std::mt19937_64 rng(9);
+  MultiplyShort<int8_t>(rng, false);
+  MultiplyShort<uint16_t>(rng, false);
+  MultiplyShort<BFloat16>(rng, true);
   for (int64_t n : {1, 40}) {
     Matrix<float> a(rng, 33, 21, Layout::kRows, false), b(rng, 21, n, Layout::kRows, false);
     Matrix<float> want(rng, 33, n, Layout::kRows, false), got = want;

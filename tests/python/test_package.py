@@ -63,7 +63,7 @@ def test_settings():
     with fz.precision("blas"):
         y = x @ x
     assert bool((abs(x @ x - y) < 1e-3).all())
-    with pytest.raises(ValueError, match='must be "default", "tf32", "exact" or "blas"'):
+    with pytest.raises(ValueError, match='must be "default", "tf32", "exact", "blas" or "native"'):
         fz.precision("fast")
     assert fz.__version__.count(".") == 2
 

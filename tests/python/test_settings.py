@@ -90,7 +90,7 @@ def test_unknown_precision(name):
         with pytest.raises(ValueError) as error:
             fz.precision(name)
         assert str(error.value) == (
-            f'[precision] must be "default", "tf32", "exact" or "blas", got {name!r}.'
+            f'[precision] must be "default", "tf32", "exact", "blas" or "native", got {name!r}.'
         )
         assert precision_now() == "exact"
 
@@ -117,6 +117,56 @@ def test_precisions_of_the_cpu_that_change_nothing():
     for name in ["exact", "tf32", "default"] * 2:
         with fz.precision(name):
             assert (a @ b).tolist() == want and f(a, b).tolist() == want
+
+
+def native(a, b):
+    """The rule of precision "native" over float64 copies of bfloat16 values, for k up to 64."""
+    f4 = np.float32
+    total = np.zeros((a.shape[0], b.shape[1]), f4)
+    for start in range(0, a.shape[1], 32):
+        parts = [np.zeros_like(total), np.zeros_like(total)]
+        for k in range(start, min(start + 32, a.shape[1])):
+            # The product of two bfloat16 is exact, and the sum all but exact.
+            parts[k % 2] = (np.outer(a[:, k], b[k]) + parts[k % 2]).astype(f4)
+        total = total + (parts[0] + parts[1])
+    return total
+
+
+def bits(x):
+    return np.asarray(x.astype(fz.float32))
+
+
+def test_native_multiplies_bfloat16_by_pairs():
+    rng = np.random.default_rng(0)
+    a, b = (fz.asarray(rng.standard_normal((64, 64))).astype(fz.bfloat16) for _ in range(2))
+    want = fz.asarray(native(bits(a).astype("f8"), bits(b).astype("f8"))).astype(fz.bfloat16)
+    f = fz.trace(lambda a, b: (a @ b) * 1)
+    usual = bits(a @ b)
+    assert (bits(f(a, b)) == usual).all()
+    for _ in range(3):
+        with fz.precision("native"):
+            assert (bits(a @ b) == bits(want)).all() and (bits(f(a, b)) == bits(want)).all()
+            assert (bits((b.mT @ a.mT).mT) == bits(want)).all()
+        assert (bits(f(a, b)) == usual).all()
+
+
+def test_native_sums_even_and_odd_apart():
+    ones = fz.ones((5, 1), dtype=fz.bfloat16)
+    x = fz.asarray([[2.0**24, 1, 0, 1, -(2.0**24)]]).astype(fz.bfloat16)
+    f = fz.trace(lambda x, y: x @ y)
+    for _ in range(3):
+        assert (x @ ones).item() == f(x, ones).item() == 0
+        with fz.precision("native"):
+            assert (x @ ones).item() == f(x, ones).item() == 2
+
+
+def test_native_changes_bfloat16_only():
+    rng = np.random.default_rng(0)
+    for dtype in (fz.float32, fz.float16, fz.int8, fz.float64):
+        a, b = (fz.asarray(rng.integers(-9, 9, (40, 40)) / 8).astype(dtype) for _ in range(2))
+        want = (a @ b).tolist()
+        with fz.precision("native"):
+            assert (a @ b).tolist() == want
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64, 2**70, -(2**70)])

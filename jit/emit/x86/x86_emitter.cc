@@ -12,6 +12,7 @@
 #include "absl/strings/escaping.h"
 #include "core/at_fork.h"
 #include "core/build_id.h"
+#include "core/cpu.h"
 #include "core/str.h"
 #include "jit/emit/x86/codegen.h"
 
@@ -133,12 +134,7 @@ X86Emitter::X86Emitter(Isa isa, const RegisterFile& file)
 
 X86Emitter::~X86Emitter() = default;
 
-bool X86Emitter::Supported(Isa isa) {
-  const auto& f = asmjit::CpuInfo::host().features().x86();
-  if (!f.hasAVX2() || !f.hasFMA() || !f.hasF16C() || !f.hasBMI() || !f.hasBMI2()) return false;
-  if (isa == Isa::kAvx2) return true;
-  return f.hasAVX512_F() && f.hasAVX512_BW() && f.hasAVX512_DQ() && f.hasAVX512_VL();
-}
+bool X86Emitter::Supported(Isa isa) { return isa == Isa::kAvx512 ? Cpu().avx512 : Cpu().avx2; }
 
 std::optional<Isa> X86Emitter::Detect() {
   if (Supported(Isa::kAvx512)) return Isa::kAvx512;

@@ -1,0 +1,171 @@
+#include "kernels/gemm/word_gemm.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/long_work.h"
+#include "kernels/gemm/blocked.h"
+#include "kernels/gemm/scratch.h"
+#include "kernels/gemm/tile_gemm.h"
+#include "kernels/gemm/words.h"
+
+namespace frazil::gemm {
+namespace {
+
+// Sizes that keep blocks in the caches. They change speed only.
+constexpr int64_t kRowsAtOnce = 512, kColumnsAtOnce = 1024, kWordsAtOnce = 2048;
+constexpr int64_t kFewColumns = 8;  // below which the problem's transpose fills vectors better
+
+// Words of integers to elements of type S, `stride` apart.
+template <typename S>
+void NarrowWords(const float* words, int64_t n, S* to, int64_t stride) {
+  const auto at = [&](int64_t j) {
+    uint32_t word;
+    std::memcpy(&word, words + j, sizeof(word));
+    return static_cast<S>(word);
+  };
+  if (stride == 1) {
+    for (int64_t j = 0; j < n; ++j) to[j] = at(j);
+  } else {
+    for (int64_t j = 0; j < n; ++j) to[j * stride] = at(j);
+  }
+}
+
+template <typename S>
+View<S> ViewOf(const MatrixRef& x) {
+  return {static_cast<const S*>(x.data), x.row_stride, x.col_stride};
+}
+
+// The vectors run along the columns of C, and rows of A are copied as they are or read in place.
+bool BetterTurned(const GemmArgs& g) {
+  if (g.n < kFewColumns && g.m > g.n) return true;
+  if (g.m < kFewColumns && g.n > g.m) return false;
+  return g.a.col_stride != 1 && g.b.row_stride == 1;
+}
+
+template <typename S>
+class WordGemm {
+ public:
+  WordGemm(const GemmArgs& g, Isa isa, Step step)
+      : g_(g),
+        a_(ViewOf<S>(g.a)),
+        b_(ViewOf<S>(g.b)),
+        isa_(isa),
+        step_(step),
+        widen_(sizeof(S) == 1 && step == Step::kPlainHalves) {}
+
+  bool Run() {
+    for (int64_t j = 0; j < g_.n; j += kColumnsAtOnce) {
+      for (int64_t i = 0; i < g_.m; i += kRowsAtOnce) {
+        if (Abandoned()) return true;
+        if (!OneBlock(i, std::min(kRowsAtOnce, g_.m - i), j, std::min(kColumnsAtOnce, g_.n - j)))
+          return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  bool OneBlock(int64_t i, int64_t rows, int64_t j, int64_t cols) {
+    Scratch& scratch = Scratch::ThisThread();
+    S* to = static_cast<S*>(g_.c.data) + i * g_.c.row_stride + j * g_.c.col_stride;
+    const bool direct = sizeof(S) == 4 && g_.c.col_stride == 1;
+    Block<float> out{nullptr, rows, cols, direct ? g_.c.row_stride : cols};
+    out.data =
+        direct ? reinterpret_cast<float*>(to) : scratch.Get<float>(Scratch::kOutput, rows * cols);
+    const int64_t part = kWordsAtOnce * kInWord<S> / (widen_ ? 2 : 1);
+    for (int64_t k0 = 0; k0 == 0 || k0 < g_.k; k0 += part) {
+      const int64_t k = std::min(part, g_.k - k0);
+      const int64_t words = widen_ ? WordsOf<uint16_t>(k) : WordsOf<S>(k);
+      const View<float> a = Rows({a_.At(i, k0), a_.rs, a_.cs}, rows, k, words);
+      const View<float> b = Columns({b_.At(k0, j), b_.rs, b_.cs}, cols, k, words);
+      if (!TryStepGemm(isa_, step_, a, b, words, out, Team(), k0 != 0)) return false;
+    }
+    for (int64_t r = 0; r < rows && !direct; ++r)
+      NarrowWords(out.data + r * cols, cols, to + r * g_.c.row_stride, g_.c.col_stride);
+    return true;
+  }
+
+  View<float> Rows(View<S> from, int64_t rows, int64_t k, int64_t words) const {
+    if (sizeof(S) == 4) return {reinterpret_cast<const float*>(from.data), from.rs, from.cs};
+    if (!widen_ && from.cs == 1 && k % kInWord<S> == 0 && from.rs % kInWord<S> == 0)
+      return {reinterpret_cast<const float*>(from.data), from.rs / kInWord<S>, 1};
+    float* to = Scratch::ThisThread().Get<float>(Scratch::kWordsA, rows * words);
+    if (widen_) {
+      RowWords(Widened(from, rows, k), rows, k, words, to, words);
+    } else {
+      RowWords(from, rows, k, words, to, words);
+    }
+    return {to, words, 1};
+  }
+
+  View<float> Columns(View<S> from, int64_t cols, int64_t k, int64_t words) const {
+    if (sizeof(S) == 4) return {reinterpret_cast<const float*>(from.data), from.rs, from.cs};
+    float* to = Scratch::ThisThread().Get<float>(Scratch::kWordsB, cols * words);
+    if (widen_) {
+      ColumnWords(Widened(from, k, cols), cols, k, words, {to, cols, 0});
+    } else {
+      ColumnWords(from, cols, k, words, {to, cols, 0});
+    }
+    return {to, cols, 1};
+  }
+
+  // A copy in 16 bits, with the longer runs adjacent.
+  static View<uint16_t> Widened(View<S> from, int64_t rows, int64_t cols) {
+    if (from.rs == 1 && from.cs != 1) return Widened(from.Transposed(), cols, rows).Transposed();
+    uint16_t* to = Scratch::ThisThread().Get<uint16_t>(Scratch::kWidened, rows * cols);
+    for (int64_t r = 0; r < rows; ++r) {
+      if (from.cs == 1) {
+        const S* row = from.At(r, 0);
+        for (int64_t c = 0; c < cols; ++c) to[r * cols + c] = static_cast<uint16_t>(row[c]);
+      } else {
+        for (int64_t c = 0; c < cols; ++c) to[r * cols + c] = static_cast<uint16_t>(*from.At(r, c));
+      }
+    }
+    return {to, cols, 1};
+  }
+
+  const GemmArgs& g_;
+  const View<S> a_, b_;
+  const Isa isa_;
+  const Step step_;
+  const bool widen_;
+};
+
+bool OnTiles(const GemmArgs& g) {
+  uint8_t* c = static_cast<uint8_t*>(g.c.data);
+  const auto narrow = [&](const float* words, int64_t ld, int64_t i, int64_t j, int64_t rows,
+                          int64_t cols) {
+    uint8_t* to = c + i * g.c.row_stride + j * g.c.col_stride;
+    if (g.c.col_stride == 1) return NarrowTile(words, ld, rows, cols, to, g.c.row_stride);
+    for (int64_t r = 0; r < rows; ++r)
+      NarrowWords(words + r * ld, cols, to + r * g.c.row_stride, g.c.col_stride);
+  };
+  return TryTileGemm(ViewOf<uint8_t>(g.a), ViewOf<uint8_t>(g.b), g.m, g.n, g.k, narrow);
+}
+
+bool HasVnni(Isa isa) { return isa == Isa::kAvx2Vnni || isa >= Isa::kAvx512Vnni; }
+
+}  // namespace
+
+template <typename S>
+bool TryWordGemm(const GemmArgs& args, Isa isa) {
+  if (isa == Isa::kScalar) return false;
+  const bool tiles = sizeof(S) == 1 && isa == Isa::kAmx;
+  const bool turn = tiles ? BetterTurnedOnTiles(args) : BetterTurned(args);
+  GemmArgs g = args;
+  if (turn) g = Turned(args);
+  if (tiles && OnTiles(g)) return true;
+  const Step halves = HasVnni(isa) ? Step::kHalves : Step::kPlainHalves;
+  const Step step = sizeof(S) == 4                   ? Step::kWords
+                    : sizeof(S) == 1 && HasVnni(isa) ? Step::kBytes
+                                                     : halves;
+  return WordGemm<S>(g, ResolveIsa(isa), step).Run();
+}
+
+template bool TryWordGemm<uint8_t>(const GemmArgs&, Isa);
+template bool TryWordGemm<uint16_t>(const GemmArgs&, Isa);
+template bool TryWordGemm<uint32_t>(const GemmArgs&, Isa);
+
+}  // namespace frazil::gemm
