@@ -30,7 +30,7 @@ void TapeNode::Destroy() {
     TapeNode* node = graveyard.back();
     graveyard.pop_back();
     node->~TapeNode();
-    GiveBlock(node, sizeof(TapeNode));
+    GiveBlock(node, BlockClass(sizeof(TapeNode)));
   }
   t_graveyard = nullptr;
 }

@@ -34,7 +34,7 @@ class TapeNode final : public GradNode {
   Dims input_dims(int i) const { return inputs[i].shape->dims(); }
   int64_t attr(int i) const { return attrs[i]; }
 
-  static TapeNode* New() { return new (TakeBlock(sizeof(TapeNode))) TapeNode; }
+  static TapeNode* New() { return new (TakeBlock(BlockClass(sizeof(TapeNode)))) TapeNode; }
 
  protected:
   void Destroy() override;

@@ -1,5 +1,5 @@
-// The caching allocator behind core/storage.h. Small storages are one block, header and data
-// together; larger ones come in size classes (four to a power of two) and go back to a list of
+// The caching allocator behind core/storage.h. Small storages are blocks of core/small_blocks.h;
+// larger ones come in size classes (four to a power of two) and go back to a list of
 // their class.
 #include <sys/mman.h>
 #include <unistd.h>
@@ -26,9 +26,7 @@
 namespace frazil {
 namespace {
 
-constexpr size_t kHeader = 64;
-static_assert(sizeof(Storage) <= kHeader);
-constexpr size_t kSmallData = kMaxSmallBlock - kHeader;
+constexpr int kOwnedClass = BlockClass(sizeof(OwnedStorage));
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kAlign = 256;
 constexpr size_t kProbe = size_t{64} << 20;  // requests from here on ask how much memory is free
@@ -56,43 +54,19 @@ Cache& GlobalCache() {
   return *cache;
 }
 
-// What this thread has not yet added to the counters: small storages come and go too often for
-// shared words.
-struct Uncounted {
-  int64_t live = 0, calls = 0;
-  int64_t limit = 0;  // of |live|; 0 before and after AtExit's life: everything is added at once
-};
-FZ_HOT_TLS Uncounted t_uncounted;
 constexpr int64_t kUncountedBytes = 64 * 1024;
 constexpr int64_t kUncountedCalls = 4096;
 
-void CountNow();
-
 struct AtExit {
-  AtExit() { t_uncounted.limit = kUncountedBytes; }
+  AtExit() {
+    t_uncounted.live_limit = kUncountedBytes;
+    t_uncounted.calls_limit = kUncountedCalls;
+  }
   ~AtExit() {
-    CountNow();
-    t_uncounted.limit = 0;
+    CountMemoryNow();
+    t_uncounted.live_limit = t_uncounted.calls_limit = 0;
   }
 };
-
-void CountNow() {
-  static thread_local AtExit at_exit;
-  (void)at_exit;
-  Uncounted& u = t_uncounted;
-  g_counters.calls.fetch_add(std::exchange(u.calls, 0), std::memory_order_relaxed);
-  const int64_t bytes = std::exchange(u.live, 0);
-  const int64_t live = g_counters.live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  int64_t peak = g_counters.peak.load(std::memory_order_relaxed);
-  while (live > peak &&
-         !g_counters.peak.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
-  }
-}
-
-void CountLive(int64_t bytes) {
-  t_uncounted.live += bytes;
-  if (__builtin_expect(std::abs(t_uncounted.live) >= t_uncounted.limit, 0)) CountNow();
-}
 
 // Rounded up to a quarter of its power of two: at most 25 % of a block is unused.
 size_t ClassBytes(size_t bytes) {
@@ -184,19 +158,12 @@ bool KeepForReuse(Cache* cache, void* data, size_t bytes) {
   return true;
 }
 
-void ReleaseSmall(Storage* s) {
-  const size_t block = reinterpret_cast<size_t>(s->context);
-  CountLive(-static_cast<int64_t>(block));
-  s->~Storage();
-  GiveBlock(s, block);
-}
-
-void ReleaseLarge(Storage* s) {
+void ReleaseLarge(OwnedStorage* s) {
   const size_t bytes = reinterpret_cast<size_t>(s->context);
   CountLive(-static_cast<int64_t>(bytes));
   if (!KeepForReuse(&GlobalCache(), s->data, bytes)) ToSystem(s->data, bytes);
-  s->~Storage();
-  GiveBlock(s, kHeader);
+  s->~OwnedStorage();
+  GiveBlock(s, kOwnedClass);
 }
 
 // "; the most is held by 3 blocks of 67108864 bytes and 1 of 4096", for errors.
@@ -221,28 +188,35 @@ struct Foreign {
   void* context;
 };
 
-void ReleaseForeign(Storage* s) {
+void ReleaseForeign(OwnedStorage* s) {
   auto* foreign = static_cast<Foreign*>(s->context);
   if (foreign->done) foreign->done(foreign->context);
   delete foreign;
-  s->~Storage();
-  GiveBlock(s, kHeader);
+  s->~OwnedStorage();
+  GiveBlock(s, kOwnedClass);
 }
 
 }  // namespace
 
-StatusOr<StorageRef> Allocate(size_t bytes) {
-  if (__builtin_expect(++t_uncounted.calls >= kUncountedCalls, 0)) CountNow();
-  if (bytes <= kSmallData) {
-    const size_t block = std::bit_ceil(bytes + kHeader);
-    auto* s = new (TakeBlock(block)) Storage;
-    s->data = reinterpret_cast<char*>(s) + kHeader;
-    s->bytes = block - kHeader;
-    s->release = ReleaseSmall;
-    s->context = reinterpret_cast<void*>(block);
-    CountLive(block);
-    return StorageRef::Adopt(s);
+FZ_HOT_TLS Uncounted t_uncounted = {};
+
+void CountMemoryNow() {
+  static thread_local AtExit at_exit;
+  (void)at_exit;
+  Uncounted& u = t_uncounted;
+  g_counters.calls.fetch_add(std::exchange(u.calls, 0), std::memory_order_relaxed);
+  const int64_t bytes = std::exchange(u.live, 0);
+  const int64_t live = g_counters.live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  int64_t peak = g_counters.peak.load(std::memory_order_relaxed);
+  while (live > peak &&
+         !g_counters.peak.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
   }
+}
+
+StatusOr<StorageRef> Allocate(size_t bytes) {
+  if (bytes <= kSmallData)
+    return StorageRef::Adopt(NewSmallStorage(BlockClass(bytes + kSmallHeader)));
+  CountAllocation();
   const size_t rounded = ClassBytes(bytes);
   const int64_t limit = Get(Setting::k_memory_bytes);
   if (limit > 0 && g_counters.live.load() + t_uncounted.live + int64_t(rounded) > limit) {
@@ -256,19 +230,17 @@ StatusOr<StorageRef> Allocate(size_t bytes) {
                        " are available and ", g_counters.live.load(), " are in use by arrays.",
                        MostHeld(), " fz.memory.report() tells who holds memory.");
   }
-  auto* s = new (TakeBlock(kHeader)) Storage;
+  auto* s = new (TakeBlock(kOwnedClass)) OwnedStorage;
   s->data = static_cast<char*>(data);
-  s->bytes = rounded;
   s->release = ReleaseLarge;
   s->context = reinterpret_cast<void*>(rounded);
   CountLive(rounded);
   return StorageRef::Adopt(s);
 }
 
-StorageRef WrapForeign(void* data, size_t bytes, void (*done)(void*), void* context) {
-  auto* s = new (TakeBlock(kHeader)) Storage;
+StorageRef WrapForeign(void* data, void (*done)(void*), void* context) {
+  auto* s = new (TakeBlock(kOwnedClass)) OwnedStorage;
   s->data = static_cast<char*>(data);
-  s->bytes = bytes;
   s->foreign = true;
   s->release = ReleaseForeign;
   s->context = new Foreign{done, context};
@@ -276,13 +248,13 @@ StorageRef WrapForeign(void* data, size_t bytes, void (*done)(void*), void* cont
 }
 
 MemoryStats GetMemoryStats() {
-  CountNow();
+  CountMemoryNow();
   return {g_counters.live.load(), g_counters.peak.load(), g_counters.cached.load(),
           g_counters.calls.load(), g_counters.system.load()};
 }
 
 void ResetPeakMemory() {
-  CountNow();
+  CountMemoryNow();
   g_counters.peak.store(g_counters.live.load());
 }
 

@@ -49,6 +49,13 @@ class Door {
  public:
   virtual ~Door() = default;
   virtual Tensor Call(const OpCall& call) = 0;
+  // The same for calls without attributes that need no check of data, by doors that have met them:
+  // the result, which the caller owns and which may be an error. Null: nothing has happened, and
+  // the call has to be made.
+  virtual Value* TryCall(OpId op, const Tensor& a) { return nullptr; }
+  virtual Value* TryCall(OpId op, const Tensor& a, const Tensor& b) { return nullptr; }
+  // An immediate of a's dtype as the other operand, the first or the second.
+  virtual Value* TryNumber(OpId op, const Tensor& a, uint64_t bits, bool first) { return nullptr; }
   // Runs `body` (which calls ops) or, when replaying, matches the whole call at once.
   virtual void Composite(const CompositeCall& call, CompositeBody body,
                          absl::Span<Tensor> outputs) {
@@ -123,7 +130,29 @@ void ApplyComposite(const CompositeCall& call, CompositeBody body, absl::Span<Te
 
 // True if a gradient must flow to this tensor in this thread's state.
 inline bool NeedsGrad(const ThreadState& state, const Tensor& t) {
-  return state.grad_enabled && t.node() && t.node()->level < state.grad_limit;
+  return t.node() && state.grad_enabled && t.node()->level < state.grad_limit;
+}
+
+// Apply for the common case, in few instructions: Door::TryCall if no gradient is wanted. Null:
+// Apply has to be called, with what the caller makes of its operands.
+template <typename Try>
+inline Value* TryAtDoor(const ThreadState& state, bool wants_grad, const Try& ask) {
+  if (__builtin_expect(wants_grad, 0)) return nullptr;
+  return ask(state.door ? state.door : GlobalRuntime().eager);
+}
+inline Value* TryApply(OpId op, const Tensor& a) {
+  const ThreadState& state = State();
+  return TryAtDoor(state, NeedsGrad(state, a), [&](Door* door) { return door->TryCall(op, a); });
+}
+inline Value* TryApply(OpId op, const Tensor& a, const Tensor& b) {
+  const ThreadState& state = State();
+  return TryAtDoor(state, NeedsGrad(state, a) || NeedsGrad(state, b),
+                   [&](Door* door) { return door->TryCall(op, a, b); });
+}
+inline Value* TryApplyNumber(OpId op, const Tensor& a, uint64_t bits, bool first) {
+  const ThreadState& state = State();
+  return TryAtDoor(state, NeedsGrad(state, a),
+                   [&](Door* door) { return door->TryNumber(op, a, bits, first); });
 }
 
 // Makes `value` ready: waits for, or runs, what it is deferred behind.

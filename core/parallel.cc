@@ -18,6 +18,7 @@
 #include "core/config.h"
 #include "core/fp_mode.h"
 #include "core/long_work.h"
+#include "core/tls.h"
 
 namespace frazil {
 namespace {
@@ -25,7 +26,7 @@ namespace {
 constexpr int kSpins = 4000;        // about 50 us before a worker sleeps
 constexpr int kPartsPerThread = 4;  // so that a thread that is held up does not hold up the rest
 
-thread_local constinit bool t_inside = false;  // in a body: nested calls run here
+FZ_HOT_TLS bool t_inside = false;  // in a body: nested calls run here
 
 void Pause() {
 #if defined(__x86_64__)

@@ -1,49 +1,38 @@
 #include "core/small_blocks.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
 #include <new>
 
 #include "absl/synchronization/mutex.h"
 #include "core/at_fork.h"
-#include "core/check.h"
-#include "core/tls.h"
 
 namespace frazil {
+
+FZ_HOT_TLS OwnBlocks t_blocks[kBlockClasses] = {};
+
 namespace {
 
-constexpr int kClasses = 8;  // 64 << 0 ... 64 << 7
 constexpr size_t kSlab = 64 * 1024;
-constexpr int kKeep = 256;  // blocks a thread keeps per class before it shares half
+constexpr int64_t kKeep = 256;  // blocks a thread keeps per class
 
-struct Block {
-  Block* next;
-};
+FZ_HOT_TLS int64_t t_keep =
+    0;  // kKeep while AtExit lives: before and after, what is freed is shared
 
-int ClassOf(size_t bytes) { return bytes <= 64 ? 0 : std::bit_width((bytes - 1) / 64); }
-
-struct List {
-  Block* head = nullptr;
-  int count = 0;
-
-  void Push(Block* b) {
-    b->next = head;
-    head = b;
-    ++count;
-  }
-  Block* Pop() {
-    Block* b = head;
-    head = b->next;
-    --count;
-    return b;
-  }
-};
+void Push(void* block, void** head) {
+  *static_cast<void**>(block) = *head;
+  *head = block;
+}
+void* Pop(void** head) {
+  void* const block = *head;
+  *head = *static_cast<void**>(block);
+  return block;
+}
 
 // What threads have too much of. Never destroyed.
 struct Shared {
   absl::Mutex mutex;
-  List lists[kClasses] ABSL_GUARDED_BY(mutex);
+  void* heads[kBlockClasses] ABSL_GUARDED_BY(mutex) = {};
 };
 Shared& GlobalShared() {
   static Shared* shared = [] {
@@ -54,17 +43,18 @@ Shared& GlobalShared() {
   return *shared;
 }
 
-FZ_HOT_TLS List t_lists[kClasses];
-FZ_HOT_TLS int t_keep = 0;  // kKeep while AtExit lives: before and after, what is freed is shared
-
 // Gives the thread's lists to the others when it ends.
 struct AtExit {
-  AtExit() { t_keep = kKeep; }
+  AtExit() {
+    t_keep = kKeep;
+    for (OwnBlocks& own : t_blocks) own.room += kKeep;
+  }
   ~AtExit() {
     Shared& shared = GlobalShared();
     absl::MutexLock lock(&shared.mutex);
-    for (int c = 0; c < kClasses; ++c) {
-      while (t_lists[c].head) shared.lists[c].Push(t_lists[c].Pop());
+    for (int c = 0; c < kBlockClasses; ++c) {
+      while (t_blocks[c].head) Push(Pop(&t_blocks[c].head), &shared.heads[c]);
+      t_blocks[c].room = 0;
     }
     t_keep = 0;
   }
@@ -75,49 +65,41 @@ void WatchExit() {
   (void)at_exit;
 }
 
-void Refill(int c, List* list) {
+}  // namespace
+
+void* TakeSharedBlock(int c) {
   WatchExit();
+  OwnBlocks& own = t_blocks[c];
   Shared& shared = GlobalShared();
   {
     absl::MutexLock lock(&shared.mutex);
-    for (int i = 0; i < kKeep / 2 && shared.lists[c].head; ++i) list->Push(shared.lists[c].Pop());
+    for (int i = 0; i < kKeep / 2 && shared.heads[c]; ++i, --own.room)
+      Push(Pop(&shared.heads[c]), &own.head);
   }
-  if (list->head) return;
-  const size_t size = size_t{64} << c;
-  char* slab = static_cast<char*>(std::aligned_alloc(64, kSlab));
-  if (!slab) throw std::bad_alloc();
-  for (size_t at = 0; at + size <= kSlab; at += size)
-    list->Push(reinterpret_cast<Block*>(slab + at));
+  if (!own.head) {
+    const size_t size = BlockBytes(c);
+    char* slab = static_cast<char*>(std::aligned_alloc(64, kSlab));
+    if (!slab) throw std::bad_alloc();
+    for (size_t at = 0; at + size <= kSlab; at += size, --own.room) Push(slab + at, &own.head);
+  }
+  ++own.room;
+  return Pop(&own.head);
 }
 
-void Share(int c, List* list) {
+void ShareBlocks(int c) {
   WatchExit();
+  OwnBlocks& own = t_blocks[c];
   Shared& shared = GlobalShared();
   absl::MutexLock lock(&shared.mutex);
-  for (int n = std::max(1, list->count / 2); n > 0; --n) shared.lists[c].Push(list->Pop());
+  for (int64_t n = std::max<int64_t>(1, (t_keep - own.room) / 2); n > 0 && own.head; --n) {
+    Push(Pop(&own.head), &shared.heads[c]);
+    ++own.room;
+  }
 }
-
-}  // namespace
 
 #if defined(__SANITIZE_ADDRESS__)
-// The sanitizer sees every object by itself.
-void* TakeBlock(size_t bytes) { return std::aligned_alloc(64, size_t{64} << ClassOf(bytes)); }
-void GiveBlock(void* block, size_t) { std::free(block); }
-#else
-void* TakeBlock(size_t bytes) {
-  const int c = ClassOf(bytes);
-  FZ_CHECK(c < kClasses);
-  List& list = t_lists[c];
-  if (__builtin_expect(list.head == nullptr, 0)) Refill(c, &list);
-  return list.Pop();
-}
-
-void GiveBlock(void* block, size_t bytes) {
-  const int c = ClassOf(bytes);
-  List& list = t_lists[c];
-  list.Push(static_cast<Block*>(block));
-  if (__builtin_expect(list.count > t_keep, 0)) Share(c, &list);
-}
+void* TakeBlock(int c) { return std::aligned_alloc(64, BlockBytes(c)); }
+void GiveBlock(void* block, int) { std::free(block); }
 #endif
 
 }  // namespace frazil

@@ -4,33 +4,43 @@
 
 #include "core/check.h"
 #include "core/device_memory.h"
-#include "core/small_blocks.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
 
 namespace frazil {
 
-struct ValueAccess {
-  static Value* New() { return new (TakeBlock(sizeof(Value))) Value; }
-};
+void Value::FreeError(Value* v) {
+  delete v->status;
+  v->~Value();
+  GiveBlock(v, kClass);
+}
 
 void Value::Free(Value* v) {
-  if (v->is_error()) {
-    delete v->status;
-  } else if (v->storage && v->storage->DropRef()) {
-    Storage::Free(v->storage);
-  }
-  if (v->layout) Release(v->layout);
+  if (__builtin_expect(v->is_error(), 0)) return FreeError(v);
+  frazil::Release(v->layout);
+  Storage* const s = v->storage;
+  const bool inside = v->inside();
   v->~Value();
-  GiveBlock(v, sizeof(Value));
+#if defined(__SANITIZE_ADDRESS__)
+  if (inside) __asan_poison_memory_region(v, sizeof(Value));
+#endif
+  if (s && s->DropRef()) Storage::Free(s);
+  if (!inside) GiveBlock(v, kClass);
 }
 
 ValueRef Value::Make(DType dtype, Device device, const Layout* layout, StorageRef storage,
                      char* data) {
-  Value* v = ValueAccess::New();
-  v->dtype = dtype;
-  v->device = device;
+  Storage* const s = storage.release();
+  // Nobody else can see a storage with one holder.
+  const bool inside = s->room && s->holders() == 1;
+  if (inside) s->room = false;
+  Value* const v = inside ? new (reinterpret_cast<char*>(s) - kValueRoom) Value : New();
+  v->SetKind(KindOf(dtype, device, false));
   frazil::Retain(layout);
   v->layout = layout;
-  v->storage = storage.release();
+  v->storage = s;
   v->data = data;
   return ValueRef::Adopt(v);
 }
@@ -42,21 +52,8 @@ StatusOr<ValueRef> Value::Allocate(DType dtype, Device device, const Layout* lay
   return Make(dtype, device, layout->shape, *std::move(storage), data);
 }
 
-Value* Value::Deferred(DType dtype, Device device, const Layout* layout, Pending* owner,
-                       uint64_t tag) {
-  Value* v = ValueAccess::New();
-  v->dtype = dtype;
-  v->device = device;
-  frazil::Retain(layout);
-  v->layout = layout;
-  v->pending.store(owner, std::memory_order_relaxed);
-  v->tag = tag;
-  v->StartWith(2);
-  return v;
-}
-
 ValueRef Value::Immediate(DType dtype, uint64_t bits) {
-  Value* v = ValueAccess::New();
+  Value* v = New();
   v->dtype = dtype;
   v->layout = Scalar0d();
   v->immediate = true;
@@ -67,7 +64,7 @@ ValueRef Value::Immediate(DType dtype, uint64_t bits) {
 
 ValueRef Value::Error(Status status) {
   FZ_CHECK(!status.ok());
-  Value* v = ValueAccess::New();
+  Value* v = New();
   v->dtype = DType::kBool;
   v->status = new Status(std::move(status));
   return ValueRef::Adopt(v);

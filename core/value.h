@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 
 #include "core/device.h"
 #include "core/dtype.h"
@@ -33,9 +34,10 @@ class Pending {
 
 class Value : public RefCounted {
  public:
-  DType dtype;
+  DType dtype{};
   Device device;
   bool immediate = false;  // 0-d, data inside the value, passed to kernels as a scalar argument
+  uint8_t unused = 0;      // the four together are kind()
   const Layout* layout = nullptr;  // null for errors
   char* data = nullptr;
   Storage* storage = nullptr;  // owned reference, null for immediates and while deferred
@@ -52,16 +54,28 @@ class Value : public RefCounted {
   int64_t size() const { return layout->size; }
   Dims dims() const { return layout->dims(); }
 
+  // dtype, device and whether it is immediate, as one word.
+  uint32_t kind() const {
+    uint32_t word;
+    std::memcpy(&word, reinterpret_cast<const char*>(this) + kKindAt, sizeof word);
+    return word;
+  }
+  static uint32_t KindOf(DType dtype, Device device, bool immediate) {
+    return static_cast<uint32_t>(dtype) | uint32_t{device.word} << 8 | uint32_t{immediate} << 16;
+  }
+
   static void Free(Value* v);
 
   // A value over `storage`, whose first element lies at `data`.
   static ValueRef Make(DType dtype, Device device, const Layout* layout, StorageRef storage,
                        char* data);
+  // A value of `kind` and its storage in one new block, for a dense layout of at most kSmallData
+  // bytes: contents undefined. `block_class`: of those bytes and kSmallHeader.
+  static Value* NewSmall(uint32_t kind, const Layout* layout, int block_class);
   // A dense value in new memory, contents undefined.
   static StatusOr<ValueRef> Allocate(DType dtype, Device device, const Layout* layout);
   // Has two references from the start: the owner's and the result's (ValueRef::Adopt twice).
-  static Value* Deferred(DType dtype, Device device, const Layout* layout, Pending* owner,
-                         uint64_t tag);
+  static Value* Deferred(uint32_t kind, const Layout* layout, Pending* owner, uint64_t tag);
   static ValueRef Immediate(DType dtype, uint64_t bits);
   static ValueRef Error(Status status);
 
@@ -71,8 +85,43 @@ class Value : public RefCounted {
   Status FillFrom(const Value& made);
 
  private:
-  friend struct ValueAccess;
+  static constexpr size_t kKindAt = sizeof(RefCounted);
+  static constexpr int kClass = BlockClass(kValueRoom);
+
+  static Value* New() { return new (TakeBlock(kClass)) Value; }
+  static void FreeError(Value* v);
+  // Whether it lies in front of its storage, in the storage's block.
+  bool inside() const {
+    return reinterpret_cast<const char*>(storage) == reinterpret_cast<const char*>(this + 1);
+  }
+  void SetKind(uint32_t word) {
+    std::memcpy(reinterpret_cast<char*>(this) + kKindAt, &word, sizeof word);
+  }
   Value() : imm(0) {}
 };
+static_assert(sizeof(Value) == kValueRoom);
+
+inline Value* Value::NewSmall(uint32_t kind, const Layout* layout, int block_class) {
+  Storage* const s = NewSmallStorage(block_class);
+  s->room = false;
+  Value* const v = new (reinterpret_cast<char*>(s) - kValueRoom) Value;
+  v->SetKind(kind);
+  frazil::Retain(layout);
+  v->layout = layout;
+  v->storage = s;
+  v->data = s->data;
+  return v;
+}
+
+inline Value* Value::Deferred(uint32_t kind, const Layout* layout, Pending* owner, uint64_t tag) {
+  Value* const v = New();
+  v->SetKind(kind);
+  frazil::Retain(layout);
+  v->layout = layout;
+  v->pending.store(owner, std::memory_order_relaxed);
+  v->tag = tag;
+  v->StartWith(2);
+  return v;
+}
 
 }  // namespace frazil

@@ -122,14 +122,20 @@ bool SameContent(const CallRecord& a, const CallRecord& b);
 // About what it takes in memory, for bounds by bytes.
 int64_t BytesOf(const CallRecord& call);
 
-// What most matches read. A plain call has no attributes, one result and at most two operands, all
-// met before.
+// What most matches read. A plain call has no attributes, one result and one or two operands.
 struct NodeHead {
+  struct Operand {
+    int32_t ref = 0;
+    bool fresh = false;  // a slot first met at this operand, which has to be of:
+    uint32_t kind = 0;   // Value::kind()
+    const Layout* layout = nullptr;
+  };
   std::atomic<Node*> predicted{nullptr};  // the child taken last
-  bool plain = false;
+  int8_t plain_arity = 0;                 // 0: not a plain call
   OpId plain_op{};
-  int plain_arity = 0;
-  std::array<int32_t, 2> plain_operands{};
+  uint32_t result_kind = 0;
+  const Layout* result_layout = nullptr;
+  std::array<Operand, 2> plain{};
 };
 
 // Where a path repeats a body (segment_end.h).
@@ -138,7 +144,7 @@ struct Bodies {
   int length;
 };
 
-// A call in its place in the trie.
+// A call in its place in the trie. The head is a part of the record, set by SetHead.
 struct Node : NodeHead, CallRecord {
   uint64_t hash = 0;       // CallHash of the call
   uint64_t path_hash = 0;  // of the calls up to this one
@@ -178,6 +184,7 @@ struct Node : NodeHead, CallRecord {
   static constexpr int kScanned = 8;
 
   Node() = default;
+  void SetHead();
   ~Node() { delete index.load(std::memory_order_relaxed); }
 };
 

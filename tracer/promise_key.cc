@@ -60,9 +60,11 @@ void AddAllCells(Cells cells, Words* words) {
     FirstWith first(cells);
     return AddCells(cells, words, [&](uint32_t i) { return first.Index(i); });
   }
+  const Value* values[8];
+  for (size_t i = 0; i < cells.size(); ++i) values[i] = cells[i]->value();
   AddCells(cells, words, [&](uint32_t i) {
     uint32_t j = 0;
-    while (cells[j]->value() != cells[i]->value()) ++j;
+    while (values[j] != values[i]) ++j;
     return j;
   });
 }

@@ -10,17 +10,27 @@
 
 namespace frazil::tracer {
 
+Value* Session::TryCall(OpId op, const Tensor& a) { return TryPlain(op, {a.value()}); }
+
+Value* Session::TryCall(OpId op, const Tensor& a, const Tensor& b) {
+  return TryPlain(op, {a.value(), b.value()});
+}
+
+Value* Session::TryNumber(OpId op, const Tensor& a, uint64_t bits, bool first) {
+  const ValueRef number = Value::Immediate(a.dtype(), bits);
+  return first ? TryPlain(op, {number.get(), a.value()}) : TryPlain(op, {a.value(), number.get()});
+}
+
 Tensor Session::Call(const OpCall& call) {
+  if (call.attrs.empty() && call.inputs.size() - 1 < 2) {
+    Value* const a = call.inputs[0]->value();
+    Value* const known = call.inputs.size() == 1 ? TryPlain(call.op, {a})
+                                                 : TryPlain(call.op, {a, call.inputs[1]->value()});
+    return known ? Tensor(ValueRef::Adopt(known)) : CallUnpredicted(call);
+  }
   {
     const Lock lock(this, Lock::kOwner);
-    Node* next = Predicted();
-    if (next && next->plain) {
-      if (MatchesPlain(*next, call)) {
-        cursor_ = next;
-        ++matched_;
-        return Tensor(DeferResult(next->results.data()[0]));
-      }
-    } else if (next) {
+    if (Node* next = Predicted()) {
       // Word by word: the spans were just written so, and a wide load would wait for both halves.
       const Request request{Primitive(call.op),
                             {call.inputs.data(), call.inputs.size()},
@@ -139,18 +149,58 @@ Node* Session::Predicted() const {
   return cursor_->predicted.load(std::memory_order_acquire);
 }
 
-bool Session::MatchesPlain(const Node& node, const OpCall& call) const {
-  if (node.plain_op != call.op || !call.attrs.empty() ||
-      node.plain_arity != static_cast<int>(call.inputs.size())) {
-    return false;
-  }
-  const Tensor* const* inputs = call.inputs.data();
-  for (int i = 0; i < node.plain_arity; ++i) {
-    const int32_t ref = node.plain_operands[i];
-    const ValueRef& known = ref >= 0 ? values_.data()[ref] : slots_.data()[~ref];
-    if (known.get() != inputs[i]->value()) return false;
+template <size_t n>
+inline bool Session::MatchesPlain(const Node& node, OpId op, Value* const (&operands)[n]) const {
+  if (node.plain_arity != static_cast<int>(n) || node.plain_op != op) return false;
+  const ValueRef *values = values_.data(), *slots = slots_.data();
+  for (size_t i = 0; i < n; ++i) {
+    const NodeHead::Operand& expected = node.plain[i];
+    const Value* v = operands[i];
+    if (expected.fresh) {
+      if (!v || v->layout != expected.layout || v->kind() != expected.kind || !v->ready() ||
+          (v->storage && v->storage->foreign))
+        return false;
+    } else if (i == 1 && node.plain[0].fresh && node.plain[0].ref == expected.ref) {
+      if (operands[0] != v) return false;
+    } else if ((expected.ref >= 0 ? values[expected.ref] : slots[~expected.ref]).get() != v) {
+      return false;
+    }
   }
   return true;
+}
+
+template <size_t n>
+inline Value* Session::TryPlain(OpId op, Value* const (&operands)[n]) {
+  const Lock lock(this, Lock::kOwner);
+  Node* const next = Predicted();
+  if (!next || !MatchesPlain(*next, op, operands)) return nullptr;
+  for (size_t i = 0; i < n; ++i) {
+    if (next->plain[i].fresh) slots_.push_back(ValueRef::Share(operands[i]));
+  }
+  cursor_ = next;
+  ++matched_;
+  return DeferResult(next->result_kind, next->result_layout);
+}
+
+void Node::SetHead() {
+  if (composite || !attrs.empty() || operands.empty() || operands.size() > plain.size() ||
+      results.size() != 1)
+    return;
+  size_t fresh = 0;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    plain[i].ref = operands[i];
+    // Slots are numbered in the order in which they are met.
+    plain[i].fresh =
+        operands[i] == ~static_cast<int32_t>(first_slot + fresh) && fresh < slots.size();
+    if (!plain[i].fresh) continue;
+    const SlotGuard& guard = slots[fresh++];
+    plain[i].kind = Value::KindOf(guard.dtype, guard.device, guard.immediate);
+    plain[i].layout = guard.layout;
+  }
+  plain_op = static_cast<OpId>(op);
+  plain_arity = static_cast<int8_t>(operands.size());
+  result_kind = Value::KindOf(results[0].dtype, results[0].device, false);
+  result_layout = results[0].layout;
 }
 
 Node* Session::FindChild(const Request& request) {
@@ -213,11 +263,10 @@ bool Session::Matches(const Node& node, const Request& request) const {
   return true;
 }
 
-ValueRef Session::DeferResult(const Result& result) {
-  Value* value = Value::Deferred(result.dtype, result.device, result.layout, this,
-                                 serial_ << (kNumberBits + 1) | values_.size());
+inline Value* Session::DeferResult(uint32_t kind, const Layout* layout) {
+  Value* value = Value::Deferred(kind, layout, this, serial_ << (kNumberBits + 1) | values_.size());
   values_.push_back(ValueRef::Adopt(value));
-  return ValueRef::Adopt(value);
+  return value;
 }
 
 void Session::Defer(Node* node, const Request& request, absl::Span<Tensor> outputs) {
@@ -228,7 +277,10 @@ void Session::Defer(Node* node, const Request& request, absl::Span<Tensor> outpu
     }
   }
   const Result* results = node->results.data();
-  for (size_t r = 0; r < outputs.size(); ++r) outputs[r].Set(DeferResult(results[r]), nullptr);
+  for (size_t r = 0; r < outputs.size(); ++r) {
+    const uint32_t kind = Value::KindOf(results[r].dtype, results[r].device, false);
+    outputs[r].Set(ValueRef::Adopt(DeferResult(kind, results[r].layout)), nullptr);
+  }
   cursor_ = node;
   ++matched_;
 }

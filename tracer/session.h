@@ -33,6 +33,9 @@ class Session final : public Door, public Pending, public ReadObserver {
   static void End(Session* session);
 
   Tensor Call(const OpCall& call) override;
+  Value* TryCall(OpId op, const Tensor& a) override;
+  Value* TryCall(OpId op, const Tensor& a, const Tensor& b) override;
+  Value* TryNumber(OpId op, const Tensor& a, uint64_t bits, bool first) override;
   void Composite(const CompositeCall& call, CompositeBody body,
                  absl::Span<Tensor> outputs) override;
   // A branch point: ends the segment. Any thread may ask.
@@ -71,12 +74,15 @@ class Session final : public Door, public Pending, public ReadObserver {
 
   // Matching
   Node* Predicted() const;
-  bool MatchesPlain(const Node& node, const OpCall& call) const;
+  template <size_t n>
+  bool MatchesPlain(const Node& node, OpId op, Value* const (&operands)[n]) const;
+  template <size_t n>
+  Value* TryPlain(OpId op, Value* const (&operands)[n]);
   Node* FindChild(const Request& request);
   Node* SearchChild(const Request& request) const;
   bool Matches(const Node& node, const Request& request) const;
   void Defer(Node* node, const Request& request, absl::Span<Tensor> outputs);
-  ValueRef DeferResult(const Result& result);
+  Value* DeferResult(uint32_t kind, const Layout* layout);
 
   // Recording
   Tensor RunAndRecord(const OpCall& call);

@@ -99,13 +99,7 @@ void Session::Record(const Request& request, absl::Span<const Tensor> outputs,
     SetTag(t.value(), serial_ << (kNumberBits + 1) | static_cast<uint64_t>(num_results_++));
   }
   node->expansion = std::move(expansion);
-  node->plain = !node->composite && node->attrs.empty() && node->slots.empty() &&
-                node->operands.size() <= node->plain_operands.size() && node->results.size() == 1;
-  if (node->plain) {
-    node->plain_op = static_cast<OpId>(node->op);
-    node->plain_arity = static_cast<int>(node->operands.size());
-    std::copy(node->operands.begin(), node->operands.end(), node->plain_operands.begin());
-  }
+  node->SetHead();
   node->origin = Here();
   cursor_ = recording_->AddChild(cursor_, std::move(node));
   recorded_ = true;

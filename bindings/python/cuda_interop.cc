@@ -94,13 +94,13 @@ Tensor OverForeign(const char* op, void* data, DType dtype, Dims dims, Dims stri
     return ValueError("[", op, "] copy=False, but the array must be converted: from ",
                       std::string(Name(dtype)), " to ", std::string(Name(*options.dtype)), ".");
   }
-  int64_t low = 0, high = 0;
+  int64_t low = 0;
   for (size_t i = 0; i < dims.size(); ++i)
-    (strides[i] < 0 ? low : high) += strides[i] * std::max<int64_t>(dims[i] - 1, 0);
+    low += std::min<int64_t>(strides[i], 0) * std::max<int64_t>(dims[i] - 1, 0);
   const int64_t size = SizeOf(dtype);
   char* first = static_cast<char*>(data);
-  StorageRef storage = WrapForeign(first + low * size, size_t((high - low + 1) * size), GiveBack,
-                                   new Borrowed{device, release, context});
+  StorageRef storage =
+      WrapForeign(first + low * size, GiveBack, new Borrowed{device, release, context});
   Tensor over(Value::Make(dtype, device, Intern(dims, strides), std::move(storage), first));
   if (borrow) return over;
   Tensor own = ops::copy(over);

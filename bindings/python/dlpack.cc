@@ -142,10 +142,10 @@ Tensor Consume(M* managed, const ImportOptions& options) {
   if (Status s = CheckDims("from_dlpack", dims, SizeOf(*dtype)); !s.ok())
     return Tensor(std::move(s));
   DimVec strides(dims.size());
-  int64_t step = 1, low = 0, high = 0;
+  int64_t step = 1, low = 0;
   for (size_t i = dims.size(); i-- > 0; step *= dims[i]) {
     strides[i] = t.strides ? t.strides[i] : step;
-    (strides[i] < 0 ? low : high) += strides[i] * std::max<int64_t>(dims[i] - 1, 0);
+    low += std::min<int64_t>(strides[i], 0) * std::max<int64_t>(dims[i] - 1, 0);
   }
   char* first = static_cast<char*>(t.data) + t.byte_offset;
   if (on_gpu) {
@@ -160,8 +160,7 @@ Tensor Consume(M* managed, const ImportOptions& options) {
                         std::string(Name(*dtype)), " to ", std::string(Name(*options.dtype)), ".");
     }
     StorageRef storage =
-        WrapForeign(first + low * size, static_cast<size_t>((high - low + 1) * size),
-                    ReleaseManaged<M>, std::exchange(guard.m, nullptr));
+        WrapForeign(first + low * size, ReleaseManaged<M>, std::exchange(guard.m, nullptr));
     return Tensor(Value::Make(*dtype, Device(), Intern(dims, strides), std::move(storage), first));
   }
   auto value = Value::Allocate(*dtype, Device(), Dense(dims));

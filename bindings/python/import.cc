@@ -55,19 +55,18 @@ void ReleaseBuffer(void* context) {
 Tensor Borrow(Py_buffer* view, DType dtype, Dims dims, Dims byte_strides) {
   const int size = SizeOf(dtype);
   DimVec strides(byte_strides.begin(), byte_strides.end());
-  int64_t low = 0, high = 0;
+  int64_t low = 0;
   bool aligned = reinterpret_cast<uintptr_t>(view->buf) % static_cast<uintptr_t>(size) == 0;
   for (size_t i = 0; i < dims.size(); ++i) {
     aligned &= strides[i] % size == 0;
-    (strides[i] < 0 ? low : high) += strides[i] * std::max<int64_t>(dims[i] - 1, 0);
+    low += std::min<int64_t>(strides[i], 0) * std::max<int64_t>(dims[i] - 1, 0);
     strides[i] /= size;
   }
   if (!aligned) {
     return ValueError("[asarray] copy=False, but the array's elements are not aligned: copy it.");
   }
   char* first = static_cast<char*>(view->buf);
-  StorageRef storage = WrapForeign(first + low, static_cast<size_t>(high - low + size),
-                                   ReleaseBuffer, new Py_buffer(*view));
+  StorageRef storage = WrapForeign(first + low, ReleaseBuffer, new Py_buffer(*view));
   return Tensor(Value::Make(dtype, Device(), Intern(dims, strides), std::move(storage), first));
 }
 

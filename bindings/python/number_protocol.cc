@@ -22,8 +22,33 @@ Tensor Call(const Arg& a, const Arg& b) {
   }
 }
 
+// A float, or an int that a double holds.
+bool IsExactNumber(PyObject* o, double* out) {
+  if (PyFloat_CheckExact(o)) {
+    *out = PyFloat_AS_DOUBLE(o);
+    return true;
+  }
+  if (!PyLong_CheckExact(o)) return false;
+  int overflow = 0;
+  const long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
+  *out = static_cast<double>(v);
+  return overflow == 0 && v >= -(1LL << 53) && v <= 1LL << 53;
+}
+
+// What has been done before takes few instructions.
+template <OpId op>
+Value* TryBinary(PyObject* a, PyObject* b) {
+  const bool first = IsTensor(a);
+  if (first && IsTensor(b)) return TryApply(op, CellOf(a), CellOf(b));
+  if (op == OpId::k_matmul) return nullptr;
+  double number;
+  if (!IsExactNumber(first ? b : a, &number)) return nullptr;
+  return ops::TryNumber(op, CellOf(first ? a : b), number, !first);
+}
+
 template <OpId op>
 PyObject* Binary(PyObject* a, PyObject* b) {
+  if (Value* known = TryBinary<op>(a, b)) return Wrap(known);
   if (IsTensor(a) && IsTensor(b)) return Wrap(Call<op>(CellOf(a), CellOf(b)));
   const char* name = Info(op).name.data();
   Operand x, y;
@@ -106,6 +131,7 @@ PyObject* InplacePower(PyObject* a, PyObject* b, PyObject* modulus) {
 
 template <OpId op>
 PyObject* Unary(PyObject* a) {
+  if (Value* known = TryApply(op, CellOf(a))) return Wrap(known);
   return Wrap(ops::Unary(op, CellOf(a)));
 }
 PyObject* Positive(PyObject* a) { return Wrap(CellOf(a)); }

@@ -22,6 +22,9 @@ bool OnlyPositional(OpId op, Py_ssize_t nargs, PyObject* kwnames) {
 template <OpId op>
 PyObject* UnaryRow(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   if (!OnlyPositional(op, nargs, kwnames)) return nullptr;
+  if (IsTensor(args[0])) {
+    if (Value* known = TryApply(op, CellOf(args[0]))) return Wrap(known);
+  }
   Tensor own;
   const Tensor* x = TensorOf(args[0], Info(op).name.data(), &own);
   return x ? Wrap(ops::Unary(op, *x)) : nullptr;
@@ -30,6 +33,9 @@ PyObject* UnaryRow(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject*
 template <OpId op>
 PyObject* BinaryRow(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   if (!OnlyPositional(op, nargs, kwnames)) return nullptr;
+  if (IsTensor(args[0]) && IsTensor(args[1])) {
+    if (Value* known = TryApply(op, CellOf(args[0]), CellOf(args[1]))) return Wrap(known);
+  }
   Operand x, y;
   const char* name = Info(op).name.data();
   if (!x.Load(args[0], name, true) || !y.Load(args[1], name, true)) return nullptr;

@@ -159,16 +159,39 @@ constinit PyTypeObject tensor_type = [] {
   return t;
 }();
 
+namespace {
+
+// An object without a cell, null if there is no memory.
+inline PyTensor* NewObject() {
+  PyTensor* t;
+  if (__builtin_expect(free_list.count > 0, 1)) {
+    t = static_cast<PyTensor*>(free_list.blocks[--free_list.count]);
+    Py_SET_REFCNT(reinterpret_cast<PyObject*>(t), 1);  // its type is still there
+  } else {
+    t = static_cast<PyTensor*>(PyObject_Malloc(sizeof(PyTensor)));
+    if (!t) return nullptr;
+    PyObject_Init(reinterpret_cast<PyObject*>(t), &tensor_type);
+  }
+  t->weak_references = nullptr;
+  return t;
+}
+
+}  // namespace
+
 PyObject* Wrap(Tensor&& tensor) {
   if (__builtin_expect(!tensor.ok(), 0)) return Raise(tensor.status());
-  void* block =
-      free_list.count ? free_list.blocks[--free_list.count] : PyObject_Malloc(sizeof(PyTensor));
-  if (!block) return PyErr_NoMemory();
-  PyObject* self = PyObject_Init(static_cast<PyObject*>(block), &tensor_type);
-  auto* t = reinterpret_cast<PyTensor*>(self);
+  PyTensor* t = NewObject();
+  if (!t) return PyErr_NoMemory();
   new (&t->cell) Tensor(std::move(tensor));
-  t->weak_references = nullptr;
-  return self;
+  return reinterpret_cast<PyObject*>(t);
+}
+
+PyObject* Wrap(Value* value) {
+  PyTensor* t;
+  if (__builtin_expect(value->is_error(), 0) || !(t = NewObject()))
+    return Wrap(Tensor(ValueRef::Adopt(value)));
+  new (&t->cell) Tensor(ValueRef::Adopt(value));
+  return reinterpret_cast<PyObject*>(t);
 }
 
 bool AddTensorType(PyObject* module) {

@@ -24,6 +24,8 @@ inline Tensor& CellOf(PyObject* o) { return reinterpret_cast<PyTensor*>(o)->cell
 
 // A new Python object around `tensor`; raises if the op that made it failed.
 PyObject* Wrap(Tensor&& tensor);
+// The same around a value that is the caller's own, and becomes the object's.
+PyObject* Wrap(Value* value);
 inline PyObject* Wrap(const Tensor& tensor) { return Wrap(Tensor(tensor)); }
 
 // The Python object around a cell that is known to have one.

@@ -75,6 +75,7 @@ Tensor CompareApart(OpId op, DType dtype, const Arg& a, const Arg& b) {
 }  // namespace
 
 Tensor Unary(OpId op, const Tensor& a) {
+  if (Value* known = TryApply(op, a)) return Tensor(ValueRef::Adopt(known));
   if (!a.ok()) return a;
   const OpInfo& info = Info(op);
   if (info.types == TypeSet::kFloat && !IsFloat(a.dtype())) {
@@ -96,7 +97,21 @@ Tensor Unary(OpId op, const Tensor& a) {
   return Apply(op, {&a});
 }
 
+Value* TryNumber(OpId op, const Tensor& a, double number, bool first) {
+  if (!a.ok() || !IsFloat(a.dtype()) || op == OpId::k_pow) return nullptr;
+  return TryApplyNumber(op, a, BitsOf(a.dtype(), number), first);
+}
+
 Tensor Binary(OpId op, const Arg& a, const Arg& b) {
+  Value* known = nullptr;
+  if (a.tensor() && b.tensor()) {
+    known = TryApply(op, *a.tensor(), *b.tensor());
+  } else if (a.tensor() || b.tensor()) {
+    const Scalar& number = (a.tensor() ? b : a).scalar();
+    if (number.kind == Scalar::Kind::kFloat)
+      known = TryNumber(op, a.tensor() ? *a.tensor() : *b.tensor(), number.f, !a.tensor());
+  }
+  if (known) return Tensor(ValueRef::Adopt(known));
   for (const Arg* x : {&a, &b}) {
     if (x->tensor() && !x->tensor()->ok()) return *x->tensor();
   }

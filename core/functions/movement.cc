@@ -119,6 +119,10 @@ Tensor put(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_
 }
 
 Tensor matmul(const Arg& a, const Arg& b) {
+  if (a.tensor() && b.tensor()) {
+    Value* const known = TryApply(OpId::k_matmul, *a.tensor(), *b.tensor());
+    if (known) return Tensor(ValueRef::Adopt(known));
+  }
   for (const Arg* x : {&a, &b}) {
     if (!x->tensor()) return ValueError("[matmul] takes arrays, got a number; use multiply.");
     if (!x->tensor()->ok()) return *x->tensor();

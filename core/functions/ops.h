@@ -50,6 +50,9 @@ namespace ops {
 // Every elementwise row of the table: one, two or three operands. Names are the rows'.
 Tensor Unary(OpId op, const Tensor& a);
 Tensor Binary(OpId op, const Arg& a, const Arg& b);
+// Binary of a tensor and a number, the first or the second operand, by TryApplyNumber. Null: Binary
+// has to be called.
+Value* TryNumber(OpId op, const Tensor& a, double number, bool first);
 #define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp, \
               may_fail)                                                                      \
   FZ_BY_CLASS(klass, FZ_DECLARE_ELEMENTWISE, FZ_DECLARE_REDUCTION)(name, arity, doc)

@@ -51,9 +51,8 @@ StatusOr<StorageRef> Allocator::Allocate(size_t bytes) {
   ++stats_.allocations;
   stats_.live_bytes += int64_t(block->bytes);
   stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.live_bytes);
-  auto* storage = new Storage;
+  auto* storage = new OwnedStorage;
   storage->data = reinterpret_cast<char*>(block->address);
-  storage->bytes = block->bytes;
   storage->release = Release;
   storage->context = block;
   return StorageRef::Adopt(storage);
@@ -129,7 +128,7 @@ void Allocator::Return(Block* block) {
   FreeLike(block->shared).insert(block);
 }
 
-void Allocator::Release(Storage* storage) {
+void Allocator::Release(OwnedStorage* storage) {
   auto* block = static_cast<Block*>(storage->context);
   block->owner->Return(block);
   delete storage;

@@ -58,7 +58,7 @@ class Allocator {
   void Return(Block* block);
   void TrimLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Status Full(size_t bytes, std::string_view why) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  static void Release(Storage* storage);
+  static void Release(OwnedStorage* storage);
 
   const DriverTable& driver_;
   const int device_;

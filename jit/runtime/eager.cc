@@ -11,25 +11,44 @@
 namespace frazil::jit {
 namespace {
 
-// What of an operand decides how an op runs.
-uint64_t WordOf(const Value& v) {
-  return v.layout->id << 17 | uint64_t(v.dtype) << 9 | uint64_t{v.device.word} << 1 |
-         uint64_t{v.immediate};
-}
+// What of an operand decides how an op runs: its layout's id, and its kind().
+struct OperandWords {
+  uint64_t layout = 0;
+  uint32_t kind = ~uint32_t{0};  // of no operand
 
-// A call's hash: begun, mixed with a word for each operand and attribute, and ended.
-uint64_t BeginHash(OpId op, Precision precision, uint64_t reusable) {
-  // Not by 8: the two bytes, just written, would be read as one word and waited for.
-  return (uint64_t(op) << 9 | uint64_t(precision)) * 0x9E3779B97F4A7C15u ^ reusable;
+  OperandWords() = default;
+  explicit OperandWords(const Value& v) : layout(v.layout->id), kind(v.kind()) {}
+  static OperandWords Number(DType dtype) {
+    OperandWords words;
+    words.layout = Scalar0d()->id;
+    words.kind = Value::KindOf(dtype, Device(), true);
+    return words;
+  }
+
+  bool operator==(const OperandWords&) const = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const OperandWords& w) {
+    return H::combine(std::move(h), w.layout, w.kind);
+  }
+};
+
+uint64_t What(OpId op, Precision precision) { return uint64_t(op) | uint64_t(precision) << 8; }
+
+// Of a call of one or two operands and nothing else. The upper bits are the good ones.
+uint64_t QuickHash(uint64_t what, const OperandWords& a, const OperandWords& b) {
+  return a.layout * 0x9E3779B97F4A7C15u + b.layout * 0xD6E8FEB86659FD93u +
+         (a.kind | uint64_t{b.kind} << 32) * 0xC2B2AE3D27D4EB4Fu + what * 0x165667B19E3779F9u;
 }
-uint64_t Mix(uint64_t h, uint64_t word) { return (h ^ word) * 0xD6E8FEB86659FD93u; }
-uint64_t EndHash(uint64_t h) { return h ^ h >> 32; }
+uint64_t Mix(uint64_t h, uint64_t word) {
+  h = (h ^ word) * 0xD6E8FEB86659FD93u;
+  return h ^ h >> 32;
+}
 
 struct CallKey {
   OpId op;
   Precision precision;
   uint64_t reusable;
-  absl::InlinedVector<uint64_t, 4> inputs;
+  absl::InlinedVector<OperandWords, 4> inputs;
   absl::InlinedVector<int32_t, 4> operands;
   Attrs attrs;
 
@@ -49,19 +68,26 @@ struct CallView {
   absl::Span<const int32_t> operands;  // input of each operand; empty: one each, in order
   AttrSpan attrs;
 
+  // Nothing but one or two operands.
+  bool quick() const {
+    return inputs.size() - 1 < 2 && attrs.empty() && operands.empty() && reusable == 0;
+  }
   uint64_t Hash() const {
-    uint64_t h = BeginHash(op, precision, reusable);
-    for (const Value* v : inputs) h = Mix(h, WordOf(*v));
+    if (quick())
+      return QuickHash(What(op, precision), OperandWords(*inputs[0]),
+                       inputs.size() == 2 ? OperandWords(*inputs[1]) : OperandWords());
+    uint64_t h = Mix(What(op, precision), reusable);
+    for (const Value* v : inputs) h = Mix(h, v->layout->id ^ uint64_t{v->kind()} << 40);
     for (const int32_t operand : operands) h = Mix(h, uint64_t(operand));
     for (const int64_t attr : attrs) h = Mix(h, uint64_t(attr));
-    return EndHash(h);
+    return h << 32;
   }
   bool Is(const CallKey& key) const {
     if (op != key.op || precision != key.precision || reusable != key.reusable ||
         inputs.size() != key.inputs.size())
       return false;
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (WordOf(*inputs[i]) != key.inputs[i]) return false;
+      if (OperandWords(*inputs[i]) != key.inputs[i]) return false;
     }
     return attrs == AttrSpan(key.attrs) && operands == absl::Span<const int32_t>(key.operands);
   }
@@ -72,9 +98,15 @@ struct CallView {
                 {},
                 {operands.begin(), operands.end()},
                 {attrs.begin(), attrs.end()}};
-    for (const Value* v : inputs) key.inputs.push_back(WordOf(*v));
+    for (const Value* v : inputs) key.inputs.emplace_back(*v);
     return key;
   }
+};
+
+// A CallKey of one or two operands and nothing else.
+struct QuickKey {
+  uint64_t what = ~uint64_t{0};  // of no such call
+  OperandWords a, b;
 };
 
 // How a call runs: as a view, or by a plan of one op.
@@ -83,7 +115,8 @@ struct PreparedCall {
   Inferred inferred;
   LayoutRef layout;                  // inferred.layout
   std::shared_ptr<const Plan> plan;  // null: a view
-  QuickCall quick;                   // of the plan, if there are two operands and nothing else
+  QuickKey quick_key;
+  QuickCall quick;  // of the plan, if there are but one or two operands
 
   int64_t bytes() const {
     constexpr int64_t kOfTheMap = 96;
@@ -95,6 +128,11 @@ struct PreparedCall {
 StatusOr<std::shared_ptr<const PreparedCall>> Prepare(const CallView& call) {
   auto prepared = std::make_shared<PreparedCall>();
   prepared->key = call.Key();
+  if (call.quick()) {
+    prepared->quick_key.what = What(call.op, call.precision);
+    prepared->quick_key.a = prepared->key.inputs[0];
+    if (call.inputs.size() == 2) prepared->quick_key.b = prepared->key.inputs[1];
+  }
   Graph graph;
   absl::InlinedVector<int32_t, 4> operands(call.operands.begin(), call.operands.end());
   for (const Value* v : call.inputs) {
@@ -110,8 +148,7 @@ StatusOr<std::shared_ptr<const PreparedCall>> Prepare(const CallView& call) {
                       Compile(std::move(graph), {.precision = call.precision,
                                                  .reusable = call.reusable,
                                                  .lent_by_cell = call.reusable != 0}));
-  if (call.inputs.size() == 2 && call.operands.empty() && call.attrs.empty() && call.reusable == 0)
-    prepared->quick = static_cast<const PlanImpl&>(*prepared->plan).Quick();
+  if (call.quick()) prepared->quick = static_cast<const PlanImpl&>(*prepared->plan).Quick();
   return prepared;
 }
 
@@ -132,7 +169,8 @@ StatusOr<std::shared_ptr<const PreparedCall>> FindShared(const CallView& call) {
 }
 
 // Direct-mapped: a call replaces whatever lies at its hash.
-constexpr size_t kTableSize = 1024;
+constexpr int kTableBits = 10;
+constexpr size_t kTableSize = size_t{1} << kTableBits;
 using CallTable = std::array<std::shared_ptr<const PreparedCall>, kTableSize>;
 
 StatusOr<ValueRef> RunPrepared(const PreparedCall& prepared, absl::Span<Value* const> inputs) {
@@ -154,24 +192,29 @@ CallTable* MakeTable() {
 
 StatusOr<ValueRef> RunCall(const CallView& call) {
   if (__builtin_expect(t_table == nullptr, 0)) t_table = MakeTable();
-  std::shared_ptr<const PreparedCall>& slot = (*t_table)[call.Hash() % kTableSize];
+  std::shared_ptr<const PreparedCall>& slot = (*t_table)[call.Hash() >> (64 - kTableBits)];
   if (!slot || !call.Is(slot->key)) {
     FZ_ASSIGN_OR_RETURN(slot, FindShared(call));
   }
   return RunPrepared(*slot, call.inputs);
 }
 
-// Of two operands, nothing else: without loops and without a look at what only others have. Null if
-// it is not that simple, or not in the table.
-const PreparedCall* FindQuick(OpId op, Precision precision, const Value& a, const Value& b) {
+// Without loops and without a look at what only others have; null if it is not in the table.
+inline const PreparedCall* FindQuick(uint64_t what, const OperandWords& a, const OperandWords& b) {
   if (__builtin_expect(t_table == nullptr, 0)) return nullptr;
-  const uint64_t first = WordOf(a), second = WordOf(b);
-  const uint64_t hash = EndHash(Mix(Mix(BeginHash(op, precision, 0), first), second));
-  const PreparedCall* found = (*t_table)[hash % kTableSize].get();
-  if (!found || !found->quick.fn || found->key.op != op || found->key.precision != precision ||
-      found->key.inputs[0] != first || found->key.inputs[1] != second)
+  const PreparedCall* found = (*t_table)[QuickHash(what, a, b) >> (64 - kTableBits)].get();
+  if (!found || found->quick_key.what != what || found->quick_key.a != a || found->quick_key.b != b)
     return nullptr;
   return found;
+}
+
+bool Usable(const Tensor& t) {
+  const Value* v = t.value();
+  return v && !v->is_error() && v->ready();
+}
+
+Value* Own(StatusOr<ValueRef> result) {
+  return result.ok() ? result->release() : Value::Error(std::move(result).status()).release();
 }
 
 // One value that is several operands becomes one input, so that x += x may write over x.
@@ -204,14 +247,46 @@ uint64_t SpentOperands(const OpCall& call, const Value* spent) {
 
 class EagerDoorImpl : public Door {
  public:
+  Value* TryCall(OpId op, const Tensor& a) override {
+    const ThreadState& state = State();
+    if (!Usable(a) || state.spent) return nullptr;
+    Value& x = *a.value();
+    const PreparedCall* found = FindQuick(What(op, state.precision), OperandWords(x), {});
+    if (!found) return nullptr;
+    if (found->quick.fn) return found->quick.Run(x, x);
+    Value* const input = &x;
+    return Own(RunPrepared(*found, {&input, 1}));
+  }
+  Value* TryCall(OpId op, const Tensor& a, const Tensor& b) override {
+    const ThreadState& state = State();
+    if (!Usable(a) || !Usable(b) || state.spent) return nullptr;
+    Value &x = *a.value(), &y = *b.value();
+    const PreparedCall* found =
+        FindQuick(What(op, state.precision), OperandWords(x), OperandWords(y));
+    if (!found) return nullptr;
+    if (__builtin_expect(found->quick.fn != nullptr, 1)) return found->quick.Run(x, y);
+    Value* const inputs[] = {&x, &y};
+    return Own(RunPrepared(*found, inputs));
+  }
+  Value* TryNumber(OpId op, const Tensor& a, uint64_t bits, bool first) override {
+    const ThreadState& state = State();
+    if (!Usable(a) || state.spent) return nullptr;
+    const Value& x = *a.value();
+    const OperandWords array(x), number = OperandWords::Number(x.dtype);
+    const PreparedCall* found =
+        FindQuick(What(op, state.precision), first ? number : array, first ? array : number);
+    if (!found || !found->quick.fn) return nullptr;
+    const QuickOperand n(&bits);
+    return first ? found->quick.Run(n, x) : found->quick.Run(x, n);
+  }
+
   Tensor Call(const OpCall& call) override {
     const ThreadState& state = State();
-    if (call.inputs.size() == 2 && call.attrs.empty() && !state.spent) {
-      const Value &a = *call.inputs[0]->value(), &b = *call.inputs[1]->value();
-      if (a.ready() && b.ready() && !a.is_error() && !b.is_error()) {
-        if (const PreparedCall* found = FindQuick(call.op, state.precision, a, b))
-          return found->quick.Run(a, b);
-      }
+    if (call.attrs.empty() && call.inputs.size() - 1 < 2) {
+      Value* const quick = call.inputs.size() == 2
+                               ? TryCall(call.op, *call.inputs[0], *call.inputs[1])
+                               : TryCall(call.op, *call.inputs[0]);
+      if (quick) return Tensor(ValueRef::Adopt(quick));
     }
     absl::InlinedVector<Value*, 4> inputs(call.inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = call.inputs[i]->value();

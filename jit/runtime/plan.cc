@@ -326,6 +326,8 @@ QuickCall PlanImpl::Quick() const {
     if (step.scalars[i] < 0) return quick;
     quick.scalars[i] = uint8_t(step.scalars[i]);
   }
+  quick.num_scalars = uint8_t(step.scalars.size());
+  quick.in_order = step.scalars.empty() && quick.buffers == std::array<uint8_t, 3>{0, 1, 2};
   quick.extents = step.extents.data();
   quick.strides = step.strides.data();
   quick.rows = step.rows;
@@ -333,7 +335,9 @@ QuickCall PlanImpl::Quick() const {
   const Result& result = p.results[0];
   quick.dtype = result.dtype;
   quick.layout = result.layout->shape;
+  quick.kind = Value::KindOf(result.dtype, result.device, false);
   quick.bytes = size_t(result.layout->size) * SizeOf(result.dtype);
+  if (quick.bytes <= kSmallData) quick.block_class = int8_t(BlockClass(quick.bytes + kSmallHeader));
   quick.fn = step.fn;
   return quick;
 }

@@ -47,6 +47,46 @@ TEST_F(EagerTest, OpsThroughApply) {
   EXPECT_EQ(Elements(*Apply(OpId::k_multiply, {&two, &three}).value()), (Vec{6}));
 }
 
+// The quick way takes what has been met, and only that; its results are those of Apply.
+TEST_F(EagerTest, QuickWay) {
+  const Tensor x(Floats({1, 2, 3, 4, 5}, {5})), y(Floats({10, 20, 30, 40, 50}, {5}));
+  const auto adopt = [](Value* v) { return Tensor(ValueRef::Adopt(v)); };
+  EXPECT_EQ(TryApply(OpId::k_subtract, x, y), nullptr);
+  Apply(OpId::k_subtract, {&x, &y});
+  EXPECT_EQ(Elements(*adopt(TryApply(OpId::k_subtract, x, y)).value()),
+            (Vec{-9, -18, -27, -36, -45}));
+  EXPECT_EQ(Elements(*adopt(TryApply(OpId::k_subtract, y, x)).value()), (Vec{9, 18, 27, 36, 45}));
+  EXPECT_EQ(TryApply(OpId::k_negative, x), nullptr);
+  Apply(OpId::k_negative, {&x});
+  EXPECT_EQ(Elements(*adopt(TryApply(OpId::k_negative, x)).value()), (Vec{-1, -2, -3, -4, -5}));
+  // Numbers on either side: one does not stand for the other.
+  const Tensor two(Value::Immediate(DType::kF32, Bits(2)));
+  EXPECT_EQ(TryApplyNumber(OpId::k_subtract, x, Bits(3), false), nullptr);
+  Apply(OpId::k_subtract, {&x, &two});
+  EXPECT_EQ(Elements(*adopt(TryApplyNumber(OpId::k_subtract, x, Bits(3), false)).value()),
+            (Vec{-2, -1, 0, 1, 2}));
+  EXPECT_EQ(TryApplyNumber(OpId::k_subtract, x, Bits(3), true), nullptr);
+  Apply(OpId::k_subtract, {&two, &x});
+  EXPECT_EQ(Elements(*adopt(TryApplyNumber(OpId::k_subtract, x, Bits(3), true)).value()),
+            (Vec{2, 1, 0, -1, -2}));
+  // What is larger than a small block, and products, which are no kernels.
+  const Tensor large(*Value::Allocate(DType::kF32, Device(), Dense({4000})));
+  std::memset(large.value()->data, 0, 16000);
+  Apply(OpId::k_add, {&large, &large});
+  EXPECT_EQ(Elements(*adopt(TryApply(OpId::k_add, large, large)).value()), Vec(4000, 0));
+  const Tensor m(Floats({1, 2, 3, 4}, {2, 2}));
+  Apply(OpId::k_matmul, {&m, &m});
+  EXPECT_EQ(Elements(*adopt(TryApply(OpId::k_matmul, m, m)).value()), (Vec{7, 10, 15, 22}));
+  // Another dtype, layout or precision, an error.
+  const Tensor row(Floats({1, 2, 3, 4, 5}, {1, 5}));
+  EXPECT_EQ(TryApply(OpId::k_subtract, x, row), nullptr);
+  EXPECT_EQ(TryApply(OpId::k_subtract, x, Tensor(ValueError("[test] no."))), nullptr);
+  EXPECT_EQ(TryApply(OpId::k_subtract, x, Tensor()), nullptr);
+  State().precision = Precision::kBlas;
+  EXPECT_EQ(TryApply(OpId::k_subtract, x, y), nullptr);
+  State().precision = Precision::kDefault;
+}
+
 TEST_F(EagerTest, ViewsShareMemory) {
   const Tensor x(Floats({1, 2, 3, 4, 5, 6}, {2, 3}));
   const Tensor t = Apply(OpId::k_permute_dims, {&x}, {1, 0});
