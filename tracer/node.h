@@ -122,7 +122,8 @@ bool SameContent(const CallRecord& a, const CallRecord& b);
 // About what it takes in memory, for bounds by bytes.
 int64_t BytesOf(const CallRecord& call);
 
-// What most matches read. A plain call has no attributes, one result and one or two operands.
+// What most matches read. A plain call has no attributes, one result and one or two operands; it
+// may be a composite.
 struct NodeHead {
   struct Operand {
     int32_t ref = 0;
@@ -131,8 +132,8 @@ struct NodeHead {
     const Layout* layout = nullptr;
   };
   std::atomic<Node*> predicted{nullptr};  // the child taken last
+  uint64_t plain_what = 0;                // what is called, as CallHash takes it
   int8_t plain_arity = 0;                 // 0: not a plain call
-  OpId plain_op{};
   uint32_t result_kind = 0;
   const Layout* result_layout = nullptr;
   std::array<Operand, 2> plain{};

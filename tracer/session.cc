@@ -10,22 +10,46 @@
 
 namespace frazil::tracer {
 
-Value* Session::TryCall(OpId op, const Tensor& a) { return TryPlain(op, {a.value()}); }
+// Lock for the owner, where nothing inside takes it again: not taken if the long way is needed.
+class Session::QuickLock {
+ public:
+  explicit QuickLock(Session* s) : s_(s) {
+    if (__builtin_expect(s->lock_depth_ > 0, 0)) return;
+    s->inside_.store(true, std::memory_order_relaxed);
+    LightFence();
+    taken_ = __builtin_expect(!s->busy_.load(std::memory_order_acquire), 1);
+    if (!taken_) s->inside_.store(false, std::memory_order_release);
+  }
+  ~QuickLock() {
+    if (taken_) s_->inside_.store(false, std::memory_order_release);
+  }
+  QuickLock(const QuickLock&) = delete;
+  QuickLock& operator=(const QuickLock&) = delete;
+  bool taken() const { return taken_; }
+
+ private:
+  Session* const s_;
+  bool taken_ = false;
+};
+
+Value* Session::TryCall(OpId op, const Tensor& a) { return TryPlain(Primitive(op), {a.value()}); }
 
 Value* Session::TryCall(OpId op, const Tensor& a, const Tensor& b) {
-  return TryPlain(op, {a.value(), b.value()});
+  return TryPlain(Primitive(op), {a.value(), b.value()});
 }
 
 Value* Session::TryNumber(OpId op, const Tensor& a, uint64_t bits, bool first) {
   const ValueRef number = Value::Immediate(a.dtype(), bits);
-  return first ? TryPlain(op, {number.get(), a.value()}) : TryPlain(op, {a.value(), number.get()});
+  return first ? TryPlain(Primitive(op), {number.get(), a.value()})
+               : TryPlain(Primitive(op), {a.value(), number.get()});
 }
 
 Tensor Session::Call(const OpCall& call) {
   if (call.attrs.empty() && call.inputs.size() - 1 < 2) {
     Value* const a = call.inputs[0]->value();
-    Value* const known = call.inputs.size() == 1 ? TryPlain(call.op, {a})
-                                                 : TryPlain(call.op, {a, call.inputs[1]->value()});
+    Value* const known = call.inputs.size() == 1
+                             ? TryPlain(Primitive(call.op), {a})
+                             : TryPlain(Primitive(call.op), {a, call.inputs[1]->value()});
     return known ? Tensor(ValueRef::Adopt(known)) : CallUnpredicted(call);
   }
   {
@@ -117,6 +141,13 @@ Status Session::ChangePrecision() {
 
 void Session::Composite(const CompositeCall& call, CompositeBody body, absl::Span<Tensor> outputs) {
   if (expansion_) return body(outputs);  // part of the outer composite
+  if (call.attrs.empty() && call.inputs.size() - 1 < 2 && outputs.size() == 1) {
+    Value* const a = call.inputs[0]->value();
+    Value* const known = call.inputs.size() == 1
+                             ? TryPlain(CompositeRow(call.id), {a})
+                             : TryPlain(CompositeRow(call.id), {a, call.inputs[1]->value()});
+    if (known) return outputs[0].Set(ValueRef::Adopt(known), nullptr);
+  }
   for (const Tensor* t : call.inputs) {
     const Value& v = *t->value();
     Pending* pending = v.pending.load(std::memory_order_acquire);
@@ -150,8 +181,9 @@ Node* Session::Predicted() const {
 }
 
 template <size_t n>
-inline bool Session::MatchesPlain(const Node& node, OpId op, Value* const (&operands)[n]) const {
-  if (node.plain_arity != static_cast<int>(n) || node.plain_op != op) return false;
+inline bool Session::MatchesPlain(const Node& node, uint64_t what,
+                                  Value* const (&operands)[n]) const {
+  if (node.plain_arity != static_cast<int>(n) || node.plain_what != what) return false;
   const ValueRef *values = values_.data(), *slots = slots_.data();
   for (size_t i = 0; i < n; ++i) {
     const NodeHead::Operand& expected = node.plain[i];
@@ -170,10 +202,10 @@ inline bool Session::MatchesPlain(const Node& node, OpId op, Value* const (&oper
 }
 
 template <size_t n>
-inline Value* Session::TryPlain(OpId op, Value* const (&operands)[n]) {
-  const Lock lock(this, Lock::kOwner);
-  Node* const next = Predicted();
-  if (!next || !MatchesPlain(*next, op, operands)) return nullptr;
+inline Value* Session::TryPlain(uint64_t what, Value* const (&operands)[n]) {
+  const QuickLock lock(this);
+  Node* const next = lock.taken() ? Predicted() : nullptr;
+  if (!next || !MatchesPlain(*next, what, operands)) return nullptr;
   for (size_t i = 0; i < n; ++i) {
     if (next->plain[i].fresh) slots_.push_back(ValueRef::Share(operands[i]));
   }
@@ -183,8 +215,7 @@ inline Value* Session::TryPlain(OpId op, Value* const (&operands)[n]) {
 }
 
 void Node::SetHead() {
-  if (composite || !attrs.empty() || operands.empty() || operands.size() > plain.size() ||
-      results.size() != 1)
+  if (!attrs.empty() || operands.empty() || operands.size() > plain.size() || results.size() != 1)
     return;
   size_t fresh = 0;
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -197,7 +228,7 @@ void Node::SetHead() {
     plain[i].kind = Value::KindOf(guard.dtype, guard.device, guard.immediate);
     plain[i].layout = guard.layout;
   }
-  plain_op = static_cast<OpId>(op);
+  plain_what = uint64_t{composite} << 32 | op;
   plain_arity = static_cast<int8_t>(operands.size());
   result_kind = Value::KindOf(results[0].dtype, results[0].device, false);
   result_layout = results[0].layout;

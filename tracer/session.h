@@ -67,6 +67,7 @@ class Session final : public Door, public Pending, public ReadObserver {
   static uint64_t Primitive(OpId op) { return static_cast<uint64_t>(op); }
   static uint64_t CompositeRow(uint32_t id) { return uint64_t{1} << 32 | id; }
   class Lock;
+  class QuickLock;
   static Session* TakeSpare();
   static void SweepLeft();
 
@@ -75,9 +76,9 @@ class Session final : public Door, public Pending, public ReadObserver {
   // Matching
   Node* Predicted() const;
   template <size_t n>
-  bool MatchesPlain(const Node& node, OpId op, Value* const (&operands)[n]) const;
+  bool MatchesPlain(const Node& node, uint64_t what, Value* const (&operands)[n]) const;
   template <size_t n>
-  Value* TryPlain(OpId op, Value* const (&operands)[n]);
+  Value* TryPlain(uint64_t what, Value* const (&operands)[n]);
   Node* FindChild(const Request& request);
   Node* SearchChild(const Request& request) const;
   bool Matches(const Node& node, const Request& request) const;

@@ -1,9 +1,9 @@
 // Segments end: deferred values become real.
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "absl/cleanup/cleanup.h"
-#include "core/small_stack.h"
 #include "tracer/explain.h"
 #include "tracer/script_builder.h"
 #include "tracer/session_internal.h"
@@ -211,13 +211,23 @@ Status Session::NoteRefusal(Cause cause, const Status& status) {
 }
 
 Status Session::RunPlan(const SegmentPlan& plan, const LiveMask& live) {
-  SmallStack<Value*, 16> inputs, wanted;
-  for (const ValueRef& v : slots_) inputs.push_back(v.get());
+  // Copied: while the plan runs, a signal handler may call ops.
+  Value* few[64];
+  std::vector<Value*> many;
+  Value** inputs = few;
+  const size_t num_inputs = slots_.size();
+  if (num_inputs + values_.size() > std::size(few)) {
+    many.resize(num_inputs + values_.size());
+    inputs = many.data();
+  }
+  for (size_t i = 0; i < num_inputs; ++i) inputs[i] = slots_.data()[i].get();
+  Value** const wanted = inputs + num_inputs;
+  size_t count = 0;
   for (size_t w = 0; w < live.size(); ++w) {
     for (uint64_t bits = live[w]; bits != 0; bits &= bits - 1)
-      wanted.push_back(values_[64 * w + std::countr_zero(bits)].get());
+      wanted[count++] = values_.data()[64 * w + std::countr_zero(bits)].get();
   }
-  FZ_RETURN_IF_ERROR(plan.Fill(inputs.span(), wanted.span()));
+  FZ_RETURN_IF_ERROR(plan.Fill({inputs, num_inputs}, {wanted, count}));
   kernels_ += plan.kernels();
   return absl::OkStatus();
 }

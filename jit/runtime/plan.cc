@@ -344,8 +344,16 @@ QuickCall PlanImpl::Quick() const {
 
 Status PlanImpl::RunSimple(absl::Span<Value* const> inputs, Memory* memory) const {
   const KernelStep& step = std::get<KernelStep>(program_.steps[0]);
-  Repeated repeated(inputs);
-  FZ_RETURN_IF_ERROR(FindMemory(program_.results[0], inputs, &repeated, memory));
+  const Result& result = program_.results[0];
+  const size_t bytes = static_cast<size_t>(result.layout->size) * SizeOf(result.dtype);
+  if (result.device == Device() && bytes <= kSmallData &&
+      (result.donor < 0 || inputs[result.donor]->holders() > 1)) {
+    memory->storage = StorageRef::Adopt(NewSmallStorage(BlockClass(bytes + kSmallHeader)));
+    memory->data = memory->storage->data;
+  } else {
+    Repeated repeated(inputs);
+    FZ_RETURN_IF_ERROR(FindMemory(result, inputs, &repeated, memory));
+  }
   void* buffers[kSimpleArgs];
   for (size_t i = 0; i < step.buffers.size(); ++i) {
     const Pointer& p = step.buffers[i];
