@@ -24,8 +24,10 @@ bool IsElementwise(const CallRecord& call) {
   return std::all_of(ops.begin(), ops.end(), [](const auto& op) { return IsElementwise(op.op); });
 }
 
+// Which slice of an input it takes may differ from iteration to iteration.
 uint64_t WhatOf(const CallRecord& call) {
-  return absl::HashOf(call.composite, call.op, call.attrs, call.operands.size());
+  const bool slice = !call.composite && call.op == static_cast<uint32_t>(OpId::k_slice);
+  return absl::HashOf(call.composite, call.op, slice ? Attrs() : call.attrs, call.operands.size());
 }
 
 // `segment` was cut behind a whole number of bodies, and `next` begins with one.
@@ -56,7 +58,8 @@ SegmentRecord EndOf(const SegmentRecord& segment) {
   return end;
 }
 
-constexpr size_t kMostCalls = 4096;  // of segments that are no loop
+constexpr size_t kMostCalls = 4096;       // of segments that are no loop
+constexpr size_t kMostOfSteps = 1 << 15;  // of a loop with more than elementwise work
 constexpr int kMostChecks = 16;
 constexpr size_t kMostOfCheck = 16;       // calls that make the indices of a check
 constexpr int64_t kLargeCheck = 1 << 20;  // elements
@@ -84,7 +87,7 @@ class Merger {
     std::vector<size_t> ends;
     for (size_t i = 0; i < path_.segments.size(); i = ends.back()) {
       ends.push_back(EndOfLoop(i));
-      if (ends.back() - i == 1) ends.back() = EndOfStretch(i);
+      if (ends.back() - i == 1) ends.back() = std::max(EndOfStretch(i), EndOfSteps(i));
     }
     if (ends.size() == path_.segments.size()) return nullptr;
     auto merged = std::make_shared<PathRecord>();
@@ -135,6 +138,23 @@ class Merger {
     while (end < path_.segments.size() && GoesOn(path_.segments[end - 1], path_.segments[end]))
       ++end;
     return IsLoop(begin, end) ? end : begin + 1;
+  }
+
+  // A loop of any ops of the CPU: its plan has steps that repeat, and keeps what is wanted of them.
+  size_t EndOfSteps(size_t begin) const {
+    const auto& segments = path_.segments;
+    size_t end = begin + 1, calls = segments[begin].calls.size();
+    const auto elsewhere = [](const CallRecord& c) {
+      return std::any_of(c.results.begin(), c.results.end(),
+                         [](const Result& r) { return !(r.device == Device()); });
+    };
+    for (; end < segments.size() && GoesOn(segments[end - 1], segments[end]); ++end) {
+      calls += segments[end].calls.size();
+      if (calls > kMostOfSteps ||
+          std::any_of(segments[end].calls.begin(), segments[end].calls.end(), elsewhere))
+        break;
+    }
+    return end;
   }
 
   // What may be one plan from `begin` on, up to a read or a loop.

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "absl/hash/hash.h"
+#include "core/op.h"
+
 namespace frazil::tracer {
 
 Bodies FindBodies(absl::Span<const uint64_t> calls) {
@@ -35,10 +38,37 @@ Bodies BodiesOf(const Node& last) {
   return FindBodies(calls);
 }
 
+// What a call is but for which slice it takes.
+uint64_t WhatOf(const Node& n) {
+  const bool slice = !n.composite && n.op == static_cast<uint32_t>(OpId::k_slice);
+  return absl::HashOf(n.composite, n.op, n.operands.size(), n.results[0].dtype,
+                      n.results[0].layout->id, slice ? Attrs() : n.attrs);
+}
+
+bool RepeatsManyBodies(absl::Span<const uint64_t> calls) {
+  const Bodies bodies = FindBodies(calls);
+  return bodies.length > 0 &&
+         static_cast<int>(calls.size()) - bodies.first >= kManyBodies * bodies.length;
+}
+
+// Whether a path that has become as long as others may goes on: while it repeats a body, and for as
+// many calls as others have behind that. It is asked again and again.
+bool GoesOn(const Node& last) {
+  if (last.depth % kLoopSegment != 0) return true;
+  if (last.depth >= kMaxSliced) return false;
+  std::vector<uint64_t> calls(static_cast<size_t>(std::min(last.depth, 2 * kMaxSegment)));
+  const Node* n = &last;
+  for (size_t i = calls.size(); i-- > 0; n = n->parent) calls[i] = WhatOf(*n);
+  for (size_t end = calls.size(); end >= kMaxSegment; end -= kLoopSegment) {
+    if (RepeatsManyBodies({&calls[end - kMaxSegment], kMaxSegment})) return true;
+  }
+  return false;
+}
+
 bool Decide(const Node& last, const Bodies& bodies) {
   const int length = LookedAt(last);
   const bool loop = length == kMaxSegment || length - bodies.first >= kFewBodies * bodies.length;
-  if (bodies.length == 0 || !loop) return last.depth >= kMaxSegment;
+  if (bodies.length == 0 || !loop) return last.depth >= kMaxSegment && !GoesOn(last);
   return (last.depth - bodies.first) % bodies.length == 0;
 }
 

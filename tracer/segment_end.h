@@ -12,6 +12,10 @@ namespace frazil::tracer {
 // the same; others, where what a training step keeps for its backward pass is planned best as a
 // whole, are cut to bound what a plan takes to make.
 inline constexpr int kLoopSegment = 1024, kMaxSegment = 4096;
+// A body that takes another slice each time has no path of its own for later pieces to find, but
+// one plan for all of it is no larger.
+inline constexpr int kMaxSliced = 1 << 15;
+inline constexpr int kManyBodies = 32;
 // Fewer bodies may as well be the layers of a network.
 inline constexpr int kFewBodies = 8;
 

@@ -84,7 +84,12 @@ class Fuser {
  private:
   int32_t Base(int32_t id) const { return base_[id]; }
   bool Fusible(int32_t id) const {
-    return !IsLibrary(graph_.nodes[id].op) && !StandsAlone(graph_.nodes[id]);
+    const Node& node = graph_.nodes[id];
+    return !IsLibrary(node.op) && !StandsAlone(node) && !OfSteps(node);
+  }
+
+  static bool OfSteps(const Node& node) {
+    return node.role == Role::kSteps || node.role == Role::kEnd || node.role == Role::kEvery;
   }
 
   // A loop is in one group from the start.
@@ -317,12 +322,14 @@ class Fuser {
     group.nodes = nodes;
     group.outputs = Outputs(nodes);
     if (IsLibrary(graph_.nodes[nodes[0]].op)) group.kind = Group::Kind::kLibrary;
+    if (OfSteps(graph_.nodes[nodes[0]])) group.kind = Group::Kind::kSteps;
     return group;
   }
 
   // The views between members.
   void AddViews(Group* group) {
-    if (group->nodes.size() > 1) group->nodes = KnownOf(group_of_[group->nodes[0]]).nodes;
+    const bool kernel = group->kind == Group::Kind::kKernel;
+    if (kernel && group->nodes.size() > 1) group->nodes = KnownOf(group_of_[group->nodes[0]]).nodes;
   }
 
   const Graph& graph_;

@@ -66,6 +66,12 @@ std::string_view NameOf(const Node& node) {
       return "carry";
     case Role::kLast:
       return "last";
+    case Role::kSteps:
+      return "steps";
+    case Role::kEnd:
+      return "end";
+    case Role::kEvery:
+      return "every";
     case Role::kOp:
       break;
   }
@@ -81,6 +87,27 @@ int64_t OffsetInBase(const Graph& graph, int32_t id) {
   int64_t elements = 0;
   for (; graph.nodes[id].view; id = graph.nodes[id].operands[0]) elements += graph.nodes[id].offset;
   return elements * SizeOf(graph.nodes[id].dtype);
+}
+
+void DropOrigins(Graph* graph) {
+  std::vector<int32_t> now(graph->origins.size(), -1);
+  std::vector<std::string> kept;
+  for (Node& node : graph->nodes) {
+    if (node.origin < 0) continue;
+    int32_t& to = now[node.origin];
+    if (to < 0) {
+      to = static_cast<int32_t>(kept.size());
+      kept.push_back(std::move(graph->origins[node.origin]));
+    }
+    node.origin = to;
+  }
+  graph->origins = std::move(kept);
+}
+
+bool operator==(const Loop& a, const Loop& b) {
+  if (a.times != b.times || a.sources != b.sources || !a.body != !b.body) return false;
+  return !a.body ||
+         (a.body->origins == b.body->origins && ContentKey(*a.body) == ContentKey(*b.body));
 }
 
 std::string ContentKey(const Graph& graph) {
@@ -99,9 +126,18 @@ std::string ContentKey(const Graph& graph) {
     for (const int64_t attr : node.attrs) Put(&key, attr);
     Put(&key, static_cast<uint16_t>(node.operands.size()));
     for (const int32_t operand : node.operands) Put(&key, operand);
-    if (node.loop >= 0) Put(&key, static_cast<int32_t>(node.role) | node.loop << 2);
+    if (node.loop >= 0) Put(&key, static_cast<int32_t>(node.role) | node.loop << 3);
   }
-  for (const int64_t times : graph.loops) Put(&key, times);
+  for (const Loop& loop : graph.loops) {
+    Put(&key, loop.times);
+    Put(&key, static_cast<uint32_t>(loop.sources.size()));
+    for (const Loop::Source& s : loop.sources) {
+      for (const int64_t word : {int64_t{static_cast<int>(s.kind)}, int64_t{s.operand}, s.start,
+                                 s.step, int64_t{s.next}})
+        Put(&key, word);
+    }
+    if (loop.body) key += ContentKey(*loop.body);
+  }
   for (const int32_t output : graph.outputs) Put(&key, output);
   return key;
 }

@@ -9,8 +9,14 @@
 // operands are numbers, one an iteration), then the state (kCarry: its operand is the value before
 // the first iteration), then the body, then the state behind the last iteration (kLast: its
 // operands are the carry and its next value). Only what is kLast is read outside.
+//
+// Loops of steps. A body with products or reductions is a graph of its own, `Loop::body`. In its
+// place stands one node (kSteps), whose operands are what the body's inputs take (`Loop::Source`),
+// and behind it its results: what an output of the body, the number in the result's attributes, is
+// in the last iteration (kEnd), or in all of them, one after another (kEvery).
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,7 +25,7 @@
 
 namespace frazil::jit {
 
-enum class Role : uint8_t { kOp, kEach, kCarry, kLast };
+enum class Role : uint8_t { kOp, kEach, kCarry, kLast, kSteps, kEnd, kEvery };
 
 struct Node {
   bool input = false;
@@ -39,12 +45,39 @@ struct Node {
   bool operator==(const Node&) const = default;
 };
 
+struct Graph;
+
+struct Loop {
+  // Where an input of the body comes from.
+  struct Source {
+    enum class Kind : uint8_t {
+      kSame,   // the operand, in all iterations
+      kEach,   // as many operands as iterations
+      kSlide,  // a window into the operand, that moves with the iterations
+      kState   // the operand in the first, then output `next` of the iteration before
+    };
+    Kind kind = Kind::kSame;
+    int32_t operand = 0;  // the first one's place among those of the kSteps node
+    int64_t start = 0;    // kSlide: elements from the operand's first, in the first iteration
+    int64_t step = 0;     // kSlide: to the next iteration's
+    int32_t next = -1;    // kState
+
+    bool operator==(const Source&) const = default;
+  };
+
+  int64_t times = 0;
+  std::shared_ptr<const Graph> body = nullptr;  // null: its nodes stand in the graph
+  std::vector<Source> sources = {};             // as inputs of the body
+};
+// The bodies by content.
+bool operator==(const Loop& a, const Loop& b);
+
 struct Graph {
   std::vector<Node> nodes;
   int num_inputs = 0;
   std::vector<int32_t> outputs;      // node ids, in order; may repeat, may be inputs or views
   std::vector<std::string> origins;  // "train.py:12", for dumps and explanations
-  std::vector<int64_t> loops;        // iterations of each
+  std::vector<Loop> loops;
 
   int32_t AddInput(DType dtype, Device device, const Layout* layout,
                    bool immediate);  // before any op
@@ -66,6 +99,9 @@ std::string_view NameOf(const Node& node);
 int32_t BaseOf(const Graph& graph, int32_t id);
 int64_t OffsetInBase(const Graph& graph, int32_t id);
 
+// Takes out the origins that no node has.
+void DropOrigins(Graph* graph);
+
 // Ids in range, inference agrees, inputs first, view chains well formed. After every pass in debug
 // builds.
 Status Verify(const Graph& graph);
@@ -84,6 +120,16 @@ Status Verify(const Graph& graph);
 //     %5 = multiply %4, %3 : f32[4] in loop 0
 //     %6 = last %4, %5 : f32[4] in loop 0 times 2
 //     return %6
+//   }
+//   graph (f32[8,4], f32[4,4], f32[1,4]) {
+//     %3 = steps %0, %1, %2 : bool[0] in loop 0 times 8 (slide 0 by 4, same, state 0) graph (
+//          f32[1,4], f32[4,4], f32[1,4]) {
+//       %3 = matmul %2, %1 : f32[1,4]
+//       %4 = add %3, %0 : f32[1,4]
+//       return %4
+//     }
+//     %4 = every %3 {0} : f32[8,1,4] in loop 0
+//     return %4
 //   }
 // A comment after an op is its origin. A non-dense input prints as f32[64,10] strides [1,64];
 // devices other than cpu as @npu after the type. The parser takes any value names; %0, %1, ... are

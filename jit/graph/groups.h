@@ -13,8 +13,9 @@ namespace frazil::jit {
 struct Group {
   enum class Kind : uint8_t {
     kKernel,
-    kLibrary
-  };  // library: matmul, put (kernels/), one node each
+    kLibrary,  // matmul, put (kernels/), one node each
+    kSteps     // a loop of steps and its results
+  };
   Kind kind = Kind::kKernel;
   std::vector<int32_t>
       nodes;  // ascending; for kKernel may hold views of values made inside the group

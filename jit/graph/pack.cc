@@ -1,5 +1,6 @@
 #include "jit/graph/pack.h"
 
+#include <algorithm>
 #include <array>
 #include <tuple>
 #include <utility>
@@ -91,7 +92,7 @@ class Packer {
     Put(&out, num_types_);
     out += types_;
     Put(&out, graph.loops.size());
-    for (const int64_t times : graph.loops) PutSigned(&out, times);
+    for (const Loop& loop : graph.loops) PutLoop(graph, loop, &out);
     Put(&out, uint64_t(graph.num_inputs));
     Put(&out, graph.nodes.size());
     out += nodes_;
@@ -101,6 +102,24 @@ class Packer {
   }
 
  private:
+  static void PutLoop(const Graph& graph, const Loop& loop, std::string* out) {
+    PutSigned(out, loop.times);
+    out->push_back(char(loop.body != nullptr));
+    if (!loop.body) return;
+    Put(out, loop.sources.size());
+    for (const Loop::Source& s : loop.sources) {
+      out->push_back(char(s.kind));
+      for (const int64_t word : {int64_t{s.operand}, s.start, s.step, int64_t{s.next}})
+        PutSigned(out, word);
+    }
+    Put(out, loop.body->origins.size());
+    for (const std::string& origin : loop.body->origins) {
+      const auto at = std::find(graph.origins.begin(), graph.origins.end(), origin);
+      Put(out, uint64_t(at - graph.origins.begin()));
+    }
+    *out += Packer().Run(*loop.body);
+  }
+
   void PutNode(const Node& node) {
     const uint32_t type = TypeOf(node);
     const bool next = node.origin == origin_ + 1, same = node.origin == origin_;
@@ -111,7 +130,7 @@ class Packer {
     if (!next && !same) Put(&nodes_, uint64_t(node.origin + 1));
     if (!node.input) PutOp(node);
     if (node.view) PutSigned(&nodes_, node.offset);
-    if (node.loop >= 0) Put(&nodes_, uint64_t(node.loop) << 2 | uint64_t(node.role));
+    if (node.loop >= 0) Put(&nodes_, uint64_t(node.loop) << 3 | uint64_t(node.role));
     type_ = type;
     origin_ = node.origin;
     ++id_;
@@ -205,9 +224,9 @@ class NodeUnpacker {
     in_.Need(!node.view || !node.operands.empty());
     if (flags & kInLoop) {
       const uint64_t word = in_.Take();
-      in_.Need(word >> 2 < loops_);
-      node.loop = int32_t(word >> 2);
-      node.role = static_cast<Role>(word & 3);
+      in_.Need(word >> 3 < loops_ && (word & 7) <= uint64_t(Role::kEvery));
+      node.loop = int32_t(word >> 3);
+      node.role = static_cast<Role>(word & 7);
     }
     return node;
   }
@@ -248,17 +267,57 @@ std::string Pack(const Grouping& grouping) {
   return out;
 }
 
-std::optional<Graph> UnpackGraph(std::string_view* bytes, size_t origins) {
+namespace {
+
+constexpr int kMaxDepth = 16;  // of loops in each other
+
+std::optional<Graph> Unpack(std::string_view* bytes, const std::vector<std::string>& origins,
+                            int depth);
+
+void TakeLoop(Unpacker* in, const std::vector<std::string>& origins, int depth, Loop* loop) {
+  loop->times = in->TakeSigned();
+  if (in->TakeByte() == 0) return;
+  loop->sources.resize(in->TakeCount());
+  for (Loop::Source& s : loop->sources) {
+    s.kind = static_cast<Loop::Source::Kind>(in->TakeByte());
+    in->Need(s.kind <= Loop::Source::Kind::kState);
+    s.operand = int32_t(in->TakeSigned());
+    s.start = in->TakeSigned();
+    s.step = in->TakeSigned();
+    s.next = int32_t(in->TakeSigned());
+  }
+  std::vector<std::string> own(in->TakeCount());
+  for (std::string& origin : own) {
+    const int32_t at = in->TakeBelow(origins.size());
+    if (in->good()) origin = origins[size_t(at)];
+  }
+  in->Need(depth < kMaxDepth);
+  if (!in->good()) return;
+  std::string_view rest = in->rest();
+  std::optional<Graph> body = Unpack(&rest, own, depth + 1);
+  in->Need(body.has_value());
+  if (!body) return;
+  *in = Unpacker(rest);
+  body->origins = std::move(own);
+  loop->body = std::make_shared<const Graph>(*std::move(body));
+}
+
+std::optional<Graph> Unpack(std::string_view* bytes, const std::vector<std::string>& origins,
+                            int depth) {
   Unpacker in(*bytes);
   Graph graph;
   const std::vector<Type> types = TakeTypes(&in);
   graph.loops.resize(in.TakeCount());
-  for (int64_t& times : graph.loops) times = in.TakeSigned();
+  bool steps = false;
+  for (Loop& loop : graph.loops) {
+    if (in.good()) TakeLoop(&in, origins, depth, &loop);
+    steps |= loop.body != nullptr;
+  }
   const uint64_t inputs = in.Take();
   graph.nodes.resize(in.TakeCount());
   in.Need(inputs <= graph.nodes.size());
   graph.num_inputs = int(in.good() ? inputs : 0);
-  NodeUnpacker nodes(&in, types, graph.loops.size(), origins);
+  NodeUnpacker nodes(&in, types, graph.loops.size(), origins.size());
   for (size_t id = 0; id < graph.nodes.size() && in.good(); ++id) {
     graph.nodes[id] = nodes.Take(int32_t(id));
     in.Need(graph.nodes[id].input == (id < inputs));
@@ -266,8 +325,20 @@ std::optional<Graph> UnpackGraph(std::string_view* bytes, size_t origins) {
   graph.outputs.resize(in.TakeCount());
   for (int32_t& id : graph.outputs) id = in.TakeBelow(graph.nodes.size());
   if (!in.good()) return std::nullopt;
+  // Whoever runs a loop of steps relies on it.
+  if (steps && depth == 0) {
+    graph.origins = origins;
+    if (!Verify(graph).ok()) return std::nullopt;
+    graph.origins.clear();
+  }
   *bytes = in.rest();
   return graph;
+}
+
+}  // namespace
+
+std::optional<Graph> UnpackGraph(std::string_view* bytes, const std::vector<std::string>& origins) {
+  return Unpack(bytes, origins, 0);
 }
 
 std::optional<Grouping> UnpackGrouping(std::string_view* bytes, const Graph& graph) {
@@ -276,7 +347,7 @@ std::optional<Grouping> UnpackGrouping(std::string_view* bytes, const Graph& gra
   grouping.groups.resize(in.TakeCount());
   for (Group& group : grouping.groups) {
     const uint8_t kind = in.TakeByte();
-    in.Need(kind <= uint8_t(Group::Kind::kLibrary));
+    in.Need(kind <= uint8_t(Group::Kind::kSteps));
     group.kind = static_cast<Group::Kind>(kind);
     for (std::vector<int32_t>* ids : {&group.nodes, &group.outputs}) {
       ids->resize(in.TakeCount());
@@ -289,6 +360,9 @@ std::optional<Grouping> UnpackGrouping(std::string_view* bytes, const Graph& gra
         id = int32_t(last);
       }
     }
+    if (!in.good()) return std::nullopt;
+    const bool steps = graph.nodes[group.nodes[0]].role == Role::kSteps;
+    in.Need(steps == (group.kind == Group::Kind::kSteps));
   }
   if (!in.good()) return std::nullopt;
   *bytes = in.rest();

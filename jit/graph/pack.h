@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "jit/graph/groups.h"
 
@@ -15,9 +16,9 @@ namespace frazil::jit {
 std::string Pack(const Graph& graph);
 std::string Pack(const Grouping& grouping);
 
-// Takes what it reads off the front of `bytes`. The graph has no origins; theirs are below
-// `origins`.
-std::optional<Graph> UnpackGraph(std::string_view* bytes, size_t origins);
+// Takes what it reads off the front of `bytes`. The graph has no origins; its nodes' are below the
+// number of `origins`, and bodies of loops have theirs of these.
+std::optional<Graph> UnpackGraph(std::string_view* bytes, const std::vector<std::string>& origins);
 std::optional<Grouping> UnpackGrouping(std::string_view* bytes, const Graph& graph);
 
 }  // namespace frazil::jit

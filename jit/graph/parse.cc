@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cctype>
 #include <map>
 
@@ -22,7 +23,8 @@ int FindOp(std::string_view name) {
 }
 
 Role FindRole(std::string_view name) {
-  for (const Role role : {Role::kEach, Role::kCarry, Role::kLast}) {
+  for (const Role role :
+       {Role::kEach, Role::kCarry, Role::kLast, Role::kSteps, Role::kEnd, Role::kEvery}) {
     Node node;
     node.role = role;
     if (NameOf(node) == name) return role;
@@ -36,6 +38,14 @@ class Parser {
   explicit Parser(std::string_view text) : text_(text) {}
 
   StatusOr<Graph> Run() {
+    FZ_RETURN_IF_ERROR(ParseGraph());
+    if (!Peek().empty()) return Fail("'", Peek(), "' follows the graph");
+    FZ_RETURN_IF_ERROR(Verify(graph_));
+    return std::move(graph_);
+  }
+
+ private:
+  Status ParseGraph() {
     FZ_RETURN_IF_ERROR(Header());
     while (Peek() != "return") FZ_RETURN_IF_ERROR(Op());
     Take();
@@ -44,13 +54,9 @@ class Parser {
       graph_.outputs.push_back(id);
       if (!TakeIf(",")) break;
     }
-    FZ_RETURN_IF_ERROR(Expect("}"));
-    if (!Peek().empty()) return Fail("'", Peek(), "' follows the graph");
-    FZ_RETURN_IF_ERROR(Verify(graph_));
-    return std::move(graph_);
+    return Expect("}");
   }
 
- private:
   template <typename... Args>
   Status Fail(const Args&... args) const {
     return ValueError("[graph] line ", line_, ": ", args..., ".");
@@ -197,23 +203,73 @@ class Parser {
     if (TakeIf("offset")) {
       FZ_ASSIGN_OR_RETURN(node.offset, TakeInt());
     }
-    FZ_RETURN_IF_ERROR(Loop(&node));
+    FZ_RETURN_IF_ERROR(TakeLoop(&node));
     node.origin = TakeOrigin();
     graph_.nodes.push_back(std::move(node));
     return absl::OkStatus();
   }
 
-  // [in loop n [times n]]
-  Status Loop(Node* node) {
+  // [in loop n [times n [(a source for each input of the body) graph ...]]]
+  Status TakeLoop(Node* node) {
     constexpr int64_t kMany = 1 << 20;
     if (!TakeIf("in")) return absl::OkStatus();
     FZ_RETURN_IF_ERROR(Expect("loop"));
     FZ_ASSIGN_OR_RETURN(const int64_t loop, TakeInt());
     if (loop < 0 || loop > kMany) return Fail("loop ", loop, " is not in [0, ", kMany, "]");
     node->loop = static_cast<int32_t>(loop);
-    if (graph_.loops.size() <= static_cast<size_t>(loop)) graph_.loops.resize(loop + 1, 0);
+    if (graph_.loops.size() <= static_cast<size_t>(loop)) graph_.loops.resize(loop + 1);
     if (!TakeIf("times")) return absl::OkStatus();
-    FZ_ASSIGN_OR_RETURN(graph_.loops[loop], TakeInt());
+    FZ_ASSIGN_OR_RETURN(const int64_t times, TakeInt());
+    if (times > int64_t{1} << 40) return Fail(times, " iterations are too many");
+    graph_.loops[loop].times = times;
+    return node->role == Role::kSteps ? Body(*node) : absl::OkStatus();
+  }
+
+  Status Body(const Node& node) {
+    if (depth_ == kMaxDepth)
+      return Fail("loops stand in each other more than ", kMaxDepth, " deep");
+    Loop& loop = graph_.loops[node.loop];
+    FZ_RETURN_IF_ERROR(Expect("("));
+    int64_t operand = 0;
+    while (!TakeIf(")")) {
+      if (!loop.sources.empty()) FZ_RETURN_IF_ERROR(Expect(","));
+      Loop::Source source;
+      FZ_RETURN_IF_ERROR(TakeSource(&source));
+      source.operand = static_cast<int32_t>(operand);
+      operand += source.kind == Loop::Source::Kind::kEach ? loop.times : 1;
+      if (operand > static_cast<int64_t>(node.operands.size()))
+        return Fail("the body takes more than ", node.operands.size(), " operands");
+      loop.sources.push_back(source);
+    }
+    Parser body(text_);
+    body.at_ = at_;
+    body.line_ = line_;
+    body.depth_ = depth_ + 1;
+    FZ_RETURN_IF_ERROR(body.ParseGraph());
+    at_ = body.at_;
+    line_ = body.line_;
+    loop.body = std::make_shared<const Graph>(std::move(body.graph_));
+    return absl::OkStatus();
+  }
+
+  Status TakeSource(Loop::Source* source) {
+    using Kind = Loop::Source::Kind;
+    if (TakeIf("same")) return absl::OkStatus();
+    if (TakeIf("each")) {
+      source->kind = Kind::kEach;
+      return absl::OkStatus();
+    }
+    if (TakeIf("slide")) {
+      source->kind = Kind::kSlide;
+      FZ_ASSIGN_OR_RETURN(source->start, TakeInt());
+      FZ_RETURN_IF_ERROR(Expect("by"));
+      FZ_ASSIGN_OR_RETURN(source->step, TakeInt());
+      return absl::OkStatus();
+    }
+    FZ_RETURN_IF_ERROR(Expect("state"));
+    source->kind = Kind::kState;
+    FZ_ASSIGN_OR_RETURN(const int64_t next, TakeInt());
+    source->next = static_cast<int32_t>(std::clamp<int64_t>(next, -1, 1 << 30));
     return absl::OkStatus();
   }
 
@@ -232,7 +288,10 @@ class Parser {
     return static_cast<int32_t>(origins.size()) - 1;
   }
 
+  static constexpr int kMaxDepth = 16;
+
   std::string_view text_;
+  int depth_ = 0;
   size_t at_ = 0;
   int line_ = 1;
   Graph graph_;

@@ -1,4 +1,5 @@
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "core/str.h"
 #include "jit/graph/graph.h"
 
@@ -29,6 +30,34 @@ std::string Ids(absl::Span<const int32_t> ids) {
   return absl::StrJoin(ids, ", ", [](std::string* out, int32_t id) { StrAppend(out, "%", id); });
 }
 
+// [times n [(a source for each input of the body) graph ...]]
+void AppendLoop(std::string* out, const Graph& graph, const Node& node) {
+  StrAppend(out, " in loop ", node.loop);
+  const Loop& loop = graph.loops[node.loop];
+  if (node.role == Role::kLast || node.role == Role::kSteps) StrAppend(out, " times ", loop.times);
+  if (node.role != Role::kSteps) return;
+  const auto source = [](std::string* text, const Loop::Source& s) {
+    switch (s.kind) {
+      case Loop::Source::Kind::kSame:
+        StrAppend(text, "same");
+        break;
+      case Loop::Source::Kind::kEach:
+        StrAppend(text, "each");
+        break;
+      case Loop::Source::Kind::kSlide:
+        StrAppend(text, "slide ", s.start, " by ", s.step);
+        break;
+      case Loop::Source::Kind::kState:
+        StrAppend(text, "state ", s.next);
+        break;
+    }
+  };
+  std::string body = Print(*loop.body);
+  body.pop_back();
+  StrAppend(out, " (", absl::StrJoin(loop.sources, ", ", source), ") ",
+            absl::StrReplaceAll(body, {{"\n", "\n  "}}));
+}
+
 void AppendOp(std::string* out, const Graph& graph, int32_t id) {
   const Node& node = graph.nodes[id];
   StrAppend(out, "  %", id, " = ", NameOf(node));
@@ -40,8 +69,7 @@ void AppendOp(std::string* out, const Graph& graph, int32_t id) {
     AppendStrides(out, node);
     StrAppend(out, " offset ", node.offset);
   }
-  if (node.loop >= 0) StrAppend(out, " in loop ", node.loop);
-  if (node.role == Role::kLast) StrAppend(out, " times ", graph.loops[node.loop]);
+  if (node.loop >= 0) AppendLoop(out, graph, node);
   if (node.origin >= 0) StrAppend(out, "  # ", graph.origins[node.origin]);
   StrAppend(out, "\n");
 }

@@ -133,7 +133,7 @@ class Estimator {
     const SpaceMember& m = member(id);
     double slots = m.written_out && !IsArg(n.op) ? 1 : cost::Slots(n.op, n.dtype);
     slots *= Product(m.varies) * Product(m.over);
-    if (n.loop >= 0) slots *= double(graph_.loops[n.loop]);
+    if (n.loop >= 0) slots *= double(graph_.loops[n.loop].times);
     const bool looped = Info(n.op).klass == OpClass::kReduce && !m.written_out;
     if (m.in_loop || looped) {
       space_.compute += cost::Elements(looped_, slots, width_);

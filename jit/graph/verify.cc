@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cstdlib>
+
 #include "core/str.h"
 #include "jit/graph/graph.h"
 
@@ -83,7 +86,7 @@ bool SameType(const Node& a, const Node& b) {
 Status VerifyLoopNode(const Graph& graph, int32_t id) {
   const Node& node = graph.nodes[id];
   const auto& x = node.operands;
-  const int64_t times = graph.loops[node.loop];
+  const int64_t times = graph.loops[node.loop].times;
   const Node* before = id > graph.num_inputs ? &graph.nodes[id - 1] : nullptr;
   if (before && before->loop == node.loop) {
     const auto stage = [](const Node& n) {
@@ -98,6 +101,7 @@ Status VerifyLoopNode(const Graph& graph, int32_t id) {
         return Bad(id, "the nodes of loop ", node.loop, " do not stand together");
     }
   }
+  if (node.role > Role::kLast) return Bad(id, NameOf(node), " is no part of a kernel's loop");
   const bool each = node.role == Role::kEach;
   const size_t count = each ? static_cast<size_t>(times) : node.role == Role::kLast ? 2 : 1;
   if (node.role != Role::kOp && (x.size() != count || !node.layout->dense || node.view)) {
@@ -123,6 +127,96 @@ Status VerifyLoopNode(const Graph& graph, int32_t id) {
   return absl::OkStatus();
 }
 
+// What iterations take from an operand lies in its memory.
+bool Slides(const Loop& loop, const Loop::Source& source, const Node& operand, const Node& input) {
+  if (input.layout->size == 0) return true;
+  int64_t first = source.start, last = source.start, way;
+  if (__builtin_mul_overflow(loop.times - 1, source.step, &way) || first < 0 ||
+      first >= operand.layout->size || std::abs(way) >= operand.layout->size)
+    return false;
+  (way < 0 ? first : last) += way;
+  for (int i = 0; i < input.layout->rank; ++i) {
+    const int64_t reach = (input.layout->extents[i] - 1) * input.layout->strides_[i];
+    (reach < 0 ? first : last) += reach;
+  }
+  return operand.layout->dense && operand.dtype == input.dtype && operand.device == input.device &&
+         first >= 0 && last < operand.layout->size;
+}
+
+Status VerifySource(const Graph& graph, int32_t id, int32_t number) {
+  const Node& node = graph.nodes[id];
+  const Loop& loop = graph.loops[node.loop];
+  const Loop::Source& source = loop.sources[number];
+  const Node& input = loop.body->nodes[number];
+  const auto operand = [&](int64_t i) -> const Node& {
+    return graph.nodes[node.operands[source.operand + i]];
+  };
+  using Kind = Loop::Source::Kind;
+  if (source.kind == Kind::kSlide) {
+    if (input.immediate || !Slides(loop, source, operand(0), input))
+      return Bad(id, "the window for input ", number, " leaves its operand");
+    return absl::OkStatus();
+  }
+  for (int64_t i = 0; i < (source.kind == Kind::kEach ? loop.times : 1); ++i) {
+    const Node& from = operand(i);
+    if (from.layout != input.layout || from.dtype != input.dtype ||
+        !(from.device == input.device) || from.immediate != input.immediate)
+      return Bad(id, "input ", number, " of the body is of another type than its operand");
+  }
+  if (source.kind != Kind::kState) return absl::OkStatus();
+  const std::vector<int32_t>& outputs = loop.body->outputs;
+  if (source.next < 0 || source.next >= static_cast<int32_t>(outputs.size()))
+    return Bad(id, "state ", number, " becomes none of ", outputs.size(), " outputs");
+  if (!SameType(loop.body->nodes[outputs[source.next]], input) || !input.layout->dense ||
+      input.immediate)
+    return Bad(id, "state ", number, " and what it becomes are dense values of one type");
+  return absl::OkStatus();
+}
+
+// The shape of a loop of steps: graph.h.
+Status VerifySteps(const Graph& graph, int32_t id) {
+  const Node& node = graph.nodes[id];
+  const Loop& loop = graph.loops[node.loop];
+  const Graph& body = *loop.body;
+  if (node.role == Role::kEnd || node.role == Role::kEvery) {
+    if (node.operands.size() != 1 || graph.nodes[node.operands[0]].role != Role::kSteps ||
+        graph.nodes[node.operands[0]].loop != node.loop || graph.nodes[id - 1].loop != node.loop)
+      return Bad(id, NameOf(node), " stands behind the steps that it is a result of");
+    if (node.attrs.size() != 1 || node.attrs[0] < 0 ||
+        node.attrs[0] >= static_cast<int64_t>(body.outputs.size()))
+      return Bad(id, NameOf(node), " is one of ", body.outputs.size(), " outputs");
+    const Node& output = body.nodes[body.outputs[node.attrs[0]]];
+    Attrs dims(output.layout->dims().begin(), output.layout->dims().end());
+    if (node.role == Role::kEvery) dims.insert(dims.begin(), loop.times);
+    if (node.dtype != output.dtype || !(node.device == output.device) || node.view ||
+        node.layout != Dense(dims))
+      return Bad(id, NameOf(node), " is of another type than the body's output");
+    return absl::OkStatus();
+  }
+  if (node.role != Role::kSteps) return Bad(id, NameOf(node), " is no part of a loop of steps");
+  for (int32_t i = graph.num_inputs; i < id; ++i) {
+    if (graph.nodes[i].loop == node.loop) return Bad(id, "loop ", node.loop, " has steps already");
+  }
+  if (static_cast<int>(loop.sources.size()) != body.num_inputs)
+    return Bad(id, loop.sources.size(), " sources for ", body.num_inputs, " inputs");
+  FZ_RETURN_IF_ERROR(Verify(body));
+  int64_t operands = 0;
+  for (const Loop::Source& s : loop.sources) {
+    if (s.operand != operands) return Bad(id, "the operands are not in the order of the sources");
+    operands += s.kind == Loop::Source::Kind::kEach ? loop.times : 1;
+    if (operands > static_cast<int64_t>(node.operands.size())) break;
+  }
+  if (operands != static_cast<int64_t>(node.operands.size()))
+    return Bad(id, "the body takes ", operands, " operands, there are ", node.operands.size());
+  for (int32_t i = 0; i < body.num_inputs; ++i) FZ_RETURN_IF_ERROR(VerifySource(graph, id, i));
+  for (const int32_t output : body.outputs) {
+    if (body.nodes[output].input || body.nodes[output].view ||
+        std::count(body.outputs.begin(), body.outputs.end(), output) > 1)
+      return Bad(id, "output %", output, " of the body is no value of its own");
+  }
+  return absl::OkStatus();
+}
+
 Status VerifyOp(const Graph& graph, int32_t id) {
   const Node& node = graph.nodes[id];
   const OpInfo& info = Info(node.op);
@@ -131,13 +225,18 @@ Status VerifyOp(const Graph& graph, int32_t id) {
     if (operand < 0 || operand >= id)
       return Bad(id, "operand %", operand, " is not an earlier node");
     const Node& from = graph.nodes[operand];
-    if (from.loop >= 0 && from.loop != node.loop && from.role != Role::kLast)
+    const bool inside =
+        from.role != Role::kLast && from.role != Role::kEnd && from.role != Role::kEvery;
+    if (from.loop >= 0 && from.loop != node.loop && inside)
       return Bad(id, "operand %", operand, " is inside loop ", from.loop);
   }
   if (node.loop >= 0) {
-    if (node.loop >= static_cast<int32_t>(graph.loops.size()) || graph.loops[node.loop] < 1)
+    if (node.loop >= static_cast<int32_t>(graph.loops.size()) || graph.loops[node.loop].times < 1)
       return Bad(id, "loop ", node.loop, " has no number of iterations");
-    FZ_RETURN_IF_ERROR(VerifyLoopNode(graph, id));
+    FZ_RETURN_IF_ERROR(graph.loops[node.loop].body ? VerifySteps(graph, id)
+                                                   : VerifyLoopNode(graph, id));
+  } else if (node.role != Role::kOp) {
+    return Bad(id, NameOf(node), " is in no loop");
   }
   if (node.role != Role::kOp) return absl::OkStatus();
   if (info.arity >= 0 && node.operands.size() != static_cast<size_t>(info.arity)) {
@@ -186,7 +285,9 @@ Status Verify(const Graph& graph) {
   for (const int32_t output : graph.outputs) {
     if (output < 0 || output >= count)
       return ValueError("[graph] output %", output, " is none of ", count, " nodes.");
-    if (graph.nodes[output].loop >= 0 && graph.nodes[output].role != Role::kLast)
+    const Role role = graph.nodes[output].role;
+    if (graph.nodes[output].loop >= 0 && role != Role::kLast && role != Role::kEnd &&
+        role != Role::kEvery)
       return ValueError("[graph] output %", output, " is inside a loop.");
   }
   return absl::OkStatus();

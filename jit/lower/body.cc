@@ -232,7 +232,7 @@ void BodyWriter::WriteRepeat() {
   }
   std::vector<V> inits;
   for (int32_t id : carries) inits.push_back(Operand(id, 0));
-  const V times = maker_->Literal(graph_.loops[space_.repeat]);
+  const V times = maker_->Literal(graph_.loops[space_.repeat].times);
   b_.Repeat(times);
   open_ = true;
   for (size_t i = 0; i < carries.size(); ++i) inner_[KeyOf(carries[i])] = {b_.Carry(inits[i]), {}};

@@ -32,7 +32,7 @@ constexpr double kLargeProduct = 1.5e6;  // ns: 512 x 512 x 512 of f32
 constexpr double kSmallProduct = 7e3;    // stays on one thread
 
 std::optional<Estimate> EstimateOf(const Graph& graph, const PendingStep& step) {
-  if (!(step.device == Device()) || step.followed) return std::nullopt;
+  if (!(step.device == Device()) || step.followed || step.loop) return std::nullopt;
   if (!step.call) {
     const double work = double(step.launch.work);
     return Estimate{work, work < double(cost::kWorthSharing) ? 0 : cost::kShared};

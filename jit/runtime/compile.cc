@@ -104,12 +104,19 @@ std::string KeyOf(const Graph& graph, const CompileOptions& options,
 }
 
 std::optional<Decided> UnpackDecided(std::string_view bytes, std::vector<std::string> origins) {
-  std::optional<Graph> graph = UnpackGraph(&bytes, origins.size());
+  std::optional<Graph> graph = UnpackGraph(&bytes, origins);
   if (!graph) return std::nullopt;
   std::optional<Grouping> grouping = UnpackGrouping(&bytes, *graph);
   if (!grouping || !bytes.empty()) return std::nullopt;
   graph->origins = std::move(origins);
   return Decided{*std::move(graph), *std::move(grouping)};
+}
+
+// Bodies of loops may have been written in other lines.
+bool SameDecision(std::string_view bytes, const Decided& decided) {
+  const std::optional<Decided> other = UnpackDecided(bytes, decided.graph.origins);
+  return other && ContentKey(other->graph) == ContentKey(decided.graph) &&
+         Pack(other->grouping) == Pack(decided.grouping);
 }
 
 // Decide, or what an earlier process decided.
@@ -125,7 +132,7 @@ StatusOr<Decided> FindOrDecide(Graph graph, const CompileOptions& options,
   }
   FZ_ASSIGN_OR_RETURN(Decided decided, Decide(std::move(graph), options, settings, dumper));
   std::string made = Pack(decided.graph) + Pack(decided.grouping);
-  if (found && *found != made)
+  if (found && *found != made && !SameDecision(*found, decided))
     return RuntimeError("[disk] another plan was decided for this graph:\n", Print(decided.graph));
   if (!found) KeepOnDisk(OnDisk::kDecisions, key, std::move(made));
   return decided;
@@ -146,6 +153,7 @@ StatusOr<std::shared_ptr<const Plan>> CompileWith(Graph graph, const CompileOpti
                                                   const CompileSettings& settings) {
   Dumper dumper(settings.dump_dir);
   FZ_ASSIGN_OR_RETURN(Decided decided, FindOrDecide(std::move(graph), options, settings, &dumper));
+  if (!decided.graph.loops.empty()) DropOrigins(&decided.graph);
   const BuildOptions build{options, settings.passes.enabled("inplace"),
                            settings.passes.enabled("branches"), settings.always_branch};
   FZ_ASSIGN_OR_RETURN(Program program,

@@ -22,7 +22,7 @@ class RowsOf {
 
   // If so, its results count as made by rows too.
   bool Add(const PendingStep& step) {
-    if (step.call || step.followed || !(step.device == Device())) return false;
+    if (step.call || step.followed || step.loop || !(step.device == Device())) return false;
     const Launch& launch = step.launch;
     if (launch.kernel.chunked) return false;
     if (Parts(launch.rows, launch.cols) % rows_ != 0) return false;

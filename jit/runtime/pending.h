@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "jit/runtime/device_kernel.h"
+#include "jit/runtime/steps.h"
 
 namespace frazil::jit {
 
@@ -15,6 +16,23 @@ namespace frazil::jit {
 struct Use {
   int32_t memory;
   bool write;
+};
+
+// A loop of steps before memory is assigned: its program, and where its slots will lie.
+struct PendingLoop {
+  struct Place {
+    int32_t memory = -1;
+    int64_t offset = 0;  // bytes
+  };
+  struct Slot {  // as LoopSlot (jit/runtime/loop_step.h)
+    Place first, even, odd;
+    int64_t step = 0;
+    std::vector<Place> list = {};
+    std::vector<int32_t> numbers = {};
+  };
+  int64_t times = 0;
+  Program body;
+  std::vector<Slot> slots;
 };
 
 // A step before memory is assigned.
@@ -25,6 +43,7 @@ struct PendingStep {
   int32_t node = -1;                        // that the step computes, or one of them
   Device device;
   std::unique_ptr<const DeviceKernel> followed;  // a product and its kernel, already one
+  std::unique_ptr<PendingLoop> loop;             // until it is emitted
   std::vector<Use> uses;  // as the launch's buffers; library: operands, then the result
 };
 

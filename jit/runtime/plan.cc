@@ -17,6 +17,7 @@
 #include "jit/runtime/followed.h"
 #include "jit/runtime/launch.h"
 #include "jit/runtime/list_step.h"
+#include "jit/runtime/loop_step.h"
 #include "jit/runtime/plan_impl.h"
 #include "jit/runtime/stretch.h"
 
@@ -240,6 +241,9 @@ Status RunStep(const Step& step, char* const* slots, absl::Span<Value* const> in
   if (const ListStep* list = std::get_if<ListStep>(&step)) {
     RunList(*list, slots, inputs);
     return absl::OkStatus();
+  }
+  if (const LoopStep* loop = std::get_if<LoopStep>(&step)) {
+    return RunLoop(*loop->loop, slots, inputs);
   }
   if (const FollowedStep* followed = std::get_if<FollowedStep>(&step)) {
     return RunFollowed(*followed, slots, inputs);

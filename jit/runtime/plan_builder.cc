@@ -9,6 +9,7 @@
 #include "core/device_memory.h"
 #include "core/parallel.h"
 #include "jit/runtime/kernel_cache.h"
+#include "jit/runtime/loop_step.h"
 
 namespace frazil::jit {
 namespace {
@@ -24,7 +25,9 @@ StatusOr<Program> PlanBuilder::Run() {
   program_.arenas = {{Device()}};
   MakeNodeMemories();
   for (const Group& group : grouping_.groups) {
-    FZ_RETURN_IF_ERROR(group.kind == Group::Kind::kKernel ? AddKernels(group) : AddLibrary(group));
+    FZ_RETURN_IF_ERROR(group.kind == Group::Kind::kKernel    ? AddKernels(group)
+                       : group.kind == Group::Kind::kLibrary ? AddLibrary(group)
+                                                             : AddLoop(group));
   }
   if (options_.compile.fuse)
     FollowProducts(graph_, memory_of_, options_.compile.precision, &pending_);
@@ -181,6 +184,7 @@ Pointer PlanBuilder::PointerTo(int32_t memory, int64_t offset) const {
 
 Status PlanBuilder::Emit(PendingStep* s) {
   s->library |= s->call != nullptr;
+  if (s->loop) return EmitLoop(s);
   if (s->call) {
     LibraryStep step;
     const Node& node = graph_.nodes[s->node];
@@ -200,7 +204,8 @@ Status PlanBuilder::Emit(PendingStep* s) {
 void PlanBuilder::CompileAhead() {
   std::vector<const kir::Kernel*> kernels;
   for (const PendingStep& s : pending_) {
-    if (!s.call && !s.followed && s.device == Device()) kernels.push_back(&s.launch.kernel);
+    if (!s.call && !s.followed && !s.loop && s.device == Device())
+      kernels.push_back(&s.launch.kernel);
   }
   if (kernels.size() < kWorthThreads) return;
   std::atomic<int> compiled{0};
@@ -251,14 +256,20 @@ Status PlanBuilder::EmitKernel(PendingStep* s) {
   return absl::OkStatus();
 }
 
+int64_t PlanBuilder::WorkOf(const Step& step) {
+  if (const LoopStep* loop = std::get_if<LoopStep>(&step))
+    return loop->loop->times * loop->loop->body.stats.work;
+  if (const KernelStep* kernel = std::get_if<KernelStep>(&step)) return kernel->work;
+  return std::get<LibraryStep>(step).call->work();
+}
+
 // While the content of a cell is overwritten, the host's other threads wait (plan.cc): for a short
 // while, or where most of what is left to do overwrites, as in an optimizer's step.
 void PlanBuilder::SumWork() {
   int64_t overwriting = 0;
   for (size_t i = program_.steps.size(); i-- > 0;) {
     const Step& step = program_.steps[i];
-    const KernelStep* kernel = std::get_if<KernelStep>(&step);
-    const int64_t work = kernel ? kernel->work : std::get<LibraryStep>(step).call->work();
+    const int64_t work = WorkOf(step);
     program_.stats.work += work;
     bool overwrites = false;
     for (Result& result : program_.results) {

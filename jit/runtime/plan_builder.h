@@ -1,7 +1,8 @@
 // The planner at work: groups of a graph become steps, and memory is assigned to them. Used by
 // BuildProgram (jit/runtime/steps.h) alone. Split by subject: plan_builder.cc (steps),
-// plan_builder_lives.cc (what lives when, what lies where), plan_builder_join.cc (several steps as
-// one, reports). Invariant: steps are numbered as in `pending_` until they are joined.
+// plan_builder_lives.cc (what lives when, what lies where), plan_builder_loop.cc (loops of steps),
+// plan_builder_join.cc (several steps as one, reports). Invariant: steps are numbered as in
+// `pending_` until they are joined.
 #pragma once
 
 #include <limits>
@@ -55,12 +56,19 @@ class PlanBuilder {
   static bool Launchable(Device device, const LoweredGroup& lowered);
   Status AddApart(const Group& group);
   Status AddLibrary(const Group& group);
+  // plan_builder_loop.cc
+  Status AddLoop(const Group& group);
+  PendingLoop::Slot SlotOf(const Loop::Source& source, const Node& steps, const Node& input,
+                           int64_t times) const;
+  void PlaceOutput(const Group& group, const Loop& loop, int32_t output, PendingStep* step);
+  Status EmitLoop(PendingStep* s);
   void CountRefusal(std::string why);
   void AddOutputs();
   Pointer PointerTo(int32_t memory, int64_t offset) const;
   Status Emit(PendingStep* s);
   void CompileAhead();
   Status EmitKernel(PendingStep* s);
+  static int64_t WorkOf(const Step& step);
   void SumWork();
   std::string SayPointers(absl::Span<const Pointer> pointers) const;
 

@@ -15,7 +15,7 @@ constexpr int32_t kWorkspace = -1;  // as a block of memory that steps touch
 std::string PlanBuilder::SayNode(int32_t id) const {
   const Node& node = graph_.nodes[id];
   const std::string origin = OriginOf(graph_, id);
-  return StrCat(Info(node.op).name, " ", ShortName(node.dtype), ToString(node.layout->dims()),
+  return StrCat(NameOf(node), " ", ShortName(node.dtype), ToString(node.layout->dims()),
                 origin.empty() ? "" : StrCat(" (", origin, ")"));
 }
 
@@ -28,7 +28,9 @@ void PlanBuilder::Report() {
     text = text == "temporary" ? SayNode(id) : StrCat(text, ", then ", SayNode(id));
   }
   for (const PendingStep& s : pending_)
-    report_->steps.push_back(s.call ? s.call->text() : SayNode(s.node));
+    report_->steps.push_back(s.call   ? s.call->text()
+                             : s.loop ? StrCat("loop of ", s.loop->times)
+                                      : SayNode(s.node));
   const auto end = static_cast<int32_t>(pending_.size()) - 1;
   std::vector<Block> arena, all;
   for (size_t i = 0; i < memories_.size(); ++i) {

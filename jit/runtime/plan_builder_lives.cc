@@ -24,7 +24,7 @@ const Range* RangeAt(const std::vector<Range>& ranges, int32_t step) {
 
 void PlanBuilder::FindLastLibrary() {
   for (size_t i = 0; i < pending_.size(); ++i) {
-    if (!pending_[i].call && !pending_[i].followed) continue;
+    if (!pending_[i].call && !pending_[i].followed && !pending_[i].loop) continue;
     last_library_ = static_cast<int32_t>(i);
     if (const Branched* found = BranchedAt(last_library_)) last_library_ = found->end;
     if (const Followed* found = FollowedAt(last_library_)) last_library_ = found->end;
@@ -148,10 +148,10 @@ bool PlanBuilder::MayTake(const PendingStep& s, int32_t step, size_t out, int32_
     return false;
   if (m.input >= 0) {
     if (!options_.compile.Reusable(m.input) || graph_.nodes[m.input].immediate ||
-        step < last_library_)
+        (step < last_library_ && !options_.body))
       return false;
   }
-  if (s.followed) return false;
+  if (s.followed || s.loop) return false;
   const auto shares = [&](int use) { return Home(s.uses[use].memory) == from; };
   if (!s.call)
     return MayOverwrite(s.launch, static_cast<int>(out), !CpuAddresses(s.device), shares);

@@ -60,7 +60,13 @@ struct FollowedStep {
   std::vector<KernelStep> kernels;
 };
 
-using Step = std::variant<KernelStep, LibraryStep, StretchStep, ListStep, FollowedStep>;
+// Steps that run several times (jit/runtime/loop_step.h).
+struct StepLoop;
+struct LoopStep {
+  std::shared_ptr<const StepLoop> loop;
+};
+
+using Step = std::variant<KernelStep, LibraryStep, StretchStep, ListStep, FollowedStep, LoopStep>;
 
 // New memory that outlives the run, for a value that an output is or is a view of.
 struct Result {
@@ -106,6 +112,7 @@ struct BuildOptions {
   bool in_place = true;
   bool branches = true;        // side by side where that is faster
   bool always_branch = false;  // wherever there are some, for tests
+  bool body = false;           // of a loop: what its iterations overwrite is theirs
 };
 
 // Groups become steps; memory is assigned. `dump` (may be null) receives groups, kernels and steps

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "jit/runtime/loop_step.h"
+
 namespace frazil::jit {
 namespace {
 
@@ -44,6 +46,7 @@ int64_t BytesOf(const Step& step) {
   if (const LibraryStep* l = std::get_if<LibraryStep>(&step))
     return int64_t{sizeof(LibraryStep)} + l->call->bytes();
   if (const KernelStep* k = std::get_if<KernelStep>(&step)) return BytesOf(*k);
+  if (const LoopStep* l = std::get_if<LoopStep>(&step)) return BytesOf(*l->loop);
   int64_t bytes = 0;
   if (const FollowedStep* f = std::get_if<FollowedStep>(&step)) {
     bytes = int64_t{sizeof(*f)} + f->product.call->bytes();

@@ -198,6 +198,40 @@ class Statements(Expressions):
         block = Block(((f"for i in range({trips}):", tuple(body)),))
         return [block] if self.run([block]) is None else None
 
+    def recurrent(self):
+        """Many iterations with products and reductions, which a plan has as one loop."""
+        z = self.x(lambda t: "float" in t.dtype.name and t.ndim == 2)
+        h, every, w = self.fresh(), f"every{self.counter}", f"w{self.counter}"
+        changes = [
+            f"{h} = fz.tanh({h} @ {w} + {z})",
+            f"{h} = fz.tanh({h} @ {w}.T - {z}[i % {z}.shape[0]])",
+            f"{h} = {h} - fz.mean({h}, axis={self.pick('0', '1')}, keepdims=True)",
+            f"{h} = {h} / fz.sqrt(fz.sum({h} * {h}) + 1)",
+            f"{h} = fz.sin({h} * r + i)",
+            f"{h} = fz.where({h} > 0, {h}, {z})",
+        ]
+        body = [self.pick(*changes[:2]), *self.rng.sample(changes, self.pick(1, 2))]
+        body.insert(self.pick(1, len(body)), f"{every}.append({h})")
+        if self.chance(0.2):
+            stop = (f"if i == 20 and fz.sum({h}) > r:", (self.pick("break", "continue"),))
+            body.insert(1, Block((stop,)))
+        trips = self.pick("30", "n % 5 + 24", "n % 4 * 9", f"{z}.shape[0]")
+        result = self.pick(
+            h,
+            f"fz.sum(fz.stack({every}, axis={self.pick('0', '1')}), axis=0)",
+            f"{every}[-2] * {every}[0]",
+            f"fz.concat({every}[::-1])[:2]",
+            f"sum({every})",
+        )
+        lines = [
+            f"{h} = fz.tanh({z}{self.pick('', '', ' * 0')})",
+            f"{every} = []",
+            f"{w} = fz.tanh({z}.T @ {z})",
+            Block(((f"for i in range({trips}):", tuple(body)),)),
+            f"{h} = {result}",
+        ]
+        return self.added(h, lines) if self.run(lines) is None and self.good(h) else None
+
     def while_loop(self):
         x = self.x(lambda t: "float" in t.dtype.name)
         k = f"k{self.counter}"
@@ -340,6 +374,7 @@ class Statements(Expressions):
             kinds += [(self.remember, 2), (self.rebind, 1), (self.borrowed, 1.5)]
         if self.depth < 2:
             kinds += [(self.branch, 1.5), (self.loop, 1.2), (self.while_loop, 0.5)]
+            kinds += [(self.recurrent, 0.6)]
             kinds += [(self.failing, 0.7), (self.without_grad, 0.4), (self.closure, 0.5)]
             kinds += [(self.other_product, 0.4)]
         if self.depth == 0:

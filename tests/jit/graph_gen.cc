@@ -3,10 +3,12 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <map>
 
 #include "core/check.h"
 #include "core/str.h"
 #include "jit/runtime/eager.h"
+#include "jit/runtime/plan_impl.h"
 
 namespace frazil::jit {
 namespace {
@@ -236,13 +238,59 @@ Status RunNode(const Graph& graph, size_t id, std::vector<ValueRef>* values) {
   return absl::OkStatus();
 }
 
+// A window of `like`'s shape, `at` elements behind the first of `value`.
+StatusOr<ValueRef> WindowOf(Value* value, const Node& like, int64_t at) {
+  return jit::MakeView(*value, like.dtype, like.layout, at * SizeOf(like.dtype));
+}
+
+// The nodes [begin, end) are a loop of steps and its results.
+Status RunSteps(const Graph& graph, size_t begin, size_t end, std::vector<ValueRef>* values) {
+  const Node& steps = graph.nodes[begin];
+  const Loop& loop = graph.loops[steps.loop];
+  using Kind = Loop::Source::Kind;
+  std::vector<ValueRef> before;
+  std::map<size_t, std::vector<ValueRef>> every;
+  for (int64_t t = 0; t < loop.times; ++t) {
+    std::vector<ValueRef> inputs;
+    for (size_t i = 0; i < loop.sources.size(); ++i) {
+      const Loop::Source& s = loop.sources[i];
+      const int64_t at = s.operand + (s.kind == Kind::kEach ? t : 0);
+      ValueRef value = (*values)[steps.operands[at]];
+      if (s.kind == Kind::kSlide) {
+        FZ_ASSIGN_OR_RETURN(value,
+                            WindowOf(value.get(), loop.body->nodes[i], s.start + t * s.step));
+      }
+      inputs.push_back(s.kind == Kind::kState && t > 0 ? before[s.next] : std::move(value));
+    }
+    FZ_ASSIGN_OR_RETURN(before, RunOpByOp(*loop.body, inputs));
+    for (size_t id = begin + 1; id < end; ++id) {
+      const Node& node = graph.nodes[id];
+      if (node.role == Role::kEnd) (*values)[id] = before[node.attrs[0]];
+      if (node.role == Role::kEvery) every[id].push_back(before[node.attrs[0]]);
+    }
+  }
+  for (const auto& [id, parts] : every) {
+    std::vector<ValueRef> rows;
+    std::vector<Value*> operands;
+    for (const ValueRef& part : parts) {
+      Value* x = part.get();
+      Attrs dims = {1};
+      for (const int64_t extent : part->layout->shape->dims()) dims.push_back(extent);
+      FZ_ASSIGN_OR_RETURN(rows.emplace_back(), RunOp(OpId::k_reshape, {&x, 1}, dims));
+      operands.push_back(rows.back().get());
+    }
+    FZ_ASSIGN_OR_RETURN((*values)[id], RunOp(OpId::k_concat, operands, {0}));
+  }
+  return absl::OkStatus();
+}
+
 // The nodes [begin, end) are a loop.
 Status RunLoop(const Graph& graph, size_t begin, size_t end, std::vector<ValueRef>* values) {
   const auto copy = [&](size_t id, int32_t from) {
     Value* operand = (*values)[from].get();
     return RunOp(OpId::k_copy, {&operand, 1}, {});
   };
-  for (int64_t t = 0; t < graph.loops[graph.nodes[begin].loop]; ++t) {
+  for (int64_t t = 0; t < graph.loops[graph.nodes[begin].loop].times; ++t) {
     std::vector<std::pair<int32_t, ValueRef>> next;
     for (size_t id = begin; id < end; ++id) {
       const Node& node = graph.nodes[id];
@@ -272,7 +320,8 @@ StatusOr<std::vector<ValueRef>> RunOpByOp(const Graph& graph, absl::Span<const V
     const int32_t loop = graph.nodes[id].loop;
     while (loop >= 0 && end < graph.nodes.size() && graph.nodes[end].loop == loop) ++end;
     if (end > id) {
-      FZ_RETURN_IF_ERROR(RunLoop(graph, id, end, &values));
+      FZ_RETURN_IF_ERROR(graph.loops[loop].body ? RunSteps(graph, id, end, &values)
+                                                : RunLoop(graph, id, end, &values));
       id = end - 1;
     } else {
       FZ_RETURN_IF_ERROR(RunNode(graph, id, &values));

@@ -16,7 +16,7 @@ namespace {
 std::optional<Graph> Again(const Graph& graph) {
   const std::string bytes = Pack(graph) + "rest";
   std::string_view left = bytes;
-  std::optional<Graph> again = UnpackGraph(&left, graph.origins.size());
+  std::optional<Graph> again = UnpackGraph(&left, graph.origins);
   EXPECT_EQ(left, again ? "rest" : bytes);
   return again;
 }
@@ -116,7 +116,7 @@ TEST(Pack, OtherBytesAreRefusedOrInRange) {
         bytes[size_t(Below(rng, int64_t(bytes.size())))] = char(rng());
     }
     std::string_view left = bytes;
-    const auto got = UnpackGraph(&left, 2);
+    const auto got = UnpackGraph(&left, {"a", "b"});
     refused += !got;
     if (got) ExpectInRange(*got, 2);
     std::string groups = Pack(Fuse(graph));

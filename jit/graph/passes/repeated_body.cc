@@ -16,19 +16,6 @@ constexpr int kMaxTried = 6;            // lengths of a body that are looked at 
 constexpr int64_t kWorkPerNode = 2000;  // comparisons, then the rest stays as it is
 constexpr int32_t kReturned = std::numeric_limits<int32_t>::max();
 
-bool MayRepeat(const Node& node) {
-  if (node.loop >= 0 || !(node.device == Device())) return false;
-  switch (Info(node.op).klass) {
-    case OpClass::kElementwise:
-    case OpClass::kCast:
-      return true;
-    case OpClass::kView:
-      return node.op == OpId::k_broadcast_to || node.op == OpId::k_reshape;
-    default:
-      return false;
-  }
-}
-
 bool SameCall(const Node& a, const Node& b) {
   return a.op == b.op && a.attrs == b.attrs && a.dtype == b.dtype && a.layout == b.layout &&
          a.view == b.view && a.operands.size() == b.operands.size();
@@ -36,9 +23,25 @@ bool SameCall(const Node& a, const Node& b) {
 
 }  // namespace
 
-BodyFinder::BodyFinder(const Graph& graph, absl::FunctionRef<bool(const RepeatedBody&)> good)
-    : graph_(graph), good_(good), work_(kWorkPerNode * Count()) {
+BodyFinder::BodyFinder(const Graph& graph, LoopOf what,
+                       absl::FunctionRef<bool(const RepeatedBody&)> good)
+    : graph_(graph), steps_(what == LoopOf::kSteps), good_(good), work_(kWorkPerNode * Count()) {
   Describe();
+}
+
+bool BodyFinder::MayRepeat(const Node& node) const {
+  if (node.loop >= 0 || !(node.device == Device())) return false;
+  switch (Info(node.op).klass) {
+    case OpClass::kElementwise:
+    case OpClass::kCast:
+      return true;
+    case OpClass::kView:
+      return steps_ || node.op == OpId::k_broadcast_to || node.op == OpId::k_reshape;
+    case OpClass::kTransfer:
+      return false;
+    default:
+      return steps_;
+  }
 }
 
 std::optional<RepeatedBody> BodyFinder::Find(int32_t at) {
@@ -99,26 +102,47 @@ bool BodyFinder::LooksRepeated(int32_t at, int32_t length) {
   return true;
 }
 
-// Of the places in the body where an iteration may begin, the one with the smallest state.
+// Of the places in the body where an iteration may begin, the best.
 std::optional<RepeatedBody> BodyFinder::Rotate(int32_t at, int32_t length) {
-  std::optional<RepeatedBody> best;
+  std::vector<RepeatedBody> found;
   for (int32_t first = at; first < at + length && work_ > 0; ++first) {
-    const size_t fewer = best ? best->state.size() : std::numeric_limits<size_t>::max();
-    std::optional<RepeatedBody> loop = Compare(first, length, fewer);
     // The first iteration may read other things.
-    if (!loop) loop = Compare(first + length, length, fewer);
-    if (loop) best = std::move(loop);
+    for (const int32_t begin : {first, first + length}) {
+      if (std::optional<RepeatedBody> loop = Compare(begin, length))
+        found.push_back(*std::move(loop));
+    }
   }
-  if (best && !good_(*best)) return std::nullopt;
-  return best;
+  std::vector<std::pair<int64_t, size_t>> order;
+  for (size_t i = 0; i < found.size(); ++i) order.emplace_back(CostOf(found[i]), i);
+  std::sort(order.begin(), order.end());
+  for (const auto& [cost, i] : order) {
+    if (work_ > 0 && CountTimes(&found[i]))
+      return good_(found[i]) ? std::optional(std::move(found[i])) : std::nullopt;
+  }
+  return std::nullopt;
 }
 
-// As many iterations from `first` on as are a loop with a state of less than `fewer` values, if
-// any.
-std::optional<RepeatedBody> BodyFinder::Compare(int32_t first, int32_t length, size_t fewer) {
+// What an iteration hands to the next: values, of a kernel, which keeps each in a register, or
+// bytes. A product that follows state by itself is no part of a kernel: iterations better begin
+// there.
+int64_t BodyFinder::CostOf(const RepeatedBody& loop) const {
+  if (!steps_) return static_cast<int64_t>(loop.state.size());
+  int64_t bytes = 0;
+  for (const int32_t place : loop.state) {
+    const Node& node = graph_.nodes[loop.run.first + place];
+    bytes += node.layout->size * SizeOf(node.dtype) + 1;
+  }
+  int32_t begin = loop.run.first;
+  while (graph_.nodes[begin].view && begin < loop.run.first + loop.run.length) ++begin;
+  const OpClass klass = Info(graph_.nodes[begin].op).klass;
+  return 2 * bytes + (klass == OpClass::kElementwise || klass == OpClass::kCast);
+}
+
+// The sources of a body, if each operand has one.
+std::optional<RepeatedBody> BodyFinder::Compare(int32_t first, int32_t length) {
   if (!LooksRepeated(first, length)) return std::nullopt;
   RepeatedBody loop{
-      .run = {first, length, 0}, .sources = {}, .state = {}, .inits = {}, .each = {}, .types = {}};
+      .run = {first, length, 0}, .sources = {}, .state = {}, .inits = {}, .each = {}, .like = {}};
   for (int32_t place = 0; place < length; ++place) {
     auto& sources = loop.sources.emplace_back();
     for (const int32_t second : graph_.nodes[first + length + place].operands) {
@@ -128,19 +152,24 @@ std::optional<RepeatedBody> BodyFinder::Compare(int32_t first, int32_t length, s
       sources.push_back(*source);
     }
   }
-  if (loop.state.empty() || loop.state.size() >= fewer) return std::nullopt;
-  std::vector<bool> is_state(length, false);
-  for (const int32_t place : loop.state) is_state[place] = true;
-  CountTimes(&loop, is_state);
-  if (!StaysInside(loop, is_state)) --loop.run.times;
-  const bool good = loop.run.times >= kMinTimes && loop.run.nodes() >= kMinNodes;
-  if (!good || !StaysInside(loop, is_state)) return std::nullopt;
-  for (std::vector<int32_t>& list : loop.each) list.resize(loop.run.times);
+  if (loop.state.empty()) return std::nullopt;
   return loop;
 }
 
+// As many iterations as are a loop; false: too few.
+bool BodyFinder::CountTimes(RepeatedBody* loop) {
+  std::vector<bool> is_state(loop->run.length, false);
+  for (const int32_t place : loop->state) is_state[place] = true;
+  AddIterations(loop, is_state);
+  if (!StaysInside(*loop, is_state)) --loop->run.times;
+  const bool good = loop->run.times >= kMinTimes && loop->run.nodes() >= kMinNodes;
+  if (!good || !StaysInside(*loop, is_state)) return false;
+  for (std::vector<int32_t>& list : loop->each) list.resize(loop->run.times);
+  return true;
+}
+
 // Iterations up to one that reads other things, or from which more is used later.
-void BodyFinder::CountTimes(RepeatedBody* loop, const std::vector<bool>& is_state) {
+void BodyFinder::AddIterations(RepeatedBody* loop, const std::vector<bool>& is_state) {
   const Bodies& run = loop->run;
   for (int32_t& t = loop->run.times; run.end() + run.length <= Count(); ++t) {
     const int32_t begin = run.end(), after = begin + 2 * run.length;
@@ -152,7 +181,7 @@ void BodyFinder::CountTimes(RepeatedBody* loop, const std::vector<bool>& is_stat
       for (size_t k = 0; k < loop->sources[place].size(); ++k) {
         if (!Fits(*loop, loop->sources[place][k], graph_.nodes[id].operands[k], t)) return;
       }
-      if (last_use_[id] < after) continue;
+      if (steps_ || last_use_[id] < after) continue;
       if (!is_state[place]) return;
       last = true;
     }
@@ -183,15 +212,16 @@ bool BodyFinder::Fits(const RepeatedBody& loop, const BodySource& s, int32_t ope
     case BodySource::Kind::kEach:
       break;
   }
-  return IsNumber(operand, loop.types[s.id]);
+  return operand < run.first && IsAlike(operand, loop.like[s.id]);
 }
 
-bool BodyFinder::IsNumber(int32_t id, DType dtype) const {
-  const Node& n = graph_.nodes[id];
-  return n.input && n.immediate && n.dtype == dtype;
+bool BodyFinder::IsAlike(int32_t id, int32_t like) const {
+  const Node &a = graph_.nodes[id], &b = graph_.nodes[like];
+  return a.immediate == b.immediate && (steps_ || a.immediate) && a.dtype == b.dtype &&
+         a.device == b.device && a.layout == b.layout;
 }
 
-// Where the second iteration has operand `second` from; the first and third tell numbers of
+// Where the second iteration has operand `second` from; the first and third tell values of
 // their own from one that stays.
 std::optional<BodySource> BodyFinder::FindSource(int32_t place, int k, int32_t second,
                                                  RepeatedBody* loop) const {
@@ -209,10 +239,9 @@ std::optional<BodySource> BodyFinder::FindSource(int32_t place, int k, int32_t s
   }
   if (operand(0) == second && operand(2) == second)
     return BodySource{BodySource::Kind::kSame, second};
-  const DType dtype = graph_.nodes[second].dtype;
-  if (!IsNumber(second, dtype)) return std::nullopt;
+  if (!IsAlike(second, second)) return std::nullopt;
   loop->each.emplace_back();
-  loop->types.push_back(dtype);
+  loop->like.push_back(second);
   return BodySource{BodySource::Kind::kEach, static_cast<int32_t>(loop->each.size()) - 1};
 }
 
@@ -230,8 +259,9 @@ bool BodyFinder::AddState(int32_t place, int32_t init, RepeatedBody* loop) const
   return true;
 }
 
-// Outside nothing but the state behind the last iteration is read.
+// Outside nothing but the state behind the last iteration is read, if that matters.
 bool BodyFinder::StaysInside(const RepeatedBody& loop, const std::vector<bool>& is_state) const {
+  if (steps_) return true;
   const Bodies& run = loop.run;
   for (int32_t place = 0; place < run.length && run.times > 0; ++place) {
     if (!is_state[place] && last_use_[run.end() - run.length + place] >= run.end()) return false;

@@ -1,10 +1,10 @@
 // Finds bodies that a graph repeats. Called by the roll pass alone.
 //
 // Nodes are compared by what they are, then by where their operands come from: an operand of
-// iteration t is a value of the same iteration, the state (a value of iteration t - 1), a number of
-// its own, or the same value in every iteration.
-// Invariant: what is found does what the repeated nodes do, and of its values only the state behind
-// the last iteration is read elsewhere.
+// iteration t is a value of the same iteration, the state (a value of iteration t - 1), a value of
+// its own from before the loop, or the same value in every iteration.
+// Invariant: what is found does what the repeated nodes do. Of a loop that is to be one kernel only
+// the state behind the last iteration is read elsewhere, and only numbers are its iterations' own.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ struct Bodies {
 // Where a node of the body has an operand from.
 struct BodySource {
   enum class Kind : uint8_t { kSame, kBody, kState, kEach } kind;
-  int32_t id;  // kSame: the value; kBody, kState: place in the body; kEach: number among them
+  int32_t id;  // kSame: the value; kBody, kState: place in the body; kEach: list among them
 };
 
 struct RepeatedBody {
@@ -34,14 +34,17 @@ struct RepeatedBody {
   std::vector<absl::InlinedVector<BodySource, 3>> sources;  // of each node of the body
   std::vector<int32_t> state;                               // places in the body
   std::vector<int32_t> inits;                               // as state: values before the loop
-  std::vector<std::vector<int32_t>> each;                   // the number in each iteration
-  std::vector<DType> types;                                 // of each number
+  std::vector<std::vector<int32_t>> each;                   // a value for each iteration
+  std::vector<int32_t> like;                                // one of each of these lists
 };
+
+// What the loop is to be: one kernel, or steps of a plan (of any ops).
+enum class LoopOf : uint8_t { kKernel, kSteps };
 
 class BodyFinder {
  public:
   // `good`: whether a loop that was found is wanted. Lives as long as this.
-  BodyFinder(const Graph& graph, absl::FunctionRef<bool(const RepeatedBody&)> good);
+  BodyFinder(const Graph& graph, LoopOf what, absl::FunctionRef<bool(const RepeatedBody&)> good);
 
   // The first at or behind node `at`, if any.
   std::optional<RepeatedBody> Find(int32_t at);
@@ -53,16 +56,20 @@ class BodyFinder {
   std::optional<RepeatedBody> FindAt(int32_t at, int32_t* tried);
   bool LooksRepeated(int32_t at, int32_t length);
   std::optional<RepeatedBody> Rotate(int32_t at, int32_t length);
-  std::optional<RepeatedBody> Compare(int32_t first, int32_t length, size_t fewer);
-  void CountTimes(RepeatedBody* loop, const std::vector<bool>& is_state);
+  std::optional<RepeatedBody> Compare(int32_t first, int32_t length);
+  bool CountTimes(RepeatedBody* loop);
+  void AddIterations(RepeatedBody* loop, const std::vector<bool>& is_state);
   bool Fits(const RepeatedBody& loop, const BodySource& s, int32_t operand, int32_t t) const;
-  bool IsNumber(int32_t id, DType dtype) const;
+  bool MayRepeat(const Node& node) const;
+  bool IsAlike(int32_t id, int32_t like) const;
+  int64_t CostOf(const RepeatedBody& loop) const;
   std::optional<BodySource> FindSource(int32_t place, int k, int32_t second,
                                        RepeatedBody* loop) const;
   bool AddState(int32_t place, int32_t init, RepeatedBody* loop) const;
   bool StaysInside(const RepeatedBody& loop, const std::vector<bool>& is_state) const;
 
   const Graph& graph_;
+  const bool steps_;
   const absl::FunctionRef<bool(const RepeatedBody&)> good_;
   std::vector<uint64_t> what_;       // a node and its type; 0: never part of a loop
   std::vector<int32_t> last_use_;    // the last node that reads it

@@ -1,9 +1,11 @@
 // The roll pass: a body that the graph repeats becomes a loop (graph.h). Loops of traced Python
 // arrive unrolled; as one node list they would be cut into many kernels that hand their state over
-// in memory, as a loop they are one kernel that keeps it in registers.
+// in memory, as a loop they are one kernel that keeps it in registers. Bodies with products or
+// reductions become loops of steps first (roll_steps.cc).
 #include "absl/container/flat_hash_map.h"
 #include "jit/graph/passes/passes.h"
 #include "jit/graph/passes/repeated_body.h"
+#include "jit/graph/passes/roll_steps.h"
 #include "jit/graph/space.h"
 
 namespace frazil::jit {
@@ -16,7 +18,7 @@ int32_t Rewrite(const RepeatedBody& loop, Graph* graph) {
   std::vector<Node>& nodes = graph->nodes;
   nodes.assign(old.begin(), old.begin() + run.first);
   const auto number = static_cast<int32_t>(graph->loops.size());
-  graph->loops.push_back(run.times);
+  graph->loops.push_back({.times = run.times});
   const auto add = [&](Node node, Role role) {
     node.role = role;
     node.loop = number;
@@ -86,8 +88,9 @@ bool IsOneKernel(const RepeatedBody& loop, const Graph& graph) {
 }  // namespace
 
 void Roll(Graph* graph) {
+  RollSteps(graph);
   const auto good = [graph](const RepeatedBody& loop) { return IsOneKernel(loop, *graph); };
-  BodyFinder finder(*graph, good);
+  BodyFinder finder(*graph, LoopOf::kKernel, good);
   int32_t at = graph->num_inputs;
   while (const std::optional<RepeatedBody> loop = finder.Find(at)) {
     at = Rewrite(*loop, graph);

@@ -1,0 +1,88 @@
+#include "jit/graph/passes/concat_slices.h"
+
+#include "core/check.h"
+
+namespace frazil::jit {
+namespace {
+
+constexpr size_t kMinSlices = 4;
+
+int32_t Must(const StatusOr<int32_t>& id) {
+  FZ_CHECK(id.ok());
+  return *id;
+}
+
+// The value of all iterations that a node is iteration `*t` of, dense and whole, or -1.
+int32_t EveryOf(const Graph& graph, int32_t id, int64_t* t) {
+  const Node& node = graph.nodes[id];
+  const int32_t base = BaseOf(graph, id);
+  const Node& every = graph.nodes[base];
+  if (every.role != Role::kEvery || !node.layout->dense) return -1;
+  const int64_t size = node.layout->size;
+  if (size == 0 || every.layout->size != size * every.layout->extents[0]) return -1;
+  const int64_t at = OffsetInBase(graph, id) / SizeOf(node.dtype);
+  if (at % size != 0) return -1;
+  *t = at / size;
+  return base;
+}
+
+// Iterations [t, t + count) of `every`, each of shape `dims`, one behind the other along `axis`.
+// A view, or -1 where no strides describe it.
+int32_t Range(int32_t every, int64_t t, int64_t count, absl::Span<const int64_t> dims, int64_t axis,
+              int32_t origin, Graph* graph) {
+  Attrs part = {t, 1, count};
+  const Layout* layout = graph->nodes[every].layout;
+  for (int i = 1; i < layout->rank; ++i)
+    part.insert(part.end(), {0, 1, static_cast<int64_t>(layout->extents[i])});
+  const auto add = [&](OpId op, int32_t x, const Attrs& attrs) {
+    return Must(graph->AddOp(op, {x}, attrs, origin));
+  };
+  const bool whole = t == 0 && count == layout->extents[0];
+  const int32_t slices = whole ? every : add(OpId::k_slice, every, part);
+  Attrs shape(dims.begin(), dims.end());
+  int64_t before = 1;
+  for (int64_t i = 0; i < axis; ++i) before *= dims[i];
+  shape[axis] *= count;
+  if (before == 1) return add(OpId::k_reshape, slices, shape);
+  if (dims[axis] != 1) return -1;
+  Attrs split = {count}, order, one(dims.begin(), dims.end());
+  split.insert(split.end(), dims.begin(), dims.end());
+  split.erase(split.begin() + 1 + axis);
+  for (int64_t i = 0; i < static_cast<int64_t>(dims.size()); ++i)
+    order.push_back(i < axis ? i + 1 : i == axis ? 0 : i);
+  return add(OpId::k_permute_dims, add(OpId::k_reshape, slices, split), order);
+}
+
+}  // namespace
+
+int32_t ConcatSlices(const Node& node, Graph* graph) {
+  absl::InlinedVector<int32_t, 3> operands;
+  for (size_t i = 0; i < node.operands.size();) {
+    int64_t first = 0, t = 0;
+    const int32_t every = EveryOf(*graph, node.operands[i], &first);
+    const auto dims = graph->nodes[node.operands[i]].layout->dims();
+    size_t end = i + 1;
+    while (every >= 0 && end < node.operands.size() &&
+           EveryOf(*graph, node.operands[end], &t) == every &&
+           t == first + static_cast<int64_t>(end - i) &&
+           graph->nodes[node.operands[end]].layout->dims() == dims)
+      ++end;
+    int32_t range = -1;
+    if (end - i >= kMinSlices) {
+      range = Range(every, first, static_cast<int64_t>(end - i), dims, node.attrs[0], node.origin,
+                    graph);
+    }
+    if (range >= 0) {
+      operands.push_back(range);
+    } else {
+      operands.insert(operands.end(), node.operands.begin() + i, node.operands.begin() + end);
+    }
+    i = end;
+  }
+  if (operands.size() > 1 || node.operands.size() == 1)
+    return Must(graph->AddOp(OpId::k_concat, operands, node.attrs, node.origin));
+  if (graph->nodes[operands[0]].layout->dense) return operands[0];
+  return Must(graph->AddOp(OpId::k_copy, operands, {}, node.origin));
+}
+
+}  // namespace frazil::jit

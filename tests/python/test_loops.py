@@ -1,0 +1,229 @@
+"""Loops of steps: bodies with products and reductions are planned once, with the bits of eager."""
+
+import numpy as np
+import pytest
+
+import frazil as fz
+from frazil import nn
+
+rng = np.random.default_rng(7)
+
+
+def array(*shape):
+    return fz.asarray(rng.standard_normal(shape).astype(np.float32) * 0.3)
+
+
+def rnn(x, w, u, b):
+    h, every = fz.zeros((x.shape[1], w.shape[0])), []
+    for t in range(x.shape[0]):
+        h = fz.tanh(x[t] @ u + h @ w + b)
+        every.append(h)
+    return fz.stack(every), h, every[3], every[-2]
+
+
+def batch_first(x, w, u, b):
+    h, every = fz.zeros((x.shape[0], w.shape[0])), []
+    for t in range(x.shape[1]):
+        h = fz.tanh(x[:, t] @ u + h @ w + b)
+        every.append(h)
+    return fz.stack(every, axis=1)
+
+
+def backwards(x, w, u, b):
+    h, every = fz.zeros((x.shape[1], w.shape[0])), []
+    for t in reversed(range(x.shape[0])):
+        h = fz.tanh(x[t] @ u + h @ w + b)
+        every.append(h)
+    return fz.concat(every[::-1], axis=0), every[5:9]
+
+
+def lstm(x, wi, wh, b):
+    n = wh.shape[1]
+    h = c = fz.zeros((x.shape[1], n))
+    every = []
+    for i in range(x.shape[0]):
+        g = x[i] @ wi.T + h @ wh.T + b
+        c = nn.sigmoid(g[:, n : 2 * n]) * c + nn.sigmoid(g[:, :n]) * fz.tanh(g[:, 2 * n : 3 * n])
+        h = nn.sigmoid(g[:, 3 * n :]) * fz.tanh(c)
+        every.append(h)
+    return fz.stack(every), h, c
+
+
+def gru(x, wi, wh):
+    n = wh.shape[0]
+    h = fz.zeros((x.shape[1], n))
+    for i in range(x.shape[0]):
+        gi, gh = x[i] @ wi, h @ wh
+        r = nn.sigmoid(gi[:, :n] + gh[:, :n])
+        z = nn.sigmoid(gi[:, n : 2 * n] + gh[:, n : 2 * n])
+        h = (1 - z) * fz.tanh(gi[:, 2 * n :] + r * gh[:, 2 * n :]) + z * h
+    return h
+
+
+def power_iteration(a, v):
+    sizes = []
+    for _ in range(40):
+        v = a @ v
+        size = fz.sqrt(fz.sum(v * v))
+        v = v / size
+        sizes.append(size)
+    return v, sizes[-1], sizes
+
+
+def descent(a, b, x):
+    losses = []
+    for i in range(50):
+        r = a @ x - b
+        losses.append(fz.mean(r * r))
+        x = x - (0.1 / (i + 1)) * (a.T @ r)
+    return x, fz.stack(losses)
+
+
+def ode(y, w, v):
+    def slope(y):
+        return fz.tanh(y @ w) @ v
+
+    for i in range(30):
+        dt = 0.01 * (i % 3 + 1)
+        k1 = slope(y)
+        k2 = slope(y + k1 * (dt / 2))
+        k3 = slope(y + k2 * (dt / 2))
+        k4 = slope(y + k3 * dt)
+        y = y + (k1 + 2 * k2 + 2 * k3 + k4) * (dt / 6)
+    return y
+
+
+def kmeans(points, centres):
+    for _ in range(25):
+        apart = fz.sum((points[:, None] - centres[None]) ** 2, axis=2)
+        own = fz.astype(apart == fz.min(apart, axis=1, keepdims=True), fz.float32)
+        centres = (own.T @ points) / fz.maximum(fz.sum(own, axis=0)[:, None], 1.0)
+    return centres
+
+
+def nested(x, w):
+    for _ in range(12):
+        for _ in range(10):
+            x = x + 0.1 * (fz.sin(x) * x - fz.cos(x) * 0.5)
+        x = fz.tanh(x @ w)
+    return x
+
+
+PROGRAMS = {
+    "rnn": (rnn, lambda: (array(40, 2, 6), array(8, 8), array(6, 8), array(8))),
+    "batch first": (batch_first, lambda: (array(2, 40, 6), array(8, 8), array(6, 8), array(8))),
+    "backwards": (backwards, lambda: (array(30, 2, 6), array(8, 8), array(6, 8), array(8))),
+    "lstm": (lstm, lambda: (array(30, 2, 6), array(32, 6), array(32, 8), array(32))),
+    "gru": (gru, lambda: (array(30, 3, 6), array(6, 24), array(8, 24))),
+    "power iteration": (power_iteration, lambda: (array(12, 12), array(12))),
+    "descent": (descent, lambda: (array(9, 5), array(9), array(5))),
+    "ode": (ode, lambda: (array(3, 4), array(4, 9), array(9, 4))),
+    "kmeans": (kmeans, lambda: (array(60, 4), array(5, 4))),
+    "nested": (nested, lambda: (array(3, 8), array(8, 8))),
+}
+
+
+def flat(result):
+    if isinstance(result, (tuple, list)):
+        return [x for part in result for x in flat(part)]
+    return [np.asarray(result)]
+
+
+def assert_same(got, want):
+    got, want = flat(got), flat(want)
+    assert len(got) == len(want)
+    for a, b in zip(got, want, strict=True):
+        assert a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def loops(f):
+    return [s for plan in f.memory_plan() for s in plan.steps if s.startswith("loop of ")]
+
+
+@pytest.mark.parametrize("pure", [False, True])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_iterations_are_steps_of_one_loop(name, pure):
+    body, arguments = PROGRAMS[name]
+    f = fz.trace(body, pure=pure)
+    for _ in range(6):
+        args = arguments()
+        assert_same(f(*args), body(*args))
+    assert loops(f)
+
+
+@pytest.mark.parametrize("pure", [False, True])
+def test_with_gradients(pure):
+    def loss(w, u, b, x):
+        every, h, _, _ = rnn(x, w, u, b)
+        return fz.sum(every * every) + fz.sum(h)
+
+    both = fz.value_and_grad(loss, argnums=(0, 1, 2))
+    f = fz.trace(both, pure=pure)
+    for _ in range(5):
+        args = array(8, 8), array(6, 8), array(8), array(40, 2, 6)
+        assert_same(f(*args), both(*args))
+    assert len(loops(f)) >= 2  # forward, and backward in reverse order
+
+
+@pytest.mark.parametrize("pure", [False, True])
+def test_history_outlives_the_loop(pure):
+    x, u = array(30, 2, 6), array(6, 8)
+
+    def body(w, b):
+        return rnn(x, w, u, b)[0]
+
+    f = fz.trace(body, pure=pure)
+    for _ in range(5):
+        w, b = array(8, 8), array(8)
+        grads = []
+        for fn in (f, body):
+            w1, b1 = w.requires_grad_(), b.requires_grad_()
+            fz.sum(fn(w1, b1) ** 2).backward()
+            grads.append((w1.grad, b1.grad))
+            w.grad = b.grad = None
+        assert_same(*grads)
+
+
+@pytest.mark.parametrize("pure", [False, True])
+def test_an_outcome_in_the_middle(pure):
+    def body(a, v):
+        for i in range(60):
+            v = a @ v
+            v = v / fz.sqrt(fz.sum(v * v))
+            if i == 30 and v[0] > 0:
+                v = -v
+        return v
+
+    f = fz.trace(body, pure=pure)
+    for _ in range(12):
+        args = array(6, 6), array(6)
+        assert_same(f(*args), body(*args))
+    assert loops(f)
+
+
+def test_another_number_of_iterations():
+    def body(x, w):
+        h = fz.zeros((1, w.shape[0]))
+        for t in range(x.shape[0]):
+            h = fz.tanh(h @ w + x[t])
+        return h
+
+    f = fz.trace(body)
+    for steps in (30, 50, 30, 7, 50, 30):
+        args = array(steps, 1, 8), array(8, 8)
+        assert_same(f(*args), body(*args))
+
+
+def test_a_long_loop_is_one_plan():
+    def body(x, w):
+        h = fz.zeros((1, w.shape[0]))
+        for t in range(x.shape[0]):
+            h = fz.tanh(h @ w + fz.maximum(x[t], 0.0) * 0.5 - h)
+        return h
+
+    f = fz.trace(body, pure=True)
+    x, w = array(1000, 1, 8), array(8, 8)
+    want = body(x, w)
+    for _ in range(5):
+        assert_same(f(x, w), want)
+    assert max(int(s.split()[-1]) for s in loops(f)) > 990
