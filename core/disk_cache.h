@@ -1,7 +1,7 @@
 // The process's share in a disk table: what is to be kept is written a moment later by a thread
 // that then ends, so that nobody who computes waits for a disk, or when the process exits. Called
-// by jit/runtime/kept. Invariants: an entry is written by the process that made it, not by its
-// forks; nobody forks while a file is being written; signals go to other threads.
+// by jit/runtime/disk_store. Invariants: an entry is written by the process that made it, not by
+// its forks; nobody forks while a file is being written; signals go to other threads.
 #pragma once
 
 #include <memory>

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <memory>
@@ -57,8 +58,11 @@ bool DiskTable::Lock(Writer* writer) {
   writer->folder = OpenPrivateFolder(folder_, true);
   if (!writer->folder) return false;
   for (int i = 0; i < kTries; ++i) {
+    errno = 0;
     writer->file = OpenPrivateFile(writer->folder, name_, O_RDWR | O_CREAT);
     const int file = writer->file.get();
+    // It may be right, but this process can have no more files now.
+    if (file < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) return false;
     if (file >= 0 && !TakeLock(file)) {
       writer->busy = true;
       return false;
@@ -106,9 +110,10 @@ bool DiskTable::Put(Writer* writer, const Entry& entry, int64_t limit) {
   record += entry.key;
   record += entry.value;
   const uint64_t most = uint64_t(std::max<int64_t>(limit, 0));
-  if (record.size() > UINT32_MAX || record.size() + kData > most / 2) return true;  // too large
+  const uint64_t room = most > kData ? most - kData : 0;
+  if (record.size() > UINT32_MAX || record.size() > room / 2) return true;  // too large
   if (!at || writer->used >= kMostEntries || writer->end + record.size() > most) {
-    if (!Compact(writer, int64_t(most / 4 * 3) - int64_t(record.size()))) return false;
+    if (!Compact(writer, int64_t(kData + room / 4 * 3) - int64_t(record.size()))) return false;
     at = PlaceFor(*writer, entry.key, &there);
     if (!at) return false;
   }
@@ -169,7 +174,7 @@ bool DiskTable::Compact(Writer* writer, int64_t aim) {
   return true;
 }
 
-// Of other builds, settings and processors.
+// Of other builds and processors.
 void DiskTable::RemoveOldFiles(const Writer& writer, int64_t limit) const {
   const int copy = openat(writer.folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR*)> list(copy >= 0 ? fdopendir(copy) : nullptr, closedir);

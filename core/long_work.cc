@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/apply.h"
+#include "core/fp_mode.h"
 
 namespace frazil {
 namespace {
@@ -21,6 +22,7 @@ int64_t Now() { return std::chrono::steady_clock::now().time_since_epoch().count
 }  // namespace
 
 FZ_HOT_TLS LongWork* LongWork::t_current = nullptr;
+FZ_HOT_TLS int LongWork::t_interruptions = 0;
 
 void SetHost(const Host& host) { g_host = host; }
 bool HasHost() { return g_host.interrupted != nullptr; }
@@ -50,7 +52,12 @@ void LongWork::Ask() {
   Door* const door = std::exchange(state.door, nullptr);
   const Value* const spent = std::exchange(state.spent, nullptr);
   ReadObserver* const observer = std::exchange(state.observer, nullptr);
-  if (g_host.interrupted(unlocked_.token())) stopped_.store(true, std::memory_order_relaxed);
+  {
+    const DefaultFpMode mode;  // a kernel may flush subnormals
+    ++t_interruptions;
+    if (g_host.interrupted(unlocked_.token())) stopped_.store(true, std::memory_order_relaxed);
+    --t_interruptions;
+  }
   state.door = door;
   state.spent = spent;
   state.observer = observer;

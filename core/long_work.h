@@ -60,11 +60,15 @@ class LongWork {
     return stopped();
   }
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
+  // In how many pieces of work this thread stands whose host runs user code now. Such code meets
+  // the machine in the middle of a kernel: scratch memory and tiles are not its own.
+  static int Interruptions() { return t_interruptions; }
   // From here on the work runs to its end: it overwrites what doing it again would need.
   void Shield() { shielded_ = true; }
 
  private:
   static FZ_HOT_TLS LongWork* t_current;
+  static FZ_HOT_TLS int t_interruptions;
   void Ask();
 
   const HostUnlocked unlocked_;

@@ -1,6 +1,6 @@
 // Files that only this user can write, in the folder of what is kept for the next process. Called
 // by whoever keeps something on disk (core/disk_table, jit/cuda/image_cache). Invariant: what
-// others could have written is not opened; a folder or file that cannot be had is no error, only
+// others could have written is not used; a folder or file that cannot be had is no error, only
 // nothing.
 #pragma once
 

@@ -336,8 +336,7 @@ std::vector<FunctionRow> RuntimeFunctions() {
       {"caches()", "What the bounded caches keep: entries and bytes of each.", Caches},
       {"disk()",
        "Plans and machine code on disk: the file and its bytes; what this process found there "
-       "(code, "
-       "plans), left there (kept), refused; kernels that it compiled.",
+       "(code, plans), left there (kept), refused; kernels that it compiled.",
        Disk},
       {"set_process_mode(mode, /)", "The process's mode; returns what it was.", SetProcessModeTo},
       {"set_thread_mode(mode, /)", "This thread's mode; returns what it was.", SetThreadMode},

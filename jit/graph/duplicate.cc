@@ -37,6 +37,7 @@ class Duplicator {
     for (const Group& group : grouping.groups) {
       const int g = int(sets_.size());
       sets_.emplace_back();
+      kinds_.push_back(group.kind);
       kernel_.push_back(group.kind == Group::Kind::kKernel &&
                         !StandsAlone(graph.nodes[group.nodes[0]]));
       for (const int32_t id : group.nodes) {
@@ -213,6 +214,7 @@ class Duplicator {
 
   const Graph& graph_;
   std::vector<Ids> sets_;
+  std::vector<Group::Kind> kinds_;
   std::vector<bool> kernel_;
   std::vector<int> home_;                    // of a computing node
   std::vector<std::vector<int32_t>> users_;  // computing nodes that read it, through views too
@@ -262,8 +264,8 @@ Duplicated Duplicator::Result() const {
     for (const int32_t id : OutputsOf(g, sets_[g])) group.outputs.push_back(at_home[id]);
     absl::c_sort(group.nodes);
     absl::c_sort(group.outputs);
-    if (IsLibrary(out.nodes[group.nodes[0]].op)) group.kind = Group::Kind::kLibrary;
-    if (group.nodes.size() > 1) {
+    group.kind = kinds_[g];
+    if (group.kind == Group::Kind::kKernel && group.nodes.size() > 1) {
       const std::optional<Space> space = Analyse(out, group.nodes, group.outputs);
       FZ_CHECK(space);
       group.nodes = space->nodes;

@@ -220,13 +220,22 @@ Status PlanImpl::Fill(absl::Span<Value* const> inputs, absl::Span<Value* const> 
   return absl::OkStatus();
 }
 
+size_t BytesOf(const Graph& graph) {
+  size_t bytes = 0;
+  for (const Node& node : graph.nodes) bytes += sizeof(node) + 8 * node.attrs.size();
+  for (const std::string& origin : graph.origins) bytes += sizeof(origin) + origin.capacity();
+  for (const Loop& loop : graph.loops) {
+    if (loop.body) bytes += sizeof(Graph) + BytesOf(*loop.body);
+  }
+  return bytes;
+}
+
 int64_t PlanImpl::CountBytes() const {
   size_t bytes = sizeof(*this) + program_.steps.capacity() * sizeof(Step) +
                  program_.results.size() * sizeof(Result) +
                  program_.outputs.size() * sizeof(Output);
   for (const Step& step : program_.steps) bytes += static_cast<size_t>(BytesOf(step));
-  for (const Node& node : graph_.nodes) bytes += sizeof(node) + 8 * node.attrs.size();
-  for (const std::string& origin : graph_.origins) bytes += sizeof(origin) + origin.capacity();
+  bytes += BytesOf(graph_);
   for (const Group& group : grouping_.groups) bytes += sizeof(group) + 4 * group.nodes.size();
   return static_cast<int64_t>(bytes);
 }

@@ -8,7 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <new>
+
+#include "core/long_work.h"
 
 namespace frazil::gemm {
 
@@ -32,11 +35,21 @@ class Scratch {
     kSlots
   };
 
+  // User code that runs in the middle of a multiplication (a signal handler) has buffers of its
+  // own.
   static Scratch& ThisThread() {
     static thread_local Scratch scratch;
-    return scratch;
+    Scratch* found = &scratch;
+    for (int i = LongWork::Interruptions(); i > 0; --i) {
+      if (!found->inner_) found->inner_ = std::make_unique<Scratch>();
+      found = found->inner_.get();
+    }
+    return *found;
   }
 
+  Scratch() = default;
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
   ~Scratch() {
     for (Buffer& b : buffers_) std::free(b.data);
   }
@@ -69,6 +82,7 @@ class Scratch {
   }
 
   Buffer buffers_[kSlots];
+  std::unique_ptr<Scratch> inner_;
 };
 
 }  // namespace frazil::gemm

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "core/at_fork.h"
+#include "core/long_work.h"
 #include "kernels/gemm/assemble.h"
 
 namespace frazil::gemm {
@@ -123,6 +124,10 @@ TileKernel GetTiles(const TileShape& shape) {
 }
 
 TileScope::TileScope() { asm volatile("ldtilecfg %0" : : "m"(kConfig)); }
-TileScope::~TileScope() { asm volatile("tilerelease"); }
+// A product of user code that interrupted another leaves the other's configuration, which is the
+// same; tiles hold nothing while a product may be interrupted.
+TileScope::~TileScope() {
+  if (LongWork::Interruptions() == 0) asm volatile("tilerelease");
+}
 
 }  // namespace frazil::gemm

@@ -1,6 +1,6 @@
 // The generated inner kernels of products on AMX: up to 32 by 32 elements of C held in tiles while
 // k runs. Called by kernels/gemm/tile_gemm.cc. Invariant: k ascends in steps of 64 bytes; tiles are
-// 16 rows of 64 bytes, as SetTiles has configured them.
+// 16 rows of 64 bytes, as a TileScope has configured them.
 #pragma once
 
 #include <cstdint>

@@ -252,7 +252,7 @@ for n in range(12):
         f(fz.ones(10 + START))
 print(json.dumps({"disk": fz.memory.disk()}))
 """
-    folder, bound = tmp_path / "kept", 1 << 20
+    folder, bound = tmp_path / "kept", 3 << 18
     written = 0
     for start in range(6):
         run = process(folder, source.replace("START", str(start)), FRAZIL_DISK_BYTES=bound)

@@ -227,3 +227,83 @@ def test_a_long_loop_is_one_plan():
     for _ in range(5):
         assert_same(f(x, w), want)
     assert max(int(s.split()[-1]) for s in loops(f)) > 990
+
+
+def same_three_times(f, *arguments):
+    """The traced function's results are those of eager execution."""
+    traced = fz.trace(f)
+    want = [np.asarray(x).tobytes() for x in f(*arguments)]
+    for _ in range(3):
+        assert [np.asarray(x).tobytes() for x in traced(*arguments)] == want
+    return traced
+
+
+def test_a_loop_beside_values_that_are_computed_twice():
+    def f(x, h, w):
+        for _ in range(40):
+            h = fz.tanh(h @ w)
+        y = x.astype("float64")
+        return h, fz.sum(y, axis=0), fz.sum(y, axis=1)
+
+    same_three_times(f, array(300, 700).astype("float16"), array(4, 24), array(24, 24))
+
+
+def test_states_of_the_highest_rank():
+    def f(x):
+        kept = []
+        for _ in range(20):
+            x = fz.tanh(x - fz.sum(x, axis=-1, keepdims=True))
+            kept.append(x)
+        return x, kept[3], kept[7]
+
+    same_three_times(f, array(*[1] * 14, 3, 5))
+
+
+def test_one_state_from_the_middle_does_not_keep_them_all():
+    def f(x, w):
+        middle = None
+        for i in range(100):
+            x = fz.tanh(x @ w)
+            middle = x if i == 50 else middle
+        return x, middle
+
+    x, w = array(256, 256), array(256, 256)
+    traced = same_three_times(f, x, w)
+    fz.memory.reset_peak()
+    before = fz.memory.stats()["live_bytes"]
+    traced(x, w)
+    assert fz.memory.stats()["peak_bytes"] - before < 30 * 256 * 256 * 4
+
+
+def test_loops_whose_bodies_repeat_too():
+    def f(x, y, st, m):
+        kept = []
+        for t in range(100):
+            k = (t + 11) % 12
+            st = fz.tanh(st - x[k : k + 2].sum(axis=0))
+            kept.append(st)
+            st = fz.tanh(st @ m)
+            y = y + x[(t + 8) % 12] * 0.01
+        return *kept, st, y
+
+    same_three_times(f, array(12, 3, 6), array(12, 3, 6), array(3, 6), array(6, 6))
+
+
+@pytest.mark.parametrize("pure", [False, True])
+def test_gradients_through_a_loop_that_is_read_twice(pure):
+    def loss(m, b):
+        a = b
+        for _ in range(20):
+            a, b = b, b @ m
+        low = [fz.astype(z, fz.float32) for z in (a, b)]
+        return (low[0] ** 2).mean() + (low[1] ** 2).mean()
+
+    def f(m, b):
+        value, grad = fz.value_and_grad(loss)(m, b)
+        return value, grad
+
+    traced = fz.trace(f, pure=pure)
+    m, b = array(16, 16).astype("float64"), array(3, 16).astype("float64")
+    want = [np.asarray(x).tobytes() for x in f(m, b)]
+    for _ in range(4):
+        assert [np.asarray(x).tobytes() for x in traced(m, b)] == want

@@ -353,6 +353,33 @@ def test_a_handler_that_returns_disturbs_nothing():
     assert calls == [4.0, 4.0]
 
 
+@pytest.mark.parametrize("kind", ["float32", "int8", "bfloat16"])
+def test_a_handler_may_multiply_in_the_middle_of_a_product(kind):
+    """It has scratch memory, tiles and a floating-point mode of its own."""
+    n = 1024 if kind == "float32" else 3072
+    values = np.random.default_rng(3).integers(-3, 4, (n, n))
+    a = fz.asarray(values.astype(np.float32)).astype(kind)
+    b = a[:200, :200].astype("float32").astype(kind)
+    tiny, seen = float(np.float32(1e-40)), []
+
+    def handler(*_):
+        seen.append((np.asarray((b @ b).astype("float32")).tobytes(), tiny * 1.0 != 0.0))
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        with fz.precision("native"):
+            want = np.asarray((a @ a).astype("float32")).tobytes()
+            handler()
+            signal.setitimer(signal.ITIMER_REAL, 0.003, 0.011)
+            end = time.monotonic() + 1.5
+            while time.monotonic() < end:
+                assert np.asarray((a @ a).astype("float32")).tobytes() == want
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert len(seen) > 5 and set(seen) == {seen[0]} and seen[0][1]
+
+
 def test_other_threads_go_on():
     results = []
     a = fz.full((1500, 1500), 1 / 1500)

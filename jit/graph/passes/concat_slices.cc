@@ -44,7 +44,7 @@ int32_t Range(int32_t every, int64_t t, int64_t count, absl::Span<const int64_t>
   for (int64_t i = 0; i < axis; ++i) before *= dims[i];
   shape[axis] *= count;
   if (before == 1) return add(OpId::k_reshape, slices, shape);
-  if (dims[axis] != 1) return -1;
+  if (dims[axis] != 1 || dims.size() == kMaxRank) return -1;
   Attrs split = {count}, order, one(dims.begin(), dims.end());
   split.insert(split.end(), dims.begin(), dims.end());
   split.erase(split.begin() + 1 + axis);

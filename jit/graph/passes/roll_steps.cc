@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -132,9 +133,21 @@ class Roller {
     for (int32_t place = 0; place < run_.length; ++place) {
       if (!kept_[place].empty()) AddOutput(place, made, &body);
     }
-    Roll(&body);
+    Graph rolled = body;
+    Roll(&rolled);
+    if (HasOwnOutputs(rolled)) body = std::move(rolled);
     loop.body = std::make_shared<const Graph>(std::move(body));
     graph_.loops.push_back(std::move(loop));
+  }
+
+  // Each output of a body is a value with memory of its own, not a part of what a loop within
+  // keeps.
+  static bool HasOwnOutputs(const Graph& body) {
+    std::set<int32_t> own;
+    for (const int32_t id : body.outputs) {
+      if (body.nodes[id].view || body.nodes[id].input || !own.insert(id).second) return false;
+    }
+    return true;
   }
 
   void AddOutput(int32_t place, const std::vector<int32_t>& made, Graph* body) {
@@ -255,12 +268,18 @@ bool IsWorthSteps(const RepeatedBody& loop, const Graph& graph) {
   for (int32_t place = 0; place < run.length; ++place)
     heavy |= IsHeavy(graph.nodes[run.first + place]);
   if (!heavy) return false;
-  if (run.times >= kManyTimes) return true;
-  int64_t bytes = 0;
+  // What is kept of any iteration but the last is an array of all, of one axis more.
+  int64_t wanted = 0, made = 0;
   const auto kept = FindKept(loop, graph);
-  for (int32_t place = 0; place < run.length; ++place)
-    bytes += BytesOf(graph.nodes[run.first + place]) * static_cast<int64_t>(kept[place].size());
-  return bytes < kKeptByFew;
+  for (int32_t place = 0; place < run.length; ++place) {
+    if (kept[place].empty()) continue;
+    const Node& node = graph.nodes[run.first + place];
+    const bool last = kept[place][0] == run.times - 1;
+    if (!last && node.layout->rank == kMaxRank) return false;
+    wanted += BytesOf(node) * static_cast<int64_t>(kept[place].size());
+    made += BytesOf(node) * (last ? 1 : run.times);
+  }
+  return made < kKeptByFew || (run.times >= kManyTimes && made <= 2 * wanted);
 }
 
 // Slices that differ from iteration to iteration, as of an input by time, go before the bodies that
