@@ -257,7 +257,10 @@ Tensor setitem(const Tensor& x, absl::Span<const Index> index, const Tensor& v) 
   // Where the assigned elements lie in the flat array: the same index applied to their positions.
   const Tensor positions =
       getitem(reshape(iota(x.size(), DType::kI64, x.device()), x.dims()), index);
-  if (!positions.ok()) return positions;
+  if (!positions.ok()) {
+    const Tensor of_x = getitem(x, index);  // the same error, about x
+    return of_x.ok() ? positions : of_x;
+  }
   const Tensor spread = broadcast_to(astype(v, x.dtype()), positions.dims());
   if (!spread.ok()) {
     return ValueError("[setitem] cannot assign ", Describe(v), " to a part of shape ",

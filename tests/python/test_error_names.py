@@ -13,9 +13,16 @@ def assign(index):
     x[index] = 1
 
 
+def assign_float(index):
+    x = fz.ones((3, 4))
+    x[index] = 1
+
+
 CASES = [
     (lambda: assign([9]), IndexError,
      "[setitem] index 9 is out of range for 5 elements along axis 0 of i64[5]."),
+    (lambda: assign_float(5), IndexError,
+     "[setitem] index 5 is out of range for axis 0 of f32[3,4]."),
     (lambda: assign(9), IndexError, "[setitem] index 9 is out of range for axis 0 of i64[5]."),
     (lambda: X[[9]], IndexError,
      "[getitem] index 9 is out of range for 5 elements along axis 0 of i64[5]."),
