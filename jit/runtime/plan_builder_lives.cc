@@ -147,7 +147,9 @@ bool PlanBuilder::MayTake(const PendingStep& s, int32_t step, size_t out, int32_
       m.bytes != to.bytes || m.arena != to.arena || m.result >= 0)
     return false;
   if (m.input >= 0) {
-    if (!options_.compile.Reusable(m.input) || graph_.nodes[m.input].immediate ||
+    // What is repeated has fewer bytes than its size says.
+    const Node& input = graph_.nodes[m.input];
+    if (!options_.compile.Reusable(m.input) || input.immediate || !input.layout->dense ||
         (step < last_library_ && !options_.body))
       return false;
   }
