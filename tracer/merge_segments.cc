@@ -24,10 +24,8 @@ bool IsElementwise(const CallRecord& call) {
   return std::all_of(ops.begin(), ops.end(), [](const auto& op) { return IsElementwise(op.op); });
 }
 
-// Which slice of an input it takes may differ from iteration to iteration.
 uint64_t WhatOf(const CallRecord& call) {
-  const bool slice = !call.composite && call.op == static_cast<uint32_t>(OpId::k_slice);
-  return absl::HashOf(call.composite, call.op, slice ? Attrs() : call.attrs, call.operands.size());
+  return absl::HashOf(call.composite, call.op, AttrsInBody(call), call.operands.size());
 }
 
 // `segment` was cut behind a whole number of bodies, and `next` begins with one.

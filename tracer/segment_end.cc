@@ -38,11 +38,9 @@ Bodies BodiesOf(const Node& last) {
   return FindBodies(calls);
 }
 
-// What a call is but for which slice it takes.
 uint64_t WhatOf(const Node& n) {
-  const bool slice = !n.composite && n.op == static_cast<uint32_t>(OpId::k_slice);
   return absl::HashOf(n.composite, n.op, n.operands.size(), n.results[0].dtype,
-                      n.results[0].layout->id, slice ? Attrs() : n.attrs);
+                      n.results[0].layout->id, AttrsInBody(n));
 }
 
 bool RepeatsManyBodies(absl::Span<const uint64_t> calls) {
@@ -73,6 +71,12 @@ bool Decide(const Node& last, const Bodies& bodies) {
 }
 
 }  // namespace
+
+const Attrs& AttrsInBody(const CallRecord& call) {
+  static const Attrs* const none = new Attrs;
+  const bool slice = !call.composite && call.op == static_cast<uint32_t>(OpId::k_slice);
+  return slice ? *none : call.attrs;
+}
 
 bool EndsSegment(Node* last) {
   if (last->depth < kLoopSegment) return false;

@@ -23,6 +23,11 @@ inline constexpr int kFewBodies = 8;
 // not repeat.
 Bodies FindBodies(absl::Span<const uint64_t> calls);
 
+// The attributes by which a call is known among the iterations of a loop: which slice it takes may
+// differ from one to the next. Whether a loop is cut and whether its pieces go together again both
+// ask this.
+const Attrs& AttrsInBody(const CallRecord& call);
+
 // True if no call may follow `last`. A path that repeats a body is cut behind a whole number of
 // bodies: the next piece then begins as this one did and finds its path. Cut anywhere else, a loop
 // would make as many different pieces as its body has calls.
