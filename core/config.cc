@@ -1,21 +1,52 @@
 #include "core/config.h"
 
+#include <sys/stat.h>
+
 #include <atomic>
 #include <cstdlib>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "core/parallel.h"
 
 namespace frazil {
 namespace {
 
 std::string FromEnvironment(const char* variable, const char* fallback) {
   const char* value = std::getenv(variable);
-  return value ? value : fallback;
+  return value && *value ? value : fallback;
 }
 
-bool Lists(const std::string& list, std::string_view item) {
-  for (absl::string_view part : absl::StrSplit(list, ',')) {
-    if (std::string_view(part.data(), part.size()) == item) return true;
+bool Lists(std::string_view list, std::string_view separator, std::string_view item) {
+  for (const absl::string_view part : absl::StrSplit(AbslView(list), AbslView(separator))) {
+    if (part == AbslView(item)) return true;
+  }
+  return false;
+}
+
+bool IsFolder(std::string_view path) {
+  struct stat found;
+  return stat(std::string(path).c_str(), &found) == 0 && S_ISDIR(found.st_mode);
+}
+
+bool IsAllowed(const SwitchRow& row) {
+  if (row.value == row.fallback) return true;
+  switch (row.form) {
+    case SwitchForm::kOneOf:
+      return Lists(row.allowed, ", ", row.value);
+    case SwitchForm::kSomeOf:
+      for (const absl::string_view part : absl::StrSplit(AbslView(row.value), ',')) {
+        if (!Lists(row.allowed, ", ", {part.data(), part.size()})) return false;
+      }
+      return true;
+    case SwitchForm::kThreads: {
+      int n;
+      return absl::SimpleAtoi(AbslView(row.value), &n) && n >= 1 && n <= kMostThreads;
+    }
+    case SwitchForm::kFolder:
+      return IsFolder(row.value);
+    case SwitchForm::kPath:
+      return true;
   }
   return false;
 }
@@ -26,30 +57,52 @@ std::atomic<int8_t> g_mode{kTraces};
 
 const Config& GetConfig() {
   static const Config* config = new Config{
-#define FZ_SWITCH(name, variable, fallback, doc) FromEnvironment(variable, fallback),
+#define FZ_SWITCH(name, variable, fallback, form, allowed, doc) FromEnvironment(variable, fallback),
 #include "core/config.def"
 #undef FZ_SWITCH
   };
   return *config;
 }
 
-std::vector<ConfigRow> ConfigRows() {
+std::vector<SwitchRow> ConfigRows() {
   const Config& c = GetConfig();
   return {
-#define FZ_SWITCH(name, variable, fallback, doc) {#name, variable, c.name, doc},
+#define FZ_SWITCH(name, variable, fallback, form, allowed, doc) \
+  {#name, variable, c.name, fallback, doc, SwitchForm::form, allowed},
 #include "core/config.def"
 #undef FZ_SWITCH
   };
 }
 
-bool LogEnabled(std::string_view subject) {
-  const std::string& log = GetConfig().log;
-  return !log.empty() && Lists(log, subject);
+std::string Allowed(const SwitchRow& row) {
+  const size_t last = row.allowed.rfind(", ");
+  const std::string names = last == std::string::npos ? row.allowed
+                                                      : StrCat(row.allowed.substr(0, last), " or ",
+                                                               row.allowed.substr(last + 2));
+  switch (row.form) {
+    case SwitchForm::kOneOf:
+      return names;
+    case SwitchForm::kSomeOf:
+      return StrCat(names, ", or several with commas between them");
+    case SwitchForm::kThreads:
+      return StrCat("a whole number from 1 to ", kMostThreads);
+    case SwitchForm::kFolder:
+      return "a folder that is there";
+    case SwitchForm::kPath:
+      return "any path";
+  }
+  return "";
 }
 
-bool PassEnabled(std::string_view pass) {
-  const std::string& passes = GetConfig().passes;
-  return passes.empty() || !Lists(passes, "-" + std::string(pass));
+Status Check(const SwitchRow& row) {
+  if (IsAllowed(row)) return absl::OkStatus();
+  return ValueError("[config] ", row.variable, " must be ", Allowed(row), ", got '", row.value,
+                    "'.");
+}
+
+bool LogEnabled(std::string_view subject) {
+  const std::string& log = GetConfig().log;
+  return !log.empty() && Lists(log, ",", subject);
 }
 
 int8_t ProcessMode() { return g_mode.load(std::memory_order_relaxed); }

@@ -1,6 +1,7 @@
-// Switches: every environment variable and setting in one table. Called wherever behaviour can be
-// switched; the only place that reads the environment. Invariant: read once at first use;
-// fz.config() prints exactly these rows.
+// Switches: texts from environment variables in one table (config.def); numbers that may change
+// later are core/settings.h. Called wherever behaviour can be switched; no other file reads a
+// variable of frazil's. Invariant: read once at first use; an empty variable is as good as none;
+// entry points refuse wrong values before anything runs (jit/runtime/switches.h).
 #pragma once
 
 #include <cstdint>
@@ -8,25 +9,42 @@
 #include <string_view>
 #include <vector>
 
+#include "core/status.h"
+
 namespace frazil {
 
 struct Config {
-#define FZ_SWITCH(name, variable, fallback, doc) std::string name;
+#define FZ_SWITCH(name, variable, fallback, form, allowed, doc) std::string name;
 #include "core/config.def"
 #undef FZ_SWITCH
 };
 
 const Config& GetConfig();
 
-struct ConfigRow {
-  std::string_view name, variable, value, doc;
+// What a switch may be, besides its default.
+enum class SwitchForm {
+  kOneOf,    // a name of the list `allowed`
+  kSomeOf,   // names of it with commas between them
+  kThreads,  // a number of threads
+  kFolder,   // a folder that is there
+  kPath      // anything
 };
-std::vector<ConfigRow> ConfigRows();
 
-// True if FRAZIL_LOG names this subject (a comma list: guard, pass, kernel).
+struct SwitchRow {
+  std::string_view name, variable, value, fallback, doc;
+  SwitchForm form;
+  std::string allowed;  // names with ", " between them
+};
+std::vector<SwitchRow> ConfigRows();
+
+// ValueError if the row's value is none that it may have: names variable, value and what is
+// allowed.
+Status Check(const SwitchRow& row);
+// What the row may be, in words: "on, interp or off".
+std::string Allowed(const SwitchRow& row);
+
+// True if FRAZIL_LOG names this subject.
 bool LogEnabled(std::string_view subject);
-// False if FRAZIL_PASSES switches this pass off ("-fuse,-cse").
-bool PassEnabled(std::string_view pass);
 
 // The process-wide mode (fz.mode): "eager"; or kTraces, alone for "auto", with kTracesModules for
 // "graph", and with kStrict.

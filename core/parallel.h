@@ -10,9 +10,10 @@
 
 namespace frazil {
 
+inline constexpr int kMostThreads = 4096;
 int NumThreads();  // in a body of ParallelFor: 1
-void SetNumThreads(
-    int n);  // n >= 1; also FRAZIL_NUM_THREADS; default: the cores this process may use
+// From 1 to kMostThreads; before: FRAZIL_NUM_THREADS, else the cores this process may use.
+void SetNumThreads(int n);
 
 // Calls body(begin, end) over disjoint parts of [0, n), each a multiple of `grain` except the last.
 // Work that may be abandoned (core/long_work.h) is cut into `min_parts` at least and stops between

@@ -1,6 +1,5 @@
 #include "core/settings.h"
 
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
@@ -22,14 +21,13 @@ constexpr Row kRows[] = {
 #undef FZ_SETTING
 };
 
-int64_t FromEnvironment(const Row& row) {
+StatusOr<int64_t> FromEnvironment(const Row& row) {
   const char* text = std::getenv(row.variable);
   int64_t value;
   if (!text || !*text) return row.fallback;
   if (absl::SimpleAtoi(text, &value) && value >= row.least) return value;
-  std::fprintf(stderr, "[config] %s must be a whole number from %lld on, got '%s'; it is %lld.\n",
-               row.variable, (long long)row.least, text, (long long)row.fallback);
-  return row.fallback;
+  return ValueError("[config] ", row.variable, " must be a whole number from ", row.least,
+                    " on, got '", text, "'.");
 }
 
 }  // namespace
@@ -37,7 +35,8 @@ int64_t FromEnvironment(const Row& row) {
 std::atomic<int64_t>* SettingValues() {
   static std::atomic<int64_t>* const values = [] {
     auto* v = new std::atomic<int64_t>[kNumSettings];
-    for (int i = 0; i < kNumSettings; ++i) v[i] = FromEnvironment(kRows[i]);
+    for (int i = 0; i < kNumSettings; ++i)
+      v[i] = FromEnvironment(kRows[i]).value_or(kRows[i].fallback);
     return v;
   }();
   return values;
@@ -57,13 +56,19 @@ Status Set(std::string_view name, int64_t value) {
                     "' can be changed while the program runs; config() lists them.");
 }
 
+Status CheckSettings() {
+  for (const Row& row : kRows) FZ_RETURN_IF_ERROR(FromEnvironment(row).status());
+  return absl::OkStatus();
+}
+
 void Set(Setting s, int64_t value) { FZ_CHECK(Set(Name(s), value).ok()); }
 
 std::vector<SettingRow> SettingRows() {
   std::vector<SettingRow> rows;
   for (int i = 0; i < kNumSettings; ++i) {
     const Row& row = kRows[i];
-    rows.push_back({row.name, row.variable, row.doc, Get(static_cast<Setting>(i))});
+    rows.push_back(
+        {row.name, row.variable, row.doc, Get(static_cast<Setting>(i)), row.fallback, row.least});
   }
   return rows;
 }

@@ -32,10 +32,12 @@ inline int64_t Get(Setting s) {
 // is added next.
 Status Set(std::string_view name, int64_t value);
 void Set(Setting s, int64_t value);
+// ValueError if a variable holds no number that its row may have; the default holds then.
+Status CheckSettings();
 
 struct SettingRow {
   std::string_view name, variable, doc;
-  int64_t value;
+  int64_t value, fallback, least;
 };
 std::vector<SettingRow> SettingRows();
 

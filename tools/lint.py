@@ -68,6 +68,11 @@ def check_stubs():
     return run(ROOT / "dev", "python", "tools/gen_stubs.py", "--check")
 
 
+def check_switches():
+    """The page of switches is generated from their table."""
+    return run(ROOT / "dev", "python", "tools/gen_switches.py", "--check")
+
+
 def check_stray_paths():
     problems = []
     for name in git_files():
@@ -151,6 +156,7 @@ CHECKS = {
     "layers": check_include_layers,
     "stray paths": check_stray_paths,
     "stubs": check_stubs,
+    "switches": check_switches,
     "static initialisers": check_static_initialisers,
     "clang-tidy": check_clang_tidy,
 }

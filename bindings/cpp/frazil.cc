@@ -2,10 +2,15 @@
 
 #include "core/device_memory.h"
 #include "jit/runtime/register.h"
+#include "jit/runtime/switches.h"
 
 namespace frazil {
 
-void Initialize() { jit::RegisterJit(); }
+void Initialize() {
+  static const Status switches = jit::CheckSwitches();
+  ThrowIf(switches);
+  jit::RegisterJit();
+}
 
 Tensor rows(const Tensor& x, int64_t start, int64_t stop) {
   Initialize();

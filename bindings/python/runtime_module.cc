@@ -17,11 +17,16 @@
 #include "jit/runtime/disk_store.h"
 #include "jit/runtime/eager.h"
 #include "jit/runtime/kernel_cache.h"
+#include "jit/runtime/switches.h"
 #include "tracer/bounds.h"
 #include "tracer/causes.h"
 
 namespace frazil::python {
 namespace {
+
+PyObject* Text(std::string_view text) {
+  return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+}
 
 bool Put(PyObject* dict, const char* name, int64_t v) {
   Object number = Object::Steal(PyLong_FromLongLong(v));
@@ -63,8 +68,9 @@ FZ_FAST(SetThreads) {
   FZ_ARGS(1, "set_num_threads(n, /)");
   int64_t n;
   if (!ToInt(a[0], "set_num_threads", "n", &n)) return nullptr;
-  if (n < 1 || n > 4096)
-    return Raise(ValueError("[set_num_threads] needs 1 to 4096 threads, got ", n, "."));
+  if (n < 1 || n > kMostThreads)
+    return Raise(
+        ValueError("[set_num_threads] needs 1 to ", kMostThreads, " threads, got ", n, "."));
   SetNumThreads(static_cast<int>(n));
   Py_RETURN_NONE;
 }
@@ -90,21 +96,29 @@ FZ_FAST(Causes) {
 FZ_FAST(ConfigDict) {
   Object dict = Object::Steal(PyDict_New());
   if (!dict) return nullptr;
-  for (const ConfigRow& row : ConfigRows()) {
-    Object value = Object::Steal(
-        Py_BuildValue("{s:s,s:s,s:s}", "value", std::string(row.value).c_str(), "variable",
-                      std::string(row.variable).c_str(), "doc", std::string(row.doc).c_str()));
-    if (!value || PyDict_SetItemString(dict.get(), std::string(row.name).c_str(), value.get()) < 0)
+  const auto add = [&](std::string_view name, std::string_view variable, std::string_view allowed,
+                       std::string_view doc, PyObject* value, PyObject* fallback) {
+    Object row = Object::Steal(Py_BuildValue(
+        "{s:s#,s:s#,s:s#,s:N,s:N}", "variable", variable.data(), (Py_ssize_t)variable.size(),
+        "allowed", allowed.data(), (Py_ssize_t)allowed.size(), "doc", doc.data(),
+        (Py_ssize_t)doc.size(), "value", value, "default", fallback));
+    return row && PyDict_SetItemString(dict.get(), std::string(name).c_str(), row.get()) == 0;
+  };
+  for (const SwitchRow& row : jit::SwitchRows()) {
+    if (!add(row.name, row.variable, Allowed(row), row.doc, Text(row.value), Text(row.fallback)))
       return nullptr;
   }
   for (const SettingRow& row : SettingRows()) {
-    Object value = Object::Steal(Py_BuildValue("{s:L,s:s,s:s}", "value", (long long)row.value,
-                                               "variable", std::string(row.variable).c_str(), "doc",
-                                               std::string(row.doc).c_str()));
-    if (!value || PyDict_SetItemString(dict.get(), std::string(row.name).c_str(), value.get()) < 0)
+    if (!add(row.name, row.variable, StrCat("a whole number from ", row.least, " on"), row.doc,
+             PyLong_FromLongLong(row.value), PyLong_FromLongLong(row.fallback)))
       return nullptr;
   }
   return dict.release();
+}
+// check_switches(): ValueError if a variable has a value that it cannot have.
+FZ_FAST(CheckSwitches) {
+  if (Status s = jit::CheckSwitches(); !s.ok()) return Raise(s);
+  Py_RETURN_NONE;
 }
 
 // set_setting(name, value): evicts at once if a bound is passed.
@@ -172,10 +186,6 @@ FZ_FAST(SetThreadMode) {
   int64_t mode;
   if (!ToInt(a[0], "mode", "mode", &mode)) return nullptr;
   return PyLong_FromLong(std::exchange(State().mode, static_cast<int8_t>(mode)));
-}
-
-PyObject* Text(std::string_view text) {
-  return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
 }
 
 FZ_FAST(SetPrecision) {
@@ -330,6 +340,8 @@ std::vector<FunctionRow> RuntimeFunctions() {
       {"get_num_threads()", "How many threads kernels use.", GetThreads},
       {"kernels_run()", "Kernel launches and library calls of this thread so far.", KernelCount},
       {"config()", "Every switch: its value, environment variable and meaning.", ConfigDict},
+      {"check_switches()", "Refuses environment variables that switches cannot have.",
+       CheckSwitches},
       {"causes()", "The table of causes that explain() and stats() name: kind and sentence.",
        Causes},
       {"set_setting(name, value, /)", "Sets a number of config().", SetSetting},

@@ -15,6 +15,7 @@ from frazil._elementwise import *  # noqa: F403
 from frazil._frazil import *  # noqa: F403
 from frazil._frazil import NpuFault, Tensor, __version__  # noqa: F401
 from frazil._frazil import cuda as _cuda
+from frazil._frazil.runtime import check_switches as _check_switches
 from frazil._frazil.runtime import (  # noqa: F401
     get_num_threads,
     kernels_run,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:  # loaded at their first use
     from frazil import cuda, data, io, memory, nn, npu, optim, random  # noqa: F401
     from frazil.io import load, save  # noqa: F401
 
+_check_switches()
 _cuda.set_wheel_folder(__file__.rsplit("/", 2)[0])
 _watch_threadpools()
 

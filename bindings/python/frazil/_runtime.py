@@ -96,11 +96,11 @@ if precision.__doc__:
 class _Switches(dict):
     def __init__(self, rows):
         super().__init__({name: row["value"] for name, row in rows.items()})
-        self._rows = rows
+        self.rows = rows  # variable, value, default, allowed and doc of each
 
     def __repr__(self):
         lines = [
-            (row["variable"], str(row["value"]) or "-", row["doc"]) for row in self._rows.values()
+            (row["variable"], str(row["value"]) or "-", row["doc"]) for row in self.rows.values()
         ]
         wide = [max(len(line[i]) for line in lines) for i in (0, 1)]
         return "\n".join(f"{a:{wide[0]}}  {b:{wide[1]}}  {c}" for a, b, c in lines)
@@ -110,7 +110,7 @@ def config(**settings):
     """Every switch and its value, a dict that prints as a table of variables and meanings.
 
     Numbers, such as the bounds of caches, may be set: config(plan_entries=1000). Texts are read
-    from their environment variables once.
+    from their environment variables once. `.rows` tells what each may be (docs/switches.md).
     """
     for name, value in settings.items():
         _runtime.set_setting(name, value)

@@ -12,6 +12,7 @@
 #include "absl/strings/escaping.h"
 #include "core/at_fork.h"
 #include "core/build_id.h"
+#include "core/config.h"
 #include "core/cpu.h"
 #include "core/str.h"
 #include "jit/emit/x86/codegen.h"
@@ -40,7 +41,7 @@ asmjit::JitAllocator::CreateParams AllocatorParams() {
 
 // perf and gdb find the names of generated functions in /tmp/perf-PID.map.
 void NameForPerf(const void* code, size_t size, std::string_view name) {
-  static const bool wanted = std::getenv("FRAZIL_PERF") != nullptr;
+  static const bool wanted = GetConfig().perf == "1";
   if (!wanted) return;
   static std::mutex mutex;
   std::lock_guard<std::mutex> lock(mutex);

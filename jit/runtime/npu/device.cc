@@ -14,8 +14,7 @@ namespace {
 constexpr size_t kMaxWork = 4096;
 
 npu::Mode ModeFromConfig() {
-  return GetConfig().npu_check != "0" && !GetConfig().npu_check.empty() ? npu::Mode::kCheck
-                                                                        : npu::Mode::kRun;
+  return GetConfig().npu_check == "1" ? npu::Mode::kCheck : npu::Mode::kRun;
 }
 
 // Windows on device memory for the buffers of a launch. Addresses depend on sizes alone, so that
@@ -67,12 +66,7 @@ NpuDevice& NpuDevice::Get() {
 
 NpuDevice::NpuDevice() : mode_(ModeFromConfig()) {
   const auto preset = npu::FindPreset(GetConfig().npu_preset);
-  if (!preset.ok()) {
-    const auto why = preset.status().message();
-    std::fprintf(stderr, "frazil: FRAZIL_NPU_PRESET: %.*s dc16 is used.\n", int(why.size()),
-                 why.data());
-  }
-  preset_ = preset.ok() ? *preset : *npu::FindPreset("dc16");
+  preset_ = preset.ok() ? *preset : *npu::FindPreset(npu::PresetNames()[0]);
   HoldAcrossFork(ForkOrder::kCaches, &mutex_);
 }
 

@@ -25,6 +25,9 @@ def caches() -> dict[str, dict[str, builtins.int]]:
 def causes() -> dict[str, dict[str, str]]:
     """The table of causes that explain() and stats() name: kind and sentence."""
 
+def check_switches() -> None:
+    """Refuses environment variables that switches cannot have."""
+
 def config() -> dict[str, dict[str, Any]]:
     """Every switch: its value, environment variable and meaning."""
 
