@@ -17,6 +17,7 @@
 #include "absl/synchronization/mutex.h"
 #include "core/at_fork.h"
 #include "core/check.h"
+#include "core/last_resort.h"
 #include "core/settings.h"
 #include "core/small_blocks.h"
 #include "core/storage.h"
@@ -196,9 +197,19 @@ void ReleaseForeign(OwnedStorage* s) {
   GiveBlock(s, kOwnedClass);
 }
 
+std::atomic<void (*)()> g_last_resort{nullptr};
+
+bool UseLastResort() {
+  const auto let_go = g_last_resort.load();
+  if (let_go) let_go();
+  return let_go;
+}
+
 }  // namespace
 
 FZ_HOT_TLS Uncounted t_uncounted = {};
+
+void SetLastResort(void (*let_go)()) { g_last_resort.store(let_go); }
 
 void CountMemoryNow() {
   static thread_local AtExit at_exit;
@@ -219,12 +230,16 @@ StatusOr<StorageRef> Allocate(size_t bytes) {
   CountAllocation();
   const size_t rounded = ClassBytes(bytes);
   const int64_t limit = Get(Setting::k_memory_bytes);
-  if (limit > 0 && g_counters.live.load() + t_uncounted.live + int64_t(rounded) > limit) {
+  const auto beyond = [&] {
+    return limit > 0 && g_counters.live.load() + t_uncounted.live + int64_t(rounded) > limit;
+  };
+  if (beyond() && (UseLastResort(), beyond())) {
     return MemoryError("[allocate] cannot allocate ", bytes, " bytes: memory_bytes = ", limit,
                        " and ", g_counters.live.load(), " are in use by arrays.", MostHeld(),
                        " Delete arrays, or raise the limit with fz.config(memory_bytes=...).");
   }
   void* data = rounded < bytes ? nullptr : TakeLarge(rounded);
+  if (!data && rounded >= bytes && UseLastResort()) data = TakeLarge(rounded);
   if (!data) {
     return MemoryError("[allocate] cannot allocate ", bytes, " bytes: ", AvailableBytes(),
                        " are available and ", g_counters.live.load(), " are in use by arrays.",

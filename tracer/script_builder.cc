@@ -32,6 +32,13 @@ void ScriptBuilder::Refuse(std::string_view why) {
   refusal_ = here.empty() ? std::string(why) : StrCat(why, " (", here, ")");
 }
 
+void ScriptBuilder::Postpone() {
+  postponed_ = true;
+  seen_.clear();
+  before_.clear();
+  path_ = nullptr;
+}
+
 Source ScriptBuilder::Find(const Value& value) {
   const auto [it, fresh] = sources_.try_emplace(&value);
   if (fresh) {

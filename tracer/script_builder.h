@@ -27,8 +27,9 @@ class ScriptBuilder {
 
   // The call cannot be skipped, ever: why. The first reason counts.
   void Refuse(std::string_view why);
-  // This call tells nothing: it recorded something new, or an index was bad. The next one may.
-  void Postpone() { postponed_ = true; }
+  // This call tells nothing: it recorded something new, an index was bad, or memory ended. The next
+  // one may. What was kept for it goes.
+  void Postpone();
 
   bool postponed() const { return postponed_; }
   const std::string& refusal() const { return refusal_; }

@@ -31,6 +31,8 @@ class Session final : public Door, public Pending, public ReadObserver {
   // After Finish. Keeps the session for a later call, or until somebody asks for what an
   // interrupted one left.
   static void End(Session* session);
+  // Lets go of what ended calls kept for values that nobody waits for any more.
+  static void SweepLeft();
 
   Tensor Call(const OpCall& call) override;
   Value* TryCall(OpId op, const Tensor& a) override;
@@ -69,7 +71,6 @@ class Session final : public Door, public Pending, public ReadObserver {
   class Lock;
   class QuickLock;
   static Session* TakeSpare();
-  static void SweepLeft();
 
   Tensor CallUnpredicted(const OpCall& call);
 
@@ -103,9 +104,11 @@ class Session final : public Door, public Pending, public ReadObserver {
   std::shared_ptr<const SegmentPlan> MakePlan(const LiveMask& live, Precision precision,
                                               Status* refusal);
   Status RunPlan(const SegmentPlan& plan, const LiveMask& live);
-  Status RunOneByOne();
+  struct Remaining;
+  Remaining FindRemaining(const LiveMask& live) const;
+  Status RunOneByOne(const LiveMask& live);
   void StartSegment();
-  bool Wanted() const;
+  bool Wanted() const;                  // somebody holds a value that is not there
   bool FindLive(LiveMask* live) const;  // true if any is
   std::vector<const Node*> Path() const;
   std::vector<const CallRecord*> PathContent() const;

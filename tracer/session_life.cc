@@ -116,6 +116,7 @@ Session* Session::TakeSpare() {
 }
 
 void Session::SweepLeft() {
+  if (g_left_count.load(std::memory_order_relaxed) == 0) return;
   std::vector<Session*> done;
   {
     Idle& idle = GetIdle();

@@ -56,8 +56,10 @@ Status Session::LeaveReplay() {
   for (int i = 0; i < slots; ++i) {
     if (!slots_[i]->immediate) SetTag(slots_[i].get(), serial_ << (kNumberBits + 1) | kSlotBit | i);
   }
+  LiveMask live;
+  FindLive(&live);
   flushing_ = true;
-  const Status status = RunOneByOne();
+  const Status status = RunOneByOne(live);
   flushing_ = false;
   FZ_RETURN_IF_ERROR(status);
   fell_back_ = true;

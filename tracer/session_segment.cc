@@ -3,7 +3,6 @@
 #include <bit>
 #include <iterator>
 
-#include "absl/cleanup/cleanup.h"
 #include "tracer/explain.h"
 #include "tracer/script_builder.h"
 #include "tracer/session_internal.h"
@@ -22,7 +21,7 @@ std::vector<const CallRecord*> Session::PathContent() const {
 
 bool Session::Wanted() const {
   return std::any_of(values_.begin(), values_.end(),
-                     [](const ValueRef& v) { return v->holders() > 1; });
+                     [](const ValueRef& v) { return v->holders() > 1 && !v->ready(); });
 }
 
 bool Session::FindLive(LiveMask* live) const {
@@ -149,7 +148,7 @@ Status Session::Flush() {
       if (!status.ok() && !IsInterrupted(status)) refusal = NoteRefusal(Cause::kNoMemory, status);
     }
     // Op by op needs the least memory at a time.
-    if (!plan || (!status.ok() && !IsInterrupted(status))) status = RunOneByOne();
+    if (!plan || (!status.ok() && !IsInterrupted(status))) status = RunOneByOne(live);
     flushing_ = false;
   } else {
     cursor_->used.store(Bounds::Now(), std::memory_order_relaxed);
@@ -229,50 +228,6 @@ Status Session::RunPlan(const SegmentPlan& plan, const LiveMask& live) {
   }
   FZ_RETURN_IF_ERROR(plan.Fill({inputs, num_inputs}, {wanted, count}));
   kernels_ += plan.kernels();
-  return absl::OkStatus();
-}
-
-// From the inputs that are still pinned, in order, through the eager door: what the body would have
-// done untraced.
-Status Session::RunOneByOne() {
-  Door* eager = GlobalRuntime().eager;
-  // With the precision that the calls had.
-  const Precision outside = std::exchange(State().precision, precision_);
-  const absl::Cleanup restore = [outside] { State().precision = outside; };
-  for (const Node* node : Path()) {
-    const auto operand = [&](int32_t ref) { return ref >= 0 ? values_[ref] : slots_[~ref]; };
-    std::vector<Tensor> results;
-    if (node->composite) {
-      std::vector<Tensor> local;
-      const auto expanded = [&](int32_t ref) {
-        if (ref >= 0) return local[ref];
-        const size_t i = ~ref;
-        const size_t inputs = node->operands.size();
-        return Tensor(i < inputs ? operand(node->operands[i])
-                                 : node->expansion->constants[i - inputs]);
-      };
-      for (const ExpandedOp& op : node->expansion->ops) {
-        std::vector<Tensor> in;
-        for (int32_t ref : op.operands) in.push_back(expanded(ref));
-        std::vector<const Tensor*> pointers;
-        for (const Tensor& t : in) pointers.push_back(&t);
-        local.push_back(eager->Call({op.op, pointers, op.attrs}));
-        FZ_RETURN_IF_ERROR(local.back().status());
-      }
-      for (int32_t ref : node->expansion->outputs) results.push_back(expanded(ref));
-    } else {
-      std::vector<Tensor> in;
-      for (int32_t ref : node->operands) in.push_back(Tensor(operand(ref)));
-      std::vector<const Tensor*> pointers;
-      for (const Tensor& t : in) pointers.push_back(&t);
-      results.push_back(eager->Call({static_cast<OpId>(node->op), pointers, node->attrs}));
-      FZ_RETURN_IF_ERROR(results.back().status());
-    }
-    for (size_t r = 0; r < results.size(); ++r) {
-      Value* v = values_[node->first_result + r].get();
-      if (!v->ready()) FZ_RETURN_IF_ERROR(v->FillFrom(*results[r].value()));
-    }
-  }
   return absl::OkStatus();
 }
 

@@ -35,6 +35,7 @@ std::vector<MemoryReport> Trace::MemoryPlans() const { return recording_->Memory
 std::vector<TraceEvent> Trace::Events() const { return recording_->Events(); }
 void Trace::Clear() { recording_->Clear(); }
 
+void LetGoOfLeft() { Session::SweepLeft(); }
 bool Inside() { return t_session != nullptr; }
 
 Call::Call(Trace* trace, ScriptBuilder* builder) {

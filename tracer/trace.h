@@ -82,6 +82,10 @@ class Call {
   bool outermost_ = false;
 };
 
+// Calls that could not compute all (Ctrl-C, memory) keep what that needs. Lets go of what nobody
+// waits for any more; done when a call begins and when memory is short.
+void LetGoOfLeft();
+
 // True inside a traced call of this thread: a nested one is part of it.
 bool Inside();
 

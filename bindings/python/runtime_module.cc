@@ -20,6 +20,7 @@
 #include "jit/runtime/switches.h"
 #include "tracer/bounds.h"
 #include "tracer/causes.h"
+#include "tracer/trace.h"
 
 namespace frazil::python {
 namespace {
@@ -34,6 +35,7 @@ bool Put(PyObject* dict, const char* name, int64_t v) {
 }
 
 FZ_FAST(MemoryStatistics) {
+  tracer::LetGoOfLeft();
   const MemoryStats s = GetMemoryStats();
   Object dict = Object::Steal(PyDict_New());
   if (!dict || !Put(dict.get(), "live_bytes", s.live_bytes) ||
@@ -60,6 +62,7 @@ FZ_FAST(ResetPeak) {
   Py_RETURN_NONE;
 }
 FZ_FAST(Trim) {
+  tracer::LetGoOfLeft();
   TrimMemory();
   Py_RETURN_NONE;
 }

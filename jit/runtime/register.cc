@@ -2,9 +2,11 @@
 
 #include "absl/synchronization/mutex.h"
 #include "autograd/grad.h"
+#include "core/last_resort.h"
 #include "jit/runtime/cuda/memory.h"
 #include "jit/runtime/eager.h"
 #include "jit/runtime/segment.h"
+#include "tracer/trace.h"
 
 namespace frazil::jit {
 
@@ -16,6 +18,7 @@ void RegisterJit() {
     autograd::RegisterTape();
     RegisterSegmentCompiler();
     GlobalRuntime().devices = CudaDeviceMemory();
+    SetLastResort(tracer::LetGoOfLeft);
     return true;
   }();
   static_cast<void>(once);
