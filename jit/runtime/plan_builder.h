@@ -75,6 +75,7 @@ class PlanBuilder {
   // --- lives and places (plan_builder_lives.cc)
   void FindLastLibrary();
   void FindLives();
+  int32_t FirstOverwrite();
   void ChooseBranches();
   void ChooseFollowed();
   const Followed* FollowedAt(int32_t step) const;
@@ -84,6 +85,7 @@ class PlanBuilder {
   bool TouchedBeside(int32_t step, int32_t home) const;
   int32_t Home(int32_t memory) const { return memories_[memory].home; }
   void ShareMemory(int32_t step);
+  bool MayOverwriteInput(int32_t id) const;
   bool MayTake(const PendingStep& s, int32_t step, size_t out, int32_t from) const;
   void Take(int32_t memory, int32_t from);
   void PlaceMemories();

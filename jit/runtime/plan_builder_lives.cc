@@ -47,10 +47,31 @@ void PlanBuilder::FindLives() {
   }
 }
 
+// The first step behind all library calls that writes as many bytes as an input has that it reads
+// and that may be overwritten: an optimizer's. Beside a call it could not overwrite.
+int32_t PlanBuilder::FirstOverwrite() {
+  FindLastLibrary();
+  const auto end = static_cast<int32_t>(pending_.size());
+  for (int32_t step = last_library_ + 1; step < end; ++step) {
+    const std::vector<Use>& uses = pending_[step].uses;
+    const auto may_take = [&](const Use& out) {
+      return out.write && std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+               const Memory& m = memories_[use.memory];
+               return m.input >= 0 && m.bytes == memories_[out.memory].bytes &&
+                      MayOverwriteInput(m.input);
+             });
+    };
+    if (std::any_of(uses.begin(), uses.end(), may_take)) return step;
+  }
+  return end;
+}
+
 // Branches need what they touch at the same time: those that make the arena grow are left out.
 void PlanBuilder::ChooseBranches() {
-  std::vector<Branched> found = FindBranches(
-      graph_, pending_, static_cast<int32_t>(memories_.size()), options_.always_branch);
+  const auto steps = absl::MakeConstSpan(pending_).first(
+      options_.in_place && !options_.always_branch ? FirstOverwrite() : pending_.size());
+  std::vector<Branched> found = FindBranches(graph_, steps, static_cast<int32_t>(memories_.size()),
+                                             options_.always_branch);
   if (found.empty()) return;
   const int64_t most = std::max(kSmallArena, LiveBytesNow() * 102 / 100);
   for (Branched& branched : found) {
@@ -140,19 +161,21 @@ void PlanBuilder::ShareMemory(int32_t step) {
   }
 }
 
+// What is repeated has fewer bytes than its size says.
+bool PlanBuilder::MayOverwriteInput(int32_t id) const {
+  const Node& input = graph_.nodes[id];
+  return options_.compile.Reusable(id) && !input.immediate && input.layout->dense;
+}
+
 bool PlanBuilder::MayTake(const PendingStep& s, int32_t step, size_t out, int32_t from) const {
   const Memory& m = memories_[from];
   const Memory& to = memories_[s.uses[out].memory];
   if (m.last_use != step || TouchedBeside(step, from) || UsedByOtherRows(step, from) ||
       m.bytes != to.bytes || m.arena != to.arena || m.result >= 0)
     return false;
-  if (m.input >= 0) {
-    // What is repeated has fewer bytes than its size says.
-    const Node& input = graph_.nodes[m.input];
-    if (!options_.compile.Reusable(m.input) || input.immediate || !input.layout->dense ||
-        (step < last_library_ && !options_.body))
-      return false;
-  }
+  if (m.input >= 0 &&
+      (!MayOverwriteInput(m.input) || (step < last_library_ && !options_.body)))
+    return false;
   if (s.followed || s.loop) return false;
   const auto shares = [&](int use) { return Home(s.uses[use].memory) == from; };
   if (!s.call)
