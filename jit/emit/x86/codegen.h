@@ -172,6 +172,8 @@ class Codegen {
   };
   Fetched FetchedIn(Id begin) const;
   void FetchNext();
+  bool FetchesPoints() const;
+  Gp RowsAhead(const Gp& length);
   void Accumulate(Accumulator* acc, const Operand& reg);
   Mem AccMem(const Accumulator& acc, int position);
   Mem AccMemAt(const Accumulator& acc, const Gp& lane);
@@ -192,7 +194,8 @@ class Codegen {
   void EmitPanels();
   void AllotPanel();
   void PanelPass(const std::vector<int>& parts, int part);
-  void FetchNextRow(Id begin, Id end);
+  void RowsToFetch(Id begin, Id end);
+  void FetchRows();
   void PanelRows(const std::vector<int>& parts, Id begin);
   void PanelSteps(const std::function<void()>& step);
   Mem KeptMem(Id id);
@@ -393,6 +396,8 @@ class Codegen {
   std::vector<Gp>
       col_ptr_;  // kSpace: running pointer of strided buffers; kLoop: the point's pointer
   std::vector<Gp> loop_ptr_;  // inside a loop
+  Gp points_ahead_;           // kLoop: to the point whose rows are fetched
+  std::vector<Gp> far_row_;   // in panels: bytes to the row that is fetched
   std::vector<Gp> next_ptr_;  // kLoop: the next point's pointer, of buffers that are fetched ahead
   Fetched fetched_;           // in this loop
   std::vector<Gp> vec_step_;  // bytes of one step along the vector axis, strided buffers

@@ -164,6 +164,11 @@ void Codegen::PointBody() {
 
 // One column at a time; the loop axis carries the lanes, outside loops all lanes are equal.
 void Codegen::EmitPointsLoop() {
+  if (FetchesPoints()) {
+    Gp length = cc_.newInt64();
+    cc_.mov(length, x86::qword_ptr(extents_, k_.rank * 8));
+    points_ahead_ = RowsAhead(length);
+  }
   Label top = cc_.newLabel();
   cc_.bind(top);
   for (size_t b = 0; b < k_.buffers.size(); ++b) {

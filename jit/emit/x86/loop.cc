@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kUnrollLimit = 112;
 constexpr int kFetchedBytes = 16 << 10;  // beside as many of this point in L1
+constexpr int kFetchedAhead = 512, kMostRowsAhead = 8;  // elements, rows
 
 }  // namespace
 
@@ -225,13 +226,26 @@ void Codegen::StepAccumulator(Accumulator* acc, Gp* lane) {
   cc_.emit(I::kIdVmovups, mem, value);
 }
 
+// How many rows ahead to fetch where a row has `length` elements: what comes sooner than a few
+// hundred nanoseconds is there too late.
+Codegen::Gp Codegen::RowsAhead(const Gp& length) {
+  Gp ahead = cc_.newInt64("ahead");
+  cc_.mov(ahead, 1);
+  for (int rows = 2; rows <= kMostRowsAhead; rows *= 2) {
+    Gp more = cc_.newInt64();
+    cc_.mov(more, rows);
+    cc_.cmp(length, kFetchedAhead / rows);
+    cc_.cmovle(ahead, more);
+  }
+  return ahead;
+}
+
 // The processor fetches ahead within pages only, and a row often ends where its page does: while
 // the last loop of several runs over what the first has brought near, it fetches what the next
-// point needs.
+// point needs, or where rows are short one of the points behind it.
 void Codegen::NextPointers() {
   next_ptr_.assign(k_.buffers.size(), Gp());
-  const auto is_loop = [](const Inst& inst) { return inst.op == Op::kLoop; };
-  if (k_.chunked || std::count_if(k_.body.begin(), k_.body.end(), is_loop) < 2) return;
+  if (!FetchesPoints()) return;
   std::vector<bool> touched(k_.buffers.size());
   for (size_t i = 0; i < k_.body.size(); ++i) {
     const Inst& inst = k_.body[i];
@@ -247,15 +261,21 @@ void Codegen::NextPointers() {
     Gp next = next_ptr_[b] = cc_.newIntPtr("next");
     Gp size = cc_.newInt64(), near = cc_.newIntPtr();
     cc_.mov(near, col_ptr_[b]);
-    cc_.mov(next, near);
-    cc_.add(next, StrideMem(int(b), k_.rank - 1));
-    cc_.lea(size, x86::ptr(col_, 1));
+    cc_.mov(next, points_ahead_);
+    cc_.imul(next, StrideMem(int(b), k_.rank - 1));
+    cc_.add(next, near);
+    cc_.lea(size, x86::ptr(col_, points_ahead_));
     cc_.cmp(size, col_end_);
     cc_.cmovge(next, near);
     cc_.mov(size, x86::qword_ptr(extents_, k_.rank * 8));
     cc_.cmp(size, kFetchedBytes / SizeOf(buffer.dtype));
     cc_.cmovg(next, near);
   }
+}
+
+bool Codegen::FetchesPoints() const {
+  const auto is_loop = [](const Inst& inst) { return inst.op == Op::kLoop; };
+  return !k_.chunked && std::count_if(k_.body.begin(), k_.body.end(), is_loop) >= 2;
 }
 
 // Inputs in the loop that takes longest of those behind the first, outputs in the last.

@@ -129,18 +129,38 @@ void Codegen::PanelPass(const std::vector<int>& parts, int part) {
   });
 }
 
-// The next row is a jump away, which the processor does not foresee.
-void Codegen::FetchNextRow(Id begin, Id end) {
-  std::vector<bool> fetched(k_.buffers.size());
+// The next rows are jumps away, which the processor does not foresee. Says which buffers' are
+// fetched, and how far away.
+void Codegen::RowsToFetch(Id begin, Id end) {
+  far_row_.assign(k_.buffers.size(), Gp());
+  Gp length = cc_.newInt64();
+  cc_.mov(length, panel_end_);
+  cc_.sub(length, col_);
+  const Gp ahead = RowsAhead(length);
   for (Id i = begin; i < end; ++i) {
     const Inst& inst = k_.body[i];
-    if (inst.op != Op::kLoad || info_[i].level != kLoopLevel || !walked_[inst.imm]) continue;
-    if (fetched[inst.imm] || k_.buffers[inst.imm].strides[k_.rank - 1] != Stride::kOne) continue;
-    fetched[inst.imm] = true;
+    if (inst.op != Op::kLoad && inst.op != Op::kStore) continue;
+    if (info_[i].level != kLoopLevel || !walked_[inst.imm] || far_row_[inst.imm].isValid() ||
+        k_.buffers[inst.imm].strides[k_.rank - 1] != Stride::kOne)
+      continue;
+    Gp far = far_row_[inst.imm] = cc_.newInt64("far");
+    cc_.mov(far, ahead);
+    cc_.imul(far, StrideMem(int(inst.imm), k_.rank));
+  }
+}
+
+void Codegen::FetchRows() {
+  for (size_t b = 0; b < far_row_.size(); ++b) {
+    if (!far_row_[b].isValid()) continue;
     Gp next = cc_.newIntPtr();
-    cc_.mov(next, StrideMem(int(inst.imm), k_.rank));
-    cc_.add(next, loop_ptr_[inst.imm]);
-    cc_.prefetcht0(x86::ptr(next, col_, uint32_t(Log2(SizeOf(k_.buffers[inst.imm].dtype)))));
+    cc_.mov(next, far_row_[b]);
+    cc_.add(next, loop_ptr_[b]);
+    const Mem at = x86::ptr(next, col_, uint32_t(Log2(SizeOf(k_.buffers[b].dtype))));
+    if (k_.buffers[b].out) {
+      cc_.prefetchw(at);
+    } else {
+      cc_.prefetcht0(at);
+    }
   }
 }
 
@@ -160,6 +180,9 @@ void Codegen::PanelRows(const std::vector<int>& parts, Id begin) {
         cc_.emit(I::kIdVmovups, AccMem(acc, i), identity);
     }
   });
+  cc_.sub(col_, panel_at_);
+  cc_.xor_(panel_at_, panel_at_);
+  RowsToFetch(begin, end);
   Label top = cc_.newLabel(), same = cc_.newLabel();
   Gp lane = cc_.newInt64("lane"), at = cc_.newInt64("at");
   cc_.mov(j_, lo_);
@@ -167,7 +190,7 @@ void Codegen::PanelRows(const std::vector<int>& parts, Id begin) {
   cc_.bind(top);
   cc_.mov(at, lane);
   PanelSteps([&] {
-    FetchNextRow(begin, end);
+    FetchRows();
     level_ = kPointLevel;
     TakeKept(parts, parts[begin]);
     level_ = kLoopLevel;
