@@ -30,7 +30,8 @@ inline int64_t Padded(int64_t bytes) {
 int64_t LiveBytes(absl::Span<const Block> blocks);
 
 // Tries several orders of placing blocks into the tightest gap that is free for their whole life,
-// until one reaches LiveBytes; the smallest arena is kept.
+// and mends the orders where blocks stand out, until one comes close to LiveBytes; the smallest
+// arena is kept.
 MemoryPlan PlanMemory(absl::Span<const Block> blocks);
 
 }  // namespace frazil::jit

@@ -70,8 +70,8 @@ int32_t PlanBuilder::FirstOverwrite() {
 void PlanBuilder::ChooseBranches() {
   const auto steps = absl::MakeConstSpan(pending_).first(
       options_.in_place && !options_.always_branch ? FirstOverwrite() : pending_.size());
-  std::vector<Branched> found = FindBranches(graph_, steps, static_cast<int32_t>(memories_.size()),
-                                             options_.always_branch);
+  std::vector<Branched> found =
+      FindBranches(graph_, steps, static_cast<int32_t>(memories_.size()), options_.always_branch);
   if (found.empty()) return;
   const int64_t most = std::max(kSmallArena, LiveBytesNow() * 102 / 100);
   for (Branched& branched : found) {
@@ -173,8 +173,7 @@ bool PlanBuilder::MayTake(const PendingStep& s, int32_t step, size_t out, int32_
   if (m.last_use != step || TouchedBeside(step, from) || UsedByOtherRows(step, from) ||
       m.bytes != to.bytes || m.arena != to.arena || m.result >= 0)
     return false;
-  if (m.input >= 0 &&
-      (!MayOverwriteInput(m.input) || (step < last_library_ && !options_.body)))
+  if (m.input >= 0 && (!MayOverwriteInput(m.input) || (step < last_library_ && !options_.body)))
     return false;
   if (s.followed || s.loop) return false;
   const auto shares = [&](int use) { return Home(s.uses[use].memory) == from; };

@@ -182,6 +182,51 @@ TEST(Duplicate, NormalisedRows) {
   EXPECT_LT(MustCompile(graph)->stats().arena_bytes, 4 * 300 * 4);
 }
 
+// What a value near costs less than computing it twice is not so where the plan touches more in
+// between than the near cache holds.
+TEST(Duplicate, WhatWouldComeFromFarAway) {
+  const auto arena = [](int rows) {
+    const Graph graph = MustParse(StrCat("graph (f32[768,128], f32[", rows, R"(,1024]) {
+      %2 = sign %0 : f32[768,128]
+      %3 = add %2, %0 : f32[768,128]
+      %4 = sign %3 : f32[768,128]
+      %5 = sum %4 {1, 0} : f32[128]
+      %6 = sum %4 {2, 0} : f32[768]
+      %7 = exp %1 : f32[)",
+                                         rows, R"(,1024]
+      return %5, %6, %7
+    })"));
+    EXPECT_EQ(Kernels(graph), 3);
+    return MustCompile(graph)->stats().arena_bytes;
+  };
+  EXPECT_GE(arena(8), 768 * 128 * 4);
+  EXPECT_EQ(arena(1024), 0);
+}
+
+// A copy of %7 would keep %5 and %6 for a late reader instead of it, which is left alone; other
+// copies are made all the same.
+TEST(Duplicate, NotWhatKeepsMoreAlive) {
+  const Graph graph =
+      MustParse(R"(graph (f32[1024,512], f32[512,512], f32[512,1], f32[512,512], f16[300,700]) {
+    %5 = matmul %0, %1 : f32[1024,512]
+    %6 = matmul %0, %2 : f32[1024,1]
+    %7 = add %5, %6 : f32[1024,512]
+    %8 = sum %7 {1, 0} : f32[512]
+    %9 = multiply %3, %8 : f32[512,512]
+    %10 = matmul %0, %9 : f32[1024,512]
+    %11 = multiply %7, %10 : f32[1024,512]
+    %12 = astype %4 {12} : f64[300,700]
+    %13 = sum %12 {1, 0} : f64[700]
+    %14 = sum %12 {2, 0} : f64[300]
+    return %11, %13, %14
+  })");
+  const Grouping grouping = Fuse(graph);
+  const std::optional<Duplicated> other = Duplicate(graph, grouping);
+  ASSERT_TRUE(other);
+  EXPECT_LE(PeakBytes(other->graph, other->grouping), PeakBytes(graph, grouping));
+  Kernels(graph);
+}
+
 // What the caller gets is stored anyway, and a library reads memory.
 TEST(Duplicate, NotWhatIsStoredAnyway) {
   const Graph returned = MustParse(R"(graph (f16[64,64]) {

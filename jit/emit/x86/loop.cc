@@ -14,7 +14,7 @@ using kir::ReduceKind;
 namespace {
 
 constexpr int kUnrollLimit = 112;
-constexpr int kFetchedBytes = 16 << 10;  // beside as many of this point in L1
+constexpr int kFetchedBytes = 16 << 10;                 // beside as many of this point in L1
 constexpr int kFetchedAhead = 512, kMostRowsAhead = 8;  // elements, rows
 
 }  // namespace
