@@ -77,12 +77,12 @@ Tensor Apply(OpId op, std::initializer_list<const Tensor*> inputs, AttrSpan attr
 
 void ApplyComposite(const CompositeCall& call, CompositeBody body, absl::Span<Tensor> outputs) {
   ThreadState& state = State();
-  bool whole = state.door != nullptr;
   // The tape records the primitives of the body, so a composite that needs a gradient is not one
   // call.
+  bool whole = true;
   for (const Tensor* t : call.inputs) whole = whole && t->ok() && !NeedsGrad(state, *t);
   if (whole) {
-    state.door->Composite(call, body, outputs);
+    (state.door ? state.door : GlobalRuntime().eager)->Composite(call, body, outputs);
   } else {
     body(outputs);
   }

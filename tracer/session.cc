@@ -3,6 +3,7 @@
 
 #include "core/check.h"
 #include "core/infer.h"
+#include "tracer/expansion.h"
 #include "tracer/explain.h"
 #include "tracer/script_builder.h"
 #include "tracer/segment_end.h"
@@ -80,7 +81,7 @@ Tensor Session::CallUnpredicted(const OpCall& call) {
   Lock lock(this, Lock::kOwner);
   if (expansion_) {
     Tensor out = RunEagerly(call);
-    if (out.ok()) RecordExpanded(call, out);
+    if (out.ok()) expansion_->Add(call, out);
     return out;
   }
   const OpInfo& info = Info(call.op);

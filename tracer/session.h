@@ -20,7 +20,8 @@
 
 namespace frazil::tracer {
 
-class ScriptBuilder;  // tracer/script_builder.h
+class ExpansionRecorder;  // tracer/expansion.h
+class ScriptBuilder;      // tracer/script_builder.h
 
 class Session final : public Door, public Pending, public ReadObserver {
  public:
@@ -91,7 +92,6 @@ class Session final : public Door, public Pending, public ReadObserver {
   Tensor RunEagerly(const OpCall& call);
   void Record(const Request& request, absl::Span<const Tensor> outputs,
               std::unique_ptr<Expansion> expansion);
-  void RecordExpanded(const OpCall& call, const Tensor& output);
   void RunComposite(const CompositeCall& call, CompositeBody body, absl::Span<Tensor> outputs);
   // The call fits nothing recorded. An error in strict mode, if calls were deferred.
   Status StartRecording(const Request& request);
@@ -131,12 +131,11 @@ class Session final : public Door, public Pending, public ReadObserver {
   Recording::Shard* shard_ = nullptr;  // of the recording and the thread
   uint64_t epoch_ = 0;                 // of the visit
   Node* cursor_ = nullptr;
-  std::vector<ValueRef> slots_;          // replaying: what first-met operands were, in order
-  std::vector<ValueRef> values_;         // replaying: deferred results, in order
-  int num_slots_ = 0, num_results_ = 0;  // recording: numbers given so far in this segment
-  uint64_t serial_ = 0;                  // tags of this segment's values carry it
-  Expansion* expansion_ = nullptr;       // set while a composite's body is being recorded
-  const CompositeCall* composite_ = nullptr;
+  std::vector<ValueRef> slots_;             // replaying: what first-met operands were, in order
+  std::vector<ValueRef> values_;            // replaying: deferred results, in order
+  int num_slots_ = 0, num_results_ = 0;     // recording: numbers given so far in this segment
+  uint64_t serial_ = 0;                     // tags of this segment's values carry it
+  ExpansionRecorder* expansion_ = nullptr;  // set while a composite's body is being recorded
   bool fell_back_ = false, recorded_ = false;
   bool strict_ = false;
   Precision precision_ = Precision::kDefault;

@@ -1,5 +1,4 @@
-// What the files of Session share: tags of values and the lock. Called by tracer/session*.cc alone.
-// Invariant: a tag means something only while its serial is that of the segment in progress.
+// What the files of Session share: its lock. Called by tracer/session*.cc alone.
 #pragma once
 
 #include <chrono>
@@ -8,23 +7,9 @@
 #include "core/at_fork.h"
 #include "core/long_work.h"
 #include "tracer/session.h"
+#include "tracer/tags.h"
 
 namespace frazil::tracer {
-
-// Tags: which result or slot of which segment a value is. 40 bits serial, 1 bit slot, 23 bits
-// number.
-constexpr int kNumberBits = 23;
-constexpr uint64_t kSlotBit = uint64_t{1} << kNumberBits;
-
-// The number of a segment, or of a composite's body.
-uint64_t NextSerial();
-
-inline void SetTag(Value* v, uint64_t tag) {
-  std::atomic_ref<uint64_t>(v->tag).store(tag, std::memory_order_relaxed);
-}
-inline uint64_t GetTag(Value* v) {
-  return std::atomic_ref<uint64_t>(v->tag).load(std::memory_order_relaxed);
-}
 
 // The owner's calls and another thread's Force exclude each other; the owner may nest. The owner
 // says that it is inside and looks whether others are busy, they do the reverse: one of the two

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "tracer/expansion.h"
 #include "tracer/explain.h"
 #include "tracer/script_builder.h"
 #include "tracer/session_internal.h"
@@ -107,54 +108,15 @@ void Session::Record(const Request& request, absl::Span<const Tensor> outputs,
   recorded_ = true;
 }
 
-void Session::RecordExpanded(const OpCall& call, const Tensor& output) {
-  ExpandedOp op{call.op, Attrs(call.attrs.begin(), call.attrs.end()), {}};
-  const int inputs = static_cast<int>(composite_->inputs.size());
-  for (const Tensor* t : call.inputs) {
-    Value* v = t->value();
-    int32_t ref = 0;
-    bool found = false;
-    for (int i = 0; i < inputs && !found; ++i) {
-      found = composite_->inputs[i]->value() == v;
-      if (found) ref = ~i;
-    }
-    if (!found && !v->immediate && GetTag(v) >> (kNumberBits + 1) == serial_ &&
-        !(GetTag(v) & kSlotBit)) {
-      ref = static_cast<int32_t>(GetTag(v) & (kSlotBit - 1));
-      found = true;
-    }
-    if (!found) {
-      // Numbers and small tables made by the body: constants of the expansion.
-      expansion_->constants.push_back(t->value_ref());
-      ref = ~(inputs + static_cast<int>(expansion_->constants.size()) - 1);
-    }
-    op.operands.push_back(ref);
-  }
-  SetTag(output.value(), serial_ << (kNumberBits + 1) | expansion_->ops.size());
-  expansion_->ops.push_back(std::move(op));
-}
-
 void Session::RunComposite(const CompositeCall& call, CompositeBody body,
                            absl::Span<Tensor> outputs) {
-  // The body's values are numbered on their own, under a serial of their own.
-  auto expansion = std::make_unique<Expansion>();
-  const uint64_t outer = serial_;
-  serial_ = NextSerial();
-  expansion_ = expansion.get();
-  composite_ = &call;
+  ExpansionRecorder recorder(call);
+  expansion_ = &recorder;
   body(outputs);
   expansion_ = nullptr;
-  composite_ = nullptr;
-  bool good = true;
-  for (const Tensor& t : outputs) {
-    good = good && t.ok() && !t.value()->immediate &&
-           GetTag(t.value()) >> (kNumberBits + 1) == serial_ && !(GetTag(t.value()) & kSlotBit);
-    if (good)
-      expansion->outputs.push_back(static_cast<int32_t>(GetTag(t.value()) & (kSlotBit - 1)));
-  }
-  serial_ = outer;
   // A body that made nothing of its own, or failed, is no call of the segment.
-  if (good) Record({CompositeRow(call.id), call.inputs, call.attrs}, outputs, std::move(expansion));
+  if (auto expansion = recorder.Finish(outputs))
+    Record({CompositeRow(call.id), call.inputs, call.attrs}, outputs, std::move(expansion));
 }
 
 }  // namespace frazil::tracer

@@ -1,135 +1,18 @@
 #include "jit/runtime/eager.h"
 
-#include <algorithm>
-#include <array>
-
-#include "core/infer.h"
-#include "core/tls.h"
-#include "jit/runtime/lru.h"
+#include "jit/runtime/eager_calls.h"
+#include "jit/runtime/eager_composite.h"
 #include "jit/runtime/plan_impl.h"
 
 namespace frazil::jit {
 namespace {
 
-// What of an operand decides how an op runs: its layout's id, and its kind().
-struct OperandWords {
-  uint64_t layout = 0;
-  uint32_t kind = ~uint32_t{0};  // of no operand
-
-  OperandWords() = default;
-  explicit OperandWords(const Value& v) : layout(v.layout->id), kind(v.kind()) {}
-  static OperandWords Number(DType dtype) {
-    OperandWords words;
-    words.layout = Scalar0d()->id;
-    words.kind = Value::KindOf(dtype, Device(), true);
-    return words;
-  }
-
-  bool operator==(const OperandWords&) const = default;
-  template <typename H>
-  friend H AbslHashValue(H h, const OperandWords& w) {
-    return H::combine(std::move(h), w.layout, w.kind);
-  }
-};
-
-uint64_t What(OpId op, Precision precision) { return uint64_t(op) | uint64_t(precision) << 8; }
-
-// Of a call of one or two operands and nothing else. The upper bits are the good ones.
-uint64_t QuickHash(uint64_t what, const OperandWords& a, const OperandWords& b) {
-  return a.layout * 0x9E3779B97F4A7C15u + b.layout * 0xD6E8FEB86659FD93u +
-         (a.kind | uint64_t{b.kind} << 32) * 0xC2B2AE3D27D4EB4Fu + what * 0x165667B19E3779F9u;
-}
-uint64_t Mix(uint64_t h, uint64_t word) {
-  h = (h ^ word) * 0xD6E8FEB86659FD93u;
-  return h ^ h >> 32;
-}
-
-struct CallKey {
-  OpId op;
-  Precision precision;
-  uint64_t reusable;
-  absl::InlinedVector<OperandWords, 4> inputs;
-  absl::InlinedVector<int32_t, 4> operands;
-  Attrs attrs;
-
-  bool operator==(const CallKey&) const = default;
-  template <typename H>
-  friend H AbslHashValue(H h, const CallKey& k) {
-    return H::combine(std::move(h), k.op, k.precision, k.reusable, k.inputs, k.operands, k.attrs);
-  }
-};
-
-// A call as it arrives: everything a key holds, without memory of its own.
-struct CallView {
-  OpId op;
-  Precision precision;
-  uint64_t reusable;
-  absl::Span<Value* const> inputs;
-  absl::Span<const int32_t> operands;  // input of each operand; empty: one each, in order
-  AttrSpan attrs;
-
-  // Nothing but one or two operands.
-  bool quick() const {
-    return inputs.size() - 1 < 2 && attrs.empty() && operands.empty() && reusable == 0;
-  }
-  uint64_t Hash() const {
-    if (quick())
-      return QuickHash(What(op, precision), OperandWords(*inputs[0]),
-                       inputs.size() == 2 ? OperandWords(*inputs[1]) : OperandWords());
-    uint64_t h = Mix(What(op, precision), reusable);
-    for (const Value* v : inputs) h = Mix(h, v->layout->id ^ uint64_t{v->kind()} << 40);
-    for (const int32_t operand : operands) h = Mix(h, uint64_t(operand));
-    for (const int64_t attr : attrs) h = Mix(h, uint64_t(attr));
-    return h << 32;
-  }
-  bool Is(const CallKey& key) const {
-    if (op != key.op || precision != key.precision || reusable != key.reusable ||
-        inputs.size() != key.inputs.size())
-      return false;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (OperandWords(*inputs[i]) != key.inputs[i]) return false;
-    }
-    return attrs == AttrSpan(key.attrs) && operands == absl::Span<const int32_t>(key.operands);
-  }
-  CallKey Key() const {
-    CallKey key{op,
-                precision,
-                reusable,
-                {},
-                {operands.begin(), operands.end()},
-                {attrs.begin(), attrs.end()}};
-    for (const Value* v : inputs) key.inputs.emplace_back(*v);
-    return key;
-  }
-};
-
-// A CallKey of one or two operands and nothing else.
-struct QuickKey {
-  uint64_t what = ~uint64_t{0};  // of no such call
-  OperandWords a, b;
-};
-
-// How a call runs: as a view, or by a plan of one op.
-struct PreparedCall {
-  CallKey key;
-  Inferred inferred;
-  LayoutRef layout;                  // inferred.layout
-  std::shared_ptr<const Plan> plan;  // null: a view
-  QuickKey quick_key;
-  QuickCall quick;  // of the plan, if there are but one or two operands
-
-  int64_t bytes() const {
-    constexpr int64_t kOfTheMap = 96;
-    return static_cast<int64_t>(sizeof(*this) + sizeof(CallKey)) + kOfTheMap +
-           (plan ? plan->bytes() : 0);
-  }
-};
-
-StatusOr<std::shared_ptr<const PreparedCall>> Prepare(const CallView& call) {
+StatusOr<std::shared_ptr<const PreparedCall>> Prepare(OpId op, Precision precision,
+                                                      const CallView& call) {
   auto prepared = std::make_shared<PreparedCall>();
   prepared->key = call.Key();
   if (call.quick()) {
-    prepared->quick_key.what = What(call.op, call.precision);
+    prepared->quick_key.what = call.what;
     prepared->quick_key.a = prepared->key.inputs[0];
     if (call.inputs.size() == 2) prepared->quick_key.b = prepared->key.inputs[1];
   }
@@ -139,39 +22,18 @@ StatusOr<std::shared_ptr<const PreparedCall>> Prepare(const CallView& call) {
     const int32_t id = graph.AddInput(v->dtype, v->device, v->layout, v->immediate);
     if (call.operands.empty()) operands.push_back(id);
   }
-  FZ_ASSIGN_OR_RETURN(prepared->inferred, InferNode(graph, call.op, operands, call.attrs));
+  FZ_ASSIGN_OR_RETURN(prepared->inferred, InferNode(graph, op, operands, call.attrs));
   prepared->layout = prepared->inferred.layout;
   if (prepared->inferred.view) return prepared;
-  FZ_ASSIGN_OR_RETURN(const int32_t id, graph.AddOp(call.op, operands, call.attrs));
+  FZ_ASSIGN_OR_RETURN(const int32_t id, graph.AddOp(op, operands, call.attrs));
   graph.outputs = {id};
   FZ_ASSIGN_OR_RETURN(prepared->plan,
-                      Compile(std::move(graph), {.precision = call.precision,
+                      Compile(std::move(graph), {.precision = precision,
                                                  .reusable = call.reusable,
                                                  .lent_by_cell = call.reusable != 0}));
   if (call.quick()) prepared->quick = static_cast<const PlanImpl&>(*prepared->plan).Quick();
   return prepared;
 }
-
-// Shared by all threads, behind the table of each.
-LruCache<CallKey, PreparedCall>& SharedCalls() {
-  static constexpr Bound kBound{Setting::k_eager_entries, Setting::k_eager_bytes,
-                                tracer::Cause::kEvictedEager, "plans of single ops"};
-  static auto* cache = new LruCache<CallKey, PreparedCall>(kBound);
-  return *cache;
-}
-
-StatusOr<std::shared_ptr<const PreparedCall>> FindShared(const CallView& call) {
-  const CallKey key = call.Key();
-  if (auto found = SharedCalls().Find(key)) return found;
-  FZ_ASSIGN_OR_RETURN(std::shared_ptr<const PreparedCall> made, Prepare(call));
-  const int64_t bytes = made->bytes();
-  return SharedCalls().Add(key, std::move(made), bytes);
-}
-
-// Direct-mapped: a call replaces whatever lies at its hash.
-constexpr int kTableBits = 10;
-constexpr size_t kTableSize = size_t{1} << kTableBits;
-using CallTable = std::array<std::shared_ptr<const PreparedCall>, kTableSize>;
 
 StatusOr<ValueRef> RunPrepared(const PreparedCall& prepared, absl::Span<Value* const> inputs) {
   if (!prepared.plan) {
@@ -183,26 +45,23 @@ StatusOr<ValueRef> RunPrepared(const PreparedCall& prepared, absl::Span<Value* c
   return out;
 }
 
-FZ_HOT_TLS CallTable* t_table = nullptr;
-
-CallTable* MakeTable() {
-  static thread_local std::unique_ptr<CallTable> table = std::make_unique<CallTable>();
-  return table.get();
-}
-
-StatusOr<ValueRef> RunCall(const CallView& call) {
-  if (__builtin_expect(t_table == nullptr, 0)) t_table = MakeTable();
-  std::shared_ptr<const PreparedCall>& slot = (*t_table)[call.Hash() >> (64 - kTableBits)];
+StatusOr<ValueRef> RunCall(OpId op, Precision precision, const CallView& call) {
+  std::shared_ptr<const PreparedCall>& slot = CallSlot(call.Hash());
   if (!slot || !call.Is(slot->key)) {
-    FZ_ASSIGN_OR_RETURN(slot, FindShared(call));
+    std::shared_ptr<const PreparedCall> found = FindShared(call.Key());
+    if (!found) {
+      FZ_ASSIGN_OR_RETURN(found, Prepare(op, precision, call));
+      found = Share(std::move(found));
+    }
+    slot = std::move(found);
   }
   return RunPrepared(*slot, call.inputs);
 }
 
 // Without loops and without a look at what only others have; null if it is not in the table.
 inline const PreparedCall* FindQuick(uint64_t what, const OperandWords& a, const OperandWords& b) {
-  if (__builtin_expect(t_table == nullptr, 0)) return nullptr;
-  const PreparedCall* found = (*t_table)[QuickHash(what, a, b) >> (64 - kTableBits)].get();
+  if (__builtin_expect(t_calls == nullptr, 0)) return nullptr;
+  const PreparedCall* found = CallSlot(QuickHash(what, a, b)).get();
   if (!found || found->quick_key.what != what || found->quick_key.a != a || found->quick_key.b != b)
     return nullptr;
   return found;
@@ -218,18 +77,16 @@ Value* Own(StatusOr<ValueRef> result) {
 }
 
 // One value that is several operands becomes one input, so that x += x may write over x.
-StatusOr<ValueRef> RunReusing(const CallView& call) {
-  absl::InlinedVector<Value*, 4> values;
-  absl::InlinedVector<int32_t, 4> operands;
-  uint64_t reusable = 0;
-  for (size_t i = 0; i < call.inputs.size(); ++i) {
-    const auto at = std::find(values.begin(), values.end(), call.inputs[i]);
-    const size_t input = at - values.begin();
-    if (at == values.end()) values.push_back(call.inputs[i]);
-    if (i < 64 && call.reusable >> i & 1 && input < 64) reusable |= uint64_t{1} << input;
-    operands.push_back(static_cast<int32_t>(input));
+StatusOr<ValueRef> RunReusing(OpId op, Precision precision, absl::Span<Value* const> inputs,
+                              AttrSpan attrs, uint64_t reusable) {
+  const DistinctInputs distinct(inputs);
+  uint64_t reused = 0;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const int32_t input = distinct.operands[i];
+    if (i < 64 && reusable >> i & 1 && input < 64) reused |= uint64_t{1} << input;
   }
-  return RunCall({call.op, call.precision, reusable, values, operands, call.attrs});
+  return RunCall(op, precision,
+                 {Called::Op(op, precision), reused, distinct.values, distinct.operands, attrs});
 }
 
 // Operands that are the spent value, if the result is to have its dtype and shape.
@@ -251,7 +108,7 @@ class EagerDoorImpl : public Door {
     const ThreadState& state = State();
     if (!Usable(a) || state.spent) return nullptr;
     Value& x = *a.value();
-    const PreparedCall* found = FindQuick(What(op, state.precision), OperandWords(x), {});
+    const PreparedCall* found = FindQuick(Called::Op(op, state.precision), OperandWords(x), {});
     if (!found) return nullptr;
     if (found->quick.fn) return found->quick.Run(x, x);
     Value* const input = &x;
@@ -262,7 +119,7 @@ class EagerDoorImpl : public Door {
     if (!Usable(a) || !Usable(b) || state.spent) return nullptr;
     Value &x = *a.value(), &y = *b.value();
     const PreparedCall* found =
-        FindQuick(What(op, state.precision), OperandWords(x), OperandWords(y));
+        FindQuick(Called::Op(op, state.precision), OperandWords(x), OperandWords(y));
     if (!found) return nullptr;
     if (__builtin_expect(found->quick.fn != nullptr, 1)) return found->quick.Run(x, y);
     Value* const inputs[] = {&x, &y};
@@ -274,7 +131,7 @@ class EagerDoorImpl : public Door {
     const Value& x = *a.value();
     const OperandWords array(x), number = OperandWords::Number(x.dtype);
     const PreparedCall* found =
-        FindQuick(What(op, state.precision), first ? number : array, first ? array : number);
+        FindQuick(Called::Op(op, state.precision), first ? number : array, first ? array : number);
     if (!found || !found->quick.fn) return nullptr;
     const QuickOperand n(&bits);
     return first ? found->quick.Run(n, x) : found->quick.Run(x, n);
@@ -296,12 +153,14 @@ class EagerDoorImpl : public Door {
     if (!out.ok()) return Tensor(std::move(out).status());
     return Tensor(*std::move(out));
   }
+
+  void Composite(const CompositeCall& call, CompositeBody body,
+                 absl::Span<Tensor> outputs) override {
+    RunComposite(call, body, outputs);
+  }
 };
 
 }  // namespace
-
-Kept EagerKept() { return SharedCalls().kept(); }
-void ShrinkEager(bool more) { SharedCalls().Shrink(more); }
 
 Door* EagerDoor() {
   static EagerDoorImpl door;
@@ -315,12 +174,19 @@ SpentScope::~SpentScope() { State().spent = nullptr; }
 
 namespace {
 
+StatusOr<ValueRef> RunReady(OpId op, absl::Span<Value* const> inputs, AttrSpan attrs,
+                            uint64_t reusable) {
+  const Precision precision = State().precision;
+  if (reusable != 0) return RunReusing(op, precision, inputs, attrs, reusable);
+  return RunCall(op, precision, {Called::Op(op, precision), 0, inputs, {}, attrs});
+}
+
 // While one operand is waited for, another thread may let go of the others.
 StatusOr<ValueRef> RunAfterReading(OpId op, absl::Span<Value* const> inputs, AttrSpan attrs) {
   absl::InlinedVector<ValueRef, 4> held;
   for (Value* v : inputs) held.push_back(ValueRef::Share(v));
   for (const Value* v : inputs) FZ_RETURN_IF_ERROR(Read(*v, Reading::kInside));
-  return RunCall({op, State().precision, 0, inputs, {}, attrs});
+  return RunReady(op, inputs, attrs, 0);
 }
 
 }  // namespace
@@ -331,8 +197,7 @@ StatusOr<ValueRef> RunOp(OpId op, absl::Span<Value* const> inputs, AttrSpan attr
     if (v->pending.load(std::memory_order_acquire) || v->is_error())
       return RunAfterReading(op, inputs, attrs);
   }
-  const CallView call{op, State().precision, reusable, inputs, {}, attrs};
-  return reusable == 0 ? RunCall(call) : RunReusing(call);
+  return RunReady(op, inputs, attrs, reusable);
 }
 
 }  // namespace frazil::jit
