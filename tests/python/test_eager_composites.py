@@ -1,4 +1,4 @@
-"""Composites without a trace: op by op the first time, one plan from the second on, the same bits."""
+"""Composites without a trace: op by op at first, one plan from then on, with the same bits."""
 
 import itertools
 
