@@ -459,7 +459,8 @@ Pair BodyWriter::FirstExtreme(OpId op, const std::vector<V>& values) {
   for (size_t j = 1; j < values.size(); ++j) {
     const V v = values[j];
     V better = op == OpId::k_argmax ? v > best : v < best;
-    if (IsFloat(v.type)) better = (better | (v != v)) & (best == best);
+    // Not "no better", which is false for a NaN; nothing beats a NaN.
+    if (IsFloat(v.type)) better = ~(op == OpId::k_argmax ? v <= best : v >= best) & (best == best);
     at = select(better, b_.ConstBits(DType::kI32, j), at);
     if (j + 1 < values.size()) best = select(better, v, best);
   }

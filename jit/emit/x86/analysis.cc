@@ -35,6 +35,7 @@ void Codegen::Analyse() {
       if (operand != kNone) ++info_[operand].uses;
     }
   }
+  FindNarrow();
   for (size_t i = 0; i < k_.body.size(); ++i) {
     const Inst& inst = k_.body[i];
     Info& info = info_[i];
@@ -46,9 +47,9 @@ void Codegen::Analyse() {
     repeats_ |= inst.op == Op::kRepeat;
     if (inst.op == Op::kLoop || inst.op == Op::kEnd || inst.op == Op::kBarrier) continue;
     if (inst.op == Op::kConst && info.uses == 0) continue;
-    info.widened = WidensInStores(Id(i));
     const bool stores_widened = inst.op == Op::kStore && info_[inst.a].widened;
-    if (SizeOf(inst.type) == 8 && !info.count && !info.widened && !stores_widened) wide = true;
+    const bool narrow = info.widened || info.narrowed || stores_widened;
+    if (SizeOf(inst.type) == 8 && !info.count && !narrow) wide = true;
     if (inst.op == Op::kConst && !info.count && !IsBool(inst.type) && SameConst(Id(i)) == Id(i))
       consts += inst.imm != 0;  // zeros are made where they are used
     for (Id operand : Taken(inst)) {
@@ -80,10 +81,15 @@ void Codegen::Analyse() {
     }
   }
   FindClamps();
-  if (z_ && !repeats_) FindSigns();  // the and's operands must live on, which carries do not
+  FindFlags();
+  FindInverted();
+  if (z_ && !repeats_) {  // the operands of what is put off must live on, which carries do not
+    FindSigns();
+    FindUnder();
+  }
   v_ = (z_ ? 16 : 8) / (wide ? 2 : 1);
   if (wide) {
-    for (Info& info : info_) info.widened = false;
+    for (Info& info : info_) info.widened = info.narrowed = false;
   }
   FindParked();
   FindDivisors();
@@ -115,22 +121,6 @@ bool Codegen::IsCommon(const Inst& inst) const {
   return true;
 }
 
-// A 32-bit integer that is cast to 64 bits only to be stored, next to each other: one value of
-// twice the width would halve the lanes of the whole kernel.
-bool Codegen::WidensInStores(Id id) const {
-  const Inst& cast = k_.body[id];
-  if (!space_ || cast.op != Op::kCast || SizeOf(cast.type) != 8 || IsFloat(cast.type)) return false;
-  const DType from = k_.body[cast.a].type;
-  if (from != DType::kI32 && from != DType::kU32) return false;
-  for (const Inst& inst : k_.body) {
-    if (inst.a != id && inst.b != id && inst.c != id) continue;
-    const bool plain = inst.op == Op::kStore && inst.a == id && inst.c == kNone &&
-                       (inst.b == kNone || HasDistance(inst));
-    if (!plain || k_.buffers[inst.imm].strides[k_.rank - 1] != Stride::kOne) return false;
-  }
-  return true;
-}
-
 // Whether the offset of a load or store is a small constant: it becomes part of the address.
 bool Codegen::HasDistance(const Inst& inst) const {
   constexpr int64_t kFar = int64_t{1} << 24;
@@ -145,34 +135,6 @@ std::array<Codegen::Id, 3> Codegen::Taken(const Inst& inst) const {
   std::array<Id, 3> ids = {inst.a, inst.b, inst.c};
   if (HasDistance(inst)) ids[inst.op == Op::kStore] = kNone;
   return ids;
-}
-
-// vminps and vmaxps are a < b ? a : b and a > b ? a : b, with the second operand for two zeros and
-// for NaN.
-void Codegen::FindClamps() {
-  std::vector<int> clamps(k_.body.size());
-  for (size_t i = 0; i < k_.body.size(); ++i) {
-    const Inst& inst = k_.body[i];
-    if (inst.op != Op::kSelect || !IsFloat(inst.type)) continue;
-    const Inst& less = k_.body[inst.a];
-    if (less.op != Op::kLt || k_.body[less.a].type != inst.type) continue;
-    if (!(inst.b == less.a && inst.c == less.b) && !(inst.b == less.b && inst.c == less.a))
-      continue;
-    info_[i].clamp = true;
-    info_[inst.a].unused = ++clamps[inst.a] == info_[inst.a].uses;
-  }
-}
-
-// a | (b & c) and a ^ (b & c), as signs are carried over, are one vpternlog.
-void Codegen::FindSigns() {
-  for (size_t i = 0; i < k_.body.size(); ++i) {
-    const Inst& inst = k_.body[i];
-    if ((inst.op != Op::kOr && inst.op != Op::kXor) || !IsInt(inst.type)) continue;
-    Info& part = info_[inst.b];
-    if (k_.body[inst.b].op != Op::kAnd || part.uses != 1 || part.level != info_[i].level) continue;
-    if (part.region != info_[i].region) continue;
-    info_[i].sign = part.unused = true;
-  }
 }
 
 // The first constant with these bits; loops of one kernel often repeat their constants.

@@ -95,8 +95,10 @@ void Codegen::EmitArith(Id id) {
                  inst.op == Op::kOr ? 0xF8 : 0x78);
         return Set(id, d);
       }
+      if (info_[id].under) return Set(id, Compare(k_.body[inst.b], false, KOf(inst.a)));
       return Set(id, IsBool(t) ? BoolOp(inst) : Operand(Bits(inst.op, t, R(inst.a), S(inst.b))));
     case Op::kNot:
+      if (info_[id].inverted) return Set(id, Compare(k_.body[inst.a], true));
       return Set(id, IsBool(t) ? BoolOp(inst)
                                : Operand(Bits(Op::kXor, t, R(inst.a), ConstMem(t, ~uint64_t{0}))));
     case Op::kShl:

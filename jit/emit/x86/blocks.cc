@@ -106,6 +106,14 @@ Codegen::K Codegen::FirstLanes(int count) {
   return k;
 }
 
+bool Codegen::HasBlocks() const {
+  for (size_t i = 0; i < k_.body.size(); ++i) {
+    const Op op = k_.body[i].op;
+    if ((op == Op::kLoad || op == Op::kStore) && !BlockOf(Id(i)).empty()) return true;
+  }
+  return false;
+}
+
 // All columns at once. Lanes that are off read the first row again.
 void Codegen::LoadBlock(const std::vector<Id>& ids) {
   const int buffer = int(k_.body[ids[0]].imm);
@@ -118,29 +126,89 @@ void Codegen::LoadBlock(const std::vector<Id>& ids) {
     wanted[size_t(column)] = true;
     width = std::max(width, column + 1);
   }
-  const K columns = width < kSide ? FirstLanes(width) : K();
   Gp walk = cc_.newIntPtr(), stride = cc_.newInt64();
   cc_.mov(walk, base);
   cc_.mov(stride, StrideMem(buffer, k_.rank - 1));
+  const auto row_at = [&](int lane) {  // called for one after another
+    if (lane == 0) return walk;
+    cc_.add(walk, stride);
+    if (!masked_) return walk;
+    Gp at = cc_.newIntPtr();
+    cc_.mov(at, walk);
+    cc_.cmp(tail_count_, lane);
+    cc_.cmovle(at, base);
+    return at;
+  };
+  const std::vector<Vec> made = width == kSide / 2 ? LoadHalves(row_at)
+                                                   : Transpose(LoadRows(row_at, width), wanted);
+  for (Id i : ids) Set(i, made[size_t(DistanceOf(k_.body[i]) - low)]);
+}
+
+std::vector<Codegen::Vec> Codegen::LoadRows(const std::function<Gp(int)>& row_at, int width) {
+  const K columns = width < kSide ? FirstLanes(width) : K();
   std::vector<Vec> rows;
   for (int lane = 0; lane < kSide; ++lane) {
-    Gp at = walk;
-    if (lane > 0) {
-      cc_.add(walk, stride);
-      if (masked_) {
-        at = cc_.newIntPtr();
-        cc_.mov(at, walk);
-        cc_.cmp(tail_count_, lane);
-        cc_.cmovle(at, base);
-      }
-    }
+    const Gp at = row_at(lane);
     Vec row = NewVec(64);
     if (width < kSide) cc_.k(columns).z();
     cc_.emit(I::kIdVmovups, row, x86::zmmword_ptr(at));
     rows.push_back(row);
   }
-  const std::vector<Vec> made = Transpose(rows, wanted);
-  for (Id i : ids) Set(i, made[size_t(DistanceOf(k_.body[i]) - low)]);
+  return rows;
+}
+
+// The eight columns of 16 rows of eight: a vector holds a row and the fourth after it, which takes
+// no shuffle to load, and 24 shuffles do what takes 56 with a row a vector.
+std::vector<Codegen::Vec> Codegen::LoadHalves(const std::function<Gp(int)>& row_at) {
+  Vec quads[2][4];  // [rows 0 to 7, 8 to 15][column c, and c + 4, of four rows and four]
+  for (int g = 0; g < 2; ++g) {
+    std::vector<Vec> rows;
+    for (int r = 0; r < 4; ++r) {
+      rows.push_back(NewVec(64));
+      cc_.emit(I::kIdVmovups, rows.back().ymm(), x86::ymmword_ptr(row_at(8 * g + r)));
+    }
+    for (int r = 0; r < 4; ++r) {
+      const Mem fourth = x86::ymmword_ptr(row_at(8 * g + 4 + r));
+      cc_.emit(I::kIdVinsertf32x8, rows[size_t(r)], rows[size_t(r)], fourth, 1);
+    }
+    Quads(rows.data(), quads[g]);
+  }
+  std::vector<Vec> columns;
+  for (const int pick : {0x88, 0xDD}) {
+    for (int c = 0; c < 4; ++c)
+      columns.push_back(MakeBytes(64, I::kIdVshuff32x4, quads[0][c], quads[1][c], pick));
+  }
+  return columns;
+}
+
+// In each quarter of the vectors 4 x 4 elements turned.
+void Codegen::Quads(const Vec* rows, Vec* quads) {
+  const Vec low01 = MakeBytes(64, I::kIdVunpcklps, rows[0], rows[1]);
+  const Vec high01 = MakeBytes(64, I::kIdVunpckhps, rows[0], rows[1]);
+  const Vec low23 = MakeBytes(64, I::kIdVunpcklps, rows[2], rows[3]);
+  const Vec high23 = MakeBytes(64, I::kIdVunpckhps, rows[2], rows[3]);
+  quads[0] = MakeBytes(64, I::kIdVunpcklpd, low01, low23);
+  quads[1] = MakeBytes(64, I::kIdVunpckhpd, low01, low23);
+  quads[2] = MakeBytes(64, I::kIdVunpcklpd, high01, high23);
+  quads[3] = MakeBytes(64, I::kIdVunpckhpd, high01, high23);
+}
+
+// 16 rows of five to eight columns: [r][p] holds rows 8 p + r and 8 p + r + 4.
+std::vector<Codegen::Vec> Codegen::HalfRows(const std::vector<Vec>& columns) {
+  static constexpr int64_t kPick[2][8] = {{0, 1, 8, 9, 2, 3, 10, 11}, {4, 5, 12, 13, 6, 7, 14, 15}};
+  Vec quads[2][4];  // [half of a row][row of four]
+  for (int h = 0; h < 2; ++h) Quads(&columns[size_t(4 * h)], quads[h]);
+  std::vector<Vec> rows;
+  for (int p = 0; p < 2; ++p) {
+    const Vec pick = MakeBytes(64, I::kIdVmovups, PoolBytes(kPick[p], 64));
+    for (int r = 0; r < 4; ++r) {
+      Vec d = NewVec(64);
+      Copy(d, quads[0][r]);
+      cc_.emit(I::kIdVpermt2q, d, pick, quads[1][r]);
+      rows.push_back(d);
+    }
+  }
+  return rows;
 }
 
 // Of every lane that is on, its row.
@@ -159,7 +227,12 @@ void Codegen::StoreBlock(const std::vector<Id>& ids) {
   for (int c = kSide; c-- > 0;) {
     if (!columns[size_t(c)].isValid() && stored >> c) columns[size_t(c)] = columns[size_t(c) + 1];
   }
-  const std::vector<Vec> rows = Transpose(columns, std::vector<bool>(kSide, true));
+  const bool halves = stored > 0xF && stored <= 0xFF;
+  for (int c = 0; halves && c < 8; ++c) {
+    if (!columns[size_t(c)].isValid()) columns[size_t(c)] = columns[size_t(c) - 1];
+  }
+  const std::vector<Vec> rows =
+      halves ? HalfRows(columns) : Transpose(columns, std::vector<bool>(kSide, true));
   K mask = NewK();
   Gp bits = cc_.newUInt32(), walk = cc_.newIntPtr(), stride = cc_.newInt64();
   cc_.mov(bits, int(stored));
@@ -175,7 +248,15 @@ void Codegen::StoreBlock(const std::vector<Id>& ids) {
       }
       cc_.add(walk, stride);
     }
-    cc_.k(mask).emit(I::kIdVmovups, x86::zmmword_ptr(walk), rows[size_t(lane)]);
+    const bool upper = lane / 4 % 2;
+    const Vec& row = rows[size_t(halves ? lane / 8 * 4 + lane % 4 : lane)];
+    if (!halves) {
+      cc_.k(mask).emit(I::kIdVmovups, x86::zmmword_ptr(walk), row);
+    } else if (upper) {
+      cc_.k(mask).emit(I::kIdVextractf32x8, x86::ymmword_ptr(walk), row, 1);
+    } else {
+      cc_.k(mask).emit(I::kIdVmovups, x86::ymmword_ptr(walk), row.ymm());
+    }
   }
   cc_.bind(done);
 }

@@ -23,7 +23,8 @@ void Codegen::EmitCast(Id id) {
   const Inst& inst = k_.body[id];
   const DType to = inst.type, from = k_.body[inst.a].type;
   if (to == from) return Set(id, IsBool(to) ? Val(inst.a) : Operand(R(inst.a)));
-  if (IsBool(from)) return Set(id, BoolToInt(Val(inst.a)));
+  if (IsBool(from)) return Set(id, BoolTo(to, Val(inst.a)));
+  if (info_[id].flag) return Set(id, BoolTo(to, Val(k_.body[inst.a].a)));
   const Vec v = R(inst.a);
   const bool from_small = SizeOf(from) < 4, to_small = SizeOf(to) < 4;
   if (from_small) {
@@ -41,11 +42,17 @@ void Codegen::EmitBitcast(Id id) {
   Set(id, R(k_.body[id].a));
 }
 
-Codegen::Vec Codegen::BoolToInt(const Operand& v) {
-  if (!z_) return MakeBytes(v_ * 4, I::kIdVpsrld, v, 31);
-  Vec d = NewFor(DType::kI32);
-  Mem one = ConstMem(DType::kI32, 1).cloneBroadcasted(Mem::Broadcast::kNone);
-  cc_.k(v.as<K>()).z().emit(I::kIdVpbroadcastd, d, one);
+// One or zero.
+Codegen::Vec Codegen::BoolTo(DType to, const Operand& v) {
+  if (!z_ && to == DType::kI32) return MakeBytes(v_ * 4, I::kIdVpsrld, v, 31);
+  const Mem one = ConstMem(to, to == DType::kF32   ? 0x3f800000
+                               : to == DType::kF64 ? uint64_t{0x3ff} << 52
+                                                   : 1);
+  if (!z_) return Bits(Op::kAnd, to, MaskFor(v.as<Vec>(), to), one);
+  Vec d = NewFor(to);
+  const InstId id = IsFloat(to) ? BySize(to, I::kIdVbroadcastss, I::kIdVbroadcastsd)
+                                : BySize(to, I::kIdVpbroadcastd, I::kIdVpbroadcastq);
+  cc_.k(v.as<K>()).z().emit(id, d, one.cloneBroadcasted(Mem::Broadcast::kNone));
   return d;
 }
 

@@ -239,7 +239,7 @@ void Codegen::EmitValue(Id id) {
     case Op::kStore:
       return EmitStore(id);
     case Op::kCast:
-      if (info_[id].widened) return;
+      if (info_[id].widened || info_[id].unused) return;
       return EmitCast(id);
     case Op::kBitcast:
       return EmitBitcast(id);

@@ -1,7 +1,7 @@
 // Turns one kernel into x86 code through asmjit's Compiler. Used by x86_emitter.cc alone; asmjit
 // headers stay in this folder. Split by subject: codegen.cc (function, rows), columns.cc,
 // panels.cc, loop.cc and reduce.cc (the loop axis), repeat.cc and carries.cc (repeats),
-// analysis.cc, registers.cc, masks.cc, memory.cc, gather.cc and blocks.cc (loads and stores),
+// analysis.cc, merge.cc, narrow.cc, registers.cc, masks.cc, memory.cc, gather.cc and blocks.cc (loads and stores),
 // arith.cc, divide.cc, parking.cc, compare.cc, integers.cc, cast.cc, lanes.cc (what has no vector
 // instruction).
 //
@@ -74,9 +74,14 @@ class Codegen {
     int uses = 0;
     bool count = false;       // a scalar or constant that counts repeats and nothing else: no lanes
     bool common = false;      // in a repeat: depends on the iteration alone, not on the point
-    bool widened = false;     // a cast to 64 bits that the stores of its value do
+    bool widened = false;     // a cast to 64 bits that stores and narrow comparisons do without
+    bool narrowed = false;    // a 64-bit integer in 32 bits: `beyond` where it does not fit
+    int32_t beyond = 0;
     bool clamp = false;       // a select that one min or max instruction does
     bool sign = false;        // an or or xor that takes the and of its operand b along (AVX-512)
+    bool flag = false;        // a cast of a bool, by way of its operand
+    bool inverted = false;    // a not that makes its operand's comparison, inverted
+    bool under = false;       // an and that makes operand b's comparison under operand a (AVX-512)
     bool unused = false;      // an operand that only such instructions ask for
     bool divides = false;     // a divisor computed outside of where it divides
     bool quick = false;       // the division by it
@@ -95,8 +100,6 @@ class Codegen {
 
   // --- analysis (analysis.cc)
   void Analyse();
-  void FindClamps();
-  void FindSigns();
   int8_t LoadLevel(const kir::Inst& inst, int region) const;
   void FindCounts();
   bool IsCommon(const kir::Inst& inst) const;
@@ -104,7 +107,6 @@ class Codegen {
   Id SameConst(Id id) const;
   bool HasDistance(const kir::Inst& inst) const;
   std::array<Id, 3> Taken(const kir::Inst& inst) const;
-  bool WidensInStores(Id id) const;
   static int Log2(int size) { return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3; }
   static uint64_t SignBit(DType t) { return uint64_t{1} << (BitsOf(t) - 1); }
   static int CostOf(const kir::Inst& inst);
@@ -113,6 +115,22 @@ class Codegen {
   }
   bool InVectorRange(int level) const { return level >= (space_ ? kPointLevel : kLoopLevel); }
   int VecAxis() const { return space_ ? k_.rank - 1 : k_.rank; }
+
+  // --- what goes together (merge.cc)
+  bool OnlyFor(Id id, Id user) const;
+  bool Compares(Id id) const;
+  void FindClamps();
+  void FindSigns();
+  void FindFlags();
+  void FindInverted();
+  void FindUnder();
+
+  // --- 64-bit integers in 32-bit lanes (narrow.cc)
+  bool StaysNarrow(Id id) const;
+  bool CanNarrow(Id id);
+  void FindNarrow();
+  Vec LoadNarrowed(Id id, Mem mem);
+  kir::Inst Narrowed(kir::Inst compare) const;
 
   // --- structure (codegen.cc, columns.cc)
   void LeaveFew(const Label& few);
@@ -297,6 +315,11 @@ class Codegen {
   std::vector<Id> BlockOf(Id id) const;
   Gp BlockBase(const std::vector<Id>& ids, bool in_loop, int64_t* low);
   std::vector<Vec> Transpose(const std::vector<Vec>& rows, const std::vector<bool>& wanted);
+  std::vector<Vec> LoadRows(const std::function<Gp(int)>& row_at, int width);
+  std::vector<Vec> LoadHalves(const std::function<Gp(int)>& row_at);
+  std::vector<Vec> HalfRows(const std::vector<Vec>& columns);
+  void Quads(const Vec* rows, Vec* quads);
+  bool HasBlocks() const;
   K FirstLanes(int count);
   void LoadBlock(const std::vector<Id>& ids);
   void StoreBlock(const std::vector<Id>& ids);
@@ -313,8 +336,8 @@ class Codegen {
 
   // --- instructions (arith.cc, compare.cc, integers.cc)
   void EmitArith(Id id);
-  Operand Compare(const kir::Inst& inst);
-  Operand CompareAvx2(const kir::Inst& inst);
+  Operand Compare(const kir::Inst& original, bool invert = false, const K& under = K());
+  Operand CompareAvx2(const kir::Inst& inst, bool invert);
   Operand BoolOp(const kir::Inst& inst);
   Vec MinMax(DType type, bool max, const Vec& a, const Vec& b);
   Vec MulhiHalf(const kir::Inst& inst);
@@ -350,7 +373,7 @@ class Codegen {
   // --- conversions (cast.cc): what legalisation leaves
   void EmitCast(Id id);
   void EmitBitcast(Id id);
-  Vec BoolToInt(const Operand& v);
+  Vec BoolTo(DType to, const Operand& v);
   Vec SmallToInt(DType from, const Vec& v);
   Vec IntToSmall(DType to, const Vec& v);
   Vec IntToInt(DType to, DType from, const Vec& v);

@@ -25,7 +25,7 @@ void Codegen::EmitColumnsSpace() {
     const int cost = Cost(kPointLevel);
     const int copies = cost <= 4 ? 4 : cost <= 12 ? 2 : 1;
     if (k_.stream) SpaceLoop(long_body_ ? 1 : copies, true, false);
-    if (!long_body_) SpaceLoop(copies, false, false);
+    if (!long_body_ || HasBlocks()) SpaceLoop(copies, false, false);
   } else if (!few_ && HasPanels()) {
     EmitPanels();
   }

@@ -6,17 +6,30 @@ namespace frazil::jit {
 using kir::Inst;
 namespace I = x86::Inst;
 
-Codegen::Operand Codegen::Compare(const Inst& inst) {
+namespace {
+
+int FloatPredicate(kir::Op op, bool invert) {
+  const int predicate = op == kir::Op::kLt   ? 0x11
+                        : op == kir::Op::kLe ? 0x12
+                        : op == kir::Op::kEq ? 0x00
+                                             : 0x04;
+  return invert ? predicate ^ 4 : predicate;  // what was false for a NaN is true
+}
+
+}  // namespace
+
+// In the register of `under`, if that is valid: where it is off, so is the result.
+Codegen::Operand Codegen::Compare(const Inst& original, bool invert, const K& under) {
+  const Inst inst = Narrowed(original);
   const DType t = k_.body[inst.a].type;
   if (IsBool(t)) return BoolOp(inst);
-  if (!z_) return CompareAvx2(inst);
-  K d = NewK();
+  if (!z_) return CompareAvx2(inst, invert);
+  const K d = under.isValid() ? under : NewK();
+  const Vec a = R(inst.a);
+  const Operand b = S(inst.b);
+  if (under.isValid()) cc_.k(under);
   if (IsFloat(t)) {
-    const int predicate = inst.op == Op::kLt   ? 0x11
-                          : inst.op == Op::kLe ? 0x12
-                          : inst.op == Op::kEq ? 0x00
-                                               : 0x04;
-    cc_.emit(BySize(t, I::kIdVcmpps, I::kIdVcmppd), d, R(inst.a), S(inst.b), predicate);
+    cc_.emit(BySize(t, I::kIdVcmpps, I::kIdVcmppd), d, a, b, FloatPredicate(inst.op, invert));
   } else {
     const int predicate = inst.op == Op::kLt   ? 1
                           : inst.op == Op::kLe ? 2
@@ -24,29 +37,26 @@ Codegen::Operand Codegen::Compare(const Inst& inst) {
                                                : 4;
     const InstId id = IsSigned(t) ? BySize(t, I::kIdVpcmpd, I::kIdVpcmpq)
                                   : BySize(t, I::kIdVpcmpud, I::kIdVpcmpuq);
-    cc_.emit(id, d, R(inst.a), S(inst.b), predicate);
+    cc_.emit(id, d, a, b, invert ? predicate ^ 4 : predicate);
   }
   return d;
 }
 
-Codegen::Operand Codegen::CompareAvx2(const Inst& inst) {
+Codegen::Operand Codegen::CompareAvx2(const Inst& inst, bool invert) {
   const DType t = k_.body[inst.a].type;
   Vec d;
-  bool invert = false;
   if (IsFloat(t)) {
-    const int predicate = inst.op == Op::kLt   ? 0x11
-                          : inst.op == Op::kLe ? 0x12
-                          : inst.op == Op::kEq ? 0x00
-                                               : 0x04;
-    d = Make(t, BySize(t, I::kIdVcmpps, I::kIdVcmppd), R(inst.a), S(inst.b), predicate);
+    d = Make(t, BySize(t, I::kIdVcmpps, I::kIdVcmppd), R(inst.a), S(inst.b),
+             FloatPredicate(inst.op, invert));
+    invert = false;
   } else if (inst.op == Op::kLt) {
     d = GreaterAvx2(t, R(inst.b), R(inst.a));
   } else if (inst.op == Op::kLe) {
     d = GreaterAvx2(t, R(inst.a), R(inst.b));
-    invert = true;
+    invert = !invert;
   } else {
     d = Make(t, BySize(t, I::kIdVpcmpeqd, I::kIdVpcmpeqq), R(inst.a), S(inst.b));
-    invert = inst.op == Op::kNe;
+    invert ^= inst.op == Op::kNe;
   }
   if (SizeOf(t) == 8) d = Mask32(d);
   if (invert) d = MakeBytes(v_ * 4, I::kIdVpxor, d, ConstMem(DType::kI32, 0xffffffffu));

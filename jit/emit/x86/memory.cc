@@ -147,7 +147,9 @@ void Codegen::EmitParam(Id id) {
     scalars = cc_.newIntPtr();
     cc_.mov(scalars, x86::qword_ptr(args_, offsetof(kir::KernelArgs, scalars)));
   }
-  Vec v = LoadBroadcast(inst.type, x86::ptr(scalars, int32_t(inst.imm) * 8));
+  const Mem word = x86::ptr(scalars, int32_t(inst.imm) * 8);
+  if (info_[id].narrowed) return Set(id, LoadNarrowed(id, word));
+  Vec v = LoadBroadcast(inst.type, word);
   Set(id, IsBool(inst.type) ? BytesToBool(v) : Operand(v));
 }
 
@@ -193,6 +195,7 @@ void Codegen::EmitLoad(Id id) {
     place.disp += int64_t(k_.body[offset].imm) * size;
     offset = kNone;
   }
+  if (info_[id].narrowed) return Set(id, LoadNarrowed(id, place.At(size)));
   const Mask mask = MaskWith(inst.b);
   Vec v;
   if (offset == kNone && inst.b == kNone && cls == Stride::kZero) {
