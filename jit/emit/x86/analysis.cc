@@ -91,6 +91,7 @@ void Codegen::Analyse() {
   if (wide) {
     for (Info& info : info_) info.widened = info.narrowed = false;
   }
+  if (z_ && space_ && !k_.has_loop && !repeats_) FindTables();
   FindParked();
   FindDivisors();
   resident_consts_ = consts <= (z_ ? 12 : 4);

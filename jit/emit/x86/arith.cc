@@ -1,5 +1,7 @@
 // Arithmetic and bits. Both instruction sets side by side: a line for AVX-512, a line
 // or a short exact sequence for AVX2 where it has no such instruction.
+#include <algorithm>
+
 #include "jit/emit/x86/codegen.h"
 #include "kernels/fn_tables.h"
 
@@ -174,11 +176,32 @@ Codegen::Vec Codegen::Abs(const Inst& inst) {
   return Make(t, I::kIdVpsubq, flipped, sign);
 }
 
+// Tables that the points take from registers: an instruction that loads a whole vector besides may
+// wait for the load.
+void Codegen::FindTables() {
+  constexpr size_t kMost = 10;
+  for (size_t i = 0; i < k_.body.size(); ++i) {
+    const Inst& inst = k_.body[i];
+    if (inst.op != Op::kLookup || RegBytes(inst.type) != 64) continue;
+    const auto same = [&](const auto& table) { return table.first == inst.imm; };
+    if (std::none_of(tables_.begin(), tables_.end(), same)) tables_.emplace_back(inst.imm, Vec());
+  }
+  if (tables_.size() > kMost) tables_.clear();
+}
+
+void Codegen::LoadTables() {
+  for (auto& [table, reg] : tables_)
+    reg = MakeBytes(64, I::kIdVmovups, PoolBytes(fn::kTables[table], 64));
+}
+
 // Entry (a mod 16) of a table. vpermps looks at the low 4 (512 bits) or 3 bits of an index.
 Codegen::Vec Codegen::Lookup(const Inst& inst) {
   const float* table = fn::kTables[inst.imm];
   const Vec index = R(inst.a);
   const int bytes = RegBytes(inst.type);
+  for (const auto& [held, reg] : tables_) {
+    if (held == inst.imm) return MakeBytes(64, I::kIdVpermps, index, reg);
+  }
   if (bytes == 64) return MakeBytes(64, I::kIdVpermps, index, PoolBytes(table, 64));
   // The lower half of the lanes may be all there is: the rest is garbage.
   const Vec wide = index.ymm();

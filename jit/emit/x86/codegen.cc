@@ -62,6 +62,7 @@ Status Codegen::Run(Columns columns, const Label& few) {
   cc_.jge(done);
   Prologue();
   EmitLevel(kKernelLevel, -1);
+  LoadTables();
   EmitRows();
   if (k_.stream) cc_.sfence();
   cc_.bind(done);

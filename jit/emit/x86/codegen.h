@@ -143,6 +143,7 @@ class Codegen {
   void EmitLevel(int level, int region);
   void EmitColumnsSpace();
   void EmitPointsLoop();
+  bool Interleaves() const;
   void SpaceLoop(int copies, bool nontemporal, bool masked);
   void SkipOrdinary(const Label& ordinary);
   void FetchAhead();
@@ -344,6 +345,8 @@ class Codegen {
   Vec Shift(const kir::Inst& inst);
   Vec Mul64Avx2(const Vec& a, const Vec& b);
   Vec Abs(const kir::Inst& inst);
+  void FindTables();
+  void LoadTables();
   Vec Lookup(const kir::Inst& inst);
   Vec DivRem32(const kir::Inst& inst);
   Vec U32OrI32ToF64(DType from, const Vec& v, int wide_bytes);
@@ -427,6 +430,9 @@ class Codegen {
   Gp col_, j_, lo_, hi_;
   int level_ = kKernelLevel;
 
+  std::vector<std::pair<uint64_t, Vec>> tables_;  // of look-ups, in registers throughout (AVX-512)
+
+  bool interleaved_ = false;  // copies of a body without repeats go through it together
   int point_copies_ = 1;  // vectors of columns that one pass over the loop axis serves (kSpace)
   int copy_ = 0;          // which of them instructions are emitted for
   int copy_disp_ = 0;     // elements along the vector axis that the current unrolled copy is ahead

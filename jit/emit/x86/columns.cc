@@ -25,11 +25,49 @@ void Codegen::EmitColumnsSpace() {
     const int cost = Cost(kPointLevel);
     const int copies = cost <= 4 ? 4 : cost <= 12 ? 2 : 1;
     if (k_.stream) SpaceLoop(long_body_ ? 1 : copies, true, false);
-    if (!long_body_ || HasBlocks()) SpaceLoop(copies, false, false);
+    if (Interleaves()) {
+      interleaved_ = true;
+      SpaceLoop(2, false, false);
+      interleaved_ = false;
+    } else if (!long_body_ || HasBlocks()) {
+      SpaceLoop(copies, false, false);
+    }
   } else if (!few_ && HasPanels()) {
     EmitPanels();
   }
   SpaceLoop(1, false, true);
+}
+
+// Bodies that are too long for the processor to see enough of at once, and whose values fit twice:
+// two vectors go through them instruction by instruction. Beyond a length the compiler's time counts
+// more.
+bool Codegen::Interleaves() const {
+  constexpr int kLeast = 13, kMost = 48;
+  const int cost = Cost(kPointLevel);
+  if (!z_ || k_.stream || cost < kLeast || cost > kMost) return false;
+  for (const kir::Buffer& buffer : k_.buffers) {
+    if (buffer.strides[k_.rank - 1] == Stride::kAny) return false;
+  }
+  std::vector<int> last(k_.body.size(), -1);
+  for (size_t i = 0; i < k_.body.size(); ++i) {
+    for (const Id id : Taken(k_.body[i])) {
+      if (id != kir::kNone) last[size_t(id)] = int(i);
+    }
+  }
+  int shared = int(tables_.size()), live = 0, most = 0;
+  std::vector<int> ends(k_.body.size(), 0);
+  for (size_t i = 0; i < k_.body.size(); ++i) {
+    const bool constant = k_.body[i].op == Op::kConst;
+    if (last[i] >= 0 && info_[i].level < kPointLevel) {
+      shared += !constant || (resident_consts_ && SameConst(Id(i)) == Id(i) && k_.body[i].imm != 0);
+    } else if (last[i] >= 0) {
+      ++live;
+      ++ends[size_t(last[i])];
+    }
+    most = std::max(most, live);
+    live -= ends[i];
+  }
+  return shared + 2 * most + 2 <= 32;
 }
 
 void Codegen::SpaceLoop(int copies, bool nontemporal, bool masked) {
@@ -56,7 +94,7 @@ void Codegen::SpaceLoop(int copies, bool nontemporal, bool masked) {
     FullLanes();
   }
   cc_.bind(top);
-  if (repeats_ && copies > 1) {
+  if ((repeats_ && copies > 1) || interleaved_) {
     point_copies_ = copies;
     SpaceStep();
     point_copies_ = 1;
