@@ -385,6 +385,130 @@ TEST_P(X86Test, DivisorsThatARowShares) {
   }
 }
 
+// Every f32 between 1 and 4: roots of others are these, scaled. Then the limits of the quick way.
+TEST_P(X86Test, SquareRoots) {
+  Kernel k;
+  k.name = "root";
+  k.buffers = {In("x", DType::kF32, {Stride::kOne}), Out("o", DType::kF32, {Stride::kOne})};
+  kir::Builder b(&k);
+  b.Store(1, kir::sqrt(b.Load(0)));
+  Compile(k);
+  if (HasFatalFailure()) return;
+  const auto check = [&](std::vector<float>& x) {
+    std::vector<float> o(x.size());
+    const auto n = static_cast<int64_t>(x.size());
+    const int64_t strides[] = {4, 4};
+    void* buffers[] = {x.data(), o.data()};
+    got_->Run({buffers, &n, strides, nullptr}, 0, 1, 0, n);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const float root = std::sqrt(x[i]);
+      if (std::isnan(root) && std::isnan(o[i])) continue;
+      ASSERT_EQ(std::bit_cast<uint32_t>(root), std::bit_cast<uint32_t>(o[i])) << x[i];
+    }
+  };
+  std::vector<float> x(1 << 16);
+  for (uint32_t from = 0x3f800000; from < 0x40800000; from += 1 << 16) {
+    for (uint32_t i = 0; i < x.size(); ++i) x[i] = std::bit_cast<float>(from + i);
+    check(x);
+    if (HasFatalFailure()) return;
+  }
+  for (float& v : x) v = std::bit_cast<float>(uint32_t(rng_()));
+  check(x);
+  for (uint32_t exponent = 0; exponent < 256; ++exponent) {
+    x.assign(67, 0.0F);
+    for (size_t i = 0; i < x.size(); i += exponent % 2 ? 1 : 3)
+      x[i] = std::bit_cast<float>(exponent << 23 | (uint32_t(rng_()) & 0x7fffff));
+    x[1] = -0.0F;
+    check(x);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// The place of each row's least element, compared with class numbers that all rows share; some lie
+// beyond 32 bits. Rows are read and written as blocks.
+TEST_P(X86Test, ClassNumbers) {
+  constexpr int kClasses = 8;
+  for (int width = 4; width <= kClasses; ++width) {
+    Kernel k;
+    k.name = "classes";
+    k.buffers = {In("x", DType::kF32, {Stride::kAny}), In("c", DType::kI64, {Stride::kZero}),
+                 Out("o", DType::kF32, {Stride::kAny}), Out("at", DType::kI64, {Stride::kOne})};
+    kir::Builder b(&k);
+    const auto distance = [&](int j) { return b.Const(DType::kI64, j); };
+    kir::V best = b.Load(0), at = b.Const(DType::kI32, 0);
+    for (int j = 1; j < width; ++j) {
+      const kir::V v = b.Load(0, distance(j));
+      const kir::V better = ~(best <= v) & (best == best);
+      at = b.Select(better, b.Const(DType::kI32, j), at);
+      best = b.Select(better, v, best);
+    }
+    const kir::V wide = b.Cast(DType::kI64, at);
+    for (int j = 0; j < width; ++j) {
+      const kir::V c = b.Load(1, distance(j));
+      b.Store(2, b.Cast(DType::kF32, j % 2 ? c == wide : wide != c), distance(j));
+    }
+    if (width % 2) b.Store(3, wide);
+    Compile(k);
+    if (HasFatalFailure()) return;
+    int64_t classes[kClasses] = {0, 1, int64_t{1} << 32, 3, int64_t{1} << 32 | 2, -1, width, 2};
+    for (int64_t n = 0; n <= 50; ++n) {
+      std::vector<float> x(size_t(n * width)), want(x.size(), 7), got(x.size(), 7);
+      std::vector<int64_t> want_at(size_t(n), 7), got_at(size_t(n), 7);
+      for (float& v : x) v = rng_() % 9 ? float(rng_() % 5) - 2 : std::nanf("");
+      const int64_t strides[] = {4 * width, 0, 4 * width, 8};
+      void* buffers[] = {x.data(), classes, want.data(), want_at.data()};
+      want_->Run({buffers, &n, strides, nullptr}, 0, 1, 0, n);
+      buffers[2] = got.data();
+      buffers[3] = got_at.data();
+      got_->Run({buffers, &n, strides, nullptr}, 0, 1, 0, n);
+      ASSERT_EQ(want, got) << width << " of " << n;
+      ASSERT_EQ(want_at, got_at) << width << " of " << n;
+    }
+  }
+}
+
+TEST_P(X86Test, ComparisonsUnderMasks) {
+  for (DType t : kArith) {
+    for (int form = 0; form < 8; ++form) {
+      Kernel k;
+      k.name = "within";
+      k.buffers = {In("x", t, {Stride::kOne}), In("y", t, {Stride::kZero}),
+                   Out("o", DType::kBool, {Stride::kOne}), Out("p", t, {Stride::kOne})};
+      kir::Builder b(&k);
+      const kir::V x = b.Load(0), y = b.Load(1);
+      const kir::V first = form & 1 ? ~(x < y) : x <= y;
+      const kir::V second = form & 2 ? ~(x == y) : y <= x;
+      const kir::V both = form & 4 ? first & second : second & first;
+      b.Store(2, both);
+      b.Store(3, b.Select(form % 3 ? both : first, x, y));
+      RunSizes(k);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Tables that fit registers, and more; bodies through which two vectors go together.
+TEST_P(X86Test, FunctionsInLongBodies) {
+  const std::vector<std::vector<std::string_view>> cases = {
+      {"tanh"}, {"erf"}, {"exp"}, {"tanh", "erf"}};
+  for (const auto& functions : cases) {
+    Kernel k;
+    k.name = "functions";
+    k.buffers = {In("x", DType::kF32, {Stride::kOne}), Out("o", DType::kF32, {Stride::kOne})};
+    kir::Builder b(&k);
+    kir::V v = b.Load(0);
+    for (const std::string_view name : functions) v = b.Call(kir::FindFn(name), v);
+    b.Store(1, v);
+    Compile(k);
+    if (HasFatalFailure()) return;
+    for (int64_t n = 0; n <= 150; n += 1 + n % 7) {
+      Run(k, {n}, {0, 1, 0, n});
+      Run(k, {n}, {0, 1, n / 3, n});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 // The divisor is a row's sum, or one column's of several.
 TEST_P(X86Test, DivisorsMadeInLoops) {
   for (const auto vec : {kir::VecAxis::kLoop, kir::VecAxis::kSpace}) {

@@ -62,6 +62,7 @@ void Codegen::EmitArith(Id id) {
       return Set(id, d);
     }
     case Op::kSqrt:
+      if (info_[id].quick) return Set(id, QuickRoot(inst));
       return Set(id, Make(t, BySize(t, I::kIdVsqrtps, I::kIdVsqrtpd), S(inst.a)));
     case Op::kScale:
       if (!z_) {

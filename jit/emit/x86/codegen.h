@@ -2,7 +2,7 @@
 // headers stay in this folder. Split by subject: codegen.cc (function, rows), columns.cc,
 // panels.cc, loop.cc and reduce.cc (the loop axis), repeat.cc and carries.cc (repeats),
 // analysis.cc, merge.cc, narrow.cc, registers.cc, masks.cc, memory.cc, gather.cc and blocks.cc (loads and stores),
-// arith.cc, divide.cc, parking.cc, compare.cc, integers.cc, cast.cc, lanes.cc (what has no vector
+// arith.cc, divide.cc, root.cc, parking.cc, compare.cc, integers.cc, cast.cc, lanes.cc (what has no vector
 // instruction).
 //
 // Lanes. A step computes v_ elements: 16 (AVX-512) or 8 (AVX2) if all types are at most 32
@@ -84,7 +84,7 @@ class Codegen {
     bool under = false;       // an and that makes operand b's comparison under operand a (AVX-512)
     bool unused = false;      // an operand that only such instructions ask for
     bool divides = false;     // a divisor computed outside of where it divides
-    bool quick = false;       // the division by it
+    bool quick = false;       // the division by it; a root without the divider
     bool parked = false;      // in an output, for the last loop
     bool taken_back = false;  // that value, there
     bool dropped = false;     // not needed for it
@@ -372,6 +372,10 @@ class Codegen {
   void FindDivisors(Id begin, Id end);
   void PrepareDivisor(Id id);
   Vec QuickDivide(const kir::Inst& inst);
+
+  // --- square roots without the divider (root.cc), AVX-512
+  void FindRoots(const std::vector<Id>& roots, double divider, int operations);
+  Vec QuickRoot(const kir::Inst& inst);
 
   // --- conversions (cast.cc): what legalisation leaves
   void EmitCast(Id id);

@@ -55,7 +55,7 @@ void Codegen::FindDivisors() {
 void Codegen::FindDivisors(Id begin, Id end) {
   double divider = 0, saved = 0;       // cycles
   int operations = 0, additional = 0;  // two a cycle
-  std::vector<Id> quick;
+  std::vector<Id> quick, roots;
   const bool panels = space_ && HasPanels();  // they keep no registers of a column
   for (Id i = begin; i < end; ++i) {
     const Inst& inst = k_.body[i];
@@ -70,6 +70,7 @@ void Codegen::FindDivisors(Id begin, Id end) {
     const double cycles = (divides ? 10.5 : 12.5) * (SizeOf(inst.type) == 8 ? 1.7 : 1);
     divider += cycles;
     operations += 3;
+    if (!divides && RegBytes(inst.type) == 64 && inst.type == DType::kF32) roots.push_back(i);
     if (!divides || RegBytes(inst.type) != 64) continue;
     const int level = k_.body[inst.b].op == Op::kReduce ? kPointLevel : info_[inst.b].level;
     if (level >= info_[i].level || (panels && level == kPointLevel)) continue;
@@ -79,8 +80,12 @@ void Codegen::FindDivisors(Id begin, Id end) {
   }
   const double now = std::max(divider, operations / 2.0);
   const double then = std::max(divider - saved, (operations + additional) / 2.0);
-  if (then > 0.9 * now) return;
-  for (const Id i : quick) info_[i].quick = info_[k_.body[i].b].divides = true;
+  if (then <= 0.9 * now) {
+    for (const Id i : quick) info_[i].quick = info_[k_.body[i].b].divides = true;
+    divider -= saved;
+    operations += additional;
+  }
+  FindRoots(roots, divider, operations);
 }
 
 // Behind the divisor's own code.
