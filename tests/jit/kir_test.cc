@@ -7,6 +7,7 @@
 #include "jit/kir/builder.h"
 #include "jit/kir/const.h"
 #include "jit/kir/dead.h"
+#include "jit/kir/tighten.h"
 
 namespace frazil::kir {
 namespace {
@@ -376,6 +377,39 @@ TEST(KirDead, RemovesWhatNoStoreNeeds) {
   store o, %2
 )");
   EXPECT_EQ(Print(RemoveDead(live)), Print(live));
+}
+
+// What a later value takes last is taken as soon as it is known; what a carry is taken for comes
+// before its successor.
+TEST(KirTighten, ValuesDieEarly) {
+  const auto kernel = [](std::string_view body) {
+    return absl::StrCat("kernel k(x: buf f32 [1], n: scalar i64, o: out f32 [1]) space 1\n",
+                        "  %0 = load x : f32\n  %1 = param n : i64\n  repeat %1\n",
+                        "    %3 = carry %0 : f32\n", std::string(body), "  done\n  store o, %3\n");
+  };
+  const auto tightened = [&](std::string_view body) {
+    auto k = Parse(kernel(body));
+    EXPECT_TRUE(k.ok()) << k.status();
+    const Kernel made = Tighten(*k);
+    EXPECT_TRUE(Verify(made).ok()) << Print(made);
+    return Print(made);
+  };
+  const auto printed = [&](std::string_view body) { return Print(*Parse(kernel(body))); };
+  EXPECT_EQ(tightened("    %4 = mul %3, %3 : f32\n    %5 = mul %4, %3 : f32\n"
+                      "    %6 = mul %5, %3 : f32\n    %7 = add %4, %5 : f32\n"
+                      "    %8 = add %7, %6 : f32\n    next %3, %8\n"),
+            printed("    %4 = mul %3, %3 : f32\n    %5 = mul %4, %3 : f32\n"
+                    "    %6 = add %4, %5 : f32\n    %7 = mul %5, %3 : f32\n"
+                    "    %8 = add %6, %7 : f32\n    next %3, %8\n"));
+  const std::string_view second = "    %4 = carry %0 : f32\n";
+  EXPECT_EQ(tightened(absl::StrCat(std::string(second),
+                                   "    %5 = add %3, %0 : f32\n    %6 = mul %3, %3 : f32\n"
+                                   "    %7 = add %6, %4 : f32\n    next %3, %5\n"
+                                   "    next %4, %7\n")),
+            printed(absl::StrCat(std::string(second),
+                                 "    %5 = mul %3, %3 : f32\n    %6 = add %5, %4 : f32\n"
+                                 "    %7 = add %3, %0 : f32\n    next %3, %7\n"
+                                 "    next %4, %6\n")));
 }
 
 TEST(KirBuilder, SharesEqualValuesPerRegion) {

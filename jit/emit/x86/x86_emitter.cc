@@ -8,6 +8,7 @@
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "core/at_fork.h"
@@ -16,6 +17,7 @@
 #include "core/cpu.h"
 #include "core/str.h"
 #include "jit/emit/x86/codegen.h"
+#include "jit/kir/tighten.h"
 
 namespace frazil::jit {
 
@@ -71,12 +73,13 @@ class Functions {
       : isa_(isa), file_(file), code_(code) {}
 
   Status Emit(const kir::Kernel& kernel) {
-    FZ_ASSIGN_OR_RETURN(const kir::Kernel legal, kir::Legalize(kernel, LegalFor(isa_)));
+    FZ_ASSIGN_OR_RETURN(kir::Kernel legal, kir::Legalize(kernel, LegalFor(isa_)));
+    if (legal.has_repeat()) legal = kir::Tighten(std::move(legal));
     if (isa_ == Isa::kAvx2 || !legal.has_repeat()) return Run(legal, isa_, Codegen::Columns::kAll);
     few_ = x86::Assembler(code_).newLabel();
     FZ_RETURN_IF_ERROR(Run(legal, isa_, Codegen::Columns::kMany));
-    FZ_ASSIGN_OR_RETURN(const kir::Kernel narrow, kir::Legalize(kernel, LegalFor(Isa::kAvx2)));
-    return Run(narrow, Isa::kAvx2, Codegen::Columns::kFew);
+    FZ_ASSIGN_OR_RETURN(kir::Kernel narrow, kir::Legalize(kernel, LegalFor(Isa::kAvx2)));
+    return Run(kir::Tighten(std::move(narrow)), Isa::kAvx2, Codegen::Columns::kFew);
   }
   bool out_of_registers() const { return out_of_registers_; }
 
