@@ -139,8 +139,8 @@ void Codegen::LoadBlock(const std::vector<Id>& ids) {
     cc_.cmovle(at, base);
     return at;
   };
-  const std::vector<Vec> made = width == kSide / 2 ? LoadHalves(row_at)
-                                                   : Transpose(LoadRows(row_at, width), wanted);
+  const std::vector<Vec> made =
+      width == kSide / 2 ? LoadHalves(row_at) : Transpose(LoadRows(row_at, width), wanted);
   for (Id i : ids) Set(i, made[size_t(DistanceOf(k_.body[i]) - low)]);
 }
 

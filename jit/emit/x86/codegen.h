@@ -1,9 +1,9 @@
 // Turns one kernel into x86 code through asmjit's Compiler. Used by x86_emitter.cc alone; asmjit
 // headers stay in this folder. Split by subject: codegen.cc (function, rows), columns.cc,
 // panels.cc, loop.cc and reduce.cc (the loop axis), repeat.cc and carries.cc (repeats),
-// analysis.cc, merge.cc, narrow.cc, registers.cc, masks.cc, memory.cc, gather.cc and blocks.cc (loads and stores),
-// arith.cc, divide.cc, root.cc, parking.cc, compare.cc, integers.cc, cast.cc, lanes.cc (what has no vector
-// instruction).
+// analysis.cc, merge.cc, narrow.cc, registers.cc, masks.cc, memory.cc, gather.cc and blocks.cc
+// (loads and stores), arith.cc, divide.cc, root.cc, parking.cc, compare.cc, integers.cc, cast.cc,
+// lanes.cc (what has no vector instruction).
 //
 // Lanes. A step computes v_ elements: 16 (AVX-512) or 8 (AVX2) if all types are at most 32
 // bits wide, half of that otherwise, so that 64-bit values fill a vector and 32-bit values half of
@@ -72,10 +72,10 @@ class Codegen {
     int8_t level = kKernelLevel;
     int region = 0;  // 0 outside loops, otherwise the loop's number
     int uses = 0;
-    bool count = false;       // a scalar or constant that counts repeats and nothing else: no lanes
-    bool common = false;      // in a repeat: depends on the iteration alone, not on the point
-    bool widened = false;     // a cast to 64 bits that stores and narrow comparisons do without
-    bool narrowed = false;    // a 64-bit integer in 32 bits: `beyond` where it does not fit
+    bool count = false;     // a scalar or constant that counts repeats and nothing else: no lanes
+    bool common = false;    // in a repeat: depends on the iteration alone, not on the point
+    bool widened = false;   // a cast to 64 bits that stores and narrow comparisons do without
+    bool narrowed = false;  // a 64-bit integer in 32 bits: `beyond` where it does not fit
     int32_t beyond = 0;
     bool clamp = false;       // a select that one min or max instruction does
     bool sign = false;        // an or or xor that takes the and of its operand b along (AVX-512)
@@ -437,9 +437,9 @@ class Codegen {
   std::vector<std::pair<uint64_t, Vec>> tables_;  // of look-ups, in registers throughout (AVX-512)
 
   bool interleaved_ = false;  // copies of a body without repeats go through it together
-  int point_copies_ = 1;  // vectors of columns that one pass over the loop axis serves (kSpace)
-  int copy_ = 0;          // which of them instructions are emitted for
-  int copy_disp_ = 0;     // elements along the vector axis that the current unrolled copy is ahead
+  int point_copies_ = 1;      // vectors of columns that one pass over the loop axis serves (kSpace)
+  int copy_ = 0;              // which of them instructions are emitted for
+  int copy_disp_ = 0;  // elements along the vector axis that the current unrolled copy is ahead
   bool masked_ = false;
   bool nontemporal_ = false;
   Mask tail_;

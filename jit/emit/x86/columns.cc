@@ -39,8 +39,8 @@ void Codegen::EmitColumnsSpace() {
 }
 
 // Bodies that are too long for the processor to see enough of at once, and whose values fit twice:
-// two vectors go through them instruction by instruction. Beyond a length the compiler's time counts
-// more.
+// two vectors go through them instruction by instruction. Beyond a length the compiler's time
+// counts more.
 bool Codegen::Interleaves() const {
   constexpr int kLeast = 13, kMost = 48;
   const int cost = Cost(kPointLevel);

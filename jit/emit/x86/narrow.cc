@@ -61,8 +61,8 @@ bool Codegen::CanNarrow(Id id) {
   const Inst& shared = k_.body[id];
   if (!space_ || shared.type != DType::kI64) return false;
   const bool param = shared.op == Op::kParam && !k_.scalars[shared.imm].each;
-  const bool load = shared.op == Op::kLoad && shared.b == kNone &&
-                    !k_.buffers[shared.imm].out && (shared.a == kNone || HasDistance(shared)) &&
+  const bool load = shared.op == Op::kLoad && shared.b == kNone && !k_.buffers[shared.imm].out &&
+                    (shared.a == kNone || HasDistance(shared)) &&
                     k_.buffers[shared.imm].strides[k_.rank - 1] == Stride::kZero;
   if (!param && !load) return false;
   Range range = {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};

@@ -6,8 +6,8 @@
 // rounded: Markstein, IBM J. Res. Dev. 34 (1990). That the rounding is right for every f32 follows
 // from a test of all of them (SquareRoots in tests/jit/x86_test.cc), as roots scale by powers of
 // four; it was made with the estimates of Intel's processors, which are the same on all of them,
-// so others keep the divider. x must be far enough from overflow and underflow; where it is not, the
-// vector goes to the divider, unless it is 0, which is frequent.
+// so others keep the divider. x must be far enough from overflow and underflow; where it is not,
+// the vector goes to the divider, unless it is 0, which is frequent.
 #include <algorithm>
 #include <vector>
 
@@ -21,14 +21,15 @@ namespace I = x86::Inst;
 namespace {
 
 constexpr double kDividerCycles = 12.5;
-constexpr int kOperations = 14, kReplaced = 3;      // on the two ports for vectors
-constexpr uint32_t kLeast = 27U << 23;              // 2^-100
-constexpr uint32_t kSpan = (227U << 23) - kLeast;   // to 2^100
+constexpr int kOperations = 14, kReplaced = 3;     // on the two ports for vectors
+constexpr uint32_t kLeast = 27U << 23;             // 2^-100
+constexpr uint32_t kSpan = (227U << 23) - kLeast;  // to 2^100
 
 }  // namespace
 
-// Of the roots of a body, which spends so many cycles in the divider beside operations, two a cycle,
-// as many as the body clearly gains by: a chain of ten more instructions costs some of what is saved.
+// Of the roots of a body, which spends so many cycles in the divider beside operations, two a
+// cycle, as many as the body clearly gains by: a chain of ten more instructions costs some of what
+// is saved.
 void Codegen::FindRoots(const std::vector<Id>& roots, double divider, int operations) {
   if (!asmjit::CpuInfo::host().isVendor("INTEL")) return;
   for (const Id id : roots) {
