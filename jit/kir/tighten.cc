@@ -35,7 +35,8 @@ class Order {
         if (Within(i) && Moves(k_.body[i].op)) users_[At(id)].push_back(i);
       }
       const Inst& inst = k_.body[i];
-      if (inst.op == Op::kNext && Within(i) && Within(inst.b)) replaces_[At(inst.b)] = inst.a;
+      const bool next = inst.op == Op::kNext && Within(i) && Within(inst.b);
+      if (next && Moves(k_.body[inst.b].op)) replaces_[At(inst.b)] = inst.a;
     }
   }
 
@@ -89,6 +90,7 @@ class Order {
         if (user > id && Ready(user) && MayReplace(user)) Place(user);
       }
     }
+    if (placed_[At(id)]) return;  // it went along
     placed_[At(id)] = true;
     order_.push_back(id);
     const std::vector<Id> operands = Operands(id);

@@ -458,9 +458,12 @@ Pair BodyWriter::FirstExtreme(OpId op, const std::vector<V>& values) {
   V best = values[0], at = b_.ConstBits(DType::kI32, 0);
   for (size_t j = 1; j < values.size(); ++j) {
     const V v = values[j];
-    V better = op == OpId::k_argmax ? v > best : v < best;
-    // Not "no better", which is false for a NaN; nothing beats a NaN.
-    if (IsFloat(v.type)) better = ~(op == OpId::k_argmax ? v <= best : v >= best) & (best == best);
+    V better;
+    if (IsFloat(v.type)) {  // not "no better", which is false for a NaN; nothing beats a NaN
+      better = ~(op == OpId::k_argmax ? v <= best : v >= best) & (best == best);
+    } else {
+      better = op == OpId::k_argmax ? v > best : v < best;
+    }
     at = select(better, b_.ConstBits(DType::kI32, j), at);
     if (j + 1 < values.size()) best = select(better, v, best);
   }
