@@ -487,6 +487,34 @@ TEST_P(X86Test, ComparisonsUnderMasks) {
   }
 }
 
+// Bools that a repeat counts, from numbers and from zeros of both signs.
+TEST_P(X86Test, TalliesInRepeats) {
+  for (DType t : {DType::kF32, DType::kF64}) {
+    for (int form = 0; form < 8; ++form) {
+      Kernel k;
+      k.name = "tally";
+      k.buffers = {In("x", t, {Stride::kOne}), In("y", t, {Stride::kOne}),
+                   Out("o", t, {Stride::kOne}), Out("p", t, {Stride::kOne})};
+      k.scalars = {{"n", DType::kI64}};
+      kir::Builder b(&k);
+      const kir::V x = b.Load(0), y = b.Load(1);
+      const kir::V from = form & 1 ? x : x * b.ConstBits(t, uint64_t{1} << (BitsOf(t) - 1));
+      b.Repeat(b.Const(DType::kI64, 1 + form));
+      const kir::V count = b.Carry(from), value = b.Carry(y);
+      const kir::V one = b.Cast(t, value <= x);
+      const kir::V more = form & 2 ? count + one : one + count;
+      const kir::V other = form & 4 ? value + count : value * y;
+      b.Next(count, more);
+      b.Next(value, other);
+      b.Done();
+      b.Store(2, count);
+      b.Store(3, value);
+      RunSizes(k);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 // Tables that fit registers, and more; bodies through which two vectors go together.
 TEST_P(X86Test, FunctionsInLongBodies) {
   const std::vector<std::vector<std::string_view>> cases = {

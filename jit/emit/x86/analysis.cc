@@ -83,6 +83,7 @@ void Codegen::Analyse() {
   FindClamps();
   FindFlags();
   FindInverted();
+  if (z_) FindTallies();
   if (z_ && !repeats_) {  // the operands of what is put off must live on, which carries do not
     FindSigns();
     FindUnder();

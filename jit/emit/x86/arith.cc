@@ -22,6 +22,7 @@ void Codegen::EmitArith(Id id) {
   };
   switch (inst.op) {
     case Op::kAdd:
+      if (info_[id].tally) return Set(id, Tally(inst));
       return f ? binary(BySize(t, I::kIdVaddps, I::kIdVaddpd))
                : binary(BySize(t, I::kIdVpaddd, I::kIdVpaddq));
     case Op::kSub:

@@ -45,9 +45,7 @@ void Codegen::EmitBitcast(Id id) {
 // One or zero.
 Codegen::Vec Codegen::BoolTo(DType to, const Operand& v) {
   if (!z_ && to == DType::kI32) return MakeBytes(v_ * 4, I::kIdVpsrld, v, 31);
-  const Mem one = ConstMem(to, to == DType::kF32   ? 0x3f800000
-                               : to == DType::kF64 ? uint64_t{0x3ff} << 52
-                                                   : 1);
+  const Mem one = ConstMem(to, OneOf(to));
   if (!z_) return Bits(Op::kAnd, to, MaskFor(v.as<Vec>(), to), one);
   Vec d = NewFor(to);
   const InstId id = IsFloat(to) ? BySize(to, I::kIdVbroadcastss, I::kIdVbroadcastsd)

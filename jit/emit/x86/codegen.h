@@ -82,6 +82,7 @@ class Codegen {
     bool flag = false;        // a cast of a bool, by way of its operand
     bool inverted = false;    // a not that makes its operand's comparison, inverted
     bool under = false;       // an and that makes operand b's comparison under operand a (AVX-512)
+    bool tally = false;       // a carry that counts bools, and what counts (AVX-512)
     bool unused = false;      // an operand that only such instructions ask for
     bool divides = false;     // a divisor computed outside of where it divides
     bool quick = false;       // the division by it; a root without the divider
@@ -124,6 +125,8 @@ class Codegen {
   void FindFlags();
   void FindInverted();
   void FindUnder();
+  void FindTallies();
+  Vec Tally(const kir::Inst& sum);
 
   // --- 64-bit integers in 32-bit lanes (narrow.cc)
   bool StaysNarrow(Id id) const;
@@ -381,6 +384,9 @@ class Codegen {
   void EmitCast(Id id);
   void EmitBitcast(Id id);
   Vec BoolTo(DType to, const Operand& v);
+  static uint64_t OneOf(DType t) {
+    return t == DType::kF32 ? 0x3f800000 : t == DType::kF64 ? uint64_t{0x3ff} << 52 : 1;
+  }
   Vec SmallToInt(DType from, const Vec& v);
   Vec IntToSmall(DType to, const Vec& v);
   Vec IntToInt(DType to, DType from, const Vec& v);

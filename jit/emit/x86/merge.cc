@@ -86,4 +86,37 @@ void Codegen::FindUnder() {
   }
 }
 
+// A carry to which every iteration adds a bool and nothing else: an addition of 1 under a mask, in
+// the carry's register. Where the bool is false +0 is added, which changes -0 alone; so that is
+// what the carry must not begin with (InitCarry), and then it never is -0.
+void Codegen::FindTallies() {
+  for (size_t i = 0; i < k_.body.size(); ++i) {
+    const Inst& next = k_.body[i];
+    if (next.op != Op::kNext) continue;
+    const Inst& sum = k_.body[next.b];
+    if (sum.op != Op::kAdd || !IsFloat(sum.type) || sum.a == sum.b) continue;
+    if (sum.a != next.a && sum.b != next.a) continue;
+    const Id added = sum.a == next.a ? sum.b : sum.a;
+    if (!info_[added].flag || !OnlyFor(added, next.b)) continue;
+    bool alone = true;
+    for (Id j = next.a + 1; k_.body[j].op != Op::kDone; ++j) {
+      const Inst& other = k_.body[j];
+      const bool takes = other.a == next.a || other.b == next.a || other.c == next.a;
+      alone &= !takes || j == next.b || (j == Id(i) && other.b != next.a);
+    }
+    if (!alone) continue;
+    info_[next.a].tally = info_[next.b].tally = info_[added].unused = true;
+  }
+}
+
+Codegen::Vec Codegen::Tally(const Inst& sum) {
+  const Id carry = info_[sum.a].tally ? sum.a : sum.b;
+  const Inst& number = k_.body[carry == sum.a ? sum.b : sum.a];
+  const Vec d = R(carry);
+  const K on = KOf(k_.body[number.a].a);
+  const Mem one = ConstMem(sum.type, OneOf(sum.type));
+  cc_.k(on).emit(BySize(sum.type, x86::Inst::kIdVaddps, x86::Inst::kIdVaddpd), d, d, one);
+  return d;
+}
+
 }  // namespace frazil::jit

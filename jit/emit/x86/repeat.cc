@@ -67,6 +67,10 @@ Codegen::Gp Codegen::RepeatCount(Id id) {
 // A carry has a register of its own, which every iteration writes.
 void Codegen::InitCarry(Id id) {
   const Inst& inst = k_.body[id];
+  if (info_[id].tally) {
+    const InstId add = BySize(inst.type, x86::Inst::kIdVaddps, x86::Inst::kIdVaddpd);
+    return Set(id, Make(inst.type, add, R(inst.a), Zero(RegBytes(inst.type))));
+  }
   if (!Val(inst.a).isReg()) return Set(id, R(inst.a));
   Operand own = IdentityRegShape(inst);
   MoveReg(own, Val(inst.a));
