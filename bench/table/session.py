@@ -18,7 +18,7 @@ from .process import Process, WorkerError
 
 REFERENCE = ("numpy", "plain")
 PREPARE = 400  # seconds: compilers of peers take their time
-REST = 0.05  # seconds between frameworks: idle threads of some (OpenBLAS's) spin for a while
+REST = 0.15  # seconds between frameworks: idle threads of some spin (OpenBLAS's for 2^28 ticks)
 LONG, LEAST = 60, 5  # a row whose timing takes more seconds than this has only so many rounds
 
 

@@ -9,6 +9,7 @@
 #include "core/long_work.h"
 #include "kernels/gemm/codegen.h"
 #include "kernels/gemm/pack.h"
+#include "kernels/gemm/resident.h"
 #include "kernels/gemm/row_dots.h"
 #include "kernels/gemm/scratch.h"
 
@@ -85,8 +86,7 @@ class Blocked {
     for (int size = 0; size < 2; ++size) {
       int64_t mr = rows_.smaller + size;
       if (size == 1 && rows_.larger_parts == 0) break;
-      shape_ =
-          KernelShape{kF64, isa_, int(mr), int(nv_), false, a_layout_, ahead_, far_rows_, step_};
+      shape_ = KernelShape{kF64, isa_, int(mr), int(nv_), false, a_layout_, LooksAhead(), step_};
       kernels_[size][0] = GetKernel(shape_);
       shape_.nv = int((tail_ + lanes_ - 1) >> lane_bits_);
       shape_.masked = (tail_ & (lanes_ - 1)) != 0;
@@ -137,6 +137,10 @@ class Blocked {
  private:
   void TellRows(int64_t panel0, int64_t panel1) const {
     if (!Abandoned()) (*team_.rows_done())(rows_.Start(panel0), rows_.Start(panel1));
+  }
+
+  Ahead LooksAhead() const {
+    return far_rows_ ? Ahead::kFarRows : ahead_ ? Ahead::kNear : Ahead::kNone;
   }
 
   // Columns and k steps of B that are worked on at a time.
@@ -241,7 +245,7 @@ class Blocked {
     for (int64_t i = 0; i <= whole; ++i) starts[i] = i * nr_;
     View<S> from{b_.At(part.k0, first), b_.rs, b_.cs};
     T* to = part.packed_b + panel0 * nr_ * part.steps;
-    PackStrips(from, part.steps, starts, whole, end, nr_, to);
+    PackStrips(from, part.steps, starts, whole, end, nr_, nr_ * part.steps, to);
     if (const int64_t used = end - whole * nr_; used != 0) {
       View<S> rest{b_.At(part.k0, first + whole * nr_), b_.rs, b_.cs};
       PackPanel(rest, part.steps, used, CeilDiv(used, lanes_) * lanes_,
@@ -275,7 +279,7 @@ class Blocked {
       for (int64_t i = 0; i <= count; ++i) starts[i] = rows_.Start(p + i) - first;
       View<S> from{a_.At(first, part.k0), a_.rs, a_.cs};
       PackStrips(from.Transposed(), part.steps, starts, count, c_.rows - first, row,
-                 packed + (p - panel0) * size);
+                 row * part.steps, packed + (p - panel0) * size);
     }
     return packed;
   }
@@ -405,6 +409,10 @@ void ChunkGemm(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& ou
                bool continues) {
   if (isa == Isa::kScalar) return PlainChunk(a, b, k, out, continues);
   if (TryFewRows(isa, a, b, k, out, continues)) return;
+  if constexpr (std::is_same_v<S, Acc<S>>) {
+    if (const auto large = Resident<S>::Make(isa, a, b, k, out, team))
+      return large->Run(a.data, b.data, out.data, team, continues);
+  }
   Blocked<S> blocked(isa, a, b, k, out, team, continues);
   if (!blocked.FindKernels()) return PlainChunk(a, b, k, out, continues);
   blocked.Run();
@@ -448,7 +456,8 @@ struct Repeated<S>::Impl {
         b(b),
         k(k),
         out(out),
-        generated(blocked.FindKernels()) {}
+        generated(blocked.FindKernels()),
+        large(Resident<S>::Make(isa, a, b, k, out, Team())) {}
 
   const Isa isa;
   const bool few;
@@ -457,6 +466,7 @@ struct Repeated<S>::Impl {
   int64_t k;
   Block<Acc<S>> out;
   bool generated;
+  std::unique_ptr<Resident<S>> large;  // or null
 };
 
 template <typename S>
@@ -475,6 +485,7 @@ void Repeated<S>::Run(const S* a, const S* b, Acc<S>* out, bool continues) {
     const Block<Acc<S>> to{out, of.out.rows, of.out.cols, of.out.ld};
     if (TryFewRows(of.isa, left, right, of.k, to, continues)) return;
   }
+  if (of.large) return of.large->Run(a, b, out, Team(), continues);
   if (of.generated) {
     of.blocked.Move(a, b, out, continues);
     return of.blocked.Run();

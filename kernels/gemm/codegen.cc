@@ -1,5 +1,6 @@
 #include "kernels/gemm/codegen.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <mutex>
@@ -23,7 +24,8 @@ constexpr int kUnroll = kAheadSteps;
 
 // Writes one kernel. Registers: rdi the call; rax, r8, r9 rows 0, 5, 10 of A; rsi lda, r10 3*lda;
 // rdx B, rcx ldb; r11 the k counter. Before and after the k loop rax and rcx walk C. A kernel that
-// looks ahead has the next tile of C in rbx, ldc in rbp and what comes after it in r12.
+// looks ahead has the next tile of C in rbx, ldc in rbp and what comes after it in r12; or its list
+// in rbx.
 class KernelWriter {
  public:
   KernelWriter(x86::Assembler* as, const KernelShape& s)
@@ -40,12 +42,12 @@ class KernelWriter {
     a_reg_ = next;
     int last = (wide_ ? 32 : s.masked ? 15 : 16) - has_product_;
     product_reg_ = last;
-    a_count_ = last - next >= 2 ? 2 : 1;
+    a_count_ = std::clamp(last - next, 1, 4);
     FZ_CHECK(next < last || BroadcastsInFma());
   }
 
   void Write() {
-    if (s_.ahead) {
+    if (s_.ahead != Ahead::kNone) {
       for (const Gp& r : {x86::rbx, x86::rbp, x86::r12}) as_.push(r);
     }
     if (s_.masked) LoadMask();
@@ -59,7 +61,7 @@ class KernelWriter {
       KLoop();
       StoreAccumulators();
     }
-    if (s_.ahead) {
+    if (s_.ahead != Ahead::kNone) {
       for (const Gp& r : {x86::r12, x86::rbp, x86::rbx}) as_.pop(r);
     }
     as_.vzeroupper();
@@ -70,6 +72,8 @@ class KernelWriter {
   static Mem Field(size_t offset) { return x86::qword_ptr(x86::rdi, int32_t(offset)); }
   Vec Reg(int i) const { return wide_ ? Vec(x86::zmm(i)) : Vec(x86::ymm(i)); }
   Vec Acc(int i, int j) const { return Reg(i * s_.nv + j); }
+  bool FetchesC() const { return s_.ahead == Ahead::kNear || s_.ahead == Ahead::kFarRows; }
+  bool Listed() const { return s_.ahead == Ahead::kListed; }
   bool IsMasked(int j) const { return s_.masked && j == s_.nv - 1; }
   // With one vector a row nothing is gained by keeping the broadcast value in a register.
   bool BroadcastsInFma() const {
@@ -119,7 +123,7 @@ class KernelWriter {
     as_.cmp(Field(offsetof(KernelCall, accumulate)), 0);
     as_.jne(load);
     for (int r = 0; r < s_.mr * s_.nv; ++r) Zero(Reg(r));
-    for (int i = 0; i < s_.mr && !s_.ahead; ++i) {
+    for (int i = 0; i < s_.mr && s_.ahead == Ahead::kNone; ++i) {
       for (int j = 0; j < s_.nv; ++j) as_.prefetchw(x86::ptr(x86::rax, j * vec_bytes_));
       as_.add(x86::rax, x86::rcx);
     }
@@ -163,7 +167,8 @@ class KernelWriter {
     as_.mov(x86::rdx, Field(offsetof(KernelCall, b)));
     as_.mov(x86::rcx, Field(offsetof(KernelCall, ldb)));
     as_.mov(x86::r11, Field(offsetof(KernelCall, k)));
-    if (!s_.ahead) return;
+    if (Listed()) as_.mov(x86::rbx, Field(offsetof(ListedCall, list)));
+    if (!FetchesC()) return;
     as_.mov(x86::rbx, Field(offsetof(KernelCall, next_c)));
     as_.mov(x86::rbp, Field(offsetof(KernelCall, ldc)));
     as_.mov(x86::r12, Field(offsetof(KernelCall, ahead)));
@@ -215,12 +220,15 @@ class KernelWriter {
     }
   }
 
+  // B's vector j, u steps after the pointers.
+  Mem BVector(int j, int u) const {
+    return x86::ptr(x86::rdx, ((Listed() ? u * s_.nv : 0) + j) * vec_bytes_);
+  }
+
   // `sums`: the first of the accumulators.
   void KStep(int u, int sums = 0) {
     if (!b_in_memory_) {
-      for (int j = 0; j < s_.nv; ++j) {
-        LoadVector(Reg(b_reg_ + j), x86::ptr(x86::rdx, j * vec_bytes_), IsMasked(j));
-      }
+      for (int j = 0; j < s_.nv; ++j) LoadVector(Reg(b_reg_ + j), BVector(j, u), IsMasked(j));
     }
     for (int i = 0; i < s_.mr; ++i) {
       Mem a = AElement(i, u);
@@ -230,29 +238,32 @@ class KernelWriter {
       }
       Vec av = Reg(a_reg_ + i % a_count_);
       as_.emit(s_.f64 ? Inst::kIdVbroadcastsd : Inst::kIdVbroadcastss, av, a);
-      for (int j = 0; j < s_.nv; ++j) FmaWithB(Reg(sums + i * s_.nv + j), av, j);
+      for (int j = 0; j < s_.nv; ++j) {
+        FmaWithB(Reg(sums + i * s_.nv + j), av, BVector(j, u), j);
+      }
     }
-    if (s_.far_rows) {
+    if (s_.ahead == Ahead::kFarRows) {
       for (int j = 0; j < s_.nv; ++j) as_.prefetcht1(x86::ptr(x86::r12, j * vec_bytes_));
       as_.add(x86::r12, x86::rcx);
     }
-    as_.add(x86::rdx, x86::rcx);
+    if (!Listed()) as_.add(x86::rdx, x86::rcx);
     if (s_.a == ALayout::kColumns) as_.add(x86::rax, x86::rsi);
   }
 
-  void FmaWithB(const Vec& acc, const Vec& av, int j) {
+  void FmaWithB(const Vec& acc, const Vec& av, const Mem& b, int j) {
     if (!b_in_memory_) {
       Fma(acc, av, Reg(b_reg_ + j));
     } else if (IsMasked(j)) {
-      LoadVector(Reg(b_reg_), x86::ptr(x86::rdx, j * vec_bytes_), true);
+      LoadVector(Reg(b_reg_), b, true);
       Fma(acc, av, Reg(b_reg_));
     } else {
-      Fma(acc, av, x86::ptr(x86::rdx, j * vec_bytes_));
+      Fma(acc, av, b);
     }
   }
 
   void KSteps(int steps) {
     for (int u = 0; u < steps; ++u) KStep(u);
+    if (Listed()) as_.add(x86::rdx, steps * s_.nv * vec_bytes_);
     if (s_.a != ALayout::kRows) return;
     for (int base = 0; base < Bases(); ++base) as_.add(Base(base), steps * esize_);
   }
@@ -263,7 +274,14 @@ class KernelWriter {
     as_.jl(done);
     as_.align(asmjit::AlignMode::kCode, 32);
     as_.bind(main);
-    if (s_.ahead && !s_.far_rows) {
+    if (Listed()) {
+      as_.movsxd(x86::rbp, x86::dword_ptr(x86::rbx, offsetof(AheadLine, offset)));
+      as_.movsxd(x86::r12, x86::dword_ptr(x86::rbx, offsetof(AheadLine, base)));
+      as_.add(x86::rbp, x86::ptr(x86::rdi, x86::r12, 0, offsetof(ListedCall, from)));
+      as_.prefetcht1(x86::ptr(x86::rbp));
+      as_.add(x86::rbx, sizeof(AheadLine));
+    }
+    if (s_.ahead == Ahead::kNear) {
       for (int at = 0; at < kAheadBytes; at += 64) as_.prefetcht1(x86::ptr(x86::r12, at));
       as_.add(x86::r12, kAheadBytes);
     }
@@ -277,14 +295,14 @@ class KernelWriter {
     as_.bind(done);
   }
 
-  // A kernel that looks ahead fetches a row of the next tile of C in each of the last turns:
+  // A kernel that fetches C fetches a row of the next tile of C in each of the last turns:
   // fetched earlier, it would not last.
   void KLoop() {
     Label one = as_.newLabel(), done = as_.newLabel();
-    const int last = s_.ahead ? s_.mr * kUnroll : 0;
+    const int last = FetchesC() ? s_.mr * kUnroll : 0;
     as_.sub(x86::r11, last + kUnroll);
     Turns(false);
-    if (s_.ahead) {
+    if (FetchesC()) {
       as_.add(x86::r11, last);
       Turns(true);
     }
@@ -399,12 +417,12 @@ int SlotOf(const KernelShape& s) {
   slot = slot * 2 + (s.isa == Isa::kAvx512);
   slot = slot * 2 + s.masked;
   slot = slot * 2 + (s.a == ALayout::kColumns);
-  slot = slot * 3 + s.ahead + s.far_rows;
+  slot = slot * kAheads + int(s.ahead);
   slot = slot * kSteps + int(s.step);
   slot = slot * kMaxRows + s.mr - 1;
   return slot * kMaxVectors + s.nv - 1;
 }
-constexpr int kSlots = 48 * kSteps * kMaxRows * kMaxVectors;
+constexpr int kSlots = 16 * kAheads * kSteps * kMaxRows * kMaxVectors;
 
 // Elements of all ones, then all zeros: a load that starts `lanes - columns` elements in is the
 // mask.

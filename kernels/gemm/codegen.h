@@ -27,6 +27,15 @@ enum class Step : uint8_t {
 inline constexpr int kSteps = 6;
 inline constexpr int kPairsBlock = 32;
 
+// What a kernel fetches while it computes: for products larger than the caches.
+enum class Ahead : uint8_t {
+  kNone,
+  kNear,     // the tile of C that comes next, and memory at `ahead`
+  kFarRows,  // that tile, and rows of B that lie apart, kRowsAhead k steps on
+  kListed,   // what `list` names; B is packed, its rows as wide as the kernel's
+};
+inline constexpr int kAheads = 4;
+
 struct KernelShape {
   bool f64;
   Isa isa;      // kAvx2 or kAvx512
@@ -34,9 +43,13 @@ struct KernelShape {
   int nv;       // vectors of C in a row
   bool masked;  // the last vector is partial
   ALayout a;
-  bool ahead;     // fetches what comes next while it computes: for products larger than the caches
-  bool far_rows;  // and what comes next are rows of B that lie apart, kRowsAhead k steps on
+  Ahead ahead = Ahead::kNone;
   Step step = Step::kFma;
+};
+
+// A cache line that a kernel fetches: `offset` bytes from `from[base / 8]` of the call.
+struct AheadLine {
+  int32_t offset, base;
 };
 
 // All strides in bytes. B and C have adjacent columns.
@@ -58,6 +71,14 @@ struct KernelCall {
   const void* ahead;
 };
 using Kernel = void (*)(const KernelCall*);
+
+// Of a kernel with a list, which gets the address of `call`: a line for every kAheadSteps k steps
+// goes to the second-level cache.
+struct ListedCall {
+  KernelCall call;
+  const AheadLine* list;
+  const void* from[4];
+};
 
 inline constexpr int kAheadSteps = 4, kAheadBytes = 128;
 inline constexpr int kRowsAhead = 32;

@@ -165,7 +165,7 @@ __attribute__((target("avx"))) void CopyStrips(const char* src, int64_t row, int
 
 template <typename S>
 void PackStrips(View<S> src, int64_t k, const int64_t* starts, int64_t count, int64_t columns,
-                int64_t width, Acc<S>* dst) {
+                int64_t width, int64_t apart, Acc<S>* dst) {
   constexpr int64_t kSize = sizeof(S);
   int64_t whole = 0;  // strips that can be read `width` wide
   if (std::is_same_v<S, Acc<S>> && src.cs == 1 && width * kSize % 32 == 0) {
@@ -177,20 +177,24 @@ void PackStrips(View<S> src, int64_t k, const int64_t* starts, int64_t count, in
   for (int64_t i = 0; i < whole; ++i) offsets[i] = starts[i] * kSize;
   if (whole != 0) {
     const int64_t chunks = width * kSize / 32;
-    const auto copy = chunks == 4 ? CopyStrips<4> : chunks == 2 ? CopyStrips<2> : CopyStrips<0>;
+    const auto copy = chunks == 4   ? CopyStrips<4>
+                      : chunks == 6 ? CopyStrips<6>
+                      : chunks == 2 ? CopyStrips<2>
+                                    : CopyStrips<0>;
     copy(reinterpret_cast<const char*>(src.data), src.rs * kSize, k, offsets, whole, chunks,
-         reinterpret_cast<char*>(dst), k * width * kSize);
+         reinterpret_cast<char*>(dst), apart * kSize);
   }
   for (int64_t i = whole; i < count; ++i) {
     View<S> strip{src.At(0, starts[i]), src.rs, src.cs};
-    PackPanel(strip, k, starts[i + 1] - starts[i], width, dst + i * k * width);
+    PackPanel(strip, k, starts[i + 1] - starts[i], width, dst + i * apart);
   }
 }
 
-#define FZ_INSTANTIATE(S)                                                  \
-  template void PackRows<S>(View<S>, int64_t, int64_t, Acc<S>*, int64_t);  \
-  template void PackPanel<S>(View<S>, int64_t, int64_t, int64_t, Acc<S>*); \
-  template void PackStrips<S>(View<S>, int64_t, const int64_t*, int64_t, int64_t, int64_t, Acc<S>*);
+#define FZ_INSTANTIATE(S)                                                                  \
+  template void PackRows<S>(View<S>, int64_t, int64_t, Acc<S>*, int64_t);                  \
+  template void PackPanel<S>(View<S>, int64_t, int64_t, int64_t, Acc<S>*);                 \
+  template void PackStrips<S>(View<S>, int64_t, const int64_t*, int64_t, int64_t, int64_t, \
+                              int64_t, Acc<S>*);
 FZ_INSTANTIATE(float)
 FZ_INSTANTIATE(double)
 FZ_INSTANTIATE(Half)

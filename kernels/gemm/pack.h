@@ -1,5 +1,6 @@
 // Copies of A and B in the order in which the kernels read them, widened to the type computed in.
-// Called by kernels/gemm/blocked.cc. Invariant: a packed panel holds exact copies; padding is zero.
+// Called by kernels/gemm/blocked.cc and resident.cc. Invariant: a packed panel holds exact copies;
+// padding is zero.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +22,11 @@ void PackPanel(View<S> src, int64_t k, int64_t used, int64_t width, Acc<S>* dst)
 // bits are kept whatever they mean.
 void PackTransposed(View<float> src, int64_t k, int64_t used, int64_t width, float* dst);
 
-// Several panels in one pass over the memory of `src`: panel i, at dst + i * k * width, holds
-// columns from starts[i] to starts[i + 1]; what stands in the other columns is unspecified. `src`
-// has `columns` columns.
+// Several panels in one pass over the memory of `src`: panel i, at dst + i * apart, holds columns
+// from starts[i] to starts[i + 1]; what stands in the other columns is unspecified. `src` has
+// `columns` columns.
 template <typename S>
 void PackStrips(View<S> src, int64_t k, const int64_t* starts, int64_t count, int64_t columns,
-                int64_t width, Acc<S>* dst);
+                int64_t width, int64_t apart, Acc<S>* dst);
 
 }  // namespace frazil::gemm

@@ -22,6 +22,7 @@
 #include "core/dtype.h"
 #include "kernels/blas.h"
 #include "kernels/gemm/reference.h"
+#include "kernels/gemm/resident.h"
 #include "kernels/gemm/small_product.h"
 #include "tests/kernels/gemm_check.h"
 
@@ -213,6 +214,50 @@ TYPED_TEST(FloatGemmTest, PackedByTeam) {
   Check<TypeParam>(rng, {198, 430, 300}, Layout::kPadded, Layout::kRows, Layout::kColumns, true);
   Check<TypeParam>(rng, {600, 192, 150}, Layout::kRows, Layout::kRows, Layout::kPadded, true);
   Check<TypeParam>(rng, {192, 193, 4100}, Layout::kRows, Layout::kRows, Layout::kRows, false);
+}
+
+// Blocks of B that stay while A passes by, read where it is: panels of 3, 2 and less than a vector,
+// tiles of 8 and 7 rows, several blocks of columns and of k, more and fewer columns than threads
+// share, B turned, and A, B and C with gaps.
+TYPED_TEST(FloatGemmTest, Resident) {
+  std::mt19937_64 rng(11);
+  for (Layout lb : {Layout::kRows, Layout::kColumns})
+    Check<TypeParam>(rng, {171, 213, 931}, Layout::kRows, lb, Layout::kRows, true);
+  Check<TypeParam>(rng, {90, 1189, 322}, Layout::kPadded, Layout::kPadded, Layout::kPadded, false);
+  Check<TypeParam>(rng, {1300, 100, 262}, Layout::kRows, Layout::kRows, Layout::kRows, false);
+  Check<TypeParam>(rng, {65, 129, 4100}, Layout::kRows, Layout::kRows, Layout::kRows, false);
+}
+
+TEST(Resident, TakesLargeProductsWhoseRowsLieAsStored) {
+  if (ResolveIsa(Isa::kBest) != Isa::kAvx512) GTEST_SKIP() << "needs AVX-512";
+  const auto takes = [](int64_t m, int64_t n, int64_t k, int64_t ars, int64_t acs) {
+    const gemm::View<float> a{nullptr, ars, acs}, b{nullptr, n, 1};
+    return gemm::Resident<float>::Make(Isa::kAvx512, a, b, k, {nullptr, m, n, n}, {}) != nullptr;
+  };
+  EXPECT_TRUE(takes(512, 512, 512, 512, 1));
+  EXPECT_TRUE(takes(1024, 1024, 192, 192, 1));
+  EXPECT_FALSE(takes(1024, 1024, 64, 64, 1));
+  EXPECT_FALSE(takes(1024, 64, 1024, 1024, 1));
+  EXPECT_FALSE(takes(256, 256, 256, 256, 1));
+  EXPECT_FALSE(takes(512, 512, 512, 1, 512));
+  EXPECT_FALSE(takes(512, 512, 512, int64_t{1} << 32, 1));
+}
+
+// The accumulators that C holds are continued in each part of k.
+TEST(Resident, Continues) {
+  constexpr int64_t kM = 200, kN = 260, kK = 1400, kFirst = 650;
+  std::mt19937_64 rng(12);
+  Matrix<float> a(rng, kM, kK, Layout::kRows, false), b(rng, kK, kN, Layout::kRows, false);
+  Matrix<float> want(rng, kM, kN, Layout::kRows, false), got(rng, kM, kN, Layout::kRows, false);
+  const auto part = [&](const Matrix<float>& c, int64_t k0, int64_t k1) {
+    MatrixRef left = a.ref, right = b.ref;
+    left.data = a.memory.data() + k0, right.data = b.memory.data() + k0 * kN;
+    return GemmArgs{DType::kF32, kM, kN, k1 - k0, left, right, c.ref};
+  };
+  gemm::ReferenceGemm(part(want, 0, kK));
+  Gemm(part(got, 0, kFirst));
+  GemmAdd(part(got, kFirst, kK));
+  ExpectSame(want, got, "continued", Shape{kM, kN, kK});
 }
 
 TYPED_TEST(FloatGemmTest, Chunks) {

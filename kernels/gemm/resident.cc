@@ -1,0 +1,325 @@
+#include "kernels/gemm/resident.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "core/caches.h"
+#include "core/long_work.h"
+#include "kernels/gemm/codegen.h"
+#include "kernels/gemm/pack.h"
+#include "kernels/gemm/scratch.h"
+
+namespace frazil::gemm {
+namespace {
+
+// The tile has eight rows: those of A may lie a power of two apart, where each takes a way of the
+// same sets of the first-level cache. Of tiles that fit the registers it reads least.
+constexpr int64_t kRows = 8, kVectors = 3;
+constexpr int64_t kBlockVectors = 12;  // of B, at most
+constexpr int64_t kFewestVectors = 6;  // of columns, and of a thread's: fewer, and rows are shared
+constexpr int64_t kTaskVectors = 32;   // of a thread that has more than one task
+constexpr int64_t kToldRows = 512;     // of a block of rows whose completion is told
+constexpr double kWork = 1 << 25;  // multiply-adds below which operands are in the caches anyway
+constexpr int64_t kFewestRows = 64, kFewestSteps = 192;
+constexpr int64_t kVectorBytes = 64, kLine = 64;
+constexpr int64_t kHugePage = 2 << 20;
+constexpr int64_t kTurnedSteps = 16;  // packed at once of a B that is turned
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// k steps of a block: two of its size, one that is used and one that is packed meanwhile, take
+// three eighths of the cache.
+int64_t StepsOfBlock() {
+  const int64_t row = kBlockVectors * kVectorBytes;
+  return std::clamp<int64_t>(SecondLevelCacheBytes() * 3 / 16 / row, 128, 512);
+}
+
+// Where part i of `parts` begins.
+int64_t Cut(int64_t total, int64_t parts, int64_t i) { return total * i / parts; }
+
+}  // namespace
+
+template <typename T>
+struct ResidentPlan {
+  static constexpr int64_t kLanes = kVectorBytes / int64_t(sizeof(T));
+  static constexpr int64_t kLineElements = kLine / int64_t(sizeof(T));
+
+  View<T> a, b;
+  int64_t k = 0;
+  Block<T> c{};
+  int64_t vectors = 0, row_parts = 1, column_parts = 1, k_parts = 1;
+  Kernel kernels[2][kVectors + 1][2] = {};  // by rows (7, 8), vectors, and whether one is partial
+
+  int64_t Tasks() const { return row_parts * column_parts; }
+  int64_t Tiles() const { return CeilDiv(c.rows, kRows); }
+};
+
+namespace {
+
+// Tiles of rows, columns and k steps that are worked on at a time.
+struct Piece {
+  int64_t tile0, tile1, vector0, vector1, k0, k1;
+  int64_t steps() const { return k1 - k0; }
+  int64_t vectors() const { return vector1 - vector0; }
+};
+
+// One thread's work: it takes tasks, and packs the next block of B, a few k steps after each row of
+// tiles, while it multiplies by this one. Meanwhile the kernels fetch what comes next: steps of B
+// that are to be packed, rows of A, and tiles of C.
+template <typename T>
+class Worker {
+ public:
+  using Plan = ResidentPlan<T>;
+  static constexpr int64_t kLanes = Plan::kLanes, kLineElements = Plan::kLineElements;
+
+  Worker(const Plan& plan, bool continues, std::atomic<int64_t>* next, const RowsDone* rows_done)
+      : p_(plan), continues_(continues), next_(*next), rows_done_(rows_done) {
+    const int64_t steps = CeilDiv(p_.k, p_.k_parts), size = kBlockVectors * kLanes * steps;
+    const int64_t bytes = std::max<int64_t>(kHugePage, 2 * size * int64_t(sizeof(T)));
+    T* memory = Scratch::ThisThread().Get<T>(Scratch::kPackedB, bytes / int64_t(sizeof(T)));
+    packed_[0] = memory, packed_[1] = memory + size;
+  }
+
+  void Run() {
+    if (!Take()) return;
+    Pack(next_piece_, 0, next_piece_.steps());
+    for (bool more = true; more;) {
+      piece_ = next_piece_;
+      const int64_t task = task_;
+      const bool last = piece_.vector1 == task_end_ && part_ + 1 == p_.k_parts;
+      std::swap(packed_[0], packed_[1]);
+      more = Take();
+      if (!Multiply(more)) return;
+      if (last && rows_done_) {
+        const int64_t part = task % p_.row_parts, tiles = p_.Tiles();
+        (*rows_done_)(RowOf(Cut(tiles, p_.row_parts, part)),
+                      RowOf(Cut(tiles, p_.row_parts, part + 1)));
+      }
+    }
+  }
+
+ private:
+  int64_t RowOf(int64_t tile) const { return Cut(p_.c.rows, p_.Tiles(), tile); }
+
+  // The piece that comes next, of this task or of another; false where there is none. Blocks of a
+  // task are as wide as they may be: panels narrower than the others are slower.
+  bool Take() {
+    Piece& next = next_piece_;
+    if (task_ >= 0 && ++part_ == p_.k_parts) part_ = 0, next.vector0 = next.vector1;
+    if (task_ < 0 || next.vector0 == task_end_) {
+      task_ = next_.fetch_add(1, std::memory_order_relaxed);
+      if (task_ >= p_.Tasks()) return false;
+      part_ = 0;
+      const int64_t rows = task_ % p_.row_parts, columns = task_ / p_.row_parts;
+      next.tile0 = Cut(p_.Tiles(), p_.row_parts, rows);
+      next.tile1 = Cut(p_.Tiles(), p_.row_parts, rows + 1);
+      next.vector0 = Cut(p_.vectors, p_.column_parts, columns);
+      task_end_ = Cut(p_.vectors, p_.column_parts, columns + 1);
+    }
+    next.vector1 = std::min(task_end_, next.vector0 + kBlockVectors);
+    // One vector left over would be a panel of its own.
+    if (task_end_ - next.vector1 == 1) next.vector1 -= kVectors;
+    next.k0 = Cut(p_.k, p_.k_parts, part_);
+    next.k1 = Cut(p_.k, p_.k_parts, part_ + 1);
+    return true;
+  }
+
+  // Vectors of the panel that starts there: three, or two where one would be left.
+  static int64_t PanelVectors(int64_t left) { return left == 4 ? 2 : std::min(left, kVectors); }
+  int64_t Columns(const Piece& piece) const {
+    return std::min(p_.c.cols, piece.vector1 * kLanes) - piece.vector0 * kLanes;
+  }
+
+  // Steps [s0, s1) of a piece's B, into the panels of the other block.
+  void Pack(const Piece& piece, int64_t s0, int64_t s1) const {
+    const int64_t columns = Columns(piece);
+    const View<T> from{p_.b.At(piece.k0 + s0, piece.vector0 * kLanes), p_.b.rs, p_.b.cs};
+    for (int64_t v = 0; v < piece.vectors();) {
+      const int64_t width = PanelVectors(piece.vectors() - v) * kLanes;
+      int64_t starts[kBlockVectors + 1], count = 0;
+      for (starts[0] = 0; v < piece.vectors(); ++count) {
+        const int64_t next = PanelVectors(piece.vectors() - v);
+        if (next * kLanes != width) break;
+        starts[count + 1] = starts[count] + width;
+        v += next;
+      }
+      const int64_t first = v * kLanes - starts[count];
+      starts[count] = std::min(starts[count], columns - first);
+      PackStrips(View<T>{from.At(0, first), from.rs, from.cs}, s1 - s0, starts, count,
+                 columns - first, width, piece.steps() * width,
+                 packed_[1] + first * piece.steps() + s0 * width);
+    }
+  }
+
+  // Bytes from one element to another, for a list.
+  static int32_t Bytes(int64_t elements) { return int32_t(elements * int64_t(sizeof(T))); }
+
+  // Lines that the kernels of a row of tiles fetch, in this order.
+  void List(bool more, int64_t steps_packed) {
+    list_.clear();
+    const int64_t turns = piece_.steps() / kAheadSteps;
+    const int64_t most = turns * CeilDiv(piece_.vectors(), 2);
+    if (more && p_.b.cs == 1) {
+      for (int64_t s = 0; s < steps_packed; ++s) {
+        for (int64_t j = 0; j < Columns(next_piece_); j += kLineElements)
+          list_.push_back({Bytes(s * p_.b.rs + j), 0});
+      }
+    } else if (more) {
+      for (int64_t j = 0; j < Columns(next_piece_); ++j) {
+        for (int64_t s = 0; s < steps_packed; s += kLineElements)
+          list_.push_back({Bytes(j * p_.b.cs + s), 0});
+      }
+    }
+    for (int64_t s = 0; s < piece_.steps(); s += kLineElements) {
+      for (int64_t r = 0; r < kRows; ++r) list_.push_back({Bytes(r * p_.a.rs + s), 8});
+    }
+    for (int64_t j = 0; j < Columns(piece_); j += kLineElements) {
+      for (int64_t r = 0; r < kRows; ++r) list_.push_back({Bytes(r * p_.c.ld + j), 16});
+    }
+    list_.resize(size_t(most), AheadLine{0, 24});
+  }
+
+  // k steps of the next block that are packed after each row of tiles.
+  int64_t StepsPacked(bool more) const {
+    if (!more) return 0;
+    const int64_t steps = CeilDiv(next_piece_.steps(), piece_.tile1 - piece_.tile0);
+    return p_.b.cs == 1 ? steps : CeilDiv(steps, kTurnedSteps) * kTurnedSteps;
+  }
+
+  // The piece, and with `more` packs the next one. False where it was abandoned.
+  bool Multiply(bool more) {
+    const int64_t steps_packed = StepsPacked(more);
+    List(more, steps_packed);
+    ListedCall listed{};
+    KernelCall& call = listed.call;
+    call.lda = p_.a.rs * int64_t(sizeof(T));
+    call.ldc = p_.c.ld * int64_t(sizeof(T));
+    call.k = piece_.steps();
+    call.accumulate = continues_ || piece_.k0 != 0;
+    if (const int64_t part = p_.c.cols % kLanes; part != 0)
+      call.mask_bits = (uint64_t{1} << part) - 1;
+    int64_t packed = 0;
+    for (int64_t tile = piece_.tile0; tile < piece_.tile1; ++tile) {
+      if (Abandoned()) return false;
+      LookAhead(tile, more, packed + steps_packed, &listed);
+      RowOfTiles(tile, &listed);
+      if (packed < (more ? next_piece_.steps() : 0)) {
+        const int64_t end = std::min(next_piece_.steps(), packed + steps_packed);
+        Pack(next_piece_, packed, end);
+        packed = end;
+      }
+    }
+    return true;
+  }
+
+  // What the lists start from: the steps of B that are packed after the next row of tiles, and
+  // that row, which may be the first of the next piece.
+  void LookAhead(int64_t tile, bool more, int64_t step, ListedCall* call) const {
+    const bool same = tile + 1 < piece_.tile1;
+    const Piece& next = same || !more ? piece_ : next_piece_;
+    const int64_t row = RowOf(same ? tile + 1 : next.tile0);
+    call->from[1] = p_.a.At(row, next.k0);
+    call->from[2] = p_.c.data + row * p_.c.ld + next.vector0 * kLanes;
+    call->from[0] = call->from[1];
+    if (more && step < next_piece_.steps())
+      call->from[0] = p_.b.At(next_piece_.k0 + step, next_piece_.vector0 * kLanes);
+  }
+
+  void RowOfTiles(int64_t tile, ListedCall* listed) const {
+    KernelCall& call = listed->call;
+    const int64_t row = RowOf(tile), rows = RowOf(tile + 1) - row;
+    call.a = p_.a.At(row, piece_.k0);
+    listed->list = list_.data();
+    listed->from[3] = list_.data();  // what is near anyway, where there is nothing to fetch
+    T* const c = p_.c.data + row * p_.c.ld;
+    for (int64_t v = piece_.vector0; v < piece_.vector1;) {
+      const int64_t vectors = PanelVectors(piece_.vector1 - v), j = v * kLanes;
+      v += vectors;
+      call.b = packed_[0] + (j - piece_.vector0 * kLanes) * call.k;
+      call.c = c + j;
+      p_.kernels[rows - kRows + 1][vectors][v * kLanes > p_.c.cols](&call);
+      listed->list += call.k / kAheadSteps;
+    }
+  }
+
+  const Plan& p_;
+  const bool continues_;
+  std::atomic<int64_t>& next_;
+  const RowsDone* const rows_done_;
+  T* packed_[2];  // the block that is used, and the one that is packed
+  int64_t task_ = -1, task_end_ = 0, part_ = 0;
+  Piece piece_{}, next_piece_{};
+  std::vector<AheadLine> list_;
+};
+
+// Whether this way is worth it, and distances fit the lists.
+template <typename T>
+bool Suits(Isa isa, View<T> a, View<T> b, int64_t k, const Block<T>& c) {
+  constexpr int64_t kFar = std::numeric_limits<int32_t>::max() / int64_t(sizeof(T)) / 1024;
+  if (isa != Isa::kAvx512 || a.cs != 1 || (b.cs != 1 && b.rs != 1)) return false;
+  if (c.rows < kFewestRows || k < kFewestSteps) return false;
+  if (c.cols * int64_t(sizeof(T)) < kFewestVectors * kVectorBytes) return false;
+  if (double(c.rows) * double(c.cols) * double(k) <= kWork) return false;
+  return std::max({std::abs(a.rs), std::abs(b.rs), std::abs(b.cs), c.ld}) < kFar;
+}
+
+}  // namespace
+
+template <typename T>
+Resident<T>::Resident(std::unique_ptr<ResidentPlan<T>> plan) : plan_(std::move(plan)) {}
+template <typename T>
+Resident<T>::~Resident() = default;
+
+template <typename T>
+std::unique_ptr<Resident<T>> Resident<T>::Make(Isa isa, View<T> a, View<T> b, int64_t k,
+                                               const Block<T>& c, const Team& team) {
+  if (!Suits(isa, a, b, k, c)) return nullptr;
+  auto plan = std::make_unique<ResidentPlan<T>>();
+  ResidentPlan<T>& p = *plan;
+  p.a = a, p.b = b, p.k = k, p.c = c;
+  p.vectors = CeilDiv(c.cols, p.kLanes);
+  p.k_parts = CeilDiv(k, StepsOfBlock());
+  // As many tasks for each thread, of one size or nearly. Where rows are told of, a task has all
+  // columns.
+  const int64_t threads = team.threads();
+  if (team.rows_done()) {
+    p.row_parts = CeilDiv(CeilDiv(c.rows, kToldRows), threads) * threads;
+  } else if (p.vectors >= kFewestVectors * threads) {
+    p.column_parts = threads * std::clamp<int64_t>(p.vectors / threads / kTaskVectors, 1, 4);
+    if (threads == 1) p.column_parts = 1;
+  } else {
+    p.row_parts = threads;
+  }
+  // Each part of the rows packs B for itself.
+  if (p.row_parts > 1 && c.rows < kFewestRows * p.row_parts) return nullptr;
+  const bool partial = c.cols % p.kLanes != 0;
+  for (int size = 0; size < 2; ++size) {
+    for (int vectors = 1; vectors <= kVectors; ++vectors) {
+      for (int masked = 0; masked <= partial; ++masked) {
+        const KernelShape shape{sizeof(T) == 8, isa,         int(kRows) - 1 + size,
+                                vectors,        masked != 0, ALayout::kRows,
+                                Ahead::kListed};
+        p.kernels[size][vectors][masked] = GetKernel(shape);
+        if (p.kernels[size][vectors][masked] == nullptr) return nullptr;
+      }
+    }
+  }
+  return std::unique_ptr<Resident>(new Resident(std::move(plan)));
+}
+
+template <typename T>
+void Resident<T>::Run(const T* a, const T* b, T* c, const Team& team, bool continues) {
+  plan_->a.data = a, plan_->b.data = b, plan_->c.data = c;
+  std::atomic<int64_t> next{0};
+  team.Run(team.threads(),
+           [&](int64_t) { Worker<T>(*plan_, continues, &next, team.rows_done()).Run(); });
+}
+
+template class Resident<float>;
+template class Resident<double>;
+
+}  // namespace frazil::gemm
