@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <optional>
 
 #include "core/cost.h"
 #include "core/fp_mode.h"
@@ -11,6 +12,7 @@
 #include "jit/runtime/attention/attention.h"
 #include "jit/runtime/attention/kernels.h"
 #include "jit/runtime/attention/operand.h"
+#include "kernels/gemm/blocked.h"
 #include "kernels/gemm/pack.h"
 #include "kernels/gemm/scratch.h"
 
@@ -18,14 +20,13 @@ namespace frazil::jit {
 namespace {
 
 struct ForwardKernels {
-  PlaneKernel maximum, factor, weights, rescale, end, results;
+  PlaneKernel maximum, factor, weights, end, results;
 
   static StatusOr<ForwardKernels> Make(DType t) {
     ForwardKernels k;
     FZ_ASSIGN_OR_RETURN(k.maximum, PlaneKernel::Make(MaximumKernel(t)));
     FZ_ASSIGN_OR_RETURN(k.factor, PlaneKernel::Make(FactorKernel(t)));
     FZ_ASSIGN_OR_RETURN(k.weights, PlaneKernel::Make(WeightsKernel(t)));
-    FZ_ASSIGN_OR_RETURN(k.rescale, PlaneKernel::Make(RescaleKernel(t)));
     FZ_ASSIGN_OR_RETURN(k.end, PlaneKernel::Make(EndKernel(t)));
     FZ_ASSIGN_OR_RETURN(k.results, PlaneKernel::Make(ResultsKernel(t)));
     return k;
@@ -48,8 +49,10 @@ class Attention : public LibraryCall {
       const int64_t blocks = (q_.rows() + kQueryBlock - 1) / kQueryBlock;
       ParallelFor(q_.batches() * blocks, 1, [&](int64_t begin, int64_t end) {
         const DefaultFpMode mode;
+        std::optional<Products> whole = WholeBlocks();
         for (int64_t i = begin; i < end && !Abandoned(); ++i)
-          RunBlock(operands, i / blocks, i % blocks * kQueryBlock, result);
+          RunBlock(operands, i / blocks, i % blocks * kQueryBlock, whole ? &*whole : nullptr,
+                   result);
       });
     } catch (const std::bad_alloc&) {
       return MemoryError("[attention] no memory for a block of queries: ", text(), ".");
@@ -91,7 +94,30 @@ class Attention : public LibraryCall {
     return b;
   }
 
-  void RunBlock(absl::Span<char* const> operands, int64_t batch, int64_t first,
+  // The products of whole blocks, chosen once for all that a thread does.
+  struct Products {
+    gemm::Repeated<T> scores, results;
+  };
+
+  std::optional<Products> WholeBlocks() const {
+    const Isa isa = ResolveIsa(Isa::kBest);
+    const int64_t depth = q_.cols(), width = v_.cols();
+    if (isa == Isa::kScalar || q_.rows() < kQueryBlock || k_.rows() < kKeyBlock) return {};
+    if (depth > gemm::kChunk || std::min(depth, width) == 0) return {};
+    const MatrixRef k = k_.Rows(nullptr, 0, 0), v = v_.Rows(nullptr, 0, 0);
+    return Products{{isa,
+                     {nullptr, k.row_stride, k.col_stride},
+                     {nullptr, kQueryBlock, 1},
+                     depth,
+                     {nullptr, kKeyBlock, kQueryBlock, kQueryBlock}},
+                    {isa,
+                     {nullptr, 1, kQueryBlock},
+                     {nullptr, v.row_stride, v.col_stride},
+                     kKeyBlock,
+                     {nullptr, kQueryBlock, width, width}}};
+  }
+
+  void RunBlock(absl::Span<char* const> operands, int64_t batch, int64_t first, Products* whole,
                 char* result) const {
     const Block b = Memory();
     const int64_t rows = std::min(kQueryBlock, q_.rows() - first), width = v_.cols();
@@ -107,17 +133,22 @@ class Attention : public LibraryCall {
     for (int64_t key = 0; key < end && !Abandoned(); key += kKeyBlock) {
       const int64_t keys = std::min(kKeyBlock, k_.rows() - key);
       AddKeys(b, rows, k_.Rows(operands[1], batch, key), v_.Rows(operands[2], batch, key), keys,
-              causal_ ? key - first - ahead : -kKeyBlock);
+              causal_ ? key - first - ahead : -kKeyBlock,
+              rows == kQueryBlock && keys == kKeyBlock ? whole : nullptr);
     }
     Finish(b, rows, (batch * q_.rows() + first), result);
   }
 
   // Row c of queries sees row r of keys if r + from <= c.
   void AddKeys(const Block& b, int64_t rows, const MatrixRef& k, const MatrixRef& v, int64_t keys,
-               int64_t from) const {
+               int64_t from, Products* whole) const {
     const int64_t width = v_.cols(), row = kQueryBlock * kItem;
-    Gemm(
-        {kType, keys, rows, q_.cols(), k, {b.queries, kQueryBlock, 1}, {b.scores, kQueryBlock, 1}});
+    const MatrixRef queries{b.queries, kQueryBlock, 1}, to{b.scores, kQueryBlock, 1};
+    if (whole) {
+      whole->scores.Run(static_cast<const T*>(k.data), b.queries, b.scores, false);
+    } else {
+      Gemm({kType, keys, rows, q_.cols(), k, queries, to});
+    }
     const Plane scores{b.scores, row, kItem}, maximum{b.maximum, 0, kItem}, sum{b.sum, 0, kItem};
     const Plane before{b.before, 0, kItem}, factor{b.factor, 0, kItem};
     for (int64_t r = std::max<int64_t>(0, 1 - from); r < keys; ++r)
@@ -127,16 +158,22 @@ class Attention : public LibraryCall {
     kernels_.factor.Run<3>({before, maximum, factor}, 1, rows);
     kernels_.weights.Run<6>({scores, maximum, sum, factor, scores, sum}, keys, rows);
     Rescale(b, rows);
-    GemmAdd({kType, rows, width, keys, {b.scores, 1, kQueryBlock}, v, {b.results, width, 1}});
+    if (whole) {
+      whole->results.Run(b.scores, static_cast<const T*>(v.data), b.results, true);
+    } else {
+      GemmAdd({kType, rows, width, keys, {b.scores, 1, kQueryBlock}, v, {b.results, width, 1}});
+    }
   }
 
-  // Times 1 changes nothing.
+  // Times 1 changes nothing, and few rows have a new maximum after the first blocks.
   void Rescale(const Block& b, int64_t rows) const {
-    bool ones = true;
-    for (int64_t i = 0; i < rows; ++i) ones &= b.factor[i] == 1;
-    if (ones) return;
-    const Plane results{b.results, v_.cols() * kItem, kItem};
-    kernels_.rescale.Run<3>({results, {b.factor, kItem, 0}, results}, rows, v_.cols());
+    const int64_t width = v_.cols();
+    for (int64_t i = 0; i < rows; ++i) {
+      const T factor = b.factor[i];
+      if (factor == 1) continue;
+      T* const row = b.results + i * width;
+      for (int64_t j = 0; j < width; ++j) row[j] *= factor;
+    }
   }
 
   void Finish(const Block& b, int64_t rows, int64_t at, char* result) const {

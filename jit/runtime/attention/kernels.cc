@@ -72,15 +72,6 @@ Kernel WeightsKernel(DType t) {
   return k;
 }
 
-Kernel RescaleKernel(DType t) {
-  Kernel k{.name = "attention_rescale", .rank = 2};
-  k.buffers = {
-      {"o", t, false, {kAny, kOne}}, {"f", t, false, {kAny, kZero}}, {"o2", t, true, {kAny, kOne}}};
-  Builder b(&k);
-  b.Store(2, b.Load(0) * b.Load(1));
-  return k;
-}
-
 Kernel EndKernel(DType t) {
   Kernel k{.name = "attention_end", .rank = 2};
   k.buffers = {{"m", t, false, {kAny, kOne}},

@@ -52,9 +52,6 @@ kir::Kernel FactorKernel(DType dtype);
 // Planes: scores, maximum, sum, factor, written: weights, sum.
 kir::Kernel WeightsKernel(DType dtype);
 
-// Rows of results times a factor each. Planes: results, factor, written: results.
-kir::Kernel RescaleKernel(DType dtype);
-
 // The end of a block of queries. Planes: maximum, sum, written: logarithm of the sum of
 // exponentials of scores, and what results are to be multiplied by.
 kir::Kernel EndKernel(DType dtype);
