@@ -187,12 +187,14 @@ Tensor grad_pad(const Tensor& g, const TapeNode& node) {
 // take and put with indices of an earlier call: they are normal, and waiting for a new computation
 // of them would end a traced stretch in the middle of a backward pass.
 Tensor TakeAgain(const Tensor& x, const Tensor& indices, int64_t axis) {
-  return Apply(OpId::k_take, {&x, &indices}, {&axis, 1});
+  const Tensor* inputs[] = {&x, &indices};
+  return Apply({OpId::k_take, inputs, {&axis, 1}, /*normal=*/true});
 }
 Tensor PutAgain(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_t axis,
                 bool add) {
   const int64_t attrs[] = {axis, add};
-  return Apply(OpId::k_put, {&x, &indices, &updates}, attrs);
+  const Tensor* inputs[] = {&x, &indices, &updates};
+  return Apply({OpId::k_put, inputs, attrs, /*normal=*/true});
 }
 
 Tensor grad_take(const Tensor& g, const Tensor& indices, const TapeNode& node) {

@@ -50,6 +50,15 @@ std::vector<int64_t> Offsets(const Layout* layout, int begin, int end) {
   return offsets;
 }
 
+// Whether axes [begin, end) of a layout lie as one run.
+bool IsRun(const Layout* layout, int begin, int end) {
+  int64_t size = 1;
+  for (int axis = end; axis-- > begin; size *= layout->extents[axis]) {
+    if (layout->extents[axis] != 1 && layout->strides_[axis] != size) return false;
+  }
+  return true;
+}
+
 int64_t IndexAt(const PutArgs& args, int64_t element) {
   if (args.wide_indices) {
     int64_t index;
@@ -83,16 +92,24 @@ void Scatter(const PutArgs& args) {
   const int after = args.axis + args.indices->rank;
   const std::vector<int64_t> outer = Offsets(args.updates, 0, args.axis);
   const std::vector<int64_t> positions = Offsets(args.updates, args.axis, after);
-  const std::vector<int64_t> inner = Offsets(args.updates, after, args.updates->rank);
+  const bool run = !args.add && IsRun(args.updates, after, args.updates->rank);
+  std::vector<int64_t> inner;
+  if (!run) inner = Offsets(args.updates, after, args.updates->rank);
   std::vector<int64_t> rows = Offsets(args.indices, 0, args.indices->rank);
   for (int64_t& row : rows) row = IndexAt(args, row);
-  const int64_t extent = args.x->extents[args.axis], width = inner.size();
+  const int64_t extent = args.x->extents[args.axis];
+  int64_t width = 1;
+  for (int axis = after; axis < args.updates->rank; ++axis) width *= args.updates->extents[axis];
   T* const out = reinterpret_cast<T*>(args.out);
   const T* const updates = reinterpret_cast<const T*>(args.updates_data);
   const auto columns = [&](int64_t o, int64_t begin, int64_t end) {
     for (size_t p = 0; p < positions.size(); ++p) {
       T* to = out + (o * extent + rows[p]) * width;
       const T* from = updates + outer[o] + positions[p];
+      if (run) {
+        std::copy(from + begin, from + end, to + begin);
+        continue;
+      }
       for (int64_t i = begin; i < end; ++i)
         to[i] = args.add ? Sum(to[i], from[inner[i]]) : from[inner[i]];
     }

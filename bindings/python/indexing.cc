@@ -1,9 +1,12 @@
 // x[...], x[...] = v, len, iteration and `in`.
+#include <algorithm>
+
 #include "bindings/python/convert.h"
 #include "bindings/python/import.h"
 #include "bindings/python/item.h"
 #include "bindings/python/sequence.h"
 #include "core/functions/composites.h"
+#include "jit/runtime/eager.h"
 
 namespace frazil::python {
 namespace {
@@ -115,7 +118,16 @@ int SetItem(PyObject* self, PyObject* key, PyObject* value) {
     return -1;
   }
   if (!v.ok()) return PyErr_Occurred() ? -1 : RaiseInt(v.status());
-  return Assign("setitem", &cell, ops::setitem(cell, index, ops::astype(v, cell.dtype()))) ? 0 : -1;
+  v = ops::astype(v, cell.dtype());
+  const auto is_array = [](const Index& i) { return i.kind == Index::Kind::kTensor; };
+  Tensor result;
+  if (std::any_of(index.begin(), index.end(), is_array) || IsKept(cell) || NeedsGrad(State(), v)) {
+    result = ops::setitem(cell, index, v);
+  } else {
+    const jit::SpentScope spent(cell.value());
+    result = ops::setitem(cell, index, v);
+  }
+  return Assign("setitem", &cell, std::move(result)) ? 0 : -1;
 }
 
 Py_ssize_t Length(PyObject* self) {

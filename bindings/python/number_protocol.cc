@@ -63,6 +63,11 @@ bool IsTapeLeaf(const Tensor& t) { return t.node() && t.node()->leaf() && t.node
 
 }  // namespace
 
+bool IsKept(const Tensor& cell) {
+  const ThreadState& state = State();
+  return (state.grad_enabled && IsTapeLeaf(cell)) || NeedsGrad(state, cell);
+}
+
 // Replaces the content of `cell` with `result`, as `cell op= ...` does.
 bool Assign(std::string_view op, Tensor* cell, Tensor result) {
   const std::string name(op);
@@ -107,10 +112,8 @@ PyObject* Inplace(PyObject* a, PyObject* b) {
     Py_RETURN_NOTIMPLEMENTED;
   }
   Tensor& cell = CellOf(a);
-  const ThreadState& state = State();
-  // The tape keeps operands, and a leaf is refused by Assign: only then must the old content stay.
-  const bool kept = op == OpId::k_matmul || (state.grad_enabled && IsTapeLeaf(cell)) ||
-                    NeedsGrad(state, cell) || (y.tensor() && NeedsGrad(state, *y.tensor()));
+  const bool kept =
+      op == OpId::k_matmul || IsKept(cell) || (y.tensor() && NeedsGrad(State(), *y.tensor()));
   if (kept) return Assign(Info(op).name, &cell, Call<op>(cell, y.arg())) ? Py_NewRef(a) : nullptr;
   Tensor result;
   {

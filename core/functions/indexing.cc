@@ -5,6 +5,7 @@
 
 #include "core/device_memory.h"
 #include "core/elements.h"
+#include "core/functions/assign.h"
 #include "core/functions/composites.h"
 #include "core/infer.h"
 
@@ -137,13 +138,13 @@ Status ExpandMasks(const Tensor& x, std::vector<Index>* index) {
   return absl::OkStatus();
 }
 
-// Slices and, if `ints`, integers; new axes and dropped axes by a reshape.
-StatusOr<Tensor> Basic(const Tensor& x, const std::vector<Index>& index) {
-  DimVec s, dims;
+// Start, step and size for each axis of x; `dims`: the shape of what is indexed, with new axes and
+// without those of integers.
+Status ResolveBasic(const Tensor& x, const std::vector<Index>& index, DimVec* box, DimVec* dims) {
   int axis = 0;
   for (const Index& i : index) {
     if (i.kind == Index::Kind::kNewAxis) {
-      dims.push_back(1);
+      dims->push_back(1);
       continue;
     }
     int64_t part[3] = {0, 1, 1};
@@ -151,11 +152,18 @@ StatusOr<Tensor> Basic(const Tensor& x, const std::vector<Index>& index) {
       FZ_RETURN_IF_ERROR(CheckInt(x, i.i, axis, &part[0]));
     } else {
       FZ_RETURN_IF_ERROR(ResolveSlice(i, x.dims()[axis], part));
-      dims.push_back(part[2]);
+      dims->push_back(part[2]);
     }
-    s.insert(s.end(), part, part + 3);
+    box->insert(box->end(), part, part + 3);
     ++axis;
   }
+  return absl::OkStatus();
+}
+
+// Slices and integers; new axes and dropped axes by a reshape.
+StatusOr<Tensor> Basic(const Tensor& x, const std::vector<Index>& index) {
+  DimVec s, dims;
+  FZ_RETURN_IF_ERROR(ResolveBasic(x, index, &s, &dims));
   bool whole = true;
   for (int a = 0; a < x.rank(); ++a)
     whole &= s[3 * a] == 0 && s[3 * a + 1] == 1 && s[3 * a + 2] == x.dims()[a];
@@ -254,6 +262,26 @@ Tensor getitem(const Tensor& x, absl::Span<const Index> index) {
 Tensor setitem(const Tensor& x, absl::Span<const Index> index, const Tensor& v) {
   if (!x.ok()) return x;
   if (!v.ok()) return v;
+  const auto spread = [&](Dims dims) -> Tensor {
+    const bool number = v.device() == Device() && v.size() == 1;  // goes with any device
+    const Tensor same = astype(v, x.dtype());
+    const Tensor out = broadcast_to(number ? to_device(same, x.device()) : same, dims);
+    if (out.ok()) return out;
+    return ValueError("[setitem] cannot assign ", Describe(v), " to a part of shape ",
+                      ToString(dims), ".");
+  };
+  if (index.size() == 1 && index[0].kind == Index::Kind::kEllipsis) {
+    const Tensor whole = spread(x.dims());
+    return whole.ok() ? to_device(Apply(OpId::k_copy, {&whole}), x.device()) : whole;
+  }
+  const auto is_array = [](const Index& i) { return i.kind == Index::Kind::kTensor; };
+  if (x.rank() > 0 && std::none_of(index.begin(), index.end(), is_array)) {
+    const auto expanded = Expand(x, index);
+    if (!expanded.ok()) return Tensor(expanded.status());
+    DimVec box, dims;
+    if (Status s = ResolveBasic(x, *expanded, &box, &dims); !s.ok()) return Tensor(std::move(s));
+    return AssignBox(x, box, spread(dims));
+  }
   // Where the assigned elements lie in the flat array: the same index applied to their positions.
   const Tensor positions =
       getitem(reshape(iota(x.size(), DType::kI64, x.device()), x.dims()), index);
@@ -261,16 +289,8 @@ Tensor setitem(const Tensor& x, absl::Span<const Index> index, const Tensor& v) 
     const Tensor of_x = getitem(x, index);  // the same error, about x
     return of_x.ok() ? positions : of_x;
   }
-  const Tensor spread = broadcast_to(astype(v, x.dtype()), positions.dims());
-  if (!spread.ok()) {
-    return ValueError("[setitem] cannot assign ", Describe(v), " to a part of shape ",
-                      ToString(positions.dims()), ".");
-  }
-  if (positions.size() == x.size() && index.size() == 1 &&
-      index[0].kind == Index::Kind::kEllipsis) {
-    return to_device(Apply(OpId::k_copy, {&spread}), x.device());
-  }
-  return reshape(put(reshape(x, {-1}), flatten(positions), flatten(spread), 0, false), x.dims());
+  const Tensor wide = spread(positions.dims());
+  return reshape(put(reshape(x, {-1}), flatten(positions), flatten(wide), 0, false), x.dims());
 }
 
 std::vector<Tensor> nonzero(const Tensor& x) {

@@ -92,6 +92,7 @@ StatusOr<ValueRef> RunReusing(OpId op, Precision precision, absl::Span<Value* co
 // Operands that are the spent value, if the result is to have its dtype and shape.
 uint64_t SpentOperands(const OpCall& call, const Value* spent) {
   const OpInfo& info = Info(call.op);
+  if (info.klass == OpClass::kPut) return call.inputs[0]->value() == spent;
   if (info.klass != OpClass::kElementwise || info.result != ResultType::kSame) return 0;
   uint64_t bits = 0;
   for (size_t i = 0; i < call.inputs.size(); ++i) {

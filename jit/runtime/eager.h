@@ -22,9 +22,10 @@ void ShrinkEager(bool more);
 StatusOr<ValueRef> RunOp(OpId op, absl::Span<Value* const> inputs, AttrSpan attrs,
                          uint64_t reusable = 0);
 
-// While one lives, eager elementwise ops of this thread may write over the memory of `spent`, the
-// content of a cell that their result replaces (x += y), if nothing but the cell holds it and dtype
-// and shape stay. Callers see to it that no gradient is recorded: the tape would keep the operand.
+// While one lives, eager elementwise ops and put of this thread may write over the memory of
+// `spent`, the content of a cell that their result replaces (x += y, x[i] = y), if nothing but the
+// cell holds it and dtype and shape stay. Callers see to it that no gradient is recorded: the tape
+// would keep the operand.
 class SpentScope {
  public:
   explicit SpentScope(const Value* spent);

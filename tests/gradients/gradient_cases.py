@@ -207,6 +207,12 @@ def put_element(x, v):
     return y * x
 
 
+def assign_box(x, v):
+    y = x * 2
+    y[1:3, :-1] = v
+    return y * y
+
+
 def put_slice(x, v):
     y = x * 2
     y[::3] = v * v
@@ -308,6 +314,8 @@ def composite_cases():
         for axis in (0, -1):
             yield one(name, f"{axis}", lambda x, f=f, a=axis: f(x, axis=a), (2, 3))
         yield one(name, "transposed", lambda x, f=f: f(x.T), (3, 2))
+    yield one("assign_box", "box", assign_box, (4, 3), (2, 2))
+    yield one("assign_box", "number", assign_box, (4, 3), ())
     yield one("clip", "both", lambda x: fz.clip(x, -1, 1.5), (2, 4))
     yield one("clip", "min", lambda x: fz.clip(x, min=0.01), (5,))
     yield one("clip", "max", lambda x: fz.clip(x, max=0.01), (5,))

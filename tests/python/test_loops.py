@@ -109,6 +109,85 @@ def nested(x, w):
     return x
 
 
+def heat(u):
+    for _ in range(30):
+        new = u * 1
+        new[1:-1, 1:-1] = u[1:-1, 1:-1] + 0.1 * (u[2:, 1:-1] + u[:-2, 1:-1] - 2 * u[1:-1, 1:-1])
+        new[0] = 0
+        u = new
+    return u
+
+
+def columns_of_an_array(x, w):
+    h, every = fz.zeros((x.shape[0], w.shape[0])), fz.zeros(x.shape)
+    for t in range(x.shape[1]):
+        h = fz.tanh(x[:, t] + h @ w)
+        every[:, t] = h
+    return every
+
+
+def returns(rewards):
+    total, every = fz.zeros(rewards.shape[1:]), fz.zeros(rewards.shape)
+    for t in reversed(range(rewards.shape[0])):
+        total = rewards[t] + 0.9 * total
+        every[t] = total
+    return every
+
+
+def reaction(u, v):  # two states, both read in many slices
+    def spread(q):
+        around = [fz.roll(q, by, axis=axis) for by in (1, -1) for axis in (0, 1)]
+        return around[0] + around[1] + around[2] + around[3] - 4 * q
+
+    for _ in range(30):
+        r = u * v * v
+        u, v = u + 0.16 * spread(u) - r + 0.035 * (1 - u), v + 0.08 * spread(v) + r - 0.1 * v
+    return u, v
+
+
+def wave(u):  # a state of two iterations before
+    before = u
+    for _ in range(40):
+        spread = fz.roll(u, 1, axis=0) - 2 * u + fz.roll(u, -1, axis=0)
+        before, u = u, 2 * u - before + 0.1 * spread
+    return u, before
+
+
+def three_before(x, w):  # a product of three iterations before
+    slopes = [x, x, x]
+    for _ in range(40):
+        slopes = [*slopes[1:], fz.tanh(x @ w)]
+        x = x + 0.01 * (23 * slopes[2] - 16 * slopes[1] + 5 * slopes[0])
+    return x
+
+
+def fields(e, h):  # slices of a state are read in two iterations
+    e, h = e * 1, h * 1
+    for _ in range(30):
+        h[:, :-1] += 0.5 * (e[:, 1:] - e[:, :-1])
+        e[:, 1:] += 0.5 * (h[:, 1:] - h[:, :-1])
+        e[2, 3] += 0.1
+    return e
+
+
+def spikes(x):  # elementwise, with values of all iterations
+    v, every = fz.zeros(x.shape[1:]), []
+    for t in range(x.shape[0]):
+        v = v + 0.5 * (x[t] - v)
+        spike = fz.astype(v > 0.1, fz.float32)
+        v = v * (1 - spike)
+        every.append(spike)
+    return fz.stack(every)
+
+
+def advantages(rewards, values):  # values[t] is read in two iterations
+    total, every = fz.zeros(rewards.shape[1:]), []
+    for t in reversed(range(rewards.shape[0] - 1)):
+        total = rewards[t] + 0.9 * values[t + 1] - values[t] + 0.8 * total
+        every.append(total)
+    return fz.stack(every[::-1])
+
+
 PROGRAMS = {
     "rnn": (rnn, lambda: (array(40, 2, 6), array(8, 8), array(6, 8), array(8))),
     "batch first": (batch_first, lambda: (array(2, 40, 6), array(8, 8), array(6, 8), array(8))),
@@ -120,6 +199,15 @@ PROGRAMS = {
     "ode": (ode, lambda: (array(3, 4), array(4, 9), array(9, 4))),
     "kmeans": (kmeans, lambda: (array(60, 4), array(5, 4))),
     "nested": (nested, lambda: (array(3, 8), array(8, 8))),
+    "heat": (heat, lambda: (array(9, 7),)),
+    "columns of an array": (columns_of_an_array, lambda: (array(2, 40, 8), array(8, 8))),
+    "returns": (returns, lambda: (array(30, 5),)),
+    "reaction": (reaction, lambda: (array(8, 6), array(8, 6))),
+    "fields": (fields, lambda: (array(8, 8), array(8, 8))),
+    "spikes": (spikes, lambda: (array(50, 9),)),
+    "advantages": (advantages, lambda: (array(50, 9), array(50, 9))),
+    "wave": (wave, lambda: (array(40),)),
+    "three before": (three_before, lambda: (array(3, 8), array(8, 8))),
 }
 
 
@@ -273,6 +361,25 @@ def test_one_state_from_the_middle_does_not_keep_them_all():
     before = fz.memory.stats()["live_bytes"]
     traced(x, w)
     assert fz.memory.stats()["peak_bytes"] - before < 30 * 256 * 256 * 4
+
+
+@pytest.mark.parametrize("pure", [False, True])
+def test_the_last_state_does_not_keep_them_all(pure):
+    def f(x, w):
+        states = [x]
+        for _ in range(100):
+            states.append(fz.tanh(states[-1] @ w))
+        return states[-1], states[3], fz.sum(fz.stack(states))
+
+    x, w = array(128, 64), array(64, 64)
+    traced = fz.trace(f, pure=pure)
+    want = f(x, w)
+    for _ in range(4):
+        assert_same(traced(x, w), want)
+    before = fz.memory.stats()["live_bytes"]
+    kept = traced(x, w)[:2]
+    assert fz.memory.stats()["live_bytes"] - before < 8 * 128 * 64 * 4
+    assert_same(kept, want[:2])
 
 
 def test_loops_whose_bodies_repeat_too():

@@ -260,6 +260,93 @@ def test_assignment_broadcasts_and_casts():
         x[0] = [1, 2]
 
 
+def boxes(rng, shape):
+    """A random index of integers, slices, new axes and an ellipsis."""
+
+    def part(extent):
+        kind = rng.integers(5)
+        if kind == 0:
+            return int(rng.integers(-extent, extent))
+        if kind == 1:
+            return slice(1, -1)
+        ends = [None if rng.integers(2) else int(rng.integers(-extent - 2, extent + 3))] * 2
+        ends[1] = None if rng.integers(2) else int(rng.integers(-extent - 2, extent + 3))
+        return slice(*ends, int(rng.choice([1, 1, 2, -1, -3])))
+
+    index = [part(extent) for extent in shape[: rng.integers(len(shape) + 1)]]
+    for extra in (..., None):
+        if rng.integers(4) == 0:
+            index.insert(int(rng.integers(len(index) + 1)), extra)
+    return tuple(index)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "bool"])
+def test_assigned_boxes_agree_with_numpy(dtype):
+    rng = np.random.default_rng(11)
+
+    def assign(x, v, index):
+        y = x[...]
+        y[index] = v
+        once = y[...]
+        y[index] = v
+        return once, y
+
+    for _ in range(150):
+        a = (rng.standard_normal(rng.choice([1, 2, 3, 9], rng.integers(1, 4))) * 9).astype(dtype)
+        index = boxes(rng, a.shape)
+        shape = [1 if rng.integers(4) == 0 else n for n in a[index].shape]
+        v = (rng.standard_normal(shape) * 9).astype(dtype)
+        want = a.copy()
+        want[index] = v
+        traced = fz.trace(lambda x, v, index=index: assign(x, v, index), pure=True)
+        x = fz.asarray(a)
+        for got in (*assign(x, fz.asarray(v), index), *[traced(x, fz.asarray(v))[1]] * 3):
+            assert np.asarray(got).tobytes() == want.tobytes(), (a.shape, index, shape)
+        assert np.asarray(x).tobytes() == a.tobytes()
+
+
+def test_assignments_end_no_segment():
+    @fz.trace
+    def f(x):
+        for i in range(6):
+            x = x * 2
+            x[1:-1] = x[2:] - x[:-2]
+            x[i, 1] = i
+            x[::3] = x[0]
+        return x
+
+    x = fz.asarray(np.arange(36.0).reshape(6, 6))
+    want = [np.asarray(f(x)).tolist() for _ in range(3)]
+    assert want[0] == want[1] == want[2]
+    assert f.stats()["segments"] == 1
+
+
+def test_rows_are_written_where_they_are():
+    x = fz.zeros((1000, 100))
+    other = x[...]
+    x[2] = 1  # a copy: another tensor holds the content
+    assert other[2, 0] == 0
+    fz.memory.reset_peak()
+    before = fz.memory.stats()["live_bytes"]
+    for i in range(20):
+        x[i] = i
+        x[:, i] = 5
+        x[3, i] += 1
+    assert fz.memory.stats()["peak_bytes"] - before < x.nbytes // 2
+    held = x[...]
+    view = x[4]
+    x[4] = 9
+    x[4] = x[3]
+    assert held[4, 50] == view[50] == 4 and x[4, 50] == 3
+    exported = np.asarray(x)
+    x[4] = 7
+    assert exported[4, 50] == 3
+    itself = fz.asarray([2, 0, 1])
+    itself[itself] = itself
+    itself[1:] = itself[:-1]
+    assert itself.tolist() == [0, 0, 1]
+
+
 def test_wrong_indices():
     x = fz.zeros((2, 3))
     for index in (2, (0, 3), (0, 0, 0), [5], 1.5, "a", (..., ...), -3):

@@ -143,14 +143,18 @@ std::optional<RepeatedBody> BodyFinder::Compare(int32_t first, int32_t length) {
   if (!LooksRepeated(first, length)) return std::nullopt;
   RepeatedBody loop{
       .run = {first, length, 0}, .sources = {}, .state = {}, .inits = {}, .each = {}, .like = {}};
+  std::vector<std::pair<int32_t, int32_t>> views;
   for (int32_t place = 0; place < length; ++place) {
     auto& sources = loop.sources.emplace_back();
     for (const int32_t second : graph_.nodes[first + length + place].operands) {
       const int k = static_cast<int>(sources.size());
-      const std::optional<BodySource> source = FindSource(place, k, second, &loop);
+      const std::optional<BodySource> source = FindSource(place, k, second, &views, &loop);
       if (!source) return std::nullopt;
       sources.push_back(*source);
     }
+  }
+  for (const auto& [place, init] : views) {
+    if (!AddStateOfView(place, init, &loop)) return std::nullopt;
   }
   if (loop.state.empty()) return std::nullopt;
   return loop;
@@ -224,6 +228,7 @@ bool BodyFinder::IsAlike(int32_t id, int32_t like) const {
 // Where the second iteration has operand `second` from; the first and third tell values of
 // their own from one that stays.
 std::optional<BodySource> BodyFinder::FindSource(int32_t place, int k, int32_t second,
+                                                 std::vector<std::pair<int32_t, int32_t>>* views,
                                                  RepeatedBody* loop) const {
   const Bodies& run = loop->run;
   const auto operand = [&](int32_t t) {
@@ -233,6 +238,10 @@ std::optional<BodySource> BodyFinder::FindSource(int32_t place, int k, int32_t s
   if (second >= begin) return BodySource{BodySource::Kind::kBody, second - begin};
   if (second >= run.first) {
     const int32_t from = second - run.first;
+    if (steps_ && graph_.nodes[second].view) {  // its own operand may have no source yet
+      views->emplace_back(from, operand(0));
+      return BodySource{BodySource::Kind::kState, from};
+    }
     return AddState(from, operand(0), loop)
                ? std::optional(BodySource{BodySource::Kind::kState, from})
                : std::nullopt;
@@ -257,6 +266,20 @@ bool BodyFinder::AddState(int32_t place, int32_t init, RepeatedBody* loop) const
   loop->state.push_back(place);
   loop->inits.push_back(init);
   return true;
+}
+
+// A view of what the iteration before made: the state is what it is a view of, which the first
+// iteration sees in the same way.
+bool BodyFinder::AddStateOfView(int32_t place, int32_t init, RepeatedBody* loop) const {
+  while (graph_.nodes[loop->run.first + place].view) {
+    const BodySource& s = loop->sources[place][0];
+    if (s.kind != BodySource::Kind::kBody ||
+        !SameCall(graph_.nodes[init], graph_.nodes[loop->run.first + place]))
+      return false;
+    place = s.id;
+    init = graph_.nodes[init].operands[0];
+  }
+  return AddState(place, init, loop);
 }
 
 // Outside nothing but the state behind the last iteration is read, if that matters.

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -32,10 +33,11 @@ struct BodySource {
 struct RepeatedBody {
   Bodies run;
   std::vector<absl::InlinedVector<BodySource, 3>> sources;  // of each node of the body
-  std::vector<int32_t> state;                               // places in the body
-  std::vector<int32_t> inits;                               // as state: values before the loop
-  std::vector<std::vector<int32_t>> each;                   // a value for each iteration
-  std::vector<int32_t> like;                                // one of each of these lists
+  // Places in the body. A body of steps may also read views of them, places with the source kBody.
+  std::vector<int32_t> state;
+  std::vector<int32_t> inits;              // as state: values before the loop
+  std::vector<std::vector<int32_t>> each;  // a value for each iteration
+  std::vector<int32_t> like;               // one of each of these lists
 };
 
 // What the loop is to be: one kernel, or steps of a plan (of any ops).
@@ -64,8 +66,10 @@ class BodyFinder {
   bool IsAlike(int32_t id, int32_t like) const;
   int64_t CostOf(const RepeatedBody& loop) const;
   std::optional<BodySource> FindSource(int32_t place, int k, int32_t second,
+                                       std::vector<std::pair<int32_t, int32_t>>* views,
                                        RepeatedBody* loop) const;
   bool AddState(int32_t place, int32_t init, RepeatedBody* loop) const;
+  bool AddStateOfView(int32_t place, int32_t init, RepeatedBody* loop) const;
   bool StaysInside(const RepeatedBody& loop, const std::vector<bool>& is_state) const;
 
   const Graph& graph_;

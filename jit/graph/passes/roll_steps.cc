@@ -21,6 +21,10 @@ constexpr int32_t kManyTimes = 32;
 // A loop of few iterations that keeps more bytes for later is left to recomputation.
 constexpr int64_t kKeptByFew = int64_t{4} << 20;
 constexpr size_t kMinSlices = 8;
+constexpr int64_t kCachedState = 32 << 10;
+// Smaller arrays of all iterations, and those of which more than a part is wanted, are results
+// themselves.
+constexpr int64_t kKeptWhole = 16 << 10, kFewResults = 4;
 
 int64_t BytesOf(const Node& node) { return node.layout->size * SizeOf(node.dtype); }
 
@@ -108,6 +112,13 @@ class Roller {
       const Loop::Source source{.kind = Kind::kState, .next = static_cast<int32_t>(i)};
       state[loop_.state[i]] = add(like, source, {DenseInit(loop_.inits[i], like)});
     }
+    // Views of what the iteration before made are made again.
+    const auto before = [&](auto& self, int32_t place) -> int32_t {
+      if (const auto known = state.find(place); known != state.end()) return known->second;
+      const Node& node = At(0, place);
+      const int32_t of = self(self, loop_.sources[place][0].id);
+      return state[place] = Must(body.AddOp(node.op, {of}, node.attrs));
+    };
     std::vector<int32_t> made;
     for (int32_t place = 0; place < run_.length; ++place) {
       const Node& node = At(0, place);
@@ -115,7 +126,7 @@ class Roller {
       for (const BodySource& s : loop_.sources[place]) {
         operands.push_back(s.kind == BodySource::Kind::kSame    ? same[s.id]
                            : s.kind == BodySource::Kind::kBody  ? made[s.id]
-                           : s.kind == BodySource::Kind::kState ? state[s.id]
+                           : s.kind == BodySource::Kind::kState ? before(before, s.id)
                                                                 : of_each[s.id]);
       }
       int32_t origin = -1;
@@ -261,13 +272,55 @@ bool IsHeavy(const Node& node) {
   return klass != OpClass::kElementwise && klass != OpClass::kCast && klass != OpClass::kView;
 }
 
+// Whether what an iteration hands over depends on what the one before did, and so on. Independent
+// bodies, as of an optimizer over many tensors, hand something over where an iteration is taken to
+// begin in their middle.
+bool DependsOnItself(const RepeatedBody& loop) {
+  std::vector<bool> hands(loop.run.length, false), needs(loop.run.length);
+  for (const int32_t place : loop.state) hands[place] = true;
+  const auto is_state = hands;
+  const auto base = [&](int32_t place) {  // of a view of the state
+    while (!is_state[place]) place = loop.sources[place][0].id;
+    return place;
+  };
+  for (bool fewer = true; fewer;) {
+    fewer = false;
+    for (int32_t place = 0; place < loop.run.length; ++place) {
+      const auto& from = loop.sources[place];
+      needs[place] = std::any_of(from.begin(), from.end(), [&](const BodySource& s) {
+        return (s.kind == BodySource::Kind::kBody && needs[s.id]) ||
+               (s.kind == BodySource::Kind::kState && hands[base(s.id)]);
+      });
+    }
+    for (const int32_t place : loop.state) {
+      fewer |= hands[place] && !needs[place];
+      hands[place] = hands[place] && needs[place];
+    }
+  }
+  return std::find(hands.begin(), hands.end(), true) != hands.end();
+}
+
+// A body of elementwise ops of which values of all iterations are kept. It is no loop of one
+// kernel, and written out as many kernels as there are iterations. The state, which is loaded again
+// in each, must be in the cache.
+bool IsRecurrence(const RepeatedBody& loop, const Graph& graph) {
+  const Bodies& run = loop.run;
+  int64_t bytes = 0;
+  for (const int32_t place : loop.state) bytes += BytesOf(graph.nodes[run.first + place]);
+  if (run.times < kManyTimes || bytes > kCachedState || !DependsOnItself(loop)) return false;
+  const auto kept = FindKept(loop, graph);
+  return std::any_of(kept.begin(), kept.end(), [&](const std::vector<int32_t>& iterations) {
+    return static_cast<int32_t>(iterations.size()) >= run.times / 2;
+  });
+}
+
 bool IsWorthSteps(const RepeatedBody& loop, const Graph& graph) {
   const Bodies& run = loop.run;
   if (run.times < kMinTimes) return false;
   bool heavy = false;
   for (int32_t place = 0; place < run.length; ++place)
     heavy |= IsHeavy(graph.nodes[run.first + place]);
-  if (!heavy) return false;
+  if (!heavy && !IsRecurrence(loop, graph)) return false;
   // What is kept of any iteration but the last is an array of all, of one axis more.
   int64_t wanted = 0, made = 0;
   const auto kept = FindKept(loop, graph);
@@ -283,14 +336,23 @@ bool IsWorthSteps(const RepeatedBody& loop, const Graph& graph) {
 }
 
 // Slices that differ from iteration to iteration, as of an input by time, go before the bodies that
-// read them: they come behind what they are slices of.
+// read them: they come behind what they are slices of, and so do views of them that several nodes
+// read, in other iterations perhaps (x[t] and x[t + 1]).
 Graph WithSlicesFirst(const Graph& graph) {
   const auto count = static_cast<int32_t>(graph.nodes.size());
-  std::vector<std::vector<int32_t>> slices(count);
+  std::vector<std::vector<int32_t>> slices(count), views(count);
+  std::vector<int32_t> readers(count, 0);
+  for (const Node& node : graph.nodes) {
+    for (const int32_t x : node.operands) ++readers[x];
+  }
   for (int32_t id = 0; id < count; ++id) {
     const Node& node = graph.nodes[id];
-    if (!node.input && node.view && node.op == OpId::k_slice)
+    if (node.input || !node.view) continue;
+    if (node.op == OpId::k_slice) {
       slices[node.operands[0]].push_back(id);
+    } else if (readers[id] > 1) {
+      views[node.operands[0]].push_back(id);
+    }
   }
   Graph out;
   out.num_inputs = graph.num_inputs;
@@ -308,8 +370,14 @@ Graph WithSlicesFirst(const Graph& graph) {
     const int32_t loop = graph.nodes[id].loop;
     if (loop >= 0 && id + 1 < count && graph.nodes[id + 1].loop == loop) return;
     for (const int32_t base : std::exchange(together, {})) {
-      if (slices[base].size() < kMinSlices) continue;
-      for (const int32_t slice : slices[base]) self(self, slice);
+      if (slices[base].size() >= kMinSlices) {
+        for (const int32_t slice : slices[base]) self(self, slice);
+      }
+      const Node& node = graph.nodes[base];
+      const bool moved = !node.input && node.view && node.op == OpId::k_slice &&
+                         slices[node.operands[0]].size() >= kMinSlices;
+      if (!moved) continue;
+      for (const int32_t view : views[base]) self(self, view);
     }
   };
   for (int32_t id = 0; id < count; ++id) {
@@ -317,6 +385,30 @@ Graph WithSlicesFirst(const Graph& graph) {
   }
   for (const int32_t id : graph.outputs) out.outputs.push_back(now[id]);
   return out;
+}
+
+// A few iterations that are results would keep the array of all: they are copied out of it.
+void CopyFewResults(Graph* graph) {
+  std::map<int32_t, std::set<int32_t>> results;  // of each array
+  for (const int32_t id : graph->outputs) {
+    const int32_t base = BaseOf(*graph, id);
+    if (graph->nodes[base].role == Role::kEvery) results[base].insert(id);
+  }
+  std::map<int32_t, int32_t> copies;
+  for (const auto& [base, ids] : results) {
+    int64_t bytes = 0;
+    for (const int32_t id : ids) bytes += BytesOf(graph->nodes[id]);
+    const int64_t all = BytesOf(graph->nodes[base]);
+    if (all < kKeptWhole || bytes > all / kFewResults) continue;
+    for (const int32_t id : ids) {
+      const StatusOr<int32_t> copy = graph->AddOp(OpId::k_copy, {id}, {}, graph->nodes[id].origin);
+      FZ_CHECK(copy.ok());
+      copies[id] = *copy;
+    }
+  }
+  for (int32_t& id : graph->outputs) {
+    if (const auto it = copies.find(id); it != copies.end()) id = it->second;
+  }
 }
 
 }  // namespace
@@ -338,6 +430,7 @@ void RollSteps(Graph* graph) {
     finder.Describe();
   }
   if (rolled.loops.empty()) return;
+  CopyFewResults(&rolled);
   *graph = std::move(rolled);
   Dce(graph);  // slices that nothing reads any more
 }
