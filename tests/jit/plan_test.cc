@@ -466,6 +466,25 @@ TEST(Plan, OverwritesWhatIsStillLentWhenTheLockIsBack) {
   }
 }
 
+// Functions of a number, which is known before the points of the kernel are: alone, and beside one
+// of points that looks up the same tables.
+TEST(Plan, FunctionsOfNumbers) {
+  for (const char* op : {"erf", "tanh", "exp", "log"}) {
+    const Graph graph =
+        MustParse(StrCat("graph (scalar f32, f32[100]) {\n %2 = ceil %0 : f32[]\n", " %3 = ", op,
+                         " %2 : f32[]\n %4 = add %3, %1 : f32[100]\n", " %5 = ", op,
+                         " %1 : f32[100]\n %6 = add %4, %5 : f32[100]", "\n return %3, %4, %6\n}"));
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+      Rng rng(seed);
+      const std::vector<ValueRef> inputs = RandomInputs(rng, graph);
+      const auto want = *RunOpByOp(graph, inputs);
+      const auto got = MustRun(*MustCompile(graph), 3, inputs);
+      for (size_t i = 0; i < 3; ++i)
+        ASSERT_EQ(Differences(*got[i], *want[i]), "") << op << " seed " << seed << " output " << i;
+    }
+  }
+}
+
 // Steps of an optimizer behind two products: each would be a branch beside them, where it could
 // not overwrite its parameter, since a product may fail for want of memory.
 TEST(Plan, AnOptimizerOverwritesBehindBranches) {

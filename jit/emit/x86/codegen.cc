@@ -61,8 +61,8 @@ Status Codegen::Run(Columns columns, const Label& few) {
   cc_.cmp(col_begin_, col_end_);
   cc_.jge(done);
   Prologue();
-  EmitLevel(kKernelLevel, -1);
   LoadTables();
+  EmitLevel(kKernelLevel, -1);
   EmitRows();
   if (k_.stream) cc_.sfence();
   cc_.bind(done);
