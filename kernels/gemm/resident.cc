@@ -119,13 +119,22 @@ class Worker {
       next.tile1 = Cut(p_.Tiles(), p_.row_parts, rows + 1);
       next.vector0 = Cut(p_.vectors, p_.column_parts, columns);
       task_end_ = Cut(p_.vectors, p_.column_parts, columns + 1);
+      width_ = FirstVectors(task_end_ - next.vector0);
+    } else if (part_ == 0) {
+      width_ = kBlockVectors;
     }
-    next.vector1 = std::min(task_end_, next.vector0 + kBlockVectors);
-    // One vector left over would be a panel of its own.
-    if (task_end_ - next.vector1 == 1) next.vector1 -= kVectors;
+    next.vector1 = std::min(task_end_, next.vector0 + width_);
     next.k0 = Cut(p_.k, p_.k_parts, part_);
     next.k1 = Cut(p_.k, p_.k_parts, part_ + 1);
     return true;
+  }
+
+  // Columns of a task that fill no block come first: until a thread's first block is packed it does
+  // nothing else. One vector is never left over: it would be a panel of its own.
+  static int64_t FirstVectors(int64_t all) {
+    if (all <= kBlockVectors) return all;
+    const int64_t rest = all % kBlockVectors;
+    return rest == 0 ? kBlockVectors / 2 : std::max<int64_t>(rest, 2);
   }
 
   // Vectors of the panel that starts there: three, or two where one would be left.
@@ -251,7 +260,7 @@ class Worker {
   std::atomic<int64_t>& next_;
   const RowsDone* const rows_done_;
   T* packed_[2];  // the block that is used, and the one that is packed
-  int64_t task_ = -1, task_end_ = 0, part_ = 0;
+  int64_t task_ = -1, task_end_ = 0, width_ = 0, part_ = 0;
   Piece piece_{}, next_piece_{};
   std::vector<AheadLine> list_;
 };
