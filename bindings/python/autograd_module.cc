@@ -100,7 +100,7 @@ constinit PyTypeObject scope_type = [] {
 FZ_FAST(SetGradEnabled) {
   FZ_ARGS(1, "set_grad_enabled(on, /)");
   bool on;
-  if (!ToBool(a[0], true, &on)) return nullptr;
+  if (!ToBool(a[0], "set_grad_enabled", "on", true, &on)) return nullptr;
   return PyBool_FromLong(std::exchange(State().grad_enabled, on));
 }
 

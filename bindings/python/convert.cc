@@ -90,9 +90,9 @@ const Tensor* TensorOf(PyObject* object, const char* op, Tensor* own) {
 }
 
 bool ToInt(PyObject* object, const char* op, const char* what, int64_t* out) {
-  Object index = Object::Steal(PyNumber_Index(object));
+  Object index = PyBool_Check(object) ? Object() : Object::Steal(PyNumber_Index(object));
   if (!index) {
-    if (PyErr_ExceptionMatches(PyExc_TypeError)) {
+    if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_TypeError)) {
       PyErr_Clear();
       Raise(TypeError("[", std::string(op), "] ", std::string(what), " must be an integer, got ",
                       Py_TYPE(object)->tp_name, "."));
@@ -100,7 +100,10 @@ bool ToInt(PyObject* object, const char* op, const char* what, int64_t* out) {
     return false;
   }
   *out = PyLong_AsLongLong(index.get());
-  return *out != -1 || !PyErr_Occurred();
+  if (*out != -1 || !PyErr_Occurred()) return true;
+  PyErr_Format(PyExc_OverflowError, "[%s] %s must fit into 64 bits, got %R.", op, what,
+               index.get());
+  return false;
 }
 
 bool ToDouble(PyObject* object, const char* op, const char* what, double* out) {
@@ -114,9 +117,29 @@ bool ToDouble(PyObject* object, const char* op, const char* what, double* out) {
   return false;
 }
 
-bool ToBool(PyObject* object, bool fallback, bool* out) {
+namespace {
+
+bool IsTruth(PyObject* object) {
+  if (PyBool_Check(object)) return true;
+  if (IsTensor(object)) return CellOf(object).dtype() == DType::kBool;
+  if (PyLong_CheckExact(object)) {
+    const long value = PyLong_AsLong(object);  // NOLINT(google-runtime-int): Python's type
+    if (value == -1 && PyErr_Occurred()) PyErr_Clear();
+    return value == 0 || value == 1;
+  }
+  const std::string_view type = Py_TYPE(object)->tp_name;
+  return type == "numpy.bool" || type == "numpy.bool_";
+}
+
+}  // namespace
+
+bool ToBool(PyObject* object, const char* op, const char* what, bool fallback, bool* out) {
   *out = fallback;
   if (!object) return true;
+  if (!IsTruth(object)) {
+    PyErr_Format(PyExc_TypeError, "[%s] %s must be True or False, got %R.", op, what, object);
+    return false;
+  }
   const int truth = PyObject_IsTrue(object);
   *out = truth > 0;
   return truth >= 0;

@@ -46,9 +46,11 @@ bool ToTensor(PyObject* object, const char* op, Tensor* out);
 // The same without copying a cell: a pointer to the object's own, or to *own.
 const Tensor* TensorOf(PyObject* object, const char* op, Tensor* own);
 
+// Not a bool; OverflowError for one over 64 bits.
 bool ToInt(PyObject* object, const char* op, const char* what, int64_t* out);
 bool ToDouble(PyObject* object, const char* op, const char* what, double* out);
-bool ToBool(PyObject* object, bool fallback, bool* out);
+// True, False, 0, 1 or NumPy's; absent: `fallback`.
+bool ToBool(PyObject* object, const char* op, const char* what, bool fallback, bool* out);
 // None or absent: all axes.
 bool ToAxes(PyObject* object, const char* op, Axes* out);
 // An int or a sequence of ints; MemoryError for one over 64 bits.

@@ -21,7 +21,7 @@ bool Parse(const char* op, PyObject* dtype, PyObject* device, PyObject* requires
            Options* out) {
   Device d;
   if (!ToOptionalDType(dtype, op, &out->dtype) || !ToDevice(device, op, &d) ||
-      !ToBool(requires_grad, false, &out->requires_grad)) {
+      !ToBool(requires_grad, op, "requires_grad", false, &out->requires_grad)) {
     return false;
   }
   if (Given(device)) out->device = d;
@@ -53,7 +53,7 @@ FZ_FAST(Asarray) {
   how.dtype = options.dtype;
   if (Given(a[3])) {
     bool copy;
-    if (!ToBool(a[3], false, &copy)) return nullptr;
+    if (!ToBool(a[3], "asarray", "copy", false, &copy)) return nullptr;
     how.copy = copy;
   }
   const auto from = options.device ? HomeOf(a[0]) : StatusOr<Device>(Device());
@@ -78,7 +78,7 @@ FZ_FAST(FromDlpack) {
   if (!ToDevice(a[1], "from_dlpack", &device)) return nullptr;
   if (Given(a[2])) {
     bool copy;
-    if (!ToBool(a[2], false, &copy)) return nullptr;
+    if (!ToBool(a[2], "from_dlpack", "copy", false, &copy)) return nullptr;
     how.copy = copy;
   }
   Tensor t = FromDLPack(a[0], how);
@@ -169,8 +169,9 @@ bool ToNumber(PyObject* object, const char* op, Scalar* out) {
     Object item = Object::Steal(PyObject_CallMethod(object, "item", nullptr));
     return item && TryScalar(item.get(), out);
   }
-  Object number =
-      Object::Steal(PyIndex_Check(object) ? PyNumber_Index(object) : PyNumber_Float(object));
+  Object number;
+  if (!PyUnicode_Check(object) && !PyBytes_Check(object))  // a float can be read from a text
+    number = Object::Steal(PyIndex_Check(object) ? PyNumber_Index(object) : PyNumber_Float(object));
   if (number && TryScalar(number.get(), out)) return true;
   PyErr_Clear();
   Raise(TypeError("[", std::string(op), "] bounds must be numbers, got ", Py_TYPE(object)->tp_name,
@@ -202,7 +203,8 @@ FZ_FAST(Linspace) {
   Options options;
   bool endpoint;
   if (!ToDouble(a[0], "linspace", "start", &start) || !ToDouble(a[1], "linspace", "stop", &stop) ||
-      (a[2] && !ToInt(a[2], "linspace", "num", &n)) || !ToBool(a[5], true, &endpoint) ||
+      (a[2] && !ToInt(a[2], "linspace", "num", &n)) ||
+      !ToBool(a[5], "linspace", "endpoint", true, &endpoint) ||
       !Parse("linspace", a[3], a[4], a[6], &options)) {
     return nullptr;
   }

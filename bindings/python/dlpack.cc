@@ -240,7 +240,7 @@ PyObject* ExportDLPack(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObj
     if (!first || !ToInt(first.get(), "__dlpack__", "max_version", &major)) return nullptr;
   }
   bool copy;
-  if (!ToBool(Given(a[4]) ? a[4] : nullptr, false, &copy)) return nullptr;
+  if (!ToBool(Given(a[4]) ? a[4] : nullptr, "__dlpack__", "copy", false, &copy)) return nullptr;
   // Before version 1.0 a consumer cannot be told that the memory is read-only: it gets its own.
   if (on_gpu && (major < 1 || copy)) {
     const Tensor own = ops::copy(Tensor(value));

@@ -15,7 +15,7 @@ FZ_FAST(MoveAstype) {
   DType dtype;
   Device device;
   bool copy;
-  if (!x || !ToDType(a[1], "astype", &dtype) || !ToBool(a[2], true, &copy) ||
+  if (!x || !ToDType(a[1], "astype", &dtype) || !ToBool(a[2], "astype", "copy", true, &copy) ||
       !ToDevice(a[3], "astype", &device)) {
     return nullptr;
   }
@@ -31,7 +31,11 @@ FZ_FAST(MoveReshape) {
   Tensor own;
   const Tensor* x = TensorOf(a[0], "reshape", &own);
   DimVec dims;
-  if (!x || !ToDims(a[1], "reshape", &dims)) return nullptr;
+  bool copy;  // values are immutable: nobody can tell
+  if (!x || !ToDims(a[1], "reshape", &dims) ||
+      !ToBool(Given(a[2]) ? a[2] : nullptr, "reshape", "copy", false, &copy)) {
+    return nullptr;
+  }
   return Wrap(ops::reshape(*x, dims));
 }
 
@@ -207,8 +211,9 @@ FZ_FAST(Sorting) {
   const Tensor* x = TensorOf(a[0], name.text, &own);
   int64_t axis = -1;
   bool descending, stable;  // always stable
-  if (!x || (a[1] && !ToInt(a[1], name.text, "axis", &axis)) || !ToBool(a[2], false, &descending) ||
-      !ToBool(a[3], true, &stable))
+  if (!x || (a[1] && !ToInt(a[1], name.text, "axis", &axis)) ||
+      !ToBool(a[2], name.text, "descending", false, &descending) ||
+      !ToBool(a[3], name.text, "stable", true, &stable))
     return nullptr;
   return Wrap(sorting(*x, axis, descending));
 }

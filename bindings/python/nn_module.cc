@@ -72,7 +72,7 @@ FZ_FAST(Attention) {
   }
   bool causal;
   std::optional<double> scale;
-  if (!ToBool(a[3], false, &causal)) return nullptr;
+  if (!ToBool(a[3], "attention", "causal", false, &causal)) return nullptr;
   if (Given(a[4])) {
     scale.emplace();
     if (!ToDouble(a[4], "attention", "scale", &*scale)) return nullptr;

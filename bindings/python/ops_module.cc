@@ -123,7 +123,7 @@ PyObject* Spread(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* k
   bool keepdims;
   if (!x || !ToAxes(a[1], name.text, &axes) ||
       (a[2] && !ToDouble(a[2], name.text, "correction", &correction)) ||
-      !ToBool(a[3], false, &keepdims)) {
+      !ToBool(a[3], name.text, "keepdims", false, &keepdims)) {
     return nullptr;
   }
   return Wrap(function(*x, axes, correction, keepdims));

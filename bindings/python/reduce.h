@@ -18,7 +18,9 @@ PyObject* Reduction(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject
   const Tensor* x = TensorOf(a[0], name.text, &own);
   Axes axes;
   bool keepdims;
-  if (!x || !ToAxes(a[1], name.text, &axes) || !ToBool(a[2], false, &keepdims)) return nullptr;
+  if (!x || !ToAxes(a[1], name.text, &axes) ||
+      !ToBool(a[2], name.text, "keepdims", false, &keepdims))
+    return nullptr;
   return Wrap(reduce(*x, axes, keepdims));
 }
 
@@ -40,7 +42,7 @@ PyObject* ReductionTo(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObje
   std::optional<DType> dtype;
   bool keepdims;
   if (!x || !ToAxes(a[1], name.text, &axes) || !ToOptionalDType(a[2], name.text, &dtype) ||
-      !ToBool(a[3], false, &keepdims)) {
+      !ToBool(a[3], name.text, "keepdims", false, &keepdims)) {
     return nullptr;
   }
   return Wrap(ReduceIn(dtype, reduce, *x, axes, keepdims));
@@ -59,7 +61,8 @@ PyObject* ReductionMethod(PyObject*, PyObject* const* args, Py_ssize_t nargs, Py
   FZ_ARGS(4, std::string(name.text) + "(self, axis=None, out=None, *, keepdims=False)");
   Axes axes;
   bool keepdims;
-  if (!ToAxes(a[1], name.text, &axes) || !NoOut(a[2], name.text) || !ToBool(a[3], false, &keepdims))
+  if (!ToAxes(a[1], name.text, &axes) || !NoOut(a[2], name.text) ||
+      !ToBool(a[3], name.text, "keepdims", false, &keepdims))
     return nullptr;
   return Wrap(reduce(CellOf(a[0]), axes, keepdims));
 }
@@ -72,7 +75,7 @@ PyObject* ReductionToMethod(PyObject*, PyObject* const* args, Py_ssize_t nargs, 
   std::optional<DType> dtype;
   bool keepdims;
   if (!ToAxes(a[1], name.text, &axes) || !ToOptionalDType(a[2], name.text, &dtype) ||
-      !NoOut(a[3], name.text) || !ToBool(a[4], false, &keepdims)) {
+      !NoOut(a[3], name.text) || !ToBool(a[4], name.text, "keepdims", false, &keepdims)) {
     return nullptr;
   }
   return Wrap(ReduceIn(dtype, reduce, CellOf(a[0]), axes, keepdims));

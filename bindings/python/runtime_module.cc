@@ -126,7 +126,7 @@ FZ_FAST(CheckSwitches) {
 
 // set_setting(name, value): evicts at once if a bound is passed.
 FZ_FAST(SetSetting) {
-  FZ_ARGS(2, "set_setting(name, value, /)");
+  FZ_ARGS(2, "config(name, value, /)");  // errors carry the name of what users call
   const char* name = PyUnicode_Check(a[0]) ? PyUnicode_AsUTF8(a[0]) : nullptr;
   int64_t value;
   if (!name || !ToInt(a[1], "config", name, &value)) return nullptr;
@@ -249,7 +249,8 @@ FZ_FAST(Rebuild) {
   bool requires_grad;
   Device device;
   if (!ToDType(a[0], "pickle", &dtype) || !ToDims(a[1], "pickle", &dims) ||
-      !ToDevice(a[5], "pickle", &device) || !ToBool(a[3], false, &requires_grad)) {
+      !ToDevice(a[5], "pickle", &device) ||
+      !ToBool(a[3], "pickle", "requires_grad", false, &requires_grad)) {
     return nullptr;
   }
   if (Status s = CheckDims("pickle", dims, SizeOf(dtype)); !s.ok()) return Raise(s);

@@ -62,7 +62,7 @@ PyObject* SpreadMethod(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObj
   if (!ToAxes(a[1], name.text, &axes) || !ToOptionalDType(a[2], name.text, &dtype) ||
       !NoOut(a[3], name.text) ||
       (given && !ToDouble(given, name.text, "correction", &correction)) ||
-      !ToBool(a[6], false, &keepdims)) {
+      !ToBool(a[6], name.text, "keepdims", false, &keepdims)) {
     return nullptr;
   }
   return Wrap(ReduceIn(dtype, function, CellOf(a[0]), axes, correction, keepdims));
@@ -145,7 +145,7 @@ FZ_FAST(BackwardMethod) {
     if (!seed) return nullptr;
   }
   bool retain;
-  if (!ToBool(a[2], true, &retain)) return nullptr;
+  if (!ToBool(a[2], "backward", "retain_graph", true, &retain)) return nullptr;
   if (Status s = autograd::Backward(&CellOf(a[0]), seed, retain); !s.ok()) return Raise(s);
   Py_RETURN_NONE;
 }
@@ -153,7 +153,7 @@ FZ_FAST(BackwardMethod) {
 FZ_FAST(RequiresGradMethod) {
   FZ_ARGS(2, "requires_grad_(self, requires_grad=True)");
   bool on;
-  if (!ToBool(a[1], true, &on)) return nullptr;
+  if (!ToBool(a[1], "requires_grad_", "requires_grad", true, &on)) return nullptr;
   if (Status s = autograd::SetRequiresGrad(&CellOf(a[0]), on); !s.ok()) return Raise(s);
   return Py_NewRef(a[0]);
 }

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "autograd/grad.h"
+#include "bindings/python/convert.h"
 #include "bindings/python/cuda_interop.h"
 #include "bindings/python/dtype_type.h"
 #include "core/functions/composites.h"
@@ -87,9 +88,9 @@ PyObject* GetRequiresGrad(PyObject* self, void*) {
   return PyBool_FromLong(autograd::RequiresGrad(CellOf(self)));
 }
 int SetRequiresGrad(PyObject* self, PyObject* value, void*) {
-  const int on = value ? PyObject_IsTrue(value) : 0;
-  if (on < 0) return -1;
-  const Status s = autograd::SetRequiresGrad(&CellOf(self), on != 0);
+  bool on;
+  if (!ToBool(value, "requires_grad", "the value", false, &on)) return -1;
+  const Status s = autograd::SetRequiresGrad(&CellOf(self), on);
   return s.ok() ? 0 : RaiseInt(s);
 }
 PyObject* GetIsLeaf(PyObject* self, void*) {

@@ -3,6 +3,7 @@
 from frazil import _frazil as _fz
 from frazil._frazil import Tensor
 from frazil._named import fixed_axis as _axis
+from frazil._named import integer as _integer
 from frazil._named import public as _public
 from frazil._named import tensor as _tensor
 
@@ -46,13 +47,14 @@ def split(x, indices_or_sections, /, axis=0):
     x = _tensor(x)
     axis = _axis(x, axis)
     n = x.shape[axis]
-    if isinstance(indices_or_sections, int):
-        parts = indices_or_sections
+    if hasattr(indices_or_sections, "__index__") and not isinstance(indices_or_sections, Tensor):
+        parts = _integer("[split] the number of parts", indices_or_sections)
         if parts < 1 or n % parts:
             raise ValueError(f"[split] axis {axis} of extent {n} has no {parts} equal parts.")
         bounds = list(range(0, n + 1, n // parts)) if n else [0] * (parts + 1)
     else:
-        bounds = [0, *indices_or_sections, n]
+        places = _items("[split] indices_or_sections", indices_or_sections)
+        bounds = [0, *(_integer("[split] an index", i) for i in places), n]
     head = (slice(None),) * axis
     return [x[(*head, slice(a, b))] for a, b in zip(bounds, bounds[1:], strict=False)]
 
@@ -80,7 +82,7 @@ def roll(x, /, shift, *, axis=None):
     if len(shifts) != len(axes):
         raise ValueError(f"[roll] {len(shifts)} shifts for {len(axes)} axes.")
     for s, a in zip(shifts, axes, strict=True):
-        a = _axis(x, a)  # noqa: PLW2901
+        a, s = _axis(x, a), _integer("[roll] shift", s)  # noqa: PLW2901
         n = x.shape[a]
         if n and s % n:
             head = (slice(None),) * a
@@ -102,21 +104,25 @@ def repeat(x, repeats, /, *, axis=None):
     axis = _axis(x, axis)
     n = x.shape[axis]
     if hasattr(repeats, "__index__") and not isinstance(repeats, Tensor):
-        count = repeats.__index__()
-        if count < 0:
-            raise ValueError(f"[repeat] counts must not be negative, got {count}.")
+        count = _count(repeats)
         head, tail = x.shape[:axis], x.shape[axis + 1 :]
         spread = _fz.broadcast_to(_fz.expand_dims(x, axis=axis + 1), (*head, n, count, *tail))
         return _fz.reshape(spread, (*head, n * count, *tail))
-    counts = repeats.tolist() if isinstance(repeats, Tensor) else list(repeats)
-    counts = [counts] if isinstance(counts, int) else counts
+    counts = repeats.tolist() if isinstance(repeats, Tensor) else repeats
+    counts = [counts] if isinstance(counts, int) else _items("[repeat] counts", counts)
+    counts = [_count(count) for count in counts]
     counts = counts * n if len(counts) == 1 else counts
     if len(counts) != n:
         raise ValueError(f"[repeat] {len(counts)} counts for an axis of extent {n}.")
-    if any(count < 0 for count in counts):
-        raise ValueError(f"[repeat] counts must not be negative, got {min(counts)}.")
     index = [i for i, count in enumerate(counts) for _ in range(count)]
     return _fz.take(x, _fz.asarray(index, dtype=_fz.int64), axis=axis)
+
+
+def _count(value):
+    count = _integer("[repeat] a count", value)
+    if count < 0:
+        raise ValueError(f"[repeat] counts must not be negative, got {count}.")
+    return count
 
 
 @_public
@@ -174,7 +180,7 @@ def outer(x1, x2, /):
 @_public
 def vecdot(x1, x2, /, *, axis=-1):
     """Sum of products along an axis."""
-    return _fz.sum(_fz.multiply(x1, x2), axis=axis)
+    return _fz.sum(_fz.multiply(x1, x2), axis=_integer("[vecdot] axis", axis))
 
 
 @_public
@@ -185,11 +191,15 @@ def tensordot(x1, x2, /, *, axes=2):
     (2, 4)
     """
     x1, x2 = _tensor(x1), _tensor(x2)
-    if isinstance(axes, int):
+    if hasattr(axes, "__index__") and not isinstance(axes, Tensor):
+        axes = _integer("[tensordot] the number of axes", axes, 0)
         a = list(range(x1.ndim - axes, x1.ndim))
         b = list(range(axes))
     else:
-        a, b = ([i] if isinstance(i, int) else list(i) for i in axes)
+        pair = _items("[tensordot] axes", axes)
+        if len(pair) != 2:
+            raise ValueError(f"[tensordot] axes must be a number or two lists, got {axes!r}.")
+        a, b = ([i] if isinstance(i, int) else _items("[tensordot] axes", i) for i in pair)
     a, b = [_axis(x1, i) for i in a], [_axis(x2, i) for i in b]
     if [x1.shape[i] for i in a] != [x2.shape[i] for i in b]:
         raise ValueError(f"[tensordot] axes differ: {a} of {x1.shape} and {b} of {x2.shape}.")
@@ -204,6 +214,15 @@ def tensordot(x1, x2, /, *, axes=2):
     return (left @ right).reshape((*outer1, *outer2))
 
 
+def _items(where, value):
+    """A list, tuple or 1-d tensor as a list."""
+    if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__iter__"):
+        raise TypeError(
+            f"{where} must be an integer or a list of integers, got {type(value).__name__}."
+        )
+    return list(value.tolist() if isinstance(value, Tensor) else value)
+
+
 def _product(extents):
     out = 1
     for n in extents:
@@ -215,7 +234,8 @@ def _product(extents):
 def diff(x, /, *, axis=-1, n=1):
     """Differences of neighbours along an axis, n times."""
     x = _tensor(x)
-    head = (slice(None),) * _axis(x, axis)
-    for _ in range(n):
+    axis = _axis(x, axis)
+    head = (slice(None),) * axis
+    for _ in range(min(_integer("[diff] n", n, 0), x.shape[axis])):
         x = x[(*head, slice(1, None))] - x[(*head, slice(None, -1))]
     return x

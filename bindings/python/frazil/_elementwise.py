@@ -3,7 +3,9 @@
 from frazil import _frazil as _fz
 from frazil._dtypes import finfo as _finfo
 from frazil._dtypes import result_type as _result_type
+from frazil._named import flag as _flag
 from frazil._named import floating as _floating
+from frazil._named import number as _number
 from frazil._named import public as _public
 from frazil._named import tensor as _tensor
 
@@ -218,6 +220,8 @@ def nan_to_num(x, /, *, nan=0.0, posinf=None, neginf=None):
 @_public
 def isclose(x1, x2, /, rtol=1e-05, atol=1e-08, *, equal_nan=False):
     """True where abs(x1 - x2) <= atol + rtol * abs(x2), or both are the same infinity."""
+    rtol, atol = _number("[isclose] rtol", rtol), _number("[isclose] atol", atol)
+    equal_nan = _flag("[isclose] equal_nan", equal_nan)
     x1, x2 = _pair(x1, x2)
     near = _fz.less_equal(_fz.abs(x1 - x2), atol + rtol * _fz.abs(x2))
     finite = _fz.isfinite(x2)

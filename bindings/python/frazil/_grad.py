@@ -3,6 +3,8 @@
 import functools
 
 from frazil import _frazil
+from frazil._named import flag as _flag
+from frazil._named import integer as _integer
 from frazil._tree import flatten, unflatten
 
 _set_enabled = _frazil.autograd.set_grad_enabled
@@ -96,7 +98,7 @@ def value_and_grad(fn, argnums=0, has_aux=False):
     >>> value.item(), g["w"].tolist()
     (9.0, [6.0])
     """
-    _check(fn)
+    has_aux = _check(fn, argnums, has_aux)
 
     @functools.wraps(fn, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
     def value_and_grad_fn(*args, **kwargs):
@@ -111,7 +113,7 @@ def grad(fn, argnums=0, has_aux=False):
     >>> grad(grad(lambda x: x**3))(2.0).item()
     12.0
     """
-    _check(fn)
+    has_aux = _check(fn, argnums, has_aux)
 
     @functools.wraps(fn, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
     def grad_fn(*args, **kwargs):
@@ -121,6 +123,9 @@ def grad(fn, argnums=0, has_aux=False):
     return grad_fn
 
 
-def _check(fn):
+def _check(fn, argnums, has_aux):
     if not callable(fn):
         raise TypeError(f"[grad] needs a function, got {type(fn).__name__}.")
+    for n in argnums if isinstance(argnums, (tuple, list)) else (argnums,):
+        _integer("[grad] argnums", n)
+    return _flag("[grad] has_aux", has_aux)

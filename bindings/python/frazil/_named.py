@@ -37,9 +37,40 @@ def floating(x):
     return x.astype({1: _fz.float16, 2: _fz.float32}.get(x.itemsize, _fz.float64))
 
 
+def flag(where, value):
+    """A truth value that is one; `where` begins the message: "[mode] strict"."""
+    if isinstance(value, bool) or (type(value) is int and value in (0, 1)):
+        return bool(value)
+    if type(value).__module__ == "numpy" and type(value).__name__ in ("bool", "bool_"):
+        return bool(value)
+    raise TypeError(f"{where} must be True or False, got {value!r}.")
+
+
+def integer(where, value, least=None):
+    """A whole number, from `least` on; no bool."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{where} must be an integer, got {type(value).__name__}.")
+    n = operator.index(value)
+    if least is not None and n < least:
+        raise ValueError(f"{where} must be at least {least}, got {n}.")
+    return n
+
+
+def number(where, value, least=None, below=None):
+    """Checks a real number, at least `least` and below `below`; a tensor is taken as it is."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, (bool, str, bytes)) or not hasattr(value, "__float__"):
+        raise TypeError(f"{where} must be a number, got {type(value).__name__}.")
+    if not (least is None or value >= least) or not (below is None or value < below):
+        bounds = f"at least {least}" + ("" if below is None else f" and below {below}")
+        raise ValueError(f"{where} must be {bounds}, got {value!r}.")
+    return value
+
+
 def fixed_axis(x, axis):
     """The axis counted from the front."""
-    n = operator.index(axis)
+    n = integer("[axis] axis", axis)
     if not -x.ndim <= n < x.ndim:
         raise IndexError(f"[axis] axis {n} is out of range for rank {x.ndim}.")
     return n % x.ndim

@@ -3,6 +3,7 @@
 import threading
 
 from frazil import _frazil
+from frazil._named import flag as _flag
 
 _runtime = _frazil.runtime
 
@@ -36,8 +37,9 @@ class mode:  # noqa: N801
     """
 
     def __init__(self, name, strict=False):
-        if name not in _MODES:
+        if not isinstance(name, str) or name not in _MODES:
             raise ValueError(f'[mode] must be "eager", "auto" or "graph", got {name!r}.')
+        strict = _flag("[mode] strict", strict)
         if strict and name == "eager":
             raise ValueError(
                 '[mode] strict=True needs "auto" or "graph"; "eager" never falls back.'

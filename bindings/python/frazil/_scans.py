@@ -12,6 +12,7 @@ from frazil import _frazil as _fz
 from frazil._dtypes import result_type as _result_type
 from frazil._frazil import Tensor
 from frazil._named import fixed_axis as _axis
+from frazil._named import flag as _flag
 from frazil._named import public as _public
 from frazil._named import tensor as _tensor
 
@@ -54,7 +55,7 @@ def _scan(x, op, identity):
 
 
 def _cumulative(x, axis, dtype, include_initial, op, identity):
-    x = _tensor(x)
+    x, include_initial = _tensor(x), _flag("[scan] include_initial", include_initial)
     if axis is None:
         if x.ndim > 1:
             raise ValueError(f"[scan] needs an axis for {x.ndim} axes: shape {x.shape}.")
@@ -170,6 +171,7 @@ def unique_values(x, /):
 @_public
 def isin(x1, x2, /, *, invert=False):
     """True where an element of x1 is among those of x2 (false with invert); NaN equals none."""
+    invert = _flag("[isin] invert", invert)
     dtype = _result_type(_tensor(x1), _tensor(x2))
     x, among = _tensor(x1).astype(dtype), _fz.sort(_fz.flatten(_tensor(x2).astype(dtype)))
     if among.size == 0:

@@ -3,6 +3,8 @@
 import functools
 
 from frazil._frazil import Traced
+from frazil._named import flag as _flag
+from frazil._named import integer as _integer
 
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # code flags, as in module inspect
 
@@ -71,6 +73,10 @@ def trace(fn=None, *, pure=False, donate=(), check_first=2, check_every=1000):
     >>> [f(fz.asarray([0.0])).item() for _ in range(3)]
     [2.0, 2.0, 2.0]
     """
+    pure = _flag("[trace] pure", pure)
+    for name, count in (("check_first", check_first), ("check_every", check_every)):
+        if _integer(f"[trace] {name}", count, 0) >= 2**31:
+            raise ValueError(f"[trace] {name} must be below 2**31, got {count}.")
     if fn is None:
         return functools.partial(
             trace, pure=pure, donate=donate, check_first=check_first, check_every=check_every
@@ -98,9 +104,6 @@ def trace(fn=None, *, pure=False, donate=(), check_first=2, check_every=1000):
             f"[trace] {getattr(fn, '__qualname__', fn)} is a {kind} function: its body runs after "
             "the call has returned. Trace the functions it calls."
         )
-    for name, count in (("check_first", check_first), ("check_every", check_every)):
-        if not isinstance(count, int) or count < 0:
-            raise ValueError(f"[trace] {name} must be a number of calls, got {count!r}.")
     if donate != () and not isinstance(donate, bool):
         _check_donate(fn, donate)
     traced = Traced(fn, pure=pure, check_first=check_first, check_every=check_every)

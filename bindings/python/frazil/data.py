@@ -3,6 +3,8 @@
 import random as _python_random
 
 from frazil import _frazil as _fz
+from frazil._named import flag as _flag
+from frazil._named import integer as _integer
 
 __all__ = ["batches"]
 
@@ -13,10 +15,20 @@ def batches(*arrays, batch_size, shuffle=False, seed=None, drop_last=False):
     >>> [x.tolist() for (x,) in batches(_fz.arange(5), batch_size=2)]
     [[0, 1], [2, 3], [4]]
     """
-    if not arrays or batch_size < 1:
-        raise ValueError(
-            f"[batches] {len(arrays)} arrays, batch_size {batch_size}: both at least 1."
-        )
+    if not arrays:
+        raise ValueError("[batches] there are no arrays.")
+    batch_size = _integer("[batches] batch_size", batch_size, 1)
+    shuffle = _flag("[batches] shuffle", shuffle)
+    drop_last = _flag("[batches] drop_last", drop_last)
+    if seed is not None:
+        _integer("[batches] seed", seed)
+    for array in arrays:
+        if not hasattr(array, "__len__") or isinstance(array, str):
+            raise TypeError(f"[batches] needs arrays, got {type(array).__name__}.")
+    return _batches(arrays, batch_size, shuffle, seed, drop_last)
+
+
+def _batches(arrays, batch_size, shuffle, seed, drop_last):
     n = len(arrays[0])
     if any(len(a) != n for a in arrays):
         raise ValueError(f"[batches] lengths differ: {[len(a) for a in arrays]}.")

@@ -28,6 +28,9 @@ from frazil._frazil.nn import (  # noqa: F401
     softplus,
 )
 from frazil._grad import no_grad
+from frazil._named import flag as _flag
+from frazil._named import integer as _integer
+from frazil._named import number as _number
 from frazil._tracked import Tracked
 
 tanh = _fz.tanh
@@ -122,6 +125,8 @@ class Module(Tracked):
 
     def load_state_dict(self, state):
         """Sets parameters and buffers in place. ValueError if names or shapes differ."""
+        if not hasattr(state, "keys"):
+            raise TypeError(f"[load_state_dict] needs a dict, got {type(state).__name__}.")
         own = dict(self._state())
         missing, extra = sorted(own.keys() - state.keys()), sorted(state.keys() - own.keys())
         if missing or extra:
@@ -161,6 +166,7 @@ class Module(Tracked):
 
     def train(self, mode=True):
         """Switches this module and those inside it to training or evaluation; returns self."""
+        mode = _flag("[train] mode", mode)
         for module in self.modules():
             module.training = mode
         return self
@@ -254,6 +260,9 @@ class Linear(Module):
     """x @ weight.T + bias; the weight has shape (out_features, in_features)."""
 
     def __init__(self, in_features, out_features, bias=True):
+        in_features = _integer("[nn.Linear] in_features", in_features, 0)
+        out_features = _integer("[nn.Linear] out_features", out_features, 0)
+        bias = _flag("[nn.Linear] bias", bias)
         bound = 1 / math.sqrt(in_features) if in_features else 0.0
         self.weight = _uniform((out_features, in_features), bound)
         self.bias = _uniform((out_features,), bound) if bias else None
@@ -271,6 +280,8 @@ class Embedding(Module):
     """Rows of a table by integer index."""
 
     def __init__(self, num_embeddings, embedding_dim):
+        num_embeddings = _integer("[nn.Embedding] num_embeddings", num_embeddings, 0)
+        embedding_dim = _integer("[nn.Embedding] embedding_dim", embedding_dim, 0)
         self.weight = _random.normal((num_embeddings, embedding_dim)).requires_grad_()
 
     def forward(self, indices):
@@ -284,6 +295,8 @@ class LayerNorm(Module):
     """Normalises the last axis, then scales and shifts it."""
 
     def __init__(self, size, eps=1e-5):
+        size = _integer("[nn.LayerNorm] size", size, 0)
+        eps = _number("[nn.LayerNorm] eps", eps, 0)
         self.weight = _fz.ones((size,), requires_grad=True)
         self.bias = _fz.zeros((size,), requires_grad=True)
         self.eps = eps
@@ -299,9 +312,7 @@ class Dropout(Module):
     """While training, zeroes a share p of the elements and scales up the rest."""
 
     def __init__(self, p=0.5):
-        if not 0 <= p < 1:
-            raise ValueError(f"[nn.Dropout] p must be in [0, 1), got {p}.")
-        self.p = p
+        self.p = _number("[nn.Dropout] p", p, 0, 1)
 
     def forward(self, x):
         if not self.training or self.p == 0:
@@ -317,6 +328,11 @@ class Sequential(Module):
     """Layers one after another. Any callable is a layer."""
 
     def __init__(self, *layers):
+        for layer in layers:
+            if not callable(layer):
+                raise TypeError(
+                    f"[nn.Sequential] a layer must be callable, got {type(layer).__name__}."
+                )
         self.layers = list(layers)
 
     def forward(self, x):
@@ -359,6 +375,10 @@ class GELU(Module):
     """gelu as a layer."""
 
     def __init__(self, approximate="none"):
+        if approximate not in ("none", "tanh"):
+            raise ValueError(
+                f'[nn.GELU] approximate must be "none" or "tanh", got {approximate!r}.'
+            )
         self.approximate = approximate
 
     def forward(self, x):

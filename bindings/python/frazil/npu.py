@@ -17,6 +17,7 @@ import json as _json
 from collections import namedtuple as _namedtuple
 
 from frazil._frazil import npu as _npu
+from frazil._named import integer as _integer
 
 __all__ = ["fallbacks", "kernels", "preset", "report", "reset", "timeline", "transfers"]
 
@@ -58,6 +59,7 @@ def timeline(path, kernel=0):
     kernel : int
         Its number in `kernels()`.
     """
+    kernel = _integer("[npu.timeline] kernel", kernel)
     count = len(kernels())
     if not 0 <= kernel < count:
         raise IndexError(f"[npu.timeline] kernel {kernel} of a report of {count}.")

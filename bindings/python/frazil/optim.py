@@ -11,6 +11,7 @@
 
 from frazil import _frazil as _fz
 from frazil._grad import no_grad
+from frazil._named import number as _number
 from frazil._tracked import Tracked
 
 _sgd_steps = _fz.autograd.sgd_steps
@@ -21,8 +22,12 @@ class Optimizer(Tracked):
     """The parameters, and what step() and zero_grad() share."""
 
     def __init__(self, parameters, lr):
+        if not hasattr(parameters, "__iter__"):
+            raise TypeError(
+                f"[optim] parameters must be a list of tensors, got {type(parameters).__name__}."
+            )
         self.parameters = list(parameters)
-        self.lr = lr
+        self.lr = _number("[optim] lr", lr, 0)
         if not self.parameters:
             raise ValueError("[optim] there are no parameters.")
         for p in self.parameters:
@@ -51,8 +56,8 @@ class SGD(Optimizer):
 
     def __init__(self, parameters, lr=0.01, momentum=0.0, weight_decay=0.0):
         super().__init__(parameters, lr)
-        self.momentum = momentum
-        self.weight_decay = weight_decay
+        self.momentum = _number("[optim.SGD] momentum", momentum, 0)
+        self.weight_decay = _number("[optim.SGD] weight_decay", weight_decay, 0)
         self.velocities = self._zeros()
 
     def step(self):
@@ -68,9 +73,11 @@ class Adam(Optimizer):
 
     def __init__(self, parameters, lr=0.001, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
         super().__init__(parameters, lr)
-        self.betas = betas
-        self.eps = eps
-        self.weight_decay = weight_decay
+        if not isinstance(betas, (tuple, list)) or len(betas) != 2:
+            raise TypeError(f"[optim.Adam] betas must be two numbers, got {betas!r}.")
+        self.betas = tuple(_number("[optim.Adam] a beta", beta, 0, 1) for beta in betas)
+        self.eps = _number("[optim.Adam] eps", eps, 0)
+        self.weight_decay = _number("[optim.Adam] weight_decay", weight_decay, 0)
         # The number of steps is a tensor, not a Python number: a traced step is the same each time.
         self.t = _fz.asarray(0.0, dtype="float64") * 1
         self.m = self._zeros()
