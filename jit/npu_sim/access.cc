@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/ceil_div.h"
 #include "core/str.h"
 
 namespace frazil::npu {
@@ -10,8 +11,6 @@ namespace {
 constexpr int64_t kMaxExtent = 65536;  // rows, columns
 constexpr int64_t kMaxRowBytes = 1 << 20;
 constexpr int64_t kMaxMatrix = 4096;  // m, k, n of one instruction
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // What the operands of one issue say, by kind.
 struct Extents {

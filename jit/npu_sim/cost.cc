@@ -4,13 +4,14 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/ceil_div.h"
+
 namespace frazil::npu {
 namespace {
 
 constexpr int64_t kMoveSetup = 16, kFractalSetup = 8, kOnChipTail = 8;  // CPL XU DR; XA XB; all
 constexpr int64_t kLaneBytes = kRedLanes * 4;
 
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t Cycles(int64_t bytes, double rate) { return int64_t(std::ceil(double(bytes) / rate)); }
 
 // Operand numbers: LD dst gm rows row_bytes dst_ld gm_ld pad; XA dst src m k ld; MMUL c a b m k n;

@@ -1,11 +1,10 @@
 #include "jit/npu_sim/l0_tags.h"
 
+#include "core/ceil_div.h"
 #include "core/str.h"
 
 namespace frazil::npu {
 namespace {
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 Type Accumulator(Type operand) { return IsFloat(operand) ? kF32 : kI32; }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/caches.h"
+#include "core/ceil_div.h"
 #include "core/cpu.h"
 #include "core/long_work.h"
 #include "kernels/gemm/scratch.h"
@@ -20,8 +21,6 @@ constexpr int64_t kRowsAtOnce = 1024;   // of A where C is visited again
 constexpr int64_t kDirectColumns = 64;  // up to which A is read in place
 constexpr int64_t kTile = kPanel * kPanel;
 constexpr int64_t kPadding = 32, kRowPadding = 16;  // words that keep panels and rows in other sets
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 template <typename S>
 class Tiles {

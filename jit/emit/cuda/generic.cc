@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/ceil_div.h"
 #include "core/check.h"
 #include "jit/emit/cuda/cuda.h"
 #include "jit/emit/cuda/expr.h"
@@ -21,8 +22,6 @@ using kir::Op;
 constexpr size_t kMostInsts = 4096;
 constexpr int64_t kMostBlocks = 256;
 constexpr int64_t kScratchBytes = 64 << 20;
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 class Encoder {
  public:

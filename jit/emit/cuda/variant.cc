@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "core/ceil_div.h"
 #include "core/check.h"
 #include "core/str.h"
 #include "jit/emit/cuda/cuda.h"
@@ -25,8 +26,6 @@ constexpr int kHeldRegisters = 96;  // of one thread
 constexpr int kUnrolledWork = 256;  // instructions of a thread's elements, about
 constexpr int kVectorBytes = 32;    // of the widest buffer that a thread accesses at once
 constexpr int kAccessBytes = 16;    // of one instruction
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // What a kernel does with a buffer.
 struct Use {

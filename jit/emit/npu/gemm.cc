@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/ceil_div.h"
 #include "core/str.h"
 #include "jit/emit/npu/epilogue.h"
 #include "jit/kir/dead.h"
@@ -12,7 +13,6 @@ namespace {
 constexpr int64_t kMaxChunk = 4096;  // k of one accumulator
 constexpr int64_t kMaxInstructions = int64_t{1} << 20;
 
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t RoundUp(int64_t a, int64_t b) { return CeilDiv(a, b) * b; }
 Arg N(int64_t n) { return Arg::Number(n); }
 
