@@ -308,10 +308,8 @@ std::optional<Graph> Unpack(std::string_view* bytes, const std::vector<std::stri
   Graph graph;
   const std::vector<Type> types = TakeTypes(&in);
   graph.loops.resize(in.TakeCount());
-  bool steps = false;
   for (Loop& loop : graph.loops) {
     if (in.good()) TakeLoop(&in, origins, depth, &loop);
-    steps |= loop.body != nullptr;
   }
   const uint64_t inputs = in.Take();
   graph.nodes.resize(in.TakeCount());
@@ -325,8 +323,8 @@ std::optional<Graph> Unpack(std::string_view* bytes, const std::vector<std::stri
   graph.outputs.resize(in.TakeCount());
   for (int32_t& id : graph.outputs) id = in.TakeBelow(graph.nodes.size());
   if (!in.good()) return std::nullopt;
-  // Whoever runs a loop of steps relies on it.
-  if (steps && depth == 0) {
+  // Whoever runs a loop relies on it.
+  if (!graph.loops.empty() && depth == 0) {
     graph.origins = origins;
     if (!Verify(graph).ok()) return std::nullopt;
     graph.origins.clear();

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "absl/algorithm/container.h"
 #include "core/str.h"
 #include "gtest/gtest.h"
 #include "jit/graph/passes/passes.h"
@@ -53,8 +54,8 @@ TEST(Pack, RandomGraphs) {
 }
 
 // Loops, views with strides, every pass's results.
-TEST(Pack, GoldenGraphs) {
-  int graphs = 0, loops = 0;
+std::vector<Graph> GoldenGraphs() {
+  std::vector<Graph> graphs;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(FRAZIL_JIT_GOLDENS)) {
     if (entry.path().extension() != ".gir") continue;
     std::ifstream file(entry.path());
@@ -62,15 +63,25 @@ TEST(Pack, GoldenGraphs) {
     const size_t divider = text.find("---\n");
     for (const std::string& part :
          {text.substr(0, divider), divider == std::string::npos ? "" : text.substr(divider + 4)}) {
-      const auto graph = Parse(part);
-      if (!graph.ok()) continue;
-      ExpectSame(*graph);
-      ++graphs;
-      loops += !graph->loops.empty();
+      auto graph = Parse(part);
+      if (graph.ok()) graphs.push_back(*std::move(graph));
     }
   }
-  EXPECT_GT(graphs, 10);
-  EXPECT_GT(loops, 0);
+  return graphs;
+}
+
+bool HasLoops(const Graph& graph) { return !graph.loops.empty(); }
+// Loops of steps, whose bodies are graphs.
+bool HasBodies(const Graph& graph) {
+  return absl::c_any_of(graph.loops, [](const Loop& loop) { return loop.body != nullptr; });
+}
+
+TEST(Pack, GoldenGraphs) {
+  const std::vector<Graph> graphs = GoldenGraphs();
+  for (const Graph& graph : graphs) ExpectSame(graph);
+  EXPECT_GT(graphs.size(), 10u);
+  EXPECT_GT(absl::c_count_if(graphs, HasLoops), 0);
+  EXPECT_GT(absl::c_count_if(graphs, HasBodies), 0);
 }
 
 TEST(Pack, DifferentGraphsAreDifferentBytes) {
@@ -101,6 +112,20 @@ void ExpectInRange(const Graph& graph, size_t origins) {
     EXPECT_TRUE(node.loop >= -1 && node.loop < int64_t(graph.loops.size()));
   }
   for (const int32_t id : graph.outputs) EXPECT_TRUE(id >= 0 && id < nodes);
+  for (const Loop& loop : graph.loops) {
+    if (loop.body) ExpectInRange(*loop.body, loop.body->origins.size());
+  }
+}
+
+// Some bytes changed, or the end cut off.
+std::string Damage(std::string bytes, Rng& rng, int i) {
+  if (i % 3 == 0) {
+    bytes.resize(size_t(Below(rng, int64_t(bytes.size()))));
+  } else {
+    for (int n = 0; n < 1 + i % 4; ++n)
+      bytes[size_t(Below(rng, int64_t(bytes.size())))] = char(rng());
+  }
+  return bytes;
 }
 
 TEST(Pack, OtherBytesAreRefusedOrInRange) {
@@ -108,13 +133,7 @@ TEST(Pack, OtherBytesAreRefusedOrInRange) {
   int refused = 0;
   for (int i = 0; i < 3000; ++i) {
     const Graph graph = RandomGraph(rng, 8);
-    std::string bytes = Pack(graph);
-    if (i % 3 == 0) {
-      bytes.resize(size_t(Below(rng, int64_t(bytes.size()))));
-    } else {
-      for (int n = 0; n < 1 + i % 4; ++n)
-        bytes[size_t(Below(rng, int64_t(bytes.size())))] = char(rng());
-    }
+    const std::string bytes = Damage(Pack(graph), rng, i);
     std::string_view left = bytes;
     const auto got = UnpackGraph(&left, {"a", "b"});
     refused += !got;
@@ -131,6 +150,29 @@ TEST(Pack, OtherBytesAreRefusedOrInRange) {
     }
   }
   EXPECT_GT(refused, 1000);
+}
+
+// Whoever runs a loop relies on all that Verify asks of it.
+TEST(Pack, DamagedLoopsAreRefusedOrInOrder) {
+  std::vector<Graph> graphs = GoldenGraphs();
+  std::erase_if(graphs, [](const Graph& graph) { return !HasLoops(graph); });
+  Rng rng(3);
+  int taken = 0, refused = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const Graph& graph = graphs[size_t(i) % graphs.size()];
+    const std::string bytes = Damage(Pack(graph), rng, i / int(graphs.size()));
+    std::string_view left = bytes;
+    std::optional<Graph> got = UnpackGraph(&left, graph.origins);
+    refused += !got;
+    if (!got) continue;
+    ++taken;
+    ExpectInRange(*got, graph.origins.size());
+    got->origins = graph.origins;
+    EXPECT_TRUE(Verify(*got).ok()) << Verify(*got) << "\n" << Print(*got);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(refused, 1000);
+  EXPECT_GT(taken, 10);
 }
 
 }  // namespace
