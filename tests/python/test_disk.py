@@ -1,5 +1,6 @@
 """What a process leaves on disk for the next: found, of the same bits, and never trusted."""
 
+import ctypes
 import json
 import os
 import shutil
@@ -38,13 +39,14 @@ def environment(folder, **changed):
     return {**env, **{name: str(value) for name, value in changed.items()}}
 
 
-def process(folder, source=SOURCE, **changed):
+def process(folder, source=SOURCE, preexec_fn=None, **changed):
     done = subprocess.run(
         [sys.executable, "-c", source],
         env=environment(folder, **changed),
         capture_output=True,
         text=True,
         timeout=120,
+        preexec_fn=preexec_fn,
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -115,13 +117,42 @@ def test_a_folder_that_cannot_be(folder, cold_run):
     assert is_cold(run) and run["bits"] == cold_run["bits"]
 
 
+def obey_permissions():
+    """Makes a child of root's obey the bits of files, as everybody else does."""
+    drop_from_bounding_set, capabilities = 24, (1, 2)  # reading and writing without permission
+    for capability in capabilities if os.geteuid() == 0 else ():
+        if ctypes.CDLL(None).prctl(drop_from_bounding_set, capability, 0, 0, 0) != 0:
+            raise OSError("the capability could not be dropped")
+
+
+# Kernels of its own.
+NEW = SOURCE.replace("+ 0.25", "* 3").replace("h * h", "h * h + x[0, 0]")
+
+
 def test_a_folder_that_cannot_be_written(warm, cold_run):
     file = the_file(warm)
+    before = file.read_bytes()
     file.chmod(0o400)
     warm.chmod(0o500)
-    run = process(warm)
+    run = process(warm, preexec_fn=obey_permissions)
     assert is_warm(run) and run["bits"] == cold_run["bits"]
+    # What is new is computed all the same, and leaves nothing.
+    run = process(warm, NEW, preexec_fn=obey_permissions)
+    assert run["disk"]["compiled"] > 0
+    assert file.read_bytes() == before and the_file(warm) == file
     warm.chmod(0o700)
+    file.chmod(0o600)
+    assert process(warm, NEW, preexec_fn=obey_permissions)["disk"]["compiled"] > 0
+    assert file.read_bytes() != before
+    assert is_warm(process(warm, NEW, preexec_fn=obey_permissions))
+
+
+@pytest.mark.parametrize("place", ["", "/folder"])
+def test_a_file_where_the_folder_should_be(tmp_path, place, cold_run):
+    (tmp_path / "taken").write_text("something else")
+    run = process(f"{tmp_path}/taken{place}")
+    assert is_cold(run) and run["bits"] == cold_run["bits"]
+    assert (tmp_path / "taken").read_text() == "something else"
 
 
 @pytest.mark.parametrize("name", ["file", "folder"])
