@@ -165,6 +165,24 @@ std::vector<MemoryReport> Promise::MemoryPlans() {
 
 std::string Promise::Explain() { return recording_->Explain(stats()); }
 
+ScriptBuilder* PromisedCall::Observe() {
+  if (refused_ && seen_) {  // for long: it shares no word with other threads but in need
+    if (Learning::Any()) absl::c_for_each(cells_, Learning::Tell);
+    return nullptr;
+  }
+  learning_.emplace(cells_);
+  return refused_ ? nullptr : &builder_.emplace(cells_);
+}
+
+// Whether the path may hold what another thread put into a cell: that looks like a constant.
+bool PromisedCall::SeesOthers(const PathRecord& path) const {
+  return absl::c_any_of(learning_->told(), [&](const Tensor* cell) {
+    return cell->defined() && absl::c_any_of(path.constants, [&](const ValueRef& constant) {
+             return cell->dtype() == constant->dtype && cell->value()->layout == constant->layout;
+           });
+  });
+}
+
 Status PromisedCall::Learn(absl::Span<const Tensor* const> outputs, std::vector<uint64_t> shape,
                            Pins shape_pins, Pins argument_pins) {
   if (!builder_) return absl::OkStatus();
@@ -172,7 +190,9 @@ Status PromisedCall::Learn(absl::Span<const Tensor* const> outputs, std::vector<
   const std::string refusal = builder_->refusal();
   const bool postponed = builder_->postponed();
   builder_.reset();
-  if (postponed) return absl::OkStatus();
+  const bool sees_others = path && SeesOthers(*path);
+  learning_.reset();
+  if (postponed || sees_others) return absl::OkStatus();
   if (path) {
     path->shape = std::move(shape);
     path->pins = std::move(shape_pins);

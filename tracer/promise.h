@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "core/settings.h"
 #include "core/spin_lock.h"
+#include "tracer/learning.h"
 #include "tracer/promise_key.h"
 #include "tracer/script_builder.h"
 
@@ -87,7 +88,7 @@ class PromisedCall {
 
   // Observes the thread's reads until Learn or the end of the call. Null for a while after it
   // turned out that the call cannot be skipped.
-  ScriptBuilder* Observe() { return refused_ ? nullptr : &builder_.emplace(cells_); }
+  ScriptBuilder* Observe();
   // After the body: `shape` and `shape_pins` describe the result, `argument_pins` hold what the
   // key's words point to. Error if the promise turns out to be broken.
   Status Learn(absl::Span<const Tensor* const> outputs, std::vector<uint64_t> shape,
@@ -95,6 +96,7 @@ class PromisedCall {
 
  private:
   bool Look();
+  bool SeesOthers(const PathRecord& path) const;
   bool MakeReady();
   bool NotSkipped();
   Status Merge(std::shared_ptr<PathRecord> path, const Pins& pins);
@@ -108,6 +110,7 @@ class PromisedCall {
   std::shared_ptr<const Script> script_;
   const PathRecord* path_ = nullptr;
   std::optional<ScriptBuilder> builder_;
+  std::optional<Learning> learning_;  // while the body runs
   Status status_;
   bool seen_ = false, refused_ = false;
 };

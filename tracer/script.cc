@@ -7,6 +7,7 @@
 #include "core/device_memory.h"
 #include "core/infer.h"
 #include "core/small_stack.h"
+#include "tracer/learning.h"
 #include "tracer/merge_segments.h"
 
 namespace frazil::tracer {
@@ -364,6 +365,9 @@ StatusOr<const PathRecord*> Script::Run(Cells cells, absl::InlinedVector<Tensor,
     } else {
       contents.push_back(tensor(w.content));
     }
+  }
+  if (__builtin_expect(Learning::Any(), 0)) {
+    for (const Stage::Write& w : stage->writes) Learning::Tell(written[w.cell]);
   }
   for (size_t i = 0; i < contents.size(); ++i)
     *written[stage->writes[i].cell] = std::move(contents[i]);

@@ -1,0 +1,94 @@
+"""Pure calls of several threads on one tensor: one of the orders, and never a false accusation."""
+
+import threading
+
+import pytest
+
+import frazil as fz
+
+
+def in_another_thread(call):
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+
+
+def skipped_add():
+    """A function that adds 100 to its argument, skipped from now on."""
+    add = fz.trace(lambda x: x.__iadd__(100), pure=True, check_first=0)
+    for _ in range(3):
+        add(fz.zeros(4))
+    assert add.stats()["skipped"] == 1
+    return add
+
+
+def body_add():
+    """The same; its body always runs and is learnt from."""
+    return fz.trace(lambda x: x.__iadd__(100), pure=True, check_first=1000)
+
+
+@pytest.mark.parametrize("other", [skipped_add, body_add])
+@pytest.mark.parametrize(("when", "check_first"), [(1, 0), (2, 0), (1, 2), (2, 2), (3, 2), (4, 2)])
+def test_a_write_while_a_body_begins(other, when, check_first):
+    add, runs = other(), []
+
+    def body(x):
+        runs.append(None)
+        if len(runs) == when:
+            in_another_thread(lambda: add(x))
+        x *= 2
+        x += 1
+        return x * 3
+
+    f = fz.trace(body, pure=True, check_first=check_first)
+    for i in range(8):
+        x = fz.ones(4) * i
+        want = 2 * (i + 100 * (i + 1 == when)) + 1
+        assert f(x).tolist() == [3.0 * want] * 4
+        assert x.tolist() == [float(want)] * 4
+    assert f.stats()["skipped"] > 0  # learnt from the calls that nobody disturbed
+    assert len(runs) >= when
+
+
+def test_a_broken_promise_is_named_though_others_call():
+    """Another thread's call on other tensors excuses nothing; all share the random generator."""
+    fz.random.uniform()
+    add, factor, runs = body_add(), [fz.ones(4)], []
+
+    def body(x):
+        runs.append(None)
+        in_another_thread(lambda: add(fz.ones(4)))
+        return x * factor[0]
+
+    f = fz.trace(body, pure=True)
+    f(fz.ones(4))
+    f(fz.ones(4))
+    factor[0] = fz.ones(4) * 2
+    with pytest.raises(RuntimeError, match="pure=True promises"):
+        f(fz.ones(4))
+
+
+def test_threads_on_one_tensor():
+    """Each call doubles and adds one, whole or interleaved; none raises."""
+
+    def body(x):
+        x *= 1
+        x += 1
+        return x * 3
+
+    for _ in range(30):
+        f, x, errors = fz.trace(body, pure=True), fz.ones(16), []
+
+        def work(f=f, x=x, errors=errors):
+            try:
+                for _ in range(40):
+                    f(x)
+            except RuntimeError as error:
+                errors.append(error)
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not errors, errors[0]

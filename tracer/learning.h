@@ -1,0 +1,37 @@
+// Bodies of pure calls that run, of all threads: who replaces the content of a cell meanwhile tells
+// them. Called by PromisedCall, which must not learn what another thread put there, and by scripts
+// that write. Invariant: costs a load while no such body runs.
+#pragma once
+
+#include <atomic>
+
+#include "tracer/promise_key.h"
+
+namespace frazil::tracer {
+
+class Learning {
+ public:
+  // A body with these cells begins. Others with one of them may write to it.
+  explicit Learning(Cells cells);
+  ~Learning();
+  Learning(const Learning&) = delete;
+
+  // Those of its cells to which another thread may have written since.
+  using Told = absl::InlinedVector<const Tensor*, 4>;
+  Told told() const;
+
+  static bool Any() { return count_.load(std::memory_order_relaxed) != 0; }
+  // The content of `cell` may be replaced now by what is no body in this list.
+  static void Tell(const Tensor* cell);
+
+ private:
+  void Add(const Tensor* cell);  // to those told
+
+  static std::atomic<int> count_;
+
+  const Cells cells_;
+  Told told_;
+  Learning* next_;
+};
+
+}  // namespace frazil::tracer
