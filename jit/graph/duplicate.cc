@@ -33,8 +33,7 @@ class Duplicator {
       : graph_(graph),
         home_(graph.nodes.size(), -1),
         users_(graph.nodes.size()),
-        copied_in_(graph.nodes.size()),
-        footprint_(double(PeakBytes(graph, grouping))) {
+        copied_in_(graph.nodes.size()) {
     for (const Group& group : grouping.groups) {
       const int g = int(sets_.size());
       sets_.emplace_back();
@@ -141,18 +140,6 @@ class Duplicator {
     return more < less;
   }
 
-  // Whether as many bytes at most wait for the readers as now: of what they would load instead,
-  // some lives for others anyway.
-  bool SavesMemory(int32_t id, const Ids& copied, const std::vector<int>& readers) const {
-    double waits = 0;
-    for (const int32_t x : LoadedBy(copied)) {
-      if (graph_.nodes[x].input || returned_[x]) continue;
-      const std::vector<int> now = ReadersOf(x);
-      if (now.empty() || now.back() < readers.back()) waits += Bytes(x);
-    }
-    return waits <= Bytes(id);
-  }
-
   bool TryCopying(int g, int32_t id) {
     if (returned_[id]) return false;
     const std::vector<int> readers = ReadersOf(id);
@@ -161,9 +148,7 @@ class Duplicator {
       if (!kernel_[r] || !(graph_.nodes[*sets_[r].begin()].device == Device())) return false;
     }
     const Ids copied = CopiedFor(id);
-    if (copied.size() > kMostCopied || !LooksGood(id, copied, readers) ||
-        !SavesMemory(id, copied, readers))
-      return false;
+    if (copied.size() > kMostCopied || !LooksGood(id, copied, readers)) return false;
 
     std::vector<int> touched = readers;
     touched.push_back(g);
@@ -198,8 +183,8 @@ class Duplicator {
     return moves;
   }
 
-  bool Saves(const std::vector<Moves>& then, const std::vector<Moves>& now) const {
-    double footprint = footprint_;
+  static bool Saves(const std::vector<Moves>& then, const std::vector<Moves>& now) {
+    double footprint = 0;
     for (const Moves& m : then) footprint = std::max(footprint, m.bytes);
     for (const Moves& m : now) footprint = std::max(footprint, m.bytes);
     const auto sum = [&](const std::vector<Moves>& kernels) {
@@ -235,8 +220,6 @@ class Duplicator {
   std::vector<std::vector<int32_t>> users_;  // computing nodes that read it, through views too
   std::vector<std::vector<int>> copied_in_;  // groups that may have a copy
   std::vector<bool> returned_;
-  // Of the whole plan: what other steps touch in between is no longer near when it is read.
-  const double footprint_;
 };
 
 // Each node once at home, if it is still there, and once for each group that has a copy.

@@ -7,6 +7,7 @@
 #include "core/config.h"
 #include "core/str.h"
 #include "jit/graph/duplicate.h"
+#include "jit/graph/order.h"
 #include "jit/graph/pack.h"
 #include "jit/graph/place.h"
 #include "jit/graph/recompute.h"
@@ -93,6 +94,10 @@ StatusOr<Decided> Decide(Graph graph, const CompileOptions& options,
       grouping = std::move(other->grouping);
     }
   }
+  if (fuse && settings.passes.enabled("order")) {
+    if (std::optional<Grouping> other = OrderByMemory(graph, grouping, settings.worth_ordering))
+      grouping = *std::move(other);
+  }
   return Decided{std::move(graph), std::move(grouping)};
 }
 
@@ -100,7 +105,8 @@ StatusOr<Decided> Decide(Graph graph, const CompileOptions& options,
 std::string KeyOf(const Graph& graph, const CompileOptions& options,
                   const CompileSettings& settings) {
   return StrCat(options.fuse, " ", options.precision == Precision::kBlas, " ",
-                settings.passes.off(), " ", settings.worth_recomputing, " ", Pack(graph));
+                settings.passes.off(), " ", settings.worth_recomputing, " ",
+                settings.worth_ordering, " ", Pack(graph));
 }
 
 std::optional<Decided> UnpackDecided(std::string_view bytes, std::vector<std::string> origins) {

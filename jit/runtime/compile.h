@@ -13,6 +13,7 @@ struct CompileSettings {
   bool verify = false;
   // Bytes that must wait for late readers before cheap values are computed again instead.
   int64_t worth_recomputing = int64_t{4} << 20;
+  int64_t worth_ordering = int64_t{1} << 20;
   bool always_branch = false;  // steps side by side wherever it is possible, not where it pays
   bool on_disk = false;        // what earlier processes decided is taken; verify compares instead
   std::string dump_dir;        // every stage as text into this directory; empty: nowhere

@@ -4,6 +4,7 @@
 #include "absl/strings/str_replace.h"
 #include "core/parallel.h"
 #include "jit/graph/duplicate.h"
+#include "jit/graph/order.h"
 #include "jit/graph/recompute.h"
 #include "jit/graph/space.h"
 #include "tests/jit/plan_testing.h"
@@ -182,51 +183,6 @@ TEST(Duplicate, NormalisedRows) {
   EXPECT_LT(MustCompile(graph)->stats().arena_bytes, 4 * 300 * 4);
 }
 
-// What a value near costs less than computing it twice is not so where the plan touches more in
-// between than the near cache holds.
-TEST(Duplicate, WhatWouldComeFromFarAway) {
-  const auto arena = [](int rows) {
-    const Graph graph = MustParse(StrCat("graph (f32[768,128], f32[", rows, R"(,1024]) {
-      %2 = sign %0 : f32[768,128]
-      %3 = add %2, %0 : f32[768,128]
-      %4 = sign %3 : f32[768,128]
-      %5 = sum %4 {1, 0} : f32[128]
-      %6 = sum %4 {2, 0} : f32[768]
-      %7 = exp %1 : f32[)",
-                                         rows, R"(,1024]
-      return %5, %6, %7
-    })"));
-    EXPECT_EQ(Kernels(graph), 3);
-    return MustCompile(graph)->stats().arena_bytes;
-  };
-  EXPECT_GE(arena(8), 768 * 128 * 4);
-  EXPECT_EQ(arena(1024), 0);
-}
-
-// A copy of %7 would keep %5 and %6 for a late reader instead of it, which is left alone; other
-// copies are made all the same.
-TEST(Duplicate, NotWhatKeepsMoreAlive) {
-  const Graph graph =
-      MustParse(R"(graph (f32[1024,512], f32[512,512], f32[512,1], f32[512,512], f16[300,700]) {
-    %5 = matmul %0, %1 : f32[1024,512]
-    %6 = matmul %0, %2 : f32[1024,1]
-    %7 = add %5, %6 : f32[1024,512]
-    %8 = sum %7 {1, 0} : f32[512]
-    %9 = multiply %3, %8 : f32[512,512]
-    %10 = matmul %0, %9 : f32[1024,512]
-    %11 = multiply %7, %10 : f32[1024,512]
-    %12 = astype %4 {12} : f64[300,700]
-    %13 = sum %12 {1, 0} : f64[700]
-    %14 = sum %12 {2, 0} : f64[300]
-    return %11, %13, %14
-  })");
-  const Grouping grouping = Fuse(graph);
-  const std::optional<Duplicated> other = Duplicate(graph, grouping);
-  ASSERT_TRUE(other);
-  EXPECT_LE(PeakBytes(other->graph, other->grouping), PeakBytes(graph, grouping));
-  Kernels(graph);
-}
-
 // What the caller gets is stored anyway, and a library reads memory.
 TEST(Duplicate, NotWhatIsStoredAnyway) {
   const Graph returned = MustParse(R"(graph (f16[64,64]) {
@@ -348,6 +304,61 @@ TEST(Edges, ATransposedResultStaysInside) {
     return %4
   })");
   EXPECT_EQ(Kernels(graph), 1);
+}
+
+// A list of products, then what is left of each: it runs behind its product.
+TEST(Order, SumsBehindTheirProducts) {
+  std::string text = "graph (f32[256,256]";
+  for (int i = 0; i < 6; ++i) StrAppend(&text, ", f32[256,256]");
+  StrAppend(&text, ") {\n");
+  for (int i = 0; i < 6; ++i)
+    StrAppend(&text, " %", 7 + i, " = matmul %0, %", 1 + i, " : f32[256,256]\n");
+  for (int i = 0; i < 6; ++i)
+    StrAppend(&text, " %", 13 + i, " = max %", 7 + i, " {2, 0} : f32[256]\n");
+  const Graph graph = MustParse(text + " return %13, %14, %15, %16, %17, %18\n}");
+  Grouping grouping;  // as it was written
+  for (int32_t id = 7; id < 19; ++id)
+    grouping.groups.push_back({id < 13 ? Group::Kind::kLibrary : Group::Kind::kKernel, {id}, {id}});
+  const std::optional<Grouping> other = OrderByMemory(graph, grouping, int64_t{1} << 20);
+  ASSERT_TRUE(other);
+  EXPECT_EQ(PeakBytes(graph, *other), 256 * 256 * 4 + 6 * 256 * 4);
+  EXPECT_GE(PeakBytes(graph, grouping), 6 * 256 * 256 * 4);
+  for (size_t g = 0; g < 12; g += 2)
+    EXPECT_EQ(other->groups[g + 1].nodes[0], other->groups[g].nodes[0] + 6);
+  EXPECT_FALSE(OrderByMemory(graph, grouping, int64_t{2} << 20));  // less lives at once
+  EXPECT_FALSE(OrderByMemory(graph, *other, 0));                   // nothing to gain
+  CompileSettings written = Settings("-order"), settings = Settings("");
+  written.always_branch = settings.always_branch = false;
+  settings.worth_ordering = CompileSettings().worth_ordering;
+  EXPECT_LE(4 * (*CompileWith(graph, {}, settings))->stats().arena_bytes,
+            (*CompileWith(graph, {}, written))->stats().arena_bytes);
+  Kernels(graph);
+}
+
+// Whatever the order, groups run behind those they read from, and less memory is needed.
+TEST(Order, RandomGraphsStayWhole) {
+  int ordered = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    Rng rng(seed);
+    const Graph graph = RandomGraph(rng, 10 + static_cast<int>(Below(rng, 40)), false);
+    const Grouping grouping = Fuse(graph);
+    const std::optional<Grouping> other = OrderByMemory(graph, grouping, 0);
+    if (!other) continue;
+    ++ordered;
+    EXPECT_LT(PeakBytes(graph, *other), PeakBytes(graph, grouping));
+    ASSERT_EQ(other->groups.size(), grouping.groups.size());
+    std::vector<bool> made(graph.nodes.size());
+    for (const Group& group : other->groups) {
+      for (const int32_t id : group.nodes) made[id] = true;
+      for (const int32_t id : group.nodes) {
+        for (const int32_t x : graph.nodes[id].operands) {
+          const int32_t base = BaseOf(graph, x);
+          EXPECT_TRUE(graph.nodes[base].input || made[base]) << "seed " << seed;
+        }
+      }
+    }
+  }
+  EXPECT_GT(ordered, 5);
 }
 
 }  // namespace

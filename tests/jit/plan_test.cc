@@ -97,7 +97,7 @@ TEST(Plan, MemoryIsPlannedAtTheBound) {
 
 TEST(Plan, RandomGraphsEqualRunningOpByOp) {
   const char* switches[] = {"",           "none",       "-fuse",      "-inplace", "-fold,-dce",
-                            "-cse,-fuse", "-recompute", "-duplicate", "-branches"};
+                            "-cse,-fuse", "-recompute", "-duplicate", "-order",   "-branches"};
   int compared = 0;
   for (uint64_t seed = 0; seed < 150; ++seed) {
     Rng rng(seed);

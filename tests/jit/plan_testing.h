@@ -24,6 +24,7 @@ inline CompileSettings Settings(std::string_view passes) {
   settings.passes = *PassSwitches::FromText(passes);
   settings.verify = true;
   settings.worth_recomputing = 0;  // as often as possible
+  settings.worth_ordering = 0;
   settings.always_branch = true;
   return settings;
 }

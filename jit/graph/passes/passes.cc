@@ -18,6 +18,7 @@ constexpr Pass kPasses[] = {
     {"fuse", "several nodes in one kernel", nullptr},
     {"recompute", "cheap values computed again instead of kept for late readers", nullptr},
     {"duplicate", "what a kernel stores for others computed in each of them instead", nullptr},
+    {"order", "steps in the order in which fewer bytes live at once", nullptr},
     {"branches", "steps that do not need each other side by side", nullptr},
     {"inplace", "results written over operands that are needed no more", nullptr},
 };
