@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
+#include "core/long_work.h"
 #include "kernels/gemm/float_gemm.h"
 
 namespace frazil::gemm {
@@ -43,6 +45,9 @@ std::unique_ptr<const SmallProduct> SmallProduct::Make(const GemmArgs& like,
   GemmArgs args = like;
   args.a.data = args.b.data = args.c.data = origin;
   bool turned = false;
+  // What lists the calls is what makes a product, and that asks whether to go on: here it does.
+  LongWork* const work = std::exchange(LongWork::Current(), nullptr);
+  const absl::Cleanup restore = [work] { LongWork::Current() = work; };
   std::optional<SmallCalls> calls = single ? FloatCalls<float>(args, ResolveIsa(isa), &turned)
                                            : FloatCalls<double>(args, ResolveIsa(isa), &turned);
   if (!calls) return nullptr;

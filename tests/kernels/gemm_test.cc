@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/dtype.h"
+#include "core/long_work.h"
 #include "kernels/blas.h"
 #include "kernels/gemm/reference.h"
 #include "kernels/gemm/resident.h"
@@ -149,6 +150,27 @@ TEST(SmallProduct, EveryShapeAndLayout) {
 }
 
 // A factor that L1 does not hold is read there and back; every product of a batch has its place.
+// The choice runs the code that makes a product, which asks whether it is to go on: of a plan that
+// is made within abandoned work all calls are needed.
+TEST(SmallProduct, IsChosenWholeWithinAbandonedWork) {
+  static int token;
+  SetHost({[]() -> void* { return &token; }, [](void*) {}, [](void*) { return true; }, 0});
+  {
+    LongWork work;
+    while (!work.Stop()) {
+    }
+    std::mt19937_64 rng(21);
+    for (const Shape& s : {Shape{7, 33, 64}, Shape{1, 64, 64}, Shape{31, 17, 64}}) {
+      EXPECT_TRUE(CheckSmall<float>(rng, s, Layout::kRows, Layout::kRows, Isa::kBest));
+      EXPECT_TRUE(CheckSmall<double>(rng, s, Layout::kPadded, Layout::kColumns, Isa::kBest));
+    }
+    for (const Shape& s : {Shape{1, 3, 1001}, Shape{3, 1, 1001}, Shape{1, 1, 1001}})
+      EXPECT_TRUE(CheckSmall<float>(rng, s, Layout::kRows, Layout::kColumns, Isa::kBest));
+    EXPECT_TRUE(Abandoned());
+  }
+  SetHost({});
+}
+
 TEST(SmallProduct, Batches) {
   std::mt19937_64 rng(13);
   const auto check = [&]<typename T>(T, int64_t m, int64_t n, int64_t k, Layout lb,
