@@ -91,6 +91,8 @@ asmjit::BaseReg Allotter::Fetch(InstNode* node, const Home& home, bool load) {
   cc_.setCursor(node->prev());
   if (!home.made) {
     cc_.emit(MoveOf(home.reg), reg, home.mem);
+  } else if (home.made->id() == I::kIdXor) {
+    cc_.emit(I::kIdMov, reg, 0);  // which leaves the flags
   } else if (home.made->op(1).isMem()) {
     cc_.emit(home.made->id(), reg, home.made->op(1));
   } else if (home.made->opCount() == 2) {
