@@ -52,9 +52,10 @@ REPLAY = [
     (SESSION, "num_results_ = results;", "num_results_ = 0;"),
     (SESSION, "num_slots_ = slots;\n", "num_slots_ = 0;\n"),
     (SESSION, "push_back(tag & kSlotBit ? ~number : number)", "push_back(~number)"),
-    (SESSION, "values_[node->first_result + r].get()", "values_[node->first_result].get()"),
-    (SESSION, "i < inputs ? operand(node->operands[i])", "i < inputs ? operand(node->operands[0])"),
-    (SESSION, "if (found) ref = ~i;", "if (found) ref = ~0;"),
+    (SESSION, "const size_t v = static_cast<size_t>(node.first_result) + r;",
+     "const auto v = static_cast<size_t>(node.first_result);"),
+    (SESSION, "return i < operands.size() ? operands[i]", "return i < operands.size() ? operands[0]"),
+    ("tracer/expansion.cc", "t.value()) return ~i;", "t.value()) return ~0;"),
     (SEGMENT, "graph.outputs.push_back(builder.results()[i]);",
      "graph.outputs.push_back(builder.results()[i & ~size_t{1}]);"),
     (SEGMENT, "constants[~ref - inputs];", "constants[0];"),
@@ -174,7 +175,7 @@ KERNELS = [
 # Where temporaries lie.
 MEMORY_PLAN = [
     (MEMORY, "return a.first <= b.last &&", "return a.first < b.last &&"),
-    (MEMORY, "end = std::max(end, range.end);", "end = range.end;"),
+    (MEMORY, "end = std::max(end, other.end);", "end = other.end;"),
 ]  # fmt: skip
 
 MUTANTS = [*GUARDS, *REPLAY, *PROMISES, *PASSES, *LOWERING, *KERNELS, *MEMORY_PLAN]
