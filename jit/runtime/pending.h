@@ -47,10 +47,10 @@ struct PendingStep {
   std::vector<Use> uses;  // as the launch's buffers; library: operands, then the result
 };
 
-// On a device a product and the one kernel that reads it become one step where they can. memory_of:
-// of each node.
-void FollowProducts(const Graph& graph, absl::Span<const int32_t> memory_of, Precision precision,
-                    std::vector<PendingStep>* pending);
+// On a device a product and the one kernel that reads it become one step where they can (on the CPU
+// kernels follow a product instead: followed.h). memory_of: of each node.
+void MergeWithReaders(const Graph& graph, absl::Span<const int32_t> memory_of, Precision precision,
+                      std::vector<PendingStep>* pending);
 
 // The user's line ("train.py:12") of a node, or empty.
 std::string OriginOf(const Graph& graph, int32_t node);

@@ -30,7 +30,7 @@ StatusOr<Program> PlanBuilder::Run() {
                                                              : AddLoop(group));
   }
   if (options_.compile.fuse)
-    FollowProducts(graph_, memory_of_, options_.compile.precision, &pending_);
+    MergeWithReaders(graph_, memory_of_, options_.compile.precision, &pending_);
   // OpenBLAS has threads of its own, which do one product at a time.
   if (options_.branches && options_.compile.precision != Precision::kBlas) ChooseBranches();
   if (options_.compile.fuse) ChooseFollowed();

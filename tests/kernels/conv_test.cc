@@ -11,33 +11,10 @@
 
 #include "core/parallel.h"
 #include "kernels/gemm/reference.h"
+#include "tests/kernels/values.h"
 
 namespace frazil {
 namespace {
-
-template <typename T>
-T Make(std::mt19937_64& rng, bool special) {
-  if constexpr (std::is_integral_v<T>) {
-    return T(rng());
-  } else {
-    double x = std::normal_distribution<double>()(rng);
-    const double values[] = {0.0, -0.0, std::numeric_limits<double>::infinity(), std::nan(""),
-                             1e-41};
-    if (special && rng() % 60 == 0) x = values[rng() % 5];
-    if constexpr (std::is_same_v<T, Half>) return ToHalf(x);
-    if constexpr (std::is_same_v<T, BFloat16>) return ToBFloat16(x);
-    if constexpr (std::is_floating_point_v<T>) return T(x);
-  }
-}
-
-template <typename T>
-bool SameBits(const T& x, const T& y) {
-  if (std::memcmp(&x, &y, sizeof(T)) == 0) return true;
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-    return std::isnan(ToFloat(x)) && std::isnan(ToFloat(y));
-  if constexpr (std::is_floating_point_v<T>) return std::isnan(x) && std::isnan(y);
-  return false;
-}
 
 // An array of four axes with memory of its own; `order` says which axis varies fastest.
 template <typename T>

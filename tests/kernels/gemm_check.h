@@ -15,6 +15,7 @@
 #include "core/dtype.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/reference.h"
+#include "tests/kernels/values.h"
 
 namespace frazil {
 
@@ -27,25 +28,6 @@ enum class Layout { kRows, kColumns, kPadded, kGeneral, kReversed, kSameRow, kSa
 constexpr Layout kLayouts[] = {Layout::kRows,      Layout::kColumns,  Layout::kPadded,
                                Layout::kGeneral,   Layout::kReversed, Layout::kSameRow,
                                Layout::kSameColumn};
-
-inline double SpecialValue(std::mt19937_64& rng, double common) {
-  const double inf = std::numeric_limits<double>::infinity();
-  const double values[] = {0.0, -0.0, inf, -inf, std::nan(""), 1e-41, -1e-41, 1e-20, 6e-8, 3e38};
-  return rng() % 40 == 0 ? values[rng() % 10] : common;
-}
-
-template <typename T>
-T Make(std::mt19937_64& rng, bool special) {
-  if constexpr (std::is_integral_v<T>) {
-    return T(rng());
-  } else {
-    double x = std::normal_distribution<double>()(rng);
-    if (special) x = SpecialValue(rng, x);
-    if constexpr (std::is_same_v<T, Half>) return ToHalf(x);
-    if constexpr (std::is_same_v<T, BFloat16>) return ToBFloat16(x);
-    if constexpr (std::is_floating_point_v<T>) return T(x);
-  }
-}
 
 // A matrix with memory of its own in a given layout; filled whole, so that stray reads would show.
 template <typename T>
@@ -83,17 +65,6 @@ struct Matrix {
     ref = {memory.data() + origin, rs, cs};
   }
 };
-
-template <typename T>
-bool SameBits(T x, T y) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-    return x.bits == y.bits || (std::isnan(ToFloat(x)) && std::isnan(ToFloat(y)));
-  } else if constexpr (std::is_floating_point_v<T>) {
-    return std::memcmp(&x, &y, sizeof(T)) == 0 || (std::isnan(x) && std::isnan(y));
-  } else {
-    return x == y;
-  }
-}
 
 template <typename T>
 void ExpectSame(const Matrix<T>& want, const Matrix<T>& got, const char* what, const Shape& s) {

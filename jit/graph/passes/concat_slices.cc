@@ -1,16 +1,11 @@
 #include "jit/graph/passes/concat_slices.h"
 
-#include "core/check.h"
+#include "jit/graph/passes/must.h"
 
 namespace frazil::jit {
 namespace {
 
 constexpr size_t kMinSlices = 4;
-
-int32_t Must(const StatusOr<int32_t>& id) {
-  FZ_CHECK(id.ok());
-  return *id;
-}
 
 // The value of all iterations that a node is iteration `*t` of, dense and whole, or -1.
 int32_t EveryOf(const Graph& graph, int32_t id, int64_t* t) {

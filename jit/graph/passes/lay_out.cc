@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "jit/graph/passes/must.h"
 #include "jit/graph/passes/passes.h"
 
 namespace frazil::jit {
@@ -40,9 +41,7 @@ int64_t PanelsOf(const std::vector<Node>& nodes, const Node& n) {
 }
 
 int32_t Add(Graph* graph, OpId op, int32_t x, const Attrs& attrs, int32_t origin) {
-  const StatusOr<int32_t> made = graph->AddOp(op, {x}, attrs, origin);
-  FZ_CHECK(made.ok());
-  return *made;
+  return Must(graph->AddOp(op, {x}, attrs, origin));
 }
 
 // Factor `b` [k, n] as `panels` dense matrices of neighbouring columns.

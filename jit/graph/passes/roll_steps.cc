@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "core/check.h"
 #include "jit/graph/passes/concat_slices.h"
+#include "jit/graph/passes/must.h"
 #include "jit/graph/passes/passes.h"
 #include "jit/graph/passes/repeated_body.h"
 
@@ -67,11 +68,6 @@ class Roller {
  private:
   const Node& At(int32_t t, int32_t place) const {
     return old_[run_.first + t * run_.length + place];
-  }
-
-  static int32_t Must(const StatusOr<int32_t>& id) {
-    FZ_CHECK(id.ok());
-    return *id;
   }
 
   // --- the body

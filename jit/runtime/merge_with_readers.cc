@@ -43,8 +43,8 @@ bool Join(const Graph& graph, int32_t memory, Precision precision, PendingStep* 
 
 }  // namespace
 
-void FollowProducts(const Graph& graph, absl::Span<const int32_t> memory_of, Precision precision,
-                    std::vector<PendingStep>* pending) {
+void MergeWithReaders(const Graph& graph, absl::Span<const int32_t> memory_of, Precision precision,
+                      std::vector<PendingStep>* pending) {
   for (size_t i = 0; i < pending->size();) {
     PendingStep& product = (*pending)[i++];
     if (!product.call || product.device == Device()) continue;
