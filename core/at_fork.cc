@@ -13,6 +13,9 @@
 #include "core/tls.h"
 
 namespace frazil {
+
+constinit std::atomic<uint32_t> g_fork_generation{0};
+
 namespace {
 
 struct Entry {
@@ -34,7 +37,6 @@ struct Global {
   // count: one of the two sees the other.
   std::atomic<bool> forking{false};
   std::atomic<int> guards{0};
-  std::atomic<uint32_t> generation{0};
 };
 Global& GetGlobal();
 
@@ -65,7 +67,7 @@ void InChild() {
   Global& g = GetGlobal();
   for (const Entry& e : g.entries) e.Renew();
   g.guards.store(t_guards);
-  g.generation.fetch_add(1);
+  g_fork_generation.fetch_add(1);
   Done(&g);
 }
 
@@ -112,7 +114,5 @@ void Renew(absl::Mutex* mutex) {
   mutex->Unlock();
   new (mutex) absl::Mutex;
 }
-
-uint32_t ForkGeneration() { return GetGlobal().generation.load(std::memory_order_relaxed); }
 
 }  // namespace frazil

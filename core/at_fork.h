@@ -4,6 +4,7 @@
 // fork; parent and child then go on with none held.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "absl/synchronization/mutex.h"
@@ -39,6 +40,7 @@ class ForkGuard {
 };
 
 // How many forks lie between this process and the one that started.
-uint32_t ForkGeneration();
+extern std::atomic<uint32_t> g_fork_generation;
+inline uint32_t ForkGeneration() { return g_fork_generation.load(std::memory_order_relaxed); }
 
 }  // namespace frazil

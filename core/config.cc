@@ -51,9 +51,10 @@ bool IsAllowed(const SwitchRow& row) {
   return false;
 }
 
-std::atomic<int8_t> g_mode{kTraces};
-
 }  // namespace
+
+constinit std::atomic<int8_t> g_process_mode{kTraces};
+constinit std::atomic<bool> g_jit_is_on{false};
 
 const Config& GetConfig() {
   static const Config* config = new Config{
@@ -105,11 +106,11 @@ bool LogEnabled(std::string_view subject) {
   return !log.empty() && Lists(log, ",", subject);
 }
 
-int8_t ProcessMode() { return g_mode.load(std::memory_order_relaxed); }
-void SetProcessMode(int8_t mode) { g_mode.store(mode, std::memory_order_relaxed); }
-bool TracingEnabled() {
-  static const bool on = GetConfig().jit != "off";
-  return on && ProcessMode() != kModeEager;
+void SetProcessMode(int8_t mode) { g_process_mode.store(mode, std::memory_order_relaxed); }
+bool LookWhetherJitIsOn() {
+  const bool on = GetConfig().jit != "off";
+  g_jit_is_on.store(on, std::memory_order_relaxed);
+  return on;
 }
 
 }  // namespace frazil

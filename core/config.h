@@ -4,6 +4,7 @@
 // entry points refuse wrong values before anything runs (jit/runtime/switches.h).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -49,9 +50,15 @@ bool LogEnabled(std::string_view subject);
 // The process-wide mode (fz.mode): "eager"; or kTraces, alone for "auto", with kTracesModules for
 // "graph", and with kStrict.
 enum : int8_t { kModeEager = 0, kTraces = 1, kStrict = 2, kTracesModules = 4 };
-int8_t ProcessMode();
+extern std::atomic<int8_t> g_process_mode;
+inline int8_t ProcessMode() { return g_process_mode.load(std::memory_order_relaxed); }
 void SetProcessMode(int8_t mode);
 // It traces, and FRAZIL_JIT does not say otherwise.
-bool TracingEnabled();
+extern std::atomic<bool> g_jit_is_on;  // false as long as nobody has looked
+bool LookWhetherJitIsOn();
+inline bool TracingEnabled() {
+  return ProcessMode() != kModeEager &&
+         (g_jit_is_on.load(std::memory_order_relaxed) || LookWhetherJitIsOn());
+}
 
 }  // namespace frazil

@@ -24,8 +24,8 @@ class RefCounted {
  protected:
   RefCounted() = default;
   ~RefCounted() = default;
-  // For an object that nobody else has seen yet: it is handed to this many holders at once.
-  void StartWith(int32_t holders) { refs_.store(holders, std::memory_order_relaxed); }
+  // For an object that nobody else can see: it is handed to this many holders at once.
+  void StartWith(int32_t holders) const { refs_.store(holders, std::memory_order_relaxed); }
 
  private:
   mutable std::atomic<int32_t> refs_{1};

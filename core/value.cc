@@ -11,6 +11,12 @@
 
 namespace frazil {
 
+bool Value::DropShared() const {
+  Pending* const owner = pending.load(std::memory_order_relaxed);
+  if (owner && owner->LetGo(this)) return false;
+  return RefCounted::DropRef();
+}
+
 void Value::FreeError(Value* v) {
   delete v->status;
   v->~Value();

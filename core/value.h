@@ -22,11 +22,14 @@ namespace frazil {
 class Value;
 using ValueRef = Ref<Value>;
 
-// What a deferred value belongs to: implemented by tracer/replayer. Force makes the value (and all
+// What a deferred value belongs to: implemented by tracer/session. Force makes the value (and all
 // it needs) ready.
 class Pending {
  public:
   virtual Status Force(const Value* value) = 0;
+  // The caller gives up its hold of a value that perhaps only the owner holds besides. True: it is
+  // done, without an atomic subtraction; false: nothing has happened.
+  virtual bool LetGo(const Value* value) = 0;
 
  protected:
   ~Pending() = default;
@@ -65,6 +68,7 @@ class Value : public RefCounted {
   }
 
   static void Free(Value* v);
+  bool DropRef() const { return holders() == 1 || DropShared(); }  // as RefCounted
 
   // A value over `storage`, whose first element lies at `data`.
   static ValueRef Make(DType dtype, Device device, const Layout* layout, StorageRef storage,
@@ -76,6 +80,18 @@ class Value : public RefCounted {
   static StatusOr<ValueRef> Allocate(DType dtype, Device device, const Layout* layout);
   // Has two references from the start: the owner's and the result's (ValueRef::Adopt twice).
   static Value* Deferred(uint32_t kind, const Layout* layout, Pending* owner, uint64_t tag);
+  // One that its owner alone holds is handed out as if it were new.
+  void DeferAgain(uint64_t new_tag) {
+    std::atomic_ref<uint64_t>(tag).store(new_tag, std::memory_order_relaxed);
+    StartWith(2);
+  }
+  // For the owner of a deferred value, while nobody else can take hold of it: one of two holders
+  // lets go.
+  bool LeaveOne() const {
+    if (holders() != 2) return false;
+    StartWith(1);
+    return true;
+  }
   static ValueRef Immediate(DType dtype, uint64_t bits);
   static ValueRef Error(Status status);
 
@@ -90,6 +106,7 @@ class Value : public RefCounted {
 
   static Value* New() { return new (TakeBlock(kClass)) Value; }
   static void FreeError(Value* v);
+  bool DropShared() const;
   // Whether it lies in front of its storage, in the storage's block.
   bool inside() const {
     return reinterpret_cast<const char*>(storage) == reinterpret_cast<const char*>(this + 1);

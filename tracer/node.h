@@ -8,6 +8,7 @@
 
 #include <array>
 #include <atomic>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -71,6 +72,9 @@ class SegmentPlan {
                      StillLent still_lent) const = 0;
   // The same into values that are deferred; those that are not are left as they are.
   virtual Status Fill(absl::Span<Value* const> slots, absl::Span<Value* const> deferred) const = 0;
+  // The same for one deferred value, where it is made by one small kernel and nothing is in the
+  // way. False: nothing has happened. Runs no code of the host.
+  virtual bool FillQuick(const ValueRef* slots, Value* deferred) const = 0;
   // Running it may let other threads of the host go on (core/long_work.h).
   virtual bool unlocks() const = 0;
   virtual int kernels() const = 0;
@@ -89,6 +93,10 @@ struct KeptPlan {
   const std::shared_ptr<const SegmentPlan> plan;
   mutable std::atomic<uint64_t> used;
 
+  // One result is wanted of at most 64.
+  bool IsForOne(uint64_t l, Precision p) const {
+    return precision == p && live[0] == l && live.size() == 1 && (l & (l - 1)) == 0;
+  }
   // A segment of more calls than a word has bits is rare.
   bool Is(const LiveMask& l, Precision p) const {
     return precision == p && live[0] == l[0] && (live.size() == 1 || live == l);
@@ -122,22 +130,29 @@ bool SameContent(const CallRecord& a, const CallRecord& b);
 // About what it takes in memory, for bounds by bytes.
 int64_t BytesOf(const CallRecord& call);
 
-// What most matches read. A plain call has no attributes, one result and one or two operands; it
-// may be a composite.
+// What most matches read, a cache line. A plain call has no attributes, one result and one or two
+// operands; it may be a composite.
 struct NodeHead {
+  static constexpr int32_t kFirst = std::numeric_limits<int32_t>::min();
   struct Operand {
-    int32_t ref = 0;
-    bool fresh = false;  // a slot first met at this operand, which has to be of:
-    uint32_t kind = 0;   // Value::kind()
-    const Layout* layout = nullptr;
+    int32_t ref = 0;                 // kFirst: the first operand again, which is a fresh slot
+    uint32_t kind = 0;               // Value::kind() and
+    const Layout* layout = nullptr;  // layout of a fresh slot, one first met here; otherwise null
   };
   std::atomic<Node*> predicted{nullptr};  // the child taken last
-  uint64_t plain_what = 0;                // what is called, as CallHash takes it
-  int8_t plain_arity = 0;                 // 0: not a plain call
-  uint32_t result_kind = 0;
+  uint64_t plain_what = kNotPlain;        // Plain of what is called
   const Layout* result_layout = nullptr;
+  uint32_t result_kind = 0;
+  uint32_t num_fresh = 0;
   std::array<Operand, 2> plain{};
+
+  static constexpr uint64_t kNotPlain = 0;
+  // What is called, as CallHash takes it, with how many operands.
+  static constexpr uint64_t Plain(uint64_t what, size_t arity) {
+    return what | uint64_t{arity} << 40;
+  }
 };
+static_assert(sizeof(NodeHead) == 64);
 
 // Where a path repeats a body (segment_end.h).
 struct Bodies {
@@ -146,7 +161,7 @@ struct Bodies {
 };
 
 // A call in its place in the trie. The head is a part of the record, set by SetHead.
-struct Node : NodeHead, CallRecord {
+struct alignas(64) Node : NodeHead, CallRecord {
   uint64_t hash = 0;       // CallHash of the call
   uint64_t path_hash = 0;  // of the calls up to this one
 

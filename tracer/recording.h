@@ -42,7 +42,18 @@ class Recording : public std::enable_shared_from_this<Recording> {
 
     // To be called by the owner, or by anybody if it is shared.
     void Add(std::atomic<int64_t>* count, int64_t n) {
-      if (owner.load(std::memory_order_relaxed)) {
+      AddTo(count, n, owner.load(std::memory_order_relaxed) != nullptr);
+    }
+    void CountCall(bool was_replayed, int64_t ops) {
+      const bool owned = owner.load(std::memory_order_relaxed) != nullptr;
+      AddTo(&calls, 1, owned);
+      AddTo(&replayed, was_replayed, owned);
+      AddTo(&matched, ops, owned);
+    }
+
+   private:
+    static void AddTo(std::atomic<int64_t>* count, int64_t n, bool owned) {
+      if (owned) {
         count->store(count->load(std::memory_order_relaxed) + n, std::memory_order_release);
       } else {
         count->fetch_add(n, std::memory_order_release);
@@ -110,9 +121,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
     shard->Add(&shard->calls, 1);
   }
   void CountCall(Shard* shard, bool replayed, int64_t matched, int kernels) {
-    shard->Add(&shard->calls, 1);
-    shard->Add(&shard->replayed, replayed);
-    shard->Add(&shard->matched, matched);
+    shard->CountCall(replayed, matched);
     if (last_kernels_.load(std::memory_order_relaxed) != kernels)
       last_kernels_.store(kernels, std::memory_order_relaxed);
   }

@@ -11,46 +11,9 @@
 
 namespace frazil::tracer {
 
-// Lock for the owner, where nothing inside takes it again: not taken if the long way is needed.
-class Session::QuickLock {
- public:
-  explicit QuickLock(Session* s) : s_(s) {
-    if (__builtin_expect(s->lock_depth_ > 0, 0)) return;
-    s->inside_.store(true, std::memory_order_relaxed);
-    LightFence();
-    taken_ = __builtin_expect(!s->busy_.load(std::memory_order_acquire), 1);
-    if (!taken_) s->inside_.store(false, std::memory_order_release);
-  }
-  ~QuickLock() {
-    if (taken_) s_->inside_.store(false, std::memory_order_release);
-  }
-  QuickLock(const QuickLock&) = delete;
-  QuickLock& operator=(const QuickLock&) = delete;
-  bool taken() const { return taken_; }
-
- private:
-  Session* const s_;
-  bool taken_ = false;
-};
-
-Value* Session::TryCall(OpId op, const Tensor& a) { return TryPlain(Primitive(op), {a.value()}); }
-
-Value* Session::TryCall(OpId op, const Tensor& a, const Tensor& b) {
-  return TryPlain(Primitive(op), {a.value(), b.value()});
-}
-
-Value* Session::TryNumber(OpId op, const Tensor& a, uint64_t bits, bool first) {
-  const ValueRef number = Value::Immediate(a.dtype(), bits);
-  return first ? TryPlain(Primitive(op), {number.get(), a.value()})
-               : TryPlain(Primitive(op), {a.value(), number.get()});
-}
-
 Tensor Session::Call(const OpCall& call) {
   if (call.attrs.empty() && call.inputs.size() - 1 < 2) {
-    Value* const a = call.inputs[0]->value();
-    Value* const known = call.inputs.size() == 1
-                             ? TryPlain(Primitive(call.op), {a})
-                             : TryPlain(Primitive(call.op), {a, call.inputs[1]->value()});
+    Value* const known = TryFew(Primitive(call.op), call.inputs);
     return known ? Tensor(ValueRef::Adopt(known)) : CallUnpredicted(call);
   }
   {
@@ -143,10 +106,7 @@ Status Session::ChangePrecision() {
 void Session::Composite(const CompositeCall& call, CompositeBody body, absl::Span<Tensor> outputs) {
   if (expansion_) return body(outputs);  // part of the outer composite
   if (call.attrs.empty() && call.inputs.size() - 1 < 2 && outputs.size() == 1) {
-    Value* const a = call.inputs[0]->value();
-    Value* const known = call.inputs.size() == 1
-                             ? TryPlain(CompositeRow(call.id), {a})
-                             : TryPlain(CompositeRow(call.id), {a, call.inputs[1]->value()});
+    Value* const known = TryFew(CompositeRow(call.id), call.inputs);
     if (known) return outputs[0].Set(ValueRef::Adopt(known), nullptr);
   }
   for (const Tensor* t : call.inputs) {
@@ -173,67 +133,6 @@ void Session::Composite(const CompositeCall& call, CompositeBody body, absl::Spa
 }
 
 // ---- Matching
-
-// The call that came next the last time. That it comes again is the common case, which needs none
-// of the checks that decide how a call is taken.
-Node* Session::Predicted() const {
-  if (mode_ == Mode::kRecording || expansion_ || State().precision != precision_) return nullptr;
-  return cursor_->predicted.load(std::memory_order_acquire);
-}
-
-template <size_t n>
-inline bool Session::MatchesPlain(const Node& node, uint64_t what,
-                                  Value* const (&operands)[n]) const {
-  if (node.plain_arity != static_cast<int>(n) || node.plain_what != what) return false;
-  const ValueRef *values = values_.data(), *slots = slots_.data();
-  for (size_t i = 0; i < n; ++i) {
-    const NodeHead::Operand& expected = node.plain[i];
-    const Value* v = operands[i];
-    if (expected.fresh) {
-      if (!v || v->layout != expected.layout || v->kind() != expected.kind || !v->ready() ||
-          (v->storage && v->storage->foreign))
-        return false;
-    } else if (i == 1 && node.plain[0].fresh && node.plain[0].ref == expected.ref) {
-      if (operands[0] != v) return false;
-    } else if ((expected.ref >= 0 ? values[expected.ref] : slots[~expected.ref]).get() != v) {
-      return false;
-    }
-  }
-  return true;
-}
-
-template <size_t n>
-inline Value* Session::TryPlain(uint64_t what, Value* const (&operands)[n]) {
-  const QuickLock lock(this);
-  Node* const next = lock.taken() ? Predicted() : nullptr;
-  if (!next || !MatchesPlain(*next, what, operands)) return nullptr;
-  for (size_t i = 0; i < n; ++i) {
-    if (next->plain[i].fresh) slots_.push_back(ValueRef::Share(operands[i]));
-  }
-  cursor_ = next;
-  ++matched_;
-  return DeferResult(next->result_kind, next->result_layout);
-}
-
-void Node::SetHead() {
-  if (!attrs.empty() || operands.empty() || operands.size() > plain.size() || results.size() != 1)
-    return;
-  size_t fresh = 0;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    plain[i].ref = operands[i];
-    // Slots are numbered in the order in which they are met.
-    plain[i].fresh =
-        operands[i] == ~static_cast<int32_t>(first_slot + fresh) && fresh < slots.size();
-    if (!plain[i].fresh) continue;
-    const SlotGuard& guard = slots[fresh++];
-    plain[i].kind = Value::KindOf(guard.dtype, guard.device, guard.immediate);
-    plain[i].layout = guard.layout;
-  }
-  plain_what = uint64_t{composite} << 32 | op;
-  plain_arity = static_cast<int8_t>(operands.size());
-  result_kind = Value::KindOf(results[0].dtype, results[0].device, false);
-  result_layout = results[0].layout;
-}
 
 Node* Session::FindChild(const Request& request) {
   if (mode_ == Mode::kRecording) return nullptr;
@@ -293,12 +192,6 @@ bool Session::Matches(const Node& node, const Request& request) const {
     }
   }
   return true;
-}
-
-inline Value* Session::DeferResult(uint32_t kind, const Layout* layout) {
-  Value* value = Value::Deferred(kind, layout, this, serial_ << (kNumberBits + 1) | values_.size());
-  values_.push_back(ValueRef::Adopt(value));
-  return value;
 }
 
 void Session::Defer(Node* node, const Request& request, absl::Span<Tensor> outputs) {

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "tracer/deferred.h"
 #include "tracer/recording.h"
 
 namespace frazil::tracer {
@@ -43,6 +44,7 @@ class Session final : public Door, public Pending, public ReadObserver {
                  absl::Span<Tensor> outputs) override;
   // A branch point: ends the segment. Any thread may ask.
   Status Force(const Value* value) override;
+  bool LetGo(const Value* value) override;
   // A view of what was ready, which no segment has to end for.
   ValueRef Peek(const Value& value) override;
   // While recording, a segment ends where replaying it would have to: at a read of its results.
@@ -77,10 +79,11 @@ class Session final : public Door, public Pending, public ReadObserver {
 
   // Matching
   Node* Predicted() const;
-  template <size_t n>
-  bool MatchesPlain(const Node& node, uint64_t what, Value* const (&operands)[n]) const;
-  template <size_t n>
-  Value* TryPlain(uint64_t what, Value* const (&operands)[n]);
+  bool MatchesOperand(const NodeHead::Operand& expected, const Value* v, const Value* first) const;
+  Value* TryPlain(uint64_t what, Value* a, Value* b);
+  Value* TryFew(uint64_t what, absl::Span<const Tensor* const> inputs);
+  Value* Take(Node* call);
+  void AddSlots(const NodeHead& call, Value* a, Value* b);
   Node* FindChild(const Request& request);
   Node* SearchChild(const Request& request) const;
   bool Matches(const Node& node, const Request& request) const;
@@ -100,6 +103,9 @@ class Session final : public Door, public Pending, public ReadObserver {
 
   // Segments
   Status Flush();
+  // Makes what is wanted of it ready, and forgets its results.
+  bool EndQuickly();
+  Status EndSegment();
   Status ChangePrecision();
   std::shared_ptr<const SegmentPlan> MakePlan(const LiveMask& live, Precision precision,
                                               Status* refusal);
@@ -108,8 +114,6 @@ class Session final : public Door, public Pending, public ReadObserver {
   Remaining FindRemaining(const LiveMask& live) const;
   Status RunOneByOne(const LiveMask& live);
   void StartSegment();
-  bool Wanted() const;                  // somebody holds a value that is not there
-  bool FindLive(LiveMask* live) const;  // true if any is
   std::vector<const Node*> Path() const;
   std::vector<const CallRecord*> PathContent() const;
   // The error it is in strict mode.
@@ -132,7 +136,7 @@ class Session final : public Door, public Pending, public ReadObserver {
   uint64_t epoch_ = 0;                 // of the visit
   Node* cursor_ = nullptr;
   std::vector<ValueRef> slots_;             // replaying: what first-met operands were, in order
-  std::vector<ValueRef> values_;            // replaying: deferred results, in order
+  DeferredValues values_;                   // replaying: deferred results, in order
   int num_slots_ = 0, num_results_ = 0;     // recording: numbers given so far in this segment
   uint64_t serial_ = 0;                     // tags of this segment's values carry it
   ExpansionRecorder* expansion_ = nullptr;  // set while a composite's body is being recorded

@@ -68,4 +68,8 @@ class Session::Lock {
   const bool owner_;
 };
 
+inline Value* Session::DeferResult(uint32_t kind, const Layout* layout) {
+  return values_.Add(kind, layout, this, serial_ << (kNumberBits + 1) | values_.size());
+}
+
 }  // namespace frazil::tracer

@@ -85,7 +85,11 @@ Session* Session::Begin(Recording* recording, ScriptBuilder* builder) {
 }
 
 void Session::End(Session* s) {
-  if (__builtin_expect(!s->values_.empty() && s->Wanted(), 0)) {
+  if (__builtin_expect(!s->values_.empty(), 0)) {
+    if (!s->values_.AnyWaitedFor()) {
+      s->values_.Clear();
+      return End(s);
+    }
     Idle& idle = GetIdle();
     s->kept_ = s->recording_->shared_from_this();
     s->owner_.store(nullptr, std::memory_order_relaxed);
@@ -95,7 +99,6 @@ void Session::End(Session* s) {
     return;
   }
   s->slots_.clear();
-  s->values_.clear();
   s->recording_->Leave(s->shard_, s->epoch_);
   if (__builtin_expect(!t_spare, 1)) {
     t_spare = s;
@@ -124,7 +127,7 @@ void Session::SweepLeft() {
     std::erase_if(idle.left, [&](Session* s) {
       // Somebody is computing it: another time.
       if (s->busy_.exchange(true, std::memory_order_acquire)) return false;
-      const bool wanted = s->Wanted();
+      const bool wanted = s->values_.AnyWaitedFor();
       if (!wanted) done.push_back(s);
       s->busy_.store(false, std::memory_order_release);
       return !wanted;
@@ -133,6 +136,7 @@ void Session::SweepLeft() {
   }
   // Letting go of values may run destructors that come here again.
   for (Session* s : done) {
+    s->values_.Clear();
     s->StartSegment();
     s->recording_->Leave(nullptr, s->epoch_);
     s->kept_ = nullptr;
@@ -150,7 +154,6 @@ void Session::StartSegment() {
   cursor_ = recording_->root();
   mode_ = Mode::kReplaying;
   slots_.clear();
-  values_.clear();
   num_slots_ = num_results_ = 0;
   serial_ = NextSerial();
 }

@@ -25,7 +25,7 @@ Status Session::StartRecording(const Request& request) {
   if (builder_) builder_->Postpone();
   const Explanation why = ExplainDeparture(
       *cursor_,
-      {request.composite(), request.op(), request.inputs, request.attrs, slots_, values_});
+      {request.composite(), request.op(), request.inputs, request.attrs, slots_, values_.span()});
   if (values_.empty()) {
     recording_->Note(why, "; recorded");
     mode_ = Mode::kRecording;
@@ -58,14 +58,14 @@ Status Session::LeaveReplay() {
     if (!slots_[i]->immediate) SetTag(slots_[i].get(), serial_ << (kNumberBits + 1) | kSlotBit | i);
   }
   LiveMask live;
-  FindLive(&live);
+  values_.FindLive(&live);
   flushing_ = true;
   const Status status = RunOneByOne(live);
   flushing_ = false;
   FZ_RETURN_IF_ERROR(status);
   fell_back_ = true;
   slots_.clear();
-  values_.clear();
+  values_.Clear();
   cursor_ = here;
   num_slots_ = slots;
   num_results_ = results;

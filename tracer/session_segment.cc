@@ -19,25 +19,6 @@ std::vector<const CallRecord*> Session::PathContent() const {
   return {path.begin(), path.end()};
 }
 
-bool Session::Wanted() const {
-  return std::any_of(values_.begin(), values_.end(),
-                     [](const ValueRef& v) { return v->holders() > 1 && !v->ready(); });
-}
-
-bool Session::FindLive(LiveMask* live) const {
-  const ValueRef* values = values_.data();
-  const size_t count = values_.size();
-  uint64_t any = 0;
-  for (size_t begin = 0; begin < count; begin += 64) {
-    const size_t end = std::min<size_t>(begin + 64, count);
-    uint64_t word = 0;
-    for (size_t i = end; i-- > begin;) word = word << 1 | uint64_t{values[i]->holders() > 1};
-    live->push_back(word);
-    any |= word;
-  }
-  return any != 0;
-}
-
 Status Session::Force(const Value* value) {
   {
     Lock lock(this);
@@ -125,15 +106,18 @@ void Session::OnGradient(const GradNode& leaf) {
 }
 
 Status Session::Flush() {
-  if (values_.empty()) {
-    StartSegment();
-    return absl::OkStatus();
-  }
+  const Status status = EndSegment();
+  // What could not be computed stays: everything is there to do it again.
+  if (values_.empty()) StartSegment();
+  return status;
+}
+
+Status Session::EndSegment() {
+  if (values_.empty() || EndQuickly()) return absl::OkStatus();
   Status status = absl::OkStatus(), refusal = absl::OkStatus();
   LiveMask live;
-  const bool wanted = FindLive(&live);
-  if (builder_)
-    builder_->OnSegment(PathContent(), slots_, values_, precision_);  // it holds what it sees
+  const bool wanted = values_.FindLive(&live);
+  if (builder_) builder_->OnSegment(PathContent(), slots_, values_.span(), precision_);
   if (wanted) {
     flushing_ = true;
     Pin pin;
@@ -153,14 +137,18 @@ Status Session::Flush() {
   } else {
     cursor_->used.store(Bounds::Now(), std::memory_order_relaxed);
   }
-  if (!status.ok()) {  // everything is there to do it again
+  if (!status.ok()) {
     if (!IsInterrupted(status)) NoteRefusal(Cause::kFailed, status).IgnoreError();
     if (builder_) builder_->Postpone();
     builder_ = nullptr;
     return status;
   }
-  StartSegment();
-  return status.ok() && strict_ ? refusal : status;
+  if (__builtin_expect(builder_ != nullptr, 0)) {  // it holds what it saw
+    values_.Clear();
+  } else {
+    values_.Recycle(live);
+  }
+  return strict_ ? refusal : status;
 }
 
 std::shared_ptr<const SegmentPlan> Session::MakePlan(const LiveMask& live, Precision precision,
@@ -233,7 +221,7 @@ Status Session::RunPlan(const SegmentPlan& plan, const LiveMask& live) {
 
 Status Session::Finish(bool interrupted) {
   Lock lock(this, Lock::kOwner);
-  Status status = interrupted && Wanted() ? Interrupted() : Flush();
+  Status status = interrupted && values_.AnyWaitedFor() ? Interrupted() : EndSegment();
   if (builder_ && !status.ok()) builder_->Postpone();
   builder_ = nullptr;
   recording_->CountCall(shard_, !recorded_ && !fell_back_, matched_, kernels_);

@@ -11,16 +11,6 @@ FZ_HOT_TLS Session* t_session = nullptr;
 
 }  // namespace
 
-bool Enabled() {
-  const int8_t own = State().mode;
-  return own < 0 ? TracingEnabled() : own > 0 && TracingEnabled();
-}
-
-bool Strict() {
-  const int8_t own = State().mode;
-  return (own < 0 ? ProcessMode() : own) & kStrict;
-}
-
 bool TracesModules() {
   const int8_t own = State().mode;
   return (own < 0 ? ProcessMode() : own) & kTracesModules && !Inside() && Enabled();

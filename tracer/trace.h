@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/apply.h"
+#include "core/config.h"
 #include "tracer/causes.h"
 #include "tracer/memory_report.h"
 
@@ -93,8 +94,11 @@ bool Inside();
 bool TracesModules();
 
 // True if tracing is on for this thread: mode("auto"), and FRAZIL_JIT is not "off".
-bool Enabled();
+inline bool Enabled() { return State().mode != 0 && TracingEnabled(); }
 // True if a departure from what is recorded is an error in this thread: mode("auto", strict=True).
-bool Strict();
+inline bool Strict() {
+  const int8_t own = State().mode;
+  return (own < 0 ? ProcessMode() : own) & kStrict;
+}
 
 }  // namespace frazil::tracer

@@ -31,7 +31,9 @@ StatusOr<std::shared_ptr<const PreparedCall>> Prepare(OpId op, Precision precisi
                       Compile(std::move(graph), {.precision = precision,
                                                  .reusable = call.reusable,
                                                  .lent_by_cell = call.reusable != 0}));
-  if (call.quick()) prepared->quick = static_cast<const PlanImpl&>(*prepared->plan).Quick();
+  if (!call.quick()) return prepared;
+  const QuickCall& quick = static_cast<const PlanImpl&>(*prepared->plan).quick();
+  if (quick.IsForTwo()) prepared->quick = quick;
   return prepared;
 }
 

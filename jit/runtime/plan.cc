@@ -205,6 +205,7 @@ Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outpu
 }
 
 Status PlanImpl::Fill(absl::Span<Value* const> inputs, absl::Span<Value* const> deferred) const {
+  if (quick_.fn && quick_.Fill(inputs.data(), deferred[0])) return absl::OkStatus();
   if (simple_ && !deferred[0]->ready()) {
     Memory memory;
     FZ_RETURN_IF_ERROR(RunSimple(inputs, &memory));
@@ -325,11 +326,10 @@ bool PlanImpl::IsSimple(const Program& p) {
 QuickCall PlanImpl::Quick() const {
   QuickCall quick;
   const Program& p = program_;
-  if (!simple_ || p.num_inputs > 2 || p.results[0].donor >= 0 || !(p.results[0].device == Device()))
+  if (!simple_ || p.num_inputs > int32_t(QuickCall::kArgs) || !(p.results[0].device == Device()))
     return quick;
   const KernelStep& step = std::get<KernelStep>(p.steps[0]);
-  if (step.buffers.size() > quick.buffers.size() || step.scalars.size() > quick.scalars.size())
-    return quick;
+  static_assert(kSimpleArgs == QuickCall::kArgs);
   for (size_t i = 0; i < step.buffers.size(); ++i) {
     if (step.buffers[i].offset != 0) return quick;
     const int32_t slot = step.buffers[i].slot;
@@ -339,13 +339,17 @@ QuickCall PlanImpl::Quick() const {
     if (step.scalars[i] < 0) return quick;
     quick.scalars[i] = uint8_t(step.scalars[i]);
   }
+  quick.num_operands = uint8_t(p.num_inputs);
+  quick.num_buffers = uint8_t(step.buffers.size());
   quick.num_scalars = uint8_t(step.scalars.size());
-  quick.in_order = step.scalars.empty() && quick.buffers == std::array<uint8_t, 3>{0, 1, 2};
+  quick.in_order = step.scalars.empty() && quick.num_buffers == 3 && quick.buffers[0] == 0 &&
+                   quick.buffers[1] == 1 && quick.buffers[2] == QuickCall::kResult;
   quick.extents = step.extents.data();
   quick.strides = step.strides.data();
   quick.rows = step.rows;
   quick.cols = step.cols;
   const Result& result = p.results[0];
+  quick.donor = int8_t(result.donor);
   quick.dtype = result.dtype;
   quick.layout = result.layout->shape;
   quick.kind = Value::KindOf(result.dtype, result.device, false);

@@ -23,6 +23,7 @@ class PlanImpl : public Plan, public std::enable_shared_from_this<PlanImpl> {
       : program_(MarkLast(std::move(program))),
         simple_(IsSimple(program_)),
         has_head_(options.compile.lent_by_cell && HasHead(program_)),
+        quick_(Quick()),
         graph_(std::move(graph)),
         grouping_(std::move(grouping)),
         options_(options),
@@ -42,13 +43,14 @@ class PlanImpl : public Plan, public std::enable_shared_from_this<PlanImpl> {
   const Grouping& grouping() const { return grouping_; }
   const BuildOptions& options() const { return options_; }
 
-  // Without a kernel (fn null) if it takes more than that. Lives as long as the plan.
-  QuickCall Quick() const;
+  // Without a kernel (fn null) if it takes more than that. Its parts live as long as the plan.
+  const QuickCall& quick() const { return quick_; }
 
  private:
   // One small kernel that makes one new value, as most eager ops are.
   static bool IsSimple(const Program& program);
   static Program MarkLast(Program program);
+  QuickCall Quick() const;
   Status RunSimple(absl::Span<Value* const> inputs, Memory* memory) const;
   bool lent_by_cell() const { return options_.compile.lent_by_cell; }
   // Enough work before the first step that may overwrite the content of a cell.
@@ -64,6 +66,7 @@ class PlanImpl : public Plan, public std::enable_shared_from_this<PlanImpl> {
   Program program_;
   bool simple_;
   bool has_head_;
+  QuickCall quick_;
   // For Dump and CompileAgain, which build the program again.
   Graph graph_;
   Grouping grouping_;

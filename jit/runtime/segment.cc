@@ -6,7 +6,7 @@
 #include "core/check.h"
 #include "core/cost.h"
 #include "jit/runtime/compile.h"
-#include "jit/runtime/plan.h"
+#include "jit/runtime/plan_impl.h"
 
 namespace frazil::jit {
 namespace {
@@ -19,7 +19,10 @@ class JitSegment final : public tracer::SegmentPlan {
       : plan_(std::move(plan)),
         slots_(slots),
         constants_(std::move(constants)),
-        kernels_(plan_->stats().kernels + plan_->stats().library_calls) {}
+        kernels_(plan_->stats().kernels + plan_->stats().library_calls),
+        quick_(static_cast<const PlanImpl&>(*plan_).quick()) {
+    if (!constants_.empty()) quick_.fn = nullptr;
+  }
 
   Status Run(absl::Span<Value* const> slots, absl::Span<ValueRef> outputs,
              tracer::StillLent still_lent) const override {
@@ -28,6 +31,9 @@ class JitSegment final : public tracer::SegmentPlan {
   }
   Status Fill(absl::Span<Value* const> slots, absl::Span<Value* const> deferred) const override {
     return constants_.empty() ? plan_->Fill(slots, deferred) : plan_->Fill(Inputs(slots), deferred);
+  }
+  bool FillQuick(const ValueRef* slots, Value* deferred) const override {
+    return quick_.fn && quick_.Fill(slots, deferred);
   }
   const Plan& plan() const { return *plan_; }
   int slots() const { return slots_; }
@@ -54,6 +60,7 @@ class JitSegment final : public tracer::SegmentPlan {
   int slots_;  // inputs before the constants
   std::vector<ValueRef> constants_;
   int kernels_;
+  QuickCall quick_;  // of the plan; no fn if that has constants
 };
 
 class JitCompiler final : public tracer::SegmentCompiler {

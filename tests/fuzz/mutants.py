@@ -5,6 +5,7 @@ are planted by mutate.py, one at a time, into copies.
 """
 
 SESSION = "tracer/session*.cc"
+DEFERRED = "tracer/deferred*.cc"
 RECORDING = "tracer/recording*.cc"
 KEYS = "tracer/promise*.cc"
 SCRIPT = "tracer/script*.cc"
@@ -45,8 +46,8 @@ GUARDS = [
 
 # What a session records, runs and gives back.
 REPLAY = [
-    (SESSION, "uint64_t{values[i]->holders() > 1}", "uint64_t{values[i]->holders() > 2}"),
-    (SESSION, "word = word << 1 |", "word = (word << 1 & 0xff) |"),
+    (DEFERRED, "uint64_t{values[i]->holders() > 1}", "uint64_t{values[i]->holders() > 2}"),
+    (DEFERRED, "word = word << 1 |", "word = (word << 1 & 0xff) |"),
     (PLAN, "FillFrom(*outputs[i])", "FillFrom(*outputs[outputs.size() - 1 - i])"),
     (SESSION, "kSlotBit | i);", "kSlotBit | (i ^ 1));"),
     (SESSION, "num_results_ = results;", "num_results_ = 0;"),

@@ -113,3 +113,37 @@ assert x.tolist() == [2.0] * N
 def test_what_is_ready_keeps_nothing():
     run = subprocess.run([sys.executable, "-c", READY], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
+
+
+# The body goes on: what was computed before memory ended is not a later call's result.
+CAUGHT = """
+import frazil as fz
+
+N, MIB = 1 << 10, 1 << 20
+
+@fz.trace
+def step(x, w, short):
+    a, b = x + 1, x * 2
+    big = (x.reshape(-1, 1) @ w) @ w.T
+    fz.config(memory_bytes=short)
+    try:
+        big[0, 0].item()
+        assert not short
+    except MemoryError:
+        assert short
+        del a
+    fz.config(memory_bytes=0)
+    assert big[0, 0].item() == 4096
+    c = x * 3
+    return c + b
+
+x, w = fz.ones(N), fz.ones((1, 4096))
+for i in range(8):
+    short = fz.memory.stats()["live_bytes"] + MIB if i % 4 == 3 else 0
+    assert step(x, w, short).tolist() == [5.0] * N, i
+"""
+
+
+def test_a_body_that_catches_it_goes_on():
+    run = subprocess.run([sys.executable, "-c", CAUGHT], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr

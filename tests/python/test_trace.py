@@ -24,6 +24,44 @@ def check(fn, *argument_lists):
     return traced
 
 
+def test_one_array_twice_is_not_two():
+    x, y = fz.asarray([1.0, 2.0]), fz.asarray([5.0, 7.0])
+    check(lambda a, b: a * b + b, (x, x), (x, y), (y, y), (y, x))
+    check(lambda a, b: (a - b) * (b - a), (x, x), (x, y), (x, x))
+
+
+def test_numbers_on_either_side():
+    arrays = [
+        fz.asarray([1.5, -2.0]),
+        fz.asarray(np.array([3, 4], "i4")),
+        fz.asarray(np.array([3.5, 4], "f8")),
+        fz.asarray(2.5),
+    ]
+    check(lambda x, k: (k - x) * 2 + (x - k) / 4.0 - (1 - x * k), *[(x, 3) for x in arrays])
+    check(lambda x, k: (k - x) * k - (x - k), *[(x, k) for x in arrays for k in (0.5, 2, 7)])
+
+
+def test_results_of_one_call_stay_when_the_next_is_like_it():
+    kept = []
+
+    def body(x, keep):
+        values = [x + 1]
+        for i in range(5):
+            values.append(values[-1] * (i + 2) - x)
+        kept.append([values[i] for i in keep])
+        return values[-1]
+
+    traced = fz.trace(body)
+    arrays = [fz.asarray(np.arange(n, dtype=t)) for n, t in ((4, "f4"), (5, "f4"), (4, "i4"))]
+    keeps = [(), (0,), (5,), (1, 3), (), (0, 1, 2, 3, 4, 5)]
+    calls = [(x, keep) for _ in range(3) for keep in keeps for x in arrays]
+    results = [traced(x + i, keep) for i, (x, keep) in enumerate(calls)]
+    of_traced, kept = kept, []
+    for i, (x, keep) in enumerate(calls):
+        assert bits(body(x + i, keep)) == bits(results[i])
+        assert [bits(v) for v in kept[i]] == [bits(v) for v in of_traced[i]]
+
+
 def test_functions_of_all_kinds():
     x = fz.asarray([1.0, 2.0])
 
