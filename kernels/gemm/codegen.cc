@@ -21,6 +21,7 @@ namespace Inst = asmjit::x86::Inst;
 
 constexpr int kRowsPerBase = 5;  // [base + {0,1,2,3,4}*lda] needs lda and 3*lda in registers
 constexpr int kUnroll = kAheadSteps;
+constexpr int kStepsAhead = 8;  // of A by columns: few, for they may share two sets of the cache
 
 // Writes one kernel. Registers: rdi the call; rax, r8, r9 rows 0, 5, 10 of A; rsi lda, r10 3*lda;
 // rdx B, rcx ldb; r11 the k counter. Before and after the k loop rax and rcx walk C. A kernel that
@@ -74,6 +75,8 @@ class KernelWriter {
   Vec Acc(int i, int j) const { return Reg(i * s_.nv + j); }
   bool FetchesC() const { return s_.ahead == Ahead::kNear || s_.ahead == Ahead::kFarRows; }
   bool Listed() const { return s_.ahead == Ahead::kListed; }
+  // Each step of an A by columns is another line, which the first-level cache does not keep.
+  bool FetchesSteps() const { return Listed() && s_.a == ALayout::kColumns; }
   bool IsMasked(int j) const { return s_.masked && j == s_.nv - 1; }
   // With one vector a row nothing is gained by keeping the broadcast value in a register.
   bool BroadcastsInFma() const {
@@ -168,6 +171,7 @@ class KernelWriter {
     as_.mov(x86::rcx, Field(offsetof(KernelCall, ldb)));
     as_.mov(x86::r11, Field(offsetof(KernelCall, k)));
     if (Listed()) as_.mov(x86::rbx, Field(offsetof(ListedCall, list)));
+    if (FetchesSteps()) as_.imul(x86::r9, x86::rsi, kStepsAhead);
     if (!FetchesC()) return;
     as_.mov(x86::rbx, Field(offsetof(KernelCall, next_c)));
     as_.mov(x86::rbp, Field(offsetof(KernelCall, ldc)));
@@ -227,6 +231,7 @@ class KernelWriter {
 
   // `sums`: the first of the accumulators.
   void KStep(int u, int sums = 0) {
+    if (FetchesSteps()) as_.prefetcht0(x86::ptr(x86::rax, x86::r9));
     if (!b_in_memory_) {
       for (int j = 0; j < s_.nv; ++j) LoadVector(Reg(b_reg_ + j), BVector(j, u), IsMasked(j));
     }

@@ -25,6 +25,8 @@ constexpr int64_t kTaskVectors = 32;   // of a thread that has more than one tas
 constexpr int64_t kToldRows = 512;     // of a block of rows whose completion is told
 constexpr double kWork = 1 << 25;  // multiply-adds below which operands are in the caches anyway
 constexpr int64_t kFewestRows = 64, kFewestSteps = 192;
+// Bytes between steps of an A by columns, at most, also where one block of B has all columns.
+constexpr int64_t kStepsApart = 1536, kStepsApartOnce = 2048;
 constexpr int64_t kVectorBytes = 64, kLine = 64;
 constexpr int64_t kHugePage = 2 << 20;
 constexpr int64_t kTurnedSteps = 16;  // packed at once of a B that is turned
@@ -52,6 +54,7 @@ struct ResidentPlan {
   int64_t k = 0;
   Block<T> c{};
   int64_t vectors = 0, row_parts = 1, column_parts = 1, k_parts = 1;
+  bool by_columns = false;                  // A is: it is read so
   Kernel kernels[2][kVectors + 1][2] = {};  // by rows (7, 8), vectors, and whether one is partial
 
   int64_t Tasks() const { return row_parts * column_parts; }
@@ -75,6 +78,8 @@ class Worker {
  public:
   using Plan = ResidentPlan<T>;
   static constexpr int64_t kLanes = Plan::kLanes, kLineElements = Plan::kLineElements;
+  // Rows of tiles that share the lines of an A by columns.
+  static constexpr int64_t kLineTiles = kLineElements / kRows;
 
   Worker(const Plan& plan, bool continues, std::atomic<int64_t>* next, const RowsDone* rows_done)
       : p_(plan), continues_(continues), next_(*next), rows_done_(rows_done) {
@@ -89,6 +94,7 @@ class Worker {
     Pack(next_piece_, 0, next_piece_.steps());
     for (bool more = true; more;) {
       piece_ = next_piece_;
+      again_ = piece_.vector0 != task_start_;
       const int64_t task = task_;
       const bool last = piece_.vector1 == task_end_ && part_ + 1 == p_.k_parts;
       std::swap(packed_[0], packed_[1]);
@@ -117,7 +123,7 @@ class Worker {
       const int64_t rows = task_ % p_.row_parts, columns = task_ / p_.row_parts;
       next.tile0 = Cut(p_.Tiles(), p_.row_parts, rows);
       next.tile1 = Cut(p_.Tiles(), p_.row_parts, rows + 1);
-      next.vector0 = Cut(p_.vectors, p_.column_parts, columns);
+      next.vector0 = task_start_ = Cut(p_.vectors, p_.column_parts, columns);
       task_end_ = Cut(p_.vectors, p_.column_parts, columns + 1);
       width_ = FirstVectors(task_end_ - next.vector0);
     } else if (part_ == 0) {
@@ -167,29 +173,37 @@ class Worker {
   // Bytes from one element to another, for a list.
   static int32_t Bytes(int64_t elements) { return int32_t(elements * int64_t(sizeof(T))); }
 
-  // Lines that the kernels of a row of tiles fetch, in this order.
-  void List(bool more, int64_t steps_packed) {
-    list_.clear();
+  // Lines that the kernels of a row of tiles fetch, in this order. `turn`: of the rows of tiles
+  // that share A's lines, each fetches a part of those that come next.
+  std::vector<AheadLine> List(bool more, int64_t steps_packed, int64_t turn) const {
+    std::vector<AheadLine> list;
     const int64_t turns = piece_.steps() / kAheadSteps;
     const int64_t most = turns * CeilDiv(piece_.vectors(), 2);
     if (more && p_.b.cs == 1) {
       for (int64_t s = 0; s < steps_packed; ++s) {
         for (int64_t j = 0; j < Columns(next_piece_); j += kLineElements)
-          list_.push_back({Bytes(s * p_.b.rs + j), 0});
+          list.push_back({Bytes(s * p_.b.rs + j), 0});
       }
     } else if (more) {
       for (int64_t j = 0; j < Columns(next_piece_); ++j) {
         for (int64_t s = 0; s < steps_packed; s += kLineElements)
-          list_.push_back({Bytes(j * p_.b.cs + s), 0});
+          list.push_back({Bytes(j * p_.b.cs + s), 0});
       }
     }
-    for (int64_t s = 0; s < piece_.steps(); s += kLineElements) {
-      for (int64_t r = 0; r < kRows; ++r) list_.push_back({Bytes(r * p_.a.rs + s), 8});
+    if (!p_.by_columns) {
+      for (int64_t s = 0; s < piece_.steps(); s += kLineElements) {
+        for (int64_t r = 0; r < kRows; ++r) list.push_back({Bytes(r * p_.a.rs + s), 8});
+      }
+    } else if (!again_) {
+      const int64_t end = Cut(piece_.steps(), kLineTiles, turn + 1);
+      for (int64_t s = Cut(piece_.steps(), kLineTiles, turn); s < end; ++s)
+        list.push_back({Bytes(s * p_.a.cs), 8});
     }
     for (int64_t j = 0; j < Columns(piece_); j += kLineElements) {
-      for (int64_t r = 0; r < kRows; ++r) list_.push_back({Bytes(r * p_.c.ld + j), 16});
+      for (int64_t r = 0; r < kRows; ++r) list.push_back({Bytes(r * p_.c.ld + j), 16});
     }
-    list_.resize(size_t(most), AheadLine{0, 24});
+    list.resize(size_t(most), AheadLine{0, 24});
+    return list;
   }
 
   // k steps of the next block that are packed after each row of tiles.
@@ -202,10 +216,11 @@ class Worker {
   // The piece, and with `more` packs the next one. False where it was abandoned.
   bool Multiply(bool more) {
     const int64_t steps_packed = StepsPacked(more);
-    List(more, steps_packed);
+    for (int64_t turn = 0; turn < (p_.by_columns ? kLineTiles : 1); ++turn)
+      lists_[turn] = List(more, steps_packed, turn);
     ListedCall listed{};
     KernelCall& call = listed.call;
-    call.lda = p_.a.rs * int64_t(sizeof(T));
+    call.lda = (p_.by_columns ? p_.a.cs : p_.a.rs) * int64_t(sizeof(T));
     call.ldc = p_.c.ld * int64_t(sizeof(T));
     call.k = piece_.steps();
     call.accumulate = continues_ || piece_.k0 != 0;
@@ -226,24 +241,35 @@ class Worker {
   }
 
   // What the lists start from: the steps of B that are packed after the next row of tiles, and
-  // that row, which may be the first of the next piece.
+  // that row, which may be the first of the next piece. Of an A by columns, the next lines.
   void LookAhead(int64_t tile, bool more, int64_t step, ListedCall* call) const {
     const bool same = tile + 1 < piece_.tile1;
-    const Piece& next = same || !more ? piece_ : next_piece_;
+    const Piece& after = more ? next_piece_ : piece_;
+    const Piece& next = same ? piece_ : after;
     const int64_t row = RowOf(same ? tile + 1 : next.tile0);
     call->from[1] = p_.a.At(row, next.k0);
+    if (p_.by_columns) {
+      const int64_t later = tile - Turn(tile) + kLineTiles;
+      call->from[1] = later < piece_.tile1 ? p_.a.At(RowOf(later), piece_.k0)
+                                           : p_.a.At(RowOf(after.tile0), after.k0);
+    }
     call->from[2] = p_.c.data + row * p_.c.ld + next.vector0 * kLanes;
     call->from[0] = call->from[1];
     if (more && step < next_piece_.steps())
       call->from[0] = p_.b.At(next_piece_.k0 + step, next_piece_.vector0 * kLanes);
   }
 
+  // Which of the rows of tiles that share A's lines this one is.
+  int64_t Turn(int64_t tile) const {
+    return p_.by_columns ? (tile - piece_.tile0) % kLineTiles : 0;
+  }
+
   void RowOfTiles(int64_t tile, ListedCall* listed) const {
     KernelCall& call = listed->call;
     const int64_t row = RowOf(tile), rows = RowOf(tile + 1) - row;
     call.a = p_.a.At(row, piece_.k0);
-    listed->list = list_.data();
-    listed->from[3] = list_.data();  // what is near anyway, where there is nothing to fetch
+    listed->list = lists_[Turn(tile)].data();
+    listed->from[3] = listed->list;  // what is near anyway, where there is nothing to fetch
     T* const c = p_.c.data + row * p_.c.ld;
     for (int64_t v = piece_.vector0; v < piece_.vector1;) {
       const int64_t vectors = PanelVectors(piece_.vector1 - v), j = v * kLanes;
@@ -260,20 +286,35 @@ class Worker {
   std::atomic<int64_t>& next_;
   const RowsDone* const rows_done_;
   T* packed_[2];  // the block that is used, and the one that is packed
-  int64_t task_ = -1, task_end_ = 0, width_ = 0, part_ = 0;
+  int64_t task_ = -1, task_start_ = 0, task_end_ = 0, width_ = 0, part_ = 0;
   Piece piece_{}, next_piece_{};
-  std::vector<AheadLine> list_;
+  bool again_ = false;                        // the rows of A passed by another block
+  std::vector<AheadLine> lists_[kLineTiles];  // of each turn
 };
+
+// Whether an A by columns stays in the second-level cache, where its lines share few sets the
+// farther its steps are apart: some rows of tiles for the panels of one block, or whole, less of
+// it beside a B that is turned.
+template <typename T>
+bool SuitsByColumns(View<T> a, View<T> b, int64_t k, const Block<T>& c) {
+  constexpr int64_t kSize = sizeof(T);
+  const int64_t apart = std::abs(a.cs) * kSize;
+  if (c.cols * kSize <= kBlockVectors * kVectorBytes) return apart <= kStepsApartOnce;
+  return apart <= kStepsApart &&
+         c.rows * k * kSize <= SecondLevelCacheBytes() / (b.cs == 1 ? 2 : 4);
+}
 
 // Whether this way is worth it, and distances fit the lists.
 template <typename T>
 bool Suits(Isa isa, View<T> a, View<T> b, int64_t k, const Block<T>& c) {
   constexpr int64_t kFar = std::numeric_limits<int32_t>::max() / int64_t(sizeof(T)) / 1024;
-  if (isa != Isa::kAvx512 || a.cs != 1 || (b.cs != 1 && b.rs != 1)) return false;
+  if (isa != Isa::kAvx512 || (a.cs != 1 && a.rs != 1) || (b.cs != 1 && b.rs != 1)) return false;
   if (c.rows < kFewestRows || k < kFewestSteps) return false;
   if (c.cols * int64_t(sizeof(T)) < kFewestVectors * kVectorBytes) return false;
   if (double(c.rows) * double(c.cols) * double(k) <= kWork) return false;
-  return std::max({std::abs(a.rs), std::abs(b.rs), std::abs(b.cs), c.ld}) < kFar;
+
+  if (a.cs != 1 && !SuitsByColumns(a, b, k, c)) return false;
+  return std::max({std::abs(a.rs), std::abs(a.cs), std::abs(b.rs), std::abs(b.cs), c.ld}) < kFar;
 }
 
 }  // namespace
@@ -291,6 +332,7 @@ std::unique_ptr<Resident<T>> Resident<T>::Make(Isa isa, View<T> a, View<T> b, in
   ResidentPlan<T>& p = *plan;
   p.a = a, p.b = b, p.k = k, p.c = c;
   p.vectors = CeilDiv(c.cols, p.kLanes);
+  p.by_columns = a.cs != 1;
   p.k_parts = CeilDiv(k, StepsOfBlock());
   // As many tasks for each thread, of one size or nearly. Where rows are told of, a task has all
   // columns.
@@ -309,9 +351,10 @@ std::unique_ptr<Resident<T>> Resident<T>::Make(Isa isa, View<T> a, View<T> b, in
   for (int size = 0; size < 2; ++size) {
     for (int vectors = 1; vectors <= kVectors; ++vectors) {
       for (int masked = 0; masked <= partial; ++masked) {
-        const KernelShape shape{sizeof(T) == 8, isa,         int(kRows) - 1 + size,
-                                vectors,        masked != 0, ALayout::kRows,
-                                Ahead::kListed};
+        const KernelShape shape{
+            sizeof(T) == 8, isa,         int(kRows) - 1 + size,
+            vectors,        masked != 0, p.by_columns ? ALayout::kColumns : ALayout::kRows,
+            Ahead::kListed};
         p.kernels[size][vectors][masked] = GetKernel(shape);
         if (p.kernels[size][vectors][masked] == nullptr) return nullptr;
       }

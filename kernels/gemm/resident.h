@@ -1,7 +1,7 @@
 // Large products of f32 and f64 on AVX-512: a block of B, packed, stays in the second-level cache
-// while all rows of A pass by it, read where they are. Called by kernels/gemm/blocked.cc.
-// Invariant: as there, C gets one fma a k step in ascending order; what a thread takes on never
-// changes a result.
+// while all rows of A pass by it, read where they are, also stored by columns. Called by
+// kernels/gemm/blocked.cc. Invariant: as there, C gets one fma a k step in ascending order; what a
+// thread takes on never changes a result.
 #pragma once
 
 #include <cstdint>

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <xmmintrin.h>
 
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstddef>
@@ -245,12 +246,17 @@ TYPED_TEST(FloatGemmTest, Resident) {
   std::mt19937_64 rng(11);
   for (Layout lb : {Layout::kRows, Layout::kColumns})
     Check<TypeParam>(rng, {171, 213, 931}, Layout::kRows, lb, Layout::kRows, true);
+  for (Layout lb : {Layout::kRows, Layout::kColumns}) {  // A by columns, an odd number of tiles
+    Check<TypeParam>(rng, {133, 413, 931}, Layout::kColumns, lb, Layout::kRows, true);
+    Check<TypeParam>(rng, {171, 213, 931}, Layout::kColumns, lb, Layout::kRows, false);
+  }
+  Check<TypeParam>(rng, {261, 192, 1000}, Layout::kColumns, Layout::kRows, Layout::kPadded, false);
   Check<TypeParam>(rng, {90, 1189, 322}, Layout::kPadded, Layout::kPadded, Layout::kPadded, false);
   Check<TypeParam>(rng, {1300, 100, 262}, Layout::kRows, Layout::kRows, Layout::kRows, false);
   Check<TypeParam>(rng, {65, 129, 4100}, Layout::kRows, Layout::kRows, Layout::kRows, false);
 }
 
-TEST(Resident, TakesLargeProductsWhoseRowsLieAsStored) {
+TEST(Resident, TakesLargeProducts) {
   if (ResolveIsa(Isa::kBest) != Isa::kAvx512) GTEST_SKIP() << "needs AVX-512";
   const auto takes = [](int64_t m, int64_t n, int64_t k, int64_t ars, int64_t acs) {
     const gemm::View<float> a{nullptr, ars, acs}, b{nullptr, n, 1};
@@ -261,6 +267,8 @@ TEST(Resident, TakesLargeProductsWhoseRowsLieAsStored) {
   EXPECT_FALSE(takes(1024, 1024, 64, 64, 1));
   EXPECT_FALSE(takes(1024, 64, 1024, 1024, 1));
   EXPECT_FALSE(takes(256, 256, 256, 256, 1));
+  EXPECT_TRUE(takes(128, 512, 768, 1, 128));
+  EXPECT_TRUE(takes(512, 128, 768, 1, 512));
   EXPECT_FALSE(takes(512, 512, 512, 1, 512));
   EXPECT_FALSE(takes(512, 512, 512, int64_t{1} << 32, 1));
 }
@@ -269,17 +277,42 @@ TEST(Resident, TakesLargeProductsWhoseRowsLieAsStored) {
 TEST(Resident, Continues) {
   constexpr int64_t kM = 200, kN = 260, kK = 1400, kFirst = 650;
   std::mt19937_64 rng(12);
-  Matrix<float> a(rng, kM, kK, Layout::kRows, false), b(rng, kK, kN, Layout::kRows, false);
-  Matrix<float> want(rng, kM, kN, Layout::kRows, false), got(rng, kM, kN, Layout::kRows, false);
-  const auto part = [&](const Matrix<float>& c, int64_t k0, int64_t k1) {
-    MatrixRef left = a.ref, right = b.ref;
-    left.data = a.memory.data() + k0, right.data = b.memory.data() + k0 * kN;
-    return GemmArgs{DType::kF32, kM, kN, k1 - k0, left, right, c.ref};
-  };
-  gemm::ReferenceGemm(part(want, 0, kK));
-  Gemm(part(got, 0, kFirst));
-  GemmAdd(part(got, kFirst, kK));
-  ExpectSame(want, got, "continued", Shape{kM, kN, kK});
+  for (const Layout la : {Layout::kRows, Layout::kColumns}) {
+    Matrix<float> a(rng, kM, kK, la, false), b(rng, kK, kN, Layout::kRows, false);
+    Matrix<float> want(rng, kM, kN, Layout::kRows, false), got(rng, kM, kN, Layout::kRows, false);
+    const auto part = [&](const Matrix<float>& c, int64_t k0, int64_t k1) {
+      MatrixRef left = a.ref, right = b.ref;
+      left.data = a.memory.data() + k0 * a.ref.col_stride, right.data = b.memory.data() + k0 * kN;
+      return GemmArgs{DType::kF32, kM, kN, k1 - k0, left, right, c.ref};
+    };
+    gemm::ReferenceGemm(part(want, 0, kK));
+    Gemm(part(got, 0, kFirst));
+    GemmAdd(part(got, kFirst, kK));
+    ExpectSame(want, got, "continued", Shape{kM, kN, kK});
+  }
+}
+
+// Each row is told of once, when it is complete, whichever way A is stored.
+TEST(Resident, TellsRows) {
+  constexpr int64_t kM = 300, kN = 413, kK = 931;
+  std::mt19937_64 rng(14);
+  for (const Layout la : {Layout::kRows, Layout::kColumns}) {
+    Matrix<float> a(rng, kM, kK, la, false), b(rng, kK, kN, Layout::kRows, false);
+    Matrix<float> want(rng, kM, kN, Layout::kRows, false), got(rng, kM, kN, Layout::kRows, false);
+    gemm::ReferenceGemm(GemmArgs{DType::kF32, kM, kN, kK, a.ref, b.ref, want.ref});
+    std::vector<std::atomic<int>> told(kM);
+    std::atomic<int64_t> wrong{0};
+    const auto done = [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        ++told[size_t(i)];
+        wrong += std::memcmp(want.memory.data() + i * want.ref.row_stride,
+                             got.memory.data() + i * got.ref.row_stride, kN * sizeof(float)) != 0;
+      }
+    };
+    GemmOnPool(GemmArgs{DType::kF32, kM, kN, kK, a.ref, b.ref, got.ref}, done);
+    EXPECT_EQ(wrong, 0);
+    for (const auto& times : told) EXPECT_EQ(times, 1);
+  }
 }
 
 TYPED_TEST(FloatGemmTest, Chunks) {
