@@ -4,8 +4,16 @@
 
 namespace frazil::tracer {
 
-ExpansionRecorder::ExpansionRecorder(const CompositeCall& call)
-    : call_(call), serial_(NextSerial()) {}
+HeldInputs::HeldInputs(absl::Span<const Tensor* const> inputs) {
+  held_.reserve(inputs.size());
+  for (const Tensor* t : inputs) {
+    held_.push_back(Tensor(t->value_ref()));
+    pointers_.push_back(&held_.back());
+  }
+}
+
+ExpansionRecorder::ExpansionRecorder(const HeldInputs& inputs)
+    : inputs_(inputs.get()), serial_(NextSerial()) {}
 
 int32_t ExpansionRecorder::ResultOf(const Value& v) const {
   const uint64_t tag = GetTag(const_cast<Value*>(&v));
@@ -14,12 +22,12 @@ int32_t ExpansionRecorder::ResultOf(const Value& v) const {
 }
 
 int32_t ExpansionRecorder::Operand(const Tensor& t) {
-  const auto inputs = static_cast<int32_t>(call_.inputs.size());
+  const auto inputs = static_cast<int32_t>(inputs_.size());
   for (int32_t i = 0; i < inputs; ++i) {
-    if (call_.inputs[i]->value() == t.value()) return ~i;
+    if (inputs_[i]->value() == t.value()) return ~i;
   }
   if (const int32_t result = ResultOf(*t.value()); result >= 0) return result;
-  // Numbers and small tables made by the body.
+  closed_ &= t.value()->immediate;
   expansion_->constants.push_back(t.value_ref());
   return ~(inputs + static_cast<int32_t>(expansion_->constants.size()) - 1);
 }
@@ -37,7 +45,7 @@ std::unique_ptr<Expansion> ExpansionRecorder::Finish(absl::Span<const Tensor> ou
     if (result < 0) return nullptr;
     expansion_->outputs.push_back(result);
   }
-  return std::move(expansion_);
+  return closed_ ? std::move(expansion_) : nullptr;
 }
 
 }  // namespace frazil::tracer

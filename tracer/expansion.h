@@ -1,7 +1,7 @@
 // Writes down what ops a composite's body calls. Called by the session, which records calls, and by
 // the eager door, which then runs the composite as a plan (jit/runtime/eager_composite.h).
 // Invariant: the expansion depends on the composite's attributes and on metadata and identity of
-// its operands alone.
+// its operands alone; no array but these and what the body made is in it.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,28 @@
 
 namespace frazil::tracer {
 
+// A call's operands, which no other thread replaces.
+class HeldInputs {
+ public:
+  explicit HeldInputs(absl::Span<const Tensor* const> inputs);
+  HeldInputs(const HeldInputs&) = delete;
+  HeldInputs& operator=(const HeldInputs&) = delete;
+
+  absl::Span<const Tensor* const> get() const { return pointers_; }
+
+ private:
+  absl::InlinedVector<Tensor, 4> held_;
+  absl::InlinedVector<const Tensor*, 4> pointers_;
+};
+
 class ExpansionRecorder {
  public:
-  // The call and what it points to have to outlive this.
-  explicit ExpansionRecorder(const CompositeCall& call);
+  // The inputs have to outlive this.
+  explicit ExpansionRecorder(const HeldInputs& inputs);
   // An op of the body that has run.
   void Add(const OpCall& call, const Tensor& output);
-  // Null if the body failed or made nothing of its own.
+  // Null if the body failed, made nothing of its own, or met an array that is neither an input nor
+  // its own: a cell's new content, which another thread put there.
   std::unique_ptr<Expansion> Finish(absl::Span<const Tensor> outputs);
 
  private:
@@ -24,9 +39,10 @@ class ExpansionRecorder {
   int32_t ResultOf(const Value& v) const;
   int32_t Operand(const Tensor& t);
 
-  const CompositeCall& call_;
+  const absl::Span<const Tensor* const> inputs_;
   const uint64_t serial_;  // the body's values are numbered on their own
   std::unique_ptr<Expansion> expansion_ = std::make_unique<Expansion>();
+  bool closed_ = true;  // no array from elsewhere
 };
 
 }  // namespace frazil::tracer

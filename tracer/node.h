@@ -52,7 +52,7 @@ struct ExpandedOp {
 
 struct Expansion {
   std::vector<ExpandedOp> ops;
-  std::vector<ValueRef> constants;  // immediates made by the body: they depend on metadata alone
+  std::vector<ValueRef> constants;  // numbers made by the body: they depend on metadata alone
   absl::InlinedVector<int32_t, 3> outputs;  // as operands of ExpandedOp
 };
 

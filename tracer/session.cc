@@ -82,16 +82,10 @@ Tensor Session::CallUnpredicted(const OpCall& call) {
 
 Tensor Session::RunAndRecord(const OpCall& call) {
   // What is recorded is what ran: meanwhile another thread may replace the content of a cell.
-  absl::InlinedVector<Tensor, 4> held;
-  absl::InlinedVector<const Tensor*, 4> inputs;
-  held.reserve(call.inputs.size());
-  for (const Tensor* t : call.inputs) {
-    held.push_back(Tensor(t->value_ref()));
-    inputs.push_back(&held.back());
-  }
-  const Request request{Primitive(call.op), inputs, call.attrs};
+  const HeldInputs inputs(call.inputs);
+  const Request request{Primitive(call.op), inputs.get(), call.attrs};
   if (Status s = StartRecording(request); !s.ok()) return Tensor(std::move(s));
-  Tensor out = RunEagerly({call.op, inputs, call.attrs});
+  Tensor out = RunEagerly({call.op, inputs.get(), call.attrs});
   if (out.ok()) Record(request, {&out, 1}, nullptr);
   return out;
 }

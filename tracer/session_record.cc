@@ -110,13 +110,14 @@ void Session::Record(const Request& request, absl::Span<const Tensor> outputs,
 
 void Session::RunComposite(const CompositeCall& call, CompositeBody body,
                            absl::Span<Tensor> outputs) {
-  ExpansionRecorder recorder(call);
+  const HeldInputs inputs(call.inputs);
+  ExpansionRecorder recorder(inputs);
   expansion_ = &recorder;
   body(outputs);
   expansion_ = nullptr;
-  // A body that made nothing of its own, or failed, is no call of the segment.
+  // A body of which there is no expansion is no call of the segment.
   if (auto expansion = recorder.Finish(outputs))
-    Record({CompositeRow(call.id), call.inputs, call.attrs}, outputs, std::move(expansion));
+    Record({CompositeRow(call.id), inputs.get(), call.attrs}, outputs, std::move(expansion));
 }
 
 }  // namespace frazil::tracer

@@ -147,11 +147,19 @@ bool ToBool(PyObject* object, const char* op, const char* what, bool fallback, b
 
 namespace {
 
+// An integer, which an array without axes is too, although it looks like a sequence.
+bool IsOneInt(PyObject* object) {
+  if (!PyIndex_Check(object)) return false;
+  if (!PySequence_Check(object)) return true;
+  const bool sized = PyObject_Size(object) >= 0;
+  if (!sized) PyErr_Clear();
+  return !sized;
+}
+
 // Calls add(item) for an int or each item of a sequence.
 template <typename Add>
 bool ForInts(PyObject* object, const char* op, const char* what, const Add& add) {
-  if (PyIndex_Check(object) && !PySequence_Check(object)) return add(object);
-  if (IsTensor(object) && CellOf(object).rank() == 0) return add(object);
+  if (IsOneInt(object)) return add(object);
   if (!PySequence_Check(object) || PyUnicode_Check(object)) {
     Raise(TypeError("[", std::string(op), "] ", std::string(what),
                     " must be an integer or a tuple of integers, got ", Py_TYPE(object)->tp_name,

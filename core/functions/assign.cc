@@ -1,5 +1,7 @@
 #include "core/functions/assign.h"
 
+#include <utility>
+
 #include "core/apply.h"
 #include "core/functions/composite.h"
 
@@ -11,6 +13,18 @@ using DimVec = absl::InlinedVector<int64_t, 8>;
 // A part of at least 1/kLarge of the array is chosen element by element, which fuses with what is
 // around it; a smaller one is written into a copy, or into the array if nothing else needs it.
 constexpr int64_t kLarge = 8;
+
+// Ops of this thread do not write over the content that is replaced.
+class WholeResult {
+ public:
+  WholeResult() : spent_(std::exchange(State().spent, nullptr)) {}
+  ~WholeResult() { State().spent = spent_; }
+  WholeResult(const WholeResult&) = delete;
+  WholeResult& operator=(const WholeResult&) = delete;
+
+ private:
+  const Value* const spent_;
+};
 
 struct Box {
   int64_t start, step, size;
@@ -73,13 +87,14 @@ Tensor PutFlat(const Tensor& x, Dims box, const Tensor& v) {
   return reshape(PutAt(reshape(x, {-1}), flatten(positions), flatten(v), 0), x.dims());
 }
 
-// x[i, ...] = v where more than one axis is cut: into a copy of x[i], which is then put back. That
-// leaves the rest of x where it is; but gradients would be sums, with zeros added.
+// Where more than one axis is cut: into a copy of what one of the cuts leaves, all of the other
+// axes, which is then put back. That leaves the rest of x where it is; but gradients would be sums,
+// with zeros added.
 Tensor PutBack(const Tensor& x, Dims box, const Tensor& v, int axis) {
   DimVec whole, inner(box.begin(), box.end());
   for (int a = 0; a < x.rank(); ++a) {
-    const bool here = a == axis;
-    whole.insert(whole.end(), {here ? At(box, a).start : 0, 1, here ? 1 : x.dims()[a]});
+    const Box b = a == axis ? At(box, a) : Box{0, 1, x.dims()[a]};
+    whole.insert(whole.end(), {b.start, b.step, b.size});
   }
   inner[3 * axis] = 0;
   inner[3 * axis + 1] = 1;
@@ -92,7 +107,7 @@ Tensor PutBack(const Tensor& x, Dims box, const Tensor& v, int axis) {
 Tensor AssignBox(const Tensor& x, Dims box, const Tensor& v) {
   if (!v.ok()) return v;
   DimVec sizes;
-  int parts = 0, part = 0, one = -1;  // axes of which only a part is assigned, and one element
+  int parts = 0, part = -1;  // axes of which only a part is assigned: how many, the smallest part
   bool dense = true;
   for (int a = 0; a < x.rank(); ++a) {
     const Box b = At(box, a);
@@ -100,19 +115,21 @@ Tensor AssignBox(const Tensor& x, Dims box, const Tensor& v) {
     dense &= b.step == 1 || b.size <= 1;
     if (b.Whole(x.dims()[a])) continue;
     ++parts;
-    part = a;
-    if (b.size == 1 && one < 0) one = a;
+    if (part < 0 ||
+        double(b.size) * double(x.dims()[part]) < double(At(box, part).size) * double(x.dims()[a]))
+      part = a;
   }
   const Tensor same = reshape(v, sizes);
   if (!same.ok() || same.size() == 0) return same.ok() ? x : same;
   if (dense && same.size() >= x.size() / kLarge) {
-    State().spent = nullptr;  // one kernel for all of it is faster than several in place
-    return Composite(CompositeId::k_assign_box, {&x, &same}, box,
-                     [&] { return Choose(x, box, same); });
+    const WholeResult whole;  // one kernel for all of it is faster than several in place
+    const Tensor before = x;
+    return Composite(CompositeId::k_assign_box, {&before, &same}, box,
+                     [&] { return Choose(before, box, same); });
   }
   if (parts == 1) return PutAt(x, Along(x, At(box, part), x.dims()[part]), same, part);
   const bool gradient = NeedsGrad(State(), x) || NeedsGrad(State(), same);
-  return one >= 0 && !gradient ? PutBack(x, box, same, one) : PutFlat(x, box, same);
+  return gradient ? PutFlat(x, box, same) : PutBack(x, box, same, part);
 }
 
 }  // namespace frazil::ops

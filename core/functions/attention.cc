@@ -103,8 +103,9 @@ Tensor attend_gradients(const Tensor& q, const Tensor& k, const Tensor& v, const
   return Apply(OpId::k_attend_grad, {&q, &k, &v, &of_out, &logs, &delta}, {&attr, 1});
 }
 
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, bool causal,
+Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, bool causal,
                  std::optional<double> scale) {
+  const Tensor q = query, k = key, v = value;
   const auto batch = CheckShapes(q, k, v);
   if (!batch.ok()) return Tensor(batch.status());
   const DType dtype = Promote(Promote(q.dtype(), k.dtype()), v.dtype());

@@ -1,9 +1,11 @@
 // How a composite announces itself to the thread's door. Called by the bodies in
-// core/functions/*.cc. Invariant: everything the body reads is in inputs or attrs; numbers travel
-// as immediates in inputs, so their values are kernel arguments.
+// core/functions/*.cc. Invariants: everything the body reads is in inputs or attrs; numbers travel
+// as immediates in inputs, so their values are kernel arguments; inputs are the body's own copies
+// of cells, since another thread may replace a cell's content between two of its ops.
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 
 #include "core/functions/composites.h"
 
@@ -28,11 +30,17 @@ inline Tensor Number(double v, const Tensor& like) {
   return scalar(Scalar::Float(v), dtype);
 }
 
-// Axes as attributes: the rank's bit mask; errors are left to the reduction inside.
-inline int64_t AxisMask(const Axes& axes, int rank) {
+// Axes as an attribute: a bit mask. None if one is wrong or given twice: such a call is no
+// composite, and the reduction inside says so.
+inline std::optional<int64_t> AxisMask(const Axes& axes, int rank) {
   if (!axes.has_value()) return -1;
   int64_t mask = 0;
-  for (int64_t a : *axes) mask |= int64_t{1} << ((a < 0 ? a + rank : a) & 63);
+  for (const int64_t a : *axes) {
+    if (a < -rank || a >= rank) return std::nullopt;
+    const int64_t bit = int64_t{1} << (a < 0 ? a + rank : a);
+    if (mask & bit) return std::nullopt;
+    mask |= bit;
+  }
   return mask;
 }
 

@@ -43,9 +43,10 @@ Tensor LayerNormBody(const Tensor& x, const Tensor* weight, const Tensor* bias, 
 
 Tensor relu(const Tensor& x) {
   if (!x.ok()) return x;
-  return Composite(CompositeId::k_relu, {&x}, {}, [&] {
-    const Arg zero = IsFloat(x.dtype()) ? Arg(0.0) : Arg(0);
-    return where(less_equal(x, zero), zero, x);  // NaN stays NaN; the gradient at 0 is 0
+  const Tensor f = x;
+  return Composite(CompositeId::k_relu, {&f}, {}, [&] {
+    const Arg zero = IsFloat(f.dtype()) ? Arg(0.0) : Arg(0);
+    return where(less_equal(f, zero), zero, f);  // NaN stays NaN; the gradient at 0 is 0
   });
 }
 
@@ -110,12 +111,13 @@ Tensor layer_norm(const Tensor& x, const Tensor* weight, const Tensor* bias, dou
     return astype(wide, f.dtype());
   }
   const Tensor e = Number(eps, f);
-  const auto body = [&] { return LayerNormBody(f, weight, bias, e); };
+  const Tensor w = weight ? *weight : Tensor(), b = bias ? *bias : Tensor();
+  const auto body = [&] { return LayerNormBody(f, weight ? &w : nullptr, bias ? &b : nullptr, e); };
   const int64_t attr = (weight ? 1 : 0) | (bias ? 2 : 0);
   if (weight && bias)
-    return Composite(CompositeId::k_layer_norm, {&f, &e, weight, bias}, {&attr, 1}, body);
+    return Composite(CompositeId::k_layer_norm, {&f, &e, &w, &b}, {&attr, 1}, body);
   if (weight || bias)
-    return Composite(CompositeId::k_layer_norm, {&f, &e, weight ? weight : bias}, {&attr, 1}, body);
+    return Composite(CompositeId::k_layer_norm, {&f, &e, weight ? &w : &b}, {&attr, 1}, body);
   return Composite(CompositeId::k_layer_norm, {&f, &e}, {&attr, 1}, body);
 }
 
@@ -148,8 +150,9 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels) {
 Tensor mse_loss(const Tensor& a, const Tensor& b) {
   if (!a.ok()) return a;
   if (!b.ok()) return b;
-  return Composite(CompositeId::k_mse_loss, {&a, &b}, {}, [&] {
-    const Tensor d = a - b;
+  const Tensor x = a, y = b;
+  return Composite(CompositeId::k_mse_loss, {&x, &y}, {}, [&] {
+    const Tensor d = x - y;
     return mean(d * d);
   });
 }

@@ -34,6 +34,17 @@ Tensor VarBody(const Tensor& x, const Axes& axes, double correction, bool keepdi
   return sum(centred * centred, axes, keepdims) / (n > 0 ? n : NAN);
 }
 
+// A composite that reduces `f` over axes; `more` are its attributes besides these.
+template <typename Body>
+Tensor Over(const Axes& axes, CompositeId id, const Tensor& f, std::initializer_list<int64_t> more,
+            const Body& body) {
+  const std::optional<int64_t> mask = AxisMask(axes, f.rank());
+  if (!mask) return body();
+  Attrs attrs = {*mask};
+  attrs.insert(attrs.end(), more.begin(), more.end());
+  return Composite(id, {&f}, attrs, body);
+}
+
 }  // namespace
 
 Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
@@ -43,9 +54,8 @@ Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
   if (IsHalf(f.dtype())) {
     return astype(mean(astype(f, DType::kF32), axes, keepdims), f.dtype());
   }
-  const int64_t attrs[] = {AxisMask(axes, f.rank()), keepdims};
-  return Composite(CompositeId::k_mean, {&f}, attrs,
-                   [&] { return sum(f, axes, keepdims) / CountOf(f, axes); });
+  return Over(axes, CompositeId::k_mean, f, {keepdims},
+              [&] { return sum(f, axes, keepdims) / CountOf(f, axes); });
 }
 
 Tensor var(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
@@ -56,9 +66,8 @@ Tensor var(const Tensor& x, const Axes& axes, double correction, bool keepdims) 
   }
   // The correction joins the element count, which is a constant of the expansion: it is an
   // attribute.
-  const int64_t attrs[] = {AxisMask(axes, f.rank()), keepdims, std::bit_cast<int64_t>(correction)};
-  return Composite(CompositeId::k_var, {&f}, attrs,
-                   [&] { return VarBody(f, axes, correction, keepdims); });
+  return Over(axes, CompositeId::k_var, f, {keepdims, std::bit_cast<int64_t>(correction)},
+              [&] { return VarBody(f, axes, correction, keepdims); });
 }
 
 Tensor std(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
@@ -68,8 +77,7 @@ Tensor std(const Tensor& x, const Axes& axes, double correction, bool keepdims) 
 Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdims) {
   const Tensor f = AsFloat(x);
   if (!f.ok()) return f;
-  const int64_t attrs[] = {AxisMask(axes, f.rank()), keepdims};
-  return Composite(CompositeId::k_logsumexp, {&f}, attrs, [&] {
+  return Over(axes, CompositeId::k_logsumexp, f, {keepdims}, [&] {
     // The shift is a constant for the gradient; an infinite extreme is left out of the shift.
     const Tensor top = max(f.Detach(), axes, true);
     const Tensor shift = where(isfinite(top), top, 0.0);

@@ -1,6 +1,7 @@
 #include "jit/runtime/eager_composite.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/config.h"
 #include "jit/graph/passes/passes.h"
@@ -19,9 +20,9 @@ class RecordingDoor final : public Door {
  public:
   RecordingDoor(ThreadState* state, tracer::ExpansionRecorder* recorder)
       : state_(state), recorder_(recorder) {
-    state_->door = this;
+    door_ = std::exchange(state_->door, this);
   }
-  ~RecordingDoor() override { state_->door = nullptr; }
+  ~RecordingDoor() override { state_->door = door_; }
 
   Tensor Call(const OpCall& call) override {
     Tensor out = EagerDoor()->Call(call);
@@ -31,6 +32,7 @@ class RecordingDoor final : public Door {
 
  private:
   ThreadState* const state_;
+  Door* door_;
   tracer::ExpansionRecorder* const recorder_;
 };
 
@@ -78,10 +80,11 @@ std::shared_ptr<const PreparedCall> Keep(const CallKey& key,
   return Share(std::move(prepared));
 }
 
-// Runs the body. The second time the call is met, how it runs from then on is known.
+// Runs the body and learns of it: nothing, that it always has to run, or its ops.
 void RunBody(const CompositeCall& call, const CallView& view, CompositeBody body,
              absl::Span<Tensor> outputs) {
-  tracer::ExpansionRecorder recorder(call);
+  const tracer::HeldInputs inputs(call.inputs);  // view's values, too
+  tracer::ExpansionRecorder recorder(inputs);
   {
     const RecordingDoor door(&State(), &recorder);
     body(outputs);

@@ -79,6 +79,7 @@ TEST(ValueTest, OnlyTheFirstAndSoleHolderTakesThePlace) {
 TEST(ValueTest, DeferredValuesTakeAStorageOver) {
   struct Owner : Pending {
     Status Force(const Value*) override { return absl::OkStatus(); }
+    bool LetGo(const Value*) override { return false; }
   } owner;
   Value* const v =
       Value::Deferred(Value::KindOf(DType::kF32, Device(), false), Dense({16}), &owner, 3);

@@ -1,6 +1,7 @@
 """Composites without a trace: op by op at first, one plan from then on, with the same bits."""
 
-import itertools
+import signal
+import threading
 
 import numpy as np
 import pytest
@@ -25,9 +26,6 @@ CALLS = {
     "mean of all": fz.mean,
     "var": lambda x: fz.var(x, axis=0, correction=1),
     "std": lambda x: fz.std(x, axis=-1, keepdims=True),
-    "square": fz.square,
-    "rsqrt": fz.rsqrt,
-    "clip": lambda x: fz.clip(x, -1, 1),
     "sigmoid": nn.sigmoid,
     "relu": nn.relu,
     "silu": nn.silu,
@@ -75,25 +73,74 @@ def test_cross_entropy_checks_its_labels_each_time():
 
 
 def test_operands_that_are_one_value_are_not_taken_for_others():
-    x, y = array(9, 11), array(9, 11)
-    want = nn.mse_loss(x, y)
-    for a, b in [(x, x), (x, y)] * 3:
-        got = nn.mse_loss(a, b)
-        assert np.asarray(got).tobytes() == np.asarray(want if b is y else got).tobytes()
-        finite = np.isfinite(np.asarray(a)) & np.isfinite(np.asarray(b))
-        if a is b and finite.all():
-            assert got.item() == 0
-    finite = fz.asarray(np.arange(12, dtype="float32"))
-    other = finite + 1
+    x = fz.asarray(np.arange(12, dtype="float32"))
+    y = x + 1
     for _ in range(3):
-        assert nn.mse_loss(finite, finite).item() == 0
-        assert nn.mse_loss(finite, other).item() == 1
+        assert nn.mse_loss(x, x).item() == 0
+        assert nn.mse_loss(x, y).item() == 1
+
+
+@pytest.mark.parametrize("reduce", [fz.mean, fz.var, fz.std, fz.logsumexp])
+@pytest.mark.parametrize("traced", [False, True])
+def test_wrong_axes_are_refused_after_right_ones(reduce, traced):
+    x = array(3, 4)
+    call = fz.trace(reduce) if traced else reduce
+    for _ in range(3):
+        call(x, axis=0)
+        call(x, axis=1)
+    for axis, error in [((0, 0), ValueError), ((1, -1), ValueError), (64, IndexError)]:
+        with pytest.raises(error, match="axis"):
+            call(x, axis=axis)
+    assert call(x, axis=(0, 1)).shape == ()
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, fz.trace])
+def test_what_another_thread_writes_meanwhile_is_not_learnt(wrap):
+    @wrap
+    def zero_rows(x, rows):
+        x[0:rows] = 0.0
+
+    def replace():
+        while not done:
+            shared[...] = 1.0
+
+    for rows in range(200, 206):  # each is another call
+        shared, done = fz.asarray(np.full((400, 1500), 7.0, "float32")), False
+        writer = threading.Thread(target=replace)
+        writer.start()
+        for _ in range(3):
+            zero_rows(shared, rows)
+        done = True
+        writer.join()
+        other = fz.asarray(np.full((400, 1500), 3.0, "float32"))
+        zero_rows(other, rows)
+        zero_rows(other, rows)
+        assert (np.asarray(other[rows:]) == 3).all() and (np.asarray(other[:rows]) == 0).all()
+
+
+def test_interrupted_calls_learn_nothing_wrong():
+    x = fz.asarray(np.linspace(-3, 3, 1 << 21, dtype="float32").reshape(1 << 10, -1))
+    want, seen = None, 0
+    old = signal.signal(signal.SIGALRM, lambda *_: (nn.softmax(x[:7]), 1 / 0))
+    try:
+        for delay in np.geomspace(1e-4, 2e-2, 30):
+            for call in (nn.softmax, nn.gelu):
+                signal.setitimer(signal.ITIMER_REAL, delay)
+                try:
+                    for _ in range(3):
+                        call(x + 0.0)
+                except ZeroDivisionError:
+                    seen += 1
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        want = np.asarray(nn.softmax(x)).tobytes()
+    finally:
+        signal.signal(signal.SIGALRM, old)
+    assert seen
+    assert np.asarray(fz.trace(nn.softmax)(x)).tobytes() == want
 
 
 def test_numbers_are_not_part_of_the_plan():
     x = fz.asarray(np.arange(-8, 8, dtype="float32"))
-    for low, high in itertools.product(range(-3, 0), range(1, 4)):
-        assert (np.asarray(fz.clip(x, low, high)) == np.clip(np.asarray(x), low, high)).all()
     eps = [np.asarray(nn.layer_norm(x, eps=e)) for e in (1e-5, 1e-5, 1e-5, 1e3)]
     assert (eps[0] == eps[2]).all() and (eps[0] != eps[3]).any()
 
@@ -122,10 +169,3 @@ def test_gradients_are_those_of_the_ops():
         assert (
             np.asarray(fz.grad(lambda v: (nn.softmax(v) ** 2).sum())(x)) == np.asarray(want)
         ).all()
-
-
-def test_random_streams():
-    def draws(g):
-        return [np.asarray(g.normal((7,))).tobytes() for _ in range(4)]
-
-    assert draws(fz.random.Generator(3)) == draws(fz.random.Generator(3))

@@ -87,3 +87,22 @@ def test_dropout_masks_are_not_stored():
 
     keep = array(5, ROWS, COLUMNS) > 0
     assert kernels(masked, X, keep) == 2
+
+
+@pytest.mark.parametrize("dtype, tiny", [("float32", 2.0**-98), ("float64", 2.0**-900)])
+@pytest.mark.parametrize("divisor", [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, 3.0])
+def test_rows_divided_by_anything(dtype, tiny, divisor):
+    for value in (np.inf, -np.inf, np.nan, 0.0, -0.0, tiny, -tiny, 1.0):
+        x, d = np.full((8, 256), value, dtype), np.full((8, 1), divisor, dtype)
+        with np.errstate(all="ignore"):
+            want = x / d
+        np.testing.assert_array_equal(np.asarray(fz.asarray(x) / fz.asarray(d)), want)
+
+
+def test_casts_that_are_merged_away_are_not_kept():
+    def fn(x):
+        n = fz.max(x, axis=-1, keepdims=True)
+        less = (fz.sqrt(x * x + 2) * x - x * 3 < n).astype(fz.float32)
+        return (less < fz.sum(less, axis=-1, keepdims=True)).astype(fz.int32), less + n
+
+    kernels(fn, array(9, 16, 100))

@@ -414,3 +414,20 @@ def test_gradients_through_a_loop_that_is_read_twice(pure):
     want = [np.asarray(x).tobytes() for x in f(m, b)]
     for _ in range(4):
         assert [np.asarray(x).tobytes() for x in traced(m, b)] == want
+
+
+@pytest.mark.parametrize("backwards", [(slice(None), slice(None, None, -1)), slice(None, None, -1)])
+def test_a_view_from_the_middle_is_a_result(backwards):
+    def run(s):
+        for t in range(16):
+            s = fz.cumulative_sum(s, axis=0)[backwards]
+            if t == 5:
+                middle = s
+        return s, middle
+
+    x = fz.asarray(np.random.default_rng(0).normal(size=(8, 64)).astype("float32"))
+    want = [np.asarray(v).tobytes() for v in run(x)]
+    for wrap in (fz.trace, lambda f: fz.trace(f, pure=True)):
+        traced = wrap(run)
+        for _ in range(4):
+            assert [np.asarray(v).tobytes() for v in traced(x)] == want

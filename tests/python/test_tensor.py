@@ -332,6 +332,8 @@ def test_rows_are_written_where_they_are():
         x[i] = i
         x[:, i] = 5
         x[3, i] += 1
+        x[6, 10:60] = i
+        x[7:9, 10 : 12 + i] = i
     assert fz.memory.stats()["peak_bytes"] - before < x.nbytes // 2
     held = x[...]
     view = x[4]

@@ -123,7 +123,8 @@ void Codegen::PrepareDivisor(Id id) {
   cc_.emit(compare, within, d.value, ConstMem(t, limits.low), kNotLess);
   cc_.k(within).emit(compare, within, d.value, ConstMem(t, limits.high), kNotMore);
   cc_.k(within).emit(BySize(t, I::kIdVmovaps, I::kIdVmovapd), d.least, least);
-  cc_.k(within).emit(BySize(t, I::kIdVmovaps, I::kIdVmovapd), d.zero, Zero(64));
+  const Vec zero = Zero(64);  // an instruction of its own, without the mask
+  cc_.k(within).emit(BySize(t, I::kIdVmovaps, I::kIdVmovapd), d.zero, zero);
   cc_.bind(done);
 }
 

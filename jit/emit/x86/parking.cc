@@ -62,10 +62,16 @@ void Codegen::FindParked() {
   if (out.b != kNone || out.c != kNone || buffer.strides[k_.rank] != Stride::kOne ||
       SizeOf(buffer.dtype) < 4 || std::count_if(k_.body.begin(), k_.body.end(), touches) != 1)
     return;
+  // It has a register of its own, as wide as its type.
+  const auto is_whole = [&](Id id) {
+    return !info_[id].unused && !info_[id].widened && !info_[id].narrowed;
+  };
   const std::vector<Id> same = SameValues();
   for (Id id = store; id-- > 0 && info_[id].region == info_[store].region;) {
     const Id made = same[id];
-    if (made == id || info_[made].region == info_[id].region || !info_[made].region) continue;
+    if (made == id || info_[made].region == info_[id].region || !info_[made].region ||
+        !is_whole(made) || !is_whole(id))
+      continue;
     if (k_.body[id].type != buffer.dtype || info_[id].level != kLoopLevel ||
         info_[made].level != kLoopLevel)
       continue;

@@ -383,7 +383,8 @@ Graph WithSlicesFirst(const Graph& graph) {
   return out;
 }
 
-// A few iterations that are results would keep the array of all: they are copied out of it.
+// A few iterations that are results would keep the array of all: they are copied out of it, unless
+// a copy would lie in memory in another way.
 void CopyFewResults(Graph* graph) {
   std::map<int32_t, std::set<int32_t>> results;  // of each array
   for (const int32_t id : graph->outputs) {
@@ -396,11 +397,12 @@ void CopyFewResults(Graph* graph) {
     for (const int32_t id : ids) bytes += BytesOf(graph->nodes[id]);
     const int64_t all = BytesOf(graph->nodes[base]);
     if (all < kKeptWhole || bytes > all / kFewResults) continue;
+    std::map<int32_t, int32_t> own;
     for (const int32_t id : ids) {
-      const StatusOr<int32_t> copy = graph->AddOp(OpId::k_copy, {id}, {}, graph->nodes[id].origin);
-      FZ_CHECK(copy.ok());
-      copies[id] = *copy;
+      const int32_t copy = Must(graph->AddOp(OpId::k_copy, {id}, {}, graph->nodes[id].origin));
+      if (graph->nodes[copy].layout == graph->nodes[id].layout) own[id] = copy;
     }
+    if (own.size() == ids.size()) copies.merge(own);
   }
   for (int32_t& id : graph->outputs) {
     if (const auto it = copies.find(id); it != copies.end()) id = it->second;
