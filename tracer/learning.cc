@@ -53,4 +53,11 @@ void Learning::Tell(const Tensor* cell) {
   }
 }
 
+void Learning::TellOthers(const Tensor* cell) {
+  const std::lock_guard lock(g_lock);
+  for (Learning* body = g_first; body; body = body->next_) {
+    if (body->thread_ != &State() && absl::c_linear_search(body->cells_, cell)) body->Add(cell);
+  }
+}
+
 }  // namespace frazil::tracer

@@ -174,11 +174,12 @@ ScriptBuilder* PromisedCall::Observe() {
   return refused_ ? nullptr : &builder_.emplace(cells_);
 }
 
-// Whether the path may hold what another thread put into a cell: that looks like a constant.
+// Whether the path may hold what another thread put into a cell: that looks like a constant. Its
+// strides may have been others than those of what the cell holds now.
 bool PromisedCall::SeesOthers(const PathRecord& path) const {
   return absl::c_any_of(learning_->told(), [&](const Tensor* cell) {
     return cell->defined() && absl::c_any_of(path.constants, [&](const ValueRef& constant) {
-             return cell->dtype() == constant->dtype && cell->value()->layout == constant->layout;
+             return cell->dtype() == constant->dtype && cell->shape() == constant->layout->shape;
            });
   });
 }

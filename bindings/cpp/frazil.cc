@@ -35,6 +35,7 @@ void sgd_step(Tensor& parameter, const Tensor& gradient, Tensor& velocity, doubl
   ops::sgd_step(&p, gradient, &v, lr, momentum, 0);
   ThrowIf(p.status());
   ThrowIf(v.status());
+  for (const Tensor* cell : {&parameter, &velocity}) tracer::Learning::Write(cell);
   parameter.SetValue(p.value_ref());
   velocity.SetValue(v.value_ref());
 }

@@ -249,10 +249,7 @@ FZ_FAST(SetDefault) {
 }
 
 Tensor* Generator(PyObject* object) {
-  if (IsTensor(object)) {
-    NoteWrite(&CellOf(object));
-    return &CellOf(object);
-  }
+  if (IsTensor(object)) return &CellOf(object);
   Raise(TypeError("[random] the generator's state must be a tensor, got ", Py_TYPE(object)->tp_name,
                   "."));
   return nullptr;
@@ -267,7 +264,9 @@ FZ_FAST(Floats) {
   if (!generator || !ToDims(a[1], name.text, &dims) ||
       !Parse(name.text, a[2], a[3], nullptr, &options))
     return nullptr;
-  return Finish(draw(generator, dims, options.dtype.value_or(DType::kF32)), options);
+  Tensor drawn = draw(generator, dims, options.dtype.value_or(DType::kF32));
+  NoteWrite(generator);
+  return Finish(std::move(drawn), options);
 }
 
 FZ_FAST(Integers) {
@@ -281,9 +280,10 @@ FZ_FAST(Integers) {
       !Parse("random.integers", a[4], a[5], nullptr, &options)) {
     return nullptr;
   }
-  return Finish(
-      ops::random_integers(generator, low, high, dims, options.dtype.value_or(DType::kI64)),
-      options);
+  Tensor drawn =
+      ops::random_integers(generator, low, high, dims, options.dtype.value_or(DType::kI64));
+  NoteWrite(generator);
+  return Finish(std::move(drawn), options);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "bindings/python/errors.h"
 #include "core/tensor.h"
 #include "core/tls.h"
+#include "tracer/learning.h"
 
 namespace frazil::python {
 
@@ -35,7 +36,9 @@ inline PyObject* ObjectOf(Tensor* cell) {
 
 // While somebody listens, the tensors whose content this thread replaced in place.
 extern FZ_HOT_TLS std::vector<Object>* t_written;
+// Called where the content is replaced, with no letting go of the interpreter in between.
 inline void NoteWrite(Tensor* cell) {
+  tracer::Learning::Write(cell);
   if (__builtin_expect(t_written != nullptr, 0))
     t_written->push_back(Object::Share(ObjectOf(cell)));
 }

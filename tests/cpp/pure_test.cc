@@ -1,4 +1,6 @@
 // Calls by promise from C++: skipped bodies, guards, writes, outcomes, broken promises.
+#include <thread>
+
 #include "bindings/cpp/frazil.h"
 #include "gtest/gtest.h"
 #include "tracer/recording.h"
@@ -122,6 +124,25 @@ TEST(Pure, FloatsReadIntoTheProgramAreRefused) {
     EXPECT_EQ(fz::to_vector<float>(f(Vec({1.f, 1.f * i}))), (Floats{1.f + i, (1.f + i) * i}));
   EXPECT_EQ(f.stats().skipped, 0);
   EXPECT_NE(f.explain().find("reads"), std::string::npos) << f.explain();
+}
+
+// By a call of C++, which replaces the content of the cells that it is given.
+TEST(Pure, AnotherThreadsStepIsNotLearnt) {
+  for (int when : {1, 2, 3, 4}) {
+    int bodies = 0;
+    auto f = fz::jit::trace(
+        [&](fz::Tensor& p, fz::Tensor& v, const fz::Tensor& g) {
+          if (++bodies == when) std::thread([&] { fz::sgd_step(p, g, v, 0.5, 0.9); }).join();
+          return p * 3.0 + v;
+        },
+        fz::jit::pure);
+    for (int i = 0; i < 8; ++i) {
+      auto p = Vec({1.f * i, 2}), v = Vec({0, 1.f * i});
+      const auto y = f(p, v, Vec({3, 4}));
+      EXPECT_EQ(fz::to_vector<float>(y), fz::to_vector<float>(p * 3.0 + v)) << when << " " << i;
+    }
+    EXPECT_GT(f.stats().skipped, 0);
+  }
 }
 
 TEST(Pure, EveryNthCallIsCompared) {

@@ -17,7 +17,7 @@ def skipped_add():
     """A function that adds 100 to its argument, skipped from now on."""
     add = fz.trace(lambda x: x.__iadd__(100), pure=True, check_first=0)
     for _ in range(3):
-        add(fz.zeros(4))
+        add(fz.zeros((2, 2)))
     assert add.stats()["skipped"] == 1
     return add
 
@@ -27,7 +27,20 @@ def body_add():
     return fz.trace(lambda x: x.__iadd__(100), pure=True, check_first=1000)
 
 
-@pytest.mark.parametrize("other", [skipped_add, body_add])
+def plain_add():
+    return lambda x: x.__iadd__(100)
+
+
+def plain_assignment():
+    """Of a content that lies across."""
+
+    def add(x):
+        x[...] = (fz.ones((2, 2)) * (x[0, 0] + 100)).T
+
+    return add
+
+
+@pytest.mark.parametrize("other", [skipped_add, body_add, plain_add, plain_assignment])
 @pytest.mark.parametrize(("when", "check_first"), [(1, 0), (2, 0), (1, 2), (2, 2), (3, 2), (4, 2)])
 def test_a_write_while_a_body_begins(other, when, check_first):
     add, runs = other(), []
@@ -42,12 +55,49 @@ def test_a_write_while_a_body_begins(other, when, check_first):
 
     f = fz.trace(body, pure=True, check_first=check_first)
     for i in range(8):
-        x = fz.ones(4) * i
+        x = fz.ones((2, 2)) * i
         want = 2 * (i + 100 * (i + 1 == when)) + 1
-        assert f(x).tolist() == [3.0 * want] * 4
-        assert x.tolist() == [float(want)] * 4
+        assert f(x).tolist() == [[3.0 * want] * 2] * 2
+        assert x.tolist() == [[float(want)] * 2] * 2
     assert f.stats()["skipped"] > 0  # learnt from the calls that nobody disturbed
     assert len(runs) >= when
+
+
+@pytest.mark.parametrize("when", [1, 2, 3, 4])
+@pytest.mark.parametrize("kind", [fz.optim.SGD, fz.optim.Adam])
+def test_an_optimizer_steps_while_a_body_begins(kind, when):
+    runs = []
+
+    def body(p):
+        runs.append(None)
+        if len(runs) == when:
+            in_another_thread(optimizer.step)
+        return p * 3
+
+    f = fz.trace(body, pure=True)
+    for i in range(8):
+        p = (fz.ones(4) * i).detach()
+        p.requires_grad = True
+        p.sum().backward()
+        optimizer = kind([p], lr=0.5)
+        assert f(p).tolist() == (p * 3).tolist()
+    assert f.stats()["skipped"] > 0
+
+
+@pytest.mark.parametrize("when", [1, 2, 3, 4])
+def test_a_draw_while_a_body_begins(when):
+    runs = []
+
+    def body(x):
+        runs.append(None)
+        if len(runs) == when:
+            in_another_thread(lambda: fz.random.uniform((3,)))
+        return x + fz.random.uniform((4,))
+
+    f = fz.trace(body, pure=True)
+    drawn = {tuple(f(fz.zeros(4)).tolist()) for _ in range(8)}
+    assert len(drawn) == 8
+    assert f.stats()["skipped"] > 0
 
 
 def test_a_broken_promise_is_named_though_others_call():
