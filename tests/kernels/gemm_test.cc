@@ -150,7 +150,6 @@ TEST(SmallProduct, EveryShapeAndLayout) {
   EXPECT_FALSE(CheckSmall<Half>(rng, {4, 4, 4}, Layout::kRows, Layout::kRows, Isa::kBest));
 }
 
-// A factor that L1 does not hold is read there and back; every product of a batch has its place.
 // The choice runs the code that makes a product, which asks whether it is to go on: of a plan that
 // is made within abandoned work all calls are needed.
 TEST(SmallProduct, IsChosenWholeWithinAbandonedWork) {
@@ -172,6 +171,7 @@ TEST(SmallProduct, IsChosenWholeWithinAbandonedWork) {
   SetHost({});
 }
 
+// A factor that L1 does not hold is read there and back; every product of a batch has its place.
 TEST(SmallProduct, Batches) {
   std::mt19937_64 rng(13);
   const auto check = [&]<typename T>(T, int64_t m, int64_t n, int64_t k, Layout lb,
