@@ -5,7 +5,7 @@
 namespace frazil::tracer {
 namespace {
 
-StatusOr<Tensor> RunOp(OpId op, absl::Span<const Tensor> operands, AttrSpan attrs) {
+StatusOr<Tensor> CallEagerly(OpId op, absl::Span<const Tensor> operands, AttrSpan attrs) {
   std::vector<const Tensor*> pointers;
   for (const Tensor& t : operands) pointers.push_back(&t);
   Tensor result = GlobalRuntime().eager->Call({op, pointers, attrs});
@@ -13,25 +13,45 @@ StatusOr<Tensor> RunOp(OpId op, absl::Span<const Tensor> operands, AttrSpan attr
   return result;
 }
 
+// Of each op's result, the op that takes it last; beyond all ops if it is a result of the whole.
+std::vector<size_t> LastUses(const Expansion& expansion) {
+  std::vector<size_t> last(expansion.ops.size());
+  for (size_t i = 0; i < last.size(); ++i) {
+    for (const int32_t ref : expansion.ops[i].operands) {
+      if (ref >= 0) last[ref] = i;
+    }
+  }
+  for (const int32_t ref : expansion.outputs) {
+    if (ref >= 0) last[ref] = last.size();
+  }
+  return last;
+}
+
 StatusOr<std::vector<Tensor>> RunNode(const Node& node, absl::Span<const Tensor> operands) {
   std::vector<Tensor> results;
   if (!node.composite) {
-    FZ_ASSIGN_OR_RETURN(Tensor result, RunOp(static_cast<OpId>(node.op), operands, node.attrs));
+    FZ_ASSIGN_OR_RETURN(Tensor result,
+                        CallEagerly(static_cast<OpId>(node.op), operands, node.attrs));
     results.push_back(std::move(result));
     return results;
   }
+  const std::vector<ExpandedOp>& ops = node.expansion->ops;
   std::vector<Tensor> local;
+  const std::vector<size_t> last = LastUses(*node.expansion);
   const auto known = [&](int32_t ref) {
     if (ref >= 0) return local[ref];
     const size_t i = ~ref;
     return i < operands.size() ? operands[i]
                                : Tensor(node.expansion->constants[i - operands.size()]);
   };
-  for (const ExpandedOp& op : node.expansion->ops) {
+  for (size_t i = 0; i < ops.size(); ++i) {
     std::vector<Tensor> in;
-    for (const int32_t ref : op.operands) in.push_back(known(ref));
-    FZ_ASSIGN_OR_RETURN(Tensor result, RunOp(op.op, in, op.attrs));
+    for (const int32_t ref : ops[i].operands) in.push_back(known(ref));
+    FZ_ASSIGN_OR_RETURN(Tensor result, CallEagerly(ops[i].op, in, ops[i].attrs));
     local.push_back(std::move(result));
+    for (const int32_t ref : ops[i].operands) {
+      if (ref >= 0 && last[ref] == i) local[ref] = Tensor();
+    }
   }
   for (const int32_t ref : node.expansion->outputs) results.push_back(known(ref));
   return results;

@@ -131,8 +131,11 @@ Status Session::EndSegment() {
       status = RunPlan(*plan, live);
       if (!status.ok() && !IsInterrupted(status)) refusal = NoteRefusal(Cause::kNoMemory, status);
     }
-    // Op by op needs the least memory at a time.
-    if (!plan || (!status.ok() && !IsInterrupted(status))) status = RunOneByOne(live);
+    // Op by op needs the least memory at a time, if nobody holds what the ops make.
+    if (!plan || (!status.ok() && !IsInterrupted(status))) {
+      if (builder_ && plan) builder_->Postpone();
+      status = RunOneByOne(live);
+    }
     flushing_ = false;
   } else {
     cursor_->used.store(Bounds::Now(), std::memory_order_relaxed);
