@@ -1,5 +1,6 @@
 // Conversions: the ones that jit/kir/legalize.h leaves. Each is exact or rounds once; float to
 // integer truncates, saturates, and turns NaN into 0.
+#include "core/check.h"
 #include "jit/emit/x86/codegen.h"
 
 namespace frazil::jit {
@@ -22,7 +23,7 @@ constexpr int kGe = 0x1d, kOrd = 7;
 void Codegen::EmitCast(Id id) {
   const Inst& inst = k_.body[id];
   const DType to = inst.type, from = k_.body[inst.a].type;
-  if (to == from) return Set(id, IsBool(to) ? Val(inst.a) : Operand(R(inst.a)));
+  FZ_CHECK(to != from);  // kir/verify.cc
   if (IsBool(from)) return Set(id, BoolTo(to, Val(inst.a)));
   if (info_[id].flag) return Set(id, BoolTo(to, Val(k_.body[inst.a].a)));
   const Vec v = R(inst.a);
