@@ -46,6 +46,14 @@ class Order {
   }
 
  private:
+  // An instruction with which others go: before it the users of the carry that it replaces, behind
+  // it its own users (list 0) and those of its operands.
+  struct Visit {
+    Id id;
+    bool past_carry = false;
+    size_t list = 0, user = 0;
+  };
+
   bool Within(Id id) const { return id >= begin_ && id < end_; }
   size_t At(Id id) const { return size_t(id - begin_); }
 
@@ -83,26 +91,47 @@ class Order {
                        [&](Id user) { return user == id || placed_[At(user)]; });
   }
 
-  void Place(Id id) {
-    if (placed_[At(id)]) return;
-    if (const Id carry = replaces_[At(id)]; carry != kNone && Within(carry)) {
-      for (const Id user : users_[At(carry)]) {
-        if (user > id && Ready(user) && MayReplace(user)) Place(user);
+  // `first` and what goes with it, as deep as a chain of instructions is long.
+  void Place(Id first) {
+    if (placed_[At(first)]) return;
+    std::vector<Visit> visits = {{first}};
+    while (!visits.empty()) {
+      const Id next = Next(&visits.back());
+      if (next == kNone) {
+        visits.pop_back();
+      } else {
+        visits.push_back({next});
       }
     }
-    if (placed_[At(id)]) return;  // it went along
-    placed_[At(id)] = true;
-    order_.push_back(id);
-    const std::vector<Id> operands = Operands(id);
-    for (Id operand : operands) --left_[At(operand)];
-    PlaceUsers(id);
-    for (Id operand : operands) PlaceUsers(operand);
   }
 
-  void PlaceUsers(Id id) {
-    for (const Id user : users_[At(id)]) {
-      if (!placed_[At(user)] && Ready(user) && EndsOne(user) && MayReplace(user)) Place(user);
+  // What is to be placed next with an instruction, which is placed on the way.
+  Id Next(Visit* visit) {
+    const Id id = visit->id;
+    if (!visit->past_carry) {
+      if (const Id carry = replaces_[At(id)]; carry != kNone && Within(carry)) {
+        const std::vector<Id>& users = users_[At(carry)];
+        while (visit->user < users.size()) {
+          const Id user = users[visit->user++];
+          if (user > id && !placed_[At(user)] && Ready(user) && MayReplace(user)) return user;
+        }
+      }
+      if (placed_[At(id)]) return kNone;  // it went along
+      visit->past_carry = true;
+      visit->user = 0;
+      placed_[At(id)] = true;
+      order_.push_back(id);
+      for (Id operand : Operands(id)) --left_[At(operand)];
     }
+    const std::vector<Id> operands = Operands(id);
+    for (; visit->list <= operands.size(); ++visit->list, visit->user = 0) {
+      const std::vector<Id>& users = users_[At(visit->list ? operands[visit->list - 1] : id)];
+      while (visit->user < users.size()) {
+        const Id user = users[visit->user++];
+        if (!placed_[At(user)] && Ready(user) && EndsOne(user) && MayReplace(user)) return user;
+      }
+    }
+    return kNone;
   }
 
   const Kernel& k_;

@@ -412,6 +412,24 @@ TEST(KirTighten, ValuesDieEarly) {
                                  "    next %4, %6\n")));
 }
 
+// Each of the instructions ends the one before.
+TEST(KirTighten, LongChains) {
+  Kernel kernel{.name = "chain", .rank = 1};
+  kernel.buffers.push_back({"x", DType::kF32, false, {Stride::kOne}});
+  kernel.buffers.push_back({"o", DType::kF32, true, {Stride::kOne}});
+  Builder b(&kernel);
+  const V x = b.Load(0);
+  b.Repeat(b.Const(DType::kI64, 3));
+  const V carry = b.Carry(x);
+  V v = carry;
+  for (int i = 0; i < 300'000; ++i) v = v + v;
+  b.Next(carry, v);
+  b.Done();
+  b.Store(1, carry);
+  const Kernel made = Tighten(kernel);
+  EXPECT_TRUE(made.body == kernel.body);
+}
+
 TEST(KirBuilder, SharesEqualValuesPerRegion) {
   Kernel kernel{.name = "soft", .rank = 1, .has_loop = true, .vec = VecAxis::kLoop};
   kernel.buffers.push_back({"x", DType::kF32, false, {Stride::kAny, Stride::kOne}});
