@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <limits>
 #include <sstream>
@@ -104,6 +105,22 @@ kir::Buffer In(std::string name, DType t, std::initializer_list<Stride> s) {
 kir::Buffer Out(std::string name, DType t, std::initializer_list<Stride> s) {
   return {name, t, true, s};
 }
+
+// Whether there is an instruction of AVX-512 with this opcode, of a map of opcodes, such that
+// is(prefix): whose bytes 2 and 3 have W on top and the mask's register at the bottom.
+template <typename F>
+bool HasEvex(const Compiled& compiled, int map, uint8_t opcode, const F& is) {
+  const std::string_view code = compiled.image();
+  for (size_t i = 0; i + 5 <= code.size(); ++i) {
+    uint8_t b[5];
+    std::memcpy(b, code.data() + i, 5);
+    if (b[0] == 0x62 && (b[1] & 0xf) == map && (b[2] & 4) && b[4] == opcode && is(b)) return true;
+  }
+  return false;
+}
+bool IsAny(const uint8_t*) { return true; }
+bool IsMasked(const uint8_t* prefix) { return prefix[3] & 7; }
+bool IsWide(const uint8_t* prefix) { return prefix[2] >> 7; }
 
 constexpr DType kArith[] = {DType::kI32, DType::kU32, DType::kI64,
                             DType::kU64, DType::kF32, DType::kF64};
@@ -394,6 +411,9 @@ TEST_P(X86Test, SquareRoots) {
   b.Store(1, kir::sqrt(b.Load(0)));
   Compile(k);
   if (HasFatalFailure()) return;
+  // From the estimate (vrsqrt14ps), where that is the one that this test has been through.
+  const bool quick = GetParam().isa == Isa::kAvx512 && __builtin_cpu_is("intel");
+  EXPECT_EQ(HasEvex(*got_, 2, 0x4e, IsAny), quick);
   const auto check = [&](std::vector<float>& x) {
     std::vector<float> o(x.size());
     const auto n = static_cast<int64_t>(x.size());
@@ -450,6 +470,7 @@ TEST_P(X86Test, ClassNumbers) {
     if (width % 2) b.Store(3, wide);
     Compile(k);
     if (HasFatalFailure()) return;
+    EXPECT_FALSE(HasEvex(*got_, 3, 0x1f, IsWide)) << "vpcmpq: they are compared in 32 bits";
     int64_t classes[kClasses] = {0, 1, int64_t{1} << 32, 3, int64_t{1} << 32 | 2, -1, width, 2};
     for (int64_t n = 0; n <= 50; ++n) {
       std::vector<float> x(size_t(n * width)), want(x.size(), 7), got(x.size(), 7);
@@ -483,6 +504,10 @@ TEST_P(X86Test, ComparisonsUnderMasks) {
       b.Store(3, b.Select(form % 3 ? both : first, x, y));
       RunSizes(k);
       if (HasFatalFailure()) return;
+      const bool under = HasEvex(*got_, 1, 0xc2, IsMasked) ||  // vcmpps, vpcmpd, vpcmpud
+                         HasEvex(*got_, 3, 0x1f, IsMasked) || HasEvex(*got_, 3, 0x1e, IsMasked);
+      const bool plain = form == 2 || form == 4 || form == 5;
+      EXPECT_EQ(under, GetParam().isa == Isa::kAvx512 && plain) << form << " " << Name(t);
     }
   }
 }
@@ -511,6 +536,8 @@ TEST_P(X86Test, TalliesInRepeats) {
       b.Store(3, value);
       RunSizes(k);
       if (HasFatalFailure()) return;
+      const bool counts = GetParam().isa == Isa::kAvx512 && !(form & 4);
+      EXPECT_EQ(HasEvex(*got_, 1, 0x58, IsMasked), counts) << form;  // vaddps
     }
   }
 }
