@@ -145,9 +145,25 @@ bool ToBool(PyObject* object, const char* op, const char* what, bool fallback, b
   return truth >= 0;
 }
 
-namespace {
+bool ToNumber(PyObject* object, const char* op, const char* what, Scalar* out) {
+  if (TryScalar(object, out)) return true;
+  const auto try_as = [&](PyObject* (*as)(PyObject*)) {
+    const Object number = Object::Steal(as(object));
+    PyErr_Clear();
+    return number && TryScalar(number.get(), out);
+  };
+  if (IsTensor(object)) {
+    if (CellOf(object).rank() == 0)
+      return try_as([](PyObject* t) { return PyObject_CallMethod(t, "item", nullptr); });
+  } else if (!PyUnicode_Check(object) && !PyBytes_Check(object)) {  // a float can be read from text
+    if (PyIndex_Check(object) && try_as(PyNumber_Index)) return true;
+    if (try_as(PyNumber_Float)) return true;
+  }
+  PyErr_Format(PyExc_TypeError, "[%s] %s must be a number, got %s.", op, what,
+               Py_TYPE(object)->tp_name);
+  return false;
+}
 
-// An integer, which an array without axes is too, although it looks like a sequence.
 bool IsOneInt(PyObject* object) {
   if (!PyIndex_Check(object)) return false;
   if (!PySequence_Check(object)) return true;
@@ -155,6 +171,8 @@ bool IsOneInt(PyObject* object) {
   if (!sized) PyErr_Clear();
   return !sized;
 }
+
+namespace {
 
 // Calls add(item) for an int or each item of a sequence.
 template <typename Add>

@@ -49,8 +49,12 @@ const Tensor* TensorOf(PyObject* object, const char* op, Tensor* own);
 // Not a bool; OverflowError for one over 64 bits.
 bool ToInt(PyObject* object, const char* op, const char* what, int64_t* out);
 bool ToDouble(PyObject* object, const char* op, const char* what, double* out);
+// An int, a float, or what becomes one: an array without axes, a number of another library.
+bool ToNumber(PyObject* object, const char* op, const char* what, Scalar* out);
 // True, False, 0, 1 or NumPy's; absent: `fallback`.
 bool ToBool(PyObject* object, const char* op, const char* what, bool fallback, bool* out);
+// An integer, which an array without axes is too, although it looks like a sequence.
+bool IsOneInt(PyObject* object);
 // None or absent: all axes.
 bool ToAxes(PyObject* object, const char* op, Axes* out);
 // An int or a sequence of ints; MemoryError for one over 64 bits.

@@ -162,23 +162,6 @@ FZ_FAST(FullLike) {
   return FullOf("full_like", x->dims(), a[1], x->dtype(), options);
 }
 
-// A Python number, or a 0-d tensor read as one.
-bool ToNumber(PyObject* object, const char* op, Scalar* out) {
-  if (TryScalar(object, out)) return true;
-  if (IsTensor(object) && CellOf(object).rank() == 0) {
-    Object item = Object::Steal(PyObject_CallMethod(object, "item", nullptr));
-    return item && TryScalar(item.get(), out);
-  }
-  Object number;
-  if (!PyUnicode_Check(object) && !PyBytes_Check(object))  // a float can be read from a text
-    number = Object::Steal(PyIndex_Check(object) ? PyNumber_Index(object) : PyNumber_Float(object));
-  if (number && TryScalar(number.get(), out)) return true;
-  PyErr_Clear();
-  Raise(TypeError("[", std::string(op), "] bounds must be numbers, got ", Py_TYPE(object)->tp_name,
-                  "."));
-  return false;
-}
-
 FZ_FAST(Arange) {
   FZ_ARGS(6,
           "arange(start, /, stop=None, step=1, *, dtype=None, device=None, requires_grad=False)");
@@ -186,9 +169,9 @@ FZ_FAST(Arange) {
   Options options;
   if (!Parse("arange", a[3], a[4], a[5], &options)) return nullptr;
   const bool one = !Given(a[1]);
-  if (!ToNumber(one ? a[0] : a[1], "arange", &stop) ||
-      (!one && !ToNumber(a[0], "arange", &start)) ||
-      (Given(a[2]) && !ToNumber(a[2], "arange", &step))) {
+  if (!ToNumber(one ? a[0] : a[1], "arange", "each bound", &stop) ||
+      (!one && !ToNumber(a[0], "arange", "each bound", &start)) ||
+      (Given(a[2]) && !ToNumber(a[2], "arange", "each bound", &step))) {
     return nullptr;
   }
   return Finish(ops::arange(start, stop, step, options.dtype), options);

@@ -235,7 +235,7 @@ FZ_FAST(SearchSorted) {
 
 // 3, (1, 2), or ((1, 2), (3, 4)): how much to add before and after each axis.
 bool ToWidths(PyObject* object, int rank, DimVec* out) {
-  if (!PySequence_Check(object) || (IsTensor(object) && CellOf(object).rank() == 0)) {
+  if (!PySequence_Check(object) || IsOneInt(object)) {
     int64_t width;
     if (!ToInt(object, "pad", "pad_width", &width)) return false;
     out->assign(static_cast<size_t>(2 * rank), width);
@@ -277,10 +277,7 @@ FZ_FAST(Pad) {
     return Raise(NotImplementedError(
         "[pad] only mode=\"constant\" exists; build others with concat and slices."));
   }
-  if (a[3] && !TryScalar(a[3], &fill)) {
-    return Raise(
-        TypeError("[pad] constant_values must be a number, got ", Py_TYPE(a[3])->tp_name, "."));
-  }
+  if (a[3] && !ToNumber(a[3], "pad", "constant_values", &fill)) return nullptr;
   return Wrap(ops::pad(*x, widths, fill));
 }
 

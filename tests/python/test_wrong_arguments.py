@@ -1,5 +1,6 @@
 """Arguments of wrong types or values: every public function refuses them with a clear message."""
 
+import numpy as np
 import pytest
 
 import frazil as fz
@@ -201,3 +202,37 @@ def test_values(call, message):
 
 def test_more_differences_than_elements():
     assert fz.diff(V, n=2**70).shape == (0,)
+
+
+ONE = {"numpy": np.array(1), "tensor": fz.asarray(1), "numpy scalar": np.int64(1)}
+TAKES_ONE = {
+    "sum": lambda x, n: fz.sum(x, axis=n),
+    "mean": lambda x, n: fz.mean(x, axis=n),
+    "argmax": lambda x, n: fz.argmax(x, axis=n),
+    "flip": lambda x, n: fz.flip(x, axis=n),
+    "zeros": lambda x, n: fz.zeros(n),
+    "tile": lambda x, n: fz.tile(x, n),
+    "pad": lambda x, n: fz.pad(x, n),
+    "constant_values": lambda x, n: fz.pad(x, 2, constant_values=n),
+    "split": lambda x, n: fz.split(x, n)[0],
+    "tensordot": lambda x, n: fz.tensordot(x, x, axes=n),
+    "repeat": lambda x, n: fz.repeat(x, n),
+    "arange": lambda x, n: fz.arange(n, 3, n),
+}
+
+
+@pytest.mark.parametrize("name", TAKES_ONE)
+@pytest.mark.parametrize("kind", ONE)
+def test_integers_of_other_kinds(name, kind):
+    x = fz.asarray(np.arange(9.0).reshape(3, 3))
+    got, want = TAKES_ONE[name](x, ONE[kind]), TAKES_ONE[name](x, 1)
+    np.testing.assert_array_equal(np.asarray(got), np.asarray(want))
+
+
+@pytest.mark.parametrize("half", [np.float64(0.5), np.float32(0.5), np.array(0.5), fz.asarray(0.5)])
+def test_floats_of_other_kinds(half):
+    assert fz.pad(fz.zeros(1), 1, constant_values=half).tolist() == [0.5, 0, 0.5]
+    assert fz.arange(half, 2, half).tolist() == [0.5, 1, 1.5]
+    for wrong in ("1", [1.0, 2.0], None):
+        with pytest.raises(TypeError, match=r"\[pad\] constant_values must be a number"):
+            fz.pad(fz.zeros(1), 1, constant_values=wrong)

@@ -4,6 +4,7 @@ from frazil import _frazil as _fz
 from frazil._frazil import Tensor
 from frazil._named import fixed_axis as _axis
 from frazil._named import integer as _integer
+from frazil._named import is_count as _is_count
 from frazil._named import public as _public
 from frazil._named import tensor as _tensor
 
@@ -47,7 +48,7 @@ def split(x, indices_or_sections, /, axis=0):
     x = _tensor(x)
     axis = _axis(x, axis)
     n = x.shape[axis]
-    if hasattr(indices_or_sections, "__index__") and not isinstance(indices_or_sections, Tensor):
+    if _is_count(indices_or_sections):
         parts = _integer("[split] the number of parts", indices_or_sections)
         if parts < 1 or n % parts:
             raise ValueError(f"[split] axis {axis} of extent {n} has no {parts} equal parts.")
@@ -103,7 +104,7 @@ def repeat(x, repeats, /, *, axis=None):
         x, axis = _fz.flatten(x), 0
     axis = _axis(x, axis)
     n = x.shape[axis]
-    if hasattr(repeats, "__index__") and not isinstance(repeats, Tensor):
+    if _is_count(repeats):
         count = _count(repeats)
         head, tail = x.shape[:axis], x.shape[axis + 1 :]
         spread = _fz.broadcast_to(_fz.expand_dims(x, axis=axis + 1), (*head, n, count, *tail))
@@ -191,7 +192,7 @@ def tensordot(x1, x2, /, *, axes=2):
     (2, 4)
     """
     x1, x2 = _tensor(x1), _tensor(x2)
-    if hasattr(axes, "__index__") and not isinstance(axes, Tensor):
+    if _is_count(axes):
         axes = _integer("[tensordot] the number of axes", axes, 0)
         a = list(range(x1.ndim - axes, x1.ndim))
         b = list(range(axes))

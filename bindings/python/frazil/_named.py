@@ -56,11 +56,17 @@ def integer(where, value, least=None):
     return n
 
 
+def is_count(value):
+    """Whether it is one integer rather than a list: an array without axes is."""
+    return hasattr(value, "__index__") and getattr(value, "ndim", 0) == 0
+
+
 def number(where, value, least=None, below=None):
     """Checks a real number, at least `least` and below `below`; a tensor is taken as it is."""
     if isinstance(value, Tensor):
         return value
-    if isinstance(value, (bool, str, bytes)) or not hasattr(value, "__float__"):
+    truth = isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
+    if truth or isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
         raise TypeError(f"{where} must be a number, got {type(value).__name__}.")
     if not (least is None or value >= least) or not (below is None or value < below):
         bounds = f"at least {least}" + ("" if below is None else f" and below {below}")
