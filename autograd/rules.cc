@@ -188,13 +188,13 @@ Tensor grad_pad(const Tensor& g, const TapeNode& node) {
 // of them would end a traced stretch in the middle of a backward pass.
 Tensor TakeAgain(const Tensor& x, const Tensor& indices, int64_t axis) {
   const Tensor* inputs[] = {&x, &indices};
-  return Apply({OpId::k_take, inputs, {&axis, 1}, /*normal=*/true});
+  return Apply({OpId::k_take, inputs, {&axis, 1}, /*indices_checked=*/true});
 }
 Tensor PutAgain(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_t axis,
                 bool add) {
   const int64_t attrs[] = {axis, add};
   const Tensor* inputs[] = {&x, &indices, &updates};
-  return Apply({OpId::k_put, inputs, attrs, /*normal=*/true});
+  return Apply({OpId::k_put, inputs, attrs, /*indices_checked=*/true});
 }
 
 Tensor grad_take(const Tensor& g, const Tensor& indices, const TapeNode& node) {

@@ -42,7 +42,7 @@ Tensor CallChecked(Door* door, const OpInfo& info, const OpCall& call) {
     inputs[1] = &indices;
   }
   const OpCall checked{call.op, inputs, call.attrs};
-  if (call.normal) return CallDoor(door, info, checked);
+  if (call.indices_checked) return CallDoor(door, info, checked);
   if (Status s = CheckData(checked); !s.ok()) return Tensor(std::move(s));
   return CallDoor(door, info, checked);
 }

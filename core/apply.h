@@ -21,7 +21,7 @@ struct OpCall {
   OpId op;
   absl::Span<const Tensor* const> inputs;
   AttrSpan attrs;
-  bool normal = false;  // indices among the inputs are known to be in range
+  bool indices_checked = false;  // those among the inputs are in range, and not negative
 };
 
 // What inference says of a call's result (core/infer.h).

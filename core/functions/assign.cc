@@ -70,7 +70,7 @@ Tensor Along(const Tensor& x, const Box& b, int64_t extent) {
 Tensor PutAt(const Tensor& x, const Tensor& positions, const Tensor& v, int64_t axis) {
   const Tensor* inputs[] = {&x, &positions, &v};
   const int64_t attrs[] = {axis, false};
-  return Apply({OpId::k_put, inputs, attrs, /*normal=*/true});
+  return Apply({OpId::k_put, inputs, attrs, /*indices_checked=*/true});
 }
 
 Tensor PutFlat(const Tensor& x, Dims box, const Tensor& v) {

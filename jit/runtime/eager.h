@@ -12,7 +12,7 @@ namespace frazil::jit {
 // The interpreter that runs every op at once.
 Door* EagerDoor();
 
-// Plans of single ops that are kept; evicting down to the bounds, or an eighth of all.
+// Plans of eager calls that are kept; evicting down to the bounds, or an eighth of all.
 Kept EagerKept();
 void ShrinkEager(bool more);
 

@@ -42,7 +42,7 @@ int64_t BlockOfA() { return SecondLevelCacheBytes() / 2; }
 int64_t BlockOfB() { return std::clamp<int64_t>(LastLevelCacheBytes() / 4, 1 << 20, 16 << 20); }
 
 // Of numbers above 0. A small product has no time for divisions.
-int64_t CeilDiv(int64_t a, int64_t b) { return a <= b ? 1 : (a + b - 1) / b; }
+int64_t PartsOf(int64_t a, int64_t b) { return a <= b ? 1 : (a + b - 1) / b; }
 
 // A range cut into parts whose sizes differ by one at most.
 struct EvenParts {
@@ -159,7 +159,7 @@ class Blocked {
     nr_ = nv_ * lanes_;
     tail_ = c_.cols < nr_ ? c_.cols : c_.cols == nr_ ? 0 : c_.cols % nr_;
     int64_t most = MaxRows(isa_, nv_, step_);
-    rows_ = EvenParts(c_.rows, CeilDiv(c_.rows, most));
+    rows_ = EvenParts(c_.rows, PartsOf(c_.rows, most));
     mr_ = rows_.Size(0);
   }
 
@@ -210,18 +210,18 @@ class Blocked {
     if (far_rows_) steps = kStepsOfFarRows;
     if (c_.rows == 1 || (far_rows_ && rows_.count == 1)) steps = kStepsOfOnePanel;
     grain_ = step_ == Step::kPairs ? kPairsBlock : 1;
-    ks_ = EvenParts(grain_ == 1 ? k_ : CeilDiv(k_, grain_), k_ <= steps ? 1 : CeilDiv(k_, steps));
+    ks_ = EvenParts(grain_ == 1 ? k_ : PartsOf(k_, grain_), k_ <= steps ? 1 : PartsOf(k_, steps));
     int64_t blocks = 1;
     if (StepBytes() * mr_ * rows_.count > BlockOfA()) {
-      blocks = CeilDiv(rows_.count, std::max<int64_t>(1, BlockOfA() / (StepBytes() * mr_)));
+      blocks = PartsOf(rows_.count, std::max<int64_t>(1, BlockOfA() / (StepBytes() * mr_)));
     }
     columns_ = c_.cols;
     if (c_.cols * StepBytes() > BlockOfB()) {
       columns_ = std::max(nr_, BlockOfB() / StepBytes() / nr_ * nr_);
     }
     if (team_.threads() > 1) {
-      blocks = CeilDiv(blocks, team_.threads()) * team_.threads();
-      if (const int64_t even = CeilDiv(rows_.count, blocks) * blocks; even <= c_.rows) {
+      blocks = PartsOf(blocks, team_.threads()) * team_.threads();
+      if (const int64_t even = PartsOf(rows_.count, blocks) * blocks; even <= c_.rows) {
         rows_ = EvenParts(c_.rows, even);
         mr_ = rows_.Size(0);
       }
@@ -230,9 +230,9 @@ class Blocked {
   }
 
   void PackB(Part* part) const {
-    const int64_t panels = CeilDiv(part->j1 - part->j0, nr_);
+    const int64_t panels = PartsOf(part->j1 - part->j0, nr_);
     part->packed_b = Scratch::ThisThread().Get<T>(Scratch::kPackedB, panels * nr_ * part->steps);
-    const EvenParts groups(panels, CeilDiv(panels, kPanelsAtOnce));
+    const EvenParts groups(panels, PartsOf(panels, kPanelsAtOnce));
     team_.Run(groups.count,
               [&](int64_t i) { PackPanelsOfB(*part, groups.Start(i), groups.Start(i + 1)); });
   }
@@ -248,7 +248,7 @@ class Blocked {
     PackStrips(from, part.steps, starts, whole, end, nr_, nr_ * part.steps, to);
     if (const int64_t used = end - whole * nr_; used != 0) {
       View<S> rest{b_.At(part.k0, first + whole * nr_), b_.rs, b_.cs};
-      PackPanel(rest, part.steps, used, CeilDiv(used, lanes_) * lanes_,
+      PackPanel(rest, part.steps, used, PartsOf(used, lanes_) * lanes_,
                 to + whole * nr_ * part.steps);
     }
   }
@@ -257,7 +257,7 @@ class Blocked {
   // panel.
   int64_t RowOfA(int64_t steps) const {
     return a_layout_ == ALayout::kRows ? steps + kRowPadding / int64_t(sizeof(T))
-                                       : CeilDiv(mr_, lanes_) * lanes_;
+                                       : PartsOf(mr_, lanes_) * lanes_;
   }
   int64_t PanelOfA(int64_t steps) const {
     return RowOfA(steps) * (a_layout_ == ALayout::kRows ? mr_ : steps);
@@ -293,7 +293,7 @@ class Blocked {
     }
     const int64_t used = std::min(nr_, part.j1 - j);
     call->b = part.packed_b + (j - part.j0) * part.steps;
-    call->ldb = CeilDiv(used, lanes_) * lanes_ * int64_t(sizeof(T));
+    call->ldb = PartsOf(used, lanes_) * lanes_ * int64_t(sizeof(T));
     call->ahead = j + nr_ < part.j1 ? part.packed_b + (j + nr_ - part.j0) * part.steps : call->b;
   }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/caches.h"
+#include "core/ceil_div.h"
 #include "core/long_work.h"
 #include "kernels/gemm/codegen.h"
 #include "kernels/gemm/pack.h"
@@ -30,8 +31,6 @@ constexpr int64_t kStepsApart = 1536, kStepsApartOnce = 2048;
 constexpr int64_t kVectorBytes = 64, kLine = 64;
 constexpr int64_t kHugePage = 2 << 20;
 constexpr int64_t kTurnedSteps = 16;  // packed at once of a B that is turned
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // k steps of a block: two of its size, one that is used and one that is packed meanwhile, take
 // three eighths of the cache.

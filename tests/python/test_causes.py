@@ -297,7 +297,7 @@ CHILD = {
     for n in range(20):
         f(fz.ones(n))
     """,
-        "plans of single ops not used lately were evicted: eager_entries = 8 is reached",
+        "plans of eager calls not used lately were evicted: eager_entries = 8 is reached",
     ),
     "evicted_kernels": (
         """
