@@ -41,14 +41,14 @@ struct MetCall {
   CallKey key;
   tracer::CallRecord record;
 };
-constexpr size_t kMet = 64;
+constexpr int kMetBits = 6;
 
-// Direct-mapped, of this thread.
+// Direct-mapped, of this thread. (A pointer: memory that threads have from the start is scarce.)
 std::unique_ptr<MetCall>& MetSlot(uint64_t hash) {
-  static thread_local std::array<std::unique_ptr<MetCall>, kMet> met;
-  return met[hash >> 58];
+  using Met = std::array<std::unique_ptr<MetCall>, size_t{1} << kMetBits>;
+  static thread_local const std::unique_ptr<Met> met = std::make_unique<Met>();
+  return (*met)[hash >> (64 - kMetBits)];
 }
-static_assert(kMet == 1 << (64 - 58));
 
 // What may fail by its data is met one by one; a single op is a plan already.
 bool Plannable(const tracer::Expansion& expansion) {
