@@ -147,15 +147,17 @@ bool ToBool(PyObject* object, const char* op, const char* what, bool fallback, b
 
 bool ToNumber(PyObject* object, const char* op, const char* what, Scalar* out) {
   if (TryScalar(object, out)) return true;
+  if (IsTensor(object) && CellOf(object).rank() == 0) {
+    const Object item = Object::Steal(PyObject_CallMethod(object, "item", nullptr));
+    return item && TryScalar(item.get(), out);
+  }
   const auto try_as = [&](PyObject* (*as)(PyObject*)) {
     const Object number = Object::Steal(as(object));
     PyErr_Clear();
     return number && TryScalar(number.get(), out);
   };
-  if (IsTensor(object)) {
-    if (CellOf(object).rank() == 0)
-      return try_as([](PyObject* t) { return PyObject_CallMethod(t, "item", nullptr); });
-  } else if (!PyUnicode_Check(object) && !PyBytes_Check(object)) {  // a float can be read from text
+  // A float can be read from text.
+  if (!IsTensor(object) && !PyUnicode_Check(object) && !PyBytes_Check(object)) {
     if (PyIndex_Check(object) && try_as(PyNumber_Index)) return true;
     if (try_as(PyNumber_Float)) return true;
   }

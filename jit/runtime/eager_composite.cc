@@ -81,7 +81,7 @@ std::shared_ptr<const PreparedCall> Keep(const CallKey& key,
 }
 
 // Runs the body and learns of it: nothing, that it always has to run, or its ops.
-void RunBody(const CompositeCall& call, const CallView& view, CompositeBody body,
+void RunBody(const CompositeCall& call, const CallView& view, uint64_t hash, CompositeBody body,
              absl::Span<Tensor> outputs) {
   const tracer::HeldInputs inputs(call.inputs);  // view's values, too
   tracer::ExpansionRecorder recorder(inputs);
@@ -92,7 +92,6 @@ void RunBody(const CompositeCall& call, const CallView& view, CompositeBody body
   std::shared_ptr<const tracer::Expansion> expansion = recorder.Finish(outputs);
   if (!expansion) return;
   CallKey key = view.Key();
-  const uint64_t hash = view.Hash();
   if (!Plannable(*expansion)) {
     CallSlot(hash) = Keep(key, nullptr);
     return;
@@ -152,7 +151,7 @@ void RunComposite(const CompositeCall& call, CompositeBody body, absl::Span<Tens
   if (!slot || !view.Is(slot->key)) {
     std::shared_ptr<const PreparedCall> found = FindShared(view.Key());
     if (!found) found = CompileMet(view, hash);
-    if (!found) return RunBody(call, view, body, outputs);
+    if (!found) return RunBody(call, view, hash, body, outputs);
     slot = std::move(found);
   }
   if (!slot->whole) return body(outputs);
