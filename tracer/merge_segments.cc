@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
 #include "core/op.h"
@@ -33,11 +34,11 @@ bool GoesOn(const SegmentRecord& segment, const SegmentRecord& next) {
   if (segment.end != SegmentRecord::End::kContinue || segment.precision != next.precision)
     return false;
   std::vector<uint64_t> calls;
-  for (const CallRecord& c : segment.calls) calls.push_back(WhatOf(c));
+  for (const CallRecord& c : segment.calls()) calls.push_back(WhatOf(c));
   const Bodies bodies = FindBodies(calls);
-  if (bodies.length == 0 || next.calls.size() < static_cast<size_t>(bodies.length)) return false;
+  if (bodies.length == 0 || next.calls().size() < static_cast<size_t>(bodies.length)) return false;
   for (int i = 0; i < bodies.length; ++i) {
-    if (WhatOf(next.calls[i]) != calls[bodies.first + i]) return false;
+    if (WhatOf(next.calls()[i]) != calls[bodies.first + i]) return false;
   }
   return true;
 }
@@ -141,15 +142,15 @@ class Merger {
   // A loop of any ops of the CPU: its plan has steps that repeat, and keeps what is wanted of them.
   size_t EndOfSteps(size_t begin) const {
     const auto& segments = path_.segments;
-    size_t end = begin + 1, calls = segments[begin].calls.size();
+    size_t end = begin + 1, calls = segments[begin].calls().size();
     const auto elsewhere = [](const CallRecord& c) {
       return std::any_of(c.results.begin(), c.results.end(),
                          [](const Result& r) { return !(r.device == Device()); });
     };
     for (; end < segments.size() && GoesOn(segments[end - 1], segments[end]); ++end) {
-      calls += segments[end].calls.size();
+      calls += segments[end].calls().size();
       if (calls > kMostOfSteps ||
-          std::any_of(segments[end].calls.begin(), segments[end].calls.end(), elsewhere))
+          absl::c_any_of(segments[end].calls(), elsewhere))
         break;
     }
     return end;
@@ -158,10 +159,10 @@ class Merger {
   // What may be one plan from `begin` on, up to a read or a loop.
   size_t EndOfStretch(size_t begin) {
     const auto& segments = path_.segments;
-    size_t end = begin + 1, calls = segments[begin].calls.size();
+    size_t end = begin + 1, calls = segments[begin].calls().size();
     int checks = 0;
     for (; end < segments.size() && EndOfLoop(end) == end + 1; ++end) {
-      calls += segments[end].calls.size();
+      calls += segments[end].calls().size();
       const SegmentRecord& last = segments[end - 1];
       if (calls > kMostCalls || last.end == SegmentRecord::End::kNumber ||
           last.precision != segments[end].precision)
@@ -186,7 +187,7 @@ class Merger {
     }
     std::vector<const CallRecord*> makers;  // of the results of `whole`
     std::vector<SlotGuard> guards;
-    for (const CallRecord& call : whole.calls) {
+    for (const CallRecord& call : whole.calls()) {
       makers.insert(makers.end(), call.results.size(), &call);
       guards.insert(guards.end(), call.slots.begin(), call.slots.end());
     }
@@ -200,10 +201,11 @@ class Merger {
         if (operand >= 0) taken[operand] = 0;
       }
     }
+    std::vector<CallRecord> calls;
     absl::flat_hash_map<int32_t, int32_t> slots;
     for (size_t r = 0; r < makers.size(); ++r) {
       if (taken[r] < 0) continue;
-      if (check.calls.size() == kMostOfCheck) return std::nullopt;
+      if (calls.size() == kMostOfCheck) return std::nullopt;
       taken[r] = check.results++;
       CallRecord call = *makers[r];
       call.slots.clear();
@@ -221,16 +223,16 @@ class Merger {
         }
         operand = ~it->second;
       }
-      check.calls.push_back(std::move(call));
+      calls.push_back(std::move(call));
     }
+    check.content = std::make_shared<const std::vector<CallRecord>>(std::move(calls));
     check.read.index = first + taken[check.read.index - base];
     return check;
   }
 
   bool IsLoop(size_t begin, size_t end) const {
     for (size_t i = begin; i < end; ++i) {
-      const auto& calls = path_.segments[i].calls;
-      if (!std::all_of(calls.begin(), calls.end(), [](const auto& c) { return IsElementwise(c); }))
+      if (!absl::c_all_of(path_.segments[i].calls(), [](const auto& c) { return IsElementwise(c); }))
         return false;
     }
     return std::none_of(wanted_.begin() + first_result_[begin],
@@ -246,17 +248,19 @@ class Merger {
   }
 
   SegmentRecord Merge(size_t begin, size_t end) {
+    if (end - begin == 1) return path_.segments[begin];  // of which others may share the content
     SegmentRecord merged = EndOf(path_.segments[end - 1]);
-    size_t calls = 0;
-    for (size_t i = begin; i < end; ++i) calls += path_.segments[i].calls.size();
-    merged.calls.reserve(calls);
+    size_t length = 0;
+    for (size_t i = begin; i < end; ++i) length += path_.segments[i].calls().size();
+    std::vector<CallRecord> calls;
+    calls.reserve(length);
     absl::flat_hash_map<std::pair<Kind, int32_t>, int32_t> slots;
     const int32_t base = first_result_[begin];
     for (size_t i = begin; i < end; ++i) {
       const SegmentRecord& segment = path_.segments[i];
       const int32_t first = first_result_[i] - base;
       int32_t met = 0;  // slots of the segment so far
-      for (CallRecord call : segment.calls) {
+      for (CallRecord call : segment.calls()) {
         const auto guards = std::move(call.slots);
         call.slots.clear();
         size_t fresh = 0;
@@ -281,10 +285,11 @@ class Merger {
           }
           fresh += first_met;
         }
-        merged.calls.push_back(std::move(call));
+        calls.push_back(std::move(call));
       }
       merged.results += segment.results;
     }
+    merged.content = std::make_shared<const std::vector<CallRecord>>(std::move(calls));
     return merged;
   }
 

@@ -84,14 +84,13 @@ Status SameCall(const PathRecord& pa, const SegmentRecord& a, const CallRecord& 
 
 Status SameSegment(const PathRecord& pa, const SegmentRecord& a, const PathRecord& pb,
                    const SegmentRecord& b) {
-  for (size_t i = 0; i < std::max(a.calls.size(), b.calls.size()); ++i) {
-    if (i >= a.calls.size())
-      return RuntimeError(Site(b.calls[i]), " was called, which was not there before");
-    if (i >= b.calls.size())
-      return RuntimeError(Site(a.calls[i]), " was not called, as it was before");
-    if (a.calls[i].composite != b.calls[i].composite || a.calls[i].op != b.calls[i].op)
-      return RuntimeError(Site(a.calls[i]), " became ", Site(b.calls[i]));
-    FZ_RETURN_IF_ERROR(SameCall(pa, a, a.calls[i], pb, b, b.calls[i]));
+  const absl::Span<const CallRecord> x = a.calls(), y = b.calls();
+  for (size_t i = 0; i < std::max(x.size(), y.size()); ++i) {
+    if (i >= x.size()) return RuntimeError(Site(y[i]), " was called, which was not there before");
+    if (i >= y.size()) return RuntimeError(Site(x[i]), " was not called, as it was before");
+    if (x[i].composite != y[i].composite || x[i].op != y[i].op)
+      return RuntimeError(Site(x[i]), " became ", Site(y[i]));
+    FZ_RETURN_IF_ERROR(SameCall(pa, a, x[i], pb, b, y[i]));
   }
   if (a.end != b.end || !SameSource(a.read, pa, b.read, pb) || a.limit != b.limit ||
       a.check != b.check || a.precision != b.precision) {
@@ -108,7 +107,7 @@ Status SamePath(const PathRecord& known, const PathRecord& now, bool* same_outco
     if (i >= known.segments.size() || i >= now.segments.size()) {
       const PathRecord& longer = i < now.segments.size() ? now : known;
       const SegmentRecord& extra = longer.segments[i];
-      const std::string what = extra.calls.empty() ? "a read from data" : Site(extra.calls[0]);
+      const std::string what = extra.calls().empty() ? "a read from data" : Site(extra.calls()[0]);
       return RuntimeError(what, &longer == &now ? " was called, which was not there before"
                                                 : " was not called, as it was before");
     }

@@ -19,7 +19,8 @@ namespace frazil::tracer {
 struct SegmentRecord {
   enum class End : uint8_t { kContinue, kNumber, kIndexCheck };
 
-  std::vector<CallRecord> calls;
+  // Segments of one content share it: a loop that reads its condition has as many as iterations.
+  std::shared_ptr<const std::vector<CallRecord>> content;
   std::vector<Source> slots;
   int results = 0;
   Precision precision = Precision::kDefault;
@@ -34,6 +35,10 @@ struct SegmentRecord {
   // A plan made for it when it was recorded, if that is still there: for the results in `live`.
   std::weak_ptr<const SegmentPlan> plan;
   LiveMask live;
+
+  absl::Span<const CallRecord> calls() const {
+    return content ? absl::Span<const CallRecord>(*content) : absl::Span<const CallRecord>();
+  }
 };
 
 // One call from its start to its end.
@@ -71,13 +76,14 @@ class Script {
                                   int* kernels) const;
 
  private:
+  friend class ScriptTree;  // tracer/script_tree.h, which fills it
   struct Stage;
-  class Builder;
-  Script() = default;
+  Script();
   Status RunStraight(Cells cells, absl::InlinedVector<Tensor, 4>* outputs) const;
 
   std::vector<std::shared_ptr<const PathRecord>> paths_;
-  std::unique_ptr<Stage> root_;
+  std::vector<std::unique_ptr<Stage>> stages_;  // the first is the root, before its followers
+  int registers_ = 0;         // results that are kept at a time
   bool unlocks_ = false;   // while a plan runs, the content of cells may be replaced
   bool merged_ = false;    // of segments put together (tracer/merge_segments)
   bool straight_ = false;  // one segment whose results, in order, are the call's; nothing else

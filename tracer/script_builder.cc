@@ -37,6 +37,7 @@ void ScriptBuilder::Postpone() {
   seen_.clear();
   before_.clear();
   path_ = nullptr;
+  contents_.clear();
 }
 
 Source ScriptBuilder::Find(const Value& value) {
@@ -49,12 +50,13 @@ Source ScriptBuilder::Find(const Value& value) {
   return it->second;
 }
 
-void ScriptBuilder::OnSegment(std::vector<const CallRecord*> path, absl::Span<const ValueRef> slots,
-                              absl::Span<const ValueRef> results, Precision precision) {
+void ScriptBuilder::OnSegment(absl::Span<const CallRecord* const> path, absl::Span<const ValueRef> slots,
+                              absl::Span<const ValueRef> results, Precision precision,
+                              bool in_trie) {
   if (postponed_ || !refusal_.empty()) return;
+  if (seen_.size() >= sweep_at_) Sweep();
   SegmentRecord& segment = path_->segments.emplace_back();
-  segment.calls.reserve(path.size());
-  for (const CallRecord* call : path) segment.calls.push_back(*call);
+  segment.content = ContentOf(path, in_trie);
   for (const ValueRef& v : slots) segment.slots.push_back(Find(*v));
   for (const ValueRef& v : results) {
     seen_.push_back(v);
@@ -63,6 +65,28 @@ void ScriptBuilder::OnSegment(std::vector<const CallRecord*> path, absl::Span<co
   segment.results = static_cast<int>(results.size());
   segment.precision = precision;
   open_ = true;
+}
+
+std::shared_ptr<const ScriptBuilder::Content> ScriptBuilder::ContentOf(
+    absl::Span<const CallRecord* const> path, bool in_trie) {
+  std::shared_ptr<const Content> other;
+  std::shared_ptr<const Content>& content = in_trie ? contents_[path.back()] : other;
+  if (!content) {
+    auto fresh = std::make_shared<Content>();
+    fresh->reserve(path.size());
+    for (const CallRecord* call : path) fresh->push_back(*call);
+    content = std::move(fresh);
+  }
+  return content;
+}
+
+void ScriptBuilder::Sweep() {
+  std::erase_if(seen_, [&](const ValueRef& v) {
+    if (v->holders() > 1) return false;
+    sources_.erase(v.get());
+    return true;
+  });
+  sweep_at_ = std::max<size_t>(kSweepAt, 2 * seen_.size());
 }
 
 void ScriptBuilder::OnPlan(const std::shared_ptr<const SegmentPlan>& plan, const LiveMask& live) {

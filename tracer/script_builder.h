@@ -1,7 +1,7 @@
 // ScriptBuilder: writes down what one call by validation does, for calls that may skip the body.
 // Told by the session of segments and of what the program learns between them. Invariant: every
-// value that it has seen stays alive until it is destroyed, so that pointers tell values apart; it
-// changes nothing about the call.
+// value that it has seen stays alive as long as anybody else could show it again, so that pointers
+// tell values apart; it changes nothing about the call.
 #pragma once
 
 #include <string>
@@ -16,8 +16,9 @@ class ScriptBuilder {
   explicit ScriptBuilder(Cells cells);
   ScriptBuilder(const ScriptBuilder&) = delete;
 
-  void OnSegment(std::vector<const CallRecord*> path, absl::Span<const ValueRef> slots,
-                 absl::Span<const ValueRef> results, Precision precision);
+  // `in_trie`: the calls are nodes of a visited trie, so that equal ones are the same.
+  void OnSegment(absl::Span<const CallRecord* const> path, absl::Span<const ValueRef> slots,
+                 absl::Span<const ValueRef> results, Precision precision, bool in_trie);
   // The last segment was compiled for the results in `live`.
   void OnPlan(const std::shared_ptr<const SegmentPlan>& plan, const LiveMask& live);
   void OnRead(const Value& value, Reading how);
@@ -39,6 +40,10 @@ class ScriptBuilder {
   std::shared_ptr<PathRecord> Finish(absl::Span<const Tensor* const> outputs);
 
  private:
+  using Content = std::vector<CallRecord>;
+  std::shared_ptr<const Content> ContentOf(absl::Span<const CallRecord* const> path, bool in_trie);
+  // Lets go of values that nobody else holds.
+  void Sweep();
   Source Find(const Value& value);
   Link LinkTo(const GradNode* node) const;
   bool HistoriesUsed() const;
@@ -49,7 +54,11 @@ class ScriptBuilder {
   std::vector<Tensor> before_;  // the cells' content at the start
   // Of the cells that an op made: backward passes through that op until the start.
   std::vector<std::pair<const autograd::TapeNode*, uint32_t>> histories_;
+  static constexpr size_t kSweepAt = 1024;
   std::vector<ValueRef> seen_;  // keeps alive
+  size_t sweep_at_ = kSweepAt;
+  // By the last call of a path.
+  absl::flat_hash_map<const CallRecord*, std::shared_ptr<const Content>> contents_;
   absl::flat_hash_map<const Value*, Source> sources_;
   absl::flat_hash_map<const GradNode*, Link> links_;
   std::shared_ptr<PathRecord> path_ = std::make_shared<PathRecord>();

@@ -80,7 +80,7 @@ ValueRef Session::Peek(const Value& value) {
   calls[0].slots = {{base->dtype, base->device, base->immediate, LayoutRef(base->layout)}};
   std::vector<const CallRecord*> path;
   for (const CallRecord& call : calls) path.push_back(&call);
-  if (builder_) builder_->OnSegment(path, {&base, 1}, made, precision_);
+  if (builder_) builder_->OnSegment(path, {&base, 1}, made, precision_, /*in_trie=*/false);
   return made.back();
 }
 
@@ -117,7 +117,9 @@ Status Session::EndSegment() {
   Status status = absl::OkStatus(), refusal = absl::OkStatus();
   LiveMask live;
   const bool wanted = values_.FindLive(&live);
-  if (builder_) builder_->OnSegment(PathContent(), slots_, values_.span(), precision_);
+  if (builder_) {
+    builder_->OnSegment(PathContent(), slots_, values_.span(), precision_, /*in_trie=*/true);
+  }
   if (wanted) {
     flushing_ = true;
     Pin pin;
