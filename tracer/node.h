@@ -91,6 +91,7 @@ struct KeptPlan {
   const LiveMask live;
   const Precision precision;
   const std::shared_ptr<const SegmentPlan> plan;
+  const int64_t gain;  // tracer/gain.h
   mutable std::atomic<uint64_t> used;
 
   // One result is wanted of at most 64.

@@ -190,12 +190,13 @@ void Recording::Predict(Node* parent, Node* child) {
 // ---- Plans
 
 const SegmentPlan* Recording::FindPlan(Node* end, const LiveMask& live, Precision precision,
-                                       Pin* pin) {
+                                       Pin* pin, int64_t* gain) {
   const uint64_t now = Bounds::Now();
   end->used.store(now, std::memory_order_relaxed);
   const KeptPlan* latest = pin->Take(end->latest);
   if (__builtin_expect(latest && latest->Is(live, precision), 1)) {
     latest->used.store(now, std::memory_order_relaxed);
+    *gain = latest->gain;
     return latest->plan.get();
   }
   absl::MutexLock lock(&mutex_);
@@ -203,6 +204,7 @@ const SegmentPlan* Recording::FindPlan(Node* end, const LiveMask& live, Precisio
   if (!entry || !entry->kept) return nullptr;
   entry->kept->used.store(now, std::memory_order_relaxed);
   end->latest.store(entry->kept.get(), std::memory_order_release);
+  *gain = entry->kept->gain;
   return pin->Hold(entry->kept->plan);
 }
 
@@ -256,7 +258,7 @@ bool Recording::FirstBorrowed(OpId op) {
 }
 
 Recording::Planned Recording::StorePlan(Node* end, const LiveMask& live, Precision precision,
-                                        std::shared_ptr<const SegmentPlan> plan) {
+                                        std::shared_ptr<const SegmentPlan> plan, int64_t gain) {
   Planned before{Cause::kPlan, {}, precision};
   Garbage garbage;
   bool thrashing = false;
@@ -284,7 +286,7 @@ Recording::Planned Recording::StorePlan(Node* end, const LiveMask& live, Precisi
     thrashing = Bounds::Made(PlanHash(*end, live), true);
     entry->failures = entry->wait = 0;
     entry->kept =
-        std::shared_ptr<const KeptPlan>(new KeptPlan{live, precision, std::move(plan), now});
+        std::shared_ptr<const KeptPlan>(new KeptPlan{live, precision, std::move(plan), gain, now});
   }
   if (thrashing) NoteThrashing("plans", Setting::k_plan_entries);
   Bounds::Enforce();
@@ -301,6 +303,20 @@ void Recording::DropPlan(Node* end, Node::PlanEntry* entry, Garbage* garbage) {
 void Recording::NoteThrashing(std::string_view what, Setting limit) {
   Note({Cause::kThrashing,
         {{"what", std::string(what)}, {"limit", StrCat(Name(limit), " = ", Get(limit))}}});
+}
+
+// ---- Calls that gain nothing
+
+void Recording::CountGain(Shard* shard, int64_t gain) {
+  const bool rests = resting_.load(std::memory_order_relaxed);
+  if (rests) {  // this call was to see
+    if (gain > 0) resting_.store(false, std::memory_order_relaxed);
+    return;
+  }
+  if (shard->owner.load(std::memory_order_relaxed) == nullptr) return;
+  if (shard->gains.Add(gain) != GainCount::Verdict::kLoses) return;
+  resting_.store(true, std::memory_order_relaxed);
+  if (!told_resting_.exchange(true, std::memory_order_relaxed)) Note({Cause::kSmall, {}});
 }
 
 // ---- Eviction
@@ -469,6 +485,7 @@ void Recording::AddShards(TraceStats* stats, int64_t sign) const {
   for (const Shard& s : shards_) {
     stats->calls += sign * s.calls.load(std::memory_order_acquire);
     stats->replayed += sign * s.replayed.load(std::memory_order_acquire);
+    stats->untraced += sign * s.untraced.load(std::memory_order_acquire);
     stats->matched_ops += sign * s.matched.load(std::memory_order_acquire);
   }
 }
@@ -484,6 +501,7 @@ void Recording::Clear() {
     stats_ = {};
     AddShards(&stats_, -1);
     last_kernels_.store(0, std::memory_order_relaxed);
+    resting_.store(false, std::memory_order_relaxed);
   }
   Reclaim();
 }

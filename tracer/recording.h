@@ -17,6 +17,7 @@
 #include "absl/synchronization/mutex.h"
 #include "core/pin.h"
 #include "tracer/bounds.h"
+#include "tracer/gain.h"
 #include "tracer/node.h"
 #include "tracer/trace.h"
 
@@ -38,7 +39,8 @@ class Recording : public std::enable_shared_from_this<Recording> {
   struct alignas(64) Shard {
     std::atomic<const ThreadState*> owner{nullptr};  // null: shared
     std::atomic<int64_t> visits[2] = {};
-    std::atomic<int64_t> calls{0}, replayed{0}, matched{0};
+    std::atomic<int64_t> calls{0}, replayed{0}, untraced{0}, matched{0}, rested{0};
+    GainCount gains;  // the owner's
 
     // To be called by the owner, or by anybody if it is shared.
     void Add(std::atomic<int64_t>* count, int64_t n) {
@@ -80,7 +82,8 @@ class Recording : public std::enable_shared_from_this<Recording> {
   static void Predict(Node* parent, Node* child);
 
   // Null if there is none. It is there as long as `pin`.
-  const SegmentPlan* FindPlan(Node* end, const LiveMask& live, Precision precision, Pin* pin);
+  const SegmentPlan* FindPlan(Node* end, const LiveMask& live, Precision precision, Pin* pin,
+                              int64_t* gain);
   // Why the plan was missing: nothing like it (kPlan), or what an earlier one had differently.
   struct Planned {
     Cause cause;
@@ -88,7 +91,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
     Precision precision;
   };
   Planned StorePlan(Node* end, const LiveMask& live, Precision precision,
-                    std::shared_ptr<const SegmentPlan> plan);
+                    std::shared_ptr<const SegmentPlan> plan, int64_t gain);
 
   // After a failure to compile, so many flushes run op by op before it is tried again: twice as
   // many each time.
@@ -120,6 +123,19 @@ class Recording : public std::enable_shared_from_this<Recording> {
     Shard* shard = OwnShard();
     shard->Add(&shard->calls, 1);
   }
+  // True if a call that begins now is to run untraced, and counts it: the latest gained nothing by
+  // being traced. Some still are, to see whether that has changed.
+  bool Rests() {
+    if (__builtin_expect(!resting_.load(std::memory_order_relaxed), 1)) return false;
+    Shard* shard = OwnShard();
+    shard->Add(&shard->rested, 1);
+    if (shard->rested.load(std::memory_order_relaxed) % kProbe == 0) return false;
+    shard->Add(&shard->calls, 1);
+    shard->Add(&shard->untraced, 1);
+    return true;
+  }
+  // After a replayed call.
+  void CountGain(Shard* shard, int64_t gain);
   void CountCall(Shard* shard, bool replayed, int64_t matched, int kernels) {
     shard->CountCall(replayed, matched);
     if (last_kernels_.load(std::memory_order_relaxed) != kernels)
@@ -181,6 +197,8 @@ class Recording : public std::enable_shared_from_this<Recording> {
   static constexpr int kShards = 5;
   Shard shards_[kShards];  // the last is shared
   std::atomic<int> last_kernels_{0};
+  static constexpr int64_t kProbe = 64;
+  std::atomic<bool> resting_{false}, told_resting_{false};
   std::atomic<bool> any_retired_{false};
   Retired retired_ ABSL_GUARDED_BY(mutex_);
 };

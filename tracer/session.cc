@@ -200,8 +200,7 @@ void Session::Defer(Node* node, const Request& request, absl::Span<Tensor> outpu
     const uint32_t kind = Value::KindOf(results[r].dtype, results[r].device, false);
     outputs[r].Set(ValueRef::Adopt(DeferResult(kind, results[r].layout)), nullptr);
   }
-  cursor_ = node;
-  ++matched_;
+  Advance(node);
 }
 
 }  // namespace frazil::tracer

@@ -84,6 +84,16 @@ class Session final : public Door, public Pending, public ReadObserver {
   Value* TryFew(uint64_t what, absl::Span<const Tensor* const> inputs);
   Value* Take(Node* call);
   void AddSlots(const NodeHead& call, Value* a, Value* b);
+  // A long recording is not in the cache: what the next match reads is fetched while the program
+  // gets there.
+  void Advance(Node* node) {
+    cursor_ = node;
+    ++matched_;
+    const auto* next =
+        reinterpret_cast<const char*>(node->predicted.load(std::memory_order_relaxed));
+    for (size_t line = 0; line < kMatched; line += 64) __builtin_prefetch(next + line);
+  }
+  static constexpr size_t kMatched = 320;  // bytes of a node up to the attributes
   Node* FindChild(const Request& request);
   Node* SearchChild(const Request& request) const;
   bool Matches(const Node& node, const Request& request) const;
@@ -145,7 +155,7 @@ class Session final : public Door, public Pending, public ReadObserver {
   Precision precision_ = Precision::kDefault;
   bool flushing_ = false;
   int kernels_ = 0;
-  int64_t matched_ = 0;
+  int64_t matched_ = 0, gain_ = 0;
   std::atomic<bool> inside_{false}, busy_{false};   // Lock: the owner, another thread
   std::atomic<const ThreadState*> owner_{nullptr};  // whose address tells threads apart
   std::atomic<uint32_t> generation_{0};             // of the process that began it

@@ -68,7 +68,7 @@ Session* Session::Begin(Recording* recording, ScriptBuilder* builder) {
   s->epoch_ = recording->Enter(s->shard_);
   s->fell_back_ = s->recorded_ = false;
   s->kernels_ = 0;
-  s->matched_ = 0;
+  s->matched_ = s->gain_ = 0;
   s->strict_ = Strict();
   s->precision_ = State().precision;
   s->owner_.store(&State(), std::memory_order_relaxed);

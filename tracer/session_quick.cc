@@ -48,8 +48,7 @@ inline bool Session::MatchesOperand(const NodeHead::Operand& expected, const Val
 }
 
 inline Value* Session::Take(Node* call) {
-  cursor_ = call;
-  ++matched_;
+  Advance(call);
   return DeferResult(call->result_kind, call->result_layout);
 }
 
@@ -97,6 +96,7 @@ bool Session::EndQuickly() {
   cursor_->used.store(now, std::memory_order_relaxed);
   kept->used.store(now, std::memory_order_relaxed);
   ++kernels_;
+  gain_ += kept->gain;
   values_.RecycleBut(wanted);
   return true;
 }

@@ -123,7 +123,9 @@ Status Session::EndSegment() {
   if (wanted) {
     flushing_ = true;
     Pin pin;
-    const SegmentPlan* plan = recording_->FindPlan(cursor_, live, precision_, &pin);
+    int64_t gain = 0;
+    const SegmentPlan* plan = recording_->FindPlan(cursor_, live, precision_, &pin, &gain);
+    gain_ += gain;
     if (!plan) {
       std::shared_ptr<const SegmentPlan> made = MakePlan(live, precision_, &refusal);
       if (builder_ && made) builder_->OnPlan(made, live);
@@ -168,7 +170,7 @@ std::shared_ptr<const SegmentPlan> Session::MakePlan(const LiveMask& live, Preci
     return nullptr;
   }
   const std::shared_ptr<const SegmentPlan>& plan = *compiled;
-  const Recording::Planned before = recording_->StorePlan(cursor_, live, precision, plan);
+  const Recording::Planned before = recording_->StorePlan(cursor_, live, precision, plan, GainOf(PathContent(), live));
   std::vector<Field> fields = PlanFields(*plan);
   if (before.cause == Cause::kWanted) {
     fields.emplace_back("old", DescribeLive(path, before.live));
@@ -230,7 +232,9 @@ Status Session::Finish(bool interrupted) {
   if (builder_ && !status.ok()) builder_->Postpone();
   builder_ = nullptr;
   recording_->CountCall(shard_, !recorded_ && !fell_back_, matched_, kernels_);
-  if (__builtin_expect(recorded_ || fell_back_, 0)) {
+  if (__builtin_expect(!recorded_ && !fell_back_, 1)) {
+    recording_->CountGain(shard_, gain_);
+  } else {
     recording_->Count([&](TraceStats& s) {
       s.recorded += recorded_;
       s.fallbacks += fell_back_;

@@ -33,6 +33,8 @@ Call::Call(Trace* trace, ScriptBuilder* builder) {
     trace->recording().CountInner();
     return;
   }
+  // What it calls may be worth more, and is then traced by itself.
+  if (!builder && !Strict() && trace->recording().Rests()) return;
   outermost_ = true;
   t_session = Session::Begin(&trace->recording(), builder);
   State().door = t_session;

@@ -27,6 +27,7 @@ struct TraceStats {
   int64_t recorded = 0;   // calls that recorded something new
   int64_t replayed = 0;   // calls whose every op matched
   int64_t skipped = 0;    // calls by promise whose body did not run
+  int64_t untraced = 0;   // calls that ran as without tracing: replaying them gains nothing
   int64_t fallbacks = 0;  // calls that left a recording half-way
   int64_t segments = 0;   // distinct flushed segments
   int64_t plans = 0;      // compiled plans
