@@ -89,7 +89,9 @@ bool PromisedCall::Look() {
   refused_ = entry->calls < entry->refused_until;
   if (!entry->script || entry->compared < promise_->policy_.first) return false;
   if (promise_->policy_.every > 0 && entry->calls % promise_->policy_.every == 0) return false;
+  if (refused_) return false;
   script_ = entry->script;
+  attempt_ = std::exchange(entry->failed, 0);
   ++promise_->skipped_;
   return true;
 }
@@ -135,7 +137,26 @@ bool PromisedCall::NotSkipped() {
   outputs_.clear();
   std::lock_guard lock(promise_->lock_);
   --promise_->skipped_;
+  if (Promise::Entry* entry = promise_->Find(words_->span())) entry->failed = attempt_;
   return false;
+}
+
+// Where outcomes hardly ever come again (a loop of another length each time), learning them costs
+// more than skipping saves.
+void PromisedCall::MetUnknownOutcome() {
+  int failed = 0;
+  {
+    std::lock_guard lock(promise_->lock_);
+    Promise::Entry* entry = promise_->Find(words_->span());
+    if (!entry) return;
+    failed = ++entry->failed;
+    if (failed > Promise::kMayFail) {
+      const int doublings = std::min(failed - Promise::kMayFail, Promise::kLongestPause);
+      entry->refused_until = entry->calls + (int64_t{1} << doublings);
+    }
+  }
+  if (failed == Promise::kMayFail + 1)
+    promise_->recording_->Note({Cause::kUnsteady, {{"count", StrCat(failed)}}});
 }
 
 TraceStats Promise::stats() {
@@ -244,10 +265,17 @@ Status PromisedCall::Merge(std::shared_ptr<PathRecord> path, const Pins& pins) {
     }
     if (!same_outcomes) continue;
     std::lock_guard lock(promise_->lock_);
-    if (Promise::Entry* entry = promise_->Find(words_->span())) ++entry->compared;
+    if (Promise::Entry* entry = promise_->Find(words_->span())) {
+      ++entry->compared;
+      entry->failed = 0;
+    }
     return absl::OkStatus();
   }
-  if (paths.size() >= Promise::kMaxPaths) return absl::OkStatus();
+  if (known) MetUnknownOutcome();
+  size_t segments = path->segments.size();
+  for (const auto& other : paths) segments += other->segments.size();
+  if (known && (paths.size() >= Promise::kMaxPaths || segments > Promise::kMaxSegments))
+    return absl::OkStatus();
   paths.push_back(std::move(path));
   auto script = Script::Build(std::move(paths), known.get());
   if (!script.ok()) {

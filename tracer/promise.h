@@ -46,9 +46,14 @@ class Promise {
     int compared = 0;
     int64_t calls = 0;
     int64_t refused_until = 0;  // number of the call that may try again
+    int failed = 0;             // calls in a row that met an outcome unknown till then
     uint64_t used = 0;
   };
   static constexpr size_t kMaxPaths = 64;  // outcomes of one key
+  static constexpr size_t kMaxSegments = 1 << 15;  // of all of them
+  // So many calls in a row may meet an unknown outcome before some run their body and are not learnt
+  // from: twice as many after each further one, up to 2^kLongestPause.
+  static constexpr int kMayFail = 8, kLongestPause = 10;
 
   Entry* Find(absl::Span<const uint64_t> words);
   // What goes is given to `garbage`: freeing it may run user code, so no lock may be held.
@@ -99,6 +104,7 @@ class PromisedCall {
   bool SeesOthers(const PathRecord& path) const;
   bool MakeReady();
   bool NotSkipped();
+  void MetUnknownOutcome();
   Status Merge(std::shared_ptr<PathRecord> path, const Pins& pins);
   template <typename F>
   void AddEntry(const Pins& pins, const F& use);
@@ -113,6 +119,7 @@ class PromisedCall {
   std::optional<Learning> learning_;  // while the body runs
   Status status_;
   bool seen_ = false, refused_ = false;
+  int attempt_ = 0;  // what Entry::failed was before this one
 };
 
 }  // namespace frazil::tracer

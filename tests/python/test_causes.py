@@ -53,6 +53,24 @@ def elsewhere():
     return traced(lambda x: x * 2, (x,), (x,))
 
 
+@reaches("small", "calls as small as the latest are not faster replayed than untraced")
+def small():
+    return traced(lambda x: x + 1, *[(X,)] * 40)
+
+
+@reaches("unsteady", "9 calls in a row read numbers that no call before had read there")
+def unsteady():
+    def body(i, limit):
+        while i < limit:
+            i = i + 1
+        return i
+
+    f = fz.trace(body, pure=True)
+    for n in range(20):
+        f(fz.asarray(0), fz.asarray(n))
+    return f
+
+
 @reaches("continued", "'log' follows where the recording ended, behind 'exp' (recorded at")
 def continued():
     def body(x, more):

@@ -1,0 +1,121 @@
+"""Loops whose condition is a tensor, under pure=True: skipped in time and memory of their length."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import frazil as fz
+
+
+def settle(f, args, calls=5):
+    for _ in range(calls):
+        result = f(*args)
+    return result
+
+
+def test_long_loops_take_memory_of_their_length():
+    # The square of 8000 iterations took a gigabyte.
+    code = textwrap.dedent("""
+        import resource
+        import frazil as fz
+
+        @fz.trace(pure=True)
+        def f(x, limit):
+            i = fz.asarray(0)
+            while i < limit:
+                x = x * 0.999 + 0.1
+                i = i + 1
+            return x
+
+        x, limit = fz.ones(64), fz.asarray(8000)
+        want = f.__wrapped__(x, limit).tolist()
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for _ in range(5):
+            assert f(x, limit).tolist() == want
+        assert f.stats()["skipped"] > 0, f.explain()
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    """)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert int(run.stdout) < 200_000  # KiB
+
+
+def test_a_chain_of_many_stages_is_no_recursion():
+    @fz.trace(pure=True)
+    def f(i, limit):
+        while i < limit:
+            i = i + 1
+        return i
+
+    start, limit = fz.asarray(0), fz.asarray(40_000)
+    assert settle(f, (start, limit)).item() == 40_000
+    assert f.stats()["skipped"] > 0
+    f.clear()
+
+
+@pytest.mark.parametrize("keep", ["nothing", "all", "every third"])
+def test_what_is_kept_of_iterations(keep):
+    def body(x, limit):
+        kept = []
+        while x.sum() < limit:
+            y = x * 1.5
+            x = y + 0.25
+            if keep == "all" or (keep == "every third" and len(kept) % 3 == 0):
+                kept.append(y)
+            else:
+                kept.append(None)
+        return x, [k for k in kept if k is not None]
+
+    f = fz.trace(body, pure=True)
+    for limit in (10.0, 1000.0, 30.0, 1e6, 5.0, 200.0):
+        for scale in (1.0, 2.0, 0.5):
+            args = fz.ones(5) * scale, fz.asarray(limit)
+            got, want = settle(f, args), body(*args)
+            assert got[0].tolist() == want[0].tolist()
+            assert [k.tolist() for k in got[1]] == [k.tolist() for k in want[1]]
+    assert f.stats()["skipped"] > 0
+
+
+def test_outcomes_that_part_late_want_different_values():
+    def body(x, flags):
+        a, b = x * 2, x * 3
+        c = a + b
+        if flags[0] > 0:
+            return a - c
+        d = c * b
+        if flags[1] > 0:
+            x += d
+            return d, a
+        return b, c, d
+
+    f = fz.trace(body, pure=True)
+    cases = [fz.asarray(c) for c in ([1, 0], [0, 1], [0, 0])]
+    for _ in range(6):
+        for flags in cases:
+            x, y = fz.ones(3) * 2, fz.ones(3) * 2
+            got, want = f(x, flags), body(y, flags)
+            if not isinstance(got, tuple):
+                got, want = (got,), (want,)
+            assert [g.tolist() for g in got] == [w.tolist() for w in want]
+            assert x.tolist() == y.tolist()
+    assert f.stats()["skipped"] > 0
+
+
+def test_outcomes_that_never_come_again_are_not_learnt_for_long():
+    @fz.trace(pure=True)
+    def f(i, limit):
+        while i < limit:
+            i = i + 1
+        return i
+
+    for n in range(200):
+        assert f(fz.asarray(0), fz.asarray(n)).item() == n
+    assert "skipping is tried less often" in f.explain()
+    learnt = f.stats()["causes"]["outcome"]
+    assert learnt < 20
+    # What comes again is skipped again, once it is asked for.
+    for _ in range(1200):
+        assert f(fz.asarray(0), fz.asarray(3)).item() == 3
+    assert f.stats()["skipped"] > 0
