@@ -31,7 +31,7 @@ FLAT = """
 import sys
 import frazil as fz
 calls, signatures = int(sys.argv[1]), int(sys.argv[2])
-f = fz.trace(lambda x, y: fz.exp(x) * y + 1 - x * y * 2 + y)  # enough to be replayed
+f = fz.trace(lambda x, y: fz.exp(x) * y + 1 + x + y + x + y)  # enough to be replayed
 
 def shape(s):
     return tuple(s // 3**k % 3 + 1 for k in range(11))
