@@ -5,9 +5,9 @@
 #include <atomic>
 #include <cstdlib>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "core/parallel.h"
+#include "core/whole_number.h"
 
 namespace frazil {
 namespace {
@@ -40,8 +40,8 @@ bool IsAllowed(const SwitchRow& row) {
       }
       return true;
     case SwitchForm::kThreads: {
-      int n;
-      return absl::SimpleAtoi(AbslView(row.value), &n) && n >= 1 && n <= kMostThreads;
+      const std::optional<int64_t> n = WholeNumber(row.value);
+      return n && *n >= 1 && *n <= kMostThreads;
     }
     case SwitchForm::kFolder:
       return IsFolder(row.value);

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "absl/strings/numbers.h"
 #include "core/check.h"
+#include "core/whole_number.h"
 
 namespace frazil {
 namespace {
@@ -23,9 +23,8 @@ constexpr Row kRows[] = {
 
 StatusOr<int64_t> FromEnvironment(const Row& row) {
   const char* text = std::getenv(row.variable);
-  int64_t value;
   if (!text || !*text) return row.fallback;
-  if (absl::SimpleAtoi(text, &value) && value >= row.least) return value;
+  if (const auto value = WholeNumber(text); value && *value >= row.least) return *value;
   return ValueError("[config] ", row.variable, " must be a whole number from ", row.least,
                     " on, got '", text, "'.");
 }

@@ -17,10 +17,10 @@ struct PutArgs {
   LayoutRef x;
   LayoutRef indices;
   LayoutRef updates;  // x's extents with `axis` replaced by the indices' extents
-  const char* x_data;
-  const char* indices_data;
-  const char* updates_data;
-  char* out;  // dense, shaped like x; may be x_data if x is dense
+  const char* x_data = nullptr;
+  const char* indices_data = nullptr;
+  const char* updates_data = nullptr;
+  char* out = nullptr;  // dense, shaped like x; may be x_data if x is dense
 };
 
 void Put(const PutArgs& args);

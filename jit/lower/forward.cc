@@ -1,6 +1,7 @@
 #include "jit/lower/forward.h"
 
 #include <cmath>
+#include <type_traits>
 
 #include "core/check.h"
 
@@ -28,9 +29,10 @@ V Expression(T) {
   FZ_CHECK(!"an op without an expression");
   return {};
 }
-kir::ReduceKind Kind(kir::ReduceKind kind) { return kind; }
-template <typename T>
-kir::ReduceKind Kind(T) {
+// `column()` is the entry, which is not evaluated unless it is a kind.
+template <typename F>
+kir::ReduceKind Kind(F column) {
+  if constexpr (std::is_same_v<decltype(column()), kir::ReduceKind>) return column();
   FZ_CHECK(!"not a reduction");
   return kir::ReduceKind::kSum;
 }
@@ -111,11 +113,11 @@ V Forward(OpId op, V a, V b, V c) {
 
 kir::ReduceKind ReduceKindOf(OpId op) {
   using enum kir::ReduceKind;
-  [[maybe_unused]] const V a, b, c;  // never evaluated: only a reduction's row is reached
+  const V a, b, c;  // the names that expressions know
   switch (op) {
 #define FZ_OP(name, klass, arity, types, result, forward, ...) \
   case OpId::k_##name:                                         \
-    return Kind(forward);
+    return Kind([&] { return forward; });
 #include "core/ops.def"
 #undef FZ_OP
   }

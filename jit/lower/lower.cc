@@ -162,10 +162,10 @@ class Lowering {
 
   // What the launches of a long reduction leave: one value per chunk and point of the space.
   struct Partial {
-    int32_t temporary;
-    DType dtype;
-    int64_t chunks;
-    int64_t chunk_stride;
+    int32_t temporary = 0;
+    DType dtype = DType::kF32;
+    int64_t chunks = 0;
+    int64_t chunk_stride = 0;
     std::vector<int64_t> strides;  // per space axis
   };
 

@@ -96,7 +96,7 @@ __attribute__((target("avx512f,avx512bw,avx512bf16"))) void NarrowTile(const flo
   for (int64_t r = 0; r < rows; ++r, words += ld, to += stride) {
     const __m512 low = _mm512_loadu_ps(words), high = _mm512_loadu_ps(words + 16);
     const __m512bh both = _mm512_cvtne2ps_pbh(high, low);
-    _mm512_mask_storeu_epi16(to, present, std::bit_cast<__m512i>(both));
+    _mm512_mask_storeu_epi16(to, present, reinterpret_cast<__m512i>(both));
   }
 }
 

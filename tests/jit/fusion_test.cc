@@ -220,7 +220,9 @@ TEST(Duplicate, RandomGraphsStayWhole) {
     }
     for (size_t id = 0; id < times.size(); ++id) {
       const Node& node = other->graph.nodes[id];
-      if (!node.input && !node.view) EXPECT_EQ(times[id], 1) << id;
+      if (!node.input && !node.view) {
+        EXPECT_EQ(times[id], 1) << id;
+      }
     }
   }
   EXPECT_GT(copied, 10);

@@ -237,7 +237,7 @@ TEST(Plan, RowsByAMatrixThatIsReadAcross) {
     text += ") {\n";
     std::string results;
     for (int i = 0; i < 16; ++i) {
-      const std::string id = "%" + std::to_string(17 + i);
+      const std::string id = StrCat("%", 17 + i);
       text +=
           id + " = matmul %" + std::to_string(1 + i) + ", %0 : f32[" + row + "," + width + "]\n";
       results += (i ? ", " : "") + id;
@@ -461,8 +461,9 @@ TEST(Plan, OverwritesWhatIsStillLentWhenTheLockIsBack) {
     EXPECT_EQ(asked, std::vector<int32_t>{1});
     EXPECT_EQ(got[0]->data == inputs[1]->data, still) << plan->Dump();
     EXPECT_EQ(Differences(*got[0], *want[0]), "");
-    if (!still)
+    if (!still) {
       EXPECT_EQ(std::memcmp(before.data(), inputs[1]->data, before.size() * sizeof(float)), 0);
+    }
   }
 }
 

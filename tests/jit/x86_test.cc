@@ -47,7 +47,9 @@ class X86Test : public ::testing::TestWithParam<Level> {
   }
 
   void TearDown() override {
-    if (emitter_) EXPECT_EQ(x86_->given_up(), 0);
+    if (emitter_) {
+      EXPECT_EQ(x86_->given_up(), 0);
+    }
   }
 
   void Compile(const Kernel& k) {
@@ -375,8 +377,9 @@ void CheckSharedDivisors(const Compiled& want, const Compiled& got, Rng& rng) {
     for (size_t k = 0; k < x.size(); ++k) {
       if (std::isnan(a[k]) && std::isnan(b[k])) continue;
       ASSERT_EQ(std::bit_cast<Bits>(a[k]), std::bit_cast<Bits>(b[k])) << x[k] << " / " << divisor;
-      if (std::isfinite(x[k]) && std::isfinite(divisor) && divisor != 0)
+      if (std::isfinite(x[k]) && std::isfinite(divisor) && divisor != 0) {
         ASSERT_EQ(std::bit_cast<Bits>(a[k]), std::bit_cast<Bits>(x[k] / divisor));
+      }
     }
   }
 }

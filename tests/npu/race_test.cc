@@ -346,7 +346,9 @@ TEST(Races, SchedulesAgreeWhereThereIsNone) {
     }
     ++(race ? races : passes);
     if (race) differ += differs;
-    if (!race) ASSERT_FALSE(differs) << seed << "\n" << body;
+    if (!race) {
+      ASSERT_FALSE(differs) << seed << "\n" << body;
+    }
   }
   EXPECT_GT(passes, 150);
   EXPECT_GT(races, 150);

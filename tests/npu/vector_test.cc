@@ -60,7 +60,9 @@ std::vector<uint8_t> After(const Issue& issue, const std::vector<uint8_t>& image
   const Program program = Around(issue);
   const StatusOr<LaunchResult> result = h.Launch(program, options);
   EXPECT_TRUE(result.ok()) << result.status().ToString();
-  if (result.ok()) EXPECT_FALSE(result->fault) << result->fault->Text();
+  if (result.ok()) {
+    EXPECT_FALSE(result->fault) << result->fault->Text();
+  }
   return h.Get<uint8_t>(out);
 }
 
@@ -398,7 +400,7 @@ TEST_P(Vector, Reduce) {
                  kPlaces[0],
                  uint64_t(rows),
                  uint64_t(cols),
-                 i % 3 ? 0 : 512,
+                 uint64_t(i % 3 ? 0 : 512),
                  mode == kRedFinal ? 0 : row,
                  mode};
       // The lanes of a final part are accumulators.

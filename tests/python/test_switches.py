@@ -52,8 +52,9 @@ ANY = {"FRAZIL_CUDA_PATH", "FRAZIL_CACHE_DIR"}  # paths, which may come to be la
     [(variable, *row) for variable, row in WRONG.items()]
     + [
         ("FRAZIL_NUM_THREADS", n, "a whole number from 1 to 4096")
-        for n in ("0", "-1", "4097", "2x")
-    ],
+        for n in ("0", "-1", "4097", "2x", " 2", "2 ", "+2", "\t2", "2.0", "99999999999999999999")
+    ]
+    + [("FRAZIL_PLAN_ENTRIES", n, "a whole number from 1 on") for n in (" 7", "7\t", "+7", "7_0")],
 )
 def test_wrong_values(variable, value, allowed):
     run = imported(**{variable: value})

@@ -72,7 +72,7 @@ void Codegen::FindDivisors(Id begin, Id end) {
     operations += 3;
     if (!divides && RegBytes(inst.type) == 64 && inst.type == DType::kF32) roots.push_back(i);
     if (!divides || RegBytes(inst.type) != 64) continue;
-    const int level = k_.body[inst.b].op == Op::kReduce ? kPointLevel : info_[inst.b].level;
+    const int level = k_.body[inst.b].op == Op::kReduce ? int{kPointLevel} : info_[inst.b].level;
     if (level >= info_[i].level || (panels && level == kPointLevel)) continue;
     quick.push_back(i);
     saved += cycles;
