@@ -203,7 +203,7 @@ TEST(CudaChoice, ArgumentsAreWhatTheTextUses) {
 TEST(CudaChoice, RefusesArgumentsThatDoNotFit) {
   kir::Kernel kernel{.name = "k_many", .rank = 1};
   for (int i = 0; i < 400; ++i)
-    kernel.buffers.push_back({"o" + std::to_string(i), DType::kF32, true, {kir::Stride::kAny}});
+    kernel.buffers.push_back({StrCat("o", i), DType::kF32, true, {kir::Stride::kAny}});
   kernel.body.push_back({.op = kir::Op::kConst, .type = DType::kF32});
   for (uint64_t i = 0; i < 400; ++i)
     kernel.body.push_back({.op = kir::Op::kStore, .type = DType::kF32, .a = 0, .imm = i});

@@ -34,7 +34,9 @@ constexpr size_t kBatch = 32;  // kernels of one program for NVRTC
 int64_t Number(const char* variable, int64_t otherwise) {
   const char* text = std::getenv(variable);
   int64_t value = otherwise;
-  if (text != nullptr) EXPECT_TRUE(absl::SimpleAtoi(text, &value)) << variable;
+  if (text != nullptr) {
+    EXPECT_TRUE(absl::SimpleAtoi(text, &value)) << variable;
+  }
   return value;
 }
 

@@ -225,7 +225,9 @@ int CompareOnHost(const std::vector<Case>& cases) {
       const CudaVariant chosen =
           cuda::ChooseVariant(c.kernel, c.extents, c.strides, AddressesOf(c));
       // What is chosen needs no change: else it would be printed again for every launch.
-      if (v == chosen) EXPECT_EQ(source->variant.Text(), v.Text()) << kir::Print(c.kernel);
+      if (v == chosen) {
+        EXPECT_EQ(source->variant.Text(), v.Text()) << kir::Print(c.kernel);
+      }
       if (names.insert(source->entries[0]).second) batch.Add(*source);
       texts.push_back({&c, *std::move(source)});
     }

@@ -310,7 +310,7 @@ class Mutator {
             return kBinXor;
           default:
             return i.fn >= kBinSwapped && i.op == Op::kVBINS ? uint8_t(i.fn - kBinSwapped)
-                                                             : kBinAdd;
+                                                             : uint8_t{kBinAdd};
         }
       case Op::kVUN:
         return i.fn == kUnNeg    ? kUnCopy
