@@ -36,7 +36,9 @@ FAKES = tuple(
 
 # The table: add a suite here together with its first test. Suites run in this order.
 SUITES = {
-    "tools": Suite(python=True, sanitized=False),
+    "tools": Suite(
+        python=True, sanitized=False, targets=("examples/lorenz", "examples/train_digits")
+    ),
     "core": Suite(cpp=True, threads=True),
     "conformance": Suite(python=True, sanitized=False, targets=FAKES),
     "gradients": Suite(python=True, sanitized=False),

@@ -107,7 +107,7 @@ def test_a_relative_path_to_the_package(tmp_path, package):
     script = written(tmp_path / "frazil")
     path = package(tmp_path).relative_to(tmp_path)
     place, found = where(tmp_path, script.relative_to(tmp_path), str(path), path="")
-    assert (place, found) == ("train.py:14", str(path / "frazil"))
+    assert (place, found) == ("train.py:14", str(tmp_path / path / "frazil"))
 
 
 def test_packages_of_the_user_of_like_names(tmp_path):
