@@ -26,7 +26,9 @@ __attribute__((target("avx512f"))) float Part512(int64_t steps) {
   }
   __m512 sum = a[0];
   for (int i = 1; i < kChains; ++i) sum = _mm512_add_ps(sum, a[i]);
-  return _mm512_reduce_add_ps(sum);
+  float out[16];
+  _mm512_storeu_ps(out, sum);
+  return out[0] + out[15];
 }
 __attribute__((target("avx2,fma"))) float Part256(int64_t steps) {
   __m256 a[kChains];

@@ -32,6 +32,7 @@ class GenericRun : public OnGpu {
 TEST_F(GenericRun, AlwaysGivesTheBitsOfTheCpu) {
   jit::SetGenericUse(jit::GenericUse::kAlways);
   const int64_t before = jit::GenericLaunches();
+  const Axes last{{1}};
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kI32, DType::kU8}) {
     const std::vector<Tensor> arrays = {Random(dtype, {37, 65}), Random(dtype, {37, 65})};
     const std::string what(Name(dtype));
@@ -40,7 +41,7 @@ TEST_F(GenericRun, AlwaysGivesTheBitsOfTheCpu) {
     Compare(
         arrays, [](auto a) { return ops::max(a[0], Axes{{0}}); }, what);
     Compare(
-        arrays, [](auto a) { return ops::sum(a[0] * a[1], Axes{{1}}); }, what);
+        arrays, [&](auto a) { return ops::sum(a[0] * a[1], last); }, what);
     Compare(
         arrays, [](auto a) { return ops::astype(a[0], DType::kF32) / 3.0; }, what);
   }
