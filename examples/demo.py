@@ -68,7 +68,7 @@ def bits(results):
 
 
 def run_python(program, rounds):
-    """{form: seconds a step}, the results of the last round, and whether all agreed in every one."""
+    """{form: seconds a step}, results of the last round, and whether all agreed in every one."""
     forms = {name: program.module.start(wrap) for name, wrap in WRAPS.items()}
     best = dict.fromkeys(forms, float("inf"))
     agree = True
@@ -119,7 +119,7 @@ def cell(seconds, eager):
 
 
 def table(rows):
-    """Lines of Markdown, in columns of equal width; `rows`: (title, times by form, all bits agree)."""
+    """Lines of Markdown in columns of equal width; `rows`: (title, times by form, bits agree)."""
     cells = [["one step of", *COLUMNS.values(), "results"]]
     for title, times, agree in rows:
         figures = [cell(times[c], times["eager"]) if c in times else "" for c in COLUMNS]
@@ -157,7 +157,7 @@ def write_readme(text):
 def main():
     parser = argparse.ArgumentParser(prog="./dev demo", description=__doc__.split("\n")[0])
     parser.add_argument("--readme", action="store_true", help="write the table into README.md")
-    parser.add_argument("--quick", action="store_true", help="a few rounds: the bits, not the times")
+    parser.add_argument("--quick", action="store_true", help="few rounds: compares bits, not times")
     args = parser.parse_args()
 
     rows = []

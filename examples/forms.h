@@ -1,10 +1,11 @@
-// The forms of a program, side by side: timed in turn, compared, and saved for demo.py. Called by the
-// example programs. Invariant: every form has run equally often when its results are looked at.
+// The forms of a program, side by side: timed in turn, compared, and saved for demo.py. Called by
+// the example programs. Invariant: every form has run equally often when its results are looked at.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <vector>
@@ -23,8 +24,9 @@ inline bool SameBits(const std::vector<frazil::Tensor>& a, const std::vector<fra
   });
 }
 
-// Prints the time of a step of each form, the best of `rounds`, and whether all results agree, which
-// is what it returns. A `path` gets the times in seconds, "NAME", and the results, "NAME 0" and so on.
+// Prints the time of a step of each form, the best of `rounds`, and whether all results agree,
+// which is what it returns. A `path` gets the times in seconds, "NAME", and the results, "NAME 0"
+// and so on.
 inline bool Compare(const std::vector<Form>& forms, int steps, int rounds, const char* path) {
   std::vector<float> best(forms.size(), 1e9f);
   std::vector<std::vector<frazil::Tensor>> results(forms.size());

@@ -1,6 +1,8 @@
 """A Kalman filter: where a moving thing is, from measurements that are off by a metre.
 
     ./dev python examples/kalman.py
+
+The loop over the series is Python's; with pure=True all of it is one call.
 """
 
 import time

@@ -68,11 +68,11 @@ int main(int argc, char** argv) try {
   auto eager = TrainStep;
   auto traced = fz::jit::trace(TrainStep, "train_step");
   auto promised = fz::jit::trace(TrainStep, fz::jit::pure, "train_step");
-  const bool same = Compare({{"eager", [&] { return first.Epoch(eager); }},
-                             {"traced", [&] { return second.Epoch(traced); }},
-                             {"pure", [&] { return third.Epoch(promised); }}},
-                            first.steps(), argc > 2 ? std::atoi(argv[2]) : 60,
-                            argc > 3 ? argv[3] : nullptr);
+  const bool same =
+      Compare({{"eager", [&] { return first.Epoch(eager); }},
+               {"traced", [&] { return second.Epoch(traced); }},
+               {"pure", [&] { return third.Epoch(promised); }}},
+              first.steps(), argc > 2 ? std::atoi(argv[2]) : 60, argc > 3 ? argv[3] : nullptr);
   const fz::Tensor guess =
       fz::argmax(Forward(third.params, fz::get(file, "x_test")), fz::Axes{{-1}});
   const double right =

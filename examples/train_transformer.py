@@ -1,6 +1,8 @@
 """Trains a small transformer to put digits in order: 4 0 7 7 1 becomes 0 1 4 7 7.
 
     ./dev python examples/train_transformer.py
+
+Its layers are those of frazil.nn, and its step is traced as that of train_digits.py is.
 """
 
 import time

@@ -230,8 +230,8 @@ constinit PyTypeObject trace_type = [] {
 }();
 
 // Whether a frame runs code of the package, told by the name of the module that its globals are of.
-// Paths do not tell: the user's project may lie in a folder of the same name, and the package behind
-// links or relative entries of sys.path.
+// Paths do not tell: the user's project may lie in a folder of the same name, and the package
+// behind links or relative entries of sys.path.
 bool InPackage(PyFrameObject* frame) {
   Object globals = Object::Steal(PyFrame_GetGlobals(frame));
   PyObject* name = PyDict_GetItemString(globals.get(), "__name__");

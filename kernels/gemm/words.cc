@@ -60,10 +60,8 @@ FZ_AVX512 void InterleaveMany(const uint8_t* row, int64_t apart, const To& to) {
   // Each of four columns of every 16; the 16 are lanes of these.
   const __m512i w0 = _mm512_unpacklo_epi16(ab0, cd0), w1 = _mm512_unpackhi_epi16(ab0, cd0);
   const __m512i w2 = _mm512_unpacklo_epi16(ab1, cd1), w3 = _mm512_unpackhi_epi16(ab1, cd1);
-  const __m512i even0 = Lanes<0x88>(w0, w1),
-                odd0 = Lanes<0xDD>(w0, w1);
-  const __m512i even1 = Lanes<0x88>(w2, w3),
-                odd1 = Lanes<0xDD>(w2, w3);
+  const __m512i even0 = Lanes<0x88>(w0, w1), odd0 = Lanes<0xDD>(w0, w1);
+  const __m512i even1 = Lanes<0x88>(w2, w3), odd1 = Lanes<0xDD>(w2, w3);
   _mm512_storeu_si512(to(0), Lanes<0x88>(even0, even1));
   _mm512_storeu_si512(to(1), Lanes<0x88>(odd0, odd1));
   _mm512_storeu_si512(to(2), Lanes<0xDD>(even0, even1));

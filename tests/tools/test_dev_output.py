@@ -146,5 +146,3 @@ def compiler():
 def test_the_build_has_no_warnings():
     kept = ROOT / "build/.frazil-warnings"
     assert not kept.exists() or kept.read_text() == "", "build what it names again after repairs"
-
-
