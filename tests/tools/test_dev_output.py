@@ -37,7 +37,7 @@ def checkout(request, tmp_path):
     for list_ in (root / "tools/requirements.txt", venv / ".frazil-requirements"):
         list_.write_text("meson\n")
     (venv / "bin/ninja").write_text(NINJA)
-    (venv / "bin/meson").write_text('#!/bin/sh\necho "1 said $*"\n')
+    (venv / "bin/meson").write_text('#!/bin/sh\nprintf "%s" "1 said $*"\n')  # no newline
     for tool in ("ninja", "meson"):
         (venv / "bin" / tool).chmod(0o755)
     return root
@@ -110,7 +110,7 @@ def test_what_could_not_be_set_up_is_shown(checkout, tmp_path):
 
 def test_packages_that_could_not_be_installed_are_shown(checkout, tmp_path):
     (checkout / "tools/requirements.txt").write_text("none-such\n")
-    (tmp_path / "venv/bin/python").write_text("#!/bin/sh\necho no package $6 there >&2\nexit 1\n")
+    (tmp_path / "venv/bin/python").write_text("#!/bin/sh\necho no package $5 there >&2\nexit 1\n")
     (tmp_path / "venv/bin/python").chmod(0o755)
     status, lines = built(checkout, "a.cc")
     log = checkout / "build/setup.log"
@@ -135,6 +135,7 @@ def test_a_terminal_sees_how_far_it_is(checkout):
             shown += part
     os.close(main)
     shown = shown.decode()
+    assert re.search(r"\r\x1b\[Kdev: configuring \(\d+ s\): 1 said setup ", shown)
     assert re.search(r"\r\x1b\[Kdev: building, 1 of 2 \(\d+ s\)", shown)
     assert re.search(r"\r\x1b\[Kdev: built in \d+ s\r\n$", shown)
 
