@@ -1,4 +1,5 @@
 // Argument resolution for convolutions.
+#include "core/functions/composites.h"
 #include "core/functions/ops.h"
 
 namespace frazil::ops {
@@ -6,14 +7,10 @@ namespace {
 
 // A group has some of the image's channels and some of the outputs, all others' apart.
 Tensor Grouped(const Tensor& x, const Tensor& w, int64_t groups, AttrSpan attrs) {
-  const int64_t channels = w.dims()[2], outputs = w.dims()[3] / groups;
+  const std::vector<Tensor> images = split(x, groups, 3), kernels = split(w, groups, 3);
   std::vector<Tensor> parts;
-  for (int64_t i = 0; i < groups; ++i) {
-    Attrs of_x = WholeSlice(x.dims()), of_w = WholeSlice(w.dims());
-    of_x[9] = i * channels, of_x[11] = channels;
-    of_w[9] = i * outputs, of_w[11] = outputs;
-    const Tensor image = slice(x, of_x), kernel = slice(w, of_w);
-    parts.push_back(Apply(OpId::k_conv2d, {&image, &kernel}, attrs));
+  for (size_t i = 0; i < images.size(); ++i) {
+    parts.push_back(Apply(OpId::k_conv2d, {&images[i], &kernels[i]}, attrs));
     if (!parts.back().ok()) return parts.back();
   }
   return concat(parts, 3);
