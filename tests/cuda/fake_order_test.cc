@@ -102,7 +102,7 @@ TEST(FakeOrders, TheOthersPassTheSameTests) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe");
   for (const char* order : {"eager", "random:1", "random:2", "lazy:3"}) {
     const std::string command =
-        std::string("FAKE_CUDA_ORDER=") + order + " " + program + " --gtest_brief=1";
+        std::string("FAKE_CUDA_ORDER=") + order + " '" + program + "' --gtest_brief=1";
     EXPECT_EQ(std::system(command.c_str()), 0) << command;
   }
 }

@@ -28,7 +28,7 @@ def test_python_reads_a_program_from_standard_input(tmp_path):
 
 def test_python_imports_the_build(tmp_path):
     code = "import frazil; print(frazil.__file__, frazil.__version__)"
-    path, version = dev("python", "-c", code, cwd=tmp_path).stdout.split()
+    path, version = dev("python", "-c", code, cwd=tmp_path).stdout.rsplit(maxsplit=1)
     assert Path(path).is_relative_to(ROOT / "build/python/frazil")
     assert Path(path).samefile(ROOT / "bindings/python/frazil/__init__.py")
     assert version.count(".") == 2

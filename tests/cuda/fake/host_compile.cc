@@ -81,7 +81,8 @@ HostLibrary CompileHost(const std::string& cuda, const std::string& file) {
       folder / ("work-" + std::to_string(getpid()) + "-" + std::to_string(serial++));
   const std::string text = mine + ".cc", object = mine + ".so", log = mine + ".log";
   std::ofstream(text) << source;
-  const std::string command = std::string(kCommand) + " -o " + object + " " + text + " 2>" + log;
+  const std::string command =
+      std::string(kCommand) + " -o '" + object + "' '" + text + "' 2>'" + log + "'";
   const bool fine = std::system(command.c_str()) == 0;
   library.log = ReadFile(log);
   if (fine) {
