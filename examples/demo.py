@@ -50,7 +50,7 @@ class Program:
 
 PROGRAMS = (
     Program("digits: training a network", train_digits, train_digits.EPOCHS, cpp=True),
-    Program("transformer: training", train_transformer, 12),
+    Program("transformer: training", train_transformer, 20),
     Program("Lorenz system: Runge-Kutta", lorenz, lorenz.ROUNDS, cpp=True),
     Program("Kalman filter over a series", kalman, kalman.ROUNDS),
 )

@@ -10,7 +10,7 @@ import time
 import frazil as fz
 
 STEPS, DT = 1000, 0.1  # measurements, and the seconds between them
-ROUNDS = 12
+ROUNDS = 30
 
 
 def measurements():

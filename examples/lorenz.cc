@@ -40,7 +40,7 @@ int main(int argc, char** argv) try {
   const bool same =
       Compare({Following("eager", Simulate), Following("traced", fz::jit::trace(Simulate)),
                Following("pure", fz::jit::trace(Simulate, fz::jit::pure))},
-              kSteps, argc > 1 ? std::atoi(argv[1]) : 12, argc > 2 ? argv[2] : nullptr);
+              kSteps, argc > 1 ? std::atoi(argv[1]) : 30, argc > 2 ? argv[2] : nullptr);
   return same ? 0 : 1;
 } catch (const fz::Error& error) {
   std::fprintf(stderr, "%s\n", error.what());

@@ -10,7 +10,7 @@ import time
 import frazil as fz
 
 STEPS, H = 1000, 0.005
-ROUNDS = 12
+ROUNDS = 30
 
 
 def slope(state):
