@@ -10,8 +10,8 @@
 
 namespace frazil::tracer {
 
-// In nanoseconds; negative: the calls are faster at once. `path` ends a segment of which the results
-// in `live` are wanted.
+// In nanoseconds; negative: the calls are faster at once. `path` ends a segment of which the
+// results in `live` are wanted.
 int64_t GainOf(absl::Span<const CallRecord* const> path, const LiveMask& live);
 
 // Adds up the gains of the replayed calls of one thread.

@@ -149,9 +149,7 @@ class Merger {
     };
     for (; end < segments.size() && GoesOn(segments[end - 1], segments[end]); ++end) {
       calls += segments[end].calls().size();
-      if (calls > kMostOfSteps ||
-          absl::c_any_of(segments[end].calls(), elsewhere))
-        break;
+      if (calls > kMostOfSteps || absl::c_any_of(segments[end].calls(), elsewhere)) break;
     }
     return end;
   }
@@ -232,7 +230,8 @@ class Merger {
 
   bool IsLoop(size_t begin, size_t end) const {
     for (size_t i = begin; i < end; ++i) {
-      if (!absl::c_all_of(path_.segments[i].calls(), [](const auto& c) { return IsElementwise(c); }))
+      if (!absl::c_all_of(path_.segments[i].calls(),
+                          [](const auto& c) { return IsElementwise(c); }))
         return false;
     }
     return std::none_of(wanted_.begin() + first_result_[begin],

@@ -49,10 +49,10 @@ class Promise {
     int failed = 0;             // calls in a row that met an outcome unknown till then
     uint64_t used = 0;
   };
-  static constexpr size_t kMaxPaths = 64;  // outcomes of one key
+  static constexpr size_t kMaxPaths = 64;          // outcomes of one key
   static constexpr size_t kMaxSegments = 1 << 15;  // of all of them
-  // So many calls in a row may meet an unknown outcome before some run their body and are not learnt
-  // from: twice as many after each further one, up to 2^kLongestPause.
+  // So many calls in a row may meet an unknown outcome before some run their body and are not
+  // learnt from: twice as many after each further one, up to 2^kLongestPause.
   static constexpr int kMayFail = 8, kLongestPause = 10;
 
   Entry* Find(absl::Span<const uint64_t> words);

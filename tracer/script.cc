@@ -148,8 +148,7 @@ StatusOr<const PathRecord*> Script::Run(Cells cells, absl::InlinedVector<Tensor,
       };
       results.resize(stage->kept.size());
       FZ_RETURN_IF_ERROR(stage->plan->Run(slots, absl::MakeSpan(results), still_lent));
-      for (size_t i = 0; i < results.size(); ++i)
-        registers[stage->kept[i]] = std::move(results[i]);
+      for (size_t i = 0; i < results.size(); ++i) registers[stage->kept[i]] = std::move(results[i]);
       *kernels += stage->plan->kernels();
     }
     const SegmentRecord& record = *stage->record;

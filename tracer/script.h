@@ -83,7 +83,7 @@ class Script {
 
   std::vector<std::shared_ptr<const PathRecord>> paths_;
   std::vector<std::unique_ptr<Stage>> stages_;  // the first is the root, before its followers
-  int registers_ = 0;         // results that are kept at a time
+  int registers_ = 0;                           // results that are kept at a time
   bool unlocks_ = false;   // while a plan runs, the content of cells may be replaced
   bool merged_ = false;    // of segments put together (tracer/merge_segments)
   bool straight_ = false;  // one segment whose results, in order, are the call's; nothing else

@@ -50,9 +50,9 @@ Source ScriptBuilder::Find(const Value& value) {
   return it->second;
 }
 
-void ScriptBuilder::OnSegment(absl::Span<const CallRecord* const> path, absl::Span<const ValueRef> slots,
-                              absl::Span<const ValueRef> results, Precision precision,
-                              bool in_trie) {
+void ScriptBuilder::OnSegment(absl::Span<const CallRecord* const> path,
+                              absl::Span<const ValueRef> slots, absl::Span<const ValueRef> results,
+                              Precision precision, bool in_trie) {
   if (postponed_ || !refusal_.empty()) return;
   if (seen_.size() >= sweep_at_) Sweep();
   SegmentRecord& segment = path_->segments.emplace_back();

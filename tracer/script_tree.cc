@@ -34,8 +34,7 @@ ScriptTree::Stage* ScriptTree::NewStage(const std::shared_ptr<const PathRecord>&
 }
 
 void ScriptTree::Add(const std::shared_ptr<const PathRecord>& path) {
-  Stage* stage =
-      script_->stages_.empty() ? NewStage(path, 0, 0) : script_->stages_.front().get();
+  Stage* stage = script_->stages_.empty() ? NewStage(path, 0, 0) : script_->stages_.front().get();
   for (size_t i = 0; i < path->segments.size(); ++i) {
     const uint64_t outcome = path->segments[i].outcome;
     const auto known =
@@ -144,8 +143,7 @@ Status ScriptTree::Compile(const Script* previous) {
     Registers registers;
   };
   std::vector<Step> steps;
-  steps.push_back(
-      {script_->stages_[0].get(), previous ? previous->stages_[0].get() : nullptr, {}});
+  steps.push_back({script_->stages_[0].get(), previous ? previous->stages_[0].get() : nullptr, {}});
   // Depth first: registers_ then holds those of the path to the stage.
   while (!steps.empty()) {
     Step step = std::move(steps.back());
@@ -224,9 +222,8 @@ Status ScriptTree::MakePlan(Stage* stage, const Stage* before) {
     std::vector<const CallRecord*> calls;
     for (const CallRecord& c : record.calls()) calls.push_back(&c);
     const auto like = record.live == stage->live ? record.plan.lock() : nullptr;
-    FZ_ASSIGN_OR_RETURN(shared,
-                        GetSegmentCompiler()->Compile(calls, stage->live, record.precision,
-                                                      spendable, like.get()));
+    FZ_ASSIGN_OR_RETURN(shared, GetSegmentCompiler()->Compile(calls, stage->live, record.precision,
+                                                              spendable, like.get()));
     script_->compiled_ += shared->compiled();
   }
   stage->plan = shared;

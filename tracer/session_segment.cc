@@ -170,7 +170,8 @@ std::shared_ptr<const SegmentPlan> Session::MakePlan(const LiveMask& live, Preci
     return nullptr;
   }
   const std::shared_ptr<const SegmentPlan>& plan = *compiled;
-  const Recording::Planned before = recording_->StorePlan(cursor_, live, precision, plan, GainOf(PathContent(), live));
+  const Recording::Planned before =
+      recording_->StorePlan(cursor_, live, precision, plan, GainOf(PathContent(), live));
   std::vector<Field> fields = PlanFields(*plan);
   if (before.cause == Cause::kWanted) {
     fields.emplace_back("old", DescribeLive(path, before.live));

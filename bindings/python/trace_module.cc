@@ -124,14 +124,13 @@ PyObject* Stats(PyObject* self, PyObject*) {
   const tracer::TraceStats s = t->promised ? t->promised->promise().stats() : t->trace->stats();
   Object causes = CauseCounts(s), events = EventList(Self(self)->trace->Events());
   if (!causes || !events) return nullptr;
-  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:O,s:O}", "calls",
-                       (long long)s.calls, "recorded", (long long)s.recorded, "replayed",
-                       (long long)s.replayed, "skipped", (long long)s.skipped, "untraced",
-                       (long long)s.untraced, "fallbacks",
-                       (long long)s.fallbacks, "segments", (long long)s.segments, "plans",
-                       (long long)s.plans, "kernels_compiled", (long long)s.kernels_compiled,
-                       "last_kernels", (long long)s.last_kernels, "matched_ops",
-                       (long long)s.matched_ops, "causes", causes.get(), "events", events.get());
+  return Py_BuildValue(
+      "{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:O,s:O}", "calls", (long long)s.calls,
+      "recorded", (long long)s.recorded, "replayed", (long long)s.replayed, "skipped",
+      (long long)s.skipped, "untraced", (long long)s.untraced, "fallbacks", (long long)s.fallbacks,
+      "segments", (long long)s.segments, "plans", (long long)s.plans, "kernels_compiled",
+      (long long)s.kernels_compiled, "last_kernels", (long long)s.last_kernels, "matched_ops",
+      (long long)s.matched_ops, "causes", causes.get(), "events", events.get());
 }
 
 // One plan as a dict of numbers and lists.
