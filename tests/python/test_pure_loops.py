@@ -1,4 +1,4 @@
-"""Loops whose condition is a tensor, under pure=True: skipped in time and memory of their length."""
+"""Loops whose condition is a tensor, under pure=True: skipped in time of their length."""
 
 import subprocess
 import sys

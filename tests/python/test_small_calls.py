@@ -83,7 +83,7 @@ def test_a_traced_function_in_an_untraced_one_decides_by_itself():
 
     @fz.trace
     def outer(x):
-        reads = [bool((x.sum() > k)) for k in range(30)]
+        reads = [bool(x.sum() > k) for k in range(30)]
         return inner(x), reads
 
     for _ in range(5 * MANY):
