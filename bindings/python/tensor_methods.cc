@@ -1,10 +1,12 @@
 // The tensor's methods. Most are module functions with the tensor as first argument.
 #include "autograd/grad.h"
+#include "bindings/python/array_interop.h"
 #include "bindings/python/convert.h"
 #include "bindings/python/dtype_type.h"
 #include "bindings/python/export.h"
 #include "bindings/python/item.h"
 #include "bindings/python/movement.h"
+#include "bindings/python/other_names.h"
 #include "bindings/python/reduce.h"
 #include "core/functions/composites.h"
 
@@ -243,6 +245,8 @@ PyMethodDef tensor_methods[] = {
      FZ_SIGNATURE("reshape", ", *shape", "See frazil.reshape.")},
     {"permute", Fast(Variadic<Permute>), kFast,
      FZ_SIGNATURE("permute", ", *axes", "The axes in another order.")},
+    {"permute_dims", Fast(Variadic<Permute>), kFast,
+     FZ_SIGNATURE("permute_dims", ", *axes", "The same as permute.")},
     {"transpose", Fast(Variadic<Permute>), kFast,
      FZ_SIGNATURE("transpose", ", *axes", "The axes in another order, reversed if none is given.")},
     FZ_METHOD("flatten", "", "See frazil.flatten.", MoveFlatten),
@@ -271,6 +275,9 @@ PyMethodDef tensor_methods[] = {
     FZ_METHOD("__array__", ", dtype=None, copy=None", "For NumPy.", ExportArray),
     FZ_METHOD("__dlpack__", ", *, stream=None, max_version=None, dl_device=None, copy=None",
               "DLPack.", ExportDLPack),
+    {"__array_ufunc__", Fast(ArrayUfunc), kFast, nullptr},
+    {"__jax_array__", JaxArray, METH_NOARGS, nullptr},
+    {"__dir__", DirWithoutOtherNames, METH_NOARGS, nullptr},
     {"__dlpack_device__", DLPackDevice, METH_NOARGS, nullptr},
     {"__array_namespace__", Fast(Namespace), kFast,
      FZ_SIGNATURE("__array_namespace__", ", /, *, api_version=None", "The module frazil.")},

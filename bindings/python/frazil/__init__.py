@@ -7,7 +7,9 @@ fz.Tensor([ 6.4365635, 15.778112 , 41.171074 ], dtype=float32)
 """
 
 import importlib as _importlib
+import sys as _sys
 
+from frazil import _names
 from frazil._array_api import *  # noqa: F403
 from frazil._device import device  # noqa: F401
 from frazil._dtypes import *  # noqa: F403
@@ -52,7 +54,10 @@ def __getattr__(name):
         return getattr(_importlib.import_module("frazil.io"), name)
     if name in _SUBMODULES:
         return _importlib.import_module("frazil." + name)
-    raise AttributeError(f"module 'frazil' has no attribute '{name}'")
+    message = f"module 'frazil' has no attribute '{name}'"
+    if name in _names.MODULE:
+        raise AttributeError(f"{message}: use frazil.{_names.MODULE[name]}.")
+    raise AttributeError(message, name=name, obj=_sys.modules[__name__])  # Python looks for typos
 
 
 def __dir__():

@@ -6,6 +6,7 @@ import re
 
 from frazil import _frazil as _fz
 from frazil._frazil import Tensor
+from frazil._names import unexpected as _unexpected
 
 
 def public(function):
@@ -17,7 +18,8 @@ def public(function):
             return function(*args, **kwargs)
         except Exception as error:
             if len(error.args) == 1 and isinstance(error.args[0], str):
-                error.args = (re.sub(r"^\[[\w.]+\] ", f"[{name}] ", error.args[0]),)
+                message = re.sub(r"^\[[\w.]+\] ", f"[{name}] ", error.args[0])
+                error.args = (_unexpected(message) if type(error) is TypeError else message,)
             raise
 
     name = function.__name__
