@@ -47,7 +47,6 @@ FZ_FAST(Permute) {
   return Wrap(ops::permute_dims(CellOf(a[0]), axes));
 }
 
-// NumPy's name of correction is ddof.
 template <OpName name, Tensor (*function)(const Tensor&, const Axes&, double, bool)>
 PyObject* SpreadMethod(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   FZ_ARGS(7, std::string(name.text) +
@@ -55,15 +54,10 @@ PyObject* SpreadMethod(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObj
                  "keepdims=False)");
   Axes axes;
   std::optional<DType> dtype;
-  double correction = 0;
+  double correction;
   bool keepdims;
-  if (a[4] && a[5]) {
-    return Raise(TypeError("[", name.text, "] takes correction or ddof, not both."));
-  }
-  PyObject* given = a[4] ? a[4] : a[5];
   if (!ToAxes(a[1], name.text, &axes) || !ToOptionalDType(a[2], name.text, &dtype) ||
-      !NoOut(a[3], name.text) ||
-      (given && !ToDouble(given, name.text, "correction", &correction)) ||
+      !NoOut(a[3], name.text) || !ToCorrection(a[4], a[5], name.text, &correction) ||
       !ToBool(a[6], name.text, "keepdims", false, &keepdims)) {
     return nullptr;
   }
@@ -161,7 +155,7 @@ FZ_FAST(RequiresGradMethod) {
 }
 
 FZ_FAST(ToDeviceMethod) {
-  FZ_ARGS(3, "to_device(self, device, /, *, stream=None)");
+  FZ_ARGS(3, "to_device(self, /, device, *, stream=None)");
   Device device;
   if (!NamesDevice(a[1], "to_device", &device)) return nullptr;
   if (device == CellOf(a[0]).device()) return Py_NewRef(a[0]);
@@ -240,7 +234,7 @@ PyMethodDef tensor_methods[] = {
               RoundMethod),
     FZ_METHOD("clip", ", min=None, max=None, out=None", "See frazil.clip.", ClipMethod),
     FZ_METHOD("nonzero", "", "See frazil.nonzero.", MoveNonzero),
-    FZ_METHOD("astype", ", dtype, /, *, copy=True, device=None", "See frazil.astype.", MoveAstype),
+    FZ_METHOD("astype", ", dtype, *, copy=True, device=None", "See frazil.astype.", MoveAstype),
     {"reshape", Fast(Variadic<MoveReshape>), kFast,
      FZ_SIGNATURE("reshape", ", *shape", "See frazil.reshape.")},
     {"permute", Fast(Variadic<Permute>), kFast,
@@ -252,8 +246,8 @@ PyMethodDef tensor_methods[] = {
     FZ_METHOD("flatten", "", "See frazil.flatten.", MoveFlatten),
     FZ_METHOD("ravel", "", "See frazil.flatten.", MoveFlatten),
     FZ_METHOD("squeeze", ", axis=None", "See frazil.squeeze.", MoveSqueeze),
-    FZ_METHOD("swapaxes", ", axis1, axis2, /", "See frazil.swapaxes.", MoveSwapaxes),
-    FZ_METHOD("take", ", indices, /, axis=None", "See frazil.take.", MoveTake),
+    FZ_METHOD("swapaxes", ", axis1, axis2", "See frazil.swapaxes.", MoveSwapaxes),
+    FZ_METHOD("take", ", indices, axis=None", "See frazil.take.", MoveTake),
     {"copy", CopyMethod, METH_NOARGS, FZ_SIGNATURE("copy", "", "The same elements in new memory.")},
     {"item", ItemMethod, METH_NOARGS,
      FZ_SIGNATURE("item", "", "The only element as a Python number.")},
@@ -263,13 +257,13 @@ PyMethodDef tensor_methods[] = {
      FZ_SIGNATURE("numpy", "", "A read-only NumPy array over the same memory, as np.asarray(t).")},
     {"detach", DetachMethod, METH_NOARGS,
      FZ_SIGNATURE("detach", "", "The same value without history.")},
-    FZ_METHOD("backward", ", gradient=None",
+    FZ_METHOD("backward", ", gradient=None, *, retain_graph=True",
               "Adds the gradients of this tensor (times `gradient`) to .grad of every leaf it "
               "depends on.",
               BackwardMethod),
     FZ_METHOD("requires_grad_", ", requires_grad=True", "Sets requires_grad and returns self.",
               RequiresGradMethod),
-    FZ_METHOD("to_device", ", device, /, *, stream=None", "The tensor on another device.",
+    FZ_METHOD("to_device", ", device, *, stream=None", "The tensor on another device.",
               ToDeviceMethod),
     FZ_METHOD("_to_device_", ", device, /", "Moves the content of this cell.", MoveInPlace),
     FZ_METHOD("__array__", ", dtype=None, copy=None", "For NumPy.", ExportArray),
