@@ -92,17 +92,24 @@ FZ_FAST(MoveSwapaxes) {
   return Wrap(ops::swapaxes(*x, i, j));
 }
 
+namespace {
+
+// Indices, which may be a list of integers.
+const Tensor* IndicesOf(PyObject* object, const char* op, Tensor* own) {
+  if (!PyList_Check(object) && !PyTuple_Check(object)) return TensorOf(object, op, own);
+  *own = FromObject(object, {});
+  if (own->ok()) return own;
+  if (!PyErr_Occurred()) Raise(own->status());
+  return nullptr;
+}
+
+}  // namespace
+
 FZ_FAST(MoveTake) {
   FZ_ARGS(3, "take(x, /, indices, axis=None)");
   Tensor own, own_indices;
   const Tensor* x = TensorOf(a[0], "take", &own);
-  if (!x) return nullptr;
-  if (PyList_Check(a[1]) || PyTuple_Check(a[1])) {
-    own_indices = FromObject(a[1], {});
-    if (!own_indices.ok()) return PyErr_Occurred() ? nullptr : Raise(own_indices.status());
-  }
-  const Tensor* indices =
-      own_indices.defined() ? &own_indices : TensorOf(a[1], "take", &own_indices);
+  const Tensor* indices = x ? IndicesOf(a[1], "take", &own_indices) : nullptr;
   if (!indices) return nullptr;
   if (!Given(a[2])) return Wrap(ops::take(ops::flatten(*x), *indices, 0));
   int64_t axis;
@@ -225,7 +232,7 @@ FZ_FAST(SearchSorted) {
   const Tensor* values = x ? TensorOf(a[1], "searchsorted", &own_values) : nullptr;
   if (!values) return nullptr;
   if (Given(a[3])) {
-    const Tensor* order = TensorOf(a[3], "searchsorted", &own_order);
+    const Tensor* order = IndicesOf(a[3], "searchsorted", &own_order);
     if (!order) return nullptr;
     ordered = ops::take(*x, *order, 0);
     x = &ordered;

@@ -33,13 +33,13 @@ def positive(x, /):
 
 
 @_public
-def transpose(x, axes=None, /):
+def transpose(x, /, axes=None):
     """The axes in another order, reversed if none is given."""
     return x.T if axes is None else _fz.permute_dims(x, axes)
 
 
 @_public
-def split(x, indices_or_sections, /, axis=0):
+def split(x, /, indices_or_sections, axis=0):
     """Parts along an axis: a number of equal parts, or the positions where they begin.
 
     >>> [p.tolist() for p in split(_fz.arange(5), [2, 3])]
@@ -61,13 +61,13 @@ def split(x, indices_or_sections, /, axis=0):
 
 
 @_public
-def unstack(x, /, *, axis=0):
+def unstack(x, /, axis=0):
     """The slices along an axis, as a tuple."""
     return tuple(_fz.moveaxis(x, axis, 0))
 
 
 @_public
-def roll(x, /, shift, *, axis=None):
+def roll(x, /, shift, axis=None):
     """Elements shifted along an axis; those pushed out come in again on the other side.
 
     >>> roll(_fz.arange(4), 1).tolist()
@@ -93,7 +93,7 @@ def roll(x, /, shift, *, axis=None):
 
 
 @_public
-def repeat(x, repeats, /, *, axis=None):
+def repeat(x, /, repeats, axis=None):
     """Each element repeated: a number of times, or one number for each.
 
     >>> repeat(_fz.asarray([5, 7]), 2).tolist()
@@ -146,15 +146,15 @@ def broadcast_shapes(*shapes):
 
 @_public
 def broadcast_arrays(*arrays):
-    """All arrays broadcast against each other, as a list."""
+    """All arrays broadcast against each other, as a tuple."""
     arrays = [_tensor(a) for a in arrays]
     shape = broadcast_shapes(*(a.shape for a in arrays))
-    return [_fz.broadcast_to(a, shape) for a in arrays]
+    return tuple(_fz.broadcast_to(a, shape) for a in arrays)
 
 
 @_public
 def meshgrid(*arrays, indexing="xy"):
-    """Coordinate arrays from coordinate vectors."""
+    """Coordinate arrays from coordinate vectors, as a tuple."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"[meshgrid] indexing must be 'xy' or 'ij', got '{indexing}'.")
     arrays = [_tensor(a) for a in arrays]
@@ -162,12 +162,12 @@ def meshgrid(*arrays, indexing="xy"):
     shaped = [a.reshape((1,) * i + (-1,) + (1,) * (n - 1 - i)) for i, a in enumerate(arrays)]
     grids = broadcast_arrays(*shaped)
     if indexing == "xy" and n >= 2:
-        grids = [_fz.swapaxes(g, 0, 1) for g in grids]
+        grids = tuple(_fz.swapaxes(g, 0, 1) for g in grids)
     return grids
 
 
 @_public
-def count_nonzero(x, /, *, axis=None, keepdims=False):
+def count_nonzero(x, /, axis=None, *, keepdims=False):
     """How many elements are not zero."""
     return _fz.sum(_fz.not_equal(_tensor(x), 0), axis=axis, keepdims=keepdims)
 
@@ -185,7 +185,7 @@ def vecdot(x1, x2, /, *, axis=-1):
 
 
 @_public
-def tensordot(x1, x2, /, *, axes=2):
+def tensordot(x1, x2, /, axes=2):
     """Sum of products over several axes: the last `axes` of x1 with the first of x2, or lists.
 
     >>> tensordot(_fz.ones((2, 3)), _fz.ones((3, 4)), axes=1).shape
@@ -232,10 +232,22 @@ def _product(extents):
 
 
 @_public
-def diff(x, /, *, axis=-1, n=1):
-    """Differences of neighbours along an axis, n times."""
+def diff(x, /, n=1, axis=-1, *, prepend=None, append=None):
+    """Differences of neighbours along an axis, n times.
+
+    `prepend` and `append` are put before and behind x first: arrays, or numbers that stand for one
+    slice each.
+
+    >>> diff(_fz.asarray([1, 4, 9]), prepend=0).tolist()
+    [1, 3, 5]
+    """
     x = _tensor(x)
     axis = _axis(x, axis)
+    if prepend is not None or append is not None:
+        one = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+        ends = [None if end is None else _tensor(end) for end in (prepend, append)]
+        ends = [_fz.broadcast_to(e, one) if e is not None and e.ndim == 0 else e for e in ends]
+        x = _fz.concat([part for part in (ends[0], x, ends[1]) if part is not None], axis=axis)
     head = (slice(None),) * axis
     for _ in range(min(_integer("[diff] n", n, 0), x.shape[axis])):
         x = x[(*head, slice(1, None))] - x[(*head, slice(None, -1))]

@@ -8,6 +8,7 @@ from frazil._frazil import Tensor
 _runtime = _frazil.runtime
 
 __all__ = [
+    "__array_api_version__",
     "__array_namespace_info__",
     "can_cast",
     "dtype",
@@ -16,6 +17,9 @@ __all__ = [
     "isdtype",
     "result_type",
 ]
+
+# Without complex dtypes and nextafter.
+__array_api_version__ = "2025.12"
 
 dtype = _runtime.dtype
 
@@ -131,7 +135,7 @@ class _Info:
 
     def devices(self):
         """The devices that hold tensors."""
-        return ["cpu", "npu"]
+        return ("cpu", "npu")
 
 
 def __array_namespace_info__():
