@@ -162,16 +162,22 @@ FZ_FAST(ToDeviceMethod) {
   return Wrap(ops::to_device(CellOf(a[0]), device));
 }
 
-// The cell's content and gradient on another device: what Module.to does with parameters.
+// The cell's content and gradient on another device, in another dtype: what Module.to does with
+// parameters.
 FZ_FAST(MoveInPlace) {
-  FZ_ARGS(2, "_to_device_(self, device, /)");
-  Device device;
-  if (!NamesDevice(a[1], "to", &device)) return nullptr;
+  FZ_ARGS(3, "to(self, device, dtype, /)");
   Tensor* cell = &CellOf(a[0]);
-  const Tensor moved = ops::to_device(cell->Detach(), device);
+  Device device = cell->device();
+  std::optional<DType> dtype;
+  if ((Given(a[1]) && !ToDevice(a[1], "to", &device)) || !ToOptionalDType(a[2], "to", &dtype))
+    return nullptr;
+  const auto move = [&](const Tensor& x) {
+    return ops::to_device(dtype ? ops::astype(x, *dtype) : x, device);
+  };
+  const Tensor moved = move(cell->Detach());
   if (!moved.ok()) return Raise(moved.status());
   const Tensor grad = autograd::Grad(*cell);
-  const Tensor moved_grad = grad.defined() ? ops::to_device(grad, device) : grad;
+  const Tensor moved_grad = grad.defined() ? move(grad) : grad;
   if (grad.defined() && !moved_grad.ok()) return Raise(moved_grad.status());
   NoteWrite(cell);
   cell->SetValue(moved.value_ref());
@@ -265,7 +271,8 @@ PyMethodDef tensor_methods[] = {
               RequiresGradMethod),
     FZ_METHOD("to_device", ", device, *, stream=None", "The tensor on another device.",
               ToDeviceMethod),
-    FZ_METHOD("_to_device_", ", device, /", "Moves the content of this cell.", MoveInPlace),
+    FZ_METHOD("_to_", ", device, dtype, /", "Moves or converts the content of this cell.",
+              MoveInPlace),
     FZ_METHOD("__array__", ", dtype=None, copy=None", "For NumPy.", ExportArray),
     FZ_METHOD("__dlpack__", ", *, stream=None, max_version=None, dl_device=None, copy=None",
               "DLPack.", ExportDLPack),

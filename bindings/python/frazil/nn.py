@@ -12,6 +12,7 @@ import math
 
 from frazil import _frazil as _fz
 from frazil import random as _random
+from frazil._dtypes import isdtype as _isdtype
 from frazil._frazil import Tensor
 from frazil._frazil.nn import (  # noqa: F401
     attention,
@@ -145,18 +146,26 @@ class Module(Tracked):
         yield from self.named_parameters()
         yield from self.named_buffers()
 
-    def to(self, device):
-        """Moves parameters, their gradients and registered buffers to a device, in place.
+    def to(self, device=None, dtype=None):
+        """Moves parameters, their gradients and registered buffers to a device, in place, or
+        converts those of floating-point numbers to a dtype: to("npu"), to("float64") or both.
 
-        Make optimizers afterwards: the state of one that exists stays where it was.
+        Make optimizers afterwards: the state of one that exists stays as it was.
 
         Returns
         -------
         Module
             self.
         """
+        if dtype is None and device is not None and _is_dtype(device):
+            device, dtype = None, device
+        if device is None and dtype is None:
+            raise TypeError("[to] needs a device, a dtype or both, got None.")
+        if dtype is not None and not _isdtype(dtype, "real floating"):
+            raise TypeError(f"[to] dtype must be a floating-point one, got {dtype!r}.")
         for _, tensor in self._state():
-            tensor._to_device_(device)
+            floating = tensor.dtype.kind == "real floating"
+            tensor._to_(device, dtype if floating else None)
         return self
 
     def zero_grad(self):
@@ -176,7 +185,7 @@ class Module(Tracked):
         return self.train(False)
 
     def __repr__(self):
-        lines = [f"({name}): {item!r}" for name, item in _children(self)]
+        lines = [f"({name}): {item!r}" for name, item in _children(vars(self))]
         extra = self.extra_repr()
         if not lines:
             return f"{type(self).__name__}({extra})"
@@ -241,12 +250,22 @@ def _walk(path, item, seen):
         yield from _walk(_join(path, name), value, seen)
 
 
-def _children(module):
-    for name, value in vars(module).items():
+def _children(items, path=""):
+    """The modules in attributes, lists and dicts, not those inside of them, with dotted names."""
+    for name, value in items.items() if isinstance(items, dict) else enumerate(items):
         if isinstance(value, Module):
-            yield name, value
-        elif isinstance(value, (list, tuple)):
-            yield from ((f"{name}.{i}", m) for i, m in enumerate(value) if isinstance(m, Module))
+            yield _join(path, name), value
+        elif isinstance(value, (dict, list, tuple)):
+            yield from _children(value, _join(path, name))
+
+
+def _is_dtype(value):
+    """Whether it is a dtype rather than the name of a device."""
+    try:
+        _fz.runtime.dtype(value)
+    except TypeError:
+        return not isinstance(value, str)  # and an error then
+    return True
 
 
 # -- Layers
@@ -383,3 +402,6 @@ class GELU(Module):
 
     def forward(self, x):
         return gelu(x, approximate=self.approximate)
+
+    def extra_repr(self):
+        return f"approximate={self.approximate!r}"
