@@ -4,6 +4,9 @@ A ufunc is the function of its name here, or of the name that the table of other
 is recorded, differentiated and run like any call of frazil.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 import frazil as fz
@@ -21,7 +24,9 @@ _REDUCE = {
 }
 _ACCUMULATE = {"add": "cumulative_sum", "multiply": "cumulative_prod"}
 _SEVERAL = {"divmod": lambda x1, x2: (fz.floor_divide(x1, x2), fz.remainder(x1, x2))}
-DIRECT = {}  # {ufunc: function}: what was called before, which C then calls at once
+DIRECT: dict[
+    Any, Callable[..., Any]
+] = {}  # {ufunc: function}: what was called before, which C then calls at once
 NDARRAY = np.ndarray
 _OURS = (None, Tensor.__array_ufunc__, np.ndarray.__array_ufunc__)
 
