@@ -35,7 +35,7 @@ def public(function: _F) -> _F:
     return cast("_F", call)
 
 
-def tensor(x: Operand) -> Tensor:
+def tensor(x: Any) -> Tensor:
     """A tensor from an operand."""
     return x if isinstance(x, Tensor) else _fz.asarray(x)
 

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from frazil import _frazil as _fz
 from frazil._dtypes import result_type as _result_type
@@ -19,6 +19,8 @@ from frazil._named import public as _public
 from frazil._named import tensor as _tensor
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from frazil._types import DTypeLike, Operand
 
 __all__ = [
@@ -188,7 +190,7 @@ def unique_values(x: Operand, /) -> Tensor:
 
 
 @_public
-def isin(x1: Operand, x2: Operand, /, *, invert: bool = False) -> Tensor:
+def isin(x1: Operand, x2: Operand | Sequence[Any], /, *, invert: bool = False) -> Tensor:
     """True where an element of x1 is among those of x2 (false with invert); NaN equals none."""
     invert = _flag("[isin] invert", invert)
     dtype = _result_type(_tensor(x1), _tensor(x2))

@@ -17,7 +17,7 @@ from frazil import _frazil as _fz
 from frazil import random as _random
 from frazil._dtypes import isdtype as _isdtype
 from frazil._frazil import Tensor
-from frazil._frazil.nn import (  # noqa: F401
+from frazil._frazil.nn import (
     attention,
     conv2d,
     cross_entropy,
@@ -41,6 +41,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from frazil._types import DTypeLike, Number
+
+__all__ = [
+    "GELU",
+    "Dropout",
+    "Embedding",
+    "LayerNorm",
+    "Linear",
+    "Module",
+    "ReLU",
+    "Sequential",
+    "Sigmoid",
+    "Tanh",
+    "attention",
+    "conv2d",
+    "cross_entropy",
+    "gelu",
+    "layer_norm",
+    "log_softmax",
+    "mse_loss",
+    "relu",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "softplus",
+    "tanh",
+]
 
 _M = TypeVar("_M", bound="Module")
 
