@@ -1,5 +1,13 @@
 """frazil: eager tensors, automatic differentiation, and tracing into fused kernels.
 
+Here: functions of arrays under the array API's names, `grad`, `value_and_grad` and `no_grad`,
+`trace`, settings (`mode`, `precision`, `config`, `device`), and the modules
+
+* `nn`: layers and their functions; `optim`: optimizers; `random`; `data`: minibatches; `io`: files
+* `memory`: who holds it; `cuda`: NVIDIA GPUs; `npu`: the simulated NPU
+
+docs/coming-from.md tells what is otherwise than in NumPy, PyTorch and JAX.
+
 >>> import frazil as fz
 >>> x = fz.asarray([1.0, 2.0, 3.0])
 >>> fz.exp(x) * 2 + 1

@@ -1,4 +1,7 @@
-"""Minibatches."""
+"""Minibatches.
+
+Here: `batches`.
+"""
 
 from __future__ import annotations
 

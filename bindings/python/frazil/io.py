@@ -3,6 +3,8 @@
 A tensor is named by its path in the nest, such as "layers.0.weight". How the nest is put together
 is one more tensor, "__structure__", of JSON as uint8.
 
+Here: `save` and `load`, which are frazil.save and frazil.load, too.
+
 >>> import os, tempfile
 >>> import frazil as fz
 >>> path = os.path.join(tempfile.mkdtemp(), "state.fzt")

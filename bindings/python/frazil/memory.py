@@ -1,4 +1,8 @@
-"""Memory of the CPU's storages, of what the caches keep, and of plans."""
+"""Memory of the CPU's storages, of what the caches keep, and of plans.
+
+Here: `stats`, `report` and `reset_peak` tell of arrays, `caches` and `disk` of what is kept, `trim`
+gives back what is free; `Plan` is how a plan of a traced function uses memory.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,10 @@ Tensors live there with ``device="npu"``; every op runs, on the NPU where it has
 for it and otherwise on the CPU, and the bits are the CPU's. Cycles come from a cycle-approximate
 model of a hypothetical machine (docs/npu.md).
 
+Here: `report`, `timeline`, `kernels`, `fallbacks` and `transfers` tell of what ran since `reset`,
+in rows `Kernel`, `Fallback` and `Transfers`; `preset` has the machine's parameters, which
+fz.device("npu", preset=...) changes.
+
 >>> import frazil as fz
 >>> fz.npu.reset()
 >>> x = fz.asarray([1.0, 2.0], device="npu")
@@ -22,7 +26,18 @@ from typing import Any, Literal, NamedTuple
 from frazil._frazil import npu as _npu
 from frazil._named import integer as _integer
 
-__all__ = ["fallbacks", "kernels", "preset", "report", "reset", "timeline", "transfers"]
+__all__ = [
+    "Fallback",
+    "Kernel",
+    "Transfers",
+    "fallbacks",
+    "kernels",
+    "preset",
+    "report",
+    "reset",
+    "timeline",
+    "transfers",
+]
 
 
 class Kernel(NamedTuple):

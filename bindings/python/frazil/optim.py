@@ -1,5 +1,7 @@
 """Optimizers: they read .grad of the parameters and replace the parameters in place.
 
+Here: `SGD`, `Adam`, and `Optimizer`, their base.
+
 >>> import frazil as fz
 >>> w = fz.asarray([1.0, 2.0], requires_grad=True)
 >>> optimizer = SGD([w], lr=0.5)

@@ -1,5 +1,8 @@
 """Random tensors: Philox 4x32-10 streams, the same in eager and traced code.
 
+Here: `uniform`, `normal` and `integers` draw from the default generator, which `seed` starts again;
+`Generator` is a stream of one's own.
+
 >>> seed(0)
 >>> a = uniform((3,))
 >>> seed(0)

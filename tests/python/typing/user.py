@@ -293,8 +293,11 @@ def of_modules() -> list[Any]:
     drawings: list[str] = [plan.svg(width=100) for plan in plans]
     fz.npu.reset()
     on_npu = fz.asarray([1.0, 2.0], device="npu") * 2
-    kernels: list[str] = [kernel.name for kernel in fz.npu.kernels()]
-    moved: int = fz.npu.transfers().to_device + len(fz.npu.fallbacks()) + len(fz.npu.preset())
+    ran: list[fz.npu.Kernel] = fz.npu.kernels()
+    kernels: list[str] = [kernel.name for kernel in ran]
+    on_cpu: list[fz.npu.Fallback] = fz.npu.fallbacks()
+    transfers: fz.npu.Transfers = fz.npu.transfers()
+    moved: int = transfers.to_device + len(on_cpu) + len(fz.npu.preset())
     fz.npu.timeline(path + ".json", kernel=0)
     report: str = fz.npu.report("kernels") + fz.memory.report()
     gpus: list[object] = [fz.cuda.is_available(), fz.cuda.device_count(), fz.cuda.versions()]
