@@ -3,9 +3,9 @@
 Tensors live on one with ``device="cuda"`` or ``"cuda:1"``; everything follows. The driver, NVRTC
 and cuBLASLt are opened at first use: ``pip install frazil[cuda]`` brings the latter two.
 
-Here: `is_available`, `device_count`, `properties` and `versions` tell what is there; `memory_stats`,
-`reset_peak_memory`, `set_memory_limit` and `trim` are of its memory, `compile_stats` of what was
-compiled; `synchronize` waits.
+Here: `is_available`, `device_count`, `properties` and `versions` tell what is there;
+`memory_stats`, `reset_peak_memory`, `set_memory_limit` and `trim` are of its memory,
+`compile_stats` of what was compiled; `synchronize` waits.
 
 >>> import frazil as fz
 >>> fz.cuda.is_available() == (fz.cuda.device_count() > 0)
