@@ -71,7 +71,7 @@ Tensor SeenScores(const Tensor& q, const Tensor& k, bool causal) {
 // The three gradients in ops that have gradients themselves.
 Tensor WrittenOut(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& g,
                   const Tensor& logs, const Tensor& delta, bool causal) {
-  const auto column = [](const Tensor& t) { return expand_dims(t, {-1}); };
+  const auto column = [](const Tensor& t) { return expand_dims(t, -1); };
   const Tensor shift = where(equal(logs, -INFINITY), 0.0, logs);
   const Tensor weights = exp(SeenScores(q, k, causal) - column(shift));
   const Tensor scores = weights * (matmul(g, matrix_transpose(v)) - column(delta));

@@ -56,6 +56,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, bool causal,
 // -- Shapes (functions/shape.cc)
 Tensor squeeze(const Tensor& x, const Axes& axes);
 Tensor expand_dims(const Tensor& x, Dims axes);  // places in the result
+inline Tensor expand_dims(const Tensor& x, int64_t axis) { return expand_dims(x, Dims(&axis, 1)); }
 Tensor stack(absl::Span<const Tensor> arrays, int64_t axis = 0);
 std::vector<Tensor> split(const Tensor& x, int64_t sections,
                           int64_t axis);  // equal parts; one error tensor on failure

@@ -71,7 +71,7 @@ Tensor stack(absl::Span<const Tensor> arrays, int64_t axis) {
     if (t.ok() && arrays[0].ok() && t.shape() != arrays[0].shape()) {
       return ValueError("[stack] shapes differ: ", Describe(arrays[0]), " and ", Describe(t), ".");
     }
-    expanded.push_back(expand_dims(t, {axis}));
+    expanded.push_back(expand_dims(t, axis));
   }
   const auto fixed =
       arrays[0].ok() ? CheckAxis("stack", axis, arrays[0].rank() + 1) : StatusOr<int>(0);
