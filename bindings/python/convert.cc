@@ -208,6 +208,16 @@ bool ToAxes(PyObject* object, const char* op, Axes* out) {
   });
 }
 
+bool ToInts(PyObject* object, const char* op, const char* what, DimVec* out) {
+  out->clear();
+  return ForInts(object, op, what, [&](PyObject* item) {
+    int64_t v;
+    if (!ToInt(item, op, what, &v)) return false;
+    out->push_back(v);
+    return true;
+  });
+}
+
 bool ToDims(PyObject* object, const char* op, DimVec* out) {
   out->clear();
   return ForInts(object, op, "shape", [&](PyObject* item) {

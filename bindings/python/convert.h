@@ -57,7 +57,9 @@ bool ToBool(PyObject* object, const char* op, const char* what, bool fallback, b
 bool IsOneInt(PyObject* object);
 // None or absent: all axes.
 bool ToAxes(PyObject* object, const char* op, Axes* out);
-// An int or a sequence of ints; MemoryError for one over 64 bits.
+// An int or a sequence of ints.
+bool ToInts(PyObject* object, const char* op, const char* what, DimVec* out);
+// The same for extents; MemoryError for one over 64 bits.
 bool ToDims(PyObject* object, const char* op, DimVec* out);
 // None or absent: the CPU.
 bool ToDevice(PyObject* object, const char* op, Device* out);

@@ -8,6 +8,7 @@
 #include "bindings/python/functions.h"
 #include "bindings/python/host.h"
 #include "bindings/python/module_type.h"
+#include "bindings/python/other_names.h"
 #include "bindings/python/table_module.h"
 #include "bindings/python/tensor_type.h"
 #include "jit/runtime/register.h"
@@ -57,6 +58,9 @@ PYBIND11_MODULE(_frazil, module) {
   Must(PyModule_AddObjectRef(m, "NpuFault", fp::NpuFaultType()) == 0);
   Must(fp::AddGradScopeType(m) && fp::AddTraceType(m) && fp::AddModuleType(m));
   fp::AddOpTable(module);
+  module.def(
+      "other_names", [] { return pybind11::reinterpret_steal<pybind11::dict>(fp::OtherNames()); },
+      "What other libraries call what frazil has under another name.");
   AddSubmodule(module, "nn", "frazil.nn", fp::NnFunctions());
   AddSubmodule(module, "cuda", "frazil._frazil.cuda", fp::CudaFunctions());
   AddSubmodule(module, "npu", "frazil._frazil.npu", fp::NpuFunctions());

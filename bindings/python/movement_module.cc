@@ -9,7 +9,7 @@
 namespace frazil::python {
 
 FZ_FAST(MoveAstype) {
-  FZ_ARGS(4, "astype(x, dtype, /, *, copy=True, device=None)");
+  FZ_ARGS(4, "astype(x, /, dtype, *, copy=True, device=None)");
   Tensor own;
   const Tensor* x = TensorOf(a[0], "astype", &own);
   DType dtype;
@@ -52,9 +52,9 @@ FZ_FAST(MoveExpandDims) {
   FZ_ARGS(2, "expand_dims(x, /, axis=0)");
   Tensor own;
   const Tensor* x = TensorOf(a[0], "expand_dims", &own);
-  int64_t axis = 0;
-  if (!x || (a[1] && !ToInt(a[1], "expand_dims", "axis", &axis))) return nullptr;
-  return Wrap(ops::expand_dims(*x, axis));
+  DimVec axes = {0};
+  if (!x || (a[1] && !ToInts(a[1], "expand_dims", "axis", &axes))) return nullptr;
+  return Wrap(ops::expand_dims(*x, axes));
 }
 
 FZ_FAST(MoveSqueeze) {
@@ -83,7 +83,7 @@ FZ_FAST(MoveFlatten) {
 }
 
 FZ_FAST(MoveSwapaxes) {
-  FZ_ARGS(3, "swapaxes(x, axis1, axis2, /)");
+  FZ_ARGS(3, "swapaxes(x, /, axis1, axis2)");
   Tensor own;
   const Tensor* x = TensorOf(a[0], "swapaxes", &own);
   int64_t i, j;
@@ -92,17 +92,24 @@ FZ_FAST(MoveSwapaxes) {
   return Wrap(ops::swapaxes(*x, i, j));
 }
 
+namespace {
+
+// Indices, which may be a list of integers.
+const Tensor* IndicesOf(PyObject* object, const char* op, Tensor* own) {
+  if (!PyList_Check(object) && !PyTuple_Check(object)) return TensorOf(object, op, own);
+  *own = FromObject(object, {});
+  if (own->ok()) return own;
+  if (!PyErr_Occurred()) Raise(own->status());
+  return nullptr;
+}
+
+}  // namespace
+
 FZ_FAST(MoveTake) {
-  FZ_ARGS(3, "take(x, indices, /, axis=None)");
+  FZ_ARGS(3, "take(x, /, indices, axis=None)");
   Tensor own, own_indices;
   const Tensor* x = TensorOf(a[0], "take", &own);
-  if (!x) return nullptr;
-  if (PyList_Check(a[1]) || PyTuple_Check(a[1])) {
-    own_indices = FromObject(a[1], {});
-    if (!own_indices.ok()) return PyErr_Occurred() ? nullptr : Raise(own_indices.status());
-  }
-  const Tensor* indices =
-      own_indices.defined() ? &own_indices : TensorOf(a[1], "take", &own_indices);
+  const Tensor* indices = x ? IndicesOf(a[1], "take", &own_indices) : nullptr;
   if (!indices) return nullptr;
   if (!Given(a[2])) return Wrap(ops::take(ops::flatten(*x), *indices, 0));
   int64_t axis;
@@ -136,12 +143,12 @@ FZ_FAST(PermuteDims) {
 }
 
 FZ_FAST(Moveaxis) {
-  FZ_ARGS(3, "moveaxis(x, source, destination, /)");
+  FZ_ARGS(3, "moveaxis(x, /, source, destination)");
   Tensor own;
   const Tensor* x = TensorOf(a[0], "moveaxis", &own);
-  int64_t from, to;
-  if (!x || !ToInt(a[1], "moveaxis", "source", &from) ||
-      !ToInt(a[2], "moveaxis", "destination", &to))
+  DimVec from, to;
+  if (!x || !ToInts(a[1], "moveaxis", "source", &from) ||
+      !ToInts(a[2], "moveaxis", "destination", &to))
     return nullptr;
   return Wrap(ops::moveaxis(*x, from, to));
 }
@@ -176,7 +183,7 @@ FZ_FAST(Stack) {
 }
 
 FZ_FAST(Tile) {
-  FZ_ARGS(2, "tile(x, repetitions, /)");
+  FZ_ARGS(2, "tile(x, /, repetitions)");
   Tensor own;
   const Tensor* x = TensorOf(a[0], "tile", &own);
   DimVec repetitions;
@@ -195,7 +202,7 @@ FZ_FAST(Triangle) {
 }
 
 FZ_FAST(TakeAlongAxis) {
-  FZ_ARGS(3, "take_along_axis(x, indices, /, axis=-1)");
+  FZ_ARGS(3, "take_along_axis(x, /, indices, axis=-1)");
   Tensor own, own_indices;
   const Tensor* x = TensorOf(a[0], "take_along_axis", &own);
   const Tensor* indices = x ? TensorOf(a[1], "take_along_axis", &own_indices) : nullptr;
@@ -206,7 +213,7 @@ FZ_FAST(TakeAlongAxis) {
 
 template <OpName name, Tensor (*sorting)(const Tensor&, int64_t, bool)>
 FZ_FAST(Sorting) {
-  FZ_ARGS(4, std::string(name.text) + "(x, /, *, axis=-1, descending=False, stable=True)");
+  FZ_ARGS(4, std::string(name.text) + "(x, /, axis=-1, *, descending=False, stable=True)");
   Tensor own;
   const Tensor* x = TensorOf(a[0], name.text, &own);
   int64_t axis = -1;
@@ -219,11 +226,17 @@ FZ_FAST(Sorting) {
 }
 
 FZ_FAST(SearchSorted) {
-  FZ_ARGS(3, "searchsorted(x1, x2, /, *, side='left')");
-  Tensor own, own_values;
+  FZ_ARGS(4, "searchsorted(x1, x2, /, side='left', sorter=None)");
+  Tensor own, own_values, own_order, ordered;
   const Tensor* x = TensorOf(a[0], "searchsorted", &own);
   const Tensor* values = x ? TensorOf(a[1], "searchsorted", &own_values) : nullptr;
   if (!values) return nullptr;
+  if (Given(a[3])) {
+    const Tensor* order = IndicesOf(a[3], "searchsorted", &own_order);
+    if (!order) return nullptr;
+    ordered = ops::take(*x, *order, 0);
+    x = &ordered;
+  }
   const bool right =
       a[2] && PyUnicode_Check(a[2]) && PyUnicode_CompareWithASCIIString(a[2], "right") == 0;
   if (a[2] && !right &&
@@ -267,7 +280,7 @@ bool ToWidths(PyObject* object, int rank, DimVec* out) {
 }
 
 FZ_FAST(Pad) {
-  FZ_ARGS(4, "pad(x, pad_width, /, mode='constant', *, constant_values=0)");
+  FZ_ARGS(4, "pad(x, /, pad_width, mode='constant', *, constant_values=0)");
   Tensor own;
   const Tensor* x = TensorOf(a[0], "pad", &own);
   DimVec widths;
@@ -301,7 +314,7 @@ std::string Doc(OpId op) { return std::string(Info(op).doc); }
 
 std::vector<FunctionRow> MovementFunctions() {
   return {
-      {"astype(x, dtype, /, *, copy=True, device=None)", Doc(OpId::k_astype), MoveAstype},
+      {"astype(x, /, dtype, *, copy=True, device=None)", Doc(OpId::k_astype), MoveAstype},
       {"reshape(x, /, shape, *, copy=None)", Doc(OpId::k_reshape) + " One extent may be -1.",
        MoveReshape},
       {"permute_dims(x, /, axes)", Doc(OpId::k_permute_dims), PermuteDims},
@@ -310,22 +323,24 @@ std::vector<FunctionRow> MovementFunctions() {
        Concat},
       {"concat(arrays, /, axis=0)", "The same as concat.", Concat, "concatenate"},
       {"stack(arrays, /, axis=0)", "Joins arrays of one shape along a new axis.", Stack},
-      {"pad(x, pad_width, /, mode='constant', *, constant_values=0)", Doc(OpId::k_pad), Pad},
-      {"take(x, indices, /, axis=None)", Doc(OpId::k_take) + " Without an axis, of x flattened.",
+      {"pad(x, /, pad_width, mode='constant', *, constant_values=0)", Doc(OpId::k_pad), Pad},
+      {"take(x, /, indices, axis=None)", Doc(OpId::k_take) + " Without an axis, of x flattened.",
        MoveTake},
-      {"take_along_axis(x, indices, /, axis=-1)",
+      {"take_along_axis(x, /, indices, axis=-1)",
        "Elements of x at indices of x's rank along an axis.", TakeAlongAxis},
       {"matmul(x1, x2, /)", Doc(OpId::k_matmul), Matmul},
       {"squeeze(x, /, axis=None)", "Without axes of extent 1: those given, or all of them.",
        MoveSqueeze},
-      {"expand_dims(x, /, axis=0)", "With a new axis of extent 1.", MoveExpandDims},
+      {"expand_dims(x, /, axis=0)",
+       "With new axes of extent 1 at these places of the result, one or a tuple.", MoveExpandDims},
       {"flip(x, /, axis=None)", "Elements in reverse order along axes.", MoveFlip},
       {"flatten(x, /)", "All elements along one axis.", MoveFlatten},
       {"flatten(x, /)", "The same as flatten.", MoveFlatten, "ravel"},
-      {"swapaxes(x, axis1, axis2, /)", "Two axes swapped.", MoveSwapaxes},
-      {"moveaxis(x, source, destination, /)", "One axis moved to another place.", Moveaxis},
+      {"swapaxes(x, /, axis1, axis2)", "Two axes swapped.", MoveSwapaxes},
+      {"moveaxis(x, /, source, destination)",
+       "Axes moved to other places: one, or as many in `source` as in `destination`.", Moveaxis},
       {"matrix_transpose(x, /)", "The last two axes swapped.", MatrixTranspose},
-      {"tile(x, repetitions, /)", "The array repeated along its axes.", Tile},
+      {"tile(x, /, repetitions)", "The array repeated along its axes.", Tile},
       {"tril(x, /, k=0)", "Zero above the k-th diagonal of the last two axes.",
        Triangle<"tril", ops::tril>},
       {"triu(x, /, k=0)", "Zero below the k-th diagonal of the last two axes.",
@@ -333,15 +348,16 @@ std::vector<FunctionRow> MovementFunctions() {
       {"nonzero(x, /)",
        "Positions of elements that are not zero, one index array per axis. Reads the data.",
        MoveNonzero},
-      {"argsort(x, /, *, axis=-1, descending=False, stable=True)",
+      {"argsort(x, /, axis=-1, *, descending=False, stable=True)",
        "Indices that sort along an axis: always stable, NaN last in either order. Reads the data.",
        Sorting<"argsort", ops::argsort>},
-      {"sort(x, /, *, axis=-1, descending=False, stable=True)",
+      {"sort(x, /, axis=-1, *, descending=False, stable=True)",
        "Elements in order along an axis: always stable, NaN last in either order. Reads the data.",
        Sorting<"sort", ops::sort>},
-      {"searchsorted(x1, x2, /, *, side='left')",
+      {"searchsorted(x1, x2, /, side='left', sorter=None)",
        "Where the elements of x2 would stand in the sorted x1: before equal ones, or after them "
-       "(\"right\"). Reads the data.",
+       "(\"right\"). `sorter` has the indices that sort x1, where it is not sorted. Reads the "
+       "data.",
        SearchSorted},
       {"detach(x, /)", "The same value without history: no gradient flows through it.", Detach},
   };

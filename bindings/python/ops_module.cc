@@ -115,15 +115,15 @@ using SpreadFunction = Tensor (*)(const Tensor& x, const Axes& axes, double corr
 
 template <OpName name, SpreadFunction function>
 PyObject* Spread(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  FZ_ARGS(4, std::string(name.text) + "(x, /, axis=None, *, correction=0.0, keepdims=False)");
+  FZ_ARGS(5,
+          std::string(name.text) + "(x, /, axis=None, *, correction=0.0, ddof=0, keepdims=False)");
   Tensor own;
   const Tensor* x = HeldTensor(a[0], name.text, &own);
   Axes axes;
-  double correction = 0;
+  double correction;
   bool keepdims;
-  if (!x || !ToAxes(a[1], name.text, &axes) ||
-      (a[2] && !ToDouble(a[2], name.text, "correction", &correction)) ||
-      !ToBool(a[3], name.text, "keepdims", false, &keepdims)) {
+  if (!x || !ToAxes(a[1], name.text, &axes) || !ToCorrection(a[2], a[3], name.text, &correction) ||
+      !ToBool(a[4], name.text, "keepdims", false, &keepdims)) {
     return nullptr;
   }
   return Wrap(function(*x, axes, correction, keepdims));
@@ -134,13 +134,14 @@ std::string Doc(CompositeId id) { return std::string(Info(id).doc); }
 
 void AddComposites(std::vector<FunctionRow>* rows) {
   const std::string reduction = "(x, /, axis=None, *, keepdims=False)";
-  const std::string spread = "(x, /, axis=None, *, correction=0.0, keepdims=False)";
+  const std::string ddof = " ddof is NumPy's name of correction.";
+  const std::string spread = "(x, /, axis=None, *, correction=0.0, ddof=0, keepdims=False)";
   rows->insert(rows->end(),
                {{"mean" + reduction, Doc(CompositeId::k_mean), Reduction<"mean", ops::mean>},
                 {"logsumexp" + reduction, Doc(CompositeId::k_logsumexp),
                  Reduction<"logsumexp", ops::logsumexp>},
-                {"var" + spread, Doc(CompositeId::k_var), Spread<"var", ops::var>},
-                {"std" + spread, Doc(CompositeId::k_std), Spread<"std", ops::std>},
+                {"var" + spread, Doc(CompositeId::k_var) + ddof, Spread<"var", ops::var>},
+                {"std" + spread, Doc(CompositeId::k_std) + ddof, Spread<"std", ops::std>},
                 {"square(x, /)", Doc(CompositeId::k_square), UnaryComposite<"square", ops::square>},
                 {"reciprocal(x, /)", Doc(CompositeId::k_reciprocal),
                  UnaryComposite<"reciprocal", ops::reciprocal>},

@@ -10,6 +10,7 @@
 #include "bindings/python/convert.h"
 #include "bindings/python/cuda_interop.h"
 #include "bindings/python/dtype_type.h"
+#include "bindings/python/other_names.h"
 #include "core/functions/composites.h"
 
 namespace frazil::python {
@@ -196,12 +197,12 @@ PyObject* Wrap(Value* value) {
 }
 
 bool AddTensorType(PyObject* module) {
-  if (PyType_Ready(&tensor_type) < 0) return false;
-  // NumPy leaves `array + tensor` to the tensor.
-  PyObject* dict = tensor_type.tp_dict;
+  tensor_type.tp_base = OtherNamesType();
+  if (PyType_Ready(OtherNamesType()) < 0 || PyType_Ready(&tensor_type) < 0) return false;
+  // For libraries that know no __array_ufunc__.
   Object priority = Object::Steal(PyFloat_FromDouble(1000));
-  if (!priority || PyDict_SetItemString(dict, "__array_ufunc__", Py_None) < 0 ||
-      PyDict_SetItemString(dict, "__array_priority__", priority.get()) < 0) {
+  if (!priority ||
+      PyDict_SetItemString(tensor_type.tp_dict, "__array_priority__", priority.get()) < 0) {
     return false;
   }
   PyType_Modified(&tensor_type);

@@ -55,14 +55,15 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, bool causal,
 
 // -- Shapes (functions/shape.cc)
 Tensor squeeze(const Tensor& x, const Axes& axes);
-Tensor expand_dims(const Tensor& x, int64_t axis);
+Tensor expand_dims(const Tensor& x, Dims axes);  // places in the result
+inline Tensor expand_dims(const Tensor& x, int64_t axis) { return expand_dims(x, Dims(&axis, 1)); }
 Tensor stack(absl::Span<const Tensor> arrays, int64_t axis = 0);
 std::vector<Tensor> split(const Tensor& x, int64_t sections,
                           int64_t axis);  // equal parts; one error tensor on failure
 Tensor flip(const Tensor& x, const Axes& axes);
 Tensor flatten(const Tensor& x);
 Tensor swapaxes(const Tensor& x, int64_t a, int64_t b);
-Tensor moveaxis(const Tensor& x, int64_t source, int64_t destination);
+Tensor moveaxis(const Tensor& x, Dims source, Dims destination);
 Tensor matrix_transpose(const Tensor& x);
 Tensor tile(const Tensor& x, Dims repetitions);
 Tensor tril(const Tensor& x, int64_t k = 0);

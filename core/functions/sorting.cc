@@ -109,13 +109,13 @@ Tensor argsort(const Tensor& x, int64_t axis, bool descending) {
   if (!x.ok()) return x;
   const auto fixed = CheckAxis("argsort", axis, x.rank());
   if (!fixed.ok()) return Tensor(fixed.status());
-  const auto data = Data(moveaxis(x, *fixed, -1));
+  const auto data = Data(moveaxis(x, {*fixed}, {-1}));
   if (!data.ok()) return Tensor(data.status());
   auto order = Value::Allocate(DType::kI64, Device(), Dense(data->dims()));
   if (!order.ok()) return Tensor(std::move(order).status());
   SortRows(*data->value(), data->layout()->dim(-1), descending,
            reinterpret_cast<int64_t*>((*order)->data));
-  return moveaxis(to_device(Tensor(*std::move(order)), x.device()), -1, *fixed);
+  return moveaxis(to_device(Tensor(*std::move(order)), x.device()), {-1}, {*fixed});
 }
 
 Tensor sort(const Tensor& x, int64_t axis, bool descending) {

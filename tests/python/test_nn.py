@@ -36,6 +36,75 @@ def test_walking():
     assert "(first): Linear(3, 4)" in repr(net)
 
 
+def test_repr_shows_every_module():
+    class Deep(nn.Module):
+        def __init__(self):
+            self.net = Net()
+            self.nested = {"a": [nn.Dropout(0.25), {"b": nn.GELU("tanh")}], "n": 3}
+            self.rest = (nn.Embedding(5, 2), nn.ReLU())
+
+    assert repr(Deep()) == (
+        "Deep(\n"
+        "  (net): Net(\n"
+        "    (first): Linear(3, 4)\n"
+        "    (blocks.0): Linear(4, 4, bias=False)\n"
+        "    (blocks.1): LayerNorm(4, eps=1e-05)\n"
+        "    (heads.out): Linear(4, 2)\n"
+        "    (shared): Linear(3, 4)\n"
+        "  )\n"
+        "  (nested.a.0): Dropout(p=0.25)\n"
+        "  (nested.a.1.b): GELU(approximate='tanh')\n"
+        "  (rest.0): Embedding(5, 2)\n"
+        "  (rest.1): ReLU()\n"
+        ")"
+    )
+
+
+@pytest.mark.parametrize(
+    "to",
+    [("float64",), (fz.float64,), (np.float64,), (float,), ("cpu", "float64"), (None, fz.float64)],
+)
+def test_to_a_dtype(to):
+    net = Net()
+    x = fz.ones((2, 3), dtype="float64")
+    net(fz.ones((2, 3))).sum().backward()
+    before = net.state_dict()
+    gradient = net.first.weight.grad
+    cell = net.first.weight
+    assert net.to(*to) is net and net.first.weight is cell
+    assert {p.dtype for p in net.parameters()} == {fz.float64} and net.count.dtype is fz.int64
+    assert all(p.requires_grad and p.is_leaf for p in net.parameters())
+    assert net.first.weight.grad.dtype is fz.float64
+    np.testing.assert_array_equal(np.asarray(net.first.weight.grad), np.asarray(gradient))
+    for name, value in net.state_dict().items():
+        np.testing.assert_array_equal(np.asarray(value), np.asarray(before[name]))
+    net.zero_grad()
+    net(x).sum().backward()
+    assert net(x).dtype is fz.float64 and net.scale.grad.dtype is fz.float64
+    optimizer = fz.optim.Adam(net.parameters())
+    optimizer.step()
+    assert net.first.weight.dtype is fz.float64
+    assert net.to(dtype="float32").scale.dtype is fz.float32
+
+
+def test_to_something_else():
+    net = Net()
+    before = {name: t.tolist() for name, t in net.state_dict().items()}
+    for wrong, message in [
+        (("int32",), r"\[to\] dtype must be a floating-point one, got 'int32'"),
+        ((fz.bool,), r"\[to\] dtype must be a floating-point one, got frazil\.bool"),
+        (("float63",), r"\[to\] .*float63"),
+        ((3,), r"is no dtype of frazil"),
+        (("cpu", "cpu"), r"is no dtype of frazil"),
+        ((), r"\[to\] needs a device, a dtype or both, got None\."),
+        (("tpu", "float64"), r"\[to\] .*tpu"),
+    ]:
+        with pytest.raises((TypeError, ValueError), match=message):
+            net.to(*wrong)
+        assert {name: t.tolist() for name, t in net.state_dict().items()} == before
+        assert net.scale.dtype is fz.float32
+
+
 def test_state_is_a_snapshot_and_loads():
     net, other = Net(), Net()
     state = net.state_dict()

@@ -1,5 +1,9 @@
 """Elementwise functions that are short compositions of others; integers compute as in NumPy."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from frazil import _frazil as _fz
 from frazil._dtypes import finfo as _finfo
 from frazil._dtypes import result_type as _result_type
@@ -8,6 +12,10 @@ from frazil._named import floating as _floating
 from frazil._named import number as _number
 from frazil._named import public as _public
 from frazil._named import tensor as _tensor
+
+if TYPE_CHECKING:
+    from frazil._frazil import Tensor
+    from frazil._types import Operand
 
 __all__ = [
     "acos",
@@ -33,13 +41,14 @@ __all__ = [
 _FLOAT64 = _fz.float64
 
 
-def _pair(x1, x2):
+def _pair(x1: Operand, x2: Operand) -> tuple[Tensor, Tensor]:
     """Both in their common floating-point dtype."""
     if not (hasattr(x1, "dtype") or hasattr(x2, "dtype")):
         x1 = _tensor(x1)
     dtype = _result_type(x1, x2)
     zero = _floating(_fz.zeros((), dtype=dtype))
-    return (_fz.astype(_fz.asarray(x, dtype=zero.dtype), zero.dtype) for x in (x1, x2))
+    first, second = (_fz.astype(_fz.asarray(x, dtype=zero.dtype), zero.dtype) for x in (x1, x2))
+    return first, second
 
 
 def _wider(x):
@@ -53,7 +62,7 @@ def _sign(x):
 
 
 @_public
-def asin(x, /):
+def asin(x: Operand, /) -> Tensor:
     """Inverse sine in radians, elementwise, NaN beyond -1 and 1; within 4 ULP in float64."""
     x = _floating(x)
     wide = _wider(x)
@@ -61,7 +70,7 @@ def asin(x, /):
 
 
 @_public
-def acos(x, /):
+def acos(x: Operand, /) -> Tensor:
     """Inverse cosine in radians, elementwise, NaN beyond -1 and 1; within 4 ULP in float64."""
     x = _floating(x)
     wide = _wider(x)
@@ -69,7 +78,7 @@ def acos(x, /):
 
 
 @_public
-def atan2(x1, x2, /):
+def atan2(x1: Operand, x2: Operand, /) -> Tensor:
     """Angle of the point (x2, x1) in radians, elementwise, from -pi to pi; signs as in C."""
     x1, x2 = _pair(x1, x2)
     y, x = _wider(x1), _wider(x2)
@@ -84,7 +93,7 @@ def atan2(x1, x2, /):
 
 
 @_public
-def sinh(x, /):
+def sinh(x: Operand, /) -> Tensor:
     """Hyperbolic sine, elementwise; within 3 ULP in float64."""
     x = _floating(x)
     wide = _wider(x)
@@ -97,7 +106,7 @@ def sinh(x, /):
 
 
 @_public
-def cosh(x, /):
+def cosh(x: Operand, /) -> Tensor:
     """Hyperbolic cosine, elementwise; within 3 ULP in float64."""
     x = _floating(x)
     size = _fz.abs(_wider(x))
@@ -108,7 +117,7 @@ def cosh(x, /):
 
 
 @_public
-def asinh(x, /):
+def asinh(x: Operand, /) -> Tensor:
     """Inverse hyperbolic sine, elementwise; within 4 ULP in float64."""
     x = _floating(x)
     wide = _wider(x)
@@ -121,7 +130,7 @@ def asinh(x, /):
 
 
 @_public
-def acosh(x, /):
+def acosh(x: Operand, /) -> Tensor:
     """Inverse hyperbolic cosine, elementwise, NaN below 1; within 4 ULP in float64."""
     x = _floating(x)
     wide = _wider(x)
@@ -132,7 +141,7 @@ def acosh(x, /):
 
 
 @_public
-def atanh(x, /):
+def atanh(x: Operand, /) -> Tensor:
     """Inverse hyperbolic tangent, elementwise, NaN beyond -1 and 1; within 4 ULP in float64."""
     x = _floating(x)
     wide = _wider(x)
@@ -151,19 +160,19 @@ def _logarithm(x, factor):
 
 
 @_public
-def log2(x, /):
+def log2(x: Operand, /) -> Tensor:
     """Logarithm to base 2, elementwise: exact at powers of 2, else within 4 ULP in float64."""
     return _logarithm(x, 1.4426950408889634)
 
 
 @_public
-def log10(x, /):
+def log10(x: Operand, /) -> Tensor:
     """Logarithm to base 10, elementwise: exact at powers of 10, else within 4 ULP in float64."""
     return _logarithm(x, 0.4342944819032518)
 
 
 @_public
-def hypot(x1, x2, /):
+def hypot(x1: Operand, x2: Operand, /) -> Tensor:
     """sqrt(x1**2 + x2**2), elementwise, without overflow; infinite if either is."""
     x1, x2 = _pair(x1, x2)
     a, b = _wider(x1), _wider(x2)
@@ -179,7 +188,7 @@ def hypot(x1, x2, /):
 
 
 @_public
-def logaddexp(x1, x2, /):
+def logaddexp(x1: Operand, x2: Operand, /) -> Tensor:
     """log(exp(x1) + exp(x2)), elementwise, without overflow."""
     x1, x2 = _pair(x1, x2)
     apart = _fz.where(_fz.equal(x1, x2), 0.0, x1 - x2)  # equal infinities differ by nothing
@@ -187,7 +196,7 @@ def logaddexp(x1, x2, /):
 
 
 @_public
-def signbit(x, /):
+def signbit(x: Operand, /) -> Tensor:
     """True where x is below zero or is -0.0, elementwise; false for NaN."""
     x = _tensor(x)
     if x.dtype.kind == "real floating":
@@ -196,7 +205,7 @@ def signbit(x, /):
 
 
 @_public
-def copysign(x1, x2, /):
+def copysign(x1: Operand, x2: Operand, /) -> Tensor:
     """The size of x1 with the sign of x2, elementwise; NaN has no sign, and counts as positive."""
     x1, x2 = _pair(x1, x2)
     size = _fz.abs(x1)
@@ -204,7 +213,9 @@ def copysign(x1, x2, /):
 
 
 @_public
-def nan_to_num(x, /, *, nan=0.0, posinf=None, neginf=None):
+def nan_to_num(
+    x: Operand, /, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
     """NaN and infinities replaced by numbers: by 0 and the dtype's largest and smallest."""
     x = _tensor(x)
     if x.dtype.kind != "real floating":
@@ -218,7 +229,15 @@ def nan_to_num(x, /, *, nan=0.0, posinf=None, neginf=None):
 
 
 @_public
-def isclose(x1, x2, /, rtol=1e-05, atol=1e-08, *, equal_nan=False):
+def isclose(
+    x1: Operand,
+    x2: Operand,
+    /,
+    rtol: float = 1e-05,
+    atol: float = 1e-08,
+    *,
+    equal_nan: bool = False,
+) -> Tensor:
     """True where abs(x1 - x2) <= atol + rtol * abs(x2), or both are the same infinity."""
     rtol, atol = _number("[isclose] rtol", rtol), _number("[isclose] atol", atol)
     equal_nan = _flag("[isclose] equal_nan", equal_nan)
@@ -232,13 +251,21 @@ def isclose(x1, x2, /, rtol=1e-05, atol=1e-08, *, equal_nan=False):
 
 
 @_public
-def allclose(x1, x2, /, rtol=1e-05, atol=1e-08, *, equal_nan=False):
+def allclose(
+    x1: Operand,
+    x2: Operand,
+    /,
+    rtol: float = 1e-05,
+    atol: float = 1e-08,
+    *,
+    equal_nan: bool = False,
+) -> bool:
     """Whether isclose holds for all elements: a Python bool. Reads the data."""
     return bool(_fz.all(isclose(x1, x2, rtol, atol, equal_nan=equal_nan)))
 
 
 @_public
-def array_equal(x1, x2, /):
+def array_equal(x1: Operand, x2: Operand, /) -> bool:
     """Whether two arrays have the same shape and elements: a Python bool. Reads the data."""
     x1, x2 = _tensor(x1), _tensor(x2)
     return x1.shape == x2.shape and bool(_fz.all(_fz.equal(x1, x2)))

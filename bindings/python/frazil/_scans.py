@@ -6,7 +6,9 @@
 [1, 3]
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from frazil import _frazil as _fz
 from frazil._dtypes import result_type as _result_type
@@ -15,6 +17,11 @@ from frazil._named import fixed_axis as _axis
 from frazil._named import flag as _flag
 from frazil._named import public as _public
 from frazil._named import tensor as _tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from frazil._types import DTypeLike, Operand
 
 __all__ = [
     "cumprod",
@@ -78,26 +85,40 @@ def _cumulative(x, axis, dtype, include_initial, op, identity):
 
 
 @_public
-def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
+def cumulative_sum(
+    x: Operand,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    include_initial: bool = False,
+) -> Tensor:
     """Sums of the elements up to each one along an axis; integers are summed in 64 bits."""
     return _cumulative(x, axis, dtype, include_initial, _fz.add, 0)
 
 
 @_public
-def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
+def cumulative_prod(
+    x: Operand,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    include_initial: bool = False,
+) -> Tensor:
     """Products of the elements up to each one along an axis; integers in 64 bits."""
     return _cumulative(x, axis, dtype, include_initial, _fz.multiply, 1)
 
 
 @_public
-def cumsum(x, /, axis=None, *, dtype=None):
+def cumsum(x: Operand, /, axis: int | None = None, *, dtype: DTypeLike | None = None) -> Tensor:
     """cumulative_sum under NumPy's name: without an axis, of x flattened."""
     x = _fz.flatten(_tensor(x)) if axis is None else x
     return cumulative_sum(x, axis=axis, dtype=dtype)
 
 
 @_public
-def cumprod(x, /, axis=None, *, dtype=None):
+def cumprod(x: Operand, /, axis: int | None = None, *, dtype: DTypeLike | None = None) -> Tensor:
     """cumulative_prod under NumPy's name: without an axis, of x flattened."""
     x = _fz.flatten(_tensor(x)) if axis is None else x
     return cumulative_prod(x, axis=axis, dtype=dtype)
@@ -127,7 +148,7 @@ class UniqueInverse(NamedTuple):
 
 
 @_public
-def unique_all(x, /):
+def unique_all(x: Operand, /) -> UniqueAll:
     """Distinct elements in ascending order, where each comes first, the position of each element's
     value among them, and how often each occurs. Every NaN counts by itself."""
     x = _tensor(x)
@@ -149,27 +170,27 @@ def unique_all(x, /):
 
 
 @_public
-def unique_counts(x, /):
+def unique_counts(x: Operand, /) -> UniqueCounts:
     """Distinct elements in ascending order, and how often each occurs."""
     every = unique_all(x)
     return UniqueCounts(every.values, every.counts)
 
 
 @_public
-def unique_inverse(x, /):
+def unique_inverse(x: Operand, /) -> UniqueInverse:
     """Distinct elements in ascending order, and the position of each element's value among them."""
     every = unique_all(x)
     return UniqueInverse(every.values, every.inverse_indices)
 
 
 @_public
-def unique_values(x, /):
+def unique_values(x: Operand, /) -> Tensor:
     """Distinct elements in ascending order."""
     return unique_all(x).values
 
 
 @_public
-def isin(x1, x2, /, *, invert=False):
+def isin(x1: Operand, x2: Operand | Sequence[Any], /, *, invert: bool = False) -> Tensor:
     """True where an element of x1 is among those of x2 (false with invert); NaN equals none."""
     invert = _flag("[isin] invert", invert)
     dtype = _result_type(_tensor(x1), _tensor(x2))

@@ -1,10 +1,19 @@
 """fz.trace: checks the callable and wraps it in the C++ type that records and replays."""
 
+from __future__ import annotations
+
 import functools
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from frazil._frazil import Traced
 from frazil._named import flag as _flag
 from frazil._named import integer as _integer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # code flags, as in module inspect
 
@@ -49,7 +58,32 @@ def _check_donate(fn, donate):
             )
 
 
-def trace(fn=None, *, pure=False, donate=(), check_first=2, check_every=1000):
+@overload
+def trace(
+    fn: Callable[_P, _R],
+    *,
+    pure: bool = False,
+    donate: str | int | Collection[str | int] = (),
+    check_first: int = 2,
+    check_every: int = 1000,
+) -> Traced[_P, _R]: ...
+@overload
+def trace(
+    fn: None = None,
+    *,
+    pure: bool = False,
+    donate: str | int | Collection[str | int] = (),
+    check_first: int = 2,
+    check_every: int = 1000,
+) -> Callable[[Callable[_P, _R]], Traced[_P, _R]]: ...
+def trace(
+    fn: Any = None,
+    *,
+    pure: bool = False,
+    donate: str | int | Collection[str | int] = (),
+    check_first: int = 2,
+    check_every: int = 1000,
+) -> Any:
     """Records what a function does on its first call and replays it as fused kernels afterwards.
 
     Results, side effects and exceptions are those of the function without it, bit for bit. Works on

@@ -5,6 +5,7 @@ import builtins
 from collections.abc import Sequence
 
 from frazil._frazil import Tensor
+from frazil._types import Number
 
 def adam_steps(
     parameters: Sequence[Tensor],
@@ -12,10 +13,10 @@ def adam_steps(
     vs: Sequence[Tensor],
     rate: Tensor,
     root: Tensor,
-    beta1: builtins.float,
-    beta2: builtins.float,
-    eps: builtins.float,
-    weight_decay: builtins.float,
+    beta1: Number,
+    beta2: Number,
+    eps: Number,
+    weight_decay: Number,
     /,
 ) -> None:
     """One step of Adam (Kingma and Ba 2015) for each parameter that has a gradient; rate is lr / (1 - beta1 ** t), root is sqrt(1 - beta2 ** t), both 0-d."""
@@ -29,9 +30,9 @@ def set_grad_enabled(on: builtins.bool, /) -> builtins.bool:
 def sgd_steps(
     parameters: Sequence[Tensor],
     velocities: Sequence[Tensor],
-    lr: builtins.float,
-    momentum: builtins.float,
-    weight_decay: builtins.float,
+    lr: Number,
+    momentum: Number,
+    weight_decay: Number,
     /,
 ) -> None:
     """For each parameter that has a gradient: velocity = velocity * momentum + gradient + parameter * weight_decay; parameter -= lr * velocity."""
