@@ -62,6 +62,7 @@ TYPES = {
     "indices": "Operand | Sequence[builtins.int]",
     "keepdims": "builtins.bool",
     "layout": "str",
+    "marks": "builtins.int",
     "max_version": "Any",
     "mode": "Any",
     "n_cols": "builtins.int | None",

@@ -7,6 +7,7 @@ import enum
 import functools
 import gc
 import importlib.util
+import pickle
 import sys
 import types
 import unittest.mock
@@ -57,7 +58,7 @@ def test_functions_of_one_code_with_globals_of_their_own():
     exec(source, one), exec(source, two)
     for _ in range(5):
         assert f(fz.ones(1), one["g"]).item() == 1 and f(fz.ones(1), two["g"]).item() == 2
-    assert f.stats()["skipped"] >= 6
+    assert f.stats()["skipped"] >= 4
 
 
 def test_two_loads_of_one_file(tmp_path):
@@ -65,7 +66,7 @@ def test_two_loads_of_one_file(tmp_path):
     path.write_text("k = 1.0\ndef g(x):\n    return x * k\n")
     f, _ = counted(lambda x, g: g(x))
     spec = importlib.util.spec_from_file_location("loaded_twice", path)
-    for i in range(40):
+    for i in range(16):
         module = importlib.util.module_from_spec(spec)
         if i % 2:
             sys.modules["loaded_twice"] = module
@@ -350,3 +351,111 @@ def test_the_default_generator_inside_a_module():
     wanted = draws(f.__wrapped__)
     assert draws(f) == wanted
     assert f.stats()["skipped"] >= 6, f.explain()
+
+
+class TestSchedules:
+    def train(self, make, schedule, trace):
+        fz.random.seed(0)
+        model = fz.nn.Linear(3, 2)
+        model.register_buffer("steps", fz.zeros(()))
+        optimizer = make(model.parameters())
+        x = fz.ones((4, 3))
+
+        def step(model, optimizer, x):
+            optimizer.zero_grad()
+            loss = (model(x) ** 2).sum()
+            loss.backward()
+            optimizer.step()
+            model.steps += 1
+            return loss.detach()
+
+        f = trace(step)
+        losses = []
+        for i in range(20):
+            optimizer.lr = schedule(i)
+            losses.append(f(model, optimizer, x).item())
+        state = {k: v.tolist() for k, v in model.state_dict().items()}
+        return losses, state, optimizer.lr, f
+
+    @pytest.mark.parametrize(
+        "make",
+        [
+            lambda p: fz.optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=0.01),
+            lambda p: fz.optim.Adam(p, lr=0.1),
+        ],
+    )
+    def test_a_learning_rate_that_changes_is_an_input(self, make):
+        schedule = lambda i: 0.1 / (1 + i)  # noqa: E731
+        traced = self.train(make, schedule, functools.partial(fz.trace, pure=True))
+        plain = self.train(make, schedule, lambda f: f)
+        assert traced[:3] == plain[:3] and traced[2] == 0.1 / 20
+        assert traced[3].stats()["skipped"] >= 14, traced[3].explain()
+
+    def test_rates_are_checked_and_copied(self):
+        p = fz.ones(2, requires_grad=True)
+        optimizer = fz.optim.SGD([p], lr=1)
+        with pytest.raises(ValueError, match="lr must be at least 0, got -1"):
+            optimizer.lr = -1
+        with pytest.raises(TypeError, match="lr must be a number"):
+            optimizer.lr = "fast"
+        assert optimizer.lr == 1.0
+        optimizer.lr = fz.asarray(0.25)
+        assert optimizer.lr == 0.25 and pickle.loads(pickle.dumps(optimizer)).lr == 0.25
+
+    def test_explain_names_numbers_that_are_new_at_each_call(self):
+        @dataclasses.dataclass
+        class Setting:
+            rate: float
+
+        f, _ = counted(lambda x, s: x * s.rate)
+        for i in range(20):
+            assert f(fz.ones(1), Setting(0.5 * i)).item() == 0.5 * i
+        assert "a.rate changed" not in f.explain()  # counted() has no names for them
+        assert "argument 1.rate changed 7.0 -> 7.5: what is no tensor is compared" in f.explain()
+        g = fz.trace(lambda x, rate: x * rate, pure=True)
+        for i in range(20):
+            g(fz.ones(1), rate=i)
+        assert "rate changed 14 -> 15" in g.explain() and g.stats()["causes"]["strangers"] == 1
+
+
+def test_a_gradient_inside_a_loss_that_is_differentiated():
+    def energy(w, x):
+        g = fz.grad(lambda x: (fz.tanh(x * w) * x).sum())(x)
+        return (g * g * w).sum() + (x * g).sum()
+
+    x = fz.asarray([0.5, -0.25, 2.0])
+    for argnums in (0, 1, (0, 1)):
+        f, runs = counted(energy)
+        for i in range(6):
+            w = fz.asarray([1.0 + i, 0.5, 2.0])
+            got, want = (fz.value_and_grad(e, argnums)(w, x) for e in (f, energy))
+            flat = lambda t: [v.tolist() for v in (t if isinstance(t, tuple) else (t,))]  # noqa: E731
+            assert got[0].item() == want[0].item() and flat(got[1]) == flat(want[1])
+        assert len(runs) <= 3, f.explain()
+    f, runs = counted(energy)
+    for i in range(8):
+        grads = []
+        for e in (f, energy):
+            w = fz.asarray([1.0 + i, 0.5, 2.0], requires_grad=True)
+            e(w, x).backward()
+            grads.append(w.grad.tolist())
+        assert grads[0] == grads[1]
+    assert len(runs) <= 3, f.explain()
+    third, runs = counted(lambda x: fz.grad(lambda y: (y**3 * y).sum())(x))
+    for _ in range(6):
+        g = fz.grad(lambda x: fz.grad(lambda x: third(x).sum())(x).sum())(x)
+        assert g.tolist() == (24 * x).tolist()
+    assert len(runs) <= 3, third.explain()
+
+
+def test_a_variable_caught_from_outside_is_refused():
+    def outer(v):
+        f = fz.trace(lambda x: x * v, pure=True, check_first=0)
+        total = fz.zeros(2)
+        for _ in range(5):
+            total = total + f(fz.ones(2) * 3)
+        outer.traced = f
+        return total.sum()
+
+    assert fz.grad(outer)(fz.ones(2)).tolist() == [15, 15]
+    assert outer.traced.stats()["skipped"] == 0
