@@ -54,6 +54,32 @@ bool Nest::AddString(PyObject* string) {
   return true;
 }
 
+void Nest::AddContainer(PyObject* container) {
+  if (places_) places_->try_emplace(container, containers.size());
+  containers.push_back(container);
+}
+
+// Adds a container, or the number of the same one if it has been met: then it is done.
+bool Nest::IsAgain(PyObject* container) {
+  constexpr size_t kFew = 16;
+  const size_t n = containers.size();
+  size_t place = n;
+  if (n <= kFew) {
+    place = static_cast<size_t>(std::find(containers.begin(), containers.end(), container) -
+                                containers.begin());
+  } else {
+    if (!places_) {
+      places_ = std::make_unique<absl::flat_hash_map<PyObject*, size_t>>();
+      for (size_t i = 0; i < n; ++i) places_->try_emplace(containers[i], i);
+    }
+    const auto it = places_->find(container);
+    if (it != places_->end()) place = it->second;
+  }
+  if (place == n) return AddContainer(container), false;
+  words.push_back(Word(kAgain, place));
+  return true;
+}
+
 bool Nest::AddItems(PyObject* const* items, Py_ssize_t n) {
   for (Py_ssize_t i = 0; i < n; ++i) {
     if (!Add(items[i])) return false;
@@ -224,7 +250,7 @@ bool Nest::AddAttributes(PyObject* object, bool is_enum) {
   PyObject* dict = AttributesOf(object);
   words.push_back(Word(kAttributes, dict ? static_cast<uint64_t>(PyDict_GET_SIZE(dict)) : 0));
   if (!dict) return true;
-  containers.push_back(dict);
+  AddContainer(dict);
   Py_ssize_t at = 0;
   PyObject *key, *value;
   while (PyDict_Next(dict, &at, &key, &value)) {
@@ -255,14 +281,11 @@ bool Nest::AddInstance(PyObject* o) {
   const Kind kind = info->kind;
   const bool has_dict = info->has_dict;
   const ClassInfo::Slots slots = info->slots;  // the class may change meanwhile
+  if (kind != Kind::kEnum && IsAgain(o)) return true;
   words.push_back(Word(kInstance));
   words.push_back(Address(type));
   Pin(reinterpret_cast<PyObject*>(type));
-  if (kind == Kind::kEnum) {
-    AddIdentity(o);
-  } else {
-    containers.push_back(o);
-  }
+  if (kind == Kind::kEnum) AddIdentity(o);
   if (!AddClass(type)) return false;
   if (kind == Kind::kTuple) {
     words.push_back(Word(kTuple, static_cast<uint64_t>(PyTuple_GET_SIZE(o))));
@@ -327,20 +350,20 @@ bool Nest::Add(PyObject* o) {
   bool good;
   if (PyTuple_CheckExact(o) || PyList_CheckExact(o)) {
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-    containers.push_back(o);
-    words.push_back(Word(PyTuple_CheckExact(o) ? kTuple : kList, static_cast<uint64_t>(n)));
-    good = AddItems(PySequence_Fast_ITEMS(o), n);
+    good = IsAgain(o);
+    if (!good) {
+      words.push_back(Word(PyTuple_CheckExact(o) ? kTuple : kList, static_cast<uint64_t>(n)));
+      good = AddItems(PySequence_Fast_ITEMS(o), n);
+    }
   } else if (PyDict_CheckExact(o)) {
-    containers.push_back(o);
-    good = AddDict(o);
+    good = IsAgain(o) || AddDict(o);
   } else if (IsModule(o)) {
-    containers.push_back(o);
-    good = AddModule(o);
+    good = IsAgain(o) || AddModule(o);
   } else if (PyMethod_Check(o)) {
     words.push_back(Word(kMethod));
     good = Add(PyMethod_GET_FUNCTION(o)) && Add(PyMethod_GET_SELF(o));
   } else if (PyFunction_Check(o)) {
-    good = AddFunction(o);
+    good = IsAgain(o) || AddFunction(o);
   } else if (IsPartial(o)) {
     good = AddPartial(o);
   } else if (PyType_Check(o)) {

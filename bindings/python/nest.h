@@ -16,6 +16,8 @@
 //   functions             code, globals, name, documentation, annotations, defaults, attributes,
 //                         closure; partials and methods by their parts
 //   built-in functions, dtypes   identity
+// Which of the lists, dicts, tuples, instances, modules and functions are one object is compared as
+// well, but for those inside of two modules that do not hold each other.
 // Refused is every other type, and a class whose instances have state that Python does not show.
 #pragma once
 
@@ -23,7 +25,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
+#include "absl/container/flat_hash_map.h"
 #include "bindings/python/class_info.h"
 #include "bindings/python/tensor_type.h"
 #include "tracer/promise.h"
@@ -49,7 +51,7 @@ class Nest {
 
   tracer::Words words;
   SmallStack<Tensor*, 16> cells;
-  SmallStack<PyObject*, 8> containers;  // borrowed: lists, tuples, dicts ...
+  SmallStack<PyObject*, 8> containers;  // borrowed, each once: lists, tuples, dicts, functions ...
   // Only if there are pins; borrowed:
   std::vector<PyObject*> owners;     // whose cells they are
   std::vector<PyTypeObject*> types;  // classes that were compared by their version
@@ -73,6 +75,8 @@ class Nest {
   bool AddModule(PyObject* module);
   bool AddString(PyObject* string);
   bool Refuse(PyObject* object);
+  bool IsAgain(PyObject* container);
+  void AddContainer(PyObject* container);
   void Pin(PyObject* object) {
     if (pins_) pins_->push_back(Object::Share(object));
   }
@@ -82,6 +86,7 @@ class Nest {
   bool volatile_ = false;  // what was added can change in ways that a snapshot does not see
   bool has_default_ = false;  // the default generator's state is among the cells
   int depth_ = 0;
+  std::unique_ptr<absl::flat_hash_map<PyObject*, size_t>> places_;  // of many containers
   std::vector<PyTypeObject*> classes_;  // whose attributes have been added
   std::string refusal_;
 };

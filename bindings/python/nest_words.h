@@ -27,7 +27,7 @@ enum Tag : uint64_t {
   kModule,      // number of its structure
   kArgument,    // result: number of a tensor among the arguments
   kContainer,   // result: number of a container among the arguments
-  kAgain,       // result: number of an earlier tensor of the result
+  kAgain,       // number of an earlier container; result: of an earlier tensor of the result
   kFunction,    // its parts, what its closure holds
   kAnnotations, // names and values, or arguments
   kDefaults,    // positional, named

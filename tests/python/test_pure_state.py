@@ -459,3 +459,18 @@ def test_a_variable_caught_from_outside_is_refused():
 
     assert fz.grad(outer)(fz.ones(2)).tolist() == [15, 15]
     assert outer.traced.stats()["skipped"] == 0
+
+
+def test_which_arguments_are_one_object():
+    one, other = [1.0], [1.0]
+    f, runs = counted(lambda x, a: (x * (2.0 if a[0] is a[1] else 1.0), a[1]))
+    for _ in range(4):
+        for pair in ([one, one], [one, other], [other, other]):
+            y, last = f(fz.ones(1), pair)
+            assert y.item() == (2.0 if pair[0] is pair[1] else 1.0) and last is pair[1]
+    assert len(runs) <= 5
+    loop = [1.0]
+    loop.append(loop)
+    follows(lambda a: a[1][1][0], loop, lambda: loop.__setitem__(0, 2.0))
+    many = [[float(i)] for i in range(40)]
+    follows(lambda a: float(a[0] is a[-1]), many, lambda: many.append(many[0]))
