@@ -196,8 +196,7 @@ FZ_FAST(SgdSteps) {
   if (!cells.Init("sgd_steps", a, 2) || !ToDoubles(a + 3, 2, "sgd_steps", c)) return nullptr;
   double number = 0;
   if (!IsTensor(a[2]) && !ToDouble(a[2], "sgd_steps", "lr", &number)) return nullptr;
-  const Tensor lr =
-      IsTensor(a[2]) ? CellOf(a[2]) : ops::scalar(Scalar::Float(number), DType::kF64);
+  const Tensor lr = IsTensor(a[2]) ? CellOf(a[2]) : ops::scalar(Scalar::Float(number), DType::kF64);
   return ForGradients<ops::SgdNumbers>(
       cells, 1, [&](DType dtype) { return ops::SgdNumbers(dtype, lr, c[0], c[1]); },
       [&](Py_ssize_t k, const Tensor& gradient, const ops::SgdNumbers& numbers) {

@@ -77,8 +77,7 @@ PyTypeObject* RootOf(PyTypeObject* type, ClassInfo::Slots* slots) {
 // The fields proper: variables of the class and of __init__ are none.
 bool AddFields(PyTypeObject* type, std::vector<Object>* fields) {
   static PyObject* const name = PyUnicode_InternFromString("__dataclass_fields__");
-  static PyObject* const proper =
-      reinterpret_cast<PyObject*>(TypeFrom("dataclasses", "_FIELD"));
+  static PyObject* const proper = reinterpret_cast<PyObject*>(TypeFrom("dataclasses", "_FIELD"));
   PyObject* dict = _PyType_Lookup(type, name);
   if (!dict || !PyDict_Check(dict)) return false;
   Py_ssize_t at = 0;

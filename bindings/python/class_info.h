@@ -23,8 +23,8 @@ struct ClassInfo {
 
   unsigned version = 0;
   Kind kind = Kind::kOpaque;
-  bool has_dict = false;  // instances have a __dict__
-  Slots slots;  // those of the bases as well
+  bool has_dict = false;       // instances have a __dict__
+  Slots slots;                 // those of the bases as well
   std::vector<Object> fields;  // names of a dataclass's fields
   // Attributes by name that are neither code (what has __get__) nor constant, but for special names
   // (__x__) and an enumeration's members. Borrowed from the class.

@@ -137,10 +137,8 @@ void Nest::AddGlobals(PyObject* function) {
   static PyObject* const dunder_name = PyUnicode_InternFromString("__name__");
   PyObject* globals = PyFunction_GET_GLOBALS(function);
   PyObject* name = PyDict_GetItemWithError(globals, dunder_name);
-  PyObject* module =
-      name ? PyDict_GetItemWithError(PyImport_GetModuleDict(), name) : nullptr;
-  const bool owns =
-      module && PyModule_Check(module) && PyModule_GetDict(module) == globals;
+  PyObject* module = name ? PyDict_GetItemWithError(PyImport_GetModuleDict(), name) : nullptr;
+  const bool owns = module && PyModule_Check(module) && PyModule_GetDict(module) == globals;
   // One reference for each object, as long as somebody holds it; no later one has its address.
   Object owner = Object::Steal(PyWeakref_NewRef(owns ? module : function, nullptr));
   PyErr_Clear();
@@ -219,8 +217,7 @@ bool Nest::AddClass(PyTypeObject* type) {
   if (!info) return Refuse(reinterpret_cast<PyObject*>(type));
   words.push_back(info->version);
   if (pins_ && std::find(types.begin(), types.end(), type) == types.end()) types.push_back(type);
-  if (!info->data.empty() &&
-      std::find(classes_.begin(), classes_.end(), type) == classes_.end()) {
+  if (!info->data.empty() && std::find(classes_.begin(), classes_.end(), type) == classes_.end()) {
     classes_.push_back(type);
     const auto data = info->data;
     for (const auto& [name, value] : data) {

@@ -82,8 +82,8 @@ class Nest {
   }
 
   Pinned* pins_;
-  bool lenient_ = false;   // inside a module, whose snapshot outlives the look at it
-  bool volatile_ = false;  // what was added can change in ways that a snapshot does not see
+  bool lenient_ = false;      // inside a module, whose snapshot outlives the look at it
+  bool volatile_ = false;     // what was added can change in ways that a snapshot does not see
   bool has_default_ = false;  // the default generator's state is among the cells
   int depth_ = 0;
   std::unique_ptr<absl::flat_hash_map<PyObject*, size_t>> places_;  // of many containers

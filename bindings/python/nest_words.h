@@ -8,31 +8,31 @@
 namespace frazil::python {
 
 enum Tag : uint64_t {
-  kTensor,      // its marks in the place of a count
+  kTensor,  // its marks in the place of a count
   kNone,
   kFalse,
   kTrue,
-  kInt,         // bits
-  kFloat,       // bits
-  kString,      // address of the interned string
-  kTuple,       // items
-  kList,        // items
-  kNamedTuple,  // address of the type, items
-  kDict,        // keys and values
-  kDataclass,   // result: address of the type, names and values
-  kInstance,    // address of the type, its class, items, attributes, slots
-  kAttributes,  // names and values
-  kIdentity,    // address
-  kMethod,      // function, object
-  kModule,      // number of its structure
-  kArgument,    // result: number of a tensor among the arguments
-  kContainer,   // result: number of a container among the arguments
-  kAgain,       // number of an earlier container; result: of an earlier tensor of the result
-  kFunction,    // its parts, what its closure holds
-  kAnnotations, // names and values, or arguments
-  kDefaults,    // positional, named
-  kPartial,     // function, arguments, keywords
-  kOpen,        // a cell of a closure, or a slot, that holds nothing
+  kInt,          // bits
+  kFloat,        // bits
+  kString,       // address of the interned string
+  kTuple,        // items
+  kList,         // items
+  kNamedTuple,   // address of the type, items
+  kDict,         // keys and values
+  kDataclass,    // result: address of the type, names and values
+  kInstance,     // address of the type, its class, items, attributes, slots
+  kAttributes,   // names and values
+  kIdentity,     // address
+  kMethod,       // function, object
+  kModule,       // number of its structure
+  kArgument,     // result: number of a tensor among the arguments
+  kContainer,    // result: number of a container among the arguments
+  kAgain,        // number of an earlier container; result: of an earlier tensor of the result
+  kFunction,     // its parts, what its closure holds
+  kAnnotations,  // names and values, or arguments
+  kDefaults,     // positional, named
+  kPartial,      // function, arguments, keywords
+  kOpen,         // a cell of a closure, or a slot, that holds nothing
 };
 constexpr int kTagBits = 8;
 constexpr int kMaxDepth = 64;

@@ -72,8 +72,8 @@ void PromisedFunction::NoteStranger(PyObject* const* args, size_t n, PyObject* k
   if (!module || !given) return;
   for (size_t i = 0; i < all; ++i)
     PyTuple_SET_ITEM(given.get(), static_cast<Py_ssize_t>(i), Py_NewRef(args[i]));
-  Object compared = Object::Steal(PyObject_CallMethod(
-      module.get(), "compared", "OOO", function_, given.get(), kwnames ? kwnames : Py_None));
+  Object compared = Object::Steal(PyObject_CallMethod(module.get(), "compared", "OOO", function_,
+                                                      given.get(), kwnames ? kwnames : Py_None));
   if (!compared) return;
   const Object before = std::exchange(strange_, compared);
   if (strangers < kStrangers || !before) return;

@@ -20,7 +20,9 @@ LONG = bool(os.environ.get("FRAZIL_NIGHTLY"))
 
 
 def number(r):
-    return r.choice([r.randrange(4), float(r.randrange(4)), r.random() < 0.5, None, "abc"[: r.randrange(4)]])
+    return r.choice(
+        [r.randrange(4), float(r.randrange(4)), r.random() < 0.5, None, "abc"[: r.randrange(4)]]
+    )
 
 
 def hashed(value):
@@ -59,7 +61,7 @@ def digest(o, seen=None):
         parts.append(getattr(o, "default_factory", None))
         parts += [getattr(o, n, "unset") for n in ("hidden", "extra", "value", "pos", "name")]
         parts += sorted(getattr(o, "__dict__", ()))
-        if not type(o).__module__ == "builtins":
+        if type(o).__module__ != "builtins":
             parts.append(type(o))
     for i, part in enumerate(parts):
         total += (i + 2) * digest(part, seen)
@@ -106,7 +108,7 @@ def make_classes():
         RED = [1.0]  # noqa: RUF012
         BLUE = 2.0
 
-    class Words(str, enum.Enum):
+    class Words(str, enum.Enum):  # noqa: UP042
         A = "a"
         B = "b"
 
@@ -132,16 +134,17 @@ def make_classes():
     return types.SimpleNamespace(**locals())
 
 
+KINDS = (
+    "number tensor tuple list dict data over slots pair color words table attributed factory "
+    "ordered numbers whole text function method partial module class closure"
+).split()
+
+
 def make(r, c, depth=0):
     """An argument, of any kind."""
     leaf = depth > 2
     inner = lambda: make(r, c, depth + 1)  # noqa: E731
-    name = r.choice(
-        ["number", "number", "tensor", "color", "words"]
-        if leaf
-        else "number tensor tuple list dict data over slots pair color words table attributed factory "
-        "ordered numbers whole text function method partial module class closure".split()
-    )
+    name = r.choice(["number", "number", "tensor", "color", "words"] if leaf else KINDS)
 
     def closure(value):
         def g(x, a=1.0, *, b=2.0):
@@ -198,7 +201,9 @@ def reached(o, out, depth=0):
         out.append(o)
     if isinstance(o, fz.Tensor):
         out.append(o)
-    parts = list(o.values()) if isinstance(o, dict) else list(o) if isinstance(o, (list, tuple)) else []
+    parts = (
+        list(o.values()) if isinstance(o, dict) else list(o) if isinstance(o, (list, tuple)) else []
+    )
     if isinstance(o, types.FunctionType):
         parts += [c.cell_contents for c in o.__closure__ or ()]
     if isinstance(o, types.MethodType):
@@ -219,7 +224,11 @@ def change(r, o):
     v = number(r)
     ways = [lambda: None]
     if isinstance(o, list):
-        ways += [lambda: o.append(v), lambda: o.__setitem__(0, v), lambda: o.pop() if len(o) > 1 else 0]
+        ways += [
+            lambda: o.append(v),
+            lambda: o.__setitem__(0, v),
+            lambda: o.pop() if len(o) > 1 else 0,
+        ]
     if isinstance(o, dict):
         ways += [lambda: o.__setitem__("a", v), lambda: o.__setitem__(str(v), v)]
         ways += [lambda: o.move_to_end("a")] if isinstance(o, collections.OrderedDict) else []
@@ -235,14 +244,14 @@ def change(r, o):
             lambda: o.__annotations__.update({str(v): int}),
             lambda: o.__closure__ and setattr(o.__closure__[0], "cell_contents", v),
         ]
-        if o.__globals__ is not globals():
-            pass  # what a global holds is no state of the argument
     if isinstance(o, functools.partial):
         ways += [lambda: o.keywords.update(b=v), lambda: setattr(o, "extra", v)]
     if isinstance(o, type) and o.__module__ == __name__:
         ways += [lambda: setattr(o, "scale", v)]
         table = o.__dict__.get("table")
-        ways += [lambda: table.__setitem__("k" if isinstance(table, dict) else 0, v)] * (table is not None)
+        ways += [lambda: table.__setitem__("k" if isinstance(table, dict) else 0, v)] * (
+            table is not None
+        )
         nested = o.__dict__.get("nested")
         ways += [lambda: setattr(nested, "scale", v)] * (nested is not None)
         if type(o) is not type and type(o).__module__ == __name__:
@@ -251,7 +260,10 @@ def change(r, o):
         ways += [lambda: setattr(o, "extra", v)]
         ways += [lambda: o.value.__setitem__(0, v)] if isinstance(o.value, list) else []
     elif hasattr(o, "pos") and not isinstance(o, (tuple, type)):
-        ways += [lambda: setattr(o, "pos", v), lambda: hasattr(type(o), "hidden") and setattr(o, "hidden", v)]
+        ways += [
+            lambda: setattr(o, "pos", v),
+            lambda: hasattr(type(o), "hidden") and setattr(o, "hidden", v),
+        ]
         ways += [lambda: setattr(o, "extra", v)] if hasattr(o, "__dict__") else []
     if isinstance(o, fz.Tensor):
         ways += [lambda: o.requires_grad_(not o.requires_grad)]

@@ -241,7 +241,7 @@ def test_what_only_looks_like_a_member():
 
 def test_the_factory_of_a_defaultdict():
     d = collections.defaultdict(lambda: 1.0)
-    with_factory = lambda f: (lambda: setattr(d, "default_factory", f))  # noqa: E731
+    with_factory = lambda f: lambda: setattr(d, "default_factory", f)  # noqa: E731
     follows(lambda d: d.default_factory(), d, with_factory(lambda: 2.0), with_factory(float))
 
 

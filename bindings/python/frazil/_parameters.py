@@ -91,9 +91,9 @@ def _constructs(module):
     frame = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if code.co_name in ("__init__", "forward") and code.co_argcount > 0:
-            if frame.f_locals.get(code.co_varnames[0]) is module:
-                return code.co_name == "__init__"
+        method = code.co_name in ("__init__", "forward") and code.co_argcount > 0
+        if method and frame.f_locals.get(code.co_varnames[0]) is module:
+            return code.co_name == "__init__"
         frame = frame.f_back
     return False
 
