@@ -139,9 +139,9 @@ bool ScriptBuilder::HistoriesUsed() const {
 }
 
 bool ScriptBuilder::RecordTape(absl::Span<const GradNode* const> roots) {
-  std::vector<const autograd::TapeNode*> nodes;
-  if (!CollectTape(roots, links_, &nodes)) return false;
-  for (const auto* node : nodes) {
+  std::vector<const GradNode*> nodes;
+  if (!CollectTape(roots, links_, start_, &nodes)) return false;
+  for (const GradNode* node : nodes) {
     const auto link = [&](const GradNode* n) { return LinkTo(n); };
     const auto find = [&](const Value& v) { return Find(v); };
     path_->tape.push_back(Describe(*node, link, find));

@@ -51,6 +51,7 @@ class ScriptBuilder {
   SegmentRecord& Ended(SegmentRecord::End end, const Value& value);
 
   Cells cells_;
+  uint64_t start_ = autograd::NextSequence();
   std::vector<Tensor> before_;  // the cells' content at the start
   // Of the cells that an op made: backward passes through that op until the start.
   std::vector<std::pair<const autograd::TapeNode*, uint32_t>> histories_;

@@ -88,13 +88,18 @@ Tensor GradientOf(const Tensor& x) {
   return x.node() && x.node()->leaf() ? autograd::Grad(x) : Tensor();
 }
 
-// A new cell; a leaf's copy is a leaf of its own, anything else keeps its history.
+// A new cell; a leaf's copy is a leaf of its own, anything else keeps its history. A parameter's is
+// a parameter.
 PyObject* CopyCell(PyObject* self, PyObject*) {
   const Tensor& x = CellOf(self);
-  if (!x.node() || !x.node()->leaf()) return Wrap(x);
-  Tensor copy = x.Detach();
-  if (Status s = autograd::SetRequiresGrad(&copy, true); !s.ok()) return Raise(s);
-  return Wrap(std::move(copy));
+  const bool leaf = x.node() && x.node()->leaf();
+  Tensor copy = leaf ? x.Detach() : x;
+  if (leaf) {
+    if (Status s = autograd::SetRequiresGrad(&copy, true); !s.ok()) return Raise(s);
+  }
+  PyObject* made = Wrap(std::move(copy));
+  if (made) SetMarks(made, MarksOf(self) & (kParameter | kFrozen));
+  return made;
 }
 // The same, with the gradient.
 PyObject* DeepCopy(PyObject* self, PyObject*) {
@@ -109,7 +114,7 @@ PyObject* DeepCopy(PyObject* self, PyObject*) {
 }
 PyObject* CopyMethod(PyObject* self, PyObject*) { return Wrap(ops::copy(CellOf(self))); }
 
-// (_rebuild, (dtype name, shape, bytes, requires_grad, gradient or None, device))
+// (_rebuild, (dtype name, shape, bytes, requires_grad, gradient or None, device, marks))
 PyObject* Reduce(PyObject* self, PyObject*) {
   const Tensor& x = CellOf(self);
   if (x.node() && !x.node()->leaf()) {
@@ -126,10 +131,11 @@ PyObject* Reduce(PyObject* self, PyObject*) {
   Object grad =
       gradient.defined() ? Object::Steal(Wrap(gradient.Detach())) : Object::Share(Py_None);
   if (!grad) return nullptr;
-  return Py_BuildValue("O(sOy#OOs)", rebuild.get(), std::string(Name(x.dtype())).c_str(),
+  return Py_BuildValue("O(sOy#OOsi)", rebuild.get(), std::string(Name(x.dtype())).c_str(),
                        shape.get(), (*dense)->data,
                        static_cast<Py_ssize_t>((*dense)->size() * SizeOf(x.dtype())),
-                       x.node() ? Py_True : Py_False, grad.get(), Name(x.device()).c_str());
+                       x.node() ? Py_True : Py_False, grad.get(), Name(x.device()).c_str(),
+                       MarksOf(self) & (kParameter | kFrozen));
 }
 
 FZ_FAST(BackwardMethod) {
@@ -150,7 +156,7 @@ FZ_FAST(RequiresGradMethod) {
   FZ_ARGS(2, "requires_grad_(self, requires_grad=True)");
   bool on;
   if (!ToBool(a[1], "requires_grad_", "requires_grad", true, &on)) return nullptr;
-  if (Status s = autograd::SetRequiresGrad(&CellOf(a[0]), on); !s.ok()) return Raise(s);
+  if (Status s = SwitchGradient(a[0], on); !s.ok()) return Raise(s);
   return Py_NewRef(a[0]);
 }
 

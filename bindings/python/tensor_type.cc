@@ -10,6 +10,7 @@
 #include "bindings/python/convert.h"
 #include "bindings/python/cuda_interop.h"
 #include "bindings/python/dtype_type.h"
+#include "bindings/python/module_type.h"
 #include "bindings/python/other_names.h"
 #include "core/functions/composites.h"
 
@@ -91,9 +92,17 @@ PyObject* GetRequiresGrad(PyObject* self, void*) {
 int SetRequiresGrad(PyObject* self, PyObject* value, void*) {
   bool on;
   if (!ToBool(value, "requires_grad", "the value", false, &on)) return -1;
-  const Status s = autograd::SetRequiresGrad(&CellOf(self), on);
+  const Status s = SwitchGradient(self, on);
   return s.ok() ? 0 : RaiseInt(s);
 }
+PyObject* GetParameter(PyObject* self, void*) {
+  return PyBool_FromLong(MarksOf(self) & kParameter);
+}
+int SetParameter(PyObject* self, PyObject*, void*) {
+  SetMarks(self, (MarksOf(self) & ~kFrozen) | kParameter);
+  return 0;
+}
+PyObject* GetFrozen(PyObject* self, void*) { return PyBool_FromLong(MarksOf(self) & kFrozen); }
 PyObject* GetIsLeaf(PyObject* self, void*) {
   return PyBool_FromLong(autograd::IsLeaf(CellOf(self)));
 }
@@ -128,6 +137,9 @@ PyGetSetDef getset[] = {
      "Whether gradients flow to or through this tensor.", nullptr},
     {"is_leaf", GetIsLeaf, nullptr, "Whether no recorded op made this tensor.", nullptr},
     {"grad", GetGrad, SetGrad, "Gradient collected by backward(), or None.", nullptr},
+    {"_parameter", GetParameter, SetParameter, "Whether it is a parameter; setting makes it one.",
+     nullptr},
+    {"_frozen", GetFrozen, nullptr, "Whether it was a leaf that required a gradient.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -175,10 +187,27 @@ inline PyTensor* NewObject() {
     PyObject_Init(reinterpret_cast<PyObject*>(t), &tensor_type);
   }
   t->weak_references = nullptr;
+  t->marks = 0;
   return t;
 }
 
 }  // namespace
+
+void SetMarks(PyObject* tensor, uint8_t marks) {
+  uint8_t& now = reinterpret_cast<PyTensor*>(tensor)->marks;
+  if (now == marks) return;
+  now = marks;
+  NoteAttributeChange();  // modules that hold it are compared by it, too
+}
+
+Status SwitchGradient(PyObject* tensor, bool on) {
+  Tensor& cell = CellOf(tensor);
+  const bool freezes = !on && cell.node() && cell.node()->leaf();
+  const Status s = autograd::SetRequiresGrad(&cell, on);
+  if (s.ok() && freezes && !(MarksOf(tensor) & kParameter))
+    SetMarks(tensor, MarksOf(tensor) | kFrozen);
+  return s;
+}
 
 PyObject* Wrap(Tensor&& tensor) {
   if (__builtin_expect(!tensor.ok(), 0)) return Raise(tensor.status());

@@ -103,9 +103,10 @@ Tensor random_integers(Tensor* generator, int64_t low, int64_t high, Dims dims, 
 // -- Optimizer steps (functions/optimizers.cc): parameters and states are cells, replaced in place.
 void sgd_step(Tensor* parameter, const Tensor& gradient, Tensor* velocity, double lr,
               double momentum, double weight_decay);
-// The numbers of a step as 0-d tensors of one dtype, which all parameters of that dtype share.
+// The numbers of a step as 0-d tensors of one dtype, which all parameters of that dtype share. `lr`
+// is 0-d and converted to it.
 struct SgdNumbers {
-  SgdNumbers(DType dtype, double lr, double momentum, double weight_decay);
+  SgdNumbers(DType dtype, const Tensor& lr, double momentum, double weight_decay);
   Tensor rate, momentum, decay;
 };
 void sgd_step(Tensor* parameter, const Tensor& gradient, Tensor* velocity,

@@ -96,8 +96,10 @@ def trace(
     and draws from the default random generator still happens. The first `check_first` calls of a
     kind and every `check_every`-th (0: none) run the body and compare: RuntimeError names the op,
     the line and both values if the promise turns out to be broken. Tensors are guarded by shape and
-    dtype, everything else by value: with a number that is new at every call the body runs. So it
-    does always if it reads a float or the bytes of an array, or writes to tensors outside of the
+    dtype, everything else by value: with a number that is new at every call the body runs, and
+    explain() names the number (an optimizer's `lr` is a tensor in this sense). Of objects all state
+    is compared, and of their classes; what cannot be explain() names, and the body runs. So it does
+    always if it reads a float or the bytes of an array, or writes to tensors outside of the
     arguments. What Python does besides (a print, an append to a list outside) is not seen.
 
     >>> import frazil as fz

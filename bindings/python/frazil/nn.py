@@ -1,6 +1,6 @@
 """Layers: modules that hold parameters, and the functions they call.
 
-Here: `Module`, the base; the layers `Linear`, `Embedding`, `LayerNorm`, `Dropout`, `Sequential`,
+Here: `Module`, the base; `Parameter`, a tensor that modules train; the layers `Linear`, `Embedding`, `LayerNorm`, `Dropout`, `Sequential`,
 `ReLU`, `Tanh`, `Sigmoid`, `GELU`; the activations `relu`, `tanh`, `sigmoid`, `silu`, `softplus`,
 `gelu`, `softmax`, `log_softmax`; `layer_norm`, `attention`, `conv2d`; the losses `cross_entropy`,
 `mse_loss`.
@@ -40,6 +40,11 @@ from frazil._grad import no_grad
 from frazil._named import flag as _flag
 from frazil._named import integer as _integer
 from frazil._named import number as _number
+from frazil._parameters import Parameter as Parameter
+from frazil._parameters import buffer_names as _buffer_names
+from frazil._parameters import join as _join
+from frazil._parameters import register as _register
+from frazil._parameters import walk as _walk
 from frazil._tracked import Tracked
 
 if TYPE_CHECKING:
@@ -54,6 +59,7 @@ __all__ = [
     "LayerNorm",
     "Linear",
     "Module",
+    "Parameter",
     "ReLU",
     "Sequential",
     "Sigmoid",
@@ -78,6 +84,8 @@ _M = TypeVar("_M", bound="Module")
 tanh = _fz.tanh
 _Traced = _fz.Traced
 _traces = _fz.ModuleBase._traces
+_changed = _fz.ModuleBase._changed
+_HOLDERS = (Tensor, list, tuple, dict)
 
 
 # -- Modules
@@ -86,8 +94,16 @@ _traces = _fz.ModuleBase._traces
 class Module(Tracked):
     """Parameters and a forward method. Assign tensors, modules, and lists and dicts of them.
 
-    A leaf tensor that requires a gradient is a parameter. Other tensors are plain attributes, and
-    are saved with the parameters if register_buffer names them.
+    A leaf tensor that requires a gradient when it is assigned is a parameter, as is what
+    nn.Parameter makes. It stays one when it is frozen (p.requires_grad_(False)), and a name that
+    stands for a parameter keeps doing so: the tensor assigned next is that parameter. Other tensors
+    are plain attributes, and are saved with the parameters if register_buffer names them.
+
+    Raises
+    ------
+    ValueError
+        If __init__ assigns a tensor that was computed from one that requires a gradient: it would
+        be no parameter. nn.Parameter(x) makes it one, x.detach() a constant.
     """
 
     training = True
@@ -103,6 +119,17 @@ class Module(Tracked):
         if self._hooks is None and self._pre_hooks is None:
             return self.forward(*args, **kwargs)
         return _call_with_hooks(self, args, kwargs)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, _HOLDERS):
+            _register(self, name, value)
+        _changed()
+        object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
+        if name in _buffer_names(self):
+            del self._buffer_names[name]
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What calling the module does: subclasses define it."""
@@ -125,10 +152,20 @@ class Module(Tracked):
         """
         return _Handle(self, "_hooks", hook)
 
-    def register_buffer(self, name: str, tensor: Tensor) -> None:
-        """Assigns a tensor that is saved with the parameters but not trained."""
-        self.__dict__.setdefault("_buffer_names", set()).add(name)
-        setattr(self, name, tensor)
+    def register_buffer(self, name: str, tensor: Tensor | None) -> None:
+        """Assigns a tensor that is saved with the parameters but not trained; None is not saved."""
+        if not isinstance(name, str) or not name or "." in name:
+            raise ValueError(
+                f"[register_buffer] a name is a string without dots and not empty, got {name!r}."
+            )
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"[register_buffer] {name} must be a tensor or None, got {type(tensor).__name__}."
+            )
+        if "_buffer_names" not in self.__dict__:
+            self._buffer_names = {}
+        self._buffer_names[name] = None
+        Tracked.__setattr__(self, name, tensor)
 
     # Walking
 
@@ -141,9 +178,9 @@ class Module(Tracked):
         return (module for _, module in self.named_modules())
 
     def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
-        """The parameters with dotted names; a shared one comes once."""
+        """The parameters, frozen ones too, with dotted names; a shared one comes once."""
         for name, item in _walk(prefix, self, set()):
-            if isinstance(item, Tensor) and item.requires_grad and item.is_leaf:
+            if isinstance(item, Tensor):
                 yield name, item
 
     def parameters(self) -> list[Tensor]:
@@ -153,8 +190,9 @@ class Module(Tracked):
     def named_buffers(self, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
         """The registered buffers with dotted names."""
         for path, module in self.named_modules(prefix):
-            for name in sorted(module.__dict__.get("_buffer_names", ())):
-                yield _join(path, name), getattr(module, name)
+            for name in _buffer_names(module):
+                if getattr(module, name) is not None:
+                    yield _join(path, name), getattr(module, name)
 
     def buffers(self) -> list[Tensor]:
         """The registered buffers, as a list."""
@@ -267,29 +305,6 @@ def _call_with_hooks(module, args, kwargs):
         if changed is not None:
             result = changed
     return result
-
-
-def _join(prefix, name):
-    return f"{prefix}.{name}" if prefix else str(name)
-
-
-def _walk(path, item, seen):
-    """Modules and tensors below `item`, depth first, each object once."""
-    if isinstance(item, (Module, Tensor)):
-        if id(item) in seen:
-            return
-        seen.add(id(item))
-        yield path, item
-    if isinstance(item, Module):
-        inside = vars(item).items()
-    elif isinstance(item, dict):
-        inside = item.items()
-    elif isinstance(item, (list, tuple)):
-        inside = enumerate(item)
-    else:
-        return
-    for name, value in inside:
-        yield from _walk(_join(path, name), value, seen)
 
 
 def _children(items, path=""):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from frazil import _frazil as _fz
 from frazil._grad import no_grad
 from frazil._named import number as _number
+from frazil._parameters import is_leaf_for_training
 from frazil._tracked import Tracked
 
 if TYPE_CHECKING:
@@ -32,8 +33,17 @@ _sgd_steps = _fz.autograd.sgd_steps
 _adam_steps = _fz.autograd.adam_steps
 
 
+def _is_frozen(p):
+    return p.is_leaf and (p._parameter or p._frozen)
+
+
 class Optimizer(Tracked):
-    """The parameters, and what step() and zero_grad() share."""
+    """The parameters, and what step() and zero_grad() share. Frozen parameters are left alone.
+
+    The learning rate `lr` may be assigned at any time. A call that skips the body
+    (fz.trace(fn, pure=True)) takes it as it is then; the body itself must leave reading it to
+    step().
+    """
 
     def __init__(self, parameters: Iterable[Tensor], lr: Number) -> None:
         if not hasattr(parameters, "__iter__"):
@@ -45,8 +55,30 @@ class Optimizer(Tracked):
         if not self.parameters:
             raise ValueError("[optim] there are no parameters.")
         for p in self.parameters:
-            if not isinstance(p, _fz.Tensor) or not (p.requires_grad and p.is_leaf):
-                raise ValueError("[optim] parameters must be leaf tensors that require a gradient.")
+            if not isinstance(p, _fz.Tensor) or not (is_leaf_for_training(p) or _is_frozen(p)):
+                raise ValueError(
+                    "[optim] parameters must be leaf tensors that require a gradient, or frozen "
+                    "parameters of a module."
+                )
+
+    @property
+    def lr(self) -> float:
+        """The learning rate."""
+        return self._rate.item()
+
+    @lr.setter
+    def lr(self, value: Number) -> None:
+        rate = _fz.asarray(_number("[optim] lr", value, 0), dtype="float64").reshape(())
+        if "_rate" in self.__dict__:
+            self._rate[...] = rate  # the cell stays: it is what a skipped call reads
+        else:
+            self._rate = rate * 1
+
+    def __setattr__(self, name, value):
+        if name == "lr":  # writes to a tensor: what modules hold is as it was
+            object.__setattr__(self, name, value)
+        else:
+            super().__setattr__(name, value)
 
     def zero_grad(self) -> None:
         """Forgets the gradients."""
@@ -81,7 +113,7 @@ class SGD(Optimizer):
         self.velocities = self._zeros()
 
     def step(self) -> None:
-        _sgd_steps(self.parameters, self.velocities, self.lr, self.momentum, self.weight_decay)
+        _sgd_steps(self.parameters, self.velocities, self._rate, self.momentum, self.weight_decay)
 
 
 class Adam(Optimizer):
@@ -114,6 +146,6 @@ class Adam(Optimizer):
         t, (b1, b2) = self.t, self.betas
         with no_grad():
             t += 1
-            rate, root = self.lr / (1 - b1**t), _fz.sqrt(1 - b2**t)
+            rate, root = self._rate / (1 - b1**t), _fz.sqrt(1 - b2**t)
             states = self.parameters, self.m, self.v
             _adam_steps(*states, rate, root, b1, b2, self.eps, self.weight_decay)

@@ -21,6 +21,9 @@ def adam_steps(
 ) -> None:
     """One step of Adam (Kingma and Ba 2015) for each parameter that has a gradient; rate is lr / (1 - beta1 ** t), root is sqrt(1 - beta2 ** t), both 0-d."""
 
+def in_grad_scope() -> None:
+    """Whether a function-style gradient is being taken in this thread."""
+
 def is_grad_enabled() -> builtins.bool:
     """Whether this thread records for gradients."""
 
@@ -35,4 +38,4 @@ def sgd_steps(
     weight_decay: Number,
     /,
 ) -> None:
-    """For each parameter that has a gradient: velocity = velocity * momentum + gradient + parameter * weight_decay; parameter -= lr * velocity."""
+    """For each parameter that has a gradient: velocity = velocity * momentum + gradient + parameter * weight_decay; parameter -= lr * velocity. lr is a number or 0-d."""

@@ -19,6 +19,7 @@ def _rebuild(
     requires_grad: builtins.bool,
     grad: Tensor | None = ...,
     device: str | None = ...,
+    marks: builtins.int = ...,
     /,
 ) -> Tensor:
     """A pickled tensor."""
