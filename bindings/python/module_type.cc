@@ -170,7 +170,7 @@ constinit PyTypeObject module_type = [] {
 // Walks a module's attributes with a Nest of its own.
 struct SnapshotTaker {
   static ModuleSnapshot* Take(PyObject* module) {
-    Object attributes = Object::Steal(PyObject_GetAttrString(module, "__dict__"));
+    Object attributes = Object::Steal(PyObject_GenericGetDict(module, nullptr));
     if (!attributes || !PyDict_Check(attributes.get())) return nullptr;
     auto snapshot = std::make_unique<ModuleSnapshot>();
     Pinned pins;
@@ -224,7 +224,7 @@ struct SnapshotTaker {
   }
   static bool AddSlot(PyObject* module, PyObject* name, Nest* nest) {
     nest->volatile_ = true;
-    Object value = Object::Steal(PyObject_GetAttr(module, name));
+    Object value = Object::Steal(PyObject_GenericGetAttr(module, name));
     PyErr_Clear();
     return !value || (nest->Add(name) && nest->Add(value.get()));
   }

@@ -71,6 +71,10 @@ bool Nest::AddDict(PyObject* dict) {
   PyObject *key, *value;
   if (PyODict_Check(dict)) {  // whose order is its own
     volatile_ = true;
+    if (Py_TYPE(dict)->tp_iter != PyODict_Type.tp_iter) return Refuse(dict);
+    while (PyDict_Next(dict, &at, &key, &value)) {
+      if (!IsPlainKey(key)) return Refuse(key);
+    }
     Object iterator = Object::Steal(PyObject_GetIter(dict));
     while (Object next = Object::Steal(iterator ? PyIter_Next(iterator.get()) : nullptr)) {
       if (!add(next.get(), PyDict_GetItemWithError(dict, next.get()))) return false;
@@ -132,17 +136,13 @@ bool Nest::AddDataclass(PyObject* object, PyObject* fields) {
   PyObject *name, *field;
   PyObject* attributes = AttributesOf(object);
   while (attributes && PyDict_Next(attributes, &at, &name, &field)) {
-    if (!PyDict_Contains(fields, name)) return Refuse(object);
+    if (!IsPlainKey(name) || !PyDict_Contains(fields, name)) return Refuse(object);
   }
   volatile_ = true;  // its attributes are assigned unseen
   at = 0;
   while (PyDict_Next(fields, &at, &name, &field)) {
-    Object value = Object::Steal(PyObject_GetAttr(object, name));
-    // The object holds it, unless a property made it.
-    if (!value || Py_REFCNT(value.get()) < 2 || !Add(value.get())) {
-      PyErr_Clear();
-      return refusal_.empty() ? Refuse(object) : false;
-    }
+    const Object value = Attribute(object, name);
+    if (!value || !Add(value.get())) return refusal_.empty() ? Refuse(object) : false;
   }
   return true;
 }

@@ -1,7 +1,8 @@
 // Nests of Python objects as words: what a call by promise compares its arguments by. Called by
 // promised.cc and module_type.cc. Invariants: nests of equal
 // words have the same structure, types, numbers, strings and, for what is compared by identity, the
-// same objects; the words name objects by address, so whoever keeps words keeps the pins.
+// same objects; the words name objects by address, so whoever keeps words keeps the pins. Adding
+// runs no code of the user's (nest_words.h): what only such code can tell is refused.
 #pragma once
 
 #include <memory>

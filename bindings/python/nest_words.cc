@@ -18,7 +18,7 @@ bool IsFixed(PyObject* o) {
     return !self || PyModule_Check(self);
   }
   return Py_IS_TYPE(o, dtype_type) || o == Py_Ellipsis ||
-         (enum_type && PyObject_IsInstance(o, enum_type) == 1);
+         (enum_type && PyType_IsSubtype(Py_TYPE(o), reinterpret_cast<PyTypeObject*>(enum_type)));
 }
 
 PyObject* AttributesOf(PyObject* o) {
@@ -29,16 +29,32 @@ PyObject* AttributesOf(PyObject* o) {
 }
 
 PyObject* FieldsOf(PyObject* o) {
-  PyObject* dict = Py_TYPE(o)->tp_dict;
   static PyObject* const name = PyUnicode_InternFromString("__dataclass_fields__");
-  PyObject* fields = dict ? PyDict_GetItemWithError(dict, name) : nullptr;
-  if (!fields) {
-    // Inherited.
-    Object found = Object::Steal(PyObject_GetAttr(reinterpret_cast<PyObject*>(Py_TYPE(o)), name));
-    if (!found) PyErr_Clear();
-    fields = found.get();
-  }
+  PyObject* fields = _PyType_Lookup(Py_TYPE(o), name);
   return fields && PyDict_Check(fields) ? fields : nullptr;
+}
+
+Object Attribute(PyObject* o, PyObject* name) {
+  static PyObject* const reader = PyUnicode_InternFromString("__getattribute__");
+  PyTypeObject* type = Py_TYPE(o);
+  if (!PyUnicode_CheckExact(name) ||
+      _PyType_Lookup(type, reader) != _PyType_Lookup(&PyBaseObject_Type, reader)) {
+    return Object();
+  }
+  PyObject* found = _PyType_Lookup(type, name);
+  if (found && Py_IS_TYPE(found, &PyMemberDescr_Type)) {  // one of __slots__
+    Object value = Object::Steal(PyObject_GenericGetAttr(o, name));
+    if (!value) PyErr_Clear();
+    return value;
+  }
+  PyObject* attributes = AttributesOf(o);
+  if (!attributes || (found && Py_TYPE(found)->tp_descr_set)) return Object();
+  return Object::Share(PyDict_GetItemWithError(attributes, name));
+}
+
+bool IsPlainKey(PyObject* key) {
+  return PyUnicode_CheckExact(key) || PyLong_CheckExact(key) || PyFloat_CheckExact(key) ||
+         PyBool_Check(key) || key == Py_None;
 }
 
 }  // namespace frazil::python

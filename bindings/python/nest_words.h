@@ -1,5 +1,6 @@
-// The words that nests and results are written in, and what both ask of objects. Called by nest.cc
-// and result.cc alone.
+// The words that nests and results are written in, and what both ask of objects. Called by nest.cc,
+// result.cc and module_type.cc alone. Invariant: no question here runs code of the user's, which
+// could change what is being read, so borrowed references are good until the reading ends.
 #pragma once
 
 #include <cstdint>
@@ -44,5 +45,10 @@ bool IsFixed(PyObject* object);
 PyObject* AttributesOf(PyObject* object);
 // A dataclass's fields by name, or null. Borrowed.
 PyObject* FieldsOf(PyObject* object);
+// What `object.name` is without asking a property, __getattr__ or __getattribute__; null without an
+// error if only they know.
+Object Attribute(PyObject* object, PyObject* name);
+// Whether a dict finds the key without asking its __hash__ and __eq__.
+bool IsPlainKey(PyObject* key);
 
 }  // namespace frazil::python

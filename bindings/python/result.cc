@@ -44,7 +44,7 @@ bool Result::Add(PyObject* o, int holders) {
   Py_ssize_t at = 0;
   if ((PyList_Check(o) || PyDict_Check(o) || fields) && Py_REFCNT(o) > holders) return refuse();
   while (attributes && PyDict_Next(attributes, &at, &key, &value)) {
-    if (!fields || !PyDict_Contains(fields, key)) return refuse();
+    if (!fields || !IsPlainKey(key) || !PyDict_Contains(fields, key)) return refuse();
   }
   const auto add_type = [&] {
     words.push_back(Address(Py_TYPE(o)));
@@ -53,7 +53,8 @@ bool Result::Add(PyObject* o, int holders) {
   if (PyTuple_Check(o) || PyList_CheckExact(o)) {
     const auto n = static_cast<uint64_t>(PySequence_Fast_GET_SIZE(o));
     const bool named = !PyList_CheckExact(o) && !PyTuple_CheckExact(o);
-    if (named && !PyObject_HasAttrString(o, "_fields")) return refuse();
+    static PyObject* const names = PyUnicode_InternFromString("_fields");
+    if (named && !_PyType_Lookup(Py_TYPE(o), names)) return refuse();
     words.push_back(Word(named ? kNamedTuple : PyTuple_CheckExact(o) ? kTuple : kList, n));
     if (named) add_type();
     for (uint64_t i = 0; i < n && good; ++i) good = Add(PySequence_Fast_GET_ITEM(o, i));
@@ -67,9 +68,8 @@ bool Result::Add(PyObject* o, int holders) {
     add_type();
     at = 0;
     while (good && PyDict_Next(fields, &at, &key, &value)) {
-      Object attribute = Object::Steal(PyObject_GetAttr(o, key));
-      good = attribute && Py_REFCNT(attribute.get()) > 1 && Add(attribute.get(), 2);
-      if (!attribute) PyErr_Clear();
+      const Object attribute = Attribute(o, key);
+      good = attribute && Add(attribute.get(), 2);
     }
     if (!good) return refuse();
   } else {
