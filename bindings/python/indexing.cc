@@ -105,13 +105,12 @@ int SetItem(PyObject* self, PyObject* key, PyObject* value) {
   const ErrorName error_name("setitem");
   Tensor& cell = CellOf(self);
   if (!value) return RaiseInt(TypeError("[setitem] elements of a tensor cannot be deleted."));
-  if (IsLostWrite(self, Target::kElements)) {
-    return RaiseInt(
-        TypeError("[setitem] the write would be lost: nothing but this statement holds the ",
-                  Describe(cell),
-                  " that it assigns to, which is no part of another tensor. Instead of "
-                  "`a[0][1] = v` write `a[0, 1] = v`, instead of `a.T[0] = v` `a[:, 0] = v`, and "
-                  "instead of `p.grad[0] = v` `g = p.grad; g[0] = v; p.grad = g`."));
+  if (IsLostWrite(self)) {
+    return RaiseInt(TypeError(
+        "[setitem] the write would be lost: nothing but this statement holds the ", Describe(cell),
+        " that it assigns to, which is no part of another tensor. Instead of "
+        "`a[0][1] = v` write `a[0, 1] = v`, instead of `a.T[0] = v` `a[:, 0] = v`, and "
+        "instead of `p.grad[0] = v` `g = p.grad; g[0] = v; p.grad = g`."));
   }
   IndexVec index;
   if (!ToIndices(key, &index)) return -1;

@@ -5,8 +5,7 @@
 namespace frazil::python {
 namespace {
 
-bool Assigns(int opcode, Target target) {
-  if (target == Target::kAttribute) return opcode == STORE_ATTR;
+bool Assigns(int opcode) {
 #ifdef STORE_SLICE
   if (opcode == STORE_SLICE) return true;
 #endif
@@ -15,20 +14,19 @@ bool Assigns(int opcode, Target target) {
 
 // Whether the innermost Python frame is at such an instruction. At a call it is not: functions in C
 // may hold what they assign to in ways that are not counted.
-bool AtAssignment(Target target) {
+bool AtAssignment() {
   PyFrameObject* running = PyThreadState_GetFrame(PyThreadState_Get());
   const Object frame = Object::Steal(reinterpret_cast<PyObject*>(running));
   if (!frame) return false;
   const Object code = Object::Steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(running)));
-  const Object bytes =
-      Object::Steal(PyCode_GetCode(reinterpret_cast<PyCodeObject*>(code.get())));
+  const Object bytes = Object::Steal(PyCode_GetCode(reinterpret_cast<PyCodeObject*>(code.get())));
   if (!bytes) {
     PyErr_Clear();
     return false;
   }
   const int at = PyFrame_GetLasti(running);
   if (at < 0 || at >= PyBytes_GET_SIZE(bytes.get())) return false;
-  return Assigns(static_cast<uint8_t>(PyBytes_AS_STRING(bytes.get())[at]), target);
+  return Assigns(static_cast<uint8_t>(PyBytes_AS_STRING(bytes.get())[at]));
 }
 
 // Whether the one reference is the stack's, and not that of an object whose own assignment, made in
@@ -48,8 +46,6 @@ bool OnStack(PyObject* self) {
 
 }  // namespace
 
-bool IsLostWriteSlow(PyObject* self, Target target) {
-  return AtAssignment(target) && OnStack(self);
-}
+bool IsLostWriteSlow(PyObject* self) { return AtAssignment() && OnStack(self); }
 
 }  // namespace frazil::python

@@ -10,7 +10,6 @@
 #include "bindings/python/convert.h"
 #include "bindings/python/cuda_interop.h"
 #include "bindings/python/dtype_type.h"
-#include "bindings/python/lost_write.h"
 #include "core/functions/composites.h"
 
 namespace frazil::python {
@@ -88,19 +87,9 @@ PyObject* GetMT(PyObject* self, void*) { return Wrap(ops::matrix_transpose(CellO
 PyObject* GetRequiresGrad(PyObject* self, void*) {
   return PyBool_FromLong(autograd::RequiresGrad(CellOf(self)));
 }
-// Whether the assignment to an attribute of `self` may go on; false with an error set.
-bool IsSeen(PyObject* self, const char* attribute) {
-  if (!IsLostWrite(self, Target::kAttribute)) return true;
-  Raise(TypeError("[", attribute, "] the assignment would be lost: nothing but this statement holds ",
-                  "the ", Describe(CellOf(self)), " whose ", attribute,
-                  " it sets, which is no part of another tensor; give it a name first: "
-                  "`x = ...; x.", attribute, " = ...`."));
-  return false;
-}
 int SetRequiresGrad(PyObject* self, PyObject* value, void*) {
   bool on;
   if (!ToBool(value, "requires_grad", "the value", false, &on)) return -1;
-  if (on && !IsSeen(self, "requires_grad")) return -1;
   const Status s = autograd::SetRequiresGrad(&CellOf(self), on);
   return s.ok() ? 0 : RaiseInt(s);
 }
@@ -117,7 +106,6 @@ int SetGrad(PyObject* self, PyObject* value, void*) {
     return RaiseInt(
         TypeError("[grad] must be a tensor or None, got ", Py_TYPE(value)->tp_name, "."));
   }
-  if (value && value != Py_None && !IsSeen(self, "grad")) return -1;
   const Status s =
       autograd::SetGrad(&CellOf(self), value && value != Py_None ? CellOf(value) : Tensor());
   return s.ok() ? 0 : RaiseInt(s);
@@ -152,7 +140,8 @@ constinit PyTypeObject tensor_type = [] {
       "functions, and by ops.\n\n"
       "A tensor is a cell that holds an immutable value: `x += y` and `x[i] = v` replace the "
       "cell's content, and "
-      "no other tensor changes with it, slices of x included. So `x[0][1] = v` would change nothing "
+      "no other tensor changes with it, slices of x included. So `x[0][1] = v` would change "
+      "nothing "
       "and raises TypeError; it is written `x[0, 1] = v`.";
   t.tp_basicsize = sizeof(PyTensor);
   t.tp_dealloc = Dealloc;
