@@ -1,6 +1,8 @@
 #include "bindings/python/sequence.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "bindings/python/convert.h"
 #include "core/functions/composites.h"
@@ -9,15 +11,17 @@ namespace frazil::python {
 namespace {
 
 // A nest that has been read. Items may run code of the user's (`__array__`, attributes), which may
-// change the sequences they stand in: each is copied into a tuple before its items are looked at,
-// and nothing is read twice.
+// change the sequences they stand in: before the first that may, the lists at hand are copied into
+// tuples, and so are all sequences from then on. Nothing is read twice.
 struct Nest {
   DimVec dims;
   int leaf_depth = -1;
   bool any = false;
   bool big = false;  // an int that needs uint64
   Scalar::Kind kind = Scalar::Kind::kBool;
-  std::vector<Object> rows;    // the innermost sequences, in order, as tuples
+  std::vector<Object> rows;    // the innermost sequences, in order: tuples and lists
+  std::vector<Object*> open;   // the sequences that are being walked
+  bool ran_code = false;       // every sequence is a tuple
   std::vector<Tensor> arrays;  // leaves that are tensors or arrays, in order
   Status status;               // why the walk stopped
 };
@@ -27,12 +31,28 @@ bool Stop(Nest* nest, Status status) {
   return false;
 }
 
+// Called before what may run code of the user's. False with an error set.
+bool CopyLists(Nest* nest) {
+  if (std::exchange(nest->ran_code, true)) return true;
+  const auto copy = [](Object* sequence) {
+    *sequence = Object::Steal(PySequence_Tuple(sequence->get()));
+    return static_cast<bool>(*sequence);
+  };
+  for (Object& row : nest->rows) {
+    if (!copy(&row)) return false;
+  }
+  return std::all_of(nest->open.begin(), nest->open.end(), copy);
+}
+
+bool IsPlainSequence(PyObject* o) { return PyList_CheckExact(o) || PyTuple_CheckExact(o); }
+
 bool Walk(PyObject* object, int depth, Nest* nest);
 
 bool WalkItems(PyObject* object, int depth, Nest* nest) {
-  Object row = Object::Steal(PySequence_Tuple(object));
+  if (!IsPlainSequence(object) && !CopyLists(nest)) return false;
+  Object row = nest->ran_code ? Object::Steal(PySequence_Tuple(object)) : Object::Share(object);
   if (!row) return false;
-  const Py_ssize_t n = PyTuple_GET_SIZE(row.get());
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(row.get());
   if (nest->leaf_depth >= 0 && depth >= nest->leaf_depth) {
     return Stop(
         nest, ValueError("[asarray] a sequence stands where another has a number, at depth ", depth,
@@ -46,9 +66,11 @@ bool WalkItems(PyObject* object, int depth, Nest* nest) {
     return Stop(nest, ValueError("[asarray] nested sequences have different lengths: ",
                                  nest->dims[depth], " and ", n, " at depth ", depth, "."));
   }
+  nest->open.push_back(&row);
   for (Py_ssize_t i = 0; i < n; ++i) {
-    if (!Walk(PyTuple_GET_ITEM(row.get(), i), depth + 1, nest)) return false;
+    if (!Walk(PySequence_Fast_GET_ITEM(row.get(), i), depth + 1, nest)) return false;
   }
+  nest->open.pop_back();
   if (nest->leaf_depth == depth + 1) nest->rows.push_back(std::move(row));
   return true;
 }
@@ -56,6 +78,8 @@ bool WalkItems(PyObject* object, int depth, Nest* nest) {
 bool Walk(PyObject* object, int depth, Nest* nest) {
   Scalar scalar;
   const bool number = TryScalar(object, &scalar);
+  if (!number && IsPlainSequence(object)) return WalkItems(object, depth, nest);
+  if (!number && !IsTensor(object) && !CopyLists(nest)) return false;
   if (!number && !IsTensor(object) && !IsArrayLike(object)) {
     if (IsSequence(object)) return WalkItems(object, depth, nest);
     return Stop(nest,
@@ -86,9 +110,12 @@ bool Walk(PyObject* object, int depth, Nest* nest) {
 template <typename Use>
 Status ForLeaves(const Nest& nest, const Use& use) {
   for (const Object& row : nest.rows) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(row.get()); ++i) {
+    // Another thread may change a list while memory for the array is looked for.
+    if (PySequence_Fast_GET_SIZE(row.get()) != nest.dims.back())
+      return RuntimeError("[asarray] a list changed its length while it was read.");
+    for (Py_ssize_t i = 0; i < nest.dims.back(); ++i) {
       Scalar scalar;
-      const bool number = TryScalar(PyTuple_GET_ITEM(row.get(), i), &scalar);
+      const bool number = TryScalar(PySequence_Fast_GET_ITEM(row.get(), i), &scalar);
       FZ_RETURN_IF_ERROR(use(number ? &scalar : nullptr));
     }
   }
@@ -107,7 +134,7 @@ StatusOr<uint64_t> BitsAs(const Scalar& scalar, DType dtype) {
 Status Fill(const Nest& nest, DType dtype, char* to) {
   const auto size = static_cast<size_t>(SizeOf(dtype));
   return ForLeaves(nest, [&](const Scalar* scalar) -> Status {
-    if (!scalar) return TypeError("[asarray] a number turned into an array while it was read.");
+    if (!scalar) return RuntimeError("[asarray] a list changed its items while it was read.");
     FZ_ASSIGN_OR_RETURN(const uint64_t bits, BitsAs(*scalar, dtype));
     std::memcpy(to, &bits, size);
     to += size;
