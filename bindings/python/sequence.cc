@@ -147,7 +147,8 @@ Tensor Stack(const Nest& nest, DType dtype) {
   std::vector<Tensor> items;
   size_t next = 0;
   ForLeaves(nest, [&](const Scalar* scalar) {
-    items.push_back(scalar ? ops::scalar(*scalar, dtype) : ops::astype(nest.arrays[next++], dtype));
+    items.push_back(scalar ? ops::scalar(*scalar, dtype)
+                           : ops::astype(nest.arrays.at(next++), dtype));
     return absl::OkStatus();
   }).IgnoreError();
   const Tensor stacked = ops::stack(items, 0);
@@ -171,6 +172,7 @@ Tensor FromSequence(PyObject* object, const ImportOptions& options) {
                        : nest.big                        ? DType::kU64
                                                          : DefaultFor(nest.kind);
   if (!nest.arrays.empty()) {
+    if (!CopyLists(&nest)) return Tensor();  // stacking may let other threads run
     DType dtype = nest.arrays[0].dtype();
     for (const Tensor& t : nest.arrays) dtype = Promote(dtype, t.dtype());
     return Stack(nest, options.dtype.value_or(Promote(dtype, nest.kind)));
