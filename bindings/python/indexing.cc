@@ -29,10 +29,11 @@ bool ToIndexArray(PyObject* key, Index* out) {
   if (IsTensor(key)) {
     out->tensor = CellOf(key);
   } else if (PyBool_Check(key) || IsArrayLike(key) || IsSequence(key)) {
-    ImportOptions options;
-    if (IsSequence(key) && !IsArrayLike(key) && PySequence_Size(key) == 0)
-      options.dtype = DType::kI64;
-    out->tensor = FromObject(key, options);
+    const bool nest = IsSequence(key) && !IsArrayLike(key);
+    out->tensor = FromObject(key, {});
+    // As in NumPy, what has no element is a list of integers.
+    if (nest && out->tensor.ok() && out->tensor.size() == 0)
+      out->tensor = ops::astype(out->tensor, DType::kI64);
     if (!out->tensor.ok()) {
       if (!PyErr_Occurred()) Raise(out->tensor.status());
       return false;
