@@ -30,14 +30,19 @@ void ScriptBuilder::Refuse(std::string_view why) {
   if (!refusal_.empty()) return;
   const std::string here = Here();
   refusal_ = here.empty() ? std::string(why) : StrCat(why, " (", here, ")");
+  LetGo();
 }
 
-void ScriptBuilder::Postpone() {
-  postponed_ = true;
+void ScriptBuilder::LetGo() {
   seen_.clear();
   before_.clear();
   path_ = nullptr;
   contents_.clear();
+}
+
+void ScriptBuilder::Postpone() {
+  postponed_ = true;
+  LetGo();
 }
 
 Source ScriptBuilder::Find(const Value& value) {
@@ -50,9 +55,9 @@ Source ScriptBuilder::Find(const Value& value) {
   return it->second;
 }
 
-void ScriptBuilder::OnSegment(absl::Span<const CallRecord* const> path, absl::Span<const ValueRef> slots,
-                              absl::Span<const ValueRef> results, Precision precision,
-                              bool in_trie) {
+void ScriptBuilder::OnSegment(absl::Span<const CallRecord* const> path,
+                              absl::Span<const ValueRef> slots, absl::Span<const ValueRef> results,
+                              Precision precision, bool in_trie) {
   if (postponed_ || !refusal_.empty()) return;
   if (seen_.size() >= sweep_at_) Sweep();
   SegmentRecord& segment = path_->segments.emplace_back();

@@ -270,7 +270,7 @@ target = ctypes.c_uint64()
 call("cuMemAlloc_v2", ctypes.byref(target), ctypes.c_size_t(n))
 x = fz.ones(n // 4, dtype="float32", device="cuda") * 7
 address = x.__cuda_array_interface__["data"][0]
-capsule = x.__dlpack__(stream=stream.value, max_version=(1, 0))
+capsule = x.__dlpack__(stream=stream.value, max_version=(1, 0), copy=False)
 call("cuMemcpyDtoDAsync_v2", target, ctypes.c_uint64(address), ctypes.c_size_t(n), stream)
 del x, capsule
 y = fz.ones(n // 4, dtype="float32", device="cuda") * 9  # gets the same memory
