@@ -269,10 +269,11 @@ PyMethodDef tensor_methods[] = {
               ToDeviceMethod),
     FZ_METHOD("_to_device_", ", device, /", "Moves the content of this cell.", MoveInPlace),
     FZ_METHOD("__array__", ", dtype=None, copy=None", "For NumPy.", ExportArray),
-    FZ_METHOD("__dlpack__", ", *, stream=None, max_version=None, dl_device=None, copy=None",
-              "A capsule for consumers of DLPack: a copy, or with copy=False the memory itself, which "
-              "they may write to (BufferError if something else holds the value).",
-              ExportDLPack),
+    FZ_METHOD(
+        "__dlpack__", ", *, stream=None, max_version=None, dl_device=None, copy=None",
+        "A capsule for consumers of DLPack: a copy, or with copy=False the memory itself, which "
+        "they may write to (BufferError if something else holds the value).",
+        ExportDLPack),
     {"__dlpack_device__", DLPackDevice, METH_NOARGS, nullptr},
     {"__array_namespace__", Fast(Namespace), kFast,
      FZ_SIGNATURE("__array_namespace__", ", /, *, api_version=None", "The module frazil.")},

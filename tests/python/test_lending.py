@@ -1,4 +1,4 @@
-"""DLPack: consumers get a copy unless they ask for the memory, which is lent if nobody else holds it."""
+"""DLPack: consumers get a copy, or ask for the memory, which is lent if nobody else holds it."""
 
 import ctypes
 import gc

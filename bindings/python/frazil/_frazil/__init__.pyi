@@ -116,7 +116,7 @@ class Tensor:
         dl_device: Any = ...,
         copy: builtins.bool | None = ...,
     ) -> Any:
-        """DLPack."""
+        """A capsule for consumers of DLPack: a copy, or with copy=False the memory itself, which they may write to (BufferError if something else holds the value)."""
     def __round__(self, ndigits: builtins.int | None = ..., /) -> Tensor:
         """See round."""
     def _to_device_(self, device: str | None, /) -> Tensor:
