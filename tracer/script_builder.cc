@@ -30,14 +30,19 @@ void ScriptBuilder::Refuse(std::string_view why) {
   if (!refusal_.empty()) return;
   const std::string here = Here();
   refusal_ = here.empty() ? std::string(why) : StrCat(why, " (", here, ")");
+  LetGo();
 }
 
-void ScriptBuilder::Postpone() {
-  postponed_ = true;
+void ScriptBuilder::LetGo() {
   seen_.clear();
   before_.clear();
   path_ = nullptr;
   contents_.clear();
+}
+
+void ScriptBuilder::Postpone() {
+  postponed_ = true;
+  LetGo();
 }
 
 Source ScriptBuilder::Find(const Value& value) {

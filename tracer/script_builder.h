@@ -1,7 +1,7 @@
 // ScriptBuilder: writes down what one call by validation does, for calls that may skip the body.
 // Told by the session of segments and of what the program learns between them. Invariant: every
 // value that it has seen stays alive as long as anybody else could show it again, so that pointers
-// tell values apart; it changes nothing about the call.
+// tell values apart, until there is nothing to learn any more; it changes nothing about the call.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ class ScriptBuilder {
 
   void OnGradient(const GradNode& leaf);
 
-  // The call cannot be skipped, ever: why. The first reason counts.
+  // The call cannot be skipped, ever: why. The first reason counts. What was kept for it goes.
   void Refuse(std::string_view why);
   // This call tells nothing: it recorded something new, an index was bad, or memory ended. The next
   // one may. What was kept for it goes.
@@ -44,6 +44,7 @@ class ScriptBuilder {
   std::shared_ptr<const Content> ContentOf(absl::Span<const CallRecord* const> path, bool in_trie);
   // Lets go of values that nobody else holds.
   void Sweep();
+  void LetGo();
   Source Find(const Value& value);
   Link LinkTo(const GradNode* node) const;
   bool HistoriesUsed() const;

@@ -91,6 +91,10 @@ void LetGoOfLeft();
 // True inside a traced call of this thread: a nested one is part of it.
 bool Inside();
 
+// Called before memory is given to somebody who may write to it: what reads it, of the call on this
+// thread, runs first and holds it no longer.
+void BeforeLending();
+
 // True if a module called now is to be traced: mode("graph"), outside of any traced call.
 bool TracesModules();
 

@@ -198,4 +198,27 @@ bool IsFixed(PyObject* o) {
   return Py_IS_TYPE(o, dtype_type) || o == Py_Ellipsis;
 }
 
+Object Attribute(PyObject* o, PyObject* name) {
+  static PyObject* const reader = PyUnicode_InternFromString("__getattribute__");
+  PyTypeObject* type = Py_TYPE(o);
+  if (!PyUnicode_CheckExact(name) ||
+      _PyType_Lookup(type, reader) != _PyType_Lookup(&PyBaseObject_Type, reader)) {
+    return Object();
+  }
+  PyObject* found = _PyType_Lookup(type, name);
+  if (found && Py_IS_TYPE(found, &PyMemberDescr_Type)) {  // one of __slots__
+    Object value = Object::Steal(PyObject_GenericGetAttr(o, name));
+    if (!value) PyErr_Clear();
+    return value;
+  }
+  PyObject* attributes = AttributesOf(o);
+  if (!attributes || (found && Py_TYPE(found)->tp_descr_set)) return Object();
+  return Object::Share(PyDict_GetItemWithError(attributes, name));
+}
+
+bool IsPlainKey(PyObject* key) {
+  return PyUnicode_CheckExact(key) || PyLong_CheckExact(key) || PyFloat_CheckExact(key) ||
+         PyBool_Check(key) || key == Py_None;
+}
+
 }  // namespace frazil::python

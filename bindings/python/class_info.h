@@ -46,6 +46,13 @@ inline PyObject* SlotOf(PyObject* object, const ClassInfo::Slot& slot) {
 // The dict of an instance's attributes, if it has one. Borrowed.
 PyObject* AttributesOf(PyObject* object);
 
+// What `object.name` is without asking a property, __getattr__ or __getattribute__; null without an
+// error if only they know.
+Object Attribute(PyObject* object, PyObject* name);
+
+// Whether a dict finds the key without asking its __hash__ and __eq__.
+bool IsPlainKey(PyObject* key);
+
 // A class of Python's library, for the life of the process.
 PyTypeObject* TypeFrom(const char* module, const char* name);
 

@@ -254,17 +254,17 @@ bool ToWidths(PyObject* object, int rank, DimVec* out) {
     out->assign(static_cast<size_t>(2 * rank), width);
     return true;
   }
-  Object fast = Object::Steal(PySequence_Fast(object, "pad"));
-  if (!fast) return false;
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast.get());
+  const Object items = Object::Steal(PySequence_Tuple(object));  // which no item's code can change
+  if (!items) return false;
+  const Py_ssize_t n = PyTuple_GET_SIZE(items.get());
   DimVec pair;
-  if (n == 2 && PyIndex_Check(PySequence_Fast_GET_ITEM(fast.get(), 0))) {
-    if (!ToDims(object, "pad", &pair)) return false;
+  if (n == 2 && PyIndex_Check(PyTuple_GET_ITEM(items.get(), 0))) {
+    if (!ToDims(items.get(), "pad", &pair)) return false;
     for (int i = 0; i < rank; ++i) out->insert(out->end(), pair.begin(), pair.end());
     return true;
   }
   for (Py_ssize_t i = 0; i < n; ++i) {
-    if (!ToDims(PySequence_Fast_GET_ITEM(fast.get(), i), "pad", &pair)) return false;
+    if (!ToDims(PyTuple_GET_ITEM(items.get(), i), "pad", &pair)) return false;
     if (pair.size() == 1) pair.push_back(pair[0]);
     if (pair.size() != 2) {
       Raise(ValueError("[pad] widths of axis ", i, " must be (before, after), got ", ToString(pair),
@@ -297,7 +297,7 @@ FZ_FAST(Pad) {
 FZ_FAST(Matmul) {
   FZ_ARGS(2, "matmul(x1, x2, /)");
   Operand x, y;
-  if (!x.Load(a[0], "matmul", true) || !y.Load(a[1], "matmul", true)) return nullptr;
+  if (!x.Load(a[0], "matmul", true, a[1]) || !y.Load(a[1], "matmul", true, a[0])) return nullptr;
   return Wrap(ops::matmul(x.arg(), y.arg()));
 }
 

@@ -99,6 +99,9 @@ bool Nest::AddDict(PyObject* dict) {
   PyObject *key, *value;
   if (PyODict_Check(dict)) {
     volatile_ = true;
+    while (PyDict_Next(dict, &at, &key, &value)) {
+      if (!IsPlainKey(key)) return Refuse(key);
+    }
     Object iterator = Object::Steal(PyODict_Type.tp_iter(dict));
     while (Object next = Object::Steal(iterator ? PyIter_Next(iterator.get()) : nullptr)) {
       if (!add(next.get(), PyDict_GetItemWithError(dict, next.get()))) return false;

@@ -88,9 +88,8 @@ bool Result::Add(PyObject* o, int holders) {
     for (size_t i = 0; i < names.size() && good; ++i) {
       words.push_back(Address(names[i].get()));
       pins_->push_back(names[i]);
-      Object attribute = Object::Steal(PyObject_GetAttr(o, names[i].get()));
-      good = attribute && Py_REFCNT(attribute.get()) > 1 && Add(attribute.get(), 2);
-      if (!attribute) PyErr_Clear();
+      const Object attribute = Attribute(o, names[i].get());
+      good = attribute && Add(attribute.get(), 2);
     }
     if (!good) return refuse();
   } else {

@@ -280,8 +280,11 @@ PyMethodDef tensor_methods[] = {
     FZ_METHOD("_to_", ", device, dtype, /", "Moves or converts the content of this cell.",
               MoveInPlace),
     FZ_METHOD("__array__", ", dtype=None, copy=None", "For NumPy.", ExportArray),
-    FZ_METHOD("__dlpack__", ", *, stream=None, max_version=None, dl_device=None, copy=None",
-              "DLPack.", ExportDLPack),
+    FZ_METHOD(
+        "__dlpack__", ", *, stream=None, max_version=None, dl_device=None, copy=None",
+        "A capsule for consumers of DLPack: a copy, or with copy=False the memory itself, which "
+        "they may write to (BufferError if something else holds the value).",
+        ExportDLPack),
     {"__array_ufunc__", Fast(ArrayUfunc), kFast, nullptr},
     {"__jax_array__", JaxArray, METH_NOARGS, nullptr},
     {"__dir__", DirWithoutOtherNames, METH_NOARGS, nullptr},

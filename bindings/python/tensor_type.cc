@@ -153,7 +153,9 @@ constinit PyTypeObject tensor_type = [] {
       "functions, and by ops.\n\n"
       "A tensor is a cell that holds an immutable value: `x += y` and `x[i] = v` replace the "
       "cell's content, and "
-      "no other tensor changes with it, slices of x included.";
+      "no other tensor changes with it, slices of x included. So `x[0][1] = v` would change "
+      "nothing "
+      "and raises TypeError; it is written `x[0, 1] = v`.";
   t.tp_basicsize = sizeof(PyTensor);
   t.tp_dealloc = Dealloc;
   t.tp_flags = Py_TPFLAGS_DEFAULT;

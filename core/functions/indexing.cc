@@ -117,7 +117,8 @@ Status ExpandMasks(const Tensor& x, std::vector<Index>* index) {
     }
     const Dims mask = i.tensor.dims();
     for (size_t k = 0; k < mask.size(); ++k) {
-      if (mask[k] != x.dims()[axis + k]) {
+      // As in NumPy, what has no element fits any axis.
+      if (mask[k] != 0 && mask[k] != x.dims()[axis + k]) {
         return IndexError("[getitem] mask is ", Describe(i.tensor), " but the array is ",
                           Describe(x), " (axis ", axis + k, ": ", mask[k], " vs ",
                           x.dims()[axis + k], ").");
