@@ -53,7 +53,8 @@ V LogOfSumWithRoot(V a, double sign) {
   V square = x * x;
   V square_lo = fma(x, x, -square);
   V sum = square + constant;
-  V larger = select(square > one, square, constant), smaller = select(square > one, constant, square);
+  V larger = select(square > one, square, constant),
+    smaller = select(square > one, constant, square);
   V sum_lo = ((larger - sum) + smaller) + square_lo;
   V root = sqrt(sum);
   V root_lo = (fma(-root, root, sum) + sum_lo) / select(root == zero, one, root + root);

@@ -97,7 +97,8 @@ struct LogBase {
   double two, two_lo;
 };
 inline constexpr LogBase kBase2 = {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56, 1, 0};
-inline constexpr LogBase kBase10 = {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57, 0x1.34413509f8000p-2, -0x1.80433b83b532ap-44};
+inline constexpr LogBase kBase10 = {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57,
+                                    0x1.34413509f8000p-2, -0x1.80433b83b532ap-44};
 
 // f32 computes in f64, which carries log(1 + f) as a sum of two numbers.
 template <class V>

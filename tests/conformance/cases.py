@@ -24,7 +24,21 @@ TYPE_SETS = {
     "bits": ("bool", *INTS),
     "bool": ("bool",),
 }
-SPECIALS = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, -np.nan, 6e-8, -6e-8, 65504.0, 1e-38, 3e38]
+SPECIALS = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    np.inf,
+    -np.inf,
+    np.nan,
+    -np.nan,
+    6e-8,
+    -6e-8,
+    65504.0,
+    1e-38,
+    3e38,
+]
 
 
 @dataclass

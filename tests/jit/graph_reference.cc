@@ -222,6 +222,8 @@ uint64_t Scalar(OpId op, DType in, DType out, uint64_t a, uint64_t b, uint64_t c
       return std::isinf(x);
     case OpId::k_isfinite:
       return std::isfinite(x);
+    case OpId::k_signbit:
+      return IsFloat(in) ? std::signbit(x) : ToInt(in, a) < 0;
     case OpId::k_astype:
       if (in == out) return a;
       if (IsBool(out)) return IsFloat(in) ? x != 0 || std::isnan(x) : ToInt(in, a) != 0;

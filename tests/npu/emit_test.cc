@@ -166,9 +166,8 @@ kernel rows(x: buf f32 [s,1], o: out f32 [s,1]) space 2
       text += StrCat("  %p", i, " = param n", i, " : f32\n  %v", i + 1, " = add %v", i, ", %p", i,
                      " : f32\n");
     text += StrCat("  store o, %v", numbers, "\n");
-    EXPECT_EQ(refusal(text, {8}, {4, 4}), numbers == kMaxParams - 2
-                                              ? ""
-                                              : "[npu] kernel numbers has more than 32 parameters.");
+    EXPECT_EQ(refusal(text, {8}, {4, 4}),
+              numbers == kMaxParams - 2 ? "" : "[npu] kernel numbers has more than 32 parameters.");
   }
 }
 

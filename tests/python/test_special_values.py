@@ -144,11 +144,16 @@ def test_vecdot_is_numpys():
         a, b = (rng.integers(0, 9, shape) for shape in shapes)
         for dtype in ("uint8", "int32", "float32", "bool"):
             x, y = a.astype(dtype), b.astype(dtype)
-            want, got = np.vecdot(x, y, axis=axis), fz.vecdot(fz.asarray(x), fz.asarray(y), axis=axis)
+            want, got = (
+                np.vecdot(x, y, axis=axis),
+                fz.vecdot(fz.asarray(x), fz.asarray(y), axis=axis),
+            )
             assert got.dtype.name == dtype == want.dtype.name
             np.testing.assert_array_equal(np.asarray(got), want)
     for shapes in (((2, 3), (2, 1)), ((3,), (1,)), ((2, 3), (2,))):
-        with pytest.raises(ValueError, match=r"\[vecdot\] axis -1 has 3 elements in .* and [12] in"):
+        with pytest.raises(
+            ValueError, match=r"\[vecdot\] axis -1 has 3 elements in .* and [12] in"
+        ):
             fz.vecdot(*(fz.ones(shape) for shape in shapes))
     with pytest.raises(IndexError, match=r"\[vecdot\] axis -1 is out of range for rank 0"):
         fz.vecdot(fz.asarray(1.0), fz.ones(3))

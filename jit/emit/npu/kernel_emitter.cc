@@ -150,7 +150,8 @@ StatusOr<Program> EmitKernel(const kir::Kernel& kernel, const LaunchShape& shape
     if (++tried == kCandidates) break;
   }
   if (best) return *std::move(best);
-  return refusal.ok() ? NotImplementedError("[npu] kernel ", kernel.name, " has no tiles.") : refusal;
+  return refusal.ok() ? NotImplementedError("[npu] kernel ", kernel.name, " has no tiles.")
+                      : refusal;
 }
 
 }  // namespace frazil::npu

@@ -157,8 +157,8 @@ std::vector<Stream::Use> Stream::UsesOf(const Instr& instr, std::initializer_lis
   Fault fault;
   if (!AccessesOf(issue, &accesses, &fault)) {
     const OpInfo& info = Info(instr.op);
-    Refuse(StrCat("needs ", info.name, " with ", OperandName(info, fault.operand), " beyond its limit: ",
-                  fault.detail));
+    Refuse(StrCat("needs ", info.name, " with ", OperandName(info, fault.operand),
+                  " beyond its limit: ", fault.detail));
     return {};
   }
   std::vector<Use> uses(args.size());

@@ -3,9 +3,9 @@
 // the flags. Called by the emitters of jit/emit/npu only. Invariant: every pair of accesses to one
 // tracked buffer from two queues, of which one writes, is ordered by flags; no flag stands where
 // the order follows from others; every SET has its WAIT, later in program order, and a flag is set
-// again only after its last WAIT. What the instruction set cannot say (more parameters, longer rows,
-// wider strides than there are) is refused, never written: from then on nothing is, and Finish says
-// why.
+// again only after its last WAIT. What the instruction set cannot say (more parameters, longer
+// rows, wider strides than there are) is refused, never written: from then on nothing is, and
+// Finish says why.
 #pragma once
 
 #include <array>
@@ -57,7 +57,8 @@ class Stream {
   void Order(Queue earlier, Queue later);
   void MarkSource(std::string op, std::string file, int line);
 
-  // The program so far with HALT behind it, or NotImplementedError: the refusal. The stream is spent.
+  // The program so far with HALT behind it, or NotImplementedError: the refusal. The stream is
+  // spent.
   StatusOr<Program> Finish(std::string name);
   int64_t size() const { return int64_t(items_.size()) + num_flags_; }
 
