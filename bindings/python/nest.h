@@ -1,7 +1,7 @@
 // Nests of Python objects as words: what a call by promise compares its arguments by. Called by
 // promised.cc and module_type.cc. Invariants: nests of equal words are the same to a body that
-// depends on them only; the words name objects by address, so whoever keeps words keeps the pins. Adding
-// runs no code of the user's: what only such code can tell is refused.
+// depends on them only; the words name objects by address, so whoever keeps words keeps the pins;
+// adding runs no code of the user's: what only such code can tell is refused.
 //
 // The rule. Everything that an argument reaches is compared, or the call is refused and its body
 // runs:

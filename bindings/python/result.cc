@@ -74,7 +74,8 @@ bool Result::Add(PyObject* o, int holders) {
   if (PyTuple_Check(o) || PyList_CheckExact(o)) {
     const auto n = static_cast<uint64_t>(PySequence_Fast_GET_SIZE(o));
     const bool named = !PyList_CheckExact(o) && !PyTuple_CheckExact(o);
-    if (named && !PyObject_HasAttrString(o, "_fields")) return refuse();
+    static PyObject* const names = PyUnicode_InternFromString("_fields");
+    if (named && !_PyType_Lookup(Py_TYPE(o), names)) return refuse();
     words.push_back(Word(named ? kNamedTuple : PyTuple_CheckExact(o) ? kTuple : kList, n));
     if (named) add_type();
     for (uint64_t i = 0; i < n && good; ++i) good = Add(PySequence_Fast_GET_ITEM(o, i));

@@ -189,8 +189,26 @@ def outer(x1: Operand, x2: Operand, /) -> Tensor:
 
 @_public
 def vecdot(x1: Operand, x2: Operand, /, *, axis: int = -1) -> Tensor:
-    """Sum of products along an axis."""
-    return _fz.sum(_fz.multiply(x1, x2), axis=_integer("[vecdot] axis", axis))
+    """Sum of products along an axis of both, which must be equally long; the others broadcast.
+
+    The dtype is that of the product, for bool whether any pair is true. ValueError if the axes
+    differ in length, IndexError if one of the arrays lacks the axis.
+
+    >>> vecdot(_fz.ones((4, 2, 3)), _fz.ones((2, 3))).shape
+    (4, 2)
+    """
+    x1, x2 = _tensor(x1), _tensor(x2)
+    axis = _integer("[vecdot] axis", axis)
+    a, b = (_fz.moveaxis(x, _axis(x, axis), -1) for x in (x1, x2))
+    if a.shape[-1] != b.shape[-1]:
+        raise ValueError(
+            f"[vecdot] axis {axis} has {a.shape[-1]} elements in {x1.shape} and {b.shape[-1]} in "
+            f"{x2.shape}."
+        )
+    products = _fz.multiply(a, b)
+    if products.dtype == _fz.bool:
+        return _fz.any(products, axis=-1)
+    return _fz.sum(products, axis=-1, dtype=products.dtype)
 
 
 @_public

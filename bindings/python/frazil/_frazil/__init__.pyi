@@ -493,6 +493,12 @@ def abs(x: Operand, /) -> Tensor:
 def absolute(x: Operand, /) -> Tensor:
     """The same as abs: Absolute value, elementwise; the most negative integer stays as it is."""
 
+def acos(x: Operand, /) -> Tensor:
+    """Inverse cosine in radians, elementwise; NaN beyond -1 and 1."""
+
+def acosh(x: Operand, /) -> Tensor:
+    """Inverse hyperbolic cosine, elementwise; NaN below 1."""
+
 def add(x1: Operand, x2: Operand, /) -> Tensor:
     """Sum, elementwise."""
 
@@ -541,6 +547,12 @@ def asarray(
 ) -> Tensor:
     """A tensor from a number, nested sequences, a NumPy array, a buffer, DLPack or a tensor."""
 
+def asin(x: Operand, /) -> Tensor:
+    """Inverse sine in radians, elementwise; NaN beyond -1 and 1."""
+
+def asinh(x: Operand, /) -> Tensor:
+    """Inverse hyperbolic sine, elementwise."""
+
 def astype(
     x: Operand, /, dtype: DTypeLike, *, copy: builtins.bool = ..., device: str | None = ...
 ) -> Tensor:
@@ -548,6 +560,9 @@ def astype(
 
 def atan(x: Operand, /) -> Tensor:
     """Inverse tangent in radians, elementwise."""
+
+def atanh(x: Operand, /) -> Tensor:
+    """Inverse hyperbolic tangent, elementwise; NaN beyond -1 and 1."""
 
 def bitwise_and(x1: Operand, x2: Operand, /) -> Tensor:
     """Bitwise and, elementwise; logical for bool."""
@@ -587,6 +602,9 @@ def copy(x: Operand, /) -> Tensor:
 
 def cos(x: Operand, /) -> Tensor:
     """Cosine of an angle in radians, elementwise."""
+
+def cosh(x: Operand, /) -> Tensor:
+    """Hyperbolic cosine, elementwise."""
 
 def detach(x: Operand, /) -> Tensor:
     """The same value without history: no gradient flows through it."""
@@ -729,8 +747,14 @@ def linspace(
 def log(x: Operand, /) -> Tensor:
     """Natural logarithm, elementwise; -inf at 0, NaN below."""
 
+def log10(x: Operand, /) -> Tensor:
+    """Logarithm to base 10, elementwise: exact at powers of 10."""
+
 def log1p(x: Operand, /) -> Tensor:
     """log(1 + x) without cancellation near 0, elementwise."""
+
+def log2(x: Operand, /) -> Tensor:
+    """Logarithm to base 2, elementwise: exact at powers of 2."""
 
 def logical_and(x1: Operand, x2: Operand, /) -> Tensor:
     """True where both are true (not zero)."""
@@ -872,8 +896,14 @@ def searchsorted(
 def sign(x: Operand, /) -> Tensor:
     """Sign, elementwise: -1, 0 or 1; NaN for NaN."""
 
+def signbit(x: Operand, /) -> Tensor:
+    """True where the sign bit is set, elementwise: below zero, -0.0 and NaN with a sign."""
+
 def sin(x: Operand, /) -> Tensor:
     """Sine of an angle in radians, elementwise."""
+
+def sinh(x: Operand, /) -> Tensor:
+    """Hyperbolic sine, elementwise."""
 
 def sort(
     x: Operand,
