@@ -3,6 +3,7 @@
 #include "autograd/tape.h"
 #include "core/check.h"
 #include "core/functions/attention.h"
+#include "core/functions/composites.h"
 #include "core/functions/ops.h"
 
 namespace frazil::autograd {
@@ -108,8 +109,7 @@ Tensor grad_prod(const Tensor& g, const Tensor& a, const TapeNode& node) {
 
 // max, min over axes: equal extremes share the gradient.
 Tensor grad_extreme(const Tensor& g, const Tensor& a, const Tensor& y, const TapeNode& node) {
-  const Tensor hit = ops::astype(ops::equal(a, KeepAxes(y, node)), g.dtype());
-  return KeepAxes(g, node) * hit / ops::sum(hit, ReducedAxes(node), true);
+  return ops::share_extreme(KeepAxes(g, node), a, KeepAxes(y, node), ReducedAxes(node));
 }
 
 Tensor grad_permute(const Tensor& g, const TapeNode& node) {
