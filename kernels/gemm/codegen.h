@@ -45,6 +45,7 @@ struct KernelShape {
   ALayout a;
   Ahead ahead = Ahead::kNone;
   Step step = Step::kFma;
+  bool runs = false;  // A lies in runs of k steps, which RunsCall lists; B goes on from run to run
 };
 
 // A cache line that a kernel fetches: `offset` bytes from `from[base / 8]` of the call.
@@ -78,6 +79,20 @@ struct ListedCall {
   KernelCall call;
   const AheadLine* list;
   const void* from[4];
+};
+
+// So many k steps of A from `a` on.
+struct Run {
+  const void* a;
+  int64_t k;
+};
+
+// Of a kernel with runs, which gets the address of `call`: its `a` is an offset in bytes to those
+// of the runs, its k is not looked at.
+struct RunsCall {
+  KernelCall call;
+  const Run* runs;
+  int64_t count;  // at least 1
 };
 
 inline constexpr int kAheadSteps = 4, kAheadBytes = 128;
