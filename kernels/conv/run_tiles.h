@@ -21,7 +21,7 @@ class RunTiles {
       : lanes_(gemm::Lanes(isa, kF64)), rows_(rows), cols_(cols) {
     const int vectors = cols <= lanes_ ? 1 : kVectors;
     width_ = vectors * lanes_;
-    const int64_t most = gemm::MaxRows(isa, vectors);
+    const int64_t most = gemm::MaxRows(isa, vectors, gemm::Step::kFma, true);
     blocks_ = (rows + most - 1) / most;
     const int64_t last = cols - (slices() - 1) * width_;
     for (int larger = 0; larger < 2; ++larger) {

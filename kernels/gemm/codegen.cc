@@ -26,7 +26,7 @@ constexpr int kStepsAhead = 8;  // of A by columns: few, for they may share two 
 // Writes one kernel. Registers: rdi the call; rax, r8, r9 rows 0, 5, 10 of A; rsi lda, r10 3*lda;
 // rdx B, rcx ldb; r11 the k counter. Before and after the k loop rax and rcx walk C. A kernel that
 // looks ahead has the next tile of C in rbx, ldc in rbp and what comes after it in r12; or its list
-// in rbx. One with runs has the list of them in rbx and their count in rbp.
+// in rbx. One with runs has the list of them in rbx, their count in rbp and row 15 of A in r12.
 class KernelWriter {
  public:
   KernelWriter(x86::Assembler* as, const KernelShape& s)
@@ -153,7 +153,7 @@ class KernelWriter {
   }
 
   static Gp Base(int i) {
-    const Gp bases[] = {x86::rax, x86::r8, x86::r9};
+    const Gp bases[] = {x86::rax, x86::r8, x86::r9, x86::r12};
     return bases[i];
   }
   int Bases() const {
@@ -438,7 +438,7 @@ Kernel Generate(const KernelShape& shape) {
       Assemble([&](x86::Assembler& as) { KernelWriter(&as, shape).Write(); }));
 }
 
-constexpr int kMaxRows = 14;
+constexpr int kMaxRows = kMostRowsOfRuns;
 
 int SlotOf(const KernelShape& s) {
   int slot = s.f64;
@@ -461,11 +461,12 @@ constexpr int32_t kMaskTable[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 
 
 int Lanes(Isa isa, bool f64) { return (isa == Isa::kAvx512 ? 64 : 32) / (f64 ? 8 : 4); }
 
-int MaxRows(Isa isa, int nv, Step step) {
+int MaxRows(Isa isa, int nv, Step step, bool runs) {
   static constexpr int8_t kWide[kMaxVectors] = {14, 14, 9, 6, 4, 4, 3, 2};
   static constexpr int8_t kNarrow[kMaxVectors] = {6, 6, 3, 2, 1, 1, 1, 1};
   static constexpr int8_t kWidePairs[kMaxVectors] = {14, 7, 4, 3, 2, 2, 1, 1};
   static constexpr int8_t kNarrowPairs[kMaxVectors] = {6, 3, 1, 1, 1, 1, 0, 0};
+  if (runs && isa == Isa::kAvx512 && nv == 1) return kMostRowsOfRuns;
   if (step == Step::kPairs) return (isa == Isa::kAvx512 ? kWidePairs : kNarrowPairs)[nv - 1];
   if (isa == Isa::kAvx2 && nv == 2 && (step == Step::kPlainHalves || step == Step::kWords))
     return 5;  // one register holds the product
@@ -481,7 +482,7 @@ Kernel GetKernel(const KernelShape& shape) {
   static std::atomic<Kernel> cache[kSlots];
   static std::mutex mutex;
   FZ_CHECK(shape.nv >= 1 && shape.nv <= kMaxVectors);
-  FZ_CHECK(shape.mr >= 1 && shape.mr <= MaxRows(shape.isa, shape.nv, shape.step));
+  FZ_CHECK(shape.mr >= 1 && shape.mr <= MaxRows(shape.isa, shape.nv, shape.step, shape.runs));
   std::atomic<Kernel>& slot = cache[SlotOf(shape)];
   Kernel kernel = slot.load(std::memory_order_acquire);
   if (kernel != nullptr) return kernel;

@@ -102,7 +102,8 @@ inline constexpr int kRowsAhead = 32;
 int Lanes(Isa isa, bool f64);
 // The most rows a kernel with nv vectors a row can have, at most; nv is 1..kMaxVectors.
 inline constexpr int kMaxVectors = 8;
-int MaxRows(Isa isa, int nv, Step step = Step::kFma);
+inline constexpr int kMostRowsOfRuns = 16;  // lines of images are powers of two
+int MaxRows(Isa isa, int nv, Step step = Step::kFma, bool runs = false);
 
 // Sets the mask fields of `call` for `columns` (1..Lanes) columns in the last vector.
 void SetMask(const KernelShape& shape, int columns, KernelCall* call);
