@@ -18,9 +18,8 @@ using gemm::Block;
 using gemm::kChunk;
 using gemm::Scratch;
 
-constexpr int64_t kPiece = 256;        // positions at a time, whose operands stay in the cache
-constexpr int64_t kFewBlocks = 4;      // a thread; with fewer, threads share chunks
-constexpr int64_t kMostKept = 4 << 20;  // elements of the results of chunks
+constexpr int64_t kPiece = 256;         // positions at a time, whose operands stay in the cache
+constexpr int64_t kMostKept = 4 << 20;  // bytes of the results of chunks
 
 // For one row of the windows, an element of which is a column of the left factor: the outputs of a
 // line are a run of the sum, and so are those of the next.
@@ -39,8 +38,7 @@ class WeightLines {
   bool Run() {
     if (!tiles_.made()) return false;
     const int64_t blocks = tiles_.blocks() * s_.kernel_h, size = s_.window() * s_.outputs;
-    const int threads = NumThreads();
-    if (threads > 1 && chunks_ > 1 && blocks < kFewBlocks * threads && chunks_ * size <= kMostKept) {
+    if (SharesChunks(blocks, size)) {
       ByChunks(blocks, size);
     } else {
       ParallelFor(blocks, 1, [&](int64_t begin, int64_t end) {
@@ -55,6 +53,18 @@ class WeightLines {
   }
 
  private:
+  // Whether each thread has chunks of its own rather than blocks of rows: then it reads its part of
+  // the operands alone, but what each chunk gives is kept. Not where threads would wait for others.
+  bool SharesChunks(int64_t blocks, int64_t size) const {
+    const int64_t threads = NumThreads();
+    if (threads == 1 || chunks_ == 1 || chunks_ * size * int64_t(sizeof(S)) > kMostKept)
+      return false;
+    const auto longest = [&](int64_t parts) {
+      return double((parts + threads - 1) / threads) / double(parts);
+    };
+    return longest(chunks_) <= 1.1 * longest(blocks);
+  }
+
   // Blocks are counted over all rows of the window; the first element of one.
   int64_t RowOf(int64_t block) const {
     const int64_t i = block / tiles_.blocks();
