@@ -219,6 +219,10 @@ def assign_box(x, v):
     return y * y
 
 
+def share_extreme(x, w):
+    return fz.grad(lambda y: fz.sum(fz.max(y, axis=(1, 3)) * w))(x)
+
+
 def put_slice(x, v):
     y = x * 2
     y[::3] = v * v
@@ -322,6 +326,7 @@ def composite_cases():
         yield one(name, "transposed", lambda x, f=f: f(x.T), (3, 2))
     yield one("assign_box", "box", assign_box, (4, 3), (2, 2))
     yield one("assign_box", "number", assign_box, (4, 3), ())
+    yield one("share_extreme", "pool", share_extreme, (2, 2, 3, 2), (2, 3))
     yield one("clip", "both", lambda x: fz.clip(x, -1, 1.5), (2, 4))
     yield one("clip", "min", lambda x: fz.clip(x, min=0.01), (5,))
     yield one("clip", "max", lambda x: fz.clip(x, max=0.01), (5,))

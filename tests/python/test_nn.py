@@ -203,6 +203,35 @@ def test_conv2d_is_a_product_of_windows():
     np.testing.assert_array_equal(*map(np.asarray, gradients))
 
 
+@pytest.mark.parametrize("stride", [1, 2, 3, (2, 1), (1, 3)])
+@pytest.mark.parametrize("kernel", [(3, 3), (1, 1), (2, 5)])
+def test_gradient_of_conv2d_to_the_image(stride, kernel):
+    """Each output's gradient times the kernel goes where its window was; small integers, exact."""
+    rng = np.random.default_rng(3)
+    for dilation, padding, size in [(1, 1, (9, 8)), (2, (2, 3), (10, 11)), (3, 4, (8, 15))]:
+        w = rng.integers(-3, 4, (*kernel, 3, 4)).astype(np.float32)
+        x = fz.asarray(rng.integers(-3, 4, (2, *size, 3)).astype(np.float32)).requires_grad_()
+        y = nn.conv2d(x, fz.asarray(w), stride=stride, padding=padding, dilation=dilation)
+        g = rng.integers(-3, 4, y.shape).astype(np.float32)
+        y.backward(fz.asarray(g))
+        (sh, sw), (ph, pw), _ = ((v, v) if isinstance(v, int) else v for v in (stride, padding, 0))
+        wanted = np.zeros((2, size[0] + 2 * ph, size[1] + 2 * pw, 3), np.float32)
+        for i, j in np.ndindex(kernel):
+            part = wanted[:, i * dilation :: sh, j * dilation :: sw]
+            part[:, : g.shape[1], : g.shape[2]] += g @ w[i, j].T
+        wanted = wanted[:, ph : ph + size[0], pw : pw + size[1]]
+        np.testing.assert_array_equal(np.asarray(x.grad), wanted)
+
+
+def test_a_stride_adds_no_products_to_the_gradient_of_conv2d():
+    """An infinite weight meets the gradients of its outputs, no zeros between them."""
+    x, w = fz.ones((1, 4, 4, 1)).requires_grad_(), np.ones((2, 2, 1, 1), np.float32)
+    w[0, 1] = np.inf
+    nn.conv2d(x, fz.asarray(w), stride=2).sum().backward()
+    wanted = np.tile(w[:, :, 0, 0], (2, 2))[None, :, :, None]
+    np.testing.assert_array_equal(np.asarray(x.grad), wanted)
+
+
 def test_conv2d_groups_and_errors():
     fz.random.seed(2)
     x, w = fz.random.normal((1, 5, 5, 4)), fz.random.normal((2, 2, 2, 6))
