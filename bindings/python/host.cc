@@ -18,12 +18,18 @@ struct Raised {
 Raised raised;
 pthread_t main_thread;
 
+#if PY_VERSION_HEX >= 0x030D0000
+bool IsFinalizing() { return Py_IsFinalizing(); }
+#else
+bool IsFinalizing() { return _Py_IsFinalizing(); }
+#endif
+
 void* Unlock() { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
 
 void Lock(void* token) {
   // A daemon thread that comes back to an interpreter that is going away would be ended there, with
   // no way through C++ frames.
-  while (_Py_IsFinalizing() && !pthread_equal(pthread_self(), main_thread)) pause();
+  while (IsFinalizing() && !pthread_equal(pthread_self(), main_thread)) pause();
   PyEval_RestoreThread(static_cast<PyThreadState*>(token));
 }
 
