@@ -117,6 +117,7 @@ def tidy(name, key):
 
 def check_clang_tidy():
     (BUILD / ".tidy").mkdir(parents=True, exist_ok=True)
+    seen = set()  # the extension is compiled for each interpreter: the first will do
     jobs = {}
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
         path = Path(entry["directory"], entry["file"]).resolve()
@@ -124,6 +125,9 @@ def check_clang_tidy():
             name = str(path.relative_to(ROOT))
             if name.split("/")[0] in ("tests", "bench", "examples"):
                 continue  # half of all files: the time goes to the library
+            if name in seen:
+                continue
+            seen.add(name)
             key = tidy_key(entry, name)
             if not (BUILD / ".tidy" / key).exists():
                 jobs[name] = key

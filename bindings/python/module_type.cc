@@ -249,14 +249,14 @@ struct SnapshotTaker {
 
 unsigned VersionOf(PyTypeObject* type) {
 #if PY_VERSION_HEX >= 0x030C0000
-  PyUnstable_Type_AssignVersionTag(type);
+  return PyUnstable_Type_AssignVersionTag(type) ? type->tp_version_tag : 0;
 #else
   if (!(type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG)) {
     static PyObject* const name = PyUnicode_InternFromString("__class__");
     _PyType_Lookup(type, name);
   }
-#endif
   return type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG ? type->tp_version_tag : 0;
+#endif
 }
 
 bool IsModule(PyObject* o) { return PyObject_TypeCheck(o, &module_type); }

@@ -28,5 +28,10 @@ def lint(check_layers):
 
 
 @pytest.fixture(scope="session")
-def run_tests():
+def pythons():
+    return load("pythons")
+
+
+@pytest.fixture(scope="session")
+def run_tests(pythons):
     return load("run_tests")
