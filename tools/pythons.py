@@ -29,7 +29,7 @@ def places(environ=os.environ):
 
 
 def further(folders, own=sys.version_info.minor):
-    """{"3.13": path} of the interpreters in `folders`, without the minor version of the project's."""
+    """{"3.13": path} of those in `folders`, without the minor version of the project's own."""
     found = {}
     for folder in folders:
         for path in folder.glob("python3.*"):

@@ -8,6 +8,7 @@ fz.Tensor([ 6.4365635, 15.778112 , 41.171074 ], dtype=float32)
 
 import importlib as _importlib
 
+from frazil import _frazil  # noqa: F401 -- the first to say that it cannot be imported
 from frazil._array_api import *  # noqa: F403
 from frazil._device import device  # noqa: F401
 from frazil._dtypes import *  # noqa: F403
