@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "autograd/grad.h"
-#include "bindings/python/asmjit_stderr.h"
 #include "bindings/python/dtype_type.h"
 #include "bindings/python/functions.h"
 #include "bindings/python/host.h"
@@ -106,7 +105,6 @@ PyObject* Create(PyObject* spec, PyModuleDef*) {
 int Execute(PyObject* module) {
   if (module == g_module) return 0;
   try {
-    SetAsmjitStderr();
     jit::RegisterJit();
     autograd::RegisterTape();
     RegisterHost();
@@ -120,10 +118,13 @@ int Execute(PyObject* module) {
   return 0;
 }
 
-// No slot says that other interpreters are not supported: Python's text would not say why.
 PyModuleDef_Slot slots[] = {
     {Py_mod_create, reinterpret_cast<void*>(Create)},
     {Py_mod_exec, reinterpret_cast<void*>(Execute)},
+#if PY_VERSION_HEX >= 0x030C0000
+    // So that Create is asked, which says why it refuses.
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
     {0, nullptr},
 };
 PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
