@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 import check_layers
+import public_headers
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
@@ -59,6 +60,10 @@ def check_ruff():
 
 def check_include_layers():
     return check_layers.check(ROOT)
+
+
+def check_public_headers():
+    return public_headers.problems(ROOT)
 
 
 def check_stubs():
@@ -158,6 +163,7 @@ CHECKS = {
     "clang-format": check_clang_format,
     "ruff": check_ruff,
     "layers": check_include_layers,
+    "public headers": check_public_headers,
     "stray paths": check_stray_paths,
     "stubs": check_stubs,
     "switches": check_switches,

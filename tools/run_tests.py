@@ -57,6 +57,11 @@ SUITES = {
     "hazards": Suite(python=True, sanitized=False, interpreters="nightly"),
     "npu": Suite(cpp=True),
     "bench": Suite(python=True, sanitized=False, targets=("yardstick",)),
+    "install": Suite(
+        python=True,
+        sanitized=False,
+        targets=("shared-library", "bindings/cli/frazil-npu"),
+    ),
     "gpu": Suite(python=True, sanitized=False, asked=True),
 }
 

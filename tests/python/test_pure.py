@@ -707,7 +707,9 @@ def test_precision_inside_is_that_of_the_block():
 
     # How long rows have to be for OpenBLAS to add in another order is the processor's affair.
     f, runs = counted(body)
-    x = next(x for x in map(operand, (130, 257, 600, 5000)) if body(x).tolist() != (x @ x.T).tolist())
+    x = next(
+        x for x in map(operand, (130, 257, 600, 5000)) if body(x).tolist() != (x @ x.T).tolist()
+    )
     want = body(x).tolist()
     for _ in range(8):
         assert f(x).tolist() == want

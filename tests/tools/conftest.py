@@ -23,7 +23,12 @@ def check_layers():
 
 
 @pytest.fixture(scope="session")
-def lint(check_layers):
+def public_headers():
+    return load("public_headers")
+
+
+@pytest.fixture(scope="session")
+def lint(check_layers, public_headers):
     return load("lint")
 
 
