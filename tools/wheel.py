@@ -46,7 +46,7 @@ def run(*argv, **options):
 def build(python, version, folder):
     """Builds the wheel for an interpreter and lets auditwheel complete it; its path in dist/."""
     jobs = os.environ.get("FRAZIL_JOBS") or str(os.cpu_count())
-    work = ROOT / "build" / f"wheel-{version}"
+    work = ROOT / f"build-wheel-{version}"  # as deep as build/, for the compiler cache to know it
     pip = [python, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps"]
     run(*pip, "-w", folder, f"-Cbuild-dir={work}", f"-Ccompile-args=-j{jobs}", ROOT)
     (bare,) = Path(folder).glob("*.whl")
