@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -110,5 +109,14 @@ def test_headers_are_those_that_frazil_needs(prefix):
 
 
 def test_the_package_of_python_is_not_installed_with_it(prefix):
-    assert not [path for path in prefix.rglob("*.py")]
-    assert sys.version_info >= (3, 11)
+    assert not list(prefix.rglob("*.py"))
+
+
+def test_missing_libraries_are_named_with_their_packages(tmp_path):
+    argv = ["meson", "setup", tmp_path / "build", ROOT]
+    argv += ["-Dtests=false", "-Dexamples=false", "-Dpython=disabled"]
+    environment = os.environ | {"PKG_CONFIG_LIBDIR": str(tmp_path)}
+    done = subprocess.run(argv, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "Abseil not found: frazil is built with these libraries" in done.stdout
+    assert "Debian, Ubuntu: apt install libabsl-dev libasmjit-dev pkg-config" in done.stdout
