@@ -18,6 +18,7 @@
 #include "tracer/promise_key.h"
 #include "tracer/script_builder.h"
 
+#pragma GCC visibility push(default)
 namespace frazil::tracer {
 
 using Pins = std::shared_ptr<const void>;
@@ -127,3 +128,4 @@ class PromisedCall {
 };
 
 }  // namespace frazil::tracer
+#pragma GCC visibility pop

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "tracer/script.h"
 
+#pragma GCC visibility push(default)
 namespace frazil::tracer {
 
 class ScriptBuilder {
@@ -71,3 +72,4 @@ class ScriptBuilder {
 };
 
 }  // namespace frazil::tracer
+#pragma GCC visibility pop

@@ -11,6 +11,7 @@
 #include "autograd/tape.h"
 #include "tracer/node.h"
 
+#pragma GCC visibility push(default)
 namespace frazil::tracer {
 
 // A tensor that a call by promise may read and write: an argument, a module's parameter or its
@@ -131,3 +132,4 @@ std::vector<GradNodeRef> MakeTape(absl::Span<const TapeRecord> records, Cells ce
 }
 
 }  // namespace frazil::tracer
+#pragma GCC visibility pop

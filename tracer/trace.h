@@ -15,6 +15,7 @@
 #include "tracer/causes.h"
 #include "tracer/memory_report.h"
 
+#pragma GCC visibility push(default)
 namespace frazil::tracer {
 
 // Where the user's code is, for explanations: "train.py:12". Set by the bindings; called only when
@@ -107,3 +108,4 @@ inline bool Strict() {
 }
 
 }  // namespace frazil::tracer
+#pragma GCC visibility pop

@@ -1,7 +1,6 @@
 #include "bindings/python/host.h"
 
 #include <pthread.h>
-#include <unistd.h>
 
 #include <utility>
 
@@ -18,18 +17,9 @@ struct Raised {
 Raised raised;
 pthread_t main_thread;
 
-#if PY_VERSION_HEX < 0x030D0000
-int Py_IsFinalizing() { return _Py_IsFinalizing(); }
-#endif
-
 void* Unlock() { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
 
-void Lock(void* token) {
-  // A daemon thread that comes back to an interpreter that is going away would be ended there, with
-  // no way through C++ frames.
-  while (Py_IsFinalizing() && !pthread_equal(pthread_self(), main_thread)) pause();
-  PyEval_RestoreThread(static_cast<PyThreadState*>(token));
-}
+void Lock(void* token) { PyEval_RestoreThread(static_cast<PyThreadState*>(token)); }
 
 bool IsInterrupted(void* token) {
   if (!pthread_equal(pthread_self(), main_thread)) return false;

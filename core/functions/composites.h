@@ -9,6 +9,7 @@
 
 #include "core/functions/ops.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 enum class CompositeId : uint32_t {
@@ -126,3 +127,4 @@ void adam_step(Tensor* parameter, const Tensor& gradient, Tensor* m, Tensor* v,
 
 }  // namespace ops
 }  // namespace frazil
+#pragma GCC visibility pop

@@ -17,7 +17,8 @@ fz.Tensor([ 6.4365635, 15.778112 , 41.171074 ], dtype=float32)
 import importlib as _importlib
 import sys as _sys
 
-from frazil import _names
+from frazil import _frazil  # noqa: F401 -- the first to say that it cannot be imported
+from frazil import _names  # isort: skip
 from frazil._array_api import *  # noqa: F403
 from frazil._device import device as device
 from frazil._dtypes import *  # noqa: F403
