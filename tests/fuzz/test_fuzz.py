@@ -65,7 +65,7 @@ def test_same_elsewhere(generated, environment, mode):
 # kernels are compiled by the host's compiler.
 DEVICES = {
     # Programs are verified as they are made and run under the checker.
-    "npu": ({"FRAZIL_VERIFY": "1", "FRAZIL_NPU_CHECK": "1"}, 300, 10_000),
+    "npu": ({"FRAZIL_VERIFY": "1", "FRAZIL_NPU_CHECK": "1"}, 500, 10_000),
     # The driver of tests/cuda/fake runs every kernel late.
     "cuda": (
         {
