@@ -60,6 +60,7 @@ _SMALL = _transformer(1, 16, 16, 1, 4, 27)
 _LARGE = _transformer(4, 128, 64, 12, 4, 65)
 _TINY = _transformer(1, 8, 4, 2, 2, 11)
 
+
 def _cnn(batch):
     return Row(
         f"cnn_{batch}", f"CNN 3x32x32, channels 16-32-64, training step, batch {batch}",

@@ -40,8 +40,8 @@ Tensor logical_or(const Arg& a, const Arg& b);
 Tensor logical_xor(const Arg& a, const Arg& b);
 Tensor logical_not(const Tensor& x);
 
-// g where x is its extreme y over `axes` (which y and g have, with extent 1), else 0: divided by the
-// number of elements that equal it.
+// g where x is its extreme y over `axes` (which y and g have, with extent 1), else 0: divided by
+// the number of elements that equal it.
 Tensor share_extreme(const Tensor& g, const Tensor& x, const Tensor& y, const Axes& axes);
 
 // -- nn (functions/nn.cc)

@@ -82,9 +82,8 @@ class WeightLines {
     });
     const DefaultFpMode mode;
     gemm::ChunkSum<S>::Run(
-        chunks_,
-        Block<S>{static_cast<S*>(g_.result), s_.window(), s_.outputs, s_.outputs}, gemm::Team(),
-        [&](int64_t index, const Block<S>& out) {
+        chunks_, Block<S>{static_cast<S*>(g_.result), s_.window(), s_.outputs, s_.outputs},
+        gemm::Team(), [&](int64_t index, const Block<S>& out) {
           std::copy_n(block(index).data, size, out.data);
         });
   }

@@ -146,8 +146,8 @@ TEST(Conv, Lines) {
   }
 }
 
-// Sums over runs: widths and outputs around the tiles' edges; pieces that end within a line, or hold
-// many small images; lines that are far apart.
+// Sums over runs: widths and outputs around the tiles' edges; pieces that end within a line, or
+// hold many small images; lines that are far apart.
 TEST(Conv, Runs) {
   std::mt19937_64 rng(5);
   for (int64_t width : {7, 15, 16, 17, 33}) {
@@ -171,7 +171,8 @@ TEST(Conv, Runs) {
 }
 
 // Every way in which threads share the work: lines, blocks of patches for each thread, one block
-// for all, the plain product, columns, rows and chunks of the gradient; and several callers at once.
+// for all, the plain product, columns, rows and chunks of the gradient; and several callers at
+// once.
 TEST(Conv, Threads) {
   const auto check = [](uint64_t seed) {
     std::mt19937_64 rng(seed);

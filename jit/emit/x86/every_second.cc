@@ -48,8 +48,7 @@ std::pair<Codegen::K, Codegen::K> Codegen::EvenMasks(const Mask& mask) {
 }
 
 void Codegen::LoadEverySecond(const Vec& to, const Gp& from, const Mask& mask) {
-  static constexpr uint8_t kPick[16] = {0,  2,  4,  6,  8,  10, 12, 14,
-                                        16, 18, 20, 22, 24, 26, 28, 30};
+  static constexpr uint8_t kPick[16] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
   const auto [low, high] = EvenMasks(mask);
   const Vec pick = MakeBytes(64, I::kIdVpmovzxbd, PoolBytes(kPick, 16));
   Vec second = NewVec(64);
