@@ -35,6 +35,7 @@ PARAMETERS = {
     "keepdims": "builtins.bool",
     "kernel": "builtins.int",
     "layout": "Literal['NHWC', 'NCHW']",
+    "marks": "builtins.int",
     "max_version": "Any",
     "mode": "Any",
     "n_cols": "SupportsIndex | None",
