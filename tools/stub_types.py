@@ -96,6 +96,8 @@ for _names, _type in {
 # By the path under frazil._frazil; DEFAULTS by the module, and Tensor for all else.
 RESULTS = {
     "nonzero": "tuple[Tensor, ...]",
+    "op_table": "list[dict[str, Any]]",
+    "other_names": "dict[str, dict[str, str]]",
     "Tensor.nonzero": "tuple[Tensor, ...]",
     "Tensor.item": NUMBER,
     "Tensor.tolist": "Any",
@@ -283,8 +285,3 @@ class GradScope:
     def outside(self, result: Any, /) -> Any: ...
     def close(self) -> None: ...
 '''
-
-FUNCTIONS = """
-def op_table() -> list[dict[str, Any]]: ...
-def other_names() -> dict[str, dict[str, str]]: ...
-"""

@@ -163,7 +163,7 @@ class Module(Tracked):
                 f"[register_buffer] {name} must be a tensor or None, got {type(tensor).__name__}."
             )
         if "_buffer_names" not in self.__dict__:
-            self._buffer_names = {}
+            self._buffer_names: dict[str, None] = {}
         self._buffer_names[name] = None
         Tracked.__setattr__(self, name, tensor)
 
