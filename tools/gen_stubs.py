@@ -120,7 +120,7 @@ def stubs():
     main += "\n".join(
         f"{name}: DType" for name, t in vars(_frazil).items() if isinstance(t, _frazil.DType)
     )
-    main += "\n" + tensor() + known.CLASSES + known.FUNCTIONS + functions(_frazil)
+    main += "\n" + tensor() + known.CLASSES + functions(_frazil)
     files = {"__init__.pyi": main}
     for name in modules:
         module = getattr(_frazil, name)

@@ -45,6 +45,8 @@ class Optimizer(Tracked):
     step().
     """
 
+    _rate: Tensor
+
     def __init__(self, parameters: Iterable[Tensor], lr: Number) -> None:
         if not hasattr(parameters, "__iter__"):
             raise TypeError(

@@ -38,6 +38,8 @@ __all__ = [
     "Tensor",
     "abs",
     "absolute",
+    "acos",
+    "acosh",
     "add",
     "all",
     "any",
@@ -46,8 +48,11 @@ __all__ = [
     "argmin",
     "argsort",
     "asarray",
+    "asin",
+    "asinh",
     "astype",
     "atan",
+    "atanh",
     "bfloat16",
     "bitwise_and",
     "bitwise_invert",
@@ -63,6 +68,7 @@ __all__ = [
     "concatenate",
     "copy",
     "cos",
+    "cosh",
     "detach",
     "divide",
     "empty",
@@ -99,6 +105,8 @@ __all__ = [
     "linspace",
     "log",
     "log1p",
+    "log2",
+    "log10",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -133,7 +141,9 @@ __all__ = [
     "rsqrt",
     "searchsorted",
     "sign",
+    "signbit",
     "sin",
+    "sinh",
     "sort",
     "sqrt",
     "square",
@@ -204,6 +214,7 @@ class Tensor:
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
     requires_grad: builtins.bool
     grad: Tensor | None
+    _parameter: builtins.bool
     __array_priority__: builtins.float
     def __array_ufunc__(self, ufunc: Any, method: str, /, *inputs: Any, **options: Any) -> Any: ...
     def __jax_array__(self) -> Any: ...
@@ -285,7 +296,7 @@ class Tensor:
         dl_device: Any = ...,
         copy: builtins.bool | None = ...,
     ) -> Any:
-        """DLPack."""
+        """A capsule for consumers of DLPack: a copy, or with copy=False the memory itself, which they may write to (BufferError if something else holds the value)."""
     def __round__(self, ndigits: SupportsIndex | None = ..., /) -> Tensor:
         """See round."""
     def _to_(self, device: Any, dtype: DTypeLike | None, /) -> Tensor:
@@ -485,8 +496,6 @@ class GradScope:
     def outside(self, result: Any, /) -> Any: ...
     def close(self) -> None: ...
 
-def op_table() -> list[dict[str, Any]]: ...
-def other_names() -> dict[str, dict[str, str]]: ...
 def abs(x: Operand, /) -> Tensor:
     """Absolute value, elementwise; the most negative integer stays as it is."""
 
@@ -838,6 +847,12 @@ def ones_like(
     requires_grad: builtins.bool = ...,
 ) -> Tensor:
     """Filled with 1, with the shape and dtype of x."""
+
+def op_table() -> list[dict[str, Any]]:
+    """The rows of the op table as a list of dicts."""
+
+def other_names() -> dict[str, dict[str, str]]:
+    """What other libraries call what frazil has under another name."""
 
 def pad(
     x: Operand,
