@@ -95,6 +95,8 @@ for _names, _type in {
 
 # By the path under frazil._frazil; DEFAULTS by the module, and Tensor for all else.
 RESULTS = {
+    "op_table": "list[dict[str, Any]]",
+    "other_names": "dict[str, dict[str, str]]",
     "nonzero": "tuple[Tensor, ...]",
     "op_table": "list[dict[str, Any]]",
     "other_names": "dict[str, dict[str, str]]",
@@ -181,6 +183,7 @@ TENSOR = """
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
     requires_grad: builtins.bool
     grad: Tensor | None
+    _parameter: builtins.bool
     __array_priority__: builtins.float
     def __array_ufunc__(self, ufunc: Any, method: str, /, *inputs: Any, **options: Any) -> Any: ...
     def __jax_array__(self) -> Any: ...

@@ -18,6 +18,7 @@ import importlib as _importlib
 import sys as _sys
 
 from frazil import _frazil  # noqa: F401 -- the first to say that it cannot be imported
+
 from frazil import _names  # isort: skip
 from frazil._array_api import *  # noqa: F403
 from frazil._device import device as device

@@ -9,6 +9,7 @@ was frozen.
 """
 
 import sys
+from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
 from frazil._frazil import ModuleBase, Tensor
@@ -16,27 +17,35 @@ from frazil._frazil import ModuleBase, Tensor
 _in_grad_scope = _fz.autograd.in_grad_scope
 
 
-class _Kind(type):
-    def __instancecheck__(cls, x):
-        return isinstance(x, Tensor) and x._parameter
+if TYPE_CHECKING:
 
+    class Parameter(Tensor):  # type: ignore[misc]
+        """To type checkers what it makes is of its class."""
 
-class Parameter(metaclass=_Kind):
-    """A tensor that modules train and save: Parameter(data) holds a copy of a tensor or of data.
+        def __init__(self, data: Any, requires_grad: bool = True) -> None: ...
 
-    isinstance(x, Parameter) tells whether a tensor is one. With requires_grad=False it is frozen:
-    saved and moved, not trained.
+else:
 
-    >>> scale = Parameter(_fz.ones(2) * 0.5)
-    >>> scale.requires_grad, scale.is_leaf, isinstance(scale, Parameter)
-    (True, True, True)
-    """
+    class _Kind(type):
+        def __instancecheck__(cls, x):
+            return isinstance(x, Tensor) and x._parameter
 
-    def __new__(cls, data, requires_grad=True):
-        tensor = data.detach() if isinstance(data, Tensor) else _fz.asarray(data)
-        tensor.requires_grad_(requires_grad)
-        tensor._parameter = True
-        return tensor
+    class Parameter(metaclass=_Kind):
+        """A tensor that modules train and save: Parameter(data) holds a copy of tensor or data.
+
+        isinstance(x, Parameter) tells whether a tensor is one. With requires_grad=False it is
+        frozen: saved and moved, not trained.
+
+        >>> scale = Parameter(_fz.ones(2) * 0.5)
+        >>> scale.requires_grad, scale.is_leaf, isinstance(scale, Parameter)
+        (True, True, True)
+        """
+
+        def __new__(cls, data, requires_grad=True):
+            tensor = data.detach() if isinstance(data, Tensor) else _fz.asarray(data)
+            tensor.requires_grad_(requires_grad)
+            tensor._parameter = True
+            return tensor
 
 
 def is_leaf_for_training(tensor):

@@ -1,9 +1,9 @@
 """Layers: modules that hold parameters, and the functions they call.
 
-Here: `Module`, the base; `Parameter`, a tensor that modules train; the layers `Linear`, `Embedding`, `LayerNorm`, `Dropout`, `Sequential`,
-`ReLU`, `Tanh`, `Sigmoid`, `GELU`; the activations `relu`, `tanh`, `sigmoid`, `silu`, `softplus`,
-`gelu`, `softmax`, `log_softmax`; `layer_norm`, `attention`, `conv2d`; the losses `cross_entropy`,
-`mse_loss`.
+Here: `Module`, the base; `Parameter`, a tensor that modules train; the layers `Linear`,
+`Embedding`, `LayerNorm`, `Dropout`, `Sequential`, `ReLU`, `Tanh`, `Sigmoid`, `GELU`; the
+activations `relu`, `tanh`, `sigmoid`, `silu`, `softplus`, `gelu`, `softmax`, `log_softmax`;
+`layer_norm`, `attention`, `conv2d`; the losses `cross_entropy`, `mse_loss`.
 
 >>> import frazil as fz
 >>> model = Sequential(Linear(2, 3), ReLU(), Linear(3, 1))

@@ -228,12 +228,13 @@ class Net(nn.Module):
         self.blocks = [nn.LayerNorm(width), nn.Dropout(0.5), nn.GELU("tanh"), nn.ReLU()]
         self.head = nn.Sequential(nn.Tanh(), nn.Sigmoid(), nn.Linear(width, 1, bias=False))
         self.register_buffer("seen", fz.zeros(1))
+        self.scale = nn.Parameter(fz.ones(1), requires_grad=True)
 
     def forward(self, x: Tensor) -> Tensor:
         y = self.first(x)
         for block in self.blocks:
             y = block(y)
-        return fz.asarray(self.head(y))
+        return fz.asarray(self.head(y)) * self.scale
 
 
 def modules() -> list[Tensor]:
