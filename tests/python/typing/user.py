@@ -224,7 +224,6 @@ def gradients_and_traces() -> str:
 class Net(nn.Module):
     def __init__(self, width: int = 4) -> None:
         self.first = nn.Linear(3, width)
-        self.scale = nn.Parameter(fz.ones(1), requires_grad=False)
         self.blocks = [nn.LayerNorm(width), nn.Dropout(0.5), nn.GELU("tanh"), nn.ReLU()]
         self.head = nn.Sequential(nn.Tanh(), nn.Sigmoid(), nn.Linear(width, 1, bias=False))
         self.register_buffer("seen", fz.zeros(1))
