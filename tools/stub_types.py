@@ -95,8 +95,6 @@ for _names, _type in {
 
 # By the path under frazil._frazil; DEFAULTS by the module, and Tensor for all else.
 RESULTS = {
-    "op_table": "list[dict[str, Any]]",
-    "other_names": "dict[str, dict[str, str]]",
     "nonzero": "tuple[Tensor, ...]",
     "op_table": "list[dict[str, Any]]",
     "other_names": "dict[str, dict[str, str]]",
