@@ -26,8 +26,8 @@ class Named(Protocol):
     def name(self) -> str: ...
 
 
-# An operand: a tensor, a number (weak in promotion), or an array of another library.
-Operand: TypeAlias = Tensor | float | SupportsArray | SupportsDLPack
+# An operand: a tensor, a number (weak in promotion), an array of another library, or lists.
+Operand: TypeAlias = Tensor | float | SupportsArray | SupportsDLPack | list[Any] | tuple[Any, ...]
 # One number, whoever's it is.
 Number: TypeAlias = float | SupportsFloat | SupportsIndex
 # A shape, or axes: an integer or several.

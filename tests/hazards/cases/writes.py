@@ -114,7 +114,7 @@ def kinds_of_writes(F, compile):
         x[i] += 1
         x[::2] *= 3
         x[-1] = x[0]
-        x[..., 1:][0] = 50
+        x[..., 1:2] = 50
         x[None] += 0.5
         return x.sum()
 
