@@ -62,7 +62,8 @@ bool HasStateInBytes(const PyTypeObject* type) {
 // The built-in class that `type` is made from, if all that Python classes added to it is slots,
 // attributes and weak references; else null.
 PyTypeObject* RootOf(PyTypeObject* type, ClassInfo::Slots* slots) {
-  for (; type->tp_flags & Py_TPFLAGS_HEAPTYPE; type = type->tp_base) {
+  // From Python 3.12 on defaultdict is made like a class.
+  for (; type->tp_flags & Py_TPFLAGS_HEAPTYPE && type != DefaultDictType(); type = type->tp_base) {
     const size_t before = slots->size();
     if (!AddSlots(type, T_OBJECT_EX, slots)) return nullptr;
     size_t words = slots->size() - before + HasStateInBytes(type);
@@ -146,14 +147,14 @@ PyTypeObject* TypeFrom(const char* module, const char* name) {
 
 unsigned VersionOf(PyTypeObject* type) {
 #if PY_VERSION_HEX >= 0x030C0000
-  PyUnstable_Type_AssignVersionTag(type);
+  return PyUnstable_Type_AssignVersionTag(type) ? type->tp_version_tag : 0;
 #else
   if (!(type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG)) {
     static PyObject* const name = PyUnicode_InternFromString("__class__");
     _PyType_Lookup(type, name);
   }
-#endif
   return type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG ? type->tp_version_tag : 0;
+#endif
 }
 
 const ClassInfo* InfoOf(PyTypeObject* type) {
