@@ -92,9 +92,9 @@ void Session::OnRead(const Value& value, Reading how) {
   if (builder_) builder_->OnRead(value, how);
 }
 
-void Session::OnIndexCheck(std::string_view op, const Value& indices, int64_t n,
+void Session::OnIndexCheck(std::string_view op, const Value& indices, IndexRange range,
                            std::string_view of) {
-  if (builder_) builder_->OnIndexCheck(op, indices, n, of);
+  if (builder_) builder_->OnIndexCheck(op, indices, range, of);
 }
 
 void Session::OnIndexError() {

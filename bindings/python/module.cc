@@ -49,7 +49,8 @@ PYBIND11_MODULE(_frazil, module) {
   module.attr("__version__") = FRAZIL_VERSION;
   PyObject* m = module.ptr();
   Must(fp::AddDTypes(m) && fp::AddTensorType(m));
-  for (const auto& rows : {fp::OpFunctions(), fp::MovementFunctions(), fp::CreationFunctions()}) {
+  for (const auto& rows : {fp::OpFunctions(), fp::MovementFunctions(), fp::OrderFunctions(),
+                           fp::CreationFunctions()}) {
     Must(fp::AddFunctions(m, "frazil", rows));
   }
   module.attr("__all__") = PublicNames(module);  // what the package shows as its own

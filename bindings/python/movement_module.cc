@@ -109,21 +109,6 @@ FZ_FAST(MoveTake) {
   return ToInt(a[2], "take", "axis", &axis) ? Wrap(ops::take(*x, *indices, axis)) : nullptr;
 }
 
-FZ_FAST(MoveNonzero) {
-  FZ_ARGS(1, "nonzero(x, /)");
-  Tensor own;
-  const Tensor* x = TensorOf(a[0], "nonzero", &own);
-  if (!x) return nullptr;
-  std::vector<Tensor> positions = ops::nonzero(*x);
-  Object tuple = Object::Steal(PyTuple_New(static_cast<Py_ssize_t>(positions.size())));
-  for (size_t i = 0; tuple && i < positions.size(); ++i) {
-    PyObject* item = Wrap(std::move(positions[i]));
-    if (!item) return nullptr;
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), item);
-  }
-  return tuple.release();
-}
-
 namespace {
 
 FZ_FAST(PermuteDims) {
@@ -202,35 +187,6 @@ FZ_FAST(TakeAlongAxis) {
   int64_t axis = -1;
   if (!indices || (a[2] && !ToInt(a[2], "take_along_axis", "axis", &axis))) return nullptr;
   return Wrap(ops::take_along_axis(*x, *indices, axis));
-}
-
-template <OpName name, Tensor (*sorting)(const Tensor&, int64_t, bool)>
-FZ_FAST(Sorting) {
-  FZ_ARGS(4, std::string(name.text) + "(x, /, *, axis=-1, descending=False, stable=True)");
-  Tensor own;
-  const Tensor* x = TensorOf(a[0], name.text, &own);
-  int64_t axis = -1;
-  bool descending, stable;  // always stable
-  if (!x || (a[1] && !ToInt(a[1], name.text, "axis", &axis)) ||
-      !ToBool(a[2], name.text, "descending", false, &descending) ||
-      !ToBool(a[3], name.text, "stable", true, &stable))
-    return nullptr;
-  return Wrap(sorting(*x, axis, descending));
-}
-
-FZ_FAST(SearchSorted) {
-  FZ_ARGS(3, "searchsorted(x1, x2, /, *, side='left')");
-  Tensor own, own_values;
-  const Tensor* x = TensorOf(a[0], "searchsorted", &own);
-  const Tensor* values = x ? TensorOf(a[1], "searchsorted", &own_values) : nullptr;
-  if (!values) return nullptr;
-  const bool right =
-      a[2] && PyUnicode_Check(a[2]) && PyUnicode_CompareWithASCIIString(a[2], "right") == 0;
-  if (a[2] && !right &&
-      !(PyUnicode_Check(a[2]) && PyUnicode_CompareWithASCIIString(a[2], "left") == 0)) {
-    return Raise(ValueError("[searchsorted] side must be \"left\" or \"right\"."));
-  }
-  return Wrap(ops::searchsorted(*x, *values, right));
 }
 
 // 3, (1, 2), or ((1, 2), (3, 4)): how much to add before and after each axis.
@@ -330,19 +286,6 @@ std::vector<FunctionRow> MovementFunctions() {
        Triangle<"tril", ops::tril>},
       {"triu(x, /, k=0)", "Zero below the k-th diagonal of the last two axes.",
        Triangle<"triu", ops::triu>},
-      {"nonzero(x, /)",
-       "Positions of elements that are not zero, one index array per axis. Reads the data.",
-       MoveNonzero},
-      {"argsort(x, /, *, axis=-1, descending=False, stable=True)",
-       "Indices that sort along an axis: always stable, NaN last in either order. Reads the data.",
-       Sorting<"argsort", ops::argsort>},
-      {"sort(x, /, *, axis=-1, descending=False, stable=True)",
-       "Elements in order along an axis: always stable, NaN last in either order. Reads the data.",
-       Sorting<"sort", ops::sort>},
-      {"searchsorted(x1, x2, /, *, side='left')",
-       "Where the elements of x2 would stand in the sorted x1: before equal ones, or after them "
-       "(\"right\"). Reads the data.",
-       SearchSorted},
       {"detach(x, /)", "The same value without history: no gradient flows through it.", Detach},
   };
 }

@@ -87,6 +87,13 @@ Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdims) {
   });
 }
 
+Tensor count_nonzero(const Tensor& x, const Axes& axes, bool keepdims) {
+  if (!x.ok()) return x;
+  return Over(axes, CompositeId::k_count_nonzero, x, {keepdims}, [&] {
+    return sum(astype(astype(x.Detach(), DType::kBool), DType::kI64), axes, keepdims);
+  });
+}
+
 Tensor square(const Tensor& x) { return multiply(x, x); }
 Tensor reciprocal(const Tensor& x) { return divide(1.0, x); }
 Tensor rsqrt(const Tensor& x) { return divide(1.0, sqrt(x)); }

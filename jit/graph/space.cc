@@ -701,9 +701,21 @@ int64_t PointersFor(const Space& space, const std::vector<int64_t>& strides) {
 }
 
 bool IsLibrary(OpId op) {
-  return op == OpId::k_matmul || op == OpId::k_put || op == OpId::k_to_device ||
-         op == OpId::k_attend || op == OpId::k_attend_grad || op == OpId::k_conv2d ||
-         op == OpId::k_conv2d_weights;
+  switch (Info(op).klass) {
+    case OpClass::kMatmul:
+    case OpClass::kPut:
+    case OpClass::kTransfer:
+    case OpClass::kAttention:
+    case OpClass::kAttentionGrad:
+    case OpClass::kConv:
+    case OpClass::kConvWeights:
+    case OpClass::kPositions:
+    case OpClass::kSort:
+    case OpClass::kScan:
+      return true;
+    default:
+      return false;
+  }
 }
 bool StandsAlone(const Node& node) {
   return node.op == OpId::k_concat || node.op == OpId::k_random_bits ||

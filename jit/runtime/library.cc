@@ -15,6 +15,7 @@
 #include "core/transfers.h"
 #include "jit/runtime/attention/attention.h"
 #include "jit/runtime/convolution.h"
+#include "jit/runtime/order.h"
 #include "kernels/blas.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/small_product.h"
@@ -231,7 +232,9 @@ class PutCall : public LibraryCall {
   }
   bool in_place() const override { return true; }
   std::string text() const override {
-    return StrCat(args_.add ? "put_add " : "put_set ", ShortName(args_.dtype), " axis ", args_.axis,
+    return StrCat(args_.add ? "put_add " : "put_set ", ShortName(args_.dtype),
+                  args_.axes > 1 ? StrCat(" axes ", args_.axis, " to ", args_.axis + args_.axes - 1)
+                                 : StrCat(" axis ", args_.axis),
                   " of ", ToString(args_.x->dims()));
   }
   int64_t work() const override {
@@ -269,11 +272,16 @@ StatusOr<std::unique_ptr<const LibraryCall>> MakeLibraryCall(const Graph& graph,
       args.wide_indices = operand(1).dtype == DType::kI64;
       args.axis = static_cast<int>(node.attrs[0]);
       args.add = node.attrs[1] != 0;
+      args.axes = static_cast<int>(node.attrs[2]);
       args.x = operand(0).layout;
       args.indices = operand(1).layout;
       args.updates = operand(2).layout;
       return std::make_unique<PutCall>(args);
     }
+    case OpClass::kPositions:
+    case OpClass::kSort:
+    case OpClass::kScan:
+      return MakeOrderCall(graph, id);
     case OpClass::kAttention:
       return MakeAttention(graph, id);
     case OpClass::kAttentionGrad:

@@ -24,7 +24,7 @@ from frazil._frazil.runtime import (  # noqa: F401
 )
 from frazil._grad import grad, no_grad, value_and_grad  # noqa: F401
 from frazil._runtime import config, mode, precision  # noqa: F401
-from frazil._scans import *  # noqa: F403
+from frazil._sets import *  # noqa: F403
 from frazil._threadpools import watch as _watch_threadpools
 from frazil._trace import trace  # noqa: F401
 

@@ -11,7 +11,6 @@ from frazil._named import tensor as _tensor
 __all__ = [
     "broadcast_arrays",
     "broadcast_shapes",
-    "count_nonzero",
     "diff",
     "meshgrid",
     "outer",
@@ -164,12 +163,6 @@ def meshgrid(*arrays, indexing="xy"):
     if indexing == "xy" and n >= 2:
         grids = [_fz.swapaxes(g, 0, 1) for g in grids]
     return grids
-
-
-@_public
-def count_nonzero(x, /, *, axis=None, keepdims=False):
-    """How many elements are not zero."""
-    return _fz.sum(_fz.not_equal(_tensor(x), 0), axis=axis, keepdims=keepdims)
 
 
 @_public
