@@ -86,7 +86,7 @@ PyObject* Accumulate(PyObject* object, PyObject* axis, PyObject* dtype, PyObject
   const bool without = !Given(axis);
   if (without && !flat && x->rank() > 1) {
     return Raise(ValueError("[", std::string(name.text), "] needs an axis for ", x->rank(),
-                            " axes: shape ", ToString(x->dims()), "."));
+                            " axes: ", Describe(*x), "."));
   }
   const bool flattened = without && x->rank() != 1;
   return Wrap(cumulative(flattened ? ops::flatten(*x) : *x, along,

@@ -59,7 +59,7 @@ FZ_AVX2 inline void Round(typename Lanes<T>::Vec* v) {
   constexpr int kCount = Lanes<T>::kCount, kVectors = kBlock / kCount;
 #pragma GCC unroll 16
   for (int i = kVectors - 1; i >= 0; --i) {
-    const Vec before = i == 0 ? Vec{} + kIdentity<T, product> : v[i == 0 ? 0 : i - 1];
+    const Vec before = i == 0 ? kIdentity<T, product> - Vec{} : v[i == 0 ? 0 : i - 1];
     const Vec a = Shifted<T, shift>(before, v[i], std::make_integer_sequence<int, kCount>());
     v[i] = product ? a * v[i] : a + v[i];
   }
