@@ -161,7 +161,10 @@ Tensor setitem(const Tensor& x, absl::Span<const Index> index, const Tensor& v) 
   if (all && parts->arrays.size() == 1 && IsBool(first.array.dtype())) {
     const Tensor same = Fitting(x, v, x.rank());
     if (!same.ok()) return same;
-    if (IsSame(x, first, same)) return Masked(x, first, same);
+    // Long rows one by one, if it costs nothing to look how many there are.
+    constexpr int64_t kLongRow = 16;
+    const bool rows = x.size() >= kLongRow * first.array.size() && State().door == nullptr;
+    if (!rows && IsSame(x, first, same)) return Masked(x, first, same);
   }
   if (Status s = FindMasked(&*parts); !s.ok()) return Tensor(std::move(s));
   return all && AreAdjacent(parts->arrays) ? PutInAxes(x, parts->arrays, v)

@@ -321,7 +321,9 @@ class Fuser {
     Group group;
     group.nodes = nodes;
     group.outputs = Outputs(nodes);
-    if (IsLibrary(graph_.nodes[nodes[0]].op)) group.kind = Group::Kind::kLibrary;
+    const Node& first = graph_.nodes[nodes[0]];
+    if (IsLibrary(first.op) || (nodes.size() == 1 && TakesRows(graph_, first)))
+      group.kind = Group::Kind::kLibrary;
     if (OfSteps(graph_.nodes[nodes[0]])) group.kind = Group::Kind::kSteps;
     return group;
   }

@@ -6,6 +6,7 @@
 
 #include "core/check.h"
 #include "core/cost.h"
+#include "kernels/take.h"
 
 namespace frazil::jit {
 namespace {
@@ -717,6 +718,15 @@ bool IsLibrary(OpId op) {
       return false;
   }
 }
+bool TakesRows(const Graph& graph, const Node& node) {
+  constexpr int64_t kBytes = 128;  // of a run, from which on copying it is faster than gathering
+  if (node.op != OpId::k_take || !(node.device == Device())) return false;
+  const Node& x = graph.nodes[node.operands[0]];
+  int64_t run = 0;
+  return !x.immediate && IsRun(*x.layout, int(node.attrs[0]) + 1, &run) &&
+         run * SizeOf(node.dtype) >= kBytes;
+}
+
 bool StandsAlone(const Node& node) {
   return node.op == OpId::k_concat || node.op == OpId::k_random_bits ||
          (node.op == OpId::k_pad && node.device.kind() == DeviceKind::kNpu);

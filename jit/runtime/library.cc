@@ -20,6 +20,7 @@
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/small_product.h"
 #include "kernels/put.h"
+#include "kernels/take.h"
 
 namespace frazil::jit {
 namespace {
@@ -213,6 +214,28 @@ class Transfer : public LibraryCall {
   Device device_, to_;
 };
 
+class TakeCall : public LibraryCall {
+ public:
+  TakeCall(TakeArgs args, int64_t bytes) : args_(std::move(args)), bytes_(bytes) {}
+
+  Status Run(absl::Span<char* const> operands, char* result) const override {
+    TakeArgs args = args_;
+    args.x_data = operands[0];
+    args.indices_data = operands[1];
+    args.out = result;
+    TakeRows(args);
+    return absl::OkStatus();
+  }
+  std::string text() const override {
+    return StrCat("take rows of ", ToString(args_.x->dims()), " axis ", args_.axis);
+  }
+  int64_t work() const override { return cost::Whole(cost::Copy(double(bytes_))); }
+
+ private:
+  TakeArgs args_;
+  int64_t bytes_;
+};
+
 class PutCall : public LibraryCall {
  public:
   explicit PutCall(const PutArgs& args) : args_(args) {}
@@ -278,6 +301,11 @@ StatusOr<std::unique_ptr<const LibraryCall>> MakeLibraryCall(const Graph& graph,
       args.updates = operand(2).layout;
       return std::make_unique<PutCall>(args);
     }
+    case OpClass::kTake:
+      return std::make_unique<TakeCall>(
+          TakeArgs{SizeOf(node.dtype), operand(1).dtype == DType::kI64,
+                   static_cast<int>(node.attrs[0]), operand(0).layout, operand(1).layout},
+          node.layout->size * SizeOf(node.dtype));
     case OpClass::kPositions:
     case OpClass::kSort:
     case OpClass::kScan:

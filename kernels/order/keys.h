@@ -1,11 +1,14 @@
 // Elements as integers of the same order. Called by kernels/order/sort.cc. Invariants: equal
-// elements have equal keys (-0 that of +0), keys of descending order are the others' complements,
-// and those of NaN are above all that other floats have.
+// elements have equal keys (-0 that of +0), keys are flipped by all ones for descending order, and
+// those of NaN are above all that other floats have.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+
+// Part of the loop that calls it, whatever instructions that is written for.
+#define FZ_HERE __attribute__((always_inline))
 
 namespace frazil {
 
@@ -17,15 +20,14 @@ struct IntKeys {
   static constexpr bool kSigned = std::is_signed_v<T> || sizeof(T) < sizeof(Key);
   static constexpr T kFlip = kSigned ? T{0} : static_cast<T>(T{1} << (8 * sizeof(T) - 1));
 
-  static Key Of(T v, bool descending) {
-    const Key key = static_cast<Key>(static_cast<T>(v ^ kFlip));
-    return descending ? ~key : key;
+  FZ_HERE static Key Of(T v, Key flip) {
+    return static_cast<Key>(static_cast<T>(v ^ kFlip)) ^ flip;
   }
-  static T Value(Key key, bool descending) {
-    return static_cast<T>(static_cast<T>(descending ? ~key : key) ^ kFlip);
+  FZ_HERE static T Value(Key key, Key flip) {
+    return static_cast<T>(static_cast<T>(key ^ flip) ^ kFlip);
   }
-  static constexpr bool IsZero(T) { return false; }  // floats have two
-  static constexpr bool IsMinusZero(T) { return false; }
+  FZ_HERE static bool IsZero(T) { return false; }  // floats have two
+  FZ_HERE static bool IsMinusZero(T) { return false; }
 };
 
 // Floats as their bits, of which `infinity` are those of infinity.
@@ -37,18 +39,18 @@ struct FloatKeys {
   static constexpr T kMagnitude = std::numeric_limits<T>::max();
   static constexpr Key kNaN = std::numeric_limits<Key>::max();
 
-  static Key Of(T bits, bool descending) {
+  FZ_HERE static Key Of(T bits, Key flip) {
     const Key magnitude = static_cast<Key>(bits & kMagnitude);
-    const Key key = bits < 0 ? -magnitude : magnitude;
-    return magnitude > infinity ? kNaN : descending ? ~key : key;
+    const Key key = (bits < 0 ? -magnitude : magnitude) ^ flip;
+    return magnitude > infinity ? kNaN : key;
   }
-  static T Value(Key key, bool descending) {
-    if (key == kNaN) return kMagnitude;
-    if (descending) key = ~key;
-    return static_cast<T>(key < 0 ? static_cast<T>(-key) | kSign : key);
+  FZ_HERE static T Value(Key key, Key flip) {
+    const Key plain = key ^ flip;
+    const T bits = static_cast<T>(plain < 0 ? static_cast<T>(-plain) | kSign : plain);
+    return key == kNaN ? kMagnitude : bits;
   }
-  static bool IsZero(T bits) { return (bits & kMagnitude) == 0; }
-  static bool IsMinusZero(T bits) { return bits == kSign; }
+  FZ_HERE static bool IsZero(T bits) { return (bits & kMagnitude) == 0; }
+  FZ_HERE static bool IsMinusZero(T bits) { return bits == kSign; }
 };
 
 }  // namespace frazil

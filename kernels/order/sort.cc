@@ -3,29 +3,57 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <memory>
+#include <new>
 #include <vector>
 
+#include "core/cpu.h"
 #include "core/parallel.h"
+#include "core/storage.h"
 #include "kernels/order/keys.h"
 #include "kernels/order/sort_keys.h"
+
+#define FZ_VECTORS __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 
 namespace frazil {
 namespace {
 
 constexpr int64_t kGrain = 1 << 14;
 
-template <typename T>
-std::unique_ptr<T[]> Room(int64_t n) {
-  return std::unique_ptr<T[]>(new T[static_cast<size_t>(n)]);
-}
+// Memory that the allocator keeps at hand.
+class Room {
+ public:
+  explicit Room(int64_t bytes) {
+    auto memory = Allocate(static_cast<size_t>(bytes));
+    if (!memory.ok()) throw std::bad_alloc();
+    memory_ = *std::move(memory);
+  }
+  template <typename T>
+  T* Of() const {
+    return reinterpret_cast<T*>(memory_->data);
+  }
 
-// body(first row, end): rows are shared out, or else the work within a row.
+ private:
+  StorageRef memory_;
+};
+
+// body(row) for each: rows are shared out, or else the work within a row.
 template <typename Body>
 void ForRows(int64_t rows, int64_t n, const Body& body) {
-  if (rows < 2 * NumThreads()) return body(0, rows);
   constexpr int64_t kElements = 1 << 10;  // that a thread takes at a time, at least
-  ParallelFor(rows, kElements / n + 1, body);
+  std::atomic<bool> no_memory{false};
+  const auto some = [&](int64_t begin, int64_t end) {
+    try {
+      for (int64_t row = begin; row < end; ++row) body(row);
+    } catch (const std::bad_alloc&) {
+      no_memory.store(true);
+    }
+  };
+  if (rows < 2 * NumThreads()) {
+    some(0, rows);
+  } else {
+    ParallelFor(rows, kElements / n + 1, some);
+  }
+  if (no_memory.load()) throw std::bad_alloc();
 }
 
 // Zeros have one key; those of a row come out in the order in which they went in.
@@ -36,24 +64,73 @@ void PlaceZeros(const typename Keys::Element* x, int64_t n, typename Keys::Eleme
   }
 }
 
+// Keys of elements, and elements of keys, by the vectors that there are.
+template <typename Keys>
+__attribute__((always_inline)) inline bool MakeHere(const typename Keys::Element* x, int64_t n,
+                                                    bool descending, typename Keys::Key* keys) {
+  bool minus_zero = false;
+  const typename Keys::Key flip = descending ? -1 : 0;
+  for (int64_t i = 0; i < n; ++i) {
+    minus_zero |= Keys::IsMinusZero(x[i]);
+    keys[i] = Keys::Of(x[i], flip);
+  }
+  return minus_zero;
+}
+template <typename Keys>
+FZ_VECTORS bool MakeByVectors(const typename Keys::Element* x, int64_t n, bool descending,
+                              typename Keys::Key* keys) {
+  return MakeHere<Keys>(x, n, descending, keys);
+}
+template <typename Keys>
+bool MakeKeys(const typename Keys::Element* x, int64_t n, bool descending,
+              typename Keys::Key* keys) {
+  return Cpu().avx512 ? MakeByVectors<Keys>(x, n, descending, keys)
+                      : MakeHere<Keys>(x, n, descending, keys);
+}
+
+template <typename Keys>
+__attribute__((always_inline)) inline void TakeHere(const typename Keys::Key* keys, int64_t n,
+                                                    bool descending,
+                                                    typename Keys::Element* out) {
+  const typename Keys::Key flip = descending ? -1 : 0;
+  for (int64_t i = 0; i < n; ++i) out[i] = Keys::Value(keys[i], flip);
+}
+template <typename Keys>
+FZ_VECTORS void TakeByVectors(const typename Keys::Key* keys, int64_t n, bool descending,
+                              typename Keys::Element* out) {
+  TakeHere<Keys>(keys, n, descending, out);
+}
+template <typename Keys>
+void TakeElements(const typename Keys::Key* keys, int64_t n, bool descending,
+                  typename Keys::Element* out) {
+  if (Cpu().avx512) return TakeByVectors<Keys>(keys, n, descending, out);
+  TakeHere<Keys>(keys, n, descending, out);
+}
+
 template <typename Keys>
 void SortRow(const typename Keys::Element* x, int64_t n, bool descending,
              typename Keys::Key* scratch, typename Keys::Key* keys, typename Keys::Element* out) {
+  if (n <= kGrain) {
+    const bool mixed = MakeKeys<Keys>(x, n, descending, keys);
+    SortKeys(keys, n, scratch);
+    const auto zero = Keys::Of(0, descending ? -1 : 0);
+    const int64_t first = mixed ? std::lower_bound(keys, keys + n, zero) - keys : 0;
+    TakeElements<Keys>(keys, n, descending, out);
+    if (mixed) PlaceZeros<Keys>(x, n, out + first);
+    return;
+  }
   std::atomic<bool> minus_zero{false};
   ParallelFor(n, kGrain, [&](int64_t begin, int64_t end) {
-    bool found = false;
-    for (int64_t i = begin; i < end; ++i) {
-      found |= Keys::IsMinusZero(x[i]);
-      keys[i] = Keys::Of(x[i], descending);
-    }
-    if (found) minus_zero.store(true, std::memory_order_relaxed);
+    if (MakeKeys<Keys>(x + begin, end - begin, descending, keys + begin))
+      minus_zero.store(true, std::memory_order_relaxed);
   });
   SortKeys(keys, n, scratch);
-  const int64_t zero = std::lower_bound(keys, keys + n, Keys::Of(0, descending)) - keys;
+  const auto zero = Keys::Of(0, descending ? -1 : 0);
+  const int64_t first = minus_zero.load() ? std::lower_bound(keys, keys + n, zero) - keys : 0;
   ParallelFor(n, kGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) out[i] = Keys::Value(keys[i], descending);
+    TakeElements<Keys>(keys + begin, end - begin, descending, out + begin);
   });
-  if (minus_zero.load()) PlaceZeros<Keys>(x, n, out + zero);
+  if (minus_zero.load()) PlaceZeros<Keys>(x, n, out + first);
 }
 
 // Keys of elements of their size lie where the result will.
@@ -61,16 +138,16 @@ template <typename Keys>
 void SortAll(const SortArgs& args) {
   using Element = typename Keys::Element;
   using Key = typename Keys::Key;
+  constexpr bool kThere = sizeof(Key) == sizeof(Element);
   const auto* x = reinterpret_cast<const Element*>(args.x);
   auto* out = reinterpret_cast<Element*>(args.out);
-  const int64_t n = args.n;
-  ForRows(args.rows, n, [&](int64_t begin, int64_t end) {
-    constexpr bool kThere = sizeof(Key) == sizeof(Element);
-    const auto room = Room<Key>(kThere ? n : 2 * n);
-    for (int64_t row = begin; row < end; ++row) {
-      Key* const keys = kThere ? reinterpret_cast<Key*>(out + row * n) : room.get() + n;
-      SortRow<Keys>(x + row * n, n, args.descending, room.get(), keys, out + row * n);
-    }
+  const int64_t n = args.n, size = args.rows * n;
+  const Room room((kThere ? 1 : 2) * size * int64_t{sizeof(Key)});
+  Key* const scratch = room.Of<Key>();
+  Key* const keys = kThere ? reinterpret_cast<Key*>(out) : scratch + size;
+  ForRows(args.rows, n, [&](int64_t row) {
+    const int64_t at = row * n;
+    SortRow<Keys>(x + at, n, args.descending, scratch + at, keys + at, out + at);
   });
 }
 
@@ -115,16 +192,16 @@ template <typename Keys>
 void ArgSortAll(const SortArgs& args) {
   const auto* x = reinterpret_cast<const typename Keys::Element*>(args.x);
   auto* out = reinterpret_cast<int64_t*>(args.out);
-  const int64_t n = args.n;
-  ForRows(args.rows, n, [&](int64_t begin, int64_t end) {
-    const auto keys = Room<int64_t>(2 * n);
-    for (int64_t row = begin; row < end; ++row) {
-      ParallelFor(n, kGrain, [&](int64_t first, int64_t last) {
-        for (int64_t i = first; i < last; ++i)
-          keys[i] = Keys::Of(x[row * n + i], args.descending);
-      });
-      OrderOf(keys.get(), n, keys.get() + n, out + row * n);
-    }
+  const int64_t n = args.n, size = args.rows * n;
+  const typename Keys::Key flip = args.descending ? -1 : 0;
+  const Room room(2 * size * int64_t{sizeof(int64_t)});
+  ForRows(args.rows, n, [&](int64_t row) {
+    const int64_t at = row * n;
+    int64_t* const keys = room.Of<int64_t>() + at;
+    ParallelFor(n, kGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) keys[i] = Keys::Of(x[at + i], flip);
+    });
+    OrderOf(keys, n, keys + size, out + at);
   });
 }
 

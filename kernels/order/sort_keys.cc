@@ -53,11 +53,15 @@ int64_t PartHere(const Key* from, int64_t n, Key pivot, Key* left, Key* right) {
 // About the middle one.
 template <typename Key>
 Key PivotOf(const Key* keys, int64_t n) {
-  constexpr int64_t kMost = 63;
+  constexpr int64_t kMost = 64;
   std::array<Key, kMost> sample;
-  const int64_t count = n < 1024 ? 7 : n < (1 << 14) ? 15 : kMost;
-  for (int64_t i = 0; i < count; ++i) sample[i] = keys[(2 * i + 1) * n / (2 * count)];
-  std::nth_element(sample.begin(), sample.begin() + count / 2, sample.begin() + count);
+  const int64_t count = n < 2048 ? 16 : kMost, apart = n / count;
+  for (int64_t i = 0; i < count; ++i) sample[i] = keys[apart / 2 + i * apart];
+  if (HasVectors()) {
+    vector_sort::SortShort(sample.data(), count, sample.data());
+  } else {
+    std::nth_element(sample.begin(), sample.begin() + count / 2, sample.begin() + count);
+  }
   return sample[count / 2];
 }
 

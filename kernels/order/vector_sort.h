@@ -30,20 +30,15 @@ struct Lanes<int32_t> {
   FZ_AVX512 static __m512i Max(__m512i a, __m512i b) { return _mm512_max_epi32(a, b); }
   FZ_AVX512 static __m512i All(int32_t v) { return _mm512_set1_epi32(v); }
   FZ_AVX512 static Mask Less(__m512i a, __m512i b) { return _mm512_cmplt_epi32_mask(a, b); }
-  FZ_AVX512 static __m512i Permute(__m512i lanes, __m512i v) {
-    return _mm512_permutexvar_epi32(lanes, v);
-  }
-  FZ_AVX512 static __m512i Choose(Mask m, __m512i a, __m512i b) {
-    return _mm512_mask_blend_epi32(m, a, b);
+  // The smaller one of each lane, the larger one where `m` is set.
+  FZ_AVX512 static __m512i Both(Mask m, __m512i a, __m512i b) {
+    return _mm512_mask_max_epi32(_mm512_min_epi32(a, b), m, a, b);
   }
   FZ_AVX512 static __m512i Compress(Mask m, __m512i v) { return _mm512_maskz_compress_epi32(m, v); }
   FZ_AVX512 static __m512i Load(__m512i rest, Mask m, const int32_t* p) {
     return _mm512_mask_loadu_epi32(rest, m, p);
   }
   FZ_AVX512 static void Store(int32_t* p, Mask m, __m512i v) { _mm512_mask_storeu_epi32(p, m, v); }
-  FZ_AVX512 static __m512i Numbers() {
-    return _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-  }
 };
 
 template <>
@@ -54,23 +49,27 @@ struct Lanes<int64_t> {
   FZ_AVX512 static __m512i Max(__m512i a, __m512i b) { return _mm512_max_epi64(a, b); }
   FZ_AVX512 static __m512i All(int64_t v) { return _mm512_set1_epi64(v); }
   FZ_AVX512 static Mask Less(__m512i a, __m512i b) { return _mm512_cmplt_epi64_mask(a, b); }
-  FZ_AVX512 static __m512i Permute(__m512i lanes, __m512i v) {
-    return _mm512_permutexvar_epi64(lanes, v);
-  }
-  FZ_AVX512 static __m512i Choose(Mask m, __m512i a, __m512i b) {
-    return _mm512_mask_blend_epi64(m, a, b);
+  FZ_AVX512 static __m512i Both(Mask m, __m512i a, __m512i b) {
+    return _mm512_mask_max_epi64(_mm512_min_epi64(a, b), m, a, b);
   }
   FZ_AVX512 static __m512i Compress(Mask m, __m512i v) { return _mm512_maskz_compress_epi64(m, v); }
   FZ_AVX512 static __m512i Load(__m512i rest, Mask m, const int64_t* p) {
     return _mm512_mask_loadu_epi64(rest, m, p);
   }
   FZ_AVX512 static void Store(int64_t* p, Mask m, __m512i v) { _mm512_mask_storeu_epi64(p, m, v); }
-  FZ_AVX512 static __m512i Numbers() { return _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0); }
 };
 
 template <typename Key>
 constexpr typename Lanes<Key>::Mask FirstLanes(int64_t n) {
   return static_cast<typename Lanes<Key>::Mask>((1u << n) - 1);
+}
+
+// Lane i from lane i ^ bits.
+template <typename Key, int bits, int... lane>
+FZ_AVX512 inline __m512i Turned(__m512i v, std::integer_sequence<int, lane...>) {
+  typedef Key Vec __attribute__((vector_size(64)));
+  const auto lanes = (Vec)v;
+  return (__m512i)__builtin_shufflevector(lanes, lanes, (lane ^ bits)...);
 }
 
 // Lane i and lane i ^ bits in order.
@@ -83,8 +82,7 @@ FZ_AVX512 inline __m512i Exchange(__m512i v) {
     for (unsigned i = 0; i < L::kCount; ++i) mask |= (i & kTop ? 1u : 0u) << i;
     return static_cast<typename L::Mask>(mask);
   }();
-  const __m512i other = L::Permute(_mm512_xor_si512(L::Numbers(), L::All(bits)), v);
-  return L::Choose(kUpper, L::Min(v, other), L::Max(v, other));
+  return L::Both(kUpper, v, Turned<Key, bits>(v, std::make_integer_sequence<int, L::kCount>()));
 }
 
 // A vector that rises and then falls, or the other way round, in order.
@@ -107,11 +105,11 @@ FZ_AVX512 inline __m512i SortLanes(__m512i v) {
 template <typename Key, int half>
 FZ_AVX512 inline void MergeRuns(__m512i* v) {
   using L = Lanes<Key>;
-  const __m512i backwards = _mm512_xor_si512(L::Numbers(), L::All(L::kCount - 1));
+  using Lane = std::make_integer_sequence<int, L::kCount>;
   __m512i upper[half];
 #pragma GCC unroll 16
   for (int i = 0; i < half; ++i) {
-    const __m512i other = L::Permute(backwards, v[2 * half - 1 - i]);
+    const __m512i other = Turned<Key, L::kCount - 1>(v[2 * half - 1 - i], Lane());
     upper[i] = L::Max(v[i], other);
     v[i] = L::Min(v[i], other);
   }
@@ -142,20 +140,26 @@ FZ_AVX512 inline void SortVectors(__m512i* v) {
   }
 }
 
-// At most `count` vectors of keys.
+// More than half of `count` vectors of keys, and at most as many.
 template <typename Key, int count>
 FZ_AVX512 void SortFew(const Key* from, int64_t n, Key* to) {
   using L = Lanes<Key>;
   const __m512i most = L::All(std::numeric_limits<Key>::max());
   __m512i v[count];
-  const auto mask = [&](int i) {
-    return FirstLanes<Key>(std::clamp<int64_t>(n - i * L::kCount, 0, L::kCount));
-  };
+  constexpr int kFull = count / 2;
+  typename L::Mask mask[count];
 #pragma GCC unroll 16
-  for (int i = 0; i < count; ++i) v[i] = L::Load(most, mask(i), from + i * L::kCount);
+  for (int i = 0; i < kFull; ++i) v[i] = _mm512_loadu_si512(from + i * L::kCount);
+#pragma GCC unroll 16
+  for (int i = kFull; i < count; ++i) {
+    mask[i] = FirstLanes<Key>(std::clamp<int64_t>(n - i * L::kCount, 0, L::kCount));
+    v[i] = L::Load(most, mask[i], from + i * L::kCount);
+  }
   SortVectors<Key, count>(v);
 #pragma GCC unroll 16
-  for (int i = 0; i < count; ++i) L::Store(to + i * L::kCount, mask(i), v[i]);
+  for (int i = 0; i < kFull; ++i) _mm512_storeu_si512(to + i * L::kCount, v[i]);
+#pragma GCC unroll 16
+  for (int i = kFull; i < count; ++i) L::Store(to + i * L::kCount, mask[i], v[i]);
 }
 
 template <typename Key>

@@ -83,7 +83,11 @@ def unique_inverse(x, /):
 @_public
 def unique_values(x, /):
     """Distinct elements in ascending order."""
-    return unique_all(x).values
+    ordered = _fz.sort(_fz.flatten(_tensor(x)))
+    if ordered.size == 0:
+        return ordered
+    first = _fz.ones(1, dtype=_fz.bool)
+    return ordered[_fz.concat([first, ordered[1:] != ordered[:-1]], axis=0)]
 
 
 @_public
