@@ -16,6 +16,10 @@ import statistics
 import time
 
 
+def take(m, z, i):
+    return z[i]
+
+
 def assign(z, i, v):
     z[i] = v
 
@@ -37,97 +41,70 @@ def values(rng, dtype, n, shape=None):
     return rng.integers(-n, n, shape).astype(dtype)
 
 
-def cases(np, rng):
+SIZES = {"1e3": 1000, "1e5": 100_000, "1e6": 1_000_000}
+
+
+def cases(rng):
     """(name, function of a module and arrays, arrays, whether the first is written, modes)."""
-    both, three = ("eager", "traced"), ("eager", "traced", "gradient")
-    sizes = {"1e3": 1000, "1e5": 100_000, "1e6": 1_000_000}
-    for size, n in sizes.items():
+    for size, n in SIZES.items():
         for dtype in ("i4", "i8", "f4", "f8"):
-            z, v = values(rng, dtype, n), values(rng, dtype, n)
-            index = rng.integers(0, n, n)
-            negative = rng.integers(-n, n, n)
-            mask = rng.random(n) < 0.5
-            few = rng.random(n) < 0.01
-            kind = f"{dtype} {size}"
-            more = three if dtype.startswith("f") else both
-            yield f"Z[mask] {kind}", lambda m, z, i: z[i], (z, mask), False, more
-            yield f"Z[few] {kind}", lambda m, z, i: z[i], (z, few), False, both
-            yield f"nonzero(mask) {kind}", lambda m, i: m.nonzero(i)[0], (mask,), False, both
-            yield f"nonzero(Z) {kind}", lambda m, z: m.nonzero(z)[0], (z,), False, both
-            yield f"Z[mask]=0 {kind}", lambda m, z, i: assign(z, i, 0), (z, mask), True, both
-            yield (
-                f"Z[mask]=V {kind}",
-                lambda m, z, i, v: assign(z, i, v),
-                (z, mask, v[: mask.sum()].copy()),
-                True,
-                both,
-            )
-            yield f"Z[I] {kind}", lambda m, z, i: z[i], (z, index), False, more
-            yield f"Z[-I] {kind}", lambda m, z, i: z[i], (z, negative), False, both
-            yield (
-                f"Z[I32] {kind}",
-                lambda m, z, i: z[i],
-                (z, index.astype("i4")),
-                False,
-                both,
-            )
-            yield f"Z[I]=1 {kind}", lambda m, z, i: assign(z, i, 1), (z, index), True, both
-            yield (
-                f"Z[I]=V {kind}",
-                lambda m, z, i, v: assign(z, i, v),
-                (z, index, v),
-                True,
-                both,
-            )
-            yield f"Z[I]+=1 {kind}", lambda m, z, i: add_one(z, i), (z, index), True, both
-            yield f"cumsum {kind}", lambda m, z: m.cumsum(z), (z,), False, more
-            yield f"sort {kind}", lambda m, z: m.sort(z), (z,), False, more
-            yield f"argsort {kind}", lambda m, z: m.argsort(z, stable=True), (z,), False, both
-            yield f"unique {kind}", unique, (z,), False, both
-            yield f"tolist {kind}", lambda m, z: z.tolist(), (z,), False, ("eager",)
-            # Two axes: rows of 64.
-            rows = max(1, n // 64)
-            y = values(rng, dtype, n, (rows, 64))
-            i, j = rng.integers(0, rows, rows), rng.integers(0, 64, rows)
-            row = rng.random(rows) < 0.5
-            inner = rng.integers(0, 64, 32)
-            yield f"Y[I] rows {kind}", lambda m, y, i: y[i], (y, i), False, more
-            yield f"Y[I,J] {kind}", lambda m, y, i, j: y[i, j], (y, i, j), False, more
-            yield f"Y[mask] rows {kind}", lambda m, y, i: y[i], (y, row), False, both
-            yield f"Y[I]=1 rows {kind}", lambda m, y, i: assign(y, i, 1), (y, i), True, both
-            yield (
-                f"Y[I,J]=1 {kind}",
-                lambda m, y, i, j: assign(y, (i, j), 1),
-                (y, i, j),
-                True,
-                both,
-            )
-            yield (
-                f"Y[mask]=1 rows {kind}",
-                lambda m, y, i: assign(y, i, 1),
-                (y, row),
-                True,
-                both,
-            )
-            yield (
-                f"Y[a:b,J] {kind}",
-                lambda m, y, j: y[1 : len(y) // 2, j],
-                (y, inner),
-                False,
-                both,
-            )
-            yield (
-                f"Y[a:b,J]=1 {kind}",
-                lambda m, y, j: assign(y, (slice(1, len(y) // 2), j), 1),
-                (y, inner),
-                True,
-                both,
-            )
-            yield f"cumsum axis 0 {kind}", lambda m, y: m.cumsum(y, axis=0), (y,), False, both
-            yield f"cumsum axis 1 {kind}", lambda m, y: m.cumsum(y, axis=1), (y,), False, both
-            yield f"sort axis 0 {kind}", lambda m, y: m.sort(y, axis=0), (y,), False, both
-            yield f"sort axis 1 {kind}", lambda m, y: m.sort(y, axis=1), (y,), False, both
-            yield f"tolist rows {kind}", lambda m, y: y.tolist(), (y,), False, ("eager",)
+            for name, *case in (*flat_cases(rng, dtype, n), *row_cases(rng, dtype, n)):
+                yield f"{name} {dtype} {size}", *case
+
+
+def modes(dtype, gradient=False):
+    return ("eager", "traced", "gradient") if gradient and dtype[0] == "f" else ("eager", "traced")
+
+
+def flat_cases(rng, dtype, n):
+    z, v = values(rng, dtype, n), values(rng, dtype, n)
+    index, negative = rng.integers(0, n, n), rng.integers(-n, n, n)
+    mask, few = rng.random(n) < 0.5, rng.random(n) < 0.01
+    get, put, plain, more = take, assign, modes(dtype), modes(dtype, True)
+    return [
+        ("Z[mask]", get, (z, mask), False, more),
+        ("Z[few]", get, (z, few), False, plain),
+        ("nonzero(mask)", lambda m, i: m.nonzero(i)[0], (mask,), False, plain),
+        ("nonzero(Z)", lambda m, z: m.nonzero(z)[0], (z,), False, plain),
+        ("Z[mask]=0", lambda m, z, i: put(z, i, 0), (z, mask), True, plain),
+        ("Z[mask]=V", lambda m, *a: put(*a), (z, mask, v[: mask.sum()].copy()), True, plain),
+        ("Z[I]", get, (z, index), False, more),
+        ("Z[-I]", get, (z, negative), False, plain),
+        ("Z[I32]", get, (z, index.astype("i4")), False, plain),
+        ("Z[I]=1", lambda m, z, i: put(z, i, 1), (z, index), True, plain),
+        ("Z[I]=V", lambda m, *a: put(*a), (z, index, v), True, plain),
+        ("Z[I]+=1", lambda m, z, i: add_one(z, i), (z, index), True, plain),
+        ("cumsum", lambda m, z: m.cumsum(z), (z,), False, more),
+        ("sort", lambda m, z: m.sort(z), (z,), False, more),
+        ("argsort", lambda m, z: m.argsort(z, stable=True), (z,), False, plain),
+        ("unique", unique, (z,), False, plain),
+        ("tolist", lambda m, z: z.tolist(), (z,), False, ("eager",)),
+    ]
+
+
+def row_cases(rng, dtype, n):
+    """Two axes: rows of 64."""
+    rows = max(1, n // 64)
+    y = values(rng, dtype, n, (rows, 64))
+    i, j, few = rng.integers(0, rows, rows), rng.integers(0, 64, rows), rng.integers(0, 64, 32)
+    row = rng.random(rows) < 0.5
+    plain, more = modes(dtype), modes(dtype, True)
+    part = slice(1, rows // 2)
+    return [
+        ("Y[I] rows", take, (y, i), False, more),
+        ("Y[I,J]", lambda m, y, i, j: y[i, j], (y, i, j), False, more),
+        ("Y[mask] rows", take, (y, row), False, plain),
+        ("Y[I]=1 rows", lambda m, y, i: assign(y, i, 1), (y, i), True, plain),
+        ("Y[I,J]=1", lambda m, y, i, j: assign(y, (i, j), 1), (y, i, j), True, plain),
+        ("Y[mask]=1 rows", lambda m, y, i: assign(y, i, 1), (y, row), True, plain),
+        ("Y[a:b,J]", lambda m, y, j: y[part, j], (y, few), False, plain),
+        ("Y[a:b,J]=1", lambda m, y, j: assign(y, (part, j), 1), (y, few), True, plain),
+        ("cumsum axis 0", lambda m, y: m.cumsum(y, axis=0), (y,), False, plain),
+        ("cumsum axis 1", lambda m, y: m.cumsum(y, axis=1), (y,), False, plain),
+        ("sort axis 0", lambda m, y: m.sort(y, axis=0), (y,), False, plain),
+        ("sort axis 1", lambda m, y: m.sort(y, axis=1), (y,), False, plain),
+        ("tolist rows", lambda m, y: y.tolist(), (y,), False, ("eager",)),
+    ]
 
 
 def forms(np, fz, mode, function, arrays, writes):
@@ -148,14 +125,14 @@ def forms(np, fz, mode, function, arrays, writes):
             fz.sum(function(fz, *ours)).backward(retain_graph=False)
             return x.grad
 
-        return GRADIENTS(np, function, theirs), backward
+        return by_hand(np, function, theirs), backward
     if mode == "traced":
         traced = fz.trace(lambda *operands: run(fz, operands))
         return lambda: run(np, theirs), lambda: traced(*ours)
     return lambda: run(np, theirs), lambda: run(fz, ours)
 
 
-def GRADIENTS(np, function, arrays):
+def by_hand(np, function, arrays):
     """NumPy's way to the gradient of sum(function(...)) with respect to the first array."""
     z, *rest = arrays
 
@@ -188,8 +165,39 @@ def same(np, a, b):
     return bool(np.allclose(a, b, rtol=1e-3, atol=1e-3 * scale))
 
 
+def measure(patterns, threads, rounds=7, seconds=0.005, modes=("eager", "traced", "gradient")):
+    """Prints a line for every case that a pattern matches."""
+    os.environ["FRAZIL_NUM_THREADS"] = str(threads)
+    import numpy as np
+    from measure import Rounds, readable
+
+    import frazil as fz
+
+    # Others' work on the machine disturbs a thread's own time less.
+    clock = time.thread_time if threads == 1 else time.perf_counter
+    for name, function, arrays, writes, possible in cases(np.random.default_rng(1)):
+        for mode in possible:
+            full = f"{name} {mode}"
+            if mode not in modes or not any(fnmatch.fnmatch(full, p) for p in patterns):
+                continue
+            theirs, ours = forms(np, fz, mode, function, arrays, writes)
+            sort_gradient = mode == "gradient" and name.startswith("sort")
+            if not sort_gradient and not same(np, theirs(), ours()):
+                raise SystemExit(f"bench: {full}: results differ")
+            times = Rounds({"NumPy": theirs, "frazil": ours}, rounds, seconds, clock).times
+            pairs = zip(times["NumPy"], times["frazil"], strict=True)
+            best = {key: min(values) for key, values in times.items()}
+            print(
+                f"{full:34}"
+                + "".join(f"{key} {readable(value):>8}  " for key, value in best.items())
+                + f"{best['frazil'] / best['NumPy']:6.2f}"
+                + f"  median {statistics.median(b / a for a, b in pairs):.2f}",
+                flush=True,
+            )
+
+
 def main(argv=None):
-    """Prints a line a case."""
+    """Measures what the arguments ask for."""
     parser = argparse.ArgumentParser(prog="indexing", description=__doc__.splitlines()[0])
     parser.add_argument("patterns", nargs="*", default=["*"])
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
@@ -197,38 +205,7 @@ def main(argv=None):
     parser.add_argument("--seconds", type=float, default=0.005, help="of a form in a round")
     parser.add_argument("--modes", default="eager,traced,gradient")
     args = parser.parse_args(argv)
-    os.environ["FRAZIL_NUM_THREADS"] = str(args.threads)
-
-    import numpy as np
-    from measure import Rounds, readable
-
-    # Others' work on the machine disturbs a thread's own time less.
-    clock = time.thread_time if args.threads == 1 else time.perf_counter
-
-    import frazil as fz
-
-    rng = np.random.default_rng(1)
-    for name, function, arrays, writes, modes in cases(np, rng):
-        for mode in modes:
-            full = f"{name} {mode}"
-            if mode not in args.modes.split(",") or not any(
-                fnmatch.fnmatch(full, p) for p in args.patterns
-            ):
-                continue
-            numpy_form, our_form = forms(np, fz, mode, function, arrays, writes)
-            sort_gradient = mode == "gradient" and name.startswith("sort")
-            if not sort_gradient and not same(np, numpy_form(), our_form()):
-                raise SystemExit(f"bench: {full}: results differ")
-            both = {"NumPy": numpy_form, "frazil": our_form}
-            rounds = Rounds(both, args.rounds, args.seconds, clock)
-            theirs, ours = rounds.times["NumPy"], rounds.times["frazil"]
-            median = statistics.median(b / a for a, b in zip(theirs, ours, strict=True))
-            best = min(ours) / min(theirs)
-            print(
-                f"{full:34}NumPy {readable(min(theirs)):>8}  frazil {readable(min(ours)):>8}"
-                f"{best:8.2f}  median {median:.2f}",
-                flush=True,
-            )
+    measure(args.patterns, args.threads, args.rounds, args.seconds, args.modes.split(","))
 
 
 if __name__ == "__main__":

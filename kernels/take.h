@@ -12,9 +12,9 @@ struct TakeArgs {
   int axis;
   LayoutRef x;  // its axes behind `axis` lie as one run
   LayoutRef indices;
-  const char* x_data;
-  const char* indices_data;
-  char* out;  // dense
+  const char* x_data = nullptr;
+  const char* indices_data = nullptr;
+  char* out = nullptr;  // dense
 };
 
 void TakeRows(const TakeArgs& args);

@@ -40,7 +40,8 @@ Tensor Masked(const Tensor& x, const ArrayIndex& index, const Tensor& v) {
     const KeepsContent keeps;
     chosen = to_device(reshape(index.array, dims), x.device());
   }
-  return chosen.ok() ? where(chosen, v, x) : chosen;
+  // The op itself, since nothing else may hold what is written over.
+  return chosen.ok() ? Apply(OpId::k_where, {&chosen, &v, &x}) : chosen;
 }
 
 // Whether v has one part for all that a mask chooses: extent 1, or nothing, along their axis.

@@ -40,8 +40,9 @@ Tensor Over(const Axes& axes, CompositeId id, const Tensor& f, std::initializer_
             const Body& body) {
   const std::optional<int64_t> mask = AxisMask(axes, f.rank());
   if (!mask) return body();
-  Attrs attrs = {*mask};
-  attrs.insert(attrs.end(), more.begin(), more.end());
+  Attrs attrs;
+  attrs.push_back(*mask);
+  for (const int64_t attr : more) attrs.push_back(attr);
   return Composite(id, {&f}, attrs, body);
 }
 
