@@ -59,6 +59,7 @@ TYPES = {
     "grad": "Tensor | None",
     "gradient": "Tensor | None",
     "groups": "builtins.int",
+    "include_initial": "builtins.bool",
     "indices": "Operand | Sequence[builtins.int]",
     "keepdims": "builtins.bool",
     "layout": "str",

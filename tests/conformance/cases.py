@@ -334,7 +334,7 @@ def put_places(x, m):
     out[1:3, m.asarray([5, 5, 0])] = x[3:, :3]
     mask = m.asarray([[True, False, True] * 2] * 5)
     out[mask[:, 0], 2] = x[0, 0]
-    out[mask] = m.reshape(x, (-1,))[:15]
+    out[mask] = m.reshape(x, (-1,))[:20]
     out[:, mask[0]] = x[0, 1]
     return out
 

@@ -360,7 +360,7 @@ def argsort(
     descending: builtins.bool = ...,
     stable: builtins.bool = ...,
 ) -> Tensor:
-    """Indices that sort along an axis: always stable, NaN last in either order. Reads the data."""
+    """Indices that sort along an axis: always stable, NaN last in either order."""
 
 def asarray(
     obj: Any,
@@ -428,6 +428,53 @@ def copy(x: Operand, /) -> Tensor:
 
 def cos(x: Operand, /) -> Tensor:
     """Cosine of an angle in radians, elementwise."""
+
+def count_nonzero(
+    x: Operand,
+    /,
+    *,
+    axis: builtins.int | Sequence[builtins.int] | None = ...,
+    keepdims: builtins.bool = ...,
+) -> Tensor:
+    """How many elements are not zero, over axes."""
+
+def cumprod(
+    x: Operand,
+    /,
+    axis: builtins.int | Sequence[builtins.int] | None = ...,
+    *,
+    dtype: DTypeLike | None = ...,
+) -> Tensor:
+    """cumulative_prod under NumPy's name: without an axis, of x flattened."""
+
+def cumsum(
+    x: Operand,
+    /,
+    axis: builtins.int | Sequence[builtins.int] | None = ...,
+    *,
+    dtype: DTypeLike | None = ...,
+) -> Tensor:
+    """cumulative_sum under NumPy's name: without an axis, of x flattened."""
+
+def cumulative_prod(
+    x: Operand,
+    /,
+    *,
+    axis: builtins.int | Sequence[builtins.int] | None = ...,
+    dtype: DTypeLike | None = ...,
+    include_initial: builtins.bool = ...,
+) -> Tensor:
+    """Products of the elements up to each one along an axis; integers in 64 bits."""
+
+def cumulative_sum(
+    x: Operand,
+    /,
+    *,
+    axis: builtins.int | Sequence[builtins.int] | None = ...,
+    dtype: DTypeLike | None = ...,
+    include_initial: builtins.bool = ...,
+) -> Tensor:
+    """Sums of the elements up to each one along an axis; integers are summed in 64 bits."""
 
 def detach(x: Operand, /) -> Tensor:
     """The same value without history: no gradient flows through it."""
@@ -638,7 +685,7 @@ def negative(x: Operand, /) -> Tensor:
     """Numerical negative, elementwise; unsigned integers wrap."""
 
 def nonzero(x: Operand, /) -> tuple[Tensor, ...]:
-    """Positions of elements that are not zero, one index array per axis. Reads the data."""
+    """Positions of elements that are not zero, one index array per axis. Reads how many there are."""
 
 def not_equal(x1: Operand, x2: Operand, /) -> Tensor:
     """a != b, elementwise."""
@@ -735,7 +782,7 @@ def sort(
     descending: builtins.bool = ...,
     stable: builtins.bool = ...,
 ) -> Tensor:
-    """Elements in order along an axis: always stable, NaN last in either order. Reads the data."""
+    """Elements in order along an axis: always stable, NaN last in either order."""
 
 def sqrt(x: Operand, /) -> Tensor:
     """Square root, elementwise, correctly rounded; NaN below 0."""
