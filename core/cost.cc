@@ -127,9 +127,7 @@ double Put(double size, double updates, DType dtype) {
   return double(kCall) + Copy(size * SizeOf(dtype)) + Updates(updates);
 }
 
-double Positions(double size, double count) {
-  return double(kCall) + 0.15 * size + 0.3 * count;
-}
+double Positions(double size, double count) { return double(kCall) + 0.15 * size + 0.3 * count; }
 
 double Sort(double size, double row) {
   return double(kCall) + 0.4 * size * std::log2(std::max(row, 2.0));

@@ -484,7 +484,8 @@ struct Signs {
 };
 template <typename T>
 Signs SignsOf(const T* data, int64_t n, int64_t step, IndexRange range) {
-  const uint64_t low = static_cast<uint64_t>(range.low), last = static_cast<uint64_t>(range.high) - 1;
+  const uint64_t low = static_cast<uint64_t>(range.low),
+                 last = static_cast<uint64_t>(range.high) - 1;
   Signs signs;
   for (int64_t i = 0; i < n; ++i) {
     const auto index = static_cast<uint64_t>(static_cast<int64_t>(data[i * step]));

@@ -99,8 +99,8 @@ class Writer {
         rank_(args.mask->rank),
         row_(args.split ? args.mask->extents[rank_ - 1] : args.mask->size) {}
 
-  // Elements [begin, end) of the mask, of which those before have `at` that are true; `limit`: where
-  // those behind begin.
+  // Elements [begin, end) of the mask, of which those before have `at` that are true; `limit`:
+  // where those behind begin.
   void Run(int64_t begin, int64_t end, int64_t at, int64_t limit) const {
     if (!args_.split) {
       write_(mask_ + begin, end - begin, begin, args_.out + at, args_.out + limit);
@@ -110,8 +110,7 @@ class Writer {
     while (begin < end) {
       const int64_t row = begin / row_, column = begin - row * row_;
       const int64_t n = std::min(row_ - column, end - begin);
-      const int64_t now =
-          write_(mask_ + begin, n, column, columns + at, columns + limit) - columns;
+      const int64_t now = write_(mask_ + begin, n, column, columns + at, columns + limit) - columns;
       int64_t rest = row;
       for (int axis = rank_ - 1; axis-- > 0; rest /= args_.mask->extents[axis]) {
         int64_t* const out = args_.out + axis * args_.count;

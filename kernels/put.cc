@@ -79,7 +79,8 @@ class Scatter {
 
  private:
   void Columns(int64_t o, int64_t begin, int64_t end) const {
-    const Places::View positions = positions_.view(), inner = inner_.view(), places = places_.view();
+    const Places::View positions = positions_.view(), inner = inner_.view(),
+                       places = places_.view();
     const int64_t width = inner_.count(), n = positions_.count();
     const T* const updates = updates_ + outer_.view()[o];
     T* const out = out_ + o * extent_ * width;

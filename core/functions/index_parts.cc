@@ -128,9 +128,8 @@ Status ResolveBasic(const Tensor& x, const std::vector<Index>& index, DimVec* bo
 StatusOr<IndexParts> PartsOf(const Tensor& x, absl::Span<const Index> index) {
   IndexParts parts;
   FZ_ASSIGN_OR_RETURN(const std::vector<Index> expanded, Expand(x, index));
-  const bool arrays = std::any_of(expanded.begin(), expanded.end(), [](const Index& i) {
-    return i.kind == Index::Kind::kTensor;
-  });
+  const bool arrays = std::any_of(expanded.begin(), expanded.end(),
+                                  [](const Index& i) { return i.kind == Index::Kind::kTensor; });
   int in_axis = 0, out_axis = 0;
   for (const Index& i : expanded) {
     if (IsMask(i)) {

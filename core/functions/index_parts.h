@@ -10,7 +10,7 @@ namespace frazil::ops {
 
 struct IndexParts {
   std::vector<Index> basic;  // slices, integers and new axes; where arrays stand, whole slices
-  std::vector<ArrayIndex> arrays;  // by axes of x[basic]; of masks the bool arrays
+  std::vector<ArrayIndex> arrays;        // by axes of x[basic]; of masks the bool arrays
   absl::InlinedVector<int64_t, 8> box;   // of basic: start, step and size for each axis of x
   absl::InlinedVector<int64_t, 8> dims;  // of x[basic]
 };

@@ -1,5 +1,5 @@
-// x[...] with NumPy's rules: integers, slices, new axes, ellipsis, integer arrays and bool masks; and
-// functions that are made of it.
+// x[...] with NumPy's rules: integers, slices, new axes, ellipsis, integer arrays and bool masks;
+// and functions that are made of it.
 #include <algorithm>
 
 #include "core/check.h"

@@ -56,8 +56,9 @@ Tensor Positions(std::string_view op, const Tensor& x, Dims dims,
     if (!array.ok()) return array;
     const auto common = BroadcastShapes("getitem", shape ? shape : array.shape(), array.shape());
     if (!common.ok()) {
-      return IndexError("[", std::string(op), "] index arrays do not broadcast: ",
-                        ToString(shape->dims()), " and ", ToString(array.dims()), ".");
+      return IndexError("[", std::string(op),
+                        "] index arrays do not broadcast: ", ToString(shape->dims()), " and ",
+                        ToString(array.dims()), ".");
     }
     shape = *common;
     attrs.insert(attrs.end(), {ExtentOf(dims, index), index.normal});
@@ -78,8 +79,7 @@ Tensor Positions(std::string_view op, const Tensor& x, Dims dims,
   for (const Tensor& array : fixed) inputs.push_back(&array);
   Tensor out;
   ApplyComposite({static_cast<uint32_t>(CompositeId::k_positions_of), inputs, attrs},
-                 [&](absl::Span<Tensor> outputs) { outputs[0] = Joined(fixed, attrs); },
-                 {&out, 1});
+                 [&](absl::Span<Tensor> outputs) { outputs[0] = Joined(fixed, attrs); }, {&out, 1});
   return out;
 }
 

@@ -16,8 +16,8 @@ namespace frazil::ops {
 // the positions where it is true. Others are checked and normalised by Positions.
 struct ArrayIndex {
   Tensor array;
-  int axis = 0;        // the first
-  int axes = 1;        // how many; of a mask perhaps several
+  int axis = 0;         // the first
+  int axes = 1;         // how many; of a mask perhaps several
   bool normal = false;  // in range and not negative
 };
 

@@ -95,8 +95,7 @@ Tensor FlatPositions(const Tensor& x, const IndexParts& parts) {
     const Tensor one = Positions("setitem", x, parts.dims, {&index, 1});
     const Tensor scaled = one.ok() ? astype(one, DType::kI64) * Arg(steps.each[end - 1]) : one;
     if (!scaled.ok()) return scaled;
-    if (joined.defined() &&
-        !BroadcastShapes("setitem", joined.shape(), scaled.shape()).ok()) {
+    if (joined.defined() && !BroadcastShapes("setitem", joined.shape(), scaled.shape()).ok()) {
       return IndexError("[setitem] index arrays do not broadcast: ", ToString(joined.dims()),
                         " and ", ToString(scaled.dims()), ".");
     }
@@ -168,8 +167,7 @@ Tensor setitem(const Tensor& x, absl::Span<const Index> index, const Tensor& v) 
     if (!rows && IsSame(x, first, same)) return Masked(x, first, same);
   }
   if (Status s = FindMasked(&*parts); !s.ok()) return Tensor(std::move(s));
-  return all && AreAdjacent(parts->arrays) ? PutInAxes(x, parts->arrays, v)
-                                           : PutFlat(x, *parts, v);
+  return all && AreAdjacent(parts->arrays) ? PutInAxes(x, parts->arrays, v) : PutFlat(x, *parts, v);
 }
 
 }  // namespace frazil::ops

@@ -109,7 +109,7 @@ Tensor cumulative_sum(const Tensor& x, int64_t axis, std::optional<DType> dtype,
   return Cumulative(OpId::k_cumulative_sum, x, axis, dtype, include_initial);
 }
 Tensor cumulative_prod(const Tensor& x, int64_t axis, std::optional<DType> dtype,
-                      bool include_initial) {
+                       bool include_initial) {
   return Cumulative(OpId::k_cumulative_prod, x, axis, dtype, include_initial);
 }
 

@@ -118,7 +118,8 @@ class Fuser {
 
   void TakeIn(int32_t id) {
     const int own = group_of_[id];
-    // Rows are copied by a library, indices computed before; what reads the rows may yet take it in.
+    // Rows are copied by a library, indices computed before; what reads the rows may yet take it
+    // in.
     if (sets_[own].size() == 1 && TakesRows(graph_, graph_.nodes[id])) return;
     for (int g : OperandGroups(sets_[own])) {
       if (g == own || sets_[g].empty() || !Fusible(sets_[g][0])) continue;
@@ -323,9 +324,7 @@ class Fuser {
     Group group;
     group.nodes = nodes;
     group.outputs = Outputs(nodes);
-    const Node& first = graph_.nodes[nodes[0]];
-    if (IsLibrary(first.op) || (nodes.size() == 1 && TakesRows(graph_, first)))
-      group.kind = Group::Kind::kLibrary;
+    if (IsLibrary(graph_.nodes[nodes[0]].op)) group.kind = Group::Kind::kLibrary;
     if (OfSteps(graph_.nodes[nodes[0]])) group.kind = Group::Kind::kSteps;
     return group;
   }

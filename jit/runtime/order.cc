@@ -99,8 +99,9 @@ class ScanCall final : public OrderCall {
     }
     ScanArgs args{dtype_, op_ == OpId::k_cumulative_prod, 1, 1, 1, x, result};
     for (int axis = 0; axis < x_->rank; ++axis) {
-      (axis < attrs_[0] ? args.outer : axis == attrs_[0] ? args.n : args.inner) *=
-          x_->extents[axis];
+      (axis < attrs_[0]    ? args.outer
+       : axis == attrs_[0] ? args.n
+                           : args.inner) *= x_->extents[axis];
     }
     Scan(args);
     return absl::OkStatus();

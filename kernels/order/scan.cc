@@ -28,7 +28,9 @@ T Op(T a, T b) {
 }
 // What changes no element: -0 for sums of floats.
 template <typename T, bool product>
-constexpr T kIdentity = product ? T(1) : std::is_floating_point_v<T> ? T(-0.0) : T(0);
+constexpr T kIdentity = product                       ? T(1)
+                        : std::is_floating_point_v<T> ? T(-0.0)
+                                                      : T(0);
 
 // The rounds over up to 64 elements, `step` apart, one after the other.
 template <typename T, bool product>

@@ -90,8 +90,7 @@ bool MakeKeys(const typename Keys::Element* x, int64_t n, bool descending,
 
 template <typename Keys>
 __attribute__((always_inline)) inline void TakeHere(const typename Keys::Key* keys, int64_t n,
-                                                    bool descending,
-                                                    typename Keys::Element* out) {
+                                                    bool descending, typename Keys::Element* out) {
   const typename Keys::Key flip = descending ? -1 : 0;
   for (int64_t i = 0; i < n; ++i) out[i] = Keys::Value(keys[i], flip);
 }
@@ -240,8 +239,7 @@ void WithKeys(DType dtype, const Run& run) {
 }  // namespace
 
 void Sort(const SortArgs& args) {
-  if (args.rows * args.n > 0)
-    WithKeys(args.dtype, [&]<typename Keys>() { SortAll<Keys>(args); });
+  if (args.rows * args.n > 0) WithKeys(args.dtype, [&]<typename Keys>() { SortAll<Keys>(args); });
 }
 void ArgSort(const SortArgs& args) {
   if (args.rows * args.n > 0)

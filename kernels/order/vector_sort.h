@@ -185,8 +185,8 @@ FZ_AVX512 int64_t Part(const Key* from, int64_t n, Key pivot, Key* left, Key* ri
   int64_t i = 0;
   for (; i + L::kCount <= n; i += L::kCount) {
     const __m512i v = _mm512_loadu_si512(from + i);
-    const auto below = static_cast<typename L::Mask>(equal_left ? ~L::Less(middle, v)
-                                                                : L::Less(v, middle));
+    const auto below =
+        static_cast<typename L::Mask>(equal_left ? ~L::Less(middle, v) : L::Less(v, middle));
     const int count = std::popcount(static_cast<unsigned>(below));
     _mm512_storeu_si512(left, L::Compress(below, v));
     _mm512_storeu_si512(right, L::Compress(static_cast<typename L::Mask>(~below), v));

@@ -354,7 +354,9 @@ def orders(row):
                 a = random_array(rng, dtype, shape, row["lo"], row["hi"])
                 if dtype in FLOATS and a.size:
                     flat = a.reshape(-1)
-                    flat[rng.integers(0, a.size, a.size // 3)] = rng.choice(SPECIALS[:7], a.size // 3)
+                    flat[rng.integers(0, a.size, a.size // 3)] = rng.choice(
+                        SPECIALS[:7], a.size // 3
+                    )
                 yield Case(name, f, dtype, [a], [dtype], how,
                            lambda fz, x, axis=axis: getattr(fz, f)(x, axis=axis),
                            lambda a, axis=axis: getattr(np, f)(a, axis=axis, stable=True))  # fmt: skip

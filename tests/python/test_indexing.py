@@ -106,7 +106,9 @@ def test_a_value_that_does_not_fit_changes_nothing():
         np.testing.assert_array_equal(np.asarray(z), a)
 
 
-@pytest.mark.parametrize("name", ["Z[I] = 1", "Z[I] = V", "Z[mask] = 0", "Y[I, J] = 1", "Y[a:b, J] = V"])
+@pytest.mark.parametrize(
+    "name", ["Z[I] = 1", "Z[I] = V", "Z[mask] = 0", "Y[I, J] = 1", "Y[a:b, J] = V"]
+)
 def test_assignment_writes_where_the_array_lies(name):
     _, z = arrays((N,))
     y = fz.reshape(z * 1, (N // 64, 64))
@@ -207,14 +209,18 @@ def test_large_arrays_are_sorted_alike_by_any_threads(dtype):
     np.testing.assert_array_equal(got, wanted)
     assert np.array_equal(np.signbit(got[got == 0]), np.signbit(wanted[wanted == 0]))
     few = np.round(a / 500)
-    np.testing.assert_array_equal(np.asarray(fz.argsort(fz.asarray(few))), np.argsort(few, kind="stable"))
+    np.testing.assert_array_equal(
+        np.asarray(fz.argsort(fz.asarray(few))), np.argsort(few, kind="stable")
+    )
 
 
 def test_positions_among_wide_keys_are_stable():
     """Keys of more bits than fit beside a position, most of them equal in the upper ones."""
     a = RNG.integers(0, 50, 30_000)
     a[[7, 9000]] = 2**62, -(2**62)
-    np.testing.assert_array_equal(np.asarray(fz.argsort(fz.asarray(a))), np.argsort(a, kind="stable"))
+    np.testing.assert_array_equal(
+        np.asarray(fz.argsort(fz.asarray(a))), np.argsort(a, kind="stable")
+    )
 
 
 def test_lists_hold_python_numbers():

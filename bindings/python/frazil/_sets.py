@@ -21,6 +21,7 @@ __all__ = [
     "unique_values",
 ]
 
+
 class UniqueAll(NamedTuple):
     """What unique_all returns."""
 
