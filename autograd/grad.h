@@ -7,6 +7,7 @@
 
 #include "core/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace frazil::autograd {
 
 // Registers the tape with core::Apply. Explicit and idempotent.
@@ -54,3 +55,4 @@ class GradScope {
 };
 
 }  // namespace frazil::autograd
+#pragma GCC visibility pop

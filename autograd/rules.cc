@@ -1,5 +1,7 @@
 // Gradient rules: the expressions of core/ops.def over tensors, and the helpers they name. Every
 // rule is made of ops, so gradients of any order work and are traced.
+#include <numeric>
+
 #include "autograd/tape.h"
 #include "core/check.h"
 #include "core/functions/attention.h"
@@ -109,8 +111,7 @@ Tensor grad_prod(const Tensor& g, const Tensor& a, const TapeNode& node) {
 
 // max, min over axes: equal extremes share the gradient.
 Tensor grad_extreme(const Tensor& g, const Tensor& a, const Tensor& y, const TapeNode& node) {
-  const Tensor hit = ops::astype(ops::equal(a, KeepAxes(y, node)), g.dtype());
-  return KeepAxes(g, node) * hit / ops::sum(hit, ReducedAxes(node), true);
+  return ops::share_extreme(KeepAxes(g, node), a, KeepAxes(y, node), ReducedAxes(node));
 }
 
 Tensor grad_permute(const Tensor& g, const TapeNode& node) {
@@ -328,28 +329,66 @@ Tensor grad_attend(const Tensor& g, const Tensor& y, const TapeNode& node, int i
   return ops::part_of_flat(*shared, start, node.input_dims(input));
 }
 
-// The gradient of a convolution to its image: the outputs' gradient, spread by the stride, with the
-// kernel turned by half and its last axes exchanged.
+// Which elements of a kernel's axis meet every stride-th position of the image, from `phase` on:
+// `count` of them from `first`, `step` apart, `dilation` outputs apart; the first meets the output
+// `shift` on from the position over the stride.
+struct Taps {
+  Taps(const TapeNode& node, int axis, int64_t phase, int64_t kernel_size) {
+    const int64_t stride = node.attr(kConvStride + axis), apart = node.attr(kConvDilation + axis);
+    const int64_t at = phase + node.attr(kConvPadding + 2 * axis);
+    const int64_t common = std::gcd(stride, apart);
+    step = stride / common, dilation = apart / common;
+    while (first < std::min(step, kernel_size) && (at - apart * first) % stride != 0) ++first;
+    if (first < std::min(step, kernel_size)) count = (kernel_size - 1 - first) / step + 1;
+    shift = (at - apart * first) / stride;
+  }
+  int64_t first = 0, step, count = 0, dilation, shift;
+};
+
+// The gradient of a convolution to its image, at every stride-th position from `phases` on: the
+// convolution of the outputs' gradient with what of the kernel meets them, turned by half, its last
+// axes exchanged.
+Tensor GradImagePhase(const Tensor& g, const Tensor& kernel, const TapeNode& node,
+                      const std::array<int64_t, 2>& phases, Dims dims) {
+  DimVec turned = WholeSlice(kernel.dims());
+  DimVec attrs(kConvAttrs, 1);
+  for (int axis = 0; axis < 2; ++axis) {
+    const Taps taps(node, axis, phases[size_t(axis)], kernel.dims()[axis]);
+    if (taps.count == 0) return ops::full(dims, Scalar::Float(0), g.dtype(), g.device());
+    turned[3 * axis] = taps.first + taps.step * (taps.count - 1);
+    turned[3 * axis + 1] = -taps.step;
+    turned[3 * axis + 2] = taps.count;
+    attrs[kConvDilation + axis] = taps.dilation;
+    attrs[kConvPadding + 2 * axis] = taps.dilation * (taps.count - 1) - taps.shift;
+    attrs[kConvPadding + 2 * axis + 1] = dims[1 + axis] - g.dims()[1 + axis] + taps.shift;
+  }
+  const Tensor w = ops::permute_dims(ops::slice(kernel, turned), {0, 1, 3, 2});
+  return Apply(OpId::k_conv2d, {&g, &w}, attrs);
+}
+
+// The gradient of a convolution to its image: by phases of the strides, put side by side.
 Tensor grad_conv_image(const Tensor& g, const Tensor& kernel, const TapeNode& node) {
   const Dims dims = node.input_dims(0);
   if (g.size() == 0 || dims[3] == 0)
     return ops::full(dims, Scalar::Float(0), g.dtype(), g.device());
-  Tensor spread = g;
-  DimVec turned = WholeSlice(kernel.dims());
-  DimVec attrs(kConvAttrs, 1);
-  for (int axis = 0; axis < 2; ++axis) {
-    const int64_t stride = node.attr(kConvStride + axis), count = g.dims()[1 + axis];
-    const int64_t length = (count - 1) * stride + 1, low = node.attr(kConvPadding + 2 * axis);
-    const int64_t kernel_size = kernel.dims()[axis];
-    spread = Unslice(spread, 1 + axis, 0, stride, length);
-    turned[3 * axis] = kernel_size - 1;
-    turned[3 * axis + 1] = -1;
-    attrs[kConvDilation + axis] = node.attr(kConvDilation + axis);
-    attrs[kConvPadding + 2 * axis] = attrs[kConvDilation + axis] * (kernel_size - 1) - low;
-    attrs[kConvPadding + 2 * axis + 1] = dims[1 + axis] + low - length;
+  const int64_t down = node.attr(kConvStride), across = node.attr(kConvStride + 1);
+  const DimVec part = {dims[0], (dims[1] + down - 1) / down, (dims[2] + across - 1) / across,
+                       dims[3]};
+  std::vector<Tensor> lines;
+  for (int64_t i = 0; i < down; ++i) {
+    std::vector<Tensor> columns;
+    for (int64_t j = 0; j < across; ++j) {
+      columns.push_back(GradImagePhase(g, kernel, node, {i, j}, part));
+      if (!columns.back().ok()) return columns.back();
+    }
+    lines.push_back(across == 1 ? columns[0] : ops::concat(columns, 3));
   }
-  const Tensor w = ops::permute_dims(ops::slice(kernel, turned), {0, 1, 3, 2});
-  return Apply(OpId::k_conv2d, {&spread, &w}, attrs);
+  if (down == 1 && across == 1) return lines[0];
+  DimVec whole = {part[0], part[1] * down, part[2] * across, part[3]};
+  const Tensor all = ops::reshape(down == 1 ? lines[0] : ops::concat(lines, 2), whole);
+  DimVec kept = WholeSlice(whole);
+  kept[5] = dims[1], kept[8] = dims[2];
+  return ops::slice(all, kept);
 }
 
 // The same to its kernel, and of that gradient to the outputs'.

@@ -10,6 +10,7 @@
 #include "core/apply.h"
 #include "core/small_blocks.h"
 
+#pragma GCC visibility push(default)
 namespace frazil::autograd {
 
 class TapeNode final : public GradNode {
@@ -75,3 +76,4 @@ Tensor ApplyRule(const TapeNode& node, int input, const Tensor& g, const Tensor&
                  Tensor* shared);
 
 }  // namespace frazil::autograd
+#pragma GCC visibility pop

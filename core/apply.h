@@ -13,6 +13,7 @@
 #include "core/tensor.h"
 #include "core/tls.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 class DeviceMemory;  // core/device_memory.h
@@ -166,3 +167,4 @@ inline Value* TryApplyNumber(OpId op, const Tensor& a, uint64_t bits, bool first
 Status Read(const Value& value, Reading how = Reading::kBytes);
 
 }  // namespace frazil
+#pragma GCC visibility pop

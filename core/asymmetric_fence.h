@@ -7,6 +7,7 @@
 
 #include <atomic>
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 // True once light fences may be nothing: then heavy ones reach the other threads.
@@ -27,3 +28,4 @@ void HeavyFence();
 void PrepareFences();
 
 }  // namespace frazil
+#pragma GCC visibility pop

@@ -12,6 +12,7 @@
 
 #include "core/status.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 struct Config {
@@ -62,3 +63,4 @@ inline bool TracingEnabled() {
 }
 
 }  // namespace frazil
+#pragma GCC visibility pop

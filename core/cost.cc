@@ -48,6 +48,19 @@ Row RowOf(OpId op) {
       return {25, true, 27, 83};
     case OpId::k_erf:
       return {25, true, 30, 123};
+    case OpId::k_log2:
+    case OpId::k_log10:
+      return {60, false, 190, 87};
+    case OpId::k_asin:
+    case OpId::k_acos:
+      return {60, false, 169, 72};
+    case OpId::k_sinh:
+    case OpId::k_cosh:
+      return {60, false, 168, 69};
+    case OpId::k_asinh:
+    case OpId::k_acosh:
+    case OpId::k_atanh:
+      return {100, false, 256, 115};
     case OpId::k_pow:
       return {80, false, 256, 239};
     case OpId::k_floor_divide:

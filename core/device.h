@@ -9,6 +9,7 @@
 #include "core/dtype.h"
 #include "core/status.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 enum class DeviceKind : uint8_t { kCpu, kNpu, kCuda };
@@ -32,3 +33,4 @@ StatusOr<Device> ParseDevice(std::string_view name);
 bool Computes(Device device, DType dtype);
 
 }  // namespace frazil
+#pragma GCC visibility pop

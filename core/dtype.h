@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 // IEEE binary16 and bfloat16 as storage; arithmetic happens in f32.
@@ -94,3 +95,4 @@ Half ToHalf(double x);
 BFloat16 ToBFloat16(double x);
 
 }  // namespace frazil
+#pragma GCC visibility pop

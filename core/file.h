@@ -13,6 +13,7 @@
 
 #include "core/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
@@ -21,3 +22,4 @@ Status SaveTensors(const std::string& path, const NamedTensors& tensors);
 StatusOr<NamedTensors> LoadTensors(const std::string& path);
 
 }  // namespace frazil
+#pragma GCC visibility pop

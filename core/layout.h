@@ -17,6 +17,7 @@
 #include "absl/types/span.h"
 #include "core/status.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 inline constexpr int kMaxRank = 16;
@@ -105,3 +106,4 @@ const Layout* ReshapeView(const Layout* from, Dims dims);
 std::string ToString(Dims dims);  // "[2,3]"
 
 }  // namespace frazil
+#pragma GCC visibility pop

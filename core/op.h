@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "core/dtype.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 enum class OpId : uint8_t {
@@ -80,3 +81,4 @@ using Attrs = absl::InlinedVector<int64_t, 8>;
 using AttrSpan = absl::Span<const int64_t>;
 
 }  // namespace frazil
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 
 #include "absl/functional/function_ref.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 inline constexpr int kMostThreads = 4096;
@@ -22,3 +23,4 @@ void ParallelFor(int64_t n, int64_t grain, absl::FunctionRef<void(int64_t, int64
                  int64_t min_parts = 1);
 
 }  // namespace frazil
+#pragma GCC visibility pop

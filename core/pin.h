@@ -12,6 +12,7 @@
 #include "core/asymmetric_fence.h"
 #include "core/tls.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 // Where a thread says what it uses.
@@ -81,3 +82,4 @@ class Garbage {
 };
 
 }  // namespace frazil
+#pragma GCC visibility pop

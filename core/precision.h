@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 enum class Precision : uint8_t {
@@ -33,3 +34,4 @@ std::optional<Precision> PrecisionNamed(std::string_view name);
 std::string PrecisionNames();
 
 }  // namespace frazil
+#pragma GCC visibility pop

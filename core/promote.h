@@ -10,6 +10,7 @@
 #include "core/status.h"
 #include "core/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 // A Python number beside an array.
@@ -56,3 +57,4 @@ StatusOr<ValueRef> ToImmediate(std::string_view op, const Scalar& scalar, DType 
 uint64_t BitsOf(DType dtype, double value);
 
 }  // namespace frazil
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <utility>
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 class RefCounted {
@@ -70,3 +71,4 @@ class Ref {
 };
 
 }  // namespace frazil
+#pragma GCC visibility pop

@@ -10,6 +10,7 @@
 
 #include "core/status.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 enum class Setting {
@@ -45,3 +46,4 @@ std::vector<SettingRow> SettingRows();
 std::string_view Name(Setting s);
 
 }  // namespace frazil
+#pragma GCC visibility pop

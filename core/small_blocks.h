@@ -10,6 +10,7 @@
 
 #include "core/tls.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 // Blocks come in classes by size: 64 << 0 ... 64 << 7 bytes.
@@ -52,3 +53,4 @@ inline void GiveBlock(void* block, int block_class) {
 #endif
 
 }  // namespace frazil
+#pragma GCC visibility pop

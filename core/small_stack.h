@@ -9,6 +9,7 @@
 
 #include "absl/types/span.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 template <typename T, size_t N>
@@ -49,3 +50,4 @@ class SmallStack {
 };
 
 }  // namespace frazil
+#pragma GCC visibility pop

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 class SpinLock {
@@ -22,3 +23,4 @@ class SpinLock {
 };
 
 }  // namespace frazil
+#pragma GCC visibility pop

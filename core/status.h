@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "core/str.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 using absl::Status;
@@ -53,6 +54,7 @@ FZ_ERROR_MAKER(NpuFaultError, kNpuFault)
 #undef FZ_ERROR_MAKER
 
 }  // namespace frazil
+#pragma GCC visibility pop
 
 #define FZ_CONCAT_INNER(a, b) a##b
 #define FZ_CONCAT(a, b) FZ_CONCAT_INNER(a, b)

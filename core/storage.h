@@ -17,6 +17,7 @@
 #include "core/small_blocks.h"
 #include "core/status.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 class Storage : public RefCounted {
@@ -115,3 +116,4 @@ inline void Storage::Free(Storage* s) {
 }
 
 }  // namespace frazil
+#pragma GCC visibility pop

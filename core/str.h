@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 inline absl::string_view AbslView(std::string_view s) { return {s.data(), s.size()}; }
@@ -36,3 +37,4 @@ void StrAppend(std::string* out, const Args&... args) {
 }
 
 }  // namespace frazil
+#pragma GCC visibility pop

@@ -9,6 +9,7 @@
 
 #include "core/value.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 // A node of the tape as core sees it: autograd/tape.h derives one class from it for each kind.
@@ -86,3 +87,4 @@ std::string Describe(const Tensor& tensor);
 std::string Describe(const Value& value);
 
 }  // namespace frazil
+#pragma GCC visibility pop

@@ -17,6 +17,7 @@
 #include "core/ref.h"
 #include "core/storage.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 class Value;
@@ -142,3 +143,4 @@ inline Value* Value::Deferred(uint32_t kind, const Layout* layout, Pending* owne
 }
 
 }  // namespace frazil
+#pragma GCC visibility pop

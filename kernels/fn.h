@@ -8,8 +8,10 @@
 
 #include <cstdint>
 
+#include "kernels/fn_arc.h"
 #include "kernels/fn_atan.h"
 #include "kernels/fn_exp.h"
+#include "kernels/fn_hyperbolic.h"
 #include "kernels/fn_log.h"
 #include "kernels/fn_pow.h"
 #include "kernels/fn_tanh_erf.h"
@@ -49,6 +51,24 @@ V CallFn(Fn f, V a, V b = {}) {
       return fn::Erf(a);
     case Fn::kPow:
       return fn::Pow(a, b);
+    case Fn::kLog2:
+      return fn::Log2(a);
+    case Fn::kLog10:
+      return fn::Log10(a);
+    case Fn::kAsin:
+      return fn::Asin(a);
+    case Fn::kAcos:
+      return fn::Acos(a);
+    case Fn::kSinh:
+      return fn::Sinh(a);
+    case Fn::kCosh:
+      return fn::Cosh(a);
+    case Fn::kAsinh:
+      return fn::Asinh(a);
+    case Fn::kAcosh:
+      return fn::Acosh(a);
+    case Fn::kAtanh:
+      return fn::Atanh(a);
   }
   return a;
 }

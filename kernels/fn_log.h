@@ -1,5 +1,6 @@
-// log and log1p. Called through kernels/fn.h. Invariant: accurate for every input within the bounds
-// of fn.def; log(0) = -inf, negative arguments give NaN, log1p(-0) = -0.
+// log, log1p, log2 and log10. Called through kernels/fn.h. Invariant: accurate for every input
+// within the bounds of fn.def; log(0) = -inf, negative arguments give NaN, log1p(-0) = -0; log2 is
+// exact at powers of 2, log10 at powers of 10.
 //
 // Method: x = 2^e m with m in [sqrt(1/2), sqrt(2)), f = m - 1 exactly. f32: log(1+f) = f - f^2/2 +
 // f^3 P(f). f64: with s = f / (2 + f), log(1+f) = 2 atanh(s) = f - (f^2/2 - s (f^2/2 + R(s^2))),
@@ -40,6 +41,14 @@ LogSplit<V> SplitForLog(V x, bool subnormals) {
           bitcast(x.type, m + KBits(bits, half_root)) - K(x, 1)};
 }
 
+// r with log(1 + f) = f - (f^2/2 - s (f^2/2 + r)), s = f / (2 + f), z = s^2; f64.
+template <class V>
+V LogTail(V z) {
+  return z * Horner(z, {0.6666666666666734, 0.39999999999416574, 0.28571428742055233,
+                        0.2222219860128839, 0.18183563089636248, 0.15314077793243153,
+                        0.14795712483974766});  // 2^-58.5
+}
+
 // e ln 2 + log(1 + f) + c for a small correction c.
 template <class V>
 V LogFrom(const LogSplit<V>& x, V c) {
@@ -51,10 +60,7 @@ V LogFrom(const LogSplit<V>& x, V c) {
     return fma(e, K(f, kLn2F32.hi), f + tail);
   }
   V s = f / (f + K(f, 2));
-  V z = s * s;
-  V r = z *
-        Horner(z, {0.6666666666666734, 0.39999999999416574, 0.28571428742055233, 0.2222219860128839,
-                   0.18183563089636248, 0.15314077793243153, 0.14795712483974766});  // 2^-58.5
+  V r = LogTail(s * s);
   V half_square = f * f * K(f, 0.5);
   V tail = half_square - fma(s, half_square + r, fma(e, K(f, kLn2F64.lo), c));
   return fma(e, K(f, kLn2F64.hi), f - tail);
@@ -82,6 +88,45 @@ V Log1p(V x) {
   V c = select(large, one, x) - (u - select(large, x, one));
   V y = LogSpecial(x, LogFrom(SplitForLog(u, false), c / u), -1);
   return select(x == K(x, 0), x, y);
+}
+
+// The logarithm of a base: ln(base) and log(2) to that base as sums. `two` has 40 bits, so that
+// its product with an exponent is exact.
+struct LogBase {
+  double inverse, inverse_lo;  // 1 / ln(base)
+  double two, two_lo;
+};
+inline constexpr LogBase kBase2 = {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56, 1, 0};
+inline constexpr LogBase kBase10 = {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57,
+                                    0x1.34413509f8000p-2, -0x1.80433b83b532ap-44};
+
+// f32 computes in f64, which carries log(1 + f) as a sum of two numbers.
+template <class V>
+V LogTo(const LogBase& base, V x) {
+  V wide = cast(DType::kF64, x);
+  LogSplit<V> split = SplitForLog(wide, true);
+  V f = split.f;
+  V s = f / (f + K(f, 2));
+  V half = f * K(f, 0.5);
+  V hi = fma(-half, f, f);
+  V lo = fma(-half, f, f - hi) + s * fma(half, f, LogTail(s * s));
+  V inverse = K(f, base.inverse);
+  V p = hi * inverse;
+  V p_lo = fma(hi, inverse, -p) + fma(hi, K(f, base.inverse_lo), lo * inverse);
+  V whole = split.e * K(f, base.two);
+  V y = whole + p;
+  y = y + (((whole - y) + p) + fma(split.e, K(f, base.two_lo), p_lo));
+  return cast(x.type, LogSpecial(wide, y, 0));
+}
+
+template <class V>
+V Log2(V x) {
+  return LogTo(kBase2, x);
+}
+
+template <class V>
+V Log10(V x) {
+  return LogTo(kBase10, x);
 }
 
 }  // namespace frazil::fn

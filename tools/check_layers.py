@@ -27,7 +27,7 @@ class Library:
 LIBRARIES = [
     Library("asmjit", ("jit/emit/x86", "kernels/gemm"), r"^asmjit/"),
     Library("nlohmann-json", ("jit/npu_sim", "tests/npu"), r"^nlohmann/"),
-    Library("pybind11 or the CPython API", ("bindings/python",), r"^pybind11/|^Python\.h$"),
+    Library("the CPython API", ("bindings/python",), r"^Python\.h$"),
     Library(
         "CUDA",
         ("jit/cuda", "jit/emit/cuda", "jit/runtime/cuda", "tests/cuda"),

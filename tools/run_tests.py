@@ -1,7 +1,8 @@
 """Runs the test suites and counts what passed; `./dev test`, `asan` and `tsan` call it.
 
 A suite is a row of SUITES: the googletest programs that meson lists under the suite's name, the
-pytest files in tests/NAME, or both. Every suite closes with `NAME: N passed, N failed` (skips
+pytest files in tests/NAME, or both. What is told apart by interpreter runs on the further ones, too
+(tools/pythons.py). Every suite closes with `NAME: N passed, N failed` (skips
 counted apart) and the run with the total. A program that crashes, hangs or runs no test has failed.
 """
 
@@ -15,8 +16,10 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 from pathlib import Path
 
+import pythons
+
 ROOT = Path(__file__).resolve().parent.parent
-TIME_LIMIT = 7200  # seconds for one program; a nightly fuzz run is the longest
+TIME_LIMIT = 30_000  # seconds for one program; a nightly fuzz run is the longest
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class Suite:
     sanitized: bool = True  # runs under the sanitizers by default
     threads: bool = False  # has C++ tests of several threads: runs under tsan by default
     asked: bool = False  # runs only if it is named
+    interpreters: str = ""  # "always" or "nightly": runs on the further interpreters, too
     targets: tuple[str, ...] = ()  # what its pytest files use of the build beside the module
 
 
@@ -40,20 +44,26 @@ SUITES = {
         python=True, sanitized=False, targets=("examples/lorenz", "examples/train_digits")
     ),
     "core": Suite(cpp=True, threads=True),
-    "conformance": Suite(python=True, sanitized=False, targets=FAKES),
-    "gradients": Suite(python=True, sanitized=False),
+    "conformance": Suite(python=True, sanitized=False, interpreters="nightly", targets=FAKES),
+    "gradients": Suite(python=True, sanitized=False, interpreters="nightly"),
     "fuzz": Suite(python=True, sanitized=False, targets=FAKES),
     "cpp": Suite(cpp=True, threads=True),
-    "python": Suite(python=True),
+    "python": Suite(python=True, interpreters="always"),
     "cuda": Suite(
         cpp=True,
         python=True,
+        interpreters="nightly",
         targets=(*FAKES, "tests/cuda/cuda_corpus", "tests/cuda/cuda_texts"),
     ),
     "goldens": Suite(cpp=True),
-    "hazards": Suite(python=True, sanitized=False),
+    "hazards": Suite(python=True, sanitized=False, interpreters="nightly"),
     "npu": Suite(cpp=True),
     "bench": Suite(python=True, sanitized=False, targets=("yardstick",)),
+    "install": Suite(
+        python=True,
+        sanitized=False,
+        targets=("shared-library", "bindings/cli/frazil-npu"),
+    ),
     "gpu": Suite(python=True, sanitized=False, asked=True),
 }
 
@@ -199,7 +209,14 @@ class Runner:
         # The interpreter never frees everything, so leaks cannot be told from its habits.
         return {"LD_PRELOAD": " ".join(paths), "ASAN_OPTIONS": "detect_leaks=0"}
 
-    def run_python(self, suite):
+    def interpreters(self, name):
+        """{version: path} of the further interpreters that a suite runs on."""
+        when = SUITES[name].interpreters
+        if self.sanitizer or not when or (when == "nightly" and "FRAZIL_NIGHTLY" not in self.env):
+            return {}
+        return pythons.further(pythons.places())
+
+    def run_python(self, suite, python=sys.executable):
         folder = ROOT / "tests" / suite
         env = self.env | {"PYTHONPATH": str(ROOT / self.build_dir / "python")}
         if self.sanitizer:
@@ -207,7 +224,7 @@ class Runner:
         print(f"--- pytest tests/{suite}", flush=True)
         with tempfile.TemporaryDirectory() as temporary:
             report = Path(temporary, "report.xml")
-            argv = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", folder]
+            argv = [python, "-m", "pytest", "-q", f"--junitxml={report}", folder]
             return run_program(f"pytest tests/{suite}", argv, report, env)
 
     def run_suite(self, name, programs):
@@ -220,6 +237,14 @@ class Runner:
                 count.add(complain(f"meson lists no test program with suite: '{name}'."))
         if suite.python and self.sanitizer != "tsan":  # an interpreter cannot run under tsan
             count.add(self.run_python(name))
+            for version, base in self.interpreters(name).items():
+                print(f"--- Python {version}", flush=True)
+                try:
+                    python = pythons.environment(version, base, ROOT / self.build_dir)
+                except subprocess.CalledProcessError as error:
+                    count.add(complain(f"no virtual environment for Python {version}: {error}"))
+                else:
+                    count.add(self.run_python(name, python))
         print(f"{name}: {count}", flush=True)
         return count
 
@@ -270,7 +295,11 @@ def main():
             targets += sorted({name for suite in args.names for name in SUITES[suite].targets})
         # Of the thread sanitizer's build only what runs: the rest takes as long as all others.
         everything = not args.names and runner.sanitizer != "tsan"
-        built = runner.build([] if everything else targets)
+        if everything:
+            targets = ["all"]
+        if any(runner.interpreters(name) for name in names):
+            targets.append("python-modules")
+        built = runner.build(targets)
     if built:
         if not args.names:
             total.add(check_table(programs))

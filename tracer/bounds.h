@@ -9,6 +9,7 @@
 
 #include "core/settings.h"
 
+#pragma GCC visibility push(default)
 namespace frazil::tracer {
 
 class Recording;
@@ -56,3 +57,4 @@ class Bounds {
 };
 
 }  // namespace frazil::tracer
+#pragma GCC visibility pop

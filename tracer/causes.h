@@ -11,6 +11,7 @@
 
 #include "absl/types/span.h"
 
+#pragma GCC visibility push(default)
 namespace frazil::tracer {
 
 enum class CauseKind : uint8_t { kChange, kPlan, kRefusal, kEviction };
@@ -51,3 +52,4 @@ int64_t SharedCount(Cause cause);
 std::vector<std::string> SharedLines();  // the latest of each cause
 
 }  // namespace frazil::tracer
+#pragma GCC visibility pop

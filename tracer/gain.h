@@ -8,6 +8,7 @@
 
 #include "tracer/node.h"
 
+#pragma GCC visibility push(default)
 namespace frazil::tracer {
 
 // In nanoseconds; negative: the calls are faster at once. `path` ends a segment of which the
@@ -35,3 +36,4 @@ class GainCount {
 };
 
 }  // namespace frazil::tracer
+#pragma GCC visibility pop

@@ -9,6 +9,7 @@
 #include "core/apply.h"
 #include "tracer/promise_key.h"
 
+#pragma GCC visibility push(default)
 namespace frazil::tracer {
 
 class Learning {
@@ -43,3 +44,4 @@ class Learning {
 };
 
 }  // namespace frazil::tracer
+#pragma GCC visibility pop

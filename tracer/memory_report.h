@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace frazil::tracer {
 
 // Memory that one value, or several one after the other, lie in.
@@ -29,3 +30,4 @@ struct MemoryReport {
 };
 
 }  // namespace frazil::tracer
+#pragma GCC visibility pop

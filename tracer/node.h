@@ -20,6 +20,7 @@
 #include "core/tensor.h"
 #include "tracer/memory_report.h"
 
+#pragma GCC visibility push(default)
 namespace frazil::tracer {
 
 using Operands = absl::InlinedVector<int32_t, 4>;
@@ -218,3 +219,4 @@ inline uint64_t CallHash(uint64_t what, absl::Span<const Tensor* const> inputs, 
 }
 
 }  // namespace frazil::tracer
+#pragma GCC visibility pop

@@ -71,7 +71,7 @@ void Promise::Clear() {
   decltype(entries_) garbage;
   std::lock_guard lock(lock_);
   last_ = nullptr;
-  skipped_ = bytes_ = 0;
+  skipped_ = bytes_ = strangers_ = 0;
   garbage.swap(entries_);
 }
 
@@ -84,6 +84,7 @@ bool PromisedCall::Look() {
   std::lock_guard lock(promise_->lock_);
   Promise::Entry* entry = promise_->Find(words_->span());
   seen_ = entry != nullptr;
+  strangers_ = promise_->strangers_ = entry ? 0 : promise_->strangers_ + 1;
   if (!entry) return false;
   ++entry->calls;
   refused_ = entry->calls < entry->refused_until;

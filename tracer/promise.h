@@ -18,6 +18,7 @@
 #include "tracer/promise_key.h"
 #include "tracer/script_builder.h"
 
+#pragma GCC visibility push(default)
 namespace frazil::tracer {
 
 using Pins = std::shared_ptr<const void>;
@@ -74,6 +75,7 @@ class Promise {
   uint64_t clock_ = 0;
   int64_t bytes_ = 0;  // of the scripts
   int64_t skipped_ = 0;
+  int64_t strangers_ = 0;  // calls of unknown kinds since the last of a known one
   std::atomic<int> last_kernels_{0};
 };
 
@@ -88,6 +90,8 @@ class PromisedCall {
   bool Skip();
   // Not OK if Skip was interrupted: the call is to end with it, and nothing has changed.
   const Status& status() const { return status_; }
+  // How many calls in a row, this one included, met a kind that was not known.
+  int64_t strangers() const { return strangers_; }
   absl::Span<Tensor> outputs() { return absl::MakeSpan(outputs_); }
   const PathRecord& path() const { return *path_; }
 
@@ -120,6 +124,8 @@ class PromisedCall {
   Status status_;
   bool seen_ = false, refused_ = false;
   int attempt_ = 0;  // what Entry::failed was before this one
+  int64_t strangers_ = 0;
 };
 
 }  // namespace frazil::tracer
+#pragma GCC visibility pop

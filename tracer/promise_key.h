@@ -7,6 +7,7 @@
 #include "core/small_stack.h"
 #include "tracer/tape_record.h"
 
+#pragma GCC visibility push(default)
 namespace frazil::tracer {
 
 using Words = SmallStack<uint64_t, 64>;
@@ -28,3 +29,4 @@ struct EqualWords {
 };
 
 }  // namespace frazil::tracer
+#pragma GCC visibility pop

@@ -21,6 +21,7 @@
 #include "tracer/node.h"
 #include "tracer/trace.h"
 
+#pragma GCC visibility push(default)
 namespace frazil::tracer {
 
 class Recording : public std::enable_shared_from_this<Recording> {
@@ -232,3 +233,4 @@ void SetSegmentCompiler(SegmentCompiler* compiler);
 SegmentCompiler* GetSegmentCompiler();
 
 }  // namespace frazil::tracer
+#pragma GCC visibility pop

@@ -49,8 +49,8 @@ bool SameTape(const PathRecord& pa, const PathRecord& pb) {
     return x.node == y.node && x.dtype == y.dtype && x.shape == y.shape;
   };
   const auto same_node = [&](const TapeRecord& x, const TapeRecord& y) {
-    bool same = x.op == y.op && x.attrs == y.attrs && x.spent == y.spent &&
-                absl::c_equal(x.edges, y.edges, same_edge);
+    bool same = x.variable == y.variable && x.op == y.op && x.attrs == y.attrs &&
+                x.spent == y.spent && absl::c_equal(x.edges, y.edges, same_edge);
     for (size_t i = 0; i < x.saved.size(); ++i)
       same = same && SameOrigin(x.saved[i], pa, y.saved[i], pb);
     return same && SameSource(x.saved_output, pa, y.saved_output, pb);

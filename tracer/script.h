@@ -13,6 +13,7 @@
 #include "tracer/recording.h"
 #include "tracer/tape_record.h"
 
+#pragma GCC visibility push(default)
 namespace frazil::tracer {
 
 // What a path of calls did up to the next thing that the program learned from data.
@@ -92,3 +93,4 @@ class Script {
 };
 
 }  // namespace frazil::tracer
+#pragma GCC visibility pop

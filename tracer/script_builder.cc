@@ -30,14 +30,19 @@ void ScriptBuilder::Refuse(std::string_view why) {
   if (!refusal_.empty()) return;
   const std::string here = Here();
   refusal_ = here.empty() ? std::string(why) : StrCat(why, " (", here, ")");
+  LetGo();
 }
 
-void ScriptBuilder::Postpone() {
-  postponed_ = true;
+void ScriptBuilder::LetGo() {
   seen_.clear();
   before_.clear();
   path_ = nullptr;
   contents_.clear();
+}
+
+void ScriptBuilder::Postpone() {
+  postponed_ = true;
+  LetGo();
 }
 
 Source ScriptBuilder::Find(const Value& value) {
@@ -139,9 +144,9 @@ bool ScriptBuilder::HistoriesUsed() const {
 }
 
 bool ScriptBuilder::RecordTape(absl::Span<const GradNode* const> roots) {
-  std::vector<const autograd::TapeNode*> nodes;
-  if (!CollectTape(roots, links_, &nodes)) return false;
-  for (const auto* node : nodes) {
+  std::vector<const GradNode*> nodes;
+  if (!CollectTape(roots, links_, start_, &nodes)) return false;
+  for (const GradNode* node : nodes) {
     const auto link = [&](const GradNode* n) { return LinkTo(n); };
     const auto find = [&](const Value& v) { return Find(v); };
     path_->tape.push_back(Describe(*node, link, find));

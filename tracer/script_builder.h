@@ -1,7 +1,7 @@
 // ScriptBuilder: writes down what one call by validation does, for calls that may skip the body.
 // Told by the session of segments and of what the program learns between them. Invariant: every
 // value that it has seen stays alive as long as anybody else could show it again, so that pointers
-// tell values apart; it changes nothing about the call.
+// tell values apart, until there is nothing to learn any more; it changes nothing about the call.
 #pragma once
 
 #include <string>
@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "tracer/script.h"
 
+#pragma GCC visibility push(default)
 namespace frazil::tracer {
 
 class ScriptBuilder {
@@ -27,7 +28,7 @@ class ScriptBuilder {
 
   void OnGradient(const GradNode& leaf);
 
-  // The call cannot be skipped, ever: why. The first reason counts.
+  // The call cannot be skipped, ever: why. The first reason counts. What was kept for it goes.
   void Refuse(std::string_view why);
   // This call tells nothing: it recorded something new, an index was bad, or memory ended. The next
   // one may. What was kept for it goes.
@@ -45,6 +46,7 @@ class ScriptBuilder {
   std::shared_ptr<const Content> ContentOf(absl::Span<const CallRecord* const> path, bool in_trie);
   // Lets go of values that nobody else holds.
   void Sweep();
+  void LetGo();
   Source Find(const Value& value);
   Link LinkTo(const GradNode* node) const;
   bool HistoriesUsed() const;
@@ -52,6 +54,7 @@ class ScriptBuilder {
   SegmentRecord& Ended(SegmentRecord::End end, const Value& value);
 
   Cells cells_;
+  uint64_t start_ = autograd::NextSequence();
   std::vector<Tensor> before_;  // the cells' content at the start
   // Of the cells that an op made: backward passes through that op until the start.
   std::vector<std::pair<const autograd::TapeNode*, uint32_t>> histories_;
@@ -70,3 +73,4 @@ class ScriptBuilder {
 };
 
 }  // namespace frazil::tracer
+#pragma GCC visibility pop

@@ -53,6 +53,7 @@ class Session final : public Door, public Pending, public ReadObserver {
                     std::string_view of) override;
   void OnIndexError() override;
   void OnGradient(const GradNode& leaf) override;
+  void OnLending();
   // The end of the call. `interrupted`: nothing is computed now; what is wanted will be when it is
   // read.
   Status Finish(bool interrupted);

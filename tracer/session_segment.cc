@@ -92,6 +92,11 @@ void Session::OnRead(const Value& value, Reading how) {
   if (builder_) builder_->OnRead(value, how);
 }
 
+void Session::OnLending() {
+  Lock lock(this, Lock::kOwner);
+  Flush().IgnoreError();  // what could not be computed holds its operands, which are not lent then
+}
+
 void Session::OnIndexCheck(std::string_view op, const Value& indices, IndexRange range,
                            std::string_view of) {
   if (builder_) builder_->OnIndexCheck(op, indices, range, of);

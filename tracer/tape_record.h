@@ -11,6 +11,7 @@
 #include "autograd/tape.h"
 #include "tracer/node.h"
 
+#pragma GCC visibility push(default)
 namespace frazil::tracer {
 
 // A tensor that a call by promise may read and write: an argument, a module's parameter or its
@@ -49,7 +50,10 @@ struct TapeRecord {
     DType dtype;
     LayoutRef shape;
   };
-  OpId op;
+  // A variable of a function-style gradient within the call, whose scope is closed: it passes
+  // gradients on to its one edge, if it has any.
+  bool variable = false;
+  OpId op = {};
   Attrs attrs;
   absl::InlinedVector<Edge, 3> edges;
   std::array<Origin, 3> saved;
@@ -57,16 +61,22 @@ struct TapeRecord {
   bool spent = false;
 };
 
-// The nodes below `roots` that no cell had before. False if one depends on a node that is neither,
-// or is of a kind that a finished call does not leave.
+// The nodes below `roots` that no cell had before. False if one depends on a leaf that is none of
+// theirs, or on a variable not made since the node numbered `since`.
 bool CollectTape(absl::Span<const GradNode* const> roots,
-                 const absl::flat_hash_map<const GradNode*, Link>& known,
-                 std::vector<const autograd::TapeNode*>* out);
+                 const absl::flat_hash_map<const GradNode*, Link>& known, uint64_t since,
+                 std::vector<const GradNode*>* out);
 
 // The record of one node: `link` and `find` name what it holds.
 template <typename LinkOf, typename SourceOf>
-TapeRecord Describe(const autograd::TapeNode& node, const LinkOf& link, const SourceOf& find) {
-  TapeRecord record{node.op, node.attrs, {}, {}, {}, node.spent};
+TapeRecord Describe(const GradNode& any, const LinkOf& link, const SourceOf& find) {
+  if (any.kind == GradNode::Kind::kVariable) {
+    TapeRecord record{.variable = true};
+    record.edges.push_back({link(static_cast<const autograd::VariableNode&>(any).outer.get())});
+    return record;
+  }
+  const auto& node = static_cast<const autograd::TapeNode&>(any);
+  TapeRecord record{.op = node.op, .attrs = node.attrs, .spent = node.spent};
   for (const auto& in : node.inputs)
     record.edges.push_back({link(in.edge.get()), in.dtype, in.shape});
   for (size_t i = 0; i < node.saved.size(); ++i) {
@@ -89,12 +99,22 @@ std::vector<GradNodeRef> MakeTape(absl::Span<const TapeRecord> records, Cells ce
            : link.kind == Link::Kind::kCell ? cells[link.index]->node_ref()
                                             : made[link.index];
   };
+  constexpr int kNobodys = 1 << 30;  // level of what matters to no scope
   for (const TapeRecord& record : records) {
+    if (record.variable) {
+      auto variable =
+          Ref<autograd::VariableNode>::Adopt(new autograd::VariableNode(autograd::NextSequence()));
+      variable->outer = node_of(record.edges[0].node);
+      variable->level = variable->outer ? variable->outer->level : kNobodys;
+      variable->sequence = autograd::NextSequence();
+      made.push_back(GradNodeRef::Adopt(variable.release()));
+      continue;
+    }
     auto node = Ref<autograd::TapeNode>::Adopt(autograd::TapeNode::New());
     node->op = record.op;
     node->attrs = record.attrs;
     node->spent = record.spent;
-    node->level = record.edges.empty() ? 0 : 1 << 30;
+    node->level = record.edges.empty() ? 0 : kNobodys;
     for (const TapeRecord::Edge& e : record.edges) {
       node->inputs.push_back({node_of(e.node), e.dtype, e.shape});
       if (const GradNode* edge = node->inputs.back().edge.get())
@@ -112,3 +132,4 @@ std::vector<GradNodeRef> MakeTape(absl::Span<const TapeRecord> records, Cells ce
 }
 
 }  // namespace frazil::tracer
+#pragma GCC visibility pop

@@ -27,6 +27,9 @@ void Trace::Clear() { recording_->Clear(); }
 
 void LetGoOfLeft() { Session::SweepLeft(); }
 bool Inside() { return t_session != nullptr; }
+void BeforeLending() {
+  if (t_session) t_session->OnLending();
+}
 
 Call::Call(Trace* trace, ScriptBuilder* builder) {
   if (t_session || !Enabled()) {

@@ -15,6 +15,7 @@
 #include "tracer/causes.h"
 #include "tracer/memory_report.h"
 
+#pragma GCC visibility push(default)
 namespace frazil::tracer {
 
 // Where the user's code is, for explanations: "train.py:12". Set by the bindings; called only when
@@ -91,6 +92,10 @@ void LetGoOfLeft();
 // True inside a traced call of this thread: a nested one is part of it.
 bool Inside();
 
+// Called before memory is given to somebody who may write to it: what reads it, of the call on this
+// thread, runs first and holds it no longer.
+void BeforeLending();
+
 // True if a module called now is to be traced: mode("graph"), outside of any traced call.
 bool TracesModules();
 
@@ -103,3 +108,4 @@ inline bool Strict() {
 }
 
 }  // namespace frazil::tracer
+#pragma GCC visibility pop

@@ -96,6 +96,38 @@ def conv(batch, size, channels):
     }
 
 
+def conv_gradient(batch, size, channels, outputs, kernel, stride):
+    """An image, a kernel and what the result's gradient is; windows overlap the edges evenly."""
+    rng = _rng()
+    padding = kernel // 2
+    out = (size + 2 * padding - kernel) // stride + 1
+    return {
+        "x": rng.standard_normal((batch, size, size, channels), np.float32),
+        "w": rng.standard_normal((kernel, kernel, channels, outputs), np.float32)
+        * np.float32(0.05),
+        "g": rng.standard_normal((batch, out, out, outputs), np.float32),
+        "stride": stride,
+        "padding": padding,
+    }
+
+
+conv_to_image = conv_to_kernel = conv_gradient
+
+
+def cnn(size, channels, classes, batch):
+    """Layers of 3x3, the first two of which halve the image by the largest of four; one linear."""
+    rng = _rng()
+    layers = [
+        (_uniform(rng, (3, 3, n, m), (9 * n) ** -0.5), _uniform(rng, m, (9 * n) ** -0.5))
+        for n, m in zip(channels, channels[1:], strict=False)
+    ]
+    features = (size // 4) ** 2 * channels[-1]
+    linear = _uniform(rng, (classes, features), features**-0.5), np.zeros(classes, np.float32)
+    x = rng.standard_normal((batch, size, size, channels[0]), np.float32)
+    y = rng.integers(0, classes, batch)
+    return {"x": x, "y": y, "layers": layers, "linear": linear, "lr": 0.01}
+
+
 def two_matmuls(n):
     rng = _rng()
     return {name: rng.random((n, n), np.float32) for name in ("x1", "w1", "x2", "w2")}

@@ -60,6 +60,34 @@ _SMALL = _transformer(1, 16, 16, 1, 4, 27)
 _LARGE = _transformer(4, 128, 64, 12, 4, 65)
 _TINY = _transformer(1, 8, 4, 2, 2, 11)
 
+
+def _cnn(batch):
+    return Row(
+        f"cnn_{batch}", f"CNN 3x32x32, channels 16-32-64, training step, batch {batch}",
+        {"size": 32, "channels": (3, 16, 32, 64), "classes": 10, "batch": batch},
+        {"size": 8, "channels": (3, 4, 5, 6), "batch": 2}, {"torch": 1},
+        kind="cnn", tolerance=1e-3,
+    )  # fmt: skip
+
+
+def _conv_gradients(size, channels, outputs, kernel=3, stride=1):
+    sizes = dict(
+        batch=32, size=size, channels=channels, outputs=outputs, kernel=kernel, stride=stride
+    )
+    of = f"conv {kernel}x{kernel}, {channels} to {outputs}, {size}x{size}, batch 32"
+    of += f", stride {stride}" if stride > 1 else ""
+    key = f"{kernel}_{channels}_{outputs}_{size}_{stride}"
+    flops = 2 * 32 * (size // stride) ** 2 * kernel**2 * channels * outputs
+    return [
+        Row(
+            f"conv_to_{to}_{key}", f"gradient to the {to}, {of}", sizes,
+            {"batch": 2, "size": min(size, 7), "channels": 3, "outputs": 4}, {"torch": 1},
+            kind=f"conv_to_{to}", tolerance=1e-4, flops=flops,
+        )
+        for to in ("image", "kernel")
+    ]  # fmt: skip
+
+
 CALLS = [
     Row(
         "add_16", "eager `a + b`, 16 f32", {"n": 16}, {},
@@ -134,6 +162,13 @@ ARRAYS = [
         flops=2 * 8 * 32 * 32 * 64 * 64 * 9, bytes=4 * (2 * 8 * 32 * 32 * 64 + 9 * 64 * 64),
         tolerance=2e-5,
     ),
+    *_conv_gradients(32, 3, 16),
+    *_conv_gradients(32, 16, 32),
+    *_conv_gradients(16, 32, 64),
+    *_conv_gradients(8, 64, 64),
+    *_conv_gradients(32, 16, 32, stride=2),
+    *_conv_gradients(16, 16, 32, kernel=5),
+    *_conv_gradients(16, 64, 64, kernel=1),
     Row(
         "two_matmuls", "two independent 256³ matmuls, 2 threads against 1", {"n": 256}, {"n": 16},
         {}, measure="scaling", tolerance=2e-5, own=1.9,
@@ -146,6 +181,8 @@ NETWORKS = [
         {"sizes": (784, 128, 10), "batch": 64}, {"sizes": (12, 8, 4), "batch": 4},
         {"torch": 1.8, "torch.compile": 2.5, "jax": 2.2}, tolerance=1e-4, plain_too=True,
     ),
+    _cnn(32),
+    _cnn(128),
     Row(
         "transformer_16", "one-layer transformer, d 16, training step", _SMALL, _TINY,
         {"torch": (16, 12), "torch.compile": 11, "jax": 4.4},

@@ -25,7 +25,7 @@ from measure import Sampler
 from . import inputs
 from .rows import ROWS
 
-MODULES = ("calls", "arrays", "networks", "simulations", "numba_forms")
+MODULES = ("calls", "arrays", "networks", "convolutions", "simulations", "numba_forms")
 
 
 def resident(field="VmRSS"):

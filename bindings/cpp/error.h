@@ -8,6 +8,7 @@
 
 #include "core/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 // Sets up the eager door, the tape and the compiler. Called by every function of the interface;
@@ -38,3 +39,4 @@ inline Tensor Checked(Tensor t, std::string_view op) {
 }
 
 }  // namespace frazil
+#pragma GCC visibility pop

@@ -25,6 +25,7 @@
 #include "core/parallel.h"
 #include "tracer/trace.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 // -- Ops: the table's rows and the functions made of them, throwing.
@@ -256,3 +257,4 @@ std::vector<T> to_vector(const Tensor& t) {
 }
 
 }  // namespace frazil
+#pragma GCC visibility pop

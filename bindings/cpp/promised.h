@@ -11,6 +11,7 @@
 #include "tracer/promise.h"
 #include "tracer/trace.h"
 
+#pragma GCC visibility push(default)
 namespace frazil::jit {
 
 // The promise that a function depends on its arguments only, and how often that is checked:
@@ -125,3 +126,4 @@ class Promised {
 };
 
 }  // namespace frazil::jit
+#pragma GCC visibility pop

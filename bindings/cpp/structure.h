@@ -19,6 +19,7 @@
 
 #include "core/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 template <typename F>
@@ -77,3 +78,4 @@ void ForEachTensor(std::map<K, T>& m, F&& visit) {
 }
 
 }  // namespace frazil
+#pragma GCC visibility pop

@@ -2,6 +2,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
+#include "bindings/python/other_names.h"
 #include "core/check.h"
 #include "core/str.h"
 
@@ -60,6 +61,18 @@ int Signature::Find(PyObject* name) const {
   return -1;
 }
 
+std::string Signature::Unexpected(const std::string& keyword) const {
+  std::string out = StrCat(name_, "() got an unexpected keyword argument '", keyword, "'");
+  const std::string_view here = KeywordHere(keyword);
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const bool by_position = static_cast<int>(i) < positional_only_;
+    if (parameters_[i].name == keyword) out += ": it is given by position";
+    if (parameters_[i].name != here) continue;
+    out += StrCat(": here it is '", here, by_position ? "', and is given by position" : "'");
+  }
+  return out;
+}
+
 bool Signature::Parse(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
                       PyObject** out) const {
   if (nargs > positional_) {
@@ -71,8 +84,7 @@ bool Signature::Parse(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames
   for (Py_ssize_t k = 0; k < keywords; ++k) {
     PyObject* name = PyTuple_GET_ITEM(kwnames, k);
     const int i = Find(name);
-    if (i < 0)
-      return Fail(StrCat(name_, "() got an unexpected keyword argument '", Utf8(name), "'"));
+    if (i < 0) return Fail(Unexpected(Utf8(name)));
     if (out[i])
       return Fail(StrCat(name_, "() got multiple values for argument '", Utf8(name), "'"));
     out[i] = args[nargs + k];

@@ -29,6 +29,8 @@ class Signature {
     bool required;
   };
   int Find(PyObject* name) const;
+  // The error for a keyword that is none.
+  std::string Unexpected(const std::string& keyword) const;
 
   std::string name_;
   std::vector<Parameter> parameters_;

@@ -106,6 +106,8 @@ FZ_FAST(SetGradEnabled) {
 
 FZ_FAST(IsGradEnabled) { return PyBool_FromLong(State().grad_enabled); }
 
+FZ_FAST(InGradScope) { return PyBool_FromLong(State().grad_depth > 0); }
+
 // -- Optimizer updates. Cells change only if all went well.
 
 bool ToDoubles(PyObject* const* objects, int n, const char* op, double* out) {
@@ -190,10 +192,13 @@ PyObject* ForGradients(const Cells& cells, int states, const Make& make, const U
 FZ_FAST(SgdSteps) {
   FZ_ARGS(5, "sgd_steps(parameters, velocities, lr, momentum, weight_decay, /)");
   Cells cells;
-  double c[3];
-  if (!cells.Init("sgd_steps", a, 2) || !ToDoubles(a + 2, 3, "sgd_steps", c)) return nullptr;
+  double c[2];
+  if (!cells.Init("sgd_steps", a, 2) || !ToDoubles(a + 3, 2, "sgd_steps", c)) return nullptr;
+  double number = 0;
+  if (!IsTensor(a[2]) && !ToDouble(a[2], "sgd_steps", "lr", &number)) return nullptr;
+  const Tensor lr = IsTensor(a[2]) ? CellOf(a[2]) : ops::scalar(Scalar::Float(number), DType::kF64);
   return ForGradients<ops::SgdNumbers>(
-      cells, 1, [&](DType dtype) { return ops::SgdNumbers(dtype, c[0], c[1], c[2]); },
+      cells, 1, [&](DType dtype) { return ops::SgdNumbers(dtype, lr, c[0], c[1]); },
       [&](Py_ssize_t k, const Tensor& gradient, const ops::SgdNumbers& numbers) {
         ops::sgd_step(cells.at(0, k), gradient, cells.at(1, k), numbers);
       });
@@ -227,9 +232,11 @@ std::vector<FunctionRow> AutogradFunctions() {
       {"set_grad_enabled(on, /)",
        "Switches recording for gradients in this thread; returns what it was.", SetGradEnabled},
       {"is_grad_enabled()", "Whether this thread records for gradients.", IsGradEnabled},
+      {"in_grad_scope()", "Whether a function-style gradient is being taken in this thread.",
+       InGradScope},
       {"sgd_steps(parameters, velocities, lr, momentum, weight_decay, /)",
        "For each parameter that has a gradient: velocity = velocity * momentum + gradient + "
-       "parameter * weight_decay; parameter -= lr * velocity.",
+       "parameter * weight_decay; parameter -= lr * velocity. lr is a number or 0-d.",
        SgdSteps},
       {"adam_steps(parameters, ms, vs, rate, root, beta1, beta2, eps, weight_decay, /)",
        "One step of Adam (Kingma and Ba 2015) for each parameter that has a gradient; rate is lr / "

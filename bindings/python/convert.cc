@@ -28,8 +28,10 @@ bool IntScalar(PyObject* object, Scalar* out) {
   return true;
 }
 
+// Asks the type alone, which runs no code of the user's.
 bool IsFromNumPy(PyObject* object) {
-  return PyObject_HasAttrString(object, "__array_interface__") != 0;
+  static PyObject* const name = PyUnicode_InternFromString("__array_interface__");
+  return _PyType_Lookup(Py_TYPE(object), name) != nullptr;
 }
 
 }  // namespace
@@ -53,15 +55,19 @@ bool TryScalar(PyObject* object, Scalar* out) {
   return PyLong_Check(object) && IntScalar(object, out);
 }
 
-bool Operand::LoadForeign(PyObject* object, const char* op, bool strict) {
-  if (!IsArrayLike(object)) {
+bool Operand::LoadForeign(PyObject* object, const char* op, bool strict, PyObject* beside) {
+  if (!(beside && IsNest(object)) && !IsArrayLike(object)) {
     if (strict) {
       Raise(TypeError("[", std::string(op), "] takes tensors, arrays and numbers, got ",
                       Py_TYPE(object)->tp_name, "; use asarray."));
     }
     return false;
   }
-  own_ = FromObject(object, {});
+  const ErrorName error_name(op);
+  ImportOptions options;
+  // What the op computes in float64 is not rounded to float32 before.
+  if (beside && IsTensor(beside)) options.floats = Promote(CellOf(beside).dtype(), DType::kF32);
+  own_ = FromObject(object, options);
   if (!own_.ok()) {
     if (!PyErr_Occurred()) Raise(own_.status());
     return false;
@@ -186,10 +192,10 @@ bool ForInts(PyObject* object, const char* op, const char* what, const Add& add)
                     "."));
     return false;
   }
-  Object fast = Object::Steal(PySequence_Fast(object, what));
-  if (!fast) return false;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.get()); ++i) {
-    if (!add(PySequence_Fast_GET_ITEM(fast.get(), i))) return false;
+  const Object items = Object::Steal(PySequence_Tuple(object));  // which no item's code can change
+  if (!items) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
+    if (!add(PyTuple_GET_ITEM(items.get(), i))) return false;
   }
   return true;
 }
@@ -204,6 +210,16 @@ bool ToAxes(PyObject* object, const char* op, Axes* out) {
     int64_t v;
     if (!ToInt(item, op, "axis", &v)) return false;
     (*out)->push_back(v);
+    return true;
+  });
+}
+
+bool ToInts(PyObject* object, const char* op, const char* what, DimVec* out) {
+  out->clear();
+  return ForInts(object, op, what, [&](PyObject* item) {
+    int64_t v;
+    if (!ToInt(item, op, what, &v)) return false;
+    out->push_back(v);
     return true;
   });
 }
@@ -266,12 +282,12 @@ bool ToTensors(PyObject* object, const char* op, std::vector<Tensor>* out) {
                     Py_TYPE(object)->tp_name, "."));
     return false;
   }
-  Object fast = Object::Steal(PySequence_Fast(object, op));
-  if (!fast) return false;
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast.get());
+  const Object items = Object::Steal(PySequence_Tuple(object));  // which no item's code can change
+  if (!items) return false;
+  const Py_ssize_t n = PyTuple_GET_SIZE(items.get());
   out->resize(static_cast<size_t>(n));
   for (Py_ssize_t i = 0; i < n; ++i) {
-    if (!ToTensor(PySequence_Fast_GET_ITEM(fast.get(), i), op, &(*out)[static_cast<size_t>(i)]))
+    if (!ToTensor(PyTuple_GET_ITEM(items.get(), i), op, &(*out)[static_cast<size_t>(i)]))
       return false;
   }
   return true;

@@ -16,25 +16,30 @@ using DimVec = absl::InlinedVector<int64_t, 8>;
 // A bool, int or float as a weak scalar. False without an error if the object is none of them.
 bool TryScalar(PyObject* object, Scalar* out);
 
-// An operand of an op: a tensor, a Python number (weak), or an array of NumPy's kind (copied).
+// What counts as an array beside another operand.
+inline bool IsNest(PyObject* object) { return PyList_Check(object) || PyTuple_Check(object); }
+
+// An operand of an op: a tensor, a Python number (weak), an array of NumPy's kind (copied) or,
+// beside another operand, a list or tuple (copied, by the rules of asarray).
 class Operand {
  public:
   // Tries the fast kinds first. `strict` raises TypeError for what is no operand; otherwise returns
   // false without an error, so that a number slot can answer NotImplemented.
-  bool Load(PyObject* object, const char* op, bool strict) {
+  // `beside`: the other operand; beside one that computes in float64 a list of floats is float64.
+  bool Load(PyObject* object, const char* op, bool strict, PyObject* beside = nullptr) {
     if (IsTensor(object)) {
       tensor_ = &CellOf(object);
       return true;
     }
     if (TryScalar(object, &scalar_)) return true;
-    return LoadForeign(object, op, strict);
+    return LoadForeign(object, op, strict, beside);
   }
   Arg arg() const { return tensor_ ? Arg(*tensor_) : Arg(scalar_); }
   const Tensor* tensor() const { return tensor_; }
   const Scalar& scalar() const { return scalar_; }
 
  private:
-  bool LoadForeign(PyObject* object, const char* op, bool strict);
+  bool LoadForeign(PyObject* object, const char* op, bool strict, PyObject* beside);
 
   const Tensor* tensor_ = nullptr;
   Scalar scalar_;
@@ -57,7 +62,9 @@ bool ToBool(PyObject* object, const char* op, const char* what, bool fallback, b
 bool IsOneInt(PyObject* object);
 // None or absent: all axes.
 bool ToAxes(PyObject* object, const char* op, Axes* out);
-// An int or a sequence of ints; MemoryError for one over 64 bits.
+// An int or a sequence of ints.
+bool ToInts(PyObject* object, const char* op, const char* what, DimVec* out);
+// The same for extents; MemoryError for one over 64 bits.
 bool ToDims(PyObject* object, const char* op, DimVec* out);
 // None or absent: the CPU.
 bool ToDevice(PyObject* object, const char* op, Device* out);

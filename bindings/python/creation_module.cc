@@ -46,7 +46,7 @@ StatusOr<Device> HomeOf(PyObject* object) {
 }
 
 FZ_FAST(Asarray) {
-  FZ_ARGS(5, "asarray(obj, /, *, dtype=None, device=None, copy=None, requires_grad=False)");
+  FZ_ARGS(5, "asarray(obj, /, dtype=None, *, device=None, copy=None, requires_grad=False)");
   Options options;
   ImportOptions how;
   if (!Parse("asarray", a[1], a[2], a[4], &options)) return nullptr;
@@ -95,16 +95,30 @@ PyObject* Filled(const char* op, PyObject* shape, const Scalar& value, DType fal
   return Finish(ops::filled(dims, value, options.dtype.value_or(fallback), Home(options)), options);
 }
 
+// PyTorch's zeros(2, 3) is zeros((2, 3)).
+template <FastFunction function>
+PyObject* FromShape(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  if (nargs < 2 || !IsOneInt(args[1])) return function(self, args, nargs, kwnames);
+  absl::InlinedVector<PyObject*, 8> all = {nullptr};
+  Object shape = Object::Steal(PyTuple_New(nargs));
+  for (Py_ssize_t i = 0; shape && i < nargs; ++i)
+    PyTuple_SET_ITEM(shape.get(), i, Py_NewRef(args[i]));
+  if (!shape) return nullptr;
+  all[0] = shape.get();
+  all.insert(all.end(), args + nargs, args + nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+  return function(self, all.data(), 1, kwnames);
+}
+
 FZ_FAST(Zeros) {
-  FZ_ARGS(4, "zeros(shape, *, dtype=None, device=None, requires_grad=False)");
+  FZ_ARGS(4, "zeros(shape, dtype=None, *, device=None, requires_grad=False)");
   return Filled("zeros", a[0], Scalar::Int(0), DType::kF32, a[1], a[2], a[3]);
 }
 FZ_FAST(Ones) {
-  FZ_ARGS(4, "ones(shape, *, dtype=None, device=None, requires_grad=False)");
+  FZ_ARGS(4, "ones(shape, dtype=None, *, device=None, requires_grad=False)");
   return Filled("ones", a[0], Scalar::Int(1), DType::kF32, a[1], a[2], a[3]);
 }
 FZ_FAST(Empty) {
-  FZ_ARGS(4, "empty(shape, *, dtype=None, device=None, requires_grad=False)");
+  FZ_ARGS(4, "empty(shape, dtype=None, *, device=None, requires_grad=False)");
   return Filled("empty", a[0], Scalar::Int(0), DType::kF32, a[1], a[2], a[3]);
 }
 
@@ -122,7 +136,7 @@ PyObject* FullOf(const char* op, Dims dims, PyObject* fill, std::optional<DType>
 }
 
 FZ_FAST(Full) {
-  FZ_ARGS(5, "full(shape, fill_value, *, dtype=None, device=None, requires_grad=False)");
+  FZ_ARGS(5, "full(shape, fill_value, dtype=None, *, device=None, requires_grad=False)");
   DimVec dims;
   Options options;
   if (!ToDims(a[0], "full", &dims) || !Parse("full", a[2], a[3], a[4], &options)) return nullptr;
@@ -141,19 +155,19 @@ PyObject* FilledLike(const char* op, PyObject* like, const Scalar& value, PyObje
 }
 
 FZ_FAST(ZerosLike) {
-  FZ_ARGS(4, "zeros_like(x, /, *, dtype=None, device=None, requires_grad=False)");
+  FZ_ARGS(4, "zeros_like(x, /, dtype=None, *, device=None, requires_grad=False)");
   return FilledLike("zeros_like", a[0], Scalar::Int(0), a[1], a[2], a[3]);
 }
 FZ_FAST(OnesLike) {
-  FZ_ARGS(4, "ones_like(x, /, *, dtype=None, device=None, requires_grad=False)");
+  FZ_ARGS(4, "ones_like(x, /, dtype=None, *, device=None, requires_grad=False)");
   return FilledLike("ones_like", a[0], Scalar::Int(1), a[1], a[2], a[3]);
 }
 FZ_FAST(EmptyLike) {
-  FZ_ARGS(4, "empty_like(x, /, *, dtype=None, device=None, requires_grad=False)");
+  FZ_ARGS(4, "empty_like(x, /, dtype=None, *, device=None, requires_grad=False)");
   return FilledLike("empty_like", a[0], Scalar::Int(0), a[1], a[2], a[3]);
 }
 FZ_FAST(FullLike) {
-  FZ_ARGS(5, "full_like(x, /, fill_value, *, dtype=None, device=None, requires_grad=False)");
+  FZ_ARGS(5, "full_like(x, /, fill_value, dtype=None, *, device=None, requires_grad=False)");
   Tensor own;
   const Tensor* x = TensorOf(a[0], "full_like", &own);
   Options options;
@@ -179,7 +193,7 @@ FZ_FAST(Arange) {
 
 FZ_FAST(Linspace) {
   FZ_ARGS(7,
-          "linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True, "
+          "linspace(start, stop, num=50, *, dtype=None, device=None, endpoint=True, "
           "requires_grad=False)");
   double start, stop;
   int64_t n = 50;
@@ -196,7 +210,7 @@ FZ_FAST(Linspace) {
 }
 
 FZ_FAST(Eye) {
-  FZ_ARGS(6, "eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None, requires_grad=False)");
+  FZ_ARGS(6, "eye(n_rows, n_cols=None, k=0, dtype=None, *, device=None, requires_grad=False)");
   int64_t rows, columns, k = 0;
   Options options;
   if (!ToInt(a[0], "eye", "n_rows", &rows) || (a[2] && !ToInt(a[2], "eye", "k", &k)))
@@ -272,9 +286,9 @@ FZ_FAST(Integers) {
 }  // namespace
 
 std::vector<FunctionRow> CreationFunctions() {
-  const std::string tail = "dtype=None, device=None, requires_grad=False)";
+  const std::string tail = "device=None, requires_grad=False)";
   return {
-      {"asarray(obj, /, *, dtype=None, device=None, copy=None, requires_grad=False)",
+      {"asarray(obj, /, dtype=None, *, device=None, copy=None, requires_grad=False)",
        "A tensor from a number, nested sequences, a NumPy array, a buffer, DLPack or a tensor.\n\n"
        "Python floats become float32, ints int64; arrays keep their dtype. copy=None copies "
        "foreign memory, "
@@ -283,24 +297,29 @@ std::vector<FunctionRow> CreationFunctions() {
        Asarray},
       {"from_dlpack(x, /, *, device=None, copy=None)", "A tensor from an object with __dlpack__.",
        FromDlpack},
-      {"zeros(shape, *, " + tail, "Filled with 0.", Zeros},
-      {"ones(shape, *, " + tail, "Filled with 1.", Ones},
-      {"empty(shape, *, " + tail, "Of a shape; the elements are 0.", Empty},
-      {"full(shape, fill_value, *, " + tail, "Filled with a value, whose kind decides the dtype.",
-       Full},
-      {"zeros_like(x, /, *, " + tail, "Filled with 0, with the shape and dtype of x.", ZerosLike},
-      {"ones_like(x, /, *, " + tail, "Filled with 1, with the shape and dtype of x.", OnesLike},
-      {"empty_like(x, /, *, " + tail, "With the shape and dtype of x; the elements are 0.",
-       EmptyLike},
-      {"full_like(x, /, fill_value, *, " + tail,
+      {"zeros(shape, dtype=None, *, " + tail, "Filled with 0; zeros(2, 3) is zeros((2, 3)).",
+       FromShape<Zeros>},
+      {"ones(shape, dtype=None, *, " + tail, "Filled with 1; ones(2, 3) is ones((2, 3)).",
+       FromShape<Ones>},
+      {"empty(shape, dtype=None, *, " + tail,
+       "Of a shape, which may be given as several integers; the elements are 0.", FromShape<Empty>},
+      {"full(shape, fill_value, dtype=None, *, " + tail,
+       "Filled with a value, whose kind decides the dtype.", Full},
+      {"zeros_like(x, /, dtype=None, *, " + tail, "Filled with 0, with the shape and dtype of x.",
+       ZerosLike},
+      {"ones_like(x, /, dtype=None, *, " + tail, "Filled with 1, with the shape and dtype of x.",
+       OnesLike},
+      {"empty_like(x, /, dtype=None, *, " + tail,
+       "With the shape and dtype of x; the elements are 0.", EmptyLike},
+      {"full_like(x, /, fill_value, dtype=None, *, " + tail,
        "Filled with a value, with the shape and dtype of x.", FullLike},
-      {"arange(start, /, stop=None, step=1, *, " + tail,
+      {"arange(start, /, stop=None, step=1, *, dtype=None, " + tail,
        "start, start + step, ... below stop; from 0 if one bound is given.", Arange},
-      {"linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True, "
+      {"linspace(start, stop, num=50, *, dtype=None, device=None, endpoint=True, "
        "requires_grad=False)",
        "num evenly spaced numbers from start to stop.", Linspace},
-      {"eye(n_rows, n_cols=None, /, *, k=0, " + tail, "Ones on the k-th diagonal, zeros elsewhere.",
-       Eye},
+      {"eye(n_rows, n_cols=None, k=0, dtype=None, *, " + tail,
+       "Ones on the k-th diagonal, zeros elsewhere.", Eye},
   };
 }
 

@@ -9,6 +9,7 @@
 #include "bindings/python/import.h"
 #include "core/apply.h"
 #include "core/device_memory.h"
+#include "tracer/trace.h"
 
 namespace frazil::python {
 namespace {
@@ -36,7 +37,7 @@ struct ManagedVersioned {
   DLTensor tensor;
 };
 constexpr int kDLCpu = 1, kDLCuda = 2, kDLCudaManaged = 13;
-constexpr uint64_t kReadOnly = 1;
+constexpr uint64_t kIsCopied = 2;  // of flags: the consumer's own
 enum : uint8_t { kDLInt = 0, kDLUInt = 1, kDLFloat = 2, kDLBfloat = 4, kDLBool = 6 };
 
 uint8_t CodeOf(DType t) {
@@ -206,6 +207,9 @@ Tensor FromDLPack(PyObject* object, const ImportOptions& options) {
   if (!method || !empty || !keywords) return Tensor();
   const auto device = ForeignDevice(object);
   if (!device.ok()) return PyErr_Occurred() ? Tensor() : Tensor(device.status());
+  // Not asked to, some producers copy.
+  const bool borrow = options.copy.has_value() && !*options.copy;
+  if (borrow && PyDict_SetItemString(keywords.get(), "copy", Py_False) < 0) return Tensor();
   Object stream;  // on which the producer makes the array ready
   if (device->kind() == DeviceKind::kCuda) {
     const auto number = StreamNumber(*device);
@@ -215,9 +219,11 @@ Tensor FromDLPack(PyObject* object, const ImportOptions& options) {
       return Tensor();
   }
   Object capsule = Object::Steal(PyObject_Call(method.get(), empty.get(), keywords.get()));
-  if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {  // made before version 1.0
+  for (const char* newer : {"copy", "max_version"}) {  // made before there were such keywords
+    if (capsule || !PyErr_ExceptionMatches(PyExc_TypeError)) break;
+    if (!PyDict_GetItemString(keywords.get(), newer)) continue;
     PyErr_Clear();
-    if (PyDict_DelItemString(keywords.get(), "max_version") < 0) return Tensor();
+    if (PyDict_DelItemString(keywords.get(), newer) < 0) return Tensor();
     capsule = Object::Steal(PyObject_Call(method.get(), empty.get(), keywords.get()));
   }
   if (!capsule) return Tensor();
@@ -228,39 +234,75 @@ Tensor FromDLPack(PyObject* object, const ImportOptions& options) {
   return ConsumeCapsule<Managed>(capsule.get(), "dltensor", "used_dltensor", options);
 }
 
+namespace {
+
+// A value of its own for the consumer.
+StatusOr<ValueRef> CopyOut(const Tensor& x) {
+  if (!CpuAddresses(x.device())) {
+    const Tensor own = ops::copy(x.Detach());
+    if (!own.ok()) return own.status();
+    FZ_RETURN_IF_ERROR(Read(*own.value()));
+    return own.value_ref();
+  }
+  FZ_ASSIGN_OR_RETURN(const ValueRef dense, DenseBytes(x));
+  FZ_ASSIGN_OR_RETURN(ValueRef fresh, Value::Allocate(x.dtype(), x.device(), x.shape()));
+  std::memcpy(fresh->data, dense->data, static_cast<size_t>(x.size() * SizeOf(x.dtype())));
+  return fresh;
+}
+
+// The value of `x` itself, borrowed memory from now on; null, with BufferError set, if somebody
+// else would see what the consumer writes.
+ValueRef Lend(const Tensor& x) {
+  Value* value = x.value();
+  const char* why = value->immediate                 ? "it is a number, which has no memory"
+                    : value->holders() != 1          ? "something else holds its value"
+                    : value->storage->holders() != 1 ? "something else holds its memory"
+                                                     : nullptr;
+  if (!why) {
+    value->storage->foreign = true;
+    return x.value_ref();
+  }
+  const std::string what = Describe(x);
+  PyErr_Format(
+      PyExc_BufferError,
+      "[__dlpack__] copy=False, but %s cannot be lent: %s (a view, detach(), a NumPy array, "
+      "what a gradient needs), which must not change when the consumer writes; let it copy, "
+      "or lend x.copy().",
+      what.c_str(), why);
+  return ValueRef();
+}
+
+}  // namespace
+
 PyObject* ExportDLPack(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   FZ_ARGS(5, "__dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None)");
-  ValueRef value = CellOf(a[0]).value_ref();
-  if (!HasDLPackDevice(value->device)) return nullptr;
-  if (Status s = Read(*value); !s.ok()) return Raise(s);
-  const bool on_gpu = !CpuAddresses(value->device);
+  const Tensor& x = CellOf(a[0]);
+  const Device device = x.device();
+  if (!HasDLPackDevice(device)) return nullptr;
   int64_t major = 0;
   if (Given(a[2])) {
     Object first = Object::Steal(PySequence_GetItem(a[2], 0));
     if (!first || !ToInt(first.get(), "__dlpack__", "max_version", &major)) return nullptr;
   }
   bool copy;
-  if (!ToBool(Given(a[4]) ? a[4] : nullptr, "__dlpack__", "copy", false, &copy)) return nullptr;
-  // Before version 1.0 a consumer cannot be told that the memory is read-only: it gets its own.
-  if (on_gpu && (major < 1 || copy)) {
-    const Tensor own = ops::copy(Tensor(value));
+  if (!ToBool(Given(a[4]) ? a[4] : nullptr, "__dlpack__", "copy", true, &copy)) return nullptr;
+  if (!copy) tracer::BeforeLending();
+  if (Status s = Read(*x.value_ref()); !s.ok()) return Raise(s);
+  ValueRef value;
+  if (copy) {
+    auto own = CopyOut(x);
     if (!own.ok()) return Raise(own.status());
-    value = own.value_ref();
-    if (Status s = Read(*value); !s.ok()) return Raise(s);
-  } else if (major < 1 || copy || value->immediate) {
-    auto fresh = Value::Allocate(value->dtype, value->device, value->layout->shape);
-    auto dense = fresh.ok() ? DenseBytes(CellOf(a[0])) : StatusOr<ValueRef>(fresh.status());
-    if (!dense.ok()) return Raise(dense.status());
-    std::memcpy((*fresh)->data, (*dense)->data,
-                static_cast<size_t>(value->size() * SizeOf(value->dtype)));
-    value = *std::move(fresh);
+    value = *std::move(own);
+  } else {
+    value = Lend(x);
+    if (!value) return nullptr;
   }
-  const auto stream = on_gpu ? HandOver(a[1], value->device) : StatusOr<int64_t>(-1);
+  const auto stream = CpuAddresses(device) ? StatusOr<int64_t>(-1) : HandOver(a[1], device);
   if (!stream.ok()) return Raise(stream.status());
   if (major < 1) return Capsule(MakeExport<Managed>(std::move(value), *stream), "dltensor");
   auto* managed = MakeExport<ManagedVersioned>(std::move(value), *stream);
   managed->major = 1;
-  managed->flags = copy ? 0 : kReadOnly;
+  managed->flags = copy ? kIsCopied : 0;
   return Capsule(managed, "dltensor_versioned");
 }
 

@@ -180,8 +180,8 @@ const char* FormatCode(DType dtype) {
       return "h";
     case DType::kI32:
       return "i";
-    case DType::kI64:
-      return "q";
+    case DType::kI64:  // NumPy takes "q" for another type than int64 where long has 64 bits
+      return sizeof(long) == 8 ? "l" : "q";  // NOLINT(google-runtime-int)
     case DType::kU8:
       return "B";
     case DType::kU16:
@@ -189,7 +189,7 @@ const char* FormatCode(DType dtype) {
     case DType::kU32:
       return "I";
     case DType::kU64:
-      return "Q";
+      return sizeof(long) == 8 ? "L" : "Q";  // NOLINT(google-runtime-int)
     case DType::kF16:
       return "e";
     case DType::kBF16:

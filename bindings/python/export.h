@@ -1,6 +1,7 @@
 // Bytes that leave: the buffer protocol, NumPy arrays, DLPack. Called by the tensor's methods.
 // Invariant: an export holds the value and its storage, so that nothing writes in place what
-// someone outside reads; exports are read-only.
+// someone outside reads. Buffers are read-only; DLPack's consumers, who may write, get copies or
+// borrow what nobody else holds.
 #pragma once
 
 #include "bindings/python/tensor_type.h"

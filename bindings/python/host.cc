@@ -1,7 +1,6 @@
 #include "bindings/python/host.h"
 
 #include <pthread.h>
-#include <unistd.h>
 
 #include <utility>
 
@@ -20,12 +19,7 @@ pthread_t main_thread;
 
 void* Unlock() { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
 
-void Lock(void* token) {
-  // A daemon thread that comes back to an interpreter that is going away would be ended there, with
-  // no way through C++ frames.
-  while (_Py_IsFinalizing() && !pthread_equal(pthread_self(), main_thread)) pause();
-  PyEval_RestoreThread(static_cast<PyThreadState*>(token));
-}
+void Lock(void* token) { PyEval_RestoreThread(static_cast<PyThreadState*>(token)); }
 
 bool IsInterrupted(void* token) {
   if (!pthread_equal(pthread_self(), main_thread)) return false;

@@ -12,7 +12,8 @@ namespace frazil::python {
 
 struct ImportOptions {
   std::optional<DType> dtype;
-  std::optional<bool> copy;  // false: borrow or raise ValueError
+  std::optional<bool> copy;    // false: borrow or raise ValueError
+  DType floats = DType::kF32;  // of a nest of Python floats, if no dtype is given
 };
 
 Tensor FromObject(PyObject* object, const ImportOptions& options);

@@ -4,6 +4,7 @@
 #include "bindings/python/convert.h"
 #include "bindings/python/import.h"
 #include "bindings/python/item.h"
+#include "bindings/python/lost_write.h"
 #include "bindings/python/sequence.h"
 #include "core/functions/composites.h"
 #include "jit/runtime/eager.h"
@@ -28,10 +29,11 @@ bool ToIndexArray(PyObject* key, Index* out) {
   if (IsTensor(key)) {
     out->tensor = CellOf(key);
   } else if (PyBool_Check(key) || IsArrayLike(key) || IsSequence(key)) {
-    ImportOptions options;
-    if (IsSequence(key) && !IsArrayLike(key) && PySequence_Size(key) == 0)
-      options.dtype = DType::kI64;
-    out->tensor = FromObject(key, options);
+    const bool nest = IsSequence(key) && !IsArrayLike(key);
+    out->tensor = FromObject(key, {});
+    // As in NumPy, what has no element is a list of integers.
+    if (nest && out->tensor.ok() && out->tensor.size() == 0)
+      out->tensor = ops::astype(out->tensor, DType::kI64);
     if (!out->tensor.ok()) {
       if (!PyErr_Occurred()) Raise(out->tensor.status());
       return false;
@@ -104,6 +106,13 @@ int SetItem(PyObject* self, PyObject* key, PyObject* value) {
   const ErrorName error_name("setitem");
   Tensor& cell = CellOf(self);
   if (!value) return RaiseInt(TypeError("[setitem] elements of a tensor cannot be deleted."));
+  if (IsLostWrite(self)) {
+    return RaiseInt(TypeError(
+        "[setitem] the write would be lost: nothing but this statement holds the ", Describe(cell),
+        " that it assigns to, which is no part of another tensor. Instead of "
+        "`a[0][1] = v` write `a[0, 1] = v`, instead of `a.T[0] = v` `a[:, 0] = v`, and "
+        "instead of `p.grad[0] = v` `g = p.grad; g[0] = v; p.grad = g`."));
+  }
   IndexVec index;
   if (!ToIndices(key, &index)) return -1;
   Scalar scalar;

@@ -127,7 +127,7 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject* keywords) {
 }
 
 PyObject* Changed(PyObject*, PyObject*) {
-  ++g_epoch;
+  NoteAttributeChange();
   Py_RETURN_NONE;
 }
 PyObject* TracesModules(PyObject*, PyObject*) { return PyBool_FromLong(tracer::TracesModules()); }
@@ -181,8 +181,11 @@ struct SnapshotTaker {
     snapshot->refusal = nest.refusal();
     for (PyObject* tensor : nest.owners) snapshot->tensors.push_back(Object::Share(tensor));
     snapshot->containers.push_back(Contents(attributes.get()));
-    snapshot->types.emplace_back(Object::Share(reinterpret_cast<PyObject*>(Py_TYPE(module))),
-                                 VersionOf(Py_TYPE(module)));
+    for (PyTypeObject* type : nest.types) {
+      snapshot->types.emplace_back(Object::Share(reinterpret_cast<PyObject*>(type)),
+                                   VersionOf(type));
+    }
+    snapshot->has_default = nest.has_default_;
     snapshot->is_volatile = !good || nest.volatile_;
     for (PyObject* o : nest.containers) Contain(o, snapshot.get());
     snapshot->epoch = g_epoch;
@@ -200,37 +203,12 @@ struct SnapshotTaker {
     return true;
   }
 
-  // The class, its version, and what its attributes hold that changes without changing the class.
   static bool AddClass(PyObject* module, Nest* nest) {
-    PyTypeObject* type = Py_TYPE(module);
-    if (!VersionOf(type)) return nest->Refuse(module);
-    nest->AddIdentity(reinterpret_cast<PyObject*>(type));
-    nest->words.push_back(VersionOf(type));
-    PyObject* bases = type->tp_mro;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases); ++i) {
-      auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(bases, i));
-      if (base == &module_type) break;
-      Py_ssize_t at = 0;
-      PyObject *name, *value;
-      while (PyDict_Next(base->tp_dict, &at, &name, &value)) {
-        if (IsSpecial(name)) continue;
-        if (Py_TYPE(value) == &PyMemberDescr_Type && !AddSlot(module, name, nest)) return false;
-        const bool holds = IsTensor(value) || PyList_Check(value) || PyDict_Check(value) ||
-                           PySet_Check(value) || IsModule(value);
-        if (holds && !nest->Add(value)) return false;
-      }
-    }
-    return true;
-  }
-  static bool AddSlot(PyObject* module, PyObject* name, Nest* nest) {
-    nest->volatile_ = true;
-    Object value = Object::Steal(PyObject_GetAttr(module, name));
-    PyErr_Clear();
-    return !value || (nest->Add(name) && nest->Add(value.get()));
-  }
-  static bool IsSpecial(PyObject* name) {
-    return PyUnicode_Check(name) && PyUnicode_GET_LENGTH(name) > 2 &&
-           PyUnicode_READ_CHAR(name, 0) == '_' && PyUnicode_READ_CHAR(name, 1) == '_';
+    const ClassInfo* info = InfoOf(Py_TYPE(module));
+    if (!info || info->kind != ClassInfo::Kind::kModule) return nest->Refuse(module);
+    nest->AddIdentity(reinterpret_cast<PyObject*>(Py_TYPE(module)));
+    const ClassInfo::Slots slots = info->slots;
+    return nest->AddClass(Py_TYPE(module)) && nest->AddSlots(module, slots);
   }
 
   static void Contain(PyObject* o, ModuleSnapshot* snapshot) {
@@ -247,19 +225,10 @@ struct SnapshotTaker {
   }
 };
 
-unsigned VersionOf(PyTypeObject* type) {
-#if PY_VERSION_HEX >= 0x030C0000
-  PyUnstable_Type_AssignVersionTag(type);
-#else
-  if (!(type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG)) {
-    static PyObject* const name = PyUnicode_InternFromString("__class__");
-    _PyType_Lookup(type, name);
-  }
-#endif
-  return type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG ? type->tp_version_tag : 0;
-}
+void NoteAttributeChange() { ++g_epoch; }
 
 bool IsModule(PyObject* o) { return PyObject_TypeCheck(o, &module_type); }
+bool IsModuleType(const PyTypeObject* type) { return type == &module_type; }
 
 const ModuleSnapshot* SnapshotOf(PyObject* module) {
   PyModule* self = Self(module);

@@ -26,15 +26,17 @@ struct ModuleSnapshot {
     std::vector<Object> items;
   };
   std::vector<Container> containers;
-  std::vector<std::pair<Object, unsigned>> types;  // of modules, with their versions
+  std::vector<std::pair<Object, unsigned>> types;  // of what it holds, with their versions
+  bool has_default = false;  // the default generator's state is among the tensors
   bool is_volatile = false;  // holds what may change unseen: it is taken anew at every look
   std::string refusal;       // why the module cannot be compared; empty if it can
 };
 
-// Changes whenever the class or one of its bases does.
-unsigned VersionOf(PyTypeObject* type);
+// Every snapshot is looked at anew: an attribute, or what a tensor is to modules, has changed.
+void NoteAttributeChange();
 
 bool IsModule(PyObject* object);
+bool IsModuleType(const PyTypeObject* type);  // ModuleBase itself
 // The module's present snapshot. Null, perhaps with a Python error, if it cannot be taken.
 const ModuleSnapshot* SnapshotOf(PyObject* module);
 bool AddModuleType(PyObject* module);

@@ -9,7 +9,7 @@
 namespace frazil::python {
 
 FZ_FAST(MoveAstype) {
-  FZ_ARGS(4, "astype(x, dtype, /, *, copy=True, device=None)");
+  FZ_ARGS(4, "astype(x, /, dtype, *, copy=True, device=None)");
   Tensor own;
   const Tensor* x = TensorOf(a[0], "astype", &own);
   DType dtype;
@@ -52,9 +52,9 @@ FZ_FAST(MoveExpandDims) {
   FZ_ARGS(2, "expand_dims(x, /, axis=0)");
   Tensor own;
   const Tensor* x = TensorOf(a[0], "expand_dims", &own);
-  int64_t axis = 0;
-  if (!x || (a[1] && !ToInt(a[1], "expand_dims", "axis", &axis))) return nullptr;
-  return Wrap(ops::expand_dims(*x, axis));
+  DimVec axes = {0};
+  if (!x || (a[1] && !ToInts(a[1], "expand_dims", "axis", &axes))) return nullptr;
+  return Wrap(ops::expand_dims(*x, axes));
 }
 
 FZ_FAST(MoveSqueeze) {
@@ -83,7 +83,7 @@ FZ_FAST(MoveFlatten) {
 }
 
 FZ_FAST(MoveSwapaxes) {
-  FZ_ARGS(3, "swapaxes(x, axis1, axis2, /)");
+  FZ_ARGS(3, "swapaxes(x, /, axis1, axis2)");
   Tensor own;
   const Tensor* x = TensorOf(a[0], "swapaxes", &own);
   int64_t i, j;
@@ -92,17 +92,19 @@ FZ_FAST(MoveSwapaxes) {
   return Wrap(ops::swapaxes(*x, i, j));
 }
 
+const Tensor* IndicesOf(PyObject* object, const char* op, Tensor* own) {
+  if (!PyList_Check(object) && !PyTuple_Check(object)) return TensorOf(object, op, own);
+  *own = FromObject(object, {});
+  if (own->ok()) return own;
+  if (!PyErr_Occurred()) Raise(own->status());
+  return nullptr;
+}
+
 FZ_FAST(MoveTake) {
-  FZ_ARGS(3, "take(x, indices, /, axis=None)");
+  FZ_ARGS(3, "take(x, /, indices, axis=None)");
   Tensor own, own_indices;
   const Tensor* x = TensorOf(a[0], "take", &own);
-  if (!x) return nullptr;
-  if (PyList_Check(a[1]) || PyTuple_Check(a[1])) {
-    own_indices = FromObject(a[1], {});
-    if (!own_indices.ok()) return PyErr_Occurred() ? nullptr : Raise(own_indices.status());
-  }
-  const Tensor* indices =
-      own_indices.defined() ? &own_indices : TensorOf(a[1], "take", &own_indices);
+  const Tensor* indices = x ? IndicesOf(a[1], "take", &own_indices) : nullptr;
   if (!indices) return nullptr;
   if (!Given(a[2])) return Wrap(ops::take(ops::flatten(*x), *indices, 0));
   int64_t axis;
@@ -121,12 +123,12 @@ FZ_FAST(PermuteDims) {
 }
 
 FZ_FAST(Moveaxis) {
-  FZ_ARGS(3, "moveaxis(x, source, destination, /)");
+  FZ_ARGS(3, "moveaxis(x, /, source, destination)");
   Tensor own;
   const Tensor* x = TensorOf(a[0], "moveaxis", &own);
-  int64_t from, to;
-  if (!x || !ToInt(a[1], "moveaxis", "source", &from) ||
-      !ToInt(a[2], "moveaxis", "destination", &to))
+  DimVec from, to;
+  if (!x || !ToInts(a[1], "moveaxis", "source", &from) ||
+      !ToInts(a[2], "moveaxis", "destination", &to))
     return nullptr;
   return Wrap(ops::moveaxis(*x, from, to));
 }
@@ -161,7 +163,7 @@ FZ_FAST(Stack) {
 }
 
 FZ_FAST(Tile) {
-  FZ_ARGS(2, "tile(x, repetitions, /)");
+  FZ_ARGS(2, "tile(x, /, repetitions)");
   Tensor own;
   const Tensor* x = TensorOf(a[0], "tile", &own);
   DimVec repetitions;
@@ -180,7 +182,7 @@ FZ_FAST(Triangle) {
 }
 
 FZ_FAST(TakeAlongAxis) {
-  FZ_ARGS(3, "take_along_axis(x, indices, /, axis=-1)");
+  FZ_ARGS(3, "take_along_axis(x, /, indices, axis=-1)");
   Tensor own, own_indices;
   const Tensor* x = TensorOf(a[0], "take_along_axis", &own);
   const Tensor* indices = x ? TensorOf(a[1], "take_along_axis", &own_indices) : nullptr;
@@ -197,17 +199,17 @@ bool ToWidths(PyObject* object, int rank, DimVec* out) {
     out->assign(static_cast<size_t>(2 * rank), width);
     return true;
   }
-  Object fast = Object::Steal(PySequence_Fast(object, "pad"));
-  if (!fast) return false;
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast.get());
+  const Object items = Object::Steal(PySequence_Tuple(object));  // which no item's code can change
+  if (!items) return false;
+  const Py_ssize_t n = PyTuple_GET_SIZE(items.get());
   DimVec pair;
-  if (n == 2 && PyIndex_Check(PySequence_Fast_GET_ITEM(fast.get(), 0))) {
-    if (!ToDims(object, "pad", &pair)) return false;
+  if (n == 2 && PyIndex_Check(PyTuple_GET_ITEM(items.get(), 0))) {
+    if (!ToDims(items.get(), "pad", &pair)) return false;
     for (int i = 0; i < rank; ++i) out->insert(out->end(), pair.begin(), pair.end());
     return true;
   }
   for (Py_ssize_t i = 0; i < n; ++i) {
-    if (!ToDims(PySequence_Fast_GET_ITEM(fast.get(), i), "pad", &pair)) return false;
+    if (!ToDims(PyTuple_GET_ITEM(items.get(), i), "pad", &pair)) return false;
     if (pair.size() == 1) pair.push_back(pair[0]);
     if (pair.size() != 2) {
       Raise(ValueError("[pad] widths of axis ", i, " must be (before, after), got ", ToString(pair),
@@ -223,7 +225,7 @@ bool ToWidths(PyObject* object, int rank, DimVec* out) {
 }
 
 FZ_FAST(Pad) {
-  FZ_ARGS(4, "pad(x, pad_width, /, mode='constant', *, constant_values=0)");
+  FZ_ARGS(4, "pad(x, /, pad_width, mode='constant', *, constant_values=0)");
   Tensor own;
   const Tensor* x = TensorOf(a[0], "pad", &own);
   DimVec widths;
@@ -240,7 +242,7 @@ FZ_FAST(Pad) {
 FZ_FAST(Matmul) {
   FZ_ARGS(2, "matmul(x1, x2, /)");
   Operand x, y;
-  if (!x.Load(a[0], "matmul", true) || !y.Load(a[1], "matmul", true)) return nullptr;
+  if (!x.Load(a[0], "matmul", true, a[1]) || !y.Load(a[1], "matmul", true, a[0])) return nullptr;
   return Wrap(ops::matmul(x.arg(), y.arg()));
 }
 
@@ -257,7 +259,7 @@ std::string Doc(OpId op) { return std::string(Info(op).doc); }
 
 std::vector<FunctionRow> MovementFunctions() {
   return {
-      {"astype(x, dtype, /, *, copy=True, device=None)", Doc(OpId::k_astype), MoveAstype},
+      {"astype(x, /, dtype, *, copy=True, device=None)", Doc(OpId::k_astype), MoveAstype},
       {"reshape(x, /, shape, *, copy=None)", Doc(OpId::k_reshape) + " One extent may be -1.",
        MoveReshape},
       {"permute_dims(x, /, axes)", Doc(OpId::k_permute_dims), PermuteDims},
@@ -266,22 +268,24 @@ std::vector<FunctionRow> MovementFunctions() {
        Concat},
       {"concat(arrays, /, axis=0)", "The same as concat.", Concat, "concatenate"},
       {"stack(arrays, /, axis=0)", "Joins arrays of one shape along a new axis.", Stack},
-      {"pad(x, pad_width, /, mode='constant', *, constant_values=0)", Doc(OpId::k_pad), Pad},
-      {"take(x, indices, /, axis=None)", Doc(OpId::k_take) + " Without an axis, of x flattened.",
+      {"pad(x, /, pad_width, mode='constant', *, constant_values=0)", Doc(OpId::k_pad), Pad},
+      {"take(x, /, indices, axis=None)", Doc(OpId::k_take) + " Without an axis, of x flattened.",
        MoveTake},
-      {"take_along_axis(x, indices, /, axis=-1)",
+      {"take_along_axis(x, /, indices, axis=-1)",
        "Elements of x at indices of x's rank along an axis.", TakeAlongAxis},
       {"matmul(x1, x2, /)", Doc(OpId::k_matmul), Matmul},
       {"squeeze(x, /, axis=None)", "Without axes of extent 1: those given, or all of them.",
        MoveSqueeze},
-      {"expand_dims(x, /, axis=0)", "With a new axis of extent 1.", MoveExpandDims},
+      {"expand_dims(x, /, axis=0)",
+       "With new axes of extent 1 at these places of the result, one or a tuple.", MoveExpandDims},
       {"flip(x, /, axis=None)", "Elements in reverse order along axes.", MoveFlip},
       {"flatten(x, /)", "All elements along one axis.", MoveFlatten},
       {"flatten(x, /)", "The same as flatten.", MoveFlatten, "ravel"},
-      {"swapaxes(x, axis1, axis2, /)", "Two axes swapped.", MoveSwapaxes},
-      {"moveaxis(x, source, destination, /)", "One axis moved to another place.", Moveaxis},
+      {"swapaxes(x, /, axis1, axis2)", "Two axes swapped.", MoveSwapaxes},
+      {"moveaxis(x, /, source, destination)",
+       "Axes moved to other places: one, or as many in `source` as in `destination`.", Moveaxis},
       {"matrix_transpose(x, /)", "The last two axes swapped.", MatrixTranspose},
-      {"tile(x, repetitions, /)", "The array repeated along its axes.", Tile},
+      {"tile(x, /, repetitions)", "The array repeated along its axes.", Tile},
       {"tril(x, /, k=0)", "Zero above the k-th diagonal of the last two axes.",
        Triangle<"tril", ops::tril>},
       {"triu(x, /, k=0)", "Zero below the k-th diagonal of the last two axes.",

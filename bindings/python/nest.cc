@@ -1,5 +1,6 @@
 #include "bindings/python/nest.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "autograd/tape.h"
@@ -12,11 +13,12 @@ namespace {
 Tensor* g_default_generator = nullptr;
 
 bool IsPartial(PyObject* o) {
-  static PyObject* const type = [] {
-    Object module = Object::Steal(PyImport_ImportModule("functools"));
-    return module ? PyObject_GetAttrString(module.get(), "partial") : nullptr;
-  }();
-  return Py_IS_TYPE(o, reinterpret_cast<PyTypeObject*>(type));
+  static PyTypeObject* const type = TypeFrom("functools", "partial");
+  return Py_IS_TYPE(o, type);
+}
+bool IsUnion(PyObject* o) {  // int | None
+  static PyTypeObject* const type = TypeFrom("types", "UnionType");
+  return Py_IS_TYPE(o, type);
 }
 
 std::string Unknown(PyObject* o) {
@@ -28,6 +30,7 @@ std::string Unknown(PyObject* o) {
 void SetDefaultGenerator(PyObject* state) {
   Py_INCREF(state);  // for the life of the process
   g_default_generator = &CellOf(state);
+  SetMarks(state, MarksOf(state) | kDefaultGenerator);
 }
 
 bool Nest::Refuse(PyObject* object) {
@@ -51,6 +54,32 @@ bool Nest::AddString(PyObject* string) {
   return true;
 }
 
+void Nest::AddContainer(PyObject* container) {
+  if (places_) places_->try_emplace(container, containers.size());
+  containers.push_back(container);
+}
+
+// Adds a container, or the number of the same one if it has been met: then it is done.
+bool Nest::IsAgain(PyObject* container) {
+  constexpr size_t kFew = 16;
+  const size_t n = containers.size();
+  size_t place = n;
+  if (n <= kFew) {
+    place = static_cast<size_t>(std::find(containers.begin(), containers.end(), container) -
+                                containers.begin());
+  } else {
+    if (!places_) {
+      places_ = std::make_unique<absl::flat_hash_map<PyObject*, size_t>>();
+      for (size_t i = 0; i < n; ++i) places_->try_emplace(containers[i], i);
+    }
+    const auto it = places_->find(container);
+    if (it != places_->end()) place = it->second;
+  }
+  if (place == n) return AddContainer(container), false;
+  words.push_back(Word(kAgain, place));
+  return true;
+}
+
 bool Nest::AddItems(PyObject* const* items, Py_ssize_t n) {
   for (Py_ssize_t i = 0; i < n; ++i) {
     if (!Add(items[i])) return false;
@@ -58,10 +87,9 @@ bool Nest::AddItems(PyObject* const* items, Py_ssize_t n) {
   return true;
 }
 
+// The items alone. Those of an OrderedDict come in the order that it keeps itself.
 bool Nest::AddDict(PyObject* dict) {
   words.push_back(Word(kDict, static_cast<uint64_t>(PyDict_GET_SIZE(dict))));
-  words.push_back(Address(Py_TYPE(dict)));
-  Pin(reinterpret_cast<PyObject*>(Py_TYPE(dict)));
   const auto add = [&](PyObject* key, PyObject* value) {
     return !IsTensor(key) && value && Add(key) && Add(value) ? true
            : refusal_.empty()                                ? Refuse(key)
@@ -69,15 +97,17 @@ bool Nest::AddDict(PyObject* dict) {
   };
   Py_ssize_t at = 0;
   PyObject *key, *value;
-  if (PyODict_Check(dict)) {  // whose order is its own
+  if (PyODict_Check(dict)) {
     volatile_ = true;
-    Object iterator = Object::Steal(PyObject_GetIter(dict));
+    while (PyDict_Next(dict, &at, &key, &value)) {
+      if (!IsPlainKey(key)) return Refuse(key);
+    }
+    Object iterator = Object::Steal(PyODict_Type.tp_iter(dict));
     while (Object next = Object::Steal(iterator ? PyIter_Next(iterator.get()) : nullptr)) {
       if (!add(next.get(), PyDict_GetItemWithError(dict, next.get()))) return false;
     }
     return !PyErr_Occurred();
   }
-  if (!PyDict_CheckExact(dict) && AttributesOf(dict)) return Refuse(dict);
   while (PyDict_Next(dict, &at, &key, &value)) {
     if (!add(key, value)) return false;
   }
@@ -87,6 +117,7 @@ bool Nest::AddDict(PyObject* dict) {
 bool Nest::AddPartial(PyObject* partial) {
   volatile_ = true;
   words.push_back(Word(kPartial));
+  if (!AddAttributes(partial, false)) return false;
   for (const char* name : {"func", "args", "keywords"}) {
     // The partial holds it.
     Object part = Object::Steal(PyObject_GetAttrString(partial, name));
@@ -103,16 +134,75 @@ bool Nest::AddDefaults(PyObject* function) {
   return Add(positional ? positional : Py_None) && Add(named ? named : Py_None);
 }
 
+// Dicts cannot be referred to weakly, and a pinned one would keep what it holds: globals are those
+// of the module that they belong to, else of this function.
+void Nest::AddGlobals(PyObject* function) {
+  static PyObject* const dunder_name = PyUnicode_InternFromString("__name__");
+  PyObject* globals = PyFunction_GET_GLOBALS(function);
+  PyObject* name = PyDict_GetItemWithError(globals, dunder_name);
+  PyObject* module = name ? PyDict_GetItemWithError(PyImport_GetModuleDict(), name) : nullptr;
+  const bool owns = module && PyModule_Check(module) && PyModule_GetDict(module) == globals;
+  // One reference for each object, as long as somebody holds it; no later one has its address.
+  Object owner = Object::Steal(PyWeakref_NewRef(owns ? module : function, nullptr));
+  PyErr_Clear();
+  AddIdentity(owner.get());
+}
+
+// Types and strings by what they are, others by identity: they may be anything.
+void Nest::AddAnnotation(PyObject* o) {
+  static PyObject* const origin = PyUnicode_InternFromString("__origin__");
+  static PyObject* const arguments = PyUnicode_InternFromString("__args__");
+  if (PyUnicode_CheckExact(o)) {
+    AddString(o);
+  } else if (Py_IS_TYPE(o, &Py_GenericAliasType) || IsUnion(o)) {
+    const bool is_union = IsUnion(o);
+    Object base = is_union ? Object() : Object::Steal(PyObject_GetAttr(o, origin));
+    Object of = Object::Steal(PyObject_GetAttr(o, arguments));
+    PyErr_Clear();
+    if (base) AddAnnotation(base.get());
+    const Py_ssize_t n = of && PyTuple_Check(of.get()) ? PyTuple_GET_SIZE(of.get()) : 0;
+    words.push_back(Word(kAnnotations, static_cast<uint64_t>(n) << 1 | is_union));
+    for (Py_ssize_t i = 0; i < n; ++i) AddAnnotation(PyTuple_GET_ITEM(of.get(), i));
+  } else {
+    AddIdentity(o);
+  }
+}
+
+// A dict or, until somebody asks for one, a tuple of names and values by turns.
+void Nest::AddAnnotations(PyObject* annotations) {
+  const auto add = [&](PyObject* name, PyObject* value) {
+    AddAnnotation(name);
+    AddAnnotation(value);
+  };
+  if (annotations && PyTuple_CheckExact(annotations)) {
+    const Py_ssize_t n = PyTuple_GET_SIZE(annotations) / 2;
+    words.push_back(Word(kAnnotations, static_cast<uint64_t>(n)));
+    for (Py_ssize_t i = 0; i < n; ++i)
+      add(PyTuple_GET_ITEM(annotations, 2 * i), PyTuple_GET_ITEM(annotations, 2 * i + 1));
+    return;
+  }
+  const bool some = annotations && PyDict_Check(annotations);
+  words.push_back(
+      Word(kAnnotations, some ? static_cast<uint64_t>(PyDict_GET_SIZE(annotations)) : 0));
+  Py_ssize_t at = 0;
+  PyObject *name, *value;
+  while (some && PyDict_Next(annotations, &at, &name, &value)) add(name, value);
+}
+
 // What a function is made of; nothing that may hold a module is pinned.
-bool Nest::AddFunction(PyObject* function) {
+bool Nest::AddFunction(PyObject* o) {
   volatile_ = true;
-  PyObject *code = PyFunction_GET_CODE(function), *cells = PyFunction_GET_CLOSURE(function);
+  const auto* function = reinterpret_cast<PyFunctionObject*>(o);
+  PyObject *code = PyFunction_GET_CODE(o), *cells = PyFunction_GET_CLOSURE(o);
   words.push_back(Word(kFunction, cells ? static_cast<uint64_t>(PyTuple_GET_SIZE(cells)) : 0));
-  words.push_back(Address(code));
-  Pin(code);
-  words.push_back(Address(PyFunction_GET_GLOBALS(function)));
-  PyObject* attributes = AttributesOf(function);
-  if (!Add(attributes ? attributes : Py_None) || !AddDefaults(function)) return false;
+  AddIdentity(code);
+  AddGlobals(o);
+  for (PyObject* part : {function->func_name, function->func_qualname, function->func_doc,
+                         function->func_module, function->func_dict}) {
+    if (!Add(part ? part : Py_None)) return false;
+  }
+  AddAnnotations(function->func_annotations);
+  if (!AddDefaults(o)) return false;
   for (Py_ssize_t i = 0; cells && i < PyTuple_GET_SIZE(cells); ++i) {
     PyObject* content = PyCell_GET(PyTuple_GET_ITEM(cells, i));
     if (!content) {
@@ -124,27 +214,87 @@ bool Nest::AddFunction(PyObject* function) {
   return true;
 }
 
-bool Nest::AddDataclass(PyObject* object, PyObject* fields) {
-  words.push_back(Word(kDataclass, static_cast<uint64_t>(PyDict_GET_SIZE(fields))));
-  words.push_back(Address(Py_TYPE(object)));
-  Pin(reinterpret_cast<PyObject*>(Py_TYPE(object)));
-  Py_ssize_t at = 0;
-  PyObject *name, *field;
-  PyObject* attributes = AttributesOf(object);
-  while (attributes && PyDict_Next(attributes, &at, &name, &field)) {
-    if (!PyDict_Contains(fields, name)) return Refuse(object);
+// What an instance's class says: its version, and what its attributes hold that changes without it.
+bool Nest::AddClass(PyTypeObject* type) {
+  const ClassInfo* info = InfoOf(type);
+  if (!info) return Refuse(reinterpret_cast<PyObject*>(type));
+  words.push_back(info->version);
+  if (pins_ && std::find(types.begin(), types.end(), type) == types.end()) types.push_back(type);
+  if (!info->data.empty() && std::find(classes_.begin(), classes_.end(), type) == classes_.end()) {
+    classes_.push_back(type);
+    const auto data = info->data;
+    for (const auto& [name, value] : data) {
+      if (Add(value)) continue;
+      if (!refusal_.empty())
+        refusal_ = StrCat(type->tp_name, ".", PyUnicode_AsUTF8(name), ": ", refusal_);
+      return false;
+    }
   }
-  volatile_ = true;  // its attributes are assigned unseen
-  at = 0;
-  while (PyDict_Next(fields, &at, &name, &field)) {
-    Object value = Object::Steal(PyObject_GetAttr(object, name));
-    // The object holds it, unless a property made it.
-    if (!value || Py_REFCNT(value.get()) < 2 || !Add(value.get())) {
-      PyErr_Clear();
-      return refusal_.empty() ? Refuse(object) : false;
+  PyTypeObject* metaclass = Py_TYPE(type);
+  return !(metaclass->tp_flags & Py_TPFLAGS_HEAPTYPE) || AddClass(metaclass);
+}
+
+bool Nest::AddType(PyTypeObject* type) {
+  AddIdentity(reinterpret_cast<PyObject*>(type));
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return true;  // nobody can change it
+  if (!AddClass(type)) return false;
+  for (PyObject* member : std::vector(InfoOf(type)->members)) {
+    if (!Add(member)) return false;
+  }
+  return true;
+}
+
+// Of an enumeration's member its value and what is not the enumeration's own.
+bool Nest::AddAttributes(PyObject* object, bool is_enum) {
+  static PyObject* const value_name = PyUnicode_InternFromString("_value_");
+  PyObject* dict = AttributesOf(object);
+  words.push_back(Word(kAttributes, dict ? static_cast<uint64_t>(PyDict_GET_SIZE(dict)) : 0));
+  if (!dict) return true;
+  AddContainer(dict);
+  Py_ssize_t at = 0;
+  PyObject *key, *value;
+  while (PyDict_Next(dict, &at, &key, &value)) {
+    if (is_enum && key != value_name && IsSunder(key)) continue;
+    if (!Add(key) || !Add(value)) return false;
+  }
+  return true;
+}
+
+bool Nest::AddSlots(PyObject* object, const ClassInfo::Slots& slots) {
+  if (!slots.empty()) volatile_ = true;  // they are assigned unseen
+  for (const ClassInfo::Slot& slot : slots) {
+    PyObject* content = SlotOf(object, slot);
+    if (!content) {
+      words.push_back(Word(kOpen));
+    } else if (!Add(content)) {
+      return false;
     }
   }
   return true;
+}
+
+bool Nest::AddInstance(PyObject* o) {
+  using Kind = ClassInfo::Kind;
+  PyTypeObject* type = Py_TYPE(o);
+  const ClassInfo* info = InfoOf(type);
+  if (!info || info->kind == Kind::kOpaque || info->kind == Kind::kModule) return Refuse(o);
+  const Kind kind = info->kind;
+  const bool has_dict = info->has_dict;
+  const ClassInfo::Slots slots = info->slots;  // the class may change meanwhile
+  if (kind != Kind::kEnum && IsAgain(o)) return true;
+  words.push_back(Word(kInstance));
+  words.push_back(Address(type));
+  Pin(reinterpret_cast<PyObject*>(type));
+  if (kind == Kind::kEnum) AddIdentity(o);
+  if (!AddClass(type)) return false;
+  if (kind == Kind::kTuple) {
+    words.push_back(Word(kTuple, static_cast<uint64_t>(PyTuple_GET_SIZE(o))));
+    if (!AddItems(PySequence_Fast_ITEMS(o), PyTuple_GET_SIZE(o))) return false;
+  } else if (kind == Kind::kDict && !AddDict(o)) {
+    return false;
+  }
+  if (has_dict && !AddAttributes(o, kind == Kind::kEnum)) return false;
+  return AddSlots(o, slots);
 }
 
 bool Nest::AddModule(PyObject* module) {
@@ -167,12 +317,14 @@ bool Nest::AddModule(PyObject* module) {
     cells.push_back(&CellOf(tensor.get()));
     if (pins_) owners.push_back(tensor.get());
   }
+  has_default_ |= snapshot->has_default;
   return true;
 }
 
 bool Nest::Add(PyObject* o) {
   if (IsTensor(o)) {
-    words.push_back(Word(kTensor));
+    words.push_back(Word(kTensor, MarksOf(o)));
+    has_default_ |= MarksOf(o) & kDefaultGenerator;
     cells.push_back(&CellOf(o));
     if (pins_) owners.push_back(o);
     return true;
@@ -198,42 +350,29 @@ bool Nest::Add(PyObject* o) {
   bool good;
   if (PyTuple_CheckExact(o) || PyList_CheckExact(o)) {
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-    containers.push_back(o);
-    words.push_back(Word(PyTuple_CheckExact(o) ? kTuple : kList, static_cast<uint64_t>(n)));
-    good = AddItems(PySequence_Fast_ITEMS(o), n);
-  } else if (PyDict_Check(o)) {
-    containers.push_back(o);
-    good = AddDict(o);
-  } else if (PyTuple_Check(o)) {
-    containers.push_back(o);
-    words.push_back(Word(kNamedTuple, static_cast<uint64_t>(PyTuple_GET_SIZE(o))));
-    words.push_back(Address(Py_TYPE(o)));
-    Pin(reinterpret_cast<PyObject*>(Py_TYPE(o)));
-    good = AttributesOf(o) ? Refuse(o) : AddItems(PySequence_Fast_ITEMS(o), PyTuple_GET_SIZE(o));
+    good = IsAgain(o);
+    if (!good) {
+      words.push_back(Word(PyTuple_CheckExact(o) ? kTuple : kList, static_cast<uint64_t>(n)));
+      good = AddItems(PySequence_Fast_ITEMS(o), n);
+    }
+  } else if (PyDict_CheckExact(o)) {
+    good = IsAgain(o) || AddDict(o);
   } else if (IsModule(o)) {
-    containers.push_back(o);
-    good = AddModule(o);
+    good = IsAgain(o) || AddModule(o);
   } else if (PyMethod_Check(o)) {
     words.push_back(Word(kMethod));
     good = Add(PyMethod_GET_FUNCTION(o)) && Add(PyMethod_GET_SELF(o));
   } else if (PyFunction_Check(o)) {
-    good = AddFunction(o);
+    good = IsAgain(o) || AddFunction(o);
   } else if (IsPartial(o)) {
     good = AddPartial(o);
   } else if (PyType_Check(o)) {
-    const unsigned version = VersionOf(reinterpret_cast<PyTypeObject*>(o));
-    AddIdentity(o);
-    words.push_back(version);
-    volatile_ = true;
-    good = version != 0 || Refuse(o);
+    good = AddType(reinterpret_cast<PyTypeObject*>(o));
   } else if (IsFixed(o)) {
     AddIdentity(o);
     good = true;
-  } else if (PyObject* fields = FieldsOf(o)) {
-    containers.push_back(o);
-    good = AddDataclass(o, fields);
   } else {
-    good = Refuse(o);
+    good = AddInstance(o);
   }
   --depth_;
   return good;
@@ -245,7 +384,7 @@ size_t Nest::AddHidden() {
     GradNode* node = cells[i]->node();
     if (node && node->leaf()) cells.push_back(&static_cast<autograd::LeafNode*>(node)->grad);
   }
-  if (!g_default_generator) return 0;
+  if (!g_default_generator || has_default_) return 0;
   cells.push_back(g_default_generator);
   return 1;
 }

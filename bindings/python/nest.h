@@ -1,14 +1,33 @@
 // Nests of Python objects as words: what a call by promise compares its arguments by. Called by
-// promised.cc and module_type.cc. Invariants: nests of equal
-// words have the same structure, types, numbers, strings and, for what is compared by identity, the
-// same objects; the words name objects by address, so whoever keeps words keeps the pins.
+// promised.cc and module_type.cc. Invariants: nests of equal words are the same to a body that
+// depends on them only; the words name objects by address, so whoever keeps words keeps the pins;
+// adding runs no code of the user's: what only such code can tell is refused.
+//
+// The rule. Everything that an argument reaches is compared, or the call is refused and its body
+// runs:
+//   tensors               layout, dtype, device, node, sharing (tracer/promise_key.h), marks
+//   numbers, strings      type and value
+//   tuples, lists, dicts  items in their order
+//   instances             of dataclasses, enumerations and subclasses of tuple and dict: the class,
+//                         items, every attribute, in __dict__ and in __slots__
+//   modules               the same, by a snapshot (module_type.h)
+//   classes               identity, every assignment to them, their bases and metaclasses, and what
+//                         their attributes hold that are neither code (what has __get__), nor
+//                         special (__x__)
+//   functions             code, globals, name, documentation, annotations, defaults, attributes,
+//                         closure; partials and methods by their parts
+//   built-in functions, dtypes   identity
+// Which of the lists, dicts, tuples, instances, modules and functions are one object is compared as
+// well, but for those inside of two modules that do not hold each other.
+// Refused is every other type, and a class whose instances have state that Python does not show.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
+#include "absl/container/flat_hash_map.h"
+#include "bindings/python/class_info.h"
 #include "bindings/python/tensor_type.h"
 #include "tracer/promise.h"
 
@@ -33,8 +52,10 @@ class Nest {
 
   tracer::Words words;
   SmallStack<Tensor*, 16> cells;
-  SmallStack<PyObject*, 8> containers;  // borrowed: lists, tuples, dicts ...
-  std::vector<PyObject*> owners;        // borrowed: whose cells they are; only if there are pins
+  SmallStack<PyObject*, 8> containers;  // borrowed, each once: lists, tuples, dicts, functions ...
+  // Only if there are pins; borrowed:
+  std::vector<PyObject*> owners;     // whose cells they are
+  std::vector<PyTypeObject*> types;  // classes that were compared by their version
 
   const std::string& refusal() const { return refusal_; }
 
@@ -42,20 +63,32 @@ class Nest {
   friend struct SnapshotTaker;
   bool AddItems(PyObject* const* items, Py_ssize_t n);
   bool AddDict(PyObject* dict);
-  bool AddDataclass(PyObject* object, PyObject* fields);
+  bool AddInstance(PyObject* object);
+  bool AddAttributes(PyObject* object, bool is_enum);
+  bool AddSlots(PyObject* object, const ClassInfo::Slots& slots);
+  bool AddType(PyTypeObject* type);
+  bool AddClass(PyTypeObject* type);
   bool AddFunction(PyObject* function);
+  void AddGlobals(PyObject* function);
+  void AddAnnotations(PyObject* annotations);
+  void AddAnnotation(PyObject* annotation);
   bool AddPartial(PyObject* partial);
   bool AddModule(PyObject* module);
   bool AddString(PyObject* string);
   bool Refuse(PyObject* object);
+  bool IsAgain(PyObject* container);
+  void AddContainer(PyObject* container);
   void Pin(PyObject* object) {
     if (pins_) pins_->push_back(Object::Share(object));
   }
 
   Pinned* pins_;
-  bool lenient_ = false;   // inside a module, whose snapshot outlives the look at it
-  bool volatile_ = false;  // what was added can change in ways that a snapshot does not see
+  bool lenient_ = false;      // inside a module, whose snapshot outlives the look at it
+  bool volatile_ = false;     // what was added can change in ways that a snapshot does not see
+  bool has_default_ = false;  // the default generator's state is among the cells
   int depth_ = 0;
+  std::unique_ptr<absl::flat_hash_map<PyObject*, size_t>> places_;  // of many containers
+  std::vector<PyTypeObject*> classes_;  // whose attributes have been added
   std::string refusal_;
 };
 

@@ -1,5 +1,4 @@
-// The words that nests and results are written in, and what both ask of objects. Called by nest.cc
-// and result.cc alone.
+// The words that nests and results are written in. Called by nest.cc and result.cc alone.
 #pragma once
 
 #include <cstdint>
@@ -9,40 +8,36 @@
 namespace frazil::python {
 
 enum Tag : uint64_t {
-  kTensor,
+  kTensor,  // its marks in the place of a count
   kNone,
   kFalse,
   kTrue,
-  kInt,         // bits
-  kFloat,       // bits
-  kString,      // address of the interned string
-  kTuple,       // items
-  kList,        // items
-  kNamedTuple,  // address of the type, items
-  kDict,        // address of the type, keys and values
-  kDataclass,   // address of the type, values
-  kIdentity,    // address
-  kMethod,      // function, object
-  kModule,      // number of its structure
-  kArgument,    // result: number of a tensor among the arguments
-  kContainer,   // result: number of a container among the arguments
-  kAgain,       // result: number of an earlier tensor of the result
-  kFunction,    // code, globals, attributes, defaults, what its closure holds
-  kDefaults,    // positional, named
-  kPartial,     // function, arguments, keywords
-  kOpen,        // a cell of a closure that holds nothing yet
+  kInt,          // bits
+  kFloat,        // bits
+  kString,       // address of the interned string
+  kTuple,        // items
+  kList,         // items
+  kNamedTuple,   // address of the type, items
+  kDict,         // keys and values
+  kDataclass,    // result: address of the type, names and values
+  kInstance,     // address of the type, its class, items, attributes, slots
+  kAttributes,   // names and values
+  kIdentity,     // address
+  kMethod,       // function, object
+  kModule,       // number of its structure
+  kArgument,     // result: number of a tensor among the arguments
+  kContainer,    // result: number of a container among the arguments
+  kAgain,        // number of an earlier container; result: of an earlier tensor of the result
+  kFunction,     // its parts, what its closure holds
+  kAnnotations,  // names and values, or arguments
+  kDefaults,     // positional, named
+  kPartial,      // function, arguments, keywords
+  kOpen,         // a cell of a closure, or a slot, that holds nothing
 };
 constexpr int kTagBits = 8;
 constexpr int kMaxDepth = 64;
 
 inline uint64_t Word(Tag tag, uint64_t count = 0) { return tag | count << kTagBits; }
 inline uint64_t Address(const void* p) { return reinterpret_cast<uintptr_t>(p); }
-
-// What never changes under the same address: built-in functions, dtypes, enumeration members.
-bool IsFixed(PyObject* object);
-// The dict of an instance's attributes, if it has one and it is not empty. Borrowed.
-PyObject* AttributesOf(PyObject* object);
-// A dataclass's fields by name, or null. Borrowed.
-PyObject* FieldsOf(PyObject* object);
 
 }  // namespace frazil::python

@@ -53,9 +53,9 @@ FZ_FAST(LayerNorm) {
   return Wrap(ops::layer_norm(*inputs[0], inputs[1], inputs[2], eps));
 }
 
-template <OpName name, Tensor (*loss)(const Tensor&, const Tensor&)>
+template <OpName name, OpName parameters, Tensor (*loss)(const Tensor&, const Tensor&)>
 FZ_FAST(Loss) {
-  FZ_ARGS(2, std::string(name.text) + "(x, target, /)");
+  FZ_ARGS(2, std::string(name.text) + parameters.text);
   Tensor own, own_target;
   const Tensor* x = HeldTensor(a[0], name.text, &own);
   const Tensor* target = x ? HeldTensor(a[1], name.text, &own_target) : nullptr;
@@ -63,7 +63,7 @@ FZ_FAST(Loss) {
 }
 
 FZ_FAST(Attention) {
-  FZ_ARGS(5, "attention(q, k, v, /, *, causal=False, scale=None)");
+  FZ_ARGS(5, "attention(q, k, v, *, causal=False, scale=None)");
   Tensor own[3];
   const Tensor* inputs[3];
   for (int i = 0; i < 3; ++i) {
@@ -140,11 +140,11 @@ std::vector<FunctionRow> NnFunctions() {
        AlongAxis<"log_softmax", ops::log_softmax>},
       {"layer_norm(x, /, weight=None, bias=None, *, eps=1e-05)", Doc(CompositeId::k_layer_norm),
        LayerNorm},
-      {"cross_entropy(logits, labels, /)", Doc(CompositeId::k_cross_entropy),
-       Loss<"cross_entropy", ops::cross_entropy>},
-      {"mse_loss(x, target, /)", Doc(CompositeId::k_mse_loss), Loss<"mse_loss", ops::mse_loss>},
-      {"attention(q, k, v, /, *, causal=False, scale=None)", Doc(CompositeId::k_attention),
-       Attention},
+      {"cross_entropy(logits, labels)", Doc(CompositeId::k_cross_entropy),
+       Loss<"cross_entropy", "(logits, labels)", ops::cross_entropy>},
+      {"mse_loss(x, target)", Doc(CompositeId::k_mse_loss),
+       Loss<"mse_loss", "(x, target)", ops::mse_loss>},
+      {"attention(q, k, v, *, causal=False, scale=None)", Doc(CompositeId::k_attention), Attention},
       {"conv2d(x, w, *, stride=1, padding=0, dilation=1, groups=1, layout='NHWC')",
        std::string(Info(OpId::k_conv2d).doc) +
            " Strides, zeros around x and gaps in w are one number or two. layout \"NHWC\": x is "

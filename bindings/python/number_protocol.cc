@@ -46,14 +46,24 @@ Value* TryBinary(PyObject* a, PyObject* b) {
   return ops::TryNumber(op, CellOf(first ? a : b), number, !first);
 }
 
+// With the error of an operand set: whether the answer is nevertheless that the other kind of
+// object may know. A list of strings is no array, and equal to none.
+template <OpId op>
+bool IsNoArray(PyObject* other) {
+  constexpr bool equality = op == OpId::k_equal || op == OpId::k_not_equal;
+  if (!equality || !IsNest(other) || !PyErr_ExceptionMatches(PyExc_TypeError)) return false;
+  PyErr_Clear();
+  return true;
+}
+
 template <OpId op>
 PyObject* Binary(PyObject* a, PyObject* b) {
   if (Value* known = TryBinary<op>(a, b)) return Wrap(known);
   if (IsTensor(a) && IsTensor(b)) return Wrap(Call<op>(CellOf(a), CellOf(b)));
   const char* name = Info(op).name.data();
   Operand x, y;
-  if (!x.Load(a, name, false) || !y.Load(b, name, false)) {
-    if (PyErr_Occurred()) return nullptr;
+  if (!x.Load(a, name, false, b) || !y.Load(b, name, false, a)) {
+    if (PyErr_Occurred() && !IsNoArray<op>(IsTensor(a) ? b : a)) return nullptr;
     Py_RETURN_NOTIMPLEMENTED;
   }
   return Wrap(Call<op>(x.arg(), y.arg()));
@@ -107,7 +117,7 @@ template <OpId op>
 PyObject* Inplace(PyObject* a, PyObject* b) {
   const char* name = Info(op).name.data();
   Operand y;
-  if (!y.Load(b, name, false)) {
+  if (!y.Load(b, name, false, a)) {
     if (PyErr_Occurred()) return nullptr;
     Py_RETURN_NOTIMPLEMENTED;
   }

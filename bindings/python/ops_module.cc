@@ -38,7 +38,8 @@ PyObject* BinaryRow(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject
   }
   Operand x, y;
   const char* name = Info(op).name.data();
-  if (!x.Load(args[0], name, true) || !y.Load(args[1], name, true)) return nullptr;
+  if (!x.Load(args[0], name, true, args[1]) || !y.Load(args[1], name, true, args[0]))
+    return nullptr;
   return Wrap(ops::Binary(op, x.arg(), y.arg()));
 }
 
@@ -47,8 +48,8 @@ PyObject* Where(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
   if (nargs == 1 && !kwnames) return MoveNonzero(nullptr, args, 1, nullptr);
   if (!OnlyPositional(OpId::k_where, nargs, kwnames)) return nullptr;
   Operand c, x, y;
-  if (!c.Load(args[0], "where", true) || !x.Load(args[1], "where", true) ||
-      !y.Load(args[2], "where", true)) {
+  if (!c.Load(args[0], "where", true, args[1]) || !x.Load(args[1], "where", true, args[2]) ||
+      !y.Load(args[2], "where", true, args[1])) {
     return nullptr;
   }
   return Wrap(ops::where(c.arg(), x.arg(), y.arg()));
@@ -106,7 +107,7 @@ template <OpName name, Tensor (*function)(const Arg&, const Arg&)>
 PyObject* BinaryComposite(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   FZ_ARGS(2, std::string(name.text) + "(x1, x2, /)");
   Operand x, y;
-  if (!x.Load(a[0], name.text, true) || !y.Load(a[1], name.text, true)) return nullptr;
+  if (!x.Load(a[0], name.text, true, a[1]) || !y.Load(a[1], name.text, true, a[0])) return nullptr;
   return Wrap(function(x.arg(), y.arg()));
 }
 
@@ -115,15 +116,15 @@ using SpreadFunction = Tensor (*)(const Tensor& x, const Axes& axes, double corr
 
 template <OpName name, SpreadFunction function>
 PyObject* Spread(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  FZ_ARGS(4, std::string(name.text) + "(x, /, axis=None, *, correction=0.0, keepdims=False)");
+  FZ_ARGS(5,
+          std::string(name.text) + "(x, /, axis=None, *, correction=0.0, ddof=0, keepdims=False)");
   Tensor own;
   const Tensor* x = HeldTensor(a[0], name.text, &own);
   Axes axes;
-  double correction = 0;
+  double correction;
   bool keepdims;
-  if (!x || !ToAxes(a[1], name.text, &axes) ||
-      (a[2] && !ToDouble(a[2], name.text, "correction", &correction)) ||
-      !ToBool(a[3], name.text, "keepdims", false, &keepdims)) {
+  if (!x || !ToAxes(a[1], name.text, &axes) || !ToCorrection(a[2], a[3], name.text, &correction) ||
+      !ToBool(a[4], name.text, "keepdims", false, &keepdims)) {
     return nullptr;
   }
   return Wrap(function(*x, axes, correction, keepdims));
@@ -134,13 +135,14 @@ std::string Doc(CompositeId id) { return std::string(Info(id).doc); }
 
 void AddComposites(std::vector<FunctionRow>* rows) {
   const std::string reduction = "(x, /, axis=None, *, keepdims=False)";
-  const std::string spread = "(x, /, axis=None, *, correction=0.0, keepdims=False)";
+  const std::string ddof = " ddof is NumPy's name of correction.";
+  const std::string spread = "(x, /, axis=None, *, correction=0.0, ddof=0, keepdims=False)";
   rows->insert(rows->end(),
                {{"mean" + reduction, Doc(CompositeId::k_mean), Reduction<"mean", ops::mean>},
                 {"logsumexp" + reduction, Doc(CompositeId::k_logsumexp),
                  Reduction<"logsumexp", ops::logsumexp>},
-                {"var" + spread, Doc(CompositeId::k_var), Spread<"var", ops::var>},
-                {"std" + spread, Doc(CompositeId::k_std), Spread<"std", ops::std>},
+                {"var" + spread, Doc(CompositeId::k_var) + ddof, Spread<"var", ops::var>},
+                {"std" + spread, Doc(CompositeId::k_std) + ddof, Spread<"std", ops::std>},
                 {"square(x, /)", Doc(CompositeId::k_square), UnaryComposite<"square", ops::square>},
                 {"reciprocal(x, /)", Doc(CompositeId::k_reciprocal),
                  UnaryComposite<"reciprocal", ops::reciprocal>},
@@ -190,7 +192,7 @@ FZ_FAST(ClipFunction) {
   for (int i = 0; i < 2; ++i) {
     Operand bound;
     if (!Given(a[1 + i])) continue;
-    if (!bound.Load(a[1 + i], "clip", true)) return nullptr;
+    if (!bound.Load(a[1 + i], "clip", true, a[0])) return nullptr;
     if (!bound.tensor()) {
       out = i == 0 ? ops::clip(out, bound.scalar(), {}) : ops::clip(out, {}, bound.scalar());
     } else {

@@ -28,7 +28,7 @@ namespace {
 
 template <OpName name, Tensor (*sorting)(const Tensor&, int64_t, bool)>
 FZ_FAST(Sorting) {
-  FZ_ARGS(4, std::string(name.text) + "(x, /, *, axis=-1, descending=False, stable=True)");
+  FZ_ARGS(4, std::string(name.text) + "(x, /, axis=-1, *, descending=False, stable=True)");
   Tensor own;
   const Tensor* x = TensorOf(a[0], name.text, &own);
   int64_t axis = -1;
@@ -41,11 +41,17 @@ FZ_FAST(Sorting) {
 }
 
 FZ_FAST(SearchSorted) {
-  FZ_ARGS(3, "searchsorted(x1, x2, /, *, side='left')");
-  Tensor own, own_values;
+  FZ_ARGS(4, "searchsorted(x1, x2, /, side='left', sorter=None)");
+  Tensor own, own_values, own_order, ordered;
   const Tensor* x = TensorOf(a[0], "searchsorted", &own);
   const Tensor* values = x ? TensorOf(a[1], "searchsorted", &own_values) : nullptr;
   if (!values) return nullptr;
+  if (Given(a[3])) {
+    const Tensor* order = IndicesOf(a[3], "searchsorted", &own_order);
+    if (!order) return nullptr;
+    ordered = ops::take(*x, *order, 0);
+    x = &ordered;
+  }
   const bool right =
       a[2] && PyUnicode_Check(a[2]) && PyUnicode_CompareWithASCIIString(a[2], "right") == 0;
   if (a[2] && !right &&
@@ -56,7 +62,7 @@ FZ_FAST(SearchSorted) {
 }
 
 FZ_FAST(CountNonzero) {
-  FZ_ARGS(3, "count_nonzero(x, /, *, axis=None, keepdims=False)");
+  FZ_ARGS(3, "count_nonzero(x, /, axis=None, *, keepdims=False)");
   Tensor own;
   const Tensor* x = TensorOf(a[0], "count_nonzero", &own);
   Axes axes;
@@ -112,17 +118,18 @@ std::vector<FunctionRow> OrderFunctions() {
        "Positions of elements that are not zero, one index array per axis. Reads how many "
        "there are.",
        MoveNonzero},
-      {"argsort(x, /, *, axis=-1, descending=False, stable=True)",
+      {"argsort(x, /, axis=-1, *, descending=False, stable=True)",
        "Indices that sort along an axis: always stable, NaN last in either order.",
        Sorting<"argsort", ops::argsort>},
-      {"sort(x, /, *, axis=-1, descending=False, stable=True)",
+      {"sort(x, /, axis=-1, *, descending=False, stable=True)",
        "Elements in order along an axis: always stable, NaN last in either order.",
        Sorting<"sort", ops::sort>},
-      {"searchsorted(x1, x2, /, *, side='left')",
+      {"searchsorted(x1, x2, /, side='left', sorter=None)",
        "Where the elements of x2 would stand in the sorted x1: before equal ones, or after them "
-       "(\"right\"). Reads the data.",
+       "(\"right\"). `sorter` has the indices that sort x1, where it is not sorted. Reads the "
+       "data.",
        SearchSorted},
-      {"count_nonzero(x, /, *, axis=None, keepdims=False)",
+      {"count_nonzero(x, /, axis=None, *, keepdims=False)",
        "How many elements are not zero, over axes.", CountNonzero},
       {"cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False)",
        "Sums of the elements up to each one along an axis; integers are summed in 64 bits.",

@@ -9,6 +9,11 @@
 #include "tracer/recording.h"
 
 namespace frazil::python {
+namespace {
+
+constexpr int64_t kStrangers = 16;  // calls of unknown kinds in a row that are worth a word
+
+}  // namespace
 
 PyObject* FinishCall(tracer::Call* call, PyObject* result) {
   if (result) {
@@ -58,6 +63,27 @@ PyObject* PromisedFunction::Run(PyObject* const* args, size_t nargsf, PyObject* 
   return FinishCall(&call, PyObject_Vectorcall(function_, args, nargsf, kwnames));
 }
 
+// Where every call is of a kind of its own, says what tells the last two apart.
+void PromisedFunction::NoteStranger(PyObject* const* args, size_t n, PyObject* kwnames,
+                                    int64_t strangers) {
+  Object module = Object::Steal(PyImport_ImportModule("frazil._compared"));
+  const size_t all = n + (kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
+  Object given = Object::Steal(PyTuple_New(static_cast<Py_ssize_t>(all)));
+  if (!module || !given) return;
+  for (size_t i = 0; i < all; ++i)
+    PyTuple_SET_ITEM(given.get(), static_cast<Py_ssize_t>(i), Py_NewRef(args[i]));
+  Object compared = Object::Steal(PyObject_CallMethod(module.get(), "compared", "OOO", function_,
+                                                      given.get(), kwnames ? kwnames : Py_None));
+  if (!compared) return;
+  const Object before = std::exchange(strange_, compared);
+  if (strangers < kStrangers || !before) return;
+  strange_ = Object();
+  Object text = Object::Steal(
+      PyObject_CallMethod(module.get(), "difference", "OO", before.get(), compared.get()));
+  const char* what = text && text.get() != Py_None ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  if (what) trace_->recording().Note({tracer::Cause::kStrangers, {{"new", what}}});
+}
+
 PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   if (tracer::Inside()) return Run(args, nargsf, kwnames, nullptr);
   Nest nest;
@@ -74,6 +100,12 @@ PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject*
   tracer::PromisedCall promised(&promise_, &nest.words, nest.cells.span(), unguarded);
   if (promised.Skip()) return MakeResult(promised.path().shape, nest, promised.outputs());
   if (!promised.status().ok()) return Raise(promised.status());
+  if (promised.strangers() == kStrangers - 1 || promised.strangers() == kStrangers) {
+    NoteStranger(args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), kwnames,
+                 promised.strangers());
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) return nullptr;
+    PyErr_Clear();  // no word about it is no reason to fail
+  }
   return RunAndLearn(args, nargsf, kwnames, nest, structure, &promised);
 }
 

@@ -26,6 +26,7 @@ class PromisedFunction {
   bool Guard(PyObject* const* args, size_t n, PyObject* kwnames, Nest* nest);
   PyObject* Run(PyObject* const* args, size_t nargsf, PyObject* kwnames,
                 tracer::ScriptBuilder* builder);
+  void NoteStranger(PyObject* const* args, size_t n, PyObject* kwnames, int64_t strangers);
   PyObject* RunAndLearn(PyObject* const* args, size_t nargsf, PyObject* kwnames, const Nest& nest,
                         size_t structure, tracer::PromisedCall* promised);
 
@@ -36,6 +37,7 @@ class PromisedFunction {
   std::shared_ptr<tracer::Trace> trace_;
   tracer::Promise promise_;
   std::string refusal_;  // of the last call that could not be guarded
+  Object strange_;       // what the last call of many unknown kinds in a row was compared by
 };
 
 }  // namespace frazil::python

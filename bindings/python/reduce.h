@@ -55,6 +55,17 @@ inline bool NoOut(PyObject* out, const char* op) {
   return false;
 }
 
+// How much less than n a variance is divided by; ddof is NumPy's name of correction.
+inline bool ToCorrection(PyObject* correction, PyObject* ddof, const char* op, double* out) {
+  *out = 0;
+  if (correction && ddof) {
+    Raise(TypeError("[", std::string(op), "] takes correction or ddof, not both."));
+    return false;
+  }
+  PyObject* given = correction ? correction : ddof;
+  return !given || ToDouble(given, op, correction ? "correction" : "ddof", out);
+}
+
 // x.name(axis=None, out=None, *, keepdims=False)
 template <OpName name, ReduceFunction reduce>
 PyObject* ReductionMethod(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {

@@ -8,6 +8,26 @@
 namespace frazil::python {
 namespace {
 
+// Whether an instance has state besides the items of a tuple and a dataclass's fields.
+bool HasMore(PyObject* o, const ClassInfo* info) {
+  const auto is_field = [&](PyObject* name) {
+    return info && info->kind == ClassInfo::Kind::kDataclass &&
+           std::any_of(info->fields.begin(), info->fields.end(), [&](const Object& field) {
+             return PyUnicode_Check(name) && PyUnicode_Compare(name, field.get()) == 0;
+           });
+  };
+  for (size_t i = 0; info && i < info->slots.size(); ++i) {
+    const ClassInfo::Slot& slot = info->slots[i];
+    if (SlotOf(o, slot) && !is_field(slot.name.get())) return true;
+  }
+  PyObject *attributes = AttributesOf(o), *name, *value;
+  Py_ssize_t at = 0;
+  while (attributes && PyDict_Next(attributes, &at, &name, &value)) {
+    if (!is_field(name)) return true;
+  }
+  return false;
+}
+
 template <typename Items, typename Item>
 int Find(const Items& items, const Item* item) {
   const auto it = std::find(items.begin(), items.end(), item);
@@ -25,7 +45,7 @@ bool Result::Add(PyObject* o, int holders) {
     const int i = Find(arguments_.cells, &CellOf(o));
     if (i >= 0) return identity(kArgument, i);
     if (const int i = Find(tensors, o); i >= 0) return identity(kAgain, i);
-    words.push_back(Word(kTensor));
+    words.push_back(Word(kTensor, MarksOf(o)));
     tensors.push_back(o);
     return true;
   }
@@ -40,12 +60,13 @@ bool Result::Add(PyObject* o, int holders) {
   bool good = true;
   // What somebody else holds, a module or the result in another place, is not to be made again; nor
   // is what has attributes besides its fields.
-  PyObject *fields = FieldsOf(o), *attributes = AttributesOf(o), *key, *value;
+  const ClassInfo* info = Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE ? InfoOf(Py_TYPE(o)) : nullptr;
+  const bool fields = info && info->kind == ClassInfo::Kind::kDataclass;
+  const bool fixed = IsFixed(o) || (info && info->kind == ClassInfo::Kind::kEnum);
+  PyObject *key, *value;
   Py_ssize_t at = 0;
   if ((PyList_Check(o) || PyDict_Check(o) || fields) && Py_REFCNT(o) > holders) return refuse();
-  while (attributes && PyDict_Next(attributes, &at, &key, &value)) {
-    if (!fields || !PyDict_Contains(fields, key)) return refuse();
-  }
+  if (!fixed && !PyType_Check(o) && HasMore(o, info)) return refuse();
   const auto add_type = [&] {
     words.push_back(Address(Py_TYPE(o)));
     pins_->push_back(Object::Share(reinterpret_cast<PyObject*>(Py_TYPE(o))));
@@ -53,31 +74,31 @@ bool Result::Add(PyObject* o, int holders) {
   if (PyTuple_Check(o) || PyList_CheckExact(o)) {
     const auto n = static_cast<uint64_t>(PySequence_Fast_GET_SIZE(o));
     const bool named = !PyList_CheckExact(o) && !PyTuple_CheckExact(o);
-    if (named && !PyObject_HasAttrString(o, "_fields")) return refuse();
+    static PyObject* const names = PyUnicode_InternFromString("_fields");
+    if (named && !_PyType_Lookup(Py_TYPE(o), names)) return refuse();
     words.push_back(Word(named ? kNamedTuple : PyTuple_CheckExact(o) ? kTuple : kList, n));
     if (named) add_type();
     for (uint64_t i = 0; i < n && good; ++i) good = Add(PySequence_Fast_GET_ITEM(o, i));
   } else if (PyDict_CheckExact(o)) {
     words.push_back(Word(kDict, static_cast<uint64_t>(PyDict_GET_SIZE(o))));
-    add_type();
-    at = 0;
     while (good && PyDict_Next(o, &at, &key, &value)) good = Add(key) && Add(value);
   } else if (fields) {
-    words.push_back(Word(kDataclass, static_cast<uint64_t>(PyDict_GET_SIZE(fields))));
+    const std::vector<Object> names = info->fields;
+    words.push_back(Word(kDataclass, names.size()));
     add_type();
-    at = 0;
-    while (good && PyDict_Next(fields, &at, &key, &value)) {
-      Object attribute = Object::Steal(PyObject_GetAttr(o, key));
-      good = attribute && Py_REFCNT(attribute.get()) > 1 && Add(attribute.get(), 2);
-      if (!attribute) PyErr_Clear();
+    for (size_t i = 0; i < names.size() && good; ++i) {
+      words.push_back(Address(names[i].get()));
+      pins_->push_back(names[i]);
+      const Object attribute = Attribute(o, names[i].get());
+      good = attribute && Add(attribute.get(), 2);
     }
     if (!good) return refuse();
   } else {
     // Numbers and strings, and what is fixed, are themselves.
     Nest simple(pins_);
     const bool plain = o == Py_None || PyBool_Check(o) || PyFloat_CheckExact(o) ||
-                       PyLong_CheckExact(o) || PyUnicode_CheckExact(o) || IsFixed(o);
-    if (PyType_Check(o)) {
+                       PyLong_CheckExact(o) || PyUnicode_CheckExact(o);
+    if (fixed || PyType_Check(o)) {
       simple.AddIdentity(o);
     } else if (!plain || !simple.Add(o)) {
       return refuse();
@@ -101,6 +122,7 @@ class Maker {
     switch (static_cast<Tag>(word & ((1 << kTagBits) - 1))) {
       case kTensor: {
         Object t = Object::Steal(Wrap(std::move(outputs_[made_])));
+        if (t && count) SetMarks(t.get(), static_cast<uint8_t>(count));
         tensors_[made_++] = t.get();
         return t;
       }
@@ -143,7 +165,6 @@ class Maker {
         return one ? Object::Steal(PyTuple_Type.tp_new(named, one.get(), nullptr)) : Object();
       }
       case kDict: {
-        Pointer();
         Object dict = Object::Steal(PyDict_New());
         for (uint64_t i = 0; dict && i < count; ++i) {
           Object key = Make();
@@ -153,7 +174,10 @@ class Maker {
         return dict;
       }
       case kDataclass:
-        return Dataclass();
+        return Dataclass(count);
+      case kInstance:
+      case kAttributes:
+      case kAnnotations:
       case kMethod:
       case kModule:
       case kFunction:
@@ -180,15 +204,13 @@ class Maker {
   }
 
   // Without __init__, as copy.copy does: the values are those of the recorded object's fields.
-  Object Dataclass() {
+  Object Dataclass(uint64_t n) {
     auto* type = reinterpret_cast<PyTypeObject*>(Pointer());
     Object empty = Object::Steal(PyTuple_New(0));
     Object object =
         empty ? Object::Steal(PyBaseObject_Type.tp_new(type, empty.get(), nullptr)) : Object();
-    PyObject* fields = object ? FieldsOf(object.get()) : nullptr;
-    Py_ssize_t at = 0;
-    PyObject *name, *field;
-    while (fields && PyDict_Next(fields, &at, &name, &field)) {
+    for (uint64_t i = 0; object && i < n; ++i) {
+      PyObject* name = Pointer();
       Object value = Make();
       if (!value || PyObject_GenericSetAttr(object.get(), name, value.get()) < 0) return Object();
     }

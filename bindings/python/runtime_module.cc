@@ -243,13 +243,14 @@ FZ_FAST(ParseDTypeObject) {
 
 // What unpickling calls.
 FZ_FAST(Rebuild) {
-  FZ_ARGS(6, "pickle(dtype, shape, data, requires_grad, grad=None, device=None, /)");
+  FZ_ARGS(7, "pickle(dtype, shape, data, requires_grad, grad=None, device=None, marks=0, /)");
   DType dtype;
   DimVec dims;
   bool requires_grad;
   Device device;
+  int64_t marks = 0;
   if (!ToDType(a[0], "pickle", &dtype) || !ToDims(a[1], "pickle", &dims) ||
-      !ToDevice(a[5], "pickle", &device) ||
+      !ToDevice(a[5], "pickle", &device) || (a[6] && !ToInt(a[6], "pickle", "marks", &marks)) ||
       !ToBool(a[3], "pickle", "requires_grad", false, &requires_grad)) {
     return nullptr;
   }
@@ -270,7 +271,9 @@ FZ_FAST(Rebuild) {
       if (Status s = autograd::SetGrad(&t, CellOf(a[4])); !s.ok()) return Raise(s);
     }
   }
-  return Wrap(std::move(t));
+  PyObject* made = Wrap(std::move(t));
+  if (made) SetMarks(made, static_cast<uint8_t>(marks) & (kParameter | kFrozen));
+  return made;
 }
 
 // save_tensors(path, [(name, tensor), ...])
@@ -362,7 +365,7 @@ std::vector<FunctionRow> RuntimeFunctions() {
       {"promote_scalar(a, scalar, /)", "The dtype of an array beside a Python number.",
        PromoteScalar},
       {"dtype(obj, /)", "The dtype that an object names.", ParseDTypeObject},
-      {"_rebuild(dtype, shape, data, requires_grad, grad=None, device=None, /)",
+      {"_rebuild(dtype, shape, data, requires_grad, grad=None, device=None, marks=0, /)",
        "A pickled tensor.", Rebuild},
       {"save_tensors(path, tensors, /)", "Writes (name, tensor) pairs.", Save},
       {"load_tensors(path, /)", "Reads (name, tensor) pairs.", Load},

@@ -1,6 +1,8 @@
 #include "bindings/python/sequence.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "bindings/python/convert.h"
 #include "core/functions/composites.h"
@@ -8,13 +10,18 @@
 namespace frazil::python {
 namespace {
 
-// What a first walk over the nest finds.
+// A nest that has been read. Items may run code of the user's (`__array__`, attributes), which may
+// change the sequences they stand in: before the first that may, the lists at hand are copied into
+// tuples, and so are all sequences from then on. Nothing is read twice.
 struct Nest {
   DimVec dims;
   int leaf_depth = -1;
   bool any = false;
   bool big = false;  // an int that needs uint64
   Scalar::Kind kind = Scalar::Kind::kBool;
+  std::vector<Object> rows;    // the innermost sequences, in order: tuples and lists
+  std::vector<Object*> open;   // the sequences that are being walked
+  bool ran_code = false;       // every sequence is a tuple
   std::vector<Tensor> arrays;  // leaves that are tensors or arrays, in order
   Status status;               // why the walk stopped
 };
@@ -24,12 +31,28 @@ bool Stop(Nest* nest, Status status) {
   return false;
 }
 
+// Called before what may run code of the user's. False with an error set.
+bool CopyLists(Nest* nest) {
+  if (std::exchange(nest->ran_code, true)) return true;
+  const auto copy = [](Object* sequence) {
+    *sequence = Object::Steal(PySequence_Tuple(sequence->get()));
+    return static_cast<bool>(*sequence);
+  };
+  for (Object& row : nest->rows) {
+    if (!copy(&row)) return false;
+  }
+  return std::all_of(nest->open.begin(), nest->open.end(), copy);
+}
+
+bool IsPlainSequence(PyObject* o) { return PyList_CheckExact(o) || PyTuple_CheckExact(o); }
+
 bool Walk(PyObject* object, int depth, Nest* nest);
 
 bool WalkItems(PyObject* object, int depth, Nest* nest) {
-  Object fast = Object::Steal(PySequence_Fast(object, "asarray"));
-  if (!fast) return false;
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast.get());
+  if (!IsPlainSequence(object) && !CopyLists(nest)) return false;
+  Object row = nest->ran_code ? Object::Steal(PySequence_Tuple(object)) : Object::Share(object);
+  if (!row) return false;
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(row.get());
   if (nest->leaf_depth >= 0 && depth >= nest->leaf_depth) {
     return Stop(
         nest, ValueError("[asarray] a sequence stands where another has a number, at depth ", depth,
@@ -43,15 +66,20 @@ bool WalkItems(PyObject* object, int depth, Nest* nest) {
     return Stop(nest, ValueError("[asarray] nested sequences have different lengths: ",
                                  nest->dims[depth], " and ", n, " at depth ", depth, "."));
   }
+  nest->open.push_back(&row);
   for (Py_ssize_t i = 0; i < n; ++i) {
-    if (!Walk(PySequence_Fast_GET_ITEM(fast.get(), i), depth + 1, nest)) return false;
+    if (!Walk(PySequence_Fast_GET_ITEM(row.get(), i), depth + 1, nest)) return false;
   }
+  nest->open.pop_back();
+  if (nest->leaf_depth == depth + 1) nest->rows.push_back(std::move(row));
   return true;
 }
 
 bool Walk(PyObject* object, int depth, Nest* nest) {
   Scalar scalar;
   const bool number = TryScalar(object, &scalar);
+  if (!number && IsPlainSequence(object)) return WalkItems(object, depth, nest);
+  if (!number && !IsTensor(object) && !CopyLists(nest)) return false;
   if (!number && !IsTensor(object) && !IsArrayLike(object)) {
     if (IsSequence(object)) return WalkItems(object, depth, nest);
     return Stop(nest,
@@ -78,47 +106,56 @@ bool Walk(PyObject* object, int depth, Nest* nest) {
   return true;
 }
 
-// Writes the numbers of the nest, in row-major order, as `dtype`.
-Status Fill(PyObject* object, int depth, int rank, DType dtype, char** to) {
-  if (depth < rank) {
-    Object fast = Object::Steal(PySequence_Fast(object, "asarray"));
-    for (Py_ssize_t i = 0; fast && i < PySequence_Fast_GET_SIZE(fast.get()); ++i) {
-      FZ_RETURN_IF_ERROR(Fill(PySequence_Fast_GET_ITEM(fast.get(), i), depth + 1, rank, dtype, to));
+// Calls use(number or null) for each leaf, in row-major order: null for a tensor or an array.
+template <typename Use>
+Status ForLeaves(const Nest& nest, const Use& use) {
+  for (const Object& row : nest.rows) {
+    // Another thread may change a list while memory for the array is looked for.
+    if (PySequence_Fast_GET_SIZE(row.get()) != nest.dims.back())
+      return RuntimeError("[asarray] a list changed its length while it was read.");
+    for (Py_ssize_t i = 0; i < nest.dims.back(); ++i) {
+      Scalar scalar;
+      const bool number = TryScalar(PySequence_Fast_GET_ITEM(row.get(), i), &scalar);
+      FZ_RETURN_IF_ERROR(use(number ? &scalar : nullptr));
     }
-    return absl::OkStatus();
   }
-  Scalar scalar;
-  TryScalar(object, &scalar);
-  uint64_t bits;
-  if (scalar.kind == Scalar::Kind::kFloat) {
-    bits = BitsOf(dtype, scalar.f);
-  } else if (scalar.kind == Scalar::Kind::kInt && dtype == DType::kI64 && !scalar.big &&
-             !scalar.beyond()) {
-    bits = static_cast<uint64_t>(scalar.i);
-  } else {
-    FZ_ASSIGN_OR_RETURN(const ValueRef value, ToImmediate("asarray", scalar, dtype));
-    bits = value->imm;
-  }
-  std::memcpy(*to, &bits, static_cast<size_t>(SizeOf(dtype)));
-  *to += SizeOf(dtype);
   return absl::OkStatus();
 }
 
-// The nest as stacks of its tensors; numbers among them become `dtype`.
-Tensor Stack(PyObject* object, int depth, int rank, DType dtype, size_t* next,
-             const std::vector<Tensor>& arrays) {
-  if (depth == rank) {
-    Scalar scalar;
-    return TryScalar(object, &scalar) ? ops::scalar(scalar, dtype)
-                                      : ops::astype(arrays[(*next)++], dtype);
-  }
-  Object fast = Object::Steal(PySequence_Fast(object, "asarray"));
+StatusOr<uint64_t> BitsAs(const Scalar& scalar, DType dtype) {
+  if (scalar.kind == Scalar::Kind::kFloat) return BitsOf(dtype, scalar.f);
+  if (scalar.kind == Scalar::Kind::kInt && dtype == DType::kI64 && !scalar.big && !scalar.beyond())
+    return static_cast<uint64_t>(scalar.i);
+  FZ_ASSIGN_OR_RETURN(const ValueRef value, ToImmediate("asarray", scalar, dtype));
+  return value->imm;
+}
+
+// Writes the numbers of the nest as `dtype`.
+Status Fill(const Nest& nest, DType dtype, char* to) {
+  const auto size = static_cast<size_t>(SizeOf(dtype));
+  return ForLeaves(nest, [&](const Scalar* scalar) -> Status {
+    if (!scalar) return RuntimeError("[asarray] a list changed its items while it was read.");
+    FZ_ASSIGN_OR_RETURN(const uint64_t bits, BitsAs(*scalar, dtype));
+    std::memcpy(to, &bits, size);
+    to += size;
+    return absl::OkStatus();
+  });
+}
+
+// The nest as a stack of its tensors; numbers among them become `dtype`.
+Tensor Stack(const Nest& nest, DType dtype) {
   std::vector<Tensor> items;
-  for (Py_ssize_t i = 0; fast && i < PySequence_Fast_GET_SIZE(fast.get()); ++i) {
-    items.push_back(
-        Stack(PySequence_Fast_GET_ITEM(fast.get(), i), depth + 1, rank, dtype, next, arrays));
-  }
-  return ops::stack(items, 0);
+  size_t next = 0;
+  ForLeaves(nest, [&](const Scalar* scalar) {
+    items.push_back(scalar ? ops::scalar(*scalar, dtype)
+                           : ops::astype(nest.arrays.at(next++), dtype));
+    return absl::OkStatus();
+  }).IgnoreError();
+  const Tensor stacked = ops::stack(items, 0);
+  if (!stacked.ok() || nest.dims.size() == 1) return stacked;
+  DimVec dims = nest.dims;
+  dims.insert(dims.end(), stacked.dims().begin() + 1, stacked.dims().end());
+  return ops::reshape(stacked, dims);
 }
 
 }  // namespace
@@ -131,22 +168,21 @@ bool IsSequence(PyObject* o) {
 Tensor FromSequence(PyObject* object, const ImportOptions& options) {
   Nest nest;
   if (!Walk(object, 0, &nest)) return nest.status.ok() ? Tensor() : Tensor(nest.status);
-  const int rank = static_cast<int>(nest.dims.size());
-  const DType number = nest.big ? DType::kU64 : DefaultFor(nest.kind);
+  const DType number = nest.kind == Scalar::Kind::kFloat ? options.floats
+                       : nest.big                        ? DType::kU64
+                                                         : DefaultFor(nest.kind);
   if (!nest.arrays.empty()) {
+    if (!CopyLists(&nest)) return Tensor();  // stacking may let other threads run
     DType dtype = nest.arrays[0].dtype();
     for (const Tensor& t : nest.arrays) dtype = Promote(dtype, t.dtype());
-    dtype = Promote(dtype, nest.kind);
-    size_t next = 0;
-    return Stack(object, 0, rank, options.dtype.value_or(dtype), &next, nest.arrays);
+    return Stack(nest, options.dtype.value_or(Promote(dtype, nest.kind)));
   }
   const DType dtype = options.dtype.value_or(nest.any ? number : DType::kF32);
   if (Status s = CheckDims("asarray", nest.dims, SizeOf(dtype)); !s.ok())
     return Tensor(std::move(s));
   auto value = Value::Allocate(dtype, Device(), Dense(nest.dims));
   if (!value.ok()) return Tensor(std::move(value).status());
-  char* to = (*value)->data;
-  if (Status s = Fill(object, 0, rank, dtype, &to); !s.ok()) return Tensor(std::move(s));
+  if (Status s = Fill(nest, dtype, (*value)->data); !s.ok()) return Tensor(std::move(s));
   return Tensor(*std::move(value));
 }
 

@@ -1,12 +1,12 @@
 // The op table as Python data, for tests, benchmarks and documentation.
 #include "bindings/python/table_module.h"
 
+#include "bindings/python/movement.h"
+#include "bindings/python/other_names.h"
 #include "core/op.h"
 
 namespace frazil::python {
 namespace {
-
-namespace py = pybind11;
 
 constexpr const char* kClasses[] = {
     "elementwise",  "cast",   "reduce",    "view",           "concat",
@@ -16,32 +16,37 @@ constexpr const char* kClasses[] = {
 constexpr const char* kTypeSets[] = {"any",  "number", "bool_or_number", "float", "int",
                                      "bits", "bool"};
 
-std::string Text(std::string_view s) { return std::string(s); }
+PyObject* Row(const OpInfo& info) {
+  const std::string name(info.name), doc(info.doc);
+  return Py_BuildValue("{sssssisssOsssdsdsisO}", "name", name.c_str(), "class",
+                       kClasses[static_cast<int>(info.klass)], "arity", info.arity, "types",
+                       kTypeSets[static_cast<int>(info.types)], "differentiable",
+                       Differentiable(info) ? Py_True : Py_False, "doc", doc.c_str(), "lo", info.lo,
+                       "hi", info.hi, "ulp", info.ulp, "may_fail",
+                       info.may_fail ? Py_True : Py_False);
+}
 
-py::list OpTable() {
-  py::list rows;
-  for (int i = 0; i < kNumOps; ++i) {
-    const OpInfo& info = Info(static_cast<OpId>(i));
-    py::dict row;
-    row["name"] = Text(info.name);
-    row["class"] = kClasses[static_cast<int>(info.klass)];
-    row["arity"] = info.arity;
-    row["types"] = kTypeSets[static_cast<int>(info.types)];
-    row["differentiable"] = Differentiable(info);
-    row["doc"] = Text(info.doc);
-    row["lo"] = info.lo;
-    row["hi"] = info.hi;
-    row["ulp"] = info.ulp;
-    row["may_fail"] = info.may_fail;
-    rows.append(std::move(row));
+FZ_FAST(OpTable) {
+  FZ_ARGS(0, "op_table()");
+  Object rows = Object::Steal(PyList_New(0));
+  for (int i = 0; rows && i < kNumOps; ++i) {
+    Object row = Object::Steal(Row(Info(static_cast<OpId>(i))));
+    if (!row || PyList_Append(rows.get(), row.get()) < 0) return nullptr;
   }
-  return rows;
+  return rows.release();
+}
+
+FZ_FAST(OtherNamesTable) {
+  FZ_ARGS(0, "other_names()");
+  return OtherNames();
 }
 
 }  // namespace
 
-void AddOpTable(pybind11::module_& module) {
-  module.def("op_table", OpTable, "The rows of the op table as a list of dicts.");
+std::vector<FunctionRow> TableFunctions() {
+  return {{"op_table()", "The rows of the op table as a list of dicts.", OpTable},
+          {"other_names()", "What other libraries call what frazil has under another name.",
+           OtherNamesTable}};
 }
 
 }  // namespace frazil::python

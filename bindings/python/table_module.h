@@ -1,10 +1,12 @@
 // frazil._frazil.op_table(). Called by module.cc. Invariant: one dict for each row of core/ops.def.
 #pragma once
 
-#include <pybind11/pybind11.h>
+#include <vector>
+
+#include "bindings/python/args.h"
 
 namespace frazil::python {
 
-void AddOpTable(pybind11::module_& module);
+std::vector<FunctionRow> TableFunctions();
 
 }  // namespace frazil::python

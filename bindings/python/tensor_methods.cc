@@ -1,10 +1,12 @@
 // The tensor's methods. Most are module functions with the tensor as first argument.
 #include "autograd/grad.h"
+#include "bindings/python/array_interop.h"
 #include "bindings/python/convert.h"
 #include "bindings/python/dtype_type.h"
 #include "bindings/python/export.h"
 #include "bindings/python/item.h"
 #include "bindings/python/movement.h"
+#include "bindings/python/other_names.h"
 #include "bindings/python/reduce.h"
 #include "core/functions/composites.h"
 
@@ -45,7 +47,6 @@ FZ_FAST(Permute) {
   return Wrap(ops::permute_dims(CellOf(a[0]), axes));
 }
 
-// NumPy's name of correction is ddof.
 template <OpName name, Tensor (*function)(const Tensor&, const Axes&, double, bool)>
 PyObject* SpreadMethod(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   FZ_ARGS(7, std::string(name.text) +
@@ -53,15 +54,10 @@ PyObject* SpreadMethod(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObj
                  "keepdims=False)");
   Axes axes;
   std::optional<DType> dtype;
-  double correction = 0;
+  double correction;
   bool keepdims;
-  if (a[4] && a[5]) {
-    return Raise(TypeError("[", name.text, "] takes correction or ddof, not both."));
-  }
-  PyObject* given = a[4] ? a[4] : a[5];
   if (!ToAxes(a[1], name.text, &axes) || !ToOptionalDType(a[2], name.text, &dtype) ||
-      !NoOut(a[3], name.text) ||
-      (given && !ToDouble(given, name.text, "correction", &correction)) ||
+      !NoOut(a[3], name.text) || !ToCorrection(a[4], a[5], name.text, &correction) ||
       !ToBool(a[6], name.text, "keepdims", false, &keepdims)) {
     return nullptr;
   }
@@ -92,13 +88,18 @@ Tensor GradientOf(const Tensor& x) {
   return x.node() && x.node()->leaf() ? autograd::Grad(x) : Tensor();
 }
 
-// A new cell; a leaf's copy is a leaf of its own, anything else keeps its history.
+// A new cell; a leaf's copy is a leaf of its own, anything else keeps its history. A parameter's is
+// a parameter.
 PyObject* CopyCell(PyObject* self, PyObject*) {
   const Tensor& x = CellOf(self);
-  if (!x.node() || !x.node()->leaf()) return Wrap(x);
-  Tensor copy = x.Detach();
-  if (Status s = autograd::SetRequiresGrad(&copy, true); !s.ok()) return Raise(s);
-  return Wrap(std::move(copy));
+  const bool leaf = x.node() && x.node()->leaf();
+  Tensor copy = leaf ? x.Detach() : x;
+  if (leaf) {
+    if (Status s = autograd::SetRequiresGrad(&copy, true); !s.ok()) return Raise(s);
+  }
+  PyObject* made = Wrap(std::move(copy));
+  if (made) SetMarks(made, MarksOf(self) & (kParameter | kFrozen));
+  return made;
 }
 // The same, with the gradient.
 PyObject* DeepCopy(PyObject* self, PyObject*) {
@@ -113,7 +114,7 @@ PyObject* DeepCopy(PyObject* self, PyObject*) {
 }
 PyObject* CopyMethod(PyObject* self, PyObject*) { return Wrap(ops::copy(CellOf(self))); }
 
-// (_rebuild, (dtype name, shape, bytes, requires_grad, gradient or None, device))
+// (_rebuild, (dtype name, shape, bytes, requires_grad, gradient or None, device, marks))
 PyObject* Reduce(PyObject* self, PyObject*) {
   const Tensor& x = CellOf(self);
   if (x.node() && !x.node()->leaf()) {
@@ -130,10 +131,11 @@ PyObject* Reduce(PyObject* self, PyObject*) {
   Object grad =
       gradient.defined() ? Object::Steal(Wrap(gradient.Detach())) : Object::Share(Py_None);
   if (!grad) return nullptr;
-  return Py_BuildValue("O(sOy#OOs)", rebuild.get(), std::string(Name(x.dtype())).c_str(),
+  return Py_BuildValue("O(sOy#OOsi)", rebuild.get(), std::string(Name(x.dtype())).c_str(),
                        shape.get(), (*dense)->data,
                        static_cast<Py_ssize_t>((*dense)->size() * SizeOf(x.dtype())),
-                       x.node() ? Py_True : Py_False, grad.get(), Name(x.device()).c_str());
+                       x.node() ? Py_True : Py_False, grad.get(), Name(x.device()).c_str(),
+                       MarksOf(self) & (kParameter | kFrozen));
 }
 
 FZ_FAST(BackwardMethod) {
@@ -154,28 +156,34 @@ FZ_FAST(RequiresGradMethod) {
   FZ_ARGS(2, "requires_grad_(self, requires_grad=True)");
   bool on;
   if (!ToBool(a[1], "requires_grad_", "requires_grad", true, &on)) return nullptr;
-  if (Status s = autograd::SetRequiresGrad(&CellOf(a[0]), on); !s.ok()) return Raise(s);
+  if (Status s = SwitchGradient(a[0], on); !s.ok()) return Raise(s);
   return Py_NewRef(a[0]);
 }
 
 FZ_FAST(ToDeviceMethod) {
-  FZ_ARGS(3, "to_device(self, device, /, *, stream=None)");
+  FZ_ARGS(3, "to_device(self, /, device, *, stream=None)");
   Device device;
   if (!NamesDevice(a[1], "to_device", &device)) return nullptr;
   if (device == CellOf(a[0]).device()) return Py_NewRef(a[0]);
   return Wrap(ops::to_device(CellOf(a[0]), device));
 }
 
-// The cell's content and gradient on another device: what Module.to does with parameters.
+// The cell's content and gradient on another device, in another dtype: what Module.to does with
+// parameters.
 FZ_FAST(MoveInPlace) {
-  FZ_ARGS(2, "_to_device_(self, device, /)");
-  Device device;
-  if (!NamesDevice(a[1], "to", &device)) return nullptr;
+  FZ_ARGS(3, "to(self, device, dtype, /)");
   Tensor* cell = &CellOf(a[0]);
-  const Tensor moved = ops::to_device(cell->Detach(), device);
+  Device device = cell->device();
+  std::optional<DType> dtype;
+  if ((Given(a[1]) && !ToDevice(a[1], "to", &device)) || !ToOptionalDType(a[2], "to", &dtype))
+    return nullptr;
+  const auto move = [&](const Tensor& x) {
+    return ops::to_device(dtype ? ops::astype(x, *dtype) : x, device);
+  };
+  const Tensor moved = move(cell->Detach());
   if (!moved.ok()) return Raise(moved.status());
   const Tensor grad = autograd::Grad(*cell);
-  const Tensor moved_grad = grad.defined() ? ops::to_device(grad, device) : grad;
+  const Tensor moved_grad = grad.defined() ? move(grad) : grad;
   if (grad.defined() && !moved_grad.ok()) return Raise(moved_grad.status());
   NoteWrite(cell);
   cell->SetValue(moved.value_ref());
@@ -238,18 +246,20 @@ PyMethodDef tensor_methods[] = {
               RoundMethod),
     FZ_METHOD("clip", ", min=None, max=None, out=None", "See frazil.clip.", ClipMethod),
     FZ_METHOD("nonzero", "", "See frazil.nonzero.", MoveNonzero),
-    FZ_METHOD("astype", ", dtype, /, *, copy=True, device=None", "See frazil.astype.", MoveAstype),
+    FZ_METHOD("astype", ", dtype, *, copy=True, device=None", "See frazil.astype.", MoveAstype),
     {"reshape", Fast(Variadic<MoveReshape>), kFast,
      FZ_SIGNATURE("reshape", ", *shape", "See frazil.reshape.")},
     {"permute", Fast(Variadic<Permute>), kFast,
      FZ_SIGNATURE("permute", ", *axes", "The axes in another order.")},
+    {"permute_dims", Fast(Variadic<Permute>), kFast,
+     FZ_SIGNATURE("permute_dims", ", *axes", "The same as permute.")},
     {"transpose", Fast(Variadic<Permute>), kFast,
      FZ_SIGNATURE("transpose", ", *axes", "The axes in another order, reversed if none is given.")},
     FZ_METHOD("flatten", "", "See frazil.flatten.", MoveFlatten),
     FZ_METHOD("ravel", "", "See frazil.flatten.", MoveFlatten),
     FZ_METHOD("squeeze", ", axis=None", "See frazil.squeeze.", MoveSqueeze),
-    FZ_METHOD("swapaxes", ", axis1, axis2, /", "See frazil.swapaxes.", MoveSwapaxes),
-    FZ_METHOD("take", ", indices, /, axis=None", "See frazil.take.", MoveTake),
+    FZ_METHOD("swapaxes", ", axis1, axis2", "See frazil.swapaxes.", MoveSwapaxes),
+    FZ_METHOD("take", ", indices, axis=None", "See frazil.take.", MoveTake),
     {"copy", CopyMethod, METH_NOARGS, FZ_SIGNATURE("copy", "", "The same elements in new memory.")},
     {"item", ItemMethod, METH_NOARGS,
      FZ_SIGNATURE("item", "", "The only element as a Python number.")},
@@ -259,18 +269,25 @@ PyMethodDef tensor_methods[] = {
      FZ_SIGNATURE("numpy", "", "A read-only NumPy array over the same memory, as np.asarray(t).")},
     {"detach", DetachMethod, METH_NOARGS,
      FZ_SIGNATURE("detach", "", "The same value without history.")},
-    FZ_METHOD("backward", ", gradient=None",
+    FZ_METHOD("backward", ", gradient=None, *, retain_graph=True",
               "Adds the gradients of this tensor (times `gradient`) to .grad of every leaf it "
               "depends on.",
               BackwardMethod),
     FZ_METHOD("requires_grad_", ", requires_grad=True", "Sets requires_grad and returns self.",
               RequiresGradMethod),
-    FZ_METHOD("to_device", ", device, /, *, stream=None", "The tensor on another device.",
+    FZ_METHOD("to_device", ", device, *, stream=None", "The tensor on another device.",
               ToDeviceMethod),
-    FZ_METHOD("_to_device_", ", device, /", "Moves the content of this cell.", MoveInPlace),
+    FZ_METHOD("_to_", ", device, dtype, /", "Moves or converts the content of this cell.",
+              MoveInPlace),
     FZ_METHOD("__array__", ", dtype=None, copy=None", "For NumPy.", ExportArray),
-    FZ_METHOD("__dlpack__", ", *, stream=None, max_version=None, dl_device=None, copy=None",
-              "DLPack.", ExportDLPack),
+    FZ_METHOD(
+        "__dlpack__", ", *, stream=None, max_version=None, dl_device=None, copy=None",
+        "A capsule for consumers of DLPack: a copy, or with copy=False the memory itself, which "
+        "they may write to (BufferError if something else holds the value).",
+        ExportDLPack),
+    {"__array_ufunc__", Fast(ArrayUfunc), kFast, nullptr},
+    {"__jax_array__", JaxArray, METH_NOARGS, nullptr},
+    {"__dir__", DirWithoutOtherNames, METH_NOARGS, nullptr},
     {"__dlpack_device__", DLPackDevice, METH_NOARGS, nullptr},
     {"__array_namespace__", Fast(Namespace), kFast,
      FZ_SIGNATURE("__array_namespace__", ", /, *, api_version=None", "The module frazil.")},

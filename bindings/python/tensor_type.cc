@@ -10,6 +10,8 @@
 #include "bindings/python/convert.h"
 #include "bindings/python/cuda_interop.h"
 #include "bindings/python/dtype_type.h"
+#include "bindings/python/module_type.h"
+#include "bindings/python/other_names.h"
 #include "core/functions/composites.h"
 
 namespace frazil::python {
@@ -90,9 +92,17 @@ PyObject* GetRequiresGrad(PyObject* self, void*) {
 int SetRequiresGrad(PyObject* self, PyObject* value, void*) {
   bool on;
   if (!ToBool(value, "requires_grad", "the value", false, &on)) return -1;
-  const Status s = autograd::SetRequiresGrad(&CellOf(self), on);
+  const Status s = SwitchGradient(self, on);
   return s.ok() ? 0 : RaiseInt(s);
 }
+PyObject* GetParameter(PyObject* self, void*) {
+  return PyBool_FromLong(MarksOf(self) & kParameter);
+}
+int SetParameter(PyObject* self, PyObject*, void*) {
+  SetMarks(self, (MarksOf(self) & ~kFrozen) | kParameter);
+  return 0;
+}
+PyObject* GetFrozen(PyObject* self, void*) { return PyBool_FromLong(MarksOf(self) & kFrozen); }
 PyObject* GetIsLeaf(PyObject* self, void*) {
   return PyBool_FromLong(autograd::IsLeaf(CellOf(self)));
 }
@@ -127,6 +137,9 @@ PyGetSetDef getset[] = {
      "Whether gradients flow to or through this tensor.", nullptr},
     {"is_leaf", GetIsLeaf, nullptr, "Whether no recorded op made this tensor.", nullptr},
     {"grad", GetGrad, SetGrad, "Gradient collected by backward(), or None.", nullptr},
+    {"_parameter", GetParameter, SetParameter, "Whether it is a parameter; setting makes it one.",
+     nullptr},
+    {"_frozen", GetFrozen, nullptr, "Whether it was a leaf that required a gradient.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -140,7 +153,9 @@ constinit PyTypeObject tensor_type = [] {
       "functions, and by ops.\n\n"
       "A tensor is a cell that holds an immutable value: `x += y` and `x[i] = v` replace the "
       "cell's content, and "
-      "no other tensor changes with it, slices of x included.";
+      "no other tensor changes with it, slices of x included. So `x[0][1] = v` would change "
+      "nothing "
+      "and raises TypeError; it is written `x[0, 1] = v`.";
   t.tp_basicsize = sizeof(PyTensor);
   t.tp_dealloc = Dealloc;
   t.tp_flags = Py_TPFLAGS_DEFAULT;
@@ -174,10 +189,27 @@ inline PyTensor* NewObject() {
     PyObject_Init(reinterpret_cast<PyObject*>(t), &tensor_type);
   }
   t->weak_references = nullptr;
+  t->marks = 0;
   return t;
 }
 
 }  // namespace
+
+void SetMarks(PyObject* tensor, uint8_t marks) {
+  uint8_t& now = reinterpret_cast<PyTensor*>(tensor)->marks;
+  if (now == marks) return;
+  now = marks;
+  NoteAttributeChange();  // modules that hold it are compared by it, too
+}
+
+Status SwitchGradient(PyObject* tensor, bool on) {
+  Tensor& cell = CellOf(tensor);
+  const bool freezes = !on && cell.node() && cell.node()->leaf();
+  const Status s = autograd::SetRequiresGrad(&cell, on);
+  if (s.ok() && freezes && !(MarksOf(tensor) & kParameter))
+    SetMarks(tensor, MarksOf(tensor) | kFrozen);
+  return s;
+}
 
 PyObject* Wrap(Tensor&& tensor) {
   if (__builtin_expect(!tensor.ok(), 0)) return Raise(tensor.status());
@@ -196,12 +228,12 @@ PyObject* Wrap(Value* value) {
 }
 
 bool AddTensorType(PyObject* module) {
-  if (PyType_Ready(&tensor_type) < 0) return false;
-  // NumPy leaves `array + tensor` to the tensor.
-  PyObject* dict = tensor_type.tp_dict;
+  tensor_type.tp_base = OtherNamesType();
+  if (PyType_Ready(OtherNamesType()) < 0 || PyType_Ready(&tensor_type) < 0) return false;
+  // For libraries that know no __array_ufunc__.
   Object priority = Object::Steal(PyFloat_FromDouble(1000));
-  if (!priority || PyDict_SetItemString(dict, "__array_ufunc__", Py_None) < 0 ||
-      PyDict_SetItemString(dict, "__array_priority__", priority.get()) < 0) {
+  if (!priority ||
+      PyDict_SetItemString(tensor_type.tp_dict, "__array_priority__", priority.get()) < 0) {
     return false;
   }
   PyType_Modified(&tensor_type);

@@ -16,12 +16,25 @@ namespace frazil::python {
 struct PyTensor {
   PyObject_HEAD Tensor cell;
   PyObject* weak_references;
+  uint8_t marks;
+};
+
+// What a tensor is beyond its content. The key of a call by promise holds the marks.
+enum Mark : uint8_t {
+  kParameter = 1,  // of a module, whether it requires a gradient or not (frazil/_parameters.py)
+  kFrozen = 2,     // a leaf that stopped requiring a gradient and is no parameter yet
+  kDefaultGenerator = 4,  // the state of the default random generator
 };
 
 extern PyTypeObject tensor_type;  // final: no subclasses
 
 inline bool IsTensor(PyObject* o) { return Py_IS_TYPE(o, &tensor_type); }
 inline Tensor& CellOf(PyObject* o) { return reinterpret_cast<PyTensor*>(o)->cell; }
+
+inline uint8_t MarksOf(PyObject* o) { return reinterpret_cast<PyTensor*>(o)->marks; }
+void SetMarks(PyObject* tensor, uint8_t marks);
+// Sets requires_grad; a leaf that stops requiring a gradient is marked.
+Status SwitchGradient(PyObject* tensor, bool on);
 
 // A new Python object around `tensor`; raises if the op that made it failed.
 PyObject* Wrap(Tensor&& tensor);

@@ -9,6 +9,7 @@
 
 #include "core/functions/ops.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 enum class CompositeId : uint32_t {
@@ -40,6 +41,10 @@ Tensor logical_or(const Arg& a, const Arg& b);
 Tensor logical_xor(const Arg& a, const Arg& b);
 Tensor logical_not(const Tensor& x);
 
+// g where x is its extreme y over `axes` (which y and g have, with extent 1), else 0: divided by
+// the number of elements that equal it.
+Tensor share_extreme(const Tensor& g, const Tensor& x, const Tensor& y, const Axes& axes);
+
 // -- nn (functions/nn.cc)
 Tensor relu(const Tensor& x);
 Tensor sigmoid(const Tensor& x);
@@ -56,14 +61,15 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, bool causal,
 
 // -- Shapes (functions/shape.cc)
 Tensor squeeze(const Tensor& x, const Axes& axes);
-Tensor expand_dims(const Tensor& x, int64_t axis);
+Tensor expand_dims(const Tensor& x, Dims axes);  // places in the result
+inline Tensor expand_dims(const Tensor& x, int64_t axis) { return expand_dims(x, Dims(&axis, 1)); }
 Tensor stack(absl::Span<const Tensor> arrays, int64_t axis = 0);
 std::vector<Tensor> split(const Tensor& x, int64_t sections,
                           int64_t axis);  // equal parts; one error tensor on failure
 Tensor flip(const Tensor& x, const Axes& axes);
 Tensor flatten(const Tensor& x);
 Tensor swapaxes(const Tensor& x, int64_t a, int64_t b);
-Tensor moveaxis(const Tensor& x, int64_t source, int64_t destination);
+Tensor moveaxis(const Tensor& x, Dims source, Dims destination);
 Tensor matrix_transpose(const Tensor& x);
 Tensor tile(const Tensor& x, Dims repetitions);
 Tensor tril(const Tensor& x, int64_t k = 0);
@@ -110,9 +116,10 @@ Tensor random_integers(Tensor* generator, int64_t low, int64_t high, Dims dims, 
 // -- Optimizer steps (functions/optimizers.cc): parameters and states are cells, replaced in place.
 void sgd_step(Tensor* parameter, const Tensor& gradient, Tensor* velocity, double lr,
               double momentum, double weight_decay);
-// The numbers of a step as 0-d tensors of one dtype, which all parameters of that dtype share.
+// The numbers of a step as 0-d tensors of one dtype, which all parameters of that dtype share. `lr`
+// is 0-d and converted to it.
 struct SgdNumbers {
-  SgdNumbers(DType dtype, double lr, double momentum, double weight_decay);
+  SgdNumbers(DType dtype, const Tensor& lr, double momentum, double weight_decay);
   Tensor rate, momentum, decay;
 };
 void sgd_step(Tensor* parameter, const Tensor& gradient, Tensor* velocity,
@@ -128,3 +135,4 @@ void adam_step(Tensor* parameter, const Tensor& gradient, Tensor* m, Tensor* v,
 
 }  // namespace ops
 }  // namespace frazil
+#pragma GCC visibility pop

@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <cmath>
 
+#include "absl/numeric/int128.h"
 #include "core/device_memory.h"
 #include "core/functions/composites.h"
+#include "core/str.h"
 
 namespace frazil::ops {
 Tensor filled(Dims dims, const Scalar& value, DType dtype, Device device) {
@@ -10,20 +13,62 @@ Tensor filled(Dims dims, const Scalar& value, DType dtype, Device device) {
   return t.ok() ? to_device(Apply(OpId::k_copy, {&t}), device) : t;
 }
 
+namespace {
+
+std::string Text(const Scalar& s) {
+  return s.kind == Scalar::Kind::kFloat || s.beyond() ? StrCat(s.AsDouble())
+         : s.big                                      ? StrCat(static_cast<uint64_t>(s.i))
+                                                      : StrCat(s.i);
+}
+
+Status NoEnd(const Scalar& start, const Scalar& stop, const Scalar& step) {
+  return ValueError("[arange] ", Text(start), " to ", Text(stop), " by ", Text(step),
+                    " has too many elements.");
+}
+
+absl::int128 Exact(const Scalar& s) {
+  return s.big ? absl::int128(static_cast<uint64_t>(s.i)) : absl::int128(s.i);
+}
+
+// Of integers: the length and every element are exact. Elements that the dtype does not hold wrap.
+Tensor IntegerRange(const Scalar& start, const Scalar& stop, const Scalar& step,
+                    std::optional<DType> dtype) {
+  for (const Scalar* s : {&start, &stop, &step}) {
+    if (s->beyond())
+      return OverflowError("[arange] the integer ", Text(*s), " is out of bounds for 64 bits.");
+  }
+  const absl::int128 first = Exact(start), d = Exact(step), way = Exact(stop) - first;
+  const bool some = way != 0 && (way > 0) == (d > 0);
+  const absl::int128 count = some ? (way - (d > 0 ? 1 : -1)) / d + 1 : 0;
+  if (count > INT64_MAX / 8) return NoEnd(start, stop, step);
+  const absl::int128 last = some ? first + (count - 1) * d : first;
+  const absl::int128 low = std::min(first, last), high = std::max(first, last);
+  const bool big = some && high > INT64_MAX;
+  if (big && !dtype && low < 0) {
+    return OverflowError("[arange] ", Text(start), " to ", Text(stop),
+                         " fits neither into int64 nor into uint64; give a dtype.");
+  }
+  // Modulo 2**64, as int64 computes and as uint64 reads it.
+  const Tensor steps = iota(static_cast<int64_t>(count), DType::kI64) * Arg(step.i);
+  const Tensor elements = steps + Arg(start.i);
+  const DType out = dtype.value_or(big ? DType::kU64 : DType::kI64);
+  return astype(big ? astype(elements, DType::kU64) : elements, out);
+}
+
+}  // namespace
+
 Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step,
               std::optional<DType> dtype) {
   bool floating = false;
   for (const Scalar* s : {&start, &stop, &step}) floating |= s->kind == Scalar::Kind::kFloat;
-  const DType out = dtype.value_or(floating ? DType::kF32 : DType::kI64);
   const double d = step.AsDouble();
-  if (d == 0 || std::isnan(d)) return ValueError("[arange] step must not be zero, got ", d, ".");
+  if (d == 0 || std::isnan(d))
+    return ValueError("[arange] step must not be zero, got ", Text(step), ".");
+  if (!floating) return IntegerRange(start, stop, step, dtype);
   const double count = std::ceil((stop.AsDouble() - start.AsDouble()) / d);
-  if (!(count < 9e15))
-    return ValueError("[arange] ", start.AsDouble(), " to ", stop.AsDouble(), " by ", d,
-                      " has no end.");
+  if (!(count < 9e15)) return NoEnd(start, stop, step);
   const int64_t n = count > 0 ? static_cast<int64_t>(count) : 0;
-  if (!floating) return astype(iota(n, DType::kI64) * Arg(step) + Arg(start), out);
-  return astype(iota(n, DType::kF64) * d + start.AsDouble(), out);
+  return astype(iota(n, DType::kF64) * d + start.AsDouble(), dtype.value_or(DType::kF32));
 }
 
 Tensor linspace(double start, double stop, int64_t n, bool endpoint, DType dtype) {

@@ -87,7 +87,8 @@ bool IsMask(const Index& i) {
 Status CheckMask(const Tensor& x, const Tensor& mask, int axis) {
   const Dims dims = mask.dims();
   for (int k = 0; k < mask.rank(); ++k) {
-    if (dims[k] == x.dims()[axis + k]) continue;
+    // As in NumPy, what has no element fits any axis.
+    if (dims[k] == 0 || dims[k] == x.dims()[axis + k]) continue;
     return IndexError("[getitem] mask is ", Describe(mask), " but the array is ", Describe(x),
                       " (axis ", axis + k, ": ", dims[k], " vs ", x.dims()[axis + k], ").");
   }

@@ -12,6 +12,7 @@
 #include "core/by_class.h"
 #include "core/promote.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 // An operand: a tensor or a Python-like number (weak in promotion).
@@ -120,3 +121,4 @@ Tensor operator-(const Tensor& a);
 }  // namespace ops
 
 }  // namespace frazil
+#pragma GCC visibility pop

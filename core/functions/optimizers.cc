@@ -13,15 +13,16 @@ Tensor NumberOf(DType dtype, double v) { return scalar(Scalar::Float(v), dtype);
 
 }  // namespace
 
-SgdNumbers::SgdNumbers(DType dtype, double lr, double momentum, double weight_decay)
-    : rate(NumberOf(dtype, lr)),
+SgdNumbers::SgdNumbers(DType dtype, const Tensor& lr, double momentum, double weight_decay)
+    : rate(astype(lr, dtype)),
       momentum(NumberOf(dtype, momentum)),
       decay(NumberOf(dtype, weight_decay)) {}
 
 void sgd_step(Tensor* parameter, const Tensor& gradient, Tensor* velocity, double lr,
               double momentum, double weight_decay) {
   const DType dtype = parameter->ok() ? parameter->dtype() : DType::kF64;
-  sgd_step(parameter, gradient, velocity, SgdNumbers(dtype, lr, momentum, weight_decay));
+  sgd_step(parameter, gradient, velocity,
+           SgdNumbers(dtype, NumberOf(dtype, lr), momentum, weight_decay));
 }
 
 void sgd_step(Tensor* parameter, const Tensor& gradient, Tensor* velocity, const SgdNumbers& n) {

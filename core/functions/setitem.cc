@@ -158,7 +158,7 @@ Tensor setitem(const Tensor& x, absl::Span<const Index> index, const Tensor& v) 
   }
   const bool all = IsWhole(x, parts->box) && Dims(parts->dims) == x.dims();
   const ArrayIndex& first = parts->arrays[0];
-  if (all && parts->arrays.size() == 1 && IsBool(first.array.dtype())) {
+  if (all && parts->arrays.size() == 1 && IsBool(first.array.dtype()) && first.array.size() > 0) {
     const Tensor same = Fitting(x, v, x.rank());
     if (!same.ok()) return same;
     // Long rows one by one, if it costs nothing to look how many there are.

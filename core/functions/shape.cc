@@ -14,6 +14,18 @@ DimVec Iota(int n) {
   return v;
 }
 
+// Every axis counted from the front; none twice.
+StatusOr<DimVec> CheckAxes(std::string_view op, Dims axes, int rank) {
+  DimVec out;
+  for (int64_t a : axes) {
+    FZ_ASSIGN_OR_RETURN(const int axis, CheckAxis(op, a, rank));
+    if (std::find(out.begin(), out.end(), axis) != out.end())
+      return ValueError("[", op, "] axis ", a, " is given twice: ", ToString(axes), ".");
+    out.push_back(axis);
+  }
+  return out;
+}
+
 }  // namespace
 
 Tensor squeeze(const Tensor& x, const Axes& axes) {
@@ -38,12 +50,17 @@ Tensor squeeze(const Tensor& x, const Axes& axes) {
   return reshape(x, dims);
 }
 
-Tensor expand_dims(const Tensor& x, int64_t axis) {
+Tensor expand_dims(const Tensor& x, Dims axes) {
   if (!x.ok()) return x;
-  const auto fixed = CheckAxis("expand_dims", axis, x.rank() + 1);
-  if (!fixed.ok()) return Tensor(fixed.status());
-  DimVec dims(x.dims().begin(), x.dims().end());
-  dims.insert(dims.begin() + *fixed, 1);
+  const int rank = x.rank() + static_cast<int>(axes.size());
+  const auto places = CheckAxes("expand_dims", axes, rank);
+  if (!places.ok()) return Tensor(places.status());
+  DimVec dims(static_cast<size_t>(rank), 0);
+  for (int64_t place : *places) dims[static_cast<size_t>(place)] = 1;
+  const int64_t* extent = x.dims().begin();
+  for (int64_t& n : dims) {
+    if (n == 0) n = *extent++;
+  }
   return reshape(x, dims);
 }
 
@@ -107,15 +124,27 @@ Tensor swapaxes(const Tensor& x, int64_t a, int64_t b) {
   return permute_dims(x, axes);
 }
 
-Tensor moveaxis(const Tensor& x, int64_t source, int64_t destination) {
+Tensor moveaxis(const Tensor& x, Dims source, Dims destination) {
   if (!x.ok()) return x;
-  const auto i = CheckAxis("moveaxis", source, x.rank()),
-             j = CheckAxis("moveaxis", destination, x.rank());
-  if (!i.ok()) return Tensor(i.status());
-  if (!j.ok()) return Tensor(j.status());
-  DimVec axes = Iota(x.rank());
-  axes.erase(axes.begin() + *i);
-  axes.insert(axes.begin() + *j, *i);
+  if (source.size() != destination.size()) {
+    return ValueError("[moveaxis] source and destination must be equally many, got ", source.size(),
+                      " and ", destination.size(), ".");
+  }
+  const auto from = CheckAxes("moveaxis", source, x.rank()),
+             to = CheckAxes("moveaxis", destination, x.rank());
+  if (!from.ok()) return Tensor(from.status());
+  if (!to.ok()) return Tensor(to.status());
+  DimVec axes(static_cast<size_t>(x.rank()), -1), rest = Iota(x.rank());
+  for (size_t k = 0; k < from->size(); ++k) {
+    axes[static_cast<size_t>((*to)[k])] = (*from)[k];
+    rest[static_cast<size_t>((*from)[k])] = -1;
+  }
+  auto next = rest.begin();
+  for (int64_t& axis : axes) {
+    if (axis >= 0) continue;
+    while (*next < 0) ++next;
+    axis = *next++;
+  }
   return permute_dims(x, axes);
 }
 

@@ -77,8 +77,8 @@ Tensor Along(OpId op, const Tensor& x, int64_t axis, int64_t attr) {
   const auto fixed = CheckAxis(Info(op).name, axis, x.rank());
   if (!fixed.ok()) return Tensor(fixed.status());
   if (*fixed == x.rank() - 1) return Apply(op, {&x}, {&attr, 1});
-  const Tensor moved = moveaxis(x, *fixed, -1);
-  return moveaxis(Apply(op, {&moved}, {&attr, 1}), -1, *fixed);
+  const Tensor moved = moveaxis(x, {*fixed}, {-1});
+  return moveaxis(Apply(op, {&moved}, {&attr, 1}), {-1}, {*fixed});
 }
 
 Tensor Cumulative(OpId op, const Tensor& x, int64_t axis, std::optional<DType> dtype,

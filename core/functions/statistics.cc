@@ -1,6 +1,7 @@
 #include <bit>
 #include <cmath>
 
+#include "core/check.h"
 #include "core/functions/composite.h"
 
 namespace frazil {
@@ -134,6 +135,15 @@ Tensor logical_and(const Arg& a, const Arg& b) { return Logical(OpId::k_bitwise_
 Tensor logical_or(const Arg& a, const Arg& b) { return Logical(OpId::k_bitwise_or, a, b); }
 Tensor logical_xor(const Arg& a, const Arg& b) { return Logical(OpId::k_bitwise_xor, a, b); }
 Tensor logical_not(const Tensor& x) { return x.ok() ? bitwise_invert(astype(x, DType::kBool)) : x; }
+
+Tensor share_extreme(const Tensor& g, const Tensor& x, const Tensor& y, const Axes& axes) {
+  const std::optional<int64_t> mask = AxisMask(axes, x.rank());
+  FZ_CHECK(mask.has_value());
+  return Composite(CompositeId::k_share_extreme, {&g, &x, &y}, {&*mask, 1}, [&] {
+    const Tensor hit = astype(equal(x, y), g.dtype());
+    return g * hit / sum(hit, axes, true);
+  });
+}
 
 }  // namespace ops
 }  // namespace frazil

@@ -26,6 +26,7 @@ constexpr int kCheap = 8;  // instructions that may be repeated along a broadcas
 constexpr int64_t kMaxUnrolled = 16;
 constexpr int64_t kMinPoints = 16;      // points of a space that is worth it
 constexpr int kMaxUnrolledCost = 1200;  // instructions when one is
+constexpr int64_t kNarrow = 4;  // an innermost axis that leaves most lanes of its vectors empty
 
 constexpr int kMaxLoops = 8;
 constexpr int64_t kMaxLongRow = 64 * kir::kChunk;  // what a block's partial results are made for
@@ -37,8 +38,8 @@ int CostOf(const Node& node) { return cost::Instructions(node.op, node.dtype); }
 class Analyser {
  public:
   Analyser(const Graph& graph, absl::Span<const int32_t> nodes, absl::Span<const int32_t> outputs,
-           bool unroll)
-      : graph_(graph), single_(nodes.size() == 1), unroll_(unroll) {
+           bool unroll, int narrow = -1)
+      : graph_(graph), single_(nodes.size() == 1), unroll_(unroll), narrow_(narrow) {
     space_.nodes.assign(nodes.begin(), nodes.end());
     space_.outputs.assign(outputs.begin(), outputs.end());
   }
@@ -329,10 +330,11 @@ class Analyser {
     return n;
   }
 
-  // Chooses which short reductions are written out: all of them. False: none, or it is not worth
-  // it.
+  // Chooses which short reductions are written out: all of them; and the narrow axis, if one is
+  // given. False: none, or it is not worth it.
   bool FindUnrolled() {
     if (node(space_.nodes[0]).device.kind() != DeviceKind::kCpu) return false;
+    if (narrow_ >= 0) space_.unrolled.push_back(narrow_);
     for (int32_t id : space_.nodes) {
       if (Info(node(id).op).klass != OpClass::kReduce) continue;
       const std::vector<int> axes = ReducedAxes(id);
@@ -634,6 +636,7 @@ class Analyser {
   const bool single_;
   bool rolled_ = false;  // has a loop of the roll pass
   const bool unroll_;
+  const int narrow_;  // an axis to be written out, or -1
   Space space_;
   std::vector<int> parent_;  // union-find over axis variables
 };
@@ -683,7 +686,13 @@ std::optional<Space> Analyse(const Graph& graph, absl::Span<const int32_t> nodes
   if (short_ones) {
     if (std::optional<Space> space = Analyser(graph, nodes, outputs, true).Run()) return space;
   }
-  return Analyser(graph, nodes, outputs, false).Run();
+  std::optional<Space> space = Analyser(graph, nodes, outputs, false).Run();
+  if (!space || space->has_loop || space->repeat >= 0 || space->parallel.size() < 2) return space;
+  // Rows of a few elements: lanes may do better along another axis.
+  const int narrow = space->parallel.back();
+  if (space->extents[narrow] > kNarrow || space->pinned[narrow]) return space;
+  std::optional<Space> other = Analyser(graph, nodes, outputs, true, narrow).Run();
+  return other && other->compute < space->compute ? std::move(other) : std::move(space);
 }
 
 bool IsNear(const Space& space, const std::vector<int64_t>& strides) {

@@ -190,6 +190,8 @@ class Estimator {
           cost::Elements(in_loop ? count : count * padding_, cost::kMoveSlots, width_);
     } else if (!space_.unrolled.empty() && IsNear(space_, strides)) {
       space_.compute += cost::Elements(count, cost::kTurnSlots, width_);
+    } else if (step == 2 && width_ == 4 && !in_loop) {  // two vectors for one
+      space_.compute += cost::Elements(count, cost::kTurnSlots, width_);
     } else {
       space_.compute += cost::Points(count, cost::kGatherSlots);
     }

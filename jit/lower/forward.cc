@@ -83,6 +83,20 @@ V FloorMod(V a, V b) {
   return select(r == zero, select(b < zero, K(a, -0.0), zero), r);
 }
 
+V SignBit(V a) {
+  if (!IsFloat(a.type)) return a < K(a, 0.0);
+  // Of 16 bits before they are widened: GPUs drop the sign of a NaN there.
+  const kir::Inst& made = a.builder->kernel()->body[a.id];
+  if (made.op == kir::Op::kCast && IsHalf(a.builder->kernel()->body[made.a].type)) {
+    const V half{a.builder, made.a, a.builder->kernel()->body[made.a].type};
+    const V bits = cast(DType::kU32, bitcast(DType::kU16, half));
+    return (bits >> KBits(bits, 15)) != KBits(bits, 0);
+  }
+  const bool f64 = a.type == DType::kF64;
+  const V bits = bitcast(f64 ? DType::kU64 : DType::kU32, a);
+  return (bits >> KBits(bits, f64 ? 63 : 31)) != KBits(bits, 0);
+}
+
 V Power(V a, V b) {
   if (IsFloat(a.type)) return Fn(kPow, a, b);
   const V zero = K(a, 0.0), one = K(a, 1.0);

@@ -18,6 +18,7 @@ kir::ReduceKind ReduceKindOf(OpId op);
 // Helpers the table names, also used by tests.
 kir::V FloorDiv(kir::V a, kir::V b);  // rounded down; integers: x // 0 is 0
 kir::V FloorMod(kir::V a, kir::V b);  // the divisor's sign; integers: x % 0 is 0
+kir::V SignBit(kir::V a);             // of numbers, zeros and NaN alike
 kir::V Power(kir::V a, kir::V b);  // integers wrap; a negative exponent truncates the exact result
 
 }  // namespace frazil::jit

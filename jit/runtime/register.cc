@@ -6,6 +6,7 @@
 #include "jit/runtime/cuda/memory.h"
 #include "jit/runtime/eager.h"
 #include "jit/runtime/segment.h"
+#include "kernels/gemm/asmjit_stderr.h"
 #include "tracer/trace.h"
 
 namespace frazil::jit {
@@ -14,6 +15,7 @@ void RegisterJit() {
   static const bool once = [] {
     // Debian builds the library with this check on; it is most of what a lock costs.
     absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+    gemm::SetAsmjitStderr();
     GlobalRuntime().eager = EagerDoor();
     autograd::RegisterTape();
     RegisterSegmentCompiler();

@@ -7,6 +7,8 @@
 #include "core/long_work.h"
 #include "kernels/conv/conv.h"
 #include "kernels/conv/dense.h"
+#include "kernels/conv/padded.h"
+#include "kernels/conv/weight_lines.h"
 #include "kernels/gemm/blocked.h"
 
 namespace frazil {
@@ -105,6 +107,22 @@ void Part(const ConvArgs& g, const Patches<U>& patches, const View<U>& other, in
   }
 }
 
+// S: float or double. `g` as TakeImage and TakeMatrix leave it.
+template <typename S>
+bool TryLines(const ConvArgs& g, const std::array<int64_t, 4>& extents, Isa isa) {
+  ConvArgs dense = g;
+  if (g.shape.outputs > 1 && g.other_strides[3] != 1) {
+    if (!conv::LiesInLines(g)) return false;
+    const S* data = static_cast<const S*>(g.other);
+    dense.other = conv::CopyDense(data, extents.data(), g.other_strides, Scratch::kOther);
+    dense.other_strides = {extents[1] * extents[2] * extents[3], extents[2] * extents[3],
+                           extents[3], 1};
+  }
+  const auto stride = conv::OneStride(extents.data(), dense.other_strides.data(), 3);
+  const View<S> other{static_cast<const S*>(dense.other), *stride, dense.other_strides[3]};
+  return conv::TryWeightLines(dense, other, ResolveIsa(isa));
+}
+
 }  // namespace
 
 void ConvWeights(const ConvArgs& args, Isa isa) {
@@ -118,7 +136,10 @@ void ConvWeights(const ConvArgs& args, Isa isa) {
     }
     ConvArgs g = args;
     conv::TakeImage<U>(&g);
-    const View<U> other = conv::TakeMatrix<U>(&g, {s.batch, s.out_h, s.out_w, s.outputs});
+    const std::array<int64_t, 4> extents = {s.batch, s.out_h, s.out_w, s.outputs};
+    const View<U> other = conv::TakeMatrix<U>(&g, extents);
+    if (g.dtype == DType::kF32 && TryLines<float>(g, extents, isa)) return;
+    if (g.dtype == DType::kF64 && TryLines<double>(g, extents, isa)) return;
     const Patches<U> patches = conv::PatchesOf<U>(g);
     ParallelFor(s.window(), kFewestColumns, [&](int64_t begin, int64_t end) {
       Part(args, patches, other, begin, end, ResolveIsa(isa));

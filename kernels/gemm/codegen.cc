@@ -26,7 +26,7 @@ constexpr int kStepsAhead = 8;  // of A by columns: few, for they may share two 
 // Writes one kernel. Registers: rdi the call; rax, r8, r9 rows 0, 5, 10 of A; rsi lda, r10 3*lda;
 // rdx B, rcx ldb; r11 the k counter. Before and after the k loop rax and rcx walk C. A kernel that
 // looks ahead has the next tile of C in rbx, ldc in rbp and what comes after it in r12; or its list
-// in rbx.
+// in rbx. One with runs has the list of them in rbx, their count in rbp and row 15 of A in r12.
 class KernelWriter {
  public:
   KernelWriter(x86::Assembler* as, const KernelShape& s)
@@ -48,7 +48,7 @@ class KernelWriter {
   }
 
   void Write() {
-    if (s_.ahead != Ahead::kNone) {
+    if (SavesRegisters()) {
       for (const Gp& r : {x86::rbx, x86::rbp, x86::r12}) as_.push(r);
     }
     if (s_.masked) LoadMask();
@@ -59,10 +59,10 @@ class KernelWriter {
     } else {
       StartAccumulators();
       LoadPointers();
-      KLoop();
+      s_.runs ? Runs() : KLoop();
       StoreAccumulators();
     }
-    if (s_.ahead != Ahead::kNone) {
+    if (SavesRegisters()) {
       for (const Gp& r : {x86::r12, x86::rbp, x86::rbx}) as_.pop(r);
     }
     as_.vzeroupper();
@@ -77,6 +77,7 @@ class KernelWriter {
   bool Listed() const { return s_.ahead == Ahead::kListed; }
   // Each step of an A by columns is another line, which the first-level cache does not keep.
   bool FetchesSteps() const { return Listed() && s_.a == ALayout::kColumns; }
+  bool SavesRegisters() const { return s_.ahead != Ahead::kNone || s_.runs; }
   bool IsMasked(int j) const { return s_.masked && j == s_.nv - 1; }
   // With one vector a row nothing is gained by keeping the broadcast value in a register.
   bool BroadcastsInFma() const {
@@ -152,20 +153,27 @@ class KernelWriter {
   }
 
   static Gp Base(int i) {
-    const Gp bases[] = {x86::rax, x86::r8, x86::r9};
+    const Gp bases[] = {x86::rax, x86::r8, x86::r9, x86::r12};
     return bases[i];
   }
   int Bases() const {
     return s_.a == ALayout::kColumns ? 1 : (s_.mr + kRowsPerBase - 1) / kRowsPerBase;
   }
 
-  void LoadPointers() {
-    as_.mov(x86::rax, Field(offsetof(KernelCall, a)));
-    as_.mov(x86::rsi, Field(offsetof(KernelCall, lda)));
-    as_.lea(x86::r10, x86::ptr(x86::rsi, x86::rsi, 1));
+  // Of the rows of A behind those of rax.
+  void MoveBases() {
     for (int base = 1; base < Bases(); ++base) {
       as_.lea(Base(base), x86::ptr(Base(base - 1), x86::rsi, 2));
       as_.add(Base(base), x86::rsi);
+    }
+  }
+
+  void LoadPointers() {
+    as_.mov(x86::rsi, Field(offsetof(KernelCall, lda)));
+    as_.lea(x86::r10, x86::ptr(x86::rsi, x86::rsi, 1));
+    if (!s_.runs) {
+      as_.mov(x86::rax, Field(offsetof(KernelCall, a)));
+      MoveBases();
     }
     as_.mov(x86::rdx, Field(offsetof(KernelCall, b)));
     as_.mov(x86::rcx, Field(offsetof(KernelCall, ldb)));
@@ -320,6 +328,21 @@ class KernelWriter {
     as_.bind(done);
   }
 
+  void Runs() {
+    const Label run = as_.newLabel();
+    as_.mov(x86::rbx, Field(offsetof(RunsCall, runs)));
+    as_.mov(x86::rbp, Field(offsetof(RunsCall, count)));
+    as_.bind(run);
+    as_.mov(x86::rax, x86::ptr(x86::rbx, offsetof(Run, a)));
+    as_.add(x86::rax, Field(offsetof(KernelCall, a)));
+    MoveBases();
+    as_.mov(x86::r11, x86::ptr(x86::rbx, offsetof(Run, k)));
+    as_.add(x86::rbx, sizeof(Run));
+    KLoop();
+    as_.dec(x86::rbp);
+    as_.jnz(run);
+  }
+
   // C = +0 where it does not continue.
   void StartC() {
     Label done = as_.newLabel();
@@ -415,19 +438,20 @@ Kernel Generate(const KernelShape& shape) {
       Assemble([&](x86::Assembler& as) { KernelWriter(&as, shape).Write(); }));
 }
 
-constexpr int kMaxRows = 14;
+constexpr int kMaxRows = kMostRowsOfRuns;
 
 int SlotOf(const KernelShape& s) {
   int slot = s.f64;
   slot = slot * 2 + (s.isa == Isa::kAvx512);
   slot = slot * 2 + s.masked;
   slot = slot * 2 + (s.a == ALayout::kColumns);
+  slot = slot * 2 + s.runs;
   slot = slot * kAheads + int(s.ahead);
   slot = slot * kSteps + int(s.step);
   slot = slot * kMaxRows + s.mr - 1;
   return slot * kMaxVectors + s.nv - 1;
 }
-constexpr int kSlots = 16 * kAheads * kSteps * kMaxRows * kMaxVectors;
+constexpr int kSlots = 32 * kAheads * kSteps * kMaxRows * kMaxVectors;
 
 // Elements of all ones, then all zeros: a load that starts `lanes - columns` elements in is the
 // mask.
@@ -437,11 +461,12 @@ constexpr int32_t kMaskTable[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 
 
 int Lanes(Isa isa, bool f64) { return (isa == Isa::kAvx512 ? 64 : 32) / (f64 ? 8 : 4); }
 
-int MaxRows(Isa isa, int nv, Step step) {
+int MaxRows(Isa isa, int nv, Step step, bool runs) {
   static constexpr int8_t kWide[kMaxVectors] = {14, 14, 9, 6, 4, 4, 3, 2};
   static constexpr int8_t kNarrow[kMaxVectors] = {6, 6, 3, 2, 1, 1, 1, 1};
   static constexpr int8_t kWidePairs[kMaxVectors] = {14, 7, 4, 3, 2, 2, 1, 1};
   static constexpr int8_t kNarrowPairs[kMaxVectors] = {6, 3, 1, 1, 1, 1, 0, 0};
+  if (runs && isa == Isa::kAvx512 && nv == 1) return kMostRowsOfRuns;
   if (step == Step::kPairs) return (isa == Isa::kAvx512 ? kWidePairs : kNarrowPairs)[nv - 1];
   if (isa == Isa::kAvx2 && nv == 2 && (step == Step::kPlainHalves || step == Step::kWords))
     return 5;  // one register holds the product
@@ -457,7 +482,7 @@ Kernel GetKernel(const KernelShape& shape) {
   static std::atomic<Kernel> cache[kSlots];
   static std::mutex mutex;
   FZ_CHECK(shape.nv >= 1 && shape.nv <= kMaxVectors);
-  FZ_CHECK(shape.mr >= 1 && shape.mr <= MaxRows(shape.isa, shape.nv, shape.step));
+  FZ_CHECK(shape.mr >= 1 && shape.mr <= MaxRows(shape.isa, shape.nv, shape.step, shape.runs));
   std::atomic<Kernel>& slot = cache[SlotOf(shape)];
   Kernel kernel = slot.load(std::memory_order_acquire);
   if (kernel != nullptr) return kernel;

@@ -45,6 +45,7 @@ struct KernelShape {
   ALayout a;
   Ahead ahead = Ahead::kNone;
   Step step = Step::kFma;
+  bool runs = false;  // A lies in runs of k steps, which RunsCall lists; B goes on from run to run
 };
 
 // A cache line that a kernel fetches: `offset` bytes from `from[base / 8]` of the call.
@@ -80,6 +81,20 @@ struct ListedCall {
   const void* from[4];
 };
 
+// So many k steps of A from `a` on.
+struct Run {
+  const void* a;
+  int64_t k;
+};
+
+// Of a kernel with runs, which gets the address of `call`: its `a` is an offset in bytes to those
+// of the runs, its k is not looked at.
+struct RunsCall {
+  KernelCall call;
+  const Run* runs;
+  int64_t count;  // at least 1
+};
+
 inline constexpr int kAheadSteps = 4, kAheadBytes = 128;
 inline constexpr int kRowsAhead = 32;
 
@@ -87,7 +102,8 @@ inline constexpr int kRowsAhead = 32;
 int Lanes(Isa isa, bool f64);
 // The most rows a kernel with nv vectors a row can have, at most; nv is 1..kMaxVectors.
 inline constexpr int kMaxVectors = 8;
-int MaxRows(Isa isa, int nv, Step step = Step::kFma);
+inline constexpr int kMostRowsOfRuns = 16;  // lines of images are powers of two
+int MaxRows(Isa isa, int nv, Step step = Step::kFma, bool runs = false);
 
 // Sets the mask fields of `call` for `columns` (1..Lanes) columns in the last vector.
 void SetMask(const KernelShape& shape, int columns, KernelCall* call);

@@ -218,6 +218,20 @@ def test_dlpack_versions():
     assert "dltensor_versioned" not in repr(x.__dlpack__(max_version=(0, 8)))
 
 
+def test_dlpack_lends_what_nobody_else_holds():
+    def address(t):
+        return t.__cuda_array_interface__["data"][0]
+
+    x = gpu.randn(6).to_device("cuda")
+    assert address(fz.from_dlpack(Producer(x))) != address(x)
+    assert address(fz.from_dlpack(Producer(x), copy=False)) == address(x)
+    for held in (x.detach(), x[1:]):
+        with pytest.raises(BufferError, match="something else holds its"):
+            x.__dlpack__(max_version=(1, 0), copy=False)
+        del held
+        x.__dlpack__(max_version=(1, 0))
+
+
 @pytest.mark.parametrize("stream", [None, -1, LEGACY, PER_THREAD])
 def test_streams_of_consumers(stream):
     x = fz.ones(4, device="cuda") + 1
@@ -270,7 +284,7 @@ target = ctypes.c_uint64()
 call("cuMemAlloc_v2", ctypes.byref(target), ctypes.c_size_t(n))
 x = fz.ones(n // 4, dtype="float32", device="cuda") * 7
 address = x.__cuda_array_interface__["data"][0]
-capsule = x.__dlpack__(stream=stream.value, max_version=(1, 0))
+capsule = x.__dlpack__(stream=stream.value, max_version=(1, 0), copy=False)
 call("cuMemcpyDtoDAsync_v2", target, ctypes.c_uint64(address), ctypes.c_size_t(n), stream)
 del x, capsule
 y = fz.ones(n // 4, dtype="float32", device="cuda") * 9  # gets the same memory

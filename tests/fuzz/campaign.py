@@ -100,8 +100,19 @@ def first_difference(a, b):
     return next((what for (what, x), (_, y) in zip(a, b, strict=True) if x != y), None)
 
 
-def compare(programs, wanted, mode, environment, limit):
-    """(program, why) for those whose digests under an environment are not the wanted ones."""
+def compare(programs, wanted, mode, environment, limit, parts=None):
+    """(program, why) for those whose digests under an environment are not the wanted ones.
+
+    A few processes at a time; a part ends with the first program that ends its process.
+    """
+    parts = parts or min(os.cpu_count(), max(1, len(programs) // 10))
+    shares = [(programs[i::parts], wanted[i::parts]) for i in range(parts)]
+    with ThreadPoolExecutor(parts) as pool:
+        failures = list(pool.map(lambda s: compare_share(*s, mode, environment, limit), shares))
+    return [failure for part in failures for failure in part]
+
+
+def compare_share(programs, wanted, mode, environment, limit):
     with tempfile.NamedTemporaryFile(suffix=".pickle") as source:
         source.write(pickle.dumps(programs))
         source.flush()
@@ -115,11 +126,12 @@ def compare(programs, wanted, mode, environment, limit):
     return failures + ([(programs[len(got)], why)] if why else [])
 
 
-def reaches_a_gpu(program):
-    """Nothing of it is tied to the CPU: its BLAS, NumPy's memory that the program writes to."""
+def reaches_a_device(program):
+    """Nothing of it is tied to the CPU: its BLAS, NumPy's memory that the program writes to, an
+    array of NumPy's that it may take for a tensor."""
     source = text(program)
-    writes = ("memory *=", "memory +=", "memory[")
-    return "blas" not in source and not any(write in source for write in writes)
+    ties = ("blas", "memory *=", "memory +=", "memory[", "kept.append(np.asarray")
+    return not any(tie in source for tie in ties)
 
 
 class Server:

@@ -14,7 +14,7 @@ NIGHTLY = bool(os.environ.get("FRAZIL_NIGHTLY"))
 COUNT = int(os.environ.get("FRAZIL_FUZZ_COUNT", 200_000 if NIGHTLY else 10_000))
 SAMPLE = 40_000 if NIGHTLY else 1000  # of these, run elsewhere as well
 FIRST = int(os.environ.get("FRAZIL_FUZZ_SEED", "0"))
-LIMIT = 3000 if NIGHTLY else 600  # seconds for a process
+LIMIT = 20_000 if NIGHTLY else 600  # seconds for a process
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ FLOATS = ["float32", "float32", "float64", "float16", "bfloat16"]
 INTS = ["int64", "int32", "uint8", "int8", "int16"]
 TURNS = ["default", "default", "blas", "blas", "no_grad"]
 ROWS = [row for row in _frazil.op_table() if row["class"] == "elementwise"]
+UNARY = [row["name"] for row in ROWS if row["arity"] == 1 and row["name"] != "signbit"]
 
 
 class Expressions:
@@ -120,6 +121,8 @@ class Expressions:
         x = self.x(lambda t: t.dtype.name.startswith(("int", "uint", "bool")) if dtypes else True)
         if row["name"] == "where":
             return f"fz.where({x} > 0, {x}, {self.operand(x)})"
+        if row["name"] == "signbit":  # a NaN that arithmetic made has either sign
+            return f"fz.signbit(fz.nan_to_num({x}))"
         if row["arity"] == 1:
             return f"fz.{row['name']}({x})"
         other = self.operand(x)
@@ -142,7 +145,7 @@ class Expressions:
         x = self.x()
         y = self.like(x)
         t = self.value(x)
-        unary = self.pick(*(row["name"] for row in ROWS if row["arity"] == 1))
+        unary = self.pick(*UNARY)
         often = self.pick("abs", "negative", "sign", "floor", "tanh", "round")
         other = f"fz.astype({x}, fz.{self.any_dtype()})"
         # A temporary may be replaced by another.

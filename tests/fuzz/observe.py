@@ -23,7 +23,8 @@ USUAL = "exact" if HOME else "default"  # libraries of GPUs add up in orders of 
 if HOME:
 
     def at_home(make, *args, **options):
-        options.pop("copy", None)  # memory of the host is not borrowed there
+        if options.get("copy") is False:
+            del options["copy"]  # memory of the host is not borrowed there
         return make(*args, **{"device": HOME, **options})
 
     for names, makers in (

@@ -53,11 +53,11 @@ def test_fuzz(record):
     count = 8 if TINY else 2000
     programs, digests, ran, _, failures = campaign.generate(0, count, count, 3000)
     assert ran == count and not failures
-    chosen = [i for i, program in enumerate(programs) if campaign.reaches_a_gpu(program)]
+    chosen = [i for i, program in enumerate(programs) if campaign.reaches_a_device(program)]
     programs, digests = [programs[i] for i in chosen], [digests[i] for i in chosen]
     found = []
     for mode in ("eager", "trace"):
-        differing = campaign.compare(programs, digests, mode, {"FUZZ_DEVICE": "cuda"}, 3000)
+        differing = campaign.compare(programs, digests, mode, {"FUZZ_DEVICE": "cuda"}, 3000, 1)
         found += [(program.seed, mode, why) for program, why in differing]
     record.checks["fuzz"] = f"{len(programs)} programs, eager and traced, {len(found)} differ"
     assert not found, found[:5]

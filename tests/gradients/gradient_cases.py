@@ -73,6 +73,12 @@ DOMAINS = {  # where the table's domain is too wide for differences, or a kink i
     "sqrt": (0.3, 2.9),
     "log": (0.3, 2.9),
     "log1p": (-0.6, 2.9),
+    "log2": (0.3, 2.9),
+    "log10": (0.3, 2.9),
+    "asin": (-0.8, 0.8),
+    "acos": (-0.8, 0.8),
+    "acosh": (1.3, 2.9),
+    "atanh": (-0.8, 0.8),
     "divide": (0.6, 2.9),
     "remainder": (0.55, 2.9),
     "floor_divide": (0.55, 2.9),
@@ -218,6 +224,10 @@ def assign_box(x, v):
     return y * y
 
 
+def share_extreme(x, w):
+    return fz.grad(lambda y: fz.sum(fz.max(y, axis=(1, 3)) * w))(x)
+
+
 def put_slice(x, v):
     y = x * 2
     y[::3] = v * v
@@ -361,6 +371,7 @@ def composite_cases():
         yield one(name, "transposed", lambda x, f=f: f(x.T), (3, 2))
     yield one("assign_box", "box", assign_box, (4, 3), (2, 2))
     yield one("assign_box", "number", assign_box, (4, 3), ())
+    yield one("share_extreme", "pool", share_extreme, (2, 2, 3, 2), (2, 3))
     yield one("clip", "both", lambda x: fz.clip(x, -1, 1.5), (2, 4))
     yield one("clip", "min", lambda x: fz.clip(x, min=0.01), (5,))
     yield one("clip", "max", lambda x: fz.clip(x, max=0.01), (5,))

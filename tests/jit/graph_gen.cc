@@ -132,6 +132,8 @@ class Grower {
     const int rank = At(x).layout->rank;
     switch (Info(op).klass) {
       case OpClass::kElementwise: {
+        // A NaN that arithmetic made has either sign.
+        if (op == OpId::k_signbit && IsFloat(At(x).dtype)) return false;
         const int32_t operands[] = {x, y, z};
         return Try(op, absl::MakeConstSpan(operands, Info(op).arity), {});
       }

@@ -135,6 +135,24 @@ F FloatOp(OpId op, F a, F b) {
       return std::atan(a);
     case OpId::k_tanh:
       return std::tanh(a);
+    case OpId::k_log2:
+      return std::log2(a);
+    case OpId::k_log10:
+      return std::log10(a);
+    case OpId::k_asin:
+      return std::asin(a);
+    case OpId::k_acos:
+      return std::acos(a);
+    case OpId::k_sinh:
+      return std::sinh(a);
+    case OpId::k_cosh:
+      return std::cosh(a);
+    case OpId::k_asinh:
+      return std::asinh(a);
+    case OpId::k_acosh:
+      return std::acosh(a);
+    case OpId::k_atanh:
+      return std::atanh(a);
     case OpId::k_erf:
       return std::erf(a);
     case OpId::k_sqrt:
@@ -204,6 +222,8 @@ uint64_t Scalar(OpId op, DType in, DType out, uint64_t a, uint64_t b, uint64_t c
       return std::isinf(x);
     case OpId::k_isfinite:
       return std::isfinite(x);
+    case OpId::k_signbit:
+      return IsFloat(in) ? std::signbit(x) : ToInt(in, a) < 0;
     case OpId::k_astype:
       if (in == out) return a;
       if (IsBool(out)) return IsFloat(in) ? x != 0 || std::isnan(x) : ToInt(in, a) != 0;
@@ -482,6 +502,15 @@ bool IsInexact(OpId op) {
     case OpId::k_tan:
     case OpId::k_atan:
     case OpId::k_tanh:
+    case OpId::k_log2:
+    case OpId::k_log10:
+    case OpId::k_asin:
+    case OpId::k_acos:
+    case OpId::k_sinh:
+    case OpId::k_cosh:
+    case OpId::k_asinh:
+    case OpId::k_acosh:
+    case OpId::k_atanh:
     case OpId::k_erf:
     case OpId::k_pow:
       return true;

@@ -8,6 +8,7 @@
 #include "core/cost.h"
 #include "core/str.h"
 #include "gtest/gtest.h"
+#include "jit/graph/space.h"
 #include "jit/runtime/eager.h"
 #include "jit/runtime/memory_plan.h"
 #include "jit/runtime/plan_impl.h"
@@ -522,6 +523,22 @@ TEST(Plan, OverwritesNothingThatIsRepeated) {
   const auto got = MustRun(*plan, 1, inputs);
   EXPECT_NE(got[0]->data, inputs[0]->data) << plan->Dump();
   EXPECT_EQ(Differences(*got[0], *want[0]), "");
+}
+
+// Rows of two elements would leave most lanes empty; where all lies densely they are one long row.
+TEST(Plan, LanesRunAlongAnotherAxisThanANarrowOne) {
+  const auto graph_of = [](const char* strides) {
+    return MustParse(StrCat("graph (f32[500,2], f32[500,2] strides ", strides,
+                            ") {\n %2 = multiply %0, %1 : f32[500,2]\n return %2\n}"));
+  };
+  const int32_t node[] = {2};
+  const Graph graph = graph_of("[1,0]");
+  EXPECT_EQ(Analyse(graph, node, node)->unrolled.size(), 1u);
+  EXPECT_TRUE(Analyse(graph_of("[2,1]"), node, node)->unrolled.empty());
+  Rng rng(8);
+  const std::vector<ValueRef> inputs = RandomInputs(rng, graph);
+  const auto got = MustRun(*MustCompile(graph, {}), 1, inputs);
+  EXPECT_EQ(Differences(*got[0], *(*RunOpByOp(graph, inputs))[0]), "");
 }
 
 }  // namespace

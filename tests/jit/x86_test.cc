@@ -286,6 +286,26 @@ TEST_P(X86Test, RowsOfEveryLayout) {
   }
 }
 
+// Layouts are drawn; many have lanes two elements apart, which AVX-512 takes from whole vectors.
+TEST_P(X86Test, EverySecondElement) {
+  for (DType t : {DType::kF32, DType::kI32}) {
+    Kernel k;
+    k.name = "second";
+    k.rank = 2;
+    k.buffers = {In("x", t, {Stride::kAny, Stride::kAny}),
+                 Out("o", t, {Stride::kAny, Stride::kAny})};
+    kir::Builder b(&k);
+    const kir::V x = b.Load(0);
+    b.Store(1, x + x);
+    for (int i = 0; i < 12; ++i) {
+      RunSizes(k);
+      if (HasFatalFailure()) return;
+    }
+    constexpr uint8_t kPermuteTwo = 0x7f;
+    EXPECT_EQ(HasEvex(*got_, 2, kPermuteTwo, IsAny), GetParam().isa == Isa::kAvx512);
+  }
+}
+
 TEST_P(X86Test, OffsetsAndPredicates) {
   for (DType t : kAll) {
     for (Stride stride : {Stride::kOne, Stride::kAny, Stride::kZero}) {

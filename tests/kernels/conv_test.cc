@@ -146,8 +146,33 @@ TEST(Conv, Lines) {
   }
 }
 
+// Sums over runs: widths and outputs around the tiles' edges; pieces that end within a line, or
+// hold many small images; lines that are far apart.
+TEST(Conv, Runs) {
+  std::mt19937_64 rng(5);
+  for (int64_t width : {7, 15, 16, 17, 33}) {
+    for (int64_t outputs : {1, 16, 17, 32, 49}) {
+      Check<float>(rng, Shape(2, 5, width, 3, 3, 3, outputs, 1, 1, 1), 0, 0, width == 7);
+      Check<double>(rng, Shape(1, 4, width, 5, 2, 3, outputs, 1, 1, 1), 0, outputs == 17, false);
+    }
+  }
+  for (int64_t size : {3, 7, 8}) {
+    Check<float>(rng, Shape(40, size, size, 4, 3, 3, 20, 1, 1, 1), 0, 0, true);
+    Check<float>(rng, Shape(40, size, size, 4, 3, 3, 20, 2, 1, 1), 1, 1, false);
+    Check<float>(rng, Shape(9, size, size, 9, 1, 1, 20, 1, 0, 1), 0, 0, false);
+  }
+  Check<float>(rng, Shape(3, 30, 31, 1, 3, 5, 6, 3, 2, 1), 0, 0, true);
+  Check<float>(rng, Shape(2, 70, 33, 2, 5, 3, 6, 1, 2, 1), 0, 0, false);
+  ConvShape s = Shape(4, 20, 23, 3, 3, 3, 10, 2, 0, 1);
+  s.dilation_h = 4, s.out_h = (20 - 9) / 2 + 1;
+  Check<float>(rng, s, 0, 0, false);
+  s.left = -3, s.top = 5, s.out_w = 8, s.out_h = 12;
+  Check<double>(rng, s, 0, 0, false);
+}
+
 // Every way in which threads share the work: lines, blocks of patches for each thread, one block
-// for all, the plain product, columns of the gradient; and several callers at once.
+// for all, the plain product, columns, rows and chunks of the gradient; and several callers at
+// once.
 TEST(Conv, Threads) {
   const auto check = [](uint64_t seed) {
     std::mt19937_64 rng(seed);
@@ -158,6 +183,7 @@ TEST(Conv, Threads) {
     Check<Half>(rng, Shape(1, 10, 10, 60, 3, 3, 20, 1, 1, 2), 0, 2, false);
     Check<float>(rng, Shape(1, 6, 6, 600, 3, 3, 9, 1, 0, 1), 1, 2, false);
     Check<float>(rng, Shape(2, 40, 40, 20, 1, 1, 30, 1, 0, 1), 0, 0, false);
+    Check<float>(rng, Shape(11, 33, 32, 2, 3, 3, 5, 1, 1, 1), 0, 0, false);
   };
   const int before = NumThreads();
   for (const int threads : {1, 2, 3, 5}) {

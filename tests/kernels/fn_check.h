@@ -39,11 +39,16 @@ struct Reference {
   Wide (*f64)(Wide);
 };
 inline constexpr Reference kReferences[] = {
-    {Fn::kExp, std::exp, std::exp}, {Fn::kExpm1, std::expm1, std::expm1},
-    {Fn::kLog, std::log, std::log}, {Fn::kLog1p, std::log1p, std::log1p},
-    {Fn::kSin, std::sin, std::sin}, {Fn::kCos, std::cos, std::cos},
-    {Fn::kTan, std::tan, std::tan}, {Fn::kTanh, std::tanh, std::tanh},
-    {Fn::kErf, std::erf, std::erf}, {Fn::kAtan, std::atan, std::atan},
+    {Fn::kExp, std::exp, std::exp},       {Fn::kExpm1, std::expm1, std::expm1},
+    {Fn::kLog, std::log, std::log},       {Fn::kLog1p, std::log1p, std::log1p},
+    {Fn::kSin, std::sin, std::sin},       {Fn::kCos, std::cos, std::cos},
+    {Fn::kTan, std::tan, std::tan},       {Fn::kTanh, std::tanh, std::tanh},
+    {Fn::kErf, std::erf, std::erf},       {Fn::kAtan, std::atan, std::atan},
+    {Fn::kLog2, std::log2, std::log2},    {Fn::kLog10, std::log10, std::log10},
+    {Fn::kAsin, std::asin, std::asin},    {Fn::kAcos, std::acos, std::acos},
+    {Fn::kSinh, std::sinh, std::sinh},    {Fn::kCosh, std::cosh, std::cosh},
+    {Fn::kAsinh, std::asinh, std::asinh}, {Fn::kAcosh, std::acosh, std::acosh},
+    {Fn::kAtanh, std::atanh, std::atanh},
 };
 
 inline bool Nightly() { return std::getenv("FRAZIL_NIGHTLY") != nullptr; }

@@ -101,6 +101,15 @@ TEST(Fn, AtanF64) {
   CheckF64(Fn::kAtan, -4, 4, {0.41421356237309498, 1, 2.414213562373095, 0x1p53, 0x1p60});
 }
 TEST(Fn, TanhF64) { CheckF64(Fn::kTanh, -22, 22, {0.17328679513998632, 19.0615, 21.9999}); }
+TEST(Fn, Log2F64) { CheckF64(Fn::kLog2, 0.5, 2, {0.9999999999999994, 0.7071067811865475}); }
+TEST(Fn, Log10F64) { CheckF64(Fn::kLog10, 0.25, 4, {0.9999999999999994, 1.4142135623730945}); }
+TEST(Fn, AsinF64) { CheckF64(Fn::kAsin, -1, 1, {0.4999999999999998, 0.9999999999999991}); }
+TEST(Fn, AcosF64) { CheckF64(Fn::kAcos, -1, 1, {0.4999999999999998, 0.9999999999999991}); }
+TEST(Fn, SinhF64) { CheckF64(Fn::kSinh, -4, 4, {0.9999999999999996, 40, 709.7827, 710.4758}); }
+TEST(Fn, CoshF64) { CheckF64(Fn::kCosh, -4, 4, {0.34657359027997264, 40, 709.7827, 710.4758}); }
+TEST(Fn, AsinhF64) { CheckF64(Fn::kAsinh, -4, 4, {0x1p-28, 1, 0x1p60, 1e308}); }
+TEST(Fn, AcoshF64) { CheckF64(Fn::kAcosh, 1, 4, {1, 1.4142135623730945, 0x1p60, 1e308}); }
+TEST(Fn, AtanhF64) { CheckF64(Fn::kAtanh, -1, 1, {0x1p-28, 0.5, 0.9999999999999991}); }
 TEST(Fn, ErfF64) { CheckF64(Fn::kErf, -6.1, 6.1, {0.9999999999999996, 5.9215871957945}); }
 
 // ---- pow ----
@@ -209,17 +218,19 @@ void CheckSpecial() {
   using L = std::numeric_limits<T>;
   const T inf = L::infinity(), nan = L::quiet_NaN(), zero = 0, tiny = L::denorm_min();
   for (Fn f : {Fn::kExp, Fn::kExpm1, Fn::kLog, Fn::kLog1p, Fn::kSin, Fn::kCos, Fn::kTan, Fn::kTanh,
-               Fn::kErf, Fn::kAtan}) {
+               Fn::kErf, Fn::kAtan, Fn::kLog2, Fn::kLog10, Fn::kAsin, Fn::kAcos, Fn::kSinh,
+               Fn::kCosh, Fn::kAsinh, Fn::kAcosh, Fn::kAtanh}) {
     ExpectSame(f, nan, nan);
     ExpectSame(f, -nan, nan);
   }
-  for (Fn f : {Fn::kExpm1, Fn::kLog1p, Fn::kSin, Fn::kTan, Fn::kTanh, Fn::kErf, Fn::kAtan}) {
+  for (Fn f : {Fn::kExpm1, Fn::kLog1p, Fn::kSin, Fn::kTan, Fn::kTanh, Fn::kErf, Fn::kAtan,
+               Fn::kAsin, Fn::kSinh, Fn::kAsinh, Fn::kAtanh}) {
     ExpectSame(f, zero, zero);
     ExpectSame(f, -zero, -zero);
     ExpectSame(f, tiny, tiny);
     ExpectSame(f, -tiny, -tiny);
   }
-  for (Fn f : {Fn::kExp, Fn::kCos}) {
+  for (Fn f : {Fn::kExp, Fn::kCos, Fn::kCosh}) {
     for (T x : {zero, -zero, tiny, -tiny}) ExpectSame(f, x, T(1));
   }
   for (Fn f : {Fn::kSin, Fn::kCos, Fn::kTan}) {
@@ -239,6 +250,42 @@ void CheckSpecial() {
   ExpectSame(Fn::kLog, -tiny, nan);
   ExpectSame(Fn::kLog, -inf, nan);
   ExpectSame(Fn::kLog, inf, inf);
+  for (Fn f : {Fn::kLog2, Fn::kLog10}) {
+    ExpectSame(f, zero, -inf);
+    ExpectSame(f, -zero, -inf);
+    ExpectSame(f, T(1), zero);
+    for (T x : {T(-1), -tiny, -inf}) ExpectSame(f, x, nan);
+    ExpectSame(f, inf, inf);
+  }
+  for (int e = L::min_exponent - L::digits; e < L::max_exponent; ++e)
+    ExpectSame(Fn::kLog2, std::ldexp(T(1), e), T(e));
+  for (int e = 0; e <= (sizeof(T) == 8 ? 22 : 10); ++e) {
+    T power = 1;
+    for (int i = 0; i < e; ++i) power *= 10;
+    ExpectSame(Fn::kLog10, power, T(e));
+  }
+  for (Fn f : {Fn::kAsin, Fn::kAcos, Fn::kAtanh}) {
+    for (T x : {1 + L::epsilon(), L::max(), inf}) ExpectSame(f, x, nan), ExpectSame(f, -x, nan);
+  }
+  ExpectSame(Fn::kAsin, T(1), T(M_PI_2l));
+  ExpectSame(Fn::kAsin, T(-1), T(-M_PI_2l));
+  ExpectSame(Fn::kAcos, T(1), zero);
+  ExpectSame(Fn::kAcos, T(-1), T(M_PIl));
+  for (T x : {zero, -zero, tiny}) ExpectSame(Fn::kAcos, x, T(M_PI_2l));
+  ExpectSame(Fn::kAtanh, T(1), inf);
+  ExpectSame(Fn::kAtanh, T(-1), -inf);
+  for (T x : {inf, L::max()}) {
+    ExpectSame(Fn::kSinh, x, inf);
+    ExpectSame(Fn::kSinh, -x, -inf);
+    ExpectSame(Fn::kCosh, x, inf);
+    ExpectSame(Fn::kCosh, -x, inf);
+  }
+  ExpectSame(Fn::kAsinh, inf, inf);
+  ExpectSame(Fn::kAsinh, -inf, -inf);
+  ExpectSame(Fn::kAcosh, inf, inf);
+  ExpectSame(Fn::kAcosh, T(1), zero);
+  for (T x : {1 - L::epsilon() / 2, zero, T(-1), T(-9e7), L::lowest(), -inf})
+    ExpectSame(Fn::kAcosh, x, nan);
   ExpectSame(Fn::kLog1p, T(-1), -inf);
   ExpectSame(Fn::kLog1p, -1 - L::epsilon(), nan);
   ExpectSame(Fn::kLog1p, -inf, nan);
@@ -271,7 +318,7 @@ void CheckRange() {
       ASSERT_LE(std::fabs(Call<T>(f, x)), 1) << x;
     ASSERT_GE(Call<T>(Fn::kExp, x), 0) << x;
     ASSERT_GE(Call<T>(Fn::kExpm1, x), -1) << x;
-    for (Fn f : {Fn::kSin, Fn::kTan, Fn::kTanh, Fn::kErf, Fn::kAtan})
+    for (Fn f : {Fn::kSin, Fn::kTan, Fn::kTanh, Fn::kErf, Fn::kAtan, Fn::kSinh, Fn::kAsinh})
       ASSERT_EQ(Call<T>(f, -x), -Call<T>(f, x)) << x;
     ASSERT_EQ(Call<T>(Fn::kCos, -x), Call<T>(Fn::kCos, x)) << x;
   }

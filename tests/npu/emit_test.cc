@@ -140,5 +140,36 @@ TEST_P(EmitTest, EveryInstruction) {
   EXPECT_GT(emitter.counts.ran, 100) << emitter.counts.refusal;
 }
 
+// What fields of instructions and the table of parameters do not take.
+TEST_P(EmitTest, RefusesWhatCannotBeWritten) {
+  const Preset preset = *FindPreset(GetParam());
+  const auto refusal = [&](std::string_view text, absl::Span<const int64_t> extents,
+                           absl::Span<const int64_t> strides) {
+    const auto kernel = kir::Parse(text);
+    EXPECT_TRUE(kernel.ok()) << kernel.status();
+    return std::string(EmitKernel(*kernel, {extents, strides}, preset).status().message());
+  };
+  const char* row = R"(
+kernel rows(x: buf f32 [s,1], o: out f32 [s,1]) space 2
+  %0 = load x : f32
+  store o, %0
+)";
+  EXPECT_EQ(refusal(row, {2, 4}, {int64_t{1} << 36, 4, 16, 4}), "");
+  EXPECT_EQ(refusal(row, {2, 4}, {(int64_t{1} << 36) + 4, 4, 16, 4}),
+            "[npu] kernel rows needs LD with src_ld beyond its limit: a row stride of 68719476740 "
+            "bytes.");
+  for (const int numbers : {kMaxParams - 2, kMaxParams - 1}) {
+    std::string text = "kernel numbers(x: buf f32 [1]";
+    for (int i = 0; i < numbers; ++i) text += StrCat(", n", i, ": scalar f32");
+    text += ", o: out f32 [1]) space 1\n  %v0 = load x : f32\n";
+    for (int i = 0; i < numbers; ++i)
+      text += StrCat("  %p", i, " = param n", i, " : f32\n  %v", i + 1, " = add %v", i, ", %p", i,
+                     " : f32\n");
+    text += StrCat("  store o, %v", numbers, "\n");
+    EXPECT_EQ(refusal(text, {8}, {4, 4}),
+              numbers == kMaxParams - 2 ? "" : "[npu] kernel numbers has more than 32 parameters.");
+  }
+}
+
 }  // namespace
 }  // namespace frazil::npu

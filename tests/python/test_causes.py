@@ -224,6 +224,11 @@ def not_skippable():
     return pure(lambda x, s: fz.exp(x), (X, {1}))
 
 
+@reaches("strangers", "no call is like an earlier one: k changed 14 -> 15: what is no tensor")
+def strangers():
+    return pure(lambda x, k: fz.exp(x) * k, *[(X, k) for k in range(20)])
+
+
 @reaches("broken", "promises that the call depends on its arguments only", "f32[2] [0, 0] -> f32[")
 def broken():
     outside = [fz.zeros(2)]

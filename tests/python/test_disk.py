@@ -248,6 +248,8 @@ def test_children_of_fork(tmp_path):
     source = SOURCE.replace(
         "print(",
         """
+import warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of threads beside a fork
 out, into = os.pipe()
 child = os.fork()
 if child == 0:

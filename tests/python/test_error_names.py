@@ -59,7 +59,7 @@ CASES = [
     (lambda: fz.repeat(X, 2, axis=3), IndexError, "[repeat] axis 3 is out of range for rank 1."),
     (lambda: fz.diff(X, axis=3), IndexError, "[diff] axis 3 is out of range for rank 1."),
     (lambda: fz.vecdot(X, F), ValueError,
-     "[vecdot] shapes do not broadcast: [5] and [2] (5 vs 2)."),
+     "[vecdot] axis -1 has 5 elements in (5,) and 2 in (2,)."),
 ]  # fmt: skip
 
 

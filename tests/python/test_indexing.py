@@ -153,7 +153,6 @@ def test_an_array_may_be_its_own_index_mask_and_value():
     z[z] = z
     assert z.tolist() == [0, 1, 2]
     z = fz.asarray([2, 0, 1, 3])
-    z[::-1][fz.asarray([0])] = 7  # a temporary
     z[fz.asarray([0, 1, 2, 3])] = z[::-1]
     assert z.tolist() == [3, 1, 0, 2]
     b = fz.asarray([True, False, True])

@@ -36,6 +36,75 @@ def test_walking():
     assert "(first): Linear(3, 4)" in repr(net)
 
 
+def test_repr_shows_every_module():
+    class Deep(nn.Module):
+        def __init__(self):
+            self.net = Net()
+            self.nested = {"a": [nn.Dropout(0.25), {"b": nn.GELU("tanh")}], "n": 3}
+            self.rest = (nn.Embedding(5, 2), nn.ReLU())
+
+    assert repr(Deep()) == (
+        "Deep(\n"
+        "  (net): Net(\n"
+        "    (first): Linear(3, 4)\n"
+        "    (blocks.0): Linear(4, 4, bias=False)\n"
+        "    (blocks.1): LayerNorm(4, eps=1e-05)\n"
+        "    (heads.out): Linear(4, 2)\n"
+        "    (shared): Linear(3, 4)\n"
+        "  )\n"
+        "  (nested.a.0): Dropout(p=0.25)\n"
+        "  (nested.a.1.b): GELU(approximate='tanh')\n"
+        "  (rest.0): Embedding(5, 2)\n"
+        "  (rest.1): ReLU()\n"
+        ")"
+    )
+
+
+@pytest.mark.parametrize(
+    "to",
+    [("float64",), (fz.float64,), (np.float64,), (float,), ("cpu", "float64"), (None, fz.float64)],
+)
+def test_to_a_dtype(to):
+    net = Net()
+    x = fz.ones((2, 3), dtype="float64")
+    net(fz.ones((2, 3))).sum().backward()
+    before = net.state_dict()
+    gradient = net.first.weight.grad
+    cell = net.first.weight
+    assert net.to(*to) is net and net.first.weight is cell
+    assert {p.dtype for p in net.parameters()} == {fz.float64} and net.count.dtype is fz.int64
+    assert all(p.requires_grad and p.is_leaf for p in net.parameters())
+    assert net.first.weight.grad.dtype is fz.float64
+    np.testing.assert_array_equal(np.asarray(net.first.weight.grad), np.asarray(gradient))
+    for name, value in net.state_dict().items():
+        np.testing.assert_array_equal(np.asarray(value), np.asarray(before[name]))
+    net.zero_grad()
+    net(x).sum().backward()
+    assert net(x).dtype is fz.float64 and net.scale.grad.dtype is fz.float64
+    optimizer = fz.optim.Adam(net.parameters())
+    optimizer.step()
+    assert net.first.weight.dtype is fz.float64
+    assert net.to(dtype="float32").scale.dtype is fz.float32
+
+
+def test_to_something_else():
+    net = Net()
+    before = {name: t.tolist() for name, t in net.state_dict().items()}
+    for wrong, message in [
+        (("int32",), r"\[to\] dtype must be a floating-point one, got 'int32'"),
+        ((fz.bool,), r"\[to\] dtype must be a floating-point one, got frazil\.bool"),
+        (("float63",), r"\[to\] .*float63"),
+        ((3,), r"is no dtype of frazil"),
+        (("cpu", "cpu"), r"is no dtype of frazil"),
+        ((), r"\[to\] needs a device, a dtype or both, got None\."),
+        (("tpu", "float64"), r"\[to\] .*tpu"),
+    ]:
+        with pytest.raises((TypeError, ValueError), match=message):
+            net.to(*wrong)
+        assert {name: t.tolist() for name, t in net.state_dict().items()} == before
+        assert net.scale.dtype is fz.float32
+
+
 def test_state_is_a_snapshot_and_loads():
     net, other = Net(), Net()
     state = net.state_dict()
@@ -132,6 +201,35 @@ def test_conv2d_is_a_product_of_windows():
             np.testing.assert_array_equal(np.asarray(f(x, w)), wanted)
     gradients = [fz.grad(lambda w, f=f: (f(x, w) * 0.5).sum())(w) for f in (convolve, product)]
     np.testing.assert_array_equal(*map(np.asarray, gradients))
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3, (2, 1), (1, 3)])
+@pytest.mark.parametrize("kernel", [(3, 3), (1, 1), (2, 5)])
+def test_gradient_of_conv2d_to_the_image(stride, kernel):
+    """Each output's gradient times the kernel goes where its window was; small integers, exact."""
+    rng = np.random.default_rng(3)
+    for dilation, padding, size in [(1, 1, (9, 8)), (2, (2, 3), (10, 11)), (3, 4, (8, 15))]:
+        w = rng.integers(-3, 4, (*kernel, 3, 4)).astype(np.float32)
+        x = fz.asarray(rng.integers(-3, 4, (2, *size, 3)).astype(np.float32)).requires_grad_()
+        y = nn.conv2d(x, fz.asarray(w), stride=stride, padding=padding, dilation=dilation)
+        g = rng.integers(-3, 4, y.shape).astype(np.float32)
+        y.backward(fz.asarray(g))
+        (sh, sw), (ph, pw), _ = ((v, v) if isinstance(v, int) else v for v in (stride, padding, 0))
+        wanted = np.zeros((2, size[0] + 2 * ph, size[1] + 2 * pw, 3), np.float32)
+        for i, j in np.ndindex(kernel):
+            part = wanted[:, i * dilation :: sh, j * dilation :: sw]
+            part[:, : g.shape[1], : g.shape[2]] += g @ w[i, j].T
+        wanted = wanted[:, ph : ph + size[0], pw : pw + size[1]]
+        np.testing.assert_array_equal(np.asarray(x.grad), wanted)
+
+
+def test_a_stride_adds_no_products_to_the_gradient_of_conv2d():
+    """An infinite weight meets the gradients of its outputs, no zeros between them."""
+    x, w = fz.ones((1, 4, 4, 1)).requires_grad_(), np.ones((2, 2, 1, 1), np.float32)
+    w[0, 1] = np.inf
+    nn.conv2d(x, fz.asarray(w), stride=2).sum().backward()
+    wanted = np.tile(w[:, :, 0, 0], (2, 2))[None, :, :, None]
+    np.testing.assert_array_equal(np.asarray(x.grad), wanted)
 
 
 def test_conv2d_groups_and_errors():

@@ -270,6 +270,29 @@ def test_what_follows_a_product_and_stays_on_the_cpu_is_counted():
     }
 
 
+@pytest.mark.parametrize("numbers", [28, 29, 30, 31, 60, 300])
+def test_many_numbers_behind_a_product(numbers):
+    """A program has 32 parameters: beyond, the numbers' kernel is one of its own, or the CPU's."""
+
+    def f(b, *offsets):
+        v = b.T @ b
+        for i in range(numbers // 2):
+            v = v * 0.5 + i
+        for x in offsets:
+            v = v + x
+        return v * 0.25 if numbers % 2 else v
+
+    b = randn(8, 8)
+    for more in ((), (randn(8, 1, seed=1), randn(8, seed=2), randn(8, 8, seed=3))):
+        traced = fz.trace(f)
+        for _ in range(2):
+            fz.npu.reset()
+            both(traced, b, *more)
+        assert fz.npu.kernels()
+        assert all("more than 32 parameters" in k.reason for k in fz.npu.fallbacks())
+        assert bool(fz.npu.fallbacks()) == (2 + numbers + len(more) > 32)
+
+
 def test_dlpack_has_no_name_for_it():
     with pytest.raises(BufferError, match="to_device"):
         np.from_dlpack(fz.ones(3, device="npu"))

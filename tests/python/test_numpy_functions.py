@@ -85,3 +85,27 @@ def test_matmul_of_bools():
         x, y = rng.random(a) < 0.1, rng.random(b) < 0.1
         got = fz.asarray(x) @ fz.asarray(y)
         assert got.dtype is fz.bool and got.tolist() == (x @ y).tolist()
+
+
+INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+
+
+@pytest.mark.parametrize("dtype", [*INTEGERS, "bool", "float16", "float32", "float64"])
+def test_arrays_have_the_type_number_of_numpys_own(dtype):
+    # Several of NumPy's types have 64 bits; libraries in C tell them apart by number.
+    t, a = fz.ones((2, 3), dtype=dtype), np.ones((2, 3), dtype)
+    arrays = [np.asarray(t), np.array(t), t.numpy(), np.asarray(t.T), np.asarray(t[0, 0])]
+    arrays += [t.__array__(), np.asarray(t, dtype=dtype), np.asarray(memoryview(t)), t[:0].numpy()]
+    assert {x.dtype.num for x in arrays} == {a.dtype.num}
+    np.testing.assert_array_equal(fz.asarray(np.asarray(t)), a)
+
+
+def test_scipy_reads_int64():
+    ndimage = pytest.importorskip("scipy.ndimage")
+    t = fz.asarray([[1, 0, 2], [2, 2, 0]])
+    a = np.asarray(t.tolist())
+    assert list(ndimage.value_indices(t)) == [0, 1, 2]
+    for x in (t, t.astype("uint64")):
+        np.testing.assert_array_equal(
+            ndimage.rank_filter(x, 1, size=2), ndimage.rank_filter(a, 1, size=2)
+        )

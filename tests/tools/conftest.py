@@ -23,10 +23,20 @@ def check_layers():
 
 
 @pytest.fixture(scope="session")
-def lint(check_layers):
+def public_headers():
+    return load("public_headers")
+
+
+@pytest.fixture(scope="session")
+def lint(check_layers, public_headers):
     return load("lint")
 
 
 @pytest.fixture(scope="session")
-def run_tests():
+def pythons():
+    return load("pythons")
+
+
+@pytest.fixture(scope="session")
+def run_tests(pythons):
     return load("run_tests")

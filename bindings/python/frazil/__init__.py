@@ -1,5 +1,13 @@
 """frazil: eager tensors, automatic differentiation, and tracing into fused kernels.
 
+Here: functions of arrays under the array API's names, `grad`, `value_and_grad` and `no_grad`,
+`trace`, settings (`mode`, `precision`, `config`, `device`), and the modules
+
+* `nn`: layers and their functions; `optim`: optimizers; `random`; `data`: minibatches; `io`: files
+* `memory`: who holds it; `cuda`: NVIDIA GPUs; `npu`: the simulated NPU
+
+docs/coming-from.md tells what is otherwise than in NumPy, PyTorch and JAX.
+
 >>> import frazil as fz
 >>> x = fz.asarray([1.0, 2.0, 3.0])
 >>> fz.exp(x) * 2 + 1
@@ -7,31 +15,45 @@ fz.Tensor([ 6.4365635, 15.778112 , 41.171074 ], dtype=float32)
 """
 
 import importlib as _importlib
+import sys as _sys
 
+from frazil import _frazil  # noqa: F401 -- the first to say that it cannot be imported
+from frazil import _names  # isort: skip
 from frazil._array_api import *  # noqa: F403
-from frazil._device import device  # noqa: F401
+from frazil._device import device as device
 from frazil._dtypes import *  # noqa: F403
 from frazil._elementwise import *  # noqa: F403
 from frazil._frazil import *  # noqa: F403
-from frazil._frazil import NpuFault, Tensor, __version__  # noqa: F401
+from frazil._frazil import NpuFault as NpuFault
+from frazil._frazil import __version__ as __version__
 from frazil._frazil import cuda as _cuda
 from frazil._frazil.runtime import check_switches as _check_switches
-from frazil._frazil.runtime import (  # noqa: F401
-    get_num_threads,
-    kernels_run,
-    set_num_threads,
-    synchronize,
-)
-from frazil._grad import grad, no_grad, value_and_grad  # noqa: F401
-from frazil._runtime import config, mode, precision  # noqa: F401
+from frazil._frazil.runtime import get_num_threads as get_num_threads
+from frazil._frazil.runtime import kernels_run as kernels_run
+from frazil._frazil.runtime import set_num_threads as set_num_threads
+from frazil._frazil.runtime import synchronize as synchronize
+from frazil._grad import grad as grad
+from frazil._grad import no_grad as no_grad
+from frazil._grad import value_and_grad as value_and_grad
+from frazil._runtime import config as config
+from frazil._runtime import mode as mode
+from frazil._runtime import precision as precision
 from frazil._sets import *  # noqa: F403
 from frazil._threadpools import watch as _watch_threadpools
-from frazil._trace import trace  # noqa: F401
+from frazil._trace import trace as trace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # loaded at their first use
-    from frazil import cuda, data, io, memory, nn, npu, optim, random  # noqa: F401
-    from frazil.io import load, save  # noqa: F401
+    from frazil import cuda as cuda
+    from frazil import data as data
+    from frazil import io as io
+    from frazil import memory as memory
+    from frazil import nn as nn
+    from frazil import npu as npu
+    from frazil import optim as optim
+    from frazil import random as random
+    from frazil.io import load as load
+    from frazil.io import save as save
 
 _check_switches()
 _cuda.set_wheel_folder(__file__.rsplit("/", 2)[0])
@@ -46,14 +68,20 @@ nan = float("nan")
 _SUBMODULES = ("cuda", "data", "io", "memory", "nn", "npu", "optim", "random")
 
 
-def __getattr__(name):
-    """Loads a submodule at its first use: `import frazil` stays fast."""
-    if name in ("load", "save"):
-        return getattr(_importlib.import_module("frazil.io"), name)
-    if name in _SUBMODULES:
-        return _importlib.import_module("frazil." + name)
-    raise AttributeError(f"module 'frazil' has no attribute '{name}'")
+if not TYPE_CHECKING:  # or every name would be known
+
+    def __getattr__(name):
+        """Loads a submodule at its first use: `import frazil` stays fast."""
+        if name in ("load", "save"):
+            return getattr(_importlib.import_module("frazil.io"), name)
+        if name in _SUBMODULES:
+            return _importlib.import_module("frazil." + name)
+        message = f"module 'frazil' has no attribute '{name}'"
+        if name in _names.MODULE:
+            raise AttributeError(f"{message}: use frazil.{_names.MODULE[name]}.")
+        # With these two Python looks for typos.
+        raise AttributeError(message, name=name, obj=_sys.modules[__name__])
 
 
-def __dir__():
-    return sorted({*globals(), *_SUBMODULES})
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_SUBMODULES, "load", "save"} - {"TYPE_CHECKING"})

@@ -1,5 +1,9 @@
 """Functions of the array API that are short compositions of others."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
 from frazil import _frazil as _fz
 from frazil._frazil import Tensor
 from frazil._named import fixed_axis as _axis
@@ -7,6 +11,11 @@ from frazil._named import integer as _integer
 from frazil._named import is_count as _is_count
 from frazil._named import public as _public
 from frazil._named import tensor as _tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from frazil._types import Axis, Ints, Operand
 
 __all__ = [
     "broadcast_arrays",
@@ -26,19 +35,19 @@ __all__ = [
 
 
 @_public
-def positive(x, /):
+def positive(x: Operand, /) -> Tensor:
     """+x: the same elements in a new tensor."""
     return +_fz.asarray(x)
 
 
 @_public
-def transpose(x, axes=None, /):
+def transpose(x: Tensor, /, axes: Axis = None) -> Tensor:
     """The axes in another order, reversed if none is given."""
     return x.T if axes is None else _fz.permute_dims(x, axes)
 
 
 @_public
-def split(x, indices_or_sections, /, axis=0):
+def split(x: Operand, /, indices_or_sections: Ints | Tensor, axis: int = 0) -> list[Tensor]:
     """Parts along an axis: a number of equal parts, or the positions where they begin.
 
     >>> [p.tolist() for p in split(_fz.arange(5), [2, 3])]
@@ -60,13 +69,13 @@ def split(x, indices_or_sections, /, axis=0):
 
 
 @_public
-def unstack(x, /, *, axis=0):
+def unstack(x: Operand, /, axis: int = 0) -> tuple[Tensor, ...]:
     """The slices along an axis, as a tuple."""
     return tuple(_fz.moveaxis(x, axis, 0))
 
 
 @_public
-def roll(x, /, shift, *, axis=None):
+def roll(x: Operand, /, shift: Ints, axis: Axis = None) -> Tensor:
     """Elements shifted along an axis; those pushed out come in again on the other side.
 
     >>> roll(_fz.arange(4), 1).tolist()
@@ -92,7 +101,7 @@ def roll(x, /, shift, *, axis=None):
 
 
 @_public
-def repeat(x, repeats, /, *, axis=None):
+def repeat(x: Operand, /, repeats: Ints | Tensor, axis: int | None = None) -> Tensor:
     """Each element repeated: a number of times, or one number for each.
 
     >>> repeat(_fz.asarray([5, 7]), 2).tolist()
@@ -126,11 +135,11 @@ def _count(value):
 
 
 @_public
-def broadcast_shapes(*shapes):
+def broadcast_shapes(*shapes: Iterable[int]) -> tuple[int, ...]:
     """The common shape."""
-    out = []
-    for shape in shapes:
-        shape = list(shape)
+    out: list[int] = []
+    for each in shapes:
+        shape = list(each)
         rank = max(len(out), len(shape))
         out = [1] * (rank - len(out)) + out
         shape = [1] * (rank - len(shape)) + shape
@@ -144,41 +153,59 @@ def broadcast_shapes(*shapes):
 
 
 @_public
-def broadcast_arrays(*arrays):
-    """All arrays broadcast against each other, as a list."""
-    arrays = [_tensor(a) for a in arrays]
-    shape = broadcast_shapes(*(a.shape for a in arrays))
-    return [_fz.broadcast_to(a, shape) for a in arrays]
+def broadcast_arrays(*arrays: Operand) -> tuple[Tensor, ...]:
+    """All arrays broadcast against each other, as a tuple."""
+    tensors = [_tensor(a) for a in arrays]
+    shape = broadcast_shapes(*(a.shape for a in tensors))
+    return tuple(_fz.broadcast_to(a, shape) for a in tensors)
 
 
 @_public
-def meshgrid(*arrays, indexing="xy"):
-    """Coordinate arrays from coordinate vectors."""
+def meshgrid(*arrays: Operand, indexing: Literal["xy", "ij"] = "xy") -> tuple[Tensor, ...]:
+    """Coordinate arrays from coordinate vectors, as a tuple."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"[meshgrid] indexing must be 'xy' or 'ij', got '{indexing}'.")
-    arrays = [_tensor(a) for a in arrays]
-    n = len(arrays)
-    shaped = [a.reshape((1,) * i + (-1,) + (1,) * (n - 1 - i)) for i, a in enumerate(arrays)]
+    tensors = [_tensor(a) for a in arrays]
+    n = len(tensors)
+    shaped = [a.reshape((1,) * i + (-1,) + (1,) * (n - 1 - i)) for i, a in enumerate(tensors)]
     grids = broadcast_arrays(*shaped)
     if indexing == "xy" and n >= 2:
-        grids = [_fz.swapaxes(g, 0, 1) for g in grids]
+        grids = tuple(_fz.swapaxes(g, 0, 1) for g in grids)
     return grids
 
 
 @_public
-def outer(x1, x2, /):
+def outer(x1: Operand, x2: Operand, /) -> Tensor:
     """Products of all pairs of two vectors' elements."""
     return _fz.flatten(x1)[:, None] * _fz.flatten(x2)
 
 
 @_public
-def vecdot(x1, x2, /, *, axis=-1):
-    """Sum of products along an axis."""
-    return _fz.sum(_fz.multiply(x1, x2), axis=_integer("[vecdot] axis", axis))
+def vecdot(x1: Operand, x2: Operand, /, *, axis: int = -1) -> Tensor:
+    """Sum of products along an axis of both, which must be equally long; the others broadcast.
+
+    The dtype is that of the product, for bool whether any pair is true. ValueError if the axes
+    differ in length, IndexError if one of the arrays lacks the axis.
+
+    >>> vecdot(_fz.ones((4, 2, 3)), _fz.ones((2, 3))).shape
+    (4, 2)
+    """
+    x1, x2 = _tensor(x1), _tensor(x2)
+    axis = _integer("[vecdot] axis", axis)
+    a, b = (_fz.moveaxis(x, _axis(x, axis), -1) for x in (x1, x2))
+    if a.shape[-1] != b.shape[-1]:
+        raise ValueError(
+            f"[vecdot] axis {axis} has {a.shape[-1]} elements in {x1.shape} and {b.shape[-1]} in "
+            f"{x2.shape}."
+        )
+    products = _fz.multiply(a, b)
+    if products.dtype == _fz.bool:
+        return _fz.any(products, axis=-1)
+    return _fz.sum(products, axis=-1, dtype=products.dtype)
 
 
 @_public
-def tensordot(x1, x2, /, *, axes=2):
+def tensordot(x1: Operand, x2: Operand, /, axes: int | Sequence[Ints] = 2) -> Tensor:
     """Sum of products over several axes: the last `axes` of x1 with the first of x2, or lists.
 
     >>> tensordot(_fz.ones((2, 3)), _fz.ones((3, 4)), axes=1).shape
@@ -225,10 +252,30 @@ def _product(extents):
 
 
 @_public
-def diff(x, /, *, axis=-1, n=1):
-    """Differences of neighbours along an axis, n times."""
+def diff(
+    x: Operand,
+    /,
+    n: int = 1,
+    axis: int = -1,
+    *,
+    prepend: Operand | None = None,
+    append: Operand | None = None,
+) -> Tensor:
+    """Differences of neighbours along an axis, n times.
+
+    `prepend` and `append` are put before and behind x first: arrays, or numbers that stand for one
+    slice each.
+
+    >>> diff(_fz.asarray([1, 4, 9]), prepend=0).tolist()
+    [1, 3, 5]
+    """
     x = _tensor(x)
     axis = _axis(x, axis)
+    if prepend is not None or append is not None:
+        one = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+        ends = [None if end is None else _tensor(end) for end in (prepend, append)]
+        ends = [_fz.broadcast_to(e, one) if e is not None and e.ndim == 0 else e for e in ends]
+        x = _fz.concat([part for part in (ends[0], x, ends[1]) if part is not None], axis=axis)
     head = (slice(None),) * axis
     for _ in range(min(_integer("[diff] n", n, 0), x.shape[axis])):
         x = x[(*head, slice(1, None))] - x[(*head, slice(None, -1))]

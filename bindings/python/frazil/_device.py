@@ -1,6 +1,9 @@
 """Devices as objects: names that know their settings."""
 
+from __future__ import annotations
+
 import json
+from typing import Any
 
 from frazil._frazil import npu as _npu
 
@@ -10,11 +13,13 @@ class Device(str):
 
     __slots__ = ()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"fz.device({str.__repr__(self)})"
 
 
-def device(name, *, preset=None, mode=None):
+def device(
+    name: str, *, preset: str | dict[str, Any] | None = None, mode: str | None = None
+) -> Device:
     """A device, with the settings of the simulated NPU changed if any are given.
 
     Parameters

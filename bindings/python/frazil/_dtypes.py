@@ -1,13 +1,22 @@
 """Questions about dtypes: promotion, casting, limits."""
 
+from __future__ import annotations
+
+import functools
 from types import SimpleNamespace as _Namespace
+from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil
 from frazil._frazil import Tensor
 
+if TYPE_CHECKING:
+    from frazil._frazil import DType
+    from frazil._types import DTypeLike, Operand
+
 _runtime = _frazil.runtime
 
 __all__ = [
+    "__array_api_version__",
     "__array_namespace_info__",
     "can_cast",
     "dtype",
@@ -16,6 +25,9 @@ __all__ = [
     "isdtype",
     "result_type",
 ]
+
+# Without complex dtypes and nextafter.
+__array_api_version__ = "2025.12"
 
 dtype = _runtime.dtype
 
@@ -30,7 +42,7 @@ _KINDS = {
 }
 
 
-def isdtype(dtype, kind):
+def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
     """Whether a dtype is of a kind: a dtype, an array API name such as "integral", or a tuple.
 
     >>> isdtype(_frazil.int8, "integral")
@@ -45,7 +57,7 @@ def isdtype(dtype, kind):
     return _runtime.dtype(dtype) == _runtime.dtype(kind)
 
 
-def result_type(*arrays_and_dtypes):
+def result_type(*arrays_and_dtypes: Operand | DTypeLike) -> DType:
     """The dtype in which an op of these tensors, dtypes and Python numbers computes.
 
     >>> result_type(_frazil.int32, _frazil.float32, 1.0)
@@ -55,16 +67,17 @@ def result_type(*arrays_and_dtypes):
     strong = [x for x in arrays_and_dtypes if not isinstance(x, (bool, int, float))]
     if not strong:
         raise ValueError("[result_type] needs at least one tensor or dtype.")
-    out = None
-    for x in strong:
-        one = x.dtype if isinstance(x, Tensor) else _runtime.dtype(getattr(x, "dtype", x))
-        out = one if out is None else _runtime.promote(out, one)
-    for x in numbers:
-        out = _runtime.promote_scalar(out, x)
-    return out
+    dtypes = [x.dtype if isinstance(x, Tensor) else _runtime.dtype(_dtype_of(x)) for x in strong]
+    out = functools.reduce(_runtime.promote, dtypes)
+    return functools.reduce(_runtime.promote_scalar, numbers, out)
 
 
-def can_cast(from_, to, /):
+def _dtype_of(x: Any) -> Any:
+    """Of an array of another library; what has none is a dtype itself."""
+    return getattr(x, "dtype", x)
+
+
+def can_cast(from_: DTypeLike | Tensor, to: DTypeLike, /) -> bool:
     """Whether promotion of the two gives `to`: no value can be lost."""
     source = from_.dtype if isinstance(from_, Tensor) else _runtime.dtype(from_)
     target = _runtime.dtype(to)
@@ -74,7 +87,14 @@ def can_cast(from_, to, /):
 class finfo(_Namespace):  # noqa: N801
     """Limits of a floating-point dtype: bits, eps, max, min, smallest_normal, dtype."""
 
-    def __init__(self, dtype):
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: DType
+
+    def __init__(self, dtype: DTypeLike | Tensor) -> None:
         t = dtype.dtype if isinstance(dtype, Tensor) else _runtime.dtype(dtype)
         if t.kind != "real floating":
             raise TypeError(f"[finfo] needs a floating-point dtype, got {t.name}.")
@@ -94,7 +114,12 @@ class finfo(_Namespace):  # noqa: N801
 class iinfo(_Namespace):  # noqa: N801
     """Limits of an integer dtype: bits, max, min, dtype."""
 
-    def __init__(self, dtype):
+    bits: int
+    max: int
+    min: int
+    dtype: DType
+
+    def __init__(self, dtype: DTypeLike | Tensor) -> None:
         t = dtype.dtype if isinstance(dtype, Tensor) else _runtime.dtype(dtype)
         if not isdtype(t, "integral"):
             raise TypeError(f"[iinfo] needs an integer dtype, got {t.name}.")
@@ -111,29 +136,31 @@ class iinfo(_Namespace):  # noqa: N801
 class _Info:
     """What the array API asks a namespace about itself."""
 
-    def capabilities(self):
+    def capabilities(self) -> dict[str, bool | int]:
         """What programs may rely on."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 16}
 
-    def default_device(self):
+    def default_device(self) -> str:
         """The device of new tensors."""
         return "cpu"
 
-    def default_dtypes(self, *, device=None):
+    def default_dtypes(self, *, device: str | None = None) -> dict[str, DType]:
         """The dtypes of Python numbers, by kind; there are no complex ones."""
         integer = _frazil.int64
         return {"real floating": _frazil.float32, "integral": integer, "indexing": integer}
 
-    def dtypes(self, *, device=None, kind=None):
+    def dtypes(
+        self, *, device: str | None = None, kind: str | tuple[str, ...] | None = None
+    ) -> dict[str, DType]:
         """The dtypes by name: all, or those of a kind."""
         every = {t.name: t for t in vars(_frazil).values() if type(t) is type(_frazil.bool)}
         return {n: t for n, t in every.items() if kind is None or isdtype(t, kind)}
 
-    def devices(self):
+    def devices(self) -> tuple[str, ...]:
         """The devices that hold tensors."""
-        return ["cpu", "npu"]
+        return ("cpu", "npu")
 
 
-def __array_namespace_info__():
+def __array_namespace_info__() -> _Info:
     """What this namespace offers: dtypes, devices, capabilities."""
     return _Info()

@@ -1,5 +1,9 @@
 """Elementwise functions that are short compositions of others; integers compute as in NumPy."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from frazil import _frazil as _fz
 from frazil._dtypes import finfo as _finfo
 from frazil._dtypes import result_type as _result_type
@@ -9,37 +13,32 @@ from frazil._named import number as _number
 from frazil._named import public as _public
 from frazil._named import tensor as _tensor
 
+if TYPE_CHECKING:
+    from frazil._frazil import Tensor
+    from frazil._types import Operand
+
 __all__ = [
-    "acos",
-    "acosh",
     "allclose",
     "array_equal",
-    "asin",
-    "asinh",
     "atan2",
-    "atanh",
     "copysign",
-    "cosh",
     "hypot",
     "isclose",
-    "log10",
-    "log2",
     "logaddexp",
     "nan_to_num",
-    "signbit",
-    "sinh",
 ]
 
 _FLOAT64 = _fz.float64
 
 
-def _pair(x1, x2):
+def _pair(x1: Operand, x2: Operand) -> tuple[Tensor, Tensor]:
     """Both in their common floating-point dtype."""
     if not (hasattr(x1, "dtype") or hasattr(x2, "dtype")):
         x1 = _tensor(x1)
     dtype = _result_type(x1, x2)
     zero = _floating(_fz.zeros((), dtype=dtype))
-    return (_fz.astype(_fz.asarray(x, dtype=zero.dtype), zero.dtype) for x in (x1, x2))
+    first, second = (_fz.astype(_fz.asarray(x, dtype=zero.dtype), zero.dtype) for x in (x1, x2))
+    return first, second
 
 
 def _wider(x):
@@ -49,27 +48,11 @@ def _wider(x):
 
 def _sign(x):
     """-1 or 1, the sign of zero included: odd functions are even ones of x * sign, times sign."""
-    return _fz.where(signbit(x.detach()), -1.0, 1.0)
+    return _fz.where(_fz.signbit(x.detach()), -1.0, 1.0)
 
 
 @_public
-def asin(x, /):
-    """Inverse sine in radians, elementwise, NaN beyond -1 and 1; within 4 ULP in float64."""
-    x = _floating(x)
-    wide = _wider(x)
-    return _fz.atan(wide / _fz.sqrt((1.0 - wide) * (1.0 + wide))).astype(x.dtype)
-
-
-@_public
-def acos(x, /):
-    """Inverse cosine in radians, elementwise, NaN beyond -1 and 1; within 4 ULP in float64."""
-    x = _floating(x)
-    wide = _wider(x)
-    return (2.0 * _fz.atan(_fz.sqrt((1.0 - wide) / (1.0 + wide)))).astype(x.dtype)
-
-
-@_public
-def atan2(x1, x2, /):
+def atan2(x1: Operand, x2: Operand, /) -> Tensor:
     """Angle of the point (x2, x1) in radians, elementwise, from -pi to pi; signs as in C."""
     x1, x2 = _pair(x1, x2)
     y, x = _wider(x1), _wider(x2)
@@ -80,90 +63,11 @@ def atan2(x1, x2, /):
     slope = _fz.where(_fz.equal(up, 0.0) & _fz.equal(right, 0.0), 0.0, slope)
     angle = _fz.atan(slope)
     left = 3.141592653589793 - (angle - 1.2246467991473532e-16)
-    return (_fz.where(signbit(x.detach()), left, angle) * sign).astype(x1.dtype)
+    return (_fz.where(_fz.signbit(x.detach()), left, angle) * sign).astype(x1.dtype)
 
 
 @_public
-def sinh(x, /):
-    """Hyperbolic sine, elementwise; within 3 ULP in float64."""
-    x = _floating(x)
-    wide = _wider(x)
-    sign = _sign(wide)
-    size = wide * sign
-    near = _fz.expm1(_fz.minimum(size, 30.0))
-    half = _fz.exp(_fz.maximum(size, 30.0) * 0.5)  # exp(x) itself may overflow
-    value = _fz.where(size < 30.0, 0.5 * (near + near / (near + 1.0)), half * 0.5 * half)
-    return (value * sign).astype(x.dtype)
-
-
-@_public
-def cosh(x, /):
-    """Hyperbolic cosine, elementwise; within 3 ULP in float64."""
-    x = _floating(x)
-    size = _fz.abs(_wider(x))
-    near = _fz.exp(_fz.minimum(size, 30.0))
-    half = _fz.exp(_fz.maximum(size, 30.0) * 0.5)
-    value = _fz.where(size < 30.0, 0.5 * (near + 1.0 / near), half * 0.5 * half)
-    return value.astype(x.dtype)
-
-
-@_public
-def asinh(x, /):
-    """Inverse hyperbolic sine, elementwise; within 4 ULP in float64."""
-    x = _floating(x)
-    wide = _wider(x)
-    sign = _sign(wide)
-    size = wide * sign
-    near = _fz.minimum(size, 1e8)
-    near = _fz.log1p(near + near * near / (1.0 + _fz.sqrt(near * near + 1.0)))
-    far = _fz.log(_fz.maximum(size, 1e8)) + 0.6931471805599453
-    return (_fz.where(size < 1e8, near, far) * sign).astype(x.dtype)
-
-
-@_public
-def acosh(x, /):
-    """Inverse hyperbolic cosine, elementwise, NaN below 1; within 4 ULP in float64."""
-    x = _floating(x)
-    wide = _wider(x)
-    over = _fz.minimum(wide, 1e8) - 1.0
-    near = _fz.log1p(over + _fz.sqrt(over * 2.0 + over * over))
-    far = _fz.log(_fz.maximum(wide, 1e8)) + 0.6931471805599453
-    return _fz.where(wide < 1e8, near, far).astype(x.dtype)
-
-
-@_public
-def atanh(x, /):
-    """Inverse hyperbolic tangent, elementwise, NaN beyond -1 and 1; within 4 ULP in float64."""
-    x = _floating(x)
-    wide = _wider(x)
-    sign = _sign(wide)
-    size = wide * sign
-    return (0.5 * _fz.log1p(2.0 * size / (1.0 - size)) * sign).astype(x.dtype)
-
-
-def _logarithm(x, factor):
-    x = _floating(x)
-    value = _fz.log(_wider(x)) * factor
-    # Within the error of the product a whole number is meant.
-    step = (_fz.round(value) - value).detach()
-    near = _fz.less_equal(_fz.abs(step), _fz.abs(value) * 4e-16)
-    return _fz.where(near, value + step, value).astype(x.dtype)
-
-
-@_public
-def log2(x, /):
-    """Logarithm to base 2, elementwise: exact at powers of 2, else within 4 ULP in float64."""
-    return _logarithm(x, 1.4426950408889634)
-
-
-@_public
-def log10(x, /):
-    """Logarithm to base 10, elementwise: exact at powers of 10, else within 4 ULP in float64."""
-    return _logarithm(x, 0.4342944819032518)
-
-
-@_public
-def hypot(x1, x2, /):
+def hypot(x1: Operand, x2: Operand, /) -> Tensor:
     """sqrt(x1**2 + x2**2), elementwise, without overflow; infinite if either is."""
     x1, x2 = _pair(x1, x2)
     a, b = _wider(x1), _wider(x2)
@@ -179,32 +83,28 @@ def hypot(x1, x2, /):
 
 
 @_public
-def logaddexp(x1, x2, /):
+def logaddexp(x1: Operand, x2: Operand, /) -> Tensor:
     """log(exp(x1) + exp(x2)), elementwise, without overflow."""
     x1, x2 = _pair(x1, x2)
+    dtype = x1.dtype
+    if dtype.itemsize == 2:  # rounded once
+        x1, x2 = x1.astype(_fz.float32), x2.astype(_fz.float32)
     apart = _fz.where(_fz.equal(x1, x2), 0.0, x1 - x2)  # equal infinities differ by nothing
-    return _fz.maximum(x1, x2) + _fz.log1p(_fz.exp(-_fz.abs(apart)))
+    return (_fz.maximum(x1, x2) + _fz.log1p(_fz.exp(-_fz.abs(apart)))).astype(dtype)
 
 
 @_public
-def signbit(x, /):
-    """True where x is below zero or is -0.0, elementwise; false for NaN."""
-    x = _tensor(x)
-    if x.dtype.kind == "real floating":
-        x = _fz.where(_fz.equal(x, 0.0), 1.0 / x, x)
-    return _fz.less(x, 0)
-
-
-@_public
-def copysign(x1, x2, /):
-    """The size of x1 with the sign of x2, elementwise; NaN has no sign, and counts as positive."""
+def copysign(x1: Operand, x2: Operand, /) -> Tensor:
+    """The size of x1 with the sign of x2, elementwise; also the sign of a NaN counts."""
     x1, x2 = _pair(x1, x2)
     size = _fz.abs(x1)
-    return _fz.where(signbit(x2.detach()), -size, size)
+    return _fz.where(_fz.signbit(x2.detach()), -size, size)
 
 
 @_public
-def nan_to_num(x, /, *, nan=0.0, posinf=None, neginf=None):
+def nan_to_num(
+    x: Operand, /, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
     """NaN and infinities replaced by numbers: by 0 and the dtype's largest and smallest."""
     x = _tensor(x)
     if x.dtype.kind != "real floating":
@@ -218,7 +118,15 @@ def nan_to_num(x, /, *, nan=0.0, posinf=None, neginf=None):
 
 
 @_public
-def isclose(x1, x2, /, rtol=1e-05, atol=1e-08, *, equal_nan=False):
+def isclose(
+    x1: Operand,
+    x2: Operand,
+    /,
+    rtol: float = 1e-05,
+    atol: float = 1e-08,
+    *,
+    equal_nan: bool = False,
+) -> Tensor:
     """True where abs(x1 - x2) <= atol + rtol * abs(x2), or both are the same infinity."""
     rtol, atol = _number("[isclose] rtol", rtol), _number("[isclose] atol", atol)
     equal_nan = _flag("[isclose] equal_nan", equal_nan)
@@ -232,13 +140,21 @@ def isclose(x1, x2, /, rtol=1e-05, atol=1e-08, *, equal_nan=False):
 
 
 @_public
-def allclose(x1, x2, /, rtol=1e-05, atol=1e-08, *, equal_nan=False):
+def allclose(
+    x1: Operand,
+    x2: Operand,
+    /,
+    rtol: float = 1e-05,
+    atol: float = 1e-08,
+    *,
+    equal_nan: bool = False,
+) -> bool:
     """Whether isclose holds for all elements: a Python bool. Reads the data."""
     return bool(_fz.all(isclose(x1, x2, rtol, atol, equal_nan=equal_nan)))
 
 
 @_public
-def array_equal(x1, x2, /):
+def array_equal(x1: Operand, x2: Operand, /) -> bool:
     """Whether two arrays have the same shape and elements: a Python bool. Reads the data."""
     x1, x2 = _tensor(x1), _tensor(x2)
     return x1.shape == x2.shape and bool(_fz.all(_fz.equal(x1, x2)))

@@ -1,11 +1,23 @@
 """Gradients in function style, and no_grad."""
 
+from __future__ import annotations
+
 import functools
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
 from frazil import _frazil
 from frazil._named import flag as _flag
 from frazil._named import integer as _integer
 from frazil._tree import flatten, unflatten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")  # the argument that is differentiated, and so its gradient
+_V = TypeVar("_V")
+_A = TypeVar("_A")
+_F = TypeVar("_F", bound="Callable[..., Any]")
 
 _set_enabled = _frazil.autograd.set_grad_enabled
 
@@ -20,16 +32,16 @@ class no_grad:  # noqa: N801
     (True, True)
     """
 
-    def __init__(self):
-        self._before = []
+    def __init__(self) -> None:
+        self._before: list[bool] = []
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self._before.append(_set_enabled(False))
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         _set_enabled(self._before.pop())
 
-    def __call__(self, function):
+    def __call__(self, function: _F) -> _F:
         @functools.wraps(function)
         def without_grad(*args, **kwargs):
             before = _set_enabled(False)
@@ -38,7 +50,7 @@ class no_grad:  # noqa: N801
             finally:
                 _set_enabled(before)
 
-        return without_grad
+        return without_grad  # type: ignore[return-value]
 
 
 def _as_leaf(leaf):
@@ -87,7 +99,26 @@ def _evaluate(function, argnums, has_aux, args, kwargs):
     return (value, aux) if has_aux else value, gradient
 
 
-def value_and_grad(fn, argnums=0, has_aux=False):
+@overload
+def value_and_grad(  # type: ignore[overload-overlap]
+    fn: Callable[Concatenate[_T, _P], tuple[_V, _A]],
+    argnums: Literal[0] = ...,
+    *,
+    has_aux: Literal[True],
+) -> Callable[Concatenate[_T, _P], tuple[tuple[_V, _A], _T]]: ...
+@overload
+def value_and_grad(  # type: ignore[overload-overlap]
+    fn: Callable[Concatenate[_T, _P], _V], argnums: Literal[0] = ..., has_aux: Literal[False] = ...
+) -> Callable[Concatenate[_T, _P], tuple[_V, _T]]: ...
+@overload
+def value_and_grad(
+    fn: Callable[_P, _V], argnums: Sequence[int], has_aux: bool = ...
+) -> Callable[_P, tuple[_V, tuple[Any, ...]]]: ...
+@overload
+def value_and_grad(
+    fn: Callable[_P, _V], argnums: int, has_aux: bool = ...
+) -> Callable[_P, tuple[_V, Any]]: ...
+def value_and_grad(fn: Any, argnums: Any = 0, has_aux: bool = False) -> Any:
     """A function that returns (fn's result, its gradient for the arguments at argnums).
 
     The result must be one floating-point number. The gradient has the argument's structure:
@@ -107,7 +138,24 @@ def value_and_grad(fn, argnums=0, has_aux=False):
     return value_and_grad_fn
 
 
-def grad(fn, argnums=0, has_aux=False):
+@overload
+def grad(
+    fn: Callable[Concatenate[_T, _P], tuple[Any, _A]],
+    argnums: Literal[0] = ...,
+    *,
+    has_aux: Literal[True],
+) -> Callable[Concatenate[_T, _P], tuple[_T, _A]]: ...
+@overload
+def grad(  # type: ignore[overload-overlap]
+    fn: Callable[Concatenate[_T, _P], Any], argnums: Literal[0] = ..., has_aux: Literal[False] = ...
+) -> Callable[Concatenate[_T, _P], _T]: ...
+@overload
+def grad(
+    fn: Callable[_P, Any], argnums: Sequence[int], has_aux: Literal[False] = ...
+) -> Callable[_P, tuple[Any, ...]]: ...
+@overload
+def grad(fn: Callable[_P, Any], argnums: int, has_aux: bool = ...) -> Callable[_P, Any]: ...
+def grad(fn: Any, argnums: Any = 0, has_aux: bool = False) -> Any:
     """A function that returns fn's gradient for the arguments at argnums (see value_and_grad).
 
     >>> grad(grad(lambda x: x**3))(2.0).item()

@@ -1,14 +1,24 @@
 """What functions written in Python share: errors by their own name, operands, axes."""
 
+from __future__ import annotations
+
 import functools
 import operator
 import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from frazil import _frazil as _fz
 from frazil._frazil import Tensor
+from frazil._names import unexpected as _unexpected
+
+if TYPE_CHECKING:
+    from frazil._types import Operand
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def public(function):
+def public(function: _F) -> _F:
     """Errors of the functions inside carry this function's name."""
 
     @functools.wraps(function)
@@ -17,19 +27,20 @@ def public(function):
             return function(*args, **kwargs)
         except Exception as error:
             if len(error.args) == 1 and isinstance(error.args[0], str):
-                error.args = (re.sub(r"^\[[\w.]+\] ", f"[{name}] ", error.args[0]),)
+                message = re.sub(r"^\[[\w.]+\] ", f"[{name}] ", error.args[0])
+                error.args = (_unexpected(message) if type(error) is TypeError else message,)
             raise
 
     name = function.__name__
-    return call
+    return cast("_F", call)
 
 
-def tensor(x):
+def tensor(x: Any) -> Tensor:
     """A tensor from an operand."""
     return x if isinstance(x, Tensor) else _fz.asarray(x)
 
 
-def floating(x):
+def floating(x: Operand) -> Tensor:
     """A floating-point tensor: integers become the float in which NumPy computes functions."""
     x = tensor(x)
     if x.dtype.kind == "real floating":
@@ -37,7 +48,7 @@ def floating(x):
     return x.astype({1: _fz.float16, 2: _fz.float32}.get(x.itemsize, _fz.float64))
 
 
-def flag(where, value):
+def flag(where: str, value: Any) -> bool:
     """A truth value that is one; `where` begins the message: "[mode] strict"."""
     if isinstance(value, bool) or (type(value) is int and value in (0, 1)):
         return bool(value)
@@ -46,7 +57,7 @@ def flag(where, value):
     raise TypeError(f"{where} must be True or False, got {value!r}.")
 
 
-def integer(where, value, least=None):
+def integer(where: str, value: Any, least: int | None = None) -> int:
     """A whole number, from `least` on; no bool."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{where} must be an integer, got {type(value).__name__}.")
@@ -56,12 +67,12 @@ def integer(where, value, least=None):
     return n
 
 
-def is_count(value):
+def is_count(value: Any) -> bool:
     """Whether it is one integer rather than a list: an array without axes is."""
     return hasattr(value, "__index__") and getattr(value, "ndim", 0) == 0
 
 
-def number(where, value, least=None, below=None):
+def number(where: str, value: Any, least: Any = None, below: Any = None) -> Any:
     """Checks a real number, at least `least` and below `below`; a tensor is taken as it is."""
     if isinstance(value, Tensor):
         return value
@@ -74,7 +85,7 @@ def number(where, value, least=None, below=None):
     return value
 
 
-def fixed_axis(x, axis):
+def fixed_axis(x: Tensor, axis: Any) -> int:
     """The axis counted from the front."""
     n = integer("[axis] axis", axis)
     if not -x.ndim <= n < x.ndim:

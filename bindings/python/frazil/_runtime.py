@@ -1,6 +1,9 @@
 """Settings: mode, precision and the table of switches."""
 
+from __future__ import annotations
+
 import threading
+from typing import Any, Literal
 
 from frazil import _frazil
 from frazil._named import flag as _flag
@@ -11,8 +14,8 @@ _runtime = _frazil.runtime
 class _PerThread(threading.local):
     """What to go back to: one object may be entered many times, and in many threads."""
 
-    def __init__(self):
-        self.stack = []
+    def __init__(self) -> None:
+        self.stack: list[Any] = []
         self.fresh = False  # set by the constructor, not entered yet
 
     def pop(self, name):
@@ -36,7 +39,7 @@ class mode:  # noqa: N801
     differs from its first operation on (a new shape, a branch not taken before) is recorded.
     """
 
-    def __init__(self, name, strict=False):
+    def __init__(self, name: Literal["eager", "auto", "graph"], strict: bool = False) -> None:
         if not isinstance(name, str) or name not in _MODES:
             raise ValueError(f'[mode] must be "eager", "auto" or "graph", got {name!r}.')
         strict = _flag("[mode] strict", strict)
@@ -49,14 +52,14 @@ class mode:  # noqa: N801
         self._entered = False
         self._before = _PerThread()
 
-    def __enter__(self):
+    def __enter__(self) -> mode:
         if not self._entered:
             _runtime.set_process_mode(self._process)
             self._entered = True
         self._before.stack.append(_runtime.set_thread_mode(self._mode))
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         _runtime.set_thread_mode(self._before.pop("mode"))
 
 
@@ -71,20 +74,20 @@ class precision:  # noqa: N801
     what PyTorch calls "high" and JAX "tensorfloat32".
     """
 
-    def __init__(self, name):
+    def __init__(self, name: Literal["default", "tf32", "exact", "blas", "native"]) -> None:
         before = _runtime.precision(name)
         self._name = name
         self._before = _PerThread()
         self._before.stack.append(before)
         self._before.fresh = True
 
-    def __enter__(self):
+    def __enter__(self) -> precision:
         if not self._before.fresh:
             self._before.stack.append(_runtime.precision(self._name))
         self._before.fresh = False
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         _runtime.precision(self._before.pop("precision"))
 
 
@@ -95,12 +98,12 @@ if precision.__doc__:
     )
 
 
-class _Switches(dict):
-    def __init__(self, rows):
+class _Switches(dict[str, Any]):
+    def __init__(self, rows: dict[str, dict[str, Any]]) -> None:
         super().__init__({name: row["value"] for name, row in rows.items()})
         self.rows = rows  # variable, value, default, allowed and doc of each
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         lines = [
             (row["variable"], str(row["value"]) or "-", row["doc"]) for row in self.rows.values()
         ]
@@ -108,7 +111,7 @@ class _Switches(dict):
         return "\n".join(f"{a:{wide[0]}}  {b:{wide[1]}}  {c}" for a, b, c in lines)
 
 
-def config(**settings):
+def config(**settings: int) -> _Switches:
     """Every switch and its value, a dict that prints as a table of variables and meanings.
 
     Numbers, such as the bounds of caches, may be set: config(plan_entries=1000). Texts are read

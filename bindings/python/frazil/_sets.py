@@ -4,7 +4,9 @@
 [1, 3]
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from frazil import _frazil as _fz
 from frazil._dtypes import result_type as _result_type
@@ -13,6 +15,11 @@ from frazil._named import flag as _flag
 from frazil._named import public as _public
 from frazil._named import tensor as _tensor
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from frazil._types import Operand
+
 __all__ = [
     "isin",
     "unique_all",
@@ -20,7 +27,6 @@ __all__ = [
     "unique_inverse",
     "unique_values",
 ]
-
 
 class UniqueAll(NamedTuple):
     """What unique_all returns."""
@@ -46,7 +52,7 @@ class UniqueInverse(NamedTuple):
 
 
 @_public
-def unique_all(x, /):
+def unique_all(x: Operand, /) -> UniqueAll:
     """Distinct elements in ascending order, where each comes first, the position of each element's
     value among them, and how often each occurs. Every NaN counts by itself."""
     x = _tensor(x)
@@ -68,21 +74,21 @@ def unique_all(x, /):
 
 
 @_public
-def unique_counts(x, /):
+def unique_counts(x: Operand, /) -> UniqueCounts:
     """Distinct elements in ascending order, and how often each occurs."""
     every = unique_all(x)
     return UniqueCounts(every.values, every.counts)
 
 
 @_public
-def unique_inverse(x, /):
+def unique_inverse(x: Operand, /) -> UniqueInverse:
     """Distinct elements in ascending order, and the position of each element's value among them."""
     every = unique_all(x)
     return UniqueInverse(every.values, every.inverse_indices)
 
 
 @_public
-def unique_values(x, /):
+def unique_values(x: Operand, /) -> Tensor:
     """Distinct elements in ascending order."""
     ordered = _fz.sort(_fz.flatten(_tensor(x)))
     if ordered.size == 0:
@@ -92,7 +98,7 @@ def unique_values(x, /):
 
 
 @_public
-def isin(x1, x2, /, *, invert=False):
+def isin(x1: Operand, x2: Operand | Sequence[Any], /, *, invert: bool = False) -> Tensor:
     """True where an element of x1 is among those of x2 (false with invert); NaN equals none."""
     invert = _flag("[isin] invert", invert)
     dtype = _result_type(_tensor(x1), _tensor(x2))

@@ -1,10 +1,19 @@
 """fz.trace: checks the callable and wraps it in the C++ type that records and replays."""
 
+from __future__ import annotations
+
 import functools
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from frazil._frazil import Traced
 from frazil._named import flag as _flag
 from frazil._named import integer as _integer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # code flags, as in module inspect
 
@@ -49,7 +58,32 @@ def _check_donate(fn, donate):
             )
 
 
-def trace(fn=None, *, pure=False, donate=(), check_first=2, check_every=1000):
+@overload
+def trace(
+    fn: Callable[_P, _R],
+    *,
+    pure: bool = False,
+    donate: str | int | Collection[str | int] = (),
+    check_first: int = 2,
+    check_every: int = 1000,
+) -> Traced[_P, _R]: ...
+@overload
+def trace(
+    fn: None = None,
+    *,
+    pure: bool = False,
+    donate: str | int | Collection[str | int] = (),
+    check_first: int = 2,
+    check_every: int = 1000,
+) -> Callable[[Callable[_P, _R]], Traced[_P, _R]]: ...
+def trace(
+    fn: Any = None,
+    *,
+    pure: bool = False,
+    donate: str | int | Collection[str | int] = (),
+    check_first: int = 2,
+    check_every: int = 1000,
+) -> Any:
     """Records what a function does on its first call and replays it as fused kernels afterwards.
 
     Results, side effects and exceptions are those of the function without it, bit for bit. Works on
@@ -62,8 +96,10 @@ def trace(fn=None, *, pure=False, donate=(), check_first=2, check_every=1000):
     and draws from the default random generator still happens. The first `check_first` calls of a
     kind and every `check_every`-th (0: none) run the body and compare: RuntimeError names the op,
     the line and both values if the promise turns out to be broken. Tensors are guarded by shape and
-    dtype, everything else by value: with a number that is new at every call the body runs. So it
-    does always if it reads a float or the bytes of an array, or writes to tensors outside of the
+    dtype, everything else by value: with a number that is new at every call the body runs, and
+    explain() names the number (an optimizer's `lr` is a tensor in this sense). Of objects all state
+    is compared, and of their classes; what cannot be explain() names, and the body runs. So it does
+    always if it reads a float or the bytes of an array, or writes to tensors outside of the
     arguments. What Python does besides (a print, an append to a list outside) is not seen.
 
     >>> import frazil as fz

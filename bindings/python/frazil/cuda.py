@@ -3,10 +3,16 @@
 Tensors live on one with ``device="cuda"`` or ``"cuda:1"``; everything follows. The driver, NVRTC
 and cuBLASLt are opened at first use: ``pip install frazil[cuda]`` brings the latter two.
 
+Here: `is_available`, `device_count`, `properties` and `versions` tell what is there;
+`memory_stats`, `reset_peak_memory`, `set_memory_limit` and `trim` are of its memory,
+`compile_stats` of what was compiled; `synchronize` waits.
+
 >>> import frazil as fz
 >>> fz.cuda.is_available() == (fz.cuda.device_count() > 0)
 True
 """
+
+from __future__ import annotations
 
 from frazil._frazil import cuda as _cuda
 from frazil._frazil.runtime import synchronize as _synchronize
@@ -33,7 +39,7 @@ set_memory_limit = _cuda.set_memory_limit
 trim = _cuda.trim
 
 
-def is_available():
+def is_available() -> bool:
     """Whether a tensor may be put on ``"cuda"``.
 
     Returns
@@ -45,7 +51,7 @@ def is_available():
     return device_count() > 0 and found["nvrtc"][0] is not None
 
 
-def synchronize(device=None):
+def synchronize(device: str | None = None) -> None:
     """Waits for all work queued on a GPU, by default on all; raises what went wrong there.
 
     Parameters
@@ -55,7 +61,7 @@ def synchronize(device=None):
     _synchronize(device)
 
 
-def versions():
+def versions() -> dict[str, str]:
     """The libraries in use, by name: "driver", "nvrtc", "cublasLt", "nccl".
 
     Returns

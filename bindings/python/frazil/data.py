@@ -1,15 +1,33 @@
-"""Minibatches."""
+"""Minibatches.
+
+Here: `batches`.
+"""
+
+from __future__ import annotations
 
 import random as _python_random
+from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
 from frazil._named import flag as _flag
 from frazil._named import integer as _integer
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from frazil._frazil import Tensor
+    from frazil._types import Operand
+
 __all__ = ["batches"]
 
 
-def batches(*arrays, batch_size, shuffle=False, seed=None, drop_last=False):
+def batches(
+    *arrays: Operand | Sequence[Any],
+    batch_size: int,
+    shuffle: bool = False,
+    seed: int | None = None,
+    drop_last: bool = False,
+) -> Iterator[tuple[Tensor, ...]]:
     """Goes through tensors of equal length in step: tuples of batch_size rows of each.
 
     >>> [x.tolist() for (x,) in batches(_fz.arange(5), batch_size=2)]

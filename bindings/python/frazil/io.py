@@ -3,6 +3,8 @@
 A tensor is named by its path in the nest, such as "layers.0.weight". How the nest is put together
 is one more tensor, "__structure__", of JSON as uint8.
 
+Here: `save` and `load`, which are frazil.save and frazil.load, too.
+
 >>> import os, tempfile
 >>> import frazil as fz
 >>> path = os.path.join(tempfile.mkdtemp(), "state.fzt")
@@ -11,25 +13,31 @@ is one more tensor, "__structure__", of JSON as uint8.
 ([1.0, 1.0], 3)
 """
 
+from __future__ import annotations
+
 import json
+from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
 from frazil._frazil import Tensor
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 __all__ = ["load", "save"]
 
 _STRUCTURE = "__structure__"
 
 
-def save(path, tree):
+def save(path: str | PathLike[str], tree: Any) -> None:
     """Writes a nest (dicts with string keys, lists, tuples) of tensors, numbers and strings."""
-    tensors = []
+    tensors: list[tuple[str, Tensor]] = []
     structure = json.dumps(_describe(tree, "", tensors)).encode()
     tensors.append((_STRUCTURE, _fz.asarray(memoryview(structure))))
     _fz.runtime.save_tensors(path, tensors)
 
 
-def load(path):
+def load(path: str | PathLike[str]) -> Any:
     """Reads what save wrote; a file without a structure gives a dict of its tensors by name.
 
     FileNotFoundError without the file, ValueError if it is damaged.

@@ -1,6 +1,13 @@
-"""Memory of the CPU's storages, of what the caches keep, and of plans."""
+"""Memory of the CPU's storages, of what the caches keep, and of plans.
+
+Here: `stats`, `report` and `reset_peak` tell of arrays, `caches` and `disk` of what is kept, `trim`
+gives back what is free; `Plan` is how a plan of a traced function uses memory.
+"""
+
+from __future__ import annotations
 
 from html import escape as _escape
+from typing import Any
 
 from frazil._frazil import runtime as _runtime
 
@@ -13,7 +20,7 @@ reset_peak = _runtime.memory_reset_peak
 trim = _runtime.memory_trim
 
 
-def _size(count):
+def _size(count: float) -> str:
     for unit in ("B", "KiB", "MiB"):
         if count < 1024:
             return f"{count:.4g} {unit}"
@@ -21,7 +28,7 @@ def _size(count):
     return f"{count:.4g} GiB"
 
 
-def report():
+def report() -> str:
     """Who holds memory, as text: arrays by size, what is kept for reuse, caches, and ways out.
 
     >>> print(report().splitlines()[0].split(":")[0])
@@ -59,20 +66,27 @@ class Plan:
     1.0
     """
 
-    def __init__(self, raw):
+    steps: list[str]
+    blocks: list[dict[str, Any]]
+    arena_bytes: int
+    arena_bound: int
+    result_bytes: int
+    peak_bound: int
+
+    def __init__(self, raw: dict[str, Any]) -> None:
         self.__dict__.update(raw)
 
     @property
-    def bytes(self):
+    def bytes(self) -> int:
         """New memory of a run at its peak."""
         return self.arena_bytes + self.result_bytes
 
     @property
-    def ratio(self):
+    def ratio(self) -> float:
         """arena_bytes over the lower bound."""
         return self.arena_bytes / self.arena_bound if self.arena_bound else 1.0
 
-    def live(self):
+    def live(self) -> list[int]:
         """Bytes that live at each step, donated ones apart."""
         out = [0] * len(self.steps)
         for b in self.blocks:
@@ -81,13 +95,13 @@ class Plan:
                     out[step] += b["bytes"]
         return out
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"<memory plan of {len(self.steps)} steps: arena {_size(self.arena_bytes)}, "
             f"lower bound {_size(self.arena_bound)}, results {_size(self.result_bytes)}>"
         )
 
-    def __str__(self):
+    def __str__(self) -> str:
         """The largest blocks with their lives drawn as lines, and the live bytes of each step."""
         wide, count = 64, max(1, len(self.steps))
         lines = [repr(self)[1:-1]]
@@ -104,7 +118,7 @@ class Plan:
             lines.append(f"{_size(b['bytes']):>10} |{bar:<{wide}}| {b['kind']} {b['what']}")
         return "\n".join(lines)
 
-    def svg(self, width=960, height=480):
+    def svg(self, width: int = 960, height: int = 480) -> str:
         """A drawing as SVG: steps from left to right, the arena from bottom to top."""
         count = max(1, len(self.steps))
         top = max([self.arena_bytes, 1])

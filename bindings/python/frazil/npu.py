@@ -4,6 +4,10 @@ Tensors live there with ``device="npu"``; every op runs, on the NPU where it has
 for it and otherwise on the CPU, and the bits are the CPU's. Cycles come from a cycle-approximate
 model of a hypothetical machine (docs/npu.md).
 
+Here: `report`, `timeline`, `kernels`, `fallbacks` and `transfers` tell of what ran since `reset`,
+in rows `Kernel`, `Fallback` and `Transfers`; `preset` has the machine's parameters, which
+fz.device("npu", preset=...) changes.
+
 >>> import frazil as fz
 >>> fz.npu.reset()
 >>> x = fz.asarray([1.0, 2.0], device="npu")
@@ -13,25 +17,62 @@ model of a hypothetical machine (docs/npu.md).
 ['k_multiply', 'k_add']
 """
 
+from __future__ import annotations
+
 import json as _json
-from collections import namedtuple as _namedtuple
+from os import PathLike as _PathLike
+from typing import Any, Literal, NamedTuple
 
 from frazil._frazil import npu as _npu
 from frazil._named import integer as _integer
 
-__all__ = ["fallbacks", "kernels", "preset", "report", "reset", "timeline", "transfers"]
+__all__ = [
+    "Fallback",
+    "Kernel",
+    "Transfers",
+    "fallbacks",
+    "kernels",
+    "preset",
+    "report",
+    "reset",
+    "timeline",
+    "transfers",
+]
 
-Kernel = _namedtuple("Kernel", "name place launches")
-Fallback = _namedtuple("Fallback", "name place reason count")
-Transfers = _namedtuple("Transfers", "to_device to_host")
+
+class Kernel(NamedTuple):
+    """A kernel that ran, the line that called it first, and how often."""
+
+    name: str
+    place: str
+    launches: int
 
 
-def preset():
+class Fallback(NamedTuple):
+    """What the CPU ran instead, the line that called it first, why, and how often."""
+
+    name: str
+    place: str
+    reason: str
+    count: int  # type: ignore[assignment]
+
+
+class Transfers(NamedTuple):
+    """Bytes moved."""
+
+    to_device: int
+    to_host: int
+
+
+def preset() -> dict[str, Any]:
     """The parameters of the machine, as a dict."""
-    return _json.loads(_npu.settings()[0])
+    parameters: dict[str, Any] = _json.loads(_npu.settings()[0])
+    return parameters
 
 
-def report(format="text"):
+def report(
+    format: Literal["text", "kernels", "json", "roofline", "svg"] = "text",
+) -> str:
     """What ran since the last `reset`, timed by the cycle model.
 
     Parameters
@@ -49,7 +90,7 @@ def report(format="text"):
     return _npu.report(format)
 
 
-def timeline(path, kernel=0):
+def timeline(path: str | _PathLike[str], kernel: int = 0) -> None:
     """Writes one kernel of the report, instruction by instruction, for Perfetto.
 
     Parameters
@@ -69,21 +110,21 @@ def timeline(path, kernel=0):
         file.write(text)
 
 
-def kernels():
+def kernels() -> list[Kernel]:
     """The kernels that ran on the NPU, in order of their first launch: name, place, launches."""
     return [Kernel(*row) for row in _npu.account()[0]]
 
 
-def fallbacks():
+def fallbacks() -> list[Fallback]:
     """What the CPU ran for tensors on the NPU, and why: name, place, reason, count."""
     return [Fallback(*row) for row in _npu.account()[1]]
 
 
-def transfers():
+def transfers() -> Transfers:
     """Bytes moved: to the device and from it, what the CPU ran for it included."""
     return Transfers(*_npu.account()[2:])
 
 
-def reset():
+def reset() -> None:
     """Forgets what ran; programs stay compiled."""
     _npu.reset()

@@ -1,5 +1,7 @@
 """Optimizers: they read .grad of the parameters and replace the parameters in place.
 
+Here: `SGD`, `Adam`, and `Optimizer`, their base.
+
 >>> import frazil as fz
 >>> w = fz.asarray([1.0, 2.0], requires_grad=True)
 >>> optimizer = SGD([w], lr=0.5)
@@ -9,19 +11,41 @@
 [0.0, 0.0]
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from frazil import _frazil as _fz
 from frazil._grad import no_grad
 from frazil._named import number as _number
+from frazil._parameters import is_leaf_for_training
 from frazil._tracked import Tracked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from frazil._frazil import Tensor
+    from frazil._types import Number
+
+__all__ = ["SGD", "Adam", "Optimizer"]
 
 _sgd_steps = _fz.autograd.sgd_steps
 _adam_steps = _fz.autograd.adam_steps
 
 
-class Optimizer(Tracked):
-    """The parameters, and what step() and zero_grad() share."""
+def _is_frozen(p):
+    return p.is_leaf and (p._parameter or p._frozen)
 
-    def __init__(self, parameters, lr):
+
+class Optimizer(Tracked):
+    """The parameters, and what step() and zero_grad() share. Frozen parameters are left alone.
+
+    The learning rate `lr` may be assigned at any time. A call that skips the body
+    (fz.trace(fn, pure=True)) takes it as it is then; the body itself must leave reading it to
+    step().
+    """
+
+    def __init__(self, parameters: Iterable[Tensor], lr: Number) -> None:
         if not hasattr(parameters, "__iter__"):
             raise TypeError(
                 f"[optim] parameters must be a list of tensors, got {type(parameters).__name__}."
@@ -31,19 +55,41 @@ class Optimizer(Tracked):
         if not self.parameters:
             raise ValueError("[optim] there are no parameters.")
         for p in self.parameters:
-            if not isinstance(p, _fz.Tensor) or not (p.requires_grad and p.is_leaf):
-                raise ValueError("[optim] parameters must be leaf tensors that require a gradient.")
+            if not isinstance(p, _fz.Tensor) or not (is_leaf_for_training(p) or _is_frozen(p)):
+                raise ValueError(
+                    "[optim] parameters must be leaf tensors that require a gradient, or frozen "
+                    "parameters of a module."
+                )
 
-    def zero_grad(self):
+    @property
+    def lr(self) -> float:
+        """The learning rate."""
+        return self._rate.item()
+
+    @lr.setter
+    def lr(self, value: Number) -> None:
+        rate = _fz.asarray(_number("[optim] lr", value, 0), dtype="float64").reshape(())
+        if "_rate" in self.__dict__:
+            self._rate[...] = rate  # the cell stays: it is what a skipped call reads
+        else:
+            self._rate = rate * 1
+
+    def __setattr__(self, name, value):
+        if name == "lr":  # writes to a tensor: what modules hold is as it was
+            object.__setattr__(self, name, value)
+        else:
+            super().__setattr__(name, value)
+
+    def zero_grad(self) -> None:
         """Forgets the gradients."""
         for p in self.parameters:
             p.grad = None
 
-    def step(self):
+    def step(self) -> None:
         """Moves every parameter that has a gradient."""
         raise NotImplementedError
 
-    def _zeros(self):
+    def _zeros(self) -> list[Tensor]:
         return [_fz.zeros_like(p) for p in self.parameters]
 
 
@@ -54,14 +100,20 @@ class SGD(Optimizer):
     parameter -= lr * velocity
     """
 
-    def __init__(self, parameters, lr=0.01, momentum=0.0, weight_decay=0.0):
+    def __init__(
+        self,
+        parameters: Iterable[Tensor],
+        lr: Number = 0.01,
+        momentum: Number = 0.0,
+        weight_decay: Number = 0.0,
+    ) -> None:
         super().__init__(parameters, lr)
         self.momentum = _number("[optim.SGD] momentum", momentum, 0)
         self.weight_decay = _number("[optim.SGD] weight_decay", weight_decay, 0)
         self.velocities = self._zeros()
 
-    def step(self):
-        _sgd_steps(self.parameters, self.velocities, self.lr, self.momentum, self.weight_decay)
+    def step(self) -> None:
+        _sgd_steps(self.parameters, self.velocities, self._rate, self.momentum, self.weight_decay)
 
 
 class Adam(Optimizer):
@@ -71,7 +123,14 @@ class Adam(Optimizer):
     parameter -= lr * (m / (1 - beta1 ** t)) / (sqrt(v / (1 - beta2 ** t)) + eps)
     """
 
-    def __init__(self, parameters, lr=0.001, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    def __init__(
+        self,
+        parameters: Iterable[Tensor],
+        lr: Number = 0.001,
+        betas: Sequence[Number] = (0.9, 0.999),
+        eps: Number = 1e-8,
+        weight_decay: Number = 0.0,
+    ) -> None:
         super().__init__(parameters, lr)
         if not isinstance(betas, (tuple, list)) or len(betas) != 2:
             raise TypeError(f"[optim.Adam] betas must be two numbers, got {betas!r}.")
@@ -83,10 +142,10 @@ class Adam(Optimizer):
         self.m = self._zeros()
         self.v = self._zeros()
 
-    def step(self):
+    def step(self) -> None:
         t, (b1, b2) = self.t, self.betas
         with no_grad():
             t += 1
-            rate, root = self.lr / (1 - b1**t), _fz.sqrt(1 - b2**t)
+            rate, root = self._rate / (1 - b1**t), _fz.sqrt(1 - b2**t)
             states = self.parameters, self.m, self.v
             _adam_steps(*states, rate, root, b1, b2, self.eps, self.weight_decay)

@@ -1,5 +1,8 @@
 """Random tensors: Philox 4x32-10 streams, the same in eager and traced code.
 
+Here: `uniform`, `normal` and `integers` draw from the default generator, which `seed` starts again;
+`Generator` is a stream of one's own.
+
 >>> seed(0)
 >>> a = uniform((3,))
 >>> seed(0)
@@ -7,10 +10,17 @@
 True
 """
 
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING, SupportsIndex
 
 from frazil._frazil import random as _random
 from frazil._tracked import Tracked
+
+if TYPE_CHECKING:
+    from frazil._frazil import Tensor
+    from frazil._types import DTypeLike, Ints
 
 __all__ = ["Generator", "integers", "normal", "seed", "uniform"]
 
@@ -18,10 +28,12 @@ __all__ = ["Generator", "integers", "normal", "seed", "uniform"]
 class Generator(Tracked):
     """A stream of random numbers. Its state is a tensor, which every draw advances."""
 
-    def __init__(self, seed=None):
+    state: Tensor
+
+    def __init__(self, seed: SupportsIndex | None = None) -> None:
         self.seed(int.from_bytes(os.urandom(8), "little") if seed is None else seed)
 
-    def seed(self, seed):
+    def seed(self, seed: SupportsIndex) -> None:
         """Starts the stream again from an integer."""
         if isinstance(seed, bool) or not hasattr(seed, "__index__"):
             raise TypeError(f"[random.seed] must be an integer, got {type(seed).__name__}.")
@@ -31,15 +43,27 @@ class Generator(Tracked):
         else:
             self.state = state
 
-    def uniform(self, shape=(), *, dtype=None, device=None):
+    def uniform(
+        self, shape: Ints = (), *, dtype: DTypeLike | None = None, device: str | None = None
+    ) -> Tensor:
         """Uniform in [0, 1)."""
         return _random.uniform(self.state, shape, dtype, device)
 
-    def normal(self, shape=(), *, dtype=None, device=None):
+    def normal(
+        self, shape: Ints = (), *, dtype: DTypeLike | None = None, device: str | None = None
+    ) -> Tensor:
         """Normal with mean 0 and variance 1."""
         return _random.normal(self.state, shape, dtype, device)
 
-    def integers(self, low, high=None, shape=(), *, dtype=None, device=None):
+    def integers(
+        self,
+        low: SupportsIndex,
+        high: SupportsIndex | None = None,
+        shape: Ints = (),
+        *,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+    ) -> Tensor:
         """Uniform integers in [low, high), or in [0, low) without high."""
         low, high = (0, low) if high is None else (low, high)
         return _random.integers(self.state, low, high, shape, dtype, device)

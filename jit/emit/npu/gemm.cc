@@ -97,6 +97,7 @@ class GemmEmission {
       if (s == 0 || !b_.prefetch) Stage(s);
       if (b_.prefetch && s + 1 < steps_.size()) Stage(s + 1);
       Multiply(s);
+      if (stream_.refusal()) break;
       if (stream_.size() > kMaxInstructions)
         return NotImplementedError("[npu] matmul: too long a program.");
     }
@@ -259,14 +260,18 @@ StatusOr<Program> EmitGemm(const GemmArgs& args,
   if (!type)
     return NotImplementedError("[npu] matmul of ", ShortName(args.dtype),
                                ": the matrix unit has f32, f16, bf16, i8 and u8.");
-  if (args.k > kMaxChunk || args.k < 1 || args.m < 1 || args.n < 1)
+  if (args.m < 1 || args.n < 1 || args.k < 1)
+    return NotImplementedError("[npu] matmul: an empty product, m ", args.m, " n ", args.n, " k ",
+                               args.k, ".");
+  if (args.k > kMaxChunk)
     return NotImplementedError("[npu] matmul: k = ", args.k, " is not in [1, ", kMaxChunk, "].");
   Program program;
   const auto emit = [&](GemmEmission* emission) -> Status {
     FZ_RETURN_IF_ERROR(emission->Prepare());
     if (!options.op.empty()) emission->stream().MarkSource(options.op, options.file, options.line);
     FZ_RETURN_IF_ERROR(emission->Run(batch_offsets));
-    program = emission->stream().Finish(StrCat("matmul_", ShortName(args.dtype)));
+    FZ_ASSIGN_OR_RETURN(program,
+                        emission->stream().Finish(StrCat("matmul_", ShortName(args.dtype))));
     return absl::OkStatus();
   };
   if (!epilogue) {

@@ -21,22 +21,30 @@ constexpr int64_t kMinTileElements = 64;
 constexpr int kCandidates = 6;
 constexpr size_t kMaxTimed = 20000;
 
-// One tiling of a kernel as a program; nullopt if the tiles are too large.
-std::optional<Program> EmitTiles(const kir::Kernel& k, const SpacePlan& plan, const BodyInfo& info,
-                                 const Preset& preset, const EmitOptions& options, int64_t rows,
-                                 int64_t cols, int copies) {
+// One tiling of a kernel as a program, or why these tiles will not do.
+StatusOr<Program> EmitTiles(const kir::Kernel& k, const SpacePlan& plan, const BodyInfo& info,
+                            const Preset& preset, const EmitOptions& options, int64_t rows,
+                            int64_t cols, int copies) {
   Stream stream(preset);
   const std::vector<int> params = AddParams(k, &stream);
   if (!options.op.empty()) stream.MarkSource(options.op, options.file, options.line);
   TileProgram tile_program(k, plan, info, &stream, params, copies);
-  if (!tile_program.MakeSlots(rows, cols)) return std::nullopt;
+  const auto too_large = [&] {
+    return NotImplementedError("[npu] kernel ", k.name, " does not fit into ",
+                               preset.bytes[kUB] / 1024, " KiB of vector memory.");
+  };
+  if (!tile_program.MakeSlots(rows, cols)) return too_large();
   const std::vector<Tile> tiles = plan.Cut(rows, cols);
   for (size_t t = 0; t < tiles.size(); ++t) {
     // The next tile's loads are issued before this tile's work.
     if (t == 0) tile_program.Loads(tiles[0]);
     if (t + 1 < tiles.size()) tile_program.Loads(tiles[t + 1]);
     tile_program.Compute(tiles[t]);
-    if (tile_program.overflowed() || stream.size() > kMaxInstructions) return std::nullopt;
+    if (stream.refusal()) break;
+    if (tile_program.overflowed()) return too_large();
+    if (stream.size() > kMaxInstructions)
+      return NotImplementedError("[npu] kernel ", k.name, " needs more than ", kMaxInstructions,
+                                 " instructions.");
   }
   return stream.Finish(k.name);
 }
@@ -115,9 +123,6 @@ StatusOr<Program> EmitKernel(const kir::Kernel& kernel, const LaunchShape& shape
                              const Preset& preset, const EmitOptions& options) {
   FZ_ASSIGN_OR_RETURN(const kir::Kernel whole, kir::Legalize(kernel, NpuLegalCaps()));
   const kir::Kernel legal = kir::RemoveDead(whole);
-  if (legal.buffers.size() + legal.scalars.size() > size_t{kMaxParams})
-    return NotImplementedError("[npu] kernel ", kernel.name, " has more than ", kMaxParams,
-                               " parameters.");
   const SpacePlan plan(legal, shape);
   FZ_ASSIGN_OR_RETURN(const BodyInfo info, Analyse(legal, plan));
   Limits limits;
@@ -125,24 +130,28 @@ StatusOr<Program> EmitKernel(const kir::Kernel& kernel, const LaunchShape& shape
   std::optional<Program> best;
   int64_t best_cycles = 0;
   int tried = 0;
+  Status refusal;
   for (const Tiling& tiling : Tilings(plan, limits, options)) {
-    std::optional<Program> program =
+    StatusOr<Program> program =
         EmitTiles(legal, plan, info, preset, options, tiling.rows, tiling.cols, tiling.copies);
-    if (!program) continue;
+    if (!program.ok()) {
+      refusal = program.status();
+      continue;
+    }
     program->meta.kernel_class = plan.loop_is_rows() ? "COL" : plan.loop_is_cols() ? "ROW" : "EW";
     program->meta.tile = StrCat(tiling.rows, "x", tiling.cols, " x", tiling.copies);
     // A long program is not worth timing several of: its tiles are as large as they get.
     if (!options.search || program->code.size() > kMaxTimed) return *std::move(program);
     const int64_t cycles = EstimateCycles(*program, preset, ReachOf(legal, shape));
     if (!best || cycles < best_cycles) {
-      best = std::move(program);
+      best = *std::move(program);
       best_cycles = cycles;
     }
     if (++tried == kCandidates) break;
   }
   if (best) return *std::move(best);
-  return NotImplementedError("[npu] kernel ", kernel.name, " does not fit into ",
-                             preset.bytes[kUB] / 1024, " KiB of vector memory.");
+  return refusal.ok() ? NotImplementedError("[npu] kernel ", kernel.name, " has no tiles.")
+                      : refusal;
 }
 
 }  // namespace frazil::npu

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "core/str.h"
 
 namespace frazil::npu {
 
@@ -20,7 +21,13 @@ BufferId Stream::Track() {
   return BufferId(buffers_.size()) - 1;
 }
 
+void Stream::Refuse(std::string why) {
+  if (!refusal_) refusal_ = std::move(why);
+}
+
 int Stream::AddParam(std::string name, ParamKind kind) {
+  if (params_.size() == size_t{kMaxParams})
+    Refuse(StrCat("has more than ", kMaxParams, " parameters"));
   params_.push_back({std::move(name), kind});
   return int(params_.size()) - 1;
 }
@@ -125,12 +132,13 @@ void Stream::WaitFor(Queue waiter, Queue queue, int32_t number, int depth) {
   if (id < 0) {
     // All flags of the pair are on their way: the oldest is taken back first, and the SET stands
     // behind what `queue` was given last.
-    FZ_CHECK(depth < 4);
+    if (depth == 4) return Refuse("orders more at once than there are flags");
     id = 0;
     for (int i = 1; i < kFlagsPerPair; ++i) {
       if (flags_[queue][waiter][i].last_wait < flags_[queue][waiter][id].last_wait) id = i;
     }
     WaitFor(queue, waiter, flags_[queue][waiter][id].last_wait, depth + 1);
+    if (refusal_) return;
     number = seq_[queue];
   }
   Pair(queue, number, waiter, id);
@@ -147,7 +155,12 @@ std::vector<Stream::Use> Stream::UsesOf(const Instr& instr, std::initializer_lis
   }
   Accesses accesses;
   Fault fault;
-  FZ_CHECK(AccessesOf(issue, &accesses, &fault));
+  if (!AccessesOf(issue, &accesses, &fault)) {
+    const OpInfo& info = Info(instr.op);
+    Refuse(StrCat("needs ", info.name, " with ", OperandName(info, fault.operand),
+                  " beyond its limit: ", fault.detail));
+    return {};
+  }
   std::vector<Use> uses(args.size());
   for (const Access& access : accesses) {
     Use& use = uses[access.operand];
@@ -183,6 +196,7 @@ void Stream::WaitForAll(Queue waiter, const Clock& needed) {
 void Stream::Emit(Op op, uint8_t dt, uint8_t fn, std::initializer_list<Arg> args) {
   const OpInfo& info = Info(op);
   FZ_CHECK(int(args.size()) <= info.num_operands);
+  if (refusal_) return;
   pinned_ = 0;
   Instr instr{op, dt, fn, {}};
   // Operands are read at dispatch, so registers are filled before the WAITs.
@@ -190,6 +204,7 @@ void Stream::Emit(Op op, uint8_t dt, uint8_t fn, std::initializer_list<Arg> args
     instr.a[i] = i < int(args.size()) ? Field(args.begin()[i]) : Imm(0);
   }
   std::vector<Use> uses = UsesOf(instr, args);
+  if (refusal_) return;
   const auto each = [&](auto f) {
     for (size_t i = 0; i < args.size(); ++i) {
       const Arg& arg = args.begin()[i];
@@ -207,6 +222,7 @@ void Stream::Emit(Op op, uint8_t dt, uint8_t fn, std::initializer_list<Arg> args
     }
   });
   WaitForAll(info.queue, needed);
+  if (refusal_) return;
   const int32_t number = Push(info.queue, instr);
   each([&](Use* use, std::vector<Use>* earlier) {
     use->number = number;
@@ -214,7 +230,8 @@ void Stream::Emit(Op op, uint8_t dt, uint8_t fn, std::initializer_list<Arg> args
   });
 }
 
-Program Stream::Finish(std::string name) {
+StatusOr<Program> Stream::Finish(std::string name) {
+  if (refusal_) return NotImplementedError("[npu] kernel ", name, " ", *refusal_, ".");
   Program program;
   program.name = std::move(name);
   program.preset = preset_.name;

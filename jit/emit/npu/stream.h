@@ -3,7 +3,9 @@
 // the flags. Called by the emitters of jit/emit/npu only. Invariant: every pair of accesses to one
 // tracked buffer from two queues, of which one writes, is ordered by flags; no flag stands where
 // the order follows from others; every SET has its WAIT, later in program order, and a flag is set
-// again only after its last WAIT.
+// again only after its last WAIT. What the instruction set cannot say (more parameters, longer
+// rows, wider strides than there are) is refused, never written: from then on nothing is, and
+// Finish says why.
 #pragma once
 
 #include <array>
@@ -46,14 +48,18 @@ class Stream {
 
   int AddParam(std::string name, ParamKind kind);
 
+  // Why there will be no program; nullopt so far.
+  const std::optional<std::string>& refusal() const { return refusal_; }
+
   // Args in the order of the table; missing ones are 0.
   void Emit(Op op, uint8_t dt, uint8_t fn, std::initializer_list<Arg> args);
   // Later instructions of `later` begin after all that `earlier` has been given.
   void Order(Queue earlier, Queue later);
   void MarkSource(std::string op, std::string file, int line);
 
-  // The program so far with HALT behind it. The stream is spent.
-  Program Finish(std::string name);
+  // The program so far with HALT behind it, or NotImplementedError: the refusal. The stream is
+  // spent.
+  StatusOr<Program> Finish(std::string name);
   int64_t size() const { return int64_t(items_.size()) + num_flags_; }
 
  private:
@@ -85,6 +91,7 @@ class Stream {
     }
   };
 
+  void Refuse(std::string why);
   uint8_t Field(const Arg& arg);
   uint8_t Hold(const Held& what);
   uint8_t FreeRegister();
@@ -92,13 +99,15 @@ class Stream {
   void WaitFor(Queue waiter, Queue queue, int32_t number, int depth = 0);
   int FindFlag(Queue from, Queue to, int32_t number) const;
   void Pair(Queue from, int32_t number, Queue to, int id);
-  static std::vector<Use> UsesOf(const Instr& instr, std::initializer_list<Arg> args);
+  // Empty and a refusal where an extent is more than the instruction takes.
+  std::vector<Use> UsesOf(const Instr& instr, std::initializer_list<Arg> args);
   static void Note(const Use& use, std::vector<Use>* uses);
   void WaitForAll(Queue waiter, const Clock& needed);
 
   const Preset& preset_;
   std::array<int64_t, kNumSpaces> used_{};
   std::vector<Param> params_;
+  std::optional<std::string> refusal_;
   std::vector<Item> items_;  // program order
   int64_t num_flags_ = 0;
   std::vector<std::vector<Use>> buffers_;

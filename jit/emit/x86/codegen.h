@@ -1,9 +1,9 @@
 // Turns one kernel into x86 code through asmjit's Compiler. Used by x86_emitter.cc alone; asmjit
 // headers stay in this folder. Split by subject: codegen.cc (function, rows), columns.cc,
 // panels.cc, loop.cc and reduce.cc (the loop axis), repeat.cc and carries.cc (repeats),
-// analysis.cc, merge.cc, narrow.cc, registers.cc, masks.cc, memory.cc, gather.cc and blocks.cc
-// (loads and stores), arith.cc, divide.cc, root.cc, parking.cc, compare.cc, integers.cc, cast.cc,
-// lanes.cc (what has no vector instruction).
+// analysis.cc, merge.cc, narrow.cc, registers.cc, masks.cc, memory.cc, gather.cc, every_second.cc
+// and blocks.cc (loads and stores), arith.cc, divide.cc, root.cc, parking.cc, compare.cc,
+// integers.cc, cast.cc, lanes.cc (what has no vector instruction).
 //
 // Lanes. A step computes v_ elements: 16 (AVX-512) or 8 (AVX2) if all types are at most 32
 // bits wide, half of that otherwise, so that 64-bit values fill a vector and 32-bit values half of
@@ -313,6 +313,14 @@ class Codegen {
   void MoveOut(const Mem& mem, const Vec& v, int bytes);
   Operand BytesToBool(const Vec& bytes);
   Vec BoolToBytes(const Operand& mask);
+
+  // --- every second element (every_second.cc)
+  bool MayBeEverySecond(DType type, kir::Stride cls, bool vector) const;
+  void IfEverySecond(int buffer, const std::function<void()>& second,
+                     const std::function<void()>& other);
+  std::pair<K, K> EvenMasks(const Mask& mask);
+  void LoadEverySecond(const Vec& to, const Gp& from, const Mask& mask);
+  void StoreEverySecond(const Vec& v, const Gp& to, const Mask& mask);
 
   // --- blocks (blocks.cc)
   int64_t DistanceOf(const kir::Inst& inst) const;

@@ -202,6 +202,11 @@ void Codegen::EmitLoad(Id id) {
     v = LoadBroadcast(inst.type, place.At(size));
   } else if (offset == kNone && cls == Stride::kOne && (z_ || size >= 4 || !mask.any)) {
     v = LoadContiguous(inst.type, place.At(v_ * size), mask);
+  } else if (offset == kNone && MayBeEverySecond(inst.type, cls, vector)) {
+    v = NewVec(v_ * size);
+    IfEverySecond(
+        b, [&] { LoadEverySecond(v, Pointer(place), mask); },
+        [&] { Copy(v, Gather(inst.type, Pointer(place), b, cls, vector, offset, mask)); });
   } else if (size >= 4) {
     v = Gather(inst.type, Pointer(place), b, cls, vector, offset, mask);
   } else if (offset == kNone && inst.b == kNone && cls == Stride::kOne) {
@@ -275,6 +280,10 @@ void Codegen::EmitStore(Id id) {
   } else if (offset == kNone && inst.c == kNone && cls == Stride::kOne) {
     OnlyFullSteps([&] { MoveOut(place.At(v_ * size), v, v_ * size); },
                   [&] { StoreLanes(inst.type, v, Pointer(place), b, cls, true, offset, mask); });
+  } else if (offset == kNone && MayBeEverySecond(inst.type, cls, true)) {
+    IfEverySecond(
+        b, [&] { StoreEverySecond(v, Pointer(place), mask); },
+        [&] { StoreLanes(inst.type, v, Pointer(place), b, cls, true, offset, mask); });
   } else {
     StoreLanes(inst.type, v, Pointer(place), b, cls, true, offset, mask);
   }

@@ -2,20 +2,181 @@
 
 # Written by tools/gen_stubs.py. Do not edit.
 import builtins
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from types import EllipsisType
-from typing import Any, SupportsIndex
+from typing import (
+    Any,
+    Concatenate,
+    Generic,
+    Literal,
+    ParamSpec,
+    SupportsIndex,
+    TypeVar,
+    final,
+    overload,
+)
 
-class DType:
-    """An element type."""
+from typing_extensions import disjoint_base
 
-    name: str
-    itemsize: builtins.int
-    kind: str
-    dtype: Any
-    def __hash__(self) -> builtins.int: ...
+from frazil._types import Axis, DTypeLike, Index, Ints, Number, Operand
+from frazil.memory import Plan
 
-DTypeLike = DType | str | type | Any
+from . import autograd as autograd
+from . import cuda as cuda
+from . import nn as nn
+from . import npu as npu
+from . import random as random
+from . import runtime as runtime
+
+_P = ParamSpec("_P")
+_Q = ParamSpec("_Q")
+_R = TypeVar("_R")
+_S = TypeVar("_S")
+
+__all__ = [
+    "DType",
+    "Tensor",
+    "abs",
+    "absolute",
+    "acos",
+    "acosh",
+    "add",
+    "all",
+    "any",
+    "arange",
+    "argmax",
+    "argmin",
+    "argsort",
+    "asarray",
+    "asin",
+    "asinh",
+    "astype",
+    "atan",
+    "atanh",
+    "bfloat16",
+    "bitwise_and",
+    "bitwise_invert",
+    "bitwise_left_shift",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "bool",
+    "broadcast_to",
+    "ceil",
+    "clip",
+    "concat",
+    "concatenate",
+    "copy",
+    "cos",
+    "cosh",
+    "count_nonzero",
+    "cumprod",
+    "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
+    "detach",
+    "divide",
+    "empty",
+    "empty_like",
+    "equal",
+    "erf",
+    "exp",
+    "expand_dims",
+    "expm1",
+    "eye",
+    "flatten",
+    "flip",
+    "float16",
+    "float32",
+    "float64",
+    "floor",
+    "floor_divide",
+    "from_dlpack",
+    "full",
+    "full_like",
+    "greater",
+    "greater_equal",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "invert",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "left_shift",
+    "less",
+    "less_equal",
+    "linspace",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "logsumexp",
+    "matmul",
+    "matrix_transpose",
+    "max",
+    "maximum",
+    "mean",
+    "min",
+    "minimum",
+    "mod",
+    "moveaxis",
+    "multiply",
+    "negative",
+    "nonzero",
+    "not_equal",
+    "ones",
+    "ones_like",
+    "pad",
+    "permute_dims",
+    "pow",
+    "power",
+    "prod",
+    "ravel",
+    "reciprocal",
+    "remainder",
+    "reshape",
+    "right_shift",
+    "round",
+    "rsqrt",
+    "searchsorted",
+    "sign",
+    "signbit",
+    "sin",
+    "sinh",
+    "sort",
+    "sqrt",
+    "square",
+    "squeeze",
+    "stack",
+    "std",
+    "subtract",
+    "sum",
+    "swapaxes",
+    "take",
+    "take_along_axis",
+    "tan",
+    "tanh",
+    "tile",
+    "tril",
+    "triu",
+    "true_divide",
+    "trunc",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "var",
+    "where",
+    "zeros",
+    "zeros_like",
+]
+__version__: str
 bool: DType
 int8: DType
 int16: DType
@@ -30,33 +191,58 @@ bfloat16: DType
 float32: DType
 float64: DType
 
+@final
 class Tensor:
     """An array of one dtype on one device."""
 
-    shape: tuple[builtins.int, ...]
-    dtype: DType
-    device: str
-    ndim: builtins.int
-    size: builtins.int
-    itemsize: builtins.int
-    nbytes: builtins.int
-    T: Tensor
-    mT: Tensor
+    @property
+    def shape(self) -> tuple[builtins.int, ...]: ...
+    @property
+    def dtype(self) -> DType: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def ndim(self) -> builtins.int: ...
+    @property
+    def size(self) -> builtins.int: ...
+    @property
+    def itemsize(self) -> builtins.int: ...
+    @property
+    def nbytes(self) -> builtins.int: ...
+    @property
+    def T(self) -> Tensor: ...
+    @property
+    def mT(self) -> Tensor: ...
+    @property
+    def is_leaf(self) -> builtins.bool: ...
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
     requires_grad: builtins.bool
-    is_leaf: builtins.bool
     grad: Tensor | None
+    __array_priority__: builtins.float
+    def __array_ufunc__(self, ufunc: Any, method: str, /, *inputs: Any, **options: Any) -> Any: ...
+    def __jax_array__(self) -> Any: ...
+    def __dlpack_device__(self) -> tuple[builtins.int, builtins.int]: ...
+    if sys.version_info >= (3, 12):
+        def __buffer__(self, flags: builtins.int, /) -> memoryview: ...
     def __len__(self) -> builtins.int: ...
     def __iter__(self) -> Iterator[Tensor]: ...
-    def __contains__(self, item: Any) -> builtins.bool: ...
-    def __getitem__(self, index: Index) -> Tensor: ...
-    def __setitem__(self, index: Index, value: Any) -> None: ...
+    def __contains__(self, item: Any, /) -> builtins.bool: ...
+    def __getitem__(self, index: Index, /) -> Tensor: ...
+    def __setitem__(self, index: Index, value: Any, /) -> None: ...
     def __bool__(self) -> builtins.bool: ...
     def __int__(self) -> builtins.int: ...
     def __float__(self) -> builtins.float: ...
     def __index__(self) -> builtins.int: ...
     def __hash__(self) -> builtins.int: ...
-    def __eq__(self, other: Any, /) -> Any: ...
-    def __ne__(self, other: Any, /) -> Any: ...
+    def __copy__(self) -> Tensor: ...
+    def __deepcopy__(self, memo: Any, /) -> Tensor: ...
+    def __pow__(self, other: Operand, mod: None = ..., /) -> Tensor: ...
+    def __rpow__(self, other: Operand, mod: None = ..., /) -> Tensor: ...
+    def __divmod__(self, other: Operand, /) -> tuple[Tensor, Tensor]: ...
+    def __rdivmod__(self, other: Operand, /) -> tuple[Tensor, Tensor]: ...
+    def __eq__(self, other: Operand, /) -> Tensor: ...  # type: ignore[override]
+    def __ne__(self, other: Operand, /) -> Tensor: ...  # type: ignore[override]
     def __lt__(self, other: Operand, /) -> Tensor: ...
     def __le__(self, other: Operand, /) -> Tensor: ...
     def __gt__(self, other: Operand, /) -> Tensor: ...
@@ -79,9 +265,6 @@ class Tensor:
     def __mod__(self, other: Operand, /) -> Tensor: ...
     def __rmod__(self, other: Operand, /) -> Tensor: ...
     def __imod__(self, other: Operand, /) -> Tensor: ...
-    def __pow__(self, other: Operand, /) -> Tensor: ...
-    def __rpow__(self, other: Operand, /) -> Tensor: ...
-    def __ipow__(self, other: Operand, /) -> Tensor: ...
     def __matmul__(self, other: Operand, /) -> Tensor: ...
     def __rmatmul__(self, other: Operand, /) -> Tensor: ...
     def __imatmul__(self, other: Operand, /) -> Tensor: ...
@@ -104,184 +287,211 @@ class Tensor:
     def __pos__(self) -> Tensor: ...
     def __abs__(self) -> Tensor: ...
     def __invert__(self) -> Tensor: ...
-    def __array__(self, dtype: DTypeLike | None = ..., copy: builtins.bool | None = ...) -> Any:
+    def __array__(self, /, dtype: DTypeLike | None = ..., copy: builtins.bool | None = ...) -> Any:
         """For NumPy."""
-    def __array_namespace__(self, *, api_version: str | None = ...) -> Any:
+    def __array_namespace__(self, /, *, api_version: str | None = ...) -> Any:
         """The module frazil."""
     def __dlpack__(
         self,
+        /,
         *,
         stream: Any = ...,
         max_version: Any = ...,
         dl_device: Any = ...,
         copy: builtins.bool | None = ...,
     ) -> Any:
-        """DLPack."""
-    def __round__(self, ndigits: builtins.int | None = ..., /) -> Tensor:
+        """A capsule for consumers of DLPack: a copy, or with copy=False the memory itself, which they may write to (BufferError if something else holds the value)."""
+    def __round__(self, ndigits: SupportsIndex | None = ..., /) -> Tensor:
         """See round."""
-    def _to_device_(self, device: str | None, /) -> Tensor:
-        """Moves the content of this cell."""
-    def all(
-        self,
-        axis: builtins.int | Sequence[builtins.int] | None = ...,
-        out: None = ...,
-        *,
-        keepdims: builtins.bool = ...,
-    ) -> Tensor:
+    def _to_(self, device: Any, dtype: DTypeLike | None, /) -> Tensor:
+        """Moves or converts the content of this cell."""
+    def all(self, /, axis: Axis = ..., out: None = ..., *, keepdims: builtins.bool = ...) -> Tensor:
         """See frazil.all."""
-    def any(
-        self,
-        axis: builtins.int | Sequence[builtins.int] | None = ...,
-        out: None = ...,
-        *,
-        keepdims: builtins.bool = ...,
-    ) -> Tensor:
+    def any(self, /, axis: Axis = ..., out: None = ..., *, keepdims: builtins.bool = ...) -> Tensor:
         """See frazil.any."""
     def argmax(
-        self,
-        axis: builtins.int | Sequence[builtins.int] | None = ...,
-        out: None = ...,
-        *,
-        keepdims: builtins.bool = ...,
+        self, /, axis: Axis = ..., out: None = ..., *, keepdims: builtins.bool = ...
     ) -> Tensor:
         """See frazil.argmax."""
     def argmin(
-        self,
-        axis: builtins.int | Sequence[builtins.int] | None = ...,
-        out: None = ...,
-        *,
-        keepdims: builtins.bool = ...,
+        self, /, axis: Axis = ..., out: None = ..., *, keepdims: builtins.bool = ...
     ) -> Tensor:
         """See frazil.argmin."""
     def astype(
-        self,
-        dtype: DTypeLike | None,
-        /,
-        *,
-        copy: builtins.bool | None = ...,
-        device: str | None = ...,
+        self, /, dtype: DTypeLike, *, copy: builtins.bool = ..., device: str | None = ...
     ) -> Tensor:
         """See frazil.astype."""
-    def backward(self, gradient: Tensor | None = ...) -> None:
+    def backward(
+        self, /, gradient: Operand | None = ..., *, retain_graph: builtins.bool = ...
+    ) -> None:
         """Adds the gradients of this tensor (times `gradient`) to .grad of every leaf it depends on."""
-    def clip(self, min: Operand | None = ..., max: Operand | None = ..., out: None = ...) -> Tensor:
-        """See frazil.clip."""
-    def copy(self) -> Tensor:
-        """The same elements in new memory."""
-    def detach(self) -> Tensor:
-        """The same value without history."""
-    def flatten(self) -> Tensor:
-        """See frazil.flatten."""
-    def item(self) -> builtins.bool | builtins.int | builtins.float:
-        """The only element as a Python number."""
-    def max(
-        self,
-        axis: builtins.int | Sequence[builtins.int] | None = ...,
-        out: None = ...,
-        *,
-        keepdims: builtins.bool = ...,
+    def clip(
+        self, /, min: Operand | None = ..., max: Operand | None = ..., out: None = ...
     ) -> Tensor:
+        """See frazil.clip."""
+    def copy(self, /) -> Tensor:
+        """The same elements in new memory."""
+    def detach(self, /) -> Tensor:
+        """The same value without history."""
+    def flatten(self, /) -> Tensor:
+        """See frazil.flatten."""
+    def item(self, /) -> builtins.bool | builtins.int | builtins.float:
+        """The only element as a Python number."""
+    def max(self, /, axis: Axis = ..., out: None = ..., *, keepdims: builtins.bool = ...) -> Tensor:
         """See frazil.max."""
     def mean(
         self,
-        axis: builtins.int | Sequence[builtins.int] | None = ...,
+        /,
+        axis: Axis = ...,
         dtype: DTypeLike | None = ...,
         out: None = ...,
         *,
         keepdims: builtins.bool = ...,
     ) -> Tensor:
         """See frazil.mean."""
-    def min(
-        self,
-        axis: builtins.int | Sequence[builtins.int] | None = ...,
-        out: None = ...,
-        *,
-        keepdims: builtins.bool = ...,
-    ) -> Tensor:
+    def min(self, /, axis: Axis = ..., out: None = ..., *, keepdims: builtins.bool = ...) -> Tensor:
         """See frazil.min."""
-    def nonzero(self) -> tuple[Tensor, ...]:
+    def nonzero(self, /) -> tuple[Tensor, ...]:
         """See frazil.nonzero."""
-    def numpy(self) -> Any:
+    def numpy(self, /) -> Any:
         """A read-only NumPy array over the same memory, as np.asarray(t)."""
-    def permute(self, *axes: Any) -> Tensor:
+    def permute(self, /, *axes: Axis) -> Tensor:
         """The axes in another order."""
+    def permute_dims(self, /, *axes: Ints) -> Tensor:
+        """The same as permute."""
     def prod(
         self,
-        axis: builtins.int | Sequence[builtins.int] | None = ...,
+        /,
+        axis: Axis = ...,
         dtype: DTypeLike | None = ...,
         out: None = ...,
         *,
         keepdims: builtins.bool = ...,
     ) -> Tensor:
         """See frazil.prod."""
-    def ravel(self) -> Tensor:
+    def ravel(self, /) -> Tensor:
         """See frazil.flatten."""
-    def requires_grad_(self, requires_grad: builtins.bool = ...) -> Tensor:
+    def requires_grad_(self, /, requires_grad: builtins.bool = ...) -> Tensor:
         """Sets requires_grad and returns self."""
-    def reshape(self, *shape: Any) -> Tensor:
+    def reshape(self, /, *shape: Ints) -> Tensor:
         """See frazil.reshape."""
-    def round(self, decimals: builtins.int = ..., out: None = ...) -> Tensor:
+    def round(self, /, decimals: SupportsIndex = ..., out: None = ...) -> Tensor:
         """The nearest multiple of 10**-decimals."""
-    def squeeze(self, axis: builtins.int | Sequence[builtins.int] | None = ...) -> Tensor:
+    def squeeze(self, /, axis: Axis = ...) -> Tensor:
         """See frazil.squeeze."""
     def std(
         self,
-        axis: builtins.int | Sequence[builtins.int] | None = ...,
+        /,
+        axis: Axis = ...,
         dtype: DTypeLike | None = ...,
         out: None = ...,
         *,
-        correction: builtins.float = ...,
-        ddof: builtins.float = ...,
+        correction: Number = ...,
+        ddof: Number = ...,
         keepdims: builtins.bool = ...,
     ) -> Tensor:
         """See frazil.std; ddof is NumPy's name of correction."""
     def sum(
         self,
-        axis: builtins.int | Sequence[builtins.int] | None = ...,
+        /,
+        axis: Axis = ...,
         dtype: DTypeLike | None = ...,
         out: None = ...,
         *,
         keepdims: builtins.bool = ...,
     ) -> Tensor:
         """See frazil.sum."""
-    def swapaxes(self, axis1: builtins.int, axis2: builtins.int, /) -> Tensor:
+    def swapaxes(self, /, axis1: SupportsIndex, axis2: SupportsIndex) -> Tensor:
         """See frazil.swapaxes."""
     def take(
-        self,
-        indices: Operand | Sequence[builtins.int],
-        /,
-        axis: builtins.int | Sequence[builtins.int] | None = ...,
+        self, /, indices: Operand | Sequence[builtins.int], axis: SupportsIndex | None = ...
     ) -> Tensor:
         """See frazil.take."""
-    def to_device(self, device: str | None, /, *, stream: Any = ...) -> Tensor:
+    def to_device(self, /, device: str, *, stream: Any = ...) -> Tensor:
         """The tensor on another device."""
-    def tolist(self) -> Any:
+    def tolist(self, /) -> Any:
         """The elements as nested lists."""
-    def transpose(self, *axes: Any) -> Tensor:
+    def transpose(self, /, *axes: Axis) -> Tensor:
         """The axes in another order, reversed if none is given."""
     def var(
         self,
-        axis: builtins.int | Sequence[builtins.int] | None = ...,
+        /,
+        axis: Axis = ...,
         dtype: DTypeLike | None = ...,
         out: None = ...,
         *,
-        correction: builtins.float = ...,
-        ddof: builtins.float = ...,
+        correction: Number = ...,
+        ddof: Number = ...,
         keepdims: builtins.bool = ...,
     ) -> Tensor:
         """See frazil.var; ddof is NumPy's name of correction."""
 
-class Traced:
+@final
+class DType:
+    """An element type."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def itemsize(self) -> builtins.int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def dtype(self) -> Any: ...
+    @property
+    def __numpy_dtype__(self) -> Any: ...
+    def __eq__(self, other: object, /) -> builtins.bool: ...
+    def __ne__(self, other: object, /) -> builtins.bool: ...
+    def __hash__(self) -> builtins.int: ...
+
+class NpuFault(RuntimeError):
+    """A program on the simulated NPU did what it must not: a bug of frazil's."""
+
+@disjoint_base
+class ModuleBase:
+    """Counts assignments to attributes: frazil._tracked."""
+
+    @staticmethod
+    def _traces() -> builtins.bool: ...
+    @staticmethod
+    def _changed() -> None: ...
+    _traced: Any
+
+@final
+class Traced(Generic[_P, _R]):
     """A traced callable: made by frazil.trace."""
 
-    __wrapped__: Callable[..., Any]
-    def __init__(self, function: Callable[..., Any], name: str = ...) -> None: ...
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
-    def explain(self) -> str: ...
-    def stats(self) -> dict[str, Any]: ...
-    def memory_plan(self) -> list[Any]: ...
-    def clear(self) -> None: ...
+    __name__: str
+    __qualname__: str
+    @property
+    def __wrapped__(self) -> Callable[_P, _R]: ...
+    @property
+    def pure(self) -> builtins.bool: ...
+    def __new__(
+        cls,
+        function: Callable[_P, _R],
+        name: str | None = ...,
+        pure: builtins.bool = ...,
+        check_first: builtins.int = ...,
+        check_every: builtins.int = ...,
+    ) -> Traced[_P, _R]: ...
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+    @overload
+    def __get__(self, instance: None, owner: Any = ..., /) -> Traced[_P, _R]: ...
+    @overload
+    def __get__(
+        self: Traced[Concatenate[_S, _Q], _R], instance: _S, owner: Any = ..., /
+    ) -> Traced[_Q, _R]: ...
+    def explain(self) -> str:
+        """Every recording, plan and fallback: where, what changed, old -> new."""
+    def stats(self) -> dict[str, Any]:
+        """Counts of calls, recordings, plans and kernels, of causes, and the latest events."""
+    def memory_plan(self) -> list[Plan]:
+        """How each plan uses memory, the largest first."""
+    def clear(self) -> None:
+        """Forgets everything recorded."""
 
+@final
 class GradScope:
     """One level of function-style differentiation; close it in reverse order of opening."""
 
@@ -290,43 +500,34 @@ class GradScope:
     def outside(self, result: Any, /) -> Any: ...
     def close(self) -> None: ...
 
-Operand = Tensor | builtins.bool | builtins.int | builtins.float | Any
-Index = SupportsIndex | slice | EllipsisType | None | Tensor | Sequence[Any] | Any
-__version__: str
-
 def op_table() -> list[dict[str, Any]]: ...
+def other_names() -> dict[str, dict[str, str]]: ...
 def abs(x: Operand, /) -> Tensor:
     """Absolute value, elementwise; the most negative integer stays as it is."""
 
 def absolute(x: Operand, /) -> Tensor:
     """The same as abs: Absolute value, elementwise; the most negative integer stays as it is."""
 
+def acos(x: Operand, /) -> Tensor:
+    """Inverse cosine in radians, elementwise; NaN beyond -1 and 1."""
+
+def acosh(x: Operand, /) -> Tensor:
+    """Inverse hyperbolic cosine, elementwise; NaN below 1."""
+
 def add(x1: Operand, x2: Operand, /) -> Tensor:
     """Sum, elementwise."""
 
-def all(
-    x: Operand,
-    /,
-    axis: builtins.int | Sequence[builtins.int] | None = ...,
-    *,
-    keepdims: builtins.bool = ...,
-) -> Tensor:
+def all(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """True where all elements over the axes are true."""
 
-def any(
-    x: Operand,
-    /,
-    axis: builtins.int | Sequence[builtins.int] | None = ...,
-    *,
-    keepdims: builtins.bool = ...,
-) -> Tensor:
+def any(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """True where any element over the axes is true."""
 
 def arange(
-    start: builtins.bool | builtins.int | builtins.float,
+    start: Number,
     /,
-    stop: builtins.bool | builtins.int | builtins.float | None = ...,
-    step: builtins.bool | builtins.int | builtins.float = ...,
+    stop: Number | None = ...,
+    step: Number = ...,
     *,
     dtype: DTypeLike | None = ...,
     device: str | None = ...,
@@ -334,29 +535,17 @@ def arange(
 ) -> Tensor:
     """start, start + step, ... below stop; from 0 if one bound is given."""
 
-def argmax(
-    x: Operand,
-    /,
-    axis: builtins.int | Sequence[builtins.int] | None = ...,
-    *,
-    keepdims: builtins.bool = ...,
-) -> Tensor:
+def argmax(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """Index of the first largest element along an axis; the first NaN if there is one."""
 
-def argmin(
-    x: Operand,
-    /,
-    axis: builtins.int | Sequence[builtins.int] | None = ...,
-    *,
-    keepdims: builtins.bool = ...,
-) -> Tensor:
+def argmin(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """Index of the first smallest element along an axis; the first NaN if there is one."""
 
 def argsort(
     x: Operand,
     /,
+    axis: SupportsIndex = ...,
     *,
-    axis: builtins.int | Sequence[builtins.int] | None = ...,
     descending: builtins.bool = ...,
     stable: builtins.bool = ...,
 ) -> Tensor:
@@ -365,26 +554,30 @@ def argsort(
 def asarray(
     obj: Any,
     /,
-    *,
     dtype: DTypeLike | None = ...,
+    *,
     device: str | None = ...,
     copy: builtins.bool | None = ...,
     requires_grad: builtins.bool = ...,
 ) -> Tensor:
     """A tensor from a number, nested sequences, a NumPy array, a buffer, DLPack or a tensor."""
 
+def asin(x: Operand, /) -> Tensor:
+    """Inverse sine in radians, elementwise; NaN beyond -1 and 1."""
+
+def asinh(x: Operand, /) -> Tensor:
+    """Inverse hyperbolic sine, elementwise."""
+
 def astype(
-    x: Operand,
-    dtype: DTypeLike | None,
-    /,
-    *,
-    copy: builtins.bool | None = ...,
-    device: str | None = ...,
+    x: Operand, /, dtype: DTypeLike, *, copy: builtins.bool = ..., device: str | None = ...
 ) -> Tensor:
     """Converts to another dtype: float to int saturates and NaN gives 0, int to int wraps, to bool is x != 0."""
 
 def atan(x: Operand, /) -> Tensor:
     """Inverse tangent in radians, elementwise."""
+
+def atanh(x: Operand, /) -> Tensor:
+    """Inverse hyperbolic tangent, elementwise; NaN beyond -1 and 1."""
 
 def bitwise_and(x1: Operand, x2: Operand, /) -> Tensor:
     """Bitwise and, elementwise; logical for bool."""
@@ -404,7 +597,7 @@ def bitwise_right_shift(x1: Operand, x2: Operand, /) -> Tensor:
 def bitwise_xor(x1: Operand, x2: Operand, /) -> Tensor:
     """Bitwise exclusive or, elementwise; logical for bool."""
 
-def broadcast_to(x: Operand, /, shape: SupportsIndex | Sequence[builtins.int]) -> Tensor:
+def broadcast_to(x: Operand, /, shape: Ints) -> Tensor:
     """Repeats axes of extent 1, without copying."""
 
 def ceil(x: Operand, /) -> Tensor:
@@ -413,14 +606,10 @@ def ceil(x: Operand, /) -> Tensor:
 def clip(x: Operand, /, min: Operand | None = ..., max: Operand | None = ...) -> Tensor:
     """Limits x to [min, max], elementwise."""
 
-def concat(
-    arrays: Sequence[Tensor], /, axis: builtins.int | Sequence[builtins.int] | None = ...
-) -> Tensor:
+def concat(arrays: Sequence[Operand], /, axis: SupportsIndex | None = ...) -> Tensor:
     """Joins arrays along an existing axis. axis=None joins them flattened."""
 
-def concatenate(
-    arrays: Sequence[Tensor], /, axis: builtins.int | Sequence[builtins.int] | None = ...
-) -> Tensor:
+def concatenate(arrays: Sequence[Operand], /, axis: SupportsIndex | None = ...) -> Tensor:
     """The same as concat."""
 
 def copy(x: Operand, /) -> Tensor:
@@ -429,38 +618,23 @@ def copy(x: Operand, /) -> Tensor:
 def cos(x: Operand, /) -> Tensor:
     """Cosine of an angle in radians, elementwise."""
 
-def count_nonzero(
-    x: Operand,
-    /,
-    *,
-    axis: builtins.int | Sequence[builtins.int] | None = ...,
-    keepdims: builtins.bool = ...,
-) -> Tensor:
+def cosh(x: Operand, /) -> Tensor:
+    """Hyperbolic cosine, elementwise."""
+
+def count_nonzero(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """How many elements are not zero, over axes."""
 
-def cumprod(
-    x: Operand,
-    /,
-    axis: builtins.int | Sequence[builtins.int] | None = ...,
-    *,
-    dtype: DTypeLike | None = ...,
-) -> Tensor:
+def cumprod(x: Operand, /, axis: Axis = ..., *, dtype: DTypeLike | None = ...) -> Tensor:
     """cumulative_prod under NumPy's name: without an axis, of x flattened."""
 
-def cumsum(
-    x: Operand,
-    /,
-    axis: builtins.int | Sequence[builtins.int] | None = ...,
-    *,
-    dtype: DTypeLike | None = ...,
-) -> Tensor:
+def cumsum(x: Operand, /, axis: Axis = ..., *, dtype: DTypeLike | None = ...) -> Tensor:
     """cumulative_sum under NumPy's name: without an axis, of x flattened."""
 
 def cumulative_prod(
     x: Operand,
     /,
     *,
-    axis: builtins.int | Sequence[builtins.int] | None = ...,
+    axis: Axis = ...,
     dtype: DTypeLike | None = ...,
     include_initial: builtins.bool = ...,
 ) -> Tensor:
@@ -470,7 +644,7 @@ def cumulative_sum(
     x: Operand,
     /,
     *,
-    axis: builtins.int | Sequence[builtins.int] | None = ...,
+    axis: Axis = ...,
     dtype: DTypeLike | None = ...,
     include_initial: builtins.bool = ...,
 ) -> Tensor:
@@ -482,20 +656,30 @@ def detach(x: Operand, /) -> Tensor:
 def divide(x1: Operand, x2: Operand, /) -> Tensor:
     """Quotient, elementwise."""
 
+@overload
 def empty(
-    shape: SupportsIndex | Sequence[builtins.int],
+    shape: Ints,
+    dtype: DTypeLike | None = ...,
     *,
+    device: str | None = ...,
+    requires_grad: builtins.bool = ...,
+) -> Tensor:
+    """Of a shape, which may be given as several integers; the elements are 0."""
+
+@overload
+def empty(
+    *shape: SupportsIndex,
     dtype: DTypeLike | None = ...,
     device: str | None = ...,
     requires_grad: builtins.bool = ...,
 ) -> Tensor:
-    """Of a shape; the elements are 0."""
+    """Of a shape, which may be given as several integers; the elements are 0."""
 
 def empty_like(
     x: Operand,
     /,
-    *,
     dtype: DTypeLike | None = ...,
+    *,
     device: str | None = ...,
     requires_grad: builtins.bool = ...,
 ) -> Tensor:
@@ -510,19 +694,18 @@ def erf(x: Operand, /) -> Tensor:
 def exp(x: Operand, /) -> Tensor:
     """Exponential, elementwise."""
 
-def expand_dims(x: Operand, /, axis: builtins.int | Sequence[builtins.int] | None = ...) -> Tensor:
-    """With a new axis of extent 1."""
+def expand_dims(x: Operand, /, axis: Ints = ...) -> Tensor:
+    """With new axes of extent 1 at these places of the result, one or a tuple."""
 
 def expm1(x: Operand, /) -> Tensor:
     """exp(x) - 1 without cancellation near 0, elementwise."""
 
 def eye(
-    n_rows: builtins.int,
-    n_cols: builtins.int | None = ...,
-    /,
-    *,
-    k: builtins.int = ...,
+    n_rows: SupportsIndex,
+    n_cols: SupportsIndex | None = ...,
+    k: SupportsIndex = ...,
     dtype: DTypeLike | None = ...,
+    *,
     device: str | None = ...,
     requires_grad: builtins.bool = ...,
 ) -> Tensor:
@@ -531,7 +714,7 @@ def eye(
 def flatten(x: Operand, /) -> Tensor:
     """All elements along one axis."""
 
-def flip(x: Operand, /, axis: builtins.int | Sequence[builtins.int] | None = ...) -> Tensor:
+def flip(x: Operand, /, axis: Axis = ...) -> Tensor:
     """Elements in reverse order along axes."""
 
 def floor(x: Operand, /) -> Tensor:
@@ -546,10 +729,10 @@ def from_dlpack(
     """A tensor from an object with __dlpack__."""
 
 def full(
-    shape: SupportsIndex | Sequence[builtins.int],
+    shape: Ints,
     fill_value: Operand,
-    *,
     dtype: DTypeLike | None = ...,
+    *,
     device: str | None = ...,
     requires_grad: builtins.bool = ...,
 ) -> Tensor:
@@ -559,8 +742,8 @@ def full_like(
     x: Operand,
     /,
     fill_value: Operand,
-    *,
     dtype: DTypeLike | None = ...,
+    *,
     device: str | None = ...,
     requires_grad: builtins.bool = ...,
 ) -> Tensor:
@@ -594,10 +777,9 @@ def less_equal(x1: Operand, x2: Operand, /) -> Tensor:
     """a <= b, elementwise."""
 
 def linspace(
-    start: builtins.bool | builtins.int | builtins.float,
-    stop: builtins.bool | builtins.int | builtins.float | None,
-    /,
-    num: builtins.int = ...,
+    start: Number,
+    stop: Number,
+    num: SupportsIndex = ...,
     *,
     dtype: DTypeLike | None = ...,
     device: str | None = ...,
@@ -609,8 +791,14 @@ def linspace(
 def log(x: Operand, /) -> Tensor:
     """Natural logarithm, elementwise; -inf at 0, NaN below."""
 
+def log10(x: Operand, /) -> Tensor:
+    """Logarithm to base 10, elementwise: exact at powers of 10."""
+
 def log1p(x: Operand, /) -> Tensor:
     """log(1 + x) without cancellation near 0, elementwise."""
+
+def log2(x: Operand, /) -> Tensor:
+    """Logarithm to base 2, elementwise: exact at powers of 2."""
 
 def logical_and(x1: Operand, x2: Operand, /) -> Tensor:
     """True where both are true (not zero)."""
@@ -624,13 +812,7 @@ def logical_or(x1: Operand, x2: Operand, /) -> Tensor:
 def logical_xor(x1: Operand, x2: Operand, /) -> Tensor:
     """True where exactly one is true (not zero)."""
 
-def logsumexp(
-    x: Operand,
-    /,
-    axis: builtins.int | Sequence[builtins.int] | None = ...,
-    *,
-    keepdims: builtins.bool = ...,
-) -> Tensor:
+def logsumexp(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """log(sum(exp(x))) over axes, without overflow."""
 
 def matmul(x1: Operand, x2: Operand, /) -> Tensor:
@@ -639,34 +821,16 @@ def matmul(x1: Operand, x2: Operand, /) -> Tensor:
 def matrix_transpose(x: Operand, /) -> Tensor:
     """The last two axes swapped."""
 
-def max(
-    x: Operand,
-    /,
-    axis: builtins.int | Sequence[builtins.int] | None = ...,
-    *,
-    keepdims: builtins.bool = ...,
-) -> Tensor:
+def max(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """Largest element over axes; NaN if any is NaN."""
 
 def maximum(x1: Operand, x2: Operand, /) -> Tensor:
     """Larger of two values, elementwise; NaN if either is NaN."""
 
-def mean(
-    x: Operand,
-    /,
-    axis: builtins.int | Sequence[builtins.int] | None = ...,
-    *,
-    keepdims: builtins.bool = ...,
-) -> Tensor:
+def mean(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """Arithmetic mean over axes; integers give float64."""
 
-def min(
-    x: Operand,
-    /,
-    axis: builtins.int | Sequence[builtins.int] | None = ...,
-    *,
-    keepdims: builtins.bool = ...,
-) -> Tensor:
+def min(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """Smallest element over axes; NaN if any is NaN."""
 
 def minimum(x1: Operand, x2: Operand, /) -> Tensor:
@@ -675,8 +839,8 @@ def minimum(x1: Operand, x2: Operand, /) -> Tensor:
 def mod(x1: Operand, x2: Operand, /) -> Tensor:
     """The same as remainder: Remainder with the sign of the divisor, elementwise; integers: x % 0 is 0."""
 
-def moveaxis(x: Operand, source: builtins.int, destination: builtins.int, /) -> Tensor:
-    """One axis moved to another place."""
+def moveaxis(x: Operand, /, source: Ints, destination: Ints) -> Tensor:
+    """Axes moved to other places: one, or as many in `source` as in `destination`."""
 
 def multiply(x1: Operand, x2: Operand, /) -> Tensor:
     """Product, elementwise."""
@@ -690,36 +854,52 @@ def nonzero(x: Operand, /) -> tuple[Tensor, ...]:
 def not_equal(x1: Operand, x2: Operand, /) -> Tensor:
     """a != b, elementwise."""
 
+@overload
 def ones(
-    shape: SupportsIndex | Sequence[builtins.int],
+    shape: Ints,
+    dtype: DTypeLike | None = ...,
     *,
+    device: str | None = ...,
+    requires_grad: builtins.bool = ...,
+) -> Tensor:
+    """Filled with 1; ones(2, 3) is ones((2, 3))."""
+
+@overload
+def ones(
+    *shape: SupportsIndex,
     dtype: DTypeLike | None = ...,
     device: str | None = ...,
     requires_grad: builtins.bool = ...,
 ) -> Tensor:
-    """Filled with 1."""
+    """Filled with 1; ones(2, 3) is ones((2, 3))."""
 
 def ones_like(
     x: Operand,
     /,
-    *,
     dtype: DTypeLike | None = ...,
+    *,
     device: str | None = ...,
     requires_grad: builtins.bool = ...,
 ) -> Tensor:
     """Filled with 1, with the shape and dtype of x."""
 
+def op_table() -> Tensor:
+    """The rows of the op table as a list of dicts."""
+
+def other_names() -> Tensor:
+    """What other libraries call what frazil has under another name."""
+
 def pad(
     x: Operand,
-    pad_width: Any,
     /,
+    pad_width: SupportsIndex | Sequence[Any],
     mode: Any = ...,
     *,
-    constant_values: builtins.bool | builtins.int | builtins.float = ...,
+    constant_values: Number = ...,
 ) -> Tensor:
     """Surrounds with a constant."""
 
-def permute_dims(x: Operand, /, axes: SupportsIndex | Sequence[builtins.int]) -> Tensor:
+def permute_dims(x: Operand, /, axes: Ints) -> Tensor:
     """The axes in another order."""
 
 def pow(x1: Operand, x2: Operand, /) -> Tensor:
@@ -729,12 +909,7 @@ def power(x1: Operand, x2: Operand, /) -> Tensor:
     """The same as pow: First argument to the power of the second, elementwise."""
 
 def prod(
-    x: Operand,
-    /,
-    axis: builtins.int | Sequence[builtins.int] | None = ...,
-    *,
-    dtype: DTypeLike | None = ...,
-    keepdims: builtins.bool = ...,
+    x: Operand, /, axis: Axis = ..., *, dtype: DTypeLike | None = ..., keepdims: builtins.bool = ...
 ) -> Tensor:
     """Product over axes."""
 
@@ -747,13 +922,7 @@ def reciprocal(x: Operand, /) -> Tensor:
 def remainder(x1: Operand, x2: Operand, /) -> Tensor:
     """Remainder with the sign of the divisor, elementwise; integers: x % 0 is 0."""
 
-def reshape(
-    x: Operand,
-    /,
-    shape: SupportsIndex | Sequence[builtins.int],
-    *,
-    copy: builtins.bool | None = ...,
-) -> Tensor:
+def reshape(x: Operand, /, shape: Ints, *, copy: builtins.bool | None = ...) -> Tensor:
     """The same elements in row-major order under another shape. One extent may be -1."""
 
 def right_shift(x1: Operand, x2: Operand, /) -> Tensor:
@@ -765,20 +934,32 @@ def round(x: Operand, /) -> Tensor:
 def rsqrt(x: Operand, /) -> Tensor:
     """1 / sqrt(x), elementwise."""
 
-def searchsorted(x1: Operand, x2: Operand, /, *, side: str = ...) -> Tensor:
-    """Where the elements of x2 would stand in the sorted x1: before equal ones, or after them ("right"). Reads the data."""
+def searchsorted(
+    x1: Operand,
+    x2: Operand,
+    /,
+    side: Literal["left", "right"] = ...,
+    sorter: Operand | Sequence[builtins.int] | None = ...,
+) -> Tensor:
+    """Where the elements of x2 would stand in the sorted x1: before equal ones, or after them ("right"). `sorter` has the indices that sort x1, where it is not sorted. Reads the data."""
 
 def sign(x: Operand, /) -> Tensor:
     """Sign, elementwise: -1, 0 or 1; NaN for NaN."""
 
+def signbit(x: Operand, /) -> Tensor:
+    """True where the sign bit is set, elementwise: below zero, -0.0 and NaN with a sign."""
+
 def sin(x: Operand, /) -> Tensor:
     """Sine of an angle in radians, elementwise."""
+
+def sinh(x: Operand, /) -> Tensor:
+    """Hyperbolic sine, elementwise."""
 
 def sort(
     x: Operand,
     /,
+    axis: SupportsIndex = ...,
     *,
-    axis: builtins.int | Sequence[builtins.int] | None = ...,
     descending: builtins.bool = ...,
     stable: builtins.bool = ...,
 ) -> Tensor:
@@ -790,53 +971,41 @@ def sqrt(x: Operand, /) -> Tensor:
 def square(x: Operand, /) -> Tensor:
     """x * x, elementwise."""
 
-def squeeze(x: Operand, /, axis: builtins.int | Sequence[builtins.int] | None = ...) -> Tensor:
+def squeeze(x: Operand, /, axis: Axis = ...) -> Tensor:
     """Without axes of extent 1: those given, or all of them."""
 
-def stack(
-    arrays: Sequence[Tensor], /, axis: builtins.int | Sequence[builtins.int] | None = ...
-) -> Tensor:
+def stack(arrays: Sequence[Operand], /, axis: SupportsIndex = ...) -> Tensor:
     """Joins arrays of one shape along a new axis."""
 
 def std(
     x: Operand,
     /,
-    axis: builtins.int | Sequence[builtins.int] | None = ...,
+    axis: Axis = ...,
     *,
-    correction: builtins.float = ...,
+    correction: Number = ...,
+    ddof: Number = ...,
     keepdims: builtins.bool = ...,
 ) -> Tensor:
-    """Standard deviation over axes, divided by n - correction before the square root."""
+    """Standard deviation over axes, divided by n - correction before the square root. ddof is NumPy's name of correction."""
 
 def subtract(x1: Operand, x2: Operand, /) -> Tensor:
     """Difference, elementwise."""
 
 def sum(
-    x: Operand,
-    /,
-    axis: builtins.int | Sequence[builtins.int] | None = ...,
-    *,
-    dtype: DTypeLike | None = ...,
-    keepdims: builtins.bool = ...,
+    x: Operand, /, axis: Axis = ..., *, dtype: DTypeLike | None = ..., keepdims: builtins.bool = ...
 ) -> Tensor:
     """Sum over axes."""
 
-def swapaxes(x: Operand, axis1: builtins.int, axis2: builtins.int, /) -> Tensor:
+def swapaxes(x: Operand, /, axis1: SupportsIndex, axis2: SupportsIndex) -> Tensor:
     """Two axes swapped."""
 
 def take(
-    x: Operand,
-    indices: Operand | Sequence[builtins.int],
-    /,
-    axis: builtins.int | Sequence[builtins.int] | None = ...,
+    x: Operand, /, indices: Operand | Sequence[builtins.int], axis: SupportsIndex | None = ...
 ) -> Tensor:
     """Elements of x at indices along an axis. Without an axis, of x flattened."""
 
 def take_along_axis(
-    x: Operand,
-    indices: Operand | Sequence[builtins.int],
-    /,
-    axis: builtins.int | Sequence[builtins.int] | None = ...,
+    x: Operand, /, indices: Operand | Sequence[builtins.int], axis: SupportsIndex = ...
 ) -> Tensor:
     """Elements of x at indices of x's rank along an axis."""
 
@@ -846,13 +1015,13 @@ def tan(x: Operand, /) -> Tensor:
 def tanh(x: Operand, /) -> Tensor:
     """Hyperbolic tangent, elementwise."""
 
-def tile(x: Operand, repetitions: builtins.int | Sequence[builtins.int], /) -> Tensor:
+def tile(x: Operand, /, repetitions: Ints) -> Tensor:
     """The array repeated along its axes."""
 
-def tril(x: Operand, /, k: builtins.int = ...) -> Tensor:
+def tril(x: Operand, /, k: SupportsIndex = ...) -> Tensor:
     """Zero above the k-th diagonal of the last two axes."""
 
-def triu(x: Operand, /, k: builtins.int = ...) -> Tensor:
+def triu(x: Operand, /, k: SupportsIndex = ...) -> Tensor:
     """Zero below the k-th diagonal of the last two axes."""
 
 def true_divide(x1: Operand, x2: Operand, /) -> Tensor:
@@ -864,30 +1033,46 @@ def trunc(x: Operand, /) -> Tensor:
 def var(
     x: Operand,
     /,
-    axis: builtins.int | Sequence[builtins.int] | None = ...,
+    axis: Axis = ...,
     *,
-    correction: builtins.float = ...,
+    correction: Number = ...,
+    ddof: Number = ...,
     keepdims: builtins.bool = ...,
 ) -> Tensor:
-    """Variance over axes, divided by n - correction."""
+    """Variance over axes, divided by n - correction. ddof is NumPy's name of correction."""
 
+@overload
+def where(condition: Operand, /) -> tuple[Tensor, ...]:
+    """Elements of the second argument where the first (bool) is true, of the third elsewhere. where(x) alone is nonzero(x)."""
+
+@overload
 def where(condition: Operand, x1: Operand, x2: Operand, /) -> Tensor:
     """Elements of the second argument where the first (bool) is true, of the third elsewhere. where(x) alone is nonzero(x)."""
 
+@overload
 def zeros(
-    shape: SupportsIndex | Sequence[builtins.int],
+    shape: Ints,
+    dtype: DTypeLike | None = ...,
     *,
+    device: str | None = ...,
+    requires_grad: builtins.bool = ...,
+) -> Tensor:
+    """Filled with 0; zeros(2, 3) is zeros((2, 3))."""
+
+@overload
+def zeros(
+    *shape: SupportsIndex,
     dtype: DTypeLike | None = ...,
     device: str | None = ...,
     requires_grad: builtins.bool = ...,
 ) -> Tensor:
-    """Filled with 0."""
+    """Filled with 0; zeros(2, 3) is zeros((2, 3))."""
 
 def zeros_like(
     x: Operand,
     /,
-    *,
     dtype: DTypeLike | None = ...,
+    *,
     device: str | None = ...,
     requires_grad: builtins.bool = ...,
 ) -> Tensor:

@@ -5,6 +5,7 @@ import builtins
 from collections.abc import Sequence
 
 from frazil._frazil import Tensor
+from frazil._types import Number
 
 def adam_steps(
     parameters: Sequence[Tensor],
@@ -12,13 +13,16 @@ def adam_steps(
     vs: Sequence[Tensor],
     rate: Tensor,
     root: Tensor,
-    beta1: builtins.float,
-    beta2: builtins.float,
-    eps: builtins.float,
-    weight_decay: builtins.float,
+    beta1: Number,
+    beta2: Number,
+    eps: Number,
+    weight_decay: Number,
     /,
 ) -> None:
     """One step of Adam (Kingma and Ba 2015) for each parameter that has a gradient; rate is lr / (1 - beta1 ** t), root is sqrt(1 - beta2 ** t), both 0-d."""
+
+def in_grad_scope() -> None:
+    """Whether a function-style gradient is being taken in this thread."""
 
 def is_grad_enabled() -> builtins.bool:
     """Whether this thread records for gradients."""
@@ -29,9 +33,9 @@ def set_grad_enabled(on: builtins.bool, /) -> builtins.bool:
 def sgd_steps(
     parameters: Sequence[Tensor],
     velocities: Sequence[Tensor],
-    lr: builtins.float,
-    momentum: builtins.float,
-    weight_decay: builtins.float,
+    lr: Number,
+    momentum: Number,
+    weight_decay: Number,
     /,
 ) -> None:
-    """For each parameter that has a gradient: velocity = velocity * momentum + gradient + parameter * weight_decay; parameter -= lr * velocity."""
+    """For each parameter that has a gradient: velocity = velocity * momentum + gradient + parameter * weight_decay; parameter -= lr * velocity. lr is a number or 0-d."""

@@ -4,17 +4,22 @@
 import builtins
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, SupportsIndex
+from typing import (
+    Any,
+    SupportsIndex,
+)
 
-from frazil._frazil import DType, DTypeLike, Tensor
+from frazil._frazil import DType, Tensor
+from frazil._types import DTypeLike, Ints
 
 def _rebuild(
-    dtype: DTypeLike | None,
-    shape: SupportsIndex | Sequence[builtins.int],
-    data: bytes,
+    dtype: str,
+    shape: Ints,
+    data: builtins.bytes,
     requires_grad: builtins.bool,
     grad: Tensor | None = ...,
     device: str | None = ...,
+    marks: builtins.int = ...,
     /,
 ) -> Tensor:
     """A pickled tensor."""
@@ -31,7 +36,7 @@ def check_switches() -> None:
 def config() -> dict[str, dict[str, Any]]:
     """Every switch: its value, environment variable and meaning."""
 
-def disk() -> dict[str, str | builtins.int]:
+def disk() -> dict[str, Any]:
     """Plans and machine code on disk: the file and its bytes; what this process found there (code, plans), left there (kept), refused; kernels that it compiled."""
 
 def dtype(obj: Any, /) -> DType:
@@ -46,7 +51,7 @@ def kernels_run() -> builtins.int:
 def load_tensors(path: str | PathLike[str], /) -> list[tuple[str, Tensor]]:
     """Reads (name, tensor) pairs."""
 
-def memory_blocks() -> None:
+def memory_blocks() -> list[tuple[builtins.int, builtins.int, builtins.int]]:
     """Blocks of over 4 KiB as (bytes, live, cached), what takes most first."""
 
 def memory_reset_peak() -> None:
@@ -64,16 +69,16 @@ def precision(name: str, /) -> str:
 def precisions() -> dict[str, str]:
     """What precision() takes, and what it means."""
 
-def promote(a: Any, b: Any, /) -> DType:
+def promote(a: DTypeLike, b: DTypeLike, /) -> DType:
     """The common dtype of two dtypes."""
 
-def promote_scalar(a: Any, scalar: builtins.bool | builtins.int | builtins.float, /) -> DType:
+def promote_scalar(a: DTypeLike, scalar: builtins.bool | builtins.int | builtins.float, /) -> DType:
     """The dtype of an array beside a Python number."""
 
 def save_tensors(path: str | PathLike[str], tensors: Sequence[tuple[str, Tensor]], /) -> None:
     """Writes (name, tensor) pairs."""
 
-def set_num_threads(n: builtins.int, /) -> None:
+def set_num_threads(n: SupportsIndex, /) -> None:
     """How many threads kernels use; results do not depend on it."""
 
 def set_process_mode(mode: Any, /) -> builtins.int:

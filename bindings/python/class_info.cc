@@ -1,0 +1,224 @@
+#include "bindings/python/class_info.h"
+
+#include <structmember.h>
+
+#include <memory>
+
+#include "absl/container/flat_hash_map.h"
+#include "bindings/python/dtype_type.h"
+#include "bindings/python/module_type.h"
+
+namespace frazil::python {
+namespace {
+
+PyTypeObject* EnumType() {
+  static PyTypeObject* const type = TypeFrom("enum", "Enum");
+  return type;
+}
+PyTypeObject* DefaultDictType() {
+  static PyTypeObject* const type = TypeFrom("collections", "defaultdict");
+  return type;
+}
+
+bool IsSpecial(PyObject* name) {
+  const Py_ssize_t n = PyUnicode_Check(name) ? PyUnicode_GET_LENGTH(name) : 0;
+  return n > 4 && IsSunder(name) && PyUnicode_READ_CHAR(name, 1) == '_' &&
+         PyUnicode_READ_CHAR(name, n - 2) == '_';
+}
+
+bool IsConstant(PyObject* o) {
+  if (PyTuple_CheckExact(o) || PyFrozenSet_CheckExact(o)) {
+    Object items = Object::Steal(PySequence_Tuple(o));
+    bool constant = static_cast<bool>(items);
+    for (Py_ssize_t i = 0; constant && i < PyTuple_GET_SIZE(items.get()); ++i)
+      constant = IsConstant(PyTuple_GET_ITEM(items.get(), i));
+    return constant;
+  }
+  return o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
+         PyComplex_CheckExact(o) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || IsFixed(o);
+}
+bool IsCode(PyObject* o) { return Py_TYPE(o)->tp_descr_get != nullptr; }
+
+// The __slots__ of one class, without those of its bases. False if there are others than objects.
+bool AddSlots(PyTypeObject* type, int kind, ClassInfo::Slots* slots) {
+  Py_ssize_t at = 0;
+  PyObject *name, *value;
+  while (PyDict_Next(type->tp_dict, &at, &name, &value)) {
+    if (Py_TYPE(value) != &PyMemberDescr_Type) continue;
+    const auto* descr = reinterpret_cast<PyMemberDescrObject*>(value);
+    if (descr->d_common.d_type != type || descr->d_member->type != kind) return false;
+    slots->push_back({Object::Share(name), descr->d_member->offset});
+  }
+  return true;
+}
+
+bool HasStateInBytes(const PyTypeObject* type) {
+#ifdef Py_TPFLAGS_MANAGED_DICT
+  if (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) return false;
+#endif
+  return type->tp_dictoffset != 0 && type->tp_base->tp_dictoffset == 0;
+}
+
+// The built-in class that `type` is made from, if all that Python classes added to it is slots,
+// attributes and weak references; else null.
+PyTypeObject* RootOf(PyTypeObject* type, ClassInfo::Slots* slots) {
+  for (; type->tp_flags & Py_TPFLAGS_HEAPTYPE; type = type->tp_base) {
+    const size_t before = slots->size();
+    if (!AddSlots(type, T_OBJECT_EX, slots)) return nullptr;
+    size_t words = slots->size() - before + HasStateInBytes(type);
+    words += type->tp_weaklistoffset > 0 && type->tp_base->tp_weaklistoffset == 0;
+    const auto bytes = static_cast<Py_ssize_t>(words * sizeof(PyObject*));
+    if (type->tp_basicsize != type->tp_base->tp_basicsize + bytes) return nullptr;
+  }
+  if (type == DefaultDictType() && !AddSlots(type, T_OBJECT, slots)) return nullptr;
+  return type;
+}
+
+// The fields proper: variables of the class and of __init__ are none.
+bool AddFields(PyTypeObject* type, std::vector<Object>* fields) {
+  static PyObject* const name = PyUnicode_InternFromString("__dataclass_fields__");
+  static PyObject* const proper = reinterpret_cast<PyObject*>(TypeFrom("dataclasses", "_FIELD"));
+  PyObject* dict = _PyType_Lookup(type, name);
+  if (!dict || !PyDict_Check(dict)) return false;
+  Py_ssize_t at = 0;
+  PyObject *field_name, *field;
+  while (PyDict_Next(dict, &at, &field_name, &field)) {
+    Object kind = Object::Steal(PyObject_GetAttrString(field, "_field_type"));
+    PyErr_Clear();
+    if (kind.get() == proper) fields->push_back(Object::Share(field_name));
+  }
+  return true;
+}
+
+void AddData(PyTypeObject* type, ClassInfo* info) {
+  const bool is_enum = info->kind == ClassInfo::Kind::kEnum;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
+    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
+    if (!(base->tp_flags & Py_TPFLAGS_HEAPTYPE)) continue;
+    static PyObject* const abc = PyUnicode_InternFromString("_abc_impl");
+    Py_ssize_t at = 0;
+    PyObject *name, *value;
+    while (PyDict_Next(base->tp_dict, &at, &name, &value)) {
+      if (IsSpecial(name) || IsConstant(value) || IsCode(value)) continue;
+      if (name == abc || (is_enum && IsSunder(name))) continue;
+      if (is_enum && PyType_IsSubtype(Py_TYPE(value), EnumType())) continue;
+      info->data.emplace_back(name, value);
+    }
+  }
+  static PyObject* const map = PyUnicode_InternFromString("_member_map_");
+  PyObject* members = is_enum ? _PyType_Lookup(type, map) : nullptr;
+  Py_ssize_t at = 0;
+  PyObject *name, *member;
+  while (members && PyDict_Check(members) && PyDict_Next(members, &at, &name, &member))
+    info->members.push_back(member);
+}
+
+ClassInfo::Kind KindOf(PyTypeObject* type, const PyTypeObject* root, ClassInfo* info) {
+  using enum ClassInfo::Kind;
+  if (!root) return kOpaque;
+  if (PyType_IsSubtype(type, EnumType())) {
+    const bool fixed = root == &PyBaseObject_Type || root == &PyLong_Type ||
+                       root == &PyFloat_Type || root == &PyUnicode_Type || root == &PyBytes_Type;
+    return fixed ? kEnum : kOpaque;
+  }
+  if (root == &PyTuple_Type) return kTuple;
+  if (root == &PyDict_Type || root == &PyODict_Type || root == DefaultDictType()) return kDict;
+  if (root == &PyBaseObject_Type && AddFields(type, &info->fields)) return kDataclass;
+  return IsModuleType(root) ? kModule : kOpaque;
+}
+
+void Describe(PyTypeObject* type, ClassInfo* info) {
+  *info = ClassInfo();
+  info->version = VersionOf(type);
+  info->has_dict = type->tp_dictoffset != 0;
+  info->kind = KindOf(type, RootOf(type, &info->slots), info);
+  AddData(type, info);
+}
+
+}  // namespace
+
+PyTypeObject* TypeFrom(const char* module, const char* name) {
+  Object found = Object::Steal(PyImport_ImportModule(module));
+  PyObject* type = found ? PyObject_GetAttrString(found.get(), name) : nullptr;
+  PyErr_Clear();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
+unsigned VersionOf(PyTypeObject* type) {
+#if PY_VERSION_HEX >= 0x030C0000
+  PyUnstable_Type_AssignVersionTag(type);
+#else
+  if (!(type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG)) {
+    static PyObject* const name = PyUnicode_InternFromString("__class__");
+    _PyType_Lookup(type, name);
+  }
+#endif
+  return type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG ? type->tp_version_tag : 0;
+}
+
+const ClassInfo* InfoOf(PyTypeObject* type) {
+  // By address: a class at the address of one that is gone has another version. So it holds as many
+  // as there have been classes at one time.
+  static auto* const known =
+      new absl::flat_hash_map<const PyTypeObject*, std::unique_ptr<ClassInfo>>;
+  static const PyTypeObject* last_type = nullptr;
+  static ClassInfo* last = nullptr;
+  const unsigned version = VersionOf(type);
+  if (version == 0) return nullptr;
+  if (last_type == type && last->version == version) return last;
+  auto& info = (*known)[type];
+  if (!info) info = std::make_unique<ClassInfo>();
+  if (info->version != version) Describe(type, info.get());
+  last_type = type;
+  last = info.get();
+  return last;
+}
+
+bool IsSunder(PyObject* name) {
+  const Py_ssize_t n = PyUnicode_Check(name) ? PyUnicode_GET_LENGTH(name) : 0;
+  return n > 2 && PyUnicode_READ_CHAR(name, 0) == '_' && PyUnicode_READ_CHAR(name, n - 1) == '_';
+}
+
+PyObject* AttributesOf(PyObject* o) {
+  Object dict;
+  if (Py_TYPE(o)->tp_dictoffset != 0) dict = Object::Steal(PyObject_GenericGetDict(o, nullptr));
+  if (!dict) PyErr_Clear();
+  return dict.get();
+}
+
+bool IsFixed(PyObject* o) {
+  static PyTypeObject* const dtype_type = [] {
+    Object dtype = Object::Steal(DTypeObject(DType::kF32));
+    return Py_TYPE(dtype.get());
+  }();
+  if (PyCFunction_Check(o)) {
+    PyObject* self = PyCFunction_GET_SELF(o);  // a method's holds state
+    return !self || PyModule_Check(self);
+  }
+  return Py_IS_TYPE(o, dtype_type) || o == Py_Ellipsis;
+}
+
+Object Attribute(PyObject* o, PyObject* name) {
+  static PyObject* const reader = PyUnicode_InternFromString("__getattribute__");
+  PyTypeObject* type = Py_TYPE(o);
+  if (!PyUnicode_CheckExact(name) ||
+      _PyType_Lookup(type, reader) != _PyType_Lookup(&PyBaseObject_Type, reader)) {
+    return Object();
+  }
+  PyObject* found = _PyType_Lookup(type, name);
+  if (found && Py_IS_TYPE(found, &PyMemberDescr_Type)) {  // one of __slots__
+    Object value = Object::Steal(PyObject_GenericGetAttr(o, name));
+    if (!value) PyErr_Clear();
+    return value;
+  }
+  PyObject* attributes = AttributesOf(o);
+  if (!attributes || (found && Py_TYPE(found)->tp_descr_set)) return Object();
+  return Object::Share(PyDict_GetItemWithError(attributes, name));
+}
+
+bool IsPlainKey(PyObject* key) {
+  return PyUnicode_CheckExact(key) || PyLong_CheckExact(key) || PyFloat_CheckExact(key) ||
+         PyBool_Check(key) || key == Py_None;
+}
+
+}  // namespace frazil::python

@@ -1,0 +1,65 @@
+// What a class says of its instances: what they are to a call by promise, where their state lies,
+// and which attributes of the class hold state themselves. Called by nest.cc, result.cc and
+// module_type.cc. Invariant: it is right while the class has the version that it was made at, which
+// every assignment to the class, to its bases and to their bases changes.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "bindings/python/py.h"
+
+namespace frazil::python {
+
+struct ClassInfo {
+  // kOpaque: instances have state that Python does not show, or no rule says what they are.
+  enum class Kind : uint8_t { kOpaque, kTuple, kDict, kDataclass, kEnum, kModule };
+  struct Slot {  // of __slots__, and a defaultdict's default_factory
+    Object name;
+    Py_ssize_t offset;
+  };
+  using Slots = absl::InlinedVector<Slot, 2>;
+
+  unsigned version = 0;
+  Kind kind = Kind::kOpaque;
+  bool has_dict = false;       // instances have a __dict__
+  Slots slots;                 // those of the bases as well
+  std::vector<Object> fields;  // names of a dataclass's fields
+  // Attributes by name that are neither code (what has __get__) nor constant, but for special names
+  // (__x__) and an enumeration's members. Borrowed from the class.
+  absl::InlinedVector<std::pair<PyObject*, PyObject*>, 2> data;
+  std::vector<PyObject*> members;  // of an enumeration. Borrowed
+};
+
+// Changes whenever the class or one of its bases does; 0 if it cannot be told.
+unsigned VersionOf(PyTypeObject* type);
+
+// Null if the class has no version. Valid until the class changes.
+const ClassInfo* InfoOf(PyTypeObject* type);
+
+// What a slot holds, or null. Borrowed.
+inline PyObject* SlotOf(PyObject* object, const ClassInfo::Slot& slot) {
+  return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + slot.offset);
+}
+
+// The dict of an instance's attributes, if it has one. Borrowed.
+PyObject* AttributesOf(PyObject* object);
+
+// What `object.name` is without asking a property, __getattr__ or __getattribute__; null without an
+// error if only they know.
+Object Attribute(PyObject* object, PyObject* name);
+
+// Whether a dict finds the key without asking its __hash__ and __eq__.
+bool IsPlainKey(PyObject* key);
+
+// A class of Python's library, for the life of the process.
+PyTypeObject* TypeFrom(const char* module, const char* name);
+
+// Whether a name begins and ends with an underscore.
+bool IsSunder(PyObject* name);
+
+// What never changes under the same address: built-in functions, dtypes, the ellipsis.
+bool IsFixed(PyObject* object);
+
+}  // namespace frazil::python

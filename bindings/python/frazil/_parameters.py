@@ -1,0 +1,133 @@
+"""What makes a tensor a parameter of a module, and the walk that finds parameters.
+
+A tensor becomes a parameter where nn.Parameter makes it, or where it is assigned to an attribute of
+a module, alone or in lists, tuples and dicts, while it is a leaf that requires a gradient. It stays
+one, frozen or not, in copies and pickles too. A name that stands for a parameter goes on doing so:
+what tensor it is given next is that parameter. Lists and dicts change unseen, so what is put into
+one later becomes a parameter when it is found there and requires a gradient, or did so before it
+was frozen.
+"""
+
+import sys
+
+from frazil import _frazil as _fz
+from frazil._frazil import ModuleBase, Tensor
+
+_in_grad_scope = _fz.autograd.in_grad_scope
+
+
+class _Kind(type):
+    def __instancecheck__(cls, x):
+        return isinstance(x, Tensor) and x._parameter
+
+
+class Parameter(metaclass=_Kind):
+    """A tensor that modules train and save: Parameter(data) holds a copy of a tensor or of data.
+
+    isinstance(x, Parameter) tells whether a tensor is one. With requires_grad=False it is frozen:
+    saved and moved, not trained.
+
+    >>> scale = Parameter(_fz.ones(2) * 0.5)
+    >>> scale.requires_grad, scale.is_leaf, isinstance(scale, Parameter)
+    (True, True, True)
+    """
+
+    def __new__(cls, data, requires_grad=True):
+        tensor = data.detach() if isinstance(data, Tensor) else _fz.asarray(data)
+        tensor.requires_grad_(requires_grad)
+        tensor._parameter = True
+        return tensor
+
+
+def is_leaf_for_training(tensor):
+    """Whether backward() collects a gradient in the tensor."""
+    return tensor.requires_grad and tensor.is_leaf
+
+
+def buffer_names(module):
+    """The names of the module's buffers, in the order in which they were registered."""
+    return module.__dict__.get("_buffer_names", ())
+
+
+def register(module, name, value):
+    """Makes parameters of the tensors in what is about to be assigned to module.name."""
+    if name in buffer_names(module):
+        if isinstance(value, Tensor) and value._parameter:
+            del module._buffer_names[name]
+        elif not isinstance(value, Tensor):
+            raise TypeError(
+                f"[nn.Module] {name} is a buffer of {type(module).__name__}: it takes a tensor or "
+                f"None, got {type(value).__name__}. Delete it first."
+            )
+        return
+    before = module.__dict__.get(name)
+    if isinstance(value, Tensor) and isinstance(before, Tensor) and before._parameter:
+        value._parameter = True
+        return
+    _register(module, name, value, set())
+
+
+def _register(module, path, value, seen):
+    if isinstance(value, Tensor):
+        if value.requires_grad and not value._parameter:
+            if value.is_leaf:
+                value._parameter = True
+            elif not _in_grad_scope() and _constructs(module):
+                raise ValueError(
+                    f"[nn.Module] {type(module).__name__}.{path} would be no parameter: "
+                    f"{value.dtype.name}{list(value.shape)} was computed from a tensor that "
+                    "requires a gradient. Assign nn.Parameter(x) to train it, x.detach() to keep "
+                    "it as a constant."
+                )
+    elif isinstance(value, (list, tuple, dict)) and id(value) not in seen:
+        seen.add(id(value))
+        for name, item in value.items() if isinstance(value, dict) else enumerate(value):
+            if isinstance(item, (Tensor, list, tuple, dict)):
+                _register(module, f"{path}.{name}", item, seen)
+
+
+def _constructs(module):
+    """Whether the module's __init__ is running, and not its forward within it."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        method = code.co_name in ("__init__", "forward") and code.co_argcount > 0
+        if method and frame.f_locals.get(code.co_varnames[0]) is module:
+            return code.co_name == "__init__"
+        frame = frame.f_back
+    return False
+
+
+def walk(path, item, seen, inside=False):
+    """Modules and parameters below `item` with dotted names, depth first, each object once."""
+    if isinstance(item, Tensor):
+        if id(item) in seen or not _is_parameter(item, inside):
+            return
+        seen.add(id(item))
+        yield path, item
+    elif isinstance(item, ModuleBase):
+        if id(item) in seen or not hasattr(item, "named_parameters"):
+            return
+        seen.add(id(item))
+        yield path, item
+        buffers = buffer_names(item)
+        for name, value in vars(item).items():
+            if name not in buffers:
+                yield from walk(join(path, name), value, seen)
+    elif isinstance(item, dict):
+        for name, value in item.items():
+            yield from walk(join(path, name), value, seen, True)
+    elif isinstance(item, (list, tuple)):
+        for name, value in enumerate(item):
+            yield from walk(join(path, name), value, seen, True)
+
+
+def _is_parameter(tensor, inside):
+    if not tensor._parameter and (is_leaf_for_training(tensor) or (inside and tensor._frozen)):
+        tensor._parameter = True
+    return tensor._parameter
+
+
+def join(prefix, name):
+    """A dotted name."""
+    return f"{prefix}.{name}" if prefix else str(name)

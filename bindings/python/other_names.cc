@@ -1,0 +1,130 @@
+#include "bindings/python/other_names.h"
+
+#include <string>
+#include <vector>
+
+#include "bindings/python/errors.h"
+#include "bindings/python/tensor_type.h"
+#include "core/by_class.h"
+#include "core/op.h"
+#include "core/str.h"
+
+namespace frazil::python {
+namespace {
+
+enum class Place { kModule, kTensor, kKeyword };
+
+struct Row {
+  Place place;
+  const char* theirs;
+  const char* ours;
+};
+
+constexpr Place module = Place::kModule, tensor = Place::kTensor, keyword = Place::kKeyword;
+constexpr Row kRows[] = {
+#define FZ_OTHER_NAME(place, theirs, ours) {place, theirs, ours},
+#include "bindings/python/other_names.def"
+#undef FZ_OTHER_NAME
+};
+
+const char* NameOf(Place place) {
+  return place == module ? "module" : place == tensor ? "tensor" : "keyword";
+}
+
+// The elementwise rows of the op table as methods, which they are not: x.exp is frazil.exp(x).
+std::vector<Row> ElementwiseRows() {
+  std::vector<Row> rows;
+#define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp, \
+              may_fail)                                                                      \
+  FZ_BY_CLASS(klass, FZ_ROW, FZ_ROW_NONE)(name, arity)
+#define FZ_ROW_NONE(name, arity)
+#define FZ_ROW(name, arity) \
+  if (arity < 3)            \
+    rows.push_back({tensor, #name, arity == 1 ? "frazil." #name "(x)" : "frazil." #name "(x, y)"});
+#include "core/ops.def"
+#undef FZ_OP
+#undef FZ_ROW
+#undef FZ_ROW_NONE
+  return rows;
+}
+
+PyObject* GetOther(PyObject*, void* row) {
+  const Row* r = static_cast<const Row*>(row);
+  return PyErr_Format(PyExc_AttributeError, "'frazil.Tensor' object has no attribute '%s': use %s.",
+                      r->theirs, r->ours);
+}
+
+bool IsMethod(std::string_view name) {
+  for (const PyMethodDef* m = tensor_methods; m->ml_name; ++m) {
+    if (name == m->ml_name) return true;
+  }
+  return false;
+}
+
+// The rows for tensors, which live for ever; the last entry is empty.
+PyGetSetDef* Attributes() {
+  static PyGetSetDef* const table = [] {
+    auto* rows = new std::vector<Row>(ElementwiseRows());
+    for (const Row& row : kRows) {
+      if (row.place == tensor) rows->push_back(row);
+    }
+    auto* out = new std::vector<PyGetSetDef>;
+    for (Row& row : *rows) {
+      if (IsMethod(row.theirs)) continue;  // such as round
+      const char* doc = (new std::string(StrCat("Here: ", row.ours, ".")))->c_str();
+      out->push_back({row.theirs, GetOther, nullptr, doc, &row});
+    }
+    out->push_back({});
+    return out->data();
+  }();
+  return table;
+}
+
+}  // namespace
+
+PyTypeObject* OtherNamesType() {
+  static PyTypeObject type = [] {
+    PyTypeObject t = {PyVarObject_HEAD_INIT(nullptr, 0)};
+    t.tp_name = "frazil.OtherNames";
+    t.tp_doc = "What other libraries call what a tensor has under another name.";
+    t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+    t.tp_getset = Attributes();
+    return t;
+  }();
+  return &type;
+}
+
+PyObject* DirWithoutOtherNames(PyObject* self, PyObject*) {
+  auto* object = reinterpret_cast<PyObject*>(&PyBaseObject_Type);
+  Object names = Object::Steal(PyObject_CallMethod(object, "__dir__", "O", self));
+  Object set = names ? Object::Steal(PySet_New(names.get())) : Object();
+  for (const PyGetSetDef* a = Attributes(); set && a->name; ++a) {
+    Object name = Object::Steal(PyUnicode_FromString(a->name));
+    if (!name || PySet_Discard(set.get(), name.get()) < 0) return nullptr;
+  }
+  return set ? PySequence_List(set.get()) : nullptr;
+}
+
+std::string_view KeywordHere(std::string_view theirs) {
+  for (const Row& row : kRows) {
+    if (row.place == keyword && theirs == row.theirs) return row.ours;
+  }
+  return {};
+}
+
+PyObject* OtherNames() {
+  Object out = Object::Steal(PyDict_New());
+  for (const Place place : {module, tensor, keyword}) {
+    Object names = Object::Steal(PyDict_New());
+    if (!out || !names || PyDict_SetItemString(out.get(), NameOf(place), names.get()) < 0)
+      return nullptr;
+    for (const Row& row : kRows) {
+      if (row.place != place) continue;
+      Object ours = Object::Steal(PyUnicode_FromString(row.ours));
+      if (!ours || PyDict_SetItemString(names.get(), row.theirs, ours.get()) < 0) return nullptr;
+    }
+  }
+  return out.release();
+}
+
+}  // namespace frazil::python

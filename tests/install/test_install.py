@@ -1,0 +1,122 @@
+"""The library as programs outside of the tree meet it: installed, found and run.
+
+Nothing here may lie in the tree: the library is installed into a folder that is then moved, since
+the packages for pkg-config and CMake say where things are from their own place.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(os.environ.get("FRAZIL_ROOT", Path(__file__).resolve().parents[2]))
+PROGRAM = Path(__file__).with_name("program")
+
+
+def run(*argv, cwd=None, **variables):
+    done = subprocess.run(
+        argv, cwd=cwd, env=os.environ | variables, capture_output=True, text=True
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def prefix(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("install")
+    build = ROOT / "build"
+    tags = "devel,runtime"
+    run(
+        "meson", "install", "-C", build, "--no-rebuild", "--quiet", "--tags", tags,
+        "--destdir", folder / "first",
+    )  # fmt: skip
+    (first,) = (folder / "first").glob("**/include")
+    return first.parent.rename(folder / "moved")
+
+
+@pytest.fixture(scope="session")
+def libraries(prefix):
+    (library,) = prefix.glob("**/libfrazil.so")
+    return library.parent
+
+
+@pytest.fixture(scope="session")
+def paths(libraries):
+    return {"PKG_CONFIG_PATH": str(libraries / "pkgconfig"), "LD_LIBRARY_PATH": str(libraries)}
+
+
+@pytest.fixture
+def program(tmp_path):
+    return shutil.copytree(PROGRAM, tmp_path / "program")
+
+
+def check(built, paths):
+    out = run(built, **paths, FRAZIL_DISK_CACHE="off")
+    assert out.startswith("[reshape] "), out
+
+
+def test_a_compiler_and_pkg_config(program, paths):
+    flags = run("pkg-config", "--cflags", "--libs", "frazil", **paths).split()
+    assert "-lfrazil" in flags
+    run("g++", "-std=c++20", "-Wall", "-Werror", "-Iother", "program.cc", "-o", "it", *flags,
+        cwd=program)  # fmt: skip
+    check(program / "it", paths)
+
+
+def test_a_meson_project(program, paths):
+    run("meson", "setup", "build", cwd=program, **paths)
+    run("ninja", "-C", "build", cwd=program)
+    check(program / "build" / "program", paths)
+
+
+def test_a_cmake_project(program, prefix, paths):
+    # Without `paths`: CMake finds it from the prefix, and the program by its own run path.
+    run("cmake", "-G", "Ninja", "-B", "build", f"-DCMAKE_PREFIX_PATH={prefix}", cwd=program)
+    run("cmake", "--build", "build", cwd=program)
+    check(program / "build" / "program", {})
+
+
+def test_another_minor_version_is_refused(program, prefix):
+    text = (program / "CMakeLists.txt").read_text()
+    (program / "CMakeLists.txt").write_text(text.replace("frazil 0.1", "frazil 0.2"))
+    argv = ["cmake", "-G", "Ninja", "-B", "build", f"-DCMAKE_PREFIX_PATH={prefix}"]
+    done = subprocess.run(argv, cwd=program, capture_output=True, text=True)
+    assert done.returncode != 0 and "requested version" in done.stderr
+
+
+def test_the_library_has_a_soname_and_shows_no_other_library(libraries):
+    library = libraries / "libfrazil.so"
+    assert "Library soname: [libfrazil.so.0]" in run("readelf", "-d", library)
+    names = run("nm", "-DC", "--defined-only", library)
+    assert " frazil::Initialize()" in names
+    assert "asmjit::" not in names
+
+
+def test_headers_are_those_that_frazil_needs(prefix):
+    include = prefix / "include" / "frazil"
+    assert [path.name for path in (prefix / "include").iterdir()] == ["frazil"]
+    headers = {path: path.read_text() for path in include.rglob("*.*")}
+    included = set()
+    for text in headers.values():
+        names = re.findall(r"^\s*#\s*include\s*(.*)$", text, re.MULTILINE)
+        assert not [name for name in names if name.startswith('"') and name[1:5] != "absl"]
+        included |= {name[1:-1] for name in names if name.startswith("<frazil/")}
+    there = {str(path.relative_to(prefix / "include")) for path in headers}
+    assert there == included | {"frazil/frazil.h"}
+
+
+def test_the_package_of_python_is_not_installed_with_it(prefix):
+    assert not list(prefix.rglob("*.py"))
+
+
+def test_missing_libraries_are_named_with_their_packages(tmp_path):
+    argv = ["meson", "setup", tmp_path / "build", ROOT]
+    argv += ["-Dtests=false", "-Dexamples=false", "-Dpython=disabled"]
+    environment = os.environ | {"PKG_CONFIG_LIBDIR": str(tmp_path)}
+    done = subprocess.run(argv, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "Abseil not found: frazil is built with these libraries" in done.stdout
+    assert "Debian, Ubuntu: apt install libabsl-dev libasmjit-dev pkg-config" in done.stdout

@@ -1,0 +1,56 @@
+"""Pages and docstrings for readers: code runs, names exist, lists are whole."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+import frazil as fz
+from frazil import _frazil, cuda, data, io, memory, nn, npu, optim, random
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+PAGE = DOCS / "coming-from.md"
+
+
+def test_code_of_the_page_runs():
+    # Fences are no part of what an example prints.
+    text = re.sub(r"^```.*$", "", PAGE.read_text(), flags=re.MULTILINE)
+    test = doctest.DocTestParser().get_doctest(text, {}, PAGE.name, str(PAGE), 0)
+    result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test)
+    assert result.failed == 0 and result.attempted > 40
+
+
+def test_table_of_names_agrees_with_the_errors():
+    names = _frazil.other_names()
+    rows = re.findall(r"^\| (`.*) \| (.*) \|$", PAGE.read_text(), re.MULTILINE)
+    found = 0
+    for there, here in rows:
+        for theirs in re.findall(r"`(\w+)=?`", there):
+            ours = names["module"].get(theirs) or names["keyword"].get(theirs)
+            if ours:
+                found += 1
+                assert ours.partition("(")[0] in here, theirs
+    assert found > 20
+
+
+MODULES = (cuda, data, io, memory, nn, npu, optim, random)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_docstring_lists_what_is_in_the_module(module):
+    """The paragraph that begins with "Here:" names what is in __all__, each in backquotes."""
+    (paragraph,) = re.findall(r"^Here: .*?(?=\n\n|\Z)", module.__doc__, re.DOTALL | re.MULTILINE)
+    names = re.findall(r"`(\w+)`", paragraph)
+    assert sorted(names) == sorted(module.__all__)
+    public = {n for n, v in vars(module).items() if getattr(v, "__module__", "") == module.__name__}
+    assert {n for n in public if not n.startswith("_")} <= set(module.__all__)
+
+
+def test_docstring_of_the_package_names_its_modules():
+    for module in MODULES:
+        assert f"`{module.__name__.removeprefix('frazil.')}`" in fz.__doc__
+
+
+def test_readme_links_the_page():
+    assert "docs/coming-from.md" in (DOCS.parent / "README.md").read_text()

@@ -1,0 +1,319 @@
+"""A user's file that calls everything public, for type checkers and for Python (test_types.py)."""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import frazil as fz
+from frazil import Tensor, nn, optim
+
+X: Tensor = fz.asarray([[0.5, 0.25, 0.75], [0.125, 1.0, 0.375]])
+V: Tensor = fz.asarray([1.0, 2.0, 3.0])
+I: Tensor = fz.asarray([3, 1, 2])  # noqa: E741
+ARRAY = np.ones((2, 3), "float32")
+
+
+def elementwise() -> list[Tensor]:
+    one: list[Callable[..., Tensor]] = [
+        fz.abs, fz.absolute, fz.acos, fz.asin, fz.asinh, fz.atan, fz.atanh, fz.ceil, fz.copy,
+        fz.cos, fz.cosh, fz.detach, fz.erf, fz.exp, fz.expm1, fz.floor, fz.isfinite, fz.isinf,
+        fz.isnan, fz.log, fz.log10, fz.log1p, fz.log2, fz.logical_not, fz.nan_to_num, fz.negative,
+        fz.positive, fz.reciprocal, fz.round, fz.rsqrt, fz.sign, fz.signbit, fz.sin, fz.sinh,
+        fz.sqrt, fz.square, fz.tan, fz.tanh, fz.trunc,
+    ]  # fmt: skip
+    two: list[Callable[..., Tensor]] = [
+        fz.add, fz.atan2, fz.copysign, fz.divide, fz.equal, fz.floor_divide, fz.greater,
+        fz.greater_equal, fz.hypot, fz.less, fz.less_equal, fz.logaddexp, fz.logical_and,
+        fz.logical_or, fz.logical_xor, fz.maximum, fz.minimum, fz.mod, fz.multiply, fz.not_equal,
+        fz.pow, fz.power, fz.remainder, fz.subtract, fz.true_divide,
+    ]  # fmt: skip
+    bits: list[Callable[..., Tensor]] = [
+        fz.bitwise_and, fz.bitwise_left_shift, fz.bitwise_or, fz.bitwise_right_shift,
+        fz.bitwise_xor, fz.left_shift, fz.right_shift,
+    ]  # fmt: skip
+    out = [f(X) for f in one] + [f(X, V) for f in two] + [f(I, 1) for f in bits]
+    out += [fz.exp(X), fz.exp(ARRAY), fz.exp(2.0), fz.add(X, ARRAY), fz.add(1, V), fz.pow(X, 2)]
+    out += [fz.acosh(V), fz.bitwise_invert(I), fz.invert(I), fz.clip(X, 0, 1), fz.clip(X, max=V)]
+    out += [fz.where(X > 0.5, X, 0.0), fz.isclose(X, V, equal_nan=True), fz.nan_to_num(X, nan=1.0)]
+    same: bool = fz.allclose(X, X) and fz.array_equal(X, X)
+    places: tuple[Tensor, ...] = fz.where(X > 0.5)
+    return [*out, *places, fz.asarray(same)]
+
+
+def reductions() -> list[Tensor]:
+    plain: list[Callable[..., Tensor]] = [
+        fz.all, fz.any, fz.argmax, fz.argmin, fz.count_nonzero, fz.logsumexp, fz.max, fz.mean,
+        fz.min, fz.prod, fz.std, fz.sum, fz.var,
+    ]  # fmt: skip
+    out = [f(X, axis=0) for f in plain]
+    out += [fz.sum(X, axis=(0, 1), dtype="float64", keepdims=True), fz.std(X, 1, ddof=1)]
+    out += [fz.cumsum(X, 0), fz.cumprod(X, 1), fz.cumulative_sum(V, include_initial=True)]
+    return [*out, fz.cumulative_prod(X, axis=1), fz.diff(V, 2), fz.diff(V, prepend=0.0)]
+
+
+def movement() -> list[Tensor]:
+    out = [fz.astype(X, fz.float64), fz.broadcast_to(V, (2, 3)), fz.concat([X, X], axis=1)]
+    out += [fz.concatenate((V, V)), fz.expand_dims(X, 0), fz.expand_dims(X, axis=(0, -1))]
+    out += [fz.flatten(X), fz.flip(X, axis=1), fz.matrix_transpose(X), fz.moveaxis(X, 0, 1)]
+    out += [fz.moveaxis(X, (0, 1), (1, 0)), fz.pad(X, ((1, 0), (0, 1)), constant_values=2)]
+    out += [fz.permute_dims(X, (1, 0)), fz.ravel(X), fz.repeat(X, 2, axis=0), fz.reshape(X, (3, 2))]
+    out += [fz.reshape(X, -1), fz.roll(X, 1, axis=0), fz.squeeze(X[:1]), fz.stack([V, V], axis=-1)]
+    out += [fz.swapaxes(X, 0, 1), fz.take(X, I - 1, axis=1), fz.take(X, [0, 1]), fz.tile(X, (2, 1))]
+    out += [fz.take_along_axis(X, fz.argsort(X), axis=-1), fz.transpose(X), fz.tril(X)]
+    out += [fz.triu(X, 1)]
+    out += [*fz.split(X, 3, axis=1), *fz.split(V, [1, 2]), *fz.unstack(X), *fz.nonzero(X)]
+    out += [*fz.broadcast_arrays(X, V), *fz.meshgrid(V, I, indexing="ij")]
+    shape: tuple[int, ...] = fz.broadcast_shapes((2, 1), (3,))
+    return [*out, fz.zeros(shape)]
+
+
+def sorting() -> list[Tensor]:
+    every = fz.unique_all(I)
+    out = [every.values, every.indices, fz.unique_counts(I).counts, fz.unique_values(I)]
+    out += [fz.unique_inverse(I).inverse_indices, fz.isin(I, [1, 2]), fz.sort(X, 0), fz.argsort(V)]
+    return [*out, fz.searchsorted(V, 2.5), fz.searchsorted(V, V, side="right", sorter=[0, 1, 2])]
+
+
+def products() -> list[Tensor]:
+    out = [fz.matmul(X, V), X @ X.T, fz.outer(V, V), fz.tensordot(X, X, axes=2), fz.vecdot(V, V)]
+    out += [fz.asarray(np.exp(X)), fz.asarray(np.add(X, ARRAY))]  # arrays, to type checkers
+    return [*out, fz.tensordot(X, X, axes=([0], [0]))]
+
+
+def creation() -> list[Tensor]:
+    out = [fz.zeros((2, 3)), fz.zeros(2, 3), fz.ones(2, dtype="int8"), fz.empty((1,), fz.bool)]
+    out += [fz.full((2,), 7.0), fz.arange(3), fz.arange(0, 1, 0.25), fz.linspace(0, 1, num=5)]
+    out += [fz.eye(3), fz.zeros_like(X), fz.ones_like(X, dtype=np.float64), fz.empty_like(X)]
+    out += [fz.full_like(X, 3), fz.from_dlpack(ARRAY), fz.asarray(ARRAY, dtype=np.dtype("float64"))]
+    return [*out, fz.asarray([[1, 2], [3, 4]], float, device="cpu", copy=True, requires_grad=True)]
+
+
+def dtypes() -> fz.DType:
+    every = [fz.bool, fz.int8, fz.int16, fz.int32, fz.int64]
+    every += [
+        fz.uint8,
+        fz.uint16,
+        fz.uint32,
+        fz.uint64,
+        fz.float16,
+        fz.bfloat16,
+        fz.float32,
+        fz.float64,
+    ]
+    names: list[str] = [t.name for t in every]
+    size: int = sum(t.itemsize for t in every) + len(names)
+    assert fz.isdtype(fz.float32, "real floating") and fz.can_cast(fz.int8, fz.int16)
+    low: int = fz.iinfo("int8").min
+    least: float = fz.finfo(fz.float32).smallest_normal
+    assert fz.dtype("float32") == fz.float32 and low < least < size
+    numbers: float = fz.e + fz.pi + fz.inf + fz.nan
+    assert numbers != numbers and fz.newaxis is None and X[fz.newaxis, ..., 1:].ndim == 3
+    version: str = fz.__version__ + fz.__array_api_version__
+    devices: tuple[str, ...] = fz.__array_namespace_info__().devices()
+    assert version and "cpu" in devices and fz.device("cpu") == "cpu"
+    return fz.result_type(fz.int32, V, 1.0)
+
+
+def of_tensors(x: Tensor) -> list[Tensor]:
+    """Attributes, methods and operators."""
+    rank: int = x.ndim + x.size + x.itemsize + x.nbytes + len(x.shape) + len(x)
+    assert rank and x.dtype is fz.float32 and x.device == "cpu"
+    assert x.grad is None and x.is_leaf and not x.requires_grad
+    assert isinstance(x.__array_namespace__(), type(fz))
+    out = [x.T, x.mT, x[0], x[..., 0], x[0, 1:], x[x > 0.5], x[fz.asarray([0, 1])], x[[0, 1]]]
+    out += [x[None]]
+    out += [x + 1, 1 + x, x - x, 2.0 - x, x * ARRAY, x / 2, 1 / x, x // 2, 3 // x, x % 2, 3 % x]
+    out += [x**2]
+    out += [2**x, -x, +x, abs(x), I & 1, I | I, I ^ 1, ~I, I << 1, I >> 1, x < 1, x <= x, x > 0]
+    out += [x >= 0]
+    out += [x == 1, x != x, *divmod(x, 2), x.all(), x.any(0), x.argmax(axis=1), x.argmin(), x.max()]
+    out += [x.mean(axis=(0, 1)), x.min(1), x.prod(), x.std(ddof=1), x.var(axis=0, correction=1)]
+    out += [x.sum(0)]
+    out += [x.astype("float64"), x.astype(dtype=np.int32, copy=False), x.clip(0, 1), x.copy()]
+    out += [x.detach()]
+    out += [x.flatten(), x.ravel(), x.permute(1, 0), x.permute_dims((1, 0)), x.transpose()]
+    out += [x.round(1)]
+    out += [x.reshape(3, 2), x.reshape((3, 2)), x.squeeze(), x.swapaxes(0, 1)]
+    out += [x.take([0, 1], axis=1)]
+    out += [x.to_device("cpu"), *x.nonzero(), *x]
+    x = x.copy()
+    x[0] = 1.0
+    x[:, 1:] = ARRAY[:, 1:]
+    x += 1
+    numbers: list[Any] = [
+        float(x[0, 0]),
+        int(x[0, 0]),
+        x[0, 0].item(),
+        hash(x),
+        np.asarray(x).sum(),
+    ]
+    w = fz.ones(2).requires_grad_()
+    fz.sum(w * w).backward(retain_graph=False)
+    assert w.grad is not None and (w.grad == 2).all() and bool(x[0, 0]) and 2.0 in x and numbers
+    nested: Any = x.tolist()
+    array: Any = x.numpy()
+    return [*out, fz.asarray(nested), fz.asarray(array), w.grad]
+
+
+class Params(NamedTuple):
+    w: Tensor
+    b: Tensor
+
+
+def loss(params: Params, x: Tensor, t: Tensor) -> Tensor:
+    return nn.mse_loss(x @ params.w + params.b, t)
+
+
+def loss_and_more(params: list[Tensor], x: Tensor) -> tuple[Tensor, dict[str, float]]:
+    return fz.sum(params[0] * x), {"n": 1.0}
+
+
+@fz.trace
+def step(params: Params, x: Tensor, t: Tensor, rate: float = 0.1) -> tuple[Params, Tensor]:
+    value, gradient = fz.value_and_grad(loss)(params, x, t)
+    return Params(params.w - rate * gradient.w, params.b - rate * gradient.b), value
+
+
+@fz.trace(pure=True, donate="x", check_every=0)
+def pure(x: Tensor, *, scale: float = 1.0) -> Tensor:
+    return x * scale
+
+
+class Traced:
+    @fz.trace
+    def method(self, x: Tensor) -> Tensor:
+        return x + 1
+
+
+def gradients_and_traces() -> str:
+    params = Params(fz.zeros((3, 1)), fz.zeros(1))
+    params, value = step(params, X, fz.ones((2, 1)), rate=0.5)
+    params, value = step(params, x=X, t=fz.ones((2, 1)))
+    text: str = step.explain() + pure.explain() + Traced.method.explain()
+    counts: dict[str, Any] = step.stats()
+    widths: list[float] = [plan.ratio for plan in step.memory_plan()]
+    assert (
+        pure.pure
+        and pure(X, scale=2.0).shape == Traced().method(X).shape
+        and counts
+        and widths
+        and value.size
+    )
+    (first, more), (g,) = fz.value_and_grad(loss_and_more, has_aux=True)([V], V)
+    h, again = fz.grad(loss_and_more, has_aux=True)([V], x=V)
+    w: Tensor = fz.grad(loss)(params, X, t=fz.ones((2, 1))).w
+    both = fz.grad(loss, argnums=(0, 1))(params, X, fz.ones((2, 1)))
+    second = fz.value_and_grad(loss, argnums=1)(params, X, fz.ones((2, 1)))
+    cube = fz.grad(fz.grad(lambda x: x**3))(fz.asarray(2.0))
+    assert more == again and len(both) == 2 and second[0].size and cube.item() == 12.0
+    assert g.shape == h[0].shape == first.shape + (3,) and w.ndim == 2
+    step.clear()
+
+    @fz.no_grad()
+    def quiet(x: Tensor) -> Tensor:
+        return x * 2
+
+    with fz.no_grad():
+        assert not quiet(X).requires_grad
+    return text
+
+
+class Net(nn.Module):
+    def __init__(self, width: int = 4) -> None:
+        self.first = nn.Linear(3, width)
+        self.blocks = [nn.LayerNorm(width), nn.Dropout(0.5), nn.GELU("tanh"), nn.ReLU()]
+        self.head = nn.Sequential(nn.Tanh(), nn.Sigmoid(), nn.Linear(width, 1, bias=False))
+        self.register_buffer("seen", fz.zeros(1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.first(x)
+        for block in self.blocks:
+            y = block(y)
+        return fz.asarray(self.head(y))
+
+
+def modules() -> list[Tensor]:
+    net = Net().to("float32").train().eval()
+    names: list[str] = [n for n, _ in [*net.named_parameters(), *net.named_buffers()]]
+    inside: list[str] = [n for n, _ in net.named_modules()] + [repr(m) for m in net.modules()]
+    handle = net.register_forward_hook(lambda module, args, result: None)
+    net.register_forward_pre_hook(lambda module, args: None).remove()
+    handle.remove()
+    net.load_state_dict(net.state_dict())
+    optimizers: list[optim.Optimizer] = [
+        optim.SGD(net.parameters(), lr=0.1, momentum=0.9),
+        optim.Adam(net.parameters(), lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1),
+    ]
+    for optimizer in optimizers:
+        optimizer.zero_grad()
+        nn.mse_loss(net(X), fz.ones((2, 1))).backward()
+        optimizer.step()
+    net.zero_grad()
+    assert names and inside and net.explain() == "" and net.extra_repr() == "" and net.buffers()
+    assert len(net.head) == 3 and isinstance(net.head[:2], nn.Sequential) and list(net.head)
+    image, kernel = fz.ones((1, 4, 4, 2)), fz.ones((3, 3, 2, 2))
+    out = [net(X), net.head[2](fz.ones(4)), nn.Embedding(5, 2)(I)]
+    out += [nn.attention(X, X, X, causal=True)]
+    out += [nn.attention(q=X, k=X, v=X, scale=0.5)]
+    out += [nn.conv2d(image, kernel, stride=(1, 2), padding=1)]
+    out += [nn.cross_entropy(logits=X, labels=I[:2] % 3), nn.gelu(X, approximate="tanh")]
+    out += [nn.silu(X)]
+    out += [nn.layer_norm(X, V, eps=1e-6), nn.softmax(X, axis=0), nn.log_softmax(X), nn.relu(X)]
+    return [*out, nn.sigmoid(X), nn.softplus(X), nn.tanh(X), net.first(X), net.forward(X)]
+
+
+def settings() -> str:
+    with fz.mode("auto", strict=False), fz.precision("exact"):
+        fz.set_num_threads(fz.get_num_threads())
+    fz.synchronize()
+    runs: int = fz.kernels_run()
+    table = fz.config(plan_entries=fz.config()["plan_entries"])
+    fault: type[RuntimeError] = fz.NpuFault
+    return f"{runs} {table} {fault}"
+
+
+def of_modules() -> list[Any]:
+    fz.random.seed(0)
+    generator = fz.random.Generator(seed=1)
+    drawn = [fz.random.uniform((2, 3)), fz.random.normal(3, dtype="float64"), generator.normal()]
+    drawn += [fz.random.integers(10), fz.random.integers(0, 10, shape=(2,)), generator.uniform(2)]
+    rows: Iterator[tuple[Tensor, ...]] = fz.data.batches(X, [1, 2], batch_size=1, shuffle=True)
+    path = os.path.join(tempfile.mkdtemp(), "tree")
+    fz.save(path, {"x": X, "n": 3})
+    fz.io.save(path, fz.load(path))
+    loaded: Any = fz.io.load(path)
+    held: dict[str, int] = fz.memory.stats()
+    kept: dict[str, dict[str, int]] = fz.memory.caches()
+    fz.memory.reset_peak()
+    fz.memory.trim()
+    plans: list[fz.memory.Plan] = step.memory_plan()
+    drawings: list[str] = [plan.svg(width=100) for plan in plans]
+    fz.npu.reset()
+    on_npu = fz.asarray([1.0, 2.0], device="npu") * 2
+    ran: list[fz.npu.Kernel] = fz.npu.kernels()
+    kernels: list[str] = [kernel.name for kernel in ran]
+    on_cpu: list[fz.npu.Fallback] = fz.npu.fallbacks()
+    transfers: fz.npu.Transfers = fz.npu.transfers()
+    moved: int = transfers.to_device + len(on_cpu) + len(fz.npu.preset())
+    fz.npu.timeline(path + ".json", kernel=0)
+    report: str = fz.npu.report("kernels") + fz.memory.report()
+    gpus: list[object] = [fz.cuda.is_available(), fz.cuda.device_count(), fz.cuda.versions()]
+    gpus += [fz.cuda.compile_stats()]
+    if fz.cuda.is_available():
+        gpus += [fz.cuda.memory_stats(), fz.cuda.properties("cuda:0")]
+        fz.cuda.reset_peak_memory()
+        fz.cuda.set_memory_limit(1 << 30)
+        fz.cuda.synchronize()
+        fz.cuda.trim()
+    numbers = [held, kept, fz.memory.disk(), moved, gpus]
+    return [*drawn, *rows, loaded, drawings, on_npu, kernels, report, numbers]
+
+
+if __name__ == "__main__":
+    for part in (elementwise, reductions, movement, sorting, products, creation, modules):
+        assert part()
+    assert of_tensors(X) and dtypes() == fz.float64 and gradients_and_traces()
+    assert settings() and of_modules()

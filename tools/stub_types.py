@@ -1,0 +1,291 @@
+"""The types that tools/gen_stubs.py writes: of parameters by name, of results, and whole classes.
+
+What functions exist, and what their parameters are called, comes from the compiled module itself. A
+row "function.parameter" goes before the row of the parameter alone.
+"""
+
+NUMBER = "builtins.bool | builtins.int | builtins.float"
+
+PARAMETERS = {
+    "a": "DTypeLike",
+    "api_version": "str | None",
+    "approximate": "Literal['none', 'tanh']",
+    "arrays": "Sequence[Operand]",
+    "axes": "Ints",
+    "axis": "Axis",
+    "axis1": "SupportsIndex",
+    "axis2": "SupportsIndex",
+    "b": "DTypeLike",
+    "bytes": "builtins.int",
+    "causal": "builtins.bool",
+    "constant_values": "Number",
+    "copy": "builtins.bool | None",
+    "data": "builtins.bytes",
+    "descending": "builtins.bool",
+    "device": "str | None",
+    "_to_.device": "Any",
+    "dl_device": "Any",
+    "dtype": "DTypeLike | None",
+    "endpoint": "builtins.bool",
+    "fill_value": "Operand",
+    "format": "str",
+    "grad": "Tensor | None",
+    "gradient": "Operand | None",
+    "indices": "Operand | Sequence[builtins.int]",
+    "include_initial": "builtins.bool",
+    "keepdims": "builtins.bool",
+    "kernel": "builtins.int",
+    "layout": "Literal['NHWC', 'NCHW']",
+    "marks": "builtins.int",
+    "max_version": "Any",
+    "mode": "Any",
+    "n_cols": "SupportsIndex | None",
+    "name": "str",
+    "ndigits": "SupportsIndex | None",
+    "obj": "Any",
+    "on": "builtins.bool",
+    "out": "None",
+    "pad_width": "SupportsIndex | Sequence[Any]",
+    "path": "str | PathLike[str]",
+    "preset": "str | None",
+    "repetitions": "Ints",
+    "requires_grad": "builtins.bool",
+    "retain_graph": "builtins.bool",
+    "root": "Tensor",
+    "scalar": NUMBER,
+    "scale": "Number | None",
+    "seed": "SupportsIndex",
+    "shape": "Ints",
+    "side": "Literal['left', 'right']",
+    "sorter": "Operand | Sequence[builtins.int] | None",
+    "stable": "builtins.bool",
+    "state": "Tensor",
+    "rate": "Tensor",
+    "start": "Number",
+    "step": "Number",
+    "stop": "Number | None",
+    "stream": "Any",
+    "tensors": "Sequence[tuple[str, Tensor]]",
+    "value": "builtins.int",
+    "astype.copy": "builtins.bool",
+    "astype.dtype": "DTypeLike",
+    "_rebuild.dtype": "str",
+    "_to_.dtype": "DTypeLike | None",
+    "clip.max": "Operand | None",
+    "clip.min": "Operand | None",
+    "concat.axis": "SupportsIndex | None",
+    "concatenate.axis": "SupportsIndex | None",
+    "linspace.stop": "Number",
+    "permute.axes": "Axis",
+    "permute_dims.axes": "Ints",
+    "take.axis": "SupportsIndex | None",
+    "to_device.device": "str",
+    "transpose.axes": "Axis",
+}
+for _names, _type in {
+    "beta1 beta2 correction ddof eps lr momentum weight_decay": "Number",
+    "decimals groups high k low n n_rows num source destination": "SupportsIndex",
+    "dilation padding stride moveaxis.source moveaxis.destination expand_dims.axis": "Ints",
+    "condition labels logits q target v w x x1 x2 attention.k": "Operand",
+    "bias weight": "Operand | None",
+    "ms parameters velocities vs": "Sequence[Tensor]",
+    "argsort.axis log_softmax.axis softmax.axis sort.axis stack.axis": "SupportsIndex",
+    "take_along_axis.axis": "SupportsIndex",
+}.items():
+    PARAMETERS |= dict.fromkeys(_names.split(), _type)
+
+# By the path under frazil._frazil; DEFAULTS by the module, and Tensor for all else.
+RESULTS = {
+    "nonzero": "tuple[Tensor, ...]",
+    "Tensor.nonzero": "tuple[Tensor, ...]",
+    "Tensor.item": NUMBER,
+    "Tensor.tolist": "Any",
+    "Tensor.numpy": "Any",
+    "Tensor.backward": "None",
+    "Tensor.__array__": "Any",
+    "Tensor.__dlpack__": "Any",
+    "Tensor.__array_namespace__": "Any",
+    "autograd.is_grad_enabled": "builtins.bool",
+    "autograd.set_grad_enabled": "builtins.bool",
+    "cuda.compile_stats": "dict[str, Any]",
+    "cuda.device_count": "builtins.int",
+    "cuda.memory_stats": "dict[str, builtins.int]",
+    "cuda.properties": "dict[str, Any]",
+    "cuda.versions": "dict[str, tuple[str | None, str]]",
+    "npu.account": "tuple[Any, ...]",
+    "npu.instructions": "str",
+    "npu.report": "str",
+    "npu.settings": "tuple[str, str]",
+    "random.set_default": "None",
+    "runtime._rebuild": "Tensor",
+    "runtime.caches": "dict[str, dict[str, builtins.int]]",
+    "runtime.causes": "dict[str, dict[str, str]]",
+    "runtime.config": "dict[str, dict[str, Any]]",
+    "runtime.disk": "dict[str, Any]",
+    "runtime.dtype": "DType",
+    "runtime.get_num_threads": "builtins.int",
+    "runtime.kernels_run": "builtins.int",
+    "runtime.load_tensors": "list[tuple[str, Tensor]]",
+    "runtime.memory_blocks": "list[tuple[builtins.int, builtins.int, builtins.int]]",
+    "runtime.memory_stats": "dict[str, builtins.int]",
+    "runtime.precision": "str",
+    "runtime.precisions": "dict[str, str]",
+    "runtime.promote": "DType",
+    "runtime.promote_scalar": "DType",
+    "runtime.set_process_mode": "builtins.int",
+    "runtime.set_thread_mode": "builtins.int",
+}
+DEFAULTS = {"autograd": "None", "cuda": "None", "npu": "None", "runtime": "None"}
+
+# Functions that one signature does not describe: {name: signatures}.
+_MADE = (
+    "dtype: DTypeLike | None = ..., {}device: str | None = ..., requires_grad: builtins.bool = ..."
+)
+_SHAPES = [
+    f"(shape: Ints, {_MADE.format('*, ')}) -> Tensor",
+    f"(*shape: SupportsIndex, {_MADE.format('')}) -> Tensor",
+]
+OVERLOADS = {
+    "empty": _SHAPES,
+    "ones": _SHAPES,
+    "zeros": _SHAPES,
+    "where": [
+        "(condition: Operand, /) -> tuple[Tensor, ...]",
+        "(condition: Operand, x1: Operand, x2: Operand, /) -> Tensor",
+    ],
+}
+
+TENSOR = """
+    @property
+    def shape(self) -> tuple[builtins.int, ...]: ...
+    @property
+    def dtype(self) -> DType: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def ndim(self) -> builtins.int: ...
+    @property
+    def size(self) -> builtins.int: ...
+    @property
+    def itemsize(self) -> builtins.int: ...
+    @property
+    def nbytes(self) -> builtins.int: ...
+    @property
+    def T(self) -> Tensor: ...
+    @property
+    def mT(self) -> Tensor: ...
+    @property
+    def is_leaf(self) -> builtins.bool: ...
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+    requires_grad: builtins.bool
+    grad: Tensor | None
+    __array_priority__: builtins.float
+    def __array_ufunc__(self, ufunc: Any, method: str, /, *inputs: Any, **options: Any) -> Any: ...
+    def __jax_array__(self) -> Any: ...
+    def __dlpack_device__(self) -> tuple[builtins.int, builtins.int]: ...
+    if sys.version_info >= (3, 12):
+        def __buffer__(self, flags: builtins.int, /) -> memoryview: ...
+    def __len__(self) -> builtins.int: ...
+    def __iter__(self) -> Iterator[Tensor]: ...
+    def __contains__(self, item: Any, /) -> builtins.bool: ...
+    def __getitem__(self, index: Index, /) -> Tensor: ...
+    def __setitem__(self, index: Index, value: Any, /) -> None: ...
+    def __bool__(self) -> builtins.bool: ...
+    def __int__(self) -> builtins.int: ...
+    def __float__(self) -> builtins.float: ...
+    def __index__(self) -> builtins.int: ...
+    def __hash__(self) -> builtins.int: ...
+    def __copy__(self) -> Tensor: ...
+    def __deepcopy__(self, memo: Any, /) -> Tensor: ...
+    def __pow__(self, other: Operand, mod: None = ..., /) -> Tensor: ...
+    def __rpow__(self, other: Operand, mod: None = ..., /) -> Tensor: ...
+    def __divmod__(self, other: Operand, /) -> tuple[Tensor, Tensor]: ...
+    def __rdivmod__(self, other: Operand, /) -> tuple[Tensor, Tensor]: ...
+    def __eq__(self, other: Operand, /) -> Tensor: ...  # type: ignore[override]
+    def __ne__(self, other: Operand, /) -> Tensor: ...  # type: ignore[override]
+"""
+ORDERED = "lt le gt ge".split()
+BINARY = "add sub mul truediv floordiv mod matmul and or xor lshift rshift".split()
+UNARY = "neg pos abs invert".split()
+
+CLASSES = '''
+@final
+class DType:
+    """An element type."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def itemsize(self) -> builtins.int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def dtype(self) -> Any: ...
+    @property
+    def __numpy_dtype__(self) -> Any: ...
+    def __eq__(self, other: object, /) -> builtins.bool: ...
+    def __ne__(self, other: object, /) -> builtins.bool: ...
+    def __hash__(self) -> builtins.int: ...
+
+class NpuFault(RuntimeError):
+    """A program on the simulated NPU did what it must not: a bug of frazil's."""
+
+@disjoint_base
+class ModuleBase:
+    """Counts assignments to attributes: frazil._tracked."""
+
+    @staticmethod
+    def _traces() -> builtins.bool: ...
+    @staticmethod
+    def _changed() -> None: ...
+    _traced: Any
+
+@final
+class Traced(Generic[_P, _R]):
+    """A traced callable: made by frazil.trace."""
+
+    __name__: str
+    __qualname__: str
+    @property
+    def __wrapped__(self) -> Callable[_P, _R]: ...
+    @property
+    def pure(self) -> builtins.bool: ...
+    def __new__(
+        cls,
+        function: Callable[_P, _R],
+        name: str | None = ...,
+        pure: builtins.bool = ...,
+        check_first: builtins.int = ...,
+        check_every: builtins.int = ...,
+    ) -> Traced[_P, _R]: ...
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+    @overload
+    def __get__(self, instance: None, owner: Any = ..., /) -> Traced[_P, _R]: ...
+    @overload
+    def __get__(
+        self: Traced[Concatenate[_S, _Q], _R], instance: _S, owner: Any = ..., /
+    ) -> Traced[_Q, _R]: ...
+    def explain(self) -> str:
+        """Every recording, plan and fallback: where, what changed, old -> new."""
+    def stats(self) -> dict[str, Any]:
+        """Counts of calls, recordings, plans and kernels, of causes, and the latest events."""
+    def memory_plan(self) -> list[Plan]:
+        """How each plan uses memory, the largest first."""
+    def clear(self) -> None:
+        """Forgets everything recorded."""
+
+@final
+class GradScope:
+    """One level of function-style differentiation; close it in reverse order of opening."""
+
+    def variable(self, argument: Tensor, /) -> Tensor: ...
+    def gradients(self, root: Tensor, /) -> list[Tensor]: ...
+    def outside(self, result: Any, /) -> Any: ...
+    def close(self) -> None: ...
+'''
+
+FUNCTIONS = """
+def op_table() -> list[dict[str, Any]]: ...
+def other_names() -> dict[str, dict[str, str]]: ...
+"""
