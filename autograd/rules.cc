@@ -193,8 +193,8 @@ Tensor TakeAgain(const Tensor& x, const Tensor& indices, int64_t axis) {
   return Apply({OpId::k_take, inputs, {&axis, 1}, /*indices_checked=*/true});
 }
 Tensor PutAgain(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_t axis,
-                bool add) {
-  const int64_t attrs[] = {axis, add};
+                bool add, int64_t axes = 1) {
+  const int64_t attrs[] = {axis, add, axes};
   const Tensor* inputs[] = {&x, &indices, &updates};
   return Apply({OpId::k_put, inputs, attrs, /*indices_checked=*/true});
 }
@@ -207,24 +207,75 @@ Tensor grad_take(const Tensor& g, const Tensor& indices, const TapeNode& node) {
 Tensor grad_put_base(const Tensor& g, const Tensor& indices, const TapeNode& node) {
   if (node.attr(1)) return g;
   const Tensor zeros = ops::full(node.input_dims(2), Scalar::Float(0), g.dtype(), g.device());
-  return PutAgain(g, indices, zeros, node.attr(0), false);
+  return PutAgain(g, indices, zeros, node.attr(0), false, node.attr(2));
 }
 
 // Only the last update to a position reached the result.
 Tensor grad_put_updates(const Tensor& g, const Tensor& indices, const TapeNode& node) {
   const int64_t axis = node.attr(0);
-  const Tensor taken = TakeAgain(g, indices, axis);
+  const Dims x = node.input_dims(0);
+  int64_t extent = 1;  // of the axes that indices count in, as one
+  for (int64_t a = axis; a < axis + node.attr(2); ++a) extent *= x[a];
+  DimVec joined(x.begin(), x.begin() + axis);
+  joined.push_back(extent);
+  joined.insert(joined.end(), x.begin() + axis + node.attr(2), x.end());
+  const Tensor taken = TakeAgain(ops::reshape(g, joined), indices, axis);
   const int64_t n = indices.size();
   if (node.attr(1) || n < 2) return taken;
   const Tensor flat = ops::reshape(indices, {n});
   const Tensor turns = ops::iota(n, DType::kI64, indices.device());
-  const int64_t extent = node.input_dims(0)[axis];
   const Tensor none = ops::full({extent}, Scalar::Int(0), DType::kI64, g.device());
   const Tensor last = TakeAgain(PutAgain(none, flat, turns, 0, false), flat, 0);
   DimVec dims(node.input_dims(2).size(), 1);  // those of the indices, where they stand in updates
   for (int i = 0; i < indices.rank(); ++i) dims[axis + i] = indices.dims()[i];
   const Tensor kept = ops::reshape(ops::equal(last, turns), dims);
   return ops::where(kept, taken, zero_like(g));
+}
+
+Tensor Reversed(const Tensor& x, int64_t axis) {
+  DimVec s = WholeSlice(x.dims());
+  s[3 * axis] = std::max<int64_t>(x.dims()[axis] - 1, 0);
+  s[3 * axis + 1] = -1;
+  return ops::slice(x, s);
+}
+
+Tensor grad_cumulative_sum(const Tensor& g, const TapeNode& node) {
+  const int64_t axis = node.attr(0);
+  const Tensor back = Reversed(g, axis);
+  return Reversed(Apply(OpId::k_cumulative_sum, {&back}, {&axis, 1}), axis);
+}
+
+// The product of those before an element, times what its factor is worth: s[i] = g[i] + a[i + 1] *
+// s[i + 1], in log n steps. There is no division, as in grad_prod.
+Tensor grad_cumulative_prod(const Tensor& g, const Tensor& a, const TapeNode& node) {
+  const int64_t last = g.rank() - 1, n = g.dims()[node.attr(0)];
+  if (g.size() == 0) return g;
+  const auto turned = [&](const Tensor& t) { return ops::swapaxes(t, node.attr(0), last); };
+  const Tensor x = turned(a);
+  const Tensor others = ShiftInOnes(x, 1, true);
+  const Tensor before = Apply(OpId::k_cumulative_prod, {&others}, {&last, 1});
+  Tensor worth = turned(g), factor = ShiftInOnes(x, 1, false);
+  for (int64_t by = 1; by < n; by *= 2) {
+    DimVec kept = WholeSlice(x.dims()), widths(2 * x.rank(), 0);
+    kept[3 * last] = by;
+    kept[3 * last + 2] = n - by;
+    widths[2 * last + 1] = by;
+    worth = worth + factor * ops::pad(ops::slice(worth, kept), widths, Scalar::Float(0));
+    factor = factor * ShiftInOnes(factor, by, false);
+  }
+  return turned(before * worth);
+}
+
+// Where each element went, its gradient comes from.
+Tensor grad_sort(const Tensor& g, const Tensor& a, const TapeNode& node) {
+  const Tensor x = a.Detach();
+  const int64_t descending = node.attr(0), rows = -1, n = g.dims().back();
+  if (g.size() == 0) return g;
+  const Tensor order = ops::reshape(Apply(OpId::k_argsort, {&x}, {&descending, 1}), {rows, n});
+  const Tensor first = ops::reshape(ops::iota(g.size() / n, DType::kI64, g.device()), {rows, 1});
+  const Tensor zeros = ops::full({g.size()}, Scalar::Float(0), g.dtype(), g.device());
+  const Tensor places = ops::flatten(ops::add(order, ops::multiply(first, Scalar::Int(n))));
+  return ops::reshape(PutAgain(zeros, places, ops::flatten(g), 0, false), g.dims());
 }
 
 Tensor Transposed(const Tensor& t) {

@@ -54,6 +54,24 @@ T Libm(Fn fn, T x, T y) {
       return std::tanh(x);
     case Fn::kErf:
       return std::erf(x);
+    case Fn::kLog2:
+      return std::log2(x);
+    case Fn::kLog10:
+      return std::log10(x);
+    case Fn::kAsin:
+      return std::asin(x);
+    case Fn::kAcos:
+      return std::acos(x);
+    case Fn::kSinh:
+      return std::sinh(x);
+    case Fn::kCosh:
+      return std::cosh(x);
+    case Fn::kAsinh:
+      return std::asinh(x);
+    case Fn::kAcosh:
+      return std::acosh(x);
+    case Fn::kAtanh:
+      return std::atanh(x);
     case Fn::kPow:
       return std::pow(x, y);
   }

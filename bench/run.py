@@ -23,6 +23,7 @@ def parse(argv=None):
     add = parser.add_argument
     add("names", nargs="*", metavar="NAME", help="rows of the table and cases (see --list)")
     add("--list", action="store_true", help="only name the rows and cases")
+    add("--indexing", action="store_true", help="instead: indexing and sorting beside NumPy")
     add("--smoke", action="store_true", help="tiny sizes and one round: does everything run?")
     add("--rounds", type=int, help="of interleaved timing; 11, or 1 with --smoke")
     add("--seconds", type=float, help="of a form in a round; 0.03, or 0.001 with --smoke")
@@ -37,6 +38,7 @@ def parse(argv=None):
     add("--from", dest="source", type=pathlib.Path, metavar="JSON", help="present an earlier run")
     add("--log", type=pathlib.Path, metavar="FILE", help="what the frameworks print")
     args = parser.parse_args(argv)
+    args.few = {key: getattr(args, key) for key in ("rounds", "seconds") if getattr(args, key)}
     args.rounds = args.rounds or (1 if args.smoke else 11)
     args.seconds = args.seconds or (0.001 if args.smoke else 0.03)
     return args
@@ -129,6 +131,10 @@ def save(args, document):
 
 def main(argv=None):
     args = parse(argv)
+    if args.indexing:
+        import indexing
+
+        return indexing.measure(args.names or ["*"], threads=args.threads, **args.few)
     from table import peers, present
 
     if args.install_peers is not None:

@@ -79,6 +79,12 @@ class TapeHook {
 // or a check looks at them.
 enum class Reading { kBytes, kNumber, kInside };
 
+// Integers from `low` to below `high`; low is 0, or -high where negative ones count from the end.
+struct IndexRange {
+  int64_t low, high;
+  bool operator==(const IndexRange&) const = default;
+};
+
 // Told of all that the program learns from data on this thread (tracer/script.h: a call that is to
 // be skipped has to learn the same).
 class ReadObserver {
@@ -88,8 +94,8 @@ class ReadObserver {
   virtual ValueRef Peek(const Value& value) = 0;
   // `value` is ready.
   virtual void OnRead(const Value& value, Reading how) = 0;
-  // Integers that were found to lie in [0, n), `of` what, by the op or function of that name.
-  virtual void OnIndexCheck(std::string_view op, const Value& indices, int64_t n,
+  // Integers that were found to lie in `range`, `of` what, by the op or function of that name.
+  virtual void OnIndexCheck(std::string_view op, const Value& indices, IndexRange range,
                             std::string_view of) = 0;
   // Integers that were not: the program may catch the error and go on.
   virtual void OnIndexError() = 0;

@@ -1,6 +1,7 @@
 #include "core/cost.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace frazil::cost {
 namespace {
@@ -137,6 +138,16 @@ double Updates(double count) { return count * kUpdate; }
 
 double Put(double size, double updates, DType dtype) {
   return double(kCall) + Copy(size * SizeOf(dtype)) + Updates(updates);
+}
+
+double Positions(double size, double count) { return double(kCall) + 0.15 * size + 0.3 * count; }
+
+double Sort(double size, double row) {
+  return double(kCall) + 0.4 * size * std::log2(std::max(row, 2.0));
+}
+
+double Scan(double size, DType dtype) {
+  return double(kCall) + Copy(size * SizeOf(dtype)) + 0.3 * size;
 }
 
 double Attention(double pairs, double depth, DType dtype) {

@@ -60,7 +60,10 @@ double Overlapped(double compute, double memory);
 // `native`: bfloat16 under that precision.
 double Products(double count, DType dtype, bool native = false);
 double Put(double size, double updates, DType dtype);
-double Updates(double count);  // of it, without the copy
+double Updates(double count);                 // of it, without the copy
+double Positions(double size, double count);  // of `count` elements of a mask
+double Sort(double size, double row);         // of rows
+double Scan(double size, DType dtype);
 double Attention(double pairs, double depth, DType dtype);
 
 // An estimate as a whole number, which is at least 1.

@@ -1,12 +1,13 @@
 #include "core/infer.h"
 
 #include <array>
+#include <atomic>
 #include <cstring>
-#include <optional>
 
 #include "core/check.h"
 #include "core/device_memory.h"
 #include "core/elements.h"
+#include "core/parallel.h"
 
 namespace frazil {
 namespace {
@@ -239,14 +240,15 @@ StatusOr<const Layout*> InferPad(const OpInfo& info, const Operand& x, AttrSpan 
   return Dense({dims.data(), static_cast<size_t>(x.layout->rank)});
 }
 
-// x.dims with axis replaced by the dims of indices.
+// x.dims with `axes` axes from `axis` on replaced by the dims of indices.
 std::pair<std::array<int64_t, kMaxRank * 2>, size_t> TakeDims(const Layout* x,
-                                                              const Layout* indices, int64_t axis) {
+                                                              const Layout* indices, int64_t axis,
+                                                              int64_t axes) {
   std::array<int64_t, kMaxRank * 2> dims{};
   size_t n = 0;
   for (int64_t i = 0; i < axis; ++i) dims[n++] = x->extents[i];
   for (int i = 0; i < indices->rank; ++i) dims[n++] = indices->extents[i];
-  for (int64_t i = axis + 1; i < x->rank; ++i) dims[n++] = x->extents[i];
+  for (int64_t i = axis + axes; i < x->rank; ++i) dims[n++] = x->extents[i];
   return {dims, n};
 }
 
@@ -256,10 +258,11 @@ StatusOr<const Layout*> InferTake(const OpInfo& info, Operands in, AttrSpan attr
   if (indices.dtype != DType::kI64 && indices.dtype != DType::kI32) {
     return TypeError(tag, " indices must be int32 or int64, got ", Describe(indices), ".");
   }
-  const auto [dims, n] = TakeDims(x.layout, indices.layout, attrs[0]);
+  const bool put = info.klass == OpClass::kPut;
+  const auto [dims, n] = TakeDims(x.layout, indices.layout, attrs[0], put ? attrs[2] : 1);
   FZ_RETURN_IF_ERROR(CheckDims(info.name, {dims.data(), n}, SizeOf(x.dtype)));
   const Layout* taken = Dense({dims.data(), n});
-  if (info.klass == OpClass::kTake) return taken;
+  if (!put) return taken;
   if (in[2].layout->shape != taken) {
     return ValueError(tag, " updates must have shape ", ToString(taken->dims()), ", got ",
                       Describe(in[2]), ".");
@@ -406,6 +409,13 @@ StatusOr<const Layout*> InferShape(OpId op, const OpInfo& info, Operands in, Att
     case OpClass::kTake:
     case OpClass::kPut:
       return InferTake(info, in, attrs);
+    case OpClass::kPositions: {
+      const int64_t dims[] = {in[0].layout->rank, attrs[0]};
+      return Dense(attrs[1] ? Dims(dims) : Dims(dims).subspan(1));
+    }
+    case OpClass::kSort:
+    case OpClass::kScan:
+      return in[0].layout->shape;
     case OpClass::kMatmul:
       return InferMatmul(info, in[0], in[1]);
     case OpClass::kAttention:
@@ -465,7 +475,66 @@ StatusOr<Inferred> Infer(const OpCall& call) {
   return Infer(call.op, operands, call.attrs);
 }
 
-Status CheckIndexRange(std::string_view op, const Tensor& indices, int64_t n, std::string_view of) {
+namespace {
+
+// Whether all of `n` integers, `step` apart, lie in [low, high), and whether one is negative. The
+// sign of (i - low) | (high - 1 - i), which may wrap, is set where i is outside.
+struct Signs {
+  uint64_t outside = 0, negative = 0;  // their uppermost bits
+};
+template <typename T>
+Signs SignsOf(const T* data, int64_t n, int64_t step, IndexRange range) {
+  const uint64_t low = static_cast<uint64_t>(range.low),
+                 last = static_cast<uint64_t>(range.high) - 1;
+  Signs signs;
+  for (int64_t i = 0; i < n; ++i) {
+    const auto index = static_cast<uint64_t>(static_cast<int64_t>(data[i * step]));
+    signs.outside |= (index - low) | (last - index);
+    signs.negative |= index;
+  }
+  return signs;
+}
+
+template <typename T>
+Signs SignsOf(const Value& v, IndexRange range) {
+  const Layout& layout = *v.layout;
+  const T* data = reinterpret_cast<const T*>(v.data);
+  if (layout.dense) {
+    constexpr int64_t kGrain = 1 << 15;
+    std::atomic<uint64_t> outside{0}, negative{0};
+    ParallelFor(layout.size, kGrain, [&](int64_t begin, int64_t end) {
+      const Signs part = SignsOf(data + begin, end - begin, 1, range);
+      outside.fetch_or(part.outside, std::memory_order_relaxed);
+      negative.fetch_or(part.negative, std::memory_order_relaxed);
+    });
+    return {outside.load(), negative.load()};
+  }
+  if (layout.rank == 1) return SignsOf(data, layout.size, layout.strides_[0], range);
+  Signs signs;
+  ForEachIndex(layout, [&](int64_t, int64_t element) {
+    const Signs one = SignsOf(data + element, 1, 1, range);
+    signs.outside |= one.outside;
+    signs.negative |= one.negative;
+    return true;
+  });
+  return signs;
+}
+
+int64_t IndexAt(const Value& v, const char* p) {
+  if (SizeOf(v.dtype) == 8) {
+    int64_t index;
+    std::memcpy(&index, p, 8);
+    return index;
+  }
+  int32_t index;
+  std::memcpy(&index, p, 4);
+  return index;
+}
+
+}  // namespace
+
+StatusOr<bool> CheckIndexRange(std::string_view op, const Tensor& indices, IndexRange range,
+                               std::string_view of) {
   ValueRef ready = indices.value_ref();  // the cell's content may change meanwhile
   ReadObserver* observer = State().observer;
   if (ValueRef seen = observer ? observer->Peek(*ready) : ValueRef()) {
@@ -474,26 +543,19 @@ Status CheckIndexRange(std::string_view op, const Tensor& indices, int64_t n, st
     FZ_RETURN_IF_ERROR(Read(*ready, Reading::kInside));
   }
   FZ_ASSIGN_OR_RETURN(const ValueRef value, OnHost(*ready));
-  std::optional<int64_t> bad;  // the first in row-major order
-  const bool wide = SizeOf(indices.dtype()) == 8;
-  ForEachElement(*value, [&](int64_t, const char* p) {
-    int64_t index;
-    int32_t narrow;
-    if (wide) {
-      std::memcpy(&index, p, 8);
-    } else {
-      std::memcpy(&narrow, p, 4);
-      index = narrow;
-    }
-    if (index < 0 || index >= n) bad = index;
-    return !bad.has_value();
-  });
-  if (!bad.has_value()) {
-    if (observer) observer->OnIndexCheck(op, *ready, n, of);
-    return absl::OkStatus();
+  const Signs signs = SizeOf(indices.dtype()) == 8 ? SignsOf<int64_t>(*value, range)
+                                                   : SignsOf<int32_t>(*value, range);
+  if (!(signs.outside >> 63)) {
+    if (observer) observer->OnIndexCheck(op, *ready, range, of);
+    return (signs.negative >> 63) != 0;
   }
   if (observer) observer->OnIndexError();
-  return IndexError("[", std::string(op), "] index ", *bad, " is out of range for ", n, " ",
+  int64_t bad = 0;  // the first in row-major order
+  ForEachElement(*value, [&](int64_t, const char* p) {
+    bad = IndexAt(*value, p);
+    return bad >= range.low && bad < range.high;
+  });
+  return IndexError("[", std::string(op), "] index ", bad, " is out of range for ", range.high, " ",
                     std::string(of), ".");
 }
 
@@ -502,8 +564,14 @@ Status CheckData(const OpCall& call) {
   if (info.klass != OpClass::kTake && info.klass != OpClass::kPut) return absl::OkStatus();
   FZ_RETURN_IF_ERROR(Infer(call).status());  // a wrong shape is reported before a wrong index
   const Tensor& x = *call.inputs[0];
-  return CheckIndexRange(info.name, *call.inputs[1], x.layout()->extents[call.attrs[0]],
-                         absl::StrCat("elements along axis ", call.attrs[0], " of ", Describe(x)));
+  int64_t extent = 1;
+  const int64_t axis = call.attrs[0], axes = info.klass == OpClass::kPut ? call.attrs[2] : 1;
+  for (int64_t a = axis; a < axis + axes; ++a) extent *= x.layout()->extents[a];
+  return CheckIndexRange(info.name, *call.inputs[1], {0, extent}, ElementsAlong(x, axis)).status();
+}
+
+std::string ElementsAlong(const Tensor& x, int64_t axis) {
+  return absl::StrCat("elements along axis ", axis, " of ", Describe(x));
 }
 
 }  // namespace frazil

@@ -21,7 +21,11 @@ StatusOr<Inferred> Infer(const OpCall& call);
 // Checks that need data (take, put: index ranges). Makes the operands it looks at ready.
 Status CheckData(const OpCall& call);
 
-// IndexError naming the first of `indices` (i32 or i64) outside [0, n). Makes them ready.
-Status CheckIndexRange(std::string_view op, const Tensor& indices, int64_t n, std::string_view of);
+// Whether one of `indices` (i32 or i64) is negative; IndexError naming the first outside of
+// `range`, as one of range.high `of` what. Makes them ready.
+StatusOr<bool> CheckIndexRange(std::string_view op, const Tensor& indices, IndexRange range,
+                               std::string_view of);
+// "elements along axis 0 of f32[5]"
+std::string ElementsAlong(const Tensor& x, int64_t axis);
 
 }  // namespace frazil

@@ -28,10 +28,14 @@ enum class OpClass : uint8_t {
   kConcat,       // attrs {axis}
   kPad,          // attrs {low, high} per axis; input 1 is the 0-d fill value
   kTake,         // attrs {axis}; inputs x, indices (i32/i64, in range and non-negative)
-  kPut,          // attrs {axis, add}; inputs x, indices, updates shaped like take(x, indices)
-  kMatmul,       // [..., m, k] x [..., k, n], equal ranks >= 2, batch axes broadcast
-  kAttention,    // attrs {causal}; q [..., t, d], k [..., s, d], v [..., s, w] of equal batch axes,
-                 // f32 or f64; flat: the results [..., t, w], then the rows' logsumexp [..., t]
+  kPut,        // attrs {axis, add, axes}; inputs x, indices, updates shaped like take(x, indices);
+               // indices are positions in `axes` axes from `axis` on, in row-major order
+  kPositions,  // attrs {count, split}; bool; i64 [count] in row-major order, or [rank, count]
+  kSort,       // attrs {descending}; along the last axis, stable, NaN last
+  kScan,       // attrs {axis}
+  kMatmul,     // [..., m, k] x [..., k, n], equal ranks >= 2, batch axes broadcast
+  kAttention,  // attrs {causal}; q [..., t, d], k [..., s, d], v [..., s, w] of equal batch axes,
+               // f32 or f64; flat: the results [..., t, w], then the rows' logsumexp [..., t]
   kAttentionGrad,  // attrs {causal}; q, k, v, gradient [..., t, w], logsumexp [..., t] and delta
                    // [..., t]; flat: the gradients of q, k and v
   kConv,           // attrs: ConvAttr; [n, h, w, c] x [kh, kw, c, o]

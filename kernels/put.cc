@@ -1,14 +1,13 @@
 #include "kernels/put.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
+#include <atomic>
 #include <type_traits>
-#include <vector>
 
-#include "core/check.h"
 #include "core/cost.h"
 #include "core/parallel.h"
+#include "kernels/dense_copy.h"
+#include "kernels/places.h"
 
 namespace frazil {
 namespace {
@@ -35,96 +34,120 @@ T Sum(T a, T b) {
   }
 }
 
-// Element offsets of every position of axes [begin, end) of a layout, row-major.
-std::vector<int64_t> Offsets(const Layout* layout, int begin, int end) {
-  std::vector<int64_t> offsets = {0};
-  for (int axis = begin; axis < end; ++axis) {
-    std::vector<int64_t> next;
-    next.reserve(offsets.size() * layout->extents[axis]);
-    for (const int64_t base : offsets) {
-      for (int64_t i = 0; i < layout->extents[axis]; ++i)
-        next.push_back(base + i * layout->strides_[axis]);
-    }
-    offsets = std::move(next);
-  }
-  return offsets;
-}
-
-// Whether axes [begin, end) of a layout lie as one run.
-bool IsRun(const Layout* layout, int begin, int end) {
-  int64_t size = 1;
-  for (int axis = end; axis-- > begin; size *= layout->extents[axis]) {
-    if (layout->extents[axis] != 1 && layout->strides_[axis] != size) return false;
-  }
-  return true;
-}
-
-int64_t IndexAt(const PutArgs& args, int64_t element) {
-  if (args.wide_indices) {
-    int64_t index;
-    std::memcpy(&index, args.indices_data + element * 8, 8);
-    return index;
-  }
-  int32_t index;
-  std::memcpy(&index, args.indices_data + element * 4, 4);
-  return index;
-}
-
-template <typename T>
-void CopyBase(const PutArgs& args) {
-  T* out = reinterpret_cast<T*>(args.out);
-  const T* x = reinterpret_cast<const T*>(args.x_data);
-  if (args.x->dense) {
-    if (out != x) std::memcpy(out, x, args.x->size * sizeof(T));
-    return;
-  }
-  const int rank = args.x->rank;
-  const std::vector<int64_t> rows = Offsets(args.x, 0, rank - 1);
-  const int64_t n = args.x->extents[rank - 1], step = args.x->strides_[rank - 1];
-  for (const int64_t row : rows) {
-    for (int64_t i = 0; i < n; ++i) *out++ = x[row + i * step];
-  }
-}
-
 // Updates [outer][position][inner] go to out [outer][index of position][inner].
-template <typename T>
-void Scatter(const PutArgs& args) {
-  const int after = args.axis + args.indices->rank;
-  const std::vector<int64_t> outer = Offsets(args.updates, 0, args.axis);
-  const std::vector<int64_t> positions = Offsets(args.updates, args.axis, after);
-  const bool run = !args.add && IsRun(args.updates, after, args.updates->rank);
-  std::vector<int64_t> inner;
-  if (!run) inner = Offsets(args.updates, after, args.updates->rank);
-  std::vector<int64_t> rows = Offsets(args.indices, 0, args.indices->rank);
-  for (int64_t& row : rows) row = IndexAt(args, row);
-  const int64_t extent = args.x->extents[args.axis];
-  int64_t width = 1;
-  for (int axis = after; axis < args.updates->rank; ++axis) width *= args.updates->extents[axis];
-  T* const out = reinterpret_cast<T*>(args.out);
-  const T* const updates = reinterpret_cast<const T*>(args.updates_data);
-  const auto columns = [&](int64_t o, int64_t begin, int64_t end) {
-    for (size_t p = 0; p < positions.size(); ++p) {
-      T* to = out + (o * extent + rows[p]) * width;
-      const T* from = updates + outer[o] + positions[p];
-      if (run) {
-        std::copy(from + begin, from + end, to + begin);
-        continue;
-      }
-      for (int64_t i = begin; i < end; ++i)
-        to[i] = args.add ? Sum(to[i], from[inner[i]]) : from[inner[i]];
-    }
-  };
-  // Threads share out the axes that are not indexed: each element of the result has one writer.
-  const int64_t count = outer.size(), work = std::max<int64_t>(1, positions.size());
-  if (count >= width) {
-    ParallelFor(count, Grain(count, work * count * width), [&](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; ++o) columns(o, 0, width);
-    });
-    return;
+template <typename T, typename I>
+class Scatter {
+ public:
+  explicit Scatter(const PutArgs& args)
+      : outer_(args.updates, 0, args.axis),
+        positions_(args.updates, args.axis, args.axis + args.indices->rank),
+        inner_(args.updates, args.axis + args.indices->rank, args.updates->rank),
+        places_(args.indices, 0, args.indices->rank),
+        indices_(reinterpret_cast<const I*>(args.indices_data)),
+        updates_(reinterpret_cast<const T*>(args.updates_data)),
+        out_(reinterpret_cast<T*>(args.out)),
+        add_(args.add) {
+    for (int axis = args.axis; axis < args.axis + args.axes; ++axis)
+      extent_ *= args.x->extents[axis];
   }
-  for (int64_t o = 0; o < count; ++o) {
-    ParallelFor(width, std::max<int64_t>(64, Grain(width, work * width)),
-                [&](int64_t begin, int64_t end) { columns(o, begin, end); });
+
+  // Threads share out the axes that are not indexed, or else the result: each element has one
+  // writer, but one number that goes everywhere may come from several.
+  void Run() const {
+    const int64_t count = outer_.count(), width = inner_.count(), n = positions_.count();
+    if (count > 1 && count >= width) {
+      return ParallelFor(count, Grain(count, n * count * width), [&](int64_t begin, int64_t end) {
+        for (int64_t o = begin; o < end; ++o) Columns(o, 0, width);
+      });
+    }
+    for (int64_t o = 0; o < count; ++o) {
+      if (width > 1) {
+        ParallelFor(width, std::max<int64_t>(64, Grain(width, n * width)),
+                    [&](int64_t begin, int64_t end) { Columns(o, begin, end); });
+      } else if (!add_ && positions_.one()) {
+        ParallelFor(n, Grain(n, n), [&](int64_t begin, int64_t end) { Number(o, begin, end); });
+      } else {
+        constexpr int64_t kFewest = 1 << 16;  // updates for which threads look at all of them
+        const int64_t parts = n < kFewest ? 1 : NumThreads();
+        ParallelFor(parts, 1, [&](int64_t begin, int64_t end) {
+          for (int64_t p = begin; p < end; ++p)
+            Elements(o, extent_ * p / parts, extent_ * (p + 1) / parts, parts > 1);
+        });
+      }
+    }
+  }
+
+ private:
+  void Columns(int64_t o, int64_t begin, int64_t end) const {
+    const Places::View positions = positions_.view(), inner = inner_.view(),
+                       places = places_.view();
+    const int64_t width = inner_.count(), n = positions_.count();
+    const T* const updates = updates_ + outer_.view()[o];
+    T* const out = out_ + o * extent_ * width;
+    for (int64_t p = 0; p < n; ++p) {
+      T* const to = out + indices_[places[p]] * width;
+      const T* const from = updates + positions[p];
+      if (add_) {
+        for (int64_t i = begin; i < end; ++i) to[i] = Sum(to[i], from[inner[i]]);
+      } else if (inner_.run()) {
+        std::copy(from + begin, from + end, to + begin);
+      } else if (inner_.one()) {
+        std::fill(to + begin, to + end, *from);
+      } else {
+        for (int64_t i = begin; i < end; ++i) to[i] = from[inner[i]];
+      }
+    }
+  }
+
+  void Number(int64_t o, int64_t begin, int64_t end) const {
+    const Places::View places = places_.view();
+    const I* const indices = indices_;
+    const T value = updates_[outer_.view()[o]];
+    T* const out = out_ + o * extent_;
+    for (int64_t p = begin; p < end; ++p)
+      std::atomic_ref<T>(out[indices[places[p]]]).store(value, std::memory_order_relaxed);
+  }
+
+  // Those that go to [low, high) of the row; `part`: others do not.
+  void Elements(int64_t o, int64_t low, int64_t high, bool part) const {
+    const T* const from = updates_ + outer_.view()[o];
+    T* const out = out_ + o * extent_;
+    if (add_) {
+      Each(out, low, high, part, [&](T* to, int64_t at) { *to = Sum(*to, from[at]); });
+    } else {
+      Each(out, low, high, part, [&](T* to, int64_t at) { *to = from[at]; });
+    }
+  }
+  template <typename Write>
+  void Each(T* out, int64_t low, int64_t high, bool part, const Write& write) const {
+    const Places::View positions = positions_.view(), places = places_.view();
+    const I* const indices = indices_;
+    const int64_t n = positions_.count();
+    if (!part) {
+      for (int64_t p = 0; p < n; ++p) write(out + indices[places[p]], positions[p]);
+      return;
+    }
+    T nowhere{};  // without a branch, which nobody could foresee
+    for (int64_t p = 0; p < n; ++p) {
+      const int64_t row = indices[places[p]];
+      write(row >= low && row < high ? out + row : &nowhere, positions[p]);
+    }
+  }
+
+  const Places outer_, positions_, inner_, places_;
+  const I* const indices_;
+  const T* const updates_;
+  T* const out_;
+  const bool add_;
+  int64_t extent_ = 1;
+};
+
+template <typename T>
+void Run(const PutArgs& args) {
+  if (args.wide_indices) {
+    Scatter<T, int64_t>(args).Run();
+  } else {
+    Scatter<T, int32_t>(args).Run();
   }
 }
 
@@ -132,11 +155,13 @@ void Scatter(const PutArgs& args) {
 
 void Put(const PutArgs& args) {
   if (args.x->size == 0) return;
+  if (args.out != args.x_data || !args.x->dense)
+    CopyDense(*args.x, SizeOf(args.dtype), args.x_data, args.out);
+  if (args.updates->size == 0) return;
   switch (args.dtype) {
 #define FZ_DTYPE(E, name, short_name, T, bytes, kind) \
   case DType::E:                                      \
-    CopyBase<T>(args);                                \
-    if (args.updates->size > 0) Scatter<T>(args);     \
+    Run<T>(args);                                     \
     break;
 #include "core/dtypes.def"
 #undef FZ_DTYPE

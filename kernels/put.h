@@ -1,4 +1,4 @@
-// put: x with elements along one axis replaced, or with updates added. Called by
+// put: x with elements replaced, or with updates added, at positions in some of its axes. Called by
 // jit/runtime/library.cc. Invariant: positions of `indices` are taken in ascending row-major order,
 // so the last write wins and additions have one order, for any number of threads; 16-bit floats
 // round after every addition; additions of bool are or.
@@ -11,12 +11,12 @@ namespace frazil {
 
 struct PutArgs {
   DType dtype;
-  bool wide_indices;  // i64, else i32; in [0, x->extents[axis])
+  bool wide_indices;  // i64, else i32; in [0, the product of those axes' extents)
   bool add;           // else set
-  int axis;
+  int axis, axes;     // those that indices count in, in row-major order
   LayoutRef x;
   LayoutRef indices;
-  LayoutRef updates;  // x's extents with `axis` replaced by the indices' extents
+  LayoutRef updates;  // x's extents with the axes replaced by the indices' extents
   const char* x_data = nullptr;
   const char* indices_data = nullptr;
   const char* updates_data = nullptr;

@@ -32,6 +32,7 @@ PARAMETERS = {
     "grad": "Tensor | None",
     "gradient": "Operand | None",
     "indices": "Operand | Sequence[builtins.int]",
+    "include_initial": "builtins.bool",
     "keepdims": "builtins.bool",
     "kernel": "builtins.int",
     "layout": "Literal['NHWC', 'NCHW']",

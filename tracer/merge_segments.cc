@@ -50,7 +50,7 @@ SegmentRecord EndOf(const SegmentRecord& segment) {
   end.end = segment.end;
   end.read = segment.read;
   end.outcome = segment.outcome;
-  end.limit = segment.limit;
+  end.range = segment.range;
   end.check = segment.check;
   end.of = segment.of;
   end.origin = segment.origin;

@@ -92,7 +92,7 @@ Status SameSegment(const PathRecord& pa, const SegmentRecord& a, const PathRecor
       return RuntimeError(Site(x[i]), " became ", Site(y[i]));
     FZ_RETURN_IF_ERROR(SameCall(pa, a, x[i], pb, b, y[i]));
   }
-  if (a.end != b.end || !SameSource(a.read, pa, b.read, pb) || a.limit != b.limit ||
+  if (a.end != b.end || !SameSource(a.read, pa, b.read, pb) || !(a.range == b.range) ||
       a.check != b.check || a.precision != b.precision) {
     return RuntimeError("what is read from data changed (", a.origin, " -> ", b.origin, ")");
   }

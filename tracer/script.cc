@@ -162,7 +162,7 @@ StatusOr<const PathRecord*> Script::Run(Cells cells, absl::InlinedVector<Tensor,
       if (!next) return nullptr;
     } else if (record.end == End::kIndexCheck) {
       const Tensor indices(ValueRef::Share(value(stage->read)));
-      if (!CheckIndexRange(record.check, indices, record.limit, record.of).ok()) return nullptr;
+      if (!CheckIndexRange(record.check, indices, record.range, record.of).ok()) return nullptr;
     }
     stage = next;
     for (const int32_t r : stage->ended) registers[r].Reset();

@@ -29,7 +29,7 @@ struct SegmentRecord {
   End end = End::kContinue;
   Source read;           // kNumber, kIndexCheck
   uint64_t outcome = 0;  // kNumber: the bits
-  int64_t limit = 0;     // kIndexCheck: indices lie in [0, limit)
+  IndexRange range{};    // kIndexCheck: where indices lie
   std::string check, of;
   std::string origin;  // where the number was read: "train.py:12"
 

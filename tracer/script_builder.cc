@@ -120,11 +120,11 @@ void ScriptBuilder::OnRead(const Value& value, Reading how) {
   segment.origin = Here();
 }
 
-void ScriptBuilder::OnIndexCheck(std::string_view op, const Value& indices, int64_t n,
+void ScriptBuilder::OnIndexCheck(std::string_view op, const Value& indices, IndexRange range,
                                  std::string_view of) {
   if (postponed_ || !refusal_.empty()) return;
   SegmentRecord& segment = Ended(SegmentRecord::End::kIndexCheck, indices);
-  segment.limit = n;
+  segment.range = range;
   segment.check = op;
   segment.of = of;
 }

@@ -23,7 +23,8 @@ class ScriptBuilder {
   // The last segment was compiled for the results in `live`.
   void OnPlan(const std::shared_ptr<const SegmentPlan>& plan, const LiveMask& live);
   void OnRead(const Value& value, Reading how);
-  void OnIndexCheck(std::string_view op, const Value& indices, int64_t n, std::string_view of);
+  void OnIndexCheck(std::string_view op, const Value& indices, IndexRange range,
+                    std::string_view of);
 
   void OnGradient(const GradNode& leaf);
 

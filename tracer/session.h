@@ -49,7 +49,7 @@ class Session final : public Door, public Pending, public ReadObserver {
   ValueRef Peek(const Value& value) override;
   // While recording, a segment ends where replaying it would have to: at a read of its results.
   void OnRead(const Value& value, Reading how) override;
-  void OnIndexCheck(std::string_view op, const Value& indices, int64_t n,
+  void OnIndexCheck(std::string_view op, const Value& indices, IndexRange range,
                     std::string_view of) override;
   void OnIndexError() override;
   void OnGradient(const GradNode& leaf) override;

@@ -97,9 +97,9 @@ void Session::OnLending() {
   Flush().IgnoreError();  // what could not be computed holds its operands, which are not lent then
 }
 
-void Session::OnIndexCheck(std::string_view op, const Value& indices, int64_t n,
+void Session::OnIndexCheck(std::string_view op, const Value& indices, IndexRange range,
                            std::string_view of) {
-  if (builder_) builder_->OnIndexCheck(op, indices, n, of);
+  if (builder_) builder_->OnIndexCheck(op, indices, range, of);
 }
 
 void Session::OnIndexError() {

@@ -11,6 +11,7 @@ namespace frazil::python {
 
 std::vector<FunctionRow> OpFunctions();        // ops_module.cc: the elementwise and reduction rows
 std::vector<FunctionRow> MovementFunctions();  // movement_module.cc
+std::vector<FunctionRow> OrderFunctions();     // order_module.cc
 std::vector<FunctionRow> CreationFunctions();  // creation_module.cc
 std::vector<FunctionRow> RandomFunctions();    // creation_module.cc: frazil._frazil.random
 std::vector<FunctionRow> NnFunctions();        // nn_module.cc

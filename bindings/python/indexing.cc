@@ -128,9 +128,8 @@ int SetItem(PyObject* self, PyObject* key, PyObject* value) {
   }
   if (!v.ok()) return PyErr_Occurred() ? -1 : RaiseInt(v.status());
   v = ops::astype(v, cell.dtype());
-  const auto is_array = [](const Index& i) { return i.kind == Index::Kind::kTensor; };
   Tensor result;
-  if (std::any_of(index.begin(), index.end(), is_array) || IsKept(cell) || NeedsGrad(State(), v)) {
+  if (IsKept(cell) || NeedsGrad(State(), v)) {
     result = ops::setitem(cell, index, v);
   } else {
     const jit::SpentScope spent(cell.value());

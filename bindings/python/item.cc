@@ -22,21 +22,24 @@ PyObject* Number(Half v) { return PyFloat_FromDouble(ToFloat(v)); }
 PyObject* Number(BFloat16 v) { return PyFloat_FromDouble(ToFloat(v)); }
 template <typename T>
 PyObject* Number(T v) {
-  if constexpr (std::is_signed_v<T>) {
-    return PyLong_FromLongLong(v);
+  // The one for long has a short way for small numbers.
+  if constexpr (std::is_signed_v<T> || sizeof(T) < sizeof(long)) {  // NOLINT(google-runtime-int)
+    return PyLong_FromLong(static_cast<long>(v));                   // NOLINT(google-runtime-int)
   } else {
-    return PyLong_FromUnsignedLongLong(v);
+    return static_cast<int64_t>(v) < 0 ? PyLong_FromUnsignedLongLong(v)
+                                       : PyLong_FromLong(static_cast<int64_t>(v));
   }
 }
+static_assert(sizeof(long) == sizeof(int64_t));  // NOLINT(google-runtime-int)
 
-PyObject* List(const Value& value, int axis, const char* data) {
-  const Layout& layout = *value.layout;
-  if (axis == layout.rank) return Element(value.dtype, data);
-  const int64_t n = layout.extents[axis], step = layout.strides_[axis] * SizeOf(value.dtype);
+template <typename T>
+PyObject* List(const Layout& layout, int axis, const T* data) {
+  const int64_t n = layout.extents[axis], step = layout.strides_[axis];
   Object list = Object::Steal(PyList_New(n));
   if (!list) return nullptr;
+  const bool last = axis == layout.rank - 1;
   for (int64_t i = 0; i < n; ++i) {
-    PyObject* item = List(value, axis + 1, data + i * step);
+    PyObject* item = last ? Number(data[i * step]) : List(layout, axis + 1, data + i * step);
     if (!item) return nullptr;
     PyList_SET_ITEM(list.get(), i, item);
   }
@@ -72,7 +75,18 @@ PyObject* ToList(const Tensor& x) {
   const ValueRef value = x.value_ref();
   if (Status s = Read(*value); !s.ok()) return Raise(s);
   const auto host = OnHost(*value);
-  return host.ok() ? List(**host, 0, (*host)->data) : Raise(host.status());
+  if (!host.ok()) return Raise(host.status());
+  const char* const data = (*host)->data;
+  const Layout& layout = *(*host)->layout;
+  if (layout.rank == 0) return Element(value->dtype, data);
+  switch (value->dtype) {
+#define FZ_DTYPE(E, name, short_name, T, bytes, kind) \
+  case DType::E:                                      \
+    return List(layout, 0, reinterpret_cast<const T*>(data));
+#include "core/dtypes.def"
+#undef FZ_DTYPE
+  }
+  return nullptr;
 }
 
 }  // namespace frazil::python

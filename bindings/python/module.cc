@@ -71,7 +71,8 @@ bool AddAll(PyObject* module) {
   if (PyModule_AddStringConstant(module, "__version__", FRAZIL_VERSION) < 0 || !AddDTypes(module) ||
       !AddTensorType(module))
     return false;
-  for (const auto& rows : {OpFunctions(), MovementFunctions(), CreationFunctions()}) {
+  for (const auto& rows :
+       {OpFunctions(), MovementFunctions(), OrderFunctions(), CreationFunctions()}) {
     if (!AddFunctions(module, "frazil", rows)) return false;
   }
   return AddPublicNames(module) && PyModule_AddObjectRef(module, "NpuFault", NpuFaultType()) == 0 &&

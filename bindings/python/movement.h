@@ -3,6 +3,7 @@
 #pragma once
 
 #include "bindings/python/args.h"
+#include "core/tensor.h"
 
 namespace frazil::python {
 
@@ -19,5 +20,8 @@ FZ_FAST(MoveReshape);
 FZ_FAST(MoveSqueeze);
 FZ_FAST(MoveSwapaxes);
 FZ_FAST(MoveTake);
+
+// Indices, which may be a list of integers: a tensor of the object, or `own`. Null: an error is set.
+const Tensor* IndicesOf(PyObject* object, const char* op, Tensor* own);
 
 }  // namespace frazil::python

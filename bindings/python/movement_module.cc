@@ -92,9 +92,6 @@ FZ_FAST(MoveSwapaxes) {
   return Wrap(ops::swapaxes(*x, i, j));
 }
 
-namespace {
-
-// Indices, which may be a list of integers.
 const Tensor* IndicesOf(PyObject* object, const char* op, Tensor* own) {
   if (!PyList_Check(object) && !PyTuple_Check(object)) return TensorOf(object, op, own);
   *own = FromObject(object, {});
@@ -102,8 +99,6 @@ const Tensor* IndicesOf(PyObject* object, const char* op, Tensor* own) {
   if (!PyErr_Occurred()) Raise(own->status());
   return nullptr;
 }
-
-}  // namespace
 
 FZ_FAST(MoveTake) {
   FZ_ARGS(3, "take(x, /, indices, axis=None)");
@@ -114,21 +109,6 @@ FZ_FAST(MoveTake) {
   if (!Given(a[2])) return Wrap(ops::take(ops::flatten(*x), *indices, 0));
   int64_t axis;
   return ToInt(a[2], "take", "axis", &axis) ? Wrap(ops::take(*x, *indices, axis)) : nullptr;
-}
-
-FZ_FAST(MoveNonzero) {
-  FZ_ARGS(1, "nonzero(x, /)");
-  Tensor own;
-  const Tensor* x = TensorOf(a[0], "nonzero", &own);
-  if (!x) return nullptr;
-  std::vector<Tensor> positions = ops::nonzero(*x);
-  Object tuple = Object::Steal(PyTuple_New(static_cast<Py_ssize_t>(positions.size())));
-  for (size_t i = 0; tuple && i < positions.size(); ++i) {
-    PyObject* item = Wrap(std::move(positions[i]));
-    if (!item) return nullptr;
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), item);
-  }
-  return tuple.release();
 }
 
 namespace {
@@ -209,41 +189,6 @@ FZ_FAST(TakeAlongAxis) {
   int64_t axis = -1;
   if (!indices || (a[2] && !ToInt(a[2], "take_along_axis", "axis", &axis))) return nullptr;
   return Wrap(ops::take_along_axis(*x, *indices, axis));
-}
-
-template <OpName name, Tensor (*sorting)(const Tensor&, int64_t, bool)>
-FZ_FAST(Sorting) {
-  FZ_ARGS(4, std::string(name.text) + "(x, /, axis=-1, *, descending=False, stable=True)");
-  Tensor own;
-  const Tensor* x = TensorOf(a[0], name.text, &own);
-  int64_t axis = -1;
-  bool descending, stable;  // always stable
-  if (!x || (a[1] && !ToInt(a[1], name.text, "axis", &axis)) ||
-      !ToBool(a[2], name.text, "descending", false, &descending) ||
-      !ToBool(a[3], name.text, "stable", true, &stable))
-    return nullptr;
-  return Wrap(sorting(*x, axis, descending));
-}
-
-FZ_FAST(SearchSorted) {
-  FZ_ARGS(4, "searchsorted(x1, x2, /, side='left', sorter=None)");
-  Tensor own, own_values, own_order, ordered;
-  const Tensor* x = TensorOf(a[0], "searchsorted", &own);
-  const Tensor* values = x ? TensorOf(a[1], "searchsorted", &own_values) : nullptr;
-  if (!values) return nullptr;
-  if (Given(a[3])) {
-    const Tensor* order = IndicesOf(a[3], "searchsorted", &own_order);
-    if (!order) return nullptr;
-    ordered = ops::take(*x, *order, 0);
-    x = &ordered;
-  }
-  const bool right =
-      a[2] && PyUnicode_Check(a[2]) && PyUnicode_CompareWithASCIIString(a[2], "right") == 0;
-  if (a[2] && !right &&
-      !(PyUnicode_Check(a[2]) && PyUnicode_CompareWithASCIIString(a[2], "left") == 0)) {
-    return Raise(ValueError("[searchsorted] side must be \"left\" or \"right\"."));
-  }
-  return Wrap(ops::searchsorted(*x, *values, right));
 }
 
 // 3, (1, 2), or ((1, 2), (3, 4)): how much to add before and after each axis.
@@ -345,20 +290,6 @@ std::vector<FunctionRow> MovementFunctions() {
        Triangle<"tril", ops::tril>},
       {"triu(x, /, k=0)", "Zero below the k-th diagonal of the last two axes.",
        Triangle<"triu", ops::triu>},
-      {"nonzero(x, /)",
-       "Positions of elements that are not zero, one index array per axis. Reads the data.",
-       MoveNonzero},
-      {"argsort(x, /, axis=-1, *, descending=False, stable=True)",
-       "Indices that sort along an axis: always stable, NaN last in either order. Reads the data.",
-       Sorting<"argsort", ops::argsort>},
-      {"sort(x, /, axis=-1, *, descending=False, stable=True)",
-       "Elements in order along an axis: always stable, NaN last in either order. Reads the data.",
-       Sorting<"sort", ops::sort>},
-      {"searchsorted(x1, x2, /, side='left', sorter=None)",
-       "Where the elements of x2 would stand in the sorted x1: before equal ones, or after them "
-       "(\"right\"). `sorter` has the indices that sort x1, where it is not sorted. Reads the "
-       "data.",
-       SearchSorted},
       {"detach(x, /)", "The same value without history: no gradient flows through it.", Detach},
   };
 }

@@ -8,10 +8,11 @@
 namespace frazil::python {
 namespace {
 
-constexpr const char* kClasses[] = {"elementwise",  "cast",      "reduce",         "view",
-                                    "concat",       "pad",       "take",           "put",
-                                    "matmul",       "attention", "attention_grad", "conv",
-                                    "conv_weights", "iota",      "transfer",       "random_bits"};
+constexpr const char* kClasses[] = {
+    "elementwise",  "cast",   "reduce",    "view",           "concat",
+    "pad",          "take",   "put",       "positions",      "sort",
+    "scan",         "matmul", "attention", "attention_grad", "conv",
+    "conv_weights", "iota",   "transfer",  "random_bits"};
 constexpr const char* kTypeSets[] = {"any",  "number", "bool_or_number", "float", "int",
                                      "bits", "bool"};
 

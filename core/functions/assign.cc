@@ -1,9 +1,8 @@
 #include "core/functions/assign.h"
 
-#include <utility>
-
 #include "core/apply.h"
 #include "core/functions/composite.h"
+#include "core/functions/indices.h"
 
 namespace frazil::ops {
 namespace {
@@ -13,18 +12,6 @@ using DimVec = absl::InlinedVector<int64_t, 8>;
 // A part of at least 1/kLarge of the array is chosen element by element, which fuses with what is
 // around it; a smaller one is written into a copy, or into the array if nothing else needs it.
 constexpr int64_t kLarge = 8;
-
-// Ops of this thread do not write over the content that is replaced.
-class WholeResult {
- public:
-  WholeResult() : spent_(std::exchange(State().spent, nullptr)) {}
-  ~WholeResult() { State().spent = spent_; }
-  WholeResult(const WholeResult&) = delete;
-  WholeResult& operator=(const WholeResult&) = delete;
-
- private:
-  const Value* const spent_;
-};
 
 struct Box {
   int64_t start, step, size;
@@ -65,12 +52,6 @@ Tensor Choose(const Tensor& x, Dims box, const Tensor& v) {
 Tensor Along(const Tensor& x, const Box& b, int64_t extent) {
   const int64_t part[] = {b.start, b.step, b.size};
   return slice(iota(extent, DType::kI64, x.device()), part);
-}
-
-Tensor PutAt(const Tensor& x, const Tensor& positions, const Tensor& v, int64_t axis) {
-  const Tensor* inputs[] = {&x, &positions, &v};
-  const int64_t attrs[] = {axis, false};
-  return Apply({OpId::k_put, inputs, attrs, /*indices_checked=*/true});
 }
 
 Tensor PutFlat(const Tensor& x, Dims box, const Tensor& v) {
@@ -122,7 +103,7 @@ Tensor AssignBox(const Tensor& x, Dims box, const Tensor& v) {
   const Tensor same = reshape(v, sizes);
   if (!same.ok() || same.size() == 0) return same.ok() ? x : same;
   if (dense && same.size() >= x.size() / kLarge) {
-    const WholeResult whole;  // one kernel for all of it is faster than several in place
+    const KeepsContent keeps;  // one kernel for all of it is faster than several in place
     const Tensor before = x;
     return Composite(CompositeId::k_assign_box, {&before, &same}, box,
                      [&] { return Choose(before, box, same); });

@@ -29,6 +29,7 @@ Tensor mean(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 Tensor var(const Tensor& x, const Axes& axes = {}, double correction = 0, bool keepdims = false);
 Tensor std(const Tensor& x, const Axes& axes = {}, double correction = 0, bool keepdims = false);
 Tensor logsumexp(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
+Tensor count_nonzero(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 Tensor square(const Tensor& x);
 Tensor reciprocal(const Tensor& x);
 Tensor rsqrt(const Tensor& x);
@@ -80,14 +81,21 @@ Tensor getitem(const Tensor& x, absl::Span<const Index> index);
 // x with x[index] replaced by v (a new value; the cell is set by the caller).
 Tensor setitem(const Tensor& x, absl::Span<const Index> index, const Tensor& v);
 // i64 positions of the elements that are not zero, in row-major order, one array per axis; reads
-// the data. One error tensor on failure.
+// how many there are. One error tensor on failure.
 std::vector<Tensor> nonzero(const Tensor& x);
 Tensor take_along_axis(const Tensor& x, const Tensor& indices, int64_t axis);
 
-// -- Sorting (functions/sorting.cc): read their data. Stable; NaN comes last in either order.
+// -- Sorting (functions/sorting.cc). Stable; NaN comes last in either order.
 Tensor argsort(const Tensor& x, int64_t axis = -1, bool descending = false);
 Tensor sort(const Tensor& x, int64_t axis = -1, bool descending = false);
-// Where `values` would stand in `sorted` (one axis): before equal elements, or after them.
+// Sums and products of the elements up to each one; integers in 64 bits if no dtype is given.
+// `include_initial`: of none first.
+Tensor cumulative_sum(const Tensor& x, int64_t axis, std::optional<DType> dtype = {},
+                      bool include_initial = false);
+Tensor cumulative_prod(const Tensor& x, int64_t axis, std::optional<DType> dtype = {},
+                       bool include_initial = false);
+// Where `values` would stand in `sorted` (one axis): before equal elements, or after them; reads
+// its data.
 Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right = false);
 
 // -- Creation (functions/creation.cc); results are dense.

@@ -2,25 +2,13 @@
 #include <array>
 
 #include "core/check.h"
-#include "core/functions/ops.h"
+#include "core/functions/indices.h"
+#include "core/infer.h"
 
 namespace frazil::ops {
 namespace {
 
 using DimVec = absl::InlinedVector<int64_t, 8>;
-
-// Indices as i64 in [0, n): negative ones count from the end.
-Tensor NormalIndices(const Tensor& indices, int64_t n) {
-  const Tensor wide = IsInt(indices.dtype()) && indices.dtype() != DType::kU64
-                          ? astype(indices, DType::kI64)
-                          : indices;
-  if (!wide.ok() || wide.dtype() != DType::kI64) {
-    return wide.ok()
-               ? Tensor(TypeError("[take] indices must be integers, got ", Describe(indices), "."))
-               : wide;
-  }
-  return where(less(wide, int64_t{0}), add(wide, n), wide);
-}
 
 }  // namespace
 
@@ -102,9 +90,8 @@ Tensor take(const Tensor& x, const Tensor& indices, int64_t axis) {
   if (!indices.ok()) return indices;
   const auto fixed = CheckAxis("take", axis, x.rank());
   if (!fixed.ok()) return Tensor(fixed.status());
-  const Tensor i = NormalIndices(to_device(indices, x.device()), x.dims()[*fixed]);
-  const int64_t attr = *fixed;
-  return Apply(OpId::k_take, {&x, &i}, {&attr, 1});
+  const ArrayIndex index{indices, *fixed};
+  return TakeAt(x, Positions("take", x, x.dims(), {&index, 1}), *fixed);
 }
 
 Tensor put(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_t axis, bool add) {
@@ -112,10 +99,15 @@ Tensor put(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_
   if (!indices.ok()) return indices;
   const auto fixed = CheckAxis("put", axis, x.rank());
   if (!fixed.ok()) return Tensor(fixed.status());
-  const Tensor i = NormalIndices(to_device(indices, x.device()), x.dims()[*fixed]);
   const Tensor v = astype(updates, x.dtype());
-  const int64_t attrs[] = {*fixed, add};
-  return Apply(OpId::k_put, {&x, &i, &v}, attrs);
+  if (!v.ok()) return v;
+  const ArrayIndex index{Integers("put", indices), *fixed};
+  if (!index.array.ok()) return index.array;
+  const Tensor* inputs[] = {&x, &index.array, &v};
+  const int64_t attrs[] = {*fixed, add, 1};
+  if (const auto shape = Infer({OpId::k_put, inputs, attrs}); !shape.ok())
+    return Tensor(shape.status());  // a wrong shape is reported before a wrong index
+  return PutAt(x, Positions("put", x, x.dims(), {&index, 1}), v, *fixed, 1, add);
 }
 
 Tensor matmul(const Arg& a, const Arg& b) {

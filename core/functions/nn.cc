@@ -135,7 +135,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels) {
   }
   const int64_t classes = f.layout()->dim(-1);
   const Tensor wide = astype(to_device(labels, f.device()), DType::kI64);
-  if (Status bad = CheckIndexRange("cross_entropy", wide, classes, "classes"); !bad.ok())
+  if (Status bad = CheckIndexRange("cross_entropy", wide, {0, classes}, "classes").status();
+      !bad.ok())
     return bad;
   const Tensor flat = reshape(f, {-1, classes});
   const Tensor rows = reshape(wide, {-1, 1});

@@ -1,5 +1,4 @@
-// Order: argsort, sort and searchsorted. The permutation is found from the data, so these read it
-// (a trace ends its segment); moving the elements is ops, so gradients flow.
+// Order and running sums along any axis, which are ops; and searchsorted, which reads its data.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -39,41 +38,6 @@ StatusOr<Tensor> Data(const Tensor& x) {
 }
 
 template <typename T>
-void SortRow(const char* data, int64_t n, bool descending, int64_t* out) {
-  using K = decltype(Key(T()));
-  std::vector<std::pair<K, int64_t>> row(n);
-  for (int64_t i = 0; i < n; ++i) {
-    T v;
-    std::memcpy(&v, data + i * sizeof(T), sizeof(T));
-    row[i] = {Key(v), i};
-  }
-  const auto end =
-      std::stable_partition(row.begin(), row.end(), [](const auto& a) { return !IsNaN(a.first); });
-  if (descending) {
-    std::stable_sort(row.begin(), end,
-                     [](const auto& a, const auto& b) { return b.first < a.first; });
-  } else {
-    std::stable_sort(row.begin(), end,
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-  }
-  for (int64_t i = 0; i < n; ++i) out[i] = row[i].second;
-}
-
-void SortRows(const Value& x, int64_t n, bool descending, int64_t* out) {
-  const int64_t size = SizeOf(x.dtype);
-  for (int64_t at = 0; at < x.size(); at += n) {
-    switch (x.dtype) {
-#define FZ_DTYPE(E, name, short_name, T, bytes, kind)        \
-  case DType::E:                                             \
-    SortRow<T>(x.data + at * size, n, descending, out + at); \
-    break;
-#include "core/dtypes.def"
-#undef FZ_DTYPE
-    }
-  }
-}
-
-template <typename T>
 int64_t Position(const char* sorted, int64_t n, const char* value, bool right) {
   T wanted;
   std::memcpy(&wanted, value, sizeof(T));
@@ -105,22 +69,48 @@ int64_t Position(DType dtype, const char* sorted, int64_t n, const char* value, 
 
 }  // namespace
 
-Tensor argsort(const Tensor& x, int64_t axis, bool descending) {
+namespace {
+
+// An op that works along the last axis, along another one.
+Tensor Along(OpId op, const Tensor& x, int64_t axis, int64_t attr) {
   if (!x.ok()) return x;
-  const auto fixed = CheckAxis("argsort", axis, x.rank());
+  const auto fixed = CheckAxis(Info(op).name, axis, x.rank());
   if (!fixed.ok()) return Tensor(fixed.status());
-  const auto data = Data(moveaxis(x, {*fixed}, {-1}));
-  if (!data.ok()) return Tensor(data.status());
-  auto order = Value::Allocate(DType::kI64, Device(), Dense(data->dims()));
-  if (!order.ok()) return Tensor(std::move(order).status());
-  SortRows(*data->value(), data->layout()->dim(-1), descending,
-           reinterpret_cast<int64_t*>((*order)->data));
-  return moveaxis(to_device(Tensor(*std::move(order)), x.device()), {-1}, {*fixed});
+  if (*fixed == x.rank() - 1) return Apply(op, {&x}, {&attr, 1});
+  const Tensor moved = moveaxis(x, {*fixed}, {-1});
+  return moveaxis(Apply(op, {&moved}, {&attr, 1}), {-1}, {*fixed});
 }
 
+Tensor Cumulative(OpId op, const Tensor& x, int64_t axis, std::optional<DType> dtype,
+                  bool include_initial) {
+  if (!x.ok()) return x;
+  const auto fixed = CheckAxis(Info(op).name, axis, x.rank());
+  if (!fixed.ok()) return Tensor(fixed.status());
+  const int64_t attr = *fixed;
+  const DType whole = IsUnsigned(x.dtype()) ? DType::kU64 : DType::kI64;
+  const Tensor wide = astype(x, dtype.value_or(IsFloat(x.dtype()) ? x.dtype() : whole));
+  const Tensor out = Apply(op, {&wide}, {&attr, 1});
+  if (!include_initial || !out.ok()) return out;
+  absl::InlinedVector<int64_t, 8> widths(2 * static_cast<size_t>(x.rank()));
+  widths[2 * attr] = 1;
+  return pad(out, widths, Scalar::Int(op == OpId::k_cumulative_prod));
+}
+
+}  // namespace
+
+Tensor argsort(const Tensor& x, int64_t axis, bool descending) {
+  return Along(OpId::k_argsort, x, axis, descending);
+}
 Tensor sort(const Tensor& x, int64_t axis, bool descending) {
-  const Tensor order = argsort(x, axis, descending);
-  return order.ok() ? take_along_axis(x, order, axis) : order;
+  return Along(OpId::k_sort, x, axis, descending);
+}
+Tensor cumulative_sum(const Tensor& x, int64_t axis, std::optional<DType> dtype,
+                      bool include_initial) {
+  return Cumulative(OpId::k_cumulative_sum, x, axis, dtype, include_initial);
+}
+Tensor cumulative_prod(const Tensor& x, int64_t axis, std::optional<DType> dtype,
+                       bool include_initial) {
+  return Cumulative(OpId::k_cumulative_prod, x, axis, dtype, include_initial);
 }
 
 Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right) {

@@ -41,8 +41,9 @@ Tensor Over(const Axes& axes, CompositeId id, const Tensor& f, std::initializer_
             const Body& body) {
   const std::optional<int64_t> mask = AxisMask(axes, f.rank());
   if (!mask) return body();
-  Attrs attrs = {*mask};
-  attrs.insert(attrs.end(), more.begin(), more.end());
+  Attrs attrs;
+  attrs.push_back(*mask);
+  for (const int64_t attr : more) attrs.push_back(attr);
   return Composite(id, {&f}, attrs, body);
 }
 
@@ -85,6 +86,13 @@ Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdims) {
     const Tensor out = log(sum(exp(f - shift), axes, true)) + shift;
     if (keepdims || !out.ok()) return out;
     return reshape(out, sum(f.Detach(), axes, false).dims());
+  });
+}
+
+Tensor count_nonzero(const Tensor& x, const Axes& axes, bool keepdims) {
+  if (!x.ok()) return x;
+  return Over(axes, CompositeId::k_count_nonzero, x, {keepdims}, [&] {
+    return sum(astype(astype(x.Detach(), DType::kBool), DType::kI64), axes, keepdims);
   });
 }
 

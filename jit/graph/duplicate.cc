@@ -66,7 +66,8 @@ class Duplicator {
     return any;
   }
 
-  Duplicated Result() const;
+  // Nothing if what changed around a group left it none that is one kernel.
+  std::optional<Duplicated> Result() const;
 
  private:
   // Groups apart from its home that load a node.
@@ -223,7 +224,7 @@ class Duplicator {
 };
 
 // Each node once at home, if it is still there, and once for each group that has a copy.
-Duplicated Duplicator::Result() const {
+std::optional<Duplicated> Duplicator::Result() const {
   Duplicated result;
   Graph& out = result.graph;
   out.num_inputs = graph_.num_inputs;
@@ -267,7 +268,7 @@ Duplicated Duplicator::Result() const {
     group.kind = kinds_[g];
     if (group.kind == Group::Kind::kKernel && group.nodes.size() > 1) {
       const std::optional<Space> space = Analyse(out, group.nodes, group.outputs);
-      FZ_CHECK(space);
+      if (!space) return std::nullopt;
       group.nodes = space->nodes;
     }
     result.grouping.groups.push_back(std::move(group));
@@ -281,8 +282,9 @@ std::optional<Duplicated> Duplicate(const Graph& graph, const Grouping& grouping
   if (grouping.groups.size() < 2) return std::nullopt;
   Duplicator duplicator(graph, grouping);
   if (!duplicator.Run()) return std::nullopt;
-  Duplicated result = duplicator.Result();
-  if (PeakBytes(result.graph, result.grouping) > PeakBytes(graph, grouping)) return std::nullopt;
+  std::optional<Duplicated> result = duplicator.Result();
+  if (!result || PeakBytes(result->graph, result->grouping) > PeakBytes(graph, grouping))
+    return std::nullopt;
   return result;
 }
 

@@ -118,6 +118,9 @@ class Fuser {
 
   void TakeIn(int32_t id) {
     const int own = group_of_[id];
+    // Rows are copied by a library, indices computed before; what reads the rows may yet take it
+    // in.
+    if (sets_[own].size() == 1 && TakesRows(graph_, graph_.nodes[id])) return;
     for (int g : OperandGroups(sets_[own])) {
       if (g == own || sets_[g].empty() || !Fusible(sets_[g][0])) continue;
       if (!SameHome(sets_[g][0], id) || !copies_.MayJoin(sets_[g], sets_[own]) || Returns(g, own))

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/device_memory.h"
+#include "jit/graph/space.h"
 
 namespace frazil::jit {
 namespace {
@@ -57,8 +58,7 @@ class Placer {
 
   // What GPUs have no kernel of.
   static bool RunsOnCpu(OpId op) {
-    return op == OpId::k_attend || op == OpId::k_attend_grad || op == OpId::k_conv2d ||
-           op == OpId::k_conv2d_weights;
+    return IsLibrary(op) && op != OpId::k_matmul && op != OpId::k_put && op != OpId::k_to_device;
   }
 
   // The op on the CPU, between transfers, which are counted.

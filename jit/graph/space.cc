@@ -6,6 +6,7 @@
 
 #include "core/check.h"
 #include "core/cost.h"
+#include "kernels/take.h"
 
 namespace frazil::jit {
 namespace {
@@ -710,10 +711,31 @@ int64_t PointersFor(const Space& space, const std::vector<int64_t>& strides) {
 }
 
 bool IsLibrary(OpId op) {
-  return op == OpId::k_matmul || op == OpId::k_put || op == OpId::k_to_device ||
-         op == OpId::k_attend || op == OpId::k_attend_grad || op == OpId::k_conv2d ||
-         op == OpId::k_conv2d_weights;
+  switch (Info(op).klass) {
+    case OpClass::kMatmul:
+    case OpClass::kPut:
+    case OpClass::kTransfer:
+    case OpClass::kAttention:
+    case OpClass::kAttentionGrad:
+    case OpClass::kConv:
+    case OpClass::kConvWeights:
+    case OpClass::kPositions:
+    case OpClass::kSort:
+    case OpClass::kScan:
+      return true;
+    default:
+      return false;
+  }
 }
+bool TakesRows(const Graph& graph, const Node& node) {
+  constexpr int64_t kBytes = 128;  // of a run, from which on copying it is faster than gathering
+  if (node.op != OpId::k_take || !(node.device == Device())) return false;
+  const Node& x = graph.nodes[node.operands[0]];
+  int64_t run = 0;
+  return !x.immediate && IsRun(*x.layout, int(node.attrs[0]) + 1, &run) &&
+         run * SizeOf(node.dtype) >= kBytes;
+}
+
 bool StandsAlone(const Node& node) {
   return node.op == OpId::k_concat || node.op == OpId::k_random_bits ||
          (node.op == OpId::k_pad && node.device.kind() == DeviceKind::kNpu);

@@ -41,7 +41,18 @@ Status VerifyAttrs(const Graph& graph, int32_t id, const OpInfo& info) {
       FZ_RETURN_IF_ERROR(count(1));
       return below(attrs[0], rank, "axis");
     case OpClass::kPut:
+      FZ_RETURN_IF_ERROR(count(3));
+      FZ_RETURN_IF_ERROR(below(attrs[0], rank, "axis"));
+      return below(attrs[2] - 1, rank - attrs[0], "number of axes less one");
+    case OpClass::kPositions:
       FZ_RETURN_IF_ERROR(count(2));
+      FZ_RETURN_IF_ERROR(below(attrs[0], graph.nodes[node.operands[0]].layout->size + 1, "count"));
+      return below(attrs[1], 2, "split");
+    case OpClass::kSort:
+      FZ_RETURN_IF_ERROR(count(1));
+      return below(attrs[0], 2, "descending");
+    case OpClass::kScan:
+      FZ_RETURN_IF_ERROR(count(1));
       return below(attrs[0], rank, "axis");
     case OpClass::kAttention:
     case OpClass::kAttentionGrad:

@@ -42,6 +42,7 @@ std::optional<Estimate> EstimateOf(const Graph& graph, const PendingStep& step) 
     case OpClass::kMatmul:
       return Estimate{work, work < kSmallProduct ? 0 : work < kLargeProduct ? 0.8 : 0.96};
     case OpClass::kPut:
+    case OpClass::kTake:
       return Estimate{work, 0};
     default:
       return std::nullopt;  // transfers wait for other devices

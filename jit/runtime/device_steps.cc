@@ -51,7 +51,10 @@ StatusOr<std::unique_ptr<const LibraryCall>> MakeDeviceCall(
     return MakeCudaMatmul(graph, id, origin, precision);
   }
   if (op == OpId::k_put && device == DeviceKind::kCuda) return MakeCudaPut(graph, id, origin);
-  if (device == DeviceKind::kNpu && (op == OpId::k_attend || op == OpId::k_attend_grad))
+  const OpClass klass = Info(op).klass;
+  const bool order =
+      klass == OpClass::kPositions || klass == OpClass::kSort || klass == OpClass::kScan;
+  if (device == DeviceKind::kNpu && (order || op == OpId::k_attend || op == OpId::k_attend_grad))
     return MakeNpuOnCpu(graph, id, origin, std::move(cpu));
   return cpu;
 }

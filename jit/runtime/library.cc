@@ -15,10 +15,12 @@
 #include "core/transfers.h"
 #include "jit/runtime/attention/attention.h"
 #include "jit/runtime/convolution.h"
+#include "jit/runtime/order.h"
 #include "kernels/blas.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/small_product.h"
 #include "kernels/put.h"
+#include "kernels/take.h"
 
 namespace frazil::jit {
 namespace {
@@ -212,6 +214,28 @@ class Transfer : public LibraryCall {
   Device device_, to_;
 };
 
+class TakeCall : public LibraryCall {
+ public:
+  TakeCall(TakeArgs args, int64_t bytes) : args_(std::move(args)), bytes_(bytes) {}
+
+  Status Run(absl::Span<char* const> operands, char* result) const override {
+    TakeArgs args = args_;
+    args.x_data = operands[0];
+    args.indices_data = operands[1];
+    args.out = result;
+    TakeRows(args);
+    return absl::OkStatus();
+  }
+  std::string text() const override {
+    return StrCat("take rows of ", ToString(args_.x->dims()), " axis ", args_.axis);
+  }
+  int64_t work() const override { return cost::Whole(cost::Copy(double(bytes_))); }
+
+ private:
+  TakeArgs args_;
+  int64_t bytes_;
+};
+
 class PutCall : public LibraryCall {
  public:
   explicit PutCall(const PutArgs& args) : args_(args) {}
@@ -231,7 +255,9 @@ class PutCall : public LibraryCall {
   }
   bool in_place() const override { return true; }
   std::string text() const override {
-    return StrCat(args_.add ? "put_add " : "put_set ", ShortName(args_.dtype), " axis ", args_.axis,
+    return StrCat(args_.add ? "put_add " : "put_set ", ShortName(args_.dtype),
+                  args_.axes > 1 ? StrCat(" axes ", args_.axis, " to ", args_.axis + args_.axes - 1)
+                                 : StrCat(" axis ", args_.axis),
                   " of ", ToString(args_.x->dims()));
   }
   int64_t work() const override {
@@ -269,11 +295,21 @@ StatusOr<std::unique_ptr<const LibraryCall>> MakeLibraryCall(const Graph& graph,
       args.wide_indices = operand(1).dtype == DType::kI64;
       args.axis = static_cast<int>(node.attrs[0]);
       args.add = node.attrs[1] != 0;
+      args.axes = static_cast<int>(node.attrs[2]);
       args.x = operand(0).layout;
       args.indices = operand(1).layout;
       args.updates = operand(2).layout;
       return std::make_unique<PutCall>(args);
     }
+    case OpClass::kTake:
+      return std::make_unique<TakeCall>(
+          TakeArgs{SizeOf(node.dtype), operand(1).dtype == DType::kI64,
+                   static_cast<int>(node.attrs[0]), operand(0).layout, operand(1).layout},
+          node.layout->size * SizeOf(node.dtype));
+    case OpClass::kPositions:
+    case OpClass::kSort:
+    case OpClass::kScan:
+      return MakeOrderCall(graph, id);
     case OpClass::kAttention:
       return MakeAttention(graph, id);
     case OpClass::kAttentionGrad:

@@ -1,6 +1,6 @@
-// Ops that are calls of kernels/ instead of generated kernels: matmul, put and attention. Made by
-// the planner, run by plans. Invariant: immutable; the result depends on operands and shapes alone,
-// never on layouts or threads.
+// Ops that are calls of kernels/ instead of generated kernels: matmul, put, sort and others. Made
+// by the planner, run by plans. Invariant: immutable; the result depends on operands and shapes
+// alone, never on layouts or threads.
 #pragma once
 
 #include <memory>

@@ -8,6 +8,7 @@
 #include "core/cost.h"
 #include "core/device_memory.h"
 #include "core/parallel.h"
+#include "jit/graph/space.h"
 #include "jit/runtime/kernel_cache.h"
 #include "jit/runtime/loop_step.h"
 
@@ -94,6 +95,8 @@ void PlanBuilder::SayGroup(const Group& group) {
 }
 
 Status PlanBuilder::AddKernels(const Group& group) {
+  if (group.nodes.size() == 1 && TakesRows(graph_, graph_.nodes[group.nodes[0]]))
+    return AddLibrary(group);
   SayGroup(group);
   FZ_ASSIGN_OR_RETURN(LoweredGroup lowered, Lower(graph_, group));
   std::vector<int32_t> temporaries;

@@ -321,7 +321,7 @@ def movement(row):
         "concat": [((4, 6), lambda x, m: m.concat([x, x[:2], x[::-1]], axis=0)), ((4, 6), lambda x, m: m.concat([x, x.T.reshape((4, 6))], axis=1))],
         "pad": [((4, 6), lambda x, m: m.pad(x, ((1, 2), (0, 3))))],
         "take": [((5, 6), lambda x, m: m.take(x, m.asarray([4, 0, -1, 2]), axis=0)), ((5, 6), lambda x, m: m.take(x, m.asarray([[5, 1], [0, 0]]), axis=1))],
-        "put": [((5, 6), put_rows)],
+        "put": [((5, 6), put_rows), ((5, 6), put_places)],
     }[m]  # fmt: skip
     for dtype in ALL:
         for number, (shape, call) in enumerate(calls):
@@ -342,6 +342,81 @@ def put_rows(x, m):
     out[m.asarray([3, 1])] = x[:2]
     out[2, 1:3] = x[0, :2]
     return out
+
+
+def put_places(x, m):
+    """Several axes at once, a part of an axis, and where a mask is true."""
+    out = m.asarray(x, copy=True)
+    out[m.asarray([4, 0, -1]), m.asarray([[1], [-2]])] = x[0, :3]
+    out[1:3, m.asarray([5, 5, 0])] = x[3:, :3]
+    mask = m.asarray([[True, False, True] * 2] * 5)
+    out[mask[:, 0], 2] = x[0, 0]
+    out[mask] = m.reshape(x, (-1,))[:20]
+    out[:, mask[0]] = x[0, 1]
+    return out
+
+
+ORDER_SHAPES = [((7,), 0), ((1,), 0), ((0,), 0), ((5, 37), 1), ((37, 5), 0), ((300,), 0), ((2, 65, 3), 1),
+                ((5000,), 0)]  # fmt: skip
+
+
+def orders(row):
+    """Sorting: equal elements, both zeros and NaN among them."""
+    f = row["name"]
+    for dtype in TYPE_SETS[row["types"]]:
+        for number, (shape, axis) in enumerate(ORDER_SHAPES):
+            for how in ("plain", "transposed") if len(shape) == 2 else ("plain",):
+                name = f"{f}-{dtype}-{number}-{how}"
+                rng = rng_for(name)
+                a = random_array(rng, dtype, shape, row["lo"], row["hi"])
+                if dtype in FLOATS and a.size:
+                    flat = a.reshape(-1)
+                    flat[rng.integers(0, a.size, a.size // 3)] = rng.choice(
+                        SPECIALS[:7], a.size // 3
+                    )
+                yield Case(name, f, dtype, [a], [dtype], how,
+                           lambda fz, x, axis=axis: getattr(fz, f)(x, axis=axis),
+                           lambda a, axis=axis: getattr(np, f)(a, axis=axis, stable=True))  # fmt: skip
+                yield Case(f"{name}-descending", f, dtype, [a], [dtype], how,
+                           lambda fz, x, axis=axis: getattr(fz, f)(x, axis=axis, descending=True), None)  # fmt: skip
+
+
+def positions(row):
+    """A mask's, by nonzero: with few that are true, many, none and all."""
+    for number, (shape, share) in enumerate([((7,), 0.5), ((1000,), 0.01), ((1000,), 0.9), ((40_000,), 0.5), ((9, 130), 0.5),
+                                             ((3, 5, 4), 0.3), ((70,), 0.0), ((70,), 1.0), ((0,), 1.0), ((4, 0), 1.0)]):  # fmt: skip
+        for how in ("plain", "transposed") if len(shape) == 2 else ("plain",):
+            name = f"positions-{number}-{how}"
+            a = rng_for(name).random(shape) < share
+            yield Case(name, row["name"], "bool", [a], ["bool"], how,
+                       lambda fz, x: fz.stack(fz.nonzero(x)), lambda a: np.stack(np.nonzero(a)))  # fmt: skip
+
+
+def scans(row):
+    """Running sums and products; the reference has more bits where there are any."""
+    f = row["name"]
+    shapes = [((7,), 0), ((64,), 0), ((65,), 0), ((0,), 0), ((4500,), 0), ((3, 70), 1), ((70, 3), 0), ((2, 130, 5), 1),
+              ((130, 70), 0), ((6, 12), 1)]  # fmt: skip
+    for dtype in TYPE_SETS[row["types"]]:
+        for number, (shape, axis) in enumerate(shapes):
+            for how in ("plain", "transposed") if len(shape) == 2 else ("plain",):
+                name = f"{f}-{dtype}-{number}-{how}"
+                a = random_array(rng_for(name), dtype, shape, row["lo"], row["hi"])
+                if f == "cumulative_prod" and dtype in FLOATS:
+                    a = round_to(1 + (a - 1) / 64, dtype)
+                yield Case(name, f, dtype, [a], [dtype], how,
+                           lambda fz, x, axis=axis: getattr(fz, f)(x, axis=axis),
+                           lambda a, axis=axis: scan_reference(a, f, axis),
+                           row["ulp"] + (shape[axis] if f == "cumulative_prod" else 0),
+                           lambda a, axis=axis: np.cumsum(np.abs(a), axis=axis) if f == "cumulative_sum" else np.float64(4))  # fmt: skip
+
+
+def scan_reference(a, f, axis):
+    accumulate = np.cumsum if f == "cumulative_sum" else np.cumprod
+    if a.dtype.kind in "iu":
+        with np.errstate(all="ignore"):
+            return accumulate(a, axis=axis, dtype=np.uint64 if a.dtype.kind == "u" else np.int64)
+    return accumulate(a, axis=axis)
 
 
 def matmuls(row):
@@ -562,6 +637,7 @@ CLASSES = {
     "elementwise": elementwise, "cast": casts, "reduce": reductions, "view": movement, "concat": movement,
     "pad": movement, "take": movement, "put": movement, "matmul": matmuls, "iota": sources, "random_bits": sources,
     "transfer": transfers, "attention": attentions, "attention_grad": attentions,
+    "positions": positions, "sort": orders, "scan": scans,
     "conv": convolutions, "conv_weights": weight_gradients,
 }  # fmt: skip
 

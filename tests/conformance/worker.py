@@ -28,11 +28,16 @@ def to_numpy(t):
     return np.array(t), t.dtype.name
 
 
+def chosen(every, first):
+    """Of each row every so many, its first one among them."""
+    for _, row in itertools.groupby(cases.all_cases(_frazil.op_table()), lambda case: case.row):
+        yield from itertools.islice(row, first, None, every)
+
+
 def main(path, device="cpu", every=1, first=0):
     results = {}
     fallbacks = {}  # cases of which the CPU ran a part for the device
-    chosen = itertools.islice(cases.all_cases(_frazil.op_table()), int(first), None, int(every))
-    for case in chosen:
+    for case in chosen(int(every), int(first)):
         tensors = [
             cases.view(to_tensor(a, d).to_device(device), case.layout)
             for a, d in zip(case.inputs, case.dtypes, strict=True)

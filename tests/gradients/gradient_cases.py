@@ -24,6 +24,8 @@ WITHOUT_GRADIENT = {
     "random_integers",
     "sgd_step",
     "adam_step",
+    "count_nonzero",
+    "positions_of",
 }
 
 
@@ -197,6 +199,9 @@ def movement(row):
             one(name, "element", put_element, (2, 3), ()),
             one(name, "slice", put_slice, (5,), (2,)),
             one(name, "repeated", put_repeated, (4,), (3,)),
+            one(name, "axes", put_axes, (2, 3, 2), (3, 2)),
+            one(name, "part", put_part, (3, 4), (2, 3)),
+            one(name, "mask", put_mask, (2, 3), (3,)),
         ],
     }[name]()
 
@@ -233,6 +238,44 @@ def put_repeated(x, v):
     y = x * 1
     y[fz.asarray([1, 3, 1])] = v
     return y * y
+
+
+def put_axes(x, v):
+    y = x * 1
+    y[fz.asarray([1, 0, 1]), fz.asarray([2, -1, 2])] = v
+    return y * y
+
+
+def put_part(x, v):
+    y = x * 1
+    y[1:, fz.asarray([0, 3, 0])] = v
+    return y * x
+
+
+def put_mask(x, v):
+    y = x * 1
+    mask = fz.asarray([[True, False, True], [False, True, False]])
+    y[mask] = v
+    y[mask[0, :2]] = v[1]
+    return y * y
+
+
+def sorts(row):
+    f = getattr(fz, row["name"])
+    for shape, axis in [((5,), 0), ((2, 3), 0), ((2, 3), 1), ((2, 3, 2), 1), ((0, 2), 1)]:
+        yield one(row["name"], f"{shape}-{axis}", lambda x, axis=axis: f(x, axis=axis) * x, shape)
+    yield one(row["name"], "descending", lambda x: f(x, descending=True) ** 2 * x, (4,))
+
+
+def scans(row):
+    f = getattr(fz, row["name"])
+    for shape, axis in [((5,), 0), ((2, 3), 0), ((2, 3), 1), ((2, 3, 2), 1), ((0, 2), 0)]:
+        yield one(row["name"], f"{shape}-{axis}", lambda x, axis=axis: f(x, axis=axis) * x, shape)
+    # A zero has a gradient too, of every order.
+    zero = lambda x: f(x * fz.asarray([1.0, 0.0, 1.0], dtype=x.dtype))  # noqa: E731
+    yield one(row["name"], "zero", zero, (3,))
+    initial = lambda x: f(x.T, axis=0, include_initial=True)  # noqa: E731
+    yield one(row["name"], "initial", initial, (2, 3))
 
 
 def matmuls(row):
@@ -290,6 +333,8 @@ CLASSES = {
     "attention": attentions,
     "reduce": reductions,
     "matmul": matmuls,
+    "scan": scans,
+    "sort": sorts,
 }
 
 

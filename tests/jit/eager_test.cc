@@ -186,10 +186,10 @@ TEST_F(EagerTest, PutInPlace) {
   const int64_t at[] = {1, 3, 1};
   std::memcpy(index->data, at, sizeof(at));
   const ValueRef updates = Floats({10, 20, 30}, {3});
-  ValueRef set = *RunOp(OpId::k_put, {x.get(), index.get(), updates.get()}, {0, 0});
+  ValueRef set = *RunOp(OpId::k_put, {x.get(), index.get(), updates.get()}, {0, 0, 1});
   EXPECT_EQ(Elements(*set), (Vec{1, 30, 3, 20}));
   EXPECT_EQ(Elements(*x), (Vec{1, 2, 3, 4}));
-  ValueRef add = *RunOp(OpId::k_put, {x.get(), index.get(), updates.get()}, {0, 1}, 1);
+  ValueRef add = *RunOp(OpId::k_put, {x.get(), index.get(), updates.get()}, {0, 1, 1}, 1);
   EXPECT_EQ(add->data, memory);
   EXPECT_EQ(Elements(*add), (Vec{1, 42, 3, 24}));
 }

@@ -278,7 +278,7 @@ TEST(Edges, TakeWithWorkBehindItAndBeforeAPut) {
     %3 = take %0, %1 {0} : f32[300,70]
     %4 = exp %3 : f32[300,70]
     %5 = multiply %4, %3 : f32[300,70]
-    %6 = put %2, %1, %5 {0, 1} : f32[16,70]
+    %6 = put %2, %1, %5 {0, 1, 1} : f32[16,70]
     return %6
   })");
   EXPECT_EQ(Kernels(graph), 1);  // and the put

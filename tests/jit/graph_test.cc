@@ -22,7 +22,7 @@ TEST(GraphText, RoundTrip) {
       "graph () {\n  %0 = iota {4, 12} : i64[12]\n  return %0\n}\n",
       "graph (f32[2]) {\n  return\n}\n",
       "graph (f16[3,4] strides [1,3], i64[5], f16[5,4], bool[], scalar f64) {\n"
-      "  %5 = put %0, %1, %2 {0, 1} : f16[3,4]\n  return %5, %3\n}\n",
+      "  %5 = put %0, %1, %2 {0, 1, 1} : f16[3,4]\n  return %5, %3\n}\n",
   };
   for (const std::string text : texts) {
     const auto graph = Parse(text);

@@ -133,15 +133,15 @@ TEST(Plan, IndexedOpsEqualRunningOpByOp) {
     %6 = exp %0 : f32[7,5]
     %7 = take %6, %1 {0} : f32[4,3,5]
     %8 = add %7, %2 : f32[4,3,5]
-    %9 = put %6, %1, %8 {0, 1} : f32[7,5]
-    %10 = put %0, %1, %2 {0, 0} : f32[7,5]
+    %9 = put %6, %1, %8 {0, 1, 1} : f32[7,5]
+    %10 = put %0, %1, %2 {0, 0, 1} : f32[7,5]
     %11 = random_bits %3 {3, 7} : u32[3,7]
     %12 = take %4, %5 {1} : f16[3,2]
     %13 = permute_dims %12 {1, 0} : view f16[2,3] strides [1,2] offset 0
     %14 = permute_dims %13 {1, 0} : view f16[3,2] strides [2,1] offset 0
     %15 = negative %14 : f16[3,2]
-    %16 = put %4, %5, %15 {1, 1} : f16[3,9]
-    %17 = put %16, %5, %12 {1, 0} : f16[3,9]
+    %16 = put %4, %5, %15 {1, 1, 1} : f16[3,9]
+    %17 = put %16, %5, %12 {1, 0, 1} : f16[3,9]
     return %9, %10, %11, %17
   })");
   Rng rng(3);
@@ -163,8 +163,8 @@ TEST(Plan, IndexedOpsEqualRunningOpByOp) {
 // put against plain loops: the last write wins, additions in ascending order of positions.
 TEST(Plan, PutFollowsItsOrder) {
   const Graph graph = MustParse(R"(graph (f32[3,4,5], i64[6], f32[3,6,5]) {
-    %3 = put %0, %1, %2 {1, 1} : f32[3,4,5]
-    %4 = put %0, %1, %2 {1, 0} : f32[3,4,5]
+    %3 = put %0, %1, %2 {1, 1, 1} : f32[3,4,5]
+    %4 = put %0, %1, %2 {1, 0, 1} : f32[3,4,5]
     return %3, %4
   })");
   Rng rng(4);
@@ -346,10 +346,10 @@ TEST(Plan, InPlaceOnlyWhenLegal) {
       {"graph (f32[8,8]) {\n %1 = exp %0 : f32[8,8]\n %2 = matmul %1, %0 : f32[8,8]\n return %1, "
        "%2\n}",
        false},
-      {"graph (f32[8,8], i64[8], f32[8,8]) {\n %3 = put %0, %1, %2 {0, 0} : f32[8,8]\n return "
+      {"graph (f32[8,8], i64[8], f32[8,8]) {\n %3 = put %0, %1, %2 {0, 0, 1} : f32[8,8]\n return "
        "%3\n}",
        true},
-      {"graph (f32[8,8], i64[8], f32[8,8]) {\n %3 = put %0, %1, %0 {0, 0} : f32[8,8]\n return "
+      {"graph (f32[8,8], i64[8], f32[8,8]) {\n %3 = put %0, %1, %0 {0, 0, 1} : f32[8,8]\n return "
        "%3\n}",
        false},
       {"graph (f32[8,8], i64[8]) {\n %2 = take %0, %1 {0} : f32[8,8]\n return %2\n}", false},

@@ -136,7 +136,7 @@ def test_cumulative_keeps_the_sign_of_zero_and_narrow_sums():
     assert fz.cumsum(fz.asarray([[1, 2], [3, 4]])).tolist() == [1, 3, 6, 10]
     with pytest.raises(ValueError) as error:
         fz.cumulative_sum(fz.ones((2, 2)))
-    assert str(error.value) == "[cumulative_sum] needs an axis for 2 axes: shape (2, 2)."
+    assert str(error.value) == "[cumulative_sum] needs an axis for 2 axes: f32[2,2]."
 
 
 def test_gradients_at_zero_and_on_the_diagonal():

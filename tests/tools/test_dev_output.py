@@ -38,7 +38,8 @@ def checkout(request, tmp_path):
         list_.write_text("meson\n")
     (venv / "bin/ninja").write_text(NINJA)
     (venv / "bin/meson").write_text('#!/bin/sh\nprintf "%s" "1 said $*"\n')  # no newline
-    for tool in ("ninja", "meson"):
+    (venv / "bin/python").write_text("#!/bin/sh\n")  # finds no further interpreters
+    for tool in ("ninja", "meson", "python"):
         (venv / "bin" / tool).chmod(0o755)
     return root
 

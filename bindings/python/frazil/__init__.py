@@ -39,7 +39,7 @@ from frazil._grad import value_and_grad as value_and_grad
 from frazil._runtime import config as config
 from frazil._runtime import mode as mode
 from frazil._runtime import precision as precision
-from frazil._scans import *  # noqa: F403
+from frazil._sets import *  # noqa: F403
 from frazil._threadpools import watch as _watch_threadpools
 from frazil._trace import trace as trace
 

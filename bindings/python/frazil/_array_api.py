@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = [
     "broadcast_arrays",
     "broadcast_shapes",
-    "count_nonzero",
     "diff",
     "meshgrid",
     "outer",
@@ -173,12 +172,6 @@ def meshgrid(*arrays: Operand, indexing: Literal["xy", "ij"] = "xy") -> tuple[Te
     if indexing == "xy" and n >= 2:
         grids = tuple(_fz.swapaxes(g, 0, 1) for g in grids)
     return grids
-
-
-@_public
-def count_nonzero(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
-    """How many elements are not zero."""
-    return _fz.sum(_fz.not_equal(_tensor(x), 0), axis=axis, keepdims=keepdims)
 
 
 @_public

@@ -25,7 +25,7 @@ void Fill(const Axes& axes, cuda::PutAxes* out) {
 class CudaPut : public LibraryCall {
  public:
   CudaPut(gpu::Device* device, const Layout* x, const Layout* indices, const Layout* updates,
-          int axis, const cuda::PutShape& shape, const std::string& origin)
+          int axis, int64_t extent, const cuda::PutShape& shape, const std::string& origin)
       : copy_(device, static_cast<int>(frazil::SizeOf(shape.dtype)), AxesOf(x, 0, x->rank), origin),
         x_dense_(x->dense),
         text_(StrCat("cuda ", shape.add ? "put_add " : "put_set ", ShortName(shape.dtype), " axis ",
@@ -43,7 +43,7 @@ class CudaPut : public LibraryCall {
     args_.positions = indices->size;
     args_.width = SizeOf(inner);
     args_.columns = SizeOf(outer) * args_.width;
-    args_.extent = x->extents[axis];
+    args_.extent = extent;
     const int64_t column_warps = (args_.columns + 31) / 32;
     const int64_t ranges = std::clamp<int64_t>(
         kWarps * device->info().multiprocessors / column_warps, 1, args_.extent);
@@ -87,9 +87,11 @@ StatusOr<std::unique_ptr<const LibraryCall>> MakeCudaPut(const Graph& graph, int
   const auto operand = [&](int i) -> const Node& { return graph.nodes[node.operands[i]]; };
   FZ_ASSIGN_OR_RETURN(gpu::Device * device, gpu::Device::Get(node.device.index()));
   const cuda::PutShape shape{node.dtype, node.attrs[1] != 0, operand(1).dtype == DType::kI64};
+  const int axis = static_cast<int>(node.attrs[0]);
+  int64_t extent = 1;
+  for (int64_t a = axis; a < axis + node.attrs[2]; ++a) extent *= node.layout->extents[a];
   return std::make_unique<const CudaPut>(device, operand(0).layout, operand(1).layout,
-                                         operand(2).layout, static_cast<int>(node.attrs[0]), shape,
-                                         origin);
+                                         operand(2).layout, axis, extent, shape, origin);
 }
 
 }  // namespace frazil::jit

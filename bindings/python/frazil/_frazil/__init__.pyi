@@ -69,6 +69,11 @@ __all__ = [
     "copy",
     "cos",
     "cosh",
+    "count_nonzero",
+    "cumprod",
+    "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
     "detach",
     "divide",
     "empty",
@@ -214,7 +219,6 @@ class Tensor:
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
     requires_grad: builtins.bool
     grad: Tensor | None
-    _parameter: builtins.bool
     __array_priority__: builtins.float
     def __array_ufunc__(self, ufunc: Any, method: str, /, *inputs: Any, **options: Any) -> Any: ...
     def __jax_array__(self) -> Any: ...
@@ -496,6 +500,8 @@ class GradScope:
     def outside(self, result: Any, /) -> Any: ...
     def close(self) -> None: ...
 
+def op_table() -> list[dict[str, Any]]: ...
+def other_names() -> dict[str, dict[str, str]]: ...
 def abs(x: Operand, /) -> Tensor:
     """Absolute value, elementwise; the most negative integer stays as it is."""
 
@@ -543,7 +549,7 @@ def argsort(
     descending: builtins.bool = ...,
     stable: builtins.bool = ...,
 ) -> Tensor:
-    """Indices that sort along an axis: always stable, NaN last in either order. Reads the data."""
+    """Indices that sort along an axis: always stable, NaN last in either order."""
 
 def asarray(
     obj: Any,
@@ -614,6 +620,35 @@ def cos(x: Operand, /) -> Tensor:
 
 def cosh(x: Operand, /) -> Tensor:
     """Hyperbolic cosine, elementwise."""
+
+def count_nonzero(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
+    """How many elements are not zero, over axes."""
+
+def cumprod(x: Operand, /, axis: Axis = ..., *, dtype: DTypeLike | None = ...) -> Tensor:
+    """cumulative_prod under NumPy's name: without an axis, of x flattened."""
+
+def cumsum(x: Operand, /, axis: Axis = ..., *, dtype: DTypeLike | None = ...) -> Tensor:
+    """cumulative_sum under NumPy's name: without an axis, of x flattened."""
+
+def cumulative_prod(
+    x: Operand,
+    /,
+    *,
+    axis: Axis = ...,
+    dtype: DTypeLike | None = ...,
+    include_initial: builtins.bool = ...,
+) -> Tensor:
+    """Products of the elements up to each one along an axis; integers in 64 bits."""
+
+def cumulative_sum(
+    x: Operand,
+    /,
+    *,
+    axis: Axis = ...,
+    dtype: DTypeLike | None = ...,
+    include_initial: builtins.bool = ...,
+) -> Tensor:
+    """Sums of the elements up to each one along an axis; integers are summed in 64 bits."""
 
 def detach(x: Operand, /) -> Tensor:
     """The same value without history: no gradient flows through it."""
@@ -814,7 +849,7 @@ def negative(x: Operand, /) -> Tensor:
     """Numerical negative, elementwise; unsigned integers wrap."""
 
 def nonzero(x: Operand, /) -> tuple[Tensor, ...]:
-    """Positions of elements that are not zero, one index array per axis. Reads the data."""
+    """Positions of elements that are not zero, one index array per axis. Reads how many there are."""
 
 def not_equal(x1: Operand, x2: Operand, /) -> Tensor:
     """a != b, elementwise."""
@@ -848,10 +883,10 @@ def ones_like(
 ) -> Tensor:
     """Filled with 1, with the shape and dtype of x."""
 
-def op_table() -> list[dict[str, Any]]:
+def op_table() -> Tensor:
     """The rows of the op table as a list of dicts."""
 
-def other_names() -> dict[str, dict[str, str]]:
+def other_names() -> Tensor:
     """What other libraries call what frazil has under another name."""
 
 def pad(
@@ -928,7 +963,7 @@ def sort(
     descending: builtins.bool = ...,
     stable: builtins.bool = ...,
 ) -> Tensor:
-    """Elements in order along an axis: always stable, NaN last in either order. Reads the data."""
+    """Elements in order along an axis: always stable, NaN last in either order."""
 
 def sqrt(x: Operand, /) -> Tensor:
     """Square root, elementwise, correctly rounded; NaN below 0."""
