@@ -7,6 +7,7 @@ does not list.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,9 +18,16 @@ import pythons
 ROOT = Path(__file__).resolve().parent.parent
 LARGEST = 20 << 20  # bytes
 
-# Runs in the empty environment and prints the shared objects that do not belong there.
+# Runs in the empty environment and prints what it loads for frazil that does not belong there.
 CHECK = """
 import pathlib, re, sys
+
+def loaded():
+    maps = pathlib.Path("/proc/self/maps").read_text()
+    return set(re.findall(r"/[^ ]+[.]so[^ /]*$", maps, re.M))
+
+import ctypes, threading  # modules of the interpreter may need libraries of their own
+before = loaded()
 import frazil as fz
 
 def step(w, x):
@@ -30,11 +38,10 @@ for traced in (fz.trace(step), fz.trace(step, pure=True)):
     for _ in range(4):
         assert [t.tolist() for t in traced(w, x)] == eager
     assert traced.stats()["replayed"] > 0
-maps = pathlib.Path("/proc/self/maps").read_text()
-listed = r"(ld-linux.*|lib(c|m|dl|rt|pthread|stdc[+][+]|gcc_s|python3.*))[.]so[.0-9]*"
-for path in sorted(set(re.findall(r"/[^ ]+[.]so[^ /]*$", maps, re.M))):
-    own = path.startswith((sys.prefix, sys.base_prefix + "/lib/python", sys.exec_prefix))
-    if not own and "/lib-dynload/" not in path and not re.fullmatch(listed, path.split("/")[-1]):
+listed = r"(ld-linux.*|lib(c|m|dl|rt|pthread|stdc[+][+]|gcc_s))[.]so[.0-9]*"
+for path in sorted(loaded() - before):
+    own = path.startswith(sys.prefix) or "/lib-dynload/" in path
+    if not own and not re.fullmatch(listed, path.split("/")[-1]):
         print(path)
 """
 
@@ -48,14 +55,15 @@ def build(python, version, folder):
     jobs = os.environ.get("FRAZIL_JOBS") or str(os.cpu_count())
     work = ROOT / f"build-wheel-{version}"  # as deep as build/, for the compiler cache to know it
     pip = [python, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps"]
-    run(*pip, "-w", folder, f"-Cbuild-dir={work}", f"-Ccompile-args=-j{jobs}", ROOT)
+    run(*pip, "-w", folder, f"--config-settings=build-dir={work}",
+        f"--config-settings=compile-args=-j{jobs}", ROOT)  # fmt: skip
     (bare,) = Path(folder).glob("*.whl")
-    before = set((ROOT / "dist").glob("*.whl"))
     auditwheel = [sys.executable, "-m", "auditwheel"]
-    run(*auditwheel, "-q", "repair", "-w", ROOT / "dist", bare)
-    tag = f"cp{version.replace('.', '')}-"
-    found = [path for path in (ROOT / "dist").glob("*.whl") if tag in path.name]
-    newest = max(found, key=lambda path: (path not in before, path.stat().st_mtime))
+    repaired = Path(folder, "repaired")
+    run(*auditwheel, "repair", "-w", repaired, bare)
+    (wheel,) = repaired.glob("*.whl")
+    (ROOT / "dist").mkdir(exist_ok=True)
+    newest = Path(shutil.copy(wheel, ROOT / "dist"))
     print(run(*auditwheel, "show", newest, capture_output=True).stdout.strip())
     return newest
 
