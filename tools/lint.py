@@ -113,7 +113,7 @@ def tidy_key(entry, name):
 
 
 def tidy(name, key):
-    problems = run("clang-tidy", "--quiet", "-p", BUILD, name)
+    problems = run("clang-tidy", "--quiet", "-p", BUILD / ".tidy", name)
     if not problems:
         (BUILD / ".tidy" / key).touch()
     noise = re.compile(r"^(\d+ warnings?.* generated|Error while processing).*\n?", re.MULTILINE)
@@ -122,20 +122,22 @@ def tidy(name, key):
 
 def check_clang_tidy():
     (BUILD / ".tidy").mkdir(parents=True, exist_ok=True)
-    seen = set()  # the extension is compiled for each interpreter: the first will do
-    jobs = {}
+    # The extension is compiled for each interpreter: the project's own, the first, will do.
+    commands, jobs = {}, {}
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
         path = Path(entry["directory"], entry["file"]).resolve()
         if path.is_relative_to(ROOT) and not path.is_relative_to(BUILD):
             name = str(path.relative_to(ROOT))
             if name.split("/")[0] in ("tests", "bench", "examples"):
                 continue  # half of all files: the time goes to the library
-            if name in seen:
+            if name in commands:
                 continue
-            seen.add(name)
+            commands[name] = entry
             key = tidy_key(entry, name)
             if not (BUILD / ".tidy" / key).exists():
                 jobs[name] = key
+    listed = json.dumps(list(commands.values()))
+    (BUILD / ".tidy" / "compile_commands.json").write_text(listed)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(tidy, jobs.keys(), jobs.values())
         return [problem for problems in found for problem in problems]
