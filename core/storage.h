@@ -8,6 +8,7 @@
 // with the storage, which the value holds like any other.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -22,7 +23,9 @@ namespace frazil {
 
 class Storage : public RefCounted {
  public:
-  bool foreign = false;     // borrowed: never written, ops that read it are never deferred
+  // Borrowed, or lent: never written, ops that read it are never deferred. Who borrowed gives it back
+  // on any thread.
+  std::atomic<bool> foreign = false;
   bool room = false;        // the place for a value in front of it has not been taken
   int8_t block_class = -1;  // of the small block that it is part of; -1: an OwnedStorage
   char* data = nullptr;

@@ -55,15 +55,16 @@ __attribute__((target("avx2,popcnt"))) int64_t CountAvx2(const uint8_t* mask, in
   return count + std::popcount(BitsOf(mask + i, n - i));
 }
 
-int64_t* WriteBits(uint64_t bits, int64_t first, int64_t* out) {
-  for (; bits != 0; bits &= bits - 1) *out++ = first + std::countr_zero(bits);
+int64_t* WriteBits(uint64_t bits, int64_t first, int64_t* out, const int64_t* end) {
+  for (; bits != 0 && out != end; bits &= bits - 1) *out++ = first + std::countr_zero(bits);
   return out;
 }
 
-// first + i for every i with mask[i], up to `end` of them.
-int64_t* Write(const uint8_t* mask, int64_t n, int64_t first, int64_t* out, int64_t*) {
+// first + i for every i with mask[i], but nothing from `end` on: borrowed memory may have changed
+// since it was counted.
+int64_t* Write(const uint8_t* mask, int64_t n, int64_t first, int64_t* out, int64_t* end) {
   for (int64_t i = 0; i < n; i += 64)
-    out = WriteBits(BitsOf(mask + i, std::min<int64_t>(64, n - i)), first + i, out);
+    out = WriteBits(BitsOf(mask + i, std::min<int64_t>(64, n - i)), first + i, out, end);
   return out;
 }
 __attribute__((target("avx2,bmi,popcnt"))) int64_t* WriteAvx2(const uint8_t* mask, int64_t n,
@@ -74,7 +75,7 @@ __attribute__((target("avx2,bmi,popcnt"))) int64_t* WriteAvx2(const uint8_t* mas
   for (; i + 64 <= n; i += 64) {
     uint64_t bits = Bits64(mask + i);
     if (std::popcount(bits) <= kEight || end - out < 64 + kEight) {
-      out = WriteBits(bits, first + i, out);
+      out = WriteBits(bits, first + i, out, end);
       continue;
     }
     __m256i base = _mm256_set1_epi64x(first + i);
@@ -87,7 +88,7 @@ __attribute__((target("avx2,bmi,popcnt"))) int64_t* WriteAvx2(const uint8_t* mas
       out += std::popcount(bits & 255);
     }
   }
-  return i == n ? out : WriteBits(BitsOf(mask + i, n - i), first + i, out);
+  return i == n ? out : WriteBits(BitsOf(mask + i, n - i), first + i, out, end);
 }
 
 class Writer {

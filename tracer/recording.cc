@@ -502,6 +502,7 @@ void Recording::Clear() {
     AddShards(&stats_, -1);
     last_kernels_.store(0, std::memory_order_relaxed);
     resting_.store(false, std::memory_order_relaxed);
+    told_resting_.store(false, std::memory_order_relaxed);
   }
   Reclaim();
 }

@@ -22,7 +22,10 @@ ScriptBuilder::ScriptBuilder(Cells cells) : cells_(cells) {
     }
     const Value* v = cells[i]->value();
     sources_.try_emplace(v, Source{Source::Kind::kCell, static_cast<int32_t>(i)});
-    if (v->storage && v->storage->foreign) Refuse("an argument borrows its memory");
+    if (v->storage && v->storage->foreign) {
+      Refuse("an argument borrows its memory");
+      return;
+    }
   }
 }
 

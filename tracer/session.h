@@ -90,11 +90,12 @@ class Session final : public Door, public Pending, public ReadObserver {
   void Advance(Node* node) {
     cursor_ = node;
     ++matched_;
-    const auto* next =
-        reinterpret_cast<const char*>(node->predicted.load(std::memory_order_relaxed));
-    for (size_t line = 0; line < kMatched; line += 64) __builtin_prefetch(next + line);
+    const auto next =
+        reinterpret_cast<uintptr_t>(node->predicted.load(std::memory_order_relaxed));
+    for (size_t line = 0; line < kMatched; line += 64)
+      __builtin_prefetch(reinterpret_cast<const void*>(next + line));
   }
-  static constexpr size_t kMatched = 320;  // bytes of a node up to the attributes
+  static constexpr size_t kMatched = sizeof(NodeHead) + sizeof(CallRecord);
   Node* FindChild(const Request& request);
   Node* SearchChild(const Request& request) const;
   bool Matches(const Node& node, const Request& request) const;

@@ -111,7 +111,7 @@ void AddData(PyTypeObject* type, ClassInfo* info) {
   Py_ssize_t at = 0;
   PyObject *name, *member;
   while (members && PyDict_Check(members) && PyDict_Next(members, &at, &name, &member))
-    info->members.push_back(member);
+    info->members.push_back(Object::Share(member));
 }
 
 ClassInfo::Kind KindOf(PyTypeObject* type, const PyTypeObject* root, ClassInfo* info) {
@@ -167,12 +167,12 @@ const ClassInfo* InfoOf(PyTypeObject* type) {
   const unsigned version = VersionOf(type);
   if (version == 0) return nullptr;
   if (last_type == type && last->version == version) return last;
-  auto& info = (*known)[type];
-  if (!info) info = std::make_unique<ClassInfo>();
-  if (info->version != version) Describe(type, info.get());
+  auto& place = (*known)[type];
+  if (!place) place = std::make_unique<ClassInfo>();
+  ClassInfo* const info = place.get();  // describing it may run code that adds others
+  if (info->version != version) Describe(type, info);
   last_type = type;
-  last = info.get();
-  return last;
+  return last = info;
 }
 
 bool IsSunder(PyObject* name) {

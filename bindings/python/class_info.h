@@ -29,7 +29,7 @@ struct ClassInfo {
   // Attributes by name that are neither code (what has __get__) nor constant, but for special names
   // (__x__) and an enumeration's members. Borrowed from the class.
   absl::InlinedVector<std::pair<PyObject*, PyObject*>, 2> data;
-  std::vector<PyObject*> members;  // of an enumeration. Borrowed
+  std::vector<Object> members;  // of an enumeration
 };
 
 // Changes whenever the class or one of its bases does; 0 if it cannot be told.

@@ -68,6 +68,8 @@ FZ_FAST(Asarray) {
   Tensor t = FromObject(a[0], how);
   if (!t.ok() && PyErr_Occurred()) return nullptr;
   if (t.ok() && options.requires_grad && IsTensor(a[0])) t = t.Detach();
+  if (t.ok() && how.copy == true && t.value()->storage && t.value()->storage->foreign)
+    t = ops::copy(t);
   return Finish(std::move(t), options);
 }
 

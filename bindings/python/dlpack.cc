@@ -62,16 +62,22 @@ struct Export {
   StorageRef storage;
   std::array<int64_t, kMaxRank> shape, strides;
   int64_t stream = -1;  // of a GPU, that the consumer works on
+  bool lent;            // the consumer may write what the program sees
 
-  ~Export() { TakeBack(stream, value->device); }
+  ~Export() {
+    if (lent) storage->foreign = false;  // our own again
+    TakeBack(stream, value->device);
+  }
 };
 
 template <typename M>
-M* MakeExport(ValueRef value, int64_t stream) {
+M* MakeExport(ValueRef value, int64_t stream, bool lent) {
   auto* e = new Export<M>;
   e->value = std::move(value);
   e->stream = stream;
   e->storage = StorageRef::Share(e->value->storage);
+  e->lent = lent;
+  if (lent) e->storage->foreign = true;
   const Layout& layout = *e->value->layout;
   std::copy_n(layout.extents, layout.rank, e->shape.begin());
   std::copy_n(layout.strides_, layout.rank, e->strides.begin());
@@ -237,7 +243,8 @@ Tensor FromDLPack(PyObject* object, const ImportOptions& options) {
 namespace {
 
 // A value of its own for the consumer.
-StatusOr<ValueRef> CopyOut(const Tensor& x) {
+StatusOr<ValueRef> CopyOut(const Tensor& cell) {
+  const Tensor x = cell;  // another thread may replace the cell's content
   if (!CpuAddresses(x.device())) {
     const Tensor own = ops::copy(x.Detach());
     if (!own.ok()) return own.status();
@@ -254,14 +261,13 @@ StatusOr<ValueRef> CopyOut(const Tensor& x) {
 // else would see what the consumer writes.
 ValueRef Lend(const Tensor& x) {
   Value* value = x.value();
-  const char* why = value->immediate                 ? "it is a number, which has no memory"
+  const char* why = !value->ready()                  ? "another thread has just replaced it"
+                    : value->immediate               ? "it is a number, which has no memory"
                     : value->holders() != 1          ? "something else holds its value"
                     : value->storage->holders() != 1 ? "something else holds its memory"
+                    : value->storage->foreign        ? "its memory is borrowed itself"
                                                      : nullptr;
-  if (!why) {
-    value->storage->foreign = true;
-    return x.value_ref();
-  }
+  if (!why) return x.value_ref();
   const std::string what = Describe(x);
   PyErr_Format(
       PyExc_BufferError,
@@ -297,10 +303,12 @@ PyObject* ExportDLPack(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObj
     value = Lend(x);
     if (!value) return nullptr;
   }
+  if (!(value->device == device))
+    return Raise(RuntimeError("[__dlpack__] another thread has just moved it to another device."));
   const auto stream = CpuAddresses(device) ? StatusOr<int64_t>(-1) : HandOver(a[1], device);
   if (!stream.ok()) return Raise(stream.status());
-  if (major < 1) return Capsule(MakeExport<Managed>(std::move(value), *stream), "dltensor");
-  auto* managed = MakeExport<ManagedVersioned>(std::move(value), *stream);
+  if (major < 1) return Capsule(MakeExport<Managed>(std::move(value), *stream, !copy), "dltensor");
+  auto* managed = MakeExport<ManagedVersioned>(std::move(value), *stream, !copy);
   managed->major = 1;
   managed->flags = copy ? kIsCopied : 0;
   return Capsule(managed, "dltensor_versioned");

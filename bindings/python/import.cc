@@ -108,6 +108,14 @@ Tensor FromBufferObject(PyObject* object, std::optional<DType> stored_as,
                         const ImportOptions& options) {
   Py_buffer view;
   if (PyObject_GetBuffer(object, &view, PyBUF_STRIDED_RO | PyBUF_FORMAT) < 0) return Tensor();
+  // NumPy shows its dates and spans of time as bytes.
+  if (view.itemsize == 1 && PyObject_HasAttrString(object, "dtype")) {
+    const std::string name = DTypeName(object);
+    if (name.starts_with("datetime64") || name.starts_with("timedelta64")) {
+      PyBuffer_Release(&view);
+      return TypeError("[asarray] dtype ", name, " has no counterpart in frazil.");
+    }
+  }
   bool taken = false;
   Tensor t = FromBuffer(&view, stored_as, object, options, &taken);
   if (!taken) PyBuffer_Release(&view);

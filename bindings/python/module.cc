@@ -1,6 +1,7 @@
 // The extension module frazil._frazil: assembles the tables of the other files and starts the
 // library. Invariant: a process has one such module, in its main interpreter. Importing it again
 // gives the same module, for types and tensors to stay what they were.
+#include <algorithm>
 #include <exception>
 #include <iterator>
 
@@ -114,8 +115,11 @@ int Execute(PyObject* module) {
     PyErr_SetString(PyExc_ImportError, error.what());
     return -1;
   }
+  if (Py_AtExit([] { g_finalized = true; }) < 0) {
+    PyErr_SetString(PyExc_ImportError, "[import] the interpreter takes no more exit functions.");
+    return -1;
+  }
   g_module = Py_NewRef(module);
-  Py_AtExit([] { g_finalized = true; });
   return 0;
 }
 

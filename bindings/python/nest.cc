@@ -92,7 +92,7 @@ bool Nest::AddDict(PyObject* dict) {
   words.push_back(Word(kDict, static_cast<uint64_t>(PyDict_GET_SIZE(dict))));
   const auto add = [&](PyObject* key, PyObject* value) {
     return !IsTensor(key) && value && Add(key) && Add(value) ? true
-           : refusal_.empty()                                ? Refuse(key)
+           : refusal_.empty() && !PyErr_Occurred()           ? Refuse(key)
                                                              : false;
   };
   Py_ssize_t at = 0;
@@ -238,8 +238,8 @@ bool Nest::AddType(PyTypeObject* type) {
   AddIdentity(reinterpret_cast<PyObject*>(type));
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return true;  // nobody can change it
   if (!AddClass(type)) return false;
-  for (PyObject* member : std::vector(InfoOf(type)->members)) {
-    if (!Add(member)) return false;
+  for (const Object& member : std::vector(InfoOf(type)->members)) {
+    if (!Add(member.get())) return false;
   }
   return true;
 }

@@ -94,6 +94,10 @@ PyObject* CopyCell(PyObject* self, PyObject*) {
   const Tensor& x = CellOf(self);
   const bool leaf = x.node() && x.node()->leaf();
   Tensor copy = leaf ? x.Detach() : x;
+  if (copy.defined() && copy.value()->storage && copy.value()->storage->foreign) {
+    copy = ops::copy(copy);  // values are immutable, but what is borrowed may change
+    if (!copy.ok()) return Raise(copy.status());
+  }
   if (leaf) {
     if (Status s = autograd::SetRequiresGrad(&copy, true); !s.ok()) return Raise(s);
   }

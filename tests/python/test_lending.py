@@ -214,3 +214,18 @@ def test_wrong_arguments():
         x.__dlpack__(copy="no")
     with pytest.raises(TypeError, match=r"\[__dlpack__\] max_version must be an integer"):
         x.__dlpack__(max_version=("1", 0))
+
+
+def test_what_is_borrowed_is_not_lent_again():
+    text = b"abcdefgh"
+    borrowed = fz.asarray(memoryview(text), copy=False)
+    with pytest.raises(BufferError, match="its memory is borrowed itself"):
+        np.from_dlpack(borrowed, copy=False)
+
+
+def test_dates_have_no_counterpart():
+    for value in (np.timedelta64(5, "s"), np.datetime64("2020-01-01")):
+        with pytest.raises(TypeError, match="has no counterpart in frazil"):
+            fz.asarray(value)
+        with pytest.raises(TypeError, match="has no counterpart in frazil"):
+            fz.ones(2) + value

@@ -3,6 +3,7 @@
 import copy
 import pickle
 
+import numpy as np
 import pytest
 
 import frazil as fz
@@ -244,3 +245,45 @@ def test_being_a_parameter_is_part_of_what_pure_calls_compare():
     g = fz.trace(lambda x: nn.Parameter(x * 2), pure=True, check_first=0)
     for _ in range(4):
         assert isinstance(g(fz.ones(1)), nn.Parameter)
+
+
+def test_two_tensors_of_one_name_are_no_checkpoint():
+    class Net(nn.Module):
+        def __init__(self):
+            self.ws = {1: nn.Parameter(fz.ones(1)), "1": nn.Parameter(fz.ones(1) * 2)}
+
+    with pytest.raises(ValueError, match="two tensors of .*Net have the name 'ws.1'"):
+        Net().state_dict()
+
+
+def test_buffers_take_no_name_that_is_taken():
+    layer = nn.Linear(2, 3)
+    for name in ("weight", "training", "forward"):
+        with pytest.raises(ValueError, match=f"has an attribute '{name}' already"):
+            layer.register_buffer(name, fz.zeros(1))
+    with pytest.raises(TypeError, match="is a parameter"):
+        layer.register_buffer("scale", nn.Parameter(fz.ones(1)))
+    layer.register_buffer("seen", fz.zeros(1))
+    layer.register_buffer("seen", fz.ones(1))
+    assert layer.seen.item() == 1
+
+
+def test_modules_that_hold_themselves():
+    layer = nn.Linear(2, 3)
+    layer.me = layer
+    assert "(me): ..." in repr(layer)
+    assert len(layer.eval().state_dict()) == 2
+
+
+def test_snapshots_of_borrowed_memory_are_copies():
+    array = np.zeros(2, "float32")
+    layer = nn.Linear(2, 3)
+    layer.register_buffer("seen", fz.asarray(array, copy=False))
+    seen = layer.seen
+    copies = [
+        copy.copy(seen), copy.deepcopy(seen), fz.asarray(seen, copy=True), nn.Parameter(seen),
+        copy.deepcopy(layer).seen, layer.state_dict()["seen"],
+    ]  # fmt: skip
+    array[:] = 9
+    assert seen.tolist() == [9, 9]
+    assert all(c.tolist() == [0, 0] for c in copies)

@@ -101,3 +101,6 @@ def test_clear_forgets_the_decision():
     assert untraced(f) == 0
     f(fz.ones(8))
     assert f.stats()["recorded"] == 1 and untraced(f) == 0
+    for _ in range(MANY):
+        f(fz.ones(8))
+    assert "run untraced" in f.explain()

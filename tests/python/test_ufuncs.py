@@ -174,3 +174,10 @@ def test_jax():
     for t in (fz.asarray(A), fz.asarray(A).T[::-1], fz.arange(3), fz.ones(2, dtype="bfloat16")):
         for array in (jnp.asarray(t), jnp.array(t), jnp.concatenate([jnp.asarray(t)])):
             assert array.shape == t.shape and np.asarray(array).tolist() == t.tolist()
+
+
+def test_where_of_reductions_is_refused():
+    t, out = fz.ones((2, 2)), np.zeros(2, "float32")
+    with pytest.raises(TypeError, match=r"\[np.add.reduce\] takes no where="):
+        np.add.reduce(t, axis=0, where=[True, False], out=out)
+    assert out.tolist() == [0, 0]

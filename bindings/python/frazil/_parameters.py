@@ -9,6 +9,7 @@ was frozen.
 """
 
 import sys
+from copy import copy as _copy
 from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
@@ -42,7 +43,7 @@ else:
         """
 
         def __new__(cls, data, requires_grad=True):
-            tensor = data.detach() if isinstance(data, Tensor) else _fz.asarray(data)
+            tensor = _copy(data.detach()) if isinstance(data, Tensor) else _fz.asarray(data)
             tensor.requires_grad_(requires_grad)
             tensor._parameter = True
             return tensor

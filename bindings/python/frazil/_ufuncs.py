@@ -37,6 +37,11 @@ def call(ufunc, method, *inputs, out=(), where=True, **options):
         return NotImplemented  # it may know what to do with tensors
     result = _METHODS.get(method, _refuse)(ufunc, method, inputs, options)
     out = tuple(o for o in out if o is not None)
+    if where is not True and method != "__call__":
+        raise TypeError(
+            f"[np.{ufunc.__name__}.{method}] takes no where=: replace what it leaves out, as in "
+            "fz.where(mask, t, 0), before."
+        )
     if not out:
         if where is not True:
             raise TypeError(

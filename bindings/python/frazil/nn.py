@@ -16,6 +16,8 @@ activations `relu`, `tanh`, `sigmoid`, `silu`, `softplus`, `gelu`, `softmax`, `l
 from __future__ import annotations
 
 import math
+from copy import copy as _copy
+from reprlib import recursive_repr as _recursive_repr
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from frazil import _frazil as _fz
@@ -162,6 +164,16 @@ class Module(Tracked):
             raise TypeError(
                 f"[register_buffer] {name} must be a tensor or None, got {type(tensor).__name__}."
             )
+        if name not in _buffer_names(self) and hasattr(self, name):
+            raise ValueError(
+                f"[register_buffer] {type(self).__name__} has an attribute {name!r} already, which "
+                "would be replaced: delete it first, or choose another name."
+            )
+        if isinstance(tensor, Parameter):
+            raise TypeError(
+                f"[register_buffer] {name} is a parameter, which is saved as one: assign it, or "
+                "register tensor.detach()."
+            )
         if "_buffer_names" not in self.__dict__:
             self._buffer_names: dict[str, None] = {}
         self._buffer_names[name] = None
@@ -202,7 +214,7 @@ class Module(Tracked):
 
     def state_dict(self) -> dict[str, Tensor]:
         """Parameters and buffers as they are now, by dotted name. Later training changes none."""
-        return {name: tensor.detach() for name, tensor in self._state()}
+        return {name: _copy(tensor.detach()) for name, tensor in self._state()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Sets parameters and buffers in place. ValueError if names or shapes differ."""
@@ -223,8 +235,15 @@ class Module(Tracked):
                 tensor[...] = state[name]
 
     def _state(self) -> Iterator[tuple[str, Tensor]]:
-        yield from self.named_parameters()
-        yield from self.named_buffers()
+        names: set[str] = set()
+        for name, tensor in (*self.named_parameters(), *self.named_buffers()):
+            if name in names:
+                raise ValueError(
+                    f"[nn.Module] two tensors of {type(self).__name__} have the name {name!r}: "
+                    "rename one of the attributes or keys, so that both are saved."
+                )
+            names.add(name)
+            yield name, tensor
 
     def to(self: _M, device: str | DTypeLike | None = None, dtype: DTypeLike | None = None) -> _M:
         """Moves parameters, their gradients and registered buffers to a device, in place, or
@@ -264,6 +283,7 @@ class Module(Tracked):
         """The same as train(False)."""
         return self.train(False)
 
+    @_recursive_repr("...")
     def __repr__(self) -> str:
         lines = [f"({name}): {item!r}" for name, item in _children(vars(self))]
         extra = self.extra_repr()
