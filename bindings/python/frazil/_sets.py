@@ -28,6 +28,7 @@ __all__ = [
     "unique_values",
 ]
 
+
 class UniqueAll(NamedTuple):
     """What unique_all returns."""
 

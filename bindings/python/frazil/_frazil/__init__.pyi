@@ -219,6 +219,7 @@ class Tensor:
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
     requires_grad: builtins.bool
     grad: Tensor | None
+    _parameter: builtins.bool
     __array_priority__: builtins.float
     def __array_ufunc__(self, ufunc: Any, method: str, /, *inputs: Any, **options: Any) -> Any: ...
     def __jax_array__(self) -> Any: ...
@@ -500,8 +501,6 @@ class GradScope:
     def outside(self, result: Any, /) -> Any: ...
     def close(self) -> None: ...
 
-def op_table() -> list[dict[str, Any]]: ...
-def other_names() -> dict[str, dict[str, str]]: ...
 def abs(x: Operand, /) -> Tensor:
     """Absolute value, elementwise; the most negative integer stays as it is."""
 
@@ -883,10 +882,10 @@ def ones_like(
 ) -> Tensor:
     """Filled with 1, with the shape and dtype of x."""
 
-def op_table() -> Tensor:
+def op_table() -> list[dict[str, Any]]:
     """The rows of the op table as a list of dicts."""
 
-def other_names() -> Tensor:
+def other_names() -> dict[str, dict[str, str]]:
     """What other libraries call what frazil has under another name."""
 
 def pad(
