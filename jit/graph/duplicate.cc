@@ -266,10 +266,10 @@ std::optional<Duplicated> Duplicator::Result() const {
     absl::c_sort(group.nodes);
     absl::c_sort(group.outputs);
     group.kind = kinds_[g];
-    if (group.kind == Group::Kind::kKernel && group.nodes.size() > 1) {
+    if (kernel_[g]) {
       const std::optional<Space> space = Analyse(out, group.nodes, group.outputs);
       if (!space) return std::nullopt;
-      group.nodes = space->nodes;
+      if (group.nodes.size() > 1) group.nodes = space->nodes;
     }
     result.grouping.groups.push_back(std::move(group));
   }
