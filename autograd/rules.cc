@@ -366,12 +366,40 @@ Tensor GradImagePhase(const Tensor& g, const Tensor& kernel, const TapeNode& nod
   return Apply(OpId::k_conv2d, {&g, &w}, attrs);
 }
 
+// The same where the windows of the image are apart: one product has the gradients of all of them,
+// put side by side.
+Tensor GradImageWindows(const Tensor& g, const Tensor& kernel, const TapeNode& node) {
+  const Dims dims = node.input_dims(0), outputs = g.dims(), k = kernel.dims();
+  const int64_t down = node.attr(kConvStride), across = node.attr(kConvStride + 1);
+  const Tensor weights = ops::reshape(kernel, {k[0] * k[1] * k[2], k[3]});
+  Tensor windows = ops::reshape(ops::matmul(Stacked(g), Transposed(weights)),
+                                {outputs[0], outputs[1], outputs[2], k[0], k[1], k[2]});
+  if (k[0] != down || k[1] != across) {
+    windows = ops::pad(windows, {0, 0, 0, 0, 0, 0, 0, down - k[0], 0, across - k[1], 0, 0},
+                       Scalar::Float(0));
+  }
+  const DimVec all = {dims[0], outputs[1] * down, outputs[2] * across, dims[3]};
+  Tensor image = ops::reshape(ops::permute_dims(windows, {0, 1, 3, 2, 4, 5}), all);
+  DimVec beyond(8, 0), kept = WholeSlice(all);
+  for (int axis = 0; axis < 2; ++axis) {
+    const int64_t before = node.attr(kConvPadding + 2 * axis);
+    beyond[3 + 2 * axis] = std::max<int64_t>(before + dims[1 + axis] - all[1 + axis], 0);
+    kept[3 + 3 * axis] = before;
+    kept[5 + 3 * axis] = dims[1 + axis];
+  }
+  if (beyond[3] + beyond[5] > 0) image = ops::pad(image, beyond, Scalar::Float(0));
+  return ops::slice(image, kept);
+}
+
 // The gradient of a convolution to its image: by phases of the strides, put side by side.
 Tensor grad_conv_image(const Tensor& g, const Tensor& kernel, const TapeNode& node) {
   const Dims dims = node.input_dims(0);
   if (g.size() == 0 || dims[3] == 0)
     return ops::full(dims, Scalar::Float(0), g.dtype(), g.device());
   const int64_t down = node.attr(kConvStride), across = node.attr(kConvStride + 1);
+  if (kernel.dims()[0] <= down && kernel.dims()[1] <= across && down * across > 1 &&
+      node.attr(kConvDilation) == 1 && node.attr(kConvDilation + 1) == 1)
+    return GradImageWindows(g, kernel, node);
   const DimVec part = {dims[0], (dims[1] + down - 1) / down, (dims[2] + across - 1) / across,
                        dims[3]};
   std::vector<Tensor> lines;

@@ -23,8 +23,8 @@ namespace frazil {
 
 class Storage : public RefCounted {
  public:
-  // Borrowed, or lent: never written, ops that read it are never deferred. Who borrowed gives it back
-  // on any thread.
+  // Borrowed, or lent: never written, ops that read it are never deferred. Who borrowed gives it
+  // back on any thread.
   std::atomic<bool> foreign = false;
   bool room = false;        // the place for a value in front of it has not been taken
   int8_t block_class = -1;  // of the small block that it is part of; -1: an OwnedStorage

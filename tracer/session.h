@@ -90,8 +90,7 @@ class Session final : public Door, public Pending, public ReadObserver {
   void Advance(Node* node) {
     cursor_ = node;
     ++matched_;
-    const auto next =
-        reinterpret_cast<uintptr_t>(node->predicted.load(std::memory_order_relaxed));
+    const auto next = reinterpret_cast<uintptr_t>(node->predicted.load(std::memory_order_relaxed));
     for (size_t line = 0; line < kMatched; line += 64)
       __builtin_prefetch(reinterpret_cast<const void*>(next + line));
   }

@@ -6,19 +6,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "bindings/python/dtype_type.h"
+#include "bindings/python/library_types.h"
 #include "bindings/python/module_type.h"
 
 namespace frazil::python {
 namespace {
-
-PyTypeObject* EnumType() {
-  static PyTypeObject* const type = TypeFrom("enum", "Enum");
-  return type;
-}
-PyTypeObject* DefaultDictType() {
-  static PyTypeObject* const type = TypeFrom("collections", "defaultdict");
-  return type;
-}
 
 bool IsSpecial(PyObject* name) {
   const Py_ssize_t n = PyUnicode_Check(name) ? PyUnicode_GET_LENGTH(name) : 0;
@@ -63,7 +55,8 @@ bool HasStateInBytes(const PyTypeObject* type) {
 // attributes and weak references; else null.
 PyTypeObject* RootOf(PyTypeObject* type, ClassInfo::Slots* slots) {
   // From Python 3.12 on defaultdict is made like a class.
-  for (; type->tp_flags & Py_TPFLAGS_HEAPTYPE && type != DefaultDictType(); type = type->tp_base) {
+  for (; type->tp_flags & Py_TPFLAGS_HEAPTYPE && type != Library().default_dict;
+       type = type->tp_base) {
     const size_t before = slots->size();
     if (!AddSlots(type, T_OBJECT_EX, slots)) return nullptr;
     size_t words = slots->size() - before + HasStateInBytes(type);
@@ -71,14 +64,13 @@ PyTypeObject* RootOf(PyTypeObject* type, ClassInfo::Slots* slots) {
     const auto bytes = static_cast<Py_ssize_t>(words * sizeof(PyObject*));
     if (type->tp_basicsize != type->tp_base->tp_basicsize + bytes) return nullptr;
   }
-  if (type == DefaultDictType() && !AddSlots(type, T_OBJECT, slots)) return nullptr;
+  if (type == Library().default_dict && !AddSlots(type, T_OBJECT, slots)) return nullptr;
   return type;
 }
 
 // The fields proper: variables of the class and of __init__ are none.
 bool AddFields(PyTypeObject* type, std::vector<Object>* fields) {
   static PyObject* const name = PyUnicode_InternFromString("__dataclass_fields__");
-  static PyObject* const proper = reinterpret_cast<PyObject*>(TypeFrom("dataclasses", "_FIELD"));
   PyObject* dict = _PyType_Lookup(type, name);
   if (!dict || !PyDict_Check(dict)) return false;
   Py_ssize_t at = 0;
@@ -86,7 +78,7 @@ bool AddFields(PyTypeObject* type, std::vector<Object>* fields) {
   while (PyDict_Next(dict, &at, &field_name, &field)) {
     Object kind = Object::Steal(PyObject_GetAttrString(field, "_field_type"));
     PyErr_Clear();
-    if (kind.get() == proper) fields->push_back(Object::Share(field_name));
+    if (kind.get() == Library().field) fields->push_back(Object::Share(field_name));
   }
   return true;
 }
@@ -102,7 +94,7 @@ void AddData(PyTypeObject* type, ClassInfo* info) {
     while (PyDict_Next(base->tp_dict, &at, &name, &value)) {
       if (IsSpecial(name) || IsConstant(value) || IsCode(value)) continue;
       if (name == abc || (is_enum && IsSunder(name))) continue;
-      if (is_enum && PyType_IsSubtype(Py_TYPE(value), EnumType())) continue;
+      if (is_enum && PyType_IsSubtype(Py_TYPE(value), Library().enumeration)) continue;
       info->data.emplace_back(name, value);
     }
   }
@@ -117,13 +109,13 @@ void AddData(PyTypeObject* type, ClassInfo* info) {
 ClassInfo::Kind KindOf(PyTypeObject* type, const PyTypeObject* root, ClassInfo* info) {
   using enum ClassInfo::Kind;
   if (!root) return kOpaque;
-  if (PyType_IsSubtype(type, EnumType())) {
+  if (PyType_IsSubtype(type, Library().enumeration)) {
     const bool fixed = root == &PyBaseObject_Type || root == &PyLong_Type ||
                        root == &PyFloat_Type || root == &PyUnicode_Type || root == &PyBytes_Type;
     return fixed ? kEnum : kOpaque;
   }
   if (root == &PyTuple_Type) return kTuple;
-  if (root == &PyDict_Type || root == &PyODict_Type || root == DefaultDictType()) return kDict;
+  if (root == &PyDict_Type || root == &PyODict_Type || root == Library().default_dict) return kDict;
   if (root == &PyBaseObject_Type && AddFields(type, &info->fields)) return kDataclass;
   return IsModuleType(root) ? kModule : kOpaque;
 }
@@ -137,13 +129,6 @@ void Describe(PyTypeObject* type, ClassInfo* info) {
 }
 
 }  // namespace
-
-PyTypeObject* TypeFrom(const char* module, const char* name) {
-  Object found = Object::Steal(PyImport_ImportModule(module));
-  PyObject* type = found ? PyObject_GetAttrString(found.get(), name) : nullptr;
-  PyErr_Clear();
-  return reinterpret_cast<PyTypeObject*>(type);
-}
 
 unsigned VersionOf(PyTypeObject* type) {
 #if PY_VERSION_HEX >= 0x030C0000

@@ -53,9 +53,6 @@ Object Attribute(PyObject* object, PyObject* name);
 // Whether a dict finds the key without asking its __hash__ and __eq__.
 bool IsPlainKey(PyObject* key);
 
-// A class of Python's library, for the life of the process.
-PyTypeObject* TypeFrom(const char* module, const char* name);
-
 // Whether a name begins and ends with an underscore.
 bool IsSunder(PyObject* name);
 

@@ -9,6 +9,7 @@
 #include "bindings/python/dtype_type.h"
 #include "bindings/python/functions.h"
 #include "bindings/python/host.h"
+#include "bindings/python/library_types.h"
 #include "bindings/python/module_type.h"
 #include "bindings/python/table_module.h"
 #include "bindings/python/tensor_type.h"
@@ -110,7 +111,7 @@ int Execute(PyObject* module) {
     jit::RegisterJit();
     autograd::RegisterTape();
     RegisterHost();
-    if (!AddAll(module)) return -1;
+    if (!LoadLibraryTypes() || !AddAll(module)) return -1;
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_ImportError, error.what());
     return -1;

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "autograd/tape.h"
+#include "bindings/python/library_types.h"
 #include "bindings/python/module_type.h"
 #include "bindings/python/nest_words.h"
 
@@ -12,13 +13,23 @@ namespace {
 
 Tensor* g_default_generator = nullptr;
 
-bool IsPartial(PyObject* o) {
-  static PyTypeObject* const type = TypeFrom("functools", "partial");
-  return Py_IS_TYPE(o, type);
-}
-bool IsUnion(PyObject* o) {  // int | None
-  static PyTypeObject* const type = TypeFrom("types", "UnionType");
-  return Py_IS_TYPE(o, type);
+bool IsPartial(PyObject* o) { return Py_IS_TYPE(o, Library().partial); }
+bool IsUnion(PyObject* o) { return Py_IS_TYPE(o, Library().type_union); }
+
+// The one weak reference to what owns globals, which no later owner shares. Borrowed.
+PyObject* WeakTo(PyObject* owner) {
+  static auto* const kept = new absl::flat_hash_map<PyObject*, Object>;
+  static size_t limit = 64;
+  const auto it = kept->find(owner);
+  if (it != kept->end() && PyWeakref_GET_OBJECT(it->second.get()) == owner) return it->second.get();
+  Object made = Object::Steal(PyWeakref_NewRef(owner, nullptr));  // may run the collector
+  if (!made) return PyErr_Clear(), nullptr;
+  if (kept->size() >= limit) {
+    absl::erase_if(
+        *kept, [](const auto& row) { return PyWeakref_GET_OBJECT(row.second.get()) == Py_None; });
+    limit = 2 * kept->size() + 64;
+  }
+  return ((*kept)[owner] = std::move(made)).get();
 }
 
 std::string Unknown(PyObject* o) {
@@ -142,10 +153,7 @@ void Nest::AddGlobals(PyObject* function) {
   PyObject* name = PyDict_GetItemWithError(globals, dunder_name);
   PyObject* module = name ? PyDict_GetItemWithError(PyImport_GetModuleDict(), name) : nullptr;
   const bool owns = module && PyModule_Check(module) && PyModule_GetDict(module) == globals;
-  // One reference for each object, as long as somebody holds it; no later one has its address.
-  Object owner = Object::Steal(PyWeakref_NewRef(owns ? module : function, nullptr));
-  PyErr_Clear();
-  AddIdentity(owner.get());
+  AddIdentity(WeakTo(owns ? module : function));
 }
 
 // Types and strings by what they are, others by identity: they may be anything.

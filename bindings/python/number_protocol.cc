@@ -61,8 +61,11 @@ PyObject* Binary(PyObject* a, PyObject* b) {
   if (Value* known = TryBinary<op>(a, b)) return Wrap(known);
   if (IsTensor(a) && IsTensor(b)) return Wrap(Call<op>(CellOf(a), CellOf(b)));
   const char* name = Info(op).name.data();
+  // A text would try to repeat itself.
+  const bool strict = !kEquality<op> &&
+                      (PyUnicode_Check(IsTensor(a) ? b : a) || PyBytes_Check(IsTensor(a) ? b : a));
   Operand x, y;
-  if (!x.Load(a, name, false, b) || !y.Load(b, name, false, a)) {
+  if (!x.Load(a, name, strict, b) || !y.Load(b, name, strict, a)) {
     if (PyErr_Occurred() && !IsNoArray<op>(IsTensor(a) ? b : a)) return nullptr;
     Py_RETURN_NOTIMPLEMENTED;
   }

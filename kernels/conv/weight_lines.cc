@@ -91,7 +91,8 @@ class WeightLines {
   // What chunk `index` of the positions gives to blocks [begin, end) of rows, which `out` has.
   void Chunk(int64_t index, int64_t begin, int64_t end, const Block<S>& out) const {
     const int64_t first = index * kChunk, last = std::min(positions_, first + kChunk);
-    const int64_t lines = std::min(kPiece, last - first) / s_.out_w + 2, above = (s_.kernel_h - 1) * s_.dilation_h + 1;
+    const int64_t lines = std::min(kPiece, last - first) / s_.out_w + 2,
+                  above = (s_.kernel_h - 1) * s_.dilation_h + 1;
     // Of an image, or of one after another, with what stands between them.
     const int64_t held = std::min((lines - 1) * std::max(s_.stride_h, above) + above,
                                   (lines / s_.out_h + 2) * PaddedLines<S>::Height(s_));

@@ -308,9 +308,9 @@ def attentions(row):
 def convolutions(row):
     shapes = ((2, 4, 5, 2), (2, 3, 2, 3))
     weights = row["name"] == "conv2d_weights"
-    for number, options in enumerate(
-        [{}, {"padding": (1, 2)}, {"stride": (2, 1), "padding": 1}, {"dilation": 2, "padding": 2}]
-    ):
+    cases = [{}, {"padding": (1, 2)}, {"stride": (2, 1), "padding": 1}]
+    cases += [{"dilation": 2, "padding": 2}, {"stride": (2, 3)}, {"stride": (3, 4), "padding": 1}]
+    for number, options in enumerate(cases):
 
         def call(x, w, options=options):
             return nn.conv2d(x, w, **options)

@@ -125,13 +125,15 @@ def test_interrupted_calls_learn_nothing_wrong():
     try:
         for delay in np.geomspace(1e-4, 2e-2, 30):
             for call in (nn.softmax, nn.gelu):
-                signal.setitimer(signal.ITIMER_REAL, delay)
                 try:
-                    for _ in range(3):
-                        call(x + 0.0)
+                    signal.setitimer(signal.ITIMER_REAL, delay)
+                    try:
+                        for _ in range(3):
+                            call(x + 0.0)
+                    finally:
+                        signal.setitimer(signal.ITIMER_REAL, 0)
                 except ZeroDivisionError:
                     seen += 1
-                signal.setitimer(signal.ITIMER_REAL, 0)
         want = np.asarray(nn.softmax(x)).tobytes()
     finally:
         signal.signal(signal.SIGALRM, old)

@@ -174,6 +174,8 @@ ERRORS = [
      "[add] Python integer 1000 is out of bounds for int8."),
     (lambda: fz.exp([1.0]), TypeError,
      "[exp] takes tensors, arrays and numbers, got list; use asarray."),
+    (lambda: fz.ones(2) * "ab", TypeError,
+     "[multiply] takes tensors, arrays and numbers, got str; use asarray."),
     (lambda: fz.zeros(2, device="tpu"), ValueError, None),
     (lambda: fz.zeros((2**40, 2**40)), MemoryError, None),
     (lambda: fz.zeros((2**44,)), MemoryError, None),

@@ -69,6 +69,7 @@ def test_typos_are_pythons_to_find():
         (lambda: fz.sum(x=X), "sum", "x", ": it is given by position"),
         (lambda: fz.std(X, unbiased=True), "std", "unbiased", ": here it is 'correction'"),
         (lambda: fz.roll(X, 1, dims=0), "roll", "dims", ": here it is 'axis'"),
+        (lambda: fz.tensordot(X, X, dims=1), "tensordot", "dims", ""),
         (lambda: fz.sum(X, foo=1), "sum", "foo", ""),
         (lambda: fz.zeros((2,), axis=1), "zeros", "axis", ""),
     ],

@@ -94,7 +94,7 @@ def test_functions_of_a_module_are_one_kind():
     f, runs = counted(lambda x, g: g(x))
     for _ in range(8):
         assert f(fz.ones(1), lambda x: x * 2).item() == 2  # made anew by each turn
-    assert len(runs) == 2
+    assert len(runs) == 2, f.explain()
 
 
 def test_what_a_function_is_called_and_says_of_itself():

@@ -28,7 +28,9 @@ def public(function: _F) -> _F:
         except Exception as error:
             if len(error.args) == 1 and isinstance(error.args[0], str):
                 message = re.sub(r"^\[[\w.]+\] ", f"[{name}] ", error.args[0])
-                error.args = (_unexpected(message) if type(error) is TypeError else message,)
+                if type(error) is TypeError:
+                    message = _unexpected(message, function)
+                error.args = (message,)
             raise
 
     name = function.__name__

@@ -4,6 +4,8 @@ MODULE has names of the module, such as "cat": "concat", and KEYWORD such as "di
 frazil.__getattr__, by NumPy's ufuncs and where a function gets a keyword that it does not know.
 """
 
+import inspect
+
 from frazil import _frazil
 
 _places = _frazil.other_names()
@@ -11,8 +13,10 @@ MODULE = _places["module"]
 KEYWORD = _places["keyword"]
 
 
-def unexpected(message):
-    """A TypeError's text, with the keyword that was meant if it was another library's."""
+def unexpected(message, function):
+    """A TypeError's text, with the parameter of `function` that was meant if the keyword is another
+    library's."""
     _, found, rest = message.partition("got an unexpected keyword argument '")
     here = KEYWORD.get(rest.rstrip("'")) if found else None
-    return f"{message}: here it is '{here}'" if here else message
+    known = here and here in inspect.signature(function).parameters
+    return f"{message}: here it is '{here}'" if known else message
