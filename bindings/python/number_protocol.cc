@@ -62,7 +62,7 @@ PyObject* Binary(PyObject* a, PyObject* b) {
   if (IsTensor(a) && IsTensor(b)) return Wrap(Call<op>(CellOf(a), CellOf(b)));
   const char* name = Info(op).name.data();
   // A text would try to repeat itself.
-  const bool strict = !kEquality<op> &&
+  const bool strict = op == OpId::k_multiply &&
                       (PyUnicode_Check(IsTensor(a) ? b : a) || PyBytes_Check(IsTensor(a) ? b : a));
   Operand x, y;
   if (!x.Load(a, name, strict, b) || !y.Load(b, name, strict, a)) {
