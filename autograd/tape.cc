@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "core/tls.h"
+#include "core/threads/tls.h"
 
 namespace frazil::autograd {
 namespace {

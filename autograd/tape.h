@@ -8,7 +8,7 @@
 #include <atomic>
 
 #include "core/apply.h"
-#include "core/small_blocks.h"
+#include "core/memory/small_blocks.h"
 
 #pragma GCC visibility push(default)
 namespace frazil::autograd {

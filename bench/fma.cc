@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
 #include "kernels/blas.h"
 #include "kernels/gemm/gemm.h"
 

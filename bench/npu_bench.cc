@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/str.h"
-#include "jit/npu_sim/asm.h"
-#include "jit/npu_sim/simulator.h"
+#include "npu/asm.h"
+#include "npu/simulator.h"
 
 namespace frazil::npu {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "core/apply.h"
 #include "core/check.h"
+#include "jit/cache/kernel_cache.h"
 #include "jit/graph/passes/passes.h"
-#include "jit/runtime/compile.h"
-#include "jit/runtime/kernel_cache.h"
-#include "jit/runtime/register.h"
+#include "jit/plan/compile.h"
+#include "jit/register.h"
 
 namespace frazil::jit {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

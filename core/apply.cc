@@ -4,7 +4,7 @@
 
 #include "core/check.h"
 #include "core/infer.h"
-#include "core/transfers.h"
+#include "core/memory/transfers.h"
 
 namespace frazil {
 

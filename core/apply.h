@@ -11,12 +11,12 @@
 #include "core/op.h"
 #include "core/precision.h"
 #include "core/tensor.h"
-#include "core/tls.h"
+#include "core/threads/tls.h"
 
 #pragma GCC visibility push(default)
 namespace frazil {
 
-class DeviceMemory;  // core/device_memory.h
+class DeviceMemory;  // core/memory/device_memory.h
 
 struct OpCall {
   OpId op;
@@ -116,7 +116,7 @@ struct ThreadState {
   ReadObserver* observer = nullptr;
   int8_t mode = -1;  // thread's own mode (context manager), -1: the process's
   // The content of a cell that the result of the next op replaces, which may write over its
-  // memory (jit/runtime/eager.h: SpentScope).
+  // memory (jit/eager/eager.h: SpentScope).
   const Value* spent = nullptr;
 };
 extern FZ_HOT_TLS ThreadState t_state;

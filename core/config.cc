@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_split.h"
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
 #include "core/whole_number.h"
 
 namespace frazil {

@@ -1,7 +1,7 @@
 // Switches: texts from environment variables in one table (config.def); numbers that may change
 // later are core/settings.h. Called wherever behaviour can be switched; no other file reads a
 // variable of frazil's. Invariant: read once at first use; an empty variable is as good as none;
-// entry points refuse wrong values before anything runs (jit/runtime/switches.h).
+// entry points refuse wrong values before anything runs (jit/switches.h).
 #pragma once
 
 #include <atomic>

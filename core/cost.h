@@ -20,7 +20,8 @@ inline constexpr int64_t kWake = 5'000;          // until other threads that sle
 inline constexpr double kShared = 0.95;          // useful part of the time of threads that share
 
 // --- the host
-inline constexpr int64_t kLong = 60'000;  // from here on its lock is let go (core/long_work.h)
+inline constexpr int64_t kLong =
+    60'000;  // from here on its lock is let go (core/threads/long_work.h)
 // For so long any plan may keep it in order to overwrite what cells hold.
 inline constexpr int64_t kShortLock = 4'000'000;
 // What overwrites an operand cannot be abandoned half-way: longer than this nothing may take.

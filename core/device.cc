@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/apply.h"
-#include "core/device_memory.h"
+#include "core/memory/device_memory.h"
 
 namespace frazil {
 

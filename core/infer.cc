@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "core/check.h"
-#include "core/device_memory.h"
 #include "core/elements.h"
-#include "core/parallel.h"
+#include "core/memory/device_memory.h"
+#include "core/threads/parallel.h"
 
 namespace frazil {
 namespace {

@@ -8,10 +8,10 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
-#include "core/at_fork.h"
 #include "core/check.h"
 #include "core/settings.h"
-#include "core/tls.h"
+#include "core/threads/at_fork.h"
+#include "core/threads/tls.h"
 
 namespace frazil {
 namespace {

@@ -27,7 +27,7 @@ enum class ErrorKind {
   kFile,
   kRuntime,
   kNpuFault,    // a program on the simulated NPU did wrong
-  kInterrupted  // core/long_work.h; the host raises what interrupted it
+  kInterrupted  // core/threads/long_work.h; the host raises what interrupted it
 };
 
 Status MakeError(ErrorKind kind, std::string_view message);

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "core/check.h"
-#include "core/device_memory.h"
+#include "core/memory/device_memory.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>

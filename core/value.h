@@ -14,8 +14,8 @@
 #include "core/device.h"
 #include "core/dtype.h"
 #include "core/layout.h"
+#include "core/memory/storage.h"
 #include "core/ref.h"
-#include "core/storage.h"
 
 #pragma GCC visibility push(default)
 namespace frazil {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
 
 namespace frazil {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
 
 namespace frazil {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/cpu.h"
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
 #include "kernels/dense_copy.h"
 
 namespace frazil {

@@ -1,4 +1,4 @@
-// Where a bool array is true. Called by jit/runtime/library.cc. Invariant: positions in row-major
+// Where a bool array is true. Called by jit/library/library.cc. Invariant: positions in row-major
 // order, whatever the number of threads.
 #pragma once
 

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "core/cost.h"
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
 #include "kernels/dense_copy.h"
 #include "kernels/places.h"
 

@@ -1,5 +1,5 @@
 // put: x with elements replaced, or with updates added, at positions in some of its axes. Called by
-// jit/runtime/library.cc. Invariant: positions of `indices` are taken in ascending row-major order,
+// jit/library/library.cc. Invariant: positions of `indices` are taken in ascending row-major order,
 // so the last write wins and additions have one order, for any number of threads; 16-bit floats
 // round after every addition; additions of bool are or.
 #pragma once

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
 #include "kernels/places.h"
 
 namespace frazil {

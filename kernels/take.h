@@ -1,4 +1,4 @@
-// Whole rows of an array at indices along an axis. Called by jit/runtime/library.cc for a take by
+// Whole rows of an array at indices along an axis. Called by jit/library/library.cc for a take by
 // itself, which only copies; elements one by one are the business of generated kernels.
 #pragma once
 

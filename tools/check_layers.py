@@ -1,7 +1,8 @@
 """Checks that includes follow the folder order and that foreign libraries stay in their folders.
 
-`./dev lint` calls it. The order is LAYERS: a file includes from its own layer and those before it.
-tests, bench and examples see every layer. LIBRARIES says where a foreign library may be named.
+`./dev lint` calls it. The order is LAYERS: a file includes from its own layer and those before it;
+inside jit/ it is ROOMS, with the files of jit/ itself on top. tests, bench and examples see every
+layer. LIBRARIES says where a foreign library may be named.
 """
 
 import re
@@ -9,7 +10,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-LAYERS = ["core", "kernels", "autograd", "tracer", "jit", "bindings"]
+LAYERS = ["core", "kernels", "npu", "autograd", "tracer", "jit", "bindings"]
+ROOMS = {
+    "jit": ["kir", "graph", "lower", "cuda", "emit", "cache", "library", "run", "plan", "eager"],
+}
 FOLDERS = [*LAYERS, "tests", "bench", "examples"]
 SUFFIXES = {".cc", ".h", ".def"}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
@@ -26,11 +30,11 @@ class Library:
 
 LIBRARIES = [
     Library("asmjit", ("jit/emit/x86", "kernels/gemm"), r"^asmjit/"),
-    Library("nlohmann-json", ("jit/npu_sim", "tests/npu"), r"^nlohmann/"),
+    Library("nlohmann-json", ("npu", "tests/npu"), r"^nlohmann/"),
     Library("the CPython API", ("bindings/python",), r"^Python\.h$"),
     Library(
         "CUDA",
-        ("jit/cuda", "jit/emit/cuda", "jit/runtime/cuda", "tests/cuda"),
+        ("jit/cuda", "jit/emit/cuda", "jit/run/cuda", "tests/cuda"),
         r"^(cuda|nvrtc)\w*\.h$",
         r"\bcu(?:da)?[A-Z]\w+\s*\(|\bnvrtc\w+\s*\(|\bCU(?:context|module|function|stream|deviceptr)\b",
     ),
@@ -45,10 +49,21 @@ def is_ours(quoted):
     return "/" not in quoted or quoted.partition("/")[0] in FOLDERS
 
 
+def room_of(path):
+    """The place of a file's folder in the order inside its layer; None if there is no order."""
+    rooms = ROOMS.get(path.parts[0])
+    if not rooms:
+        return None
+    return rooms.index(path.parts[1]) if len(path.parts) > 2 else len(rooms)
+
+
 def check_file(root, path):
     """Yields what is wrong in the file at `path`, relative to `root`."""
     text = (root / path).read_text()
     layer = path.parts[0]
+    if layer in ROOMS and len(path.parts) > 2 and path.parts[1] not in ROOMS[layer]:
+        yield f"{path}:1: {path.parts[1]} needs a place in ROOMS of tools/check_layers.py."
+        return
     for match in INCLUDE.finditer(text):
         quoted, angled = match.groups()
         where = f"{path}:{line_of(text, match.start())}"
@@ -57,6 +72,8 @@ def check_file(root, path):
             yield f'{where}: "{quoted}" is no file here: include paths start at the root.'
         elif layer in LAYERS and target in LAYERS and LAYERS.index(target) > LAYERS.index(layer):
             yield f"{where}: {layer} may not include {quoted or angled}: {target} comes after it."
+        elif quoted and target == layer in ROOMS and room_of(Path(quoted)) > room_of(path):
+            yield f"{where}: {path.parent} may not include {quoted}, which comes after it."
         elif layer in LAYERS and target in ("tests", "bench", "examples") and quoted:
             yield f"{where}: {layer} may not include {quoted}."
     if layer in LAYERS:

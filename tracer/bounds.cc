@@ -4,8 +4,8 @@
 #include <limits>
 #include <vector>
 
-#include "core/at_fork.h"
 #include "core/eviction_history.h"
+#include "core/threads/at_fork.h"
 #include "tracer/explain.h"
 #include "tracer/recording.h"
 

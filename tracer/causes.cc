@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_replace.h"
 #include "absl/synchronization/mutex.h"
-#include "core/at_fork.h"
 #include "core/check.h"
 #include "core/config.h"
 #include "core/str.h"
+#include "core/threads/at_fork.h"
 #include "tracer/explain.h"
 
 namespace frazil::tracer {

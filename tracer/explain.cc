@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/device_memory.h"
 #include "core/functions/composites.h"
+#include "core/memory/device_memory.h"
 
 namespace frazil::tracer {
 namespace {

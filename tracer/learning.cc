@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "core/spin_lock.h"
+#include "core/threads/spin_lock.h"
 
 namespace frazil::tracer {
 namespace {

@@ -76,7 +76,7 @@ class SegmentPlan {
   // The same for one deferred value, where it is made by one small kernel and nothing is in the
   // way. False: nothing has happened. Runs no code of the host.
   virtual bool FillQuick(const ValueRef* slots, Value* deferred) const = 0;
-  // Running it may let other threads of the host go on (core/long_work.h).
+  // Running it may let other threads of the host go on (core/threads/long_work.h).
   virtual bool unlocks() const = 0;
   virtual int kernels() const = 0;
   virtual int compiled() const = 0;     // kernels that were not in the cache
@@ -196,7 +196,7 @@ struct alignas(64) Node : NodeHead, CallRecord {
     uint64_t used() const { return kept ? kept->used.load(std::memory_order_relaxed) : failed; }
   };
   std::vector<PlanEntry> plans;  // guarded by Recording::mutex
-  // The one found last, to be pinned (core/pin.h). Written under the mutex.
+  // The one found last, to be pinned (core/memory/pin.h). Written under the mutex.
   std::atomic<const KeptPlan*> latest{nullptr};
 
   static constexpr int kScanned = 8;

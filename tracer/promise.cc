@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "absl/algorithm/container.h"
-#include "core/long_work.h"
+#include "core/threads/long_work.h"
 #include "tracer/explain.h"
 
 namespace frazil::tracer {

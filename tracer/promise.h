@@ -13,7 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/settings.h"
-#include "core/spin_lock.h"
+#include "core/threads/spin_lock.h"
 #include "tracer/learning.h"
 #include "tracer/promise_key.h"
 #include "tracer/script_builder.h"

@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "absl/hash/hash.h"
-#include "core/asymmetric_fence.h"
 #include "core/check.h"
 #include "core/config.h"
+#include "core/threads/asymmetric_fence.h"
 #include "tracer/explain.h"
 
 namespace frazil::tracer {

@@ -15,7 +15,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/synchronization/mutex.h"
-#include "core/pin.h"
+#include "core/memory/pin.h"
 #include "tracer/bounds.h"
 #include "tracer/gain.h"
 #include "tracer/node.h"

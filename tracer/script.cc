@@ -4,8 +4,8 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "core/check.h"
-#include "core/device_memory.h"
 #include "core/infer.h"
+#include "core/memory/device_memory.h"
 #include "core/small_stack.h"
 #include "tracer/learning.h"
 #include "tracer/merge_segments.h"

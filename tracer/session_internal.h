@@ -3,9 +3,9 @@
 
 #include <chrono>
 
-#include "core/asymmetric_fence.h"
-#include "core/at_fork.h"
-#include "core/long_work.h"
+#include "core/threads/asymmetric_fence.h"
+#include "core/threads/at_fork.h"
+#include "core/threads/long_work.h"
 #include "tracer/session.h"
 #include "tracer/tags.h"
 

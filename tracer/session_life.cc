@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "core/config.h"
-#include "core/tls.h"
+#include "core/threads/tls.h"
 #include "tracer/session_internal.h"
 #include "tracer/trace.h"
 

@@ -7,7 +7,7 @@
 
 #include "absl/strings/numbers.h"
 #include "bindings/cli/files.h"
-#include "jit/npu_sim/lanes.h"
+#include "npu/lanes.h"
 
 namespace frazil::cli {
 namespace {

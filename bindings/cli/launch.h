@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bindings/cli/options.h"
-#include "jit/npu_sim/simulator.h"
+#include "npu/simulator.h"
 
 namespace frazil::cli {
 

@@ -5,11 +5,11 @@
 #include "bindings/cli/files.h"
 #include "bindings/cli/launch.h"
 #include "bindings/cli/options.h"
-#include "jit/npu_sim/asm.h"
-#include "jit/npu_sim/file.h"
-#include "jit/npu_sim/lint.h"
-#include "jit/npu_sim/manual.h"
-#include "jit/npu_sim/report.h"
+#include "npu/asm.h"
+#include "npu/file.h"
+#include "npu/lint.h"
+#include "npu/manual.h"
+#include "npu/report.h"
 
 namespace frazil::cli {
 namespace {

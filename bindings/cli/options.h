@@ -9,7 +9,7 @@
 
 #include "absl/types/span.h"
 #include "core/status.h"
-#include "jit/npu_sim/simulator.h"
+#include "npu/simulator.h"
 
 namespace frazil::cli {
 

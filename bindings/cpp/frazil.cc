@@ -1,8 +1,8 @@
 #include "bindings/cpp/frazil.h"
 
-#include "core/device_memory.h"
-#include "jit/runtime/register.h"
-#include "jit/runtime/switches.h"
+#include "core/memory/device_memory.h"
+#include "jit/register.h"
+#include "jit/switches.h"
 
 namespace frazil {
 

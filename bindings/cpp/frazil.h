@@ -20,9 +20,9 @@
 #include "bindings/cpp/promised.h"
 #include "bindings/cpp/structure.h"
 #include "core/by_class.h"
-#include "core/file.h"
 #include "core/functions/composites.h"
-#include "core/parallel.h"
+#include "core/functions/file.h"
+#include "core/threads/parallel.h"
 #include "tracer/trace.h"
 
 #pragma GCC visibility push(default)

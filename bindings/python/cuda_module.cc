@@ -4,7 +4,7 @@
 #include "bindings/python/movement.h"
 #include "jit/cuda/compiler.h"
 #include "jit/cuda/device.h"
-#include "jit/runtime/cuda/generic.h"
+#include "jit/run/cuda/generic.h"
 
 namespace frazil::python {
 namespace {

@@ -6,8 +6,8 @@
 #include "bindings/python/dtype_type.h"
 #include "bindings/python/import.h"
 #include "core/apply.h"
-#include "core/device_memory.h"
-#include "core/long_work.h"
+#include "core/memory/device_memory.h"
+#include "core/threads/long_work.h"
 
 namespace frazil::python {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "bindings/python/py.h"
-#include "core/long_work.h"
+#include "core/threads/long_work.h"
 
 namespace frazil::python {
 namespace {

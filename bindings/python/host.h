@@ -1,6 +1,6 @@
-// Python as the host of long work (core/long_work.h): the GIL and the interpreter's signals.
-// Called when the module starts and by Raise. Invariant: what a signal handler raised is kept until
-// the status of the interrupted work arrives at the bindings.
+// Python as the host of long work (core/threads/long_work.h): the GIL and the interpreter's
+// signals. Called when the module starts and by Raise. Invariant: what a signal handler raised is
+// kept until the status of the interrupted work arrives at the bindings.
 #pragma once
 
 namespace frazil::python {

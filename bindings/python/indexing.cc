@@ -7,7 +7,7 @@
 #include "bindings/python/lost_write.h"
 #include "bindings/python/sequence.h"
 #include "core/functions/composites.h"
-#include "jit/runtime/eager.h"
+#include "jit/eager/eager.h"
 
 namespace frazil::python {
 namespace {

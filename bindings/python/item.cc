@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "core/apply.h"
-#include "core/device_memory.h"
+#include "core/memory/device_memory.h"
 
 namespace frazil::python {
 namespace {

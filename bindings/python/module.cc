@@ -13,7 +13,7 @@
 #include "bindings/python/module_type.h"
 #include "bindings/python/table_module.h"
 #include "bindings/python/tensor_type.h"
-#include "jit/runtime/register.h"
+#include "jit/register.h"
 
 namespace frazil::python {
 namespace {

@@ -2,8 +2,8 @@
 #include "bindings/python/convert.h"
 #include "bindings/python/functions.h"
 #include "bindings/python/movement.h"
-#include "core/transfers.h"
-#include "jit/runtime/npu/account.h"
+#include "core/memory/transfers.h"
+#include "jit/run/npu/account.h"
 
 namespace frazil::python {
 namespace {

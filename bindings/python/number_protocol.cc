@@ -6,7 +6,7 @@
 #include "bindings/python/convert.h"
 #include "bindings/python/item.h"
 #include "core/functions/composites.h"
-#include "jit/runtime/eager.h"
+#include "jit/eager/eager.h"
 
 namespace frazil::python {
 namespace {

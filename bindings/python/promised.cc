@@ -5,7 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "bindings/python/module_type.h"
-#include "core/long_work.h"
+#include "core/threads/long_work.h"
 #include "tracer/recording.h"
 
 namespace frazil::python {

@@ -8,7 +8,7 @@
 
 #include "bindings/python/errors.h"
 #include "core/tensor.h"
-#include "core/tls.h"
+#include "core/threads/tls.h"
 #include "tracer/learning.h"
 
 namespace frazil::python {

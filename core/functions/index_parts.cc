@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/check.h"
-#include "core/device_memory.h"
+#include "core/memory/device_memory.h"
 
 namespace frazil::ops {
 namespace {

@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "core/check.h"
-#include "core/device_memory.h"
 #include "core/functions/composite.h"
 #include "core/infer.h"
+#include "core/memory/device_memory.h"
 
 namespace frazil::ops {
 namespace {

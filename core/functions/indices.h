@@ -39,7 +39,7 @@ Tensor PutAt(const Tensor& x, const Tensor& positions, const Tensor& updates, in
 // for each axis. Reads how many there are.
 Tensor TruePositions(const Tensor& mask, bool split);
 
-// Ops of this thread do not write over the content that is replaced (jit/runtime/eager.h).
+// Ops of this thread do not write over the content that is replaced (jit/eager/eager.h).
 class KeepsContent {
  public:
   KeepsContent() : spent_(std::exchange(State().spent, nullptr)) {}

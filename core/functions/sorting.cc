@@ -3,8 +3,8 @@
 #include <cstring>
 #include <vector>
 
-#include "core/device_memory.h"
 #include "core/functions/composites.h"
+#include "core/memory/device_memory.h"
 
 namespace frazil::ops {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/at_fork.h"
 #include "core/check.h"
 #include "core/str.h"
+#include "core/threads/at_fork.h"
 
 namespace frazil::cuda {
 namespace {

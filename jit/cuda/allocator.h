@@ -8,7 +8,7 @@
 #include <set>
 
 #include "absl/synchronization/mutex.h"
-#include "core/storage.h"
+#include "core/memory/storage.h"
 #include "jit/cuda/libraries.h"
 
 namespace frazil::cuda {

@@ -10,9 +10,9 @@
 #include <thread>
 #include <unordered_map>
 
-#include "core/at_fork.h"
-#include "core/parallel.h"
 #include "core/str.h"
+#include "core/threads/at_fork.h"
+#include "core/threads/parallel.h"
 #include "jit/cuda/image_cache.h"
 
 namespace frazil::cuda {

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <mutex>
 
-#include "core/at_fork.h"
 #include "core/config.h"
 #include "core/str.h"
+#include "core/threads/at_fork.h"
 
 namespace frazil::cuda {
 namespace {

@@ -1,5 +1,5 @@
 // One NVIDIA GPU: its context, the stream frazil's work is ordered on, memory, copies, launches.
-// Called by the steps of plans (jit/runtime/cuda) and the bindings. Invariants: all work of a
+// Called by the steps of plans (jit/run/cuda) and the bindings. Invariants: all work of a
 // device that touches tensors is ordered on stream() (other streams are joined to it by events), so
 // a block of memory may be given to a new owner as soon as the host lets go of the old one; what
 // the device does wrong later is an error of the next call that waits, and names the launches since
@@ -13,7 +13,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
-#include "core/storage.h"
+#include "core/memory/storage.h"
 #include "jit/cuda/allocator.h"
 #include "jit/cuda/libraries.h"
 #include "jit/cuda/staging.h"

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/private_files.h"
+#include "core/disk/private_files.h"
 #include "core/str.h"
 
 namespace frazil::cuda {

@@ -1,5 +1,5 @@
 // One product of matrices by cuBLASLt, prepared: descriptor, layouts, algorithm. Made and called by
-// the products of plans (jit/runtime/cuda). Invariants: the algorithm is the heuristic's first for
+// the products of plans (jit/run/cuda). Invariants: the algorithm is the heuristic's first for
 // dense operands that are aligned to 16 bytes and a workspace of a fixed size, so it depends on the
 // device, the types, the shape and which operands lie transposed, never on other strides or
 // addresses; calls of one device share one workspace, in stream order.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/at_fork.h"
+#include "core/threads/at_fork.h"
 
 namespace frazil::cuda {
 namespace {

@@ -1,5 +1,5 @@
 // Graphs and groupings as bytes that mean the same in every process of one build: keys and values
-// of what is kept on disk. Called by jit/runtime/compile. Invariant: Unpack of what Pack wrote
+// of what is kept on disk. Called by jit/plan/compile. Invariant: Unpack of what Pack wrote
 // gives an equal graph; of any other bytes a graph whose ids, types and ops are in range, or
 // nothing.
 #pragma once

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/device_memory.h"
+#include "core/memory/device_memory.h"
 #include "jit/graph/space.h"
 
 namespace frazil::jit {

@@ -1,7 +1,7 @@
 #include "kernels/conv/conv.h"
 
 #include "core/caches.h"
-#include "core/long_work.h"
+#include "core/threads/long_work.h"
 #include "kernels/conv/dense.h"
 #include "kernels/conv/lines.h"
 

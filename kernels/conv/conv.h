@@ -1,5 +1,5 @@
 // Convolution over two axes on the CPU, for every numeric dtype, as a matrix product that is never
-// laid out in memory. Called by the library steps of plans (jit/runtime/convolution.cc).
+// laid out in memory. Called by the library steps of plans (jit/library/convolution.cc).
 // Invariant: the bits of a matrix product (kernels/gemm/gemm.h) whose one operand holds the
 // patches: row (n, y, x) is the window that belongs to an output position, in the order (kernel
 // row, kernel column, channel), and reads +0 outside the image.

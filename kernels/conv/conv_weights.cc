@@ -3,8 +3,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/fp_mode.h"
-#include "core/long_work.h"
+#include "core/threads/fp_mode.h"
+#include "core/threads/long_work.h"
 #include "kernels/conv/conv.h"
 #include "kernels/conv/dense.h"
 #include "kernels/conv/padded.h"

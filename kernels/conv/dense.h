@@ -2,7 +2,7 @@
 // Called by kernels/conv/*.cc. Invariant: exact copies; an operand that lies well is not copied.
 #pragma once
 
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
 #include "kernels/conv/patches.h"
 #include "kernels/gemm/pack.h"
 #include "kernels/gemm/scratch.h"

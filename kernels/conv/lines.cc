@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/fp_mode.h"
-#include "core/long_work.h"
-#include "core/parallel.h"
+#include "core/threads/fp_mode.h"
+#include "core/threads/long_work.h"
+#include "core/threads/parallel.h"
 #include "kernels/conv/padded.h"
 #include "kernels/conv/patches.h"
 #include "kernels/conv/run_tiles.h"

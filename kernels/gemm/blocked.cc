@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "core/caches.h"
-#include "core/long_work.h"
+#include "core/threads/long_work.h"
 #include "kernels/gemm/codegen.h"
 #include "kernels/gemm/pack.h"
 #include "kernels/gemm/resident.h"

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <mutex>
 
-#include "core/at_fork.h"
 #include "core/check.h"
+#include "core/threads/at_fork.h"
 #include "kernels/gemm/assemble.h"
 
 namespace frazil::gemm {

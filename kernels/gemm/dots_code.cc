@@ -6,8 +6,8 @@
 #include <mutex>
 #include <utility>
 
-#include "core/at_fork.h"
 #include "core/check.h"
+#include "core/threads/at_fork.h"
 #include "kernels/gemm/assemble.h"
 #include "kernels/gemm/codegen.h"
 

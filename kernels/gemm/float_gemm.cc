@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/long_work.h"
+#include "core/threads/long_work.h"
 #include "kernels/gemm/blocked.h"
 #include "kernels/gemm/codegen.h"
 #include "kernels/gemm/convert.h"

@@ -75,8 +75,8 @@ using ParallelRun = absl::FunctionRef<void(int64_t count, absl::FunctionRef<void
 // Spreads the work over `threads` threads by calls of `run` (none where it is too small to share).
 void GemmParallel(const GemmArgs& args, int threads, ParallelRun run, Isa isa = Isa::kBest);
 
-// A ParallelRun on the project's own pool (core/parallel.h). A thread takes one at a time: they are
-// few and long, and two at once may leave a thread with half as much again as another.
+// A ParallelRun on the project's own pool (core/threads/parallel.h). A thread takes one at a time:
+// they are few and long, and two at once may leave a thread with half as much again as another.
 void OneByOne(int64_t count, absl::FunctionRef<void(int64_t)> body);
 
 // GemmParallel on that pool. Inside a pool's body it stays on one

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "core/long_work.h"
+#include "core/threads/long_work.h"
 #include "kernels/gemm/scratch.h"
 
 namespace frazil::gemm {

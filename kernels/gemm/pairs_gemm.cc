@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/fp_mode.h"
-#include "core/long_work.h"
+#include "core/threads/fp_mode.h"
+#include "core/threads/long_work.h"
 #include "kernels/gemm/blocked.h"
 #include "kernels/gemm/pairs_rule.h"
 #include "kernels/gemm/scratch.h"

@@ -9,7 +9,7 @@
 
 #include "core/caches.h"
 #include "core/ceil_div.h"
-#include "core/long_work.h"
+#include "core/threads/long_work.h"
 #include "kernels/gemm/codegen.h"
 #include "kernels/gemm/pack.h"
 #include "kernels/gemm/scratch.h"

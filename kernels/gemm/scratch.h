@@ -11,7 +11,7 @@
 #include <memory>
 #include <new>
 
-#include "core/long_work.h"
+#include "core/threads/long_work.h"
 
 namespace frazil::gemm {
 

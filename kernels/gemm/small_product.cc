@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
-#include "core/long_work.h"
+#include "core/threads/long_work.h"
 #include "kernels/gemm/float_gemm.h"
 
 namespace frazil::gemm {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "core/tls.h"
+#include "core/threads/tls.h"
 #include "kernels/gemm/codegen.h"
 #include "kernels/gemm/dots_code.h"
 #include "kernels/gemm/gemm.h"

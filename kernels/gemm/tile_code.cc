@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <mutex>
 
-#include "core/at_fork.h"
-#include "core/long_work.h"
+#include "core/threads/at_fork.h"
+#include "core/threads/long_work.h"
 #include "kernels/gemm/assemble.h"
 
 namespace frazil::gemm {

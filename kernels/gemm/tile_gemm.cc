@@ -5,7 +5,7 @@
 #include "core/caches.h"
 #include "core/ceil_div.h"
 #include "core/cpu.h"
-#include "core/long_work.h"
+#include "core/threads/long_work.h"
 #include "kernels/gemm/scratch.h"
 #include "kernels/gemm/tile_code.h"
 #include "kernels/gemm/words.h"

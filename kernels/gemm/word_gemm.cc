@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/long_work.h"
+#include "core/threads/long_work.h"
 #include "kernels/gemm/blocked.h"
 #include "kernels/gemm/scratch.h"
 #include "kernels/gemm/tile_gemm.h"

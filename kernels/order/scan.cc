@@ -7,7 +7,7 @@
 
 #include "core/cost.h"
 #include "core/cpu.h"
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
 
 #define FZ_AVX2 __attribute__((target("avx2")))
 

@@ -1,4 +1,4 @@
-// Running sums and products along an axis. Called by jit/runtime/library.cc. Invariant: the rule of
+// Running sums and products along an axis. Called by jit/library/library.cc. Invariant: the rule of
 // core/SEMANTICS.md (blocks of 64, in rounds), for any number of threads and any instruction set;
 // integers wrap, 16-bit floats compute in float32 and round once.
 #pragma once

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/cpu.h"
-#include "core/parallel.h"
-#include "core/storage.h"
+#include "core/memory/storage.h"
+#include "core/threads/parallel.h"
 #include "kernels/order/keys.h"
 #include "kernels/order/sort_keys.h"
 

@@ -1,4 +1,4 @@
-// Order along rows. Called by jit/runtime/library.cc. Invariant: stable, -0 equals +0, NaN last in
+// Order along rows. Called by jit/library/library.cc. Invariant: stable, -0 equals +0, NaN last in
 // either direction; the same result for any number of threads and any instruction set.
 #pragma once
 

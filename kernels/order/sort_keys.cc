@@ -8,7 +8,7 @@
 
 #include "core/config.h"
 #include "core/cpu.h"
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
 // GCC's intrinsics leave on purpose undefined what it then warns of.
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"

@@ -1,5 +1,5 @@
 // Ids of builds: files that were loaded have different ones, and code in no file has none.
-#include "core/build_id.h"
+#include "core/disk/build_id.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The file of what is kept for the next process: what was added is found, by several processes at
 // once, and nothing else ever is.
-#include "core/disk_table.h"
+#include "core/disk/disk_table.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include <random>
 #include <thread>
 
-#include "core/disk_cache.h"
+#include "core/disk/disk_cache.h"
 #include "core/settings.h"
 #include "core/str.h"
 

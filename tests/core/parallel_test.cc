@@ -1,5 +1,5 @@
 // The worker pool: coverage of ranges, nesting, changing its size, many callers, fork.
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
 
 #include <gtest/gtest.h>
 #include <linux/membarrier.h>
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/asymmetric_fence.h"
+#include "core/threads/asymmetric_fence.h"
 
 namespace frazil {
 namespace {

@@ -1,5 +1,5 @@
 // Pins: what is pinned outlives its Garbage, in this thread and in others.
-#include "core/pin.h"
+#include "core/memory/pin.h"
 
 #include <optional>
 #include <thread>

@@ -6,8 +6,8 @@
 
 #include "bindings/cpp/frazil.h"
 #include "gtest/gtest.h"
-#include "jit/runtime/eager.h"
-#include "jit/runtime/kernel_cache.h"
+#include "jit/cache/kernel_cache.h"
+#include "jit/eager/eager.h"
 #include "tests/cpp/limit.h"
 
 namespace fz = frazil;

@@ -8,10 +8,10 @@
 #include <thread>
 
 #include "bindings/cpp/frazil.h"
-#include "core/long_work.h"
-#include "core/parallel.h"
+#include "core/threads/long_work.h"
+#include "core/threads/parallel.h"
 #include "gtest/gtest.h"
-#include "jit/runtime/kernel_cache.h"
+#include "jit/cache/kernel_cache.h"
 #include "tests/cpp/limit.h"
 
 namespace fz = frazil;

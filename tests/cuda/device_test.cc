@@ -7,7 +7,7 @@
 #include <numeric>
 #include <thread>
 
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
 #include "gtest/gtest.h"
 #include "jit/cuda/compiler.h"
 #include "tests/cuda/on_fakes.h"

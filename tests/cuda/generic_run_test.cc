@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "core/functions/composites.h"
-#include "jit/runtime/compile.h"
-#include "jit/runtime/cuda/generic.h"
+#include "jit/plan/compile.h"
+#include "jit/run/cuda/generic.h"
 #include "tests/cuda/on_gpu.h"
 
 namespace frazil {

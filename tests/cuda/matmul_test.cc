@@ -2,7 +2,7 @@
 // bits) and frazil's own kernel.
 #include "core/str.h"
 #include "jit/graph/graph.h"
-#include "jit/runtime/compile.h"
+#include "jit/plan/compile.h"
 #include "tests/cuda/on_gpu.h"
 
 namespace frazil {

@@ -9,9 +9,9 @@
 #include <random>
 
 #include "core/apply.h"
-#include "core/device_memory.h"
 #include "core/functions/ops.h"
-#include "jit/runtime/register.h"
+#include "core/memory/device_memory.h"
+#include "jit/register.h"
 #include "tests/cuda/on_fakes.h"
 
 namespace frazil {

@@ -1,13 +1,13 @@
 // Steps of plans on a GPU, launched one by one and as graphs: the same values, whatever fails.
-#include "jit/runtime/stretch.h"
+#include "jit/run/stretch.h"
 
 #include <cstring>
 #include <thread>
 
-#include "core/device_memory.h"
+#include "core/memory/device_memory.h"
 #include "jit/cuda/device.h"
-#include "jit/runtime/compile.h"
-#include "jit/runtime/register.h"
+#include "jit/plan/compile.h"
+#include "jit/register.h"
 #include "tests/cuda/on_fakes.h"
 
 namespace frazil::jit {

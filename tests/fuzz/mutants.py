@@ -9,9 +9,9 @@ DEFERRED = "tracer/deferred*.cc"
 RECORDING = "tracer/recording*.cc"
 KEYS = "tracer/promise*.cc"
 SCRIPT = "tracer/script*.cc"
-SEGMENT = "jit/runtime/segment*.cc"
-BUILDER = "jit/runtime/plan_builder*.cc"
-PLAN = "jit/runtime/plan*.cc"
+SEGMENT = "jit/segment*.cc"
+BUILDER = "jit/plan/plan_builder*.cc"
+PLAN = "jit/run/plan*.cc"
 FOLD = "jit/graph/passes/fold*.cc"
 REWRITES = "jit/graph/passes/rewrites.def"
 CONDITIONS = "jit/graph/passes/conditions*.cc"
@@ -21,12 +21,12 @@ LOWER = "jit/lower/lower*.cc"
 FUSE = "jit/graph/fuse*.cc"
 SPACE = "jit/graph/space*.cc"
 MAKER = "jit/lower/maker*.cc"
-IN_PLACE = "jit/runtime/in_place*.cc"
+IN_PLACE = "jit/plan/in_place*.cc"
 NEST = "bindings/python/nest*.cc"
 MODULE = "bindings/python/module_type*.cc"
 RESULT = "bindings/python/result*.cc"
 SAME = "tracer/same_path*.cc"
-MEMORY = "jit/runtime/memory_plan*.cc"
+MEMORY = "jit/plan/memory_plan*.cc"
 
 # Guards of replay by validation.
 GUARDS = [
@@ -70,7 +70,7 @@ REPLAY = [
     (BUILDER, "program_.result_slot(m.result), offset}", "program_.result_slot(m.result), 0}"),
     (BUILDER, "arena_offset_[home] + offset", "arena_offset_[home]"),
     (PLAN, "value.holders() != 1 || storage->holders() != 1", "false"),
-    ("jit/runtime/stretch*.cc", "push_back(input >= 0 ? inputs[input]->imm",
+    ("jit/run/stretch*.cc", "push_back(input >= 0 ? inputs[input]->imm",
      "push_back(input >= 0 ? inputs[0]->imm"),
 ]  # fmt: skip
 

@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "core/apply.h"
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
 #include "gtest/gtest.h"
-#include "jit/runtime/register.h"
+#include "jit/register.h"
 #include "tests/jit/attention_reference.h"
 #include "tests/jit/graph_gen.h"
 

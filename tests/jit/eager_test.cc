@@ -1,12 +1,12 @@
 // The eager door: ops through Apply, views, reuse of memory, the cache shared by threads.
-#include "jit/runtime/eager.h"
+#include "jit/eager/eager.h"
 
 #include <cstring>
 #include <thread>
 
 #include "core/apply.h"
 #include "gtest/gtest.h"
-#include "jit/runtime/register.h"
+#include "jit/register.h"
 
 namespace frazil::jit {
 namespace {

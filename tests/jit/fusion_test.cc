@@ -2,7 +2,7 @@
 // groups that read the same data, what does not pay. Every plan's bits are those of running op by
 // op, on one thread and on several.
 #include "absl/strings/str_replace.h"
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
 #include "jit/graph/duplicate.h"
 #include "jit/graph/order.h"
 #include "jit/graph/recompute.h"

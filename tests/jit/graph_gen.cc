@@ -7,8 +7,8 @@
 
 #include "core/check.h"
 #include "core/str.h"
-#include "jit/runtime/eager.h"
-#include "jit/runtime/plan_impl.h"
+#include "jit/eager/eager.h"
+#include "jit/run/plan_impl.h"
 
 namespace frazil::jit {
 namespace {

@@ -1,5 +1,5 @@
 // The kernel cache (one compilation a key, bounds, eviction) and launches split among threads.
-#include "jit/runtime/kernel_cache.h"
+#include "jit/cache/kernel_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 #include <thread>
 #include <vector>
 
-#include "core/parallel.h"
 #include "core/settings.h"
+#include "core/threads/parallel.h"
 #include "jit/kir/builder.h"
-#include "jit/runtime/launch.h"
+#include "jit/run/launch.h"
 
 namespace frazil::jit {
 namespace {

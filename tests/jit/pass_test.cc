@@ -12,7 +12,7 @@
 #include "jit/graph/groups.h"
 #include "jit/graph/passes/passes.h"
 #include "jit/graph/recompute.h"
-#include "jit/runtime/plan.h"
+#include "jit/run/plan.h"
 #include "tests/jit/graph_gen.h"
 
 namespace frazil::jit {

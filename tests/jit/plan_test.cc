@@ -1,6 +1,6 @@
 // Plans: memory planning, random graphs against running op by op, reuse of memory, what is shared
 // with inputs.
-#include "jit/runtime/plan.h"
+#include "jit/run/plan.h"
 
 #include <cmath>
 #include <cstring>
@@ -8,10 +8,10 @@
 #include "core/cost.h"
 #include "core/str.h"
 #include "gtest/gtest.h"
+#include "jit/eager/eager.h"
 #include "jit/graph/space.h"
-#include "jit/runtime/eager.h"
-#include "jit/runtime/memory_plan.h"
-#include "jit/runtime/plan_impl.h"
+#include "jit/plan/memory_plan.h"
+#include "jit/run/plan_impl.h"
 #include "tests/jit/graph_gen.h"
 #include "tests/jit/plan_testing.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "jit/runtime/compile.h"
+#include "jit/plan/compile.h"
 #include "tests/jit/graph_gen.h"
 
 namespace frazil::jit {

@@ -3,10 +3,10 @@
 // The thread sanitizer sees what compiled C++ does, so it says most with FRAZIL_JIT=interp.
 #include <thread>
 
-#include "core/parallel.h"
 #include "core/str.h"
-#include "jit/runtime/kernel_cache.h"
-#include "jit/runtime/launch.h"
+#include "core/threads/parallel.h"
+#include "jit/cache/kernel_cache.h"
+#include "jit/run/launch.h"
 #include "tests/jit/plan_testing.h"
 
 namespace frazil::jit {

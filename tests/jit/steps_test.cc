@@ -4,8 +4,8 @@
 #include "core/str.h"
 #include "gtest/gtest.h"
 #include "jit/graph/passes/passes.h"
-#include "jit/runtime/compile.h"
-#include "jit/runtime/plan.h"
+#include "jit/plan/compile.h"
+#include "jit/run/plan.h"
 #include "tests/jit/graph_gen.h"
 
 namespace frazil::jit {

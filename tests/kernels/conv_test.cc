@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
 #include "kernels/gemm/reference.h"
 #include "tests/kernels/values.h"
 

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "core/dtype.h"
-#include "core/long_work.h"
+#include "core/threads/long_work.h"
 #include "kernels/blas.h"
 #include "kernels/gemm/reference.h"
 #include "kernels/gemm/resident.h"

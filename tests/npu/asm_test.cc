@@ -1,5 +1,5 @@
 // Programs as text: the listing of the manual's example, errors, and there and back.
-#include "jit/npu_sim/asm.h"
+#include "npu/asm.h"
 
 #include <gtest/gtest.h>
 

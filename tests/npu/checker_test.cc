@@ -1,5 +1,5 @@
 // The checker: the example program passes and none of its mutants does; every conflict has a case.
-#include "jit/npu_sim/checker.h"
+#include "npu/checker.h"
 
 #include <fstream>
 #include <map>

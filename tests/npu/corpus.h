@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/dtype.h"
-#include "jit/npu_sim/simulator.h"
+#include "npu/simulator.h"
 
 namespace frazil::npu {
 

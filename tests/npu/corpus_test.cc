@@ -10,8 +10,8 @@
 #include <set>
 
 #include "core/str.h"
-#include "jit/npu_sim/asm.h"
-#include "jit/npu_sim/lint.h"
+#include "npu/asm.h"
+#include "npu/lint.h"
 #include "tests/npu/mutants.h"
 
 namespace frazil::npu {

@@ -1,14 +1,14 @@
 // The simulated NPU as a device of the process: faults reach the caller through plans, the account
 // tells what ran where, and another preset makes other programs.
-#include "jit/runtime/npu/device.h"
+#include "jit/run/npu/device.h"
 
 #include <gtest/gtest.h>
 
+#include "core/memory/transfers.h"
 #include "core/str.h"
-#include "core/transfers.h"
-#include "jit/npu_sim/asm.h"
-#include "jit/runtime/npu/account.h"
-#include "jit/runtime/plan.h"
+#include "jit/run/npu/account.h"
+#include "jit/run/plan.h"
+#include "npu/asm.h"
 #include "tests/jit/graph_gen.h"
 
 namespace frazil::jit {

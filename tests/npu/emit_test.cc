@@ -7,8 +7,8 @@
 #include "core/device.h"
 #include "jit/emit/interp/interp.h"
 #include "jit/emit/npu/body_info.h"
-#include "jit/npu_sim/asm.h"
-#include "jit/npu_sim/simulator.h"
+#include "npu/asm.h"
+#include "npu/simulator.h"
 #include "tests/jit/kernel_gen.h"
 #include "tests/jit/op_cases.h"
 

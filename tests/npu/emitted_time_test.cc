@@ -4,7 +4,7 @@
 
 #include "core/str.h"
 #include "jit/emit/npu/emit.h"
-#include "jit/npu_sim/simulator.h"
+#include "npu/simulator.h"
 
 namespace frazil::npu {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 #include <sstream>
 
-#include "jit/npu_sim/machine.h"
+#include "npu/machine.h"
 #include "tests/npu/harness.h"
 
 namespace frazil::npu {

@@ -1,5 +1,5 @@
 // The text of faults, for people and as JSON.
-#include "jit/npu_sim/fault.h"
+#include "npu/fault.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // .snpu files: there and back, and every kind of damage.
-#include "jit/npu_sim/file.h"
+#include "npu/file.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "jit/npu_sim/asm.h"
+#include "npu/asm.h"
 #include "tests/npu/random_program.h"
 
 namespace frazil::npu {

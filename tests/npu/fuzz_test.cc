@@ -9,9 +9,9 @@
 #include <set>
 
 #include "core/str.h"
-#include "jit/npu_sim/asm.h"
-#include "jit/npu_sim/lint.h"
-#include "jit/npu_sim/simulator.h"
+#include "npu/asm.h"
+#include "npu/lint.h"
+#include "npu/simulator.h"
 #include "tests/npu/random_program.h"
 
 namespace frazil::npu {

@@ -7,9 +7,9 @@
 #include <random>
 
 #include "jit/emit/interp/interp.h"
-#include "jit/npu_sim/asm.h"
-#include "jit/npu_sim/simulator.h"
 #include "kernels/gemm/gemm.h"
+#include "npu/asm.h"
+#include "npu/simulator.h"
 
 namespace frazil::npu {
 namespace {

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "core/str.h"
-#include "jit/npu_sim/asm.h"
-#include "jit/npu_sim/machine.h"
-#include "jit/npu_sim/schedule.h"
-#include "jit/npu_sim/simulator.h"
+#include "npu/asm.h"
+#include "npu/machine.h"
+#include "npu/schedule.h"
+#include "npu/simulator.h"
 
 namespace frazil::npu {
 

@@ -1,12 +1,12 @@
 // The word of every instruction, both ways.
-#include "jit/npu_sim/isa.h"
+#include "npu/isa.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <set>
 
-#include "jit/npu_sim/asm.h"
+#include "npu/asm.h"
 #include "tests/npu/random_program.h"
 
 namespace frazil::npu {

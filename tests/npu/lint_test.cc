@@ -1,12 +1,12 @@
 // What Lint finds without running.
-#include "jit/npu_sim/lint.h"
+#include "npu/lint.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <sstream>
 
-#include "jit/npu_sim/asm.h"
+#include "npu/asm.h"
 #include "tests/npu/random_program.h"
 
 namespace frazil::npu {

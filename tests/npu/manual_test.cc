@@ -1,12 +1,12 @@
 // The manual in docs/ is the one that the table makes.
-#include "jit/npu_sim/manual.h"
+#include "npu/manual.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <sstream>
 
-#include "jit/npu_sim/fault.h"
+#include "npu/fault.h"
 
 namespace frazil::npu {
 namespace {

@@ -1,5 +1,5 @@
 // Moves, packing, the matrix unit and the drain against plain loops.
-#include "jit/npu_sim/matrix.h"
+#include "npu/matrix.h"
 
 #include <cmath>
 #include <random>

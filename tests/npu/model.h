@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "jit/npu_sim/issue.h"
+#include "npu/issue.h"
 
 namespace frazil::npu::model {
 

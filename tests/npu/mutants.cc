@@ -5,10 +5,10 @@
 
 #include "core/check.h"
 #include "core/str.h"
-#include "jit/npu_sim/access.h"
-#include "jit/npu_sim/asm.h"
-#include "jit/npu_sim/machine.h"
-#include "jit/npu_sim/schedule.h"
+#include "npu/access.h"
+#include "npu/asm.h"
+#include "npu/machine.h"
+#include "npu/schedule.h"
 
 namespace frazil::npu {
 namespace {

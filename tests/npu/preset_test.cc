@@ -1,4 +1,4 @@
-#include "jit/npu_sim/preset.h"
+#include "npu/preset.h"
 
 #include "gtest/gtest.h"
 
@@ -57,7 +57,7 @@ TEST(Preset, HashSeesEveryField) {
     EXPECT_NE(Hash(other), Hash(base)) << #key; \
     ++fields;                                   \
   }
-#include "jit/npu_sim/preset.def"
+#include "npu/preset.def"
 #undef NPU_FIELD
   EXPECT_GT(fields, 30);
   for (size_t i = 0; i < base.vector.size(); ++i) {

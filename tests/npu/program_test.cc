@@ -1,9 +1,9 @@
 // What Validate refuses, and where instructions come from.
-#include "jit/npu_sim/program.h"
+#include "npu/program.h"
 
 #include <gtest/gtest.h>
 
-#include "jit/npu_sim/asm.h"
+#include "npu/asm.h"
 
 namespace frazil::npu {
 namespace {

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "absl/container/flat_hash_set.h"
-#include "jit/npu_sim/checker.h"
-#include "jit/npu_sim/schedule.h"
+#include "npu/checker.h"
+#include "npu/schedule.h"
 #include "tests/npu/harness.h"
 
 namespace frazil::npu {

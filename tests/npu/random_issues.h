@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "jit/npu_sim/timing.h"
+#include "npu/timing.h"
 
 namespace frazil::npu {
 

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "jit/npu_sim/program.h"
+#include "npu/program.h"
 
 namespace frazil::npu {
 

@@ -1,11 +1,11 @@
-// The machine of jit/npu_sim/timing.h once more, stepped cycle by cycle: the measure of the event
+// The machine of npu/timing.h once more, stepped cycle by cycle: the measure of the event
 // model. Called by tests only. Invariant: shares no code with the model; costs are computed from
 // the specification with whole numbers, bytes are compared one by one, L2 is a list.
 #pragma once
 
 #include <vector>
 
-#include "jit/npu_sim/timing.h"
+#include "npu/timing.h"
 
 namespace frazil::npu {
 

@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "gtest/gtest.h"
-#include "jit/npu_sim/metrics.h"
-#include "jit/npu_sim/sector_cache.h"
+#include "npu/metrics.h"
+#include "npu/sector_cache.h"
 #include "tests/npu/random_issues.h"
 
 namespace frazil::npu {

@@ -1,6 +1,6 @@
 // Reports: fixed text (goldens/*.txt; FRAZIL_UPDATE_GOLDENS=1 writes them), and files that other
 // programs read.
-#include "jit/npu_sim/report.h"
+#include "npu/report.h"
 
 #include <cstdlib>
 #include <fstream>
@@ -9,10 +9,10 @@
 #include <sstream>
 
 #include "gtest/gtest.h"
-#include "jit/npu_sim/asm.h"
-#include "jit/npu_sim/live_bytes.h"
-#include "jit/npu_sim/metrics.h"
 #include "nlohmann/json.hpp"
+#include "npu/asm.h"
+#include "npu/live_bytes.h"
+#include "npu/metrics.h"
 #include "tests/npu/streams.h"
 
 namespace frazil::npu {

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "jit/npu_sim/timing.h"
+#include "npu/timing.h"
 
 namespace frazil::npu {
 

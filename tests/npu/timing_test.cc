@@ -1,9 +1,9 @@
 // The figures the cycle model was designed to give: profiles of the matrix unit, and how known
 // schedules of known kernels fare.
-#include "jit/npu_sim/timing.h"
+#include "npu/timing.h"
 
 #include "gtest/gtest.h"
-#include "jit/npu_sim/cost.h"
+#include "npu/cost.h"
 #include "tests/npu/streams.h"
 
 namespace frazil::npu {

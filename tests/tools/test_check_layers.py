@@ -18,6 +18,8 @@ def write(root, files):
         {"jit/emit/x86/a.cc": "#include <asmjit/x86.h>\n"},
         {"kernels/gemm/a.cc": "#include <asmjit/x86.h>\n"},
         {"bindings/python/a.cc": "#include <Python.h>\n"},
+        {"jit/kir/a.h": "", "jit/run/cuda/a.cc": '#include "jit/kir/a.h"\n'},
+        {"jit/eager/a.h": "", "jit/a.cc": '#include "jit/eager/a.h"\n'},
         {"jit/emit/cuda/a.cc": "void f() { cuLaunchKernel(); }\n"},
         {"core/a.cc": '// cuLaunchKernel(\nauto s = "cuLaunchKernel(";\nint cut(int);\n'},
         {"jit/b.h": "", "tests/core/a.cc": '#include "jit/b.h"\n#include <asmjit/x86.h>\n'},
@@ -34,6 +36,18 @@ def test_allowed(check_layers, tmp_path, files):
         (
             {"jit/b.h": "", "core/a.cc": '\n#include "jit/b.h"\n'},
             "core/a.cc:2: core may not include jit/b.h: jit comes after it.",
+        ),
+        (
+            {"jit/run/b.h": "", "jit/graph/a.cc": '#include "jit/run/b.h"\n'},
+            "jit/graph/a.cc:1: jit/graph may not include jit/run/b.h, which comes after it.",
+        ),
+        (
+            {"jit/b.h": "", "jit/eager/a.cc": '#include "jit/b.h"\n'},
+            "jit/eager/a.cc:1: jit/eager may not include jit/b.h, which comes after it.",
+        ),
+        (
+            {"jit/attic/a.cc": ""},
+            "jit/attic/a.cc:1: attic needs a place in ROOMS of tools/check_layers.py.",
         ),
         (
             {"core/a.cc": '#include "core/none.h"\n'},
@@ -57,7 +71,7 @@ def test_allowed(check_layers, tmp_path, files):
         ),
         (
             {"core/a.cc": "/* two\nlines */ void f() { cudaMalloc (); }\n"},
-            "core/a.cc:2: CUDA belongs under jit/cuda and jit/emit/cuda and jit/runtime/cuda and "
+            "core/a.cc:2: CUDA belongs under jit/cuda and jit/emit/cuda and jit/run/cuda and "
             "tests/cuda.",
         ),
     ],

@@ -1,5 +1,5 @@
 // A strided copy as CUDA C: operands that a library cannot read as they lie. Called by
-// jit/runtime/cuda. Invariant: the text stands on CudaPrelude(); bytes are copied as they are.
+// jit/run/cuda. Invariant: the text stands on CudaPrelude(); bytes are copied as they are.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // One text that runs every kernel: an interpreter of legal kernel IR in CUDA C. Called by
-// jit/runtime/cuda for kernels whose own text is not compiled yet. Invariant: the bits are those of
+// jit/run/cuda for kernels whose own text is not compiled yet. Invariant: the bits are those of
 // the kernel's own text, for the arithmetic is printed by the same functions.
 //
 // A program is the kernel's body as records of one size, executed one after another by every

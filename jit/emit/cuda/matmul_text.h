@@ -1,5 +1,5 @@
 // The product of matrices as CUDA C: the rule of kernels/gemm/gemm.h, so with the CPU's bits.
-// Called by the products of jit/runtime/cuda. Invariants: the text stands on CudaPrelude() and
+// Called by the products of jit/run/cuda. Invariants: the text stands on CudaPrelude() and
 // compiles for the host as well; which tile is chosen changes nothing in the result.
 #pragma once
 

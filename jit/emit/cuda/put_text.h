@@ -1,5 +1,5 @@
 // The updates of `put` as CUDA C: kernels/put.h's semantics, so the CPU's bits. Called by the puts
-// of jit/runtime/cuda. Invariants: the text stands on CudaPrelude() and compiles for the host as
+// of jit/run/cuda. Invariants: the text stands on CudaPrelude() and compiles for the host as
 // well; an element of the result is written by one thread, in ascending order of the updates, so
 // nothing is left to chance and no atomic is needed.
 #pragma once

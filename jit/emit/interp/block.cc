@@ -1,7 +1,7 @@
 #include "jit/emit/interp/block.h"
 
-#include "jit/kir/semantics.h"
 #include "kernels/fn_tables.h"
+#include "kernels/semantics.h"
 
 namespace frazil::jit::interp {
 namespace {

@@ -1,6 +1,6 @@
 // The inner loops of the interpreter: one instruction over the elements of one block. Called by
 // interp.cc. Invariant: no knowledge of the kernel, only of types and arrays; the arithmetic is
-// jit/kir/semantics.h.
+// kernels/semantics.h.
 #pragma once
 
 #include <cstring>

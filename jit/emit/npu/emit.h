@@ -1,12 +1,12 @@
 // The NPU emitter: a kernel of the kernel IR on concrete extents and strides becomes a program for
-// the simulated NPU. Called by the device (jit/runtime/npu) and the command line. Invariant: the
+// the simulated NPU. Called by the device (jit/run/npu) and the command line. Invariant: the
 // program's results are the bits of the interpreter on the same kernel; a program that faults is a
 // bug of this folder.
 #pragma once
 
 #include "jit/kir/kir.h"
-#include "jit/npu_sim/preset.h"
-#include "jit/npu_sim/program.h"
+#include "npu/preset.h"
+#include "npu/program.h"
 
 namespace frazil::npu {
 

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "jit/npu_sim/simulator.h"
+#include "npu/simulator.h"
 
 namespace frazil::npu {
 

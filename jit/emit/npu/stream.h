@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "jit/npu_sim/access.h"
-#include "jit/npu_sim/preset.h"
-#include "jit/npu_sim/program.h"
+#include "npu/access.h"
+#include "npu/preset.h"
+#include "npu/program.h"
 
 namespace frazil::npu {
 

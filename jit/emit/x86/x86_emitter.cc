@@ -11,11 +11,11 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "core/at_fork.h"
-#include "core/build_id.h"
 #include "core/config.h"
 #include "core/cpu.h"
+#include "core/disk/build_id.h"
 #include "core/str.h"
+#include "core/threads/at_fork.h"
 #include "jit/emit/x86/codegen.h"
 #include "jit/kir/tighten.h"
 

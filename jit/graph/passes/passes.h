@@ -1,4 +1,4 @@
-// The graph passes: named rewrites that keep every bit. Called by Compile (jit/runtime/compile.cc)
+// The graph passes: named rewrites that keep every bit. Called by Compile (jit/plan/compile.cc)
 // and by tests. Invariant: a pass keeps the number and order of inputs and outputs and each
 // output's dtype, device and layout; running the graph before and after gives the same bits for all
 // data.

@@ -1,0 +1,45 @@
+#include "core/memory/device_memory.h"
+
+#include <cstring>
+
+#include "core/apply.h"
+#include "core/check.h"
+#include "core/threads/long_work.h"
+
+namespace frazil {
+
+StatusOr<StorageRef> AllocateElsewhere(Device device, size_t bytes) {
+  FZ_CHECK(GlobalRuntime().devices);
+  return GlobalRuntime().devices->Allocate(device, bytes);
+}
+
+Status CopyBytes(Device to_device, char* to, Device from_device, const char* from, size_t bytes) {
+  if (CpuAddresses(to_device) && CpuAddresses(from_device)) {
+    std::memcpy(to, from, bytes);
+    return absl::OkStatus();
+  }
+  FZ_CHECK(GlobalRuntime().devices);
+  return GlobalRuntime().devices->Copy(to_device, to, from_device, from, bytes);
+}
+
+StatusOr<ValueRef> OnHost(const Value& value) {
+  if (__builtin_expect(CpuAddresses(value.device), 1))
+    return ValueRef::Share(const_cast<Value*>(&value));
+  // While the device is waited for, another thread may let go of the value.
+  const ValueRef held = ValueRef::Share(const_cast<Value*>(&value));
+  const HostUnlocked unlocked;
+  const Layout& layout = *value.layout;
+  const int64_t size = SizeOf(value.dtype);
+  // The bytes that the elements lie in, from the lowest to the highest.
+  int64_t low = 0, high = layout.size > 0 ? size : 0;
+  for (int i = 0; i < layout.rank && layout.size > 0; ++i) {
+    const int64_t reach = layout.strides_[i] * (layout.extents[i] - 1) * size;
+    (reach < 0 ? low : high) += reach;
+  }
+  FZ_ASSIGN_OR_RETURN(StorageRef storage, Allocate(size_t(high - low)));
+  char* const base = storage->data;
+  FZ_RETURN_IF_ERROR(CopyBytes(Device(), base, value.device, value.data + low, size_t(high - low)));
+  return Value::Make(value.dtype, Device(), &layout, std::move(storage), base - low);
+}
+
+}  // namespace frazil

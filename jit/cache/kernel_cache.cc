@@ -1,0 +1,277 @@
+#include "jit/cache/kernel_cache.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <list>
+#include <mutex>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "core/config.h"
+#include "core/str.h"
+#include "core/threads/at_fork.h"
+#include "jit/cache/bound.h"
+#include "jit/cache/disk_store.h"
+#include "jit/emit/interp/interp.h"
+#include "jit/emit/x86/x86_emitter.h"
+#include "tracer/bounds.h"
+
+namespace frazil::jit {
+namespace {
+
+constexpr Bound kBound{Setting::k_kernel_entries, Setting::k_kernel_bytes,
+                       tracer::Cause::kEvictedKernels, "kernels"};
+
+void (*g_let_go)() = nullptr;
+
+// The tiers, fastest first; null where this machine or a switch has none.
+struct Tiers {
+  std::unique_ptr<Emitter> x86, interpreter = NewInterpreter();
+
+  Tiers() {
+    if (GetConfig().jit == "interp") return;
+    std::optional<Isa> isa = X86Emitter::Detect();
+    if (isa && GetConfig().isa == "avx2") isa = Isa::kAvx2;
+    if (isa && X86Emitter::Supported(*isa)) x86 = std::make_unique<X86Emitter>(*isa);
+  }
+};
+
+const Tiers& GetTiers() {
+  static const Tiers* tiers = new Tiers;
+  return *tiers;
+}
+
+// For FRAZIL_KERNELS: processes that write the same kernel write the same file.
+void WriteKernel(const kir::Kernel& kernel) {
+  const std::string file = StrCat(absl::Hex(kir::ContentHash(kernel), absl::kZeroPad16), ".kir");
+  std::ofstream(StrCat(GetConfig().kernels, "/", kernel.name, "-", file)) << kir::Print(kernel);
+}
+
+// A kernel being compiled or compiled. The first thread to lock an empty one compiles.
+struct Entry {
+  absl::Mutex mutex;
+  bool done ABSL_GUARDED_BY(mutex) = false;
+  Status status ABSL_GUARDED_BY(mutex);
+  std::shared_ptr<const Compiled> code;  // written once, before `ready`
+  int64_t bytes = 0;                     // guarded by the cache
+
+  std::atomic<bool> ready{false};  // done: `code` no longer changes
+
+  // Someone has its code. Who waits for it or compiles it holds the entry.
+  bool code_held() const { return !ready.load(std::memory_order_acquire) || code.use_count() > 1; }
+};
+
+class KernelCache {
+ public:
+  KernelCache() { HoldAcrossFork(ForkOrder::kCaches, &mutex_); }
+
+  StatusOr<std::shared_ptr<const Compiled>> Get(const kir::Kernel& kernel, bool* compiled) {
+    if (compiled) *compiled = false;
+    const std::string key = kir::ContentKey(kernel);
+    const std::shared_ptr<Entry> entry = Find(key);
+    Made made = Made::kBefore;
+    StatusOr<std::shared_ptr<const Compiled>> code = nullptr;
+    {
+      const ForkGuard guard;
+      absl::MutexLock lock(&entry->mutex);
+      if (!entry->done) made = Make(kernel, key, entry.get());
+      code = entry->code;
+      if (!entry->status.ok()) code = entry->status;
+    }
+    if (compiled) *compiled = made == Made::kCompiled;
+    if (made != Made::kBefore) {
+      Account(key, entry, code);
+    } else {
+      hits_.fetch_add(1, std::memory_order_relaxed);
+    }
+    return code;
+  }
+
+  KernelCacheStats Stats() {
+    absl::MutexLock lock(&mutex_);
+    return {compiles_.load(),
+            hits_.load(),
+            interpreted_.load(),
+            nanoseconds_.load() / 1000,
+            loaded_.load(),
+            int64_t(order_.size()),
+            bytes_,
+            history_.evictions()};
+  }
+
+  void Clear() {
+    absl::MutexLock lock(&mutex_);
+    index_.clear();
+    order_.clear();
+    bytes_ = 0;
+  }
+
+  // Down to the bounds. What plans hold is freed only with them: if that is too much, the least
+  // used plans go.
+  void Shrink() {
+    if (!ShrinkOnce()) return;
+    tracer::Bounds::ShrinkPlans(StrCat(Name(kBound.bytes), " = ", frazil::Get(kBound.bytes)));
+    if (g_let_go) g_let_go();
+    ShrinkOnce();
+  }
+
+ private:
+  enum class Made { kBefore, kLoaded, kCompiled };
+  using Item = std::pair<std::string, std::shared_ptr<Entry>>;
+
+  std::shared_ptr<Entry> Find(const std::string& key) {
+    absl::MutexLock lock(&mutex_);
+    const auto it = index_.find(key);
+    if (it != index_.end()) {
+      order_.splice(order_.begin(), order_, it->second);
+      return it->second->second;
+    }
+    order_.emplace_front(key, std::make_shared<Entry>());
+    index_.emplace(key, order_.begin());
+    return order_.front().second;
+  }
+
+  Made Make(const kir::Kernel& kernel, const std::string& key, Entry* entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(entry->mutex) {
+    if (!GetConfig().kernels.empty()) WriteKernel(kernel);
+    Made made = Made::kCompiled;
+    StatusOr<std::shared_ptr<const Compiled>> code = LoadOrCompile(kernel, key, &made);
+    entry->done = true;
+    entry->status = code.status();
+    if (code.ok()) entry->code = *std::move(code);
+    entry->ready.store(true, std::memory_order_release);
+    return made;
+  }
+
+  // From disk, or compiled and then left there. FRAZIL_VERIFY=1 compares instead.
+  StatusOr<std::shared_ptr<const Compiled>> LoadOrCompile(const kir::Kernel& kernel,
+                                                          const std::string& key, Made* made) {
+    Emitter* x86 = GetTiers().x86.get();
+    if (!x86 || !DiskIsOn()) return Compile(kernel);
+    const std::string on_disk = StrCat(x86->caps().name, " ", key);
+    const std::optional<std::string> image = FindOnDisk(OnDisk::kCode, on_disk);
+    const bool verify = GetConfig().verify == "1";
+    if (image && !verify) {
+      // Without executable memory nothing is loaded, and Compile knows what to do.
+      if (auto code = x86->Load(*image, kernel.name); code.ok()) {
+        loaded_.fetch_add(1, std::memory_order_relaxed);
+        *made = Made::kLoaded;
+        return code;
+      }
+    }
+    FZ_ASSIGN_OR_RETURN(std::shared_ptr<const Compiled> code, Compile(kernel));
+    if (code->image().empty()) return code;
+    if (!image) KeepOnDisk(OnDisk::kCode, on_disk, std::string(code->image()));
+    if (image && verify && *image != code->image())
+      return RuntimeError("[kernel] the code of ", kernel.name,
+                          " on disk is not what it compiles to.");
+    return code;
+  }
+
+  StatusOr<std::shared_ptr<const Compiled>> Compile(const kir::Kernel& kernel) {
+    const auto begin = std::chrono::steady_clock::now();
+    const Tiers& tiers = GetTiers();
+    const Emitter* used = tiers.x86.get();
+    StatusOr<std::unique_ptr<Compiled>> code =
+        NotImplementedError("[kernel] no compiler on this machine.");
+    if (tiers.x86) code = tiers.x86->Emit(kernel);
+    if (!code.ok() && KindOf(code.status()) == ErrorKind::kNotImplemented) {
+      code = tiers.interpreter->Emit(kernel);
+      used = tiers.interpreter.get();
+      interpreted_.fetch_add(1, std::memory_order_relaxed);
+    }
+    const auto ns = std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
+    compiles_.fetch_add(1, std::memory_order_relaxed);
+    nanoseconds_.fetch_add(ns, std::memory_order_relaxed);
+    if (LogEnabled("kernel")) {
+      std::fprintf(stderr, "[kernel] %s: %s, %zu instructions, %.0f us\n", kernel.name.c_str(),
+                   std::string(used->caps().name).c_str(), kernel.body.size(), double(ns) / 1000);
+    }
+    return code;
+  }
+
+  // Counts a new entry's bytes; one that failed is forgotten, so that it is tried again.
+  void Account(const std::string& key, const std::shared_ptr<Entry>& entry,
+               const StatusOr<std::shared_ptr<const Compiled>>& code) {
+    EvictionReport report;
+    bool past;
+    {
+      absl::MutexLock lock(&mutex_);
+      const auto it = index_.find(key);
+      if (it == index_.end() || it->second->second != entry) return;  // evicted meanwhile
+      if (!code.ok()) {
+        order_.erase(it->second);
+        index_.erase(it);
+        return;
+      }
+      entry->bytes = static_cast<int64_t>((*code)->code_bytes() + key.size() * 2 + sizeof(Entry));
+      bytes_ += entry->bytes;
+      report.thrashing = history_.Made(absl::HashOf(key));
+      past = kBound.IsPast(order_.size(), bytes_);
+    }
+    kBound.Report(report);
+    if (past) Shrink();
+  }
+
+  // True if plans hold more than may be kept.
+  bool ShrinkOnce() {
+    std::list<Item> gone;  // freed after the lock
+    EvictionReport report;
+    bool held;
+    {
+      absl::MutexLock lock(&mutex_);
+      held = !Evict(&gone, &report);
+    }
+    kBound.Report(report);
+    return held;
+  }
+
+  // Least recently used first, but not what someone holds: that would free nothing and be compiled
+  // twice. False if bytes are still past the bound.
+  bool Evict(std::list<Item>* gone, EvictionReport* report) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const Kept aim = kBound.Aim();
+    for (size_t left = order_.size(); left > 1; --left) {
+      const bool many = static_cast<int64_t>(order_.size()) > aim.entries;
+      if (!many && bytes_ <= aim.bytes) break;
+      const auto last = std::prev(order_.end());
+      if (last->second.use_count() > 1 || last->second->code_held()) {
+        order_.splice(order_.begin(), order_, last);
+        continue;
+      }
+      report->by_bytes = !many;
+      history_.Evicted(absl::HashOf(last->first));
+      bytes_ -= last->second->bytes;
+      index_.erase(last->first);
+      gone->splice(gone->begin(), order_, last);
+      ++report->count;
+    }
+    return bytes_ <= frazil::Get(kBound.bytes);
+  }
+
+  absl::Mutex mutex_;
+  std::list<Item> order_ ABSL_GUARDED_BY(mutex_);  // most recently used first
+  absl::flat_hash_map<std::string, std::list<Item>::iterator> index_ ABSL_GUARDED_BY(mutex_);
+  int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  EvictionHistory history_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<int64_t> compiles_{0}, hits_{0}, interpreted_{0}, nanoseconds_{0}, loaded_{0};
+};
+
+KernelCache& Cache() {
+  static auto* cache = new KernelCache;
+  return *cache;
+}
+
+}  // namespace
+
+StatusOr<std::shared_ptr<const Compiled>> GetKernel(const kir::Kernel& kernel, bool* compiled) {
+  return Cache().Get(kernel, compiled);
+}
+
+KernelCacheStats GetKernelCacheStats() { return Cache().Stats(); }
+void ClearKernelCache() { Cache().Clear(); }
+void SetHolderOfKernels(void (*let_go)()) { g_let_go = let_go; }
+void ShrinkKernelCache() { Cache().Shrink(); }
+
+}  // namespace frazil::jit

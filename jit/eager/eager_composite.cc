@@ -1,0 +1,163 @@
+#include "jit/eager/eager_composite.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/config.h"
+#include "jit/eager/eager.h"
+#include "jit/eager/eager_calls.h"
+#include "jit/graph/passes/passes.h"
+#include "tracer/expansion.h"
+#include "tracer/recording.h"
+
+namespace frazil::jit {
+namespace {
+
+using Inputs = absl::InlinedVector<Value*, 12>;
+
+// Runs a body's ops and writes them down.
+class RecordingDoor final : public Door {
+ public:
+  RecordingDoor(ThreadState* state, tracer::ExpansionRecorder* recorder)
+      : state_(state), recorder_(recorder) {
+    door_ = std::exchange(state_->door, this);
+  }
+  ~RecordingDoor() override { state_->door = door_; }
+
+  Tensor Call(const OpCall& call) override {
+    Tensor out = EagerDoor()->Call(call);
+    if (out.ok()) recorder_->Add(call, out);
+    return out;
+  }
+
+ private:
+  ThreadState* const state_;
+  Door* door_;
+  tracer::ExpansionRecorder* const recorder_;
+};
+
+// A call that was met once: its ops are known, and compiled if it comes again.
+struct MetCall {
+  CallKey key;
+  tracer::CallRecord record;
+};
+constexpr int kMetBits = 6;
+
+// Direct-mapped, of this thread. (A pointer: memory that threads have from the start is scarce.)
+std::unique_ptr<MetCall>& MetSlot(uint64_t hash) {
+  using Met = std::array<std::unique_ptr<MetCall>, size_t{1} << kMetBits>;
+  static thread_local const std::unique_ptr<Met> met = std::make_unique<Met>();
+  return (*met)[hash >> (64 - kMetBits)];
+}
+
+// What may fail by its data is met one by one; a single op is a plan already.
+bool Plannable(const tracer::Expansion& expansion) {
+  return expansion.ops.size() > 1 &&
+         std::none_of(expansion.ops.begin(), expansion.ops.end(),
+                      [](const tracer::ExpandedOp& op) { return Info(op.op).may_fail; });
+}
+
+tracer::CallRecord RecordOf(const CompositeCall& call, const CallView& view,
+                            absl::Span<const Tensor> outputs,
+                            std::shared_ptr<const tracer::Expansion> expansion) {
+  tracer::CallRecord record;
+  record.composite = true;
+  record.op = call.id;
+  record.attrs.assign(call.attrs.begin(), call.attrs.end());
+  for (const int32_t input : view.operands) record.operands.push_back(~input);
+  for (const Value* v : view.inputs)
+    record.slots.push_back({v->dtype, v->device, v->immediate, v->layout});
+  for (const Tensor& t : outputs) record.results.push_back({t.dtype(), t.device(), t.layout()});
+  record.expansion = std::move(expansion);
+  return record;
+}
+
+std::shared_ptr<const PreparedCall> Keep(const CallKey& key,
+                                         std::shared_ptr<const tracer::SegmentPlan> whole) {
+  auto prepared = std::make_shared<PreparedCall>();
+  prepared->key = key;
+  prepared->whole = std::move(whole);
+  return Share(std::move(prepared));
+}
+
+// Runs the body and learns of it: nothing, that it always has to run, or its ops.
+void RunBody(const CompositeCall& call, const CallView& view, uint64_t hash, CompositeBody body,
+             absl::Span<Tensor> outputs) {
+  const tracer::HeldInputs inputs(call.inputs);  // view's values, too
+  tracer::ExpansionRecorder recorder(inputs);
+  {
+    const RecordingDoor door(&State(), &recorder);
+    body(outputs);
+  }
+  std::shared_ptr<const tracer::Expansion> expansion = recorder.Finish(outputs);
+  if (!expansion) return;
+  CallKey key = view.Key();
+  if (!Plannable(*expansion)) {
+    CallSlot(hash) = Keep(key, nullptr);
+    return;
+  }
+  MetSlot(hash) = std::make_unique<MetCall>(
+      MetCall{std::move(key), RecordOf(call, view, outputs, std::move(expansion))});
+}
+
+// The plan of a call that was met once; null if that was not so.
+std::shared_ptr<const PreparedCall> CompileMet(const CallView& view, uint64_t hash) {
+  std::unique_ptr<MetCall>& slot = MetSlot(hash);
+  if (!slot || !view.Is(slot->key)) return nullptr;
+  const std::unique_ptr<MetCall> met = std::move(slot);
+  const tracer::CallRecord* const path[] = {&met->record};
+  const tracer::LiveMask live(1, (uint64_t{1} << met->record.results.size()) - 1);
+  auto plan = tracer::GetSegmentCompiler()->Compile(path, live, State().precision, {}, nullptr);
+  return Keep(met->key, plan.ok() ? *std::move(plan) : nullptr);
+}
+
+bool Fusing() {
+  static const bool fusing = [] {
+    const auto passes = PassSwitches::FromText(GetConfig().passes);
+    return passes.ok() && passes->enabled("fuse");
+  }();
+  return fusing;
+}
+
+// Ready values on the CPU. (Programs for other devices are compiled at greater cost.)
+bool Suits(const CompositeCall& call) {
+  return std::all_of(call.inputs.begin(), call.inputs.end(), [](const Tensor* t) {
+    const Value& v = *t->value();
+    return v.ready() && v.device == Device();
+  });
+}
+
+void Run(const tracer::SegmentPlan& plan, absl::Span<Value* const> inputs,
+         absl::Span<Tensor> outputs) {
+  absl::InlinedVector<ValueRef, 3> results(outputs.size());
+  const Status status = plan.Run(inputs, absl::MakeSpan(results), [](int32_t) { return false; });
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    outputs[i] = status.ok() ? Tensor(std::move(results[i])) : Tensor(status);
+  }
+}
+
+}  // namespace
+
+void RunComposite(const CompositeCall& call, CompositeBody body, absl::Span<Tensor> outputs) {
+  const ThreadState& state = State();
+  if (state.spent || !Fusing() || !Suits(call)) return body(outputs);
+  Inputs all;
+  for (const Tensor* t : call.inputs) all.push_back(t->value());
+  const DistinctInputs distinct(all);
+  const CallView view{Called::Composite(call.id, state.precision), 0, distinct.values,
+                      distinct.operands, call.attrs};
+  const uint64_t hash = view.Hash();
+  std::shared_ptr<const PreparedCall>& slot = CallSlot(hash);
+  if (!slot || !view.Is(slot->key)) {
+    std::shared_ptr<const PreparedCall> found = FindShared(view.Key());
+    if (!found) found = CompileMet(view, hash);
+    if (!found) return RunBody(call, view, hash, body, outputs);
+    slot = std::move(found);
+  }
+  if (!slot->whole) return body(outputs);
+  // A run that lets others go on may meet a handler whose calls take the slot.
+  const auto held = slot->whole->unlocks() ? slot->whole : nullptr;
+  Run(*slot->whole, distinct.values, outputs);
+}
+
+}  // namespace frazil::jit

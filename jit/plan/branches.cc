@@ -1,0 +1,247 @@
+#include "jit/plan/branches.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "absl/synchronization/mutex.h"
+#include "core/cost.h"
+#include "core/threads/long_work.h"
+#include "core/threads/parallel.h"
+
+namespace frazil::jit {
+namespace {
+
+constexpr int32_t kWindow = 48;  // steps looked at together
+constexpr int32_t kMostThreads = 64;
+constexpr double kWorthwhile = 8e3;  // nanoseconds that must be saved, at least
+constexpr double kWorthwhilePart = 0.06;
+
+// What a step takes on one thread, and how well threads share it.
+struct Estimate {
+  double serial = 0;
+  double sharing = 0;  // of each thread's time, the useful part; 0: it stays on one thread
+
+  double On(int threads) const {
+    return sharing == 0 ? serial
+                        : std::min(serial, serial / (threads * sharing) + double(cost::kWake));
+  }
+};
+
+constexpr double kLargeProduct = 1.5e6;  // ns: 512 x 512 x 512 of f32
+constexpr double kSmallProduct = 7e3;    // stays on one thread
+
+std::optional<Estimate> EstimateOf(const Graph& graph, const PendingStep& step) {
+  if (!(step.device == Device()) || step.with_epilogue || step.loop) return std::nullopt;
+  if (!step.call) {
+    const double work = double(step.launch.work);
+    return Estimate{work, work < double(cost::kWorthSharing) ? 0 : cost::kShared};
+  }
+  const double work = double(step.call->work());
+  switch (Info(graph.nodes[step.node].op).klass) {
+    case OpClass::kMatmul:
+      return Estimate{work, work < kSmallProduct ? 0 : work < kLargeProduct ? 0.8 : 0.96};
+    case OpClass::kPut:
+    case OpClass::kTake:
+      return Estimate{work, 0};
+    default:
+      return std::nullopt;  // transfers wait for other devices
+  }
+}
+
+// The steps of a window as parts that share no memory that one of them writes.
+class Window {
+ public:
+  explicit Window(int32_t memories) : users_(memories) {}
+
+  void Start(int32_t begin) {
+    begin_ = begin;
+    for (const int32_t m : touched_) users_[m] = {};
+    touched_.clear();
+    part_.clear();
+    serial_.clear();
+    now_ = 0;
+  }
+
+  void Add(const PendingStep& step, const Estimate& estimate, int threads) {
+    const auto own = static_cast<int32_t>(part_.size());
+    part_.push_back(own);
+    serial_.push_back(estimate.serial);
+    now_ += estimate.On(threads);
+    for (const Use& use : step.uses) {
+      Users& users = users_[use.memory];
+      if (users.any < 0) touched_.push_back(use.memory);
+      if (use.write || users.written) {
+        for (const int32_t other : users.all) Join(own, other);
+      }
+      users.written |= use.write;
+      users.any = own;
+      users.all.push_back(own);
+    }
+  }
+
+  // Nanoseconds of the steps one after another, on the threads of Add.
+  double now() const { return now_; }
+
+  // Nanoseconds of the parts side by side: each goes to the thread that is free first, the longest
+  // part first. Nothing if there is one part only.
+  std::optional<double> SideBySide(int threads) {
+    std::vector<double> parts = PartTimes();
+    if (parts.size() < 2) return std::nullopt;
+    std::vector<double> load(std::min<size_t>(threads, parts.size()), 0);
+    for (const double time : parts) *std::min_element(load.begin(), load.end()) += time;
+    return *std::max_element(load.begin(), load.end()) / cost::kShared + double(cost::kWake);
+  }
+
+  std::vector<std::vector<int32_t>> Branches() {
+    std::vector<std::vector<int32_t>> branches(part_.size());
+    std::vector<double> time(part_.size(), 0);
+    for (int32_t i = 0; i < int32_t(part_.size()); ++i) {
+      branches[Find(i)].push_back(begin_ + i);
+      time[Find(i)] += serial_[i];
+    }
+    std::vector<int32_t> order(part_.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int32_t a, int32_t b) { return time[a] > time[b]; });
+    std::vector<std::vector<int32_t>> sorted;
+    for (const int32_t part : order) {
+      if (!branches[part].empty()) sorted.push_back(std::move(branches[part]));
+    }
+    return sorted;
+  }
+
+ private:
+  struct Users {
+    int32_t any = -1;
+    bool written = false;
+    std::vector<int32_t> all;
+  };
+
+  int32_t Find(int32_t i) {
+    while (part_[i] != i) i = part_[i] = part_[part_[i]];
+    return i;
+  }
+  void Join(int32_t a, int32_t b) { part_[Find(a)] = Find(b); }
+
+  std::vector<double> PartTimes() {
+    std::vector<double> time(part_.size(), 0);
+    for (int32_t i = 0; i < int32_t(part_.size()); ++i) time[Find(i)] += serial_[i];
+    std::erase(time, 0.0);
+    std::sort(time.begin(), time.end(), std::greater<>());
+    return time;
+  }
+
+  int32_t begin_ = 0;
+  std::vector<Users> users_;
+  std::vector<int32_t> touched_;
+  std::vector<int32_t> part_;
+  std::vector<double> serial_;
+  double now_ = 0;
+};
+
+class SideBySide final : public Stretch {
+ public:
+  SideBySide(const Branched& found, std::vector<Step> steps)
+      : steps_(std::move(steps)), threads_(found.threads) {
+    for (const auto& branch : found.branches) {
+      branches_.emplace_back();
+      for (const int32_t step : branch) branches_.back().push_back(step - found.begin);
+    }
+  }
+
+  Status Run(char* const* slots, absl::Span<Value* const> inputs) const override {
+    const int threads = NumThreads();
+    if (threads == 1 || threads > threads_) {
+      for (const Step& step : steps_) {
+        if (Abandoned()) return absl::OkStatus();  // as the caller finds out
+        FZ_RETURN_IF_ERROR(RunStep(step, slots, inputs));
+      }
+      return absl::OkStatus();
+    }
+    absl::Mutex mutex;
+    Status failure;
+    ParallelFor(int64_t(branches_.size()), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t b = begin; b < end; ++b) {
+        for (const int32_t step : branches_[b]) {
+          if (Abandoned()) return;
+          Status status = RunStep(steps_[step], slots, inputs);
+          if (status.ok()) continue;
+          const absl::MutexLock lock(&mutex);
+          if (failure.ok()) failure = std::move(status);
+          return;
+        }
+      }
+    });
+    return failure;
+  }
+
+  int64_t bytes() const override {
+    int64_t bytes = int64_t(sizeof(*this)) + 4 * int64_t(steps_.size());
+    for (const Step& step : steps_) bytes += BytesOf(step);
+    return bytes;
+  }
+  absl::Span<const Step> steps() const override { return steps_; }
+
+ private:
+  std::vector<Step> steps_;
+  std::vector<std::vector<int32_t>> branches_;
+  int32_t threads_;
+};
+
+}  // namespace
+
+std::vector<Branched> FindBranches(const Graph& graph, absl::Span<const PendingStep> pending,
+                                   int32_t memories, bool always) {
+  std::vector<std::optional<Estimate>> estimates;
+  double total = 0;
+  for (const PendingStep& step : pending) {
+    estimates.push_back(EstimateOf(graph, step));
+    if (estimates.back()) total += estimates.back()->serial;
+  }
+  std::vector<Branched> found;
+  if (pending.size() < 2 || (total < 2 * kWorthwhile && !always)) return found;
+  const int threads = std::max(2, NumThreads());
+  Window window(memories);
+  const auto count = static_cast<int32_t>(pending.size());
+  for (int32_t begin = 0; begin < count;) {
+    int32_t best_end = begin;
+    double best = 0;
+    window.Start(begin);
+    bool calls = false;  // small kernels alone are a list (jit/run/list_step.h)
+    for (int32_t end = begin; end < std::min(count, begin + kWindow) && estimates[end]; ++end) {
+      window.Add(pending[end], *estimates[end], threads);
+      calls |= pending[end].call != nullptr;
+      const std::optional<double> side_by_side = window.SideBySide(threads);
+      if (!side_by_side || (!calls && !always)) continue;
+      const double saved = window.now() - *side_by_side;
+      if (always) best_end = end + 1;
+      if (saved < std::max({best, kWorthwhile, kWorthwhilePart * window.now()})) continue;
+      best = saved;
+      best_end = end + 1;
+    }
+    if (best_end == begin) {
+      ++begin;
+      continue;
+    }
+    // The same steps on more threads, to see where each step by itself is faster again.
+    int pays = threads;
+    for (int more = threads + 1; more <= kMostThreads; ++more) {
+      window.Start(begin);
+      for (int32_t i = begin; i < best_end; ++i) window.Add(pending[i], *estimates[i], more);
+      if (!always && window.now() - *window.SideBySide(more) < kWorthwhile) break;
+      pays = more;
+    }
+    window.Start(begin);
+    for (int32_t i = begin; i < best_end; ++i) window.Add(pending[i], *estimates[i], threads);
+    found.push_back({begin, best_end, window.Branches(), pays});
+    begin = best_end;
+  }
+  return found;
+}
+
+std::unique_ptr<const Stretch> MakeBranches(const Branched& found, std::vector<Step> steps) {
+  return std::make_unique<SideBySide>(found, std::move(steps));
+}
+
+}  // namespace frazil::jit

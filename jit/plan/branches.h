@@ -1,0 +1,30 @@
+// Branches: consecutive steps of a plan on the CPU that fall into parts without a path between them
+// (Y1 = X1 @ W1; Y2 = X2 @ W2). Small steps use several threads badly, so such parts run side by
+// side, each on one thread. Found by the planner (jit/plan/plan_builder.cc) before memory is
+// assigned: what lives in a stretch of branches lives through all of it. Invariant: the effect is
+// that of the steps one after another, for any number of threads.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "jit/plan/pending.h"
+#include "jit/run/stretch.h"
+
+namespace frazil::jit {
+
+struct Branched {
+  int32_t begin, end;                          // steps
+  std::vector<std::vector<int32_t>> branches;  // steps of each, ascending; the longest first
+  int32_t threads;                             // up to so many threads it pays
+};
+
+// Stretches for which running branches side by side is estimated to be faster on two threads or
+// more. memories: how many there are. `always`: wherever there are two branches, for tests.
+std::vector<Branched> FindBranches(const Graph& graph, absl::Span<const PendingStep> pending,
+                                   int32_t memories, bool always);
+
+// steps: of the stretch, numbered from `found.begin`.
+std::unique_ptr<const Stretch> MakeBranches(const Branched& found, std::vector<Step> steps);
+
+}  // namespace frazil::jit

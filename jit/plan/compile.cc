@@ -1,0 +1,190 @@
+#include "jit/plan/compile.h"
+
+#include <atomic>
+#include <fstream>
+
+#include "core/check.h"
+#include "core/config.h"
+#include "core/str.h"
+#include "jit/cache/disk_store.h"
+#include "jit/graph/duplicate.h"
+#include "jit/graph/order.h"
+#include "jit/graph/pack.h"
+#include "jit/graph/place.h"
+#include "jit/graph/recompute.h"
+#include "jit/run/plan_impl.h"
+
+namespace frazil::jit {
+namespace {
+
+constexpr size_t kWorthKeeping = 8;  // nodes
+
+// Writes the stages of one compilation as numbered files.
+class Dumper {
+ public:
+  explicit Dumper(const std::string& dir) : dir_(dir) {
+    static std::atomic<int> next{0};
+    if (!dir_.empty()) number_ = next++;
+  }
+  bool on() const { return !dir_.empty(); }
+
+  Status Write(std::string_view stage, std::string_view suffix, std::string_view text) {
+    if (!on()) return absl::OkStatus();
+    const std::string path = StrCat(dir_, "/graph", number_, ".", stage_++, ".", stage, suffix);
+    std::ofstream file(path);
+    file << text;
+    if (!file) return FileError("[dump] cannot write ", path, ", named by FRAZIL_DUMP.");
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::string& dir_;
+  int number_ = 0, stage_ = 0;
+};
+
+Status RunPasses(Graph* graph, Precision precision, const CompileSettings& settings,
+                 Dumper* dumper) {
+  if (dumper->on()) FZ_RETURN_IF_ERROR(dumper->Write("input", ".gir", Print(*graph)));
+  for (const Pass& pass : Passes()) {
+    if (!pass.run || !settings.passes.enabled(pass.name)) continue;
+    if (pass.by_rule && precision == Precision::kBlas) continue;
+    pass.run(graph);
+    if (settings.verify) {
+      const Status status = Verify(*graph);
+      if (!status.ok())
+        return RuntimeError("[", pass.name, "] broke the graph: ", status.message(), "\n",
+                            Print(*graph));
+    }
+    if (dumper->on()) FZ_RETURN_IF_ERROR(dumper->Write(pass.name, ".gir", Print(*graph)));
+  }
+  return absl::OkStatus();
+}
+
+void RecomputeWhereItPays(int64_t worth, Graph* graph, Grouping* grouping) {
+  Copies copies;
+  std::optional<Graph> other = Recompute(*graph, *grouping, worth, &copies);
+  if (!other) return;
+  Grouping regrouped = Fuse(*other, true, copies);
+  const int64_t before = PeakBytes(*graph, *grouping), after = PeakBytes(*other, regrouped);
+  if (after > before - before / 16 && worth > 0) return;
+  *graph = *std::move(other);
+  *grouping = std::move(regrouped);
+}
+
+// What costs most of the time: which nodes there are, and which of them are a kernel.
+struct Decided {
+  Graph graph;
+  Grouping grouping;
+};
+
+StatusOr<Decided> Decide(Graph graph, const CompileOptions& options,
+                         const CompileSettings& settings, Dumper* dumper) {
+  // A single op has nothing to rewrite. Loops are what the last pass makes; the others know none.
+  if (static_cast<int>(graph.nodes.size()) > graph.num_inputs + 1 && graph.loops.empty()) {
+    FZ_RETURN_IF_ERROR(RunPasses(&graph, options.precision, settings, dumper));
+  }
+  FZ_RETURN_IF_ERROR(PlaceOperands(&graph));
+  const bool fuse = options.fuse && settings.passes.enabled("fuse");
+  Grouping grouping = Fuse(graph, fuse);
+  if (fuse && settings.passes.enabled("recompute"))
+    RecomputeWhereItPays(settings.worth_recomputing, &graph, &grouping);
+  if (fuse && settings.passes.enabled("duplicate")) {
+    if (std::optional<Duplicated> other = Duplicate(graph, grouping)) {
+      graph = std::move(other->graph);
+      grouping = std::move(other->grouping);
+    }
+  }
+  if (fuse && settings.passes.enabled("order")) {
+    if (std::optional<Grouping> other = OrderByMemory(graph, grouping, settings.worth_ordering))
+      grouping = *std::move(other);
+  }
+  return Decided{std::move(graph), std::move(grouping)};
+}
+
+// The graph as it was recorded and whatever else Decide looks at.
+std::string KeyOf(const Graph& graph, const CompileOptions& options,
+                  const CompileSettings& settings) {
+  return StrCat(options.fuse, " ", options.precision == Precision::kBlas, " ",
+                settings.passes.off(), " ", settings.worth_recomputing, " ",
+                settings.worth_ordering, " ", Pack(graph));
+}
+
+std::optional<Decided> UnpackDecided(std::string_view bytes, std::vector<std::string> origins) {
+  std::optional<Graph> graph = UnpackGraph(&bytes, origins);
+  if (!graph) return std::nullopt;
+  std::optional<Grouping> grouping = UnpackGrouping(&bytes, *graph);
+  if (!grouping || !bytes.empty()) return std::nullopt;
+  graph->origins = std::move(origins);
+  return Decided{*std::move(graph), *std::move(grouping)};
+}
+
+// Bodies of loops may have been written in other lines.
+bool SameDecision(std::string_view bytes, const Decided& decided) {
+  const std::optional<Decided> other = UnpackDecided(bytes, decided.graph.origins);
+  return other && ContentKey(other->graph) == ContentKey(decided.graph) &&
+         Pack(other->grouping) == Pack(decided.grouping);
+}
+
+// Decide, or what an earlier process decided.
+StatusOr<Decided> FindOrDecide(Graph graph, const CompileOptions& options,
+                               const CompileSettings& settings, Dumper* dumper) {
+  if (!settings.on_disk || graph.nodes.size() < graph.num_inputs + kWorthKeeping || !DiskIsOn())
+    return Decide(std::move(graph), options, settings, dumper);
+  const std::string key = KeyOf(graph, options, settings);
+  const std::optional<std::string> found = FindOnDisk(OnDisk::kDecisions, key);
+  if (found && !settings.verify) {
+    if (std::optional<Decided> decided = UnpackDecided(*found, graph.origins))
+      return *std::move(decided);
+  }
+  FZ_ASSIGN_OR_RETURN(Decided decided, Decide(std::move(graph), options, settings, dumper));
+  std::string made = Pack(decided.graph) + Pack(decided.grouping);
+  if (found && *found != made && !SameDecision(*found, decided))
+    return RuntimeError("[disk] another plan was decided for this graph:\n", Print(decided.graph));
+  if (!found) KeepOnDisk(OnDisk::kDecisions, key, std::move(made));
+  return decided;
+}
+
+StatusOr<CompileSettings> SettingsFromConfig() {
+  CompileSettings settings;
+  FZ_ASSIGN_OR_RETURN(settings.passes, PassSwitches::FromText(GetConfig().passes));
+  settings.verify = GetConfig().verify == "1";
+  settings.dump_dir = GetConfig().dump;
+  settings.on_disk = settings.dump_dir.empty();  // a dump shows the passes at work
+  return settings;
+}
+
+}  // namespace
+
+StatusOr<std::shared_ptr<const Plan>> CompileWith(Graph graph, const CompileOptions& options,
+                                                  const CompileSettings& settings) {
+  Dumper dumper(settings.dump_dir);
+  FZ_ASSIGN_OR_RETURN(Decided decided, FindOrDecide(std::move(graph), options, settings, &dumper));
+  if (!decided.graph.loops.empty()) DropOrigins(&decided.graph);
+  const BuildOptions build{options, settings.passes.enabled("inplace"),
+                           settings.passes.enabled("branches"), settings.always_branch};
+  FZ_ASSIGN_OR_RETURN(Program program,
+                      BuildProgram(decided.graph, decided.grouping, build, nullptr));
+  auto plan = std::make_shared<const PlanImpl>(std::move(program), std::move(decided.graph),
+                                               std::move(decided.grouping), build);
+  if (dumper.on()) FZ_RETURN_IF_ERROR(dumper.Write("plan", ".txt", plan->Dump()));
+  return plan;
+}
+
+StatusOr<std::shared_ptr<const Plan>> CompileAgain(const Plan& like,
+                                                   const CompileOptions& options) {
+  const auto& plan = static_cast<const PlanImpl&>(like);  // there is no other
+  FZ_CHECK(plan.options().compile.precision == options.precision &&
+           plan.options().compile.fuse == options.fuse);
+  BuildOptions build = plan.options();
+  build.compile = options;
+  FZ_ASSIGN_OR_RETURN(Program program, BuildProgram(plan.graph(), plan.grouping(), build, nullptr));
+  return std::make_shared<const PlanImpl>(std::move(program), plan.graph(), plan.grouping(), build);
+}
+
+StatusOr<std::shared_ptr<const Plan>> Compile(Graph graph, const CompileOptions& options) {
+  static const StatusOr<CompileSettings> settings = SettingsFromConfig();
+  if (!settings.ok()) return settings.status();
+  return CompileWith(std::move(graph), options, *settings);
+}
+
+}  // namespace frazil::jit

@@ -1,0 +1,65 @@
+#include <algorithm>
+
+#include "jit/plan/pending.h"
+
+namespace frazil::jit {
+namespace {
+
+bool IsOutput(const Graph& graph, int32_t node) {
+  return std::any_of(graph.outputs.begin(), graph.outputs.end(),
+                     [&](int32_t id) { return BaseOf(graph, id) == node; });
+}
+
+// The one step behind `step` that uses `memory`, or null.
+PendingStep* OnlyReader(std::vector<PendingStep>* pending, size_t step, int32_t memory) {
+  PendingStep* reader = nullptr;
+  for (size_t s = step + 1; s < pending->size(); ++s) {
+    for (const Use& use : (*pending)[s].uses) {
+      if (use.memory != memory) continue;
+      if (reader) return nullptr;  // another one, or twice by one
+      reader = &(*pending)[s];
+    }
+  }
+  return reader;
+}
+
+// The step becomes the product and what it was itself.
+bool Join(const Graph& graph, int32_t memory, Precision precision, PendingStep* product,
+          PendingStep* step) {
+  const auto use = std::find_if(step->uses.begin(), step->uses.end(),
+                                [&](const Use& u) { return u.memory == memory; });
+  const int buffer = int(use - step->uses.begin());
+  if (step->launch.buffers[buffer].offset != 0) return false;
+  auto one = JoinEpilogue(graph, product->node, step->launch, buffer, OriginOf(graph, step->node),
+                          precision);
+  if (!one.ok()) return false;
+  step->launch = std::move(one->launch);
+  step->with_epilogue = std::move(one->kernel);
+  step->library = true;
+  step->uses.erase(use);
+  step->uses.insert(step->uses.begin(), product->uses.begin(), product->uses.begin() + 2);
+  return true;
+}
+
+}  // namespace
+
+void MergeWithReaders(const Graph& graph, absl::Span<const int32_t> memory_of, Precision precision,
+                      std::vector<PendingStep>* pending) {
+  for (size_t i = 0; i < pending->size();) {
+    PendingStep& product = (*pending)[i++];
+    if (!product.call || product.device == Device()) continue;
+    if (graph.nodes[product.node].op != OpId::k_matmul || IsOutput(graph, product.node)) continue;
+    const int32_t memory = memory_of[product.node];
+    PendingStep* step = OnlyReader(pending, i - 1, memory);
+    if (!step || step->call || step->with_epilogue || !(step->device == product.device)) continue;
+    if (Join(graph, memory, precision, &product, step))
+      pending->erase(pending->begin() + int64_t(--i));
+  }
+}
+
+std::string OriginOf(const Graph& graph, int32_t node) {
+  const int32_t origin = graph.nodes[node].origin;
+  return origin < 0 ? "" : graph.origins[origin];
+}
+
+}  // namespace frazil::jit

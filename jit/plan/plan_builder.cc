@@ -1,0 +1,312 @@
+#include "jit/plan/plan_builder.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "core/check.h"
+#include "core/config.h"
+#include "core/cost.h"
+#include "core/memory/device_memory.h"
+#include "core/threads/parallel.h"
+#include "jit/cache/kernel_cache.h"
+#include "jit/graph/space.h"
+#include "jit/run/loop_step.h"
+
+namespace frazil::jit {
+namespace {
+
+constexpr size_t kWorthThreads = 4;  // kernels to compile
+
+int64_t BytesOf(const Node& node) { return node.layout->size * SizeOf(node.dtype); }
+
+}  // namespace
+
+StatusOr<Program> PlanBuilder::Run() {
+  program_.num_inputs = graph_.num_inputs;
+  program_.arenas = {{Device()}};
+  MakeNodeMemories();
+  for (const Group& group : grouping_.groups) {
+    FZ_RETURN_IF_ERROR(group.kind == Group::Kind::kKernel    ? AddKernels(group)
+                       : group.kind == Group::Kind::kLibrary ? AddLibrary(group)
+                                                             : AddLoop(group));
+  }
+  if (options_.compile.fuse)
+    MergeWithReaders(graph_, memory_of_, options_.compile.precision, &pending_);
+  // OpenBLAS has threads of its own, which do one product at a time.
+  if (options_.branches && options_.compile.precision != Precision::kBlas) ChooseBranches();
+  if (options_.compile.fuse) ChooseEpilogues();
+  FindLastLibrary();
+  FindLives();
+  AddOutputs();
+  if (options_.in_place) {
+    for (size_t step = 0; step < pending_.size(); ++step) ShareMemory(static_cast<int32_t>(step));
+  }
+  PlaceMemories();
+  if (report_) Report();
+  CompileAhead();
+  for (PendingStep& step : pending_) FZ_RETURN_IF_ERROR(Emit(&step));
+  for (const Arena& arena : program_.arenas) program_.stats.arena_bytes += arena.bytes;
+  SumWork();
+  if (program_.arenas.size() > 1) {
+    JoinSteps();
+  } else {
+    ListSteps();
+  }
+  return std::move(program_);
+}
+
+// Every node has the memory of the value it is, or is a view of.
+void PlanBuilder::MakeNodeMemories() {
+  for (int32_t id = 0; id < static_cast<int32_t>(graph_.nodes.size()); ++id) {
+    const Node& node = graph_.nodes[id];
+    if (node.view) {
+      memory_of_.push_back(memory_of_[node.operands[0]]);
+      continue;
+    }
+    memory_of_.push_back(NewMemory(BytesOf(node), node.device));
+    if (node.input) memories_.back().input = id;
+  }
+}
+
+// What the CPU addresses is one memory.
+int32_t PlanBuilder::ArenaOf(Device device) {
+  if (CpuAddresses(device)) return 0;
+  size_t a = 1;
+  while (a < program_.arenas.size() && !(program_.arenas[a].device == device)) ++a;
+  if (a == program_.arenas.size()) program_.arenas.push_back({device});
+  return int32_t(a);
+}
+
+int32_t PlanBuilder::NewMemory(int64_t bytes, Device device) {
+  memories_.emplace_back();
+  memories_.back().bytes = bytes;
+  memories_.back().arena = ArenaOf(device);
+  memories_.back().home = static_cast<int32_t>(memories_.size()) - 1;
+  return memories_.back().home;
+}
+
+void PlanBuilder::SayGroup(const Group& group) {
+  if (!dump_) return;
+  std::string text = group.kind == Group::Kind::kKernel ? "group kernel" : "group library";
+  for (const int32_t id : group.nodes) StrAppend(&text, " %", id);
+  StrAppend(&text, " ->");
+  for (const int32_t id : group.outputs) StrAppend(&text, " %", id);
+  Say(text);
+}
+
+Status PlanBuilder::AddKernels(const Group& group) {
+  if (group.nodes.size() == 1 && TakesRows(graph_, graph_.nodes[group.nodes[0]]))
+    return AddLibrary(group);
+  SayGroup(group);
+  FZ_ASSIGN_OR_RETURN(LoweredGroup lowered, Lower(graph_, group));
+  std::vector<int32_t> temporaries;
+  const Device device = graph_.nodes[group.outputs[0]].device;
+  if (group.nodes.size() > 1 && !Launchable(device, lowered)) return AddApart(group);
+  for (const int64_t bytes : lowered.temporary_bytes)
+    temporaries.push_back(NewMemory(bytes, device));
+  for (Launch& launch : lowered.launches) {
+    Say(kir::Print(launch.kernel));
+    if (launch.rows == 0 || launch.cols == 0) continue;
+    PendingStep step;
+    for (size_t i = 0; i < launch.buffers.size(); ++i) {
+      const int32_t node = launch.buffers[i].node;
+      const int32_t memory = node >= 0 ? memory_of_[node] : temporaries[-1 - node];
+      step.uses.push_back({memory, launch.kernel.buffers[i].out});
+    }
+    step.node = group.outputs[0];
+    step.device = device;
+    step.launch = std::move(launch);
+    pending_.push_back(std::move(step));
+  }
+  return absl::OkStatus();
+}
+
+bool PlanBuilder::Launchable(Device device, const LoweredGroup& lowered) {
+  return std::all_of(lowered.launches.begin(), lowered.launches.end(),
+                     [&](const Launch& launch) { return CheckLaunch(device, launch).ok(); });
+}
+
+// Each node as a group of its own.
+Status PlanBuilder::AddApart(const Group& group) {
+  for (const int32_t id : group.nodes) {
+    if (graph_.nodes[id].view) continue;
+    FZ_RETURN_IF_ERROR(AddKernels({Group::Kind::kKernel, {id}, {id}}));
+  }
+  return absl::OkStatus();
+}
+
+Status PlanBuilder::AddLibrary(const Group& group) {
+  SayGroup(group);
+  FZ_CHECK(group.nodes.size() == 1);
+  PendingStep step;
+  step.node = group.nodes[0];
+  FZ_ASSIGN_OR_RETURN(step.call, MakeLibraryCall(graph_, step.node, options_.compile.precision));
+  const Node& node = graph_.nodes[step.node];
+  step.device = node.device;
+  if (!(step.device == Device())) {
+    FZ_ASSIGN_OR_RETURN(step.call,
+                        MakeDeviceCall(graph_, step.node, OriginOf(graph_, step.node),
+                                       options_.compile.precision, std::move(step.call)));
+    CountRefusal(step.call->refusal());
+  }
+  for (const int32_t operand : graph_.nodes[step.node].operands)
+    step.uses.push_back({memory_of_[operand], false});
+  step.uses.push_back({memory_of_[step.node], true});
+  pending_.push_back(std::move(step));
+  return absl::OkStatus();
+}
+
+void PlanBuilder::CountRefusal(std::string why) {
+  if (!why.empty()) program_.stats.elsewhere.push_back(std::move(why));
+}
+
+void PlanBuilder::AddOutputs() {
+  for (const int32_t id : graph_.outputs) {
+    const Node& node = graph_.nodes[id];
+    const int32_t base = BaseOf(graph_, id);
+    Memory& m = memories_[memory_of_[base]];
+    m.last = m.last_use = kForever;
+    if (m.input < 0 && m.result < 0) {
+      const Node& value = graph_.nodes[base];
+      m.result = static_cast<int32_t>(program_.results.size());
+      program_.results.push_back({value.dtype, value.device, value.layout});
+    }
+    const int32_t slot = m.input >= 0 ? m.input : program_.result_slot(m.result);
+    program_.outputs.push_back(
+        {slot, id == base, OffsetInBase(graph_, id), node.dtype, node.device, node.layout});
+  }
+}
+
+Pointer PlanBuilder::PointerTo(int32_t memory, int64_t offset) const {
+  const int32_t home = Home(memory);
+  const Memory& m = memories_[home];
+  if (m.input >= 0) return {m.input, offset};
+  if (m.result >= 0) return {program_.result_slot(m.result), offset};
+  return {program_.arena_slot(m.arena), arena_offset_[home] + offset};
+}
+
+Status PlanBuilder::Emit(PendingStep* s) {
+  s->library |= s->call != nullptr;
+  if (s->loop) return EmitLoop(s);
+  if (s->call) {
+    LibraryStep step;
+    const Node& node = graph_.nodes[s->node];
+    for (const int32_t id : node.operands)
+      step.operands.push_back(PointerTo(memory_of_[id], OffsetInBase(graph_, id)));
+    step.result = PointerTo(memory_of_[s->node], 0);
+    Say("step ", s->call->text(), SayPointers(step.operands), " -> ", SayPointers({step.result}));
+    step.call = std::move(s->call);
+    program_.steps.push_back(std::move(step));
+    ++program_.stats.library_calls;
+    return absl::OkStatus();
+  }
+  return EmitKernel(s);
+}
+
+// Kernels of the CPU on all threads: the cache knows them when steps ask for them.
+void PlanBuilder::CompileAhead() {
+  std::vector<const kir::Kernel*> kernels;
+  for (const PendingStep& s : pending_) {
+    if (!s.call && !s.with_epilogue && !s.loop && s.device == Device())
+      kernels.push_back(&s.launch.kernel);
+  }
+  if (kernels.size() < kWorthThreads) return;
+  std::atomic<int> compiled{0};
+  ParallelFor(static_cast<int64_t>(kernels.size()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      bool made = false;
+      // An error comes again, and is reported, when the step is emitted.
+      GetKernel(*kernels[i], &made).IgnoreError();
+      compiled += made;
+    }
+  });
+  program_.stats.compiled += compiled;
+}
+
+Status PlanBuilder::EmitKernel(PendingStep* s) {
+  Launch& launch = s->launch;
+  KernelStep step;
+  bool compiled = false;
+  if (s->with_epilogue) {
+    step.device = std::move(s->with_epilogue);
+  } else if (s->device == Device()) {
+    FZ_ASSIGN_OR_RETURN(step.code, GetKernel(launch.kernel, &compiled));
+    step.fn = step.code->fn();
+    program_.stats.compiled += compiled;
+    program_.stats.interpreted += !step.code->fn() && GetConfig().jit != "interp";
+  } else {
+    FZ_ASSIGN_OR_RETURN(step.device,
+                        MakeDeviceKernel(s->device, launch, OriginOf(graph_, s->node)));
+    CountRefusal(step.device->refusal());
+    program_.stats.compiled += step.device->compiles();
+  }
+  ++program_.stats.kernels;
+  for (size_t i = 0; i < launch.buffers.size(); ++i) {
+    step.buffers.push_back(PointerTo(s->uses[i].memory, launch.buffers[i].offset));
+  }
+  for (const int32_t scalar : launch.scalars) {
+    step.scalars.push_back(std::max(scalar, -1));
+    step.words.push_back(scalar < 0 ? launch.literals[-1 - scalar] : 0);
+  }
+  step.extents = std::move(launch.extents);
+  step.strides = std::move(launch.strides);
+  step.rows = launch.rows;
+  step.cols = launch.cols;
+  step.work = launch.work;
+  Say("step ", step.device ? step.device->text() : launch.kernel.name, SayPointers(step.buffers),
+      " rows ", step.rows, " cols ", step.cols);
+  program_.steps.push_back(std::move(step));
+  return absl::OkStatus();
+}
+
+int64_t PlanBuilder::WorkOf(const Step& step) {
+  if (const LoopStep* loop = std::get_if<LoopStep>(&step))
+    return loop->loop->times * loop->loop->body.stats.work;
+  if (const KernelStep* kernel = std::get_if<KernelStep>(&step)) return kernel->work;
+  return std::get<LibraryStep>(step).call->work();
+}
+
+// While the content of a cell is overwritten, the host's other threads wait (plan.cc): for a short
+// while, or where most of what is left to do overwrites, as in an optimizer's step.
+void PlanBuilder::SumWork() {
+  int64_t overwriting = 0;
+  for (size_t i = program_.steps.size(); i-- > 0;) {
+    const Step& step = program_.steps[i];
+    const int64_t work = WorkOf(step);
+    program_.stats.work += work;
+    bool overwrites = false;
+    for (Result& result : program_.results) {
+      if (result.first_step != static_cast<int32_t>(i)) continue;
+      result.work_from_there = program_.stats.work;
+      const bool worth = result.work_from_there <= cost::kShortLock ||
+                         2 * (overwriting + work) >= result.work_from_there;
+      if (options_.compile.lent_by_cell && !worth) result.donor = -1;
+      overwrites |= result.donor >= 0;
+    }
+    if (overwrites) overwriting += work;
+  }
+}
+
+std::string PlanBuilder::SayPointers(absl::Span<const Pointer> pointers) const {
+  std::string text;
+  for (const Pointer& p : pointers) {
+    const int32_t arena = p.slot - program_.arena_slot(0), out = p.slot - program_.result_slot(0);
+    if (arena < 0) {
+      StrAppend(&text, " in", p.slot);
+    } else if (out >= 0) {
+      StrAppend(&text, " out", out);
+    } else {
+      StrAppend(&text, " arena", arena ? StrCat(arena) : "");
+    }
+    StrAppend(&text, "+", p.offset);
+  }
+  return text;
+}
+
+StatusOr<Program> BuildProgram(const Graph& graph, const Grouping& grouping,
+                               const BuildOptions& options, std::string* dump,
+                               tracer::MemoryReport* memory) {
+  return PlanBuilder(graph, grouping, options, dump, memory).Run();
+}
+
+}  // namespace frazil::jit

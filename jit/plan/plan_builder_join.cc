@@ -1,0 +1,148 @@
+// Several steps as one, and what is told of a plan.
+#include <algorithm>
+
+#include "jit/plan/memory_plan.h"
+#include "jit/plan/plan_builder.h"
+#include "jit/run/list_step.h"
+
+namespace frazil::jit {
+namespace {
+
+constexpr int32_t kWorkspace = -1;  // as a block of memory that steps touch
+
+}  // namespace
+
+std::string PlanBuilder::SayNode(int32_t id) const {
+  const Node& node = graph_.nodes[id];
+  const std::string origin = OriginOf(graph_, id);
+  return StrCat(NameOf(node), " ", ShortName(node.dtype), ToString(node.layout->dims()),
+                origin.empty() ? "" : StrCat(" (", origin, ")"));
+}
+
+// Blocks in the order in which they begin to live.
+void PlanBuilder::Report() {
+  std::vector<std::string> what(memories_.size(), "temporary");
+  for (int32_t id = 0; id < int32_t(graph_.nodes.size()); ++id) {
+    if (graph_.nodes[id].input || graph_.nodes[id].view) continue;
+    std::string& text = what[Home(memory_of_[id])];
+    text = text == "temporary" ? SayNode(id) : StrCat(text, ", then ", SayNode(id));
+  }
+  for (const PendingStep& s : pending_)
+    report_->steps.push_back(s.call   ? s.call->text()
+                             : s.loop ? StrCat("loop of ", s.loop->times)
+                                      : SayNode(s.node));
+  const auto end = static_cast<int32_t>(pending_.size()) - 1;
+  std::vector<Block> arena, all;
+  for (size_t i = 0; i < memories_.size(); ++i) {
+    const Memory& m = memories_[i];
+    if (m.home != static_cast<int32_t>(i) || m.last < 0 || m.input >= 0) continue;
+    if (m.arena != 0) continue;
+    using Kind = tracer::PlannedBlock::Kind;
+    const Kind kind = m.result < 0 ? Kind::kArena : m.donor < 0 ? Kind::kResult : Kind::kDonated;
+    const int64_t bytes = Padded(m.bytes);
+    const Block block{bytes, std::min(m.first, end), std::min(m.last, end)};
+    report_->blocks.push_back({what[i], kind, bytes, arena_offset_[i], block.first, block.last});
+    if (kind == Kind::kArena) arena.push_back(block);
+    if (kind != Kind::kDonated) all.push_back(block);
+    if (kind == Kind::kResult) report_->result_bytes += bytes;
+  }
+  std::stable_sort(report_->blocks.begin(), report_->blocks.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  report_->arena_bytes = program_.arenas[0].bytes;
+  report_->arena_bound = LiveBytes(arena);
+  report_->peak_bound = LiveBytes(all);
+}
+
+std::vector<Touch> PlanBuilder::TouchesOf(const PendingStep& s) const {
+  std::vector<Touch> touches;
+  const auto whole = [&](int32_t slot, bool write) {
+    touches.push_back({slot, 0, std::numeric_limits<int64_t>::max(), write});
+  };
+  for (const Use& use : s.uses) {
+    const int32_t home = Home(use.memory);
+    const Memory& m = memories_[home];
+    if (m.input >= 0) {
+      whole(m.input, use.write);
+    } else if (m.result >= 0) {
+      whole(program_.result_slot(m.result), use.write);
+      if (m.donor >= 0) whole(m.donor, use.write);
+    } else {
+      touches.push_back({program_.arena_slot(m.arena), arena_offset_[home],
+                         arena_offset_[home] + m.bytes, use.write});
+    }
+  }
+  // Calls of a library share its workspace.
+  if (s.library) whole(kWorkspace, true);
+  return touches;
+}
+
+// Branches become one step, and so do small kernels on the CPU that do not wait for each other.
+void PlanBuilder::ListSteps() {
+  std::vector<Step> steps;
+  std::vector<int32_t> now, first;  // of each step; of each new one
+  for (size_t begin = 0; begin < pending_.size();) {
+    first.push_back(static_cast<int32_t>(begin));
+    if (const Epilogue* found = EpilogueAt(static_cast<int32_t>(begin))) {
+      Say("step ", begin, " is followed by ", found->end - found->begin - 1);
+      EpilogueStep whole;
+      whole.product = std::get<LibraryStep>(std::move(program_.steps[begin]));
+      now.push_back(static_cast<int32_t>(steps.size()));
+      for (++begin; begin < static_cast<size_t>(found->end); ++begin) {
+        whole.kernels.push_back(std::get<KernelStep>(std::move(program_.steps[begin])));
+        now.push_back(static_cast<int32_t>(steps.size()));
+      }
+      steps.push_back(std::move(whole));
+      continue;
+    }
+    const Branched* found = BranchedAt(static_cast<int32_t>(begin));
+    const size_t end = found ? static_cast<size_t>(found->end) : begin + 1;
+    std::vector<Step> branches;
+    for (; begin < end; ++begin) {
+      now.push_back(static_cast<int32_t>(steps.size()));
+      (found ? branches : steps).push_back(std::move(program_.steps[begin]));
+    }
+    if (found) steps.push_back(StretchStep{MakeBranches(*found, std::move(branches))});
+  }
+  Renumber(now);
+  now.clear();
+  const auto touches = [&](size_t step) { return TouchesOf(pending_[first[step]]); };
+  program_.steps = MakeLists(std::move(steps), touches, &now);
+  Renumber(now);
+}
+
+void PlanBuilder::Renumber(const std::vector<int32_t>& now) {
+  for (Result& result : program_.results) {
+    if (result.first_step < static_cast<int32_t>(now.size()))
+      result.first_step = now[result.first_step];
+  }
+}
+
+// Neighbours of one device that it takes as one launch become one step.
+void PlanBuilder::JoinSteps() {
+  std::vector<Step> joined;
+  std::vector<int32_t> now;  // of each step
+  for (size_t begin = 0; begin < pending_.size();) {
+    size_t end = begin;
+    const Device device = pending_[begin].device;
+    while (end < pending_.size() && pending_[end].device == device &&
+           MayJoin(device, program_.steps[end]))
+      ++end;
+    if (end - begin < 2) {
+      now.push_back(static_cast<int32_t>(joined.size()));
+      joined.push_back(std::move(program_.steps[begin++]));
+      continue;
+    }
+    std::vector<std::vector<Touch>> touches;
+    std::vector<Step> steps;
+    for (; begin < end; ++begin) {
+      touches.push_back(TouchesOf(pending_[begin]));
+      steps.push_back(std::move(program_.steps[begin]));
+      now.push_back(static_cast<int32_t>(joined.size()));
+    }
+    joined.push_back(StretchStep{MakeStretch(device, std::move(steps), DependenciesOf(touches))});
+  }
+  program_.steps = std::move(joined);
+  Renumber(now);
+}
+
+}  // namespace frazil::jit

@@ -1,0 +1,31 @@
+#include "jit/register.h"
+
+#include "absl/synchronization/mutex.h"
+#include "autograd/grad.h"
+#include "core/memory/last_resort.h"
+#include "jit/cache/kernel_cache.h"
+#include "jit/eager/eager.h"
+#include "jit/run/cuda/memory.h"
+#include "jit/segment.h"
+#include "kernels/gemm/asmjit_stderr.h"
+#include "tracer/trace.h"
+
+namespace frazil::jit {
+
+void RegisterJit() {
+  static const bool once = [] {
+    // Debian builds the library with this check on; it is most of what a lock costs.
+    absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+    gemm::SetAsmjitStderr();
+    GlobalRuntime().eager = EagerDoor();
+    autograd::RegisterTape();
+    SetHolderOfKernels([] { ShrinkEager(true); });
+    RegisterSegmentCompiler();
+    GlobalRuntime().devices = CudaDeviceMemory();
+    SetLastResort(tracer::LetGoOfLeft);
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
+}  // namespace frazil::jit

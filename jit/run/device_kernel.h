@@ -1,0 +1,52 @@
+// Kernels and library calls of devices other than the CPU, as steps of plans. Made by the planner
+// for values that live on a device. Invariant: results are the CPU's bits; what the device cannot
+// run, the CPU runs on the same memory, and it is counted.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "jit/library/library.h"
+#include "jit/lower/lower.h"
+
+namespace frazil::jit {
+
+class DeviceKernel {
+ public:
+  virtual ~DeviceKernel() = default;
+  virtual Status Run(const kir::KernelArgs& args) const = 0;
+  // As LibraryCall's, of what is not a generated kernel.
+  virtual bool capturable() const { return false; }
+  virtual std::string text() const = 0;            // for dumps
+  virtual int64_t bytes() const = 0;               // about what it holds
+  virtual std::string refusal() const = 0;         // why the CPU runs it; empty if the device does
+  virtual bool compiles() const { return false; }  // making it began a compilation
+};
+
+// NotImplementedError: what the kernel needs is more than a launch on the device may have.
+Status CheckLaunch(Device device, const Launch& launch);
+
+// `launch` with its extents and strides; `origin` is the user's line ("train.py:12") or empty.
+StatusOr<std::unique_ptr<const DeviceKernel>> MakeDeviceKernel(Device device, const Launch& launch,
+                                                               const std::string& origin);
+
+// A product and the kernel that is all that reads it, as one step. Its launch has the buffers a, b
+// and then those of the kernel but for the product.
+struct ProductWithEpilogue {
+  Launch launch;
+  std::unique_ptr<const DeviceKernel> kernel;
+};
+// For matmul node `id` (on a device; `cpu` is the product there) and a launch whose buffer number
+// `product` is its result. NotImplementedError: they stay two steps.
+StatusOr<ProductWithEpilogue> JoinEpilogue(const Graph& graph, int32_t id, const Launch& next,
+                                           int product, const std::string& origin,
+                                           Precision precision);
+
+// What is not a generated kernel on the device of node `id`; `cpu` is the same on the CPU, which is
+// what runs where a device has nothing of its own and the CPU addresses its memory.
+StatusOr<std::unique_ptr<const LibraryCall>> MakeDeviceCall(const Graph& graph, int32_t id,
+                                                            const std::string& origin,
+                                                            Precision precision,
+                                                            std::unique_ptr<const LibraryCall> cpu);
+
+}  // namespace frazil::jit

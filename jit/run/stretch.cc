@@ -1,0 +1,69 @@
+#include "jit/run/stretch.h"
+
+#include <algorithm>
+
+#include "jit/run/loop_step.h"
+
+namespace frazil::jit {
+namespace {
+
+bool Conflict(const Touch& a, const Touch& b) {
+  return (a.write || b.write) && a.block == b.block && a.begin < b.end && b.begin < a.end;
+}
+
+bool Conflict(const std::vector<Touch>& a, const std::vector<Touch>& b) {
+  return std::any_of(a.begin(), a.end(), [&](const Touch& x) {
+    return std::any_of(b.begin(), b.end(), [&](const Touch& y) { return Conflict(x, y); });
+  });
+}
+
+}  // namespace
+
+std::vector<std::vector<int32_t>> DependenciesOf(absl::Span<const std::vector<Touch>> touches) {
+  const size_t n = touches.size();
+  std::vector<std::vector<int32_t>> out(n);
+  std::vector<std::vector<bool>> before(n, std::vector<bool>(n, false));  // waits for, at last
+  for (size_t step = 0; step < n; ++step) {
+    for (size_t earlier = step; earlier-- > 0;) {
+      if (before[step][earlier] || !Conflict(touches[earlier], touches[step])) continue;
+      out[step].push_back(int32_t(earlier));
+      before[step][earlier] = true;
+      for (size_t i = 0; i < earlier; ++i)
+        if (before[earlier][i]) before[step][i] = true;
+    }
+  }
+  return out;
+}
+
+int64_t BytesOf(const KernelStep& k) {
+  const size_t bytes = k.buffers.capacity() * sizeof(Pointer) + 4 * k.scalars.capacity() +
+                       8 * (k.words.capacity() + k.extents.capacity() + k.strides.capacity());
+  return static_cast<int64_t>(bytes) + (k.device ? k.device->bytes() : 0);
+}
+
+int64_t BytesOf(const Step& step) {
+  if (const StretchStep* s = std::get_if<StretchStep>(&step)) return s->stretch->bytes();
+  if (const LibraryStep* l = std::get_if<LibraryStep>(&step))
+    return int64_t{sizeof(LibraryStep)} + l->call->bytes();
+  if (const KernelStep* k = std::get_if<KernelStep>(&step)) return BytesOf(*k);
+  if (const LoopStep* l = std::get_if<LoopStep>(&step)) return BytesOf(*l->loop);
+  int64_t bytes = 0;
+  if (const EpilogueStep* f = std::get_if<EpilogueStep>(&step)) {
+    bytes = int64_t{sizeof(*f)} + f->product.call->bytes();
+    for (const KernelStep& k : f->kernels) bytes += int64_t{sizeof(k)} + BytesOf(k);
+    return bytes;
+  }
+  for (const KernelStep& k : std::get<ListStep>(step).list->entries)
+    bytes += int64_t{sizeof(k)} + BytesOf(k);
+  return bytes;
+}
+
+StepArgs::StepArgs(const KernelStep& step, char* const* slots, absl::Span<Value* const> inputs) {
+  for (const Pointer& p : step.buffers) buffers.push_back(slots[p.slot] + p.offset);
+  for (size_t i = 0; i < step.scalars.size(); ++i) {
+    const int32_t input = step.scalars[i];
+    scalars.push_back(input >= 0 ? inputs[input]->imm : step.words[i]);
+  }
+}
+
+}  // namespace frazil::jit

@@ -1,0 +1,53 @@
+// Consecutive steps of a plan on one device, launched as one. Put together by the planner, run by
+// plans. Invariant: the effect is that of the steps one after another; what does not touch the same
+// memory may run side by side.
+#pragma once
+
+#include "core/small_stack.h"
+#include "jit/run/steps.h"
+
+namespace frazil::jit {
+
+// Memory that a step touches: a block that others may share in part.
+struct Touch {
+  int32_t block;  // of the plan's memory: an arena, an input or a result
+  int64_t begin, end;
+  bool write;
+};
+
+// For each step the earlier ones it must wait for; those that another of them waits for are left
+// out.
+std::vector<std::vector<int32_t>> DependenciesOf(absl::Span<const std::vector<Touch>> touches);
+
+// What one run of a kernel step is called with.
+struct StepArgs {
+  SmallStack<void*, 16> buffers;
+  SmallStack<uint64_t, 16> scalars;
+
+  StepArgs(const KernelStep& step, char* const* slots, absl::Span<Value* const> inputs);
+  kir::KernelArgs For(const KernelStep& step) const {
+    return {buffers.begin(), step.extents.data(), step.strides.data(), scalars.begin()};
+  }
+};
+
+// About what it holds, kernels apart.
+int64_t BytesOf(const KernelStep& step);
+int64_t BytesOf(const Step& step);
+
+// Runs one step by itself.
+Status RunStep(const Step& step, char* const* slots, absl::Span<Value* const> inputs);
+
+class Stretch {
+ public:
+  virtual ~Stretch() = default;
+  virtual Status Run(char* const* slots, absl::Span<Value* const> inputs) const = 0;
+  virtual int64_t bytes() const = 0;
+  virtual absl::Span<const Step> steps() const = 0;
+};
+
+// True if a step may be part of a stretch on the device.
+bool MayJoin(Device device, const Step& step);
+std::unique_ptr<const Stretch> MakeStretch(Device device, std::vector<Step> steps,
+                                           std::vector<std::vector<int32_t>> dependencies);
+
+}  // namespace frazil::jit
