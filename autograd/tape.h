@@ -2,6 +2,12 @@
 // op's row and the tensors the row's rule reads. Called by core::Apply through TapeHook, by
 // backward and by rules. Invariant: a node's sequence number is above those of the nodes it depends
 // on; a node never holds its own output's tensor (only the value), so there are no cycles.
+//
+// Apply asks the tape to record a node if an input needs a gradient (autograd/tape.h). Nodes are
+// made in eager and traced calls alike; deferred values that the tape holds are live like any
+// other. Function-style gradients nest by levels: variables of an inner scope stay connected to
+// their history, and the ops of an inner backward pass are recorded only as far as outer scopes
+// need them.
 #pragma once
 
 #include <array>

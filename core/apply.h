@@ -2,6 +2,17 @@
 // Called by Python, C++, gradient rules, composites and loaded graphs. Invariants: every op passes
 // through Apply and is checked at once with the same errors in every mode; every byte leaves
 // through Read, which makes deferred values real.
+//
+// Most calls have one or two operands, no attributes, no gradient, and have been made before with
+// the same layouts and dtypes. TryApply asks the thread's door for those,
+// Door::TryCall: the eager door finds the kernel in a direct-mapped table by two ids of layouts
+// and two words of kinds, a session compares with the call that came next the last time. Python's
+// operators ask before they look at anything else, so such a call makes no list of operands, looks
+// at no promotion and allocates one block. Null means that nothing has happened: the call goes the
+// ordinary way, which is also how it gets into the table. That is right because the table and the
+// recording hold calls after promotion and checks: what is found is what promotion would have made
+// of the same operands. pow with a number is the one exception (a square is a product) and never
+// asks.
 #pragma once
 
 #include <initializer_list>

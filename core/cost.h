@@ -1,6 +1,6 @@
 // The cost model: about how long work takes on one thread, in nanoseconds. Asked by everybody who
 // decides by time: which nodes become one kernel (jit/graph/fuse), which values are computed twice
-// (jit/graph/duplicate), how many threads share a kernel, a list or an update (jit/runtime,
+// (jit/graph/duplicate), how many threads share a kernel, a list or an update (jit/run,
 // kernels), which branches run side by side, when the host's lock is let go. Invariant: an estimate
 // depends on ops, dtypes and extents alone, never on a clock or the machine, so that the same graph
 // becomes the same plan everywhere. How the numbers were measured: docs/decisions.md.

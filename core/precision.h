@@ -1,5 +1,5 @@
 // How matrices are multiplied: the choices of fz.precision. Kept for each thread (core/apply.h), a
-// part of the keys of plans, read by what makes products (jit/runtime). Invariant: the choice, the
+// part of the keys of plans, read by what makes products (jit/plan). Invariant: the choice, the
 // op, the dtype and the shapes decide which implementation runs, never layouts or tracing.
 #pragma once
 

@@ -1,5 +1,5 @@
 // What a user is told about kernels on the NPU: per kernel, per program, as text, JSON, CSV,
-// timeline and roofline. Called by the device (jit/runtime), the command line and tests, which fill
+// timeline and roofline. Called by the device (jit/run), the command line and tests, which fill
 // KernelReport and ProgramReport. Invariant: every form says what model it comes from (kHonesty)
 // and depends on its arguments alone, so equal runs give equal bytes.
 #pragma once

@@ -1,4 +1,4 @@
-// Runs programs on the simulated NPU. Called by the device (jit/runtime), the command line, the
+// Runs programs on the simulated NPU. Called by the device (jit/run), the command line, the
 // tile search and tests. Invariant: no global state and no threads; the result of a launch depends
 // on its arguments alone.
 #pragma once

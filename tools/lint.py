@@ -16,6 +16,8 @@ import time
 from pathlib import Path
 
 import check_layers
+import check_paths
+import check_sizes
 import public_headers
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -60,6 +62,16 @@ def check_ruff():
 
 def check_include_layers():
     return check_layers.check(ROOT)
+
+
+def check_named_paths():
+    return check_paths.check(ROOT, git_files())
+
+
+def check_budgets():
+    problems, used = check_sizes.check(ROOT)
+    print(f"lint: lines used of the budget: {check_sizes.shown(used)}")
+    return problems
 
 
 def check_public_headers():
@@ -165,6 +177,8 @@ CHECKS = {
     "clang-format": check_clang_format,
     "ruff": check_ruff,
     "layers": check_include_layers,
+    "named paths": check_named_paths,
+    "budgets": check_budgets,
     "public headers": check_public_headers,
     "stray paths": check_stray_paths,
     "stubs": check_stubs,

@@ -1,6 +1,6 @@
 // The causes behind everything that explain(), stats() and FRAZIL_LOG=guard tell: one row of
 // causes.def each. Noted by tracer/recording and, for what is shared by the process, by the caches
-// of jit/runtime. Invariant: a sentence is made from its row alone.
+// of jit/cache and jit/eager. Invariant: a sentence is made from its row alone.
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,11 @@
 // Invariant: an estimate depends on the recorded calls alone, so the same program is decided about
 // in the same way everywhere. How the numbers were measured: docs/decisions.md, "Calls too small to
 // gain".
+//
+// A call that gains nothing by being replayed (few ops on small arrays, a read after every other
+// op) runs untraced: each plan knows what it saves over its calls at once (tracer/gain.h, an
+// estimate from the recording alone), a recording adds that up over sixteen replayed calls, and
+// while the sum is negative one call in 64 is still traced, to see whether it has become more.
 #pragma once
 
 #include "tracer/node.h"

@@ -1,5 +1,5 @@
 // How a plan uses memory, for people: what frazil.memory prints and draws. Made by plans
-// (jit/runtime), handed on by tracer/recording. Invariant: the blocks of one memory that live at
+// (jit/run), handed on by tracer/recording. Invariant: the blocks of one memory that live at
 // the same step do not overlap.
 #pragma once
 

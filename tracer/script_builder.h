@@ -2,6 +2,23 @@
 // Told by the session of segments and of what the program learns between them. Invariant: every
 // value that it has seen stays alive as long as anybody else could show it again, so that pointers
 // tell values apart, until there is nothing to learn any more; it changes nothing about the call.
+//
+// A script is written by a ScriptBuilder while the body runs by validation: the session tells it
+// of segments, core::Read of reads. So the second call of a kind is the first that may be learnt
+// from, as the first records. Compared calls write a second script and compare it with the first
+// (SamePath), which is how a broken promise is found and named. A call during which another thread
+// may have written to the same cells, by a pure call or in place (tracer/learning.h), and which
+// read something like their content from elsewhere, tells nothing: the next one may. History for
+// gradients is data too (tracer/tape_record.h): the nodes that results hang off are made again.
+// What the structure is, and what is refused, is one rule, in the header of nest.h; class_info.h
+// knows of each class where its instances' state lies. Modules, optimizers and generators
+// (frazil/_tracked.py) count assignments to attributes; a snapshot (bindings/python/module_type.h)
+// is good while the count stands.
+//
+// A recording whose body may be skipped records views of ready values as calls; others do not need
+// to. A check of indices (cross_entropy(logits, labels.reshape(-1))) looks at such a view without
+// ending the segment (Session::Peek), so that forward and backward pass stay one plan; in the
+// script the view is a segment of its own, before the one in progress.
 #pragma once
 
 #include <string>

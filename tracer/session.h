@@ -9,6 +9,17 @@
 // wants it. Views of values that are ready are made at once and are not part of a segment: a slice
 // with other bounds each call is just another input; only a recording whose body may be skipped
 // (Recording::records_views) needs them.
+//
+// What a traced call could not compute, because of Ctrl-C or for want of memory, stays deferred
+// and is computed when somebody reads it, in any thread; the session lives on for that. Nothing is
+// lost: a cell that was written holds what eager execution would have put there. It keeps what
+// that needs and no more, and lets go of it once nobody can ask: when the next call begins, when
+// statistics are asked for, and before an array of the CPU is refused for want of memory
+// (core/memory/last_resort.h; devices refuse at once).
+//
+// A deferred tensor may be read by any thread. Sessions are never freed but used again, so a
+// thread that asks one whose call has just ended finds that the value is no longer its own. Nobody
+// waits for a session while holding the GIL: who has it may need the GIL to go on.
 #pragma once
 
 #include <atomic>

@@ -2,6 +2,13 @@
 // axes. Called by take, put, getitem and setitem. Invariants: what is checked is what is used, even
 // if another thread replaces the content of a cell; a negative index counts from the end; no byte
 // of an array is looked at besides the check and the number of a mask's true elements.
+//
+// An index array (core/functions/indices.h) is checked as it was given, in one pass, before
+// anything runs; counting negative indices from the end, and joining arrays of several axes to
+// positions, is a composite of ops that fuses with the gather behind it and is left out by eager
+// calls whose one array needs none. A mask is counted (one number, which a trace reads), then its
+// positions are an op whose attribute is that number. put counts in any number of adjacent axes at
+// once, so x[i, j] = v writes where x lies, without a view of it that would hold its memory.
 #pragma once
 
 #include <string>

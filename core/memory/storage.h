@@ -6,6 +6,10 @@
 // A small storage is part of one block with its bytes, and in front of it there is room for the
 // value that is made over it first (core/value.h): a small array is one block. The block is freed
 // with the storage, which the value holds like any other.
+//
+// The two have counts of their own: views and exports hold the storage, and with it the block,
+// which is freed when the last of them goes. Only the first value over a fresh storage lies in the
+// block; later ones, over the same memory, are blocks of their own.
 #pragma once
 
 #include <atomic>

@@ -3,6 +3,14 @@
 // nothing, HeavyFence for the other, which makes every running thread of the process take a fence.
 // Called by sessions, recordings and pins. Invariant: where the operating system offers no such
 // thing, both are ordinary fences.
+//
+// A traced call takes no lock and adds to no shared word: atomic additions were most of what a
+// small one cost. Who comes by rarely (another thread that reads a deferred value, eviction) pays
+// instead, with a fence in every running thread (core/threads/asymmetric_fence.h): a session's
+// owner says that it is inside and looks whether others are busy; a visit of the trie is counted
+// in the thread's own shard of the recording; a plan that runs is pinned (core/memory/pin.h), and
+// what is evicted is freed as soon as no pin holds it. The owner lets go of a deferred value,
+// which only the session holds besides, by a plain store (Pending::LetGo).
 #pragma once
 
 #include <atomic>

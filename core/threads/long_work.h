@@ -1,9 +1,29 @@
 // Work that may take long: the lock of the host language is let go while it runs, and the host may
-// ask that it be abandoned (Ctrl-C). Opened by plans (jit/runtime) around their kernels; asked by
+// ask that it be abandoned (Ctrl-C). Opened by plans (jit/run) around their kernels; asked by
 // the worker pool between parts and by the matrix product between tiles. Core does not know who the
 // host is: the bindings say it. Invariants: without a host, or on a thread that does not hold its
 // lock, nothing is let go and nothing is abandoned; what abandoned work wrote is garbage, so it may
 // only lie in memory that nobody else sees.
+//
+// How long work takes is estimated in one place, core/cost.h, in nanoseconds on one thread. A plan
+// of 60 µs or more runs inside a LongWork (core/threads/long_work.h): the host's lock (the GIL) is
+// let go, and the host may ask, every 10 ms, that the work be abandoned. Core knows two function
+// pointers and a question; bindings/python/host.cc answers them. The worker pool asks between
+// parts, which are cut to a few milliseconds, the matrix product between tiles, plans between
+// steps. Only Python's main thread is ever interrupted. Handlers that run then may compute: they
+// meet the machine in the middle of a kernel, so they get scratch memory, tiles and a floating-
+// point mode of their own (LongWork::Interruptions).
+//
+// Abandoned work has written only memory that nobody sees. A plan that writes over an operand does
+// not stop after that step; so where a host can interrupt, operands are overwritten only if at
+// most some 60 ms of work follow, and x += y over the content of a cell keeps the GIL: no thread
+// may see the cell half-way. A skipped call that overwrites the content of cells lets the GIL go
+// up to the first step that does, takes it back, asks whether each cell still holds what it lent
+// and nobody else sees it, and keeps the GIL from there on.
+//
+// Without the GIL another thread may replace the content of a cell that an op was given. Whoever
+// runs a plan holds its operands' values; the tape's node is made before the op runs; checked
+// indices are the ones used; functions of several ops work on a copy of the cell.
 #pragma once
 
 #include <atomic>

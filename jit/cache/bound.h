@@ -1,6 +1,6 @@
-// How much a cache may keep and what it says when it evicts. Called by the caches of jit/runtime.
-// Invariant: eviction goes down to seven eighths of the bound, so that it is rare; it is reported
-// when no lock is held.
+// How much a cache may keep and what it says when it evicts. Called by the caches of jit/cache and
+// jit/eager. Invariant: eviction goes down to seven eighths of the bound, so that it is rare; it
+// is reported when no lock is held.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// A bounded map from content to shared objects, least recently used out first. Called by the caches
-// of jit/runtime. Invariant: keys are compared in full; an object that is still held elsewhere
-// outlives its eviction; thread safe.
+// A bounded map from content to shared objects, least recently used out first. Called by the
+// caches of jit/cache and jit/eager. Invariant: keys are compared in full; an object that is still
+// held elsewhere outlives its eviction; thread safe.
 #pragma once
 
 #include <list>

@@ -1,6 +1,6 @@
 // What turns kernel IR into something that runs (or text for another machine). Implemented by
 // jit/emit/interp and jit/emit/x86 (jit/emit/cuda and jit/emit/npu have doors of their own, because
-// they look at shapes); called by jit/runtime, which walks its emitters
+// they look at shapes); called by jit/cache, which walks its emitters
 // from the fastest tier down. Invariant: whatever two emitters execute of one kernel agrees bit for
 // bit (any NaN equals any NaN), and the interpreter says what is right.
 #pragma once

@@ -3,6 +3,14 @@
 // there; an op that GPUs lack runs on the CPU; afterwards every operand of a node whose memory the
 // CPU cannot address lies in that memory or is a scalar argument, and what moves between memories
 // is dense.
+//
+// On a GPU the CPU cannot address the memory, so core/memory/device_memory.h is the one door to
+// its bytes: Allocate, CopyBytes, OnHost. jit/graph/place.h inserts the transfers and copies that
+// a graph needs for it, the planner lays out one arena for each memory, and jit/run/stretch.h
+// joins neighbouring steps into one launch: a CUDA graph whose edges follow the bytes that steps
+// touch. A kernel step (jit/run/cuda/kernel.h) has one text for each variant of alignment it
+// meets; a group whose parameters pass what a launch takes is run node by node. docs/cuda.md tells
+// the rest.
 #pragma once
 
 #include "jit/graph/graph.h"

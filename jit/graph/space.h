@@ -4,6 +4,37 @@
 // belongs to one space axis; a value whose own extent there is 1 does not vary along it; all
 // reductions of a space run over the same loop axes in the same logical order, but for those over
 // few elements (`unrolled`), which are written out.
+//
+// A reduction over at most 16 elements is written out where the space is large enough
+// (Space::unrolled): its axes are no axes of the kernel, what varies along them is computed once
+// for each of their points, and the sum is the expression that the lane rule gives for so few
+// elements. Lanes then run along another axis, and a reduction over a short axis fuses like an
+// elementwise op: pairwise distances, their minimum and a sum over all partners are one kernel.
+// Elements that lie together are reached from one pointer with constant offsets; otherwise each
+// point has a buffer. Only the CPU's kernels are written so. Small kernels of a plan that do not
+// wait for each other (jit/run/list_step.h) are one step, whose entries threads share out: a
+// hundred parameters are stepped by one launch.
+//
+// Which nodes become one kernel is decided by time, by the cost model (core/cost.h): what ops take
+// on a vector, what moving bytes takes where they fit, what a launch takes. Analyse
+// (jit/graph/space.h) says whether a set of nodes is one kernel, and space_time.cc how long that
+// takes: each value at as many points as it is computed, in lanes that rows fill or not, what a
+// later pass over a row computes again, loads and stores by stride. There is no list of patterns,
+// and estimates depend on the graph alone, so the same graph becomes the same plan everywhere.
+//
+// * Up the graph: a node takes in the groups that make its operands, if the union takes less
+//   time than its parts (fuse.cc). Softmax, layer norm and their gradients are one kernel each for
+//   that reason; x + sin(v) with a short v is two.
+//
+// * Sideways: groups that read the same data and do not wait for each other are joined by the
+//   same rule. Parts of a kernel that share no value are tied by what they read (TieReads). So
+//   mean, variance and maximum of an array are one pass, and sums, differences and products of two
+//   arrays one kernel with three results. Threads count: what would leave too few columns to share
+//   stays apart, and so does what would need more memory.
+//
+// * Twice: what is stored for kernels that cannot be one (sums of columns beside rows) is
+//   computed in each of them if that moves fewer bytes (duplicate.cc): casts, masks, normalised
+//   rows, of which two numbers a row are kept then.
 #pragma once
 
 #include <optional>

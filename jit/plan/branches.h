@@ -3,6 +3,13 @@
 // side, each on one thread. Found by the planner (jit/plan/plan_builder.cc) before memory is
 // assigned: what lives in a stretch of branches lives through all of it. Invariant: the effect is
 // that of the steps one after another, for any number of threads.
+//
+// Branches of a plan, steps without a path between them (Y1 = X1 @ W1; Y2 = X2 @ W2), run side by
+// side, each on one thread, where the planner expects that to be faster than several threads
+// inside each step (jit/plan/branches.h): small products and many small kernels. What such a
+// stretch touches lives through all of it, so the arena gives no two branches the same bytes; a
+// stretch that would make the arena grow runs step by step. Inside a body of the pool everything
+// is serial: NumThreads() is 1 there.
 #pragma once
 
 #include <memory>

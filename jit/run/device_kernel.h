@@ -1,6 +1,18 @@
 // Kernels and library calls of devices other than the CPU, as steps of plans. Made by the planner
 // for values that live on a device. Invariant: results are the CPU's bits; what the device cannot
 // run, the CPU runs on the same memory, and it is counted.
+//
+// A value has a device, and a graph's nodes have theirs; infer gives the result the operands'
+// device (a single CPU number, perhaps repeated, goes with any) and refuses mixtures. to_device is
+// an op like any other: differentiable, recorded, a library call in plans. fuse keeps apart what a
+// device cannot compute. Lowering knows no devices: the planner asks MakeDeviceKernel
+// (jit/run/device_kernel.h) for a launch on another device, with its extents and strides.
+//
+// On the NPU that is jit/run/npu/kernel.cc: a program is emitted for these extents, and again when
+// the preset changes; what the emitter refuses runs on the CPU on the same memory, counted in the
+// device's account with the reason. Memory of the NPU is host memory under other addresses: a
+// launch maps the bytes its buffers reach to windows whose addresses depend on sizes alone, so
+// cycles repeat. A fault is raised as NpuFault and never hidden.
 #pragma once
 
 #include <memory>

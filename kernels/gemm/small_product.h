@@ -2,6 +2,11 @@
 // once and is then a list of calls. Made where a shape and layout are known before they are used
 // (plans, GemmSeries). Invariant: kernels/gemm/gemm.h's rule; after Make nothing changes, so any
 // number of threads may run one.
+//
+// A small product is chosen when its plan is made and then is a list of calls of kernels
+// (kernels/gemm/small_product.h); larger ones choose at each run, by the threads there are. The
+// largest keep a block of one factor in the second-level cache while the other passes by
+// (kernels/gemm/resident.cc); those between pack both (blocked.cc).
 #pragma once
 
 #include <cstdint>

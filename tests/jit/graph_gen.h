@@ -1,4 +1,4 @@
-// Random values and graphs for the tests of jit/graph and jit/runtime, and running a graph op by
+// Random values and graphs for the tests of jit/graph and jit/plan, and running a graph op by
 // op. Called by tests only. Invariant: the same seed gives the same graph and data.
 #pragma once
 

@@ -23,12 +23,22 @@ def check_layers():
 
 
 @pytest.fixture(scope="session")
+def check_paths():
+    return load("check_paths")
+
+
+@pytest.fixture(scope="session")
+def check_sizes():
+    return load("check_sizes")
+
+
+@pytest.fixture(scope="session")
 def public_headers():
     return load("public_headers")
 
 
 @pytest.fixture(scope="session")
-def lint(check_layers, public_headers):
+def lint(check_layers, check_paths, check_sizes, public_headers):
     return load("lint")
 
 

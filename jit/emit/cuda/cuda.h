@@ -1,4 +1,4 @@
-// Prints a kernel as CUDA C. Called by jit/runtime for groups placed on a GPU and by FRAZIL_DUMP; a
+// Prints a kernel as CUDA C. Called by jit/plan for groups placed on a GPU and by FRAZIL_DUMP; a
 // launcher hands prelude and text to NVRTC with --fmad=false --ftz=false --prec-div=true
 // --prec-sqrt=true. Invariant: the text needs no CUDA header, compiles for the host too under a
 // small shim, and gives the interpreter's bits there and on the device.

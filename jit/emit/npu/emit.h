@@ -2,6 +2,14 @@
 // the simulated NPU. Called by the device (jit/run/npu) and the command line. Invariant: the
 // program's results are the bits of the interpreter on the same kernel; a program that faults is a
 // bug of this folder.
+//
+// The emitter (jit/emit/npu) makes straight-line programs. space_plan says which axes of a kernel
+// are rows and columns of tiles; body_info finds types, shapes (full, row, column, number) and
+// lifetimes; tile_program writes one tile's loads, vector instructions and stores; kernel_emitter
+// tries tilings and keeps the fastest by the cycle model; gemm is the matrix product, which takes
+// a following kernel along. All of them write to a Stream: instructions in the order of a
+// sequential machine, with the buffers they touch. It keeps a vector clock for each queue and puts
+// in a SET and a WAIT only where no order follows from others, so flags need no care elsewhere.
 #pragma once
 
 #include "jit/kir/kir.h"

@@ -1,4 +1,4 @@
-// The x86 emitter: machine code for AVX2 and AVX-512 through asmjit. Made by jit/runtime, which
+// The x86 emitter: machine code for AVX2 and AVX-512 through asmjit. Made by jit/cache, which
 // asks X86Emitter::Detect() for the level. Invariant: compiled kernels agree bit for bit with the
 // interpreter on both levels, for any split into rows and columns; they expect MXCSR at its default
 // (nearest even, no flush to zero, no denormals-are-zero), which whoever enters a kernel sees to.

@@ -2,6 +2,26 @@
 // Called by fold.cc and by tests/jit/rewrites_test.cc, which proves every row. Invariant: the
 // replacement of an exact row has the bits of what it replaces, for all data, and makes at most one
 // node, so it never costs more, whoever else reads what was matched.
+//
+// What fold knows is data: jit/graph/passes/rewrites.def, a row for each rewrite. "subtract(add(x,
+// y), y)" -> "x", exact for integers; "F(x:G(y))" -> "x" with lists of ops for F and G; conditions
+// and attributes that a pattern cannot say (casts that lose nothing, composition of views) are
+// named functions over dtypes, layouts and attributes (conditions.h). Patterns are read from text
+// while the compiler runs (pattern.h): a row that is none does not compile. One function matches,
+// operands that commute in either order (rewrite.cc); fold.cc applies the rows to every node in
+// turn until none holds and sees to it that type and layout stay and no result becomes an alias of
+// an input. The values of numbers are arguments of a plan, not part of its graph, so no row looks
+// at them.
+//
+// A row is exact, exact for integers (and bool), or inexact. An exact one makes at most one node,
+// so it costs nothing where others read what it matched. Inexact ones are never applied: no option
+// asks for them; they stand there so that nobody adds them as exact. tests/jit/rewrites_test finds
+// each row in random graphs, for every dtype and op that it admits, and runs both graphs on the
+// interpreter over random bits and special values; a row that is never found fails, and so does an
+// inexact one whose bits never differ. rewrites_proof_test goes over all pairs of one-byte
+// integers, all 16-bit floats and all casts of 16-bit values, rewrites_shape_test over all small
+// shapes, where views are compared by where elements lie and reductions by which elements they
+// meet.
 #pragma once
 
 #include <bitset>
