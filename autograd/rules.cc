@@ -250,11 +250,11 @@ Tensor grad_cumulative_sum(const Tensor& g, const TapeNode& node) {
 Tensor grad_cumulative_prod(const Tensor& g, const Tensor& a, const TapeNode& node) {
   const int64_t last = g.rank() - 1, n = g.dims()[node.attr(0)];
   if (g.size() == 0) return g;
-  const auto turned = [&](const Tensor& t) { return ops::swapaxes(t, node.attr(0), last); };
-  const Tensor x = turned(a);
+  const auto moved = [&](const Tensor& t) { return ops::swapaxes(t, node.attr(0), last); };
+  const Tensor x = moved(a);
   const Tensor others = ShiftInOnes(x, 1, true);
   const Tensor before = Apply(OpId::k_cumulative_prod, {&others}, {&last, 1});
-  Tensor worth = turned(g), factor = ShiftInOnes(x, 1, false);
+  Tensor worth = moved(g), factor = ShiftInOnes(x, 1, false);
   for (int64_t by = 1; by < n; by *= 2) {
     DimVec kept = WholeSlice(x.dims()), widths(2 * x.rank(), 0);
     kept[3 * last] = by;
@@ -263,7 +263,7 @@ Tensor grad_cumulative_prod(const Tensor& g, const Tensor& a, const TapeNode& no
     worth = worth + factor * ops::pad(ops::slice(worth, kept), widths, Scalar::Float(0));
     factor = factor * ShiftInOnes(factor, by, false);
   }
-  return turned(before * worth);
+  return moved(before * worth);
 }
 
 // Where each element went, its gradient comes from.
@@ -346,23 +346,23 @@ struct Taps {
 };
 
 // The gradient of a convolution to its image, at every stride-th position from `phases` on: the
-// convolution of the outputs' gradient with what of the kernel meets them, turned by half, its last
+// convolution of the outputs' gradient with what of the kernel meets them, flipped, its last
 // axes exchanged.
 Tensor GradImagePhase(const Tensor& g, const Tensor& kernel, const TapeNode& node,
                       const std::array<int64_t, 2>& phases, Dims dims) {
-  DimVec turned = WholeSlice(kernel.dims());
+  DimVec flipped = WholeSlice(kernel.dims());
   DimVec attrs(kConvAttrs, 1);
   for (int axis = 0; axis < 2; ++axis) {
     const Taps taps(node, axis, phases[size_t(axis)], kernel.dims()[axis]);
     if (taps.count == 0) return ops::full(dims, Scalar::Float(0), g.dtype(), g.device());
-    turned[3 * axis] = taps.first + taps.step * (taps.count - 1);
-    turned[3 * axis + 1] = -taps.step;
-    turned[3 * axis + 2] = taps.count;
+    flipped[3 * axis] = taps.first + taps.step * (taps.count - 1);
+    flipped[3 * axis + 1] = -taps.step;
+    flipped[3 * axis + 2] = taps.count;
     attrs[kConvDilation + axis] = taps.dilation;
     attrs[kConvPadding + 2 * axis] = taps.dilation * (taps.count - 1) - taps.shift;
     attrs[kConvPadding + 2 * axis + 1] = dims[1 + axis] - g.dims()[1 + axis] + taps.shift;
   }
-  const Tensor w = ops::permute_dims(ops::slice(kernel, turned), {0, 1, 3, 2});
+  const Tensor w = ops::permute_dims(ops::slice(kernel, flipped), {0, 1, 3, 2});
   return Apply(OpId::k_conv2d, {&g, &w}, attrs);
 }
 

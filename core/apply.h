@@ -127,7 +127,7 @@ struct ThreadState {
   ReadObserver* observer = nullptr;
   int8_t mode = -1;  // thread's own mode (context manager), -1: the process's
   // The content of a cell that the result of the next op replaces, which may write over its
-  // memory (jit/eager/eager.h: SpentScope).
+  // memory (jit/eager/eager.h: OverwriteScope).
   const Value* spent = nullptr;
 };
 extern FZ_HOT_TLS ThreadState t_state;

@@ -39,7 +39,7 @@ int Instructions(OpId op, DType dtype);
 // Time of an op on a vector of 64 bytes, in the time of an addition.
 double Slots(OpId op, DType dtype);
 inline constexpr double kMoveSlots = 1;    // a load or a store of a vector
-inline constexpr double kTurnSlots = 4;    // of short rows, turned in registers
+inline constexpr double kTurnSlots = 4;    // of short rows, transposed in registers
 inline constexpr double kGatherSlots = 2;  // of one element, by its own address
 
 // `slots` on each of `count` elements, in lanes of `width` bytes.

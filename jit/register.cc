@@ -22,7 +22,7 @@ void RegisterJit() {
     SetHolderOfKernels([] { ShrinkEager(true); });
     RegisterSegmentCompiler();
     GlobalRuntime().devices = CudaDeviceMemory();
-    SetLastResort(tracer::LetGoOfLeft);
+    SetLastResort(tracer::LetGoOfAbandoned);
     return true;
   }();
   static_cast<void>(once);

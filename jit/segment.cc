@@ -67,7 +67,7 @@ class JitCompiler final : public tracer::SegmentCompiler {
  public:
   StatusOr<std::shared_ptr<const tracer::SegmentPlan>> Compile(
       absl::Span<const tracer::CallRecord* const> path, const LiveMask& live, Precision precision,
-      const tracer::Spendable& spendable, const tracer::SegmentPlan* like) override {
+      const tracer::MayOverwriteMask& spendable, const tracer::SegmentPlan* like) override {
     if (const auto* known = static_cast<const JitSegment*>(like)) {
       const CompileOptions options = Options(precision, spendable, known->slots());
       FZ_ASSIGN_OR_RETURN(auto plan, CompileAgain(known->plan(), options));
@@ -82,7 +82,7 @@ class JitCompiler final : public tracer::SegmentCompiler {
   }
 
  private:
-  static CompileOptions Options(Precision precision, const tracer::Spendable& spendable,
+  static CompileOptions Options(Precision precision, const tracer::MayOverwriteMask& spendable,
                                 int slots) {
     CompileOptions options;
     options.precision = precision;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kWhyRow = 10;             // thread id of a queue's second row, plus the queue
 constexpr int64_t kFileEventsEach = 6;  // of one instruction: itself, why, arrow, counters
-constexpr int64_t kStretch = 1000;      // instructions that are kept or left out together
+constexpr int64_t kBlock = 1000;        // instructions that are kept or left out together
 
 std::string Quote(std::string_view text) {
   return nlohmann::json(std::string(text))
@@ -50,10 +50,10 @@ class TimelineWriter {
   }
 
  private:
-  bool Kept(int64_t i) const { return i / kStretch % period_ == 0; }
+  bool Kept(int64_t i) const { return i / kBlock % period_ == 0; }
   std::string LeftOut() const {
     if (period_ == 1) return "nothing";
-    return StrCat("of every ", period_ * kStretch, " instructions only the first ", kStretch,
+    return StrCat("of every ", period_ * kBlock, " instructions only the first ", kBlock,
                   " are shown: ", events_.size(), " ran");
   }
   std::string Us(int64_t cycles) const {

@@ -1,4 +1,4 @@
-"""Budgets of lines: a folder, a file and a function may be so long. `./dev lint` shows what is used.
+"""Budgets of lines for folders, files and functions. `./dev lint` shows what is used.
 
 Who needs more room makes room first, or raises a number here and says why in the commit.
 """
@@ -19,8 +19,8 @@ FOLDERS = {
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there
 SUFFIXES = {".cc", ".h", ".def", ".py"}
-# A definition begins at the left margin, or a method of a class in a header two columns in, and ends
-# with a brace in the same column: clang-format sees to that.
+# A definition begins at the left margin, or a method of a class two columns in, and ends with a
+# brace in the same column: clang-format sees to that.
 BEGIN = re.compile(
     r"^(?P<margin>(?:  )?)(?!namespace|struct|class|enum|union|extern|using|#)\S.*\{$"
 )

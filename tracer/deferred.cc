@@ -36,7 +36,7 @@ bool DeferredValues::AnyWaitedFor() const {
 }
 
 void DeferredValues::Recycle(const LiveMask& live) {
-  if (__builtin_expect(torn_, 0)) return Clear();
+  if (__builtin_expect(partly_filled_, 0)) return Clear();
   ValueRef* const values = values_.data();
   for (size_t w = 0; w < live.size(); ++w) {
     for (uint64_t bits = live[w]; bits != 0; bits &= bits - 1)

@@ -44,8 +44,8 @@ class DeferredValues {
   bool AnyWaitedFor() const;  // by somebody, and not there
 
   // Some may have been filled, though the segment goes on.
-  void Tear() { torn_ = true; }
-  bool torn() const { return torn_; }
+  void FillPartly() { partly_filled_ = true; }
+  bool partly_filled() const { return partly_filled_; }
   // The segment is over. `live`: those that have been filled; nobody holds the others.
   void Recycle(const LiveMask& live);
   void RecycleBut(size_t wanted) {  // one has been filled
@@ -56,7 +56,7 @@ class DeferredValues {
   void Clear() {
     values_.clear();
     size_ = 0;
-    torn_ = false;
+    partly_filled_ = false;
   }
 
  private:
@@ -64,7 +64,7 @@ class DeferredValues {
 
   std::vector<ValueRef> values_;  // behind size_: kept, or null
   size_t size_ = 0;
-  bool torn_ = false;
+  bool partly_filled_ = false;
 };
 
 }  // namespace frazil::tracer

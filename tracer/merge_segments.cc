@@ -86,7 +86,7 @@ class Merger {
     std::vector<size_t> ends;
     for (size_t i = 0; i < path_.segments.size(); i = ends.back()) {
       ends.push_back(EndOfLoop(i));
-      if (ends.back() - i == 1) ends.back() = std::max(EndOfStretch(i), EndOfSteps(i));
+      if (ends.back() - i == 1) ends.back() = std::max(EndOfGroup(i), EndOfSteps(i));
     }
     if (ends.size() == path_.segments.size()) return nullptr;
     auto merged = std::make_shared<PathRecord>();
@@ -155,7 +155,7 @@ class Merger {
   }
 
   // What may be one plan from `begin` on, up to a read or a loop.
-  size_t EndOfStretch(size_t begin) {
+  size_t EndOfGroup(size_t begin) {
     const auto& segments = path_.segments;
     size_t end = begin + 1, calls = segments[begin].calls().size();
     int checks = 0;

@@ -210,7 +210,7 @@ void ScriptTree::PlaceEnd(Stage* stage) {
 Status ScriptTree::MakePlan(Stage* stage, const Stage* before) {
   if (stage->kept.empty()) return absl::OkStatus();
   const SegmentRecord& record = *stage->record;
-  const Spendable& spendable = stage->spendable;
+  const MayOverwriteMask& spendable = stage->spendable;
   std::shared_ptr<const SegmentPlan>& shared =
       plans_[PlanKey(record.content.get(), record.precision, stage->live, spendable.slots,
                      spendable.lent_by_cells)];

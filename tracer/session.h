@@ -45,7 +45,7 @@ class Session final : public Door, public Pending, public ReadObserver {
   // interrupted one left.
   static void End(Session* session);
   // Lets go of what ended calls kept for values that nobody waits for any more.
-  static void SweepLeft();
+  static void SweepAbandoned();
 
   Tensor Call(const OpCall& call) override;
   Value* TryCall(OpId op, const Tensor& a) override;

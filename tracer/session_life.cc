@@ -59,7 +59,7 @@ uint64_t NextSerial() {
 }
 
 Session* Session::Begin(Recording* recording, ScriptBuilder* builder) {
-  if (__builtin_expect(g_left_count.load(std::memory_order_relaxed) > 0, 0)) SweepLeft();
+  if (__builtin_expect(g_left_count.load(std::memory_order_relaxed) > 0, 0)) SweepAbandoned();
   Session* s = std::exchange(t_spare, nullptr);
   if (!s) s = TakeSpare();
   s->recording_ = recording;
@@ -118,7 +118,7 @@ Session* Session::TakeSpare() {
   return s;
 }
 
-void Session::SweepLeft() {
+void Session::SweepAbandoned() {
   if (g_left_count.load(std::memory_order_relaxed) == 0) return;
   std::vector<Session*> done;
   {

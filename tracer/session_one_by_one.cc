@@ -88,7 +88,7 @@ Session::Remaining Session::FindRemaining(const LiveMask& live) const {
 // From the inputs that are still pinned, in order, through the eager door: what the body would have
 // done untraced, holding no more at a time.
 Status Session::RunOneByOne(const LiveMask& live) {
-  values_.Tear();
+  values_.FillPartly();
   // With the precision that the calls had.
   const Precision outside = std::exchange(State().precision, precision_);
   const absl::Cleanup restore = [outside] { State().precision = outside; };

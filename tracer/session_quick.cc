@@ -84,7 +84,7 @@ bool Session::LetGo(const Value* value) {
 // Nothing is in the way if the segment ended here the last time, too, one result was wanted, and
 // one small kernel makes it. False: nothing has happened.
 bool Session::EndQuickly() {
-  if (builder_ || values_.torn() || values_.size() - 1 >= 64) return false;
+  if (builder_ || values_.partly_filled() || values_.size() - 1 >= 64) return false;
   const uint64_t live = values_.LiveWord();
   Pin pin;
   const KeptPlan* kept = pin.Take(cursor_->latest);

@@ -25,7 +25,7 @@ std::vector<MemoryReport> Trace::MemoryPlans() const { return recording_->Memory
 std::vector<TraceEvent> Trace::Events() const { return recording_->Events(); }
 void Trace::Clear() { recording_->Clear(); }
 
-void LetGoOfLeft() { Session::SweepLeft(); }
+void LetGoOfAbandoned() { Session::SweepAbandoned(); }
 bool Inside() { return t_session != nullptr; }
 void BeforeLending() {
   if (t_session) t_session->OnLending();

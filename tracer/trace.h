@@ -87,7 +87,7 @@ class Call {
 
 // Calls that could not compute all (Ctrl-C, memory) keep what that needs. Lets go of what nobody
 // waits for any more; done when a call begins and when memory is short.
-void LetGoOfLeft();
+void LetGoOfAbandoned();
 
 // True inside a traced call of this thread: a nested one is part of it.
 bool Inside();

@@ -132,7 +132,7 @@ int SetItem(PyObject* self, PyObject* key, PyObject* value) {
   if (IsKept(cell) || NeedsGrad(State(), v)) {
     result = ops::setitem(cell, index, v);
   } else {
-    const jit::SpentScope spent(cell.value());
+    const jit::OverwriteScope spent(cell.value());
     result = ops::setitem(cell, index, v);
   }
   return Assign("setitem", &cell, std::move(result)) ? 0 : -1;

@@ -130,7 +130,7 @@ PyObject* Inplace(PyObject* a, PyObject* b) {
   if (kept) return Assign(Info(op).name, &cell, Call<op>(cell, y.arg())) ? Py_NewRef(a) : nullptr;
   Tensor result;
   {
-    const jit::SpentScope spent(cell.value());
+    const jit::OverwriteScope spent(cell.value());
     result = Call<op>(cell, y.arg());
   }
   return Assign(Info(op).name, &cell, std::move(result)) ? Py_NewRef(a) : nullptr;

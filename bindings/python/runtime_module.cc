@@ -35,7 +35,7 @@ bool Put(PyObject* dict, const char* name, int64_t v) {
 }
 
 FZ_FAST(MemoryStatistics) {
-  tracer::LetGoOfLeft();
+  tracer::LetGoOfAbandoned();
   const MemoryStats s = GetMemoryStats();
   Object dict = Object::Steal(PyDict_New());
   if (!dict || !Put(dict.get(), "live_bytes", s.live_bytes) ||
@@ -62,7 +62,7 @@ FZ_FAST(ResetPeak) {
   Py_RETURN_NONE;
 }
 FZ_FAST(Trim) {
-  tracer::LetGoOfLeft();
+  tracer::LetGoOfAbandoned();
   TrimMemory();
   Py_RETURN_NONE;
 }

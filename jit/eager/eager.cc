@@ -92,7 +92,7 @@ StatusOr<ValueRef> RunReusing(OpId op, Precision precision, absl::Span<Value* co
 }
 
 // Operands that are the spent value, if the result is to have its dtype and shape.
-uint64_t SpentOperands(const OpCall& call, const Value* spent) {
+uint64_t OverwritableOperands(const OpCall& call, const Value* spent) {
   const OpInfo& info = Info(call.op);
   if (info.klass == OpClass::kPut) return call.inputs[0]->value() == spent;
   if (info.klass != OpClass::kElementwise || info.result != ResultType::kSame) return 0;
@@ -152,7 +152,8 @@ class EagerDoorImpl : public Door {
     for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = call.inputs[i]->value();
     // A session that falls back has reasons of its own to keep operands.
     const bool spent = __builtin_expect(state.spent != nullptr, 0) && state.door == nullptr;
-    auto out = RunOp(call.op, inputs, call.attrs, spent ? SpentOperands(call, state.spent) : 0);
+    auto out =
+        RunOp(call.op, inputs, call.attrs, spent ? OverwritableOperands(call, state.spent) : 0);
     if (!out.ok()) return Tensor(std::move(out).status());
     return Tensor(*std::move(out));
   }
@@ -170,10 +171,10 @@ Door* EagerDoor() {
   return &door;
 }
 
-SpentScope::SpentScope(const Value* spent) {
+OverwriteScope::OverwriteScope(const Value* spent) {
   if (!spent->immediate) State().spent = spent;
 }
-SpentScope::~SpentScope() { State().spent = nullptr; }
+OverwriteScope::~OverwriteScope() { State().spent = nullptr; }
 
 namespace {
 

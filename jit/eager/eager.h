@@ -26,12 +26,12 @@ StatusOr<ValueRef> RunOp(OpId op, absl::Span<Value* const> inputs, AttrSpan attr
 // `spent`, the content of a cell that their result replaces (x += y, x[i] = y), if nothing but the
 // cell holds it and dtype and shape stay. Callers see to it that no gradient is recorded: the tape
 // would keep the operand.
-class SpentScope {
+class OverwriteScope {
  public:
-  explicit SpentScope(const Value* spent);
-  ~SpentScope();
-  SpentScope(const SpentScope&) = delete;
-  SpentScope& operator=(const SpentScope&) = delete;
+  explicit OverwriteScope(const Value* spent);
+  ~OverwriteScope();
+  OverwriteScope(const OverwriteScope&) = delete;
+  OverwriteScope& operator=(const OverwriteScope&) = delete;
 };
 
 }  // namespace frazil::jit

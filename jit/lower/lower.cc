@@ -9,7 +9,7 @@
 #include "jit/lower/body.h"
 #include "jit/lower/forward.h"
 #include "jit/lower/philox.h"
-#include "jit/lower/turned_copy.h"
+#include "jit/lower/transposed_copy.h"
 
 namespace frazil::jit {
 namespace {
@@ -43,8 +43,8 @@ class Lowering {
       LowerPad(first);
     } else if (node(first).op == OpId::k_random_bits) {
       LowerRandomBits(first);
-    } else if (std::optional<Launch> turned = TurnedCopy()) {
-      result_.launches.push_back(*std::move(turned));
+    } else if (std::optional<Launch> transposed = TransposedCopy()) {
+      result_.launches.push_back(*std::move(transposed));
     } else {
       FZ_RETURN_IF_ERROR(LowerSpace());
     }
@@ -61,10 +61,10 @@ class Lowering {
             space.long_rows, space.lanes,    !space.unrolled.empty()};
   }
 
-  std::optional<Launch> TurnedCopy() const {
+  std::optional<Launch> TransposedCopy() const {
     const int32_t only = group_.nodes[0];
     if (group_.nodes.size() != 1 || node(only).op != OpId::k_copy) return {};
-    return LowerTurnedCopy(graph_, only);
+    return LowerTransposedCopy(graph_, only);
   }
 
   Status LowerSpace() {

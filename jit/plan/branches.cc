@@ -140,7 +140,7 @@ class Window {
   double now_ = 0;
 };
 
-class SideBySide final : public Stretch {
+class SideBySide final : public StepGroup {
  public:
   SideBySide(const Branched& found, std::vector<Step> steps)
       : steps_(std::move(steps)), threads_(found.threads) {
@@ -240,7 +240,7 @@ std::vector<Branched> FindBranches(const Graph& graph, absl::Span<const PendingS
   return found;
 }
 
-std::unique_ptr<const Stretch> MakeBranches(const Branched& found, std::vector<Step> steps) {
+std::unique_ptr<const StepGroup> MakeBranches(const Branched& found, std::vector<Step> steps) {
   return std::make_unique<SideBySide>(found, std::move(steps));
 }
 

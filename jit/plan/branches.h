@@ -1,14 +1,14 @@
 // Branches: consecutive steps of a plan on the CPU that fall into parts without a path between them
 // (Y1 = X1 @ W1; Y2 = X2 @ W2). Small steps use several threads badly, so such parts run side by
 // side, each on one thread. Found by the planner (jit/plan/plan_builder.cc) before memory is
-// assigned: what lives in a stretch of branches lives through all of it. Invariant: the effect is
+// assigned: what lives in a group of steps of branches lives through all of it. Invariant: the effect is
 // that of the steps one after another, for any number of threads.
 //
 // Branches of a plan, steps without a path between them (Y1 = X1 @ W1; Y2 = X2 @ W2), run side by
 // side, each on one thread, where the planner expects that to be faster than several threads
 // inside each step (jit/plan/branches.h): small products and many small kernels. What such a
-// stretch touches lives through all of it, so the arena gives no two branches the same bytes; a
-// stretch that would make the arena grow runs step by step. Inside a body of the pool everything
+// group of steps touches lives through all of it, so the arena gives no two branches the same bytes; a
+// group of steps that would make the arena grow runs step by step. Inside a body of the pool everything
 // is serial: NumThreads() is 1 there.
 #pragma once
 
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "jit/plan/pending.h"
-#include "jit/run/stretch.h"
+#include "jit/run/step_group.h"
 
 namespace frazil::jit {
 
@@ -26,12 +26,12 @@ struct Branched {
   int32_t threads;                             // up to so many threads it pays
 };
 
-// Stretches for which running branches side by side is estimated to be faster on two threads or
+// Groups for which running branches side by side is estimated to be faster on two threads or
 // more. memories: how many there are. `always`: wherever there are two branches, for tests.
 std::vector<Branched> FindBranches(const Graph& graph, absl::Span<const PendingStep> pending,
                                    int32_t memories, bool always);
 
-// steps: of the stretch, numbered from `found.begin`.
-std::unique_ptr<const Stretch> MakeBranches(const Branched& found, std::vector<Step> steps);
+// steps: of the group, numbered from `found.begin`.
+std::unique_ptr<const StepGroup> MakeBranches(const Branched& found, std::vector<Step> steps);
 
 }  // namespace frazil::jit

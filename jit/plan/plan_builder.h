@@ -13,8 +13,8 @@
 #include "jit/plan/branches.h"
 #include "jit/plan/epilogue.h"
 #include "jit/plan/pending.h"
+#include "jit/run/step_group.h"
 #include "jit/run/steps.h"
-#include "jit/run/stretch.h"
 
 namespace frazil::jit {
 
@@ -34,7 +34,7 @@ class PlanBuilder {
   struct Memory {
     int64_t bytes = 0;
     int32_t input = -1;  // number of the graph input it is
-    // Steps, with whole stretches of branches and all followers of a product.
+    // Steps, with whole step groups of branches and all followers of a product.
     int32_t first = kForever, last = -1;
     int32_t first_use = kForever, last_use = -1;  // steps
     int32_t home = -1;    // the memory it lies in: itself unless a step runs in place

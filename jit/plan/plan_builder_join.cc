@@ -101,7 +101,7 @@ void PlanBuilder::ListSteps() {
       now.push_back(static_cast<int32_t>(steps.size()));
       (found ? branches : steps).push_back(std::move(program_.steps[begin]));
     }
-    if (found) steps.push_back(StretchStep{MakeBranches(*found, std::move(branches))});
+    if (found) steps.push_back(GroupStep{MakeBranches(*found, std::move(branches))});
   }
   Renumber(now);
   now.clear();
@@ -139,7 +139,7 @@ void PlanBuilder::JoinSteps() {
       steps.push_back(std::move(program_.steps[begin]));
       now.push_back(static_cast<int32_t>(joined.size()));
     }
-    joined.push_back(StretchStep{MakeStretch(device, std::move(steps), DependenciesOf(touches))});
+    joined.push_back(GroupStep{MakeStepGroup(device, std::move(steps), DependenciesOf(touches))});
   }
   program_.steps = std::move(joined);
   Renumber(now);

@@ -120,7 +120,7 @@ int64_t PlanBuilder::LiveBytesNow() {
   return LiveBytes(blocks);
 }
 
-// The stretch of branches that a step is in, or null.
+// The group of steps of branches that a step is in, or null.
 const Branched* PlanBuilder::BranchedAt(int32_t step) const { return RangeAt(branched_, step); }
 
 // True if a branch beside that of `step` touches the memory.

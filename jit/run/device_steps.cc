@@ -26,8 +26,8 @@ bool MayJoin(Device device, const Step& step) {
   return device.kind() == DeviceKind::kCuda && CudaGraph::MayJoin(step);
 }
 
-std::unique_ptr<const Stretch> MakeStretch(Device device, std::vector<Step> steps,
-                                           std::vector<std::vector<int32_t>> dependencies) {
+std::unique_ptr<const StepGroup> MakeStepGroup(Device device, std::vector<Step> steps,
+                                               std::vector<std::vector<int32_t>> dependencies) {
   const auto gpu = gpu::Device::Get(device.index());
   FZ_CHECK(gpu.ok());  // it has made the steps
   return std::make_unique<const CudaGraph>(*gpu, std::move(steps), std::move(dependencies));

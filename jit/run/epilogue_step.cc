@@ -3,7 +3,7 @@
 #include <deque>
 
 #include "absl/container/inlined_vector.h"
-#include "jit/run/stretch.h"
+#include "jit/run/step_group.h"
 
 namespace frazil::jit {
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "absl/functional/function_ref.h"
-#include "jit/run/stretch.h"
+#include "jit/run/step_group.h"
 
 namespace frazil::jit {
 

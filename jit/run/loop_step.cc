@@ -1,7 +1,7 @@
 #include "jit/run/loop_step.h"
 
 #include "core/threads/long_work.h"
-#include "jit/run/stretch.h"
+#include "jit/run/step_group.h"
 
 namespace frazil::jit {
 namespace {

@@ -19,7 +19,7 @@
 #include "jit/run/list_step.h"
 #include "jit/run/loop_step.h"
 #include "jit/run/plan_impl.h"
-#include "jit/run/stretch.h"
+#include "jit/run/step_group.h"
 
 namespace frazil::jit {
 
@@ -245,8 +245,8 @@ Status RunStep(const Step& step, char* const* slots, absl::Span<Value* const> in
   if (const KernelStep* kernel = std::get_if<KernelStep>(&step)) {
     return RunKernel(*kernel, slots, inputs);
   }
-  if (const StretchStep* stretch = std::get_if<StretchStep>(&step)) {
-    return stretch->stretch->Run(slots, inputs);
+  if (const GroupStep* step_group = std::get_if<GroupStep>(&step)) {
+    return step_group->step_group->Run(slots, inputs);
   }
   if (const ListStep* list = std::get_if<ListStep>(&step)) {
     RunList(*list, slots, inputs);

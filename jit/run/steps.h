@@ -38,11 +38,11 @@ struct LibraryStep {
   Pointer result;
 };
 
-class Stretch;  // jit/run/stretch.h
+class StepGroup;  // jit/run/step_group.h
 
 // Several of one device, or branches on the CPU (jit/plan/branches.h).
-struct StretchStep {
-  std::shared_ptr<const Stretch> stretch;
+struct GroupStep {
+  std::shared_ptr<const StepGroup> step_group;
 };
 
 // Small kernels on the CPU that do not wait for each other (jit/run/list_step.h).
@@ -66,7 +66,7 @@ struct LoopStep {
   std::shared_ptr<const StepLoop> loop;
 };
 
-using Step = std::variant<KernelStep, LibraryStep, StretchStep, ListStep, EpilogueStep, LoopStep>;
+using Step = std::variant<KernelStep, LibraryStep, GroupStep, ListStep, EpilogueStep, LoopStep>;
 
 // New memory that outlives the run, for a value that an output is or is a view of.
 struct Result {

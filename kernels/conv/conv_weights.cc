@@ -24,7 +24,7 @@ constexpr int64_t kColumns = 64;        // elements of a window at a time
 constexpr int64_t kFewestColumns = 32;  // for a thread
 
 // Elements [m0, m1) of the windows, as columns of a product whose rows are the outputs: so neither
-// operand has to be turned. `Product` adds positions [first, first + count) to out.
+// operand has to be transposed. `Product` adds positions [first, first + count) to out.
 template <typename U, typename T, typename Product>
 void Piecewise(const Patches<U>& patches, int64_t first, int64_t last, int64_t m0,
                const Block<T>& out, Product product) {

@@ -204,7 +204,7 @@ class DotsWriter {
     }
   }
 
-  // Registers of what is being turned, and the one that is free.
+  // Registers of what is being transposed, and the one that is free.
   struct Turning {
     std::array<int, kMostTurn> at;
     int free;

@@ -1,6 +1,6 @@
 // The generated inner kernels of kernels/gemm/row_dots.cc: a few rows of A times the transpose of a
 // matrix stored along the sum. Invariant: one fma an output and k step, k ascending; blocks of the
-// matrix are turned in registers, so that the lanes are its rows; generated pages are never
+// matrix are transposed in registers, so that the lanes are its rows; generated pages are never
 // writable and executable at once.
 #pragma once
 
@@ -36,7 +36,7 @@ struct DotsCall {
 };
 using DotsKernel = void (*)(const DotsCall*);
 
-// k steps that are turned at once: half of a vector.
+// k steps that are transposed at once: half of a vector.
 int DotsTurn(Isa isa, bool f64);
 // The most rows with that many vectors.
 int MaxDotsRows(Isa isa, int vectors);

@@ -22,19 +22,19 @@ constexpr int64_t kBlockElements = 1 << 20;
 // The vectors run along the columns of C: whether the problem's transpose suits that better. The
 // bits are the same, since a product commutes.
 template <typename S>
-bool BetterTurned(const GemmArgs& g, Isa isa) {
+bool BetterTransposed(const GemmArgs& g, Isa isa) {
   constexpr int64_t kFew = 14;
   auto adjacent_rows = [](const MatrixRef& x) { return x.row_stride == 1 && x.col_stride != 1; };
   const bool dots = std::is_same_v<S, Acc<S>> && isa != Isa::kScalar;
   // A vector times a few vectors that each lie in their own memory: they are rows, the result a
-  // column that takes a lane. There are too few of them to be turned in registers.
+  // column that takes a lane. There are too few of them to be transposed in registers.
   const auto one_lane = [&](const MatrixRef& few, int64_t count) {
     return dots && adjacent_rows(few) && count <= kFew && count < Lanes(isa, sizeof(S) == 8);
   };
   if (g.m == 1) return one_lane(g.b, g.n);
   if (g.n == 1) return !one_lane({nullptr, g.a.col_stride, g.a.row_stride}, g.m);
   if (adjacent_rows(g.c)) return true;
-  // A few rows against a B that would have to be turned in memory, or a few columns beside an A
+  // A few rows against a B that would have to be transposed in memory, or a few columns beside an A
   // that need not be.
   if (!dots && g.m <= kFew && 4 * g.m <= g.n && adjacent_rows(g.b)) return true;
   return g.n <= kFew && 4 * g.n <= g.m && adjacent_rows(g.a);
@@ -42,9 +42,9 @@ bool BetterTurned(const GemmArgs& g, Isa isa) {
 
 // The problem as it is computed. Of a single column the next one lies wherever that suits.
 template <typename S>
-GemmArgs Oriented(const GemmArgs& args, Isa isa, bool* turned) {
-  *turned = BetterTurned<S>(args, isa);
-  GemmArgs g = *turned ? Turned(args) : args;
+GemmArgs Oriented(const GemmArgs& args, Isa isa, bool* transposed) {
+  *transposed = BetterTransposed<S>(args, isa);
+  GemmArgs g = *transposed ? Transposed(args) : args;
   if (g.n == 1) g.b.col_stride = g.c.col_stride = 1;
   return g;
 }
@@ -103,22 +103,22 @@ __attribute__((noinline)) void InBlocks(Isa isa, View<S> a, View<S> b, const Gem
 
 template <typename S>
 void FloatGemm(const GemmArgs& args, Isa isa, const Team& team) {
-  bool turned = false;
-  const GemmArgs g = Oriented<S>(args, isa, &turned);
+  bool transposed = false;
+  const GemmArgs g = Oriented<S>(args, isa, &transposed);
   View<S> a{static_cast<const S*>(g.a.data), g.a.row_stride, g.a.col_stride};
   View<S> b{static_cast<const S*>(g.b.data), g.b.row_stride, g.b.col_stride};
   if constexpr (std::is_same_v<S, Acc<S>>) {
     if (g.k <= kChunk && g.c.col_stride == 1) {
       Block<S> c{static_cast<S*>(g.c.data), g.m, g.n, g.c.row_stride};
-      return ChunkGemm(isa, a, b, g.k, c, turned ? team.Quiet() : team);
+      return ChunkGemm(isa, a, b, g.k, c, transposed ? team.Quiet() : team);
     }
   }
   InBlocks(isa, a, b, g, team.Quiet());
 }
 
 template <typename S>
-std::optional<SmallCalls> FloatCalls(const GemmArgs& args, Isa isa, bool* turned) {
-  const GemmArgs g = Oriented<S>(args, isa, turned);
+std::optional<SmallCalls> FloatCalls(const GemmArgs& args, Isa isa, bool* transposed) {
+  const GemmArgs g = Oriented<S>(args, isa, transposed);
   if (isa == Isa::kScalar || g.k > kChunk || g.c.col_stride != 1) return std::nullopt;
   return ListCalls<S>(isa, {static_cast<const S*>(g.a.data), g.a.row_stride, g.a.col_stride},
                       {static_cast<const S*>(g.b.data), g.b.row_stride, g.b.col_stride}, g.k,
@@ -126,8 +126,8 @@ std::optional<SmallCalls> FloatCalls(const GemmArgs& args, Isa isa, bool* turned
 }
 
 template <typename S>
-std::optional<Repeated<S>> FloatSeries(const GemmArgs& like, Isa isa, bool* turned) {
-  const GemmArgs g = Oriented<S>(like, isa, turned);
+std::optional<Repeated<S>> FloatSeries(const GemmArgs& like, Isa isa, bool* transposed) {
+  const GemmArgs g = Oriented<S>(like, isa, transposed);
   if (isa == Isa::kScalar || g.k > kChunk || g.c.col_stride != 1) return std::nullopt;
   return Repeated<S>(isa, {nullptr, g.a.row_stride, g.a.col_stride},
                      {nullptr, g.b.row_stride, g.b.col_stride}, g.k,

@@ -15,14 +15,14 @@ template <typename S>
 void FloatGemm(const GemmArgs& args, Isa isa, const Team& team);
 
 // What Repeated (kernels/gemm/blocked.h) may compute, S being float or double; none where a product
-// takes more than one of its. `*turned`: with a and b in each other's place.
+// takes more than one of its. `*transposed`: with a and b in each other's place.
 template <typename S>
-std::optional<Repeated<S>> FloatSeries(const GemmArgs& like, Isa isa, bool* turned);
+std::optional<Repeated<S>> FloatSeries(const GemmArgs& like, Isa isa, bool* transposed);
 
 // The kernels' calls of a small product (kernels/gemm/small_product.h), S being float or double and
-// `isa` resolved, by pointers that are never read through. `*turned` as above.
+// `isa` resolved, by pointers that are never read through. `*transposed` as above.
 template <typename S>
-std::optional<SmallCalls> FloatCalls(const GemmArgs& args, Isa isa, bool* turned);
+std::optional<SmallCalls> FloatCalls(const GemmArgs& args, Isa isa, bool* transposed);
 
 // kernels/gemm/gemm.h's GemmAdd; S is float or double.
 template <typename S>

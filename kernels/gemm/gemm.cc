@@ -124,7 +124,7 @@ int64_t Cut(int64_t extent, int64_t parts, int64_t i) {
 
 }  // namespace
 
-GemmArgs Turned(const GemmArgs& g) {
+GemmArgs Transposed(const GemmArgs& g) {
   auto turn = [](const MatrixRef& x) { return MatrixRef{x.data, x.col_stride, x.row_stride}; };
   return {g.dtype, g.n, g.m, g.k, turn(g.b), turn(g.a), turn(g.c), g.pairs};
 }
@@ -156,7 +156,7 @@ struct GemmSeries::Chosen {
   std::variant<gemm::Repeated<float>, gemm::Repeated<double>,
                std::unique_ptr<const gemm::SmallProduct>>
       product;
-  bool turned = false;
+  bool transposed = false;
 };
 
 GemmSeries::GemmSeries(const GemmArgs& like, Isa isa) : like_(like), isa_(isa) {
@@ -166,9 +166,9 @@ GemmSeries::GemmSeries(const GemmArgs& like, Isa isa) : like_(like), isa_(isa) {
     return;
   }
   const auto choose = [&]<typename S>(S) {
-    bool turned = false;
-    auto product = gemm::FloatSeries<S>(like, ResolveIsa(isa_), &turned);
-    if (product) chosen_.reset(new Chosen{*std::move(product), turned});
+    bool transposed = false;
+    auto product = gemm::FloatSeries<S>(like, ResolveIsa(isa_), &transposed);
+    if (product) chosen_.reset(new Chosen{*std::move(product), transposed});
   };
   if (like.dtype == DType::kF32) choose(float());
   if (like.dtype == DType::kF64) choose(double());
@@ -179,7 +179,7 @@ void GemmSeries::Run(void* a, void* b, void* c) {
   like_.a.data = a, like_.b.data = b, like_.c.data = c;
   if (chosen_ == nullptr) return Gemm(like_, isa_);
   const DefaultFpMode mode;
-  if (chosen_->turned) std::swap(a, b);
+  if (chosen_->transposed) std::swap(a, b);
   std::visit(
       [&]<typename P>(P& product) {
         if constexpr (std::is_same_v<P, std::unique_ptr<const gemm::SmallProduct>>) {

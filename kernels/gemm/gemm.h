@@ -33,7 +33,7 @@ struct GemmArgs {
 };
 
 // The same with the operands in each other's place: c's transpose.
-GemmArgs Turned(const GemmArgs& args);
+GemmArgs Transposed(const GemmArgs& args);
 
 // Which code computes it; for tests and benchmarks. An instruction set that this machine lacks
 // falls back to the best one below it. kBest is the best that FRAZIL_ISA allows.

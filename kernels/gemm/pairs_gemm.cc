@@ -79,8 +79,8 @@ void OneBlock(Isa units, const Matrix& a, const Matrix& b, int64_t k, const Bloc
 void PairsGemm(const GemmArgs& args, Isa units) {
   const FlushingFpMode mode;
   const bool tiles = units == Isa::kAmx;
-  const bool turn = tiles ? BetterTurnedOnTiles(args) : args.n < kFewColumns && args.m > args.n;
-  const GemmArgs g = turn ? Turned(args) : args;
+  const bool turn = tiles ? BetterTransposedOnTiles(args) : args.n < kFewColumns && args.m > args.n;
+  const GemmArgs g = turn ? Transposed(args) : args;
   const Matrix a = ViewOf(g.a), b = ViewOf(g.b);
   BFloat16* c = static_cast<BFloat16*>(g.c.data);
   const auto narrow = [&](const float* words, int64_t ld, int64_t i, int64_t j, int64_t rows,

@@ -30,7 +30,7 @@ constexpr int64_t kFewestRows = 64, kFewestSteps = 192;
 constexpr int64_t kStepsApart = 1536, kStepsApartOnce = 2048;
 constexpr int64_t kVectorBytes = 64, kLine = 64;
 constexpr int64_t kHugePage = 2 << 20;
-constexpr int64_t kTurnedSteps = 16;  // packed at once of a B that is turned
+constexpr int64_t kTransposedSteps = 16;  // packed at once of a B that is transposed
 
 // k steps of a block: two of its size, one that is used and one that is packed meanwhile, take
 // three eighths of the cache.
@@ -209,7 +209,7 @@ class Worker {
   int64_t StepsPacked(bool more) const {
     if (!more) return 0;
     const int64_t steps = CeilDiv(next_piece_.steps(), piece_.tile1 - piece_.tile0);
-    return p_.b.cs == 1 ? steps : CeilDiv(steps, kTurnedSteps) * kTurnedSteps;
+    return p_.b.cs == 1 ? steps : CeilDiv(steps, kTransposedSteps) * kTransposedSteps;
   }
 
   // The piece, and with `more` packs the next one. False where it was abandoned.
@@ -293,7 +293,7 @@ class Worker {
 
 // Whether an A by columns stays in the second-level cache, where its lines share few sets the
 // farther its steps are apart: some rows of tiles for the panels of one block, or whole, less of
-// it beside a B that is turned.
+// it beside a B that is transposed.
 template <typename T>
 bool SuitsByColumns(View<T> a, View<T> b, int64_t k, const Block<T>& c) {
   constexpr int64_t kSize = sizeof(T);

@@ -15,13 +15,14 @@ constexpr int64_t kReturns = 32 << 10;
 
 // The calls of one product for all places of a batch. False: too many.
 template <typename Call>
-bool Repeat(absl::Span<const BatchPlace> batch, bool turned, int64_t size, CallList<Call>* list) {
+bool Repeat(absl::Span<const BatchPlace> batch, bool transposed, int64_t size,
+            CallList<Call>* list) {
   const auto one = std::exchange(list->entries, {});
   if (one.size() * batch.size() > CallList<Call>::kMost) return false;
   for (const BatchPlace& at : batch) {
     for (auto call : one) {
-      call.a += (turned ? at.b : at.a) * size;
-      call.b += (turned ? at.a : at.b) * size;
+      call.a += (transposed ? at.b : at.a) * size;
+      call.b += (transposed ? at.a : at.b) * size;
       call.c += at.c * size;
       list->entries.push_back(call);
     }
@@ -44,18 +45,19 @@ std::unique_ptr<const SmallProduct> SmallProduct::Make(const GemmArgs& like,
   alignas(64) char origin[64];  // an address to count bytes from
   GemmArgs args = like;
   args.a.data = args.b.data = args.c.data = origin;
-  bool turned = false;
+  bool transposed = false;
   // What lists the calls is what makes a product, and that asks whether to go on: here it does.
   LongWork* const work = std::exchange(LongWork::Current(), nullptr);
   const absl::Cleanup restore = [work] { LongWork::Current() = work; };
-  std::optional<SmallCalls> calls = single ? FloatCalls<float>(args, ResolveIsa(isa), &turned)
-                                           : FloatCalls<double>(args, ResolveIsa(isa), &turned);
+  std::optional<SmallCalls> calls = single ? FloatCalls<float>(args, ResolveIsa(isa), &transposed)
+                                           : FloatCalls<double>(args, ResolveIsa(isa), &transposed);
   if (!calls) return nullptr;
   const int64_t size = SizeOf(like.dtype);
-  const auto repeat = [&](auto& list) { return Repeat(batch, turned, size, &list); };
+  const auto repeat = [&](auto& list) { return Repeat(batch, transposed, size, &list); };
   if (batch.size() > 1 && !std::visit(repeat, *calls)) return nullptr;
   const bool returns = like.k * like.n * int64_t(batch.size()) * size > kReturns;
-  return std::unique_ptr<const SmallProduct>(new SmallProduct(*std::move(calls), turned, returns));
+  return std::unique_ptr<const SmallProduct>(
+      new SmallProduct(*std::move(calls), transposed, returns));
 }
 
 }  // namespace frazil::gemm

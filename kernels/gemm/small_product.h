@@ -84,7 +84,7 @@ class SmallProduct {
   // On the calling thread, whose floating-point mode is the default.
   void Run(const void* a, const void* b, void* c) const {
     const bool backwards = returns_ && TurnsBack(b);
-    if (turned_) std::swap(a, b);
+    if (transposed_) std::swap(a, b);
     if (const auto* tiles = std::get_if<CallList<KernelCall>>(&calls_))
       return tiles->Run(a, b, c, backwards);
     std::get_if<CallList<DotsCall>>(&calls_)->Run(a, b, c, backwards);
@@ -98,8 +98,8 @@ class SmallProduct {
   }
 
  private:
-  SmallProduct(SmallCalls calls, bool turned, bool returns)
-      : calls_(std::move(calls)), turned_(turned), returns_(returns) {}
+  SmallProduct(SmallCalls calls, bool transposed, bool returns)
+      : calls_(std::move(calls)), transposed_(transposed), returns_(returns) {}
 
   // Where this thread's last product read the same factor to its end, this one begins there: the
   // first-level cache still holds what was read last.
@@ -111,7 +111,7 @@ class SmallProduct {
   static FZ_HOT_TLS const void* t_read_to_end;
 
   const SmallCalls calls_;
-  const bool turned_;
+  const bool transposed_;
   const bool returns_;  // b is larger than that cache
 };
 

@@ -135,7 +135,7 @@ bool TryTileGemm(View<S> a, View<S> b, int64_t m, int64_t n, int64_t k, TileSink
   return true;
 }
 
-bool BetterTurnedOnTiles(const GemmArgs& g) {
+bool BetterTransposedOnTiles(const GemmArgs& g) {
   if (g.a.col_stride != 1) return g.b.row_stride == 1;
   return g.b.row_stride == 1 && 4 * g.m <= g.n;
 }

@@ -23,7 +23,7 @@ template <typename S>
 bool TryTileGemm(View<S> a, View<S> b, int64_t m, int64_t n, int64_t k, TileSink sink);
 
 // Whether the problem's transpose suits the tiles better: rows of A are copied as they are or read
-// in place, columns of B are interleaved or turned.
-bool BetterTurnedOnTiles(const GemmArgs& args);
+// in place, columns of B are interleaved or transposed.
+bool BetterTransposedOnTiles(const GemmArgs& args);
 
 }  // namespace frazil::gemm

@@ -38,7 +38,7 @@ View<S> ViewOf(const MatrixRef& x) {
 }
 
 // The vectors run along the columns of C, and rows of A are copied as they are or read in place.
-bool BetterTurned(const GemmArgs& g) {
+bool BetterTransposed(const GemmArgs& g) {
   if (g.n < kFewColumns && g.m > g.n) return true;
   if (g.m < kFewColumns && g.n > g.m) return false;
   return g.a.col_stride != 1 && g.b.row_stride == 1;
@@ -153,9 +153,9 @@ template <typename S>
 bool TryWordGemm(const GemmArgs& args, Isa isa) {
   if (isa == Isa::kScalar) return false;
   const bool tiles = sizeof(S) == 1 && isa == Isa::kAmx;
-  const bool turn = tiles ? BetterTurnedOnTiles(args) : BetterTurned(args);
+  const bool turn = tiles ? BetterTransposedOnTiles(args) : BetterTransposed(args);
   GemmArgs g = args;
-  if (turn) g = Turned(args);
+  if (turn) g = Transposed(args);
   if (tiles && OnTiles(g)) return true;
   const Step halves = HasVnni(isa) ? Step::kHalves : Step::kPlainHalves;
   const Step step = sizeof(S) == 4                   ? Step::kWords

@@ -11,7 +11,7 @@
 namespace frazil::gemm {
 namespace {
 
-constexpr int64_t kColumns = 16;  // that are turned or interleaved at a time
+constexpr int64_t kColumns = 16;  // that are transposed or interleaved at a time
 constexpr int64_t kWordsAtOnce = 64;
 constexpr int64_t kPanelsAtOnce = 32;
 constexpr int64_t kWordsAhead = 4;  // rows lie far apart: nothing else would fetch them in time
@@ -135,14 +135,14 @@ void InterleaveColumns(View<S> src, int64_t first, int64_t end, int64_t k, int64
 template <typename S>
 void RowWords(View<S> src, int64_t rows, int64_t k, int64_t words, float* dst, int64_t ld) {
   if (src.rs == 1 && src.cs != 1) {
-    float turned[kWordsAtOnce * kColumns];
+    float transposed[kWordsAtOnce * kColumns];
     for (int64_t w = 0; w < words; w += kWordsAtOnce) {
       const int64_t count = std::min(kWordsAtOnce, words - w), step = w * kInWord<S>;
       for (int64_t r = 0; r < rows; r += kColumns) {
         const int64_t some = std::min(kColumns, rows - r);
         const View<S> from{src.At(r, step), src.cs, src.rs};
-        ColumnWords(from, some, std::max<int64_t>(0, k - step), count, {turned, kColumns, 0});
-        PackTransposed({turned, 1, kColumns}, some, count, ld, dst + r * ld + w);
+        ColumnWords(from, some, std::max<int64_t>(0, k - step), count, {transposed, kColumns, 0});
+        PackTransposed({transposed, 1, kColumns}, some, count, ld, dst + r * ld + w);
       }
     }
     return;

@@ -66,7 +66,7 @@ constexpr typename Lanes<Key>::Mask FirstLanes(int64_t n) {
 
 // Lane i from lane i ^ bits.
 template <typename Key, int bits, int... lane>
-FZ_AVX512 inline __m512i Turned(__m512i v, std::integer_sequence<int, lane...>) {
+FZ_AVX512 inline __m512i Transposed(__m512i v, std::integer_sequence<int, lane...>) {
   typedef Key Vec __attribute__((vector_size(64)));
   const auto lanes = (Vec)v;
   return (__m512i)__builtin_shufflevector(lanes, lanes, (lane ^ bits)...);
@@ -82,7 +82,7 @@ FZ_AVX512 inline __m512i Exchange(__m512i v) {
     for (unsigned i = 0; i < L::kCount; ++i) mask |= (i & kTop ? 1u : 0u) << i;
     return static_cast<typename L::Mask>(mask);
   }();
-  return L::Both(kUpper, v, Turned<Key, bits>(v, std::make_integer_sequence<int, L::kCount>()));
+  return L::Both(kUpper, v, Transposed<Key, bits>(v, std::make_integer_sequence<int, L::kCount>()));
 }
 
 // A vector that rises and then falls, or the other way round, in order.
@@ -109,7 +109,7 @@ FZ_AVX512 inline void MergeRuns(__m512i* v) {
   __m512i upper[half];
 #pragma GCC unroll 16
   for (int i = 0; i < half; ++i) {
-    const __m512i other = Turned<Key, L::kCount - 1>(v[2 * half - 1 - i], Lane());
+    const __m512i other = Transposed<Key, L::kCount - 1>(v[2 * half - 1 - i], Lane());
     upper[i] = L::Max(v[i], other);
     v[i] = L::Min(v[i], other);
   }

@@ -70,7 +70,7 @@ REPLAY = [
     (BUILDER, "program_.result_slot(m.result), offset}", "program_.result_slot(m.result), 0}"),
     (BUILDER, "arena_offset_[home] + offset", "arena_offset_[home]"),
     (PLAN, "value.holders() != 1 || storage->holders() != 1", "false"),
-    ("jit/run/stretch*.cc", "push_back(input >= 0 ? inputs[input]->imm",
+    ("jit/run/step_group*.cc", "push_back(input >= 0 ? inputs[input]->imm",
      "push_back(input >= 0 ? inputs[0]->imm"),
 ]  # fmt: skip
 

@@ -49,7 +49,7 @@ Tensor Filled(const std::vector<T>& x, std::initializer_list<int64_t> dims) {
 }
 
 // The same elements, columns apart.
-Tensor Turned(const Tensor& t) {
+Tensor Transposed(const Tensor& t) {
   const Tensor there = Apply(OpId::k_permute_dims, {&t}, {0, 2, 1});
   const Tensor dense = Apply(OpId::k_copy, {&there});
   return Apply(OpId::k_permute_dims, {&dense}, {0, 2, 1});
@@ -63,10 +63,10 @@ void ExpectSame(const Tensor& got, const std::vector<T>& want, const std::string
 }
 
 template <typename T>
-void Check(const AttentionShape& s, int threads, int64_t special_of, bool turned) {
+void Check(const AttentionShape& s, int threads, int64_t special_of, bool transposed) {
   SetNumThreads(threads);
   const std::string what = testing::PrintToString(std::vector<int64_t>{
-      s.batches, s.queries, s.keys, s.depth, s.width, s.causal, threads, special_of, turned});
+      s.batches, s.queries, s.keys, s.depth, s.width, s.causal, threads, special_of, transposed});
   Numbers<T> numbers(7 * s.queries + s.keys);
   const auto q = numbers.Some(s.batches * s.queries * s.depth, special_of);
   const auto k = numbers.Some(s.batches * s.keys * s.depth, special_of);
@@ -76,7 +76,7 @@ void Check(const AttentionShape& s, int threads, int64_t special_of, bool turned
   Tensor in[] = {Filled(q, {s.batches, s.queries, s.depth}),
                  Filled(k, {s.batches, s.keys, s.depth}), Filled(v, {s.batches, s.keys, s.width}),
                  Filled(g, {s.batches, s.queries, s.width})};
-  for (Tensor& t : in) t = turned ? Turned(t) : t;
+  for (Tensor& t : in) t = transposed ? Transposed(t) : t;
   const AttentionReference<T> reference(s);
   const auto want = reference.Forward(q, k, v);
   const int64_t causal = s.causal;

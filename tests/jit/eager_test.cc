@@ -157,12 +157,12 @@ TEST_F(EagerTest, ReuseOnlyWhatNothingElseHolds) {
 }
 
 // As x += y runs: only the op that has the cell's content as operand writes over it.
-TEST_F(EagerTest, SpentContentOfACell) {
+TEST_F(EagerTest, OverwritableContentOfACell) {
   Tensor x(Floats({1, 2, 3, 4}, {4}));
   const Tensor y(Floats({10, 20, 30, 40}, {4})), row(Floats({1, 1, 1, 1}, {1, 4}));
   const char* memory = x.value()->data;
   const auto run = [&](OpId op, const Tensor& a, const Tensor& b) {
-    const SpentScope scope(x.value());
+    const OverwriteScope scope(x.value());
     return Apply(op, {&a, &b});
   };
   EXPECT_NE(run(OpId::k_add, y, y).value()->data, memory);

@@ -9,10 +9,10 @@ namespace {
 
 // A bias, a function, a residual, and a normalisation of rows; or a sum down the columns, which has
 // to wait for all rows.
-std::string Program(int64_t m, int64_t n, int64_t k, bool turned, bool columns) {
+std::string Program(int64_t m, int64_t n, int64_t k, bool transposed, bool columns) {
   const std::string y = StrCat("f32[", m, ",", n, "]"), one = StrCat("f32[", m, ",1]");
   std::string text = StrCat("graph (f32[", m, ",", k, "]");
-  if (turned) StrAppend(&text, " strides [1,", m, "]");
+  if (transposed) StrAppend(&text, " strides [1,", m, "]");
   StrAppend(&text, ", f32[", k, ",", n, "], f32[", n, "], ", y, ", ", one, ") {\n");
   const auto line = [&](int id, std::string_view op, const std::string& type) {
     StrAppend(&text, "  %", id, " = ", op, " : ", type, "\n");

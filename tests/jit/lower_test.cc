@@ -453,13 +453,13 @@ TEST_F(LowerTest, Movement) {
   }
 }
 
-// Whole rows of 16 elements that lie together are turned; others are copied one by one.
-TEST_F(LowerTest, TurnedCopies) {
+// Whole rows of 16 elements that lie together are transposed; others are copied one by one.
+TEST_F(LowerTest, TransposedCopies) {
   Rng rng(21);
   struct Case {
     DType dtype;
     const Layout* layout;
-    bool turned;
+    bool transposed;
   };
   const Case cases[] = {
       {DType::kF32, MakeLayout({64, 48}, 1), true},
@@ -479,7 +479,7 @@ TEST_F(LowerTest, TurnedCopies) {
     b.graph.outputs = {b.Op(OpId::k_copy, {b.In(c.dtype, c.layout)})};
     Check(b.graph, rng, true);
     ASSERT_EQ(counts_.texts.size(), 1);
-    EXPECT_EQ(counts_.texts.begin()->find("k_copy_turned") != std::string::npos, c.turned);
+    EXPECT_EQ(counts_.texts.begin()->find("k_copy_transposed") != std::string::npos, c.transposed);
   }
 }
 

@@ -259,7 +259,7 @@ TEST(Plan, RowsByAMatrixThatIsReadAcross) {
   };
   const auto [panels, of_panels] = run("1", "256", "-recompute");
   EXPECT_EQ(count(panels, "step matmul f32 batches 4 m 1 n 64 k 64"), 16) << panels;
-  EXPECT_EQ(count(panels, "step k_copy_turned"), 1) << panels;
+  EXPECT_EQ(count(panels, "step k_copy_transposed"), 1) << panels;
   same(of_panels, run("1", "256", "-lay_out").second);
   const auto [rows, of_rows] = run("3", "256", "");
   EXPECT_EQ(count(rows, "step matmul f32 batches 1 m 3 n 256 k 64"), 16) << rows;
@@ -506,7 +506,7 @@ TEST(Plan, AnOptimizerOverwritesBehindBranches) {
   EXPECT_EQ(donated, 4) << plan->Dump();
   int branches = 0;
   const auto& steps = static_cast<const PlanImpl&>(*plan).program().steps;
-  for (const Step& step : steps) branches += std::holds_alternative<StretchStep>(step);
+  for (const Step& step : steps) branches += std::holds_alternative<GroupStep>(step);
   EXPECT_EQ(branches, 1) << plan->Dump();
 }
 

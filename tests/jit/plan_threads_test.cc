@@ -77,7 +77,7 @@ TEST_F(PlanThreads, Lists) {
 TEST_F(PlanThreads, ListsEndWhereStepsWait) {
   std::string nodes, outputs;
   for (int i = 0; i < 60; ++i) {
-    // Sums along rows cannot be fused with what reads them turned.
+    // Sums along rows cannot be fused with what reads them transposed.
     const int id = 2 + 3 * i, from = i < 2 ? i : id - 6;
     StrAppend(&nodes, "%", id, " = sum %", from, " {2, 1} : f32[40,1]\n");
     StrAppend(&nodes, "%", id + 1, " = permute_dims %", id,

@@ -64,8 +64,9 @@ class RandomPattern final : public PatternGraph {
       if (Below(rng_, 3)) std::shuffle(attrs.begin(), attrs.end(), rng_);
     } else if (op == OpId::k_reshape) {
       if (Below(rng_, 3) == 0) return {layout->size};
-      const bool turned = Below(rng_, 2);
-      for (int i = 0; i < rank; ++i) attrs.push_back(layout->extents[turned ? rank - 1 - i : i]);
+      const bool transposed = Below(rng_, 2);
+      for (int i = 0; i < rank; ++i)
+        attrs.push_back(layout->extents[transposed ? rank - 1 - i : i]);
       if (Below(rng_, 3) == 0) attrs.push_back(1);
     } else if (op == OpId::k_broadcast_to) {
       if (Below(rng_, 3) == 0) attrs.push_back(2);

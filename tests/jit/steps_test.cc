@@ -57,7 +57,7 @@ class StepsMaker {
   }
 
  private:
-  enum class What { kProduct, kTurnedProduct, kElementwise, kRows, kView };
+  enum class What { kProduct, kTransposedProduct, kElementwise, kRows, kView };
   struct Call {
     What what;
     OpId op;
@@ -91,7 +91,7 @@ class StepsMaker {
     switch (call.what) {
       case What::kProduct:
         return Add(OpId::k_matmul, {a, w_}, {});
-      case What::kTurnedProduct:
+      case What::kTransposedProduct:
         return Add(OpId::k_matmul, {a, Add(OpId::k_permute_dims, {w_}, {1, 0})}, {});
       case What::kElementwise:
         return Add(call.op, {a, values[call.b]}, {});

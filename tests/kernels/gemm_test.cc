@@ -94,7 +94,7 @@ TYPED_TEST(GemmTest, RandomShapes) {
   }
 }
 
-// A few rows against columns that are adjacent in memory, which is turned in registers.
+// A few rows against columns that are adjacent in memory, which is transposed in registers.
 TYPED_TEST(FloatGemmTest, FewRows) {
   std::mt19937_64 rng(11);
   for (int64_t m : {1, 2, 3, 4, 5, 8, 9, 16, 17, 23, 32, 33}) {
@@ -241,7 +241,7 @@ TYPED_TEST(FloatGemmTest, PackedByTeam) {
 
 // Blocks of B that stay while A passes by, read where it is: panels of 3, 2 and less than a vector,
 // tiles of 8 and 7 rows, several blocks of columns and of k, more and fewer columns than threads
-// share, B turned, and A, B and C with gaps.
+// share, B transposed, and A, B and C with gaps.
 TYPED_TEST(FloatGemmTest, Resident) {
   std::mt19937_64 rng(11);
   for (Layout lb : {Layout::kRows, Layout::kColumns})

@@ -205,7 +205,7 @@ TEST(Timeline, RowsArrowsAndCounters) {
               counters.count("VE queue"));
 }
 
-TEST(Timeline, LeavesStretchesOutAndSaysSo) {
+TEST(Timeline, LeavesGroupsOutAndSaysSo) {
   GemmStream g;
   KernelReport report;
   report.preset = *FindPreset("dc16");

@@ -22,7 +22,7 @@ void Codegen::EmitArith(Id id) {
   };
   switch (inst.op) {
     case Op::kAdd:
-      if (info_[id].tally) return Set(id, Tally(inst));
+      if (info_[id].masked_count) return Set(id, MaskedCount(inst));
       return f ? binary(BySize(t, I::kIdVaddps, I::kIdVaddpd))
                : binary(BySize(t, I::kIdVpaddd, I::kIdVpaddq));
     case Op::kSub:

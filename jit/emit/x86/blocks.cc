@@ -181,7 +181,7 @@ std::vector<Codegen::Vec> Codegen::LoadHalves(const std::function<Gp(int)>& row_
   return columns;
 }
 
-// In each quarter of the vectors 4 x 4 elements turned.
+// In each quarter of the vectors 4 x 4 elements transposed.
 void Codegen::Quads(const Vec* rows, Vec* quads) {
   const Vec low01 = MakeBytes(64, I::kIdVunpcklps, rows[0], rows[1]);
   const Vec high01 = MakeBytes(64, I::kIdVunpckhps, rows[0], rows[1]);

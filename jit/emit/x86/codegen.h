@@ -77,18 +77,18 @@ class Codegen {
     bool widened = false;   // a cast to 64 bits that stores and narrow comparisons do without
     bool narrowed = false;  // a 64-bit integer in 32 bits: `beyond` where it does not fit
     int32_t beyond = 0;
-    bool clamp = false;       // a select that one min or max instruction does
-    bool sign = false;        // an or or xor that takes the and of its operand b along (AVX-512)
-    bool flag = false;        // a cast of a bool, by way of its operand
-    bool inverted = false;    // a not that makes its operand's comparison, inverted
-    bool under = false;       // an and that makes operand b's comparison under operand a (AVX-512)
-    bool tally = false;       // a carry that counts bools, and what counts (AVX-512)
-    bool unused = false;      // an operand that only such instructions ask for
-    bool divides = false;     // a divisor computed outside of where it divides
-    bool quick = false;       // the division by it; a root without the divider
-    bool parked = false;      // in an output, for the last loop
-    bool taken_back = false;  // that value, there
-    bool dropped = false;     // not needed for it
+    bool clamp = false;     // a select that one min or max instruction does
+    bool sign = false;      // an or or xor that takes the and of its operand b along (AVX-512)
+    bool flag = false;      // a cast of a bool, by way of its operand
+    bool inverted = false;  // a not that makes its operand's comparison, inverted
+    bool under = false;     // an and that makes operand b's comparison under operand a (AVX-512)
+    bool masked_count = false;  // a carry that counts bools, and what counts (AVX-512)
+    bool unused = false;        // an operand that only such instructions ask for
+    bool divides = false;       // a divisor computed outside of where it divides
+    bool quick = false;         // the division by it; a root without the divider
+    bool parked = false;        // in an output, for the last loop
+    bool taken_back = false;    // that value, there
+    bool dropped = false;       // not needed for it
   };
 
   // Where lanes are switched off: the tail of the range and predicates. any == false means all
@@ -126,7 +126,7 @@ class Codegen {
   void FindInverted();
   void FindUnder();
   void FindTallies();
-  Vec Tally(const kir::Inst& sum);
+  Vec MaskedCount(const kir::Inst& sum);
 
   // --- 64-bit integers in 32-bit lanes (narrow.cc)
   bool StaysNarrow(Id id) const;

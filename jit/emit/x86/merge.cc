@@ -105,12 +105,12 @@ void Codegen::FindTallies() {
       alone &= !takes || j == next.b || (j == Id(i) && other.b != next.a);
     }
     if (!alone) continue;
-    info_[next.a].tally = info_[next.b].tally = info_[added].unused = true;
+    info_[next.a].masked_count = info_[next.b].masked_count = info_[added].unused = true;
   }
 }
 
-Codegen::Vec Codegen::Tally(const Inst& sum) {
-  const Id carry = info_[sum.a].tally ? sum.a : sum.b;
+Codegen::Vec Codegen::MaskedCount(const Inst& sum) {
+  const Id carry = info_[sum.a].masked_count ? sum.a : sum.b;
   const Inst& number = k_.body[carry == sum.a ? sum.b : sum.a];
   const Vec d = R(carry);
   const K on = KOf(k_.body[number.a].a);

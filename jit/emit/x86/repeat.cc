@@ -67,7 +67,7 @@ Codegen::Gp Codegen::RepeatCount(Id id) {
 // A carry has a register of its own, which every iteration writes.
 void Codegen::InitCarry(Id id) {
   const Inst& inst = k_.body[id];
-  if (info_[id].tally) {
+  if (info_[id].masked_count) {
     const InstId add = BySize(inst.type, x86::Inst::kIdVaddps, x86::Inst::kIdVaddpd);
     return Set(id, Make(inst.type, add, R(inst.a), Zero(RegBytes(inst.type))));
   }

@@ -156,8 +156,8 @@ class AttentionGradient : public LibraryCall {
     T* const dk = all_dk + (batch * Keys() + key) * Depth();
     T* const dv = all_dk + in_.q.batches() * Keys() * Depth() + (batch * Keys() + key) * Width();
     if (part & kOfKeys) {
-      GemmAdd({kType, keys, Width(), queries, Turned(scores), g, {dv, Width(), 1}});
-      GemmAdd({kType, keys, Depth(), queries, Turned(weights), q, {dk, Depth(), 1}});
+      GemmAdd({kType, keys, Width(), queries, Transposed(scores), g, {dv, Width(), 1}});
+      GemmAdd({kType, keys, Depth(), queries, Transposed(weights), q, {dk, Depth(), 1}});
     }
     if (part & kOfQueries) GemmAdd({kType, queries, Depth(), keys, weights, k, {dq, Depth(), 1}});
   }

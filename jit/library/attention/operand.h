@@ -45,6 +45,6 @@ class AttentionOperand {
   int64_t item_;
 };
 
-inline MatrixRef Turned(const MatrixRef& m) { return {m.data, m.col_stride, m.row_stride}; }
+inline MatrixRef Transposed(const MatrixRef& m) { return {m.data, m.col_stride, m.row_stride}; }
 
 }  // namespace frazil::jit

@@ -1,16 +1,16 @@
 // Steps of a plan as one CUDA graph: launched by one call, updated where pointers have changed.
-// Made by MakeStretch. Invariant: as Stretch's; the first runs, and whatever the driver refuses, go
+// Made by MakeStepGroup. Invariant: as StepGroup's; the first runs, and whatever the driver refuses, go
 // step by step; one thread at a time has the graph, others go step by step.
 #pragma once
 
 #include <mutex>
 
 #include "jit/run/cuda/kernel.h"
-#include "jit/run/stretch.h"
+#include "jit/run/step_group.h"
 
 namespace frazil::jit {
 
-class CudaGraph : public Stretch {
+class CudaGraph : public StepGroup {
  public:
   CudaGraph(gpu::Device* device, std::vector<Step> steps,
             std::vector<std::vector<int32_t>> dependencies);

@@ -1,5 +1,5 @@
 // Steps of plans on a GPU, launched one by one and as graphs: the same values, whatever fails.
-#include "jit/run/stretch.h"
+#include "jit/run/step_group.h"
 
 #include <cstring>
 #include <thread>
@@ -15,7 +15,7 @@ namespace {
 
 using Edges = std::vector<std::vector<int32_t>>;
 
-TEST(Stretch, WaitsForWhatItTouchesAndNoMore) {
+TEST(StepGroup, WaitsForWhatItTouchesAndNoMore) {
   const auto read = [](int32_t block, int64_t begin, int64_t end) {
     return Touch{block, begin, end, false};
   };

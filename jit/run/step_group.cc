@@ -1,4 +1,4 @@
-#include "jit/run/stretch.h"
+#include "jit/run/step_group.h"
 
 #include <algorithm>
 
@@ -42,7 +42,7 @@ int64_t BytesOf(const KernelStep& k) {
 }
 
 int64_t BytesOf(const Step& step) {
-  if (const StretchStep* s = std::get_if<StretchStep>(&step)) return s->stretch->bytes();
+  if (const GroupStep* s = std::get_if<GroupStep>(&step)) return s->step_group->bytes();
   if (const LibraryStep* l = std::get_if<LibraryStep>(&step))
     return int64_t{sizeof(LibraryStep)} + l->call->bytes();
   if (const KernelStep* k = std::get_if<KernelStep>(&step)) return BytesOf(*k);

@@ -37,17 +37,17 @@ int64_t BytesOf(const Step& step);
 // Runs one step by itself.
 Status RunStep(const Step& step, char* const* slots, absl::Span<Value* const> inputs);
 
-class Stretch {
+class StepGroup {
  public:
-  virtual ~Stretch() = default;
+  virtual ~StepGroup() = default;
   virtual Status Run(char* const* slots, absl::Span<Value* const> inputs) const = 0;
   virtual int64_t bytes() const = 0;
   virtual absl::Span<const Step> steps() const = 0;
 };
 
-// True if a step may be part of a stretch on the device.
+// True if a step may be part of a group of steps on the device.
 bool MayJoin(Device device, const Step& step);
-std::unique_ptr<const Stretch> MakeStretch(Device device, std::vector<Step> steps,
-                                           std::vector<std::vector<int32_t>> dependencies);
+std::unique_ptr<const StepGroup> MakeStepGroup(Device device, std::vector<Step> steps,
+                                               std::vector<std::vector<int32_t>> dependencies);
 
 }  // namespace frazil::jit

@@ -1,9 +1,8 @@
-#include "jit/lower/turned_copy.h"
-
 #include <vector>
 
 #include "core/cost.h"
 #include "jit/lower/maker.h"
+#include "jit/lower/transposed_copy.h"
 
 namespace frazil::jit {
 namespace {
@@ -12,7 +11,7 @@ constexpr int64_t kSide = 16;
 
 }  // namespace
 
-std::optional<Launch> LowerTurnedCopy(const Graph& graph, int32_t id) {
+std::optional<Launch> LowerTransposedCopy(const Graph& graph, int32_t id) {
   const Node& n = graph.nodes[id];
   const Layout& from = *graph.nodes[n.operands[0]].layout;
   const int rank = n.layout->rank, last = rank - 1;
@@ -42,7 +41,7 @@ std::optional<Launch> LowerTurnedCopy(const Graph& graph, int32_t id) {
   for (int i = 0; i < rank; ++i) {
     if (axes.extents[i] != 1) axes.parallel.push_back(i);
   }
-  KernelMaker maker("k_copy_turned", std::move(axes));
+  KernelMaker maker("k_copy_transposed", std::move(axes));
   const int read = maker.AddBuffer(base, n.dtype, false, offset, in);
   std::vector<int> written;
   for (int64_t c = 0; c < kSide; ++c)
