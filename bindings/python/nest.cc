@@ -16,12 +16,24 @@ Tensor* g_default_generator = nullptr;
 bool IsPartial(PyObject* o) { return Py_IS_TYPE(o, Library().partial); }
 bool IsUnion(PyObject* o) { return Py_IS_TYPE(o, Library().type_union); }
 
+// What a weak reference leads to; null once that is gone.
+Object TargetOf(const Object& reference) {
+#if PY_VERSION_HEX >= 0x030D0000
+  PyObject* target = nullptr;
+  PyWeakref_GetRef(reference.get(), &target);
+  return Object::Steal(target);
+#else
+  PyObject* target = PyWeakref_GET_OBJECT(reference.get());
+  return target == Py_None ? Object() : Object::Share(target);
+#endif
+}
+
 // The one weak reference to what owns globals, which no later owner shares. Borrowed.
 PyObject* WeakTo(PyObject* owner) {
   static auto* const kept = new absl::flat_hash_map<PyObject*, Object>;
   static size_t limit = 64;
   const auto it = kept->find(owner);
-  if (it != kept->end() && PyWeakref_GET_OBJECT(it->second.get()) == owner) return it->second.get();
+  if (it != kept->end() && TargetOf(it->second).get() == owner) return it->second.get();
   Object made = Object::Steal(PyWeakref_NewRef(owner, nullptr));  // may run the collector
   if (!made) return PyErr_Clear(), nullptr;
   if (kept->size() >= limit) {
