@@ -27,8 +27,6 @@
 #pragma GCC visibility push(default)
 namespace frazil {
 
-class DeviceMemory;  // core/memory/device_memory.h
-
 struct OpCall {
   OpId op;
   absl::Span<const Tensor* const> inputs;
@@ -138,7 +136,6 @@ inline ThreadState& State() { return t_state; }
 struct Runtime {
   Door* eager = nullptr;
   TapeHook* tape = nullptr;
-  DeviceMemory* devices = nullptr;
 };
 extern Runtime g_runtime;
 inline Runtime& GlobalRuntime() { return g_runtime; }

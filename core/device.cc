@@ -1,52 +1,47 @@
 #include "core/device.h"
 
 #include <charconv>
-#include <optional>
 
-#include "core/apply.h"
-#include "core/memory/device_memory.h"
+#include "core/backend.h"
 
 namespace frazil {
-
-std::string Name(Device device) {
-  static constexpr const char* kNames[] = {"cpu", "npu", "cuda"};
-  std::string name = kNames[int(device.kind())];
-  return device.index() ? absl::StrCat(name, ":", device.index()) : name;
-}
-
-bool Computes(Device device, DType dtype) {
-  if (device.kind() != DeviceKind::kNpu) return true;
-  const bool half_integer = BitsOf(dtype) == 16 && !IsFloat(dtype);
-  return BitsOf(dtype) <= 32 && !half_integer;
-}
-
 namespace {
 
-// "cuda" and "cuda:3".
-std::optional<int> CudaIndex(std::string_view name) {
-  if (name == "cuda") return 0;
-  if (name.substr(0, 5) != "cuda:") return std::nullopt;
+constexpr int kKinds = 4, kIndices = 64;
+
+// The index of a device of the kind, -1 if that is not what is named: "cuda" and "cuda:3".
+int IndexOf(std::string_view name, const Backend& backend) {
+  const std::string_view kind = backend.name();
+  if (name == kind) return 0;
+  if (name.substr(0, kind.size()) != kind || name[kind.size()] != ':') return -1;
   int index = -1;
-  const char *first = name.data() + 5, *last = name.data() + name.size();
+  const char *first = name.data() + kind.size() + 1, *last = name.data() + name.size();
   const auto end = std::from_chars(first, last, index);
-  if (end.ec != std::errc() || end.ptr != last || index < 0 || index > 63) return std::nullopt;
-  return index;
+  const bool whole = end.ec == std::errc() && end.ptr == last;
+  return whole && index < std::min(backend.most(), kIndices) && backend.most() > 1 ? index : -1;
 }
 
 }  // namespace
 
+std::string Name(Device device) {
+  std::string name(BackendOf(device).name());
+  return device.index() ? absl::StrCat(name, ":", device.index()) : name;
+}
+
 StatusOr<Device> ParseDevice(std::string_view name) {
-  if (name == "cpu") return Device();
-  if (name == "npu") return Device(DeviceKind::kNpu, 0);
-  if (const auto index = CudaIndex(name)) {
-    const Device device(DeviceKind::kCuda, *index);
-    if (!GlobalRuntime().devices)
-      return ValueError("[device] no GPU is known before frazil starts.");
-    FZ_RETURN_IF_ERROR(GlobalRuntime().devices->Check(device));
-    return device;
+  std::string known;
+  for (int kind = 0; kind < kKinds; ++kind) {
+    if (!IsRegistered(DeviceKind(kind))) continue;
+    const Backend& backend = BackendOf(Device(DeviceKind(kind), 0));
+    if (const int index = IndexOf(name, backend); index >= 0) {
+      const Device device(DeviceKind(kind), index);
+      FZ_RETURN_IF_ERROR(backend.Check(device));
+      return device;
+    }
+    absl::StrAppend(&known, known.empty() ? "'" : ", '", std::string(backend.name()), "'");
+    if (backend.most() > 1) absl::StrAppend(&known, ", '", std::string(backend.name()), ":N'");
   }
-  return ValueError("[device] unknown device '", std::string(name),
-                    "'; known: 'cpu', 'npu', 'cuda', 'cuda:N'.");
+  return ValueError("[device] unknown device '", std::string(name), "'; known: ", known, ".");
 }
 
 }  // namespace frazil

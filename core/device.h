@@ -1,5 +1,6 @@
 // Devices by name: "cpu", "npu", "cuda", "cuda:1". Called wherever memory or kernels are placed.
-// Invariant: one byte, comparable; the default is the CPU.
+// What a kind is, its object says (core/backend.h). Invariant: one byte, comparable; the default is
+// the CPU.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,9 @@
 #pragma GCC visibility push(default)
 namespace frazil {
 
-enum class DeviceKind : uint8_t { kCpu, kNpu, kCuda };
+// Kinds from kCuda on have memory that the CPU cannot address. kOther is nobody's: for a further
+// backend, as in tests/jit/backend_test.cc.
+enum class DeviceKind : uint8_t { kCpu, kNpu, kCuda, kOther };
 
 struct Device {
   uint8_t word = 0;  // kind * 64 + index
@@ -25,12 +28,11 @@ struct Device {
   constexpr bool operator==(const Device&) const = default;
 };
 
+constexpr bool CpuAddresses(Device device) { return device.kind() < DeviceKind::kCuda; }
+
 std::string Name(Device device);
 // ValueError naming the known devices, also for one that this build or machine does not have.
 StatusOr<Device> ParseDevice(std::string_view name);
-
-// Whether the device's processor has arithmetic for the dtype; other dtypes it only stores.
-bool Computes(Device device, DType dtype);
 
 }  // namespace frazil
 #pragma GCC visibility pop

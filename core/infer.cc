@@ -4,9 +4,9 @@
 #include <atomic>
 #include <cstring>
 
+#include "core/backend.h"
 #include "core/check.h"
 #include "core/elements.h"
-#include "core/memory/device_memory.h"
 #include "core/threads/parallel.h"
 
 namespace frazil {

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
+#include "core/backend.h"
 #include "core/check.h"
-#include "core/memory/device_memory.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>

@@ -5,7 +5,8 @@
 #include "core/memory/last_resort.h"
 #include "jit/cache/kernel_cache.h"
 #include "jit/eager/eager.h"
-#include "jit/run/cuda/memory.h"
+#include "jit/run/cuda/backend.h"
+#include "jit/run/npu/backend.h"
 #include "jit/segment.h"
 #include "kernels/gemm/asmjit_stderr.h"
 #include "tracer/trace.h"
@@ -21,7 +22,8 @@ void RegisterJit() {
     autograd::RegisterTape();
     SetHolderOfKernels([] { ShrinkEager(true); });
     RegisterSegmentCompiler();
-    GlobalRuntime().devices = CudaDeviceMemory();
+    RegisterBackend(DeviceKind::kNpu, NpuBackend());
+    RegisterBackend(DeviceKind::kCuda, CudaBackend());
     SetLastResort(tracer::LetGoOfAbandoned);
     return true;
   }();

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/backend.h"
 #include "core/functions/composites.h"
-#include "core/memory/device_memory.h"
 
 namespace frazil::tracer {
 namespace {

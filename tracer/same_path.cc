@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "absl/algorithm/container.h"
-#include "core/memory/device_memory.h"
+#include "core/backend.h"
 #include "tracer/explain.h"
 #include "tracer/script.h"
 

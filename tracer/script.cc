@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "absl/container/flat_hash_set.h"
+#include "core/backend.h"
 #include "core/check.h"
 #include "core/infer.h"
-#include "core/memory/device_memory.h"
 #include "core/small_stack.h"
 #include "tracer/learning.h"
 #include "tracer/merge_segments.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/memory/device_memory.h"
+#include "core/backend.h"
 #include "tracer/explain.h"
 
 namespace frazil::tracer {

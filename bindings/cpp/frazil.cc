@@ -1,6 +1,6 @@
 #include "bindings/cpp/frazil.h"
 
-#include "core/memory/device_memory.h"
+#include "core/backend.h"
 #include "jit/register.h"
 #include "jit/switches.h"
 

@@ -8,7 +8,7 @@
 #include "bindings/python/export.h"
 #include "bindings/python/import.h"
 #include "core/apply.h"
-#include "core/memory/device_memory.h"
+#include "core/backend.h"
 #include "tracer/trace.h"
 
 namespace frazil::python {

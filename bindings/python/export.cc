@@ -6,7 +6,7 @@
 #include "bindings/python/dtype_type.h"
 #include "bindings/python/import.h"
 #include "core/apply.h"
-#include "core/memory/device_memory.h"
+#include "core/backend.h"
 #include "core/threads/long_work.h"
 
 namespace frazil::python {

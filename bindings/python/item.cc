@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "core/apply.h"
-#include "core/memory/device_memory.h"
+#include "core/backend.h"
 
 namespace frazil::python {
 namespace {

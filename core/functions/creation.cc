@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "absl/numeric/int128.h"
+#include "core/backend.h"
 #include "core/functions/composites.h"
-#include "core/memory/device_memory.h"
 #include "core/str.h"
 
 namespace frazil::ops {

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <memory>
 
+#include "core/backend.h"
 #include "core/functions/ops.h"
-#include "core/memory/device_memory.h"
 
 namespace frazil {
 namespace {

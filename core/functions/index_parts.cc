@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/backend.h"
 #include "core/check.h"
-#include "core/memory/device_memory.h"
 
 namespace frazil::ops {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <cstring>
 
+#include "core/backend.h"
 #include "core/check.h"
 #include "core/functions/composite.h"
 #include "core/infer.h"
-#include "core/memory/device_memory.h"
 
 namespace frazil::ops {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <vector>
 
+#include "core/backend.h"
 #include "core/functions/composites.h"
-#include "core/memory/device_memory.h"
 
 namespace frazil::ops {
 namespace {

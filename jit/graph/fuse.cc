@@ -7,6 +7,7 @@
 #include <queue>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/backend.h"
 #include "core/check.h"
 #include "core/cost.h"
 #include "jit/graph/groups.h"
@@ -252,8 +253,8 @@ class Fuser {
 
   bool IsComputed(int32_t id) const {
     const Node& node = graph_.nodes[id];
-    bool all = Computes(node.device, node.dtype);
-    for (int32_t x : node.operands) all &= Computes(node.device, graph_.nodes[x].dtype);
+    bool all = BackendOf(node.device).Computes(node.dtype);
+    for (int32_t x : node.operands) all &= BackendOf(node.device).Computes(graph_.nodes[x].dtype);
     return all;
   }
 

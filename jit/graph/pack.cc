@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/backend.h"
 #include "core/check.h"
 
 namespace frazil::jit {
@@ -182,7 +183,7 @@ std::vector<Type> TakeTypes(Unpacker* in) {
   for (Type& type : types) {
     type.dtype = static_cast<DType>(in->TakeByte());
     type.device.word = in->TakeByte();
-    in->Need(int(type.dtype) < kNumDTypes && type.device.kind() <= DeviceKind::kCuda);
+    in->Need(int(type.dtype) < kNumDTypes && IsRegistered(type.device.kind()));
     const auto rank = size_t(in->TakeBelow(kMaxRank + 1));
     std::array<int64_t, kMaxRank> extents{}, strides{};
     for (size_t i = 0; i < rank; ++i) extents[i] = int64_t(in->Take());

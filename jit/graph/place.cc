@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/memory/device_memory.h"
+#include "core/backend.h"
 #include "jit/graph/space.h"
 
 namespace frazil::jit {

@@ -4,7 +4,7 @@
 // CPU cannot address lies in that memory or is a scalar argument, and what moves between memories
 // is dense.
 //
-// On a GPU the CPU cannot address the memory, so core/memory/device_memory.h is the one door to
+// On a GPU the CPU cannot address the memory, so core/backend.h is the one door to
 // its bytes: Allocate, CopyBytes, OnHost. jit/graph/place.h inserts the transfers and copies that
 // a graph needs for it, the planner lays out one arena for each memory, and jit/run/step_group.h
 // joins neighbouring steps into one launch: a CUDA graph whose edges follow the bytes that steps

@@ -4,6 +4,7 @@
 #include <bit>
 #include <numeric>
 
+#include "core/backend.h"
 #include "core/check.h"
 #include "core/cost.h"
 #include "kernels/take.h"
@@ -333,7 +334,7 @@ class Analyser {
   // Chooses which short reductions are written out: all of them; and the narrow axis, if one is
   // given. False: none, or it is not worth it.
   bool FindUnrolled() {
-    if (node(space_.nodes[0]).device.kind() != DeviceKind::kCpu) return false;
+    if (!kernels().computes_again) return false;
     if (narrow_ >= 0) space_.unrolled.push_back(narrow_);
     for (int32_t id : space_.nodes) {
       if (Info(node(id).op).klass != OpClass::kReduce) continue;
@@ -543,8 +544,7 @@ class Analyser {
 
   // A block of a GPU has a row of several chunks.
   bool MayBeLong() const {
-    return node(space_.nodes[0]).device.kind() == DeviceKind::kCuda && space_.lanes == 64 &&
-           LoopExtent() <= kMaxLongRow;
+    return kernels().long_rows && space_.lanes == 64 && LoopExtent() <= kMaxLongRow;
   }
 
   // A stored value, and a reduction, covers the space: nothing is written twice or reduced again.
@@ -573,9 +573,7 @@ class Analyser {
   }
 
   // What is computed again along a broadcast axis: on the CPU that is a matter of time alone.
-  bool MayRepeat(int32_t id) {
-    return single_ || Covers(id) || node(id).device.kind() == DeviceKind::kCpu;
-  }
+  bool MayRepeat(int32_t id) { return single_ || Covers(id) || kernels().computes_again; }
 
   // At all points of the unrolled axes.
   int CostAt(int32_t id) {
@@ -627,10 +625,12 @@ class Analyser {
     for (int32_t id : space_.outputs)
       pointers += PointersFor(space_, space_.DenseStrides(graph_, id));
     const int most = rolled_ ? kMaxLoopCost : unroll_ ? kMaxUnrolledCost : kMaxCost;
-    const bool cpu = node(space_.nodes[0]).device.kind() == DeviceKind::kCpu;
-    return space_.cost <= most && repeated <= (cpu ? kMaxRepeated : kMaxRepeatedElsewhere) &&
-           space_.loops <= kMaxLoops && pointers <= kMaxBuffers;
+    const int64_t again = kernels().computes_again ? kMaxRepeated : kMaxRepeatedElsewhere;
+    return space_.cost <= most && repeated <= again && space_.loops <= kMaxLoops &&
+           pointers <= kMaxBuffers;
   }
+
+  Backend::Kernels kernels() const { return BackendOf(node(space_.nodes[0]).device).kernels(); }
 
   const Graph& graph_;
   const bool single_;
@@ -738,7 +738,7 @@ bool TakesRows(const Graph& graph, const Node& node) {
 
 bool StandsAlone(const Node& node) {
   return node.op == OpId::k_concat || node.op == OpId::k_random_bits ||
-         (node.op == OpId::k_pad && node.device.kind() == DeviceKind::kNpu);
+         (node.op == OpId::k_pad && !BackendOf(node.device).kernels().pads);
 }
 
 }  // namespace frazil::jit

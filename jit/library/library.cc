@@ -5,10 +5,10 @@
 #include <new>
 #include <vector>
 
+#include "core/backend.h"
 #include "core/check.h"
 #include "core/cost.h"
 #include "core/elements.h"
-#include "core/memory/device_memory.h"
 #include "core/memory/transfers.h"
 #include "core/str.h"
 #include "core/threads/long_work.h"

@@ -1,8 +1,9 @@
+#include "jit/lower/transposed_copy.h"
+
 #include <vector>
 
 #include "core/cost.h"
 #include "jit/lower/maker.h"
-#include "jit/lower/transposed_copy.h"
 
 namespace frazil::jit {
 namespace {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "jit/plan/pending.h"
+#include "jit/run/device_backend.h"
 
 namespace frazil::jit {
 namespace {
@@ -30,8 +31,9 @@ bool Join(const Graph& graph, int32_t memory, Precision precision, PendingStep* 
                                 [&](const Use& u) { return u.memory == memory; });
   const int buffer = int(use - step->uses.begin());
   if (step->launch.buffers[buffer].offset != 0) return false;
-  auto one = JoinEpilogue(graph, product->node, step->launch, buffer, OriginOf(graph, step->node),
-                          precision);
+  auto one = StepsOf(product->device)
+                 .JoinEpilogue(graph, product->node, step->launch, buffer,
+                               OriginOf(graph, step->node), precision);
   if (!one.ok()) return false;
   step->launch = std::move(one->launch);
   step->with_epilogue = std::move(one->kernel);

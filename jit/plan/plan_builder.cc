@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <atomic>
 
+#include "core/backend.h"
 #include "core/check.h"
 #include "core/config.h"
 #include "core/cost.h"
-#include "core/memory/device_memory.h"
 #include "core/threads/parallel.h"
 #include "jit/cache/kernel_cache.h"
 #include "jit/graph/space.h"
+#include "jit/run/device_backend.h"
 #include "jit/run/loop_step.h"
 
 namespace frazil::jit {
@@ -122,8 +123,10 @@ Status PlanBuilder::AddKernels(const Group& group) {
 }
 
 bool PlanBuilder::Launchable(Device device, const LoweredGroup& lowered) {
-  return std::all_of(lowered.launches.begin(), lowered.launches.end(),
-                     [&](const Launch& launch) { return CheckLaunch(device, launch).ok(); });
+  if (device == Device()) return true;
+  return std::all_of(lowered.launches.begin(), lowered.launches.end(), [&](const Launch& launch) {
+    return StepsOf(device).CheckLaunch(launch).ok();
+  });
 }
 
 // Each node as a group of its own.
@@ -144,9 +147,9 @@ Status PlanBuilder::AddLibrary(const Group& group) {
   const Node& node = graph_.nodes[step.node];
   step.device = node.device;
   if (!(step.device == Device())) {
-    FZ_ASSIGN_OR_RETURN(step.call,
-                        MakeDeviceCall(graph_, step.node, OriginOf(graph_, step.node),
-                                       options_.compile.precision, std::move(step.call)));
+    FZ_ASSIGN_OR_RETURN(step.call, StepsOf(step.device)
+                                       .MakeCall(graph_, step.node, OriginOf(graph_, step.node),
+                                                 options_.compile.precision, std::move(step.call)));
     CountRefusal(step.call->refusal());
   }
   for (const int32_t operand : graph_.nodes[step.node].operands)
@@ -235,8 +238,8 @@ Status PlanBuilder::EmitKernel(PendingStep* s) {
     program_.stats.compiled += compiled;
     program_.stats.interpreted += !step.code->fn() && GetConfig().jit != "interp";
   } else {
-    FZ_ASSIGN_OR_RETURN(step.device,
-                        MakeDeviceKernel(s->device, launch, OriginOf(graph_, s->node)));
+    FZ_ASSIGN_OR_RETURN(
+        step.device, StepsOf(s->device).MakeKernel(s->device, launch, OriginOf(graph_, s->node)));
     CountRefusal(step.device->refusal());
     program_.stats.compiled += step.device->compiles();
   }

@@ -3,6 +3,7 @@
 
 #include "jit/plan/memory_plan.h"
 #include "jit/plan/plan_builder.h"
+#include "jit/run/device_backend.h"
 #include "jit/run/list_step.h"
 
 namespace frazil::jit {
@@ -124,8 +125,8 @@ void PlanBuilder::JoinSteps() {
   for (size_t begin = 0; begin < pending_.size();) {
     size_t end = begin;
     const Device device = pending_[begin].device;
-    while (end < pending_.size() && pending_[end].device == device &&
-           MayJoin(device, program_.steps[end]))
+    while (end < pending_.size() && pending_[end].device == device && !(device == Device()) &&
+           StepsOf(device).MayJoin(program_.steps[end]))
       ++end;
     if (end - begin < 2) {
       now.push_back(static_cast<int32_t>(joined.size()));
@@ -139,7 +140,8 @@ void PlanBuilder::JoinSteps() {
       steps.push_back(std::move(program_.steps[begin]));
       now.push_back(static_cast<int32_t>(joined.size()));
     }
-    joined.push_back(GroupStep{MakeStepGroup(device, std::move(steps), DependenciesOf(touches))});
+    joined.push_back(
+        GroupStep{StepsOf(device).MakeGroup(device, std::move(steps), DependenciesOf(touches))});
   }
   program_.steps = std::move(joined);
   Renumber(now);

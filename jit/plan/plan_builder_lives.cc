@@ -1,7 +1,7 @@
 // What lives when, and what lies where.
 #include <algorithm>
 
-#include "core/memory/device_memory.h"
+#include "core/backend.h"
 #include "jit/plan/in_place.h"
 #include "jit/plan/memory_plan.h"
 #include "jit/plan/plan_builder.h"

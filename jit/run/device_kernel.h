@@ -5,7 +5,7 @@
 // A value has a device, and a graph's nodes have theirs; infer gives the result the operands'
 // device (a single CPU number, perhaps repeated, goes with any) and refuses mixtures. to_device is
 // an op like any other: differentiable, recorded, a library call in plans. fuse keeps apart what a
-// device cannot compute. Lowering knows no devices: the planner asks MakeDeviceKernel
+// device cannot compute. Lowering knows no devices: the planner asks the device's backend
 // (jit/run/device_kernel.h) for a launch on another device, with its extents and strides.
 //
 // On the NPU that is jit/run/npu/kernel.cc: a program is emitted for these extents, and again when
@@ -35,30 +35,11 @@ class DeviceKernel {
   virtual bool compiles() const { return false; }  // making it began a compilation
 };
 
-// NotImplementedError: what the kernel needs is more than a launch on the device may have.
-Status CheckLaunch(Device device, const Launch& launch);
-
-// `launch` with its extents and strides; `origin` is the user's line ("train.py:12") or empty.
-StatusOr<std::unique_ptr<const DeviceKernel>> MakeDeviceKernel(Device device, const Launch& launch,
-                                                               const std::string& origin);
-
 // A product and the kernel that is all that reads it, as one step. Its launch has the buffers a, b
 // and then those of the kernel but for the product.
 struct ProductWithEpilogue {
   Launch launch;
   std::unique_ptr<const DeviceKernel> kernel;
 };
-// For matmul node `id` (on a device; `cpu` is the product there) and a launch whose buffer number
-// `product` is its result. NotImplementedError: they stay two steps.
-StatusOr<ProductWithEpilogue> JoinEpilogue(const Graph& graph, int32_t id, const Launch& next,
-                                           int product, const std::string& origin,
-                                           Precision precision);
-
-// What is not a generated kernel on the device of node `id`; `cpu` is the same on the CPU, which is
-// what runs where a device has nothing of its own and the CPU addresses its memory.
-StatusOr<std::unique_ptr<const LibraryCall>> MakeDeviceCall(const Graph& graph, int32_t id,
-                                                            const std::string& origin,
-                                                            Precision precision,
-                                                            std::unique_ptr<const LibraryCall> cpu);
 
 }  // namespace frazil::jit

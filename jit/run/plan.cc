@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "core/backend.h"
 #include "core/check.h"
 #include "core/cost.h"
-#include "core/memory/device_memory.h"
 #include "core/small_stack.h"
 #include "core/threads/fp_mode.h"
 #include "core/threads/long_work.h"

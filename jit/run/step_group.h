@@ -45,9 +45,4 @@ class StepGroup {
   virtual absl::Span<const Step> steps() const = 0;
 };
 
-// True if a step may be part of a group of steps on the device.
-bool MayJoin(Device device, const Step& step);
-std::unique_ptr<const StepGroup> MakeStepGroup(Device device, std::vector<Step> steps,
-                                               std::vector<std::vector<int32_t>> dependencies);
-
 }  // namespace frazil::jit

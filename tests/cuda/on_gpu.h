@@ -9,8 +9,8 @@
 #include <random>
 
 #include "core/apply.h"
+#include "core/backend.h"
 #include "core/functions/ops.h"
-#include "core/memory/device_memory.h"
 #include "jit/register.h"
 #include "tests/cuda/on_fakes.h"
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <thread>
 
-#include "core/memory/device_memory.h"
+#include "core/backend.h"
 #include "jit/cuda/device.h"
 #include "jit/plan/compile.h"
 #include "jit/register.h"

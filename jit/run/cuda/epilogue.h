@@ -1,5 +1,5 @@
 // A product and the kernel that only adds a bias to it, as one step by cuBLASLt's epilogue. Called
-// by device_steps.cc. Invariant: the bits of the two steps: f32 and f64 alone (16-bit floats round
+// by backend.cc. Invariant: the bits of the two steps: f32 and f64 alone (16-bit floats round
 // in between), the very algorithm of the product, and no activations, because what cuBLASLt makes
 // of NaN and -0 in them is nowhere written.
 #pragma once

@@ -1,6 +1,6 @@
 // Steps of a plan as one CUDA graph: launched by one call, updated where pointers have changed.
-// Made by MakeStepGroup. Invariant: as StepGroup's; the first runs, and whatever the driver refuses, go
-// step by step; one thread at a time has the graph, others go step by step.
+// Made by the backend. Invariant: as those of StepGroup; the first runs, and whatever the driver
+// refuses, go step by step; one thread at a time has the graph, others go step by step.
 #pragma once
 
 #include <mutex>

@@ -1,4 +1,4 @@
-// A generated kernel as a step of plans on a GPU. Made by MakeDeviceKernel. Invariant: as
+// A generated kernel as a step of plans on a GPU. Made by the backend. Invariant: as
 // DeviceKernel's; extents and strides never change, texts follow the alignment of addresses; a text
 // is compiled once, in the background, from the moment a plan has it, and until then the generic
 // kernel runs instead where that is there and quick enough.

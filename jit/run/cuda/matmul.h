@@ -1,4 +1,4 @@
-// Products of matrices on GPUs, as device_kernel.h asks for them. Called by device_steps.cc.
+// Products of matrices on GPUs, as device_kernel.h asks for them. Called by backend.cc.
 // Invariants: precision, dtype and shape decide between cuBLASLt and frazil's own kernel; what
 // cuBLASLt cannot read as it lies is copied first, so that neither strides nor addresses change
 // bits. Which operands lie transposed may: cuBLASLt has other algorithms for them.

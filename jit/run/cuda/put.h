@@ -1,5 +1,5 @@
 // `put` on GPUs: a copy of x, and the kernel of jit/emit/cuda/put_text.h over it. Called by
-// device_steps.cc. Invariant: the CPU's bits (kernels/put.h).
+// backend.cc. Invariant: the CPU's bits (kernels/put.h).
 #pragma once
 
 #include "jit/run/device_kernel.h"

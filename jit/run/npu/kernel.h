@@ -1,4 +1,4 @@
-// A generated kernel as a step of plans on the NPU. Made by MakeDeviceKernel, and by products for
+// A generated kernel as a step of plans on the NPU. Made by the backend, and by products for
 // the kernel that follows them. Invariant: as DeviceKernel's; extents and strides never change.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Products of matrices on the NPU, as device_kernel.h asks for them. Called by device_steps.cc.
+// Products of matrices on the NPU, as device_kernel.h asks for them. Called by backend.cc.
 // Invariant: as there.
 #pragma once
 

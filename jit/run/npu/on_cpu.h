@@ -1,4 +1,4 @@
-// Library calls that the NPU has no program for. Called by device_steps.cc. Invariant: the CPU runs
+// Library calls that the NPU has no program for. Called by backend.cc. Invariant: the CPU runs
 // them, and each run is counted with what it read and wrote.
 #pragma once
 

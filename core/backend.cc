@@ -1,16 +1,55 @@
-#include "core/memory/device_memory.h"
+#include "core/backend.h"
 
+#include <array>
 #include <cstring>
 
-#include "core/apply.h"
 #include "core/check.h"
 #include "core/threads/long_work.h"
 
 namespace frazil {
 
+namespace {
+
+class Cpu final : public Backend {
+ public:
+  std::string_view name() const override { return "cpu"; }
+  Kernels kernels() const override { return {.computes_again = true}; }
+};
+
+constexpr int kKinds = 4;  // Device has two bits for them
+
+struct Registry {
+  std::array<const Backend*, kKinds> of_kind{};
+  Registry() { of_kind[0] = new Cpu; }
+};
+Registry& Backends() {
+  static auto* const registry = new Registry;
+  return *registry;
+}
+
+}  // namespace
+
+void RegisterBackend(DeviceKind kind, const Backend* backend) {
+  Backends().of_kind[int(kind)] = backend;
+}
+
+bool IsRegistered(DeviceKind kind) { return Backends().of_kind[int(kind)] != nullptr; }
+
+const Backend& BackendOf(Device device) {
+  const Backend* backend = Backends().of_kind[int(device.kind())];
+  FZ_CHECK(backend);
+  return *backend;
+}
+
+StatusOr<StorageRef> Backend::Allocate(Device, size_t) const {
+  return RuntimeError("[device] '", std::string(name()), "' has no memory of its own.");
+}
+Status Backend::Copy(Device, char*, Device, const char*, size_t) const {
+  return RuntimeError("[device] '", std::string(name()), "' has no memory of its own.");
+}
+
 StatusOr<StorageRef> AllocateElsewhere(Device device, size_t bytes) {
-  FZ_CHECK(GlobalRuntime().devices);
-  return GlobalRuntime().devices->Allocate(device, bytes);
+  return BackendOf(device).Allocate(device, bytes);
 }
 
 Status CopyBytes(Device to_device, char* to, Device from_device, const char* from, size_t bytes) {
@@ -18,8 +57,8 @@ Status CopyBytes(Device to_device, char* to, Device from_device, const char* fro
     std::memcpy(to, from, bytes);
     return absl::OkStatus();
   }
-  FZ_CHECK(GlobalRuntime().devices);
-  return GlobalRuntime().devices->Copy(to_device, to, from_device, from, bytes);
+  const Backend& backend = BackendOf(CpuAddresses(to_device) ? from_device : to_device);
+  return backend.Copy(to_device, to, from_device, from, bytes);
 }
 
 StatusOr<ValueRef> OnHost(const Value& value) {
