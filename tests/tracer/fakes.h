@@ -34,7 +34,7 @@ class FakeCompiler final : public SegmentCompiler {
                                                        const Spendable& spendable,
                                                        const SegmentPlan* like) override;
   std::vector<Request> requests;
-  int runs = 0;         // of plans
+  int runs = 0;          // of plans
   bool refuses = false;  // the next requests
   int64_t bytes = 1000;  // that a plan says it holds
 };

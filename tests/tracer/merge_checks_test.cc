@@ -81,8 +81,7 @@ TEST(MergeChecks, SoManyAndNoMore) {
   const auto segments = [](int checks) {
     PathRecord path;
     for (int i = 0; i <= checks; ++i) {
-      path.segments.push_back(
-          MadeSegment({MadeCall(OpId::k_negative, {-1}, 1, {i})}, {Cell(0)}));
+      path.segments.push_back(MadeSegment({MadeCall(OpId::k_negative, {-1}, 1, {i})}, {Cell(0)}));
       if (i < checks) path.segments.back() = Checking(path.segments.back(), Cell(1), 9);
     }
     path.outputs = {{MadeBy(checks), {}}};

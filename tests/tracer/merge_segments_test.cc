@@ -11,10 +11,10 @@ constexpr OpId kAdd = OpId::k_add, kNegative = OpId::k_negative;
 
 // Cell 0 plus cell 1; then that plus cell 0, negated.
 PathRecord TwoSegments() {
-  return MadePath({MadeSegment({MadeCall(kAdd, {-1, -2}, 2)}, {Cell(0), Cell(1)}),
-                   MadeSegment({MadeCall(kAdd, {-1, -2}, 2), MadeCall(kNegative, {0})},
-                               {MadeBy(0), Cell(0)})},
-                  {MadeBy(2)});
+  return MadePath(
+      {MadeSegment({MadeCall(kAdd, {-1, -2}, 2)}, {Cell(0), Cell(1)}),
+       MadeSegment({MadeCall(kAdd, {-1, -2}, 2), MadeCall(kNegative, {0})}, {MadeBy(0), Cell(0)})},
+      {MadeBy(2)});
 }
 
 size_t CountOf(const std::shared_ptr<PathRecord>& path) { return path ? path->segments.size() : 0; }
@@ -79,10 +79,9 @@ TEST(MergeSegments, EqualNumbersBecomeOne) {
   PathRecord path;
   for (const uint64_t bits : {7, 8, 7})
     path.constants.push_back(Value::Immediate(DType::kI32, bits));
-  path.segments = {
-      MadeSegment({MadeCall(kAdd, {-1, -2}, 2)}, {Cell(0), Constant(0)}),
-      MadeSegment({MadeCall(kAdd, {-1, -2}, 2), MadeCall(kAdd, {0, -3}, 1)},
-                  {MadeBy(0), Constant(1), Constant(2)})};
+  path.segments = {MadeSegment({MadeCall(kAdd, {-1, -2}, 2)}, {Cell(0), Constant(0)}),
+                   MadeSegment({MadeCall(kAdd, {-1, -2}, 2), MadeCall(kAdd, {0, -3}, 1)},
+                               {MadeBy(0), Constant(1), Constant(2)})};
   const auto merged = MergeSegments(path);
   ASSERT_TRUE(merged);
   EXPECT_EQ(merged->segments[0].slots, std::vector({Cell(0), Constant(0), Constant(1)}));
@@ -105,7 +104,8 @@ TEST(MergeSegments, UpToWhatOnePlanMayHave) {
       MergeSegments(MadePath({Chain(2048, Cell(0)), Chain(2049, MadeBy(2047))}, {MadeBy(4096)})));
 }
 
-// `segments` of `length` calls each, which repeat a body of two: an addition of cell 1, and `other`.
+// `segments` of `length` calls each, which repeat a body of two: an addition of cell 1, and
+// `other`.
 PathRecord Loop(int segments, int length, OpId other = kNegative, Device device = Device()) {
   PathRecord path;
   for (int s = 0; s < segments; ++s) {
@@ -167,8 +167,8 @@ TEST(MergeSegments, LoopsOfOtherOpsElsewhereArePiecesAsOthersAre) {
 TEST(MergeSegments, AnotherBodyIsNoPartOfALoop) {
   PathRecord path = Loop(6, 1024);
   for (size_t s = 3; s < 6; ++s) {
-    auto calls = std::vector<CallRecord>(path.segments[s].calls().begin(),
-                                         path.segments[s].calls().end());
+    auto calls =
+        std::vector<CallRecord>(path.segments[s].calls().begin(), path.segments[s].calls().end());
     for (CallRecord& call : calls) call.attrs = {3};
     path.segments[s].content = std::make_shared<const std::vector<CallRecord>>(std::move(calls));
   }

@@ -7,11 +7,11 @@ namespace {
 
 // Cell 0 plus constant 0, which is written to cell 1 and returned; then negated if a number is 1.
 PathRecord Known() {
-  PathRecord path = MadePath(
-      {Reading(MadeSegment({MadeCall(OpId::k_add, {-1, -2}, 2)}, {Cell(0), Constant(0)}), Cell(1),
-               1),
-       MadeSegment({MadeCall(OpId::k_negative, {-1}, 1)}, {MadeBy(0)})},
-      {MadeBy(1)});
+  PathRecord path =
+      MadePath({Reading(MadeSegment({MadeCall(OpId::k_add, {-1, -2}, 2)}, {Cell(0), Constant(0)}),
+                        Cell(1), 1),
+                MadeSegment({MadeCall(OpId::k_negative, {-1}, 1)}, {MadeBy(0)})},
+               {MadeBy(1)});
   path.constants = {Ints({3, 4}).value_ref()};
   path.writes = {{1, {MadeBy(0), {}}}};
   path.shape = {1, 2};
@@ -35,8 +35,7 @@ std::string After(const F& change, bool outcomes = true) {
 
 // With another call in its place.
 void Replace(SegmentRecord* segment, CallRecord call) {
-  segment->content =
-      std::make_shared<const std::vector<CallRecord>>(1, std::move(call));
+  segment->content = std::make_shared<const std::vector<CallRecord>>(1, std::move(call));
 }
 
 bool Says(const std::string& message, std::string_view part) {
@@ -134,7 +133,8 @@ TEST(SamePath, WhatIsReadFromData) {
   };
   const std::string_view changed = "what is read from data changed";
   EXPECT_TRUE(Says(with([](SegmentRecord* s) { s->read = Cell(0); }), changed));
-  EXPECT_TRUE(Says(with([](SegmentRecord* s) { s->end = SegmentRecord::End::kContinue; }), changed));
+  EXPECT_TRUE(
+      Says(with([](SegmentRecord* s) { s->end = SegmentRecord::End::kContinue; }), changed));
   EXPECT_TRUE(Says(with([](SegmentRecord* s) { s->range = {0, 5}; }), changed));
   EXPECT_TRUE(Says(with([](SegmentRecord* s) { s->check = "put"; }), changed));
   EXPECT_TRUE(Says(with([](SegmentRecord* s) { s->precision = Precision::kBlas; }), changed));
@@ -143,7 +143,9 @@ TEST(SamePath, WhatIsReadFromData) {
 TEST(SamePath, TheResult) {
   const std::string_view changed = "the result, or which tensors are written, changed";
   EXPECT_TRUE(Says(After([](PathRecord* now) { now->outputs[0].value = MadeBy(0); }), changed));
-  EXPECT_TRUE(Says(After([](PathRecord* now) { now->outputs[0].node = {Link::Kind::kMade, 0}; }),
+  EXPECT_TRUE(Says(After([](PathRecord* now) {
+                     now->outputs[0].node = {Link::Kind::kMade, 0};
+                   }),
                    changed));
   EXPECT_TRUE(Says(After([](PathRecord* now) { now->outputs.push_back({}); }), changed));
   EXPECT_TRUE(Says(After([](PathRecord* now) { now->shape = {1}; }), changed));

@@ -43,7 +43,8 @@ TEST_F(ScriptBuilderTest, OperandsComeFromCellsResultsAndElsewhere) {
   EXPECT_EQ(path->segments[2].slots, std::vector({Constant(0)}));
   EXPECT_EQ(path->segments[3].slots, std::vector({Constant(0)})) << "the same one again";
   EXPECT_EQ(path->constants.size(), 1u);
-  EXPECT_EQ(path->outputs, (std::vector<Origin>{{MadeBy(1), {}}, {Cell(0), {}}, {Constant(0), {}}}));
+  EXPECT_EQ(path->outputs,
+            (std::vector<Origin>{{MadeBy(1), {}}, {Cell(0), {}}, {Constant(0), {}}}));
   EXPECT_TRUE(path->writes.empty());
 }
 

@@ -57,7 +57,8 @@ TEST_F(ScriptTest, OnlyWhatComesOutIsWanted) {
 }
 
 TEST_F(ScriptTest, ResultsComeOutInTheirOrder) {
-  const auto script = Build({Shared(MadePath({SumAndNegative()}, {MadeBy(1), MadeBy(0), Cell(1)}))});
+  const auto script =
+      Build({Shared(MadePath({SumAndNegative()}, {MadeBy(1), MadeBy(0), Cell(1)}))});
   std::vector<Tensor> cells{Ints({1, 2}), Ints({10, 20})};
   EXPECT_EQ(Run(*script, &cells), Elements({{-11, -22}, {11, 22}, {10, 20}}));
 }
@@ -74,8 +75,8 @@ SegmentRecord Begin(uint64_t outcome) {
   return Reading(MadeSegment({MadeCall(kNegative, {-1}, 1)}, {Cell(0)}), Cell(1), outcome);
 }
 std::shared_ptr<const PathRecord> One() {
-  return Shared(MadePath({Begin(1), MadeSegment({MadeCall(kNegative, {-1}, 1)}, {MadeBy(0)})},
-                         {MadeBy(1)}));
+  return Shared(
+      MadePath({Begin(1), MadeSegment({MadeCall(kNegative, {-1}, 1)}, {MadeBy(0)})}, {MadeBy(1)}));
 }
 std::shared_ptr<const PathRecord> Two() {
   return Shared(
@@ -116,10 +117,9 @@ TEST_F(ScriptTest, AValueThatComesOutMayNot) {
 }
 
 TEST_F(ScriptTest, NorOneThatIsReadBehindTheStep) {
-  Build({Shared(MadePath({Begin(1),
-                          Reading(MadeSegment({MadeCall(kNegative, {-1}, 1)}, {MadeBy(0)}),
-                                  MadeBy(0), 1)},
-                         {MadeBy(1)}))});
+  Build({Shared(MadePath(
+      {Begin(1), Reading(MadeSegment({MadeCall(kNegative, {-1}, 1)}, {MadeBy(0)}), MadeBy(0), 1)},
+      {MadeBy(1)}))});
   EXPECT_TRUE(Asked(1).spendable.slots.empty());
 }
 
@@ -150,7 +150,10 @@ TEST_F(ScriptTest, ACellWhoseOldContentIsKeptLendsNothing) {
   };
   EXPECT_EQ(lent([](PathRecord*) {}), 1u);
   EXPECT_EQ(lent([](PathRecord* p) { p->outputs = {{Cell(0), {}}}; }), 0u) << "returned";
-  EXPECT_EQ(lent([](PathRecord* p) { p->writes.push_back({1, {Cell(0), {}}}); }), 2u)
+  EXPECT_EQ(lent([](PathRecord* p) {
+              p->writes.push_back({1, {Cell(0), {}}});
+            }),
+            2u)
       << "written to cell 1, which lends its own";
   EXPECT_EQ(lent([](PathRecord* p) { p->segments[0].slots[1] = Cell(0); }), 0u) << "read twice";
   EXPECT_EQ(lent([](PathRecord* p) { p->tape.emplace_back().saved_output = Cell(0); }), 0u);

@@ -71,9 +71,7 @@ int EndOf(const F& add, int most = 2 * kMaxSliced) {
   return path.depth();
 }
 
-Node* Other(Path* path, int i) {
-  return path->Add(1'000'000 + uint64_t(i), OpId::k_add, {i});
-}
+Node* Other(Path* path, int i) { return path->Add(1'000'000 + uint64_t(i), OpId::k_add, {i}); }
 
 // `length` calls again and again behind `before` others.
 auto Loop(int length, int before = 0) {
