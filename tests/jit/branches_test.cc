@@ -65,11 +65,15 @@ TEST_F(FindBranchesTest, WhatMeetsByWayOfAnotherIsOneBranch) {
 }
 
 TEST_F(FindBranchesTest, SmallKernelsAloneAreAList) {
-  const auto steps = [] {
-    return StepsOf(KernelOf(90'000, {Writes(0)}), KernelOf(90'000, {Writes(1)}));
+  const auto steps = [](bool product) {
+    std::vector<PendingStep> all;
+    for (int i = 0; i < 12; ++i) all.push_back(KernelOf(7'900, {Writes(i)}));
+    if (product) all.push_back(CallOf(kProduct, 6'900, {Writes(12)}));
+    return all;
   };
-  EXPECT_TRUE(Find(steps()).empty());
-  EXPECT_EQ(Find(steps(), /*always=*/true).size(), 1u);
+  EXPECT_TRUE(Find(steps(false)).empty());
+  EXPECT_EQ(Find(steps(true)).size(), 1u) << "beside a call they are branches";
+  EXPECT_EQ(Find(steps(false), /*always=*/true).size(), 1u);
 }
 
 TEST_F(FindBranchesTest, NotWhereLittleIsSaved) {

@@ -84,6 +84,10 @@ TEST(FindEpilogues, RowsMayBeCutIntoEqualParts) {
   EXPECT_EQ(Find(StepsOf(Product(), Follower(2, 3, {1024, 4, 1024, 4}, {96, 256}))), Ends());
 }
 
+TEST(FindEpilogues, NotMoreRowsThanTheProductHas) {
+  EXPECT_EQ(Find(StepsOf(Product(), Follower(2, 3, {2048, 4, 2048, 4}, {96, 512}))), Ends());
+}
+
 TEST(FindEpilogues, NotAcrossTheRows) {
   EXPECT_EQ(Find(StepsOf(Product(), Follower(2, 3, {4, 2048, 2048, 4}))), Ends()) << "read";
   EXPECT_EQ(Find(StepsOf(Product(), Follower(2, 3, {2048, 4, 4, 256}))), Ends()) << "written";

@@ -90,6 +90,12 @@ TEST(MayOverwrite, NotWhatIsReadAgainBehindTheStore) {
                      {8}, {4, 4})));
 }
 
+TEST(MayOverwrite, NotWhereAllPointsWaitForEachOther) {
+  Launch launch = Negate();
+  launch.kernel.body.push_back({.op = kir::Op::kBarrier});
+  EXPECT_FALSE(May(launch));
+}
+
 TEST(MayOverwrite, NotAtPlacesThatAreComputed) {
   EXPECT_FALSE(
       May(MadeLaunch("kernel k(x: buf f32 [1], o: out f32 [1]) space 1\n"

@@ -1,23 +1,8 @@
 // Which nodes may be one kernel, and how: axes, loops, passes over them, what is written out.
-#include "jit/graph/space.h"
-
-#include <numeric>
-
-#include "core/str.h"
-#include "tests/jit/plan_testing.h"
+#include "tests/jit/space_testing.h"
 
 namespace frazil::jit {
 namespace {
-
-// Of all nodes that are no inputs and no views, with the graph's results stored.
-std::optional<Space> Of(const Graph& graph) {
-  std::vector<int32_t> nodes;
-  for (int32_t id = graph.num_inputs; id < int32_t(graph.nodes.size()); ++id) {
-    if (!graph.nodes[id].view) nodes.push_back(id);
-  }
-  return Analyse(graph, nodes, graph.outputs);
-}
-std::optional<Space> Of(std::string_view text) { return Of(MustParse(text)); }
 
 using Extents = std::vector<int64_t>;
 Extents ParallelOf(const Space& space) {
@@ -39,7 +24,7 @@ Extents StridesOf(const Space& space, int32_t node, int operand) {
 }
 
 TEST(Analyse, ElementwiseOpsShareTheAxesOfTheLargest) {
-  const auto space = Of(R"(graph (f32[64,32], f32[32]) {
+  const auto space = SpaceOf(R"(graph (f32[64,32], f32[32]) {
     %2 = negative %1 : f32[32]
     %3 = add %0, %2 : f32[64,32]
     return %3
@@ -52,7 +37,7 @@ TEST(Analyse, ElementwiseOpsShareTheAxesOfTheLargest) {
 }
 
 TEST(Analyse, NotWhatStoresLessThanTheSpace) {
-  EXPECT_FALSE(Of(R"(graph (f32[64,32], f32[32]) {
+  EXPECT_FALSE(SpaceOf(R"(graph (f32[64,32], f32[32]) {
     %2 = negative %1 : f32[32]
     %3 = add %0, %2 : f32[64,32]
     return %3, %2
@@ -60,22 +45,23 @@ TEST(Analyse, NotWhatStoresLessThanTheSpace) {
 }
 
 TEST(Analyse, ReductionsRunOverALoop) {
-  const auto rows = Of("graph (f32[64,32]) {\n  %1 = sum %0 {2, 0} : f32[64]\n  return %1\n}");
+  const auto rows = SpaceOf("graph (f32[64,32]) {\n  %1 = sum %0 {2, 0} : f32[64]\n  return %1\n}");
   ASSERT_TRUE(rows);
   EXPECT_EQ(LoopOf(*rows), Extents({32}));
   EXPECT_EQ(ParallelOf(*rows), Extents({64}));
   EXPECT_EQ(rows->lanes, 64) << "the sum rule of the last axis";
   EXPECT_EQ(rows->loops, 1);
-  const auto columns = Of("graph (f32[64,32]) {\n  %1 = sum %0 {1, 0} : f32[32]\n  return %1\n}");
+  const auto columns =
+      SpaceOf("graph (f32[64,32]) {\n  %1 = sum %0 {1, 0} : f32[32]\n  return %1\n}");
   ASSERT_TRUE(columns);
   EXPECT_EQ(LoopOf(*columns), Extents({64}));
   EXPECT_EQ(columns->lanes, 8);
-  const auto max = Of("graph (f32[64,32]) {\n  %1 = max %0 {2, 0} : f32[64]\n  return %1\n}");
+  const auto max = SpaceOf("graph (f32[64,32]) {\n  %1 = max %0 {2, 0} : f32[64]\n  return %1\n}");
   EXPECT_EQ(max->lanes, 0) << "in any order";
 }
 
 TEST(Analyse, ReductionsOfOneKernelRunOverTheSameAxes) {
-  EXPECT_FALSE(Of(R"(graph (f32[64,32]) {
+  EXPECT_FALSE(SpaceOf(R"(graph (f32[64,32]) {
     %1 = negative %0 : f32[64,32]
     %2 = max %1 {2, 0} : f32[64]
     %3 = max %1 {1, 0} : f32[32]
@@ -84,7 +70,7 @@ TEST(Analyse, ReductionsOfOneKernelRunOverTheSameAxes) {
 }
 
 TEST(Analyse, WhatAReductionMakesIsForALaterPass) {
-  const auto space = Of(R"(graph (f32[64,32]) {
+  const auto space = SpaceOf(R"(graph (f32[64,32]) {
     %1 = max %0 {2, 1} : f32[64,1]
     %2 = subtract %0, %1 : f32[64,32]
     %3 = exp %2 : f32[64,32]
@@ -105,14 +91,14 @@ TEST(Analyse, WhatAReductionMakesIsForALaterPass) {
 }
 
 TEST(Analyse, PartsThatReadTheSameDataAreOnePass) {
-  const auto space = Of(R"(graph (f32[64,32]) {
+  const auto space = SpaceOf(R"(graph (f32[64,32]) {
     %1 = sum %0 {2, 0} : f32[64]
     %2 = max %0 {2, 0} : f32[64]
     return %1, %2
   })");
   ASSERT_TRUE(space);
   EXPECT_EQ(space->extents, Extents({64, 32}));
-  EXPECT_FALSE(Of(R"(graph (f32[64,32], f32[64,32]) {
+  EXPECT_FALSE(SpaceOf(R"(graph (f32[64,32], f32[64,32]) {
     %2 = sum %0 {2, 0} : f32[64]
     %3 = max %1 {2, 0} : f32[64]
     return %2, %3
@@ -121,7 +107,7 @@ TEST(Analyse, PartsThatReadTheSameDataAreOnePass) {
 }
 
 TEST(Analyse, AMeanWhoseAxisWasPutBackIsOneLoop) {
-  const auto space = Of(R"(graph (f32[64,32]) {
+  const auto space = SpaceOf(R"(graph (f32[64,32]) {
     %1 = max %0 {2, 0} : f32[64]
     %2 = reshape %1 {64, 1} : view f32[64,1] strides [1,0] offset 0
     %3 = subtract %0, %2 : f32[64,32]
@@ -133,13 +119,13 @@ TEST(Analyse, AMeanWhoseAxisWasPutBackIsOneLoop) {
 }
 
 TEST(Analyse, NotTwoPlacesOfAMemberAtOnePoint) {
-  EXPECT_FALSE(Of(R"(graph (f32[32,32]) {
+  EXPECT_FALSE(SpaceOf(R"(graph (f32[32,32]) {
     %1 = negative %0 : f32[32,32]
     %2 = permute_dims %1 {1, 0} : view f32[32,32] strides [1,32] offset 0
     %3 = add %1, %2 : f32[32,32]
     return %3
   })"));
-  EXPECT_TRUE(Of(R"(graph (f32[32,32]) {
+  EXPECT_TRUE(SpaceOf(R"(graph (f32[32,32]) {
     %1 = permute_dims %0 {1, 0} : view f32[32,32] strides [1,32] offset 0
     %2 = add %0, %1 : f32[32,32]
     return %2
@@ -148,101 +134,35 @@ TEST(Analyse, NotTwoPlacesOfAMemberAtOnePoint) {
 }
 
 TEST(Analyse, NotWhatIsGatheredFromAMember) {
-  EXPECT_FALSE(Of(R"(graph (f32[32], i64[8]) {
+  EXPECT_FALSE(SpaceOf(R"(graph (f32[32], i64[32]) {
     %2 = negative %0 : f32[32]
-    %3 = take %2, %1 {0} : f32[8]
+    %3 = take %2, %1 {0} : f32[32]
     return %3
   })"));
-  EXPECT_TRUE(Of(R"(graph (f32[32], i64[8]) {
-    %2 = negative %1 : i64[8]
-    %3 = take %0, %2 {0} : f32[8]
+  EXPECT_TRUE(SpaceOf(R"(graph (f32[32], i64[32]) {
+    %2 = negative %1 : i64[32]
+    %3 = take %0, %2 {0} : f32[32]
     return %3
   })"))
       << "indices may be computed";
 }
 
 TEST(Analyse, NotAPaddedMember) {
-  EXPECT_FALSE(Of(R"(graph (f32[32], scalar f32) {
+  EXPECT_FALSE(SpaceOf(R"(graph (f32[32], scalar f32) {
     %2 = negative %0 : f32[32]
     %3 = pad %2, %1 {1, 0} : f32[33]
     return %3
   })"));
 }
 
-TEST(Analyse, LongLoopsAreCutUnlessSomethingWaitsForThem) {
-  const auto sum = [](int64_t n) {
-    return Of(StrCat("graph (f32[4,", n, "]) {\n  %1 = sum %0 {2, 0} : f32[4]\n  return %1\n}"));
-  };
-  EXPECT_FALSE(sum(4096)->chunked);
-  EXPECT_TRUE(sum(4097)->chunked);
-  const auto centred = [](int64_t n) {
-    return Of(StrCat("graph (f32[4,", n,
-                     "]) {\n  %1 = max %0 {2, 1} : f32[4,1]\n"
-                     "  %2 = subtract %0, %1 : f32[4,",
-                     n, "]\n  return %2\n}"));
-  };
-  EXPECT_TRUE(centred(4096));
-  EXPECT_FALSE(centred(4097));
-}
-
-std::string Chain(int nodes, std::string_view op) {
-  std::string text = "graph (f32[64]) {\n";
-  for (int i = 1; i <= nodes; ++i)
-    StrAppend(&text, "  %", i, " = ", op, " %", i - 1, " : f32[64]\n");
-  return StrCat(text, "  return %", nodes, "\n}");
-}
-
-TEST(Analyse, KernelsHaveALimitOfNodes) {
-  EXPECT_TRUE(Of(Chain(64, "negative")));
-  EXPECT_FALSE(Of(Chain(65, "negative")));
-}
-
-TEST(Analyse, AndOfInstructions) {
-  const Graph one = MustParse(Chain(1, "tan"));
-  ASSERT_TRUE(Of(Chain(2, "tan")));
-  const int each = Of(Chain(2, "tan"))->cost / 2;
-  EXPECT_TRUE(Of(Chain(260 / each, "tan")));
-  EXPECT_FALSE(Of(Chain(260 / each + 1, "tan")));
-  EXPECT_TRUE(Of(one)) << "a node by itself always is one";
-}
-
-TEST(Analyse, AndOfPointers) {
-  const auto sum_of = [](int inputs) {
-    std::string text = "graph (f32[64]";
-    for (int i = 1; i < inputs; ++i) StrAppend(&text, ", f32[64]");
-    StrAppend(&text, ") {\n");
-    for (int i = 1; i < inputs; ++i)
-      StrAppend(&text, "  %", inputs + i - 1, " = add %", i == 1 ? 0 : inputs + i - 2, ", %", i,
-                " : f32[64]\n");
-    return Of(StrCat(text, "  return %", 2 * inputs - 2, "\n}"));
-  };
-  EXPECT_TRUE(sum_of(23)) << "and a result";
-  EXPECT_FALSE(sum_of(24));
-}
-
-TEST(Analyse, ShortReductionsAreWrittenOut) {
-  const auto sum = [](int64_t rows, int64_t n, std::string_view device = "") {
-    return Of(StrCat("graph (f32[", rows, ",", n, "]", device, ") {\n  %1 = sum %0 {2, 0} : f32[",
-                     rows, "]", device, "\n  return %1\n}"));
-  };
-  EXPECT_EQ(sum(1000, 16)->unrolled.size(), 1u);
-  EXPECT_FALSE(sum(1000, 16)->has_loop);
-  EXPECT_TRUE(sum(1000, 16)->members.at(1).written_out);
-  EXPECT_TRUE(sum(1000, 17)->unrolled.empty()) << "too many elements";
-  EXPECT_EQ(sum(16, 3)->unrolled.size(), 1u);
-  EXPECT_TRUE(sum(15, 3)->unrolled.empty()) << "too few rows";
-  EXPECT_TRUE(sum(1000, 16, " @npu")->unrolled.empty()) << "only the CPU has such kernels";
-}
-
 TEST(Analyse, AnAxisWhoseIndexCountsStaysByItself) {
-  const auto space = Of("graph () {\n  %0 = iota {4, 32} : i64[32]\n  return %0\n}");
+  const auto space = SpaceOf("graph () {\n  %0 = iota {4, 32} : i64[32]\n  return %0\n}");
   ASSERT_TRUE(space);
   EXPECT_TRUE(space->pinned[0]);
-  EXPECT_FALSE(Of(Chain(1, "negative"))->pinned[0]);
 }
 
 TEST(Analyse, ReadsThroughViewsAreOfWhatHoldsTheMemory) {
-  const auto space = Of(R"(graph (f32[64,32]) {
+  const auto space = SpaceOf(R"(graph (f32[64,32]) {
     %1 = slice %0 {3, 1, 8, 2, 2, 4} : view f32[8,4] strides [32,2] offset 98
     %2 = negative %1 : f32[8,4]
     return %2

@@ -1,19 +1,12 @@
 // What the cost model says of kernels, by comparison: no number of nanoseconds is held, but which
 // kernel takes longer, and how many bytes it moves.
-#include "core/str.h"
-#include "jit/graph/space.h"
-#include "tests/jit/plan_testing.h"
+#include "tests/jit/space_testing.h"
 
 namespace frazil::jit {
 namespace {
 
 Space Of(std::string_view text) {
-  const Graph graph = MustParse(text);
-  std::vector<int32_t> nodes;
-  for (int32_t id = graph.num_inputs; id < int32_t(graph.nodes.size()); ++id) {
-    if (!graph.nodes[id].view) nodes.push_back(id);
-  }
-  auto space = Analyse(graph, nodes, graph.outputs);
+  auto space = SpaceOf(text);
   EXPECT_TRUE(space) << text;
   return space ? *std::move(space) : Space();
 }

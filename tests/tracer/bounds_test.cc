@@ -81,6 +81,15 @@ TEST_F(BoundsTest, PastItTheOldestGoDownToSevenEighths) {
   EXPECT_EQ(Bounds::totals().nodes, 14 + 3 - 3) << "which passed the bound again";
 }
 
+TEST_F(BoundsTest, OfWhatWasUsedAtOneTimeSoManyGoAsHaveTo) {
+  const Limit limit(Setting::k_segment_entries, 16);
+  std::vector<Node*> nodes;
+  for (int n = 0; n < 16; ++n) nodes.push_back(Add(n));
+  for (Node* node : nodes) HasPlan(node);
+  Add(16);
+  EXPECT_EQ(Bounds::totals().nodes, 14);
+}
+
 TEST_F(BoundsTest, WhatWasUsedLateKeepsItsParents) {
   const Limit limit(Setting::k_segment_entries, 8);
   Node* const parent = Add(1);
@@ -113,7 +122,7 @@ TEST_F(BoundsTest, OtherFunctionsCallsGoAsWell) {
 }
 
 TEST_F(BoundsTest, PlansHaveBoundsOfTheirOwn) {
-  const Limit limit(Setting::k_plan_entries, 8);
+  const Limit limit(Setting::k_plan_entries, 8), calls(Setting::k_segment_entries, 9);
   std::vector<Node*> nodes;
   for (int n = 0; n < 8; ++n) Store(nodes.emplace_back(Add(n)));
   EXPECT_TRUE(HasPlan(nodes[0]));

@@ -75,6 +75,22 @@ TEST(MergeSegments, WhatThePathHasElseStays) {
   EXPECT_EQ(merged->tape[0].saved_output, MadeBy(2));
 }
 
+TEST(MergeSegments, EachSlotKeepsItsOwnGuard) {
+  CallRecord last = MadeCall(kAdd, {-3, -4}, 2);
+  last.slots[1].dtype = DType::kF32;
+  const auto merged = MergeSegments(
+      MadePath({MadeSegment({MadeCall(kNegative, {-1}, 1)}, {Cell(0)}),
+                MadeSegment({MadeCall(kAdd, {-1, -2}, 2), MadeCall(kAdd, {-1, -2}), last},
+                            {MadeBy(0), Cell(1), Cell(2), Cell(3)})},
+               {MadeBy(3)}));
+  ASSERT_TRUE(merged);
+  const SegmentRecord& whole = merged->segments[0];
+  EXPECT_EQ(whole.slots, std::vector({Cell(0), Cell(1), Cell(2), Cell(3)}));
+  ASSERT_EQ(whole.calls()[3].slots.size(), 2u);
+  EXPECT_EQ(whole.calls()[3].slots[0].dtype, DType::kI32);
+  EXPECT_EQ(whole.calls()[3].slots[1].dtype, DType::kF32);
+}
+
 TEST(MergeSegments, EqualNumbersBecomeOne) {
   PathRecord path;
   for (const uint64_t bits : {7, 8, 7})
@@ -162,6 +178,15 @@ TEST(MergeSegments, AWrittenMiddleValueIsWanted) {
 TEST(MergeSegments, LoopsOfOtherOpsElsewhereArePiecesAsOthersAre) {
   EXPECT_EQ(CountOf(MergeSegments(Loop(5, 1024, OpId::k_sum, Device(DeviceKind::kNpu, 0)))), 2u);
   EXPECT_EQ(CountOf(MergeSegments(Loop(5, 1024, OpId::k_sum))), 1u);
+}
+
+TEST(MergeSegments, ALoopEndsWhereANumberIsRead) {
+  PathRecord path = Loop(6, 1024);
+  path.segments[1] = Reading(path.segments[1], Cell(1), 5);
+  const auto merged = MergeSegments(path);
+  ASSERT_EQ(CountOf(merged), 2u);
+  EXPECT_EQ(merged->segments[0].results, 2 * 1024);
+  EXPECT_EQ(merged->segments[0].outcome, 5u);
 }
 
 TEST(MergeSegments, AnotherBodyIsNoPartOfALoop) {

@@ -75,10 +75,17 @@ TEST(SamePath, AnotherCall) {
   EXPECT_NE(with(MadeCall(OpId::k_add, {-1, -2}, 2, {5})), "") << "attributes";
   EXPECT_NE(with(MadeCall(OpId::k_add, {-1}, 1)), "") << "as many operands";
   EXPECT_NE(with(MadeCall(OpId::k_add, {-1, 0}, 1)), "") << "a result for a slot";
-  CallRecord composite = MadeCall(OpId::k_add, {-1, -2}, 2);
-  composite.composite = true;
-  composite.op = 0;
-  EXPECT_TRUE(Says(with(composite), "'add' became 'mean'"));
+}
+
+TEST(SamePath, ACompositeIsNoOpOfItsNumber) {
+  CallRecord call = MadeCall(OpId(), {-1}, 1);
+  const PathRecord op = MadePath({MadeSegment({call}, {Cell(0)})}, {});
+  call.composite = true;
+  const PathRecord composite = MadePath({MadeSegment({call}, {Cell(0)})}, {});
+  bool same_outcomes = false;
+  EXPECT_TRUE(SamePath(op, op, &same_outcomes).ok());
+  EXPECT_TRUE(SamePath(composite, composite, &same_outcomes).ok());
+  EXPECT_FALSE(SamePath(op, composite, &same_outcomes).ok());
 }
 
 TEST(SamePath, MoreCallsOrFewer) {

@@ -101,7 +101,7 @@ TEST_F(ScriptBuilderTest, WhatOpsReadThemselvesIsNoRead) {
   EXPECT_TRUE(path->segments.empty());
 }
 
-TEST_F(ScriptBuilderTest, FloatsAndBytesThatThePythonSeesAreRefused) {
+TEST_F(ScriptBuilderTest, FloatsAndBytesThatTheProgramSeesAreRefused) {
   const Tensor number = Floats({1});
   builder_.OnRead(*number.value(), frazil::Reading::kNumber);
   EXPECT_EQ(builder_.refusal(), "the body reads a float into the program");
@@ -111,6 +111,13 @@ TEST_F(ScriptBuilderTest, FloatsAndBytesThatThePythonSeesAreRefused) {
   ScriptBuilder other(cells_);
   other.OnRead(*a_.value(), frazil::Reading::kBytes);
   EXPECT_EQ(other.refusal(), "the body reads a tensor's bytes");
+}
+
+TEST_F(ScriptBuilderTest, TheFirstRefusalCounts) {
+  builder_.Refuse("one");
+  builder_.Refuse("two");
+  EXPECT_EQ(builder_.refusal(), "one");
+  EXPECT_FALSE(builder_.postponed());
 }
 
 TEST_F(ScriptBuilderTest, PostponedItTellsNothing) {
