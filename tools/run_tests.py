@@ -44,6 +44,7 @@ SUITES = {
         python=True, sanitized=False, targets=("examples/lorenz", "examples/train_digits")
     ),
     "core": Suite(cpp=True, threads=True),
+    "tracer": Suite(cpp=True),
     "conformance": Suite(python=True, sanitized=False, interpreters="nightly", targets=FAKES),
     "gradients": Suite(python=True, sanitized=False, interpreters="nightly"),
     "fuzz": Suite(python=True, sanitized=False, targets=FAKES),
