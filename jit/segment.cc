@@ -67,9 +67,9 @@ class JitCompiler final : public tracer::SegmentCompiler {
  public:
   StatusOr<std::shared_ptr<const tracer::SegmentPlan>> Compile(
       absl::Span<const tracer::CallRecord* const> path, const LiveMask& live, Precision precision,
-      const tracer::MayOverwriteMask& spendable, const tracer::SegmentPlan* like) override {
+      const tracer::Overwritable& overwritable, const tracer::SegmentPlan* like) override {
     if (const auto* known = static_cast<const JitSegment*>(like)) {
-      const CompileOptions options = Options(precision, spendable, known->slots());
+      const CompileOptions options = Options(precision, overwritable, known->slots());
       FZ_ASSIGN_OR_RETURN(auto plan, CompileAgain(known->plan(), options));
       return std::make_shared<JitSegment>(std::move(plan), known->slots(), known->constants());
     }
@@ -77,22 +77,22 @@ class JitCompiler final : public tracer::SegmentCompiler {
     FZ_ASSIGN_OR_RETURN(Graph graph, GraphOfPath(path, live, &constants));
     const int slots = graph.num_inputs - static_cast<int>(constants.size());
     FZ_ASSIGN_OR_RETURN(auto plan,
-                        jit::Compile(std::move(graph), Options(precision, spendable, slots)));
+                        jit::Compile(std::move(graph), Options(precision, overwritable, slots)));
     return std::make_shared<JitSegment>(std::move(plan), slots, std::move(constants));
   }
 
  private:
-  static CompileOptions Options(Precision precision, const tracer::MayOverwriteMask& spendable,
+  static CompileOptions Options(Precision precision, const tracer::Overwritable& overwritable,
                                 int slots) {
     CompileOptions options;
     options.precision = precision;
     // Constants, which follow the slots, are never overwritten.
     for (int i = 0; i < slots; ++i) {
       const auto word = static_cast<size_t>(i / 64);
-      const bool listed = word < spendable.slots.size() && spendable.slots[word] >> i % 64 & 1;
-      if (spendable.all || listed) options.Reuse(i);
+      const bool listed = word < overwritable.slots.size() && overwritable.slots[word] >> i % 64 & 1;
+      if (overwritable.all || listed) options.Reuse(i);
     }
-    options.lent_by_cell = spendable.lent_by_cells;
+    options.lent_by_cell = overwritable.lent_by_cells;
     return options;
   }
 };

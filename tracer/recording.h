@@ -217,13 +217,13 @@ class Recording : public std::enable_shared_from_this<Recording> {
 };
 
 // Which slots may be overwritten where nothing else holds them when the plan runs.
-struct MayOverwriteMask {
+struct Overwritable {
   bool all = false;
   absl::InlinedVector<uint64_t, 2> slots;  // bit i: slot i; words that are missing are 0
   // Some of them are still the content of cells, which the call replaces at its end.
   bool lent_by_cells = false;
 
-  bool operator==(const MayOverwriteMask&) const = default;
+  bool operator==(const Overwritable&) const = default;
 
   void Add(size_t slot) {
     if (slots.size() <= slot / 64) slots.resize(slot / 64 + 1);
@@ -239,7 +239,7 @@ class SegmentCompiler {
   // spent; most of the work is not done again then.
   virtual StatusOr<std::shared_ptr<const SegmentPlan>> Compile(
       absl::Span<const CallRecord* const> path, const LiveMask& live, Precision precision,
-      const MayOverwriteMask& spendable, const SegmentPlan* like) = 0;
+      const Overwritable& overwritable, const SegmentPlan* like) = 0;
 };
 void SetSegmentCompiler(SegmentCompiler* compiler);
 SegmentCompiler* GetSegmentCompiler();

@@ -99,11 +99,11 @@ void ScriptTree::FindLives(Stage* stage, Results* wanted) {
   for (size_t i = 0; i < record.slots.size(); ++i) {
     const Source& s = record.slots[i];
     if (s.kind == Kind::kResult) {
-      if (!is_wanted(s.index)) stage->spendable.Add(i);
+      if (!is_wanted(s.index)) stage->overwritable.Add(i);
       if (!wanted->contains(s.index)) ended.insert(s.index);
     } else if (s.kind == Kind::kCell && Lends(*stage, s)) {
-      stage->spendable.Add(i);
-      stage->spendable.lent_by_cells = true;
+      stage->overwritable.Add(i);
+      stage->overwritable.lent_by_cells = true;
       stage->lent.push_back(s.index);
     }
   }
@@ -210,20 +210,20 @@ void ScriptTree::PlaceEnd(Stage* stage) {
 Status ScriptTree::MakePlan(Stage* stage, const Stage* before) {
   if (stage->kept.empty()) return absl::OkStatus();
   const SegmentRecord& record = *stage->record;
-  const MayOverwriteMask& spendable = stage->spendable;
+  const Overwritable& overwritable = stage->overwritable;
   std::shared_ptr<const SegmentPlan>& shared =
-      plans_[PlanKey(record.content.get(), record.precision, stage->live, spendable.slots,
-                     spendable.lent_by_cells)];
+      plans_[PlanKey(record.content.get(), record.precision, stage->live, overwritable.slots,
+                     overwritable.lent_by_cells)];
   const bool known = shared != nullptr;
   // Another outcome may want what was overwritten before.
-  if (!shared && before && before->live == stage->live && before->spendable == spendable)
+  if (!shared && before && before->live == stage->live && before->overwritable == overwritable)
     shared = before->plan;
   if (!shared) {
     std::vector<const CallRecord*> calls;
     for (const CallRecord& c : record.calls()) calls.push_back(&c);
     const auto like = record.live == stage->live ? record.plan.lock() : nullptr;
     FZ_ASSIGN_OR_RETURN(shared, GetSegmentCompiler()->Compile(calls, stage->live, record.precision,
-                                                              spendable, like.get()));
+                                                              overwritable, like.get()));
     script_->compiled_ += shared->compiled();
   }
   stage->plan = shared;

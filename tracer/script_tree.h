@@ -27,7 +27,7 @@ struct Script::Stage {
   LiveMask live;
   std::vector<int32_t> kept;                // registers of the live results, ascending
   std::shared_ptr<const SegmentPlan> plan;  // null: nothing is wanted
-  MayOverwriteMask spendable;               // what the plan may overwrite
+  Overwritable overwritable;               // what the plan may overwrite
   std::vector<int32_t> lent;                // cells whose content is among that
   Source read;
   std::vector<std::pair<uint64_t, Stage*>> next;
@@ -60,7 +60,7 @@ class ScriptTree {
   };
 
   Stage* NewStage(const std::shared_ptr<const PathRecord>& path, size_t segment, int first_result);
-  // Sets `live`, `spendable`, `lent`, and `ended` of what follows, as results of the path.
+  // Sets `live`, `overwritable`, `lent`, and `ended` of what follows, as results of the path.
   void FindLives();
   void FindLives(Stage* stage, Results* wanted);
   // Makes registers of results, from the root on.

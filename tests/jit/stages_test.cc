@@ -7,8 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/apply.h"
-#include "core/memory/device_memory.h"
+#include "core/backend.h"
 #include "core/str.h"
 #include "gtest/gtest.h"
 #include "jit/graph/duplicate.h"
@@ -64,13 +63,11 @@ std::string PrintPlaced(const Graph& graph) {
 }
 
 // Every GPU is there and has no memory: graphs name it, nothing runs.
-class NamedDevices final : public DeviceMemory {
+class NamedGpus final : public Backend {
  public:
-  Status Check(Device) override { return absl::OkStatus(); }
-  StatusOr<StorageRef> Allocate(Device, size_t) override { return MemoryError("[test] none."); }
-  Status Copy(Device, char*, Device, const char*, size_t) override {
-    return MemoryError("[test] none.");
-  }
+  std::string_view name() const override { return "cuda"; }
+  int most() const override { return 64; }
+  Kernels kernels() const override { return {.long_rows = true}; }
 };
 
 struct Stage {
@@ -81,12 +78,7 @@ void PrintTo(const Stage& stage, std::ostream* out) { *out << stage.name; }
 
 class Stages : public testing::TestWithParam<Stage> {
  protected:
-  Stages() : before_(GlobalRuntime().devices) { GlobalRuntime().devices = &devices_; }
-  ~Stages() override { GlobalRuntime().devices = before_; }
-
- private:
-  NamedDevices devices_;
-  DeviceMemory* before_;
+  static void SetUpTestSuite() { RegisterBackend(DeviceKind::kCuda, new NamedGpus); }
 };
 
 TEST_P(Stages, Goldens) {

@@ -26,7 +26,7 @@ def test_within(small, tmp_path):
 
 def test_a_folder(small, tmp_path):
     problems, _ = sizes(small, tmp_path, a="int a;\n" * 11, b="int b;\n" * 10)
-    assert problems == ["core: 21 lines; it may have 20 (check_sizes.py)."]
+    assert problems == ["core: 21 lines; it may have 20 (tools/check_sizes.py)."]
 
 
 def test_a_file(small, tmp_path):

@@ -136,8 +136,8 @@ Tensor FakeDoor::Call(const OpCall& call) {
 
 StatusOr<std::shared_ptr<const SegmentPlan>> FakeCompiler::Compile(
     absl::Span<const CallRecord* const> path, const LiveMask& live, Precision /*precision*/,
-    const Spendable& spendable, const SegmentPlan* like) {
-  requests.push_back({path.size(), live, spendable, like});
+    const Overwritable& overwritable, const SegmentPlan* like) {
+  requests.push_back({path.size(), live, overwritable, like});
   if (refuses) return RuntimeError("[fake] it refuses.");
   return std::shared_ptr<const SegmentPlan>(new FakePlan(path, live, this));
 }

@@ -26,12 +26,12 @@ class FakeCompiler final : public SegmentCompiler {
   struct Request {
     size_t calls;
     LiveMask live;
-    Spendable spendable;
+    Overwritable overwritable;
     const SegmentPlan* like;
   };
   StatusOr<std::shared_ptr<const SegmentPlan>> Compile(absl::Span<const CallRecord* const> path,
                                                        const LiveMask& live, Precision precision,
-                                                       const Spendable& spendable,
+                                                       const Overwritable& overwritable,
                                                        const SegmentPlan* like) override;
   std::vector<Request> requests;
   int runs = 0;          // of plans

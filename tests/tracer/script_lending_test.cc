@@ -10,27 +10,27 @@ using ScriptLendingTest = ScriptTest;
 
 TEST_F(ScriptLendingTest, AValueThatNoOutcomeReadsAgainMayBeOverwritten) {
   Build({One()});
-  EXPECT_TRUE(Asked(0).spendable.slots.empty()) << "a cell that keeps its content";
-  EXPECT_EQ(Asked(1).spendable.slots, (absl::InlinedVector<uint64_t, 2>{1}));
-  EXPECT_FALSE(Asked(1).spendable.lent_by_cells);
+  EXPECT_TRUE(Asked(0).overwritable.slots.empty()) << "a cell that keeps its content";
+  EXPECT_EQ(Asked(1).overwritable.slots, (absl::InlinedVector<uint64_t, 2>{1}));
+  EXPECT_FALSE(Asked(1).overwritable.lent_by_cells);
 }
 
 TEST_F(ScriptLendingTest, AValueThatComesOutMayNot) {
   Build({Two()});
-  EXPECT_TRUE(Asked(1).spendable.slots.empty());
+  EXPECT_TRUE(Asked(1).overwritable.slots.empty());
 }
 
 TEST_F(ScriptLendingTest, NorOneThatIsReadBehindTheStep) {
   Build({Shared(MadePath(
       {Begin(1), Reading(MadeSegment({MadeCall(kNegative, {-1}, 1)}, {MadeBy(0)}), MadeBy(0), 1)},
       {MadeBy(1)}))});
-  EXPECT_TRUE(Asked(1).spendable.slots.empty());
+  EXPECT_TRUE(Asked(1).overwritable.slots.empty());
 }
 
 TEST_F(ScriptLendingTest, ACellThatIsReplacedLendsItsContent) {
   const auto script = Build({Shared(Step())});
-  EXPECT_EQ(Asked(0).spendable.slots, (absl::InlinedVector<uint64_t, 2>{1}));
-  EXPECT_TRUE(Asked(0).spendable.lent_by_cells);
+  EXPECT_EQ(Asked(0).overwritable.slots, (absl::InlinedVector<uint64_t, 2>{1}));
+  EXPECT_TRUE(Asked(0).overwritable.lent_by_cells);
   std::vector<Tensor> cells{Ints({1, 2}), Ints({10, 20})};
   for (int i = 0; i < 2; ++i) EXPECT_EQ(Run(*script, &cells), Elements());
   EXPECT_EQ(ElementsOf(cells[0]), std::vector({21, 42}));
@@ -42,7 +42,7 @@ TEST_F(ScriptLendingTest, ACellWhoseOldContentIsKeptLendsNothing) {
     PathRecord path = Step();
     change(&path);
     Build({Shared(path)});
-    const auto& slots = Asked(asked() - 1).spendable.slots;
+    const auto& slots = Asked(asked() - 1).overwritable.slots;
     return slots.empty() ? 0 : slots[0];
   };
   EXPECT_EQ(lent([](PathRecord*) {}), 1u);
@@ -65,7 +65,7 @@ TEST_F(ScriptLendingTest, NothingIsLentWhereAnotherOutcomeMayEnd) {
   two.outputs.clear();
   Build({Shared(one), Shared(two)});
   for (const auto& request : fakes_.compiler.requests)
-    EXPECT_FALSE(request.spendable.lent_by_cells);
+    EXPECT_FALSE(request.overwritable.lent_by_cells);
 }
 
 }  // namespace

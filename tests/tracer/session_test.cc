@@ -59,7 +59,7 @@ TEST_F(SessionTest, OnlyWhatSomebodyHoldsIsWanted) {
   Run(body), Run(body);
   EXPECT_EQ(Asked(0).live, LiveMask({0b1010}));
   EXPECT_EQ(Asked(0).calls, 4u);
-  EXPECT_TRUE(Asked(0).spendable.all);
+  EXPECT_TRUE(Asked(0).overwritable.all);
   EXPECT_EQ(ElementsOf(held[1]), Elements({0, 0}));
 }
 
