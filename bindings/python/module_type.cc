@@ -56,6 +56,7 @@ uint64_t DictVersion(PyObject* dict) {
 }
 
 // Calls f(object) for each item, keys and values alike, until it gives false; false in that case.
+// No walk: it runs at every look, and compares what one container holds by address.
 template <typename F>
 bool EachItem(PyObject* container, F&& f) {
   if (PyList_Check(container)) {
@@ -205,7 +206,7 @@ struct SnapshotTaker {
 
   static bool AddClass(PyObject* module, Nest* nest) {
     const ClassInfo* info = InfoOf(Py_TYPE(module));
-    if (!info || info->kind != ClassInfo::Kind::kModule) return nest->Refuse(module);
+    if (!info || !info->is_shown) return nest->Refuse(module);
     nest->AddIdentity(reinterpret_cast<PyObject*>(Py_TYPE(module)));
     const ClassInfo::Slots slots = info->slots;
     return nest->AddClass(Py_TYPE(module)) && nest->AddSlots(module, slots);
@@ -229,6 +230,7 @@ void NoteAttributeChange() { ++g_epoch; }
 
 bool IsModule(PyObject* o) { return PyObject_TypeCheck(o, &module_type); }
 bool IsModuleType(const PyTypeObject* type) { return type == &module_type; }
+bool IsModuleSubtype(PyTypeObject* type) { return PyType_IsSubtype(type, &module_type); }
 
 const ModuleSnapshot* SnapshotOf(PyObject* module) {
   PyModule* self = Self(module);

@@ -65,7 +65,7 @@ bool Nest::AddString(PyObject* string) {
   return true;
 }
 
-void Nest::AddContainer(PyObject* container) {
+void Nest::NoteContainer(PyObject* container) {
   if (places_) places_->try_emplace(container, containers.size());
   containers.push_back(container);
 }
@@ -86,43 +86,30 @@ bool Nest::IsAgain(PyObject* container) {
     const auto it = places_->find(container);
     if (it != places_->end()) place = it->second;
   }
-  if (place == n) return AddContainer(container), false;
+  if (place == n) return NoteContainer(container), false;
   words.push_back(Word(kAgain, place));
   return true;
 }
 
-bool Nest::AddItems(PyObject* const* items, Py_ssize_t n) {
-  for (Py_ssize_t i = 0; i < n; ++i) {
-    if (!Add(items[i])) return false;
-  }
-  return true;
+bool Nest::AddItems(PyObject* o, Container kind) {
+  return EachChild<false>(o, kind, [&](PyObject*, PyObject* item) { return Add(item); });
 }
 
-// The items alone. Those of an OrderedDict come in the order that it keeps itself.
+// The items alone.
 bool Nest::AddDict(PyObject* dict) {
   words.push_back(Word(kDict, static_cast<uint64_t>(PyDict_GET_SIZE(dict))));
-  const auto add = [&](PyObject* key, PyObject* value) {
-    return !IsTensor(key) && value && Add(key) && Add(value) ? true
-           : refusal_.empty() && !PyErr_Occurred()           ? Refuse(key)
-                                                             : false;
-  };
-  Py_ssize_t at = 0;
-  PyObject *key, *value;
-  if (PyODict_Check(dict)) {
+  if (IsOrderedDict(dict)) {  // looked through by its keys, which must not run code
     volatile_ = true;
-    while (PyDict_Next(dict, &at, &key, &value)) {
+    Py_ssize_t at = 0;
+    PyObject* key;
+    while (PyDict_Next(dict, &at, &key, nullptr)) {
       if (!IsPlainKey(key)) return Refuse(key);
     }
-    Object iterator = Object::Steal(PyODict_Type.tp_iter(dict));
-    while (Object next = Object::Steal(iterator ? PyIter_Next(iterator.get()) : nullptr)) {
-      if (!add(next.get(), PyDict_GetItemWithError(dict, next.get()))) return false;
-    }
-    return !PyErr_Occurred();
   }
-  while (PyDict_Next(dict, &at, &key, &value)) {
-    if (!add(key, value)) return false;
-  }
-  return true;
+  return EachChild<false>(dict, Container::kDict, [&](PyObject* key, PyObject* value) {
+    if (!IsTensor(key) && Add(key) && Add(value)) return true;
+    return refusal_.empty() && !PyErr_Occurred() ? Refuse(key) : false;
+  });
 }
 
 bool Nest::AddPartial(PyObject* partial) {
@@ -258,7 +245,7 @@ bool Nest::AddAttributes(PyObject* object, bool is_enum) {
   PyObject* dict = AttributesOf(object);
   words.push_back(Word(kAttributes, dict ? static_cast<uint64_t>(PyDict_GET_SIZE(dict)) : 0));
   if (!dict) return true;
-  AddContainer(dict);
+  NoteContainer(dict);
   Py_ssize_t at = 0;
   PyObject *key, *value;
   while (PyDict_Next(dict, &at, &key, &value)) {
@@ -282,26 +269,26 @@ bool Nest::AddSlots(PyObject* object, const ClassInfo::Slots& slots) {
 }
 
 bool Nest::AddInstance(PyObject* o) {
-  using Kind = ClassInfo::Kind;
   PyTypeObject* type = Py_TYPE(o);
   const ClassInfo* info = InfoOf(type);
-  if (!info || info->kind == Kind::kOpaque || info->kind == Kind::kModule) return Refuse(o);
-  const Kind kind = info->kind;
-  const bool has_dict = info->has_dict;
+  if (!info || !info->is_shown || info->container == Container::kModule) return Refuse(o);
+  const bool is_enum = info->is_enum, has_dict = info->has_dict;
   const ClassInfo::Slots slots = info->slots;  // the class may change meanwhile
-  if (kind != Kind::kEnum && IsAgain(o)) return true;
+  if (!is_enum && IsAgain(o)) return true;
   words.push_back(Word(kInstance));
   words.push_back(Address(type));
   Pin(reinterpret_cast<PyObject*>(type));
-  if (kind == Kind::kEnum) AddIdentity(o);
+  if (is_enum) AddIdentity(o);
   if (!AddClass(type)) return false;
-  if (kind == Kind::kTuple) {
-    words.push_back(Word(kTuple, static_cast<uint64_t>(PyTuple_GET_SIZE(o))));
-    if (!AddItems(PySequence_Fast_ITEMS(o), PyTuple_GET_SIZE(o))) return false;
-  } else if (kind == Kind::kDict && !AddDict(o)) {
+  // What a registered class is made from is compared, not what its functions would say.
+  if (!is_enum && (PyTuple_Check(o) || PyList_Check(o))) {
+    const bool is_list = PyList_Check(o);
+    words.push_back(Word(is_list ? kList : kTuple, static_cast<uint64_t>(Py_SIZE(o))));
+    if (!AddItems(o, is_list ? Container::kList : Container::kTuple)) return false;
+  } else if (!is_enum && PyDict_Check(o) && !AddDict(o)) {
     return false;
   }
-  if (has_dict && !AddAttributes(o, kind == Kind::kEnum)) return false;
+  if (has_dict && !AddAttributes(o, is_enum)) return false;
   return AddSlots(o, slots);
 }
 
@@ -326,6 +313,46 @@ bool Nest::AddModule(PyObject* module) {
     if (pins_) owners.push_back(tensor.get());
   }
   has_default_ |= snapshot->has_default;
+  return true;
+}
+
+inline bool Nest::AddContainer(PyObject* o, Container kind) {
+  switch (kind) {
+    case Container::kTuple:
+    case Container::kList: {
+      if (!PyTuple_CheckExact(o) && !PyList_CheckExact(o)) break;
+      if (IsAgain(o)) return true;
+      const auto n = static_cast<uint64_t>(PySequence_Fast_GET_SIZE(o));
+      words.push_back(Word(kind == Container::kTuple ? kTuple : kList, n));
+      return kind == Container::kTuple ? AddItems(o, Container::kTuple)
+                                       : AddItems(o, Container::kList);
+    }
+    case Container::kDict:
+      if (!PyDict_CheckExact(o)) break;
+      return IsAgain(o) || AddDict(o);
+    case Container::kModule:
+      return IsAgain(o) || AddModule(o);
+    case Container::kLeaf:
+      return AddLeaf(o);
+    case Container::kNone:
+    case Container::kNamedTuple:
+    case Container::kDataclass:
+    case Container::kRegistered:
+      break;
+  }
+  return AddInstance(o);
+}
+
+bool Nest::AddLeaf(PyObject* o) {
+  if (PyMethod_Check(o)) {
+    words.push_back(Word(kMethod));
+    return Add(PyMethod_GET_FUNCTION(o)) && Add(PyMethod_GET_SELF(o));
+  }
+  if (PyFunction_Check(o)) return IsAgain(o) || AddFunction(o);
+  if (IsPartial(o)) return AddPartial(o);
+  if (PyType_Check(o)) return AddType(reinterpret_cast<PyTypeObject*>(o));
+  if (!IsFixed(o)) return AddInstance(o);
+  AddIdentity(o);
   return true;
 }
 
@@ -355,33 +382,7 @@ bool Nest::Add(PyObject* o) {
   }
   if (PyUnicode_CheckExact(o)) return AddString(o);
   if (++depth_ > kMaxDepth) return Refuse(o);
-  bool good;
-  if (PyTuple_CheckExact(o) || PyList_CheckExact(o)) {
-    const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-    good = IsAgain(o);
-    if (!good) {
-      words.push_back(Word(PyTuple_CheckExact(o) ? kTuple : kList, static_cast<uint64_t>(n)));
-      good = AddItems(PySequence_Fast_ITEMS(o), n);
-    }
-  } else if (PyDict_CheckExact(o)) {
-    good = IsAgain(o) || AddDict(o);
-  } else if (IsModule(o)) {
-    good = IsAgain(o) || AddModule(o);
-  } else if (PyMethod_Check(o)) {
-    words.push_back(Word(kMethod));
-    good = Add(PyMethod_GET_FUNCTION(o)) && Add(PyMethod_GET_SELF(o));
-  } else if (PyFunction_Check(o)) {
-    good = IsAgain(o) || AddFunction(o);
-  } else if (IsPartial(o)) {
-    good = AddPartial(o);
-  } else if (PyType_Check(o)) {
-    good = AddType(reinterpret_cast<PyTypeObject*>(o));
-  } else if (IsFixed(o)) {
-    AddIdentity(o);
-    good = true;
-  } else {
-    good = AddInstance(o);
-  }
+  const bool good = AddContainer(o, ContainerOf(o));
   --depth_;
   return good;
 }
