@@ -60,8 +60,16 @@ bool OpenRegistered(PyObject* object, Object* children, Object* data);
 // A field of a dataclass. Null with a Python error.
 Object FieldOf(PyObject* object, PyObject* name);
 inline bool IsOrderedDict(PyObject* o) { return !PyDict_CheckExact(o) && PyODict_Check(o); }
-// The keys of an OrderedDict in the order that it keeps itself: an iterator.
-inline Object OrderedKeys(PyObject* dict) { return Object::Steal(PyODict_Type.tp_iter(dict)); }
+// The items of an OrderedDict in the order that it keeps itself.
+template <typename F>
+[[gnu::noinline]] bool EachOrdered(PyObject* dict, F& f) {
+  const Object keys = Object::Steal(PyODict_Type.tp_iter(dict));
+  while (Object key = Object::Steal(keys ? PyIter_Next(keys.get()) : nullptr)) {
+    const Object value = Object::Share(PyDict_GetItemWithError(dict, key.get()));
+    if (!value || !f(key.get(), value.get())) return false;
+  }
+  return !PyErr_Occurred();
+}
 
 // Calls f(key, child) for each child in order, until it gives false: then, and with a Python error,
 // EachChild does so, too. The key is a dict's key or the name of a field or an attribute; null for
@@ -102,14 +110,7 @@ bool EachChild(PyObject* o, Container kind, F&& f) {
         attributes = Object::Steal(PyObject_GenericGetDict(o, nullptr));
         if (!(dict = attributes.get())) return false;
       }
-      if (IsOrderedDict(dict)) {
-        const Object keys = OrderedKeys(dict);
-        while (Object key = Object::Steal(keys ? PyIter_Next(keys.get()) : nullptr)) {
-          const Object value = Object::Share(PyDict_GetItemWithError(dict, key.get()));
-          if (!value || !f(key.get(), value.get())) return false;
-        }
-        return !PyErr_Occurred();
-      }
+      if (IsOrderedDict(dict)) return EachOrdered(dict, f);
       Py_ssize_t at = 0;
       PyObject *key, *value;
       while (PyDict_Next(dict, &at, &key, &value)) {

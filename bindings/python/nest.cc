@@ -98,18 +98,26 @@ bool Nest::AddItems(PyObject* o, Container kind) {
 // The items alone.
 bool Nest::AddDict(PyObject* dict) {
   words.push_back(Word(kDict, static_cast<uint64_t>(PyDict_GET_SIZE(dict))));
-  if (IsOrderedDict(dict)) {  // looked through by its keys, which must not run code
-    volatile_ = true;
-    Py_ssize_t at = 0;
-    PyObject* key;
-    while (PyDict_Next(dict, &at, &key, nullptr)) {
-      if (!IsPlainKey(key)) return Refuse(key);
-    }
-  }
+  if (IsOrderedDict(dict) && !HasPlainKeys(dict)) return false;
   return EachChild<false>(dict, Container::kDict, [&](PyObject* key, PyObject* value) {
-    if (!IsTensor(key) && Add(key) && Add(value)) return true;
-    return refusal_.empty() && !PyErr_Occurred() ? Refuse(key) : false;
+    return (!IsTensor(key) && Add(key) && Add(value)) || RefuseKey(key);
   });
+}
+
+// False, and the key is to blame unless something else has been said already.
+bool Nest::RefuseKey(PyObject* key) {
+  return refusal_.empty() && !PyErr_Occurred() ? Refuse(key) : false;
+}
+
+// An OrderedDict is looked through by its keys, which must not run code.
+bool Nest::HasPlainKeys(PyObject* dict) {
+  volatile_ = true;
+  Py_ssize_t at = 0;
+  PyObject* key;
+  while (PyDict_Next(dict, &at, &key, nullptr)) {
+    if (!IsPlainKey(key)) return Refuse(key);
+  }
+  return true;
 }
 
 bool Nest::AddPartial(PyObject* partial) {

@@ -69,6 +69,8 @@ class Nest {
   bool AddLeaf(PyObject* object);
   bool AddItems(PyObject* object, Container kind);
   bool AddDict(PyObject* dict);
+  [[gnu::noinline]] bool RefuseKey(PyObject* key);
+  [[gnu::noinline]] bool HasPlainKeys(PyObject* dict);
   bool AddInstance(PyObject* object);
   bool AddAttributes(PyObject* object, bool is_enum);
   bool AddSlots(PyObject* object, const ClassInfo::Slots& slots);
