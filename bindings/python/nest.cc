@@ -100,7 +100,8 @@ bool Nest::AddDict(PyObject* dict) {
   words.push_back(Word(kDict, static_cast<uint64_t>(PyDict_GET_SIZE(dict))));
   if (IsOrderedDict(dict) && !HasPlainKeys(dict)) return false;
   return EachChild<false>(dict, Container::kDict, [&](PyObject* key, PyObject* value) {
-    return (!IsTensor(key) && Add(key) && Add(value)) || RefuseKey(key);
+    const bool text = PyUnicode_CheckExact(key) && AddString(key);
+    return ((text || (!IsTensor(key) && Add(key))) && Add(value)) || RefuseKey(key);
   });
 }
 
@@ -365,7 +366,7 @@ bool Nest::AddLeaf(PyObject* o) {
 }
 
 bool Nest::Add(PyObject* o) {
-  if (IsTensor(o)) {
+  if (__builtin_expect(IsTensor(o), 1)) {
     words.push_back(Word(kTensor, MarksOf(o)));
     has_default_ |= MarksOf(o) & kDefaultGenerator;
     cells.push_back(&CellOf(o));
