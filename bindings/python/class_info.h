@@ -1,7 +1,8 @@
 // What a class says of its instances: which kind of container they are, where their state lies, and
-// which attributes of the class hold state themselves. Called by container.cc for every walk, and by
-// nest.cc, result.cc, module_type.cc and tree_build.cc. Invariant: it is right while the class has the version that it was made at, which
-// every assignment to the class, to its bases and to their bases changes.
+// which attributes of the class hold state themselves. Called by container.cc for every walk, and
+// by nest.cc, result.cc, module_type.cc and tree_build.cc. Invariant: it is right while the class
+// has the version that it was made at, which every assignment to the class, to its bases and to
+// their bases changes.
 #pragma once
 
 #include <utility>

@@ -80,8 +80,8 @@ bool AddAll(PyObject* module) {
     if (!AddFunctions(module, "frazil", rows)) return false;
   }
   return AddPublicNames(module) && PyModule_AddObjectRef(module, "NpuFault", NpuFaultType()) == 0 &&
-         AddGradScopeType(module) && AddTraceType(module) && AddModuleType(module) && AddStructureType(module) &&
-         AddFunctions(module, "frazil._frazil", TableFunctions()) &&
+         AddGradScopeType(module) && AddTraceType(module) && AddModuleType(module) &&
+         AddStructureType(module) && AddFunctions(module, "frazil._frazil", TableFunctions()) &&
          std::all_of(std::begin(kSubmodules), std::end(kSubmodules),
                      [&](const Submodule& sub) { return AddSubmodule(module, sub); }) &&
          ListSubmodules(module);

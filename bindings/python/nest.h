@@ -1,10 +1,10 @@
 // Nests of Python objects as words: what a call by promise compares its arguments by. Called by
 // promised.cc and module_type.cc. It is a walk of its own because it compares more than structure:
-// which objects are the same, the versions of classes, attributes that are no fields, the insides of
-// functions. What kind of container an object is, and the order of its items, it asks container.h,
-// as every other walk does. Invariants: nests of equal words are the same to a body that
-// depends on them only; the words name objects by address, so whoever keeps words keeps the pins;
-// adding runs no code of the user's: what only such code can tell is refused.
+// which objects are the same, the versions of classes, attributes that are no fields, the insides
+// of functions. What kind of container an object is, and the order of its items, it asks
+// container.h, as every other walk does. Invariants: nests of equal words are the same to a body
+// that depends on them only; the words name objects by address, so whoever keeps words keeps the
+// pins; adding runs no code of the user's: what only such code can tell is refused.
 //
 // The rule. Everything that an argument reaches is compared, or the call is refused and its body
 // runs:

@@ -83,8 +83,7 @@ bool Result::Add(PyObject* o, int holders) {
   const auto add_items = [&](Tag tag) {
     words.push_back(Word(tag, static_cast<uint64_t>(Py_SIZE(o))));
     if (tag == kNamedTuple) add_type();
-    for (Py_ssize_t i = 0; i < Py_SIZE(o) && good; ++i)
-      good = Add(PySequence_Fast_GET_ITEM(o, i));
+    for (Py_ssize_t i = 0; i < Py_SIZE(o) && good; ++i) good = Add(PySequence_Fast_GET_ITEM(o, i));
   };
   if (PyTuple_CheckExact(o)) {
     add_items(kTuple);

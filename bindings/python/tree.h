@@ -1,8 +1,8 @@
 // Nested structures (pytrees) apart and together again: a list of leaves, and a structure that says
 // how they were held. Called by tree_type.cc and tree_module.cc: fz.tree, and over it gradients,
 // optimizers and files. Modules are walked by EachChild (container.h) alone, since a parameter that
-// is held twice is one. Invariant: what Build makes of a structure and the leaves that Flatten found
-// has the same types, keys in the same order and the same state besides; no __init__ runs.
+// is held twice is one. Invariant: what Build makes of a structure and the leaves that Flatten
+// found has the same types, keys in the same order and the same state besides; no __init__ runs.
 //
 // None has no leaves; everything that is no container is a leaf. What is held in two places is two
 // leaves. The attributes of a module that hold no tensor, and what a dataclass or an instance of a

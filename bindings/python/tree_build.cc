@@ -160,7 +160,8 @@ std::vector<std::string> Paths(const Tree& tree) {
 std::string Step(Container kind, PyObject* key, Py_ssize_t i) {
   if (i < 0) return "";
   if (!key) return StrCat("[", i, "]");
-  return kind == Container::kDict ? StrCat("[", Text(key, false), "]") : StrCat(".", Text(key, true));
+  return kind == Container::kDict ? StrCat("[", Text(key, false), "]")
+                                  : StrCat(".", Text(key, true));
 }
 
 std::string NameOf(const TreeNode& node) {

@@ -50,8 +50,8 @@ bool HoldsTensor(PyObject* o, int depth) {
   if (IsTensor(o) || depth == 0) return true;  // where it does not end Flatten says so
   const Container kind = ContainerOf(o);
   if (kind == Container::kModule || kind == Container::kRegistered) return true;
-  const bool none =
-      EachChild(o, kind, [&](PyObject*, PyObject* child) { return !HoldsTensor(child, depth - 1); });
+  const bool none = EachChild(
+      o, kind, [&](PyObject*, PyObject* child) { return !HoldsTensor(child, depth - 1); });
   return !none;
 }
 
@@ -96,7 +96,8 @@ class Flattener {
     };
     Object children, rest;
     if (kind == Container::kRegistered) {
-      if (!OpenRegistered(o, &children, &rest) || !EachChild(children.get(), Container::kTuple, add))
+      if (!OpenRegistered(o, &children, &rest) ||
+          !EachChild(children.get(), Container::kTuple, add))
         return false;
     } else if (!EachChild(o, kind, add)) {
       return false;
@@ -189,10 +190,10 @@ class Follower {
     const bool by_key = node.kind == Container::kDict || node.kind == Container::kModule;
     Object dict = children;
     if (node.kind == Container::kModule) dict = Object::Steal(PyObject_GenericGetDict(o, nullptr));
-    const Py_ssize_t n = node.kind == Container::kDict         ? PyDict_GET_SIZE(o)
-                         : node.kind == Container::kModule     ? node.children
-                         : node.kind == Container::kDataclass  ? node.children
-                                                               : Py_SIZE(children.get());
+    const Py_ssize_t n = node.kind == Container::kDict        ? PyDict_GET_SIZE(o)
+                         : node.kind == Container::kModule    ? node.children
+                         : node.kind == Container::kDataclass ? node.children
+                                                              : Py_SIZE(children.get());
     if (!dict || n != node.children)
       return Differ(StrCat("has length ", node.children, " in the first tree, ", n, " in another"));
     for (Py_ssize_t i = 0; i < n; ++i) {
@@ -201,7 +202,8 @@ class Follower {
       if (by_key) {
         child = Object::Share(PyDict_GetItemWithError(dict.get(), key));
         if (!child && PyErr_Occurred()) return false;
-        if (!child) return Differ(StrCat("has ", Step(node.kind, key, i), " in the first tree alone"));
+        if (!child)
+          return Differ(StrCat("has ", Step(node.kind, key, i), " in the first tree alone"));
       } else if (node.kind == Container::kDataclass) {
         child = FieldOf(o, key);
         if (!child) return false;

@@ -1,5 +1,5 @@
-// frazil._frazil.tree: nests apart and together again (frazil/tree.py), and one container's children
-// for the walks that meet each object once (frazil/_parameters.py).
+// frazil._frazil.tree: nests apart and together again (frazil/tree.py), and one container's
+// children for the walks that meet each object once (frazil/_parameters.py).
 #include "bindings/python/functions.h"
 #include "bindings/python/movement.h"
 #include "bindings/python/tree_type.h"
@@ -46,12 +46,13 @@ FZ_FAST(Children) {
   if (kind == Container::kLeaf || kind == Container::kNone) Py_RETURN_NONE;
   Object list = Object::Steal(PyList_New(0));
   Py_ssize_t i = 0;
-  const bool good = list && EachChild(a[0], kind, [&](PyObject* key, PyObject* child) {
-    const Object name = key ? Object::Share(key) : Object::Steal(PyLong_FromSsize_t(i));
-    ++i;
-    const Object pair = Object::Steal(name ? PyTuple_Pack(2, name.get(), child) : nullptr);
-    return pair && PyList_Append(list.get(), pair.get()) == 0;
-  });
+  const bool good =
+      list && EachChild(a[0], kind, [&](PyObject* key, PyObject* child) {
+        const Object name = key ? Object::Share(key) : Object::Steal(PyLong_FromSsize_t(i));
+        ++i;
+        const Object pair = Object::Steal(name ? PyTuple_Pack(2, name.get(), child) : nullptr);
+        return pair && PyList_Append(list.get(), pair.get()) == 0;
+      });
   return good ? list.release() : nullptr;
 }
 
@@ -83,9 +84,10 @@ bool ReadNode(PyObject* row, TreeNode* node) {
   if (kind < 0 || node->kind > Container::kRegistered) return false;
   const bool needs_keys = node->kind == Container::kDict || node->kind == Container::kDataclass;
   const bool needs_type = node->kind >= Container::kDataclass;
-  return node->children >= 0 && (!node->type || PyType_Check(type)) && (!needs_type || node->type) &&
-         (!needs_keys || (node->keys && PyTuple_Check(keys) &&
-                          PyTuple_GET_SIZE(keys) == node->children)) &&
+  return node->children >= 0 && (!node->type || PyType_Check(type)) &&
+         (!needs_type || node->type) &&
+         (!needs_keys ||
+          (node->keys && PyTuple_Check(keys) && PyTuple_GET_SIZE(keys) == node->children)) &&
          (node->kind != Container::kRegistered ||
           RegistrationOf(reinterpret_cast<PyTypeObject*>(type))) &&
          (!node->rest || node->kind == Container::kRegistered || PyDict_Check(rest));
@@ -125,7 +127,8 @@ std::vector<FunctionRow> TreeFunctions() {
        "(name, child) for each child of a container, in order; None for a leaf.", Children},
       {"kind_of(cls, /)", "The kind of a class's instances, and the names of fields or None.",
        KindOfClass},
-      {"register_pytree_node(cls, flatten, unflatten, /)", "Makes a class a container.", RegisterNode},
+      {"register_pytree_node(cls, flatten, unflatten, /)", "Makes a class a container.",
+       RegisterNode},
       {"from_nodes(nodes, /)", "The structure of such nodes, as Structure._nodes() gives them.",
        FromNodes},
   };

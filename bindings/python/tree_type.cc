@@ -160,9 +160,9 @@ PyObject* Nodes(PyObject* self, PyObject*) {
   Object list = Object::Steal(PyList_New(0));
   for (const TreeNode& node : Of(self).nodes) {
     const auto or_none = [](const Object& o) { return o ? o.get() : Py_None; };
-    const Object row = Object::Steal(Py_BuildValue("inOOO", static_cast<int>(node.kind),
-                                                   node.children, or_none(node.type),
-                                                   or_none(node.keys), or_none(node.rest)));
+    const Object row =
+        Object::Steal(Py_BuildValue("inOOO", static_cast<int>(node.kind), node.children,
+                                    or_none(node.type), or_none(node.keys), or_none(node.rest)));
     if (!list || !row || PyList_Append(list.get(), row.get()) < 0) return nullptr;
   }
   return list.release();

@@ -1,5 +1,5 @@
-// The Python type of structures, frazil.tree.Structure: compared, hashed, printed, put together with
-// leaves. Called by tree_module.cc and module.cc. Invariant: a structure never changes.
+// The Python type of structures, frazil.tree.Structure: compared, hashed, printed, put together
+// with leaves. Called by tree_module.cc and module.cc. Invariant: a structure never changes.
 #pragma once
 
 #include "bindings/python/tree.h"

@@ -22,10 +22,13 @@ from frazil._parameters import is_leaf_for_training
 from frazil._tracked import Tracked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any, TypeAlias
 
     from frazil._frazil import Tensor
     from frazil._types import Number
+
+    _Parameters: TypeAlias = Iterable[Tensor] | Sequence[Any] | Mapping[str, Any]
 
 __all__ = ["SGD", "Adam", "Optimizer"]
 
@@ -50,7 +53,7 @@ class Optimizer(Tracked):
 
     _rate: Tensor
 
-    def __init__(self, parameters: Iterable[Tensor], lr: Number) -> None:
+    def __init__(self, parameters: _Parameters, lr: Number) -> None:
         is_module = isinstance(parameters, _fz.ModuleBase)
         if is_module or not (_is_container(parameters) or hasattr(parameters, "__iter__")):
             way_out = ": give its parameters()." if is_module else "."
@@ -110,7 +113,7 @@ class SGD(Optimizer):
 
     def __init__(
         self,
-        parameters: Iterable[Tensor],
+        parameters: _Parameters,
         lr: Number = 0.01,
         momentum: Number = 0.0,
         weight_decay: Number = 0.0,
@@ -133,7 +136,7 @@ class Adam(Optimizer):
 
     def __init__(
         self,
-        parameters: Iterable[Tensor],
+        parameters: _Parameters,
         lr: Number = 0.001,
         betas: Sequence[Number] = (0.9, 0.999),
         eps: Number = 1e-8,

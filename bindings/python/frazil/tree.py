@@ -45,9 +45,7 @@ __all__ = [
 _C = TypeVar("_C")
 
 
-def flatten(
-    tree: Any, is_leaf: Callable[[Any], bool] | None = None
-) -> tuple[list[Any], Structure]:
+def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Structure]:
     """The leaves of a nest in order, and its structure.
 
     Parameters
