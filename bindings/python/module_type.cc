@@ -7,7 +7,6 @@
 #include "tracer/trace.h"
 
 namespace frazil::python {
-
 namespace {
 
 struct PyModule {
@@ -56,7 +55,6 @@ uint64_t DictVersion(PyObject* dict) {
 }
 
 // Calls f(object) for each item, keys and values alike, until it gives false; false in that case.
-// No walk: it runs at every look, and compares what one container holds by address.
 template <typename F>
 bool EachItem(PyObject* container, F&& f) {
   if (PyList_Check(container)) {

@@ -44,8 +44,7 @@ int Find(const Items& items, const Item* item) {
 
 bool Result::Add(PyObject* o, int holders) {
   const auto identity = [&](Tag tag, int number) {
-    words.push_back(Word(tag, static_cast<uint64_t>(number)));
-    return true;
+    return words.push_back(Word(tag, static_cast<uint64_t>(number))), true;
   };
   if (IsTensor(o)) {
     const int i = Find(arguments_.cells, &CellOf(o));
@@ -64,8 +63,8 @@ bool Result::Add(PyObject* o, int holders) {
   };
   if (++depth_ > kMaxDepth) return refuse();
   bool good = true;
-  // What somebody else holds, a module or the result in another place, is not to be made again; nor
-  // is what has attributes besides its fields.
+  // Not made again is what somebody else holds, a module or the result in another place, and what
+  // has attributes besides its fields.
   const Container kind = ContainerOf(o);
   const bool heap = Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE;
   const ClassInfo* info = heap ? InfoOf(Py_TYPE(o)) : nullptr;
@@ -222,9 +221,9 @@ class Maker {
   // Without __init__, as copy.copy does: the values are those of the recorded object's fields.
   Object Dataclass(uint64_t n) {
     auto* type = reinterpret_cast<PyTypeObject*>(Pointer());
-    Object empty = Object::Steal(PyTuple_New(0));
+    Object none = Object::Steal(PyTuple_New(0));
     Object object =
-        empty ? Object::Steal(PyBaseObject_Type.tp_new(type, empty.get(), nullptr)) : Object();
+        Object::Steal(none ? PyBaseObject_Type.tp_new(type, none.get(), nullptr) : nullptr);
     for (uint64_t i = 0; object && i < n; ++i) {
       PyObject* name = Pointer();
       Object value = Make();

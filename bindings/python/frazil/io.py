@@ -1,4 +1,4 @@
-"""Files of named tensors (core/functions/file.h describes the format): written here, read here and in C++.
+"""Files of named tensors, written here, read here and in C++ (core/functions/file.h: the format).
 
 A tensor is named by its path in the nest, such as "layers.0.weight". How the nest is put together
 is one more tensor, "__structure__", of JSON as uint8.
