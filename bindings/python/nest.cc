@@ -227,6 +227,14 @@ bool Nest::Add(PyObject* o) {
   return good;
 }
 
+bool Nest::AddDefaults(PyObject* function) {
+  PyObject* positional = PyFunction_GET_DEFAULTS(function);
+  PyObject* named = PyFunction_GET_KW_DEFAULTS(function);
+  if (!positional && !named) return true;
+  words.push_back(Word(kDefaults));
+  return Add(positional ? positional : Py_None) && Add(named ? named : Py_None);
+}
+
 size_t Nest::AddHidden() {
   const size_t n = cells.size();
   for (size_t i = 0; i < n; ++i) {

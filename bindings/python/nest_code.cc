@@ -41,14 +41,6 @@ bool Nest::AddPartial(PyObject* partial) {
   return true;
 }
 
-bool Nest::AddDefaults(PyObject* function) {
-  PyObject* positional = PyFunction_GET_DEFAULTS(function);
-  PyObject* named = PyFunction_GET_KW_DEFAULTS(function);
-  if (!positional && !named) return true;
-  words.push_back(Word(kDefaults));
-  return Add(positional ? positional : Py_None) && Add(named ? named : Py_None);
-}
-
 // Dicts cannot be referred to weakly, and a pinned one would keep what it holds: globals are those
 // of the module that they belong to, else of this function.
 void Nest::AddGlobals(PyObject* function) {
