@@ -24,7 +24,7 @@ HEAD = '''"""{doc}"""
 # Written by tools/gen_stubs.py. Do not edit.
 import builtins
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
 from typing import (
     Any, Concatenate, Generic, Literal, ParamSpec, SupportsIndex, TypeVar, final, overload,
@@ -124,7 +124,7 @@ def stubs():
     files = {"__init__.pyi": main}
     for name in modules:
         module = getattr(_frazil, name)
-        imports = "from frazil._frazil import DType, Tensor"
+        imports = "from frazil._frazil import DType, Structure, Tensor"
         text = HEAD.format(doc=f"The compiled part of frazil.{name}.", imports=imports)
         files[f"{name}.pyi"] = text + functions(module, name + ".")
     return {name: tidy(text) for name, text in files.items()}

@@ -67,6 +67,13 @@ PARAMETERS = {
     "stream": "Any",
     "tensors": "Sequence[tuple[str, Tensor]]",
     "value": "builtins.int",
+    "cls": "type",
+    "flatten": "Callable[[Any], Any]",
+    "is_leaf": "Callable[[Any], Any] | None",
+    "nodes": "Sequence[tuple[Any, ...]]",
+    "object": "Any",
+    "tree": "Any",
+    "unflatten": "Callable[..., Any]",
     "astype.copy": "builtins.bool",
     "astype.dtype": "DTypeLike",
     "_rebuild.dtype": "str",
@@ -136,6 +143,13 @@ RESULTS = {
     "runtime.promote_scalar": "DType",
     "runtime.set_process_mode": "builtins.int",
     "runtime.set_thread_mode": "builtins.int",
+    "tree.children": "list[tuple[Any, Any]] | None",
+    "tree.flatten": "tuple[list[Any], Structure]",
+    "tree.from_nodes": "Structure",
+    "tree.is_container": "builtins.bool",
+    "tree.kind_of": "tuple[builtins.int, tuple[str, ...] | None]",
+    "tree.leaves": "list[Any]",
+    "tree.register_pytree_node": "None",
 }
 DEFAULTS = {"autograd": "None", "cuda": "None", "npu": "None", "runtime": "None"}
 
@@ -277,6 +291,27 @@ class Traced(Generic[_P, _R]):
         """How each plan uses memory, the largest first."""
     def clear(self) -> None:
         """Forgets everything recorded."""
+
+@final
+class Structure:
+    """How a nest held its leaves."""
+
+    @property
+    def num_leaves(self) -> builtins.int:
+        """How many leaves there are."""
+    @property
+    def _has_modules(self) -> builtins.bool: ...
+    def unflatten(self, leaves: Iterable[Any], /) -> Any:
+        """The nest with these leaves."""
+    def flatten_up_to(self, tree: Any, /) -> list[Any]:
+        """What another nest of this structure holds in the places of the leaves."""
+    def paths(self) -> list[str]:
+        """The path of each leaf, such as \"['layers'][1].weight\"."""
+    def _in_modules(self) -> list[builtins.bool]: ...
+    def _nodes(self) -> list[tuple[Any, ...]]: ...
+    def __eq__(self, other: object, /) -> builtins.bool: ...
+    def __ne__(self, other: object, /) -> builtins.bool: ...
+    def __hash__(self) -> builtins.int: ...
 
 @final
 class GradScope:

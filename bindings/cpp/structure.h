@@ -1,5 +1,6 @@
 // The one customisation point for structs of tensors: ForEachTensor(object, visit) calls
-// visit(Tensor&) for each tensor in a fixed order. Called by jit::trace and value_and_grad.
+// visit(Tensor&) for each tensor in a fixed order. Called by jit::trace and value_and_grad of C++
+// alone: the compiler walks types, as Python's nests are walked by what objects are (container.h).
 // Tensors, numbers, strings, pairs, tuples, vectors, arrays, optionals and maps are known; for a
 // struct of yours write, in its namespace,
 //     template <typename F> void ForEachTensor(Params& p, F&& visit) { visit(p.w); visit(p.b); }

@@ -68,23 +68,25 @@ PyTypeObject* RootOf(PyTypeObject* type, ClassInfo::Slots* slots) {
   return type;
 }
 
-// The fields proper: variables of the class and of __init__ are none.
-bool AddFields(PyTypeObject* type, std::vector<Object>* fields) {
+// The fields proper: variables of the class and of __init__ are none. Null if it is no dataclass.
+Object FieldNames(PyTypeObject* type) {
   static PyObject* const name = PyUnicode_InternFromString("__dataclass_fields__");
   PyObject* dict = _PyType_Lookup(type, name);
-  if (!dict || !PyDict_Check(dict)) return false;
+  if (!dict || !PyDict_Check(dict)) return Object();
+  Object names = Object::Steal(PyList_New(0));
   Py_ssize_t at = 0;
   PyObject *field_name, *field;
-  while (PyDict_Next(dict, &at, &field_name, &field)) {
+  while (names && PyDict_Next(dict, &at, &field_name, &field)) {
     Object kind = Object::Steal(PyObject_GetAttrString(field, "_field_type"));
-    PyErr_Clear();
-    if (kind.get() == Library().field) fields->push_back(Object::Share(field_name));
+    if (kind.get() == Library().field) PyList_Append(names.get(), field_name);
   }
-  return true;
+  if (names) names = Object::Steal(PyList_AsTuple(names.get()));
+  PyErr_Clear();
+  return names;
 }
 
 void AddData(PyTypeObject* type, ClassInfo* info) {
-  const bool is_enum = info->kind == ClassInfo::Kind::kEnum;
+  const bool is_enum = info->is_enum;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
     auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
     if (!(base->tp_flags & Py_TPFLAGS_HEAPTYPE)) continue;
@@ -106,29 +108,61 @@ void AddData(PyTypeObject* type, ClassInfo* info) {
     info->members.push_back(Object::Share(member));
 }
 
-ClassInfo::Kind KindOf(PyTypeObject* type, const PyTypeObject* root, ClassInfo* info) {
-  using enum ClassInfo::Kind;
-  if (!root) return kOpaque;
-  if (PyType_IsSubtype(type, Library().enumeration)) {
-    const bool fixed = root == &PyBaseObject_Type || root == &PyLong_Type ||
-                       root == &PyFloat_Type || root == &PyUnicode_Type || root == &PyBytes_Type;
-    return fixed ? kEnum : kOpaque;
+Container KindOf(PyTypeObject* type, ClassInfo* info) {
+  using enum Container;
+  static PyObject* const fields = PyUnicode_InternFromString("_fields");
+  if (RegistrationOf(type)) return kRegistered;
+  if (IsModuleSubtype(type)) return kModule;
+  if (info->is_enum) return kLeaf;
+  if (type->tp_flags & Py_TPFLAGS_LIST_SUBCLASS) return kList;
+  if (type->tp_flags & Py_TPFLAGS_DICT_SUBCLASS) return kDict;
+  if (type->tp_flags & Py_TPFLAGS_TUPLE_SUBCLASS) {
+    PyObject* names = _PyType_Lookup(type, fields);
+    if (!names || !PyTuple_CheckExact(names)) return kTuple;
+    info->names = Object::Share(names);
+    return kNamedTuple;
   }
-  if (root == &PyTuple_Type) return kTuple;
-  if (root == &PyDict_Type || root == &PyODict_Type || root == Library().default_dict) return kDict;
-  if (root == &PyBaseObject_Type && AddFields(type, &info->fields)) return kDataclass;
-  return IsModuleType(root) ? kModule : kOpaque;
+  info->names = FieldNames(type);
+  return info->names ? kDataclass : kLeaf;
 }
+
+bool IsShown(const PyTypeObject* root, const ClassInfo& info) {
+  if (!root) return false;
+  if (info.is_enum) {
+    return root == &PyBaseObject_Type || root == &PyLong_Type || root == &PyFloat_Type ||
+           root == &PyUnicode_Type || root == &PyBytes_Type;
+  }
+  switch (info.container) {
+    case Container::kLeaf:
+    case Container::kNone:
+      return false;
+    case Container::kModule:
+      return IsModuleType(root);
+    case Container::kDataclass:
+      return root == &PyBaseObject_Type;
+    case Container::kTuple:
+    case Container::kNamedTuple:
+    case Container::kList:
+    case Container::kDict:
+    case Container::kRegistered:
+      break;
+  }
+  const bool is_object = info.container == Container::kRegistered && root == &PyBaseObject_Type;
+  return is_object || root == &PyTuple_Type || root == &PyList_Type || root == &PyDict_Type ||
+         root == &PyODict_Type || root == Library().default_dict;
+}
+
+}  // namespace
 
 void Describe(PyTypeObject* type, ClassInfo* info) {
   *info = ClassInfo();
   info->version = VersionOf(type);
   info->has_dict = type->tp_dictoffset != 0;
-  info->kind = KindOf(type, RootOf(type, &info->slots), info);
+  info->is_enum = PyType_IsSubtype(type, Library().enumeration);
+  info->container = KindOf(type, info);
+  info->is_shown = IsShown(RootOf(type, &info->slots), *info);
   AddData(type, info);
 }
-
-}  // namespace
 
 unsigned VersionOf(PyTypeObject* type) {
 #if PY_VERSION_HEX >= 0x030C0000

@@ -1,20 +1,19 @@
-// What a class says of its instances: what they are to a call by promise, where their state lies,
-// and which attributes of the class hold state themselves. Called by nest.cc, result.cc and
-// module_type.cc. Invariant: it is right while the class has the version that it was made at, which
-// every assignment to the class, to its bases and to their bases changes.
+// What a class says of its instances: which kind of container they are, where their state lies, and
+// which attributes of the class hold state themselves. Called by container.cc for every walk, and
+// by nest.cc, result.cc, module_type.cc and tree_build.cc. Invariant: it is right while the class
+// has the version that it was made at, which every assignment to the class, to its bases and to
+// their bases changes.
 #pragma once
 
 #include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "bindings/python/py.h"
+#include "bindings/python/container.h"
 
 namespace frazil::python {
 
 struct ClassInfo {
-  // kOpaque: instances have state that Python does not show, or no rule says what they are.
-  enum class Kind : uint8_t { kOpaque, kTuple, kDict, kDataclass, kEnum, kModule };
   struct Slot {  // of __slots__, and a defaultdict's default_factory
     Object name;
     Py_ssize_t offset;
@@ -22,10 +21,13 @@ struct ClassInfo {
   using Slots = absl::InlinedVector<Slot, 2>;
 
   unsigned version = 0;
-  Kind kind = Kind::kOpaque;
-  bool has_dict = false;       // instances have a __dict__
-  Slots slots;                 // those of the bases as well
-  std::vector<Object> fields;  // names of a dataclass's fields
+  Container container = Container::kLeaf;
+  bool is_enum = false;
+  // Instances are containers or members of an enumeration, and Python shows all of their state.
+  bool is_shown = false;
+  bool has_dict = false;  // instances have a __dict__
+  Slots slots;            // those of the bases as well
+  Object names;           // of a dataclass's fields, of a named tuple's items: a tuple, or null
   // Attributes by name that are neither code (what has __get__) nor constant, but for special names
   // (__x__) and an enumeration's members. Borrowed from the class.
   absl::InlinedVector<std::pair<PyObject*, PyObject*>, 2> data;
@@ -37,6 +39,7 @@ unsigned VersionOf(PyTypeObject* type);
 
 // Null if the class has no version. Valid until the class changes.
 const ClassInfo* InfoOf(PyTypeObject* type);
+void Describe(PyTypeObject* type, ClassInfo* info);
 
 // What a slot holds, or null. Borrowed.
 inline PyObject* SlotOf(PyObject* object, const ClassInfo::Slot& slot) {

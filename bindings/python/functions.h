@@ -19,6 +19,7 @@ std::vector<FunctionRow> CudaFunctions();      // cuda_module.cc: frazil._frazil
 std::vector<FunctionRow> NpuFunctions();       // npu_module.cc: frazil._frazil.npu
 std::vector<FunctionRow> AutogradFunctions();  // autograd_module.cc
 std::vector<FunctionRow> RuntimeFunctions();   // runtime_module.cc
+std::vector<FunctionRow> TreeFunctions();      // tree_module.cc: frazil._frazil.tree
 bool AddTraceType(PyObject* module);           // trace_module.cc
 bool AddGradScopeType(PyObject* module);       // autograd_module.cc
 

@@ -13,6 +13,7 @@
 #include "bindings/python/module_type.h"
 #include "bindings/python/table_module.h"
 #include "bindings/python/tensor_type.h"
+#include "bindings/python/tree_type.h"
 #include "jit/register.h"
 
 namespace frazil::python {
@@ -34,6 +35,7 @@ constexpr Submodule kSubmodules[] = {
     {"random", "frazil._frazil.random", RandomFunctions},
     {"autograd", "frazil._frazil.autograd", AutogradFunctions},
     {"runtime", "frazil._frazil.runtime", RuntimeFunctions},
+    {"tree", "frazil._frazil.tree", TreeFunctions},
 };
 
 std::string PathOf(PyObject* module, const Submodule& sub) {
@@ -79,7 +81,7 @@ bool AddAll(PyObject* module) {
   }
   return AddPublicNames(module) && PyModule_AddObjectRef(module, "NpuFault", NpuFaultType()) == 0 &&
          AddGradScopeType(module) && AddTraceType(module) && AddModuleType(module) &&
-         AddFunctions(module, "frazil._frazil", TableFunctions()) &&
+         AddStructureType(module) && AddFunctions(module, "frazil._frazil", TableFunctions()) &&
          std::all_of(std::begin(kSubmodules), std::end(kSubmodules),
                      [&](const Submodule& sub) { return AddSubmodule(module, sub); }) &&
          ListSubmodules(module);

@@ -7,7 +7,6 @@
 #include "tracer/trace.h"
 
 namespace frazil::python {
-
 namespace {
 
 struct PyModule {
@@ -205,7 +204,7 @@ struct SnapshotTaker {
 
   static bool AddClass(PyObject* module, Nest* nest) {
     const ClassInfo* info = InfoOf(Py_TYPE(module));
-    if (!info || info->kind != ClassInfo::Kind::kModule) return nest->Refuse(module);
+    if (!info || !info->is_shown) return nest->Refuse(module);
     nest->AddIdentity(reinterpret_cast<PyObject*>(Py_TYPE(module)));
     const ClassInfo::Slots slots = info->slots;
     return nest->AddClass(Py_TYPE(module)) && nest->AddSlots(module, slots);
@@ -229,6 +228,7 @@ void NoteAttributeChange() { ++g_epoch; }
 
 bool IsModule(PyObject* o) { return PyObject_TypeCheck(o, &module_type); }
 bool IsModuleType(const PyTypeObject* type) { return type == &module_type; }
+bool IsModuleSubtype(PyTypeObject* type) { return PyType_IsSubtype(type, &module_type); }
 
 const ModuleSnapshot* SnapshotOf(PyObject* module) {
   PyModule* self = Self(module);

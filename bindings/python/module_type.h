@@ -37,6 +37,7 @@ void NoteAttributeChange();
 
 bool IsModule(PyObject* object);
 bool IsModuleType(const PyTypeObject* type);  // ModuleBase itself
+bool IsModuleSubtype(PyTypeObject* type);
 // The module's present snapshot. Null, perhaps with a Python error, if it cannot be taken.
 const ModuleSnapshot* SnapshotOf(PyObject* module);
 bool AddModuleType(PyObject* module);

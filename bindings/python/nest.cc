@@ -5,7 +5,6 @@
 
 #include "autograd/tape.h"
 #include "bindings/python/library_types.h"
-#include "bindings/python/module_type.h"
 #include "bindings/python/nest_words.h"
 
 namespace frazil::python {
@@ -14,35 +13,6 @@ namespace {
 Tensor* g_default_generator = nullptr;
 
 bool IsPartial(PyObject* o) { return Py_IS_TYPE(o, Library().partial); }
-bool IsUnion(PyObject* o) { return Py_IS_TYPE(o, Library().type_union); }
-
-// What a weak reference leads to; null once that is gone.
-Object TargetOf(const Object& reference) {
-#if PY_VERSION_HEX >= 0x030D0000
-  PyObject* target = nullptr;
-  PyWeakref_GetRef(reference.get(), &target);
-  return Object::Steal(target);
-#else
-  PyObject* target = PyWeakref_GET_OBJECT(reference.get());
-  return target == Py_None ? Object() : Object::Share(target);
-#endif
-}
-
-// The one weak reference to what owns globals, which no later owner shares. Borrowed.
-PyObject* WeakTo(PyObject* owner) {
-  static auto* const kept = new absl::flat_hash_map<PyObject*, Object>;
-  static size_t limit = 64;
-  const auto it = kept->find(owner);
-  if (it != kept->end() && TargetOf(it->second).get() == owner) return it->second.get();
-  Object made = Object::Steal(PyWeakref_NewRef(owner, nullptr));  // may run the collector
-  if (!made) return PyErr_Clear(), nullptr;
-  if (kept->size() >= limit) {
-    absl::erase_if(
-        *kept, [](const auto& row) { return PyWeakref_GET_OBJECT(row.second.get()) == Py_None; });
-    limit = 2 * kept->size() + 64;
-  }
-  return ((*kept)[owner] = std::move(made)).get();
-}
 
 std::string Unknown(PyObject* o) {
   return StrCat("an object of type ", Py_TYPE(o)->tp_name, " cannot be compared from call to call");
@@ -77,7 +47,7 @@ bool Nest::AddString(PyObject* string) {
   return true;
 }
 
-void Nest::AddContainer(PyObject* container) {
+void Nest::NoteContainer(PyObject* container) {
   if (places_) places_->try_emplace(container, containers.size());
   containers.push_back(container);
 }
@@ -98,168 +68,37 @@ bool Nest::IsAgain(PyObject* container) {
     const auto it = places_->find(container);
     if (it != places_->end()) place = it->second;
   }
-  if (place == n) return AddContainer(container), false;
+  if (place == n) return NoteContainer(container), false;
   words.push_back(Word(kAgain, place));
   return true;
 }
 
-bool Nest::AddItems(PyObject* const* items, Py_ssize_t n) {
-  for (Py_ssize_t i = 0; i < n; ++i) {
-    if (!Add(items[i])) return false;
-  }
-  return true;
+bool Nest::AddItems(PyObject* o, Container kind) {
+  return EachChild<false>(o, kind, [&](PyObject*, PyObject* item) { return Add(item); });
 }
 
-// The items alone. Those of an OrderedDict come in the order that it keeps itself.
+// The items alone.
 bool Nest::AddDict(PyObject* dict) {
   words.push_back(Word(kDict, static_cast<uint64_t>(PyDict_GET_SIZE(dict))));
-  const auto add = [&](PyObject* key, PyObject* value) {
-    return !IsTensor(key) && value && Add(key) && Add(value) ? true
-           : refusal_.empty() && !PyErr_Occurred()           ? Refuse(key)
-                                                             : false;
-  };
-  Py_ssize_t at = 0;
-  PyObject *key, *value;
-  if (PyODict_Check(dict)) {
-    volatile_ = true;
-    while (PyDict_Next(dict, &at, &key, &value)) {
-      if (!IsPlainKey(key)) return Refuse(key);
-    }
-    Object iterator = Object::Steal(PyODict_Type.tp_iter(dict));
-    while (Object next = Object::Steal(iterator ? PyIter_Next(iterator.get()) : nullptr)) {
-      if (!add(next.get(), PyDict_GetItemWithError(dict, next.get()))) return false;
-    }
-    return !PyErr_Occurred();
-  }
-  while (PyDict_Next(dict, &at, &key, &value)) {
-    if (!add(key, value)) return false;
-  }
-  return true;
+  if (IsOrderedDict(dict) && !HasPlainKeys(dict)) return false;
+  return EachChild<false>(dict, Container::kDict, [&](PyObject* key, PyObject* value) {
+    const bool text = PyUnicode_CheckExact(key) && AddString(key);
+    return ((text || (!IsTensor(key) && Add(key))) && Add(value)) || RefuseKey(key);
+  });
 }
 
-bool Nest::AddPartial(PyObject* partial) {
+// False, and the key is to blame unless something else has been said already.
+bool Nest::RefuseKey(PyObject* key) {
+  return refusal_.empty() && !PyErr_Occurred() ? Refuse(key) : false;
+}
+
+// An OrderedDict is looked through by its keys, which must not run code.
+bool Nest::HasPlainKeys(PyObject* dict) {
   volatile_ = true;
-  words.push_back(Word(kPartial));
-  if (!AddAttributes(partial, false)) return false;
-  for (const char* name : {"func", "args", "keywords"}) {
-    // The partial holds it.
-    Object part = Object::Steal(PyObject_GetAttrString(partial, name));
-    if (!part || !Add(part.get())) return false;
-  }
-  return true;
-}
-
-bool Nest::AddDefaults(PyObject* function) {
-  PyObject* positional = PyFunction_GET_DEFAULTS(function);
-  PyObject* named = PyFunction_GET_KW_DEFAULTS(function);
-  if (!positional && !named) return true;
-  words.push_back(Word(kDefaults));
-  return Add(positional ? positional : Py_None) && Add(named ? named : Py_None);
-}
-
-// Dicts cannot be referred to weakly, and a pinned one would keep what it holds: globals are those
-// of the module that they belong to, else of this function.
-void Nest::AddGlobals(PyObject* function) {
-  static PyObject* const dunder_name = PyUnicode_InternFromString("__name__");
-  PyObject* globals = PyFunction_GET_GLOBALS(function);
-  PyObject* name = PyDict_GetItemWithError(globals, dunder_name);
-  PyObject* module = name ? PyDict_GetItemWithError(PyImport_GetModuleDict(), name) : nullptr;
-  const bool owns = module && PyModule_Check(module) && PyModule_GetDict(module) == globals;
-  AddIdentity(WeakTo(owns ? module : function));
-}
-
-// Types and strings by what they are, others by identity: they may be anything.
-void Nest::AddAnnotation(PyObject* o) {
-  static PyObject* const origin = PyUnicode_InternFromString("__origin__");
-  static PyObject* const arguments = PyUnicode_InternFromString("__args__");
-  if (PyUnicode_CheckExact(o)) {
-    AddString(o);
-  } else if (Py_IS_TYPE(o, &Py_GenericAliasType) || IsUnion(o)) {
-    const bool is_union = IsUnion(o);
-    Object base = is_union ? Object() : Object::Steal(PyObject_GetAttr(o, origin));
-    Object of = Object::Steal(PyObject_GetAttr(o, arguments));
-    PyErr_Clear();
-    if (base) AddAnnotation(base.get());
-    const Py_ssize_t n = of && PyTuple_Check(of.get()) ? PyTuple_GET_SIZE(of.get()) : 0;
-    words.push_back(Word(kAnnotations, static_cast<uint64_t>(n) << 1 | is_union));
-    for (Py_ssize_t i = 0; i < n; ++i) AddAnnotation(PyTuple_GET_ITEM(of.get(), i));
-  } else {
-    AddIdentity(o);
-  }
-}
-
-// A dict or, until somebody asks for one, a tuple of names and values by turns.
-void Nest::AddAnnotations(PyObject* annotations) {
-  const auto add = [&](PyObject* name, PyObject* value) {
-    AddAnnotation(name);
-    AddAnnotation(value);
-  };
-  if (annotations && PyTuple_CheckExact(annotations)) {
-    const Py_ssize_t n = PyTuple_GET_SIZE(annotations) / 2;
-    words.push_back(Word(kAnnotations, static_cast<uint64_t>(n)));
-    for (Py_ssize_t i = 0; i < n; ++i)
-      add(PyTuple_GET_ITEM(annotations, 2 * i), PyTuple_GET_ITEM(annotations, 2 * i + 1));
-    return;
-  }
-  const bool some = annotations && PyDict_Check(annotations);
-  words.push_back(
-      Word(kAnnotations, some ? static_cast<uint64_t>(PyDict_GET_SIZE(annotations)) : 0));
   Py_ssize_t at = 0;
-  PyObject *name, *value;
-  while (some && PyDict_Next(annotations, &at, &name, &value)) add(name, value);
-}
-
-// What a function is made of; nothing that may hold a module is pinned.
-bool Nest::AddFunction(PyObject* o) {
-  volatile_ = true;
-  const auto* function = reinterpret_cast<PyFunctionObject*>(o);
-  PyObject *code = PyFunction_GET_CODE(o), *cells = PyFunction_GET_CLOSURE(o);
-  words.push_back(Word(kFunction, cells ? static_cast<uint64_t>(PyTuple_GET_SIZE(cells)) : 0));
-  AddIdentity(code);
-  AddGlobals(o);
-  for (PyObject* part : {function->func_name, function->func_qualname, function->func_doc,
-                         function->func_module, function->func_dict}) {
-    if (!Add(part ? part : Py_None)) return false;
-  }
-  AddAnnotations(function->func_annotations);
-  if (!AddDefaults(o)) return false;
-  for (Py_ssize_t i = 0; cells && i < PyTuple_GET_SIZE(cells); ++i) {
-    PyObject* content = PyCell_GET(PyTuple_GET_ITEM(cells, i));
-    if (!content) {
-      words.push_back(Word(kOpen));
-    } else if (!Add(content)) {
-      return false;
-    }
-  }
-  return true;
-}
-
-// What an instance's class says: its version, and what its attributes hold that changes without it.
-bool Nest::AddClass(PyTypeObject* type) {
-  const ClassInfo* info = InfoOf(type);
-  if (!info) return Refuse(reinterpret_cast<PyObject*>(type));
-  words.push_back(info->version);
-  if (pins_ && std::find(types.begin(), types.end(), type) == types.end()) types.push_back(type);
-  if (!info->data.empty() && std::find(classes_.begin(), classes_.end(), type) == classes_.end()) {
-    classes_.push_back(type);
-    const auto data = info->data;
-    for (const auto& [name, value] : data) {
-      if (Add(value)) continue;
-      if (!refusal_.empty())
-        refusal_ = StrCat(type->tp_name, ".", PyUnicode_AsUTF8(name), ": ", refusal_);
-      return false;
-    }
-  }
-  PyTypeObject* metaclass = Py_TYPE(type);
-  return !(metaclass->tp_flags & Py_TPFLAGS_HEAPTYPE) || AddClass(metaclass);
-}
-
-bool Nest::AddType(PyTypeObject* type) {
-  AddIdentity(reinterpret_cast<PyObject*>(type));
-  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return true;  // nobody can change it
-  if (!AddClass(type)) return false;
-  for (const Object& member : std::vector(InfoOf(type)->members)) {
-    if (!Add(member.get())) return false;
+  PyObject* key;
+  while (PyDict_Next(dict, &at, &key, nullptr)) {
+    if (!IsPlainKey(key)) return Refuse(key);
   }
   return true;
 }
@@ -270,7 +109,7 @@ bool Nest::AddAttributes(PyObject* object, bool is_enum) {
   PyObject* dict = AttributesOf(object);
   words.push_back(Word(kAttributes, dict ? static_cast<uint64_t>(PyDict_GET_SIZE(dict)) : 0));
   if (!dict) return true;
-  AddContainer(dict);
+  NoteContainer(dict);
   Py_ssize_t at = 0;
   PyObject *key, *value;
   while (PyDict_Next(dict, &at, &key, &value)) {
@@ -294,55 +133,71 @@ bool Nest::AddSlots(PyObject* object, const ClassInfo::Slots& slots) {
 }
 
 bool Nest::AddInstance(PyObject* o) {
-  using Kind = ClassInfo::Kind;
   PyTypeObject* type = Py_TYPE(o);
   const ClassInfo* info = InfoOf(type);
-  if (!info || info->kind == Kind::kOpaque || info->kind == Kind::kModule) return Refuse(o);
-  const Kind kind = info->kind;
-  const bool has_dict = info->has_dict;
+  if (!info || !info->is_shown || info->container == Container::kModule) return Refuse(o);
+  const bool is_enum = info->is_enum, has_dict = info->has_dict;
   const ClassInfo::Slots slots = info->slots;  // the class may change meanwhile
-  if (kind != Kind::kEnum && IsAgain(o)) return true;
+  if (!is_enum && IsAgain(o)) return true;
   words.push_back(Word(kInstance));
   words.push_back(Address(type));
   Pin(reinterpret_cast<PyObject*>(type));
-  if (kind == Kind::kEnum) AddIdentity(o);
+  if (is_enum) AddIdentity(o);
   if (!AddClass(type)) return false;
-  if (kind == Kind::kTuple) {
-    words.push_back(Word(kTuple, static_cast<uint64_t>(PyTuple_GET_SIZE(o))));
-    if (!AddItems(PySequence_Fast_ITEMS(o), PyTuple_GET_SIZE(o))) return false;
-  } else if (kind == Kind::kDict && !AddDict(o)) {
+  // What a registered class is made from is compared, not what its functions would say.
+  if (!is_enum && (PyTuple_Check(o) || PyList_Check(o))) {
+    const bool is_list = PyList_Check(o);
+    words.push_back(Word(is_list ? kList : kTuple, static_cast<uint64_t>(Py_SIZE(o))));
+    if (!AddItems(o, is_list ? Container::kList : Container::kTuple)) return false;
+  } else if (!is_enum && PyDict_Check(o) && !AddDict(o)) {
     return false;
   }
-  if (has_dict && !AddAttributes(o, kind == Kind::kEnum)) return false;
+  if (has_dict && !AddAttributes(o, is_enum)) return false;
   return AddSlots(o, slots);
 }
 
-bool Nest::AddModule(PyObject* module) {
-  const ModuleSnapshot* snapshot = SnapshotOf(module);
-  if (!snapshot) {
-    PyErr_Clear();
-    if (!lenient_) return Refuse(module);
-    words.push_back(Word(kModule));
-    words.push_back(0);  // it is inside itself:
-    volatile_ = true;    // what is seen from here lacks what the outer one sees
-    return true;
+inline bool Nest::AddContainer(PyObject* o, Container kind) {
+  switch (kind) {
+    case Container::kTuple:
+    case Container::kList: {
+      if (!PyTuple_CheckExact(o) && !PyList_CheckExact(o)) break;
+      if (IsAgain(o)) return true;
+      const auto n = static_cast<uint64_t>(PySequence_Fast_GET_SIZE(o));
+      words.push_back(Word(kind == Container::kTuple ? kTuple : kList, n));
+      return kind == Container::kTuple ? AddItems(o, Container::kTuple)
+                                       : AddItems(o, Container::kList);
+    }
+    case Container::kDict:
+      if (!PyDict_CheckExact(o)) break;
+      return IsAgain(o) || AddDict(o);
+    case Container::kModule:
+      return IsAgain(o) || AddModule(o);
+    case Container::kLeaf:
+      return AddLeaf(o);
+    case Container::kNone:
+    case Container::kNamedTuple:
+    case Container::kDataclass:
+    case Container::kRegistered:
+      break;
   }
-  if (!snapshot->refusal.empty()) {
-    if (refusal_.empty()) refusal_ = snapshot->refusal;
-    return false;
+  return AddInstance(o);
+}
+
+bool Nest::AddLeaf(PyObject* o) {
+  if (PyMethod_Check(o)) {
+    words.push_back(Word(kMethod));
+    return Add(PyMethod_GET_FUNCTION(o)) && Add(PyMethod_GET_SELF(o));
   }
-  words.push_back(Word(kModule));
-  words.push_back(snapshot->structure);
-  for (const Object& tensor : snapshot->tensors) {
-    cells.push_back(&CellOf(tensor.get()));
-    if (pins_) owners.push_back(tensor.get());
-  }
-  has_default_ |= snapshot->has_default;
+  if (PyFunction_Check(o)) return IsAgain(o) || AddFunction(o);
+  if (IsPartial(o)) return AddPartial(o);
+  if (PyType_Check(o)) return AddType(reinterpret_cast<PyTypeObject*>(o));
+  if (!IsFixed(o)) return AddInstance(o);
+  AddIdentity(o);
   return true;
 }
 
 bool Nest::Add(PyObject* o) {
-  if (IsTensor(o)) {
+  if (__builtin_expect(IsTensor(o), 1)) {
     words.push_back(Word(kTensor, MarksOf(o)));
     has_default_ |= MarksOf(o) & kDefaultGenerator;
     cells.push_back(&CellOf(o));
@@ -367,35 +222,17 @@ bool Nest::Add(PyObject* o) {
   }
   if (PyUnicode_CheckExact(o)) return AddString(o);
   if (++depth_ > kMaxDepth) return Refuse(o);
-  bool good;
-  if (PyTuple_CheckExact(o) || PyList_CheckExact(o)) {
-    const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-    good = IsAgain(o);
-    if (!good) {
-      words.push_back(Word(PyTuple_CheckExact(o) ? kTuple : kList, static_cast<uint64_t>(n)));
-      good = AddItems(PySequence_Fast_ITEMS(o), n);
-    }
-  } else if (PyDict_CheckExact(o)) {
-    good = IsAgain(o) || AddDict(o);
-  } else if (IsModule(o)) {
-    good = IsAgain(o) || AddModule(o);
-  } else if (PyMethod_Check(o)) {
-    words.push_back(Word(kMethod));
-    good = Add(PyMethod_GET_FUNCTION(o)) && Add(PyMethod_GET_SELF(o));
-  } else if (PyFunction_Check(o)) {
-    good = IsAgain(o) || AddFunction(o);
-  } else if (IsPartial(o)) {
-    good = AddPartial(o);
-  } else if (PyType_Check(o)) {
-    good = AddType(reinterpret_cast<PyTypeObject*>(o));
-  } else if (IsFixed(o)) {
-    AddIdentity(o);
-    good = true;
-  } else {
-    good = AddInstance(o);
-  }
+  const bool good = AddContainer(o, ContainerOf(o));
   --depth_;
   return good;
+}
+
+bool Nest::AddDefaults(PyObject* function) {
+  PyObject* positional = PyFunction_GET_DEFAULTS(function);
+  PyObject* named = PyFunction_GET_KW_DEFAULTS(function);
+  if (!positional && !named) return true;
+  words.push_back(Word(kDefaults));
+  return Add(positional ? positional : Py_None) && Add(named ? named : Py_None);
 }
 
 size_t Nest::AddHidden() {

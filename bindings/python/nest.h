@@ -1,15 +1,19 @@
 // Nests of Python objects as words: what a call by promise compares its arguments by. Called by
-// promised.cc and module_type.cc. Invariants: nests of equal words are the same to a body that
-// depends on them only; the words name objects by address, so whoever keeps words keeps the pins;
-// adding runs no code of the user's: what only such code can tell is refused.
+// promised.cc and module_type.cc. It is a walk of its own because it compares more than structure:
+// which objects are the same, the versions of classes, attributes that are no fields, the insides
+// of functions. What kind of container an object is, and the order of its items, it asks
+// container.h, as every other walk does. Invariants: nests of equal words are the same to a body
+// that depends on them only; the words name objects by address, so whoever keeps words keeps the
+// pins; adding runs no code of the user's: what only such code can tell is refused.
 //
 // The rule. Everything that an argument reaches is compared, or the call is refused and its body
 // runs:
 //   tensors               layout, dtype, device, node, sharing (tracer/promise_key.h), marks
 //   numbers, strings      type and value
 //   tuples, lists, dicts  items in their order
-//   instances             of dataclasses, enumerations and subclasses of tuple and dict: the class,
-//                         items, every attribute, in __dict__ and in __slots__
+//   instances             of dataclasses, registered classes, enumerations and subclasses of tuple,
+//                         list and dict: the class, items, every attribute, in __dict__ and in
+//                         __slots__
 //   modules               the same, by a snapshot (module_type.h)
 //   classes               identity, every assignment to them, their bases and metaclasses, and what
 //                         their attributes hold that are neither code (what has __get__), nor
@@ -61,8 +65,12 @@ class Nest {
 
  private:
   friend struct SnapshotTaker;
-  bool AddItems(PyObject* const* items, Py_ssize_t n);
+  [[gnu::always_inline]] bool AddContainer(PyObject* object, Container kind);
+  bool AddLeaf(PyObject* object);
+  bool AddItems(PyObject* object, Container kind);
   bool AddDict(PyObject* dict);
+  [[gnu::noinline]] bool RefuseKey(PyObject* key);
+  [[gnu::noinline]] bool HasPlainKeys(PyObject* dict);
   bool AddInstance(PyObject* object);
   bool AddAttributes(PyObject* object, bool is_enum);
   bool AddSlots(PyObject* object, const ClassInfo::Slots& slots);
@@ -77,7 +85,7 @@ class Nest {
   bool AddString(PyObject* string);
   bool Refuse(PyObject* object);
   bool IsAgain(PyObject* container);
-  void AddContainer(PyObject* container);
+  void NoteContainer(PyObject* container);
   void Pin(PyObject* object) {
     if (pins_) pins_->push_back(Object::Share(object));
   }

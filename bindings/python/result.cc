@@ -9,15 +9,11 @@ namespace frazil::python {
 namespace {
 
 // Whether an instance has state besides the items of a tuple and a dataclass's fields.
-bool HasMore(PyObject* o, const ClassInfo* info) {
+bool HasMore(PyObject* o, const ClassInfo& info) {
   const auto is_field = [&](PyObject* name) {
-    return info && info->kind == ClassInfo::Kind::kDataclass &&
-           std::any_of(info->fields.begin(), info->fields.end(), [&](const Object& field) {
-             return PyUnicode_Check(name) && PyUnicode_Compare(name, field.get()) == 0;
-           });
+    return info.container == Container::kDataclass && PySequence_Contains(info.names.get(), name);
   };
-  for (size_t i = 0; info && i < info->slots.size(); ++i) {
-    const ClassInfo::Slot& slot = info->slots[i];
+  for (const ClassInfo::Slot& slot : info.slots) {
     if (SlotOf(o, slot) && !is_field(slot.name.get())) return true;
   }
   PyObject *attributes = AttributesOf(o), *name, *value;
@@ -26,6 +22,16 @@ bool HasMore(PyObject* o, const ClassInfo* info) {
     if (!is_field(name)) return true;
   }
   return false;
+}
+
+// The names of all that a registered class's instance holds.
+Object AttributeNames(PyObject* o, const ClassInfo& info) {
+  PyObject* attributes = AttributesOf(o);
+  Object names = Object::Steal(attributes ? PyDict_Keys(attributes) : PyList_New(0));
+  for (size_t i = 0; names && i < info.slots.size(); ++i) {
+    if (SlotOf(o, info.slots[i])) PyList_Append(names.get(), info.slots[i].name.get());
+  }
+  return names ? Object::Steal(PyList_AsTuple(names.get())) : Object();
 }
 
 template <typename Items, typename Item>
@@ -38,8 +44,7 @@ int Find(const Items& items, const Item* item) {
 
 bool Result::Add(PyObject* o, int holders) {
   const auto identity = [&](Tag tag, int number) {
-    words.push_back(Word(tag, static_cast<uint64_t>(number)));
-    return true;
+    return words.push_back(Word(tag, static_cast<uint64_t>(number))), true;
   };
   if (IsTensor(o)) {
     const int i = Find(arguments_.cells, &CellOf(o));
@@ -58,41 +63,51 @@ bool Result::Add(PyObject* o, int holders) {
   };
   if (++depth_ > kMaxDepth) return refuse();
   bool good = true;
-  // What somebody else holds, a module or the result in another place, is not to be made again; nor
-  // is what has attributes besides its fields.
-  const ClassInfo* info = Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE ? InfoOf(Py_TYPE(o)) : nullptr;
-  const bool fields = info && info->kind == ClassInfo::Kind::kDataclass;
-  const bool fixed = IsFixed(o) || (info && info->kind == ClassInfo::Kind::kEnum);
-  PyObject *key, *value;
-  Py_ssize_t at = 0;
+  // Not made again is what somebody else holds, a module or the result in another place, and what
+  // has attributes besides its fields.
+  const Container kind = ContainerOf(o);
+  const bool heap = Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE;
+  const ClassInfo* info = heap ? InfoOf(Py_TYPE(o)) : nullptr;
+  if (heap && !info && !PyType_Check(o)) return refuse();
+  const bool is_object = !PyTuple_Check(o) && !PyList_Check(o) && !PyDict_Check(o);
+  const bool registered = kind == Container::kRegistered && info && info->is_shown && is_object;
+  const bool fields = (kind == Container::kDataclass && info && info->is_shown) || registered;
+  const bool fixed = IsFixed(o) || (info && info->is_enum && info->is_shown);
   if ((PyList_Check(o) || PyDict_Check(o) || fields) && Py_REFCNT(o) > holders) return refuse();
-  if (!fixed && !PyType_Check(o) && HasMore(o, info)) return refuse();
+  if (info && !registered && !fixed && !PyType_Check(o) && HasMore(o, *info)) return refuse();
   const auto add_type = [&] {
     words.push_back(Address(Py_TYPE(o)));
     pins_->push_back(Object::Share(reinterpret_cast<PyObject*>(Py_TYPE(o))));
   };
-  if (PyTuple_Check(o) || PyList_CheckExact(o)) {
-    const auto n = static_cast<uint64_t>(PySequence_Fast_GET_SIZE(o));
-    const bool named = !PyList_CheckExact(o) && !PyTuple_CheckExact(o);
-    static PyObject* const names = PyUnicode_InternFromString("_fields");
-    if (named && !_PyType_Lookup(Py_TYPE(o), names)) return refuse();
-    words.push_back(Word(named ? kNamedTuple : PyTuple_CheckExact(o) ? kTuple : kList, n));
-    if (named) add_type();
-    for (uint64_t i = 0; i < n && good; ++i) good = Add(PySequence_Fast_GET_ITEM(o, i));
+  const auto add_items = [&](Tag tag) {
+    words.push_back(Word(tag, static_cast<uint64_t>(Py_SIZE(o))));
+    if (tag == kNamedTuple) add_type();
+    for (Py_ssize_t i = 0; i < Py_SIZE(o) && good; ++i) good = Add(PySequence_Fast_GET_ITEM(o, i));
+  };
+  if (PyTuple_CheckExact(o)) {
+    add_items(kTuple);
+  } else if (kind == Container::kNamedTuple) {
+    add_items(kNamedTuple);
+  } else if (PyList_CheckExact(o)) {
+    add_items(kList);
   } else if (PyDict_CheckExact(o)) {
     words.push_back(Word(kDict, static_cast<uint64_t>(PyDict_GET_SIZE(o))));
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
     while (good && PyDict_Next(o, &at, &key, &value)) good = Add(key) && Add(value);
   } else if (fields) {
-    const std::vector<Object> names = info->fields;
-    words.push_back(Word(kDataclass, names.size()));
+    const Object names = registered ? AttributeNames(o, *info) : info->names;
+    const Py_ssize_t n = names ? PyTuple_GET_SIZE(names.get()) : 0;
+    words.push_back(Word(kDataclass, static_cast<uint64_t>(n)));
     add_type();
-    for (size_t i = 0; i < names.size() && good; ++i) {
-      words.push_back(Address(names[i].get()));
-      pins_->push_back(names[i]);
-      const Object attribute = Attribute(o, names[i].get());
+    for (Py_ssize_t i = 0; i < n && good; ++i) {
+      PyObject* name = PyTuple_GET_ITEM(names.get(), i);
+      words.push_back(Address(name));
+      pins_->push_back(Object::Share(name));
+      const Object attribute = Attribute(o, name);
       good = attribute && Add(attribute.get(), 2);
     }
-    if (!good) return refuse();
+    if (!good || !names) return refuse();
   } else {
     // Numbers and strings, and what is fixed, are themselves.
     Nest simple(pins_);
@@ -206,9 +221,9 @@ class Maker {
   // Without __init__, as copy.copy does: the values are those of the recorded object's fields.
   Object Dataclass(uint64_t n) {
     auto* type = reinterpret_cast<PyTypeObject*>(Pointer());
-    Object empty = Object::Steal(PyTuple_New(0));
+    Object none = Object::Steal(PyTuple_New(0));
     Object object =
-        empty ? Object::Steal(PyBaseObject_Type.tp_new(type, empty.get(), nullptr)) : Object();
+        Object::Steal(none ? PyBaseObject_Type.tp_new(type, none.get(), nullptr) : nullptr);
     for (uint64_t i = 0; object && i < n; ++i) {
       PyObject* name = Pointer();
       Object value = Make();

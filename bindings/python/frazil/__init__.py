@@ -4,6 +4,7 @@ Here: functions of arrays under the array API's names, `grad`, `value_and_grad` 
 `trace`, settings (`mode`, `precision`, `config`, `device`), and the modules
 
 * `nn`: layers and their functions; `optim`: optimizers; `random`; `data`: minibatches; `io`: files
+* `tree`: nested structures
 * `memory`: who holds it; `cuda`: NVIDIA GPUs; `npu`: the simulated NPU
 
 docs/coming-from.md tells what is otherwise than in NumPy, PyTorch and JAX.
@@ -53,8 +54,10 @@ if TYPE_CHECKING:  # loaded at their first use
     from frazil import npu as npu
     from frazil import optim as optim
     from frazil import random as random
+    from frazil import tree as tree
     from frazil.io import load as load
     from frazil.io import save as save
+    from frazil.tree import register_pytree_node as register_pytree_node
 
 _check_switches()
 _cuda.set_wheel_folder(__file__.rsplit("/", 2)[0])
@@ -66,15 +69,16 @@ e = 2.718281828459045
 inf = float("inf")
 nan = float("nan")
 
-_SUBMODULES = ("cuda", "data", "io", "memory", "nn", "npu", "optim", "random")
+_SUBMODULES = ("cuda", "data", "io", "memory", "nn", "npu", "optim", "random", "tree")
+_MOVED = {"load": "io", "save": "io", "register_pytree_node": "tree"}  # names of submodules here
 
 
 if not TYPE_CHECKING:  # or every name would be known
 
     def __getattr__(name):
         """Loads a submodule at its first use: `import frazil` stays fast."""
-        if name in ("load", "save"):
-            return getattr(_importlib.import_module("frazil.io"), name)
+        if name in _MOVED:
+            return getattr(_importlib.import_module(f"frazil.{_MOVED[name]}"), name)
         if name in _SUBMODULES:
             return _importlib.import_module("frazil." + name)
         message = f"module 'frazil' has no attribute '{name}'"
@@ -85,4 +89,4 @@ if not TYPE_CHECKING:  # or every name would be known
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBMODULES, "load", "save"} - {"TYPE_CHECKING"})
+    return sorted({*globals(), *_SUBMODULES, *_MOVED} - {"TYPE_CHECKING"})

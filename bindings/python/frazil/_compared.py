@@ -8,6 +8,9 @@
 import inspect
 
 from frazil._frazil import ModuleBase, Tensor
+from frazil._frazil import tree as _tree
+
+_children, _is_container = _tree.children, _tree.is_container
 
 _DEPTH, _ITEMS = 8, 1000
 
@@ -44,16 +47,12 @@ def _collect(name, value, found, depth):
         found[name] = Kind(f"{value.dtype.name}{list(value.shape)}")
     elif isinstance(value, (int, float, str)) or value is None:
         found[name] = value
-    elif isinstance(value, (list, tuple)):
-        found[f"the length of {name}"] = len(value)
-        for i, item in enumerate(value):
-            _collect(f"{name}[{i}]", item, found, depth - 1)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            _collect(f"{name}[{key!r}]", item, found, depth - 1)
-    elif isinstance(value, ModuleBase) or hasattr(type(value), "__dataclass_fields__"):
-        for key, item in getattr(value, "__dict__", {}).items():
-            _collect(f"{name}.{key}", item, found, depth - 1)
+    elif _is_container(value):
+        if isinstance(value, (list, tuple)):
+            found[f"the length of {name}"] = len(value)
+        for key, item in _children(value):
+            by_item = isinstance(value, (dict, list)) or isinstance(key, int)
+            _collect(f"{name}[{key!r}]" if by_item else f"{name}.{key}", item, found, depth - 1)
     else:
         found[name] = Kind(f"{type(value).__name__} object")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar,
 from frazil import _frazil
 from frazil._named import flag as _flag
 from frazil._named import integer as _integer
-from frazil._tree import flatten, unflatten
+from frazil._parameters import is_leaf_for_training as _is_trained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,6 +20,7 @@ _A = TypeVar("_A")
 _F = TypeVar("_F", bound="Callable[..., Any]")
 
 _set_enabled = _frazil.autograd.set_grad_enabled
+_flatten = _frazil.tree.flatten
 
 
 class no_grad:  # noqa: N801
@@ -54,10 +55,65 @@ class no_grad:  # noqa: N801
 
 
 def _as_leaf(leaf):
-    # Numbers and NumPy arrays may be differentiated too; what is no tensor by now is refused below.
+    # Numbers and NumPy arrays may be differentiated too; what is no tensor by now is refused.
     if isinstance(leaf, float) or hasattr(leaf, "__array_interface__"):
         return _frazil.asarray(leaf)
     return leaf
+
+
+class _Argument:
+    """An argument that is differentiated: its leaves, of which some are variables of the scope."""
+
+    def __init__(self, function, n, tree):
+        self.place = function, n
+        leaves, self.structure = _flatten(tree)
+        self.leaves = [_as_leaf(leaf) for leaf in leaves]
+        self.which = None  # by leaf, the number of its variable or None; None: all in order
+        if self.structure._has_modules:
+            # Of modules the parameters that are trained, each once wherever it is held.
+            numbers, self.which = {}, []
+            for inside, leaf in zip(self.structure._in_modules(), self.leaves, strict=True):
+                trained = not inside or (isinstance(leaf, _frazil.Tensor) and _is_trained(leaf))
+                key = id(leaf) if inside else object()
+                self.which.append(numbers.setdefault(key, len(numbers)) if trained else None)
+
+    def with_variables(self, scope):
+        """The argument with variables in the places of the tensors."""
+        if self.which is None:
+            variables = [self._variable(scope, i) for i in range(len(self.leaves))]
+            self.count = len(variables)
+            return self.structure.unflatten(variables)
+        made = {}
+        for i, n in enumerate(self.which):
+            if n is not None and n not in made:
+                made[n] = self._variable(scope, i)
+                if getattr(self.leaves[i], "_parameter", False):
+                    made[n]._parameter = True
+        self.count = len(made)
+        pairs = zip(self.which, self.leaves, strict=True)
+        return self.structure.unflatten([leaf if n is None else made[n] for n, leaf in pairs])
+
+    def gradient(self, gradients):
+        """The argument with gradients in the places of the variables, None for other leaves."""
+        if self.which is None:
+            return self.structure.unflatten(gradients)
+        for n, leaf in zip(self.which, self.leaves, strict=True):
+            if n is not None and getattr(leaf, "_parameter", False):
+                gradients[n]._parameter = True
+        return self.structure.unflatten([None if n is None else gradients[n] for n in self.which])
+
+    def _variable(self, scope, i):
+        try:
+            return scope.variable(self.leaves[i])
+        except TypeError as error:
+            function, n = self.place
+            names = getattr(getattr(function, "__code__", None), "co_varnames", ())
+            name = names[n] if n < len(names) else f"argument {n}"
+            place = f"{name}{self.structure.paths()[i]}"
+            raise TypeError(
+                f"{str(error).rstrip('.')}, at {place}: convert it (fz.asarray(x, "
+                'dtype="float32")), or pass it in an argument that argnums does not name.'
+            ) from None
 
 
 def _positions(argnums, args):
@@ -75,10 +131,9 @@ def _evaluate(function, argnums, has_aux, args, kwargs):
     scope = _frazil.GradScope()
     try:
         args = list(args)
-        trees = [args[n] for n in positions]
-        leaves = [[_as_leaf(leaf) for leaf in flatten(tree)] for tree in trees]
-        for n, tree, part in zip(positions, trees, leaves, strict=True):
-            args[n] = unflatten(tree, [scope.variable(leaf) for leaf in part])
+        arguments = [_Argument(function, n, args[n]) for n in positions]
+        for n, argument in zip(positions, arguments, strict=True):
+            args[n] = argument.with_variables(scope)
         result = function(*args, **kwargs)
         aux = None
         if has_aux:
@@ -88,15 +143,22 @@ def _evaluate(function, argnums, has_aux, args, kwargs):
         flat = scope.gradients(result)
         value = scope.outside(result)
         if has_aux:
-            aux = unflatten(aux, [scope.outside(leaf) for leaf in flatten(aux)])
+            # Modules are themselves, unless they may hold variables.
+            opened = any(argument.which is not None for argument in arguments)
+            leaves, structure = _flatten(aux, None if opened else _is_module)
+            aux = structure.unflatten([scope.outside(leaf) for leaf in leaves])
     finally:
         scope.close()
     gradients = []
-    for tree, part in zip(trees, leaves, strict=True):
-        gradients.append(unflatten(tree, flat[: len(part)]))
-        flat = flat[len(part) :]
+    for argument in arguments:
+        gradients.append(argument.gradient(flat[: argument.count]))
+        flat = flat[argument.count :]
     gradient = tuple(gradients) if isinstance(argnums, (tuple, list)) else gradients[0]
     return (value, aux) if has_aux else value, gradient
+
+
+def _is_module(x):
+    return isinstance(x, _frazil.ModuleBase)
 
 
 @overload
@@ -121,9 +183,17 @@ def value_and_grad(
 def value_and_grad(fn: Any, argnums: Any = 0, has_aux: bool = False) -> Any:
     """A function that returns (fn's result, its gradient for the arguments at argnums).
 
-    The result must be one floating-point number. The gradient has the argument's structure:
-    nested lists, tuples, dicts, named tuples and dataclasses of tensors. With has_aux=True, fn
-    returns (value, aux) and so does the new function in place of the value.
+    The result must be one floating-point number. The gradient has the argument's structure
+    (frazil.tree): tensors in dicts, lists, tuples, named tuples, dataclasses, registered classes
+    and modules. Of a module the parameters that require a gradient are differentiated, and None
+    stands for its other tensors; the function gets a copy that shares everything else. With
+    has_aux=True, fn returns (value, aux) and so does the new function in place of the value.
+
+    Raises
+    ------
+    TypeError
+        If a leaf of the argument is no floating-point tensor or number: it names the place, as in
+        params['layers'][1].weight.
 
     >>> value, g = value_and_grad(lambda p: _frazil.sum(p["w"] ** 2))({"w": _frazil.asarray([3.0])})
     >>> value.item(), g["w"].tolist()

@@ -1,11 +1,11 @@
 """What makes a tensor a parameter of a module, and the walk that finds parameters.
 
 A tensor becomes a parameter where nn.Parameter makes it, or where it is assigned to an attribute of
-a module, alone or in lists, tuples and dicts, while it is a leaf that requires a gradient. It stays
-one, frozen or not, in copies and pickles too. A name that stands for a parameter goes on doing so:
-what tensor it is given next is that parameter. Lists and dicts change unseen, so what is put into
-one later becomes a parameter when it is found there and requires a gradient, or did so before it
-was frozen.
+a module, alone or in containers (frazil.tree), while it is a leaf that requires a gradient. It
+stays one, frozen or not, in copies and pickles too. A name that stands for a parameter goes on
+doing so: what tensor it is given next is that parameter. Containers change unseen, so what is put
+into one later becomes a parameter when it is found there and requires a gradient, or did so before
+it was frozen.
 """
 
 import sys
@@ -16,6 +16,8 @@ from frazil import _frazil as _fz
 from frazil._frazil import ModuleBase, Tensor
 
 _in_grad_scope = _fz.autograd.in_grad_scope
+_children = _fz.tree.children
+_is_container = _fz.tree.is_container
 
 
 if TYPE_CHECKING:
@@ -89,11 +91,10 @@ def _register(module, path, value, seen):
                     "requires a gradient. Assign nn.Parameter(x) to train it, x.detach() to keep "
                     "it as a constant."
                 )
-    elif isinstance(value, (list, tuple, dict)) and id(value) not in seen:
+    elif _is_container(value) and id(value) not in seen and not isinstance(value, ModuleBase):
         seen.add(id(value))
-        for name, item in value.items() if isinstance(value, dict) else enumerate(value):
-            if isinstance(item, (Tensor, list, tuple, dict)):
-                _register(module, f"{path}.{name}", item, seen)
+        for name, item in _children(value):
+            _register(module, f"{path}.{name}", item, seen)
 
 
 def _constructs(module):
@@ -124,11 +125,8 @@ def walk(path, item, seen, inside=False):
         for name, value in vars(item).items():
             if name not in buffers:
                 yield from walk(join(path, name), value, seen)
-    elif isinstance(item, dict):
-        for name, value in item.items():
-            yield from walk(join(path, name), value, seen, True)
-    elif isinstance(item, (list, tuple)):
-        for name, value in enumerate(item):
+    else:
+        for name, value in _children(item) or ():
             yield from walk(join(path, name), value, seen, True)
 
 

@@ -1,4 +1,4 @@
-"""Files of named tensors, written here, read here and in C++ (format: core/functions/file.h).
+"""Files of named tensors, written here, read here and in C++ (core/functions/file.h: the format).
 
 A tensor is named by its path in the nest, such as "layers.0.weight". How the nest is put together
 is one more tensor, "__structure__", of JSON as uint8.
@@ -15,6 +15,7 @@ Here: `save` and `load`, which are frazil.save and frazil.load, too.
 
 from __future__ import annotations
 
+import importlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -27,58 +28,208 @@ if TYPE_CHECKING:
 __all__ = ["load", "save"]
 
 _STRUCTURE = "__structure__"
+# Container in container.h.
+_LEAF, _NONE, _TUPLE, _NAMED, _LIST, _DICT, _DATACLASS, _, _REGISTERED = range(9)
+_WORDS = {
+    _TUPLE: "tuple",
+    _NAMED: "fields",
+    _LIST: "list",
+    _DICT: "dict",
+    _DATACLASS: "fields",
+    _REGISTERED: "children",
+}
+_KINDS = {word: kind for kind, word in _WORDS.items()}
 
 
 def save(path: str | PathLike[str], tree: Any) -> None:
-    """Writes a nest (dicts with string keys, lists, tuples) of tensors, numbers and strings."""
-    tensors: list[tuple[str, Tensor]] = []
-    structure = json.dumps(_describe(tree, "", tensors)).encode()
-    tensors.append((_STRUCTURE, _fz.asarray(memoryview(structure))))
+    """Writes a nest (frazil.tree) of tensors, numbers and strings.
+
+    Dicts, which have strings for keys, and lists and tuples come back as they are; so do named
+    tuples, dataclasses, registered classes and subclasses of dict, list and tuple, whose classes
+    the file names.
+
+    Raises
+    ------
+    TypeError
+        If it holds something else: it names the place. Of a module save state_dict().
+    ValueError
+        If a class cannot be imported by its name, or if a container holds itself.
+    """
+    if isinstance(tree, _fz.ModuleBase):
+        raise TypeError(_is_module("the nest", tree))
+    leaves, structure = _fz.tree.flatten(tree, _is_saved_whole)
+    writer = _Writer(structure, leaves)
+    described = json.dumps(writer.describe("")).encode()
+    tensors = [*writer.tensors, (_STRUCTURE, _fz.asarray(memoryview(described)))]
     _fz.runtime.save_tensors(path, tensors)
 
 
 def load(path: str | PathLike[str]) -> Any:
     """Reads what save wrote; a file without a structure gives a dict of its tensors by name.
 
-    FileNotFoundError without the file, ValueError if it is damaged.
+    Classes that the file names are imported, and must be what they were: nothing else of them
+    runs, but for the unflatten of those that were registered.
+
+    Raises
+    ------
+    FileNotFoundError
+        Without the file.
+    ValueError
+        If it is damaged, or if a class cannot be imported or has other fields by now.
     """
     pairs = _fz.runtime.load_tensors(path)
     if not pairs or pairs[-1][0] != _STRUCTURE:
         return dict(pairs)
     try:
         structure = json.loads(bytes(pairs[-1][1].tolist()))
-        return _assemble(structure, [t for _, t in pairs])
+        reader = _Reader([t for _, t in pairs])
+        reader.read(structure)
+        return _fz.tree.from_nodes(reader.nodes).unflatten(reader.leaves)
+    except _ClassError as error:
+        raise ValueError(f"[load] '{path}' {error}") from None
     except (ValueError, LookupError, AttributeError, TypeError) as error:
         raise ValueError(f"[load] '{path}' has a damaged structure: {error}.") from None
 
 
-def _describe(tree, path, tensors):
-    if isinstance(tree, Tensor):
-        tensors.append((path, tree.detach()))
-        return {"tensor": len(tensors) - 1}
-    if isinstance(tree, dict):
-        if not all(isinstance(key, str) for key in tree):
-            raise TypeError(f"[save] keys must be strings, got {list(tree)}.")
-        return {"dict": {k: _describe(v, _join(path, k), tensors) for k, v in tree.items()}}
-    if isinstance(tree, (list, tuple)):
-        kind = "tuple" if isinstance(tree, tuple) else "list"
-        return {kind: [_describe(v, _join(path, i), tensors) for i, v in enumerate(tree)]}
-    if tree is None or isinstance(tree, (bool, int, float, str)):
-        return {"value": tree}
-    raise TypeError(f"[save] cannot save {type(tree).__name__} at '{path}'.")
+# How a node is written: {"tensor": number}, {"value": number, string or None}, {"dict": {...}},
+# {"list": [...]}, {"tuple": [...]}, and, with its class, {"fields": {...}, "class": "module:Name"}
+# for named tuples and dataclasses or {"children": [...]} for registered classes. "rest" is what an
+# object has besides; in it {"type": "module:Name"} is a class itself.
+
+
+class _ClassError(Exception):
+    pass
+
+
+def _is_module(place, x):
+    return (
+        f"[save] {place} is a module ({type(x).__name__}): save its state_dict(), and give what "
+        "load returns to load_state_dict()."
+    )
+
+
+def _is_saved_whole(x):
+    return isinstance(x, _fz.ModuleBase)  # is refused, with its place
+
+
+class _Writer:
+    def __init__(self, structure, leaves, in_rest=False):
+        self.tensors, self._in_rest = [], in_rest
+        self._nodes = iter(structure._nodes())
+        self._leaves = iter(leaves)
+
+    def describe(self, path):
+        kind, n, cls, keys, rest = next(self._nodes)
+        if kind == _NONE:
+            return {"value": None}
+        if kind == _LEAF:
+            return self._leaf(path, next(self._leaves))
+        if kind == _DICT and not all(isinstance(key, str) for key in keys):
+            raise TypeError(
+                f"[save] keys must be strings, got {list(keys)} at '{path}': save a list of pairs."
+            )
+        named = kind in (_DICT, _DATACLASS) or (kind == _NAMED and len(keys) == n)
+        names = keys if named else range(n)
+        items = [self.describe(_join(path, name)) for name in names]
+        out = {_WORDS[kind]: dict(zip(keys, items, strict=True)) if named else items}
+        if cls is not None:
+            out["class"] = _name_of(cls, path)
+            if kind == _REGISTERED or rest is not None:
+                out["rest"] = self._rest(path, rest)
+        return out
+
+    def _rest(self, path, rest):
+        leaves, structure = _fz.tree.flatten(rest, _is_saved_whole)
+        inner = _Writer(structure, leaves, True)
+        inner.tensors = self.tensors
+        return inner.describe(_join(path, "rest"))
+
+    def _leaf(self, path, x):
+        if isinstance(x, Tensor):
+            self.tensors.append((path, x.detach()))
+            return {"tensor": len(self.tensors) - 1}
+        if isinstance(x, (bool, int, float, str)):
+            return {"value": x}
+        if self._in_rest and isinstance(x, type):  # such as a defaultdict's default_factory
+            return {"type": _name_of(x, path)}
+        if _is_saved_whole(x):
+            raise TypeError(_is_module(f"'{path}'", x))
+        raise TypeError(
+            f"[save] cannot save {type(x).__name__} at '{path}': make it a tensor, a number or a "
+            "string, or register its class (frazil.tree.register_pytree_node)."
+        )
 
 
 def _join(path, name):
     return f"{path}.{name}" if path else str(name)
 
 
-def _assemble(node, tensors):
-    ((kind, inside),) = node.items()
-    if kind == "tensor":
-        return tensors[inside]
-    if kind == "dict":
-        return {key: _assemble(item, tensors) for key, item in inside.items()}
-    if kind == "value":
-        return inside
-    items = [_assemble(item, tensors) for item in inside]
-    return tuple(items) if kind == "tuple" else items
+def _name_of(cls, path):
+    name = f"{cls.__module__}:{cls.__qualname__}"
+    try:
+        found = _import(name)
+    except _ClassError:
+        found = None
+    if found is not cls:
+        raise ValueError(
+            f"[save] {cls.__qualname__} at '{path}' cannot be imported from {cls.__module__}, so "
+            "it could not be loaded: define the class at the top of a module, or save a dict."
+        )
+    return name
+
+
+def _import(name):
+    module, _, path = name.partition(":")
+    try:
+        found = importlib.import_module(module)
+        for part in path.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise _ClassError(
+            f"holds an object of class {path} of {module}, which cannot be imported: {error}. "
+            "Make it importable under this name, and load again."
+        ) from None
+    if not isinstance(found, type):
+        raise _ClassError(f"names {name} as a class, which is none.")
+    return found
+
+
+class _Reader:
+    def __init__(self, tensors):
+        self.tensors, self.nodes, self.leaves = tensors, [], []
+
+    def read(self, node):
+        cls, rest = node.get("class"), node.get("rest")
+        ((word, inside),) = ((w, i) for w, i in node.items() if w not in ("class", "rest"))
+        if word in ("tensor", "type") or (word == "value" and inside is not None):
+            self.nodes.append((_LEAF, 0, None, None, None))
+            read = {"tensor": self.tensors.__getitem__, "type": _import}
+            self.leaves.append(read[word](inside) if word in read else inside)
+            return
+        keys = tuple(inside) if isinstance(inside, dict) else None
+        kind = _NONE if word == "value" else _KINDS[word]
+        if cls is not None:
+            cls = _import(cls)
+            kind = _check(kind, cls, keys)
+            if rest is not None:
+                reader = _Reader(self.tensors)
+                reader.read(rest)
+                rest = _fz.tree.from_nodes(reader.nodes).unflatten(reader.leaves)
+        self.nodes.append((kind, 0 if inside is None else len(inside), cls, keys, rest))
+        for item in (inside or {}).values() if keys is not None else inside or ():
+            self.read(item)
+
+
+def _check(kind, cls, keys):
+    """The kind of the class, if its instances still are what was written."""
+    now, names = _fz.tree.kind_of(cls)
+    if kind == _DATACLASS and now == _NAMED:
+        kind = _NAMED
+    if now != kind or (kind in (_DATACLASS, _NAMED) and keys is not None and names != keys):
+        have = f"has {list(names)}" if names else "is another kind of class"
+        had = f"had {list(keys)}" if keys else f"was written as {_WORDS[kind]}"
+        raise _ClassError(
+            f"holds an object of class {cls.__qualname__} of {cls.__module__}, which {have} and "
+            f"{had} when it was saved: load it with the class as it was."
+        )
+    return now

@@ -87,14 +87,16 @@ tanh = _fz.tanh
 _Traced = _fz.Traced
 _traces = _fz.ModuleBase._traces
 _changed = _fz.ModuleBase._changed
-_HOLDERS = (Tensor, list, tuple, dict)
+_is_container = _fz.tree.is_container
+_open = _fz.tree.children
 
 
 # -- Modules
 
 
 class Module(Tracked):
-    """Parameters and a forward method. Assign tensors, modules, and lists and dicts of them.
+    """Parameters and a forward method. Assign tensors, modules, and containers of them: lists,
+    dicts, tuples, named tuples, dataclasses, registered classes (frazil.tree).
 
     A leaf tensor that requires a gradient when it is assigned is a parameter, as is what
     nn.Parameter makes. It stays one when it is frozen (p.requires_grad_(False)), and a name that
@@ -123,7 +125,7 @@ class Module(Tracked):
         return _call_with_hooks(self, args, kwargs)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, _HOLDERS):
+        if isinstance(value, Tensor) or _is_container(value):
             _register(self, name, value)
         _changed()
         object.__setattr__(self, name, value)
@@ -328,11 +330,11 @@ def _call_with_hooks(module, args, kwargs):
 
 
 def _children(items, path=""):
-    """The modules in attributes, lists and dicts, not those inside of them, with dotted names."""
-    for name, value in items.items() if isinstance(items, dict) else enumerate(items):
+    """The modules in attributes and containers, not those inside of them, with dotted names."""
+    for name, value in _open(items) or ():
         if isinstance(value, Module):
             yield _join(path, name), value
-        elif isinstance(value, (dict, list, tuple)):
+        elif not isinstance(value, Tracked):
             yield from _children(value, _join(path, name))
 
 

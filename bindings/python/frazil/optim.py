@@ -22,13 +22,17 @@ from frazil._parameters import is_leaf_for_training
 from frazil._tracked import Tracked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any, TypeAlias
 
     from frazil._frazil import Tensor
     from frazil._types import Number
 
+    _Parameters: TypeAlias = Iterable[Tensor] | Sequence[Any] | Mapping[str, Any]
+
 __all__ = ["SGD", "Adam", "Optimizer"]
 
+_leaves, _is_container = _fz.tree.leaves, _fz.tree.is_container
 _sgd_steps = _fz.autograd.sgd_steps
 _adam_steps = _fz.autograd.adam_steps
 
@@ -40,6 +44,8 @@ def _is_frozen(p):
 class Optimizer(Tracked):
     """The parameters, and what step() and zero_grad() share. Frozen parameters are left alone.
 
+    Parameters are an iterable of tensors, or any nest of them (frazil.tree) that is no module.
+
     The learning rate `lr` may be assigned at any time. A call that skips the body
     (fz.trace(fn, pure=True)) takes it as it is then; the body itself must leave reading it to
     step().
@@ -47,12 +53,15 @@ class Optimizer(Tracked):
 
     _rate: Tensor
 
-    def __init__(self, parameters: Iterable[Tensor], lr: Number) -> None:
-        if not hasattr(parameters, "__iter__"):
+    def __init__(self, parameters: _Parameters, lr: Number) -> None:
+        is_module = isinstance(parameters, _fz.ModuleBase)
+        if is_module or not (_is_container(parameters) or hasattr(parameters, "__iter__")):
+            way_out = ": give its parameters()." if is_module else "."
             raise TypeError(
-                f"[optim] parameters must be a list of tensors, got {type(parameters).__name__}."
+                "[optim] parameters must be a list of tensors, got "
+                f"{type(parameters).__name__}{way_out}"
             )
-        self.parameters = list(parameters)
+        self.parameters = _leaves(parameters if _is_container(parameters) else list(parameters))
         self.lr = _number("[optim] lr", lr, 0)
         if not self.parameters:
             raise ValueError("[optim] there are no parameters.")
@@ -104,7 +113,7 @@ class SGD(Optimizer):
 
     def __init__(
         self,
-        parameters: Iterable[Tensor],
+        parameters: _Parameters,
         lr: Number = 0.01,
         momentum: Number = 0.0,
         weight_decay: Number = 0.0,
@@ -127,7 +136,7 @@ class Adam(Optimizer):
 
     def __init__(
         self,
-        parameters: Iterable[Tensor],
+        parameters: _Parameters,
         lr: Number = 0.001,
         betas: Sequence[Number] = (0.9, 0.999),
         eps: Number = 1e-8,

@@ -276,6 +276,24 @@ def settings() -> str:
     return f"{runs} {table} {fault}"
 
 
+class Line:
+    def __init__(self, a: Tensor, colour: str) -> None:
+        self.a, self.colour = a, colour
+
+
+def nests() -> list[Any]:
+    leaves, how = fz.tree.flatten({"x": X, "v": [V, None]}, is_leaf=lambda x: x is None)
+    same: bool = how == fz.tree.structure({"x": X, "v": [V, None]})
+    again: Any = fz.tree.unflatten(how, leaves)
+    paths: list[str] = how.paths()
+    n: int = how.num_leaves + len(how.flatten_up_to(again)) + hash(how)
+    fz.register_pytree_node(Line, lambda x: ((x.a,), x.colour), lambda c, a: Line(a[0], c))
+    kept: type[fz.tree.Structure] = fz.tree.Structure
+    doubled: Any = fz.tree.map(lambda x, y: x + y, Line(X, "red"), Line(X, "red"))
+    optim.SGD({"w": fz.ones(2, requires_grad=True)}, lr=0.1).step()
+    return [same, paths, n, kept, doubled, fz.tree.leaves(again), how.unflatten(leaves)]
+
+
 def of_modules() -> list[Any]:
     fz.random.seed(0)
     generator = fz.random.Generator(seed=1)
@@ -317,4 +335,4 @@ if __name__ == "__main__":
     for part in (elementwise, reductions, movement, sorting, products, creation, modules):
         assert part()
     assert of_tensors(X) and dtypes() == fz.float64 and gradients_and_traces()
-    assert settings() and of_modules()
+    assert settings() and of_modules() and nests()

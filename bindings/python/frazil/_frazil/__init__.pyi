@@ -3,7 +3,7 @@
 # Written by tools/gen_stubs.py. Do not edit.
 import builtins
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import (
     Any,
     Concatenate,
@@ -27,6 +27,7 @@ from . import nn as nn
 from . import npu as npu
 from . import random as random
 from . import runtime as runtime
+from . import tree as tree
 
 _P = ParamSpec("_P")
 _Q = ParamSpec("_Q")
@@ -491,6 +492,27 @@ class Traced(Generic[_P, _R]):
         """How each plan uses memory, the largest first."""
     def clear(self) -> None:
         """Forgets everything recorded."""
+
+@final
+class Structure:
+    """How a nest held its leaves."""
+
+    @property
+    def num_leaves(self) -> builtins.int:
+        """How many leaves there are."""
+    @property
+    def _has_modules(self) -> builtins.bool: ...
+    def unflatten(self, leaves: Iterable[Any], /) -> Any:
+        """The nest with these leaves."""
+    def flatten_up_to(self, tree: Any, /) -> list[Any]:
+        """What another nest of this structure holds in the places of the leaves."""
+    def paths(self) -> list[str]:
+        """The path of each leaf, such as "['layers'][1].weight"."""
+    def _in_modules(self) -> list[builtins.bool]: ...
+    def _nodes(self) -> list[tuple[Any, ...]]: ...
+    def __eq__(self, other: object, /) -> builtins.bool: ...
+    def __ne__(self, other: object, /) -> builtins.bool: ...
+    def __hash__(self) -> builtins.int: ...
 
 @final
 class GradScope:

@@ -1,0 +1,220 @@
+"""Every container is the same to fz.tree, gradients, modules, optimizers, files and promises."""
+
+import collections
+import dataclasses
+import sys
+from typing import Any, NamedTuple
+
+import pytest
+
+import frazil as fz
+from frazil import nn, optim
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
+
+
+@dataclasses.dataclass
+class Data:
+    w: Any
+    name: str = "data"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Frozen:
+    w: Any
+
+
+class Line:
+    def __init__(self, a, colour):
+        self.a, self.colour = a, colour
+
+
+class Items(list):
+    pass
+
+
+class Ordered(collections.OrderedDict):
+    pass
+
+
+fz.register_pytree_node(Line, lambda x: ((x.a,), x.colour), lambda colour, a: Line(a[0], colour))
+
+
+def later(dictionary):
+    dictionary["w"] = dictionary.pop("w")
+    return dictionary
+
+
+# A container of one leaf, w, and the path of w in it.
+HOLDERS = {
+    "dict": (lambda w: {"w": w, "none": None}, "['w']"),
+    "list": (lambda w: [None, w], "[1]"),
+    "tuple": (lambda w: (w,), "[0]"),
+    "named tuple": (lambda w: Pair(None, w), ".b"),
+    "dataclass": (lambda w: Data(w, None), ".w"),
+    "frozen dataclass with slots": (lambda w: Frozen(w), ".w"),
+    "registered": (lambda w: Line(w, "red"), "[0]"),
+    "subclass of list": (lambda w: Items([w]), "[0]"),
+    "OrderedDict": (lambda w: later(collections.OrderedDict(w=w, b=None)), "['w']"),
+    "subclass of OrderedDict": (lambda w: Ordered(w=w), "['w']"),
+    "defaultdict": (lambda w: collections.defaultdict(list, w=w), "['w']"),
+    "nest": (lambda w: {"x": [Pair(Data((w,), None), {})]}, "['x'][0].a.w[0]"),
+}
+holder = pytest.mark.parametrize(("make", "path"), HOLDERS.values(), ids=HOLDERS.keys())
+
+
+def weight():
+    return fz.asarray([1.0, 2.0], requires_grad=True)
+
+
+def only(tree):
+    (leaf,) = fz.tree.leaves(tree)
+    return leaf
+
+
+# -- The table: each holder, each user
+
+
+@holder
+def test_tree(make, path):
+    tree = make(3)
+    leaves, how = fz.tree.flatten(tree)
+    assert leaves == [3] and how.paths() == [path]
+    again = fz.tree.map(lambda x: x + 1, tree)
+    assert type(again) is type(tree) and only(again) == 4
+    assert fz.tree.structure(again) == how and hash(fz.tree.structure(again)) == hash(how)
+    assert how != fz.tree.structure([[3]]) and fz.tree.leaves([tree, 5]) == [3, 5]
+
+
+@holder
+def test_gradients(make, path):
+    g = fz.grad(lambda tree: fz.sum(only(tree) ** 2))(make(fz.asarray([1.0, 2.0])))
+    assert type(g) is type(make(0)) and only(g).tolist() == [2.0, 4.0]
+    with pytest.raises(TypeError, match="floating-point") as error:
+        fz.grad(lambda params: fz.sum(only(params)))(make(fz.arange(2)))
+    assert f"params{path}" in str(error.value)
+
+
+@holder
+def test_modules(make, path):
+    module = nn.Module()
+    module.held = make(weight())
+    ((name, parameter),) = module.named_parameters()
+    assert parameter is only(module.held) and isinstance(parameter, nn.Parameter)
+    assert name == "held" + path.replace("['", ".").replace("']", "").replace("[", ".").replace(
+        "]", ""
+    )
+    module.load_state_dict({name: fz.asarray([5.0, 6.0])})
+    assert only(module.held).tolist() == [5.0, 6.0]
+    inside = nn.Module()
+    inside.held = make(nn.Linear(2, 2))
+    assert len(inside.parameters()) == 2 and "Linear(2, 2)" in repr(inside)
+
+
+@holder
+def test_optimizers(make, path):
+    w = weight()
+    optimizer = optim.SGD(make(w), lr=0.5)
+    fz.sum(w).backward()
+    optimizer.step()
+    assert w.tolist() == [0.5, 1.5]
+
+
+@holder
+def test_files(make, path, tmp_path):
+    fz.save(tmp_path / "x", make(fz.asarray([1.0, 2.0])))
+    again = fz.load(tmp_path / "x")
+    assert type(again) is type(make(0)) and only(again).tolist() == [1.0, 2.0]
+    assert fz.tree.structure(again) == fz.tree.structure(make(0))
+
+
+@holder
+def test_promises(make, path):
+    runs = []
+
+    @fz.trace(pure=True)
+    def double(tree):
+        runs.append(1)
+        return only(tree) * 2
+
+    for i in range(6):
+        assert double(make(fz.asarray([float(i)]))).tolist() == [2.0 * i]
+    assert len(runs) < 6
+
+
+@pytest.mark.parametrize("name", ["dict", "list", "tuple", "named tuple", "dataclass", "nest"])
+def test_results_of_promises(name):
+    check_results(HOLDERS[name][0])
+
+
+def test_a_registered_result_of_a_promise():
+    check_results(HOLDERS["registered"][0])
+
+
+def check_results(make):
+    runs = []
+
+    @fz.trace(pure=True)
+    def double(x):
+        runs.append(1)
+        return make(x * 2)
+
+    for i in range(6):
+        result = double(fz.asarray([float(i)]))
+        assert type(result) is type(make(0)) and only(result).tolist() == [2.0 * i]
+        assert fz.tree.structure(result) == fz.tree.structure(make(0))
+    assert len(runs) < 6
+
+
+def test_a_promise_compares_all_that_a_registered_object_holds():
+    @fz.trace(pure=True)
+    def times(line):
+        return line.a * (2 if line.colour == "red" else 3)
+
+    for _ in range(4):
+        assert times(Line(fz.ones(1), "red")).item() == 2
+        assert times(Line(fz.ones(1), "blue")).item() == 3
+
+
+# -- Files
+
+
+def test_files_keep_what_objects_have_besides(tmp_path):
+    data = Data(fz.ones(1))
+    data.more = (1, "x")
+    line = Line(fz.zeros(1), ("red", 2))
+    fz.save(tmp_path / "x", [data, line])
+    data, line = fz.load(tmp_path / "x")
+    assert data.more == (1, "x") and line.colour == ("red", 2) and line.a.tolist() == [0.0]
+
+
+def test_files_of_classes_that_changed(tmp_path, monkeypatch):
+    here = sys.modules[__name__]
+    fz.save(tmp_path / "x", Data(1))
+    monkeypatch.delattr(here, "Data")
+    with pytest.raises(ValueError, match="class Data of .*, which cannot be imported"):
+        fz.load(tmp_path / "x")
+    other = dataclasses.make_dataclass("Data", ["w", "size"])
+    monkeypatch.setattr(here, "Data", other, raising=False)
+    with pytest.raises(ValueError, match=r"has \['w', 'size'\] and had \['w', 'name'\]"):
+        fz.load(tmp_path / "x")
+    monkeypatch.setattr(here, "Data", int)
+    with pytest.raises(ValueError, match="is another kind of class"):
+        fz.load(tmp_path / "x")
+
+
+def test_what_is_not_saved(tmp_path):
+    local = dataclasses.make_dataclass("Local", ["x"])
+    for tree, error, said in [
+        ({"a": local(1)}, ValueError, "Local at 'a' cannot be imported"),
+        ({"a": [object()]}, TypeError, "cannot save object at 'a.0'"),
+        ({"a": nn.Linear(2, 2)}, TypeError, r"'a' is a module \(Linear\): save its state_dict"),
+        (nn.Linear(2, 2), TypeError, "the nest is a module"),
+        ({"a": {1: 2}}, TypeError, r"keys must be strings, got \[1\] at 'a'"),
+        (collections.defaultdict(lambda: 0, a=1), TypeError, "'rest.default_factory'"),
+    ]:
+        with pytest.raises(error, match=said):
+            fz.save(tmp_path / "x", tree)
