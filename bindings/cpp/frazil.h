@@ -19,7 +19,6 @@
 #include "bindings/cpp/error.h"
 #include "bindings/cpp/promised.h"
 #include "bindings/cpp/structure.h"
-#include "core/by_class.h"
 #include "core/functions/composites.h"
 #include "core/functions/file.h"
 #include "core/threads/parallel.h"
@@ -29,28 +28,23 @@
 namespace frazil {
 
 // -- Ops: the table's rows and the functions made of them, throwing.
-#define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp, \
-              may_fail)                                                                      \
-  FZ_BY_CLASS(klass, FZ_CPP_ELEMENTWISE, FZ_CPP_REDUCTION)(name, arity, doc)
-#define FZ_CPP_ELEMENTWISE(name, arity, doc) FZ_CPP_ARITY_##arity(name)
-#define FZ_CPP_ARITY_1(name)             \
+#define FZ_OP(name, ...)
+#define FZ_UNARY(name, ...)              \
   inline Tensor name(const Tensor& x) {  \
     Initialize();                        \
     return Checked(ops::name(x), #name); \
   }
-#define FZ_CPP_ARITY_2(name)                       \
+#define FZ_BINARY(name, ...)                       \
   inline Tensor name(const Arg& a, const Arg& b) { \
     Initialize();                                  \
     return Checked(ops::name(a, b), #name);        \
   }
-#define FZ_CPP_ARITY_3(name)
-#define FZ_CPP_REDUCTION(name, arity, doc)                                            \
+#define FZ_REDUCE(name, ...)                                                          \
   inline Tensor name(const Tensor& x, const Axes& axes = {}, bool keepdims = false) { \
     Initialize();                                                                     \
     return Checked(ops::name(x, axes, keepdims), #name);                              \
   }
 #include "core/ops.def"
-#undef FZ_OP
 
 // Forwards to ops::name and throws its error.
 #define FZ_CPP_FORWARD(name)                                                                    \

@@ -5,7 +5,6 @@
 #include "bindings/python/held.h"
 #include "bindings/python/movement.h"
 #include "bindings/python/reduce.h"
-#include "core/by_class.h"
 #include "core/functions/composites.h"
 
 namespace frazil::python {
@@ -43,10 +42,12 @@ PyObject* BinaryRow(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject
   return Wrap(ops::Binary(op, x.arg(), y.arg()));
 }
 
-PyObject* Where(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+template <OpId op>
+PyObject* TernaryRow(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static_assert(op == OpId::k_where);
   const ErrorName error_name("where");
   if (nargs == 1 && !kwnames) return MoveNonzero(nullptr, args, 1, nullptr);
-  if (!OnlyPositional(OpId::k_where, nargs, kwnames)) return nullptr;
+  if (!OnlyPositional(op, nargs, kwnames)) return nullptr;
   Operand c, x, y;
   if (!c.Load(args[0], "where", true, args[1]) || !x.Load(args[1], "where", true, args[2]) ||
       !y.Load(args[2], "where", true, args[1])) {
@@ -55,42 +56,22 @@ PyObject* Where(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
   return Wrap(ops::where(c.arg(), x.arg(), y.arg()));
 }
 
-// The function of an elementwise row by its arity.
-template <OpId op, int arity>
-constexpr FastFunction RowFunction() {
-  if constexpr (arity == 1) {
-    return UnaryRow<op>;
-  } else if constexpr (arity == 2) {
-    return BinaryRow<op>;
-  } else {
-    static_assert(op == OpId::k_where);
-    return Where;
-  }
-}
-
-std::string RowSignature(std::string_view name, int arity) {
-  return StrCat(name, arity == 1   ? "(x, /)"
-                      : arity == 2 ? "(x1, x2, /)"
-                                   : "(condition, x1, x2, /)");
-}
-
-// Rows whose Python function takes dtype=, because integers are accumulated in a wider one.
-constexpr bool TakesDType(OpId op) { return op == OpId::k_sum || op == OpId::k_prod; }
-
 void AddRows(std::vector<FunctionRow>* rows) {
-#define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp, \
-              may_fail)                                                                      \
-  FZ_BY_CLASS(klass, FZ_ROW_ELEMENTWISE, FZ_ROW_REDUCTION)(name, arity, doc)
-#define FZ_ROW_ELEMENTWISE(name, arity, doc) \
-  rows->push_back({RowSignature(#name, arity), doc, RowFunction<OpId::k_##name, arity>()});
-#define FZ_ROW_REDUCTION(name, arity, doc)                                                         \
-  rows->push_back(TakesDType(OpId::k_##name)                                                       \
+  using namespace traits;
+#define FZ_OP(name, ...)
+#define FZ_UNARY(name, types, result, forward, saves, gradient, traits, cost, doc, ...) \
+  rows->push_back({#name "(x, /)", doc, UnaryRow<OpId::k_##name>});
+#define FZ_BINARY(name, types, result, forward, saves, gradient, traits, cost, doc, ...) \
+  rows->push_back({#name "(x1, x2, /)", doc, BinaryRow<OpId::k_##name>});
+#define FZ_TERNARY(name, types, result, forward, saves, gradient, traits, cost, doc, ...) \
+  rows->push_back({#name "(condition, x1, x2, /)", doc, TernaryRow<OpId::k_##name>});
+#define FZ_REDUCE(name, types, result, forward, saves, gradient, traits, cost, doc, ...)           \
+  rows->push_back((traits)&kWidens                                                                 \
                       ? FunctionRow{#name "(x, /, axis=None, *, dtype=None, keepdims=False)", doc, \
                                     ReductionTo<#name, ops::name>}                                 \
                       : FunctionRow{#name "(x, /, axis=None, *, keepdims=False)", doc,             \
                                     Reduction<#name, ops::name>});
 #include "core/ops.def"
-#undef FZ_OP
 }
 
 // -- Composites of the same forms

@@ -51,10 +51,7 @@ StatusOr<std::unique_ptr<const LibraryCall>> MakeDeviceCall(
     return MakeCudaMatmul(graph, id, origin, precision);
   }
   if (op == OpId::k_put && device == DeviceKind::kCuda) return MakeCudaPut(graph, id, origin);
-  const OpClass klass = Info(op).klass;
-  const bool order =
-      klass == OpClass::kPositions || klass == OpClass::kSort || klass == OpClass::kScan;
-  if (device == DeviceKind::kNpu && (order || op == OpId::k_attend || op == OpId::k_attend_grad))
+  if (device == DeviceKind::kNpu && ClassOf(op).npu == Runs::kOnCpuCounted)
     return MakeNpuOnCpu(graph, id, origin, std::move(cpu));
   return cpu;
 }
