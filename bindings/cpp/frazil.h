@@ -60,22 +60,13 @@ FZ_CPP_FORWARD(astype)
 FZ_CPP_FORWARD(take)
 FZ_CPP_FORWARD(matmul)
 FZ_CPP_FORWARD(conv2d)
-FZ_CPP_FORWARD(mean)
-FZ_CPP_FORWARD(var)
-FZ_CPP_FORWARD(logsumexp)
-FZ_CPP_FORWARD(relu)
-FZ_CPP_FORWARD(sigmoid)
-FZ_CPP_FORWARD(silu)
-FZ_CPP_FORWARD(gelu)
-FZ_CPP_FORWARD(softmax)
-FZ_CPP_FORWARD(log_softmax)
-FZ_CPP_FORWARD(layer_norm)
-FZ_CPP_FORWARD(cross_entropy)
-FZ_CPP_FORWARD(mse_loss)
 FZ_CPP_FORWARD(expand_dims)
 FZ_CPP_FORWARD(flatten)
 FZ_CPP_FORWARD(swapaxes)
 FZ_CPP_FORWARD(matrix_transpose)
+#define FZ_COMPOSITE(home, name, ...) FZ_CPP_FORWARD(name)
+#define FZ_INNER(...)
+#include "core/functions/composites.def"
 #undef FZ_CPP_FORWARD
 
 using Shape = std::vector<int64_t>;
@@ -93,10 +84,6 @@ inline Tensor concat(const std::vector<Tensor>& parts, int64_t axis = 0) {
 }
 inline Tensor stack(const std::vector<Tensor>& parts, int64_t axis = 0) {
   return Initialize(), Checked(ops::stack(parts, axis), "stack");
-}
-inline Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, bool causal = false,
-                        std::optional<double> scale = {}) {
-  return Initialize(), Checked(ops::attention(q, k, v, causal, scale), "attention");
 }
 // Rows [start, stop) of the first axis.
 Tensor rows(const Tensor& x, int64_t start, int64_t stop);

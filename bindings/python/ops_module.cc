@@ -1,11 +1,8 @@
-// Module functions of the op table's elementwise and reduction rows and of the composites that look
-// like them.
+// Module functions of the op table's elementwise and reduction rows.
 #include "bindings/python/convert.h"
 #include "bindings/python/functions.h"
-#include "bindings/python/held.h"
 #include "bindings/python/movement.h"
 #include "bindings/python/reduce.h"
-#include "core/functions/composites.h"
 
 namespace frazil::python {
 namespace {
@@ -74,71 +71,6 @@ void AddRows(std::vector<FunctionRow>* rows) {
 #include "core/ops.def"
 }
 
-// -- Composites of the same forms
-
-template <OpName name, Tensor (*function)(const Tensor&)>
-PyObject* UnaryComposite(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  FZ_ARGS(1, std::string(name.text) + "(x, /)");
-  Tensor own;
-  const Tensor* x = HeldTensor(a[0], name.text, &own);
-  return x ? Wrap(function(*x)) : nullptr;
-}
-
-template <OpName name, Tensor (*function)(const Arg&, const Arg&)>
-PyObject* BinaryComposite(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  FZ_ARGS(2, std::string(name.text) + "(x1, x2, /)");
-  Operand x, y;
-  if (!x.Load(a[0], name.text, true, a[1]) || !y.Load(a[1], name.text, true, a[0])) return nullptr;
-  return Wrap(function(x.arg(), y.arg()));
-}
-
-using SpreadFunction = Tensor (*)(const Tensor& x, const Axes& axes, double correction,
-                                  bool keepdims);
-
-template <OpName name, SpreadFunction function>
-PyObject* Spread(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  FZ_ARGS(5,
-          std::string(name.text) + "(x, /, axis=None, *, correction=0.0, ddof=0, keepdims=False)");
-  Tensor own;
-  const Tensor* x = HeldTensor(a[0], name.text, &own);
-  Axes axes;
-  double correction;
-  bool keepdims;
-  if (!x || !ToAxes(a[1], name.text, &axes) || !ToCorrection(a[2], a[3], name.text, &correction) ||
-      !ToBool(a[4], name.text, "keepdims", false, &keepdims)) {
-    return nullptr;
-  }
-  return Wrap(function(*x, axes, correction, keepdims));
-}
-
-// The doc line of a row of composites.def.
-std::string Doc(CompositeId id) { return std::string(Info(id).doc); }
-
-void AddComposites(std::vector<FunctionRow>* rows) {
-  const std::string reduction = "(x, /, axis=None, *, keepdims=False)";
-  const std::string ddof = " ddof is NumPy's name of correction.";
-  const std::string spread = "(x, /, axis=None, *, correction=0.0, ddof=0, keepdims=False)";
-  rows->insert(rows->end(),
-               {{"mean" + reduction, Doc(CompositeId::k_mean), Reduction<"mean", ops::mean>},
-                {"logsumexp" + reduction, Doc(CompositeId::k_logsumexp),
-                 Reduction<"logsumexp", ops::logsumexp>},
-                {"var" + spread, Doc(CompositeId::k_var) + ddof, Spread<"var", ops::var>},
-                {"std" + spread, Doc(CompositeId::k_std) + ddof, Spread<"std", ops::std>},
-                {"square(x, /)", Doc(CompositeId::k_square), UnaryComposite<"square", ops::square>},
-                {"reciprocal(x, /)", Doc(CompositeId::k_reciprocal),
-                 UnaryComposite<"reciprocal", ops::reciprocal>},
-                {"rsqrt(x, /)", Doc(CompositeId::k_rsqrt), UnaryComposite<"rsqrt", ops::rsqrt>},
-                {"clip(x, /, min=None, max=None)", Doc(CompositeId::k_clip), ClipFunction},
-                {"logical_and(x1, x2, /)", "True where both are true (not zero).",
-                 BinaryComposite<"logical_and", ops::logical_and>},
-                {"logical_or(x1, x2, /)", "True where either is true (not zero).",
-                 BinaryComposite<"logical_or", ops::logical_or>},
-                {"logical_xor(x1, x2, /)", "True where exactly one is true (not zero).",
-                 BinaryComposite<"logical_xor", ops::logical_xor>},
-                {"logical_not(x, /)", "True where x is false (zero).",
-                 UnaryComposite<"logical_not", ops::logical_not>}});
-}
-
 // NumPy's names of rows: the row's function under another name.
 void AddAliases(std::vector<FunctionRow>* rows) {
   const std::pair<const char*, const char*> aliases[] = {{"absolute", "abs"},
@@ -164,29 +96,9 @@ void AddAliases(std::vector<FunctionRow>* rows) {
 
 }  // namespace
 
-FZ_FAST(ClipFunction) {
-  FZ_ARGS(3, "clip(x, /, min=None, max=None)");
-  Tensor own;
-  const Tensor* x = HeldTensor(a[0], "clip", &own);
-  if (!x) return nullptr;
-  Tensor out = *x;
-  for (int i = 0; i < 2; ++i) {
-    Operand bound;
-    if (!Given(a[1 + i])) continue;
-    if (!bound.Load(a[1 + i], "clip", true, a[0])) return nullptr;
-    if (!bound.tensor()) {
-      out = i == 0 ? ops::clip(out, bound.scalar(), {}) : ops::clip(out, {}, bound.scalar());
-    } else {
-      out = i == 0 ? ops::maximum(out, bound.arg()) : ops::minimum(out, bound.arg());
-    }
-  }
-  return Wrap(std::move(out));
-}
-
 std::vector<FunctionRow> OpFunctions() {
   std::vector<FunctionRow> rows;
   AddRows(&rows);
-  AddComposites(&rows);
   AddAliases(&rows);
   return rows;
 }

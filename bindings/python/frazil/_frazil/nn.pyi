@@ -10,6 +10,21 @@ from typing import (
 from frazil._frazil import Tensor
 from frazil._types import Ints, Number, Operand
 
+__all__ = [
+    "attention",
+    "conv2d",
+    "cross_entropy",
+    "gelu",
+    "layer_norm",
+    "log_softmax",
+    "mse_loss",
+    "relu",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "softplus",
+]
+
 def attention(
     q: Operand, k: Operand, v: Operand, *, causal: builtins.bool = ..., scale: Number | None = ...
 ) -> Tensor:
