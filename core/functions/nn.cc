@@ -65,6 +65,11 @@ Tensor softplus(const Tensor& x) {
                      [](const Tensor& f) { return maximum(f, 0.0) + log1p(exp(-abs(f))); });
 }
 
+Tensor log_sigmoid(const Tensor& x) {
+  return Elementwise(CompositeId::k_log_sigmoid, x,
+                     [](const Tensor& f) { return minimum(f, 0.0) - log1p(exp(-abs(f))); });
+}
+
 Tensor gelu(const Tensor& x, std::string_view approximate) {
   const bool tanh_approximation = approximate == "tanh";
   if (!tanh_approximation && approximate != "none") {
