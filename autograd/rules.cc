@@ -441,8 +441,7 @@ Tensor grad_conv_outputs(const Tensor& g, const Tensor& image, const TapeNode& n
   return e2;
 #define GRAD_PICK(a1, a2, a3, name, ...) name
 #define GRAD(...) GRAD_PICK(__VA_ARGS__, GRAD_3, GRAD_2, GRAD_1)(__VA_ARGS__)
-#define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp,  \
-              may_fail)                                                                       \
+#define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, ...)               \
   Tensor Rule_##name([[maybe_unused]] int input, [[maybe_unused]] const Tensor& g,            \
                      [[maybe_unused]] const Tensor& a, [[maybe_unused]] const Tensor& b,      \
                      [[maybe_unused]] const Tensor& y, [[maybe_unused]] const TapeNode& node, \
@@ -451,14 +450,12 @@ Tensor grad_conv_outputs(const Tensor& g, const Tensor& image, const TapeNode& n
     return Tensor();                                                                          \
   }
 #include "core/ops.def"
-#undef FZ_OP
 
 using Rule = Tensor (*)(int, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
                         const TapeNode&, Tensor*);
 constexpr Rule kRules[] = {
 #define FZ_OP(name, ...) Rule_##name,
 #include "core/ops.def"
-#undef FZ_OP
 };
 
 }  // namespace

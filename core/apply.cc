@@ -51,7 +51,7 @@ Tensor CallChecked(Door* door, const OpInfo& info, const OpCall& call) {
 // the content of a cell.
 Tensor CallRecorded(Door* door, const OpInfo& info, const OpCall& call) {
   GradNodeRef node = GlobalRuntime().tape->Prepare(call);
-  Tensor out = info.may_fail ? CallChecked(door, info, call) : CallDoor(door, info, call);
+  Tensor out = MayFail(call.op) ? CallChecked(door, info, call) : CallDoor(door, info, call);
   if (node && out.ok()) GlobalRuntime().tape->Attach(std::move(node), &out);
   return out;
 }
@@ -68,7 +68,7 @@ Tensor Apply(const OpCall& call) {
   const OpInfo& info = Info(call.op);
   Door* door = state.door ? state.door : GlobalRuntime().eager;
   if (wants_grad && Differentiable(info)) return CallRecorded(door, info, call);
-  if (__builtin_expect(info.may_fail, 0)) return CallChecked(door, info, call);
+  if (__builtin_expect(MayFail(call.op), 0)) return CallChecked(door, info, call);
   return CallDoor(door, info, call);
 }
 

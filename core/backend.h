@@ -5,6 +5,7 @@
 // whose device's memory the CPU cannot address are read through OnHost alone.
 #pragma once
 
+#include "core/op.h"
 #include "core/value.h"
 
 namespace frazil {
@@ -23,9 +24,10 @@ class Backend {
   struct Kernels {
     bool computes_again = false;  // what is read along a broadcast axis, where that takes less time
     bool long_rows = false;       // one row may be several chunks, shared by many threads
-    bool pads = true;             // a kernel may pad
   };
   virtual Kernels kernels() const { return {}; }
+  // Where ops run, by their class (core/op_classes.def).
+  virtual Runs Where(OpId) const { return Runs::kThere; }
 
   // Memory, of kinds whose memory the CPU cannot address. In Copy one of the two is the CPU, or
   // both are of this kind. On return the source may be changed and, where the target is the CPU,

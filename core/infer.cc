@@ -70,8 +70,8 @@ Status CheckTypes(const OpInfo& info, Operands inputs) {
     return TypeError(op, " takes ", info.arity, " arrays, got ", inputs.size(), ".");
   }
   // Selectors, indices and states have their own rule; all others share one dtype.
-  const bool is_where = info.name == "where";
-  const size_t first = is_where ? 1 : 0;
+  const bool selects = info.traits & traits::kSelects;
+  const size_t first = selects ? 1 : 0;
   const size_t last = info.klass == OpClass::kTake ? 1 : inputs.size();
   for (size_t i = first; i < last; ++i) {
     if (info.klass == OpClass::kPut && i == 1) continue;
@@ -84,7 +84,7 @@ Status CheckTypes(const OpInfo& info, Operands inputs) {
                        Describe(inputs[i]), ".");
     }
   }
-  if (is_where && inputs[0].dtype != DType::kBool) {
+  if (selects && inputs[0].dtype != DType::kBool) {
     return TypeError(op, " condition must be bool, got ", Describe(inputs[0]), ".");
   }
   const Device device = DeviceOf(inputs);
@@ -120,9 +120,7 @@ StatusOr<const Layout*> InferReduce(const OpInfo& info, const Layout* in, AttrSp
       dims[rank++] = 1;
     }
   }
-  const bool has_identity =
-      info.name == "sum" || info.name == "prod" || info.name == "any" || info.name == "all";
-  if (empty && !has_identity) {
+  if (empty && !(info.traits & traits::kOfNone)) {
     return ValueError(Tag(info), " an empty axis has no ", std::string(info.name), ": shape ",
                       ToString(in->dims()), ".");
   }
@@ -441,7 +439,7 @@ StatusOr<const Layout*> InferShape(OpId op, const OpInfo& info, Operands in, Att
 DType ResultDType(const OpInfo& info, Operands in, AttrSpan attrs) {
   switch (info.result) {
     case ResultType::kSame:
-      return in[info.name == "where" ? 1 : 0].dtype;
+      return in[info.traits & traits::kSelects ? 1 : 0].dtype;
     case ResultType::kBool:
       return DType::kBool;
     case ResultType::kI64:

@@ -2,13 +2,50 @@
 
 namespace frazil {
 
+namespace {
+
+using namespace traits;
+
+// The column `cost`.
+constexpr OpCost ByType(OpCost::Code f32, OpCost::Code f64, OpCost::Code narrow,
+                        OpCost::Code wide) {
+  return {f32, f64, narrow, wide, false};
+}
+constexpr OpCost Code(int instructions, double f32, double f64) {
+  const OpCost::Code code{instructions, f32};
+  return {code, {instructions, f64}, code, code, false};
+}
+constexpr OpCost Instr(int more, double f32, double f64) {
+  OpCost cost = Code(more, f32, f64);
+  cost.rounds = true;
+  return cost;
+}
+constexpr OpCost Poly(double f32, double f64) {
+  OpCost cost = Instr(25, f32, f64);
+  cost.f64.instructions = 40;
+  return cost;
+}
+constexpr OpCost ONE = Instr(0, 1, 1);
+constexpr OpCost LIBRARY = ONE;  // in a kernel it never is
+
+}  // namespace
+
 constexpr OpInfo kOps[kNumOps] = {
-#define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp, \
-              may_fail)                                                                      \
-  {#name, OpClass::klass, arity, TypeSet::types, ResultType::result, saves, doc, lo, hi,     \
-   ulp,   may_fail},
+#define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, traits, cost, doc, lo, \
+              hi, ulp)                                                                            \
+  {#name,                                                                                         \
+   OpClass::klass,                                                                                \
+   arity,                                                                                         \
+   TypeSet::types,                                                                                \
+   ResultType::result,                                                                            \
+   saves,                                                                                         \
+   traits,                                                                                        \
+   cost,                                                                                          \
+   doc,                                                                                           \
+   lo,                                                                                            \
+   hi,                                                                                            \
+   ulp},
 #include "core/ops.def"
-#undef FZ_OP
 };
 
 bool Accepts(TypeSet set, DType dtype) {

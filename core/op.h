@@ -16,34 +16,31 @@ namespace frazil {
 enum class OpId : uint8_t {
 #define FZ_OP(name, ...) k_##name,
 #include "core/ops.def"
-#undef FZ_OP
 };
 
 // How an op is inferred and lowered.
 enum class OpClass : uint8_t {
-  kElementwise,  // broadcasting; inputs of one dtype (where: the last two)
-  kCast,         // elementwise, attrs {dtype}
-  kReduce,       // attrs {axis bit mask, keepdims}
-  kView,         // same storage, another layout (reshape copies where it must)
-  kConcat,       // attrs {axis}
-  kPad,          // attrs {low, high} per axis; input 1 is the 0-d fill value
-  kTake,         // attrs {axis}; inputs x, indices (i32/i64, in range and non-negative)
-  kPut,        // attrs {axis, add, axes}; inputs x, indices, updates shaped like take(x, indices);
-               // indices are positions in `axes` axes from `axis` on, in row-major order
-  kPositions,  // attrs {count, split}; bool; i64 [count] in row-major order, or [rank, count]
-  kSort,       // attrs {descending}; along the last axis, stable, NaN last
-  kScan,       // attrs {axis}
-  kMatmul,     // [..., m, k] x [..., k, n], equal ranks >= 2, batch axes broadcast
-  kAttention,  // attrs {causal}; q [..., t, d], k [..., s, d], v [..., s, w] of equal batch axes,
-               // f32 or f64; flat: the results [..., t, w], then the rows' logsumexp [..., t]
-  kAttentionGrad,  // attrs {causal}; q, k, v, gradient [..., t, w], logsumexp [..., t] and delta
-                   // [..., t]; flat: the gradients of q, k and v
-  kConv,           // attrs: ConvAttr; [n, h, w, c] x [kh, kw, c, o]
-  kConvWeights,    // attrs: ConvAttr and {kh, kw}; [n, h, w, c] x [n, oh, ow, o] -> [kh, kw, c, o]
-  kIota,           // attrs {dtype, n}
-  kTransfer,       // attrs {to, from}: words of devices; dense
-  kRandomBits,     // attrs {dims...}; input u64[2] = {key, counter}; u32 words
+#define FZ_OP_CLASS(name, ...) name,
+#include "core/op_classes.def"
 };
+
+enum class Work : uint8_t { kView, kPointwise, kFused, kAlone, kLibrary };
+enum class Runs : uint8_t { kThere, kThereAlone, kOnCpu, kOnCpuCounted };
+enum class Fails : uint8_t { kNever, kOnData };
+
+// A row of core/op_classes.def, where the columns are explained.
+struct ClassInfo {
+  std::string_view text;
+  Work work;
+  Runs gpu, npu;
+  Fails fails;
+};
+inline constexpr ClassInfo kOpClasses[] = {
+#define FZ_OP_CLASS(name, text, work, gpu, npu, fails) \
+  {text, Work::work, Runs::gpu, Runs::npu, Fails::fails},
+#include "core/op_classes.def"
+};
+constexpr const ClassInfo& Info(OpClass klass) { return kOpClasses[static_cast<int>(klass)]; }
 
 // Where a convolution's attributes stand: two strides, low and high padding of either axis
 // (negative: rows or columns are left out), two dilations.
@@ -51,6 +48,36 @@ enum ConvAttr { kConvStride = 0, kConvPadding = 2, kConvDilation = 6, kConvAttrs
 
 enum class TypeSet : uint8_t { kAny, kNumber, kBoolOrNumber, kFloat, kInt, kBits, kBool };
 enum class ResultType : uint8_t { kSame, kBool, kI64, kAttr, kU32 };
+
+// What is true of an op besides its class and types: the flags of the column `traits`.
+namespace traits {
+enum : uint16_t {
+  kPlain = 0,
+  kCommutes = 1 << 0,  // its two operands may change places
+  kExact = 1 << 1,     // the result is a value of its dtype if the operands are: nothing to round
+  kExactFloats = 1 << 2,  // so for floats; integers may leave their range
+  kSelects = 1 << 3,      // the first operand is a bool beside the others' dtype
+  kIntsStay = 1 << 4,     // an op of floats: integers are their own result,
+  kIntsFalse = 1 << 5,    // give false,
+  kIntsTrue = 1 << 6,     // or true; without these they are converted
+  kBoolsCount = 1 << 7,   // two bools are computed as int8
+  kOfNone = 1 << 8,       // a reduction: it has a value where there are no elements
+  kIndex = 1 << 9,        // the result is where an element stands: along one axis or all
+  kWidens = 1 << 10,      // integers are accumulated in 64 bits, or in a dtype that is given
+};
+}  // namespace traits
+
+// The code that an op becomes, by the type it computes in: instructions for a vector of elements,
+// and the time of a vector of 64 bytes, in additions. `rounds`: 16-bit floats are rounded behind
+// it.
+struct OpCost {
+  struct Code {
+    int instructions;
+    double slots;
+  };
+  Code f32, f64, narrow, wide;  // the last two: integers of up to 32 bits and of 64
+  bool rounds;
+};
 
 struct OpInfo {
   std::string_view name;
@@ -60,20 +87,25 @@ struct OpInfo {
   ResultType result;
   std::string_view
       saves;  // what the gradient rule reads: letters of "abcy"; "-" if not differentiable
+  uint16_t traits;
+  OpCost cost;
   std::string_view doc;
   double lo, hi;  // test domain of float inputs
   int ulp;        // bound against the exact result, f32 and f64
-  bool may_fail;  // on data: checked before the call, ends a segment
 };
 
 inline constexpr int kNumOps =
 #define FZ_OP(name, ...) +1
 #include "core/ops.def"
-#undef FZ_OP
     ;
 
 extern const OpInfo kOps[kNumOps];
 inline const OpInfo& Info(OpId op) { return kOps[static_cast<int>(op)]; }
+inline const ClassInfo& ClassOf(OpId op) { return Info(Info(op).klass); }
+inline bool Has(OpId op, uint16_t trait) { return Info(op).traits & trait; }
+inline bool IsPointwise(OpId op) { return ClassOf(op).work == Work::kPointwise; }
+inline bool IsLibrary(OpId op) { return ClassOf(op).work == Work::kLibrary; }
+inline bool MayFail(OpId op) { return ClassOf(op).fails == Fails::kOnData; }
 bool Accepts(TypeSet set, DType dtype);
 inline bool Differentiable(const OpInfo& info) { return info.saves != "-"; }
 

@@ -45,17 +45,17 @@ _S = TypeVar("_S")
 """
 
 
-def type_of(function, name):
-    for row in (f"{function}.{name}", name):
+def type_of(function, p):
+    for row in (f"{function}.{p.name}", p.name, type(p.default)):
         if row in known.PARAMETERS:
             return known.PARAMETERS[row]
-    sys.exit(f"gen_stubs: {function}({name}=) needs a row in PARAMETERS of tools/stub_types.py.")
+    sys.exit(f"gen_stubs: {function}({p.name}=) needs a row in PARAMETERS of tools/stub_types.py.")
 
 
 def parameter(function, p):
     if p.kind is p.VAR_POSITIONAL:
-        return f"*{p.name}: {type_of(function, p.name)}"
-    text = p.name if p.name == "self" else f"{p.name}: {type_of(function, p.name)}"
+        return f"*{p.name}: {type_of(function, p)}"
+    text = p.name if p.name == "self" else f"{p.name}: {type_of(function, p)}"
     return text if p.default is p.empty else f"{text} = ..."
 
 
@@ -126,6 +126,7 @@ def stubs():
         module = getattr(_frazil, name)
         imports = "from frazil._frazil import DType, Structure, Tensor"
         text = HEAD.format(doc=f"The compiled part of frazil.{name}.", imports=imports)
+        text += f"\n__all__ = {sorted(module.__all__)}\n"
         files[f"{name}.pyi"] = text + functions(module, name + ".")
     return {name: tidy(text) for name, text in files.items()}
 

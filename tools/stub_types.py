@@ -1,12 +1,16 @@
 """The types that tools/gen_stubs.py writes: of parameters by name, of results, and whole classes.
 
 What functions exist, and what their parameters are called, comes from the compiled module itself. A
-row "function.parameter" goes before the row of the parameter alone.
+row "function.parameter" goes before the row of the parameter alone, and that before the row of the
+default's type.
 """
 
 NUMBER = "builtins.bool | builtins.int | builtins.float"
 
 PARAMETERS = {
+    bool: "builtins.bool",
+    int: "SupportsIndex",
+    float: "Number",
     "a": "DTypeLike",
     "api_version": "str | None",
     "approximate": "Literal['none', 'tanh']",
@@ -17,23 +21,18 @@ PARAMETERS = {
     "axis2": "SupportsIndex",
     "b": "DTypeLike",
     "bytes": "builtins.int",
-    "causal": "builtins.bool",
     "constant_values": "Number",
     "copy": "builtins.bool | None",
     "data": "builtins.bytes",
-    "descending": "builtins.bool",
     "device": "str | None",
     "_to_.device": "Any",
     "dl_device": "Any",
     "dtype": "DTypeLike | None",
-    "endpoint": "builtins.bool",
     "fill_value": "Operand",
     "format": "str",
     "grad": "Tensor | None",
     "gradient": "Operand | None",
     "indices": "Operand | Sequence[builtins.int]",
-    "include_initial": "builtins.bool",
-    "keepdims": "builtins.bool",
     "kernel": "builtins.int",
     "layout": "Literal['NHWC', 'NCHW']",
     "marks": "builtins.int",
@@ -45,8 +44,10 @@ PARAMETERS = {
     "obj": "Any",
     "on": "builtins.bool",
     "out": "None",
+    "neginf": "Number | None",
     "pad_width": "SupportsIndex | Sequence[Any]",
     "path": "str | PathLike[str]",
+    "posinf": "Number | None",
     "preset": "str | None",
     "repetitions": "Ints",
     "requires_grad": "builtins.bool",

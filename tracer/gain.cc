@@ -30,9 +30,7 @@ bool IsSmall(const CallRecord& call) {
 }
 
 bool IsFused(const CallRecord& call) {
-  if (call.composite) return true;
-  const OpClass klass = Info(static_cast<OpId>(call.op)).klass;
-  return klass == OpClass::kElementwise || klass == OpClass::kCast;
+  return call.composite || IsPointwise(static_cast<OpId>(call.op));
 }
 
 }  // namespace

@@ -14,10 +14,7 @@ namespace {
 
 using Kind = Source::Kind;
 
-bool IsElementwise(OpId op) {
-  const OpClass klass = Info(op).klass;
-  return klass == OpClass::kElementwise || klass == OpClass::kCast || klass == OpClass::kView;
-}
+bool IsElementwise(OpId op) { return IsPointwise(op) || Info(op).klass == OpClass::kView; }
 
 bool IsElementwise(const CallRecord& call) {
   if (!call.composite) return IsElementwise(static_cast<OpId>(call.op));

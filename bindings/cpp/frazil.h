@@ -19,7 +19,6 @@
 #include "bindings/cpp/error.h"
 #include "bindings/cpp/promised.h"
 #include "bindings/cpp/structure.h"
-#include "core/by_class.h"
 #include "core/functions/composites.h"
 #include "core/functions/file.h"
 #include "core/threads/parallel.h"
@@ -29,28 +28,23 @@
 namespace frazil {
 
 // -- Ops: the table's rows and the functions made of them, throwing.
-#define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp, \
-              may_fail)                                                                      \
-  FZ_BY_CLASS(klass, FZ_CPP_ELEMENTWISE, FZ_CPP_REDUCTION)(name, arity, doc)
-#define FZ_CPP_ELEMENTWISE(name, arity, doc) FZ_CPP_ARITY_##arity(name)
-#define FZ_CPP_ARITY_1(name)             \
+#define FZ_OP(name, ...)
+#define FZ_UNARY(name, ...)              \
   inline Tensor name(const Tensor& x) {  \
     Initialize();                        \
     return Checked(ops::name(x), #name); \
   }
-#define FZ_CPP_ARITY_2(name)                       \
+#define FZ_BINARY(name, ...)                       \
   inline Tensor name(const Arg& a, const Arg& b) { \
     Initialize();                                  \
     return Checked(ops::name(a, b), #name);        \
   }
-#define FZ_CPP_ARITY_3(name)
-#define FZ_CPP_REDUCTION(name, arity, doc)                                            \
+#define FZ_REDUCE(name, ...)                                                          \
   inline Tensor name(const Tensor& x, const Axes& axes = {}, bool keepdims = false) { \
     Initialize();                                                                     \
     return Checked(ops::name(x, axes, keepdims), #name);                              \
   }
 #include "core/ops.def"
-#undef FZ_OP
 
 // Forwards to ops::name and throws its error.
 #define FZ_CPP_FORWARD(name)                                                                    \
@@ -66,22 +60,13 @@ FZ_CPP_FORWARD(astype)
 FZ_CPP_FORWARD(take)
 FZ_CPP_FORWARD(matmul)
 FZ_CPP_FORWARD(conv2d)
-FZ_CPP_FORWARD(mean)
-FZ_CPP_FORWARD(var)
-FZ_CPP_FORWARD(logsumexp)
-FZ_CPP_FORWARD(relu)
-FZ_CPP_FORWARD(sigmoid)
-FZ_CPP_FORWARD(silu)
-FZ_CPP_FORWARD(gelu)
-FZ_CPP_FORWARD(softmax)
-FZ_CPP_FORWARD(log_softmax)
-FZ_CPP_FORWARD(layer_norm)
-FZ_CPP_FORWARD(cross_entropy)
-FZ_CPP_FORWARD(mse_loss)
 FZ_CPP_FORWARD(expand_dims)
 FZ_CPP_FORWARD(flatten)
 FZ_CPP_FORWARD(swapaxes)
 FZ_CPP_FORWARD(matrix_transpose)
+#define FZ_COMPOSITE(home, name, ...) FZ_CPP_FORWARD(name)
+#define FZ_INNER(...)
+#include "core/functions/composites.def"
 #undef FZ_CPP_FORWARD
 
 using Shape = std::vector<int64_t>;
@@ -99,10 +84,6 @@ inline Tensor concat(const std::vector<Tensor>& parts, int64_t axis = 0) {
 }
 inline Tensor stack(const std::vector<Tensor>& parts, int64_t axis = 0) {
   return Initialize(), Checked(ops::stack(parts, axis), "stack");
-}
-inline Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, bool causal = false,
-                        std::optional<double> scale = {}) {
-  return Initialize(), Checked(ops::attention(q, k, v, causal, scale), "attention");
 }
 // Rows [start, stop) of the first axis.
 Tensor rows(const Tensor& x, int64_t start, int64_t stop);

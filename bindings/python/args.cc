@@ -1,6 +1,7 @@
 #include "bindings/python/args.h"
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "bindings/python/other_names.h"
 #include "core/check.h"
@@ -47,7 +48,13 @@ Signature::Signature(std::string_view text) {
       keyword_only = true;
     } else {
       const size_t equals = part.find('=');
-      parameters_.push_back({part.substr(0, equals), equals == std::string::npos});
+      Parameter made{part.substr(0, equals), equals == std::string::npos};
+      if (!made.required) {
+        made.text = part.substr(equals + 1);
+        if (made.text.front() == '\'') made.text = made.text.substr(1, made.text.size() - 2);
+        if (!absl::SimpleAtod(made.text, &made.number)) made.number = made.text == "True";
+      }
+      parameters_.push_back(std::move(made));
       if (!keyword_only) positional_ = static_cast<int>(parameters_.size());
     }
   }

@@ -20,6 +20,11 @@ class Signature {
   explicit Signature(std::string_view text);
 
   const char* name() const { return name_.c_str(); }
+  int size() const { return static_cast<int>(parameters_.size()); }
+  const char* parameter(int i) const { return parameters_[i].name.c_str(); }
+  // What the text says after "=": as a number (True is 1), and without quotes.
+  double number(int i) const { return parameters_[i].number; }
+  const std::string& text(int i) const { return parameters_[i].text; }
   // Fills out[0, parameters) with borrowed references. False with TypeError set.
   bool Parse(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, PyObject** out) const;
 
@@ -27,6 +32,8 @@ class Signature {
   struct Parameter {
     std::string name;
     bool required;
+    double number = 0;
+    std::string text = {};
   };
   int Find(PyObject* name) const;
   // The error for a keyword that is none.

@@ -9,10 +9,11 @@
 
 namespace frazil::python {
 
-std::vector<FunctionRow> OpFunctions();        // ops_module.cc: the elementwise and reduction rows
-std::vector<FunctionRow> MovementFunctions();  // movement_module.cc
-std::vector<FunctionRow> OrderFunctions();     // order_module.cc
-std::vector<FunctionRow> CreationFunctions();  // creation_module.cc
+std::vector<FunctionRow> OpFunctions();  // ops_module.cc: the elementwise and reduction rows
+std::vector<FunctionRow> CompositeFunctions(std::string_view where);  // composites_module.cc
+std::vector<FunctionRow> MovementFunctions();                         // movement_module.cc
+std::vector<FunctionRow> OrderFunctions();                            // order_module.cc
+std::vector<FunctionRow> CreationFunctions();                         // creation_module.cc
 std::vector<FunctionRow> RandomFunctions();    // creation_module.cc: frazil._frazil.random
 std::vector<FunctionRow> NnFunctions();        // nn_module.cc
 std::vector<FunctionRow> CudaFunctions();      // cuda_module.cc: frazil._frazil.cuda

@@ -43,12 +43,6 @@ std::string PathOf(PyObject* module, const Submodule& sub) {
   return StrCat(name ? name : "", ".", sub.name);
 }
 
-bool AddSubmodule(PyObject* module, const Submodule& sub) {
-  Object made = Object::Steal(PyModule_New(PathOf(module, sub).c_str()));
-  return made && AddFunctions(made.get(), sub.home, sub.functions()) &&
-         PyModule_AddObjectRef(module, sub.name, made.get()) == 0;
-}
-
 // For `from frazil._frazil.nn import ...`: no file would be found.
 bool ListSubmodules(PyObject* module) {
   for (const Submodule& sub : kSubmodules) {
@@ -71,12 +65,18 @@ bool AddPublicNames(PyObject* module) {
   return names && PyModule_AddObjectRef(module, "__all__", names.get()) == 0;
 }
 
+bool AddSubmodule(PyObject* module, const Submodule& sub) {
+  Object made = Object::Steal(PyModule_New(PathOf(module, sub).c_str()));
+  return made && AddFunctions(made.get(), sub.home, sub.functions()) &&
+         AddPublicNames(made.get()) && PyModule_AddObjectRef(module, sub.name, made.get()) == 0;
+}
+
 bool AddAll(PyObject* module) {
   if (PyModule_AddStringConstant(module, "__version__", FRAZIL_VERSION) < 0 || !AddDTypes(module) ||
       !AddTensorType(module))
     return false;
-  for (const auto& rows :
-       {OpFunctions(), MovementFunctions(), OrderFunctions(), CreationFunctions()}) {
+  for (const auto& rows : {OpFunctions(), CompositeFunctions("frazil"), MovementFunctions(),
+                           OrderFunctions(), CreationFunctions()}) {
     if (!AddFunctions(module, "frazil", rows)) return false;
   }
   return AddPublicNames(module) && PyModule_AddObjectRef(module, "NpuFault", NpuFaultType()) == 0 &&

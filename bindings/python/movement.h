@@ -9,7 +9,6 @@ namespace frazil::python {
 
 #define FZ_FAST(name) \
   PyObject* name(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames)
-FZ_FAST(ClipFunction);
 FZ_FAST(MoveAstype);
 FZ_FAST(MoveBroadcastTo);
 FZ_FAST(MoveExpandDims);

@@ -1,12 +1,8 @@
-// Module functions of the op table's elementwise and reduction rows and of the composites that look
-// like them.
+// Module functions of the op table's elementwise and reduction rows.
 #include "bindings/python/convert.h"
 #include "bindings/python/functions.h"
-#include "bindings/python/held.h"
 #include "bindings/python/movement.h"
 #include "bindings/python/reduce.h"
-#include "core/by_class.h"
-#include "core/functions/composites.h"
 
 namespace frazil::python {
 namespace {
@@ -43,10 +39,12 @@ PyObject* BinaryRow(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject
   return Wrap(ops::Binary(op, x.arg(), y.arg()));
 }
 
-PyObject* Where(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+template <OpId op>
+PyObject* TernaryRow(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static_assert(op == OpId::k_where);
   const ErrorName error_name("where");
   if (nargs == 1 && !kwnames) return MoveNonzero(nullptr, args, 1, nullptr);
-  if (!OnlyPositional(OpId::k_where, nargs, kwnames)) return nullptr;
+  if (!OnlyPositional(op, nargs, kwnames)) return nullptr;
   Operand c, x, y;
   if (!c.Load(args[0], "where", true, args[1]) || !x.Load(args[1], "where", true, args[2]) ||
       !y.Load(args[2], "where", true, args[1])) {
@@ -55,107 +53,22 @@ PyObject* Where(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kw
   return Wrap(ops::where(c.arg(), x.arg(), y.arg()));
 }
 
-// The function of an elementwise row by its arity.
-template <OpId op, int arity>
-constexpr FastFunction RowFunction() {
-  if constexpr (arity == 1) {
-    return UnaryRow<op>;
-  } else if constexpr (arity == 2) {
-    return BinaryRow<op>;
-  } else {
-    static_assert(op == OpId::k_where);
-    return Where;
-  }
-}
-
-std::string RowSignature(std::string_view name, int arity) {
-  return StrCat(name, arity == 1   ? "(x, /)"
-                      : arity == 2 ? "(x1, x2, /)"
-                                   : "(condition, x1, x2, /)");
-}
-
-// Rows whose Python function takes dtype=, because integers are accumulated in a wider one.
-constexpr bool TakesDType(OpId op) { return op == OpId::k_sum || op == OpId::k_prod; }
-
 void AddRows(std::vector<FunctionRow>* rows) {
-#define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp, \
-              may_fail)                                                                      \
-  FZ_BY_CLASS(klass, FZ_ROW_ELEMENTWISE, FZ_ROW_REDUCTION)(name, arity, doc)
-#define FZ_ROW_ELEMENTWISE(name, arity, doc) \
-  rows->push_back({RowSignature(#name, arity), doc, RowFunction<OpId::k_##name, arity>()});
-#define FZ_ROW_REDUCTION(name, arity, doc)                                                         \
-  rows->push_back(TakesDType(OpId::k_##name)                                                       \
+  using namespace traits;
+#define FZ_OP(name, ...)
+#define FZ_UNARY(name, types, result, forward, saves, gradient, traits, cost, doc, ...) \
+  rows->push_back({#name "(x, /)", doc, UnaryRow<OpId::k_##name>});
+#define FZ_BINARY(name, types, result, forward, saves, gradient, traits, cost, doc, ...) \
+  rows->push_back({#name "(x1, x2, /)", doc, BinaryRow<OpId::k_##name>});
+#define FZ_TERNARY(name, types, result, forward, saves, gradient, traits, cost, doc, ...) \
+  rows->push_back({#name "(condition, x1, x2, /)", doc, TernaryRow<OpId::k_##name>});
+#define FZ_REDUCE(name, types, result, forward, saves, gradient, traits, cost, doc, ...)           \
+  rows->push_back((traits)&kWidens                                                                 \
                       ? FunctionRow{#name "(x, /, axis=None, *, dtype=None, keepdims=False)", doc, \
                                     ReductionTo<#name, ops::name>}                                 \
                       : FunctionRow{#name "(x, /, axis=None, *, keepdims=False)", doc,             \
                                     Reduction<#name, ops::name>});
 #include "core/ops.def"
-#undef FZ_OP
-}
-
-// -- Composites of the same forms
-
-template <OpName name, Tensor (*function)(const Tensor&)>
-PyObject* UnaryComposite(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  FZ_ARGS(1, std::string(name.text) + "(x, /)");
-  Tensor own;
-  const Tensor* x = HeldTensor(a[0], name.text, &own);
-  return x ? Wrap(function(*x)) : nullptr;
-}
-
-template <OpName name, Tensor (*function)(const Arg&, const Arg&)>
-PyObject* BinaryComposite(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  FZ_ARGS(2, std::string(name.text) + "(x1, x2, /)");
-  Operand x, y;
-  if (!x.Load(a[0], name.text, true, a[1]) || !y.Load(a[1], name.text, true, a[0])) return nullptr;
-  return Wrap(function(x.arg(), y.arg()));
-}
-
-using SpreadFunction = Tensor (*)(const Tensor& x, const Axes& axes, double correction,
-                                  bool keepdims);
-
-template <OpName name, SpreadFunction function>
-PyObject* Spread(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  FZ_ARGS(5,
-          std::string(name.text) + "(x, /, axis=None, *, correction=0.0, ddof=0, keepdims=False)");
-  Tensor own;
-  const Tensor* x = HeldTensor(a[0], name.text, &own);
-  Axes axes;
-  double correction;
-  bool keepdims;
-  if (!x || !ToAxes(a[1], name.text, &axes) || !ToCorrection(a[2], a[3], name.text, &correction) ||
-      !ToBool(a[4], name.text, "keepdims", false, &keepdims)) {
-    return nullptr;
-  }
-  return Wrap(function(*x, axes, correction, keepdims));
-}
-
-// The doc line of a row of composites.def.
-std::string Doc(CompositeId id) { return std::string(Info(id).doc); }
-
-void AddComposites(std::vector<FunctionRow>* rows) {
-  const std::string reduction = "(x, /, axis=None, *, keepdims=False)";
-  const std::string ddof = " ddof is NumPy's name of correction.";
-  const std::string spread = "(x, /, axis=None, *, correction=0.0, ddof=0, keepdims=False)";
-  rows->insert(rows->end(),
-               {{"mean" + reduction, Doc(CompositeId::k_mean), Reduction<"mean", ops::mean>},
-                {"logsumexp" + reduction, Doc(CompositeId::k_logsumexp),
-                 Reduction<"logsumexp", ops::logsumexp>},
-                {"var" + spread, Doc(CompositeId::k_var) + ddof, Spread<"var", ops::var>},
-                {"std" + spread, Doc(CompositeId::k_std) + ddof, Spread<"std", ops::std>},
-                {"square(x, /)", Doc(CompositeId::k_square), UnaryComposite<"square", ops::square>},
-                {"reciprocal(x, /)", Doc(CompositeId::k_reciprocal),
-                 UnaryComposite<"reciprocal", ops::reciprocal>},
-                {"rsqrt(x, /)", Doc(CompositeId::k_rsqrt), UnaryComposite<"rsqrt", ops::rsqrt>},
-                {"clip(x, /, min=None, max=None)", Doc(CompositeId::k_clip), ClipFunction},
-                {"logical_and(x1, x2, /)", "True where both are true (not zero).",
-                 BinaryComposite<"logical_and", ops::logical_and>},
-                {"logical_or(x1, x2, /)", "True where either is true (not zero).",
-                 BinaryComposite<"logical_or", ops::logical_or>},
-                {"logical_xor(x1, x2, /)", "True where exactly one is true (not zero).",
-                 BinaryComposite<"logical_xor", ops::logical_xor>},
-                {"logical_not(x, /)", "True where x is false (zero).",
-                 UnaryComposite<"logical_not", ops::logical_not>}});
 }
 
 // NumPy's names of rows: the row's function under another name.
@@ -183,29 +96,9 @@ void AddAliases(std::vector<FunctionRow>* rows) {
 
 }  // namespace
 
-FZ_FAST(ClipFunction) {
-  FZ_ARGS(3, "clip(x, /, min=None, max=None)");
-  Tensor own;
-  const Tensor* x = HeldTensor(a[0], "clip", &own);
-  if (!x) return nullptr;
-  Tensor out = *x;
-  for (int i = 0; i < 2; ++i) {
-    Operand bound;
-    if (!Given(a[1 + i])) continue;
-    if (!bound.Load(a[1 + i], "clip", true, a[0])) return nullptr;
-    if (!bound.tensor()) {
-      out = i == 0 ? ops::clip(out, bound.scalar(), {}) : ops::clip(out, {}, bound.scalar());
-    } else {
-      out = i == 0 ? ops::maximum(out, bound.arg()) : ops::minimum(out, bound.arg());
-    }
-  }
-  return Wrap(std::move(out));
-}
-
 std::vector<FunctionRow> OpFunctions() {
   std::vector<FunctionRow> rows;
   AddRows(&rows);
-  AddComposites(&rows);
   AddAliases(&rows);
   return rows;
 }

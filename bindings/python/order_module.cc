@@ -61,18 +61,6 @@ FZ_FAST(SearchSorted) {
   return Wrap(ops::searchsorted(*x, *values, right));
 }
 
-FZ_FAST(CountNonzero) {
-  FZ_ARGS(3, "count_nonzero(x, /, axis=None, *, keepdims=False)");
-  Tensor own;
-  const Tensor* x = TensorOf(a[0], "count_nonzero", &own);
-  Axes axes;
-  bool keepdims;
-  if (!x || !ToAxes(a[1], "count_nonzero", &axes) ||
-      !ToBool(a[2], "count_nonzero", "keepdims", false, &keepdims))
-    return nullptr;
-  return Wrap(ops::count_nonzero(*x, axes, keepdims));
-}
-
 using Cumulative = Tensor (*)(const Tensor&, int64_t, std::optional<DType>, bool);
 
 // Without an axis: of the only one, or with `flat` of x flattened.
@@ -129,8 +117,6 @@ std::vector<FunctionRow> OrderFunctions() {
        "(\"right\"). `sorter` has the indices that sort x1, where it is not sorted. Reads the "
        "data.",
        SearchSorted},
-      {"count_nonzero(x, /, axis=None, *, keepdims=False)",
-       "How many elements are not zero, over axes.", CountNonzero},
       {"cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False)",
        "Sums of the elements up to each one along an axis; integers are summed in 64 bits.",
        CumulativeStandard<"cumulative_sum", ops::cumulative_sum>},

@@ -5,7 +5,6 @@
 
 #include "bindings/python/errors.h"
 #include "bindings/python/tensor_type.h"
-#include "core/by_class.h"
 #include "core/op.h"
 #include "core/str.h"
 
@@ -34,17 +33,11 @@ const char* NameOf(Place place) {
 // The elementwise rows of the op table as methods, which they are not: x.exp is frazil.exp(x).
 std::vector<Row> ElementwiseRows() {
   std::vector<Row> rows;
-#define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp, \
-              may_fail)                                                                      \
-  FZ_BY_CLASS(klass, FZ_ROW, FZ_ROW_NONE)(name, arity)
-#define FZ_ROW_NONE(name, arity)
-#define FZ_ROW(name, arity) \
-  if (arity < 3)            \
-    rows.push_back({tensor, #name, arity == 1 ? "frazil." #name "(x)" : "frazil." #name "(x, y)"});
+#define FZ_OP(name, ...)
+#define FZ_UNARY(name, ...) rows.push_back({tensor, #name, "frazil." #name "(x)"});
+#define FZ_BINARY(name, ...) rows.push_back({tensor, #name, "frazil." #name "(x, y)"});
+#define FZ_TERNARY(name, ...)
 #include "core/ops.def"
-#undef FZ_OP
-#undef FZ_ROW
-#undef FZ_ROW_NONE
   return rows;
 }
 

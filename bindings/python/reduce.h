@@ -1,5 +1,5 @@
 // The shape of every reduction's Python function and method. Called by ops_module.cc for the
-// table's rows and composites, and by tensor_methods.cc. Methods take NumPy's arguments, so that
+// table's rows, and by tensor_methods.cc. Methods take NumPy's arguments, so that
 // np.sum(t) and the like, which call them, work.
 #pragma once
 

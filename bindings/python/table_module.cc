@@ -8,22 +8,16 @@
 namespace frazil::python {
 namespace {
 
-constexpr const char* kClasses[] = {
-    "elementwise",  "cast",   "reduce",    "view",           "concat",
-    "pad",          "take",   "put",       "positions",      "sort",
-    "scan",         "matmul", "attention", "attention_grad", "conv",
-    "conv_weights", "iota",   "transfer",  "random_bits"};
 constexpr const char* kTypeSets[] = {"any",  "number", "bool_or_number", "float", "int",
                                      "bits", "bool"};
 
 PyObject* Row(const OpInfo& info) {
-  const std::string name(info.name), doc(info.doc);
-  return Py_BuildValue("{sssssisssOsssdsdsisO}", "name", name.c_str(), "class",
-                       kClasses[static_cast<int>(info.klass)], "arity", info.arity, "types",
-                       kTypeSets[static_cast<int>(info.types)], "differentiable",
-                       Differentiable(info) ? Py_True : Py_False, "doc", doc.c_str(), "lo", info.lo,
-                       "hi", info.hi, "ulp", info.ulp, "may_fail",
-                       info.may_fail ? Py_True : Py_False);
+  const std::string name(info.name), klass(Info(info.klass).text), doc(info.doc);
+  return Py_BuildValue("{sssssisssOsssdsdsisO}", "name", name.c_str(), "class", klass.c_str(),
+                       "arity", info.arity, "types", kTypeSets[static_cast<int>(info.types)],
+                       "differentiable", Differentiable(info) ? Py_True : Py_False, "doc",
+                       doc.c_str(), "lo", info.lo, "hi", info.hi, "ulp", info.ulp, "may_fail",
+                       Info(info.klass).fails == Fails::kOnData ? Py_True : Py_False);
 }
 
 FZ_FAST(OpTable) {

@@ -1,14 +1,13 @@
 // The tensor's methods. Most are module functions with the tensor as first argument.
 #include "autograd/grad.h"
 #include "bindings/python/array_interop.h"
+#include "bindings/python/bound.h"
 #include "bindings/python/convert.h"
 #include "bindings/python/dtype_type.h"
 #include "bindings/python/export.h"
 #include "bindings/python/item.h"
 #include "bindings/python/movement.h"
 #include "bindings/python/other_names.h"
-#include "bindings/python/reduce.h"
-#include "core/functions/composites.h"
 
 namespace frazil::python {
 namespace {
@@ -47,7 +46,7 @@ FZ_FAST(Permute) {
   return Wrap(ops::permute_dims(CellOf(a[0]), axes));
 }
 
-template <OpName name, Tensor (*function)(const Tensor&, const Axes&, double, bool)>
+template <OpName name, Tensor (*function)(const Tensor&, const Axes&, ops::Correction, bool)>
 PyObject* SpreadMethod(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   FZ_ARGS(7, std::string(name.text) +
                  "(self, axis=None, dtype=None, out=None, *, correction=0.0, ddof=0, "
@@ -75,7 +74,8 @@ FZ_FAST(RoundMethod) {
 FZ_FAST(ClipMethod) {
   FZ_ARGS(4, "clip(self, min=None, max=None, out=None)");
   PyObject* bounds[] = {a[0], a[1] ? a[1] : Py_None, a[2] ? a[2] : Py_None};
-  return NoOut(a[3], "clip") ? ClipFunction(nullptr, bounds, 3, nullptr) : nullptr;
+  constexpr auto clip = Bound<"clip(x, /, min=None, max=None)", ops::clip>;
+  return NoOut(a[3], "clip") ? clip(nullptr, bounds, 3, nullptr) : nullptr;
 }
 
 PyObject* ItemMethod(PyObject* self, PyObject*) { return Item(CellOf(self), "item"); }

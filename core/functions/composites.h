@@ -1,7 +1,6 @@
-// Functions made of ops: everything that is not a row of the op table. Called by bindings, frazil.h
-// and each other. Invariant: written with core/functions/ops.h only, in one place; listed in
-// composites.def if a trace should match them as one call. Errors travel inside the returned
-// tensor.
+// Functions made of ops: the rows of composites.def, and below those whose form is their own in C++
+// or in Python. Called by bindings, frazil.h and each other. Invariant: written with
+// core/functions/ops.h only, in one place. Errors travel inside the returned tensor.
 #pragma once
 
 #include <string_view>
@@ -13,51 +12,30 @@
 namespace frazil {
 
 enum class CompositeId : uint32_t {
-#define FZ_COMPOSITE(name, module, doc) k_##name,
+#define FZ_COMPOSITE(home, name, ...) k_##name,
+#define FZ_INNER(name, ...) k_##name,
 #include "core/functions/composites.def"
-#undef FZ_COMPOSITE
 };
-struct CompositeInfo {
-  std::string_view name, module, doc;
-};
-const CompositeInfo& Info(CompositeId id);
+std::string_view NameOf(CompositeId id);
 
 namespace ops {
 
-// -- Statistics and elementwise (functions/statistics.cc)
-Tensor mean(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
-Tensor var(const Tensor& x, const Axes& axes = {}, double correction = 0, bool keepdims = false);
-Tensor std(const Tensor& x, const Axes& axes = {}, double correction = 0, bool keepdims = false);
-Tensor logsumexp(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
-Tensor count_nonzero(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
-Tensor square(const Tensor& x);
-Tensor reciprocal(const Tensor& x);
-Tensor rsqrt(const Tensor& x);
-Tensor clip(const Tensor& x, const std::optional<Scalar>& min, const std::optional<Scalar>& max);
+// How much less than the number of elements a variance is divided by.
+struct Correction {
+  Correction(double less) : less(less) {}  // NOLINT
+  double less;
+};
+
+#define FZ_COMPOSITE(home, name, parameters, ...) Tensor name parameters;
+#define FZ_INNER(...)
+#include "core/functions/composites.def"
+
 // The nearest multiple of 10^-decimals, halves to even (NumPy's round).
 Tensor round_to(const Tensor& x, int64_t decimals);
-Tensor logical_and(const Arg& a, const Arg& b);
-Tensor logical_or(const Arg& a, const Arg& b);
-Tensor logical_xor(const Arg& a, const Arg& b);
-Tensor logical_not(const Tensor& x);
 
 // g where x is its extreme y over `axes` (which y and g have, with extent 1), else 0: divided by
 // the number of elements that equal it.
 Tensor share_extreme(const Tensor& g, const Tensor& x, const Tensor& y, const Axes& axes);
-
-// -- nn (functions/nn.cc)
-Tensor relu(const Tensor& x);
-Tensor sigmoid(const Tensor& x);
-Tensor silu(const Tensor& x);
-Tensor softplus(const Tensor& x);
-Tensor gelu(const Tensor& x, bool tanh_approximation = false);
-Tensor softmax(const Tensor& x, int64_t axis = -1);
-Tensor log_softmax(const Tensor& x, int64_t axis = -1);
-Tensor layer_norm(const Tensor& x, const Tensor* weight, const Tensor* bias, double eps = 1e-5);
-Tensor cross_entropy(const Tensor& logits, const Tensor& labels);
-Tensor mse_loss(const Tensor& a, const Tensor& b);
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, bool causal,
-                 std::optional<double> scale);
 
 // -- Shapes (functions/shape.cc)
 Tensor squeeze(const Tensor& x, const Axes& axes);

@@ -1,5 +1,4 @@
 // Promotion and scalars for the elementwise rows of the table.
-#include "core/by_class.h"
 #include "core/check.h"
 #include "core/functions/ops.h"
 
@@ -17,16 +16,8 @@ DType CommonDType(const Arg& a, const Arg& b) {
 
 // The dtype in which a binary op computes.
 DType ComputeDType(OpId op, DType common) {
-  switch (op) {
-    case OpId::k_divide:
-      return QuotientFor(common);
-    case OpId::k_pow:
-    case OpId::k_floor_divide:
-    case OpId::k_remainder:
-      return IsBool(common) ? DType::kI8 : common;
-    default:
-      return common;
-  }
+  if (Info(op).types == TypeSet::kFloat) return QuotientFor(common);
+  return IsBool(common) && Has(op, traits::kBoolsCount) ? DType::kI8 : common;
 }
 
 Tensor ArgAs(OpId op, const Arg& a, DType dtype) {
@@ -79,20 +70,12 @@ Tensor Unary(OpId op, const Tensor& a) {
   if (!a.ok()) return a;
   const OpInfo& info = Info(op);
   if (info.types == TypeSet::kFloat && !IsFloat(a.dtype())) {
-    switch (op) {
-      case OpId::k_floor:
-      case OpId::k_ceil:
-      case OpId::k_trunc:
-      case OpId::k_round:
-        return a.Detach();
-      case OpId::k_isnan:
-      case OpId::k_isinf:
-        return full(a.dims(), Scalar::Bool(false), DType::kBool, a.device());
-      case OpId::k_isfinite:
-        return full(a.dims(), Scalar::Bool(true), DType::kBool, a.device());
-      default:
-        return Unary(op, astype(a, FloatFor(a.dtype())));
+    if (info.traits & traits::kIntsStay) return a.Detach();
+    if (info.traits & (traits::kIntsFalse | traits::kIntsTrue)) {
+      const Scalar answer = Scalar::Bool(info.traits & traits::kIntsTrue);
+      return full(a.dims(), answer, DType::kBool, a.device());
     }
+    return Unary(op, astype(a, FloatFor(a.dtype())));
   }
   return Apply(op, {&a});
 }
@@ -153,18 +136,12 @@ Tensor astype(const Tensor& x, DType dtype) {
 }
 
 // Out of line: expressions of tensors stay short in the code of composites and gradient rules.
-#define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp, \
-              may_fail)                                                                      \
-  FZ_BY_CLASS(klass, FZ_DEFINE_ELEMENTWISE, FZ_DEFINE_REDUCTION)(name, arity, doc)
-#define FZ_DEFINE_ELEMENTWISE(name, arity, doc) FZ_DEFINE_ARITY_##arity(name)
-#define FZ_DEFINE_ARITY_1(name) \
+#define FZ_OP(name, ...)
+#define FZ_UNARY(name, ...) \
   Tensor name(const Tensor& a) { return Unary(OpId::k_##name, a); }
-#define FZ_DEFINE_ARITY_2(name) \
+#define FZ_BINARY(name, ...) \
   Tensor name(const Arg& a, const Arg& b) { return Binary(OpId::k_##name, a, b); }
-#define FZ_DEFINE_ARITY_3(name)
-#define FZ_DEFINE_REDUCTION(name, arity, doc)
 #include "core/ops.def"
-#undef FZ_OP
 
 Tensor operator+(const Tensor& a, const Arg& b) { return add(a, b); }
 Tensor operator-(const Tensor& a, const Arg& b) { return subtract(a, b); }

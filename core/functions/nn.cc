@@ -65,7 +65,17 @@ Tensor softplus(const Tensor& x) {
                      [](const Tensor& f) { return maximum(f, 0.0) + log1p(exp(-abs(f))); });
 }
 
-Tensor gelu(const Tensor& x, bool tanh_approximation) {
+Tensor log_sigmoid(const Tensor& x) {
+  return Elementwise(CompositeId::k_log_sigmoid, x,
+                     [](const Tensor& f) { return minimum(f, 0.0) - log1p(exp(-abs(f))); });
+}
+
+Tensor gelu(const Tensor& x, std::string_view approximate) {
+  const bool tanh_approximation = approximate == "tanh";
+  if (!tanh_approximation && approximate != "none") {
+    return ValueError("[gelu] approximate must be \"none\" or \"tanh\", got \"",
+                      std::string(approximate), "\".");
+  }
   const Tensor f = AsFloat(x);
   if (!f.ok()) return f;
   const int64_t attr = tanh_approximation;

@@ -9,7 +9,6 @@
 
 #include "absl/types/span.h"
 #include "core/apply.h"
-#include "core/by_class.h"
 #include "core/promote.h"
 
 #pragma GCC visibility push(default)
@@ -54,17 +53,12 @@ Tensor Binary(OpId op, const Arg& a, const Arg& b);
 // Binary of a tensor and a number, the first or the second operand, by TryApplyNumber. Null: Binary
 // has to be called.
 Value* TryNumber(OpId op, const Tensor& a, double number, bool first);
-#define FZ_OP(name, klass, arity, types, result, forward, saves, gradient, doc, lo, hi, ulp, \
-              may_fail)                                                                      \
-  FZ_BY_CLASS(klass, FZ_DECLARE_ELEMENTWISE, FZ_DECLARE_REDUCTION)(name, arity, doc)
-#define FZ_DECLARE_ELEMENTWISE(name, arity, doc) FZ_DECLARE_ARITY_##arity(name)
-#define FZ_DECLARE_ARITY_1(name) Tensor name(const Tensor& a);
-#define FZ_DECLARE_ARITY_2(name) Tensor name(const Arg& a, const Arg& b);
-#define FZ_DECLARE_ARITY_3(name)
-#define FZ_DECLARE_REDUCTION(name, arity, doc) \
+#define FZ_OP(name, ...)
+#define FZ_UNARY(name, ...) Tensor name(const Tensor& a);
+#define FZ_BINARY(name, ...) Tensor name(const Arg& a, const Arg& b);
+#define FZ_REDUCE(name, ...) \
   Tensor name(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 #include "core/ops.def"
-#undef FZ_OP
 
 Tensor where(const Arg& condition, const Arg& a, const Arg& b);
 Tensor astype(const Tensor& x, DType dtype);

@@ -6,13 +6,13 @@
 
 namespace frazil {
 
-const CompositeInfo& Info(CompositeId id) {
-  static constexpr CompositeInfo kRows[] = {
-#define FZ_COMPOSITE(name, module, doc) {#name, module, doc},
+std::string_view NameOf(CompositeId id) {
+  static constexpr std::string_view kNames[] = {
+#define FZ_COMPOSITE(home, name, ...) #name,
+#define FZ_INNER(name, ...) #name,
 #include "core/functions/composites.def"
-#undef FZ_COMPOSITE
   };
-  return kRows[static_cast<int>(id)];
+  return kNames[static_cast<int>(id)];
 }
 
 namespace ops {
@@ -29,9 +29,9 @@ double CountOf(const Tensor& x, const Axes& axes) {
   return n;
 }
 
-Tensor VarBody(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
+Tensor VarBody(const Tensor& x, const Axes& axes, Correction correction, bool keepdims) {
   const Tensor centred = x - mean(x, axes, true);
-  const double n = CountOf(x, axes) - correction;
+  const double n = CountOf(x, axes) - correction.less;
   return sum(centred * centred, axes, keepdims) / (n > 0 ? n : NAN);
 }
 
@@ -60,7 +60,7 @@ Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
               [&] { return sum(f, axes, keepdims) / CountOf(f, axes); });
 }
 
-Tensor var(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
+Tensor var(const Tensor& x, const Axes& axes, Correction correction, bool keepdims) {
   const Tensor f = AsFloat(x);
   if (!f.ok()) return f;
   if (IsHalf(f.dtype())) {
@@ -68,11 +68,11 @@ Tensor var(const Tensor& x, const Axes& axes, double correction, bool keepdims) 
   }
   // The correction joins the element count, which is a constant of the expansion: it is an
   // attribute.
-  return Over(axes, CompositeId::k_var, f, {keepdims, std::bit_cast<int64_t>(correction)},
+  return Over(axes, CompositeId::k_var, f, {keepdims, std::bit_cast<int64_t>(correction.less)},
               [&] { return VarBody(f, axes, correction, keepdims); });
 }
 
-Tensor std(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
+Tensor std(const Tensor& x, const Axes& axes, Correction correction, bool keepdims) {
   return sqrt(var(x, axes, correction, keepdims));
 }
 
@@ -100,15 +100,17 @@ Tensor square(const Tensor& x) { return multiply(x, x); }
 Tensor reciprocal(const Tensor& x) { return divide(1.0, x); }
 Tensor rsqrt(const Tensor& x) { return divide(1.0, sqrt(x)); }
 
-Tensor clip(const Tensor& x, const std::optional<Scalar>& lo, const std::optional<Scalar>& hi) {
+Tensor clip(const Tensor& x, const std::optional<Arg>& lo, const std::optional<Arg>& hi) {
   // A bound that every element keeps, because the dtype ends before it, is none.
   const bool ints = x.ok() && IsInt(x.dtype());
-  const auto apart = [&](const Scalar& s) {
-    return ints && s.kind == Scalar::Kind::kInt && !Fits(s, x.dtype());
+  const auto keeps = [&](const Arg& bound, bool below) {
+    const Scalar& s = bound.scalar();
+    return ints && !bound.tensor() && s.kind == Scalar::Kind::kInt && !Fits(s, x.dtype()) &&
+           s.negative() == below;
   };
   Tensor out = x;
-  if (lo.has_value() && !(apart(*lo) && lo->negative())) out = maximum(out, *lo);
-  if (hi.has_value() && !(apart(*hi) && !hi->negative())) out = minimum(out, *hi);
+  if (lo.has_value() && !keeps(*lo, true)) out = maximum(out, *lo);
+  if (hi.has_value() && !keeps(*hi, false)) out = minimum(out, *hi);
   return out;
 }
 

@@ -54,7 +54,7 @@ std::unique_ptr<MetCall>& MetSlot(uint64_t hash) {
 bool Plannable(const tracer::Expansion& expansion) {
   return expansion.ops.size() > 1 &&
          std::none_of(expansion.ops.begin(), expansion.ops.end(),
-                      [](const tracer::ExpandedOp& op) { return Info(op.op).may_fail; });
+                      [](const tracer::ExpandedOp& op) { return MayFail(op.op); });
 }
 
 tracer::CallRecord RecordOf(const CompositeCall& call, const CallView& view,

@@ -22,8 +22,7 @@ constexpr double kWorthwhile = 0.02;  // of the time of the kernels that change
 bool MayCopy(const Node& node) {
   if (node.input || node.view || node.loop >= 0 || node.role != Role::kOp) return false;
   if (!(node.device == Device())) return false;
-  const OpClass klass = Info(node.op).klass;
-  return klass == OpClass::kElementwise || klass == OpClass::kCast || klass == OpClass::kIota;
+  return IsPointwise(node.op) || node.op == OpId::k_iota;
 }
 
 // Groups in which a node may be in several: at home, and as a copy elsewhere.

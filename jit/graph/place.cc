@@ -26,7 +26,7 @@ class Placer {
         new_.nodes.push_back(FillOf(node));
         continue;
       }
-      if (!CpuAddresses(node.device) && RunsOnCpu(node.op)) {
+      if (!CpuAddresses(node.device) && BackendOf(node.device).Where(node.op) == Runs::kOnCpu) {
         FZ_ASSIGN_OR_RETURN(const int32_t id, OnCpu(node));
         now_.push_back(id);
         continue;
@@ -54,11 +54,6 @@ class Placer {
     fill.attrs = {};
     fill.operands = {now_[node.operands[0]]};
     return fill;
-  }
-
-  // What GPUs have no kernel of.
-  static bool RunsOnCpu(OpId op) {
-    return IsLibrary(op) && op != OpId::k_matmul && op != OpId::k_put && op != OpId::k_to_device;
   }
 
   // The op on the CPU, between transfers, which are counted.

@@ -16,10 +16,7 @@ bool Computes(const Node& node) { return !node.input && !node.view; }
 
 // Elementwise work on the CPU that can be part of any kernel.
 bool IsCheap(const Node& node) {
-  if (!Computes(node) || node.loop >= 0 || !(node.device == Device()) || StandsAlone(node))
-    return false;
-  const OpClass klass = Info(node.op).klass;
-  return klass == OpClass::kElementwise || klass == OpClass::kCast;
+  return Computes(node) && node.loop < 0 && node.device == Device() && IsPointwise(node.op);
 }
 
 // A flow network; Dinic's algorithm.

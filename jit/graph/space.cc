@@ -32,7 +32,7 @@ constexpr int64_t kNarrow = 4;  // an innermost axis that leaves most lanes of i
 constexpr int kMaxLoops = 8;
 constexpr int64_t kMaxLongRow = 64 * kir::kChunk;  // what a block's partial results are made for
 
-bool IsArg(OpId op) { return op == OpId::k_argmax || op == OpId::k_argmin; }
+bool IsArg(OpId op) { return Has(op, traits::kIndex); }
 
 int CostOf(const Node& node) { return cost::Instructions(node.op, node.dtype); }
 
@@ -710,23 +710,6 @@ int64_t PointersFor(const Space& space, const std::vector<int64_t>& strides) {
   return IsNear(space, strides) ? 1 : n;
 }
 
-bool IsLibrary(OpId op) {
-  switch (Info(op).klass) {
-    case OpClass::kMatmul:
-    case OpClass::kPut:
-    case OpClass::kTransfer:
-    case OpClass::kAttention:
-    case OpClass::kAttentionGrad:
-    case OpClass::kConv:
-    case OpClass::kConvWeights:
-    case OpClass::kPositions:
-    case OpClass::kSort:
-    case OpClass::kScan:
-      return true;
-    default:
-      return false;
-  }
-}
 bool TakesRows(const Graph& graph, const Node& node) {
   constexpr int64_t kBytes = 128;  // of a run, from which on copying it is faster than gathering
   if (node.op != OpId::k_take || !(node.device == Device())) return false;
@@ -737,8 +720,8 @@ bool TakesRows(const Graph& graph, const Node& node) {
 }
 
 bool StandsAlone(const Node& node) {
-  return node.op == OpId::k_concat || node.op == OpId::k_random_bits ||
-         (node.op == OpId::k_pad && !BackendOf(node.device).kernels().pads);
+  return ClassOf(node.op).work == Work::kAlone ||
+         BackendOf(node.device).Where(node.op) == Runs::kThereAlone;
 }
 
 }  // namespace frazil::jit

@@ -119,9 +119,6 @@ bool IsOneRun(const std::vector<int64_t>& extents, const std::vector<int64_t>& s
 bool IsNear(const Space& space, const std::vector<int64_t>& strides);
 int64_t PointersFor(const Space& space, const std::vector<int64_t>& strides);
 
-// Library calls: never in a kernel. Concatenations and random words make kernels of their own, and
-// so does padding where there are no predicates (on the NPU).
-bool IsLibrary(OpId op);
 // Whether a node copies runs of memory from places that indices say, as an embedding does: by
 // itself it is a call of a library.
 bool TakesRows(const Graph& graph, const Node& node);

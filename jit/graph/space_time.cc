@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kParkedSlots = 2;  // to leave in an output what a later pass needs, and load it
 
-bool IsArg(OpId op) { return op == OpId::k_argmax || op == OpId::k_argmin; }
+bool IsArg(OpId op) { return Has(op, traits::kIndex); }
 
 class Estimator {
  public:

@@ -11,27 +11,10 @@ namespace {
 using kir::V;
 
 bool Has(V v) { return v.id != kir::kNone; }
-bool IsArg(OpId op) { return op == OpId::k_argmax || op == OpId::k_argmin; }
+bool IsArg(OpId op) { return Has(op, traits::kIndex); }
 bool IsReduce(OpId op) { return Info(op).klass == OpClass::kReduce; }
-
-// Ops whose result is a value of `dtype` whenever their operands are: nothing to round.
 bool IsExact(OpId op, DType dtype) {
-  switch (op) {
-    case OpId::k_where:
-    case OpId::k_maximum:
-    case OpId::k_minimum:
-      return true;
-    case OpId::k_negative:
-    case OpId::k_abs:
-    case OpId::k_sign:
-    case OpId::k_floor:
-    case OpId::k_ceil:
-    case OpId::k_trunc:
-    case OpId::k_round:
-      return IsFloat(dtype);
-    default:
-      return false;
-  }
+  return Has(op, traits::kExact | (IsFloat(dtype) ? traits::kExactFloats : traits::kPlain));
 }
 
 V Widen(V v) { return v.builder->Cast(ComputeType(v.type), v); }
@@ -403,7 +386,7 @@ Pair BodyWriter::ComputeElementwise(int32_t id) {
   V v[3];
   for (int k = 0; k < int(n.operands.size()); ++k) {
     v[k] = Operand(id, k);
-    const bool logical = Info(n.op).types == TypeSet::kBits || n.op == OpId::k_where;
+    const bool logical = Info(n.op).types == TypeSet::kBits || Has(n.op, traits::kSelects);
     if (IsBool(v[k].type) && !logical) v[k] = b_.Cast(DType::kI32, v[k]);
   }
   const V result = Forward(n.op, v[0], v[1], v[2]);

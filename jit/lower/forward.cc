@@ -120,7 +120,6 @@ V Forward(OpId op, V a, V b, V c) {
   case OpId::k_##name:                                         \
     return Expression(forward);
 #include "core/ops.def"
-#undef FZ_OP
   }
   return {};
 }
@@ -133,7 +132,6 @@ kir::ReduceKind ReduceKindOf(OpId op) {
   case OpId::k_##name:                                         \
     return Kind([&] { return forward; });
 #include "core/ops.def"
-#undef FZ_OP
   }
   return kSum;
 }

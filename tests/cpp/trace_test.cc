@@ -33,6 +33,17 @@ TEST(Cpp, OpsAndErrors) {
   }
 }
 
+TEST(Cpp, CompositesTakeNumbersAndDefaults) {
+  const auto a = fz::tensor<float>({3, -8, 0}, {3}), b = fz::tensor<float>({4, 6, NAN}, {3});
+  EXPECT_EQ(fz::to_vector<float>(fz::hypot(a, fz::nan_to_num(b))), (Floats{5, 10, 0}));
+  EXPECT_EQ(fz::to_vector<float>(fz::clip(a, -1.0, fz::full({}, fz::Scalar::Int(2)))),
+            (Floats{2, -1, 0}));
+  EXPECT_EQ(fz::to_vector<float>(fz::copysign(a, -1)), (Floats{-3, -8, -0.0f}));
+  EXPECT_EQ(fz::item(fz::all(fz::isclose(b, b, 0, 0, true))), 1);
+  EXPECT_EQ(fz::item(fz::std(fz::tensor<float>({1, 3}, {2}))), 1);
+  EXPECT_EQ(fz::item(fz::gelu(fz::zeros({1}), "tanh")), 0);
+}
+
 TEST(Cpp, TextbookGradient) {
   const auto x = fz::tensor<float>({.8f, .6f, .2f, 1.8f, 1.3f, 1.1f}, {2, 3});
   const auto y = fz::tensor<float>({.11f, 3.3f, 1.1f, 1.1f, .2f, 1.4f, 1.1f, 2.2f, .3f}, {3, 3});

@@ -5,6 +5,7 @@ float type and lie away from kinks and ties. Used by the tests of this folder; a
 without a case fails them.
 """
 
+import inspect
 import re
 import zlib
 from collections.abc import Callable
@@ -17,14 +18,12 @@ import frazil as fz
 from frazil import nn
 
 COMPOSITES = Path(__file__).parents[2] / "core" / "functions" / "composites.def"
-# Composites whose results are integers or states: random numbers, and steps that write to cells.
 WITHOUT_GRADIENT = {
     "random_uniform",
     "random_normal",
     "random_integers",
     "sgd_step",
     "adam_step",
-    "count_nonzero",
     "positions_of",
 }
 
@@ -37,8 +36,26 @@ class Case:
     inputs: list
 
 
-def composite_names():
-    return re.findall(r"^FZ_COMPOSITE\((\w+),", COMPOSITES.read_text(), re.MULTILINE)
+def composites():
+    """{name: function} of the rows of composites.def."""
+    rows = re.findall(r"^FZ_COMPOSITE\((\w+), (\w+),", COMPOSITES.read_text(), re.MULTILINE)
+    return {name: getattr(nn if home == "nn" else fz, name) for home, name in rows}
+
+
+def inner_composites():
+    """Those without a public form, but for random numbers and steps that write to cells."""
+    names = set(re.findall(r"^FZ_INNER\((\w+),", COMPOSITES.read_text(), re.MULTILINE))
+    return names - WITHOUT_GRADIENT
+
+
+def needed(function):
+    """How many arrays a call needs."""
+    parameters = inspect.signature(function).parameters.values()
+    return sum(p.default is p.empty for p in parameters)
+
+
+def gives_floats(function):
+    return function(*[fz.ones((2, 3))] * needed(function)).dtype.kind == "real floating"
 
 
 def distinct(name, shapes, lo=-2.7, hi=2.9):
@@ -82,6 +99,9 @@ DOMAINS = {  # where the table's domain is too wide for differences, or a kink i
     "divide": (0.6, 2.9),
     "remainder": (0.55, 2.9),
     "floor_divide": (0.55, 2.9),
+    "reciprocal": (0.4, 2.9),
+    "rsqrt": (0.4, 2.9),
+    "square": (0.4, 2.9),
 }
 
 
@@ -344,17 +364,26 @@ def op_cases(table):
             yield from CLASSES.get(row["class"], movement)(row)
 
 
+def over_layouts(name, function):
+    for layout, (shapes, view) in LAYOUTS.items():
+        call = lambda *t, view=view: function(*(view(x) for x in t))  # noqa: E731
+        lo, hi = DOMAINS.get(name, (-2.7, 2.9))
+        yield one(name, layout, call, *shapes[: needed(function)], lo=lo, hi=hi)
+
+
 def composite_cases():
+    """A row without cases of its own is called with arrays alone, of all layouts."""
+    own = [*own_cases()]
+    rows = {case.row for case in own}
+    for name, function in composites().items():
+        if name not in rows and gives_floats(function):
+            own += over_layouts(name, function)
+    return own
+
+
+def own_cases():
     labels = fz.asarray([2, 0])
-    for name in ("square", "reciprocal", "rsqrt"):
-        f = getattr(fz, name)
-        for layout, (shapes, view) in LAYOUTS.items():
-            call = lambda x, f=f, view=view: f(view(x))  # noqa: E731
-            yield one(name, layout, call, shapes[0], lo=0.4)
-    for name in ("relu", "sigmoid", "silu", "softplus", "gelu"):
-        f = getattr(nn, name)
-        for layout, (shapes, view) in LAYOUTS.items():
-            yield one(name, layout, lambda x, f=f, view=view: f(view(x)), shapes[0])
+    yield from over_layouts("gelu", nn.gelu)
     yield one("gelu", "tanh", lambda x: nn.gelu(x, approximate="tanh"), (2, 3))
     for name in ("mean", "logsumexp", "var", "std"):
         f = getattr(fz, name)
@@ -379,7 +408,6 @@ def composite_cases():
     yield one("layer_norm", "plain", lambda x: nn.layer_norm(x), (2, 3))
     yield one("layer_norm", "affine", lambda x, w, b: nn.layer_norm(x, w, b), (2, 3), (3,), (3,))
     yield one("cross_entropy", "rows", lambda x: nn.cross_entropy(x, labels), (2, 3))
-    yield one("mse_loss", "plain", nn.mse_loss, (2, 3), (2, 3))
     yield one("attention", "plain", nn.attention, (2, 2), (3, 2), (3, 2))
     yield one(
         "attention",

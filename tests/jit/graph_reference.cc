@@ -117,44 +117,6 @@ F FloatOp(OpId op, F a, F b) {
       return std::fabs(a);
     case OpId::k_sign:
       return a > 0 ? F(1) : a < 0 ? F(-1) : a == 0 ? F(0) : a;
-    case OpId::k_exp:
-      return std::exp(a);
-    case OpId::k_expm1:
-      return std::expm1(a);
-    case OpId::k_log:
-      return std::log(a);
-    case OpId::k_log1p:
-      return std::log1p(a);
-    case OpId::k_sin:
-      return std::sin(a);
-    case OpId::k_cos:
-      return std::cos(a);
-    case OpId::k_tan:
-      return std::tan(a);
-    case OpId::k_atan:
-      return std::atan(a);
-    case OpId::k_tanh:
-      return std::tanh(a);
-    case OpId::k_log2:
-      return std::log2(a);
-    case OpId::k_log10:
-      return std::log10(a);
-    case OpId::k_asin:
-      return std::asin(a);
-    case OpId::k_acos:
-      return std::acos(a);
-    case OpId::k_sinh:
-      return std::sinh(a);
-    case OpId::k_cosh:
-      return std::cosh(a);
-    case OpId::k_asinh:
-      return std::asinh(a);
-    case OpId::k_acosh:
-      return std::acosh(a);
-    case OpId::k_atanh:
-      return std::atanh(a);
-    case OpId::k_erf:
-      return std::erf(a);
     case OpId::k_sqrt:
       return std::sqrt(a);
     case OpId::k_floor:
@@ -179,8 +141,6 @@ F FloatOp(OpId op, F a, F b) {
       return FloorDivFloat(a, b);
     case OpId::k_remainder:
       return FloorModFloat(a, b);
-    case OpId::k_pow:
-      return std::pow(a, b);
     case OpId::k_maximum:
       return Extreme(a, b, true);
     case OpId::k_minimum:
@@ -491,33 +451,7 @@ uint64_t FromDouble(DType dtype, double x) {
   return FromInt(dtype, I(x));
 }
 
-bool IsInexact(OpId op) {
-  switch (op) {
-    case OpId::k_exp:
-    case OpId::k_expm1:
-    case OpId::k_log:
-    case OpId::k_log1p:
-    case OpId::k_sin:
-    case OpId::k_cos:
-    case OpId::k_tan:
-    case OpId::k_atan:
-    case OpId::k_tanh:
-    case OpId::k_log2:
-    case OpId::k_log10:
-    case OpId::k_asin:
-    case OpId::k_acos:
-    case OpId::k_sinh:
-    case OpId::k_cosh:
-    case OpId::k_asinh:
-    case OpId::k_acosh:
-    case OpId::k_atanh:
-    case OpId::k_erf:
-    case OpId::k_pow:
-      return true;
-    default:
-      return false;
-  }
-}
+bool IsInexact(OpId op) { return Info(op).klass == OpClass::kElementwise && Info(op).ulp > 0; }
 
 std::vector<Elements> Reference(const Graph& graph, const std::vector<Elements>& inputs) {
   std::vector<Elements> values = inputs;

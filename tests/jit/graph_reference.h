@@ -10,7 +10,8 @@ namespace frazil::jit {
 // Outputs of the whole graph.
 std::vector<Elements> Reference(const Graph& graph, const std::vector<Elements>& inputs);
 
-// True if the op is a mathematical function whose last bits only the kernels define.
+// True if the op is a mathematical function whose last bits only the kernels define: the reference
+// does not know it on floats, tests/conformance says how near it is.
 bool IsInexact(OpId op);
 
 double ToDouble(DType dtype, uint64_t bits);

@@ -177,34 +177,6 @@ TEST_F(LowerTest, EveryElementwiseOpMeansWhatItsReferenceSays) {
   }
 }
 
-TEST_F(LowerTest, FunctionsAreNearTheReference) {
-  Rng rng(2);
-  for (int i = 0; i < kNumOps; ++i) {
-    const OpId op = OpId(i);
-    if (!IsInexact(op)) continue;
-    for (DType t : {DType::kF16, DType::kBF16, DType::kF32, DType::kF64}) {
-      Builder b;
-      std::vector<int32_t> operands(Info(op).arity);
-      for (int32_t& x : operands) x = b.In(t, {200});
-      b.graph.outputs = {b.Op(op, operands)};
-      const auto inputs = RandomInputs(b.graph, rng);
-      const auto got = Run(b.graph, inputs, true, interpreter_.get()),
-                 want = Reference(b.graph, inputs);
-      const double tolerance = t == DType::kF64   ? 1e-15
-                               : t == DType::kF32 ? 1e-6
-                               : t == DType::kF16 ? 2e-3
-                                                  : 2e-2;
-      for (size_t e = 0; e < got[0].bits.size(); ++e) {
-        const double x = ToDouble(t, got[0].bits[e]), y = ToDouble(t, want[0].bits[e]);
-        if (std::isnan(x) && std::isnan(y)) continue;
-        if (x == y) continue;
-        ASSERT_LE(std::fabs(x - y), tolerance * std::max(std::fabs(y), 1e-5))
-            << Info(op).name << " " << ShortName(t);
-      }
-    }
-  }
-}
-
 TEST_F(LowerTest, CastsBetweenAllTypes) {
   Rng rng(3);
   for (DType from : Dtypes()) {

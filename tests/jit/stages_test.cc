@@ -68,6 +68,7 @@ class NamedGpus final : public Backend {
   std::string_view name() const override { return "cuda"; }
   int most() const override { return 64; }
   Kernels kernels() const override { return {.long_rows = true}; }
+  Runs Where(OpId op) const override { return ClassOf(op).gpu; }
 };
 
 struct Stage {

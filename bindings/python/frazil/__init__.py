@@ -24,7 +24,7 @@ from frazil import _names  # isort: skip
 from frazil._array_api import *  # noqa: F403
 from frazil._device import device as device
 from frazil._dtypes import *  # noqa: F403
-from frazil._elementwise import *  # noqa: F403
+from frazil._equality import *  # noqa: F403
 from frazil._frazil import *  # noqa: F403
 from frazil._frazil import NpuFault as NpuFault
 from frazil._frazil import __version__ as __version__

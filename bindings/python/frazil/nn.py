@@ -1,9 +1,9 @@
 """Layers: modules that hold parameters, and the functions they call.
 
 Here: `Module`, the base; `Parameter`, a tensor that modules train; the layers `Linear`,
-`Embedding`, `LayerNorm`, `Dropout`, `Sequential`, `ReLU`, `Tanh`, `Sigmoid`, `GELU`; the
-activations `relu`, `tanh`, `sigmoid`, `silu`, `softplus`, `gelu`, `softmax`, `log_softmax`;
-`layer_norm`, `attention`, `conv2d`; the losses `cross_entropy`, `mse_loss`.
+`Embedding`, `LayerNorm`, `Dropout`, `Sequential`, `ReLU`, `Tanh`, `Sigmoid`, `GELU`; activations
+such as `relu`, `tanh`, `gelu` and `softmax`; `layer_norm`, `attention`, `conv2d`; the losses
+`cross_entropy`, `mse_loss`. The list at the end of help(frazil.nn) is whole.
 
 >>> import frazil as fz
 >>> model = Sequential(Linear(2, 3), ReLU(), Linear(3, 1))
@@ -24,20 +24,9 @@ from frazil import _frazil as _fz
 from frazil import random as _random
 from frazil._dtypes import isdtype as _isdtype
 from frazil._frazil import Tensor
-from frazil._frazil.nn import (
-    attention,
-    conv2d,
-    cross_entropy,
-    gelu,
-    layer_norm,
-    log_softmax,
-    mse_loss,
-    relu,
-    sigmoid,
-    silu,
-    softmax,
-    softplus,
-)
+from frazil._frazil import nn as _functions
+from frazil._frazil.nn import *  # noqa: F403
+from frazil._frazil.nn import gelu, layer_norm, relu, sigmoid
 from frazil._grad import no_grad
 from frazil._named import flag as _flag
 from frazil._named import integer as _integer
@@ -66,20 +55,9 @@ __all__ = [
     "Sequential",
     "Sigmoid",
     "Tanh",
-    "attention",
-    "conv2d",
-    "cross_entropy",
-    "gelu",
-    "layer_norm",
-    "log_softmax",
-    "mse_loss",
-    "relu",
-    "sigmoid",
-    "silu",
-    "softmax",
-    "softplus",
     "tanh",
 ]
+__all__ += _functions.__all__
 
 _M = TypeVar("_M", bound="Module")
 

@@ -49,7 +49,6 @@ namespace pattern_internal {
 inline constexpr std::string_view kOpNames[] = {
 #define FZ_OP(name, ...) #name,
 #include "core/ops.def"
-#undef FZ_OP
 };
 
 constexpr OpId OpNamed(std::string_view name) {

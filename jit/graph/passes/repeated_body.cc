@@ -134,8 +134,7 @@ int64_t BodyFinder::CostOf(const RepeatedBody& loop) const {
   }
   int32_t begin = loop.run.first;
   while (graph_.nodes[begin].view && begin < loop.run.first + loop.run.length) ++begin;
-  const OpClass klass = Info(graph_.nodes[begin].op).klass;
-  return 2 * bytes + (klass == OpClass::kElementwise || klass == OpClass::kCast);
+  return 2 * bytes + IsPointwise(graph_.nodes[begin].op);
 }
 
 // The sources of a body, if each operand has one.

@@ -7,23 +7,6 @@
 namespace frazil::jit {
 namespace {
 
-constexpr bool Commutes(OpId op) {
-  switch (op) {
-    case OpId::k_add:
-    case OpId::k_multiply:
-    case OpId::k_maximum:
-    case OpId::k_minimum:
-    case OpId::k_equal:
-    case OpId::k_not_equal:
-    case OpId::k_bitwise_and:
-    case OpId::k_bitwise_or:
-    case OpId::k_bitwise_xor:
-      return true;
-    default:
-      return false;
-  }
-}
-
 constexpr Rewrite Row(Exactness exactness, Of of, std::string_view left, std::string_view right,
                       std::string_view choices, Condition when) {
   Rewrite row{exactness, of, left, right, choices, PatternOf(left), PatternOf(right), {}, when, 0};
@@ -79,7 +62,7 @@ class Matcher {
     const Node& node = match_.graph->nodes[id];
     if (node.input || node.role != Role::kOp || !Takes(term, node.op)) return -1;
     const bool swap = swapped_ >> t & 1;
-    if (swap && !Commutes(node.op)) return -1;
+    if (swap && !Has(node.op, traits::kCommutes)) return -1;
     match_.at[t] = id;
     int next = t + 1;
     for (int i = 0; i < term.arity && next >= 0; ++i)

@@ -264,8 +264,7 @@ class Roller {
 
 // What one kernel does is another loop's.
 bool IsHeavy(const Node& node) {
-  const OpClass klass = Info(node.op).klass;
-  return klass != OpClass::kElementwise && klass != OpClass::kCast && klass != OpClass::kView;
+  return !IsPointwise(node.op) && Info(node.op).klass != OpClass::kView;
 }
 
 // Whether what an iteration hands over depends on what the one before did, and so on. Independent

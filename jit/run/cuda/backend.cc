@@ -17,6 +17,7 @@ class Cuda final : public DeviceBackend {
   std::string_view name() const override { return "cuda"; }
   int most() const override { return 64; }
   Kernels kernels() const override { return {.long_rows = true}; }
+  Runs Where(OpId op) const override { return ClassOf(op).gpu; }
   Status Check(Device device) const override { return gpu::Device::Get(device.index()).status(); }
 
   StatusOr<StorageRef> Allocate(Device device, size_t bytes) const override {

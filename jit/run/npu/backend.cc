@@ -10,7 +10,7 @@ namespace {
 class Npu final : public DeviceBackend {
  public:
   std::string_view name() const override { return "npu"; }
-  Kernels kernels() const override { return {.pads = false}; }
+  Runs Where(OpId op) const override { return ClassOf(op).npu; }
 
   bool Computes(DType dtype) const override {
     const bool half_integer = BitsOf(dtype) == 16 && !IsFloat(dtype);
@@ -27,11 +27,7 @@ class Npu final : public DeviceBackend {
       std::unique_ptr<const LibraryCall> cpu) const override {
     const OpId op = graph.nodes[id].op;
     if (op == OpId::k_matmul) return MakeNpuMatmul(graph, id, origin, std::move(cpu));
-    const OpClass klass = Info(op).klass;
-    const bool order =
-        klass == OpClass::kPositions || klass == OpClass::kSort || klass == OpClass::kScan;
-    if (order || op == OpId::k_attend || op == OpId::k_attend_grad)
-      return MakeNpuOnCpu(graph, id, origin, std::move(cpu));
+    if (Where(op) == Runs::kOnCpuCounted) return MakeNpuOnCpu(graph, id, origin, std::move(cpu));
     return cpu;
   }
 

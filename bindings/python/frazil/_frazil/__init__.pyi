@@ -53,6 +53,7 @@ __all__ = [
     "asinh",
     "astype",
     "atan",
+    "atan2",
     "atanh",
     "bfloat16",
     "bitwise_and",
@@ -68,6 +69,7 @@ __all__ = [
     "concat",
     "concatenate",
     "copy",
+    "copysign",
     "cos",
     "cosh",
     "count_nonzero",
@@ -97,11 +99,13 @@ __all__ = [
     "full_like",
     "greater",
     "greater_equal",
+    "hypot",
     "int8",
     "int16",
     "int32",
     "int64",
     "invert",
+    "isclose",
     "isfinite",
     "isinf",
     "isnan",
@@ -113,6 +117,7 @@ __all__ = [
     "log1p",
     "log2",
     "log10",
+    "logaddexp",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -128,6 +133,7 @@ __all__ = [
     "mod",
     "moveaxis",
     "multiply",
+    "nan_to_num",
     "negative",
     "nonzero",
     "not_equal",
@@ -597,6 +603,9 @@ def astype(
 def atan(x: Operand, /) -> Tensor:
     """Inverse tangent in radians, elementwise."""
 
+def atan2(x1: Operand, x2: Operand, /) -> Tensor:
+    """Angle of the point (x2, x1) in radians, elementwise, from -pi to pi; signs as in C."""
+
 def atanh(x: Operand, /) -> Tensor:
     """Inverse hyperbolic tangent, elementwise; NaN beyond -1 and 1."""
 
@@ -635,6 +644,9 @@ def concatenate(arrays: Sequence[Operand], /, axis: SupportsIndex | None = ...) 
 
 def copy(x: Operand, /) -> Tensor:
     """The same elements in new memory."""
+
+def copysign(x1: Operand, x2: Operand, /) -> Tensor:
+    """The size of x1 with the sign of x2, elementwise; also the sign of a NaN counts."""
 
 def cos(x: Operand, /) -> Tensor:
     """Cosine of an angle in radians, elementwise."""
@@ -776,8 +788,22 @@ def greater(x1: Operand, x2: Operand, /) -> Tensor:
 def greater_equal(x1: Operand, x2: Operand, /) -> Tensor:
     """a >= b, elementwise."""
 
+def hypot(x1: Operand, x2: Operand, /) -> Tensor:
+    """sqrt(x1**2 + x2**2), elementwise, without overflow; infinite if either is."""
+
 def invert(x: Operand, /) -> Tensor:
     """The same as bitwise_invert: Bitwise complement, elementwise; logical not for bool."""
+
+def isclose(
+    x1: Operand,
+    x2: Operand,
+    /,
+    rtol: Number = ...,
+    atol: Number = ...,
+    *,
+    equal_nan: builtins.bool = ...,
+) -> Tensor:
+    """True where abs(x1 - x2) <= atol + rtol * abs(x2), or both are the same infinity."""
 
 def isfinite(x: Operand, /) -> Tensor:
     """True where x is neither infinite nor NaN."""
@@ -820,6 +846,9 @@ def log1p(x: Operand, /) -> Tensor:
 
 def log2(x: Operand, /) -> Tensor:
     """Logarithm to base 2, elementwise: exact at powers of 2."""
+
+def logaddexp(x1: Operand, x2: Operand, /) -> Tensor:
+    """log(exp(x1) + exp(x2)), elementwise, without overflow."""
 
 def logical_and(x1: Operand, x2: Operand, /) -> Tensor:
     """True where both are true (not zero)."""
@@ -865,6 +894,11 @@ def moveaxis(x: Operand, /, source: Ints, destination: Ints) -> Tensor:
 
 def multiply(x1: Operand, x2: Operand, /) -> Tensor:
     """Product, elementwise."""
+
+def nan_to_num(
+    x: Operand, /, *, nan: Number = ..., posinf: Number | None = ..., neginf: Number | None = ...
+) -> Tensor:
+    """NaN and infinities replaced by numbers: by 0 and the dtype's largest and smallest."""
 
 def negative(x: Operand, /) -> Tensor:
     """Numerical negative, elementwise; unsigned integers wrap."""

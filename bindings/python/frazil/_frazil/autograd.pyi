@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from frazil._frazil import Tensor
 from frazil._types import Number
 
+__all__ = ["adam_steps", "in_grad_scope", "is_grad_enabled", "set_grad_enabled", "sgd_steps"]
+
 def adam_steps(
     parameters: Sequence[Tensor],
     ms: Sequence[Tensor],

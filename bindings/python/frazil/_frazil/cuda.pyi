@@ -7,6 +7,18 @@ from typing import (
     Any,
 )
 
+__all__ = [
+    "compile_stats",
+    "device_count",
+    "memory_stats",
+    "properties",
+    "reset_peak_memory",
+    "set_memory_limit",
+    "set_wheel_folder",
+    "trim",
+    "versions",
+]
+
 def compile_stats() -> dict[str, Any]:
     """Kernels compiled, found on disk and found in memory, and launches that did not wait."""
 

@@ -10,6 +10,22 @@ from typing import (
 from frazil._frazil import Tensor
 from frazil._types import Ints, Number, Operand
 
+__all__ = [
+    "attention",
+    "conv2d",
+    "cross_entropy",
+    "gelu",
+    "layer_norm",
+    "log_sigmoid",
+    "log_softmax",
+    "mse_loss",
+    "relu",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "softplus",
+]
+
 def attention(
     q: Operand, k: Operand, v: Operand, *, causal: builtins.bool = ..., scale: Number | None = ...
 ) -> Tensor:
@@ -37,6 +53,9 @@ def layer_norm(
     x: Operand, /, weight: Operand | None = ..., bias: Operand | None = ..., *, eps: Number = ...
 ) -> Tensor:
     """Normalises the last axis to mean 0 and variance 1, then weight and bias (Ba et al. 2016)."""
+
+def log_sigmoid(x: Operand, /) -> Tensor:
+    """log(1 / (1 + exp(-x))), elementwise, without overflow."""
 
 def log_softmax(x: Operand, /, axis: SupportsIndex = ...) -> Tensor:
     """Logarithm of softmax along an axis."""

@@ -6,6 +6,8 @@ from typing import (
     Any,
 )
 
+__all__ = ["account", "check", "configure", "instructions", "report", "reset", "settings"]
+
 def account() -> tuple[Any, ...]:
     """What ran on the NPU, what on the CPU, bytes to and from the device."""
 

@@ -8,6 +8,8 @@ from typing import (
 from frazil._frazil import Tensor
 from frazil._types import DTypeLike, Ints
 
+__all__ = ["integers", "normal", "set_default", "state", "uniform"]
+
 def integers(
     state: Tensor,
     low: SupportsIndex,

@@ -12,6 +12,32 @@ from typing import (
 from frazil._frazil import DType, Tensor
 from frazil._types import DTypeLike, Ints
 
+__all__ = [
+    "caches",
+    "causes",
+    "check_switches",
+    "config",
+    "disk",
+    "dtype",
+    "get_num_threads",
+    "kernels_run",
+    "load_tensors",
+    "memory_blocks",
+    "memory_reset_peak",
+    "memory_stats",
+    "memory_trim",
+    "precision",
+    "precisions",
+    "promote",
+    "promote_scalar",
+    "save_tensors",
+    "set_num_threads",
+    "set_process_mode",
+    "set_setting",
+    "set_thread_mode",
+    "synchronize",
+]
+
 def _rebuild(
     dtype: str,
     shape: Ints,

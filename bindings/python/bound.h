@@ -1,0 +1,166 @@
+// Python functions of C++ functions whose parameters say by their types how they are read:
+// Bound<"softmax(x, /, axis=-1)", ops::softmax>. Called for every row of composites.def.
+// Invariants: the text names the parameters in the function's order, and its defaults are what is
+// passed for those that are not given; arrays are held, since another thread may replace the
+// content of a cell between two ops.
+#pragma once
+
+#include <tuple>
+
+#include "bindings/python/held.h"
+#include "bindings/python/reduce.h"
+#include "core/check.h"
+#include "core/functions/composites.h"
+
+namespace frazil::python {
+
+// A parameter of type T: Load reads it from the slots a[i] on, of which it takes kSlots.
+template <typename T>
+struct Parameter;
+
+template <typename T>
+struct ParameterOf {
+  static constexpr int kSlots = 1;
+  const T& get() const { return value; }
+  T value{};
+};
+
+template <>
+struct Parameter<const Tensor*> : ParameterOf<const Tensor*> {
+  bool Load(const Signature& s, PyObject* const* a, int i) {
+    return !Given(a[i]) || (value = HeldTensor(a[i], s.name(), &own));
+  }
+  Tensor own;
+};
+
+template <>
+struct Parameter<const Tensor&> : Parameter<const Tensor*> {
+  bool Load(const Signature& s, PyObject* const* a, int i) {
+    return (value = HeldTensor(a[i], s.name(), &own));
+  }
+  const Tensor& get() const { return *value; }
+};
+
+// A list is an operand beside another one: the first, or for that the second.
+template <>
+struct Parameter<const std::optional<Arg>&> {
+  static constexpr int kSlots = 1;
+  bool Load(const Signature& s, PyObject* const* a, int i) {
+    return !Given(a[i]) || LoadGiven(s, a, i);
+  }
+  bool LoadGiven(const Signature& s, PyObject* const* a, int i) {
+    if (!operand.Load(a[i], s.name(), true, a[i == 0])) return false;
+    if (operand.tensor()) {
+      value.emplace(own = *operand.tensor());
+    } else {
+      value.emplace(operand.scalar());
+    }
+    return true;
+  }
+  const std::optional<Arg>& get() const { return value; }
+
+  Operand operand;
+  Tensor own;
+  std::optional<Arg> value;
+};
+
+template <>
+struct Parameter<const Arg&> : Parameter<const std::optional<Arg>&> {
+  bool Load(const Signature& s, PyObject* const* a, int i) { return LoadGiven(s, a, i); }
+  const Arg& get() const { return *value; }
+};
+
+template <>
+struct Parameter<int64_t> : ParameterOf<int64_t> {
+  bool Load(const Signature& s, PyObject* const* a, int i) {
+    value = static_cast<int64_t>(s.number(i));
+    return !a[i] || ToInt(a[i], s.name(), s.parameter(i), &value);
+  }
+};
+
+template <>
+struct Parameter<bool> : ParameterOf<bool> {
+  bool Load(const Signature& s, PyObject* const* a, int i) {
+    return ToBool(a[i], s.name(), s.parameter(i), s.number(i) != 0, &value);
+  }
+};
+
+template <>
+struct Parameter<double> : ParameterOf<double> {
+  bool Load(const Signature& s, PyObject* const* a, int i) {
+    value = s.number(i);
+    return !a[i] || ToDouble(a[i], s.name(), s.parameter(i), &value);
+  }
+};
+
+template <>
+struct Parameter<std::optional<double>> : ParameterOf<std::optional<double>> {
+  bool Load(const Signature& s, PyObject* const* a, int i) {
+    return !Given(a[i]) || ToDouble(a[i], s.name(), s.parameter(i), &value.emplace());
+  }
+};
+
+// The function says which texts it knows.
+template <>
+struct Parameter<std::string_view> : ParameterOf<std::string_view> {
+  bool Load(const Signature& s, PyObject* const* a, int i) {
+    const char* text = !a[i]                   ? s.text(i).c_str()
+                       : PyUnicode_Check(a[i]) ? PyUnicode_AsUTF8(a[i])
+                                               : "";
+    if (text) value = text;
+    return text;
+  }
+};
+
+template <>
+struct Parameter<const Axes&> : ParameterOf<Axes> {
+  bool Load(const Signature& s, PyObject* const* a, int i) {
+    return ToAxes(a[i], s.name(), &value);
+  }
+};
+
+// correction and ddof.
+template <>
+struct Parameter<ops::Correction> {
+  static constexpr int kSlots = 2;
+  bool Load(const Signature& s, PyObject* const* a, int i) {
+    return ToCorrection(a[i], a[i + 1], s.name(), &value);
+  }
+  ops::Correction get() const { return value; }
+  double value = 0;
+};
+
+template <size_t n>
+struct SignatureText {
+  char text[n];
+  constexpr SignatureText(const char (&s)[n]) {  // NOLINT: written as a literal
+    for (size_t i = 0; i < n; ++i) text[i] = s[i];
+  }
+};
+
+template <SignatureText signature_text, typename... P>
+PyObject* CallBound(Tensor (*function)(P...), PyObject* const* args, Py_ssize_t nargs,
+                    PyObject* kwnames) {
+  constexpr int slots = (Parameter<P>::kSlots + ...);
+  FZ_ARGS(slots + 1, signature_text.text);
+  FZ_CHECK(signature->size() == slots);
+  std::tuple<Parameter<P>...> parameters;
+  return std::apply(
+      [&](auto&... p) -> PyObject* {
+        int next = 0;
+        const auto load = [&](auto& one) {
+          const int i = next;
+          next += one.kSlots;
+          return one.Load(*signature, a, i);
+        };
+        return (load(p) && ...) ? Wrap(function(p.get()...)) : nullptr;
+      },
+      parameters);
+}
+
+template <SignatureText text, auto function>
+PyObject* Bound(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return CallBound<text>(function, args, nargs, kwnames);
+}
+
+}  // namespace frazil::python
