@@ -14,7 +14,7 @@
 namespace frazil {
 
 // Kinds from kCuda on have memory that the CPU cannot address. kOther is nobody's: for a further
-// backend, as in tests/jit/backend_test.cc.
+// backend, as in tests/cpp/backend_test.cc.
 enum class DeviceKind : uint8_t { kCpu, kNpu, kCuda, kOther };
 
 struct Device {

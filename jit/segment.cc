@@ -89,7 +89,8 @@ class JitCompiler final : public tracer::SegmentCompiler {
     // Constants, which follow the slots, are never overwritten.
     for (int i = 0; i < slots; ++i) {
       const auto word = static_cast<size_t>(i / 64);
-      const bool listed = word < overwritable.slots.size() && overwritable.slots[word] >> i % 64 & 1;
+      const bool listed =
+          word < overwritable.slots.size() && overwritable.slots[word] >> i % 64 & 1;
       if (overwritable.all || listed) options.Reuse(i);
     }
     options.lent_by_cell = overwritable.lent_by_cells;

@@ -14,7 +14,7 @@ FOLDERS = {
     "autograd": 1200,
     "tracer": 6200,
     "jit": 33500,
-    "bindings": 13300,
+    "bindings": 14300,
 }
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there

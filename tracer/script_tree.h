@@ -27,7 +27,7 @@ struct Script::Stage {
   LiveMask live;
   std::vector<int32_t> kept;                // registers of the live results, ascending
   std::shared_ptr<const SegmentPlan> plan;  // null: nothing is wanted
-  Overwritable overwritable;               // what the plan may overwrite
+  Overwritable overwritable;                // what the plan may overwrite
   std::vector<int32_t> lent;                // cells whose content is among that
   Source read;
   std::vector<std::pair<uint64_t, Stage*>> next;

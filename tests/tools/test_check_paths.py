@@ -2,6 +2,7 @@
 
 import pytest
 
+HASH = "#"  # this file is looked at, too
 FILES = {
     "core/a.h": "class Trie { void Enter(); };\n",
     "core/a.cc": "",
@@ -20,7 +21,7 @@ FILES = {
         ("core/b.h", "// Trie::Leave lets go of it.", "Trie::Leave"),
         ("README.md", "Look into `core/gone`.", "core/gone"),
         ("README.md", "A test lies in `tests/NAME/`, see tests/*/a_test.cc.", None),
-        ("core/b.py", "# core/gone.h", "core/gone.h"),
+        ("core/b.py", f"x = 1  {HASH} core/gone.h", "core/gone.h"),
         ("core/b.py", 'x = "core/gone.h"', None),
     ],
 )
