@@ -9,6 +9,16 @@ from typing import (
 
 from frazil._frazil import Structure
 
+__all__ = [
+    "children",
+    "flatten",
+    "from_nodes",
+    "is_container",
+    "kind_of",
+    "leaves",
+    "register_pytree_node",
+]
+
 def children(object: Any, /) -> list[tuple[Any, Any]] | None:
     """(name, child) for each child of a container, in order; None for a leaf."""
 
