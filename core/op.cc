@@ -4,7 +4,7 @@ namespace frazil {
 
 namespace {
 
-using namespace traits;
+using namespace traits;  // NOLINT: the words of the table
 
 // The column `cost`.
 constexpr OpCost ByType(OpCost::Code f32, OpCost::Code f64, OpCost::Code narrow,

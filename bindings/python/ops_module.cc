@@ -54,7 +54,7 @@ PyObject* TernaryRow(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObjec
 }
 
 void AddRows(std::vector<FunctionRow>* rows) {
-  using namespace traits;
+  using namespace traits;  // NOLINT: the words of the table
 #define FZ_OP(name, ...)
 #define FZ_UNARY(name, types, result, forward, saves, gradient, traits, cost, doc, ...) \
   rows->push_back({#name "(x, /)", doc, UnaryRow<OpId::k_##name>});
