@@ -3,44 +3,12 @@
 import collections
 import dataclasses
 import sys
-from typing import Any, NamedTuple
 
 import pytest
+from nests import Data, Frozen, Items, Line, Ordered, Pair
 
 import frazil as fz
 from frazil import nn, optim
-
-
-class Pair(NamedTuple):
-    a: Any
-    b: Any
-
-
-@dataclasses.dataclass
-class Data:
-    w: Any
-    name: str = "data"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Frozen:
-    w: Any
-
-
-class Line:
-    def __init__(self, a, colour):
-        self.a, self.colour = a, colour
-
-
-class Items(list):
-    pass
-
-
-class Ordered(collections.OrderedDict):
-    pass
-
-
-fz.register_pytree_node(Line, lambda x: ((x.a,), x.colour), lambda colour, a: Line(a[0], colour))
 
 
 def later(dictionary):
@@ -192,7 +160,7 @@ def test_files_keep_what_objects_have_besides(tmp_path):
 
 
 def test_files_of_classes_that_changed(tmp_path, monkeypatch):
-    here = sys.modules[__name__]
+    here = sys.modules[Data.__module__]
     fz.save(tmp_path / "x", Data(1))
     monkeypatch.delattr(here, "Data")
     with pytest.raises(ValueError, match="class Data of .*, which cannot be imported"):

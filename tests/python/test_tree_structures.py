@@ -1,47 +1,15 @@
 """Structures of nests: order, equality, text, what does not fit."""
 
 import collections
-import dataclasses
 import gc
 import weakref
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
+from nests import Data, Items, Line, Pair
 
 import frazil as fz
 from frazil import nn
-
-
-class Pair(NamedTuple):
-    a: Any
-    b: Any
-
-
-@dataclasses.dataclass
-class Data:
-    w: Any
-    name: str = "data"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Frozen:
-    w: Any
-
-
-class Line:
-    def __init__(self, a, colour):
-        self.a, self.colour = a, colour
-
-
-class Items(list):
-    pass
-
-
-class Ordered(collections.OrderedDict):
-    pass
-
-
-fz.register_pytree_node(Line, lambda x: ((x.a,), x.colour), lambda colour, a: Line(a[0], colour))
 
 
 def later(dictionary):

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
 from frazil._frazil import Tensor
+from frazil._parameters import join as _join
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -158,10 +159,6 @@ class _Writer:
             f"[save] cannot save {type(x).__name__} at '{path}': make it a tensor, a number or a "
             "string, or register its class (frazil.tree.register_pytree_node)."
         )
-
-
-def _join(path, name):
-    return f"{path}.{name}" if path else str(name)
 
 
 def _name_of(cls, path):
