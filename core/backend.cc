@@ -16,10 +16,8 @@ class Cpu final : public Backend {
   Kernels kernels() const override { return {.computes_again = true}; }
 };
 
-constexpr int kKinds = 4;  // Device has two bits for them
-
 struct Registry {
-  std::array<const Backend*, kKinds> of_kind{};
+  std::array<const Backend*, kDeviceKinds> of_kind{};
   Registry() { of_kind[0] = new Cpu; }
 };
 Registry& Backends() {

@@ -16,15 +16,16 @@ namespace frazil {
 // Kinds from kCuda on have memory that the CPU cannot address. kOther is nobody's: for a further
 // backend, as in tests/cpp/backend_test.cc.
 enum class DeviceKind : uint8_t { kCpu, kNpu, kCuda, kOther };
+inline constexpr int kDeviceKinds = 4, kMaxDevices = 64;  // in all, and of one kind
 
 struct Device {
-  uint8_t word = 0;  // kind * 64 + index
+  uint8_t word = 0;  // kind * kMaxDevices + index
 
   constexpr Device() = default;
   constexpr Device(DeviceKind kind, int index)
-      : word(static_cast<uint8_t>(int(kind) * 64 + index)) {}
-  constexpr DeviceKind kind() const { return static_cast<DeviceKind>(word / 64); }
-  constexpr int index() const { return word % 64; }
+      : word(static_cast<uint8_t>(int(kind) * kMaxDevices + index)) {}
+  constexpr DeviceKind kind() const { return static_cast<DeviceKind>(word / kMaxDevices); }
+  constexpr int index() const { return word % kMaxDevices; }
   constexpr bool operator==(const Device&) const = default;
 };
 

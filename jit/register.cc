@@ -13,6 +13,11 @@
 
 namespace frazil::jit {
 
+void RegisterDevices() {
+  RegisterBackend(DeviceKind::kNpu, NpuBackend());
+  RegisterBackend(DeviceKind::kCuda, CudaBackend());
+}
+
 void RegisterJit() {
   static const bool once = [] {
     // Debian builds the library with this check on; it is most of what a lock costs.
@@ -22,8 +27,7 @@ void RegisterJit() {
     autograd::RegisterTape();
     SetHolderOfKernels([] { ShrinkEager(true); });
     RegisterSegmentCompiler();
-    RegisterBackend(DeviceKind::kNpu, NpuBackend());
-    RegisterBackend(DeviceKind::kCuda, CudaBackend());
+    RegisterDevices();
     SetLastResort(tracer::LetGoOfAbandoned);
     return true;
   }();

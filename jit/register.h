@@ -7,4 +7,7 @@ namespace frazil::jit {
 
 void RegisterJit();
 
+// The devices alone, for tests of graphs that name them. RegisterJit does it, too.
+void RegisterDevices();
+
 }  // namespace frazil::jit

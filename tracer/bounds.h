@@ -5,7 +5,7 @@
 //
 // What traces, eager ops and the compiler keep is bounded by entries and bytes (core/settings.def,
 // shown and set by fz.config()), least recently used first; eviction goes down to seven eighths of
-// a bound, so it is rare. All traced functions share one bound (tracer/bounds.h); time is the
+// a bound, so it is rare. All traced functions share one bound; time is the
 // number of additions, so that a replay writes no shared counter. A node taken out of the trie is
 // freed when no visit that may stand on it is left (Recording::Enter). Kernels that plans hold
 // stay in the cache: evicting them would free nothing. fz.memory.caches() tells what is kept;

@@ -1,22 +1,19 @@
-// Promise: calls that skip the body, for functions that depend on their arguments only. Made by the
-// bindings for fz.trace(fn, pure=True) and jit::trace(fn, jit::pure).
+// Promise: calls that skip the body, for functions that depend on their arguments only. Made by
+// the bindings for fz.trace(fn, pure=True) and jit::trace(fn, jit::pure).
 //
-// A call is looked up by its key: words for the arguments' structure (made by the bindings), for
-// each tensor among them, and for the thread's settings. Invariants: nothing is touched before the
-// whole key agrees; a call that meets an unknown outcome changes nothing and runs the body; a key's
-// words stay valid because the entry pins what they point to. The promise is checked: the first
-// calls of a key and every n-th run the body by validation, and what they did is compared.
-//
-// fz.trace(fn, pure=True) and jit::trace(fn, jit::pure) may skip the body. A call is looked up by
-// a *key* (tracer/promise.h): words for the structure of the arguments, which the bindings make
-// (bindings/python/nest.h, bindings/cpp/promised.h), two words for each tensor cell among them
-// (layout, dtype, node, which cells and values are one), one for the thread's settings. Cells are
-// what a call may read and write: arguments, what modules among them hold, the .grad of leaves,
-// the default random generator. What is found is a *script* (tracer/script.h, its tree
+// A call is looked up by its key: words for the structure of the arguments, which the bindings
+// make (bindings/python/nest.h, bindings/cpp/promised.h), two words for each tensor cell among
+// them (layout, dtype, node, which cells and values are one), one for the thread's settings. Cells
+// are what a call may read and write: arguments, what modules among them hold, the .grad of
+// leaves, the default random generator. What is found is a script (tracer/script.h, its tree
 // tracer/script_tree.h): segments, where each of their inputs comes from (cell, earlier result,
-// constant), what was read between them and what came out, as a tree over outcomes. Running it
-// commits writes at the end, so an outcome never met changes nothing and the body runs. Where
-// outcomes hardly ever come again (a loop of another length each time), attempts become rare.
+// constant), what was read between them and what came out, as a tree over outcomes. Where outcomes
+// hardly ever come again (a loop of another length each time), attempts become rare.
+//
+// Invariants: nothing is touched before the whole key agrees; a script commits its writes at the
+// end, so a call that meets an unknown outcome changes nothing and runs the body; a key's words
+// stay valid because the entry pins what they point to. The promise is checked: the first calls of
+// a key and every n-th run the body by validation, and what they did is compared.
 #pragma once
 
 #include <memory>

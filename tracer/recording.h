@@ -3,21 +3,18 @@
 // tracer/session (recording, matching, flushing), tracer/trace (statistics, explanations) and
 // tracer/bounds (eviction).
 //
-// Invariant: children are added in front and taken out under `mutex_`; readers need no lock, only a
-// Visit: nodes taken out are freed when no visit that may stand on one is left. Plans and events
+// Invariant: children are added in front and taken out under `mutex_`; readers need no lock, only
+// a Visit: nodes taken out are freed when no visit that may stand on one is left. Plans and events
 // are guarded by `mutex_`.
 //
-// tracer/recording.h is a trie: a path from the root is the content of a segment, each node one
-// call with its operands as references (earlier result, or *slot*: a tensor first met here) and
-// guards on new slots (dtype, layout, device, number or array). All segments of a function share
-// the root, so the iterations of a Python loop and the outcomes of a branch find each other by
-// content. tracer/session.h walks it. A call that fits no child ends replaying: the deferred calls
-// run one by one through the eager door and the rest of the call is recorded. Views of values that
-// are ready are made at once and are not part of a segment: a slice with other bounds is just
-// another input. A composite that needs no gradient is one node with its expansion. The deferred
-// values that nobody wanted when a segment ended are handed out again by the next one
-// (tracer/deferred.h), and a call that comes next as it did the last time is one cache line to
-// compare (NodeHead, tracer/session_quick.cc).
+// Each node is one call with its operands as references (earlier result, or slot: a tensor first
+// met here) and guards on new slots (dtype, layout, device, number or array). All segments of a
+// function share the root, so the iterations of a Python loop and the outcomes of a branch find
+// each other by content. A call that fits no child ends replaying: the deferred calls run one by
+// one through the eager door and the rest of the call is recorded. A composite that needs no
+// gradient is one node with its expansion. The deferred values that nobody wanted when a segment
+// ended are handed out again by the next one (tracer/deferred.h), and a call that comes next as it
+// did the last time is one cache line to compare (NodeHead, tracer/session_quick.cc).
 #pragma once
 
 #include <deque>

@@ -44,5 +44,7 @@ std::vector<std::string> Paths(const Tree& tree);
 // One step of a path: that of the i-th child, with its key or null, of such a container.
 std::string Step(Container kind, PyObject* key, Py_ssize_t i);
 std::string NameOf(const TreeNode& node);
+// repr(o), "?" where it fails.
+std::string Repr(PyObject* o);
 
 }  // namespace frazil::python

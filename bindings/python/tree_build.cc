@@ -125,12 +125,10 @@ class Builder {
   PyObject* const* leaf_;
 };
 
-std::string Text(PyObject* o, bool as_name) {
-  const Object text = Object::Steal(as_name ? PyObject_Str(o) : PyObject_Repr(o));
+std::string Text(const Object& text) {
   const char* bytes = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-  if (bytes) return bytes;
-  PyErr_Clear();
-  return "?";
+  if (!bytes) PyErr_Clear();
+  return bytes ? bytes : "?";
 }
 
 const TreeNode* AddPaths(const TreeNode* node, std::string* path, std::vector<std::string>* out) {
@@ -157,11 +155,13 @@ std::vector<std::string> Paths(const Tree& tree) {
   return paths;
 }
 
+std::string Repr(PyObject* o) { return Text(Object::Steal(PyObject_Repr(o))); }
+
 std::string Step(Container kind, PyObject* key, Py_ssize_t i) {
   if (i < 0) return "";
   if (!key) return StrCat("[", i, "]");
-  return kind == Container::kDict ? StrCat("[", Text(key, false), "]")
-                                  : StrCat(".", Text(key, true));
+  return kind == Container::kDict ? StrCat("[", Repr(key), "]")
+                                  : StrCat(".", Text(Object::Steal(PyObject_Str(key))));
 }
 
 std::string NameOf(const TreeNode& node) {

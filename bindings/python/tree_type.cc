@@ -77,13 +77,6 @@ Py_hash_t Hash(PyObject* self) {
   return hash == static_cast<size_t>(-1) ? -2 : static_cast<Py_hash_t>(hash);
 }
 
-std::string Repr(PyObject* o) {
-  const Object text = Object::Steal(PyObject_Repr(o));
-  const char* bytes = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-  if (!bytes) PyErr_Clear();
-  return bytes ? bytes : "?";
-}
-
 // Writes the node and those below it; returns the one behind them.
 const TreeNode* Print(const TreeNode* node, std::string* out) {
   const TreeNode& own = *node++;

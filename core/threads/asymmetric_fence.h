@@ -6,7 +6,7 @@
 //
 // A traced call takes no lock and adds to no shared word: atomic additions were most of what a
 // small one cost. Who comes by rarely (another thread that reads a deferred value, eviction) pays
-// instead, with a fence in every running thread (core/threads/asymmetric_fence.h): a session's
+// instead, with a fence in every running thread: a session's
 // owner says that it is inside and looks whether others are busy; a visit of the trie is counted
 // in the thread's own shard of the recording; a plan that runs is pinned (core/memory/pin.h), and
 // what is evicted is freed as soon as no pin holds it. The owner lets go of a deferred value,

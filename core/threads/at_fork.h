@@ -1,11 +1,8 @@
 // What a forked child finds: it has only the thread that forked, so locks that other threads held
 // would stay held for ever. Called by whoever owns a lock that lives as long as the process.
 // Invariant: the forking thread takes every lock named here, in the order of ForkOrder, before the
-// fork; parent and child then go on with none held.
-//
-// Before a fork the forking thread takes every long-lived lock, in the order of
-// core/threads/at_fork.h, and waits until nobody generates code; the child starts with free locks
-// and makes a pool of its own.
+// fork, and waits until nobody generates code; parent and child then go on with none held, and the
+// child makes a pool of its own.
 #pragma once
 
 #include <atomic>

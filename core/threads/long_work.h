@@ -6,7 +6,7 @@
 // only lie in memory that nobody else sees.
 //
 // How long work takes is estimated in one place, core/cost.h, in nanoseconds on one thread. A plan
-// of 60 µs or more runs inside a LongWork (core/threads/long_work.h): the host's lock (the GIL) is
+// of 60 µs or more runs inside a LongWork: the host's lock (the GIL) is
 // let go, and the host may ask, every 10 ms, that the work be abandoned. Core knows two function
 // pointers and a question; bindings/python/host.cc answers them. The worker pool asks between
 // parts, which are cut to a few milliseconds, the matrix product between tiles, plans between

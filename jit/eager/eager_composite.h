@@ -1,17 +1,13 @@
 // Composites under the eager door: softmax, layer_norm, adam_step run as one plan of fused kernels
-// instead of op by op, as they would in a traced call. Called by the eager door. Invariant: results
-// and errors are those of the body; a call's first time runs the body and writes down its ops, so
-// only calls that come again are compiled.
+// instead of op by op, as they would in a traced call, so that they read and write their arrays
+// once. Called by the eager door. Invariant: results and errors are those of the body; a call's
+// first time runs the body and writes down its ops (tracer/expansion.h), so only calls that come
+// again are compiled: same layouts, attributes and identities among the operands.
 //
-// A composite that needs no gradient is one call for the eager door, too
-// (jit/eager/eager_composite.h). The first time its body runs op by op and its ops are written
-// down (tracer/expansion.h, as the session does); when the same call comes again, same layouts,
-// attributes and identities among its operands, they become one plan of fused kernels, kept with
-// the plans of single ops. The first time it is a recording, in which no array but its operands
-// and its own may occur: bodies work on copies of the cells they are given, since another thread
-// may replace a cell between two ops. So softmax, layer_norm, gelu or a step of Adam outside of a
-// trace reads and writes its arrays once. Bodies that check data, values that are deferred or on
-// another device, and FRAZIL_PASSES=-fuse keep to the body.
+// The plans are kept with those of single ops. No array but its operands and its own may occur in
+// a recording: bodies work on copies of the cells they are given, since another thread may replace
+// a cell between two ops. Bodies that check data, values that are deferred or on another device,
+// operands that need a gradient, and FRAZIL_PASSES=-fuse keep to the body.
 #pragma once
 
 #include "core/apply.h"

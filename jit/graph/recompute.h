@@ -4,7 +4,7 @@
 // Invariant: bits do not change: the same ops on the same operands, done twice.
 //
 // In a training step forward and backward pass are one plan as long as nothing in between is read.
-// Before the final grouping, jit/graph/recompute.h looks for the moment when most bytes wait for
+// Before the final grouping, this pass looks for the moment when most bytes wait for
 // late readers and takes a minimum cut through what was computed before it: matmuls and reductions
 // must be kept, elementwise work may be done again from what is kept. Copies stand before their
 // first late reader, are fused into its kernel, and never join the kernel they are a copy of

@@ -11,13 +11,11 @@
 // elements. Lanes then run along another axis, and a reduction over a short axis fuses like an
 // elementwise op: pairwise distances, their minimum and a sum over all partners are one kernel.
 // Elements that lie together are reached from one pointer with constant offsets; otherwise each
-// point has a buffer. Only the CPU's kernels are written so. Small kernels of a plan that do not
-// wait for each other (jit/run/list_step.h) are one step, whose entries threads share out: a
-// hundred parameters are stepped by one launch.
+// point has a buffer. Only the CPU's kernels are written so.
 //
 // Which nodes become one kernel is decided by time, by the cost model (core/cost.h): what ops take
 // on a vector, what moving bytes takes where they fit, what a launch takes. Analyse
-// (jit/graph/space.h) says whether a set of nodes is one kernel, and space_time.cc how long that
+// says whether a set of nodes is one kernel, and space_time.cc how long that
 // takes: each value at as many points as it is computed, in lanes that rows fill or not, what a
 // later pass over a row computes again, loads and stores by stride. There is no list of patterns,
 // and estimates depend on the graph alone, so the same graph becomes the same plan everywhere.

@@ -1,15 +1,13 @@
-// Branches: consecutive steps of a plan on the CPU that fall into parts without a path between them
-// (Y1 = X1 @ W1; Y2 = X2 @ W2). Small steps use several threads badly, so such parts run side by
-// side, each on one thread. Found by the planner (jit/plan/plan_builder.cc) before memory is
-// assigned: what lives in a group of steps of branches lives through all of it. Invariant: the effect is
-// that of the steps one after another, for any number of threads.
+// Branches: consecutive steps of a plan on the CPU that fall into parts without a path between
+// them (Y1 = X1 @ W1; Y2 = X2 @ W2). Small steps use several threads badly, so such parts run side
+// by side, each on one thread, where the planner expects that to be faster than several threads
+// inside each step: small products and many small kernels. Found by the planner
+// (jit/plan/plan_builder.cc) before memory is assigned. Invariant: the effect is that of the steps
+// one after another, for any number of threads.
 //
-// Branches of a plan, steps without a path between them (Y1 = X1 @ W1; Y2 = X2 @ W2), run side by
-// side, each on one thread, where the planner expects that to be faster than several threads
-// inside each step (jit/plan/branches.h): small products and many small kernels. What such a
-// group of steps touches lives through all of it, so the arena gives no two branches the same bytes; a
-// group of steps that would make the arena grow runs step by step. Inside a body of the pool everything
-// is serial: NumThreads() is 1 there.
+// What such a group of steps touches lives through all of it, so the arena gives no two branches
+// the same bytes; a group that would make the arena grow runs step by step. Inside a body of the
+// pool everything is serial: NumThreads() is 1 there.
 #pragma once
 
 #include <memory>

@@ -1,15 +1,11 @@
 // Products on the CPU and their epilogues: the kernels behind them that take their rows as they
-// are, such as bias, activation, residual, cast, softmax or a normalisation of rows. A kernel runs
-// over a block of rows as soon as the product has made it, on the same thread, which still has it
-// in its cache (jit/run/epilogue_step). Found by the planner (jit/plan/plan_builder.cc) before
-// memory is assigned: what such steps touch lives through all of them. Invariant: the effect is
-// that of the steps one after another.
-//
-// A product's epilogue is not part of its code: kernels behind it that take its rows as they are
-// (bias, activation, residual, cast, softmax and normalisations of rows; elementwise ops and
-// reductions along rows in any mixture) run over each block of rows as soon as the product has
-// made it, on the same thread (jit/plan/epilogue.h, RowsDone in kernels/gemm/gemm.h). So they are
-// fused by the general rules and find their operand in the cache.
+// are, such as bias, activation, residual, cast, softmax or a normalisation of rows; elementwise
+// ops and reductions along rows in any mixture. A kernel runs over a block of rows as soon as the
+// product has made it (RowsDone in kernels/gemm/gemm.h), on the same thread, which still has it in
+// its cache (jit/run/epilogue_step). So epilogues are no part of the product's code and are fused
+// by the general rules. Found by the planner (jit/plan/plan_builder.cc) before memory is assigned:
+// what such steps touch lives through all of them. Invariant: the effect is that of the steps one
+// after another.
 #pragma once
 
 #include <vector>

@@ -2,7 +2,7 @@
 // (jit/plan/plan_builder.cc). Invariant: two blocks whose lives meet never overlap; every offset
 // is a multiple of kArenaAlignment.
 //
-// What values between steps need is one arena for each memory. PlanMemory (jit/plan/memory_plan.h)
+// What values between steps need is one arena for each memory. PlanMemory
 // tries several orders of placing blocks, best fit and first fit, against the lower bound, the
 // most bytes that live at one step; if none comes close, blocks that stand out above it go first,
 // again and again, and then blocks change places at random (hill climbing) for some milliseconds.

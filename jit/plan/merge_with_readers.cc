@@ -31,7 +31,7 @@ bool Join(const Graph& graph, int32_t memory, Precision precision, PendingStep* 
                                 [&](const Use& u) { return u.memory == memory; });
   const int buffer = int(use - step->uses.begin());
   if (step->launch.buffers[buffer].offset != 0) return false;
-  auto one = StepsOf(product->device)
+  auto one = DeviceBackendOf(product->device)
                  .JoinEpilogue(graph, product->node, step->launch, buffer,
                                OriginOf(graph, step->node), precision);
   if (!one.ok()) return false;

@@ -125,7 +125,7 @@ Status PlanBuilder::AddKernels(const Group& group) {
 bool PlanBuilder::Launchable(Device device, const LoweredGroup& lowered) {
   if (device == Device()) return true;
   return std::all_of(lowered.launches.begin(), lowered.launches.end(), [&](const Launch& launch) {
-    return StepsOf(device).CheckLaunch(launch).ok();
+    return DeviceBackendOf(device).CheckLaunch(launch).ok();
   });
 }
 
@@ -147,7 +147,7 @@ Status PlanBuilder::AddLibrary(const Group& group) {
   const Node& node = graph_.nodes[step.node];
   step.device = node.device;
   if (!(step.device == Device())) {
-    FZ_ASSIGN_OR_RETURN(step.call, StepsOf(step.device)
+    FZ_ASSIGN_OR_RETURN(step.call, DeviceBackendOf(step.device)
                                        .MakeCall(graph_, step.node, OriginOf(graph_, step.node),
                                                  options_.compile.precision, std::move(step.call)));
     CountRefusal(step.call->refusal());
@@ -238,8 +238,8 @@ Status PlanBuilder::EmitKernel(PendingStep* s) {
     program_.stats.compiled += compiled;
     program_.stats.interpreted += !step.code->fn() && GetConfig().jit != "interp";
   } else {
-    FZ_ASSIGN_OR_RETURN(
-        step.device, StepsOf(s->device).MakeKernel(s->device, launch, OriginOf(graph_, s->node)));
+    FZ_ASSIGN_OR_RETURN(step.device, DeviceBackendOf(s->device).MakeKernel(
+                                         s->device, launch, OriginOf(graph_, s->node)));
     CountRefusal(step.device->refusal());
     program_.stats.compiled += step.device->compiles();
   }

@@ -126,7 +126,7 @@ void PlanBuilder::JoinSteps() {
     size_t end = begin;
     const Device device = pending_[begin].device;
     while (end < pending_.size() && pending_[end].device == device && !(device == Device()) &&
-           StepsOf(device).MayJoin(program_.steps[end]))
+           DeviceBackendOf(device).MayJoin(program_.steps[end]))
       ++end;
     if (end - begin < 2) {
       now.push_back(static_cast<int32_t>(joined.size()));
@@ -140,8 +140,8 @@ void PlanBuilder::JoinSteps() {
       steps.push_back(std::move(program_.steps[begin]));
       now.push_back(static_cast<int32_t>(joined.size()));
     }
-    joined.push_back(
-        GroupStep{StepsOf(device).MakeGroup(device, std::move(steps), DependenciesOf(touches))});
+    joined.push_back(GroupStep{
+        DeviceBackendOf(device).MakeGroup(device, std::move(steps), DependenciesOf(touches))});
   }
   program_.steps = std::move(joined);
   Renumber(now);

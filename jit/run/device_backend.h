@@ -41,7 +41,7 @@ class DeviceBackend : public Backend {
 };
 
 // Of any device but the CPU.
-inline const DeviceBackend& StepsOf(Device device) {
+inline const DeviceBackend& DeviceBackendOf(Device device) {
   return static_cast<const DeviceBackend&>(BackendOf(device));
 }
 

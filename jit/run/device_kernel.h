@@ -6,7 +6,7 @@
 // device (a single CPU number, perhaps repeated, goes with any) and refuses mixtures. to_device is
 // an op like any other: differentiable, recorded, a library call in plans. fuse keeps apart what a
 // device cannot compute. Lowering knows no devices: the planner asks the device's backend
-// (jit/run/device_kernel.h) for a launch on another device, with its extents and strides.
+// (jit/run/device_backend.h) for a launch on another device, with its extents and strides.
 //
 // On the NPU that is jit/run/npu/kernel.cc: a program is emitted for these extents, and again when
 // the preset changes; what the emitter refuses runs on the CPU on the same memory, counted in the

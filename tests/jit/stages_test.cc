@@ -66,7 +66,7 @@ std::string PrintPlaced(const Graph& graph) {
 class NamedGpus final : public Backend {
  public:
   std::string_view name() const override { return "cuda"; }
-  int most() const override { return 64; }
+  int most() const override { return kMaxDevices; }
   Kernels kernels() const override { return {.long_rows = true}; }
   Runs Where(OpId op) const override { return ClassOf(op).gpu; }
 };

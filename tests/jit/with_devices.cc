@@ -1,19 +1,13 @@
-// For programs whose graphs name devices: registers those that frazil knows, as RegisterJit does,
-// before the first test.
-#include "core/backend.h"
+// For programs whose graphs name devices: registers those that frazil knows before the first test.
 #include "gtest/gtest.h"
-#include "jit/run/cuda/backend.h"
-#include "jit/run/npu/backend.h"
+#include "jit/register.h"
 
 namespace frazil {
 namespace {
 
 class Devices final : public testing::Environment {
  public:
-  void SetUp() override {
-    RegisterBackend(DeviceKind::kNpu, jit::NpuBackend());
-    RegisterBackend(DeviceKind::kCuda, jit::CudaBackend());
-  }
+  void SetUp() override { jit::RegisterDevices(); }
 };
 
 [[maybe_unused]] const auto* const kDevices = testing::AddGlobalTestEnvironment(new Devices);

@@ -2,11 +2,9 @@
 // Called by the roll pass alone (roll.cc).
 // Invariant: each iteration computes what the nodes that it stands for did, by the same ops.
 //
-// A body with products or reductions becomes a loop of steps (passes/roll_steps.cc): a graph of
-// its own, of which the plan runs the steps as often as there are iterations
-// (jit/run/loop_step.h). The body is grouped, lowered and planned like any graph, once. To the
-// plan around it the loop is one step, the body's arena one block; Ctrl-C is looked at between the
-// body's steps.
+// The plan runs the body's steps as often as there are iterations (jit/run/loop_step.h). The body
+// is grouped, lowered and planned like any graph, once. To the plan around it the loop is one
+// step, the body's arena one block; Ctrl-C is looked at between the body's steps.
 //
 // * What moves: The body's program has slots of its own: what stays the same points to one
 //   place, x[t] slides through its array, values that were inputs one by one come from a list, the

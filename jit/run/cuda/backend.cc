@@ -15,7 +15,7 @@ namespace {
 class Cuda final : public DeviceBackend {
  public:
   std::string_view name() const override { return "cuda"; }
-  int most() const override { return 64; }
+  int most() const override { return kMaxDevices; }
   Kernels kernels() const override { return {.long_rows = true}; }
   Runs Where(OpId op) const override { return ClassOf(op).gpu; }
   Status Check(Device device) const override { return gpu::Device::Get(device.index()).status(); }
