@@ -67,12 +67,8 @@ StatusOr<ValueRef> OnHost(const Value& value) {
   const HostUnlocked unlocked;
   const Layout& layout = *value.layout;
   const int64_t size = SizeOf(value.dtype);
-  // The bytes that the elements lie in, from the lowest to the highest.
-  int64_t low = 0, high = layout.size > 0 ? size : 0;
-  for (int i = 0; i < layout.rank && layout.size > 0; ++i) {
-    const int64_t reach = layout.strides_[i] * (layout.extents[i] - 1) * size;
-    (reach < 0 ? low : high) += reach;
-  }
+  const Reach reach = ReachOf(layout);
+  const int64_t low = reach.low * size, high = reach.high * size;
   FZ_ASSIGN_OR_RETURN(StorageRef storage, Allocate(size_t(high - low)));
   char* const base = storage->data;
   FZ_RETURN_IF_ERROR(CopyBytes(Device(), base, value.device, value.data + low, size_t(high - low)));

@@ -322,6 +322,17 @@ const Layout* ReshapeView(const Layout* from, Dims dims) {
   return Intern(dims, {strides.data(), dims.size()});
 }
 
+Reach ReachOf(const Layout& layout) {
+  Reach reach;
+  if (layout.size == 0) return reach;
+  reach.high = 1;
+  for (int i = 0; i < layout.rank; ++i) {
+    const int64_t way = layout.strides_[i] * (layout.extents[i] - 1);
+    (way < 0 ? reach.low : reach.high) += way;
+  }
+  return reach;
+}
+
 std::string ToString(Dims dims) { return absl::StrCat("[", absl::StrJoin(dims, ","), "]"); }
 
 }  // namespace frazil

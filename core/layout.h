@@ -103,6 +103,12 @@ const Layout* BroadcastLayout(const Layout* from, const Layout* to);
 // The layout of a reshape of `from` without moving data, or null if elements must be copied.
 const Layout* ReshapeView(const Layout* from, Dims dims);
 
+// How far elements lie from the first one, in elements: from `low`, at most 0, to below `high`.
+struct Reach {
+  int64_t low = 0, high = 0;
+};
+Reach ReachOf(const Layout& layout);
+
 std::string ToString(Dims dims);  // "[2,3]"
 
 }  // namespace frazil

@@ -66,7 +66,7 @@ class JitSegment final : public tracer::SegmentPlan {
 class JitCompiler final : public tracer::SegmentCompiler {
  public:
   StatusOr<std::shared_ptr<const tracer::SegmentPlan>> Compile(
-      absl::Span<const tracer::CallRecord* const> path, const LiveMask& live, Precision precision,
+      const tracer::Program& program, const LiveMask& live, Precision precision,
       const tracer::Overwritable& overwritable, const tracer::SegmentPlan* like) override {
     if (const auto* known = static_cast<const JitSegment*>(like)) {
       const CompileOptions options = Options(precision, overwritable, known->slots());
@@ -74,7 +74,7 @@ class JitCompiler final : public tracer::SegmentCompiler {
       return std::make_shared<JitSegment>(std::move(plan), known->slots(), known->constants());
     }
     std::vector<ValueRef> constants;
-    FZ_ASSIGN_OR_RETURN(Graph graph, GraphOfPath(path, live, &constants));
+    FZ_ASSIGN_OR_RETURN(Graph graph, GraphOf(program, live, &constants));
     const int slots = graph.num_inputs - static_cast<int>(constants.size());
     FZ_ASSIGN_OR_RETURN(auto plan,
                         jit::Compile(std::move(graph), Options(precision, overwritable, slots)));
@@ -98,64 +98,52 @@ class JitCompiler final : public tracer::SegmentCompiler {
   }
 };
 
-// Adds the nodes of a path to a graph, keeping where each numbered result went.
-class PathBuilder {
+// Adds programs to a graph: inputs come before every op.
+class GraphBuilder {
  public:
-  PathBuilder(Graph* graph, std::vector<ValueRef>* constants)
+  using Ids = std::vector<int32_t>;
+
+  GraphBuilder(Graph* graph, std::vector<ValueRef>* constants)
       : graph_(graph), constants_(constants) {}
 
-  // Inputs come before every op: slots of the whole path, then constants of the composites. Equal
-  // numbers among those are one input: they are the plan's own, the same at every run.
-  void AddInputs(absl::Span<const tracer::CallRecord* const> path) {
-    for (const tracer::CallRecord* node : path) {
-      for (const tracer::SlotGuard& s : node->slots)
-        graph_->AddInput(s.dtype, s.device, s.layout, s.immediate);
-    }
-    for (const tracer::CallRecord* node : path) {
-      if (!node->expansion) continue;
-      first_constant_.push_back(inputs_of_constants_.size());
-      for (const ValueRef& c : node->expansion->constants)
-        inputs_of_constants_.push_back(InputOf(c));
+  // In the order in which AddCalls takes them.
+  void AddConstants(const tracer::Program& program) {
+    for (const ValueRef& c : program.constants) inputs_of_constants_.push_back(InputOf(c));
+    for (const tracer::Program::Call& call : program.calls) {
+      if (call->composite) AddConstants(*call->body);
     }
   }
 
-  Status AddNode(const tracer::CallRecord& node) {
-    const auto operand = [&](int32_t ref) { return ref >= 0 ? results_[ref] : ~ref; };
-    graph_->origins.push_back(node.origin);
-    const auto origin = static_cast<int32_t>(graph_->origins.size()) - 1;
-    if (!node.composite) {
-      absl::InlinedVector<int32_t, 4> operands;
-      for (int32_t ref : node.operands) operands.push_back(operand(ref));
-      FZ_ASSIGN_OR_RETURN(int32_t id,
-                          graph_->AddOp(static_cast<OpId>(node.op), operands, node.attrs, origin));
-      results_.push_back(id);
-      return absl::OkStatus();
+  // The nodes of its results. `origin`: of all calls, or -1 if each has its own.
+  StatusOr<Ids> AddCalls(const tracer::Program& program, Ids inputs, int32_t origin) {
+    for (size_t i = 0; i < program.constants.size(); ++i)
+      inputs.push_back(inputs_of_constants_[next_constant_++]);
+    Ids results;
+    for (const tracer::Program::Call& call : program.calls) {
+      Ids operands;
+      for (const tracer::ValueId id : call.operands)
+        operands.push_back(id >= 0 ? results[id] : inputs[~id]);
+      const int32_t line = origin >= 0 ? origin : static_cast<int32_t>(graph_->origins.size());
+      if (origin < 0) graph_->origins.push_back(call->origin);
+      if (!call->composite) {
+        FZ_ASSIGN_OR_RETURN(const int32_t node,
+                            graph_->AddOp(call->primitive(), operands, call->attrs, line));
+        results.push_back(node);
+        continue;
+      }
+      FZ_ASSIGN_OR_RETURN(const Ids body, AddCalls(*call->body, std::move(operands), line));
+      for (const tracer::Origin& o : call->body->outputs) results.push_back(body[o.value]);
     }
-    const int32_t* const constants = inputs_of_constants_.data() + first_constant_[composites_++];
-    const auto inputs = static_cast<int32_t>(node.operands.size());
-    std::vector<int32_t> local;
-    const auto expanded = [&](int32_t ref) {
-      if (ref >= 0) return local[ref];
-      return ~ref < inputs ? operand(node.operands[~ref]) : constants[~ref - inputs];
-    };
-    for (const tracer::ExpandedOp& op : node.expansion->ops) {
-      absl::InlinedVector<int32_t, 4> operands;
-      for (int32_t ref : op.operands) operands.push_back(expanded(ref));
-      FZ_ASSIGN_OR_RETURN(int32_t id, graph_->AddOp(op.op, operands, op.attrs, origin));
-      local.push_back(id);
-    }
-    for (int32_t ref : node.expansion->outputs) results_.push_back(expanded(ref));
-    return absl::OkStatus();
+    return results;
   }
-
-  const std::vector<int32_t>& results() const { return results_; }
 
  private:
+  // Equal numbers are one input: they are the plan's own, the same at every run.
   int32_t InputOf(const ValueRef& constant) {
     const auto add = [&] {
-      graph_->AddInput(constant->dtype, constant->device, constant->layout, constant->immediate);
       constants_->push_back(constant);
-      return graph_->num_inputs - 1;
+      return graph_->AddInput(constant->dtype, constant->device, constant->layout,
+                              constant->immediate);
     };
     if (!constant->immediate) return add();
     const auto [at, added] =
@@ -166,25 +154,27 @@ class PathBuilder {
 
   Graph* graph_;
   std::vector<ValueRef>* constants_;
-  std::vector<int32_t> results_;
-  std::vector<int32_t> inputs_of_constants_;
-  std::vector<size_t> first_constant_;  // of a composite's, in those
+  Ids inputs_of_constants_;
+  size_t next_constant_ = 0;
   absl::flat_hash_map<std::tuple<DType, const Layout*, uint64_t>, int32_t> numbers_;
-  size_t composites_ = 0;
 };
 
 }  // namespace
 
-StatusOr<Graph> GraphOfPath(absl::Span<const tracer::CallRecord* const> path, const LiveMask& live,
-                            std::vector<ValueRef>* constants) {
+StatusOr<Graph> GraphOf(const tracer::Program& program, const LiveMask& live,
+                        std::vector<ValueRef>* constants) {
   Graph graph;
-  PathBuilder builder(&graph, constants);
-  builder.AddInputs(path);
-  graph.nodes.reserve(graph.nodes.size() + path.size());
-  graph.origins.reserve(path.size());
-  for (const tracer::CallRecord* node : path) FZ_RETURN_IF_ERROR(builder.AddNode(*node));
-  for (size_t i = 0; i < builder.results().size(); ++i) {
-    if (live[i / 64] >> (i % 64) & 1) graph.outputs.push_back(builder.results()[i]);
+  GraphBuilder builder(&graph, constants);
+  GraphBuilder::Ids parameters;
+  for (const tracer::Parameter& p : program.parameters)
+    parameters.push_back(graph.AddInput(p.dtype, p.device, p.layout, p.immediate));
+  builder.AddConstants(program);
+  graph.nodes.reserve(graph.nodes.size() + program.calls.size());
+  graph.origins.reserve(program.calls.size());
+  FZ_ASSIGN_OR_RETURN(const GraphBuilder::Ids results,
+                      builder.AddCalls(program, std::move(parameters), -1));
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (live[i / 64] >> (i % 64) & 1) graph.outputs.push_back(results[i]);
   }
   return graph;
 }

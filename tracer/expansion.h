@@ -1,12 +1,12 @@
-// Writes down what ops a composite's body calls. Called by the session, which records calls, and by
+// Writes down what ops a composite's body calls, as a program over its operands. Called by the session, which records calls, and by
 // the eager door, which then runs the composite as a plan (jit/eager/eager_composite.h).
-// Invariant: the expansion depends on the composite's attributes and on metadata and identity of
+// Invariant: the program depends on the composite's attributes and on metadata and identity of
 // its operands alone; no array but these and what the body made is in it.
 #pragma once
 
 #include <memory>
 
-#include "tracer/node.h"
+#include "tracer/program.h"
 
 namespace frazil::tracer {
 
@@ -32,16 +32,16 @@ class ExpansionRecorder {
   void Add(const OpCall& call, const Tensor& output);
   // Null if the body failed, made nothing of its own, or met an array that is neither an input nor
   // its own: a cell's new content, which another thread put there.
-  std::unique_ptr<Expansion> Finish(absl::Span<const Tensor> outputs);
+  std::shared_ptr<const Program> Finish(absl::Span<const Tensor> outputs);
 
  private:
   // The result of the body that `v` is, or -1.
-  int32_t ResultOf(const Value& v) const;
-  int32_t Operand(const Tensor& t);
+  ValueId ResultOf(const Value& v) const;
+  ValueId Operand(const Tensor& t);
 
   const absl::Span<const Tensor* const> inputs_;
   const uint64_t serial_;  // the body's values are numbered on their own
-  std::unique_ptr<Expansion> expansion_ = std::make_unique<Expansion>();
+  std::shared_ptr<Program> program_ = std::make_shared<Program>();
   bool closed_ = true;  // no array from elsewhere
 };
 

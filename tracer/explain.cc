@@ -11,7 +11,7 @@ namespace {
 
 Locator g_locator = nullptr;
 
-std::string Origin(const Node& node) { return node.origin.empty() ? "C++" : node.origin; }
+std::string OriginOf(const Node& node) { return node.origin.empty() ? "C++" : node.origin; }
 
 std::string NameOf(const Node& node) { return tracer::NameOf(node.composite, node.op); }
 
@@ -37,7 +37,7 @@ std::string Element(DType dtype, const char* data) {
   return "";
 }
 
-std::string DescribeSlot(const SlotGuard& guard) {
+std::string DescribeSlot(const Parameter& guard) {
   if (guard.immediate) return StrCat("number ", ShortName(guard.dtype));
   std::string s = StrCat(ShortName(guard.dtype), ToString(guard.layout->dims()));
   if (!guard.layout->dense) StrAppend(&s, " strides ", ToString(guard.layout->strides()));
@@ -49,12 +49,12 @@ std::string DescribeReference(const Node& node, size_t i) {
   const int32_t ref = node.operands[i];
   for (const Node* n = &node; n->parent; n = n->parent) {
     if (ref >= 0 && ref >= n->first_result && n != &node)
-      return StrCat("the result of '", NameOf(*n), "' (", Origin(*n), ")");
+      return StrCat("the result of '", NameOf(*n), "' (", OriginOf(*n), ")");
     if (ref < 0 && ~ref >= n->first_slot) {
       const bool fresh = n == &node && std::find(node.operands.begin(), node.operands.begin() + i,
                                                  ref) == node.operands.begin() + i;
       if (fresh) return "a tensor not used before";
-      return StrCat("a tensor first used by '", NameOf(*n), "' (", Origin(*n), ")");
+      return StrCat("a tensor first used by '", NameOf(*n), "' (", OriginOf(*n), ")");
     }
   }
   return "another tensor";
@@ -68,9 +68,9 @@ std::string DescribeOperand(const Node& at, const Departure& call, size_t i) {
   const auto slot = std::find_if(call.slots.begin(), call.slots.end(), is);
   for (const Node* n = &at; n->parent; n = n->parent) {
     if (result != call.values.end() && result - call.values.begin() >= n->first_result)
-      return StrCat("the result of '", NameOf(*n), "' (", Origin(*n), ")");
+      return StrCat("the result of '", NameOf(*n), "' (", OriginOf(*n), ")");
     if (slot != call.slots.end() && slot - call.slots.begin() >= n->first_slot)
-      return StrCat("a tensor first used by '", NameOf(*n), "' (", Origin(*n), ")");
+      return StrCat("a tensor first used by '", NameOf(*n), "' (", OriginOf(*n), ")");
   }
   for (size_t j = 0; j < i; ++j) {
     if (call.inputs[j]->value() == v) return StrCat("the tensor of operand ", j);
@@ -92,7 +92,7 @@ bool SameSource(const Node& at, const Node& node, const Departure& call, size_t 
 }
 
 Explanation Difference(const Node& at, const Node& node, const Departure& call) {
-  std::vector<Field> fields = {{"op", NameOf(node)}, {"origin", Origin(node)}};
+  std::vector<Field> fields = {{"op", NameOf(node)}, {"origin", OriginOf(node)}};
   const auto changed = [&](Cause cause, std::string before, std::string now) {
     fields.emplace_back("old", std::move(before));
     fields.emplace_back("new", std::move(now));
@@ -111,7 +111,7 @@ Explanation Difference(const Node& at, const Node& node, const Departure& call) 
     fields.resize(2);
     fields.emplace_back("operand", StrCat(i));
     if (introduces) {
-      const SlotGuard& guard = node.slots[fresh++];
+      const Parameter& guard = node.slots[fresh++];
       const Value& v = *call.inputs[i]->value();
       if (v.ready() && !guard.Admits(v)) {
         const Cause cause = guard.immediate != v.immediate           ? Cause::kNumber
@@ -119,7 +119,7 @@ Explanation Difference(const Node& at, const Node& node, const Departure& call) 
                             : guard.layout->shape != v.layout->shape ? Cause::kShape
                                                                      : Cause::kStrides;
         return changed(cause, DescribeSlot(guard),
-                       DescribeSlot({v.dtype, v.device, v.immediate, v.layout}));
+                       DescribeSlot(Parameter::Of(v)));
       }
     }
     if (!SameSource(at, node, call, i))
@@ -149,7 +149,7 @@ Explanation ExplainDeparture(const Node& at, const Departure& call) {
   }
   if (!first) {
     if (!at.parent) return {Cause::kFirst, {{"op", name}}};
-    return {Cause::kContinued, {{"op", name}, {"old", NameOf(at)}, {"origin", Origin(at)}}};
+    return {Cause::kContinued, {{"op", name}, {"old", NameOf(at)}, {"origin", OriginOf(at)}}};
   }
   const auto same_op = [&](const Node& n) {
     return n.composite == call.composite && n.op == call.op;
@@ -159,12 +159,12 @@ Explanation ExplainDeparture(const Node& at, const Departure& call) {
     if (same_op(*c)) return Difference(at, *c, call);
   }
   if (!likely) likely = first;
-  return {Cause::kOp, {{"new", name}, {"old", NameOf(*likely)}, {"origin", Origin(*likely)}}};
+  return {Cause::kOp, {{"new", name}, {"old", NameOf(*likely)}, {"origin", OriginOf(*likely)}}};
 }
 
 Explanation ExplainSegment(Cause cause, const Node& end, std::vector<Field> more) {
   more.emplace_back("calls", StrCat(end.depth));
-  more.emplace_back("origin", Origin(end));
+  more.emplace_back("origin", OriginOf(end));
   return {cause, std::move(more)};
 }
 
@@ -180,24 +180,11 @@ std::string DescribeLive(absl::Span<const Node* const> path, const LiveMask& liv
     for (size_t r = 0; r < node->results.size(); ++r) {
       const size_t i = node->first_result + r;
       if (!(live[i / 64] >> (i % 64) & 1) || ++count > kMost) continue;
-      StrAppend(&out, out.empty() ? "" : ", ", NameOf(*node), " (", Origin(*node), ")");
+      StrAppend(&out, out.empty() ? "" : ", ", NameOf(*node), " (", OriginOf(*node), ")");
     }
   }
   if (count > kMost) StrAppend(&out, " and ", count - kMost, " more");
   return out;
-}
-
-std::string CallName(const CallRecord& call) { return NameOf(call.composite, call.op); }
-
-std::string DescribeChange(const CallRecord& before, const CallRecord& now) {
-  if (before.attrs != now.attrs) {
-    return absl::StrCat("attributes ", ToString(before.attrs), " -> ", ToString(now.attrs));
-  }
-  for (size_t i = 0; i < std::min(before.slots.size(), now.slots.size()); ++i) {
-    const std::string a = DescribeSlot(before.slots[i]), b = DescribeSlot(now.slots[i]);
-    if (a != b) return absl::StrCat("an operand that was ", a, " is ", b);
-  }
-  return "an operand comes from elsewhere than before";
 }
 
 std::string DescribeData(const Value& value) {

@@ -30,11 +30,8 @@ std::vector<Field> PlanFields(const SegmentPlan& plan);
 // "result of 'exp' (train.py:12)", for {old} and {new} of Cause::kWanted.
 std::string DescribeLive(absl::Span<const Node* const> path, const LiveMask& live);
 
+// Of the op or composite.
 std::string NameOf(bool composite, uint32_t op);
-// The op or composite of a recorded call.
-std::string CallName(const CallRecord& call);
-// What differs between two calls of one op.
-std::string DescribeChange(const CallRecord& before, const CallRecord& now);
 // "f32[3] [1, 2, 3]": at most the first four elements.
 std::string DescribeData(const Value& value);
 

@@ -19,8 +19,8 @@ constexpr size_t kCached = 1024;    // calls of a path that stays in the cache b
 constexpr int64_t kFetched = 40;    // what each call costs of one that does not
 constexpr int64_t kBytesPerNs = 32;
 
-bool IsSmall(const CallRecord& call) {
-  for (const SlotGuard& s : call.slots) {
+bool IsSmall(const Node& call) {
+  for (const Parameter& s : call.slots) {
     if (s.layout->size >= kSmall || !(s.device == Device())) return false;
   }
   for (const Result& r : call.results) {
@@ -30,17 +30,17 @@ bool IsSmall(const CallRecord& call) {
 }
 
 bool IsFused(const CallRecord& call) {
-  return call.composite || IsPointwise(static_cast<OpId>(call.op));
+  return call.composite || IsPointwise(call.primitive());
 }
 
 }  // namespace
 
-int64_t GainOf(absl::Span<const CallRecord* const> path, const LiveMask& live) {
+int64_t GainOf(absl::Span<const Node* const> path, const LiveMask& live) {
   int64_t wanted = 0, gain = 0;
   for (const uint64_t word : live) wanted += std::popcount(word);
   bool one_kernel = true;
   size_t result = 0;
-  for (const CallRecord* call : path) {
+  for (const Node* call : path) {
     if (!IsSmall(*call)) return kMuch;
     const bool fused = IsFused(*call);
     one_kernel &= fused;

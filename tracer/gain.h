@@ -18,7 +18,7 @@ namespace frazil::tracer {
 
 // In nanoseconds; negative: the calls are faster at once. `path` ends a segment of which the
 // results in `live` are wanted.
-int64_t GainOf(absl::Span<const CallRecord* const> path, const LiveMask& live);
+int64_t GainOf(absl::Span<const Node* const> path, const LiveMask& live);
 
 // Adds up the gains of the replayed calls of one thread.
 class GainCount {

@@ -1,9 +1,10 @@
-// A node of the trie of recorded calls, and what it is made of. Filled by tracer/session, kept by
-// tracer/recording, read by explanations and by the compiler of segments.
+// A node of the trie of recorded calls: a path from the root is a program (tracer/program.h), whose
+// parameters are its slots. Filled by tracer/session, kept by tracer/recording, read by
+// explanations.
 //
-// References. Inside a segment every result has a number, counted in order over the path; every
-// tensor first met as an operand is a slot, counted in order too. Operand >= 0 is a result, operand
-// < 0 is slot ~operand. Invariant: a node's content is immutable once it is published.
+// Inside a segment every result has a number, counted in order over the path; every tensor first
+// met as an operand is a slot, counted in order too. Invariant: a node's content is immutable once
+// it is published.
 #pragma once
 
 #include <array>
@@ -16,46 +17,11 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "core/apply.h"
-#include "core/tensor.h"
 #include "tracer/memory_report.h"
+#include "tracer/program.h"
 
 #pragma GCC visibility push(default)
 namespace frazil::tracer {
-
-using Operands = absl::InlinedVector<int32_t, 4>;
-
-// What must hold of a tensor that is first met at a recorded operand.
-struct SlotGuard {
-  DType dtype;
-  Device device;
-  bool immediate;
-  LayoutRef layout;
-
-  bool Admits(const Value& v) const {
-    return v.layout == layout && v.dtype == dtype && v.immediate == immediate && v.device == device;
-  }
-};
-
-struct Result {
-  DType dtype;
-  Device device;
-  LayoutRef layout;
-};
-
-// One primitive inside a composite. Operands: >= 0 local results, < 0: ~i is input i of the
-// composite for i < inputs, otherwise constant i - inputs.
-struct ExpandedOp {
-  OpId op;
-  Attrs attrs;
-  Operands operands;
-};
-
-struct Expansion {
-  std::vector<ExpandedOp> ops;
-  std::vector<ValueRef> constants;  // numbers made by the body: they depend on metadata alone
-  absl::InlinedVector<int32_t, 3> outputs;  // as operands of ExpandedOp
-};
 
 // Which of a segment's results are wanted after it.
 using LiveMask = absl::InlinedVector<uint64_t, 4>;
@@ -116,22 +82,6 @@ struct ChildIndex {
   std::atomic<Node*>& Bucket(uint64_t hash) { return heads[hash % kBuckets]; }
 };
 
-// What one call was: all that a compiler needs to know of it. What a match reads comes first.
-struct CallRecord {
-  bool composite = false;
-  uint32_t op = 0;  // OpId or CompositeId
-  Operands operands;
-  absl::InlinedVector<SlotGuard, 2> slots;  // of the slots first met here, in operand order
-  absl::InlinedVector<Result, 1> results;
-  Attrs attrs;
-  std::shared_ptr<const Expansion> expansion;  // composite only
-  std::string origin;                          // "train.py:12"
-};
-// Op, attributes, operands and guards are equal; where the user wrote it may differ.
-bool SameContent(const CallRecord& a, const CallRecord& b);
-// About what it takes in memory, for bounds by bytes.
-int64_t BytesOf(const CallRecord& call);
-
 // What most matches read, a cache line. A plain call has no attributes, one result and one or two
 // operands; it may be a composite.
 struct NodeHead {
@@ -162,8 +112,14 @@ struct Bodies {
   int length;
 };
 
-// A call in its place in the trie. The head is a part of the record, set by SetHead.
-struct alignas(64) Node : NodeHead, CallRecord {
+// What a call takes, as numbered along the path.
+struct NodeOperands {
+  Operands operands;
+  absl::InlinedVector<Parameter, 2> slots;  // of the slots first met here, in operand order
+};
+
+// A call in its place in the trie. The head is a part of the rest, set by SetHead.
+struct alignas(64) Node : NodeHead, NodeOperands, CallRecord {
   uint64_t hash = 0;       // CallHash of the call
   uint64_t path_hash = 0;  // of the calls up to this one
 
@@ -203,6 +159,8 @@ struct alignas(64) Node : NodeHead, CallRecord {
 
   Node() = default;
   void SetHead();
+  // Op, attributes, operands and guards are equal; where the user wrote it may differ.
+  bool SameContent(const Node& other) const;
   ~Node() { delete index.load(std::memory_order_relaxed); }
 };
 
@@ -217,6 +175,10 @@ inline uint64_t CallHash(uint64_t what, absl::Span<const Tensor* const> inputs, 
   for (const int64_t attr : attrs) mix(static_cast<uint64_t>(attr));
   return h ^ h >> 32;
 }
+
+// The path that ends at a node, which is not the root; and as a program.
+std::vector<const Node*> PathTo(const Node& end);
+Program ProgramOf(absl::Span<const Node* const> path);
 
 }  // namespace frazil::tracer
 #pragma GCC visibility pop

@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "core/threads/long_work.h"
 #include "tracer/explain.h"
+#include "tracer/same_program.h"
 
 namespace frazil::tracer {
 namespace {
@@ -110,7 +111,7 @@ bool PromisedCall::Skip() {
   const auto ran = script_->Run(cells_, &outputs_, &kernels);
   if (!ran.ok() && IsInterrupted(ran.status())) status_ = ran.status();
   if (!ran.ok() || !*ran) return NotSkipped();  // no memory: the body needs the least at a time
-  path_ = *ran;
+  learnt_ = *ran;
   promise_->last_kernels_.store(kernels, std::memory_order_relaxed);
   return true;
 }
@@ -196,11 +197,11 @@ ScriptBuilder* PromisedCall::Observe() {
   return refused_ ? nullptr : &builder_.emplace(cells_);
 }
 
-// Whether the path may hold what another thread put into a cell: that looks like a constant. Its
+// Whether the program may hold what another thread put into a cell: that looks like a constant. Its
 // strides may have been others than those of what the cell holds now.
-bool PromisedCall::SeesOthers(const PathRecord& path) const {
+bool PromisedCall::SeesOthers(const Program& program) const {
   return absl::c_any_of(learning_->told(), [&](const Tensor* cell) {
-    return cell->defined() && absl::c_any_of(path.constants, [&](const ValueRef& constant) {
+    return cell->defined() && absl::c_any_of(program.constants, [&](const ValueRef& constant) {
              return cell->dtype() == constant->dtype && cell->shape() == constant->layout->shape;
            });
   });
@@ -209,17 +210,17 @@ bool PromisedCall::SeesOthers(const PathRecord& path) const {
 Status PromisedCall::Learn(absl::Span<const Tensor* const> outputs, std::vector<uint64_t> shape,
                            Pins shape_pins, Pins argument_pins) {
   if (!builder_) return absl::OkStatus();
-  std::shared_ptr<PathRecord> path = builder_->Finish(outputs);
+  std::shared_ptr<LearntCall> learnt = builder_->Finish(outputs);
   const std::string refusal = builder_->refusal();
   const bool postponed = builder_->postponed();
   builder_.reset();
-  const bool sees_others = path && SeesOthers(*path);
+  const bool sees_others = learnt && SeesOthers(learnt->program);
   learning_.reset();
   if (postponed || sees_others) return absl::OkStatus();
-  if (path) {
-    path->shape = std::move(shape);
-    path->pins = std::move(shape_pins);
-    return Merge(std::move(path), argument_pins);
+  if (learnt) {
+    learnt->shape = std::move(shape);
+    learnt->pins = std::move(shape_pins);
+    return Merge(std::move(learnt), argument_pins);
   }
   bool first = false;
   AddEntry(argument_pins, [&](Promise::Entry& entry) {
@@ -245,14 +246,16 @@ void PromisedCall::AddEntry(const Pins& pins, const F& use) {
   promise_->recording_->Note({Cause::kKeys, {{"count", StrCat(learnt)}, {"limit", limit}}});
 }
 
-Status PromisedCall::Merge(std::shared_ptr<PathRecord> path, const Pins& pins) {
+Status PromisedCall::Merge(std::shared_ptr<LearntCall> learnt, const Pins& pins) {
   std::shared_ptr<const Script> known;
   AddEntry(pins, [&](Promise::Entry& entry) { known = entry.script; });
-  std::vector<std::shared_ptr<const PathRecord>> paths;
+  std::vector<std::shared_ptr<const LearntCall>> paths;
   if (known) paths = known->paths();
   for (const auto& other : paths) {
     bool same_outcomes = false;
-    const Status same = SamePath(*other, *path, &same_outcomes);
+    Status same = SameProgram(other->program, learnt->program, &same_outcomes);
+    if (same.ok() && same_outcomes && other->shape != learnt->shape)
+      same = RuntimeError("the structure of the result changed");
     if (!same.ok()) {
       Promise::Garbage garbage;
       {
@@ -273,11 +276,11 @@ Status PromisedCall::Merge(std::shared_ptr<PathRecord> path, const Pins& pins) {
     return absl::OkStatus();
   }
   if (known) MetUnknownOutcome();
-  size_t segments = path->segments.size();
-  for (const auto& other : paths) segments += other->segments.size();
+  size_t segments = learnt->program.marks.size();
+  for (const auto& other : paths) segments += other->program.marks.size();
   if (known && (paths.size() >= Promise::kMaxPaths || segments > Promise::kMaxSegments))
     return absl::OkStatus();
-  paths.push_back(std::move(path));
+  paths.push_back(std::move(learnt));
   auto script = Script::Build(std::move(paths), known.get());
   if (!script.ok()) {
     promise_->recording_->Note(

@@ -94,14 +94,14 @@ class PromisedCall {
   // last `unguarded` cells have one kind of content only.
   PromisedCall(Promise* promise, Words* words, Cells cells, size_t unguarded = 0);
 
-  // True if the call is done: outputs() are the tensors of the result, path() tells its structure.
+  // True if the call is done: outputs() are the tensors of the result, learnt() tells its structure.
   bool Skip();
   // Not OK if Skip was interrupted: the call is to end with it, and nothing has changed.
   const Status& status() const { return status_; }
   // How many calls in a row, this one included, met a kind that was not known.
   int64_t strangers() const { return strangers_; }
   absl::Span<Tensor> outputs() { return absl::MakeSpan(outputs_); }
-  const PathRecord& path() const { return *path_; }
+  const LearntCall& learnt() const { return *learnt_; }
 
   // Observes the thread's reads until Learn or the end of the call. Null for a while after it
   // turned out that the call cannot be skipped.
@@ -113,11 +113,11 @@ class PromisedCall {
 
  private:
   bool Look();
-  bool SeesOthers(const PathRecord& path) const;
+  bool SeesOthers(const Program& program) const;
   bool MakeReady();
   bool NotSkipped();
   void MetUnknownOutcome();
-  Status Merge(std::shared_ptr<PathRecord> path, const Pins& pins);
+  Status Merge(std::shared_ptr<LearntCall> learnt, const Pins& pins);
   template <typename F>
   void AddEntry(const Pins& pins, const F& use);
 
@@ -126,7 +126,7 @@ class PromisedCall {
   Cells cells_;
   absl::InlinedVector<Tensor, 4> outputs_;
   std::shared_ptr<const Script> script_;
-  const PathRecord* path_ = nullptr;
+  const LearntCall* learnt_ = nullptr;
   std::optional<ScriptBuilder> builder_;
   std::optional<Learning> learning_;  // while the body runs
   Status status_;

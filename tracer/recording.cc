@@ -13,30 +13,25 @@
 
 namespace frazil::tracer {
 
-bool SameContent(const CallRecord& a, const CallRecord& b) {
-  if (a.composite != b.composite || a.op != b.op || a.attrs != b.attrs ||
-      a.operands != b.operands || a.slots.size() != b.slots.size()) {
-    return false;
-  }
-  for (size_t i = 0; i < a.slots.size(); ++i) {
-    const SlotGuard &x = a.slots[i], &y = b.slots[i];
-    if (x.layout != y.layout || x.dtype != y.dtype || x.immediate != y.immediate ||
-        !(x.device == y.device))
-      return false;
-  }
-  return true;
+bool Node::SameContent(const Node& other) const {
+  return composite == other.composite && op == other.op && attrs == other.attrs &&
+         operands == other.operands && slots == other.slots;
 }
 
-int64_t BytesOf(const CallRecord& call) {
-  int64_t bytes = sizeof(Node) + static_cast<int64_t>(call.origin.capacity()) +
-                  static_cast<int64_t>(8 * (call.attrs.size() + call.operands.size()) +
-                                       sizeof(SlotGuard) * call.slots.size());
-  if (call.expansion) {
-    for (const ExpandedOp& op : call.expansion->ops)
-      bytes += static_cast<int64_t>(sizeof(op) + 8 * (op.attrs.size() + op.operands.size()));
-    bytes += static_cast<int64_t>(64 * call.expansion->constants.size() + sizeof(Expansion));
+std::vector<const Node*> PathTo(const Node& end) {
+  std::vector<const Node*> path(static_cast<size_t>(end.depth));
+  for (const Node* n = &end; n->parent; n = n->parent) path[n->depth - 1] = n;
+  return path;
+}
+
+Program ProgramOf(absl::Span<const Node* const> path) {
+  Program program;
+  program.calls.reserve(path.size());
+  for (const Node* node : path) {
+    program.parameters.insert(program.parameters.end(), node->slots.begin(), node->slots.end());
+    program.calls.push_back({std::make_shared<const CallRecord>(*node), node->operands});
   }
-  return bytes;
+  return program;
 }
 
 namespace {
@@ -148,14 +143,16 @@ Node* Recording::FindEqual(Node* parent, const Node& child) {
   const auto next = index ? &Node::next_in_bucket : &Node::next;
   Node* c = index ? index->Bucket(child.hash).load() : parent->children.load();
   for (; c; c = (c->*next).load()) {
-    if (c->hash == child.hash && SameContent(*c, child)) return c;
+    if (c->hash == child.hash && c->SameContent(child)) return c;
   }
   return nullptr;
 }
 
 Node* Recording::AddChild(Node* parent, std::unique_ptr<Node> child) {
   child->path_hash = (parent->path_hash ^ child->hash) * 0x9E3779B97F4A7C15u;
-  child->bytes = BytesOf(*child);
+  child->bytes = BytesOf(*child) +
+                 static_cast<int64_t>(sizeof(Node) - sizeof(CallRecord) +
+                                      sizeof(Parameter) * child->slots.size());
   child->used.store(Bounds::Advance(), std::memory_order_relaxed);
   Node* published = child.get();
   bool thrashing = false;

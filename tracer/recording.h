@@ -228,15 +228,18 @@ struct Overwritable {
   }
 };
 
-// Turns a path into a plan. Implemented by jit, registered once.
+// Turns a program into a plan. Implemented by jit, registered once.
 class SegmentCompiler {
  public:
   virtual ~SegmentCompiler() = default;
-  // `like` (may be null): a plan of the same path, results and precision, with whatever may be
-  // spent; most of the work is not done again then.
-  virtual StatusOr<std::shared_ptr<const SegmentPlan>> Compile(
-      absl::Span<const CallRecord* const> path, const LiveMask& live, Precision precision,
-      const Overwritable& overwritable, const SegmentPlan* like) = 0;
+  // `live`: which of the results of its calls are wanted. `like` (may be null): a plan of the same
+  // program, results and precision, with whatever may be spent; most of the work is not done again
+  // then.
+  virtual StatusOr<std::shared_ptr<const SegmentPlan>> Compile(const Program& program,
+                                                               const LiveMask& live,
+                                                               Precision precision,
+                                                               const Overwritable& overwritable,
+                                                               const SegmentPlan* like) = 0;
 };
 void SetSegmentCompiler(SegmentCompiler* compiler);
 SegmentCompiler* GetSegmentCompiler();

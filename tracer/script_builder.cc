@@ -5,12 +5,14 @@
 
 #include "core/backend.h"
 #include "tracer/explain.h"
+#include "tracer/tape_record.h"
 
 namespace frazil::tracer {
 
 ScriptBuilder::ScriptBuilder(Cells cells) : cells_(cells) {
   for (size_t i = 0; i < cells.size(); ++i) {
     before_.push_back(*cells[i]);
+    Parameter& parameter = learnt_->program.parameters.emplace_back();
     if (!cells[i]->defined()) continue;
     const Link link{Link::Kind::kCell, static_cast<int32_t>(i)};
     if (const GradNode* node = cells[i]->node()) {
@@ -21,7 +23,8 @@ ScriptBuilder::ScriptBuilder(Cells cells) : cells_(cells) {
       }
     }
     const Value* v = cells[i]->value();
-    sources_.try_emplace(v, Source{Source::Kind::kCell, static_cast<int32_t>(i)});
+    parameter = Parameter::Of(*v);
+    ids_.try_emplace(v, ~static_cast<ValueId>(i));
     if (v->storage && v->storage->foreign) {
       Refuse("an argument borrows its memory");
       return;
@@ -39,8 +42,8 @@ void ScriptBuilder::Refuse(std::string_view why) {
 void ScriptBuilder::LetGo() {
   seen_.clear();
   before_.clear();
-  path_ = nullptr;
-  contents_.clear();
+  learnt_ = nullptr;
+  records_.clear();
 }
 
 void ScriptBuilder::Postpone() {
@@ -48,88 +51,104 @@ void ScriptBuilder::Postpone() {
   LetGo();
 }
 
-Source ScriptBuilder::Find(const Value& value) {
-  const auto [it, fresh] = sources_.try_emplace(&value);
+ValueId ScriptBuilder::Find(const Value& value) {
+  const auto [it, fresh] = ids_.try_emplace(&value);
   if (fresh) {
     // What the body made of nothing but Python, or caught from outside.
-    it->second = {Source::Kind::kConstant, static_cast<int32_t>(path_->constants.size())};
-    path_->constants.push_back(ValueRef::Share(const_cast<Value*>(&value)));
+    Program& program = learnt_->program;
+    it->second = program.IdOfConstant(program.constants.size());
+    program.constants.push_back(ValueRef::Share(const_cast<Value*>(&value)));
   }
   return it->second;
 }
 
-void ScriptBuilder::OnSegment(absl::Span<const CallRecord* const> path,
-                              absl::Span<const ValueRef> slots, absl::Span<const ValueRef> results,
-                              Precision precision, bool in_trie) {
-  if (postponed_ || !refusal_.empty()) return;
-  if (seen_.size() >= sweep_at_) Sweep();
-  SegmentRecord& segment = path_->segments.emplace_back();
-  segment.content = ContentOf(path, in_trie);
-  for (const ValueRef& v : slots) segment.slots.push_back(Find(*v));
+void ScriptBuilder::Add(const Node& node, Operands operands, absl::Span<const ValueRef> results) {
+  auto& record = records_[&node];
+  if (!record) record = std::make_shared<const CallRecord>(node);
+  learnt_->program.calls.push_back({record, std::move(operands)});
   for (const ValueRef& v : results) {
     seen_.push_back(v);
-    sources_[v.get()] = {Source::Kind::kResult, results_++};
+    ids_[v.get()] = results_++;
   }
-  segment.results = static_cast<int>(results.size());
-  segment.precision = precision;
+}
+
+void ScriptBuilder::Cut(Precision precision) {
+  Mark& mark = learnt_->program.marks.emplace_back();
+  mark.at = static_cast<int32_t>(learnt_->program.calls.size());
+  mark.precision = precision;
+  learnt_->planned.resize(learnt_->program.marks.size());
   open_ = true;
 }
 
-std::shared_ptr<const ScriptBuilder::Content> ScriptBuilder::ContentOf(
-    absl::Span<const CallRecord* const> path, bool in_trie) {
-  std::shared_ptr<const Content> other;
-  std::shared_ptr<const Content>& content = in_trie ? contents_[path.back()] : other;
-  if (!content) {
-    auto fresh = std::make_shared<Content>();
-    fresh->reserve(path.size());
-    for (const CallRecord* call : path) fresh->push_back(*call);
-    content = std::move(fresh);
+void ScriptBuilder::OnSegment(absl::Span<const Node* const> path,
+                              absl::Span<const ValueRef> slots, absl::Span<const ValueRef> results,
+                              Precision precision) {
+  if (done()) return;
+  if (seen_.size() >= sweep_at_) Sweep();
+  std::vector<ValueId> taken;
+  taken.reserve(slots.size());
+  for (const ValueRef& v : slots) taken.push_back(Find(*v));
+  const ValueId first = results_;
+  for (const Node* node : path) {
+    Operands operands = node->operands;
+    for (ValueId& id : operands) id = id < 0 ? taken[~id] : first + id;
+    Add(*node, std::move(operands),
+        results.subspan(static_cast<size_t>(node->first_result), node->results.size()));
   }
-  return content;
+  Cut(precision);
+}
+
+void ScriptBuilder::OnViews(absl::Span<const Node* const> views, const Value& base,
+                            absl::Span<const ValueRef> results, Precision precision) {
+  if (done()) return;
+  ValueId from = Find(base);
+  for (size_t i = 0; i < views.size(); ++i) {
+    Add(*views[i], {from}, results.subspan(i, 1));
+    from = results_ - 1;
+  }
+  Cut(precision);
 }
 
 void ScriptBuilder::Sweep() {
   std::erase_if(seen_, [&](const ValueRef& v) {
     if (v->holders() > 1) return false;
-    sources_.erase(v.get());
+    ids_.erase(v.get());
     return true;
   });
   sweep_at_ = std::max<size_t>(kSweepAt, 2 * seen_.size());
 }
 
 void ScriptBuilder::OnPlan(const std::shared_ptr<const SegmentPlan>& plan, const LiveMask& live) {
-  if (postponed_ || !refusal_.empty()) return;
-  path_->segments.back().plan = plan;
-  path_->segments.back().live = live;
+  if (!done()) learnt_->planned.back() = {plan, live};
 }
 
-SegmentRecord& ScriptBuilder::Ended(SegmentRecord::End end, const Value& value) {
-  if (!open_) path_->segments.emplace_back();
+Mark& ScriptBuilder::Ended(Mark::Kind how, const Value& value) {
+  if (!open_) Cut(State().precision);
   open_ = false;
-  SegmentRecord& segment = path_->segments.back();
-  segment.end = end;
-  segment.read = Find(value);
-  return segment;
+  Mark& mark = learnt_->program.marks.back();
+  mark.kind = how;
+  mark.read = Find(value);
+  return mark;
 }
 
 void ScriptBuilder::OnRead(const Value& value, Reading how) {
-  if (how == Reading::kInside || postponed_ || !refusal_.empty()) return;
+  if (how == Reading::kInside || done()) return;
   if (how == Reading::kBytes) return Refuse("the body reads a tensor's bytes");
   if (IsFloat(value.dtype)) return Refuse("the body reads a float into the program");
   const auto host = OnHost(value);
   if (!host.ok()) return Refuse("the body reads a tensor whose device failed");
-  SegmentRecord& segment = Ended(SegmentRecord::End::kNumber, value);
-  std::memcpy(&segment.outcome, (*host)->data, SizeOf(value.dtype));
-  segment.origin = Here();
+  Mark& mark = Ended(Mark::Kind::kNumber, value);
+  std::memcpy(&mark.outcome, (*host)->data, SizeOf(value.dtype));
+  mark.origin = Here();
 }
 
 void ScriptBuilder::OnIndexCheck(std::string_view op, const Value& indices, IndexRange range,
                                  std::string_view of) {
-  if (postponed_ || !refusal_.empty()) return;
-  SegmentRecord& segment = Ended(SegmentRecord::End::kIndexCheck, indices);
-  segment.range = range;
-  segment.check = op;
-  segment.of = of;
+  if (done()) return;
+  Mark& mark = Ended(Mark::Kind::kIndexCheck, indices);
+  mark.range = range;
+  mark.check = op;
+  mark.of = of;
 }
 
 void ScriptBuilder::OnGradient(const GradNode& leaf) {
@@ -152,14 +171,15 @@ bool ScriptBuilder::RecordTape(absl::Span<const GradNode* const> roots) {
   for (const GradNode* node : nodes) {
     const auto link = [&](const GradNode* n) { return LinkTo(n); };
     const auto find = [&](const Value& v) { return Find(v); };
-    path_->tape.push_back(Describe(*node, link, find));
-    links_[node] = {Link::Kind::kMade, static_cast<int32_t>(path_->tape.size()) - 1};
+    std::vector<TapeRecord>& tape = learnt_->program.tape;
+    tape.push_back(Describe(*node, link, find));
+    links_[node] = {Link::Kind::kMade, static_cast<int32_t>(tape.size()) - 1};
   }
   return true;
 }
 
-std::shared_ptr<PathRecord> ScriptBuilder::Finish(absl::Span<const Tensor* const> outputs) {
-  if (postponed_ || !refusal_.empty()) return nullptr;
+std::shared_ptr<LearntCall> ScriptBuilder::Finish(absl::Span<const Tensor* const> outputs) {
+  if (done()) return nullptr;
   if (HistoriesUsed()) {
     Refuse("gradients flow into what made an argument");
     return nullptr;
@@ -180,9 +200,10 @@ std::shared_ptr<PathRecord> ScriptBuilder::Finish(absl::Span<const Tensor* const
   const auto origin = [&](const Tensor& t) {
     return t.defined() ? Origin{Find(*t.value()), LinkTo(t.node())} : Origin();
   };
-  for (const Tensor* t : outputs) path_->outputs.push_back(origin(*t));
-  for (const int i : written) path_->writes.push_back({i, origin(*cells_[i])});
-  return std::move(path_);
+  Program& program = learnt_->program;
+  for (const Tensor* t : outputs) program.outputs.push_back(origin(*t));
+  for (const int i : written) program.writes.push_back({i, origin(*cells_[i])});
+  return std::move(learnt_);
 }
 
 }  // namespace frazil::tracer

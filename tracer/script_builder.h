@@ -1,29 +1,30 @@
-// ScriptBuilder: writes down what one call by validation does, for calls that may skip the body.
-// Told by the session of segments and of what the program learns between them. Invariant: every
-// value that it has seen stays alive as long as anybody else could show it again, so that pointers
-// tell values apart, until there is nothing to learn any more; it changes nothing about the call.
+// ScriptBuilder: writes down as a program what one call by validation does, for calls that may skip
+// the body. Told by the session of segments and of what is learnt from data between them.
+// Invariant: every value that it has seen stays alive as long as anybody else could show it again,
+// so that pointers tell values apart, until there is nothing to learn any more; it changes nothing
+// about the call.
 //
-// A script is written by a ScriptBuilder while the body runs by validation: the session tells it
-// of segments, core::Read of reads. So the second call of a kind is the first that may be learnt
-// from, as the first records. Compared calls write a second script and compare it with the first
-// (SamePath), which is how a broken promise is found and named. A call during which another thread
-// may have written to the same cells, by a pure call or in place (tracer/learning.h), and which
-// read something like their content from elsewhere, tells nothing: the next one may. History for
-// gradients is data too (tracer/tape_record.h): the nodes that results hang off are made again.
-// What the structure is, and what is refused, is one rule, in the header of nest.h; class_info.h
-// knows of each class where its instances' state lies. Modules, optimizers and generators
-// (frazil/_tracked.py) count assignments to attributes; a snapshot (bindings/python/module_type.h)
-// is good while the count stands.
+// The second call of a kind is the first that may be learnt from, as the first records. Compared
+// calls write a second program and compare it with the first (SameProgram), which is how a broken
+// promise is found and named. A call during which another thread may have written to the same
+// cells, by a pure call or in place (tracer/learning.h), and which read something like their
+// content from elsewhere, tells nothing: the next one may. History for gradients is data too
+// (tracer/tape_record.h): the nodes that results hang off are made again. What the structure is,
+// and what is refused, is one rule, in the header of nest.h; class_info.h knows of each class where
+// its instances' state lies. Modules, optimizers and generators (frazil/_tracked.py) count
+// assignments to attributes; a snapshot (bindings/python/module_type.h) is good while the count
+// stands.
 //
 // A recording whose body may be skipped records views of ready values as calls; others do not need
 // to. A check of indices (cross_entropy(logits, labels.reshape(-1))) looks at such a view without
 // ending the segment (Session::Peek), so that forward and backward pass stay one plan; in the
-// script the view is a segment of its own, before the one in progress.
+// program the view is a segment of its own, before the one in progress.
 #pragma once
 
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "autograd/tape.h"
 #include "tracer/script.h"
 
 #pragma GCC visibility push(default)
@@ -34,9 +35,12 @@ class ScriptBuilder {
   explicit ScriptBuilder(Cells cells);
   ScriptBuilder(const ScriptBuilder&) = delete;
 
-  // `in_trie`: the calls are nodes of a visited trie, so that equal ones are the same.
-  void OnSegment(absl::Span<const CallRecord* const> path, absl::Span<const ValueRef> slots,
-                 absl::Span<const ValueRef> results, Precision precision, bool in_trie);
+  // The calls are nodes of a visited trie, so that equal ones are the same.
+  void OnSegment(absl::Span<const Node* const> path, absl::Span<const ValueRef> slots,
+                 absl::Span<const ValueRef> results, Precision precision);
+  // Views of `base`, each of the one before, that were made ahead of the segment in progress.
+  void OnViews(absl::Span<const Node* const> views, const Value& base,
+               absl::Span<const ValueRef> results, Precision precision);
   // The last segment was compiled for the results in `live`.
   void OnPlan(const std::shared_ptr<const SegmentPlan>& plan, const LiveMask& live);
   void OnRead(const Value& value, Reading how);
@@ -56,19 +60,21 @@ class ScriptBuilder {
 
   // After the call has finished: adds its results and the writes to the cells, and gives the path
   // away. Null if refused or postponed.
-  std::shared_ptr<PathRecord> Finish(absl::Span<const Tensor* const> outputs);
+  std::shared_ptr<LearntCall> Finish(absl::Span<const Tensor* const> outputs);
 
  private:
-  using Content = std::vector<CallRecord>;
-  std::shared_ptr<const Content> ContentOf(absl::Span<const CallRecord* const> path, bool in_trie);
+  bool done() const { return postponed_ || !refusal_.empty(); }
+  // A call with its results.
+  void Add(const Node& node, Operands operands, absl::Span<const ValueRef> results);
+  void Cut(Precision precision);
   // Lets go of values that nobody else holds.
   void Sweep();
   void LetGo();
-  Source Find(const Value& value);
+  ValueId Find(const Value& value);
   Link LinkTo(const GradNode* node) const;
   bool HistoriesUsed() const;
   bool RecordTape(absl::Span<const GradNode* const> roots);
-  SegmentRecord& Ended(SegmentRecord::End end, const Value& value);
+  Mark& Ended(Mark::Kind how, const Value& value);
 
   Cells cells_;
   uint64_t start_ = autograd::NextSequence();
@@ -78,13 +84,12 @@ class ScriptBuilder {
   static constexpr size_t kSweepAt = 1024;
   std::vector<ValueRef> seen_;  // keeps alive
   size_t sweep_at_ = kSweepAt;
-  // By the last call of a path.
-  absl::flat_hash_map<const CallRecord*, std::shared_ptr<const Content>> contents_;
-  absl::flat_hash_map<const Value*, Source> sources_;
+  absl::flat_hash_map<const Node*, std::shared_ptr<const CallRecord>> records_;
+  absl::flat_hash_map<const Value*, ValueId> ids_;
   absl::flat_hash_map<const GradNode*, Link> links_;
-  std::shared_ptr<PathRecord> path_ = std::make_shared<PathRecord>();
-  bool open_ = false;  // the last segment has no end yet
-  int results_ = 0;
+  std::shared_ptr<LearntCall> learnt_ = std::make_shared<LearntCall>();
+  bool open_ = false;  // nothing was learnt yet behind the last segment
+  ValueId results_ = 0;
   bool postponed_ = false;
   std::string refusal_;
 };

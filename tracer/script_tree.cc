@@ -3,47 +3,65 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
+#include "absl/hash/hash.h"
 
 namespace frazil::tracer {
 
-using End = SegmentRecord::End;
-using Kind = Source::Kind;
+using Kind = Mark::Kind;
 
-namespace {
-
-// Calls f with every source that the end of a path names.
-template <typename F>
-void ForSourcesOfEnd(const PathRecord& path, const F& f) {
-  for (const Origin& o : path.outputs) f(o.value);
-  for (const auto& [cell, o] : path.writes) f(o.value);
-  for (const TapeRecord& node : path.tape) {
-    for (const Origin& o : node.saved) f(o.value);
-    f(node.saved_output);
-  }
+size_t ScriptTree::ContentHash::operator()(const std::shared_ptr<const Program>& program) const {
+  size_t hash = program->parameters.size();
+  for (const Program::Call& call : program->calls)
+    hash = absl::HashOf(hash, call.record.get(), call.operands);
+  return hash;
 }
 
-}  // namespace
+bool ScriptTree::SameContent::operator()(const std::shared_ptr<const Program>& a,
+                                         const std::shared_ptr<const Program>& b) const {
+  const auto same = [](const Program::Call& x, const Program::Call& y) {
+    return x.record == y.record && x.operands == y.operands;
+  };
+  return a->parameters == b->parameters && absl::c_equal(a->calls, b->calls, same);
+}
 
-ScriptTree::Stage* ScriptTree::NewStage(const std::shared_ptr<const PathRecord>& path,
-                                        size_t segment, int first_result) {
+ScriptTree::Stage* ScriptTree::NewStage(const std::shared_ptr<const LearntCall>& learnt) {
   Stage* stage = script_->stages_.emplace_back(std::make_unique<Stage>()).get();
-  stage->path = path;
-  if (segment < path->segments.size()) stage->record = &path->segments[segment];
-  stage->first_result = first_result;
+  stage->learnt = learnt;
   return stage;
 }
 
-void ScriptTree::Add(const std::shared_ptr<const PathRecord>& path) {
-  Stage* stage = script_->stages_.empty() ? NewStage(path, 0, 0) : script_->stages_.front().get();
-  for (size_t i = 0; i < path->segments.size(); ++i) {
-    const uint64_t outcome = path->segments[i].outcome;
+void ScriptTree::Fill(Stage* stage, const Piece& piece, const Parts& parts) {
+  const LearntCall& learnt = *stage->learnt;
+  Parts::Part part = parts.Take(piece.calls, piece.merged);
+  stage->mark = &learnt.program.marks[piece.mark];
+  stage->read = stage->mark->read;
+  stage->slots = std::move(part.from);
+  stage->results = static_cast<int32_t>(part.results.size());
+  stage->ahead = piece.ahead;
+  if (!piece.ahead && !piece.merged && static_cast<size_t>(piece.mark) < learnt.planned.size())
+    stage->made = &learnt.planned[piece.mark];
+  stage->calls = *contents_.insert(std::make_shared<const Program>(std::move(part.program))).first;
+  // Its numbers are used again by the stage that follows.
+  const auto own = absl::c_find(part.results, stage->read);
+  if (piece.ahead && own != part.results.end())
+    stage->read = stage->first_result + static_cast<ValueId>(own - part.results.begin());
+}
+
+void ScriptTree::Add(const std::shared_ptr<const LearntCall>& learnt,
+                     absl::Span<const Piece> pieces) {
+  const Parts parts(learnt->program);
+  Stage* stage = script_->stages_.empty() ? NewStage(learnt) : script_->stages_.front().get();
+  for (const Piece& piece : pieces) {
+    if (!stage->mark) Fill(stage, piece, parts);
+    const uint64_t outcome = learnt->program.marks[piece.mark].outcome;
     const auto known =
         absl::c_find_if(stage->next, [&](const auto& next) { return next.first == outcome; });
     if (known != stage->next.end()) {
       stage = known->second;
       continue;
     }
-    Stage* next = NewStage(path, i + 1, stage->first_result + path->segments[i].results);
+    Stage* next = NewStage(learnt);
+    next->first_result = stage->first_result + (stage->ahead ? 0 : stage->results);
     stage->next.emplace_back(outcome, next);
     stage = next;
   }
@@ -56,9 +74,9 @@ void ScriptTree::FindLives() {
   for (size_t i = script_->stages_.size(); i-- > 0;) {
     Stage* stage = script_->stages_[i].get();
     Results below;
-    if (!stage->record) {
-      ForSourcesOfEnd(*stage->path, [&](const Source& s) {
-        if (s.kind == Kind::kResult) below.insert(s.index);
+    if (!stage->mark) {
+      ForValuesOfEnd(stage->learnt->program, [&](ValueId id) {
+        if (id >= 0) below.insert(id);
       });
     } else {
       below = std::move(wanted[stage->next[0].second]);
@@ -70,7 +88,7 @@ void ScriptTree::FindLives() {
         for (size_t k = 0; k < stage->next.size(); ++k) {
           Stage* next = stage->next[k].second;
           const Results& here = k == 0 ? first : wanted[next];
-          for (const int32_t r : below) {
+          for (const ValueId r : below) {
             if (!here.contains(r)) next->ended.push_back(r);
           }
         }
@@ -84,55 +102,48 @@ void ScriptTree::FindLives() {
 
 // `wanted`: of what follows; then of the stage and what follows.
 void ScriptTree::FindLives(Stage* stage, Results* wanted) {
-  const SegmentRecord& record = *stage->record;
-  const bool reads = record.read.kind == Kind::kResult;
-  const auto is_wanted = [&](int32_t r) {
-    return (reads && record.read.index == r) || wanted->contains(r);
+  const bool reads = stage->read >= 0;
+  const auto is_wanted = [&](ValueId r) {
+    return (reads && stage->read == r) || wanted->contains(r);
   };
   Results ended;  // behind this stage, whatever the outcome
-  stage->live.resize((record.results + 63) / 64);
-  for (int32_t r = 0; r < record.results; ++r) {
+  stage->live.resize(static_cast<size_t>(stage->results + 63) / 64);
+  for (int32_t r = 0; r < stage->results; ++r) {
     if (is_wanted(stage->first_result + r)) stage->live[r / 64] |= uint64_t{1} << (r % 64);
   }
   // Constants are never overwritten. A register is, if this is its last use, and so is what a cell
   // holds, if every call replaces it and nothing can come between.
-  for (size_t i = 0; i < record.slots.size(); ++i) {
-    const Source& s = record.slots[i];
-    if (s.kind == Kind::kResult) {
-      if (!is_wanted(s.index)) stage->overwritable.Add(i);
-      if (!wanted->contains(s.index)) ended.insert(s.index);
-    } else if (s.kind == Kind::kCell && Lends(*stage, s)) {
+  for (size_t i = 0; i < stage->slots.size(); ++i) {
+    const ValueId id = stage->slots[i];
+    if (id >= 0) {
+      if (!is_wanted(id)) stage->overwritable.Add(i);
+      if (!wanted->contains(id)) ended.insert(id);
+    } else if (!stage->learnt->program.IsConstant(id) && Lends(*stage, id)) {
       stage->overwritable.Add(i);
       stage->overwritable.lent_by_cells = true;
-      stage->lent.push_back(s.index);
+      stage->lent.push_back(~id);
     }
   }
-  if (reads && !wanted->contains(record.read.index)) ended.insert(record.read.index);
+  if (reads && !wanted->contains(stage->read)) ended.insert(stage->read);
   for (const auto& [outcome, next] : stage->next)
     next->ended.insert(next->ended.end(), ended.begin(), ended.end());
-  for (int32_t r = 0; r < record.results; ++r) wanted->erase(stage->first_result + r);
-  for (const Source& s : record.slots) {
-    if (s.kind == Kind::kResult) wanted->insert(s.index);
+  for (int32_t r = 0; r < stage->results; ++r) wanted->erase(stage->first_result + r);
+  for (const ValueId id : stage->slots) {
+    if (id >= 0) wanted->insert(id);
   }
-  if (reads && record.read.index < stage->first_result) wanted->insert(record.read.index);
+  if (reads && stage->read < stage->first_result) wanted->insert(stage->read);
 }
 
 // The call ends behind `stage` with another content of the cell, and does nothing else with this
 // one.
-bool ScriptTree::Lends(const Stage& stage, const Source& cell) const {
-  if (script_->paths_.size() != 1 || stage.record->end != End::kContinue ||
-      stage.next[0].second->record)
+bool ScriptTree::Lends(const Stage& stage, ValueId cell) const {
+  if (script_->paths_.size() != 1 || stage.mark->kind != Kind::kCut || stage.next[0].second->mark)
     return false;
-  const PathRecord& path = *stage.next[0].second->path;
-  const auto is_it = [&](const Origin& o) { return o.value == cell; };
-  const auto saves_it = [&](const TapeRecord& node) {
-    return node.saved_output == cell || absl::c_any_of(node.saved, is_it);
-  };
-  const auto replaces_it = [&](const auto& w) { return w.first == cell.index; };
-  return absl::c_any_of(path.writes, replaces_it) &&
-         absl::c_none_of(path.writes, [&](const auto& w) { return is_it(w.second); }) &&
-         absl::c_none_of(path.outputs, is_it) && absl::c_none_of(path.tape, saves_it) &&
-         absl::c_count(stage.record->slots, cell) == 1;
+  const Program& program = stage.learnt->program;
+  bool named = false;
+  ForValuesOfEnd(program, [&](ValueId id) { named |= id == cell; });
+  return !named && absl::c_count(stage.slots, cell) == 1 &&
+         absl::c_any_of(program.writes, [&](const auto& w) { return w.cell == ~cell; });
 }
 
 Status ScriptTree::Compile(const Script* previous) {
@@ -150,7 +161,7 @@ Status ScriptTree::Compile(const Script* previous) {
     steps.pop_back();
     Stage* stage = step.stage;
     Place(stage, &step.registers);
-    if (!stage->record) continue;
+    if (!stage->mark) continue;
     FZ_RETURN_IF_ERROR(MakePlan(stage, step.before));
     for (size_t i = stage->next.size(); i-- > 0;) {
       const auto& [outcome, next] = stage->next[i];
@@ -164,21 +175,16 @@ Status ScriptTree::Compile(const Script* previous) {
   return absl::OkStatus();
 }
 
-Source ScriptTree::Placed(const Source& s) const {
-  return s.kind == Kind::kResult ? Source{s.kind, registers_[s.index]} : s;
-}
-
 void ScriptTree::Place(Stage* stage, Registers* registers) {
-  for (int32_t& r : stage->ended) {
+  for (ValueId& r : stage->ended) {
     r = registers_[r];
     registers->free.push_back(r);
   }
-  registers_.resize(stage->first_result);
-  if (!stage->record) return PlaceEnd(stage);
-  const SegmentRecord& record = *stage->record;
-  for (const Source& s : record.slots) stage->slots.push_back(Placed(s));
-  for (int32_t r = 0; r < record.results; ++r) {
-    int32_t place = -1;
+  registers_.resize(static_cast<size_t>(stage->first_result));
+  if (!stage->mark) return PlaceEnd(stage);
+  for (ValueId& id : stage->slots) id = Placed(id);
+  for (int32_t r = 0; r < stage->results; ++r) {
+    ValueId place = -1;
     if (stage->live[r / 64] >> (r % 64) & 1) {
       if (registers->free.empty()) registers->free.push_back(registers->used++);
       place = registers->free.back();
@@ -187,42 +193,39 @@ void ScriptTree::Place(Stage* stage, Registers* registers) {
     }
     registers_.push_back(place);
   }
-  stage->read = Placed(record.read);
+  stage->read = Placed(stage->read);
   script_->registers_ = std::max(script_->registers_, registers->used);
 }
 
 void ScriptTree::PlaceEnd(Stage* stage) {
-  const auto placed = [&](const Origin& o) { return Origin{Placed(o.value), o.node}; };
-  for (const Origin& o : stage->path->outputs) stage->outputs.push_back(placed(o));
-  for (const auto& [cell, o] : stage->path->writes) stage->writes.push_back({cell, placed(o)});
-  absl::flat_hash_set<int32_t> later;
+  const Program& program = stage->learnt->program;
+  stage->outputs = program.outputs;
+  stage->writes = program.writes;
+  stage->tape = program.tape;
+  ForValuesOfEnd(*stage, [&](ValueId& id) { id = Placed(id); });
+  stage->last.resize(stage->writes.size());
+  absl::flat_hash_set<ValueId> later;
   for (size_t i = stage->writes.size(); i-- > 0;) {
-    const Source& s = stage->writes[i].content.value;
-    if (s.kind == Kind::kResult) stage->writes[i].last = later.insert(s.index).second;
-  }
-  for (TapeRecord node : stage->path->tape) {
-    for (Origin& o : node.saved) o = placed(o);
-    node.saved_output = Placed(node.saved_output);
-    stage->tape.push_back(std::move(node));
+    const ValueId id = stage->writes[i].content.value;
+    stage->last[i] = id >= 0 && later.insert(id).second;
   }
 }
 
 Status ScriptTree::MakePlan(Stage* stage, const Stage* before) {
+  const std::shared_ptr<const Program> calls = std::move(stage->calls);
   if (stage->kept.empty()) return absl::OkStatus();
-  const SegmentRecord& record = *stage->record;
+  const Precision precision = stage->mark->precision;
   const Overwritable& overwritable = stage->overwritable;
-  std::shared_ptr<const SegmentPlan>& shared =
-      plans_[PlanKey(record.content.get(), record.precision, stage->live, overwritable.slots,
-                     overwritable.lent_by_cells)];
+  std::shared_ptr<const SegmentPlan>& shared = plans_[PlanKey(
+      calls.get(), precision, stage->live, overwritable.slots, overwritable.lent_by_cells)];
   const bool known = shared != nullptr;
   // Another outcome may want what was overwritten before.
   if (!shared && before && before->live == stage->live && before->overwritable == overwritable)
     shared = before->plan;
   if (!shared) {
-    std::vector<const CallRecord*> calls;
-    for (const CallRecord& c : record.calls()) calls.push_back(&c);
-    const auto like = record.live == stage->live ? record.plan.lock() : nullptr;
-    FZ_ASSIGN_OR_RETURN(shared, GetSegmentCompiler()->Compile(calls, stage->live, record.precision,
+    const LearntCall::Planned* made = stage->made;
+    const auto like = made && made->live == stage->live ? made->plan.lock() : nullptr;
+    FZ_ASSIGN_OR_RETURN(shared, GetSegmentCompiler()->Compile(*calls, stage->live, precision,
                                                               overwritable, like.get()));
     script_->compiled_ += shared->compiled();
   }

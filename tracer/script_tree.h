@@ -1,8 +1,8 @@
-// The tree of a script: paths that agree up to an outcome share stages, one for each segment.
-// Called by Script::Build, run by Script::Run. Invariants: a stage stands before those that follow
-// it; what a stage keeps is what something below it reads, in a register that is free again behind
-// its last reader, so a loop that reads its condition holds what one iteration holds. Time and
-// memory are those of the paths, however long.
+// The tree of a script: programs that agree up to an outcome share stages, one for each piece
+// (tracer/pieces.h). Called by Script::Build, run by Script::Run. Invariants: a stage stands before
+// those that follow it; what a stage keeps is what something below it reads, in a register that is
+// free again behind its last reader, so a loop that reads its condition holds what one iteration
+// holds. Time and memory are those of the programs, however long.
 #pragma once
 
 #include <memory>
@@ -12,34 +12,37 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "tracer/pieces.h"
 #include "tracer/script.h"
 
 namespace frazil::tracer {
 
-// One segment in the tree, or the end of a call.
+// One piece in the tree, or the end of a call. Values are named as in the program until Compile has
+// placed them: results are then registers.
 struct Script::Stage {
-  std::shared_ptr<const PathRecord> path;  // one that passes through here
-  const SegmentRecord* record = nullptr;   // null: the call ends here
-  int first_result = 0;                    // results of the path before this one
+  std::shared_ptr<const LearntCall> learnt;  // one that passes through here
+  const Mark* mark = nullptr;                // how it ends; null: the call ends here
 
-  std::vector<int32_t> ended;  // registers that nothing reads from here on
-  std::vector<Source> slots;   // kResult: a register
+  std::shared_ptr<const Program> calls;  // gone when its plan is made
+  std::vector<ValueId> slots;            // what its parameters are
+  ValueId first_result = 0;
+  int32_t results = 0;
+  bool ahead = false;                         // its results are read here alone
+  const LearntCall::Planned* made = nullptr;  // while the body ran
+
+  std::vector<ValueId> ended;  // that nothing reads from here on
   LiveMask live;
-  std::vector<int32_t> kept;                // registers of the live results, ascending
+  std::vector<ValueId> kept;                // the live results, ascending
   std::shared_ptr<const SegmentPlan> plan;  // null: nothing is wanted
   Overwritable overwritable;                // what the plan may overwrite
   std::vector<int32_t> lent;                // cells whose content is among that
-  Source read;
-  std::vector<std::pair<uint64_t, Stage*>> next;
+  ValueId read = kNoValue;
+  std::vector<std::pair<uint64_t, Stage*>> next;  // by outcome
 
   // At the end
   std::vector<Origin> outputs;
-  struct Write {
-    int cell;
-    Origin content;
-    bool last = false;  // no later one takes the same register
-  };
-  std::vector<Write> writes;
+  std::vector<Program::Write> writes;
+  std::vector<bool> last;  // of each write: no later one takes the same register
   std::vector<TapeRecord> tape;
 };
 
@@ -47,32 +50,41 @@ class ScriptTree {
  public:
   explicit ScriptTree(Script* script) : script_(script) {}
 
-  void Add(const std::shared_ptr<const PathRecord>& path);
-  // After all paths. Plans of `previous` (may be null) are kept where they fit.
+  void Add(const std::shared_ptr<const LearntCall>& learnt, absl::Span<const Piece> pieces);
+  // After all programs. Plans of `previous` (may be null) are kept where they fit.
   Status Compile(const Script* previous);
 
  private:
   using Stage = Script::Stage;
-  using Results = absl::flat_hash_set<int32_t>;
+  using Results = absl::flat_hash_set<ValueId>;
   struct Registers {
-    std::vector<int32_t> free;
-    int32_t used = 0;
+    std::vector<ValueId> free;
+    ValueId used = 0;
+  };
+  struct ContentHash {
+    size_t operator()(const std::shared_ptr<const Program>& program) const;
+  };
+  struct SameContent {
+    bool operator()(const std::shared_ptr<const Program>& a,
+                    const std::shared_ptr<const Program>& b) const;
   };
 
-  Stage* NewStage(const std::shared_ptr<const PathRecord>& path, size_t segment, int first_result);
-  // Sets `live`, `overwritable`, `lent`, and `ended` of what follows, as results of the path.
+  Stage* NewStage(const std::shared_ptr<const LearntCall>& learnt);
+  void Fill(Stage* stage, const Piece& piece, const Parts& parts);
+  // Sets `live`, `overwritable`, `lent`, and `ended` of what follows.
   void FindLives();
   void FindLives(Stage* stage, Results* wanted);
   // Makes registers of results, from the root on.
   void Place(Stage* stage, Registers* registers);
   void PlaceEnd(Stage* stage);
-  Source Placed(const Source& s) const;
+  ValueId Placed(ValueId id) const { return id >= 0 ? registers_[id] : id; }
   Status MakePlan(Stage* stage, const Stage* before);
-  bool Lends(const Stage& stage, const Source& cell) const;
+  bool Lends(const Stage& stage, ValueId cell) const;
 
   Script* script_;
-  std::vector<int32_t> registers_;  // of each result of the path that is being walked
-  // Stages that do the same share a plan.
+  std::vector<ValueId> registers_;  // of each result of the program that is being walked
+  // Stages that do the same share their calls and their plan.
+  absl::flat_hash_set<std::shared_ptr<const Program>, ContentHash, SameContent> contents_;
   using PlanKey =
       std::tuple<const void*, Precision, LiveMask, absl::InlinedVector<uint64_t, 2>, bool>;
   absl::flat_hash_map<PlanKey, std::shared_ptr<const SegmentPlan>> plans_;

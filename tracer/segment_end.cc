@@ -74,7 +74,7 @@ bool Decide(const Node& last, const Bodies& bodies) {
 
 const Attrs& AttrsInBody(const CallRecord& call) {
   static const Attrs* const none = new Attrs;
-  const bool slice = !call.composite && call.op == static_cast<uint32_t>(OpId::k_slice);
+  const bool slice = !call.composite && call.primitive() == OpId::k_slice;
   return slice ? *none : call.attrs;
 }
 

@@ -105,7 +105,8 @@ class Session final : public Door, public Pending, public ReadObserver {
     for (size_t line = 0; line < kMatched; line += 64)
       __builtin_prefetch(reinterpret_cast<const void*>(next + line));
   }
-  static constexpr size_t kMatched = sizeof(NodeHead) + sizeof(CallRecord);
+  static constexpr size_t kMatched =
+      sizeof(NodeHead) + sizeof(NodeOperands) + sizeof(CallRecord);
   Node* FindChild(const Request& request);
   Node* SearchChild(const Request& request) const;
   bool Matches(const Node& node, const Request& request) const;
@@ -115,8 +116,9 @@ class Session final : public Door, public Pending, public ReadObserver {
   // Recording
   Tensor RunAndRecord(const OpCall& call);
   Tensor RunEagerly(const OpCall& call);
+  // body: of a composite.
   void Record(const Request& request, absl::Span<const Tensor> outputs,
-              std::unique_ptr<Expansion> expansion);
+              std::shared_ptr<const Program> body);
   void RunComposite(const CompositeCall& call, CompositeBody body, absl::Span<Tensor> outputs);
   // The call fits nothing recorded. An error in strict mode, if calls were deferred.
   Status StartRecording(const Request& request);
@@ -132,20 +134,13 @@ class Session final : public Door, public Pending, public ReadObserver {
   std::shared_ptr<const SegmentPlan> MakePlan(const LiveMask& live, Precision precision,
                                               Status* refusal);
   Status RunPlan(const SegmentPlan& plan, const LiveMask& live);
-  struct Remaining;
-  Remaining FindRemaining(const LiveMask& live) const;
   Status RunOneByOne(const LiveMask& live);
   void StartSegment();
-  std::vector<const Node*> Path() const;
-  std::vector<const CallRecord*> PathContent() const;
   // The error it is in strict mode.
   Status NoteRefusal(Cause cause, const Status& status);
   // The views, outermost first, that made `value` from what this segment found ready; none if
   // anything else did.
   std::vector<const Node*> ViewsOf(const Value& value) const;
-  bool UnknownOperand(const Value& v) const {
-    return v.pending.load(std::memory_order_relaxed) != this;
-  }
 
   Session() = default;
   ~Session() override = default;

@@ -133,7 +133,7 @@ void Node::SetHead() {
     // Slots are numbered in the order in which they are met.
     if (num_fresh < slots.size() &&
         operands[i] == ~static_cast<int32_t>(static_cast<uint32_t>(first_slot) + num_fresh)) {
-      const SlotGuard& guard = slots[num_fresh++];
+      const Parameter& guard = slots[num_fresh++];
       plain[i].kind = Value::KindOf(guard.dtype, guard.device, guard.immediate);
       plain[i].layout = guard.layout;
     } else if (i == 1 && plain[0].layout && operands[0] == operands[1]) {

@@ -73,7 +73,7 @@ Status Session::LeaveReplay() {
 }
 
 void Session::Record(const Request& request, absl::Span<const Tensor> outputs,
-                     std::unique_ptr<Expansion> expansion) {
+                     std::shared_ptr<const Program> body) {
   auto node = std::make_unique<Node>();
   node->composite = request.composite();
   node->op = request.op();
@@ -94,14 +94,14 @@ void Session::Record(const Request& request, absl::Span<const Tensor> outputs,
     if (!v->immediate)
       SetTag(v, serial_ << (kNumberBits + 1) | kSlotBit | static_cast<uint64_t>(num_slots_));
     node->operands.push_back(~num_slots_++);
-    node->slots.push_back({v->dtype, v->device, v->immediate, v->layout});
+    node->slots.push_back(Parameter::Of(*v));
   }
   for (const Tensor& t : outputs) {
     node->results.push_back({t.dtype(), t.device(), t.layout()});
     FZ_CHECK(!t.value()->immediate);
     SetTag(t.value(), serial_ << (kNumberBits + 1) | static_cast<uint64_t>(num_results_++));
   }
-  node->expansion = std::move(expansion);
+  node->body = std::move(body);
   node->SetHead();
   node->origin = Here();
   cursor_ = recording_->AddChild(cursor_, std::move(node));
@@ -115,9 +115,9 @@ void Session::RunComposite(const CompositeCall& call, CompositeBody body,
   expansion_ = &recorder;
   body(outputs);
   expansion_ = nullptr;
-  // A body of which there is no expansion is no call of the segment.
-  if (auto expansion = recorder.Finish(outputs))
-    Record({CompositeRow(call.id), inputs.get(), call.attrs}, outputs, std::move(expansion));
+  // A body of which there is no program is no call of the segment.
+  if (auto program = recorder.Finish(outputs))
+    Record({CompositeRow(call.id), inputs.get(), call.attrs}, outputs, std::move(program));
 }
 
 }  // namespace frazil::tracer

@@ -8,16 +8,6 @@
 #include "tracer/session_internal.h"
 
 namespace frazil::tracer {
-std::vector<const Node*> Session::Path() const {
-  std::vector<const Node*> path(cursor_->depth);
-  for (const Node* n = cursor_; n->parent; n = n->parent) path[n->depth - 1] = n;
-  return path;
-}
-
-std::vector<const CallRecord*> Session::PathContent() const {
-  const std::vector<const Node*> path = Path();
-  return {path.begin(), path.end()};
-}
 
 Status Session::Force(const Value* value) {
   {
@@ -59,28 +49,21 @@ ValueRef Session::Peek(const Value& value) {
   const Lock lock(this, Lock::kOwner);
   const bool ours = value.pending.load(std::memory_order_acquire) == this;
   if (!ours && mode_ != Mode::kRecording) return ValueRef();
-  const std::vector<const Node*> views = ViewsOf(value);
+  std::vector<const Node*> views = ViewsOf(value);
   if (views.empty() || !(value.device == Device())) return ValueRef();
   // What is recorded has been computed; it is not read so that replaying need not end a segment.
   if (!ours) return ValueRef::Share(const_cast<Value*>(&value));
   const ValueRef& base = slots_[~views.back()->operands[0]];
   if (!base->ready() || (base->storage && base->storage->foreign)) return ValueRef();
   Tensor view(base);
-  std::vector<CallRecord> calls;
   std::vector<ValueRef> made;
-  for (auto it = views.rbegin(); it != views.rend(); ++it) {
-    view = GlobalRuntime().eager->Call({static_cast<OpId>((*it)->op), {&view}, (*it)->attrs});
+  std::reverse(views.begin(), views.end());
+  for (const Node* node : views) {
+    view = GlobalRuntime().eager->Call({node->primitive(), {&view}, node->attrs});
     if (!view.ok()) return ValueRef();
-    CallRecord& call = calls.emplace_back(**it);
-    call.operands = {static_cast<int32_t>(made.size()) - 1};
-    call.slots.clear();
     made.push_back(view.value_ref());
   }
-  // A segment of its own, before the one in progress.
-  calls[0].slots = {{base->dtype, base->device, base->immediate, LayoutRef(base->layout)}};
-  std::vector<const CallRecord*> path;
-  for (const CallRecord& call : calls) path.push_back(&call);
-  if (builder_) builder_->OnSegment(path, {&base, 1}, made, precision_, /*in_trie=*/false);
+  if (builder_) builder_->OnViews(views, *base, made, precision_);
   return made.back();
 }
 
@@ -122,9 +105,7 @@ Status Session::EndSegment() {
   Status status = absl::OkStatus(), refusal = absl::OkStatus();
   LiveMask live;
   const bool wanted = values_.FindLive(&live);
-  if (builder_) {
-    builder_->OnSegment(PathContent(), slots_, values_.span(), precision_, /*in_trie=*/true);
-  }
+  if (builder_) builder_->OnSegment(PathTo(*cursor_), slots_, values_.span(), precision_);
   if (wanted) {
     flushing_ = true;
     Pin pin;
@@ -166,9 +147,9 @@ Status Session::EndSegment() {
 std::shared_ptr<const SegmentPlan> Session::MakePlan(const LiveMask& live, Precision precision,
                                                      Status* refusal) {
   if (!strict_ && !recording_->MayCompile(cursor_, live, precision)) return nullptr;
-  const std::vector<const Node*> path = Path();
+  const std::vector<const Node*> path = PathTo(*cursor_);
   auto compiled =
-      GetSegmentCompiler()->Compile(PathContent(), live, precision, {.all = true}, nullptr);
+      GetSegmentCompiler()->Compile(ProgramOf(path), live, precision, {.all = true}, nullptr);
   if (!compiled.ok()) {
     recording_->CompileFailed(cursor_, live, precision);
     *refusal = NoteRefusal(Cause::kNotCompiled, compiled.status());
@@ -176,7 +157,7 @@ std::shared_ptr<const SegmentPlan> Session::MakePlan(const LiveMask& live, Preci
   }
   const std::shared_ptr<const SegmentPlan>& plan = *compiled;
   const Recording::Planned before =
-      recording_->StorePlan(cursor_, live, precision, plan, GainOf(PathContent(), live));
+      recording_->StorePlan(cursor_, live, precision, plan, GainOf(path, live));
   std::vector<Field> fields = PlanFields(*plan);
   if (before.cause == Cause::kWanted) {
     fields.emplace_back("old", DescribeLive(path, before.live));

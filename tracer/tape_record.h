@@ -1,15 +1,14 @@
-// What a call left on the tape, as data: the nodes that its results hang off. Written by
-// tracer/script_builder, made again by tracer/script when the body is skipped. Invariant: nodes
+// What a call left on the tape, as data (TapeRecord, tracer/program.h): the nodes that its results
+// hang off. Written by tracer/script_builder, made again by tracer/script when the body is skipped. Invariant: nodes
 // come in the order in which they were made, so that each depends on earlier ones, on nodes of
 // cells, or on nothing.
 #pragma once
 
-#include <array>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "autograd/tape.h"
-#include "tracer/node.h"
+#include "tracer/program.h"
 
 #pragma GCC visibility push(default)
 namespace frazil::tracer {
@@ -18,49 +17,6 @@ namespace frazil::tracer {
 // .grad, the default random generator. The owner keeps the cells alive during the call.
 using Cells = absl::Span<Tensor* const>;
 
-// Where a value comes from. kResult: the index counts the results of all segments of the path.
-struct Source {
-  enum class Kind : uint8_t { kNone, kCell, kResult, kConstant };
-  Kind kind = Kind::kNone;
-  int32_t index = 0;
-
-  bool operator==(const Source&) const = default;
-};
-
-// A node of the tape: one that the call made, or that a cell had before.
-struct Link {
-  enum class Kind : uint8_t { kNone, kMade, kCell };
-  Kind kind = Kind::kNone;
-  int32_t index = 0;
-
-  bool operator==(const Link&) const = default;
-};
-
-// A tensor: its value and its node.
-struct Origin {
-  Source value;
-  Link node;
-
-  bool operator==(const Origin&) const = default;
-};
-
-struct TapeRecord {
-  struct Edge {
-    Link node;
-    DType dtype;
-    LayoutRef shape;
-  };
-  // A variable of a function-style gradient within the call, whose scope is closed: it passes
-  // gradients on to its one edge, if it has any.
-  bool variable = false;
-  OpId op = {};
-  Attrs attrs;
-  absl::InlinedVector<Edge, 3> edges;
-  std::array<Origin, 3> saved;
-  Source saved_output;
-  bool spent = false;
-};
-
 // The nodes below `roots` that no cell had before. False if one depends on a leaf that is none of
 // theirs, or on a variable not made since the node numbered `since`.
 bool CollectTape(absl::Span<const GradNode* const> roots,
@@ -68,8 +24,8 @@ bool CollectTape(absl::Span<const GradNode* const> roots,
                  std::vector<const GradNode*>* out);
 
 // The record of one node: `link` and `find` name what it holds.
-template <typename LinkOf, typename SourceOf>
-TapeRecord Describe(const GradNode& any, const LinkOf& link, const SourceOf& find) {
+template <typename LinkOf, typename IdOf>
+TapeRecord Describe(const GradNode& any, const LinkOf& link, const IdOf& find) {
   if (any.kind == GradNode::Kind::kVariable) {
     TapeRecord record{.variable = true};
     record.edges.push_back({link(static_cast<const autograd::VariableNode&>(any).outer.get())});
@@ -87,7 +43,7 @@ TapeRecord Describe(const GradNode& any, const LinkOf& link, const SourceOf& fin
   return record;
 }
 
-// Makes the nodes again: `value(source)` is what stands for a source now, `cells` hold the nodes
+// Makes the nodes again: `value(id)` is what a program's value is now, `cells` hold the nodes
 // that were there before.
 template <typename ValueOf>
 std::vector<GradNodeRef> MakeTape(absl::Span<const TapeRecord> records, Cells cells,

@@ -114,7 +114,7 @@ class Promised {
     if constexpr (std::is_same_v<R, Tensor>) {
       return std::move(call.outputs()[0]);
     } else if constexpr (!std::is_void_v<R>) {
-      R result = *static_cast<const R*>(call.path().pins.get());
+      R result = *static_cast<const R*>(call.learnt().pins.get());
       size_t i = 0;
       ForEachTensor(result, [&](Tensor& t) { t = std::move(call.outputs()[i++]); });
       return result;

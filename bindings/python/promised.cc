@@ -98,7 +98,7 @@ PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject*
   const size_t structure = nest.words.size();
   const size_t unguarded = nest.AddHidden();
   tracer::PromisedCall promised(&promise_, &nest.words, nest.cells.span(), unguarded);
-  if (promised.Skip()) return MakeResult(promised.path().shape, nest, promised.outputs());
+  if (promised.Skip()) return MakeResult(promised.learnt().shape, nest, promised.outputs());
   if (!promised.status().ok()) return Raise(promised.status());
   if (promised.strangers() == kStrangers - 1 || promised.strangers() == kStrangers) {
     NoteStranger(args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), kwnames,

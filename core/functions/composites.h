@@ -16,6 +16,11 @@ enum class CompositeId : uint32_t {
 #define FZ_INNER(name, ...) k_##name,
 #include "core/functions/composites.def"
 };
+inline constexpr uint32_t kNumComposites = 0
+#define FZ_COMPOSITE(home, name, ...) +1
+#define FZ_INNER(name, ...) +1
+#include "core/functions/composites.def"
+    ;
 std::string_view NameOf(CompositeId id);
 
 namespace ops {

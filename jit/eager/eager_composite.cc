@@ -36,10 +36,10 @@ class RecordingDoor final : public Door {
   tracer::ExpansionRecorder* const recorder_;
 };
 
-// A call that was met once: its ops are known, and compiled if it comes again.
+// A call that was met once: it is known as a program, and compiled if it comes again.
 struct MetCall {
   CallKey key;
-  tracer::CallRecord record;
+  tracer::Program program;
 };
 constexpr int kMetBits = 6;
 
@@ -51,25 +51,28 @@ std::unique_ptr<MetCall>& MetSlot(uint64_t hash) {
 }
 
 // What may fail by its data is met one by one; a single op is a plan already.
-bool Plannable(const tracer::Expansion& expansion) {
-  return expansion.ops.size() > 1 &&
-         std::none_of(expansion.ops.begin(), expansion.ops.end(),
-                      [](const tracer::ExpandedOp& op) { return MayFail(op.op); });
+bool Plannable(const tracer::Program& body) {
+  return body.calls.size() > 1 &&
+         std::none_of(body.calls.begin(), body.calls.end(),
+                      [](const auto& call) { return MayFail(call->primitive()); });
 }
 
-tracer::CallRecord RecordOf(const CompositeCall& call, const CallView& view,
-                            absl::Span<const Tensor> outputs,
-                            std::shared_ptr<const tracer::Expansion> expansion) {
-  tracer::CallRecord record;
-  record.composite = true;
-  record.op = call.id;
-  record.attrs.assign(call.attrs.begin(), call.attrs.end());
-  for (const int32_t input : view.operands) record.operands.push_back(~input);
-  for (const Value* v : view.inputs)
-    record.slots.push_back({v->dtype, v->device, v->immediate, v->layout});
-  for (const Tensor& t : outputs) record.results.push_back({t.dtype(), t.device(), t.layout()});
-  record.expansion = std::move(expansion);
-  return record;
+// The call alone, over its distinct operands.
+tracer::Program ProgramOf(const CompositeCall& call, const CallView& view,
+                          absl::Span<const Tensor> outputs,
+                          std::shared_ptr<const tracer::Program> body) {
+  auto record = std::make_shared<tracer::CallRecord>();
+  record->composite = true;
+  record->op = call.id;
+  for (const Tensor& t : outputs) record->results.push_back({t.dtype(), t.device(), t.layout()});
+  record->attrs.assign(call.attrs.begin(), call.attrs.end());
+  record->body = std::move(body);
+  tracer::Program program;
+  for (const Value* v : view.inputs) program.parameters.push_back(tracer::Parameter::Of(*v));
+  tracer::Operands operands;
+  for (const int32_t input : view.operands) operands.push_back(~input);
+  program.calls.push_back({std::move(record), std::move(operands)});
+  return program;
 }
 
 std::shared_ptr<const PreparedCall> Keep(const CallKey& key,
@@ -89,15 +92,15 @@ void RunBody(const CompositeCall& call, const CallView& view, uint64_t hash, Com
     const RecordingDoor door(&State(), &recorder);
     body(outputs);
   }
-  std::shared_ptr<const tracer::Expansion> expansion = recorder.Finish(outputs);
-  if (!expansion) return;
+  std::shared_ptr<const tracer::Program> recorded = recorder.Finish(outputs);
+  if (!recorded) return;
   CallKey key = view.Key();
-  if (!Plannable(*expansion)) {
+  if (!Plannable(*recorded)) {
     CallSlot(hash) = Keep(key, nullptr);
     return;
   }
   MetSlot(hash) = std::make_unique<MetCall>(
-      MetCall{std::move(key), RecordOf(call, view, outputs, std::move(expansion))});
+      MetCall{std::move(key), ProgramOf(call, view, outputs, std::move(recorded))});
 }
 
 // The plan of a call that was met once; null if that was not so.
@@ -105,9 +108,9 @@ std::shared_ptr<const PreparedCall> CompileMet(const CallView& view, uint64_t ha
   std::unique_ptr<MetCall>& slot = MetSlot(hash);
   if (!slot || !view.Is(slot->key)) return nullptr;
   const std::unique_ptr<MetCall> met = std::move(slot);
-  const tracer::CallRecord* const path[] = {&met->record};
-  const tracer::LiveMask live(1, (uint64_t{1} << met->record.results.size()) - 1);
-  auto plan = tracer::GetSegmentCompiler()->Compile(path, live, State().precision, {}, nullptr);
+  const size_t results = met->program.calls[0]->results.size();
+  const tracer::LiveMask live(1, (uint64_t{1} << results) - 1);
+  auto plan = tracer::GetSegmentCompiler()->Compile(met->program, live, State().precision, {}, nullptr);
   return Keep(met->key, plan.ok() ? *std::move(plan) : nullptr);
 }
 

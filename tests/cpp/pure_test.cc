@@ -178,11 +178,11 @@ class CountingCompiler : public fz::tracer::SegmentCompiler {
  public:
   explicit CountingCompiler(fz::tracer::SegmentCompiler* inner) : inner_(inner) {}
   fz::StatusOr<std::shared_ptr<const fz::tracer::SegmentPlan>> Compile(
-      absl::Span<const fz::tracer::CallRecord* const> path, const fz::tracer::LiveMask& live,
-      fz::Precision precision, const fz::tracer::Overwritable& overwritable,
+      const fz::tracer::Program& program, const fz::tracer::LiveMask& live, fz::Precision precision,
+      const fz::tracer::Overwritable& overwritable,
       const fz::tracer::SegmentPlan* like) override {
     (like ? again : anew) += 1;
-    return inner_->Compile(path, live, precision, overwritable, like);
+    return inner_->Compile(program, live, precision, overwritable, like);
   }
 
   int anew = 0, again = 0;

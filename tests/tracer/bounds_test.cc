@@ -14,7 +14,8 @@ class BoundsTest : public testing::Test {
   // The call numbered `n` behind `parent`, made or found.
   Node* Add(int64_t n, Node* parent = nullptr) {
     auto node = std::make_unique<Node>();
-    static_cast<CallRecord&>(*node) = MadeCall(OpId::k_negative, {-1}, 1, {n});
+    static_cast<CallRecord&>(*node) = MadeCall(OpId::k_negative, {n});
+    static_cast<NodeOperands&>(*node) = Taking({-1}, 1);
     node->parent = parent ? parent : recording_->root();
     node->depth = node->parent->depth + 1;
     node->hash = static_cast<uint64_t>(n) * 0x9E3779B97F4A7C15u;
@@ -102,9 +103,9 @@ TEST_F(BoundsTest, WhatWasUsedLateKeepsItsParents) {
 }
 
 TEST_F(BoundsTest, ThereIsABoundOfBytesToo) {
-  const int64_t each = BytesOf(MadeCall(OpId::k_negative, {-1}, 1, {0}));
+  const int64_t each = Add(0)->bytes;
   const Limit limit(Setting::k_segment_bytes, 16 * each);
-  for (int n = 0; n < 16; ++n) Add(n);
+  for (int n = 1; n < 16; ++n) Add(n);
   EXPECT_EQ(Bounds::totals().nodes, 16);
   Add(16);
   EXPECT_EQ(Bounds::totals().nodes, 14);

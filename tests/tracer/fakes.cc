@@ -69,21 +69,19 @@ ValueRef Run(OpId op, DType dtype, const Layout* layout, absl::Span<Value* const
 
 class FakePlan final : public SegmentPlan {
  public:
-  FakePlan(absl::Span<const CallRecord* const> path, LiveMask live, FakeCompiler* made_by)
-      : live_(std::move(live)), made_by_(made_by), bytes_(made_by->bytes) {
-    for (const CallRecord* call : path) calls_.push_back(*call);
-  }
+  FakePlan(const Program& program, LiveMask live, FakeCompiler* made_by)
+      : program_(program), live_(std::move(live)), made_by_(made_by), bytes_(made_by->bytes) {}
 
   Status Run(absl::Span<Value* const> slots, absl::Span<ValueRef> outputs,
              StillLent /*still_lent*/) const override {
     ++made_by_->runs;
     std::vector<ValueRef> results;
-    for (const CallRecord& call : calls_) {
+    for (const Program::Call& call : program_.calls) {
       std::vector<Value*> operands;
-      for (const int32_t ref : call.operands)
-        operands.push_back(ref >= 0 ? results[ref].get() : slots[~ref]);
-      results.push_back(tracer::Run(static_cast<OpId>(call.op), call.results[0].dtype,
-                                    call.results[0].layout, operands));
+      for (const ValueId id : call.operands)
+        operands.push_back(id >= 0 ? results[id].get() : slots[~id]);
+      results.push_back(tracer::Run(call->primitive(), call->results[0].dtype,
+                                    call->results[0].layout, operands));
     }
     size_t next = 0;
     for (size_t i = 0; i < results.size(); ++i) {
@@ -110,7 +108,7 @@ class FakePlan final : public SegmentPlan {
   MemoryReport memory() const override { return {}; }
 
  private:
-  std::vector<CallRecord> calls_;
+  Program program_;
   LiveMask live_;
   FakeCompiler* made_by_;
   int64_t bytes_;
@@ -135,11 +133,11 @@ Tensor FakeDoor::Call(const OpCall& call) {
 }
 
 StatusOr<std::shared_ptr<const SegmentPlan>> FakeCompiler::Compile(
-    absl::Span<const CallRecord* const> path, const LiveMask& live, Precision /*precision*/,
+    const Program& program, const LiveMask& live, Precision /*precision*/,
     const Overwritable& overwritable, const SegmentPlan* like) {
-  requests.push_back({path.size(), live, overwritable, like});
+  requests.push_back({program.calls.size(), live, overwritable, like});
   if (refuses) return RuntimeError("[fake] it refuses.");
-  return std::shared_ptr<const SegmentPlan>(new FakePlan(path, live, this));
+  return std::shared_ptr<const SegmentPlan>(new FakePlan(program, live, this));
 }
 
 Fakes::Fakes() : door_before_(GlobalRuntime().eager), compiler_before_(GetSegmentCompiler()) {
@@ -169,16 +167,18 @@ std::vector<int32_t> ElementsOf(const Tensor& t) {
 
 const Layout* Pair() { return Dense({2}); }
 
-SlotGuard PairGuard() { return {DType::kI32, Device(), false, Pair()}; }
-
-CallRecord MadeCall(OpId op, Operands operands, int fresh, Attrs attrs) {
+CallRecord MadeCall(OpId op, Attrs attrs) {
   CallRecord call;
   call.op = static_cast<uint32_t>(op);
-  call.operands = std::move(operands);
-  call.slots.assign(static_cast<size_t>(fresh), PairGuard());
   call.results.push_back({DType::kI32, Device(), Pair()});
   call.attrs = std::move(attrs);
   return call;
+}
+
+NodeOperands Taking(Operands operands, int fresh) {
+  NodeOperands taken{std::move(operands), {}};
+  taken.slots.assign(static_cast<size_t>(fresh), {DType::kI32, Device(), false, Pair()});
+  return taken;
 }
 
 }  // namespace frazil::tracer

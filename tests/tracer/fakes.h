@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "tracer/recording.h"
-#include "tracer/tape_record.h"
 
 namespace frazil::tracer {
 
@@ -29,7 +28,7 @@ class FakeCompiler final : public SegmentCompiler {
     Overwritable overwritable;
     const SegmentPlan* like;
   };
-  StatusOr<std::shared_ptr<const SegmentPlan>> Compile(absl::Span<const CallRecord* const> path,
+  StatusOr<std::shared_ptr<const SegmentPlan>> Compile(const Program& program,
                                                        const LiveMask& live, Precision precision,
                                                        const Overwritable& overwritable,
                                                        const SegmentPlan* like) override;
@@ -59,15 +58,10 @@ Tensor Int(int32_t element);                           // no axis, in memory
 Tensor Floats(std::initializer_list<float> elements);
 std::vector<int32_t> ElementsOf(const Tensor& t);  // i32; makes it ready
 
-// Calls over i32[2], as a recording has them.
-const Layout* Pair();
-SlotGuard PairGuard();
-// fresh: how many of the operands are slots first met here.
-CallRecord MadeCall(OpId op, Operands operands, int fresh = 0, Attrs attrs = {});
-
-// Where something comes from.
-inline Source Cell(int32_t i) { return {Source::Kind::kCell, i}; }
-inline Source MadeBy(int32_t i) { return {Source::Kind::kResult, i}; }
-inline Source Constant(int32_t i) { return {Source::Kind::kConstant, i}; }
+const Layout* Pair();  // of i32[2]
+// A call over i32[2] in the trie: what is called, and with what. fresh: how many of the operands
+// are slots first met here.
+CallRecord MadeCall(OpId op, Attrs attrs = {});
+NodeOperands Taking(Operands operands, int fresh = 0);
 
 }  // namespace frazil::tracer

@@ -4,93 +4,150 @@
 
 #include "core/memory/storage.h"
 #include "gtest/gtest.h"
-#include "tests/tracer/paths.h"
+#include "tests/tracer/programs.h"
 
 namespace frazil::tracer {
 namespace {
 
 class ScriptBuilderTest : public testing::Test {
  protected:
-  ScriptBuilderTest() : cells_{&a_, &b_}, builder_(cells_) {}
+  ScriptBuilderTest() : cells_{&a_, &b_}, builder_(cells_) {
+    static_cast<CallRecord&>(node_) = MadeCall(OpId::k_negative);
+    static_cast<NodeOperands&>(node_) = Taking({-1}, 1);
+  }
 
   // A call that the session ran: negates `x`.
-  Tensor Negate(const Tensor& x, bool in_trie = false) {
+  Tensor Negate(const Tensor& x) {
     const Tensor out = Ints({-1, -2});
-    const CallRecord* call = &call_;
-    builder_.OnSegment({&call, 1}, {x.value_ref()}, {out.value_ref()}, Precision::kDefault,
-                       in_trie);
+    const Node* node = &node_;
+    builder_.OnSegment({&node, 1}, {x.value_ref()}, {out.value_ref()}, Precision::kDefault);
     return out;
   }
-  std::shared_ptr<PathRecord> Finish(std::initializer_list<const Tensor*> outputs = {}) {
+  std::shared_ptr<LearntCall> Finish(std::initializer_list<const Tensor*> outputs = {}) {
     return builder_.Finish(absl::MakeConstSpan(outputs.begin(), outputs.size()));
+  }
+  // What call i takes.
+  static ValueId Taken(const LearntCall& learnt, size_t i) {
+    return learnt.program.calls.at(i).operands[0];
   }
 
   Fakes fakes_;
   Tensor a_ = Ints({1, 2}), b_ = Ints({3, 4});
   std::vector<Tensor*> cells_;
-  CallRecord call_ = MadeCall(OpId::k_negative, {-1}, 1);
+  Node node_;
   ScriptBuilder builder_;
 };
+
+TEST_F(ScriptBuilderTest, AsText) {
+  const Tensor x = Negate(b_), number = Int(5);
+  builder_.OnRead(*number.value(), frazil::Reading::kNumber);
+  a_ = Negate(x);
+  const auto learnt = Finish({&x});
+  ASSERT_TRUE(learnt);
+  EXPECT_EQ(Text(learnt->program), R"(program (i32[2], i32[2]) {
+  constant c0 = i32[] "05000000"
+  %0 = negative p1 : i32[2]
+  number c0 is 5
+  %1 = negative %0 : i32[2]
+  cut
+  write p0 = %1
+  return %0
+}
+)");
+}
 
 TEST_F(ScriptBuilderTest, OperandsComeFromCellsResultsAndElsewhere) {
   const Tensor constant = Ints({7, 8});
   const Tensor x = Negate(b_), y = Negate(x), z = Negate(constant), w = Negate(constant);
-  const auto path = Finish({&y, &a_, &constant});
-  ASSERT_TRUE(path);
-  ASSERT_EQ(path->segments.size(), 4u);
-  EXPECT_EQ(path->segments[0].slots, std::vector({Cell(1)}));
-  EXPECT_EQ(path->segments[1].slots, std::vector({MadeBy(0)}));
-  EXPECT_EQ(path->segments[2].slots, std::vector({Constant(0)}));
-  EXPECT_EQ(path->segments[3].slots, std::vector({Constant(0)})) << "the same one again";
-  EXPECT_EQ(path->constants.size(), 1u);
-  EXPECT_EQ(path->outputs,
-            (std::vector<Origin>{{MadeBy(1), {}}, {Cell(0), {}}, {Constant(0), {}}}));
-  EXPECT_TRUE(path->writes.empty());
+  const auto learnt = Finish({&y, &a_, &constant});
+  ASSERT_TRUE(learnt);
+  const Program& program = learnt->program;
+  const ValueId c0 = program.IdOfConstant(0);
+  ASSERT_EQ(program.calls.size(), 4u);
+  EXPECT_EQ(Taken(*learnt, 0), ~1);
+  EXPECT_EQ(Taken(*learnt, 1), 0);
+  EXPECT_EQ(Taken(*learnt, 2), c0);
+  EXPECT_EQ(Taken(*learnt, 3), c0) << "the same one again";
+  EXPECT_EQ(program.constants.size(), 1u);
+  EXPECT_EQ(program.outputs, (std::vector<Origin>{{1, {}}, {~0, {}}, {c0, {}}}));
+  EXPECT_TRUE(program.writes.empty());
+}
+
+TEST_F(ScriptBuilderTest, ASegmentsNumbersBecomeTheCalls) {
+  // A segment of two calls behind another one: the second takes the first's result, and a slot.
+  const Tensor before = Negate(a_), one = Ints({1, 1}), two = Ints({2, 2});
+  Node next;
+  static_cast<CallRecord&>(next) = MadeCall(OpId::k_add);
+  next.operands = {0, -2};
+  next.first_result = 1;
+  const Node* const path[] = {&node_, &next};
+  builder_.OnSegment(path, {before.value_ref(), b_.value_ref()},
+                     {one.value_ref(), two.value_ref()}, Precision::kTf32);
+  const auto learnt = Finish({&two});
+  EXPECT_EQ(learnt->program.calls.at(1).operands, Operands({0}));
+  EXPECT_EQ(learnt->program.calls.at(2).operands, Operands({1, ~1}));
+  EXPECT_EQ(learnt->program.outputs[0].value, 2);
+  EXPECT_EQ(learnt->program.marks[1].at, 3);
+  EXPECT_EQ(learnt->program.marks[1].precision, Precision::kTf32);
+}
+
+TEST_F(ScriptBuilderTest, ViewsFollowEachOther) {
+  const Tensor one = Ints({1, 1}), two = Ints({2, 2});
+  const Node* const views[] = {&node_, &node_};
+  builder_.OnViews(views, *b_.value(), {one.value_ref(), two.value_ref()}, Precision::kDefault);
+  const auto learnt = Finish({&two});
+  EXPECT_EQ(Taken(*learnt, 0), ~1);
+  EXPECT_EQ(Taken(*learnt, 1), 0);
+  EXPECT_EQ(learnt->program.marks.size(), 1u);
+  EXPECT_EQ(learnt->program.outputs[0].value, 1);
 }
 
 TEST_F(ScriptBuilderTest, CellsWithAnotherContentWereWritten) {
   b_ = Negate(a_);
-  const auto path = Finish();
-  ASSERT_TRUE(path);
-  EXPECT_EQ(path->writes, (std::vector<std::pair<int, Origin>>{{1, {MadeBy(0), {}}}}));
+  const auto learnt = Finish();
+  ASSERT_TRUE(learnt);
+  EXPECT_EQ(learnt->program.writes, (std::vector<Program::Write>{{1, {0, {}}}}));
 }
 
-TEST_F(ScriptBuilderTest, AnIntegerThatIsReadEndsASegment) {
+TEST_F(ScriptBuilderTest, AnIntegerThatIsReadIsAMark) {
   const Tensor x = Negate(a_), number = Int(42);
   builder_.OnRead(*number.value(), frazil::Reading::kNumber);
   Negate(x);
-  const auto path = Finish();
-  ASSERT_TRUE(path);
-  ASSERT_EQ(path->segments.size(), 2u);
-  EXPECT_EQ(path->segments[0].end, SegmentRecord::End::kNumber);
-  EXPECT_EQ(path->segments[0].outcome, 42u);
-  EXPECT_EQ(path->segments[0].read, Constant(0));
-  EXPECT_EQ(path->segments[1].end, SegmentRecord::End::kContinue);
+  const auto learnt = Finish();
+  ASSERT_TRUE(learnt);
+  const std::vector<Mark>& marks = learnt->program.marks;
+  ASSERT_EQ(marks.size(), 2u);
+  EXPECT_EQ(marks[0].kind, Mark::Kind::kNumber);
+  EXPECT_EQ(marks[0].at, 1);
+  EXPECT_EQ(marks[0].outcome, 42u);
+  EXPECT_EQ(marks[0].read, learnt->program.IdOfConstant(0));
+  EXPECT_EQ(marks[1].kind, Mark::Kind::kCut);
 }
 
-TEST_F(ScriptBuilderTest, ASecondReadIsASegmentOfItsOwn) {
+TEST_F(ScriptBuilderTest, ASecondReadIsAMarkOfItsOwn) {
   Negate(a_);
   for (const int32_t n : {1, 2}) {
     const Tensor number = Int(n);
     builder_.OnRead(*number.value(), frazil::Reading::kNumber);
   }
-  const auto path = Finish();
-  ASSERT_EQ(path->segments.size(), 2u);
-  EXPECT_EQ(path->segments[0].outcome, 1u);
-  EXPECT_EQ(path->segments[1].outcome, 2u);
-  EXPECT_TRUE(path->segments[1].calls().empty());
+  const auto learnt = Finish();
+  const std::vector<Mark>& marks = learnt->program.marks;
+  ASSERT_EQ(marks.size(), 2u);
+  EXPECT_EQ(marks[0].outcome, 1u);
+  EXPECT_EQ(marks[1].outcome, 2u);
+  EXPECT_EQ(marks[1].at, 1);
 }
 
-TEST_F(ScriptBuilderTest, ACheckOfIndicesEndsASegment) {
+TEST_F(ScriptBuilderTest, ACheckOfIndicesIsAMark) {
   Negate(a_);
   builder_.OnIndexCheck("take", *b_.value(), {-5, 5}, "rows");
-  const auto path = Finish();
-  const SegmentRecord& segment = path->segments.at(0);
-  EXPECT_EQ(segment.end, SegmentRecord::End::kIndexCheck);
-  EXPECT_EQ(segment.read, Cell(1));
-  EXPECT_EQ(segment.range, IndexRange(-5, 5));
-  EXPECT_EQ(segment.check, "take");
-  EXPECT_EQ(segment.of, "rows");
+  const auto learnt = Finish();
+  const Mark& mark = learnt->program.marks.at(0);
+  EXPECT_EQ(mark.kind, Mark::Kind::kIndexCheck);
+  EXPECT_EQ(mark.read, ~1);
+  EXPECT_EQ(mark.range, IndexRange(-5, 5));
+  EXPECT_EQ(mark.check, "take");
+  EXPECT_EQ(mark.of, "rows");
 }
 
 TEST_F(ScriptBuilderTest, WhatOpsReadThemselvesIsNoRead) {
@@ -98,7 +155,7 @@ TEST_F(ScriptBuilderTest, WhatOpsReadThemselvesIsNoRead) {
   builder_.OnRead(*number.value(), frazil::Reading::kInside);
   const auto path = Finish();
   ASSERT_TRUE(path);
-  EXPECT_TRUE(path->segments.empty());
+  EXPECT_TRUE(path->program.marks.empty());
 }
 
 TEST_F(ScriptBuilderTest, FloatsAndBytesThatTheProgramSeesAreRefused) {
@@ -153,21 +210,25 @@ TEST_F(ScriptBuilderTest, AHistoryOfLeavesElsewhereIsRefused) {
   EXPECT_EQ(builder_.refusal(), "a result's history for gradients begins outside of the arguments");
 }
 
-TEST_F(ScriptBuilderTest, SegmentsOfOneNodeOfTheTrieShareTheirContent) {
-  Negate(a_, true), Negate(b_, true), Negate(a_, false);
-  const auto path = Finish();
-  EXPECT_EQ(path->segments[0].content, path->segments[1].content);
-  EXPECT_NE(path->segments[0].content, path->segments[2].content);
+TEST_F(ScriptBuilderTest, CallsOfOneNodeOfTheTrieShareTheirRecord) {
+  Negate(a_), Negate(b_);
+  Node other;
+  static_cast<CallRecord&>(other) = node_;
+  const Node* node = &other;
+  builder_.OnViews({&node, 1}, *a_.value(), {Ints({1, 1}).value_ref()}, Precision::kDefault);
+  const auto calls = Finish()->program.calls;
+  EXPECT_EQ(calls[0].record, calls[1].record);
+  EXPECT_NE(calls[0].record, calls[2].record);
 }
 
 TEST_F(ScriptBuilderTest, ThePlanOfTheLastSegmentIsKnown) {
   Negate(a_), Negate(b_);
   const auto plan = *fakes_.compiler.Compile({}, {1}, Precision::kDefault, {}, nullptr);
   builder_.OnPlan(plan, {1});
-  const auto path = Finish();
-  EXPECT_EQ(path->segments[0].plan.lock(), nullptr);
-  EXPECT_EQ(path->segments[1].plan.lock(), plan);
-  EXPECT_EQ(path->segments[1].live, LiveMask({1}));
+  const auto learnt = Finish();
+  EXPECT_EQ(learnt->planned[0].plan.lock(), nullptr);
+  EXPECT_EQ(learnt->planned[1].plan.lock(), plan);
+  EXPECT_EQ(learnt->planned[1].live, LiveMask({1}));
 }
 
 TEST_F(ScriptBuilderTest, AValueIsToldFromALaterOneInItsMemory) {
@@ -176,10 +237,10 @@ TEST_F(ScriptBuilderTest, AValueIsToldFromALaterOneInItsMemory) {
   for (int i = 0; i < 3000; ++i) Negate(a_);
   const Tensor constant = Ints({5, 6});
   Negate(constant), Negate(kept);
-  const auto path = Finish();
-  ASSERT_TRUE(path);
-  EXPECT_EQ(path->segments[3001].slots, std::vector({Constant(0)}));
-  EXPECT_EQ(path->segments[3002].slots, std::vector({MadeBy(0)})) << "still held, still known";
+  const auto learnt = Finish();
+  ASSERT_TRUE(learnt);
+  EXPECT_EQ(Taken(*learnt, 3001), learnt->program.IdOfConstant(0));
+  EXPECT_EQ(Taken(*learnt, 3002), 0) << "still held, still known";
 }
 
 }  // namespace

@@ -1,21 +1,16 @@
-// A fixture for tests of scripts: paths are built with the fake compiler and run on cells.
+// A fixture for tests of scripts: programs are built with the fake compiler and run on cells.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "tests/tracer/paths.h"
-#include "tracer/script.h"
+#include "tests/tracer/programs.h"
 
 namespace frazil::tracer {
 
-using Paths = std::vector<std::shared_ptr<const PathRecord>>;
+using Paths = std::vector<std::shared_ptr<const LearntCall>>;
 using Elements = std::vector<std::vector<int32_t>>;
-
-inline std::shared_ptr<const PathRecord> Shared(PathRecord path) {
-  return std::make_shared<const PathRecord>(std::move(path));
-}
 
 class ScriptTest : public testing::Test {
  protected:
@@ -23,6 +18,9 @@ class ScriptTest : public testing::Test {
     auto script = Script::Build(std::move(paths), previous);
     EXPECT_TRUE(script.ok()) << script.status();
     return *std::move(script);
+  }
+  std::shared_ptr<const Script> Build(Program program) {
+    return Build(Paths{Learnt(std::move(program))});
   }
   // The elements of what comes out; empty if the body has to run.
   Elements Run(const Script& script, std::vector<Tensor>* cells) {
@@ -43,26 +41,39 @@ class ScriptTest : public testing::Test {
   Fakes fakes_;
 };
 
+// Over two cells of which the second is a pair, or a number.
+inline Program Over2(std::string_view lines) {
+  return Parsed(StrCat("program (i32[2], i32[2]) {\n", lines, "}"));
+}
+inline Program WithNumber(std::string_view lines) {
+  return Parsed(StrCat("program (i32[2], i32[]) {\n", lines, "}"));
+}
+
 // Negates cell 0; where cell 1, a number, was 1 negates again; otherwise adds cell 0.
-inline SegmentRecord Begin(uint64_t outcome) {
-  return Reading(MadeSegment({MadeCall(OpId::k_negative, {-1}, 1)}, {Cell(0)}), Cell(1), outcome);
+inline Program One() {
+  return WithNumber(R"(
+    %0 = negative p0 : i32[2]
+    number p1 is 1
+    %1 = negative %0 : i32[2]
+    cut
+    return %1
+)");
 }
-inline std::shared_ptr<const PathRecord> One() {
-  return Shared(MadePath(
-      {Begin(1), MadeSegment({MadeCall(OpId::k_negative, {-1}, 1)}, {MadeBy(0)})}, {MadeBy(1)}));
-}
-inline std::shared_ptr<const PathRecord> Two() {
-  return Shared(
-      MadePath({Begin(2), MadeSegment({MadeCall(OpId::k_add, {-1, -2}, 2)}, {MadeBy(0), Cell(0)})},
-               {MadeBy(1), MadeBy(0)}));
+inline Program Two() {
+  return WithNumber(R"(
+    %0 = negative p0 : i32[2]
+    number p1 is 2
+    %1 = add %0, p0 : i32[2]
+    cut
+    return %1, %0
+)");
 }
 
 // Cell 0 is replaced by its sum with cell 1.
-inline PathRecord Step() {
-  PathRecord path =
-      MadePath({MadeSegment({MadeCall(OpId::k_add, {-1, -2}, 2)}, {Cell(0), Cell(1)})}, {});
-  path.writes = {{0, {MadeBy(0), {}}}};
-  return path;
+inline Program Step(std::string_view mark = "cut", std::string_view more = "",
+                    std::string_view outputs = "") {
+  return Over2(StrCat("%0 = add p0, p1 : i32[2]\n", mark, "\n", more,
+                      "\nwrite p0 = %0\nreturn ", outputs, "\n"));
 }
 
 }  // namespace frazil::tracer

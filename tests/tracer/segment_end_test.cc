@@ -49,7 +49,8 @@ class Path {
   // A call that is known among others by `hash`, and by what it is.
   Node* Add(uint64_t hash, OpId op = OpId::k_add, Attrs attrs = {}) {
     auto node = std::make_unique<Node>();
-    static_cast<CallRecord&>(*node) = MadeCall(op, {-1, -1}, 0, std::move(attrs));
+    static_cast<CallRecord&>(*node) = MadeCall(op, std::move(attrs));
+    node->operands = {-1, -1};
     node->hash = hash;
     node->parent = nodes_.back().get();
     node->depth = depth() + 1;
@@ -138,9 +139,9 @@ TEST(EndsSegment, BehindALoopOfSlicesThereIsRoomForAsMuchAsOthersHave) {
 }
 
 TEST(AttrsInBody, LeaveOutWhichSliceItIs) {
-  EXPECT_TRUE(AttrsInBody(MadeCall(OpId::k_slice, {-1}, 1, {0, 1, 1})).empty());
-  EXPECT_EQ(AttrsInBody(MadeCall(OpId::k_add, {-1}, 1, {7})), Attrs({7}));
-  CallRecord composite = MadeCall(OpId::k_slice, {-1}, 1, {7});
+  EXPECT_TRUE(AttrsInBody(MadeCall(OpId::k_slice, {0, 1, 1})).empty());
+  EXPECT_EQ(AttrsInBody(MadeCall(OpId::k_add, {7})), Attrs({7}));
+  CallRecord composite = MadeCall(OpId::k_slice, {7});
   composite.composite = true;  // the number is of a composite then
   EXPECT_EQ(AttrsInBody(composite), Attrs({7}));
 }

@@ -1,0 +1,169 @@
+#include "tracer/pieces.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/algorithm/container.h"
+#include "absl/hash/hash.h"
+#include "core/op.h"
+#include "tracer/segment_end.h"
+
+namespace frazil::tracer {
+namespace {
+
+bool IsElementwise(const CallRecord& call) {
+  if (call.composite) {
+    return absl::c_all_of(call.body->calls, [](const auto& c) { return IsElementwise(*c.record); });
+  }
+  return IsPointwise(call.primitive()) || Info(call.primitive()).klass == OpClass::kView;
+}
+
+uint64_t WhatOf(const Program::Call& call) {
+  return absl::HashOf(call->composite, call->op, AttrsInBody(*call.record), call.operands.size());
+}
+
+constexpr int kMostCalls = 4096;       // of segments that are no loop
+constexpr int kMostOfSteps = 1 << 15;  // of a loop with more than elementwise work
+constexpr int kMostChecks = 16;
+constexpr size_t kMostOfCheck = 16;       // calls that make the indices of a check
+constexpr int64_t kLargeCheck = 1 << 20;  // elements
+
+// Segments are numbered as the marks behind them are.
+int32_t BeginOf(const Program& program, size_t segment) {
+  return segment > 0 ? program.marks[segment - 1].at : 0;
+}
+
+Piece Whole(const Program& program, size_t begin, size_t end) {
+  const int32_t first = BeginOf(program, begin);
+  Piece piece{{}, static_cast<int32_t>(end - 1), false, end - begin > 1};
+  piece.calls.resize(static_cast<size_t>(BeginOf(program, end) - first));
+  absl::c_iota(piece.calls, first);
+  return piece;
+}
+
+class Merger {
+ public:
+  explicit Merger(const Program& program)
+      : program_(program), parts_(program), wanted_(parts_.FirstResult(program.calls.size())) {
+    const auto want = [&](ValueId id) {
+      if (id >= 0) wanted_[id] = true;
+    };
+    ForValuesOfEnd(program, want);
+    for (const Mark& mark : program.marks) want(mark.read);
+  }
+
+  std::vector<Piece> Run() {
+    std::vector<Piece> pieces;
+    for (size_t begin = 0, end; begin < program_.marks.size(); begin = end) {
+      end = EndOfLoop(begin);
+      if (end - begin == 1) end = std::max(EndOfGroup(begin), EndOfSteps(begin));
+      for (size_t s = begin; s + 1 < end; ++s) {
+        if (program_.marks[s].kind == Mark::Kind::kIndexCheck)
+          pieces.push_back({*MakersOfCheck(s, Begin(begin)), static_cast<int32_t>(s), true});
+      }
+      pieces.push_back(Whole(program_, begin, end));
+    }
+    return pieces;
+  }
+
+ private:
+  int32_t Begin(size_t segment) const { return BeginOf(program_, segment); }
+  int32_t Count(size_t begin, size_t end) const { return Begin(end) - Begin(begin); }
+  absl::Span<const Program::Call> Calls(size_t begin, size_t end) const {
+    return absl::MakeConstSpan(program_.calls)
+        .subspan(static_cast<size_t>(Begin(begin)), static_cast<size_t>(Count(begin, end)));
+  }
+
+  // The segment before `next` was cut behind a whole number of bodies, and `next` begins with one.
+  bool GoesOn(size_t next) const {
+    const Mark& cut = program_.marks[next - 1];
+    if (cut.kind != Mark::Kind::kCut || cut.precision != program_.marks[next].precision)
+      return false;
+    std::vector<uint64_t> calls;
+    for (const auto& call : Calls(next - 1, next)) calls.push_back(WhatOf(call));
+    const Bodies bodies = FindBodies(calls);
+    if (bodies.length == 0 || Count(next, next + 1) < bodies.length) return false;
+    const auto body = absl::MakeConstSpan(calls).subspan(static_cast<size_t>(bodies.first),
+                                                         static_cast<size_t>(bodies.length));
+    return absl::c_equal(body, Calls(next, next + 1).first(body.size()),
+                         [](uint64_t what, const auto& call) { return what == WhatOf(call); });
+  }
+
+  size_t EndOfLoop(size_t begin) const {
+    size_t end = begin + 1;
+    while (end < program_.marks.size() && GoesOn(end)) ++end;
+    return IsLoop(begin, end) ? end : begin + 1;
+  }
+
+  bool IsLoop(size_t begin, size_t end) const {
+    return absl::c_all_of(Calls(begin, end), [](const auto& c) { return IsElementwise(*c.record); }) &&
+           std::none_of(wanted_.begin() + parts_.FirstResult(Begin(begin)),
+                        wanted_.begin() + parts_.FirstResult(Begin(end - 1)),
+                        [](bool wanted) { return wanted; });
+  }
+
+  // A loop of any ops of the CPU: its plan has steps that repeat, and keeps what is wanted of them.
+  size_t EndOfSteps(size_t begin) const {
+    const auto elsewhere = [](const Program::Call& call) {
+      return absl::c_any_of(call->results,
+                            [](const Result& r) { return !(r.device == Device()); });
+    };
+    size_t end = begin + 1;
+    while (end < program_.marks.size() && GoesOn(end) && Count(begin, end + 1) <= kMostOfSteps &&
+           absl::c_none_of(Calls(end, end + 1), elsewhere))
+      ++end;
+    return end;
+  }
+
+  // What may be one plan from `begin` on, up to a read or a loop.
+  size_t EndOfGroup(size_t begin) const {
+    size_t end = begin + 1;
+    int checks = 0;
+    for (; end < program_.marks.size() && EndOfLoop(end) == end + 1; ++end) {
+      const Mark& last = program_.marks[end - 1];
+      if (Count(begin, end + 1) > kMostCalls || last.kind == Mark::Kind::kNumber ||
+          last.precision != program_.marks[end].precision)
+        break;
+      if (last.kind == Mark::Kind::kIndexCheck &&
+          (++checks > kMostChecks || !MakersOfCheck(end - 1, Begin(begin))))
+        break;
+    }
+    return end;
+  }
+
+  // The calls from call `begin` on that make the indices of the check behind `segment`; nothing if
+  // those are many, long, or more than elementwise.
+  std::optional<std::vector<int32_t>> MakersOfCheck(size_t segment, int32_t begin) const {
+    std::vector<int32_t> makers;
+    const auto take = [&](ValueId id) {
+      const int32_t maker = id >= 0 ? parts_.MakerOf(id) : -1;
+      if (maker >= begin && !absl::c_linear_search(makers, maker)) makers.push_back(maker);
+    };
+    take(program_.marks[segment].read);
+    for (size_t i = 0; i < makers.size(); ++i) {
+      const Program::Call& call = program_.calls[makers[i]];
+      if (makers.size() > kMostOfCheck || call->results.size() != 1 ||
+          !IsElementwise(*call.record) || call->results[0].layout->size > kLargeCheck)
+        return std::nullopt;
+      absl::c_for_each(call.operands, take);
+    }
+    absl::c_sort(makers);
+    return makers;
+  }
+
+  const Program& program_;
+  const Parts parts_;
+  std::vector<bool> wanted_;  // results that are kept, returned or read
+};
+
+}  // namespace
+
+std::vector<Piece> SegmentsOf(const Program& program) {
+  std::vector<Piece> pieces;
+  for (size_t i = 0; i < program.marks.size(); ++i) pieces.push_back(Whole(program, i, i + 1));
+  return pieces;
+}
+
+std::vector<Piece> MergedSegmentsOf(const Program& program) { return Merger(program).Run(); }
+
+}  // namespace frazil::tracer
