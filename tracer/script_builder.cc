@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "absl/container/flat_hash_set.h"
 #include "core/backend.h"
 #include "tracer/explain.h"
 #include "tracer/tape_record.h"
@@ -88,6 +89,7 @@ void ScriptBuilder::OnSegment(absl::Span<const Node* const> path,
   std::vector<ValueId> taken;
   taken.reserve(slots.size());
   for (const ValueRef& v : slots) taken.push_back(Find(*v));
+  slots_differ_ = absl::flat_hash_set<ValueId>(taken.begin(), taken.end()).size() == taken.size();
   const ValueId first = results_;
   for (const Node* node : path) {
     Operands operands = node->operands;
@@ -119,7 +121,7 @@ void ScriptBuilder::Sweep() {
 }
 
 void ScriptBuilder::OnPlan(const std::shared_ptr<const SegmentPlan>& plan, const LiveMask& live) {
-  if (!done()) learnt_->planned.back() = {plan, live};
+  if (!done() && slots_differ_) learnt_->planned.back() = {plan, live};
 }
 
 Mark& ScriptBuilder::Ended(Mark::Kind how, const Value& value) {

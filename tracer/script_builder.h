@@ -88,6 +88,9 @@ class ScriptBuilder {
   absl::flat_hash_map<const Value*, ValueId> ids_;
   absl::flat_hash_map<const GradNode*, Link> links_;
   std::shared_ptr<LearntCall> learnt_ = std::make_shared<LearntCall>();
+  // The slots of the last segment hold different values; where some are one now, its plan takes
+  // more than the program does.
+  bool slots_differ_ = true;
   bool open_ = false;  // nothing was learnt yet behind the last segment
   ValueId results_ = 0;
   bool postponed_ = false;

@@ -231,6 +231,22 @@ TEST_F(ScriptBuilderTest, ThePlanOfTheLastSegmentIsKnown) {
   EXPECT_EQ(learnt->planned[1].live, LiveMask({1}));
 }
 
+TEST_F(ScriptBuilderTest, APlanForSlotsThatAreOneValueNowIsOfNoUse) {
+  Node two;
+  static_cast<CallRecord&>(two) = MadeCall(OpId::k_add);
+  static_cast<NodeOperands&>(two) = Taking({-1, -2}, 2);
+  const Node* node = &two;
+  const auto plan = *fakes_.compiler.Compile({}, {1}, Precision::kDefault, {}, nullptr);
+  for (const Tensor* other : {&a_, &b_}) {
+    builder_.OnSegment({&node, 1}, {a_.value_ref(), other->value_ref()},
+                       {Ints({1, 1}).value_ref()}, Precision::kDefault);
+    builder_.OnPlan(plan, {1});
+  }
+  const auto learnt = Finish();
+  EXPECT_EQ(learnt->planned[0].plan.lock(), nullptr);
+  EXPECT_EQ(learnt->planned[1].plan.lock(), plan);
+}
+
 TEST_F(ScriptBuilderTest, AValueIsToldFromALaterOneInItsMemory) {
   // So many values that the builder lets go of those that nobody else holds.
   Tensor kept = Negate(a_);
