@@ -41,5 +41,7 @@ struct ProductWithEpilogue {
   Launch launch;
   std::unique_ptr<const DeviceKernel> kernel;
 };
+// That launch, of matmul node `id` and what reads it as buffer number `product`.
+Launch WithoutProduct(const Graph& graph, int32_t id, const Launch& reader, int product);
 
 }  // namespace frazil::jit
