@@ -5,7 +5,7 @@ namespace frazil::jit {
 ProductShape ProductShape::Of(const Layout* a, const Layout* b, const Layout* c) {
   const int r = c->rank;
   const auto matrix = [r](const Layout* x) {
-    return Matrix{x->strides_[r - 2], x->strides_[r - 1]};
+    return MatrixRef{nullptr, x->strides_[r - 2], x->strides_[r - 1]};
   };
   ProductShape shape{c->extents[r - 2], c->extents[r - 1], a->extents[r - 1],
                      matrix(a),         matrix(b),         {}};
@@ -49,17 +49,6 @@ gemm::BatchPlace ProductShape::PlaceOf(int64_t index) const {
     at.b += along * batch[i].b;
   }
   return at;
-}
-
-// Extents of 1 have stride 0 in a layout; kernels want the rows of an output apart.
-GemmArgs ProductShape::Args(DType dtype) const {
-  return {dtype,
-          m,
-          n,
-          k,
-          {nullptr, a.row_stride, a.col_stride},
-          {nullptr, b.row_stride, b.col_stride},
-          {nullptr, n, 1}};
 }
 
 }  // namespace frazil::jit

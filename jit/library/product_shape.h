@@ -12,16 +12,13 @@
 namespace frazil::jit {
 
 struct ProductShape {
-  struct Matrix {
-    int64_t row_stride, col_stride;
-  };
   // An axis of batches: how far apart the matrices of each operand are.
   struct Batch {
     int64_t extent, a, b;
   };
 
   int64_t m, n, k;
-  Matrix a, b;
+  MatrixRef a, b;                       // of a batch, without data
   absl::InlinedVector<Batch, 4> batch;  // in row-major order; none of extent 1
   bool one_b = true;                    // b's shape has no more than one matrix
 
@@ -39,8 +36,9 @@ struct ProductShape {
   bool empty() const { return batches() * m * n == 0 || k == 0; }
   // The matrices of a batch; c is dense.
   gemm::BatchPlace PlaceOf(int64_t batch) const;
-  // Of one batch, without pointers.
-  GemmArgs Args(DType dtype) const;
+  // Of one batch, without data. Extents of 1 have stride 0 in a layout; kernels want the rows of an
+  // output apart.
+  GemmArgs Args(DType dtype) const { return {dtype, m, n, k, a, b, {nullptr, n, 1}}; }
 };
 
 }  // namespace frazil::jit

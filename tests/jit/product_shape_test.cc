@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "jit/run/device_kernel.h"
+#include "jit/plan/pending.h"
 #include "tests/jit/pending_testing.h"
 
 namespace frazil::jit {

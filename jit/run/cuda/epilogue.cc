@@ -81,9 +81,10 @@ Status Apart(std::string_view why) { return NotImplementedError("[matmul] ", why
 
 }  // namespace
 
-StatusOr<ProductWithEpilogue> JoinCudaEpilogue(const Graph& graph, int32_t id, const Launch& next,
-                                               int product, const std::string& origin,
-                                               Precision precision) {
+StatusOr<std::unique_ptr<const DeviceKernel>> JoinCudaEpilogue(const Graph& graph, int32_t id,
+                                                               const Launch& next, int product,
+                                                               const std::string& origin,
+                                                               Precision precision) {
   const Node& node = graph.nodes[id];
   const ProductShape shape = ProductShape::Of(graph, id);
   if (!IsForLt(shape, node.dtype, precision) || IsHalf(node.dtype))
@@ -100,9 +101,7 @@ StatusOr<ProductWithEpilogue> JoinCudaEpilogue(const Graph& graph, int32_t id, c
     return Apart("what is added is no bias");
   FZ_ASSIGN_OR_RETURN(gpu::Device * device, gpu::Device::Get(node.device.index()));
   FZ_ASSIGN_OR_RETURN(auto call, LtCall::Make(device, problem, gpu::LtEpilogue::kBias, origin));
-  return ProductWithEpilogue{
-      WithoutProduct(graph, id, next, product),
-      std::make_unique<const CudaProductWithEpilogue>(std::move(call), *add)};
+  return std::make_unique<const CudaProductWithEpilogue>(std::move(call), *add);
 }
 
 }  // namespace frazil::jit

@@ -26,7 +26,7 @@ StatusOr<npu::Program> EmitProduct(const GemmArgs& args,
 
 // The bytes of a batch of matrices [rows, columns] around the first element.
 NpuBuffer ReachOf(const ProductShape& shape, int64_t ProductShape::Batch::*apart, int64_t rows,
-                  int64_t columns, const ProductShape::Matrix& matrix, int64_t item) {
+                  int64_t columns, const MatrixRef& matrix, int64_t item) {
   NpuBuffer reach{nullptr, 0, item, false};
   const auto walk = [&](int64_t extent, int64_t stride) {
     const int64_t bytes = std::max<int64_t>(extent - 1, 0) * stride * item;
@@ -194,8 +194,9 @@ class NpuProductWithEpilogue : public DeviceKernel {
 
 }  // namespace
 
-StatusOr<ProductWithEpilogue> JoinNpuEpilogue(const Graph& graph, int32_t id, const Launch& next,
-                                              int product, const std::string& origin) {
+StatusOr<std::unique_ptr<const DeviceKernel>> JoinNpuEpilogue(const Graph& graph, int32_t id,
+                                                              const Launch& next, int product,
+                                                              const std::string& origin) {
   const Node& node = graph.nodes[id];
   if (node.layout->rank != 2) return NotImplementedError("[npu] batches of products stay apart.");
   const ProductShape shape = ProductShape::Of(graph, id);
@@ -210,7 +211,7 @@ StatusOr<ProductWithEpilogue> JoinNpuEpilogue(const Graph& graph, int32_t id, co
   auto kernel = std::make_unique<const NpuProductWithEpilogue>(
       *std::move(over), next, product, shape, node.dtype, std::move(cpu), origin);
   if (std::string why = kernel->refusal(); !why.empty()) return NotImplementedError(why);
-  return ProductWithEpilogue{WithoutProduct(graph, id, next, product), std::move(kernel)};
+  return kernel;
 }
 
 std::unique_ptr<const LibraryCall> MakeNpuMatmul(const Graph& graph, int32_t id,
