@@ -27,8 +27,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <list>
 #include <memory>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
@@ -53,6 +55,17 @@ struct Eviction {
   int64_t count = 0;
   bool by_bytes = false;   // that bound was passed, not the one of entries
   bool thrashing = false;  // for the first time (core/eviction_history.h)
+};
+
+// So many entries, of which those go that nobody has.
+template <int64_t kMost>
+struct CountBound {
+  static CacheLimit Most() { return {kMost, std::numeric_limits<int64_t>::max()}; }
+  template <typename Object>
+  static bool Held(const std::shared_ptr<Object>& object) {
+    return object.use_count() > 1;
+  }
+  static void Report(const Eviction&) {}
 };
 
 // Bound has const members Most() -> CacheLimit; Held(object): evicting it now would free nothing,
@@ -100,8 +113,7 @@ class BoundedCache {
     return Evicting([&](Order*, Eviction* eviction) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       const auto it = index_.find(key);
       if (it == index_.end() || it->second->object != object) return false;  // gone meanwhile
-      bytes_ += bytes - it->second->bytes;
-      it->second->bytes = bytes;
+      bytes_ += bytes - std::exchange(it->second->bytes, bytes);
       eviction->thrashing = history_.Made(absl::HashOf(key));
       return Size() > bound_.Most().entries || bytes_ > bound_.Most().bytes;
     });

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 
 #include "bindings/python/nest.h"
 #include "core/bounded_cache.h"
@@ -27,13 +26,8 @@ struct Structure {
   uint64_t number;
   Pinned pins;
 };
-struct StructureBound {
-  static CacheLimit Most() { return {4096, std::numeric_limits<int64_t>::max()}; }
-  static bool Held(const std::shared_ptr<Structure>&) { return false; }
-  static void Report(const Eviction&) {}
-};
 uint64_t NumberOf(absl::Span<const uint64_t> words, Pinned pins) {
-  static auto* const known = new BoundedCache<std::vector<uint64_t>, Structure, StructureBound>;
+  static auto* const known = new BoundedCache<std::vector<uint64_t>, Structure, CountBound<4096>>;
   static uint64_t last = 0;
   const std::vector<uint64_t> key(words.begin(), words.end());
   if (const auto found = known->Find(key)) return found->number;

@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
-#include <limits>
 #include <mutex>
 #include <thread>
 
@@ -184,13 +183,6 @@ class Service {
   CacheStats stats() { return jobs_.stats(); }
 
  private:
-  struct Bound {
-    static CacheLimit Most() { return {4096, std::numeric_limits<int64_t>::max()}; }
-    // By a plan, or by the queue.
-    static bool Held(const std::shared_ptr<Job>& job) { return job.use_count() > 1; }
-    static void Report(const Eviction&) {}
-  };
-
   void Enqueue(const std::shared_ptr<Job>& job) {
     std::lock_guard lock(mutex_);
     queue_.push_back(job);
@@ -233,7 +225,7 @@ class Service {
 
   std::mutex mutex_;
   std::condition_variable wake_, finished_;
-  BoundedCache<std::string, Job, Bound> jobs_;
+  BoundedCache<std::string, Job, CountBound<4096>> jobs_;
   std::deque<std::shared_ptr<Job>> queue_;
   int workers_ = 0, idle_ = 0;
   uint32_t born_ = 0;

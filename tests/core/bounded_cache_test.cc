@@ -213,10 +213,8 @@ TEST_F(BoundedCacheTest, WhoIsToldMayAsk) {
   EXPECT_EQ(freed, 1);
 }
 
-struct CountsBound {
+struct CountsBound : CountBound<32> {
   static CacheLimit Most() { return {32, 4000}; }
-  static bool Held(const std::shared_ptr<int>& object) { return object.use_count() > 1; }
-  static void Report(const Eviction&) {}
 };
 
 // Threads that add, find, weigh, erase and shrink: what one of them has is there and is what it
