@@ -33,7 +33,7 @@ class Matmul : public LibraryCall {
         blas_(precision == Precision::kBlas && (dtype == DType::kF32 || dtype == DType::kF64)),
         args_(shape_.Args(dtype)) {
     args_.pairs = precision == Precision::kNative && dtype == DType::kBF16;
-    if (!blas_ && batches_ > 0 && batches_ <= kMostSmall) small_ = ChooseSmall();
+    if (!blas_ && batches_ > 0 && batches_ <= tuned::kMostSmallProducts) small_ = ChooseSmall();
   }
 
   Status Run(absl::Span<char* const> operands, char* result) const override {
@@ -122,8 +122,6 @@ class Matmul : public LibraryCall {
 
   // Batches worth handing to a thread.
   int64_t BatchGrain() const { return std::max<int64_t>(1, cost::kPart * batches_ / work()); }
-
-  static constexpr int64_t kMostSmall = 64;  // products of a batch that is chosen beforehand
 
   const ProductShape shape_;
   const int64_t batches_;
