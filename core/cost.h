@@ -15,7 +15,10 @@
 
 namespace frazil::cost {
 
-using namespace tuned;  // what threads, the host's lock and steps cost: core/tuned.def
+// What threads, the host's lock and steps cost.
+using tuned::kCall, tuned::kGatherSlots, tuned::kGpuLaunch, tuned::kInterrupted, tuned::kLaunch,
+    tuned::kLong, tuned::kMoveSlots, tuned::kPart, tuned::kShared, tuned::kShortLock,
+    tuned::kTurnSlots, tuned::kUninterrupted, tuned::kWake, tuned::kWorthSharing;
 
 // Instructions that an op becomes for each element or vector of elements: how long code grows.
 int Instructions(OpId op, DType dtype);

@@ -31,7 +31,8 @@ uint64_t NumberOf(absl::Span<const uint64_t> words, Pinned pins) {
   static uint64_t last = 0;
   const std::vector<uint64_t> key(words.begin(), words.end());
   if (const auto found = known->Find(key)) return found->number;
-  return known->Add(key, std::make_shared<Structure>(++last, std::move(pins)), 0)->number;
+  return known->Add(key, std::make_shared<Structure>(Structure{++last, std::move(pins)}), 0)
+      ->number;
 }
 
 // PEP 509; 0 where the interpreter has no such thing.

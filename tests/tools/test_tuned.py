@@ -69,7 +69,7 @@ def test_every_row_is_used():
     used = set()
     for folder in FOLDERS:
         for path in (ROOT / folder).rglob("*"):
-            if path.suffix in (".cc", ".h"):
+            if path.suffix in (".cc", ".h") and path.name != "cost.h":  # which only passes them on
                 used |= set(re.findall(r"\b(?:tuned|cost)::(k\w+)", path.read_text()))
     used |= set(re.findall(r"\b(k\w+)", (ROOT / "core/cost.cc").read_text()))
     assert not [row[0] for row in rows() if row[0] not in used]
