@@ -226,13 +226,14 @@ TEST(BoundedCache, ManyThreadsAndForks) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
-      for (int i = 0; i < 20'000 && (i < 2000 || !stop); ++i) {
+      for (int i = 0; i < 20'000 && (i < 10'000 || !stop); ++i) {
         const int key = (i * 7 + t * 13) % 100;
         bool fresh;
         const auto object = cache.FindOrAdd(
             key, [&] { return std::make_shared<int>(key); }, &fresh);
         if (*object != key) ++wrong;
         if (fresh) cache.Weigh(key, object, key);
+        if (*cache.Add(key + 100, std::make_shared<int>(key), key) != key) ++wrong;
         if (i % 11 == 0) cache.Erase(key, object);
         if (i % 97 == 0) cache.Shrink(true);
         if (i % 501 == 0) cache.EraseIf([](const auto& o) { return *o % 2 == 0; });
