@@ -6,18 +6,7 @@
 namespace frazil::cost {
 namespace {
 
-constexpr double kSlot = 0.14;  // ns: two vector instructions a cycle at 3.6 GHz
 constexpr double kVector = 64;  // bytes
-
-// ns a byte, by where all that is touched fits.
-constexpr double kNear = 0.010;  // the second-level cache
-constexpr double kFar = 0.038;
-constexpr double kFarthest = 0.052;
-constexpr double kNearBytes = 2 << 20, kFarBytes = 64 << 20;
-
-constexpr double kProduct = 0.0115;  // ns of f32, of matrices that fill their tiles
-
-constexpr double kUpdate = 1;  // ns an element that an index puts somewhere
 
 const OpCost::Code& CodeOf(OpId op, DType dtype) {
   const OpCost& cost = Info(op).cost;
@@ -34,13 +23,15 @@ int Instructions(OpId op, DType dtype) {
 double Slots(OpId op, DType dtype) { return CodeOf(op, dtype).slots + (IsHalf(dtype) ? 2 : 0); }
 
 double Elements(double count, double slots, int width) {
-  return count * slots * double(width) / kVector * kSlot;
+  return count * slots * double(width) / kVector * tuned::kSlot;
 }
 
-double Points(double count, double slots) { return count * slots * kSlot; }
+double Points(double count, double slots) { return count * slots * tuned::kSlot; }
 
 double Bytes(double bytes, double footprint) {
-  return bytes * (footprint <= kNearBytes ? kNear : footprint <= kFarBytes ? kFar : kFarthest);
+  return bytes * (footprint <= tuned::kNearBytes  ? tuned::kNearByte
+                  : footprint <= tuned::kFarBytes ? tuned::kFarByte
+                                                  : tuned::kFarthestByte);
 }
 
 double Copy(double bytes) { return Bytes(2 * bytes, 2 * bytes); }
@@ -51,10 +42,10 @@ double Products(double count, DType dtype, bool native) {
   const int size = int(SizeOf(dtype));
   const double integers = size == 1 ? 0.15 : size == 2 ? 0.6 : size == 4 ? 2.5 : 4;
   const double each = native ? 0.2 : dtype == DType::kF64 ? 2 : IsInt(dtype) ? integers : 1;
-  return double(kCall) + count * each * kProduct;
+  return double(kCall) + count * each * tuned::kProduct;
 }
 
-double Updates(double count) { return count * kUpdate; }
+double Updates(double count) { return count * tuned::kUpdate; }
 
 double Put(double size, double updates, DType dtype) {
   return double(kCall) + Copy(size * SizeOf(dtype)) + Updates(updates);

@@ -3,44 +3,28 @@
 // (jit/graph/duplicate), how many threads share a kernel, a list or an update (jit/run,
 // kernels), which branches run side by side, when the host's lock is let go. Invariant: an estimate
 // depends on ops, dtypes and extents alone, never on a clock or the machine, so that the same graph
-// becomes the same plan everywhere. How the numbers were measured: docs/decisions.md.
+// becomes the same plan everywhere. The numbers: core/tuned.def; how they were measured:
+// docs/decisions.md.
 #pragma once
 
 #include <cstdint>
 
 #include "core/dtype.h"
 #include "core/op.h"
+#include "core/tuned.h"
 
 namespace frazil::cost {
 
-// --- threads
-inline constexpr int64_t kWorthSharing = 8'000;  // less than this stays on one thread
-inline constexpr int64_t kPart = 2'000;          // what a thread is given at a time, at least
-inline constexpr int64_t kWake = 5'000;          // until other threads that slept work
-inline constexpr double kShared = 0.95;          // useful part of the time of threads that share
-
-// --- the host
-inline constexpr int64_t kLong =
-    60'000;  // from here on its lock is let go (core/threads/long_work.h)
-// For so long any plan may keep it in order to overwrite what cells hold.
-inline constexpr int64_t kShortLock = 4'000'000;
-// What overwrites an operand cannot be abandoned half-way: longer than this nothing may take.
-inline constexpr int64_t kUninterrupted = 60'000'000;
-inline constexpr int64_t kInterrupted = 3'000'000;  // a part of what may be abandoned, at most
-
-// --- a step of a plan, whatever it does
-inline constexpr int64_t kLaunch = 60;
-inline constexpr int64_t kCall = 300;         // of a library
-inline constexpr int64_t kGpuLaunch = 4'000;  // queueing it
+// What threads, the host's lock and steps cost.
+using tuned::kCall, tuned::kGatherSlots, tuned::kGpuLaunch, tuned::kInterrupted, tuned::kLaunch,
+    tuned::kLong, tuned::kMoveSlots, tuned::kPart, tuned::kShared, tuned::kShortLock,
+    tuned::kTurnSlots, tuned::kUninterrupted, tuned::kWake, tuned::kWorthSharing;
 
 // Instructions that an op becomes for each element or vector of elements: how long code grows.
 int Instructions(OpId op, DType dtype);
 
 // Time of an op on a vector of 64 bytes, in the time of an addition.
 double Slots(OpId op, DType dtype);
-inline constexpr double kMoveSlots = 1;    // a load or a store of a vector
-inline constexpr double kTurnSlots = 4;    // of short rows, transposed in registers
-inline constexpr double kGatherSlots = 2;  // of one element, by its own address
 
 // `slots` on each of `count` elements, in lanes of `width` bytes.
 double Elements(double count, double slots, int width);

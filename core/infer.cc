@@ -8,6 +8,7 @@
 #include "core/check.h"
 #include "core/elements.h"
 #include "core/threads/parallel.h"
+#include "core/tuned.h"
 
 namespace frazil {
 namespace {
@@ -498,9 +499,8 @@ Signs SignsOf(const Value& v, IndexRange range) {
   const Layout& layout = *v.layout;
   const T* data = reinterpret_cast<const T*>(v.data);
   if (layout.dense) {
-    constexpr int64_t kGrain = 1 << 15;
     std::atomic<uint64_t> outside{0}, negative{0};
-    ParallelFor(layout.size, kGrain, [&](int64_t begin, int64_t end) {
+    ParallelFor(layout.size, tuned::kSignsGrain, [&](int64_t begin, int64_t end) {
       const Signs part = SignsOf(data + begin, end - begin, 1, range);
       outside.fetch_or(part.outside, std::memory_order_relaxed);
       negative.fetch_or(part.negative, std::memory_order_relaxed);

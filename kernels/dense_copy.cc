@@ -3,11 +3,10 @@
 #include <cstring>
 
 #include "core/threads/parallel.h"
+#include "core/tuned.h"
 
 namespace frazil {
 namespace {
-
-constexpr int64_t kGrainBytes = 1 << 17;
 
 // Where row `row` of a layout begins, in elements; a row is its last axis.
 int64_t RowOffset(const Layout& layout, int64_t row) {
@@ -23,7 +22,7 @@ void CopyRows(const Layout& layout, const char* from, char* to) {
   auto* target = reinterpret_cast<Word*>(to);
   const int last = layout.rank - 1;
   const int64_t n = layout.extents[last], step = layout.strides_[last];
-  const int64_t grain = kGrainBytes / (n * int64_t{sizeof(Word)}) + 1;
+  const int64_t grain = tuned::kCopyGrain / (n * int64_t{sizeof(Word)}) + 1;
   ParallelFor(layout.size / n, grain, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const Word* at = source + RowOffset(layout, row);
@@ -42,7 +41,7 @@ void CopyRows(const Layout& layout, const char* from, char* to) {
 void CopyDense(const Layout& layout, int64_t item, const char* from, char* to) {
   if (layout.size == 0) return;
   if (layout.dense) {
-    ParallelFor(layout.size * item, kGrainBytes, [&](int64_t begin, int64_t end) {
+    ParallelFor(layout.size * item, tuned::kCopyGrain, [&](int64_t begin, int64_t end) {
       std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
     });
     return;

@@ -10,12 +10,11 @@
 
 #include "core/cpu.h"
 #include "core/threads/parallel.h"
+#include "core/tuned.h"
 #include "kernels/dense_copy.h"
 
 namespace frazil {
 namespace {
-
-constexpr int64_t kChunk = 1 << 14;  // elements of the mask that a thread takes at a time
 
 // For 8 elements of a mask as bits, the numbers of those that are set, one after the other.
 constexpr auto kSetBits = [] {
@@ -143,19 +142,23 @@ bool Positions(const PositionsArgs& args) {
     data = dense.data();
   }
   const auto* mask = reinterpret_cast<const uint8_t*>(data);
-  const int64_t chunks = (size + kChunk - 1) / kChunk;
+  const int64_t chunks = (size + tuned::kPositionsChunk - 1) / tuned::kPositionsChunk;
   std::vector<int64_t> starts(static_cast<size_t>(chunks) + 1);  // first the chunks' own counts
   const auto count = Cpu().avx2 ? CountAvx2 : Count;
-  const auto length = [&](int64_t chunk) { return std::min(kChunk, size - chunk * kChunk); };
+  const auto length = [&](int64_t chunk) {
+    return std::min(tuned::kPositionsChunk, size - chunk * tuned::kPositionsChunk);
+  };
   ParallelFor(chunks, 4, [&](int64_t begin, int64_t end) {
-    for (int64_t c = begin; c < end; ++c) starts[c + 1] = count(mask + c * kChunk, length(c));
+    for (int64_t c = begin; c < end; ++c)
+      starts[c + 1] = count(mask + c * tuned::kPositionsChunk, length(c));
   });
   for (int64_t c = 0; c < chunks; ++c) starts[c + 1] += starts[c];
   if (starts[chunks] != args.count) return false;
   const Writer writer(args, mask);
   ParallelFor(chunks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; ++c)
-      writer.Run(c * kChunk, c * kChunk + length(c), starts[c], starts[c + 1]);
+      writer.Run(c * tuned::kPositionsChunk, c * tuned::kPositionsChunk + length(c), starts[c],
+                 starts[c + 1]);
   });
   return true;
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/threads/parallel.h"
+#include "core/tuned.h"
 #include "kernels/places.h"
 
 namespace frazil {
@@ -17,8 +18,7 @@ void Run(const TakeArgs& args) {
   const int64_t bytes = run * args.item, n = places.count();
   const int64_t stride = args.x->strides_[args.axis] * args.item;
   const auto* indices = reinterpret_cast<const I*>(args.indices_data);
-  constexpr int64_t kGrainBytes = 1 << 16;
-  ParallelFor(outer.count() * n, kGrainBytes / bytes + 1, [&](int64_t begin, int64_t end) {
+  ParallelFor(outer.count() * n, tuned::kTakeGrain / bytes + 1, [&](int64_t begin, int64_t end) {
     const Places::View at = places.view(), from = outer.view();
     char* out = args.out + begin * bytes;
     for (int64_t i = begin; i < end; ++i, out += bytes) {

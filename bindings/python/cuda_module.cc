@@ -111,7 +111,7 @@ FZ_FAST(CompileStatistics) {
   const gpu::CompilerStats s = gpu::GetCompilerStats();
   return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L}", "compiled", static_cast<long long>(s.compiled),
                        "from_disk", static_cast<long long>(s.from_disk), "from_memory",
-                       static_cast<long long>(s.from_memory), "rejected_files",
+                       static_cast<long long>(s.hits), "rejected_files",
                        static_cast<long long>(s.rejected), "compile_us",
                        static_cast<long long>(s.compile_us), "generic_launches",
                        static_cast<long long>(jit::GenericLaunches()));

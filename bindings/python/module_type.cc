@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "bindings/python/nest.h"
+#include "core/bounded_cache.h"
 #include "tracer/trace.h"
 
 namespace frazil::python {
@@ -19,30 +20,19 @@ extern PyTypeObject module_type;
 
 uint64_t g_epoch = 1;
 
-// Numbers for structures, never given twice. Forgotten at once when there are too many (a counter
-// among the attributes makes one at each change): entries of forgotten numbers are never met again.
-class Structures {
- public:
-  uint64_t Number(absl::Span<const uint64_t> words, Pinned pins) {
-    const std::vector<uint64_t> key(words.begin(), words.end());
-    const auto it = known_.find(key);
-    if (it != known_.end()) return it->second.number;
-    if (known_.size() >= 4096) known_.clear();
-    known_[key] = {++last_, std::move(pins)};
-    return last_;
-  }
-
- private:
-  struct Known {
-    uint64_t number;
-    Pinned pins;
-  };
-  absl::flat_hash_map<std::vector<uint64_t>, Known> known_;
-  uint64_t last_ = 0;
+// Numbers for structures, never given twice: entries of forgotten numbers are never met again (a
+// counter among the attributes makes one at each change).
+struct Structure {
+  uint64_t number;
+  Pinned pins;
 };
-Structures& AllStructures() {
-  static Structures* structures = new Structures;
-  return *structures;
+uint64_t NumberOf(absl::Span<const uint64_t> words, Pinned pins) {
+  static auto* const known = new BoundedCache<std::vector<uint64_t>, Structure, CountBound<4096>>;
+  static uint64_t last = 0;
+  const std::vector<uint64_t> key(words.begin(), words.end());
+  if (const auto found = known->Find(key)) return found->number;
+  return known->Add(key, std::make_shared<Structure>(Structure{++last, std::move(pins)}), 0)
+      ->number;
 }
 
 // PEP 509; 0 where the interpreter has no such thing.
@@ -188,7 +178,7 @@ struct SnapshotTaker {
     snapshot->is_volatile = !good || nest.volatile_;
     for (PyObject* o : nest.containers) Contain(o, snapshot.get());
     snapshot->epoch = g_epoch;
-    snapshot->structure = AllStructures().Number(nest.words.span(), std::move(pins));
+    snapshot->structure = NumberOf(nest.words.span(), std::move(pins));
     return snapshot.release();
   }
 

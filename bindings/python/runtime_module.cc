@@ -137,26 +137,27 @@ FZ_FAST(SetSetting) {
   Py_RETURN_NONE;
 }
 
-// {cache: {entries, bytes}}
+// {cache: {entries, bytes}}, of some {hits, misses, evictions}, too
 FZ_FAST(Caches) {
   const tracer::Bounds::Totals t = tracer::Bounds::totals();
-  const jit::Kept eager = jit::EagerKept();
   const LayoutStats layouts = GetLayoutStats();
-  const jit::KernelCacheStats kernels = jit::GetKernelCacheStats();
   const struct {
     const char* name;
-    int64_t entries, bytes;
-  } rows[] = {{"segments", t.nodes, t.node_bytes},
-              {"plans", t.plans, t.plan_bytes},
-              {"eager", eager.entries, eager.bytes},
-              {"kernels", kernels.entries, kernels.bytes},
-              {"layouts", layouts.entries, layouts.bytes}};
+    CacheStats stats;
+    bool counted;
+  } rows[] = {{"segments", {t.nodes, t.node_bytes}, false},
+              {"plans", {t.plans, t.plan_bytes}, false},
+              {"eager", jit::EagerStats(), true},
+              {"kernels", jit::GetKernelCacheStats(), true},
+              {"layouts", {layouts.entries, layouts.bytes}, false}};
   Object dict = Object::Steal(PyDict_New());
-  for (const auto& row : rows) {
+  for (const auto& [name, s, counted] : rows) {
     Object one = Object::Steal(PyDict_New());
-    if (!dict || !one || !Put(one.get(), "entries", row.entries) ||
-        !Put(one.get(), "bytes", row.bytes) ||
-        PyDict_SetItemString(dict.get(), row.name, one.get()) < 0)
+    if (!dict || !one || !Put(one.get(), "entries", s.entries) ||
+        !Put(one.get(), "bytes", s.bytes) ||
+        (counted && (!Put(one.get(), "hits", s.hits) || !Put(one.get(), "misses", s.misses) ||
+                     !Put(one.get(), "evictions", s.evictions))) ||
+        PyDict_SetItemString(dict.get(), name, one.get()) < 0)
       return nullptr;
   }
   return dict.release();
@@ -352,7 +353,10 @@ std::vector<FunctionRow> RuntimeFunctions() {
       {"causes()", "The table of causes that explain() and stats() name: kind and sentence.",
        Causes},
       {"set_setting(name, value, /)", "Sets a number of config().", SetSetting},
-      {"caches()", "What the bounded caches keep: entries and bytes of each.", Caches},
+      {"caches()",
+       "What the bounded caches keep: entries and bytes of each; of eager and kernels also hits, "
+       "misses and evictions.",
+       Caches},
       {"disk()",
        "Plans and machine code on disk: the file and its bytes; what this process found there "
        "(code, plans), left there (kept), refused; kernels that it compiled.",

@@ -3,15 +3,12 @@
 #include "core/apply.h"
 #include "core/functions/composite.h"
 #include "core/functions/indices.h"
+#include "core/tuned.h"
 
 namespace frazil::ops {
 namespace {
 
 using DimVec = absl::InlinedVector<int64_t, 8>;
-
-// A part of at least 1/kLarge of the array is chosen element by element, which fuses with what is
-// around it; a smaller one is written into a copy, or into the array if nothing else needs it.
-constexpr int64_t kLarge = 8;
 
 struct Box {
   int64_t start, step, size;
@@ -102,7 +99,7 @@ Tensor AssignBox(const Tensor& x, Dims box, const Tensor& v) {
   }
   const Tensor same = reshape(v, sizes);
   if (!same.ok() || same.size() == 0) return same.ok() ? x : same;
-  if (dense && same.size() >= x.size() / kLarge) {
+  if (dense && same.size() >= x.size() / tuned::kLargePart) {
     const KeepsContent keeps;  // one kernel for all of it is faster than several in place
     const Tensor before = x;
     return Composite(CompositeId::k_assign_box, {&before, &same}, box,

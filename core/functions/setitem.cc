@@ -4,6 +4,7 @@
 #include "core/check.h"
 #include "core/functions/assign.h"
 #include "core/functions/index_parts.h"
+#include "core/tuned.h"
 
 namespace frazil::ops {
 namespace {
@@ -162,8 +163,8 @@ Tensor setitem(const Tensor& x, absl::Span<const Index> index, const Tensor& v) 
     const Tensor same = Fitting(x, v, x.rank());
     if (!same.ok()) return same;
     // Long rows one by one, if it costs nothing to look how many there are.
-    constexpr int64_t kLongRow = 16;
-    const bool rows = x.size() >= kLongRow * first.array.size() && State().door == nullptr;
+    const bool rows =
+        x.size() >= tuned::kLongMaskedRow * first.array.size() && State().door == nullptr;
     if (!rows && IsSame(x, first, same)) return Masked(x, first, same);
   }
   if (Status s = FindMasked(&*parts); !s.ok()) return Tensor(std::move(s));

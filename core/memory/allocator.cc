@@ -23,6 +23,7 @@
 #include "core/str.h"
 #include "core/threads/at_fork.h"
 #include "core/threads/tls.h"
+#include "core/tuned.h"
 
 namespace frazil {
 namespace {
@@ -55,13 +56,10 @@ Cache& GlobalCache() {
   return *cache;
 }
 
-constexpr int64_t kUncountedBytes = 64 * 1024;
-constexpr int64_t kUncountedCalls = 4096;
-
 struct AtExit {
   AtExit() {
-    t_uncounted.live_limit = kUncountedBytes;
-    t_uncounted.calls_limit = kUncountedCalls;
+    t_uncounted.live_limit = tuned::kUncountedBytes;
+    t_uncounted.calls_limit = tuned::kUncountedCalls;
   }
   ~AtExit() {
     CountMemoryNow();

@@ -6,6 +6,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "core/threads/at_fork.h"
+#include "core/tuned.h"
 
 namespace frazil {
 
@@ -13,11 +14,8 @@ FZ_HOT_TLS OwnBlocks t_blocks[kBlockClasses] = {};
 
 namespace {
 
-constexpr size_t kSlab = 64 * 1024;
-constexpr int64_t kKeep = 256;  // blocks a thread keeps per class
-
 FZ_HOT_TLS int64_t t_keep =
-    0;  // kKeep while AtExit lives: before and after, what is freed is shared
+    0;  // tuned::kKeptBlocks while AtExit lives: before and after, what is freed is shared
 
 void Push(void* block, void** head) {
   *static_cast<void**>(block) = *head;
@@ -46,8 +44,8 @@ Shared& GlobalShared() {
 // Gives the thread's lists to the others when it ends.
 struct AtExit {
   AtExit() {
-    t_keep = kKeep;
-    for (OwnBlocks& own : t_blocks) own.room += kKeep;
+    t_keep = tuned::kKeptBlocks;
+    for (OwnBlocks& own : t_blocks) own.room += tuned::kKeptBlocks;
   }
   ~AtExit() {
     Shared& shared = GlobalShared();
@@ -73,14 +71,15 @@ void* TakeSharedBlock(int c) {
   Shared& shared = GlobalShared();
   {
     absl::MutexLock lock(&shared.mutex);
-    for (int i = 0; i < kKeep / 2 && shared.heads[c]; ++i, --own.room)
+    for (int i = 0; i < tuned::kKeptBlocks / 2 && shared.heads[c]; ++i, --own.room)
       Push(Pop(&shared.heads[c]), &own.head);
   }
   if (!own.head) {
     const size_t size = BlockBytes(c);
-    char* slab = static_cast<char*>(std::aligned_alloc(64, kSlab));
+    char* slab = static_cast<char*>(std::aligned_alloc(64, tuned::kSlab));
     if (!slab) throw std::bad_alloc();
-    for (size_t at = 0; at + size <= kSlab; at += size, --own.room) Push(slab + at, &own.head);
+    for (size_t at = 0; at + size <= tuned::kSlab; at += size, --own.room)
+      Push(slab + at, &own.head);
   }
   ++own.room;
   return Pop(&own.head);

@@ -6,16 +6,12 @@
 
 #include "core/apply.h"
 #include "core/threads/fp_mode.h"
+#include "core/tuned.h"
 
 namespace frazil {
 namespace {
 
 constinit Host g_host = {};
-
-// Looks at the clock that follow each other sooner are too many. Steps of long work take a few
-// milliseconds at most, so so many of them may pass unasked.
-constexpr int64_t kSoon = 50'000;
-constexpr int kMostUnasked = 15;
 
 int64_t Now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
@@ -42,7 +38,8 @@ LongWork::~LongWork() { t_current = outer_; }
 void LongWork::Ask() {
   if (shielded_ || !unlocked_.token()) return;
   const int64_t now = Now();
-  between_ = now - seen_ < kSoon ? std::min(2 * between_ + 1, kMostUnasked) : 0;
+  between_ =
+      now - seen_ < tuned::kAskedTooSoon ? std::min(2 * between_ + 1, tuned::kMostUnasked) : 0;
   unasked_ = between_;
   seen_ = now;
   if (now < next_ask_) return;

@@ -19,12 +19,10 @@
 #include "core/threads/fp_mode.h"
 #include "core/threads/long_work.h"
 #include "core/threads/tls.h"
+#include "core/tuned.h"
 
 namespace frazil {
 namespace {
-
-constexpr int kSpins = 4000;        // about 50 us before a worker sleeps
-constexpr int kPartsPerThread = 4;  // so that a thread that is held up does not hold up the rest
 
 FZ_HOT_TLS bool t_inside = false;  // in a body: nested calls run here
 
@@ -115,7 +113,7 @@ class Pool {
     job->Work(0);
     round_.fetch_add(1);
     for (int spin = 0; working_.load() != 0; ++spin) {
-      if (spin < kSpins) {
+      if (spin < tuned::kSpins) {
         Pause();
       } else if (LongWork* const work = job->work()) {
         work->Stop();
@@ -143,7 +141,7 @@ class Pool {
 
   // Waits for a round other than `seen`.
   uint32_t Next(uint32_t seen) {
-    for (int spin = 0; spin < kSpins; ++spin) {
+    for (int spin = 0; spin < tuned::kSpins; ++spin) {
       if (const uint32_t round = round_.load(std::memory_order_acquire); round != seen)
         return round;
       Pause();
@@ -221,7 +219,7 @@ void ParallelFor(int64_t n, int64_t grain, Body body, int64_t min_parts) {
   const int threads = t_inside || grains == 1 ? 1 : NumThreads();
   LongWork* const work = LongWork::Current();
   if (threads == 1 && !work) return body(0, n);
-  const int64_t wanted = threads == 1 ? 1 : int64_t{threads} * kPartsPerThread;
+  const int64_t wanted = threads == 1 ? 1 : int64_t{threads} * tuned::kPartsPerThread;
   const int64_t parts = std::min(grains, work ? std::max(wanted, min_parts) : wanted);
   Job job(n, grain, parts, threads, body, work);
   if (threads > 1 && GetGlobal().Get()->Run(&job)) return;

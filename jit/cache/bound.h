@@ -1,44 +1,26 @@
-// How much a cache may keep and what it says when it evicts. Called by the caches of jit/cache and
-// jit/eager. Invariant: eviction goes down to seven eighths of the bound, so that it is rare; it
-// is reported when no lock is held.
+// Bounds of caches (core/bounded_cache.h) that are settings, and what they say when they are
+// passed. Used by the caches of jit/cache and jit/eager. Invariant: as Report's caller holds no
+// lock, what it says may be listened to by anybody.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-
-#include "core/eviction_history.h"
+#include "core/bounded_cache.h"
 #include "core/settings.h"
 #include "tracer/causes.h"
 
 namespace frazil::jit {
 
-struct Kept {
-  int64_t entries, bytes;
-};
-
-struct EvictionReport {
-  int64_t count = 0;
-  bool by_bytes = false;
-  bool thrashing = false;
-};
-
-struct Bound {
+struct SettingsBound {
   Setting entries, bytes;
   tracer::Cause cause;
   std::string_view what;
 
-  bool IsPast(size_t n, int64_t b) const {
-    return static_cast<int64_t>(n) > Get(entries) || b > Get(bytes);
-  }
-  // What eviction leaves.
-  Kept Aim() const { return {Get(entries) - Get(entries) / 8, Get(bytes) - Get(bytes) / 8}; }
-  void Report(const EvictionReport& report) const {
-    if (report.count == 0 && !report.thrashing) return;
-    const Setting past = report.by_bytes ? bytes : entries;
+  CacheLimit Most() const { return {Get(entries), Get(bytes)}; }
+  void Report(const Eviction& eviction) const {
+    const Setting past = eviction.by_bytes ? bytes : entries;
     const std::string limit = StrCat(Name(past), " = ", Get(past));
-    if (report.count > 0)
-      tracer::NoteShared({cause, {{"count", StrCat(report.count)}, {"limit", limit}}});
-    if (report.thrashing)
+    if (eviction.count > 0)
+      tracer::NoteShared({cause, {{"count", StrCat(eviction.count)}, {"limit", limit}}});
+    if (eviction.thrashing)
       tracer::NoteShared(
           {tracer::Cause::kThrashing, {{"what", std::string(what)}, {"limit", limit}}});
   }

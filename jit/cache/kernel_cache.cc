@@ -4,10 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
-#include <list>
-#include <mutex>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
 #include "core/config.h"
 #include "core/str.h"
@@ -20,9 +17,6 @@
 
 namespace frazil::jit {
 namespace {
-
-constexpr Bound kBound{Setting::k_kernel_entries, Setting::k_kernel_bytes,
-                       tracer::Cause::kEvictedKernels, "kernels"};
 
 void (*g_let_go)() = nullptr;
 
@@ -55,22 +49,27 @@ struct Entry {
   bool done ABSL_GUARDED_BY(mutex) = false;
   Status status ABSL_GUARDED_BY(mutex);
   std::shared_ptr<const Compiled> code;  // written once, before `ready`
-  int64_t bytes = 0;                     // guarded by the cache
-
-  std::atomic<bool> ready{false};  // done: `code` no longer changes
-
-  // Someone has its code. Who waits for it or compiles it holds the entry.
-  bool code_held() const { return !ready.load(std::memory_order_acquire) || code.use_count() > 1; }
+  std::atomic<bool> ready{false};        // done: `code` no longer changes
 };
+
+struct KernelBound : SettingsBound {
+  // Who waits for a kernel or compiles it holds the entry; plans hold the code: evicting it would
+  // free nothing and be compiled twice.
+  static bool Held(const std::shared_ptr<Entry>& entry) {
+    return entry.use_count() > 1 || !entry->ready.load(std::memory_order_acquire) ||
+           entry->code.use_count() > 1;
+  }
+};
+constexpr KernelBound kBound{{Setting::k_kernel_entries, Setting::k_kernel_bytes,
+                              tracer::Cause::kEvictedKernels, "kernels"}};
 
 class KernelCache {
  public:
-  KernelCache() { HoldAcrossFork(ForkOrder::kCaches, &mutex_); }
-
   StatusOr<std::shared_ptr<const Compiled>> Get(const kir::Kernel& kernel, bool* compiled) {
     if (compiled) *compiled = false;
     const std::string key = kir::ContentKey(kernel);
-    const std::shared_ptr<Entry> entry = Find(key);
+    bool fresh;
+    const std::shared_ptr<Entry> entry = cache_.FindOrAdd(key, std::make_shared<Entry>, &fresh);
     Made made = Made::kBefore;
     StatusOr<std::shared_ptr<const Compiled>> code = nullptr;
     {
@@ -81,56 +80,37 @@ class KernelCache {
       if (!entry->status.ok()) code = entry->status;
     }
     if (compiled) *compiled = made == Made::kCompiled;
-    if (made != Made::kBefore) {
-      Account(key, entry, code);
-    } else {
-      hits_.fetch_add(1, std::memory_order_relaxed);
+    if (made == Made::kBefore) return code;
+    if (!code.ok()) {
+      cache_.Erase(key, entry);  // to be tried again
+    } else if (!cache_.Weigh(key, entry,
+                             int64_t((*code)->code_bytes() + key.size() * 2 + sizeof(Entry)))) {
+      MakeRoom();
     }
     return code;
   }
 
   KernelCacheStats Stats() {
-    absl::MutexLock lock(&mutex_);
-    return {compiles_.load(),
-            hits_.load(),
-            interpreted_.load(),
-            nanoseconds_.load() / 1000,
-            loaded_.load(),
-            int64_t(order_.size()),
-            bytes_,
-            history_.evictions()};
+    return {cache_.stats(), compiles_.load(), interpreted_.load(), loaded_.load(),
+            nanoseconds_.load() / 1000};
   }
 
   void Clear() {
-    absl::MutexLock lock(&mutex_);
-    index_.clear();
-    order_.clear();
-    bytes_ = 0;
+    cache_.EraseIf([](const auto&) { return true; });
   }
 
-  // Down to the bounds. What plans hold is freed only with them: if that is too much, the least
-  // used plans go.
   void Shrink() {
-    if (!ShrinkOnce()) return;
-    tracer::Bounds::ShrinkPlans(StrCat(Name(kBound.bytes), " = ", frazil::Get(kBound.bytes)));
-    if (g_let_go) g_let_go();
-    ShrinkOnce();
+    if (!cache_.Shrink()) MakeRoom();
   }
 
  private:
   enum class Made { kBefore, kLoaded, kCompiled };
-  using Item = std::pair<std::string, std::shared_ptr<Entry>>;
 
-  std::shared_ptr<Entry> Find(const std::string& key) {
-    absl::MutexLock lock(&mutex_);
-    const auto it = index_.find(key);
-    if (it != index_.end()) {
-      order_.splice(order_.begin(), order_, it->second);
-      return it->second->second;
-    }
-    order_.emplace_front(key, std::make_shared<Entry>());
-    index_.emplace(key, order_.begin());
-    return order_.front().second;
+  // What plans hold is freed only with them: the least used plans go.
+  void MakeRoom() {
+    tracer::Bounds::ShrinkPlans(StrCat(Name(kBound.bytes), " = ", frazil::Get(kBound.bytes)));
+    if (g_let_go) g_let_go();
+    cache_.Shrink();
   }
 
   Made Make(const kir::Kernel& kernel, const std::string& key, Entry* entry)
@@ -192,70 +172,8 @@ class KernelCache {
     return code;
   }
 
-  // Counts a new entry's bytes; one that failed is forgotten, so that it is tried again.
-  void Account(const std::string& key, const std::shared_ptr<Entry>& entry,
-               const StatusOr<std::shared_ptr<const Compiled>>& code) {
-    EvictionReport report;
-    bool past;
-    {
-      absl::MutexLock lock(&mutex_);
-      const auto it = index_.find(key);
-      if (it == index_.end() || it->second->second != entry) return;  // evicted meanwhile
-      if (!code.ok()) {
-        order_.erase(it->second);
-        index_.erase(it);
-        return;
-      }
-      entry->bytes = static_cast<int64_t>((*code)->code_bytes() + key.size() * 2 + sizeof(Entry));
-      bytes_ += entry->bytes;
-      report.thrashing = history_.Made(absl::HashOf(key));
-      past = kBound.IsPast(order_.size(), bytes_);
-    }
-    kBound.Report(report);
-    if (past) Shrink();
-  }
-
-  // True if plans hold more than may be kept.
-  bool ShrinkOnce() {
-    std::list<Item> gone;  // freed after the lock
-    EvictionReport report;
-    bool held;
-    {
-      absl::MutexLock lock(&mutex_);
-      held = !Evict(&gone, &report);
-    }
-    kBound.Report(report);
-    return held;
-  }
-
-  // Least recently used first, but not what someone holds: that would free nothing and be compiled
-  // twice. False if bytes are still past the bound.
-  bool Evict(std::list<Item>* gone, EvictionReport* report) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    const Kept aim = kBound.Aim();
-    for (size_t left = order_.size(); left > 1; --left) {
-      const bool many = static_cast<int64_t>(order_.size()) > aim.entries;
-      if (!many && bytes_ <= aim.bytes) break;
-      const auto last = std::prev(order_.end());
-      if (last->second.use_count() > 1 || last->second->code_held()) {
-        order_.splice(order_.begin(), order_, last);
-        continue;
-      }
-      report->by_bytes = !many;
-      history_.Evicted(absl::HashOf(last->first));
-      bytes_ -= last->second->bytes;
-      index_.erase(last->first);
-      gone->splice(gone->begin(), order_, last);
-      ++report->count;
-    }
-    return bytes_ <= frazil::Get(kBound.bytes);
-  }
-
-  absl::Mutex mutex_;
-  std::list<Item> order_ ABSL_GUARDED_BY(mutex_);  // most recently used first
-  absl::flat_hash_map<std::string, std::list<Item>::iterator> index_ ABSL_GUARDED_BY(mutex_);
-  int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  EvictionHistory history_ ABSL_GUARDED_BY(mutex_);
-  std::atomic<int64_t> compiles_{0}, hits_{0}, interpreted_{0}, nanoseconds_{0}, loaded_{0};
+  BoundedCache<std::string, Entry, KernelBound> cache_{kBound};
+  std::atomic<int64_t> compiles_{0}, interpreted_{0}, nanoseconds_{0}, loaded_{0};
 };
 
 KernelCache& Cache() {

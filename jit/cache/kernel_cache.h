@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "core/bounded_cache.h"
 #include "jit/emit/emitter.h"
 
 namespace frazil::jit {
@@ -15,13 +16,11 @@ namespace frazil::jit {
 StatusOr<std::shared_ptr<const Compiled>> GetKernel(const kir::Kernel& kernel,
                                                     bool* compiled = nullptr);
 
-struct KernelCacheStats {
-  int64_t compiles = 0, hits = 0,
-          interpreted = 0;  // interpreted: compiles that fell back to the interpreter
+struct KernelCacheStats : CacheStats {
+  int64_t compiles = 0;
+  int64_t interpreted = 0;  // compiles that fell back to the interpreter
   int64_t loaded = 0;       // found on disk instead of compiled
   int64_t compile_us = 0;
-  int64_t entries = 0, bytes = 0;
-  int64_t evictions = 0;
 };
 KernelCacheStats GetKernelCacheStats();
 

@@ -5,10 +5,8 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
-#include <list>
 #include <mutex>
 #include <thread>
-#include <unordered_map>
 
 #include "core/str.h"
 #include "core/threads/at_fork.h"
@@ -18,10 +16,8 @@
 namespace frazil::cuda {
 namespace {
 
-constexpr size_t kKept = 4096;  // modules held here though no plan has them
-
 struct Counters {
-  std::atomic<int64_t> compiled{0}, from_disk{0}, from_memory{0}, rejected{0}, compile_us{0};
+  std::atomic<int64_t> compiled{0}, from_disk{0}, rejected{0}, compile_us{0};
 } g_counters;
 
 std::atomic<int> g_pending{0};
@@ -172,21 +168,23 @@ class Service {
   }
 
   CompilationRef Start(Device* device, Source source, bool* fresh) {
-    std::string key = StrCat(device->index(), " ", KeyOf(source, {}, 0));
+    const std::string key = StrCat(device->index(), " ", KeyOf(source, {}, 0));
+    const auto make = [&] { return std::make_shared<Job>(device, std::move(source)); };
+    const std::shared_ptr<Job> job = jobs_.FindOrAdd(key, make, fresh);
+    if (!*fresh) return job;
+    Enqueue(job);
+    jobs_.Weigh(key, job, 0);
+    return job;
+  }
+
+  void Clear() {
+    jobs_.EraseIf([](const auto& job) { return job->done(); });
+  }
+  CacheStats stats() { return jobs_.stats(); }
+
+ private:
+  void Enqueue(const std::shared_ptr<Job>& job) {
     std::lock_guard lock(mutex_);
-    if (const auto found = jobs_.find(key); found != jobs_.end()) {
-      ++g_counters.from_memory;
-      order_.splice(order_.end(), order_, found->second.place);
-      return found->second.job;
-    }
-    if (fresh) *fresh = true;
-    auto job = std::make_shared<Job>(device, std::move(source));
-    order_.push_back(key);
-    jobs_.emplace(std::move(key), Entry{job, std::prev(order_.end())});
-    if (jobs_.size() > kKept) {
-      jobs_.erase(order_.front());
-      order_.pop_front();
-    }
     queue_.push_back(job);
     ++g_pending;
     if (workers_ == 0) {
@@ -199,26 +197,7 @@ class Service {
       std::thread([this] { Work(); }).detach();
     }
     wake_.notify_one();
-    return job;
   }
-
-  void Clear() {
-    std::lock_guard lock(mutex_);
-    for (auto it = jobs_.begin(); it != jobs_.end();) {
-      if (!it->second.job->done()) {
-        ++it;
-        continue;
-      }
-      order_.erase(it->second.place);
-      it = jobs_.erase(it);
-    }
-  }
-
- private:
-  struct Entry {
-    std::shared_ptr<Job> job;
-    std::list<std::string>::iterator place;  // in order_
-  };
 
   // NVRTC must not be at work when the process takes it down.
   void Stop() {
@@ -246,8 +225,7 @@ class Service {
 
   std::mutex mutex_;
   std::condition_variable wake_, finished_;
-  std::unordered_map<std::string, Entry> jobs_;
-  std::list<std::string> order_;  // keys, the least recently used first
+  BoundedCache<std::string, Job, CountBound<4096>> jobs_;
   std::deque<std::shared_ptr<Job>> queue_;
   int workers_ = 0, idle_ = 0;
   uint32_t born_ = 0;
@@ -270,8 +248,8 @@ StatusOr<CUfunction> Module::Function(const std::string& entry) const {
 }
 
 CompilationRef StartCompile(Device* device, Source source, bool* fresh) {
-  if (fresh) *fresh = false;
-  return Service::Get().Start(device, std::move(source), fresh);
+  bool unasked;
+  return Service::Get().Start(device, std::move(source), fresh ? fresh : &unasked);
 }
 
 StatusOr<ModuleRef> Compile(Device* device, Source source) {
@@ -281,7 +259,7 @@ StatusOr<ModuleRef> Compile(Device* device, Source source) {
 int PendingCompilations() { return g_pending.load(std::memory_order_relaxed); }
 
 CompilerStats GetCompilerStats() {
-  return {g_counters.compiled, g_counters.from_disk, g_counters.from_memory, g_counters.rejected,
+  return {Service::Get().stats(), g_counters.compiled, g_counters.from_disk, g_counters.rejected,
           g_counters.compile_us};
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/bounded_cache.h"
 #include "jit/cuda/device.h"
 
 namespace frazil::cuda {
@@ -57,11 +58,11 @@ StatusOr<ModuleRef> Compile(Device* device, Source source);
 // Compilations that are not done, of all devices: a launch may have to wait.
 int PendingCompilations();
 
-struct CompilerStats {
-  int64_t compiled = 0;     // by NVRTC
-  int64_t from_disk = 0;    // images found in the cache of files
-  int64_t from_memory = 0;  // modules that were at hand
-  int64_t rejected = 0;     // files that were not what they should be
+// Hits: modules that were at hand.
+struct CompilerStats : CacheStats {
+  int64_t compiled = 0;   // by NVRTC
+  int64_t from_disk = 0;  // images found in the cache of files
+  int64_t rejected = 0;   // files that were not what they should be
   int64_t compile_us = 0;
 };
 CompilerStats GetCompilerStats();

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "core/apply.h"
-#include "jit/cache/bound.h"
+#include "core/bounded_cache.h"
 
 namespace frazil::jit {
 
@@ -13,7 +13,7 @@ namespace frazil::jit {
 Door* EagerDoor();
 
 // Plans of eager calls that are kept; evicting down to the bounds, or an eighth of all.
-Kept EagerKept();
+CacheStats EagerStats();
 void ShrinkEager(bool more);
 
 // The result of one op on ready or deferred values (deferred ones are read first). Views share

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "jit/cache/lru.h"
+#include "jit/cache/bound.h"
 #include "jit/eager/eager.h"
 
 namespace frazil::jit {
@@ -14,10 +14,14 @@ uint64_t Mix(uint64_t h, uint64_t word) {
 }
 
 // Shared by all threads, behind the table of each.
-LruCache<CallKey, PreparedCall>& SharedCalls() {
-  static constexpr Bound kBound{Setting::k_eager_entries, Setting::k_eager_bytes,
-                                tracer::Cause::kEvictedEager, "plans of eager calls"};
-  static auto* cache = new LruCache<CallKey, PreparedCall>(kBound);
+struct EagerBound : SettingsBound {
+  // What a table has lies there until another call takes the place: that does not count.
+  static bool Held(const std::shared_ptr<const PreparedCall>&) { return false; }
+};
+auto& SharedCalls() {
+  static constexpr EagerBound kBound{{Setting::k_eager_entries, Setting::k_eager_bytes,
+                                      tracer::Cause::kEvictedEager, "plans of eager calls"}};
+  static auto* cache = new BoundedCache<CallKey, const PreparedCall, EagerBound>(kBound);
   return *cache;
 }
 
@@ -67,9 +71,7 @@ std::shared_ptr<const PreparedCall> FindShared(const CallKey& key) {
 }
 
 std::shared_ptr<const PreparedCall> Share(std::shared_ptr<const PreparedCall> made) {
-  const int64_t bytes = made->bytes();
-  const CallKey key = made->key;
-  return SharedCalls().Add(key, std::move(made), bytes);
+  return SharedCalls().Add(made->key, made, made->bytes());
 }
 
 DistinctInputs::DistinctInputs(absl::Span<Value* const> all) {
@@ -80,7 +82,7 @@ DistinctInputs::DistinctInputs(absl::Span<Value* const> all) {
   }
 }
 
-Kept EagerKept() { return SharedCalls().kept(); }
+CacheStats EagerStats() { return SharedCalls().stats(); }
 void ShrinkEager(bool more) { SharedCalls().Shrink(more); }
 
 }  // namespace frazil::jit

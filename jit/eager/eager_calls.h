@@ -10,7 +10,6 @@
 #include "core/apply.h"
 #include "core/infer.h"
 #include "core/threads/tls.h"
-#include "jit/cache/bound.h"
 #include "jit/run/plan.h"
 #include "jit/run/quick_call.h"
 

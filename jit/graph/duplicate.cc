@@ -15,10 +15,6 @@ namespace {
 
 using Ids = std::set<int32_t>;
 
-constexpr size_t kMostReaders = 4;
-constexpr size_t kMostCopied = 8;     // nodes of a value
-constexpr double kWorthwhile = 0.02;  // of the time of the kernels that change
-
 bool MayCopy(const Node& node) {
   if (node.input || node.view || node.loop >= 0 || node.role != Role::kOp) return false;
   if (!(node.device == Device())) return false;
@@ -143,12 +139,12 @@ class Duplicator {
   bool TryCopying(int g, int32_t id) {
     if (returned_[id]) return false;
     const std::vector<int> readers = ReadersOf(id);
-    if (readers.empty() || readers.size() > kMostReaders) return false;
+    if (readers.empty() || readers.size() > tuned::kMostReaders) return false;
     for (const int r : readers) {
       if (!kernel_[r] || !(graph_.nodes[*sets_[r].begin()].device == Device())) return false;
     }
     const Ids copied = CopiedFor(id);
-    if (copied.size() > kMostCopied || !LooksGood(id, copied, readers)) return false;
+    if (copied.size() > tuned::kMostCopied || !LooksGood(id, copied, readers)) return false;
 
     std::vector<int> touched = readers;
     touched.push_back(g);
@@ -195,7 +191,7 @@ class Duplicator {
       }
       return time;
     };
-    return sum(now) < (1 - kWorthwhile) * sum(then);
+    return sum(now) < (1 - tuned::kDuplicateGain) * sum(then);
   }
 
   // Takes out of group g what nobody needs there.

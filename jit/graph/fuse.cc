@@ -17,10 +17,6 @@
 namespace frazil::jit {
 namespace {
 
-constexpr double kTeam = 4;  // threads for which a kernel should not be much worse either
-constexpr int64_t kSmallChange = 64 << 10;  // bytes
-constexpr int kMostSiblings = 6;  // unions with siblings that are tried for a group in vain
-
 // What a group is as one kernel.
 struct Known {
   double compute = 0, bytes = 0, shares = 1;
@@ -30,7 +26,7 @@ struct Known {
 // Time on one thread and on several, together.
 double TimeOf(const Known& k, double footprint) {
   const double time = cost::Overlapped(k.compute, cost::Bytes(k.bytes, footprint));
-  const double threads = time < cost::kWorthSharing ? 1 : std::clamp(k.shares, 1.0, kTeam);
+  const double threads = time < cost::kWorthSharing ? 1 : std::clamp(k.shares, 1.0, tuned::kTeam);
   return time + time / threads + 2 * cost::kLaunch;
 }
 
@@ -72,7 +68,7 @@ class Fuser {
         // Results are there earlier than they would be, which may not take much more memory.
         Grouping joined = other.Order();
         const int64_t peak = PeakBytes(graph_, grouping);
-        if (PeakBytes(graph_, joined) <= peak + peak / 64 + kSmallChange) {
+        if (PeakBytes(graph_, joined) <= peak + peak / 64 + tuned::kSmallPeakChange) {
           for (Group& group : joined.groups) other.AddViews(&group);
           return joined;
         }
@@ -165,7 +161,7 @@ class Fuser {
   bool Pays(const Space& both, int a, int b) {
     const double time = both.Time();
     if (time <= cost::kLaunch) return true;
-    if (!both.repeats && (both.shares >= kTeam || time < cost::kWorthSharing)) return true;
+    if (!both.repeats && (both.shares >= tuned::kTeam || time < cost::kWorthSharing)) return true;
     const Known one = {both.compute, both.bytes, both.shares, {}};
     const Known first = KnownOf(a), second = KnownOf(b);
     const double footprint = std::max({one.bytes, first.bytes, second.bytes});
@@ -211,7 +207,7 @@ class Fuser {
         for (size_t j = i + 1; j < groups.size(); ++j) {
           const int a = groups[i], b = groups[j];
           if (sets_[a].empty() || sets_[b].empty()) continue;
-          if (in_vain[a] >= kMostSiblings || in_vain[b] >= kMostSiblings) continue;
+          if (in_vain[a] >= tuned::kMostSiblings || in_vain[b] >= tuned::kMostSiblings) continue;
           if (!SameHome(sets_[a][0], sets_[b][0]) || !copies_.MayJoin(sets_[a], sets_[b])) continue;
           if (Reaches(a, b) || Reaches(b, a)) continue;
           if (Join(b, a)) {

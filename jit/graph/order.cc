@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/tuned.h"
 #include "jit/graph/recompute.h"
 
 namespace frazil::jit {
 namespace {
-
-constexpr size_t kMostGroups = 1024;  // a choice among all that may run next, for each
-constexpr int64_t kWorthwhilePart = 32;
 
 class Orderer {
  public:
@@ -119,11 +117,11 @@ int Followed(const Graph& graph, const Grouping& grouping) {
 
 std::optional<Grouping> OrderByMemory(const Graph& graph, const Grouping& grouping, int64_t worth) {
   const size_t count = grouping.groups.size();
-  if (count < 3 || count > kMostGroups) return std::nullopt;
+  if (count < 3 || count > tuned::kMostOrderedGroups) return std::nullopt;
   const int64_t now = PeakBytes(graph, grouping);
   if (now < worth) return std::nullopt;
   Grouping other = Orderer(graph, grouping).Greedy();
-  const int64_t least = worth > 0 ? now / kWorthwhilePart : 1;
+  const int64_t least = worth > 0 ? now / tuned::kOrderGain : 1;
   if (PeakBytes(graph, other) > now - least) return std::nullopt;
   if (Followed(graph, other) < Followed(graph, grouping)) return std::nullopt;
   return other;

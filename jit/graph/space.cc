@@ -12,23 +12,6 @@
 namespace frazil::jit {
 namespace {
 
-constexpr int kMaxMembers = 64;  // nodes of one kernel, which also bounds what a trial costs
-constexpr int kMaxBuffers = 24;  // pointers it takes
-constexpr int kMaxCost = 260;    // instructions, so that compiling stays below a millisecond
-// Instructions computed again in a later pass over the loop; the CPU finds some of their results in
-// an output.
-constexpr int kMaxRepeated = 160;
-constexpr int kMaxRepeatedElsewhere = 60;
-constexpr int kMaxLoopMembers = 400;  // of a kernel with a loop, which the roll pass made anyway
-constexpr int kMaxLoopCost = 1200;
-constexpr int kCheap = 8;  // instructions that may be repeated along a broadcast axis of a device
-
-// A reduction over at most so many elements may be written out.
-constexpr int64_t kMaxUnrolled = 16;
-constexpr int64_t kMinPoints = 16;      // points of a space that is worth it
-constexpr int kMaxUnrolledCost = 1200;  // instructions when one is
-constexpr int64_t kNarrow = 4;  // an innermost axis that leaves most lanes of its vectors empty
-
 constexpr int kMaxLoops = 8;
 constexpr int64_t kMaxLongRow = 64 * kir::kChunk;  // what a block's partial results are made for
 
@@ -47,7 +30,8 @@ class Analyser {
 
   std::optional<Space> Run() {
     if (!CheckLoop()) return std::nullopt;
-    if (int(space_.nodes.size()) > (rolled_ ? kMaxLoopMembers : kMaxMembers) || !AddViews())
+    if (int(space_.nodes.size()) > (rolled_ ? tuned::kMaxLoopMembers : tuned::kMaxMembers) ||
+        !AddViews())
       return std::nullopt;
     for (int32_t id : space_.nodes) {
       if (!AddAxes(id)) return std::nullopt;
@@ -340,7 +324,7 @@ class Analyser {
       if (Info(node(id).op).klass != OpClass::kReduce) continue;
       const std::vector<int> axes = ReducedAxes(id);
       const int64_t n = Extent(axes);
-      if (n == 0 || n > kMaxUnrolled) continue;
+      if (n == 0 || n > tuned::kMaxUnrolled) continue;
       SpaceMember& m = member(id);
       m.written_out = true;
       m.over = axes;
@@ -360,7 +344,7 @@ class Analyser {
           m.varies.push_back(m.axes[i]);
       }
     }
-    return points >= kMinPoints;
+    return points >= tuned::kMinUnrolledPoints;
   }
 
   // A reduction that runs over the loop.
@@ -565,7 +549,8 @@ class Analyser {
     }
     for (int32_t id : space_.nodes) {
       const Node& n = node(id);
-      if (IsLooped(id) ? !covers(id) : !n.view && CostAt(id) >= kCheap && !MayRepeat(id)) {
+      if (IsLooped(id) ? !covers(id)
+                       : !n.view && CostAt(id) >= tuned::kCheapBroadcast && !MayRepeat(id)) {
         return false;
       }
     }
@@ -624,10 +609,13 @@ class Analyser {
     for (const auto& [base, offset, strides] : buffers) pointers += PointersFor(space_, strides);
     for (int32_t id : space_.outputs)
       pointers += PointersFor(space_, space_.DenseStrides(graph_, id));
-    const int most = rolled_ ? kMaxLoopCost : unroll_ ? kMaxUnrolledCost : kMaxCost;
-    const int64_t again = kernels().computes_again ? kMaxRepeated : kMaxRepeatedElsewhere;
+    const int most = rolled_   ? tuned::kMaxLoopKernel
+                     : unroll_ ? tuned::kMaxUnrolledKernel
+                               : tuned::kMaxKernel;
+    const int64_t again =
+        kernels().computes_again ? tuned::kMaxRepeated : tuned::kMaxRepeatedElsewhere;
     return space_.cost <= most && repeated <= again && space_.loops <= kMaxLoops &&
-           pointers <= kMaxBuffers;
+           pointers <= tuned::kMaxBuffers;
   }
 
   Backend::Kernels kernels() const { return BackendOf(node(space_.nodes[0]).device).kernels(); }
@@ -681,7 +669,7 @@ std::optional<Space> Analyse(const Graph& graph, absl::Span<const int32_t> nodes
     const Node& n = graph.nodes[id];
     return Info(n.op).klass == OpClass::kReduce &&
            graph.nodes[n.operands[0]].layout->size <=
-               kMaxUnrolled * std::max<int64_t>(n.layout->size, 1);
+               tuned::kMaxUnrolled * std::max<int64_t>(n.layout->size, 1);
   });
   if (short_ones) {
     if (std::optional<Space> space = Analyser(graph, nodes, outputs, true).Run()) return space;
@@ -690,7 +678,7 @@ std::optional<Space> Analyse(const Graph& graph, absl::Span<const int32_t> nodes
   if (!space || space->has_loop || space->repeat >= 0 || space->parallel.size() < 2) return space;
   // Rows of a few elements: lanes may do better along another axis.
   const int narrow = space->parallel.back();
-  if (space->extents[narrow] > kNarrow || space->pinned[narrow]) return space;
+  if (space->extents[narrow] > tuned::kNarrow || space->pinned[narrow]) return space;
   std::optional<Space> other = Analyser(graph, nodes, outputs, true, narrow).Run();
   return other && other->compute < space->compute ? std::move(other) : std::move(space);
 }
@@ -711,12 +699,11 @@ int64_t PointersFor(const Space& space, const std::vector<int64_t>& strides) {
 }
 
 bool TakesRows(const Graph& graph, const Node& node) {
-  constexpr int64_t kBytes = 128;  // of a run, from which on copying it is faster than gathering
   if (node.op != OpId::k_take || !(node.device == Device())) return false;
   const Node& x = graph.nodes[node.operands[0]];
   int64_t run = 0;
   return !x.immediate && IsRun(*x.layout, int(node.attrs[0]) + 1, &run) &&
-         run * SizeOf(node.dtype) >= kBytes;
+         run * SizeOf(node.dtype) >= tuned::kTakenRow;
 }
 
 bool StandsAlone(const Node& node) {

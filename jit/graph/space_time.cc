@@ -10,8 +10,6 @@
 namespace frazil::jit {
 namespace {
 
-constexpr double kParkedSlots = 2;  // to leave in an output what a later pass needs, and load it
-
 bool IsArg(OpId op) { return Has(op, traits::kIndex); }
 
 class Estimator {
@@ -40,7 +38,7 @@ class Estimator {
       space_.bytes += double(node(id).layout->size) * SizeOf(node(id).dtype);
       places += HasLoopAxis(id);
     }
-    if (places > 0) repeated_ = std::min(repeated_, places * most_again_ * kParkedSlots);
+    if (places > 0) repeated_ = std::min(repeated_, places * most_again_ * tuned::kParkedSlots);
     space_.compute += cost::Elements(looped_, repeated_, width_);
     space_.shares = points_;
     if (space_.chunked) {

@@ -16,37 +16,24 @@
 #include "jit/library/attention/attention.h"
 #include "jit/library/convolution.h"
 #include "jit/library/order.h"
+#include "jit/library/product_shape.h"
 #include "kernels/blas.h"
-#include "kernels/gemm/gemm.h"
-#include "kernels/gemm/small_product.h"
 #include "kernels/put.h"
 #include "kernels/take.h"
 
 namespace frazil::jit {
 namespace {
 
-// One batch of products: a [..., m, k] with b [..., k, n], leading axes broadcast.
+// Products of matrices, one for each batch.
 class Matmul : public LibraryCall {
  public:
-  Matmul(const Layout* a, const Layout* b, const Layout* c, DType dtype, Precision precision)
-      : c_(c),
-        a_(BatchStrides(a)),
-        b_(BatchStrides(b)),
+  Matmul(const ProductShape& shape, DType dtype, Precision precision)
+      : shape_(shape.Stacked()),
+        batches_(shape_.batches()),
         blas_(precision == Precision::kBlas && (dtype == DType::kF32 || dtype == DType::kF64)),
-        item_(SizeOf(dtype)) {
-    const int r = c->rank;
+        args_(shape_.Args(dtype)) {
     args_.pairs = precision == Precision::kNative && dtype == DType::kBF16;
-    args_.dtype = dtype;
-    args_.m = c->extents[r - 2];
-    args_.n = c->extents[r - 1];
-    args_.k = a->extents[r - 1];
-    args_.a = {nullptr, a->strides_[r - 2], a->strides_[r - 1]};
-    args_.b = {nullptr, b->strides_[r - 2], b->strides_[r - 1]};
-    // Extents of 1 have stride 0 in a layout; kernels want the rows of an output apart.
-    args_.c = {nullptr, args_.n, 1};
-    for (int i = 0; i < r - 2; ++i) batches_ *= c->extents[i];
-    StackRows();
-    if (!blas_ && batches_ > 0 && batches_ <= kMostSmall) small_ = ChooseSmall();
+    if (!blas_ && batches_ > 0 && batches_ <= tuned::kMostSmallProducts) small_ = ChooseSmall();
   }
 
   Status Run(absl::Span<char* const> operands, char* result) const override {
@@ -54,7 +41,7 @@ class Matmul : public LibraryCall {
       small_->Run(operands[0], operands[1], result);
       return absl::OkStatus();
     }
-    if (c_->size == 0) return absl::OkStatus();
+    if (IsEmpty()) return absl::OkStatus();
     try {
       return blas_ ? RunBlas(operands, result) : RunOwn(operands, result);
     } catch (const std::bad_alloc&) {
@@ -68,7 +55,7 @@ class Matmul : public LibraryCall {
   }
   Status RunByRows(absl::Span<char* const> operands, char* result,
                    absl::FunctionRef<void(int64_t, int64_t)> done) const override {
-    if (c_->size == 0) return absl::OkStatus();
+    if (IsEmpty()) return absl::OkStatus();
     try {
       GemmOnPool(Batch(0, operands, result), done);
     } catch (const std::bad_alloc&) {
@@ -88,60 +75,26 @@ class Matmul : public LibraryCall {
   }
 
  private:
-  using Strides = absl::InlinedVector<int64_t, 4>;
-
-  // Element strides over the result's batch axes: 0 where the operand is broadcast.
-  static Strides BatchStrides(const Layout* layout) {
-    Strides strides;
-    for (int i = 0; i < layout->rank - 2; ++i)
-      strides.push_back(layout->extents[i] == 1 ? 0 : layout->strides_[i]);
-    return strides;
-  }
-
   Status NoMemory() const {
     return MemoryError("[matmul] no memory for the packed panels of ", args_.m, "x", args_.k, "x",
                        args_.n, ".");
   }
 
-  // Matrices whose rows follow each other, times one matrix, are one product.
-  void StackRows() {
-    while (!a_.empty() && b_.back() == 0) {
-      const int64_t count = c_->extents[a_.size() - 1], apart = a_.back();
-      if (count > 1) {
-        if (args_.m == 1) args_.a.row_stride = apart;
-        if (apart != args_.m * args_.a.row_stride) return;
-        args_.m *= count;
-        batches_ /= count;
-      }
-      a_.pop_back();
-      b_.pop_back();
-    }
-  }
-
-  gemm::BatchPlace PlaceOf(int64_t index) const {
-    gemm::BatchPlace at{0, 0, index * args_.m * args_.n};
-    int64_t rest = index;
-    for (int i = static_cast<int>(a_.size()) - 1; i >= 0; --i) {
-      const int64_t along = rest % c_->extents[i];
-      rest /= c_->extents[i];
-      at.a += along * a_[i];
-      at.b += along * b_[i];
-    }
-    return at;
-  }
+  bool IsEmpty() const { return batches_ * args_.m * args_.n == 0; }
 
   GemmArgs Batch(int64_t index, absl::Span<char* const> operands, char* result) const {
     GemmArgs args = args_;
-    const gemm::BatchPlace at = PlaceOf(index);
-    args.a.data = operands[0] + at.a * item_;
-    args.b.data = operands[1] + at.b * item_;
-    args.c.data = result + at.c * item_;
+    const gemm::BatchPlace at = shape_.PlaceOf(index);
+    const int64_t item = SizeOf(args_.dtype);
+    args.a.data = operands[0] + at.a * item;
+    args.b.data = operands[1] + at.b * item;
+    args.c.data = result + at.c * item;
     return args;
   }
 
   std::unique_ptr<const gemm::SmallProduct> ChooseSmall() const {
     std::vector<gemm::BatchPlace> batch;
-    for (int64_t i = 0; i < batches_; ++i) batch.push_back(PlaceOf(i));
+    for (int64_t i = 0; i < batches_; ++i) batch.push_back(shape_.PlaceOf(i));
     return gemm::SmallProduct::Make(args_, batch);
   }
 
@@ -170,14 +123,10 @@ class Matmul : public LibraryCall {
   // Batches worth handing to a thread.
   int64_t BatchGrain() const { return std::max<int64_t>(1, cost::kPart * batches_ / work()); }
 
-  static constexpr int64_t kMostSmall = 64;  // products of a batch that is chosen beforehand
-
-  LayoutRef c_;
-  Strides a_, b_;
-  bool blas_;
-  int64_t item_;
-  int64_t batches_ = 1;
-  GemmArgs args_;
+  const ProductShape shape_;
+  const int64_t batches_;
+  const bool blas_;
+  GemmArgs args_;                                    // of a batch, without pointers
   std::unique_ptr<const gemm::SmallProduct> small_;  // null: chosen at each run
 };
 
@@ -281,8 +230,7 @@ StatusOr<std::unique_ptr<const LibraryCall>> MakeLibraryCall(const Graph& graph,
   const auto operand = [&](int i) -> const Node& { return graph.nodes[node.operands[i]]; };
   switch (Info(node.op).klass) {
     case OpClass::kMatmul:
-      return std::make_unique<Matmul>(operand(0).layout, operand(1).layout, node.layout, node.dtype,
-                                      precision);
+      return std::make_unique<Matmul>(ProductShape::Of(graph, id), node.dtype, precision);
     case OpClass::kConv:
     case OpClass::kConvWeights:
       return MakeConvolution(graph, id);

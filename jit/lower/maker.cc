@@ -7,13 +7,7 @@
 #include "core/str.h"
 
 namespace frazil::jit {
-namespace {
-
-// An output of this size is written past the caches: what it would displace is worth more than what
-// it leaves.
-constexpr int64_t kStreamBytes = int64_t{8} << 20;
-
-}  // namespace
+namespace {}  // namespace
 
 int64_t Axes::LoopExtent() const {
   int64_t n = 1;
@@ -125,7 +119,7 @@ bool KernelMaker::MayStream() const {
   bool large = false;
   for (size_t i = 0; i < k.buffers.size(); ++i) {
     if (!k.buffers[i].out) continue;
-    large |= points * SizeOf(k.buffers[i].dtype) >= kStreamBytes;
+    large |= points * SizeOf(k.buffers[i].dtype) >= tuned::kStreamBytes;
     if (k.buffers[i].strides.back() != kir::Stride::kOne || launch_.buffers[i].offset % 64 != 0)
       return false;
     for (int a = 0; a + 1 < k.rank; ++a) {  // every row starts on a cache line

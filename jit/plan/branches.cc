@@ -12,10 +12,7 @@
 namespace frazil::jit {
 namespace {
 
-constexpr int32_t kWindow = 48;  // steps looked at together
 constexpr int32_t kMostThreads = 64;
-constexpr double kWorthwhile = 8e3;  // nanoseconds that must be saved, at least
-constexpr double kWorthwhilePart = 0.06;
 
 // What a step takes on one thread, and how well threads share it.
 struct Estimate {
@@ -28,9 +25,6 @@ struct Estimate {
   }
 };
 
-constexpr double kLargeProduct = 1.5e6;  // ns: 512 x 512 x 512 of f32
-constexpr double kSmallProduct = 7e3;    // stays on one thread
-
 std::optional<Estimate> EstimateOf(const Graph& graph, const PendingStep& step) {
   if (!(step.device == Device()) || step.with_epilogue || step.loop) return std::nullopt;
   if (!step.call) {
@@ -40,7 +34,9 @@ std::optional<Estimate> EstimateOf(const Graph& graph, const PendingStep& step) 
   const double work = double(step.call->work());
   switch (Info(graph.nodes[step.node].op).klass) {
     case OpClass::kMatmul:
-      return Estimate{work, work < kSmallProduct ? 0 : work < kLargeProduct ? 0.8 : 0.96};
+      return Estimate{work, work < tuned::kSmallProduct   ? 0
+                            : work < tuned::kLargeProduct ? 0.8
+                                                          : 0.96};
     case OpClass::kPut:
     case OpClass::kTake:
       return Estimate{work, 0};
@@ -200,7 +196,7 @@ std::vector<Branched> FindBranches(const Graph& graph, absl::Span<const PendingS
     if (estimates.back()) total += estimates.back()->serial;
   }
   std::vector<Branched> found;
-  if (pending.size() < 2 || (total < 2 * kWorthwhile && !always)) return found;
+  if (pending.size() < 2 || (total < 2 * tuned::kBranchSaves && !always)) return found;
   const int threads = std::max(2, NumThreads());
   Window window(memories);
   const auto count = static_cast<int32_t>(pending.size());
@@ -209,14 +205,16 @@ std::vector<Branched> FindBranches(const Graph& graph, absl::Span<const PendingS
     double best = 0;
     window.Start(begin);
     bool calls = false;  // small kernels alone are a list (jit/run/list_step.h)
-    for (int32_t end = begin; end < std::min(count, begin + kWindow) && estimates[end]; ++end) {
+    for (int32_t end = begin; end < std::min(count, begin + tuned::kBranchWindow) && estimates[end];
+         ++end) {
       window.Add(pending[end], *estimates[end], threads);
       calls |= pending[end].call != nullptr;
       const std::optional<double> side_by_side = window.SideBySide(threads);
       if (!side_by_side || (!calls && !always)) continue;
       const double saved = window.now() - *side_by_side;
       if (always) best_end = end + 1;
-      if (saved < std::max({best, kWorthwhile, kWorthwhilePart * window.now()})) continue;
+      if (saved < std::max({best, tuned::kBranchSaves, tuned::kBranchGain * window.now()}))
+        continue;
       best = saved;
       best_end = end + 1;
     }
@@ -229,7 +227,7 @@ std::vector<Branched> FindBranches(const Graph& graph, absl::Span<const PendingS
     for (int more = threads + 1; more <= kMostThreads; ++more) {
       window.Start(begin);
       for (int32_t i = begin; i < best_end; ++i) window.Add(pending[i], *estimates[i], more);
-      if (!always && window.now() - *window.SideBySide(more) < kWorthwhile) break;
+      if (!always && window.now() - *window.SideBySide(more) < tuned::kBranchSaves) break;
       pays = more;
     }
     window.Start(begin);

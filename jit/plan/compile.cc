@@ -6,6 +6,7 @@
 #include "core/check.h"
 #include "core/config.h"
 #include "core/str.h"
+#include "core/tuned.h"
 #include "jit/cache/disk_store.h"
 #include "jit/graph/duplicate.h"
 #include "jit/graph/order.h"
@@ -16,8 +17,6 @@
 
 namespace frazil::jit {
 namespace {
-
-constexpr size_t kWorthKeeping = 8;  // nodes
 
 // Writes the stages of one compilation as numbered files.
 class Dumper {
@@ -128,7 +127,8 @@ bool SameDecision(std::string_view bytes, const Decided& decided) {
 // Decide, or what an earlier process decided.
 StatusOr<Decided> FindOrDecide(Graph graph, const CompileOptions& options,
                                const CompileSettings& settings, Dumper* dumper) {
-  if (!settings.on_disk || graph.nodes.size() < graph.num_inputs + kWorthKeeping || !DiskIsOn())
+  if (!settings.on_disk || graph.nodes.size() < graph.num_inputs + tuned::kWorthKeeping ||
+      !DiskIsOn())
     return Decide(std::move(graph), options, settings, dumper);
   const std::string key = KeyOf(graph, options, settings);
   const std::optional<std::string> found = FindOnDisk(OnDisk::kDecisions, key);

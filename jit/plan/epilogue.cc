@@ -4,12 +4,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "core/tuned.h"
 #include "jit/run/epilogue_step.h"
 
 namespace frazil::jit {
 namespace {
-
-constexpr int64_t kWorthFollowing = int64_t{128} << 10;  // bytes that a product makes
 
 // Whether a kernel may run over the rows of a product one block after another.
 class RowsOf {
@@ -102,7 +101,7 @@ std::vector<Epilogue> FindEpilogues(const Graph& graph, absl::Span<const Pending
     if (!product.call || !(product.device == Device()) || product.call->rows() < 2) continue;
     const Node& node = graph.nodes[product.node];
     const int64_t bytes = node.layout->size * SizeOf(node.dtype);
-    if (bytes == 0 || (bytes < kWorthFollowing && !always)) continue;
+    if (bytes == 0 || (bytes < tuned::kWorthFollowing && !always)) continue;
     const int64_t rows = product.call->rows();
     RowsOf made(rows, product.uses.back().memory, bytes / rows);
     size_t end = i + 1;

@@ -6,6 +6,8 @@
 #include <random>
 #include <utility>
 
+#include "core/tuned.h"
+
 namespace frazil::jit {
 namespace {
 
@@ -81,12 +83,6 @@ std::vector<size_t> OrderBy(absl::Span<const Block> blocks, Key key) {
   return order;
 }
 
-// Smaller arenas are not worth more time.
-constexpr int64_t kWorthRepair = int64_t{1} << 20;
-
-// Pairs of blocks that Repair and Climb look at, for some milliseconds each.
-constexpr int64_t kRepairPairs = int64_t{1} << 21, kClimbPairs = int64_t{1} << 23;
-
 bool CloseTo(int64_t bound, const MemoryPlan& plan) { return plan.bytes <= bound + bound / 100; }
 
 // Blocks that stand out above the bound go before others, again and again (squeaky wheel
@@ -97,7 +93,7 @@ void Repair(absl::Span<const Block> blocks, int64_t bound, MemoryPlan* best) {
   for (const Key key : kKeys) {
     std::vector<size_t> order = OrderBy(blocks, key);
     double step = 0.3;
-    for (int64_t round = 0; round * count * count * int64_t(std::size(kKeys)) < kRepairPairs;
+    for (int64_t round = 0; round * count * count * int64_t(std::size(kKeys)) < tuned::kRepairPairs;
          ++round) {
       MemoryPlan plan = PlaceInOrder(blocks, order, round % 2 == 0, kNoLimit);
       for (size_t at = 0; at < order.size(); ++at) rank[order[at]] = double(at) / double(count);
@@ -123,7 +119,7 @@ class Climber {
     std::vector<size_t> order = OrderBy(blocks_, key);
     MemoryPlan now = PlaceInOrder(blocks_, order, true, kNoLimit);
     const auto count = static_cast<int64_t>(blocks_.size());
-    for (int64_t round = 0; round * count * count < kClimbPairs; ++round) {
+    for (int64_t round = 0; round * count * count < tuned::kClimbPairs; ++round) {
       if (now.bytes < best->bytes) *best = now;
       if (CloseTo(bound_, *best)) return;
       std::vector<size_t> other = order;
@@ -198,10 +194,10 @@ MemoryPlan PlanMemory(absl::Span<const Block> blocks) {
     for (const bool tight : {true, false}) {
       MemoryPlan plan = PlaceInOrder(blocks, order, tight, best.bytes);
       if (plan.bytes < best.bytes) best = std::move(plan);
-      if (best.bytes <= bound + (bound < kWorthRepair ? bound / 100 : 0)) return best;
+      if (best.bytes <= bound + (bound < tuned::kWorthRepair ? bound / 100 : 0)) return best;
     }
   }
-  if (bound < kWorthRepair || CloseTo(bound, best)) return best;
+  if (bound < tuned::kWorthRepair || CloseTo(bound, best)) return best;
   Repair(blocks, bound, &best);
   Climber climber(blocks, bound);
   for (const Key key : {kByArea, kByLife}) {

@@ -35,8 +35,8 @@ bool Join(const Graph& graph, int32_t memory, Precision precision, PendingStep* 
                  .JoinEpilogue(graph, product->node, step->launch, buffer,
                                OriginOf(graph, step->node), precision);
   if (!one.ok()) return false;
-  step->launch = std::move(one->launch);
-  step->with_epilogue = std::move(one->kernel);
+  step->launch = WithoutProduct(graph, product->node, std::move(step->launch), buffer);
+  step->with_epilogue = *std::move(one);
   step->library = true;
   step->uses.erase(use);
   step->uses.insert(step->uses.begin(), product->uses.begin(), product->uses.begin() + 2);
@@ -44,6 +44,16 @@ bool Join(const Graph& graph, int32_t memory, Precision precision, PendingStep* 
 }
 
 }  // namespace
+
+Launch WithoutProduct(const Graph& graph, int32_t id, Launch reader, int product) {
+  reader.buffers.erase(reader.buffers.begin() + product);
+  for (const int i : {1, 0}) {
+    const int32_t operand = graph.nodes[id].operands[i];
+    reader.buffers.insert(reader.buffers.begin(),
+                          {BaseOf(graph, operand), OffsetInBase(graph, operand)});
+  }
+  return reader;
+}
 
 void MergeWithReaders(const Graph& graph, absl::Span<const int32_t> memory_of, Precision precision,
                       std::vector<PendingStep>* pending) {

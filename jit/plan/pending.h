@@ -47,6 +47,10 @@ struct PendingStep {
   std::vector<Use> uses;  // as the launch's buffers; library: operands, then the result
 };
 
+// The launch of a product, matmul node `id`, and of what reads it as buffer number `product`, as one:
+// its buffers are the product's operands and then the others.
+Launch WithoutProduct(const Graph& graph, int32_t id, Launch reader, int product);
+
 // On a device a product and the one kernel that reads it become one step where they can (on the CPU
 // kernels follow a product instead: epilogue.h). memory_of: of each node.
 void MergeWithReaders(const Graph& graph, absl::Span<const int32_t> memory_of, Precision precision,

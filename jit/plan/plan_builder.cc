@@ -16,8 +16,6 @@
 namespace frazil::jit {
 namespace {
 
-constexpr size_t kWorthThreads = 4;  // kernels to compile
-
 int64_t BytesOf(const Node& node) { return node.layout->size * SizeOf(node.dtype); }
 
 }  // namespace
@@ -213,7 +211,7 @@ void PlanBuilder::CompileAhead() {
     if (!s.call && !s.with_epilogue && !s.loop && s.device == Device())
       kernels.push_back(&s.launch.kernel);
   }
-  if (kernels.size() < kWorthThreads) return;
+  if (kernels.size() < tuned::kWorthCompileThreads) return;
   std::atomic<int> compiled{0};
   ParallelFor(static_cast<int64_t>(kernels.size()), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {

@@ -2,14 +2,13 @@
 #include <algorithm>
 
 #include "core/backend.h"
+#include "core/tuned.h"
 #include "jit/plan/in_place.h"
 #include "jit/plan/memory_plan.h"
 #include "jit/plan/plan_builder.h"
 
 namespace frazil::jit {
 namespace {
-
-constexpr int64_t kSmallArena = int64_t{1} << 20;  // nobody minds more of it
 
 // The one of `ranges`, which are in order and apart, that has the step, or null.
 template <typename Range>
@@ -73,7 +72,7 @@ void PlanBuilder::ChooseBranches() {
   std::vector<Branched> found =
       FindBranches(graph_, steps, static_cast<int32_t>(memories_.size()), options_.always_branch);
   if (found.empty()) return;
-  const int64_t most = std::max(kSmallArena, LiveBytesNow() * 102 / 100);
+  const int64_t most = std::max(tuned::kSmallArena, LiveBytesNow() * 102 / 100);
   for (Branched& branched : found) {
     branched_.push_back(std::move(branched));
     if (!options_.always_branch && LiveBytesNow() > most) branched_.pop_back();
@@ -82,7 +81,7 @@ void PlanBuilder::ChooseBranches() {
 
 // Products and their followers need what they touch at the same time, too.
 void PlanBuilder::ChooseEpilogues() {
-  const int64_t most = std::max(kSmallArena, LiveBytesNow() * 102 / 100);
+  const int64_t most = std::max(tuned::kSmallArena, LiveBytesNow() * 102 / 100);
   for (const Epilogue& found : FindEpilogues(graph_, pending_, options_.always_branch)) {
     bool apart = true;
     for (int32_t step = found.begin; step < found.end; ++step) apart &= !BranchedAt(step);

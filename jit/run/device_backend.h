@@ -25,10 +25,13 @@ class DeviceBackend : public Backend {
       const Graph& graph, int32_t id, const std::string& origin, Precision precision,
       std::unique_ptr<const LibraryCall> cpu) const = 0;
 
-  // For matmul node `id` and a launch whose buffer number `product` is its result, all of whose
-  // readers it is. NotImplementedError: they stay two steps.
-  virtual StatusOr<ProductWithEpilogue> JoinEpilogue(const Graph&, int32_t, const Launch&, int,
-                                                     const std::string&, Precision) const {
+  // Both as one, for matmul node `id` and a launch whose buffer number `product` is its result, all
+  // of whose readers it is: what it runs on is WithoutProduct (jit/plan/pending.h).
+  // NotImplementedError: they stay two steps.
+  virtual StatusOr<std::unique_ptr<const DeviceKernel>> JoinEpilogue(const Graph&, int32_t,
+                                                                     const Launch&, int,
+                                                                     const std::string&,
+                                                                     Precision) const {
     return NotImplementedError("[", std::string(name()), "] products have no epilogue.");
   }
 

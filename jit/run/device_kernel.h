@@ -35,11 +35,4 @@ class DeviceKernel {
   virtual bool compiles() const { return false; }  // making it began a compilation
 };
 
-// A product and the kernel that is all that reads it, as one step. Its launch has the buffers a, b
-// and then those of the kernel but for the product.
-struct ProductWithEpilogue {
-  Launch launch;
-  std::unique_ptr<const DeviceKernel> kernel;
-};
-
 }  // namespace frazil::jit

@@ -5,15 +5,10 @@
 
 #include "core/threads/long_work.h"
 #include "core/threads/parallel.h"
+#include "core/tuned.h"
 
 namespace frazil::jit {
 namespace {
-
-constexpr int64_t kColumns =
-    64;  // columns of a part: whole vectors, and whole cache lines for streams
-
-// Rows of so many columns are not run in one go where they may be interrupted.
-constexpr int64_t kLongRow = int64_t{1} << 20;
 
 // How many of `n` equal pieces, which take `work` together, are worth handing to a thread.
 int64_t Grain(int64_t n, int64_t work) {
@@ -35,10 +30,11 @@ void RunLaunchParallel(const Compiled& code, const kir::KernelArgs& args, int64_
   if (rows >= threads || cols == 1) {
     const int64_t grain = Grain(rows, work);
     const auto run = [&](int64_t begin, int64_t end) {
-      if (cols < kLongRow || !LongWork::Current()) return code.Run(args, begin, end, 0, cols);
+      if (cols < tuned::kLongRow || !LongWork::Current())
+        return code.Run(args, begin, end, 0, cols);
       for (int64_t row = begin; row < end; ++row) {
-        for (int64_t c = 0; c < cols && !Abandoned(); c += kLongRow / 2)
-          code.Run(args, row, row + 1, c, std::min(cols, c + kLongRow / 2));
+        for (int64_t c = 0; c < cols && !Abandoned(); c += tuned::kLongRow / 2)
+          code.Run(args, row, row + 1, c, std::min(cols, c + tuned::kLongRow / 2));
       }
     };
     ParallelFor(rows, grain, run, PartsToInterrupt(rows, cols, work));
@@ -46,7 +42,8 @@ void RunLaunchParallel(const Compiled& code, const kir::KernelArgs& args, int64_
   }
   // Columns that each run a long loop are split one by one if there are few of them.
   int64_t grain = Grain(cols, work);
-  if (grain > 8 || cols >= kColumns * threads) grain = (grain + kColumns - 1) / kColumns * kColumns;
+  if (grain > 8 || cols >= tuned::kPartColumns * threads)
+    grain = (grain + tuned::kPartColumns - 1) / tuned::kPartColumns * tuned::kPartColumns;
   ParallelFor(
       cols, grain, [&](int64_t begin, int64_t end) { code.Run(args, 0, rows, begin, end); },
       PartsToInterrupt(rows, cols, work));

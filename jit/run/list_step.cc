@@ -10,8 +10,6 @@
 namespace frazil::jit {
 namespace {
 
-constexpr size_t kMaxEntries = 256;
-
 // The kernels of a plan that one thread runs each; larger ones share out their own points.
 bool IsSmall(const Step& step) {
   const KernelStep* kernel = std::get_if<KernelStep>(&step);
@@ -53,7 +51,7 @@ std::vector<Step> MakeLists(std::vector<Step> steps,
     size_t end = begin;
     Touched touched;
     int64_t work = 0;
-    for (; end < steps.size() && end - begin < kMaxEntries && IsSmall(steps[end]); ++end) {
+    for (; end < steps.size() && end - begin < tuned::kMaxListed && IsSmall(steps[end]); ++end) {
       const std::vector<Touch> own = touches(end);
       if (touched.Meets(own)) break;
       touched.Add(own);

@@ -2,6 +2,7 @@
 
 #include "core/caches.h"
 #include "core/threads/long_work.h"
+#include "core/tuned.h"
 #include "kernels/conv/dense.h"
 #include "kernels/conv/lines.h"
 
@@ -12,8 +13,6 @@ using conv::Patches;
 using gemm::Scratch;
 
 constexpr int64_t kRowsOfTile = 14;  // what a kernel of the product takes at a time, about
-constexpr int64_t kFewestRows = 8 * kRowsOfTile;  // fewer would read the kernel too often
-constexpr int64_t kPaddingBytes = 64;  // rows of a power of two share few sets of a cache
 
 template <typename U>
 class Forward {
@@ -23,7 +22,7 @@ class Forward {
         s_(g.shape),
         isa_(isa),
         kernel_(conv::TakeMatrix<U>(&g_, {s_.kernel_h, s_.kernel_w, s_.channels, s_.outputs})),
-        pitch_(s_.window() + kPaddingBytes / int64_t(sizeof(U))) {}
+        pitch_(s_.window() + tuned::kPatchPadding / int64_t(sizeof(U))) {}
 
   // Each thread reads a block of patches, which stays in its cache, and multiplies it. Where too
   // few rows fit, or there are too few of them for the threads, all threads work on one larger
@@ -36,7 +35,7 @@ class Forward {
     const Patches<U> patches = conv::PatchesOf<U>(g_);
     const int64_t fit = SecondLevelCacheBytes() / 4 / (pitch_ * int64_t(sizeof(U)));
     const int64_t rows = fit / kRowsOfTile * kRowsOfTile;
-    if (rows < kFewestRows || s_.positions() < NumThreads() * kFewestRows)
+    if (rows < tuned::kFewestPatchRows || s_.positions() < NumThreads() * tuned::kFewestPatchRows)
       return RunTogether(patches);
     ParallelFor(s_.positions(), kRowsOfTile, [&](int64_t begin, int64_t end) {
       U* block = Scratch::ThisThread().Get<U>(Scratch::kPatches, rows * pitch_);
@@ -68,9 +67,8 @@ class Forward {
   }
 
   void RunTogether(const Patches<U>& patches) {
-    constexpr int64_t kBytes = 16 << 20;
-    const int64_t fit = kBytes / (pitch_ * int64_t(sizeof(U)));
-    const int64_t rows = std::min(s_.positions(), std::max(fit, kFewestRows));
+    const int64_t fit = tuned::kPatchBytes / (pitch_ * int64_t(sizeof(U)));
+    const int64_t rows = std::min(s_.positions(), std::max(fit, tuned::kFewestPatchRows));
     U* block = Scratch::ThisThread().Get<U>(Scratch::kPatches, rows * pitch_);
     for (int64_t at = 0; at < s_.positions() && !Abandoned(); at += rows) {
       const int64_t last = std::min(s_.positions(), at + rows);

@@ -5,6 +5,7 @@
 
 #include "core/threads/fp_mode.h"
 #include "core/threads/long_work.h"
+#include "core/tuned.h"
 #include "kernels/conv/conv.h"
 #include "kernels/conv/dense.h"
 #include "kernels/conv/padded.h"
@@ -19,9 +20,8 @@ using gemm::Block;
 using gemm::Scratch;
 using gemm::View;
 
-constexpr int64_t kPiece = 512;         // positions at a time
-constexpr int64_t kColumns = 64;        // elements of a window at a time
-constexpr int64_t kFewestColumns = 32;  // for a thread
+constexpr int64_t kPiece = 512;   // positions at a time
+constexpr int64_t kColumns = 64;  // elements of a window at a time
 
 // Elements [m0, m1) of the windows, as columns of a product whose rows are the outputs: so neither
 // operand has to be transposed. `Product` adds positions [first, first + count) to out.
@@ -141,7 +141,7 @@ void ConvWeights(const ConvArgs& args, Isa isa) {
     if (g.dtype == DType::kF32 && TryLines<float>(g, extents, isa)) return;
     if (g.dtype == DType::kF64 && TryLines<double>(g, extents, isa)) return;
     const Patches<U> patches = conv::PatchesOf<U>(g);
-    ParallelFor(s.window(), kFewestColumns, [&](int64_t begin, int64_t end) {
+    ParallelFor(s.window(), tuned::kFewestWindowColumns, [&](int64_t begin, int64_t end) {
       Part(args, patches, other, begin, end, ResolveIsa(isa));
     });
   });

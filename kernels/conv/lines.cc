@@ -6,6 +6,7 @@
 #include "core/threads/fp_mode.h"
 #include "core/threads/long_work.h"
 #include "core/threads/parallel.h"
+#include "core/tuned.h"
 #include "kernels/conv/padded.h"
 #include "kernels/conv/patches.h"
 #include "kernels/conv/run_tiles.h"
@@ -16,9 +17,6 @@ namespace frazil::conv {
 namespace {
 
 using gemm::Scratch;
-
-constexpr int64_t kShortestRow = 3;   // elements of a row of the window
-constexpr int64_t kShortestLine = 7;  // outputs
 
 // A row of the windows of all outputs of a line is a matrix that lies in a line of the image, rows
 // stride_w columns apart: a run of the sum.
@@ -36,7 +34,7 @@ class Lines {
     const int64_t extents[] = {s.kernel_h, s.kernel_w, s.channels};
     return LiesInLines(g) && OneStride(extents, g.other_strides.data(), 3) &&
            (g.other_strides[3] == 1 || s.outputs == 1) && s.window() <= gemm::kChunk &&
-           s.kernel_w * s.channels >= kShortestRow && s.out_w >= kShortestLine;
+           s.kernel_w * s.channels >= tuned::kShortestWindowRow && s.out_w >= tuned::kShortestLine;
   }
 
   bool Run() {

@@ -6,6 +6,7 @@
 #include "core/threads/fp_mode.h"
 #include "core/threads/long_work.h"
 #include "core/threads/parallel.h"
+#include "core/tuned.h"
 #include "kernels/conv/padded.h"
 #include "kernels/conv/run_tiles.h"
 #include "kernels/gemm/scratch.h"
@@ -18,8 +19,7 @@ using gemm::Block;
 using gemm::kChunk;
 using gemm::Scratch;
 
-constexpr int64_t kPiece = 256;         // positions at a time, whose operands stay in the cache
-constexpr int64_t kMostKept = 4 << 20;  // bytes of the results of chunks
+constexpr int64_t kPiece = 256;  // positions at a time, whose operands stay in the cache
 
 // For one row of the windows, an element of which is a column of the left factor: the outputs of a
 // line are a run of the sum, and so are those of the next.
@@ -57,7 +57,8 @@ class WeightLines {
   // the operands alone, but what each chunk gives is kept. Not where threads would wait for others.
   bool SharesChunks(int64_t blocks, int64_t size) const {
     const int64_t threads = NumThreads();
-    if (threads == 1 || chunks_ == 1 || chunks_ * size * int64_t(sizeof(S)) > kMostKept)
+    if (threads == 1 || chunks_ == 1 ||
+        chunks_ * size * int64_t(sizeof(S)) > tuned::kMostKeptChunks)
       return false;
     const auto longest = [&](int64_t parts) {
       return double((parts + threads - 1) / threads) / double(parts);

@@ -7,6 +7,7 @@
 
 #include "core/caches.h"
 #include "core/threads/long_work.h"
+#include "core/tuned.h"
 #include "kernels/gemm/codegen.h"
 #include "kernels/gemm/pack.h"
 #include "kernels/gemm/resident.h"
@@ -16,27 +17,11 @@
 namespace frazil::gemm {
 namespace {
 
-// Sizes, in bytes but for steps, that keep blocks in the caches. They change speed only.
-// k steps between visits to C where B is read in place: once, or by two panels of A.
-constexpr int64_t kStepsOfOnePanel = 32, kStepsOfFarRows = 64;
-constexpr int64_t kDirectA = 256 << 10;  // operands up to this size are read where they are
-constexpr int64_t kDirectB = 64 << 10;
-// A row times a B of that size, which the first-level cache does not hold, is as fast as B comes:
-// with fewer columns at a time. A larger one is read in parts of k.
-constexpr int64_t kSmallB = 32 << 10, kWholeB = 128 << 10;
-constexpr int64_t kVectorsOfRow = 4;
-constexpr int64_t kFewPanels = 32, kFewPanelsInParts = 12, kFewColumnPanels = 16;
-constexpr int64_t kFewestPartSteps = 200;
-constexpr int64_t kFewSets = 2048;   // rows so far apart use every 32nd set or fewer
 constexpr int64_t kRowPadding = 64;  // keeps rows of a packed block in different cache sets
-constexpr double kWorthLookingAhead = 1 << 20;  // products, below which all is in cache anyway
-constexpr int64_t kPanelsAtOnce = 8;  // packed together, so that memory is read in long runs
-
-constexpr int64_t kFewestSteps = 256;
 
 // k steps between visits to C: a panel of B takes a sixteenth of the second-level cache.
 int64_t StepsOfK(int64_t panel_row) {
-  return std::clamp<int64_t>(SecondLevelCacheBytes() / 16 / panel_row, kFewestSteps, 1024);
+  return std::clamp<int64_t>(SecondLevelCacheBytes() / 16 / panel_row, tuned::kFewestSteps, 1024);
 }
 int64_t BlockOfA() { return SecondLevelCacheBytes() / 2; }
 int64_t BlockOfB() { return std::clamp<int64_t>(LastLevelCacheBytes() / 4, 1 << 20, 16 << 20); }
@@ -105,7 +90,7 @@ class Blocked {
   // The calls of Run, where nothing is packed, each with all of k.
   std::optional<SmallCalls> List() {
     if (!direct_a_ || !direct_b_) return std::nullopt;
-    if (c_.rows == 1 && c_.cols * k_ * int64_t(sizeof(T)) > kWholeB) return std::nullopt;
+    if (c_.rows == 1 && c_.cols * k_ * int64_t(sizeof(T)) > tuned::kWholeB) return std::nullopt;
     CallList<KernelCall> list;
     bool fits = true;
     const Part all{0, c_.cols, 0, k_, nullptr};
@@ -153,8 +138,9 @@ class Blocked {
     nv_ = 2;
     while (nv_ < kMaxVectors && MaxRows(isa_, nv_ + 1, step_) >= c_.rows) ++nv_;
     const int64_t b_bytes = c_.cols * k_ * int64_t(sizeof(T));
-    if (step_ == Step::kFma && c_.rows == 1 && b_bytes > kSmallB && b_bytes <= kWholeB)
-      nv_ = kVectorsOfRow;
+    if (step_ == Step::kFma && c_.rows == 1 && b_bytes > tuned::kSmallB &&
+        b_bytes <= tuned::kWholeB)
+      nv_ = tuned::kVectorsOfRow;
     nv_ = std::min(nv_, (c_.cols + lanes_ - 1) >> lane_bits_);
     nr_ = nv_ * lanes_;
     tail_ = c_.cols < nr_ ? c_.cols : c_.cols == nr_ ? 0 : c_.cols % nr_;
@@ -166,24 +152,25 @@ class Blocked {
   // Which operands are read in place, and how A is walked.
   void ChooseReading() {
     ahead_ = step_ != Step::kPairs &&
-             double(c_.rows) * double(c_.cols) * double(k_) >= kWorthLookingAhead;
+             double(c_.rows) * double(c_.cols) * double(k_) >= tuned::kWorthLookingAhead;
     a_layout_ = a_.rs == 1 && a_.cs != 1 ? ALayout::kColumns : ALayout::kRows;
     if (!kStoredAsComputed) return;
     bool a_walks = a_.cs == 1 || a_.rs == 1;
     const int64_t a_bytes = c_.rows * k_ * int64_t(sizeof(T));
-    const bool a_small = a_bytes <= kDirectA ||
+    const bool a_small = a_bytes <= tuned::kDirectA ||
                          a_bytes <= SecondLevelCacheBytes() / (a_layout_ == ALayout::kRows ? 2 : 4);
-    const int64_t few = a_layout_ == ALayout::kRows ? kFewColumnPanels : 2;
+    const int64_t few = a_layout_ == ALayout::kRows ? tuned::kFewColumnPanels : 2;
     direct_a_ = a_walks && (a_small || c_.cols <= few * nr_);
     const int64_t b_bytes = c_.cols * k_ * int64_t(sizeof(T));
     // Short rows are as near together as packed ones, and a B that stays in the cache, whole or in
     // parts, is not worth packing for some panels.
-    const bool near = b_bytes <= kDirectB || (b_.rs > 0 && b_.rs <= 2 * nr_);
+    const bool near = b_bytes <= tuned::kDirectB || (b_.rs > 0 && b_.rs <= 2 * nr_);
     direct_b_ = b_.cs == 1 && (near || rows_.count <= 2);
     far_rows_ = ahead_ && direct_b_ && b_.rs > 2 * nr_ && b_bytes > SecondLevelCacheBytes() / 4 * 3;
-    if (direct_b_ || b_.cs != 1 || rows_.count > kFewPanels) return;
+    if (direct_b_ || b_.cs != 1 || rows_.count > tuned::kFewPanels) return;
     const int64_t stay = StepsThatStay();
-    if (stay < k_ && (stay < kFewestPartSteps || rows_.count > kFewPanelsInParts)) return;
+    if (stay < k_ && (stay < tuned::kFewestPartSteps || rows_.count > tuned::kFewPanelsInParts))
+      return;
     direct_b_ = true;
     steps_that_stay_ = stay;
   }
@@ -193,7 +180,7 @@ class Blocked {
   int64_t StepsThatStay() const {
     const int64_t row = c_.cols * int64_t(sizeof(T)), apart = b_.rs * int64_t(sizeof(T));
     const int64_t power = apart & -apart, steps = SecondLevelCacheBytes() / 8 * 5 / row;
-    return power < kFewSets ? steps : std::min(steps, SecondLevelCacheBytes() / 2 / power);
+    return power < tuned::kFewSets ? steps : std::min(steps, SecondLevelCacheBytes() / 2 / power);
   }
 
   // Bytes of one row or column over the steps of a part.
@@ -203,12 +190,13 @@ class Blocked {
 
   // Blocks of A; as many for each thread, all of one size or nearly.
   void ChooseBlocks() {
-    int64_t steps = k_ <= kFewestSteps ? kFewestSteps : StepsOfK(nr_ * int64_t(sizeof(T)));
+    int64_t steps =
+        k_ <= tuned::kFewestSteps ? tuned::kFewestSteps : StepsOfK(nr_ * int64_t(sizeof(T)));
     // Rows of B that come from far are better read in long runs, and those a power of two apart do
     // not stay in the caches for the next panel of A.
     if (steps_that_stay_ != 0) steps = std::min(steps, steps_that_stay_);
-    if (far_rows_) steps = kStepsOfFarRows;
-    if (c_.rows == 1 || (far_rows_ && rows_.count == 1)) steps = kStepsOfOnePanel;
+    if (far_rows_) steps = tuned::kStepsOfFarRows;
+    if (c_.rows == 1 || (far_rows_ && rows_.count == 1)) steps = tuned::kStepsOfOnePanel;
     grain_ = step_ == Step::kPairs ? kPairsBlock : 1;
     ks_ = EvenParts(grain_ == 1 ? k_ : PartsOf(k_, grain_), k_ <= steps ? 1 : PartsOf(k_, steps));
     int64_t blocks = 1;
@@ -232,13 +220,13 @@ class Blocked {
   void PackB(Part* part) const {
     const int64_t panels = PartsOf(part->j1 - part->j0, nr_);
     part->packed_b = Scratch::ThisThread().Get<T>(Scratch::kPackedB, panels * nr_ * part->steps);
-    const EvenParts groups(panels, PartsOf(panels, kPanelsAtOnce));
+    const EvenParts groups(panels, PartsOf(panels, tuned::kPackedPanels));
     team_.Run(groups.count,
               [&](int64_t i) { PackPanelsOfB(*part, groups.Start(i), groups.Start(i + 1)); });
   }
 
   void PackPanelsOfB(const Part& part, int64_t panel0, int64_t panel1) const {
-    int64_t starts[kPanelsAtOnce + 1];
+    int64_t starts[tuned::kPackedPanels + 1];
     const int64_t first = part.j0 + panel0 * nr_;
     const int64_t end = std::min(part.j1 - first, (panel1 - panel0) * nr_);
     const int64_t whole = end / nr_;
@@ -273,9 +261,9 @@ class Blocked {
       }
       return packed;
     }
-    int64_t starts[kPanelsAtOnce + 1];
-    for (int64_t p = panel0; p < panel1; p += kPanelsAtOnce) {
-      const int64_t first = rows_.Start(p), count = std::min(kPanelsAtOnce, panel1 - p);
+    int64_t starts[tuned::kPackedPanels + 1];
+    for (int64_t p = panel0; p < panel1; p += tuned::kPackedPanels) {
+      const int64_t first = rows_.Start(p), count = std::min(tuned::kPackedPanels, panel1 - p);
       for (int64_t i = 0; i <= count; ++i) starts[i] = rows_.Start(p + i) - first;
       View<S> from{a_.At(first, part.k0), a_.rs, a_.cs};
       PackStrips(from.Transposed(), part.steps, starts, count, c_.rows - first, row,
@@ -288,7 +276,7 @@ class Blocked {
     if (direct_b_) {
       call->b = b_.At(part.k0, j);
       call->ldb = b_.rs * int64_t(sizeof(T));
-      call->ahead = b_.At(part.k0 + kRowsAhead, j);
+      call->ahead = b_.At(part.k0 + tuned::kFarRowsAhead, j);
       return;
     }
     const int64_t used = std::min(nr_, part.j1 - j);
@@ -378,7 +366,7 @@ void PlainChunk(View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out, bool 
 // A few rows of A against B whose columns are adjacent in memory.
 template <typename S>
 bool HasFewRows(View<S> b, const Block<Acc<S>>& out) {
-  return std::is_same_v<S, Acc<S>> && out.rows <= kRowDotsRows && b.rs == 1 && b.cs != 1;
+  return std::is_same_v<S, Acc<S>> && out.rows <= tuned::kRowDotsRows && b.rs == 1 && b.cs != 1;
 }
 
 // Computes such a product. False, with nothing done, where it is another one.

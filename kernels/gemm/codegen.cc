@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "core/threads/at_fork.h"
+#include "core/tuned.h"
 #include "kernels/gemm/assemble.h"
 
 namespace frazil::gemm {
@@ -21,7 +22,6 @@ namespace Inst = asmjit::x86::Inst;
 
 constexpr int kRowsPerBase = 5;  // [base + {0,1,2,3,4}*lda] needs lda and 3*lda in registers
 constexpr int kUnroll = kAheadSteps;
-constexpr int kStepsAhead = 8;  // of A by columns: few, for they may share two sets of the cache
 
 // Writes one kernel. Registers: rdi the call; rax, r8, r9 rows 0, 5, 10 of A; rsi lda, r10 3*lda;
 // rdx B, rcx ldb; r11 the k counter. Before and after the k loop rax and rcx walk C. A kernel that
@@ -179,7 +179,7 @@ class KernelWriter {
     as_.mov(x86::rcx, Field(offsetof(KernelCall, ldb)));
     as_.mov(x86::r11, Field(offsetof(KernelCall, k)));
     if (Listed()) as_.mov(x86::rbx, Field(offsetof(ListedCall, list)));
-    if (FetchesSteps()) as_.imul(x86::r9, x86::rsi, kStepsAhead);
+    if (FetchesSteps()) as_.imul(x86::r9, x86::rsi, tuned::kColumnStepsAhead);
     if (!FetchesC()) return;
     as_.mov(x86::rbx, Field(offsetof(KernelCall, next_c)));
     as_.mov(x86::rbp, Field(offsetof(KernelCall, ldc)));

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "core/tuned.h"
 #include "kernels/gemm/gemm.h"
 
 namespace frazil::gemm {
@@ -31,7 +32,7 @@ inline constexpr int kPairsBlock = 32;
 enum class Ahead : uint8_t {
   kNone,
   kNear,     // the tile of C that comes next, and memory at `ahead`
-  kFarRows,  // that tile, and rows of B that lie apart, kRowsAhead k steps on
+  kFarRows,  // that tile, and rows of B that lie apart, tuned::kFarRowsAhead k steps on
   kListed,   // what `list` names; B is packed, its rows as wide as the kernel's
 };
 inline constexpr int kAheads = 4;
@@ -96,7 +97,6 @@ struct RunsCall {
 };
 
 inline constexpr int kAheadSteps = 4, kAheadBytes = 128;
-inline constexpr int kRowsAhead = 32;
 
 // Elements in one vector.
 int Lanes(Isa isa, bool f64);

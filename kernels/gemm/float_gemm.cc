@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/threads/long_work.h"
+#include "core/tuned.h"
 #include "kernels/gemm/blocked.h"
 #include "kernels/gemm/codegen.h"
 #include "kernels/gemm/convert.h"
@@ -14,30 +15,25 @@
 namespace frazil::gemm {
 namespace {
 
-// Outputs that need memory of their own (chunks, another layout or type) are done in blocks of this
-// many.
-constexpr int64_t kBlockColumns = 8192;
-constexpr int64_t kBlockElements = 1 << 20;
-
 // The vectors run along the columns of C: whether the problem's transpose suits that better. The
 // bits are the same, since a product commutes.
 template <typename S>
 bool BetterTransposed(const GemmArgs& g, Isa isa) {
-  constexpr int64_t kFew = 14;
   auto adjacent_rows = [](const MatrixRef& x) { return x.row_stride == 1 && x.col_stride != 1; };
   const bool dots = std::is_same_v<S, Acc<S>> && isa != Isa::kScalar;
   // A vector times a few vectors that each lie in their own memory: they are rows, the result a
   // column that takes a lane. There are too few of them to be transposed in registers.
   const auto one_lane = [&](const MatrixRef& few, int64_t count) {
-    return dots && adjacent_rows(few) && count <= kFew && count < Lanes(isa, sizeof(S) == 8);
+    return dots && adjacent_rows(few) && count <= tuned::kFewRows &&
+           count < Lanes(isa, sizeof(S) == 8);
   };
   if (g.m == 1) return one_lane(g.b, g.n);
   if (g.n == 1) return !one_lane({nullptr, g.a.col_stride, g.a.row_stride}, g.m);
   if (adjacent_rows(g.c)) return true;
   // A few rows against a B that would have to be transposed in memory, or a few columns beside an A
   // that need not be.
-  if (!dots && g.m <= kFew && 4 * g.m <= g.n && adjacent_rows(g.b)) return true;
-  return g.n <= kFew && 4 * g.n <= g.m && adjacent_rows(g.a);
+  if (!dots && g.m <= tuned::kFewRows && 4 * g.m <= g.n && adjacent_rows(g.b)) return true;
+  return g.n <= tuned::kFewRows && 4 * g.n <= g.m && adjacent_rows(g.a);
 }
 
 // The problem as it is computed. Of a single column the next one lies wherever that suits.
@@ -86,8 +82,8 @@ void OneBlock(Isa isa, View<S> a, View<S> b, int64_t k, int64_t rows, int64_t co
 template <typename S>
 __attribute__((noinline)) void InBlocks(Isa isa, View<S> a, View<S> b, const GemmArgs& g,
                                         const Team& team) {
-  int64_t columns = std::min(g.n, kBlockColumns);
-  int64_t rows = std::min(g.m, std::max<int64_t>(1, kBlockElements / columns));
+  int64_t columns = std::min(g.n, tuned::kBlockColumns);
+  int64_t rows = std::min(g.m, std::max<int64_t>(1, tuned::kBlockElements / columns));
   for (int64_t j = 0; j < g.n; j += columns) {
     for (int64_t i = 0; i < g.m; i += rows) {
       if (Abandoned()) return;

@@ -83,8 +83,6 @@ Isa BestAllowed() {
   return isa == "avx2" ? Isa::kAvx2 : isa == "avx512" ? Isa::kAvx512 : Isa::kBest;
 }
 
-constexpr int64_t kGrain = 32;  // columns (or rows) of a part come in multiples of this
-
 struct Grid {
   int64_t rows, cols;
 };
@@ -93,23 +91,22 @@ struct Grid {
 // product of its own: less waiting, more packing. Outputs in another layout or type are finished in
 // parts.
 bool WorthTeam(const GemmArgs& g, double work, int threads) {
-  constexpr double kWork = 1 << 24;
-  constexpr int64_t kRowsEach = 64;
   if (g.dtype != DType::kF32 && g.dtype != DType::kF64) return false;
   if (g.c.row_stride != 1 && g.c.col_stride != 1) return false;
-  return work >= kWork && std::min(g.m, g.n) >= kRowsEach * threads;
+  return work >= tuned::kTeamWork && std::min(g.m, g.n) >= tuned::kTeamRows * threads;
 }
 
 // Parts of the output with the least reading: each part packs its own operands, so parts that are
 // near square, or that cut only the longer side, cost least.
 Grid ChooseGrid(const GemmArgs& g, int threads) {
-  int64_t most_rows = (g.m + kGrain - 1) / kGrain, most_cols = (g.n + kGrain - 1) / kGrain;
+  int64_t most_rows = (g.m + tuned::kProductGrain - 1) / tuned::kProductGrain,
+          most_cols = (g.n + tuned::kProductGrain - 1) / tuned::kProductGrain;
   Grid best{1, 1};
   double best_cost = 1e300;
   for (int64_t rows = 1; rows <= std::min<int64_t>(threads, most_rows); ++rows) {
     int64_t cols = std::min<int64_t>((threads + rows - 1) / rows, most_cols);
-    double tile_rows = double((most_rows + rows - 1) / rows * kGrain);
-    double tile_cols = double((most_cols + cols - 1) / cols * kGrain);
+    double tile_rows = double((most_rows + rows - 1) / rows * tuned::kProductGrain);
+    double tile_cols = double((most_cols + cols - 1) / cols * tuned::kProductGrain);
     double cost = tile_rows * tile_cols + 4 * (tile_rows + tile_cols);
     if (cost < best_cost) best = {rows, cols}, best_cost = cost;
   }
@@ -118,8 +115,8 @@ Grid ChooseGrid(const GemmArgs& g, int threads) {
 
 // Where part i of `parts` starts, in whole grains.
 int64_t Cut(int64_t extent, int64_t parts, int64_t i) {
-  int64_t grains = (extent + kGrain - 1) / kGrain;
-  return std::min(extent, grains * i / parts * kGrain);
+  int64_t grains = (extent + tuned::kProductGrain - 1) / tuned::kProductGrain;
+  return std::min(extent, grains * i / parts * tuned::kProductGrain);
 }
 
 }  // namespace
@@ -248,9 +245,8 @@ void TellRows(int64_t rows, const RowsDone& done,
     done(begin, end);
   };
   make(RowsDone(tell));
-  constexpr int64_t kParts = 8;  // of a thread
   if (!told && !Abandoned())
-    ParallelFor(rows, std::max<int64_t>(1, rows / (NumThreads() * kParts)), done);
+    ParallelFor(rows, std::max<int64_t>(1, rows / (NumThreads() * tuned::kToldParts)), done);
 }
 
 }  // namespace frazil

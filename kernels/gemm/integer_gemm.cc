@@ -4,13 +4,11 @@
 #include <type_traits>
 
 #include "core/threads/long_work.h"
+#include "core/tuned.h"
 #include "kernels/gemm/scratch.h"
 
 namespace frazil::gemm {
 namespace {
-
-constexpr int64_t kColumns = 256, kSteps = 128;  // a block of B that stays in cache
-constexpr int64_t kRowsBetweenQuestions = 64;
 
 // row[j] += x * b[j] for adjacent j, vectorised by the compiler.
 template <typename W, typename U>
@@ -27,28 +25,33 @@ void IntegerGemm(const GemmArgs& g) {
   const U* a = static_cast<const U*>(g.a.data);
   const U* b = static_cast<const U*>(g.b.data);
   U* c = static_cast<U*>(g.c.data);
-  U* block = Scratch::ThisThread().Get<U>(Scratch::kPackedB, kColumns * kSteps);
-  U* sums = Scratch::ThisThread().Get<U>(Scratch::kOutput, std::max<int64_t>(1, g.m) * kColumns);
-  for (int64_t j0 = 0; j0 < g.n; j0 += kColumns) {
-    int64_t nj = std::min(kColumns, g.n - j0);
-    std::fill(sums, sums + g.m * kColumns, U(0));
-    for (int64_t k0 = 0; k0 < g.k; k0 += kSteps) {
-      int64_t nk = std::min(kSteps, g.k - k0);
+  U* block = Scratch::ThisThread().Get<U>(Scratch::kPackedB,
+                                          tuned::kIntegerColumns * tuned::kIntegerSteps);
+  U* sums = Scratch::ThisThread().Get<U>(Scratch::kOutput,
+                                         std::max<int64_t>(1, g.m) * tuned::kIntegerColumns);
+  for (int64_t j0 = 0; j0 < g.n; j0 += tuned::kIntegerColumns) {
+    int64_t nj = std::min(tuned::kIntegerColumns, g.n - j0);
+    std::fill(sums, sums + g.m * tuned::kIntegerColumns, U(0));
+    for (int64_t k0 = 0; k0 < g.k; k0 += tuned::kIntegerSteps) {
+      int64_t nk = std::min(tuned::kIntegerSteps, g.k - k0);
       for (int64_t p = 0; p < nk; ++p) {
         const U* row = b + (k0 + p) * g.b.row_stride + j0 * g.b.col_stride;
-        for (int64_t j = 0; j < nj; ++j) block[p * kColumns + j] = row[j * g.b.col_stride];
+        for (int64_t j = 0; j < nj; ++j)
+          block[p * tuned::kIntegerColumns + j] = row[j * g.b.col_stride];
       }
       for (int64_t i = 0; i < g.m; ++i) {
-        if (i % kRowsBetweenQuestions == 0 && Abandoned()) return;
+        if (i % tuned::kRowsBetweenQuestions == 0 && Abandoned()) return;
         const U* x = a + i * g.a.row_stride + k0 * g.a.col_stride;
         for (int64_t p = 0; p < nk; ++p) {
-          AddScaled<W, U>(x[p * g.a.col_stride], block + p * kColumns, nj, sums + i * kColumns);
+          AddScaled<W, U>(x[p * g.a.col_stride], block + p * tuned::kIntegerColumns, nj,
+                          sums + i * tuned::kIntegerColumns);
         }
       }
     }
     for (int64_t i = 0; i < g.m; ++i) {
       U* to = c + i * g.c.row_stride + j0 * g.c.col_stride;
-      for (int64_t j = 0; j < nj; ++j) to[j * g.c.col_stride] = sums[i * kColumns + j];
+      for (int64_t j = 0; j < nj; ++j)
+        to[j * g.c.col_stride] = sums[i * tuned::kIntegerColumns + j];
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "core/cpu.h"
+#include "core/tuned.h"
 
 namespace frazil::gemm {
 namespace {
@@ -138,8 +139,6 @@ void PackPanel(View<S> src, int64_t k, int64_t used, int64_t width, Acc<S>* dst)
 
 namespace {
 
-constexpr int64_t kRowsAhead = 6;  // rows lie far apart: nothing else would fetch them in time
-
 // Strips of `chunks` times 32 bytes of every row.
 template <int kChunks>
 __attribute__((target("avx"))) void CopyStrips(const char* src, int64_t row, int64_t rows,
@@ -147,7 +146,7 @@ __attribute__((target("avx"))) void CopyStrips(const char* src, int64_t row, int
                                                char* dst, int64_t strip) {
   const int64_t chunks = kChunks != 0 ? kChunks : any;
   for (int64_t r = 0; r < rows; ++r, src += row, dst += chunks * 32) {
-    const char* later = src + std::min(kRowsAhead, rows - 1 - r) * row;
+    const char* later = src + std::min(tuned::kPackedRowsAhead, rows - 1 - r) * row;
     for (int64_t i = 0; i < count; ++i) {
       const char* from = src + starts[i];
       char* to = dst + i * strip;

@@ -5,6 +5,7 @@
 
 #include "core/threads/fp_mode.h"
 #include "core/threads/long_work.h"
+#include "core/tuned.h"
 #include "kernels/gemm/blocked.h"
 #include "kernels/gemm/pairs_rule.h"
 #include "kernels/gemm/scratch.h"
@@ -13,9 +14,6 @@
 
 namespace frazil::gemm {
 namespace {
-
-constexpr int64_t kColumnsAtOnce = 2048, kRowsAtOnce = 512;  // of floats that are narrowed later
-constexpr int64_t kFewColumns = 8;
 
 using Matrix = View<BFloat16>;
 
@@ -79,7 +77,8 @@ void OneBlock(Isa units, const Matrix& a, const Matrix& b, int64_t k, const Bloc
 void PairsGemm(const GemmArgs& args, Isa units) {
   const FlushingFpMode mode;
   const bool tiles = units == Isa::kAmx;
-  const bool turn = tiles ? BetterTransposedOnTiles(args) : args.n < kFewColumns && args.m > args.n;
+  const bool turn =
+      tiles ? BetterTransposedOnTiles(args) : args.n < tuned::kFewPairsColumns && args.m > args.n;
   const GemmArgs g = turn ? Transposed(args) : args;
   const Matrix a = ViewOf(g.a), b = ViewOf(g.b);
   BFloat16* c = static_cast<BFloat16*>(g.c.data);
@@ -95,10 +94,11 @@ void PairsGemm(const GemmArgs& args, Isa units) {
     NarrowTile(words, ld, rows, cols, c + i * g.c.row_stride + j, g.c.row_stride);
   };
   if (tiles && g.k <= kChunk && TryTileGemm(Bits(a), Bits(b), g.m, g.n, g.k, narrow_tile)) return;
-  for (int64_t j = 0; j < g.n; j += kColumnsAtOnce) {
-    for (int64_t i = 0; i < g.m; i += kRowsAtOnce) {
+  for (int64_t j = 0; j < g.n; j += tuned::kPairsColumns) {
+    for (int64_t i = 0; i < g.m; i += tuned::kPairsRows) {
       if (Abandoned()) return;
-      const int64_t rows = std::min(kRowsAtOnce, g.m - i), cols = std::min(kColumnsAtOnce, g.n - j);
+      const int64_t rows = std::min(tuned::kPairsRows, g.m - i),
+                    cols = std::min(tuned::kPairsColumns, g.n - j);
       float* out = Scratch::ThisThread().Get<float>(Scratch::kOutput, rows * cols);
       OneBlock(units, {a.At(i, 0), a.rs, a.cs}, {b.At(0, j), b.rs, b.cs}, g.k,
                {out, rows, cols, cols});

@@ -10,6 +10,7 @@
 #include "core/caches.h"
 #include "core/ceil_div.h"
 #include "core/threads/long_work.h"
+#include "core/tuned.h"
 #include "kernels/gemm/codegen.h"
 #include "kernels/gemm/pack.h"
 #include "kernels/gemm/scratch.h"
@@ -20,22 +21,13 @@ namespace {
 // The tile has eight rows: those of A may lie a power of two apart, where each takes a way of the
 // same sets of the first-level cache. Of tiles that fit the registers it reads least.
 constexpr int64_t kRows = 8, kVectors = 3;
-constexpr int64_t kBlockVectors = 12;  // of B, at most
-constexpr int64_t kFewestVectors = 6;  // of columns, and of a thread's: fewer, and rows are shared
-constexpr int64_t kTaskVectors = 32;   // of a thread that has more than one task
-constexpr int64_t kToldRows = 512;     // of a block of rows whose completion is told
-constexpr double kWork = 1 << 25;  // multiply-adds below which operands are in the caches anyway
-constexpr int64_t kFewestRows = 64, kFewestSteps = 192;
-// Bytes between steps of an A by columns, at most, also where one block of B has all columns.
-constexpr int64_t kStepsApart = 1536, kStepsApartOnce = 2048;
 constexpr int64_t kVectorBytes = 64, kLine = 64;
 constexpr int64_t kHugePage = 2 << 20;
-constexpr int64_t kTransposedSteps = 16;  // packed at once of a B that is transposed
 
 // k steps of a block: two of its size, one that is used and one that is packed meanwhile, take
 // three eighths of the cache.
 int64_t StepsOfBlock() {
-  const int64_t row = kBlockVectors * kVectorBytes;
+  const int64_t row = tuned::kResidentVectors * kVectorBytes;
   return std::clamp<int64_t>(SecondLevelCacheBytes() * 3 / 16 / row, 128, 512);
 }
 
@@ -82,7 +74,8 @@ class Worker {
 
   Worker(const Plan& plan, bool continues, std::atomic<int64_t>* next, const RowsDone* rows_done)
       : p_(plan), continues_(continues), next_(*next), rows_done_(rows_done) {
-    const int64_t steps = CeilDiv(p_.k, p_.k_parts), size = kBlockVectors * kLanes * steps;
+    const int64_t steps = CeilDiv(p_.k, p_.k_parts),
+                  size = tuned::kResidentVectors * kLanes * steps;
     const int64_t bytes = std::max<int64_t>(kHugePage, 2 * size * int64_t(sizeof(T)));
     T* memory = Scratch::ThisThread().Get<T>(Scratch::kPackedB, bytes / int64_t(sizeof(T)));
     packed_[0] = memory, packed_[1] = memory + size;
@@ -126,7 +119,7 @@ class Worker {
       task_end_ = Cut(p_.vectors, p_.column_parts, columns + 1);
       width_ = FirstVectors(task_end_ - next.vector0);
     } else if (part_ == 0) {
-      width_ = kBlockVectors;
+      width_ = tuned::kResidentVectors;
     }
     next.vector1 = std::min(task_end_, next.vector0 + width_);
     next.k0 = Cut(p_.k, p_.k_parts, part_);
@@ -137,9 +130,9 @@ class Worker {
   // Columns of a task that fill no block come first: until a thread's first block is packed it does
   // nothing else. One vector is never left over: it would be a panel of its own.
   static int64_t FirstVectors(int64_t all) {
-    if (all <= kBlockVectors) return all;
-    const int64_t rest = all % kBlockVectors;
-    return rest == 0 ? kBlockVectors / 2 : std::max<int64_t>(rest, 2);
+    if (all <= tuned::kResidentVectors) return all;
+    const int64_t rest = all % tuned::kResidentVectors;
+    return rest == 0 ? tuned::kResidentVectors / 2 : std::max<int64_t>(rest, 2);
   }
 
   // Vectors of the panel that starts there: three, or two where one would be left.
@@ -154,7 +147,7 @@ class Worker {
     const View<T> from{p_.b.At(piece.k0 + s0, piece.vector0 * kLanes), p_.b.rs, p_.b.cs};
     for (int64_t v = 0; v < piece.vectors();) {
       const int64_t width = PanelVectors(piece.vectors() - v) * kLanes;
-      int64_t starts[kBlockVectors + 1], count = 0;
+      int64_t starts[tuned::kResidentVectors + 1], count = 0;
       for (starts[0] = 0; v < piece.vectors(); ++count) {
         const int64_t next = PanelVectors(piece.vectors() - v);
         if (next * kLanes != width) break;
@@ -209,7 +202,7 @@ class Worker {
   int64_t StepsPacked(bool more) const {
     if (!more) return 0;
     const int64_t steps = CeilDiv(next_piece_.steps(), piece_.tile1 - piece_.tile0);
-    return p_.b.cs == 1 ? steps : CeilDiv(steps, kTransposedSteps) * kTransposedSteps;
+    return p_.b.cs == 1 ? steps : CeilDiv(steps, tuned::kTransposedSteps) * tuned::kTransposedSteps;
   }
 
   // The piece, and with `more` packs the next one. False where it was abandoned.
@@ -298,8 +291,9 @@ template <typename T>
 bool SuitsByColumns(View<T> a, View<T> b, int64_t k, const Block<T>& c) {
   constexpr int64_t kSize = sizeof(T);
   const int64_t apart = std::abs(a.cs) * kSize;
-  if (c.cols * kSize <= kBlockVectors * kVectorBytes) return apart <= kStepsApartOnce;
-  return apart <= kStepsApart &&
+  if (c.cols * kSize <= tuned::kResidentVectors * kVectorBytes)
+    return apart <= tuned::kStepsApartOnce;
+  return apart <= tuned::kStepsApart &&
          c.rows * k * kSize <= SecondLevelCacheBytes() / (b.cs == 1 ? 2 : 4);
 }
 
@@ -308,9 +302,9 @@ template <typename T>
 bool Suits(Isa isa, View<T> a, View<T> b, int64_t k, const Block<T>& c) {
   constexpr int64_t kFar = std::numeric_limits<int32_t>::max() / int64_t(sizeof(T)) / 1024;
   if (isa != Isa::kAvx512 || (a.cs != 1 && a.rs != 1) || (b.cs != 1 && b.rs != 1)) return false;
-  if (c.rows < kFewestRows || k < kFewestSteps) return false;
-  if (c.cols * int64_t(sizeof(T)) < kFewestVectors * kVectorBytes) return false;
-  if (double(c.rows) * double(c.cols) * double(k) <= kWork) return false;
+  if (c.rows < tuned::kResidentFewestRows || k < tuned::kResidentFewestSteps) return false;
+  if (c.cols * int64_t(sizeof(T)) < tuned::kResidentFewestVectors * kVectorBytes) return false;
+  if (double(c.rows) * double(c.cols) * double(k) <= tuned::kResidentWork) return false;
 
   if (a.cs != 1 && !SuitsByColumns(a, b, k, c)) return false;
   return std::max({std::abs(a.rs), std::abs(a.cs), std::abs(b.rs), std::abs(b.cs), c.ld}) < kFar;
@@ -337,15 +331,16 @@ std::unique_ptr<Resident<T>> Resident<T>::Make(Isa isa, View<T> a, View<T> b, in
   // columns.
   const int64_t threads = team.threads();
   if (team.rows_done()) {
-    p.row_parts = CeilDiv(CeilDiv(c.rows, kToldRows), threads) * threads;
-  } else if (p.vectors >= kFewestVectors * threads) {
-    p.column_parts = threads * std::clamp<int64_t>(p.vectors / threads / kTaskVectors, 1, 4);
+    p.row_parts = CeilDiv(CeilDiv(c.rows, tuned::kResidentToldRows), threads) * threads;
+  } else if (p.vectors >= tuned::kResidentFewestVectors * threads) {
+    p.column_parts =
+        threads * std::clamp<int64_t>(p.vectors / threads / tuned::kResidentTaskVectors, 1, 4);
     if (threads == 1) p.column_parts = 1;
   } else {
     p.row_parts = threads;
   }
   // Each part of the rows packs B for itself.
-  if (p.row_parts > 1 && c.rows < kFewestRows * p.row_parts) return nullptr;
+  if (p.row_parts > 1 && c.rows < tuned::kResidentFewestRows * p.row_parts) return nullptr;
   const bool partial = c.cols % p.kLanes != 0;
   for (int size = 0; size < 2; ++size) {
     for (int vectors = 1; vectors <= kVectors; ++vectors) {

@@ -11,9 +11,6 @@
 
 namespace frazil::gemm {
 
-// Rows up to which turning B in registers, once for some of them, beats packing it.
-inline constexpr int64_t kRowDotsRows = 32;
-
 // b [n,k] with rows `b_stride` elements apart. False, with nothing done, where n does not fill a
 // vector or code cannot be generated. `isa` is resolved, not kScalar. `continues`: from what c
 // holds.

@@ -5,13 +5,11 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "core/threads/long_work.h"
+#include "core/tuned.h"
 #include "kernels/gemm/float_gemm.h"
 
 namespace frazil::gemm {
 namespace {
-
-constexpr double kMost = 1 << 18;  // multiply-adds: below what is worth sharing or interrupting
-constexpr int64_t kReturns = 32 << 10;
 
 // The calls of one product for all places of a batch. False: too many.
 template <typename Call>
@@ -41,7 +39,8 @@ std::unique_ptr<const SmallProduct> SmallProduct::Make(const GemmArgs& like,
   if (!single && like.dtype != DType::kF64) return nullptr;
   if (like.m <= 0 || like.n <= 0 || like.k <= 0 || batch.empty()) return nullptr;
   const double count = double(batch.size());
-  if (double(like.m) * double(like.n) * double(like.k) * count > kMost) return nullptr;
+  if (double(like.m) * double(like.n) * double(like.k) * count > tuned::kSmallProductWork)
+    return nullptr;
   alignas(64) char origin[64];  // an address to count bytes from
   GemmArgs args = like;
   args.a.data = args.b.data = args.c.data = origin;
@@ -55,7 +54,7 @@ std::unique_ptr<const SmallProduct> SmallProduct::Make(const GemmArgs& like,
   const int64_t size = SizeOf(like.dtype);
   const auto repeat = [&](auto& list) { return Repeat(batch, transposed, size, &list); };
   if (batch.size() > 1 && !std::visit(repeat, *calls)) return nullptr;
-  const bool returns = like.k * like.n * int64_t(batch.size()) * size > kReturns;
+  const bool returns = like.k * like.n * int64_t(batch.size()) * size > tuned::kReturningFactor;
   return std::unique_ptr<const SmallProduct>(
       new SmallProduct(*std::move(calls), transposed, returns));
 }

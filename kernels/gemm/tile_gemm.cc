@@ -6,6 +6,7 @@
 #include "core/ceil_div.h"
 #include "core/cpu.h"
 #include "core/threads/long_work.h"
+#include "core/tuned.h"
 #include "kernels/gemm/scratch.h"
 #include "kernels/gemm/tile_code.h"
 #include "kernels/gemm/words.h"
@@ -15,12 +16,7 @@ namespace {
 
 // Sizes that keep blocks in the caches. They change speed only.
 constexpr int64_t kPanel = 32;  // rows or columns that a kernel computes
-// Steps of k between visits to C: a panel of A fits the first cache, with room for B that passes.
-constexpr int64_t kMostSteps = 16, kStepsOfPart = 8;
-constexpr int64_t kRowsAtOnce = 1024;   // of A where C is visited again
-constexpr int64_t kDirectColumns = 64;  // up to which A is read in place
 constexpr int64_t kTile = kPanel * kPanel;
-constexpr int64_t kPadding = 32, kRowPadding = 16;  // words that keep panels and rows in other sets
 
 template <typename S>
 class Tiles {
@@ -28,11 +24,11 @@ class Tiles {
   Tiles(View<S> a, View<S> b, int64_t m, int64_t n, int64_t k, TileSink sink)
       : a_(a), b_(b), m_(m), n_(n), k_(k), sink_(sink) {
     steps_ = std::max<int64_t>(1, CeilDiv(k, kStep));
-    parts_ = steps_ <= kMostSteps ? 1 : CeilDiv(steps_, kStepsOfPart);
-    direct_ = a.cs == 1 && k > 0 && k % kStep == 0 && n <= kDirectColumns;
+    parts_ = steps_ <= tuned::kTileSteps ? 1 : CeilDiv(steps_, tuned::kTilePartSteps);
+    direct_ = a.cs == 1 && k > 0 && k % kStep == 0 && n <= tuned::kTileDirectColumns;
     const int64_t column = CeilDiv(steps_, parts_) * kTileBytes;
     columns_ = std::max<int64_t>(1, SecondLevelCacheBytes() / 4 / column / kPanel) * kPanel;
-    rows_ = parts_ == 1 ? m : kRowsAtOnce;
+    rows_ = parts_ == 1 ? m : tuned::kTileRowsAtOnce;
   }
 
   bool FindKernels() {
@@ -63,7 +59,7 @@ class Tiles {
     for (int64_t p = 0; p < parts_; ++p) {
       const int64_t first = steps_ * p / parts_, steps = steps_ * (p + 1) / parts_ - first;
       const int64_t k0 = first * kStep, words = steps * kTileWords;
-      const int64_t apart = kPanel * words + kPadding;
+      const int64_t apart = kPanel * words + tuned::kTilePadding;
       float* packed = Scratch::ThisThread().Get<float>(Scratch::kWordsB, panels * apart);
       ColumnWords(View<S>{b_.At(k0, j0), b_.rs, b_.cs}, j1 - j0, k_ - k0, words,
                   {packed, kPanel, apart});
@@ -107,7 +103,7 @@ class Tiles {
       call->a_row = a_.rs * int64_t(sizeof(S));
       return;
     }
-    const int64_t ld = words + kRowPadding;
+    const int64_t ld = words + tuned::kTileRowPadding;
     float* packed = Scratch::ThisThread().Get<float>(Scratch::kWordsA, kPanel * ld);
     RowWords(View<S>{a_.At(i, k0), a_.rs, a_.cs}, rows, k_ - k0, words, packed, ld);
     call->a[0] = packed, call->a[1] = packed + kTileRows * ld;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/threads/long_work.h"
+#include "core/tuned.h"
 #include "kernels/gemm/blocked.h"
 #include "kernels/gemm/scratch.h"
 #include "kernels/gemm/tile_gemm.h"
@@ -12,10 +13,6 @@
 
 namespace frazil::gemm {
 namespace {
-
-// Sizes that keep blocks in the caches. They change speed only.
-constexpr int64_t kRowsAtOnce = 512, kColumnsAtOnce = 1024, kWordsAtOnce = 2048;
-constexpr int64_t kFewColumns = 8;  // below which the problem's transpose fills vectors better
 
 // Words of integers to elements of type S, `stride` apart.
 template <typename S>
@@ -39,8 +36,8 @@ View<S> ViewOf(const MatrixRef& x) {
 
 // The vectors run along the columns of C, and rows of A are copied as they are or read in place.
 bool BetterTransposed(const GemmArgs& g) {
-  if (g.n < kFewColumns && g.m > g.n) return true;
-  if (g.m < kFewColumns && g.n > g.m) return false;
+  if (g.n < tuned::kFewWordColumns && g.m > g.n) return true;
+  if (g.m < tuned::kFewWordColumns && g.n > g.m) return false;
   return g.a.col_stride != 1 && g.b.row_stride == 1;
 }
 
@@ -56,10 +53,11 @@ class WordGemm {
         widen_(sizeof(S) == 1 && step == Step::kPlainHalves) {}
 
   bool Run() {
-    for (int64_t j = 0; j < g_.n; j += kColumnsAtOnce) {
-      for (int64_t i = 0; i < g_.m; i += kRowsAtOnce) {
+    for (int64_t j = 0; j < g_.n; j += tuned::kWordColumns) {
+      for (int64_t i = 0; i < g_.m; i += tuned::kWordRows) {
         if (Abandoned()) return true;
-        if (!OneBlock(i, std::min(kRowsAtOnce, g_.m - i), j, std::min(kColumnsAtOnce, g_.n - j)))
+        if (!OneBlock(i, std::min(tuned::kWordRows, g_.m - i), j,
+                      std::min(tuned::kWordColumns, g_.n - j)))
           return false;
       }
     }
@@ -74,7 +72,7 @@ class WordGemm {
     Block<float> out{nullptr, rows, cols, direct ? g_.c.row_stride : cols};
     out.data =
         direct ? reinterpret_cast<float*>(to) : scratch.Get<float>(Scratch::kOutput, rows * cols);
-    const int64_t part = kWordsAtOnce * kInWord<S> / (widen_ ? 2 : 1);
+    const int64_t part = tuned::kWordSteps * kInWord<S> / (widen_ ? 2 : 1);
     for (int64_t k0 = 0; k0 == 0 || k0 < g_.k; k0 += part) {
       const int64_t k = std::min(part, g_.k - k0);
       const int64_t words = widen_ ? WordsOf<uint16_t>(k) : WordsOf<S>(k);

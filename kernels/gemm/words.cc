@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/cpu.h"
+#include "core/tuned.h"
 #include "kernels/gemm/pack.h"
 
 namespace frazil::gemm {
@@ -13,8 +14,6 @@ namespace {
 
 constexpr int64_t kColumns = 16;  // that are transposed or interleaved at a time
 constexpr int64_t kWordsAtOnce = 64;
-constexpr int64_t kPanelsAtOnce = 32;
-constexpr int64_t kWordsAhead = 4;  // rows lie far apart: nothing else would fetch them in time
 
 __m128i Load(const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); }
 void Store(float* to, __m128i x) { _mm_storeu_si128(reinterpret_cast<__m128i*>(to), x); }
@@ -89,7 +88,7 @@ __attribute__((target("avx512f,avx512bw"))) int64_t InterleaveRuns(const View<S>
   int64_t j = first;
   for (; j + kRun <= end; j += kRun) {
     for (int64_t s = 0; s < kInWord<S>; ++s)
-      _mm_prefetch(row + j + (kWordsAhead * kInWord<S> + s) * src.rs, _MM_HINT_T0);
+      _mm_prefetch(row + j + (tuned::kWordsAhead * kInWord<S> + s) * src.rs, _MM_HINT_T0);
     InterleaveMany(row + j, src.rs, [&](int64_t i) { return dst.At(w, j + i * kColumns); });
   }
   return j;
@@ -163,7 +162,7 @@ void RowWords(View<S> src, int64_t rows, int64_t k, int64_t words, float* dst, i
 template <typename S>
 void ColumnWords(View<S> src, int64_t cols, int64_t k, int64_t words, const Panels& dst) {
   if (src.cs == 1) {
-    const int64_t some = dst.width * kPanelsAtOnce;
+    const int64_t some = dst.width * tuned::kWordPanelsAtOnce;
     for (int64_t j = 0; j < cols; j += some)
       InterleaveColumns(src, j, std::min(cols, j + some), k, words, dst);
     return;

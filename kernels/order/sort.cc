@@ -9,6 +9,7 @@
 #include "core/cpu.h"
 #include "core/memory/storage.h"
 #include "core/threads/parallel.h"
+#include "core/tuned.h"
 #include "kernels/order/keys.h"
 #include "kernels/order/sort_keys.h"
 
@@ -16,8 +17,6 @@
 
 namespace frazil {
 namespace {
-
-constexpr int64_t kGrain = 1 << 14;
 
 // Memory that the allocator keeps at hand.
 class Room {
@@ -39,7 +38,6 @@ class Room {
 // body(row) for each: rows are shared out, or else the work within a row.
 template <typename Body>
 void ForRows(int64_t rows, int64_t n, const Body& body) {
-  constexpr int64_t kElements = 1 << 10;  // that a thread takes at a time, at least
   std::atomic<bool> no_memory{false};
   const auto some = [&](int64_t begin, int64_t end) {
     try {
@@ -51,7 +49,7 @@ void ForRows(int64_t rows, int64_t n, const Body& body) {
   if (rows < 2 * NumThreads()) {
     some(0, rows);
   } else {
-    ParallelFor(rows, kElements / n + 1, some);
+    ParallelFor(rows, tuned::kSortedElements / n + 1, some);
   }
   if (no_memory.load()) throw std::bad_alloc();
 }
@@ -109,7 +107,7 @@ void TakeElements(const typename Keys::Key* keys, int64_t n, bool descending,
 template <typename Keys>
 void SortRow(const typename Keys::Element* x, int64_t n, bool descending,
              typename Keys::Key* scratch, typename Keys::Key* keys, typename Keys::Element* out) {
-  if (n <= kGrain) {
+  if (n <= tuned::kSortGrain) {
     const bool mixed = MakeKeys<Keys>(x, n, descending, keys);
     SortKeys(keys, n, scratch);
     const auto zero = Keys::Of(0, descending ? -1 : 0);
@@ -119,14 +117,14 @@ void SortRow(const typename Keys::Element* x, int64_t n, bool descending,
     return;
   }
   std::atomic<bool> minus_zero{false};
-  ParallelFor(n, kGrain, [&](int64_t begin, int64_t end) {
+  ParallelFor(n, tuned::kSortGrain, [&](int64_t begin, int64_t end) {
     if (MakeKeys<Keys>(x + begin, end - begin, descending, keys + begin))
       minus_zero.store(true, std::memory_order_relaxed);
   });
   SortKeys(keys, n, scratch);
   const auto zero = Keys::Of(0, descending ? -1 : 0);
   const int64_t first = minus_zero.load() ? std::lower_bound(keys, keys + n, zero) - keys : 0;
-  ParallelFor(n, kGrain, [&](int64_t begin, int64_t end) {
+  ParallelFor(n, tuned::kSortGrain, [&](int64_t begin, int64_t end) {
     TakeElements<Keys>(keys + begin, end - begin, descending, out + begin);
   });
   if (minus_zero.load()) PlaceZeros<Keys>(x, n, out + first);
@@ -162,7 +160,7 @@ void OrderOf(const int64_t* keys, int64_t n, int64_t* scratch, int64_t* out) {
   const auto range = high < low ? 0 : static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
   const int place = std::max<int>(1, std::bit_width(static_cast<uint64_t>(n - 1)));
   const int room = 62 - place, shift = std::max<int>(0, std::bit_width(range) - room);
-  ParallelFor(n, kGrain, [&](int64_t begin, int64_t end) {
+  ParallelFor(n, tuned::kSortGrain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const uint64_t above = static_cast<uint64_t>(keys[i]) - static_cast<uint64_t>(low);
       const uint64_t upper = keys[i] == kHighest ? uint64_t{1} << room : above >> shift;
@@ -182,7 +180,7 @@ void OrderOf(const int64_t* keys, int64_t n, int64_t* scratch, int64_t* out) {
       for (int64_t i = 0; i < count; ++i) out[begin + i] = places[some[2 * count + i]];
     }
   }
-  ParallelFor(n, kGrain, [&](int64_t begin, int64_t end) {
+  ParallelFor(n, tuned::kSortGrain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) out[i] &= mask;
   });
 }
@@ -197,7 +195,7 @@ void ArgSortAll(const SortArgs& args) {
   ForRows(args.rows, n, [&](int64_t row) {
     const int64_t at = row * n;
     int64_t* const keys = room.Of<int64_t>() + at;
-    ParallelFor(n, kGrain, [&](int64_t begin, int64_t end) {
+    ParallelFor(n, tuned::kSortGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) keys[i] = Keys::Of(x[at + i], flip);
     });
     OrderOf(keys, n, keys + size, out + at);

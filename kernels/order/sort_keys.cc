@@ -9,6 +9,7 @@
 #include "core/config.h"
 #include "core/cpu.h"
 #include "core/threads/parallel.h"
+#include "core/tuned.h"
 // GCC's intrinsics leave on purpose undefined what it then warns of.
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -16,8 +17,6 @@
 
 namespace frazil {
 namespace {
-
-constexpr int64_t kShared = 1 << 14;  // keys that are worth the threads' while
 
 // `n` keys in `from` and as much room in `room`; in order they are to lie in one of the two.
 template <typename Key>
@@ -114,7 +113,6 @@ void SortDigits(const Range<Key>& r) {
 
 template <typename Key>
 void SortRange(Range<Key> r) {
-  constexpr int64_t kFew = 256;  // of which digits would be counted for too little
   const bool vectors = HasVectors();
   while (vectors && r.depth > 0 && r.n > vector_sort::kNetwork<Key>) {
     const auto [low, high] = Split(r);
@@ -124,7 +122,7 @@ void SortRange(Range<Key> r) {
   if (r.n == 0) return;
   if (vectors && r.n <= vector_sort::kNetwork<Key>)
     return vector_sort::SortShort(r.from, r.n, r.to());
-  if (!vectors && r.n > kFew) return SortDigits(r);
+  if (!vectors && r.n > tuned::kFewKeys) return SortDigits(r);
   if (r.moves) std::copy(r.from, r.from + r.n, r.room);
   std::sort(r.to(), r.to() + r.n);
 }
@@ -134,13 +132,13 @@ void SortAll(Key* keys, int64_t n, Key* scratch) {
   const int depth = 2 * std::bit_width(static_cast<uint64_t>(n));
   const Range<Key> all{keys, scratch, n, false, depth};
   const int threads = NumThreads();
-  if (threads == 1 || n < kShared) return SortRange(all);
+  if (threads == 1 || n < tuned::kSharedKeys) return SortRange(all);
   std::vector<Range<Key>> ranges = {all};
   for (size_t wanted = 2; wanted < 8 * static_cast<size_t>(threads); wanted *= 2) {
     std::vector<Range<Key>> parts(2 * ranges.size());
     ParallelFor(static_cast<int64_t>(ranges.size()), 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const auto halves = ranges[i].n < kShared / 4
+        const auto halves = ranges[i].n < tuned::kSharedKeys / 4
                                 ? std::array<Range<Key>, 2>{ranges[i], Range<Key>{}}
                                 : Split(ranges[i]);
         parts[2 * i] = halves[0];

@@ -109,7 +109,7 @@ TEST(Bounds, EvictionUnderThreads) {
   EXPECT_EQ(wrong, 0);
   EXPECT_LE(fz::tracer::Bounds::totals().nodes, 40);
   EXPECT_LE(fz::tracer::Bounds::totals().plans, 6);
-  EXPECT_LE(fz::jit::EagerKept().entries, 10);
+  EXPECT_LE(fz::jit::EagerStats().entries, 10);
   EXPECT_GT(Count(f.stats(), fz::tracer::Cause::kEvictedSegments), 0);
 }
 

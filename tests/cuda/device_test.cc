@@ -269,7 +269,7 @@ TEST_F(CudaDevice, OneCompilationForManyThreads) {
   for (std::thread& t : threads) t.join();
   const CompilerStats after = GetCompilerStats();
   EXPECT_EQ(after.compiled + after.from_disk - before.compiled - before.from_disk, 1);
-  EXPECT_EQ(after.from_memory - before.from_memory, 7);
+  EXPECT_EQ(after.hits - before.hits, 7);
 }
 
 TEST_F(CudaDevice, CompilesSideBySideThoughAThreadIsAtHand) {

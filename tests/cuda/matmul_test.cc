@@ -3,6 +3,7 @@
 #include "core/str.h"
 #include "jit/graph/graph.h"
 #include "jit/plan/compile.h"
+#include "jit/run/cuda/lt_call.h"
 #include "tests/cuda/on_gpu.h"
 
 namespace frazil {
@@ -155,6 +156,18 @@ TEST_F(CudaMatmul, OneMatrixForAllBatchesIsOneProduct) {
   Compare(arrays, Product, "rows");
   const std::string log = fake::CublasLt().fake_cublaslt_log();
   EXPECT_NE(log.find("cublasLtMatrixLayoutCreate(0, 8, 24, 8)"), std::string::npos) << log;
+}
+
+// What is copied of a matrix that all batches share is one.
+TEST_F(CudaMatmul, OneMatrixForAllBatchesIsCopiedOnce) {
+  const std::vector<int64_t> a = {6, 4, 8}, b = {1, 8, 8}, apart = {0, 33, 3}, c = {6, 4, 8};
+  const auto shape = jit::ProductShape::Of(Dense(a), Intern(b, apart), Dense(c));
+  const auto problem = jit::LtProblem::Of(shape, DType::kF32, false);
+  EXPECT_TRUE(problem.b.copy);
+  EXPECT_FALSE(problem.a.copy);
+  EXPECT_EQ(jit::SizeOf(problem.b.dense), 64);
+  EXPECT_EQ(problem.shape.batches, 1);
+  EXPECT_EQ(problem.shape.m, 24);
 }
 
 TEST_F(CudaMatmul, SixteenBitFloatsRoundOnce) {

@@ -156,3 +156,24 @@ def test_without_executable_memory():
     deny = (HERE / "no_exec.py").read_text() + "deny_executable_memory()\n"
     denied = run_child("import frazil\n" + deny + WORK)
     assert denied.stdout == run_child(WORK).stdout
+
+
+def test_shared_caches_count_what_they_are_asked():
+    before = fz.memory.caches()
+    f = fz.trace(lambda x: fz.exp(x * 3.25) + 17.5)
+    for n in (41, 42, 43):
+        for _ in range(3):
+            f(fz.ones(n))
+    after = fz.memory.caches()
+    assert after["kernels"]["hits"] > before["kernels"]["hits"]  # the sizes share a kernel
+    assert after["kernels"]["misses"] > before["kernels"]["misses"]
+    assert after["eager"]["misses"] > before["eager"]["misses"]
+    bound = fz.config()["eager_entries"]
+    try:
+        fz.config(eager_entries=1)
+        now = fz.memory.caches()["eager"]
+    finally:
+        fz.config(eager_entries=bound)
+    assert now["entries"] == 1
+    gone = after["eager"]["entries"] - 1
+    assert now["evictions"] == after["eager"]["evictions"] + gone

@@ -82,6 +82,23 @@ def test_ops_have_the_bits_of_the_cpu():
     assert not fz.npu.fallbacks()
 
 
+def test_products_of_views_have_the_bits_of_the_cpu():
+    a, b, bias = randn(12, 17), randn(17, 12, seed=1), randn(12, seed=2)
+    batch = randn(2, 3, 12, 17, seed=3)
+    views = (
+        lambda a, b, bias: nn.relu(a[::-1] @ b + bias),
+        lambda a, b, bias: nn.relu(b.T @ a.T + bias),
+        lambda a, b, bias: nn.relu(a[::2] @ b[:, 5:] + bias[5:]),
+        lambda a, b, bias: nn.relu(a[:1] @ b[:, ::-1] + bias),
+    )
+    for view in views:
+        both(view, a, b, bias)
+        both(fz.trace(view), a, b, bias)
+    both(lambda x, y: x @ y, batch, b)
+    both(lambda x, y: x[:, ::-1] @ y, batch, batch[0].mT)
+    both(lambda x, y: x[:, :, ::-1] @ y, batch[:1], batch[:, :1].mT)
+
+
 def test_long_axes():
     both(lambda a: a.sum(), randn(3, 10_000))
     both(lambda a: a.sum(-1), randn(3, 10_000))

@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "core/tuned.h"
+
 namespace frazil::jit::cuda {
 namespace {
 
@@ -12,9 +14,6 @@ using kir::Inst;
 using kir::Kernel;
 using kir::kNone;
 using kir::Op;
-
-constexpr int kCheap = 6;      // instructions that are computed again rather than held
-constexpr int kCallCost = 25;  // of a mathematical function
 
 class Finder {
  public:
@@ -86,7 +85,7 @@ class Finder {
     const Inst& inst = k_.body[id];
     const auto first = first_of_.find(number_[id]);
     const bool earlier = first != first_of_.end() && first->second.loop < loop_;
-    const bool worth = inst.op == Op::kLoad ? Varies(id) : Cost(id) > kCheap;
+    const bool worth = inst.op == Op::kLoad ? Varies(id) : Cost(id) > tuned::kCheapOnGpu;
     if (earlier && worth) return Hold(first->second, id);
     for (Id operand : {inst.a, inst.b, inst.c}) Need(operand, seen);
   }
@@ -96,11 +95,11 @@ class Finder {
     if (id <= loop_begin_) return 0;
     const Inst& inst = k_.body[id];
     if (inst.op == Op::kLoad || inst.op == Op::kConst || inst.op == Op::kIndex) return 0;
-    int cost = inst.op == Op::kCall                          ? kCallCost
+    int cost = inst.op == Op::kCall                          ? tuned::kGpuCallCost
                : inst.op == Op::kDiv || inst.op == Op::kSqrt ? 8
                                                              : 1;
     for (Id operand : {inst.a, inst.b, inst.c}) {
-      if (operand != kNone && cost <= kCheap) cost += Cost(operand);
+      if (operand != kNone && cost <= tuned::kCheapOnGpu) cost += Cost(operand);
     }
     return cost;
   }

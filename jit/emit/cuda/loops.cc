@@ -5,6 +5,7 @@
 // thread t + h computes what thread t does with the operands swapped, which gives the same bits,
 // and so every thread ends with the result. A row of at most 2 T elements needs a team of T: the
 // lanes that are missing would hold the identity.
+#include "core/tuned.h"
 #include "jit/emit/cuda/expr.h"
 #include "jit/emit/cuda/printer.h"
 
@@ -15,12 +16,7 @@ using kir::Inst;
 using kir::Op;
 using kir::ReduceKind;
 
-namespace {
-
-constexpr int kUnroll = 4;       // passes of a loop that are in flight
-constexpr int kFillUnroll = 16;  // of one that only loads
-
-}  // namespace
+namespace {}  // namespace
 
 std::vector<Id> Printer::Reduces(Id loop, Id end) const {
   std::vector<Id> reduces;
@@ -89,8 +85,8 @@ void Printer::LoopOfThread(Id loop, Id end) {
   }
   Pass pass{.begin = loop + 1, .end = end, .in_loop = true, .axis = k_.rank};
   if (!laned) {
-    t_.Open("FZ_UNROLL_BY(", kUnroll, ") for (", index, " ", j, " = first; ", j, " < last; ++", j,
-            ")");
+    t_.Open("FZ_UNROLL_BY(", tuned::kGpuUnroll, ") for (", index, " ", j, " = first; ", j,
+            " < last; ++", j, ")");
     EmitPass(pass);
     t_.Close();
   } else {
@@ -122,8 +118,8 @@ void Printer::LoopOfColumn(Id loop, Id end) {
     t_.Line(Type(r), " r", r, " = ", IdentityText(k_.body[r]), ";");
     static_shared_ += v_.threads * SizeOf(k_.body[r].type);
   }
-  t_.Open("FZ_UNROLL_BY(", kUnroll, ") for (", Index(), " ", j, " = first + lane; ", j, " < last; ",
-          j, " += 8)");
+  t_.Open("FZ_UNROLL_BY(", tuned::kGpuUnroll, ") for (", Index(), " ", j, " = first + lane; ", j,
+          " < last; ", j, " += 8)");
   EmitPass({.begin = loop + 1, .end = end, .in_loop = true, .axis = k_.rank});
   t_.Close();
   if (reduces.empty()) return;
@@ -219,8 +215,8 @@ void Printer::RowPasses(Id loop, Id end, bool fill) {
     pass.slot = StrCat(pass.base, pass.step == 1 ? " + e" : StrCat(" + e * ", pass.step),
                        k_.chunked ? " - first" : "");
     pass.first_exists = true;
-    t_.Open("FZ_UNROLL_BY(", fill ? kFillUnroll : kUnroll, ") for (", Index(), " base = ", start,
-            "; base < last; base += ", segments_ ? 64 : 64 * v_.warps, ")");
+    t_.Open("FZ_UNROLL_BY(", fill ? tuned::kGpuFillUnroll : tuned::kGpuUnroll, ") for (", Index(),
+            " base = ", start, "; base < last; base += ", segments_ ? 64 : 64 * v_.warps, ")");
     EmitPass(pass);
   }
   t_.Close();

@@ -6,6 +6,7 @@
 #include "core/ceil_div.h"
 #include "core/check.h"
 #include "core/str.h"
+#include "core/tuned.h"
 #include "jit/emit/cuda/cuda.h"
 #include "jit/emit/cuda/held.h"
 #include "kernels/fn.h"
@@ -21,11 +22,7 @@ using kir::Stride;
 
 // Offsets and counts below this leave room for what a thread adds before it compares.
 constexpr int64_t kNarrowLimit = (int64_t{1} << 31) - (int64_t{1} << 20);
-constexpr int kRowPasses = 16;      // held in registers, beyond that in shared memory
-constexpr int kHeldRegisters = 96;  // of one thread
-constexpr int kUnrolledWork = 256;  // instructions of a thread's elements, about
-constexpr int kVectorBytes = 32;    // of the widest buffer that a thread accesses at once
-constexpr int kAccessBytes = 16;    // of one instruction
+constexpr int kAccessBytes = 16;  // of one instruction
 
 // What a kernel does with a buffer.
 struct Use {
@@ -165,9 +162,9 @@ class Chooser {
       largest = std::max(largest, size);
     }
     if (smallest == 0) return 1;
-    most = std::min({most, kAccessBytes / smallest, kVectorBytes / largest});
+    most = std::min({most, kAccessBytes / smallest, tuned::kGpuVectorBytes / largest});
     const int64_t columns = extents_[k_.rank - 1];
-    while (most > 1 && (most * work_ > kUnrolledWork || columns % most != 0)) most /= 2;
+    while (most > 1 && (most * work_ > tuned::kGpuUnrolledWork || columns % most != 0)) most /= 2;
     return Aligned(k_.rank - 1, int(most));
   }
 
@@ -203,7 +200,8 @@ class Chooser {
     const int64_t keep = passes > 64
                              ? CeilDiv(passes, 64) * 64
                              : std::max<int64_t>(1, int64_t(std::bit_ceil(uint64_t(passes))));
-    if (v_.warps == 1 && keep <= kRowPasses && 2 * keep * held.registers <= kHeldRegisters) {
+    if (v_.warps == 1 && keep <= tuned::kGpuRowPasses &&
+        2 * keep * held.registers <= tuned::kGpuHeldRegisters) {
       v_.keep = uint16_t(keep);
       v_.full = !k_.chunked && extents_[k_.rank] == keep * 64;
       return;

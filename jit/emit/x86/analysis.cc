@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 
+#include "core/tuned.h"
 #include "jit/emit/x86/codegen.h"
 
 namespace frazil::jit {
@@ -25,7 +26,7 @@ int8_t Codegen::LoadLevel(const Inst& inst, int region) const {
 
 void Codegen::Analyse() {
   info_.assign(k_.body.size(), Info());
-  vals_.assign(k_.body.size() * kMaxCopies, Operand());
+  vals_.assign(k_.body.size() * tuned::kMaxCopies, Operand());
   FindCounts();
   int region = 0, loops = 0, consts = 0;
   bool wide = false;
@@ -96,7 +97,7 @@ void Codegen::Analyse() {
   FindParked();
   FindDivisors();
   resident_consts_ = consts <= (z_ ? 12 : 4);
-  long_body_ = Cost(kPointLevel) > kShortBody;
+  long_body_ = Cost(kPointLevel) > tuned::kShortBody;
 }
 
 void Codegen::FindCounts() {

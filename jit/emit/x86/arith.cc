@@ -2,6 +2,7 @@
 // or a short exact sequence for AVX2 where it has no such instruction.
 #include <algorithm>
 
+#include "core/tuned.h"
 #include "jit/emit/x86/codegen.h"
 #include "kernels/fn_tables.h"
 
@@ -181,14 +182,13 @@ Codegen::Vec Codegen::Abs(const Inst& inst) {
 // Tables that the points take from registers: an instruction that loads a whole vector besides may
 // wait for the load.
 void Codegen::FindTables() {
-  constexpr size_t kMost = 10;
   for (size_t i = 0; i < k_.body.size(); ++i) {
     const Inst& inst = k_.body[i];
     if (inst.op != Op::kLookup || RegBytes(inst.type) != 64) continue;
     const auto same = [&](const auto& table) { return table.first == inst.imm; };
     if (std::none_of(tables_.begin(), tables_.end(), same)) tables_.emplace_back(inst.imm, Vec());
   }
-  if (tables_.size() > kMost) tables_.clear();
+  if (tables_.size() > tuned::kMostTables) tables_.clear();
 }
 
 void Codegen::LoadTables() {

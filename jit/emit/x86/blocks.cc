@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "core/tuned.h"
 #include "jit/emit/x86/codegen.h"
 
 namespace frazil::jit {
@@ -16,8 +17,6 @@ namespace I = x86::Inst;
 namespace {
 
 constexpr int kSide = 16;
-// Columns from which a block is cheaper than a gather for each, or a lane after another.
-constexpr size_t kMinLoads = 5, kMinStores = 2;
 
 }  // namespace
 
@@ -51,7 +50,8 @@ std::vector<Codegen::Id> Codegen::BlockOf(Id id) const {
     low = std::min(low, DistanceOf(k_.body[i]));
     high = std::max(high, DistanceOf(k_.body[i]));
   }
-  const bool worth = ids.size() >= (first.op == Op::kLoad ? kMinLoads : kMinStores);
+  const bool worth =
+      ids.size() >= (first.op == Op::kLoad ? tuned::kMinBlockLoads : tuned::kMinBlockStores);
   return worth && high - low < kSide ? ids : std::vector<Id>();
 }
 

@@ -49,13 +49,6 @@ class Codegen {
   bool out_of_registers() const { return out_of_registers_; }
 
  private:
-  // Bodies up to this cost get an unrolled loop over full vectors and a masked tail; longer ones
-  // are emitted once, always masked: register allocation is superlinear, and a long body does not
-  // notice the mask.
-  static constexpr int kShortBody = 28;
-  static constexpr int64_t kAheadBytes = 768;  // of the step being computed, in large kernels
-  static constexpr int kMaxCopies = 8;  // vectors of columns in one pass over a loop or repeat
-
   using Id = kir::Id;
   using Op = kir::Op;
   using Vec = x86::Vec;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "core/tuned.h"
 #include "jit/emit/x86/codegen.h"
 
 namespace frazil::jit {
@@ -42,9 +43,9 @@ void Codegen::EmitColumnsSpace() {
 // two vectors go through them instruction by instruction. Beyond a length the compiler's time
 // counts more.
 bool Codegen::Interleaves() const {
-  constexpr int kLeast = 13, kMost = 48;
   const int cost = Cost(kPointLevel);
-  if (!z_ || k_.stream || cost < kLeast || cost > kMost) return false;
+  if (!z_ || k_.stream || cost < tuned::kInterleavedLeast || cost > tuned::kInterleavedMost)
+    return false;
   for (const kir::Buffer& buffer : k_.buffers) {
     if (buffer.strides[k_.rank - 1] == Stride::kAny) return false;
   }
@@ -161,7 +162,7 @@ void Codegen::FetchAhead() {
     if (buffer.out || buffer.strides[k_.rank - 1] != Stride::kOne) continue;
     Place place = PlaceOf(int(b), false);
     if (place.disp % 64 != 0) continue;
-    place.disp += kAheadBytes;
+    place.disp += tuned::kColumnBytesAhead;
     cc_.prefetcht0(place.At(0));
   }
 }

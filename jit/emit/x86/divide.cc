@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/tuned.h"
 #include "jit/emit/x86/codegen.h"
 
 namespace frazil::jit {
@@ -19,8 +20,6 @@ using kir::Inst;
 namespace I = x86::Inst;
 
 namespace {
-
-constexpr int kVectors = 4;  // below as many the divider is as fast
 
 // Divisors from 2^-range to 2^range; quotients from 2^-least, where the product with the divisor
 // and its rounding error are normal, too.
@@ -43,7 +42,7 @@ Limits LimitsOf(DType t) {
 // work.
 void Codegen::FindDivisors() {
   if (!z_ || repeats_) return;
-  divisors_.assign(k_.body.size() * kMaxCopies, Divisor());
+  divisors_.assign(k_.body.size() * tuned::kMaxCopies, Divisor());
   for (size_t begin = 0; begin < k_.body.size();) {
     size_t end = begin + 1;
     while (end < k_.body.size() && info_[end].region == info_[begin].region) ++end;
@@ -108,7 +107,7 @@ void Codegen::PrepareDivisor(Id id) {
     cc_.mov(count, col_end_);
     cc_.sub(count, col_begin_);
   }
-  cc_.cmp(count, kVectors * (k_.has_loop && space_ ? 1 : v_));
+  cc_.cmp(count, tuned::kDividedVectors * (k_.has_loop && space_ ? 1 : v_));
   cc_.jl(done);
   const Vec one = ConstReg(t, limits.one);
   cc_.emit(BySize(t, I::kIdVdivps, I::kIdVdivpd), d.high, one, d.value);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "core/tuned.h"
 #include "jit/emit/x86/codegen.h"
 
 namespace frazil::jit {
@@ -11,13 +12,7 @@ using kir::Stride;
 namespace I = x86::Inst;
 using kir::ReduceKind;
 
-namespace {
-
-constexpr int kUnrollLimit = 112;
-constexpr int kFetchedBytes = 16 << 10;                 // beside as many of this point in L1
-constexpr int kFetchedAhead = 512, kMostRowsAhead = 8;  // elements, rows
-
-}  // namespace
+namespace {}  // namespace
 
 void Codegen::LoopBounds() {
   lo_ = cc_.newInt64("lo");
@@ -102,7 +97,7 @@ void Codegen::EmitLoop(Id begin, Id end) {
   }
   positions_ = space_ ? 8 : 64 / v_;
   int copies = laned ? positions_ : cost <= 4 ? 4 : cost <= 12 ? 2 : 1;
-  if (copies > 8 || cost * copies > kUnrollLimit) copies = 1;
+  if (copies > 8 || cost * copies > tuned::kUnrollLimit) copies = 1;
   cc_.cmp(lo_, hi_);
   cc_.jge(empty);
   for (Id i = begin; i < end; ++i) {
@@ -231,10 +226,10 @@ void Codegen::StepAccumulator(Accumulator* acc, Gp* lane) {
 Codegen::Gp Codegen::RowsAhead(const Gp& length) {
   Gp ahead = cc_.newInt64("ahead");
   cc_.mov(ahead, 1);
-  for (int rows = 2; rows <= kMostRowsAhead; rows *= 2) {
+  for (int rows = 2; rows <= tuned::kMostRowsAhead; rows *= 2) {
     Gp more = cc_.newInt64();
     cc_.mov(more, rows);
-    cc_.cmp(length, kFetchedAhead / rows);
+    cc_.cmp(length, tuned::kFetchedAhead / rows);
     cc_.cmovle(ahead, more);
   }
   return ahead;
@@ -268,7 +263,7 @@ void Codegen::NextPointers() {
     cc_.cmp(size, col_end_);
     cc_.cmovge(next, near);
     cc_.mov(size, x86::qword_ptr(extents_, k_.rank * 8));
-    cc_.cmp(size, kFetchedBytes / SizeOf(buffer.dtype));
+    cc_.cmp(size, tuned::kFetchedBytes / SizeOf(buffer.dtype));
     cc_.cmovg(next, near);
   }
 }

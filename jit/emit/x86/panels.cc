@@ -7,6 +7,7 @@
 // position, and values that a later pass or loop takes.
 #include <algorithm>
 
+#include "core/tuned.h"
 #include "jit/emit/x86/codegen.h"
 
 namespace frazil::jit {
@@ -16,11 +17,7 @@ using kir::kNone;
 using kir::Stride;
 namespace I = x86::Inst;
 
-namespace {
-
-constexpr int kPanelColumns = 512, kPanelBytes = 16 << 10;  // on the stack, which L1 holds
-
-}  // namespace
+namespace {}  // namespace
 
 // Where columns lie side by side in all operands, and no mask has to be kept.
 bool Codegen::HasPanels() const {
@@ -226,7 +223,8 @@ void Codegen::AllotPanel() {
   int bytes = 0;  // of a column
   for (size_t i = 0; i < k_.body.size(); ++i)
     bytes += SizeOf(k_.body[i].type) * (positions(k_.body[i]) + kept[i]);
-  panel_columns_ = std::clamp(kPanelBytes / std::max(bytes, 1), v_, kPanelColumns) / v_ * v_;
+  panel_columns_ =
+      std::clamp(tuned::kPanelBytes / std::max(bytes, 1), v_, tuned::kPanelColumns) / v_ * v_;
   panel_accs_.assign(k_.body.size(), Accumulator());
   panel_kept_.assign(k_.body.size(), Accumulator());
   const auto allot = [&](Id id, int count, Accumulator* to) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <vector>
 
+#include "core/tuned.h"
 #include "jit/emit/x86/codegen.h"
 
 namespace frazil::jit {
@@ -17,11 +18,7 @@ using kir::Inst;
 using kir::kNone;
 using kir::Stride;
 
-namespace {
-
-constexpr int kWorthIt = 6;  // instructions of a vector; a store and a load take their place
-
-}  // namespace
+namespace {}  // namespace
 
 // For each instruction the first one that makes the same value, in whichever loop.
 std::vector<Codegen::Id> Codegen::SameValues() const {
@@ -102,7 +99,7 @@ bool Codegen::Park(Id made, Id again, Id store) {
       return false;
     }
   }
-  if (saved < kWorthIt) return false;
+  if (saved < tuned::kWorthParking) return false;
   for (Id i : dropped) info_[i].dropped = true;
   info_[made].parked = info_[again].taken_back = true;
   parking_ = int(k_.body[store].imm);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "core/tuned.h"
 #include "jit/emit/x86/codegen.h"
 
 namespace frazil::jit {
@@ -80,7 +81,7 @@ void Codegen::InitCarry(Id id) {
 // --- how many vectors of columns
 
 int Codegen::RepeatCopies() const {
-  int copies = kMaxCopies;
+  int copies = tuned::kMaxCopies;
   for (size_t i = 0; i < k_.body.size(); ++i) {
     if (k_.body[i].op != Op::kRepeat) continue;
     size_t end = i;
@@ -92,12 +93,11 @@ int Codegen::RepeatCopies() const {
 
 // As many as hide the latency, as long as everything stays in registers.
 int Codegen::RepeatCopies(Id begin, Id end) const {
-  constexpr int kMaxEmitted = 320;  // instructions: registers are allotted in more than linear time
   int cost = 0;
   for (Id i = begin; i < end; ++i) {
     if (info_[i].level == kLoopLevel) cost += CostOf(k_.body[i]);
   }
-  int copies = std::min(CopiesForLatency(begin, end), kMaxEmitted / std::max(cost, 1));
+  int copies = std::min(CopiesForLatency(begin, end), tuned::kMaxEmitted / std::max(cost, 1));
   for (const bool masks : {false, true}) {
     const int registers = masks ? 7 : z_ ? 32 : 16, scratch = masks ? 1 : z_ ? 2 : 3;
     const Pressure pressure = PressureOf(begin, end, masks);

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/tuned.h"
 #include "jit/emit/x86/codegen.h"
 
 namespace frazil::jit {
@@ -20,8 +21,6 @@ namespace I = x86::Inst;
 
 namespace {
 
-constexpr double kDividerCycles = 12.5;
-constexpr int kOperations = 14, kReplaced = 3;     // on the two ports for vectors
 constexpr uint32_t kLeast = 27U << 23;             // 2^-100
 constexpr uint32_t kSpan = (227U << 23) - kLeast;  // to 2^100
 
@@ -35,11 +34,12 @@ void Codegen::FindRoots(const std::vector<Id>& roots, double divider, int operat
   for (const Id id : roots) {
     const double now = std::max(divider, operations / 2.0);
     const double then =
-        std::max(divider - kDividerCycles, (operations + kOperations - kReplaced) / 2.0);
+        std::max(divider - tuned::kDividerCycles,
+                 (operations + tuned::kRootOperations - tuned::kRootReplaced) / 2.0);
     if (then > 0.7 * now) return;
     info_[id].quick = true;
-    divider -= kDividerCycles;
-    operations += kOperations - kReplaced;
+    divider -= tuned::kDividerCycles;
+    operations += tuned::kRootOperations - tuned::kRootReplaced;
   }
 }
 

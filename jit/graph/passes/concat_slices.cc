@@ -1,11 +1,10 @@
 #include "jit/graph/passes/concat_slices.h"
 
+#include "core/tuned.h"
 #include "jit/graph/passes/must.h"
 
 namespace frazil::jit {
 namespace {
-
-constexpr size_t kMinSlices = 4;
 
 // The value of all iterations that a node is iteration `*t` of, dense and whole, or -1.
 int32_t EveryOf(const Graph& graph, int32_t id, int64_t* t) {
@@ -63,7 +62,7 @@ int32_t ConcatSlices(const Node& node, Graph* graph) {
            graph->nodes[node.operands[end]].layout->dims() == dims)
       ++end;
     int32_t range = -1;
-    if (end - i >= kMinSlices) {
+    if (end - i >= tuned::kMinConcatSlices) {
       range = Range(every, first, static_cast<int64_t>(end - i), dims, node.attrs[0], node.origin,
                     graph);
     }

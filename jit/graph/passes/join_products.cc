@@ -8,12 +8,11 @@
 #include <tuple>
 
 #include "core/check.h"
+#include "core/tuned.h"
 #include "jit/graph/passes/passes.h"
 
 namespace frazil::jit {
 namespace {
-
-constexpr size_t kMinProducts = 4;
 
 // A product whose left factor is `rows` whole rows of `base`, which is dense.
 struct Rows {
@@ -65,7 +64,7 @@ std::map<int32_t, std::pair<Rows, std::vector<Product>>> FindRuns(const Graph& g
       for (end = begin + 1; end < products.size(); ++end) {
         if (products[end].offset != products[end - 1].offset + rows.rows * rows.length) break;
       }
-      if (end - begin < kMinProducts) continue;
+      if (end - begin < tuned::kMinJoinedProducts) continue;
       std::vector<Product> run(products.begin() + begin, products.begin() + end);
       int32_t first = run[0].node;
       for (const Product& p : run) first = std::min(first, p.node);

@@ -8,35 +8,29 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/tuned.h"
 #include "jit/graph/passes/must.h"
 #include "jit/graph/passes/passes.h"
 
 namespace frazil::jit {
 namespace {
 
-constexpr int kMinProducts = 16;         // a copy takes as long as about ten of them lose
-constexpr int64_t kMostRows = 16;        // beyond, a product lays its factor out for itself
-constexpr int64_t kMostBytes = 1 << 20;  // larger ones wait for memory either way
-
-// A panel's rows are so long. What the first-level cache does not hold is read in panels: the last
-// ones that a product reads are there for the next, which begins with them.
-constexpr int64_t kPanelRow = 256, kLeastPanels = int64_t{32} << 10;
-
 // Whether node `n` is such a product.
 bool ReadsAcross(const std::vector<Node>& nodes, const Node& n) {
   if (n.op != OpId::k_matmul || n.input || n.loop >= 0 || !(n.device == Device())) return false;
   const Layout *a = nodes[n.operands[0]].layout, *b = nodes[n.operands[1]].layout;
-  return a->rank == 2 && b->rank == 2 && a->extents[0] <= kMostRows && b->extents[0] > 1 &&
-         b->extents[1] > 1 && b->strides_[0] == 1 && b->strides_[1] > 1 &&
-         b->size * SizeOf(n.dtype) <= kMostBytes;
+  return a->rank == 2 && b->rank == 2 && a->extents[0] <= tuned::kMostLaidOutRows &&
+         b->extents[0] > 1 && b->extents[1] > 1 && b->strides_[0] == 1 && b->strides_[1] > 1 &&
+         b->size * SizeOf(n.dtype) <= tuned::kMostLaidOutBytes;
 }
 
 // How many panels the factor of product `n` is cut into; 1: it is copied as it is.
 int64_t PanelsOf(const std::vector<Node>& nodes, const Node& n) {
   const Layout *a = nodes[n.operands[0]].layout, *b = nodes[n.operands[1]].layout;
-  const int64_t columns = kPanelRow / SizeOf(n.dtype);
+  const int64_t columns = tuned::kPanelRow / SizeOf(n.dtype);
   const bool cut = a->extents[0] == 1 && IsFloat(n.dtype) && b->extents[1] % columns == 0 &&
-                   b->strides_[1] == b->extents[0] && b->size * SizeOf(n.dtype) > kLeastPanels;
+                   b->strides_[1] == b->extents[0] &&
+                   b->size * SizeOf(n.dtype) > tuned::kLeastPanels;
   return cut ? b->extents[1] / columns : 1;
 }
 
@@ -62,7 +56,7 @@ void LayOut(Graph* graph) {
   for (const Node& node : graph->nodes) {
     if (ReadsAcross(graph->nodes, node)) ++readers[node.operands[1]];
   }
-  const auto few = [](const auto& x) { return x.second < kMinProducts; };
+  const auto few = [](const auto& x) { return x.second < tuned::kMinLaidOutProducts; };
   if (std::all_of(readers.begin(), readers.end(), few)) return;
 
   const std::vector<Node> old = std::move(graph->nodes);

@@ -5,15 +5,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
+#include "core/tuned.h"
 
 namespace frazil::jit {
 namespace {
 
-constexpr int32_t kMinTimes = 4;
-constexpr int32_t kMinNodes = 65;       // fewer are one kernel as they stand
-constexpr int32_t kMaxBody = 300;       // nodes of one iteration
-constexpr int kMaxTried = 6;            // lengths of a body that are looked at from one node
-constexpr int64_t kWorkPerNode = 2000;  // comparisons, then the rest stays as it is
 constexpr int32_t kReturned = std::numeric_limits<int32_t>::max();
 
 bool SameCall(const Node& a, const Node& b) {
@@ -25,7 +21,10 @@ bool SameCall(const Node& a, const Node& b) {
 
 BodyFinder::BodyFinder(const Graph& graph, LoopOf what,
                        absl::FunctionRef<bool(const RepeatedBody&)> good)
-    : graph_(graph), steps_(what == LoopOf::kSteps), good_(good), work_(kWorkPerNode * Count()) {
+    : graph_(graph),
+      steps_(what == LoopOf::kSteps),
+      good_(good),
+      work_(tuned::kComparisonsPerNode * Count()) {
   Describe();
 }
 
@@ -79,10 +78,11 @@ std::optional<RepeatedBody> BodyFinder::FindAt(int32_t at, int32_t* tried) {
   if (what_[at] == 0) return best;
   for (int32_t alike = next_alike_[at]; alike >= 0; alike = next_alike_[alike]) {
     const int32_t length = alike - at;
-    if (length > kMaxBody || lengths == kMaxTried) break;
+    if (length > tuned::kMaxRepeatedBody || lengths == tuned::kMaxTriedBodies) break;
     if (!LooksRepeated(at, length)) continue;
     // Two iterations of a loop that was found are no other body.
-    if (best && length % best->run.length == 0 && at + kMinTimes * length <= best->run.end())
+    if (best && length % best->run.length == 0 &&
+        at + tuned::kMinRepeats * length <= best->run.end())
       continue;
     ++lengths;
     if (lengths == 1) *tried = length;
@@ -93,7 +93,7 @@ std::optional<RepeatedBody> BodyFinder::FindAt(int32_t at, int32_t* tried) {
 }
 
 bool BodyFinder::LooksRepeated(int32_t at, int32_t length) {
-  const int32_t end = at + kMinTimes * length;
+  const int32_t end = at + tuned::kMinRepeats * length;
   if (end > Count()) return false;
   for (int32_t id = at + length; id < end; ++id) {
     --work_;
@@ -165,7 +165,8 @@ bool BodyFinder::CountTimes(RepeatedBody* loop) {
   for (const int32_t place : loop->state) is_state[place] = true;
   AddIterations(loop, is_state);
   if (!StaysInside(*loop, is_state)) --loop->run.times;
-  const bool good = loop->run.times >= kMinTimes && loop->run.nodes() >= kMinNodes;
+  const bool good =
+      loop->run.times >= tuned::kMinRepeats && loop->run.nodes() >= tuned::kMinRepeatedNodes;
   if (!good || !StaysInside(*loop, is_state)) return false;
   for (std::vector<int32_t>& list : loop->each) list.resize(loop->run.times);
   return true;

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/check.h"
+#include "core/tuned.h"
 #include "jit/graph/passes/concat_slices.h"
 #include "jit/graph/passes/must.h"
 #include "jit/graph/passes/passes.h"
@@ -16,16 +17,6 @@ namespace frazil::jit {
 namespace {
 
 using Kind = Loop::Source::Kind;
-
-constexpr int32_t kMinTimes = 8;  // fewer may as well be the layers of a network
-constexpr int32_t kManyTimes = 32;
-// A loop of few iterations that keeps more bytes for later is left to recomputation.
-constexpr int64_t kKeptByFew = int64_t{4} << 20;
-constexpr size_t kMinSlices = 8;
-constexpr int64_t kCachedState = 32 << 10;
-// Smaller arrays of all iterations, and those of which more than a part is wanted, are results
-// themselves.
-constexpr int64_t kKeptWhole = 16 << 10, kFewResults = 4;
 
 int64_t BytesOf(const Node& node) { return node.layout->size * SizeOf(node.dtype); }
 
@@ -302,7 +293,8 @@ bool IsRecurrence(const RepeatedBody& loop, const Graph& graph) {
   const Bodies& run = loop.run;
   int64_t bytes = 0;
   for (const int32_t place : loop.state) bytes += BytesOf(graph.nodes[run.first + place]);
-  if (run.times < kManyTimes || bytes > kCachedState || !DependsOnItself(loop)) return false;
+  if (run.times < tuned::kManyRolledSteps || bytes > tuned::kCachedState || !DependsOnItself(loop))
+    return false;
   const auto kept = FindKept(loop, graph);
   return std::any_of(kept.begin(), kept.end(), [&](const std::vector<int32_t>& iterations) {
     return static_cast<int32_t>(iterations.size()) >= run.times / 2;
@@ -311,7 +303,7 @@ bool IsRecurrence(const RepeatedBody& loop, const Graph& graph) {
 
 bool IsWorthSteps(const RepeatedBody& loop, const Graph& graph) {
   const Bodies& run = loop.run;
-  if (run.times < kMinTimes) return false;
+  if (run.times < tuned::kMinRolledSteps) return false;
   bool heavy = false;
   for (int32_t place = 0; place < run.length; ++place)
     heavy |= IsHeavy(graph.nodes[run.first + place]);
@@ -327,7 +319,7 @@ bool IsWorthSteps(const RepeatedBody& loop, const Graph& graph) {
     wanted += BytesOf(node) * static_cast<int64_t>(kept[place].size());
     made += BytesOf(node) * (last ? 1 : run.times);
   }
-  return made < kKeptByFew || (run.times >= kManyTimes && made <= 2 * wanted);
+  return made < tuned::kKeptByFew || (run.times >= tuned::kManyRolledSteps && made <= 2 * wanted);
 }
 
 // Slices that differ from iteration to iteration, as of an input by time, go before the bodies that
@@ -365,12 +357,12 @@ Graph WithSlicesFirst(const Graph& graph) {
     const int32_t loop = graph.nodes[id].loop;
     if (loop >= 0 && id + 1 < count && graph.nodes[id + 1].loop == loop) return;
     for (const int32_t base : std::exchange(together, {})) {
-      if (slices[base].size() >= kMinSlices) {
+      if (slices[base].size() >= tuned::kMinRolledSlices) {
         for (const int32_t slice : slices[base]) self(self, slice);
       }
       const Node& node = graph.nodes[base];
       const bool moved = !node.input && node.view && node.op == OpId::k_slice &&
-                         slices[node.operands[0]].size() >= kMinSlices;
+                         slices[node.operands[0]].size() >= tuned::kMinRolledSlices;
       if (!moved) continue;
       for (const int32_t view : views[base]) self(self, view);
     }
@@ -395,7 +387,7 @@ void CopyFewResults(Graph* graph) {
     int64_t bytes = 0;
     for (const int32_t id : ids) bytes += BytesOf(graph->nodes[id]);
     const int64_t all = BytesOf(graph->nodes[base]);
-    if (all < kKeptWhole || bytes > all / kFewResults) continue;
+    if (all < tuned::kKeptWhole || bytes > all / tuned::kFewResults) continue;
     std::map<int32_t, int32_t> own;
     for (const int32_t id : ids) {
       const int32_t copy = Must(graph->AddOp(OpId::k_copy, {id}, {}, graph->nodes[id].origin));

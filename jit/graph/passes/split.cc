@@ -5,12 +5,11 @@
 #include <map>
 
 #include "core/check.h"
+#include "core/tuned.h"
 #include "jit/graph/passes/passes.h"
 
 namespace frazil::jit {
 namespace {
-
-constexpr size_t kMaxSlices = 8;
 
 class Splitter {
  public:
@@ -74,7 +73,7 @@ class Splitter {
       }
       // Slices of one that is read by another split value too might be others than that one's.
       split_[id] = all && !(above && (slices > 0 || users[id].size() > 1)) &&
-                   slices <= kMaxSlices && elements <= nodes[id].layout->size;
+                   slices <= tuned::kMaxSplitSlices && elements <= nodes[id].layout->size;
     }
   }
 

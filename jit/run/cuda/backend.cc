@@ -54,9 +54,10 @@ class Cuda final : public DeviceBackend {
     return cpu;
   }
 
-  StatusOr<ProductWithEpilogue> JoinEpilogue(const Graph& graph, int32_t id, const Launch& next,
-                                             int product, const std::string& origin,
-                                             Precision precision) const override {
+  StatusOr<std::unique_ptr<const DeviceKernel>> JoinEpilogue(const Graph& graph, int32_t id,
+                                                             const Launch& next, int product,
+                                                             const std::string& origin,
+                                                             Precision precision) const override {
     return JoinCudaEpilogue(graph, id, next, product, origin, precision);
   }
 

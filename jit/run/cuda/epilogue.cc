@@ -81,18 +81,17 @@ Status Apart(std::string_view why) { return NotImplementedError("[matmul] ", why
 
 }  // namespace
 
-StatusOr<ProductWithEpilogue> JoinCudaEpilogue(const Graph& graph, int32_t id, const Launch& next,
-                                               int product, const std::string& origin,
-                                               Precision precision) {
+StatusOr<std::unique_ptr<const DeviceKernel>> JoinCudaEpilogue(const Graph& graph, int32_t id,
+                                                               const Launch& next, int product,
+                                                               const std::string& origin,
+                                                               Precision precision) {
   const Node& node = graph.nodes[id];
-  const Layout *a = graph.nodes[node.operands[0]].layout, *b = graph.nodes[node.operands[1]].layout;
-  if (!IsForLt(node.dtype, precision) || IsHalf(node.dtype) || node.layout->size == 0 ||
-      a->size == 0)
+  const ProductShape shape = ProductShape::Of(graph, id);
+  if (!IsForLt(shape, node.dtype, precision) || IsHalf(node.dtype))
     return Apart("what follows the product rounds for itself");
   const std::optional<BiasAdd> add = AsBiasAdd(next.kernel, product);
   if (!add) return Apart("more follows than the addition of a bias");
-  const LtProblem problem =
-      LtProblem::Of(a, b, node.layout, node.dtype, precision == Precision::kTf32);
+  const LtProblem problem = LtProblem::Of(shape, node.dtype, precision == Precision::kTf32);
   const int64_t item = frazil::SizeOf(node.dtype);
   int64_t points = 1;
   for (const int64_t extent : next.extents) points *= extent;
@@ -102,16 +101,7 @@ StatusOr<ProductWithEpilogue> JoinCudaEpilogue(const Graph& graph, int32_t id, c
     return Apart("what is added is no bias");
   FZ_ASSIGN_OR_RETURN(gpu::Device * device, gpu::Device::Get(node.device.index()));
   FZ_ASSIGN_OR_RETURN(auto call, LtCall::Make(device, problem, gpu::LtEpilogue::kBias, origin));
-  ProductWithEpilogue out;
-  out.launch = next;
-  out.launch.buffers.erase(out.launch.buffers.begin() + product);
-  for (const int i : {1, 0}) {
-    const int32_t operand = node.operands[i];
-    out.launch.buffers.insert(out.launch.buffers.begin(),
-                              {BaseOf(graph, operand), OffsetInBase(graph, operand)});
-  }
-  out.kernel = std::make_unique<const CudaProductWithEpilogue>(std::move(call), *add);
-  return out;
+  return std::make_unique<const CudaProductWithEpilogue>(std::move(call), *add);
 }
 
 }  // namespace frazil::jit

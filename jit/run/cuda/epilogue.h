@@ -9,8 +9,9 @@
 namespace frazil::jit {
 
 // NotImplementedError: they stay two steps.
-StatusOr<ProductWithEpilogue> JoinCudaEpilogue(const Graph& graph, int32_t id, const Launch& next,
-                                               int product, const std::string& origin,
-                                               Precision precision);
+StatusOr<std::unique_ptr<const DeviceKernel>> JoinCudaEpilogue(const Graph& graph, int32_t id,
+                                                               const Launch& next, int product,
+                                                               const std::string& origin,
+                                                               Precision precision);
 
 }  // namespace frazil::jit

@@ -1,41 +1,27 @@
 #include "jit/run/cuda/exact_product.h"
 
-#include "jit/run/cuda/strided.h"
-
 namespace frazil::jit {
 
-ExactProduct::ExactProduct(gpu::Device* device, const Layout* a, const Layout* b, const Layout* c,
-                           DType dtype, const std::string& origin) {
-  const int r = c->rank;
-  args_.m = c->extents[r - 2];
-  args_.n = c->extents[r - 1];
-  args_.k = a->extents[r - 1];
-  args_.a_row = a->strides_[r - 2], args_.a_col = a->strides_[r - 1];
-  args_.b_row = b->strides_[r - 2], args_.b_col = b->strides_[r - 1];
-  const Axes of_a = AxesOf(a, 0, r - 2, c), of_b = AxesOf(b, 0, r - 2, c);
-  Axes rows = of_a;
-  rows.push_back({args_.m, args_.m == 1 ? 0 : args_.a_row});
-  const auto row = OneStride(rows);
-  if (row && OneStride(of_b) == 0) {  // one b for all: the batches are rows
-    args_.m = SizeOf(rows);
-    args_.a_row = *row;
-  } else {
-    for (size_t i = 0; i < of_a.size(); ++i) {
-      if (of_a[i].extent == 1) continue;
-      args_.batch_extents[args_.batch_axes] = of_a[i].extent;
-      args_.a_batch[args_.batch_axes] = of_a[i].stride;
-      args_.b_batch[args_.batch_axes++] = of_b[i].stride;
-      batches_ *= of_a[i].extent;
-    }
+ExactProduct::ExactProduct(gpu::Device* device, const ProductShape& shape, DType dtype,
+                           const std::string& origin) {
+  const ProductShape p = shape.Stacked();
+  args_.m = p.m, args_.n = p.n, args_.k = p.k;
+  args_.a_row = p.a.row_stride, args_.a_col = p.a.col_stride;
+  args_.b_row = p.b.row_stride, args_.b_col = p.b.col_stride;
+  for (const ProductShape::Batch& axis : p.batch) {
+    args_.batch_extents[args_.batch_axes] = axis.extent;
+    args_.a_batch[args_.batch_axes] = axis.a;
+    args_.b_batch[args_.batch_axes++] = axis.b;
   }
-  if (c->size == 0) return;
-  const cuda::MatmulShape shape = cuda::ChooseMatmul(dtype, batches_, args_.m, args_.n, args_.k,
-                                                     device->info().multiprocessors);
-  const int64_t tile = shape.tile();
+  batches_ = p.batches();
+  if (batches_ * p.m * p.n == 0) return;
+  const cuda::MatmulShape chosen =
+      cuda::ChooseMatmul(dtype, batches_, p.m, p.n, p.k, device->info().multiprocessors);
+  const int64_t tile = chosen.tile();
   args_.tiles_m = (args_.m + tile - 1) / tile;
   args_.tiles_n = (args_.n + tile - 1) / tile;
-  entry_ = std::make_unique<const CudaEntry>(device, cuda::MatmulEntry(shape),
-                                             cuda::MatmulText(shape), origin);
+  entry_ = std::make_unique<const CudaEntry>(device, cuda::MatmulEntry(chosen),
+                                             cuda::MatmulText(chosen), origin);
 }
 
 Status ExactProduct::Run(const char* a, const char* b, char* c) const {

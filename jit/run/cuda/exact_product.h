@@ -3,14 +3,14 @@
 #pragma once
 
 #include "jit/emit/cuda/matmul_text.h"
+#include "jit/library/product_shape.h"
 #include "jit/run/cuda/entry.h"
 
 namespace frazil::jit {
 
 class ExactProduct {
  public:
-  // Of layouts of one rank; c is dense.
-  ExactProduct(gpu::Device* device, const Layout* a, const Layout* b, const Layout* c, DType dtype,
+  ExactProduct(gpu::Device* device, const ProductShape& shape, DType dtype,
                const std::string& origin);
 
   // Queued on the device's stream.

@@ -5,14 +5,11 @@
 
 #include "core/config.h"
 #include "core/threads/at_fork.h"
+#include "core/tuned.h"
 #include "jit/run/cuda/kernel.h"
 
 namespace frazil::jit {
 namespace {
-
-// Records of one thread, at some hundred nanoseconds each: beyond that waiting for the compiler is
-// not slower.
-constexpr int64_t kMostSteps = 1 << 17;
 
 std::atomic<int64_t> g_launches{0};
 
@@ -60,7 +57,7 @@ StatusOr<gpu::CUfunction> GenericModule::Function() const {
 
 bool CudaGeneric::Ready() const {
   return module_->ready() && module_->Function().ok() && Encoded().ok() &&
-         launch_.steps <= kMostSteps;
+         launch_.steps <= tuned::kMostGenericSteps;
 }
 
 Status CudaGeneric::Encoded() const {

@@ -3,12 +3,11 @@
 #include <algorithm>
 
 #include "core/threads/at_fork.h"
+#include "core/tuned.h"
 
 namespace frazil::jit {
 namespace {
 
-// Before that a plan may be one of those that run once.
-constexpr int kRunsApart = 2;
 // Graphs that the driver refused before no more are tried.
 constexpr int kMostRefusals = 3;
 
@@ -71,7 +70,7 @@ bool CudaGraph::MayJoin(const Step& step) {
 
 Status CudaGraph::Run(char* const* slots, absl::Span<Value* const> inputs) const {
   std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock || refusals_ >= kMostRefusals || runs_ < kRunsApart) {
+  if (!lock || refusals_ >= kMostRefusals || runs_ < tuned::kRunsApart) {
     if (lock) ++runs_;
     return RunApart(slots, inputs);
   }

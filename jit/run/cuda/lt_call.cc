@@ -1,6 +1,5 @@
 #include "jit/run/cuda/lt_call.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "core/str.h"
@@ -43,26 +42,21 @@ LtSource::LtSource(const Axes& batch, const Axes& rows, const Axes& columns, int
   dense.insert(dense.end(), inner.begin(), inner.end());
 }
 
-LtProblem LtProblem::Of(const Layout* a, const Layout* b, const Layout* c, DType dtype, bool tf32) {
-  const int r = c->rank;
-  const int64_t m = c->extents[r - 2], n = c->extents[r - 1], k = a->extents[r - 1];
+LtProblem LtProblem::Of(const ProductShape& p, DType dtype, bool tf32) {
   const int64_t item = frazil::SizeOf(dtype);
-  Axes batch_a = AxesOf(a, 0, r - 2, c), batch_b = AxesOf(b, 0, r - 2, c);
-  Axes rows = AxesOf(a, r - 2, r - 1);
-  const bool one_b = std::all_of(b->extents, b->extents + r - 2, [](int64_t e) { return e == 1; });
-  int64_t batches = SizeOf(batch_a);
-  if (one_b) {
-    rows.insert(rows.begin(), batch_a.begin(), batch_a.end());
-    batch_a.clear();
-    batch_b.clear();
+  Axes batch_a, batch_b, rows;
+  for (const ProductShape::Batch& axis : p.batch) {
+    (p.one_b ? rows : batch_a).push_back({axis.extent, axis.a});
+    if (!p.one_b) batch_b.push_back({axis.extent, axis.b});
   }
-  return {{dtype, tf32, one_b ? 1 : batches, one_b ? m * batches : m, n, k},
-          LtSource(batch_a, rows, AxesOf(a, r - 1, r), item),
-          LtSource(batch_b, AxesOf(b, r - 2, r - 1), AxesOf(b, r - 1, r), item)};
+  rows.push_back({p.m, p.a.row_stride});
+  return {{dtype, tf32, SizeOf(batch_a), SizeOf(rows), p.n, p.k},
+          LtSource(batch_a, rows, {{p.k, p.a.col_stride}}, item),
+          LtSource(batch_b, {{p.k, p.b.row_stride}}, {{p.n, p.b.col_stride}}, item)};
 }
 
-bool IsForLt(DType dtype, Precision precision) {
-  return IsFloat(dtype) && precision != Precision::kExact;
+bool IsForLt(const ProductShape& shape, DType dtype, Precision precision) {
+  return IsFloat(dtype) && precision != Precision::kExact && !shape.empty();
 }
 
 StatusOr<std::unique_ptr<const LtCall>> LtCall::Make(gpu::Device* device, const LtProblem& problem,

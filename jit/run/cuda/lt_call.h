@@ -6,6 +6,7 @@
 
 #include "core/precision.h"
 #include "jit/cuda/lt_product.h"
+#include "jit/library/product_shape.h"
 #include "jit/run/cuda/strided.h"
 
 namespace frazil::jit {
@@ -24,12 +25,12 @@ struct LtProblem {
   gpu::LtShape shape;
   LtSource a, b;
 
-  // Layouts of one rank, none of them empty.
-  static LtProblem Of(const Layout* a, const Layout* b, const Layout* c, DType dtype, bool tf32);
+  // Of a shape that is not empty.
+  static LtProblem Of(const ProductShape& shape, DType dtype, bool tf32);
 };
 
-// True if precision and dtype leave the product to cuBLASLt.
-bool IsForLt(DType dtype, Precision precision);
+// True if the product is left to cuBLASLt.
+bool IsForLt(const ProductShape& shape, DType dtype, Precision precision);
 
 class LtCall {
  public:

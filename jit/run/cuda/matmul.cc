@@ -26,11 +26,9 @@ class LtMatmul : public LibraryCall {
 
 class ExactMatmul : public LibraryCall {
  public:
-  ExactMatmul(gpu::Device* device, const Layout* a, const Layout* b, const Layout* c, DType dtype,
+  ExactMatmul(gpu::Device* device, const ProductShape& shape, DType dtype, std::string text,
               const std::string& origin)
-      : product_(device, a, b, c, dtype, origin),
-        text_(StrCat("exact matmul ", ShortName(dtype), " ", ToString(a->dims()), " @ ",
-                     ToString(b->dims()))) {}
+      : product_(device, shape, dtype, origin), text_(std::move(text)) {}
 
   Status Run(absl::Span<char* const> operands, char* result) const override {
     return product_.Run(operands[0], operands[1], result);
@@ -51,16 +49,19 @@ StatusOr<std::unique_ptr<const LibraryCall>> MakeCudaMatmul(const Graph& graph, 
                                                             const std::string& origin,
                                                             Precision precision) {
   const Node& node = graph.nodes[id];
-  const Layout *a = graph.nodes[node.operands[0]].layout, *b = graph.nodes[node.operands[1]].layout;
+  const ProductShape shape = ProductShape::Of(graph, id);
   FZ_ASSIGN_OR_RETURN(gpu::Device * device, gpu::Device::Get(node.device.index()));
-  if (IsForLt(node.dtype, precision) && node.layout->size > 0 && a->size > 0) {
+  if (IsForLt(shape, node.dtype, precision)) {
     const bool tf32 = precision == Precision::kTf32;
-    auto call = LtCall::Make(device, LtProblem::Of(a, b, node.layout, node.dtype, tf32),
-                             gpu::LtEpilogue::kNone, origin);
+    auto call = LtCall::Make(device, LtProblem::Of(shape, node.dtype, tf32), gpu::LtEpilogue::kNone,
+                             origin);
     if (call.ok()) return std::make_unique<const LtMatmul>(*std::move(call));
     if (KindOf(call.status()) != ErrorKind::kNotImplemented) return call.status();
   }
-  return std::make_unique<const ExactMatmul>(device, a, b, node.layout, node.dtype, origin);
+  const auto dims = [&](int i) { return ToString(graph.nodes[node.operands[i]].layout->dims()); };
+  return std::make_unique<const ExactMatmul>(
+      device, shape, node.dtype,
+      StrCat("exact matmul ", ShortName(node.dtype), " ", dims(0), " @ ", dims(1)), origin);
 }
 
 }  // namespace frazil::jit

@@ -10,9 +10,6 @@
 namespace frazil::jit {
 namespace {
 
-// Warps that keep a multiprocessor busy: rows are shared out until there are as many.
-constexpr int64_t kWarps = 32;
-
 void Fill(const Axes& axes, cuda::PutAxes* out) {
   out->count = 0;
   for (const Axis& axis : axes) {
@@ -46,7 +43,7 @@ class CudaPut : public LibraryCall {
     args_.extent = extent;
     const int64_t column_warps = (args_.columns + 31) / 32;
     const int64_t ranges = std::clamp<int64_t>(
-        kWarps * device->info().multiprocessors / column_warps, 1, args_.extent);
+        tuned::kPutWarps * device->info().multiprocessors / column_warps, 1, args_.extent);
     args_.range_rows = (args_.extent + ranges - 1) / ranges;
     args_.ranges = (args_.extent + args_.range_rows - 1) / args_.range_rows;
     constexpr int64_t kBlockWarps = cuda::kPutThreads / 32;

@@ -7,12 +7,9 @@
 
 namespace frazil::jit {
 
-Axes AxesOf(const Layout* layout, int begin, int end) { return AxesOf(layout, begin, end, layout); }
-
-Axes AxesOf(const Layout* layout, int begin, int end, const Layout* over) {
+Axes AxesOf(const Layout* layout, int begin, int end) {
   Axes axes;
-  for (int i = begin; i < end; ++i)
-    axes.push_back({over->extents[i], layout->extents[i] == 1 ? 0 : layout->strides_[i]});
+  for (int i = begin; i < end; ++i) axes.push_back({layout->extents[i], layout->strides_[i]});
   return axes;
 }
 

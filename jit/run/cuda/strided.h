@@ -18,9 +18,8 @@ struct Axis {
 };
 using Axes = absl::InlinedVector<Axis, 6>;
 
-// Axes [begin, end) of a layout; `over`: of the layout that it is broadcast to.
+// Axes [begin, end) of a layout.
 Axes AxesOf(const Layout* layout, int begin, int end);
-Axes AxesOf(const Layout* layout, int begin, int end, const Layout* over);
 // Fewer axes that visit the same elements in the same order: none of extent 1.
 Axes Merged(const Axes& axes);
 // The one stride with which the axes are walked; 0 for a single element.

@@ -31,9 +31,10 @@ class Npu final : public DeviceBackend {
     return cpu;
   }
 
-  StatusOr<ProductWithEpilogue> JoinEpilogue(const Graph& graph, int32_t id, const Launch& next,
-                                             int product, const std::string& origin,
-                                             Precision) const override {
+  StatusOr<std::unique_ptr<const DeviceKernel>> JoinEpilogue(const Graph& graph, int32_t id,
+                                                             const Launch& next, int product,
+                                                             const std::string& origin,
+                                                             Precision) const override {
     return JoinNpuEpilogue(graph, id, next, product, origin);
   }
 };

@@ -5,6 +5,7 @@
 
 #include "core/str.h"
 #include "jit/emit/npu/gemm.h"
+#include "jit/library/product_shape.h"
 #include "jit/run/npu/kernel.h"
 
 namespace frazil::jit {
@@ -23,44 +24,41 @@ StatusOr<npu::Program> EmitProduct(const GemmArgs& args,
       OptionsFor(epilogue ? "matmul_" + epilogue->kernel->name : "matmul", origin), epilogue);
 }
 
+// The bytes of a batch of matrices [rows, columns] around the first element.
+NpuBuffer ReachOf(const ProductShape& shape, int64_t ProductShape::Batch::*apart, int64_t rows,
+                  int64_t columns, const MatrixRef& matrix, int64_t item) {
+  NpuBuffer reach{nullptr, 0, item, false};
+  const auto walk = [&](int64_t extent, int64_t stride) {
+    const int64_t bytes = std::max<int64_t>(extent - 1, 0) * stride * item;
+    (bytes < 0 ? reach.low : reach.high) += bytes;
+  };
+  for (const ProductShape::Batch& axis : shape.batch) walk(axis.extent, axis.*apart);
+  walk(rows, matrix.row_stride);
+  walk(columns, matrix.col_stride);
+  return reach;
+}
+
+// Of a and b, without data.
+std::vector<NpuBuffer> OperandsOf(const ProductShape& s, DType dtype) {
+  const int64_t item = SizeOf(dtype);
+  return {ReachOf(s, &ProductShape::Batch::a, s.m, s.k, s.a, item),
+          ReachOf(s, &ProductShape::Batch::b, s.k, s.n, s.b, item)};
+}
+
 class NpuMatmul : public LibraryCall {
  public:
-  NpuMatmul(const Layout* a, const Layout* b, const Layout* c, DType dtype, std::string origin,
+  NpuMatmul(const ProductShape& shape, DType dtype, std::string origin,
             std::unique_ptr<const LibraryCall> cpu)
-      : origin_(std::move(origin)), cpu_(std::move(cpu)) {
-    const int r = c->rank;
-    args_ = {dtype,
-             c->extents[r - 2],
-             c->extents[r - 1],
-             a->extents[r - 1],
-             {nullptr, a->strides_[r - 2], a->strides_[r - 1]},
-             {nullptr, b->strides_[r - 2], b->strides_[r - 1]},
-             {nullptr, c->extents[r - 1], 1}};
-    const int64_t item = SizeOf(dtype), out = args_.m * args_.n * item;
-    int64_t batches = 1;
-    for (int i = 0; i < r - 2; ++i) batches *= c->extents[i];
+      : origin_(std::move(origin)),
+        cpu_(std::move(cpu)),
+        args_(shape.Args(dtype)),
+        buffers_(OperandsOf(shape, dtype)) {
+    const int64_t item = SizeOf(dtype), batches = shape.batches();
     for (int64_t i = 0; i < batches; ++i) {
-      std::array<int64_t, 3> offsets{0, 0, i * out};
-      int64_t rest = i;
-      for (int axis = r - 3; axis >= 0; --axis) {
-        const int64_t at = rest % c->extents[axis];
-        rest /= c->extents[axis];
-        if (a->extents[axis] > 1) offsets[0] += at * a->strides_[axis] * item;
-        if (b->extents[axis] > 1) offsets[1] += at * b->strides_[axis] * item;
-      }
-      offsets_.push_back(offsets);
+      const gemm::BatchPlace at = shape.PlaceOf(i);
+      offsets_.push_back({at.a * item, at.b * item, at.c * item});
     }
-    const Layout* layouts[] = {a, b, c};
-    for (int i = 0; i < 3; ++i) {
-      NpuBuffer reach{nullptr, 0, item, i == 2};
-      for (int axis = 0; axis < r; ++axis) {
-        if (layouts[i]->extents[axis] < 1) continue;
-        const int64_t step = layouts[i]->strides_[axis] * (layouts[i]->extents[axis] - 1) * item;
-        (step < 0 ? reach.low : reach.high) += step;
-      }
-      if (i == 2) reach.high = std::max<int64_t>(batches * out, 0);
-      buffers_.push_back(reach);
-    }
+    buffers_.push_back({nullptr, 0, batches * args_.m * args_.n * item, true});
   }
 
   Status Run(absl::Span<char* const> operands, char* result) const override {
@@ -95,7 +93,7 @@ class NpuMatmul : public LibraryCall {
 
   const std::string origin_;
   const std::unique_ptr<const LibraryCall> cpu_;
-  GemmArgs args_;
+  const GemmArgs args_;
   std::vector<std::array<int64_t, 3>> offsets_;  // of each batch
   std::vector<NpuBuffer> buffers_;               // without data
   ProgramFor program_;
@@ -124,21 +122,17 @@ struct OverMatrix {
 
 class NpuProductWithEpilogue : public DeviceKernel {
  public:
-  NpuProductWithEpilogue(OverMatrix over, const Launch& next, int product, const GemmArgs& args,
+  NpuProductWithEpilogue(OverMatrix over, const Launch& next, int product,
+                         const ProductShape& shape, DType dtype,
                          std::unique_ptr<const LibraryCall> cpu, std::string origin)
       : over_(std::move(over)),
-        extents_{args.m, args.n},
+        extents_{shape.m, shape.n},
         product_(product),
-        args_(args),
+        args_(shape.Args(dtype)),
         cpu_(std::move(cpu)),
         after_(next, origin),
-        origin_(std::move(origin)) {
-    const int64_t item = SizeOf(args.dtype);
-    const auto reach = [&](int64_t rows, int64_t cols, const MatrixRef& m) {
-      return NpuBuffer{nullptr, 0,
-                       ((rows - 1) * m.row_stride + (cols - 1) * m.col_stride + 1) * item, false};
-    };
-    buffers_ = {reach(args.m, args.k, args.a), reach(args.k, args.n, args.b)};
+        origin_(std::move(origin)),
+        buffers_(OperandsOf(shape, dtype)) {
     for (size_t b = 0; b < over_.kernel.buffers.size(); ++b) {
       if (int(b) != product) buffers_.push_back(after_.buffer(int(b)));
     }
@@ -200,47 +194,31 @@ class NpuProductWithEpilogue : public DeviceKernel {
 
 }  // namespace
 
-StatusOr<ProductWithEpilogue> JoinNpuEpilogue(const Graph& graph, int32_t id, const Launch& next,
-                                              int product, const std::string& origin) {
+StatusOr<std::unique_ptr<const DeviceKernel>> JoinNpuEpilogue(const Graph& graph, int32_t id,
+                                                              const Launch& next, int product,
+                                                              const std::string& origin) {
   const Node& node = graph.nodes[id];
-  const Layout *a = graph.nodes[node.operands[0]].layout, *b = graph.nodes[node.operands[1]].layout;
   if (node.layout->rank != 2) return NotImplementedError("[npu] batches of products stay apart.");
-  const GemmArgs args{node.dtype,
-                      a->extents[0],
-                      b->extents[1],
-                      a->extents[1],
-                      {nullptr, a->strides_[0], a->strides_[1]},
-                      {nullptr, b->strides_[0], b->strides_[1]},
-                      {nullptr, b->extents[1], 1}};
-  std::optional<OverMatrix> over = OverMatrix::From(next, args.m, args.n);
+  const ProductShape shape = ProductShape::Of(graph, id);
+  std::optional<OverMatrix> over = OverMatrix::From(next, shape.m, shape.n);
   if (!over) return NotImplementedError("[npu] the kernel has other axes than the product.");
   const int64_t item = SizeOf(node.dtype);
-  if ((args.m > 1 && over->strides[2 * product] != args.n * item) ||
-      (args.n > 1 && over->strides[2 * product + 1] != item))
+  if ((shape.m > 1 && over->strides[2 * product] != shape.n * item) ||
+      (shape.n > 1 && over->strides[2 * product + 1] != item))
     return NotImplementedError("[npu] the kernel reads the product in another order.");
-  ProductWithEpilogue out;
-  out.launch = next;
-  out.launch.buffers.erase(out.launch.buffers.begin() + product);
-  for (int i : {1, 0}) {
-    const int32_t operand = node.operands[i];
-    out.launch.buffers.insert(out.launch.buffers.begin(),
-                              {BaseOf(graph, operand), OffsetInBase(graph, operand)});
-  }
   FZ_ASSIGN_OR_RETURN(std::unique_ptr<const LibraryCall> cpu,
                       MakeLibraryCall(graph, id, Precision::kDefault));
-  out.kernel = std::make_unique<const NpuProductWithEpilogue>(*std::move(over), next, product, args,
-                                                              std::move(cpu), origin);
-  if (std::string why = out.kernel->refusal(); !why.empty()) return NotImplementedError(why);
-  return out;
+  auto kernel = std::make_unique<const NpuProductWithEpilogue>(
+      *std::move(over), next, product, shape, node.dtype, std::move(cpu), origin);
+  if (std::string why = kernel->refusal(); !why.empty()) return NotImplementedError(why);
+  return kernel;
 }
 
 std::unique_ptr<const LibraryCall> MakeNpuMatmul(const Graph& graph, int32_t id,
                                                  const std::string& origin,
                                                  std::unique_ptr<const LibraryCall> cpu) {
-  const Node& node = graph.nodes[id];
-  return std::make_unique<const NpuMatmul>(graph.nodes[node.operands[0]].layout,
-                                           graph.nodes[node.operands[1]].layout, node.layout,
-                                           node.dtype, origin, std::move(cpu));
+  return std::make_unique<const NpuMatmul>(ProductShape::Of(graph, id), graph.nodes[id].dtype,
+                                           origin, std::move(cpu));
 }
 
 }  // namespace frazil::jit

@@ -6,8 +6,9 @@
 
 namespace frazil::jit {
 
-StatusOr<ProductWithEpilogue> JoinNpuEpilogue(const Graph& graph, int32_t id, const Launch& next,
-                                              int product, const std::string& origin);
+StatusOr<std::unique_ptr<const DeviceKernel>> JoinNpuEpilogue(const Graph& graph, int32_t id,
+                                                              const Launch& next, int product,
+                                                              const std::string& origin);
 std::unique_ptr<const LibraryCall> MakeNpuMatmul(const Graph& graph, int32_t id,
                                                  const std::string& origin,
                                                  std::unique_ptr<const LibraryCall> cpu);

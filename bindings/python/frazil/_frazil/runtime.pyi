@@ -51,7 +51,7 @@ def _rebuild(
     """A pickled tensor."""
 
 def caches() -> dict[str, dict[str, builtins.int]]:
-    """What the bounded caches keep: entries and bytes of each."""
+    """What the bounded caches keep: entries and bytes of each; of eager and kernels also hits, misses and evictions."""
 
 def causes() -> dict[str, dict[str, str]]:
     """The table of causes that explain() and stats() name: kind and sentence."""
