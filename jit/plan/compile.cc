@@ -162,9 +162,9 @@ StatusOr<std::shared_ptr<const Plan>> CompileWith(Graph graph, const CompileOpti
   if (!decided.graph.loops.empty()) DropOrigins(&decided.graph);
   const BuildOptions build{options, settings.passes.enabled("inplace"),
                            settings.passes.enabled("branches"), settings.always_branch};
-  FZ_ASSIGN_OR_RETURN(Program program,
-                      BuildProgram(decided.graph, decided.grouping, build, nullptr));
-  auto plan = std::make_shared<const PlanImpl>(std::move(program), std::move(decided.graph),
+  FZ_ASSIGN_OR_RETURN(Schedule schedule,
+                      BuildSchedule(decided.graph, decided.grouping, build, nullptr));
+  auto plan = std::make_shared<const PlanImpl>(std::move(schedule), std::move(decided.graph),
                                                std::move(decided.grouping), build);
   if (dumper.on()) FZ_RETURN_IF_ERROR(dumper.Write("plan", ".txt", plan->Dump()));
   return plan;
@@ -177,8 +177,10 @@ StatusOr<std::shared_ptr<const Plan>> CompileAgain(const Plan& like,
            plan.options().compile.fuse == options.fuse);
   BuildOptions build = plan.options();
   build.compile = options;
-  FZ_ASSIGN_OR_RETURN(Program program, BuildProgram(plan.graph(), plan.grouping(), build, nullptr));
-  return std::make_shared<const PlanImpl>(std::move(program), plan.graph(), plan.grouping(), build);
+  FZ_ASSIGN_OR_RETURN(Schedule schedule,
+                      BuildSchedule(plan.graph(), plan.grouping(), build, nullptr));
+  return std::make_shared<const PlanImpl>(std::move(schedule), plan.graph(), plan.grouping(),
+                                          build);
 }
 
 StatusOr<std::shared_ptr<const Plan>> Compile(Graph graph, const CompileOptions& options) {

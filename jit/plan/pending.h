@@ -18,7 +18,7 @@ struct Use {
   bool write;
 };
 
-// A loop of steps before memory is assigned: its program, and where its slots will lie.
+// A loop of steps before memory is assigned: its schedule, and where its slots will lie.
 struct PendingLoop {
   struct Place {
     int32_t memory = -1;
@@ -31,7 +31,7 @@ struct PendingLoop {
     std::vector<int32_t> numbers = {};
   };
   int64_t times = 0;
-  Program body;
+  Schedule body;
   std::vector<Slot> slots;
 };
 

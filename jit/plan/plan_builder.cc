@@ -22,9 +22,9 @@ int64_t BytesOf(const Node& node) { return node.layout->size * SizeOf(node.dtype
 
 }  // namespace
 
-StatusOr<Program> PlanBuilder::Run() {
-  program_.num_inputs = graph_.num_inputs;
-  program_.arenas = {{Device()}};
+StatusOr<Schedule> PlanBuilder::Run() {
+  schedule_.num_inputs = graph_.num_inputs;
+  schedule_.arenas = {{Device()}};
   MakeNodeMemories();
   for (const Group& group : grouping_.groups) {
     FZ_RETURN_IF_ERROR(group.kind == Group::Kind::kKernel    ? AddKernels(group)
@@ -46,14 +46,14 @@ StatusOr<Program> PlanBuilder::Run() {
   if (report_) Report();
   CompileAhead();
   for (PendingStep& step : pending_) FZ_RETURN_IF_ERROR(Emit(&step));
-  for (const Arena& arena : program_.arenas) program_.stats.arena_bytes += arena.bytes;
+  for (const Arena& arena : schedule_.arenas) schedule_.stats.arena_bytes += arena.bytes;
   SumWork();
-  if (program_.arenas.size() > 1) {
+  if (schedule_.arenas.size() > 1) {
     JoinSteps();
   } else {
     ListSteps();
   }
-  return std::move(program_);
+  return std::move(schedule_);
 }
 
 // Every node has the memory of the value it is, or is a view of.
@@ -73,8 +73,8 @@ void PlanBuilder::MakeNodeMemories() {
 int32_t PlanBuilder::ArenaOf(Device device) {
   if (CpuAddresses(device)) return 0;
   size_t a = 1;
-  while (a < program_.arenas.size() && !(program_.arenas[a].device == device)) ++a;
-  if (a == program_.arenas.size()) program_.arenas.push_back({device});
+  while (a < schedule_.arenas.size() && !(schedule_.arenas[a].device == device)) ++a;
+  if (a == schedule_.arenas.size()) schedule_.arenas.push_back({device});
   return int32_t(a);
 }
 
@@ -160,7 +160,7 @@ Status PlanBuilder::AddLibrary(const Group& group) {
 }
 
 void PlanBuilder::CountRefusal(std::string why) {
-  if (!why.empty()) program_.stats.elsewhere.push_back(std::move(why));
+  if (!why.empty()) schedule_.stats.elsewhere.push_back(std::move(why));
 }
 
 void PlanBuilder::AddOutputs() {
@@ -171,11 +171,11 @@ void PlanBuilder::AddOutputs() {
     m.last = m.last_use = kForever;
     if (m.input < 0 && m.result < 0) {
       const Node& value = graph_.nodes[base];
-      m.result = static_cast<int32_t>(program_.results.size());
-      program_.results.push_back({value.dtype, value.device, value.layout});
+      m.result = static_cast<int32_t>(schedule_.results.size());
+      schedule_.results.push_back({value.dtype, value.device, value.layout});
     }
-    const int32_t slot = m.input >= 0 ? m.input : program_.result_slot(m.result);
-    program_.outputs.push_back(
+    const int32_t slot = m.input >= 0 ? m.input : schedule_.result_slot(m.result);
+    schedule_.outputs.push_back(
         {slot, id == base, OffsetInBase(graph_, id), node.dtype, node.device, node.layout});
   }
 }
@@ -184,8 +184,8 @@ Pointer PlanBuilder::PointerTo(int32_t memory, int64_t offset) const {
   const int32_t home = Home(memory);
   const Memory& m = memories_[home];
   if (m.input >= 0) return {m.input, offset};
-  if (m.result >= 0) return {program_.result_slot(m.result), offset};
-  return {program_.arena_slot(m.arena), arena_offset_[home] + offset};
+  if (m.result >= 0) return {schedule_.result_slot(m.result), offset};
+  return {schedule_.arena_slot(m.arena), arena_offset_[home] + offset};
 }
 
 Status PlanBuilder::Emit(PendingStep* s) {
@@ -199,8 +199,8 @@ Status PlanBuilder::Emit(PendingStep* s) {
     step.result = PointerTo(memory_of_[s->node], 0);
     Say("step ", s->call->text(), SayPointers(step.operands), " -> ", SayPointers({step.result}));
     step.call = std::move(s->call);
-    program_.steps.push_back(std::move(step));
-    ++program_.stats.library_calls;
+    schedule_.steps.push_back(std::move(step));
+    ++schedule_.stats.library_calls;
     return absl::OkStatus();
   }
   return EmitKernel(s);
@@ -223,7 +223,7 @@ void PlanBuilder::CompileAhead() {
       compiled += made;
     }
   });
-  program_.stats.compiled += compiled;
+  schedule_.stats.compiled += compiled;
 }
 
 Status PlanBuilder::EmitKernel(PendingStep* s) {
@@ -235,15 +235,15 @@ Status PlanBuilder::EmitKernel(PendingStep* s) {
   } else if (s->device == Device()) {
     FZ_ASSIGN_OR_RETURN(step.code, GetKernel(launch.kernel, &compiled));
     step.fn = step.code->fn();
-    program_.stats.compiled += compiled;
-    program_.stats.interpreted += !step.code->fn() && GetConfig().jit != "interp";
+    schedule_.stats.compiled += compiled;
+    schedule_.stats.interpreted += !step.code->fn() && GetConfig().jit != "interp";
   } else {
     FZ_ASSIGN_OR_RETURN(step.device, DeviceBackendOf(s->device).MakeKernel(
                                          s->device, launch, OriginOf(graph_, s->node)));
     CountRefusal(step.device->refusal());
-    program_.stats.compiled += step.device->compiles();
+    schedule_.stats.compiled += step.device->compiles();
   }
-  ++program_.stats.kernels;
+  ++schedule_.stats.kernels;
   for (size_t i = 0; i < launch.buffers.size(); ++i) {
     step.buffers.push_back(PointerTo(s->uses[i].memory, launch.buffers[i].offset));
   }
@@ -258,7 +258,7 @@ Status PlanBuilder::EmitKernel(PendingStep* s) {
   step.work = launch.work;
   Say("step ", step.device ? step.device->text() : launch.kernel.name, SayPointers(step.buffers),
       " rows ", step.rows, " cols ", step.cols);
-  program_.steps.push_back(std::move(step));
+  schedule_.steps.push_back(std::move(step));
   return absl::OkStatus();
 }
 
@@ -273,14 +273,14 @@ int64_t PlanBuilder::WorkOf(const Step& step) {
 // while, or where most of what is left to do overwrites, as in an optimizer's step.
 void PlanBuilder::SumWork() {
   int64_t overwriting = 0;
-  for (size_t i = program_.steps.size(); i-- > 0;) {
-    const Step& step = program_.steps[i];
+  for (size_t i = schedule_.steps.size(); i-- > 0;) {
+    const Step& step = schedule_.steps[i];
     const int64_t work = WorkOf(step);
-    program_.stats.work += work;
+    schedule_.stats.work += work;
     bool overwrites = false;
-    for (Result& result : program_.results) {
+    for (Result& result : schedule_.results) {
       if (result.first_step != static_cast<int32_t>(i)) continue;
-      result.work_from_there = program_.stats.work;
+      result.work_from_there = schedule_.stats.work;
       const bool worth = result.work_from_there <= cost::kShortLock ||
                          2 * (overwriting + work) >= result.work_from_there;
       if (options_.compile.lent_by_cell && !worth) result.donor = -1;
@@ -293,7 +293,7 @@ void PlanBuilder::SumWork() {
 std::string PlanBuilder::SayPointers(absl::Span<const Pointer> pointers) const {
   std::string text;
   for (const Pointer& p : pointers) {
-    const int32_t arena = p.slot - program_.arena_slot(0), out = p.slot - program_.result_slot(0);
+    const int32_t arena = p.slot - schedule_.arena_slot(0), out = p.slot - schedule_.result_slot(0);
     if (arena < 0) {
       StrAppend(&text, " in", p.slot);
     } else if (out >= 0) {
@@ -306,9 +306,9 @@ std::string PlanBuilder::SayPointers(absl::Span<const Pointer> pointers) const {
   return text;
 }
 
-StatusOr<Program> BuildProgram(const Graph& graph, const Grouping& grouping,
-                               const BuildOptions& options, std::string* dump,
-                               tracer::MemoryReport* memory) {
+StatusOr<Schedule> BuildSchedule(const Graph& graph, const Grouping& grouping,
+                                 const BuildOptions& options, std::string* dump,
+                                 tracer::MemoryReport* memory) {
   return PlanBuilder(graph, grouping, options, dump, memory).Run();
 }
 

@@ -1,5 +1,5 @@
 // The planner at work: groups of a graph become steps, and memory is assigned to them. Used by
-// BuildProgram (jit/run/steps.h) alone. Split by subject: plan_builder.cc (steps),
+// BuildSchedule (jit/run/steps.h) alone. Split by subject: plan_builder.cc (steps),
 // plan_builder_lives.cc (what lives when, what lies where), plan_builder_loop.cc (loops of steps),
 // plan_builder_join.cc (several steps as one, reports). Invariant: steps are numbered as in
 // `pending_` until they are joined.
@@ -24,7 +24,7 @@ class PlanBuilder {
               std::string* dump, tracer::MemoryReport* report)
       : graph_(graph), grouping_(grouping), options_(options), dump_(dump), report_(report) {}
 
-  StatusOr<Program> Run();
+  StatusOr<Schedule> Run();
 
  private:
   static constexpr int32_t kForever = std::numeric_limits<int32_t>::max();
@@ -38,7 +38,7 @@ class PlanBuilder {
     int32_t first = kForever, last = -1;
     int32_t first_use = kForever, last_use = -1;  // steps
     int32_t home = -1;    // the memory it lies in: itself unless a step runs in place
-    int32_t result = -1;  // of a home: index of Program::results
+    int32_t result = -1;  // of a home: index of Schedule::results
     int32_t donor = -1;   // of a home: input whose memory it may take
     int32_t arena = 0;    // of whose device it is
   };
@@ -111,7 +111,7 @@ class PlanBuilder {
   std::vector<Branched> branched_;   // in order
   std::vector<Epilogue> epilogues_;  // in order
   std::vector<int64_t> arena_offset_;
-  Program program_;
+  Schedule schedule_;
 };
 
 }  // namespace frazil::jit

@@ -49,7 +49,7 @@ void PlanBuilder::Report() {
   }
   std::stable_sort(report_->blocks.begin(), report_->blocks.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  report_->arena_bytes = program_.arenas[0].bytes;
+  report_->arena_bytes = schedule_.arenas[0].bytes;
   report_->arena_bound = LiveBytes(arena);
   report_->peak_bound = LiveBytes(all);
 }
@@ -65,10 +65,10 @@ std::vector<Touch> PlanBuilder::TouchesOf(const PendingStep& s) const {
     if (m.input >= 0) {
       whole(m.input, use.write);
     } else if (m.result >= 0) {
-      whole(program_.result_slot(m.result), use.write);
+      whole(schedule_.result_slot(m.result), use.write);
       if (m.donor >= 0) whole(m.donor, use.write);
     } else {
-      touches.push_back({program_.arena_slot(m.arena), arena_offset_[home],
+      touches.push_back({schedule_.arena_slot(m.arena), arena_offset_[home],
                          arena_offset_[home] + m.bytes, use.write});
     }
   }
@@ -86,10 +86,10 @@ void PlanBuilder::ListSteps() {
     if (const Epilogue* found = EpilogueAt(static_cast<int32_t>(begin))) {
       Say("step ", begin, " is followed by ", found->end - found->begin - 1);
       EpilogueStep whole;
-      whole.product = std::get<LibraryStep>(std::move(program_.steps[begin]));
+      whole.product = std::get<LibraryStep>(std::move(schedule_.steps[begin]));
       now.push_back(static_cast<int32_t>(steps.size()));
       for (++begin; begin < static_cast<size_t>(found->end); ++begin) {
-        whole.kernels.push_back(std::get<KernelStep>(std::move(program_.steps[begin])));
+        whole.kernels.push_back(std::get<KernelStep>(std::move(schedule_.steps[begin])));
         now.push_back(static_cast<int32_t>(steps.size()));
       }
       steps.push_back(std::move(whole));
@@ -100,19 +100,19 @@ void PlanBuilder::ListSteps() {
     std::vector<Step> branches;
     for (; begin < end; ++begin) {
       now.push_back(static_cast<int32_t>(steps.size()));
-      (found ? branches : steps).push_back(std::move(program_.steps[begin]));
+      (found ? branches : steps).push_back(std::move(schedule_.steps[begin]));
     }
     if (found) steps.push_back(GroupStep{MakeBranches(*found, std::move(branches))});
   }
   Renumber(now);
   now.clear();
   const auto touches = [&](size_t step) { return TouchesOf(pending_[first[step]]); };
-  program_.steps = MakeLists(std::move(steps), touches, &now);
+  schedule_.steps = MakeLists(std::move(steps), touches, &now);
   Renumber(now);
 }
 
 void PlanBuilder::Renumber(const std::vector<int32_t>& now) {
-  for (Result& result : program_.results) {
+  for (Result& result : schedule_.results) {
     if (result.first_step < static_cast<int32_t>(now.size()))
       result.first_step = now[result.first_step];
   }
@@ -126,24 +126,24 @@ void PlanBuilder::JoinSteps() {
     size_t end = begin;
     const Device device = pending_[begin].device;
     while (end < pending_.size() && pending_[end].device == device && !(device == Device()) &&
-           DeviceBackendOf(device).MayJoin(program_.steps[end]))
+           DeviceBackendOf(device).MayJoin(schedule_.steps[end]))
       ++end;
     if (end - begin < 2) {
       now.push_back(static_cast<int32_t>(joined.size()));
-      joined.push_back(std::move(program_.steps[begin++]));
+      joined.push_back(std::move(schedule_.steps[begin++]));
       continue;
     }
     std::vector<std::vector<Touch>> touches;
     std::vector<Step> steps;
     for (; begin < end; ++begin) {
       touches.push_back(TouchesOf(pending_[begin]));
-      steps.push_back(std::move(program_.steps[begin]));
+      steps.push_back(std::move(schedule_.steps[begin]));
       now.push_back(static_cast<int32_t>(joined.size()));
     }
     joined.push_back(GroupStep{
         DeviceBackendOf(device).MakeGroup(device, std::move(steps), DependenciesOf(touches))});
   }
-  program_.steps = std::move(joined);
+  schedule_.steps = std::move(joined);
   Renumber(now);
 }
 

@@ -201,14 +201,14 @@ void PlanBuilder::Take(int32_t memory, int32_t from) {
 
 void PlanBuilder::PlaceMemories() {
   arena_offset_.assign(memories_.size(), 0);
-  std::vector<std::vector<Block>> blocks(program_.arenas.size());
-  std::vector<std::vector<int32_t>> owners(program_.arenas.size());
+  std::vector<std::vector<Block>> blocks(schedule_.arenas.size());
+  std::vector<std::vector<int32_t>> owners(schedule_.arenas.size());
   for (size_t i = 0; i < memories_.size(); ++i) {
     const Memory& m = memories_[i];
     if (m.home != static_cast<int32_t>(i) || m.last < 0 || m.input >= 0) continue;
     if (m.result >= 0) {
-      program_.results[m.result].donor = m.donor;
-      program_.results[m.result].first_step = m.first;
+      schedule_.results[m.result].donor = m.donor;
+      schedule_.results[m.result].first_step = m.first;
       continue;
     }
     blocks[m.arena].push_back({m.bytes, m.first, m.last});
@@ -216,7 +216,7 @@ void PlanBuilder::PlaceMemories() {
   }
   for (size_t a = 0; a < blocks.size(); ++a) {
     const MemoryPlan plan = PlanMemory(blocks[a]);
-    program_.arenas[a].bytes = plan.bytes;
+    schedule_.arenas[a].bytes = plan.bytes;
     for (size_t i = 0; i < owners[a].size(); ++i) arena_offset_[owners[a][i]] = plan.offsets[i];
   }
 }

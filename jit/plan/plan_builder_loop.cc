@@ -1,4 +1,4 @@
-// Loops of steps: the body is a program of its own, planned first; its arena is a temporary of the
+// Loops of steps: the body is a schedule of its own, planned first; its arena is a temporary of the
 // loop. What an iteration hands to the next lies in two blocks by turns, in one if it may be
 // overwritten, or in the block of all iterations.
 #include <algorithm>
@@ -37,7 +37,7 @@ PendingLoop::Slot PlanBuilder::SlotOf(const Loop::Source& source, const Node& st
 void PlanBuilder::PlaceOutput(const Group& group, const Loop& loop, int32_t output,
                               PendingStep* step) {
   PendingLoop& pending = *step->loop;
-  const Program& body = pending.body;
+  const Schedule& body = pending.body;
   const Node& value = loop.body->nodes[loop.body->outputs[output]];
   const int64_t bytes = value.layout->size * SizeOf(value.dtype);
   const int32_t result = body.outputs[output].slot - body.result_slot(0);
@@ -107,9 +107,9 @@ Status PlanBuilder::AddLoop(const Group& group) {
   pending.times = loop.times;
   Say("loop of ", loop.times, " {");
   const Grouping grouping = Fuse(*loop.body, options.compile.fuse);
-  FZ_ASSIGN_OR_RETURN(pending.body, BuildProgram(*loop.body, grouping, options, dump_));
+  FZ_ASSIGN_OR_RETURN(pending.body, BuildSchedule(*loop.body, grouping, options, dump_));
   Say("}");
-  const Program& body = pending.body;
+  const Schedule& body = pending.body;
   FZ_CHECK(body.arenas.size() == 1 && body.results.size() == loop.body->outputs.size());
   for (const int32_t id : steps.operands) {
     const Use use{memory_of_[id], false};
@@ -142,14 +142,14 @@ Status PlanBuilder::EmitLoop(PendingStep* s) {
   loop->body = std::move(s->loop->body);
   const PlanStats& body = loop->body.stats;
   const auto times = static_cast<int>(loop->times);
-  program_.stats.kernels += times * body.kernels;
-  program_.stats.library_calls += times * body.library_calls;
-  program_.stats.compiled += body.compiled;
-  program_.stats.interpreted += body.interpreted;
+  schedule_.stats.kernels += times * body.kernels;
+  schedule_.stats.library_calls += times * body.library_calls;
+  schedule_.stats.compiled += body.compiled;
+  schedule_.stats.interpreted += body.interpreted;
   std::vector<Pointer> first;
   for (const LoopSlot& slot : loop->slots) first.push_back(slot.first);
   Say("step loop of ", times, SayPointers(first));
-  program_.steps.push_back(LoopStep{std::move(loop)});
+  schedule_.steps.push_back(LoopStep{std::move(loop)});
   s->loop = nullptr;
   return absl::OkStatus();
 }

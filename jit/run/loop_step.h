@@ -1,4 +1,4 @@
-// Steps of a plan that run several times: the body of a loop is a program of its own, whose slots
+// Steps of a plan that run several times: the body of a loop is a schedule of its own, whose slots
 // move with the iterations. Put together by the planner (jit/plan/plan_builder_loop.cc), run by
 // plans. Invariant: the effect is that of the iterations' steps one after another; nothing is
 // written but the loop's results and its part of the arena.
@@ -30,7 +30,7 @@ struct LoopSlot {
 
 struct StepLoop {
   int64_t times = 0;
-  Program body;
+  Schedule body;
   std::vector<LoopSlot> slots;  // inputs of the body, its arena, its results
 };
 

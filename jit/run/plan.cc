@@ -127,7 +127,7 @@ Status RunLibrary(const LibraryStep& step, char* const* slots) {
 // the cell half-way. What is overwritten is decided in between.
 Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs,
                      tracer::StillLent still_lent) const {
-  const Program& p = program_;
+  const Schedule& p = schedule_;
   FZ_CHECK(static_cast<int32_t>(inputs.size()) == p.num_inputs &&
            outputs.size() == p.outputs.size());
   if (simple_) {
@@ -209,7 +209,7 @@ Status PlanImpl::Fill(absl::Span<Value* const> inputs, absl::Span<Value* const> 
   if (simple_ && !deferred[0]->ready()) {
     Memory memory;
     FZ_RETURN_IF_ERROR(RunSimple(inputs, &memory));
-    FZ_CHECK(deferred[0]->layout == program_.results[0].layout->shape);
+    FZ_CHECK(deferred[0]->layout == schedule_.results[0].layout->shape);
     deferred[0]->Fill(std::move(memory.storage), memory.data);
     return absl::OkStatus();
   }
@@ -232,10 +232,10 @@ size_t BytesOf(const Graph& graph) {
 }
 
 int64_t PlanImpl::CountBytes() const {
-  size_t bytes = sizeof(*this) + program_.steps.capacity() * sizeof(Step) +
-                 program_.results.size() * sizeof(Result) +
-                 program_.outputs.size() * sizeof(Output);
-  for (const Step& step : program_.steps) bytes += static_cast<size_t>(BytesOf(step));
+  size_t bytes = sizeof(*this) + schedule_.steps.capacity() * sizeof(Step) +
+                 schedule_.results.size() * sizeof(Result) +
+                 schedule_.outputs.size() * sizeof(Output);
+  for (const Step& step : schedule_.steps) bytes += static_cast<size_t>(BytesOf(step));
   bytes += BytesOf(graph_);
   for (const Group& group : grouping_.groups) bytes += sizeof(group) + 4 * group.nodes.size();
   return static_cast<int64_t>(bytes);
@@ -263,11 +263,11 @@ Status RunStep(const Step& step, char* const* slots, absl::Span<Value* const> in
 
 bool PlanImpl::TakesLong() const {
   // A plan on a GPU may have to wait for a compiler.
-  return program_.stats.work >= cost::kLong ||
-         (program_.arenas.size() > 1 && cuda::PendingCompilations() > 0);
+  return schedule_.stats.work >= cost::kLong ||
+         (schedule_.arenas.size() > 1 && cuda::PendingCompilations() > 0);
 }
 
-bool PlanImpl::HasHead(const Program& p) {
+bool PlanImpl::HasHead(const Schedule& p) {
   int64_t tail = 0;
   for (const Result& result : p.results) {
     if (result.donor >= 0) tail = std::max(tail, result.work_from_there);
@@ -278,7 +278,7 @@ bool PlanImpl::HasHead(const Program& p) {
 int32_t PlanImpl::FirstOverwrite(absl::Span<Value* const> inputs) const {
   Repeated repeated(inputs);
   int32_t first = kNever;
-  for (const Result& result : program_.results) {
+  for (const Result& result : schedule_.results) {
     if (result.first_step < first && MayTake(result, inputs, &repeated)) first = result.first_step;
   }
   return first;
@@ -286,8 +286,8 @@ int32_t PlanImpl::FirstOverwrite(absl::Span<Value* const> inputs) const {
 
 Status PlanImpl::RunSteps(char* const* slots, absl::Span<Value* const> inputs,
                           int32_t begin) const {
-  for (size_t i = size_t(begin); i < program_.steps.size(); ++i)
-    FZ_RETURN_IF_ERROR(RunStep(program_.steps[i], slots, inputs));
+  for (size_t i = size_t(begin); i < schedule_.steps.size(); ++i)
+    FZ_RETURN_IF_ERROR(RunStep(schedule_.steps[i], slots, inputs));
   return absl::OkStatus();
 }
 
@@ -298,12 +298,12 @@ Status PlanImpl::RunLong(char* const* slots, absl::Span<Value* const> inputs, in
   for (int32_t i = begin; i < end; ++i) {
     if (work.Stop()) return Interrupted();
     if (i == overwrites) work.Shield();
-    FZ_RETURN_IF_ERROR(RunStep(program_.steps[size_t(i)], slots, inputs));
+    FZ_RETURN_IF_ERROR(RunStep(schedule_.steps[size_t(i)], slots, inputs));
   }
   return work.stopped() ? Interrupted() : absl::OkStatus();
 }
 
-Program PlanImpl::MarkLast(Program p) {
+Schedule PlanImpl::MarkLast(Schedule p) {
   std::vector<bool> later(static_cast<size_t>(p.num_inputs) + p.arenas.size() + p.results.size());
   for (size_t i = p.outputs.size(); i-- > 0;) {
     Output& output = p.outputs[i];
@@ -313,7 +313,7 @@ Program PlanImpl::MarkLast(Program p) {
   return p;
 }
 
-bool PlanImpl::IsSimple(const Program& p) {
+bool PlanImpl::IsSimple(const Schedule& p) {
   if (p.steps.size() != 1 || p.results.size() != 1 || p.outputs.size() != 1 ||
       p.arenas.size() != 1 || p.arenas[0].bytes > 0)
     return false;
@@ -325,7 +325,7 @@ bool PlanImpl::IsSimple(const Program& p) {
 
 QuickCall PlanImpl::Quick() const {
   QuickCall quick;
-  const Program& p = program_;
+  const Schedule& p = schedule_;
   if (!simple_ || p.num_inputs > int32_t(QuickCall::kArgs) || !(p.results[0].device == Device()))
     return quick;
   const KernelStep& step = std::get<KernelStep>(p.steps[0]);
@@ -360,8 +360,8 @@ QuickCall PlanImpl::Quick() const {
 }
 
 Status PlanImpl::RunSimple(absl::Span<Value* const> inputs, Memory* memory) const {
-  const KernelStep& step = std::get<KernelStep>(program_.steps[0]);
-  const Result& result = program_.results[0];
+  const KernelStep& step = std::get<KernelStep>(schedule_.steps[0]);
+  const Result& result = schedule_.results[0];
   const size_t bytes = static_cast<size_t>(result.layout->size) * SizeOf(result.dtype);
   if (result.device == Device() && bytes <= kSmallData &&
       (result.donor < 0 || inputs[result.donor]->holders() > 1)) {
@@ -374,7 +374,7 @@ Status PlanImpl::RunSimple(absl::Span<Value* const> inputs, Memory* memory) cons
   void* buffers[kSimpleArgs];
   for (size_t i = 0; i < step.buffers.size(); ++i) {
     const Pointer& p = step.buffers[i];
-    buffers[i] = (p.slot < program_.num_inputs ? inputs[p.slot]->data : memory->data) + p.offset;
+    buffers[i] = (p.slot < schedule_.num_inputs ? inputs[p.slot]->data : memory->data) + p.offset;
   }
   uint64_t scalars[kSimpleArgs];
   for (size_t i = 0; i < step.scalars.size(); ++i) {
@@ -390,22 +390,22 @@ Status PlanImpl::RunSimple(absl::Span<Value* const> inputs, Memory* memory) cons
 
 std::string PlanImpl::Dump() const {
   std::string text = Print(graph_);
-  const auto again = BuildProgram(graph_, grouping_, options_, &text);
+  const auto again = BuildSchedule(graph_, grouping_, options_, &text);
   FZ_CHECK(again.ok());
   return text;
 }
 
 tracer::MemoryReport PlanImpl::ReportMemory() const {
   tracer::MemoryReport report;
-  const auto again = BuildProgram(graph_, grouping_, options_, nullptr, &report);
+  const auto again = BuildSchedule(graph_, grouping_, options_, nullptr, &report);
   FZ_CHECK(again.ok());
   return report;
 }
 
 StatusOr<ValueRef> PlanImpl::MakeOutput(const Output& output, absl::Span<Value* const> inputs,
                                         absl::Span<ValueRef> results) const {
-  const bool input = output.slot < program_.num_inputs;
-  const int32_t result = output.slot - program_.result_slot(0);
+  const bool input = output.slot < schedule_.num_inputs;
+  const int32_t result = output.slot - schedule_.result_slot(0);
   if (output.same && output.last && !input) return std::move(results[result]);
   Value* base = input ? inputs[output.slot] : results[result].get();
   if (output.same) return ValueRef::Share(base);

@@ -1,4 +1,4 @@
-// The one implementation of Plan: runs a Program. Made by Compile (jit/plan/compile.cc);
+// The one implementation of Plan: runs a Schedule. Made by Compile (jit/plan/compile.cc);
 // MakeView is also called by the eager door. Invariant: nothing of it changes after construction.
 #pragma once
 
@@ -19,10 +19,10 @@ struct Memory {
 
 class PlanImpl : public Plan, public std::enable_shared_from_this<PlanImpl> {
  public:
-  PlanImpl(Program program, Graph graph, Grouping grouping, const BuildOptions& options)
-      : program_(MarkLast(std::move(program))),
-        simple_(IsSimple(program_)),
-        has_head_(options.compile.lent_by_cell && HasHead(program_)),
+  PlanImpl(Schedule schedule, Graph graph, Grouping grouping, const BuildOptions& options)
+      : schedule_(MarkLast(std::move(schedule))),
+        simple_(IsSimple(schedule_)),
+        has_head_(options.compile.lent_by_cell && HasHead(schedule_)),
         quick_(Quick()),
         graph_(std::move(graph)),
         grouping_(std::move(grouping)),
@@ -33,12 +33,12 @@ class PlanImpl : public Plan, public std::enable_shared_from_this<PlanImpl> {
   Status Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs,
              tracer::StillLent still_lent) const override;
   Status Fill(absl::Span<Value* const> inputs, absl::Span<Value* const> deferred) const override;
-  const PlanStats& stats() const override { return program_.stats; }
+  const PlanStats& stats() const override { return schedule_.stats; }
   int64_t bytes() const override { return bytes_; }
   tracer::MemoryReport ReportMemory() const override;
   std::string Dump() const override;
 
-  const Program& program() const { return program_; }
+  const Schedule& schedule() const { return schedule_; }
   const Graph& graph() const { return graph_; }  // behind all passes
   const Grouping& grouping() const { return grouping_; }
   const BuildOptions& options() const { return options_; }
@@ -48,13 +48,13 @@ class PlanImpl : public Plan, public std::enable_shared_from_this<PlanImpl> {
 
  private:
   // One small kernel that makes one new value, as most eager ops are.
-  static bool IsSimple(const Program& program);
-  static Program MarkLast(Program program);
+  static bool IsSimple(const Schedule& schedule);
+  static Schedule MarkLast(Schedule schedule);
   QuickCall Quick() const;
   Status RunSimple(absl::Span<Value* const> inputs, Memory* memory) const;
   bool lent_by_cell() const { return options_.compile.lent_by_cell; }
   // Enough work before the first step that may overwrite the content of a cell.
-  static bool HasHead(const Program& program);
+  static bool HasHead(const Schedule& schedule);
   bool TakesLong() const;
   int32_t FirstOverwrite(absl::Span<Value* const> inputs) const;
   Status RunSteps(char* const* slots, absl::Span<Value* const> inputs, int32_t begin) const;
@@ -63,11 +63,11 @@ class PlanImpl : public Plan, public std::enable_shared_from_this<PlanImpl> {
   StatusOr<ValueRef> MakeOutput(const Output& output, absl::Span<Value* const> inputs,
                                 absl::Span<ValueRef> results) const;
 
-  Program program_;
+  Schedule schedule_;
   bool simple_;
   bool has_head_;
   QuickCall quick_;
-  // For Dump and CompileAgain, which build the program again.
+  // For Dump and CompileAgain, which build the schedule again.
   Graph graph_;
   Grouping grouping_;
   BuildOptions options_;

@@ -95,7 +95,7 @@ struct Arena {
   int64_t bytes = 0;
 };
 
-struct Program {
+struct Schedule {
   int32_t num_inputs = 0;
   std::vector<Arena> arenas;
   std::vector<Step> steps;
@@ -117,8 +117,8 @@ struct BuildOptions {
 
 // Groups become steps; memory is assigned. `dump` (may be null) receives groups, kernels and steps
 // as text, `memory` (may be null) how long each block lives and where it lies.
-StatusOr<Program> BuildProgram(const Graph& graph, const Grouping& grouping,
-                               const BuildOptions& options, std::string* dump,
-                               tracer::MemoryReport* memory = nullptr);
+StatusOr<Schedule> BuildSchedule(const Graph& graph, const Grouping& grouping,
+                                 const BuildOptions& options, std::string* dump,
+                                 tracer::MemoryReport* memory = nullptr);
 
 }  // namespace frazil::jit

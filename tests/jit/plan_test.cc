@@ -505,7 +505,7 @@ TEST(Plan, AnOptimizerOverwritesBehindBranches) {
     donated += block.kind == tracer::PlannedBlock::Kind::kDonated;
   EXPECT_EQ(donated, 4) << plan->Dump();
   int branches = 0;
-  const auto& steps = static_cast<const PlanImpl&>(*plan).program().steps;
+  const auto& steps = static_cast<const PlanImpl&>(*plan).schedule().steps;
   for (const Step& step : steps) branches += std::holds_alternative<GroupStep>(step);
   EXPECT_EQ(branches, 1) << plan->Dump();
 }
