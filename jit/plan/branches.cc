@@ -52,31 +52,21 @@ std::optional<Estimate> EstimateOf(const Graph& graph, const PendingStep& step) 
 // The steps of a window as parts that share no memory that one of them writes.
 class Window {
  public:
-  explicit Window(int32_t memories) : users_(memories) {}
-
   void Start(int32_t begin) {
     begin_ = begin;
-    for (const int32_t m : touched_) users_[m] = {};
-    touched_.clear();
     part_.clear();
     serial_.clear();
     now_ = 0;
   }
 
-  void Add(const PendingStep& step, const Estimate& estimate, int threads) {
+  // The next step, and those that it waits for.
+  void Add(const Estimate& estimate, absl::Span<const int32_t> before, int threads) {
     const auto own = static_cast<int32_t>(part_.size());
     part_.push_back(own);
     serial_.push_back(estimate.serial);
     now_ += estimate.On(threads);
-    for (const Use& use : step.uses) {
-      Users& users = users_[use.memory];
-      if (users.any < 0) touched_.push_back(use.memory);
-      if (use.write || users.written) {
-        for (const int32_t other : users.all) Join(own, other);
-      }
-      users.written |= use.write;
-      users.any = own;
-      users.all.push_back(own);
+    for (const int32_t other : before) {
+      if (other >= begin_) part_[Find(own)] = Find(other - begin_);
     }
   }
 
@@ -112,17 +102,10 @@ class Window {
   }
 
  private:
-  struct Users {
-    int32_t any = -1;
-    bool written = false;
-    std::vector<int32_t> all;
-  };
-
   int32_t Find(int32_t i) {
     while (part_[i] != i) i = part_[i] = part_[part_[i]];
     return i;
   }
-  void Join(int32_t a, int32_t b) { part_[Find(a)] = Find(b); }
 
   std::vector<double> PartTimes() {
     std::vector<double> time(part_.size(), 0);
@@ -133,8 +116,6 @@ class Window {
   }
 
   int32_t begin_ = 0;
-  std::vector<Users> users_;
-  std::vector<int32_t> touched_;
   std::vector<int32_t> part_;
   std::vector<double> serial_;
   double now_ = 0;
@@ -192,7 +173,7 @@ class SideBySide final : public StepGroup {
 }  // namespace
 
 std::vector<Branched> FindBranches(const Graph& graph, absl::Span<const PendingStep> pending,
-                                   int32_t memories, bool always) {
+                                   bool always) {
   std::vector<std::optional<Estimate>> estimates;
   double total = 0;
   for (const PendingStep& step : pending) {
@@ -202,7 +183,13 @@ std::vector<Branched> FindBranches(const Graph& graph, absl::Span<const PendingS
   std::vector<Branched> found;
   if (pending.size() < 2 || (total < 2 * kWorthwhile && !always)) return found;
   const int threads = std::max(2, NumThreads());
-  Window window(memories);
+  Touched touched;
+  std::vector<std::vector<int32_t>> before;  // of each step: those that it waits for
+  for (const PendingStep& step : pending) {
+    before.push_back(touched.Before(step.touches));
+    touched.Add(static_cast<int32_t>(before.size()) - 1, step.touches);
+  }
+  Window window;
   const auto count = static_cast<int32_t>(pending.size());
   for (int32_t begin = 0; begin < count;) {
     int32_t best_end = begin;
@@ -210,7 +197,7 @@ std::vector<Branched> FindBranches(const Graph& graph, absl::Span<const PendingS
     window.Start(begin);
     bool calls = false;  // small kernels alone are a list (jit/run/list_step.h)
     for (int32_t end = begin; end < std::min(count, begin + kWindow) && estimates[end]; ++end) {
-      window.Add(pending[end], *estimates[end], threads);
+      window.Add(*estimates[end], before[end], threads);
       calls |= pending[end].call != nullptr;
       const std::optional<double> side_by_side = window.SideBySide(threads);
       if (!side_by_side || (!calls && !always)) continue;
@@ -228,12 +215,12 @@ std::vector<Branched> FindBranches(const Graph& graph, absl::Span<const PendingS
     int pays = threads;
     for (int more = threads + 1; more <= kMostThreads; ++more) {
       window.Start(begin);
-      for (int32_t i = begin; i < best_end; ++i) window.Add(pending[i], *estimates[i], more);
+      for (int32_t i = begin; i < best_end; ++i) window.Add(*estimates[i], before[i], more);
       if (!always && window.now() - *window.SideBySide(more) < kWorthwhile) break;
       pays = more;
     }
     window.Start(begin);
-    for (int32_t i = begin; i < best_end; ++i) window.Add(pending[i], *estimates[i], threads);
+    for (int32_t i = begin; i < best_end; ++i) window.Add(*estimates[i], before[i], threads);
     found.push_back({begin, best_end, window.Branches(), pays});
     begin = best_end;
   }

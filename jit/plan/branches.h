@@ -25,9 +25,9 @@ struct Branched {
 };
 
 // Groups for which running branches side by side is estimated to be faster on two threads or
-// more. memories: how many there are. `always`: wherever there are two branches, for tests.
+// more. `always`: wherever there are two branches, for tests.
 std::vector<Branched> FindBranches(const Graph& graph, absl::Span<const PendingStep> pending,
-                                   int32_t memories, bool always);
+                                   bool always);
 
 // steps: of the group, numbered from `found.begin`.
 std::unique_ptr<const StepGroup> MakeBranches(const Branched& found, std::vector<Step> steps);

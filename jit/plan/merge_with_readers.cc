@@ -11,12 +11,13 @@ bool IsOutput(const Graph& graph, int32_t node) {
                      [&](int32_t id) { return BaseOf(graph, id) == node; });
 }
 
-// The one step behind `step` that uses `memory`, or null.
-PendingStep* OnlyReader(std::vector<PendingStep>* pending, size_t step, int32_t memory) {
+// The one step behind `step` that reads what that makes, or null.
+PendingStep* OnlyReader(std::vector<PendingStep>* pending, size_t step) {
+  const Touch& made = (*pending)[step].touches.back();
   PendingStep* reader = nullptr;
   for (size_t s = step + 1; s < pending->size(); ++s) {
-    for (const Use& use : (*pending)[s].uses) {
-      if (use.memory != memory) continue;
+    for (const Touch& touch : (*pending)[s].touches) {
+      if (!Conflict(made, touch)) continue;
       if (reader) return nullptr;  // another one, or twice by one
       reader = &(*pending)[s];
     }
@@ -25,11 +26,11 @@ PendingStep* OnlyReader(std::vector<PendingStep>* pending, size_t step, int32_t 
 }
 
 // The step becomes the product and what it was itself.
-bool Join(const Graph& graph, int32_t memory, Precision precision, PendingStep* product,
-          PendingStep* step) {
-  const auto use = std::find_if(step->uses.begin(), step->uses.end(),
-                                [&](const Use& u) { return u.memory == memory; });
-  const int buffer = int(use - step->uses.begin());
+bool Join(const Graph& graph, Precision precision, PendingStep* product, PendingStep* step) {
+  const auto read =
+      std::find_if(step->touches.begin(), step->touches.end(),
+                   [&](const Touch& touch) { return Conflict(product->touches.back(), touch); });
+  const int buffer = int(read - step->touches.begin());
   if (step->launch.buffers[buffer].offset != 0) return false;
   auto one = DeviceBackendOf(product->device)
                  .JoinEpilogue(graph, product->node, step->launch, buffer,
@@ -38,24 +39,22 @@ bool Join(const Graph& graph, int32_t memory, Precision precision, PendingStep* 
   step->launch = std::move(one->launch);
   step->with_epilogue = std::move(one->kernel);
   step->library = true;
-  step->uses.erase(use);
-  step->uses.insert(step->uses.begin(), product->uses.begin(), product->uses.begin() + 2);
+  step->touches.erase(read);
+  step->touches.insert(step->touches.begin(), product->touches.begin(),
+                       product->touches.begin() + 2);
   return true;
 }
 
 }  // namespace
 
-void MergeWithReaders(const Graph& graph, absl::Span<const int32_t> memory_of, Precision precision,
-                      std::vector<PendingStep>* pending) {
+void MergeWithReaders(const Graph& graph, Precision precision, std::vector<PendingStep>* pending) {
   for (size_t i = 0; i < pending->size();) {
     PendingStep& product = (*pending)[i++];
     if (!product.call || product.device == Device()) continue;
     if (graph.nodes[product.node].op != OpId::k_matmul || IsOutput(graph, product.node)) continue;
-    const int32_t memory = memory_of[product.node];
-    PendingStep* step = OnlyReader(pending, i - 1, memory);
+    PendingStep* step = OnlyReader(pending, i - 1);
     if (!step || step->call || step->with_epilogue || !(step->device == product.device)) continue;
-    if (Join(graph, memory, precision, &product, step))
-      pending->erase(pending->begin() + int64_t(--i));
+    if (Join(graph, precision, &product, step)) pending->erase(pending->begin() + int64_t(--i));
   }
 }
 

@@ -9,14 +9,9 @@
 
 #include "jit/run/device_kernel.h"
 #include "jit/run/steps.h"
+#include "jit/run/touch.h"
 
 namespace frazil::jit {
-
-// Memories a step touches.
-struct Use {
-  int32_t memory;
-  bool write;
-};
 
 // A loop of steps before memory is assigned: its schedule, and where its slots will lie.
 struct PendingLoop {
@@ -44,13 +39,13 @@ struct PendingStep {
   Device device;
   std::unique_ptr<const DeviceKernel> with_epilogue;  // a product and its kernel, already one
   std::unique_ptr<PendingLoop> loop;                  // until it is emitted
-  std::vector<Use> uses;  // as the launch's buffers; library: operands, then the result
+  // Whole memories, as the launch's buffers; library: operands, then the result.
+  std::vector<Touch> touches;
 };
 
 // On a device a product and the one kernel that reads it become one step where they can (on the CPU
-// kernels follow a product instead: epilogue.h). memory_of: of each node.
-void MergeWithReaders(const Graph& graph, absl::Span<const int32_t> memory_of, Precision precision,
-                      std::vector<PendingStep>* pending);
+// kernels follow a product instead: epilogue.h).
+void MergeWithReaders(const Graph& graph, Precision precision, std::vector<PendingStep>* pending);
 
 // The user's line ("train.py:12") of a node, or empty.
 std::string OriginOf(const Graph& graph, int32_t node);

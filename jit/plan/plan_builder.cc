@@ -31,8 +31,7 @@ StatusOr<Schedule> PlanBuilder::Run() {
                        : group.kind == Group::Kind::kLibrary ? AddLibrary(group)
                                                              : AddLoop(group));
   }
-  if (options_.compile.fuse)
-    MergeWithReaders(graph_, memory_of_, options_.compile.precision, &pending_);
+  if (options_.compile.fuse) MergeWithReaders(graph_, options_.compile.precision, &pending_);
   // OpenBLAS has threads of its own, which do one product at a time.
   if (options_.branches && options_.compile.precision != Precision::kBlas) ChooseBranches();
   if (options_.compile.fuse) ChooseEpilogues();
@@ -112,7 +111,7 @@ Status PlanBuilder::AddKernels(const Group& group) {
     for (size_t i = 0; i < launch.buffers.size(); ++i) {
       const int32_t node = launch.buffers[i].node;
       const int32_t memory = node >= 0 ? memory_of_[node] : temporaries[-1 - node];
-      step.uses.push_back({memory, launch.kernel.buffers[i].out});
+      step.touches.push_back({memory, launch.kernel.buffers[i].out});
     }
     step.node = group.outputs[0];
     step.device = device;
@@ -153,8 +152,8 @@ Status PlanBuilder::AddLibrary(const Group& group) {
     CountRefusal(step.call->refusal());
   }
   for (const int32_t operand : graph_.nodes[step.node].operands)
-    step.uses.push_back({memory_of_[operand], false});
-  step.uses.push_back({memory_of_[step.node], true});
+    step.touches.push_back({memory_of_[operand], false});
+  step.touches.push_back({memory_of_[step.node], true});
   pending_.push_back(std::move(step));
   return absl::OkStatus();
 }
@@ -245,7 +244,7 @@ Status PlanBuilder::EmitKernel(PendingStep* s) {
   }
   ++schedule_.stats.kernels;
   for (size_t i = 0; i < launch.buffers.size(); ++i) {
-    step.buffers.push_back(PointerTo(s->uses[i].memory, launch.buffers[i].offset));
+    step.buffers.push_back(PointerTo(s->touches[i].block, launch.buffers[i].offset));
   }
   for (const int32_t scalar : launch.scalars) {
     step.scalars.push_back(std::max(scalar, -1));

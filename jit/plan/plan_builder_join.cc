@@ -56,24 +56,21 @@ void PlanBuilder::Report() {
 
 std::vector<Touch> PlanBuilder::TouchesOf(const PendingStep& s) const {
   std::vector<Touch> touches;
-  const auto whole = [&](int32_t slot, bool write) {
-    touches.push_back({slot, 0, std::numeric_limits<int64_t>::max(), write});
-  };
-  for (const Use& use : s.uses) {
-    const int32_t home = Home(use.memory);
+  for (const Touch& touch : s.touches) {
+    const int32_t home = Home(touch.block);
     const Memory& m = memories_[home];
     if (m.input >= 0) {
-      whole(m.input, use.write);
+      touches.push_back({m.input, touch.write});
     } else if (m.result >= 0) {
-      whole(schedule_.result_slot(m.result), use.write);
-      if (m.donor >= 0) whole(m.donor, use.write);
+      touches.push_back({schedule_.result_slot(m.result), touch.write});
+      if (m.donor >= 0) touches.push_back({m.donor, touch.write});
     } else {
-      touches.push_back({schedule_.arena_slot(m.arena), arena_offset_[home],
-                         arena_offset_[home] + m.bytes, use.write});
+      touches.push_back({schedule_.arena_slot(m.arena), touch.write, arena_offset_[home],
+                         arena_offset_[home] + m.bytes});
     }
   }
   // Calls of a library share its workspace.
-  if (s.library) whole(kWorkspace, true);
+  if (s.library) touches.push_back({kWorkspace, true});
   return touches;
 }
 

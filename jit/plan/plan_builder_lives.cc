@@ -33,8 +33,8 @@ void PlanBuilder::FindLastLibrary() {
 
 void PlanBuilder::FindLives() {
   for (size_t step = 0; step < pending_.size(); ++step) {
-    for (const Use& use : pending_[step].uses) {
-      Memory& m = memories_[use.memory];
+    for (const Touch& touch : pending_[step].touches) {
+      Memory& m = memories_[touch.block];
       const auto at = static_cast<int32_t>(step);
       int32_t begin = at, end = at + 1;
       if (const Branched* found = BranchedAt(at)) begin = found->begin, end = found->end;
@@ -53,15 +53,15 @@ int32_t PlanBuilder::FirstOverwrite() {
   FindLastLibrary();
   const auto end = static_cast<int32_t>(pending_.size());
   for (int32_t step = last_library_ + 1; step < end; ++step) {
-    const std::vector<Use>& uses = pending_[step].uses;
-    const auto may_take = [&](const Use& out) {
-      return out.write && std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
-               const Memory& m = memories_[use.memory];
-               return m.input >= 0 && m.bytes == memories_[out.memory].bytes &&
+    const std::vector<Touch>& touches = pending_[step].touches;
+    const auto may_take = [&](const Touch& out) {
+      return out.write && std::any_of(touches.begin(), touches.end(), [&](const Touch& touch) {
+               const Memory& m = memories_[touch.block];
+               return m.input >= 0 && m.bytes == memories_[out.block].bytes &&
                       MayOverwriteInput(m.input);
              });
     };
-    if (std::any_of(uses.begin(), uses.end(), may_take)) return step;
+    if (std::any_of(touches.begin(), touches.end(), may_take)) return step;
   }
   return end;
 }
@@ -70,8 +70,7 @@ int32_t PlanBuilder::FirstOverwrite() {
 void PlanBuilder::ChooseBranches() {
   const auto steps = absl::MakeConstSpan(pending_).first(
       options_.in_place && !options_.always_branch ? FirstOverwrite() : pending_.size());
-  std::vector<Branched> found =
-      FindBranches(graph_, steps, static_cast<int32_t>(memories_.size()), options_.always_branch);
+  std::vector<Branched> found = FindBranches(graph_, steps, options_.always_branch);
   if (found.empty()) return;
   const int64_t most = std::max(kSmallArena, LiveBytesNow() * 102 / 100);
   for (Branched& branched : found) {
@@ -95,6 +94,14 @@ void PlanBuilder::ChooseEpilogues() {
 // The product with its followers that a step is one of, or null.
 const Epilogue* PlanBuilder::EpilogueAt(int32_t step) const { return RangeAt(epilogues_, step); }
 
+// True if the step conflicts with one that overwrites the memory.
+bool PlanBuilder::Touches(int32_t step, int32_t home) const {
+  const std::vector<Touch>& touches = pending_[step].touches;
+  return std::any_of(touches.begin(), touches.end(), [&](const Touch& touch) {
+    return Conflict({Home(touch.block), touch.write}, {home, true});
+  });
+}
+
 // True if `step` follows a product and another step of that uses the memory other than by rows:
 // as its operand, or as something that was there before.
 bool PlanBuilder::UsedByOtherRows(int32_t step, int32_t home) const {
@@ -102,9 +109,7 @@ bool PlanBuilder::UsedByOtherRows(int32_t step, int32_t home) const {
   if (!found) return false;
   if (memories_[home].first_use >= found->begin) return false;  // what the product began
   for (int32_t other = found->begin; other < found->end; ++other) {
-    for (const Use& use : pending_[other].uses) {
-      if (other != step && Home(use.memory) == home) return true;
-    }
+    if (other != step && Touches(other, home)) return true;
   }
   return false;
 }
@@ -129,11 +134,8 @@ bool PlanBuilder::TouchedBeside(int32_t step, int32_t home) const {
   if (!found) return false;
   for (const std::vector<int32_t>& branch : found->branches) {
     if (std::binary_search(branch.begin(), branch.end(), step)) continue;
-    for (const int32_t other : branch) {
-      for (const Use& use : pending_[other].uses) {
-        if (Home(use.memory) == home) return true;
-      }
-    }
+    const auto touches = [&](int32_t other) { return Touches(other, home); };
+    if (std::any_of(branch.begin(), branch.end(), touches)) return true;
   }
   return false;
 }
@@ -142,16 +144,16 @@ bool PlanBuilder::TouchedBeside(int32_t step, int32_t home) const {
 void PlanBuilder::ShareMemory(int32_t step) {
   const PendingStep& s = pending_[step];
   std::vector<int32_t> taken;
-  for (size_t out = 0; out < s.uses.size(); ++out) {
-    const int32_t memory = s.uses[out].memory;
-    if (!s.uses[out].write || Home(memory) != memory) continue;
+  for (size_t out = 0; out < s.touches.size(); ++out) {
+    const int32_t memory = s.touches[out].block;
+    if (!s.touches[out].write || Home(memory) != memory) continue;
     if ((EpilogueAt(step) ? memories_[memory].first_use : memories_[memory].first) != step)
       continue;
     for (const bool want_input : {true, false}) {
       if (memories_[memory].donor >= 0 || Home(memory) != memory) break;
-      for (const Use& use : s.uses) {
-        const int32_t from = Home(use.memory);
-        if ((memories_[from].input >= 0) != want_input || use.write) continue;
+      for (const Touch& touch : s.touches) {
+        const int32_t from = Home(touch.block);
+        if ((memories_[from].input >= 0) != want_input || touch.write) continue;
         if (std::count(taken.begin(), taken.end(), from) || !MayTake(s, step, out, from)) continue;
         taken.push_back(from);
         Take(memory, from);
@@ -169,18 +171,18 @@ bool PlanBuilder::MayOverwriteInput(int32_t id) const {
 
 bool PlanBuilder::MayTake(const PendingStep& s, int32_t step, size_t out, int32_t from) const {
   const Memory& m = memories_[from];
-  const Memory& to = memories_[s.uses[out].memory];
+  const Memory& to = memories_[s.touches[out].block];
   if (m.last_use != step || TouchedBeside(step, from) || UsedByOtherRows(step, from) ||
       m.bytes != to.bytes || m.arena != to.arena || m.result >= 0)
     return false;
   if (m.input >= 0 && (!MayOverwriteInput(m.input) || (step < last_library_ && !options_.body)))
     return false;
   if (s.with_epilogue || s.loop) return false;
-  const auto shares = [&](int use) { return Home(s.uses[use].memory) == from; };
+  const auto shares = [&](int use) { return Home(s.touches[use].block) == from; };
   if (!s.call)
     return MayOverwrite(s.launch, static_cast<int>(out), !CpuAddresses(s.device), shares);
   if (!s.call->in_place() || !shares(0)) return false;
-  for (size_t use = 1; use + 1 < s.uses.size(); ++use) {
+  for (size_t use = 1; use + 1 < s.touches.size(); ++use) {
     if (shares(static_cast<int>(use))) return false;
   }
   const Node &x = graph_.nodes[graph_.nodes[s.node].operands[0]], &y = graph_.nodes[s.node];

@@ -61,7 +61,7 @@ void PlanBuilder::PlaceOutput(const Group& group, const Loop& loop, int32_t outp
   }
   overwrites = overwrites && states.size() == 1;
   const auto use = [&](int32_t memory) {
-    step->uses.push_back({memory, true});
+    step->touches.push_back({memory, true});
     return PendingLoop::Place{memory, 0};
   };
   const auto block = [&] { return use(NewMemory(bytes, value.device)); };
@@ -112,14 +112,14 @@ Status PlanBuilder::AddLoop(const Group& group) {
   const Schedule& body = pending.body;
   FZ_CHECK(body.arenas.size() == 1 && body.results.size() == loop.body->outputs.size());
   for (const int32_t id : steps.operands) {
-    const Use use{memory_of_[id], false};
-    const auto known = [&](const Use& u) { return u.memory == use.memory; };
-    if (std::none_of(step.uses.begin(), step.uses.end(), known)) step.uses.push_back(use);
+    const auto known = [&](const Touch& touch) { return touch.block == memory_of_[id]; };
+    if (std::none_of(step.touches.begin(), step.touches.end(), known))
+      step.touches.push_back({memory_of_[id], false});
   }
   for (size_t i = 0; i < loop.sources.size(); ++i)
     pending.slots.push_back(SlotOf(loop.sources[i], steps, loop.body->nodes[i], loop.times));
   const int32_t arena = NewMemory(body.arenas[0].bytes, Device());
-  step.uses.push_back({arena, true});
+  step.touches.push_back({arena, true});
   const PendingLoop::Place place{arena, 0};
   pending.slots.resize(static_cast<size_t>(body.result_slot(0)) + body.results.size(),
                        {place, place, place});

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_map.h"
 #include "core/cost.h"
 #include "core/threads/long_work.h"
 #include "core/threads/parallel.h"
@@ -18,31 +17,6 @@ bool IsSmall(const Step& step) {
   return kernel && kernel->code && !kernel->device && kernel->work < cost::kWorthSharing;
 }
 
-// What the entries of a list touch, by block.
-class Touched {
- public:
-  bool Meets(absl::Span<const Touch> touches) const {
-    return std::any_of(touches.begin(), touches.end(), [&](const Touch& t) {
-      const auto it = blocks_.find(t.block);
-      if (it == blocks_.end()) return false;
-      return std::any_of(it->second.begin(), it->second.end(), [&](const Touch& x) {
-        return (x.write || t.write) && x.begin < t.end && t.begin < x.end;
-      });
-    });
-  }
-  void Add(absl::Span<const Touch> touches) {
-    for (const Touch& t : touches) {
-      std::vector<Touch>& block = blocks_[t.block];
-      const bool known = !block.empty() && block.back().begin == t.begin &&
-                         block.back().end == t.end && block.back().write == t.write;
-      if (!known) block.push_back(t);  // what all entries read is kept once
-    }
-  }
-
- private:
-  absl::flat_hash_map<int32_t, std::vector<Touch>> blocks_;
-};
-
 }  // namespace
 
 std::vector<Step> MakeLists(std::vector<Step> steps,
@@ -55,8 +29,8 @@ std::vector<Step> MakeLists(std::vector<Step> steps,
     int64_t work = 0;
     for (; end < steps.size() && end - begin < kMaxEntries && IsSmall(steps[end]); ++end) {
       const std::vector<Touch> own = touches(end);
-      if (touched.Meets(own)) break;
-      touched.Add(own);
+      if (!touched.Before(own).empty()) break;
+      touched.Add(static_cast<int32_t>(end), own);
       work += std::get<KernelStep>(steps[end]).work;
     }
     if (end - begin < 2) {

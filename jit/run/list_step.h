@@ -5,6 +5,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "jit/run/step_group.h"
+#include "jit/run/touch.h"
 
 namespace frazil::jit {
 

@@ -1,40 +1,8 @@
 #include "jit/run/step_group.h"
 
-#include <algorithm>
-
 #include "jit/run/loop_step.h"
 
 namespace frazil::jit {
-namespace {
-
-bool Conflict(const Touch& a, const Touch& b) {
-  return (a.write || b.write) && a.block == b.block && a.begin < b.end && b.begin < a.end;
-}
-
-bool Conflict(const std::vector<Touch>& a, const std::vector<Touch>& b) {
-  return std::any_of(a.begin(), a.end(), [&](const Touch& x) {
-    return std::any_of(b.begin(), b.end(), [&](const Touch& y) { return Conflict(x, y); });
-  });
-}
-
-}  // namespace
-
-std::vector<std::vector<int32_t>> DependenciesOf(absl::Span<const std::vector<Touch>> touches) {
-  const size_t n = touches.size();
-  std::vector<std::vector<int32_t>> out(n);
-  std::vector<std::vector<bool>> before(n, std::vector<bool>(n, false));  // waits for, at last
-  for (size_t step = 0; step < n; ++step) {
-    for (size_t earlier = step; earlier-- > 0;) {
-      if (before[step][earlier] || !Conflict(touches[earlier], touches[step])) continue;
-      out[step].push_back(int32_t(earlier));
-      before[step][earlier] = true;
-      for (size_t i = 0; i < earlier; ++i)
-        if (before[earlier][i]) before[step][i] = true;
-    }
-  }
-  return out;
-}
-
 int64_t BytesOf(const KernelStep& k) {
   const size_t bytes = k.buffers.capacity() * sizeof(Pointer) + 4 * k.scalars.capacity() +
                        8 * (k.words.capacity() + k.extents.capacity() + k.strides.capacity());

@@ -8,17 +8,6 @@
 
 namespace frazil::jit {
 
-// Memory that a step touches: a block that others may share in part.
-struct Touch {
-  int32_t block;  // of the plan's memory: an arena, an input or a result
-  int64_t begin, end;
-  bool write;
-};
-
-// For each step the earlier ones it must wait for; those that another of them waits for are left
-// out.
-std::vector<std::vector<int32_t>> DependenciesOf(absl::Span<const std::vector<Touch>> touches);
-
 // What one run of a kernel step is called with.
 struct StepArgs {
   SmallStack<void*, 16> buffers;

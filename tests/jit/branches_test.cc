@@ -16,7 +16,7 @@ class FindBranchesTest : public testing::Test {
   ~FindBranchesTest() override { SetNumThreads(threads_); }
 
   std::vector<Branched> Find(const std::vector<PendingStep>& steps, bool always = false) {
-    return FindBranches(graph_, steps, 100, always);
+    return FindBranches(graph_, steps, always);
   }
   // Node 2 is a product, node 3 a copy of rows, node 4 moves to another device.
   static constexpr int32_t kProduct = 2, kTake = 3, kTransfer = 4;

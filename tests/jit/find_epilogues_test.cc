@@ -131,7 +131,7 @@ TEST(FindEpilogues, WhatWasThereBeforeMayBeReadAnyhow) {
       "kernel k(x: buf f32 [s,1], o: out f32 [s,1], y: buf f32 [s,s]) space 2\n"
       "  %0 = load x : f32\n  %1 = load y : f32\n  %2 = add %0, %1 : f32\n  store o, %2\n",
       {64, 512}, {2048, 4, 2048, 4, 4, 2048});
-  follower.uses.push_back(Reads(7));
+  follower.touches.push_back(Reads(7));
   EXPECT_EQ(Find(StepsOf(Product(), std::move(follower))), Ends({{0, 2}}));
 }
 

@@ -52,8 +52,8 @@ class Lists {
 };
 
 using Numbers = std::vector<int32_t>;
-Touch Read(int32_t block, int64_t begin, int64_t end) { return {block, begin, end, false}; }
-Touch Write(int32_t block, int64_t begin, int64_t end) { return {block, begin, end, true}; }
+Touch Read(int32_t block, int64_t begin, int64_t end) { return {block, false, begin, end}; }
+Touch Write(int32_t block, int64_t begin, int64_t end) { return {block, true, begin, end}; }
 
 TEST(MakeLists, NeighboursThatDoNotMeet) {
   Lists lists;
@@ -132,15 +132,6 @@ TEST(MakeLists, OfSoManyEntries) {
   ASSERT_EQ(lists.made.size(), 2u);
   EXPECT_EQ(lists.list(0).entries.size(), 256u);
   EXPECT_EQ(lists.list(1).entries.size(), 44u);
-}
-
-TEST(DependenciesOf, AreThoseThatNoOtherWaitsFor) {
-  const std::vector<std::vector<Touch>> touches{{Write(0, 0, 8)},
-                                                {Read(0, 0, 8), Write(1, 0, 8)},
-                                                {Read(0, 0, 4)},
-                                                {Read(0, 0, 8), Read(1, 0, 8)},
-                                                {Write(0, 8, 16)}};
-  EXPECT_EQ(DependenciesOf(touches), (std::vector<Numbers>{{}, {0}, {0}, {1}, {}}));
 }
 
 }  // namespace
