@@ -2,7 +2,6 @@
 
 #include "jit/eager/eager_calls.h"
 #include "jit/eager/eager_composite.h"
-#include "jit/run/plan_impl.h"
 
 namespace frazil::jit {
 namespace {
@@ -32,7 +31,7 @@ StatusOr<std::shared_ptr<const PreparedCall>> Prepare(OpId op, Precision precisi
                                                  .reusable = call.reusable,
                                                  .lent_by_cell = call.reusable != 0}));
   if (!call.quick()) return prepared;
-  const QuickCall& quick = static_cast<const PlanImpl&>(*prepared->plan).quick();
+  const QuickCall& quick = prepared->plan->quick();
   if (quick.IsForTwo()) prepared->quick = quick;
   return prepared;
 }

@@ -6,6 +6,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "core/cost.h"
+#include "core/str.h"
 #include "core/threads/long_work.h"
 #include "core/threads/parallel.h"
 
@@ -32,12 +33,13 @@ constexpr double kLargeProduct = 1.5e6;  // ns: 512 x 512 x 512 of f32
 constexpr double kSmallProduct = 7e3;    // stays on one thread
 
 std::optional<Estimate> EstimateOf(const Graph& graph, const PendingStep& step) {
-  if (!(step.device == Device()) || step.with_epilogue || step.loop) return std::nullopt;
-  if (!step.call) {
-    const double work = double(step.launch.work);
+  if (!(step.device == Device())) return std::nullopt;
+  if (const Launch* kernel = step.kernel()) {
+    const double work = double(kernel->work);
     return Estimate{work, work < double(cost::kWorthSharing) ? 0 : cost::kShared};
   }
-  const double work = double(step.call->work());
+  if (!step.call()) return std::nullopt;
+  const double work = double(step.call()->work());
   switch (Info(graph.nodes[step.node].op).klass) {
     case OpClass::kMatmul:
       return Estimate{work, work < kSmallProduct ? 0 : work < kLargeProduct ? 0.8 : 0.96};
@@ -123,7 +125,7 @@ class Window {
 
 class SideBySide final : public StepGroup {
  public:
-  SideBySide(const Branched& found, std::vector<Step> steps)
+  SideBySide(const Branched& found, Steps steps)
       : steps_(std::move(steps)), threads_(found.threads) {
     for (const auto& branch : found.branches) {
       branches_.emplace_back();
@@ -134,9 +136,9 @@ class SideBySide final : public StepGroup {
   Status Run(char* const* slots, absl::Span<Value* const> inputs) const override {
     const int threads = NumThreads();
     if (threads == 1 || threads > threads_) {
-      for (const Step& step : steps_) {
+      for (const auto& step : steps_) {
         if (Abandoned()) return absl::OkStatus();  // as the caller finds out
-        FZ_RETURN_IF_ERROR(RunStep(step, slots, inputs));
+        FZ_RETURN_IF_ERROR(step->Run(slots, inputs));
       }
       return absl::OkStatus();
     }
@@ -146,7 +148,7 @@ class SideBySide final : public StepGroup {
       for (int64_t b = begin; b < end; ++b) {
         for (const int32_t step : branches_[b]) {
           if (Abandoned()) return;
-          Status status = RunStep(steps_[step], slots, inputs);
+          Status status = steps_[step]->Run(slots, inputs);
           if (status.ok()) continue;
           const absl::MutexLock lock(&mutex);
           if (failure.ok()) failure = std::move(status);
@@ -157,15 +159,13 @@ class SideBySide final : public StepGroup {
     return failure;
   }
 
-  int64_t bytes() const override {
-    int64_t bytes = int64_t(sizeof(*this)) + 4 * int64_t(steps_.size());
-    for (const Step& step : steps_) bytes += BytesOf(step);
-    return bytes;
+  void ForEach(absl::FunctionRef<void(const Step&)> f) const override {
+    for (const auto& step : steps_) f(*step);
   }
-  absl::Span<const Step> steps() const override { return steps_; }
+  std::string text() const override { return StrCat("side by side ", StepGroup::text()); }
 
  private:
-  std::vector<Step> steps_;
+  Steps steps_;
   std::vector<std::vector<int32_t>> branches_;
   int32_t threads_;
 };
@@ -198,7 +198,7 @@ std::vector<Branched> FindBranches(const Graph& graph, absl::Span<const PendingS
     bool calls = false;  // small kernels alone are a list (jit/run/list_step.h)
     for (int32_t end = begin; end < std::min(count, begin + kWindow) && estimates[end]; ++end) {
       window.Add(*estimates[end], before[end], threads);
-      calls |= pending[end].call != nullptr;
+      calls |= pending[end].call() != nullptr;
       const std::optional<double> side_by_side = window.SideBySide(threads);
       if (!side_by_side || (!calls && !always)) continue;
       const double saved = window.now() - *side_by_side;
@@ -227,7 +227,7 @@ std::vector<Branched> FindBranches(const Graph& graph, absl::Span<const PendingS
   return found;
 }
 
-std::unique_ptr<const StepGroup> MakeBranches(const Branched& found, std::vector<Step> steps) {
+std::unique_ptr<Step> MakeBranches(const Branched& found, Steps steps) {
   return std::make_unique<SideBySide>(found, std::move(steps));
 }
 

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "jit/plan/pending.h"
-#include "jit/run/step_group.h"
 
 namespace frazil::jit {
 
@@ -30,6 +29,6 @@ std::vector<Branched> FindBranches(const Graph& graph, absl::Span<const PendingS
                                    bool always);
 
 // steps: of the group, numbered from `found.begin`.
-std::unique_ptr<const StepGroup> MakeBranches(const Branched& found, std::vector<Step> steps);
+std::unique_ptr<Step> MakeBranches(const Branched& found, Steps steps);
 
 }  // namespace frazil::jit

@@ -22,8 +22,8 @@ class RowsOf {
 
   // If so, its results count as made by rows too.
   bool Add(const PendingStep& step) {
-    if (step.call || step.with_epilogue || step.loop || !(step.device == Device())) return false;
-    const Launch& launch = step.launch;
+    if (!step.kernel() || !(step.device == Device())) return false;
+    const Launch& launch = *step.kernel();
     if (launch.kernel.chunked) return false;
     if (EpilogueParts(launch.rows, launch.cols) % rows_ != 0) return false;
     absl::InlinedVector<std::pair<int32_t, int64_t>, 4> makes;
@@ -105,11 +105,11 @@ std::vector<Epilogue> FindEpilogues(const Graph& graph, absl::Span<const Pending
   std::vector<Epilogue> found;
   for (size_t i = 0; i < pending.size(); ++i) {
     const PendingStep& product = pending[i];
-    if (!product.call || !(product.device == Device()) || product.call->rows() < 2) continue;
+    if (!product.call() || !(product.device == Device()) || product.call()->rows() < 2) continue;
     const Node& node = graph.nodes[product.node];
     const int64_t bytes = node.layout->size * SizeOf(node.dtype);
     if (bytes == 0 || (bytes < kWorthFollowing && !always)) continue;
-    const int64_t rows = product.call->rows();
+    const int64_t rows = product.call()->rows();
     RowsOf made(rows, product, bytes / rows);
     size_t end = i + 1;
     while (end < pending.size() && made.Add(pending[end])) ++end;

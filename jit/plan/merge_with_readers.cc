@@ -31,14 +31,13 @@ bool Join(const Graph& graph, Precision precision, PendingStep* product, Pending
       std::find_if(step->touches.begin(), step->touches.end(),
                    [&](const Touch& touch) { return Conflict(product->touches.back(), touch); });
   const int buffer = int(read - step->touches.begin());
-  if (step->launch.buffers[buffer].offset != 0) return false;
+  const Launch& launch = *step->kernel();
+  if (launch.buffers[buffer].offset != 0) return false;
   auto one = DeviceBackendOf(product->device)
-                 .JoinEpilogue(graph, product->node, step->launch, buffer,
-                               OriginOf(graph, step->node), precision);
+                 .JoinEpilogue(graph, product->node, launch, buffer, OriginOf(graph, step->node),
+                               precision);
   if (!one.ok()) return false;
-  step->launch = std::move(one->launch);
-  step->with_epilogue = std::move(one->kernel);
-  step->library = true;
+  step->what = *std::move(one);
   step->touches.erase(read);
   step->touches.insert(step->touches.begin(), product->touches.begin(),
                        product->touches.begin() + 2);
@@ -50,10 +49,10 @@ bool Join(const Graph& graph, Precision precision, PendingStep* product, Pending
 void MergeWithReaders(const Graph& graph, Precision precision, std::vector<PendingStep>* pending) {
   for (size_t i = 0; i < pending->size();) {
     PendingStep& product = (*pending)[i++];
-    if (!product.call || product.device == Device()) continue;
+    if (!product.call() || product.device == Device()) continue;
     if (graph.nodes[product.node].op != OpId::k_matmul || IsOutput(graph, product.node)) continue;
     PendingStep* step = OnlyReader(pending, i - 1);
-    if (!step || step->call || step->with_epilogue || !(step->device == product.device)) continue;
+    if (!step || !step->kernel() || !(step->device == product.device)) continue;
     if (Join(graph, precision, &product, step)) pending->erase(pending->begin() + int64_t(--i));
   }
 }

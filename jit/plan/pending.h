@@ -5,10 +5,11 @@
 
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "jit/run/device_kernel.h"
-#include "jit/run/steps.h"
+#include "jit/run/schedule.h"
 #include "jit/run/touch.h"
 
 namespace frazil::jit {
@@ -32,15 +33,20 @@ struct PendingLoop {
 
 // A step before memory is assigned.
 struct PendingStep {
-  Launch launch;                            // kernel steps
-  std::unique_ptr<const LibraryCall> call;  // library steps, until they are emitted
-  bool library = false;                     // was one, or a part of it was
-  int32_t node = -1;                        // that the step computes, or one of them
+  int32_t node = -1;  // that the step computes, or one of them
   Device device;
-  std::unique_ptr<const DeviceKernel> with_epilogue;  // a product and its kernel, already one
-  std::unique_ptr<PendingLoop> loop;                  // until it is emitted
-  // Whole memories, as the launch's buffers; library: operands, then the result.
+  // Whole memories, as the launch's buffers; of a call: operands, then the result.
   std::vector<Touch> touches;
+  // A generated kernel, a call of a library, a product and its kernel already one, or a loop; what
+  // is emitted is taken out of it.
+  std::variant<Launch, std::unique_ptr<const LibraryCall>, ProductWithEpilogue, PendingLoop> what;
+
+  // Null for any other kind.
+  const Launch* kernel() const { return std::get_if<Launch>(&what); }
+  const LibraryCall* call() const {
+    const auto* const call = std::get_if<std::unique_ptr<const LibraryCall>>(&what);
+    return call ? call->get() : nullptr;
+  }
 };
 
 // On a device a product and the one kernel that reads it become one step where they can (on the CPU

@@ -11,7 +11,6 @@
 #include "jit/cache/kernel_cache.h"
 #include "jit/graph/space.h"
 #include "jit/run/device_backend.h"
-#include "jit/run/loop_step.h"
 
 namespace frazil::jit {
 namespace {
@@ -42,9 +41,12 @@ StatusOr<Schedule> PlanBuilder::Run() {
     for (size_t step = 0; step < pending_.size(); ++step) ShareMemory(static_cast<int32_t>(step));
   }
   PlaceMemories();
-  if (report_) Report();
   CompileAhead();
-  for (PendingStep& step : pending_) FZ_RETURN_IF_ERROR(Emit(&step));
+  for (PendingStep& step : pending_) {
+    const auto emit = [&](auto& what) { return Emit(step, &what); };
+    FZ_RETURN_IF_ERROR(std::visit(emit, step.what));
+  }
+  if (report_) Report();
   for (const Arena& arena : schedule_.arenas) schedule_.stats.arena_bytes += arena.bytes;
   SumWork();
   if (schedule_.arenas.size() > 1) {
@@ -115,7 +117,7 @@ Status PlanBuilder::AddKernels(const Group& group) {
     }
     step.node = group.outputs[0];
     step.device = device;
-    step.launch = std::move(launch);
+    step.what = std::move(launch);
     pending_.push_back(std::move(step));
   }
   return absl::OkStatus();
@@ -142,15 +144,16 @@ Status PlanBuilder::AddLibrary(const Group& group) {
   FZ_CHECK(group.nodes.size() == 1);
   PendingStep step;
   step.node = group.nodes[0];
-  FZ_ASSIGN_OR_RETURN(step.call, MakeLibraryCall(graph_, step.node, options_.compile.precision));
+  FZ_ASSIGN_OR_RETURN(auto call, MakeLibraryCall(graph_, step.node, options_.compile.precision));
   const Node& node = graph_.nodes[step.node];
   step.device = node.device;
   if (!(step.device == Device())) {
-    FZ_ASSIGN_OR_RETURN(step.call, DeviceBackendOf(step.device)
-                                       .MakeCall(graph_, step.node, OriginOf(graph_, step.node),
-                                                 options_.compile.precision, std::move(step.call)));
-    CountRefusal(step.call->refusal());
+    FZ_ASSIGN_OR_RETURN(call, DeviceBackendOf(step.device)
+                                  .MakeCall(graph_, step.node, OriginOf(graph_, step.node),
+                                            options_.compile.precision, std::move(call)));
+    CountRefusal(call->refusal());
   }
+  step.what = std::move(call);
   for (const int32_t operand : graph_.nodes[step.node].operands)
     step.touches.push_back({memory_of_[operand], false});
   step.touches.push_back({memory_of_[step.node], true});
@@ -187,30 +190,23 @@ Pointer PlanBuilder::PointerTo(int32_t memory, int64_t offset) const {
   return {schedule_.arena_slot(m.arena), arena_offset_[home] + offset};
 }
 
-Status PlanBuilder::Emit(PendingStep* s) {
-  s->library |= s->call != nullptr;
-  if (s->loop) return EmitLoop(s);
-  if (s->call) {
-    LibraryStep step;
-    const Node& node = graph_.nodes[s->node];
-    for (const int32_t id : node.operands)
-      step.operands.push_back(PointerTo(memory_of_[id], OffsetInBase(graph_, id)));
-    step.result = PointerTo(memory_of_[s->node], 0);
-    Say("step ", s->call->text(), SayPointers(step.operands), " -> ", SayPointers({step.result}));
-    step.call = std::move(s->call);
-    schedule_.steps.push_back(std::move(step));
-    ++schedule_.stats.library_calls;
-    return absl::OkStatus();
-  }
-  return EmitKernel(s);
+Status PlanBuilder::Emit(const PendingStep& s, std::unique_ptr<const LibraryCall>* call) {
+  auto step = std::make_unique<LibraryStep>();
+  for (const int32_t id : graph_.nodes[s.node].operands)
+    step->operands.push_back(PointerTo(memory_of_[id], OffsetInBase(graph_, id)));
+  step->result = PointerTo(memory_of_[s.node], 0);
+  step->call = std::move(*call);
+  Say("step ", step->text(), SayPointers(step->operands), " -> ", SayPointers({step->result}));
+  schedule_.steps.push_back(std::move(step));
+  ++schedule_.stats.library_calls;
+  return absl::OkStatus();
 }
 
 // Kernels of the CPU on all threads: the cache knows them when steps ask for them.
 void PlanBuilder::CompileAhead() {
   std::vector<const kir::Kernel*> kernels;
   for (const PendingStep& s : pending_) {
-    if (!s.call && !s.with_epilogue && !s.loop && s.device == Device())
-      kernels.push_back(&s.launch.kernel);
+    if (s.kernel() && s.device == Device()) kernels.push_back(&s.kernel()->kernel);
   }
   if (kernels.size() < kWorthThreads) return;
   std::atomic<int> compiled{0};
@@ -225,47 +221,48 @@ void PlanBuilder::CompileAhead() {
   schedule_.stats.compiled += compiled;
 }
 
-Status PlanBuilder::EmitKernel(PendingStep* s) {
-  Launch& launch = s->launch;
-  KernelStep step;
-  bool compiled = false;
-  if (s->with_epilogue) {
-    step.device = std::move(s->with_epilogue);
-  } else if (s->device == Device()) {
-    FZ_ASSIGN_OR_RETURN(step.code, GetKernel(launch.kernel, &compiled));
-    step.fn = step.code->fn();
+Status PlanBuilder::Emit(const PendingStep& s, Launch* launch) {
+  auto step = std::make_unique<KernelStep>();
+  if (s.device == Device()) {
+    bool compiled = false;
+    FZ_ASSIGN_OR_RETURN(step->code, GetKernel(launch->kernel, &compiled));
+    step->fn = step->code->fn();
     schedule_.stats.compiled += compiled;
-    schedule_.stats.interpreted += !step.code->fn() && GetConfig().jit != "interp";
+    schedule_.stats.interpreted += !step->fn && GetConfig().jit != "interp";
   } else {
-    FZ_ASSIGN_OR_RETURN(step.device, DeviceBackendOf(s->device).MakeKernel(
-                                         s->device, launch, OriginOf(graph_, s->node)));
-    CountRefusal(step.device->refusal());
-    schedule_.stats.compiled += step.device->compiles();
+    FZ_ASSIGN_OR_RETURN(step->device, DeviceBackendOf(s.device).MakeKernel(
+                                          s.device, *launch, OriginOf(graph_, s.node)));
+    CountRefusal(step->device->refusal());
+    schedule_.stats.compiled += step->device->compiles();
   }
-  ++schedule_.stats.kernels;
-  for (size_t i = 0; i < launch.buffers.size(); ++i) {
-    step.buffers.push_back(PointerTo(s->touches[i].block, launch.buffers[i].offset));
-  }
-  for (const int32_t scalar : launch.scalars) {
-    step.scalars.push_back(std::max(scalar, -1));
-    step.words.push_back(scalar < 0 ? launch.literals[-1 - scalar] : 0);
-  }
-  step.extents = std::move(launch.extents);
-  step.strides = std::move(launch.strides);
-  step.rows = launch.rows;
-  step.cols = launch.cols;
-  step.work = launch.work;
-  Say("step ", step.device ? step.device->text() : launch.kernel.name, SayPointers(step.buffers),
-      " rows ", step.rows, " cols ", step.cols);
-  schedule_.steps.push_back(std::move(step));
+  AddKernelStep(s, launch, std::move(step));
   return absl::OkStatus();
 }
 
-int64_t PlanBuilder::WorkOf(const Step& step) {
-  if (const LoopStep* loop = std::get_if<LoopStep>(&step))
-    return loop->loop->times * loop->loop->body.stats.work;
-  if (const KernelStep* kernel = std::get_if<KernelStep>(&step)) return kernel->work;
-  return std::get<LibraryStep>(step).call->work();
+Status PlanBuilder::Emit(const PendingStep& s, ProductWithEpilogue* product) {
+  auto step = std::make_unique<KernelStep>();
+  step->device = std::move(product->kernel);
+  AddKernelStep(s, &product->launch, std::move(step));
+  return absl::OkStatus();
+}
+
+void PlanBuilder::AddKernelStep(const PendingStep& s, Launch* launch,
+                                std::unique_ptr<KernelStep> step) {
+  ++schedule_.stats.kernels;
+  for (size_t i = 0; i < launch->buffers.size(); ++i)
+    step->buffers.push_back(PointerTo(s.touches[i].block, launch->buffers[i].offset));
+  for (const int32_t scalar : launch->scalars) {
+    step->scalars.push_back(std::max(scalar, -1));
+    step->words.push_back(scalar < 0 ? launch->literals[-1 - scalar] : 0);
+  }
+  step->extents = std::move(launch->extents);
+  step->strides = std::move(launch->strides);
+  step->rows = launch->rows;
+  step->cols = launch->cols;
+  step->own_work = launch->work;
+  Say("step ", step->device ? step->text() : launch->kernel.name, SayPointers(step->buffers),
+      " rows ", step->rows, " cols ", step->cols);
+  schedule_.steps.push_back(std::move(step));
 }
 
 // While the content of a cell is overwritten, the host's other threads wait (plan.cc): for a short
@@ -273,8 +270,7 @@ int64_t PlanBuilder::WorkOf(const Step& step) {
 void PlanBuilder::SumWork() {
   int64_t overwriting = 0;
   for (size_t i = schedule_.steps.size(); i-- > 0;) {
-    const Step& step = schedule_.steps[i];
-    const int64_t work = WorkOf(step);
+    const int64_t work = schedule_.steps[i]->work();
     schedule_.stats.work += work;
     bool overwrites = false;
     for (Result& result : schedule_.results) {

@@ -1,5 +1,5 @@
 // The planner at work: groups of a graph become steps, and memory is assigned to them. Used by
-// BuildSchedule (jit/run/steps.h) alone. Split by subject: plan_builder.cc (steps),
+// BuildSchedule (jit/run/schedule.h) alone. Split by subject: plan_builder.cc (steps),
 // plan_builder_lives.cc (what lives when, what lies where), plan_builder_loop.cc (loops of steps),
 // plan_builder_join.cc (several steps as one, reports). Invariant: steps are numbered as in
 // `pending_` until they are joined.
@@ -13,8 +13,7 @@
 #include "jit/plan/branches.h"
 #include "jit/plan/epilogue.h"
 #include "jit/plan/pending.h"
-#include "jit/run/step_group.h"
-#include "jit/run/steps.h"
+#include "jit/run/schedule.h"
 
 namespace frazil::jit {
 
@@ -61,14 +60,15 @@ class PlanBuilder {
   PendingLoop::Slot SlotOf(const Loop::Source& source, const Node& steps, const Node& input,
                            int64_t times) const;
   void PlaceOutput(const Group& group, const Loop& loop, int32_t output, PendingStep* step);
-  Status EmitLoop(PendingStep* s);
+  Status Emit(const PendingStep& s, PendingLoop* loop);
   void CountRefusal(std::string why);
   void AddOutputs();
   Pointer PointerTo(int32_t memory, int64_t offset) const;
-  Status Emit(PendingStep* s);
+  Status Emit(const PendingStep& s, Launch* launch);
+  Status Emit(const PendingStep& s, std::unique_ptr<const LibraryCall>* call);
+  Status Emit(const PendingStep& s, ProductWithEpilogue* product);
   void CompileAhead();
-  Status EmitKernel(PendingStep* s);
-  static int64_t WorkOf(const Step& step);
+  void AddKernelStep(const PendingStep& s, Launch* launch, std::unique_ptr<KernelStep> step);
   void SumWork();
   std::string SayPointers(absl::Span<const Pointer> pointers) const;
 

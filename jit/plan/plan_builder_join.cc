@@ -4,6 +4,7 @@
 #include "jit/plan/memory_plan.h"
 #include "jit/plan/plan_builder.h"
 #include "jit/run/device_backend.h"
+#include "jit/run/epilogue_step.h"
 #include "jit/run/list_step.h"
 
 namespace frazil::jit {
@@ -28,10 +29,11 @@ void PlanBuilder::Report() {
     std::string& text = what[Home(memory_of_[id])];
     text = text == "temporary" ? SayNode(id) : StrCat(text, ", then ", SayNode(id));
   }
-  for (const PendingStep& s : pending_)
-    report_->steps.push_back(s.call   ? s.call->text()
-                             : s.loop ? StrCat("loop of ", s.loop->times)
-                                      : SayNode(s.node));
+  for (size_t i = 0; i < pending_.size(); ++i) {
+    const Step* const step = schedule_.steps[i].get();
+    const bool kernel = dynamic_cast<const KernelStep*>(step) != nullptr;
+    report_->steps.push_back(kernel ? SayNode(pending_[i].node) : step->text());
+  }
   const auto end = static_cast<int32_t>(pending_.size()) - 1;
   std::vector<Block> arena, all;
   for (size_t i = 0; i < memories_.size(); ++i) {
@@ -70,23 +72,24 @@ std::vector<Touch> PlanBuilder::TouchesOf(const PendingStep& s) const {
     }
   }
   // Calls of a library share its workspace.
-  if (s.library) touches.push_back({kWorkspace, true});
+  if (!s.kernel() && !std::holds_alternative<PendingLoop>(s.what))
+    touches.push_back({kWorkspace, true});
   return touches;
 }
 
 // Branches become one step, and so do small kernels on the CPU that do not wait for each other.
 void PlanBuilder::ListSteps() {
-  std::vector<Step> steps;
+  Steps steps;
   std::vector<int32_t> now, first;  // of each step; of each new one
   for (size_t begin = 0; begin < pending_.size();) {
     first.push_back(static_cast<int32_t>(begin));
     if (const Epilogue* found = EpilogueAt(static_cast<int32_t>(begin))) {
       Say("step ", begin, " is followed by ", found->end - found->begin - 1);
-      EpilogueStep whole;
-      whole.product = std::get<LibraryStep>(std::move(schedule_.steps[begin]));
+      auto whole = std::make_unique<EpilogueStep>();
+      whole->product = std::move(dynamic_cast<LibraryStep&>(*schedule_.steps[begin]));
       now.push_back(static_cast<int32_t>(steps.size()));
       for (++begin; begin < static_cast<size_t>(found->end); ++begin) {
-        whole.kernels.push_back(std::get<KernelStep>(std::move(schedule_.steps[begin])));
+        whole->kernels.push_back(std::move(dynamic_cast<KernelStep&>(*schedule_.steps[begin])));
         now.push_back(static_cast<int32_t>(steps.size()));
       }
       steps.push_back(std::move(whole));
@@ -94,12 +97,12 @@ void PlanBuilder::ListSteps() {
     }
     const Branched* found = BranchedAt(static_cast<int32_t>(begin));
     const size_t end = found ? static_cast<size_t>(found->end) : begin + 1;
-    std::vector<Step> branches;
+    Steps branches;
     for (; begin < end; ++begin) {
       now.push_back(static_cast<int32_t>(steps.size()));
       (found ? branches : steps).push_back(std::move(schedule_.steps[begin]));
     }
-    if (found) steps.push_back(GroupStep{MakeBranches(*found, std::move(branches))});
+    if (found) steps.push_back(MakeBranches(*found, std::move(branches)));
   }
   Renumber(now);
   now.clear();
@@ -117,13 +120,13 @@ void PlanBuilder::Renumber(const std::vector<int32_t>& now) {
 
 // Neighbours of one device that it takes as one launch become one step.
 void PlanBuilder::JoinSteps() {
-  std::vector<Step> joined;
+  Steps joined;
   std::vector<int32_t> now;  // of each step
   for (size_t begin = 0; begin < pending_.size();) {
     size_t end = begin;
     const Device device = pending_[begin].device;
     while (end < pending_.size() && pending_[end].device == device && !(device == Device()) &&
-           DeviceBackendOf(device).MayJoin(schedule_.steps[end]))
+           DeviceBackendOf(device).MayJoin(*schedule_.steps[end]))
       ++end;
     if (end - begin < 2) {
       now.push_back(static_cast<int32_t>(joined.size()));
@@ -131,14 +134,14 @@ void PlanBuilder::JoinSteps() {
       continue;
     }
     std::vector<std::vector<Touch>> touches;
-    std::vector<Step> steps;
+    Steps steps;
     for (; begin < end; ++begin) {
       touches.push_back(TouchesOf(pending_[begin]));
       steps.push_back(std::move(schedule_.steps[begin]));
       now.push_back(static_cast<int32_t>(joined.size()));
     }
-    joined.push_back(GroupStep{
-        DeviceBackendOf(device).MakeGroup(device, std::move(steps), DependenciesOf(touches))});
+    joined.push_back(
+        DeviceBackendOf(device).MakeGroup(device, std::move(steps), DependenciesOf(touches)));
   }
   schedule_.steps = std::move(joined);
   Renumber(now);

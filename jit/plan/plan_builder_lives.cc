@@ -24,7 +24,7 @@ const Range* RangeAt(const std::vector<Range>& ranges, int32_t step) {
 
 void PlanBuilder::FindLastLibrary() {
   for (size_t i = 0; i < pending_.size(); ++i) {
-    if (!pending_[i].call && !pending_[i].with_epilogue && !pending_[i].loop) continue;
+    if (pending_[i].kernel()) continue;
     last_library_ = static_cast<int32_t>(i);
     if (const Branched* found = BranchedAt(last_library_)) last_library_ = found->end;
     if (const Epilogue* found = EpilogueAt(last_library_)) last_library_ = found->end;
@@ -177,11 +177,10 @@ bool PlanBuilder::MayTake(const PendingStep& s, int32_t step, size_t out, int32_
     return false;
   if (m.input >= 0 && (!MayOverwriteInput(m.input) || (step < last_library_ && !options_.body)))
     return false;
-  if (s.with_epilogue || s.loop) return false;
   const auto shares = [&](int use) { return Home(s.touches[use].block) == from; };
-  if (!s.call)
-    return MayOverwrite(s.launch, static_cast<int>(out), !CpuAddresses(s.device), shares);
-  if (!s.call->in_place() || !shares(0)) return false;
+  if (s.kernel())
+    return MayOverwrite(*s.kernel(), static_cast<int>(out), !CpuAddresses(s.device), shares);
+  if (!s.call() || !s.call()->in_place() || !shares(0)) return false;
   for (size_t use = 1; use + 1 < s.touches.size(); ++use) {
     if (shares(static_cast<int>(use))) return false;
   }

@@ -36,7 +36,7 @@ PendingLoop::Slot PlanBuilder::SlotOf(const Loop::Source& source, const Node& st
 // The slots of output number `output` and of the state that it becomes.
 void PlanBuilder::PlaceOutput(const Group& group, const Loop& loop, int32_t output,
                               PendingStep* step) {
-  PendingLoop& pending = *step->loop;
+  auto& pending = std::get<PendingLoop>(step->what);
   const Schedule& body = pending.body;
   const Node& value = loop.body->nodes[loop.body->outputs[output]];
   const int64_t bytes = value.layout->size * SizeOf(value.dtype);
@@ -102,8 +102,7 @@ Status PlanBuilder::AddLoop(const Group& group) {
   PendingStep step;
   step.node = group.nodes[0];
   step.device = Device();
-  step.loop = std::make_unique<PendingLoop>();
-  PendingLoop& pending = *step.loop;
+  auto& pending = step.what.emplace<PendingLoop>();
   pending.times = loop.times;
   Say("loop of ", loop.times, " {");
   const Grouping grouping = Fuse(*loop.body, options.compile.fuse);
@@ -129,17 +128,17 @@ Status PlanBuilder::AddLoop(const Group& group) {
   return absl::OkStatus();
 }
 
-Status PlanBuilder::EmitLoop(PendingStep* s) {
-  auto loop = std::make_shared<StepLoop>();
+Status PlanBuilder::Emit(const PendingStep&, PendingLoop* pending) {
+  auto loop = std::make_unique<LoopStep>();
   const auto pointer = [&](const PendingLoop::Place& p) { return PointerTo(p.memory, p.offset); };
-  for (PendingLoop::Slot& from : s->loop->slots) {
+  for (PendingLoop::Slot& from : pending->slots) {
     LoopSlot slot{pointer(from.first), pointer(from.even), pointer(from.odd), from.step};
     for (const PendingLoop::Place& p : from.list) slot.list.push_back(pointer(p));
     slot.numbers = std::move(from.numbers);
     loop->slots.push_back(std::move(slot));
   }
-  loop->times = s->loop->times;
-  loop->body = std::move(s->loop->body);
+  loop->times = pending->times;
+  loop->body = std::move(pending->body);
   const PlanStats& body = loop->body.stats;
   const auto times = static_cast<int>(loop->times);
   schedule_.stats.kernels += times * body.kernels;
@@ -148,9 +147,8 @@ Status PlanBuilder::EmitLoop(PendingStep* s) {
   schedule_.stats.interpreted += body.interpreted;
   std::vector<Pointer> first;
   for (const LoopSlot& slot : loop->slots) first.push_back(slot.first);
-  Say("step loop of ", times, SayPointers(first));
-  schedule_.steps.push_back(LoopStep{std::move(loop)});
-  s->loop = nullptr;
+  Say("step ", loop->text(), SayPointers(first));
+  schedule_.steps.push_back(std::move(loop));
   return absl::OkStatus();
 }
 

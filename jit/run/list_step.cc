@@ -11,61 +11,62 @@ namespace {
 
 constexpr size_t kMaxEntries = 256;
 
-// The kernels of a plan that one thread runs each; larger ones share out their own points.
-bool IsSmall(const Step& step) {
-  const KernelStep* kernel = std::get_if<KernelStep>(&step);
-  return kernel && kernel->code && !kernel->device && kernel->work < cost::kWorthSharing;
+// A kernel of the plan that one thread runs, or null; larger ones share out their own points.
+KernelStep* AsSmall(Step* step) {
+  auto* const kernel = dynamic_cast<KernelStep*>(step);
+  const bool small =
+      kernel && kernel->code && !kernel->device && kernel->work() < cost::kWorthSharing;
+  return small ? kernel : nullptr;
 }
 
 }  // namespace
 
-std::vector<Step> MakeLists(std::vector<Step> steps,
-                            absl::FunctionRef<std::vector<Touch>(size_t)> touches,
-                            std::vector<int32_t>* now) {
-  std::vector<Step> lists;
+Steps MakeLists(Steps steps, absl::FunctionRef<std::vector<Touch>(size_t)> touches,
+                std::vector<int32_t>* now) {
+  Steps lists;
   for (size_t begin = 0; begin < steps.size();) {
-    size_t end = begin;
+    std::vector<KernelStep*> entries;
     Touched touched;
-    int64_t work = 0;
-    for (; end < steps.size() && end - begin < kMaxEntries && IsSmall(steps[end]); ++end) {
+    for (size_t end = begin; end < steps.size() && end - begin < kMaxEntries; ++end) {
+      KernelStep* const entry = AsSmall(steps[end].get());
+      if (!entry) break;
       const std::vector<Touch> own = touches(end);
       if (!touched.Before(own).empty()) break;
       touched.Add(static_cast<int32_t>(end), own);
-      work += std::get<KernelStep>(steps[end]).work;
+      entries.push_back(entry);
     }
-    if (end - begin < 2) {
-      now->push_back(static_cast<int32_t>(lists.size()));
-      lists.push_back(std::move(steps[begin++]));
-      continue;
+    const size_t count = std::max<size_t>(1, entries.size());
+    now->insert(now->end(), count, static_cast<int32_t>(lists.size()));
+    if (count == 1) {
+      lists.push_back(std::move(steps[begin]));
+    } else {
+      std::vector<KernelStep> list;
+      list.reserve(count);
+      for (KernelStep* entry : entries) list.push_back(std::move(*entry));
+      lists.push_back(std::make_unique<ListStep>(std::move(list)));
     }
-    auto list = std::make_unique<KernelList>();
-    list->work = work;
-    for (; begin < end; ++begin) {
-      now->push_back(static_cast<int32_t>(lists.size()));
-      list->entries.push_back(std::get<KernelStep>(std::move(steps[begin])));
-    }
-    lists.push_back(ListStep{std::move(list)});
+    begin += count;
   }
   return lists;
 }
 
-void RunList(const ListStep& list, char* const* slots, absl::Span<Value* const> inputs) {
-  const std::vector<KernelStep>& entries = list.list->entries;
-  const auto n = static_cast<int64_t>(entries.size());
+Status ListStep::Run(char* const* slots, absl::Span<Value* const> inputs) const {
+  const auto n = static_cast<int64_t>(entries_.size());
   const auto run = [&](int64_t i) {
-    const KernelStep& step = entries[static_cast<size_t>(i)];
+    const KernelStep& step = entries_[static_cast<size_t>(i)];
     const StepArgs values(step, slots, inputs);
     step.code->Run(values.For(step), 0, step.rows, 0, step.cols);
   };
-  if (list.list->work < cost::kWorthSharing) {
+  if (work_ < cost::kWorthSharing) {
     // Backwards, so that whatever tests the plans tests that no entry waits for another.
     for (int64_t i = n; i-- > 0;) run(i);
-    return;
+    return absl::OkStatus();
   }
-  const int64_t each = std::max<int64_t>(1, list.list->work / n);
+  const int64_t each = std::max<int64_t>(1, work_ / n);
   ParallelFor(n, std::max<int64_t>(1, cost::kPart / each), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) run(i);
   });
+  return absl::OkStatus();
 }
 
 }  // namespace frazil::jit

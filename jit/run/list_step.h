@@ -3,18 +3,31 @@
 // planner, run by plans. Invariant: no entry writes what another touches.
 #pragma once
 
-#include "absl/functional/function_ref.h"
-#include "jit/run/step_group.h"
+#include "jit/run/step.h"
 #include "jit/run/touch.h"
 
 namespace frazil::jit {
 
+class ListStep final : public StepGroup {
+ public:
+  explicit ListStep(std::vector<KernelStep> entries)
+      : entries_(std::move(entries)), work_(StepGroup::work()) {}
+
+  Status Run(char* const* slots, absl::Span<Value* const> inputs) const override;
+  void ForEach(absl::FunctionRef<void(const Step&)> f) const override {
+    for (const KernelStep& entry : entries_) f(entry);
+  }
+  int64_t work() const override { return work_; }
+  const std::vector<KernelStep>& entries() const { return entries_; }
+
+ private:
+  std::vector<KernelStep> entries_;
+  int64_t work_;
+};
+
 // Puts runs of neighbouring steps into lists. `touches(i)` is what step i touches. `now[i]` becomes
 // the new number of step i.
-std::vector<Step> MakeLists(std::vector<Step> steps,
-                            absl::FunctionRef<std::vector<Touch>(size_t)> touches,
-                            std::vector<int32_t>* now);
-
-void RunList(const ListStep& list, char* const* slots, absl::Span<Value* const> inputs);
+Steps MakeLists(Steps steps, absl::FunctionRef<std::vector<Touch>(size_t)> touches,
+                std::vector<int32_t>* now);
 
 }  // namespace frazil::jit

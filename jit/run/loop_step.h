@@ -4,7 +4,8 @@
 // written but the loop's results and its part of the arena.
 #pragma once
 
-#include "jit/run/steps.h"
+#include "core/str.h"
+#include "jit/run/schedule.h"
 
 namespace frazil::jit {
 
@@ -28,14 +29,16 @@ struct LoopSlot {
   }
 };
 
-struct StepLoop {
+struct LoopStep final : public Step {
+  Status Run(char* const* slots, absl::Span<Value* const> inputs) const override;
+  std::vector<Pointer> touches() const override;
+  int64_t work() const override { return times * body.stats.work; }
+  std::string text() const override { return StrCat("loop of ", times); }
+  int64_t bytes() const override;
+
   int64_t times = 0;
   Schedule body;
   std::vector<LoopSlot> slots;  // inputs of the body, its arena, its results
 };
-
-Status RunLoop(const StepLoop& loop, char* const* slots, absl::Span<Value* const> inputs);
-
-int64_t BytesOf(const StepLoop& loop);
 
 }  // namespace frazil::jit

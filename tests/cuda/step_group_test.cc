@@ -1,6 +1,4 @@
 // Steps of plans on a GPU, launched one by one and as graphs: the same values, whatever fails.
-#include "jit/run/step_group.h"
-
 #include <cstring>
 #include <thread>
 
@@ -8,6 +6,7 @@
 #include "jit/cuda/device.h"
 #include "jit/plan/compile.h"
 #include "jit/register.h"
+#include "jit/run/device_backend.h"
 #include "tests/cuda/on_fakes.h"
 
 namespace frazil::jit {

@@ -41,9 +41,11 @@ class SaidCall final : public LibraryCall {
   int64_t work_, rows_;
 };
 
+inline Launch& LaunchOf(PendingStep* step) { return std::get<Launch>(step->what); }
+
 inline PendingStep KernelOf(int64_t work, std::vector<Touch> touches) {
   PendingStep step;
-  step.launch.work = work;
+  LaunchOf(&step).work = work;
   step.touches = std::move(touches);
   step.node = 0;
   return step;
@@ -53,7 +55,7 @@ inline PendingStep KernelOf(int64_t work, std::vector<Touch> touches) {
 inline PendingStep CallOf(int32_t node, int64_t work, std::vector<Touch> touches,
                           int64_t rows = 0) {
   PendingStep step;
-  step.call = std::make_unique<SaidCall>(work, rows);
+  step.what = std::make_unique<SaidCall>(work, rows);
   step.touches = std::move(touches);
   step.node = node;
   return step;

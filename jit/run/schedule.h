@@ -1,72 +1,51 @@
-// What a plan is made of: steps over pointers that are found at run time. Filled by the planner
-// (jit/plan/plan_builder.cc), run by jit/run/plan.cc.
+// What a plan runs and the memory that it needs. Filled by the planner (jit/plan/plan_builder.cc),
+// run by Plan (plan.h) and, as the body of a loop, by LoopStep.
 // Invariant: after building nothing changes; steps run in order, and a step reads only slots that
 // are inputs or were written by an earlier step.
 #pragma once
 
-#include <memory>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "jit/emit/emitter.h"
-#include "jit/run/device_kernel.h"
-#include "jit/run/plan.h"
+#include "core/precision.h"
+#include "jit/graph/graph.h"
+#include "jit/run/step.h"
+#include "tracer/memory_report.h"
 
 namespace frazil::jit {
 
-// Slots of a run: the data of each input, then the arenas, then the memory of each result.
-struct Pointer {
-  int32_t slot;
-  int64_t offset;  // bytes
+struct CompileOptions {
+  Precision precision = Precision::kDefault;
+  bool fuse = true;
+  // Inputs whose memory may be overwritten when nothing else holds it at run time (bit i: input i).
+  uint64_t reusable = 0;
+  std::vector<uint64_t> more_reusable = {};  // inputs from number 64
+  // Those inputs are still the content of a cell: while their memory is overwritten, no other
+  // thread of the host may run.
+  bool lent_by_cell = false;
+
+  bool Reusable(int32_t input) const {
+    if (input < 64) return reusable >> input & 1;
+    const auto word = static_cast<size_t>(input / 64 - 1);
+    return word < more_reusable.size() && more_reusable[word] >> input % 64 & 1;
+  }
+  void Reuse(int32_t input) {
+    const auto words = static_cast<size_t>(input / 64);
+    if (words > more_reusable.size()) more_reusable.resize(words);
+    (words == 0 ? reusable : more_reusable[words - 1]) |= uint64_t{1} << input % 64;
+  }
 };
 
-struct KernelStep {
-  std::shared_ptr<const Compiled> code;
-  kir::KernelFn fn = nullptr;                  // code's plain entry, null for the interpreter
-  std::unique_ptr<const DeviceKernel> device;  // not on the CPU: runs instead of `code`
-  std::vector<Pointer> buffers;
-  std::vector<int32_t> scalars;  // input numbers, or -1: the word in `words`
-  std::vector<uint64_t> words;   // as scalars
-  std::vector<int64_t> extents, strides;
-  int64_t rows, cols, work;
+struct PlanStats {
+  int kernels = 0;  // kernel launches per run
+  int library_calls = 0;
+  int compiled = 0;     // kernels compiled anew for this plan
+  int interpreted = 0;  // kernels that no compiler took
+  // Of each kernel and product that its device cannot run and the CPU does: why.
+  std::vector<std::string> elsewhere;
+  int64_t arena_bytes = 0;
+  int64_t work = 0;  // of all steps, as Launch::work
 };
-
-struct LibraryStep {
-  std::unique_ptr<const LibraryCall> call;
-  std::vector<Pointer> operands;
-  Pointer result;
-};
-
-class StepGroup;  // jit/run/step_group.h
-
-// Several of one device, or branches on the CPU (jit/plan/branches.h).
-struct GroupStep {
-  std::shared_ptr<const StepGroup> step_group;
-};
-
-// Small kernels on the CPU that do not wait for each other (jit/run/list_step.h).
-struct KernelList {
-  std::vector<KernelStep> entries;
-  int64_t work = 0;
-};
-struct ListStep {
-  std::unique_ptr<const KernelList> list;
-};
-
-// A product and kernels that take its rows while the cache holds them (jit/plan/epilogue.h).
-struct EpilogueStep {
-  LibraryStep product;
-  std::vector<KernelStep> kernels;
-};
-
-// Steps that run several times (jit/run/loop_step.h).
-struct StepLoop;
-struct LoopStep {
-  std::shared_ptr<const StepLoop> loop;
-};
-
-using Step = std::variant<KernelStep, LibraryStep, GroupStep, ListStep, EpilogueStep, LoopStep>;
 
 // New memory that outlives the run, for a value that an output is or is a view of.
 struct Result {
@@ -98,7 +77,7 @@ struct Arena {
 struct Schedule {
   int32_t num_inputs = 0;
   std::vector<Arena> arenas;
-  std::vector<Step> steps;
+  Steps steps;
   std::vector<Result> results;
   std::vector<Output> outputs;
   PlanStats stats;
