@@ -72,11 +72,10 @@ tracer::CallRecord RecordOf(const CompositeCall& call, const CallView& view,
   return record;
 }
 
-std::shared_ptr<const PreparedCall> Keep(const CallKey& key,
-                                         std::shared_ptr<const tracer::SegmentPlan> whole) {
+std::shared_ptr<const PreparedCall> Keep(const CallKey& key, PreparedCall::How how) {
   auto prepared = std::make_shared<PreparedCall>();
   prepared->key = key;
-  prepared->whole = std::move(whole);
+  prepared->how = std::move(how);
   return Share(std::move(prepared));
 }
 
@@ -93,7 +92,7 @@ void RunBody(const CompositeCall& call, const CallView& view, uint64_t hash, Com
   if (!expansion) return;
   CallKey key = view.Key();
   if (!Plannable(*expansion)) {
-    CallSlot(hash) = Keep(key, nullptr);
+    CallSlot(hash) = Keep(key, PreparedCall::Body());
     return;
   }
   MetSlot(hash) = std::make_unique<MetCall>(
@@ -108,7 +107,7 @@ std::shared_ptr<const PreparedCall> CompileMet(const CallView& view, uint64_t ha
   const tracer::CallRecord* const path[] = {&met->record};
   const tracer::LiveMask live(1, (uint64_t{1} << met->record.results.size()) - 1);
   auto plan = tracer::GetSegmentCompiler()->Compile(path, live, State().precision, {}, nullptr);
-  return Keep(met->key, plan.ok() ? *std::move(plan) : nullptr);
+  return Keep(met->key, plan.ok() ? PreparedCall::How(*std::move(plan)) : PreparedCall::Body());
 }
 
 bool Fusing() {
@@ -154,10 +153,12 @@ void RunComposite(const CompositeCall& call, CompositeBody body, absl::Span<Tens
     if (!found) return RunBody(call, view, hash, body, outputs);
     slot = std::move(found);
   }
-  if (!slot->whole) return body(outputs);
+  const auto* const whole = std::get_if<PreparedCall::Composite>(&slot->how);
+  if (!whole) return body(outputs);
+  const tracer::SegmentPlan& plan = **whole;
   // A run that lets others go on may meet a handler whose calls take the slot.
-  const auto held = slot->whole->unlocks() ? slot->whole : nullptr;
-  Run(*slot->whole, distinct.values, outputs);
+  const auto held = plan.unlocks() ? *whole : nullptr;
+  Run(plan, distinct.values, outputs);
 }
 
 }  // namespace frazil::jit
