@@ -11,36 +11,39 @@ bool IsOutput(const Graph& graph, int32_t node) {
                      [&](int32_t id) { return BaseOf(graph, id) == node; });
 }
 
-// The one step behind `step` that reads what that makes, or null.
-PendingStep* OnlyReader(std::vector<PendingStep>* pending, size_t step) {
+// Touch number `touch` of `step`.
+struct Reader {
+  PendingStep* step = nullptr;
+  size_t touch = 0;
+};
+
+// What alone behind `step` reads what that makes; of no step if nothing or more does.
+Reader OnlyReader(std::vector<PendingStep>* pending, size_t step) {
   const Touch& made = (*pending)[step].touches.back();
-  PendingStep* reader = nullptr;
+  Reader reader;
   for (size_t s = step + 1; s < pending->size(); ++s) {
-    for (const Touch& touch : (*pending)[s].touches) {
-      if (!Conflict(made, touch)) continue;
-      if (reader) return nullptr;  // another one, or twice by one
-      reader = &(*pending)[s];
+    const std::vector<Touch>& touches = (*pending)[s].touches;
+    for (size_t t = 0; t < touches.size(); ++t) {
+      if (!Conflict(made, touches[t])) continue;
+      if (reader.step) return {};  // another one, or twice by one
+      reader = {&(*pending)[s], t};
     }
   }
   return reader;
 }
 
-// The step becomes the product and what it was itself.
-bool Join(const Graph& graph, Precision precision, PendingStep* product, PendingStep* step) {
-  const auto read =
-      std::find_if(step->touches.begin(), step->touches.end(),
-                   [&](const Touch& touch) { return Conflict(product->touches.back(), touch); });
-  const int buffer = int(read - step->touches.begin());
+// The reader becomes the product and what it was itself.
+bool Join(const Graph& graph, Precision precision, const PendingStep& product, Reader reader) {
+  const auto& [step, touch] = reader;
   const Launch& launch = *step->kernel();
-  if (launch.buffers[buffer].offset != 0) return false;
-  auto one = DeviceBackendOf(product->device)
-                 .JoinEpilogue(graph, product->node, launch, buffer, OriginOf(graph, step->node),
+  if (launch.buffers[touch].offset != 0) return false;
+  auto one = DeviceBackendOf(product.device)
+                 .JoinEpilogue(graph, product.node, launch, int(touch), OriginOf(graph, step->node),
                                precision);
   if (!one.ok()) return false;
   step->what = *std::move(one);
-  step->touches.erase(read);
-  step->touches.insert(step->touches.begin(), product->touches.begin(),
-                       product->touches.begin() + 2);
+  step->touches.erase(step->touches.begin() + int64_t(touch));
+  step->touches.insert(step->touches.begin(), product.touches.begin(), product.touches.begin() + 2);
   return true;
 }
 
@@ -48,12 +51,13 @@ bool Join(const Graph& graph, Precision precision, PendingStep* product, Pending
 
 void MergeWithReaders(const Graph& graph, Precision precision, std::vector<PendingStep>* pending) {
   for (size_t i = 0; i < pending->size();) {
-    PendingStep& product = (*pending)[i++];
+    const PendingStep& product = (*pending)[i++];
     if (!product.call() || product.device == Device()) continue;
     if (graph.nodes[product.node].op != OpId::k_matmul || IsOutput(graph, product.node)) continue;
-    PendingStep* step = OnlyReader(pending, i - 1);
+    const Reader reader = OnlyReader(pending, i - 1);
+    const PendingStep* const step = reader.step;
     if (!step || !step->kernel() || !(step->device == product.device)) continue;
-    if (Join(graph, precision, &product, step)) pending->erase(pending->begin() + int64_t(--i));
+    if (Join(graph, precision, product, reader)) pending->erase(pending->begin() + int64_t(--i));
   }
 }
 

@@ -9,27 +9,10 @@
 #include <vector>
 
 #include "jit/run/device_kernel.h"
-#include "jit/run/schedule.h"
+#include "jit/run/loop_step.h"
 #include "jit/run/touch.h"
 
 namespace frazil::jit {
-
-// A loop of steps before memory is assigned: its schedule, and where its slots will lie.
-struct PendingLoop {
-  struct Place {
-    int32_t memory = -1;
-    int64_t offset = 0;  // bytes
-  };
-  struct Slot {  // as LoopSlot (jit/run/loop_step.h)
-    Place first, even, odd;
-    int64_t step = 0;
-    std::vector<Place> list = {};
-    std::vector<int32_t> numbers = {};
-  };
-  int64_t times = 0;
-  Schedule body;
-  std::vector<Slot> slots;
-};
 
 // A step before memory is assigned.
 struct PendingStep {
@@ -37,9 +20,11 @@ struct PendingStep {
   Device device;
   // Whole memories, as the launch's buffers; of a call: operands, then the result.
   std::vector<Touch> touches;
-  // A generated kernel, a call of a library, a product and its kernel already one, or a loop; what
-  // is emitted is taken out of it.
-  std::variant<Launch, std::unique_ptr<const LibraryCall>, ProductWithEpilogue, PendingLoop> what;
+  // A generated kernel, a call of a library, a product and its kernel already one, or a loop whose
+  // pointers still have memories for slots. What is emitted is taken out of it.
+  std::variant<Launch, std::unique_ptr<const LibraryCall>, ProductWithEpilogue,
+               std::unique_ptr<LoopStep>>
+      what;
 
   // Null for any other kind.
   const Launch* kernel() const { return std::get_if<Launch>(&what); }

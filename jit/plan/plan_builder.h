@@ -57,10 +57,10 @@ class PlanBuilder {
   Status AddLibrary(const Group& group);
   // plan_builder_loop.cc
   Status AddLoop(const Group& group);
-  PendingLoop::Slot SlotOf(const Loop::Source& source, const Node& steps, const Node& input,
-                           int64_t times) const;
+  LoopSlot SlotOf(const Loop::Source& source, const Node& steps, const Node& input,
+                  int64_t times) const;
   void PlaceOutput(const Group& group, const Loop& loop, int32_t output, PendingStep* step);
-  Status Emit(const PendingStep& s, PendingLoop* loop);
+  Status Emit(const PendingStep& s, std::unique_ptr<LoopStep>* loop);
   void CountRefusal(std::string why);
   void AddOutputs();
   Pointer PointerTo(int32_t memory, int64_t offset) const;
@@ -96,7 +96,7 @@ class PlanBuilder {
   void Report();
   std::vector<Touch> TouchesOf(const PendingStep& s) const;
   void ListSteps();
-  void Renumber(const std::vector<int32_t>& now);
+  void Replace(JoinedSteps joined);
   void JoinSteps();
 
   const Graph& graph_;

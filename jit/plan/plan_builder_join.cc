@@ -12,6 +12,11 @@ namespace {
 
 constexpr int32_t kWorkspace = -1;  // as a block of memory that steps touch
 
+Steps TakeSteps(Steps* steps, int32_t begin, int32_t end) {
+  return {std::make_move_iterator(steps->begin() + begin),
+          std::make_move_iterator(steps->begin() + end)};
+}
+
 }  // namespace
 
 std::string PlanBuilder::SayNode(int32_t id) const {
@@ -72,79 +77,64 @@ std::vector<Touch> PlanBuilder::TouchesOf(const PendingStep& s) const {
     }
   }
   // Calls of a library share its workspace.
-  if (!s.kernel() && !std::holds_alternative<PendingLoop>(s.what))
+  if (!s.kernel() && !std::holds_alternative<std::unique_ptr<LoopStep>>(s.what))
     touches.push_back({kWorkspace, true});
   return touches;
 }
 
 // Branches become one step, and so do small kernels on the CPU that do not wait for each other.
 void PlanBuilder::ListSteps() {
-  Steps steps;
-  std::vector<int32_t> now, first;  // of each step; of each new one
-  for (size_t begin = 0; begin < pending_.size();) {
-    first.push_back(static_cast<int32_t>(begin));
-    if (const Epilogue* found = EpilogueAt(static_cast<int32_t>(begin))) {
-      Say("step ", begin, " is followed by ", found->end - found->begin - 1);
-      auto whole = std::make_unique<EpilogueStep>();
-      whole->product = std::move(dynamic_cast<LibraryStep&>(*schedule_.steps[begin]));
-      now.push_back(static_cast<int32_t>(steps.size()));
-      for (++begin; begin < static_cast<size_t>(found->end); ++begin) {
-        whole->kernels.push_back(std::move(dynamic_cast<KernelStep&>(*schedule_.steps[begin])));
-        now.push_back(static_cast<int32_t>(steps.size()));
-      }
-      steps.push_back(std::move(whole));
-      continue;
+  JoinedSteps joined;
+  std::vector<int32_t> first;  // of each new step
+  for (int32_t begin = 0, end = 0; begin < int32_t(pending_.size()); begin = end) {
+    first.push_back(begin);
+    const auto steps = [&] { return TakeSteps(&schedule_.steps, begin, end); };
+    if (const Epilogue* epilogue = EpilogueAt(begin)) {
+      end = epilogue->end;
+      Say("step ", begin, " is followed by ", end - begin - 1);
+      joined.Add(end - begin, std::make_unique<EpilogueStep>(steps()));
+    } else if (const Branched* branched = BranchedAt(begin)) {
+      end = branched->end;
+      joined.Add(end - begin, MakeBranches(*branched, steps()));
+    } else {
+      end = begin + 1;
+      joined.Add(1, std::move(schedule_.steps[begin]));
     }
-    const Branched* found = BranchedAt(static_cast<int32_t>(begin));
-    const size_t end = found ? static_cast<size_t>(found->end) : begin + 1;
-    Steps branches;
-    for (; begin < end; ++begin) {
-      now.push_back(static_cast<int32_t>(steps.size()));
-      (found ? branches : steps).push_back(std::move(schedule_.steps[begin]));
-    }
-    if (found) steps.push_back(MakeBranches(*found, std::move(branches)));
   }
-  Renumber(now);
-  now.clear();
+  Replace(std::move(joined));
   const auto touches = [&](size_t step) { return TouchesOf(pending_[first[step]]); };
-  schedule_.steps = MakeLists(std::move(steps), touches, &now);
-  Renumber(now);
+  Replace(MakeLists(std::move(schedule_.steps), touches));
 }
 
-void PlanBuilder::Renumber(const std::vector<int32_t>& now) {
+void PlanBuilder::Replace(JoinedSteps joined) {
   for (Result& result : schedule_.results) {
-    if (result.first_step < static_cast<int32_t>(now.size()))
-      result.first_step = now[result.first_step];
+    if (result.first_step < static_cast<int32_t>(joined.now.size()))
+      result.first_step = joined.now[result.first_step];
   }
+  schedule_.steps = std::move(joined.steps);
 }
 
 // Neighbours of one device that it takes as one launch become one step.
 void PlanBuilder::JoinSteps() {
-  Steps joined;
-  std::vector<int32_t> now;  // of each step
-  for (size_t begin = 0; begin < pending_.size();) {
-    size_t end = begin;
+  JoinedSteps joined;
+  const auto count = static_cast<int32_t>(pending_.size());
+  for (int32_t begin = 0, end = 0; begin < count; begin = end) {
     const Device device = pending_[begin].device;
-    while (end < pending_.size() && pending_[end].device == device && !(device == Device()) &&
-           DeviceBackendOf(device).MayJoin(*schedule_.steps[end]))
-      ++end;
+    std::vector<std::vector<Touch>> touches;
+    for (; end < count && pending_[end].device == device && !(device == Device()) &&
+           DeviceBackendOf(device).MayJoin(*schedule_.steps[end]);
+         ++end)
+      touches.push_back(TouchesOf(pending_[end]));
     if (end - begin < 2) {
-      now.push_back(static_cast<int32_t>(joined.size()));
-      joined.push_back(std::move(schedule_.steps[begin++]));
+      end = begin + 1;
+      joined.Add(1, std::move(schedule_.steps[begin]));
       continue;
     }
-    std::vector<std::vector<Touch>> touches;
-    Steps steps;
-    for (; begin < end; ++begin) {
-      touches.push_back(TouchesOf(pending_[begin]));
-      steps.push_back(std::move(schedule_.steps[begin]));
-      now.push_back(static_cast<int32_t>(joined.size()));
-    }
-    joined.push_back(
-        DeviceBackendOf(device).MakeGroup(device, std::move(steps), DependenciesOf(touches)));
+    joined.Add(end - begin,
+               DeviceBackendOf(device).MakeGroup(device, TakeSteps(&schedule_.steps, begin, end),
+                                                 DependenciesOf(touches)));
   }
-  schedule_.steps = std::move(joined);
-  Renumber(now);
+  Replace(std::move(joined));
 }
 
 }  // namespace frazil::jit

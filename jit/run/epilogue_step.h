@@ -9,15 +9,19 @@ namespace frazil::jit {
 // A launch goes by rows of its columns if it has one row, otherwise by its rows.
 inline int64_t EpilogueParts(int64_t rows, int64_t cols) { return rows == 1 ? cols : rows; }
 
-struct EpilogueStep final : public StepGroup {
+class EpilogueStep final : public StepGroup {
+ public:
+  // A library step, and kernels behind it.
+  explicit EpilogueStep(const Steps& steps);
   Status Run(char* const* slots, absl::Span<Value* const> inputs) const override;
   void ForEach(absl::FunctionRef<void(const Step&)> f) const override {
-    f(product);
-    for (const KernelStep& kernel : kernels) f(kernel);
+    f(product_);
+    for (const KernelStep& kernel : kernels_) f(kernel);
   }
 
-  LibraryStep product;
-  std::vector<KernelStep> kernels;
+ private:
+  LibraryStep product_;
+  std::vector<KernelStep> kernels_;
 };
 
 }  // namespace frazil::jit

@@ -21,31 +21,24 @@ KernelStep* AsSmall(Step* step) {
 
 }  // namespace
 
-Steps MakeLists(Steps steps, absl::FunctionRef<std::vector<Touch>(size_t)> touches,
-                std::vector<int32_t>* now) {
-  Steps lists;
+JoinedSteps MakeLists(Steps steps, absl::FunctionRef<std::vector<Touch>(size_t)> touches) {
+  JoinedSteps lists;
   for (size_t begin = 0; begin < steps.size();) {
-    std::vector<KernelStep*> entries;
+    std::vector<KernelStep> entries;
     Touched touched;
-    for (size_t end = begin; end < steps.size() && end - begin < kMaxEntries; ++end) {
-      KernelStep* const entry = AsSmall(steps[end].get());
-      if (!entry) break;
+    size_t end = begin;
+    for (; end < steps.size() && end - begin < kMaxEntries && AsSmall(steps[end].get()); ++end) {
       const std::vector<Touch> own = touches(end);
       if (!touched.Before(own).empty()) break;
       touched.Add(static_cast<int32_t>(end), own);
-      entries.push_back(entry);
     }
-    const size_t count = std::max<size_t>(1, entries.size());
-    now->insert(now->end(), count, static_cast<int32_t>(lists.size()));
-    if (count == 1) {
-      lists.push_back(std::move(steps[begin]));
-    } else {
-      std::vector<KernelStep> list;
-      list.reserve(count);
-      for (KernelStep* entry : entries) list.push_back(std::move(*entry));
-      lists.push_back(std::make_unique<ListStep>(std::move(list)));
+    if (end - begin < 2) {
+      lists.Add(1, std::move(steps[begin++]));
+      continue;
     }
-    begin += count;
+    const auto count = static_cast<int32_t>(end - begin);
+    for (; begin < end; ++begin) entries.push_back(std::move(*AsSmall(steps[begin].get())));
+    lists.Add(count, std::make_unique<ListStep>(std::move(entries)));
   }
   return lists;
 }

@@ -25,9 +25,7 @@ class ListStep final : public StepGroup {
   int64_t work_;
 };
 
-// Puts runs of neighbouring steps into lists. `touches(i)` is what step i touches. `now[i]` becomes
-// the new number of step i.
-Steps MakeLists(Steps steps, absl::FunctionRef<std::vector<Touch>(size_t)> touches,
-                std::vector<int32_t>* now);
+// Puts runs of neighbouring steps into lists. `touches(i)` is what step i touches.
+JoinedSteps MakeLists(Steps steps, absl::FunctionRef<std::vector<Touch>(size_t)> touches);
 
 }  // namespace frazil::jit

@@ -11,8 +11,8 @@ namespace frazil::jit {
 
 // Where a slot of the body lies, among the slots of the plan.
 struct LoopSlot {
-  Pointer first;                   // in the first iteration
-  Pointer even, odd;               // behind it
+  Pointer first{};                 // in the first iteration
+  Pointer even{}, odd{};           // behind it
   int64_t step = 0;                // bytes for each iteration, added to `even` and `odd`
   std::vector<Pointer> list = {};  // if any: in each iteration
   // Numbers: the plan's input of each iteration, or one of all.

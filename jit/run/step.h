@@ -36,6 +36,17 @@ class Step {
 using Steps = std::vector<std::unique_ptr<Step>>;
 int64_t BytesOf(const Steps& steps);
 
+// Steps of which some are several as one.
+struct JoinedSteps {
+  Steps steps;
+  std::vector<int32_t> now;  // of each that there was before: which it is a part of
+
+  void Add(int32_t count, std::unique_ptr<Step> one) {
+    now.insert(now.end(), size_t(count), int32_t(steps.size()));
+    steps.push_back(std::move(one));
+  }
+};
+
 struct KernelStep final : public Step {
   Status Run(char* const* slots, absl::Span<Value* const> inputs) const override;
   std::vector<Pointer> touches() const override { return buffers; }

@@ -123,7 +123,7 @@ TEST_F(FindBranchesTest, NoStepThatIsNotByItselfOnTheCpu) {
   };
   EXPECT_TRUE(found([](PendingStep*) {}));
   EXPECT_FALSE(found([](PendingStep* s) { s->device = Device(DeviceKind::kNpu, 0); }));
-  EXPECT_FALSE(found([](PendingStep* s) { s->what = PendingLoop(); }));
+  EXPECT_FALSE(found([](PendingStep* s) { s->what = std::make_unique<LoopStep>(); }));
   EXPECT_FALSE(found([](PendingStep* s) { s->what = ProductWithEpilogue(); }));
   EXPECT_FALSE(found([](PendingStep* s) { s->node = kTransfer; })) << "waits for a device";
 }

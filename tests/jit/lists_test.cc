@@ -40,10 +40,9 @@ class Lists {
   }
   // The new number of each step.
   std::vector<int32_t> Make() {
-    std::vector<int32_t> now;
-    made = MakeLists(
-        std::move(steps_), [&](size_t i) { return touches_[i]; }, &now);
-    return now;
+    JoinedSteps joined = MakeLists(std::move(steps_), [&](size_t i) { return touches_[i]; });
+    made = std::move(joined.steps);
+    return joined.now;
   }
   const ListStep& list(size_t i) const { return dynamic_cast<ListStep&>(*made.at(i)); }
 
