@@ -125,8 +125,8 @@ class Window {
 
 class SideBySide final : public StepGroup {
  public:
-  SideBySide(const Branched& found, Steps steps)
-      : steps_(std::move(steps)), threads_(found.threads) {
+  SideBySide(const Branched& found, Steps all)
+      : StepGroup(std::move(all)), threads_(found.threads) {
     for (const auto& branch : found.branches) {
       branches_.emplace_back();
       for (const int32_t step : branch) branches_.back().push_back(step - found.begin);
@@ -136,7 +136,7 @@ class SideBySide final : public StepGroup {
   Status Run(char* const* slots, absl::Span<Value* const> inputs) const override {
     const int threads = NumThreads();
     if (threads == 1 || threads > threads_) {
-      for (const auto& step : steps_) {
+      for (const auto& step : steps()) {
         if (Abandoned()) return absl::OkStatus();  // as the caller finds out
         FZ_RETURN_IF_ERROR(step->Run(slots, inputs));
       }
@@ -148,7 +148,7 @@ class SideBySide final : public StepGroup {
       for (int64_t b = begin; b < end; ++b) {
         for (const int32_t step : branches_[b]) {
           if (Abandoned()) return;
-          Status status = steps_[step]->Run(slots, inputs);
+          Status status = steps()[step]->Run(slots, inputs);
           if (status.ok()) continue;
           const absl::MutexLock lock(&mutex);
           if (failure.ok()) failure = std::move(status);
@@ -159,13 +159,9 @@ class SideBySide final : public StepGroup {
     return failure;
   }
 
-  void ForEach(absl::FunctionRef<void(const Step&)> f) const override {
-    for (const auto& step : steps_) f(*step);
-  }
   std::string text() const override { return StrCat("side by side ", StepGroup::text()); }
 
  private:
-  Steps steps_;
   std::vector<std::vector<int32_t>> branches_;
   int32_t threads_;
 };
@@ -190,6 +186,10 @@ std::vector<Branched> FindBranches(const Graph& graph, absl::Span<const PendingS
     touched.Add(static_cast<int32_t>(before.size()) - 1, step.touches);
   }
   Window window;
+  const auto look = [&](int32_t begin, int32_t end, int on) {
+    window.Start(begin);
+    for (int32_t i = begin; i < end; ++i) window.Add(*estimates[i], before[i], on);
+  };
   const auto count = static_cast<int32_t>(pending.size());
   for (int32_t begin = 0; begin < count;) {
     int32_t best_end = begin;
@@ -214,13 +214,11 @@ std::vector<Branched> FindBranches(const Graph& graph, absl::Span<const PendingS
     // The same steps on more threads, to see where each step by itself is faster again.
     int pays = threads;
     for (int more = threads + 1; more <= kMostThreads; ++more) {
-      window.Start(begin);
-      for (int32_t i = begin; i < best_end; ++i) window.Add(*estimates[i], before[i], more);
+      look(begin, best_end, more);
       if (!always && window.now() - *window.SideBySide(more) < kWorthwhile) break;
       pays = more;
     }
-    window.Start(begin);
-    for (int32_t i = begin; i < best_end; ++i) window.Add(*estimates[i], before[i], threads);
+    look(begin, best_end, threads);
     found.push_back({begin, best_end, window.Branches(), pays});
     begin = best_end;
   }

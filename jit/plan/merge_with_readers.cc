@@ -11,21 +11,17 @@ bool IsOutput(const Graph& graph, int32_t node) {
                      [&](int32_t id) { return BaseOf(graph, id) == node; });
 }
 
-// Touch number `touch` of `step`.
-struct Reader {
-  PendingStep* step = nullptr;
-  size_t touch = 0;
-};
+using Reader = std::pair<PendingStep*, size_t>;  // and the number of its touch
 
 // What alone behind `step` reads what that makes; of no step if nothing or more does.
 Reader OnlyReader(std::vector<PendingStep>* pending, size_t step) {
   const Touch& made = (*pending)[step].touches.back();
-  Reader reader;
+  Reader reader{};
   for (size_t s = step + 1; s < pending->size(); ++s) {
     const std::vector<Touch>& touches = (*pending)[s].touches;
     for (size_t t = 0; t < touches.size(); ++t) {
       if (!Conflict(made, touches[t])) continue;
-      if (reader.step) return {};  // another one, or twice by one
+      if (reader.first) return {};  // another one, or twice by one
       reader = {&(*pending)[s], t};
     }
   }
@@ -55,7 +51,7 @@ void MergeWithReaders(const Graph& graph, Precision precision, std::vector<Pendi
     if (!product.call() || product.device == Device()) continue;
     if (graph.nodes[product.node].op != OpId::k_matmul || IsOutput(graph, product.node)) continue;
     const Reader reader = OnlyReader(pending, i - 1);
-    const PendingStep* const step = reader.step;
+    const PendingStep* const step = reader.first;
     if (!step || !step->kernel() || !(step->device == product.device)) continue;
     if (Join(graph, precision, product, reader)) pending->erase(pending->begin() + int64_t(--i));
   }

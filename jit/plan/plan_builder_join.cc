@@ -12,11 +12,6 @@ namespace {
 
 constexpr int32_t kWorkspace = -1;  // as a block of memory that steps touch
 
-Steps TakeSteps(Steps* steps, int32_t begin, int32_t end) {
-  return {std::make_move_iterator(steps->begin() + begin),
-          std::make_move_iterator(steps->begin() + end)};
-}
-
 }  // namespace
 
 std::string PlanBuilder::SayNode(int32_t id) const {

@@ -11,17 +11,12 @@ inline int64_t EpilogueParts(int64_t rows, int64_t cols) { return rows == 1 ? co
 
 class EpilogueStep final : public StepGroup {
  public:
-  // A library step, and kernels behind it.
-  explicit EpilogueStep(const Steps& steps);
+  explicit EpilogueStep(Steps steps);  // of a library, and kernels behind it
   Status Run(char* const* slots, absl::Span<Value* const> inputs) const override;
-  void ForEach(absl::FunctionRef<void(const Step&)> f) const override {
-    f(product_);
-    for (const KernelStep& kernel : kernels_) f(kernel);
-  }
 
  private:
-  LibraryStep product_;
-  std::vector<KernelStep> kernels_;
+  const LibraryStep& product_;
+  std::vector<const KernelStep*> kernels_;
 };
 
 }  // namespace frazil::jit

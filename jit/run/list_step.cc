@@ -11,12 +11,10 @@ namespace {
 
 constexpr size_t kMaxEntries = 256;
 
-// A kernel of the plan that one thread runs, or null; larger ones share out their own points.
-KernelStep* AsSmall(Step* step) {
-  auto* const kernel = dynamic_cast<KernelStep*>(step);
-  const bool small =
-      kernel && kernel->code && !kernel->device && kernel->work() < cost::kWorthSharing;
-  return small ? kernel : nullptr;
+// The kernels of a plan that one thread runs each; larger ones share out their own points.
+bool IsSmall(const Step& step) {
+  const auto* const kernel = dynamic_cast<const KernelStep*>(&step);
+  return kernel && kernel->code && !kernel->device && kernel->work() < cost::kWorthSharing;
 }
 
 }  // namespace
@@ -24,10 +22,9 @@ KernelStep* AsSmall(Step* step) {
 JoinedSteps MakeLists(Steps steps, absl::FunctionRef<std::vector<Touch>(size_t)> touches) {
   JoinedSteps lists;
   for (size_t begin = 0; begin < steps.size();) {
-    std::vector<KernelStep> entries;
     Touched touched;
     size_t end = begin;
-    for (; end < steps.size() && end - begin < kMaxEntries && AsSmall(steps[end].get()); ++end) {
+    for (; end < steps.size() && end - begin < kMaxEntries && IsSmall(*steps[end]); ++end) {
       const std::vector<Touch> own = touches(end);
       if (!touched.Before(own).empty()) break;
       touched.Add(static_cast<int32_t>(end), own);
@@ -36,26 +33,29 @@ JoinedSteps MakeLists(Steps steps, absl::FunctionRef<std::vector<Touch>(size_t)>
       lists.Add(1, std::move(steps[begin++]));
       continue;
     }
-    const auto count = static_cast<int32_t>(end - begin);
-    for (; begin < end; ++begin) entries.push_back(std::move(*AsSmall(steps[begin].get())));
-    lists.Add(count, std::make_unique<ListStep>(std::move(entries)));
+    lists.Add(int32_t(end - begin), std::make_unique<ListStep>(TakeSteps(&steps, begin, end)));
+    begin = end;
   }
   return lists;
+}
+
+ListStep::ListStep(Steps all) : StepGroup(std::move(all)) {
+  for (const auto& step : steps()) entries_.push_back(&dynamic_cast<const KernelStep&>(*step));
 }
 
 Status ListStep::Run(char* const* slots, absl::Span<Value* const> inputs) const {
   const auto n = static_cast<int64_t>(entries_.size());
   const auto run = [&](int64_t i) {
-    const KernelStep& step = entries_[static_cast<size_t>(i)];
+    const KernelStep& step = *entries_[static_cast<size_t>(i)];
     const StepArgs values(step, slots, inputs);
     step.code->Run(values.For(step), 0, step.rows, 0, step.cols);
   };
-  if (work_ < cost::kWorthSharing) {
+  if (work() < cost::kWorthSharing) {
     // Backwards, so that whatever tests the plans tests that no entry waits for another.
     for (int64_t i = n; i-- > 0;) run(i);
     return absl::OkStatus();
   }
-  const int64_t each = std::max<int64_t>(1, work_ / n);
+  const int64_t each = std::max<int64_t>(1, work() / n);
   ParallelFor(n, std::max<int64_t>(1, cost::kPart / each), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) run(i);
   });

@@ -3,6 +3,7 @@
 // planner, run by plans. Invariant: no entry writes what another touches.
 #pragma once
 
+#include "absl/functional/function_ref.h"
 #include "jit/run/step.h"
 #include "jit/run/touch.h"
 
@@ -10,19 +11,12 @@ namespace frazil::jit {
 
 class ListStep final : public StepGroup {
  public:
-  explicit ListStep(std::vector<KernelStep> entries)
-      : entries_(std::move(entries)), work_(StepGroup::work()) {}
-
+  explicit ListStep(Steps steps);  // kernels
   Status Run(char* const* slots, absl::Span<Value* const> inputs) const override;
-  void ForEach(absl::FunctionRef<void(const Step&)> f) const override {
-    for (const KernelStep& entry : entries_) f(entry);
-  }
-  int64_t work() const override { return work_; }
-  const std::vector<KernelStep>& entries() const { return entries_; }
+  absl::Span<const KernelStep* const> entries() const { return entries_; }
 
  private:
-  std::vector<KernelStep> entries_;
-  int64_t work_;
+  std::vector<const KernelStep*> entries_;  // steps()
 };
 
 // Puts runs of neighbouring steps into lists. `touches(i)` is what step i touches.

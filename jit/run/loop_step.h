@@ -18,14 +18,8 @@ struct LoopSlot {
   // Numbers: the plan's input of each iteration, or one of all.
   std::vector<int32_t> numbers = {};
 
-  bool moves() const { return !list.empty() || numbers.size() > 1 || step != 0 || !Stays(); }
-
- private:
-  bool Stays() const {
-    const auto same = [&](const Pointer& p) {
-      return p.slot == first.slot && p.offset == first.offset;
-    };
-    return same(even) && same(odd);
+  bool moves() const {
+    return !list.empty() || numbers.size() > 1 || step != 0 || even != first || odd != first;
   }
 };
 

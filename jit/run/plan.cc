@@ -25,7 +25,6 @@ namespace {
 template <typename T>
 using Small = SmallStack<T, 16>;
 
-constexpr size_t kSimpleArgs = 6;
 constexpr int32_t kNever = std::numeric_limits<int32_t>::max();
 
 // Which values are several inputs. Looked for when it is first asked, once for all.
@@ -285,8 +284,9 @@ const KernelStep* Plan::Simple(const Schedule& p) {
     return nullptr;
   const auto* const step = dynamic_cast<const KernelStep*>(p.steps[0].get());
   const bool simple = step && step->fn && step->work() < cost::kWorthSharing &&
-                      step->buffers.size() <= kSimpleArgs && step->scalars.size() <= kSimpleArgs &&
-                      p.outputs[0].same && p.outputs[0].slot == p.result_slot(0);
+                      step->buffers.size() <= QuickCall::kArgs &&
+                      step->scalars.size() <= QuickCall::kArgs && p.outputs[0].same &&
+                      p.outputs[0].slot == p.result_slot(0);
   return simple ? step : nullptr;
 }
 
@@ -296,7 +296,6 @@ QuickCall Plan::Quick() const {
   if (!simple_ || p.num_inputs > int32_t(QuickCall::kArgs) || !(p.results[0].device == Device()))
     return quick;
   const KernelStep& step = *simple_;
-  static_assert(kSimpleArgs == QuickCall::kArgs);
   for (size_t i = 0; i < step.buffers.size(); ++i) {
     if (step.buffers[i].offset != 0) return quick;
     const int32_t slot = step.buffers[i].slot;
@@ -338,12 +337,12 @@ Status Plan::RunSimple(absl::Span<Value* const> inputs, Memory* memory) const {
     Repeated repeated(inputs);
     FZ_RETURN_IF_ERROR(FindMemory(result, inputs, &repeated, memory));
   }
-  void* buffers[kSimpleArgs];
+  void* buffers[QuickCall::kArgs];
   for (size_t i = 0; i < step.buffers.size(); ++i) {
     const Pointer& p = step.buffers[i];
     buffers[i] = (p.slot < schedule_.num_inputs ? inputs[p.slot]->data : memory->data) + p.offset;
   }
-  uint64_t scalars[kSimpleArgs];
+  uint64_t scalars[QuickCall::kArgs];
   for (size_t i = 0; i < step.scalars.size(); ++i) {
     const int32_t input = step.scalars[i];
     scalars[i] = input >= 0 ? inputs[input]->imm : step.words[i];

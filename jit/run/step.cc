@@ -38,31 +38,23 @@ std::vector<Pointer> LibraryStep::touches() const {
   return all;
 }
 
-std::vector<Pointer> StepGroup::touches() const {
-  std::vector<Pointer> all;
-  ForEach([&](const Step& step) {
-    const std::vector<Pointer> own = step.touches();
-    all.insert(all.end(), own.begin(), own.end());
-  });
-  return all;
+StepGroup::StepGroup(Steps steps) : steps_(std::move(steps)) {
+  for (const auto& step : steps_) work_ += step->work();
 }
 
-int64_t StepGroup::work() const {
-  int64_t work = 0;
-  ForEach([&](const Step& step) { work += step.work(); });
-  return work;
+std::vector<Pointer> StepGroup::touches() const {
+  std::vector<Pointer> all;
+  for (const auto& step : steps_) {
+    const std::vector<Pointer> own = step->touches();
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  return all;
 }
 
 std::string StepGroup::text() const {
   std::string text;
-  ForEach([&](const Step& step) { StrAppend(&text, text.empty() ? "" : " ", step.text()); });
+  for (const auto& step : steps_) StrAppend(&text, text.empty() ? "" : " ", step->text());
   return text;
-}
-
-int64_t StepGroup::bytes() const {
-  int64_t bytes = 128;
-  ForEach([&](const Step& step) { bytes += step.bytes(); });
-  return bytes;
 }
 
 }  // namespace frazil::jit

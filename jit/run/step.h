@@ -5,11 +5,11 @@
 // many threads at once; it touches what its pointers point to and nothing else.
 #pragma once
 
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "core/small_stack.h"
 #include "jit/emit/emitter.h"
 #include "jit/run/device_kernel.h"
@@ -20,6 +20,8 @@ namespace frazil::jit {
 struct Pointer {
   int32_t slot;
   int64_t offset;  // bytes
+
+  bool operator==(const Pointer&) const = default;
 };
 
 class Step {
@@ -35,6 +37,10 @@ class Step {
 
 using Steps = std::vector<std::unique_ptr<Step>>;
 int64_t BytesOf(const Steps& steps);
+inline Steps TakeSteps(Steps* from, size_t begin, size_t end) {
+  const auto first = std::make_move_iterator(from->begin());
+  return {first + int64_t(begin), first + int64_t(end)};
+}
 
 // Steps of which some are several as one.
 struct JoinedSteps {
@@ -98,11 +104,18 @@ struct LibraryStep final : public Step {
 // Several steps as one. The effect of a run is that of the steps one after another.
 class StepGroup : public Step {
  public:
-  virtual void ForEach(absl::FunctionRef<void(const Step&)> f) const = 0;
+  explicit StepGroup(Steps steps);
   std::vector<Pointer> touches() const override;
-  int64_t work() const override;
+  int64_t work() const override { return work_; }
   std::string text() const override;
-  int64_t bytes() const override;
+  int64_t bytes() const override { return int64_t{sizeof(*this)} + BytesOf(steps_); }
+
+ protected:
+  const Steps& steps() const { return steps_; }
+
+ private:
+  const Steps steps_;
+  int64_t work_ = 0;
 };
 
 }  // namespace frazil::jit

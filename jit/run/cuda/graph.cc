@@ -37,13 +37,12 @@ gpu::KernelNodeParams ParamsOf(gpu::CUfunction function, const cuda::CudaGrid& g
 
 }  // namespace
 
-CudaGraph::CudaGraph(gpu::Device* device, Steps steps,
-                     std::vector<std::vector<int32_t>> dependencies)
-    : device_(device),
-      steps_(std::move(steps)),
+CudaGraph::CudaGraph(gpu::Device* device, Steps all, std::vector<std::vector<int32_t>> dependencies)
+    : StepGroup(std::move(all)),
+      device_(device),
       dependencies_(std::move(dependencies)),
       name_(std::make_shared<const gpu::LaunchName>(gpu::LaunchName{text(), {}})) {
-  for (const auto& step : steps_) kernels_.push_back(KernelOf(*step));
+  for (const auto& step : steps()) kernels_.push_back(KernelOf(*step));
 }
 
 CudaGraph::~CudaGraph() { Drop(); }
@@ -73,7 +72,7 @@ Status CudaGraph::Run(char* const* slots, absl::Span<Value* const> inputs) const
 }
 
 Status CudaGraph::RunApart(char* const* slots, absl::Span<Value* const> inputs) const {
-  for (const auto& step : steps_) FZ_RETURN_IF_ERROR(step->Run(slots, inputs));
+  for (const auto& step : steps()) FZ_RETURN_IF_ERROR(step->Run(slots, inputs));
   return absl::OkStatus();
 }
 
@@ -87,8 +86,8 @@ StatusOr<bool> CudaGraph::Build(char* const* slots, absl::Span<Value* const> inp
   }
   const gpu::DriverTable& driver = device_->driver();
   FZ_RETURN_IF_ERROR(Check(driver.GraphCreate(&graph_, 0), "no graph"));
-  launched_.resize(steps_.size());
-  for (size_t i = 0; i < steps_.size(); ++i) {
+  launched_.resize(steps().size());
+  for (size_t i = 0; i < steps().size(); ++i) {
     std::vector<gpu::CUgraphNode> after;
     for (const int32_t earlier : dependencies_[i]) {
       // An empty kernel has no node: what it waits for is waited for.
@@ -108,7 +107,7 @@ StatusOr<bool> CudaGraph::Build(char* const* slots, absl::Span<Value* const> inp
       FZ_RETURN_IF_ERROR(
           AddKernel(*kernel, StepArgs(*kernel, slots, inputs), after, &launched_[i]));
     } else {
-      FZ_RETURN_IF_ERROR(AddLibrary(*steps_[i], slots, inputs, after, &launched_[i]));
+      FZ_RETURN_IF_ERROR(AddLibrary(*steps()[i], slots, inputs, after, &launched_[i]));
     }
   }
   FZ_RETURN_IF_ERROR(Check(driver.GraphInstantiate(&exec_, graph_, 0), "no executable graph"));
@@ -155,13 +154,13 @@ StatusOr<gpu::CUgraph> CudaGraph::Capture(const Step& step, char* const* slots,
 }
 
 StatusOr<bool> CudaGraph::Update(char* const* slots, absl::Span<Value* const> inputs) const {
-  for (size_t i = 0; i < steps_.size(); ++i) {
+  for (size_t i = 0; i < steps().size(); ++i) {
     if (const KernelStep* kernel = kernels_[i]) {
       FZ_ASSIGN_OR_RETURN(const bool ready,
                           UpdateKernel(*kernel, StepArgs(*kernel, slots, inputs), &launched_[i]));
       if (!ready) return false;
     } else {
-      FZ_RETURN_IF_ERROR(UpdateLibrary(*steps_[i], slots, inputs, &launched_[i]));
+      FZ_RETURN_IF_ERROR(UpdateLibrary(*steps()[i], slots, inputs, &launched_[i]));
     }
   }
   return true;

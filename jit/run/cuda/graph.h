@@ -18,12 +18,9 @@ class CudaGraph : public StepGroup {
   static bool MayJoin(const Step& step);
 
   Status Run(char* const* slots, absl::Span<Value* const> inputs) const override;
-  void ForEach(absl::FunctionRef<void(const Step&)> f) const override {
-    for (const auto& step : steps_) f(*step);
-  }
   std::string text() const override { return StrCat("graph of ", StepGroup::text()); }
   // The driver holds about a page for each node.
-  int64_t bytes() const override { return StepGroup::bytes() + 4096 * int64_t(steps_.size()); }
+  int64_t bytes() const override { return StepGroup::bytes() + 4096 * int64_t(steps().size()); }
 
  private:
   // One step in the graph: a node a phase of a kernel, or one that holds what a library launches.
@@ -54,7 +51,6 @@ class CudaGraph : public StepGroup {
   }
 
   gpu::Device* const device_;
-  const Steps steps_;
   std::vector<const KernelStep*> kernels_;  // of each step; null for what a library launches
   const std::vector<std::vector<int32_t>> dependencies_;
   const gpu::LaunchNameRef name_;
