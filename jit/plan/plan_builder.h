@@ -82,8 +82,6 @@ class PlanBuilder {
   bool UsedByOtherRows(int32_t step, int32_t home) const;
   int64_t LiveBytesNow();
   const Branched* BranchedAt(int32_t step) const;
-  bool Touches(int32_t step, int32_t home) const;
-  bool TouchedBeside(int32_t step, int32_t home) const;
   int32_t Home(int32_t memory) const { return memories_[memory].home; }
   void ShareMemory(int32_t step);
   bool MayOverwriteInput(int32_t id) const;

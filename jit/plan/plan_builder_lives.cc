@@ -94,14 +94,6 @@ void PlanBuilder::ChooseEpilogues() {
 // The product with its followers that a step is one of, or null.
 const Epilogue* PlanBuilder::EpilogueAt(int32_t step) const { return RangeAt(epilogues_, step); }
 
-// True if the step conflicts with one that overwrites the memory.
-bool PlanBuilder::Touches(int32_t step, int32_t home) const {
-  const std::vector<Touch>& touches = pending_[step].touches;
-  return std::any_of(touches.begin(), touches.end(), [&](const Touch& touch) {
-    return Conflict({Home(touch.block), touch.write}, {home, true});
-  });
-}
-
 // True if `step` follows a product and another step of that uses the memory other than by rows:
 // as its operand, or as something that was there before.
 bool PlanBuilder::UsedByOtherRows(int32_t step, int32_t home) const {
@@ -109,7 +101,11 @@ bool PlanBuilder::UsedByOtherRows(int32_t step, int32_t home) const {
   if (!found) return false;
   if (memories_[home].first_use >= found->begin) return false;  // what the product began
   for (int32_t other = found->begin; other < found->end; ++other) {
-    if (other != step && Touches(other, home)) return true;
+    const std::vector<Touch>& touches = pending_[other].touches;
+    const auto conflicts = [&](const Touch& touch) {
+      return Conflict({Home(touch.block), touch.write}, {home, true});
+    };
+    if (other != step && std::any_of(touches.begin(), touches.end(), conflicts)) return true;
   }
   return false;
 }
@@ -128,19 +124,8 @@ int64_t PlanBuilder::LiveBytesNow() {
 // The group of steps of branches that a step is in, or null.
 const Branched* PlanBuilder::BranchedAt(int32_t step) const { return RangeAt(branched_, step); }
 
-// True if a branch beside that of `step` touches the memory.
-bool PlanBuilder::TouchedBeside(int32_t step, int32_t home) const {
-  const Branched* found = BranchedAt(step);
-  if (!found) return false;
-  for (const std::vector<int32_t>& branch : found->branches) {
-    if (std::binary_search(branch.begin(), branch.end(), step)) continue;
-    const auto touches = [&](int32_t other) { return Touches(other, home); };
-    if (std::any_of(branch.begin(), branch.end(), touches)) return true;
-  }
-  return false;
-}
-
-// Gives results first written in `step` the memory of an operand that nothing needs afterwards.
+// Gives results first written in `step` the memory of an operand that nothing needs afterwards. Of
+// branches only the first step may: what else lives as long as their group.
 void PlanBuilder::ShareMemory(int32_t step) {
   const PendingStep& s = pending_[step];
   std::vector<int32_t> taken;
@@ -172,8 +157,8 @@ bool PlanBuilder::MayOverwriteInput(int32_t id) const {
 bool PlanBuilder::MayTake(const PendingStep& s, int32_t step, size_t out, int32_t from) const {
   const Memory& m = memories_[from];
   const Memory& to = memories_[s.touches[out].block];
-  if (m.last_use != step || TouchedBeside(step, from) || UsedByOtherRows(step, from) ||
-      m.bytes != to.bytes || m.arena != to.arena || m.result >= 0)
+  if (m.last_use != step || UsedByOtherRows(step, from) || m.bytes != to.bytes ||
+      m.arena != to.arena || m.result >= 0)
     return false;
   if (m.input >= 0 && (!MayOverwriteInput(m.input) || (step < last_library_ && !options_.body)))
     return false;

@@ -112,6 +112,11 @@ TEST(FindEpilogues, NotWhatReadsAheadByANumber) {
 
 TEST(FindEpilogues, NotWhatOverwritesTheProduct) {
   EXPECT_EQ(Find(StepsOf(Product(), Follower(2, 2))), Ends());
+  EXPECT_EQ(Find(StepsOf(Product(), Follower(2, 3), Follower(3, 2))), Ends({{0, 2}}));
+}
+
+TEST(FindEpilogues, NotWhatOverwritesAnOperand) {
+  EXPECT_EQ(Find(StepsOf(Product(), Follower(2, 1))), Ends()) << "rows that are still to be made";
 }
 
 TEST(FindEpilogues, ANumberForEachRowIsMadeByRowsToo) {
