@@ -6,7 +6,6 @@
 #include "core/check.h"
 #include "core/cost.h"
 #include "jit/plan/compile.h"
-#include "jit/run/plan_impl.h"
 
 namespace frazil::jit {
 namespace {
@@ -20,7 +19,7 @@ class JitSegment final : public tracer::SegmentPlan {
         slots_(slots),
         constants_(std::move(constants)),
         kernels_(plan_->stats().kernels + plan_->stats().library_calls),
-        quick_(static_cast<const PlanImpl&>(*plan_).quick()) {
+        quick_(plan_->quick()) {
     if (!constants_.empty()) quick_.fn = nullptr;
   }
 

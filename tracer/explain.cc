@@ -118,8 +118,7 @@ Explanation Difference(const Node& at, const Node& node, const Departure& call) 
                             : guard.dtype != v.dtype                 ? Cause::kDType
                             : guard.layout->shape != v.layout->shape ? Cause::kShape
                                                                      : Cause::kStrides;
-        return changed(cause, DescribeSlot(guard),
-                       DescribeSlot(Parameter::Of(v)));
+        return changed(cause, DescribeSlot(guard), DescribeSlot(Parameter::Of(v)));
       }
     }
     if (!SameSource(at, node, call, i))

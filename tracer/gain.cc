@@ -29,9 +29,7 @@ bool IsSmall(const Node& call) {
   return true;
 }
 
-bool IsFused(const CallRecord& call) {
-  return call.composite || IsPointwise(call.primitive());
-}
+bool IsFused(const CallRecord& call) { return call.composite || IsPointwise(call.primitive()); }
 
 }  // namespace
 

@@ -96,7 +96,8 @@ class Merger {
   }
 
   bool IsLoop(size_t begin, size_t end) const {
-    return absl::c_all_of(Calls(begin, end), [](const auto& c) { return IsElementwise(*c.record); }) &&
+    return absl::c_all_of(Calls(begin, end),
+                          [](const auto& c) { return IsElementwise(*c.record); }) &&
            std::none_of(wanted_.begin() + parts_.FirstResult(Begin(begin)),
                         wanted_.begin() + parts_.FirstResult(Begin(end - 1)),
                         [](bool wanted) { return wanted; });
@@ -105,8 +106,7 @@ class Merger {
   // A loop of any ops of the CPU: its plan has steps that repeat, and keeps what is wanted of them.
   size_t EndOfSteps(size_t begin) const {
     const auto elsewhere = [](const Program::Call& call) {
-      return absl::c_any_of(call->results,
-                            [](const Result& r) { return !(r.device == Device()); });
+      return absl::c_any_of(call->results, [](const Result& r) { return !(r.device == Device()); });
     };
     size_t end = begin + 1;
     while (end < program_.marks.size() && GoesOn(end) && Count(begin, end + 1) <= kMostOfSteps &&

@@ -34,8 +34,8 @@ Parts::Parts(const Program& whole) : whole_(whole) {
   for (size_t i = 0; i < whole.constants.size(); ++i) {
     const Value& v = *whole.constants[i];
     const ValueId id = whole.IdOfConstant(i);
-    first_equal_.push_back(
-        v.immediate ? numbers.try_emplace({v.dtype, v.imm}, id).first->second : id);
+    first_equal_.push_back(v.immediate ? numbers.try_emplace({v.dtype, v.imm}, id).first->second
+                                       : id);
   }
 }
 

@@ -79,7 +79,7 @@ struct Mark {
   Kind kind = Kind::kCut;
   int32_t at = 0;                             // calls before it
   Precision precision = Precision::kDefault;  // of those since the mark before
-  ValueId read = kNoValue;                          // kNumber, kIndexCheck
+  ValueId read = kNoValue;                    // kNumber, kIndexCheck
   uint64_t outcome = 0;                       // kNumber: the bits
   IndexRange range{};                         // kIndexCheck: where indices lie,
   std::string check, of;                      // who asks, and of what
@@ -141,7 +141,8 @@ struct Program {
   std::vector<Parameter> parameters;
   std::vector<ValueRef> constants;
   std::vector<Call> calls;
-  std::vector<Mark> marks;  // of a whole call: its last one stands behind all calls, if there are any
+  std::vector<Mark>
+      marks;  // of a whole call: its last one stands behind all calls, if there are any
   std::vector<Origin> outputs;
   std::vector<Write> writes;
   std::vector<TapeRecord> tape;  // what results and cells hang off
@@ -175,8 +176,8 @@ class Parts {
   explicit Parts(const Program& whole);
 
   struct Part {
-    Program program;         // its parameters are what its calls take from elsewhere, in order,
-    std::vector<ValueId> from;   // which are these values of the whole
+    Program program;            // its parameters are what its calls take from elsewhere, in order,
+    std::vector<ValueId> from;  // which are these values of the whole
     std::vector<ValueId> results;  // the numbers of its results in the whole
   };
   // `calls`: ascending. `one_number`: numbers that are equal become one parameter.

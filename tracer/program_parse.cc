@@ -98,8 +98,8 @@ class Parser {
     if (kind != "made" && kind != "cell") return text_.Fail("'", kind, "' is no node");
     const bool made = kind == "made";
     FZ_ASSIGN_OR_RETURN(const int64_t index, text_.TakeInt());
-    if (index < 0 || index >= static_cast<int64_t>(made ? program_.tape.size()
-                                                        : program_.parameters.size()))
+    if (index < 0 ||
+        index >= static_cast<int64_t>(made ? program_.tape.size() : program_.parameters.size()))
       return text_.Fail("there is no node '", kind, " ", index, "'");
     return Link{made ? Link::Kind::kMade : Link::Kind::kCell, static_cast<int32_t>(index)};
   }

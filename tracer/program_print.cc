@@ -1,5 +1,3 @@
-#include "tracer/program_text.h"
-
 #include <algorithm>
 
 #include "absl/strings/escaping.h"
@@ -8,6 +6,7 @@
 #include "core/backend.h"
 #include "core/text_cursor.h"
 #include "tracer/explain.h"
+#include "tracer/program_text.h"
 
 namespace frazil::tracer {
 namespace {
@@ -87,11 +86,11 @@ class Printer {
     FZ_ASSIGN_OR_RETURN(const ValueRef host, OnHost(v));
     const Reach reach = ReachOf(*v.layout);
     const int64_t size = SizeOf(v.dtype);
-    StrAppend(&out_, "\"",
-              absl::BytesToHexString(
-                  AbslView({host->data + reach.low * size,
-                            static_cast<size_t>((reach.high - reach.low) * size)})),
-              "\"\n");
+    StrAppend(
+        &out_, "\"",
+        absl::BytesToHexString(AbslView(
+            {host->data + reach.low * size, static_cast<size_t>((reach.high - reach.low) * size)})),
+        "\"\n");
     return absl::OkStatus();
   }
 

@@ -150,9 +150,8 @@ Node* Recording::FindEqual(Node* parent, const Node& child) {
 
 Node* Recording::AddChild(Node* parent, std::unique_ptr<Node> child) {
   child->path_hash = (parent->path_hash ^ child->hash) * 0x9E3779B97F4A7C15u;
-  child->bytes = BytesOf(*child) +
-                 static_cast<int64_t>(sizeof(Node) - sizeof(CallRecord) +
-                                      sizeof(Parameter) * child->slots.size());
+  child->bytes = BytesOf(*child) + static_cast<int64_t>(sizeof(Node) - sizeof(CallRecord) +
+                                                        sizeof(Parameter) * child->slots.size());
   child->used.store(Bounds::Advance(), std::memory_order_relaxed);
   Node* published = child.get();
   bool thrashing = false;

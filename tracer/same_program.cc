@@ -78,7 +78,8 @@ class Comparison {
   bool Same(const TapeRecord& a, const TapeRecord& b) const {
     return a.variable == b.variable && a.op == b.op && a.attrs == b.attrs && a.spent == b.spent &&
            a.edges == b.edges && Same(a.saved_output, b.saved_output) &&
-           absl::c_equal(a.saved, b.saved, [&](const auto& x, const auto& y) { return Same(x, y); });
+           absl::c_equal(a.saved, b.saved,
+                         [&](const auto& x, const auto& y) { return Same(x, y); });
   }
 
   Status SameCall(const Program::Call& a, const Program::Call& b) const {
@@ -109,8 +110,8 @@ class Comparison {
     for (size_t i = 0; i < known_.writes.size(); ++i) {
       const Program::Write &a = known_.writes[i], &b = now_.writes[i];
       if (a.cell == b.cell && Same(a.content, b.content)) continue;
-      return RuntimeError("what is written to argument tensor ", b.cell, " changed: ",
-                          Describe(a.content.value, known_), " -> ",
+      return RuntimeError("what is written to argument tensor ", b.cell,
+                          " changed: ", Describe(a.content.value, known_), " -> ",
                           Describe(b.content.value, now_));
     }
     return absl::OkStatus();

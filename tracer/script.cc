@@ -37,8 +37,8 @@ StatusOr<std::shared_ptr<const Script>> Script::Build(
   ScriptTree tree(script.get());
   // Programs that part at an outcome have to agree on their segments.
   for (const auto& path : script->paths_) {
-    const auto pieces = script->paths_.size() == 1 ? MergedSegmentsOf(path->program)
-                                                   : SegmentsOf(path->program);
+    const auto pieces =
+        script->paths_.size() == 1 ? MergedSegmentsOf(path->program) : SegmentsOf(path->program);
     script->merged_ |= absl::c_any_of(pieces, [](const Piece& p) { return p.merged; });
     tree.Add(path, pieces);
     script->bytes_ += BytesOf(path->program);
@@ -115,8 +115,8 @@ StatusOr<const LearntCall*> Script::Run(Cells cells, absl::InlinedVector<Tensor,
       const auto still_lent = [&](int32_t slot) {
         if (static_cast<size_t>(slot) >= stage->slots.size()) return false;
         const ValueId id = stage->slots[slot];
-        return id >= 0 || (static_cast<size_t>(~id) < written.size() &&
-                           written[~id]->value() == slots[slot]);
+        return id >= 0 ||
+               (static_cast<size_t>(~id) < written.size() && written[~id]->value() == slots[slot]);
       };
       results.resize(stage->kept.size());
       FZ_RETURN_IF_ERROR(stage->plan->Run(slots, absl::MakeSpan(results), still_lent));

@@ -81,9 +81,8 @@ void ScriptBuilder::Cut(Precision precision) {
   open_ = true;
 }
 
-void ScriptBuilder::OnSegment(absl::Span<const Node* const> path,
-                              absl::Span<const ValueRef> slots, absl::Span<const ValueRef> results,
-                              Precision precision) {
+void ScriptBuilder::OnSegment(absl::Span<const Node* const> path, absl::Span<const ValueRef> slots,
+                              absl::Span<const ValueRef> results, Precision precision) {
   if (done()) return;
   if (seen_.size() >= sweep_at_) Sweep();
   std::vector<ValueId> taken;

@@ -105,8 +105,7 @@ class Session final : public Door, public Pending, public ReadObserver {
     for (size_t line = 0; line < kMatched; line += 64)
       __builtin_prefetch(reinterpret_cast<const void*>(next + line));
   }
-  static constexpr size_t kMatched =
-      sizeof(NodeHead) + sizeof(NodeOperands) + sizeof(CallRecord);
+  static constexpr size_t kMatched = sizeof(NodeHead) + sizeof(NodeOperands) + sizeof(CallRecord);
   Node* FindChild(const Request& request);
   Node* SearchChild(const Request& request) const;
   bool Matches(const Node& node, const Request& request) const;

@@ -2,7 +2,6 @@
 
 #include "jit/eager/eager_calls.h"
 #include "jit/eager/eager_composite.h"
-#include "jit/run/plan_impl.h"
 
 namespace frazil::jit {
 namespace {
@@ -22,29 +21,30 @@ StatusOr<std::shared_ptr<const PreparedCall>> Prepare(OpId op, Precision precisi
     const int32_t id = graph.AddInput(v->dtype, v->device, v->layout, v->immediate);
     if (call.operands.empty()) operands.push_back(id);
   }
-  FZ_ASSIGN_OR_RETURN(prepared->inferred, InferNode(graph, op, operands, call.attrs));
-  prepared->layout = prepared->inferred.layout;
-  if (prepared->inferred.view) return prepared;
+  FZ_ASSIGN_OR_RETURN(const Inferred inferred, InferNode(graph, op, operands, call.attrs));
+  if (inferred.view) {
+    prepared->how = PreparedCall::View{inferred, inferred.layout};
+    return prepared;
+  }
   FZ_ASSIGN_OR_RETURN(const int32_t id, graph.AddOp(op, operands, call.attrs));
   graph.outputs = {id};
-  FZ_ASSIGN_OR_RETURN(prepared->plan,
+  FZ_ASSIGN_OR_RETURN(PreparedCall::Op plan,
                       Compile(std::move(graph), {.precision = precision,
                                                  .reusable = call.reusable,
                                                  .lent_by_cell = call.reusable != 0}));
-  if (!call.quick()) return prepared;
-  const QuickCall& quick = static_cast<const PlanImpl&>(*prepared->plan).quick();
-  if (quick.IsForTwo()) prepared->quick = quick;
+  if (call.quick() && plan->quick().IsForTwo()) prepared->quick = plan->quick();
+  prepared->how = std::move(plan);
   return prepared;
 }
 
 StatusOr<ValueRef> RunPrepared(const PreparedCall& prepared, absl::Span<Value* const> inputs) {
-  if (!prepared.plan) {
-    const Inferred& i = prepared.inferred;
-    return MakeView(*inputs[0], i.dtype, i.layout, i.offset * SizeOf(i.dtype));
+  if (const auto* plan = std::get_if<PreparedCall::Op>(&prepared.how)) {
+    ValueRef out;
+    FZ_RETURN_IF_ERROR((*plan)->Run(inputs, absl::MakeSpan(&out, 1)));
+    return out;
   }
-  ValueRef out;
-  FZ_RETURN_IF_ERROR(prepared.plan->Run(inputs, absl::MakeSpan(&out, 1)));
-  return out;
+  const Inferred& i = std::get<PreparedCall::View>(prepared.how).inferred;
+  return MakeView(*inputs[0], i.dtype, i.layout, i.offset * SizeOf(i.dtype));
 }
 
 StatusOr<ValueRef> RunCall(OpId op, Precision precision, const CallView& call) {

@@ -62,8 +62,10 @@ CallKey CallView::Key() const {
 
 int64_t PreparedCall::bytes() const {
   constexpr int64_t kOfTheMap = 96;
+  const Op* const plan = std::get_if<Op>(&how);
+  const Composite* const whole = std::get_if<Composite>(&how);
   return static_cast<int64_t>(sizeof(*this) + sizeof(CallKey)) + kOfTheMap +
-         (plan ? plan->bytes() : 0) + (whole ? whole->bytes() : 0);
+         (plan ? (*plan)->bytes() : 0) + (whole ? (*whole)->bytes() : 0);
 }
 
 std::shared_ptr<const PreparedCall> FindShared(const CallKey& key) {

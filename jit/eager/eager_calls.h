@@ -5,6 +5,7 @@
 
 #include <array>
 #include <memory>
+#include <variant>
 
 #include "absl/container/inlined_vector.h"
 #include "core/apply.h"
@@ -92,16 +93,21 @@ struct QuickKey {
   OperandWords a, b;
 };
 
-// How a call runs: as a view, by a plan of one op, or as a composite.
+// How a call runs.
 struct PreparedCall {
+  struct View {  // of the one operand
+    Inferred inferred;
+    LayoutRef layout;  // inferred.layout
+  };
+  using Op = std::shared_ptr<const Plan>;
+  using Composite = std::shared_ptr<const tracer::SegmentPlan>;
+  struct Body {};  // of a composite, each time
+  using How = std::variant<Body, View, Op, Composite>;
+
   CallKey key;
-  Inferred inferred;                 // of an op
-  LayoutRef layout;                  // inferred.layout
-  std::shared_ptr<const Plan> plan;  // null: a view
+  How how;
   QuickKey quick_key;
-  QuickCall quick;  // of the plan, if there are but one or two operands
-  // Of a composite; null: its body runs.
-  std::shared_ptr<const tracer::SegmentPlan> whole;
+  QuickCall quick;  // of an op's plan, if there are but one or two operands
 
   int64_t bytes() const;
 };

@@ -75,11 +75,10 @@ tracer::Program ProgramOf(const CompositeCall& call, const CallView& view,
   return program;
 }
 
-std::shared_ptr<const PreparedCall> Keep(const CallKey& key,
-                                         std::shared_ptr<const tracer::SegmentPlan> whole) {
+std::shared_ptr<const PreparedCall> Keep(const CallKey& key, PreparedCall::How how) {
   auto prepared = std::make_shared<PreparedCall>();
   prepared->key = key;
-  prepared->whole = std::move(whole);
+  prepared->how = std::move(how);
   return Share(std::move(prepared));
 }
 
@@ -96,7 +95,7 @@ void RunBody(const CompositeCall& call, const CallView& view, uint64_t hash, Com
   if (!recorded) return;
   CallKey key = view.Key();
   if (!Plannable(*recorded)) {
-    CallSlot(hash) = Keep(key, nullptr);
+    CallSlot(hash) = Keep(key, PreparedCall::Body());
     return;
   }
   MetSlot(hash) = std::make_unique<MetCall>(
@@ -110,8 +109,9 @@ std::shared_ptr<const PreparedCall> CompileMet(const CallView& view, uint64_t ha
   const std::unique_ptr<MetCall> met = std::move(slot);
   const size_t results = met->program.calls[0]->results.size();
   const tracer::LiveMask live(1, (uint64_t{1} << results) - 1);
-  auto plan = tracer::GetSegmentCompiler()->Compile(met->program, live, State().precision, {}, nullptr);
-  return Keep(met->key, plan.ok() ? *std::move(plan) : nullptr);
+  auto plan =
+      tracer::GetSegmentCompiler()->Compile(met->program, live, State().precision, {}, nullptr);
+  return Keep(met->key, plan.ok() ? PreparedCall::How(*std::move(plan)) : PreparedCall::Body());
 }
 
 bool Fusing() {
@@ -157,10 +157,12 @@ void RunComposite(const CompositeCall& call, CompositeBody body, absl::Span<Tens
     if (!found) return RunBody(call, view, hash, body, outputs);
     slot = std::move(found);
   }
-  if (!slot->whole) return body(outputs);
+  const auto* const whole = std::get_if<PreparedCall::Composite>(&slot->how);
+  if (!whole) return body(outputs);
+  const tracer::SegmentPlan& plan = **whole;
   // A run that lets others go on may meet a handler whose calls take the slot.
-  const auto held = slot->whole->unlocks() ? slot->whole : nullptr;
-  Run(*slot->whole, distinct.values, outputs);
+  const auto held = plan.unlocks() ? *whole : nullptr;
+  Run(plan, distinct.values, outputs);
 }
 
 }  // namespace frazil::jit

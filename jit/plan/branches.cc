@@ -6,6 +6,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "core/cost.h"
+#include "core/str.h"
 #include "core/threads/long_work.h"
 #include "core/threads/parallel.h"
 
@@ -26,12 +27,13 @@ struct Estimate {
 };
 
 std::optional<Estimate> EstimateOf(const Graph& graph, const PendingStep& step) {
-  if (!(step.device == Device()) || step.with_epilogue || step.loop) return std::nullopt;
-  if (!step.call) {
-    const double work = double(step.launch.work);
+  if (!(step.device == Device())) return std::nullopt;
+  if (const Launch* kernel = step.kernel()) {
+    const double work = double(kernel->work);
     return Estimate{work, work < double(cost::kWorthSharing) ? 0 : cost::kShared};
   }
-  const double work = double(step.call->work());
+  if (!step.call()) return std::nullopt;
+  const double work = double(step.call()->work());
   switch (Info(graph.nodes[step.node].op).klass) {
     case OpClass::kMatmul:
       return Estimate{work, work < tuned::kSmallProduct   ? 0
@@ -48,31 +50,21 @@ std::optional<Estimate> EstimateOf(const Graph& graph, const PendingStep& step) 
 // The steps of a window as parts that share no memory that one of them writes.
 class Window {
  public:
-  explicit Window(int32_t memories) : users_(memories) {}
-
   void Start(int32_t begin) {
     begin_ = begin;
-    for (const int32_t m : touched_) users_[m] = {};
-    touched_.clear();
     part_.clear();
     serial_.clear();
     now_ = 0;
   }
 
-  void Add(const PendingStep& step, const Estimate& estimate, int threads) {
+  // The next step, and those that it waits for.
+  void Add(const Estimate& estimate, absl::Span<const int32_t> before, int threads) {
     const auto own = static_cast<int32_t>(part_.size());
     part_.push_back(own);
     serial_.push_back(estimate.serial);
     now_ += estimate.On(threads);
-    for (const Use& use : step.uses) {
-      Users& users = users_[use.memory];
-      if (users.any < 0) touched_.push_back(use.memory);
-      if (use.write || users.written) {
-        for (const int32_t other : users.all) Join(own, other);
-      }
-      users.written |= use.write;
-      users.any = own;
-      users.all.push_back(own);
+    for (const int32_t other : before) {
+      if (other >= begin_) part_[Find(own)] = Find(other - begin_);
     }
   }
 
@@ -108,17 +100,10 @@ class Window {
   }
 
  private:
-  struct Users {
-    int32_t any = -1;
-    bool written = false;
-    std::vector<int32_t> all;
-  };
-
   int32_t Find(int32_t i) {
     while (part_[i] != i) i = part_[i] = part_[part_[i]];
     return i;
   }
-  void Join(int32_t a, int32_t b) { part_[Find(a)] = Find(b); }
 
   std::vector<double> PartTimes() {
     std::vector<double> time(part_.size(), 0);
@@ -129,8 +114,6 @@ class Window {
   }
 
   int32_t begin_ = 0;
-  std::vector<Users> users_;
-  std::vector<int32_t> touched_;
   std::vector<int32_t> part_;
   std::vector<double> serial_;
   double now_ = 0;
@@ -138,8 +121,8 @@ class Window {
 
 class SideBySide final : public StepGroup {
  public:
-  SideBySide(const Branched& found, std::vector<Step> steps)
-      : steps_(std::move(steps)), threads_(found.threads) {
+  SideBySide(const Branched& found, Steps all)
+      : StepGroup(std::move(all)), threads_(found.threads) {
     for (const auto& branch : found.branches) {
       branches_.emplace_back();
       for (const int32_t step : branch) branches_.back().push_back(step - found.begin);
@@ -149,9 +132,9 @@ class SideBySide final : public StepGroup {
   Status Run(char* const* slots, absl::Span<Value* const> inputs) const override {
     const int threads = NumThreads();
     if (threads == 1 || threads > threads_) {
-      for (const Step& step : steps_) {
+      for (const auto& step : steps()) {
         if (Abandoned()) return absl::OkStatus();  // as the caller finds out
-        FZ_RETURN_IF_ERROR(RunStep(step, slots, inputs));
+        FZ_RETURN_IF_ERROR(step->Run(slots, inputs));
       }
       return absl::OkStatus();
     }
@@ -161,7 +144,7 @@ class SideBySide final : public StepGroup {
       for (int64_t b = begin; b < end; ++b) {
         for (const int32_t step : branches_[b]) {
           if (Abandoned()) return;
-          Status status = RunStep(steps_[step], slots, inputs);
+          Status status = steps()[step]->Run(slots, inputs);
           if (status.ok()) continue;
           const absl::MutexLock lock(&mutex);
           if (failure.ok()) failure = std::move(status);
@@ -172,15 +155,9 @@ class SideBySide final : public StepGroup {
     return failure;
   }
 
-  int64_t bytes() const override {
-    int64_t bytes = int64_t(sizeof(*this)) + 4 * int64_t(steps_.size());
-    for (const Step& step : steps_) bytes += BytesOf(step);
-    return bytes;
-  }
-  absl::Span<const Step> steps() const override { return steps_; }
+  std::string text() const override { return StrCat("side by side ", StepGroup::text()); }
 
  private:
-  std::vector<Step> steps_;
   std::vector<std::vector<int32_t>> branches_;
   int32_t threads_;
 };
@@ -188,7 +165,7 @@ class SideBySide final : public StepGroup {
 }  // namespace
 
 std::vector<Branched> FindBranches(const Graph& graph, absl::Span<const PendingStep> pending,
-                                   int32_t memories, bool always) {
+                                   bool always) {
   std::vector<std::optional<Estimate>> estimates;
   double total = 0;
   for (const PendingStep& step : pending) {
@@ -198,7 +175,17 @@ std::vector<Branched> FindBranches(const Graph& graph, absl::Span<const PendingS
   std::vector<Branched> found;
   if (pending.size() < 2 || (total < 2 * tuned::kBranchSaves && !always)) return found;
   const int threads = std::max(2, NumThreads());
-  Window window(memories);
+  Touched touched;
+  std::vector<std::vector<int32_t>> before;  // of each step: those that it waits for
+  for (const PendingStep& step : pending) {
+    before.push_back(touched.Before(step.touches));
+    touched.Add(static_cast<int32_t>(before.size()) - 1, step.touches);
+  }
+  Window window;
+  const auto look = [&](int32_t begin, int32_t end, int on) {
+    window.Start(begin);
+    for (int32_t i = begin; i < end; ++i) window.Add(*estimates[i], before[i], on);
+  };
   const auto count = static_cast<int32_t>(pending.size());
   for (int32_t begin = 0; begin < count;) {
     int32_t best_end = begin;
@@ -207,8 +194,8 @@ std::vector<Branched> FindBranches(const Graph& graph, absl::Span<const PendingS
     bool calls = false;  // small kernels alone are a list (jit/run/list_step.h)
     for (int32_t end = begin; end < std::min(count, begin + tuned::kBranchWindow) && estimates[end];
          ++end) {
-      window.Add(pending[end], *estimates[end], threads);
-      calls |= pending[end].call != nullptr;
+      window.Add(*estimates[end], before[end], threads);
+      calls |= pending[end].call() != nullptr;
       const std::optional<double> side_by_side = window.SideBySide(threads);
       if (!side_by_side || (!calls && !always)) continue;
       const double saved = window.now() - *side_by_side;
@@ -225,20 +212,18 @@ std::vector<Branched> FindBranches(const Graph& graph, absl::Span<const PendingS
     // The same steps on more threads, to see where each step by itself is faster again.
     int pays = threads;
     for (int more = threads + 1; more <= kMostThreads; ++more) {
-      window.Start(begin);
-      for (int32_t i = begin; i < best_end; ++i) window.Add(pending[i], *estimates[i], more);
+      look(begin, best_end, more);
       if (!always && window.now() - *window.SideBySide(more) < tuned::kBranchSaves) break;
       pays = more;
     }
-    window.Start(begin);
-    for (int32_t i = begin; i < best_end; ++i) window.Add(pending[i], *estimates[i], threads);
+    look(begin, best_end, threads);
     found.push_back({begin, best_end, window.Branches(), pays});
     begin = best_end;
   }
   return found;
 }
 
-std::unique_ptr<const StepGroup> MakeBranches(const Branched& found, std::vector<Step> steps) {
+std::unique_ptr<Step> MakeBranches(const Branched& found, Steps steps) {
   return std::make_unique<SideBySide>(found, std::move(steps));
 }
 

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "jit/plan/pending.h"
-#include "jit/run/step_group.h"
 
 namespace frazil::jit {
 
@@ -25,11 +24,11 @@ struct Branched {
 };
 
 // Groups for which running branches side by side is estimated to be faster on two threads or
-// more. memories: how many there are. `always`: wherever there are two branches, for tests.
+// more. `always`: wherever there are two branches, for tests.
 std::vector<Branched> FindBranches(const Graph& graph, absl::Span<const PendingStep> pending,
-                                   int32_t memories, bool always);
+                                   bool always);
 
 // steps: of the group, numbered from `found.begin`.
-std::unique_ptr<const StepGroup> MakeBranches(const Branched& found, std::vector<Step> steps);
+std::unique_ptr<Step> MakeBranches(const Branched& found, Steps steps);
 
 }  // namespace frazil::jit

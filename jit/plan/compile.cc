@@ -13,7 +13,6 @@
 #include "jit/graph/pack.h"
 #include "jit/graph/place.h"
 #include "jit/graph/recompute.h"
-#include "jit/run/plan_impl.h"
 
 namespace frazil::jit {
 namespace {
@@ -162,23 +161,23 @@ StatusOr<std::shared_ptr<const Plan>> CompileWith(Graph graph, const CompileOpti
   if (!decided.graph.loops.empty()) DropOrigins(&decided.graph);
   const BuildOptions build{options, settings.passes.enabled("inplace"),
                            settings.passes.enabled("branches"), settings.always_branch};
-  FZ_ASSIGN_OR_RETURN(Program program,
-                      BuildProgram(decided.graph, decided.grouping, build, nullptr));
-  auto plan = std::make_shared<const PlanImpl>(std::move(program), std::move(decided.graph),
-                                               std::move(decided.grouping), build);
+  FZ_ASSIGN_OR_RETURN(Schedule schedule,
+                      BuildSchedule(decided.graph, decided.grouping, build, nullptr));
+  auto plan = std::make_shared<const Plan>(std::move(schedule), std::move(decided.graph),
+                                           std::move(decided.grouping), build);
   if (dumper.on()) FZ_RETURN_IF_ERROR(dumper.Write("plan", ".txt", plan->Dump()));
   return plan;
 }
 
-StatusOr<std::shared_ptr<const Plan>> CompileAgain(const Plan& like,
+StatusOr<std::shared_ptr<const Plan>> CompileAgain(const Plan& plan,
                                                    const CompileOptions& options) {
-  const auto& plan = static_cast<const PlanImpl&>(like);  // there is no other
   FZ_CHECK(plan.options().compile.precision == options.precision &&
            plan.options().compile.fuse == options.fuse);
   BuildOptions build = plan.options();
   build.compile = options;
-  FZ_ASSIGN_OR_RETURN(Program program, BuildProgram(plan.graph(), plan.grouping(), build, nullptr));
-  return std::make_shared<const PlanImpl>(std::move(program), plan.graph(), plan.grouping(), build);
+  FZ_ASSIGN_OR_RETURN(Schedule schedule,
+                      BuildSchedule(plan.graph(), plan.grouping(), build, nullptr));
+  return std::make_shared<const Plan>(std::move(schedule), plan.graph(), plan.grouping(), build);
 }
 
 StatusOr<std::shared_ptr<const Plan>> Compile(Graph graph, const CompileOptions& options) {

@@ -22,8 +22,8 @@ struct CompileSettings {
 StatusOr<std::shared_ptr<const Plan>> CompileWith(Graph graph, const CompileOptions& options,
                                                   const CompileSettings& settings);
 
-// The plan of the graph that `like` was made of, with other memory to be reused: neither passes nor
-// the search for groups run again. Precision and `fuse` are those of `like`.
-StatusOr<std::shared_ptr<const Plan>> CompileAgain(const Plan& like, const CompileOptions& options);
+// The plan of the graph that `plan` was made of, with other memory to be reused: neither passes nor
+// the search for groups run again. Precision and `fuse` are those of `plan`.
+StatusOr<std::shared_ptr<const Plan>> CompileAgain(const Plan& plan, const CompileOptions& options);
 
 }  // namespace frazil::jit

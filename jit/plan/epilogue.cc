@@ -13,31 +13,36 @@ namespace {
 // Whether a kernel may run over the rows of a product one block after another.
 class RowsOf {
  public:
-  RowsOf(int64_t rows, int32_t memory, int64_t bytes) : rows_(rows) { made_[memory] = bytes; }
+  // bytes: of a row of the product.
+  RowsOf(int64_t rows, const PendingStep& product, int64_t bytes) : rows_(rows) {
+    made_[product.touches.back().block] = bytes;
+    touched_.Add(0, product.touches);
+  }
 
   // If so, its results count as made by rows too.
   bool Add(const PendingStep& step) {
-    if (step.call || step.with_epilogue || step.loop || !(step.device == Device())) return false;
-    const Launch& launch = step.launch;
+    if (!step.kernel() || !(step.device == Device())) return false;
+    const Launch& launch = *step.kernel();
     if (launch.kernel.chunked) return false;
     if (EpilogueParts(launch.rows, launch.cols) % rows_ != 0) return false;
     absl::InlinedVector<std::pair<int32_t, int64_t>, 4> makes;
     bool takes = false;
-    for (size_t i = 0; i < step.uses.size(); ++i) {
-      const auto [memory, write] = step.uses[i];
-      const auto made = made_.find(memory);
-      if (!write && made == made_.end()) continue;  // there before the product, and after
+    for (size_t i = 0; i < step.touches.size(); ++i) {
+      const Touch& touch = step.touches[i];
+      const bool waits = !touched_.Before({&touch, 1}).empty();
+      if (!touch.write && !waits) continue;  // there before the product, and after
       const int64_t apart = Apart(launch, int(i));
       if (apart < 0) return false;
-      if (write) {
-        if (made != made_.end()) return false;
-        makes.push_back({memory, apart});
+      if (touch.write) {
+        if (waits) return false;
+        makes.push_back({touch.block, apart});
       } else {
-        if (made->second != apart) return false;
+        if (made_.at(touch.block) != apart) return false;
         takes = true;
       }
     }
     made_.insert(makes.begin(), makes.end());
+    touched_.Add(0, step.touches);
     return takes;
   }
 
@@ -88,6 +93,7 @@ class RowsOf {
   }
 
   const int64_t rows_;
+  Touched touched_;                             // by the product and what has followed it
   absl::flat_hash_map<int32_t, int64_t> made_;  // memory -> bytes from row to row
 };
 
@@ -98,12 +104,12 @@ std::vector<Epilogue> FindEpilogues(const Graph& graph, absl::Span<const Pending
   std::vector<Epilogue> found;
   for (size_t i = 0; i < pending.size(); ++i) {
     const PendingStep& product = pending[i];
-    if (!product.call || !(product.device == Device()) || product.call->rows() < 2) continue;
+    if (!product.call() || !(product.device == Device()) || product.call()->rows() < 2) continue;
     const Node& node = graph.nodes[product.node];
     const int64_t bytes = node.layout->size * SizeOf(node.dtype);
     if (bytes == 0 || (bytes < tuned::kWorthFollowing && !always)) continue;
-    const int64_t rows = product.call->rows();
-    RowsOf made(rows, product.uses.back().memory, bytes / rows);
+    const int64_t rows = product.call()->rows();
+    RowsOf made(rows, product, bytes / rows);
     size_t end = i + 1;
     while (end < pending.size() && made.Add(pending[end])) ++end;
     if (end - i > 1) found.push_back({int32_t(i), int32_t(end)});

@@ -11,35 +11,37 @@ bool IsOutput(const Graph& graph, int32_t node) {
                      [&](int32_t id) { return BaseOf(graph, id) == node; });
 }
 
-// The one step behind `step` that uses `memory`, or null.
-PendingStep* OnlyReader(std::vector<PendingStep>* pending, size_t step, int32_t memory) {
-  PendingStep* reader = nullptr;
+using Reader = std::pair<PendingStep*, size_t>;  // and the number of its touch
+
+// What alone behind `step` reads what that makes; of no step if nothing or more does.
+Reader OnlyReader(std::vector<PendingStep>* pending, size_t step) {
+  const Touch& made = (*pending)[step].touches.back();
+  Reader reader{};
   for (size_t s = step + 1; s < pending->size(); ++s) {
-    for (const Use& use : (*pending)[s].uses) {
-      if (use.memory != memory) continue;
-      if (reader) return nullptr;  // another one, or twice by one
-      reader = &(*pending)[s];
+    const std::vector<Touch>& touches = (*pending)[s].touches;
+    for (size_t t = 0; t < touches.size(); ++t) {
+      if (!Conflict(made, touches[t])) continue;
+      if (reader.first) return {};  // another one, or twice by one
+      reader = {&(*pending)[s], t};
     }
   }
   return reader;
 }
 
-// The step becomes the product and what it was itself.
-bool Join(const Graph& graph, int32_t memory, Precision precision, PendingStep* product,
-          PendingStep* step) {
-  const auto use = std::find_if(step->uses.begin(), step->uses.end(),
-                                [&](const Use& u) { return u.memory == memory; });
-  const int buffer = int(use - step->uses.begin());
-  if (step->launch.buffers[buffer].offset != 0) return false;
-  auto one = DeviceBackendOf(product->device)
-                 .JoinEpilogue(graph, product->node, step->launch, buffer,
-                               OriginOf(graph, step->node), precision);
+// The reader becomes the product and what it was itself.
+bool Join(const Graph& graph, Precision precision, const PendingStep& product, Reader reader) {
+  const auto& [step, touch] = reader;
+  const Launch& launch = *step->kernel();
+  if (launch.buffers[touch].offset != 0) return false;
+  auto one = DeviceBackendOf(product.device)
+                 .JoinEpilogue(graph, product.node, launch, int(touch), OriginOf(graph, step->node),
+                               precision);
   if (!one.ok()) return false;
-  step->launch = WithoutProduct(graph, product->node, std::move(step->launch), buffer);
-  step->with_epilogue = *std::move(one);
-  step->library = true;
-  step->uses.erase(use);
-  step->uses.insert(step->uses.begin(), product->uses.begin(), product->uses.begin() + 2);
+  step->what = ProductWithEpilogue{
+      WithoutProduct(graph, product.node, std::move(std::get<Launch>(step->what)), int(touch)),
+      *std::move(one)};
+  step->touches.erase(step->touches.begin() + int64_t(touch));
+  step->touches.insert(step->touches.begin(), product.touches.begin(), product.touches.begin() + 2);
   return true;
 }
 
@@ -55,17 +57,15 @@ Launch WithoutProduct(const Graph& graph, int32_t id, Launch reader, int product
   return reader;
 }
 
-void MergeWithReaders(const Graph& graph, absl::Span<const int32_t> memory_of, Precision precision,
-                      std::vector<PendingStep>* pending) {
+void MergeWithReaders(const Graph& graph, Precision precision, std::vector<PendingStep>* pending) {
   for (size_t i = 0; i < pending->size();) {
-    PendingStep& product = (*pending)[i++];
-    if (!product.call || product.device == Device()) continue;
+    const PendingStep& product = (*pending)[i++];
+    if (!product.call() || product.device == Device()) continue;
     if (graph.nodes[product.node].op != OpId::k_matmul || IsOutput(graph, product.node)) continue;
-    const int32_t memory = memory_of[product.node];
-    PendingStep* step = OnlyReader(pending, i - 1, memory);
-    if (!step || step->call || step->with_epilogue || !(step->device == product.device)) continue;
-    if (Join(graph, memory, precision, &product, step))
-      pending->erase(pending->begin() + int64_t(--i));
+    const Reader reader = OnlyReader(pending, i - 1);
+    const PendingStep* const step = reader.first;
+    if (!step || !step->kernel() || !(step->device == product.device)) continue;
+    if (Join(graph, precision, product, reader)) pending->erase(pending->begin() + int64_t(--i));
   }
 }
 

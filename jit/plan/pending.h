@@ -5,46 +5,39 @@
 
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "jit/run/device_kernel.h"
-#include "jit/run/steps.h"
+#include "jit/run/loop_step.h"
+#include "jit/run/touch.h"
 
 namespace frazil::jit {
 
-// Memories a step touches.
-struct Use {
-  int32_t memory;
-  bool write;
-};
-
-// A loop of steps before memory is assigned: its program, and where its slots will lie.
-struct PendingLoop {
-  struct Place {
-    int32_t memory = -1;
-    int64_t offset = 0;  // bytes
-  };
-  struct Slot {  // as LoopSlot (jit/run/loop_step.h)
-    Place first, even, odd;
-    int64_t step = 0;
-    std::vector<Place> list = {};
-    std::vector<int32_t> numbers = {};
-  };
-  int64_t times = 0;
-  Program body;
-  std::vector<Slot> slots;
+// A product and the kernel that is all that reads it, as one step: WithoutProduct's launch.
+struct ProductWithEpilogue {
+  Launch launch;
+  std::unique_ptr<const DeviceKernel> kernel;
 };
 
 // A step before memory is assigned.
 struct PendingStep {
-  Launch launch;                            // kernel steps
-  std::unique_ptr<const LibraryCall> call;  // library steps, until they are emitted
-  bool library = false;                     // was one, or a part of it was
-  int32_t node = -1;                        // that the step computes, or one of them
+  int32_t node = -1;  // that the step computes, or one of them
   Device device;
-  std::unique_ptr<const DeviceKernel> with_epilogue;  // a product and its kernel, already one
-  std::unique_ptr<PendingLoop> loop;                  // until it is emitted
-  std::vector<Use> uses;  // as the launch's buffers; library: operands, then the result
+  // Whole memories, as the launch's buffers; of a call: operands, then the result.
+  std::vector<Touch> touches;
+  // A generated kernel, a call of a library, a product and its kernel already one, or a loop whose
+  // pointers still have memories for slots. What is emitted is taken out of it.
+  std::variant<Launch, std::unique_ptr<const LibraryCall>, ProductWithEpilogue,
+               std::unique_ptr<LoopStep>>
+      what;
+
+  // Null for any other kind.
+  const Launch* kernel() const { return std::get_if<Launch>(&what); }
+  const LibraryCall* call() const {
+    const auto* const call = std::get_if<std::unique_ptr<const LibraryCall>>(&what);
+    return call ? call->get() : nullptr;
+  }
 };
 
 // The launch of a product, matmul node `id`, and of what reads it as buffer number `product`, as one:
@@ -52,9 +45,8 @@ struct PendingStep {
 Launch WithoutProduct(const Graph& graph, int32_t id, Launch reader, int product);
 
 // On a device a product and the one kernel that reads it become one step where they can (on the CPU
-// kernels follow a product instead: epilogue.h). memory_of: of each node.
-void MergeWithReaders(const Graph& graph, absl::Span<const int32_t> memory_of, Precision precision,
-                      std::vector<PendingStep>* pending);
+// kernels follow a product instead: epilogue.h).
+void MergeWithReaders(const Graph& graph, Precision precision, std::vector<PendingStep>* pending);
 
 // The user's line ("train.py:12") of a node, or empty.
 std::string OriginOf(const Graph& graph, int32_t node);

@@ -11,7 +11,6 @@
 #include "jit/cache/kernel_cache.h"
 #include "jit/graph/space.h"
 #include "jit/run/device_backend.h"
-#include "jit/run/loop_step.h"
 
 namespace frazil::jit {
 namespace {
@@ -20,17 +19,16 @@ int64_t BytesOf(const Node& node) { return node.layout->size * SizeOf(node.dtype
 
 }  // namespace
 
-StatusOr<Program> PlanBuilder::Run() {
-  program_.num_inputs = graph_.num_inputs;
-  program_.arenas = {{Device()}};
+StatusOr<Schedule> PlanBuilder::Run() {
+  schedule_.num_inputs = graph_.num_inputs;
+  schedule_.arenas = {{Device()}};
   MakeNodeMemories();
   for (const Group& group : grouping_.groups) {
     FZ_RETURN_IF_ERROR(group.kind == Group::Kind::kKernel    ? AddKernels(group)
                        : group.kind == Group::Kind::kLibrary ? AddLibrary(group)
                                                              : AddLoop(group));
   }
-  if (options_.compile.fuse)
-    MergeWithReaders(graph_, memory_of_, options_.compile.precision, &pending_);
+  if (options_.compile.fuse) MergeWithReaders(graph_, options_.compile.precision, &pending_);
   // OpenBLAS has threads of its own, which do one product at a time.
   if (options_.branches && options_.compile.precision != Precision::kBlas) ChooseBranches();
   if (options_.compile.fuse) ChooseEpilogues();
@@ -41,17 +39,20 @@ StatusOr<Program> PlanBuilder::Run() {
     for (size_t step = 0; step < pending_.size(); ++step) ShareMemory(static_cast<int32_t>(step));
   }
   PlaceMemories();
-  if (report_) Report();
   CompileAhead();
-  for (PendingStep& step : pending_) FZ_RETURN_IF_ERROR(Emit(&step));
-  for (const Arena& arena : program_.arenas) program_.stats.arena_bytes += arena.bytes;
+  for (PendingStep& step : pending_) {
+    const auto emit = [&](auto& what) { return Emit(step, &what); };
+    FZ_RETURN_IF_ERROR(std::visit(emit, step.what));
+  }
+  if (report_) Report();
+  for (const Arena& arena : schedule_.arenas) schedule_.stats.arena_bytes += arena.bytes;
   SumWork();
-  if (program_.arenas.size() > 1) {
+  if (schedule_.arenas.size() > 1) {
     JoinSteps();
   } else {
     ListSteps();
   }
-  return std::move(program_);
+  return std::move(schedule_);
 }
 
 // Every node has the memory of the value it is, or is a view of.
@@ -71,8 +72,8 @@ void PlanBuilder::MakeNodeMemories() {
 int32_t PlanBuilder::ArenaOf(Device device) {
   if (CpuAddresses(device)) return 0;
   size_t a = 1;
-  while (a < program_.arenas.size() && !(program_.arenas[a].device == device)) ++a;
-  if (a == program_.arenas.size()) program_.arenas.push_back({device});
+  while (a < schedule_.arenas.size() && !(schedule_.arenas[a].device == device)) ++a;
+  if (a == schedule_.arenas.size()) schedule_.arenas.push_back({device});
   return int32_t(a);
 }
 
@@ -110,11 +111,11 @@ Status PlanBuilder::AddKernels(const Group& group) {
     for (size_t i = 0; i < launch.buffers.size(); ++i) {
       const int32_t node = launch.buffers[i].node;
       const int32_t memory = node >= 0 ? memory_of_[node] : temporaries[-1 - node];
-      step.uses.push_back({memory, launch.kernel.buffers[i].out});
+      step.touches.push_back({memory, launch.kernel.buffers[i].out});
     }
     step.node = group.outputs[0];
     step.device = device;
-    step.launch = std::move(launch);
+    step.what = std::move(launch);
     pending_.push_back(std::move(step));
   }
   return absl::OkStatus();
@@ -141,24 +142,25 @@ Status PlanBuilder::AddLibrary(const Group& group) {
   FZ_CHECK(group.nodes.size() == 1);
   PendingStep step;
   step.node = group.nodes[0];
-  FZ_ASSIGN_OR_RETURN(step.call, MakeLibraryCall(graph_, step.node, options_.compile.precision));
+  FZ_ASSIGN_OR_RETURN(auto call, MakeLibraryCall(graph_, step.node, options_.compile.precision));
   const Node& node = graph_.nodes[step.node];
   step.device = node.device;
   if (!(step.device == Device())) {
-    FZ_ASSIGN_OR_RETURN(step.call, DeviceBackendOf(step.device)
-                                       .MakeCall(graph_, step.node, OriginOf(graph_, step.node),
-                                                 options_.compile.precision, std::move(step.call)));
-    CountRefusal(step.call->refusal());
+    FZ_ASSIGN_OR_RETURN(call, DeviceBackendOf(step.device)
+                                  .MakeCall(graph_, step.node, OriginOf(graph_, step.node),
+                                            options_.compile.precision, std::move(call)));
+    CountRefusal(call->refusal());
   }
+  step.what = std::move(call);
   for (const int32_t operand : graph_.nodes[step.node].operands)
-    step.uses.push_back({memory_of_[operand], false});
-  step.uses.push_back({memory_of_[step.node], true});
+    step.touches.push_back({memory_of_[operand], false});
+  step.touches.push_back({memory_of_[step.node], true});
   pending_.push_back(std::move(step));
   return absl::OkStatus();
 }
 
 void PlanBuilder::CountRefusal(std::string why) {
-  if (!why.empty()) program_.stats.elsewhere.push_back(std::move(why));
+  if (!why.empty()) schedule_.stats.elsewhere.push_back(std::move(why));
 }
 
 void PlanBuilder::AddOutputs() {
@@ -169,11 +171,11 @@ void PlanBuilder::AddOutputs() {
     m.last = m.last_use = kForever;
     if (m.input < 0 && m.result < 0) {
       const Node& value = graph_.nodes[base];
-      m.result = static_cast<int32_t>(program_.results.size());
-      program_.results.push_back({value.dtype, value.device, value.layout});
+      m.result = static_cast<int32_t>(schedule_.results.size());
+      schedule_.results.push_back({value.dtype, value.device, value.layout});
     }
-    const int32_t slot = m.input >= 0 ? m.input : program_.result_slot(m.result);
-    program_.outputs.push_back(
+    const int32_t slot = m.input >= 0 ? m.input : schedule_.result_slot(m.result);
+    schedule_.outputs.push_back(
         {slot, id == base, OffsetInBase(graph_, id), node.dtype, node.device, node.layout});
   }
 }
@@ -182,34 +184,27 @@ Pointer PlanBuilder::PointerTo(int32_t memory, int64_t offset) const {
   const int32_t home = Home(memory);
   const Memory& m = memories_[home];
   if (m.input >= 0) return {m.input, offset};
-  if (m.result >= 0) return {program_.result_slot(m.result), offset};
-  return {program_.arena_slot(m.arena), arena_offset_[home] + offset};
+  if (m.result >= 0) return {schedule_.result_slot(m.result), offset};
+  return {schedule_.arena_slot(m.arena), arena_offset_[home] + offset};
 }
 
-Status PlanBuilder::Emit(PendingStep* s) {
-  s->library |= s->call != nullptr;
-  if (s->loop) return EmitLoop(s);
-  if (s->call) {
-    LibraryStep step;
-    const Node& node = graph_.nodes[s->node];
-    for (const int32_t id : node.operands)
-      step.operands.push_back(PointerTo(memory_of_[id], OffsetInBase(graph_, id)));
-    step.result = PointerTo(memory_of_[s->node], 0);
-    Say("step ", s->call->text(), SayPointers(step.operands), " -> ", SayPointers({step.result}));
-    step.call = std::move(s->call);
-    program_.steps.push_back(std::move(step));
-    ++program_.stats.library_calls;
-    return absl::OkStatus();
-  }
-  return EmitKernel(s);
+Status PlanBuilder::Emit(const PendingStep& s, std::unique_ptr<const LibraryCall>* call) {
+  auto step = std::make_unique<LibraryStep>();
+  for (const int32_t id : graph_.nodes[s.node].operands)
+    step->operands.push_back(PointerTo(memory_of_[id], OffsetInBase(graph_, id)));
+  step->result = PointerTo(memory_of_[s.node], 0);
+  step->call = std::move(*call);
+  Say("step ", step->text(), SayPointers(step->operands), " -> ", SayPointers({step->result}));
+  schedule_.steps.push_back(std::move(step));
+  ++schedule_.stats.library_calls;
+  return absl::OkStatus();
 }
 
 // Kernels of the CPU on all threads: the cache knows them when steps ask for them.
 void PlanBuilder::CompileAhead() {
   std::vector<const kir::Kernel*> kernels;
   for (const PendingStep& s : pending_) {
-    if (!s.call && !s.with_epilogue && !s.loop && s.device == Device())
-      kernels.push_back(&s.launch.kernel);
+    if (s.kernel() && s.device == Device()) kernels.push_back(&s.kernel()->kernel);
   }
   if (kernels.size() < tuned::kWorthCompileThreads) return;
   std::atomic<int> compiled{0};
@@ -221,64 +216,64 @@ void PlanBuilder::CompileAhead() {
       compiled += made;
     }
   });
-  program_.stats.compiled += compiled;
+  schedule_.stats.compiled += compiled;
 }
 
-Status PlanBuilder::EmitKernel(PendingStep* s) {
-  Launch& launch = s->launch;
-  KernelStep step;
-  bool compiled = false;
-  if (s->with_epilogue) {
-    step.device = std::move(s->with_epilogue);
-  } else if (s->device == Device()) {
-    FZ_ASSIGN_OR_RETURN(step.code, GetKernel(launch.kernel, &compiled));
-    step.fn = step.code->fn();
-    program_.stats.compiled += compiled;
-    program_.stats.interpreted += !step.code->fn() && GetConfig().jit != "interp";
+Status PlanBuilder::Emit(const PendingStep& s, Launch* launch) {
+  auto step = std::make_unique<KernelStep>();
+  if (s.device == Device()) {
+    bool compiled = false;
+    FZ_ASSIGN_OR_RETURN(step->code, GetKernel(launch->kernel, &compiled));
+    step->fn = step->code->fn();
+    schedule_.stats.compiled += compiled;
+    schedule_.stats.interpreted += !step->fn && GetConfig().jit != "interp";
   } else {
-    FZ_ASSIGN_OR_RETURN(step.device, DeviceBackendOf(s->device).MakeKernel(
-                                         s->device, launch, OriginOf(graph_, s->node)));
-    CountRefusal(step.device->refusal());
-    program_.stats.compiled += step.device->compiles();
+    FZ_ASSIGN_OR_RETURN(step->device, DeviceBackendOf(s.device).MakeKernel(
+                                          s.device, *launch, OriginOf(graph_, s.node)));
+    CountRefusal(step->device->refusal());
+    schedule_.stats.compiled += step->device->compiles();
   }
-  ++program_.stats.kernels;
-  for (size_t i = 0; i < launch.buffers.size(); ++i) {
-    step.buffers.push_back(PointerTo(s->uses[i].memory, launch.buffers[i].offset));
-  }
-  for (const int32_t scalar : launch.scalars) {
-    step.scalars.push_back(std::max(scalar, -1));
-    step.words.push_back(scalar < 0 ? launch.literals[-1 - scalar] : 0);
-  }
-  step.extents = std::move(launch.extents);
-  step.strides = std::move(launch.strides);
-  step.rows = launch.rows;
-  step.cols = launch.cols;
-  step.work = launch.work;
-  Say("step ", step.device ? step.device->text() : launch.kernel.name, SayPointers(step.buffers),
-      " rows ", step.rows, " cols ", step.cols);
-  program_.steps.push_back(std::move(step));
+  AddKernelStep(s, launch, std::move(step));
   return absl::OkStatus();
 }
 
-int64_t PlanBuilder::WorkOf(const Step& step) {
-  if (const LoopStep* loop = std::get_if<LoopStep>(&step))
-    return loop->loop->times * loop->loop->body.stats.work;
-  if (const KernelStep* kernel = std::get_if<KernelStep>(&step)) return kernel->work;
-  return std::get<LibraryStep>(step).call->work();
+Status PlanBuilder::Emit(const PendingStep& s, ProductWithEpilogue* product) {
+  auto step = std::make_unique<KernelStep>();
+  step->device = std::move(product->kernel);
+  AddKernelStep(s, &product->launch, std::move(step));
+  return absl::OkStatus();
+}
+
+void PlanBuilder::AddKernelStep(const PendingStep& s, Launch* launch,
+                                std::unique_ptr<KernelStep> step) {
+  ++schedule_.stats.kernels;
+  for (size_t i = 0; i < launch->buffers.size(); ++i)
+    step->buffers.push_back(PointerTo(s.touches[i].block, launch->buffers[i].offset));
+  for (const int32_t scalar : launch->scalars) {
+    step->scalars.push_back(std::max(scalar, -1));
+    step->words.push_back(scalar < 0 ? launch->literals[-1 - scalar] : 0);
+  }
+  step->extents = std::move(launch->extents);
+  step->strides = std::move(launch->strides);
+  step->rows = launch->rows;
+  step->cols = launch->cols;
+  step->own_work = launch->work;
+  Say("step ", step->device ? step->text() : launch->kernel.name, SayPointers(step->buffers),
+      " rows ", step->rows, " cols ", step->cols);
+  schedule_.steps.push_back(std::move(step));
 }
 
 // While the content of a cell is overwritten, the host's other threads wait (plan.cc): for a short
 // while, or where most of what is left to do overwrites, as in an optimizer's step.
 void PlanBuilder::SumWork() {
   int64_t overwriting = 0;
-  for (size_t i = program_.steps.size(); i-- > 0;) {
-    const Step& step = program_.steps[i];
-    const int64_t work = WorkOf(step);
-    program_.stats.work += work;
+  for (size_t i = schedule_.steps.size(); i-- > 0;) {
+    const int64_t work = schedule_.steps[i]->work();
+    schedule_.stats.work += work;
     bool overwrites = false;
-    for (Result& result : program_.results) {
+    for (Result& result : schedule_.results) {
       if (result.first_step != static_cast<int32_t>(i)) continue;
-      result.work_from_there = program_.stats.work;
+      result.work_from_there = schedule_.stats.work;
       const bool worth = result.work_from_there <= cost::kShortLock ||
                          2 * (overwriting + work) >= result.work_from_there;
       if (options_.compile.lent_by_cell && !worth) result.donor = -1;
@@ -291,7 +286,7 @@ void PlanBuilder::SumWork() {
 std::string PlanBuilder::SayPointers(absl::Span<const Pointer> pointers) const {
   std::string text;
   for (const Pointer& p : pointers) {
-    const int32_t arena = p.slot - program_.arena_slot(0), out = p.slot - program_.result_slot(0);
+    const int32_t arena = p.slot - schedule_.arena_slot(0), out = p.slot - schedule_.result_slot(0);
     if (arena < 0) {
       StrAppend(&text, " in", p.slot);
     } else if (out >= 0) {
@@ -304,9 +299,9 @@ std::string PlanBuilder::SayPointers(absl::Span<const Pointer> pointers) const {
   return text;
 }
 
-StatusOr<Program> BuildProgram(const Graph& graph, const Grouping& grouping,
-                               const BuildOptions& options, std::string* dump,
-                               tracer::MemoryReport* memory) {
+StatusOr<Schedule> BuildSchedule(const Graph& graph, const Grouping& grouping,
+                                 const BuildOptions& options, std::string* dump,
+                                 tracer::MemoryReport* memory) {
   return PlanBuilder(graph, grouping, options, dump, memory).Run();
 }
 

@@ -1,5 +1,5 @@
 // The planner at work: groups of a graph become steps, and memory is assigned to them. Used by
-// BuildProgram (jit/run/steps.h) alone. Split by subject: plan_builder.cc (steps),
+// BuildSchedule (jit/run/schedule.h) alone. Split by subject: plan_builder.cc (steps),
 // plan_builder_lives.cc (what lives when, what lies where), plan_builder_loop.cc (loops of steps),
 // plan_builder_join.cc (several steps as one, reports). Invariant: steps are numbered as in
 // `pending_` until they are joined.
@@ -13,8 +13,7 @@
 #include "jit/plan/branches.h"
 #include "jit/plan/epilogue.h"
 #include "jit/plan/pending.h"
-#include "jit/run/step_group.h"
-#include "jit/run/steps.h"
+#include "jit/run/schedule.h"
 
 namespace frazil::jit {
 
@@ -24,7 +23,7 @@ class PlanBuilder {
               std::string* dump, tracer::MemoryReport* report)
       : graph_(graph), grouping_(grouping), options_(options), dump_(dump), report_(report) {}
 
-  StatusOr<Program> Run();
+  StatusOr<Schedule> Run();
 
  private:
   static constexpr int32_t kForever = std::numeric_limits<int32_t>::max();
@@ -38,7 +37,7 @@ class PlanBuilder {
     int32_t first = kForever, last = -1;
     int32_t first_use = kForever, last_use = -1;  // steps
     int32_t home = -1;    // the memory it lies in: itself unless a step runs in place
-    int32_t result = -1;  // of a home: index of Program::results
+    int32_t result = -1;  // of a home: index of Schedule::results
     int32_t donor = -1;   // of a home: input whose memory it may take
     int32_t arena = 0;    // of whose device it is
   };
@@ -58,17 +57,18 @@ class PlanBuilder {
   Status AddLibrary(const Group& group);
   // plan_builder_loop.cc
   Status AddLoop(const Group& group);
-  PendingLoop::Slot SlotOf(const Loop::Source& source, const Node& steps, const Node& input,
-                           int64_t times) const;
+  LoopSlot SlotOf(const Loop::Source& source, const Node& steps, const Node& input,
+                  int64_t times) const;
   void PlaceOutput(const Group& group, const Loop& loop, int32_t output, PendingStep* step);
-  Status EmitLoop(PendingStep* s);
+  Status Emit(const PendingStep& s, std::unique_ptr<LoopStep>* loop);
   void CountRefusal(std::string why);
   void AddOutputs();
   Pointer PointerTo(int32_t memory, int64_t offset) const;
-  Status Emit(PendingStep* s);
+  Status Emit(const PendingStep& s, Launch* launch);
+  Status Emit(const PendingStep& s, std::unique_ptr<const LibraryCall>* call);
+  Status Emit(const PendingStep& s, ProductWithEpilogue* product);
   void CompileAhead();
-  Status EmitKernel(PendingStep* s);
-  static int64_t WorkOf(const Step& step);
+  void AddKernelStep(const PendingStep& s, Launch* launch, std::unique_ptr<KernelStep> step);
   void SumWork();
   std::string SayPointers(absl::Span<const Pointer> pointers) const;
 
@@ -82,7 +82,6 @@ class PlanBuilder {
   bool UsedByOtherRows(int32_t step, int32_t home) const;
   int64_t LiveBytesNow();
   const Branched* BranchedAt(int32_t step) const;
-  bool TouchedBeside(int32_t step, int32_t home) const;
   int32_t Home(int32_t memory) const { return memories_[memory].home; }
   void ShareMemory(int32_t step);
   bool MayOverwriteInput(int32_t id) const;
@@ -95,7 +94,7 @@ class PlanBuilder {
   void Report();
   std::vector<Touch> TouchesOf(const PendingStep& s) const;
   void ListSteps();
-  void Renumber(const std::vector<int32_t>& now);
+  void Replace(JoinedSteps joined);
   void JoinSteps();
 
   const Graph& graph_;
@@ -111,7 +110,7 @@ class PlanBuilder {
   std::vector<Branched> branched_;   // in order
   std::vector<Epilogue> epilogues_;  // in order
   std::vector<int64_t> arena_offset_;
-  Program program_;
+  Schedule schedule_;
 };
 
 }  // namespace frazil::jit

@@ -4,6 +4,7 @@
 #include "jit/plan/memory_plan.h"
 #include "jit/plan/plan_builder.h"
 #include "jit/run/device_backend.h"
+#include "jit/run/epilogue_step.h"
 #include "jit/run/list_step.h"
 
 namespace frazil::jit {
@@ -28,10 +29,11 @@ void PlanBuilder::Report() {
     std::string& text = what[Home(memory_of_[id])];
     text = text == "temporary" ? SayNode(id) : StrCat(text, ", then ", SayNode(id));
   }
-  for (const PendingStep& s : pending_)
-    report_->steps.push_back(s.call   ? s.call->text()
-                             : s.loop ? StrCat("loop of ", s.loop->times)
-                                      : SayNode(s.node));
+  for (size_t i = 0; i < pending_.size(); ++i) {
+    const Step* const step = schedule_.steps[i].get();
+    const bool kernel = dynamic_cast<const KernelStep*>(step) != nullptr;
+    report_->steps.push_back(kernel ? SayNode(pending_[i].node) : step->text());
+  }
   const auto end = static_cast<int32_t>(pending_.size()) - 1;
   std::vector<Block> arena, all;
   for (size_t i = 0; i < memories_.size(); ++i) {
@@ -49,102 +51,85 @@ void PlanBuilder::Report() {
   }
   std::stable_sort(report_->blocks.begin(), report_->blocks.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  report_->arena_bytes = program_.arenas[0].bytes;
+  report_->arena_bytes = schedule_.arenas[0].bytes;
   report_->arena_bound = LiveBytes(arena);
   report_->peak_bound = LiveBytes(all);
 }
 
 std::vector<Touch> PlanBuilder::TouchesOf(const PendingStep& s) const {
   std::vector<Touch> touches;
-  const auto whole = [&](int32_t slot, bool write) {
-    touches.push_back({slot, 0, std::numeric_limits<int64_t>::max(), write});
-  };
-  for (const Use& use : s.uses) {
-    const int32_t home = Home(use.memory);
+  for (const Touch& touch : s.touches) {
+    const int32_t home = Home(touch.block);
     const Memory& m = memories_[home];
     if (m.input >= 0) {
-      whole(m.input, use.write);
+      touches.push_back({m.input, touch.write});
     } else if (m.result >= 0) {
-      whole(program_.result_slot(m.result), use.write);
-      if (m.donor >= 0) whole(m.donor, use.write);
+      touches.push_back({schedule_.result_slot(m.result), touch.write});
+      if (m.donor >= 0) touches.push_back({m.donor, touch.write});
     } else {
-      touches.push_back({program_.arena_slot(m.arena), arena_offset_[home],
-                         arena_offset_[home] + m.bytes, use.write});
+      touches.push_back({schedule_.arena_slot(m.arena), touch.write, arena_offset_[home],
+                         arena_offset_[home] + m.bytes});
     }
   }
   // Calls of a library share its workspace.
-  if (s.library) whole(kWorkspace, true);
+  if (!s.kernel() && !std::holds_alternative<std::unique_ptr<LoopStep>>(s.what))
+    touches.push_back({kWorkspace, true});
   return touches;
 }
 
 // Branches become one step, and so do small kernels on the CPU that do not wait for each other.
 void PlanBuilder::ListSteps() {
-  std::vector<Step> steps;
-  std::vector<int32_t> now, first;  // of each step; of each new one
-  for (size_t begin = 0; begin < pending_.size();) {
-    first.push_back(static_cast<int32_t>(begin));
-    if (const Epilogue* found = EpilogueAt(static_cast<int32_t>(begin))) {
-      Say("step ", begin, " is followed by ", found->end - found->begin - 1);
-      EpilogueStep whole;
-      whole.product = std::get<LibraryStep>(std::move(program_.steps[begin]));
-      now.push_back(static_cast<int32_t>(steps.size()));
-      for (++begin; begin < static_cast<size_t>(found->end); ++begin) {
-        whole.kernels.push_back(std::get<KernelStep>(std::move(program_.steps[begin])));
-        now.push_back(static_cast<int32_t>(steps.size()));
-      }
-      steps.push_back(std::move(whole));
-      continue;
+  JoinedSteps joined;
+  std::vector<int32_t> first;  // of each new step
+  for (int32_t begin = 0, end = 0; begin < int32_t(pending_.size()); begin = end) {
+    first.push_back(begin);
+    const auto steps = [&] { return TakeSteps(&schedule_.steps, begin, end); };
+    if (const Epilogue* epilogue = EpilogueAt(begin)) {
+      end = epilogue->end;
+      Say("step ", begin, " is followed by ", end - begin - 1);
+      joined.Add(end - begin, std::make_unique<EpilogueStep>(steps()));
+    } else if (const Branched* branched = BranchedAt(begin)) {
+      end = branched->end;
+      joined.Add(end - begin, MakeBranches(*branched, steps()));
+    } else {
+      end = begin + 1;
+      joined.Add(1, std::move(schedule_.steps[begin]));
     }
-    const Branched* found = BranchedAt(static_cast<int32_t>(begin));
-    const size_t end = found ? static_cast<size_t>(found->end) : begin + 1;
-    std::vector<Step> branches;
-    for (; begin < end; ++begin) {
-      now.push_back(static_cast<int32_t>(steps.size()));
-      (found ? branches : steps).push_back(std::move(program_.steps[begin]));
-    }
-    if (found) steps.push_back(GroupStep{MakeBranches(*found, std::move(branches))});
   }
-  Renumber(now);
-  now.clear();
+  Replace(std::move(joined));
   const auto touches = [&](size_t step) { return TouchesOf(pending_[first[step]]); };
-  program_.steps = MakeLists(std::move(steps), touches, &now);
-  Renumber(now);
+  Replace(MakeLists(std::move(schedule_.steps), touches));
 }
 
-void PlanBuilder::Renumber(const std::vector<int32_t>& now) {
-  for (Result& result : program_.results) {
-    if (result.first_step < static_cast<int32_t>(now.size()))
-      result.first_step = now[result.first_step];
+void PlanBuilder::Replace(JoinedSteps joined) {
+  for (Result& result : schedule_.results) {
+    if (result.first_step < static_cast<int32_t>(joined.now.size()))
+      result.first_step = joined.now[result.first_step];
   }
+  schedule_.steps = std::move(joined.steps);
 }
 
 // Neighbours of one device that it takes as one launch become one step.
 void PlanBuilder::JoinSteps() {
-  std::vector<Step> joined;
-  std::vector<int32_t> now;  // of each step
-  for (size_t begin = 0; begin < pending_.size();) {
-    size_t end = begin;
+  JoinedSteps joined;
+  const auto count = static_cast<int32_t>(pending_.size());
+  for (int32_t begin = 0, end = 0; begin < count; begin = end) {
     const Device device = pending_[begin].device;
-    while (end < pending_.size() && pending_[end].device == device && !(device == Device()) &&
-           DeviceBackendOf(device).MayJoin(program_.steps[end]))
-      ++end;
+    std::vector<std::vector<Touch>> touches;
+    for (; end < count && pending_[end].device == device && !(device == Device()) &&
+           DeviceBackendOf(device).MayJoin(*schedule_.steps[end]);
+         ++end)
+      touches.push_back(TouchesOf(pending_[end]));
     if (end - begin < 2) {
-      now.push_back(static_cast<int32_t>(joined.size()));
-      joined.push_back(std::move(program_.steps[begin++]));
+      end = begin + 1;
+      joined.Add(1, std::move(schedule_.steps[begin]));
       continue;
     }
-    std::vector<std::vector<Touch>> touches;
-    std::vector<Step> steps;
-    for (; begin < end; ++begin) {
-      touches.push_back(TouchesOf(pending_[begin]));
-      steps.push_back(std::move(program_.steps[begin]));
-      now.push_back(static_cast<int32_t>(joined.size()));
-    }
-    joined.push_back(GroupStep{
-        DeviceBackendOf(device).MakeGroup(device, std::move(steps), DependenciesOf(touches))});
+    joined.Add(end - begin,
+               DeviceBackendOf(device).MakeGroup(device, TakeSteps(&schedule_.steps, begin, end),
+                                                 DependenciesOf(touches)));
   }
-  program_.steps = std::move(joined);
-  Renumber(now);
+  Replace(std::move(joined));
 }
 
 }  // namespace frazil::jit

@@ -23,7 +23,7 @@ const Range* RangeAt(const std::vector<Range>& ranges, int32_t step) {
 
 void PlanBuilder::FindLastLibrary() {
   for (size_t i = 0; i < pending_.size(); ++i) {
-    if (!pending_[i].call && !pending_[i].with_epilogue && !pending_[i].loop) continue;
+    if (pending_[i].kernel()) continue;
     last_library_ = static_cast<int32_t>(i);
     if (const Branched* found = BranchedAt(last_library_)) last_library_ = found->end;
     if (const Epilogue* found = EpilogueAt(last_library_)) last_library_ = found->end;
@@ -32,8 +32,8 @@ void PlanBuilder::FindLastLibrary() {
 
 void PlanBuilder::FindLives() {
   for (size_t step = 0; step < pending_.size(); ++step) {
-    for (const Use& use : pending_[step].uses) {
-      Memory& m = memories_[use.memory];
+    for (const Touch& touch : pending_[step].touches) {
+      Memory& m = memories_[touch.block];
       const auto at = static_cast<int32_t>(step);
       int32_t begin = at, end = at + 1;
       if (const Branched* found = BranchedAt(at)) begin = found->begin, end = found->end;
@@ -52,15 +52,15 @@ int32_t PlanBuilder::FirstOverwrite() {
   FindLastLibrary();
   const auto end = static_cast<int32_t>(pending_.size());
   for (int32_t step = last_library_ + 1; step < end; ++step) {
-    const std::vector<Use>& uses = pending_[step].uses;
-    const auto may_take = [&](const Use& out) {
-      return out.write && std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
-               const Memory& m = memories_[use.memory];
-               return m.input >= 0 && m.bytes == memories_[out.memory].bytes &&
+    const std::vector<Touch>& touches = pending_[step].touches;
+    const auto may_take = [&](const Touch& out) {
+      return out.write && std::any_of(touches.begin(), touches.end(), [&](const Touch& touch) {
+               const Memory& m = memories_[touch.block];
+               return m.input >= 0 && m.bytes == memories_[out.block].bytes &&
                       MayOverwriteInput(m.input);
              });
     };
-    if (std::any_of(uses.begin(), uses.end(), may_take)) return step;
+    if (std::any_of(touches.begin(), touches.end(), may_take)) return step;
   }
   return end;
 }
@@ -69,8 +69,7 @@ int32_t PlanBuilder::FirstOverwrite() {
 void PlanBuilder::ChooseBranches() {
   const auto steps = absl::MakeConstSpan(pending_).first(
       options_.in_place && !options_.always_branch ? FirstOverwrite() : pending_.size());
-  std::vector<Branched> found =
-      FindBranches(graph_, steps, static_cast<int32_t>(memories_.size()), options_.always_branch);
+  std::vector<Branched> found = FindBranches(graph_, steps, options_.always_branch);
   if (found.empty()) return;
   const int64_t most = std::max(tuned::kSmallArena, LiveBytesNow() * 102 / 100);
   for (Branched& branched : found) {
@@ -101,9 +100,11 @@ bool PlanBuilder::UsedByOtherRows(int32_t step, int32_t home) const {
   if (!found) return false;
   if (memories_[home].first_use >= found->begin) return false;  // what the product began
   for (int32_t other = found->begin; other < found->end; ++other) {
-    for (const Use& use : pending_[other].uses) {
-      if (other != step && Home(use.memory) == home) return true;
-    }
+    const std::vector<Touch>& touches = pending_[other].touches;
+    const auto conflicts = [&](const Touch& touch) {
+      return Conflict({Home(touch.block), touch.write}, {home, true});
+    };
+    if (other != step && std::any_of(touches.begin(), touches.end(), conflicts)) return true;
   }
   return false;
 }
@@ -122,35 +123,21 @@ int64_t PlanBuilder::LiveBytesNow() {
 // The group of steps of branches that a step is in, or null.
 const Branched* PlanBuilder::BranchedAt(int32_t step) const { return RangeAt(branched_, step); }
 
-// True if a branch beside that of `step` touches the memory.
-bool PlanBuilder::TouchedBeside(int32_t step, int32_t home) const {
-  const Branched* found = BranchedAt(step);
-  if (!found) return false;
-  for (const std::vector<int32_t>& branch : found->branches) {
-    if (std::binary_search(branch.begin(), branch.end(), step)) continue;
-    for (const int32_t other : branch) {
-      for (const Use& use : pending_[other].uses) {
-        if (Home(use.memory) == home) return true;
-      }
-    }
-  }
-  return false;
-}
-
-// Gives results first written in `step` the memory of an operand that nothing needs afterwards.
+// Gives results first written in `step` the memory of an operand that nothing needs afterwards. Of
+// branches only the first step may: what else lives as long as their group.
 void PlanBuilder::ShareMemory(int32_t step) {
   const PendingStep& s = pending_[step];
   std::vector<int32_t> taken;
-  for (size_t out = 0; out < s.uses.size(); ++out) {
-    const int32_t memory = s.uses[out].memory;
-    if (!s.uses[out].write || Home(memory) != memory) continue;
+  for (size_t out = 0; out < s.touches.size(); ++out) {
+    const int32_t memory = s.touches[out].block;
+    if (!s.touches[out].write || Home(memory) != memory) continue;
     if ((EpilogueAt(step) ? memories_[memory].first_use : memories_[memory].first) != step)
       continue;
     for (const bool want_input : {true, false}) {
       if (memories_[memory].donor >= 0 || Home(memory) != memory) break;
-      for (const Use& use : s.uses) {
-        const int32_t from = Home(use.memory);
-        if ((memories_[from].input >= 0) != want_input || use.write) continue;
+      for (const Touch& touch : s.touches) {
+        const int32_t from = Home(touch.block);
+        if ((memories_[from].input >= 0) != want_input || touch.write) continue;
         if (std::count(taken.begin(), taken.end(), from) || !MayTake(s, step, out, from)) continue;
         taken.push_back(from);
         Take(memory, from);
@@ -168,18 +155,17 @@ bool PlanBuilder::MayOverwriteInput(int32_t id) const {
 
 bool PlanBuilder::MayTake(const PendingStep& s, int32_t step, size_t out, int32_t from) const {
   const Memory& m = memories_[from];
-  const Memory& to = memories_[s.uses[out].memory];
-  if (m.last_use != step || TouchedBeside(step, from) || UsedByOtherRows(step, from) ||
-      m.bytes != to.bytes || m.arena != to.arena || m.result >= 0)
+  const Memory& to = memories_[s.touches[out].block];
+  if (m.last_use != step || UsedByOtherRows(step, from) || m.bytes != to.bytes ||
+      m.arena != to.arena || m.result >= 0)
     return false;
   if (m.input >= 0 && (!MayOverwriteInput(m.input) || (step < last_library_ && !options_.body)))
     return false;
-  if (s.with_epilogue || s.loop) return false;
-  const auto shares = [&](int use) { return Home(s.uses[use].memory) == from; };
-  if (!s.call)
-    return MayOverwrite(s.launch, static_cast<int>(out), !CpuAddresses(s.device), shares);
-  if (!s.call->in_place() || !shares(0)) return false;
-  for (size_t use = 1; use + 1 < s.uses.size(); ++use) {
+  const auto shares = [&](int use) { return Home(s.touches[use].block) == from; };
+  if (s.kernel())
+    return MayOverwrite(*s.kernel(), static_cast<int>(out), !CpuAddresses(s.device), shares);
+  if (!s.call() || !s.call()->in_place() || !shares(0)) return false;
+  for (size_t use = 1; use + 1 < s.touches.size(); ++use) {
     if (shares(static_cast<int>(use))) return false;
   }
   const Node &x = graph_.nodes[graph_.nodes[s.node].operands[0]], &y = graph_.nodes[s.node];
@@ -200,14 +186,14 @@ void PlanBuilder::Take(int32_t memory, int32_t from) {
 
 void PlanBuilder::PlaceMemories() {
   arena_offset_.assign(memories_.size(), 0);
-  std::vector<std::vector<Block>> blocks(program_.arenas.size());
-  std::vector<std::vector<int32_t>> owners(program_.arenas.size());
+  std::vector<std::vector<Block>> blocks(schedule_.arenas.size());
+  std::vector<std::vector<int32_t>> owners(schedule_.arenas.size());
   for (size_t i = 0; i < memories_.size(); ++i) {
     const Memory& m = memories_[i];
     if (m.home != static_cast<int32_t>(i) || m.last < 0 || m.input >= 0) continue;
     if (m.result >= 0) {
-      program_.results[m.result].donor = m.donor;
-      program_.results[m.result].first_step = m.first;
+      schedule_.results[m.result].donor = m.donor;
+      schedule_.results[m.result].first_step = m.first;
       continue;
     }
     blocks[m.arena].push_back({m.bytes, m.first, m.last});
@@ -215,7 +201,7 @@ void PlanBuilder::PlaceMemories() {
   }
   for (size_t a = 0; a < blocks.size(); ++a) {
     const MemoryPlan plan = PlanMemory(blocks[a]);
-    program_.arenas[a].bytes = plan.bytes;
+    schedule_.arenas[a].bytes = plan.bytes;
     for (size_t i = 0; i < owners[a].size(); ++i) arena_offset_[owners[a][i]] = plan.offsets[i];
   }
 }

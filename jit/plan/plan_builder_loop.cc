@@ -1,22 +1,21 @@
-// Loops of steps: the body is a program of its own, planned first; its arena is a temporary of the
+// Loops of steps: the body is a schedule of its own, planned first; its arena is a temporary of the
 // loop. What an iteration hands to the next lies in two blocks by turns, in one if it may be
 // overwritten, or in the block of all iterations.
 #include <algorithm>
 
 #include "core/check.h"
 #include "jit/plan/plan_builder.h"
-#include "jit/run/loop_step.h"
 
 namespace frazil::jit {
 
 using Kind = Loop::Source::Kind;
 
-PendingLoop::Slot PlanBuilder::SlotOf(const Loop::Source& source, const Node& steps,
-                                      const Node& input, int64_t times) const {
-  PendingLoop::Slot slot;
+LoopSlot PlanBuilder::SlotOf(const Loop::Source& source, const Node& steps, const Node& input,
+                             int64_t times) const {
+  LoopSlot slot;
   const auto place = [&](int64_t i) {
     const int32_t id = steps.operands[source.operand + i];
-    return PendingLoop::Place{memory_of_[id], OffsetInBase(graph_, id)};
+    return Pointer{memory_of_[id], OffsetInBase(graph_, id)};
   };
   slot.first = slot.even = slot.odd = place(0);
   if (input.immediate) {
@@ -36,12 +35,12 @@ PendingLoop::Slot PlanBuilder::SlotOf(const Loop::Source& source, const Node& st
 // The slots of output number `output` and of the state that it becomes.
 void PlanBuilder::PlaceOutput(const Group& group, const Loop& loop, int32_t output,
                               PendingStep* step) {
-  PendingLoop& pending = *step->loop;
-  const Program& body = pending.body;
+  LoopStep& pending = *std::get<std::unique_ptr<LoopStep>>(step->what);
+  const Schedule& body = pending.body;
   const Node& value = loop.body->nodes[loop.body->outputs[output]];
   const int64_t bytes = value.layout->size * SizeOf(value.dtype);
   const int32_t result = body.outputs[output].slot - body.result_slot(0);
-  PendingLoop::Slot& slot = pending.slots[body.result_slot(result)];
+  LoopSlot& slot = pending.slots[body.result_slot(result)];
   int32_t kept = -1;
   bool every = false;
   for (const int32_t id : group.nodes) {
@@ -52,7 +51,7 @@ void PlanBuilder::PlaceOutput(const Group& group, const Loop& loop, int32_t outp
     kept = memory_of_[id];
     every = node.role == Role::kEvery;
   }
-  std::vector<PendingLoop::Slot*> states;
+  std::vector<LoopSlot*> states;
   bool overwrites = false;  // an iteration's value lies where that of the one before did
   for (size_t i = 0; i < loop.sources.size(); ++i) {
     if (loop.sources[i].kind != Kind::kState || loop.sources[i].next != output) continue;
@@ -61,27 +60,27 @@ void PlanBuilder::PlaceOutput(const Group& group, const Loop& loop, int32_t outp
   }
   overwrites = overwrites && states.size() == 1;
   const auto use = [&](int32_t memory) {
-    step->uses.push_back({memory, true});
-    return PendingLoop::Place{memory, 0};
+    step->touches.push_back({memory, true});
+    return Pointer{memory, 0};
   };
   const auto block = [&] { return use(NewMemory(bytes, value.device)); };
   if (every) {
     slot.first = slot.even = slot.odd = use(kept);
     slot.step = bytes;
-    for (PendingLoop::Slot* state : states) {
+    for (LoopSlot* state : states) {
       state->even = state->odd = {kept, -bytes};
       state->step = bytes;
     }
     return;
   }
-  const PendingLoop::Place last = kept >= 0 ? use(kept) : block();
+  const Pointer last = kept >= 0 ? use(kept) : block();
   const bool turns = !states.empty() && !overwrites && pending.times > 1;
-  const PendingLoop::Place other = turns ? block() : last;
+  const Pointer other = turns ? block() : last;
   const bool last_is_odd = (pending.times - 1) % 2 == 1;
   slot.even = last_is_odd ? other : last;
   slot.odd = last_is_odd ? last : other;
   slot.first = slot.even;
-  for (PendingLoop::Slot* state : states) {
+  for (LoopSlot* state : states) {
     state->even = slot.odd;
     state->odd = slot.even;
   }
@@ -102,25 +101,26 @@ Status PlanBuilder::AddLoop(const Group& group) {
   PendingStep step;
   step.node = group.nodes[0];
   step.device = Device();
-  step.loop = std::make_unique<PendingLoop>();
-  PendingLoop& pending = *step.loop;
+  auto made = std::make_unique<LoopStep>();
+  LoopStep& pending = *made;
+  step.what = std::move(made);
   pending.times = loop.times;
   Say("loop of ", loop.times, " {");
   const Grouping grouping = Fuse(*loop.body, options.compile.fuse);
-  FZ_ASSIGN_OR_RETURN(pending.body, BuildProgram(*loop.body, grouping, options, dump_));
+  FZ_ASSIGN_OR_RETURN(pending.body, BuildSchedule(*loop.body, grouping, options, dump_));
   Say("}");
-  const Program& body = pending.body;
+  const Schedule& body = pending.body;
   FZ_CHECK(body.arenas.size() == 1 && body.results.size() == loop.body->outputs.size());
   for (const int32_t id : steps.operands) {
-    const Use use{memory_of_[id], false};
-    const auto known = [&](const Use& u) { return u.memory == use.memory; };
-    if (std::none_of(step.uses.begin(), step.uses.end(), known)) step.uses.push_back(use);
+    const auto known = [&](const Touch& touch) { return touch.block == memory_of_[id]; };
+    if (std::none_of(step.touches.begin(), step.touches.end(), known))
+      step.touches.push_back({memory_of_[id], false});
   }
   for (size_t i = 0; i < loop.sources.size(); ++i)
     pending.slots.push_back(SlotOf(loop.sources[i], steps, loop.body->nodes[i], loop.times));
   const int32_t arena = NewMemory(body.arenas[0].bytes, Device());
-  step.uses.push_back({arena, true});
-  const PendingLoop::Place place{arena, 0};
+  step.touches.push_back({arena, true});
+  const Pointer place{arena, 0};
   pending.slots.resize(static_cast<size_t>(body.result_slot(0)) + body.results.size(),
                        {place, place, place});
   for (int32_t i = 0; i < static_cast<int32_t>(loop.body->outputs.size()); ++i)
@@ -129,28 +129,24 @@ Status PlanBuilder::AddLoop(const Group& group) {
   return absl::OkStatus();
 }
 
-Status PlanBuilder::EmitLoop(PendingStep* s) {
-  auto loop = std::make_shared<StepLoop>();
-  const auto pointer = [&](const PendingLoop::Place& p) { return PointerTo(p.memory, p.offset); };
-  for (PendingLoop::Slot& from : s->loop->slots) {
-    LoopSlot slot{pointer(from.first), pointer(from.even), pointer(from.odd), from.step};
-    for (const PendingLoop::Place& p : from.list) slot.list.push_back(pointer(p));
-    slot.numbers = std::move(from.numbers);
-    loop->slots.push_back(std::move(slot));
-  }
-  loop->times = s->loop->times;
-  loop->body = std::move(s->loop->body);
-  const PlanStats& body = loop->body.stats;
-  const auto times = static_cast<int>(loop->times);
-  program_.stats.kernels += times * body.kernels;
-  program_.stats.library_calls += times * body.library_calls;
-  program_.stats.compiled += body.compiled;
-  program_.stats.interpreted += body.interpreted;
+Status PlanBuilder::Emit(const PendingStep&, std::unique_ptr<LoopStep>* loop) {
+  const auto place = [&](Pointer& p) { p = PointerTo(p.slot, p.offset); };
   std::vector<Pointer> first;
-  for (const LoopSlot& slot : loop->slots) first.push_back(slot.first);
-  Say("step loop of ", times, SayPointers(first));
-  program_.steps.push_back(LoopStep{std::move(loop)});
-  s->loop = nullptr;
+  for (LoopSlot& slot : (*loop)->slots) {
+    place(slot.first);
+    place(slot.even);
+    place(slot.odd);
+    std::for_each(slot.list.begin(), slot.list.end(), place);
+    first.push_back(slot.first);
+  }
+  const PlanStats& body = (*loop)->body.stats;
+  const auto times = static_cast<int>((*loop)->times);
+  schedule_.stats.kernels += times * body.kernels;
+  schedule_.stats.library_calls += times * body.library_calls;
+  schedule_.stats.compiled += body.compiled;
+  schedule_.stats.interpreted += body.interpreted;
+  Say("step ", (*loop)->text(), SayPointers(first));
+  schedule_.steps.push_back(std::move(*loop));
   return absl::OkStatus();
 }
 

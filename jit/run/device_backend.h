@@ -6,7 +6,7 @@
 
 #include "core/backend.h"
 #include "jit/run/device_kernel.h"
-#include "jit/run/step_group.h"
+#include "jit/run/step.h"
 
 namespace frazil::jit {
 
@@ -37,8 +37,7 @@ class DeviceBackend : public Backend {
 
   // Whether a step may be one of several that are launched as one, and those.
   virtual bool MayJoin(const Step&) const { return false; }
-  virtual std::unique_ptr<const StepGroup> MakeGroup(Device, std::vector<Step>,
-                                                     std::vector<std::vector<int32_t>>) const {
+  virtual std::unique_ptr<Step> MakeGroup(Device, Steps, std::vector<std::vector<int32_t>>) const {
     return nullptr;
   }
 };

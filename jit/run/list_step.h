@@ -4,16 +4,22 @@
 #pragma once
 
 #include "absl/functional/function_ref.h"
-#include "jit/run/step_group.h"
+#include "jit/run/step.h"
+#include "jit/run/touch.h"
 
 namespace frazil::jit {
 
-// Puts runs of neighbouring steps into lists. `touches(i)` is what step i touches. `now[i]` becomes
-// the new number of step i.
-std::vector<Step> MakeLists(std::vector<Step> steps,
-                            absl::FunctionRef<std::vector<Touch>(size_t)> touches,
-                            std::vector<int32_t>* now);
+class ListStep final : public StepGroup {
+ public:
+  explicit ListStep(Steps steps);  // kernels
+  Status Run(char* const* slots, absl::Span<Value* const> inputs) const override;
+  absl::Span<const KernelStep* const> entries() const { return entries_; }
 
-void RunList(const ListStep& list, char* const* slots, absl::Span<Value* const> inputs);
+ private:
+  std::vector<const KernelStep*> entries_;  // steps()
+};
+
+// Puts runs of neighbouring steps into lists. `touches(i)` is what step i touches.
+JoinedSteps MakeLists(Steps steps, absl::FunctionRef<std::vector<Touch>(size_t)> touches);
 
 }  // namespace frazil::jit

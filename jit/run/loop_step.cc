@@ -1,7 +1,7 @@
 #include "jit/run/loop_step.h"
 
+#include "core/small_stack.h"
 #include "core/threads/long_work.h"
-#include "jit/run/step_group.h"
 
 namespace frazil::jit {
 namespace {
@@ -15,19 +15,19 @@ struct Moving {
 
 }  // namespace
 
-Status RunLoop(const StepLoop& loop, char* const* slots, absl::Span<Value* const> inputs) {
-  const auto place = [&](const Pointer& p) { return slots[p.slot] + p.offset; };
+Status LoopStep::Run(char* const* data, absl::Span<Value* const> inputs) const {
+  const auto place = [&](const Pointer& p) { return data[p.slot] + p.offset; };
   SmallStack<char*, 32> own;
   SmallStack<Value*, 32> values;
   SmallStack<Moving, 16> moving;
-  const auto num_inputs = static_cast<size_t>(loop.body.num_inputs);
-  for (size_t s = 0; s < loop.slots.size(); ++s) {
-    const LoopSlot& slot = loop.slots[s];
+  const auto num_inputs = static_cast<size_t>(body.num_inputs);
+  for (size_t s = 0; s < slots.size(); ++s) {
+    const LoopSlot& slot = slots[s];
     if (s < num_inputs) values.push_back(slot.numbers.empty() ? nullptr : inputs[slot.numbers[0]]);
     own.push_back(place(slot.first));
     if (slot.moves()) moving.push_back({s, {place(slot.even), place(slot.odd)}, &slot});
   }
-  for (int64_t t = 0; t < loop.times; ++t) {
+  for (int64_t t = 0; t < times; ++t) {
     for (const Moving& m : moving.span()) {
       const LoopSlot& how = *m.how;
       if (!how.list.empty()) {
@@ -39,21 +39,28 @@ Status RunLoop(const StepLoop& loop, char* const* slots, absl::Span<Value* const
         own[m.slot] = m.at[t & 1] + t * how.step;
       }
     }
-    for (const Step& step : loop.body.steps) {
+    for (const auto& step : body.steps) {
       if (Abandoned()) return Interrupted();
-      FZ_RETURN_IF_ERROR(RunStep(step, own.begin(), values.span()));
+      FZ_RETURN_IF_ERROR(step->Run(own.begin(), values.span()));
     }
   }
   return absl::OkStatus();
 }
 
-int64_t BytesOf(const StepLoop& loop) {
-  size_t bytes = sizeof(loop) + loop.slots.size() * sizeof(LoopSlot) +
-                 loop.body.steps.capacity() * sizeof(Step);
-  for (const LoopSlot& slot : loop.slots)
+std::vector<Pointer> LoopStep::touches() const {
+  std::vector<Pointer> all;
+  for (const LoopSlot& slot : slots) {
+    all.insert(all.end(), {slot.first, slot.even, slot.odd});
+    all.insert(all.end(), slot.list.begin(), slot.list.end());
+  }
+  return all;
+}
+
+int64_t LoopStep::bytes() const {
+  size_t bytes = sizeof(*this) + slots.size() * sizeof(LoopSlot);
+  for (const LoopSlot& slot : slots)
     bytes += slot.list.capacity() * sizeof(Pointer) + 4 * slot.numbers.capacity();
-  for (const Step& step : loop.body.steps) bytes += size_t(BytesOf(step));
-  return int64_t(bytes);
+  return int64_t(bytes) + BytesOf(body.steps);
 }
 
 }  // namespace frazil::jit

@@ -14,12 +14,6 @@
 #include "core/threads/long_work.h"
 #include "jit/cuda/compiler.h"
 #include "jit/run/counters.h"
-#include "jit/run/epilogue_step.h"
-#include "jit/run/launch.h"
-#include "jit/run/list_step.h"
-#include "jit/run/loop_step.h"
-#include "jit/run/plan_impl.h"
-#include "jit/run/step_group.h"
 
 namespace frazil::jit {
 
@@ -31,7 +25,6 @@ namespace {
 template <typename T>
 using Small = SmallStack<T, 16>;
 
-constexpr size_t kSimpleArgs = 6;
 constexpr int32_t kNever = std::numeric_limits<int32_t>::max();
 
 // Which values are several inputs. Looked for when it is first asked, once for all.
@@ -106,28 +99,24 @@ ValueRef ValueOver(const Result& result, Memory memory) {
                      memory.data);
 }
 
-Status RunKernel(const KernelStep& step, char* const* slots, absl::Span<Value* const> inputs) {
-  const StepArgs values(step, slots, inputs);
-  const kir::KernelArgs args = values.For(step);
-  if (step.device) return step.device->Run(args);
-  RunLaunch(*step.code, args, step.rows, step.cols, step.work);
-  return absl::OkStatus();
-}
-
-Status RunLibrary(const LibraryStep& step, char* const* slots) {
-  Small<char*> operands;
-  for (const Pointer& p : step.operands) operands.push_back(slots[p.slot] + p.offset);
-  return step.call->Run(operands.span(), slots[step.result.slot] + step.result.offset);
-}
-
 }  // namespace
+
+Plan::Plan(Schedule schedule, Graph graph, Grouping grouping, const BuildOptions& options)
+    : schedule_(MarkLast(std::move(schedule))),
+      simple_(Simple(schedule_)),
+      has_head_(options.compile.lent_by_cell && HasHead(schedule_)),
+      quick_(Quick()),
+      graph_(std::move(graph)),
+      grouping_(std::move(grouping)),
+      options_(options),
+      bytes_(CountBytes()) {}
 
 // A plan of several steps in two parts: what comes before the first step that overwrites the
 // content of a cell, without the host's lock, and the rest, with it, since no other thread may see
 // the cell half-way. What is overwritten is decided in between.
-Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs,
-                     tracer::StillLent still_lent) const {
-  const Program& p = program_;
+Status Plan::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs,
+                 tracer::StillLent still_lent) const {
+  const Schedule& p = schedule_;
   FZ_CHECK(static_cast<int32_t>(inputs.size()) == p.num_inputs &&
            outputs.size() == p.outputs.size());
   if (simple_) {
@@ -175,7 +164,7 @@ Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outpu
   const DefaultFpMode mode;
   KernelsRun() += p.stats.kernels + p.stats.library_calls;
   // Other threads, and the host's signal handlers, may let go of what this run needs.
-  std::shared_ptr<const PlanImpl> self;
+  std::shared_ptr<const Plan> self;
   absl::InlinedVector<ValueRef, 16> held;
   const auto hold = [&] {
     self = shared_from_this();
@@ -204,12 +193,12 @@ Status PlanImpl::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outpu
   return absl::OkStatus();
 }
 
-Status PlanImpl::Fill(absl::Span<Value* const> inputs, absl::Span<Value* const> deferred) const {
+Status Plan::Fill(absl::Span<Value* const> inputs, absl::Span<Value* const> deferred) const {
   if (quick_.fn && quick_.Fill(inputs.data(), deferred[0])) return absl::OkStatus();
   if (simple_ && !deferred[0]->ready()) {
     Memory memory;
     FZ_RETURN_IF_ERROR(RunSimple(inputs, &memory));
-    FZ_CHECK(deferred[0]->layout == program_.results[0].layout->shape);
+    FZ_CHECK(deferred[0]->layout == schedule_.results[0].layout->shape);
     deferred[0]->Fill(std::move(memory.storage), memory.data);
     return absl::OkStatus();
   }
@@ -231,43 +220,20 @@ size_t BytesOf(const Graph& graph) {
   return bytes;
 }
 
-int64_t PlanImpl::CountBytes() const {
-  size_t bytes = sizeof(*this) + program_.steps.capacity() * sizeof(Step) +
-                 program_.results.size() * sizeof(Result) +
-                 program_.outputs.size() * sizeof(Output);
-  for (const Step& step : program_.steps) bytes += static_cast<size_t>(BytesOf(step));
-  bytes += BytesOf(graph_);
+int64_t Plan::CountBytes() const {
+  size_t bytes = sizeof(*this) + schedule_.results.size() * sizeof(Result) +
+                 schedule_.outputs.size() * sizeof(Output) + BytesOf(graph_);
   for (const Group& group : grouping_.groups) bytes += sizeof(group) + 4 * group.nodes.size();
-  return static_cast<int64_t>(bytes);
+  return static_cast<int64_t>(bytes) + BytesOf(schedule_.steps);
 }
 
-Status RunStep(const Step& step, char* const* slots, absl::Span<Value* const> inputs) {
-  if (const KernelStep* kernel = std::get_if<KernelStep>(&step)) {
-    return RunKernel(*kernel, slots, inputs);
-  }
-  if (const GroupStep* step_group = std::get_if<GroupStep>(&step)) {
-    return step_group->step_group->Run(slots, inputs);
-  }
-  if (const ListStep* list = std::get_if<ListStep>(&step)) {
-    RunList(*list, slots, inputs);
-    return absl::OkStatus();
-  }
-  if (const LoopStep* loop = std::get_if<LoopStep>(&step)) {
-    return RunLoop(*loop->loop, slots, inputs);
-  }
-  if (const EpilogueStep* epilogue = std::get_if<EpilogueStep>(&step)) {
-    return RunEpilogue(*epilogue, slots, inputs);
-  }
-  return RunLibrary(std::get<LibraryStep>(step), slots);
-}
-
-bool PlanImpl::TakesLong() const {
+bool Plan::TakesLong() const {
   // A plan on a GPU may have to wait for a compiler.
-  return program_.stats.work >= cost::kLong ||
-         (program_.arenas.size() > 1 && cuda::PendingCompilations() > 0);
+  return schedule_.stats.work >= cost::kLong ||
+         (schedule_.arenas.size() > 1 && cuda::PendingCompilations() > 0);
 }
 
-bool PlanImpl::HasHead(const Program& p) {
+bool Plan::HasHead(const Schedule& p) {
   int64_t tail = 0;
   for (const Result& result : p.results) {
     if (result.donor >= 0) tail = std::max(tail, result.work_from_there);
@@ -275,35 +241,34 @@ bool PlanImpl::HasHead(const Program& p) {
   return tail > 0 && p.stats.work - tail >= cost::kLong;
 }
 
-int32_t PlanImpl::FirstOverwrite(absl::Span<Value* const> inputs) const {
+int32_t Plan::FirstOverwrite(absl::Span<Value* const> inputs) const {
   Repeated repeated(inputs);
   int32_t first = kNever;
-  for (const Result& result : program_.results) {
+  for (const Result& result : schedule_.results) {
     if (result.first_step < first && MayTake(result, inputs, &repeated)) first = result.first_step;
   }
   return first;
 }
 
-Status PlanImpl::RunSteps(char* const* slots, absl::Span<Value* const> inputs,
-                          int32_t begin) const {
-  for (size_t i = size_t(begin); i < program_.steps.size(); ++i)
-    FZ_RETURN_IF_ERROR(RunStep(program_.steps[i], slots, inputs));
+Status Plan::RunSteps(char* const* slots, absl::Span<Value* const> inputs, int32_t begin) const {
+  for (size_t i = size_t(begin); i < schedule_.steps.size(); ++i)
+    FZ_RETURN_IF_ERROR(schedule_.steps[i]->Run(slots, inputs));
   return absl::OkStatus();
 }
 
 // Without the host's lock, and abandoned if the host wants it before step `overwrites`.
-Status PlanImpl::RunLong(char* const* slots, absl::Span<Value* const> inputs, int32_t begin,
-                         int32_t end, int32_t overwrites) const {
+Status Plan::RunLong(char* const* slots, absl::Span<Value* const> inputs, int32_t begin,
+                     int32_t end, int32_t overwrites) const {
   LongWork work;
   for (int32_t i = begin; i < end; ++i) {
     if (work.Stop()) return Interrupted();
     if (i == overwrites) work.Shield();
-    FZ_RETURN_IF_ERROR(RunStep(program_.steps[size_t(i)], slots, inputs));
+    FZ_RETURN_IF_ERROR(schedule_.steps[size_t(i)]->Run(slots, inputs));
   }
   return work.stopped() ? Interrupted() : absl::OkStatus();
 }
 
-Program PlanImpl::MarkLast(Program p) {
+Schedule Plan::MarkLast(Schedule p) {
   std::vector<bool> later(static_cast<size_t>(p.num_inputs) + p.arenas.size() + p.results.size());
   for (size_t i = p.outputs.size(); i-- > 0;) {
     Output& output = p.outputs[i];
@@ -313,23 +278,24 @@ Program PlanImpl::MarkLast(Program p) {
   return p;
 }
 
-bool PlanImpl::IsSimple(const Program& p) {
+const KernelStep* Plan::Simple(const Schedule& p) {
   if (p.steps.size() != 1 || p.results.size() != 1 || p.outputs.size() != 1 ||
       p.arenas.size() != 1 || p.arenas[0].bytes > 0)
-    return false;
-  const KernelStep* step = std::get_if<KernelStep>(&p.steps[0]);
-  return step && step->fn && step->work < cost::kWorthSharing &&
-         step->buffers.size() <= kSimpleArgs && step->scalars.size() <= kSimpleArgs &&
-         p.outputs[0].same && p.outputs[0].slot == p.result_slot(0);
+    return nullptr;
+  const auto* const step = dynamic_cast<const KernelStep*>(p.steps[0].get());
+  const bool simple = step && step->fn && step->work() < cost::kWorthSharing &&
+                      step->buffers.size() <= QuickCall::kArgs &&
+                      step->scalars.size() <= QuickCall::kArgs && p.outputs[0].same &&
+                      p.outputs[0].slot == p.result_slot(0);
+  return simple ? step : nullptr;
 }
 
-QuickCall PlanImpl::Quick() const {
+QuickCall Plan::Quick() const {
   QuickCall quick;
-  const Program& p = program_;
+  const Schedule& p = schedule_;
   if (!simple_ || p.num_inputs > int32_t(QuickCall::kArgs) || !(p.results[0].device == Device()))
     return quick;
-  const KernelStep& step = std::get<KernelStep>(p.steps[0]);
-  static_assert(kSimpleArgs == QuickCall::kArgs);
+  const KernelStep& step = *simple_;
   for (size_t i = 0; i < step.buffers.size(); ++i) {
     if (step.buffers[i].offset != 0) return quick;
     const int32_t slot = step.buffers[i].slot;
@@ -359,9 +325,9 @@ QuickCall PlanImpl::Quick() const {
   return quick;
 }
 
-Status PlanImpl::RunSimple(absl::Span<Value* const> inputs, Memory* memory) const {
-  const KernelStep& step = std::get<KernelStep>(program_.steps[0]);
-  const Result& result = program_.results[0];
+Status Plan::RunSimple(absl::Span<Value* const> inputs, Memory* memory) const {
+  const KernelStep& step = *simple_;
+  const Result& result = schedule_.results[0];
   const size_t bytes = static_cast<size_t>(result.layout->size) * SizeOf(result.dtype);
   if (result.device == Device() && bytes <= kSmallData &&
       (result.donor < 0 || inputs[result.donor]->holders() > 1)) {
@@ -371,12 +337,12 @@ Status PlanImpl::RunSimple(absl::Span<Value* const> inputs, Memory* memory) cons
     Repeated repeated(inputs);
     FZ_RETURN_IF_ERROR(FindMemory(result, inputs, &repeated, memory));
   }
-  void* buffers[kSimpleArgs];
+  void* buffers[QuickCall::kArgs];
   for (size_t i = 0; i < step.buffers.size(); ++i) {
     const Pointer& p = step.buffers[i];
-    buffers[i] = (p.slot < program_.num_inputs ? inputs[p.slot]->data : memory->data) + p.offset;
+    buffers[i] = (p.slot < schedule_.num_inputs ? inputs[p.slot]->data : memory->data) + p.offset;
   }
-  uint64_t scalars[kSimpleArgs];
+  uint64_t scalars[QuickCall::kArgs];
   for (size_t i = 0; i < step.scalars.size(); ++i) {
     const int32_t input = step.scalars[i];
     scalars[i] = input >= 0 ? inputs[input]->imm : step.words[i];
@@ -388,24 +354,24 @@ Status PlanImpl::RunSimple(absl::Span<Value* const> inputs, Memory* memory) cons
   return absl::OkStatus();
 }
 
-std::string PlanImpl::Dump() const {
+std::string Plan::Dump() const {
   std::string text = Print(graph_);
-  const auto again = BuildProgram(graph_, grouping_, options_, &text);
+  const auto again = BuildSchedule(graph_, grouping_, options_, &text);
   FZ_CHECK(again.ok());
   return text;
 }
 
-tracer::MemoryReport PlanImpl::ReportMemory() const {
+tracer::MemoryReport Plan::ReportMemory() const {
   tracer::MemoryReport report;
-  const auto again = BuildProgram(graph_, grouping_, options_, nullptr, &report);
+  const auto again = BuildSchedule(graph_, grouping_, options_, nullptr, &report);
   FZ_CHECK(again.ok());
   return report;
 }
 
-StatusOr<ValueRef> PlanImpl::MakeOutput(const Output& output, absl::Span<Value* const> inputs,
-                                        absl::Span<ValueRef> results) const {
-  const bool input = output.slot < program_.num_inputs;
-  const int32_t result = output.slot - program_.result_slot(0);
+StatusOr<ValueRef> Plan::MakeOutput(const Output& output, absl::Span<Value* const> inputs,
+                                    absl::Span<ValueRef> results) const {
+  const bool input = output.slot < schedule_.num_inputs;
+  const int32_t result = output.slot - schedule_.result_slot(0);
   if (output.same && output.last && !input) return std::move(results[result]);
   Value* base = input ? inputs[output.slot] : results[result].get();
   if (output.same) return ValueRef::Share(base);

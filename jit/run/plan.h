@@ -1,77 +1,88 @@
-// Plan: a compiled graph on concrete shapes: steps and buffer offsets. Made by Compile, run by the
-// eager door (one op), by the tracer (a segment) and by C++ programs that load a graph. Invariant:
-// running a plan gives the bits of running its ops one by one; it writes only its outputs and its
-// own arena; it is immutable after Compile and may run in many threads at once.
+// Plan: a compiled graph on concrete shapes: a schedule of steps and how to run it. Made by Compile
+// (jit/plan/compile.cc), run by the eager door (one op), by the tracer (a segment) and by C++
+// programs that load a graph. Invariant: running a plan gives the bits of running its ops one by
+// one; it writes only its outputs and its own arena; it is immutable after Compile and may run in
+// many threads at once.
 #pragma once
 
-#include <limits>
 #include <memory>
 #include <string>
-#include <vector>
+#include <utility>
 
-#include "core/precision.h"
 #include "core/tensor.h"
-#include "jit/emit/emitter.h"
-#include "jit/lower/lower.h"
-#include "tracer/memory_report.h"
+#include "jit/run/quick_call.h"
+#include "jit/run/schedule.h"
 #include "tracer/node.h"
 
 namespace frazil::jit {
 
-struct CompileOptions {
-  Precision precision = Precision::kDefault;
-  bool fuse = true;
-  // Inputs whose memory may be overwritten when nothing else holds it at run time (bit i: input i).
-  uint64_t reusable = 0;
-  std::vector<uint64_t> more_reusable = {};  // inputs from number 64
-  // Those inputs are still the content of a cell: while their memory is overwritten, no other
-  // thread of the host may run.
-  bool lent_by_cell = false;
-
-  bool Reusable(int32_t input) const {
-    if (input < 64) return reusable >> input & 1;
-    const auto word = static_cast<size_t>(input / 64 - 1);
-    return word < more_reusable.size() && more_reusable[word] >> input % 64 & 1;
-  }
-  void Reuse(int32_t input) {
-    const auto words = static_cast<size_t>(input / 64);
-    if (words > more_reusable.size()) more_reusable.resize(words);
-    (words == 0 ? reusable : more_reusable[words - 1]) |= uint64_t{1} << input % 64;
-  }
+// Where a result lies.
+struct Memory {
+  StorageRef storage;
+  char* data = nullptr;
 };
 
-struct PlanStats {
-  int kernels = 0;  // kernel launches per run
-  int library_calls = 0;
-  int compiled = 0;     // kernels compiled anew for this plan
-  int interpreted = 0;  // kernels that no compiler took
-  // Of each kernel and product that its device cannot run and the CPU does: why.
-  std::vector<std::string> elsewhere;
-  int64_t arena_bytes = 0;
-  int64_t work = 0;  // of all steps, as Launch::work
-};
-
-class Plan {
+class Plan : public std::enable_shared_from_this<Plan> {
  public:
-  virtual ~Plan() = default;
+  Plan(Schedule schedule, Graph graph, Grouping grouping, const BuildOptions& options);
+
   // inputs: as Graph inputs, ready. outputs[i] becomes a ready value for Graph::outputs[i]: a new
   // dense value, a view of one, an input itself or a view of an input. MemoryError leaves
   // everything as it was.
   Status Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs) const {
     return Run(inputs, outputs, [](int32_t) { return false; });
   }
-  virtual Status Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs,
-                     tracer::StillLent still_lent) const = 0;
+  Status Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs,
+             tracer::StillLent still_lent) const;
   // The same into values that are deferred; those that are not are left as they are.
-  virtual Status Fill(absl::Span<Value* const> inputs, absl::Span<Value* const> deferred) const = 0;
-  virtual const PlanStats& stats() const = 0;
-  virtual int64_t bytes() const = 0;  // about what it holds, kernels apart
-  virtual tracer::MemoryReport ReportMemory() const = 0;
-  virtual std::string Dump() const = 0;  // graph after passes, groups, kernels, steps: as text
+  Status Fill(absl::Span<Value* const> inputs, absl::Span<Value* const> deferred) const;
+  const PlanStats& stats() const { return schedule_.stats; }
+  int64_t bytes() const { return bytes_; }  // about what it holds, kernels apart
+  tracer::MemoryReport ReportMemory() const;
+  std::string Dump() const;  // graph after passes, groups, kernels, steps: as text
+
+  const Schedule& schedule() const { return schedule_; }
+  const Graph& graph() const { return graph_; }  // behind all passes
+  const Grouping& grouping() const { return grouping_; }
+  const BuildOptions& options() const { return options_; }
+
+  // Without a kernel (fn null) if it takes more than that. Its parts live as long as the plan.
+  const QuickCall& quick() const { return quick_; }
+
+ private:
+  static const KernelStep* Simple(const Schedule& schedule);
+  static Schedule MarkLast(Schedule schedule);
+  QuickCall Quick() const;
+  Status RunSimple(absl::Span<Value* const> inputs, Memory* memory) const;
+  bool lent_by_cell() const { return options_.compile.lent_by_cell; }
+  // Enough work before the first step that may overwrite the content of a cell.
+  static bool HasHead(const Schedule& schedule);
+  bool TakesLong() const;
+  int32_t FirstOverwrite(absl::Span<Value* const> inputs) const;
+  Status RunSteps(char* const* slots, absl::Span<Value* const> inputs, int32_t begin) const;
+  Status RunLong(char* const* slots, absl::Span<Value* const> inputs, int32_t begin, int32_t end,
+                 int32_t overwrites) const;
+  StatusOr<ValueRef> MakeOutput(const Output& output, absl::Span<Value* const> inputs,
+                                absl::Span<ValueRef> results) const;
+
+  Schedule schedule_;
+  const KernelStep* simple_;  // the one small kernel that makes one new value, as of most eager ops
+  bool has_head_;
+  QuickCall quick_;
+  // For Dump and CompileAgain, which build the schedule again.
+  Graph graph_;
+  Grouping grouping_;
+  BuildOptions options_;
+  int64_t bytes_;
+
+  int64_t CountBytes() const;
 };
 
 // passes fold, cse, dce, fuse, plan; kernels from the cache. Named passes can be switched off by
 // FRAZIL_PASSES.
 StatusOr<std::shared_ptr<const Plan>> Compile(Graph graph, const CompileOptions& options);
+
+// A value of `layout` whose first element lies `bytes` behind that of `base`, sharing its memory.
+StatusOr<ValueRef> MakeView(const Value& base, DType dtype, const Layout* layout, int64_t bytes);
 
 }  // namespace frazil::jit

@@ -63,8 +63,9 @@ TEST_F(GenericRun, ASlowCompilerDelaysNothing) {
   // The generic kernel itself was waited for, or is on disk, before anything is slow.
   ASSERT_TRUE(jit::GenericModule::Of(*cuda::Device::Get(0))->Function().ok());
   setenv("FAKE_NVRTC_DELAY_MS", "4000", 1);
-  const auto f = [](absl::Span<const Tensor> a) {
-    return ops::max(ops::sin(a[0]) + ops::floor(a[1]), Axes{{1}});
+  const Axes rows{{1}};  // made here: inside f GCC takes its memory for unset
+  const auto f = [&](absl::Span<const Tensor> a) {
+    return ops::max(ops::sin(a[0]) + ops::floor(a[1]), rows);
   };
   const int64_t before = jit::GenericLaunches();
   const auto start = Clock::now();

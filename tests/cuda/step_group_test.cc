@@ -1,6 +1,4 @@
 // Steps of plans on a GPU, launched one by one and as graphs: the same values, whatever fails.
-#include "jit/run/step_group.h"
-
 #include <cstring>
 #include <thread>
 
@@ -8,33 +6,11 @@
 #include "jit/cuda/device.h"
 #include "jit/plan/compile.h"
 #include "jit/register.h"
+#include "jit/run/device_backend.h"
 #include "tests/cuda/on_fakes.h"
 
 namespace frazil::jit {
 namespace {
-
-using Edges = std::vector<std::vector<int32_t>>;
-
-TEST(StepGroup, WaitsForWhatItTouchesAndNoMore) {
-  const auto read = [](int32_t block, int64_t begin, int64_t end) {
-    return Touch{block, begin, end, false};
-  };
-  const auto write = [](int32_t block, int64_t begin, int64_t end) {
-    return Touch{block, begin, end, true};
-  };
-  // Reads do not wait for reads; neighbours in one block are apart.
-  EXPECT_EQ(DependenciesOf(std::vector<std::vector<Touch>>{
-                {read(0, 0, 8), write(1, 0, 8)},
-                {read(0, 0, 8), write(1, 8, 16)},
-                {read(1, 0, 16), write(2, 0, 8)},
-                {read(2, 0, 8), read(1, 0, 8), write(3, 0, 8)},
-            }),
-            (Edges{{}, {}, {1, 0}, {2}}));
-  // Memory that is used again: write after read, write after write.
-  EXPECT_EQ(DependenciesOf(std::vector<std::vector<Touch>>{
-                {write(0, 0, 8)}, {read(0, 4, 8), write(1, 0, 8)}, {write(0, 0, 8)}}),
-            (Edges{{}, {0}, {1}}));
-}
 
 class Graphs : public cuda::OnFakes {
  protected:

@@ -16,7 +16,7 @@ class FindBranchesTest : public testing::Test {
   ~FindBranchesTest() override { SetNumThreads(threads_); }
 
   std::vector<Branched> Find(const std::vector<PendingStep>& steps, bool always = false) {
-    return FindBranches(graph_, steps, 100, always);
+    return FindBranches(graph_, steps, always);
   }
   // Node 2 is a product, node 3 a copy of rows, node 4 moves to another device.
   static constexpr int32_t kProduct = 2, kTake = 3, kTransfer = 4;
@@ -123,7 +123,8 @@ TEST_F(FindBranchesTest, NoStepThatIsNotByItselfOnTheCpu) {
   };
   EXPECT_TRUE(found([](PendingStep*) {}));
   EXPECT_FALSE(found([](PendingStep* s) { s->device = Device(DeviceKind::kNpu, 0); }));
-  EXPECT_FALSE(found([](PendingStep* s) { s->loop = std::make_unique<PendingLoop>(); }));
+  EXPECT_FALSE(found([](PendingStep* s) { s->what = std::make_unique<LoopStep>(); }));
+  EXPECT_FALSE(found([](PendingStep* s) { s->what = ProductWithEpilogue(); }));
   EXPECT_FALSE(found([](PendingStep* s) { s->node = kTransfer; })) << "waits for a device";
 }
 

@@ -16,7 +16,7 @@ PendingStep Product(int64_t rows = 64) {
 PendingStep Follower(int32_t from, int32_t to, std::vector<int64_t> strides = {2048, 4, 2048, 4},
                      std::vector<int64_t> extents = {64, 512}) {
   PendingStep step = KernelOf(1, {Reads(from), Writes(to)});
-  step.launch = MadeLaunch(
+  LaunchOf(&step) = MadeLaunch(
       "kernel k(x: buf f32 [s,1], o: out f32 [s,1]) space 2\n  %0 = load x : f32\n"
       "  store o, %0\n",
       std::move(extents), std::move(strides));
@@ -72,7 +72,7 @@ TEST(FindEpilogues, NotOneElsewhere) {
 
 TEST(FindEpilogues, NotWhatCutsItsRows) {
   PendingStep follower = Follower(2, 3);
-  follower.launch.kernel.chunked = true;
+  LaunchOf(&follower).kernel.chunked = true;
   EXPECT_EQ(Find(StepsOf(Product(), std::move(follower))), Ends());
 }
 
@@ -96,15 +96,15 @@ TEST(FindEpilogues, NotAcrossTheRows) {
 
 TEST(FindEpilogues, NotRowsThatBeginElsewhere) {
   PendingStep later = Follower(2, 3), before = Follower(2, 3);
-  later.launch.buffers[0].offset = 4;
+  LaunchOf(&later).buffers[0].offset = 4;
   EXPECT_EQ(Find(StepsOf(Product(), std::move(later))), Ends()) << "into the next row";
-  before.launch.buffers[0].offset = -4;
+  LaunchOf(&before).buffers[0].offset = -4;
   EXPECT_EQ(Find(StepsOf(Product(), std::move(before))), Ends());
 }
 
 TEST(FindEpilogues, NotWhatReadsAheadByANumber) {
   PendingStep follower = Follower(2, 3);
-  follower.launch.kernel = *kir::Parse(
+  LaunchOf(&follower).kernel = *kir::Parse(
       "kernel k(x: buf f32 [s,1], o: out f32 [s,1]) space 2\n  %0 = const 1 : i64\n"
       "  %1 = load x[%0] : f32\n  store o, %1\n");
   EXPECT_EQ(Find(StepsOf(Product(), std::move(follower))), Ends());
@@ -112,6 +112,11 @@ TEST(FindEpilogues, NotWhatReadsAheadByANumber) {
 
 TEST(FindEpilogues, NotWhatOverwritesTheProduct) {
   EXPECT_EQ(Find(StepsOf(Product(), Follower(2, 2))), Ends());
+  EXPECT_EQ(Find(StepsOf(Product(), Follower(2, 3), Follower(3, 2))), Ends({{0, 2}}));
+}
+
+TEST(FindEpilogues, NotWhatOverwritesAnOperand) {
+  EXPECT_EQ(Find(StepsOf(Product(), Follower(2, 1))), Ends()) << "rows that are still to be made";
 }
 
 TEST(FindEpilogues, ANumberForEachRowIsMadeByRowsToo) {
@@ -127,11 +132,11 @@ TEST(FindEpilogues, ANumberForEachRowIsMadeByRowsToo) {
 
 TEST(FindEpilogues, WhatWasThereBeforeMayBeReadAnyhow) {
   PendingStep follower = Follower(2, 3);
-  follower.launch = MadeLaunch(
+  LaunchOf(&follower) = MadeLaunch(
       "kernel k(x: buf f32 [s,1], o: out f32 [s,1], y: buf f32 [s,s]) space 2\n"
       "  %0 = load x : f32\n  %1 = load y : f32\n  %2 = add %0, %1 : f32\n  store o, %2\n",
       {64, 512}, {2048, 4, 2048, 4, 4, 2048});
-  follower.uses.push_back(Reads(7));
+  follower.touches.push_back(Reads(7));
   EXPECT_EQ(Find(StepsOf(Product(), std::move(follower))), Ends({{0, 2}}));
 }
 

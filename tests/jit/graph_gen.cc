@@ -8,7 +8,7 @@
 #include "core/check.h"
 #include "core/str.h"
 #include "jit/eager/eager.h"
-#include "jit/run/plan_impl.h"
+#include "jit/run/plan.h"
 
 namespace frazil::jit {
 namespace {

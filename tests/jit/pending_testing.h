@@ -41,19 +41,22 @@ class SaidCall final : public LibraryCall {
   int64_t work_, rows_;
 };
 
-inline PendingStep KernelOf(int64_t work, std::vector<Use> uses) {
+inline Launch& LaunchOf(PendingStep* step) { return std::get<Launch>(step->what); }
+
+inline PendingStep KernelOf(int64_t work, std::vector<Touch> touches) {
   PendingStep step;
-  step.launch.work = work;
-  step.uses = std::move(uses);
+  LaunchOf(&step).work = work;
+  step.touches = std::move(touches);
   step.node = 0;
   return step;
 }
 
 // node: of the graph that the tests have.
-inline PendingStep CallOf(int32_t node, int64_t work, std::vector<Use> uses, int64_t rows = 0) {
+inline PendingStep CallOf(int32_t node, int64_t work, std::vector<Touch> touches,
+                          int64_t rows = 0) {
   PendingStep step;
-  step.call = std::make_unique<SaidCall>(work, rows);
-  step.uses = std::move(uses);
+  step.what = std::make_unique<SaidCall>(work, rows);
+  step.touches = std::move(touches);
   step.node = node;
   return step;
 }
@@ -65,7 +68,7 @@ std::vector<PendingStep> StepsOf(Steps... steps) {
   return all;
 }
 
-inline Use Reads(int32_t memory) { return {memory, false}; }
-inline Use Writes(int32_t memory) { return {memory, true}; }
+inline Touch Reads(int32_t memory) { return {memory, false}; }
+inline Touch Writes(int32_t memory) { return {memory, true}; }
 
 }  // namespace frazil::jit

@@ -11,7 +11,6 @@
 #include "jit/eager/eager.h"
 #include "jit/graph/space.h"
 #include "jit/plan/memory_plan.h"
-#include "jit/run/plan_impl.h"
 #include "tests/jit/graph_gen.h"
 #include "tests/jit/plan_testing.h"
 
@@ -505,9 +504,46 @@ TEST(Plan, AnOptimizerOverwritesBehindBranches) {
     donated += block.kind == tracer::PlannedBlock::Kind::kDonated;
   EXPECT_EQ(donated, 4) << plan->Dump();
   int branches = 0;
-  const auto& steps = static_cast<const PlanImpl&>(*plan).program().steps;
-  for (const Step& step : steps) branches += std::holds_alternative<GroupStep>(step);
+  for (const auto& step : plan->schedule().steps)
+    branches += step->text().starts_with("side by side");
   EXPECT_EQ(branches, 1) << plan->Dump();
+}
+
+// Side by side, and as a list, whose entries run in any order.
+TEST(Plan, OverwritesNothingThatAStepBesideReads) {
+  const Graph graph = MustParse(
+      "graph (f32[64], f32[64]) {\n %2 = add %0, %1 : f32[64]\n"
+      " %3 = multiply %0, %1 : f32[64]\n return %2, %3\n}");
+  for (const bool branches : {true, false}) {
+    Rng rng(7);
+    const std::vector<ValueRef> inputs = RandomInputs(rng, graph);
+    const auto want = *RunOpByOp(graph, inputs);
+    const auto plan = MustCompile(graph, {.reusable = 1}, branches ? "-fuse" : "-fuse,-branches");
+    const auto got = MustRun(*plan, 2, inputs);
+    EXPECT_EQ(got[1]->data == inputs[0]->data, !branches) << plan->Dump();
+    for (size_t i = 0; i < 2; ++i) EXPECT_EQ(Differences(*got[i], *want[i]), "") << plan->Dump();
+  }
+}
+
+// On a device the two are one launch.
+TEST(Plan, AProductJoinsTheOnlyReaderAndNoOther) {
+  const auto stats = [](const std::string& more) {
+    return MustCompile(MustParse("graph (f32[8,8]@npu, f32[8,8]@npu) {\n"
+                                 " %2 = matmul %0, %1 : f32[8,8]@npu\n"
+                                 " %3 = negative %2 : f32[8,8]@npu\n" +
+                                 more))
+        ->stats();
+  };
+  const PlanStats one = stats(" return %3\n}");
+  EXPECT_EQ(one.library_calls, 0);
+  EXPECT_EQ(one.kernels, 1);
+  for (const int first : {3, 4}) {
+    const PlanStats two = stats(StrCat(
+        first == 4 ? " %4 = matmul %2, %1" : " %4 = exp %2", " : f32[8,8]@npu\n",
+        first == 4 ? " %5 = exp %2" : " %5 = matmul %2, %1", " : f32[8,8]@npu\n return %4, %5\n}"));
+    EXPECT_EQ(two.library_calls, 2) << first;
+    EXPECT_EQ(two.kernels, 1) << first;
+  }
 }
 
 // A maximum over a short axis is written out, so what is stored for either of its points goes

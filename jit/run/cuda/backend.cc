@@ -63,12 +63,11 @@ class Cuda final : public DeviceBackend {
 
   bool MayJoin(const Step& step) const override { return CudaGraph::MayJoin(step); }
 
-  std::unique_ptr<const StepGroup> MakeGroup(
-      Device device, std::vector<Step> steps,
-      std::vector<std::vector<int32_t>> dependencies) const override {
+  std::unique_ptr<Step> MakeGroup(Device device, Steps steps,
+                                  std::vector<std::vector<int32_t>> dependencies) const override {
     const auto gpu = gpu::Device::Get(device.index());
     FZ_CHECK(gpu.ok());  // it has made the steps
-    return std::make_unique<const CudaGraph>(*gpu, std::move(steps), std::move(dependencies));
+    return std::make_unique<CudaGraph>(*gpu, std::move(steps), std::move(dependencies));
   }
 };
 

@@ -12,32 +12,18 @@ namespace {
 constexpr int kMostRefusals = 3;
 
 // Null for what is not one generated kernel.
-const CudaKernel* KernelOf(const Step& step) {
-  const KernelStep* kernel = std::get_if<KernelStep>(&step);
-  return kernel ? dynamic_cast<const CudaKernel*>(kernel->device.get()) : nullptr;
+const KernelStep* KernelOf(const Step& step) {
+  const auto* const kernel = dynamic_cast<const KernelStep*>(&step);
+  return kernel && dynamic_cast<const CudaKernel*>(kernel->device.get()) ? kernel : nullptr;
 }
 
-gpu::LaunchNameRef NameOf(absl::Span<const Step> steps) {
-  auto name = std::make_shared<gpu::LaunchName>();
-  name->kernel = "graph of";
-  for (const Step& step : steps) {
-    const KernelStep* kernel = std::get_if<KernelStep>(&step);
-    StrAppend(&name->kernel, " ",
-              kernel ? kernel->device->text() : std::get<LibraryStep>(step).call->text());
-  }
-  return name;
+const CudaKernel& CudaKernelOf(const KernelStep& step) {
+  return static_cast<const CudaKernel&>(*step.device);
 }
 
 std::vector<char*> PointersOf(const Step& step, char* const* slots) {
   std::vector<char*> out;
-  const auto add = [&](const Pointer& p) { out.push_back(slots[p.slot] + p.offset); };
-  if (const KernelStep* kernel = std::get_if<KernelStep>(&step)) {
-    std::for_each(kernel->buffers.begin(), kernel->buffers.end(), add);
-  } else {
-    const LibraryStep& library = std::get<LibraryStep>(step);
-    std::for_each(library.operands.begin(), library.operands.end(), add);
-    add(library.result);
-  }
+  for (const Pointer& p : step.touches()) out.push_back(slots[p.slot] + p.offset);
   return out;
 }
 
@@ -50,22 +36,18 @@ gpu::KernelNodeParams ParamsOf(gpu::CUfunction function, const cuda::CudaGrid& g
 
 }  // namespace
 
-CudaGraph::CudaGraph(gpu::Device* device, std::vector<Step> steps,
-                     std::vector<std::vector<int32_t>> dependencies)
-    : device_(device),
-      steps_(std::move(steps)),
+CudaGraph::CudaGraph(gpu::Device* device, Steps all, std::vector<std::vector<int32_t>> dependencies)
+    : StepGroup(std::move(all)),
+      device_(device),
       dependencies_(std::move(dependencies)),
-      name_(NameOf(steps_)) {}
+      name_(std::make_shared<const gpu::LaunchName>(gpu::LaunchName{text(), {}})) {
+  for (const auto& step : steps()) kernels_.push_back(KernelOf(*step));
+}
 
 CudaGraph::~CudaGraph() { Drop(); }
 
 bool CudaGraph::MayJoin(const Step& step) {
-  if (const KernelStep* kernel = std::get_if<KernelStep>(&step)) {
-    if (KernelOf(step)) return GetGenericUse() != GenericUse::kAlways;
-    return kernel->device && kernel->device->capturable();
-  }
-  const LibraryStep* library = std::get_if<LibraryStep>(&step);
-  return library && library->call->capturable();
+  return KernelOf(step) ? GetGenericUse() != GenericUse::kAlways : step.capturable();
 }
 
 Status CudaGraph::Run(char* const* slots, absl::Span<Value* const> inputs) const {
@@ -89,22 +71,22 @@ Status CudaGraph::Run(char* const* slots, absl::Span<Value* const> inputs) const
 }
 
 Status CudaGraph::RunApart(char* const* slots, absl::Span<Value* const> inputs) const {
-  for (const Step& step : steps_) FZ_RETURN_IF_ERROR(RunStep(step, slots, inputs));
+  for (const auto& step : steps()) FZ_RETURN_IF_ERROR(step->Run(slots, inputs));
   return absl::OkStatus();
 }
 
 StatusOr<bool> CudaGraph::Build(char* const* slots, absl::Span<Value* const> inputs) const {
-  for (const Step& step : steps_) {
-    const CudaKernel* kernel = KernelOf(step);
+  for (const KernelStep* kernel : kernels_) {
     if (!kernel) continue;
-    const StepArgs args(std::get<KernelStep>(step), slots, inputs);
-    FZ_ASSIGN_OR_RETURN(const CudaVersion* version, kernel->VersionFor(args.buffers.begin()));
+    const StepArgs args(*kernel, slots, inputs);
+    FZ_ASSIGN_OR_RETURN(const CudaVersion* version,
+                        CudaKernelOf(*kernel).VersionFor(args.buffers.begin()));
     if (!version->compiled()) return false;
   }
   const gpu::DriverTable& driver = device_->driver();
   FZ_RETURN_IF_ERROR(Check(driver.GraphCreate(&graph_, 0), "no graph"));
-  launched_.resize(steps_.size());
-  for (size_t i = 0; i < steps_.size(); ++i) {
+  launched_.resize(steps().size());
+  for (size_t i = 0; i < steps().size(); ++i) {
     std::vector<gpu::CUgraphNode> after;
     for (const int32_t earlier : dependencies_[i]) {
       // An empty kernel has no node: what it waits for is waited for.
@@ -120,11 +102,11 @@ StatusOr<bool> CudaGraph::Build(char* const* slots, absl::Span<Value* const> inp
         }
       }
     }
-    if (KernelOf(steps_[i])) {
-      const KernelStep& kernel = std::get<KernelStep>(steps_[i]);
-      FZ_RETURN_IF_ERROR(AddKernel(kernel, StepArgs(kernel, slots, inputs), after, &launched_[i]));
+    if (const KernelStep* kernel = kernels_[i]) {
+      FZ_RETURN_IF_ERROR(
+          AddKernel(*kernel, StepArgs(*kernel, slots, inputs), after, &launched_[i]));
     } else {
-      FZ_RETURN_IF_ERROR(AddLibrary(steps_[i], slots, inputs, after, &launched_[i]));
+      FZ_RETURN_IF_ERROR(AddLibrary(*steps()[i], slots, inputs, after, &launched_[i]));
     }
   }
   FZ_RETURN_IF_ERROR(Check(driver.GraphInstantiate(&exec_, graph_, 0), "no executable graph"));
@@ -133,7 +115,7 @@ StatusOr<bool> CudaGraph::Build(char* const* slots, absl::Span<Value* const> inp
 
 Status CudaGraph::AddKernel(const KernelStep& step, const StepArgs& args,
                             absl::Span<const gpu::CUgraphNode> after, Launched* out) const {
-  const CudaKernel& kernel = static_cast<const CudaKernel&>(*step.device);
+  const CudaKernel& kernel = CudaKernelOf(step);
   FZ_ASSIGN_OR_RETURN(out->version, kernel.VersionFor(args.buffers.begin()));
   const cuda::CudaGrid grid = cuda::LaunchShape(out->version->source(), kernel.extents());
   out->words = cuda::PackArgs(out->version->source(), args.For(step));
@@ -167,18 +149,17 @@ Status CudaGraph::AddLibrary(const Step& step, char* const* slots, absl::Span<Va
 
 StatusOr<gpu::CUgraph> CudaGraph::Capture(const Step& step, char* const* slots,
                                           absl::Span<Value* const> inputs) const {
-  return device_->Capture([&] { return RunStep(step, slots, inputs); });
+  return device_->Capture([&] { return step.Run(slots, inputs); });
 }
 
 StatusOr<bool> CudaGraph::Update(char* const* slots, absl::Span<Value* const> inputs) const {
-  for (size_t i = 0; i < steps_.size(); ++i) {
-    if (KernelOf(steps_[i])) {
-      const KernelStep& kernel = std::get<KernelStep>(steps_[i]);
+  for (size_t i = 0; i < steps().size(); ++i) {
+    if (const KernelStep* kernel = kernels_[i]) {
       FZ_ASSIGN_OR_RETURN(const bool ready,
-                          UpdateKernel(kernel, StepArgs(kernel, slots, inputs), &launched_[i]));
+                          UpdateKernel(*kernel, StepArgs(*kernel, slots, inputs), &launched_[i]));
       if (!ready) return false;
     } else {
-      FZ_RETURN_IF_ERROR(UpdateLibrary(steps_[i], slots, inputs, &launched_[i]));
+      FZ_RETURN_IF_ERROR(UpdateLibrary(*steps()[i], slots, inputs, &launched_[i]));
     }
   }
   return true;
@@ -187,7 +168,7 @@ StatusOr<bool> CudaGraph::Update(char* const* slots, absl::Span<Value* const> in
 StatusOr<bool> CudaGraph::UpdateKernel(const KernelStep& step, const StepArgs& args,
                                        Launched* launched) const {
   if (launched->nodes.empty()) return true;
-  const CudaKernel& kernel = static_cast<const CudaKernel&>(*step.device);
+  const CudaKernel& kernel = CudaKernelOf(step);
   FZ_ASSIGN_OR_RETURN(const CudaVersion* version, kernel.VersionFor(args.buffers.begin()));
   std::vector<uint8_t> words = cuda::PackArgs(version->source(), args.For(step));
   if (version == launched->version && words == launched->words) return true;
@@ -228,11 +209,6 @@ void CudaGraph::Drop() const {
   exec_ = nullptr;
   graph_ = nullptr;
   launched_.clear();
-}
-
-int64_t CudaGraph::bytes() const {
-  // The driver holds about a page for each node.
-  return int64_t(sizeof(*this) + steps_.size() * (sizeof(Step) + 4096));
 }
 
 }  // namespace frazil::jit

@@ -6,21 +6,21 @@
 #include <mutex>
 
 #include "jit/run/cuda/kernel.h"
-#include "jit/run/step_group.h"
+#include "jit/run/step.h"
 
 namespace frazil::jit {
 
 class CudaGraph : public StepGroup {
  public:
-  CudaGraph(gpu::Device* device, std::vector<Step> steps,
-            std::vector<std::vector<int32_t>> dependencies);
+  CudaGraph(gpu::Device* device, Steps steps, std::vector<std::vector<int32_t>> dependencies);
   ~CudaGraph() override;
 
   static bool MayJoin(const Step& step);
 
   Status Run(char* const* slots, absl::Span<Value* const> inputs) const override;
-  int64_t bytes() const override;
-  absl::Span<const Step> steps() const override { return steps_; }
+  std::string text() const override { return StrCat("graph of ", StepGroup::text()); }
+  // The driver holds about a page for each node.
+  int64_t bytes() const override { return StepGroup::bytes() + 4096 * int64_t(steps().size()); }
 
  private:
   // One step in the graph: a node a phase of a kernel, or one that holds what a library launches.
@@ -51,7 +51,7 @@ class CudaGraph : public StepGroup {
   }
 
   gpu::Device* const device_;
-  const std::vector<Step> steps_;
+  std::vector<const KernelStep*> kernels_;  // of each step; null for what a library launches
   const std::vector<std::vector<int32_t>> dependencies_;
   const gpu::LaunchNameRef name_;
   mutable std::mutex mutex_;
