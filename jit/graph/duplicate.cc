@@ -20,7 +20,7 @@ constexpr size_t kMostCopied = 8;     // nodes of a value
 constexpr double kWorthwhile = 0.02;  // of the time of the kernels that change
 
 bool MayCopy(const Node& node) {
-  if (node.input || node.view || node.loop >= 0 || node.role != Role::kOp) return false;
+  if (node.input || node.view || node.role != Role::kOp) return false;
   if (!(node.device == Device())) return false;
   return IsPointwise(node.op) || node.op == OpId::k_iota;
 }
@@ -88,8 +88,7 @@ class Duplicator {
     std::vector<int32_t> outputs;
     for (const int32_t id : nodes) {
       if (home_[id] != g) continue;
-      const bool unused = users_[id].empty() && graph_.nodes[id].role != Role::kLast;
-      if (returned_[id] || unused || !ReadersOf(id).empty()) outputs.push_back(id);
+      if (returned_[id] || users_[id].empty() || !ReadersOf(id).empty()) outputs.push_back(id);
     }
     return outputs;
   }
@@ -268,7 +267,7 @@ std::optional<Duplicated> Duplicator::Result() const {
     if (kernel_[g]) {
       const std::optional<Space> space = Analyse(out, group.nodes, group.outputs);
       if (!space) return std::nullopt;
-      if (group.nodes.size() > 1) group.nodes = space->nodes;
+      if (group.nodes.size() > 1) group.nodes = space->NodesAround();
     }
     result.grouping.groups.push_back(std::move(group));
   }

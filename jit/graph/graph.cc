@@ -59,23 +59,14 @@ StatusOr<Inferred> InferNode(const Graph& graph, OpId op, absl::Span<const int32
 }
 
 std::string_view NameOf(const Node& node) {
-  switch (node.role) {
-    case Role::kEach:
-      return "each";
-    case Role::kCarry:
-      return "carry";
-    case Role::kLast:
-      return "last";
-    case Role::kSteps:
-      return "steps";
-    case Role::kEnd:
-      return "end";
-    case Role::kEvery:
-      return "every";
-    case Role::kOp:
-      break;
-  }
-  return Info(node.op).name;
+  constexpr std::string_view kRoles[] = {"", "loop", "end", "every"};
+  return node.role == Role::kOp ? Info(node.op).name : kRoles[static_cast<int>(node.role)];
+}
+
+int32_t EndOfLoop(const Graph& graph, int32_t id) {
+  const int32_t loop = graph.nodes[id].loop;
+  while (id < static_cast<int32_t>(graph.nodes.size()) && graph.nodes[id].loop == loop) ++id;
+  return id;
 }
 
 int32_t BaseOf(const Graph& graph, int32_t id) {
@@ -105,9 +96,8 @@ void DropOrigins(Graph* graph) {
 }
 
 bool operator==(const Loop& a, const Loop& b) {
-  if (a.times != b.times || a.sources != b.sources || !a.body != !b.body) return false;
-  return !a.body ||
-         (a.body->origins == b.body->origins && ContentKey(*a.body) == ContentKey(*b.body));
+  return a.times == b.times && a.sources == b.sources && a.body->origins == b.body->origins &&
+         ContentKey(*a.body) == ContentKey(*b.body);
 }
 
 std::string ContentKey(const Graph& graph) {
@@ -126,7 +116,7 @@ std::string ContentKey(const Graph& graph) {
     for (const int64_t attr : node.attrs) Put(&key, attr);
     Put(&key, static_cast<uint16_t>(node.operands.size()));
     for (const int32_t operand : node.operands) Put(&key, operand);
-    if (node.loop >= 0) Put(&key, static_cast<int32_t>(node.role) | node.loop << 3);
+    if (node.loop >= 0) Put(&key, static_cast<int32_t>(node.role) | node.loop << 2);
   }
   for (const Loop& loop : graph.loops) {
     Put(&key, loop.times);
@@ -136,7 +126,7 @@ std::string ContentKey(const Graph& graph) {
                                  s.step, int64_t{s.next}})
         Put(&key, word);
     }
-    if (loop.body) key += ContentKey(*loop.body);
+    key += ContentKey(*loop.body);
   }
   for (const int32_t output : graph.outputs) Put(&key, output);
   return key;

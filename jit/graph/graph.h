@@ -4,16 +4,12 @@
 // node has one result whose dtype and layout are what core Infer says (kernel results are dense;
 // views derive theirs).
 //
-// Loops. The roll pass turns a body that a graph repeats into one: nodes of one `loop` number,
-// which stand together. First come the values that each iteration takes from a list (kEach: its
-// operands are numbers, one an iteration), then the state (kCarry: its operand is the value before
-// the first iteration), then the body, then the state behind the last iteration (kLast: its
-// operands are the carry and its next value). Only what is kLast is read outside.
-//
-// Loops of steps. A body with products or reductions is a graph of its own, `Loop::body`. In its
-// place stands one node (kSteps), whose operands are what the body's inputs take (`Loop::Source`),
-// and behind it its results: what an output of the body, the number in the result's attributes, is
-// in the last iteration (kEnd), or in all of them, one after another (kEvery).
+// Loops. The roll pass turns a body that a graph repeats into a graph of its own, `Loop::body`. In
+// its place stands one node (kLoop), whose operands are what the body's inputs take
+// (`Loop::Source`), and behind it its results: what an output of the body, the number in the
+// result's attributes, is in the last iteration (kEnd), or in all of them, one after another
+// (kEvery). A loop is part of a kernel where its state can stay in registers, and otherwise steps
+// of a plan; nothing here says which (jit/graph/loop_kernel.h).
 #pragma once
 
 #include <memory>
@@ -25,7 +21,7 @@
 
 namespace frazil::jit {
 
-enum class Role : uint8_t { kOp, kEach, kCarry, kLast, kSteps, kEnd, kEvery };
+enum class Role : uint8_t { kOp, kLoop, kEnd, kEvery };
 
 struct Node {
   bool input = false;
@@ -40,7 +36,7 @@ struct Node {
   bool view = false;    // shares operand 0's memory
   int32_t origin = -1;  // index into Graph::origins, or -1
   Role role = Role::kOp;
-  int32_t loop = -1;  // index into Graph::loops, or -1
+  int32_t loop = -1;  // of a loop and its results: index into Graph::loops; else -1
 
   bool operator==(const Node&) const = default;
 };
@@ -57,7 +53,7 @@ struct Loop {
       kState   // the operand in the first, then output `next` of the iteration before
     };
     Kind kind = Kind::kSame;
-    int32_t operand = 0;  // the first one's place among those of the kSteps node
+    int32_t operand = 0;  // the first one's place among those of the kLoop node
     int64_t start = 0;    // kSlide: elements from the operand's first, in the first iteration
     int64_t step = 0;     // kSlide: to the next iteration's
     int32_t next = -1;    // kState
@@ -66,7 +62,7 @@ struct Loop {
   };
 
   int64_t times = 0;
-  std::shared_ptr<const Graph> body = nullptr;  // null: its nodes stand in the graph
+  std::shared_ptr<const Graph> body = nullptr;  // never null in a graph that Verify takes
   std::vector<Source> sources = {};             // as inputs of the body
 };
 // The bodies by content.
@@ -91,8 +87,11 @@ struct Graph {
 StatusOr<Inferred> InferNode(const Graph& graph, OpId op, absl::Span<const int32_t> operands,
                              AttrSpan attrs);
 
-// Of the op, or of the role in a loop.
+// Of the op, or of the role.
 std::string_view NameOf(const Node& node);
+
+// Behind the results of the loop at node `id`.
+int32_t EndOfLoop(const Graph& graph, int32_t id);
 
 // The value whose memory node `id` lives in (itself, or what it is a view of), and where in it:
 // bytes from that value's first element.
@@ -114,15 +113,8 @@ Status Verify(const Graph& graph);
 //     %6 = permute_dims %0 {1, 0} : view f32[10,64] strides [1,10] offset 0
 //     return %5, %4
 //   }
-//   graph (f32[4], scalar f32, scalar f32) {
-//     %3 = each %1, %2 : f32[] in loop 0
-//     %4 = carry %0 : f32[4] in loop 0
-//     %5 = multiply %4, %3 : f32[4] in loop 0
-//     %6 = last %4, %5 : f32[4] in loop 0 times 2
-//     return %6
-//   }
 //   graph (f32[8,4], f32[4,4], f32[1,4]) {
-//     %3 = steps %0, %1, %2 : bool[0] in loop 0 times 8 (slide 0 by 4, same, state 0) graph (
+//     %3 = loop %0, %1, %2 : bool[0] in loop 0 times 8 (slide 0 by 4, same, state 0) graph (
 //          f32[1,4], f32[4,4], f32[1,4]) {
 //       %3 = matmul %2, %1 : f32[1,4]
 //       %4 = add %3, %0 : f32[1,4]

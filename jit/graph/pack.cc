@@ -105,8 +105,6 @@ class Packer {
  private:
   static void PutLoop(const Graph& graph, const Loop& loop, std::string* out) {
     PutSigned(out, loop.times);
-    out->push_back(char(loop.body != nullptr));
-    if (!loop.body) return;
     Put(out, loop.sources.size());
     for (const Loop::Source& s : loop.sources) {
       out->push_back(char(s.kind));
@@ -131,7 +129,7 @@ class Packer {
     if (!next && !same) Put(&nodes_, uint64_t(node.origin + 1));
     if (!node.input) PutOp(node);
     if (node.view) PutSigned(&nodes_, node.offset);
-    if (node.loop >= 0) Put(&nodes_, uint64_t(node.loop) << 3 | uint64_t(node.role));
+    if (node.loop >= 0) Put(&nodes_, uint64_t(node.loop) << 2 | uint64_t(node.role));
     type_ = type;
     origin_ = node.origin;
     ++id_;
@@ -225,9 +223,9 @@ class NodeUnpacker {
     in_.Need(!node.view || !node.operands.empty());
     if (flags & kInLoop) {
       const uint64_t word = in_.Take();
-      in_.Need(word >> 3 < loops_ && (word & 7) <= uint64_t(Role::kEvery));
-      node.loop = int32_t(word >> 3);
-      node.role = static_cast<Role>(word & 7);
+      in_.Need(word >> 2 < loops_);
+      node.loop = int32_t(word >> 2);
+      node.role = static_cast<Role>(word & 3);
     }
     return node;
   }
@@ -277,7 +275,6 @@ std::optional<Graph> Unpack(std::string_view* bytes, const std::vector<std::stri
 
 void TakeLoop(Unpacker* in, const std::vector<std::string>& origins, int depth, Loop* loop) {
   loop->times = in->TakeSigned();
-  if (in->TakeByte() == 0) return;
   loop->sources.resize(in->TakeCount());
   for (Loop::Source& s : loop->sources) {
     s.kind = static_cast<Loop::Source::Kind>(in->TakeByte());
@@ -360,7 +357,7 @@ std::optional<Grouping> UnpackGrouping(std::string_view* bytes, const Graph& gra
       }
     }
     if (!in.good()) return std::nullopt;
-    const bool steps = graph.nodes[group.nodes[0]].role == Role::kSteps;
+    const bool steps = graph.nodes[group.nodes[0]].role == Role::kLoop;
     in.Need(steps == (group.kind == Group::Kind::kSteps));
   }
   if (!in.good()) return std::nullopt;

@@ -23,8 +23,7 @@ int FindOp(std::string_view name) {
 }
 
 Role FindRole(std::string_view name) {
-  for (const Role role :
-       {Role::kEach, Role::kCarry, Role::kLast, Role::kSteps, Role::kEnd, Role::kEvery}) {
+  for (const Role role : {Role::kLoop, Role::kEnd, Role::kEvery}) {
     Node node;
     node.role = role;
     if (NameOf(node) == name) return role;
@@ -209,7 +208,7 @@ class Parser {
     return absl::OkStatus();
   }
 
-  // [in loop n [times n [(a source for each input of the body) graph ...]]]
+  // [in loop n [times n (a source for each input of the body) graph ...]]
   Status TakeLoop(Node* node) {
     constexpr int64_t kMany = 1 << 20;
     if (!TakeIf("in")) return absl::OkStatus();
@@ -218,11 +217,12 @@ class Parser {
     if (loop < 0 || loop > kMany) return Fail("loop ", loop, " is not in [0, ", kMany, "]");
     node->loop = static_cast<int32_t>(loop);
     if (graph_.loops.size() <= static_cast<size_t>(loop)) graph_.loops.resize(loop + 1);
-    if (!TakeIf("times")) return absl::OkStatus();
+    if (node->role != Role::kLoop) return absl::OkStatus();
+    FZ_RETURN_IF_ERROR(Expect("times"));
     FZ_ASSIGN_OR_RETURN(const int64_t times, TakeInt());
     if (times > int64_t{1} << 40) return Fail(times, " iterations are too many");
     graph_.loops[loop].times = times;
-    return node->role == Role::kSteps ? Body(*node) : absl::OkStatus();
+    return Body(*node);
   }
 
   Status Body(const Node& node) {

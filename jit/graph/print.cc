@@ -30,12 +30,11 @@ std::string Ids(absl::Span<const int32_t> ids) {
   return absl::StrJoin(ids, ", ", [](std::string* out, int32_t id) { StrAppend(out, "%", id); });
 }
 
-// [times n [(a source for each input of the body) graph ...]]
+// [times n (a source for each input of the body) graph ...]
 void AppendLoop(std::string* out, const Graph& graph, const Node& node) {
   StrAppend(out, " in loop ", node.loop);
+  if (node.role != Role::kLoop) return;
   const Loop& loop = graph.loops[node.loop];
-  if (node.role == Role::kLast || node.role == Role::kSteps) StrAppend(out, " times ", loop.times);
-  if (node.role != Role::kSteps) return;
   const auto source = [](std::string* text, const Loop::Source& s) {
     switch (s.kind) {
       case Loop::Source::Kind::kSame:
@@ -54,7 +53,7 @@ void AppendLoop(std::string* out, const Graph& graph, const Node& node) {
   };
   std::string body = Print(*loop.body);
   body.pop_back();
-  StrAppend(out, " (", absl::StrJoin(loop.sources, ", ", source), ") ",
+  StrAppend(out, " times ", loop.times, " (", absl::StrJoin(loop.sources, ", ", source), ") ",
             absl::StrReplaceAll(body, {{"\n", "\n  "}}));
 }
 

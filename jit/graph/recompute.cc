@@ -207,12 +207,6 @@ class Recomputer {
     };
     for (int32_t id = turn + 1; id < count_; ++id) {
       Node node = graph_.nodes[id];
-      // The nodes of a loop stand together: copies come before them all.
-      for (int32_t i = id; node.loop >= 0 && i < count_ && graph_.nodes[i].loop == node.loop; ++i) {
-        for (const int32_t x : graph_.nodes[i].operands) {
-          if (x <= turn) late(late, x);
-        }
-      }
       for (int32_t& x : node.operands) x = late(late, x);
       now[id] = add(std::move(node), 0);
     }

@@ -46,9 +46,7 @@ void PlanBuilder::PlaceOutput(const Group& group, const Loop& loop, int32_t outp
   bool every = false;
   for (const int32_t id : group.nodes) {
     const Node& node = graph_.nodes[id];
-    if (node.role == Role::kSteps || node.attrs[0] != output) continue;
-    // All iterations have the last.
-    FZ_CHECK(kept < 0);
+    if (node.role == Role::kLoop || node.attrs[0] != output) continue;
     kept = memory_of_[id];
     every = node.role == Role::kEvery;
   }

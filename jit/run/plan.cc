@@ -225,9 +225,7 @@ size_t BytesOf(const Graph& graph) {
   size_t bytes = 0;
   for (const Node& node : graph.nodes) bytes += sizeof(node) + 8 * node.attrs.size();
   for (const std::string& origin : graph.origins) bytes += sizeof(origin) + origin.capacity();
-  for (const Loop& loop : graph.loops) {
-    if (loop.body) bytes += sizeof(Graph) + BytesOf(*loop.body);
-  }
+  for (const Loop& loop : graph.loops) bytes += sizeof(Graph) + BytesOf(*loop.body);
   return bytes;
 }
 

@@ -71,17 +71,12 @@ std::vector<Graph> GoldenGraphs() {
 }
 
 bool HasLoops(const Graph& graph) { return !graph.loops.empty(); }
-// Loops of steps, whose bodies are graphs.
-bool HasBodies(const Graph& graph) {
-  return absl::c_any_of(graph.loops, [](const Loop& loop) { return loop.body != nullptr; });
-}
 
 TEST(Pack, GoldenGraphs) {
   const std::vector<Graph> graphs = GoldenGraphs();
   for (const Graph& graph : graphs) ExpectSame(graph);
   EXPECT_GT(graphs.size(), 10u);
   EXPECT_GT(absl::c_count_if(graphs, HasLoops), 0);
-  EXPECT_GT(absl::c_count_if(graphs, HasBodies), 0);
 }
 
 TEST(Pack, DifferentGraphsAreDifferentBytes) {
@@ -112,9 +107,7 @@ void ExpectInRange(const Graph& graph, size_t origins) {
     EXPECT_TRUE(node.loop >= -1 && node.loop < int64_t(graph.loops.size()));
   }
   for (const int32_t id : graph.outputs) EXPECT_TRUE(id >= 0 && id < nodes);
-  for (const Loop& loop : graph.loops) {
-    if (loop.body) ExpectInRange(*loop.body, loop.body->origins.size());
-  }
+  for (const Loop& loop : graph.loops) ExpectInRange(*loop.body, loop.body->origins.size());
 }
 
 // Some bytes changed, or the end cut off.
@@ -168,6 +161,7 @@ TEST(Pack, DamagedLoopsAreRefusedOrInOrder) {
     ++taken;
     ExpectInRange(*got, graph.origins.size());
     got->origins = graph.origins;
+    if (got->loops.empty()) continue;
     EXPECT_TRUE(Verify(*got).ok()) << Verify(*got) << "\n" << Print(*got);
     if (HasFailure()) return;
   }

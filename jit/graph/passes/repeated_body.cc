@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
+#include "jit/graph/loop_kernel.h"
 
 namespace frazil::jit {
 namespace {
@@ -31,17 +32,7 @@ BodyFinder::BodyFinder(const Graph& graph, LoopOf what,
 
 bool BodyFinder::MayRepeat(const Node& node) const {
   if (node.loop >= 0 || !(node.device == Device())) return false;
-  switch (Info(node.op).klass) {
-    case OpClass::kElementwise:
-    case OpClass::kCast:
-      return true;
-    case OpClass::kView:
-      return steps_ || node.op == OpId::k_broadcast_to || node.op == OpId::k_reshape;
-    case OpClass::kTransfer:
-      return false;
-    default:
-      return steps_;
-  }
+  return steps_ ? Info(node.op).klass != OpClass::kTransfer : MayRepeatInKernel(node);
 }
 
 std::optional<RepeatedBody> BodyFinder::Find(int32_t at) {
