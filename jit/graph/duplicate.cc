@@ -227,7 +227,6 @@ std::optional<Duplicated> Duplicator::Result() const {
   Graph& out = result.graph;
   out.num_inputs = graph_.num_inputs;
   out.origins = graph_.origins;
-  out.loops = graph_.loops;
   std::vector<int32_t> at_home(graph_.nodes.size(), -1);
   std::map<std::pair<int, int32_t>, int32_t> copies;  // group, node
   std::vector<std::vector<int32_t>> copied_in(graph_.nodes.size());
@@ -267,7 +266,7 @@ std::optional<Duplicated> Duplicator::Result() const {
     if (kernel_[g]) {
       const std::optional<Space> space = Analyse(out, group.nodes, group.outputs);
       if (!space) return std::nullopt;
-      if (group.nodes.size() > 1) group.nodes = space->NodesAround();
+      if (group.nodes.size() > 1 && !space->repeat) group.nodes = space->nodes;
     }
     result.grouping.groups.push_back(std::move(group));
   }

@@ -25,6 +25,7 @@ constexpr int kMostSiblings = 6;  // unions with siblings that are tried for a g
 struct Known {
   double compute = 0, bytes = 0, shares = 1;
   std::vector<int32_t> nodes;  // with the views between them
+  bool has_loop = false;       // then the nodes are others (Space::repeat)
 };
 
 // Time on one thread and on several, together.
@@ -42,7 +43,7 @@ class Fuser {
         base_(graph.nodes.size()),
         group_of_(graph.nodes.size(), -1),
         users_(graph.nodes.size()),
-        one_kernel_(graph.loops.size(), false) {
+        of_steps_(graph.nodes.size(), false) {
     returned_.assign(graph.nodes.size(), false);
     for (int32_t id = 0; id < int32_t(graph.nodes.size()); ++id) {
       const Node& n = graph.nodes[id];
@@ -59,12 +60,12 @@ class Fuser {
     for (int32_t id = 0; id < int32_t(graph_.nodes.size()); ++id) {
       const Node& n = graph_.nodes[id];
       if (n.input || n.view || group_of_[id] >= 0) continue;
-      const bool loop = n.role == Role::kLoop;
-      if (loop) one_kernel_[n.loop] = IsOneKernel(graph_, id);
+      const bool steps = n.loop && !IsOneKernel(graph_, id);
       std::vector<int32_t>& set = sets_.emplace_back();
-      const int32_t end = loop ? EndOfLoop(graph_, id) : id + 1;  // with all its results
+      const int32_t end = n.loop ? EndOfLoop(graph_, id) : id + 1;  // with all its results
       for (int32_t i = id; i < end; ++i) {
         group_of_[i] = int(sets_.size()) - 1;
+        of_steps_[i] = steps;
         set.push_back(i);
       }
       if (enabled && Fusible(id)) TakeIn(set.back());
@@ -90,9 +91,8 @@ class Fuser {
   int32_t Base(int32_t id) const { return base_[id]; }
   bool Fusible(int32_t id) const {
     const Node& node = graph_.nodes[id];
-    return !IsLibrary(node.op) && !StandsAlone(node) && !OfSteps(node);
+    return !IsLibrary(node.op) && !StandsAlone(node) && !of_steps_[id];
   }
-  bool OfSteps(const Node& node) const { return node.loop >= 0 && !one_kernel_[node.loop]; }
 
   // Some come several times.
   template <typename Fn>
@@ -141,7 +141,8 @@ class Fuser {
   }
 
   static Known KnownOf(Space space) {
-    return {space.compute, space.bytes, space.shares, space.NodesAround()};
+    return {space.compute, space.bytes, space.shares, std::move(space.nodes),
+            space.repeat != nullptr};
   }
 
   const Known& KnownOf(int g) {
@@ -319,14 +320,15 @@ class Fuser {
     group.nodes = nodes;
     group.outputs = Outputs(nodes);
     if (IsLibrary(graph_.nodes[nodes[0]].op)) group.kind = Group::Kind::kLibrary;
-    if (OfSteps(graph_.nodes[nodes[0]])) group.kind = Group::Kind::kSteps;
+    if (of_steps_[nodes[0]]) group.kind = Group::Kind::kSteps;
     return group;
   }
 
   // The views between members.
   void AddViews(Group* group) {
-    const bool kernel = group->kind == Group::Kind::kKernel;
-    if (kernel && group->nodes.size() > 1) group->nodes = KnownOf(group_of_[group->nodes[0]]).nodes;
+    if (group->kind != Group::Kind::kKernel || group->nodes.size() == 1) return;
+    const Known& known = KnownOf(group_of_[group->nodes[0]]);
+    if (!known.has_loop) group->nodes = known.nodes;
   }
 
   const Graph& graph_;
@@ -336,7 +338,7 @@ class Fuser {
   std::vector<std::vector<int32_t>> sets_;   // ascending; empty once taken in
   std::vector<std::vector<int32_t>> users_;  // computing nodes that read a value, through views too
   std::vector<bool> returned_;
-  std::vector<bool> one_kernel_;           // of each loop
+  std::vector<bool> of_steps_;             // loops that are no kernel, and their results
   absl::flat_hash_map<int, Known> known_;  // of groups that are kernels
 };
 

@@ -23,6 +23,12 @@ namespace frazil::jit {
 
 enum class Role : uint8_t { kOp, kLoop, kEnd, kEvery };
 
+struct Loop;
+struct LoopRef : std::shared_ptr<const Loop> {
+  using shared_ptr::shared_ptr;
+};
+bool operator==(const LoopRef& a, const LoopRef& b);  // by content
+
 struct Node {
   bool input = false;
   bool immediate = false;  // input: a 0-d scalar that becomes a kernel argument
@@ -36,12 +42,24 @@ struct Node {
   bool view = false;    // shares operand 0's memory
   int32_t origin = -1;  // index into Graph::origins, or -1
   Role role = Role::kOp;
-  int32_t loop = -1;  // of a loop and its results: index into Graph::loops; else -1
+  LoopRef loop;  // of a kLoop, else null
 
   bool operator==(const Node&) const = default;
 };
 
-struct Graph;
+struct Graph {
+  std::vector<Node> nodes;
+  int num_inputs = 0;
+  std::vector<int32_t> outputs;      // node ids, in order; may repeat, may be inputs or views
+  std::vector<std::string> origins;  // "train.py:12", for dumps and explanations
+
+  int32_t AddInput(DType dtype, Device device, const Layout* layout,
+                   bool immediate);  // before any op
+  // Infers; the op's errors are the user's errors. A reshape that no strides describe becomes a
+  // copy and a view.
+  StatusOr<int32_t> AddOp(OpId op, absl::Span<const int32_t> operands, AttrSpan attrs,
+                          int32_t origin = -1);
+};
 
 struct Loop {
   // Where an input of the body comes from.
@@ -62,25 +80,8 @@ struct Loop {
   };
 
   int64_t times = 0;
-  std::shared_ptr<const Graph> body = nullptr;  // never null in a graph that Verify takes
-  std::vector<Source> sources = {};             // as inputs of the body
-};
-// The bodies by content.
-bool operator==(const Loop& a, const Loop& b);
-
-struct Graph {
-  std::vector<Node> nodes;
-  int num_inputs = 0;
-  std::vector<int32_t> outputs;      // node ids, in order; may repeat, may be inputs or views
-  std::vector<std::string> origins;  // "train.py:12", for dumps and explanations
-  std::vector<Loop> loops;
-
-  int32_t AddInput(DType dtype, Device device, const Layout* layout,
-                   bool immediate);  // before any op
-  // Infers; the op's errors are the user's errors. A reshape that no strides describe becomes a
-  // copy and a view.
-  StatusOr<int32_t> AddOp(OpId op, absl::Span<const int32_t> operands, AttrSpan attrs,
-                          int32_t origin = -1);
+  std::vector<Source> sources = {};  // as inputs of the body
+  Graph body = {};
 };
 
 // What core Infer says of an op over nodes of `graph`.
@@ -90,6 +91,10 @@ StatusOr<Inferred> InferNode(const Graph& graph, OpId op, absl::Span<const int32
 // Of the op, or of the role.
 std::string_view NameOf(const Node& node);
 
+inline int64_t BytesOf(const Node& node) { return node.layout->size * SizeOf(node.dtype); }
+
+bool HasLoops(const Graph& graph);
+inline bool IsResult(const Node& node) { return node.role > Role::kLoop; }  // of a loop
 // Behind the results of the loop at node `id`.
 int32_t EndOfLoop(const Graph& graph, int32_t id);
 
@@ -114,13 +119,13 @@ Status Verify(const Graph& graph);
 //     return %5, %4
 //   }
 //   graph (f32[8,4], f32[4,4], f32[1,4]) {
-//     %3 = loop %0, %1, %2 : bool[0] in loop 0 times 8 (slide 0 by 4, same, state 0) graph (
+//     %3 = loop %0, %1, %2 : bool[0] times 8 (slide 0 by 4, same, state 0) graph (
 //          f32[1,4], f32[4,4], f32[1,4]) {
 //       %3 = matmul %2, %1 : f32[1,4]
 //       %4 = add %3, %0 : f32[1,4]
 //       return %4
 //     }
-//     %4 = every %3 {0} : f32[8,1,4] in loop 0
+//     %4 = every %3 {0} : f32[8,1,4]
 //     return %4
 //   }
 // A comment after an op is its origin. A non-dense input prints as f32[64,10] strides [1,64];

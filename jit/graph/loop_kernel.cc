@@ -15,25 +15,23 @@ class Writer {
  public:
   explicit Writer(const Graph& graph) : graph_(graph) {}
 
-  // False: no kernel.
-  bool Run(absl::Span<const int32_t> nodes, absl::Span<const int32_t> outputs) {
+  std::shared_ptr<const LoopKernel> Run(absl::Span<const int32_t> nodes,
+                                        absl::Span<const int32_t> outputs) {
     for (const int32_t id : nodes) {
       const Node& node = graph_.nodes[id];
-      if (Info(node.op).klass == OpClass::kReduce) return false;
+      if (Info(node.op).klass == OpClass::kReduce) return nullptr;
       if (node.role == Role::kOp) {
         out_.nodes.push_back(Copy(id));
-      } else if (node.role == Role::kLoop ? !AddLoop(id) : !AddResult(id)) {
-        return false;
+      } else if (node.loop ? !AddLoop(id) : !AddResult(id)) {
+        return nullptr;
       }
     }
     for (const int32_t id : outputs) {
-      if (!now_.contains(id)) return false;
+      if (!now_.contains(id)) return nullptr;
       out_.outputs.push_back(now_[id]);
     }
-    return true;
+    return std::make_shared<const LoopKernel>(std::move(out_));
   }
-
-  LoopKernel Take() { return std::move(out_); }
 
  private:
   int32_t Add(Node node, int32_t around) {
@@ -72,8 +70,8 @@ class Writer {
 
   bool AddLoop(int32_t id) {
     const Node& node = graph_.nodes[id];
-    const Loop& loop = graph_.loops[node.loop];
-    const Graph& body = *loop.body;
+    const Loop& loop = *node.loop;
+    const Graph& body = loop.body;
     if (out_.times > 0) return false;  // one loop a kernel
     out_.times = loop.times;
     if (!absl::c_all_of(absl::MakeSpan(body.nodes).subspan(body.num_inputs), MayRepeatInKernel))
@@ -109,7 +107,6 @@ class Writer {
       last_[s.next] = AddCopy(body.nodes[i], {of_body[i], of_body[body.outputs[s.next]]});
     }
     out_.end = Count();
-    if (out_.first < out_.end) out_.around[out_.first] = id;
     return true;
   }
 
@@ -135,8 +132,7 @@ class Writer {
 std::shared_ptr<const LoopKernel> LoopKernel::Of(const Graph& graph,
                                                  absl::Span<const int32_t> nodes,
                                                  absl::Span<const int32_t> outputs) {
-  Writer writer(graph);
-  return writer.Run(nodes, outputs) ? std::make_shared<const LoopKernel>(writer.Take()) : nullptr;
+  return Writer(graph).Run(nodes, outputs);
 }
 
 bool IsOneKernel(const Graph& graph, int32_t id) {

@@ -663,16 +663,6 @@ bool IsOneRun(const std::vector<int64_t>& extents, const std::vector<int64_t>& s
   return true;
 }
 
-std::vector<int32_t> Space::NodesAround() const {
-  if (!repeat) return nodes;
-  std::vector<int32_t> around;
-  for (const int32_t id : nodes) {
-    if (repeat->around[id] >= 0) around.push_back(repeat->around[id]);
-  }
-  std::sort(around.begin(), around.end());
-  return around;
-}
-
 std::optional<Space> Analyse(const Graph& graph, absl::Span<const int32_t> nodes,
                              absl::Span<const int32_t> outputs) {
   const auto of_loop = [&](int32_t id) { return graph.nodes[id].role != Role::kOp; };

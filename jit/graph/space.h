@@ -96,8 +96,6 @@ struct Space {
   double Time() const;
   const Graph& GraphOf(const Graph& around) const { return repeat ? repeat->graph : around; }
   int32_t Around(int32_t id) const { return repeat ? repeat->around[id] : id; }
-  // The set in the graph around, views between its nodes included.
-  std::vector<int32_t> NodesAround() const;
   const SpaceRead* FindRead(int32_t node, int operand) const;
   bool IsUnrolled(int axis) const;
   // Elements stride per space axis of the dense value `node` of the set.

@@ -111,9 +111,9 @@ bool Slides(const Loop& loop, const Loop::Source& source, const Node& operand, c
 
 Status VerifySource(const Graph& graph, int32_t id, int32_t number) {
   const Node& node = graph.nodes[id];
-  const Loop& loop = graph.loops[node.loop];
+  const Loop& loop = *node.loop;
   const Loop::Source& source = loop.sources[number];
-  const Node& input = loop.body->nodes[number];
+  const Node& input = loop.body.nodes[number];
   const auto operand = [&](int64_t i) -> const Node& {
     return graph.nodes[node.operands[source.operand + i]];
   };
@@ -130,10 +130,10 @@ Status VerifySource(const Graph& graph, int32_t id, int32_t number) {
       return Bad(id, "input ", number, " of the body is of another type than its operand");
   }
   if (source.kind != Kind::kState) return absl::OkStatus();
-  const std::vector<int32_t>& outputs = loop.body->outputs;
+  const std::vector<int32_t>& outputs = loop.body.outputs;
   if (source.next < 0 || source.next >= static_cast<int32_t>(outputs.size()))
     return Bad(id, "state ", number, " becomes none of ", outputs.size(), " outputs");
-  if (!SameType(loop.body->nodes[outputs[source.next]], input) || !input.layout->dense ||
+  if (!SameType(loop.body.nodes[outputs[source.next]], input) || !input.layout->dense ||
       input.immediate)
     return Bad(id, "state ", number, " and what it becomes are dense values of one type");
   return absl::OkStatus();
@@ -141,11 +141,11 @@ Status VerifySource(const Graph& graph, int32_t id, int32_t number) {
 
 Status VerifyResult(const Graph& graph, int32_t id) {
   const Node& node = graph.nodes[id];
-  const Loop& loop = graph.loops[node.loop];
-  const Graph& body = *loop.body;
-  if (node.operands.size() != 1 || graph.nodes[node.operands[0]].role != Role::kLoop ||
-      graph.nodes[node.operands[0]].loop != node.loop || graph.nodes[id - 1].loop != node.loop)
+  if (node.operands.size() != 1 || !graph.nodes[node.operands[0]].loop ||
+      EndOfLoop(graph, node.operands[0]) <= id)
     return Bad(id, NameOf(node), " stands behind the loop that it is a result of");
+  const Loop& loop = *graph.nodes[node.operands[0]].loop;
+  const Graph& body = loop.body;
   if (node.attrs.size() != 1 || node.attrs[0] < 0 ||
       node.attrs[0] >= static_cast<int64_t>(body.outputs.size()))
     return Bad(id, NameOf(node), " is one of ", body.outputs.size(), " outputs");
@@ -165,11 +165,9 @@ Status VerifyResult(const Graph& graph, int32_t id) {
 // The shape of a loop: graph.h.
 Status VerifyLoop(const Graph& graph, int32_t id) {
   const Node& node = graph.nodes[id];
-  const Loop& loop = graph.loops[node.loop];
-  const Graph& body = *loop.body;
-  for (int32_t i = graph.num_inputs; i < id; ++i) {
-    if (graph.nodes[i].loop == node.loop) return Bad(id, "loop ", node.loop, " stands at %", i);
-  }
+  const Loop& loop = *node.loop;
+  const Graph& body = loop.body;
+  if (loop.times < 1) return Bad(id, "a loop of ", loop.times, " iterations");
   if (node.view || node.layout != Dense({0})) return Bad(id, "a loop has no value, but results");
   if (static_cast<int>(loop.sources.size()) != body.num_inputs)
     return Bad(id, loop.sources.size(), " sources for ", body.num_inputs, " inputs");
@@ -198,13 +196,11 @@ Status VerifyOp(const Graph& graph, int32_t id) {
   for (const int32_t operand : node.operands) {
     if (operand < 0 || operand >= id)
       return Bad(id, "operand %", operand, " is not an earlier node");
-    if (graph.nodes[operand].role == Role::kLoop && node.loop != graph.nodes[operand].loop)
+    if (graph.nodes[operand].loop && !IsResult(node))
       return Bad(id, "operand %", operand, " is a loop, which only its results read");
   }
-  if ((node.loop >= 0) != (node.role != Role::kOp))
-    return Bad(id, NameOf(node), " and loop ", node.loop, " do not go together");
-  if (node.loop >= static_cast<int32_t>(graph.loops.size()))
-    return Bad(id, "loop ", node.loop, " is none of ", graph.loops.size());
+  if ((node.loop != nullptr) != (node.role == Role::kLoop))
+    return Bad(id, NameOf(node), node.loop ? " has" : " needs", " a body");
   if (node.role != Role::kOp)
     return node.role == Role::kLoop ? VerifyLoop(graph, id) : VerifyResult(graph, id);
   if (info.arity >= 0 && node.operands.size() != static_cast<size_t>(info.arity)) {
@@ -239,10 +235,6 @@ Status Verify(const Graph& graph) {
   const int32_t count = static_cast<int32_t>(graph.nodes.size());
   if (graph.num_inputs < 0 || graph.num_inputs > count) {
     return ValueError("[graph] ", graph.num_inputs, " inputs among ", count, " nodes.");
-  }
-  for (size_t i = 0; i < graph.loops.size(); ++i) {
-    if (graph.loops[i].times < 1 || !graph.loops[i].body)
-      return ValueError("[graph] loop ", i, " has no iterations or no body.");
   }
   for (int32_t id = 0; id < count; ++id) {
     const Node& node = graph.nodes[id];

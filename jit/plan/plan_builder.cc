@@ -18,8 +18,6 @@ namespace {
 
 constexpr size_t kWorthThreads = 4;  // kernels to compile
 
-int64_t BytesOf(const Node& node) { return node.layout->size * SizeOf(node.dtype); }
-
 }  // namespace
 
 StatusOr<Program> PlanBuilder::Run() {

@@ -223,9 +223,11 @@ Status PlanImpl::Fill(absl::Span<Value* const> inputs, absl::Span<Value* const> 
 
 size_t BytesOf(const Graph& graph) {
   size_t bytes = 0;
-  for (const Node& node : graph.nodes) bytes += sizeof(node) + 8 * node.attrs.size();
+  for (const Node& node : graph.nodes) {
+    bytes += sizeof(node) + 8 * node.attrs.size();
+    if (node.loop) bytes += sizeof(Loop) + BytesOf(node.loop->body);
+  }
   for (const std::string& origin : graph.origins) bytes += sizeof(origin) + origin.capacity();
-  for (const Loop& loop : graph.loops) bytes += sizeof(Graph) + BytesOf(*loop.body);
   return bytes;
 }
 

@@ -248,7 +248,7 @@ StatusOr<ValueRef> WindowOf(Value* value, const Node& like, int64_t at) {
 // The nodes [begin, end) are a loop and its results.
 Status RunLoop(const Graph& graph, size_t begin, size_t end, std::vector<ValueRef>* values) {
   const Node& node = graph.nodes[begin];
-  const Loop& loop = graph.loops[node.loop];
+  const Loop& loop = *node.loop;
   using Kind = Loop::Source::Kind;
   std::vector<ValueRef> before;
   std::map<size_t, std::vector<ValueRef>> every;
@@ -259,12 +259,11 @@ Status RunLoop(const Graph& graph, size_t begin, size_t end, std::vector<ValueRe
       const int64_t at = s.operand + (s.kind == Kind::kEach ? t : 0);
       ValueRef value = (*values)[node.operands[at]];
       if (s.kind == Kind::kSlide) {
-        FZ_ASSIGN_OR_RETURN(value,
-                            WindowOf(value.get(), loop.body->nodes[i], s.start + t * s.step));
+        FZ_ASSIGN_OR_RETURN(value, WindowOf(value.get(), loop.body.nodes[i], s.start + t * s.step));
       }
       inputs.push_back(s.kind == Kind::kState && t > 0 ? before[s.next] : std::move(value));
     }
-    FZ_ASSIGN_OR_RETURN(before, RunOpByOp(*loop.body, inputs));
+    FZ_ASSIGN_OR_RETURN(before, RunOpByOp(loop.body, inputs));
     for (size_t id = begin + 1; id < end; ++id) {
       const Node& result = graph.nodes[id];
       if (result.role == Role::kEnd) (*values)[id] = before[result.attrs[0]];
@@ -292,10 +291,8 @@ StatusOr<std::vector<ValueRef>> RunOpByOp(const Graph& graph, absl::Span<const V
   std::vector<ValueRef> values(inputs.begin(), inputs.end());
   values.resize(graph.nodes.size());
   for (size_t id = inputs.size(); id < graph.nodes.size(); ++id) {
-    size_t end = id;
-    const int32_t loop = graph.nodes[id].loop;
-    while (loop >= 0 && end < graph.nodes.size() && graph.nodes[end].loop == loop) ++end;
-    if (end > id) {
+    if (graph.nodes[id].loop) {
+      const auto end = static_cast<size_t>(EndOfLoop(graph, static_cast<int32_t>(id)));
       FZ_RETURN_IF_ERROR(RunLoop(graph, id, end, &values));
       id = end - 1;
     } else {

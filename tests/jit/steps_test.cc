@@ -149,7 +149,7 @@ Graph Rolled(Graph graph) {
 
 bool HasSteps(const Graph& graph) {
   for (int32_t id = 0; id < int32_t(graph.nodes.size()); ++id) {
-    if (graph.nodes[id].role == Role::kLoop && !IsOneKernel(graph, id)) return true;
+    if (graph.nodes[id].loop && !IsOneKernel(graph, id)) return true;
   }
   return false;
 }
@@ -258,13 +258,13 @@ TEST(Steps, StateIsOverwrittenWhereItMayBe) {
 TEST(Steps, TheVerifierRefusesLoopsThatAreNone) {
   constexpr std::string_view kGraph = R"(
     graph (f32[8,4], f32[4,4], f32[1,4]) {
-      %3 = loop %0, %1, %2 : bool[0] in loop 0 times 8 (slide 0 by 4, same, state 0) graph (
+      %3 = loop %0, %1, %2 : bool[0] times 8 (slide 0 by 4, same, state 0) graph (
            f32[1,4], f32[4,4], f32[1,4]) {
         %3 = matmul %2, %1 : f32[1,4]
         %4 = add %3, %0 : f32[1,4]
         return %4
       }
-      %4 = every %3 {0} : f32[8,1,4] in loop 0
+      %4 = every %3 {0} : f32[8,1,4]
       return %4
     })";
   EXPECT_TRUE(Parse(kGraph).ok()) << Parse(kGraph).status();

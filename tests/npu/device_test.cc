@@ -201,10 +201,9 @@ TEST_F(NpuDeviceTest, AccountTellsWhatRanWhere) {
 TEST_F(NpuDeviceTest, LoopsRunOnTheCpuAndAreCounted) {
   const auto loop = [](std::string_view type) {
     return StrCat("graph (", type, ", ", type,
-                  ") {\n %2 = loop %0, %1 : bool[0] in loop 0 times 7 (state 0, same) graph (",
-                  type, ", ", type, ") {\n %2 = multiply %0, %1 : ", type,
-                  "\n %3 = tanh %2 : ", type, "\n return %3 }\n %3 = end %2 {0} : ", type,
-                  " in loop 0  # train.py:31\n return %3 }");
+                  ") {\n %2 = loop %0, %1 : bool[0] times 7 (state 0, same) graph (", type, ", ",
+                  type, ") {\n %2 = multiply %0, %1 : ", type, "\n %3 = tanh %2 : ", type,
+                  "\n return %3 }\n %3 = end %2 {0} : ", type, "  # train.py:31\n return %3 }");
   };
   NpuDevice& device = NpuDevice::Get();
   const Graph graph = OnNpu(loop("f32[40,30] @npu")), cpu = OnNpu(loop("f32[40,30]"));

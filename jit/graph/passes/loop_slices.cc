@@ -15,8 +15,6 @@ constexpr size_t kMinStacked = 4;  // iterations in a stack
 // themselves.
 constexpr int64_t kKeptWhole = 16 << 10, kFewResults = 4;
 
-int64_t BytesOf(const Node& node) { return node.layout->size * SizeOf(node.dtype); }
-
 // The value of all iterations that a node is iteration `*t` of, dense and whole, or -1.
 int32_t EveryOf(const Graph& graph, int32_t id, int64_t* t) {
   const Node& node = graph.nodes[id];
@@ -79,7 +77,6 @@ Graph WithSlicesFirst(const Graph& graph) {
   Graph out;
   out.num_inputs = graph.num_inputs;
   out.origins = graph.origins;
-  out.loops = graph.loops;
   std::vector<int32_t> now(count, -1), together;
   const auto add = [&](auto& self, int32_t id) -> void {
     Node node = graph.nodes[id];
@@ -87,10 +84,8 @@ Graph WithSlicesFirst(const Graph& graph) {
     now[id] = static_cast<int32_t>(out.nodes.size());
     out.nodes.push_back(std::move(node));
     together.push_back(id);
-    // Inputs, and the nodes of a loop, stand together.
-    if (id + 1 < graph.num_inputs) return;
-    const int32_t loop = graph.nodes[id].loop;
-    if (loop >= 0 && id + 1 < count && graph.nodes[id + 1].loop == loop) return;
+    // Inputs, and a loop and its results, stand together.
+    if (id + 1 < graph.num_inputs || (id + 1 < count && IsResult(graph.nodes[id + 1]))) return;
     for (const int32_t base : std::exchange(together, {})) {
       if (slices[base].size() >= kMinSlices) {
         for (const int32_t slice : slices[base]) self(self, slice);

@@ -30,8 +30,7 @@ class Writer {
   int32_t Run() {
     old_ = std::move(graph_.nodes);
     graph_.nodes.assign(old_.begin(), old_.begin() + run_.first);
-    number_ = static_cast<int32_t>(graph_.loops.size());
-    AddBody();
+    AddLoop();
     AddResults();
     now_.resize(old_.size() - run_.end());
     for (size_t id = run_.end(); id < old_.size(); ++id) now_[id - run_.end()] = AddLater(old_[id]);
@@ -46,13 +45,12 @@ class Writer {
 
   // --- the body
 
-  void AddBody() {
-    Graph body;
+  void AddLoop() {
     std::map<int32_t, int32_t> same;  // value to input of the body
     std::map<std::vector<int32_t>, int32_t> each;
     absl::flat_hash_map<int32_t, int32_t> state;
-    std::vector<int32_t> of_each;
     Loop loop{.times = run_.times};
+    Graph& body = loop.body;
     const auto add = [&](const Node& like, Loop::Source source, absl::Span<const int32_t> from) {
       source.operand = static_cast<int32_t>(operands_.size());
       operands_.insert(operands_.end(), from.begin(), from.end());
@@ -66,16 +64,11 @@ class Writer {
       }
     }
     for (const std::vector<int32_t>& list : loop_.each) {
-      const auto [known, fresh] = each.try_emplace(list, body.num_inputs);
-      of_each.push_back(known->second);
-      if (!fresh) continue;
-      Loop::Source source;
-      const int32_t base = FindSlide(list, &source);
-      if (base >= 0) {
-        add(old_[list[0]], source, {base});
-      } else {
-        add(old_[list[0]], {.kind = Kind::kEach}, list);
-      }
+      if (each.contains(list)) continue;
+      Loop::Source slide;
+      const int32_t base = FindSlide(list, &slide);
+      each[list] = base >= 0 ? add(old_[list[0]], slide, {base})
+                             : add(old_[list[0]], {.kind = Kind::kEach}, list);
     }
     for (size_t i = 0; i < loop_.state.size(); ++i) {
       const Node& like = At(0, loop_.state[i]);
@@ -97,7 +90,7 @@ class Writer {
         operands.push_back(s.kind == BodySource::Kind::kSame    ? same[s.id]
                            : s.kind == BodySource::Kind::kBody  ? made[s.id]
                            : s.kind == BodySource::Kind::kState ? before(before, s.id)
-                                                                : of_each[s.id]);
+                                                                : each[loop_.each[s.id]]);
       }
       int32_t origin = -1;
       if (node.origin >= 0) {
@@ -115,8 +108,15 @@ class Writer {
       if (!kept_[place].empty() && known == outputs_.end()) outputs_.push_back(place);
     }
     for (const int32_t place : outputs_) body.outputs.push_back(made[place]);
-    loop.body = std::make_shared<const Graph>(std::move(body));
-    graph_.loops.push_back(std::move(loop));
+    Node node;
+    node.dtype = DType::kBool;
+    node.layout = Dense({0});
+    node.role = Role::kLoop;
+    node.loop = LoopRef(new Loop(std::move(loop)));
+    node.operands.assign(operands_.begin(), operands_.end());
+    node.origin = At(0, 0).origin;
+    loop_node_ = static_cast<int32_t>(graph_.nodes.size());
+    graph_.nodes.push_back(std::move(node));
   }
 
   // Of views into one dense value at equal distances: that value; otherwise -1.
@@ -146,15 +146,6 @@ class Writer {
   // --- what is read of it
 
   void AddResults() {
-    Node loop;
-    loop.dtype = DType::kBool;
-    loop.layout = Dense({0});
-    loop.role = Role::kLoop;
-    loop.loop = number_;
-    loop.operands.assign(operands_.begin(), operands_.end());
-    loop.origin = At(0, 0).origin;
-    loop_node_ = static_cast<int32_t>(graph_.nodes.size());
-    graph_.nodes.push_back(std::move(loop));
     result_.assign(run_.length, -1);
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const int32_t place = outputs_[i];
@@ -166,7 +157,6 @@ class Writer {
       node.operands = {loop_node_};
       node.dtype = like.dtype;
       node.origin = like.origin;
-      node.loop = number_;
       Attrs dims(like.layout->dims().begin(), like.layout->dims().end());
       if (node.role == Role::kEvery) dims.insert(dims.begin(), run_.times);
       node.layout = Dense(dims);
@@ -211,7 +201,7 @@ class Writer {
   Graph& graph_;
   const std::vector<std::vector<int32_t>> kept_;
   std::vector<Node> old_;
-  int32_t number_ = -1, loop_node_ = -1;
+  int32_t loop_node_ = -1;
   std::vector<int32_t> operands_;  // of the loop
   std::vector<int32_t> outputs_;   // of the body: places
   std::vector<int32_t> result_;    // of each place: node, or -1

@@ -31,7 +31,7 @@ BodyFinder::BodyFinder(const Graph& graph, LoopOf what,
 }
 
 bool BodyFinder::MayRepeat(const Node& node) const {
-  if (node.loop >= 0 || !(node.device == Device())) return false;
+  if (node.role != Role::kOp || !(node.device == Device())) return false;
   return steps_ ? Info(node.op).klass != OpClass::kTransfer : MayRepeatInKernel(node);
 }
 
@@ -119,10 +119,7 @@ std::optional<RepeatedBody> BodyFinder::Rotate(int32_t at, int32_t length) {
 int64_t BodyFinder::CostOf(const RepeatedBody& loop) const {
   if (!steps_) return static_cast<int64_t>(loop.state.size());
   int64_t bytes = 0;
-  for (const int32_t place : loop.state) {
-    const Node& node = graph_.nodes[loop.run.first + place];
-    bytes += node.layout->size * SizeOf(node.dtype) + 1;
-  }
+  for (const int32_t place : loop.state) bytes += BytesOf(graph_.nodes[loop.run.first + place]) + 1;
   int32_t begin = loop.run.first;
   while (graph_.nodes[begin].view && begin < loop.run.first + loop.run.length) ++begin;
   return 2 * bytes + IsPointwise(graph_.nodes[begin].op);

@@ -35,8 +35,6 @@ constexpr int32_t kManyTimes = 32;
 constexpr int64_t kKeptByFew = int64_t{4} << 20;
 constexpr int64_t kCachedState = 32 << 10;
 
-int64_t BytesOf(const Node& node) { return node.layout->size * SizeOf(node.dtype); }
-
 // What a kernel with a loop cannot have in it.
 bool IsHeavy(const Node& node) {
   return !IsPointwise(node.op) && Info(node.op).klass != OpClass::kView;
@@ -107,14 +105,14 @@ bool IsWorthSteps(const RepeatedBody& loop, const Graph& graph) {
 
 // Loops in the body of a loop. Each output of a body is a value with memory of its own, not a part
 // of what a loop within keeps.
-void RollWithin(Loop* loop) {
-  Graph body = *loop->body;
+void RollWithin(LoopRef* loop) {
+  Graph body = (*loop)->body;
   Roll(&body);
   std::set<int32_t> own;
   for (const int32_t id : body.outputs) {
     if (body.nodes[id].view || body.nodes[id].input || !own.insert(id).second) return;
   }
-  loop->body = std::make_shared<const Graph>(std::move(body));
+  *loop = LoopRef(new Loop{(*loop)->times, (*loop)->sources, std::move(body)});
 }
 
 bool IsWorthAKernel(const RepeatedBody& body, Graph graph) {
@@ -132,7 +130,7 @@ void RollAll(LoopOf what, Graph* graph) {
   while (const std::optional<RepeatedBody> body = finder.Find(at)) {
     at = WriteLoop(*body, graph);
     if (steps) {
-      RollWithin(&graph->loops.back());
+      RollWithin(&graph->nodes[at].loop);
       *graph = WithSlicesFirst(*graph);
     }
     finder.Describe();
@@ -142,11 +140,11 @@ void RollAll(LoopOf what, Graph* graph) {
 }  // namespace
 
 void Roll(Graph* graph) {
-  const auto apart = [](const Node& node) { return !(node.device == Device()) || node.loop >= 0; };
+  const auto apart = [](const Node& node) { return !(node.device == Device()) || node.loop; };
   if (std::none_of(graph->nodes.begin(), graph->nodes.end(), apart)) {
     Graph rolled = WithSlicesFirst(*graph);
     RollAll(LoopOf::kSteps, &rolled);
-    if (!rolled.loops.empty()) {
+    if (HasLoops(rolled)) {
       CopyFewResults(&rolled);
       Dce(&rolled);  // slices that nothing reads any more
       *graph = std::move(rolled);
