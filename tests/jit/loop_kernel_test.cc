@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_replace.h"
 #include "core/str.h"
+#include "jit/graph/space.h"
 #include "jit/plan/compile.h"
 #include "jit/run/plan.h"
 #include "tests/jit/graph_gen.h"
@@ -232,6 +233,33 @@ TEST(LoopKernel, TheVerifierRefuses) {
   refused({{"return %4", "return %4, %4"}}, "no value of its own");
   refused({{"return %4", "return %2"}}, "no value of its own");
   refused({{"multiply %2, %0", "multiply %2, %1, %0"}}, "multiply takes");
+}
+
+TEST(LoopKernel, LoopsInEachOtherHaveABound) {
+  const auto nested = [](int depth) {
+    std::string inner = "{ %1 = exp %0 : f32[4] return %1 }";
+    for (int i = 0; i < depth; ++i) {
+      inner = StrCat("{ %1 = loop %0 : bool[0] times 2 (state 0) graph (f32[4]) ", inner,
+                     " %2 = end %1 {0} : f32[4] return %2 }");
+    }
+    return StrCat("graph (f32[4]) ", inner);
+  };
+  EXPECT_TRUE(Parse(nested(16)).ok()) << Parse(nested(16)).status();
+  EXPECT_FALSE(Parse(nested(17)).ok());
+  ExpectSameRun(nested(3));
+}
+
+// What iterations take counts as often as there are, what they have of their own not at all.
+TEST(LoopKernel, Time) {
+  const auto compute = [](std::string_view text) {
+    const Graph graph = MustParse(text);
+    const int32_t nodes[] = {5, 6}, outputs[] = {6};
+    return Analyse(graph, nodes, outputs)->compute;
+  };
+  const auto one = With({{"%2, %3, %4, %1", "%2, %1"}, {"each, same", "same, same"}});
+  EXPECT_EQ(compute(kLoop), compute(one));
+  const auto longer = With({{"times 3", "times 300"}}, one);
+  EXPECT_GT(compute(longer), 20 * compute(one));
 }
 
 TEST(LoopKernel, OtherLoopsAreOtherContent) {

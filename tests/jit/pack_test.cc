@@ -108,7 +108,9 @@ void ExpectInRange(const Graph& graph, size_t origins) {
     EXPECT_LT(int(node.op), kNumOps);
     EXPECT_LT(int(node.dtype), kNumDTypes);
     EXPECT_TRUE(node.origin >= -1 && node.origin < int64_t(origins));
-    if (node.loop) ExpectInRange(node.loop->body, node.loop->body.origins.size());
+    if (!node.loop) continue;
+    ExpectInRange(node.loop->body, node.loop->body.origins.size());
+    for (const Loop::Source& s : node.loop->sources) EXPECT_LE(s.kind, Loop::Source::Kind::kState);
   }
   for (const int32_t id : graph.outputs) EXPECT_TRUE(id >= 0 && id < nodes);
 }
