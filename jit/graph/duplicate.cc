@@ -16,7 +16,7 @@ namespace {
 using Ids = std::set<int32_t>;
 
 bool MayCopy(const Node& node) {
-  if (node.input || node.view || node.loop >= 0 || node.role != Role::kOp) return false;
+  if (node.input || node.view || node.role != Role::kOp) return false;
   if (!(node.device == Device())) return false;
   return IsPointwise(node.op) || node.op == OpId::k_iota;
 }
@@ -84,8 +84,7 @@ class Duplicator {
     std::vector<int32_t> outputs;
     for (const int32_t id : nodes) {
       if (home_[id] != g) continue;
-      const bool unused = users_[id].empty() && graph_.nodes[id].role != Role::kLast;
-      if (returned_[id] || unused || !ReadersOf(id).empty()) outputs.push_back(id);
+      if (returned_[id] || users_[id].empty() || !ReadersOf(id).empty()) outputs.push_back(id);
     }
     return outputs;
   }
@@ -224,7 +223,6 @@ std::optional<Duplicated> Duplicator::Result() const {
   Graph& out = result.graph;
   out.num_inputs = graph_.num_inputs;
   out.origins = graph_.origins;
-  out.loops = graph_.loops;
   std::vector<int32_t> at_home(graph_.nodes.size(), -1);
   std::map<std::pair<int, int32_t>, int32_t> copies;  // group, node
   std::vector<std::vector<int32_t>> copied_in(graph_.nodes.size());
@@ -264,7 +262,7 @@ std::optional<Duplicated> Duplicator::Result() const {
     if (kernel_[g]) {
       const std::optional<Space> space = Analyse(out, group.nodes, group.outputs);
       if (!space) return std::nullopt;
-      if (group.nodes.size() > 1) group.nodes = space->nodes;
+      if (group.nodes.size() > 1 && !space->repeat) group.nodes = space->nodes;
     }
     result.grouping.groups.push_back(std::move(group));
   }

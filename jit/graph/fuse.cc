@@ -21,6 +21,7 @@ namespace {
 struct Known {
   double compute = 0, bytes = 0, shares = 1;
   std::vector<int32_t> nodes;  // with the views between them
+  bool has_loop = false;       // then the nodes are others (Space::repeat)
 };
 
 // Time on one thread and on several, together.
@@ -37,7 +38,8 @@ class Fuser {
         copies_(copies),
         base_(graph.nodes.size()),
         group_of_(graph.nodes.size(), -1),
-        users_(graph.nodes.size()) {
+        users_(graph.nodes.size()),
+        of_steps_(graph.nodes.size(), false) {
     returned_.assign(graph.nodes.size(), false);
     for (int32_t id = 0; id < int32_t(graph.nodes.size()); ++id) {
       const Node& n = graph.nodes[id];
@@ -53,13 +55,16 @@ class Fuser {
   Grouping Run(bool enabled) {
     for (int32_t id = 0; id < int32_t(graph_.nodes.size()); ++id) {
       const Node& n = graph_.nodes[id];
-      if (n.input || n.view) continue;
-      const bool goes_on = n.loop >= 0 && !sets_.empty() && !sets_.back().empty() &&
-                           graph_.nodes[sets_.back().back()].loop == n.loop;
-      if (!goes_on) sets_.emplace_back();
-      group_of_[id] = int(sets_.size()) - 1;
-      sets_.back().push_back(id);
-      if (enabled && Fusible(id) && EndsLoop(id)) TakeIn(id);
+      if (n.input || n.view || group_of_[id] >= 0) continue;
+      const bool steps = n.loop && !IsOneKernel(graph_, id);
+      std::vector<int32_t>& set = sets_.emplace_back();
+      const int32_t end = n.loop ? EndOfLoop(graph_, id) : id + 1;  // with all its results
+      for (int32_t i = id; i < end; ++i) {
+        group_of_[i] = int(sets_.size()) - 1;
+        of_steps_[i] = steps;
+        set.push_back(i);
+      }
+      if (enabled && Fusible(id)) TakeIn(set.back());
     }
     Grouping grouping = Order();
     if (const std::vector<std::vector<int>> readers = Readers(); enabled && !readers.empty()) {
@@ -82,17 +87,7 @@ class Fuser {
   int32_t Base(int32_t id) const { return base_[id]; }
   bool Fusible(int32_t id) const {
     const Node& node = graph_.nodes[id];
-    return !IsLibrary(node.op) && !StandsAlone(node) && !OfSteps(node);
-  }
-
-  static bool OfSteps(const Node& node) {
-    return node.role == Role::kSteps || node.role == Role::kEnd || node.role == Role::kEvery;
-  }
-
-  // A loop is in one group from the start.
-  bool EndsLoop(int32_t id) const {
-    const int32_t loop = graph_.nodes[id].loop;
-    return loop < 0 || id + 1 == int32_t(graph_.nodes.size()) || graph_.nodes[id + 1].loop != loop;
+    return !IsLibrary(node.op) && !StandsAlone(node) && !of_steps_[id];
   }
 
   // Some come several times.
@@ -142,7 +137,8 @@ class Fuser {
   }
 
   static Known KnownOf(Space space) {
-    return {space.compute, space.bytes, space.shares, std::move(space.nodes)};
+    return {space.compute, space.bytes, space.shares, std::move(space.nodes),
+            space.repeat != nullptr};
   }
 
   const Known& KnownOf(int g) {
@@ -270,9 +266,7 @@ class Fuser {
       const bool outside = std::any_of(users_[id].begin(), users_[id].end(), [&](int32_t u) {
         return !std::binary_search(nodes.begin(), nodes.end(), u);
       });
-      // Of a loop's state some may not be needed after it.
-      const bool unused = users_[id].empty() && graph_.nodes[id].role != Role::kLast;
-      if (outside || returned_[id] || unused) outputs.push_back(id);
+      if (outside || returned_[id] || users_[id].empty()) outputs.push_back(id);
     }
     return outputs;
   }
@@ -322,14 +316,15 @@ class Fuser {
     group.nodes = nodes;
     group.outputs = Outputs(nodes);
     if (IsLibrary(graph_.nodes[nodes[0]].op)) group.kind = Group::Kind::kLibrary;
-    if (OfSteps(graph_.nodes[nodes[0]])) group.kind = Group::Kind::kSteps;
+    if (of_steps_[nodes[0]]) group.kind = Group::Kind::kSteps;
     return group;
   }
 
   // The views between members.
   void AddViews(Group* group) {
-    const bool kernel = group->kind == Group::Kind::kKernel;
-    if (kernel && group->nodes.size() > 1) group->nodes = KnownOf(group_of_[group->nodes[0]]).nodes;
+    if (group->kind != Group::Kind::kKernel || group->nodes.size() == 1) return;
+    const Known& known = KnownOf(group_of_[group->nodes[0]]);
+    if (!known.has_loop) group->nodes = known.nodes;
   }
 
   const Graph& graph_;
@@ -339,6 +334,7 @@ class Fuser {
   std::vector<std::vector<int32_t>> sets_;   // ascending; empty once taken in
   std::vector<std::vector<int32_t>> users_;  // computing nodes that read a value, through views too
   std::vector<bool> returned_;
+  std::vector<bool> of_steps_;             // loops that are no kernel, and their results
   absl::flat_hash_map<int, Known> known_;  // of groups that are kernels
 };
 

@@ -1,5 +1,6 @@
 #include "jit/graph/graph.h"
 
+#include "absl/algorithm/container.h"
 #include "core/check.h"
 
 namespace frazil::jit {
@@ -59,23 +60,18 @@ StatusOr<Inferred> InferNode(const Graph& graph, OpId op, absl::Span<const int32
 }
 
 std::string_view NameOf(const Node& node) {
-  switch (node.role) {
-    case Role::kEach:
-      return "each";
-    case Role::kCarry:
-      return "carry";
-    case Role::kLast:
-      return "last";
-    case Role::kSteps:
-      return "steps";
-    case Role::kEnd:
-      return "end";
-    case Role::kEvery:
-      return "every";
-    case Role::kOp:
-      break;
-  }
-  return Info(node.op).name;
+  constexpr std::string_view kRoles[] = {"", "loop", "end", "every"};
+  return node.role == Role::kOp ? Info(node.op).name : kRoles[static_cast<int>(node.role)];
+}
+
+bool HasLoops(const Graph& graph) {
+  return absl::c_any_of(graph.nodes, [](const Node& node) { return node.loop != nullptr; });
+}
+
+int32_t EndOfLoop(const Graph& graph, int32_t id) {
+  const auto count = static_cast<int32_t>(graph.nodes.size());
+  for (++id; id < count && IsResult(graph.nodes[id]);) ++id;
+  return id;
 }
 
 int32_t BaseOf(const Graph& graph, int32_t id) {
@@ -104,10 +100,10 @@ void DropOrigins(Graph* graph) {
   graph->origins = std::move(kept);
 }
 
-bool operator==(const Loop& a, const Loop& b) {
-  if (a.times != b.times || a.sources != b.sources || !a.body != !b.body) return false;
-  return !a.body ||
-         (a.body->origins == b.body->origins && ContentKey(*a.body) == ContentKey(*b.body));
+bool operator==(const LoopRef& a, const LoopRef& b) {
+  if (!a || !b) return !a && !b;
+  return a->times == b->times && a->sources == b->sources && a->body.origins == b->body.origins &&
+         ContentKey(a->body) == ContentKey(b->body);
 }
 
 std::string ContentKey(const Graph& graph) {
@@ -126,17 +122,16 @@ std::string ContentKey(const Graph& graph) {
     for (const int64_t attr : node.attrs) Put(&key, attr);
     Put(&key, static_cast<uint16_t>(node.operands.size()));
     for (const int32_t operand : node.operands) Put(&key, operand);
-    if (node.loop >= 0) Put(&key, static_cast<int32_t>(node.role) | node.loop << 3);
-  }
-  for (const Loop& loop : graph.loops) {
-    Put(&key, loop.times);
-    Put(&key, static_cast<uint32_t>(loop.sources.size()));
-    for (const Loop::Source& s : loop.sources) {
+    Put(&key, node.role);
+    if (!node.loop) continue;
+    Put(&key, node.loop->times);
+    Put(&key, static_cast<uint32_t>(node.loop->sources.size()));
+    for (const Loop::Source& s : node.loop->sources) {
       for (const int64_t word : {int64_t{static_cast<int>(s.kind)}, int64_t{s.operand}, s.start,
                                  s.step, int64_t{s.next}})
         Put(&key, word);
     }
-    if (loop.body) key += ContentKey(*loop.body);
+    key += ContentKey(node.loop->body);
   }
   for (const int32_t output : graph.outputs) Put(&key, output);
   return key;

@@ -4,16 +4,12 @@
 // node has one result whose dtype and layout are what core Infer says (kernel results are dense;
 // views derive theirs).
 //
-// Loops. The roll pass turns a body that a graph repeats into one: nodes of one `loop` number,
-// which stand together. First come the values that each iteration takes from a list (kEach: its
-// operands are numbers, one an iteration), then the state (kCarry: its operand is the value before
-// the first iteration), then the body, then the state behind the last iteration (kLast: its
-// operands are the carry and its next value). Only what is kLast is read outside.
-//
-// Loops of steps. A body with products or reductions is a graph of its own, `Loop::body`. In its
-// place stands one node (kSteps), whose operands are what the body's inputs take (`Loop::Source`),
-// and behind it its results: what an output of the body, the number in the result's attributes, is
-// in the last iteration (kEnd), or in all of them, one after another (kEvery).
+// Loops. The roll pass turns a body that a graph repeats into a graph of its own, `Loop::body`. In
+// its place stands one node (kLoop), whose operands are what the body's inputs take
+// (`Loop::Source`), and behind it its results: what an output of the body, the number in the
+// result's attributes, is in the last iteration (kEnd), or in all of them, one after another
+// (kEvery). A loop is part of a kernel where its state can stay in registers, and otherwise steps
+// of a plan; nothing here says which (jit/graph/loop_kernel.h).
 #pragma once
 
 #include <memory>
@@ -25,7 +21,13 @@
 
 namespace frazil::jit {
 
-enum class Role : uint8_t { kOp, kEach, kCarry, kLast, kSteps, kEnd, kEvery };
+enum class Role : uint8_t { kOp, kLoop, kEnd, kEvery };
+
+struct Loop;
+struct LoopRef : std::shared_ptr<const Loop> {
+  using shared_ptr::shared_ptr;
+};
+bool operator==(const LoopRef& a, const LoopRef& b);  // by content
 
 struct Node {
   bool input = false;
@@ -40,12 +42,24 @@ struct Node {
   bool view = false;    // shares operand 0's memory
   int32_t origin = -1;  // index into Graph::origins, or -1
   Role role = Role::kOp;
-  int32_t loop = -1;  // index into Graph::loops, or -1
+  LoopRef loop;  // of a kLoop, else null
 
   bool operator==(const Node&) const = default;
 };
 
-struct Graph;
+struct Graph {
+  std::vector<Node> nodes;
+  int num_inputs = 0;
+  std::vector<int32_t> outputs;      // node ids, in order; may repeat, may be inputs or views
+  std::vector<std::string> origins;  // "train.py:12", for dumps and explanations
+
+  int32_t AddInput(DType dtype, Device device, const Layout* layout,
+                   bool immediate);  // before any op
+  // Infers; the op's errors are the user's errors. A reshape that no strides describe becomes a
+  // copy and a view.
+  StatusOr<int32_t> AddOp(OpId op, absl::Span<const int32_t> operands, AttrSpan attrs,
+                          int32_t origin = -1);
+};
 
 struct Loop {
   // Where an input of the body comes from.
@@ -57,7 +71,7 @@ struct Loop {
       kState   // the operand in the first, then output `next` of the iteration before
     };
     Kind kind = Kind::kSame;
-    int32_t operand = 0;  // the first one's place among those of the kSteps node
+    int32_t operand = 0;  // the first one's place among those of the kLoop node
     int64_t start = 0;    // kSlide: elements from the operand's first, in the first iteration
     int64_t step = 0;     // kSlide: to the next iteration's
     int32_t next = -1;    // kState
@@ -66,33 +80,23 @@ struct Loop {
   };
 
   int64_t times = 0;
-  std::shared_ptr<const Graph> body = nullptr;  // null: its nodes stand in the graph
-  std::vector<Source> sources = {};             // as inputs of the body
-};
-// The bodies by content.
-bool operator==(const Loop& a, const Loop& b);
-
-struct Graph {
-  std::vector<Node> nodes;
-  int num_inputs = 0;
-  std::vector<int32_t> outputs;      // node ids, in order; may repeat, may be inputs or views
-  std::vector<std::string> origins;  // "train.py:12", for dumps and explanations
-  std::vector<Loop> loops;
-
-  int32_t AddInput(DType dtype, Device device, const Layout* layout,
-                   bool immediate);  // before any op
-  // Infers; the op's errors are the user's errors. A reshape that no strides describe becomes a
-  // copy and a view.
-  StatusOr<int32_t> AddOp(OpId op, absl::Span<const int32_t> operands, AttrSpan attrs,
-                          int32_t origin = -1);
+  std::vector<Source> sources = {};  // as inputs of the body
+  Graph body = {};
 };
 
 // What core Infer says of an op over nodes of `graph`.
 StatusOr<Inferred> InferNode(const Graph& graph, OpId op, absl::Span<const int32_t> operands,
                              AttrSpan attrs);
 
-// Of the op, or of the role in a loop.
+// Of the op, or of the role.
 std::string_view NameOf(const Node& node);
+
+inline int64_t BytesOf(const Node& node) { return node.layout->size * SizeOf(node.dtype); }
+
+bool HasLoops(const Graph& graph);
+inline bool IsResult(const Node& node) { return node.role > Role::kLoop; }  // of a loop
+// Behind the results of the loop at node `id`.
+int32_t EndOfLoop(const Graph& graph, int32_t id);
 
 // The value whose memory node `id` lives in (itself, or what it is a view of), and where in it:
 // bytes from that value's first element.
@@ -114,21 +118,14 @@ Status Verify(const Graph& graph);
 //     %6 = permute_dims %0 {1, 0} : view f32[10,64] strides [1,10] offset 0
 //     return %5, %4
 //   }
-//   graph (f32[4], scalar f32, scalar f32) {
-//     %3 = each %1, %2 : f32[] in loop 0
-//     %4 = carry %0 : f32[4] in loop 0
-//     %5 = multiply %4, %3 : f32[4] in loop 0
-//     %6 = last %4, %5 : f32[4] in loop 0 times 2
-//     return %6
-//   }
 //   graph (f32[8,4], f32[4,4], f32[1,4]) {
-//     %3 = steps %0, %1, %2 : bool[0] in loop 0 times 8 (slide 0 by 4, same, state 0) graph (
+//     %3 = loop %0, %1, %2 : bool[0] times 8 (slide 0 by 4, same, state 0) graph (
 //          f32[1,4], f32[4,4], f32[1,4]) {
 //       %3 = matmul %2, %1 : f32[1,4]
 //       %4 = add %3, %0 : f32[1,4]
 //       return %4
 //     }
-//     %4 = every %3 {0} : f32[8,1,4] in loop 0
+//     %4 = every %3 {0} : f32[8,1,4]
 //     return %4
 //   }
 // A comment after an op is its origin. A non-dense input prints as f32[64,10] strides [1,64];

@@ -14,7 +14,7 @@ struct Group {
   enum class Kind : uint8_t {
     kKernel,
     kLibrary,  // matmul, put (kernels/), one node each
-    kSteps     // a loop of steps and its results
+    kSteps     // a loop and its results, if they are no kernel (jit/graph/loop_kernel.h)
   };
   Kind kind = Kind::kKernel;
   std::vector<int32_t>

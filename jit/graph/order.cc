@@ -37,8 +37,8 @@ class Orderer {
     }
     const auto added = [&](int g) {
       int64_t bytes = 0;
-      for (const int32_t id : groups_[g].outputs) bytes += BytesOf(id);
-      for (const int32_t x : reads_[g]) bytes -= readers[x] == 1 ? BytesOf(x) : 0;
+      for (const int32_t id : groups_[g].outputs) bytes += BytesOf(graph_.nodes[id]);
+      for (const int32_t x : reads_[g]) bytes -= readers[x] == 1 ? BytesOf(graph_.nodes[x]) : 0;
       return bytes;
     };
     while (!ready.empty()) {
@@ -63,9 +63,6 @@ class Orderer {
 
  private:
   bool Computes(int32_t id) const { return !graph_.nodes[id].input && !graph_.nodes[id].view; }
-  int64_t BytesOf(int32_t id) const {
-    return graph_.nodes[id].layout->size * SizeOf(graph_.nodes[id].dtype);
-  }
 
   void FindReads(int g) {
     std::vector<int> from;

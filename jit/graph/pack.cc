@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "core/backend.h"
 #include "core/check.h"
+#include "jit/graph/loop_kernel.h"
 
 namespace frazil::jit {
 namespace {
@@ -18,8 +19,8 @@ enum : uint8_t {
   kImmediate = 2,
   kView = 4,
   kHasAttrs = 8,
-  kSameType = 16,  // as the node before
-  kInLoop = 32,
+  kSameType = 16,    // as the node before
+  kOfLoop = 32,      // its role follows
   kNextOrigin = 64,  // one more than the node before; neither this nor the next: a number follows
   kSameOrigin = 128,
 };
@@ -88,12 +89,10 @@ struct Type {
 class Packer {
  public:
   std::string Run(const Graph& graph) {
-    for (const Node& node : graph.nodes) PutNode(node);
+    for (const Node& node : graph.nodes) PutNode(graph, node);
     std::string out;
     Put(&out, num_types_);
     out += types_;
-    Put(&out, graph.loops.size());
-    for (const Loop& loop : graph.loops) PutLoop(graph, loop, &out);
     Put(&out, uint64_t(graph.num_inputs));
     Put(&out, graph.nodes.size());
     out += nodes_;
@@ -105,33 +104,33 @@ class Packer {
  private:
   static void PutLoop(const Graph& graph, const Loop& loop, std::string* out) {
     PutSigned(out, loop.times);
-    out->push_back(char(loop.body != nullptr));
-    if (!loop.body) return;
     Put(out, loop.sources.size());
     for (const Loop::Source& s : loop.sources) {
       out->push_back(char(s.kind));
       for (const int64_t word : {int64_t{s.operand}, s.start, s.step, int64_t{s.next}})
         PutSigned(out, word);
     }
-    Put(out, loop.body->origins.size());
-    for (const std::string& origin : loop.body->origins) {
+    Put(out, loop.body.origins.size());
+    for (const std::string& origin : loop.body.origins) {
       const auto at = std::find(graph.origins.begin(), graph.origins.end(), origin);
       Put(out, uint64_t(at - graph.origins.begin()));
     }
-    *out += Packer().Run(*loop.body);
+    *out += Packer().Run(loop.body);
   }
 
-  void PutNode(const Node& node) {
+  void PutNode(const Graph& graph, const Node& node) {
     const uint32_t type = TypeOf(node);
     const bool next = node.origin == origin_ + 1, same = node.origin == origin_;
     nodes_.push_back(char(kInput * node.input | kImmediate * node.immediate | kView * node.view |
                           kHasAttrs * !node.attrs.empty() | kSameType * (type == type_) |
-                          kInLoop * (node.loop >= 0) | kNextOrigin * next | kSameOrigin * same));
+                          kOfLoop * (node.role != Role::kOp) | kNextOrigin * next |
+                          kSameOrigin * same));
     if (type != type_) Put(&nodes_, type);
     if (!next && !same) Put(&nodes_, uint64_t(node.origin + 1));
     if (!node.input) PutOp(node);
     if (node.view) PutSigned(&nodes_, node.offset);
-    if (node.loop >= 0) Put(&nodes_, uint64_t(node.loop) << 3 | uint64_t(node.role));
+    if (node.role != Role::kOp) nodes_.push_back(char(node.role));
+    if (node.loop) PutLoop(graph, *node.loop, &nodes_);
     type_ = type;
     origin_ = node.origin;
     ++id_;
@@ -197,59 +196,6 @@ std::vector<Type> TakeTypes(Unpacker* in) {
   return types;
 }
 
-class NodeUnpacker {
- public:
-  NodeUnpacker(Unpacker* in, const std::vector<Type>& types, size_t loops, size_t origins)
-      : in_(*in), types_(types), loops_(loops), origins_(origins) {}
-
-  Node Take(int32_t id) {
-    Node node;
-    const uint8_t flags = in_.TakeByte();
-    node.input = flags & kInput;
-    node.immediate = flags & kImmediate;
-    node.view = flags & kView;
-    if (!(flags & kSameType)) type_ = size_t(in_.TakeBelow(types_.size()));
-    if (flags & kNextOrigin) {
-      ++origin_;
-    } else if (!(flags & kSameOrigin)) {
-      origin_ = in_.TakeBelow(origins_ + 1) - 1;
-    }
-    in_.Need(type_ < types_.size() && origin_ < int64_t(origins_));
-    if (!in_.good()) return node;
-    node.origin = origin_;
-    node.dtype = types_[type_].dtype;
-    node.device = types_[type_].device;
-    node.layout = types_[type_].layout;
-    if (!node.input) TakeOp(flags, id, &node);
-    if (node.view) node.offset = in_.TakeSigned();
-    in_.Need(!node.view || !node.operands.empty());
-    if (flags & kInLoop) {
-      const uint64_t word = in_.Take();
-      in_.Need(word >> 3 < loops_ && (word & 7) <= uint64_t(Role::kEvery));
-      node.loop = int32_t(word >> 3);
-      node.role = static_cast<Role>(word & 7);
-    }
-    return node;
-  }
-
- private:
-  void TakeOp(uint8_t flags, int32_t id, Node* node) {
-    const int op = in_.TakeByte();
-    in_.Need(op < kNumOps);
-    node->op = static_cast<OpId>(op);
-    for (size_t n = in_.TakeCount(); n > 0; --n)
-      node->operands.push_back(id - 1 - in_.TakeBelow(uint64_t(id)));
-    if (!(flags & kHasAttrs)) return;
-    for (size_t n = in_.TakeCount(); n > 0; --n) node->attrs.push_back(in_.TakeSigned());
-  }
-
-  Unpacker& in_;
-  const std::vector<Type>& types_;
-  const size_t loops_, origins_;
-  size_t type_ = SIZE_MAX;
-  int32_t origin_ = -1;
-};
-
 }  // namespace
 
 std::string Pack(const Graph& graph) { return Packer().Run(graph); }
@@ -275,11 +221,11 @@ constexpr int kMaxDepth = 16;  // of loops in each other
 std::optional<Graph> Unpack(std::string_view* bytes, const std::vector<std::string>& origins,
                             int depth);
 
-void TakeLoop(Unpacker* in, const std::vector<std::string>& origins, int depth, Loop* loop) {
-  loop->times = in->TakeSigned();
-  if (in->TakeByte() == 0) return;
-  loop->sources.resize(in->TakeCount());
-  for (Loop::Source& s : loop->sources) {
+LoopRef TakeLoop(Unpacker* in, const std::vector<std::string>& origins, int depth) {
+  Loop loop;
+  loop.times = in->TakeSigned();
+  loop.sources.resize(in->TakeCount());
+  for (Loop::Source& s : loop.sources) {
     s.kind = static_cast<Loop::Source::Kind>(in->TakeByte());
     in->Need(s.kind <= Loop::Source::Kind::kState);
     s.operand = int32_t(in->TakeSigned());
@@ -293,30 +239,78 @@ void TakeLoop(Unpacker* in, const std::vector<std::string>& origins, int depth, 
     if (in->good()) origin = origins[size_t(at)];
   }
   in->Need(depth < kMaxDepth);
-  if (!in->good()) return;
+  if (!in->good()) return {};
   std::string_view rest = in->rest();
   std::optional<Graph> body = Unpack(&rest, own, depth + 1);
   in->Need(body.has_value());
-  if (!body) return;
+  if (!body) return {};
   *in = Unpacker(rest);
-  body->origins = std::move(own);
-  loop->body = std::make_shared<const Graph>(*std::move(body));
+  loop.body = *std::move(body);
+  loop.body.origins = std::move(own);
+  return LoopRef(new Loop(std::move(loop)));
 }
+
+class NodeUnpacker {
+ public:
+  NodeUnpacker(Unpacker* in, const std::vector<Type>& types,
+               const std::vector<std::string>& origins, int depth)
+      : in_(*in), types_(types), origins_(origins), depth_(depth) {}
+
+  Node Take(int32_t id) {
+    Node node;
+    const uint8_t flags = in_.TakeByte();
+    node.input = flags & kInput;
+    node.immediate = flags & kImmediate;
+    node.view = flags & kView;
+    if (!(flags & kSameType)) type_ = size_t(in_.TakeBelow(types_.size()));
+    if (flags & kNextOrigin) {
+      ++origin_;
+    } else if (!(flags & kSameOrigin)) {
+      origin_ = in_.TakeBelow(origins_.size() + 1) - 1;
+    }
+    in_.Need(type_ < types_.size() && origin_ < int64_t(origins_.size()));
+    if (!in_.good()) return node;
+    node.origin = origin_;
+    node.dtype = types_[type_].dtype;
+    node.device = types_[type_].device;
+    node.layout = types_[type_].layout;
+    if (!node.input) TakeOp(flags, id, &node);
+    if (node.view) node.offset = in_.TakeSigned();
+    in_.Need(!node.view || !node.operands.empty());
+    if (flags & kOfLoop) node.role = static_cast<Role>(in_.TakeBelow(uint64_t(Role::kEvery) + 1));
+    if (node.role == Role::kLoop) node.loop = TakeLoop(&in_, origins_, depth_);
+    return node;
+  }
+
+ private:
+  void TakeOp(uint8_t flags, int32_t id, Node* node) {
+    const int op = in_.TakeByte();
+    in_.Need(op < kNumOps);
+    node->op = static_cast<OpId>(op);
+    for (size_t n = in_.TakeCount(); n > 0; --n)
+      node->operands.push_back(id - 1 - in_.TakeBelow(uint64_t(id)));
+    if (!(flags & kHasAttrs)) return;
+    for (size_t n = in_.TakeCount(); n > 0; --n) node->attrs.push_back(in_.TakeSigned());
+  }
+
+  Unpacker& in_;
+  const std::vector<Type>& types_;
+  const std::vector<std::string>& origins_;
+  const int depth_;
+  size_t type_ = SIZE_MAX;
+  int32_t origin_ = -1;
+};
 
 std::optional<Graph> Unpack(std::string_view* bytes, const std::vector<std::string>& origins,
                             int depth) {
   Unpacker in(*bytes);
   Graph graph;
   const std::vector<Type> types = TakeTypes(&in);
-  graph.loops.resize(in.TakeCount());
-  for (Loop& loop : graph.loops) {
-    if (in.good()) TakeLoop(&in, origins, depth, &loop);
-  }
   const uint64_t inputs = in.Take();
   graph.nodes.resize(in.TakeCount());
   in.Need(inputs <= graph.nodes.size());
   graph.num_inputs = int(in.good() ? inputs : 0);
-  NodeUnpacker nodes(&in, types, graph.loops.size(), origins.size());
+  NodeUnpacker nodes(&in, types, origins, depth);
   for (size_t id = 0; id < graph.nodes.size() && in.good(); ++id) {
     graph.nodes[id] = nodes.Take(int32_t(id));
     in.Need(graph.nodes[id].input == (id < inputs));
@@ -325,7 +319,7 @@ std::optional<Graph> Unpack(std::string_view* bytes, const std::vector<std::stri
   for (int32_t& id : graph.outputs) id = in.TakeBelow(graph.nodes.size());
   if (!in.good()) return std::nullopt;
   // Whoever runs a loop relies on it.
-  if (!graph.loops.empty() && depth == 0) {
+  if (depth == 0 && HasLoops(graph)) {
     graph.origins = origins;
     if (!Verify(graph).ok()) return std::nullopt;
     graph.origins.clear();
@@ -360,7 +354,8 @@ std::optional<Grouping> UnpackGrouping(std::string_view* bytes, const Graph& gra
       }
     }
     if (!in.good()) return std::nullopt;
-    const bool steps = graph.nodes[group.nodes[0]].role == Role::kSteps;
+    const int32_t first = group.nodes[0];
+    const bool steps = graph.nodes[first].loop && !IsOneKernel(graph, first);
     in.Need(steps == (group.kind == Group::Kind::kSteps));
   }
   if (!in.good()) return std::nullopt;

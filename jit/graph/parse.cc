@@ -23,8 +23,7 @@ int FindOp(std::string_view name) {
 }
 
 Role FindRole(std::string_view name) {
-  for (const Role role :
-       {Role::kEach, Role::kCarry, Role::kLast, Role::kSteps, Role::kEnd, Role::kEvery}) {
+  for (const Role role : {Role::kLoop, Role::kEnd, Role::kEvery}) {
     Node node;
     node.role = role;
     if (NameOf(node) == name) return role;
@@ -203,32 +202,20 @@ class Parser {
     if (TakeIf("offset")) {
       FZ_ASSIGN_OR_RETURN(node.offset, TakeInt());
     }
-    FZ_RETURN_IF_ERROR(TakeLoop(&node));
+    if (node.role == Role::kLoop) FZ_RETURN_IF_ERROR(TakeLoop(&node));
     node.origin = TakeOrigin();
     graph_.nodes.push_back(std::move(node));
     return absl::OkStatus();
   }
 
-  // [in loop n [times n [(a source for each input of the body) graph ...]]]
+  // times n (a source for each input of the body) graph ...
   Status TakeLoop(Node* node) {
-    constexpr int64_t kMany = 1 << 20;
-    if (!TakeIf("in")) return absl::OkStatus();
-    FZ_RETURN_IF_ERROR(Expect("loop"));
-    FZ_ASSIGN_OR_RETURN(const int64_t loop, TakeInt());
-    if (loop < 0 || loop > kMany) return Fail("loop ", loop, " is not in [0, ", kMany, "]");
-    node->loop = static_cast<int32_t>(loop);
-    if (graph_.loops.size() <= static_cast<size_t>(loop)) graph_.loops.resize(loop + 1);
-    if (!TakeIf("times")) return absl::OkStatus();
-    FZ_ASSIGN_OR_RETURN(const int64_t times, TakeInt());
-    if (times > int64_t{1} << 40) return Fail(times, " iterations are too many");
-    graph_.loops[loop].times = times;
-    return node->role == Role::kSteps ? Body(*node) : absl::OkStatus();
-  }
-
-  Status Body(const Node& node) {
     if (depth_ == kMaxDepth)
       return Fail("loops stand in each other more than ", kMaxDepth, " deep");
-    Loop& loop = graph_.loops[node.loop];
+    Loop loop;
+    FZ_RETURN_IF_ERROR(Expect("times"));
+    FZ_ASSIGN_OR_RETURN(loop.times, TakeInt());
+    if (loop.times > int64_t{1} << 40) return Fail(loop.times, " iterations are too many");
     FZ_RETURN_IF_ERROR(Expect("("));
     int64_t operand = 0;
     while (!TakeIf(")")) {
@@ -237,8 +224,8 @@ class Parser {
       FZ_RETURN_IF_ERROR(TakeSource(&source));
       source.operand = static_cast<int32_t>(operand);
       operand += source.kind == Loop::Source::Kind::kEach ? loop.times : 1;
-      if (operand > static_cast<int64_t>(node.operands.size()))
-        return Fail("the body takes more than ", node.operands.size(), " operands");
+      if (operand > static_cast<int64_t>(node->operands.size()))
+        return Fail("the body takes more than ", node->operands.size(), " operands");
       loop.sources.push_back(source);
     }
     Parser body(text_);
@@ -248,7 +235,8 @@ class Parser {
     FZ_RETURN_IF_ERROR(body.ParseGraph());
     at_ = body.at_;
     line_ = body.line_;
-    loop.body = std::make_shared<const Graph>(std::move(body.graph_));
+    loop.body = std::move(body.graph_);
+    node->loop = LoopRef(new Loop(std::move(loop)));
     return absl::OkStatus();
   }
 

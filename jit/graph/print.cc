@@ -30,12 +30,8 @@ std::string Ids(absl::Span<const int32_t> ids) {
   return absl::StrJoin(ids, ", ", [](std::string* out, int32_t id) { StrAppend(out, "%", id); });
 }
 
-// [times n [(a source for each input of the body) graph ...]]
-void AppendLoop(std::string* out, const Graph& graph, const Node& node) {
-  StrAppend(out, " in loop ", node.loop);
-  const Loop& loop = graph.loops[node.loop];
-  if (node.role == Role::kLast || node.role == Role::kSteps) StrAppend(out, " times ", loop.times);
-  if (node.role != Role::kSteps) return;
+// times n (a source for each input of the body) graph ...
+void AppendLoop(std::string* out, const Loop& loop) {
   const auto source = [](std::string* text, const Loop::Source& s) {
     switch (s.kind) {
       case Loop::Source::Kind::kSame:
@@ -52,9 +48,9 @@ void AppendLoop(std::string* out, const Graph& graph, const Node& node) {
         break;
     }
   };
-  std::string body = Print(*loop.body);
+  std::string body = Print(loop.body);
   body.pop_back();
-  StrAppend(out, " (", absl::StrJoin(loop.sources, ", ", source), ") ",
+  StrAppend(out, " times ", loop.times, " (", absl::StrJoin(loop.sources, ", ", source), ") ",
             absl::StrReplaceAll(body, {{"\n", "\n  "}}));
 }
 
@@ -69,7 +65,7 @@ void AppendOp(std::string* out, const Graph& graph, int32_t id) {
     AppendStrides(out, node);
     StrAppend(out, " offset ", node.offset);
   }
-  if (node.loop >= 0) AppendLoop(out, graph, node);
+  if (node.loop) AppendLoop(out, *node.loop);
   if (node.origin >= 0) StrAppend(out, "  # ", graph.origins[node.origin]);
   StrAppend(out, "\n");
 }

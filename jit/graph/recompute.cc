@@ -11,12 +11,12 @@ namespace {
 
 constexpr int64_t kEndless = std::numeric_limits<int64_t>::max() / 4;
 
-int64_t BytesOf(const Node& node) { return node.layout->size * SizeOf(node.dtype); }
 bool Computes(const Node& node) { return !node.input && !node.view; }
 
 // Elementwise work on the CPU that can be part of any kernel.
 bool IsCheap(const Node& node) {
-  return Computes(node) && node.loop < 0 && node.device == Device() && IsPointwise(node.op);
+  return Computes(node) && node.role == Role::kOp && node.device == Device() &&
+         IsPointwise(node.op);
 }
 
 // A flow network; Dinic's algorithm.
@@ -189,7 +189,6 @@ class Recomputer {
     Graph out;
     out.num_inputs = graph_.num_inputs;
     out.origins = graph_.origins;
-    out.loops = graph_.loops;
     std::vector<int32_t> now(count_), copy(turn + 1, -1);
     std::vector<int32_t> behind;
     const auto add = [&](Node node, int32_t mark) {
@@ -207,12 +206,6 @@ class Recomputer {
     };
     for (int32_t id = turn + 1; id < count_; ++id) {
       Node node = graph_.nodes[id];
-      // The nodes of a loop stand together: copies come before them all.
-      for (int32_t i = id; node.loop >= 0 && i < count_ && graph_.nodes[i].loop == node.loop; ++i) {
-        for (const int32_t x : graph_.nodes[i].operands) {
-          if (x <= turn) late(late, x);
-        }
-      }
       for (int32_t& x : node.operands) x = late(late, x);
       now[id] = add(std::move(node), 0);
     }

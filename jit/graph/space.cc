@@ -27,12 +27,14 @@ class Analyser {
     space_.nodes.assign(nodes.begin(), nodes.end());
     space_.outputs.assign(outputs.begin(), outputs.end());
   }
+  explicit Analyser(std::shared_ptr<const LoopKernel> loop)
+      : Analyser(loop->graph, loop->nodes, loop->outputs, false) {
+    space_.repeat = std::move(loop);
+  }
 
   std::optional<Space> Run() {
-    if (!CheckLoop()) return std::nullopt;
-    if (int(space_.nodes.size()) > (rolled_ ? tuned::kMaxLoopMembers : tuned::kMaxMembers) ||
-        !AddViews())
-      return std::nullopt;
+    const int most = space_.repeat ? tuned::kMaxLoopMembers : tuned::kMaxMembers;
+    if (int(space_.nodes.size()) > most || !AddViews()) return std::nullopt;
     for (int32_t id : space_.nodes) {
       if (!AddAxes(id)) return std::nullopt;
     }
@@ -50,19 +52,6 @@ class Analyser {
   const Node& node(int32_t id) const { return graph_.nodes[id]; }
   bool IsMember(int32_t id) const { return space_.members.contains(id); }
   SpaceMember& member(int32_t id) { return space_.members.find(id)->second; }
-
-  // A kernel has one repeated body at most, and then no reductions.
-  bool CheckLoop() {
-    bool reduces = false;
-    for (int32_t id : space_.nodes) {
-      const int32_t loop = node(id).loop;
-      if (loop >= 0 && space_.repeat >= 0 && loop != space_.repeat) return false;
-      if (loop >= 0) space_.repeat = loop;
-      reduces |= Info(node(id).op).klass == OpClass::kReduce;
-    }
-    rolled_ = space_.repeat >= 0;
-    return !(rolled_ && reduces);
-  }
 
   // Views between members become members.
   bool AddViews() {
@@ -150,7 +139,7 @@ class Analyser {
         if (at != space_.nodes.end() && *at == x) tie(i, size_t(at - space_.nodes.begin()));
       }
     }
-    if (parts == 1 || rolled_) return;
+    if (parts == 1 || space_.repeat) return;
     absl::flat_hash_map<int32_t, std::pair<size_t, std::vector<int>>> seen;  // reader, axes
     for (size_t i = 0; i < count && parts > 1; ++i) {
       const Node& n = node(space_.nodes[i]);
@@ -414,7 +403,6 @@ class Analyser {
       const Node& n = node(id);
       if (n.view) continue;
       if (n.op == OpId::k_iota && n.layout->size > 1) space_.pinned[member(id).axes[0]] = true;
-      if (n.role == Role::kEach) continue;
       for (size_t k = 0; k < n.operands.size(); ++k) {
         if (!IsMember(n.operands[k])) AddRead(id, int(k));
       }
@@ -609,9 +597,9 @@ class Analyser {
     for (const auto& [base, offset, strides] : buffers) pointers += PointersFor(space_, strides);
     for (int32_t id : space_.outputs)
       pointers += PointersFor(space_, space_.DenseStrides(graph_, id));
-    const int most = rolled_   ? tuned::kMaxLoopKernel
-                     : unroll_ ? tuned::kMaxUnrolledKernel
-                               : tuned::kMaxKernel;
+    const int most = space_.repeat ? tuned::kMaxLoopKernel
+                     : unroll_     ? tuned::kMaxUnrolledKernel
+                                   : tuned::kMaxKernel;
     const int64_t again =
         kernels().computes_again ? tuned::kMaxRepeated : tuned::kMaxRepeatedElsewhere;
     return space_.cost <= most && repeated <= again && space_.loops <= kMaxLoops &&
@@ -622,7 +610,6 @@ class Analyser {
 
   const Graph& graph_;
   const bool single_;
-  bool rolled_ = false;  // has a loop of the roll pass
   const bool unroll_;
   const int narrow_;  // an axis to be written out, or -1
   Space space_;
@@ -665,6 +652,11 @@ bool IsOneRun(const std::vector<int64_t>& extents, const std::vector<int64_t>& s
 
 std::optional<Space> Analyse(const Graph& graph, absl::Span<const int32_t> nodes,
                              absl::Span<const int32_t> outputs) {
+  const auto of_loop = [&](int32_t id) { return graph.nodes[id].role != Role::kOp; };
+  if (std::any_of(nodes.begin(), nodes.end(), of_loop)) {
+    auto kernel = LoopKernel::Of(graph, nodes, outputs);
+    return kernel ? Analyser(std::move(kernel)).Run() : std::nullopt;
+  }
   const bool short_ones = std::any_of(nodes.begin(), nodes.end(), [&](int32_t id) {
     const Node& n = graph.nodes[id];
     return Info(n.op).klass == OpClass::kReduce &&
@@ -675,7 +667,7 @@ std::optional<Space> Analyse(const Graph& graph, absl::Span<const int32_t> nodes
     if (std::optional<Space> space = Analyser(graph, nodes, outputs, true).Run()) return space;
   }
   std::optional<Space> space = Analyser(graph, nodes, outputs, false).Run();
-  if (!space || space->has_loop || space->repeat >= 0 || space->parallel.size() < 2) return space;
+  if (!space || space->has_loop || space->parallel.size() < 2) return space;
   // Rows of a few elements: lanes may do better along another axis.
   const int narrow = space->parallel.back();
   if (space->extents[narrow] > tuned::kNarrow || space->pinned[narrow]) return space;

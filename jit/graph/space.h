@@ -40,6 +40,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "jit/graph/groups.h"
+#include "jit/graph/loop_kernel.h"
 #include "jit/kir/kir.h"
 
 namespace frazil::jit {
@@ -83,8 +84,9 @@ struct Space {
   std::vector<int32_t> outputs;
   absl::flat_hash_map<int32_t, SpaceMember> members;
   std::vector<SpaceRead> reads;
-  int32_t repeat = -1;  // Node::loop of the members that are in one
-  int cost = 0;         // estimated instructions of the body
+  // Of a set with a loop: the graph that the members above are nodes of. Null: the one around.
+  std::shared_ptr<const LoopKernel> repeat;
+  int cost = 0;  // estimated instructions of the body
 
   // Of the whole kernel (core/cost.h): nanoseconds that it computes on one thread, bytes it moves.
   double compute = 0, bytes = 0;
@@ -92,6 +94,8 @@ struct Space {
   bool repeats = false;  // some values are computed more often than they have elements
 
   double Time() const;
+  const Graph& GraphOf(const Graph& around) const { return repeat ? repeat->graph : around; }
+  int32_t Around(int32_t id) const { return repeat ? repeat->around[id] : id; }
   const SpaceRead* FindRead(int32_t node, int operand) const;
   bool IsUnrolled(int axis) const;
   // Elements stride per space axis of the dense value `node` of the set.

@@ -127,11 +127,11 @@ class Estimator {
 
   void AddMember(int32_t id) {
     const Node& n = node(id);
-    if (n.view || n.role == Role::kEach) return;
+    if (n.view || (space_.repeat && space_.repeat->IsEach(id))) return;
     const SpaceMember& m = member(id);
     double slots = m.written_out && !IsArg(n.op) ? 1 : cost::Slots(n.op, n.dtype);
     slots *= Product(m.varies) * Product(m.over);
-    if (n.loop >= 0) slots *= double(graph_.loops[n.loop].times);
+    if (space_.repeat && space_.repeat->Repeats(id)) slots *= double(space_.repeat->times);
     const bool looped = Info(n.op).klass == OpClass::kReduce && !m.written_out;
     if (m.in_loop || looped) {
       space_.compute += cost::Elements(looped_, slots, width_);
@@ -209,7 +209,9 @@ class Estimator {
 
 }  // namespace
 
-void EstimateTime(const Graph& graph, Space* space) { Estimator(graph, space).Run(); }
+void EstimateTime(const Graph& graph, Space* space) {
+  Estimator(space->GraphOf(graph), space).Run();
+}
 
 double Space::Time() const { return cost::Overlapped(compute, cost::Bytes(bytes, bytes)); }
 

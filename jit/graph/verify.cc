@@ -80,7 +80,7 @@ Status VerifyAttrs(const Graph& graph, int32_t id, const OpInfo& info) {
 }
 
 Status VerifyInput(int32_t id, const Node& node) {
-  if (node.view || !node.operands.empty() || !node.attrs.empty())
+  if (node.view || !node.operands.empty() || !node.attrs.empty() || node.role != Role::kOp)
     return Bad(id, "an input has neither operands nor attributes");
   if (node.layout == nullptr) return Bad(id, "an input has no layout");
   if (node.immediate && node.layout->rank != 0) {
@@ -91,51 +91,6 @@ Status VerifyInput(int32_t id, const Node& node) {
 
 bool SameType(const Node& a, const Node& b) {
   return a.dtype == b.dtype && a.device == b.device && a.layout->dims() == b.layout->dims();
-}
-
-// The shape of a loop: graph.h.
-Status VerifyLoopNode(const Graph& graph, int32_t id) {
-  const Node& node = graph.nodes[id];
-  const auto& x = node.operands;
-  const int64_t times = graph.loops[node.loop].times;
-  const Node* before = id > graph.num_inputs ? &graph.nodes[id - 1] : nullptr;
-  if (before && before->loop == node.loop) {
-    const auto stage = [](const Node& n) {
-      return n.role == Role::kEach ? 0 : n.role == Role::kCarry ? 1 : n.role == Role::kOp ? 2 : 3;
-    };
-    if (stage(*before) > stage(node)) return Bad(id, NameOf(node), " follows ", NameOf(*before));
-  } else {
-    if (node.role != Role::kEach && node.role != Role::kCarry)
-      return Bad(id, "loop ", node.loop, " begins with ", NameOf(node));
-    for (int32_t i = graph.num_inputs; i < id; ++i) {
-      if (graph.nodes[i].loop == node.loop)
-        return Bad(id, "the nodes of loop ", node.loop, " do not stand together");
-    }
-  }
-  if (node.role > Role::kLast) return Bad(id, NameOf(node), " is no part of a kernel's loop");
-  const bool each = node.role == Role::kEach;
-  const size_t count = each ? static_cast<size_t>(times) : node.role == Role::kLast ? 2 : 1;
-  if (node.role != Role::kOp && (x.size() != count || !node.layout->dense || node.view)) {
-    return Bad(id, NameOf(node), " is a dense value of ", count, " operands, it has ", x.size());
-  }
-  for (const int32_t operand : x) {
-    const Node& from = graph.nodes[operand];
-    if (node.role != Role::kOp && !SameType(from, node))
-      return Bad(id, NameOf(node), " and its operand %", operand, " differ in type");
-    if (each && !(from.input && from.immediate))
-      return Bad(id, "each takes numbers, %", operand, " is none");
-    if (node.role == Role::kCarry && from.loop == node.loop)
-      return Bad(id, "a carry begins with a value from before the loop");
-  }
-  if (node.role == Role::kLast) {
-    const Node& carry = graph.nodes[x[0]];
-    if (carry.role != Role::kCarry || carry.loop != node.loop ||
-        graph.nodes[x[1]].loop != node.loop)
-      return Bad(id, "last takes a carry and its next value, of the same loop");
-    if (x[1] == x[0] || graph.nodes[x[1]].role == Role::kLast)
-      return Bad(id, "last takes a carry and what the body makes of it");
-  }
-  return absl::OkStatus();
 }
 
 // What iterations take from an operand lies in its memory.
@@ -156,9 +111,9 @@ bool Slides(const Loop& loop, const Loop::Source& source, const Node& operand, c
 
 Status VerifySource(const Graph& graph, int32_t id, int32_t number) {
   const Node& node = graph.nodes[id];
-  const Loop& loop = graph.loops[node.loop];
+  const Loop& loop = *node.loop;
   const Loop::Source& source = loop.sources[number];
-  const Node& input = loop.body->nodes[number];
+  const Node& input = loop.body.nodes[number];
   const auto operand = [&](int64_t i) -> const Node& {
     return graph.nodes[node.operands[source.operand + i]];
   };
@@ -175,39 +130,45 @@ Status VerifySource(const Graph& graph, int32_t id, int32_t number) {
       return Bad(id, "input ", number, " of the body is of another type than its operand");
   }
   if (source.kind != Kind::kState) return absl::OkStatus();
-  const std::vector<int32_t>& outputs = loop.body->outputs;
+  const std::vector<int32_t>& outputs = loop.body.outputs;
   if (source.next < 0 || source.next >= static_cast<int32_t>(outputs.size()))
     return Bad(id, "state ", number, " becomes none of ", outputs.size(), " outputs");
-  if (!SameType(loop.body->nodes[outputs[source.next]], input) || !input.layout->dense ||
+  if (!SameType(loop.body.nodes[outputs[source.next]], input) || !input.layout->dense ||
       input.immediate)
     return Bad(id, "state ", number, " and what it becomes are dense values of one type");
   return absl::OkStatus();
 }
 
-// The shape of a loop of steps: graph.h.
-Status VerifySteps(const Graph& graph, int32_t id) {
+Status VerifyResult(const Graph& graph, int32_t id) {
   const Node& node = graph.nodes[id];
-  const Loop& loop = graph.loops[node.loop];
-  const Graph& body = *loop.body;
-  if (node.role == Role::kEnd || node.role == Role::kEvery) {
-    if (node.operands.size() != 1 || graph.nodes[node.operands[0]].role != Role::kSteps ||
-        graph.nodes[node.operands[0]].loop != node.loop || graph.nodes[id - 1].loop != node.loop)
-      return Bad(id, NameOf(node), " stands behind the steps that it is a result of");
-    if (node.attrs.size() != 1 || node.attrs[0] < 0 ||
-        node.attrs[0] >= static_cast<int64_t>(body.outputs.size()))
-      return Bad(id, NameOf(node), " is one of ", body.outputs.size(), " outputs");
-    const Node& output = body.nodes[body.outputs[node.attrs[0]]];
-    Attrs dims(output.layout->dims().begin(), output.layout->dims().end());
-    if (node.role == Role::kEvery) dims.insert(dims.begin(), loop.times);
-    if (node.dtype != output.dtype || !(node.device == output.device) || node.view ||
-        node.layout != Dense(dims))
-      return Bad(id, NameOf(node), " is of another type than the body's output");
-    return absl::OkStatus();
+  if (node.operands.size() != 1 || !graph.nodes[node.operands[0]].loop ||
+      EndOfLoop(graph, node.operands[0]) <= id)
+    return Bad(id, NameOf(node), " stands behind the loop that it is a result of");
+  const Loop& loop = *graph.nodes[node.operands[0]].loop;
+  const Graph& body = loop.body;
+  if (node.attrs.size() != 1 || node.attrs[0] < 0 ||
+      node.attrs[0] >= static_cast<int64_t>(body.outputs.size()))
+    return Bad(id, NameOf(node), " is one of ", body.outputs.size(), " outputs");
+  for (int32_t other = node.operands[0] + 1; other < id; ++other) {
+    if (graph.nodes[other].attrs == node.attrs)
+      return Bad(id, "output ", node.attrs[0], " is a result already, %", other);
   }
-  if (node.role != Role::kSteps) return Bad(id, NameOf(node), " is no part of a loop of steps");
-  for (int32_t i = graph.num_inputs; i < id; ++i) {
-    if (graph.nodes[i].loop == node.loop) return Bad(id, "loop ", node.loop, " has steps already");
-  }
+  const Node& output = body.nodes[body.outputs[node.attrs[0]]];
+  Attrs dims(output.layout->dims().begin(), output.layout->dims().end());
+  if (node.role == Role::kEvery) dims.insert(dims.begin(), loop.times);
+  if (node.dtype != output.dtype || !(node.device == output.device) || node.view ||
+      node.layout != Dense(dims))
+    return Bad(id, NameOf(node), " is of another type than the body's output");
+  return absl::OkStatus();
+}
+
+// The shape of a loop: graph.h.
+Status VerifyLoop(const Graph& graph, int32_t id) {
+  const Node& node = graph.nodes[id];
+  const Loop& loop = *node.loop;
+  const Graph& body = loop.body;
+  if (loop.times < 1) return Bad(id, "a loop of ", loop.times, " iterations");
+  if (node.view || node.layout != Dense({0})) return Bad(id, "a loop has no value, but results");
   if (static_cast<int>(loop.sources.size()) != body.num_inputs)
     return Bad(id, loop.sources.size(), " sources for ", body.num_inputs, " inputs");
   FZ_RETURN_IF_ERROR(Verify(body));
@@ -235,21 +196,13 @@ Status VerifyOp(const Graph& graph, int32_t id) {
   for (const int32_t operand : node.operands) {
     if (operand < 0 || operand >= id)
       return Bad(id, "operand %", operand, " is not an earlier node");
-    const Node& from = graph.nodes[operand];
-    const bool inside =
-        from.role != Role::kLast && from.role != Role::kEnd && from.role != Role::kEvery;
-    if (from.loop >= 0 && from.loop != node.loop && inside)
-      return Bad(id, "operand %", operand, " is inside loop ", from.loop);
+    if (graph.nodes[operand].loop && !IsResult(node))
+      return Bad(id, "operand %", operand, " is a loop, which only its results read");
   }
-  if (node.loop >= 0) {
-    if (node.loop >= static_cast<int32_t>(graph.loops.size()) || graph.loops[node.loop].times < 1)
-      return Bad(id, "loop ", node.loop, " has no number of iterations");
-    FZ_RETURN_IF_ERROR(graph.loops[node.loop].body ? VerifySteps(graph, id)
-                                                   : VerifyLoopNode(graph, id));
-  } else if (node.role != Role::kOp) {
-    return Bad(id, NameOf(node), " is in no loop");
-  }
-  if (node.role != Role::kOp) return absl::OkStatus();
+  if ((node.loop != nullptr) != (node.role == Role::kLoop))
+    return Bad(id, NameOf(node), node.loop ? " has" : " needs", " a body");
+  if (node.role != Role::kOp)
+    return node.role == Role::kLoop ? VerifyLoop(graph, id) : VerifyResult(graph, id);
   if (info.arity >= 0 && node.operands.size() != static_cast<size_t>(info.arity)) {
     return Bad(id, info.name, " takes ", info.arity, " operands, it has ", node.operands.size());
   }
@@ -296,10 +249,8 @@ Status Verify(const Graph& graph) {
   for (const int32_t output : graph.outputs) {
     if (output < 0 || output >= count)
       return ValueError("[graph] output %", output, " is none of ", count, " nodes.");
-    const Role role = graph.nodes[output].role;
-    if (graph.nodes[output].loop >= 0 && role != Role::kLast && role != Role::kEnd &&
-        role != Role::kEvery)
-      return ValueError("[graph] output %", output, " is inside a loop.");
+    if (graph.nodes[output].role == Role::kLoop)
+      return ValueError("[graph] output %", output, " is a loop, which has results of its own.");
   }
   return absl::OkStatus();
 }

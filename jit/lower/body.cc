@@ -33,7 +33,7 @@ Pair RoundTo(DType dtype, V v) {
 }
 
 BodyWriter::BodyWriter(const Graph& graph, const Space& space, KernelMaker* maker)
-    : graph_(graph),
+    : graph_(space.GraphOf(graph)),
       space_(space),
       maker_(maker),
       b_(maker->builder()),
@@ -46,7 +46,7 @@ BodyWriter::BodyWriter(const Graph& graph, const Space& space, KernelMaker* make
   }
   for (int32_t id : space.outputs) {
     if (space.chunked && IsLooped(id)) continue;
-    outputs_[id] = AddPlace(id, node(id).dtype, true, 0, space.DenseStrides(graph, id));
+    outputs_[id] = AddPlace(id, node(id).dtype, true, 0, space.DenseStrides(graph_, id));
   }
 }
 
@@ -55,6 +55,7 @@ BodyWriter::BodyWriter(const Graph& graph, const Space& space, KernelMaker* make
 BodyWriter::Place BodyWriter::AddPlace(int32_t base, DType dtype, bool out, int64_t offset,
                                        const std::vector<int64_t>& strides) {
   Place place;
+  const int32_t around = space_.Around(base);
   place.near = IsNear(space_, strides);
   std::vector<int64_t> kept = strides;
   for (int a : space_.unrolled) {
@@ -63,13 +64,13 @@ BodyWriter::Place BodyWriter::AddPlace(int32_t base, DType dtype, bool out, int6
   }
   place.strides = strides;
   if (place.near) {
-    place.buffers.push_back(maker_->AddBuffer(base, dtype, out, offset, std::move(kept)));
+    place.buffers.push_back(maker_->AddBuffer(around, dtype, out, offset, std::move(kept)));
     return place;
   }
   ForPoints(place.axes, [&] {
     int64_t at = offset;
     for (int a : place.axes) at += at_[a] * strides[a];
-    place.buffers.push_back(maker_->AddBuffer(base, dtype, out, at, kept));
+    place.buffers.push_back(maker_->AddBuffer(around, dtype, out, at, kept));
   });
   return place;
 }
@@ -128,7 +129,7 @@ bool BodyWriter::StoredInLoop(int32_t output) const {
 }
 
 void BodyWriter::Write() {
-  if (space_.repeat >= 0) WriteRepeat();
+  if (space_.repeat) WriteRepeat();
   for (int phase = 0; phase < space_.loops; ++phase) WriteLoop(phase);
   const std::vector<LoopedReduce> reduces = LoopedReduces();
   for (size_t i = 0; i < partials_.size(); ++i) {
@@ -194,28 +195,24 @@ void BodyWriter::Ready(int32_t id) {
   for (int k = 0; k < int(n.operands.size()); ++k) {
     if (!IsMember(n.operands[k])) {
       Operand(id, k);
-    } else if (node(n.operands[k]).loop != n.loop) {
+    } else if (n.operands[k] < space_.repeat->first) {
       Wide(n.operands[k]);
     }
   }
 }
 
-// The loop of the roll pass: its state as carries, wide, since what is rounded widens exactly.
+// The loop: its state as carries, wide, since what is rounded widens exactly.
 void BodyWriter::WriteRepeat() {
+  const LoopKernel& loop = *space_.repeat;
   std::vector<int32_t> carries, body, lasts;
   for (int32_t id : space_.nodes) {
-    const Node& n = node(id);
-    if (n.loop < 0 || n.role == Role::kEach) continue;
-    if (n.role == Role::kLast) {
-      lasts.push_back(id);
-      continue;
-    }
-    Ready(id);
-    (n.role == Role::kCarry ? carries : body).push_back(id);
+    if (!loop.Repeats(id) || loop.IsEach(id)) continue;
+    if (id < loop.last) Ready(id);
+    (id < loop.body ? carries : id < loop.last ? body : lasts).push_back(id);
   }
   std::vector<V> inits;
   for (int32_t id : carries) inits.push_back(Operand(id, 0));
-  const V times = maker_->Literal(graph_.loops[space_.repeat].times);
+  const V times = maker_->Literal(loop.times);
   b_.Repeat(times);
   open_ = true;
   for (size_t i = 0; i < carries.size(); ++i) inner_[KeyOf(carries[i])] = {b_.Carry(inits[i]), {}};
@@ -332,7 +329,7 @@ Pair& BodyWriter::OperandPair(int32_t id, int k) {
   if (const auto it = reads.find(key); it != reads.end()) return it->second;
   V v;
   if (place.buffers.empty()) {
-    v = maker_->Param(read->base, node(x).dtype);
+    v = maker_->Param(space_.Around(read->base), node(x).dtype);
   } else {
     const auto [buffer, distance] = At(place);
     v = b_.Load(buffer, distance);
@@ -352,7 +349,8 @@ V BodyWriter::Operand(int32_t id, int k) {
 Pair BodyWriter::Compute(int32_t id) {
   const Node& n = node(id);
   if (n.view) return Value(n.operands[0]);
-  if (n.role == Role::kEach) return {{}, maker_->Each(n.operands, n.dtype)};
+  if (space_.repeat && space_.repeat->IsEach(id))
+    return {{}, maker_->Each(space_.repeat->each[id - space_.repeat->first], n.dtype)};
   switch (Info(n.op).klass) {
     case OpClass::kElementwise:
       return ComputeElementwise(id);
@@ -473,7 +471,7 @@ Pair BodyWriter::ComputePad(int32_t id) {
   }
   const Place& place = reads_[space_.FindRead(id, 0) - space_.reads.data()];
   if (place.buffers.empty()) {
-    const V x = Widen(maker_->Param(space_.FindRead(id, 0)->base, n.dtype));
+    const V x = Widen(maker_->Param(space_.Around(space_.FindRead(id, 0)->base), n.dtype));
     return {Has(inside) ? select(inside, x, Operand(id, 1)) : x, {}};
   }
   const auto [buffer, distance] = At(place);

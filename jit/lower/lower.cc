@@ -81,7 +81,7 @@ class Lowering {
       if (empty) return absl::OkStatus();
     }
     MakeRuns(&*space);
-    KernelMaker maker(NameOf(graph_, group_.nodes), AxesOf(*space));
+    KernelMaker maker(NameOf(space->GraphOf(graph_), space->nodes), AxesOf(*space));
     BodyWriter body(graph_, *space, &maker);
     if (!space->chunked) {
       maker.ChooseAxes();

@@ -78,7 +78,7 @@ struct Decided {
 StatusOr<Decided> Decide(Graph graph, const CompileOptions& options,
                          const CompileSettings& settings, Dumper* dumper) {
   // A single op has nothing to rewrite. Loops are what the last pass makes; the others know none.
-  if (static_cast<int>(graph.nodes.size()) > graph.num_inputs + 1 && graph.loops.empty()) {
+  if (static_cast<int>(graph.nodes.size()) > graph.num_inputs + 1 && !HasLoops(graph)) {
     FZ_RETURN_IF_ERROR(RunPasses(&graph, options.precision, settings, dumper));
   }
   FZ_RETURN_IF_ERROR(PlaceOperands(&graph));
@@ -158,7 +158,7 @@ StatusOr<std::shared_ptr<const Plan>> CompileWith(Graph graph, const CompileOpti
                                                   const CompileSettings& settings) {
   Dumper dumper(settings.dump_dir);
   FZ_ASSIGN_OR_RETURN(Decided decided, FindOrDecide(std::move(graph), options, settings, &dumper));
-  if (!decided.graph.loops.empty()) DropOrigins(&decided.graph);
+  if (HasLoops(decided.graph)) DropOrigins(&decided.graph);
   const BuildOptions build{options, settings.passes.enabled("inplace"),
                            settings.passes.enabled("branches"), settings.always_branch};
   FZ_ASSIGN_OR_RETURN(Schedule schedule,

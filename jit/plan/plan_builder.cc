@@ -13,12 +13,6 @@
 #include "jit/run/device_backend.h"
 
 namespace frazil::jit {
-namespace {
-
-int64_t BytesOf(const Node& node) { return node.layout->size * SizeOf(node.dtype); }
-
-}  // namespace
-
 StatusOr<Schedule> PlanBuilder::Run() {
   schedule_.num_inputs = graph_.num_inputs;
   schedule_.arenas = {{Device()}};

@@ -37,17 +37,15 @@ void PlanBuilder::PlaceOutput(const Group& group, const Loop& loop, int32_t outp
                               PendingStep* step) {
   LoopStep& pending = *std::get<std::unique_ptr<LoopStep>>(step->what);
   const Schedule& body = pending.body;
-  const Node& value = loop.body->nodes[loop.body->outputs[output]];
-  const int64_t bytes = value.layout->size * SizeOf(value.dtype);
+  const Node& value = loop.body.nodes[loop.body.outputs[output]];
+  const int64_t bytes = BytesOf(value);
   const int32_t result = body.outputs[output].slot - body.result_slot(0);
   LoopSlot& slot = pending.slots[body.result_slot(result)];
   int32_t kept = -1;
   bool every = false;
   for (const int32_t id : group.nodes) {
     const Node& node = graph_.nodes[id];
-    if (node.role == Role::kSteps || node.attrs[0] != output) continue;
-    // All iterations have the last.
-    FZ_CHECK(kept < 0);
+    if (node.role == Role::kLoop || node.attrs[0] != output) continue;
     kept = memory_of_[id];
     every = node.role == Role::kEvery;
   }
@@ -89,7 +87,7 @@ void PlanBuilder::PlaceOutput(const Group& group, const Loop& loop, int32_t outp
 Status PlanBuilder::AddLoop(const Group& group) {
   SayGroup(group);
   const Node& steps = graph_.nodes[group.nodes[0]];
-  const Loop& loop = graph_.loops[steps.loop];
+  const Loop& loop = *steps.loop;
   BuildOptions options = options_;
   options.body = true;
   options.compile.reusable = 0;
@@ -106,24 +104,24 @@ Status PlanBuilder::AddLoop(const Group& group) {
   step.what = std::move(made);
   pending.times = loop.times;
   Say("loop of ", loop.times, " {");
-  const Grouping grouping = Fuse(*loop.body, options.compile.fuse);
-  FZ_ASSIGN_OR_RETURN(pending.body, BuildSchedule(*loop.body, grouping, options, dump_));
+  const Grouping grouping = Fuse(loop.body, options.compile.fuse);
+  FZ_ASSIGN_OR_RETURN(pending.body, BuildSchedule(loop.body, grouping, options, dump_));
   Say("}");
   const Schedule& body = pending.body;
-  FZ_CHECK(body.arenas.size() == 1 && body.results.size() == loop.body->outputs.size());
+  FZ_CHECK(body.arenas.size() == 1 && body.results.size() == loop.body.outputs.size());
   for (const int32_t id : steps.operands) {
     const auto known = [&](const Touch& touch) { return touch.block == memory_of_[id]; };
     if (std::none_of(step.touches.begin(), step.touches.end(), known))
       step.touches.push_back({memory_of_[id], false});
   }
   for (size_t i = 0; i < loop.sources.size(); ++i)
-    pending.slots.push_back(SlotOf(loop.sources[i], steps, loop.body->nodes[i], loop.times));
+    pending.slots.push_back(SlotOf(loop.sources[i], steps, loop.body.nodes[i], loop.times));
   const int32_t arena = NewMemory(body.arenas[0].bytes, Device());
   step.touches.push_back({arena, true});
   const Pointer place{arena, 0};
   pending.slots.resize(static_cast<size_t>(body.result_slot(0)) + body.results.size(),
                        {place, place, place});
-  for (int32_t i = 0; i < static_cast<int32_t>(loop.body->outputs.size()); ++i)
+  for (int32_t i = 0; i < static_cast<int32_t>(loop.body.outputs.size()); ++i)
     PlaceOutput(group, loop, i, &step);
   pending_.push_back(std::move(step));
   return absl::OkStatus();

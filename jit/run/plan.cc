@@ -212,11 +212,11 @@ Status Plan::Fill(absl::Span<Value* const> inputs, absl::Span<Value* const> defe
 
 size_t BytesOf(const Graph& graph) {
   size_t bytes = 0;
-  for (const Node& node : graph.nodes) bytes += sizeof(node) + 8 * node.attrs.size();
-  for (const std::string& origin : graph.origins) bytes += sizeof(origin) + origin.capacity();
-  for (const Loop& loop : graph.loops) {
-    if (loop.body) bytes += sizeof(Graph) + BytesOf(*loop.body);
+  for (const Node& node : graph.nodes) {
+    bytes += sizeof(node) + 8 * node.attrs.size();
+    if (node.loop) bytes += sizeof(Loop) + BytesOf(node.loop->body);
   }
+  for (const std::string& origin : graph.origins) bytes += sizeof(origin) + origin.capacity();
   return bytes;
 }
 

@@ -245,10 +245,10 @@ StatusOr<ValueRef> WindowOf(Value* value, const Node& like, int64_t at) {
   return jit::MakeView(*value, like.dtype, like.layout, at * SizeOf(like.dtype));
 }
 
-// The nodes [begin, end) are a loop of steps and its results.
-Status RunSteps(const Graph& graph, size_t begin, size_t end, std::vector<ValueRef>* values) {
-  const Node& steps = graph.nodes[begin];
-  const Loop& loop = graph.loops[steps.loop];
+// The nodes [begin, end) are a loop and its results.
+Status RunLoop(const Graph& graph, size_t begin, size_t end, std::vector<ValueRef>* values) {
+  const Node& node = graph.nodes[begin];
+  const Loop& loop = *node.loop;
   using Kind = Loop::Source::Kind;
   std::vector<ValueRef> before;
   std::map<size_t, std::vector<ValueRef>> every;
@@ -257,18 +257,17 @@ Status RunSteps(const Graph& graph, size_t begin, size_t end, std::vector<ValueR
     for (size_t i = 0; i < loop.sources.size(); ++i) {
       const Loop::Source& s = loop.sources[i];
       const int64_t at = s.operand + (s.kind == Kind::kEach ? t : 0);
-      ValueRef value = (*values)[steps.operands[at]];
+      ValueRef value = (*values)[node.operands[at]];
       if (s.kind == Kind::kSlide) {
-        FZ_ASSIGN_OR_RETURN(value,
-                            WindowOf(value.get(), loop.body->nodes[i], s.start + t * s.step));
+        FZ_ASSIGN_OR_RETURN(value, WindowOf(value.get(), loop.body.nodes[i], s.start + t * s.step));
       }
       inputs.push_back(s.kind == Kind::kState && t > 0 ? before[s.next] : std::move(value));
     }
-    FZ_ASSIGN_OR_RETURN(before, RunOpByOp(*loop.body, inputs));
+    FZ_ASSIGN_OR_RETURN(before, RunOpByOp(loop.body, inputs));
     for (size_t id = begin + 1; id < end; ++id) {
-      const Node& node = graph.nodes[id];
-      if (node.role == Role::kEnd) (*values)[id] = before[node.attrs[0]];
-      if (node.role == Role::kEvery) every[id].push_back(before[node.attrs[0]]);
+      const Node& result = graph.nodes[id];
+      if (result.role == Role::kEnd) (*values)[id] = before[result.attrs[0]];
+      if (result.role == Role::kEvery) every[id].push_back(before[result.attrs[0]]);
     }
   }
   for (const auto& [id, parts] : every) {
@@ -286,44 +285,15 @@ Status RunSteps(const Graph& graph, size_t begin, size_t end, std::vector<ValueR
   return absl::OkStatus();
 }
 
-// The nodes [begin, end) are a loop.
-Status RunLoop(const Graph& graph, size_t begin, size_t end, std::vector<ValueRef>* values) {
-  const auto copy = [&](size_t id, int32_t from) {
-    Value* operand = (*values)[from].get();
-    return RunOp(OpId::k_copy, {&operand, 1}, {});
-  };
-  for (int64_t t = 0; t < graph.loops[graph.nodes[begin].loop].times; ++t) {
-    std::vector<std::pair<int32_t, ValueRef>> next;
-    for (size_t id = begin; id < end; ++id) {
-      const Node& node = graph.nodes[id];
-      if (node.role == Role::kEach) {
-        FZ_ASSIGN_OR_RETURN((*values)[id], copy(id, node.operands[t]));
-      } else if (node.role == Role::kCarry && t == 0) {
-        FZ_ASSIGN_OR_RETURN((*values)[id], copy(id, node.operands[0]));
-      } else if (node.role == Role::kLast) {
-        (*values)[id] = (*values)[node.operands[1]];
-        next.emplace_back(node.operands[0], (*values)[id]);
-      } else if (node.role == Role::kOp) {
-        FZ_RETURN_IF_ERROR(RunNode(graph, id, values));
-      }
-    }
-    for (auto& [carry, value] : next) (*values)[carry] = std::move(value);
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 StatusOr<std::vector<ValueRef>> RunOpByOp(const Graph& graph, absl::Span<const ValueRef> inputs) {
   std::vector<ValueRef> values(inputs.begin(), inputs.end());
   values.resize(graph.nodes.size());
   for (size_t id = inputs.size(); id < graph.nodes.size(); ++id) {
-    size_t end = id;
-    const int32_t loop = graph.nodes[id].loop;
-    while (loop >= 0 && end < graph.nodes.size() && graph.nodes[end].loop == loop) ++end;
-    if (end > id) {
-      FZ_RETURN_IF_ERROR(graph.loops[loop].body ? RunSteps(graph, id, end, &values)
-                                                : RunLoop(graph, id, end, &values));
+    if (graph.nodes[id].loop) {
+      const auto end = static_cast<size_t>(EndOfLoop(graph, static_cast<int32_t>(id)));
+      FZ_RETURN_IF_ERROR(RunLoop(graph, id, end, &values));
       id = end - 1;
     } else {
       FZ_RETURN_IF_ERROR(RunNode(graph, id, &values));

@@ -102,15 +102,21 @@ TEST(Passes, RandomGraphsKeepTheirBits) {
 }
 
 // `times` iterations of a random body over two values of state, with numbers of their own and
-// values from outside.
+// values from outside; more before and behind them, which may read what iterations made.
 Graph RandomLoop(Rng& rng, int times) {
   constexpr std::array kOps = {OpId::k_add, OpId::k_subtract, OpId::k_multiply, OpId::k_maximum};
   Graph graph;
   const DType dtype = Below(rng, 2) ? DType::kF32 : DType::kI32;
-  const Layout* layout = Dense({int64_t(1 + Below(rng, 40))});
-  for (int i = 0; i < 3; ++i) graph.AddInput(dtype, Device(), layout, false);
+  const auto n = int64_t(1 + Below(rng, 40));
+  const Layout* layout = Below(rng, 6) ? Dense({n}) : Dense({});
+  const Layout* other = Below(rng, 4) || layout->rank == 0 ? layout : Intern(Dims({n}), Dims({0}));
+  const bool number = layout->rank == 0 && Below(rng, 2);  // the state begins with one
+  graph.AddInput(dtype, Device(), layout, number);
+  graph.AddInput(dtype, Device(), other, number);
+  graph.AddInput(dtype, Device(), Below(rng, 3) ? other : Dense({1}), false);
   const bool numbers = Below(rng, 2);
   for (int t = 0; t < times && numbers; ++t) graph.AddInput(dtype, Device(), Dense({}), true);
+  const auto add = [&](OpId op, int32_t a, int32_t b) { return *graph.AddOp(op, {a, b}, {}); };
   struct Call {
     OpId op;
     int a, b;  // 0, 1: state; 2: the value from outside; 3: the number; further ones: the body
@@ -122,17 +128,29 @@ Graph RandomLoop(Rng& rng, int times) {
     body.push_back({kOps[Below(rng, kOps.size())], i == 0 ? 0 : pick(), i == 1 ? 1 : pick()});
   }
   int32_t state[2] = {0, 1};
+  if (Below(rng, 3) == 0) state[0] = add(OpId::k_subtract, 0, 1);
+  const bool cast = Below(rng, 4) == 0;
+  std::vector<int32_t> every;
   for (int t = 0; t < times; ++t) {
     std::vector<int32_t> values = {state[0], state[1], 2, numbers ? 3 + t : 2};
     for (const Call& call : body) {
       // An op of two numbers would be no tensor of the state's shape.
       const int32_t a = call.a == 3 && call.b == 3 ? 2 : values[call.a];
-      values.push_back(*graph.AddOp(call.op, {a, values[call.b]}, {}));
+      values.push_back(add(call.op, a, values[call.b]));
+    }
+    if (cast) {
+      values.back() = *graph.AddOp(OpId::k_astype, {values.back()}, {int64_t(DType::kF16)});
+      values.back() = *graph.AddOp(OpId::k_astype, {values.back()}, {int64_t(dtype)});
     }
     state[0] = values[values.size() - 1];
     state[1] = values[values.size() - 2];
+    every.insert(every.end(), values.begin() + 4, values.end());
   }
   graph.outputs = {state[0], state[1]};
+  const auto how = Below(rng, 5);
+  if (how == 0) graph.outputs = {state[1]};
+  if (how == 1) graph.outputs.push_back(every[Below(rng, every.size())]);
+  if (how == 2) graph.outputs = {add(OpId::k_multiply, state[0], 1), add(OpId::k_add, state[1], 0)};
   return graph;
 }
 
@@ -149,7 +167,7 @@ TEST(Roll, RandomLoopsBecomeOneAndKeepTheirBits) {
     EXPECT_EQ(Print(*again), Print(after));
     EXPECT_EQ(ContentKey(*again), ContentKey(after));
     ExpectSameBits(rng, before, after);
-    if (after.loops.empty()) continue;
+    if (!HasLoops(after)) continue;
     ++rolled;
     EXPECT_LT(after.nodes.size(), before.nodes.size());
     const Grouping groups = Fuse(after);

@@ -200,11 +200,10 @@ TEST_F(NpuDeviceTest, AccountTellsWhatRanWhere) {
 // Programs have no loop of a kernel's body: the CPU runs it, and is named for it.
 TEST_F(NpuDeviceTest, LoopsRunOnTheCpuAndAreCounted) {
   const auto loop = [](std::string_view type) {
-    return StrCat("graph (", type, ", ", type, ") {\n %2 = carry %0 : ", type,
-                  " in loop 0\n %3 = multiply %2, %1 : ", type,
-                  " in loop 0\n %4 = tanh %3 : ", type,
-                  " in loop 0  # train.py:31\n %5 = last %2, %4 : ", type,
-                  " in loop 0 times 7  # train.py:31\n return %5 }");
+    return StrCat("graph (", type, ", ", type,
+                  ") {\n %2 = loop %0, %1 : bool[0] times 7 (state 0, same) graph (", type, ", ",
+                  type, ") {\n %2 = multiply %0, %1 : ", type, "\n %3 = tanh %2 : ", type,
+                  "\n return %3 }\n %3 = end %2 {0} : ", type, "  # train.py:31\n return %3 }");
   };
   NpuDevice& device = NpuDevice::Get();
   const Graph graph = OnNpu(loop("f32[40,30] @npu")), cpu = OnNpu(loop("f32[40,30]"));

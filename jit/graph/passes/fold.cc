@@ -5,8 +5,6 @@
 namespace frazil::jit {
 namespace {
 
-int64_t BytesOf(const Node& node) { return node.layout->size * SizeOf(node.dtype); }
-
 // Which nodes lend their memory to an output.
 std::vector<bool> Escaping(const Graph& graph) {
   std::vector<bool> escapes(graph.nodes.size(), false);

@@ -32,7 +32,7 @@ struct Product {
 
 bool Describe(const Graph& graph, int32_t id, Rows* rows, int64_t* offset) {
   const Node& n = graph.nodes[id];
-  if (n.op != OpId::k_matmul || n.input || n.loop >= 0 || !(n.device == Device())) return false;
+  if (n.op != OpId::k_matmul || n.input || !(n.device == Device())) return false;
   const Node &a = graph.nodes[n.operands[0]], &b = graph.nodes[n.operands[1]];
   if (a.layout->rank != 2 || b.layout->rank != 2 || a.dtype != n.dtype || b.dtype != n.dtype ||
       n.layout->size == 0 || a.layout->size == 0)

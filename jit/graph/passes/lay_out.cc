@@ -17,7 +17,7 @@ namespace {
 
 // Whether node `n` is such a product.
 bool ReadsAcross(const std::vector<Node>& nodes, const Node& n) {
-  if (n.op != OpId::k_matmul || n.input || n.loop >= 0 || !(n.device == Device())) return false;
+  if (n.op != OpId::k_matmul || n.input || !(n.device == Device())) return false;
   const Layout *a = nodes[n.operands[0]].layout, *b = nodes[n.operands[1]].layout;
   return a->rank == 2 && b->rank == 2 && a->extents[0] <= tuned::kMostLaidOutRows &&
          b->extents[0] > 1 && b->extents[1] > 1 && b->strides_[0] == 1 && b->strides_[1] > 1 &&

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
 #include "core/tuned.h"
+#include "jit/graph/loop_kernel.h"
 
 namespace frazil::jit {
 namespace {
@@ -29,18 +30,8 @@ BodyFinder::BodyFinder(const Graph& graph, LoopOf what,
 }
 
 bool BodyFinder::MayRepeat(const Node& node) const {
-  if (node.loop >= 0 || !(node.device == Device())) return false;
-  switch (Info(node.op).klass) {
-    case OpClass::kElementwise:
-    case OpClass::kCast:
-      return true;
-    case OpClass::kView:
-      return steps_ || node.op == OpId::k_broadcast_to || node.op == OpId::k_reshape;
-    case OpClass::kTransfer:
-      return false;
-    default:
-      return steps_;
-  }
+  if (node.role != Role::kOp || !(node.device == Device())) return false;
+  return steps_ ? Info(node.op).klass != OpClass::kTransfer : MayRepeatInKernel(node);
 }
 
 std::optional<RepeatedBody> BodyFinder::Find(int32_t at) {
@@ -128,10 +119,7 @@ std::optional<RepeatedBody> BodyFinder::Rotate(int32_t at, int32_t length) {
 int64_t BodyFinder::CostOf(const RepeatedBody& loop) const {
   if (!steps_) return static_cast<int64_t>(loop.state.size());
   int64_t bytes = 0;
-  for (const int32_t place : loop.state) {
-    const Node& node = graph_.nodes[loop.run.first + place];
-    bytes += node.layout->size * SizeOf(node.dtype) + 1;
-  }
+  for (const int32_t place : loop.state) bytes += BytesOf(graph_.nodes[loop.run.first + place]) + 1;
   int32_t begin = loop.run.first;
   while (graph_.nodes[begin].view && begin < loop.run.first + loop.run.length) ++begin;
   return 2 * bytes + IsPointwise(graph_.nodes[begin].op);

@@ -1,4 +1,5 @@
-// Finds bodies that a graph repeats. Called by the roll pass alone.
+// Bodies that a graph repeats: BodyFinder finds them, WriteLoop (loop_writer.cc) makes a loop of one.
+// Called by the roll pass alone.
 //
 // Nodes are compared by what they are, then by where their operands come from: an operand of
 // iteration t is a value of the same iteration, the state (a value of iteration t - 1), a value of
@@ -80,5 +81,12 @@ class BodyFinder {
   std::vector<int32_t> next_alike_;  // the next node of the same `what_`
   int64_t work_;                     // that is left
 };
+
+// Which values of the body are read outside of it: of each place the iterations, in order. What
+// reads a view of one reads it.
+std::vector<std::vector<int32_t>> FindKept(const RepeatedBody& body, const Graph& graph);
+
+// Puts a loop (graph.h) in the place of the nodes; returns its node.
+int32_t WriteLoop(const RepeatedBody& body, Graph* graph);
 
 }  // namespace frazil::jit

@@ -1,101 +1,152 @@
 // The roll pass: a body that the graph repeats becomes a loop (graph.h). Loops of traced Python
 // arrive unrolled; as one node list they would be cut into many kernels that hand their state over
-// in memory, as a loop they are one kernel that keeps it in registers. Bodies with products or
-// reductions become loops of steps first (roll_steps.cc).
-#include "absl/container/flat_hash_map.h"
+// in memory, or into as many steps as there are iterations.
+//
+// Bodies with products or reductions are looked for first: they become loops of steps. The plan runs
+// the body's steps as often as there are iterations (jit/run/loop_step.h). The body is grouped,
+// lowered and planned like any graph, once. To the plan around it the loop is one step, the body's
+// arena one block; Ctrl-C is looked at between the body's steps. What is elementwise throughout, and
+// left, becomes a loop in a kernel (jit/graph/loop_kernel.h).
+//
+// What stays unrolled: a loop of few iterations that would keep much: there computing again what is
+// cheap saves more. One whose arrays would hold more than twice what is read of them. Elementwise
+// bodies from whose middle values are kept, unless values of most iterations are, they run 32 times
+// or more and their state stays in the cache. All that is not on the CPU: kernels and plans of other
+// devices have no loops.
+//
+// Three passes before it take what is common out of the iterations: join makes products of
+// successive rows with one matrix (the inputs of a recurrent network) one product, split computes
+// what is read in slices alone (its gates) slice by slice, so that each is part of the kernel that
+// reads it, and lay_out copies a matrix that the steps read across (h @ w.T) once.
+#include <algorithm>
+#include <set>
+
+#include "core/tuned.h"
+#include "jit/graph/loop_kernel.h"
+#include "jit/graph/passes/loop_slices.h"
 #include "jit/graph/passes/passes.h"
 #include "jit/graph/passes/repeated_body.h"
-#include "jit/graph/passes/roll_steps.h"
-#include "jit/graph/space.h"
 
 namespace frazil::jit {
 namespace {
 
-// Returns where the nodes behind the loop begin.
-int32_t Rewrite(const RepeatedBody& loop, Graph* graph) {
-  const Bodies& run = loop.run;
-  std::vector<Node> old = std::move(graph->nodes);
-  std::vector<Node>& nodes = graph->nodes;
-  nodes.assign(old.begin(), old.begin() + run.first);
-  const auto number = static_cast<int32_t>(graph->loops.size());
-  graph->loops.push_back({.times = run.times});
-  const auto add = [&](Node node, Role role) {
-    node.role = role;
-    node.loop = number;
-    nodes.push_back(std::move(node));
-    return static_cast<int32_t>(nodes.size()) - 1;
-  };
-  const auto make = [&](const Node& like, absl::Span<const int32_t> operands, Role role) {
-    Node node;
-    node.op = OpId::k_copy;
-    node.operands.assign(operands.begin(), operands.end());
-    node.dtype = like.dtype;
-    node.device = like.device;
-    node.layout = Dense(like.layout->dims());
-    node.origin = like.origin;
-    return add(std::move(node), role);
-  };
-  std::vector<int32_t> each, body, lasts;
-  absl::flat_hash_map<int32_t, int32_t> carry;  // place to node
-  for (const std::vector<int32_t>& list : loop.each)
-    each.push_back(make(old[list[0]], list, Role::kEach));
-  for (size_t i = 0; i < loop.state.size(); ++i) {
-    const int32_t place = loop.state[i];
-    carry[place] = make(old[run.first + place], {loop.inits[i]}, Role::kCarry);
-  }
-  for (int32_t place = 0; place < run.length; ++place) {
-    Node node = old[run.first + place];
-    for (size_t k = 0; k < node.operands.size(); ++k) {
-      const BodySource& s = loop.sources[place][k];
-      node.operands[k] = s.kind == BodySource::Kind::kSame    ? s.id
-                         : s.kind == BodySource::Kind::kBody  ? body[s.id]
-                         : s.kind == BodySource::Kind::kState ? carry[s.id]
-                                                              : each[s.id];
-    }
-    body.push_back(add(std::move(node), Role::kOp));
-  }
-  absl::flat_hash_map<int32_t, int32_t> moved;
-  for (const int32_t place : loop.state) {
-    moved[run.end() - run.length + place] =
-        make(old[run.first + place], {carry[place], body[place]}, Role::kLast);
-  }
-  const auto end = static_cast<int32_t>(nodes.size());
-  const auto now = [&](int32_t id) {
-    return id < run.first ? id : id >= run.end() ? id - run.end() + end : moved.at(id);
-  };
-  for (auto it = old.begin() + run.end(); it != old.end(); ++it) {
-    for (int32_t& x : it->operands) x = now(x);
-    nodes.push_back(std::move(*it));
-  }
-  for (int32_t& x : graph->outputs) x = now(x);
-  return end;
+// What a kernel with a loop cannot have in it.
+bool IsHeavy(const Node& node) {
+  return !IsPointwise(node.op) && Info(node.op).klass != OpClass::kView;
 }
 
-bool IsOneKernel(const RepeatedBody& loop, const Graph& graph) {
-  Graph trial = graph;
-  const int32_t end = Rewrite(loop, &trial);
-  const auto number = static_cast<int32_t>(trial.loops.size()) - 1;
-  std::vector<int32_t> nodes, outputs;
-  for (int32_t id = 0; id < end; ++id) {
-    const Node& n = trial.nodes[id];
-    if (n.loop != number) continue;
-    if (!n.view) nodes.push_back(id);
-    if (n.role == Role::kLast) outputs.push_back(id);
+// Whether what an iteration hands over depends on what the one before did, and so on. Independent
+// bodies, as of an optimizer over many tensors, hand something over where an iteration is taken to
+// begin in their middle.
+bool DependsOnItself(const RepeatedBody& loop) {
+  std::vector<bool> hands(loop.run.length, false), needs(loop.run.length);
+  for (const int32_t place : loop.state) hands[place] = true;
+  const auto is_state = hands;
+  const auto base = [&](int32_t place) {  // of a view of the state
+    while (!is_state[place]) place = loop.sources[place][0].id;
+    return place;
+  };
+  for (bool fewer = true; fewer;) {
+    fewer = false;
+    for (int32_t place = 0; place < loop.run.length; ++place) {
+      const auto& from = loop.sources[place];
+      needs[place] = std::any_of(from.begin(), from.end(), [&](const BodySource& s) {
+        return (s.kind == BodySource::Kind::kBody && needs[s.id]) ||
+               (s.kind == BodySource::Kind::kState && hands[base(s.id)]);
+      });
+    }
+    for (const int32_t place : loop.state) {
+      fewer |= hands[place] && !needs[place];
+      hands[place] = hands[place] && needs[place];
+    }
   }
-  return Analyse(trial, nodes, outputs).has_value();
+  return std::find(hands.begin(), hands.end(), true) != hands.end();
+}
+
+// A body of elementwise ops of which values of all iterations are kept. It is no loop of one
+// kernel, and written out as many kernels as there are iterations. The state, which is loaded again
+// in each, must be in the cache.
+bool IsRecurrence(const RepeatedBody& loop, const std::vector<std::vector<int32_t>>& kept,
+                  const Graph& graph) {
+  const Bodies& run = loop.run;
+  int64_t bytes = 0;
+  for (const int32_t place : loop.state) bytes += BytesOf(graph.nodes[run.first + place]);
+  if (run.times < tuned::kManyRolledSteps || bytes > tuned::kCachedState || !DependsOnItself(loop))
+    return false;
+  return std::any_of(kept.begin(), kept.end(), [&](const std::vector<int32_t>& iterations) {
+    return static_cast<int32_t>(iterations.size()) >= run.times / 2;
+  });
+}
+
+bool IsWorthSteps(const RepeatedBody& loop, const Graph& graph) {
+  const Bodies& run = loop.run;
+  if (run.times < tuned::kMinRolledSteps) return false;
+  bool heavy = false;
+  for (int32_t place = 0; place < run.length; ++place)
+    heavy |= IsHeavy(graph.nodes[run.first + place]);
+  const auto kept = FindKept(loop, graph);
+  if (!heavy && !IsRecurrence(loop, kept, graph)) return false;
+  // What is kept of any iteration but the last is an array of all, of one axis more.
+  int64_t wanted = 0, made = 0;
+  for (int32_t place = 0; place < run.length; ++place) {
+    if (kept[place].empty()) continue;
+    const Node& node = graph.nodes[run.first + place];
+    const bool last = kept[place][0] == run.times - 1;
+    if (!last && node.layout->rank == kMaxRank) return false;
+    wanted += BytesOf(node) * static_cast<int64_t>(kept[place].size());
+    made += BytesOf(node) * (last ? 1 : run.times);
+  }
+  return made < tuned::kKeptByFew || (run.times >= tuned::kManyRolledSteps && made <= 2 * wanted);
+}
+
+// Loops in the body of a loop. Each output of a body is a value with memory of its own, not a part
+// of what a loop within keeps.
+void RollWithin(LoopRef* loop) {
+  Graph body = (*loop)->body;
+  Roll(&body);
+  std::set<int32_t> own;
+  for (const int32_t id : body.outputs) {
+    if (body.nodes[id].view || body.nodes[id].input || !own.insert(id).second) return;
+  }
+  *loop = LoopRef(new Loop{(*loop)->times, (*loop)->sources, std::move(body)});
+}
+
+bool IsWorthAKernel(const RepeatedBody& body, Graph graph) {
+  const int32_t loop = WriteLoop(body, &graph);
+  return IsOneKernel(graph, loop);
+}
+
+void RollAll(LoopOf what, Graph* graph) {
+  const bool steps = what == LoopOf::kSteps;
+  const auto good = [&](const RepeatedBody& body) {
+    return steps ? IsWorthSteps(body, *graph) : IsWorthAKernel(body, *graph);
+  };
+  BodyFinder finder(*graph, what, good);
+  int32_t at = graph->num_inputs;
+  while (const std::optional<RepeatedBody> body = finder.Find(at)) {
+    at = WriteLoop(*body, graph);
+    if (steps) {
+      RollWithin(&graph->nodes[at].loop);
+      *graph = WithSlicesFirst(*graph);
+    }
+    finder.Describe();
+  }
 }
 
 }  // namespace
 
 void Roll(Graph* graph) {
-  RollSteps(graph);
-  const auto good = [graph](const RepeatedBody& loop) { return IsOneKernel(loop, *graph); };
-  BodyFinder finder(*graph, LoopOf::kKernel, good);
-  int32_t at = graph->num_inputs;
-  while (const std::optional<RepeatedBody> loop = finder.Find(at)) {
-    at = Rewrite(*loop, graph);
-    finder.Describe();
+  const auto apart = [](const Node& node) { return !(node.device == Device()) || node.loop; };
+  if (std::none_of(graph->nodes.begin(), graph->nodes.end(), apart)) {
+    Graph rolled = WithSlicesFirst(*graph);
+    RollAll(LoopOf::kSteps, &rolled);
+    if (HasLoops(rolled)) {
+      CopyFewResults(&rolled);
+      Dce(&rolled);  // slices that nothing reads any more
+      *graph = std::move(rolled);
+    }
   }
+  RollAll(LoopOf::kKernel, graph);
 }
 
 }  // namespace frazil::jit

@@ -42,7 +42,7 @@ class Splitter {
  private:
   static bool IsSlice(const Node& n) { return !n.input && n.view && n.op == OpId::k_slice; }
   static bool IsElementwise(const Node& n) {
-    return !n.input && n.loop < 0 && n.device == Device() && IsPointwise(n.op);
+    return !n.input && n.role == Role::kOp && n.device == Device() && IsPointwise(n.op);
   }
 
   // A value is split if all that reads it is slices, of no more than it has together, or other

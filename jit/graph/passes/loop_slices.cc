@@ -1,4 +1,8 @@
-#include "jit/graph/passes/concat_slices.h"
+#include "jit/graph/passes/loop_slices.h"
+
+#include <map>
+#include <set>
+#include <utility>
 
 #include "core/tuned.h"
 #include "jit/graph/passes/must.h"
@@ -49,6 +53,52 @@ int32_t Range(int32_t every, int64_t t, int64_t count, absl::Span<const int64_t>
 
 }  // namespace
 
+Graph WithSlicesFirst(const Graph& graph) {
+  const auto count = static_cast<int32_t>(graph.nodes.size());
+  std::vector<std::vector<int32_t>> slices(count), views(count);
+  std::vector<int32_t> readers(count, 0);
+  for (const Node& node : graph.nodes) {
+    for (const int32_t x : node.operands) ++readers[x];
+  }
+  for (int32_t id = 0; id < count; ++id) {
+    const Node& node = graph.nodes[id];
+    if (node.input || !node.view) continue;
+    if (node.op == OpId::k_slice) {
+      slices[node.operands[0]].push_back(id);
+    } else if (readers[id] > 1) {
+      views[node.operands[0]].push_back(id);
+    }
+  }
+  Graph out;
+  out.num_inputs = graph.num_inputs;
+  out.origins = graph.origins;
+  std::vector<int32_t> now(count, -1), together;
+  const auto add = [&](auto& self, int32_t id) -> void {
+    Node node = graph.nodes[id];
+    for (int32_t& x : node.operands) x = now[x];
+    now[id] = static_cast<int32_t>(out.nodes.size());
+    out.nodes.push_back(std::move(node));
+    together.push_back(id);
+    // Inputs, and a loop and its results, stand together.
+    if (id + 1 < graph.num_inputs || (id + 1 < count && IsResult(graph.nodes[id + 1]))) return;
+    for (const int32_t base : std::exchange(together, {})) {
+      if (slices[base].size() >= tuned::kMinRolledSlices) {
+        for (const int32_t slice : slices[base]) self(self, slice);
+      }
+      const Node& node = graph.nodes[base];
+      const bool moved = !node.input && node.view && node.op == OpId::k_slice &&
+                         slices[node.operands[0]].size() >= tuned::kMinRolledSlices;
+      if (!moved) continue;
+      for (const int32_t view : views[base]) self(self, view);
+    }
+  };
+  for (int32_t id = 0; id < count; ++id) {
+    if (now[id] < 0) add(add, id);
+  }
+  for (const int32_t id : graph.outputs) out.outputs.push_back(now[id]);
+  return out;
+}
+
 int32_t ConcatSlices(const Node& node, Graph* graph) {
   absl::InlinedVector<int32_t, 3> operands;
   for (size_t i = 0; i < node.operands.size();) {
@@ -77,6 +127,30 @@ int32_t ConcatSlices(const Node& node, Graph* graph) {
     return Must(graph->AddOp(OpId::k_concat, operands, node.attrs, node.origin));
   if (graph->nodes[operands[0]].layout->dense) return operands[0];
   return Must(graph->AddOp(OpId::k_copy, operands, {}, node.origin));
+}
+
+void CopyFewResults(Graph* graph) {
+  std::map<int32_t, std::set<int32_t>> results;  // of each array
+  for (const int32_t id : graph->outputs) {
+    const int32_t base = BaseOf(*graph, id);
+    if (graph->nodes[base].role == Role::kEvery) results[base].insert(id);
+  }
+  std::map<int32_t, int32_t> copies;
+  for (const auto& [base, ids] : results) {
+    int64_t bytes = 0;
+    for (const int32_t id : ids) bytes += BytesOf(graph->nodes[id]);
+    const int64_t all = BytesOf(graph->nodes[base]);
+    if (all < tuned::kKeptWhole || bytes > all / tuned::kFewResults) continue;
+    std::map<int32_t, int32_t> own;
+    for (const int32_t id : ids) {
+      const int32_t copy = Must(graph->AddOp(OpId::k_copy, {id}, {}, graph->nodes[id].origin));
+      if (graph->nodes[copy].layout == graph->nodes[id].layout) own[id] = copy;
+    }
+    if (own.size() == ids.size()) copies.merge(own);
+  }
+  for (int32_t& id : graph->outputs) {
+    if (const auto it = copies.find(id); it != copies.end()) id = it->second;
+  }
 }
 
 }  // namespace frazil::jit
