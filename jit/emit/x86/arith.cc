@@ -23,7 +23,7 @@ void Codegen::EmitArith(Id id) {
   };
   switch (inst.op) {
     case Op::kAdd:
-      if (info_[id].masked_count) return Set(id, MaskedCount(inst));
+      if (Is(id, Form::kMaskedCount)) return Set(id, MaskedCount(inst));
       return f ? binary(BySize(t, I::kIdVaddps, I::kIdVaddpd))
                : binary(BySize(t, I::kIdVpaddd, I::kIdVpaddq));
     case Op::kSub:
@@ -34,7 +34,7 @@ void Codegen::EmitArith(Id id) {
       if (SizeOf(t) == 8 && !z_) return Set(id, Mul64Avx2(R(inst.a), R(inst.b)));
       return binary(BySize(t, I::kIdVpmulld, I::kIdVpmullq));
     case Op::kDiv:
-      if (info_[id].quick) return Set(id, QuickDivide(inst));
+      if (Is(id, Form::kQuick)) return Set(id, QuickDivide(inst));
       if (f) return binary(BySize(t, I::kIdVdivps, I::kIdVdivpd));
       return Set(id, SizeOf(t) == 8 ? DivRem64(inst) : DivRem32(inst));
     case Op::kRem:
@@ -64,7 +64,7 @@ void Codegen::EmitArith(Id id) {
       return Set(id, d);
     }
     case Op::kSqrt:
-      if (info_[id].quick) return Set(id, QuickRoot(inst));
+      if (Is(id, Form::kQuick)) return Set(id, QuickRoot(inst));
       return Set(id, Make(t, BySize(t, I::kIdVsqrtps, I::kIdVsqrtpd), S(inst.a)));
     case Op::kScale:
       if (!z_) {
@@ -86,13 +86,13 @@ void Codegen::EmitArith(Id id) {
     case Op::kLe:
     case Op::kEq:
     case Op::kNe:
-      if (info_[id].unused) return;
+      if (Is(id, Form::kNothing)) return;
       return Set(id, Compare(inst));
     case Op::kAnd:
     case Op::kOr:
     case Op::kXor:
-      if (info_[id].unused) return;
-      if (info_[id].sign) {
+      if (Is(id, Form::kNothing)) return;
+      if (Is(id, Form::kSign)) {
         const Inst& part = k_.body[inst.b];
         Vec d = Owned(inst.a);
         const Vec b = R(part.a);
@@ -100,17 +100,17 @@ void Codegen::EmitArith(Id id) {
                  inst.op == Op::kOr ? 0xF8 : 0x78);
         return Set(id, d);
       }
-      if (info_[id].under) return Set(id, Compare(k_.body[inst.b], false, KOf(inst.a)));
+      if (Is(id, Form::kUnder)) return Set(id, Compare(k_.body[inst.b], false, KOf(inst.a)));
       return Set(id, IsBool(t) ? BoolOp(inst) : Operand(Bits(inst.op, t, R(inst.a), S(inst.b))));
     case Op::kNot:
-      if (info_[id].inverted) return Set(id, Compare(k_.body[inst.a], true));
+      if (Is(id, Form::kInverted)) return Set(id, Compare(k_.body[inst.a], true));
       return Set(id, IsBool(t) ? BoolOp(inst)
                                : Operand(Bits(Op::kXor, t, R(inst.a), ConstMem(t, ~uint64_t{0}))));
     case Op::kShl:
     case Op::kShr:
       return Set(id, Shift(inst));
     case Op::kSelect:
-      if (info_[id].clamp) {
+      if (Is(id, Form::kClamp)) {
         const bool min = inst.b == k_.body[inst.a].a;
         return Set(id, Make(t,
                             min ? BySize(t, I::kIdVminps, I::kIdVminpd)
@@ -177,6 +177,16 @@ Codegen::Vec Codegen::Abs(const Inst& inst) {
   Vec sign = Make(t, I::kIdVpcmpgtq, Zero(RegBytes(t)), a);
   Vec flipped = Make(t, I::kIdVpxor, a, sign);
   return Make(t, I::kIdVpsubq, flipped, sign);
+}
+
+Codegen::Vec Codegen::MaskedCount(const Inst& sum) {
+  const Id carry = Is(sum.a, Form::kMaskedCount) ? sum.a : sum.b;
+  const Inst& number = k_.body[carry == sum.a ? sum.b : sum.a];
+  const Vec d = R(carry);
+  const K on = KOf(k_.body[number.a].a);
+  const Mem one = ConstMem(sum.type, OneOf(sum.type));
+  cc_.k(on).emit(BySize(sum.type, x86::Inst::kIdVaddps, x86::Inst::kIdVaddpd), d, d, one);
+  return d;
 }
 
 // Tables that the points take from registers: an instruction that loads a whole vector besides may

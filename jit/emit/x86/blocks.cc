@@ -32,13 +32,13 @@ std::vector<Codegen::Id> Codegen::BlockOf(Id id) const {
   const auto fits = [&](Id i) {
     const Inst& inst = k_.body[i];
     if (inst.op != first.op || inst.imm != first.imm) return false;
-    if (info_[i].level != info_[id].level || info_[i].region != info_[id].region) return false;
+    if (Of(i).level != Of(id).level || Of(i).region != Of(id).region) return false;
     const Id offset = inst.op == Op::kStore ? inst.b : inst.a;
     const Id pred = inst.op == Op::kStore ? inst.c : inst.b;
     return pred == kNone && (offset == kNone || HasDistance(inst));
   };
   const kir::Buffer& buffer = k_.buffers[first.imm];
-  if (!z_ || !space_ || v_ != kSide || repeats_ || info_[id].level < kPointLevel ||
+  if (!z_ || !space_ || v_ != kSide || repeats_ || Of(id).level < kPointLevel ||
       SizeOf(buffer.dtype) != 4 || buffer.strides[k_.rank - 1] != Stride::kAny || !fits(id)) {
     return {};
   }
@@ -118,7 +118,7 @@ bool Codegen::HasBlocks() const {
 void Codegen::LoadBlock(const std::vector<Id>& ids) {
   const int buffer = int(k_.body[ids[0]].imm);
   int64_t low = 0;
-  const Gp base = BlockBase(ids, info_[ids[0]].region != 0, &low);
+  const Gp base = BlockBase(ids, Of(ids[0]).region != 0, &low);
   std::vector<bool> wanted(kSide, false);
   int width = 0;
   for (Id i : ids) {
@@ -215,7 +215,7 @@ std::vector<Codegen::Vec> Codegen::HalfRows(const std::vector<Vec>& columns) {
 void Codegen::StoreBlock(const std::vector<Id>& ids) {
   const int buffer = int(k_.body[ids[0]].imm);
   int64_t low = 0;
-  const Gp base = BlockBase(ids, info_[ids[0]].region != 0, &low);
+  const Gp base = BlockBase(ids, Of(ids[0]).region != 0, &low);
   std::vector<Vec> columns(kSide);
   unsigned stored = 0;
   for (Id i : ids) {

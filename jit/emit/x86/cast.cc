@@ -25,7 +25,7 @@ void Codegen::EmitCast(Id id) {
   const DType to = inst.type, from = k_.body[inst.a].type;
   FZ_CHECK(to != from);  // kir/verify.cc
   if (IsBool(from)) return Set(id, BoolTo(to, Val(inst.a)));
-  if (info_[id].flag) return Set(id, BoolTo(to, Val(k_.body[inst.a].a)));
+  if (Is(id, Form::kFlag)) return Set(id, BoolTo(to, Val(k_.body[inst.a].a)));
   const Vec v = R(inst.a);
   const bool from_small = SizeOf(from) < 4, to_small = SizeOf(to) < 4;
   if (from_small) {

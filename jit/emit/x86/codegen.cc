@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "core/tuned.h"
 #include "jit/emit/x86/allot.h"
 
 namespace frazil::jit {
@@ -11,12 +12,7 @@ using kir::Stride;
 
 Codegen::Codegen(const kir::Kernel& kernel, Isa isa, const RegisterFile* file,
                  asmjit::CodeHolder* code)
-    : k_(kernel),
-      z_(isa == Isa::kAvx512),
-      space_(kernel.vec == kir::VecAxis::kSpace),
-      file_(file),
-      code_(code),
-      cc_(code) {}
+    : Selection(kernel, isa), file_(file), code_(code), cc_(code) {}
 
 // Before the function proper, with the arguments where the caller put them.
 void Codegen::LeaveFew(const Label& few) {
@@ -37,7 +33,10 @@ Status Codegen::Run(Columns columns, const Label& few) {
     if (inst.op == Op::kBarrier)
       return NotImplementedError("[x86] barriers: kernel ", k_.name, ".");
   }
-  Analyse();
+  Select();
+  vals_.assign(k_.body.size() * tuned::kMaxCopies, Operand());
+  if (z_ && !repeats_) divisors_.assign(vals_.size(), Divisor());
+  if (z_ && space_ && !k_.has_loop && !repeats_) FindTables();
   few_ = columns == Columns::kFew;
   if (columns == Columns::kMany) LeaveFew(few);
   if (few_) cc_.bind(few);
@@ -193,19 +192,19 @@ void Codegen::EmitLevel(int level, int region) {
   FullLanes();
   for (size_t i = 0; i < k_.body.size(); ++i) {
     const Inst& inst = k_.body[i];
-    if (info_[i].level != level || (region >= 0 && info_[i].region != region)) continue;
-    if (!HasCode(inst.op) || inst.op == Op::kStore || info_[i].count) continue;
+    if (Of(i).level != level || (region >= 0 && Of(i).region != region)) continue;
+    if (!HasCode(inst.op) || inst.op == Op::kStore || Of(i).count) continue;
     EmitInst(Id(i));
   }
   level_ = saved;
 }
 
 void Codegen::EmitInst(Id id) {
-  if (info_[id].dropped) return;
-  if (info_[id].taken_back) return TakeBack(id);
+  if (Is(id, Form::kDropped)) return;
+  if (Is(id, Form::kTakenBack)) return TakeBack(id);
   EmitValue(id);
-  if (info_[id].divides) PrepareDivisor(id);
-  if (info_[id].parked) ParkValue(id);
+  if (Of(id).also == Also::kDivisor) PrepareDivisor(id);
+  if (Of(id).also == Also::kPark) ParkValue(id);
 }
 
 void Codegen::EmitValue(Id id) {
@@ -214,7 +213,7 @@ void Codegen::EmitValue(Id id) {
       return EmitParam(id);
     case Op::kConst: {
       const Inst& inst = k_.body[id];
-      if (info_[id].uses == 0) return;  // distances
+      if (Of(id).uses == 0) return;  // distances
       if (IsBool(inst.type)) {
         if (z_) {
           K mask = NewK();
@@ -240,7 +239,7 @@ void Codegen::EmitValue(Id id) {
     case Op::kStore:
       return EmitStore(id);
     case Op::kCast:
-      if (info_[id].widened || info_[id].unused) return;
+      if (Is(id, Form::kWidened) || Is(id, Form::kNothing)) return;
       return EmitCast(id);
     case Op::kBitcast:
       return EmitBitcast(id);

@@ -1,9 +1,10 @@
 // Turns one kernel into x86 code through asmjit's Compiler. Used by x86_emitter.cc alone; asmjit
 // headers stay in this folder. Split by subject: codegen.cc (function, rows), columns.cc,
 // panels.cc, loop.cc and reduce.cc (the loop axis), repeat.cc and carries.cc (repeats),
-// analysis.cc, merge.cc, narrow.cc, registers.cc, masks.cc, memory.cc, gather.cc, every_second.cc
+// narrow.cc, registers.cc, masks.cc, memory.cc, gather.cc, every_second.cc
 // and blocks.cc (loads and stores), arith.cc, divide.cc, root.cc, parking.cc, compare.cc,
-// integers.cc, cast.cc, lanes.cc (what has no vector instruction).
+// integers.cc, cast.cc, lanes.cc (what has no vector instruction). What is emitted is decided
+// before: selection.h.
 //
 // Lanes. A step computes v_ elements: 16 (AVX-512) or 8 (AVX2) if all types are at most 32
 // bits wide, half of that otherwise, so that 64-bit values fill a vector and 32-bit values half of
@@ -24,17 +25,15 @@
 #include <functional>
 #include <vector>
 
-#include "core/dtype.h"
 #include "core/status.h"
-#include "jit/emit/x86/isa.h"
 #include "jit/emit/x86/register_file.h"
-#include "jit/kir/kir.h"
+#include "jit/emit/x86/selection.h"
 
 namespace frazil::jit {
 
 namespace x86 = asmjit::x86;
 
-class Codegen {
+class Codegen : Selection {
  public:
   // `file`: the registers that Allotter may use; null: asmjit's own allocator does its work.
   Codegen(const kir::Kernel& kernel, Isa isa, const RegisterFile* file, asmjit::CodeHolder* code);
@@ -49,8 +48,6 @@ class Codegen {
   bool out_of_registers() const { return out_of_registers_; }
 
  private:
-  using Id = kir::Id;
-  using Op = kir::Op;
   using Vec = x86::Vec;
   using Gp = x86::Gp;
   using Mem = x86::Mem;
@@ -58,31 +55,6 @@ class Codegen {
   using Operand = asmjit::Operand;
   using Label = asmjit::Label;
   using InstId = asmjit::InstId;
-
-  enum Level : int8_t { kKernelLevel, kRowLevel, kPointLevel, kLoopLevel };
-
-  struct Info {
-    int8_t level = kKernelLevel;
-    int region = 0;  // 0 outside loops, otherwise the loop's number
-    int uses = 0;
-    bool count = false;     // a scalar or constant that counts repeats and nothing else: no lanes
-    bool common = false;    // in a repeat: depends on the iteration alone, not on the point
-    bool widened = false;   // a cast to 64 bits that stores and narrow comparisons do without
-    bool narrowed = false;  // a 64-bit integer in 32 bits: `beyond` where it does not fit
-    int32_t beyond = 0;
-    bool clamp = false;     // a select that one min or max instruction does
-    bool sign = false;      // an or or xor that takes the and of its operand b along (AVX-512)
-    bool flag = false;      // a cast of a bool, by way of its operand
-    bool inverted = false;  // a not that makes its operand's comparison, inverted
-    bool under = false;     // an and that makes operand b's comparison under operand a (AVX-512)
-    bool masked_count = false;  // a carry that counts bools, and what counts (AVX-512)
-    bool unused = false;        // an operand that only such instructions ask for
-    bool divides = false;       // a divisor computed outside of where it divides
-    bool quick = false;         // the division by it; a root without the divider
-    bool parked = false;        // in an output, for the last loop
-    bool taken_back = false;    // that value, there
-    bool dropped = false;       // not needed for it
-  };
 
   // Where lanes are switched off: the tail of the range and predicates. any == false means all
   // lanes are on.
@@ -92,39 +64,14 @@ class Codegen {
     Vec m32;  // AVX2: 32-bit lanes
   };
 
-  // --- analysis (analysis.cc)
-  void Analyse();
-  int8_t LoadLevel(const kir::Inst& inst, int region) const;
-  void FindCounts();
-  bool IsCommon(const kir::Inst& inst) const;
-  int Cost(int level) const;
-  Id SameConst(Id id) const;
-  bool HasDistance(const kir::Inst& inst) const;
-  std::array<Id, 3> Taken(const kir::Inst& inst) const;
+  // --- facts
   static int Log2(int size) { return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3; }
   static uint64_t SignBit(DType t) { return uint64_t{1} << (BitsOf(t) - 1); }
-  static int CostOf(const kir::Inst& inst);
-  static bool HasCode(Op op) {
-    return kir::HasValue(op) ? op != Op::kReduce && op != Op::kCarry : op == Op::kStore;
-  }
-  bool InVectorRange(int level) const { return level >= (space_ ? kPointLevel : kLoopLevel); }
   int VecAxis() const { return space_ ? k_.rank - 1 : k_.rank; }
 
-  // --- what goes together (merge.cc)
-  bool OnlyFor(Id id, Id user) const;
-  bool Compares(Id id) const;
-  void FindClamps();
-  void FindSigns();
-  void FindFlags();
-  void FindInverted();
-  void FindUnder();
-  void FindTallies();
+  // --- what takes another form (arith.cc, narrow.cc)
   Vec MaskedCount(const kir::Inst& sum);
 
-  // --- 64-bit integers in 32-bit lanes (narrow.cc)
-  bool StaysNarrow(Id id) const;
-  bool CanNarrow(Id id);
-  void FindNarrow();
   Vec LoadNarrowed(Id id, Mem mem);
   kir::Inst Narrowed(kir::Inst compare) const;
 
@@ -202,10 +149,6 @@ class Codegen {
   void MoveReg(const Operand& to, const Operand& from);
 
   // --- loops over rows of a panel of columns (panels.cc)
-  bool HasPanels() const;
-  std::vector<int> PanelParts() const;
-  int KnownIn(const std::vector<int>& parts, Id id) const;
-  std::vector<bool> KeptInPanels() const;
   void EmitPanels();
   void AllotPanel();
   void PanelPass(const std::vector<int>& parts, int part);
@@ -241,7 +184,6 @@ class Codegen {
   // --- registers and constants (registers.cc)
   Vec NewVec(int bytes);
   Vec NewFor(DType type) { return NewVec(RegBytes(type)); }
-  int RegBytes(DType type) const;
   Vec R(Id id);  // the value in a register
   bool Dead(Id id) const;
   Vec Owned(Id id);  // a register with the value that may be overwritten
@@ -249,7 +191,7 @@ class Codegen {
   K KOf(Id id) { return Val(id).as<K>(); }
   // Where the value's register is noted; from the point on every copy of the point has its own.
   int PlaceOfValue(Id id) const {
-    return info_[id].level <= kRowLevel ? id : copy_ * int(k_.body.size()) + id;
+    return Of(id).level <= kRowLevel ? id : copy_ * int(k_.body.size()) + id;
   }
   Operand& Val(Id id) { return vals_[PlaceOfValue(id)]; }
   const Operand& Val(Id id) const { return const_cast<Codegen*>(this)->Val(id); }
@@ -361,9 +303,6 @@ class Codegen {
   InstId BySize(DType type, InstId d, InstId q) const { return SizeOf(type) == 8 ? q : d; }
 
   // --- values that two loops need (parking.cc)
-  std::vector<Id> SameValues() const;
-  void FindParked();
-  bool Park(Id made, Id again, Id store);
   void ParkValue(Id id);
   void TakeBack(Id id);
 
@@ -372,13 +311,10 @@ class Codegen {
     Vec value, high, low, least;
     Vec zero;  // +0 if the divisor is good, otherwise a NaN
   };
-  void FindDivisors();
-  void FindDivisors(Id begin, Id end);
   void PrepareDivisor(Id id);
   Vec QuickDivide(const kir::Inst& inst);
 
   // --- square roots without the divider (root.cc), AVX-512
-  void FindRoots(const std::vector<Id>& roots, double divider, int operations);
   Vec QuickRoot(const kir::Inst& inst);
 
   // --- conversions (cast.cc): what legalisation leaves
@@ -406,23 +342,14 @@ class Codegen {
   Vec DivRem64(const kir::Inst& inst);
   Vec Mulhi64(const kir::Inst& inst);
 
-  const kir::Kernel& k_;
-  const bool z_;      // AVX-512
-  const bool space_;  // vec == kSpace
   const RegisterFile* file_;
   bool out_of_registers_ = false;
   asmjit::CodeHolder* code_;
   x86::Compiler cc_;
-  int v_ = 8;  // lanes of a step
-  bool long_body_ = false;
-  bool resident_consts_ = false;
-  bool repeats_ = false;  // the kernel has repeats
-  bool few_ = false;      // calls have one vector of columns
+  bool few_ = false;  // calls have one vector of columns
   Status status_;
 
-  std::vector<Info> info_;
   std::vector<Operand> vals_;
-  int parking_ = -1;               // the output that values are parked in
   std::vector<Divisor> divisors_;  // where the value's register would be
   std::vector<Mem> scratch_;
 

@@ -59,7 +59,7 @@ bool Codegen::Interleaves() const {
   std::vector<int> ends(k_.body.size(), 0);
   for (size_t i = 0; i < k_.body.size(); ++i) {
     const bool constant = k_.body[i].op == Op::kConst;
-    if (last[i] >= 0 && info_[i].level < kPointLevel) {
+    if (last[i] >= 0 && Of(i).level < kPointLevel) {
       shared += !constant || (resident_consts_ && SameConst(Id(i)) == Id(i) && k_.body[i].imm != 0);
     } else if (last[i] >= 0) {
       ++live;
@@ -196,7 +196,7 @@ void Codegen::PointBody() {
       i = end;
       continue;
     }
-    if (info_[i].level != kPointLevel || !HasCode(inst.op)) continue;
+    if (Of(i).level != kPointLevel || !HasCode(inst.op)) continue;
     ForCopies([&] { EmitInst(Id(i)); });
   }
 }

@@ -37,56 +37,6 @@ Limits LimitsOf(DType t) {
 
 }  // namespace
 
-// Divisors that are computed outside of where they divide, if the divider is what the body of a
-// loop or of the points waits for: in the time of a division the two ports for vectors do other
-// work.
-void Codegen::FindDivisors() {
-  if (!z_ || repeats_) return;
-  divisors_.assign(k_.body.size() * tuned::kMaxCopies, Divisor());
-  for (size_t begin = 0; begin < k_.body.size();) {
-    size_t end = begin + 1;
-    while (end < k_.body.size() && info_[end].region == info_[begin].region) ++end;
-    FindDivisors(Id(begin), Id(end));
-    begin = end;
-  }
-}
-
-void Codegen::FindDivisors(Id begin, Id end) {
-  double divider = 0, saved = 0;       // cycles
-  int operations = 0, additional = 0;  // two a cycle
-  std::vector<Id> quick, roots;
-  const bool panels = space_ && HasPanels();  // they keep no registers of a column
-  for (Id i = begin; i < end; ++i) {
-    const Inst& inst = k_.body[i];
-    if (!InVectorRange(info_[i].level) || info_[i].dropped || info_[i].taken_back ||
-        inst.op == Op::kLoad || inst.op == Op::kStore)
-      continue;
-    const bool divides = inst.op == Op::kDiv && IsFloat(inst.type);
-    if (!divides && inst.op != Op::kSqrt) {
-      operations += CostOf(inst);
-      continue;
-    }
-    const double cycles = (divides ? 10.5 : 12.5) * (SizeOf(inst.type) == 8 ? 1.7 : 1);
-    divider += cycles;
-    operations += 3;
-    if (!divides && RegBytes(inst.type) == 64 && inst.type == DType::kF32) roots.push_back(i);
-    if (!divides || RegBytes(inst.type) != 64) continue;
-    const int level = k_.body[inst.b].op == Op::kReduce ? int{kPointLevel} : info_[inst.b].level;
-    if (level >= info_[i].level || (panels && level == kPointLevel)) continue;
-    quick.push_back(i);
-    saved += cycles;
-    additional += 5;
-  }
-  const double now = std::max(divider, operations / 2.0);
-  const double then = std::max(divider - saved, (operations + additional) / 2.0);
-  if (then <= 0.9 * now) {
-    for (const Id i : quick) info_[i].quick = info_[k_.body[i].b].divides = true;
-    divider -= saved;
-    operations += additional;
-  }
-  FindRoots(roots, divider, operations);
-}
-
 // Behind the divisor's own code.
 void Codegen::PrepareDivisor(Id id) {
   const DType t = k_.body[id].type;

@@ -39,7 +39,7 @@ void Codegen::LoopPointers(Id begin, Id end) {
   walked_.assign(k_.buffers.size(), false);
   for (Id i = begin; i < end; ++i) {
     const Inst& inst = k_.body[i];
-    if ((inst.op != Op::kLoad && inst.op != Op::kStore) || info_[i].level != kLoopLevel) continue;
+    if ((inst.op != Op::kLoad && inst.op != Op::kStore) || Of(i).level != kLoopLevel) continue;
     const Stride cls = k_.buffers[inst.imm].strides[k_.rank];
     if (cls != Stride::kZero && (space_ || cls == Stride::kAny)) walked_[inst.imm] = true;
   }
@@ -83,7 +83,7 @@ void Codegen::EmitLoop(Id begin, Id end) {
   int cost = 0;
   bool laned = false;
   for (Id i = begin; i < end; ++i) {
-    if (info_[i].level == kLoopLevel && !info_[i].dropped) cost += CostOf(k_.body[i]);
+    if (Of(i).level == kLoopLevel && !Is(i, Form::kDropped)) cost += CostOf(k_.body[i]);
     if (k_.body[i].op != Op::kReduce) continue;
     laned |= k_.body[i].lanes != 0;
     ForCopies([&] {
@@ -101,7 +101,7 @@ void Codegen::EmitLoop(Id begin, Id end) {
   cc_.cmp(lo_, hi_);
   cc_.jge(empty);
   for (Id i = begin; i < end; ++i) {
-    if (info_[i].level != kPointLevel || k_.body[i].op == Op::kLoop) continue;
+    if (Of(i).level != kPointLevel || k_.body[i].op == Op::kLoop) continue;
     ForCopies([&] { EmitInst(i); });
   }
   LoopPointers(begin, end);
@@ -130,7 +130,7 @@ void Codegen::EmitLoop(Id begin, Id end) {
   for (Accumulator& acc : accs_) {
     SetCopy(acc.copy);
     Set(acc.id, acc.out);
-    if (info_[acc.id].divides) PrepareDivisor(acc.id);
+    if (Of(acc.id).also == Also::kDivisor) PrepareDivisor(acc.id);
   }
   SetCopy(0);
 }
@@ -246,7 +246,7 @@ void Codegen::NextPointers() {
     const Inst& inst = k_.body[i];
     const bool load = inst.op == Op::kLoad && inst.a == kir::kNone;
     const bool store = inst.op == Op::kStore && inst.b == kir::kNone;
-    if ((load || store) && info_[i].level == kLoopLevel) touched[inst.imm] = true;
+    if ((load || store) && Of(i).level == kLoopLevel) touched[inst.imm] = true;
   }
   for (size_t b = 0; b < k_.buffers.size(); ++b) {
     const kir::Buffer& buffer = k_.buffers[b];
@@ -281,7 +281,7 @@ Codegen::Fetched Codegen::FetchedIn(Id begin) const {
   for (Id i = 0; size_t(i) < k_.body.size(); ++i) {
     if (k_.body[i].op == Op::kLoop) costs.push_back(0);
     if (i == begin) here = int(costs.size()) - 1;
-    if (info_[i].region && info_[i].level == kLoopLevel && !info_[i].dropped)
+    if (Of(i).region && Of(i).level == kLoopLevel && !Is(i, Form::kDropped))
       costs.back() += CostOf(k_.body[i]);
   }
   const bool longest = here == std::max_element(costs.begin() + 1, costs.end()) - costs.begin();
@@ -305,7 +305,7 @@ void Codegen::FetchNext() {
 void Codegen::LoopBody(Id begin, Id end) {
   FetchNext();
   for (Id i = begin + 1; i < end; ++i) {
-    if (info_[i].level == kLoopLevel && k_.body[i].op != Op::kReduce) EmitInst(i);
+    if (Of(i).level == kLoopLevel && k_.body[i].op != Op::kReduce) EmitInst(i);
   }
 }
 

@@ -148,7 +148,7 @@ void Codegen::EmitParam(Id id) {
     cc_.mov(scalars, x86::qword_ptr(args_, offsetof(kir::KernelArgs, scalars)));
   }
   const Mem word = x86::ptr(scalars, int32_t(inst.imm) * 8);
-  if (info_[id].narrowed) return Set(id, LoadNarrowed(id, word));
+  if (Is(id, Form::kNarrowed)) return Set(id, LoadNarrowed(id, word));
   Vec v = LoadBroadcast(inst.type, word);
   Set(id, IsBool(inst.type) ? BytesToBool(v) : Operand(v));
 }
@@ -186,7 +186,7 @@ void Codegen::EmitLoad(Id id) {
   }
   const Inst& inst = k_.body[id];
   const int b = int(inst.imm), size = SizeOf(inst.type);
-  const bool in_loop = info_[id].region != 0;
+  const bool in_loop = Of(id).region != 0;
   const bool vector = InVectorRange(level_);
   const Stride cls = vector ? VecClass(b, in_loop) : Stride::kZero;
   Place place = PlaceOf(b, in_loop);
@@ -195,7 +195,7 @@ void Codegen::EmitLoad(Id id) {
     place.disp += int64_t(k_.body[offset].imm) * size;
     offset = kNone;
   }
-  if (info_[id].narrowed) return Set(id, LoadNarrowed(id, place.At(size)));
+  if (Is(id, Form::kNarrowed)) return Set(id, LoadNarrowed(id, place.At(size)));
   const Mask mask = MaskWith(inst.b);
   Vec v;
   if (offset == kNone && inst.b == kNone && cls == Stride::kZero) {
@@ -263,14 +263,14 @@ void Codegen::EmitStore(Id id) {
   }
   const Inst& inst = k_.body[id];
   const int b = int(inst.imm), size = SizeOf(inst.type);
-  const bool in_loop = info_[id].region != 0;
+  const bool in_loop = Of(id).region != 0;
   Place place = PlaceOf(b, in_loop);
   Id offset = inst.b;
   if (HasDistance(inst)) {
     place.disp += int64_t(k_.body[offset].imm) * size;
     offset = kNone;
   }
-  if (info_[inst.a].widened) return StoreWidened(inst, place);
+  if (Is(inst.a, Form::kWidened)) return StoreWidened(inst, place);
   const Vec v = IsBool(inst.type) ? BoolToBytes(Val(inst.a)) : R(inst.a);
   if (!InVectorRange(level_)) return StoreUniform(inst.type, v, Pointer(place), offset, inst.c);
   const Stride cls = VecClass(b, in_loop);

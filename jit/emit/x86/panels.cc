@@ -17,55 +17,6 @@ using kir::kNone;
 using kir::Stride;
 namespace I = x86::Inst;
 
-namespace {}  // namespace
-
-// Where columns lie side by side in all operands, and no mask has to be kept.
-bool Codegen::HasPanels() const {
-  if (repeats_ || !k_.has_loop || (k_.chunked && k_.rank < 2)) return false;
-  for (const kir::Buffer& buffer : k_.buffers) {
-    if (buffer.strides[k_.rank - 1] == Stride::kAny) return false;
-  }
-  const std::vector<bool> kept = KeptInPanels();
-  for (size_t i = 0; i < k_.body.size(); ++i) {
-    const Inst& inst = k_.body[i];
-    if (IsBool(inst.type) && (kept[i] || inst.op == Op::kReduce)) return false;
-  }
-  return true;
-}
-
-// Which pass or loop an instruction belongs to. What a loop holds of a column is made before it.
-std::vector<int> Codegen::PanelParts() const {
-  std::vector<int> parts(k_.body.size());
-  int part = 0;
-  for (size_t i = 0; i < k_.body.size(); ++i) {
-    if (k_.body[i].op == Op::kLoop) ++part;
-    const bool before = part % 2 == 1 && info_[i].level == kPointLevel && HasCode(k_.body[i].op);
-    parts[i] = before ? part - 1 : part;
-    if (k_.body[i].op == Op::kEnd) ++part;
-  }
-  return parts;
-}
-
-// The part that a value is first known in: a result of a reduction after its loop.
-int Codegen::KnownIn(const std::vector<int>& parts, Id id) const {
-  return parts[id] + (k_.body[id].op == Op::kReduce);
-}
-
-// The values of a column that another part takes than the one they are known in.
-std::vector<bool> Codegen::KeptInPanels() const {
-  const std::vector<int> parts = PanelParts();
-  std::vector<bool> kept(k_.body.size());
-  for (size_t i = 0; i < k_.body.size(); ++i) {
-    for (Id operand : Taken(k_.body[i])) {
-      if (operand == kNone) continue;
-      const bool reduced = k_.body[operand].op == Op::kReduce;
-      if (!reduced && info_[operand].level != kPointLevel) continue;
-      if (KnownIn(parts, operand) != parts[i]) kept[operand] = true;
-    }
-  }
-  return kept;
-}
-
 // From the panel's first column to its last, a vector at a time.
 void Codegen::PanelSteps(const std::function<void()>& step) {
   Label top = cc_.newLabel();
@@ -105,7 +56,7 @@ void Codegen::TakeKept(const std::vector<int>& parts, int part) {
 void Codegen::PanelPass(const std::vector<int>& parts, int part) {
   bool any = !accs_.empty();
   for (size_t i = 0; i < k_.body.size(); ++i) {
-    any |= parts[i] == part && info_[i].level == kPointLevel && HasCode(k_.body[i].op);
+    any |= parts[i] == part && Of(i).level == kPointLevel && HasCode(k_.body[i].op);
   }
   if (!any) return;
   level_ = kPointLevel;
@@ -119,7 +70,7 @@ void Codegen::PanelPass(const std::vector<int>& parts, int part) {
     }
     TakeKept(parts, part);
     for (size_t i = 0; i < k_.body.size(); ++i) {
-      if (parts[i] != part || info_[i].level != kPointLevel || !HasCode(k_.body[i].op)) continue;
+      if (parts[i] != part || Of(i).level != kPointLevel || !HasCode(k_.body[i].op)) continue;
       EmitInst(Id(i));
       if (kir::HasValue(k_.body[i].op)) keep(Id(i));
     }
@@ -137,7 +88,7 @@ void Codegen::RowsToFetch(Id begin, Id end) {
   for (Id i = begin; i < end; ++i) {
     const Inst& inst = k_.body[i];
     if (inst.op != Op::kLoad && inst.op != Op::kStore) continue;
-    if (info_[i].level != kLoopLevel || !walked_[inst.imm] || far_row_[inst.imm].isValid() ||
+    if (Of(i).level != kLoopLevel || !walked_[inst.imm] || far_row_[inst.imm].isValid() ||
         k_.buffers[inst.imm].strides[k_.rank - 1] != Stride::kOne)
       continue;
     Gp far = far_row_[inst.imm] = cc_.newInt64("far");

@@ -11,11 +11,6 @@ namespace frazil::jit {
 using asmjit::ConstPoolScope;
 using kir::kNone;
 
-int Codegen::RegBytes(DType type) const {
-  if (IsBool(type)) return v_ * 4;  // AVX2 only
-  return std::max(16, v_ * SizeOf(type));
-}
-
 // With a name: asmjit would print a number to make one, which takes longer than everything else.
 Codegen::Vec Codegen::NewVec(int bytes) {
   using asmjit::TypeId;
@@ -88,7 +83,7 @@ Codegen::Operand Codegen::S(Id id) {
 // (Casts and the like may share the register of their operand.)
 bool Codegen::Dead(Id id) const {
   const Op op = k_.body[id].op;
-  return Val(id).isReg() && info_[id].uses == 1 && info_[id].level == level_ && !info_[id].common &&
+  return Val(id).isReg() && Of(id).uses == 1 && Of(id).level == level_ && !Of(id).common &&
          op != Op::kConst && op != Op::kReduce && op != Op::kCarry && op != Op::kCast &&
          op != Op::kBitcast && op != Op::kAbs;
 }

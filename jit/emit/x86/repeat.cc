@@ -14,7 +14,7 @@ using kir::kNone;
 
 void Codegen::EmitRepeat(Id begin, Id end) {
   for (Id i = begin + 1; i < end; ++i) {
-    if (info_[i].level == kPointLevel && HasCode(k_.body[i].op)) ForCopies([&] { EmitInst(i); });
+    if (Of(i).level == kPointLevel && HasCode(k_.body[i].op)) ForCopies([&] { EmitInst(i); });
   }
   Gp count = RepeatCount(k_.body[begin].a);
   for (Id i = begin + 1; k_.body[i].op == Op::kCarry; ++i) ForCopies([&] { InitCarry(i); });
@@ -38,8 +38,8 @@ void Codegen::EmitRepeat(Id begin, Id end) {
 
 void Codegen::EmitIteration(Id begin, Id end) {
   for (Id i = begin + 1; i < end; ++i) {
-    if (info_[i].level != kLoopLevel || !HasCode(k_.body[i].op)) continue;
-    if (!info_[i].common) {
+    if (Of(i).level != kLoopLevel || !HasCode(k_.body[i].op)) continue;
+    if (!Of(i).common) {
       ForCopies([&] { EmitInst(i); });
       continue;
     }
@@ -68,7 +68,7 @@ Codegen::Gp Codegen::RepeatCount(Id id) {
 // A carry has a register of its own, which every iteration writes.
 void Codegen::InitCarry(Id id) {
   const Inst& inst = k_.body[id];
-  if (info_[id].masked_count) {
+  if (Is(id, Form::kMaskedCount)) {
     const InstId add = BySize(inst.type, x86::Inst::kIdVaddps, x86::Inst::kIdVaddpd);
     return Set(id, Make(inst.type, add, R(inst.a), Zero(RegBytes(inst.type))));
   }
@@ -95,7 +95,7 @@ int Codegen::RepeatCopies() const {
 int Codegen::RepeatCopies(Id begin, Id end) const {
   int cost = 0;
   for (Id i = begin; i < end; ++i) {
-    if (info_[i].level == kLoopLevel) cost += CostOf(k_.body[i]);
+    if (Of(i).level == kLoopLevel) cost += CostOf(k_.body[i]);
   }
   int copies = std::min(CopiesForLatency(begin, end), tuned::kMaxEmitted / std::max(cost, 1));
   for (const bool masks : {false, true}) {
@@ -113,7 +113,7 @@ int Codegen::CopiesForLatency(Id begin, Id end) const {
   int work = 0, way = 0;
   for (Id i = begin + 1; i < end; ++i) {
     const Inst& inst = k_.body[i];
-    if (info_[i].level != kLoopLevel) continue;
+    if (Of(i).level != kLoopLevel) continue;
     int start = 0;
     for (Id id : {inst.a, inst.b, inst.c}) {
       if (id > begin) start = std::max(start, ready[size_t(id - begin)]);
@@ -128,7 +128,7 @@ int Codegen::CopiesForLatency(Id begin, Id end) const {
                                       inst.op == Op::kAbs || inst.op == Op::kSelect);
     const int cost = slow ? 2 * SizeOf(inst.type) : CostOf(inst);
     ready[size_t(i - begin)] = start + (slow ? 20 : simple ? cost : 3 + cost);
-    if (!info_[i].common) work += cost;
+    if (!Of(i).common) work += cost;
   }
   // Two instructions begin in a cycle at best; a quarter more covers what does not fall into place.
   return work ? (2 * way * 5 / 4 + work - 1) / work : 1;
@@ -145,8 +145,8 @@ std::vector<bool> Codegen::MadeInCarries(Id begin, Id end) const {
   }
   for (Id i = begin + 1; i < end; ++i) {
     const Inst& inst = k_.body[i];
-    if (inst.op != Op::kNext || info_[inst.b].level != kLoopLevel) continue;
-    if (HasCode(k_.body[inst.b].op) && !info_[inst.b].common && last[size_t(inst.a)] <= inst.b)
+    if (inst.op != Op::kNext || Of(inst.b).level != kLoopLevel) continue;
+    if (HasCode(k_.body[inst.b].op) && !Of(inst.b).common && last[size_t(inst.a)] <= inst.b)
       made[size_t(inst.b)] = true;
   }
   return made;
@@ -158,7 +158,7 @@ Codegen::Pressure Codegen::PressureOf(Id begin, Id end, bool masks) const {
   std::vector<Id> last(size_t(end), kNone);  // the last use by what changes, `end` for nexts
   for (Id i = begin + 1; i < end; ++i) {
     const Inst& inst = k_.body[i];
-    if (info_[i].level != kLoopLevel) continue;
+    if (Of(i).level != kLoopLevel) continue;
     for (Id id : {inst.a, inst.b, inst.c}) {
       if (id != kNone) last[size_t(id)] = HasCode(inst.op) ? i : end;
     }
@@ -171,15 +171,15 @@ Codegen::Pressure Codegen::PressureOf(Id begin, Id end, bool masks) const {
     if (last[size_t(i)] == kNone || !counts(i)) continue;
     const bool constant = k_.body[i].op == Op::kConst && !IsBool(k_.body[i].type);
     if (constant && (!resident_consts_ || SameConst(i) != i)) continue;
-    if (info_[i].level == kLoopLevel || info_[i].level == kPointLevel) continue;
+    if (Of(i).level == kLoopLevel || Of(i).level == kPointLevel) continue;
     ++p.common;
   }
   for (Id i = 0; i < end; ++i) {
     live -= ends[size_t(i)];
-    if (last[size_t(i)] == kNone || !counts(i) || info_[i].level < kPointLevel) continue;
-    if (info_[i].common) {
+    if (last[size_t(i)] == kNone || !counts(i) || Of(i).level < kPointLevel) continue;
+    if (Of(i).common) {
       ++p.common;
-    } else if (info_[i].level == kPointLevel) {
+    } else if (Of(i).level == kPointLevel) {
       ++p.copy;
     } else if (!made[size_t(i)]) {
       ++live;

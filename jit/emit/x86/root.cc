@@ -26,23 +26,6 @@ constexpr uint32_t kSpan = (227U << 23) - kLeast;  // to 2^100
 
 }  // namespace
 
-// Of the roots of a body, which spends so many cycles in the divider beside operations, two a
-// cycle, as many as the body clearly gains by: a chain of ten more instructions costs some of what
-// is saved.
-void Codegen::FindRoots(const std::vector<Id>& roots, double divider, int operations) {
-  if (!asmjit::CpuInfo::host().isVendor("INTEL")) return;
-  for (const Id id : roots) {
-    const double now = std::max(divider, operations / 2.0);
-    const double then =
-        std::max(divider - tuned::kDividerCycles,
-                 (operations + tuned::kRootOperations - tuned::kRootReplaced) / 2.0);
-    if (then > 0.7 * now) return;
-    info_[id].quick = true;
-    divider -= tuned::kDividerCycles;
-    operations += tuned::kRootOperations - tuned::kRootReplaced;
-  }
-}
-
 Codegen::Vec Codegen::QuickRoot(const Inst& inst) {
   constexpr DType t = DType::kF32;
   constexpr int kMore = 6, kEqual = 0;

@@ -1,10 +1,8 @@
-// Where every value is computed, and what a body costs.
+#include "jit/emit/x86/selection.h"
+
 #include <algorithm>
-#include <array>
-#include <cstddef>
 
 #include "core/tuned.h"
-#include "jit/emit/x86/codegen.h"
 
 namespace frazil::jit {
 
@@ -12,7 +10,13 @@ using kir::Inst;
 using kir::kNone;
 using kir::Stride;
 
-int8_t Codegen::LoadLevel(const Inst& inst, int region) const {
+Selection::Selection(const kir::Kernel& kernel, Isa isa)
+    : k_(kernel),
+      z_(isa == Isa::kAvx512),
+      space_(kernel.vec == kir::VecAxis::kSpace),
+      info_(kernel.body.size()) {}
+
+int8_t Selection::LoadLevel(const Inst& inst, int region) const {
   const kir::Buffer& buffer = k_.buffers[inst.imm];
   int8_t level = kRowLevel;
   if (buffer.strides[k_.rank - 1] != Stride::kZero) level = kPointLevel;
@@ -24,19 +28,40 @@ int8_t Codegen::LoadLevel(const Inst& inst, int region) const {
   return level;
 }
 
-void Codegen::Analyse() {
-  info_.assign(k_.body.size(), Info());
-  vals_.assign(k_.body.size() * tuned::kMaxCopies, Operand());
+void Selection::Select() {
   FindCounts();
-  int region = 0, loops = 0, consts = 0;
-  bool wide = false;
-  Id repeat = kNone;
   for (const Inst& inst : k_.body) {
-    for (Id operand : Taken(inst)) {
+    for (const Id operand : Taken(inst)) {
       if (operand != kNone) ++info_[operand].uses;
     }
   }
   FindNarrow();
+  FindLevels();
+  using Rule = bool (Selection::*)(Id);
+  const auto apply = [&](Where where, Form form, Rule rule) {
+    if ((where >= Where::kAvx512 && !z_) || (where == Where::kAvx512Once && repeats_)) return;
+    for (size_t i = 0; i < k_.body.size(); ++i) {
+      if ((this->*rule)(Id(i))) info_[i].form = form;
+    }
+  };
+#define FZ_FORM(name, where, doc) apply(Where::where, Form::k##name, &Selection::name);
+#include "jit/emit/x86/selection.def"
+#undef FZ_FORM
+  if (v_ < (z_ ? 16 : 8)) {  // something is wide: nothing is gained
+    for (Info& info : info_) {
+      if (info.form == Form::kWidened || info.form == Form::kNarrowed) info.form = Form::kPlain;
+    }
+  }
+  FindParked();
+  FindDivisors();
+  long_body_ = Cost(kPointLevel) > tuned::kShortBody;
+}
+
+// Where every value is computed.
+void Selection::FindLevels() {
+  int region = 0, loops = 0, consts = 0;
+  bool wide = false;
+  Id repeat = kNone;
   for (size_t i = 0; i < k_.body.size(); ++i) {
     const Inst& inst = k_.body[i];
     Info& info = info_[i];
@@ -48,8 +73,9 @@ void Codegen::Analyse() {
     repeats_ |= inst.op == Op::kRepeat;
     if (inst.op == Op::kLoop || inst.op == Op::kEnd || inst.op == Op::kBarrier) continue;
     if (inst.op == Op::kConst && info.uses == 0) continue;
-    const bool stores_widened = inst.op == Op::kStore && info_[inst.a].widened;
-    const bool narrow = info.widened || info.narrowed || stores_widened;
+    const bool stores_widened = inst.op == Op::kStore && info_[inst.a].form == Form::kWidened;
+    const bool narrow =
+        info.form == Form::kWidened || info.form == Form::kNarrowed || stores_widened;
     if (SizeOf(inst.type) == 8 && !info.count && !narrow) wide = true;
     if (inst.op == Op::kConst && !info.count && !IsBool(inst.type) && SameConst(Id(i)) == Id(i))
       consts += inst.imm != 0;  // zeros are made where they are used
@@ -81,26 +107,11 @@ void Codegen::Analyse() {
       info.level = kLoopLevel;
     }
   }
-  FindClamps();
-  FindFlags();
-  FindInverted();
-  if (z_) FindTallies();
-  if (z_ && !repeats_) {  // the operands of what is put off must live on, which carries do not
-    FindSigns();
-    FindUnder();
-  }
   v_ = (z_ ? 16 : 8) / (wide ? 2 : 1);
-  if (wide) {
-    for (Info& info : info_) info.widened = info.narrowed = false;
-  }
-  if (z_ && space_ && !k_.has_loop && !repeats_) FindTables();
-  FindParked();
-  FindDivisors();
   resident_consts_ = consts <= (z_ ? 12 : 4);
-  long_body_ = Cost(kPointLevel) > tuned::kShortBody;
 }
 
-void Codegen::FindCounts() {
+void Selection::FindCounts() {
   for (const Inst& inst : k_.body) {
     if (inst.op != Op::kRepeat) continue;
     const Op op = k_.body[inst.a].op;
@@ -115,7 +126,7 @@ void Codegen::FindCounts() {
 }
 
 // In a repeat: whether all operands are the same for every point.
-bool Codegen::IsCommon(const Inst& inst) const {
+bool Selection::IsCommon(const Inst& inst) const {
   if (inst.op == Op::kLoad) return false;
   for (Id id : {inst.a, inst.b, inst.c}) {
     if (id == kNone || info_[id].level <= kRowLevel || info_[id].common) continue;
@@ -125,7 +136,7 @@ bool Codegen::IsCommon(const Inst& inst) const {
 }
 
 // Whether the offset of a load or store is a small constant: it becomes part of the address.
-bool Codegen::HasDistance(const Inst& inst) const {
+bool Selection::HasDistance(const Inst& inst) const {
   constexpr int64_t kFar = int64_t{1} << 24;
   const Id offset = inst.op == Op::kLoad ? inst.a : inst.op == Op::kStore ? inst.b : kNone;
   if (offset == kNone || k_.body[offset].op != Op::kConst) return false;
@@ -134,14 +145,14 @@ bool Codegen::HasDistance(const Inst& inst) const {
 }
 
 // The operands that instructions take from registers.
-std::array<Codegen::Id, 3> Codegen::Taken(const Inst& inst) const {
+std::array<Selection::Id, 3> Selection::Taken(const Inst& inst) const {
   std::array<Id, 3> ids = {inst.a, inst.b, inst.c};
   if (HasDistance(inst)) ids[inst.op == Op::kStore] = kNone;
   return ids;
 }
 
 // The first constant with these bits; loops of one kernel often repeat their constants.
-Codegen::Id Codegen::SameConst(Id id) const {
+Selection::Id Selection::SameConst(Id id) const {
   const Inst& inst = k_.body[id];
   for (Id i = 0; i < id; ++i) {
     const Inst& other = k_.body[i];
@@ -153,15 +164,15 @@ Codegen::Id Codegen::SameConst(Id id) const {
   return id;
 }
 
-int Codegen::Cost(int level) const {
+int Selection::Cost(int level) const {
   int cost = 0;
   for (size_t i = 0; i < k_.body.size(); ++i) {
-    if (info_[i].level >= level && !info_[i].dropped) cost += CostOf(k_.body[i]);
+    if (info_[i].level >= level && info_[i].form != Form::kDropped) cost += CostOf(k_.body[i]);
   }
   return cost;
 }
 
-int Codegen::CostOf(const Inst& inst) {
+int Selection::CostOf(const Inst& inst) {
   switch (inst.op) {
     case kir::Op::kParam:
     case kir::Op::kConst:
@@ -190,6 +201,58 @@ int Codegen::CostOf(const Inst& inst) {
     default:
       return 1;
   }
+}
+
+int Selection::RegBytes(DType type) const {
+  if (IsBool(type)) return v_ * 4;  // AVX2 only
+  return std::max(16, v_ * SizeOf(type));
+}
+
+// Where columns lie side by side in all operands, and no mask has to be kept.
+bool Selection::HasPanels() const {
+  if (repeats_ || !k_.has_loop || (k_.chunked && k_.rank < 2)) return false;
+  for (const kir::Buffer& buffer : k_.buffers) {
+    if (buffer.strides[k_.rank - 1] == Stride::kAny) return false;
+  }
+  const std::vector<bool> kept = KeptInPanels();
+  for (size_t i = 0; i < k_.body.size(); ++i) {
+    const Inst& inst = k_.body[i];
+    if (IsBool(inst.type) && (kept[i] || inst.op == Op::kReduce)) return false;
+  }
+  return true;
+}
+
+// Which pass or loop an instruction belongs to. What a loop holds of a column is made before it.
+std::vector<int> Selection::PanelParts() const {
+  std::vector<int> parts(k_.body.size());
+  int part = 0;
+  for (size_t i = 0; i < k_.body.size(); ++i) {
+    if (k_.body[i].op == Op::kLoop) ++part;
+    const bool before = part % 2 == 1 && info_[i].level == kPointLevel && HasCode(k_.body[i].op);
+    parts[i] = before ? part - 1 : part;
+    if (k_.body[i].op == Op::kEnd) ++part;
+  }
+  return parts;
+}
+
+// The part that a value is first known in: a result of a reduction after its loop.
+int Selection::KnownIn(const std::vector<int>& parts, Id id) const {
+  return parts[id] + (k_.body[id].op == Op::kReduce);
+}
+
+// The values of a column that another part takes than the one they are known in.
+std::vector<bool> Selection::KeptInPanels() const {
+  const std::vector<int> parts = PanelParts();
+  std::vector<bool> kept(k_.body.size());
+  for (size_t i = 0; i < k_.body.size(); ++i) {
+    for (Id operand : Taken(k_.body[i])) {
+      if (operand == kNone) continue;
+      const bool reduced = k_.body[operand].op == Op::kReduce;
+      if (!reduced && info_[operand].level != kPointLevel) continue;
+      if (KnownIn(parts, operand) != parts[i]) kept[operand] = true;
+    }
+  }
+  return kept;
 }
 
 }  // namespace frazil::jit
