@@ -43,7 +43,7 @@ struct Inferred {
   int64_t offset = 0;  // of the view, in elements from input 0's first
 };
 
-// A function written with ops whose expansion depends on metadata and attributes only, never on
+// A function written with ops. Which it calls depends on metadata and attributes only, never on
 // data.
 struct CompositeCall {
   uint32_t id;  // row of core/functions/composites.def

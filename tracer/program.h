@@ -2,7 +2,7 @@
 // for the compiler; the body of a composite is one, for whoever runs or expands it. Everything else
 // in this folder is what is done with programs: the trie (tracer/node.h) finds the calls that come
 // again, a ScriptBuilder writes a program down while the body runs, SameProgram compares two,
-// Pieces (tracer/merge_segments.h) says what becomes one plan, a Script runs it, Interpret
+// Pieces (tracer/pieces.h) says what becomes one plan, a Script runs it, Interpret
 // (tracer/interpret.h) runs it op by op, Print and ParseProgram (tracer/program_text.h) are its
 // text.
 //

@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <atomic>
+#include <fstream>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "core/backend.h"
+#include "core/config.h"
 #include "core/text_cursor.h"
 #include "tracer/explain.h"
 #include "tracer/program_text.h"
@@ -155,5 +158,12 @@ class Printer {
 }  // namespace
 
 StatusOr<std::string> Print(const Program& program) { return Printer(program).Run(); }
+
+void Dump(const Program& program) {
+  static std::atomic<int> next{0};
+  const std::string& folder = GetConfig().dump;
+  if (folder.empty()) return;
+  std::ofstream(StrCat(folder, "/program", next++, ".txt")) << Print(program).value_or("");
+}
 
 }  // namespace frazil::tracer

@@ -35,6 +35,9 @@ namespace frazil::tracer {
 // An error only where a constant's device cannot be read.
 StatusOr<std::string> Print(const Program& program);
 StatusOr<Program> ParseProgram(std::string_view text);
+// Into the folder that FRAZIL_DUMP names, if any: program0.txt, ... What cannot be written is told
+// by the compiler, which writes there next.
+void Dump(const Program& program);
 
 }  // namespace frazil::tracer
 #pragma GCC visibility pop

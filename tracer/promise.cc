@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "core/threads/long_work.h"
 #include "tracer/explain.h"
+#include "tracer/program_text.h"
 #include "tracer/same_program.h"
 
 namespace frazil::tracer {
@@ -280,6 +281,7 @@ Status PromisedCall::Merge(std::shared_ptr<LearntCall> learnt, const Pins& pins)
   for (const auto& other : paths) segments += other->program.marks.size();
   if (known && (paths.size() >= Promise::kMaxPaths || segments > Promise::kMaxSegments))
     return absl::OkStatus();
+  Dump(learnt->program);
   paths.push_back(std::move(learnt));
   auto script = Script::Build(std::move(paths), known.get());
   if (!script.ok()) {

@@ -12,7 +12,7 @@
 // function share the root, so the iterations of a Python loop and the outcomes of a branch find
 // each other by content. A call that fits no child ends replaying: the deferred calls run one by
 // one through the eager door and the rest of the call is recorded. A composite that needs no
-// gradient is one node with its expansion. The deferred values that nobody wanted when a segment
+// gradient is one node with its body. The deferred values that nobody wanted when a segment
 // ended are handed out again by the next one (tracer/deferred.h), and a call that comes next as it
 // did the last time is one cache line to compare (NodeHead, tracer/session_quick.cc).
 #pragma once

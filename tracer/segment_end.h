@@ -11,7 +11,7 @@
 // graph repeats, by what the nodes are and by where their operands come from, and writes it once:
 // nodes with a loop number, the state as carry and last, numbers of each iteration as each. That
 // is one kernel with a repeat region, whose state stays in registers. A script puts the pieces of
-// a loop together again (tracer/merge_segments.h), so a simulation of a thousand steps is one
+// a loop together again (tracer/pieces.h), so a simulation of a thousand steps is one
 // launch; and other segments up to 4096 calls, which checks of indices parted: a check then comes
 // before them all, with the few elementwise calls that make its indices, and the body runs where
 // it fails. A path that repeats a body with another slice each time is not cut: later pieces could

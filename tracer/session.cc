@@ -3,7 +3,7 @@
 
 #include "core/check.h"
 #include "core/infer.h"
-#include "tracer/expansion.h"
+#include "tracer/body_recorder.h"
 #include "tracer/explain.h"
 #include "tracer/script_builder.h"
 #include "tracer/segment_end.h"
@@ -42,9 +42,9 @@ Tensor Session::CallUnpredicted(const OpCall& call) {
     }
   }
   Lock lock(this, Lock::kOwner);
-  if (expansion_) {
+  if (body_) {
     Tensor out = RunEagerly(call);
-    if (out.ok()) expansion_->Add(call, out);
+    if (out.ok()) body_->Add(call, out);
     return out;
   }
   const OpInfo& info = Info(call.op);
@@ -98,7 +98,7 @@ Status Session::ChangePrecision() {
 }
 
 void Session::Composite(const CompositeCall& call, CompositeBody body, absl::Span<Tensor> outputs) {
-  if (expansion_) return body(outputs);  // part of the outer composite
+  if (body_) return body(outputs);  // part of the outer composite
   if (call.attrs.empty() && call.inputs.size() - 1 < 2 && outputs.size() == 1) {
     Value* const known = TryFew(CompositeRow(call.id), call.inputs);
     if (known) return outputs[0].Set(ValueRef::Adopt(known), nullptr);

@@ -32,7 +32,7 @@
 
 namespace frazil::tracer {
 
-class ExpansionRecorder;  // tracer/expansion.h
+class BodyRecorder;  // tracer/body_recorder.h
 class ScriptBuilder;      // tracer/script_builder.h
 
 class Session final : public Door, public Pending, public ReadObserver {
@@ -155,7 +155,7 @@ class Session final : public Door, public Pending, public ReadObserver {
   DeferredValues values_;                   // replaying: deferred results, in order
   int num_slots_ = 0, num_results_ = 0;     // recording: numbers given so far in this segment
   uint64_t serial_ = 0;                     // tags of this segment's values carry it
-  ExpansionRecorder* expansion_ = nullptr;  // set while a composite's body is being recorded
+  BodyRecorder* body_ = nullptr;  // set while a composite's body is being recorded
   bool fell_back_ = false, recorded_ = false;
   bool strict_ = false;
   Precision precision_ = Precision::kDefault;

@@ -31,7 +31,7 @@ class Session::QuickLock {
 // The call that came next the last time. That it comes again is the common case, which needs none
 // of the checks that decide how a call is taken.
 Node* Session::Predicted() const {
-  if (mode_ == Mode::kRecording || expansion_ || State().precision != precision_) return nullptr;
+  if (mode_ == Mode::kRecording || body_ || State().precision != precision_) return nullptr;
   return cursor_->predicted.load(std::memory_order_acquire);
 }
 

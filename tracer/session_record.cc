@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/check.h"
-#include "tracer/expansion.h"
+#include "tracer/body_recorder.h"
 #include "tracer/explain.h"
 #include "tracer/script_builder.h"
 #include "tracer/session_internal.h"
@@ -111,10 +111,10 @@ void Session::Record(const Request& request, absl::Span<const Tensor> outputs,
 void Session::RunComposite(const CompositeCall& call, CompositeBody body,
                            absl::Span<Tensor> outputs) {
   const HeldInputs inputs(call.inputs);
-  ExpansionRecorder recorder(inputs);
-  expansion_ = &recorder;
+  BodyRecorder recorder(inputs);
+  body_ = &recorder;
   body(outputs);
-  expansion_ = nullptr;
+  body_ = nullptr;
   // A body of which there is no program is no call of the segment.
   if (auto program = recorder.Finish(outputs))
     Record({CompositeRow(call.id), inputs.get(), call.attrs}, outputs, std::move(program));

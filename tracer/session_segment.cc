@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "tracer/explain.h"
+#include "tracer/program_text.h"
 #include "tracer/script_builder.h"
 #include "tracer/session_internal.h"
 
@@ -45,7 +46,7 @@ std::vector<const Node*> Session::ViewsOf(const Value& value) const {
 }
 
 ValueRef Session::Peek(const Value& value) {
-  if (!recording_->records_views() || expansion_) return ValueRef();
+  if (!recording_->records_views() || body_) return ValueRef();
   const Lock lock(this, Lock::kOwner);
   const bool ours = value.pending.load(std::memory_order_acquire) == this;
   if (!ours && mode_ != Mode::kRecording) return ValueRef();
@@ -68,7 +69,7 @@ ValueRef Session::Peek(const Value& value) {
 }
 
 void Session::OnRead(const Value& value, Reading how) {
-  if (mode_ == Mode::kRecording && !expansion_ && !value.immediate) {
+  if (mode_ == Mode::kRecording && !body_ && !value.immediate) {
     const uint64_t tag = GetTag(const_cast<Value*>(&value));
     if (tag >> (kNumberBits + 1) == serial_ && !(tag & kSlotBit)) StartSegment();
   }
@@ -148,8 +149,9 @@ std::shared_ptr<const SegmentPlan> Session::MakePlan(const LiveMask& live, Preci
                                                      Status* refusal) {
   if (!strict_ && !recording_->MayCompile(cursor_, live, precision)) return nullptr;
   const std::vector<const Node*> path = PathTo(*cursor_);
-  auto compiled =
-      GetSegmentCompiler()->Compile(ProgramOf(path), live, precision, {.all = true}, nullptr);
+  const Program program = ProgramOf(path);
+  Dump(program);
+  auto compiled = GetSegmentCompiler()->Compile(program, live, precision, {.all = true}, nullptr);
   if (!compiled.ok()) {
     recording_->CompileFailed(cursor_, live, precision);
     *refusal = NoteRefusal(Cause::kNotCompiled, compiled.status());

@@ -1,5 +1,5 @@
 // Tags: which result or slot of which segment, or of which composite's body, a value is. Called by
-// tracer/session*.cc and tracer/expansion.cc. Invariant: a tag means something only while its
+// tracer/session*.cc and tracer/body_recorder.cc. Invariant: a tag means something only while its
 // serial is that of the segment or body in progress.
 #pragma once
 

@@ -18,7 +18,7 @@ struct Box {
 
 Box At(Dims box, int axis) { return {box[3 * axis], box[3 * axis + 1], box[3 * axis + 2]}; }
 
-// Where an index along `axis` is inside; broadcasts against x. Made of constants of the expansion,
+// Where an index along `axis` is inside; broadcasts against x. Made of constants of the body,
 // so that a loop that assigns to the same box has it once.
 Tensor Inside(const Tensor& x, Dims box, int axis) {
   const Box b = At(box, axis);

@@ -66,7 +66,7 @@ Tensor var(const Tensor& x, const Axes& axes, Correction correction, bool keepdi
   if (IsHalf(f.dtype())) {
     return astype(var(astype(f, DType::kF32), axes, correction, keepdims), f.dtype());
   }
-  // The correction joins the element count, which is a constant of the expansion: it is an
+  // The correction joins the element count, which is a constant of the body: it is an
   // attribute.
   return Over(axes, CompositeId::k_var, f, {keepdims, std::bit_cast<int64_t>(correction.less)},
               [&] { return VarBody(f, axes, correction, keepdims); });

@@ -7,7 +7,7 @@
 #include "jit/eager/eager.h"
 #include "jit/eager/eager_calls.h"
 #include "jit/graph/passes/passes.h"
-#include "tracer/expansion.h"
+#include "tracer/body_recorder.h"
 #include "tracer/recording.h"
 
 namespace frazil::jit {
@@ -18,7 +18,7 @@ using Inputs = absl::InlinedVector<Value*, 12>;
 // Runs a body's ops and writes them down.
 class RecordingDoor final : public Door {
  public:
-  RecordingDoor(ThreadState* state, tracer::ExpansionRecorder* recorder)
+  RecordingDoor(ThreadState* state, tracer::BodyRecorder* recorder)
       : state_(state), recorder_(recorder) {
     door_ = std::exchange(state_->door, this);
   }
@@ -33,7 +33,7 @@ class RecordingDoor final : public Door {
  private:
   ThreadState* const state_;
   Door* door_;
-  tracer::ExpansionRecorder* const recorder_;
+  tracer::BodyRecorder* const recorder_;
 };
 
 // A call that was met once: it is known as a program, and compiled if it comes again.
@@ -86,7 +86,7 @@ std::shared_ptr<const PreparedCall> Keep(const CallKey& key, PreparedCall::How h
 void RunBody(const CompositeCall& call, const CallView& view, uint64_t hash, CompositeBody body,
              absl::Span<Tensor> outputs) {
   const tracer::HeldInputs inputs(call.inputs);  // view's values, too
-  tracer::ExpansionRecorder recorder(inputs);
+  tracer::BodyRecorder recorder(inputs);
   {
     const RecordingDoor door(&State(), &recorder);
     body(outputs);

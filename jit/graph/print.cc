@@ -1,29 +1,14 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "core/str.h"
+#include "core/text_cursor.h"
 #include "jit/graph/graph.h"
 
 namespace frazil::jit {
 namespace {
 
-// "f32[64,10]", with "@npu" for another device than the CPU.
-void AppendType(std::string* out, const Node& node) {
-  StrAppend(out, ShortName(node.dtype), ToString(node.layout->dims()));
-  if (!(node.device == Device())) StrAppend(out, "@", Name(node.device));
-}
-
-void AppendStrides(std::string* out, const Node& node) {
-  StrAppend(out, " strides ", ToString(node.layout->strides()));
-}
-
 void AppendInput(std::string* out, const Node& node) {
-  if (node.immediate) {
-    StrAppend(out, "scalar ", ShortName(node.dtype));
-    if (!(node.device == Device())) StrAppend(out, "@", Name(node.device));
-    return;
-  }
-  AppendType(out, node);
-  if (!node.layout->dense) AppendStrides(out, node);
+  if (node.immediate) return AppendScalarType(out, node.dtype, node.device);
+  AppendType(out, {node.dtype, node.device, node.layout}, Strides::kIfNotDense);
 }
 
 std::string Ids(absl::Span<const int32_t> ids) {
@@ -60,11 +45,9 @@ void AppendOp(std::string* out, const Graph& graph, int32_t id) {
   if (!node.operands.empty()) StrAppend(out, " ", Ids(node.operands));
   if (!node.attrs.empty()) StrAppend(out, " {", absl::StrJoin(node.attrs, ", "), "}");
   StrAppend(out, " : ", node.view ? "view " : "");
-  AppendType(out, node);
-  if (node.view) {
-    AppendStrides(out, node);
-    StrAppend(out, " offset ", node.offset);
-  }
+  AppendType(out, {node.dtype, node.device, node.layout},
+             node.view ? Strides::kAlways : Strides::kIfNotDense);
+  if (node.view) StrAppend(out, " offset ", node.offset);
   if (node.loop) AppendLoop(out, *node.loop);
   if (node.origin >= 0) StrAppend(out, "  # ", graph.origins[node.origin]);
   StrAppend(out, "\n");

@@ -41,7 +41,7 @@ GUARDS = [
     (RECORDING, "if (entry.precision == precision && entry.live == live) return &entry;",
      "if (entry.live == live) return &entry;"),
     (SESSION, " || (v->storage && v->storage->foreign))\n        return", ")\n        return"),
-    (SESSION, "expansion_ || State().precision != precision_) return", "expansion_) return"),
+    (SESSION, "body_ || State().precision != precision_) return", "body_) return"),
 ]  # fmt: skip
 
 # What a session records, runs and gives back.
@@ -57,7 +57,7 @@ REPLAY = [
      "const auto v = static_cast<size_t>(node.first_result);"),
     (SESSION, "return i < operands.size() ? operands[i]",
      "return i < operands.size() ? operands[0]"),
-    ("tracer/expansion.cc", "t.value()) return ~i;", "t.value()) return ~0;"),
+    ("tracer/body_recorder.cc", "t.value()) return ~i;", "t.value()) return ~0;"),
     (SEGMENT, "graph.outputs.push_back(builder.results()[i]);",
      "graph.outputs.push_back(builder.results()[i & ~size_t{1}]);"),
     (SEGMENT, "constants[~ref - inputs];", "constants[0];"),

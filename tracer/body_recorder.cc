@@ -1,4 +1,4 @@
-#include "tracer/expansion.h"
+#include "tracer/body_recorder.h"
 
 #include "tracer/tags.h"
 
@@ -12,18 +12,18 @@ HeldInputs::HeldInputs(absl::Span<const Tensor* const> inputs) {
   }
 }
 
-ExpansionRecorder::ExpansionRecorder(const HeldInputs& inputs)
+BodyRecorder::BodyRecorder(const HeldInputs& inputs)
     : inputs_(inputs.get()), serial_(NextSerial()) {
   for (const Tensor* t : inputs_) program_->parameters.push_back(Parameter::Of(*t->value()));
 }
 
-ValueId ExpansionRecorder::ResultOf(const Value& v) const {
+ValueId BodyRecorder::ResultOf(const Value& v) const {
   const uint64_t tag = GetTag(const_cast<Value*>(&v));
   if (v.immediate || tag >> (kNumberBits + 1) != serial_) return -1;
   return static_cast<ValueId>(tag & (kSlotBit - 1));
 }
 
-ValueId ExpansionRecorder::Operand(const Tensor& t) {
+ValueId BodyRecorder::Operand(const Tensor& t) {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (inputs_[i]->value() == t.value()) return ~static_cast<ValueId>(i);
   }
@@ -33,7 +33,7 @@ ValueId ExpansionRecorder::Operand(const Tensor& t) {
   return program_->IdOfConstant(program_->constants.size() - 1);
 }
 
-void ExpansionRecorder::Add(const OpCall& call, const Tensor& output) {
+void BodyRecorder::Add(const OpCall& call, const Tensor& output) {
   auto record = std::make_shared<CallRecord>();
   record->op = static_cast<uint32_t>(call.op);
   record->results.push_back({output.dtype(), output.device(), output.layout()});
@@ -44,7 +44,7 @@ void ExpansionRecorder::Add(const OpCall& call, const Tensor& output) {
   program_->calls.push_back({std::move(record), std::move(operands)});
 }
 
-std::shared_ptr<const Program> ExpansionRecorder::Finish(absl::Span<const Tensor> outputs) {
+std::shared_ptr<const Program> BodyRecorder::Finish(absl::Span<const Tensor> outputs) {
   for (const Tensor& t : outputs) {
     const ValueId result = t.ok() ? ResultOf(*t.value()) : -1;
     if (result < 0) return nullptr;

@@ -24,10 +24,10 @@ class HeldInputs {
   absl::InlinedVector<const Tensor*, 4> pointers_;
 };
 
-class ExpansionRecorder {
+class BodyRecorder {
  public:
   // The inputs have to outlive this.
-  explicit ExpansionRecorder(const HeldInputs& inputs);
+  explicit BodyRecorder(const HeldInputs& inputs);
   // An op of the body that has run.
   void Add(const OpCall& call, const Tensor& output);
   // Null if the body failed, made nothing of its own, or met an array that is neither an input nor
