@@ -149,7 +149,10 @@ std::shared_ptr<const SegmentPlan> Session::MakePlan(const LiveMask& live, Preci
                                                      Status* refusal) {
   if (!strict_ && !recording_->MayCompile(cursor_, live, precision)) return nullptr;
   const std::vector<const Node*> path = PathTo(*cursor_);
-  const Program program = ProgramOf(path);
+  Program program = ProgramOf(path);
+  for (size_t r = 0; r < values_.size(); ++r) {
+    if (live[r / 64] >> (r % 64) & 1) program.outputs.push_back({static_cast<ValueId>(r), {}});
+  }
   Dump(program);
   auto compiled = GetSegmentCompiler()->Compile(program, live, precision, {.all = true}, nullptr);
   if (!compiled.ok()) {

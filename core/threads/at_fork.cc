@@ -110,9 +110,8 @@ ForkGuard::~ForkGuard() {
   GetGlobal().guards.fetch_sub(1);
 }
 
-void Renew(absl::Mutex* mutex) {
-  mutex->Unlock();
-  new (mutex) absl::Mutex;
-}
+// Unlocking would wait for ever for a thread that was about to queue up for it when the process was
+// forked: that one holds the lock of the queue, and does not exist here.
+void Renew(absl::Mutex* mutex) { new (mutex) absl::Mutex; }
 
 }  // namespace frazil

@@ -26,9 +26,8 @@ struct ForkHandler {
 };
 void AtFork(ForkOrder order, const ForkHandler& handler);
 
-// Unlocks a mutex in the child, where the threads that waited for it do not exist: a mutex that
-// counts on one of them to wake the next is made anew.
-void Renew(absl::Mutex* mutex) ABSL_NO_THREAD_SAFETY_ANALYSIS;
+// Makes a mutex that is held anew in the child, where the threads that waited for it do not exist.
+void Renew(absl::Mutex* mutex);
 
 // While one lives no other thread forks. For work under locks that are not named: generating code.
 // Taken before any other lock; may be nested.

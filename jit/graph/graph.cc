@@ -65,7 +65,7 @@ std::string_view NameOf(const Node& node) {
 }
 
 bool HasLoops(const Graph& graph) {
-  return absl::c_any_of(graph.nodes, [](const Node& node) { return node.loop != nullptr; });
+  return absl::c_any_of(graph.nodes, [](const Node& node) { return static_cast<bool>(node.loop); });
 }
 
 int32_t EndOfLoop(const Graph& graph, int32_t id) {

@@ -199,7 +199,7 @@ Status VerifyOp(const Graph& graph, int32_t id) {
     if (graph.nodes[operand].loop && !IsResult(node))
       return Bad(id, "operand %", operand, " is a loop, which only its results read");
   }
-  if ((node.loop != nullptr) != (node.role == Role::kLoop))
+  if (static_cast<bool>(node.loop) != (node.role == Role::kLoop))
     return Bad(id, NameOf(node), node.loop ? " has" : " needs", " a body");
   if (node.role != Role::kOp)
     return node.role == Role::kLoop ? VerifyLoop(graph, id) : VerifyResult(graph, id);

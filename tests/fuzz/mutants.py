@@ -25,7 +25,11 @@ IN_PLACE = "jit/plan/in_place*.cc"
 NEST = "bindings/python/nest*.cc"
 MODULE = "bindings/python/module_type*.cc"
 RESULT = "bindings/python/result*.cc"
-SAME = "tracer/same_path*.cc"
+SAME = "tracer/same_program*.cc"
+PROGRAM = "tracer/program.cc"
+PIECES = "tracer/pieces.cc"
+INTERPRET = "tracer/interpret.cc"
+BODY_RECORDER = "tracer/body_recorder.cc"
 MEMORY = "jit/plan/memory_plan*.cc"
 
 # Guards of replay by validation.
@@ -53,25 +57,23 @@ REPLAY = [
     (SESSION, "num_results_ = results;", "num_results_ = 0;"),
     (SESSION, "num_slots_ = slots;\n", "num_slots_ = 0;\n"),
     (SESSION, "push_back(tag & kSlotBit ? ~number : number)", "push_back(~number)"),
-    (SESSION, "const size_t v = static_cast<size_t>(node.first_result) + r;",
-     "const auto v = static_cast<size_t>(node.first_result);"),
-    (SESSION, "return i < operands.size() ? operands[i]",
-     "return i < operands.size() ? operands[0]"),
-    ("tracer/body_recorder.cc", "t.value()) return ~i;", "t.value()) return ~0;"),
-    (SEGMENT, "graph.outputs.push_back(builder.results()[i]);",
-     "graph.outputs.push_back(builder.results()[i & ~size_t{1}]);"),
-    (SEGMENT, "constants[~ref - inputs];", "constants[0];"),
+    (INTERPRET, "const ValueId first = parts.FirstResult(i), end",
+     "const ValueId first = parts.FirstResult(i > 0 ? i - 1 : 0), end"),
+    (INTERPRET, ": arguments[~id];", ": arguments[0];"),
+    (BODY_RECORDER, "return ~static_cast<ValueId>(i);", "return ~0;"),
+    (SEGMENT, "graph.outputs.push_back(results[i]);",
+     "graph.outputs.push_back(results[i & ~size_t{1}]);"),
+    (SEGMENT, "inputs_of_constants_[next_constant_++]", "inputs_of_constants_[0]"),
     (SEGMENT, "options.precision = precision;", ""),
-    (SEGMENT, "? operand(node.operands[~ref]) :", "? operand(node.operands[0]) :"),
+    (SEGMENT, "id >= 0 ? results[id] : inputs[~id]", "id >= 0 ? results[id] : inputs[0]"),
     (BUILDER, "if (m.last_use != step || ", "if ("),
-    (BUILDER, "m.bytes != to.bytes || ", ""),
+    (BUILDER, " || m.bytes != to.bytes ||", " ||"),
     (BUILDER, "m.last = m.last_use = kForever;", ""),
     (BUILDER, "m.last = end - 1;", "m.last = m.first;"),
-    (BUILDER, "program_.result_slot(m.result), offset}", "program_.result_slot(m.result), 0}"),
+    (BUILDER, "schedule_.result_slot(m.result), offset}", "schedule_.result_slot(m.result), 0}"),
     (BUILDER, "arena_offset_[home] + offset", "arena_offset_[home]"),
     (PLAN, "value.holders() != 1 || storage->holders() != 1", "false"),
-    ("jit/run/step_group*.cc", "push_back(input >= 0 ? inputs[input]->imm",
-     "push_back(input >= 0 ? inputs[0]->imm"),
+    (PLAN, "= input >= 0 ? inputs[input]->imm", "= input >= 0 ? inputs[0]->imm"),
 ]  # fmt: skip
 
 # Skipped bodies.
@@ -82,9 +84,8 @@ PROMISES = [
     (KEYS, "v.layout->id ^", "1 ^"),
     (SCRIPT, "contents.push_back(tensor(w.content));",
      "contents.push_back(tensor(stage->writes[0].content));"),
-    (SCRIPT, "next = known == outcome ? child.get() : next;", "next = child.get();"),
-    (SCRIPT, "const bool keep = first + r < wanted.size() && wanted[first + r];",
-     "const bool keep = r < wanted.size() && wanted[r];"),
+    (SCRIPT, "next = known == outcome ? child : next;", "next = child;"),
+    (SCRIPT, "if (is_wanted(stage->first_result + r))", "if (is_wanted(r))"),
     (NEST, "words.push_back(std::bit_cast<uint64_t>(PyFloat_AS_DOUBLE(o)));",
      "words.push_back(static_cast<uint64_t>(PyFloat_AS_DOUBLE(o)));"),
     (NEST, "words.push_back(static_cast<uint64_t>(v));\n    return true;",
@@ -101,11 +102,10 @@ PROMISES = [
     (KEYS, "<< 8 |\n                   static_cast<uint64_t>(s.precision));", "<< 8);"),
     (KEYS, "absl::Span<const uint64_t>(last_->words) != words",
      "last_->words.size() != words.size()"),
-    (SCRIPT, "if (static_cast<size_t>(s.index) >= wanted.size() || !wanted[s.index]) spend",
-     "spend"),
+    (SCRIPT, "if (!is_wanted(id)) stage->overwritable", "stage->overwritable"),
     (SCRIPT, " && before->live == stage->live", ""),
     (SCRIPT, "*written[stage->writes[i].cell]", "*written[i]"),
-    (SAME, "x.shape == y.shape", "x.shape != y.shape"),
+    (SAME, "a.edges == b.edges && ", "a.edges.empty() && "),
     (NEST, "words.push_back(snapshot->structure);", "words.push_back(1);"),
 ]  # fmt: skip
 
@@ -130,8 +130,7 @@ PASSES = [
 ]  # fmt: skip
 
 LOWERING = [
-    (BODY, "case OpId::k_where:\n    case OpId::k_maximum:",
-     "case OpId::k_multiply:\n    case OpId::k_where:\n    case OpId::k_maximum:"),
+    ("jit/lower/body.cc", "(IsFloat(dtype) ? traits::kExactFloats", "(IsFloat(dtype) ? 0xffff"),
     (BODY, "if (IsFloat(v.type)) found = found | (v != v);", ""),
     (BODY, "if (low != 0) also(index >= maker_->Literal(low));",
      "if (low != 0) also(index > maker_->Literal(low));"),
@@ -169,7 +168,7 @@ KERNELS = [
     (BODY, "return IsBool(v.type) && !logical ? b_.Cast(DType::kI32, v) : v;", "return v;"),
     (SCRIPT, "now.value() == before.value() && now.node() == before.node()",
      "now.node() == before.node()"),
-    (SCRIPT, "segment.precision = precision;", ""),
+    (SCRIPT, "mark.precision = precision;", ""),
     (SESSION, "node->first_result = num_results_;", "node->first_result = 0;"),
     (SEGMENT, "if (live[i / 64] >> (i % 64) & 1) graph", "if (live[0] >> (i % 64) & 1) graph"),
 ]  # fmt: skip
@@ -180,4 +179,43 @@ MEMORY_PLAN = [
     (MEMORY, "end = std::max(end, other.end);", "end = other.end;"),
 ]  # fmt: skip
 
-MUTANTS = [*GUARDS, *REPLAY, *PROMISES, *PASSES, *LOWERING, *KERNELS, *MEMORY_PLAN]
+# Calls as data: parts of programs, what becomes one plan, registers of scripts.
+PROGRAMS = [
+    (PROGRAM, "known.emplace(r, static_cast<ValueId>(part.results.size()));",
+     "known.emplace(r, static_cast<ValueId>(part.results.size()) - (r > 0));"),
+    (PROGRAM, "numbers.try_emplace({v.dtype, v.imm}, id)", "numbers.try_emplace({v.dtype, 0}, id)"),
+    (PROGRAM, "results[id - first_result_[maker]]", "results[0]"),
+    (PROGRAM, "return {r.dtype, r.device, false, r.layout};",
+     "return {r.dtype, r.device, false, r.layout->shape};"),
+    (SCRIPT, "for (ValueId& id : operands) id = id < 0 ? taken[~id] : first + id;",
+     "for (ValueId& id : operands) id = id < 0 ? taken[~id] : id;"),
+    (SCRIPT, "subspan(static_cast<size_t>(node->first_result), node->results.size())",
+     "subspan(0, node->results.size())"),
+    (SCRIPT, "ids_[v.get()] = results_++;", "ids_[v.get()] = results_;"),
+    (SCRIPT, "it->second = program.IdOfConstant(program.constants.size());",
+     "it->second = program.IdOfConstant(0);"),
+    (SCRIPT, "&& slots_differ_) learnt_", ") learnt_"),
+    (SCRIPT, "from = results_ - 1;", ""),
+    (SCRIPT, "if (piece.ahead && own != part.results.end())", "if (false)"),
+    (SCRIPT, "(stage->ahead ? 0 : stage->results)", "stage->results"),
+    (SCRIPT, "x.record == y.record && x.operands == y.operands", "x.operands == y.operands"),
+    (SCRIPT, "if (!wanted->contains(id)) ended.insert(id);", "ended.insert(id);"),
+    (SCRIPT, "if (!here.contains(r)) next->ended.push_back(r);", "next->ended.push_back(r);"),
+    (SCRIPT, "for (ValueId& id : stage->slots) id = Placed(id);", ""),
+    (SCRIPT, "return !named && absl", "return absl"),
+    (SCRIPT, "absl::c_count(stage.slots, cell) == 1 &&", "true &&"),
+    (SCRIPT, "id >= 0 && later.insert(id).second", "id >= 0"),
+    (SCRIPT, "return cells[i]->value();\n    return id", "return cells[0]->value();\n    return id"),
+    (PIECES, "last.kind == Mark::Kind::kNumber ||", ""),
+    (PIECES, "piece.calls.resize(static_cast<size_t>(BeginOf(program, end) - first));",
+     "piece.calls.resize(static_cast<size_t>(BeginOf(program, begin + 1) - first));"),
+    (PIECES, "absl::c_for_each(call.operands, take);", ""),
+    (INTERPRET, "last[id] == static_cast<int32_t>(i)", "last[id] >= 0"),
+    (INTERPRET, "if (body.outputs[i].value == id) results[i] = t;",
+     "if (body.outputs[0].value == id) results[i] = t;"),
+    (BODY_RECORDER, "closed_ &= t.value()->immediate;", ""),
+    (BODY_RECORDER, "return program_->IdOfConstant(program_->constants.size() - 1);",
+     "return program_->IdOfConstant(0);"),
+]  # fmt: skip
+
+MUTANTS = [*GUARDS, *REPLAY, *PROMISES, *PASSES, *LOWERING, *KERNELS, *MEMORY_PLAN, *PROGRAMS]

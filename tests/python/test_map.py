@@ -26,6 +26,7 @@ def test_its_dumps_are_those_of_its_program(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "new plan for 5 calls" in done.stdout
+    assert block("program") in [path.read_text() for path in dumps.glob("program*.txt")]
     graph, kernel = block("gir"), block("kir")
     assert graph in [path.read_text() for path in dumps.glob("*.input.gir")]
     plans = [path.read_text() for path in dumps.glob("*.plan.txt")]
