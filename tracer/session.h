@@ -32,8 +32,8 @@
 
 namespace frazil::tracer {
 
-class BodyRecorder;  // tracer/body_recorder.h
-class ScriptBuilder;      // tracer/script_builder.h
+class BodyRecorder;   // tracer/body_recorder.h
+class ScriptBuilder;  // tracer/script_builder.h
 
 class Session final : public Door, public Pending, public ReadObserver {
  public:
@@ -151,11 +151,11 @@ class Session final : public Door, public Pending, public ReadObserver {
   Recording::Shard* shard_ = nullptr;  // of the recording and the thread
   uint64_t epoch_ = 0;                 // of the visit
   Node* cursor_ = nullptr;
-  std::vector<ValueRef> slots_;             // replaying: what first-met operands were, in order
-  DeferredValues values_;                   // replaying: deferred results, in order
-  int num_slots_ = 0, num_results_ = 0;     // recording: numbers given so far in this segment
-  uint64_t serial_ = 0;                     // tags of this segment's values carry it
-  BodyRecorder* body_ = nullptr;  // set while a composite's body is being recorded
+  std::vector<ValueRef> slots_;          // replaying: what first-met operands were, in order
+  DeferredValues values_;                // replaying: deferred results, in order
+  int num_slots_ = 0, num_results_ = 0;  // recording: numbers given so far in this segment
+  uint64_t serial_ = 0;                  // tags of this segment's values carry it
+  BodyRecorder* body_ = nullptr;         // set while a composite's body is being recorded
   bool fell_back_ = false, recorded_ = false;
   bool strict_ = false;
   Precision precision_ = Precision::kDefault;

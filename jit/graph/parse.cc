@@ -90,7 +90,8 @@ class Parser {
     while (text_.Peek() != "{" && text_.Peek() != ":") {
       if (!node.operands.empty()) FZ_RETURN_IF_ERROR(text_.Expect(","));
       FZ_ASSIGN_OR_RETURN(const int32_t id, TakeId());
-      if (id >= static_cast<int32_t>(graph_.nodes.size())) return text_.Fail("'", name, "' uses itself");
+      if (id >= static_cast<int32_t>(graph_.nodes.size()))
+        return text_.Fail("'", name, "' uses itself");
       node.operands.push_back(id);
     }
     if (text_.Peek() == "{") {

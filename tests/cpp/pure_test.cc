@@ -179,8 +179,7 @@ class CountingCompiler : public fz::tracer::SegmentCompiler {
   explicit CountingCompiler(fz::tracer::SegmentCompiler* inner) : inner_(inner) {}
   fz::StatusOr<std::shared_ptr<const fz::tracer::SegmentPlan>> Compile(
       const fz::tracer::Program& program, const fz::tracer::LiveMask& live, fz::Precision precision,
-      const fz::tracer::Overwritable& overwritable,
-      const fz::tracer::SegmentPlan* like) override {
+      const fz::tracer::Overwritable& overwritable, const fz::tracer::SegmentPlan* like) override {
     (like ? again : anew) += 1;
     return inner_->Compile(program, live, precision, overwritable, like);
   }

@@ -132,9 +132,11 @@ Tensor FakeDoor::Call(const OpCall& call) {
   return Tensor(Run(call.op, inferred->dtype, inferred->layout, operands));
 }
 
-StatusOr<std::shared_ptr<const SegmentPlan>> FakeCompiler::Compile(
-    const Program& program, const LiveMask& live, Precision /*precision*/,
-    const Overwritable& overwritable, const SegmentPlan* like) {
+StatusOr<std::shared_ptr<const SegmentPlan>> FakeCompiler::Compile(const Program& program,
+                                                                   const LiveMask& live,
+                                                                   Precision /*precision*/,
+                                                                   const Overwritable& overwritable,
+                                                                   const SegmentPlan* like) {
   requests.push_back({program.calls.size(), live, overwritable, like});
   if (refuses) return RuntimeError("[fake] it refuses.");
   return std::shared_ptr<const SegmentPlan>(new FakePlan(program, live, this));

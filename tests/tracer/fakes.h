@@ -28,8 +28,8 @@ class FakeCompiler final : public SegmentCompiler {
     Overwritable overwritable;
     const SegmentPlan* like;
   };
-  StatusOr<std::shared_ptr<const SegmentPlan>> Compile(const Program& program,
-                                                       const LiveMask& live, Precision precision,
+  StatusOr<std::shared_ptr<const SegmentPlan>> Compile(const Program& program, const LiveMask& live,
+                                                       Precision precision,
                                                        const Overwritable& overwritable,
                                                        const SegmentPlan* like) override;
   std::vector<Request> requests;

@@ -13,8 +13,7 @@ class InterpretTest : public testing::Test {
   using Elements = std::vector<std::vector<int32_t>>;
 
   // What it makes of [1, 2] and [10, 20]; empty where nothing was wanted.
-  Elements Run(const Program& program, std::vector<bool> wanted,
-               std::vector<ValueRef> there = {}) {
+  Elements Run(const Program& program, std::vector<bool> wanted, std::vector<ValueRef> there = {}) {
     there.resize(wanted.size());
     Elements made(wanted.size());
     const auto known = [&](ValueId r) { return there[r]; };

@@ -14,10 +14,10 @@ constexpr std::string_view kCheck = " from 0 to 9 for \"take\" of \"elements\"\n
 // used with that work.
 Program Checked(int makers, std::string_view maker = "negative", std::string_view type = "i32[2]",
                 std::string_view indices = "") {
-  std::string text =
-      StrCat("program (i32[2], ", type, ") {\n%0 = multiply p0, p0 : i32[2]\n");
+  std::string text = StrCat("program (i32[2], ", type, ") {\n%0 = multiply p0, p0 : i32[2]\n");
   for (int i = 0; i < makers; ++i)
-    StrAppend(&text, "%", i + 1, " = ", maker, " ", i > 0 ? StrCat("%", i) : "p1", " : ", type, "\n");
+    StrAppend(&text, "%", i + 1, " = ", maker, " ", i > 0 ? StrCat("%", i) : "p1", " : ", type,
+              "\n");
   const std::string last = StrCat("%", makers);
   StrAppend(&text, "indices ", indices.empty() ? last : std::string(indices), kCheck, "%",
             makers + 1, " = add %0, ", last, " : i32[2]\ncut\nreturn %", makers + 1, "}");

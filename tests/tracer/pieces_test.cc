@@ -39,9 +39,7 @@ TEST(Pieces, CutsAreForgotten) {
   EXPECT_TRUE(pieces[0].merged);
 }
 
-TEST(Pieces, AReadParts) {
-  EXPECT_EQ(CountOf(TwoSegments("number %0 is 1")), 2u);
-}
+TEST(Pieces, AReadParts) { EXPECT_EQ(CountOf(TwoSegments("number %0 is 1")), 2u); }
 
 TEST(Pieces, AReadBehindThemStays) {
   const auto pieces = MergedSegmentsOf(TwoSegments("cut", "number %1 is 5"));

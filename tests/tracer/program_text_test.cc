@@ -86,7 +86,8 @@ TEST(ProgramText, WhatIsWrongIsNamed) {
             "[program] line 2: '%0' names no earlier value.");
   EXPECT_EQ(Wrong("%1 = exp p0 : f32[2] return }"), "[program] line 2: '%0' is needed, not '%1'.");
   EXPECT_EQ(Wrong("%0 = silu p0 : f32[2] return }"), "[program] line 2: 'silu' is no op.");
-  EXPECT_EQ(Wrong("%0 = call exp p0 : f32[2] return }"), "[program] line 2: 'exp' is no composite.");
+  EXPECT_EQ(Wrong("%0 = call exp p0 : f32[2] return }"),
+            "[program] line 2: 'exp' is no composite.");
   EXPECT_EQ(Wrong("%0 = add p0 : f32[2] return }"),
             "[program] line 2: 'add' takes 2 operands, not 1.");
   EXPECT_EQ(Wrong("%0, %1 = exp p0 : f32[2], f32[2] return }"),

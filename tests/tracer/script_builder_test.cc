@@ -81,8 +81,8 @@ TEST_F(ScriptBuilderTest, ASegmentsNumbersBecomeTheCalls) {
   next.operands = {0, -2};
   next.first_result = 1;
   const Node* const path[] = {&node_, &next};
-  builder_.OnSegment(path, {before.value_ref(), b_.value_ref()},
-                     {one.value_ref(), two.value_ref()}, Precision::kTf32);
+  builder_.OnSegment(path, {before.value_ref(), b_.value_ref()}, {one.value_ref(), two.value_ref()},
+                     Precision::kTf32);
   const auto learnt = Finish({&two});
   EXPECT_EQ(learnt->program.calls.at(1).operands, Operands({0}));
   EXPECT_EQ(learnt->program.calls.at(2).operands, Operands({1, ~1}));
@@ -238,8 +238,8 @@ TEST_F(ScriptBuilderTest, APlanForSlotsThatAreOneValueNowIsOfNoUse) {
   const Node* node = &two;
   const auto plan = *fakes_.compiler.Compile({}, {1}, Precision::kDefault, {}, nullptr);
   for (const Tensor* other : {&a_, &b_}) {
-    builder_.OnSegment({&node, 1}, {a_.value_ref(), other->value_ref()},
-                       {Ints({1, 1}).value_ref()}, Precision::kDefault);
+    builder_.OnSegment({&node, 1}, {a_.value_ref(), other->value_ref()}, {Ints({1, 1}).value_ref()},
+                       Precision::kDefault);
     builder_.OnPlan(plan, {1});
   }
   const auto learnt = Finish();

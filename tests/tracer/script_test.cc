@@ -7,7 +7,8 @@ namespace {
 
 // The sum of two cells, and its negative, of which some are wanted.
 Program SumAndNegative(std::string_view outputs) {
-  return Over2(StrCat("%0 = add p0, p1 : i32[2]\n%1 = negative %0 : i32[2]\ncut\nreturn ", outputs));
+  return Over2(
+      StrCat("%0 = add p0, p1 : i32[2]\n%1 = negative %0 : i32[2]\ncut\nreturn ", outputs));
 }
 
 TEST_F(ScriptTest, OnlyWhatComesOutIsWanted) {

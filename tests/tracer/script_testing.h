@@ -72,8 +72,8 @@ inline Program Two() {
 // Cell 0 is replaced by its sum with cell 1.
 inline Program Step(std::string_view mark = "cut", std::string_view more = "",
                     std::string_view outputs = "") {
-  return Over2(StrCat("%0 = add p0, p1 : i32[2]\n", mark, "\n", more,
-                      "\nwrite p0 = %0\nreturn ", outputs, "\n"));
+  return Over2(StrCat("%0 = add p0, p1 : i32[2]\n", mark, "\n", more, "\nwrite p0 = %0\nreturn ",
+                      outputs, "\n"));
 }
 
 }  // namespace frazil::tracer
