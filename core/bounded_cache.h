@@ -34,9 +34,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
-#include "absl/synchronization/mutex.h"
 #include "core/eviction_history.h"
 #include "core/threads/at_fork.h"
+#include "core/threads/mutex.h"
 
 namespace frazil {
 
@@ -82,14 +82,14 @@ class BoundedCache {
 
   // Null if there is none.
   Ref Find(const Key& key) {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     return Touch(key);
   }
 
   // What is kept: `object`, or what another thread has added meanwhile.
   Ref Add(const Key& key, const Ref& object, int64_t bytes) {
     {
-      absl::MutexLock lock(&mutex_);
+      MutexLock lock(&mutex_);
       const auto it = index_.find(key);
       if (it != index_.end()) return it->second->object;
       Insert(key, object);
@@ -101,7 +101,7 @@ class BoundedCache {
   // Made by `make`, under the lock, if there is none; it counts for nothing until it is weighed.
   template <typename Make>
   Ref FindOrAdd(const Key& key, Make make, bool* fresh) {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     Ref found = Touch(key);
     *fresh = !found;
     return found ? found : Insert(key, make());
@@ -146,7 +146,7 @@ class BoundedCache {
   }
 
   CacheStats stats() {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     return {Size(), bytes_, hits_, misses_, history_.evictions()};
   }
 
@@ -187,7 +187,7 @@ class BoundedCache {
     Eviction eviction;
     bool fits;
     {
-      absl::MutexLock lock(&mutex_);
+      MutexLock lock(&mutex_);
       if (wanted(&gone, &eviction)) Evict(an_eighth, &gone, &eviction);
       fits = bytes_ <= bound_.Most().bytes;
     }
@@ -215,7 +215,7 @@ class BoundedCache {
   }
 
   const Bound bound_;
-  absl::Mutex mutex_;
+  Mutex mutex_;
   Order order_ ABSL_GUARDED_BY(mutex_);  // most recently used first
   absl::flat_hash_map<Key, typename Order::iterator> index_ ABSL_GUARDED_BY(mutex_);
   int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0, hits_ ABSL_GUARDED_BY(mutex_) = 0,

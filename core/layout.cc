@@ -7,10 +7,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/str_join.h"
-#include "absl/synchronization/mutex.h"
 #include "core/check.h"
 #include "core/settings.h"
 #include "core/threads/at_fork.h"
+#include "core/threads/mutex.h"
 #include "core/threads/tls.h"
 
 namespace frazil {
@@ -45,7 +45,7 @@ struct EqualKeys {
 
 // Process-wide and never destroyed: layouts outlive every value.
 struct Table {
-  absl::Mutex mutex;
+  Mutex mutex;
   absl::flat_hash_set<Layout*, HashKey, EqualKeys> records ABSL_GUARDED_BY(mutex);
   uint64_t made ABSL_GUARDED_BY(mutex) = 0;
   int64_t kept_for_ever ABSL_GUARDED_BY(mutex) = 0, bytes ABSL_GUARDED_BY(mutex) = 0;
@@ -104,7 +104,7 @@ void Drop(const Layout* layout) {
   }
   // The last hold ends under the lock, where nobody can find the layout meanwhile.
   Table& table = GlobalTable();
-  absl::MutexLock lock(&table.mutex);
+  MutexLock lock(&table.mutex);
   while (layout->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) {
     const Layout* shape = layout->shape;
     const bool more = shape != layout && shape->counted;
@@ -153,7 +153,7 @@ const Layout* Find(Dims dims, Dims strides, const Layout* shape) {
   Table& table = GlobalTable();
   const Layout* found;
   {
-    absl::MutexLock lock(&table.mutex);
+    MutexLock lock(&table.mutex);
     const auto it = table.records.find(Key{dims, strides});
     if (it != table.records.end()) {
       found = *it;
@@ -194,7 +194,7 @@ void ReleaseCounted(const Layout* layout) {
 
 LayoutStats GetLayoutStats() {
   Table& table = GlobalTable();
-  absl::MutexLock lock(&table.mutex);
+  MutexLock lock(&table.mutex);
   return {static_cast<int64_t>(table.records.size()), table.bytes};
 }
 

@@ -1,8 +1,8 @@
 #include "jit/register.h"
 
-#include "absl/synchronization/mutex.h"
 #include "autograd/grad.h"
 #include "core/memory/last_resort.h"
+#include "core/threads/mutex.h"
 #include "jit/cache/kernel_cache.h"
 #include "jit/eager/eager.h"
 #include "jit/run/cuda/backend.h"

@@ -14,9 +14,9 @@ namespace {
 
 struct State {
   std::atomic<int64_t> nodes{0}, node_bytes{0}, plans{0}, plan_bytes{0};
-  absl::Mutex registry;
+  Mutex registry;
   std::vector<Recording*> recordings ABSL_GUARDED_BY(registry);
-  absl::Mutex history;
+  Mutex history;
   EvictionHistory node_history ABSL_GUARDED_BY(history), plan_history ABSL_GUARDED_BY(history);
 };
 State& Global() {
@@ -30,18 +30,17 @@ State& Global() {
 }
 
 // While the registry is locked.
-template <void (*f)(absl::Mutex*)>
+template <void (*f)(Mutex*)>
 void ForEachRecordingMutex() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   for (Recording* r : Global().recordings) f(r->mutex());
 }
-void LockMutex(absl::Mutex* mutex) ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex->Lock(); }
-void UnlockMutex(absl::Mutex* mutex) ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex->Unlock(); }
+void LockMutex(Mutex* mutex) ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex->Lock(); }
+void UnlockMutex(Mutex* mutex) ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex->Unlock(); }
 
 void HoldRecordingsAcrossFork() {
   static const bool once = [] {
     AtFork(ForkOrder::kRecordings,
-           {ForEachRecordingMutex<LockMutex>, ForEachRecordingMutex<UnlockMutex>,
-            ForEachRecordingMutex<Renew>});
+           {ForEachRecordingMutex<LockMutex>, ForEachRecordingMutex<UnlockMutex>});
     return true;
   }();
   static_cast<void>(once);
@@ -104,12 +103,12 @@ constinit std::atomic<uint64_t> Bounds::now_{1};
 
 void Bounds::Register(Recording* recording) {
   HoldRecordingsAcrossFork();
-  absl::MutexLock lock(&Global().registry);
+  MutexLock lock(&Global().registry);
   Global().recordings.push_back(recording);
 }
 
 void Bounds::Unregister(Recording* recording) {
-  absl::MutexLock lock(&Global().registry);
+  MutexLock lock(&Global().registry);
   auto& all = Global().recordings;
   *std::find(all.begin(), all.end(), recording) = all.back();
   all.pop_back();
@@ -125,11 +124,11 @@ void Bounds::CountPlans(int64_t plans, int64_t bytes) {
 }
 
 bool Bounds::Made(uint64_t hash, bool plan) {
-  absl::MutexLock lock(&Global().history);
+  MutexLock lock(&Global().history);
   return (plan ? Global().plan_history : Global().node_history).Made(hash);
 }
 void Bounds::Evicted(uint64_t hash, bool plan) {
-  absl::MutexLock lock(&Global().history);
+  MutexLock lock(&Global().history);
   (plan ? Global().plan_history : Global().node_history).Evicted(hash);
 }
 
@@ -143,7 +142,7 @@ void Bounds::Enforce() {
   if (!Past(totals())) return;
   const std::string where = Here();
   Garbage garbage;  // freed after the lock
-  absl::MutexLock lock(&Global().registry);
+  MutexLock lock(&Global().registry);
   const auto bound = [&](int64_t Totals::*kept, Setting limit) {
     return Excess(totals().*kept, Get(limit));
   };
@@ -160,7 +159,7 @@ void Bounds::Enforce() {
 void Bounds::ShrinkPlans(std::string_view limit) {
   const std::string where = Here();
   Garbage garbage;
-  absl::MutexLock lock(&Global().registry);
+  MutexLock lock(&Global().registry);
   EvictPlans((totals().plans + 7) / 8, 0, where, std::string(limit), &garbage);
 }
 

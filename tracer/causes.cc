@@ -4,11 +4,11 @@
 #include <cstdio>
 
 #include "absl/strings/str_replace.h"
-#include "absl/synchronization/mutex.h"
 #include "core/check.h"
 #include "core/config.h"
 #include "core/str.h"
 #include "core/threads/at_fork.h"
+#include "core/threads/mutex.h"
 #include "tracer/explain.h"
 
 namespace frazil::tracer {
@@ -33,7 +33,7 @@ std::string Sentence(const Explanation& explanation) {
 namespace {
 
 struct Shared {
-  absl::Mutex mutex;
+  Mutex mutex;
   std::array<int64_t, kNumCauses> counts ABSL_GUARDED_BY(mutex){};
   std::array<std::string, kNumCauses> lines ABSL_GUARDED_BY(mutex);
 };
@@ -55,20 +55,20 @@ void NoteShared(const Explanation& explanation) {
   if (LogEnabled("guard") || explanation.cause == Cause::kThrashing)
     std::fprintf(stderr, "[cache] %s\n", line.c_str());
   Shared& shared = GlobalShared();
-  absl::MutexLock lock(&shared.mutex);
+  MutexLock lock(&shared.mutex);
   ++shared.counts[static_cast<int>(explanation.cause)];
   shared.lines[static_cast<int>(explanation.cause)] = std::move(line);
 }
 
 int64_t SharedCount(Cause cause) {
   Shared& shared = GlobalShared();
-  absl::MutexLock lock(&shared.mutex);
+  MutexLock lock(&shared.mutex);
   return shared.counts[static_cast<int>(cause)];
 }
 
 std::vector<std::string> SharedLines() {
   Shared& shared = GlobalShared();
-  absl::MutexLock lock(&shared.mutex);
+  MutexLock lock(&shared.mutex);
   std::vector<std::string> lines;
   for (int i = 0; i < kNumCauses; ++i) {
     if (const int64_t n = shared.counts[i]) {

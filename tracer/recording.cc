@@ -124,7 +124,7 @@ void Recording::Retire(std::unique_ptr<Node> node) {
 
 void Recording::Reclaim() {
   Retired free;  // after the lock
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   uint64_t epoch = epoch_.load();
   // Looking once more after the fence, which is dear.
   const auto unvisited = [&] { return Visits(epoch - 1) == 0; };
@@ -156,7 +156,7 @@ Node* Recording::AddChild(Node* parent, std::unique_ptr<Node> child) {
   Node* published = child.get();
   bool thrashing = false;
   {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     if (parent->evicted.load(std::memory_order_relaxed)) {
       // What nobody else can reach lives as long as this visit.
       child->evicted.store(true, std::memory_order_relaxed);
@@ -195,7 +195,7 @@ const SegmentPlan* Recording::FindPlan(Node* end, const LiveMask& live, Precisio
     *gain = latest->gain;
     return latest->plan.get();
   }
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   Node::PlanEntry* entry = FindEntry(end, live, precision);
   if (!entry || !entry->kept) return nullptr;
   entry->kept->used.store(now, std::memory_order_relaxed);
@@ -230,7 +230,7 @@ Node::PlanEntry* Recording::MakeEntry(Node* end, const LiveMask& live, Precision
 }
 
 bool Recording::MayCompile(Node* end, const LiveMask& live, Precision precision) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   Node::PlanEntry* entry = FindEntry(end, live, precision);
   if (!entry || entry->wait == 0) return true;
   --entry->wait;
@@ -241,7 +241,7 @@ bool Recording::MayCompile(Node* end, const LiveMask& live, Precision precision)
 void Recording::CompileFailed(Node* end, const LiveMask& live, Precision precision) {
   constexpr int kLongest = 10;  // 1024 flushes
   Garbage garbage;
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   if (end->evicted.load(std::memory_order_relaxed)) return;
   Node::PlanEntry* entry = MakeEntry(end, live, precision, &garbage);
   entry->wait = 1 << std::min(entry->failures++, kLongest);
@@ -249,7 +249,7 @@ void Recording::CompileFailed(Node* end, const LiveMask& live, Precision precisi
 }
 
 bool Recording::FirstBorrowed(OpId op) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   return borrowed_.insert(op).second;
 }
 
@@ -260,7 +260,7 @@ Recording::Planned Recording::StorePlan(Node* end, const LiveMask& live, Precisi
   bool thrashing = false;
   const uint64_t now = Bounds::Advance();
   {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     if (end->plans.empty()) ++stats_.segments;
     ++stats_.plans;
     stats_.kernels_compiled += plan->compiled();
@@ -364,19 +364,19 @@ uint64_t Recording::EvictBelow(Node* node, Victims* victims, Garbage* garbage, i
 }
 
 void Recording::WeighNodes(std::vector<Weight>* out) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   Weigh(&root_, out);
 }
 
 int64_t Recording::EvictNodes(Victims* victims, Garbage* garbage) {
   int64_t count = 0;
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   EvictBelow(&root_, victims, garbage, &count);
   return count;
 }
 
 void Recording::WeighPlans(std::vector<Weight>* out) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   ForEach(&root_, [&](Node* node) {
     for (const Node::PlanEntry& e : node->plans) {
       if (e.kept) out->push_back({e.used(), e.kept->plan->bytes()});
@@ -387,7 +387,7 @@ void Recording::WeighPlans(std::vector<Weight>* out) {
 std::vector<MemoryReport> Recording::MemoryPlans() {
   std::vector<std::shared_ptr<const SegmentPlan>> plans;
   {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     ForEach(&root_, [&](Node* node) {
       for (const Node::PlanEntry& e : node->plans) {
         if (e.kept) plans.push_back(e.kept->plan);
@@ -401,7 +401,7 @@ std::vector<MemoryReport> Recording::MemoryPlans() {
 
 int64_t Recording::EvictPlans(Victims* victims, Garbage* garbage) {
   int64_t count = 0;
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   ForEach(&root_, [&](Node* node) {
     mutex_.AssertHeld();
     for (Node::PlanEntry& e : node->plans) {
@@ -424,7 +424,7 @@ std::string Recording::NoteAt(std::string where, const Explanation& explanation,
   std::string line = Line(event);
   if (LogEnabled("guard") || event.cause == Cause::kThrashing)
     std::fprintf(stderr, "[trace] %s\n", line.c_str());
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   ++stats_.causes[static_cast<int>(event.cause)];
   const bool eviction = Info(event.cause).kind == CauseKind::kEviction;
   for (TraceEvent& e : events_) {
@@ -447,7 +447,7 @@ std::string Recording::Line(const TraceEvent& event) const {
 }
 
 std::string Recording::Explain(const TraceStats& total) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   std::string out = StrCat(name_, ": ", total.calls, " calls, ", total.replayed, " replayed, ",
                            total.skipped ? StrCat(total.skipped, " skipped, ") : "", total.recorded,
                            " recorded, ", total.fallbacks, " fell back; ", total.plans, " plans, ",
@@ -461,14 +461,14 @@ std::string Recording::Explain(const TraceStats& total) {
 }
 
 std::vector<TraceEvent> Recording::Events() {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   return {events_.begin(), events_.end()};
 }
 
 TraceStats Recording::stats() {
   TraceStats stats;
   {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     stats = stats_;
     AddShards(&stats, 1);
     stats.last_kernels = last_kernels_.load(std::memory_order_relaxed);
@@ -489,7 +489,7 @@ void Recording::AddShards(TraceStats* stats, int64_t sign) const {
 void Recording::Clear() {
   Garbage garbage;  // freed after the lock
   {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     int64_t count = 0;
     Victims all{kEver, 0};
     EvictBelow(&root_, &all, &garbage, &count);

@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/synchronization/mutex.h"
 #include "core/memory/pin.h"
+#include "core/threads/mutex.h"
 #include "tracer/bounds.h"
 #include "tracer/gain.h"
 #include "tracer/node.h"
@@ -126,7 +126,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
   TraceStats stats();
   template <typename F>
   void Count(const F& f) {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     f(stats_);
   }
   void CountInner() {  // a call inside another one, or not traced
@@ -155,7 +155,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
   std::vector<MemoryReport> MemoryPlans();
   void Clear();
 
-  absl::Mutex* mutex() { return &mutex_; }  // for forks
+  Mutex* mutex() { return &mutex_; }  // for forks
 
   // For tracer/bounds. What is kept: when it was last used, and its bytes. A call was used when a
   // segment last ended at or behind it.
@@ -195,7 +195,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
   std::string name_;
   const bool records_views_;
   Node root_;
-  absl::Mutex mutex_;
+  Mutex mutex_;
   TraceStats stats_ ABSL_GUARDED_BY(mutex_);
   std::deque<TraceEvent> events_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_set<OpId> borrowed_ ABSL_GUARDED_BY(mutex_);

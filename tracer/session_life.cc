@@ -11,7 +11,7 @@ namespace {
 
 // Sessions that no call uses. Never destroyed.
 struct Idle {
-  absl::Mutex mutex;
+  Mutex mutex;
   std::vector<Session*> spare ABSL_GUARDED_BY(mutex);
   // Those of interrupted calls whose values nobody has read yet.
   std::vector<Session*> left ABSL_GUARDED_BY(mutex);
@@ -33,7 +33,7 @@ struct AtExit {
   ~AtExit() {
     Session* s = std::exchange(t_spare, nullptr);
     if (!s) return;
-    absl::MutexLock lock(&GetIdle().mutex);
+    MutexLock lock(&GetIdle().mutex);
     GetIdle().spare.push_back(s);
   }
 };
@@ -93,7 +93,7 @@ void Session::End(Session* s) {
     Idle& idle = GetIdle();
     s->kept_ = s->recording_->shared_from_this();
     s->owner_.store(nullptr, std::memory_order_relaxed);
-    absl::MutexLock lock(&idle.mutex);
+    MutexLock lock(&idle.mutex);
     idle.left.push_back(s);
     g_left_count.fetch_add(1, std::memory_order_relaxed);
     return;
@@ -104,13 +104,13 @@ void Session::End(Session* s) {
     t_spare = s;
     return;
   }
-  absl::MutexLock lock(&GetIdle().mutex);
+  MutexLock lock(&GetIdle().mutex);
   GetIdle().spare.push_back(s);
 }
 
 Session* Session::TakeSpare() {
   WatchExit();
-  absl::MutexLock lock(&GetIdle().mutex);
+  MutexLock lock(&GetIdle().mutex);
   std::vector<Session*>& spare = GetIdle().spare;
   if (spare.empty()) return new Session;
   Session* s = spare.back();
@@ -123,7 +123,7 @@ void Session::SweepAbandoned() {
   std::vector<Session*> done;
   {
     Idle& idle = GetIdle();
-    absl::MutexLock lock(&idle.mutex);
+    MutexLock lock(&idle.mutex);
     std::erase_if(idle.left, [&](Session* s) {
       // Somebody is computing it: another time.
       if (s->busy_.exchange(true, std::memory_order_acquire)) return false;
@@ -140,7 +140,7 @@ void Session::SweepAbandoned() {
     s->StartSegment();
     s->recording_->Leave(nullptr, s->epoch_);
     s->kept_ = nullptr;
-    absl::MutexLock lock(&GetIdle().mutex);
+    MutexLock lock(&GetIdle().mutex);
     GetIdle().spare.push_back(s);
   }
 }

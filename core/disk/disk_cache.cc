@@ -29,7 +29,7 @@ DiskCache::DiskCache(std::string folder, std::string identity, unsigned moment)
 void DiskCache::Keep(std::string key, std::string value) {
   bool start;
   {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     ForgetParents();
     waiting_.insert_or_assign(std::move(key), std::move(value));
     start = !std::exchange(has_writer_, true);
@@ -72,7 +72,7 @@ DiskCache::Written DiskCache::WriteWaiting() {
   const std::lock_guard<std::mutex> lock(writing_);
   std::vector<DiskTable::Entry> entries;
   {
-    absl::MutexLock lock_waiting(&mutex_);
+    MutexLock lock_waiting(&mutex_);
     ForgetParents();
     for (auto& [key, value] : std::exchange(waiting_, {}))
       entries.push_back({key, std::move(value)});
@@ -80,7 +80,7 @@ DiskCache::Written DiskCache::WriteWaiting() {
   }
   if (entries.empty()) return Written::kNothing;
   if (table_.Add(entries, Get(Setting::k_disk_bytes))) return Written::kAll;
-  absl::MutexLock lock_waiting(&mutex_);
+  MutexLock lock_waiting(&mutex_);
   for (DiskTable::Entry& entry : entries)
     waiting_.emplace(std::move(entry.key), std::move(entry.value));
   return Written::kNotYet;

@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/synchronization/mutex.h"
 #include "core/disk/disk_table.h"
+#include "core/threads/mutex.h"
 
 namespace frazil {
 
@@ -39,7 +39,7 @@ class DiskCache {
   DiskTable table_;
   const unsigned moment_;
   std::mutex writing_;  // while nobody forks
-  absl::Mutex mutex_;
+  Mutex mutex_;
   Waiting waiting_ ABSL_GUARDED_BY(mutex_);
   bool has_writer_ ABSL_GUARDED_BY(mutex_) = false;
   uint32_t generation_ ABSL_GUARDED_BY(mutex_) = 0;

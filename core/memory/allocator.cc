@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
 #include "core/check.h"
 #include "core/memory/last_resort.h"
 #include "core/memory/small_blocks.h"
@@ -22,6 +21,7 @@
 #include "core/settings.h"
 #include "core/str.h"
 #include "core/threads/at_fork.h"
+#include "core/threads/mutex.h"
 #include "core/threads/tls.h"
 #include "core/tuned.h"
 
@@ -44,7 +44,7 @@ struct Cache {
     std::vector<void*> free;
     int64_t live = 0;
   };
-  absl::Mutex mutex;
+  Mutex mutex;
   std::map<size_t, Class> classes ABSL_GUARDED_BY(mutex);
 };
 Cache& GlobalCache() {
@@ -116,7 +116,7 @@ void ToSystem(void* p, size_t bytes) {
 void* TakeLarge(size_t bytes) {
   Cache& cache = GlobalCache();
   {
-    absl::MutexLock lock(&cache.mutex);
+    MutexLock lock(&cache.mutex);
     Cache::Class& own = cache.classes[bytes];
     if (!own.free.empty()) {
       void* p = own.free.back();
@@ -136,7 +136,7 @@ void* TakeLarge(size_t bytes) {
     p = FromSystem(bytes);
   }
   if (p) {
-    absl::MutexLock lock(&cache.mutex);
+    MutexLock lock(&cache.mutex);
     ++cache.classes[bytes].live;
   }
   return p;
@@ -144,7 +144,7 @@ void* TakeLarge(size_t bytes) {
 
 // False if it would be more than the cache may keep.
 bool KeepForReuse(Cache* cache, void* data, size_t bytes) {
-  absl::MutexLock lock(&cache->mutex);
+  MutexLock lock(&cache->mutex);
   Cache::Class& own = cache->classes[bytes];
   --own.live;
 #if defined(__SANITIZE_ADDRESS__)
@@ -273,7 +273,7 @@ void ResetPeakMemory() {
 
 void TrimMemory() {
   Cache& cache = GlobalCache();
-  absl::MutexLock lock(&cache.mutex);
+  MutexLock lock(&cache.mutex);
   for (auto& [bytes, own] : cache.classes) {
     for (void* p : own.free) {
       ToSystem(p, bytes);
@@ -287,7 +287,7 @@ std::vector<BlockCount> GetBlockCounts() {
   std::vector<BlockCount> counts;
   Cache& cache = GlobalCache();
   {
-    absl::MutexLock lock(&cache.mutex);
+    MutexLock lock(&cache.mutex);
     for (const auto& [bytes, own] : cache.classes) {
       const auto free = static_cast<int64_t>(own.free.size());
       if (own.live + free > 0) counts.push_back({static_cast<int64_t>(bytes), own.live, free});

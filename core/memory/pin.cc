@@ -4,8 +4,8 @@
 #include <functional>
 #include <utility>
 
-#include "absl/synchronization/mutex.h"
 #include "core/threads/at_fork.h"
+#include "core/threads/mutex.h"
 
 namespace frazil {
 
@@ -15,7 +15,7 @@ namespace {
 
 // Never destroyed.
 struct Global {
-  absl::Mutex mutex;
+  Mutex mutex;
   PinSlots* threads ABSL_GUARDED_BY(mutex) = nullptr;  // never freed, but used again
   // What was pinned when it was to be freed: as many as there are pins, at most.
   std::vector<std::shared_ptr<const void>> later ABSL_GUARDED_BY(mutex);
@@ -31,7 +31,7 @@ Global& GetGlobal() {
 
 struct AtExit {
   ~AtExit() {
-    absl::MutexLock lock(&GetGlobal().mutex);
+    MutexLock lock(&GetGlobal().mutex);
     t_pins->taken = false;
     t_pins = nullptr;
   }
@@ -42,7 +42,7 @@ struct AtExit {
 PinSlots* MakePins() {
   Global& global = GetGlobal();
   {
-    absl::MutexLock lock(&global.mutex);
+    MutexLock lock(&global.mutex);
     t_pins = global.threads;
     while (t_pins && t_pins->taken) t_pins = t_pins->next;
     if (!t_pins) {
@@ -59,7 +59,7 @@ PinSlots* MakePins() {
 void Garbage::Free() {
   Global& global = GetGlobal();
   HeavyFence();
-  absl::MutexLock lock(&global.mutex);
+  MutexLock lock(&global.mutex);
   objects_.insert(objects_.end(), std::make_move_iterator(global.later.begin()),
                   std::make_move_iterator(global.later.end()));
   global.later.clear();

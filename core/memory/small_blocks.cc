@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <new>
 
-#include "absl/synchronization/mutex.h"
 #include "core/threads/at_fork.h"
+#include "core/threads/mutex.h"
 #include "core/tuned.h"
 
 namespace frazil {
@@ -29,7 +29,7 @@ void* Pop(void** head) {
 
 // What threads have too much of. Never destroyed.
 struct Shared {
-  absl::Mutex mutex;
+  Mutex mutex;
   void* heads[kBlockClasses] ABSL_GUARDED_BY(mutex) = {};
 };
 Shared& GlobalShared() {
@@ -49,7 +49,7 @@ struct AtExit {
   }
   ~AtExit() {
     Shared& shared = GlobalShared();
-    absl::MutexLock lock(&shared.mutex);
+    MutexLock lock(&shared.mutex);
     for (int c = 0; c < kBlockClasses; ++c) {
       while (t_blocks[c].head) Push(Pop(&t_blocks[c].head), &shared.heads[c]);
       t_blocks[c].room = 0;
@@ -70,7 +70,7 @@ void* TakeSharedBlock(int c) {
   OwnBlocks& own = t_blocks[c];
   Shared& shared = GlobalShared();
   {
-    absl::MutexLock lock(&shared.mutex);
+    MutexLock lock(&shared.mutex);
     for (int i = 0; i < tuned::kKeptBlocks / 2 && shared.heads[c]; ++i, --own.room)
       Push(Pop(&shared.heads[c]), &own.head);
   }
@@ -89,7 +89,7 @@ void ShareBlocks(int c) {
   WatchExit();
   OwnBlocks& own = t_blocks[c];
   Shared& shared = GlobalShared();
-  absl::MutexLock lock(&shared.mutex);
+  MutexLock lock(&shared.mutex);
   for (int64_t n = std::max<int64_t>(1, (t_keep - own.room) / 2); n > 0 && own.head; --n) {
     Push(Pop(&own.head), &shared.heads[c]);
     ++own.room;

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <functional>
 #include <mutex>
-#include <new>
 #include <thread>
 #include <vector>
 
@@ -20,13 +19,12 @@ namespace {
 
 struct Entry {
   ForkOrder order;
-  absl::Mutex* mutex;  // or null:
+  Mutex* mutex;  // or null:
   ForkHandler handler;
 
   // Which of the two it is, the analysis cannot follow.
   void Lock() const ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex ? mutex->Lock() : handler.lock(); }
   void Unlock() const ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex ? mutex->Unlock() : handler.unlock(); }
-  void Renew() const { mutex ? frazil::Renew(mutex) : handler.renew(); }
 };
 
 struct Global {
@@ -51,30 +49,24 @@ void BeforeFork() {
   for (const Entry& e : g.entries) e.Lock();
 }
 
-void Done(Global* g) {
-  g->mutex.unlock();
-  g->forking.store(false);
-  g->forks.unlock();
-}
-
-void InParent() {
+void Unlock() {
   Global& g = GetGlobal();
   std::for_each(g.entries.rbegin(), g.entries.rend(), std::mem_fn(&Entry::Unlock));
-  Done(&g);
+  g.mutex.unlock();
+  g.forking.store(false);
+  g.forks.unlock();
 }
 
 void InChild() {
-  Global& g = GetGlobal();
-  for (const Entry& e : g.entries) e.Renew();
-  g.guards.store(t_guards);
+  GetGlobal().guards.store(t_guards);
   g_fork_generation.fetch_add(1);
-  Done(&g);
+  Unlock();
 }
 
 Global& GetGlobal() {
   static Global* const global = [] {
     auto* g = new Global;
-    pthread_atfork(BeforeFork, InParent, InChild);
+    pthread_atfork(BeforeFork, Unlock, InChild);
     return g;
   }();
   return *global;
@@ -91,7 +83,7 @@ void Add(const Entry& entry) {
 
 }  // namespace
 
-void HoldAcrossFork(ForkOrder order, absl::Mutex* mutex) { Add({order, mutex, {}}); }
+void HoldAcrossFork(ForkOrder order, Mutex* mutex) { Add({order, mutex, {}}); }
 void AtFork(ForkOrder order, const ForkHandler& handler) { Add({order, nullptr, handler}); }
 
 ForkGuard::ForkGuard() {
@@ -109,9 +101,5 @@ ForkGuard::~ForkGuard() {
   --t_guards;
   GetGlobal().guards.fetch_sub(1);
 }
-
-// Unlocking would wait for ever for a thread that was about to queue up for it when the process was
-// forked: that one holds the lock of the queue, and does not exist here.
-void Renew(absl::Mutex* mutex) { new (mutex) absl::Mutex; }
 
 }  // namespace frazil

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "absl/synchronization/mutex.h"
+#include "core/threads/mutex.h"
 
 namespace frazil {
 
@@ -16,18 +16,14 @@ namespace frazil {
 enum class ForkOrder { kRegistries, kRecordings, kCaches, kMemory };
 
 // For a mutex that is never destroyed.
-void HoldAcrossFork(ForkOrder order, absl::Mutex* mutex);
+void HoldAcrossFork(ForkOrder order, Mutex* mutex);
 
-// For sets of them. `renew` unlocks in the child.
+// For sets of them.
 struct ForkHandler {
   void (*lock)();
-  void (*unlock)();
-  void (*renew)();
+  void (*unlock)();  // in parent and child
 };
 void AtFork(ForkOrder order, const ForkHandler& handler);
-
-// Makes a mutex that is held anew in the child, where the threads that waited for it do not exist.
-void Renew(absl::Mutex* mutex);
 
 // While one lives no other thread forks. For work under locks that are not named: generating code.
 // Taken before any other lock; may be nested.

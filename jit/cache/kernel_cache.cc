@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <fstream>
 
-#include "absl/synchronization/mutex.h"
 #include "core/config.h"
 #include "core/str.h"
 #include "core/threads/at_fork.h"
+#include "core/threads/mutex.h"
 #include "jit/cache/bound.h"
 #include "jit/cache/disk_store.h"
 #include "jit/emit/interp/interp.h"
@@ -45,7 +45,7 @@ void WriteKernel(const kir::Kernel& kernel) {
 
 // A kernel being compiled or compiled. The first thread to lock an empty one compiles.
 struct Entry {
-  absl::Mutex mutex;
+  Mutex mutex;
   bool done ABSL_GUARDED_BY(mutex) = false;
   Status status ABSL_GUARDED_BY(mutex);
   std::shared_ptr<const Compiled> code;  // written once, before `ready`
@@ -74,7 +74,7 @@ class KernelCache {
     StatusOr<std::shared_ptr<const Compiled>> code = nullptr;
     {
       const ForkGuard guard;
-      absl::MutexLock lock(&entry->mutex);
+      MutexLock lock(&entry->mutex);
       if (!entry->done) made = Make(kernel, key, entry.get());
       code = entry->code;
       if (!entry->status.ok()) code = entry->status;

@@ -31,10 +31,10 @@ Allocator::Allocator(const DriverTable& driver, int device, std::function<Status
 StatusOr<StorageRef> Allocator::Allocate(size_t bytes) {
   const size_t wanted = Rounded(std::max<size_t>(bytes, 1), kAlign);
   if (wanted < bytes || wanted > size_t{1} << 62) {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     return Full(bytes, "no device is that large");
   }
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   if (stats_.limit > 0 && stats_.live_bytes + int64_t(wanted) > stats_.limit)
     return Full(bytes, StrCat("the limit is ", stats_.limit, " bytes"));
   Block* block = Take(wanted, 2 * wanted);
@@ -106,7 +106,7 @@ void Allocator::Split(Block* block, size_t bytes) {
 }
 
 void Allocator::Return(Block* block) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   stats_.live_bytes -= int64_t(block->bytes);
   block->free = true;
   const auto join = [](Block* left, Block* right) {
@@ -135,7 +135,7 @@ void Allocator::Release(OwnedStorage* storage) {
 }
 
 void Allocator::Trim() {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   if (enter_().ok()) TrimLocked();
 }
 
@@ -164,17 +164,17 @@ Status Allocator::Full(size_t bytes, std::string_view why) const {
 }
 
 void Allocator::SetLimit(int64_t bytes) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   stats_.limit = bytes;
 }
 
 AllocatorStats Allocator::stats() const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   return stats_;
 }
 
 void Allocator::ResetPeak() {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   stats_.peak_bytes = stats_.live_bytes;
 }
 

@@ -7,8 +7,8 @@
 #include <functional>
 #include <set>
 
-#include "absl/synchronization/mutex.h"
 #include "core/memory/storage.h"
+#include "core/threads/mutex.h"
 #include "jit/cuda/libraries.h"
 
 namespace frazil::cuda {
@@ -63,7 +63,7 @@ class Allocator {
   const DriverTable& driver_;
   const int device_;
   const std::function<Status()> enter_, wait_;
-  mutable absl::Mutex mutex_;
+  mutable Mutex mutex_;
   using FreeBlocks = std::set<Block*, Smaller>;
   FreeBlocks& FreeLike(bool shared) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return shared ? free_shared_ : free_whole_;

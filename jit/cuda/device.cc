@@ -147,7 +147,7 @@ Status Device::Check(CUresult result, std::string_view what) {
 }
 
 std::string Device::RecentLaunches() {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   std::string text;
   const size_t shown = std::min(launches_, kRecent);
   for (size_t i = launches_ - shown; i < launches_; ++i) {
@@ -205,7 +205,7 @@ Status Device::Launch(CUfunction function, unsigned grid, unsigned block, unsign
 
 Status Device::Launched(CUresult result, const LaunchNameRef& name) {
   {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     recent_[launches_++ % kRecent] = name;
   }
   static const bool sync = GetConfig().cuda_sync == "1";
@@ -215,7 +215,7 @@ Status Device::Launched(CUresult result, const LaunchNameRef& name) {
 
 StatusOr<CUgraph> Device::Capture(absl::FunctionRef<Status()> work) {
   FZ_RETURN_IF_ERROR(Enter());
-  absl::MutexLock lock(&capture_mutex_);
+  MutexLock lock(&capture_mutex_);
   FZ_RETURN_IF_ERROR(Check(driver_.StreamBeginCapture(capture_stream_, kCaptureThreadLocal),
                            "beginning to capture"));
   t_captured = capture_stream_;
@@ -233,11 +233,11 @@ Status Device::Synchronize() {
   FZ_RETURN_IF_ERROR(Enter());
   size_t before;
   {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     before = launches_;
   }
   FZ_RETURN_IF_ERROR(Check(driver_.StreamSynchronize(stream_), "waiting"));
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   if (launches_ == before) {
     launches_ = 0;
     recent_ = {};

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/synchronization/mutex.h"
 #include "core/memory/storage.h"
+#include "core/threads/mutex.h"
 #include "jit/cuda/allocator.h"
 #include "jit/cuda/libraries.h"
 #include "jit/cuda/staging.h"
@@ -113,11 +113,11 @@ class Device {
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
   CUstream capture_stream_ = nullptr;  // nothing runs on it
-  absl::Mutex capture_mutex_;
+  Mutex capture_mutex_;
   uint32_t born_ = 0;  // ForkGeneration
   std::unique_ptr<Allocator> allocator_;
   std::unique_ptr<Staging> staging_;
-  absl::Mutex mutex_;
+  Mutex mutex_;
   // Launches since the last wait, the oldest overwritten first.
   std::array<LaunchNameRef, kRecent> recent_ ABSL_GUARDED_BY(mutex_);
   size_t launches_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -34,7 +34,7 @@ CUresult Staging::Open() {
 }
 
 CUresult Staging::In(CUdeviceptr to, const char* from, size_t bytes, CUstream stream) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   FZ_TRY(Open());
   for (size_t at = 0; at < bytes; at += kPiece) {
     Piece& piece = pieces_[next_++ % pieces_.size()];
@@ -48,7 +48,7 @@ CUresult Staging::In(CUdeviceptr to, const char* from, size_t bytes, CUstream st
 }
 
 CUresult Staging::Out(char* to, CUdeviceptr from, size_t bytes, CUstream stream) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   FZ_TRY(Open());
   // One piece is under way while the one before is copied out.
   const auto ask = [&](size_t at, Piece& piece) {

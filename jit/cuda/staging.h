@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "absl/synchronization/mutex.h"
+#include "core/threads/mutex.h"
 #include "jit/cuda/libraries.h"
 
 namespace frazil::cuda {
@@ -26,7 +26,7 @@ class Staging {
   CUresult Open() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const DriverTable& driver_;
-  absl::Mutex mutex_;
+  Mutex mutex_;
   std::array<Piece, 2> pieces_ ABSL_GUARDED_BY(mutex_);
   size_t next_ ABSL_GUARDED_BY(mutex_) = 0;
 };

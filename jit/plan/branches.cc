@@ -4,10 +4,10 @@
 #include <numeric>
 #include <optional>
 
-#include "absl/synchronization/mutex.h"
 #include "core/cost.h"
 #include "core/str.h"
 #include "core/threads/long_work.h"
+#include "core/threads/mutex.h"
 #include "core/threads/parallel.h"
 
 namespace frazil::jit {
@@ -138,7 +138,7 @@ class SideBySide final : public StepGroup {
       }
       return absl::OkStatus();
     }
-    absl::Mutex mutex;
+    Mutex mutex;
     Status failure;
     ParallelFor(int64_t(branches_.size()), 1, [&](int64_t begin, int64_t end) {
       for (int64_t b = begin; b < end; ++b) {
@@ -146,7 +146,7 @@ class SideBySide final : public StepGroup {
           if (Abandoned()) return;
           Status status = steps()[step]->Run(slots, inputs);
           if (status.ok()) continue;
-          const absl::MutexLock lock(&mutex);
+          const MutexLock lock(&mutex);
           if (failure.ok()) failure = std::move(status);
           return;
         }

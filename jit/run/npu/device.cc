@@ -71,20 +71,20 @@ NpuDevice::NpuDevice() : mode_(ModeFromConfig()) {
 }
 
 npu::Preset NpuDevice::preset() const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   return preset_;
 }
 npu::Mode NpuDevice::mode() const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   return mode_;
 }
 std::pair<npu::Preset, int64_t> NpuDevice::current() const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   return {preset_, generation_};
 }
 
 void NpuDevice::Configure(const npu::Preset& preset, npu::Mode mode) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   if (!(preset == preset_)) {
     ++generation_;
     account_.clear();
@@ -96,7 +96,7 @@ void NpuDevice::Configure(const npu::Preset& preset, npu::Mode mode) {
 }
 
 void NpuDevice::SetBudget(int64_t instructions) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   budget_ = instructions;
 }
 
@@ -113,7 +113,7 @@ Status NpuDevice::Launch(const std::shared_ptr<const NpuProgram>& program,
   params.insert(params.end(), words.begin(), words.end());
   npu::LaunchOptions options;
   {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     options.mode = mode_;
     options.budget = budget_;
   }
@@ -122,7 +122,7 @@ Status NpuDevice::Launch(const std::shared_ptr<const NpuProgram>& program,
       npu::Launch(program->program, program->preset, params, windows.windows, options));
   if (result.fault)
     return NpuFaultError("[npu] ", result.fault->Text(), "\nThis is a bug of frazil's.");
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   if (!(program->preset == preset_)) return absl::OkStatus();  // of an account that has ended
   bool fresh = false;
   NpuWork* work = Find(StrCat(program->program.name, "\n", origin, "\n", program->hash), &fresh);
@@ -142,7 +142,7 @@ void NpuDevice::CountCpu(const std::string& name, const std::string& origin,
     b.writable ? CountTransfer(Device(), npu, b.high - b.low)
                : CountTransfer(npu, Device(), b.high - b.low);
   }
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   bool fresh = false;
   NpuWork* work = Find(StrCat(name, "\n", origin, "\n", reason), &fresh);
   if (!work) return;
@@ -163,17 +163,17 @@ NpuWork* NpuDevice::Find(const std::string& key, bool* fresh) {
 }
 
 int64_t NpuDevice::unlisted() const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   return unlisted_;
 }
 
 std::vector<NpuWork> NpuDevice::account() const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   return account_;
 }
 
 void NpuDevice::ResetAccount() {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   account_ = {};
   unlisted_ = 0;
   index_.clear();

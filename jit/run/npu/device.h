@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
+#include "core/threads/mutex.h"
 #include "npu/simulator.h"
 
 namespace frazil::jit {
@@ -72,7 +72,7 @@ class NpuDevice {
   // Of a key, or null where the account is full.
   NpuWork* Find(const std::string& key, bool* fresh) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  mutable absl::Mutex mutex_;
+  mutable Mutex mutex_;
   npu::Preset preset_;
   npu::Mode mode_;
   int64_t generation_ = 0;
