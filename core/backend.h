@@ -1,8 +1,8 @@
-// A kind of device as the layers see it that know none by name: what it is called, what it computes,
-// where its bytes lie, what a kernel of it may be. Each kind has one object, made by its runtime
-// (jit/run/device_backend.h) and registered before a value lies there. Called by core for names and
-// memory, by jit/graph for grouping. Invariants: facts of a kind never change; the bytes of a value
-// whose device's memory the CPU cannot address are read through OnHost alone.
+// A kind of device as the layers see it that know none by name: what it is called, what it
+// computes, where its bytes lie, what a kernel of it may be. Each kind has one object, made by its
+// runtime (jit/run/device_backend.h) and registered before a value lies there. Called by core for
+// names and memory, by jit/graph for grouping. Invariants: facts of a kind never change; the bytes
+// of a value whose device's memory the CPU cannot address are read through OnHost alone.
 #pragma once
 
 #include "core/op.h"

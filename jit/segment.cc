@@ -38,7 +38,7 @@ class JitSegment final : public tracer::SegmentPlan {
   int slots() const { return slots_; }
   const std::vector<ValueRef>& constants() const { return constants_; }
 
-  bool unlocks() const override { return plan_->stats().work >= cost::kLong; }
+  bool unlocks() const override { return plan_->unlocks(); }
   int kernels() const override { return kernels_; }
   int compiled() const override { return plan_->stats().compiled; }
   int interpreted() const override { return plan_->stats().interpreted; }
@@ -131,7 +131,7 @@ class GraphBuilder {
         continue;
       }
       FZ_ASSIGN_OR_RETURN(const Ids body, AddCalls(*call->body, std::move(operands), line));
-      for (const tracer::Origin& o : call->body->outputs) results.push_back(body[o.value]);
+      for (const tracer::Content& o : call->body->outputs) results.push_back(body[o.value]);
     }
     return results;
   }

@@ -1,7 +1,7 @@
 // From a program to a plan: the compiler that the tracer calls at a segment's end.
-// Called through tracer::SegmentCompiler. Invariant: the graph's inputs are the program's parameters
-// in order, then its constants and those of its composites, which are expanded to the primitives
-// that ran when they were recorded.
+// Called through tracer::SegmentCompiler. Invariant: the graph's inputs are the program's
+// parameters in order, then its constants and those of its composites, which are expanded to the
+// primitives that ran when they were recorded.
 #pragma once
 
 #include "jit/graph/graph.h"

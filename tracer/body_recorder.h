@@ -1,5 +1,6 @@
-// Writes down what ops a composite's body calls, as a program over its operands. Called by the session, which records calls, and by
-// the eager door, which then runs the composite as a plan (jit/eager/eager_composite.h).
+// Writes down what ops a composite's body calls, as a program over its operands. Called by the
+// session, which records calls, and by the eager door, which then runs the composite as a plan
+// (jit/eager/eager_composite.h).
 // Invariant: the program depends on the composite's attributes and on metadata and identity of
 // its operands alone; no array but these and what the body made is in it.
 #pragma once

@@ -19,8 +19,9 @@ Status Run(const CallRecord& call, absl::Span<const Tensor> operands, Tensor* re
     }
     return absl::OkStatus();
   };
-  Interpreted all{std::vector<bool>(body.calls.size()), nothing, take};
-  for (const Origin& o : body.outputs) all.wanted[o.value] = true;
+  const auto count = static_cast<size_t>(Parts(body).FirstResult(body.calls.size()));
+  Interpreted all{std::vector<bool>(count), nothing, take};
+  for (const Content& o : body.outputs) all.wanted[o.value] = true;
   return Interpret(body, operands, all);
 }
 

@@ -22,8 +22,6 @@ uint64_t WhatOf(const Program::Call& call) {
   return absl::HashOf(call->composite, call->op, AttrsInBody(*call.record), call.operands.size());
 }
 
-constexpr int kMostCalls = 4096;       // of segments that are no loop
-constexpr int kMostOfSteps = 1 << 15;  // of a loop with more than elementwise work
 constexpr int kMostChecks = 16;
 constexpr size_t kMostOfCheck = 16;       // calls that make the indices of a check
 constexpr int64_t kLargeCheck = 1 << 20;  // elements
@@ -109,7 +107,7 @@ class Merger {
       return absl::c_any_of(call->results, [](const Result& r) { return !(r.device == Device()); });
     };
     size_t end = begin + 1;
-    while (end < program_.marks.size() && GoesOn(end) && Count(begin, end + 1) <= kMostOfSteps &&
+    while (end < program_.marks.size() && GoesOn(end) && Count(begin, end + 1) <= kMaxSliced &&
            absl::c_none_of(Calls(end, end + 1), elsewhere))
       ++end;
     return end;
@@ -121,7 +119,7 @@ class Merger {
     int checks = 0;
     for (; end < program_.marks.size() && EndOfLoop(end) == end + 1; ++end) {
       const Mark& last = program_.marks[end - 1];
-      if (Count(begin, end + 1) > kMostCalls || last.kind == Mark::Kind::kNumber ||
+      if (Count(begin, end + 1) > kMaxSegment || last.kind == Mark::Kind::kNumber ||
           last.precision != program_.marks[end].precision)
         break;
       if (last.kind == Mark::Kind::kIndexCheck &&

@@ -14,7 +14,7 @@ int64_t BytesOf(const Program& program) {
   int64_t bytes = static_cast<int64_t>(
       sizeof program + sizeof(Parameter) * program.parameters.size() +
       sizeof(Program::Call) * program.calls.size() + sizeof(Mark) * program.marks.size() +
-      sizeof(Origin) * program.outputs.size() + sizeof(Program::Write) * program.writes.size() +
+      sizeof(Content) * program.outputs.size() + sizeof(Program::Write) * program.writes.size() +
       sizeof(TapeRecord) * program.tape.size());
   absl::flat_hash_set<const CallRecord*> seen;
   for (const Program::Call& call : program.calls) {

@@ -6,11 +6,12 @@
 // (tracer/interpret.h) runs it op by op, Print and ParseProgram (tracer/program_text.h) are its
 // text.
 //
-// Values have one notation, ValueId: results are numbered over all calls, 0, 1, ...; ~0, ~1, ... are
-// the parameters, and behind them the constants.
+// Values have one notation, ValueId: results are numbered over all calls, 0, 1, ...; ~0, ~1, ...
+// are the parameters, and behind them the constants.
 //
 // Invariants: a call's operands are earlier results, parameters or constants; marks stand in the
-// order of the calls; what a program refers to is immutable once others may see it.
+// order of the calls; a composite's body returns results of its own and has no marks, writes or
+// tape; what a program refers to is immutable once others may see it.
 #pragma once
 
 #include <array>
@@ -29,10 +30,12 @@
 namespace frazil::tracer {
 
 using ValueId = int32_t;
+// Nothing: what is undefined, or not there. It is negative and yet no parameter or constant.
 inline constexpr ValueId kNoValue = std::numeric_limits<ValueId>::min();
 using Operands = absl::InlinedVector<ValueId, 4>;
 
-// What must hold of a tensor that is passed. No layout: nothing, it may be undefined.
+// What must hold of a tensor that is passed. Without a layout: of a cell that was undefined, which
+// no call takes.
 struct Parameter {
   DType dtype{};
   Device device;
@@ -54,8 +57,8 @@ struct Result {
   bool operator==(const Result&) const = default;
 };
 
-// Tensors that a whole call may read and write, its parameters: an argument, a module's parameter or its
-// .grad, the default random generator. The owner keeps the cells alive during the call.
+// Tensors that a whole call may read and write, its parameters: an argument, a module's parameter
+// or its .grad, the default random generator. The owner keeps the cells alive during the call.
 using Cells = absl::Span<Tensor* const>;
 
 struct Program;
@@ -83,7 +86,7 @@ struct Mark {
   uint64_t outcome = 0;                       // kNumber: the bits
   IndexRange range{};                         // kIndexCheck: where indices lie,
   std::string check, of;                      // who asks, and of what
-  std::string origin;                         // where the number was read: "train.py:12"
+  std::string origin;                         // where it was read: "train.py:12"
 };
 
 // A node of the tape: one that the call made, or that a parameter had before.
@@ -96,11 +99,11 @@ struct Link {
 };
 
 // A tensor: its value and its node.
-struct Origin {
+struct Content {
   ValueId value = kNoValue;
   Link node;
 
-  bool operator==(const Origin&) const = default;
+  bool operator==(const Content&) const = default;
 };
 
 // A node that a call left on the tape (tracer/tape_record.h).
@@ -118,7 +121,7 @@ struct TapeRecord {
   OpId op = {};
   Attrs attrs;
   absl::InlinedVector<Edge, 3> edges;
-  std::array<Origin, 3> saved;
+  std::array<Content, 3> saved;
   ValueId saved_output = kNoValue;
   bool spent = false;
 };
@@ -133,7 +136,7 @@ struct Program {
   // A cell whose content the call replaced, and by what.
   struct Write {
     int32_t cell;  // a parameter
-    Origin content;
+    Content content;
 
     bool operator==(const Write&) const = default;
   };
@@ -141,9 +144,9 @@ struct Program {
   std::vector<Parameter> parameters;
   std::vector<ValueRef> constants;
   std::vector<Call> calls;
-  std::vector<Mark>
-      marks;  // of a whole call: its last one stands behind all calls, if there are any
-  std::vector<Origin> outputs;
+  // Of a whole call; if there are calls, the last one stands behind them all.
+  std::vector<Mark> marks;
+  std::vector<Content> outputs;
   std::vector<Write> writes;
   std::vector<TapeRecord> tape;  // what results and cells hang off
 

@@ -41,7 +41,7 @@ class Parser {
     while (!text_.TakeIf("return")) FZ_RETURN_IF_ERROR(Line());
     if (text_.Peek() != "}") {
       do {
-        FZ_ASSIGN_OR_RETURN(const Origin o, TakeOrigin());
+        FZ_ASSIGN_OR_RETURN(const Content o, TakeContent());
         program_.outputs.push_back(o);
       } while (text_.TakeIf(","));
     }
@@ -104,8 +104,8 @@ class Parser {
     return Link{made ? Link::Kind::kMade : Link::Kind::kCell, static_cast<int32_t>(index)};
   }
 
-  StatusOr<Origin> TakeOrigin() {
-    Origin o;
+  StatusOr<Content> TakeContent() {
+    Content o;
     FZ_ASSIGN_OR_RETURN(o.value, TakeValue());
     if (text_.TakeIf("by")) {
       FZ_ASSIGN_OR_RETURN(o.node, TakeLink());
@@ -196,6 +196,11 @@ class Parser {
     if (record.body && (record.body->parameters.size() != operands ||
                         record.body->outputs.size() != record.results.size()))
       return text_.Fail("the body of '", name, "' is over other values than its call");
+    if (record.body &&
+        (!record.body->marks.empty() || !record.body->writes.empty() ||
+         !record.body->tape.empty() ||
+         absl::c_any_of(record.body->outputs, [](const Content& o) { return o.value < 0; })))
+      return text_.Fail("the body of '", name, "' does more than return its results");
     return absl::OkStatus();
   }
 
@@ -238,7 +243,7 @@ class Parser {
     if (cell >= 0 || cell == kNoValue || program_.IsConstant(cell))
       return text_.Fail("only parameters are written");
     FZ_RETURN_IF_ERROR(text_.Expect("="));
-    FZ_ASSIGN_OR_RETURN(const Origin content, TakeOrigin());
+    FZ_ASSIGN_OR_RETURN(const Content content, TakeContent());
     program_.writes.push_back({~cell, content});
     return absl::OkStatus();
   }
@@ -268,7 +273,7 @@ class Parser {
       size_t i = 0;
       FZ_RETURN_IF_ERROR(List("(", ")", [&]() -> Status {
         if (i == node.saved.size()) return text_.Fail("a node saves ", i, " tensors at most");
-        FZ_ASSIGN_OR_RETURN(node.saved[i++], TakeOrigin());
+        FZ_ASSIGN_OR_RETURN(node.saved[i++], TakeContent());
         return absl::OkStatus();
       }));
     }

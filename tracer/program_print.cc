@@ -34,7 +34,7 @@ class Printer {
     for (const TapeRecord& node : program_.tape) Add(node);
     for (const auto& w : program_.writes)
       StrAppend(&out_, "  write p", w.cell, " = ", Text(w.content), "\n");
-    const auto output = [&](const Origin& o) { return Text(o); };
+    const auto output = [&](const Content& o) { return Text(o); };
     StrAppend(&out_, "  return", program_.outputs.empty() ? "" : " ",
               List(program_.outputs, output), "\n}\n");
     return std::move(out_);
@@ -68,7 +68,7 @@ class Printer {
     if (link.kind == Link::Kind::kNone) return std::string(kNone);
     return StrCat(link.kind == Link::Kind::kMade ? "made " : "cell ", link.index);
   }
-  std::string Text(const Origin& o) const {
+  std::string Text(const Content& o) const {
     return o.node == Link() ? Text(o.value) : StrCat(Text(o.value), " by ", Text(o.node));
   }
   static std::string Text(const Attrs& attrs) {
@@ -142,9 +142,9 @@ class Printer {
                      : Text(e.node);
     };
     StrAppend(&out_, " (", List(node.edges, edge), ")");
-    const auto saved = [&](const Origin& o) { return Text(o); };
+    const auto saved = [&](const Content& o) { return Text(o); };
     if (std::any_of(node.saved.begin(), node.saved.end(),
-                    [](const Origin& o) { return !(o == Origin()); }))
+                    [](const Content& o) { return !(o == Content()); }))
       StrAppend(&out_, " saves (", List(node.saved, saved), ")");
     if (node.saved_output != kNoValue) StrAppend(&out_, " output ", Text(node.saved_output));
     StrAppend(&out_, node.spent ? " spent" : "", "\n");

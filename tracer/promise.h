@@ -5,10 +5,9 @@
 // make (bindings/python/nest.h, bindings/cpp/promised.h), two words for each tensor cell among
 // them (layout, dtype, node, which cells and values are one), one for the thread's settings. Cells
 // are what a call may read and write: arguments, what modules among them hold, the .grad of
-// leaves, the default random generator. What is found is a script (tracer/script.h, its tree
-// tracer/script_tree.h): segments, where each of their inputs comes from (cell, earlier result,
-// constant), what was read between them and what came out, as a tree over outcomes. Where outcomes
-// hardly ever come again (a loop of another length each time), attempts become rare.
+// leaves, the default random generator. What is found is a script (tracer/script.h):
+// the programs of that key, compiled, as a tree over outcomes (tracer/script_tree.h). Where
+// outcomes hardly ever come again (a loop of another length each time), attempts become rare.
 //
 // Invariants: nothing is touched before the whole key agrees; a script commits its writes at the
 // end, so a call that meets an unknown outcome changes nothing and runs the body; a key's words
@@ -94,7 +93,8 @@ class PromisedCall {
   // last `unguarded` cells have one kind of content only.
   PromisedCall(Promise* promise, Words* words, Cells cells, size_t unguarded = 0);
 
-  // True if the call is done: outputs() are the tensors of the result, learnt() tells its structure.
+  // True if the call is done: outputs() are the tensors of the result, learnt() tells its
+  // structure.
   bool Skip();
   // Not OK if Skip was interrupted: the call is to end with it, and nothing has changed.
   const Status& status() const { return status_; }

@@ -49,9 +49,7 @@ class Comparison {
         if (done >= b.at) return RuntimeError(Site(*known_.calls[done].record), kGone);
         FZ_RETURN_IF_ERROR(SameCall(known_.calls[done], now_.calls[done]));
       }
-      if (a.kind != b.kind || !Same(a.read, b.read) || !(a.range == b.range) ||
-          a.check != b.check || a.precision != b.precision)
-        return RuntimeError("what is read from data changed (", a.origin, " -> ", b.origin, ")");
+      FZ_RETURN_IF_ERROR(SameMark(a, b));
       if (a.outcome != b.outcome) {
         *same_outcomes = false;
         return absl::OkStatus();
@@ -68,11 +66,34 @@ class Comparison {
                                                             : "a read from data";
   }
 
+  // But for the outcome.
+  Status SameMark(const Mark& a, const Mark& b) const {
+    const std::string where = b.origin.empty() ? "" : StrCat(" (", b.origin, ")");
+    if (a.kind != b.kind) return RuntimeError(KindOf(a), " became ", KindOf(b), where);
+    if (a.precision != b.precision)
+      return RuntimeError("the precision changed: ", Name(a.precision), " -> ", Name(b.precision));
+    if (!Same(a.read, b.read)) {
+      return RuntimeError(KindOf(a), where, " is of ", Describe(a.read, known_), " -> ",
+                          Describe(b.read, now_));
+    }
+    if (!(a.range == b.range) || a.check != b.check) {
+      return RuntimeError("indices", where, " have to lie in [", a.range.low, ", ", a.range.high,
+                          ") for '", a.check, "' -> in [", b.range.low, ", ", b.range.high,
+                          ") for '", b.check, "'");
+    }
+    return absl::OkStatus();
+  }
+  static std::string_view KindOf(const Mark& mark) {
+    return mark.kind == Mark::Kind::kNumber       ? "a number that is read"
+           : mark.kind == Mark::Kind::kIndexCheck ? "a check of indices"
+                                                  : "the end of a segment";
+  }
+
   bool Same(ValueId a, ValueId b) const {
     if (!known_.IsConstant(a) || !now_.IsConstant(b)) return a == b;
     return SameBytes(*known_.constant(a), *now_.constant(b));
   }
-  bool Same(const Origin& a, const Origin& b) const {
+  bool Same(const Content& a, const Content& b) const {
     return a.node == b.node && Same(a.value, b.value);
   }
   bool Same(const TapeRecord& a, const TapeRecord& b) const {

@@ -55,7 +55,7 @@ StatusOr<std::shared_ptr<const Script>> Script::Build(
         end.writes.empty() && end.tape.empty() && static_cast<int>(end.outputs.size()) == kept;
     for (size_t i = 0; i < end.outputs.size(); ++i) {
       script->straight_ =
-          script->straight_ && end.outputs[i] == Origin{static_cast<ValueId>(i), {}};
+          script->straight_ && end.outputs[i] == Content{static_cast<ValueId>(i), {}};
     }
   }
   return std::shared_ptr<const Script>(std::move(script));
@@ -140,7 +140,7 @@ StatusOr<const LearntCall*> Script::Run(Cells cells, absl::InlinedVector<Tensor,
     for (const ValueId r : stage->ended) registers[r].Reset();
   }
   const std::vector<GradNodeRef> made = MakeTape(stage->tape, cells, value);
-  const auto node = [&](const Origin& o) {
+  const auto node = [&](const Content& o) {
     switch (o.node.kind) {
       case Link::Kind::kMade:
         return made[o.node.index];
@@ -151,11 +151,11 @@ StatusOr<const LearntCall*> Script::Run(Cells cells, absl::InlinedVector<Tensor,
     }
     return GradNodeRef();
   };
-  const auto tensor = [&](const Origin& o) {
+  const auto tensor = [&](const Content& o) {
     Value* v = value(o.value);
     return v ? Tensor(ValueRef::Share(v), node(o)) : Tensor();
   };
-  for (const Origin& o : stage->outputs) outputs->push_back(tensor(o));
+  for (const Content& o : stage->outputs) outputs->push_back(tensor(o));
   // All contents first: a cell may be written that another write reads.
   absl::InlinedVector<Tensor, 8> contents;
   contents.reserve(stage->writes.size());

@@ -1,7 +1,7 @@
 // Script: programs of one function, compiled: what a call that depends on its arguments only does.
 // The programs are written by tracer/script_builder while the body runs by validation; the script
-// is run by tracer/promise in place of the body. Invariants: a script is immutable, so many threads may run one; running it changes nothing
-// outside before it knows that it reached an end.
+// is run by tracer/promise in place of the body. Invariants: a script is immutable, so many threads
+// may run one; running it changes nothing outside before it knows that it reached an end.
 #pragma once
 
 #include <memory>
@@ -30,8 +30,8 @@ struct LearntCall {
 
 class Script {
  public:
-  // The tree of `paths`, which agree as SameProgram says. Plans of `previous` (may be null) are kept
-  // where they still fit.
+  // The tree of `paths`, which agree as SameProgram says. Plans of `previous` (may be null) are
+  // kept where they still fit.
   static StatusOr<std::shared_ptr<const Script>> Build(
       std::vector<std::shared_ptr<const LearntCall>> paths, const Script* previous);
   ~Script();

@@ -123,12 +123,13 @@ void ScriptBuilder::OnPlan(const std::shared_ptr<const SegmentPlan>& plan, const
   if (!done() && slots_differ_) learnt_->planned.back() = {plan, live};
 }
 
-Mark& ScriptBuilder::Ended(Mark::Kind how, const Value& value) {
+Mark& ScriptBuilder::MarkOf(Mark::Kind kind, const Value& value) {
   if (!open_) Cut(State().precision);
   open_ = false;
   Mark& mark = learnt_->program.marks.back();
-  mark.kind = how;
+  mark.kind = kind;
   mark.read = Find(value);
+  mark.origin = Here();
   return mark;
 }
 
@@ -138,15 +139,14 @@ void ScriptBuilder::OnRead(const Value& value, Reading how) {
   if (IsFloat(value.dtype)) return Refuse("the body reads a float into the program");
   const auto host = OnHost(value);
   if (!host.ok()) return Refuse("the body reads a tensor whose device failed");
-  Mark& mark = Ended(Mark::Kind::kNumber, value);
+  Mark& mark = MarkOf(Mark::Kind::kNumber, value);
   std::memcpy(&mark.outcome, (*host)->data, SizeOf(value.dtype));
-  mark.origin = Here();
 }
 
 void ScriptBuilder::OnIndexCheck(std::string_view op, const Value& indices, IndexRange range,
                                  std::string_view of) {
   if (done()) return;
-  Mark& mark = Ended(Mark::Kind::kIndexCheck, indices);
+  Mark& mark = MarkOf(Mark::Kind::kIndexCheck, indices);
   mark.range = range;
   mark.check = op;
   mark.of = of;
@@ -199,7 +199,7 @@ std::shared_ptr<LearntCall> ScriptBuilder::Finish(absl::Span<const Tensor* const
     return nullptr;
   }
   const auto origin = [&](const Tensor& t) {
-    return t.defined() ? Origin{Find(*t.value()), LinkTo(t.node())} : Origin();
+    return t.defined() ? Content{Find(*t.value()), LinkTo(t.node())} : Content();
   };
   Program& program = learnt_->program;
   for (const Tensor* t : outputs) program.outputs.push_back(origin(*t));

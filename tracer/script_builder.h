@@ -74,7 +74,8 @@ class ScriptBuilder {
   Link LinkTo(const GradNode* node) const;
   bool HistoriesUsed() const;
   bool RecordTape(absl::Span<const GradNode* const> roots);
-  Mark& Ended(Mark::Kind how, const Value& value);
+  // The last mark, or a new one, as of what was read from `value`.
+  Mark& MarkOf(Mark::Kind kind, const Value& value);
 
   Cells cells_;
   uint64_t start_ = autograd::NextSequence();

@@ -35,6 +35,8 @@ void ScriptTree::Fill(Stage* stage, const Piece& piece, const Parts& parts) {
   Parts::Part part = parts.Take(piece.calls, piece.merged);
   stage->mark = &learnt.program.marks[piece.mark];
   stage->read = stage->mark->read;
+  // A device is waited for while others go on (OnHost).
+  script_->unlocks_ |= stage->read != kNoValue && !CpuAddresses(parts.TypeOf(stage->read).device);
   stage->slots = std::move(part.from);
   stage->results = static_cast<int32_t>(part.results.size());
   stage->ahead = piece.ahead;

@@ -40,7 +40,7 @@ struct Script::Stage {
   std::vector<std::pair<uint64_t, Stage*>> next;  // by outcome
 
   // At the end
-  std::vector<Origin> outputs;
+  std::vector<Content> outputs;
   std::vector<Program::Write> writes;
   std::vector<bool> last;  // of each write: no later one takes the same register
   std::vector<TapeRecord> tape;

@@ -3,19 +3,18 @@
 // Invariant: the answer depends on the calls of the path alone, so a replay cuts where the
 // recording did.
 //
-// A Python loop arrives unrolled. tracer/segment_end.h cuts long segments behind a whole number of
-// bodies, so that all pieces of a loop are the same path of the trie (cut every 1024 calls, they
-// would be as many different ones as the body has calls). What repeats no body, or but a few
-// times, as the layers of a network do, goes on up to 4096 calls: a training step is best planned
-// as a whole. The roll pass (jit/graph/passes/roll.cc, repeated_body.h) finds a body that the
-// graph repeats, by what the nodes are and by where their operands come from, and writes it once:
-// nodes with a loop number, the state as carry and last, numbers of each iteration as each. That
-// is one kernel with a repeat region, whose state stays in registers. A script puts the pieces of
-// a loop together again (tracer/pieces.h), so a simulation of a thousand steps is one
-// launch; and other segments up to 4096 calls, which checks of indices parted: a check then comes
-// before them all, with the few elementwise calls that make its indices, and the body runs where
-// it fails. A path that repeats a body with another slice each time is not cut: later pieces could
-// not find it.
+// A Python loop arrives unrolled. Long segments are cut behind a whole number of bodies, so that
+// all pieces of a loop are the same path of the trie (cut every 1024 calls, they would be as many
+// different ones as the body has calls). What repeats no body, or but a few times, as the layers of
+// a network do, goes on up to 4096 calls: a training step is best planned as a whole. The roll pass
+// (jit/graph/passes/roll.cc, repeated_body.h) finds a body that the graph repeats, by what the
+// nodes are and by where their operands come from, and makes it a graph of its own, in whose place
+// one node stands (jit/graph/graph.h); where it is elementwise the loop is part of one kernel,
+// whose state stays in registers (jit/graph/loop_kernel.h). A script puts the pieces of a loop
+// together again (tracer/pieces.h), so a simulation of a thousand steps is one launch; and other
+// segments up to 4096 calls, which checks of indices parted: a check then comes before them all,
+// with the few elementwise calls that make its indices, and the body runs where it fails. A path
+// that repeats a body with another slice each time is not cut: later pieces could not find it.
 #pragma once
 
 #include "tracer/node.h"

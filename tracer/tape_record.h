@@ -1,7 +1,7 @@
 // What a call left on the tape, as data (TapeRecord, tracer/program.h): the nodes that its results
-// hang off. Written by tracer/script_builder, made again by tracer/script when the body is skipped. Invariant: nodes
-// come in the order in which they were made, so that each depends on earlier ones, on nodes of
-// cells, or on nothing.
+// hang off. Written by tracer/script_builder, made again by tracer/script when the body is skipped.
+// Invariant: nodes come in the order in which they were made, so that each depends on earlier ones,
+// on nodes of cells, or on nothing.
 #pragma once
 
 #include <vector>
@@ -12,10 +12,6 @@
 
 #pragma GCC visibility push(default)
 namespace frazil::tracer {
-
-// A tensor that a call by promise may read and write: an argument, a module's parameter or its
-// .grad, the default random generator. The owner keeps the cells alive during the call.
-using Cells = absl::Span<Tensor* const>;
 
 // The nodes below `roots` that no cell had before. False if one depends on a leaf that is none of
 // theirs, or on a variable not made since the node numbered `since`.
@@ -77,7 +73,7 @@ std::vector<GradNodeRef> MakeTape(absl::Span<const TapeRecord> records, Cells ce
         node->level = std::min(node->level, edge->level);
     }
     for (size_t i = 0; i < record.saved.size(); ++i) {
-      const Origin& o = record.saved[i];
+      const Content& o = record.saved[i];
       if (Value* v = value(o.value)) node->saved[i] = Tensor(ValueRef::Share(v), node_of(o.node));
     }
     if (Value* v = value(record.saved_output)) node->saved_output = ValueRef::Share(v);

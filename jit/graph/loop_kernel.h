@@ -1,8 +1,8 @@
 // LoopKernel: a loop (graph.h) inside a kernel. Where a body is elementwise throughout, its state
 // stays in registers from one iteration to the next and the loop is a part of one kernel (`repeat`
 // in kernel IR), with what is fused before and behind it; every other loop is steps of a plan.
-// Which of both it is, IsOneKernel says: the roll pass asks it of the bodies it finds, the fuse pass
-// of the loops it meets.
+// Which of both it is, IsOneKernel says: the roll pass asks it of the bodies it finds, the fuse
+// pass of the loops it meets.
 //
 // Analyse and jit/lower see such a kernel as one list of nodes, in which the body stands where the
 // loop stood: first the numbers that each iteration has of its own and the state, as copies of what

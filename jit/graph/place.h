@@ -7,10 +7,10 @@
 // On a GPU the CPU cannot address the memory, so core/backend.h is the one door to
 // its bytes: Allocate, CopyBytes, OnHost. This pass inserts the transfers and copies that
 // a graph needs for it, the planner lays out one arena for each memory, and
-// jit/run/cuda/graph.h joins neighbouring steps into one launch: a CUDA graph whose edges follow the bytes that steps
-// touch. A kernel step (jit/run/cuda/kernel.h) has one text for each variant of alignment it
-// meets; a group whose parameters pass what a launch takes is run node by node. docs/cuda.md tells
-// the rest.
+// jit/run/cuda/graph.h joins neighbouring steps into one launch: a CUDA graph whose edges follow
+// the bytes that steps touch. A kernel step (jit/run/cuda/kernel.h) has one text for each variant
+// of alignment it meets; a group whose parameters pass what a launch takes is run node by node.
+// docs/cuda.md tells the rest.
 #pragma once
 
 #include "jit/graph/graph.h"

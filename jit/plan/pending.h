@@ -40,8 +40,8 @@ struct PendingStep {
   }
 };
 
-// The launch of a product, matmul node `id`, and of what reads it as buffer number `product`, as one:
-// its buffers are the product's operands and then the others.
+// The launch of a product, matmul node `id`, and of what reads it as buffer number `product`, as
+// one: its buffers are the product's operands and then the others.
 Launch WithoutProduct(const Graph& graph, int32_t id, Launch reader, int product);
 
 // On a device a product and the one kernel that reads it become one step where they can (on the CPU

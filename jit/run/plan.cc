@@ -109,6 +109,8 @@ Plan::Plan(Schedule schedule, Graph graph, Grouping grouping, const BuildOptions
       graph_(std::move(graph)),
       grouping_(std::move(grouping)),
       options_(options),
+      waits_(absl::c_any_of(graph_.nodes,
+                            [](const Node& node) { return !CpuAddresses(node.device); })),
       bytes_(CountBytes()) {}
 
 // A plan of several steps in two parts: what comes before the first step that overwrites the
@@ -229,8 +231,7 @@ int64_t Plan::CountBytes() const {
 
 bool Plan::TakesLong() const {
   // A plan on a GPU may have to wait for a compiler.
-  return schedule_.stats.work >= cost::kLong ||
-         (schedule_.arenas.size() > 1 && cuda::PendingCompilations() > 0);
+  return schedule_.stats.work >= cost::kLong || (waits_ && cuda::PendingCompilations() > 0);
 }
 
 bool Plan::HasHead(const Schedule& p) {

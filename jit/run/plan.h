@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "core/cost.h"
 #include "core/tensor.h"
 #include "jit/run/quick_call.h"
 #include "jit/run/schedule.h"
@@ -37,6 +38,8 @@ class Plan : public std::enable_shared_from_this<Plan> {
   // The same into values that are deferred; those that are not are left as they are.
   Status Fill(absl::Span<Value* const> inputs, absl::Span<Value* const> deferred) const;
   const PlanStats& stats() const { return schedule_.stats; }
+  // Running it may let other threads of the host go on: it is long, or waits for a device.
+  bool unlocks() const { return schedule_.stats.work >= cost::kLong || waits_; }
   int64_t bytes() const { return bytes_; }  // about what it holds, kernels apart
   tracer::MemoryReport ReportMemory() const;
   std::string Dump() const;  // graph after passes, groups, kernels, steps: as text
@@ -73,6 +76,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
   Graph graph_;
   Grouping grouping_;
   BuildOptions options_;
+  bool waits_;  // for a device whose memory the CPU cannot address
   int64_t bytes_;
 
   int64_t CountBytes() const;

@@ -1,5 +1,5 @@
-// What steps touch, and which of them touch the same memory: the one answer to whether two steps may
-// change places, run side by side or become one. Asked by the planner for branches, epilogues,
+// What steps touch, and which of them touch the same memory: the one answer to whether two steps
+// may change places, run side by side or become one. Asked by the planner for branches, epilogues,
 // products and their readers, steps in place, lists and groups of a device. Invariant: a step waits
 // for every earlier one with which it conflicts, if only by way of others that it waits for.
 #pragma once

@@ -1,6 +1,6 @@
 // Memory that one thread keeps between multiplications: packed panels and temporary outputs.
-// Called by kernels/gemm/*.cc and kernels/conv/*.cc, and by jit/library/attention. Invariant: a buffer is
-// valid until the next Get of the same slot on the same thread.
+// Called by kernels/gemm/*.cc and kernels/conv/*.cc, and by jit/library/attention. Invariant: a
+// buffer is valid until the next Get of the same slot on the same thread.
 #pragma once
 
 #include <sys/mman.h>

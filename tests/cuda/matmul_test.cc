@@ -254,6 +254,7 @@ TEST_F(CudaMatmul, PlansMayBeGraphs) {
   ASSERT_TRUE(graph.ok()) << graph.status();
   const auto plan = jit::Compile(*graph, {});
   ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_TRUE((*plan)->unlocks()) << "others go on while the GPU is waited for";
   for (int i = 0; i < 6; ++i) {
     const Tensor a = Random(DType::kF32, {24, 16}), b = Random(DType::kF32, {16, 24});
     const Tensor e = ops::exp(a), want = ops::negative(ops::matmul(ops::matmul(e, b), e));

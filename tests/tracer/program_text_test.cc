@@ -66,8 +66,8 @@ TEST(ProgramText, AllPartsAreThere) {
   EXPECT_EQ(p.tape[0].saved[2].value, p.IdOfConstant(0));
   EXPECT_EQ(p.tape[2].saved_output, 2);
   EXPECT_EQ(p.writes[0], (Program::Write{3, {1, {Link::Kind::kMade, 2}}}));
-  EXPECT_EQ(p.outputs[0], (Origin{2, {Link::Kind::kMade, 0}}));
-  EXPECT_EQ(p.outputs[2], Origin());
+  EXPECT_EQ(p.outputs[0], (Content{2, {Link::Kind::kMade, 0}}));
+  EXPECT_EQ(p.outputs[2], Content());
 }
 
 // The error of the program `lines` over f32[2].
@@ -94,6 +94,11 @@ TEST(ProgramText, WhatIsWrongIsNamed) {
             "[program] line 2: an op has one result, and no body.");
   EXPECT_EQ(Wrong("%0 = call silu p0 : f32[2] = program () { return } return }"),
             "[program] line 2: the body of 'silu' is over other values than its call.");
+  EXPECT_EQ(Wrong("%0 = call silu p0 : f32[2] = program (f32[2]) { return p0 } return }"),
+            "[program] line 2: the body of 'silu' does more than return its results.");
+  EXPECT_EQ(Wrong("%0 = call silu p0 : f32[2] = program (f32[2]) { %0 = exp p0 : f32[2] cut return "
+                  "%0 } return }"),
+            "[program] line 2: the body of 'silu' does more than return its results.");
   EXPECT_EQ(Wrong("jump return }"), "[program] line 2: 'jump' begins no line of a program.");
   EXPECT_EQ(Wrong("number p0 is x return }"), "[program] line 2: 'x' is no hexadecimal number.");
   EXPECT_EQ(Wrong("write %0 = p0 return }"), "[program] line 2: '%0' names no earlier value.");

@@ -140,12 +140,19 @@ TEST(SameProgram, WhatIsReadFromData) {
   const auto with = [](const auto& change) {
     return After([&](Program* now) { change(&now->marks[0]); });
   };
-  const std::string_view changed = "what is read from data changed";
-  EXPECT_TRUE(Says(with([](Mark* m) { m->read = -1; }), changed));
-  EXPECT_TRUE(Says(with([](Mark* m) { m->kind = Mark::Kind::kCut; }), changed));
-  EXPECT_TRUE(Says(with([](Mark* m) { m->range = {0, 5}; }), changed));
-  EXPECT_TRUE(Says(with([](Mark* m) { m->check = "put"; }), changed));
-  EXPECT_TRUE(Says(with([](Mark* m) { m->precision = Precision::kBlas; }), changed));
+  EXPECT_EQ(with([](Mark* m) { m->read = -1; }),
+            "a number that is read (f.py:2) is of argument tensor 1 -> argument tensor 0");
+  EXPECT_EQ(with([](Mark* m) { m->kind = Mark::Kind::kCut; }),
+            "a number that is read became the end of a segment (f.py:2)");
+  EXPECT_EQ(with([](Mark* m) { m->kind = Mark::Kind::kIndexCheck; }),
+            "a number that is read became a check of indices (f.py:2)");
+  EXPECT_EQ(with([](Mark* m) {
+              m->range = {0, 5};
+            }),
+            "indices (f.py:2) have to lie in [0, 0) for '' -> in [0, 5) for ''");
+  EXPECT_NE(with([](Mark* m) { m->check = "put"; }), "");
+  EXPECT_EQ(with([](Mark* m) { m->precision = Precision::kBlas; }),
+            "the precision changed: default -> blas");
 }
 
 TEST(SameProgram, TheResult) {

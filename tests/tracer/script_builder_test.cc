@@ -69,7 +69,7 @@ TEST_F(ScriptBuilderTest, OperandsComeFromCellsResultsAndElsewhere) {
   EXPECT_EQ(Taken(*learnt, 2), c0);
   EXPECT_EQ(Taken(*learnt, 3), c0) << "the same one again";
   EXPECT_EQ(program.constants.size(), 1u);
-  EXPECT_EQ(program.outputs, (std::vector<Origin>{{1, {}}, {~0, {}}, {c0, {}}}));
+  EXPECT_EQ(program.outputs, (std::vector<Content>{{1, {}}, {~0, {}}, {c0, {}}}));
   EXPECT_TRUE(program.writes.empty());
 }
 

@@ -167,8 +167,8 @@ FZ_DEVICE void sum_chunks(const Side& a, const Side& b, i64 k, sum_t (&as)[2][DE
                           sum_t (&bs)[2][DEPTH][PITCH], sum_t (&sum)[PER][PER]) {
   const i64 chunks = (k + CHUNK - 1) / CHUNK, groups = (chunks + CHUNK - 1) / CHUNK;
   const int group_bits = bits_of(groups);
-  // The lane that is being summed stands behind the whole ones: at a place that is not known here, so
-  // that it takes no registers from sum_up.
+  // The lane that is being summed stands behind the whole ones: at a place that is not known here,
+  // so that it takes no registers from sum_up.
   Sums outer[8], inner[8];
   for (int gs = 0; gs < 1 << group_bits; ++gs) {
     Sums* const group_lane = outer + group_bits + 1;

@@ -11,10 +11,6 @@
 // one. 8- and 16-bit values stay packed as in memory (only loads, stores and casts touch them). A
 // bool is a mask register on AVX-512 and a vector of 32-bit lanes of zeros or ones on AVX2.
 //
-// Levels. Every value belongs to the outermost place where it is constant: the kernel, a row, a
-// point (in kSpace a vector of columns, in kLoop one column, all lanes equal), or an iteration of
-// the loop axis or of a repeat. It is computed there.
-//
 // Invariant: with AVX-512 all 32 vector registers may be allotted, so only EVEX-encodable
 // instructions are emitted.
 #pragma once

@@ -1,7 +1,14 @@
-// Selection: what of a kernel becomes which machine code, decided before any is emitted: the level at
-// which each instruction is computed (codegen.h), and its form, by the rules of selection.def and by
-// what whole bodies gain (selection_narrow.cc, _parking.cc, _divide.cc). Called by Codegen, which
-// emits what is decided here. Invariant: behind Select nothing changes.
+// Selection: what of a kernel becomes which machine code, decided before any is emitted: the level
+// at which each instruction is computed, and its form, by the rules of selection.def and by what
+// whole bodies gain (selection_narrow.cc, _parking.cc, _divide.cc). Called by Codegen, which emits
+// what is decided here. Invariant: behind Select nothing changes.
+//
+// Levels. Every value belongs to the outermost place where it is constant: the kernel, a row, a
+// point (in kSpace a vector of columns, in kLoop one column, all lanes equal), or an iteration of
+// the loop axis or of a repeat. It is computed there.
+//
+// Forms. An instruction has one. What takes the place of another form is kDropped or kTakenBack,
+// where the value is not computed at all.
 #pragma once
 
 #include <array>

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/check.h"
 #include "core/tuned.h"
 #include "jit/emit/x86/selection.h"
 
@@ -54,7 +55,9 @@ void Selection::FindDivisors(Id begin, Id end) {
   if (then <= 0.9 * now) {
     for (const Id i : quick) {
       info_[i].form = Form::kQuick;
-      info_[k_.body[i].b].also = Also::kDivisor;
+      Also& also = info_[k_.body[i].b].also;
+      FZ_CHECK(also != Also::kPark);  // that is of a loop's level, and divisors are not
+      also = Also::kDivisor;
     }
     divider -= saved;
     operations += additional;

@@ -1,5 +1,5 @@
-// Bodies that a graph repeats: BodyFinder finds them, WriteLoop (loop_writer.cc) makes a loop of one.
-// Called by the roll pass alone.
+// Bodies that a graph repeats: BodyFinder finds them, WriteLoop (loop_writer.cc) makes a loop of
+// one. Called by the roll pass alone.
 //
 // Nodes are compared by what they are, then by where their operands come from: an operand of
 // iteration t is a value of the same iteration, the state (a value of iteration t - 1), a value of

@@ -2,17 +2,17 @@
 // arrive unrolled; as one node list they would be cut into many kernels that hand their state over
 // in memory, or into as many steps as there are iterations.
 //
-// Bodies with products or reductions are looked for first: they become loops of steps. The plan runs
-// the body's steps as often as there are iterations (jit/run/loop_step.h). The body is grouped,
-// lowered and planned like any graph, once. To the plan around it the loop is one step, the body's
-// arena one block; Ctrl-C is looked at between the body's steps. What is elementwise throughout, and
-// left, becomes a loop in a kernel (jit/graph/loop_kernel.h).
+// Bodies with products or reductions are looked for first: they become loops of steps. The plan
+// runs the body's steps as often as there are iterations (jit/run/loop_step.h). The body is
+// grouped, lowered and planned like any graph, once. To the plan around it the loop is one step,
+// the body's arena one block; Ctrl-C is looked at between the body's steps. What is elementwise
+// throughout, and left, becomes a loop in a kernel (jit/graph/loop_kernel.h).
 //
 // What stays unrolled: a loop of few iterations that would keep much: there computing again what is
 // cheap saves more. One whose arrays would hold more than twice what is read of them. Elementwise
 // bodies from whose middle values are kept, unless values of most iterations are, they run 32 times
-// or more and their state stays in the cache. All that is not on the CPU: kernels and plans of other
-// devices have no loops.
+// or more and their state stays in the cache. All that is not on the CPU: kernels and plans of
+// other devices have no loops.
 //
 // Three passes before it take what is common out of the iterations: join makes products of
 // successive rows with one matrix (the inputs of a recurrent network) one product, split computes
