@@ -48,6 +48,13 @@ constexpr OpInfo kOps[kNumOps] = {
 #include "core/ops.def"
 };
 
+std::optional<OpId> OpNamed(std::string_view name) {
+  for (int i = 0; i < kNumOps; ++i) {
+    if (kOps[i].name == name) return static_cast<OpId>(i);
+  }
+  return std::nullopt;
+}
+
 bool Accepts(TypeSet set, DType dtype) {
   switch (set) {
     case TypeSet::kAny:

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "absl/container/inlined_vector.h"
@@ -107,6 +108,8 @@ inline bool IsPointwise(OpId op) { return ClassOf(op).work == Work::kPointwise; 
 inline bool IsLibrary(OpId op) { return ClassOf(op).work == Work::kLibrary; }
 inline bool MayFail(OpId op) { return ClassOf(op).fails == Fails::kOnData; }
 bool Accepts(TypeSet set, DType dtype);
+// Nothing for a name that is none.
+std::optional<OpId> OpNamed(std::string_view name);
 inline bool Differentiable(const OpInfo& info) { return info.saves != "-"; }
 
 using Attrs = absl::InlinedVector<int64_t, 8>;

@@ -173,7 +173,7 @@ StatusOr<Graph> GraphOf(const tracer::Program& program, const LiveMask& live,
   FZ_ASSIGN_OR_RETURN(const GraphBuilder::Ids results,
                       builder.AddCalls(program, std::move(parameters), -1));
   for (size_t i = 0; i < results.size(); ++i) {
-    if (live[i / 64] >> (i % 64) & 1) graph.outputs.push_back(results[i]);
+    if (tracer::IsLive(live, i)) graph.outputs.push_back(results[i]);
   }
   return graph;
 }

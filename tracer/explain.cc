@@ -178,7 +178,7 @@ std::string DescribeLive(absl::Span<const Node* const> path, const LiveMask& liv
   for (const Node* node : path) {
     for (size_t r = 0; r < node->results.size(); ++r) {
       const size_t i = node->first_result + r;
-      if (!(live[i / 64] >> (i % 64) & 1) || ++count > kMost) continue;
+      if (!IsLive(live, i) || ++count > kMost) continue;
       StrAppend(&out, out.empty() ? "" : ", ", NameOf(*node), " (", OriginOf(*node), ")");
     }
   }

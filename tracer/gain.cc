@@ -46,7 +46,7 @@ int64_t GainOf(absl::Span<const Node* const> path, const LiveMask& live) {
     if (!call->attrs.empty() || call->operands.size() > 2 || call->results.size() > 1)
       gain -= kLongMatch;
     for (const Result& r : call->results) {
-      const bool kept = live[result / 64] >> (result % 64) & 1;
+      const bool kept = IsLive(live, result);
       ++result;
       if (fused && !kept) gain += r.layout->size * SizeOf(r.dtype) / kBytesPerNs;
     }

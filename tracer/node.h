@@ -25,6 +25,9 @@ namespace frazil::tracer {
 
 // Which of a segment's results are wanted after it.
 using LiveMask = absl::InlinedVector<uint64_t, 4>;
+inline bool IsLive(const LiveMask& live, size_t result) {
+  return live[result / 64] >> result % 64 & 1;
+}
 
 // Asked by a plan that had let go of the host's lock, before it overwrites what a slot holds: can
 // still nobody else see that value? True of a cell's content that the cell has kept.

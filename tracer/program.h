@@ -53,8 +53,6 @@ struct Result {
   DType dtype{};
   Device device;
   LayoutRef layout;
-
-  bool operator==(const Result&) const = default;
 };
 
 // Tensors that a whole call may read and write, its parameters: an argument, a module's parameter

@@ -12,13 +12,6 @@
 namespace frazil::tracer {
 namespace {
 
-std::optional<OpId> FindOp(std::string_view name) {
-  for (int i = 0; i < kNumOps; ++i) {
-    if (Info(static_cast<OpId>(i)).name == name) return static_cast<OpId>(i);
-  }
-  return std::nullopt;
-}
-
 std::optional<CompositeId> FindComposite(std::string_view name) {
   for (uint32_t i = 0; i < kNumComposites; ++i) {
     if (frazil::NameOf(static_cast<CompositeId>(i)) == name) return static_cast<CompositeId>(i);
@@ -156,7 +149,7 @@ class Parser {
     FZ_RETURN_IF_ERROR(text_.Expect("="));
     record->composite = text_.TakeIf("call");
     const std::string_view name = text_.Take();
-    const auto op = FindOp(name);
+    const auto op = OpNamed(name);
     const auto composite = FindComposite(name);
     if (record->composite ? !composite : !op)
       return text_.Fail("'", name, "' is no ", record->composite ? "composite" : "op");
@@ -252,7 +245,7 @@ class Parser {
     TapeRecord node;
     const std::string_view name = text_.Take();
     node.variable = name == "variable";
-    const auto op = FindOp(name);
+    const auto op = OpNamed(name);
     if (!node.variable && !op) return text_.Fail("'", name, "' is no op");
     if (op) node.op = *op;
     if (text_.Peek() == "{") {

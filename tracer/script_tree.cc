@@ -187,7 +187,7 @@ void ScriptTree::Place(Stage* stage, Registers* registers) {
   for (ValueId& id : stage->slots) id = Placed(id);
   for (int32_t r = 0; r < stage->results; ++r) {
     ValueId place = -1;
-    if (stage->live[r / 64] >> (r % 64) & 1) {
+    if (IsLive(stage->live, static_cast<size_t>(r))) {
       if (registers->free.empty()) registers->free.push_back(registers->used++);
       place = registers->free.back();
       registers->free.pop_back();

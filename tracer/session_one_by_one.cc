@@ -18,7 +18,7 @@ Status Session::RunOneByOne(const LiveMask& live) {
   };
   Interpreted how{{}, known, take};
   for (size_t r = 0; r < values_.size(); ++r)
-    how.wanted.push_back((live[r / 64] >> r % 64 & 1) && !values_[r]->ready());
+    how.wanted.push_back(IsLive(live, r) && !values_[r]->ready());
   return Interpret(ProgramOf(PathTo(*cursor_)), arguments, how);
 }
 

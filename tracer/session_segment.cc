@@ -151,7 +151,7 @@ std::shared_ptr<const SegmentPlan> Session::MakePlan(const LiveMask& live, Preci
   const std::vector<const Node*> path = PathTo(*cursor_);
   Program program = ProgramOf(path);
   for (size_t r = 0; r < values_.size(); ++r) {
-    if (live[r / 64] >> (r % 64) & 1) program.outputs.push_back({static_cast<ValueId>(r), {}});
+    if (IsLive(live, r)) program.outputs.push_back({static_cast<ValueId>(r), {}});
   }
   Dump(program);
   auto compiled = GetSegmentCompiler()->Compile(program, live, precision, {.all = true}, nullptr);

@@ -9,6 +9,7 @@
 
 #include "absl/base/thread_annotations.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 class ABSL_LOCKABLE Mutex {
@@ -36,3 +37,4 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
 };
 
 }  // namespace frazil
+#pragma GCC visibility pop

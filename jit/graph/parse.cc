@@ -7,14 +7,6 @@
 namespace frazil::jit {
 namespace {
 
-// The op's number by name, or -1.
-int FindOp(std::string_view name) {
-  for (int i = 0; i < kNumOps; ++i) {
-    if (Info(static_cast<OpId>(i)).name == name) return i;
-  }
-  return -1;
-}
-
 Role FindRole(std::string_view name) {
   for (const Role role : {Role::kLoop, Role::kEnd, Role::kEvery}) {
     Node node;
@@ -83,9 +75,9 @@ class Parser {
     Node node;
     node.role = FindRole(op);
     if (node.role == Role::kOp) {
-      const int number = FindOp(op);
-      if (number < 0) return text_.Fail("'", op, "' is no op");
-      node.op = static_cast<OpId>(number);
+      const auto known = OpNamed(op);
+      if (!known) return text_.Fail("'", op, "' is no op");
+      node.op = *known;
     }
     while (text_.Peek() != "{" && text_.Peek() != ":") {
       if (!node.operands.empty()) FZ_RETURN_IF_ERROR(text_.Expect(","));

@@ -101,10 +101,9 @@ bool Slides(const Loop& loop, const Loop::Source& source, const Node& operand, c
       first >= operand.layout->size || std::abs(way) >= operand.layout->size)
     return false;
   (way < 0 ? first : last) += way;
-  for (int i = 0; i < input.layout->rank; ++i) {
-    const int64_t reach = (input.layout->extents[i] - 1) * input.layout->strides_[i];
-    (reach < 0 ? first : last) += reach;
-  }
+  const Reach reach = ReachOf(*input.layout);
+  first += reach.low;
+  last += reach.high - 1;
   return operand.layout->dense && operand.dtype == input.dtype && operand.device == input.device &&
          first >= 0 && last < operand.layout->size;
 }

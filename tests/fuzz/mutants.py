@@ -170,7 +170,7 @@ KERNELS = [
      "now.node() == before.node()"),
     (SCRIPT, "mark.precision = precision;", ""),
     (SESSION, "node->first_result = num_results_;", "node->first_result = 0;"),
-    (SEGMENT, "if (live[i / 64] >> (i % 64) & 1) graph", "if (live[0] >> (i % 64) & 1) graph"),
+    (SEGMENT, "if (tracer::IsLive(live, i)) graph", "if (tracer::IsLive(live, i % 64)) graph"),
 ]  # fmt: skip
 
 # Where temporaries lie.

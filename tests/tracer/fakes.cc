@@ -85,7 +85,7 @@ class FakePlan final : public SegmentPlan {
     }
     size_t next = 0;
     for (size_t i = 0; i < results.size(); ++i) {
-      if (live_[i / 64] >> (i % 64) & 1) outputs[next++] = results[i];
+      if (IsLive(live_, i)) outputs[next++] = results[i];
     }
     FZ_CHECK(next == outputs.size());
     return absl::OkStatus();

@@ -62,7 +62,6 @@ class Selection {
 
   const Info& Of(Id id) const { return info_[size_t(id)]; }
   bool Is(Id id, Form form) const { return info_[size_t(id)].form == form; }
-  int lanes() const { return v_; }
   int RegBytes(DType type) const;  // of a step's elements
   bool InVectorRange(int level) const { return level >= (space_ ? kPointLevel : kLoopLevel); }
   int Cost(int level) const;
