@@ -69,12 +69,18 @@ void Promise::Forget(absl::Span<const uint64_t> words, Garbage* garbage) {
   entries_.erase(it);
 }
 
-void Promise::Clear() {
+void Promise::Forget() {
   decltype(entries_) garbage;
   std::lock_guard lock(lock_);
   last_ = nullptr;
-  skipped_ = bytes_ = strangers_ = 0;
+  bytes_ = strangers_ = 0;
   garbage.swap(entries_);
+}
+
+void Promise::Clear() {
+  Forget();
+  std::lock_guard lock(lock_);
+  skipped_ = 0;
 }
 
 PromisedCall::PromisedCall(Promise* promise, Words* words, Cells cells, size_t unguarded)
@@ -91,7 +97,8 @@ bool PromisedCall::Look() {
   ++entry->calls;
   refused_ = entry->calls < entry->refused_until;
   if (!entry->script || entry->compared < promise_->policy_.first) return false;
-  if (promise_->policy_.every > 0 && entry->calls % promise_->policy_.every == 0) return false;
+  check_ = promise_->policy_.every > 0 && entry->calls % promise_->policy_.every == 0;
+  if (check_) return false;
   if (refused_) return false;
   script_ = entry->script;
   attempt_ = std::exchange(entry->failed, 0);
@@ -209,7 +216,7 @@ bool PromisedCall::SeesOthers(const Program& program) const {
 }
 
 Status PromisedCall::Learn(absl::Span<const Tensor* const> outputs, std::vector<uint64_t> shape,
-                           Pins shape_pins, Pins argument_pins) {
+                           Pins shape_pins, Pins argument_pins, bool extends) {
   if (!builder_) return absl::OkStatus();
   std::shared_ptr<LearntCall> learnt = builder_->Finish(outputs);
   const std::string refusal = builder_->refusal();
@@ -221,7 +228,7 @@ Status PromisedCall::Learn(absl::Span<const Tensor* const> outputs, std::vector<
   if (learnt) {
     learnt->shape = std::move(shape);
     learnt->pins = std::move(shape_pins);
-    return Merge(std::move(learnt), argument_pins);
+    return Merge(std::move(learnt), argument_pins, extends);
   }
   bool first = false;
   AddEntry(argument_pins, [&](Promise::Entry& entry) {
@@ -247,7 +254,32 @@ void PromisedCall::AddEntry(const Pins& pins, const F& use) {
   promise_->recording_->Note({Cause::kKeys, {{"count", StrCat(learnt)}, {"limit", limit}}});
 }
 
-Status PromisedCall::Merge(std::shared_ptr<LearntCall> learnt, const Pins& pins) {
+// Two calls of one kind were not the same. The user's promise is broken; of a proof, something that
+// the body reads is not compared: nothing was wrong yet if no call has been skipped.
+Status PromisedCall::Differs(const Status& how) {
+  Promise::Garbage garbage;
+  const bool proved = promise_->policy_.proved;
+  bool skipped = false;
+  {
+    std::lock_guard lock(promise_->lock_);
+    if (proved) {
+      Promise::Entry* entry = promise_->Find(words_->span());
+      skipped = entry && entry->compared >= promise_->policy_.first;
+    }
+    promise_->Forget(words_->span(), &garbage);
+  }
+  const Cause cause = proved ? Cause::kUnguarded : Cause::kBroken;
+  const std::string line = promise_->recording_->Note({cause, {{"new", std::string(how.message())}}});
+  if (!proved) {
+    return RuntimeError("[trace] ", line,
+                        " Pass what changes as an argument, or trace without pure=True.");
+  }
+  if (skipped) return RuntimeError("[trace] ", line, " Set FRAZIL_PROOF=off to run every body.");
+  AddEntry(nullptr, [&](Promise::Entry& entry) { entry.refused_until = kRetryRefused; });
+  return absl::OkStatus();
+}
+
+Status PromisedCall::Merge(std::shared_ptr<LearntCall> learnt, const Pins& pins, bool extends) {
   std::shared_ptr<const Script> known;
   AddEntry(pins, [&](Promise::Entry& entry) { known = entry.script; });
   std::vector<std::shared_ptr<const LearntCall>> paths;
@@ -257,17 +289,7 @@ Status PromisedCall::Merge(std::shared_ptr<LearntCall> learnt, const Pins& pins)
     Status same = SameProgram(other->program, learnt->program, &same_outcomes);
     if (same.ok() && same_outcomes && other->shape != learnt->shape)
       same = RuntimeError("the structure of the result changed");
-    if (!same.ok()) {
-      Promise::Garbage garbage;
-      {
-        std::lock_guard lock(promise_->lock_);
-        promise_->Forget(words_->span(), &garbage);
-      }
-      const std::string line =
-          promise_->recording_->Note({Cause::kBroken, {{"new", std::string(same.message())}}});
-      return RuntimeError("[trace] ", line,
-                          " Pass what changes as an argument, or trace without pure=True.");
-    }
+    if (!same.ok()) return Differs(same);
     if (!same_outcomes) continue;
     std::lock_guard lock(promise_->lock_);
     if (Promise::Entry* entry = promise_->Find(words_->span())) {
@@ -277,6 +299,7 @@ Status PromisedCall::Merge(std::shared_ptr<LearntCall> learnt, const Pins& pins)
     return absl::OkStatus();
   }
   if (known) MetUnknownOutcome();
+  if (!extends) return absl::OkStatus();
   size_t segments = learnt->program.marks.size();
   for (const auto& other : paths) segments += other->program.marks.size();
   if (known && (paths.size() >= Promise::kMaxPaths || segments > Promise::kMaxSegments))

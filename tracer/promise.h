@@ -33,6 +33,7 @@ using Pins = std::shared_ptr<const void>;
 struct Policy {
   int first = 2;     // calls of a key that are compared with its first recording
   int every = 1000;  // afterwards one call in so many; 0: none
+  bool proved = false;  // not promised by the user, but proved by who compares
 };
 
 class Promise {
@@ -43,6 +44,8 @@ class Promise {
   TraceStats stats();
   std::string Explain();
   std::vector<MemoryReport> MemoryPlans();
+  // What was learnt; the counts stay.
+  void Forget();
   void Clear();
 
  private:
@@ -96,6 +99,10 @@ class PromisedCall {
   // True if the call is done: outputs() are the tensors of the result, learnt() tells its
   // structure.
   bool Skip();
+  // No call of this kind was known.
+  bool is_new() const { return !seen_; }
+  // The call is run only to be compared with what was learnt.
+  bool is_check() const { return check_; }
   // Not OK if Skip was interrupted: the call is to end with it, and nothing has changed.
   const Status& status() const { return status_; }
   // How many calls in a row, this one included, met a kind that was not known.
@@ -107,9 +114,10 @@ class PromisedCall {
   // turned out that the call cannot be skipped.
   ScriptBuilder* Observe();
   // After the body: `shape` and `shape_pins` describe the result, `argument_pins` hold what the
-  // key's words point to. Error if the promise turns out to be broken.
+  // key's words point to. `extends`: an outcome that is new may be added. Error if the promise
+  // turns out to be broken.
   Status Learn(absl::Span<const Tensor* const> outputs, std::vector<uint64_t> shape,
-               Pins shape_pins, Pins argument_pins);
+               Pins shape_pins, Pins argument_pins, bool extends = true);
 
  private:
   bool Look();
@@ -117,7 +125,8 @@ class PromisedCall {
   bool MakeReady();
   bool NotSkipped();
   void MetUnknownOutcome();
-  Status Merge(std::shared_ptr<LearntCall> learnt, const Pins& pins);
+  Status Merge(std::shared_ptr<LearntCall> learnt, const Pins& pins, bool extends);
+  Status Differs(const Status& how);
   template <typename F>
   void AddEntry(const Pins& pins, const F& use);
 
@@ -130,7 +139,7 @@ class PromisedCall {
   std::optional<ScriptBuilder> builder_;
   std::optional<Learning> learning_;  // while the body runs
   Status status_;
-  bool seen_ = false, refused_ = false;
+  bool seen_ = false, refused_ = false, check_ = false;
   int attempt_ = 0;  // what Entry::failed was before this one
   int64_t strangers_ = 0;
 };

@@ -51,7 +51,7 @@ Tensor Session::CallUnpredicted(const OpCall& call) {
   bool foreign = false;
   for (const Tensor* t : call.inputs)
     foreign |= t->value()->storage && t->value()->storage->foreign;
-  const bool external_view = info.klass == OpClass::kView && !recording_->records_views() &&
+  const bool external_view = info.klass == OpClass::kView && !RecordsViews() &&
                              call.inputs[0]->value()->ready() &&
                              (mode_ == Mode::kReplaying ||
                               GetTag(call.inputs[0]->value()) >> (kNumberBits + 1) != serial_ ||

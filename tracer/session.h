@@ -87,6 +87,8 @@ class Session final : public Door, public Pending, public ReadObserver {
   class QuickLock;
   static Session* TakeSpare();
 
+  // Views of what is ready are calls too where the body may be skipped.
+  bool RecordsViews() const { return builder_ || recording_->records_views(); }
   Tensor CallUnpredicted(const OpCall& call);
 
   // Matching

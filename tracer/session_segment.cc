@@ -46,7 +46,7 @@ std::vector<const Node*> Session::ViewsOf(const Value& value) const {
 }
 
 ValueRef Session::Peek(const Value& value) {
-  if (!recording_->records_views() || body_) return ValueRef();
+  if (!RecordsViews() || body_) return ValueRef();
   const Lock lock(this, Lock::kOwner);
   const bool ours = value.pending.load(std::memory_order_acquire) == this;
   if (!ours && mode_ != Mode::kRecording) return ValueRef();

@@ -133,11 +133,11 @@ bool IsShown(const PyTypeObject* root, const ClassInfo& info) {
            root == &PyUnicode_Type || root == &PyBytes_Type;
   }
   switch (info.container) {
-    case Container::kLeaf:
     case Container::kNone:
       return false;
     case Container::kModule:
       return IsModuleType(root);
+    case Container::kLeaf:
     case Container::kDataclass:
       return root == &PyBaseObject_Type;
     case Container::kTuple:

@@ -11,9 +11,8 @@
 //   tensors               layout, dtype, device, node, sharing (tracer/promise_key.h), marks
 //   numbers, strings      type and value
 //   tuples, lists, dicts  items in their order
-//   instances             of dataclasses, registered classes, enumerations and subclasses of tuple,
-//                         list and dict: the class, items, every attribute, in __dict__ and in
-//                         __slots__
+//   instances             of classes written in Python, on top of object, tuple, list or dict: the
+//                         class, items, every attribute, in __dict__ and in __slots__
 //   modules               the same, by a snapshot (module_type.h)
 //   classes               identity, every assignment to them, their bases and metaclasses, and what
 //                         their attributes hold that are neither code (what has __get__), nor

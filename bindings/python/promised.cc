@@ -37,11 +37,29 @@ PyObject* FinishCall(tracer::Call* call, PyObject* result) {
 }
 
 PromisedFunction::PromisedFunction(PyObject* function, std::shared_ptr<tracer::Trace> trace,
-                                   tracer::Policy policy)
+                                   tracer::Policy policy, bool by_proof, bool strict)
     : function_(function),
       state_(PyMethod_Check(function) ? PyMethod_GET_SELF(function) : function),
       trace_(std::move(trace)),
-      promise_(&trace_->recording(), policy) {}
+      promise_(&trace_->recording(), policy),
+      prover_(by_proof ? std::make_unique<Prover>(strict) : nullptr) {}
+
+void PromisedFunction::Clear() {
+  promise_.Clear();
+  if (prover_) prover_->world.Clear();
+}
+
+std::string PromisedFunction::Explain() {
+  return StrCat(promise_.Explain(), prover_ ? prover_->Describe() : "");
+}
+
+int PromisedFunction::Traverse(visitproc visit, void* arg) const {
+  return prover_ ? prover_->world.Traverse(visit, arg) : 0;
+}
+
+void PromisedFunction::LetGo() {
+  if (prover_) prover_->world.Clear();
+}
 
 bool PromisedFunction::Guard(PyObject* const* args, size_t n, PyObject* kwnames, Nest* nest) {
   if (!(PyFunction_Check(state_) ? nest->AddDefaults(state_) : nest->Add(state_))) return false;
@@ -53,14 +71,57 @@ bool PromisedFunction::Guard(PyObject* const* args, size_t n, PyObject* kwnames,
   for (size_t i = 0; i < n + static_cast<size_t>(named); ++i) {
     if (!nest->Add(args[i])) return false;
   }
-  return true;
+  return !prover_ || prover_->world.Guard(nest);
 }
 
 PyObject* PromisedFunction::Run(PyObject* const* args, size_t nargsf, PyObject* kwnames,
-                                tracer::ScriptBuilder* builder) {
+                                tracer::ScriptBuilder* builder, Watch* watch) {
   const std::shared_ptr<tracer::Trace> held = trace_;
   tracer::Call call(held.get(), builder);
-  return FinishCall(&call, PyObject_Vectorcall(function_, args, nargsf, kwnames));
+  if (watch) watch->Begin();
+  PyObject* result = PyObject_Vectorcall(function_, args, nargsf, kwnames);
+  if (watch) watch->End();
+  return FinishCall(&call, result);
+}
+
+// What the call depends on cannot be compared.
+PyObject* PromisedFunction::RunUnguarded(PyObject* const* args, size_t nargsf, PyObject* kwnames,
+                                         const std::string& refusal) {
+  if (refusal != refusal_) {
+    refusal_ = refusal;
+    trace_->recording().Note({tracer::Cause::kNotSkippable, {{"new", refusal_}}});
+  }
+  if (prover_ && !prover_->Doubt(refusal, trace_->name())) return nullptr;
+  return Run(args, nargsf, kwnames, nullptr);
+}
+
+// What the watched call said. False if that is an error.
+bool PromisedFunction::Conclude(const Watch& watch) {
+  if (watch.doubt().empty()) return true;
+  if (prover_->doubt() != watch.doubt())
+    trace_->recording().Note({tracer::Cause::kNotSkippable, {{"new", watch.doubt()}}});
+  return prover_->Doubt(watch.doubt(), trace_->name());
+}
+
+// A call of an unknown kind: nothing can be learnt from it yet, but what its body reads.
+PyObject* PromisedFunction::RunToKnow(PyObject* const* args, size_t nargsf, PyObject* kwnames,
+                                      const Nest& nest) {
+  const int64_t before = prover_->world.changes();
+  Watch watch(&prover_->world, nest);
+  Object result = Object::Steal(Run(args, nargsf, kwnames, nullptr, &watch));
+  if (!result || !Conclude(watch)) return nullptr;
+  if (!watch.started()) prover_->Tire();
+  if (prover_->world.changes() == before) return result.release();
+  promise_.Forget();
+  if (!watch.doubt().empty()) return result.release();
+  // The kind of this call, as it is known now.
+  Nest after;
+  if (Guard(args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), kwnames, &after)) {
+    const size_t unguarded = after.AddHidden();
+    tracer::PromisedCall(&promise_, &after.words, after.cells.span(), unguarded).Skip();
+  }
+  PyErr_Clear();
+  return result.release();
 }
 
 // Where every call is of a kind of its own, says what tells the last two apart.
@@ -86,26 +147,33 @@ void PromisedFunction::NoteStranger(PyObject* const* args, size_t n, PyObject* k
 
 PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   if (tracer::Inside()) return Run(args, nargsf, kwnames, nullptr);
+  if (prover_ && !prover_->Tries()) return Run(args, nargsf, kwnames, nullptr);
+  const int64_t world = prover_ ? prover_->world.changes() : 0;
   Nest nest;
   if (!Guard(args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), kwnames, &nest)) {
     if (PyErr_Occurred()) return nullptr;
-    if (nest.refusal() != refusal_) {
-      refusal_ = nest.refusal();
-      trace_->recording().Note({tracer::Cause::kNotSkippable, {{"new", refusal_}}});
+    if (prover_ && prover_->world.changes() != world) {
+      promise_.Forget();
+      return Run(args, nargsf, kwnames, nullptr);
     }
-    return Run(args, nargsf, kwnames, nullptr);
+    return RunUnguarded(args, nargsf, kwnames, nest.refusal());
   }
   const size_t structure = nest.words.size();
   const size_t unguarded = nest.AddHidden();
   tracer::PromisedCall promised(&promise_, &nest.words, nest.cells.span(), unguarded);
-  if (promised.Skip()) return MakeResult(promised.learnt().shape, nest, promised.outputs());
+  if (promised.Skip()) {
+    if (prover_) prover_->Skipped();
+    return MakeResult(promised.learnt().shape, nest, promised.outputs());
+  }
   if (!promised.status().ok()) return Raise(promised.status());
   if (promised.strangers() == kStrangers - 1 || promised.strangers() == kStrangers) {
     NoteStranger(args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), kwnames,
                  promised.strangers());
     if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) return nullptr;
     PyErr_Clear();  // no word about it is no reason to fail
+    if (prover_) prover_->Tire();
   }
+  if (prover_ && promised.is_new()) return RunToKnow(args, nargsf, kwnames, nest);
   return RunAndLearn(args, nargsf, kwnames, nest, structure, &promised);
 }
 
@@ -135,9 +203,22 @@ PyObject* PromisedFunction::RunAndLearn(PyObject* const* args, size_t nargsf, Py
   for (PyObject* o : before.owners) owners.push_back(Object::Share(o));
   Pinned written;
   Pinned* const outer = std::exchange(t_written, &written);
-  PyObject* result = Run(args, nargsf, kwnames, builder);
+  const int64_t world = prover_ ? prover_->world.changes() : 0;
+  std::optional<Watch> watch;
+  if (prover_ && !promised->is_check()) watch.emplace(&prover_->world, nest);
+  PyObject* result = Run(args, nargsf, kwnames, builder, watch ? &*watch : nullptr);
   t_written = outer;
   if (!result) return nullptr;
+  if (watch && !Conclude(*watch)) return Py_DECREF(result), nullptr;
+  if (watch && !watch->doubt().empty()) builder->Refuse(watch->doubt());
+  if (watch && !watch->started()) {
+    builder->Postpone();
+    prover_->Tire();
+  }
+  if (prover_ && prover_->world.changes() != world) {
+    builder->Postpone();  // what it read was not compared
+    promise_.Forget();
+  }
   auto pins = std::make_shared<Pinned>(), argument_pins = std::make_shared<Pinned>();
   Result form(nest, pins.get());
   Nest after(argument_pins.get());
@@ -153,7 +234,8 @@ PyObject* PromisedFunction::RunAndLearn(PyObject* const* args, size_t nargsf, Py
   PyErr_Clear();
   std::vector<const Tensor*> outputs;
   for (PyObject* t : form.tensors) outputs.push_back(&CellOf(t));
-  const Status learnt = promised->Learn(outputs, std::move(form.words), pins, argument_pins);
+  const Status learnt =
+      promised->Learn(outputs, std::move(form.words), pins, argument_pins, !prover_ || watch);
   if (learnt.ok()) return result;
   Py_DECREF(result);
   return Raise(learnt);

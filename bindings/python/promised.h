@@ -1,10 +1,13 @@
-// What fz.trace(fn, pure=True) adds to a traced callable: a call whose body may be skipped. Called
-// by trace_module.cc. Invariant: a call that is not skipped is an ordinary traced call.
+// Calls whose body may be skipped: those of fz.trace(fn, pure=True), where the user promises that
+// they depend on their arguments only, and those of fz.trace(fn), where it is proved that they
+// depend on these and on a World (proof/world.h). Called by trace_module.cc. Invariant: a call that
+// is not skipped is an ordinary traced call.
 #pragma once
 
 #include <memory>
 #include <string>
 
+#include "bindings/python/proof/prover.h"
 #include "bindings/python/result.h"
 #include "tracer/trace.h"
 
@@ -16,16 +19,26 @@ PyObject* FinishCall(tracer::Call* call, PyObject* result);
 class PromisedFunction {
  public:
   // `function` is the owner's and outlives this.
-  PromisedFunction(PyObject* function, std::shared_ptr<tracer::Trace> trace, tracer::Policy policy);
+  // `strict`: what cannot be proved is an error.
+  PromisedFunction(PyObject* function, std::shared_ptr<tracer::Trace> trace, tracer::Policy policy,
+                   bool by_proof, bool strict);
 
   PyObject* Call(PyObject* const* args, size_t nargsf, PyObject* kwnames);
   tracer::Promise& promise() { return promise_; }
-  void Clear() { promise_.Clear(); }
+  void Clear();
+  std::string Explain();
+  // For the garbage collector.
+  int Traverse(visitproc visit, void* arg) const;
+  void LetGo();
 
  private:
   bool Guard(PyObject* const* args, size_t n, PyObject* kwnames, Nest* nest);
   PyObject* Run(PyObject* const* args, size_t nargsf, PyObject* kwnames,
-                tracer::ScriptBuilder* builder);
+                tracer::ScriptBuilder* builder, Watch* watch = nullptr);
+  PyObject* RunUnguarded(PyObject* const* args, size_t nargsf, PyObject* kwnames,
+                         const std::string& refusal);
+  PyObject* RunToKnow(PyObject* const* args, size_t nargsf, PyObject* kwnames, const Nest& nest);
+  bool Conclude(const Watch& watch);
   void NoteStranger(PyObject* const* args, size_t n, PyObject* kwnames, int64_t strangers);
   PyObject* RunAndLearn(PyObject* const* args, size_t nargsf, PyObject* kwnames, const Nest& nest,
                         size_t structure, tracer::PromisedCall* promised);
@@ -36,6 +49,7 @@ class PromisedFunction {
   PyObject* state_;  // the function, its defaults, or a method's object: it counts as an argument
   std::shared_ptr<tracer::Trace> trace_;
   tracer::Promise promise_;
+  std::unique_ptr<Prover> prover_;  // null: pure=True
   std::string refusal_;  // of the last call that could not be guarded
   Object strange_;       // what the last call of many unknown kinds in a row was compared by
 };

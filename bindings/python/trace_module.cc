@@ -7,6 +7,7 @@
 #include "bindings/python/errors.h"
 #include "bindings/python/functions.h"
 #include "bindings/python/promised.h"
+#include "core/config.h"
 #include "core/str.h"
 #include "tracer/trace.h"
 
@@ -19,7 +20,8 @@ struct PyTrace {
   PyObject* dict;
   PyObject* weak_references;
   std::shared_ptr<tracer::Trace> trace;
-  std::unique_ptr<PromisedFunction> promised;  // pure=True
+  std::unique_ptr<PromisedFunction> promised;  // if its body may be skipped
+  bool pure;                                   // pure=True
 };
 extern PyTypeObject trace_type;
 PyTrace* Self(PyObject* o) { return reinterpret_cast<PyTrace*>(o); }
@@ -45,11 +47,12 @@ std::string NameOf(PyObject* function) {
 
 PyObject* New(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   PyObject *function, *name = nullptr;
-  int pure = 0;
+  int pure = 0, strict = 0;
   tracer::Policy policy;
-  static const char* names[] = {"function", "name", "pure", "check_first", "check_every", nullptr};
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|Opii", const_cast<char**>(names), &function,
-                                   &name, &pure, &policy.first, &policy.every))
+  static const char* names[] = {"function", "name",   "pure", "check_first", "check_every",
+                                "strict",   nullptr};
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|Opiip", const_cast<char**>(names), &function,
+                                   &name, &pure, &policy.first, &policy.every, &strict))
     return nullptr;
   auto* self = Self(type->tp_alloc(type, 0));
   if (!self) return nullptr;
@@ -57,7 +60,11 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   new (&self->promised) std::unique_ptr<PromisedFunction>();
   const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
   self->trace = std::make_shared<tracer::Trace>(text ? text : NameOf(function), pure);
-  if (pure) self->promised = std::make_unique<PromisedFunction>(function, self->trace, policy);
+  self->pure = pure;
+  policy.proved = !pure;
+  if (pure || GetConfig().proof != "off")
+    self->promised =
+        std::make_unique<PromisedFunction>(function, self->trace, policy, !pure, strict);
   self->call = Call;
   self->function = Py_NewRef(function);
   return reinterpret_cast<PyObject*>(self);
@@ -66,11 +73,12 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject* keywords) {
 int Traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Self(self)->function);
   Py_VISIT(Self(self)->dict);
-  return 0;
+  return Self(self)->promised ? Self(self)->promised->Traverse(visit, arg) : 0;
 }
 int Clear(PyObject* self) {
   Py_CLEAR(Self(self)->function);
   Py_CLEAR(Self(self)->dict);
+  if (Self(self)->promised) Self(self)->promised->LetGo();
   return 0;
 }
 void Dealloc(PyObject* self) {
@@ -92,7 +100,7 @@ PyObject* Repr(PyObject* self) {
 
 PyObject* Explain(PyObject* self, PyObject*) {
   PyTrace* t = Self(self);
-  const std::string text = t->promised ? t->promised->promise().Explain() : t->trace->Explain();
+  const std::string text = t->promised ? t->promised->Explain() : t->trace->Explain();
   return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
 }
 
@@ -157,9 +165,9 @@ Object MemoryDict(const tracer::MemoryReport& r) {
 
 PyObject* MemoryPlans(PyObject* self, PyObject*) {
   Object list = Object::Steal(PyList_New(0));
-  const bool pure = Self(self)->promised != nullptr;
   for (const tracer::MemoryReport& report :
-       pure ? Self(self)->promised->promise().MemoryPlans() : Self(self)->trace->MemoryPlans()) {
+       Self(self)->promised ? Self(self)->promised->promise().MemoryPlans()
+                            : Self(self)->trace->MemoryPlans()) {
     Object dict = list ? MemoryDict(report) : Object();
     if (!dict || PyList_Append(list.get(), dict.get()) < 0) return nullptr;
   }
@@ -196,11 +204,11 @@ PyMethodDef methods[] = {
 PyObject* GetWrapped(PyObject* self, void*) { return Py_NewRef(Self(self)->function); }
 
 PyObject* GetPure(PyObject* self, void*) {
-  return PyBool_FromLong(Self(self)->promised != nullptr);
+  return PyBool_FromLong(Self(self)->pure);
 }
 
 PyGetSetDef getset[] = {
-    {"pure", GetPure, nullptr, "Whether the body may be skipped.", nullptr},
+    {"pure", GetPure, nullptr, "Whether pure=True was promised.", nullptr},
     {"__wrapped__", GetWrapped, nullptr, "The function as it was written.", nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
@@ -261,6 +269,10 @@ std::string Locate() {
 }
 
 }  // namespace
+
+PyObject* FunctionOfTraced(PyObject* object) {
+  return Py_IS_TYPE(object, &trace_type) ? Self(object)->function : nullptr;
+}
 
 bool AddTraceType(PyObject* module) {
   tracer::SetLocator(Locate);

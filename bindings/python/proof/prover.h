@@ -1,0 +1,45 @@
+// Prover: when the calls of one traced function are watched, and what came of it. Called by
+// promised.cc for functions without pure=True. A call whose body cannot be proved to depend on its
+// arguments and the World runs it, as ever; it is tried again after ever longer pauses, as another
+// path through the code may be provable. Invariant: a call that is not tried costs a comparison.
+#pragma once
+
+#include <algorithm>
+#include <string>
+
+#include "bindings/python/proof/watch.h"
+#include "bindings/python/proof/world.h"
+
+namespace frazil::python {
+
+class Prover {
+ public:
+  explicit Prover(bool strict) : strict_(strict) {}
+
+  World world;
+
+  // Counts a call: is it to be compared and perhaps watched? The first is not: many functions are
+  // called once.
+  bool Tries() { return ++calls_ > pause_; }
+  // A call could not be proved: why. False if that is an error (strict=True), which is set.
+  bool Doubt(const std::string& why, const std::string& function);
+  // Calls are all different from each other.
+  void Tire() { Pause(); }
+  void Learnt() { doubts_ = 0; }
+  void Skipped() {
+    if (since_ == 0) since_ = calls_;
+  }
+  const std::string& doubt() const { return doubt_; }
+  // For explain().
+  std::string Describe() const;
+
+ private:
+  void Pause() { pause_ = calls_ + (int64_t{8} << std::min(doubts_++, 12)); }
+
+  const bool strict_;
+  int64_t calls_ = 0, pause_ = 1, since_ = 0;
+  int doubts_ = 0;
+  std::string doubt_;  // the latest
+};
+
+}  // namespace frazil::python

@@ -1,0 +1,299 @@
+#include "bindings/python/proof/watch.h"
+
+#include <opcode.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "bindings/python/proof/callables.h"
+#include "bindings/python/proof/instructions.h"
+#include "core/str.h"
+
+namespace frazil::python {
+
+Watch::Watch(World* world, const Nest& nest)
+    : world_(world), compared_(nest.containers.begin(), nest.containers.end()) {}
+
+void Watch::Begin() { running_ = started_ = StartInstructions(this); }
+
+void Watch::End() {
+  if (running_) StopInstructions();
+  running_ = false;
+}
+
+bool Watch::Doubt(std::string why) {
+  if (doubt_.empty()) doubt_ = StrCat(Where(), " ", why);
+  End();  // the rest runs at full speed
+  return false;
+}
+
+std::string Watch::Where() const {
+  if (!code_) return "?";
+  const char* file = PyUnicode_AsUTF8(code_->co_filename);
+  if (!file) PyErr_Clear();
+  const std::string_view path = file ? file : "?";
+  return StrCat(path.substr(path.rfind('/') + 1), ":", PyCode_Addr2Line(code_, offset_));
+}
+
+#if FRAZIL_KNOWS_FRAMES
+
+namespace {
+
+// Whether a set's items come in an order that their values alone decide.
+bool HasSteadyOrder(PyObject* o) {
+  if (!PyAnySet_Check(o)) return true;
+  const Object items = Object::Steal(PySequence_Tuple(o));
+  if (!items) return PyErr_Clear(), false;
+  return std::all_of(&PyTuple_GET_ITEM(items.get(), 0),
+                     &PyTuple_GET_ITEM(items.get(), 0) + PyTuple_GET_SIZE(items.get()), IsPlainKey);
+}
+
+// Whether `is` may tell two objects of equal value apart.
+bool HasValue(PyObject* o) {
+  return PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyUnicode_CheckExact(o) ||
+         PyBytes_CheckExact(o) || PyComplex_CheckExact(o) || PyTuple_CheckExact(o);
+}
+
+std::string Quoted(PyObject* name) {
+  const char* text = PyUnicode_AsUTF8(name);
+  if (!text) PyErr_Clear();
+  return StrCat("'", text ? text : "?", "'");
+}
+
+// Attributes through which names of modules are reached without being named.
+bool LeadsOutside(PyObject* name) {
+  static constexpr std::string_view kNames[] = {
+      "__globals__", "__builtins__", "__closure__", "__traceback__", "__context__", "__cause__",
+      "gi_frame",    "gi_code",      "cr_frame",    "f_globals",     "f_locals",    "f_back",
+      "tb_frame",    "__func__",     "cell_contents"};
+  const char* text = PyUnicode_AsUTF8(name);
+  if (!text) return PyErr_Clear(), true;
+  return std::find(std::begin(kNames), std::end(kNames), text) != std::end(kNames);
+}
+
+}  // namespace
+
+// The instruction at hand, and what lies on the stack before it.
+struct Watch::Now {
+  Frame* frame;
+  CodeView::Instruction instruction;
+
+  // Counted from the top, 1 is the topmost.
+  PyObject* Peek(int i) const { return frame->stack()[instruction.depth - i]; }
+  PyObject* const* At(int i) const { return &frame->stack()[instruction.depth - i]; }
+  PyObject* Name(int i) const { return PyTuple_GET_ITEM(frame->code->co_names, i); }
+};
+
+const CodeView* Watch::ViewOf(PyCodeObject* code) {
+  const auto [it, is_new] = views_.try_emplace(code);
+  if (is_new) it->second = CodeView::Of(code);
+  return it->second.get();
+}
+
+bool Watch::Enter(Frame* frame) {
+  constexpr int kNever = CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE;
+  if (code_->co_flags & kNever) return Doubt("runs a coroutine");
+  PyObject* function = frame->function;
+  if (!function || !PyFunction_Check(function)) return Doubt("runs code that is no function's");
+  if (made_.contains(function) || compared_.contains(function)) return true;
+  return world_->AddFunction(function, Where()) ||
+         Doubt(StrCat("runs what cannot be compared: ", world_->refusal()));
+}
+
+void Watch::OnInstruction(Frame* frame, int offset) {
+  if (!running_) return;
+  if (frame != frame_ || !view_ || view_->code() != frame->code) {
+    frame_ = frame;
+    view_ = ViewOf(frame->code);
+  }
+  code_ = frame->code;
+  offset_ = offset;
+  if (!view_) {
+    Doubt("runs code that is not understood");
+    return;
+  }
+  const Now now{frame, view_->At(offset)};
+  if (now.instruction.depth < 0) {
+    Doubt("runs code that is not understood");
+    return;
+  }
+  if (making_ == frame) {
+    making_ = nullptr;
+    PyObject* function = now.instruction.depth > 0 ? now.Peek(1) : nullptr;
+    if (!function || !PyFunction_Check(function)) {
+      Doubt("runs code that is not understood");
+      return;
+    }
+    made_.try_emplace(function, Object::Share(function));
+  }
+  Judge(now);
+}
+
+bool Watch::Judge(const Now& now) {
+  const int argument = now.instruction.argument;
+  switch (now.instruction.op) {
+    case RESUME:
+      return Enter(now.frame);
+    case MAKE_FUNCTION:
+      making_ = now.frame;
+      return true;
+
+    case LOAD_GLOBAL:
+      return world_->AddName(now.frame->globals, now.frame->builtins, now.Name(argument >> 1),
+                             Where()) ||
+             Doubt(StrCat("reads what cannot be compared: ", world_->refusal()));
+    case LOAD_ATTR:
+#if PY_VERSION_HEX < 0x030C0000
+    case LOAD_METHOD:
+      return JudgeAttribute(now, now.Peek(1), now.Name(argument));
+#else
+      return JudgeAttribute(now, now.Peek(1), now.Name(argument >> 1));
+#endif
+    case IMPORT_FROM:
+      return JudgeAttribute(now, now.Peek(1), now.Name(argument));
+    case IMPORT_NAME:
+      return JudgeImport(now);
+
+    case STORE_ATTR:
+    case DELETE_ATTR:
+      return JudgeStore(now, now.Peek(1));
+    case STORE_GLOBAL:
+    case DELETE_GLOBAL:
+      return Doubt(StrCat("writes to the global name ", Quoted(now.Name(argument))));
+
+#if PY_VERSION_HEX < 0x030C0000
+    case PRECALL:
+      return JudgeCall(now, argument, false);
+#else
+    case CALL:
+      return JudgeCall(now, argument, false);
+#endif
+#if PY_VERSION_HEX >= 0x030D0000
+    case CALL_KW:
+      return JudgeCall(now, argument, true);
+#endif
+    case CALL_FUNCTION_EX: {
+      const int keywords = argument & 1;
+      PyObject* given = now.Peek(1 + keywords);
+#if PY_VERSION_HEX < 0x030D0000
+      PyObject* callable = now.Peek(2 + keywords);
+#else
+      PyObject* callable = now.Peek(3 + keywords);
+#endif
+      const bool listed = PyTuple_CheckExact(given) || PyList_CheckExact(given);
+      std::string why =
+          listed ? WhyNotCall(callable, PySequence_Fast_ITEMS(given), PySequence_Fast_GET_SIZE(given))
+                 : "calls with arguments out of something that is no list";
+      return why.empty() || Doubt(std::move(why));
+    }
+
+    case GET_ITER:
+      return HasSteadyOrder(now.Peek(1)) ||
+             Doubt("goes through a set whose order depends on addresses");
+    case IS_OP: {
+      const bool values = now.Peek(1) != now.Peek(2) && HasValue(now.Peek(1)) &&
+                          Py_TYPE(now.Peek(1)) == Py_TYPE(now.Peek(2));
+      return !values || Doubt("asks with 'is' whether equal values are one object");
+    }
+    case BINARY_OP: {
+      constexpr int kRemainder = 6, kInPlaceRemainder = 19;  // NB_REMAINDER of opcode.h
+      if ((argument != kRemainder && argument != kInPlaceRemainder) ||
+          !PyUnicode_Check(now.Peek(2)))
+        return true;
+      std::string why = WhyNotFormat(now.Peek(1));
+      return why.empty() || Doubt(std::move(why));
+    }
+#if PY_VERSION_HEX < 0x030D0000
+    case FORMAT_VALUE: {
+      std::string why = WhyNotFormat(now.Peek(argument & 4 ? 2 : 1));
+      return why.empty() || Doubt(std::move(why));
+    }
+#else
+    case FORMAT_SIMPLE:
+    case CONVERT_VALUE:
+    case FORMAT_WITH_SPEC: {
+      std::string why = WhyNotFormat(now.Peek(now.instruction.op == FORMAT_WITH_SPEC ? 2 : 1));
+      return why.empty() || Doubt(std::move(why));
+    }
+#endif
+
+    case LOAD_BUILD_CLASS:
+      return Doubt("makes a class");
+    case LOAD_NAME:
+    case STORE_NAME:
+    case DELETE_NAME:
+#if PY_VERSION_HEX < 0x030C0000
+    case LOAD_CLASSDEREF:
+    case IMPORT_STAR:
+    case PRINT_EXPR:
+#else
+    case LOAD_FROM_DICT_OR_DEREF:
+    case LOAD_FROM_DICT_OR_GLOBALS:
+    case LOAD_LOCALS:
+#endif
+      return Doubt("runs code that is no function's");
+    case GET_AWAITABLE:
+    case GET_AITER:
+    case GET_ANEXT:
+      return Doubt("runs a coroutine");
+    default:
+      return true;
+  }
+}
+
+bool Watch::JudgeAttribute(const Now&, PyObject* owner, PyObject* name) {
+  if (LeadsOutside(name)) return Doubt(StrCat("reads the attribute ", Quoted(name)));
+  const bool function = PyFunction_Check(owner) && !made_.contains(owner);
+  if (!PyModule_Check(owner) && !function) return true;
+  if (function && (PyUnicode_CompareWithASCIIString(name, "__name__") == 0 ||
+                   PyUnicode_CompareWithASCIIString(name, "__qualname__") == 0))
+    return compared_.contains(owner) || Doubt(StrCat("reads the name of a function"));
+  const bool known = PyFunction_Check(owner) || Py_IS_TYPE(owner, &PyModule_Type);
+  return (known && world_->AddAttribute(owner, name, Where())) ||
+         Doubt(StrCat("reads what cannot be compared, the attribute ", Quoted(name), " of a ",
+                      Py_TYPE(owner)->tp_name, ": ", world_->refusal()));
+}
+
+bool Watch::JudgeStore(const Now&, PyObject* owner) {
+  const bool shared = PyModule_Check(owner) || PyType_Check(owner) ||
+                      (PyFunction_Check(owner) && !made_.contains(owner));
+  return !shared || Doubt(StrCat("writes to an attribute of a ", Py_TYPE(owner)->tp_name));
+}
+
+// [level, names] lie on the stack.
+bool Watch::JudgeImport(const Now& now) {
+  static PyObject* const import = PyUnicode_InternFromString("__import__");
+  PyObject* name = now.Name(now.instruction.argument);
+  const bool plain = PyLong_CheckExact(now.Peek(2)) && PyLong_AsLong(now.Peek(2)) == 0;
+  PyObject* modules = PyImport_GetModuleDict();
+  if (!plain || !PyDict_GetItemWithError(modules, name))
+    return Doubt(StrCat("imports ", Quoted(name)));
+  return (world_->AddEntry(now.frame->builtins, import, Where()) &&
+          world_->AddEntry(modules, name, Where())) ||
+         Doubt(StrCat("imports ", Quoted(name)));
+}
+
+bool Watch::JudgeCall(const Now& now, int argument, bool keywords) {
+  const int above = argument + (keywords ? 1 : 0);
+  PyObject *low = now.Peek(above + 2), *high = now.Peek(above + 1);
+#if PY_VERSION_HEX < 0x030D0000
+  // [method, self, ...] or [null, callable, ...]
+  PyObject* callable = low ? low : high;
+  const bool with_self = low != nullptr;
+#else
+  // [callable, self or null, ...]
+  PyObject* callable = low;
+  const bool with_self = high != nullptr;
+#endif
+  PyObject* const* first = now.At(above + (with_self ? 1 : 0));
+  const int count = argument + (with_self ? 1 : 0);
+  std::string why = WhyNotCall(callable, first, count);
+  if (!why.empty()) return Doubt(std::move(why));
+  if (PyFunction_Check(callable)) return true;
+  return std::all_of(first, first + count, HasSteadyOrder) ||
+         Doubt("gives a set whose order depends on addresses to a function");
+}
+
+#endif
+
+}  // namespace frazil::python

@@ -1,0 +1,79 @@
+// Watch: follows the body of a call that is to be learnt, instruction by instruction, while CPython
+// runs it: what it reads besides its arguments goes into the World, and the first thing that might
+// make a call differ from another one with the same arguments and the same World ends the proof.
+//
+// Nothing is executed here. The interpreter runs the body as ever, with its frames, exceptions and
+// tracebacks, and tells before each instruction (sys.monitoring from Python 3.12 on, a C trace
+// function before); we look at the stack of values. All Python code that the call runs is seen, of
+// whatever function, __getattr__, generator or callback. So only what C code does has to be known:
+// by induction every object in sight is an argument, in the World, or made in the call by what is
+// known to depend on such objects alone (proof/callables.h).
+//
+// Made by proved.cc for a call from which a script may be learnt. Invariants: while it lives, one
+// at a time in the process, no debugger, profiler or coverage tool is on, and none is disturbed;
+// the body does not notice; proved() holds only if every instruction was understood.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "bindings/python/proof/code_view.h"
+#include "bindings/python/proof/frame.h"
+#include "bindings/python/proof/world.h"
+
+namespace frazil::python {
+
+class Watch {
+ public:
+  // `nest`: what the call compares already.
+  Watch(World* world, const Nest& nest);
+  ~Watch() { End(); }
+  Watch(const Watch&) = delete;
+
+  // Around the body. Nothing is watched where somebody else traces, or where this Python's frames
+  // are not known.
+  void Begin();
+  void End();
+
+  bool started() const { return started_; }
+  bool proved() const { return started_ && doubt_.empty(); }
+  // Why not: the first thing, with its line.
+  const std::string& doubt() const { return doubt_; }
+
+#if FRAZIL_KNOWS_FRAMES
+  // Before the instruction at `offset` of the innermost frame.
+  void OnInstruction(Frame* frame, int offset);
+#endif
+
+ private:
+#if FRAZIL_KNOWS_FRAMES
+  struct Now;
+  bool Enter(Frame* frame);
+  bool Judge(const Now& now);
+  bool JudgeAttribute(const Now& now, PyObject* owner, PyObject* name);
+  bool JudgeCall(const Now& now, int argument, bool keywords);
+  bool JudgeStore(const Now& now, PyObject* owner);
+  bool JudgeImport(const Now& now);
+  const CodeView* ViewOf(PyCodeObject* code);
+#endif
+  bool Doubt(std::string why);  // false
+  std::string Where() const;
+
+  World* world_;
+  const absl::flat_hash_set<PyObject*> compared_;  // containers and functions of the nest
+  bool started_ = false, running_ = false;
+  std::string doubt_;
+  PyCodeObject* code_ = nullptr;  // of the instruction at hand
+  int offset_ = 0;
+#if FRAZIL_KNOWS_FRAMES
+  absl::flat_hash_map<PyCodeObject*, std::unique_ptr<CodeView>> views_;
+  Frame* frame_ = nullptr;             // the latest
+  const CodeView* view_ = nullptr;     // its code
+  Frame* making_ = nullptr;            // a frame whose latest instruction makes a function
+  absl::flat_hash_map<PyObject*, Object> made_;  // functions made in the call
+#endif
+};
+
+}  // namespace frazil::python

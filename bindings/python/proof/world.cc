@@ -1,0 +1,282 @@
+#include "bindings/python/proof/world.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/algorithm/container.h"
+#include "bindings/python/functions.h"
+#include "bindings/python/nest_words.h"
+
+namespace frazil::python {
+namespace {
+
+constexpr int kMaxDepthOfFixed = 16;
+
+// Bits are compared: 0.0 is not -0.0, and a nan is itself.
+bool IsSameConstant(PyObject* a, PyObject* b) {
+  if (a == b) return true;
+  if (!a || !b || Py_TYPE(a) != Py_TYPE(b)) return false;
+  if (PyFloat_CheckExact(a)) {
+    const double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
+    return std::memcmp(&x, &y, sizeof x) == 0;
+  }
+  if (!PyLong_CheckExact(a) && !PyUnicode_CheckExact(a) && !PyBytes_CheckExact(a)) return false;
+  return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
+}
+
+const char* Text(PyObject* name) {
+  const char* text = PyUnicode_AsUTF8(name);
+  if (!text) PyErr_Clear();
+  return text ? text : "?";
+}
+
+}  // namespace
+
+bool World::Function::Same() const {
+  PyObject* f = function.get();
+  return PyFunction_GET_CODE(f) == code.get() && PyFunction_GET_DEFAULTS(f) == defaults.get() &&
+         PyFunction_GET_KW_DEFAULTS(f) == named.get();
+}
+
+World::Scope& World::ScopeOf(PyObject* dict) {
+  for (const auto& scope : scopes_) {
+    if (scope->dict.get() == dict) return *scope;
+  }
+  const DictVersion version(dict);
+  scopes_.push_back(std::make_unique<Scope>(Scope{Object::Share(dict), version, version.now(), {}}));
+  return *scopes_.back();
+}
+
+World::Name* World::Find(Scope* scope, PyObject* name) {
+  for (Name& known : scope->names) {
+    if (known.name.get() == name || PyUnicode_Compare(known.name.get(), name) == 0) return &known;
+  }
+  return nullptr;
+}
+
+bool World::CanBeGiven(PyObject* object, const std::string& what) {
+  Nest scratch;
+  if (scratch.Add(object)) return true;
+  PyErr_Clear();
+  refusal_ = StrCat(what, ": ", scratch.refusal());
+  return false;
+}
+
+bool World::Add(PyObject* dict, PyObject* name, PyObject* value, const std::string& where) {
+  Scope& scope = ScopeOf(dict);
+  if (Find(&scope, name)) return true;  // it has been compared when the call began
+  Name added{Object::Share(name), Object::Share(value), false, where};
+  added.given = value && !IsFixed(value);
+  if (added.given && !CanBeGiven(value, StrCat("'", Text(name), "'"))) return false;
+  // Finding out may have added scopes.
+  ScopeOf(dict).names.push_back(std::move(added));
+  ++changes_;
+  return true;
+}
+
+bool World::AddName(PyObject* globals, PyObject* builtins, PyObject* name,
+                    const std::string& where) {
+  if (!PyDict_CheckExact(globals) || !PyDict_CheckExact(builtins)) {
+    refusal_ = StrCat("'", Text(name), "' is looked up in a mapping that is no dict");
+    return false;
+  }
+  PyObject* value = PyDict_GetItemWithError(globals, name);
+  if (!Add(globals, name, value, where)) return false;
+  return value || Add(builtins, name, PyDict_GetItemWithError(builtins, name), where);
+}
+
+bool World::AddAttribute(PyObject* module, PyObject* name, const std::string& where) {
+  PyObject* dict = PyModule_Check(module) ? PyModule_GetDict(module)
+                                          : reinterpret_cast<PyFunctionObject*>(module)->func_dict;
+  PyObject* value = dict ? PyDict_GetItemWithError(dict, name) : nullptr;
+  if (!value) {
+    refusal_ = StrCat("'", Text(name), "' is an attribute that only code of its owner's knows");
+    return false;
+  }
+  return Add(dict, name, value, where);
+}
+
+bool World::AddEntry(PyObject* dict, PyObject* name, const std::string& where) {
+  return Add(dict, name, PyDict_GetItemWithError(dict, name), where);
+}
+
+bool World::AddFunction(PyObject* function, const std::string& where) {
+  if (known_.contains(function) || IsFixed(function)) return true;
+  PyObject* name = reinterpret_cast<PyFunctionObject*>(function)->func_qualname;
+  if (!CanBeGiven(function, StrCat("the function ", Text(name)))) return false;
+  known_.insert(function);
+  given_.push_back({Object::Share(function), where});
+  ++changes_;
+  return true;
+}
+
+bool World::IsFixedType(PyTypeObject* type, int depth) {
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return true;  // nobody can change it
+  auto* object = reinterpret_cast<PyObject*>(type);
+  if (known_.contains(object)) return true;
+  const ClassInfo* info = InfoOf(type);
+  if (!info) return false;
+  const unsigned version = info->version;
+  const auto data = info->data;
+  const auto members = info->members;
+  known_.insert(object);  // it may hold itself
+  const bool fixed =
+      absl::c_all_of(data, [&](const auto& row) { return IsFixed(row.second, depth); }) &&
+      members.empty() && IsFixedType(Py_TYPE(object), depth);
+  if (!fixed) return known_.erase(object), false;
+  classes_.push_back({Object::Share(object), version});
+  return true;
+}
+
+bool World::IsFixedFunction(PyObject* function, int depth) {
+  if (known_.contains(function)) return true;
+  PyObject *defaults = PyFunction_GET_DEFAULTS(function),
+           *named = PyFunction_GET_KW_DEFAULTS(function),
+           *closure = PyFunction_GET_CLOSURE(function);
+  known_.insert(function);
+  bool fixed = !defaults || IsFixed(defaults, depth);
+  Py_ssize_t at = 0;
+  PyObject *name, *value;
+  while (fixed && named && PyDict_Next(named, &at, &name, &value)) fixed = IsFixed(value, depth);
+  for (Py_ssize_t i = 0; fixed && closure && i < PyTuple_GET_SIZE(closure); ++i) {
+    PyObject* content = PyCell_GET(PyTuple_GET_ITEM(closure, i));
+    fixed = !content || IsFixed(content, depth);
+  }
+  if (!fixed) return known_.erase(function), false;
+  at = 0;
+  while (named && PyDict_Next(named, &at, &name, &value)) {
+    if (!Add(named, name, value, "")) return known_.erase(function), false;
+  }
+  for (Py_ssize_t i = 0; closure && i < PyTuple_GET_SIZE(closure); ++i) {
+    PyObject* cell = PyTuple_GET_ITEM(closure, i);
+    cells_.push_back({Object::Share(cell), Object::Share(PyCell_GET(cell))});
+  }
+  functions_.push_back({Object::Share(function), Object::Share(PyFunction_GET_CODE(function)),
+                        Object::Share(defaults), Object::Share(named)});
+  ++changes_;
+  return true;
+}
+
+bool World::IsFixed(PyObject* o, int depth) {
+  if (o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented || PyBool_Check(o) ||
+      PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyComplex_CheckExact(o) ||
+      PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyRange_Check(o) || PyModule_Check(o) ||
+      Py_IS_TYPE(o, &PyMethodDescr_Type) || Py_IS_TYPE(o, &PyWrapperDescr_Type) ||
+      python::IsFixed(o))
+    return true;
+  if (++depth > kMaxDepthOfFixed) return false;
+  if (PyTuple_CheckExact(o)) {
+    return std::all_of(&PyTuple_GET_ITEM(o, 0), &PyTuple_GET_ITEM(o, 0) + PyTuple_GET_SIZE(o),
+                       [&](PyObject* item) { return IsFixed(item, depth); });
+  }
+  if (PyFunction_Check(o)) return IsFixedFunction(o, depth);
+  if (PyType_Check(o)) return IsFixedType(reinterpret_cast<PyTypeObject*>(o), depth);
+  if (PyObject* function = FunctionOfTraced(o)) return IsFixed(function, depth);
+  return false;
+}
+
+// What was read of a name that is not what it was: from now on it is one more argument.
+bool World::CheckNames(Scope* scope) {
+  bool same = true;
+  for (Name& name : scope->names) {
+    PyObject* value = PyDict_GetItemWithError(scope->dict.get(), name.name.get());
+    if (name.given || value == name.value.get()) continue;
+    if (!IsSameConstant(value, name.value.get())) {
+      name.given = true;
+      same = false;
+    }
+    name.value = Object::Share(value);
+  }
+  scope->seen = scope->version.now();
+  if (!same) ++changes_;
+  return same;
+}
+
+bool World::Forget() {
+  const int64_t changes = changes_;
+  Clear();
+  changes_ = changes + 1;
+  return false;
+}
+
+bool World::Guard(Nest* nest) {
+  refusal_.clear();
+  for (const auto& scope : scopes_) {
+    if (scope->version.now() != scope->seen && !CheckNames(scope.get())) return false;
+  }
+  for (const Class& c : classes_) {
+    if (VersionOf(reinterpret_cast<PyTypeObject*>(c.type.get())) != c.version) return Forget();
+  }
+  if (!absl::c_all_of(functions_, [](const Function& f) { return f.Same(); })) return Forget();
+  for (const Cell& c : cells_) {
+    if (!IsSameConstant(PyCell_GET(c.cell.get()), c.content.get())) return Forget();
+  }
+  const auto add = [&](PyObject* object, const auto& what) {
+    if (!object) return nest->words.push_back(Word(kOpen)), true;
+    if (nest->Add(object)) return true;
+    refusal_ = StrCat(what(), nest->refusal());
+    return false;
+  };
+  for (const auto& scope : scopes_) {
+    for (const Name& name : scope->names) {
+      if (!name.given) continue;
+      PyObject* value = PyDict_GetItemWithError(scope->dict.get(), name.name.get());
+      if (!add(value, [&] { return StrCat("'", Text(name.name.get()), "': "); })) return false;
+    }
+  }
+  for (const Given& given : given_) {
+    if (!add(given.object.get(), [] { return std::string(); })) return false;
+  }
+  return true;
+}
+
+std::string World::Describe() const {
+  std::string out;
+  for (const auto& scope : scopes_) {
+    for (const Name& name : scope->names) {
+      if (!name.where.empty())
+        StrAppend(&out, name.where, ": '", Text(name.name.get()), "'", name.given ? ", by content" : "",
+                  "\n");
+    }
+  }
+  for (const Given& given : given_) StrAppend(&out, given.where, ": a function's insides\n");
+  return out;
+}
+
+int World::Traverse(visitproc visit, void* arg) const {
+  for (const auto& scope : scopes_) {
+    Py_VISIT(scope->dict.get());
+    for (const Name& name : scope->names) Py_VISIT(name.value.get());
+  }
+  for (const Class& c : classes_) Py_VISIT(c.type.get());
+  for (const Function& f : functions_) {
+    Py_VISIT(f.function.get());
+    Py_VISIT(f.code.get());
+    Py_VISIT(f.defaults.get());
+    Py_VISIT(f.named.get());
+  }
+  for (const Cell& c : cells_) {
+    Py_VISIT(c.cell.get());
+    Py_VISIT(c.content.get());
+  }
+  for (const Given& given : given_) Py_VISIT(given.object.get());
+  return 0;
+}
+
+void World::Clear() {
+  // Letting go may run code that comes back here.
+  const auto scopes = std::move(scopes_);
+  const auto classes = std::move(classes_);
+  const auto functions = std::move(functions_);
+  const auto cells = std::move(cells_);
+  const auto given = std::move(given_);
+  scopes_.clear();
+  classes_.clear();
+  functions_.clear();
+  cells_.clear();
+  given_.clear();
+  known_.clear();
+  ++changes_;
+}
+
+}  // namespace frazil::python
