@@ -47,12 +47,12 @@ std::string NameOf(PyObject* function) {
 
 PyObject* New(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   PyObject *function, *name = nullptr;
-  int pure = 0, strict = 0;
+  int pure = 0, proof = 1, strict = 0;
   tracer::Policy policy;
-  static const char* names[] = {"function", "name",   "pure", "check_first", "check_every",
-                                "strict",   nullptr};
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|Opiip", const_cast<char**>(names), &function,
-                                   &name, &pure, &policy.first, &policy.every, &strict))
+  static const char* names[] = {"function", "name",  "pure",   "check_first", "check_every",
+                                "proof",    "strict", nullptr};
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|Opiipp", const_cast<char**>(names), &function,
+                                   &name, &pure, &policy.first, &policy.every, &proof, &strict))
     return nullptr;
   auto* self = Self(type->tp_alloc(type, 0));
   if (!self) return nullptr;
@@ -62,7 +62,7 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   self->trace = std::make_shared<tracer::Trace>(text ? text : NameOf(function), pure);
   self->pure = pure;
   policy.proved = !pure;
-  if (pure || GetConfig().proof != "off")
+  if (pure || (proof && GetConfig().proof != "off"))
     self->promised =
         std::make_unique<PromisedFunction>(function, self->trace, policy, !pure, strict);
   self->call = Call;

@@ -63,6 +63,8 @@ def trace(
     fn: Callable[_P, _R],
     *,
     pure: bool = False,
+    proof: bool = True,
+    strict: bool = False,
     donate: str | int | Collection[str | int] = (),
     check_first: int = 2,
     check_every: int = 1000,
@@ -72,6 +74,8 @@ def trace(
     fn: None = None,
     *,
     pure: bool = False,
+    proof: bool = True,
+    strict: bool = False,
     donate: str | int | Collection[str | int] = (),
     check_first: int = 2,
     check_every: int = 1000,
@@ -80,6 +84,8 @@ def trace(
     fn: Any = None,
     *,
     pure: bool = False,
+    proof: bool = True,
+    strict: bool = False,
     donate: str | int | Collection[str | int] = (),
     check_first: int = 2,
     check_every: int = 1000,
@@ -91,10 +97,16 @@ def trace(
     `.explain()` tells what was recorded and why, `.stats()` counts it. `donate` names arguments
     (or their positions, or True: all) whose memory the caller gives up; it is a hint.
 
+    The body is skipped where it is proved that a call depends on what frazil compares: at the first
+    calls it follows what the code reads besides its arguments (global names, attributes, closures,
+    methods of classes), and from then on compares that. What it cannot prove (a print, a file, a
+    clock, a function of another library) runs, as ever; explain() says which line it was. The first
+    `check_first` calls of a kind and every `check_every`-th (0: none) run the body and compare.
+    proof=False always runs the body; strict=True raises RuntimeError where it cannot be proved.
+
     pure=True promises that a call depends on its arguments only: tensors, modules, optimizers,
-    numbers, strings, and nests of them. Its body is then skipped; what it writes to its arguments
-    and draws from the default random generator still happens. The first `check_first` calls of a
-    kind and every `check_every`-th (0: none) run the body and compare: RuntimeError names the op,
+    numbers, strings, and nests of them. Its body is then skipped without a proof; what it writes to
+    its arguments and draws from the default random generator still happens. RuntimeError names the op,
     the line and both values if the promise turns out to be broken. Tensors are guarded by shape and
     dtype, everything else by value: with a number that is new at every call the body runs, and
     explain() names the number (an optimizer's `lr` is a tensor in this sense). Of objects all state
@@ -109,19 +121,32 @@ def trace(
     >>> [f(fz.asarray([0.0])).item() for _ in range(3)]
     [2.0, 2.0, 2.0]
     """
-    pure = _flag("[trace] pure", pure)
+    pure, proof = _flag("[trace] pure", pure), _flag("[trace] proof", proof)
+    strict = _flag("[trace] strict", strict)
+    if strict and (pure or not proof):
+        raise ValueError(
+            "[trace] strict=True asks for a proof, which pure=True and proof=False do without."
+        )
     for name, count in (("check_first", check_first), ("check_every", check_every)):
         if _integer(f"[trace] {name}", count, 0) >= 2**31:
             raise ValueError(f"[trace] {name} must be below 2**31, got {count}.")
     if fn is None:
         return functools.partial(
-            trace, pure=pure, donate=donate, check_first=check_first, check_every=check_every
+            trace,
+            pure=pure,
+            proof=proof,
+            strict=strict,
+            donate=donate,
+            check_first=check_first,
+            check_every=check_every,
         )
     if isinstance(fn, (staticmethod, classmethod)):
         return type(fn)(
             trace(
                 fn.__func__,
                 pure=pure,
+                proof=proof,
+                strict=strict,
                 donate=donate,
                 check_first=check_first,
                 check_every=check_every,
@@ -142,7 +167,14 @@ def trace(
         )
     if donate != () and not isinstance(donate, bool):
         _check_donate(fn, donate)
-    traced = Traced(fn, pure=pure, check_first=check_first, check_every=check_every)
+    traced = Traced(
+        fn,
+        pure=pure,
+        proof=proof,
+        strict=strict,
+        check_first=check_first,
+        check_every=check_every,
+    )
     for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
         if hasattr(fn, name):
             setattr(traced, name, getattr(fn, name))
