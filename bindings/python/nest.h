@@ -56,6 +56,11 @@ class Nest {
   tracer::Words words;
   SmallStack<Tensor*, 16> cells;
   SmallStack<PyObject*, 8> containers;  // borrowed, each once: lists, tuples, dicts, functions ...
+  // Names outside that the body writes to.
+  struct Place {
+    PyObject *dict, *name;
+  };
+  SmallStack<Place, 1> places;
   // Only if there are pins; borrowed:
   std::vector<PyObject*> owners;     // whose cells they are
   std::vector<PyTypeObject*> types;  // classes that were compared by their version

@@ -119,6 +119,7 @@ bool Nest::AddFunction(PyObject* o) {
   AddAnnotations(function->func_annotations);
   if (!AddDefaults(o)) return false;
   for (Py_ssize_t i = 0; cells && i < PyTuple_GET_SIZE(cells); ++i) {
+    NoteContainer(PyTuple_GET_ITEM(cells, i));
     PyObject* content = PyCell_GET(PyTuple_GET_ITEM(cells, i));
     if (!content) {
       words.push_back(Word(kOpen));

@@ -1,4 +1,5 @@
-// The words that nests and results are written in. Called by nest.cc and result.cc alone.
+// The words that nests and results are written in. Called by nest.cc, result.cc and
+// proof/effects.cc alone.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +34,19 @@ enum Tag : uint64_t {
   kDefaults,     // positional, named
   kPartial,      // function, arguments, keywords
   kOpen,         // a cell of a closure, or a slot, that holds nothing
+};
+// What a body changed (proof/effects.h), behind the words of a result: the kind of change and the
+// number of the container, then what is said here.
+enum class Change : uint64_t {
+  kSetItem,    // of a list: index, value
+  kAppend,     // value
+  kReplace,    // all items of a list: a list
+  kSetKey,     // of a dict: key, value
+  kDeleteKey,  // key
+  kSetSlot,    // of an instance: address of the name, value
+  kSetCell,    // value
+  kSetName,    // a place's number; value
+  kDeleteName
 };
 constexpr int kTagBits = 8;
 constexpr int kMaxDepth = 64;

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "bindings/python/module_type.h"
+#include "bindings/python/proof/effects.h"
 #include "core/threads/long_work.h"
 #include "tracer/recording.h"
 
@@ -197,10 +197,12 @@ PyObject* PromisedFunction::RunAndLearn(PyObject* const* args, size_t nargsf, Py
   if (!builder) return Run(args, nargsf, kwnames, nullptr);  // nothing is to be learnt
   const auto n = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
   // The body may drop what it was given.
-  Pinned owners;
-  Nest before(&owners);
+  auto pins = std::make_shared<Pinned>(), argument_pins = std::make_shared<Pinned>();
+  Nest before(argument_pins.get());
   if (!Guard(args, n, kwnames, &before)) return nullptr;
+  Pinned owners;
   for (PyObject* o : before.owners) owners.push_back(Object::Share(o));
+  Effects effects(before);
   Pinned written;
   Pinned* const outer = std::exchange(t_written, &written);
   const int64_t world = prover_ ? prover_->world.changes() : 0;
@@ -215,19 +217,17 @@ PyObject* PromisedFunction::RunAndLearn(PyObject* const* args, size_t nargsf, Py
     builder->Postpone();
     prover_->Tire();
   }
-  if (prover_ && prover_->world.changes() != world) {
+  Nest scratch;  // what is fixed must have stayed
+  if (prover_ && (prover_->world.changes() != world || !prover_->world.Guard(&scratch))) {
+    PyErr_Clear();
     builder->Postpone();  // what it read was not compared
     promise_.Forget();
   }
-  auto pins = std::make_shared<Pinned>(), argument_pins = std::make_shared<Pinned>();
   Result form(nest, pins.get());
-  Nest after(argument_pins.get());
   if (!form.Add(result)) {
     builder->Refuse(form.refusal());
-  } else if (!Guard(args, n, kwnames, &after) ||
-             after.words.span() != nest.words.span().first(structure) ||
-             after.owners != before.owners || !(after.containers == nest.containers)) {
-    builder->Refuse("the body changed the structure of its arguments");
+  } else if (!effects.Find(&form)) {
+    builder->Refuse(effects.refusal());
   } else if (WritesOutside(written, nest, form)) {
     builder->Refuse("the body writes to a tensor outside of its arguments");
   }

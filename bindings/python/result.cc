@@ -70,7 +70,8 @@ bool Result::Add(PyObject* o, int holders) {
   const ClassInfo* info = heap ? InfoOf(Py_TYPE(o)) : nullptr;
   if (heap && !info && !PyType_Check(o)) return refuse();
   const bool is_object = !PyTuple_Check(o) && !PyList_Check(o) && !PyDict_Check(o);
-  const bool registered = kind == Container::kRegistered && info && info->is_shown && is_object;
+  const bool registered = (kind == Container::kRegistered || kind == Container::kLeaf) && info &&
+                          info->is_shown && !info->is_enum && is_object;
   const bool fields = (kind == Container::kDataclass && info && info->is_shown) || registered;
   const bool fixed = IsFixed(o) || (info && info->is_enum && info->is_shown);
   if ((PyList_Check(o) || PyDict_Check(o) || fields) && Py_REFCNT(o) > holders) return refuse();
@@ -128,8 +129,21 @@ namespace {
 
 class Maker {
  public:
-  Maker(const uint64_t* word, const Nest& arguments, absl::Span<Tensor> outputs)
-      : word_(word), arguments_(arguments), outputs_(outputs), tensors_(outputs.size()) {}
+  Maker(absl::Span<const uint64_t> words, const Nest& arguments, absl::Span<Tensor> outputs)
+      : word_(words.data()),
+        end_(words.data() + words.size()),
+        arguments_(arguments),
+        outputs_(outputs),
+        tensors_(outputs.size()) {}
+
+  // False with a Python error.
+  bool Redo() {
+    while (word_ != end_) {
+      const uint64_t word = *word_++;
+      if (!RedoOne(static_cast<Change>(word & ((1 << kTagBits) - 1)), word >> kTagBits)) return false;
+    }
+    return true;
+  }
 
   Object Make() {
     const uint64_t word = *word_++;
@@ -206,6 +220,53 @@ class Maker {
   }
 
  private:
+  bool RedoOne(Change change, uint64_t number) {
+    if (change == Change::kSetName || change == Change::kDeleteName) {
+      const Nest::Place& place = arguments_.places.span()[number];
+      if (change == Change::kDeleteName) return PyDict_DelItem(place.dict, place.name) == 0;
+      const Object value = Make();
+      return value && PyDict_SetItem(place.dict, place.name, value.get()) == 0;
+    }
+    PyObject* o = arguments_.containers.span()[number];
+    switch (change) {
+      case Change::kSetItem: {
+        const auto index = static_cast<Py_ssize_t>(*word_++);
+        Object value = Make();
+        return value && PyList_SetItem(o, index, value.release()) == 0;
+      }
+      case Change::kAppend: {
+        const Object value = Make();
+        return value && PyList_Append(o, value.get()) == 0;
+      }
+      case Change::kReplace: {
+        const Object items = Make();
+        return items && PyList_SetSlice(o, 0, PyList_GET_SIZE(o), items.get()) == 0;
+      }
+      case Change::kSetKey: {
+        const Object key = Make();
+        const Object value = key ? Make() : Object();
+        return value && PyDict_SetItem(o, key.get(), value.get()) == 0;
+      }
+      case Change::kDeleteKey: {
+        const Object key = Make();
+        return key && PyDict_DelItem(o, key.get()) == 0;
+      }
+      case Change::kSetSlot: {
+        PyObject* name = Pointer();
+        const Object value = Make();
+        return value && PyObject_GenericSetAttr(o, name, value.get()) == 0;
+      }
+      case Change::kSetCell: {
+        const Object value = Make();
+        return value && PyCell_Set(o, value.get()) == 0;
+      }
+      case Change::kSetName:
+      case Change::kDeleteName:
+        break;
+    }
+    return false;
+  }
+
   PyObject* Pointer() { return reinterpret_cast<PyObject*>(*word_++); }
 
   Object Tuple(uint64_t n) {
@@ -232,7 +293,7 @@ class Maker {
     return object;
   }
 
-  const uint64_t* word_;
+  const uint64_t *word_, *end_;
   const Nest& arguments_;
   absl::Span<Tensor> outputs_;
   absl::InlinedVector<PyObject*, 8> tensors_;
@@ -244,7 +305,9 @@ class Maker {
 PyObject* MakeResult(absl::Span<const uint64_t> words, const Nest& arguments,
                      absl::Span<Tensor> outputs) {
   if (words.size() == 1 && words[0] == Word(kTensor)) return Wrap(std::move(outputs[0]));
-  return Maker(words.data(), arguments, outputs).Make().release();
+  Maker maker(words, arguments, outputs);
+  Object result = maker.Make();
+  return result && maker.Redo() ? result.release() : nullptr;
 }
 
 }  // namespace frazil::python

@@ -25,7 +25,7 @@ class Result {
 };
 
 // The result that `words` (made by Result) describe, with `outputs`, which it takes, for its
-// tensors.
+// tensors. What the words say behind it (proof/effects.h) is done.
 PyObject* MakeResult(absl::Span<const uint64_t> words, const Nest& arguments,
                      absl::Span<Tensor> outputs);
 

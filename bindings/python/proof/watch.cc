@@ -158,8 +158,11 @@ bool Watch::Judge(const Now& now) {
     case DELETE_ATTR:
       return JudgeStore(now, now.Peek(1));
     case STORE_GLOBAL:
+      return world_->AddWritten(now.frame->globals, now.Name(argument), Where()) ||
+             Doubt(StrCat("writes to the global name ", Quoted(now.Name(argument)), ": ",
+                          world_->refusal()));
     case DELETE_GLOBAL:
-      return Doubt(StrCat("writes to the global name ", Quoted(now.Name(argument))));
+      return Doubt(StrCat("deletes the global name ", Quoted(now.Name(argument))));
 
 #if PY_VERSION_HEX < 0x030C0000
     case PRECALL:

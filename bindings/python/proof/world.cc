@@ -65,7 +65,7 @@ bool World::CanBeGiven(PyObject* object, const std::string& what) {
 bool World::Add(PyObject* dict, PyObject* name, PyObject* value, const std::string& where) {
   Scope& scope = ScopeOf(dict);
   if (Find(&scope, name)) return true;  // it has been compared when the call began
-  Name added{Object::Share(name), Object::Share(value), false, where};
+  Name added{Object::Share(name), Object::Share(value), false, false, where};
   added.given = value && !IsFixed(value);
   if (added.given && !CanBeGiven(value, StrCat("'", Text(name), "'"))) return false;
   // Finding out may have added scopes.
@@ -100,6 +100,15 @@ bool World::AddEntry(PyObject* dict, PyObject* name, const std::string& where) {
   return Add(dict, name, PyDict_GetItemWithError(dict, name), where);
 }
 
+bool World::AddWritten(PyObject* globals, PyObject* name, const std::string& where) {
+  if (!PyDict_CheckExact(globals) || !AddEntry(globals, name, where)) return false;
+  Name* known = Find(&ScopeOf(globals), name);
+  if (known->written) return true;
+  known->given = known->written = true;
+  ++changes_;
+  return true;
+}
+
 bool World::AddFunction(PyObject* function, const std::string& where) {
   if (known_.contains(function) || IsFixed(function)) return true;
   PyObject* name = reinterpret_cast<PyFunctionObject*>(function)->func_qualname;
@@ -110,10 +119,15 @@ bool World::AddFunction(PyObject* function, const std::string& where) {
   return true;
 }
 
+bool World::IsMoving(PyObject* object) const {
+  return absl::c_any_of(moving_, [&](const Object& o) { return o.get() == object; });
+}
+
 bool World::IsFixedType(PyTypeObject* type, int depth) {
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return true;  // nobody can change it
   auto* object = reinterpret_cast<PyObject*>(type);
   if (known_.contains(object)) return true;
+  if (IsMoving(object)) return false;
   const ClassInfo* info = InfoOf(type);
   if (!info) return false;
   const unsigned version = info->version;
@@ -130,6 +144,7 @@ bool World::IsFixedType(PyTypeObject* type, int depth) {
 
 bool World::IsFixedFunction(PyObject* function, int depth) {
   if (known_.contains(function)) return true;
+  if (IsMoving(function)) return false;
   PyObject *defaults = PyFunction_GET_DEFAULTS(function),
            *named = PyFunction_GET_KW_DEFAULTS(function),
            *closure = PyFunction_GET_CLOSURE(function);
@@ -149,7 +164,7 @@ bool World::IsFixedFunction(PyObject* function, int depth) {
   }
   for (Py_ssize_t i = 0; closure && i < PyTuple_GET_SIZE(closure); ++i) {
     PyObject* cell = PyTuple_GET_ITEM(closure, i);
-    cells_.push_back({Object::Share(cell), Object::Share(PyCell_GET(cell))});
+    cells_.push_back({Object::Share(function), Object::Share(cell), Object::Share(PyCell_GET(cell))});
   }
   functions_.push_back({Object::Share(function), Object::Share(PyFunction_GET_CODE(function)),
                         Object::Share(defaults), Object::Share(named)});
@@ -192,7 +207,8 @@ bool World::CheckNames(Scope* scope) {
   return same;
 }
 
-bool World::Forget() {
+bool World::Forget(const Object& moving) {
+  moving_.push_back(moving);
   const int64_t changes = changes_;
   Clear();
   changes_ = changes + 1;
@@ -205,11 +221,15 @@ bool World::Guard(Nest* nest) {
     if (scope->version.now() != scope->seen && !CheckNames(scope.get())) return false;
   }
   for (const Class& c : classes_) {
-    if (VersionOf(reinterpret_cast<PyTypeObject*>(c.type.get())) != c.version) return Forget();
+    if (VersionOf(reinterpret_cast<PyTypeObject*>(c.type.get())) != c.version)
+      return Forget(Object(c.type));
   }
-  if (!absl::c_all_of(functions_, [](const Function& f) { return f.Same(); })) return Forget();
+  for (const Function& f : functions_) {
+    if (!f.Same()) return Forget(Object(f.function));
+  }
   for (const Cell& c : cells_) {
-    if (!IsSameConstant(PyCell_GET(c.cell.get()), c.content.get())) return Forget();
+    if (!IsSameConstant(PyCell_GET(c.cell.get()), c.content.get()))
+      return Forget(Object(c.function));
   }
   const auto add = [&](PyObject* object, const auto& what) {
     if (!object) return nest->words.push_back(Word(kOpen)), true;
@@ -220,6 +240,7 @@ bool World::Guard(Nest* nest) {
   for (const auto& scope : scopes_) {
     for (const Name& name : scope->names) {
       if (!name.given) continue;
+      if (name.written) nest->places.push_back({scope->dict.get(), name.name.get()});
       PyObject* value = PyDict_GetItemWithError(scope->dict.get(), name.name.get());
       if (!add(value, [&] { return StrCat("'", Text(name.name.get()), "': "); })) return false;
     }
@@ -260,6 +281,7 @@ int World::Traverse(visitproc visit, void* arg) const {
     Py_VISIT(c.content.get());
   }
   for (const Given& given : given_) Py_VISIT(given.object.get());
+  for (const Object& moving : moving_) Py_VISIT(moving.get());
   return 0;
 }
 

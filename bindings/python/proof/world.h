@@ -29,6 +29,8 @@ class World {
   bool AddName(PyObject* globals, PyObject* builtins, PyObject* name, const std::string& where);
   bool AddAttribute(PyObject* module, PyObject* name, const std::string& where);
   bool AddEntry(PyObject* dict, PyObject* name, const std::string& where);
+  // A global name is assigned to: calls that skip the body do so, too (Nest::places).
+  bool AddWritten(PyObject* globals, PyObject* name, const std::string& where);
   // A function runs that nobody has read: a method, say.
   bool AddFunction(PyObject* function, const std::string& where);
 
@@ -50,7 +52,7 @@ class World {
   struct Name {
     Object name;
     Object value;  // null: there is none
-    bool given = false;
+    bool given = false, written = false;
     std::string where;
   };
   // The names of one dict.
@@ -69,7 +71,7 @@ class World {
     bool Same() const;
   };
   struct Cell {
-    Object cell, content;
+    Object function, cell, content;
   };
   struct Given {
     Object object;
@@ -83,10 +85,11 @@ class World {
   bool Add(PyObject* dict, PyObject* name, PyObject* value, const std::string& where);
   bool CheckNames(Scope* scope);
   bool IsFixed(PyObject* object, int depth = 0);
+  bool IsMoving(PyObject* object) const;
   bool IsFixedType(PyTypeObject* type, int depth);
   bool IsFixedFunction(PyObject* function, int depth);
   bool CanBeGiven(PyObject* object, const std::string& what);
-  bool Forget();
+  bool Forget(const Object& moving);
 
   std::vector<std::unique_ptr<Scope>> scopes_;
   std::vector<Class> classes_;
@@ -94,6 +97,7 @@ class World {
   std::vector<Cell> cells_;
   std::vector<Given> given_;
   absl::flat_hash_set<PyObject*> known_;  // classes and functions that were found to be fixed
+  std::vector<Object> moving_;            // that have been seen to change: they are never fixed
   int64_t changes_ = 0;
   std::string refusal_;
 };
