@@ -74,7 +74,24 @@ bool Nest::IsAgain(PyObject* container) {
 }
 
 bool Nest::AddItems(PyObject* o, Container kind) {
-  return EachChild<false>(o, kind, [&](PyObject*, PyObject* item) { return Add(item); });
+  Py_ssize_t i = 0;
+  return EachChild<false>(o, kind, [&](PyObject*, PyObject* item) {
+    if (kind == Container::kList) At(o, nullptr, i++);
+    return Add(item);
+  });
+}
+
+// Whether a number is kept instead of compared.
+bool Nest::Moves(PyObject* number, const Spot& spot) {
+  if (!spot.owner) return false;
+  const size_t place = values.size();
+  if (!moves || place >= moves->size() || !(*moves)[place]) {
+    values.push_back(static_cast<uint32_t>(words.size() + 1));
+    return false;
+  }
+  values.push_back(0);
+  moving.push_back({spot.owner, spot.key, spot.index, number});
+  return true;
 }
 
 // The items alone.
@@ -83,7 +100,9 @@ bool Nest::AddDict(PyObject* dict) {
   if (IsOrderedDict(dict) && !HasPlainKeys(dict)) return false;
   return EachChild<false>(dict, Container::kDict, [&](PyObject* key, PyObject* value) {
     const bool text = PyUnicode_CheckExact(key) && AddString(key);
-    return ((text || (!IsTensor(key) && Add(key))) && Add(value)) || RefuseKey(key);
+    if (!text && (IsTensor(key) || !Add(key))) return RefuseKey(key);
+    At(dict, key);
+    return Add(value) || RefuseKey(key);
   });
 }
 
@@ -114,7 +133,9 @@ bool Nest::AddAttributes(PyObject* object, bool is_enum) {
   PyObject *key, *value;
   while (PyDict_Next(dict, &at, &key, &value)) {
     if (is_enum && key != value_name && IsSunder(key)) continue;
-    if (!Add(key) || !Add(value)) return false;
+    if (!Add(key)) return false;
+    if (!is_enum) At(dict, key);
+    if (!Add(value)) return false;
   }
   return true;
 }
@@ -123,6 +144,7 @@ bool Nest::AddSlots(PyObject* object, const ClassInfo::Slots& slots) {
   if (!slots.empty()) volatile_ = true;  // they are assigned unseen
   for (const ClassInfo::Slot& slot : slots) {
     PyObject* content = SlotOf(object, slot);
+    At(object, slot.name.get());
     if (!content) {
       words.push_back(Word(kOpen));
     } else if (!Add(content)) {
@@ -197,6 +219,8 @@ bool Nest::AddLeaf(PyObject* o) {
 }
 
 bool Nest::Add(PyObject* o) {
+  const Spot spot = spot_;
+  spot_.owner = nullptr;
   if (__builtin_expect(IsTensor(o), 1)) {
     words.push_back(Word(kTensor, MarksOf(o)));
     has_default_ |= MarksOf(o) & kDefaultGenerator;
@@ -208,6 +232,7 @@ bool Nest::Add(PyObject* o) {
   if (o == Py_True) return words.push_back(Word(kTrue)), true;
   if (o == Py_False) return words.push_back(Word(kFalse)), true;
   if (PyFloat_CheckExact(o)) {
+    if (Moves(o, spot)) return words.push_back(Word(kFloat, 1)), true;
     words.push_back(Word(kFloat));
     words.push_back(std::bit_cast<uint64_t>(PyFloat_AS_DOUBLE(o)));
     return true;
@@ -216,6 +241,7 @@ bool Nest::Add(PyObject* o) {
     int overflow = 0;
     const long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
     if (overflow) return Refuse(o);
+    if (Moves(o, spot)) return words.push_back(Word(kInt, 1)), true;
     words.push_back(Word(kInt));
     words.push_back(static_cast<uint64_t>(v));
     return true;

@@ -61,6 +61,23 @@ class Nest {
     PyObject *dict, *name;
   };
   SmallStack<Place, 1> places;
+
+  // Where an int or a float lies that may move from call to call: an argument (`owner` is
+  // Py_Ellipsis), an item of a list, a value of a dict, a slot, a cell, a global name.
+  struct Spot {
+    PyObject *owner = nullptr, *key = nullptr;
+    Py_ssize_t index = 0;
+    PyObject* object = nullptr;  // what lies there
+  };
+  // Which of the ints and floats with a spot, in the order in which they are met, are not compared
+  // by value but kept in `moving` (null: none).
+  const std::vector<bool>* moves = nullptr;
+  SmallStack<Spot, 1> moving;
+  SmallStack<uint32_t, 4> values;  // where in the words the values of those with a spot stand, or 0
+  std::vector<Object> numbers;     // what is computed from them (proof/numbers.h)
+  std::vector<Tensor> operands;
+  // Where the next object that is added lies.
+  void At(PyObject* owner, PyObject* key, Py_ssize_t index = 0) { spot_ = {owner, key, index}; }
   // Only if there are pins; borrowed:
   std::vector<PyObject*> owners;     // whose cells they are
   std::vector<PyTypeObject*> types;  // classes that were compared by their version
@@ -88,6 +105,7 @@ class Nest {
   bool AddModule(PyObject* module);
   bool AddString(PyObject* string);
   bool Refuse(PyObject* object);
+  bool Moves(PyObject* number, const Spot& spot);
   bool IsAgain(PyObject* container);
   void NoteContainer(PyObject* container);
   void Pin(PyObject* object) {
@@ -95,6 +113,7 @@ class Nest {
   }
 
   Pinned* pins_;
+  Spot spot_;
   bool lenient_ = false;      // inside a module, whose snapshot outlives the look at it
   bool volatile_ = false;     // what was added can change in ways that a snapshot does not see
   bool has_default_ = false;  // the default generator's state is among the cells

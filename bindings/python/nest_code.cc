@@ -121,6 +121,7 @@ bool Nest::AddFunction(PyObject* o) {
   for (Py_ssize_t i = 0; cells && i < PyTuple_GET_SIZE(cells); ++i) {
     NoteContainer(PyTuple_GET_ITEM(cells, i));
     PyObject* content = PyCell_GET(PyTuple_GET_ITEM(cells, i));
+    At(PyTuple_GET_ITEM(cells, i), nullptr);
     if (!content) {
       words.push_back(Word(kOpen));
     } else if (!Add(content)) {

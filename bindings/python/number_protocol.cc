@@ -5,6 +5,7 @@
 #include "autograd/grad.h"
 #include "bindings/python/convert.h"
 #include "bindings/python/item.h"
+#include "bindings/python/proof/watch.h"
 #include "core/functions/composites.h"
 #include "jit/eager/eager.h"
 
@@ -56,8 +57,26 @@ bool IsNoArray(PyObject* other) {
   return true;
 }
 
+// A number that moves from call to call is an operand like a tensor while a call is learnt from.
+// Null without an error if neither is one.
+template <OpId op>
+PyObject* BinaryMoving(PyObject* a, PyObject* b) {
+  const bool first = IsTensor(a);
+  if (first == IsTensor(b) || op == OpId::k_pow || op == OpId::k_matmul) return nullptr;
+  const Tensor& tensor = CellOf(first ? a : b);
+  if (!tensor.ok() || !IsFloat(tensor.dtype()) || !Accepts(Info(op).types, tensor.dtype()))
+    return nullptr;
+  const Tensor* number = g_following->Operand(first ? b : a, tensor.dtype());
+  if (!number) return nullptr;
+  return Wrap(first ? Apply(op, {&tensor, number}) : Apply(op, {number, &tensor}));
+}
+
 template <OpId op>
 PyObject* Binary(PyObject* a, PyObject* b) {
+  if (__builtin_expect(g_following != nullptr, 0)) {
+    if (PyObject* result = BinaryMoving<op>(a, b)) return result;
+    if (PyErr_Occurred()) return nullptr;
+  }
   if (Value* known = TryBinary<op>(a, b)) return Wrap(known);
   if (IsTensor(a) && IsTensor(b)) return Wrap(Call<op>(CellOf(a), CellOf(b)));
   const char* name = Info(op).name.data();

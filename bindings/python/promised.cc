@@ -11,6 +11,13 @@
 namespace frazil::python {
 namespace {
 
+size_t CountOf(size_t nargsf) { return static_cast<size_t>(PyVectorcall_NARGS(nargsf)); }
+
+std::vector<PyObject*> AllOf(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  const size_t named = kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0;
+  return {args, args + CountOf(nargsf) + named};
+}
+
 constexpr int64_t kStrangers = 16;  // calls of unknown kinds in a row that are worth a word
 
 }  // namespace
@@ -46,7 +53,7 @@ PromisedFunction::PromisedFunction(PyObject* function, std::shared_ptr<tracer::T
 
 void PromisedFunction::Clear() {
   promise_.Clear();
-  if (prover_) prover_->world.Clear();
+  if (prover_) prover_->Clear();
 }
 
 std::string PromisedFunction::Explain() {
@@ -58,10 +65,11 @@ int PromisedFunction::Traverse(visitproc visit, void* arg) const {
 }
 
 void PromisedFunction::LetGo() {
-  if (prover_) prover_->world.Clear();
+  if (prover_) prover_->Clear();
 }
 
 bool PromisedFunction::Guard(PyObject* const* args, size_t n, PyObject* kwnames, Nest* nest) {
+  if (prover_) nest->moves = prover_->moves();
   if (!(PyFunction_Check(state_) ? nest->AddDefaults(state_) : nest->Add(state_))) return false;
   const Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
   nest->words.push_back(static_cast<uint64_t>(n) << 32 | static_cast<uint64_t>(named));
@@ -69,9 +77,10 @@ bool PromisedFunction::Guard(PyObject* const* args, size_t n, PyObject* kwnames,
     if (!nest->Add(PyTuple_GET_ITEM(kwnames, i))) return false;
   }
   for (size_t i = 0; i < n + static_cast<size_t>(named); ++i) {
+    nest->At(Py_Ellipsis, nullptr, static_cast<Py_ssize_t>(i));
     if (!nest->Add(args[i])) return false;
   }
-  return !prover_ || prover_->world.Guard(nest);
+  return !prover_ || prover_->Guard(nest);
 }
 
 PyObject* PromisedFunction::Run(PyObject* const* args, size_t nargsf, PyObject* kwnames,
@@ -106,17 +115,20 @@ bool PromisedFunction::Conclude(const Watch& watch) {
 // A call of an unknown kind: nothing can be learnt from it yet, but what its body reads.
 PyObject* PromisedFunction::RunToKnow(PyObject* const* args, size_t nargsf, PyObject* kwnames,
                                       const Nest& nest) {
-  const int64_t before = prover_->world.changes();
-  Watch watch(&prover_->world, nest);
-  Object result = Object::Steal(Run(args, nargsf, kwnames, nullptr, &watch));
+  const int64_t before = prover_->changes(), world = prover_->world.changes();
+  Watch watch(&prover_->world, &prover_->numbers, nest);
+  std::vector<PyObject*> planted = AllOf(args, nargsf, kwnames);
+  if (!watch.Plant(&planted)) return Run(args, nargsf, kwnames, nullptr);
+  Object result = Object::Steal(Run(planted.data(), CountOf(nargsf), kwnames, nullptr, &watch));
   if (!result || !Conclude(watch)) return nullptr;
   if (!watch.started()) prover_->Tire();
-  if (prover_->world.changes() == before) return result.release();
+  if (prover_->changes() == before) return result.release();
   promise_.Forget();
+  if (prover_->world.changes() != world) prover_->ForgetNumbers();
   if (!watch.doubt().empty()) return result.release();
   // The kind of this call, as it is known now.
   Nest after;
-  if (Guard(args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), kwnames, &after)) {
+  if (Guard(args, CountOf(nargsf), kwnames, &after)) {
     const size_t unguarded = after.AddHidden();
     tracer::PromisedCall(&promise_, &after.words, after.cells.span(), unguarded).Skip();
   }
@@ -148,11 +160,11 @@ void PromisedFunction::NoteStranger(PyObject* const* args, size_t n, PyObject* k
 PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   if (tracer::Inside()) return Run(args, nargsf, kwnames, nullptr);
   if (prover_ && !prover_->Tries()) return Run(args, nargsf, kwnames, nullptr);
-  const int64_t world = prover_ ? prover_->world.changes() : 0;
+  const int64_t world = prover_ ? prover_->changes() : 0;
   Nest nest;
   if (!Guard(args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), kwnames, &nest)) {
     if (PyErr_Occurred()) return nullptr;
-    if (prover_ && prover_->world.changes() != world) {
+    if (prover_ && prover_->changes() != world) {
       promise_.Forget();
       return Run(args, nargsf, kwnames, nullptr);
     }
@@ -173,8 +185,17 @@ PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject*
     PyErr_Clear();  // no word about it is no reason to fail
     if (prover_) prover_->Tire();
   }
-  if (prover_ && promised.is_new()) return RunToKnow(args, nargsf, kwnames, nest);
-  return RunAndLearn(args, nargsf, kwnames, nest, structure, &promised);
+  if (!prover_ || !promised.is_new()) {
+    return RunAndLearn(args, nargsf, kwnames, nest, structure, &promised);
+  }
+  if (!prover_->FindMoving(nest, structure)) return RunToKnow(args, nargsf, kwnames, nest);
+  promise_.Forget();
+  Nest moving;
+  if (!Guard(args, CountOf(nargsf), kwnames, &moving)) {
+    PyErr_Clear();
+    return Run(args, nargsf, kwnames, nullptr);
+  }
+  return RunToKnow(args, nargsf, kwnames, moving);
 }
 
 // What the body made itself nobody holds by now, but the result.
@@ -202,13 +223,17 @@ PyObject* PromisedFunction::RunAndLearn(PyObject* const* args, size_t nargsf, Py
   if (!Guard(args, n, kwnames, &before)) return nullptr;
   Pinned owners;
   for (PyObject* o : before.owners) owners.push_back(Object::Share(o));
+  const int64_t changes = prover_ ? prover_->changes() : 0;
+  const int64_t world = prover_ ? prover_->world.changes() : 0;
+  std::optional<Watch> watch;
+  if (prover_ && (!promised->is_check() || !prover_->numbers.empty()))
+    watch.emplace(&prover_->world, &prover_->numbers, nest);
+  std::vector<PyObject*> planted = AllOf(args, nargsf, kwnames);
+  if (watch && !watch->Plant(&planted)) return Run(args, nargsf, kwnames, nullptr);
   Effects effects(before);
   Pinned written;
   Pinned* const outer = std::exchange(t_written, &written);
-  const int64_t world = prover_ ? prover_->world.changes() : 0;
-  std::optional<Watch> watch;
-  if (prover_ && !promised->is_check()) watch.emplace(&prover_->world, nest);
-  PyObject* result = Run(args, nargsf, kwnames, builder, watch ? &*watch : nullptr);
+  PyObject* result = Run(planted.data(), n, kwnames, builder, watch ? &*watch : nullptr);
   t_written = outer;
   if (!result) return nullptr;
   if (watch && !Conclude(*watch)) return Py_DECREF(result), nullptr;
@@ -218,12 +243,13 @@ PyObject* PromisedFunction::RunAndLearn(PyObject* const* args, size_t nargsf, Py
     prover_->Tire();
   }
   Nest scratch;  // what is fixed must have stayed
-  if (prover_ && (prover_->world.changes() != world || !prover_->world.Guard(&scratch))) {
+  if (prover_ && (prover_->changes() != changes || !prover_->world.Guard(&scratch))) {
     PyErr_Clear();
+    if (prover_->world.changes() != world) prover_->ForgetNumbers();
     builder->Postpone();  // what it read was not compared
     promise_.Forget();
   }
-  Result form(nest, pins.get());
+  Result form(nest, pins.get(), watch ? &watch->tracked() : nullptr);
   if (!form.Add(result)) {
     builder->Refuse(form.refusal());
   } else if (!effects.Find(&form)) {

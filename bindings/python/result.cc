@@ -54,6 +54,10 @@ bool Result::Add(PyObject* o, int holders) {
     tensors.push_back(o);
     return true;
   }
+  if (numbers_) {
+    if (const auto it = numbers_->find(o); it != numbers_->end())
+      return identity(kNumber, it->second);
+  }
   if (const int i = Find(arguments_.containers, o); i >= 0) return identity(kContainer, i);
   const auto refuse = [&] {
     if (refusal_.empty())
@@ -161,6 +165,8 @@ class Maker {
         return Object::Share(arguments_.containers[count]);
       case kAgain:
         return Object::Share(tensors_[count]);
+      case kNumber:
+        return Object(arguments_.numbers[count]);
       case kNone:
         return Object::Share(Py_None);
       case kFalse:

@@ -10,7 +10,10 @@ namespace frazil::python {
 // A result as words: tensors in order, arguments and their containers by number.
 class Result {
  public:
-  Result(const Nest& arguments, Pinned* pins) : arguments_(arguments), pins_(pins) {}
+  // `numbers` (may be null): objects that stand for nodes of the function's Numbers.
+  using NumberMap = absl::flat_hash_map<PyObject*, int>;
+  Result(const Nest& arguments, Pinned* pins, const NumberMap* numbers = nullptr)
+      : arguments_(arguments), pins_(pins), numbers_(numbers) {}
   bool Add(PyObject* object, int holders = 1);
 
   std::vector<uint64_t> words;
@@ -20,6 +23,7 @@ class Result {
  private:
   const Nest& arguments_;
   Pinned* pins_;
+  const NumberMap* numbers_;
   int depth_ = 0;
   std::string refusal_;
 };

@@ -1,5 +1,8 @@
 #include "bindings/python/proof/prover.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "core/str.h"
 
 namespace frazil::python {
@@ -12,6 +15,47 @@ bool Prover::Doubt(const std::string& why, const std::string& function) {
                "[trace] the body of %s cannot be skipped, which strict=True asks for: %s.",
                function.c_str(), why.c_str());
   return false;
+}
+
+bool Prover::Guard(Nest* nest) {
+  const int64_t before = world.changes();
+  if (!world.Guard(nest)) {
+    if (world.changes() != before) ForgetNumbers();
+    return false;
+  }
+  return numbers.empty() || numbers.Compute(nest);
+}
+
+// Their places are those of a nest that is no more.
+void Prover::ForgetNumbers() {
+  numbers.Clear();
+  moves_.clear();
+  last_words_.clear();
+}
+
+void Prover::Clear() {
+  world.Clear();
+  ForgetNumbers();
+}
+
+bool Prover::FindMoving(const Nest& nest, size_t structure) {
+  const absl::Span<const uint64_t> words = nest.words.span().first(structure);
+  const std::vector<uint64_t> last = std::exchange(last_words_, {words.begin(), words.end()});
+  if (last.size() != words.size()) return false;
+  std::vector<bool> moves = moves_;
+  moves.resize(std::max(moves.size(), nest.values.size()));
+  size_t different = 0, moving = 0;
+  for (size_t i = 0; i < words.size(); ++i) different += words[i] != last[i];
+  for (size_t place = 0; place < nest.values.size(); ++place) {
+    const uint32_t at = nest.values[place];
+    if (at == 0 || at >= words.size() || words[at] == last[at]) continue;
+    moves[place] = true;
+    ++moving;
+  }
+  if (moving == 0 || moving != different) return false;
+  moves_ = std::move(moves);
+  last_words_.clear();
+  return true;
 }
 
 std::string Prover::Describe() const {

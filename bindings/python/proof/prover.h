@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "bindings/python/proof/numbers.h"
 #include "bindings/python/proof/watch.h"
 #include "bindings/python/proof/world.h"
 
@@ -17,6 +18,19 @@ class Prover {
   explicit Prover(bool strict) : strict_(strict) {}
 
   World world;
+  Numbers numbers;
+
+  // Compares what calls of this function depend on besides their arguments. False if it cannot be
+  // compared, or if the World has changed (then what was learnt is void: changes() counts).
+  bool Guard(Nest* nest);
+  int64_t changes() const { return world.changes() + numbers.changes(); }
+  // Which numbers move: a call whose nest differs from that of the last new kind in numbers alone
+  // says so. True if some were found; the nest is then to be made anew.
+  bool FindMoving(const Nest& nest, size_t structure);
+  const std::vector<bool>* moves() const { return &moves_; }
+
+  void ForgetNumbers();
+  void Clear();
 
   // Counts a call: is it to be compared and perhaps watched? The first is not: many functions are
   // called once.
@@ -40,6 +54,8 @@ class Prover {
   int64_t calls_ = 0, pause_ = 1, since_ = 0;
   int doubts_ = 0;
   std::string doubt_;  // the latest
+  std::vector<bool> moves_;           // by the place of a number in the nest
+  std::vector<uint64_t> last_words_;  // of the last call of a new kind
 };
 
 }  // namespace frazil::python

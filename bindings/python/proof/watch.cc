@@ -7,16 +7,24 @@
 
 #include "bindings/python/proof/callables.h"
 #include "bindings/python/proof/instructions.h"
+#include "bindings/python/proof/now.h"
 #include "core/str.h"
 
 namespace frazil::python {
 
-Watch::Watch(World* world, const Nest& nest)
-    : world_(world), compared_(nest.containers.begin(), nest.containers.end()) {}
+Watch::Watch(World* world, Numbers* numbers, const Nest& nest)
+    : world_(world),
+      numbers_(numbers),
+      nest_(nest),
+      compared_(nest.containers.begin(), nest.containers.end()) {}
 
-void Watch::Begin() { running_ = started_ = StartInstructions(this); }
+void Watch::Begin() {
+  running_ = started_ = StartInstructions(this);
+  if (running_ && !tracked_.empty()) g_following = this;
+}
 
 void Watch::End() {
+  if (g_following == this) g_following = nullptr;
   if (running_) StopInstructions();
   running_ = false;
 }
@@ -73,17 +81,6 @@ bool LeadsOutside(PyObject* name) {
 
 }  // namespace
 
-// The instruction at hand, and what lies on the stack before it.
-struct Watch::Now {
-  Frame* frame;
-  CodeView::Instruction instruction;
-
-  // Counted from the top, 1 is the topmost.
-  PyObject* Peek(int i) const { return frame->stack()[instruction.depth - i]; }
-  PyObject* const* At(int i) const { return &frame->stack()[instruction.depth - i]; }
-  PyObject* Name(int i) const { return PyTuple_GET_ITEM(frame->code->co_names, i); }
-};
-
 const CodeView* Watch::ViewOf(PyCodeObject* code) {
   const auto [it, is_new] = views_.try_emplace(code);
   if (is_new) it->second = CodeView::Of(code);
@@ -126,7 +123,8 @@ void Watch::OnInstruction(Frame* frame, int offset) {
     }
     made_.try_emplace(function, Object::Share(function));
   }
-  Judge(now);
+  if (pending_.frame) FinishPending(now);
+  if (Judge(now) && !tracked_.empty()) FollowNumbers(now);
 }
 
 bool Watch::Judge(const Now& now) {
@@ -187,7 +185,12 @@ bool Watch::Judge(const Now& now) {
       std::string why =
           listed ? WhyNotCall(callable, PySequence_Fast_ITEMS(given), PySequence_Fast_GET_SIZE(given))
                  : "calls with arguments out of something that is no list";
-      return why.empty() || Doubt(std::move(why));
+      if (!why.empty()) return Doubt(std::move(why));
+      if (!tracked_.empty() && !PyFunction_Check(callable)) {
+        Pin(given);
+        if (keywords) Pin(now.Peek(1));
+      }
+      return true;
     }
 
     case GET_ITER:
@@ -293,6 +296,7 @@ bool Watch::JudgeCall(const Now& now, int argument, bool keywords) {
   std::string why = WhyNotCall(callable, first, count);
   if (!why.empty()) return Doubt(std::move(why));
   if (PyFunction_Check(callable)) return true;
+  if (!tracked_.empty()) FollowCall(now, callable, first, count, keywords);
   return std::all_of(first, first + count, HasSteadyOrder) ||
          Doubt("gives a set whose order depends on addresses to a function");
 }

@@ -21,14 +21,16 @@
 #include "absl/container/flat_hash_set.h"
 #include "bindings/python/proof/code_view.h"
 #include "bindings/python/proof/frame.h"
+#include "bindings/python/proof/numbers.h"
 #include "bindings/python/proof/world.h"
+#include "bindings/python/result.h"
 
 namespace frazil::python {
 
 class Watch {
  public:
-  // `nest`: what the call compares already.
-  Watch(World* world, const Nest& nest);
+  // `nest`: what the call compares already; its moving numbers have been planted (Plant).
+  Watch(World* world, Numbers* numbers, const Nest& nest);
   ~Watch() { End(); }
   Watch(const Watch&) = delete;
 
@@ -36,6 +38,14 @@ class Watch {
   // are not known.
   void Begin();
   void End();
+
+  // Puts objects of their own in the place of the nest's moving numbers, so that it can be seen
+  // where they go; `arguments` are those of the call.
+  bool Plant(std::vector<PyObject*>* arguments);
+  // An object is one of the numbers that are followed: it as an operand beside a tensor of this
+  // dtype. Null: as a constant.
+  const Tensor* Operand(PyObject* number, DType dtype);
+  const Result::NumberMap& tracked() const { return tracked_; }
 
   bool started() const { return started_; }
   bool proved() const { return started_ && doubt_.empty(); }
@@ -56,12 +66,28 @@ class Watch {
   bool JudgeCall(const Now& now, int argument, bool keywords);
   bool JudgeStore(const Now& now, PyObject* owner);
   bool JudgeImport(const Now& now);
+  // Where numbers go (watch_numbers.cc).
+  bool FollowNumbers(const Now& now);
+  bool FollowCall(const Now& now, PyObject* callable, PyObject* const* arguments, int count,
+                  bool keywords);
+  void FinishPending(const Now& now);
+  void Track(PyObject* number, int node);
+  bool IsTracked(PyObject* o) const { return tracked_.contains(o); }
+  int NodeOf(PyObject* number);
+  void Pin(PyObject* object, int depth = 0);
+  void PinAll();
+  bool TakesOperand(PyObject* a, PyObject* b, int how);
+  void Expect(Frame* frame, int node, std::vector<PyObject*> operands);
   const CodeView* ViewOf(PyCodeObject* code);
 #endif
   bool Doubt(std::string why);  // false
   std::string Where() const;
 
   World* world_;
+  Numbers* numbers_;
+  const Nest& nest_;
+  Result::NumberMap tracked_;
+  std::vector<Object> kept_;  // what is tracked, so that no address is used again
   const absl::flat_hash_set<PyObject*> compared_;  // containers and functions of the nest
   bool started_ = false, running_ = false;
   std::string doubt_;
@@ -73,7 +99,17 @@ class Watch {
   const CodeView* view_ = nullptr;     // its code
   Frame* making_ = nullptr;            // a frame whose latest instruction makes a function
   absl::flat_hash_map<PyObject*, Object> made_;  // functions made in the call
+  // A number that the next instruction of the frame finds on the stack.
+  struct Pending {
+    Frame* frame = nullptr;
+    int node = -1;
+    std::vector<Object> operands;
+  };
+  Pending pending_;
 #endif
 };
+
+// The watch that follows numbers now, or null.
+inline Watch* g_following = nullptr;
 
 }  // namespace frazil::python

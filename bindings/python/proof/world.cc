@@ -242,6 +242,7 @@ bool World::Guard(Nest* nest) {
       if (!name.given) continue;
       if (name.written) nest->places.push_back({scope->dict.get(), name.name.get()});
       PyObject* value = PyDict_GetItemWithError(scope->dict.get(), name.name.get());
+      nest->At(scope->dict.get(), name.name.get());
       if (!add(value, [&] { return StrCat("'", Text(name.name.get()), "': "); })) return false;
     }
   }

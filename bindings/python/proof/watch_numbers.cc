@@ -1,0 +1,320 @@
+// Where the moving numbers of a call go: into other numbers, operands, results, or into what only
+// their value can tell.
+#include <opcode.h>
+
+#include <algorithm>
+#include <array>
+
+#include "bindings/python/functions.h"
+#include "bindings/python/library_types.h"
+#include "bindings/python/module_type.h"
+#include "bindings/python/proof/callables.h"
+#include "bindings/python/proof/now.h"
+#include "bindings/python/proof/watch.h"
+
+namespace frazil::python {
+
+bool Watch::Plant(std::vector<PyObject*>* arguments) {
+  for (size_t place = 0; place < nest_.moving.size(); ++place) {
+    const Nest::Spot& spot = nest_.moving.span()[place];
+    Object own = UniqueCopy(spot.object);
+    if (!own) return false;
+    int failed = 0;
+    if (spot.owner == Py_Ellipsis) {
+      (*arguments)[static_cast<size_t>(spot.index)] = own.get();
+    } else if (PyList_Check(spot.owner)) {
+      failed = PyList_SetItem(spot.owner, spot.index, Py_NewRef(own.get()));
+    } else if (PyDict_Check(spot.owner)) {
+      failed = PyDict_SetItem(spot.owner, spot.key, own.get());
+    } else if (PyCell_Check(spot.owner)) {
+      failed = PyCell_Set(spot.owner, own.get());
+    } else {
+      failed = PyObject_GenericSetAttr(spot.owner, spot.key, own.get());
+    }
+    if (failed) return PyErr_Clear(), false;
+    Track(own.get(), numbers_->Leaf(place));
+  }
+  return true;
+}
+
+void Watch::Track(PyObject* number, int node) {
+  tracked_[number] = node;
+  kept_.push_back(Object::Share(number));
+}
+
+const Tensor* Watch::Operand(PyObject* number, DType dtype) {
+  const auto it = tracked_.find(number);
+  if (it == tracked_.end()) return nullptr;
+  const auto use = static_cast<size_t>(numbers_->Use(it->second, dtype));
+  const bool known = use < nest_.operands.size() && nest_.operands[use].defined();
+  return known ? &nest_.operands[use] : nullptr;
+}
+
+#if FRAZIL_KNOWS_FRAMES
+
+namespace {
+
+constexpr int kMaxNodes = 1 << 12, kMaxDepthOfPins = 16;
+
+bool IsNumber(PyObject* o) {
+  return PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o);
+}
+
+// Instructions that only move values about.
+const std::array<bool, 256>& Transparent() {
+  static const std::array<bool, 256> table = [] {
+    std::array<bool, 256> t = {};
+    for (const int op :
+         {NOP, CACHE, POP_TOP, PUSH_NULL, COPY, SWAP, RESUME, LOAD_CONST, LOAD_FAST, STORE_FAST,
+          DELETE_FAST, LOAD_DEREF, STORE_DEREF, DELETE_DEREF, LOAD_CLOSURE, MAKE_CELL,
+          COPY_FREE_VARS, LOAD_GLOBAL, STORE_GLOBAL, STORE_ATTR, DELETE_ATTR, BUILD_TUPLE,
+          BUILD_LIST, BUILD_CONST_KEY_MAP, LIST_APPEND, LIST_EXTEND, DICT_MERGE, DICT_UPDATE,
+          UNPACK_SEQUENCE, UNPACK_EX, RETURN_VALUE, RETURN_GENERATOR, YIELD_VALUE, SEND,
+          JUMP_FORWARD, JUMP_BACKWARD, JUMP_BACKWARD_NO_INTERRUPT, GET_ITER, FOR_ITER,
+          MAKE_FUNCTION, IMPORT_NAME, IMPORT_FROM, CALL_FUNCTION_EX, BEFORE_WITH,
+          WITH_EXCEPT_START, PUSH_EXC_INFO, POP_EXCEPT, RERAISE, CHECK_EXC_MATCH,
+          GET_YIELD_FROM_ITER, LOAD_ASSERTION_ERROR,
+#if PY_VERSION_HEX < 0x030C0000
+          PRECALL, CALL, KW_NAMES, LIST_TO_TUPLE, POP_JUMP_FORWARD_IF_NONE,
+          POP_JUMP_FORWARD_IF_NOT_NONE, POP_JUMP_BACKWARD_IF_NONE, POP_JUMP_BACKWARD_IF_NOT_NONE,
+#else
+          CALL, POP_JUMP_IF_NONE, POP_JUMP_IF_NOT_NONE, END_FOR, END_SEND, RETURN_CONST,
+          LOAD_FAST_CHECK, LOAD_FAST_AND_CLEAR, LOAD_SUPER_ATTR,
+#endif
+#if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000
+          KW_NAMES,
+#endif
+#if PY_VERSION_HEX >= 0x030D0000
+          CALL_KW, LOAD_FAST_LOAD_FAST, STORE_FAST_STORE_FAST, STORE_FAST_LOAD_FAST,
+          SET_FUNCTION_ATTRIBUTE, EXIT_INIT_CHECK,
+#endif
+         })
+      t[static_cast<size_t>(op)] = true;
+    return t;
+  }();
+  return table;
+}
+
+// Functions of numbers to a number.
+bool IsNumeric(PyObject* o) {
+  if (o == reinterpret_cast<PyObject*>(&PyLong_Type) ||
+      o == reinterpret_cast<PyObject*>(&PyFloat_Type))
+    return true;
+  if (!PyCFunction_Check(o)) return false;
+  const auto* f = reinterpret_cast<PyCFunctionObject*>(o);
+  const char* module =
+      f->m_module && PyUnicode_Check(f->m_module) ? PyUnicode_AsUTF8(f->m_module) : nullptr;
+  if (!module) return PyErr_Clear(), false;
+  if (std::string_view(module) == "math") return true;
+  const std::string_view name = f->m_ml->ml_name;
+  return std::string_view(module) == "builtins" &&
+         (name == "abs" || name == "min" || name == "max" || name == "round" || name == "pow");
+}
+
+// Callables that hand on what they get, or are watched themselves.
+bool HandsOn(PyObject* o) {
+  if (PyFunction_Check(o) || FunctionOfTraced(o)) return true;
+  if (PyMethod_Check(o)) return HandsOn(PyMethod_GET_FUNCTION(o));
+  if (PyType_Check(o)) {
+    const auto* type = reinterpret_cast<PyTypeObject*>(o);
+    return type == &PyList_Type || type == &PyTuple_Type || type == &PyZip_Type ||
+           type == &PyEnum_Type || type == &PySuper_Type ||
+           (type->tp_flags & Py_TPFLAGS_HEAPTYPE && type != Library().partial &&
+            type->tp_new == PyBaseObject_Type.tp_new);
+  }
+  const bool method = Py_IS_TYPE(o, &PyMethodDescr_Type);
+  if (!method && !PyCFunction_Check(o)) return false;
+  const char* name = method ? PyUnicode_AsUTF8(reinterpret_cast<PyDescrObject*>(o)->d_name)
+                            : reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name;
+  return name && std::string_view(name) == "append";
+}
+
+}  // namespace
+
+int Watch::NodeOf(PyObject* number) {
+  const auto it = tracked_.find(number);
+  return it != tracked_.end() ? it->second : numbers_->Constant(number);
+}
+
+// Only its value can tell what comes of it.
+void Watch::Pin(PyObject* o, int depth) {
+  const auto it = tracked_.find(o);
+  if (it != tracked_.end()) return numbers_->Pin(it->second);
+  if (!o || IsNumber(o) || PyUnicode_Check(o) || IsTensor(o) || PyModule_Check(o) ||
+      PyType_Check(o) || PyFunction_Check(o))
+    return;
+  if (depth == kMaxDepthOfPins) return PinAll();
+  if (PyList_Check(o) || PyTuple_Check(o)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
+      Pin(PySequence_Fast_GET_ITEM(o, i), depth + 1);
+  } else if (PyDict_Check(o)) {
+    Py_ssize_t at = 0;
+    PyObject *key, *value;
+    while (PyDict_Next(o, &at, &key, &value)) Pin(key, depth + 1), Pin(value, depth + 1);
+  } else if (Py_TYPE(o)->tp_iternext || PyDictViewSet_Check(o) || Py_IS_TYPE(o, &PyDictValues_Type)) {
+    PinAll();  // what it will give nobody sees
+  } else if (PyMethod_Check(o)) {
+    Pin(PyMethod_GET_SELF(o), depth + 1);
+  } else if (Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE && !IsModule(o)) {
+    if (PyObject* attributes = AttributesOf(o)) Pin(attributes, depth + 1);
+    const ClassInfo* info = InfoOf(Py_TYPE(o));
+    for (size_t i = 0; info && i < info->slots.size(); ++i)
+      Pin(SlotOf(o, info->slots[i]), depth + 1);
+  }
+}
+
+void Watch::PinAll() {
+  for (const auto& [object, node] : tracked_) numbers_->Pin(node);
+}
+
+void Watch::Expect(Frame* frame, int node, std::vector<PyObject*> operands) {
+  pending_ = {frame, node, {}};
+  for (PyObject* o : operands) pending_.operands.push_back(Object::Share(o));
+}
+
+void Watch::FinishPending(const Now& now) {
+  const Pending pending = std::exchange(pending_, {});
+  PyObject* result =
+      pending.frame == now.frame && now.instruction.depth > 0 ? now.Peek(1) : nullptr;
+  if (!result || !IsNumber(result)) {  // it raised, which is for the values to say
+    for (const Object& o : pending.operands) Pin(o.get());
+    return;
+  }
+  if (PyBool_Check(result)) return numbers_->Pin(pending.node);
+  Object own = UniqueCopy(result);
+  if (!own) return numbers_->Pin(pending.node);
+  PyObject*& slot = now.frame->stack()[now.instruction.depth - 1];
+  Track(own.get(), pending.node);
+  Py_SETREF(slot, own.release());
+}
+
+bool Watch::FollowCall(const Now& now, PyObject* callable, PyObject* const* arguments, int count,
+                       bool keywords) {
+  if (HandsOn(callable)) return true;
+  const bool numbers = count > 0 && !keywords && std::all_of(arguments, arguments + count, IsNumber);
+  const bool some = numbers && std::any_of(arguments, arguments + count,
+                                           [&](PyObject* o) { return IsTracked(o); });
+  if (numbers && !some) return true;
+  if (some && IsNumeric(callable)) {
+    std::vector<int> nodes;
+    for (int i = 0; i < count; ++i) nodes.push_back(NodeOf(arguments[i]));
+    Expect(now.frame, numbers_->Call(callable, nodes), {arguments, arguments + count});
+    return true;
+  }
+  std::for_each(arguments, arguments + count, [&](PyObject* o) { Pin(o); });
+  return true;
+}
+
+bool Watch::FollowNumbers(const Now& now) {
+  const int op = now.instruction.op, argument = now.instruction.argument;
+  if (Transparent()[static_cast<size_t>(op)]) return true;
+  if (kept_.size() > kMaxNodes) return Doubt("computes too much with numbers that change");
+  const int depth = now.instruction.depth;
+  const auto pin = [&](int count) {
+    for (int i = 1; i <= std::min(count, depth); ++i) Pin(now.Peek(i));
+  };
+  switch (op) {
+    case BINARY_OP: {
+      PyObject *a = now.Peek(2), *b = now.Peek(1);
+      if (IsNumber(a) && IsNumber(b)) {
+        if (!IsTracked(a) && !IsTracked(b)) return true;
+        constexpr int kMatmul = 4;
+        if (argument % 13 == kMatmul) return pin(2), true;
+        Expect(now.frame, numbers_->Binary(argument, NodeOf(a), NodeOf(b)), {a, b});
+        return true;
+      }
+      const bool lists = (PyList_CheckExact(a) && PyList_CheckExact(b)) ||
+                         (PyTuple_CheckExact(a) && PyTuple_CheckExact(b));
+      if (lists || (IsTensor(a) && IsTensor(b))) return true;
+      if (!TakesOperand(a, b, argument)) pin(2);
+      return true;
+    }
+    case COMPARE_OP: {
+      PyObject *a = now.Peek(2), *b = now.Peek(1);
+      if (IsTensor(a) && IsTensor(b)) return true;
+      if (TakesOperand(a, b, 0)) return true;
+      if (!IsNumber(a) || !IsNumber(b) || (!IsTracked(a) && !IsTracked(b))) return pin(2), true;
+#if PY_VERSION_HEX < 0x030C0000
+      const int how = argument;
+#elif PY_VERSION_HEX < 0x030D0000
+      const int how = argument >> 4;
+#else
+      const int how = argument >> 5;
+#endif
+      numbers_->Pin(numbers_->Compare(how, NodeOf(a), NodeOf(b)));
+      return true;
+    }
+    case UNARY_NEGATIVE:
+    case UNARY_INVERT:
+      if (IsTracked(now.Peek(1)))
+        Expect(now.frame, numbers_->Unary(op, NodeOf(now.Peek(1))), {now.Peek(1)});
+      return true;
+    case UNARY_NOT:
+#if PY_VERSION_HEX < 0x030C0000
+    case POP_JUMP_FORWARD_IF_FALSE:
+    case POP_JUMP_FORWARD_IF_TRUE:
+    case POP_JUMP_BACKWARD_IF_FALSE:
+    case POP_JUMP_BACKWARD_IF_TRUE:
+    case JUMP_IF_FALSE_OR_POP:
+    case JUMP_IF_TRUE_OR_POP:
+#else
+    case POP_JUMP_IF_FALSE:
+    case POP_JUMP_IF_TRUE:
+#endif
+#if PY_VERSION_HEX >= 0x030D0000
+    case TO_BOOL:
+#endif
+      if (IsTracked(now.Peek(1))) numbers_->Pin(numbers_->Truth(NodeOf(now.Peek(1))));
+      return true;
+    case LOAD_ATTR:
+#if PY_VERSION_HEX < 0x030C0000
+    case LOAD_METHOD:
+#endif
+      if (IsTracked(now.Peek(1))) pin(1);
+      return true;
+    case BINARY_SUBSCR:
+    case DELETE_SUBSCR:
+      return Pin(now.Peek(1)), true;
+    case STORE_SUBSCR:
+      Pin(now.Peek(1));
+      if (!PyList_Check(now.Peek(2)) && !PyDict_Check(now.Peek(2))) Pin(now.Peek(3));
+      return true;
+    case IS_OP:
+      if (now.Peek(1) == Py_None || now.Peek(2) == Py_None) return true;
+      return pin(2), true;
+    case BUILD_MAP:
+      for (int i = 0; i < argument; ++i) Pin(now.Peek(2 * i + 2));
+      return true;
+    case MAP_ADD:
+      return Pin(now.Peek(2)), true;
+    case BUILD_SET:
+    case BUILD_STRING:
+      return pin(argument), true;
+#if PY_VERSION_HEX >= 0x030C0000
+    case CALL_INTRINSIC_1: {
+      constexpr int kListToTuple = 6;
+      if (argument != kListToTuple) pin(1);
+      return true;
+    }
+#endif
+    default:
+      return pin(4), true;
+  }
+}
+
+// Whether number_protocol.cc makes an operand of a number beside a tensor. `how`: BINARY_OP's
+// argument.
+bool Watch::TakesOperand(PyObject* a, PyObject* b, int how) {
+  constexpr int kInPlace = 13, kFloorDivide = 2, kAdd = 0, kMultiply = 5, kRemainder = 6,
+                kSubtract = 10, kTrueDivide = 11;
+  const bool first = IsTensor(a);
+  if (first == IsTensor(b) || !IsTracked(first ? b : a)) return false;
+  if (!IsFloat(CellOf(first ? a : b).dtype()) || (first && how >= kInPlace)) return false;
+  const int op = how % kInPlace;
+  return op == kAdd || op == kSubtract || op == kMultiply || op == kTrueDivide ||
+         op == kFloorDivide || op == kRemainder;
+}
+
+#endif
+
+}  // namespace frazil::python
