@@ -185,6 +185,7 @@ PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject*
     PyErr_Clear();  // no word about it is no reason to fail
     if (prover_) prover_->Tire();
   }
+  if (prover_) prover_->Observed();
   if (!prover_ || !promised.is_new()) {
     return RunAndLearn(args, nargsf, kwnames, nest, structure, &promised);
   }

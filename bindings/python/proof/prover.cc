@@ -26,6 +26,14 @@ bool Prover::Guard(Nest* nest) {
   return numbers.empty() || numbers.Compute(nest);
 }
 
+void Prover::Observed() {
+  constexpr int64_t kMany = 48;
+  if (++observed_ < kMany) return;
+  if (skipped_ - skipped_before_ < kMany) Pause();
+  observed_ = 0;
+  skipped_before_ = skipped_;
+}
+
 // Their places are those of a nest that is no more.
 void Prover::ForgetNumbers() {
   numbers.Clear();

@@ -39,9 +39,10 @@ class Prover {
   bool Doubt(const std::string& why, const std::string& function);
   // Calls are all different from each other.
   void Tire() { Pause(); }
-  void Learnt() { doubts_ = 0; }
+  // A call is watched or compared: where that hardly ever pays, it is done less often.
+  void Observed();
   void Skipped() {
-    if (since_ == 0) since_ = calls_;
+    if (++skipped_ == 1) since_ = calls_;
   }
   const std::string& doubt() const { return doubt_; }
   // For explain().
@@ -51,7 +52,8 @@ class Prover {
   void Pause() { pause_ = calls_ + (int64_t{8} << std::min(doubts_++, 12)); }
 
   const bool strict_;
-  int64_t calls_ = 0, pause_ = 1, since_ = 0;
+  int64_t calls_ = 0, pause_ = 1, since_ = 0, skipped_ = 0;
+  int64_t observed_ = 0, skipped_before_ = 0;  // since it was last asked whether that pays
   int doubts_ = 0;
   std::string doubt_;  // the latest
   std::vector<bool> moves_;           // by the place of a number in the nest

@@ -165,6 +165,12 @@ bool Watch::Judge(const Now& now) {
 #if PY_VERSION_HEX < 0x030C0000
     case PRECALL:
       return JudgeCall(now, argument, false);
+    case CALL: {
+      // The compiler counts the arguments as gone behind PRECALL.
+      Now call = now;
+      call.instruction.depth = static_cast<int16_t>(call.instruction.depth + argument);
+      return tracked_.empty() || FollowCall(call, CalledBy(call, argument, false));
+    }
 #else
     case CALL:
       return JudgeCall(now, argument, false);
@@ -279,25 +285,30 @@ bool Watch::JudgeImport(const Now& now) {
          Doubt(StrCat("imports ", Quoted(name)));
 }
 
-bool Watch::JudgeCall(const Now& now, int argument, bool keywords) {
+Watch::Called Watch::CalledBy(const Now& now, int argument, bool keywords) {
   const int above = argument + (keywords ? 1 : 0);
   PyObject *low = now.Peek(above + 2), *high = now.Peek(above + 1);
 #if PY_VERSION_HEX < 0x030D0000
   // [method, self, ...] or [null, callable, ...]
-  PyObject* callable = low ? low : high;
   const bool with_self = low != nullptr;
+  PyObject* callable = low ? low : high;
 #else
   // [callable, self or null, ...]
-  PyObject* callable = low;
   const bool with_self = high != nullptr;
+  PyObject* callable = low;
 #endif
-  PyObject* const* first = now.At(above + (with_self ? 1 : 0));
-  const int count = argument + (with_self ? 1 : 0);
-  std::string why = WhyNotCall(callable, first, count);
+  return {callable, now.At(above + (with_self ? 1 : 0)), argument + (with_self ? 1 : 0), keywords};
+}
+
+bool Watch::JudgeCall(const Now& now, int argument, bool keywords) {
+  const Called call = CalledBy(now, argument, keywords);
+  std::string why = WhyNotCall(call.callable, call.arguments, call.count);
   if (!why.empty()) return Doubt(std::move(why));
-  if (PyFunction_Check(callable)) return true;
-  if (!tracked_.empty()) FollowCall(now, callable, first, count, keywords);
-  return std::all_of(first, first + count, HasSteadyOrder) ||
+  if (PyFunction_Check(call.callable)) return true;
+#if PY_VERSION_HEX >= 0x030C0000
+  if (!tracked_.empty()) FollowCall(now, call);
+#endif
+  return std::all_of(call.arguments, call.arguments + call.count, HasSteadyOrder) ||
          Doubt("gives a set whose order depends on addresses to a function");
 }
 

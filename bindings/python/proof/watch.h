@@ -60,6 +60,13 @@ class Watch {
  private:
 #if FRAZIL_KNOWS_FRAMES
   struct Now;
+  struct Called {
+    PyObject* callable;
+    PyObject* const* arguments;
+    int count;
+    bool keywords;
+  };
+  static Called CalledBy(const Now& now, int argument, bool keywords);
   bool Enter(Frame* frame);
   bool Judge(const Now& now);
   bool JudgeAttribute(const Now& now, PyObject* owner, PyObject* name);
@@ -68,8 +75,7 @@ class Watch {
   bool JudgeImport(const Now& now);
   // Where numbers go (watch_numbers.cc).
   bool FollowNumbers(const Now& now);
-  bool FollowCall(const Now& now, PyObject* callable, PyObject* const* arguments, int count,
-                  bool keywords);
+  bool FollowCall(const Now& now, const Called& call);
   void FinishPending(const Now& now);
   void Track(PyObject* number, int node);
   bool IsTracked(PyObject* o) const { return tracked_.contains(o); }

@@ -188,8 +188,8 @@ void Watch::FinishPending(const Now& now) {
   Py_SETREF(slot, own.release());
 }
 
-bool Watch::FollowCall(const Now& now, PyObject* callable, PyObject* const* arguments, int count,
-                       bool keywords) {
+bool Watch::FollowCall(const Now& now, const Called& call) {
+  const auto [callable, arguments, count, keywords] = call;
   if (HandsOn(callable)) return true;
   const bool numbers = count > 0 && !keywords && std::all_of(arguments, arguments + count, IsNumber);
   const bool some = numbers && std::any_of(arguments, arguments + count,
