@@ -101,6 +101,7 @@ void Watch::OnInstruction(Frame* frame, int offset) {
   if (!running_) return;
   if (frame != frame_ || !view_ || view_->code() != frame->code) {
     frame_ = frame;
+    function_ = nullptr;
     view_ = ViewOf(frame->code);
   }
   code_ = frame->code;
@@ -108,6 +109,10 @@ void Watch::OnInstruction(Frame* frame, int offset) {
   if (!view_) {
     Doubt("runs code that is not understood");
     return;
+  }
+  if (frame->function != function_) {  // RESUME, the first instruction, is not always told of
+    function_ = frame->function;
+    if (!Enter(frame)) return;
   }
   const Now now{frame, view_->At(offset)};
   if (now.instruction.depth < 0) {
@@ -130,8 +135,6 @@ void Watch::OnInstruction(Frame* frame, int offset) {
 bool Watch::Judge(const Now& now) {
   const int argument = now.instruction.argument;
   switch (now.instruction.op) {
-    case RESUME:
-      return Enter(now.frame);
     case MAKE_FUNCTION:
       making_ = now.frame;
       return true;

@@ -103,6 +103,7 @@ class Watch {
   absl::flat_hash_map<PyCodeObject*, std::unique_ptr<CodeView>> views_;
   Frame* frame_ = nullptr;             // the latest
   const CodeView* view_ = nullptr;     // its code
+  PyObject* function_ = nullptr;       // that it runs
   Frame* making_ = nullptr;            // a frame whose latest instruction makes a function
   absl::flat_hash_map<PyObject*, Object> made_;  // functions made in the call
   // A number that the next instruction of the frame finds on the stack.

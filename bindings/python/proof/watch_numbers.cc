@@ -89,7 +89,7 @@ const std::array<bool, 256>& Transparent() {
           SET_FUNCTION_ATTRIBUTE, EXIT_INIT_CHECK,
 #endif
          })
-      t[static_cast<size_t>(op)] = true;
+      if (op < 256) t[static_cast<size_t>(op)] = true;  // others are the compiler's own
     return t;
   }();
   return table;
