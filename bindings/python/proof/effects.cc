@@ -14,7 +14,7 @@ uint64_t WordOf(Change change, size_t container) {
 }  // namespace
 
 Effects::Content Effects::ContentOf(PyObject* o) {
-  Content content{Object::Share(o), Py_TYPE(o), {}};
+  Content content{Object::Share(o), Py_TYPE(o), {}, {}};
   const auto add = [&](PyObject* item) { content.items.push_back(Object::Share(item)); };
   if (PyList_Check(o)) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(o); ++i) add(PyList_GET_ITEM(o, i));
@@ -31,7 +31,8 @@ Effects::Content Effects::ContentOf(PyObject* o) {
   }
   if (Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE && !IsModule(o)) {
     const ClassInfo* info = InfoOf(Py_TYPE(o));
-    for (size_t i = 0; info && i < info->slots.size(); ++i) add(SlotOf(o, info->slots[i]));
+    for (size_t i = 0; info && i < info->slots.size(); ++i)
+      content.slots.push_back(Object::Share(SlotOf(o, info->slots[i])));
   }
   return content;
 }
@@ -83,17 +84,22 @@ bool Effects::Compare(size_t container, const Content& before, Result* form) {
     form->words.push_back(WordOf(Change::kSetCell, container));
     return form->Add(content);
   }
-  if (PyList_Check(o) || PyDict_Check(o)) {
-    return PyList_Check(o) ? CompareList(container, before, form)
-                           : CompareDict(container, before, form);
-  }
-  const ClassInfo* info = before.items.empty() ? nullptr : InfoOf(Py_TYPE(o));
-  for (size_t i = 0; info && i < info->slots.size(); ++i) {
-    PyObject* value = SlotOf(o, info->slots[i]);
-    if (value == before.items[i].get()) continue;
+  if (PyList_Check(o) && !CompareList(container, before, form)) return false;
+  if (PyDict_Check(o) && !CompareDict(container, before, form)) return false;
+  return CompareSlots(container, before, form);
+}
+
+bool Effects::CompareSlots(size_t container, const Content& before, Result* form) {
+  PyObject* o = before.object.get();
+  const ClassInfo* info = before.slots.empty() ? nullptr : InfoOf(Py_TYPE(o));
+  const ClassInfo::Slots slots = info ? info->slots : ClassInfo::Slots();
+  if (slots.size() != before.slots.size()) return Refuse("the class of an argument");
+  for (size_t i = 0; i < slots.size(); ++i) {
+    PyObject* value = SlotOf(o, slots[i]);
+    if (value == before.slots[i].get()) continue;
     if (!value) return Refuse("an attribute to nothing");
     form->words.push_back(WordOf(Change::kSetSlot, container));
-    form->words.push_back(Address(info->slots[i].name.get()));
+    form->words.push_back(Address(slots[i].name.get()));
     if (!form->Add(value)) return false;
   }
   return true;

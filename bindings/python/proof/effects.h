@@ -26,11 +26,12 @@ class Effects {
   struct Content {
     Object object;
     PyTypeObject* type;  // before
-    std::vector<Object> items;
+    std::vector<Object> items, slots;
     uint64_t structure = 0;  // of a module
   };
   static Content ContentOf(PyObject* object);
   bool Compare(size_t container, const Content& before, Result* form);
+  bool CompareSlots(size_t container, const Content& before, Result* form);
   bool CompareList(size_t container, const Content& before, Result* form);
   bool CompareDict(size_t container, const Content& before, Result* form);
   bool Refuse(std::string_view why);
