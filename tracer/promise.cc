@@ -308,6 +308,7 @@ Status PromisedCall::Merge(std::shared_ptr<LearntCall> learnt, const Pins& pins,
   paths.push_back(std::move(learnt));
   auto script = Script::Build(std::move(paths), known.get());
   if (!script.ok()) {
+    AddEntry(pins, [](Promise::Entry& entry) { entry.refused_until = entry.calls + kRetryRefused; });
     promise_->recording_->Note(
         {Cause::kNotSkippable, {{"new", std::string(script.status().message())}}});
     return absl::OkStatus();

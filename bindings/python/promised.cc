@@ -87,7 +87,7 @@ PyObject* PromisedFunction::Run(PyObject* const* args, size_t nargsf, PyObject* 
                                 tracer::ScriptBuilder* builder, Watch* watch) {
   const std::shared_ptr<tracer::Trace> held = trace_;
   tracer::Call call(held.get(), builder);
-  if (watch) watch->Begin();
+  if (watch) watch->Begin(function_, args, CountOf(nargsf));
   PyObject* result = PyObject_Vectorcall(function_, args, nargsf, kwnames);
   if (watch) watch->End();
   return FinishCall(&call, result);

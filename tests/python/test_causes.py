@@ -1,6 +1,7 @@
 """Every row of the table of causes is reached, and says what changed; strict mode raises."""
 
 import contextlib
+import ctypes
 import os
 import subprocess
 import sys
@@ -55,7 +56,10 @@ def elsewhere():
 
 @reaches("small", "calls as small as the latest are not faster replayed than untraced")
 def small():
-    return traced(lambda x: x + 1, *[(X,)] * 40)
+    f = fz.trace(lambda x: x + 1, proof=False)
+    for _ in range(40):
+        f(X)
+    return f
 
 
 @reaches("unsteady", "9 calls in a row read numbers that no call before had read there")
@@ -239,6 +243,18 @@ def broken():
     return f
 
 
+# No Python code can do this: a number that is compared by its address changes in place.
+@reaches("unguarded", "proved to depend on what is compared only, but", "f32[] [1.5] -> f32[] [2.5]")
+def unguarded():
+    rate = float("1.5")
+    f = fz.trace(lambda x: x * rate)
+    for _ in range(4):
+        f(X)
+    ctypes.memmove(id(rate) + float.__basicsize__ - 8, ctypes.byref(ctypes.c_double(2.5)), 8)
+    f(X)
+    return f
+
+
 @reaches(
     "keys", "kinds of arguments not used lately were forgotten: promise_entries = 8 is reached"
 )
@@ -274,7 +290,7 @@ CHILD = {
     "not_compiled": (
         """
     import os, shutil, sys
-    @fz.trace
+    @fz.trace(proof=False)
     def f(x):
         return fz.exp(x) + 1
     x = fz.ones(3)
@@ -291,6 +307,10 @@ CHILD = {
     assert f.stats()["causes"]["not_compiled"] == 41
     tries = [e["times"] for e in f.stats()["events"] if e["cause"] == "not_compiled"]
     assert sum(tries) == 6 + 1, tries  # at calls 1, 3, 6, 11, 20 and 37, and in strict mode
+    pure = fz.trace(lambda x: fz.exp(x) + 2, pure=True)
+    for _ in range(40):
+        pure(x)
+    assert pure.stats()["causes"]["not_skippable"] == 1  # a script is tried once in a thousand calls
     os.mkdir(sys.argv[1])
     for _ in range(70):
         assert f(x).tolist() == want

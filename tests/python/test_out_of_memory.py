@@ -19,7 +19,7 @@ def body(x, w):
     x += big[:, 3] * 0
     return x * 2
 
-step = {{"trace": fz.trace(body), "pure": fz.trace(body, pure=True)}}["{kind}"]
+step = {{"trace": fz.trace(body, proof=False), "pure": fz.trace(body, pure=True)}}["{kind}"]
 w = fz.zeros((1, 64))
 for _ in range({calls}):
     step(fz.ones(N), w)

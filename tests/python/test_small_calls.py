@@ -1,6 +1,13 @@
-"""Calls that gain nothing by being replayed run untraced, until they do more."""
+"""Calls that gain nothing by being replayed run untraced, until they do more.
+
+So do calls whose body has to run: without a proof.
+"""
+
+import functools
 
 import frazil as fz
+
+trace = functools.partial(fz.trace, proof=False)
 
 MANY = 60  # calls: enough to decide
 
@@ -29,7 +36,7 @@ def counts_up(x):
 
 def test_small_calls_run_untraced_with_the_same_bits():
     for body in (small, counts_up):
-        f, x = fz.trace(body), fz.ones(8)
+        f, x = trace(body), fz.ones(8)
         for i in range(MANY):
             assert f(x * i).tolist() == body(x * i).tolist()
         stats = f.stats()
@@ -38,28 +45,28 @@ def test_small_calls_run_untraced_with_the_same_bits():
 
 
 def test_explain_says_so_once():
-    f = fz.trace(small)
+    f = trace(small)
     for _ in range(5 * MANY):
         f(fz.ones(8))
     assert f.explain().count("run untraced until they do more") == 1
 
 
 def test_what_gains_is_always_traced():
-    f, x = fz.trace(chain), fz.ones(8)
+    f, x = trace(chain), fz.ones(8)
     for _ in range(5 * MANY):
         f(x)
     assert untraced(f) == 0
 
 
 def test_large_arrays_are_always_traced():
-    f, x = fz.trace(small), fz.ones(20_000)
+    f, x = trace(small), fz.ones(20_000)
     for _ in range(5 * MANY):
         f(x)
     assert untraced(f) == 0
 
 
 def test_calls_that_do_more_are_traced_again():
-    f = fz.trace(small)
+    f = trace(small)
     for _ in range(MANY):
         f(fz.ones(8))
     for _ in range(200):  # one in 64 looks whether it has changed; the first of the kind records
@@ -71,7 +78,7 @@ def test_calls_that_do_more_are_traced_again():
 
 
 def test_strict_mode_traces_every_call():
-    f = fz.trace(small)
+    f = trace(small)
     with fz.mode("auto", strict=True):
         for _ in range(5 * MANY):
             f(fz.ones(8))
@@ -79,9 +86,9 @@ def test_strict_mode_traces_every_call():
 
 
 def test_a_traced_function_in_an_untraced_one_decides_by_itself():
-    inner = fz.trace(chain)
+    inner = trace(chain)
 
-    @fz.trace
+    @trace
     def outer(x):
         reads = [bool(x.sum() > k) for k in range(30)]
         return inner(x), reads
@@ -94,7 +101,7 @@ def test_a_traced_function_in_an_untraced_one_decides_by_itself():
 
 
 def test_clear_forgets_the_decision():
-    f = fz.trace(small)
+    f = trace(small)
     for _ in range(MANY):
         f(fz.ones(8))
     f.clear()

@@ -80,18 +80,80 @@ const PyTypeObject* RootOf(const PyTypeObject* type) {
 }
 
 bool IsHarmlessMethod(const PyTypeObject* type, std::string_view name) {
-  if (type == &tensor_type || IsModuleType(type)) return true;
   if (IsListedMethod(type, name)) return true;
-  if (IsException(const_cast<PyTypeObject*>(type))) return true;
   if (name == "__hash__" || name == "__reduce__" || name == "__reduce_ex__" ||
       name == "__sizeof__" || name == "__dir__")
     return false;
-  return IsListed(type);
+  return type == &tensor_type || IsModuleType(type) ||
+         IsException(const_cast<PyTypeObject*>(type)) || IsListed(type);
 }
 
-std::string WhyNotMethod(const PyTypeObject* type, const char* name) {
-  if (IsHarmlessMethod(type, name)) return "";
-  return Unlisted(StrCat("'", type->tp_name, ".", name, "'"));
+std::string WhyNotFormatAll(PyObject* const* arguments, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (std::string why = WhyNotFormat(arguments[i]); !why.empty()) return why;
+  }
+  return "";
+}
+
+// How a number is written in the user's language.
+bool AsksLocale(PyObject* format) {
+  const char* text = PyUnicode_Check(format) ? PyUnicode_AsUTF8(format) : nullptr;
+  const std::string_view s = text ? text : "";
+  return s.ends_with("n") || s.find("n}") != s.npos;
+}
+
+// `self` may be among the arguments or bound: null.
+std::string WhyNotMethod(const PyTypeObject* type, std::string_view name, PyObject* self,
+                         PyObject* const* arguments, Py_ssize_t count) {
+  if (!IsHarmlessMethod(type, name)) return Unlisted(StrCat("'", type->tp_name, ".", name, "'"));
+  PyObject* owner = self ? self : count > 0 ? arguments[0] : nullptr;
+  if (!owner) return Unlisted(StrCat("'", type->tp_name, ".", name, "' by another function"));
+  if (name == "format" || name == "__format__" || name == "format_map") {
+    if (AsksLocale(owner) || (count > 0 && AsksLocale(arguments[count - 1])))
+      return "writes a number as the locale wants it";
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      if (PyType_Check(arguments[i])) return "formats a class, whose attributes the text may name";
+    }
+    return WhyNotFormatAll(arguments, count);
+  }
+  if (name == "__repr__" || name == "__str__") return WhyNotFormat(owner);
+  const bool attributes = name == "__setattr__" || name == "__delattr__" || name == "__getattribute__";
+  if (attributes && IsShared(owner))
+    return StrCat("asks '", name, "' for an attribute of a ", Py_TYPE(owner)->tp_name);
+  return "";
+}
+
+// Functions that call what they are given.
+bool CallsArguments(PyObject* o) {
+  static constexpr std::string_view kBuiltins[] = {"sorted", "min", "max", "iter"};
+  if (o == reinterpret_cast<PyObject*>(&PyMap_Type) ||
+      o == reinterpret_cast<PyObject*>(&PyFilter_Type))
+    return true;
+  if (Py_IS_TYPE(o, &PyMethodDescr_Type))
+    return PyUnicode_CompareWithASCIIString(reinterpret_cast<PyDescrObject*>(o)->d_name, "sort") == 0;
+  if (!PyCFunction_Check(o)) return false;
+  const auto* f = reinterpret_cast<PyCFunctionObject*>(o);
+  const std::string_view name = f->m_ml->ml_name;
+  const char* module = f->m_module && PyUnicode_Check(f->m_module) ? PyUnicode_AsUTF8(f->m_module) : "";
+  if (!module) return PyErr_Clear(), true;
+  return name == "sort" || name == "reduce" || std::string_view(module) == "frazil._frazil.tree" ||
+         (std::string_view(module) == "_operator" && name == "call") ||
+         std::find(std::begin(kBuiltins), std::end(kBuiltins), BuiltinName(o)) != std::end(kBuiltins);
+}
+
+// A callable that a built-in function calls with arguments that nobody sees.
+std::string WhyNotCallback(PyObject* o, PyObject* const* others, Py_ssize_t count) {
+  if (PyFunction_Check(o) || FunctionOfTraced(o)) return "";
+  if (o == reinterpret_cast<PyObject*>(&PyUnicode_Type)) {  // of what is given beside it
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      if (others[i] != o && !PyCallable_Check(others[i])) {
+        if (std::string why = WhyNotFormat(others[i]); !why.empty()) return why;
+      }
+    }
+    return "";
+  }
+  if (CallsArguments(o)) return Unlisted("functions that a built-in function gives to another");
+  return WhyNotCall(o, nullptr, 0);
 }
 
 // A function of a module.
@@ -108,15 +170,21 @@ std::string WhyNotFunction(PyObject* function, PyObject* const* arguments, Py_ss
                 std::pair<std::string_view, std::string_view>(module, name)) !=
           std::end(kFunctions);
   if (!listed) return Unlisted(StrCat("'", module, ".", name, "'"));
+  if (std::string_view(module) == "_operator") {
+    if (name == "call" && count > 0) return WhyNotCall(arguments[0], arguments + 1, count - 1);
+    if (name == "is_" || name == "is_not" || name == "call")
+      return count > 1 ? WhyNotIs(arguments[0], arguments[1])
+                       : Unlisted(StrCat("'", name, "' by another function"));
+  }
   if (std::string_view(module) != "builtins") return "";
-  // What is written to a module or a class is seen by everybody.
-  if ((name == "setattr" || name == "delattr") && count > 0 &&
-      (PyModule_Check(arguments[0]) || PyType_Check(arguments[0]) ||
-       PyFunction_Check(arguments[0])))
-    return StrCat("writes to an attribute of a ", Py_TYPE(arguments[0])->tp_name);
-  if ((name == "getattr" || name == "hasattr") && count > 0 &&
-      (PyModule_Check(arguments[0]) || PyFunction_Check(arguments[0])))
-    return StrCat("asks a ", Py_TYPE(arguments[0])->tp_name, " for an attribute by getattr");
+  // Of these watch.cc looks at what is written in the code; the others are called by functions.
+  if (name == "setattr" || name == "delattr" || name == "getattr" || name == "hasattr")
+    return StrCat("asks '", name, "' for an attribute that the code does not name");
+  if (name == "repr" || name == "format") {
+    if (count == 0) return StrCat("writes objects as text by '", name, "'");
+    if (count > 1 && AsksLocale(arguments[1])) return "writes a number as the locale wants it";
+    return WhyNotFormat(arguments[0]);
+  }
   return "";
 }
 
@@ -147,6 +215,8 @@ const Slots& SlotsOfPython() {
 std::string WhyNotType(PyTypeObject* type, PyObject* const* arguments, Py_ssize_t count) {
   if (type == &PyType_Type) return count == 1 ? "" : "makes a class";
   if (type == &PyUnicode_Type) return count > 0 ? WhyNotFormat(arguments[0]) : "";
+  if (type->tp_finalize && type->tp_flags & Py_TPFLAGS_HEAPTYPE)
+    return StrCat("makes an object of the class ", type->tp_name, ", whose __del__ may run later");
   if (type == Library().partial) return "";
   auto* root = const_cast<PyTypeObject*>(RootOf(type));
   const bool known = root == &PyBaseObject_Type || IsListed(root) || IsException(root) ||
@@ -162,14 +232,55 @@ std::string WhyNotType(PyTypeObject* type, PyObject* const* arguments, Py_ssize_
 
 }  // namespace
 
+bool IsShared(PyObject* o) {
+  return PyModule_Check(o) || PyType_Check(o) || PyFunction_Check(o) || PyMethod_Check(o) ||
+         FunctionOfTraced(o);
+}
+
+std::string_view BuiltinName(PyObject* o) {
+  if (!PyCFunction_Check(o)) return "";
+  const auto* f = reinterpret_cast<PyCFunctionObject*>(o);
+  const bool builtin = f->m_module && PyUnicode_Check(f->m_module) &&
+                       PyUnicode_CompareWithASCIIString(f->m_module, "builtins") == 0;
+  return builtin ? f->m_ml->ml_name : "";
+}
+
+std::string WhyNotIs(PyObject* a, PyObject* b) {
+  constexpr long kSmallest = -5, kLargest = 256;  // of which there is one object each
+  if (Py_TYPE(a) != Py_TYPE(b)) return "";
+  bool equal = true;  // tuples: they may hold anything
+  if (PyLong_CheckExact(a)) {
+    int overflow = 0;
+    const long value = PyLong_AsLongAndOverflow(a, &overflow);
+    if (!overflow && value >= kSmallest && value <= kLargest) return "";
+  }
+  if (PyLong_CheckExact(a) || PyFloat_CheckExact(a) || PyUnicode_CheckExact(a) ||
+      PyBytes_CheckExact(a) || PyComplex_CheckExact(a)) {
+    equal = a == b || PyObject_RichCompareBool(a, b, Py_EQ) == 1;
+  } else if (!PyTuple_CheckExact(a) || PyTuple_GET_SIZE(a) == 0) {
+    return "";
+  }
+  return equal ? "asks with 'is' whether equal values are one object" : "";
+}
+
 std::string WhyNotFormat(PyObject* o) {
   if (o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
-      PyUnicode_CheckExact(o) || PyComplex_CheckExact(o) || PyType_Check(o) || IsTensor(o) ||
-      IsException(Py_TYPE(o)))
+      PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyComplex_CheckExact(o) ||
+      PyRange_Check(o) || PyType_Check(o) || IsTensor(o))
     return "";
-  if (PyTuple_CheckExact(o) || PyList_CheckExact(o)) {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) {
-      if (std::string why = WhyNotFormat(PySequence_Fast_GET_ITEM(o, i)); !why.empty()) return why;
+  if (IsException(Py_TYPE(o))) {
+    PyObject* arguments = reinterpret_cast<PyBaseExceptionObject*>(o)->args;
+    return arguments ? WhyNotFormat(arguments) : "";
+  }
+  if (PyTuple_CheckExact(o) || PyList_CheckExact(o))
+    return WhyNotFormatAll(&PySequence_Fast_GET_ITEM(o, 0), PySequence_Fast_GET_SIZE(o));
+  if (PyDict_CheckExact(o)) {
+    Py_ssize_t at = 0;
+    PyObject *key, *value;
+    while (PyDict_Next(o, &at, &key, &value)) {
+      for (PyObject* part : {key, value}) {
+        if (std::string why = WhyNotFormat(part); !why.empty()) return why;
+      }
     }
     return "";
   }
@@ -178,6 +289,10 @@ std::string WhyNotFormat(PyObject* o) {
 }
 
 std::string WhyNotCall(PyObject* o, PyObject* const* arguments, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count && CallsArguments(o); ++i) {
+    if (!PyCallable_Check(arguments[i]) || IsTensor(arguments[i])) continue;
+    if (std::string why = WhyNotCallback(arguments[i], arguments, count); !why.empty()) return why;
+  }
   if (PyFunction_Check(o) || FunctionOfTraced(o)) return "";  // its code is watched
   if (PyMethod_Check(o)) return WhyNotCall(PyMethod_GET_FUNCTION(o), arguments, count);
   if (PyType_Check(o)) return WhyNotType(reinterpret_cast<PyTypeObject*>(o), arguments, count);
@@ -189,31 +304,22 @@ std::string WhyNotCall(PyObject* o, PyObject* const* arguments, Py_ssize_t count
       auto* type = reinterpret_cast<PyTypeObject*>(self);
       return type == &PyBaseObject_Type && std::string_view(name) == "__new__"
                  ? ""
-                 : WhyNotMethod(type, name);
+                 : WhyNotMethod(type, name, self, arguments, count);
     }
-    if (std::string_view(name) == "format") {
-      for (Py_ssize_t i = 0; i < count; ++i) {
-        if (std::string why = WhyNotFormat(arguments[i]); !why.empty()) return why;
-      }
-    }
-    return WhyNotMethod(RootOf(Py_TYPE(self)), name);
+    return WhyNotMethod(RootOf(Py_TYPE(self)), name, self, arguments, count);
   }
   if (Py_IS_TYPE(o, &PyMethodDescr_Type) || Py_IS_TYPE(o, &PyWrapperDescr_Type) ||
       Py_IS_TYPE(o, &PyClassMethodDescr_Type)) {
     const auto* descr = reinterpret_cast<PyDescrObject*>(o);
-    const char* name = PyUnicode_AsUTF8(descr->d_name);
-    if (std::string_view(name) == "format") {
-      for (Py_ssize_t i = 0; i < count; ++i) {
-        if (std::string why = WhyNotFormat(arguments[i]); !why.empty()) return why;
-      }
-    }
-    return WhyNotMethod(descr->d_type, name);
+    return WhyNotMethod(descr->d_type, PyUnicode_AsUTF8(descr->d_name), nullptr, arguments, count);
   }
   if (IsMethodWrapper(o)) {  // object.__init__ of an instance
     const Object home = Object::Steal(PyObject_GetAttrString(o, "__objclass__"));
     const Object name = Object::Steal(PyObject_GetAttrString(o, "__name__"));
-    if (home && name && PyType_Check(home.get()))
-      return WhyNotMethod(reinterpret_cast<PyTypeObject*>(home.get()), PyUnicode_AsUTF8(name.get()));
+    const Object self = Object::Steal(PyObject_GetAttrString(o, "__self__"));
+    if (home && name && self && PyType_Check(home.get()))
+      return WhyNotMethod(reinterpret_cast<PyTypeObject*>(home.get()),
+                          PyUnicode_AsUTF8(name.get()), self.get(), arguments, count);
     PyErr_Clear();
   }
   if (Py_IS_TYPE(o, Library().partial)) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "bindings/python/py.h"
 
@@ -12,6 +13,15 @@ namespace frazil::python {
 // Empty if calling it is harmless; else why it is not. `arguments` (`count` of them, names of
 // keywords not included) are those of the call.
 std::string WhyNotCall(PyObject* callable, PyObject* const* arguments, Py_ssize_t count);
+
+// Empty unless 'is' may tell two objects of equal value apart.
+std::string WhyNotIs(PyObject* a, PyObject* b);
+
+// What is written to its attributes is seen by everybody: a module, a class, a function.
+bool IsShared(PyObject* object);
+
+// The name of a function of the module builtins, else empty.
+std::string_view BuiltinName(PyObject* callable);
 
 // Empty if the type's objects can be written as text: what their text says depends on their value.
 std::string WhyNotFormat(PyObject* object);

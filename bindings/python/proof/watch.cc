@@ -3,10 +3,12 @@
 #include <opcode.h>
 
 #include <algorithm>
-#include <thread>
+#include <cmath>
 
+#include "bindings/python/functions.h"
 #include "bindings/python/proof/callables.h"
 #include "bindings/python/proof/instructions.h"
+#include "bindings/python/proof/members.h"
 #include "bindings/python/proof/now.h"
 #include "core/str.h"
 
@@ -18,9 +20,12 @@ Watch::Watch(World* world, Numbers* numbers, const Nest& nest)
       nest_(nest),
       compared_(nest.containers.begin(), nest.containers.end()) {}
 
-void Watch::Begin() {
+void Watch::Begin(PyObject* function, PyObject* const* arguments, size_t count) {
   running_ = started_ = StartInstructions(this);
-  if (running_ && !tracked_.empty()) g_following = this;
+  if (!running_) return;
+  if (!tracked_.empty()) g_following = this;
+  std::string why = WhyNotCall(function, arguments, static_cast<Py_ssize_t>(count));
+  if (!why.empty()) Doubt(std::move(why));
 }
 
 void Watch::End() {
@@ -36,7 +41,7 @@ bool Watch::Doubt(std::string why) {
 }
 
 std::string Watch::Where() const {
-  if (!code_) return "?";
+  if (!code_) return "the call";
   const char* file = PyUnicode_AsUTF8(code_->co_filename);
   if (!file) PyErr_Clear();
   const std::string_view path = file ? file : "?";
@@ -56,12 +61,6 @@ bool HasSteadyOrder(PyObject* o) {
                      &PyTuple_GET_ITEM(items.get(), 0) + PyTuple_GET_SIZE(items.get()), IsPlainKey);
 }
 
-// Whether `is` may tell two objects of equal value apart.
-bool HasValue(PyObject* o) {
-  return PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyUnicode_CheckExact(o) ||
-         PyBytes_CheckExact(o) || PyComplex_CheckExact(o) || PyTuple_CheckExact(o);
-}
-
 std::string Quoted(PyObject* name) {
   const char* text = PyUnicode_AsUTF8(name);
   if (!text) PyErr_Clear();
@@ -73,7 +72,7 @@ bool LeadsOutside(PyObject* name) {
   static constexpr std::string_view kNames[] = {
       "__globals__", "__builtins__", "__closure__", "__traceback__", "__context__", "__cause__",
       "gi_frame",    "gi_code",      "cr_frame",    "f_globals",     "f_locals",    "f_back",
-      "tb_frame",    "__func__",     "cell_contents"};
+      "tb_frame",    "__func__",     "cell_contents", "__weakref__"};
   const char* text = PyUnicode_AsUTF8(name);
   if (!text) return PyErr_Clear(), true;
   return std::find(std::begin(kNames), std::end(kNames), text) != std::end(kNames);
@@ -157,7 +156,7 @@ bool Watch::Judge(const Now& now) {
 
     case STORE_ATTR:
     case DELETE_ATTR:
-      return JudgeStore(now, now.Peek(1));
+      return JudgeStore(now.Peek(1), now.Name(argument));
     case STORE_GLOBAL:
       return world_->AddWritten(now.frame->globals, now.Name(argument), Where()) ||
              Doubt(StrCat("writes to the global name ", Quoted(now.Name(argument)), ": ",
@@ -203,14 +202,30 @@ bool Watch::Judge(const Now& now) {
     }
 
     case GET_ITER:
-      return HasSteadyOrder(now.Peek(1)) ||
-             Doubt("goes through a set whose order depends on addresses");
+    case GET_YIELD_FROM_ITER:
+    case UNPACK_SEQUENCE:
+    case UNPACK_EX:
+    case LIST_EXTEND:
+      return JudgeOrder(now.Peek(1));
     case IS_OP: {
-      const bool values = now.Peek(1) != now.Peek(2) && HasValue(now.Peek(1)) &&
-                          Py_TYPE(now.Peek(1)) == Py_TYPE(now.Peek(2));
-      return !values || Doubt("asks with 'is' whether equal values are one object");
+      PyObject *a = now.Peek(1), *b = now.Peek(2);
+      // One of them is compared by what it is made of, the other perhaps by its address.
+      const bool functions = a == b && PyFunction_Check(a) && compared_.contains(a);
+      std::string why = functions ? "asks with 'is' for a function" : WhyNotIs(a, b);
+      return why.empty() || Doubt(std::move(why));
     }
+    case CONTAINS_OP:
+      return !PyFloat_CheckExact(now.Peek(2)) || !std::isnan(PyFloat_AS_DOUBLE(now.Peek(2))) ||
+             Doubt("looks for a nan, which is found by its address");
+    case MATCH_CLASS:
+      return JudgeMatch(now);
+#if PY_VERSION_HEX >= 0x030C0000
+    case LOAD_SUPER_ATTR:
+      return AddSuperMembers(world_, now.Peek(1), now.Name(argument >> 2), Where()) ||
+             Doubt(StrCat("reads what cannot be compared: ", world_->refusal()));
+#endif
     case BINARY_OP: {
+      if (PyList_Check(now.Peek(2)) && !JudgeOrder(now.Peek(1))) return false;
       constexpr int kRemainder = 6, kInPlaceRemainder = 19;  // NB_REMAINDER of opcode.h
       if ((argument != kRemainder && argument != kInPlaceRemainder) ||
           !PyUnicode_Check(now.Peek(2)))
@@ -256,10 +271,40 @@ bool Watch::Judge(const Now& now) {
   }
 }
 
-bool Watch::JudgeAttribute(const Now&, PyObject* owner, PyObject* name) {
+bool Watch::JudgeOrder(PyObject* gone_through) {
+  return HasSteadyOrder(gone_through) ||
+         Doubt("goes through a set whose order depends on addresses");
+}
+
+// [subject, class, names of attributes] lie on the stack; the class may name more of them.
+bool Watch::JudgeMatch(const Now& now) {
+  static PyObject* const match_args = PyUnicode_InternFromString("__match_args__");
+  PyObject *subject = now.Peek(3), *type = now.Peek(2);
+  PyObject* more = PyType_Check(type)
+                       ? _PyType_Lookup(reinterpret_cast<PyTypeObject*>(type), match_args)
+                       : nullptr;
+  for (PyObject* names : {now.Peek(1), more}) {
+    for (Py_ssize_t i = 0; names && PyTuple_Check(names) && i < PyTuple_GET_SIZE(names); ++i) {
+      if (!JudgeAttribute(now, subject, PyTuple_GET_ITEM(names, i))) return false;
+    }
+  }
+  return true;
+}
+
+bool Watch::JudgeAttribute(const Now& now, PyObject* owner, PyObject* name) {
   if (LeadsOutside(name)) return Doubt(StrCat("reads the attribute ", Quoted(name)));
+  if (PyMethod_Check(owner)) {
+    const bool own = PyUnicode_CompareWithASCIIString(name, "__self__") == 0;
+    return own || JudgeAttribute(now, PyMethod_GET_FUNCTION(owner), name);
+  }
+  if (FunctionOfTraced(owner))
+    return Doubt(StrCat("reads the attribute ", Quoted(name), " of a traced function"));
   const bool function = PyFunction_Check(owner) && !made_.contains(owner);
-  if (!PyModule_Check(owner) && !function) return true;
+  if (!PyModule_Check(owner) && !function) {
+    return AddMembers(world_, owner, name, Where()) ||
+           Doubt(StrCat("reads what cannot be compared, the attribute ", Quoted(name), " of a ",
+                        Py_TYPE(owner)->tp_name, ": ", world_->refusal()));
+  }
   if (function && (PyUnicode_CompareWithASCIIString(name, "__name__") == 0 ||
                    PyUnicode_CompareWithASCIIString(name, "__qualname__") == 0))
     return compared_.contains(owner) || Doubt(StrCat("reads the name of a function"));
@@ -269,10 +314,11 @@ bool Watch::JudgeAttribute(const Now&, PyObject* owner, PyObject* name) {
                       Py_TYPE(owner)->tp_name, ": ", world_->refusal()));
 }
 
-bool Watch::JudgeStore(const Now&, PyObject* owner) {
-  const bool shared = PyModule_Check(owner) || PyType_Check(owner) ||
-                      (PyFunction_Check(owner) && !made_.contains(owner));
-  return !shared || Doubt(StrCat("writes to an attribute of a ", Py_TYPE(owner)->tp_name));
+bool Watch::JudgeStore(PyObject* owner, PyObject* name) {
+  const bool shared = IsShared(owner) && !made_.contains(owner);
+  if (shared) return Doubt(StrCat("writes to an attribute of a ", Py_TYPE(owner)->tp_name));
+  return AddMembers(world_, owner, name, Where()) ||
+         Doubt(StrCat("writes through what cannot be compared: ", world_->refusal()));
 }
 
 // [level, names] lie on the stack.
@@ -283,8 +329,11 @@ bool Watch::JudgeImport(const Now& now) {
   PyObject* modules = PyImport_GetModuleDict();
   if (!plain || !PyDict_GetItemWithError(modules, name))
     return Doubt(StrCat("imports ", Quoted(name)));
-  return (world_->AddEntry(now.frame->builtins, import, Where()) &&
-          world_->AddEntry(modules, name, Where())) ||
+  const Py_ssize_t dot = PyUnicode_FindChar(name, '.', 0, PyUnicode_GET_LENGTH(name), 1);
+  const Object top = Object::Steal(dot > 0 ? PyUnicode_Substring(name, 0, dot) : Py_NewRef(name));
+  return (top && world_->AddEntry(now.frame->builtins, import, Where()) &&
+          world_->AddEntry(modules, name, Where()) &&
+          world_->AddEntry(modules, top.get(), Where())) ||
          Doubt(StrCat("imports ", Quoted(name)));
 }
 
@@ -305,9 +354,20 @@ Watch::Called Watch::CalledBy(const Now& now, int argument, bool keywords) {
 
 bool Watch::JudgeCall(const Now& now, int argument, bool keywords) {
   const Called call = CalledBy(now, argument, keywords);
-  std::string why = WhyNotCall(call.callable, call.arguments, call.count);
-  if (!why.empty()) return Doubt(std::move(why));
+  const std::string_view builtin = BuiltinName(call.callable);
+  const bool named = call.count > 1 && PyUnicode_CheckExact(call.arguments[1]);
+  if (named && (builtin == "getattr" || builtin == "hasattr")) {
+    if (!JudgeAttribute(now, call.arguments[0], call.arguments[1])) return false;
+  } else if (named && (builtin == "setattr" || builtin == "delattr")) {
+    if (!JudgeStore(call.arguments[0], call.arguments[1])) return false;
+  } else {
+    std::string why = WhyNotCall(call.callable, call.arguments, call.count);
+    if (!why.empty()) return Doubt(std::move(why));
+  }
   if (PyFunction_Check(call.callable)) return true;
+  if (PyCFunction_Check(call.callable) && PyCFunction_GET_SELF(call.callable) &&
+      !JudgeOrder(PyCFunction_GET_SELF(call.callable)))
+    return false;
 #if PY_VERSION_HEX >= 0x030C0000
   if (!tracked_.empty()) FollowCall(now, call);
 #endif

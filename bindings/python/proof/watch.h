@@ -34,9 +34,9 @@ class Watch {
   ~Watch() { End(); }
   Watch(const Watch&) = delete;
 
-  // Around the body. Nothing is watched where somebody else traces, or where this Python's frames
-  // are not known.
-  void Begin();
+  // Around the body, the call of `function`. Nothing is watched where somebody else traces, or
+  // where this Python's frames are not known.
+  void Begin(PyObject* function, PyObject* const* arguments, size_t count);
   void End();
 
   // Puts objects of their own in the place of the nest's moving numbers, so that it can be seen
@@ -71,7 +71,9 @@ class Watch {
   bool Judge(const Now& now);
   bool JudgeAttribute(const Now& now, PyObject* owner, PyObject* name);
   bool JudgeCall(const Now& now, int argument, bool keywords);
-  bool JudgeStore(const Now& now, PyObject* owner);
+  bool JudgeStore(PyObject* owner, PyObject* name);
+  bool JudgeMatch(const Now& now);
+  bool JudgeOrder(PyObject* gone_through);
   bool JudgeImport(const Now& now);
   // Where numbers go (watch_numbers.cc).
   bool FollowNumbers(const Now& now);

@@ -93,6 +93,10 @@ bool World::AddAttribute(PyObject* module, PyObject* name, const std::string& wh
     refusal_ = StrCat("'", Text(name), "' is an attribute that only code of its owner's knows");
     return false;
   }
+  if (PyModule_Check(module) && !absl::c_any_of(modules_, [&](const Object& o) {
+        return o.get() == module;
+      }))
+    modules_.push_back(Object::Share(module));
   return Add(dict, name, value, where);
 }
 
@@ -105,6 +109,17 @@ bool World::AddWritten(PyObject* globals, PyObject* name, const std::string& whe
   Name* known = Find(&ScopeOf(globals), name);
   if (known->written) return true;
   known->given = known->written = true;
+  ++changes_;
+  return true;
+}
+
+bool World::AddObject(PyObject* object, const std::string& where) {
+  if (IsFixed(object)) return true;
+  for (const Given& given : given_) {
+    if (given.object.get() == object) return true;
+  }
+  if (!CanBeGiven(object, Py_TYPE(object)->tp_name)) return false;
+  given_.push_back({Object::Share(object), where});
   ++changes_;
   return true;
 }
@@ -227,6 +242,9 @@ bool World::Guard(Nest* nest) {
   for (const Function& f : functions_) {
     if (!f.Same()) return Forget(Object(f.function));
   }
+  for (const Object& module : modules_) {
+    if (!Py_IS_TYPE(module.get(), &PyModule_Type)) return Forget(Object(module));
+  }
   for (const Cell& c : cells_) {
     if (!IsSameConstant(PyCell_GET(c.cell.get()), c.content.get()))
       return Forget(Object(c.function));
@@ -261,7 +279,7 @@ std::string World::Describe() const {
                   "\n");
     }
   }
-  for (const Given& given : given_) StrAppend(&out, given.where, ": a function's insides\n");
+  for (const Given& given : given_) StrAppend(&out, given.where, ": a ", Py_TYPE(given.object.get())->tp_name, ", by content\n");
   return out;
 }
 
@@ -278,11 +296,13 @@ int World::Traverse(visitproc visit, void* arg) const {
     Py_VISIT(f.named.get());
   }
   for (const Cell& c : cells_) {
+    Py_VISIT(c.function.get());
     Py_VISIT(c.cell.get());
     Py_VISIT(c.content.get());
   }
   for (const Given& given : given_) Py_VISIT(given.object.get());
   for (const Object& moving : moving_) Py_VISIT(moving.get());
+  for (const Object& module : modules_) Py_VISIT(module.get());
   return 0;
 }
 
@@ -293,11 +313,13 @@ void World::Clear() {
   const auto functions = std::move(functions_);
   const auto cells = std::move(cells_);
   const auto given = std::move(given_);
+  const auto modules = std::move(modules_);
   scopes_.clear();
   classes_.clear();
   functions_.clear();
   cells_.clear();
   given_.clear();
+  modules_.clear();
   known_.clear();
   ++changes_;
 }

@@ -31,6 +31,8 @@ class World {
   bool AddEntry(PyObject* dict, PyObject* name, const std::string& where);
   // A global name is assigned to: calls that skip the body do so, too (Nest::places).
   bool AddWritten(PyObject* globals, PyObject* name, const std::string& where);
+  // An object that is reached without a name: a descriptor, say.
+  bool AddObject(PyObject* object, const std::string& where);
   // A function runs that nobody has read: a method, say.
   bool AddFunction(PyObject* function, const std::string& where);
 
@@ -96,6 +98,7 @@ class World {
   std::vector<Function> functions_;
   std::vector<Cell> cells_;
   std::vector<Given> given_;
+  std::vector<Object> modules_;  // whose attributes are read: that class says nothing of them
   absl::flat_hash_set<PyObject*> known_;  // classes and functions that were found to be fixed
   std::vector<Object> moving_;            // that have been seen to change: they are never fixed
   int64_t changes_ = 0;
