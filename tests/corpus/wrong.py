@@ -1,0 +1,3 @@
+DECORATORS = []
+def traced_of(fn):
+    return getattr(fn, "__func__", fn)
