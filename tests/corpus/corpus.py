@@ -59,14 +59,22 @@ def programs():
     return found
 
 
-def state(module, made):
-    """What a program's world consists of: globals of its file, what its function reaches."""
+def state(module, made, whole=True):
+    """What a program's world consists of: globals of its file, what its function reaches. Unless
+    the whole of it is wanted without the file's functions and classes, which are many."""
     names = {k: v for k, v in vars(module).items() if k not in HARNESS and k[:2] != "__"}
+    if not whole:
+        names = {k: v for k, v in names.items() if not callable(v)}
     return names, made.fn, made.held, made.call, made.after
 
 
-def run(name, decorator, changing=False):
-    """A list of (what, seen). Where the world changes it is looked at after each call, and results
+def traced_of(fn):
+    """The traced function of a World, which may be bound to an instance."""
+    return getattr(fn, "__func__", fn)
+
+
+def run(name, decorator, changing=False, look=lambda made, number: None):
+    """(a list of (what, seen), the World); look() is called between calls. Where the world changes it is looked at after each call, and results
     are held to be looked at again; else only results are, and the world at the end."""
     out, held = [], []
     with loaded(programs()[name], decorator) as module, fz.precision("default"):
@@ -75,6 +83,7 @@ def run(name, decorator, changing=False):
         np.random.seed(0)
         made = module.PROGRAMS[name]()
         for i in range(CALLS):
+            look(made, i)
             if changing and i in CHANGES:
                 made.change(i)
             arguments = made.call(i)
@@ -90,7 +99,8 @@ def run(name, decorator, changing=False):
                 made.after(result)
             if changing:
                 held.append(result)
-                out.append((f"world after call {i}", seen(state(module, made), held[-3:])))
+                out.append((f"world after call {i}", seen(state(module, made, False), held[-3:])))
+        look(made, CALLS)
         out.append(("world at the end", seen(state(module, made), held)))
         out.append(("random numbers at the end", seen(fz.random.uniform((3,)), random.random())))
         return out, made

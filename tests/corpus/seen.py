@@ -17,8 +17,21 @@ import numpy as np
 import frazil as fz
 
 PROGRAMS = str(Path(__file__).parent / "programs")
-PLAIN = (type(None), bool, int, str, bytes, complex, range, slice, type(Ellipsis))
+PLAIN = type(None) | bool | int | str | bytes | complex | range | slice | type(Ellipsis)
 Traced = type(fz.trace(lambda: None))
+
+
+class Wrapper:
+    """A function under a decorator how(fn, *args, **keywords), seen as what it wraps."""
+
+    def __init__(self, how, fn):
+        self.how, self.__wrapped__ = how, fn
+
+    def __call__(self, *args, **keywords):
+        return self.how(self.__wrapped__, *args, **keywords)
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else types.MethodType(self, instance)
 
 
 def seen(*objects):
@@ -42,7 +55,7 @@ class Walk:
 
     def see(self, x):
         kind = type(x).__name__
-        if isinstance(x, enum.Enum) or isinstance(x, PLAIN):
+        if isinstance(x, enum.Enum | PLAIN):
             return [kind, repr(x)]
         if isinstance(x, float):
             return [kind, float.hex(x)]
@@ -52,7 +65,7 @@ class Walk:
             return [kind, *map(self.see, x)]
         if isinstance(x, types.ModuleType | types.BuiltinFunctionType | fz.DType):
             return [kind, getattr(x, "__qualname__", None) or str(x)]
-        if isinstance(x, Traced):
+        if isinstance(x, Traced | Wrapper):
             return self.see(x.__wrapped__)
         if id(x) in self.met:
             return ["object", self.met[id(x)][0]]

@@ -272,9 +272,7 @@ class Reinforce:
 @program
 def reinforce_with_a_baseline():
     agent = Reinforce()
-    change = in_turn(
-        lambda: setattr(agent, "baseline", 0.0), lambda: setattr(agent, "lr", 0.001)
-    )
+    change = in_turn(lambda: setattr(agent, "baseline", 0.0), lambda: setattr(agent, "lr", 0.001))
 
     def call(i):
         return given(numbers(i, 6, 3), classes(i, 6, 2), numbers(i + 1, 6))

@@ -106,7 +106,9 @@ class Chains:
 
     def step(self):
         new = self.x + self.width * fz.random.normal(self.x.shape)
-        accept = fz.log(fz.random.uniform(self.x.shape)) < self.log_prob(new) - self.log_prob(self.x)
+        accept = fz.log(fz.random.uniform(self.x.shape)) < self.log_prob(new) - self.log_prob(
+            self.x
+        )
         self.x = fz.where(accept, new, self.x)
         self.steps += 1
         self.rate += (fz.mean(fz.astype(accept, fz.float32)) - self.rate) / self.steps

@@ -353,7 +353,9 @@ class Forest:
         draw = fz.random.uniform(self.cells.shape)
         catches = (self.cells == TREE) & (near | (draw < self.chances["lightning"]))
         grows = (self.cells == EMPTY) & (draw < self.chances["growth"])
-        self.cells = fz.where(burning, EMPTY, fz.where(catches, FIRE, fz.where(grows, TREE, self.cells)))
+        self.cells = fz.where(
+            burning, EMPTY, fz.where(catches, FIRE, fz.where(grows, TREE, self.cells))
+        )
         self.years.append(fz.sum(self.cells == TREE))
         return self.cells
 

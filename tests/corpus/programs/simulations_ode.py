@@ -309,7 +309,9 @@ def epidemic(c, days, policy="open", recovery=0.1):
 def epidemic_in_compartments():
     start = Compartments(fz.asarray(0.99), fz.asarray(0.01), fz.asarray(0.0))
     change = in_turn(
-        lambda: CONTACT.update(open=0.9), lambda: CONTACT.update(closed=0), lambda: CONTACT.pop("closed")
+        lambda: CONTACT.update(open=0.9),
+        lambda: CONTACT.update(closed=0),
+        lambda: CONTACT.pop("closed"),
     )
 
     def call(i):

@@ -273,9 +273,7 @@ def mlp_step(layers, x, t, lr=0.1, activation=fz.tanh):
         return fz.nn.mse_loss(mlp(layers, x, activation), t)
 
     loss, grads = fz.value_and_grad(loss_fn)(layers)
-    new = [
-        (w - lr * gw, b - lr * gb) for (w, b), (gw, gb) in zip(layers, grads, strict=True)
-    ]
+    new = [(w - lr * gw, b - lr * gb) for (w, b), (gw, gb) in zip(layers, grads, strict=True)]
     return new, loss
 
 
@@ -289,7 +287,9 @@ def mlp_of_pairs():
         lambda: options.update(lr=0.01),
         lambda: layers.insert(1, (fz.eye(5), fz.zeros(5))),
     )
-    return World(mlp_step, lambda i: given(list(layers), *batch(i), **options), change, keep(layers))
+    return World(
+        mlp_step, lambda i: given(list(layers), *batch(i), **options), change, keep(layers)
+    )
 
 
 # -- A cosine schedule over a global step

@@ -232,7 +232,9 @@ def autoencoder():
 
     @trace
     def step(x):
-        grad_fn = fz.value_and_grad(lambda m: reconstruction(m, x, settings["sparsity"]), has_aux=True)
+        grad_fn = fz.value_and_grad(
+            lambda m: reconstruction(m, x, settings["sparsity"]), has_aux=True
+        )
         (loss, code), grads = grad_fn(auto)
         with fz.no_grad():
             for p, g in zip(auto.parameters(), fz.tree.leaves(grads), strict=True):

@@ -37,8 +37,8 @@ def make_step(lr, beta):
     def step(params, x, t):
         nonlocal velocity, calls
         loss, grads = fz.value_and_grad(loss_of)(params, x, t)
-        velocity = grads if velocity is None else fz.tree.map(
-            lambda v, g: beta * v + g, velocity, grads
+        velocity = (
+            grads if velocity is None else fz.tree.map(lambda v, g: beta * v + g, velocity, grads)
         )
         calls += 1
         return fz.tree.map(lambda p, v: p - lr * v, params, velocity), loss
@@ -292,7 +292,9 @@ def two_players():
         lambda: players.turns.update(generator=3),
         lambda: players.critic.update(w=fz.ones((3, 1))),
     )
-    return World(trace(players.step), lambda i: given(numbers(i, 4, 2), numbers(-i % 9, 4, 3)), change)
+    return World(
+        trace(players.step), lambda i: given(numbers(i, 4, 2), numbers(-i % 9, 4, 3)), change
+    )
 
 
 # -- Several losses with weights by name
@@ -324,7 +326,9 @@ def weighted_losses(params, x, t):
 def several_weighted_losses():
     params = new_params()
     change = in_turn(
-        lambda: WEIGHTS.update(smooth=0.5), lambda: WEIGHTS.pop("fit"), lambda: WEIGHTS.update(fit=2)
+        lambda: WEIGHTS.update(smooth=0.5),
+        lambda: WEIGHTS.pop("fit"),
+        lambda: WEIGHTS.update(fit=2),
     )
     return World(
         weighted_losses, lambda i: given(params, *batch(i)), change, lambda r: params.update(r[0])
@@ -415,7 +419,9 @@ INNER = {"steps": 2, "lr": 0.1}
 def adapted(params, x, t):
     for _ in range(INNER["steps"]):
         grads = fz.grad(loss_of)(params, x, t)
-        params = {k: p - INNER["lr"] * g for (k, p), g in zip(params.items(), grads.values(), strict=True)}
+        params = {
+            k: p - INNER["lr"] * g for (k, p), g in zip(params.items(), grads.values(), strict=True)
+        }
     return params
 
 
