@@ -74,8 +74,11 @@ def traced_of(fn):
 
 
 def run(name, decorator, changing=False, look=lambda made, number: None):
-    """(a list of (what, seen), the World); look() is called between calls. Where the world changes it is looked at after each call, and results
-    are held to be looked at again; else only results are, and the world at the end."""
+    """(a list of (what, seen), the World). look() is called between calls.
+
+    Where the world changes it is looked at after each call, and results are held to be looked at
+    again; else only results are, and the world at the end.
+    """
     out, held = [], []
     with loaded(programs()[name], decorator) as module, fz.precision("default"):
         fz.random.seed(0)

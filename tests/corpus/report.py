@@ -1,4 +1,6 @@
-"""Which functions of the corpus are skipped by proof: `./dev python tests/corpus/report.py [WORD ...]`.
+"""Which functions of the corpus are skipped by proof.
+
+    ./dev python tests/corpus/report.py [WORD ...]
 
 Each program with a WORD in its name or its file's (without one: all) makes 20 calls in a world that
 nobody changes. A line says how many of the last ten were skipped and, of those that were not all,

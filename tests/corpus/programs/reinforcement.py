@@ -436,7 +436,7 @@ SLIP = 0.1
 
 @trace
 def value_iteration(values, rewards, tol=1e-2, limit=40):
-    for sweep in range(limit):
+    for sweep in range(limit):  # noqa: B007
         moves = [fz.roll(values, shift, axis) for shift in (1, -1) for axis in (0, 1)]
         new = rewards + 0.9 * ((1 - SLIP) * fz.max(fz.stack(moves), axis=0) + SLIP * values)
         change = fz.max(fz.abs(new - values))
