@@ -58,6 +58,7 @@ SUITES = {
     ),
     "goldens": Suite(cpp=True),
     "hazards": Suite(python=True, sanitized=False, interpreters="nightly"),
+    "corpus": Suite(python=True, sanitized=False, interpreters="nightly"),
     "npu": Suite(cpp=True),
     "bench": Suite(python=True, sanitized=False, targets=("yardstick",)),
     "install": Suite(

@@ -64,8 +64,10 @@ def finish(started, limit):
     return records, why
 
 
-def generate(first, count, sample, limit, size=1000, parts=None):
+def generate(first, count, sample, limit, size=1000, parts=None, how="generate"):
     """Makes and runs programs of `count` seeds, a few processes at a time.
+
+    `how` is the command of worker.py that makes them.
 
     Returns the first `sample` programs with the digests of their eager runs, how many were run and
     how many calls of them were skipped, and (program, mode, why) of those that differ.
@@ -73,7 +75,7 @@ def generate(first, count, sample, limit, size=1000, parts=None):
     ranges = [(i, min(size, first + count - i)) for i in range(first, first + count, size)]
     programs, digests, failures, ran, skipped = [], [], [], 0, 0
     with ThreadPoolExecutor(parts or os.cpu_count()) as pool:
-        batches = pool.map(lambda r: finish(start(["generate", *r], {}), limit), ranges)
+        batches = pool.map(lambda r: finish(start([how, *r], {}), limit), ranges)
         for records, why in batches:
             for kind, *rest in records:
                 if kind == "seed":

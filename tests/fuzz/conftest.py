@@ -12,6 +12,7 @@ import campaign  # noqa: E402
 
 NIGHTLY = bool(os.environ.get("FRAZIL_NIGHTLY"))
 COUNT = int(os.environ.get("FRAZIL_FUZZ_COUNT", 200_000 if NIGHTLY else 10_000))
+WORLDS = int(os.environ.get("FRAZIL_FUZZ_WORLDS", 200_000 if NIGHTLY else 600))
 SAMPLE = 40_000 if NIGHTLY else 1000  # of these, run elsewhere as well
 FIRST = int(os.environ.get("FRAZIL_FUZZ_SEED", "0"))
 LIMIT = 20_000 if NIGHTLY else 600  # seconds for a process
@@ -26,3 +27,15 @@ def campaign_run():
 def generated(campaign_run):
     """(programs, digests of their eager runs)"""
     return campaign_run[:2]
+
+
+@pytest.fixture(scope="session")
+def worlds_run():
+    """The campaign of programs with Python around the ops (worlds.py)."""
+    size = 1000 if NIGHTLY else 100
+    return campaign.generate(FIRST, WORLDS, SAMPLE, LIMIT, size=size, how="worlds")
+
+
+@pytest.fixture(scope="session")
+def worlds(worlds_run):
+    return worlds_run[:2]

@@ -80,6 +80,8 @@ class Expressions:
         return self.x(fits)
 
     def number(self):
+        if self.worldly and self.chance(0.5):
+            return self.world_number()
         integers = ["n", "n + 1", "2", "-1", "3"]
         floats = ["r", "0.5", "-1.5", "r * 2", "1e-3", "box.k", "box.more.k", f"{self.innermost}.k"]
         return self.pick(*integers, *floats, *self.numbers)

@@ -4,11 +4,14 @@ A program reads and writes everything that a traced function may: arguments, clo
 dicts, lists, parameters, generators.
 """
 
+import re
+
 import observe
 from expressions import FLOATS, INTS
 from observe import data, fz, nn, np
-from program import Block, Program
+from program import Block, Program, lines
 from statements import Statements
+from worlds import CELLS, GLOBALS
 
 LAYOUTS = ["plain", "plain", "transposed", "reversed", "every-second"]
 
@@ -67,6 +70,8 @@ class Generator(Statements):
 
     def calls(self, shapes, dtypes):
         """Texts of argument tuples: mostly alike, sometimes of other shapes or dtypes."""
+        if self.worldly:
+            return self.worldly_calls(shapes, dtypes)
         if self.skips:
             return self.similar_calls(shapes, dtypes)
         out = []
@@ -94,6 +99,17 @@ class Generator(Statements):
             real = self.pick(*reals, "0.5", "-0.75", "2.0", "1e-3", "-0.0", "1") if i else "0.5"
             more = ", w0, box, w2, optimizer" if self.pure else ""
             out.append(f"({', '.join(texts)}, {number}, {real}{more})")
+        return tuple(out)
+
+    def worldly_calls(self, shapes, dtypes):
+        """Texts of argument tuples that are nearly all alike."""
+        usual, other = self.kind(shapes, dtypes, 0), self.kind(shapes, dtypes, 1)
+        out = []
+        for i in range(self.pick(12, 14)):
+            texts = other if i and self.chance(0.04) else usual
+            number, real = (2, "0.5") if self.chance(0.93) else (self.pick(1, 3), "-0.75")
+            texts = [text.format(self.rng.randrange(1000)) for text in texts]
+            out.append(f"({', '.join(texts)}, {number}, {real})")
         return tuple(out)
 
     def between(self, i):
@@ -133,11 +149,16 @@ class Generator(Statements):
                 "generator = fz.random.Generator(3)",
                 "helper, f = f, helper" if self.chance(0.1) else "kept.append(s1)",
             ]
-        lines = self.rng.sample(changes, self.pick(1, 1, 2))
+        if self.worldly:
+            own = self.world_changes()
+            changes = own + changes[: len(own) // 8]
+        chosen = self.rng.sample(changes, self.pick(1, 1, 2))
         nonlocal_names = ("s0", "s1", "p0", "memory", "generator", "helper", "f")
-        block = Block((("try:", tuple(lines)), ("except Exception as e:", ("shown.append(e)",))))
+        head = [f"nonlocal {', '.join(nonlocal_names + (CELLS if self.worldly else ()))}"]
+        head += [f"global {', '.join(GLOBALS)}"] if self.worldly else []
+        block = Block((("try:", tuple(chosen)), ("except Exception as e:", ("shown.append(e)",))))
         under = Block((("with fz.no_grad():", (block,)),)) if self.chance(0.8) else block
-        return Block(((f"def between{i}():", (f"nonlocal {', '.join(nonlocal_names)}", under)),))
+        return Block(((f"def between{i}():", (*head, under)),))
 
     def make(self):
         shapes = [self.shape() for _ in range(3)]
@@ -178,6 +199,10 @@ class Generator(Statements):
         if self.chance(0.5) and not self.pure:
             helper.append("helper = wrap(helper)")
 
+        if self.worldly:
+            setup += ["count = 0", "rate = 1.5"]
+            helper = [*self.world(), *helper]
+
         calls = self.calls(shapes, dtypes)
         parameters = ("a0", "a1", "a2", "n", "r")
         parameters += ("w0", "box", "w2", "optimizer") if self.pure else ()
@@ -189,6 +214,7 @@ class Generator(Statements):
             "Box": observe.Box,
             "Plain": observe.Plain,
             "Record": observe.Record,
+            "Own": observe.Own,
         }
         fz.random.seed(7)
         error = self.run([*setup, *helper, f"{', '.join(parameters)} = {calls[0]}"])
@@ -198,15 +224,21 @@ class Generator(Statements):
         self.names += ["b0", "b0"] if self.borrows and not self.pure else []
         self.rebound = ["s0", "s1"]
         self.numbers = []
-        body = self.statements(self.rng.randrange(4, 16))
+        body = self.statements(
+            self.rng.randrange(2, 8) if self.worldly else self.rng.randrange(4, 16)
+        )
         body.append(f"return {self.result()}")
         often = 0.12 if self.skips else 0.25
-        between = {i: self.between(i) for i in range(1, len(calls)) if self.chance(often)}
+        if self.worldly:  # first calls enough for a proof, then changes
+            known = self.pick(1, 4, 5, 6)
+            between = {i: self.between(i) for i in range(known, len(calls)) if self.chance(0.35)}
+        else:
+            between = {i: self.between(i) for i in range(1, len(calls)) if self.chance(often)}
         calls = [f"(between{i}(), {c})[1]" if i in between else c for i, c in enumerate(calls)]
         return Program(
             self.seed,
             tuple(setup),
-            () if self.pure else ("s0", "s1", "p0", "w0", "w1", "memory"),
+            () if self.pure else self.cells(body),
             parameters,
             tuple(body),
             self.outermost(),
@@ -223,12 +255,21 @@ class Generator(Statements):
                 "box",
                 "w2",
                 "optimizer",
+                *(self.world_shows() if self.worldly else ()),
             ),
             tuple(calls),
             tuple(helper),
             tuple(between.values()),
             self.pure,
+            GLOBALS if self.worldly else (),
         )
+
+    def cells(self, body):
+        """Names around the function that it may assign: a worldly one declares what it has."""
+        if not self.worldly:
+            return ("s0", "s1", "p0", "w0", "w1", "memory")
+        words = set(re.findall(r"\w+", "\n".join(lines(body, 0))))
+        return tuple(name for name in ("s0", "s1", "p0", "w0", "w1", *CELLS) if name in words)
 
     def box(self):
         kind = self.pick("Box", "Record" if self.pure else "Plain")
@@ -248,7 +289,7 @@ class Generator(Statements):
             return "lambda *args: multiplied_by(box.flag, f, *args)"
         if self.pure:
             return "f"
-        if self.chance(0.7):
+        if self.chance(0.85 if self.worldly else 0.7):
             return "f"
         inside = "lambda x, *rest: scalar(f(x, *rest))"
         return self.pick(
@@ -261,3 +302,20 @@ class Generator(Statements):
 
 def generate(seed):
     return Generator(seed).make()
+
+
+class WorldlyGenerator(Generator):
+    worldly = True
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        self.pure = self.skips = self.borrows = False
+        self.quiet = self.chance(0.4)
+        if self.chance(0.7):
+            self.turns = []
+            self.m, self.n = self.pick((3, 4), (2, 5))
+
+
+def generate_worldly(seed):
+    """A program with Python around the ops (worlds.py)."""
+    return WorldlyGenerator(seed).make()

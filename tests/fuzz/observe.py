@@ -92,6 +92,10 @@ class Record:
     __call__ = Box.forward
 
 
+class Own:
+    """What programs derive classes of their own from."""
+
+
 def shaped(x, *shape):
     """An array of this shape that repeats the elements of x."""
     flat = fz.concat([fz.reshape(x, (-1,)), fz.ones((1,), dtype=x.dtype)])
@@ -144,9 +148,9 @@ def seen(x):
         return [type(x).__name__, *map(seen, x)]
     if isinstance(x, dict):
         return ["dict", *((k, seen(v)) for k, v in x.items())]
-    if isinstance(x, (Box, Plain, Record, fz.optim.Optimizer)):
+    if isinstance(x, (Box, Plain, Record, Own, fz.optim.Optimizer)):
         return [type(x).__name__, seen(vars(x))]
-    return repr(x)
+    return type(x).__name__ if callable(x) else repr(x)
 
 
 def attempt(f, *args):
@@ -161,7 +165,7 @@ def attempt(f, *args):
 
 def large(x):
     """Whether a program's state has grown so much that further calls would take long."""
-    if isinstance(x, (Box, Plain, Record)):
+    if isinstance(x, (Box, Plain, Record, Own)):
         return large(vars(x))
     if isinstance(x, (list, tuple, dict)):
         return any(map(large, x.values() if isinstance(x, dict) else x))
@@ -209,6 +213,6 @@ def difference(a, b):
 
 
 __all__ = [
-    *("Box", "Plain", "Record", "attempt", "data", "difference", "fz", "loaded", "nn", "np"),
+    *("Box", "Own", "Plain", "Record", "attempt", "data", "difference", "fz", "loaded", "nn", "np"),
     *("multiplied_by", "observe", "scalar", "seen", "shaped", "taking_turns", "under", "wide"),
 ]

@@ -27,6 +27,7 @@ class Program:
     helper: tuple = field(default=())
     between: tuple = field(default=())  # functions that calls begin with
     pure: bool = False  # whether the function depends on its arguments only
+    global_names: tuple = ()  # that the function may assign
 
 
 def lines(body, indent):
@@ -47,6 +48,8 @@ def text(p):
     rest += ["", f"    def f({', '.join(p.parameters)}):"]
     if p.nonlocal_names:
         rest.append(f"        nonlocal {', '.join(p.nonlocal_names)}")
+    if p.global_names:
+        rest.append(f"        global {', '.join(p.global_names)}")
     rest += lines(p.body, 8) or ["        pass"]
     rest += lines(p.between, 4)
     rest += [

@@ -4,11 +4,12 @@ import numpy as np
 from expressions import Expressions
 from observe import fz
 from program import Block, lines
+from worlds import World
 
 LARGEST = 400  # elements, unless arguments are larger
 
 
-class Statements(Expressions):
+class Statements(Expressions, World):
     # -- Statements: each a list of lines and Blocks, and whether it has been run
 
     def run(self, body):
@@ -372,7 +373,12 @@ class Statements(Expressions):
         ]
         if not self.pure:
             kinds += [(self.remember, 2), (self.rebind, 1), (self.borrowed, 1.5)]
-        if self.depth < 2:
+        if self.worldly:
+            kinds = [] if self.quiet else [(kind, weight / 6) for kind, weight in kinds]
+            kinds += [(self.helped, 6), (self.assign, 4)]
+            kinds += [] if self.quiet else [(self.counted, 6)]
+            kinds += [(self.chosen, 2)] if self.depth < 2 else []
+        if self.depth < 2 and not self.quiet:
             kinds += [(self.branch, 1.5), (self.loop, 1.2), (self.while_loop, 0.5)]
             kinds += [(self.recurrent, 0.6)]
             kinds += [(self.failing, 0.7), (self.without_grad, 0.4), (self.closure, 0.5)]

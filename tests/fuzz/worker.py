@@ -1,6 +1,7 @@
 """Generates or runs programs in a process of its own, under the switches of its environment.
 
     worker.py generate FIRST COUNT OUTPUT     programs of seeds, run in every mode
+    worker.py worlds FIRST COUNT OUTPUT       worldly ones
     worker.py run MODE INPUT OUTPUT           programs of INPUT, eager, traced or pure
     worker.py serve                           programs from stdin, digests to stdout
 
@@ -17,7 +18,7 @@ import warnings
 
 import observe
 import plants
-from generate import generate
+from generate import generate, generate_worldly
 from program import text
 
 from frazil import trace
@@ -27,7 +28,8 @@ def digest(observations):
     return [(what, hashlib.blake2b(repr(x).encode()).hexdigest()) for what, x in observations]
 
 
-TRACED = []  # the functions traced as pure
+TRACED = []  # the functions whose bodies may be skipped
+MAKERS = {"generate": generate, "worlds": generate_worldly}
 
 
 def pure(f):
@@ -35,12 +37,17 @@ def pure(f):
     return TRACED[-1]
 
 
+def traced(f):
+    TRACED.append(trace(f))
+    return TRACED[-1]
+
+
 def wrapper(mode):
     if plant := os.environ.get("FUZZ_PLANT"):
-        return plants.PLANTS[plant] if mode == "trace" else lambda f: f
+        return (plants.PLANTS | plants.HOLES)[plant] if mode == "trace" else lambda f: f
     if mode == "pure":
         return pure
-    return trace if mode == "trace" else lambda f: f
+    return traced if mode == "trace" else lambda f: f
 
 
 def run(program, mode):
@@ -52,11 +59,11 @@ def run(program, mode):
     return observe.observe(observe.loaded(text(program)), wrapper(mode))
 
 
-def generated(first, count, out):
+def generated(make, first, count, out):
     for seed in range(first, first + count):
         pickle.dump(("seed", seed), out)
         out.flush()
-        program = generate(seed)
+        program = make(seed)
         pickle.dump(("program", program), out)
         out.flush()
         eager = run(program, "eager")
@@ -100,7 +107,7 @@ if __name__ == "__main__":
     if sys.argv[1] == "serve":
         sys.exit(serve())
     with open(sys.argv[4], "wb") as out:
-        if sys.argv[1] == "generate":
-            generated(int(sys.argv[2]), int(sys.argv[3]), out)
+        if sys.argv[1] in MAKERS:
+            generated(MAKERS[sys.argv[1]], int(sys.argv[2]), int(sys.argv[3]), out)
         else:
             ran(sys.argv[2], sys.argv[3], out)

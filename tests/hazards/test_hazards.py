@@ -8,6 +8,7 @@ import functools
 
 import adapter
 import cases  # noqa: F401 (registers the cases)
+import changes
 import hz
 import pytest
 
@@ -58,6 +59,19 @@ def test_skipped_means_what_eager_means(case):
     check(case, lambda fn, **options: fz.trace(fn, pure=True, check_first=1, check_every=7))
 
 
+@pytest.mark.parametrize("name", changes.HAZARDS)
+def test_what_changes_can_be_seen(name, monkeypatch):
+    """Without its changes a case is another one."""
+    case = hz.CASES[name]
+    want = wanted(case)
+    monkeypatch.setattr(changes, "still", True)
+    assert hz.verdict(want, collect(case, eager), 0)[0] != "OK"
+
+
+def test_there_are_many_changes():
+    assert len(changes.HAZARDS) >= 180
+
+
 def twice(fn, **options):
     """The body's side effects happen twice."""
     return functools.wraps(fn)(lambda *a, **k: (fn(*a, **k), fn(*a, **k))[1])
@@ -105,7 +119,7 @@ def rounding(fn, **options):
 
 
 @pytest.mark.parametrize(
-    "wrong, least", [(twice, 40), (swallowing, 10), (stale, 90), (rounding, 70)]
+    "wrong, least", [(twice, 140), (swallowing, 75), (stale, 330), (rounding, 220)]
 )
 def test_wrong_compilers_are_noticed(wrong, least):
     noticed = 0
