@@ -213,7 +213,9 @@ bool IsFixed(PyObject* o) {
   }();
   if (PyCFunction_Check(o)) {
     PyObject* self = PyCFunction_GET_SELF(o);  // a method's holds state
-    return !self || PyModule_Check(self);
+    return !self || PyModule_Check(self) ||
+           (PyType_Check(self) &&
+            !(reinterpret_cast<PyTypeObject*>(self)->tp_flags & Py_TPFLAGS_HEAPTYPE));
   }
   return Py_IS_TYPE(o, dtype_type) || o == Py_Ellipsis;
 }

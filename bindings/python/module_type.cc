@@ -216,6 +216,9 @@ struct SnapshotTaker {
 
 void NoteAttributeChange() { ++g_epoch; }
 
+bool IsMethodOfModules(const PyMethodDef* method) {
+  return method >= std::begin(methods) && method < std::end(methods);
+}
 bool IsModule(PyObject* o) { return PyObject_TypeCheck(o, &module_type); }
 bool IsModuleType(const PyTypeObject* type) { return type == &module_type; }
 bool IsModuleSubtype(PyTypeObject* type) { return PyType_IsSubtype(type, &module_type); }

@@ -36,6 +36,8 @@ struct ModuleSnapshot {
 void NoteAttributeChange();
 
 bool IsModule(PyObject* object);
+// A method of ModuleBase itself.
+bool IsMethodOfModules(const PyMethodDef* method);
 bool IsModuleType(const PyTypeObject* type);  // ModuleBase itself
 bool IsModuleSubtype(PyTypeObject* type);
 // The module's present snapshot. Null, perhaps with a Python error, if it cannot be taken.

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "autograd/tape.h"
+#include "bindings/python/functions.h"
 #include "bindings/python/library_types.h"
 #include "bindings/python/nest_words.h"
 
@@ -104,6 +105,20 @@ bool Nest::AddDict(PyObject* dict) {
     At(dict, key);
     return Add(value) || RefuseKey(key);
   });
+}
+
+// In the order in which a loop would meet the items, which values alone decide.
+bool Nest::AddSet(PyObject* set) {
+  volatile_ = true;
+  const Object items = Object::Steal(PySequence_Tuple(set));
+  if (!items) return false;
+  words.push_back(Word(kSet, static_cast<uint64_t>(PyTuple_GET_SIZE(items.get())) << 1 |
+                                 PyFrozenSet_CheckExact(set)));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
+    PyObject* item = PyTuple_GET_ITEM(items.get(), i);
+    if (!IsPlainKey(item) || !Add(item)) return Refuse(set);
+  }
+  return true;
 }
 
 // False, and the key is to blame unless something else has been said already.
@@ -211,6 +226,11 @@ bool Nest::AddLeaf(PyObject* o) {
     return Add(PyMethod_GET_FUNCTION(o)) && Add(PyMethod_GET_SELF(o));
   }
   if (PyFunction_Check(o)) return IsAgain(o) || AddFunction(o);
+  if (PyObject* function = FunctionOfTraced(o)) {
+    AddIdentity(o);
+    return Add(function);
+  }
+  if (PyAnySet_CheckExact(o)) return IsAgain(o) || AddSet(o);
   if (IsPartial(o)) return AddPartial(o);
   if (PyType_Check(o)) return AddType(reinterpret_cast<PyTypeObject*>(o));
   if (!IsFixed(o)) return AddInstance(o);

@@ -34,6 +34,7 @@ enum Tag : uint64_t {
   kDefaults,     // positional, named
   kPartial,      // function, arguments, keywords
   kOpen,         // a cell of a closure, or a slot, that holds nothing
+  kSet,          // items, and whether it is frozen
   kNumber,       // result: node of the function's Numbers
 };
 // What a body changed (proof/effects.h), behind the words of a result: the kind of change and the

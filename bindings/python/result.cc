@@ -219,6 +219,7 @@ class Maker {
       case kDefaults:
       case kPartial:
       case kOpen:
+      case kSet:
         break;
     }
     PyErr_SetString(PyExc_SystemError, "[trace] a result of unknown form.");

@@ -79,8 +79,28 @@ const PyTypeObject* RootOf(const PyTypeObject* type) {
   return type;
 }
 
+// Types of frazil, and those of module itertools, whose objects the call makes itself.
+bool IsKnownType(PyTypeObject* type) {
+  static const auto* const types = [] {
+    auto* found = new absl::flat_hash_set<PyTypeObject*>;  // for the life of the process
+    const Object tools = Object::Steal(PyImport_ImportModule("itertools"));
+    PyObject* dict = tools ? PyModule_GetDict(tools.get()) : nullptr;
+    Py_ssize_t at = 0;
+    PyObject *name, *value;
+    while (dict && PyDict_Next(dict, &at, &name, &value)) {
+      if (PyType_Check(value)) found->insert(reinterpret_cast<PyTypeObject*>(Py_NewRef(value)));
+    }
+    PyErr_Clear();
+    return found;
+  }();
+  const std::string_view name = type->tp_name;
+  return types->contains(type) || name == "frazil._frazil.GradScope" ||
+         name == "frazil._frazil.Structure" || name == "frazil.GradScope" ||
+         name == "frazil.tree.Structure";
+}
+
 bool IsHarmlessMethod(const PyTypeObject* type, std::string_view name) {
-  if (IsListedMethod(type, name)) return true;
+ if (IsListedMethod(type, name) || IsKnownType(const_cast<PyTypeObject*>(type))) return true;
   if (name == "__hash__" || name == "__reduce__" || name == "__reduce_ex__" ||
       name == "__sizeof__" || name == "__dir__")
     return false;
@@ -162,6 +182,7 @@ std::string WhyNotFunction(PyObject* function, PyObject* const* arguments, Py_ss
   const char* module = f->m_module && PyUnicode_Check(f->m_module)
                            ? PyUnicode_AsUTF8(f->m_module)
                            : nullptr;
+  if (IsMethodOfModules(f->m_ml)) return "";
   if (!module) return PyErr_Clear(), Unlisted(StrCat("'", f->m_ml->ml_name, "'"));
   const std::string_view name = f->m_ml->ml_name;
   const bool listed =
@@ -217,7 +238,7 @@ std::string WhyNotType(PyTypeObject* type, PyObject* const* arguments, Py_ssize_
   if (type == &PyUnicode_Type) return count > 0 ? WhyNotFormat(arguments[0]) : "";
   if (type->tp_finalize && type->tp_flags & Py_TPFLAGS_HEAPTYPE)
     return StrCat("makes an object of the class ", type->tp_name, ", whose __del__ may run later");
-  if (type == Library().partial) return "";
+  if (type == Library().partial || IsKnownType(type)) return "";
   auto* root = const_cast<PyTypeObject*>(RootOf(type));
   const bool known = root == &PyBaseObject_Type || IsListed(root) || IsException(root) ||
                      IsModuleType(root);

@@ -116,7 +116,16 @@ bool CodeView::Decode() {
   return true;
 }
 
-bool CodeView::Flow() { return FlowFrom(0, 0) && FlowIntoHandlers(); }
+// A generator is sent a value when it starts: some versions of the compiler count it from the
+// beginning.
+bool CodeView::Flow() {
+  for (const int depth : {0, 1}) {
+    if (FlowFrom(0, depth) && FlowIntoHandlers()) return true;
+    if (!(code()->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR))) return false;
+    for (Instruction& i : instructions_) i.depth = -1;
+  }
+  return false;
+}
 
 bool CodeView::FlowFrom(size_t start, int start_depth) {
   std::vector<std::pair<size_t, int>> todo = {{start, start_depth}};

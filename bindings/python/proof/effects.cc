@@ -22,6 +22,10 @@ Effects::Content Effects::ContentOf(PyObject* o) {
     Py_ssize_t at = 0;
     PyObject *key, *value;
     while (PyDict_Next(o, &at, &key, &value)) add(key), add(value);
+  } else if (PyAnySet_Check(o)) {
+    const Object all = Object::Steal(PySequence_List(o));
+    for (Py_ssize_t i = 0; all && i < PyList_GET_SIZE(all.get()); ++i)
+      add(PyList_GET_ITEM(all.get(), i));
   } else if (PyCell_Check(o)) {
     add(PyCell_GET(o));
   } else if (IsModule(o)) {
@@ -83,6 +87,12 @@ bool Effects::Compare(size_t container, const Content& before, Result* form) {
     if (!content) return Refuse("a name of a function outside to nothing");
     form->words.push_back(WordOf(Change::kSetCell, container));
     return form->Add(content);
+  }
+  if (PyAnySet_Check(o)) {
+    const bool same = absl::c_equal(now.items, before.items, [](const Object& a, const Object& b) {
+      return a.get() == b.get();
+    });
+    return same || Refuse("a set");
   }
   if (PyList_Check(o) && !CompareList(container, before, form)) return false;
   if (PyDict_Check(o) && !CompareDict(container, before, form)) return false;

@@ -305,9 +305,7 @@ bool Watch::JudgeAttribute(const Now& now, PyObject* owner, PyObject* name) {
            Doubt(StrCat("reads what cannot be compared, the attribute ", Quoted(name), " of a ",
                         Py_TYPE(owner)->tp_name, ": ", world_->refusal()));
   }
-  if (function && (PyUnicode_CompareWithASCIIString(name, "__name__") == 0 ||
-                   PyUnicode_CompareWithASCIIString(name, "__qualname__") == 0))
-    return compared_.contains(owner) || Doubt(StrCat("reads the name of a function"));
+  if (function && (compared_.contains(owner) || world_->AddMetadata(owner, name))) return true;
   const bool known = PyFunction_Check(owner) || Py_IS_TYPE(owner, &PyModule_Type);
   return (known && world_->AddAttribute(owner, name, Where())) ||
          Doubt(StrCat("reads what cannot be compared, the attribute ", Quoted(name), " of a ",
@@ -315,6 +313,9 @@ bool Watch::JudgeAttribute(const Now& now, PyObject* owner, PyObject* name) {
 }
 
 bool Watch::JudgeStore(PyObject* owner, PyObject* name) {
+  if (PyFunction_Check(owner) && !made_.contains(owner))
+    return compared_.contains(owner) || world_->MakeGiven(owner, Where()) ||
+           Doubt("writes to an attribute of a function");
   const bool shared = IsShared(owner) && !made_.contains(owner);
   if (shared) return Doubt(StrCat("writes to an attribute of a ", Py_TYPE(owner)->tp_name));
   return AddMembers(world_, owner, name, Where()) ||

@@ -124,6 +124,47 @@ bool World::AddObject(PyObject* object, const std::string& where) {
   return true;
 }
 
+bool World::Metadata::Same() const {
+  PyObject* now = reinterpret_cast<PyFunctionObject*>(function.get())->*member;
+  if (member != &PyFunctionObject::func_dict) return IsSameConstant(now, value.get());
+  return !now || PyDict_GET_SIZE(now) == 0;
+}
+
+bool World::AddMetadata(PyObject* function, PyObject* name) {
+  static constexpr std::pair<const char*, PyObject * PyFunctionObject::*> kMembers[] = {
+      {"__name__", &PyFunctionObject::func_name},
+      {"__qualname__", &PyFunctionObject::func_qualname},
+      {"__doc__", &PyFunctionObject::func_doc},
+      {"__module__", &PyFunctionObject::func_module},
+      {"__dict__", &PyFunctionObject::func_dict}};
+  for (const auto& [text, member] : kMembers) {
+    if (PyUnicode_CompareWithASCIIString(name, text) != 0) continue;
+    Metadata row{Object::Share(function), member,
+                 Object::Share(reinterpret_cast<PyFunctionObject*>(function)->*member)};
+    if (!row.Same()) return false;
+    const bool known = absl::c_any_of(metadata_, [&](const Metadata& m) {
+      return m.function.get() == function && m.member == row.member;
+    });
+    if (!known) {
+      metadata_.push_back(std::move(row));
+      ++changes_;
+    }
+    return true;
+  }
+  return false;
+}
+
+bool World::MakeGiven(PyObject* function, const std::string& where) {
+  if (!IsMoving(function)) moving_.push_back(Object::Share(function));
+  if (absl::c_any_of(given_, [&](const Given& g) { return g.object.get() == function; }))
+    return true;
+  if (!CanBeGiven(function, "a function")) return false;
+  given_.push_back({Object::Share(function), where});
+  known_.insert(function);
+  ++changes_;
+  return true;
+}
+
 bool World::AddFunction(PyObject* function, const std::string& where) {
   if (known_.contains(function) || IsFixed(function)) return true;
   PyObject* name = reinterpret_cast<PyFunctionObject*>(function)->func_qualname;
@@ -245,6 +286,9 @@ bool World::Guard(Nest* nest) {
   for (const Object& module : modules_) {
     if (!Py_IS_TYPE(module.get(), &PyModule_Type)) return Forget(Object(module));
   }
+  for (const Metadata& m : metadata_) {
+    if (!m.Same()) return Forget(Object(m.function));
+  }
   for (const Cell& c : cells_) {
     if (!IsSameConstant(PyCell_GET(c.cell.get()), c.content.get()))
       return Forget(Object(c.function));
@@ -301,6 +345,10 @@ int World::Traverse(visitproc visit, void* arg) const {
     Py_VISIT(c.content.get());
   }
   for (const Given& given : given_) Py_VISIT(given.object.get());
+  for (const Metadata& m : metadata_) {
+    Py_VISIT(m.function.get());
+    Py_VISIT(m.value.get());
+  }
   for (const Object& moving : moving_) Py_VISIT(moving.get());
   for (const Object& module : modules_) Py_VISIT(module.get());
   return 0;
@@ -313,12 +361,14 @@ void World::Clear() {
   const auto functions = std::move(functions_);
   const auto cells = std::move(cells_);
   const auto given = std::move(given_);
+  const auto metadata = std::move(metadata_);
   const auto modules = std::move(modules_);
   scopes_.clear();
   classes_.clear();
   functions_.clear();
   cells_.clear();
   given_.clear();
+  metadata_.clear();
   modules_.clear();
   known_.clear();
   ++changes_;

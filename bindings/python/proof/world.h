@@ -33,6 +33,11 @@ class World {
   bool AddWritten(PyObject* globals, PyObject* name, const std::string& where);
   // An object that is reached without a name: a descriptor, say.
   bool AddObject(PyObject* object, const std::string& where);
+  // A function's name, module, documentation or, as long as there are none, further attributes.
+  // False if `name` is something else.
+  bool AddMetadata(PyObject* function, PyObject* name);
+  // Something that is not to be fixed, as it is written to.
+  bool MakeGiven(PyObject* function, const std::string& where);
   // A function runs that nobody has read: a method, say.
   bool AddFunction(PyObject* function, const std::string& where);
 
@@ -75,6 +80,12 @@ class World {
   struct Cell {
     Object function, cell, content;
   };
+  struct Metadata {
+    Object function;
+    PyObject* PyFunctionObject::* member;
+    Object value;
+    bool Same() const;
+  };
   struct Given {
     Object object;
     std::string where;
@@ -98,6 +109,7 @@ class World {
   std::vector<Function> functions_;
   std::vector<Cell> cells_;
   std::vector<Given> given_;
+  std::vector<Metadata> metadata_;
   std::vector<Object> modules_;  // whose attributes are read: that class says nothing of them
   absl::flat_hash_set<PyObject*> known_;  // classes and functions that were found to be fixed
   std::vector<Object> moving_;            // that have been seen to change: they are never fixed
