@@ -34,6 +34,7 @@ enum Tag : uint64_t {
   kDefaults,     // positional, named
   kPartial,      // function, arguments, keywords
   kOpen,         // a cell of a closure, or a slot, that holds nothing
+  kMade,         // result: number of a list, a dict or an instance that the result made
   kSet,          // items, and whether it is frozen
   kNumber,       // result: node of the function's Numbers
 };

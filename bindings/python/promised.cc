@@ -119,7 +119,9 @@ PyObject* PromisedFunction::RunToKnow(PyObject* const* args, size_t nargsf, PyOb
   Watch watch(&prover_->world, &prover_->numbers, nest);
   std::vector<PyObject*> planted = AllOf(args, nargsf, kwnames);
   if (!watch.Plant(&planted)) return Run(args, nargsf, kwnames, nullptr);
-  Object result = Object::Steal(Run(planted.data(), CountOf(nargsf), kwnames, nullptr, &watch));
+  // Nothing is learnt, but views are recorded as they will be.
+  tracer::ScriptBuilder builder(nest.cells.span());
+  Object result = Object::Steal(Run(planted.data(), CountOf(nargsf), kwnames, &builder, &watch));
   if (!result || !Conclude(watch)) return nullptr;
   if (!watch.started()) prover_->Tire();
   if (prover_->changes() == before) return result.release();
@@ -255,9 +257,14 @@ PyObject* PromisedFunction::RunAndLearn(PyObject* const* args, size_t nargsf, Py
     builder->Refuse(form.refusal());
   } else if (!effects.Find(&form)) {
     builder->Refuse(effects.refusal());
+  } else if (!form.IsOwn()) {
+    builder->Refuse(form.refusal());
   } else if (WritesOutside(written, nest, form)) {
     builder->Refuse("the body writes to a tensor outside of its arguments");
   }
+  if (prover_ && !builder->refusal().empty() && (!watch || watch->doubt().empty()) &&
+      !prover_->Doubt(builder->refusal(), trace_->name()))
+    return Py_DECREF(result), nullptr;
   PyErr_Clear();
   std::vector<const Tensor*> outputs;
   for (PyObject* t : form.tensors) outputs.push_back(&CellOf(t));

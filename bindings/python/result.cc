@@ -42,7 +42,17 @@ int Find(const Items& items, const Item* item) {
 
 }  // namespace
 
-bool Result::Add(PyObject* o, int holders) {
+bool Result::IsOwn() {
+  for (const auto& [object, times] : made_) {
+    if (Py_REFCNT(object) == times) continue;
+    refusal_ = StrCat("the body makes an object of type ", Py_TYPE(object)->tp_name,
+                      " that something else holds as well");
+    return false;
+  }
+  return true;
+}
+
+bool Result::Add(PyObject* o) {
   const auto identity = [&](Tag tag, int number) {
     return words.push_back(Word(tag, static_cast<uint64_t>(number))), true;
   };
@@ -59,6 +69,11 @@ bool Result::Add(PyObject* o, int holders) {
       return identity(kNumber, it->second);
   }
   if (const int i = Find(arguments_.containers, o); i >= 0) return identity(kContainer, i);
+  for (size_t i = 0; i < made_.size(); ++i) {
+    if (made_[i].first != o) continue;
+    ++made_[i].second;
+    return identity(kMade, static_cast<int>(i));
+  }
   const auto refuse = [&] {
     if (refusal_.empty())
       refusal_ = StrCat("the result holds an object of type ", Py_TYPE(o)->tp_name,
@@ -78,8 +93,8 @@ bool Result::Add(PyObject* o, int holders) {
                           info->is_shown && !info->is_enum && is_object;
   const bool fields = (kind == Container::kDataclass && info && info->is_shown) || registered;
   const bool fixed = IsFixed(o) || (info && info->is_enum && info->is_shown);
-  if ((PyList_Check(o) || PyDict_Check(o) || fields) && Py_REFCNT(o) > holders) return refuse();
   if (info && !registered && !fixed && !PyType_Check(o) && HasMore(o, *info)) return refuse();
+  if (PyList_CheckExact(o) || PyDict_CheckExact(o) || fields) made_.emplace_back(o, 1);
   const auto add_type = [&] {
     words.push_back(Address(Py_TYPE(o)));
     pins_->push_back(Object::Share(reinterpret_cast<PyObject*>(Py_TYPE(o))));
@@ -110,7 +125,7 @@ bool Result::Add(PyObject* o, int holders) {
       words.push_back(Address(name));
       pins_->push_back(Object::Share(name));
       const Object attribute = Attribute(o, name);
-      good = attribute && Add(attribute.get(), 2);
+      good = attribute && Add(attribute.get());
     }
     if (!good || !names) return refuse();
   } else {
@@ -165,6 +180,8 @@ class Maker {
         return Object::Share(arguments_.containers[count]);
       case kAgain:
         return Object::Share(tensors_[count]);
+      case kMade:
+        return Object::Share(containers_[count]);
       case kNumber:
         return Object(arguments_.numbers[count]);
       case kNone:
@@ -183,11 +200,11 @@ class Maker {
       case kTuple:
         return Tuple(count);
       case kList: {
-        Object list = Object::Steal(PyList_New(static_cast<Py_ssize_t>(count)));
+        Object list = Object::Steal(PyList_New(0));
+        containers_.push_back(list.get());
         for (uint64_t i = 0; list && i < count; ++i) {
-          PyObject* item = Make().release();
-          if (!item) return Object();
-          PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), item);
+          const Object item = Make();
+          if (!item || PyList_Append(list.get(), item.get()) < 0) return Object();
         }
         return list;
       }
@@ -201,6 +218,7 @@ class Maker {
       }
       case kDict: {
         Object dict = Object::Steal(PyDict_New());
+        containers_.push_back(dict.get());
         for (uint64_t i = 0; dict && i < count; ++i) {
           Object key = Make();
           Object value = key ? Make() : Object();
@@ -292,6 +310,7 @@ class Maker {
     Object none = Object::Steal(PyTuple_New(0));
     Object object =
         Object::Steal(none ? PyBaseObject_Type.tp_new(type, none.get(), nullptr) : nullptr);
+    containers_.push_back(object.get());
     for (uint64_t i = 0; object && i < n; ++i) {
       PyObject* name = Pointer();
       Object value = Make();
@@ -303,7 +322,7 @@ class Maker {
   const uint64_t *word_, *end_;
   const Nest& arguments_;
   absl::Span<Tensor> outputs_;
-  absl::InlinedVector<PyObject*, 8> tensors_;
+  absl::InlinedVector<PyObject*, 8> tensors_, containers_;
   size_t made_ = 0;
 };
 

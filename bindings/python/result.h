@@ -14,7 +14,10 @@ class Result {
   using NumberMap = absl::flat_hash_map<PyObject*, int>;
   Result(const Nest& arguments, Pinned* pins, const NumberMap* numbers = nullptr)
       : arguments_(arguments), pins_(pins), numbers_(numbers) {}
-  bool Add(PyObject* object, int holders = 1);
+  bool Add(PyObject* object);
+  // After all has been added: nobody else holds what is to be made anew. The caller holds the result
+  // itself, once.
+  bool IsOwn();
 
   std::vector<uint64_t> words;
   std::vector<PyObject*> tensors;  // borrowed
@@ -24,6 +27,7 @@ class Result {
   const Nest& arguments_;
   Pinned* pins_;
   const NumberMap* numbers_;
+  std::vector<std::pair<PyObject*, int>> made_;  // lists, dicts and instances; how often they came
   int depth_ = 0;
   std::string refusal_;
 };

@@ -66,7 +66,7 @@ def trace(
     proof: bool = True,
     strict: bool = False,
     donate: str | int | Collection[str | int] = (),
-    check_first: int = 2,
+    check_first: int | None = None,
     check_every: int = 1000,
 ) -> Traced[_P, _R]: ...
 @overload
@@ -77,7 +77,7 @@ def trace(
     proof: bool = True,
     strict: bool = False,
     donate: str | int | Collection[str | int] = (),
-    check_first: int = 2,
+    check_first: int | None = None,
     check_every: int = 1000,
 ) -> Callable[[Callable[_P, _R]], Traced[_P, _R]]: ...
 def trace(
@@ -87,7 +87,7 @@ def trace(
     proof: bool = True,
     strict: bool = False,
     donate: str | int | Collection[str | int] = (),
-    check_first: int = 2,
+    check_first: int | None = None,
     check_every: int = 1000,
 ) -> Any:
     """Records what a function does on its first call and replays it as fused kernels afterwards.
@@ -99,10 +99,11 @@ def trace(
 
     The body is skipped where it is proved that a call depends on what frazil compares: at the first
     calls it follows what the code reads besides its arguments (global names, attributes, closures,
-    methods of classes), and from then on compares that. What it cannot prove (a print, a file, a
+    methods of classes), and from then on compares that; what the body does to lists, dicts and
+    attributes is done again. What it cannot prove (a print, a file, a
     clock, a function of another library) runs, as ever; explain() says which line it was. The first
-    `check_first` calls of a kind and every `check_every`-th (0: none) run the body and compare.
-    proof=False always runs the body; strict=True raises RuntimeError where it cannot be proved.
+    `check_first` calls of a kind (1; 2 with pure=True) and every `check_every`-th (0: none) run the
+    body and compare. proof=False always runs the body; strict=True raises RuntimeError where it cannot be proved.
 
     pure=True promises that a call depends on its arguments only: tensors, modules, optimizers,
     numbers, strings, and nests of them. Its body is then skipped without a proof; what it writes to
@@ -127,6 +128,8 @@ def trace(
         raise ValueError(
             "[trace] strict=True asks for a proof, which pure=True and proof=False do without."
         )
+    if check_first is None:
+        check_first = 2 if pure else 1
     for name, count in (("check_first", check_first), ("check_every", check_every)):
         if _integer(f"[trace] {name}", count, 0) >= 2**31:
             raise ValueError(f"[trace] {name} must be below 2**31, got {count}.")

@@ -69,7 +69,7 @@ const std::array<bool, 256>& Transparent() {
           DELETE_FAST, LOAD_DEREF, STORE_DEREF, DELETE_DEREF, LOAD_CLOSURE, MAKE_CELL,
           COPY_FREE_VARS, LOAD_GLOBAL, STORE_GLOBAL, STORE_ATTR, DELETE_ATTR, BUILD_TUPLE,
           BUILD_LIST, BUILD_CONST_KEY_MAP, LIST_APPEND, LIST_EXTEND, DICT_MERGE, DICT_UPDATE,
-          UNPACK_SEQUENCE, UNPACK_EX, RETURN_VALUE, RETURN_GENERATOR, YIELD_VALUE, SEND,
+          UNPACK_SEQUENCE, UNPACK_EX, RETURN_VALUE, RETURN_GENERATOR, SEND,
           JUMP_FORWARD, JUMP_BACKWARD, JUMP_BACKWARD_NO_INTERRUPT, GET_ITER, FOR_ITER,
           MAKE_FUNCTION, IMPORT_NAME, IMPORT_FROM, CALL_FUNCTION_EX, BEFORE_WITH,
           WITH_EXCEPT_START, PUSH_EXC_INFO, POP_EXCEPT, RERAISE, CHECK_EXC_MATCH,
@@ -151,6 +151,8 @@ void Watch::Pin(PyObject* o, int depth) {
     Py_ssize_t at = 0;
     PyObject *key, *value;
     while (PyDict_Next(o, &at, &key, &value)) Pin(key, depth + 1), Pin(value, depth + 1);
+  } else if (PyGen_CheckExact(o)) {
+    // What it yields is looked at then.
   } else if (Py_TYPE(o)->tp_iternext || PyDictViewSet_Check(o) || Py_IS_TYPE(o, &PyDictValues_Type)) {
     PinAll();  // what it will give nobody sees
   } else if (PyMethod_Check(o)) {
@@ -272,6 +274,7 @@ bool Watch::FollowNumbers(const Now& now) {
 #endif
       if (IsTracked(now.Peek(1))) pin(1);
       return true;
+    case YIELD_VALUE:  // perhaps to a built-in function
     case BINARY_SUBSCR:
     case DELETE_SUBSCR:
       return Pin(now.Peek(1)), true;
