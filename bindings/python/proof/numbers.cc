@@ -54,9 +54,11 @@ int Numbers::Call(PyObject* function, const std::vector<int>& arguments) {
   return Add({Kind::kCall, 0, arguments, Object::Share(function)});
 }
 
-void Numbers::Pin(int node) {
-  if (std::find(pinned_.begin(), pinned_.end(), node) != pinned_.end()) return;
-  pinned_.push_back(node);
+void Numbers::Pin(int node, const std::string& where) {
+  for (const auto& [known, first] : pinned_) {
+    if (known == node) return;
+  }
+  pinned_.emplace_back(node, where);
   ++changes_;
 }
 
@@ -76,6 +78,13 @@ void Numbers::Clear() {
   pinned_.clear();
   uses_.clear();
   ++changes_;
+}
+
+std::string Numbers::Describe() const {
+  std::string out;
+  for (const auto& [node, where] : pinned_)
+    StrAppend(&out, where, ": asks for the value of a number that changes\n");
+  return out;
 }
 
 Object Numbers::Compute(const Node& node, const std::vector<Object>& values, const Nest& nest) {
@@ -130,7 +139,7 @@ bool Numbers::Compute(Nest* nest) const {
     }
     values.push_back(std::move(value));
   }
-  for (const int node : pinned_) {
+  for (const auto& [node, where] : pinned_) {
     const Object& value = values[static_cast<size_t>(node)];
     if (!value) {
       nest->words.push_back(Word(kOpen));

@@ -36,13 +36,15 @@ class Numbers {
   int Call(PyObject* function, const std::vector<int>& arguments);
 
   // From now on a part of the key.
-  void Pin(int node);
+  void Pin(int node, const std::string& where);
   // An operand of this dtype: its number among the script's last parameters.
   int Use(int node, DType dtype);
   const std::vector<std::pair<int, DType>>& uses() const { return uses_; }
   bool empty() const { return nodes_.empty(); }
   int64_t changes() const { return changes_; }  // of what is pinned or used
   void Clear();
+  // Where values of numbers that change were asked for, a line each.
+  std::string Describe() const;
 
   // Computes all nodes from the nest's moving numbers and adds what is pinned to its words and what
   // is used to its cells. False if something cannot be computed: the body has to run.
@@ -66,7 +68,7 @@ class Numbers {
   std::vector<Node> nodes_;
   std::map<Node, int> known_;
   std::map<std::pair<PyTypeObject*, uint64_t>, int> constants_;  // by their bits
-  std::vector<int> pinned_;
+  std::vector<std::pair<int, std::string>> pinned_;  // and where its value was asked for
   std::vector<std::pair<int, DType>> uses_;
   int64_t changes_ = 0;
 };

@@ -139,7 +139,7 @@ int Watch::NodeOf(PyObject* number) {
 // Only its value can tell what comes of it.
 void Watch::Pin(PyObject* o, int depth) {
   const auto it = tracked_.find(o);
-  if (it != tracked_.end()) return numbers_->Pin(it->second);
+  if (it != tracked_.end()) return numbers_->Pin(it->second, Where());
   if (!o || IsNumber(o) || PyUnicode_Check(o) || IsTensor(o) || PyModule_Check(o) ||
       PyType_Check(o) || PyFunction_Check(o))
     return;
@@ -166,7 +166,7 @@ void Watch::Pin(PyObject* o, int depth) {
 }
 
 void Watch::PinAll() {
-  for (const auto& [object, node] : tracked_) numbers_->Pin(node);
+  for (const auto& [object, node] : tracked_) numbers_->Pin(node, Where());
 }
 
 void Watch::Expect(Frame* frame, int node, std::vector<PyObject*> operands) {
@@ -182,9 +182,9 @@ void Watch::FinishPending(const Now& now) {
     for (const Object& o : pending.operands) Pin(o.get());
     return;
   }
-  if (PyBool_Check(result)) return numbers_->Pin(pending.node);
+  if (PyBool_Check(result)) return numbers_->Pin(pending.node, Where());
   Object own = UniqueCopy(result);
-  if (!own) return numbers_->Pin(pending.node);
+  if (!own) return numbers_->Pin(pending.node, Where());
   PyObject*& slot = now.frame->stack()[now.instruction.depth - 1];
   Track(own.get(), pending.node);
   Py_SETREF(slot, own.release());
@@ -213,7 +213,10 @@ bool Watch::FollowNumbers(const Now& now) {
   if (kept_.size() > kMaxNodes) return Doubt("computes too much with numbers that change");
   const int depth = now.instruction.depth;
   const auto pin = [&](int count) {
-    for (int i = 1; i <= std::min(count, depth); ++i) Pin(now.Peek(i));
+    for (int i = 1; i <= std::min(count, depth); ++i) {
+      // A loop's iterator lies there for the loop.
+      if (now.Peek(i) && !Py_TYPE(now.Peek(i))->tp_iternext) Pin(now.Peek(i));
+    }
   };
   switch (op) {
     case BINARY_OP: {
@@ -243,7 +246,7 @@ bool Watch::FollowNumbers(const Now& now) {
 #else
       const int how = argument >> 5;
 #endif
-      numbers_->Pin(numbers_->Compare(how, NodeOf(a), NodeOf(b)));
+      numbers_->Pin(numbers_->Compare(how, NodeOf(a), NodeOf(b)), Where());
       return true;
     }
     case UNARY_NEGATIVE:
@@ -266,7 +269,7 @@ bool Watch::FollowNumbers(const Now& now) {
 #if PY_VERSION_HEX >= 0x030D0000
     case TO_BOOL:
 #endif
-      if (IsTracked(now.Peek(1))) numbers_->Pin(numbers_->Truth(NodeOf(now.Peek(1))));
+      if (IsTracked(now.Peek(1))) numbers_->Pin(numbers_->Truth(NodeOf(now.Peek(1))), Where());
       return true;
     case LOAD_ATTR:
 #if PY_VERSION_HEX < 0x030C0000
