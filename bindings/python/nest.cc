@@ -199,6 +199,7 @@ inline bool Nest::AddContainer(PyObject* o, Container kind) {
     case Container::kList: {
       if (!PyTuple_CheckExact(o) && !PyList_CheckExact(o)) break;
       if (IsAgain(o)) return true;
+      if (unread && unread->contains(o)) return AddIdentity(o), true;
       const auto n = static_cast<uint64_t>(PySequence_Fast_GET_SIZE(o));
       words.push_back(Word(kind == Container::kTuple ? kTuple : kList, n));
       return kind == Container::kTuple ? AddItems(o, Container::kTuple)

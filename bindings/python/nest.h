@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "bindings/python/class_info.h"
 #include "bindings/python/tensor_type.h"
 #include "tracer/promise.h"
@@ -72,6 +73,8 @@ class Nest {
   // Which of the ints and floats with a spot, in the order in which they are met, are not compared
   // by value but kept in `moving` (null: none).
   const std::vector<bool>* moves = nullptr;
+  // Lists whose items are not compared, as they are only appended to (null: none).
+  const absl::flat_hash_set<PyObject*>* unread = nullptr;
   SmallStack<Spot, 1> moving;
   SmallStack<uint32_t, 4> values;  // where in the words the values of those with a spot stand, or 0
   std::vector<Object> numbers;     // what is computed from them (proof/numbers.h)

@@ -61,7 +61,7 @@ std::string PromisedFunction::Explain() {
 }
 
 int PromisedFunction::Traverse(visitproc visit, void* arg) const {
-  return prover_ ? prover_->world.Traverse(visit, arg) : 0;
+  return prover_ ? prover_->Traverse(visit, arg) : 0;
 }
 
 void PromisedFunction::LetGo() {
@@ -69,7 +69,10 @@ void PromisedFunction::LetGo() {
 }
 
 bool PromisedFunction::Guard(PyObject* const* args, size_t n, PyObject* kwnames, Nest* nest) {
-  if (prover_) nest->moves = prover_->moves();
+  if (prover_) {
+    nest->moves = prover_->moves();
+    nest->unread = prover_->unread();
+  }
   if (!(PyFunction_Check(state_) ? nest->AddDefaults(state_) : nest->Add(state_))) return false;
   const Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
   nest->words.push_back(static_cast<uint64_t>(n) << 32 | static_cast<uint64_t>(named));
@@ -116,7 +119,7 @@ bool PromisedFunction::Conclude(const Watch& watch) {
 PyObject* PromisedFunction::RunToKnow(PyObject* const* args, size_t nargsf, PyObject* kwnames,
                                       const Nest& nest) {
   const int64_t before = prover_->changes(), world = prover_->world.changes();
-  Watch watch(&prover_->world, &prover_->numbers, nest);
+  Watch watch(prover_.get(), nest);
   std::vector<PyObject*> planted = AllOf(args, nargsf, kwnames);
   if (!watch.Plant(&planted)) return Run(args, nargsf, kwnames, nullptr);
   // Nothing is learnt, but views are recorded as they will be.
@@ -191,7 +194,8 @@ PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject*
   if (!prover_ || !promised.is_new()) {
     return RunAndLearn(args, nargsf, kwnames, nest, structure, &promised);
   }
-  if (!prover_->FindMoving(nest, structure)) return RunToKnow(args, nargsf, kwnames, nest);
+  const bool moving_found = prover_->FindMoving(nest, structure);
+  if (!prover_->FindGrowing(nest) && !moving_found) return RunToKnow(args, nargsf, kwnames, nest);
   promise_.Forget();
   Nest moving;
   if (!Guard(args, CountOf(nargsf), kwnames, &moving)) {
@@ -230,7 +234,7 @@ PyObject* PromisedFunction::RunAndLearn(PyObject* const* args, size_t nargsf, Py
   const int64_t world = prover_ ? prover_->world.changes() : 0;
   std::optional<Watch> watch;
   if (prover_ && (!promised->is_check() || !prover_->numbers.empty()))
-    watch.emplace(&prover_->world, &prover_->numbers, nest);
+    watch.emplace(prover_.get(), nest);
   std::vector<PyObject*> planted = AllOf(args, nargsf, kwnames);
   if (watch && !watch->Plant(&planted)) return Run(args, nargsf, kwnames, nullptr);
   Effects effects(before);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "absl/container/flat_hash_set.h"
 #include "bindings/python/proof/numbers.h"
 #include "bindings/python/proof/watch.h"
 #include "bindings/python/proof/world.h"
@@ -23,14 +24,20 @@ class Prover {
   // Compares what calls of this function depend on besides their arguments. False if it cannot be
   // compared, or if the World has changed (then what was learnt is void: changes() counts).
   bool Guard(Nest* nest);
-  int64_t changes() const { return world.changes() + numbers.changes(); }
+  int64_t changes() const { return world.changes() + numbers.changes() + lists_changes_; }
   // Which numbers move: a call whose nest differs from that of the last new kind in numbers alone
   // says so. True if some were found; the nest is then to be made anew.
   bool FindMoving(const Nest& nest, size_t structure);
   const std::vector<bool>* moves() const { return &moves_; }
+  // The same of lists that have grown since the last call of a new kind: they are not compared until
+  // a body turns out to read them.
+  bool FindGrowing(const Nest& nest);
+  const absl::flat_hash_set<PyObject*>* unread() const { return &unread_; }
+  void IsRead(PyObject* list);
 
   void ForgetNumbers();
   void Clear();
+  int Traverse(visitproc visit, void* arg) const;
 
   // Counts a call: is it to be compared and perhaps watched? The first is not: many functions are
   // called once.
@@ -57,6 +64,11 @@ class Prover {
   int doubts_ = 0;
   std::string doubt_;  // the latest
   std::vector<bool> moves_;           // by the place of a number in the nest
+  absl::flat_hash_set<PyObject*> unread_;
+  std::vector<Object> kept_;  // what was ever unread; and what was read in spite of that
+  absl::flat_hash_set<PyObject*> read_;
+  std::vector<std::pair<Object, Py_ssize_t>> last_lists_;  // of the last call of a new kind
+  int64_t lists_changes_ = 0;
   std::vector<uint64_t> last_words_;  // of the last call of a new kind
 };
 

@@ -10,13 +10,15 @@
 #include "bindings/python/proof/instructions.h"
 #include "bindings/python/proof/members.h"
 #include "bindings/python/proof/now.h"
+#include "bindings/python/proof/prover.h"
 #include "core/str.h"
 
 namespace frazil::python {
 
-Watch::Watch(World* world, Numbers* numbers, const Nest& nest)
-    : world_(world),
-      numbers_(numbers),
+Watch::Watch(Prover* prover, const Nest& nest)
+    : prover_(prover),
+      world_(&prover->world),
+      numbers_(&prover->numbers),
       nest_(nest),
       compared_(nest.containers.begin(), nest.containers.end()) {}
 
@@ -138,7 +140,8 @@ void Watch::OnInstruction(Frame* frame, int offset) {
     made_.try_emplace(function, Object::Share(function));
   }
   if (pending_.frame) FinishPending(now);
-  if (Judge(now) && !tracked_.empty()) FollowNumbers(now);
+  if (!prover_->unread()->empty()) CheckUnread(now);
+  if (Judge(now) && Follows()) FollowNumbers(now);
 }
 
 bool Watch::Judge(const Now& now) {
@@ -181,7 +184,7 @@ bool Watch::Judge(const Now& now) {
       // The compiler counts the arguments as gone behind PRECALL.
       Now call = now;
       call.instruction.depth = static_cast<int16_t>(call.instruction.depth + argument);
-      return tracked_.empty() || FollowCall(call, CalledBy(call, argument, false));
+      return !Follows() || FollowCall(call, CalledBy(call, argument, false));
     }
 #else
     case CALL:
@@ -204,7 +207,7 @@ bool Watch::Judge(const Now& now) {
           listed ? WhyNotCall(callable, PySequence_Fast_ITEMS(given), PySequence_Fast_GET_SIZE(given))
                  : "calls with arguments out of something that is no list";
       if (!why.empty()) return Doubt(std::move(why));
-      if (!tracked_.empty() && !PyFunction_Check(callable)) {
+      if (Follows() && !PyFunction_Check(callable)) {
         Pin(given);
         if (keywords) Pin(now.Peek(1));
       }
@@ -382,7 +385,7 @@ bool Watch::JudgeCall(const Now& now, int argument, bool keywords) {
       !JudgeOrder(PyCFunction_GET_SELF(call.callable)))
     return false;
 #if PY_VERSION_HEX >= 0x030C0000
-  if (!tracked_.empty()) FollowCall(now, call);
+  if (Follows()) FollowCall(now, call);
 #endif
   return std::all_of(call.arguments, call.arguments + call.count, HasSteadyOrder) ||
          Doubt("gives a set whose order depends on addresses to a function");

@@ -27,10 +27,12 @@
 
 namespace frazil::python {
 
+class Prover;  // proof/prover.h
+
 class Watch {
  public:
   // `nest`: what the call compares already; its moving numbers have been planted (Plant).
-  Watch(World* world, Numbers* numbers, const Nest& nest);
+  explicit Watch(Prover* prover, const Nest& nest);
   ~Watch() { End(); }
   Watch(const Watch&) = delete;
 
@@ -84,6 +86,9 @@ class Watch {
   int NodeOf(PyObject* number);
   void Pin(PyObject* object, int depth = 0);
   void PinAll();
+  // Lists that are only appended to.
+  void CheckUnread(const Now& now);
+  bool Follows() const;
   bool TakesOperand(PyObject* a, PyObject* b, int how);
   void Expect(Frame* frame, int node, std::vector<PyObject*> operands);
   const CodeView* ViewOf(PyCodeObject* code);
@@ -91,8 +96,9 @@ class Watch {
   bool Doubt(std::string why);  // false
   std::string Where() const;
 
-  World* world_;
-  Numbers* numbers_;
+  Prover* const prover_;
+  World* const world_;
+  Numbers* const numbers_;
   const Nest& nest_;
   Result::NumberMap tracked_;
   std::vector<Object> kept_;  // what is tracked, so that no address is used again

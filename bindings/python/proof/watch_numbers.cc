@@ -10,6 +10,7 @@
 #include "bindings/python/module_type.h"
 #include "bindings/python/proof/callables.h"
 #include "bindings/python/proof/now.h"
+#include "bindings/python/proof/prover.h"
 #include "bindings/python/proof/watch.h"
 
 namespace frazil::python {
@@ -136,6 +137,38 @@ int Watch::NodeOf(PyObject* number) {
   return it != tracked_.end() ? it->second : numbers_->Constant(number);
 }
 
+bool Watch::Follows() const { return !tracked_.empty() || !prover_->unread()->empty(); }
+
+// Every value lies on top of the stack when it has come, but for those of instructions that load
+// two.
+void Watch::CheckUnread(const Now& now) {
+  const auto unread = [&](PyObject* o) { return prover_->unread()->contains(o); };
+  const int op = now.instruction.op;
+#if PY_VERSION_HEX < 0x030C0000
+  if (op == CALL) return;  // looked at as PRECALL: its own depth is the compiler's
+#endif
+#if PY_VERSION_HEX >= 0x030D0000
+  if (op == LOAD_FAST_LOAD_FAST) {
+    PyObject* first = now.frame->values[now.instruction.argument >> 4];
+    if (unread(first)) prover_->IsRead(first);
+  }
+#endif
+  PyObject* top = now.instruction.depth > 0 ? now.Peek(1) : nullptr;
+  if (!top || !unread(top)) return;
+  bool harmless = op == POP_TOP || op == STORE_FAST;
+#if PY_VERSION_HEX < 0x030C0000
+  const int attribute = op == LOAD_METHOD ? now.instruction.argument : -1;
+#else
+  const int attribute = op == LOAD_ATTR ? now.instruction.argument >> 1 : -1;
+#endif
+  if (attribute >= 0)
+    harmless = PyUnicode_CompareWithASCIIString(now.Name(attribute), "append") == 0;
+  // Behind its method `append`, waiting for what is to be appended.
+  PyObject* below = now.instruction.depth > 1 ? now.Peek(2) : nullptr;
+  if (below && Py_IS_TYPE(below, &PyMethodDescr_Type)) harmless |= HandsOn(below);
+  if (!harmless) prover_->IsRead(top);
+}
+
 // Only its value can tell what comes of it.
 void Watch::Pin(PyObject* o, int depth) {
   const auto it = tracked_.find(o);
@@ -144,6 +177,7 @@ void Watch::Pin(PyObject* o, int depth) {
       PyType_Check(o) || PyFunction_Check(o))
     return;
   if (depth == kMaxDepthOfPins) return PinAll();
+  if (prover_->unread()->contains(o)) prover_->IsRead(o);
   if (PyList_Check(o) || PyTuple_Check(o)) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
       Pin(PySequence_Fast_GET_ITEM(o, i), depth + 1);
