@@ -60,6 +60,15 @@ bool EndsFlow(int op) {
   }
 }
 
+// A handler that the compiler adds: of generators, which may not raise StopIteration, and behind
+// the end of other handlers.
+bool IsOfInterpreter(int op) {
+#if PY_VERSION_HEX >= 0x030C0000
+  if (op == CALL_INTRINSIC_1 || op == CLEANUP_THROW) return true;
+#endif
+  return op == COPY;
+}
+
 // Entries of co_exceptiontable: numbers of 6 bits a byte, the highest first (Objects/
 // exception_handling_notes.txt of CPython).
 class TableReader {
@@ -154,7 +163,8 @@ bool CodeView::FlowFrom(size_t start, int start_depth) {
       // Extensions share the instruction's row; the flow goes over them with it.
       for (size_t k = i + 1; k < next && next_[k] == next_[i]; ++k)
         instructions_[k].depth = static_cast<int16_t>(depth);
-      depth += effect;
+      // A generator goes on with a value on its stack.
+      depth += now.op == RETURN_GENERATOR ? 1 : effect;
       i = next;
     }
   }
@@ -164,13 +174,20 @@ bool CodeView::FlowFrom(size_t start, int start_depth) {
 // A handler begins with the stack cut down to what its row says, and the exception on it.
 bool CodeView::FlowIntoHandlers() {
   for (TableReader table(code()->co_exceptiontable); !table.done();) {
-    table.Next();  // where it begins
-    table.Next();  // for how many units
+    const int first = table.Next(), units = table.Next();
     const int target = table.Next(), depth_and_lasti = table.Next();
     const int depth = (depth_and_lasti >> 1) + (depth_and_lasti & 1) + 1;
     if (!FlowFrom(static_cast<size_t>(target), depth)) return false;
+    if (!IsOfInterpreter(instructions_[static_cast<size_t>(target)].op))
+      handled_.push_back({first, first + units});
   }
   return true;
+}
+
+bool CodeView::HasHandler(int offset) const {
+  return std::any_of(handled_.begin(), handled_.end(), [at = offset / 2](const Range& range) {
+    return range.first <= at && at < range.end;
+  });
 }
 
 }  // namespace frazil::python
