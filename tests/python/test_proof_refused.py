@@ -131,15 +131,6 @@ def f(x):
     setattr(C, "n", C.n + 1)  # here
     return x * C.n
 
-## an attribute of a function
-# writes to an attribute of a function
-def g(): pass
-g.n = 0
-@trace
-def f(x):
-    g.n += 1  # here
-    return x * g.n
-
 ## an attribute of a function by object
 # asks '__setattr__' for an attribute of a function
 def g(): pass

@@ -132,6 +132,7 @@ bool CodeView::Flow() {
     if (FlowFrom(0, depth) && FlowIntoHandlers()) return true;
     if (!(code()->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR))) return false;
     for (Instruction& i : instructions_) i.depth = -1;
+    handled_.clear();
   }
   return false;
 }
@@ -163,8 +164,7 @@ bool CodeView::FlowFrom(size_t start, int start_depth) {
       // Extensions share the instruction's row; the flow goes over them with it.
       for (size_t k = i + 1; k < next && next_[k] == next_[i]; ++k)
         instructions_[k].depth = static_cast<int16_t>(depth);
-      // A generator goes on with a value on its stack.
-      depth += now.op == RETURN_GENERATOR ? 1 : effect;
+      depth += effect;
       i = next;
     }
   }
