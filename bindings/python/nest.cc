@@ -177,8 +177,7 @@ bool Nest::AddInstance(PyObject* o) {
   const ClassInfo::Slots slots = info->slots;  // the class may change meanwhile
   if (!is_enum && IsAgain(o)) return true;
   words.push_back(Word(kInstance));
-  words.push_back(Address(type));
-  Pin(reinterpret_cast<PyObject*>(type));
+  AddIdentity(WeakTo(reinterpret_cast<PyObject*>(type)));
   if (is_enum) AddIdentity(o);
   if (!AddClass(type)) return false;
   // What a registered class is made from is compared, not what its functions would say.
@@ -228,7 +227,7 @@ bool Nest::AddLeaf(PyObject* o) {
   }
   if (PyFunction_Check(o)) return IsAgain(o) || AddFunction(o);
   if (PyObject* function = FunctionOfTraced(o)) {
-    AddIdentity(o);
+    AddIdentity(WeakTo(o));
     return Add(function);
   }
   if (PyAnySet_CheckExact(o)) return IsAgain(o) || AddSet(o);

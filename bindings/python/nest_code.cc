@@ -23,7 +23,8 @@ Object TargetOf(const Object& reference) {
 #endif
 }
 
-// The one weak reference to what owns globals, which no later owner shares. Borrowed.
+}  // namespace
+
 PyObject* WeakTo(PyObject* owner) {
   static auto* const kept = new absl::flat_hash_map<PyObject*, Object>;
   static size_t limit = 64;
@@ -37,8 +38,6 @@ PyObject* WeakTo(PyObject* owner) {
   }
   return ((*kept)[owner] = std::move(made)).get();
 }
-
-}  // namespace
 
 bool Nest::AddPartial(PyObject* partial) {
   volatile_ = true;
@@ -152,8 +151,10 @@ bool Nest::AddClass(PyTypeObject* type) {
 }
 
 bool Nest::AddType(PyTypeObject* type) {
-  AddIdentity(reinterpret_cast<PyObject*>(type));
-  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return true;  // nobody can change it
+  auto* object = reinterpret_cast<PyObject*>(type);
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE))
+    return AddIdentity(object), true;  // nobody can change it
+  AddIdentity(WeakTo(object));
   if (!AddClass(type)) return false;
   for (const Object& member : std::vector(InfoOf(type)->members)) {
     if (!Add(member.get())) return false;

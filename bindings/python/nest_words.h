@@ -54,6 +54,10 @@ enum class Change : uint64_t {
 constexpr int kTagBits = 8;
 constexpr int kMaxDepth = 64;
 
+// The one weak reference to an object, which no later one at its address shares. Borrowed. Words name
+// by it what may hold the traced function itself, which pins would keep for ever.
+PyObject* WeakTo(PyObject* object);
+
 inline uint64_t Word(Tag tag, uint64_t count = 0) { return tag | count << kTagBits; }
 inline uint64_t Address(const void* p) { return reinterpret_cast<uintptr_t>(p); }
 

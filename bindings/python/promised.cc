@@ -5,6 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "bindings/python/proof/effects.h"
+#include "bindings/python/proof/instructions.h"
 #include "core/threads/long_work.h"
 #include "tracer/recording.h"
 
@@ -164,7 +165,8 @@ void PromisedFunction::NoteStranger(PyObject* const* args, size_t n, PyObject* k
 
 PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   if (tracer::Inside()) return Run(args, nargsf, kwnames, nullptr);
-  if (prover_ && !prover_->Tries()) return Run(args, nargsf, kwnames, nullptr);
+  if (prover_ && (!prover_->Tries() || IsWatchedByOthers()))
+    return Run(args, nargsf, kwnames, nullptr);
   const int64_t world = prover_ ? prover_->changes() : 0;
   Nest nest;
   if (!Guard(args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), kwnames, &nest)) {

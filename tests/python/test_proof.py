@@ -195,7 +195,7 @@ add = lambda a, b: a + b
 half = partial(add, 0.5)
 @trace
 def f(x):
-    xs = list(map(lambda i: x * i, range(3))) + list(filter(None, [0, x]))
+    xs = list(map(lambda i: x * i, range(3))) + [x * k for k in filter(None, [0, 1.0, 2.0])]
     return reduce(add, xs), half(x), sorted([3, 1, 2], key=lambda i: -i), list(map(float, "12"))
 
 ## imports inside
@@ -307,10 +307,9 @@ rate, table = 2.0, [1]
 
 
 def test_without_proof_the_body_always_runs():
-    f = fz.trace(lambda x: x + 1, proof=False)
-    for _ in range(20):
-        f(fz.ones(2))
-    assert f.stats()["skipped"] == 0 and "proof" not in f.explain()
+    program = Program("f = trace(lambda x: x + 1)", proof=False)
+    program.calls(20)
+    assert program.skipped == 0 and "not proved" not in program.f.explain()
 
 
 def test_what_may_be_asked_for():

@@ -396,12 +396,11 @@ class TestRefusals:
         self.refused(lambda x: [x * 2, {1}], x, match="type set, which cannot be made again")
         w = fz.ones(2, requires_grad=True)
         self.refused(lambda x: x * w, x, match="history for gradients begins outside")
-        self.refused(lambda d: d.update(n=d["x"] + 1), {"x": x}, match="structure of its arguments")
 
     def test_arguments(self):
         x = vector(1, 2)
         self.refused(lambda x, a: x + a, x, np.ones(2, np.float32), match="type numpy.ndarray")
-        self.refused(lambda x, a: x + len(a), x, {1, 2}, match="type set cannot be compared")
+        self.refused(lambda x, a: x + len(a), x, {(1, 2)}, match="type set cannot be compared")
         self.refused(lambda x: x + 1, fz.asarray(np.ones(2), copy=False), match="borrows")
 
 

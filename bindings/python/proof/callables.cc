@@ -314,7 +314,12 @@ std::string WhyNotCall(PyObject* o, PyObject* const* arguments, Py_ssize_t count
     if (!PyCallable_Check(arguments[i]) || IsTensor(arguments[i])) continue;
     if (std::string why = WhyNotCallback(arguments[i], arguments, count); !why.empty()) return why;
   }
-  if (PyFunction_Check(o) || FunctionOfTraced(o)) return "";  // its code is watched
+  if (PyFunction_Check(o)) {  // its code is watched, but what is never begun
+    constexpr int kNever = CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE;
+    const auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(o));
+    return code->co_flags & kNever ? "makes a coroutine" : "";
+  }
+  if (FunctionOfTraced(o)) return "";
   if (PyMethod_Check(o)) return WhyNotCall(PyMethod_GET_FUNCTION(o), arguments, count);
   if (PyType_Check(o)) return WhyNotType(reinterpret_cast<PyTypeObject*>(o), arguments, count);
   if (PyCFunction_Check(o)) {

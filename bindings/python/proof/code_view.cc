@@ -60,6 +60,15 @@ bool EndsFlow(int op) {
   }
 }
 
+// A handler that the compiler adds: of generators, which may not raise StopIteration, and behind
+// the end of other handlers.
+bool IsOfInterpreter(int op) {
+#if PY_VERSION_HEX >= 0x030C0000
+  if (op == CALL_INTRINSIC_1 || op == CLEANUP_THROW) return true;
+#endif
+  return op == COPY;
+}
+
 // Entries of co_exceptiontable: numbers of 6 bits a byte, the highest first (Objects/
 // exception_handling_notes.txt of CPython).
 class TableReader {
@@ -123,6 +132,7 @@ bool CodeView::Flow() {
     if (FlowFrom(0, depth) && FlowIntoHandlers()) return true;
     if (!(code()->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR))) return false;
     for (Instruction& i : instructions_) i.depth = -1;
+    handled_.clear();
   }
   return false;
 }
@@ -164,13 +174,20 @@ bool CodeView::FlowFrom(size_t start, int start_depth) {
 // A handler begins with the stack cut down to what its row says, and the exception on it.
 bool CodeView::FlowIntoHandlers() {
   for (TableReader table(code()->co_exceptiontable); !table.done();) {
-    table.Next();  // where it begins
-    table.Next();  // for how many units
+    const int first = table.Next(), units = table.Next();
     const int target = table.Next(), depth_and_lasti = table.Next();
     const int depth = (depth_and_lasti >> 1) + (depth_and_lasti & 1) + 1;
     if (!FlowFrom(static_cast<size_t>(target), depth)) return false;
+    if (!IsOfInterpreter(instructions_[static_cast<size_t>(target)].op))
+      handled_.push_back({first, first + units});
   }
   return true;
+}
+
+bool CodeView::HasHandler(int offset) const {
+  return std::any_of(handled_.begin(), handled_.end(), [at = offset / 2](const Range& range) {
+    return range.first <= at && at < range.end;
+  });
 }
 
 }  // namespace frazil::python

@@ -24,6 +24,8 @@ class CodeView {
 
   // By offset in bytes. An argument's extension stands for the instruction that it extends.
   const Instruction& At(int offset) const { return instructions_[static_cast<size_t>(offset / 2)]; }
+  // An exception raised there runs code that is written in the source: a handler, a finally.
+  bool HasHandler(int offset) const;
   PyCodeObject* code() const { return reinterpret_cast<PyCodeObject*>(code_.get()); }
 
  private:
@@ -35,6 +37,10 @@ class CodeView {
   Object code_;
   std::vector<uint8_t> bytes_;
   std::vector<Instruction> instructions_;
+  struct Range {
+    int first, end;  // instructions
+  };
+  std::vector<Range> handled_;
   std::vector<int32_t> next_;  // of an instruction: the first unit behind it and its caches
 };
 

@@ -4,6 +4,38 @@
 
 namespace frazil::python {
 
+namespace {
+
+#if PY_VERSION_HEX >= 0x030C0000
+
+// Of sys.monitoring: the tools 0 to 2 are debuggers, coverage and profilers.
+bool HasTool() {
+  static PyObject* const get_tool = [] {
+    PyObject* monitoring = PySys_GetObject("monitoring");  // borrowed
+    return monitoring ? PyObject_GetAttrString(monitoring, "get_tool") : nullptr;
+  }();
+  for (long id = 0; get_tool && id < 3; ++id) {
+    const Object number = Object::Steal(PyLong_FromLong(id));
+    const Object tool = Object::Steal(PyObject_CallOneArg(get_tool, number.get()));
+    if (!tool) return PyErr_Clear(), true;
+    if (tool.get() != Py_None) return true;
+  }
+  return false;
+}
+
+#else
+
+bool HasTool() { return false; }
+
+#endif
+
+}  // namespace
+
+bool IsWatchedByOthers() {
+  const PyThreadState* state = PyThreadState_Get();
+  return state->c_tracefunc || state->c_profilefunc || HasTool();
+}
+
 #if !FRAZIL_KNOWS_FRAMES
 
 bool StartInstructions(Watch*) { return false; }
@@ -15,11 +47,6 @@ namespace {
 
 Watch* g_watch = nullptr;
 PyThreadState* g_thread = nullptr;
-
-bool IsAlone() {
-  const PyThreadState* state = PyThreadState_Get();
-  return !state->c_tracefunc && !state->c_profilefunc;
-}
 
 #if PY_VERSION_HEX < 0x030C0000
 
@@ -119,7 +146,7 @@ void End() {
 }  // namespace
 
 bool StartInstructions(Watch* watch) {
-  if (g_watch || !IsAlone()) return false;
+  if (g_watch || IsWatchedByOthers()) return false;
   g_watch = watch;
   g_thread = PyThreadState_Get();
   if (Begin()) return true;

@@ -8,6 +8,9 @@ namespace frazil::python {
 
 class Watch;
 
+// Whether a debugger, a profiler or a coverage tool wants to see what this thread runs.
+bool IsWatchedByOthers();
+
 // At most one at a time.
 bool StartInstructions(Watch* watch);
 void StopInstructions();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "bindings/python/functions.h"
 #include "bindings/python/proof/callables.h"
@@ -32,6 +33,10 @@ void Watch::Begin(PyObject* function, PyObject* const* arguments, size_t count) 
 
 void Watch::End() {
   if (g_following == this) g_following = nullptr;
+#if FRAZIL_KNOWS_FRAMES
+  if (running_ && !std::exchange(open_, {}).empty())
+    Doubt("leaves a generator open, in a try or with statement that ends later");
+#endif
   if (running_) StopInstructions();
   running_ = false;
 #if FRAZIL_KNOWS_FRAMES
@@ -138,6 +143,11 @@ void Watch::OnInstruction(Frame* frame, int offset) {
       return;
     }
     made_.try_emplace(function, Object::Share(function));
+  }
+  if (now.instruction.op == YIELD_VALUE && view_->HasHandler(offset)) {
+    open_.insert(frame);
+  } else if (!open_.empty()) {
+    open_.erase(frame);
   }
   if (pending_.frame) FinishPending(now);
   if (!prover_->unread()->empty()) CheckUnread(now);

@@ -114,6 +114,8 @@ class Watch {
   PyObject* function_ = nullptr;       // that it runs
   Frame* making_ = nullptr;            // a frame whose latest instruction makes a function
   absl::flat_hash_map<PyObject*, Object> made_;  // functions made in the call
+  // Generators whose latest instruction is a yield inside of try or with.
+  absl::flat_hash_set<Frame*> open_;
   // A number that the next instruction of the frame finds on the stack.
   struct Pending {
     Frame* frame = nullptr;

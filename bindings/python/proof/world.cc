@@ -30,12 +30,25 @@ const char* Text(PyObject* name) {
   return text ? text : "?";
 }
 
+// tuple.__new__, dict.fromkeys
+bool IsBoundToBuiltinType(PyObject* o) {
+  PyObject* self = PyCFunction_Check(o) ? PyCFunction_GET_SELF(o) : nullptr;
+  return self && PyType_Check(self) &&
+         !(reinterpret_cast<PyTypeObject*>(self)->tp_flags & Py_TPFLAGS_HEAPTYPE);
+}
+
 }  // namespace
 
 bool World::Function::Same() const {
   PyObject* f = function.get();
   return PyFunction_GET_CODE(f) == code.get() && PyFunction_GET_DEFAULTS(f) == defaults.get() &&
          PyFunction_GET_KW_DEFAULTS(f) == named.get();
+}
+
+bool World::Owner::Same() const {
+  PyObject* o = object.get();
+  return PyModule_Check(o) ? Py_IS_TYPE(o, &PyModule_Type)
+                           : reinterpret_cast<PyFunctionObject*>(o)->func_dict == dict.get();
 }
 
 World::Scope& World::ScopeOf(PyObject* dict) {
@@ -93,10 +106,8 @@ bool World::AddAttribute(PyObject* module, PyObject* name, const std::string& wh
     refusal_ = StrCat("'", Text(name), "' is an attribute that only code of its owner's knows");
     return false;
   }
-  if (PyModule_Check(module) && !absl::c_any_of(modules_, [&](const Object& o) {
-        return o.get() == module;
-      }))
-    modules_.push_back(Object::Share(module));
+  if (!absl::c_any_of(owners_, [&](const Owner& o) { return o.object.get() == module; }))
+    owners_.push_back({Object::Share(module), Object::Share(dict)});
   return Add(dict, name, value, where);
 }
 
@@ -233,6 +244,7 @@ bool World::IsFixed(PyObject* o, int depth) {
       PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyComplex_CheckExact(o) ||
       PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyRange_Check(o) || PyModule_Check(o) ||
       Py_IS_TYPE(o, &PyMethodDescr_Type) || Py_IS_TYPE(o, &PyWrapperDescr_Type) ||
+      IsBoundToBuiltinType(o) ||
       python::IsFixed(o))
     return true;
   if (++depth > kMaxDepthOfFixed) return false;
@@ -283,8 +295,8 @@ bool World::Guard(Nest* nest) {
   for (const Function& f : functions_) {
     if (!f.Same()) return Forget(Object(f.function));
   }
-  for (const Object& module : modules_) {
-    if (!Py_IS_TYPE(module.get(), &PyModule_Type)) return Forget(Object(module));
+  for (const Owner& owner : owners_) {
+    if (!owner.Same()) return Forget(Object(owner.object));
   }
   for (const Metadata& m : metadata_) {
     if (!m.Same()) return Forget(Object(m.function));
@@ -350,7 +362,10 @@ int World::Traverse(visitproc visit, void* arg) const {
     Py_VISIT(m.value.get());
   }
   for (const Object& moving : moving_) Py_VISIT(moving.get());
-  for (const Object& module : modules_) Py_VISIT(module.get());
+  for (const Owner& owner : owners_) {
+    Py_VISIT(owner.object.get());
+    Py_VISIT(owner.dict.get());
+  }
   return 0;
 }
 
@@ -362,14 +377,14 @@ void World::Clear() {
   const auto cells = std::move(cells_);
   const auto given = std::move(given_);
   const auto metadata = std::move(metadata_);
-  const auto modules = std::move(modules_);
+  const auto owners = std::move(owners_);
   scopes_.clear();
   classes_.clear();
   functions_.clear();
   cells_.clear();
   given_.clear();
   metadata_.clear();
-  modules_.clear();
+  owners_.clear();
   known_.clear();
   ++changes_;
 }

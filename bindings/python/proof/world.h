@@ -86,6 +86,12 @@ class World {
     Object value;
     bool Same() const;
   };
+  // A module or function whose attributes are those of the dict: the module has no class of its
+  // own that says otherwise.
+  struct Owner {
+    Object object, dict;
+    bool Same() const;
+  };
   struct Given {
     Object object;
     std::string where;
@@ -110,7 +116,7 @@ class World {
   std::vector<Cell> cells_;
   std::vector<Given> given_;
   std::vector<Metadata> metadata_;
-  std::vector<Object> modules_;  // whose attributes are read: that class says nothing of them
+  std::vector<Owner> owners_;
   absl::flat_hash_set<PyObject*> known_;  // classes and functions that were found to be fixed
   std::vector<Object> moving_;            // that have been seen to change: they are never fixed
   int64_t changes_ = 0;
