@@ -151,6 +151,9 @@ bool CodeView::FlowFrom(size_t start, int start_depth) {
       }
       now.depth = static_cast<int16_t>(depth);
       const auto next = static_cast<size_t>(next_[i]);
+      // Extensions share the instruction's row; the flow goes over them with it.
+      for (size_t k = i + 1; k < next && next_[k] == next_[i]; ++k)
+        instructions_[k].depth = static_cast<int16_t>(depth);
       const bool has_argument = now.op >= HAVE_ARGUMENT;
       const int argument = has_argument ? now.argument : 0;
       if (const int way = Direction(now.op)) {
@@ -161,9 +164,6 @@ bool CodeView::FlowFrom(size_t start, int start_depth) {
       if (EndsFlow(now.op)) break;
       const int effect = PyCompile_OpcodeStackEffectWithJump(now.op, argument, 0);
       if (effect == PY_INVALID_STACK_EFFECT) return false;
-      // Extensions share the instruction's row; the flow goes over them with it.
-      for (size_t k = i + 1; k < next && next_[k] == next_[i]; ++k)
-        instructions_[k].depth = static_cast<int16_t>(depth);
       depth += effect;
       i = next;
     }
