@@ -2,26 +2,24 @@
 bench/peak.py measure it. `fz.value_and_grad`, Adam written out over lists.
 """
 
-import numpy as np
-
 import frazil as fz
 
 HEADS, VOCABULARY = 4, 65
 RATE, DECAY1, DECAY2, EPSILON = 1e-3, 0.9, 0.999, 1e-8
 
 
-def arrays(layers, width, length, seed=0):
-    """NumPy arrays of the parameters: 12 for each layer, then five."""
-    rng = np.random.default_rng(seed)
+def parameters(layers, width, length, seed=0):
+    """12 for each layer, then four."""
+    fz.random.seed(seed)
 
     def normal(*shape):
-        return rng.normal(0, 0.02, shape).astype("float32")
+        return fz.random.normal(shape) * 0.02
 
     def norm():
-        return [np.ones(width, "float32"), np.zeros(width, "float32")]
+        return [fz.ones(width), fz.zeros(width)]
 
     def linear(to, of):
-        return [normal(to, of), np.zeros(to, "float32")]
+        return [normal(to, of), fz.zeros(to)]
 
     made = []
     for _ in range(layers):
@@ -31,8 +29,8 @@ def arrays(layers, width, length, seed=0):
 
 
 def tokens(batch, length, seed=1):
-    drawn = np.random.default_rng(seed).integers(0, VOCABULARY, (2, batch, length))
-    return [fz.asarray(t) for t in drawn]
+    draws = fz.random.Generator(seed)
+    return [draws.integers(0, VOCABULARY, (batch, length)) for _ in range(2)]
 
 
 def layer(x, p):
@@ -74,6 +72,6 @@ def step(params, first, second, count, x, y):
 
 
 def state(layers, width, length):
-    params = [fz.asarray(a) for a in arrays(layers, width, length)]
-    zeros = [fz.zeros(p.shape) for p in params]
-    return params, zeros, [fz.zeros(p.shape) for p in params], fz.asarray(0.0)
+    params = parameters(layers, width, length)
+    first, second = ([fz.zeros(p.shape) for p in params] for _ in range(2))
+    return params, first, second, fz.zeros(1).sum()
