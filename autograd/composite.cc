@@ -7,7 +7,7 @@
 
 #include "autograd/grad.h"
 #include "autograd/tape.h"
-#include "core/functions/composite_bodies.h"
+#include "core/functions/composite.h"
 
 namespace frazil::autograd {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "core/functions/composite_bodies.h"
+#include "core/functions/composite.h"
 #include "core/threads/tls.h"
 
 namespace frazil::autograd {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/check.h"
-#include "core/functions/composite_bodies.h"
+#include "core/functions/composite.h"
 #include "tracer/body_recorder.h"
 #include "tracer/explain.h"
 #include "tracer/program_without_data.h"

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "core/functions/composite.h"
-#include "core/functions/composite_bodies.h"
 #include "core/infer.h"
 #include "core/tuned.h"
 
@@ -39,8 +38,6 @@ Tensor SoftmaxBody(const Tensor& x, int64_t axis) {
 }
 
 Tensor SiluBody(const Tensor& x) { return x * sigmoid(x); }
-Tensor SoftplusBody(const Tensor& x) { return maximum(x, 0.0) + log1p(exp(-abs(x))); }
-Tensor LogSigmoidBody(const Tensor& x) { return minimum(x, 0.0) - log1p(exp(-abs(x))); }
 
 Tensor GeluBody(const Tensor& x, bool tanh_approximation) {
   if (!tanh_approximation) return x * 0.5 * (erf(x * M_SQRT1_2) + 1.0);
@@ -64,10 +61,6 @@ BodyOfOperands FindBody(CompositeId id) {
   switch (id) {
     case CompositeId::k_silu:
       return [](Operands x, AttrSpan) { return SiluBody(x[0]); };
-    case CompositeId::k_softplus:
-      return [](Operands x, AttrSpan) { return SoftplusBody(x[0]); };
-    case CompositeId::k_log_sigmoid:
-      return [](Operands x, AttrSpan) { return LogSigmoidBody(x[0]); };
     case CompositeId::k_gelu:
       return [](Operands x, AttrSpan attrs) { return GeluBody(x[0], attrs[0] != 0); };
     case CompositeId::k_softmax:
@@ -111,11 +104,13 @@ Tensor silu(const Tensor& x) {
 }
 
 Tensor softplus(const Tensor& x) {
-  return Elementwise(CompositeId::k_softplus, x, SoftplusBody);
+  return Elementwise(CompositeId::k_softplus, x,
+                     [](const Tensor& f) { return maximum(f, 0.0) + log1p(exp(-abs(f))); });
 }
 
 Tensor log_sigmoid(const Tensor& x) {
-  return Elementwise(CompositeId::k_log_sigmoid, x, LogSigmoidBody);
+  return Elementwise(CompositeId::k_log_sigmoid, x,
+                     [](const Tensor& f) { return minimum(f, 0.0) - log1p(exp(-abs(f))); });
 }
 
 Tensor gelu(const Tensor& x, std::string_view approximate) {

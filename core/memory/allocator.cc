@@ -34,14 +34,16 @@ namespace {
 constexpr int kOwnedClass = BlockClass(sizeof(OwnedStorage));
 constexpr size_t kAlign = 256;
 #if defined(__SANITIZE_ADDRESS__)
-constexpr size_t kLarge = ~size_t{0};  // every block is the sanitizer's
+constexpr bool kSanitized = true;  // nothing is kept
 #else
-constexpr size_t kLarge = size_t{256} << 10;
+constexpr bool kSanitized = false;
 #endif
+constexpr size_t kLarge = size_t{kSanitized ? 2048 : 256} << 10;
 constexpr size_t kKeptAnyway = size_t{32} << 20;  // in large blocks, in use or not
 constexpr size_t kProbe = size_t{64} << 20;  // requests from here on ask how much memory is free
 
 struct Counters {
+  // cached: in lists of classes
   std::atomic<int64_t> live{0}, peak{0}, cached{0}, calls{0}, system{0};
 };
 Counters g_counters;
@@ -98,10 +100,15 @@ int64_t AvailableBytes() {
   return kib < 0 ? int64_t{1} << 62 : kib * 1024;
 }
 
+int64_t CachedBytes(const Cache& cache) ABSL_EXCLUSIVE_LOCKS_REQUIRED(cache.mutex) {
+  return g_counters.cached.load(std::memory_order_relaxed) +
+         static_cast<int64_t>(cache.large.kept());
+}
+
 // A range of `fresh` bytes that the system has yet to give, if it can.
-bool Affordable(Cache* cache, size_t fresh) ABSL_EXCLUSIVE_LOCKS_REQUIRED(cache->mutex) {
+bool Affordable(LargeBlocks* large, size_t fresh) {
   if (fresh < kProbe || static_cast<int64_t>(fresh) <= AvailableBytes()) return true;
-  cache->large.Release(cache->large.kept());
+  large->Release(large->kept());
   return static_cast<int64_t>(fresh) <= AvailableBytes();
 }
 
@@ -109,37 +116,32 @@ void* TakeLarge(size_t bytes) {
   Cache& cache = GlobalCache();
   MutexLock lock(&cache.mutex);
   LargeBlocks& large = cache.large;
-  const auto before = static_cast<int64_t>(large.kept());
   size_t fresh = 0;
   char* p = large.Take(bytes, &fresh);
   if (!p && large.Reserve(bytes)) p = large.Take(bytes, &fresh);
-  if (p && !Affordable(&cache, fresh)) {
+  if (!p) return p;
+  if (!Affordable(&large, fresh)) {
     large.Give(p, bytes, fresh);
-    p = nullptr;
+    return nullptr;
   }
-  if (p && fresh > 0) {
+  if (fresh > 0) {
     g_counters.system.fetch_add(1, std::memory_order_relaxed);
     const size_t most = std::max(large.peak() / 8 * 9, kKeptAnyway);
     const size_t held = large.live() + large.kept();
     if (held > most) large.Release(std::min(fresh, held - most));
   }
-  if (p) ++cache.classes[bytes].live;
-  g_counters.cached.fetch_add(static_cast<int64_t>(large.kept()) - before,
-                              std::memory_order_relaxed);
+  ++cache.classes[bytes].live;
   return p;
 }
 
 void GiveLarge(char* data, size_t bytes) {
   Cache& cache = GlobalCache();
   MutexLock lock(&cache.mutex);
-  const auto before = static_cast<int64_t>(cache.large.kept());
-  --cache.classes[bytes].live;
+  if (--cache.classes[bytes].live == 0) cache.classes.erase(bytes);
   cache.large.Give(data, bytes);
-  const int64_t most = Get(Setting::k_cached_bytes);
-  const int64_t kept = g_counters.cached.load(std::memory_order_relaxed) + bytes;
-  if (most > 0 && kept > most) cache.large.Release(static_cast<size_t>(kept - most));
-  g_counters.cached.fetch_add(static_cast<int64_t>(cache.large.kept()) - before,
-                              std::memory_order_relaxed);
+  const int64_t most = Get(Setting::k_cached_bytes), over = CachedBytes(cache) - most;
+  if (most > 0 && over > 0) cache.large.Release(static_cast<size_t>(over));
+  if (kSanitized) cache.large.Trim();
 }
 
 void* TakeOfClass(size_t bytes) {
@@ -172,11 +174,8 @@ bool KeepForReuse(Cache* cache, void* data, size_t bytes) {
   MutexLock lock(&cache->mutex);
   Cache::Class& own = cache->classes[bytes];
   --own.live;
-#if defined(__SANITIZE_ADDRESS__)
-  return false;
-#endif
   const int64_t most = Get(Setting::k_cached_bytes), size = static_cast<int64_t>(bytes);
-  if (most > 0 && g_counters.cached.load(std::memory_order_relaxed) + size > most) return false;
+  if (kSanitized || (most > 0 && CachedBytes(*cache) + size > most)) return false;
   g_counters.cached.fetch_add(size, std::memory_order_relaxed);
   own.free.push_back(data);
   return true;
@@ -291,7 +290,8 @@ StorageRef WrapForeign(void* data, void (*done)(void*), void* context) {
 
 MemoryStats GetMemoryStats() {
   CountMemoryNow();
-  return {g_counters.live.load(), g_counters.peak.load(), g_counters.cached.load(),
+  MutexLock lock(&GlobalCache().mutex);
+  return {g_counters.live.load(), g_counters.peak.load(), CachedBytes(GlobalCache()),
           g_counters.calls.load(), g_counters.system.load()};
 }
 
@@ -310,7 +310,6 @@ void TrimMemory() {
     }
     own.free = {};
   }
-  g_counters.cached.fetch_sub(static_cast<int64_t>(cache.large.kept()), std::memory_order_relaxed);
   cache.large.Trim();
 }
 
@@ -319,13 +318,12 @@ std::vector<BlockCount> GetBlockCounts() {
   Cache& cache = GlobalCache();
   {
     MutexLock lock(&cache.mutex);
-    std::map<size_t, int64_t> free;
-    for (const auto& [bytes, own] : cache.classes) free[bytes] += std::ssize(own.free);
-    cache.large.ForEachKept([&](size_t bytes) { ++free[bytes]; });
-    for (const auto& [bytes, kept] : free) {
-      const auto own = cache.classes.find(bytes);
-      const int64_t live = own == cache.classes.end() ? 0 : own->second.live;
-      if (live + kept > 0) counts.push_back({static_cast<int64_t>(bytes), live, kept});
+    std::map<int64_t, BlockCount> all;
+    for (const auto& [bytes, own] : cache.classes)
+      all[bytes] = {int64_t(bytes), own.live, std::ssize(own.free)};
+    cache.large.ForEachKept([&](int64_t bytes) { all[bytes].bytes = bytes, ++all[bytes].cached; });
+    for (const auto& [bytes, count] : all) {
+      if (count.live + count.cached > 0) counts.push_back(count);
     }
   }
   std::stable_sort(counts.begin(), counts.end(), [](const BlockCount& a, const BlockCount& b) {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/config.h"
-#include "core/functions/composite_bodies.h"
+#include "core/functions/composite.h"
 #include "jit/eager/eager.h"
 #include "jit/eager/eager_calls.h"
 #include "jit/graph/passes/passes.h"

@@ -11,8 +11,6 @@ LARGE, SMALL = (1024, 512), (16, 512)  # 2 MiB, 32 KiB
 
 BODIES = {
     "silu": lambda x, w, b: nn.silu(x),
-    "softplus": lambda x, w, b: nn.softplus(x),
-    "log_sigmoid": lambda x, w, b: nn.log_sigmoid(x),
     "gelu": lambda x, w, b: nn.gelu(x),
     "gelu_tanh": lambda x, w, b: nn.gelu(x, approximate="tanh"),
     "softmax": lambda x, w, b: nn.softmax(x, axis=-1),
