@@ -2,12 +2,13 @@
 // its body makes the function's values again, with a tape of its own, and walks back over them. As
 // one call it is a plan of few kernels, in which what is made again need not be stored; the graph
 // of a traced step has those values once.
+#include "core/functions/composite.h"
+
 #include <bit>
 #include <utility>
 
 #include "autograd/grad.h"
 #include "autograd/tape.h"
-#include "core/functions/composite.h"
 
 namespace frazil::autograd {
 namespace {
@@ -51,13 +52,14 @@ StatusOr<std::vector<Tensor>> CompositeGradients(const TapeNode& node, uint64_t 
   Attrs attrs = {*node.composite, static_cast<int64_t>(wanted)};
   attrs.insert(attrs.end(), node.attrs.begin(), node.attrs.end());
   std::vector<Tensor> gradients(static_cast<size_t>(std::popcount(wanted)));
-  ApplyComposite({static_cast<uint32_t>(CompositeId::k_composite_gradient), inputs, attrs},
-                 [&](absl::Span<Tensor> outputs) {
-                   auto made = BodyGradients(body, node.operands, node.attrs, wanted, g);
-                   for (size_t i = 0; i < outputs.size(); ++i)
-                     outputs[i] = made.ok() ? (*made)[i] : Tensor(made.status());
-                 },
-                 absl::MakeSpan(gradients));
+  ApplyComposite(
+      {static_cast<uint32_t>(CompositeId::k_composite_gradient), inputs, attrs},
+      [&](absl::Span<Tensor> outputs) {
+        auto made = BodyGradients(body, node.operands, node.attrs, wanted, g);
+        for (size_t i = 0; i < outputs.size(); ++i)
+          outputs[i] = made.ok() ? (*made)[i] : Tensor(made.status());
+      },
+      absl::MakeSpan(gradients));
   for (const Tensor& t : gradients) FZ_RETURN_IF_ERROR(t.status());
   return gradients;
 }

@@ -164,8 +164,7 @@ StatusOr<std::vector<Tensor>> GradScope::Gradients(Tensor* cell, const Tensor* s
   GradNodeRef history = cell->node_ref();
   if (Hides(*cell)) cell->SetNode(nullptr);
   const Tensor one =
-      seed ? *seed
-           : ops::to_device(ops::scalar(Scalar::Float(1), root.dtype()), root.device());
+      seed ? *seed : ops::to_device(ops::scalar(Scalar::Float(1), root.dtype()), root.device());
   FZ_RETURN_IF_ERROR(walk.Run(std::move(history), one));
   std::vector<Tensor> grads;
   for (const Tensor& v : variables_) {

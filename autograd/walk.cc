@@ -162,10 +162,9 @@ Status Walk::StepComposite(const TapeNode& node, const Tensor& g) {
     if (edge && At(edge).useful) wanted |= uint64_t{1} << i;
   }
   FZ_ASSIGN_OR_RETURN(const std::vector<Tensor> gradients, CompositeGradients(node, wanted, g));
-  size_t next = 0;
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    if (wanted >> i & 1) Add(node.inputs[i].edge.get(), gradients[next++]);
-  }
+  auto next = gradients.begin();
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    if (wanted >> i & 1) Add(node.inputs[i].edge.get(), *next++);
   return absl::OkStatus();
 }
 

@@ -62,7 +62,8 @@ def main():
         print(
             f"{layers:6} {eager:9.2f} {traced:10.2f} {traced / eager:6.2f} "
             f"{1e3 * traced / layers:9.0f} {stats['plans']:6} {recorded:10.1f} {planned:8.1f} "
-            f"{planned / layers:9.2f}" + (f"  pure {1e3 * best['pure']:.2f} ms" if args.pure else ""),
+            f"{planned / layers:9.2f}"
+            + (f"  pure {1e3 * best['pure']:.2f} ms" if args.pure else ""),
             flush=True,
         )
 

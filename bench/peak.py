@@ -56,7 +56,10 @@ def main():
     args = parser.parse_args()
     if args.here:
         return measure(args.ways[0], args)
-    print("MiB        peak     end  import  arrays    live    kept   peak behind each call", flush=True)
+    print(
+        "MiB        peak     end  import  arrays    live    kept   peak behind each call",
+        flush=True,
+    )
     for way in args.ways:
         subprocess.run([sys.executable, *sys.argv[:1], "--here", way, *sys.argv[1:]], check=True)
 

@@ -15,7 +15,9 @@ Status Run(const CallRecord& call, absl::Span<const Tensor> operands, Tensor* re
     return results[0].status();
   }
   Status status;
-  const auto run = [&](absl::Span<Tensor> outputs) { status = RunBody(*call.body, operands, outputs); };
+  const auto run = [&](absl::Span<Tensor> outputs) {
+    status = RunBody(*call.body, operands, outputs);
+  };
   door->Composite({call.op, pointers, call.attrs}, run, {results, call.results.size()});
   for (size_t i = 0; i < call.results.size(); ++i) FZ_RETURN_IF_ERROR(results[i].status());
   return status;

@@ -19,8 +19,8 @@ class EmptyDoor final : public Door, public Pending {
     const StatusOr<Inferred> inferred = Infer(call);
     if (!inferred.ok()) return Tensor(inferred.status());
     const LayoutRef layout(inferred->layout);
-    Value* const value = Value::Deferred(Value::KindOf(inferred->dtype, inferred->device, false),
-                                         layout, this, 0);
+    Value* const value =
+        Value::Deferred(Value::KindOf(inferred->dtype, inferred->device, false), layout, this, 0);
     made_.push_back(ValueRef::Adopt(value));
     Tensor out(ValueRef::Adopt(value));
     recorder_->Add(call, out);

@@ -99,9 +99,7 @@ Tensor sigmoid(const Tensor& x) {
                      [](const Tensor& f) { return tanh(f * 0.5) * 0.5 + 0.5; });
 }
 
-Tensor silu(const Tensor& x) {
-  return Elementwise(CompositeId::k_silu, x, SiluBody);
-}
+Tensor silu(const Tensor& x) { return Elementwise(CompositeId::k_silu, x, SiluBody); }
 
 Tensor softplus(const Tensor& x) {
   return Elementwise(CompositeId::k_softplus, x,

@@ -47,7 +47,7 @@ class LargeBlocks {
   void Add(char* at, Range range);
   void Remove(Ranges::iterator it);
 
-  Ranges free_;                                // by address
+  Ranges free_;                                 // by address
   std::set<std::pair<size_t, char*>> by_size_;  // the same
   size_t live_ = 0, peak_ = 0, kept_ = 0;
 };

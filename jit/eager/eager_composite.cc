@@ -107,8 +107,7 @@ void RunBody(const CompositeCall& call, const CallView& view, uint64_t hash, Com
 std::shared_ptr<const PreparedCall> Compile(const CallKey& key, const tracer::Program& program) {
   const size_t results = program.calls[0]->results.size();
   const tracer::LiveMask live(1, (uint64_t{1} << results) - 1);
-  auto plan =
-      tracer::GetSegmentCompiler()->Compile(program, live, State().precision, {}, nullptr);
+  auto plan = tracer::GetSegmentCompiler()->Compile(program, live, State().precision, {}, nullptr);
   return Keep(key, plan.ok() ? PreparedCall::How(*std::move(plan)) : PreparedCall::Body());
 }
 

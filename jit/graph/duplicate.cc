@@ -170,8 +170,7 @@ class Duplicator {
     for (const int g : groups) {
       if (sets_[g].empty()) continue;
       const std::vector<int32_t> nodes(sets_[g].begin(), sets_[g].end());
-      const std::optional<KernelFacts> kernel =
-          known_.Find(graph_, nodes, OutputsOf(g, sets_[g]));
+      const std::optional<KernelFacts> kernel = known_.Find(graph_, nodes, OutputsOf(g, sets_[g]));
       if (!kernel) return std::nullopt;
       moves.push_back(*kernel);
     }

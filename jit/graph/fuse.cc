@@ -140,8 +140,7 @@ class Fuser {
   const KernelFacts& KernelOf(int g) {
     const auto [it, fresh] = known_.try_emplace(g);
     if (fresh) {
-      const std::optional<KernelFacts> kernel =
-          kernels_.Find(graph_, sets_[g], Outputs(sets_[g]));
+      const std::optional<KernelFacts> kernel = kernels_.Find(graph_, sets_[g], Outputs(sets_[g]));
       FZ_CHECK(kernel);
       it->second = *kernel;
     }
@@ -361,7 +360,7 @@ class Fuser {
   std::vector<int32_t> latest_;
   std::vector<int> seen_;  // of a group: the last visit that came to it
   int visit_ = 0;
-  std::vector<bool> of_steps_;             // loops that are no kernel, and their results
+  std::vector<bool> of_steps_;                   // loops that are no kernel, and their results
   absl::flat_hash_map<int, KernelFacts> known_;  // of groups that are kernels
 };
 

@@ -59,9 +59,7 @@ void KnownKernels::Describe(const Graph& graph, absl::Span<const int32_t> nodes,
   for (const int32_t id : ids_) {
     const Node& n = graph.nodes[id];
     const bool member = IsIn(nodes, id);
-    const What what = !member              ? n.view ? kView : kRead
-                      : IsIn(outputs, id) ? kOutput
-                                          : kMember;
+    const What what = !member ? n.view ? kView : kRead : IsIn(outputs, id) ? kOutput : kMember;
     key_.push_back(what << 32 | int64_t{n.immediate} << 24 | int64_t{n.device.word} << 16 |
                    static_cast<int64_t>(n.dtype));
     key_.push_back(static_cast<int64_t>(n.layout->id));
@@ -69,8 +67,7 @@ void KnownKernels::Describe(const Graph& graph, absl::Span<const int32_t> nodes,
     key_.push_back(static_cast<int64_t>(n.op) << 32 | static_cast<int64_t>(n.attrs.size()));
     key_.push_back(n.offset);
     key_.insert(key_.end(), n.attrs.begin(), n.attrs.end());
-    for (const int32_t x : n.operands)
-      key_.push_back(absl::c_lower_bound(ids_, x) - ids_.begin());
+    for (const int32_t x : n.operands) key_.push_back(absl::c_lower_bound(ids_, x) - ids_.begin());
   }
 }
 
