@@ -152,10 +152,10 @@ Tensor GradScope::Variable(const Tensor& argument) {
   return variables_.emplace_back(argument.value_ref(), GradNodeRef::Adopt(node));
 }
 
-StatusOr<std::vector<Tensor>> GradScope::Gradients(Tensor* cell) {
+StatusOr<std::vector<Tensor>> GradScope::Gradients(Tensor* cell, const Tensor* seed) {
   const Tensor root = cell->Detach();
   if (!root.ok()) return root.status();
-  if (!IsFloat(root.dtype()) || root.rank() != 0) {
+  if (!seed && (!IsFloat(root.dtype()) || root.rank() != 0)) {
     return TypeError("[grad] the function must return one floating-point number (0-d), got ",
                      Describe(root), ".");
   }
@@ -163,7 +163,8 @@ StatusOr<std::vector<Tensor>> GradScope::Gradients(Tensor* cell) {
   Walk walk(scope_);
   GradNodeRef history = cell->node_ref();
   if (Hides(*cell)) cell->SetNode(nullptr);
-  const Tensor one = ops::to_device(ops::scalar(Scalar::Float(1), root.dtype()), root.device());
+  const Tensor one =
+      seed ? *seed : ops::to_device(ops::scalar(Scalar::Float(1), root.dtype()), root.device());
   FZ_RETURN_IF_ERROR(walk.Run(std::move(history), one));
   std::vector<Tensor> grads;
   for (const Tensor& v : variables_) {

@@ -40,7 +40,8 @@ class GradScope {
   // d root / d variable for each variable made by this scope, in order; zeros where there is no
   // path. Error unless root is a 0-d float. The root's history is let go of on the way, as far as
   // nothing else, nor an outer scope, needs it.
-  StatusOr<std::vector<Tensor>> Gradients(Tensor* root);
+  // `seed`: the gradient of a root of any shape.
+  StatusOr<std::vector<Tensor>> Gradients(Tensor* root, const Tensor* seed = nullptr);
   // A tensor computed inside the scope as it should be seen outside (auxiliary results).
   Tensor Outside(const Tensor& t) const;
 

@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "core/functions/composite.h"
 #include "core/threads/tls.h"
 
 namespace frazil::autograd {
@@ -11,6 +12,24 @@ namespace {
 // while this thread destroys some.
 using Graveyard = absl::InlinedVector<TapeNode*, 16>;
 FZ_HOT_TLS Graveyard* t_graveyard = nullptr;
+
+// Null if no gradient can flow.
+Ref<TapeNode> NodeOf(absl::Span<const Tensor* const> inputs, AttrSpan attrs) {
+  const ThreadState& state = State();
+  auto node = Ref<TapeNode>::Adopt(TapeNode::New());
+  node->attrs.assign(attrs.begin(), attrs.end());
+  node->level = 1 << 30;
+  bool any = false;
+  for (const Tensor* t : inputs) {
+    const bool wanted = NeedsGrad(state, *t) && IsFloat(t->dtype());
+    if (wanted) node->level = std::min(node->level, t->node()->level);
+    any |= wanted;
+    node->inputs.push_back({wanted ? t->node_ref() : GradNodeRef(), t->dtype(), t->shape()});
+  }
+  if (!any) return nullptr;
+  node->sequence = NextSequence();
+  return node;
+}
 
 }  // namespace
 
@@ -36,31 +55,30 @@ void TapeNode::Destroy() {
 }
 
 GradNodeRef Tape::Prepare(const OpCall& call) {
-  const ThreadState& state = State();
-  const OpInfo& info = Info(call.op);
-  auto node = Ref<TapeNode>::Adopt(TapeNode::New());
+  Ref<TapeNode> node = NodeOf(call.inputs, call.attrs);
+  if (!node) return nullptr;
   node->op = call.op;
-  node->attrs.assign(call.attrs.begin(), call.attrs.end());
-  node->level = 1 << 30;
-  bool any = false;
-  for (const Tensor* t : call.inputs) {
-    const bool wanted = NeedsGrad(state, *t) && IsFloat(t->dtype());
-    if (wanted) node->level = std::min(node->level, t->node()->level);
-    any |= wanted;
-    node->inputs.push_back({wanted ? t->node_ref() : GradNodeRef(), t->dtype(), t->shape()});
+  for (char c : Info(call.op).saves) {
+    // What a composite made is made again.
+    if (c != 'y' && !CompositeOf(node->inputs[c - 'a'].edge.get()))
+      node->saved[c - 'a'] = *call.inputs[c - 'a'];
   }
-  if (!any) return nullptr;
-  for (char c : info.saves) {
-    if (c != 'y') node->saved[c - 'a'] = *call.inputs[c - 'a'];
-  }
-  node->sequence = NextSequence();
+  return GradNodeRef::Adopt(node.release());
+}
+
+GradNodeRef Tape::PrepareComposite(const CompositeCall& call) {
+  if (!ops::FindBody(static_cast<CompositeId>(call.id)) || !ops::TakesMuch(call)) return nullptr;
+  Ref<TapeNode> node = NodeOf(call.inputs, call.attrs);
+  if (!node) return nullptr;
+  node->composite = call.id;
+  for (const Tensor* t : call.inputs) node->operands.push_back(*t);
   return GradNodeRef::Adopt(node.release());
 }
 
 void Tape::Attach(GradNodeRef node, Tensor* output) {
   if (!IsFloat(output->dtype())) return;
   auto* op = static_cast<TapeNode*>(node.get());
-  if (Info(op->op).saves.find('y') != std::string_view::npos) {
+  if (!op->composite && Info(op->op).saves.find('y') != std::string_view::npos) {
     op->saved_output = output->value_ref();
   }
   output->SetNode(std::move(node));

@@ -12,6 +12,8 @@
 
 #include <array>
 #include <atomic>
+#include <optional>
+#include <vector>
 
 #include "core/apply.h"
 #include "core/memory/small_blocks.h"
@@ -30,8 +32,11 @@ class TapeNode final : public GradNode {
   OpId op;
   Attrs attrs;
   absl::InlinedVector<Input, 3> inputs;
-  std::array<Tensor, 3> saved;  // a, b, c where the row saves them
+  std::array<Tensor, 3> saved;  // a, b, c where the row saves them, and no composite makes them
   ValueRef saved_output;
+  // Of a composite that is one call; `op` says nothing then, `attrs` are its own.
+  std::optional<uint32_t> composite;
+  std::vector<Tensor> operands;
   std::atomic<uint32_t> passes{0};  // backward passes that went through it
   // Stands for history that a backward pass has let go of: an error for the next one.
   bool spent = false;
@@ -71,9 +76,24 @@ class Tape final : public TapeHook {
  public:
   GradNodeRef Prepare(const OpCall& call) override;
   void Attach(GradNodeRef node, Tensor* output) override;
+  GradNodeRef PrepareComposite(const CompositeCall& call) override;
 };
 
+// The node of a composite that is one call, or null.
+inline const TapeNode* CompositeOf(const GradNode* node) {
+  if (!node || node->kind != GradNode::Kind::kOp) return nullptr;
+  const auto* op = static_cast<const TapeNode*>(node);
+  return op->composite ? op : nullptr;
+}
+// Its result, from its operands.
+Tensor MakeAgain(const TapeNode& composite);
+
 uint64_t NextSequence();
+
+// The gradients of a composite's operands, those with a bit in `wanted`, in order; from the
+// operands and the gradient of its result (autograd/composite.cc).
+StatusOr<std::vector<Tensor>> CompositeGradients(const TapeNode& node, uint64_t wanted,
+                                                 const Tensor& g);
 
 // The gradient of the op's output `g` with respect to input i, from the row's expression; undefined
 // where the row says NOGRAD. Not yet summed over broadcast axes. `shared` is undefined before the

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "core/functions/ops.h"
 
 namespace frazil::autograd {
@@ -111,8 +112,14 @@ Status Walk::Step(Visit* visit) {
 
 Status Walk::StepOp(TapeNode* node, const Tensor& g) {
   node->passes.fetch_add(1, std::memory_order_relaxed);
+  if (node->composite) return StepComposite(*node, g);
   const Tensor output =
       node->saved_output ? Tensor(node->saved_output, GradNodeRef::Share(node)) : Tensor();
+  Ref<TapeNode> filled;
+  if (absl::c_any_of(node->inputs, [](const auto& in) { return CompositeOf(in.edge.get()); })) {
+    FZ_ASSIGN_OR_RETURN(filled, WithSaved(*node));
+    node = filled.get();
+  }
   Tensor shared;
   for (size_t i = 0; i < node->inputs.size(); ++i) {
     const auto& in = node->inputs[i];
@@ -123,6 +130,41 @@ Status Walk::StepOp(TapeNode* node, const Tensor& g) {
     FZ_RETURN_IF_ERROR(grad.status());
     Add(in.edge.get(), grad);
   }
+  return absl::OkStatus();
+}
+
+// The node with what its rule reads of composites' results.
+StatusOr<Ref<TapeNode>> Walk::WithSaved(const TapeNode& node) {
+  auto filled = Ref<TapeNode>::Adopt(TapeNode::New());
+  filled->op = node.op;
+  filled->attrs = node.attrs;
+  filled->inputs = node.inputs;
+  filled->saved = node.saved;
+  filled->saved_output = node.saved_output;
+  filled->level = node.level;
+  filled->sequence = node.sequence;
+  for (const char c : Info(node.op).saves) {
+    const TapeNode* made = c == 'y' ? nullptr : CompositeOf(node.inputs[c - 'a'].edge.get());
+    if (!made) continue;
+    const auto [it, fresh] = again_.try_emplace(made);
+    if (fresh) it->second = MakeAgain(*made);
+    FZ_RETURN_IF_ERROR(it->second.status());
+    filled->saved[c - 'a'] = it->second;
+  }
+  return filled;
+}
+
+Status Walk::StepComposite(const TapeNode& node, const Tensor& g) {
+  again_.erase(&node);
+  uint64_t wanted = 0;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const GradNode* edge = node.inputs[i].edge.get();
+    if (edge && At(edge).useful) wanted |= uint64_t{1} << i;
+  }
+  FZ_ASSIGN_OR_RETURN(const std::vector<Tensor> gradients, CompositeGradients(node, wanted, g));
+  auto next = gradients.begin();
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    if (wanted >> i & 1) Add(node.inputs[i].edge.get(), *next++);
   return absl::OkStatus();
 }
 

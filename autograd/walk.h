@@ -35,6 +35,8 @@ class Walk {
   bool Leads(const GradNode& node) const;
   Status Step(Visit* visit);
   Status StepOp(TapeNode* node, const Tensor& g);
+  Status StepComposite(const TapeNode& node, const Tensor& g);
+  StatusOr<Ref<TapeNode>> WithSaved(const TapeNode& node);
   void Add(const GradNode* node, const Tensor& g);
   Visit& At(const GradNode* node) { return visits_[index_.find(node)->second]; }
   const Visit& At(const GradNode* node) const { return visits_[index_.find(node)->second]; }
@@ -43,6 +45,9 @@ class Walk {
   std::vector<Visit> visits_;  // newest first
   absl::flat_hash_map<const GradNode*, int32_t> index_;
   std::vector<std::pair<LeafNode*, Tensor>> leaves_;
+  // Results of composites that were made again for nodes that read them, until the walk has passed
+  // the composite.
+  absl::flat_hash_map<const GradNode*, Tensor> again_;
 };
 
 }  // namespace frazil::autograd

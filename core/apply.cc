@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "absl/cleanup/cleanup.h"
 #include "core/check.h"
 #include "core/infer.h"
 #include "core/memory/transfers.h"
@@ -78,15 +79,23 @@ Tensor Apply(OpId op, std::initializer_list<const Tensor*> inputs, AttrSpan attr
 
 void ApplyComposite(const CompositeCall& call, CompositeBody body, absl::Span<Tensor> outputs) {
   ThreadState& state = State();
-  // The tape records the primitives of the body, so a composite that needs a gradient is not one
-  // call.
-  bool whole = true;
-  for (const Tensor* t : call.inputs) whole = whole && t->ok() && !NeedsGrad(state, *t);
-  if (whole) {
-    (state.door ? state.door : GlobalRuntime().eager)->Composite(call, body, outputs);
-  } else {
-    body(outputs);
+  bool whole = true, wants_grad = false;
+  for (const Tensor* t : call.inputs) {
+    whole = whole && t->ok();
+    wants_grad = wants_grad || (t->ok() && NeedsGrad(state, *t));
   }
+  Door* const door = state.door ? state.door : GlobalRuntime().eager;
+  if (whole && !wants_grad) return door->Composite(call, body, outputs);
+  // The tape records the primitives of the body, so most composites that need a gradient are not
+  // one call.
+  GradNodeRef node = whole ? GlobalRuntime().tape->PrepareComposite(call) : nullptr;
+  if (!node) return body(outputs);
+  {
+    const absl::Cleanup enable = [&state] { state.grad_enabled = true; };
+    state.grad_enabled = false;
+    door->Composite(call, body, outputs);
+  }
+  if (outputs[0].ok()) GlobalRuntime().tape->Attach(std::move(node), &outputs[0]);
 }
 
 Status Read(const Value& value, Reading how) {

@@ -82,6 +82,8 @@ class TapeHook {
   // gradient can flow. Attached to the result if the call succeeds.
   virtual GradNodeRef Prepare(const OpCall& call) = 0;
   virtual void Attach(GradNodeRef node, Tensor* output) = 0;
+  // The same of a composite of one result that is to be one call; null: its ops have nodes.
+  virtual GradNodeRef PrepareComposite(const CompositeCall& call) = 0;
 };
 
 // What becomes of the bytes that are read: they leave, as bytes or as one bool or integer, or an op

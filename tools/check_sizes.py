@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 FOLDERS = {
-    "core": 10000,
+    "core": 10100,
     "kernels": 9000,
     "npu": 9100,
     "autograd": 1200,

@@ -3,15 +3,27 @@
 namespace frazil::tracer {
 namespace {
 
+Status RunBody(const Program& body, absl::Span<const Tensor> operands, absl::Span<Tensor> results);
+
 // Into `results`, which are as many as the call has.
 Status Run(const CallRecord& call, absl::Span<const Tensor> operands, Tensor* results) {
+  absl::InlinedVector<const Tensor*, 4> pointers;
+  for (const Tensor& t : operands) pointers.push_back(&t);
+  Door* const door = State().door ? State().door : GlobalRuntime().eager;
   if (!call.composite) {
-    absl::InlinedVector<const Tensor*, 4> pointers;
-    for (const Tensor& t : operands) pointers.push_back(&t);
-    results[0] = GlobalRuntime().eager->Call({call.primitive(), pointers, call.attrs});
+    results[0] = door->Call({call.primitive(), pointers, call.attrs});
     return results[0].status();
   }
-  const Program& body = *call.body;
+  Status status;
+  const auto run = [&](absl::Span<Tensor> outputs) {
+    status = RunBody(*call.body, operands, outputs);
+  };
+  door->Composite({call.op, pointers, call.attrs}, run, {results, call.results.size()});
+  for (size_t i = 0; i < call.results.size(); ++i) FZ_RETURN_IF_ERROR(results[i].status());
+  return status;
+}
+
+Status RunBody(const Program& body, absl::Span<const Tensor> operands, absl::Span<Tensor> results) {
   const auto nothing = [](ValueId) { return ValueRef(); };
   const auto take = [&](ValueId id, const Tensor& t) {
     for (size_t i = 0; i < body.outputs.size(); ++i) {

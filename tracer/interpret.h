@@ -1,4 +1,4 @@
-// Runs a program op by op through the eager door, composites by their bodies: what the calls would
+// Runs a program op by op through the thread's door, composites as it does: what the calls would
 // have done untraced, holding no more at a time. Called by tracer/session, where the plan of a
 // segment does not fit into memory or does not compile. Invariant: a result is let go of behind the
 // last call that takes it.

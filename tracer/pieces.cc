@@ -22,6 +22,7 @@ uint64_t WhatOf(const Program::Call& call) {
   return absl::HashOf(call->composite, call->op, AttrsInBody(*call.record), call.operands.size());
 }
 
+constexpr int kMostOfSteps = 1 << 15;  // calls of a loop that is steps
 constexpr int kMostChecks = 16;
 constexpr size_t kMostOfCheck = 16;       // calls that make the indices of a check
 constexpr int64_t kLargeCheck = 1 << 20;  // elements
@@ -107,7 +108,7 @@ class Merger {
       return absl::c_any_of(call->results, [](const Result& r) { return !(r.device == Device()); });
     };
     size_t end = begin + 1;
-    while (end < program_.marks.size() && GoesOn(end) && Count(begin, end + 1) <= kMaxSliced &&
+    while (end < program_.marks.size() && GoesOn(end) && Count(begin, end + 1) <= kMostOfSteps &&
            absl::c_none_of(Calls(end, end + 1), elsewhere))
       ++end;
     return end;
@@ -116,10 +117,11 @@ class Merger {
   // What may be one plan from `begin` on, up to a read or a loop.
   size_t EndOfGroup(size_t begin) const {
     size_t end = begin + 1;
-    int checks = 0;
+    int checks = 0, most = kMaxSegment;
     for (; end < program_.marks.size() && EndOfLoop(end) == end + 1; ++end) {
       const Mark& last = program_.marks[end - 1];
-      if (Count(begin, end + 1) > kMaxSegment || last.kind == Mark::Kind::kNumber ||
+      if (last.kind == Mark::Kind::kCut) most = kLongSegment;  // pieces of loops
+      if (Count(begin, end + 1) > most || last.kind == Mark::Kind::kNumber ||
           last.precision != program_.marks[end].precision)
         break;
       if (last.kind == Mark::Kind::kIndexCheck &&

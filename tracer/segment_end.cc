@@ -1,76 +1,116 @@
 #include "tracer/segment_end.h"
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
-#include "absl/hash/hash.h"
+#include "absl/types/span.h"
 #include "core/op.h"
 
 namespace frazil::tracer {
-
-Bodies FindBodies(absl::Span<const uint64_t> calls) {
-  const int n = static_cast<int>(calls.size());
-  for (int length = 1; length <= n / 2; ++length) {
-    int first = n - length;
-    while (first > 0 && calls[first - 1] == calls[first - 1 + length]) --first;
-    if (first <= n / 2 && n - first >= 2 * length) return {first, length};
-  }
-  return {0, 0};
-}
-
 namespace {
 
-// Of the first calls of the path: as many as are whole kLoopSegments, so that the answer stays the
-// same while a body goes on.
-int LookedAt(const Node& last) {
-  return std::min(last.depth / kLoopSegment * kLoopSegment, kMaxSegment);
-}
+using Path = absl::Span<const Node* const>;
 
-Bodies BodiesOf(const Node& last) {
-  const int length = LookedAt(last);
-  if (last.depth > length &&
-      last.parent->end.load(std::memory_order_acquire) != Node::End::kUnknown)
-    return last.parent->bodies.load(std::memory_order_relaxed);
-  std::vector<uint64_t> calls(static_cast<size_t>(length));
-  for (const Node* n = &last; n->parent; n = n->parent) {
-    if (n->depth <= length) calls[n->depth - 1] = n->hash;
+// For each number of calls at the end, how many calls before those are like them, call by call, and
+// the ends alike (the Z function of the calls, read backwards).
+std::vector<int> LikeTheEnd(absl::Span<const uint64_t> calls) {
+  const int n = static_cast<int>(calls.size());
+  const auto at = [&](int i) { return calls[n - 1 - i]; };
+  std::vector<int> like(n, 0);
+  for (int i = 1, begin = 0, end = 0; i < n; ++i) {
+    if (i < end) like[i] = std::min(end - i, like[i - begin]);
+    while (i + like[i] < n && at(like[i]) == at(i + like[i])) ++like[i];
+    if (i + like[i] > end) {
+      begin = i;
+      end = i + like[i];
+    }
   }
-  return FindBodies(calls);
+  return like;
 }
 
-uint64_t WhatOf(const Node& n) {
-  return absl::HashOf(n.composite, n.op, n.operands.size(), n.results[0].dtype,
-                      n.results[0].layout->id, AttrsInBody(n));
+// Of the first calls of the path: as many as are whole kLoopSegments, and then twice as many again
+// and again, so that the answer stays the same while a body goes on.
+int LookedAt(int depth) {
+  if (depth < kLongSegment) return depth / kLoopSegment * kLoopSegment;
+  return static_cast<int>(std::bit_floor(static_cast<unsigned>(depth)));
 }
 
-bool RepeatsManyBodies(absl::Span<const uint64_t> calls) {
-  const Bodies bodies = FindBodies(calls);
-  return bodies.length > 0 &&
-         static_cast<int>(calls.size()) - bodies.first >= kManyBodies * bodies.length;
+std::vector<const Node*> FirstOf(const Node& last, int length) {
+  std::vector<const Node*> path(static_cast<size_t>(length));
+  for (const Node* n = &last; n->parent; n = n->parent) {
+    if (n->depth <= length) path[n->depth - 1] = n;
+  }
+  return path;
 }
 
-// Whether a path that has become as long as others may goes on: while it repeats a body, and for as
-// many calls as others have behind that. It is asked again and again.
-bool GoesOn(const Node& last) {
-  if (last.depth % kLoopSegment != 0) return true;
-  if (last.depth >= kMaxSliced) return false;
-  std::vector<uint64_t> calls(static_cast<size_t>(std::min(last.depth, 2 * kMaxSegment)));
-  const Node* n = &last;
-  for (size_t i = calls.size(); i-- > 0; n = n->parent) calls[i] = WhatOf(*n);
-  for (size_t end = calls.size(); end >= kMaxSegment; end -= kLoopSegment) {
-    if (RepeatsManyBodies({&calls[end - kMaxSegment], kMaxSegment})) return true;
+// Whether the last body takes something that the one before it did not take: an array met there
+// first, or a result from long before that is another one.
+bool TakesItsOwn(Path path, const Bodies& bodies) {
+  const Path body = path.last(static_cast<size_t>(bodies.length));
+  const Path before = path.subspan(path.size() - 2 * body.size(), body.size());
+  const size_t recent =
+      std::min<size_t>(path.size() - bodies.first, size_t{kFewBodies} * body.size());
+  const int known = path[path.size() - recent]->first_result;
+  for (size_t i = 0; i < body.size(); ++i) {
+    const Node& call = *body[i];
+    for (const Parameter& fresh : call.slots) {
+      if (!fresh.immediate) return true;
+    }
+    for (size_t k = 0; k < call.operands.size(); ++k) {
+      const int32_t ref = call.operands[k];
+      if (ref < known && ref >= -call.first_slot && ref != before[i]->operands[k]) return true;
+    }
   }
   return false;
 }
 
+// The bodies that the first calls of the path are cut by; length 0: by none.
+Bodies LoopOf(Path path) {
+  std::vector<uint64_t> calls;
+  for (const Node* n : path) calls.push_back(n->hash);
+  const Bodies bodies = FindBodies(calls);
+  if (bodies.length == 0) return bodies;
+  const int length = static_cast<int>(path.size()), repeated = length - bodies.first;
+  if (repeated >= kManyBodies * bodies.length) return bodies;
+  const bool enough = length >= kLongSegment || repeated >= kFewBodies * bodies.length;
+  return enough && !TakesItsOwn(path, bodies) ? bodies : Bodies{0, 0};
+}
+
+Bodies BodiesOf(const Node& last) {
+  const int length = LookedAt(last.depth);
+  if (last.depth > length &&
+      last.parent->end.load(std::memory_order_acquire) != Node::End::kUnknown)
+    return last.parent->bodies.load(std::memory_order_relaxed);
+  return LoopOf(FirstOf(last, length));
+}
+
+// Whether the arrays that the path takes are too many to wait for a longer segment.
+bool HoldsMuch(const Node& last) {
+  if (last.depth < kLongSegment || last.depth % kLoopSegment != 0) return false;
+  int64_t held = 0;
+  for (const Node* n = &last; n->parent; n = n->parent) {
+    for (const Parameter& p : n->slots) held += p.layout->size * SizeOf(p.dtype);
+  }
+  return held > kMostHeld;
+}
+
 bool Decide(const Node& last, const Bodies& bodies) {
-  const int length = LookedAt(last);
-  const bool loop = length == kMaxSegment || length - bodies.first >= kFewBodies * bodies.length;
-  if (bodies.length == 0 || !loop) return last.depth >= kMaxSegment && !GoesOn(last);
-  return (last.depth - bodies.first) % bodies.length == 0;
+  if (bodies.length > 0) return (last.depth - bodies.first) % bodies.length == 0;
+  return last.depth >= kMaxSegment || HoldsMuch(last);
 }
 
 }  // namespace
+
+Bodies FindBodies(absl::Span<const uint64_t> calls) {
+  const int n = static_cast<int>(calls.size());
+  const std::vector<int> like = LikeTheEnd(calls);
+  for (int length = 1; length <= n / 2; ++length) {
+    const int first = n - length - like[length];
+    if (first <= n / 2 && n - first >= 2 * length) return {first, length};
+  }
+  return {0, 0};
+}
 
 const Attrs& AttrsInBody(const CallRecord& call) {
   static const Attrs* const none = new Attrs;

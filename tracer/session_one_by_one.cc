@@ -10,7 +10,11 @@ Status Session::RunOneByOne(const LiveMask& live) {
   values_.FillPartly();
   // With the precision that the calls had.
   const Precision outside = std::exchange(State().precision, precision_);
-  const absl::Cleanup restore = [outside] { State().precision = outside; };
+  Door* const door = std::exchange(State().door, nullptr);  // the eager one
+  const absl::Cleanup restore = [outside, door] {
+    State().precision = outside;
+    State().door = door;
+  };
   std::vector<Tensor> arguments(slots_.begin(), slots_.end());
   const auto known = [&](ValueId r) { return values_[r]->ready() ? values_[r] : ValueRef(); };
   const auto take = [&](ValueId r, const Tensor& t) {

@@ -2,8 +2,10 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "core/functions/composite.h"
 #include "tracer/body_recorder.h"
 #include "tracer/explain.h"
+#include "tracer/program_without_data.h"
 #include "tracer/script_builder.h"
 #include "tracer/session_internal.h"
 
@@ -111,6 +113,17 @@ void Session::Record(const Request& request, absl::Span<const Tensor> outputs,
 void Session::RunComposite(const CompositeCall& call, CompositeBody body,
                            absl::Span<Tensor> outputs) {
   const HeldInputs inputs(call.inputs);
+  const CompositeCall held{call.id, inputs.get(), call.attrs};
+  if (auto program =
+          ops::TakesMuch(call) ? ProgramWithoutData(held, body, outputs.size()) : nullptr) {
+    Door* const door = std::exchange(State().door, nullptr);
+    GlobalRuntime().eager->Composite(held, body, outputs);
+    State().door = door;
+    for (const Tensor& t : outputs) {
+      if (!t.ok()) return;
+    }
+    return Record({CompositeRow(call.id), inputs.get(), call.attrs}, outputs, std::move(program));
+  }
   BodyRecorder recorder(inputs);
   body_ = &recorder;
   body(outputs);

@@ -11,6 +11,14 @@
 
 namespace frazil::ops {
 
+// The body of a composite, of its operands and attributes as it announces them, where gradients are
+// made from these (autograd/composite.cc). Null: the tape keeps what its ops keep.
+using BodyOfOperands = Tensor (*)(absl::Span<const Tensor> operands, AttrSpan attrs);
+BodyOfOperands FindBody(CompositeId id);
+// Whether an operand is so large that memory counts: what the body makes on the way is not made one
+// by one then, even the first time.
+bool TakesMuch(const CompositeCall& call);
+
 template <typename Body>
 Tensor Composite(CompositeId id, std::initializer_list<const Tensor*> inputs, AttrSpan attrs,
                  const Body& body) {

@@ -1,8 +1,10 @@
 // Activations, normalisation and losses. Formulas avoid overflow; each is one composite.
+#include <algorithm>
 #include <cmath>
 
 #include "core/functions/composite.h"
 #include "core/infer.h"
+#include "core/tuned.h"
 
 namespace frazil::ops {
 namespace {
@@ -30,6 +32,19 @@ Tensor LogSoftmaxBody(const Tensor& x, int64_t axis) {
   return shifted - log(sum(exp(shifted), One(axis), true));
 }
 
+Tensor SoftmaxBody(const Tensor& x, int64_t axis) {
+  const Tensor e = exp(Shifted(x, axis));
+  return e / sum(e, One(axis), true);
+}
+
+Tensor SiluBody(const Tensor& x) { return x * sigmoid(x); }
+
+Tensor GeluBody(const Tensor& x, bool tanh_approximation) {
+  if (!tanh_approximation) return x * 0.5 * (erf(x * M_SQRT1_2) + 1.0);
+  const Tensor inner = (x + x * x * x * 0.044715) * 0.7978845608028654;
+  return x * 0.5 * (tanh(inner) + 1.0);
+}
+
 Tensor LayerNormBody(const Tensor& x, const Tensor* weight, const Tensor* bias, const Tensor& eps) {
   const Tensor centred = x - mean(x, One(-1), true);
   const Tensor variance = mean(centred * centred, One(-1), true);
@@ -40,6 +55,34 @@ Tensor LayerNormBody(const Tensor& x, const Tensor* weight, const Tensor* bias, 
 }
 
 }  // namespace
+
+BodyOfOperands FindBody(CompositeId id) {
+  using Operands = absl::Span<const Tensor>;
+  switch (id) {
+    case CompositeId::k_silu:
+      return [](Operands x, AttrSpan) { return SiluBody(x[0]); };
+    case CompositeId::k_gelu:
+      return [](Operands x, AttrSpan attrs) { return GeluBody(x[0], attrs[0] != 0); };
+    case CompositeId::k_softmax:
+      return [](Operands x, AttrSpan attrs) { return SoftmaxBody(x[0], attrs[0]); };
+    case CompositeId::k_log_softmax:
+      return [](Operands x, AttrSpan attrs) { return LogSoftmaxBody(x[0], attrs[0]); };
+    case CompositeId::k_layer_norm:
+      return [](Operands x, AttrSpan attrs) {
+        const Tensor* const weight = attrs[0] & 1 ? &x[2] : nullptr;
+        const Tensor* const bias = attrs[0] & 2 ? &x.back() : nullptr;
+        return LayerNormBody(x[0], weight, bias, x[1]);
+      };
+    default:
+      return nullptr;
+  }
+}
+
+bool TakesMuch(const CompositeCall& call) {
+  return std::any_of(call.inputs.begin(), call.inputs.end(), [](const Tensor* t) {
+    return t->ok() && t->size() * SizeOf(t->dtype()) >= tuned::kMuchOfComposite;
+  });
+}
 
 Tensor relu(const Tensor& x) {
   if (!x.ok()) return x;
@@ -56,9 +99,7 @@ Tensor sigmoid(const Tensor& x) {
                      [](const Tensor& f) { return tanh(f * 0.5) * 0.5 + 0.5; });
 }
 
-Tensor silu(const Tensor& x) {
-  return Elementwise(CompositeId::k_silu, x, [](const Tensor& f) { return f * sigmoid(f); });
-}
+Tensor silu(const Tensor& x) { return Elementwise(CompositeId::k_silu, x, SiluBody); }
 
 Tensor softplus(const Tensor& x) {
   return Elementwise(CompositeId::k_softplus, x,
@@ -79,20 +120,14 @@ Tensor gelu(const Tensor& x, std::string_view approximate) {
   const Tensor f = AsFloat(x);
   if (!f.ok()) return f;
   const int64_t attr = tanh_approximation;
-  return Composite(CompositeId::k_gelu, {&f}, {&attr, 1}, [&] {
-    if (!tanh_approximation) return f * 0.5 * (erf(f * M_SQRT1_2) + 1.0);
-    const Tensor inner = (f + f * f * f * 0.044715) * 0.7978845608028654;
-    return f * 0.5 * (tanh(inner) + 1.0);
-  });
+  return Composite(CompositeId::k_gelu, {&f}, {&attr, 1},
+                   [&] { return GeluBody(f, tanh_approximation); });
 }
 
 Tensor softmax(const Tensor& x, int64_t axis) {
   const Tensor f = AsFloat(x);
   if (!f.ok()) return f;
-  return Composite(CompositeId::k_softmax, {&f}, {&axis, 1}, [&] {
-    const Tensor e = exp(Shifted(f, axis));
-    return e / sum(e, One(axis), true);
-  });
+  return Composite(CompositeId::k_softmax, {&f}, {&axis, 1}, [&] { return SoftmaxBody(f, axis); });
 }
 
 Tensor log_softmax(const Tensor& x, int64_t axis) {

@@ -1,9 +1,11 @@
 // The caching allocator behind core/memory/storage.h. Small storages are blocks of
 // core/memory/small_blocks.h; larger ones come in size classes (four to a power of two) and go back
-// to a list of their class.
-#include <sys/mman.h>
-#include <unistd.h>
-
+// to a list of their class; the largest are ranges of core/memory/large_blocks.h.
+//
+// What is kept for reuse and what is in use are together no more than a little above what was ever
+// in use: before a large block takes more of the system, as much is given back of what is kept in
+// other places. Below that nothing is given back, so a step that is made again and again finds all
+// that it left.
 #include <algorithm>
 #include <bit>
 #include <cstdio>
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "core/check.h"
+#include "core/memory/large_blocks.h"
 #include "core/memory/last_resort.h"
 #include "core/memory/small_blocks.h"
 #include "core/memory/storage.h"
@@ -29,11 +32,18 @@ namespace frazil {
 namespace {
 
 constexpr int kOwnedClass = BlockClass(sizeof(OwnedStorage));
-constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kAlign = 256;
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kSanitized = true;  // nothing is kept
+#else
+constexpr bool kSanitized = false;
+#endif
+constexpr size_t kLarge = size_t{kSanitized ? 2048 : 256} << 10;
+constexpr size_t kKeptAnyway = size_t{32} << 20;  // in large blocks, in use or not
 constexpr size_t kProbe = size_t{64} << 20;  // requests from here on ask how much memory is free
 
 struct Counters {
+  // cached: in lists of classes
   std::atomic<int64_t> live{0}, peak{0}, cached{0}, calls{0}, system{0};
 };
 Counters g_counters;
@@ -45,7 +55,8 @@ struct Cache {
     int64_t live = 0;
   };
   Mutex mutex;
-  std::map<size_t, Class> classes ABSL_GUARDED_BY(mutex);
+  std::map<size_t, Class> classes ABSL_GUARDED_BY(mutex);  // of large blocks, those in use
+  LargeBlocks large ABSL_GUARDED_BY(mutex);
 };
 Cache& GlobalCache() {
   static Cache* cache = [] {
@@ -67,8 +78,11 @@ struct AtExit {
   }
 };
 
-// Rounded up to a quarter of its power of two: at most 25 % of a block is unused.
+// Rounded up to a quarter of its power of two: at most 25 % of a block is unused. Large ones, which
+// may be most of what the machine has, to a page.
 size_t ClassBytes(size_t bytes) {
+  constexpr size_t kPage = LargeBlocks::kPage;
+  if (bytes >= kLarge) return (bytes + kPage - 1) / kPage * kPage;
   const size_t step = std::max<size_t>(std::bit_floor(bytes) / 4, kAlign);
   return (bytes + step - 1) / step * step;
 }
@@ -86,60 +100,73 @@ int64_t AvailableBytes() {
   return kib < 0 ? int64_t{1} << 62 : kib * 1024;
 }
 
-void* FromSystem(size_t bytes) {
-  g_counters.system.fetch_add(1, std::memory_order_relaxed);
-  if (bytes < kHugePage) return std::aligned_alloc(kAlign, bytes);
-  // Over-ask so that the block starts on a huge page.
-  const size_t ask = bytes + kHugePage;
-  char* p = static_cast<char*>(mmap(nullptr, ask, PROT_READ | PROT_WRITE,
-                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  if (p == MAP_FAILED) return nullptr;
-  char* start = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(p) + kHugePage - 1) /
-                                        kHugePage * kHugePage);
-  if (start > p) munmap(p, start - p);
-  const size_t tail = p + ask - (start + bytes);
-  const size_t page = sysconf(_SC_PAGESIZE);
-  const size_t used = (bytes + page - 1) / page * page;
-  if (tail >= page) munmap(start + used, p + ask - (start + used));
-  madvise(start, used, MADV_HUGEPAGE);
-  return start;
+int64_t CachedBytes(const Cache& cache) ABSL_EXCLUSIVE_LOCKS_REQUIRED(cache.mutex) {
+  return g_counters.cached.load(std::memory_order_relaxed) +
+         static_cast<int64_t>(cache.large.kept());
 }
 
-void ToSystem(void* p, size_t bytes) {
-  if (bytes < kHugePage) {
-    std::free(p);
-  } else {
-    munmap(p, bytes);
-  }
+// A range of `fresh` bytes that the system has yet to give, if it can.
+bool Affordable(LargeBlocks* large, size_t fresh) {
+  if (fresh < kProbe || static_cast<int64_t>(fresh) <= AvailableBytes()) return true;
+  large->Release(large->kept());
+  return static_cast<int64_t>(fresh) <= AvailableBytes();
 }
 
 void* TakeLarge(size_t bytes) {
   Cache& cache = GlobalCache();
-  {
-    MutexLock lock(&cache.mutex);
-    Cache::Class& own = cache.classes[bytes];
-    if (!own.free.empty()) {
-      void* p = own.free.back();
-      own.free.pop_back();
-      ++own.live;
-      g_counters.cached.fetch_sub(bytes, std::memory_order_relaxed);
-      return p;
-    }
+  MutexLock lock(&cache.mutex);
+  LargeBlocks& large = cache.large;
+  size_t fresh = 0;
+  char* p = large.Take(bytes, &fresh);
+  if (!p && large.Reserve(bytes)) p = large.Take(bytes, &fresh);
+  if (!p) return p;
+  if (!Affordable(&large, fresh)) {
+    large.Give(p, bytes, fresh);
+    return nullptr;
   }
-  if (bytes >= kProbe) {
-    if (static_cast<int64_t>(bytes) > AvailableBytes()) TrimMemory();
-    if (static_cast<int64_t>(bytes) > AvailableBytes()) return nullptr;
+  if (fresh > 0) {
+    g_counters.system.fetch_add(1, std::memory_order_relaxed);
+    const size_t most = std::max(large.peak() / 8 * 9, kKeptAnyway);
+    const size_t held = large.live() + large.kept();
+    if (held > most) large.Release(std::min(fresh, held - most));
   }
-  void* p = FromSystem(bytes);
-  if (!p) {
-    TrimMemory();
-    p = FromSystem(bytes);
-  }
-  if (p) {
-    MutexLock lock(&cache.mutex);
-    ++cache.classes[bytes].live;
-  }
+  ++cache.classes[bytes].live;
   return p;
+}
+
+void GiveLarge(char* data, size_t bytes) {
+  Cache& cache = GlobalCache();
+  MutexLock lock(&cache.mutex);
+  if (--cache.classes[bytes].live == 0) cache.classes.erase(bytes);
+  cache.large.Give(data, bytes);
+  const int64_t most = Get(Setting::k_cached_bytes), over = CachedBytes(cache) - most;
+  if (most > 0 && over > 0) cache.large.Release(static_cast<size_t>(over));
+  if (kSanitized) cache.large.Trim();
+}
+
+void* TakeOfClass(size_t bytes) {
+  Cache& cache = GlobalCache();
+  MutexLock lock(&cache.mutex);
+  Cache::Class& own = cache.classes[bytes];
+  void* p;
+  if (!own.free.empty()) {
+    p = own.free.back();
+    own.free.pop_back();
+    g_counters.cached.fetch_sub(bytes, std::memory_order_relaxed);
+  } else {
+    g_counters.system.fetch_add(1, std::memory_order_relaxed);
+    p = std::aligned_alloc(kAlign, bytes);
+  }
+  own.live += p != nullptr;
+  return p;
+}
+
+void* Take(size_t bytes) {
+  const auto take = bytes >= kLarge ? TakeLarge : TakeOfClass;
+  void* const p = take(bytes);
+  if (p) return p;
+  TrimMemory();
+  return take(bytes);
 }
 
 // False if it would be more than the cache may keep.
@@ -147,11 +174,8 @@ bool KeepForReuse(Cache* cache, void* data, size_t bytes) {
   MutexLock lock(&cache->mutex);
   Cache::Class& own = cache->classes[bytes];
   --own.live;
-#if defined(__SANITIZE_ADDRESS__)
-  return false;
-#endif
   const int64_t most = Get(Setting::k_cached_bytes), size = static_cast<int64_t>(bytes);
-  if (most > 0 && g_counters.cached.load(std::memory_order_relaxed) + size > most) return false;
+  if (kSanitized || (most > 0 && CachedBytes(*cache) + size > most)) return false;
   g_counters.cached.fetch_add(size, std::memory_order_relaxed);
   own.free.push_back(data);
   return true;
@@ -160,7 +184,11 @@ bool KeepForReuse(Cache* cache, void* data, size_t bytes) {
 void ReleaseLarge(OwnedStorage* s) {
   const size_t bytes = reinterpret_cast<size_t>(s->context);
   CountLive(-static_cast<int64_t>(bytes));
-  if (!KeepForReuse(&GlobalCache(), s->data, bytes)) ToSystem(s->data, bytes);
+  if (bytes >= kLarge) {
+    GiveLarge(s->data, bytes);
+  } else if (!KeepForReuse(&GlobalCache(), s->data, bytes)) {
+    std::free(s->data);
+  }
   s->~OwnedStorage();
   GiveBlock(s, kOwnedClass);
 }
@@ -236,8 +264,8 @@ StatusOr<StorageRef> Allocate(size_t bytes) {
                        " and ", g_counters.live.load(), " are in use by arrays.", MostHeld(),
                        " Delete arrays, or raise the limit with fz.config(memory_bytes=...).");
   }
-  void* data = rounded < bytes ? nullptr : TakeLarge(rounded);
-  if (!data && rounded >= bytes && UseLastResort()) data = TakeLarge(rounded);
+  void* data = rounded < bytes ? nullptr : Take(rounded);
+  if (!data && rounded >= bytes && UseLastResort()) data = Take(rounded);
   if (!data) {
     return MemoryError("[allocate] cannot allocate ", bytes, " bytes: ", AvailableBytes(),
                        " are available and ", g_counters.live.load(), " are in use by arrays.",
@@ -262,7 +290,8 @@ StorageRef WrapForeign(void* data, void (*done)(void*), void* context) {
 
 MemoryStats GetMemoryStats() {
   CountMemoryNow();
-  return {g_counters.live.load(), g_counters.peak.load(), g_counters.cached.load(),
+  MutexLock lock(&GlobalCache().mutex);
+  return {g_counters.live.load(), g_counters.peak.load(), CachedBytes(GlobalCache()),
           g_counters.calls.load(), g_counters.system.load()};
 }
 
@@ -276,11 +305,12 @@ void TrimMemory() {
   MutexLock lock(&cache.mutex);
   for (auto& [bytes, own] : cache.classes) {
     for (void* p : own.free) {
-      ToSystem(p, bytes);
+      std::free(p);
       g_counters.cached.fetch_sub(bytes, std::memory_order_relaxed);
     }
     own.free = {};
   }
+  cache.large.Trim();
 }
 
 std::vector<BlockCount> GetBlockCounts() {
@@ -288,9 +318,12 @@ std::vector<BlockCount> GetBlockCounts() {
   Cache& cache = GlobalCache();
   {
     MutexLock lock(&cache.mutex);
-    for (const auto& [bytes, own] : cache.classes) {
-      const auto free = static_cast<int64_t>(own.free.size());
-      if (own.live + free > 0) counts.push_back({static_cast<int64_t>(bytes), own.live, free});
+    std::map<int64_t, BlockCount> all;
+    for (const auto& [bytes, own] : cache.classes)
+      all[bytes] = {int64_t(bytes), own.live, std::ssize(own.free)};
+    cache.large.ForEachKept([&](int64_t bytes) { all[bytes].bytes = bytes, ++all[bytes].cached; });
+    for (const auto& [bytes, count] : all) {
+      if (count.live + count.cached > 0) counts.push_back(count);
     }
   }
   std::stable_sort(counts.begin(), counts.end(), [](const BlockCount& a, const BlockCount& b) {

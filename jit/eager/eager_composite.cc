@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "core/config.h"
+#include "core/functions/composite.h"
 #include "jit/eager/eager.h"
 #include "jit/eager/eager_calls.h"
 #include "jit/graph/passes/passes.h"
 #include "tracer/body_recorder.h"
+#include "tracer/program_without_data.h"
 #include "tracer/recording.h"
 
 namespace frazil::jit {
@@ -59,12 +61,12 @@ bool Plannable(const tracer::Program& body) {
 
 // The call alone, over its distinct operands.
 tracer::Program ProgramOf(const CompositeCall& call, const CallView& view,
-                          absl::Span<const Tensor> outputs,
                           std::shared_ptr<const tracer::Program> body) {
   auto record = std::make_shared<tracer::CallRecord>();
   record->composite = true;
   record->op = call.id;
-  for (const Tensor& t : outputs) record->results.push_back({t.dtype(), t.device(), t.layout()});
+  for (const tracer::Content& o : body->outputs)  // each op has one result
+    record->results.push_back(body->calls[o.value]->results[0]);
   record->attrs.assign(call.attrs.begin(), call.attrs.end());
   record->body = std::move(body);
   tracer::Program program;
@@ -99,7 +101,14 @@ void RunBody(const CompositeCall& call, const CallView& view, uint64_t hash, Com
     return;
   }
   MetSlot(hash) = std::make_unique<MetCall>(
-      MetCall{std::move(key), ProgramOf(call, view, outputs, std::move(recorded))});
+      MetCall{std::move(key), ProgramOf(call, view, std::move(recorded))});
+}
+
+std::shared_ptr<const PreparedCall> Compile(const CallKey& key, const tracer::Program& program) {
+  const size_t results = program.calls[0]->results.size();
+  const tracer::LiveMask live(1, (uint64_t{1} << results) - 1);
+  auto plan = tracer::GetSegmentCompiler()->Compile(program, live, State().precision, {}, nullptr);
+  return Keep(key, plan.ok() ? PreparedCall::How(*std::move(plan)) : PreparedCall::Body());
 }
 
 // The plan of a call that was met once; null if that was not so.
@@ -107,11 +116,16 @@ std::shared_ptr<const PreparedCall> CompileMet(const CallView& view, uint64_t ha
   std::unique_ptr<MetCall>& slot = MetSlot(hash);
   if (!slot || !view.Is(slot->key)) return nullptr;
   const std::unique_ptr<MetCall> met = std::move(slot);
-  const size_t results = met->program.calls[0]->results.size();
-  const tracer::LiveMask live(1, (uint64_t{1} << results) - 1);
-  auto plan =
-      tracer::GetSegmentCompiler()->Compile(met->program, live, State().precision, {}, nullptr);
-  return Keep(met->key, plan.ok() ? PreparedCall::How(*std::move(plan)) : PreparedCall::Body());
+  return Compile(met->key, met->program);
+}
+
+// The plan of a call whose body would take much memory op by op; null if it has to run.
+std::shared_ptr<const PreparedCall> CompileUnmet(const CompositeCall& call, const CallView& view,
+                                                 CompositeBody body, size_t outputs) {
+  if (!ops::TakesMuch(call)) return nullptr;
+  auto program = tracer::ProgramWithoutData(call, body, outputs);
+  if (!program || !Plannable(*program)) return nullptr;
+  return Compile(view.Key(), ProgramOf(call, view, std::move(program)));
 }
 
 bool Fusing() {
@@ -154,6 +168,7 @@ void RunComposite(const CompositeCall& call, CompositeBody body, absl::Span<Tens
   if (!slot || !view.Is(slot->key)) {
     std::shared_ptr<const PreparedCall> found = FindShared(view.Key());
     if (!found) found = CompileMet(view, hash);
+    if (!found) found = CompileUnmet(call, view, body, outputs.size());
     if (!found) return RunBody(call, view, hash, body, outputs);
     slot = std::move(found);
   }

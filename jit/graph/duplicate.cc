@@ -24,8 +24,9 @@ bool MayCopy(const Node& node) {
 // Groups in which a node may be in several: at home, and as a copy elsewhere.
 class Duplicator {
  public:
-  Duplicator(const Graph& graph, const Grouping& grouping)
+  Duplicator(const Graph& graph, const Grouping& grouping, KnownKernels* known)
       : graph_(graph),
+        known_(*known),
         home_(graph.nodes.size(), -1),
         users_(graph.nodes.size()),
         copied_in_(graph.nodes.size()) {
@@ -62,7 +63,7 @@ class Duplicator {
   }
 
   // Nothing if what changed around a group left it none that is one kernel.
-  std::optional<Duplicated> Result() const;
+  std::optional<Duplicated> Result();
 
  private:
   // Groups apart from its home that load a node.
@@ -163,17 +164,15 @@ class Duplicator {
   }
 
   // What kernels compute and move; nothing if one of the groups is none.
-  struct Moves {
-    double compute, bytes;
-  };
-  std::optional<std::vector<Moves>> MovesOf(const std::vector<int>& groups) const {
+  using Moves = KernelFacts;
+  std::optional<std::vector<Moves>> MovesOf(const std::vector<int>& groups) {
     std::vector<Moves> moves;
     for (const int g : groups) {
       if (sets_[g].empty()) continue;
       const std::vector<int32_t> nodes(sets_[g].begin(), sets_[g].end());
-      const std::optional<Space> space = Analyse(graph_, nodes, OutputsOf(g, sets_[g]));
-      if (!space) return std::nullopt;
-      moves.push_back({space->compute, space->bytes});
+      const std::optional<KernelFacts> kernel = known_.Find(graph_, nodes, OutputsOf(g, sets_[g]));
+      if (!kernel) return std::nullopt;
+      moves.push_back(*kernel);
     }
     return moves;
   }
@@ -208,6 +207,7 @@ class Duplicator {
   }
 
   const Graph& graph_;
+  KnownKernels& known_;
   std::vector<Ids> sets_;
   std::vector<Group::Kind> kinds_;
   std::vector<bool> kernel_;
@@ -218,7 +218,7 @@ class Duplicator {
 };
 
 // Each node once at home, if it is still there, and once for each group that has a copy.
-std::optional<Duplicated> Duplicator::Result() const {
+std::optional<Duplicated> Duplicator::Result() {
   Duplicated result;
   Graph& out = result.graph;
   out.num_inputs = graph_.num_inputs;
@@ -260,9 +260,9 @@ std::optional<Duplicated> Duplicator::Result() const {
     absl::c_sort(group.outputs);
     group.kind = kinds_[g];
     if (kernel_[g]) {
-      const std::optional<Space> space = Analyse(out, group.nodes, group.outputs);
-      if (!space) return std::nullopt;
-      if (group.nodes.size() > 1 && !space->repeat) group.nodes = space->nodes;
+      const std::optional<KernelFacts> kernel = known_.Find(out, group.nodes, group.outputs);
+      if (!kernel) return std::nullopt;
+      if (!kernel->has_loop) group.nodes = WithViews(out, group.nodes);
     }
     result.grouping.groups.push_back(std::move(group));
   }
@@ -271,9 +271,11 @@ std::optional<Duplicated> Duplicator::Result() const {
 
 }  // namespace
 
-std::optional<Duplicated> Duplicate(const Graph& graph, const Grouping& grouping) {
+std::optional<Duplicated> Duplicate(const Graph& graph, const Grouping& grouping,
+                                    KnownKernels* known) {
   if (grouping.groups.size() < 2) return std::nullopt;
-  Duplicator duplicator(graph, grouping);
+  KnownKernels own;
+  Duplicator duplicator(graph, grouping, known ? known : &own);
   if (!duplicator.Run()) return std::nullopt;
   std::optional<Duplicated> result = duplicator.Result();
   if (!result || PeakBytes(result->graph, result->grouping) > PeakBytes(graph, grouping))

@@ -17,6 +17,7 @@ struct Duplicated {
   Graph graph;
   Grouping grouping;
 };
-std::optional<Duplicated> Duplicate(const Graph& graph, const Grouping& grouping);
+std::optional<Duplicated> Duplicate(const Graph& graph, const Grouping& grouping,
+                                    KnownKernels* known = nullptr);
 
 }  // namespace frazil::jit

@@ -5,7 +5,9 @@
 // grow, so the result does not depend on anything but the graph.
 #include <algorithm>
 #include <queue>
+#include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "core/backend.h"
 #include "core/check.h"
@@ -17,15 +19,8 @@
 namespace frazil::jit {
 namespace {
 
-// What a group is as one kernel.
-struct Known {
-  double compute = 0, bytes = 0, shares = 1;
-  std::vector<int32_t> nodes;  // with the views between them
-  bool has_loop = false;       // then the nodes are others (Space::repeat)
-};
-
 // Time on one thread and on several, together.
-double TimeOf(const Known& k, double footprint) {
+double TimeOf(const KernelFacts& k, double footprint) {
   const double time = cost::Overlapped(k.compute, cost::Bytes(k.bytes, footprint));
   const double threads = time < cost::kWorthSharing ? 1 : std::clamp(k.shares, 1.0, tuned::kTeam);
   return time + time / threads + 2 * cost::kLaunch;
@@ -33,8 +28,9 @@ double TimeOf(const Known& k, double footprint) {
 
 class Fuser {
  public:
-  Fuser(const Graph& graph, const Copies& copies)
+  Fuser(const Graph& graph, const Copies& copies, KnownKernels* kernels)
       : graph_(graph),
+        kernels_(*kernels),
         copies_(copies),
         base_(graph.nodes.size()),
         group_of_(graph.nodes.size(), -1),
@@ -64,6 +60,9 @@ class Fuser {
         of_steps_[i] = steps;
         set.push_back(i);
       }
+      seen_.push_back(0);
+      latest_.push_back(set.back());
+      for (const int g : OperandGroups(set)) latest_.back() = std::max(latest_.back(), latest_[g]);
       if (enabled && Fusible(id)) TakeIn(set.back());
     }
     Grouping grouping = Order();
@@ -126,27 +125,24 @@ class Fuser {
     std::vector<int32_t> both;
     std::merge(sets_[g].begin(), sets_[g].end(), sets_[own].begin(), sets_[own].end(),
                std::back_inserter(both));
-    std::optional<Space> space = Analyse(graph_, both, Outputs(both));
-    if (!space || !Pays(*space, g, own)) return false;
+    const std::optional<KernelFacts> kernel = kernels_.Find(graph_, both, Outputs(both));
+    if (!kernel || !Pays(*kernel, g, own)) return false;
     for (int32_t x : sets_[g]) group_of_[x] = own;
     sets_[g].clear();
     sets_[own] = std::move(both);
+    latest_[own] = std::max(latest_[own], latest_[g]);
+    TellReaders(own);
     known_.erase(g);
-    known_[own] = KnownOf(*std::move(space));
+    known_[own] = *kernel;
     return true;
   }
 
-  static Known KnownOf(Space space) {
-    return {space.compute, space.bytes, space.shares, std::move(space.nodes),
-            space.repeat != nullptr};
-  }
-
-  const Known& KnownOf(int g) {
+  const KernelFacts& KernelOf(int g) {
     const auto [it, fresh] = known_.try_emplace(g);
     if (fresh) {
-      std::optional<Space> space = Analyse(graph_, sets_[g], Outputs(sets_[g]));
-      FZ_CHECK(space);
-      it->second = KnownOf(*std::move(space));
+      const std::optional<KernelFacts> kernel = kernels_.Find(graph_, sets_[g], Outputs(sets_[g]));
+      FZ_CHECK(kernel);
+      it->second = *kernel;
     }
     return it->second;
   }
@@ -154,14 +150,13 @@ class Fuser {
   // What is stored and loaded no longer, and one launch, against what is computed again and how
   // many threads can share it. Where nothing is computed again there is nothing to lose but
   // threads.
-  bool Pays(const Space& both, int a, int b) {
+  bool Pays(const KernelFacts& both, int a, int b) {
     const double time = both.Time();
     if (time <= cost::kLaunch) return true;
     if (!both.repeats && (both.shares >= tuned::kTeam || time < cost::kWorthSharing)) return true;
-    const Known one = {both.compute, both.bytes, both.shares, {}};
-    const Known first = KnownOf(a), second = KnownOf(b);
-    const double footprint = std::max({one.bytes, first.bytes, second.bytes});
-    return TimeOf(one, footprint) <= TimeOf(first, footprint) + TimeOf(second, footprint);
+    const KernelFacts first = KernelOf(a), second = KernelOf(b);
+    const double footprint = std::max({both.bytes, first.bytes, second.bytes});
+    return TimeOf(both, footprint) <= TimeOf(first, footprint) + TimeOf(second, footprint);
   }
 
   // --- siblings
@@ -219,22 +214,48 @@ class Fuser {
   }
 
   // Whether group `to` waits for group `from`.
-  bool Reaches(int from, int to) const { return Waits({to}, from); }
+  bool Reaches(int from, int to) { return Waits({to}, from); }
 
-  // Whether a group of `todo` waits for group `from`.
-  bool Waits(std::vector<int> todo, int from) const {
-    std::vector<bool> seen(sets_.size(), false);
+  // Whether a group of `todo` waits for group `from`. What waits for it does so for its last node,
+  // too, which tells most of the others; of those left the earliest are nearest to it.
+  bool Waits(absl::Span<const int> todo, int from) {
+    const int32_t last = sets_[from].back();
+    ++visit_;
+    std::vector<std::pair<int32_t, int>> heap;
+    const auto add = [&](int g) {
+      if (latest_[g] < last || std::exchange(seen_[g], visit_) == visit_) return;
+      heap.emplace_back(-latest_[g], g);
+      absl::c_push_heap(heap);
+    };
+    for (const int g : todo) add(g);
     bool found = false;
-    while (!found && !todo.empty()) {
-      const int g = todo.back();
-      todo.pop_back();
+    while (!found && !heap.empty()) {
+      absl::c_pop_heap(heap);
+      const int g = heap.back().second;
+      heap.pop_back();
       ForOperandGroups(sets_[g], [&](int x) {
         found |= x == from;
-        if (!seen[x]) todo.push_back(x);
-        seen[x] = true;
+        add(x);
       });
     }
     return found;
+  }
+
+  // Groups that wait for group g wait for all that it waits for.
+  void TellReaders(int g) {
+    std::vector<int> todo = {g};
+    while (!todo.empty()) {
+      const int from = todo.back();
+      todo.pop_back();
+      for (const int32_t id : sets_[from]) {
+        for (const int32_t user : users_[id]) {
+          const int reader = group_of_[user];
+          if (reader < 0 || latest_[reader] >= latest_[g]) continue;
+          latest_[reader] = latest_[g];
+          todo.push_back(reader);
+        }
+      }
+    }
   }
 
   // On one device, which can compute both or neither: a kernel that the device lacks one op for
@@ -252,12 +273,12 @@ class Fuser {
 
   // True if another group lies on a path from group `from` to group `to`: then they cannot be one.
   // Numbers of nodes tell nothing here: an early node's group may hold a late one as well.
-  bool Returns(int from, int to) const {
+  bool Returns(int from, int to) {
     std::vector<int> todo;
     for (int g : OperandGroups(sets_[to])) {
       if (g != from && g != to) todo.push_back(g);
     }
-    return !todo.empty() && Waits(std::move(todo), from);
+    return Waits(todo, from);
   }
 
   std::vector<int32_t> Outputs(const std::vector<int32_t>& nodes) const {
@@ -323,19 +344,24 @@ class Fuser {
   // The views between members.
   void AddViews(Group* group) {
     if (group->kind != Group::Kind::kKernel || group->nodes.size() == 1) return;
-    const Known& known = KnownOf(group_of_[group->nodes[0]]);
-    if (!known.has_loop) group->nodes = known.nodes;
+    const KernelFacts& kernel = KernelOf(group_of_[group->nodes[0]]);
+    if (!kernel.has_loop) group->nodes = WithViews(graph_, group->nodes);
   }
 
   const Graph& graph_;
+  KnownKernels& kernels_;
   const Copies& copies_;
   std::vector<int32_t> base_;                // of a view: what it shows
   std::vector<int> group_of_;                // of a computing node
   std::vector<std::vector<int32_t>> sets_;   // ascending; empty once taken in
   std::vector<std::vector<int32_t>> users_;  // computing nodes that read a value, through views too
   std::vector<bool> returned_;
-  std::vector<bool> of_steps_;             // loops that are no kernel, and their results
-  absl::flat_hash_map<int, Known> known_;  // of groups that are kernels
+  // Of a group, the last node among its own and those of all groups that it waits for.
+  std::vector<int32_t> latest_;
+  std::vector<int> seen_;  // of a group: the last visit that came to it
+  int visit_ = 0;
+  std::vector<bool> of_steps_;                   // loops that are no kernel, and their results
+  absl::flat_hash_map<int, KernelFacts> known_;  // of groups that are kernels
 };
 
 }  // namespace
@@ -349,8 +375,9 @@ bool Copies::MayJoin(const std::vector<int32_t>& a, const std::vector<int32_t>& 
   return !apart(a, b) && !apart(b, a);
 }
 
-Grouping Fuse(const Graph& graph, bool enabled, const Copies& copies) {
-  return Fuser(graph, copies).Run(enabled);
+Grouping Fuse(const Graph& graph, bool enabled, const Copies& copies, KnownKernels* known) {
+  KnownKernels own;
+  return Fuser(graph, copies, known ? known : &own).Run(enabled);
 }
 
 }  // namespace frazil::jit

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "jit/graph/graph.h"
+#include "jit/graph/known_kernels.h"
 
 namespace frazil::jit {
 
@@ -39,6 +39,8 @@ struct Copies {
 // consumes their results at the same iteration space (softmax is one kernel). A value is recomputed
 // in two groups only if that is cheaper than storing it. Never changes bits. `enabled` false: one
 // group per node.
-Grouping Fuse(const Graph& graph, bool enabled = true, const Copies& copies = {});
+// `known`: of the same compilation, if it asks again.
+Grouping Fuse(const Graph& graph, bool enabled = true, const Copies& copies = {},
+              KnownKernels* known = nullptr);
 
 }  // namespace frazil::jit

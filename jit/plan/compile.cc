@@ -58,11 +58,11 @@ Status RunPasses(Graph* graph, Precision precision, const CompileSettings& setti
   return absl::OkStatus();
 }
 
-void RecomputeWhereItPays(int64_t worth, Graph* graph, Grouping* grouping) {
+void RecomputeWhereItPays(int64_t worth, KnownKernels* known, Graph* graph, Grouping* grouping) {
   Copies copies;
   std::optional<Graph> other = Recompute(*graph, *grouping, worth, &copies);
   if (!other) return;
-  Grouping regrouped = Fuse(*other, true, copies);
+  Grouping regrouped = Fuse(*other, true, copies, known);
   const int64_t before = PeakBytes(*graph, *grouping), after = PeakBytes(*other, regrouped);
   if (after > before - before / 16 && worth > 0) return;
   *graph = *std::move(other);
@@ -82,12 +82,13 @@ StatusOr<Decided> Decide(Graph graph, const CompileOptions& options,
     FZ_RETURN_IF_ERROR(RunPasses(&graph, options.precision, settings, dumper));
   }
   FZ_RETURN_IF_ERROR(PlaceOperands(&graph));
+  KnownKernels known;
   const bool fuse = options.fuse && settings.passes.enabled("fuse");
-  Grouping grouping = Fuse(graph, fuse);
+  Grouping grouping = Fuse(graph, fuse, {}, &known);
   if (fuse && settings.passes.enabled("recompute"))
-    RecomputeWhereItPays(settings.worth_recomputing, &graph, &grouping);
+    RecomputeWhereItPays(settings.worth_recomputing, &known, &graph, &grouping);
   if (fuse && settings.passes.enabled("duplicate")) {
-    if (std::optional<Duplicated> other = Duplicate(graph, grouping)) {
+    if (std::optional<Duplicated> other = Duplicate(graph, grouping, &known)) {
       graph = std::move(other->graph);
       grouping = std::move(other->grouping);
     }

@@ -50,12 +50,12 @@ bool Describe(const Graph& graph, int32_t id, Rows* rows, int64_t* offset) {
 // Runs of products whose rows follow each other, by the first of their nodes.
 std::map<int32_t, std::pair<Rows, std::vector<Product>>> FindRuns(const Graph& graph) {
   std::map<Rows, std::vector<Product>> alike;
+  std::vector<bool> returned(graph.nodes.size(), false);  // as they are, or as views of theirs
+  for (const int32_t id : graph.outputs) returned[BaseOf(graph, id)] = true;
   for (int32_t id = graph.num_inputs; id < int32_t(graph.nodes.size()); ++id) {
     Rows rows;
     int64_t offset;
-    const bool returned = std::any_of(graph.outputs.begin(), graph.outputs.end(),
-                                      [&](int32_t x) { return BaseOf(graph, x) == id; });
-    if (!returned && Describe(graph, id, &rows, &offset)) alike[rows].push_back({offset, id});
+    if (!returned[id] && Describe(graph, id, &rows, &offset)) alike[rows].push_back({offset, id});
   }
   std::map<int32_t, std::pair<Rows, std::vector<Product>>> runs;
   for (auto& [rows, products] : alike) {

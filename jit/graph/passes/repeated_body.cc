@@ -66,6 +66,7 @@ void BodyFinder::Describe() {
 std::optional<RepeatedBody> BodyFinder::FindAt(int32_t at, int32_t* tried) {
   std::optional<RepeatedBody> best;
   int lengths = 0;
+  int32_t shortest = 0;
   if (what_[at] == 0) return best;
   for (int32_t alike = next_alike_[at]; alike >= 0; alike = next_alike_[alike]) {
     const int32_t length = alike - at;
@@ -76,11 +77,32 @@ std::optional<RepeatedBody> BodyFinder::FindAt(int32_t at, int32_t* tried) {
         at + tuned::kMinRepeats * length <= best->run.end())
       continue;
     ++lengths;
-    if (lengths == 1) *tried = length;
+    if (lengths == 1) shortest = length;
     std::optional<RepeatedBody> loop = Rotate(at, length);
     if (loop && (!best || loop->run.nodes() > best->run.nodes())) best = std::move(loop);
   }
+  if (!best && lengths > 0) *tried = LooksTheSame(at, shortest);
   return best;
+}
+
+// How many nodes from `at` on, a multiple of `length`, begin bodies of that length that read each
+// other as those before do: where no loop was found at the first of them, there is none at another.
+// A network's layers and an optimizer's parameters would be looked at again for each otherwise.
+int32_t BodyFinder::LooksTheSame(int32_t at, int32_t length) {
+  const auto same = [&](int32_t id) {
+    const Node &a = graph_.nodes[id - length], &b = graph_.nodes[id];
+    if (what_[id] == 0 || what_[id] != what_[id - length]) return false;
+    for (size_t k = 0; k < b.operands.size(); ++k) {
+      const int32_t x = a.operands[k], y = b.operands[k];
+      const bool near = id - y <= 2 * length || id - length - x <= 2 * length;
+      if (near ? y - x != length : !IsAlike(x, y)) return false;
+    }
+    return true;
+  };
+  int32_t end = at + 3 * length;  // where no operand of the body before lies before `at`
+  while (end < Count() && same(end)) ++end;
+  work_ -= end - at;
+  return std::max(1, (end - at) / length - 2) * length;
 }
 
 bool BodyFinder::LooksRepeated(int32_t at, int32_t length) {

@@ -58,6 +58,7 @@ class BodyFinder {
   int32_t Count() const { return static_cast<int32_t>(graph_.nodes.size()); }
   std::optional<RepeatedBody> FindAt(int32_t at, int32_t* tried);
   bool LooksRepeated(int32_t at, int32_t length);
+  int32_t LooksTheSame(int32_t at, int32_t length);
   std::optional<RepeatedBody> Rotate(int32_t at, int32_t length);
   std::optional<RepeatedBody> Compare(int32_t first, int32_t length);
   bool CountTimes(RepeatedBody* loop);
