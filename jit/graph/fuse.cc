@@ -39,7 +39,7 @@ class Fuser {
         base_(graph.nodes.size()),
         group_of_(graph.nodes.size(), -1),
         users_(graph.nodes.size()),
-        of_steps_(graph.nodes.size(), false) {
+        alone_(graph.nodes.size(), false) {
     returned_.assign(graph.nodes.size(), false);
     for (int32_t id = 0; id < int32_t(graph.nodes.size()); ++id) {
       const Node& n = graph.nodes[id];
@@ -56,12 +56,12 @@ class Fuser {
     for (int32_t id = 0; id < int32_t(graph_.nodes.size()); ++id) {
       const Node& n = graph_.nodes[id];
       if (n.input || n.view || group_of_[id] >= 0) continue;
-      const bool steps = n.loop && !IsOneKernel(graph_, id);
+      const bool alone = n.loop && (n.loop->scalars || !IsOneKernel(graph_, id));
       std::vector<int32_t>& set = sets_.emplace_back();
       const int32_t end = n.loop ? EndOfLoop(graph_, id) : id + 1;  // with all its results
       for (int32_t i = id; i < end; ++i) {
         group_of_[i] = int(sets_.size()) - 1;
-        of_steps_[i] = steps;
+        alone_[i] = alone;
         set.push_back(i);
       }
       if (enabled && Fusible(id)) TakeIn(set.back());
@@ -87,7 +87,7 @@ class Fuser {
   int32_t Base(int32_t id) const { return base_[id]; }
   bool Fusible(int32_t id) const {
     const Node& node = graph_.nodes[id];
-    return !IsLibrary(node.op) && !StandsAlone(node) && !of_steps_[id];
+    return !IsLibrary(node.op) && !StandsAlone(node) && !alone_[id];
   }
 
   // Some come several times.
@@ -316,7 +316,10 @@ class Fuser {
     group.nodes = nodes;
     group.outputs = Outputs(nodes);
     if (IsLibrary(graph_.nodes[nodes[0]].op)) group.kind = Group::Kind::kLibrary;
-    if (of_steps_[nodes[0]]) group.kind = Group::Kind::kSteps;
+    if (alone_[nodes[0]]) {
+      const bool scalars = graph_.nodes[nodes[0]].loop->scalars;
+      group.kind = scalars ? Group::Kind::kScalars : Group::Kind::kSteps;
+    }
     return group;
   }
 
@@ -334,7 +337,7 @@ class Fuser {
   std::vector<std::vector<int32_t>> sets_;   // ascending; empty once taken in
   std::vector<std::vector<int32_t>> users_;  // computing nodes that read a value, through views too
   std::vector<bool> returned_;
-  std::vector<bool> of_steps_;             // loops that are no kernel, and their results
+  std::vector<bool> alone_;                // loops that are no part of a kernel, and their results
   absl::flat_hash_map<int, Known> known_;  // of groups that are kernels
 };
 

@@ -294,7 +294,7 @@ TEST(KirVerify, KnowsTheRulesOfRepeats) {
       {plain + open, "[kir] k: the repeat at %2 has no done."},
       {plain + open + "repeat %0", "[kir] k at %4 repeat: inside the repeat at %2."},
       {plain + open + "barrier", "[kir] k at %4 barrier: inside the repeat at %2."},
-      {plain + open + "store o, %3", "[kir] k at %4 store: inside the repeat at %2."},
+      {plain + open + "store o, %3", "[kir] k at %4 store: inside the repeat at %2, where o does not move."},
       {plain + open + "end", "[kir] k at %4 end: no loop is open."},
       {plain + "done", "[kir] k at %0 done: no repeat is open."},
       {plain + open + "%4 = load x : f32\n%5 = carry %1 : f32\nnext %3, %4\nnext %5, %4\ndone",

@@ -15,6 +15,7 @@ constexpr Pass kPasses[] = {
     {"lay_out", "a matrix that many products read across is copied once", LayOut, true},
     {"dce", "nodes that no output needs go", Dce},
     {"roll", "a repeated body becomes a loop", Roll},
+    {"scalars", "loops over small arrays are written out element by element", WriteOut, true},
     {"fuse", "several nodes in one kernel", nullptr},
     {"recompute", "cheap values computed again instead of kept for late readers", nullptr},
     {"duplicate", "what a kernel stores for others computed in each of them instead", nullptr},

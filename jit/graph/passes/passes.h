@@ -18,6 +18,7 @@ void JoinProducts(Graph* graph);  // join_products.cc: products of successive ro
 void Split(Graph* graph);         // split.cc: what is read in slices is computed in slices
 void LayOut(Graph* graph);        // lay_out.cc: what many products read across is copied once
 void Roll(Graph* graph);          // roll.cc: a repeated body becomes a loop
+void WriteOut(Graph* graph);      // write_out.cc: loops over small arrays become scalars
 
 struct Pass {
   std::string_view name;
