@@ -107,7 +107,7 @@ class Merger {
       return absl::c_any_of(call->results, [](const Result& r) { return !(r.device == Device()); });
     };
     size_t end = begin + 1;
-    while (end < program_.marks.size() && GoesOn(end) && Count(begin, end + 1) <= kMaxSliced &&
+    while (end < program_.marks.size() && GoesOn(end) && Count(begin, end + 1) <= kMaxRolled &&
            absl::c_none_of(Calls(end, end + 1), elsewhere))
       ++end;
     return end;

@@ -28,6 +28,8 @@ inline constexpr int kLoopSegment = 1024, kMaxSegment = 4096;
 // A body that takes another slice each time has no path of its own for later pieces to find, but
 // one plan for all of it is no larger.
 inline constexpr int kMaxSliced = 1 << 15;
+// Pieces of a loop of any ops that go together again: its plan has the body once.
+inline constexpr int kMaxRolled = 1 << 17;
 inline constexpr int kManyBodies = 32;
 // Fewer bodies may as well be the layers of a network.
 inline constexpr int kFewBodies = 8;
