@@ -72,17 +72,18 @@ class Merger {
         .subspan(static_cast<size_t>(Begin(begin)), static_cast<size_t>(Count(begin, end)));
   }
 
-  // The segment before `next` was cut behind a whole number of bodies, and `next` begins with one.
+  // The segment before `next` repeats a body, and `next` goes on where it was cut: behind a whole
+  // number of bodies or, if it had become too long, anywhere, as among what follows the loop.
   bool GoesOn(size_t next) const {
     const Mark& cut = program_.marks[next - 1];
     if (cut.kind != Mark::Kind::kCut || cut.precision != program_.marks[next].precision)
       return false;
+    if (Count(next - 1, next) > kMaxSegment) return true;  // nothing else may become so long
     std::vector<uint64_t> calls;
     for (const auto& call : Calls(next - 1, next)) calls.push_back(WhatOf(call));
     const Bodies bodies = FindBodies(calls);
     if (bodies.length == 0 || Count(next, next + 1) < bodies.length) return false;
-    const auto body = absl::MakeConstSpan(calls).subspan(static_cast<size_t>(bodies.first),
-                                                         static_cast<size_t>(bodies.length));
+    const auto body = absl::MakeConstSpan(calls).last(static_cast<size_t>(bodies.length));
     return absl::c_equal(body, Calls(next, next + 1).first(body.size()),
                          [](uint64_t what, const auto& call) { return what == WhatOf(call); });
   }

@@ -15,6 +15,8 @@ namespace {
 
 using kir::V;
 using Kind = Loop::Source::Kind;
+constexpr int64_t kFewMasks = 16;
+
 using Index = absl::InlinedVector<int64_t, 4>;
 
 Index IndexOf(const Layout& layout, int64_t element) {
@@ -59,6 +61,12 @@ class Writer {
     maker_.ChooseAxes();
     std::vector<V> inits;
     for (const Carried& c : carried_) inits.push_back(Init(c));
+    for (int32_t i = 0; i < body_.num_inputs; ++i) {
+      // Masks are more than a load; there are few.
+      const Node& input = body_.nodes[i];
+      if (loop_.sources[size_t(i)].kind != Kind::kSame || !IsBool(input.dtype)) continue;
+      for (int64_t e = 0; e < std::min(input.layout->size, kFewMasks); ++e) Wide(i, e);
+    }
     b_.Repeat(maker_.Literal(loop_.times));
     std::vector<V> carries;
     for (size_t i = 0; i < carried_.size(); ++i) {
