@@ -96,6 +96,24 @@ def assigned(s, a, b):
     return out
 
 
+def lags(s, a, b):
+    y = fz.zeros(STEPS, dtype=s.dtype)
+    y[0], y[1] = s[0], s[1]
+    for t in range(2, STEPS):
+        y[t] = 0.5 * y[t - 1] - 0.25 * y[t - 2] + b[t, 0]
+    return y, y[3], y[-1]
+
+
+def filled(s, a, b):
+    # Backwards, a part of it, and rows that stay as they were.
+    out, line = b * 2, fz.zeros((3, STEPS), dtype=s.dtype)
+    for t in reversed(range(STEPS // 3, STEPS)):
+        s = fz.roll(s, 1) * 0.9
+        out[t] = s
+        line[:, t] = s + out[t]
+    return out, line, out[2:4]
+
+
 def matrices(s, a, b):
     p = a
     for _ in range(STEPS):
@@ -141,11 +159,11 @@ def steps_around(s, a, b):
 
 
 FORMS = {f.__name__: f for f in (
-    stacked, product, of_dict, of_class, in_place, kept, moving, assigned, matrices, reductions,
-    functions, nested, steps_around,
+    stacked, product, of_dict, of_class, in_place, kept, moving, assigned, lags, filled, matrices,
+    reductions, functions, nested, steps_around,
 )}  # fmt: skip
-# Of all their work but a few calls before and behind.
-ONE_KERNEL = sorted(set(FORMS) - {"nested", "steps_around", "assigned", "moving"})
+# Of all their work but an iteration or two.
+ONE_KERNEL = sorted(set(FORMS) - {"nested", "moving"})
 
 
 def arguments(dtype):
@@ -190,7 +208,7 @@ def test_a_loop_is_one_kernel(name):
     settle(f, args)
     skipping = [line for line in f.explain().splitlines() if "skip the body" in line]
     kernels = int(skipping[-1].rsplit(": ", 1)[1].split()[0])
-    assert kernels <= 20, f.explain()
+    assert kernels <= 32, f.explain()
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int32", "int8", "uint64"])

@@ -10,6 +10,7 @@ namespace {
 constexpr Pass kPasses[] = {
     {"fold", "values that need no work, chains of views made one", Fold},
     {"cse", "equal calls of equal operands become one node", Cse},
+    {"assign", "arrays that are filled part by part become one", Assign},
     {"join", "products of successive rows become one", JoinProducts, true},
     {"split", "what is read in slices is computed in slices", Split},
     {"lay_out", "a matrix that many products read across is copied once", LayOut, true},
