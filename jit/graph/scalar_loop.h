@@ -5,6 +5,10 @@
 // by the rule of core/SEMANTICS.md, a reduction its tree; the state lies in registers, and what
 // moves with the iterations (x[t], and y[t] that is kept) is loaded and stored where it lies.
 //
+// Independent instances, as of a thousand trajectories, fill the lanes of vectors and the threads: if
+// an axis of the state is one that no op mixes, the kernel runs along it, and what is written out
+// is the body of one instance, where that axis has one element.
+//
 // Marked by the pass `scalars` (passes/write_out.cc) in the loop itself (Loop::scalars), if that is
 // faster than steps by the cost model. Asked by the roll pass, which bodies are worth a loop for
 // that. CPU only, as all loops are.
@@ -20,11 +24,20 @@ bool MayBeScalars(const Graph& graph, int32_t id);
 // Whether that is the faster way.
 bool IsWorthScalars(const Graph& graph, int32_t id);
 
-// Of a body that is no loop yet: whether its nodes are small enough, and move elements in ways that
-// kernels do not know.
+// Of a body that is no loop yet: whether it moves elements in ways that kernels do not know, and
+// does nothing else that cannot be written out.
 bool MovesElements(absl::Span<const Node> body);
 
-// About how long an iteration takes, in nanoseconds.
-double TimeOfScalars(const Graph& body);
+// A loop's body as it is written out.
+struct ScalarBody {
+  Graph graph;            // of one instance; inputs and outputs as in the loop's
+  int64_t instances = 1;  // extent of the axis that they lie along, in all that has one of that extent
+  double time = 0;        // about how long an iteration takes, in nanoseconds
+};
+// Of a loop that MayBeScalars.
+ScalarBody ScalarBodyOf(const Graph& graph, int32_t id);
+
+// The axis of that extent, of more than one, or -1.
+int InstanceAxis(const Layout& layout, int64_t instances);
 
 }  // namespace frazil::jit

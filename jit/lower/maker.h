@@ -24,7 +24,7 @@ struct Axes {
   bool long_rows = false;
   int lanes = 0;
   bool unrolled = false;  // further axes are written out
-  int64_t iterations = 0;  // of the repeat that buffers move with; then points go one by one
+  int64_t iterations = 0;  // of the repeat that buffers move with; a single point has no lanes
   int64_t LoopExtent() const;
 };
 

@@ -39,9 +39,14 @@ int64_t ElementAt(const Layout& layout, absl::Span<const int64_t> index) {
   return element;
 }
 
-Axes OnePoint(int64_t times) {
+Axes AxesOf(int64_t times, int64_t instances) {
   Axes axes;
   axes.iterations = times;
+  axes.unrolled = true;
+  if (instances > 1) {
+    axes.extents = {instances};
+    axes.parallel = {0};
+  }
   return axes;
 }
 
@@ -52,8 +57,9 @@ class Writer {
         group_(group),
         node_(graph.nodes[group.nodes[0]]),
         loop_(*node_.loop),
-        body_(loop_.body),
-        maker_(Name(), OnePoint(loop_.times)),
+        scalar_(ScalarBodyOf(graph, group.nodes[0])),
+        body_(scalar_.graph),
+        maker_(Name(), AxesOf(loop_.times, scalar_.instances)),
         b_(maker_.builder()) {}
 
   Launch Run() {
@@ -77,7 +83,7 @@ class Writer {
     for (const Result& result : results_) {
       if (!result.every) continue;
       for (int64_t e = 0; e < body_.nodes[result.from].layout->size; ++e)
-        b_.Store(result.buffer, Narrow(result.from, e), Distance(e));
+        b_.Store(result.buffer, Narrow(result.from, e), Distance(PlaceOf(result.layout, result.from, e)));
     }
     std::vector<V> nexts;
     for (const Carried& c : carried_) nexts.push_back(Wide(c.next, c.element));
@@ -87,9 +93,10 @@ class Writer {
       if (result.every) continue;
       const DType dtype = body_.nodes[result.from].dtype;
       for (int64_t e = 0; e < body_.nodes[result.from].layout->size; ++e)
-        b_.Store(result.buffer, b_.Cast(dtype, carries[size_t(result.carried + e)]), Distance(e));
+        b_.Store(result.buffer, b_.Cast(dtype, carries[size_t(result.carried + e)]),
+                 Distance(PlaceOf(result.layout, result.from, e)));
     }
-    return maker_.Finish(TimeOfScalars(body_) * double(loop_.times));
+    return maker_.Finish(scalar_.time * double(loop_.times));
   }
 
  private:
@@ -103,6 +110,7 @@ class Writer {
     int32_t from;  // node of the body
     bool every;
     int buffer;
+    const Layout* layout;  // of an iteration's
     int64_t carried = 0;  // if not every: the first number's place
   };
   struct Source {
@@ -119,6 +127,20 @@ class Writer {
     return name;
   }
 
+  // Elements from instance to instance.
+  std::vector<int64_t> Along(const Layout& layout) const {
+    const int axis = InstanceAxis(layout, scalar_.instances);
+    return {axis < 0 ? 0 : layout.strides_[axis]};
+  }
+
+  // Where element `element` of value `id` of an instance lies in an array of all.
+  int64_t PlaceOf(const Layout* all, int32_t id, int64_t element) const {
+    const Index index = IndexOf(LayoutOf(id), element);
+    int64_t place = 0;
+    for (size_t i = 0; i < index.size(); ++i) place += index[i] * all->strides_[i];
+    return place;
+  }
+
   V Distance(int64_t elements) {
     return elements ? b_.ConstBits(DType::kI64, uint64_t(elements)) : V{};
   }
@@ -131,9 +153,10 @@ class Writer {
       const int32_t from = node_.operands[s.operand];
       if (!graph_.nodes[from].immediate && s.kind != Kind::kEach) {
         const int64_t offset = OffsetInBase(graph_, from) / SizeOf(input.dtype);
-        const Layout* layout = s.kind == Kind::kSlide ? input.layout : graph_.nodes[from].layout;
+        const Layout* layout =
+            s.kind == Kind::kSlide ? loop_.body.nodes[i].layout : graph_.nodes[from].layout;
         sources_[i] = {maker_.AddBuffer(BaseOf(graph_, from), input.dtype, false, offset + s.start,
-                                        {}, 0, s.step),
+                                        Along(*layout), 0, s.step),
                        layout};
       }
       if (s.kind != Kind::kState) continue;
@@ -141,11 +164,14 @@ class Writer {
         carried_.push_back({int32_t(i), body_.outputs[s.next], e});
     }
     for (const int32_t id : absl::MakeSpan(group_.nodes).subspan(1)) {
-      const int32_t from = body_.outputs[graph_.nodes[id].attrs[0]];
+      const int64_t output = graph_.nodes[id].attrs[0];
+      const int32_t from = body_.outputs[output];
+      const Layout* all = loop_.body.nodes[loop_.body.outputs[output]].layout;
       const int64_t size = body_.nodes[from].layout->size;
       const bool every = graph_.nodes[id].role == Role::kEvery;
-      Result result{from, every, maker_.AddBuffer(id, graph_.nodes[id].dtype, true, 0, {}, 0,
-                                                  every ? size : 0)};
+      const int buffer = maker_.AddBuffer(id, graph_.nodes[id].dtype, true, 0, Along(*all), 0,
+                                          every ? all->size : 0);
+      Result result{from, every, buffer, all};
       if (!every) {
         const auto of = [&](const Carried& c) { return c.next == from; };
         result.carried =
@@ -166,10 +192,7 @@ class Writer {
 
   V Load(int32_t input, int64_t element) {
     const Source& source = sources_[size_t(input)];
-    const Index index = IndexOf(*source.layout, element);
-    int64_t distance = 0;
-    for (size_t i = 0; i < index.size(); ++i) distance += index[i] * source.layout->strides_[i];
-    return b_.Load(source.buffer, Distance(distance));
+    return b_.Load(source.buffer, Distance(PlaceOf(source.layout, input, element)));
   }
 
   // --- elements of values of the body, by their row-major number
@@ -347,6 +370,7 @@ class Writer {
   const Group& group_;
   const Node& node_;
   const Loop& loop_;
+  const ScalarBody scalar_;
   const Graph& body_;
   KernelMaker maker_;
   kir::Builder& b_;

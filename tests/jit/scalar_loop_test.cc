@@ -130,12 +130,13 @@ std::optional<Graph> RandomLoop(Rng& rng) {
 }
 
 TEST(ScalarLoop, RandomBodiesKeepTheirBits) {
-  int ran = 0;
+  int ran = 0, along_instances = 0;
   for (uint64_t seed = 0; seed < 3000 && ran < 400; ++seed) {
     Rng rng(seed);
     const std::optional<Graph> graph = RandomLoop(rng);
     if (!graph) continue;
     ++ran;
+    along_instances += ScalarBodyOf(*graph, LoopOf(*graph)).instances > 1;
     ASSERT_TRUE(Verify(*graph).ok()) << Verify(*graph) << Print(*graph);
     const auto again = Parse(Print(*graph));
     ASSERT_TRUE(again.ok()) << again.status() << Print(*graph);
@@ -147,6 +148,46 @@ TEST(ScalarLoop, RandomBodiesKeepTheirBits) {
     EXPECT_EQ(dump.find("loop of"), std::string::npos) << dump;
   }
   EXPECT_EQ(ran, 400);
+  EXPECT_GT(along_instances, 40);
+}
+
+// Independent instances: an axis of any place that no op mixes.
+TEST(ScalarLoop, InstancesFillTheLanes) {
+  constexpr std::string_view kText = R"(
+graph (f32[N,3], f32[9,N,1], f32[3,3]) {
+  %3 = loop %1, %2, %0 : bool[0] times 9 (slide 0 by N, same, state 0) graph (f32[N,1], f32[3,3], f32[N,3]) {
+    %3 = matmul %2, %1 : f32[N,3]
+    %4 = slice %3 {0, 1, N, 0, 1, 2} : view f32[N,2] strides [3,1] offset 0
+    %5 = concat %4, %0 {1} : f32[N,3]
+    %6 = sum %5 {2, 1} : f32[N,1]
+    %7 = divide %5, %6 : f32[N,3]
+    return %7
+  }
+  %4 = every %3 {0} : f32[9,N,3]
+  return %4
+})";
+  Rng rng(1);
+  for (const int n : {100, 1000}) {
+    const std::string text = absl::StrReplaceAll(AbslView(kText), {{"N", StrCat(n)}});
+    const auto graph = Parse(text);
+    ASSERT_TRUE(graph.ok()) << graph.status() << text;
+    ASSERT_TRUE(IsWorthScalars(*graph, LoopOf(*graph)));
+    EXPECT_EQ(ScalarBodyOf(*graph, LoopOf(*graph)).instances, n);
+    Graph scalars = *graph;
+    WriteOut(&scalars);
+    ExpectSameRun(rng, scalars);
+  }
+  // What mixes them: a sum over them, a slice of some, a product along them.
+  for (const auto& [from, to] : std::initializer_list<std::pair<std::string_view, std::string_view>>{
+           {"sum %5 {2, 1} : f32[N,1]", "sum %5 {1, 1} : f32[1,3]"},
+           {"slice %3 {0, 1, N, 0, 1, 2} : view f32[N,2] strides [3,1] offset 0",
+            "slice %3 {N-1, -1, N, 0, 1, 2} : view f32[N,2] strides [-3,1] offset LAST"}}) {
+    std::string text = absl::StrReplaceAll(AbslView(kText), {{AbslView(from), AbslView(to)}});
+    text = absl::StrReplaceAll(text, {{"LAST", "297"}, {"N-1", "99"}, {"N", "100"}});
+    const auto graph = Parse(text);
+    ASSERT_TRUE(graph.ok()) << graph.status() << text;
+    EXPECT_FALSE(MayBeScalars(*graph, LoopOf(*graph))) << text;
+  }
 }
 
 // --- what can be written out

@@ -79,14 +79,21 @@ bool IsRecurrence(const RepeatedBody& loop, const std::vector<std::vector<int32_
   });
 }
 
+// A body of elementwise ops on slices.
+bool IsWorthScalars(const RepeatedBody& loop, Graph graph) {
+  const auto body = absl::MakeSpan(graph.nodes).subspan(loop.run.first, loop.run.length);
+  if (!MovesElements(body) || !DependsOnItself(loop)) return false;
+  const int32_t id = WriteLoop(loop, &graph);
+  return IsWorthScalars(graph, id);
+}
+
 bool IsWorthSteps(const RepeatedBody& loop, const Graph& graph) {
   const Bodies& run = loop.run;
   if (run.times < tuned::kMinRolledSteps) return false;
   const auto body = absl::MakeSpan(graph.nodes).subspan(run.first, run.length);
   const bool heavy = std::any_of(body.begin(), body.end(), IsHeavy);
   const auto kept = FindKept(loop, graph);
-  const bool scalars = MovesElements(body) && DependsOnItself(loop);
-  if (!heavy && !scalars && !IsRecurrence(loop, kept, graph)) return false;
+  if (!heavy && !IsRecurrence(loop, kept, graph) && !IsWorthScalars(loop, graph)) return false;
   // What is kept of any iteration but the last is an array of all, of one axis more.
   int64_t wanted = 0, made = 0;
   for (int32_t place = 0; place < run.length; ++place) {
