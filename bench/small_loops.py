@@ -2,9 +2,10 @@
 
     PYTHONPATH=build/python PYTHON bench/small_loops.py [PATTERN ...] [--rounds N] [--f64] [--eager]
 
-A line is a form of a program: its time for all steps, of the best rounds and in the middle, and the
-best of the peers' over it, of the best rounds; above 1 frazil is faster. JAX and numba are run if they are
-installed. All run on one processor. Frazil's forms of a program are compared before they are timed.
+A line is a form of a program: its time for all steps, of the best round and in the middle, and the
+best peer's time over it, of the best rounds: above 1 frazil is faster. JAX and numba are run if
+they are installed. All run on one processor. Frazil's forms are compared with eager calls
+before they are timed.
 """
 
 import argparse
@@ -413,9 +414,7 @@ def cart_step(m, s, w1, b1, w2):
 
 def cartpole(dtype):
     rng = np.random.default_rng(4)
-    w1, b1, w2 = (
-        (0.5 * rng.standard_normal(n)).astype(dtype) for n in ((8, 4), (8,), (1, 8))
-    )
+    w1, b1, w2 = ((0.5 * rng.standard_normal(n)).astype(dtype) for n in ((8, 4), (8,), (1, 8)))
     s = np.array([0.0, 0.1, 0.05, -0.1], dtype)
 
     def run(s, w1, b1, w2):

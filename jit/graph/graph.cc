@@ -102,8 +102,8 @@ void DropOrigins(Graph* graph) {
 
 bool operator==(const LoopRef& a, const LoopRef& b) {
   if (!a || !b) return !a && !b;
-  return a->times == b->times && a->scalars == b->scalars && a->sources == b->sources && a->body.origins == b->body.origins &&
-         ContentKey(a->body) == ContentKey(b->body);
+  return a->times == b->times && a->scalars == b->scalars && a->sources == b->sources &&
+         a->body.origins == b->body.origins && ContentKey(a->body) == ContentKey(b->body);
 }
 
 std::string ContentKey(const Graph& graph) {

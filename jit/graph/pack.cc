@@ -358,7 +358,8 @@ std::optional<Grouping> UnpackGrouping(std::string_view* bytes, const Graph& gra
     if (!in.good()) return std::nullopt;
     const int32_t first = group.nodes[0];
     const LoopRef& loop = graph.nodes[first].loop;
-    const bool scalars = loop && loop->scalars, steps = loop && !scalars && !IsOneKernel(graph, first);
+    const bool scalars = loop && loop->scalars,
+               steps = loop && !scalars && !IsOneKernel(graph, first);
     in.Need(steps == (group.kind == Group::Kind::kSteps));
     in.Need(scalars == (group.kind == Group::Kind::kScalars));
   }

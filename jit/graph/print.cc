@@ -35,7 +35,8 @@ void AppendLoop(std::string* out, const Loop& loop) {
   };
   std::string body = Print(loop.body);
   body.pop_back();
-  StrAppend(out, " times ", loop.times, loop.scalars ? " as scalars (" : " (", absl::StrJoin(loop.sources, ", ", source), ") ",
+  StrAppend(out, " times ", loop.times, loop.scalars ? " as scalars (" : " (",
+            absl::StrJoin(loop.sources, ", ", source), ") ",
             absl::StrReplaceAll(body, {{"\n", "\n  "}}));
 }
 

@@ -89,7 +89,8 @@ Work WorkOf(const Graph& body, int64_t instances) {
   Work work;
   if (instances > 1) work.vectors = std::ceil(double(instances) / kLanes);
   for (const Node& node : absl::MakeSpan(body.nodes).subspan(body.num_inputs))
-    AddWork(node, [&](int k) -> const Node& { return body.nodes[node.operands[k]]; }, &work);
+    AddWork(
+        node, [&](int k) -> const Node& { return body.nodes[node.operands[k]]; }, &work);
   return work;
 }
 
@@ -159,7 +160,8 @@ bool KeepsApart(const Graph& body, const Node& node, int64_t instances) {
     case OpId::k_broadcast_to:
       return !unlike(node.operands[0]);
     case OpId::k_reshape:
-      return (own < 0) == (before < 0) && (own < 0 || product(*node.layout, own) == product(*from, before));
+      return (own < 0) == (before < 0) &&
+             (own < 0 || product(*node.layout, own) == product(*from, before));
     default:
       return own == before && (own < 0 || node.attrs[3 * own + 1] == 1);
   }
@@ -178,7 +180,8 @@ std::optional<Graph> OneOf(const Graph& body, int64_t instances) {
   for (const Node& node : body.nodes) {
     if (absl::c_count(node.layout->dims(), instances) > 1) return std::nullopt;
     if (node.input) {
-      const Layout* layout = node.immediate ? Scalar0d() : Dense(WithOne(node.layout->dims(), instances));
+      const Layout* layout =
+          node.immediate ? Scalar0d() : Dense(WithOne(node.layout->dims(), instances));
       now.push_back(one.AddInput(node.dtype, node.device, layout, node.immediate));
       continue;
     }
@@ -228,7 +231,8 @@ std::optional<ScalarBody> Find(const Loop& loop) {
     best = ScalarBody{one, instances, work.time};
   };
   consider(body, 1);
-  for (const int64_t instances : std::set<int64_t>(largest->dims().begin(), largest->dims().end())) {
+  for (const int64_t instances :
+       std::set<int64_t>(largest->dims().begin(), largest->dims().end())) {
     if (instances < 2) continue;
     if (const std::optional<Graph> one = OneOf(body, instances)) consider(*one, instances);
   }
@@ -244,7 +248,9 @@ int InstanceAxis(const Layout& layout, int64_t instances) {
   return at == dims.end() ? -1 : int(at - dims.begin());
 }
 
-bool MayBeScalars(const Graph& graph, int32_t id) { return Find(*graph.nodes[id].loop).has_value(); }
+bool MayBeScalars(const Graph& graph, int32_t id) {
+  return Find(*graph.nodes[id].loop).has_value();
+}
 
 ScalarBody ScalarBodyOf(const Graph& graph, int32_t id) { return *Find(*graph.nodes[id].loop); }
 

@@ -30,9 +30,10 @@ bool MovesElements(absl::Span<const Node> body);
 
 // A loop's body as it is written out.
 struct ScalarBody {
-  Graph graph;            // of one instance; inputs and outputs as in the loop's
-  int64_t instances = 1;  // extent of the axis that they lie along, in all that has one of that extent
-  double time = 0;        // about how long an iteration takes, in nanoseconds
+  Graph graph;  // of one instance; inputs and outputs as in the loop's
+  int64_t instances =
+      1;            // extent of the axis that they lie along, in all that has one of that extent
+  double time = 0;  // about how long an iteration takes, in nanoseconds
 };
 // Of a loop that MayBeScalars.
 ScalarBody ScalarBodyOf(const Graph& graph, int32_t id);

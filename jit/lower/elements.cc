@@ -80,8 +80,7 @@ Pair Elementwise(const Node& node, absl::Span<V> operands) {
   V v[3];
   for (size_t k = 0; k < std::min(operands.size(), std::size(v)); ++k) {
     v[k] = operands[k];
-    const bool logical =
-        Info(node.op).types == TypeSet::kBits || Has(node.op, traits::kSelects);
+    const bool logical = Info(node.op).types == TypeSet::kBits || Has(node.op, traits::kSelects);
     if (IsBool(v[k].type) && !logical) v[k] = v[k].builder->Cast(DType::kI32, v[k]);
   }
   const V result = Forward(node.op, v[0], v[1], v[2]);

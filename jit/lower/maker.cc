@@ -31,7 +31,8 @@ int KernelMaker::AddBuffer(int32_t node, DType dtype, bool out, int64_t offset,
   offset *= SizeOf(dtype);
   for (size_t i = 0; i < accesses_.size() && !out; ++i) {
     if (launch_.buffers[i].node == node && launch_.buffers[i].offset == offset &&
-        accesses_[i].strides == strides && accesses_[i].step == step && !launch_.kernel.buffers[i].out) {
+        accesses_[i].strides == strides && accesses_[i].step == step &&
+        !launch_.kernel.buffers[i].out) {
       return int(i);
     }
   }

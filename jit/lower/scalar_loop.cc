@@ -83,7 +83,8 @@ class Writer {
     for (const Result& result : results_) {
       if (!result.every) continue;
       for (int64_t e = 0; e < body_.nodes[result.from].layout->size; ++e)
-        b_.Store(result.buffer, Narrow(result.from, e), Distance(PlaceOf(result.layout, result.from, e)));
+        b_.Store(result.buffer, Narrow(result.from, e),
+                 Distance(PlaceOf(result.layout, result.from, e)));
     }
     std::vector<V> nexts;
     for (const Carried& c : carried_) nexts.push_back(Wide(c.next, c.element));
@@ -111,7 +112,7 @@ class Writer {
     bool every;
     int buffer;
     const Layout* layout;  // of an iteration's
-    int64_t carried = 0;  // if not every: the first number's place
+    int64_t carried = 0;   // if not every: the first number's place
   };
   struct Source {
     int buffer = -1;
@@ -174,8 +175,7 @@ class Writer {
       Result result{from, every, buffer, all};
       if (!every) {
         const auto of = [&](const Carried& c) { return c.next == from; };
-        result.carried =
-            std::find_if(carried_.begin(), carried_.end(), of) - carried_.begin();
+        result.carried = std::find_if(carried_.begin(), carried_.end(), of) - carried_.begin();
         if (size_t(result.carried) == carried_.size()) {
           for (int64_t e = 0; e < size; ++e) carried_.push_back({-1, from, e});
         }

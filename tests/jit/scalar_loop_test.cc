@@ -178,7 +178,8 @@ graph (f32[N,3], f32[9,N,1], f32[3,3]) {
     ExpectSameRun(rng, scalars);
   }
   // What mixes them: a sum over them, a slice of some, a product along them.
-  for (const auto& [from, to] : std::initializer_list<std::pair<std::string_view, std::string_view>>{
+  for (const auto& [from, to] :
+       std::initializer_list<std::pair<std::string_view, std::string_view>>{
            {"sum %5 {2, 1} : f32[N,1]", "sum %5 {1, 1} : f32[1,3]"},
            {"slice %3 {0, 1, N, 0, 1, 2} : view f32[N,2] strides [3,1] offset 0",
             "slice %3 {N-1, -1, N, 0, 1, 2} : view f32[N,2] strides [-3,1] offset LAST"}}) {
@@ -256,8 +257,7 @@ TEST(ScalarLoop, WhatIsNotIsNot) {
   Loop loop = *graph.nodes[LoopOf(graph)].loop;
   loop.scalars = true;
   graph.nodes[LoopOf(graph)].loop = LoopRef(new Loop(loop));
-  EXPECT_EQ(Verify(graph).message(),
-            "[graph] node %4: the loop cannot be written out as scalars.");
+  EXPECT_EQ(Verify(graph).message(), "[graph] node %4: the loop cannot be written out as scalars.");
 }
 
 TEST(ScalarLoop, LargeBodiesStaySteps) {

@@ -1,4 +1,4 @@
-"""Loops of any ops: bodies with products and reductions are planned once, with the bits of eager."""
+"""Loops of any ops: bodies with products and reductions are planned once, with eager's bits."""
 
 import numpy as np
 import pytest

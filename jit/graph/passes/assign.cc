@@ -156,8 +156,8 @@ class Writer {
       Attrs attrs;
       for (int64_t a = 0; a < end.layout->rank; ++a) {
         const int64_t whole = end.layout->extents[a];
-        attrs.insert(attrs.end(), {a == axis ? part.start : 0, 1,
-                                   a == axis ? part.end - part.start : whole});
+        attrs.insert(attrs.end(),
+                     {a == axis ? part.start : 0, 1, a == axis ? part.end - part.start : whole});
       }
       operands.push_back(Must(graph_.AddOp(OpId::k_slice, {now_[base]}, attrs, end.origin)));
     };
@@ -174,9 +174,9 @@ class Writer {
   int64_t work_;  // that is left
   Graph graph_;
   absl::flat_hash_map<int32_t, Shown> shown_;  // of slices
-  std::vector<int32_t> now_;      // of old nodes
-  std::vector<int32_t> readers_;  // of old nodes
-  std::vector<bool> ends_;        // assignments behind which no other stands alone
+  std::vector<int32_t> now_;                   // of old nodes
+  std::vector<int32_t> readers_;               // of old nodes
+  std::vector<bool> ends_;                     // assignments behind which no other stands alone
 };
 
 }  // namespace
