@@ -14,7 +14,7 @@ FOLDERS = {
     "autograd": 1200,
     "tracer": 7000,
     "jit": 34500,
-    "bindings": 17500,
+    "bindings": 18600,
 }
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there

@@ -22,7 +22,7 @@ uint64_t WhatOf(const Program::Call& call) {
   return absl::HashOf(call->composite, call->op, AttrsInBody(*call.record), call.operands.size());
 }
 
-constexpr int kMostOfSteps = 1 << 15;  // calls of a loop that is steps
+constexpr int kMostOfSteps = 1 << 17;  // calls of a loop of any ops: its plan has the body once
 constexpr int kMostChecks = 16;
 constexpr size_t kMostOfCheck = 16;       // calls that make the indices of a check
 constexpr int64_t kLargeCheck = 1 << 20;  // elements
@@ -73,7 +73,8 @@ class Merger {
         .subspan(static_cast<size_t>(Begin(begin)), static_cast<size_t>(Count(begin, end)));
   }
 
-  // The segment before `next` was cut behind a whole number of bodies, and `next` begins with one.
+  // The segment before `next` repeats a body, and `next` goes on where it was cut: behind a whole
+  // number of bodies or, if it had become too long, anywhere, as among what follows the loop.
   bool GoesOn(size_t next) const {
     const Mark& cut = program_.marks[next - 1];
     if (cut.kind != Mark::Kind::kCut || cut.precision != program_.marks[next].precision)
@@ -82,8 +83,7 @@ class Merger {
     for (const auto& call : Calls(next - 1, next)) calls.push_back(WhatOf(call));
     const Bodies bodies = FindBodies(calls);
     if (bodies.length == 0 || Count(next, next + 1) < bodies.length) return false;
-    const auto body = absl::MakeConstSpan(calls).subspan(static_cast<size_t>(bodies.first),
-                                                         static_cast<size_t>(bodies.length));
+    const auto body = absl::MakeConstSpan(calls).last(static_cast<size_t>(bodies.length));
     return absl::c_equal(body, Calls(next, next + 1).first(body.size()),
                          [](uint64_t what, const auto& call) { return what == WhatOf(call); });
   }

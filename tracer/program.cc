@@ -24,18 +24,43 @@ int64_t BytesOf(const Program& program) {
   return bytes;
 }
 
+namespace {
+
+// Dtype, layout and elements of a number or a few of them, as fz.zeros(3) makes them in each
+// iteration of a loop; of anything else nothing.
+std::string ContentOf(const Value& v) {
+  constexpr int64_t kFew = 64;
+  std::string content;
+  const auto put = [&](const auto& word) {
+    content.append(reinterpret_cast<const char*>(&word), sizeof(word));
+  };
+  put(v.dtype);
+  if (v.immediate) {
+    put(v.imm);
+    return content;
+  }
+  if (!(v.device == Device()) || !v.ready() || v.layout->size == 0) return "";
+  const Reach reach = ReachOf(*v.layout);
+  const int64_t size = SizeOf(v.dtype);
+  if ((reach.high - reach.low) * size > kFew) return "";
+  put(v.layout->id);
+  content.append(v.data + reach.low * size, static_cast<size_t>((reach.high - reach.low) * size));
+  return content;
+}
+
+}  // namespace
+
 Parts::Parts(const Program& whole) : whole_(whole) {
   for (size_t i = 0; i < whole.calls.size(); ++i) {
     first_result_.push_back(static_cast<ValueId>(maker_.size()));
     maker_.insert(maker_.end(), whole.calls[i]->results.size(), static_cast<int32_t>(i));
   }
   first_result_.push_back(static_cast<ValueId>(maker_.size()));
-  absl::flat_hash_map<std::pair<DType, uint64_t>, ValueId> numbers;
+  absl::flat_hash_map<std::string, ValueId> contents;
   for (size_t i = 0; i < whole.constants.size(); ++i) {
-    const Value& v = *whole.constants[i];
     const ValueId id = whole.IdOfConstant(i);
-    first_equal_.push_back(v.immediate ? numbers.try_emplace({v.dtype, v.imm}, id).first->second
-                                       : id);
+    const std::string content = ContentOf(*whole.constants[i]);
+    first_equal_.push_back(content.empty() ? id : contents.try_emplace(content, id).first->second);
   }
 }
 

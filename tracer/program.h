@@ -181,7 +181,8 @@ class Parts {
     std::vector<ValueId> from;  // which are these values of the whole
     std::vector<ValueId> results;  // the numbers of its results in the whole
   };
-  // `calls`: ascending. `one_number`: numbers that are equal become one parameter.
+  // `calls`: ascending. `one_number`: constants of a few elements that are equal become one
+  // parameter.
   Part Take(absl::Span<const int32_t> calls, bool one_number = false) const;
 
   // Results of the calls before call i, which may be the end.
@@ -194,7 +195,7 @@ class Parts {
   const Program& whole_;
   std::vector<ValueId> first_result_;
   std::vector<int32_t> maker_;
-  std::vector<ValueId> first_equal_;  // of each constant: the first that is the same number
+  std::vector<ValueId> first_equal_;  // of each constant: the first that is the same
 };
 
 }  // namespace frazil::tracer

@@ -35,7 +35,7 @@ class Fuser {
         base_(graph.nodes.size()),
         group_of_(graph.nodes.size(), -1),
         users_(graph.nodes.size()),
-        of_steps_(graph.nodes.size(), false) {
+        alone_(graph.nodes.size(), false) {
     returned_.assign(graph.nodes.size(), false);
     for (int32_t id = 0; id < int32_t(graph.nodes.size()); ++id) {
       const Node& n = graph.nodes[id];
@@ -52,12 +52,12 @@ class Fuser {
     for (int32_t id = 0; id < int32_t(graph_.nodes.size()); ++id) {
       const Node& n = graph_.nodes[id];
       if (n.input || n.view || group_of_[id] >= 0) continue;
-      const bool steps = n.loop && !IsOneKernel(graph_, id);
+      const bool alone = n.loop && (n.loop->scalars || !IsOneKernel(graph_, id));
       std::vector<int32_t>& set = sets_.emplace_back();
       const int32_t end = n.loop ? EndOfLoop(graph_, id) : id + 1;  // with all its results
       for (int32_t i = id; i < end; ++i) {
         group_of_[i] = int(sets_.size()) - 1;
-        of_steps_[i] = steps;
+        alone_[i] = alone;
         set.push_back(i);
       }
       seen_.push_back(0);
@@ -86,7 +86,7 @@ class Fuser {
   int32_t Base(int32_t id) const { return base_[id]; }
   bool Fusible(int32_t id) const {
     const Node& node = graph_.nodes[id];
-    return !IsLibrary(node.op) && !StandsAlone(node) && !of_steps_[id];
+    return !IsLibrary(node.op) && !StandsAlone(node) && !alone_[id];
   }
 
   // Some come several times.
@@ -337,7 +337,10 @@ class Fuser {
     group.nodes = nodes;
     group.outputs = Outputs(nodes);
     if (IsLibrary(graph_.nodes[nodes[0]].op)) group.kind = Group::Kind::kLibrary;
-    if (of_steps_[nodes[0]]) group.kind = Group::Kind::kSteps;
+    if (alone_[nodes[0]]) {
+      const bool scalars = graph_.nodes[nodes[0]].loop->scalars;
+      group.kind = scalars ? Group::Kind::kScalars : Group::Kind::kSteps;
+    }
     return group;
   }
 
@@ -360,7 +363,7 @@ class Fuser {
   std::vector<int32_t> latest_;
   std::vector<int> seen_;  // of a group: the last visit that came to it
   int visit_ = 0;
-  std::vector<bool> of_steps_;                   // loops that are no kernel, and their results
+  std::vector<bool> alone_;                      // loops that are no part of a kernel, and their results
   absl::flat_hash_map<int, KernelFacts> known_;  // of groups that are kernels
 };
 

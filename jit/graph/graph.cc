@@ -102,8 +102,8 @@ void DropOrigins(Graph* graph) {
 
 bool operator==(const LoopRef& a, const LoopRef& b) {
   if (!a || !b) return !a && !b;
-  return a->times == b->times && a->sources == b->sources && a->body.origins == b->body.origins &&
-         ContentKey(a->body) == ContentKey(b->body);
+  return a->times == b->times && a->scalars == b->scalars && a->sources == b->sources &&
+         a->body.origins == b->body.origins && ContentKey(a->body) == ContentKey(b->body);
 }
 
 std::string ContentKey(const Graph& graph) {
@@ -125,6 +125,7 @@ std::string ContentKey(const Graph& graph) {
     Put(&key, node.role);
     if (!node.loop) continue;
     Put(&key, node.loop->times);
+    Put(&key, node.loop->scalars);
     Put(&key, static_cast<uint32_t>(node.loop->sources.size()));
     for (const Loop::Source& s : node.loop->sources) {
       for (const int64_t word : {int64_t{static_cast<int>(s.kind)}, int64_t{s.operand}, s.start,

@@ -9,7 +9,8 @@
 // (`Loop::Source`), and behind it its results: what an output of the body, the number in the
 // result's attributes, is in the last iteration (kEnd), or in all of them, one after another
 // (kEvery). A loop is part of a kernel where its state can stay in registers, and otherwise steps
-// of a plan; nothing here says which (jit/graph/loop_kernel.h).
+// of a plan; nothing here says which (jit/graph/loop_kernel.h). Only a loop over small arrays that
+// is written out as scalars says so (jit/graph/scalar_loop.h).
 #pragma once
 
 #include <memory>
@@ -82,6 +83,7 @@ struct Loop {
   int64_t times = 0;
   std::vector<Source> sources = {};  // as inputs of the body
   Graph body = {};
+  bool scalars = false;
 };
 
 // What core Infer says of an op over nodes of `graph`.

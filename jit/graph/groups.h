@@ -14,7 +14,8 @@ struct Group {
   enum class Kind : uint8_t {
     kKernel,
     kLibrary,  // matmul, put (kernels/), one node each
-    kSteps     // a loop and its results, if they are no kernel (jit/graph/loop_kernel.h)
+    kSteps,    // a loop and its results, if they are no kernel (jit/graph/loop_kernel.h)
+    kScalars   // a loop and its results as a kernel of their own (jit/graph/scalar_loop.h)
   };
   Kind kind = Kind::kKernel;
   std::vector<int32_t>

@@ -104,6 +104,7 @@ class Packer {
  private:
   static void PutLoop(const Graph& graph, const Loop& loop, std::string* out) {
     PutSigned(out, loop.times);
+    out->push_back(char(loop.scalars));
     Put(out, loop.sources.size());
     for (const Loop::Source& s : loop.sources) {
       out->push_back(char(s.kind));
@@ -224,6 +225,7 @@ std::optional<Graph> Unpack(std::string_view* bytes, const std::vector<std::stri
 LoopRef TakeLoop(Unpacker* in, const std::vector<std::string>& origins, int depth) {
   Loop loop;
   loop.times = in->TakeSigned();
+  loop.scalars = in->TakeByte() != 0;
   loop.sources.resize(in->TakeCount());
   for (Loop::Source& s : loop.sources) {
     s.kind = static_cast<Loop::Source::Kind>(in->TakeByte());
@@ -340,7 +342,7 @@ std::optional<Grouping> UnpackGrouping(std::string_view* bytes, const Graph& gra
   grouping.groups.resize(in.TakeCount());
   for (Group& group : grouping.groups) {
     const uint8_t kind = in.TakeByte();
-    in.Need(kind <= uint8_t(Group::Kind::kSteps));
+    in.Need(kind <= uint8_t(Group::Kind::kScalars));
     group.kind = static_cast<Group::Kind>(kind);
     for (std::vector<int32_t>* ids : {&group.nodes, &group.outputs}) {
       ids->resize(in.TakeCount());
@@ -355,8 +357,11 @@ std::optional<Grouping> UnpackGrouping(std::string_view* bytes, const Graph& gra
     }
     if (!in.good()) return std::nullopt;
     const int32_t first = group.nodes[0];
-    const bool steps = graph.nodes[first].loop && !IsOneKernel(graph, first);
+    const LoopRef& loop = graph.nodes[first].loop;
+    const bool scalars = loop && loop->scalars,
+               steps = loop && !scalars && !IsOneKernel(graph, first);
     in.Need(steps == (group.kind == Group::Kind::kSteps));
+    in.Need(scalars == (group.kind == Group::Kind::kScalars));
   }
   if (!in.good()) return std::nullopt;
   *bytes = in.rest();

@@ -104,7 +104,7 @@ class Parser {
     return absl::OkStatus();
   }
 
-  // times n (a source for each input of the body) graph ...
+  // times n as scalars (a source for each input of the body) graph ...
   Status TakeLoop(Node* node) {
     if (depth_ == kMaxDepth)
       return text_.Fail("loops stand in each other more than ", kMaxDepth, " deep");
@@ -112,6 +112,8 @@ class Parser {
     FZ_RETURN_IF_ERROR(text_.Expect("times"));
     FZ_ASSIGN_OR_RETURN(loop.times, text_.TakeInt());
     if (loop.times > int64_t{1} << 40) return text_.Fail(loop.times, " iterations are too many");
+    loop.scalars = text_.TakeIf("as");
+    if (loop.scalars) FZ_RETURN_IF_ERROR(text_.Expect("scalars"));
     FZ_RETURN_IF_ERROR(text_.Expect("("));
     int64_t operand = 0;
     while (!text_.TakeIf(")")) {

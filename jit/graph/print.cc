@@ -15,7 +15,7 @@ std::string Ids(absl::Span<const int32_t> ids) {
   return absl::StrJoin(ids, ", ", [](std::string* out, int32_t id) { StrAppend(out, "%", id); });
 }
 
-// times n (a source for each input of the body) graph ...
+// times n as scalars (a source for each input of the body) graph ...
 void AppendLoop(std::string* out, const Loop& loop) {
   const auto source = [](std::string* text, const Loop::Source& s) {
     switch (s.kind) {
@@ -35,7 +35,8 @@ void AppendLoop(std::string* out, const Loop& loop) {
   };
   std::string body = Print(loop.body);
   body.pop_back();
-  StrAppend(out, " times ", loop.times, " (", absl::StrJoin(loop.sources, ", ", source), ") ",
+  StrAppend(out, " times ", loop.times, loop.scalars ? " as scalars (" : " (",
+            absl::StrJoin(loop.sources, ", ", source), ") ",
             absl::StrReplaceAll(body, {{"\n", "\n  "}}));
 }
 

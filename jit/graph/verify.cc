@@ -3,6 +3,7 @@
 
 #include "core/str.h"
 #include "jit/graph/graph.h"
+#include "jit/graph/scalar_loop.h"
 
 namespace frazil::jit {
 namespace {
@@ -185,6 +186,8 @@ Status VerifyLoop(const Graph& graph, int32_t id) {
         std::count(body.outputs.begin(), body.outputs.end(), output) > 1)
       return Bad(id, "output %", output, " of the body is no value of its own");
   }
+  if (loop.scalars && !MayBeScalars(graph, id))
+    return Bad(id, "the loop cannot be written out as scalars");
   return absl::OkStatus();
 }
 

@@ -45,7 +45,8 @@ std::string ContentKey(const Kernel& kernel) {
   key.reserve(16 + kernel.buffers.size() * 8 + kernel.body.size() * 23);
   Put(key, uint8_t(kernel.rank));
   Put(key, uint8_t(kernel.has_loop | kernel.chunked << 1 | kernel.stream << 2 |
-                   (kernel.vec == VecAxis::kLoop) << 3 | kernel.long_rows << 4));
+                   (kernel.vec == VecAxis::kLoop) << 3 | kernel.long_rows << 4 |
+                   (kernel.vec == VecAxis::kNone) << 5 | kernel.moves << 6));
   Put(key, uint16_t(kernel.buffers.size()));
   for (const Buffer& buffer : kernel.buffers) {
     Put(key, uint8_t(int(buffer.dtype) | buffer.out << 7));

@@ -15,7 +15,8 @@
 // kChunk (the caller's duty), or `long_rows`: it reduces each chunk, and their results, of which
 // there may be kChunk, once more by the same rule. That is for GPUs, where a block has a row.
 //
-// Vector axis. `vec` says which axis carries SIMD lanes: kSpace (axis rank-1) or kLoop. It never
+// Vector axis. `vec` says which axis carries SIMD lanes: kSpace (axis rank-1), kLoop, or kNone, for
+// long bodies at few points, which are computed one after another (no loop axis). It never
 // changes results: reduce lanes are fixed by Inst::lanes (64 or 8). Verify() enforces: lanes == 64
 // requires vec == kLoop, lanes == 8 requires vec == kSpace (for float sum/prod).
 //
@@ -32,6 +33,10 @@
 // made inside stays inside. Loads may stand inside, stores not. A kernel with a repeat has neither
 // a loop axis nor a barrier; repeats follow one another, never one inside another. An `each` scalar
 // has a word for every iteration, and is read inside the (then only) repeat.
+//
+// Moving buffers. A kernel that `moves` has one repeat, whose iterations are its axis number `rank`:
+// inside, addresses move along it, and what moves may be stored. Nothing that is stored inside is
+// loaded by the kernel (the caller's duty). The axis has no index.
 //
 // Invariant: value ids are instruction indices, operands precede uses, and Verify() holds after
 // every pass.
@@ -80,7 +85,7 @@ struct Buffer {
   std::string name;
   DType dtype;
   bool out = false;
-  // One class per axis, the loop axis last if has_loop. An output never has kZero on an axis it
+  // One class per axis, last that of the loop or of the iterations if there is one. An output never has kZero on an axis it
   // varies over.
   absl::InlinedVector<Stride, 4> strides;
 
@@ -94,7 +99,7 @@ struct Scalar {
   bool operator==(const Scalar&) const = default;
 };
 
-enum class VecAxis : uint8_t { kSpace, kLoop };
+enum class VecAxis : uint8_t { kSpace, kLoop, kNone };
 
 struct Kernel {
   std::string name;
@@ -102,6 +107,7 @@ struct Kernel {
   bool has_loop = false;
   bool chunked = false;
   bool long_rows = false;
+  bool moves = false;   // iterations of the repeat are an axis
   bool stream = false;  // outputs with stride one bypass the cache (large results); 64-byte aligned
                         // by the caller
   VecAxis vec = VecAxis::kSpace;
@@ -109,7 +115,7 @@ struct Kernel {
   std::vector<Scalar> scalars;
   std::vector<Inst> body;
 
-  int axes() const { return rank + (has_loop ? 1 : 0); }
+  int axes() const { return rank + (has_loop || moves ? 1 : 0); }
   int plain_scalars() const;  // those that are not `each`
   bool has_repeat() const;
 };
@@ -163,7 +169,7 @@ Status Verify(const Kernel& kernel);
 //       next %3, %5
 //     done
 //     store o, %3
-// Header flags after the space rank: `loop`, `chunked`, `long`, `stream`, `vec loop`. load x[%off]
+// Header flags after the space rank: `loop`, `chunked`, `long`, `stream`, `moves`, `vec loop`, `vec none`. load x[%off]
 // ? %pred ; store o[%off], %v ? %pred ; const prints decimal for integers, hex float for floats,
 // true/false for bool, and nan, inf, -inf or nan:0xBITS. call exp %0 ; index 0. Printed value names
 // are instruction indices; the parser takes any names. `#` starts a comment.

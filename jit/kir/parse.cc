@@ -108,8 +108,12 @@ class Parser {
         kernel_.long_rows = true;
       else if (flag == "stream")
         kernel_.stream = true;
+      else if (flag == "moves")
+        kernel_.moves = true;
       else if (flag == "vec" && TakeIf("loop"))
         kernel_.vec = VecAxis::kLoop;
+      else if (flag == "vec" && TakeIf("none"))
+        kernel_.vec = VecAxis::kNone;
       else
         return Fail("'", flag, "' is not a kernel flag");
     }

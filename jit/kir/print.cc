@@ -102,7 +102,9 @@ std::string HeaderText(const Kernel& kernel) {
   if (kernel.chunked) text += " chunked";
   if (kernel.long_rows) text += " long";
   if (kernel.stream) text += " stream";
+  if (kernel.moves) text += " moves";
   if (kernel.vec == VecAxis::kLoop) text += " vec loop";
+  if (kernel.vec == VecAxis::kNone) text += " vec none";
   return text;
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 
 #include "core/str.h"
@@ -68,6 +69,11 @@ class Verifier {
     if (k_.long_rows && (k_.chunked || k_.vec != VecAxis::kLoop))
       return fail("long rows need vec loop, and are not chunked");
     if (k_.vec == VecAxis::kLoop && !k_.has_loop) return fail("vec loop without a loop axis");
+    if (k_.vec == VecAxis::kNone && k_.has_loop) return fail("vec none with a loop axis");
+    if (k_.moves && k_.has_loop) return fail("moves with a loop axis");
+    const auto repeats = [](const Inst& inst) { return inst.op == Op::kRepeat; };
+    if (const auto n = std::count_if(k_.body.begin(), k_.body.end(), repeats); k_.moves && n != 1)
+      return fail("moves with ", n, " repeats, not one");
     if (k_.chunked && k_.vec == VecAxis::kSpace && k_.rank < 2) {
       return fail("chunked with vec space needs rank 2, the chunk axis has no lanes");
     }
@@ -243,6 +249,7 @@ class Verifier {
   Status CheckIndex(const Inst& inst) const {
     if (inst.type != DType::kI64) return Fail("an index is i64, not ", ShortName(inst.type));
     if (inst.imm >= uint64_t(k_.axes())) return Fail("axis ", inst.imm, " of ", k_.axes());
+    if (inst.imm == uint64_t(k_.rank) && k_.moves) return Fail("iterations have no index");
     if (inst.imm == uint64_t(k_.rank) && region_ == kOutside)
       return Fail("the loop axis outside a loop");
     return absl::OkStatus();
@@ -260,8 +267,9 @@ class Verifier {
       return Fail("buffer ", buffer.name, " is ", ShortName(buffer.dtype), ", not ",
                   ShortName(inst.type));
     }
-    if (store && region_ != kOutside && OpenName() == Name(Op::kRepeat))
-      return Fail("inside the repeat at %", region_);
+    if (store && region_ != kOutside && OpenName() == Name(Op::kRepeat) &&
+        (!k_.moves || buffer.strides.back() == Stride::kZero))
+      return Fail("inside the repeat at %", region_, ", where ", buffer.name, " does not move");
     if (store) FZ_RETURN_IF_ERROR(OperandIs(inst.a, buffer.dtype));
     const Id offset = store ? inst.b : inst.a;
     FZ_RETURN_IF_ERROR(OperandIs(offset, DType::kI64));

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/check.h"
+#include "jit/lower/elements.h"
 #include "jit/lower/forward.h"
 
 namespace frazil::jit {
@@ -10,27 +11,10 @@ namespace {
 
 using kir::V;
 
-bool Has(V v) { return v.id != kir::kNone; }
 bool IsArg(OpId op) { return Has(op, traits::kIndex); }
 bool IsReduce(OpId op) { return Info(op).klass == OpClass::kReduce; }
-bool IsExact(OpId op, DType dtype) {
-  return Has(op, traits::kExact | (IsFloat(dtype) ? traits::kExactFloats : traits::kPlain));
-}
-
-V Widen(V v) { return v.builder->Cast(ComputeType(v.type), v); }
 
 }  // namespace
-
-DType ComputeType(DType dtype) {
-  if (IsHalf(dtype)) return DType::kF32;
-  if (IsBool(dtype) || SizeOf(dtype) >= 4) return dtype;
-  return IsSigned(dtype) ? DType::kI32 : DType::kU32;
-}
-
-Pair RoundTo(DType dtype, V v) {
-  if (v.type == dtype) return {v, v};
-  return {{}, v.builder->Cast(dtype, v)};
-}
 
 BodyWriter::BodyWriter(const Graph& graph, const Space& space, KernelMaker* maker)
     : graph_(space.GraphOf(graph)),
@@ -250,12 +234,7 @@ void BodyWriter::Hoist(int32_t id, std::map<Key, bool>* seen) {
   });
 }
 
-V BodyWriter::ReduceElement(int32_t id) {
-  V v = Operand(id, 0);
-  const kir::ReduceKind kind = ReduceKindOf(node(id).op);
-  const bool logical = kind == kir::ReduceKind::kAnd || kind == kir::ReduceKind::kOr;
-  return IsBool(v.type) && !logical ? b_.Cast(DType::kI32, v) : v;
-}
+V BodyWriter::ReduceElement(int32_t id) { return Reducible(node(id).op, Operand(id, 0)); }
 
 V BodyWriter::BeginReduce(int32_t id, int phase) {
   const kir::ReduceKind kind = ReduceKindOf(node(id).op);
@@ -382,73 +361,15 @@ Pair BodyWriter::ComputeElementwise(int32_t id) {
   const Node& n = node(id);
   if (n.op == OpId::k_copy) return OperandPair(id, 0);
   V v[3];
-  for (int k = 0; k < int(n.operands.size()); ++k) {
-    v[k] = Operand(id, k);
-    const bool logical = Info(n.op).types == TypeSet::kBits || Has(n.op, traits::kSelects);
-    if (IsBool(v[k].type) && !logical) v[k] = b_.Cast(DType::kI32, v[k]);
-  }
-  const V result = Forward(n.op, v[0], v[1], v[2]);
-  if (IsExact(n.op, n.dtype) && result.type == ComputeType(n.dtype)) return {result, {}};
-  return RoundTo(n.dtype, result);
+  for (int k = 0; k < int(n.operands.size()); ++k) v[k] = Operand(id, k);
+  return Elementwise(n, absl::MakeSpan(v, n.operands.size()));
 }
 
-// A reduction over few elements, as the lanes of core/SEMANTICS.md combine them: element j is in
-// lane j mod L, and lanes without an element hold what changes nothing.
 Pair BodyWriter::ComputeWrittenOut(int32_t id) {
   const Node& n = node(id);
   std::vector<V> values;
   ForPoints(member(id).over, [&] { values.push_back(ReduceElement(id)); });
-  if (IsArg(n.op)) return FirstExtreme(n.op, values);
-  const int rank = node(n.operands[0]).layout->rank;
-  const int lanes = rank > 0 && (n.attrs[0] >> (rank - 1) & 1) ? 64 : 8;
-  return RoundTo(n.dtype, Tree(ReduceKindOf(n.op), values, lanes, 0, 1));
-}
-
-// Lane `lane` after the halving that adds lanes `half` apart.
-V BodyWriter::Tree(kir::ReduceKind kind, const std::vector<V>& values, int lanes, int lane,
-                   int half) {
-  const int n = int(values.size());
-  const auto combine = [&](V a, V b) {
-    switch (kind) {
-      case kir::ReduceKind::kSum:
-        return a + b;
-      case kir::ReduceKind::kProd:
-        return a * b;
-      case kir::ReduceKind::kMax:
-        return kir::max(a, b);
-      case kir::ReduceKind::kMin:
-        return kir::min(a, b);
-      case kir::ReduceKind::kAnd:
-        return a & b;
-      case kir::ReduceKind::kOr:
-        break;
-    }
-    return a | b;
-  };
-  if (half == lanes) {
-    V sum = values[lane];
-    for (int j = lane + lanes; j < n; j += lanes) sum = combine(sum, values[j]);
-    return sum;
-  }
-  const V low = Tree(kind, values, lanes, lane, 2 * half);
-  return lane + half < n ? combine(low, Tree(kind, values, lanes, lane + half, 2 * half)) : low;
-}
-
-// The first element that no other beats; the first NaN beats all.
-Pair BodyWriter::FirstExtreme(OpId op, const std::vector<V>& values) {
-  V best = values[0], at = b_.ConstBits(DType::kI32, 0);
-  for (size_t j = 1; j < values.size(); ++j) {
-    const V v = values[j];
-    V better;
-    if (IsFloat(v.type)) {  // not "no better", which is false for a NaN; nothing beats a NaN
-      better = ~(op == OpId::k_argmax ? v <= best : v >= best) & (best == best);
-    } else {
-      better = op == OpId::k_argmax ? v > best : v < best;
-    }
-    at = select(better, b_.ConstBits(DType::kI32, j), at);
-    if (j + 1 < values.size()) best = select(better, v, best);
-  }
-  return {{}, b_.Cast(DType::kI64, at)};
+  return Reduced(n, node(n.operands[0]).layout->rank, values);
 }
 
 // Inside [low, low + n) along every padded axis the element, elsewhere the fill.

@@ -7,19 +7,10 @@
 #include <vector>
 
 #include "jit/graph/space.h"
+#include "jit/lower/elements.h"
 #include "jit/lower/maker.h"
 
 namespace frazil::jit {
-
-// The type arithmetic on `dtype` happens in: f32 for 16-bit floats, i32 or u32 for small integers.
-DType ComputeType(DType dtype);
-
-// A value as computed with, and as stored; either may be missing until asked for.
-struct Pair {
-  kir::V wide, narrow;
-};
-// An op's result `v` rounded to `dtype`; the wide form is missing if the types differ.
-Pair RoundTo(DType dtype, kir::V v);
 
 class BodyWriter {
  public:
@@ -75,9 +66,6 @@ class BodyWriter {
   Pair& OperandPair(int32_t id, int k);
   kir::V ReduceElement(int32_t id);  // what a reduction reduces
   Pair ComputeWrittenOut(int32_t id);
-  Pair FirstExtreme(OpId op, const std::vector<kir::V>& values);
-  kir::V Tree(kir::ReduceKind kind, const std::vector<kir::V>& values, int lanes, int lane,
-              int half);
   void Hoist(int32_t id, std::map<Key, bool>* seen);
   void WriteLoop(int phase);
   void WriteRepeat();

@@ -9,6 +9,7 @@
 #include "jit/lower/body.h"
 #include "jit/lower/forward.h"
 #include "jit/lower/philox.h"
+#include "jit/lower/scalar_loop.h"
 #include "jit/lower/transposed_copy.h"
 
 namespace frazil::jit {
@@ -37,7 +38,9 @@ class Lowering {
     if (group_.kind == Group::Kind::kLibrary)
       return RuntimeError("[lower] a library call has no kernel.");
     const int32_t first = group_.nodes[0];
-    if (node(first).op == OpId::k_concat) {
+    if (group_.kind == Group::Kind::kScalars) {
+      result_.launches.push_back(LowerScalarLoop(graph_, group_));
+    } else if (node(first).op == OpId::k_concat) {
       LowerConcat(first);
     } else if (node(first).op == OpId::k_pad && StandsAlone(node(first))) {
       LowerPad(first);

@@ -26,12 +26,13 @@ KernelMaker::KernelMaker(std::string name, Axes axes)
 }
 
 int KernelMaker::AddBuffer(int32_t node, DType dtype, bool out, int64_t offset,
-                           std::vector<int64_t> strides, int64_t chunk) {
+                           std::vector<int64_t> strides, int64_t chunk, int64_t step) {
   strides.resize(axes_.extents.size(), 0);
   offset *= SizeOf(dtype);
   for (size_t i = 0; i < accesses_.size() && !out; ++i) {
     if (launch_.buffers[i].node == node && launch_.buffers[i].offset == offset &&
-        accesses_[i].strides == strides && !launch_.kernel.buffers[i].out) {
+        accesses_[i].strides == strides && accesses_[i].step == step &&
+        !launch_.kernel.buffers[i].out) {
       return int(i);
     }
   }
@@ -41,7 +42,8 @@ int KernelMaker::AddBuffer(int32_t node, DType dtype, bool out, int64_t offset,
   buffer.name = StrCat(out ? "o" : "b", accesses_.size());
   launch_.kernel.buffers.push_back(std::move(buffer));
   launch_.buffers.push_back({node, offset});
-  accesses_.push_back({chunk, std::move(strides)});
+  accesses_.push_back({chunk, step, std::move(strides)});
+  launch_.kernel.moves |= step != 0;
   return int(accesses_.size()) - 1;
 }
 
@@ -66,6 +68,7 @@ int64_t KernelMaker::StrideOver(const Access& access, const std::vector<int>& ru
 
 // Lanes of float sums fix the axis; otherwise the one that most inputs store next to each other.
 kir::VecAxis KernelMaker::ChooseVec() const {
+  if (axes_.iterations && axes_.parallel.empty()) return kir::VecAxis::kNone;
   if (!axes_.has_loop || axes_.lanes == 8) return kir::VecAxis::kSpace;
   if (axes_.lanes == 64) return kir::VecAxis::kLoop;
   int along_loop = 0, along_space = 0;
@@ -92,15 +95,20 @@ void KernelMaker::ChooseAxes() {
     launch_.extents.push_back(n);
   }
   if (axes_.has_loop) launch_.extents.push_back(loop);
-  const int vec = k.vec == kir::VecAxis::kLoop ? k.rank : k.rank - 1;
+  if (k.moves) launch_.extents.push_back(axes_.iterations);
+  const int vec = k.vec == kir::VecAxis::kNone   ? -1
+                  : k.vec == kir::VecAxis::kLoop ? k.rank
+                                                 : k.rank - 1;
   for (size_t i = 0; i < accesses_.size(); ++i) {
     const Access& access = accesses_[i];
     std::vector<int64_t> strides;
     if (axes_.chunked) strides.push_back(access.chunk);
     // A space without axes is one column: as a contiguous one, so that [1] needs no kernel of its
     // own.
-    for (const auto& run : runs_) strides.push_back(run.empty() ? 1 : StrideOver(access, run));
+    for (const auto& run : runs_)
+      strides.push_back(run.empty() ? int64_t{vec >= 0} : StrideOver(access, run));
     if (axes_.has_loop) strides.push_back(StrideOver(access, axes_.loop));
+    if (k.moves) strides.push_back(access.step);
     for (int a = 0; a < int(strides.size()); ++a) {
       k.buffers[i].strides.push_back(strides[a] == 0               ? kir::Stride::kZero
                                      : strides[a] == 1 && a == vec ? kir::Stride::kOne

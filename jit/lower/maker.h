@@ -23,7 +23,8 @@ struct Axes {
   bool chunked = false;
   bool long_rows = false;
   int lanes = 0;
-  bool unrolled = false;  // further axes are written out
+  bool unrolled = false;   // further axes are written out
+  int64_t iterations = 0;  // of the repeat that buffers move with; a single point has no lanes
   int64_t LoopExtent() const;
 };
 
@@ -33,9 +34,10 @@ class KernelMaker {
   KernelMaker(const KernelMaker&) = delete;
 
   // A buffer of `node` (see Launch::Buffer), offset and strides in elements; chunk: the stride
-  // along the chunk axis. An input that is there already is shared.
+  // along the chunk axis; step: from one iteration to the next. An input that is there already is
+  // shared.
   int AddBuffer(int32_t node, DType dtype, bool out, int64_t offset, std::vector<int64_t> strides,
-                int64_t chunk = 0);
+                int64_t chunk = 0, int64_t step = 0);
   // Fixes rank, vector axis and classes. No buffers after this.
   void ChooseAxes();
 
@@ -51,7 +53,7 @@ class KernelMaker {
 
  private:
   struct Access {
-    int64_t chunk;
+    int64_t chunk, step;
     std::vector<int64_t> strides;
   };
   // Elements of buffer i along kernel axis `run`.

@@ -18,9 +18,9 @@ StatusOr<Schedule> PlanBuilder::Run() {
   schedule_.arenas = {{Device()}};
   MakeNodeMemories();
   for (const Group& group : grouping_.groups) {
-    FZ_RETURN_IF_ERROR(group.kind == Group::Kind::kKernel    ? AddKernels(group)
+    FZ_RETURN_IF_ERROR(group.kind == Group::Kind::kSteps     ? AddLoop(group)
                        : group.kind == Group::Kind::kLibrary ? AddLibrary(group)
-                                                             : AddLoop(group));
+                                                             : AddKernels(group));
   }
   if (options_.compile.fuse) MergeWithReaders(graph_, options_.compile.precision, &pending_);
   // OpenBLAS has threads of its own, which do one product at a time.

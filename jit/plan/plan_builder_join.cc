@@ -32,7 +32,16 @@ void PlanBuilder::Report() {
   for (size_t i = 0; i < pending_.size(); ++i) {
     const Step* const step = schedule_.steps[i].get();
     const bool kernel = dynamic_cast<const KernelStep*>(step) != nullptr;
-    report_->steps.push_back(kernel ? SayNode(pending_[i].node) : step->text());
+    if (!kernel) {
+      report_->steps.push_back(step->text());
+      continue;
+    }
+    const Node& node = graph_.nodes[pending_[i].node];
+    const std::string text = SayNode(pending_[i].node);
+    report_->steps.push_back(
+        IsResult(node)
+            ? StrCat("loop of ", graph_.nodes[node.operands[0]].loop->times, " in a kernel: ", text)
+            : text);
   }
   const auto end = static_cast<int32_t>(pending_.size()) - 1;
   std::vector<Block> arena, all;

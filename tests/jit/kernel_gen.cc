@@ -63,6 +63,7 @@ uint64_t RandomBits(DType type, Rng& rng) {
   }
 }
 
+constexpr int kMostRepeats = 8;
 constexpr int kReach = 8;  // element offsets of loads and stores lie in [0, kReach)
 
 // Strides of one buffer: inputs anyhow within their class, outputs so that no two indices meet.
@@ -122,7 +123,9 @@ class Generator {
     for (int i = 0; i < loops; ++i) Loop();
     if (loops) Values();
     const bool each = k_.plain_scalars() < int(k_.scalars.size());
-    const int repeats = !options_.repeats || k_.has_loop ? 0 : each ? 1 : int(1 + Below(rng_, 2));
+    const int repeats = !options_.repeats || k_.has_loop ? 0
+                        : each || k_.moves               ? 1
+                                                         : int(1 + Below(rng_, 2));
     for (int i = 0; i < repeats; ++i) Repeat();
     if (repeats && Chance(rng_, 50)) Values();
     for (size_t i = 0; i < k_.buffers.size(); ++i) {
@@ -142,7 +145,11 @@ class Generator {
     k_.has_loop = options_.loops && Chance(rng_, 60);
     if (k_.has_loop && Chance(rng_, 50)) k_.vec = VecAxis::kLoop;
     if (k_.has_loop && (k_.vec == VecAxis::kLoop || k_.rank > 1)) k_.chunked = Chance(rng_, 25);
-    k_.stream = !k_.has_loop && Chance(rng_, 15);
+    k_.stream = !k_.has_loop && !options_.moves && Chance(rng_, 15);
+    if (options_.moves && options_.repeats && !k_.has_loop) {
+      k_.moves = Chance(rng_, 80);
+      if (Chance(rng_, 60)) k_.vec = VecAxis::kNone;
+    }
     const int inputs = int(1 + Below(rng_, 4)), outputs = int(1 + Below(rng_, 3));
     for (int i = 0; i < inputs; ++i) k_.buffers.push_back(Input(i));
     for (int i = 0; i < outputs; ++i) k_.buffers.push_back(Output(i));
@@ -182,14 +189,22 @@ class Generator {
   kir::Buffer Output(int i) {
     kir::Buffer buffer{StrCat("o", i), AnyType(), true, {}};
     buffer.strides.assign(k_.axes(), Stride::kAny);
-    const bool in_loop = k_.has_loop && Chance(rng_, 40);
-    if (k_.has_loop && !in_loop) buffer.strides.back() = Stride::kZero;
+    const bool axis = k_.has_loop || k_.moves, in_loop = axis && Chance(rng_, 40);
+    if (axis && !in_loop) buffer.strides.back() = Stride::kZero;
     if (Chance(rng_, 75))
       buffer.strides[in_loop && Chance(rng_, 70) ? k_.rank : k_.rank - 1] = Stride::kOne;
     return buffer;
   }
   bool InLoop(size_t buffer) const {
-    return k_.has_loop && k_.buffers[buffer].strides.back() != Stride::kZero;
+    return (k_.has_loop || k_.moves) && k_.buffers[buffer].strides.back() != Stride::kZero;
+  }
+
+  void StoreInLoop() {
+    for (size_t i = 0; i < k_.buffers.size(); ++i) {
+      if (!k_.buffers[i].out || !InLoop(i) || stored_[i]) continue;
+      StoreTo(int(i));
+      stored_[i] = true;
+    }
   }
 
   void Loop() {
@@ -200,11 +215,7 @@ class Generator {
     in_loop_ = true;
     Values();
     for (int64_t i = 1 + Below(rng_, 2); i > 0; --i) reduced.push_back(RandomReduce());
-    for (size_t i = 0; i < k_.buffers.size(); ++i) {
-      if (!k_.buffers[i].out || !InLoop(i) || stored_[i]) continue;
-      StoreTo(int(i));
-      stored_[i] = true;
-    }
+    StoreInLoop();
     in_loop_ = false;
     b_.End();
     pool_ = outside;
@@ -223,6 +234,7 @@ class Generator {
     for (const V& init : inits) carries.push_back(b_.Carry(init));
     for (const V& carry : carries) pool_.insert(pool_.end(), 3, carry);
     Values();
+    if (k_.moves) StoreInLoop();
     for (const V& carry : carries) nexts.push_back(Pick(carry.type));
     for (size_t i = carries.size(); i-- > 0;) b_.Next(carries[i], nexts[i]);
     b_.Done();
@@ -415,7 +427,9 @@ std::vector<int64_t> RandomExtents(const Kernel& kernel, Rng& rng) {
                           : Choose<int64_t>(rng, {0, 1, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64,
                                                   65, 100, 257, 600}));
   }
-  if (kernel.chunked) {
+  if (kernel.moves) {
+    extents.push_back(kMostRepeats);
+  } else if (kernel.chunked) {
     extents.push_back(Choose<int64_t>(rng, {1, 64, 4095, 4096, 4097, 4200, 8192, 8200}));
     extents[0] = (extents.back() + kir::kChunk - 1) / kir::kChunk;
     for (int axis = 1; axis < kernel.rank; ++axis)
@@ -435,7 +449,6 @@ Case MakeCase(Kernel kernel, std::vector<int64_t> extents, Rng& rng) {
     FillStrides(c.kernel, b, c.extents, rng, &c.strides[b * axes]);
     c.buffers.push_back(MakeBuffer(c.kernel, b, c.extents, &c.strides[b * axes], rng));
   }
-  constexpr int kMostRepeats = 8;
   for (const kir::Scalar& scalar : c.kernel.scalars) {
     const bool counts = scalar.name == "n" && scalar.dtype == DType::kI64;
     if (!scalar.each)

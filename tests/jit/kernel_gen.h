@@ -23,6 +23,7 @@ struct GenOptions {
   bool calls = false;        // call exp, log, ...
   bool index = true;         // loads of indices, which are i64
   bool repeats = false;      // repeats, in kernels without a loop axis
+  bool moves = false;        // and buffers that move with their iterations, points one by one
   std::vector<DType> types;  // only these, if any are given
 };
 

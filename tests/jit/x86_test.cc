@@ -754,15 +754,18 @@ TEST_P(X86Test, RandomRepeats) {
   int refused = 0, ran = 0;
   for (uint64_t seed = 1; seed <= 250; ++seed) {
     for (const int values : {6, 24}) {
-      GenOptions options{
-          .max_values = values, .loops = false, .calls = seed % 5 == 0, .repeats = true};
+      GenOptions options{.max_values = values,
+                         .loops = false,
+                         .calls = seed % 5 == 0,
+                         .repeats = true,
+                         .moves = seed % 2 == 0};
       if (seed % 3 == 0) options.types = {DType::kF32, DType::kI32, DType::kU32, DType::kBool};
       if (seed % 3 == 0) options.index = options.offsets = false;
       Rng rng(seed);
       const Kernel k = RandomKernel(rng, options);
       for (int i = 0; i < 4; ++i) {
         std::vector<int64_t> extents = RandomExtents(k, rng);
-        if (i) extents.back() = 1 + int64_t(rng() % 67);
+        if (i) extents[size_t(k.rank) - 1] = 1 + int64_t(rng() % 67);
         const Comparison result =
             CompareOn(MakeCase(k, std::move(extents), rng), *interpreter_, *emitter_, seed);
         ASSERT_EQ(result.difference, "");

@@ -95,7 +95,7 @@ TEST(Parts, EachParameterKeepsItsType) {
             "program (f32[2,3], f32[2,3] strides [1,2], i32[2], scalar i64) {\n  %0 = ");
 }
 
-TEST(Parts, EqualNumbersBecomeOneIfAsked) {
+TEST(Parts, EqualConstantsBecomeOneIfAsked) {
   const Program whole = Parsed(R"(program (i32[2]) {
     constant c0 = scalar i32 7
     constant c1 = scalar i32 8
@@ -103,17 +103,19 @@ TEST(Parts, EqualNumbersBecomeOneIfAsked) {
     constant c3 = scalar i64 7
     constant c4 = i32[1] "07000000"
     constant c5 = i32[1] "07000000"
+    constant c6 = i32[1] "08000000"
     %0 = add p0, c0 : i32[2]
     %1 = add %0, c1 : i32[2]
     %2 = add %1, c2 : i32[2]
     %3 = add %2, c3 : i32[2]
     %4 = add %3, c4 : i32[2]
     %5 = add %4, c5 : i32[2]
+    %6 = add %5, c6 : i32[2]
     return
   })");
-  const std::vector<int32_t> all{0, 1, 2, 3, 4, 5};
-  EXPECT_EQ(Take(whole, all, true).from, std::vector({-1, -2, -3, -5, -6, -7}));
-  EXPECT_EQ(Take(whole, all).from, std::vector({-1, -2, -3, -4, -5, -6, -7}));
+  const std::vector<int32_t> all{0, 1, 2, 3, 4, 5, 6};
+  EXPECT_EQ(Take(whole, all, true).from, std::vector({-1, -2, -3, -5, -6, -8}));
+  EXPECT_EQ(Take(whole, all).from, std::vector({-1, -2, -3, -4, -5, -6, -7, -8}));
 }
 
 // Calls of `count` in each segment that repeat no body, each of the one before.
@@ -164,20 +166,20 @@ TEST(Pieces, LoopsOfElementwiseOpsAreOfAnyLength) {
 }
 
 TEST(Pieces, LoopsOfOtherOpsHaveALimit) {
-  EXPECT_EQ(CountOf(Loop(32, 1024, OpId::k_sum)), 1u);
-  EXPECT_EQ(CountOf(Loop(40, 1024, OpId::k_sum)), 2u);
+  EXPECT_EQ(CountOf(Loop(128, 1024, OpId::k_sum)), 1u);
+  EXPECT_EQ(CountOf(Loop(136, 1024, OpId::k_sum)), 2u);
 }
 
 TEST(Pieces, SoHaveThoseOfWhichAMiddleValueIsWanted) {
-  Program program = Loop(40, 1024);
+  Program program = Loop(136, 1024);
   program.outputs.push_back({5, {}});
   EXPECT_EQ(CountOf(program), 2u);
-  program.outputs.back().value = 39 * 1024 + 5;  // of the last piece
+  program.outputs.back().value = 135 * 1024 + 5;  // of the last piece
   EXPECT_EQ(CountOf(program), 1u);
 }
 
 TEST(Pieces, ValuesThatTheTapeSavesAreWanted) {
-  Program program = Loop(40, 1024);
+  Program program = Loop(136, 1024);
   program.tape.push_back({.op = OpId::k_add, .saved_output = 5});
   EXPECT_EQ(CountOf(program), 2u);
   program.tape[0] = {.op = OpId::k_add};
@@ -187,9 +189,15 @@ TEST(Pieces, ValuesThatTheTapeSavesAreWanted) {
 }
 
 TEST(Pieces, AWrittenMiddleValueIsWanted) {
-  Program program = Loop(40, 1024);
+  Program program = Loop(136, 1024);
   program.writes = {{1, {5, {}}}};
   EXPECT_EQ(CountOf(program), 2u);
+}
+
+// A loop that takes another slice each time is cut where it has become too long, anywhere.
+TEST(Pieces, WhatFollowsALongSegmentGoesWithIt) {
+  EXPECT_EQ(CountOf(Chains({6000, 300})), 1u);
+  EXPECT_EQ(CountOf(Chains({4000, 300})), 2u);
 }
 
 TEST(Pieces, LoopsOfOtherOpsElsewhereArePiecesAsOthersAre) {

@@ -21,6 +21,24 @@ constexpr BinaryFunction kBinary[] = {
     PyNumber_Xor};
 constexpr int kInPlace = 13;  // NB_INPLACE_ADD
 
+// Ints of up to 64 bits: a power or a shift of more is not computed, as its size has no bound.
+bool IsBounded(int how, PyObject* a, PyObject* b) {
+  constexpr int kLeftShift = 3, kPower = 8;
+  constexpr long kMost = 64;
+  if ((how != kLeftShift && how != kPower) || !PyLong_Check(a) || !PyLong_Check(b)) return true;
+  int overflow = 0;
+  const long times = PyLong_AsLongAndOverflow(b, &overflow);
+  return !overflow && times <= kMost;
+}
+
+bool IsNumber(PyObject* o) {
+  if (PyFloat_CheckExact(o) || PyBool_Check(o)) return true;
+  if (!PyLong_CheckExact(o)) return false;
+  int overflow = 0;
+  PyLong_AsLongLongAndOverflow(o, &overflow);
+  return overflow == 0;
+}
+
 }  // namespace
 
 int Numbers::Add(Node node) {
@@ -100,6 +118,7 @@ Object Numbers::Compute(const Node& node, const std::vector<Object>& values, con
     case Kind::kConstant:
       return Object(node.object);
     case Kind::kBinary:
+      if (!IsBounded(node.how, operand(0), operand(1))) return Object();
       return Object::Steal(kBinary[node.how](operand(0), operand(1)));
     case Kind::kUnary:
       switch (node.how) {
@@ -131,9 +150,7 @@ bool Numbers::Compute(Nest* nest) const {
   for (const Node& node : nodes_) {
     Object value = Compute(node, values, *nest);
     if (!value) PyErr_Clear();
-    const bool number = value && (PyLong_CheckExact(value.get()) || PyBool_Check(value.get()) ||
-                                  PyFloat_CheckExact(value.get()));
-    if (!number) {  // two calls are alike only if the same fail
+    if (!value || !IsNumber(value.get())) {  // two calls are alike only if the same fail
       nest->words.push_back(Word(kOpen, values.size()));
       value = Object();
     }

@@ -47,24 +47,24 @@ void Prover::Clear() {
   unread_.clear();
   read_.clear();
   const auto kept = std::move(kept_);  // letting go may run code
-  const auto lists = std::move(last_lists_);
   kept_.clear();
   last_lists_.clear();
 }
 
 bool Prover::FindGrowing(const Nest& nest) {
   bool found = false;
-  std::vector<std::pair<Object, Py_ssize_t>> lists;
+  constexpr size_t kMost = 16;  // that are kept alive
+  std::vector<std::pair<const PyObject*, Py_ssize_t>> lists;
   for (PyObject* o : nest.containers) {
     if (!PyList_CheckExact(o) || unread_.contains(o) || read_.contains(o)) continue;
     const auto last = std::find_if(last_lists_.begin(), last_lists_.end(),
-                                   [&](const auto& row) { return row.first.get() == o; });
-    if (last != last_lists_.end() && last->second < PyList_GET_SIZE(o)) {
+                                   [&](const auto& row) { return row.first == o; });
+    if (last != last_lists_.end() && last->second < PyList_GET_SIZE(o) && kept_.size() < kMost) {
       unread_.insert(o);
       kept_.push_back(Object::Share(o));
       found = true;
     } else {
-      lists.emplace_back(Object::Share(o), PyList_GET_SIZE(o));
+      lists.emplace_back(o, PyList_GET_SIZE(o));
     }
   }
   last_lists_.swap(lists);
@@ -80,7 +80,6 @@ void Prover::IsRead(PyObject* list) {
 
 int Prover::Traverse(visitproc visit, void* arg) const {
   for (const Object& o : kept_) Py_VISIT(o.get());
-  for (const auto& row : last_lists_) Py_VISIT(row.first.get());
   return world.Traverse(visit, arg);
 }
 

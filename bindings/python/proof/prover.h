@@ -65,9 +65,9 @@ class Prover {
   std::string doubt_;  // the latest
   std::vector<bool> moves_;           // by the place of a number in the nest
   absl::flat_hash_set<PyObject*> unread_;
-  std::vector<Object> kept_;  // what was ever unread; and what was read in spite of that
+  std::vector<Object> kept_;  // what is in unread_ or read_
   absl::flat_hash_set<PyObject*> read_;
-  std::vector<std::pair<Object, Py_ssize_t>> last_lists_;  // of the last call of a new kind
+  std::vector<std::pair<const PyObject*, Py_ssize_t>> last_lists_;  // of the last new kind
   int64_t lists_changes_ = 0;
   std::vector<uint64_t> last_words_;  // of the last call of a new kind
 };

@@ -16,6 +16,8 @@
 namespace frazil::python {
 
 bool Watch::Plant(std::vector<PyObject*>* arguments) {
+  for (const Nest::Spot& spot : nest_.moving)  // two of them may be one place
+    kept_.push_back(Object::Share(spot.object));
   for (size_t place = 0; place < nest_.moving.size(); ++place) {
     const Nest::Spot& spot = nest_.moving.span()[place];
     Object own = UniqueCopy(spot.object);
@@ -106,10 +108,11 @@ bool IsNumeric(PyObject* o) {
   const char* module =
       f->m_module && PyUnicode_Check(f->m_module) ? PyUnicode_AsUTF8(f->m_module) : nullptr;
   if (!module) return PyErr_Clear(), false;
-  if (std::string_view(module) == "math") return true;
   const std::string_view name = f->m_ml->ml_name;
+  if (std::string_view(module) == "math")  // those of ints may take for ever
+    return name != "factorial" && name != "comb" && name != "perm";
   return std::string_view(module) == "builtins" &&
-         (name == "abs" || name == "min" || name == "max" || name == "round" || name == "pow");
+         (name == "abs" || name == "min" || name == "max" || name == "round");
 }
 
 // Callables that hand on what they get, or are watched themselves.

@@ -81,6 +81,7 @@ bool World::Add(PyObject* dict, PyObject* name, PyObject* value, const std::stri
   Name added{Object::Share(name), Object::Share(value), false, false, where};
   added.given = value && !IsFixed(value);
   if (added.given && !CanBeGiven(value, StrCat("'", Text(name), "'"))) return false;
+  if (added.given) added.value = Object();  // which is looked up at each call
   // Finding out may have added scopes.
   ScopeOf(dict).names.push_back(std::move(added));
   ++changes_;
@@ -120,6 +121,7 @@ bool World::AddWritten(PyObject* globals, PyObject* name, const std::string& whe
   Name* known = Find(&ScopeOf(globals), name);
   if (known->written) return true;
   known->given = known->written = true;
+  known->value = Object();
   ++changes_;
   return true;
 }
@@ -264,11 +266,9 @@ bool World::CheckNames(Scope* scope) {
   for (Name& name : scope->names) {
     PyObject* value = PyDict_GetItemWithError(scope->dict.get(), name.name.get());
     if (name.given || value == name.value.get()) continue;
-    if (!IsSameConstant(value, name.value.get())) {
-      name.given = true;
-      same = false;
-    }
-    name.value = Object::Share(value);
+    name.given = !IsSameConstant(value, name.value.get());
+    same = same && !name.given;
+    name.value = name.given ? Object() : Object::Share(value);
   }
   scope->seen = scope->version.now();
   if (!same) ++changes_;

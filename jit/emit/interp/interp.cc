@@ -19,7 +19,6 @@ using kir::kNone;
 using kir::Op;
 
 constexpr int kBlock = 256;
-constexpr int kSlot = kBlock * 8;  // bytes of one value: a block of the widest type
 
 // One execution of a kernel over a range.
 class Machine {
@@ -28,8 +27,9 @@ class Machine {
       : k_(kernel),
         args_(args),
         lane_axis_(kernel.vec == kir::VecAxis::kLoop ? kernel.rank : kernel.rank - 1),
+        slot_((kernel.vec == kir::VecAxis::kNone ? 1 : kBlock) * 8),
         index_(kernel.axes(), 0),
-        values_(kernel.body.size() * kSlot) {
+        values_(kernel.body.size() * slot_) {
     CheckStrides();
   }
 
@@ -139,12 +139,15 @@ class Machine {
     Id first = repeat + 1, last = done;  // of what is between carries and nexts
     for (; k_.body[first].op == Op::kCarry; ++first) CopyValue(first, k_.body[first].a);
     while (k_.body[last - 1].op == Op::kNext) --last;
+    in_loop_ = k_.moves;
     for (iteration_ = 0; iteration_ < count; ++iteration_) {
+      if (k_.moves) index_[k_.rank] = iteration_;
       for (Id i = first; i < last; ++i) Step(i);
       // All are read before any carry is written: a next has the room of a value too.
       for (Id i = last; i < done; ++i) CopyValue(i, k_.body[i].b);
       for (Id i = last; i < done; ++i) CopyValue(k_.body[i].a, i);
     }
+    in_loop_ = false;
     return done;
   }
 
@@ -298,12 +301,13 @@ class Machine {
 
   // The block of a value; null for an absent operand.
   std::byte* Value(Id id) const {
-    return id == kNone ? nullptr : const_cast<std::byte*>(values_.data()) + size_t(id) * kSlot;
+    return id == kNone ? nullptr : const_cast<std::byte*>(values_.data()) + size_t(id) * slot_;
   }
 
   const Kernel& k_;
   const kir::KernelArgs& args_;
   const int lane_axis_;         // the axis along which the elements of a block lie
+  const size_t slot_;           // bytes of one value: a block of the widest type, or one
   std::vector<int64_t> index_;  // of the block's first element
   std::vector<std::byte> values_;
   int n_ = 0;  // elements in the current block

@@ -165,6 +165,7 @@ class Codegen : Selection {
     bool done = false;
   };
   void EmitRepeat(Id begin, Id end);
+  void MovePointers(Id begin, Id end);
   void EmitIteration(Id begin, Id end);
   Gp RepeatCount(Id count);
   void InitCarry(Id carry);

@@ -41,7 +41,7 @@ void Codegen::LoopPointers(Id begin, Id end) {
     const Inst& inst = k_.body[i];
     if ((inst.op != Op::kLoad && inst.op != Op::kStore) || Of(i).level != kLoopLevel) continue;
     const Stride cls = k_.buffers[inst.imm].strides[k_.rank];
-    if (cls != Stride::kZero && (space_ || cls == Stride::kAny)) walked_[inst.imm] = true;
+    if (cls != Stride::kZero && (space_ || none_ || cls == Stride::kAny)) walked_[inst.imm] = true;
   }
   for (size_t b = 0; b < k_.buffers.size(); ++b) {
     if (!walked_[b]) continue;
@@ -68,7 +68,7 @@ void Codegen::LoopPointers(Id begin, Id end) {
 void Codegen::AdvanceLoopPointers() {
   for (size_t b = 0; b < k_.buffers.size(); ++b) {
     if (!walked_[b]) continue;
-    if (space_) {
+    if (space_ || none_) {
       cc_.add(loop_ptr_[b], StrideMem(int(b), k_.rank));
     } else {
       cc_.add(loop_ptr_[b], vec_step_[b]);

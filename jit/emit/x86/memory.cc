@@ -35,6 +35,11 @@ Codegen::Place Codegen::PlaceOf(int buffer, bool in_loop) {
   if (space_) {
     if (loop) {
       place.base = loop_ptr_[buffer];
+      if (col == Stride::kAny && point_copies_ > 1 && copy_ > 0) {
+        place.base = cc_.newIntPtr();
+        cc_.imul(place.base, vec_step_[buffer], copy_);
+        cc_.add(place.base, loop_ptr_[buffer]);
+      }
       if (col == Stride::kOne && panel_at_.isValid()) place.index = col_;
       if (col == Stride::kOne) place.disp = int64_t(copy_disp_) * place.size;
     } else if (col == Stride::kAny) {
@@ -54,7 +59,7 @@ Codegen::Place Codegen::PlaceOf(int buffer, bool in_loop) {
     return place;
   }
   place.base = col_ptr_[buffer];
-  if (loop && b.strides[k_.rank] == Stride::kOne) {
+  if (loop && !none_ && b.strides[k_.rank] == Stride::kOne) {
     place.index = j_;
     place.disp = int64_t(copy_disp_) * place.size;
   } else if (loop) {

@@ -23,6 +23,7 @@ void Codegen::EmitRepeat(Id begin, Id end) {
     each_ = cc_.newIntPtr("each");
     cc_.mov(each_, x86::qword_ptr(args_, offsetof(kir::KernelArgs, scalars)));
   }
+  MovePointers(begin, end);
   Label top = cc_.newLabel();
   cc_.bind(top);
   asmjit::BaseNode* const body = cc_.cursor();
@@ -32,8 +33,17 @@ void Codegen::EmitRepeat(Id begin, Id end) {
   AdvanceCarries(begin, end, body, known);
   level_ = kPointLevel;
   if (each) cc_.add(each_, each * 8);
+  if (k_.moves) AdvanceLoopPointers();
   cc_.dec(count);
   cc_.jnz(top);
+}
+
+// Where what moves with the iterations is in the first.
+void Codegen::MovePointers(Id begin, Id end) {
+  if (!k_.moves) return;
+  lo_ = cc_.newInt64("lo");
+  cc_.xor_(lo_, lo_);
+  LoopPointers(begin, end);
 }
 
 void Codegen::EmitIteration(Id begin, Id end) {

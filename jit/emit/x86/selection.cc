@@ -14,6 +14,7 @@ Selection::Selection(const kir::Kernel& kernel, Isa isa)
     : k_(kernel),
       z_(isa == Isa::kAvx512),
       space_(kernel.vec == kir::VecAxis::kSpace),
+      none_(kernel.vec == kir::VecAxis::kNone),
       info_(kernel.body.size()) {}
 
 int8_t Selection::LoadLevel(const Inst& inst, int region) const {
@@ -68,8 +69,14 @@ void Selection::FindLevels() {
     if (inst.op == Op::kLoop) region = ++loops;
     info.region = region;
     if (inst.op == Op::kEnd) region = 0;
-    if (inst.op == Op::kRepeat) repeat = Id(i);
-    if (inst.op == Op::kDone) repeat = kNone;
+    if (inst.op == Op::kRepeat) {
+      repeat = Id(i);
+      if (k_.moves) info.region = region = ++loops;
+    }
+    if (inst.op == Op::kDone) {
+      repeat = kNone;
+      region = 0;
+    }
     repeats_ |= inst.op == Op::kRepeat;
     if (inst.op == Op::kLoop || inst.op == Op::kEnd || inst.op == Op::kBarrier) continue;
     if (inst.op == Op::kConst && info.uses == 0) continue;
@@ -101,13 +108,15 @@ void Selection::FindLevels() {
       info.level = axis < k_.rank - 1 ? kRowLevel : axis == k_.rank - 1 ? kPointLevel : kLoopLevel;
     } else if (inst.op == Op::kLoad) {
       info.level = std::max(info.level, LoadLevel(inst, info.region));
+      // Long bodies have no registers for what is loaded once.
+      if (none_ && repeat != kNone) info.level = kLoopLevel;
     } else if (inst.op == Op::kStore) {
       info.level = info.region ? kLoopLevel : kPointLevel;
     } else if (inst.op == Op::kReduce) {
       info.level = kLoopLevel;
     }
   }
-  v_ = (z_ ? 16 : 8) / (wide ? 2 : 1);
+  v_ = none_ ? 4 : (z_ ? 16 : 8) / (wide ? 2 : 1);
   resident_consts_ = consts <= (z_ ? 12 : 4);
 }
 

@@ -63,7 +63,9 @@ class Selection {
   const Info& Of(Id id) const { return info_[size_t(id)]; }
   bool Is(Id id, Form form) const { return info_[size_t(id)].form == form; }
   int RegBytes(DType type) const;  // of a step's elements
-  bool InVectorRange(int level) const { return level >= (space_ ? kPointLevel : kLoopLevel); }
+  bool InVectorRange(int level) const {
+    return !none_ && level >= (space_ ? kPointLevel : kLoopLevel);
+  }
   int Cost(int level) const;
   static int CostOf(const kir::Inst& inst);
   static bool HasCode(Op op) {
@@ -82,6 +84,7 @@ class Selection {
   const kir::Kernel& k_;
   const bool z_;          // AVX-512
   const bool space_;      // vec == kSpace
+  const bool none_;       // vec == kNone: all lanes are equal throughout
   int v_ = 8;             // lanes of a step
   bool repeats_ = false;  // the kernel has repeats
   bool resident_consts_ = false;

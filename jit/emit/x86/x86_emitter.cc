@@ -73,9 +73,10 @@ class Functions {
       : isa_(isa), file_(file), code_(code) {}
 
   Status Emit(const kir::Kernel& kernel) {
-    FZ_ASSIGN_OR_RETURN(kir::Kernel legal, kir::Legalize(kernel, LegalFor(isa_)));
+    const Isa isa = kernel.vec == kir::VecAxis::kNone ? Isa::kAvx2 : isa_;
+    FZ_ASSIGN_OR_RETURN(kir::Kernel legal, kir::Legalize(kernel, LegalFor(isa)));
     if (legal.has_repeat()) legal = kir::Tighten(std::move(legal));
-    if (isa_ == Isa::kAvx2 || !legal.has_repeat()) return Run(legal, isa_, Codegen::Columns::kAll);
+    if (isa == Isa::kAvx2 || !legal.has_repeat()) return Run(legal, isa, Codegen::Columns::kAll);
     few_ = x86::Assembler(code_).newLabel();
     FZ_RETURN_IF_ERROR(Run(legal, isa_, Codegen::Columns::kMany));
     FZ_ASSIGN_OR_RETURN(kir::Kernel narrow, kir::Legalize(kernel, LegalFor(Isa::kAvx2)));

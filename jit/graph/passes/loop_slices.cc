@@ -24,18 +24,18 @@ int32_t EveryOf(const Graph& graph, int32_t id, int64_t* t) {
   return base;
 }
 
-// Iterations [t, t + count) of `every`, each of shape `dims`, one behind the other along `axis`.
-// A view, or -1 where no strides describe it.
-int32_t Range(int32_t every, int64_t t, int64_t count, absl::Span<const int64_t> dims, int64_t axis,
-              int32_t origin, Graph* graph) {
-  Attrs part = {t, 1, count};
+// Iterations t, t + step, ... of `every`, each of shape `dims`, one behind the other along `axis`.
+// A view, of a copy if they go backwards, or -1 where no strides describe it.
+int32_t Range(int32_t every, int64_t t, int64_t step, int64_t count, absl::Span<const int64_t> dims,
+              int64_t axis, int32_t origin, Graph* graph) {
+  Attrs part = {t, step, count};
   const Layout* layout = graph->nodes[every].layout;
   for (int i = 1; i < layout->rank; ++i)
     part.insert(part.end(), {0, 1, static_cast<int64_t>(layout->extents[i])});
   const auto add = [&](OpId op, int32_t x, const Attrs& attrs) {
     return Must(graph->AddOp(op, {x}, attrs, origin));
   };
-  const bool whole = t == 0 && count == layout->extents[0];
+  const bool whole = t == 0 && step == 1 && count == layout->extents[0];
   const int32_t slices = whole ? every : add(OpId::k_slice, every, part);
   Attrs shape(dims.begin(), dims.end());
   int64_t before = 1;
@@ -106,15 +106,18 @@ int32_t ConcatSlices(const Node& node, Graph* graph) {
     const int32_t every = EveryOf(*graph, node.operands[i], &first);
     const auto dims = graph->nodes[node.operands[i]].layout->dims();
     size_t end = i + 1;
-    while (every >= 0 && end < node.operands.size() &&
-           EveryOf(*graph, node.operands[end], &t) == every &&
-           t == first + static_cast<int64_t>(end - i) &&
-           graph->nodes[node.operands[end]].layout->dims() == dims)
-      ++end;
+    int64_t step = 1;
+    for (; every >= 0 && end < node.operands.size(); ++end) {
+      if (EveryOf(*graph, node.operands[end], &t) != every ||
+          graph->nodes[node.operands[end]].layout->dims() != dims)
+        break;
+      if (end == i + 1 && t == first - 1) step = -1;
+      if (t != first + step * static_cast<int64_t>(end - i)) break;
+    }
     int32_t range = -1;
     if (end - i >= tuned::kMinConcatSlices) {
-      range = Range(every, first, static_cast<int64_t>(end - i), dims, node.attrs[0], node.origin,
-                    graph);
+      range = Range(every, first, step, static_cast<int64_t>(end - i), dims, node.attrs[0],
+                    node.origin, graph);
     }
     if (range >= 0) {
       operands.push_back(range);

@@ -12,7 +12,8 @@ namespace frazil::jit {
 // slices of what loops before it keep in reverse order, is a loop as well.
 Graph WithSlicesFirst(const Graph& graph);
 
-// Adds a concatenation, whose operands are in `graph`, to it. Operands that are successive
+// Adds a concatenation, whose operands are in `graph`, to it. Operands that are successive, forwards
+// or backwards,
 // iterations of one value (graph.h, kEvery) become one operand, a view; if that is all there is, it
 // is the result. Returns where the result is.
 int32_t ConcatSlices(const Node& node, Graph* graph);

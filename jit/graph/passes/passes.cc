@@ -10,11 +10,13 @@ namespace {
 constexpr Pass kPasses[] = {
     {"fold", "values that need no work, chains of views made one", Fold},
     {"cse", "equal calls of equal operands become one node", Cse},
+    {"assign", "arrays that are filled part by part become one", Assign},
     {"join", "products of successive rows become one", JoinProducts, true},
     {"split", "what is read in slices is computed in slices", Split},
     {"lay_out", "a matrix that many products read across is copied once", LayOut, true},
     {"dce", "nodes that no output needs go", Dce},
     {"roll", "a repeated body becomes a loop", Roll},
+    {"scalars", "loops over small arrays are written out element by element", WriteOut, true},
     {"fuse", "several nodes in one kernel", nullptr},
     {"recompute", "cheap values computed again instead of kept for late readers", nullptr},
     {"duplicate", "what a kernel stores for others computed in each of them instead", nullptr},

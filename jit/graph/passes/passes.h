@@ -13,11 +13,13 @@ namespace frazil::jit {
 
 void Fold(Graph* graph);          // rewrites.def: equal values that need less work
 void Cse(Graph* graph);           // equal calls of equal operands become one node
+void Assign(Graph* graph);        // assign.cc: what is assigned part by part becomes one array
 void Dce(Graph* graph);           // nodes that no output needs go
 void JoinProducts(Graph* graph);  // join_products.cc: products of successive rows become one
 void Split(Graph* graph);         // split.cc: what is read in slices is computed in slices
 void LayOut(Graph* graph);        // lay_out.cc: what many products read across is copied once
 void Roll(Graph* graph);          // roll.cc: a repeated body becomes a loop
+void WriteOut(Graph* graph);      // write_out.cc: loops over small arrays become scalars
 
 struct Pass {
   std::string_view name;

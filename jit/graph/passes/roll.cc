@@ -26,6 +26,7 @@
 #include "jit/graph/passes/loop_slices.h"
 #include "jit/graph/passes/passes.h"
 #include "jit/graph/passes/repeated_body.h"
+#include "jit/graph/scalar_loop.h"
 
 namespace frazil::jit {
 namespace {
@@ -78,14 +79,21 @@ bool IsRecurrence(const RepeatedBody& loop, const std::vector<std::vector<int32_
   });
 }
 
+// A body of elementwise ops on slices.
+bool IsWorthScalars(const RepeatedBody& loop, Graph graph) {
+  const auto body = absl::MakeSpan(graph.nodes).subspan(loop.run.first, loop.run.length);
+  if (!MovesElements(body) || !DependsOnItself(loop)) return false;
+  const int32_t id = WriteLoop(loop, &graph);
+  return IsWorthScalars(graph, id);
+}
+
 bool IsWorthSteps(const RepeatedBody& loop, const Graph& graph) {
   const Bodies& run = loop.run;
   if (run.times < tuned::kMinRolledSteps) return false;
-  bool heavy = false;
-  for (int32_t place = 0; place < run.length; ++place)
-    heavy |= IsHeavy(graph.nodes[run.first + place]);
+  const auto body = absl::MakeSpan(graph.nodes).subspan(run.first, run.length);
+  const bool heavy = std::any_of(body.begin(), body.end(), IsHeavy);
   const auto kept = FindKept(loop, graph);
-  if (!heavy && !IsRecurrence(loop, kept, graph)) return false;
+  if (!heavy && !IsRecurrence(loop, kept, graph) && !IsWorthScalars(loop, graph)) return false;
   // What is kept of any iteration but the last is an array of all, of one axis more.
   int64_t wanted = 0, made = 0;
   for (int32_t place = 0; place < run.length; ++place) {
@@ -126,7 +134,7 @@ void RollAll(LoopOf what, Graph* graph) {
   while (const std::optional<RepeatedBody> body = finder.Find(at)) {
     at = WriteLoop(*body, graph);
     if (steps) {
-      RollWithin(&graph->nodes[at].loop);
+      if (!IsWorthScalars(*graph, at)) RollWithin(&graph->nodes[at].loop);
       *graph = WithSlicesFirst(*graph);
     }
     finder.Describe();
