@@ -460,6 +460,17 @@ class C: v = D()
 @trace
 def f(x): return x * C().v  # here
 
+## a subclass of property
+# an object of type Typed cannot be compared
+class Typed(property):
+    def __get__(self, o, t=None): return super().__get__(o, t) * self.k
+class C:
+    def get(self): return 2.0
+    v = Typed(get)
+vars(C)["v"].k = 1.5
+@trace
+def f(x): return x * C().v  # here
+
 ## an attribute of a traced function
 # reads the attribute 'rate' of a traced function|'rate'
 @trace
