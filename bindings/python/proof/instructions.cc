@@ -9,7 +9,7 @@ namespace {
 #if PY_VERSION_HEX >= 0x030C0000
 
 // Of sys.monitoring: the tools 0 to 2 are debuggers, coverage and profilers.
-bool HasTool() {
+bool FindTool() {
   static PyObject* const get_tool = [] {
     PyObject* monitoring = PySys_GetObject("monitoring");  // borrowed
     return monitoring ? PyObject_GetAttrString(monitoring, "get_tool") : nullptr;
@@ -22,6 +22,21 @@ bool HasTool() {
   }
   return false;
 }
+
+#if PY_VERSION_HEX >= 0x030D0000
+// The events that tools ask for have a version, which lies above the flags of eval_breaker.
+bool HasTool() {
+  constexpr uintptr_t kFlags = 0xFF;
+  static uintptr_t seen = 0;
+  static bool found = true;
+  const uintptr_t now = PyThreadState_Get()->eval_breaker & ~kFlags;
+  if (now == seen && !found) return false;
+  seen = now;
+  return found = FindTool();
+}
+#else
+bool HasTool() { return FindTool(); }
+#endif
 
 #else
 
