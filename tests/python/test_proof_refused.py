@@ -3,7 +3,6 @@
 import re
 
 import pytest
-
 from proofs import Program, both, cases
 
 # The first line of each program is a comment: its refusal. The line to blame ends in '# here'.
@@ -347,6 +346,22 @@ def f(x): return x * len(list(map(id, [1, 2])))  # here
 # calls 'builtins.id'
 @trace
 def f(x): return x * sorted([2.0], key=id)[0]  # here
+
+## a callback given by a star
+# calls 'builtins.id'
+@trace
+def f(x): return x * sorted(*[[2.0]], **{"key": id})[0]  # here
+
+## the locale in braces
+# writes a number as the locale wants it
+@trace
+def f(x): return x * len(f"{2.5:n}")  # here
+
+## a set given by a star
+# a set whose order depends on addresses
+class C: pass
+@trace
+def f(x): return x * len(list(*[{C(), C()}]))  # here
 
 ## a callback of sort
 # calls 'builtins.id'

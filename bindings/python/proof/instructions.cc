@@ -121,12 +121,14 @@ bool Done(const Object& result) {
 }
 
 void Free(int tool) {
-  static_cast<void>(Done(Object::Steal(PyObject_CallMethod(Monitoring(), "free_tool_id", "i", tool))));
+  static_cast<void>(
+      Done(Object::Steal(PyObject_CallMethod(Monitoring(), "free_tool_id", "i", tool))));
 }
 
 bool Begin() {
   constexpr int kTools = 6;
-  static PyMethodDef def = {"watch", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(OnEvent)),
+  static PyMethodDef def = {"watch",
+                            reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(OnEvent)),
                             METH_FASTCALL, nullptr};
   static PyObject* const callback = PyCFunction_New(&def, nullptr);
   static const long event = InstructionEvent();
@@ -140,8 +142,8 @@ bool Begin() {
   if (!Done(Object::Steal(PyObject_CallMethod(monitoring, "use_tool_id", "is", kOurs, "frazil"))))
     return false;
   g_tool = kOurs;
-  if (Done(Object::Steal(PyObject_CallMethod(monitoring, "register_callback", "ilO", kOurs, event,
-                                             callback))) &&
+  if (Done(Object::Steal(
+          PyObject_CallMethod(monitoring, "register_callback", "ilO", kOurs, event, callback))) &&
       Done(Object::Steal(PyObject_CallMethod(monitoring, "set_events", "il", kOurs, event))))
     return true;
   Free(kOurs);
@@ -151,8 +153,8 @@ bool Begin() {
 void End() {
   static_cast<void>(
       Done(Object::Steal(PyObject_CallMethod(Monitoring(), "set_events", "ii", g_tool, 0))));
-  static_cast<void>(Done(Object::Steal(PyObject_CallMethod(
-      Monitoring(), "register_callback", "ilO", g_tool, InstructionEvent(), Py_None))));
+  static_cast<void>(Done(Object::Steal(PyObject_CallMethod(Monitoring(), "register_callback", "ilO",
+                                                           g_tool, InstructionEvent(), Py_None))));
   Free(g_tool);
 }
 

@@ -22,11 +22,11 @@ bool IsSpecial(PyObject* name) {
 bool IsWrittenInPython(const PyTypeObject* type) {
   static const PyTypeObject* const probe = [] {
     const Object names = Object::Steal(PyDict_New());
-    const Object made = Object::Steal(PyRun_String(
-        "class Probe:\n"
-        "  def __get__(self, o, t): pass\n"
-        "  def __set__(self, o, v): pass\n",
-        Py_file_input, names.get(), names.get()));
+    const Object made =
+        Object::Steal(PyRun_String("class Probe:\n"
+                                   "  def __get__(self, o, t): pass\n"
+                                   "  def __set__(self, o, v): pass\n",
+                                   Py_file_input, names.get(), names.get()));
     return reinterpret_cast<PyTypeObject*>(Py_XNewRef(PyDict_GetItemString(names.get(), "Probe")));
   }();
   if (!probe) return PyErr_Clear(), true;
