@@ -269,7 +269,8 @@ Status PromisedCall::Differs(const Status& how) {
     promise_->Forget(words_->span(), &garbage);
   }
   const Cause cause = proved ? Cause::kUnguarded : Cause::kBroken;
-  const std::string line = promise_->recording_->Note({cause, {{"new", std::string(how.message())}}});
+  const std::string line =
+      promise_->recording_->Note({cause, {{"new", std::string(how.message())}}});
   if (!proved) {
     return RuntimeError("[trace] ", line,
                         " Pass what changes as an argument, or trace without pure=True.");
@@ -308,7 +309,8 @@ Status PromisedCall::Merge(std::shared_ptr<LearntCall> learnt, const Pins& pins,
   paths.push_back(std::move(learnt));
   auto script = Script::Build(std::move(paths), known.get());
   if (!script.ok()) {
-    AddEntry(pins, [](Promise::Entry& entry) { entry.refused_until = entry.calls + kRetryRefused; });
+    AddEntry(pins,
+             [](Promise::Entry& entry) { entry.refused_until = entry.calls + kRetryRefused; });
     promise_->recording_->Note(
         {Cause::kNotSkippable, {{"new", std::string(script.status().message())}}});
     return absl::OkStatus();

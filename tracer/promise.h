@@ -31,8 +31,8 @@ namespace frazil::tracer {
 using Pins = std::shared_ptr<const void>;
 
 struct Policy {
-  int first = 2;     // calls of a key that are compared with its first recording
-  int every = 1000;  // afterwards one call in so many; 0: none
+  int first = 2;        // calls of a key that are compared with its first recording
+  int every = 1000;     // afterwards one call in so many; 0: none
   bool proved = false;  // not promised by the user, but proved by who compares
 };
 

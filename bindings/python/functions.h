@@ -22,7 +22,8 @@ std::vector<FunctionRow> AutogradFunctions();  // autograd_module.cc
 std::vector<FunctionRow> RuntimeFunctions();   // runtime_module.cc
 std::vector<FunctionRow> TreeFunctions();      // tree_module.cc: frazil._frazil.tree
 bool AddTraceType(PyObject* module);           // trace_module.cc
-PyObject* FunctionOfTraced(PyObject* object);  // trace_module.cc: borrowed; null if it is not traced
-bool AddGradScopeType(PyObject* module);       // autograd_module.cc
+PyObject* FunctionOfTraced(
+    PyObject* object);                    // trace_module.cc: borrowed; null if it is not traced
+bool AddGradScopeType(PyObject* module);  // autograd_module.cc
 
 }  // namespace frazil::python

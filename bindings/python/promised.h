@@ -50,8 +50,8 @@ class PromisedFunction {
   std::shared_ptr<tracer::Trace> trace_;
   tracer::Promise promise_;
   std::unique_ptr<Prover> prover_;  // null: pure=True
-  std::string refusal_;  // of the last call that could not be guarded
-  Object strange_;       // what the last call of many unknown kinds in a row was compared by
+  std::string refusal_;             // of the last call that could not be guarded
+  Object strange_;  // what the last call of many unknown kinds in a row was compared by
 };
 
 }  // namespace frazil::python

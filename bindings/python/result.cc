@@ -159,7 +159,8 @@ class Maker {
   bool Redo() {
     while (word_ != end_) {
       const uint64_t word = *word_++;
-      if (!RedoOne(static_cast<Change>(word & ((1 << kTagBits) - 1)), word >> kTagBits)) return false;
+      if (!RedoOne(static_cast<Change>(word & ((1 << kTagBits) - 1)), word >> kTagBits))
+        return false;
     }
     return true;
   }

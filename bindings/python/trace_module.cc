@@ -49,8 +49,8 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   PyObject *function, *name = nullptr;
   int pure = 0, proof = 1, strict = 0;
   tracer::Policy policy;
-  static const char* names[] = {"function", "name",  "pure",   "check_first", "check_every",
-                                "proof",    "strict", nullptr};
+  static const char* names[] = {"function",    "name",  "pure",   "check_first",
+                                "check_every", "proof", "strict", nullptr};
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|Opiipp", const_cast<char**>(names), &function,
                                    &name, &pure, &policy.first, &policy.every, &proof, &strict))
     return nullptr;
@@ -165,9 +165,9 @@ Object MemoryDict(const tracer::MemoryReport& r) {
 
 PyObject* MemoryPlans(PyObject* self, PyObject*) {
   Object list = Object::Steal(PyList_New(0));
-  for (const tracer::MemoryReport& report :
-       Self(self)->promised ? Self(self)->promised->promise().MemoryPlans()
-                            : Self(self)->trace->MemoryPlans()) {
+  for (const tracer::MemoryReport& report : Self(self)->promised
+                                                ? Self(self)->promised->promise().MemoryPlans()
+                                                : Self(self)->trace->MemoryPlans()) {
     Object dict = list ? MemoryDict(report) : Object();
     if (!dict || PyList_Append(list.get(), dict.get()) < 0) return nullptr;
   }
@@ -203,9 +203,7 @@ PyMethodDef methods[] = {
 };
 PyObject* GetWrapped(PyObject* self, void*) { return Py_NewRef(Self(self)->function); }
 
-PyObject* GetPure(PyObject* self, void*) {
-  return PyBool_FromLong(Self(self)->pure);
-}
+PyObject* GetPure(PyObject* self, void*) { return PyBool_FromLong(Self(self)->pure); }
 
 PyGetSetDef getset[] = {
     {"pure", GetPure, nullptr, "Whether pure=True was promised.", nullptr},

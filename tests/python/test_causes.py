@@ -244,7 +244,9 @@ def broken():
 
 
 # No Python code can do this: a number that is compared by its address changes in place.
-@reaches("unguarded", "proved to depend on what is compared only, but", "f32[] [1.5] -> f32[] [2.5]")
+@reaches(
+    "unguarded", "proved to depend on what is compared only, but", "f32[] [1.5] -> f32[] [2.5]"
+)
 def unguarded():
     rate = float("1.5")
     f = fz.trace(lambda x: x * rate, check_every=2)
@@ -311,7 +313,7 @@ CHILD = {
     pure = fz.trace(lambda x: fz.exp(x) + 2, pure=True)
     for _ in range(40):
         pure(x)
-    assert pure.stats()["causes"]["not_skippable"] == 1  # a script is tried once in a thousand calls
+    assert pure.stats()["causes"]["not_skippable"] == 1  # tried once in 1000 calls
     os.mkdir(sys.argv[1])
     for _ in range(70):
         assert f(x).tolist() == want

@@ -1,9 +1,9 @@
 """Traced calls whose body is proved to depend on what is compared skip it: in which languages."""
 
 import pytest
+from proofs import Program, both, cases
 
 import frazil as fz
-from proofs import Program, both, cases
 
 PROVED = cases("""
 ## helpers

@@ -2,7 +2,6 @@
 untraced function."""
 
 import pytest
-
 from proofs import both, cases
 
 GUARDS = cases("""

@@ -3,7 +3,6 @@ numbers and containers that the body changes. A skipped call is still that of th
 """
 
 import pytest
-
 from proofs import both, cases
 
 READ = cases("""

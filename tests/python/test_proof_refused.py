@@ -3,7 +3,6 @@
 import re
 
 import pytest
-
 from proofs import Program, both, cases
 
 # The first line of each program is a comment: its refusal. The line to blame ends in '# here'.
@@ -348,6 +347,22 @@ def f(x): return x * len(list(map(id, [1, 2])))  # here
 @trace
 def f(x): return x * sorted([2.0], key=id)[0]  # here
 
+## a callback given by a star
+# calls 'builtins.id'
+@trace
+def f(x): return x * sorted(*[[2.0]], **{"key": id})[0]  # here
+
+## the locale in braces
+# writes a number as the locale wants it
+@trace
+def f(x): return x * len(f"{2.5:n}")  # here
+
+## a set given by a star
+# a set whose order depends on addresses
+class C: pass
+@trace
+def f(x): return x * len(list(*[{C(), C()}]))  # here
+
 ## a callback of sort
 # calls 'builtins.id'
 @trace
@@ -457,6 +472,17 @@ class D:
     def __init__(self): self.it = iter([1, 2, 3])
     def __get__(self, o, t): return 2.0
 class C: v = D()
+@trace
+def f(x): return x * C().v  # here
+
+## a subclass of property
+# an object of type Typed cannot be compared
+class Typed(property):
+    def __get__(self, o, t=None): return super().__get__(o, t) * self.k
+class C:
+    def get(self): return 2.0
+    v = Typed(get)
+vars(C)["v"].k = 1.5
 @trace
 def f(x): return x * C().v  # here
 

@@ -10,9 +10,9 @@ import time
 import weakref
 
 import pytest
+from proofs import Program
 
 import frazil as fz
-from proofs import Program
 
 X = fz.asarray([1.0, 2.0])
 

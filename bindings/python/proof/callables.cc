@@ -100,7 +100,7 @@ bool IsKnownType(PyTypeObject* type) {
 }
 
 bool IsHarmlessMethod(const PyTypeObject* type, std::string_view name) {
- if (IsListedMethod(type, name) || IsKnownType(const_cast<PyTypeObject*>(type))) return true;
+  if (IsListedMethod(type, name) || IsKnownType(const_cast<PyTypeObject*>(type))) return true;
   if (name == "__hash__" || name == "__reduce__" || name == "__reduce_ex__" ||
       name == "__sizeof__" || name == "__dir__")
     return false;
@@ -113,13 +113,6 @@ std::string WhyNotFormatAll(PyObject* const* arguments, Py_ssize_t count) {
     if (std::string why = WhyNotFormat(arguments[i]); !why.empty()) return why;
   }
   return "";
-}
-
-// How a number is written in the user's language.
-bool AsksLocale(PyObject* format) {
-  const char* text = PyUnicode_Check(format) ? PyUnicode_AsUTF8(format) : nullptr;
-  const std::string_view s = text ? text : "";
-  return s.ends_with("n") || s.find("n}") != s.npos;
 }
 
 // `self` may be among the arguments or bound: null.
@@ -137,7 +130,8 @@ std::string WhyNotMethod(const PyTypeObject* type, std::string_view name, PyObje
     return WhyNotFormatAll(arguments, count);
   }
   if (name == "__repr__" || name == "__str__") return WhyNotFormat(owner);
-  const bool attributes = name == "__setattr__" || name == "__delattr__" || name == "__getattribute__";
+  const bool attributes =
+      name == "__setattr__" || name == "__delattr__" || name == "__getattribute__";
   if (attributes && IsShared(owner))
     return StrCat("asks '", name, "' for an attribute of a ", Py_TYPE(owner)->tp_name);
   return "";
@@ -150,15 +144,18 @@ bool CallsArguments(PyObject* o) {
       o == reinterpret_cast<PyObject*>(&PyFilter_Type))
     return true;
   if (Py_IS_TYPE(o, &PyMethodDescr_Type))
-    return PyUnicode_CompareWithASCIIString(reinterpret_cast<PyDescrObject*>(o)->d_name, "sort") == 0;
+    return PyUnicode_CompareWithASCIIString(reinterpret_cast<PyDescrObject*>(o)->d_name, "sort") ==
+           0;
   if (!PyCFunction_Check(o)) return false;
   const auto* f = reinterpret_cast<PyCFunctionObject*>(o);
   const std::string_view name = f->m_ml->ml_name;
-  const char* module = f->m_module && PyUnicode_Check(f->m_module) ? PyUnicode_AsUTF8(f->m_module) : "";
+  const char* module =
+      f->m_module && PyUnicode_Check(f->m_module) ? PyUnicode_AsUTF8(f->m_module) : "";
   if (!module) return PyErr_Clear(), true;
   return name == "sort" || name == "reduce" || std::string_view(module) == "frazil._frazil.tree" ||
          (std::string_view(module) == "_operator" && name == "call") ||
-         std::find(std::begin(kBuiltins), std::end(kBuiltins), BuiltinName(o)) != std::end(kBuiltins);
+         std::find(std::begin(kBuiltins), std::end(kBuiltins), BuiltinName(o)) !=
+             std::end(kBuiltins);
 }
 
 // A callable that a built-in function calls with arguments that nobody sees.
@@ -179,9 +176,8 @@ std::string WhyNotCallback(PyObject* o, PyObject* const* others, Py_ssize_t coun
 // A function of a module.
 std::string WhyNotFunction(PyObject* function, PyObject* const* arguments, Py_ssize_t count) {
   const auto* f = reinterpret_cast<PyCFunctionObject*>(function);
-  const char* module = f->m_module && PyUnicode_Check(f->m_module)
-                           ? PyUnicode_AsUTF8(f->m_module)
-                           : nullptr;
+  const char* module =
+      f->m_module && PyUnicode_Check(f->m_module) ? PyUnicode_AsUTF8(f->m_module) : nullptr;
   if (IsMethodOfModules(f->m_ml)) return "";
   if (!module) return PyErr_Clear(), Unlisted(StrCat("'", f->m_ml->ml_name, "'"));
   const std::string_view name = f->m_ml->ml_name;
@@ -218,14 +214,13 @@ struct Slots {
 const Slots& SlotsOfPython() {
   static const Slots slots = [] {
     const Object names = Object::Steal(PyDict_New());
-    const Object made = Object::Steal(PyRun_String(
-        "class Probe:\n"
-        "  def __new__(cls): pass\n"
-        "  def __init__(self): pass\n"
-        "  def __call__(self): pass\n",
-        Py_file_input, names.get(), names.get()));
-    const auto* type =
-        reinterpret_cast<PyTypeObject*>(PyDict_GetItemString(names.get(), "Probe"));
+    const Object made =
+        Object::Steal(PyRun_String("class Probe:\n"
+                                   "  def __new__(cls): pass\n"
+                                   "  def __init__(self): pass\n"
+                                   "  def __call__(self): pass\n",
+                                   Py_file_input, names.get(), names.get()));
+    const auto* type = reinterpret_cast<PyTypeObject*>(PyDict_GetItemString(names.get(), "Probe"));
     return type ? Slots{type->tp_new, type->tp_init, type->tp_call} : Slots{};
   }();
   return slots;
@@ -240,8 +235,8 @@ std::string WhyNotType(PyTypeObject* type, PyObject* const* arguments, Py_ssize_
     return StrCat("makes an object of the class ", type->tp_name, ", whose __del__ may run later");
   if (type == Library().partial || IsKnownType(type)) return "";
   auto* root = const_cast<PyTypeObject*>(RootOf(type));
-  const bool known = root == &PyBaseObject_Type || IsListed(root) || IsException(root) ||
-                     IsModuleType(root);
+  const bool known =
+      root == &PyBaseObject_Type || IsListed(root) || IsException(root) || IsModuleType(root);
   const Slots& python = SlotsOfPython();
   const ternaryfunc call = Py_TYPE(type)->tp_call;
   if (known && (type->tp_new == root->tp_new || type->tp_new == python.make) &&
@@ -252,6 +247,12 @@ std::string WhyNotType(PyTypeObject* type, PyObject* const* arguments, Py_ssize_
 }
 
 }  // namespace
+
+bool AsksLocale(PyObject* format) {
+  const char* text = PyUnicode_Check(format) ? PyUnicode_AsUTF8(format) : nullptr;
+  const std::string_view s = text ? text : "";
+  return s.ends_with("n") || s.find("n}") != s.npos;
+}
 
 bool IsShared(PyObject* o) {
   return PyModule_Check(o) || PyType_Check(o) || PyFunction_Check(o) || PyMethod_Check(o) ||
@@ -344,8 +345,8 @@ std::string WhyNotCall(PyObject* o, PyObject* const* arguments, Py_ssize_t count
     const Object name = Object::Steal(PyObject_GetAttrString(o, "__name__"));
     const Object self = Object::Steal(PyObject_GetAttrString(o, "__self__"));
     if (home && name && self && PyType_Check(home.get()))
-      return WhyNotMethod(reinterpret_cast<PyTypeObject*>(home.get()),
-                          PyUnicode_AsUTF8(name.get()), self.get(), arguments, count);
+      return WhyNotMethod(reinterpret_cast<PyTypeObject*>(home.get()), PyUnicode_AsUTF8(name.get()),
+                          self.get(), arguments, count);
     PyErr_Clear();
   }
   if (Py_IS_TYPE(o, Library().partial)) {

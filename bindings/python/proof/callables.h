@@ -23,6 +23,9 @@ bool IsShared(PyObject* object);
 // The name of a function of the module builtins, else empty.
 std::string_view BuiltinName(PyObject* callable);
 
+// Whether a format asks how numbers are written in the user's language.
+bool AsksLocale(PyObject* format);
+
 // Empty if the type's objects can be written as text: what their text says depends on their value.
 std::string WhyNotFormat(PyObject* object);
 

@@ -9,7 +9,7 @@ namespace {
 #if PY_VERSION_HEX >= 0x030C0000
 
 // Of sys.monitoring: the tools 0 to 2 are debuggers, coverage and profilers.
-bool HasTool() {
+bool FindTool() {
   static PyObject* const get_tool = [] {
     PyObject* monitoring = PySys_GetObject("monitoring");  // borrowed
     return monitoring ? PyObject_GetAttrString(monitoring, "get_tool") : nullptr;
@@ -22,6 +22,21 @@ bool HasTool() {
   }
   return false;
 }
+
+#if PY_VERSION_HEX >= 0x030D0000
+// The events that tools ask for have a version, which lies above the flags of eval_breaker.
+bool HasTool() {
+  constexpr uintptr_t kFlags = 0xFF;
+  static uintptr_t seen = 0;
+  static bool found = true;
+  const uintptr_t now = PyThreadState_Get()->eval_breaker & ~kFlags;
+  if (now == seen && !found) return false;
+  seen = now;
+  return found = FindTool();
+}
+#else
+bool HasTool() { return FindTool(); }
+#endif
 
 #else
 
@@ -106,12 +121,14 @@ bool Done(const Object& result) {
 }
 
 void Free(int tool) {
-  static_cast<void>(Done(Object::Steal(PyObject_CallMethod(Monitoring(), "free_tool_id", "i", tool))));
+  static_cast<void>(
+      Done(Object::Steal(PyObject_CallMethod(Monitoring(), "free_tool_id", "i", tool))));
 }
 
 bool Begin() {
   constexpr int kTools = 6;
-  static PyMethodDef def = {"watch", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(OnEvent)),
+  static PyMethodDef def = {"watch",
+                            reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(OnEvent)),
                             METH_FASTCALL, nullptr};
   static PyObject* const callback = PyCFunction_New(&def, nullptr);
   static const long event = InstructionEvent();
@@ -125,8 +142,8 @@ bool Begin() {
   if (!Done(Object::Steal(PyObject_CallMethod(monitoring, "use_tool_id", "is", kOurs, "frazil"))))
     return false;
   g_tool = kOurs;
-  if (Done(Object::Steal(PyObject_CallMethod(monitoring, "register_callback", "ilO", kOurs, event,
-                                             callback))) &&
+  if (Done(Object::Steal(
+          PyObject_CallMethod(monitoring, "register_callback", "ilO", kOurs, event, callback))) &&
       Done(Object::Steal(PyObject_CallMethod(monitoring, "set_events", "il", kOurs, event))))
     return true;
   Free(kOurs);
@@ -136,8 +153,8 @@ bool Begin() {
 void End() {
   static_cast<void>(
       Done(Object::Steal(PyObject_CallMethod(Monitoring(), "set_events", "ii", g_tool, 0))));
-  static_cast<void>(Done(Object::Steal(PyObject_CallMethod(
-      Monitoring(), "register_callback", "ilO", g_tool, InstructionEvent(), Py_None))));
+  static_cast<void>(Done(Object::Steal(PyObject_CallMethod(Monitoring(), "register_callback", "ilO",
+                                                           g_tool, InstructionEvent(), Py_None))));
   Free(g_tool);
 }
 

@@ -18,6 +18,22 @@ bool IsSpecial(PyObject* name) {
   return s.size() > 4 && s.starts_with("__") && s.ends_with("__") && !IsOfDataclass(name);
 }
 
+// Whether its descriptors' __get__ or __set__ is a function of Python's.
+bool IsWrittenInPython(const PyTypeObject* type) {
+  static const PyTypeObject* const probe = [] {
+    const Object names = Object::Steal(PyDict_New());
+    const Object made =
+        Object::Steal(PyRun_String("class Probe:\n"
+                                   "  def __get__(self, o, t): pass\n"
+                                   "  def __set__(self, o, v): pass\n",
+                                   Py_file_input, names.get(), names.get()));
+    return reinterpret_cast<PyTypeObject*>(Py_XNewRef(PyDict_GetItemString(names.get(), "Probe")));
+  }();
+  if (!probe) return PyErr_Clear(), true;
+  return (type->tp_descr_get && type->tp_descr_get == probe->tp_descr_get) ||
+         (type->tp_descr_set && type->tp_descr_set == probe->tp_descr_set);
+}
+
 // What a static method, class method or property calls.
 bool AddCallable(World* world, PyObject* wrapper, const char* part, const std::string& where) {
   const Object called = Object::Steal(PyObject_GetAttrString(wrapper, part));
@@ -27,15 +43,15 @@ bool AddCallable(World* world, PyObject* wrapper, const char* part, const std::s
 
 bool AddMember(World* world, PyObject* value, PyObject* name, const std::string& where) {
   if (PyFunction_Check(value) || FunctionOfTraced(value)) return true;
-  if (Py_IS_TYPE(value, &PyStaticMethod_Type) || Py_IS_TYPE(value, &PyClassMethod_Type))
+  PyTypeObject* type = Py_TYPE(value);
+  if (IsWrittenInPython(type)) return world->AddObject(value, where);
+  if (PyType_IsSubtype(type, &PyStaticMethod_Type) || PyType_IsSubtype(type, &PyClassMethod_Type))
     return AddCallable(world, value, "__func__", where);
-  if (Py_IS_TYPE(value, &PyProperty_Type)) {
+  if (PyType_IsSubtype(type, &PyProperty_Type)) {
     return AddCallable(world, value, "fget", where) && AddCallable(world, value, "fset", where) &&
            AddCallable(world, value, "fdel", where);
   }
-  const PyTypeObject* type = Py_TYPE(value);
-  const bool holds = type->tp_descr_get ? type->tp_flags & Py_TPFLAGS_HEAPTYPE : IsSpecial(name);
-  return !holds || world->AddObject(value, where);
+  return type->tp_descr_get || !IsSpecial(name) || world->AddObject(value, where);
 }
 
 bool AddOfClass(World* world, PyTypeObject* type, PyObject* name, const std::string& where) {

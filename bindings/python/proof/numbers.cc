@@ -15,10 +15,9 @@ namespace {
 using BinaryFunction = PyObject* (*)(PyObject*, PyObject*);
 PyObject* Power(PyObject* a, PyObject* b) { return PyNumber_Power(a, b, Py_None); }
 constexpr BinaryFunction kBinary[] = {
-    PyNumber_Add,       PyNumber_And,    PyNumber_FloorDivide, PyNumber_Lshift,
-    nullptr,            PyNumber_Multiply, PyNumber_Remainder, PyNumber_Or,
-    Power,              PyNumber_Rshift, PyNumber_Subtract,    PyNumber_TrueDivide,
-    PyNumber_Xor};
+    PyNumber_Add,      PyNumber_And,        PyNumber_FloorDivide, PyNumber_Lshift, nullptr,
+    PyNumber_Multiply, PyNumber_Remainder,  PyNumber_Or,          Power,           PyNumber_Rshift,
+    PyNumber_Subtract, PyNumber_TrueDivide, PyNumber_Xor};
 constexpr int kInPlace = 13;  // NB_INPLACE_ADD
 
 // Ints of up to 64 bits: a power or a shift of more is not computed, as its size has no bound.
@@ -106,14 +105,17 @@ std::string Numbers::Describe() const {
 }
 
 Object Numbers::Compute(const Node& node, const std::vector<Object>& values, const Nest& nest) {
-  const auto operand = [&](size_t i) { return values[static_cast<size_t>(node.operands[i])].get(); };
+  const auto operand = [&](size_t i) {
+    return values[static_cast<size_t>(node.operands[i])].get();
+  };
   for (const int i : node.operands) {
     if (!values[static_cast<size_t>(i)]) return Object();
   }
   switch (node.kind) {
     case Kind::kLeaf: {
       const auto place = static_cast<size_t>(node.how);
-      return place < nest.moving.size() ? Object::Share(nest.moving.span()[place].object) : Object();
+      return place < nest.moving.size() ? Object::Share(nest.moving.span()[place].object)
+                                        : Object();
     }
     case Kind::kConstant:
       return Object(node.object);

@@ -106,7 +106,8 @@ bool Prover::FindMoving(const Nest& nest, size_t structure) {
 std::string Prover::Describe() const {
   std::string out;
   if (since_ > 0) {
-    StrAppend(&out, "  skipped by proof since call ", since_, "; what is compared besides arguments:\n");
+    StrAppend(&out, "  skipped by proof since call ", since_,
+              "; what is compared besides arguments:\n");
     const std::string world = StrCat(this->world.Describe(), numbers.Describe());
     for (size_t at = 0; at < world.size();) {
       const size_t end = world.find('\n', at);
@@ -116,7 +117,8 @@ std::string Prover::Describe() const {
   } else if (!doubt_.empty()) {
     StrAppend(&out, "  not proved, so the body runs: ", doubt_, "\n");
   } else if (const std::string numbers = this->numbers.Describe(); !numbers.empty()) {
-    StrAppend(&out, "  not skipped, as its calls differ in numbers whose values are asked for:\n", numbers);
+    StrAppend(&out, "  not skipped, as its calls differ in numbers whose values are asked for:\n",
+              numbers);
   }
   return out;
 }

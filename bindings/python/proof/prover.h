@@ -62,8 +62,8 @@ class Prover {
   int64_t calls_ = 0, pause_ = 1, since_ = 0, skipped_ = 0;
   int64_t observed_ = 0, skipped_before_ = 0;  // since it was last asked whether that pays
   int doubts_ = 0;
-  std::string doubt_;  // the latest
-  std::vector<bool> moves_;           // by the place of a number in the nest
+  std::string doubt_;        // the latest
+  std::vector<bool> moves_;  // by the place of a number in the nest
   absl::flat_hash_set<PyObject*> unread_;
   std::vector<Object> kept_;  // what is in unread_ or read_
   absl::flat_hash_set<PyObject*> read_;

@@ -75,7 +75,8 @@ bool HasSteadyOrder(PyObject* o) {
 bool IsOurs(PyObject* globals) {
   PyObject* name = PyDict_GetItemString(globals, "__name__");
   const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
-  return text && (std::string_view(text) == "frazil" || std::string_view(text).starts_with("frazil."));
+  return text &&
+         (std::string_view(text) == "frazil" || std::string_view(text).starts_with("frazil."));
 }
 
 std::string Quoted(PyObject* name) {
@@ -87,8 +88,8 @@ std::string Quoted(PyObject* name) {
 // Attributes through which names of modules are reached without being named.
 bool LeadsOutside(PyObject* name) {
   static constexpr std::string_view kNames[] = {
-      "__globals__", "__builtins__", "__closure__", "__traceback__", "__context__", "__cause__",
-      "gi_frame",    "gi_code",      "cr_frame",    "f_globals",     "f_locals",    "f_back",
+      "__globals__", "__builtins__", "__closure__",   "__traceback__", "__context__", "__cause__",
+      "gi_frame",    "gi_code",      "cr_frame",      "f_globals",     "f_locals",    "f_back",
       "tb_frame",    "__func__",     "cell_contents", "__weakref__"};
   const char* text = PyUnicode_AsUTF8(name);
   if (!text) return PyErr_Clear(), true;
@@ -204,25 +205,8 @@ bool Watch::Judge(const Now& now) {
     case CALL_KW:
       return JudgeCall(now, argument, true);
 #endif
-    case CALL_FUNCTION_EX: {
-      const int keywords = argument & 1;
-      PyObject* given = now.Peek(1 + keywords);
-#if PY_VERSION_HEX < 0x030D0000
-      PyObject* callable = now.Peek(2 + keywords);
-#else
-      PyObject* callable = now.Peek(3 + keywords);
-#endif
-      const bool listed = PyTuple_CheckExact(given) || PyList_CheckExact(given);
-      std::string why =
-          listed ? WhyNotCall(callable, PySequence_Fast_ITEMS(given), PySequence_Fast_GET_SIZE(given))
-                 : "calls with arguments out of something that is no list";
-      if (!why.empty()) return Doubt(std::move(why));
-      if (Follows() && !PyFunction_Check(callable)) {
-        Pin(given);
-        if (keywords) Pin(now.Peek(1));
-      }
-      return true;
-    }
+    case CALL_FUNCTION_EX:
+      return JudgeCallOfLists(now);
 
     case GET_ITER:
     case GET_YIELD_FROM_ITER:
@@ -247,28 +231,16 @@ bool Watch::Judge(const Now& now) {
       return AddSuperMembers(world_, now.Peek(1), now.Name(argument >> 2), Where()) ||
              Doubt(StrCat("reads what cannot be compared: ", world_->refusal()));
 #endif
-    case BINARY_OP: {
-      if (PyList_Check(now.Peek(2)) && !JudgeOrder(now.Peek(1))) return false;
-      constexpr int kRemainder = 6, kInPlaceRemainder = 19;  // NB_REMAINDER of opcode.h
-      if ((argument != kRemainder && argument != kInPlaceRemainder) ||
-          !PyUnicode_Check(now.Peek(2)))
-        return true;
-      std::string why = WhyNotFormat(now.Peek(1));
-      return why.empty() || Doubt(std::move(why));
-    }
+    case BINARY_OP:
+      return (!PyList_Check(now.Peek(2)) || JudgeOrder(now.Peek(1))) && JudgeText(now);
 #if PY_VERSION_HEX < 0x030D0000
-    case FORMAT_VALUE: {
-      std::string why = WhyNotFormat(now.Peek(argument & 4 ? 2 : 1));
-      return why.empty() || Doubt(std::move(why));
-    }
+    case FORMAT_VALUE:
 #else
     case FORMAT_SIMPLE:
     case CONVERT_VALUE:
-    case FORMAT_WITH_SPEC: {
-      std::string why = WhyNotFormat(now.Peek(now.instruction.op == FORMAT_WITH_SPEC ? 2 : 1));
-      return why.empty() || Doubt(std::move(why));
-    }
+    case FORMAT_WITH_SPEC:
 #endif
+      return JudgeText(now);
 
     case LOAD_BUILD_CLASS:
       return Doubt("makes a class");
@@ -292,6 +264,54 @@ bool Watch::Judge(const Now& now) {
     default:
       return true;
   }
+}
+
+// What is written as text by %, or in a literal with braces.
+bool Watch::JudgeText(const Now& now) {
+  const int op = now.instruction.op, argument = now.instruction.argument;
+  bool has_spec = false;
+  if (op == BINARY_OP) {
+    constexpr int kRemainder = 6, kInPlaceRemainder = 19;  // NB_REMAINDER of opcode.h
+    if ((argument != kRemainder && argument != kInPlaceRemainder) || !PyUnicode_Check(now.Peek(2)))
+      return true;
+#if PY_VERSION_HEX < 0x030D0000
+  } else {
+    has_spec = argument & 4;
+#else
+  } else {
+    has_spec = op == FORMAT_WITH_SPEC;
+#endif
+  }
+  if (has_spec && AsksLocale(now.Peek(1))) return Doubt("writes a number as the locale wants it");
+  std::string why = WhyNotFormat(now.Peek(has_spec ? 2 : 1));
+  return why.empty() || Doubt(std::move(why));
+}
+
+// f(*arguments, **keywords): a tuple or list, and a dict, lie on the stack.
+bool Watch::JudgeCallOfLists(const Now& now) {
+  const int keywords = now.instruction.argument & 1;
+  PyObject* given = now.Peek(1 + keywords);
+#if PY_VERSION_HEX < 0x030D0000
+  PyObject* callable = now.Peek(2 + keywords);
+#else
+  PyObject* callable = now.Peek(3 + keywords);
+#endif
+  if (!PyTuple_CheckExact(given) && !PyList_CheckExact(given))
+    return Doubt("calls with arguments out of something that is no list");
+  std::vector<PyObject*> all(PySequence_Fast_ITEMS(given),
+                             PySequence_Fast_ITEMS(given) + PySequence_Fast_GET_SIZE(given));
+  Py_ssize_t at = 0;
+  PyObject *name, *value;
+  while (keywords && PyDict_Check(now.Peek(1)) && PyDict_Next(now.Peek(1), &at, &name, &value))
+    all.push_back(value);
+  std::string why = WhyNotCall(callable, all.data(), static_cast<Py_ssize_t>(all.size()));
+  if (!why.empty()) return Doubt(std::move(why));
+  if (Follows() && !PyFunction_Check(callable)) {
+    Pin(given);
+    if (keywords) Pin(now.Peek(1));
+  }
+  return PyFunction_Check(callable) ||
+         std::all_of(all.begin(), all.end(), [&](PyObject* o) { return JudgeOrder(o); });
 }
 
 bool Watch::JudgeOrder(PyObject* gone_through) {
@@ -382,7 +402,7 @@ bool Watch::JudgeCall(const Now& now, int argument, bool keywords) {
   const bool named = call.count > 1 && PyUnicode_CheckExact(call.arguments[1]);
   if (named && (builtin == "getattr" || builtin == "hasattr")) {
     if (!JudgeAttribute(now, call.arguments[0], call.arguments[1])) return false;
- } else if (builtin == "id" && IsOurs(now.frame->globals)) {
+  } else if (builtin == "id" && IsOurs(now.frame->globals)) {
     // As a key only.
   } else if (named && (builtin == "setattr" || builtin == "delattr")) {
     if (!JudgeStore(call.arguments[0], call.arguments[1])) return false;

@@ -75,6 +75,8 @@ class Watch {
   bool JudgeCall(const Now& now, int argument, bool keywords);
   bool JudgeStore(PyObject* owner, PyObject* name);
   bool JudgeMatch(const Now& now);
+  bool JudgeText(const Now& now);
+  bool JudgeCallOfLists(const Now& now);
   bool JudgeOrder(PyObject* gone_through);
   bool JudgeImport(const Now& now);
   // Where numbers go (watch_numbers.cc).
@@ -109,10 +111,10 @@ class Watch {
   int offset_ = 0;
 #if FRAZIL_KNOWS_FRAMES
   absl::flat_hash_map<PyCodeObject*, std::unique_ptr<CodeView>> views_;
-  Frame* frame_ = nullptr;             // the latest
-  const CodeView* view_ = nullptr;     // its code
-  PyObject* function_ = nullptr;       // that it runs
-  Frame* making_ = nullptr;            // a frame whose latest instruction makes a function
+  Frame* frame_ = nullptr;          // the latest
+  const CodeView* view_ = nullptr;  // its code
+  PyObject* function_ = nullptr;    // that it runs
+  Frame* making_ = nullptr;         // a frame whose latest instruction makes a function
   absl::flat_hash_map<PyObject*, Object> made_;  // functions made in the call
   // Generators whose latest instruction is a yield inside of try or with.
   absl::flat_hash_set<Frame*> open_;

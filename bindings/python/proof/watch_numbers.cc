@@ -67,29 +67,30 @@ bool IsNumber(PyObject* o) {
 const std::array<bool, 256>& Transparent() {
   static const std::array<bool, 256> table = [] {
     std::array<bool, 256> t = {};
-    for (const int op :
-         {NOP, CACHE, POP_TOP, PUSH_NULL, COPY, SWAP, RESUME, LOAD_CONST, LOAD_FAST, STORE_FAST,
-          DELETE_FAST, LOAD_DEREF, STORE_DEREF, DELETE_DEREF, LOAD_CLOSURE, MAKE_CELL,
-          COPY_FREE_VARS, LOAD_GLOBAL, STORE_GLOBAL, STORE_ATTR, DELETE_ATTR, BUILD_TUPLE,
-          BUILD_LIST, BUILD_CONST_KEY_MAP, LIST_APPEND, LIST_EXTEND, DICT_MERGE, DICT_UPDATE,
-          UNPACK_SEQUENCE, UNPACK_EX, RETURN_VALUE, RETURN_GENERATOR, SEND,
-          JUMP_FORWARD, JUMP_BACKWARD, JUMP_BACKWARD_NO_INTERRUPT, GET_ITER, FOR_ITER,
-          MAKE_FUNCTION, IMPORT_NAME, IMPORT_FROM, CALL_FUNCTION_EX, BEFORE_WITH,
-          WITH_EXCEPT_START, PUSH_EXC_INFO, POP_EXCEPT, RERAISE, CHECK_EXC_MATCH,
-          GET_YIELD_FROM_ITER, LOAD_ASSERTION_ERROR,
+    for (const int op : {
+           NOP, CACHE, POP_TOP, PUSH_NULL, COPY, SWAP, RESUME, LOAD_CONST, LOAD_FAST, STORE_FAST,
+               DELETE_FAST, LOAD_DEREF, STORE_DEREF, DELETE_DEREF, LOAD_CLOSURE, MAKE_CELL,
+               COPY_FREE_VARS, LOAD_GLOBAL, STORE_GLOBAL, STORE_ATTR, DELETE_ATTR, BUILD_TUPLE,
+               BUILD_LIST, BUILD_CONST_KEY_MAP, LIST_APPEND, LIST_EXTEND, DICT_MERGE, DICT_UPDATE,
+               UNPACK_SEQUENCE, UNPACK_EX, RETURN_VALUE, RETURN_GENERATOR, SEND, JUMP_FORWARD,
+               JUMP_BACKWARD, JUMP_BACKWARD_NO_INTERRUPT, GET_ITER, FOR_ITER, MAKE_FUNCTION,
+               IMPORT_NAME, IMPORT_FROM, CALL_FUNCTION_EX, BEFORE_WITH, WITH_EXCEPT_START,
+               PUSH_EXC_INFO, POP_EXCEPT, RERAISE, CHECK_EXC_MATCH, GET_YIELD_FROM_ITER,
+               LOAD_ASSERTION_ERROR,
 #if PY_VERSION_HEX < 0x030C0000
-          PRECALL, CALL, KW_NAMES, LIST_TO_TUPLE, POP_JUMP_FORWARD_IF_NONE,
-          POP_JUMP_FORWARD_IF_NOT_NONE, POP_JUMP_BACKWARD_IF_NONE, POP_JUMP_BACKWARD_IF_NOT_NONE,
+               PRECALL, CALL, KW_NAMES, LIST_TO_TUPLE, POP_JUMP_FORWARD_IF_NONE,
+               POP_JUMP_FORWARD_IF_NOT_NONE, POP_JUMP_BACKWARD_IF_NONE,
+               POP_JUMP_BACKWARD_IF_NOT_NONE,
 #else
           CALL, POP_JUMP_IF_NONE, POP_JUMP_IF_NOT_NONE, END_FOR, END_SEND, RETURN_CONST,
           LOAD_FAST_CHECK, LOAD_FAST_AND_CLEAR, LOAD_SUPER_ATTR,
 #endif
 #if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000
-          KW_NAMES,
+               KW_NAMES,
 #endif
 #if PY_VERSION_HEX >= 0x030D0000
-          CALL_KW, LOAD_FAST_LOAD_FAST, STORE_FAST_STORE_FAST, STORE_FAST_LOAD_FAST,
-          SET_FUNCTION_ATTRIBUTE, EXIT_INIT_CHECK,
+               CALL_KW, LOAD_FAST_LOAD_FAST, STORE_FAST_STORE_FAST, STORE_FAST_LOAD_FAST,
+               SET_FUNCTION_ATTRIBUTE, EXIT_INIT_CHECK,
 #endif
          })
       if (op < 256) t[static_cast<size_t>(op)] = true;  // others are the compiler's own
@@ -190,7 +191,8 @@ void Watch::Pin(PyObject* o, int depth) {
     while (PyDict_Next(o, &at, &key, &value)) Pin(key, depth + 1), Pin(value, depth + 1);
   } else if (PyGen_CheckExact(o)) {
     // What it yields is looked at then.
-  } else if (Py_TYPE(o)->tp_iternext || PyDictViewSet_Check(o) || Py_IS_TYPE(o, &PyDictValues_Type)) {
+  } else if (Py_TYPE(o)->tp_iternext || PyDictViewSet_Check(o) ||
+             Py_IS_TYPE(o, &PyDictValues_Type)) {
     PinAll();  // what it will give nobody sees
   } else if (PyMethod_Check(o)) {
     Pin(PyMethod_GET_SELF(o), depth + 1);
@@ -230,7 +232,8 @@ void Watch::FinishPending(const Now& now) {
 bool Watch::FollowCall(const Now& now, const Called& call) {
   const auto [callable, arguments, count, keywords] = call;
   if (HandsOn(callable)) return true;
-  const bool numbers = count > 0 && !keywords && std::all_of(arguments, arguments + count, IsNumber);
+  const bool numbers =
+      count > 0 && !keywords && std::all_of(arguments, arguments + count, IsNumber);
   const bool some = numbers && std::any_of(arguments, arguments + count,
                                            [&](PyObject* o) { return IsTracked(o); });
   if (numbers && !some) return true;

@@ -56,7 +56,8 @@ World::Scope& World::ScopeOf(PyObject* dict) {
     if (scope->dict.get() == dict) return *scope;
   }
   const DictVersion version(dict);
-  scopes_.push_back(std::make_unique<Scope>(Scope{Object::Share(dict), version, version.now(), {}}));
+  scopes_.push_back(
+      std::make_unique<Scope>(Scope{Object::Share(dict), version, version.now(), {}}));
   return *scopes_.back();
 }
 
@@ -233,7 +234,8 @@ bool World::IsFixedFunction(PyObject* function, int depth) {
   }
   for (Py_ssize_t i = 0; closure && i < PyTuple_GET_SIZE(closure); ++i) {
     PyObject* cell = PyTuple_GET_ITEM(closure, i);
-    cells_.push_back({Object::Share(function), Object::Share(cell), Object::Share(PyCell_GET(cell))});
+    cells_.push_back(
+        {Object::Share(function), Object::Share(cell), Object::Share(PyCell_GET(cell))});
   }
   functions_.push_back({Object::Share(function), Object::Share(PyFunction_GET_CODE(function)),
                         Object::Share(defaults), Object::Share(named)});
@@ -246,8 +248,7 @@ bool World::IsFixed(PyObject* o, int depth) {
       PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyComplex_CheckExact(o) ||
       PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyRange_Check(o) || PyModule_Check(o) ||
       Py_IS_TYPE(o, &PyMethodDescr_Type) || Py_IS_TYPE(o, &PyWrapperDescr_Type) ||
-      IsBoundToBuiltinType(o) ||
-      python::IsFixed(o))
+      IsBoundToBuiltinType(o) || python::IsFixed(o))
     return true;
   if (++depth > kMaxDepthOfFixed) return false;
   if (PyTuple_CheckExact(o)) {
@@ -331,11 +332,12 @@ std::string World::Describe() const {
   for (const auto& scope : scopes_) {
     for (const Name& name : scope->names) {
       if (!name.where.empty())
-        StrAppend(&out, name.where, ": '", Text(name.name.get()), "'", name.given ? ", by content" : "",
-                  "\n");
+        StrAppend(&out, name.where, ": '", Text(name.name.get()), "'",
+                  name.given ? ", by content" : "", "\n");
     }
   }
-  for (const Given& given : given_) StrAppend(&out, given.where, ": a ", Py_TYPE(given.object.get())->tp_name, ", by content\n");
+  for (const Given& given : given_)
+    StrAppend(&out, given.where, ": a ", Py_TYPE(given.object.get())->tp_name, ", by content\n");
   return out;
 }
 

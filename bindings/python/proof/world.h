@@ -82,7 +82,7 @@ class World {
   };
   struct Metadata {
     Object function;
-    PyObject* PyFunctionObject::* member;
+    PyObject* PyFunctionObject::*member;
     Object value;
     bool Same() const;
   };
