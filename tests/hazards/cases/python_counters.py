@@ -6,21 +6,16 @@ import itertools
 import math
 
 import numpy as np
-from changes import World, hazard, inside, setter
+from changes import Object, World, hazard, inside, setter
 
 import frazil as fz
 
 N = None
 
 
-class Counter:
-    def __init__(self, **attributes):
-        vars(self).update(attributes)
-
-
 def counting(make, body, **start):
     """A hazard's World: body(t, x) over an object whose attributes change."""
-    t = Counter(**start)
+    t = Object(**start)
     return t, make(lambda x: body(t, x))
 
 
@@ -401,13 +396,13 @@ def deep_counter(trace):
         t.a["list"][0] *= 2
         return x * t.a["list"][1].n + t.a["list"][0]
 
-    t, f = counting(trace, body, a={"list": [1, Counter(n=0)]})
+    t, f = counting(trace, body, a={"list": [1, Object(n=0)]})
 
     def replaced():
-        t.a["list"][1] = Counter(n=9)
+        t.a["list"][1] = Object(n=9)
 
     return World(
-        f, replaced, lambda: t.a.update(list=[0.5, Counter(n=1.0)]), state=lambda: t.a["list"][0]
+        f, replaced, lambda: t.a.update(list=[0.5, Object(n=1.0)]), state=lambda: t.a["list"][0]
     )
 
 
