@@ -447,3 +447,35 @@ def gradients_with_a_counter(trace):
         t.losses.clear,
         state=lambda: (t.n, t.w, t.losses),
     )
+
+
+@hazard("a number in a cell moves while arguments of two kinds take turns")
+def cell_and_kinds_of_arguments(trace):
+    rate = 1.5
+
+    def pieces(x, n=2):
+        for i in range(n):
+            yield x * (i + rate)
+
+    def body(x, y):
+        nonlocal rate
+        t = sum(pieces(x))
+        rate = -rate
+        return t
+
+    def unused(x, y):
+        nonlocal rate
+        sum(pieces(x))
+        rate = -rate
+
+    def change(value):
+        nonlocal rate
+        rate = value
+
+    f, g, turn = trace(body), trace(unused), itertools.count()
+
+    def call(x):
+        y = fz.ones((2, 2), dtype=fz.float64) if next(turn) % 3 else fz.ones(3)
+        return f(x, y), g(x, y)
+
+    return World(call, lambda: change(0.25), lambda: change(2), state=lambda: rate)
