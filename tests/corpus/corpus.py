@@ -16,8 +16,9 @@ from seen import raised, seen
 
 import frazil as fz
 
-CALLS = 20
-CHANGES = (8, 11, 13, 16, 18)  # before which calls the world changes, where it does
+CALLS = 20  # in a steady world
+# Before which calls the world changes where it does: behind enough calls for a script to be learnt.
+CHANGES = (8, 15, 22, 29, 36)
 FILES = sorted((Path(__file__).parent / "programs").glob("*.py"))
 HARNESS = set(vars(world)) | {"PROGRAMS"}
 
@@ -85,7 +86,7 @@ def run(name, decorator, changing=False, look=lambda made, number: None):
         random.seed(0)
         np.random.seed(0)
         made = module.PROGRAMS[name]()
-        for i in range(CALLS):
+        for i in range(CHANGES[-1] + 7 if changing else CALLS):
             look(made, i)
             if changing and i in CHANGES:
                 made.change(i)

@@ -105,7 +105,7 @@ class Generator(Statements):
         """Texts of argument tuples that are nearly all alike."""
         usual, other = self.kind(shapes, dtypes, 0), self.kind(shapes, dtypes, 1)
         out = []
-        for i in range(self.pick(12, 14)):
+        for i in range(self.pick(14, 20)):
             texts = other if i and self.chance(0.04) else usual
             number, real = (2, "0.5") if self.chance(0.93) else (self.pick(1, 3), "-0.75")
             texts = [text.format(self.rng.randrange(1000)) for text in texts]
@@ -229,9 +229,11 @@ class Generator(Statements):
         )
         body.append(f"return {self.result()}")
         often = 0.12 if self.skips else 0.25
-        if self.worldly:  # first calls enough for a proof, then changes
-            known = self.pick(1, 4, 5, 6)
-            between = {i: self.between(i) for i in range(known, len(calls)) if self.chance(0.35)}
+        if self.worldly:  # behind enough calls for a script to be learnt, or fewer
+            at, between = self.pick(1, 4, 5, 6), {}
+            while at < len(calls):
+                between[at] = self.between(at)
+                at += self.pick(1, 2, 5, 6, 7)
         else:
             between = {i: self.between(i) for i in range(1, len(calls)) if self.chance(often)}
         calls = [f"(between{i}(), {c})[1]" if i in between else c for i, c in enumerate(calls)]

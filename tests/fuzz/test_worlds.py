@@ -22,7 +22,15 @@ def test_worlds_have_what_worlds_have(worlds):
     for part in (
         *("global G0", "        nonlocal", "class Sub(Thing):", "super().scaled", "@property"),
         *(".n += ", "count += 1", "rate *= 0.5", ".items.append(", "TABLE['a'] += ", "setattr("),
-        *(".scaled(", "apply(", "scale(", "sum(parts(", "for i, v in", "with thing as", "finally:"),
+        *(
+            ".scaled(",
+            "apply(",
+            "scale(",
+            "sum(pieces(",
+            "for i, v in",
+            "with thing as",
+            "finally:",
+        ),
         *(
             "if count == ",
             "isinstance(",

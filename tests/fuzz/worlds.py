@@ -7,7 +7,7 @@ have it, the others do not.
 
 from program import Block
 
-GLOBALS = ("G0", "G1", "TABLE", "NAMES", "Thing", "Sub", "scale", "parts", "thing")
+GLOBALS = ("G0", "G1", "TABLE", "NAMES", "Thing", "Sub", "scale", "pieces", "thing")
 CELLS = ("count", "rate", "mine")
 
 
@@ -56,7 +56,7 @@ class World:
             block("class Thing(Own):", "rate = 0.5", "made = 0", *methods),
             block("class Sub(Thing):", block("def scaled(self, x, by=1.5):", *self.pick(*inner))),
             block("def scale(x, k=2.0, *, c=0.5):", "return x * k + G0 * c"),
-            block("def parts(x, n=2):", block("for i in range(n):", "yield x * (i + rate)")),
+            block("def pieces(x, n=2):", block("for i in range(n):", "yield x * (i + rate)")),
             f"thing = {self.pick('Thing(1)', 'Sub(1)')}",
             f"mine = {self.pick('Thing(0)', 'Sub(0)', 'thing')}",
             "apply = lambda z, g=scale: g(z)",
@@ -128,7 +128,7 @@ class World:
             f"apply({x})",
             f"{who}({x})",
             f"helper({x}, {k})",
-            f"sum(parts({x}, {self.pick('2', 'n', 'len(NAMES)')}))",
+            f"sum(pieces({x}, {self.pick('2', 'n', 'len(NAMES)')}))",
             f"[scale(v) for v in ({x}, {x} * 2)][{self.pick('0', '-1', f'{who}.n % 2')}]",
             f"sum(v * {x} for v in {who}.items[:3])",
             f"{x} * TABLE[NAMES[{who}.n % 2]]",
@@ -192,10 +192,10 @@ class World:
         if self.chance(0.15) and not self.quiet:
             turn = self.pick("count -= 2", "count = count // 2 - 1")
             return [block("while count > 4:", turn, *self.inner(1))]
-        parts = [(f"if {condition}:", self.inner(self.pick(1, 2)))]
+        pieces = [(f"if {condition}:", self.inner(self.pick(1, 2)))]
         if self.chance(0.5):
-            parts.append(("else:", self.inner(1)))
-        return [Block(tuple(parts))]
+            pieces.append(("else:", self.inner(1)))
+        return [Block(tuple(pieces))]
 
     # -- Changes between calls
 
@@ -228,7 +228,7 @@ class World:
             "scale.__code__ = (lambda x, k, *, c: x - k + c).__code__",
             f"scale = lambda x, k=1.0, *, c={k}: x * k - c",
             f"apply.__defaults__ = ({self.pick('fz.tanh', 'scale', 'lambda z: -z')},)",
-            "parts = lambda x, n=2: [x] * n",
+            "pieces = lambda x, n=2: [x] * n",
             f"{who}.items.append({k})",
             *(f"{who}.items.{m}" for m in ("reverse()", "clear()", "insert(0, 0.5)", "sort()")),
             f"{who}.items = list({who}.items)",

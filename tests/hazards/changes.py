@@ -27,8 +27,11 @@ class World:
         self.call, self.changes, self.state = call, changes, state
 
 
-def hazard(title, before=7, each=3):
-    """Registers make(trace), which gives a World; or yields one, and puts right what it changed."""
+def hazard(title, before=8, each=7):
+    """Registers make(trace), which gives a World; or yields one, and puts right what it changed.
+
+    The calls before a change are enough for a script to be learnt.
+    """
 
     def register(make):
         made = make
@@ -57,6 +60,13 @@ def hazard(title, before=7, each=3):
         return make
 
     return register
+
+
+class Object:
+    """An object with attributes."""
+
+    def __init__(self, **attributes):
+        vars(self).update(attributes)
 
 
 def inside(f, **names):

@@ -27,7 +27,7 @@ def newton_sqrt(a, start=1.0):
 def square_root_by_newton():
     def change(i):
         global TOL
-        TOL = {8: 1e-2, 11: -1.0, 13: 0.5}.get(i, 1e-4)
+        TOL = {8: 1e-2, 15: -1.0, 22: 0.5}.get(i, 1e-4)
 
     return World(newton_sqrt, lambda i: given(fz.asarray(2.0 + i % 4)), change)
 

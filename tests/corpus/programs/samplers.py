@@ -294,7 +294,7 @@ def gibbs_of_two_variables():
     def after(result):
         held.update(x=result[0], y=result[1])
 
-    return World(gibbs, call, lambda i: held.update(c=1.5 if i == 16 else 1 / i), after)
+    return World(gibbs, call, lambda i: held.update(c=1.5 if i == 22 else 1 / i), after)
 
 
 # -- The price of an option, by simulation

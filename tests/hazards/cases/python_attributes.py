@@ -251,7 +251,7 @@ def property_raises(trace):
             return 2.0
 
     t = A()
-    return World(trace(scaled(t)), setter(t, reads=8), state=lambda: vars(t))
+    return World(trace(scaled(t)), setter(t, reads=6), state=lambda: vars(t))
 
 
 @hazard("a descriptor of data and one of none, before and behind the instance")

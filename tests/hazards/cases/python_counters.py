@@ -6,21 +6,16 @@ import itertools
 import math
 
 import numpy as np
-from changes import World, hazard, inside, setter
+from changes import Object, World, hazard, inside, setter
 
 import frazil as fz
 
 N = None
 
 
-class Counter:
-    def __init__(self, **attributes):
-        vars(self).update(attributes)
-
-
 def counting(make, body, **start):
     """A hazard's World: body(t, x) over an object whose attributes change."""
-    t = Counter(**start)
+    t = Object(**start)
     return t, make(lambda x: body(t, x))
 
 
@@ -401,13 +396,13 @@ def deep_counter(trace):
         t.a["list"][0] *= 2
         return x * t.a["list"][1].n + t.a["list"][0]
 
-    t, f = counting(trace, body, a={"list": [1, Counter(n=0)]})
+    t, f = counting(trace, body, a={"list": [1, Object(n=0)]})
 
     def replaced():
-        t.a["list"][1] = Counter(n=9)
+        t.a["list"][1] = Object(n=9)
 
     return World(
-        f, replaced, lambda: t.a.update(list=[0.5, Counter(n=1.0)]), state=lambda: t.a["list"][0]
+        f, replaced, lambda: t.a.update(list=[0.5, Object(n=1.0)]), state=lambda: t.a["list"][0]
     )
 
 
@@ -452,3 +447,35 @@ def gradients_with_a_counter(trace):
         t.losses.clear,
         state=lambda: (t.n, t.w, t.losses),
     )
+
+
+@hazard("a number in a cell moves while arguments of two kinds take turns")
+def cell_and_kinds_of_arguments(trace):
+    rate = 1.5
+
+    def pieces(x, n=2):
+        for i in range(n):
+            yield x * (i + rate)
+
+    def body(x, y):
+        nonlocal rate
+        t = sum(pieces(x))
+        rate = -rate
+        return t
+
+    def unused(x, y):
+        nonlocal rate
+        sum(pieces(x))
+        rate = -rate
+
+    def change(value):
+        nonlocal rate
+        rate = value
+
+    f, g, turn = trace(body), trace(unused), itertools.count()
+
+    def call(x):
+        y = fz.ones((2, 2), dtype=fz.float64) if next(turn) % 3 else fz.ones(3)
+        return f(x, y), g(x, y)
+
+    return World(call, lambda: change(0.25), lambda: change(2), state=lambda: rate)

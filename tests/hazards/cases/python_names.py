@@ -37,7 +37,9 @@ def global_hides_a_builtin(trace):
 @hazard("a global comes to hide a builtin")
 def builtin_hidden_later(trace):
     f, names = inside(lambda x: x * abs(-2) + len(x))
-    return World(trace(f), lambda: names.update(abs=lambda v: v), lambda: names.update(len=id))
+    return World(
+        trace(f), lambda: names.update(abs=lambda v: v), lambda: names.update(len=lambda v: 40)
+    )
 
 
 @hazard("a builtin is replaced")
@@ -111,14 +113,14 @@ def executed_code(trace):
     )
 
 
-@hazard("a global number changes its kind, not its value", each=2)
+@hazard("a global number changes its kind, not its value")
 def kinds_of_numbers(trace):
     f, names = inside(lambda x: (x * K, K, fz.astype(x, fz.int32) + K), K=1)
     values = (1.0, True, np.float32(1), np.int8(1), np.float64(1), 1, 2**40, 2**70, False, 0, 0.0)
     return World(trace(f), *(lambda v=v: names.update(K=v) for v in values))
 
 
-@hazard("a global number is minus nought, infinite, no number", each=2)
+@hazard("a global number is minus nought, infinite, no number")
 def special_numbers(trace):
     f, names = inside(lambda x: (x * K, 1 / (x * K), K), K=0.0)
     values = (-0.0, 0.0, math.inf, -math.inf, math.nan, -math.nan, 5e-324, -0.0, 0, 1e300)
