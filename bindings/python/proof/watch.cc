@@ -116,6 +116,11 @@ bool Watch::Enter(Frame* frame) {
 
 void Watch::OnInstruction(Frame* frame, int offset) {
   if (!running_) return;
+  Look(frame, offset);
+  PyErr_Clear();  // no exception is on its way between two instructions
+}
+
+void Watch::Look(Frame* frame, int offset) {
   if (frame != frame_ || !view_ || view_->code() != frame->code) {
     frame_ = frame;
     function_ = nullptr;

@@ -70,6 +70,7 @@ class Watch {
   };
   static Called CalledBy(const Now& now, int argument, bool keywords);
   bool Enter(Frame* frame);
+  void Look(Frame* frame, int offset);
   bool Judge(const Now& now);
   bool JudgeAttribute(const Now& now, PyObject* owner, PyObject* name);
   bool JudgeCall(const Now& now, int argument, bool keywords);
