@@ -109,8 +109,8 @@ def trace(
     pure=True promises that a call depends on its arguments only: tensors, modules, optimizers,
     numbers, strings, and nests of them. Its body is then skipped without a proof; what it writes to
     its arguments and draws from the default random generator still happens. RuntimeError names the
-    op, the line and both values if the promise turns out to be broken. Tensors are guarded by shape and
-    dtype, everything else by value: with a number that is new at every call the body runs, and
+    op, the line and both values if the promise turns out to be broken. Tensors are guarded by shape
+    and dtype, everything else by value: with a number that is new at every call the body runs, and
     explain() names the number (an optimizer's `lr` is a tensor in this sense). Of objects all state
     is compared, and of their classes; what cannot be explain() names, and the body runs. So it does
     always if it reads a float or the bytes of an array, or writes to tensors outside of the
