@@ -73,8 +73,8 @@ class Merger {
         .subspan(static_cast<size_t>(Begin(begin)), static_cast<size_t>(Count(begin, end)));
   }
 
-  // The segment before `next` repeats a body, and `next` goes on where it was cut: behind a whole
-  // number of bodies or, if it had become too long, anywhere, as among what follows the loop.
+  // The segment before `next` repeats a body and was cut behind a whole number of them, and `next`
+  // begins with one.
   bool GoesOn(size_t next) const {
     const Mark& cut = program_.marks[next - 1];
     if (cut.kind != Mark::Kind::kCut || cut.precision != program_.marks[next].precision)

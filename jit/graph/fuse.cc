@@ -363,7 +363,7 @@ class Fuser {
   std::vector<int32_t> latest_;
   std::vector<int> seen_;  // of a group: the last visit that came to it
   int visit_ = 0;
-  std::vector<bool> alone_;                      // loops that are no part of a kernel, and their results
+  std::vector<bool> alone_;  // loops that are no part of a kernel, and their results
   absl::flat_hash_map<int, KernelFacts> known_;  // of groups that are kernels
 };
 

@@ -70,8 +70,8 @@ class Path {
   Path() { nodes_.push_back(std::make_unique<Node>()); }
 
   // A call that is known among others by `hash`, and by what it is.
-  Node* Add(uint64_t hash, OpId op = OpId::k_add, Attrs attrs = {}) {
-    return Add(hash, Operands{depth() - 1, depth() - 1}, std::move(attrs), op);
+  Node* Add(uint64_t hash, OpId op = OpId::k_add, const Attrs& attrs = {}) {
+    return Add(hash, Operands{depth() - 1, depth() - 1}, attrs, op);
   }
   // One that takes a new array of so many elements.
   Node* AddTaking(uint64_t hash, int64_t elements = 1, bool number = false) {
@@ -81,9 +81,9 @@ class Path {
     return node;
   }
   // One that takes these results.
-  Node* Add(uint64_t hash, Operands operands, Attrs attrs = {}, OpId op = OpId::k_add) {
+  Node* Add(uint64_t hash, Operands operands, const Attrs& attrs = {}, OpId op = OpId::k_add) {
     auto node = std::make_unique<Node>();
-    static_cast<CallRecord&>(*node) = MadeCall(op, std::move(attrs));
+    static_cast<CallRecord&>(*node) = MadeCall(op, attrs);
     node->operands = std::move(operands);
     node->hash = hash;
     node->parent = nodes_.back().get();
