@@ -276,6 +276,8 @@ class Traced(Generic[_P, _R]):
         pure: builtins.bool = ...,
         check_first: builtins.int = ...,
         check_every: builtins.int = ...,
+        proof: builtins.bool = ...,
+        strict: builtins.bool = ...,
     ) -> Traced[_P, _R]: ...
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
     @overload

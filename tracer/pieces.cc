@@ -61,6 +61,9 @@ class Merger {
           pieces.push_back({*MakersOfCheck(s, Begin(begin)), static_cast<int32_t>(s), true});
       }
       pieces.push_back(Whole(program_, begin, end));
+      // A long loop in one segment: constants that its iterations made alike are to be one.
+      if (end - begin == 1 && Count(begin, end) >= kLoopSegment && Repeats(begin))
+        pieces.back().merged = true;
     }
     return pieces;
   }
@@ -73,14 +76,20 @@ class Merger {
         .subspan(static_cast<size_t>(Begin(begin)), static_cast<size_t>(Count(begin, end)));
   }
 
+  std::vector<uint64_t> WhatOfAll(size_t segment) const {
+    std::vector<uint64_t> calls;
+    for (const auto& call : Calls(segment, segment + 1)) calls.push_back(WhatOf(call));
+    return calls;
+  }
+  bool Repeats(size_t segment) const { return FindBodies(WhatOfAll(segment)).length > 0; }
+
   // The segment before `next` repeats a body and was cut behind a whole number of them, and `next`
   // begins with one.
   bool GoesOn(size_t next) const {
     const Mark& cut = program_.marks[next - 1];
     if (cut.kind != Mark::Kind::kCut || cut.precision != program_.marks[next].precision)
       return false;
-    std::vector<uint64_t> calls;
-    for (const auto& call : Calls(next - 1, next)) calls.push_back(WhatOf(call));
+    const std::vector<uint64_t> calls = WhatOfAll(next - 1);
     const Bodies bodies = FindBodies(calls);
     if (bodies.length == 0 || Count(next, next + 1) < bodies.length) return false;
     const auto body = absl::MakeConstSpan(calls).last(static_cast<size_t>(bodies.length));

@@ -18,7 +18,7 @@ struct Piece {
   std::vector<int32_t> calls;  // ascending
   int32_t mark;                // how it ends
   bool ahead = false;          // its results are for the check alone
-  bool merged = false;         // of several segments
+  bool merged = false;         // of several segments, or not planned as it was when it ran
 };
 
 // One for each mark.

@@ -165,7 +165,8 @@ void PromisedFunction::NoteStranger(PyObject* const* args, size_t n, PyObject* k
 
 PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   if (tracer::Inside()) return Run(args, nargsf, kwnames, nullptr);
-  if (prover_ && (!prover_->Tries() || IsWatchedByOthers()))
+  // In strict mode what a learning call records anew would be an error.
+  if (prover_ && (tracer::Strict() || !prover_->Tries() || IsWatchedByOthers()))
     return Run(args, nargsf, kwnames, nullptr);
   const int64_t world = prover_ ? prover_->changes() : 0;
   Nest nest;

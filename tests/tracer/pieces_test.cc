@@ -195,41 +195,6 @@ TEST(Pieces, AWrittenMiddleValueIsWanted) {
 }
 
 // A loop that takes another slice each time is cut where it has become too long, anywhere.
-TEST(Pieces, LoopsOfOtherOpsHaveALimit) {
-  EXPECT_EQ(CountOf(Loop(128, 1024, OpId::k_sum)), 1u);
-  EXPECT_EQ(CountOf(Loop(136, 1024, OpId::k_sum)), 2u);
-}
-
-TEST(Pieces, SoHaveThoseOfWhichAMiddleValueIsWanted) {
-  Program program = Loop(136, 1024);
-  program.outputs.push_back({5, {}});
-  EXPECT_EQ(CountOf(program), 2u);
-  program.outputs.back().value = 135 * 1024 + 5;  // of the last piece
-  EXPECT_EQ(CountOf(program), 1u);
-}
-
-TEST(Pieces, ValuesThatTheTapeSavesAreWanted) {
-  Program program = Loop(136, 1024);
-  program.tape.push_back({.op = OpId::k_add, .saved_output = 5});
-  EXPECT_EQ(CountOf(program), 2u);
-  program.tape[0] = {.op = OpId::k_add};
-  EXPECT_EQ(CountOf(program), 1u);
-  program.tape[0].saved[1].value = 5;
-  EXPECT_EQ(CountOf(program), 2u);
-}
-
-TEST(Pieces, AWrittenMiddleValueIsWanted) {
-  Program program = Loop(136, 1024);
-  program.writes = {{1, {5, {}}}};
-  EXPECT_EQ(CountOf(program), 2u);
-}
-
-// A loop that takes another slice each time is cut where it has become too long, anywhere.
-TEST(Pieces, WhatFollowsALongSegmentGoesWithIt) {
-  EXPECT_EQ(CountOf(Chains({6000, 300})), 1u);
-  EXPECT_EQ(CountOf(Chains({4000, 300})), 2u);
-}
-
 TEST(Pieces, LoopsOfOtherOpsElsewhereArePiecesAsOthersAre) {
   EXPECT_EQ(CountOf(Loop(5, 1024, OpId::k_sum, Device(DeviceKind::kNpu, 0))), 2u);
   EXPECT_EQ(CountOf(Loop(5, 1024, OpId::k_sum)), 1u);

@@ -191,7 +191,8 @@ class Traced:
 def gradients_and_traces() -> str:
     params = Params(fz.zeros((3, 1)), fz.zeros(1))
     params, value = step(params, X, fz.ones((2, 1)), rate=0.5)
-    params, value = step(params, x=X, t=fz.ones((2, 1)))
+    for _ in range(2):
+        params, value = step(params, x=X, t=fz.ones((2, 1)))
     text: str = step.explain() + pure.explain() + Traced.method.explain()
     counts: dict[str, Any] = step.stats()
     widths: list[float] = [plan.ratio for plan in step.memory_plan()]
