@@ -72,7 +72,7 @@ def test_random_numbers(pure):
 def test_plans_are_launched_as_graphs():
     """From the third run on, with operands at new addresses and of new values."""
 
-    @fz.trace
+    @fz.trace(proof=False)  # one plan from the first run on
     def f(x, k):
         y = nn.softmax(x * k, -1)
         return nn.layer_norm(y) + x
@@ -274,7 +274,7 @@ def test_gradients_of_traced_calls_move_no_bytes():
     def f(x):
         return fz.grad(lambda t: fz.logsumexp(t) + t[1])(x)
 
-    traced = fz.trace(f)
+    traced = fz.trace(f, proof=False)
     x = fz.arange(6, dtype=fz.float32, device="cuda")
     want = gpu.bits(f(x.to_device("cpu")))
     for _ in range(3):
