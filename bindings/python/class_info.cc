@@ -12,12 +12,6 @@
 namespace frazil::python {
 namespace {
 
-bool IsSpecial(PyObject* name) {
-  const Py_ssize_t n = PyUnicode_Check(name) ? PyUnicode_GET_LENGTH(name) : 0;
-  return n > 4 && IsSunder(name) && PyUnicode_READ_CHAR(name, 1) == '_' &&
-         PyUnicode_READ_CHAR(name, n - 2) == '_';
-}
-
 bool IsConstant(PyObject* o) {
   if (PyTuple_CheckExact(o) || PyFrozenSet_CheckExact(o)) {
     Object items = Object::Steal(PySequence_Tuple(o));
@@ -192,6 +186,12 @@ const ClassInfo* InfoOf(PyTypeObject* type) {
   if (info->version != version) Describe(type, info);
   last_type = type;
   return last = info;
+}
+
+bool IsSpecial(PyObject* name) {
+  const Py_ssize_t n = PyUnicode_Check(name) ? PyUnicode_GET_LENGTH(name) : 0;
+  return n > 4 && IsSunder(name) && PyUnicode_READ_CHAR(name, 1) == '_' &&
+         PyUnicode_READ_CHAR(name, n - 2) == '_';
 }
 
 bool IsSunder(PyObject* name) {

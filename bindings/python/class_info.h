@@ -56,6 +56,9 @@ Object Attribute(PyObject* object, PyObject* name);
 // Whether a dict finds the key without asking its __hash__ and __eq__.
 bool IsPlainKey(PyObject* key);
 
+// Whether a name begins and ends with two underscores.
+bool IsSpecial(PyObject* name);
+
 // Whether a name begins and ends with an underscore.
 bool IsSunder(PyObject* name);
 

@@ -22,6 +22,10 @@ std::vector<FunctionRow> AutogradFunctions();  // autograd_module.cc
 std::vector<FunctionRow> RuntimeFunctions();   // runtime_module.cc
 std::vector<FunctionRow> TreeFunctions();      // tree_module.cc: frazil._frazil.tree
 bool AddTraceType(PyObject* module);           // trace_module.cc
+// Whether code with these globals is of the package, told by the name of their module. Paths do not
+// tell: the user's project may lie in a folder of the same name, and the package behind links or
+// relative entries of sys.path.
+bool IsOfPackage(PyObject* globals);  // trace_module.cc
 PyObject* FunctionOfTraced(
     PyObject* object);                    // trace_module.cc: borrowed; null if it is not traced
 bool AddGradScopeType(PyObject* module);  // autograd_module.cc

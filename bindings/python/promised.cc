@@ -170,7 +170,7 @@ PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject*
     return Run(args, nargsf, kwnames, nullptr);
   const int64_t world = prover_ ? prover_->changes() : 0;
   Nest nest;
-  if (!Guard(args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), kwnames, &nest)) {
+  if (!Guard(args, CountOf(nargsf), kwnames, &nest)) {
     if (PyErr_Occurred()) return nullptr;
     if (prover_ && prover_->changes() != world) {
       promise_.Forget();
@@ -187,15 +187,14 @@ PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject*
   }
   if (!promised.status().ok()) return Raise(promised.status());
   if (promised.strangers() == kStrangers - 1 || promised.strangers() == kStrangers) {
-    NoteStranger(args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), kwnames,
-                 promised.strangers());
+    NoteStranger(args, CountOf(nargsf), kwnames, promised.strangers());
     if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) return nullptr;
     PyErr_Clear();  // no word about it is no reason to fail
     if (prover_) prover_->Tire();
   }
   if (prover_) prover_->Observed();
   if (!prover_ || !promised.is_new()) {
-    return RunAndLearn(args, nargsf, kwnames, nest, structure, &promised);
+    return RunAndLearn(args, nargsf, kwnames, nest, &promised);
   }
   const bool moving_found = prover_->FindMoving(nest, structure);
   if (!prover_->FindGrowing(nest) && !moving_found) return RunToKnow(args, nargsf, kwnames, nest);
@@ -222,11 +221,10 @@ bool PromisedFunction::WritesOutside(const Pinned& written, const Nest& nest, co
 }
 
 PyObject* PromisedFunction::RunAndLearn(PyObject* const* args, size_t nargsf, PyObject* kwnames,
-                                        const Nest& nest, size_t structure,
-                                        tracer::PromisedCall* promised) {
+                                        const Nest& nest, tracer::PromisedCall* promised) {
   tracer::ScriptBuilder* builder = promised->Observe();
   if (!builder) return Run(args, nargsf, kwnames, nullptr);  // nothing is to be learnt
-  const auto n = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
+  const size_t n = CountOf(nargsf);
   // The body may drop what it was given.
   auto pins = std::make_shared<Pinned>(), argument_pins = std::make_shared<Pinned>();
   Nest before(argument_pins.get());

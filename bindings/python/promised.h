@@ -41,7 +41,7 @@ class PromisedFunction {
   bool Conclude(const Watch& watch);
   void NoteStranger(PyObject* const* args, size_t n, PyObject* kwnames, int64_t strangers);
   PyObject* RunAndLearn(PyObject* const* args, size_t nargsf, PyObject* kwnames, const Nest& nest,
-                        size_t structure, tracer::PromisedCall* promised);
+                        tracer::PromisedCall* promised);
 
   static bool WritesOutside(const Pinned& written, const Nest& nest, const Result& form);
 

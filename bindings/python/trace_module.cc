@@ -234,17 +234,6 @@ constinit PyTypeObject trace_type = [] {
   return t;
 }();
 
-// Whether a frame runs code of the package, told by the name of the module that its globals are of.
-// Paths do not tell: the user's project may lie in a folder of the same name, and the package
-// behind links or relative entries of sys.path.
-bool InPackage(PyFrameObject* frame) {
-  Object globals = Object::Steal(PyFrame_GetGlobals(frame));
-  PyObject* name = PyDict_GetItemString(globals.get(), "__name__");
-  const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
-  const std::string_view module = text ? text : "";
-  return module == "frazil" || module.starts_with("frazil.");
-}
-
 // "train.py:12": the innermost Python frame outside the package. Called while the interpreter holds
 // the GIL; without Python frames (a C++ thread) there is nothing to say.
 std::string Locate() {
@@ -252,7 +241,8 @@ std::string Locate() {
   Object frame = Object::Share(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
   while (frame) {
     auto* f = reinterpret_cast<PyFrameObject*>(frame.get());
-    if (!InPackage(f)) {
+    const Object globals = Object::Steal(PyFrame_GetGlobals(f));
+    if (!IsOfPackage(globals.get())) {
       Object code = Object::Steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(f)));
       PyObject* file = reinterpret_cast<PyCodeObject*>(code.get())->co_filename;
       const char* text = PyUnicode_AsUTF8(file);
@@ -267,6 +257,13 @@ std::string Locate() {
 }
 
 }  // namespace
+
+bool IsOfPackage(PyObject* globals) {
+  PyObject* name = PyDict_GetItemString(globals, "__name__");
+  const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
+  const std::string_view module = text ? text : "";
+  return module == "frazil" || module.starts_with("frazil.");
+}
 
 PyObject* FunctionOfTraced(PyObject* object) {
   return Py_IS_TYPE(object, &trace_type) ? Self(object)->function : nullptr;

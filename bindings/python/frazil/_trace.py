@@ -134,28 +134,17 @@ def trace(
     for name, count in (("check_first", check_first), ("check_every", check_every)):
         if _integer(f"[trace] {name}", count, 0) >= 2**31:
             raise ValueError(f"[trace] {name} must be below 2**31, got {count}.")
+    options: dict[str, Any] = {
+        "pure": pure,
+        "proof": proof,
+        "strict": strict,
+        "check_first": check_first,
+        "check_every": check_every,
+    }
     if fn is None:
-        return functools.partial(
-            trace,
-            pure=pure,
-            proof=proof,
-            strict=strict,
-            donate=donate,
-            check_first=check_first,
-            check_every=check_every,
-        )
+        return functools.partial(trace, donate=donate, **options)
     if isinstance(fn, (staticmethod, classmethod)):
-        return type(fn)(
-            trace(
-                fn.__func__,
-                pure=pure,
-                proof=proof,
-                strict=strict,
-                donate=donate,
-                check_first=check_first,
-                check_every=check_every,
-            )
-        )
+        return type(fn)(trace(fn.__func__, donate=donate, **options))
     if isinstance(fn, Traced):
         if fn.pure == pure:
             return fn
@@ -171,14 +160,7 @@ def trace(
         )
     if donate != () and not isinstance(donate, bool):
         _check_donate(fn, donate)
-    traced = Traced(
-        fn,
-        pure=pure,
-        proof=proof,
-        strict=strict,
-        check_first=check_first,
-        check_every=check_every,
-    )
+    traced = Traced(fn, **options)
     for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
         if hasattr(fn, name):
             setattr(traced, name, getattr(fn, name))

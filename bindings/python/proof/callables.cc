@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "bindings/python/functions.h"
 #include "bindings/python/library_types.h"
@@ -95,7 +94,6 @@ bool IsKnownType(PyTypeObject* type) {
   }();
   const std::string_view name = type->tp_name;
   return types->contains(type) || name == "frazil._frazil.GradScope" ||
-         name == "frazil._frazil.Structure" || name == "frazil.GradScope" ||
          name == "frazil.tree.Structure";
 }
 
@@ -149,11 +147,9 @@ bool CallsArguments(PyObject* o) {
   if (!PyCFunction_Check(o)) return false;
   const auto* f = reinterpret_cast<PyCFunctionObject*>(o);
   const std::string_view name = f->m_ml->ml_name;
-  const char* module =
-      f->m_module && PyUnicode_Check(f->m_module) ? PyUnicode_AsUTF8(f->m_module) : "";
-  if (!module) return PyErr_Clear(), true;
-  return name == "sort" || name == "reduce" || std::string_view(module) == "frazil._frazil.tree" ||
-         (std::string_view(module) == "_operator" && name == "call") ||
+  const std::string_view module = ModuleOf(o);
+  return name == "sort" || name == "reduce" || module == "frazil._frazil.tree" ||
+         (module == "_operator" && name == "call") ||
          std::find(std::begin(kBuiltins), std::end(kBuiltins), BuiltinName(o)) !=
              std::end(kBuiltins);
 }
@@ -176,10 +172,9 @@ std::string WhyNotCallback(PyObject* o, PyObject* const* others, Py_ssize_t coun
 // A function of a module.
 std::string WhyNotFunction(PyObject* function, PyObject* const* arguments, Py_ssize_t count) {
   const auto* f = reinterpret_cast<PyCFunctionObject*>(function);
-  const char* module =
-      f->m_module && PyUnicode_Check(f->m_module) ? PyUnicode_AsUTF8(f->m_module) : nullptr;
+  const std::string_view module = ModuleOf(function);
   if (IsMethodOfModules(f->m_ml)) return "";
-  if (!module) return PyErr_Clear(), Unlisted(StrCat("'", f->m_ml->ml_name, "'"));
+  if (module.empty()) return Unlisted(StrCat("'", f->m_ml->ml_name, "'"));
   const std::string_view name = f->m_ml->ml_name;
   const bool listed =
       std::find(std::begin(kModules), std::end(kModules), module) != std::end(kModules) ||
@@ -187,13 +182,13 @@ std::string WhyNotFunction(PyObject* function, PyObject* const* arguments, Py_ss
                 std::pair<std::string_view, std::string_view>(module, name)) !=
           std::end(kFunctions);
   if (!listed) return Unlisted(StrCat("'", module, ".", name, "'"));
-  if (std::string_view(module) == "_operator") {
+  if (module == "_operator") {
     if (name == "call" && count > 0) return WhyNotCall(arguments[0], arguments + 1, count - 1);
     if (name == "is_" || name == "is_not" || name == "call")
       return count > 1 ? WhyNotIs(arguments[0], arguments[1])
                        : Unlisted(StrCat("'", name, "' by another function"));
   }
-  if (std::string_view(module) != "builtins") return "";
+  if (module != "builtins") return "";
   // Of these watch.cc looks at what is written in the code; the others are called by functions.
   if (name == "setattr" || name == "delattr" || name == "getattr" || name == "hasattr")
     return StrCat("asks '", name, "' for an attribute that the code does not name");
@@ -259,12 +254,16 @@ bool IsShared(PyObject* o) {
          FunctionOfTraced(o);
 }
 
+std::string_view ModuleOf(PyObject* function) {
+  PyObject* module = reinterpret_cast<PyCFunctionObject*>(function)->m_module;
+  const char* text = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : "";
+  if (!text) PyErr_Clear();
+  return text ? text : "";
+}
+
 std::string_view BuiltinName(PyObject* o) {
-  if (!PyCFunction_Check(o)) return "";
-  const auto* f = reinterpret_cast<PyCFunctionObject*>(o);
-  const bool builtin = f->m_module && PyUnicode_Check(f->m_module) &&
-                       PyUnicode_CompareWithASCIIString(f->m_module, "builtins") == 0;
-  return builtin ? f->m_ml->ml_name : "";
+  if (!PyCFunction_Check(o) || ModuleOf(o) != "builtins") return "";
+  return reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name;
 }
 
 std::string WhyNotIs(PyObject* a, PyObject* b) {

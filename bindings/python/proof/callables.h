@@ -20,6 +20,9 @@ std::string WhyNotIs(PyObject* a, PyObject* b);
 // What is written to its attributes is seen by everybody: a module, a class, a function.
 bool IsShared(PyObject* object);
 
+// The module of a built-in function as it says itself; empty if it does not.
+std::string_view ModuleOf(PyObject* function);
+
 // The name of a function of the module builtins, else empty.
 std::string_view BuiltinName(PyObject* callable);
 

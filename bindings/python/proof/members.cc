@@ -11,13 +11,6 @@ bool IsOfDataclass(PyObject* name) {
          PyUnicode_CompareWithASCIIString(name, "__dataclass_params__") == 0;
 }
 
-bool IsSpecial(PyObject* name) {
-  const char* text = PyUnicode_AsUTF8(name);
-  if (!text) return PyErr_Clear(), true;
-  const std::string_view s = text;
-  return s.size() > 4 && s.starts_with("__") && s.ends_with("__") && !IsOfDataclass(name);
-}
-
 // Whether its descriptors' __get__ or __set__ is a function of Python's.
 bool IsWrittenInPython(const PyTypeObject* type) {
   static const PyTypeObject* const probe = [] {
@@ -51,7 +44,8 @@ bool AddMember(World* world, PyObject* value, PyObject* name, const std::string&
     return AddCallable(world, value, "fget", where) && AddCallable(world, value, "fset", where) &&
            AddCallable(world, value, "fdel", where);
   }
-  return type->tp_descr_get || !IsSpecial(name) || world->AddObject(value, where);
+  return type->tp_descr_get || !IsSpecial(name) || IsOfDataclass(name) ||
+         world->AddObject(value, where);
 }
 
 bool AddOfClass(World* world, PyTypeObject* type, PyObject* name, const std::string& where) {

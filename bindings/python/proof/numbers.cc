@@ -18,13 +18,11 @@ constexpr BinaryFunction kBinary[] = {
     PyNumber_Add,      PyNumber_And,        PyNumber_FloorDivide, PyNumber_Lshift, nullptr,
     PyNumber_Multiply, PyNumber_Remainder,  PyNumber_Or,          Power,           PyNumber_Rshift,
     PyNumber_Subtract, PyNumber_TrueDivide, PyNumber_Xor};
-constexpr int kInPlace = 13;  // NB_INPLACE_ADD
 
 // Ints of up to 64 bits: a power or a shift of more is not computed, as its size has no bound.
 bool IsBounded(int how, PyObject* a, PyObject* b) {
-  constexpr int kLeftShift = 3, kPower = 8;
   constexpr long kMost = 64;
-  if ((how != kLeftShift && how != kPower) || !PyLong_Check(a) || !PyLong_Check(b)) return true;
+  if ((how != NB_LSHIFT && how != NB_POWER) || !PyLong_Check(a) || !PyLong_Check(b)) return true;
   int overflow = 0;
   const long times = PyLong_AsLongAndOverflow(b, &overflow);
   return !overflow && times <= kMost;
@@ -62,7 +60,7 @@ int Numbers::Constant(PyObject* number) {
 }
 
 int Numbers::Binary(int how, int a, int b) {
-  return Add({Kind::kBinary, how % kInPlace, {a, b}, {}});
+  return Add({Kind::kBinary, how % NB_INPLACE_ADD, {a, b}, {}});
 }
 int Numbers::Unary(int how, int a) { return Add({Kind::kUnary, how, {a}, {}}); }
 int Numbers::Compare(int how, int a, int b) { return Add({Kind::kCompare, how, {a, b}, {}}); }

@@ -71,14 +71,6 @@ bool HasSteadyOrder(PyObject* o) {
                      &PyTuple_GET_ITEM(items.get(), 0) + PyTuple_GET_SIZE(items.get()), IsPlainKey);
 }
 
-// Whether code is of the package itself.
-bool IsOurs(PyObject* globals) {
-  PyObject* name = PyDict_GetItemString(globals, "__name__");
-  const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
-  return text &&
-         (std::string_view(text) == "frazil" || std::string_view(text).starts_with("frazil."));
-}
-
 std::string Quoted(PyObject* name) {
   const char* text = PyUnicode_AsUTF8(name);
   if (!text) PyErr_Clear();
@@ -276,8 +268,8 @@ bool Watch::JudgeText(const Now& now) {
   const int op = now.instruction.op, argument = now.instruction.argument;
   bool has_spec = false;
   if (op == BINARY_OP) {
-    constexpr int kRemainder = 6, kInPlaceRemainder = 19;  // NB_REMAINDER of opcode.h
-    if ((argument != kRemainder && argument != kInPlaceRemainder) || !PyUnicode_Check(now.Peek(2)))
+    if ((argument != NB_REMAINDER && argument != NB_INPLACE_REMAINDER) ||
+        !PyUnicode_Check(now.Peek(2)))
       return true;
 #if PY_VERSION_HEX < 0x030D0000
   } else {
@@ -407,7 +399,7 @@ bool Watch::JudgeCall(const Now& now, int argument, bool keywords) {
   const bool named = call.count > 1 && PyUnicode_CheckExact(call.arguments[1]);
   if (named && (builtin == "getattr" || builtin == "hasattr")) {
     if (!JudgeAttribute(now, call.arguments[0], call.arguments[1])) return false;
-  } else if (builtin == "id" && IsOurs(now.frame->globals)) {
+  } else if (builtin == "id" && IsOfPackage(now.frame->globals)) {
     // As a key only.
   } else if (named && (builtin == "setattr" || builtin == "delattr")) {
     if (!JudgeStore(call.arguments[0], call.arguments[1])) return false;

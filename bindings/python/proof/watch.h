@@ -9,9 +9,9 @@
 // by induction every object in sight is an argument, in the World, or made in the call by what is
 // known to depend on such objects alone (proof/callables.h).
 //
-// Made by proved.cc for a call from which a script may be learnt. Invariants: while it lives, one
+// Made by promised.cc for a call from which a script may be learnt. Invariants: while it lives, one
 // at a time in the process, no debugger, profiler or coverage tool is on, and none is disturbed;
-// the body does not notice; proved() holds only if every instruction was understood.
+// the body does not notice; it started and there is no doubt only if every instruction was understood.
 #pragma once
 
 #include <memory>
@@ -31,7 +31,7 @@ class Prover;  // proof/prover.h
 
 class Watch {
  public:
-  // `nest`: what the call compares already; its moving numbers have been planted (Plant).
+  // `nest`: what the call compares already.
   explicit Watch(Prover* prover, const Nest& nest);
   ~Watch() { End(); }
   Watch(const Watch&) = delete;
@@ -50,7 +50,6 @@ class Watch {
   const Result::NumberMap& tracked() const { return tracked_; }
 
   bool started() const { return started_; }
-  bool proved() const { return started_ && doubt_.empty(); }
   // Why not: the first thing, with its line.
   const std::string& doubt() const { return doubt_; }
 

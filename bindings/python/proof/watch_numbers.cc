@@ -105,14 +105,11 @@ bool IsNumeric(PyObject* o) {
       o == reinterpret_cast<PyObject*>(&PyFloat_Type))
     return true;
   if (!PyCFunction_Check(o)) return false;
-  const auto* f = reinterpret_cast<PyCFunctionObject*>(o);
-  const char* module =
-      f->m_module && PyUnicode_Check(f->m_module) ? PyUnicode_AsUTF8(f->m_module) : nullptr;
-  if (!module) return PyErr_Clear(), false;
-  const std::string_view name = f->m_ml->ml_name;
-  if (std::string_view(module) == "math")  // those of ints may take for ever
+  const std::string_view module = ModuleOf(o);
+  const std::string_view name = reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name;
+  if (module == "math")  // those of ints may take for ever
     return name != "factorial" && name != "comb" && name != "perm";
-  return std::string_view(module) == "builtins" &&
+  return module == "builtins" &&
          (name == "abs" || name == "min" || name == "max" || name == "round");
 }
 
@@ -263,8 +260,7 @@ bool Watch::FollowNumbers(const Now& now) {
       PyObject *a = now.Peek(2), *b = now.Peek(1);
       if (IsNumber(a) && IsNumber(b)) {
         if (!IsTracked(a) && !IsTracked(b)) return true;
-        constexpr int kMatmul = 4;
-        if (argument % 13 == kMatmul) return pin(2), true;
+        if (argument % NB_INPLACE_ADD == NB_MATRIX_MULTIPLY) return pin(2), true;
         Expect(now.frame, numbers_->Binary(argument, NodeOf(a), NodeOf(b)), {a, b});
         return true;
       }
@@ -351,14 +347,12 @@ bool Watch::FollowNumbers(const Now& now) {
 // Whether number_protocol.cc makes an operand of a number beside a tensor. `how`: BINARY_OP's
 // argument.
 bool Watch::TakesOperand(PyObject* a, PyObject* b, int how) {
-  constexpr int kInPlace = 13, kFloorDivide = 2, kAdd = 0, kMultiply = 5, kRemainder = 6,
-                kSubtract = 10, kTrueDivide = 11;
   const bool first = IsTensor(a);
   if (first == IsTensor(b) || !IsTracked(first ? b : a)) return false;
-  if (!IsFloat(CellOf(first ? a : b).dtype()) || (first && how >= kInPlace)) return false;
-  const int op = how % kInPlace;
-  return op == kAdd || op == kSubtract || op == kMultiply || op == kTrueDivide ||
-         op == kFloorDivide || op == kRemainder;
+  if (!IsFloat(CellOf(first ? a : b).dtype()) || (first && how >= NB_INPLACE_ADD)) return false;
+  const int op = how % NB_INPLACE_ADD;
+  return op == NB_ADD || op == NB_SUBTRACT || op == NB_MULTIPLY || op == NB_TRUE_DIVIDE ||
+         op == NB_FLOOR_DIVIDE || op == NB_REMAINDER;
 }
 
 #endif

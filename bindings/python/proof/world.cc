@@ -127,15 +127,16 @@ bool World::AddWritten(PyObject* globals, PyObject* name, const std::string& whe
   return true;
 }
 
-bool World::AddObject(PyObject* object, const std::string& where) {
-  if (IsFixed(object)) return true;
-  for (const Given& given : given_) {
-    if (given.object.get() == object) return true;
-  }
-  if (!CanBeGiven(object, Py_TYPE(object)->tp_name)) return false;
+bool World::Give(PyObject* object, const std::string& what, const std::string& where) {
+  if (absl::c_any_of(given_, [&](const Given& g) { return g.object.get() == object; })) return true;
+  if (!CanBeGiven(object, what)) return false;
   given_.push_back({Object::Share(object), where});
   ++changes_;
   return true;
+}
+
+bool World::AddObject(PyObject* object, const std::string& where) {
+  return IsFixed(object) || Give(object, Py_TYPE(object)->tp_name, where);
 }
 
 bool World::Metadata::Same() const {
@@ -170,22 +171,16 @@ bool World::AddMetadata(PyObject* function, PyObject* name) {
 
 bool World::MakeGiven(PyObject* function, const std::string& where) {
   if (!IsMoving(function)) moving_.push_back(Object::Share(function));
-  if (absl::c_any_of(given_, [&](const Given& g) { return g.object.get() == function; }))
-    return true;
-  if (!CanBeGiven(function, "a function")) return false;
-  given_.push_back({Object::Share(function), where});
+  if (!Give(function, "a function", where)) return false;
   known_.insert(function);
-  ++changes_;
   return true;
 }
 
 bool World::AddFunction(PyObject* function, const std::string& where) {
   if (known_.contains(function) || IsFixed(function)) return true;
   PyObject* name = reinterpret_cast<PyFunctionObject*>(function)->func_qualname;
-  if (!CanBeGiven(function, StrCat("the function ", Text(name)))) return false;
+  if (!Give(function, StrCat("the function ", Text(name)), where)) return false;
   known_.insert(function);
-  given_.push_back({Object::Share(function), where});
-  ++changes_;
   return true;
 }
 

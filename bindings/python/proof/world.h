@@ -7,7 +7,7 @@
 // a function. What may change in itself (a list, an instance, a tensor) or has been seen to change
 // is *given*: it is added to the call's nest (bindings/python/nest.h) like one more argument.
 //
-// Called by watch.cc, which adds, and by proved.cc, which compares. Invariants: if Guard says that
+// Called by watch.cc, which adds, and by prover.cc, which compares. Invariants: if Guard says that
 // nothing changed, every name, class and function that was read is what it was when it was added;
 // adding and comparing run no code of the user's. It holds what it compares: whoever owns a World
 // shows it to the garbage collector.
@@ -107,6 +107,7 @@ class World {
   bool IsMoving(PyObject* object) const;
   bool IsFixedType(PyTypeObject* type, int depth);
   bool IsFixedFunction(PyObject* function, int depth);
+  bool Give(PyObject* object, const std::string& what, const std::string& where);
   bool CanBeGiven(PyObject* object, const std::string& what);
   bool Forget(const Object& moving);
 
