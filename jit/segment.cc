@@ -20,7 +20,9 @@ class JitSegment final : public tracer::SegmentPlan {
         constants_(std::move(constants)),
         kernels_(plan_->stats().kernels + plan_->stats().library_calls),
         quick_(plan_->quick()) {
-    if (!constants_.empty()) quick_.fn = nullptr;
+    static_assert(QuickCall::kArgs == kQuickSlots);
+    for (size_t i = 0; quick_.fn && i < constants_.size(); ++i)
+      operands_[static_cast<size_t>(slots_) + i] = constants_[i].get();
   }
 
   Status Run(absl::Span<Value* const> slots, absl::Span<ValueRef> outputs,
@@ -32,7 +34,14 @@ class JitSegment final : public tracer::SegmentPlan {
     return constants_.empty() ? plan_->Fill(slots, deferred) : plan_->Fill(Inputs(slots), deferred);
   }
   bool FillQuick(const ValueRef* slots, Value* deferred) const override {
-    return quick_.fn && quick_.Fill(slots, deferred);
+    return quick_.fn && constants_.empty() && quick_.Fill(slots, deferred);
+  }
+  bool is_quick() const override { return quick_.fn && quick_.donor < 0; }
+  Value* MakeQuick(Value* const* slots) const override {
+    if (constants_.empty()) return quick_.Make(slots);
+    auto operands = operands_;
+    std::copy_n(slots, slots_, operands.begin());
+    return quick_.Make(operands.data());
   }
   const Plan& plan() const { return *plan_; }
   int slots() const { return slots_; }
@@ -59,7 +68,8 @@ class JitSegment final : public tracer::SegmentPlan {
   int slots_;  // inputs before the constants
   std::vector<ValueRef> constants_;
   int kernels_;
-  QuickCall quick_;  // of the plan; no fn if that has constants
+  QuickCall quick_;  // of the plan
+  std::array<Value*, kQuickSlots> operands_{};  // its constants, behind the slots
 };
 
 class JitCompiler final : public tracer::SegmentCompiler {

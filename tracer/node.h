@@ -45,6 +45,11 @@ class SegmentPlan {
   // The same for one deferred value, where it is made by one small kernel and nothing is in the
   // way. False: nothing has happened. Runs no code of the host.
   virtual bool FillQuick(const ValueRef* slots, Value* deferred) const = 0;
+  // Of at most kQuickSlots slots, one small kernel, one result: MakeQuick may do it.
+  static constexpr size_t kQuickSlots = 6;
+  virtual bool is_quick() const = 0;
+  // The result, the caller's own. Null: nothing has happened. Runs no code of the host.
+  virtual Value* MakeQuick(Value* const* slots) const = 0;
   // Running it may let other threads of the host go on (core/threads/long_work.h).
   virtual bool unlocks() const = 0;
   virtual int kernels() const = 0;

@@ -48,6 +48,7 @@ const Setting* Promise::Trim(Garbage* garbage) {
   const auto middle = ages.begin() + static_cast<int64_t>(ages.size() / 2);
   std::nth_element(ages.begin(), middle, ages.end());
   last_ = nullptr;
+  ++version_;
   for (auto it = entries_.begin(); it != entries_.end();) {
     if (it->second->used >= *middle) {
       ++it;
@@ -64,6 +65,7 @@ void Promise::Forget(absl::Span<const uint64_t> words, Garbage* garbage) {
   const auto it = entries_.find(words);
   if (it == entries_.end()) return;
   last_ = nullptr;
+  ++version_;
   if (it->second->script) bytes_ -= it->second->script->bytes();
   garbage->push_back(std::move(it->second));
   entries_.erase(it);
@@ -73,6 +75,7 @@ void Promise::Forget() {
   decltype(entries_) garbage;
   std::lock_guard lock(lock_);
   last_ = nullptr;
+  ++version_;
   bytes_ = strangers_ = 0;
   garbage.swap(entries_);
 }
@@ -323,6 +326,7 @@ Status PromisedCall::Merge(std::shared_ptr<LearntCall> learnt, const Pins& pins,
   Promise::Entry* entry = promise_->Find(words_->span());
   if (!entry || entry->script != known) return absl::OkStatus();
   promise_->bytes_ += fresh->bytes() - (known ? known->bytes() : 0);
+  ++promise_->version_;
   entry->script.swap(fresh);  // the old one is freed without the lock
   return absl::OkStatus();
 }

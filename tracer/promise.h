@@ -47,9 +47,12 @@ class Promise {
   // What was learnt; the counts stay.
   void Forget();
   void Clear();
+  // Another one when something has been learnt or forgotten.
+  uint64_t version() const { return version_.load(std::memory_order_relaxed); }
 
  private:
   friend class PromisedCall;
+  friend class QuickSkip;
   struct Entry {
     std::vector<uint64_t> words;
     Pins pins;  // null until something is learnt: then the words may name what is gone
@@ -84,6 +87,7 @@ class Promise {
   Entry* last_ = nullptr;  // found last
   uint64_t clock_ = 0;
   int64_t bytes_ = 0;  // of the scripts
+  std::atomic<uint64_t> version_{0};
   int64_t skipped_ = 0;
   int64_t strangers_ = 0;  // calls of unknown kinds since the last of a known one
   std::atomic<int> last_kernels_{0};
@@ -120,6 +124,7 @@ class PromisedCall {
                Pins shape_pins, Pins argument_pins, bool extends = true);
 
  private:
+  friend class QuickSkip;
   bool Look();
   bool SeesOthers(const Program& program) const;
   bool MakeReady();

@@ -69,18 +69,11 @@ void AddAllCells(Cells cells, Words* words) {
   });
 }
 
-void AddThread(Words* words) {
-  const ThreadState& s = State();
-  words->push_back(static_cast<uint64_t>(s.grad_limit) << 24 |
-                   static_cast<uint64_t>(s.grad_depth) << 9 | uint64_t{s.grad_enabled} << 8 |
-                   static_cast<uint64_t>(s.precision));
-}
-
 }  // namespace
 
 void AddGuards(Cells cells, Words* words) {
   AddAllCells(cells, words);
-  AddThread(words);
+  words->push_back(ThreadWord());
 }
 
 size_t HashWords::operator()(absl::Span<const uint64_t> words) const {

@@ -15,6 +15,13 @@ using Words = SmallStack<uint64_t, 64>;
 // Layout, dtype, device, node and sharing of each cell's content; the thread's settings.
 void AddGuards(Cells cells, Words* words);
 
+// The thread's settings: the last word that AddGuards writes.
+inline uint64_t ThreadWord() {
+  const ThreadState& s = State();
+  return static_cast<uint64_t>(s.grad_limit) << 24 | static_cast<uint64_t>(s.grad_depth) << 9 |
+         uint64_t{s.grad_enabled} << 8 | static_cast<uint64_t>(s.precision);
+}
+
 // Equal words have equal hashes; also for look-ups in tables whose keys are vectors.
 struct HashWords {
   using is_transparent = void;

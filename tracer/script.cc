@@ -61,9 +61,38 @@ StatusOr<std::shared_ptr<const Script>> Script::Build(
   return std::shared_ptr<const Script>(std::move(script));
 }
 
-Status Script::RunStraight(Cells cells, absl::InlinedVector<Tensor, 4>* outputs) const {
-  SmallStack<Value*, 16> slots;
+bool Script::is_quick(size_t cells) const {
+  if (!straight_ || !stages_[0]->plan->is_quick()) return false;
+  const size_t all = paths_[0]->program.parameters.size();
+  return absl::c_all_of(stages_[0]->slots, [&](ValueId id) {
+    const auto i = static_cast<size_t>(~id);
+    return i < cells || i >= all;
+  });
+}
+
+Value* Script::MakeQuick(Cells cells) const {
   const Stage& root = *stages_[0];
+  const Program& program = root.learnt->program;
+  const ValueRef* const constants = program.constants.data();
+  Value* slots[SegmentPlan::kQuickSlots];
+  Value** slot = slots;
+  for (const ValueId id : root.slots) {
+    const auto i = static_cast<size_t>(~id);
+    *slot++ =
+        i < cells.size() ? cells[i]->value() : constants[i - program.parameters.size()].get();
+  }
+  return root.plan->MakeQuick(slots);
+}
+
+Status Script::RunStraight(Cells cells, absl::InlinedVector<Tensor, 4>* outputs) const {
+  const Stage& root = *stages_[0];
+  if (root.plan->is_quick()) {
+    if (Value* const made = MakeQuick(cells)) {
+      outputs->emplace_back(ValueRef::Adopt(made));
+      return absl::OkStatus();
+    }
+  }
+  SmallStack<Value*, 16> slots;
   const ValueRef* const constants = root.learnt->program.constants.data();
   for (const ValueId id : root.slots) {
     const auto i = static_cast<size_t>(~id);

@@ -46,6 +46,10 @@ class Script {
   // an outcome is not known or an index check fails: the body has to run.
   StatusOr<const LearntCall*> Run(Cells cells, absl::InlinedVector<Tensor, 4>* outputs,
                                   int* kernels) const;
+  // Whether the call is one small kernel with one result that reads none but the first `cells`.
+  bool is_quick(size_t cells) const;
+  // The result's value, the caller's own; null: nothing has happened.
+  Value* MakeQuick(Cells cells) const;
 
  private:
   friend class ScriptTree;  // tracer/script_tree.h, which fills it

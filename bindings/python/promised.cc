@@ -50,15 +50,17 @@ PromisedFunction::PromisedFunction(PyObject* function, std::shared_ptr<tracer::T
       state_(PyMethod_Check(function) ? PyMethod_GET_SELF(function) : function),
       trace_(std::move(trace)),
       promise_(&trace_->recording(), policy),
+      quick_(&promise_),
       prover_(by_proof ? std::make_unique<Prover>(strict) : nullptr) {}
 
 void PromisedFunction::Clear() {
+  quick_.Settle();
   promise_.Clear();
   if (prover_) prover_->Clear();
 }
 
 std::string PromisedFunction::Explain() {
-  return StrCat(promise_.Explain(), prover_ ? prover_->Describe() : "");
+  return StrCat(promise().Explain(), prover_ ? prover_->Describe() : "");
 }
 
 int PromisedFunction::Traverse(visitproc visit, void* arg) const {
@@ -163,12 +165,33 @@ void PromisedFunction::NoteStranger(PyObject* const* args, size_t n, PyObject* k
   if (what) trace_->recording().Note({tracer::Cause::kStrangers, {{"new", what}}});
 }
 
+// A call of the same few tensors as the one before. Null: it goes the long way.
+PyObject* PromisedFunction::CallQuick(PyObject* const* args) {
+  Tensor* cells[tracer::QuickSkip::kMost];
+  for (size_t i = 0; i < quick_.count(); ++i) {
+    if (!IsTensor(args[i]) || MarksOf(args[i]) != 0) return nullptr;
+    cells[i] = &CellOf(args[i]);
+  }
+  if (PyFunction_GET_DEFAULTS(state_) || PyFunction_GET_KW_DEFAULTS(state_)) return nullptr;
+  if (prover_ && (!prover_->world.Compare() || prover_->changes() != quick_changes_))
+    return nullptr;
+  Value* const made = quick_.Run(cells);
+  if (!made) return nullptr;
+  if (prover_) prover_->Skipped();
+  return Wrap(made);
+}
+
 PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   if (tracer::Inside()) return Run(args, nargsf, kwnames, nullptr);
   // In strict mode what a learning call records anew would be an error.
   if (prover_ && (tracer::Strict() || !prover_->Tries() || IsWatchedByOthers()))
     return Run(args, nargsf, kwnames, nullptr);
   const int64_t world = prover_ ? prover_->changes() : 0;
+  const size_t n = CountOf(nargsf);
+  if (n == quick_.count() && n > 0 && !kwnames) {
+    if (PyObject* result = CallQuick(args)) return result;
+  }
+  quick_.Settle();
   Nest nest;
   if (!Guard(args, CountOf(nargsf), kwnames, &nest)) {
     if (PyErr_Occurred()) return nullptr;
@@ -183,6 +206,11 @@ PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject*
   tracer::PromisedCall promised(&promise_, &nest.words, nest.cells.span(), unguarded);
   if (promised.Skip()) {
     if (prover_) prover_->Skipped();
+    // Of plain tensors alone, without defaults and names.
+    const bool plain = PyFunction_Check(state_) && !kwnames && structure == n + 1 &&
+                       nest.cells.size() - unguarded == n && IsOneTensor(promised.learnt().shape);
+    quick_.Note(promised, plain, n);
+    quick_changes_ = world;
     return MakeResult(promised.learnt().shape, nest, promised.outputs());
   }
   if (!promised.status().ok()) return Raise(promised.status());

@@ -9,6 +9,7 @@
 
 #include "bindings/python/proof/prover.h"
 #include "bindings/python/result.h"
+#include "tracer/quick_skip.h"
 #include "tracer/trace.h"
 
 namespace frazil::python {
@@ -24,7 +25,7 @@ class PromisedFunction {
                    bool by_proof, bool strict);
 
   PyObject* Call(PyObject* const* args, size_t nargsf, PyObject* kwnames);
-  tracer::Promise& promise() { return promise_; }
+  tracer::Promise& promise() { return quick_.Settle(), promise_; }
   void Clear();
   std::string Explain();
   // For the garbage collector.
@@ -32,6 +33,7 @@ class PromisedFunction {
   void LetGo();
 
  private:
+  PyObject* CallQuick(PyObject* const* args);
   bool Guard(PyObject* const* args, size_t n, PyObject* kwnames, Nest* nest);
   PyObject* Run(PyObject* const* args, size_t nargsf, PyObject* kwnames,
                 tracer::ScriptBuilder* builder, Watch* watch = nullptr);
@@ -49,6 +51,8 @@ class PromisedFunction {
   PyObject* state_;  // the function, its defaults, or a method's object: it counts as an argument
   std::shared_ptr<tracer::Trace> trace_;
   tracer::Promise promise_;
+  tracer::QuickSkip quick_;
+  int64_t quick_changes_ = 0;       // what prover_->changes() was
   std::unique_ptr<Prover> prover_;  // null: pure=True
   std::string refusal_;             // of the last call that could not be guarded
   Object strange_;  // what the last call of many unknown kinds in a row was compared by

@@ -329,9 +329,13 @@ class Maker {
 
 }  // namespace
 
+bool IsOneTensor(absl::Span<const uint64_t> words) {
+  return words.size() == 1 && words[0] == Word(kTensor);
+}
+
 PyObject* MakeResult(absl::Span<const uint64_t> words, const Nest& arguments,
                      absl::Span<Tensor> outputs) {
-  if (words.size() == 1 && words[0] == Word(kTensor)) return Wrap(std::move(outputs[0]));
+  if (IsOneTensor(words)) return Wrap(std::move(outputs[0]));
   Maker maker(words, arguments, outputs);
   Object result = maker.Make();
   return result && maker.Redo() ? result.release() : nullptr;

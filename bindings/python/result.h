@@ -32,6 +32,9 @@ class Result {
   std::string refusal_;
 };
 
+// Whether they describe a tensor and nothing else.
+bool IsOneTensor(absl::Span<const uint64_t> words);
+
 // The result that `words` (made by Result) describe, with `outputs`, which it takes, for its
 // tensors. What the words say behind it (proof/effects.h) is done.
 PyObject* MakeResult(absl::Span<const uint64_t> words, const Nest& arguments,

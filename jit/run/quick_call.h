@@ -59,6 +59,17 @@ struct QuickCall {
     return out;
   }
 
+  // The same for any number of operands, none of them a donor. Null: there is no memory.
+  template <typename Operand>  // points to a value
+  Value* Make(const Operand* operands) const {
+    Value* const out = __builtin_expect(block_class >= 0, 1)
+                           ? Value::NewSmall(kind, layout, block_class)
+                           : NewLarge();
+    if (__builtin_expect(out->is_error(), 0)) return Value::Free(out), nullptr;
+    LaunchInto(operands, out->data);
+    return out;
+  }
+
   // The same for any number of operands, into the memory of a deferred value. False: nothing has
   // happened, and the plan has to run.
   template <typename Operand>  // points to a value
@@ -67,17 +78,21 @@ struct QuickCall {
         deferred->layout != layout || !(deferred->dtype == dtype))
       return false;
     Storage* const out = NewSmallStorage(block_class);
-    void* memory[kArgs];
-    uint64_t words[kArgs];
-    for (size_t i = 0; i < num_buffers; ++i)
-      memory[i] = buffers[i] == kResult ? out->data : operands[buffers[i]]->data;
-    for (size_t i = 0; i < num_scalars; ++i) words[i] = operands[scalars[i]]->imm;
-    Launch(memory, words);
+    LaunchInto(operands, out->data);
     deferred->Fill(StorageRef::Adopt(out), out->data);
     return true;
   }
 
  private:
+  template <typename Operand>
+  void LaunchInto(const Operand* operands, char* result) const {
+    void* memory[kArgs];
+    uint64_t words[kArgs];
+    for (size_t i = 0; i < num_buffers; ++i)
+      memory[i] = buffers[i] == kResult ? result : operands[buffers[i]]->data;
+    for (size_t i = 0; i < num_scalars; ++i) words[i] = operands[scalars[i]]->imm;
+    Launch(memory, words);
+  }
   void Launch(void* const* memory, const uint64_t* words) const {
     const kir::KernelArgs args{memory, extents, strides, words};
     const DefaultFpMode mode;

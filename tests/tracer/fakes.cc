@@ -99,6 +99,8 @@ class FakePlan final : public SegmentPlan {
     return absl::OkStatus();
   }
   bool FillQuick(const ValueRef*, Value*) const override { return false; }
+  bool is_quick() const override { return false; }
+  Value* MakeQuick(Value* const*) const override { return nullptr; }
   bool unlocks() const override { return false; }
   int kernels() const override { return 1; }
   int compiled() const override { return 1; }

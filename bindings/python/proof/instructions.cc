@@ -8,15 +8,21 @@ namespace {
 
 #if PY_VERSION_HEX >= 0x030C0000
 
-// Of sys.monitoring: the tools 0 to 2 are debuggers, coverage and profilers.
+// Of sys.monitoring: the tools 0 to 2 are debuggers, coverage and profilers. Asked at every call
+// under 3.12, so the C function is called as it is.
 bool FindTool() {
   static PyObject* const get_tool = [] {
     PyObject* monitoring = PySys_GetObject("monitoring");  // borrowed
     return monitoring ? PyObject_GetAttrString(monitoring, "get_tool") : nullptr;
   }();
-  for (long id = 0; get_tool && id < 3; ++id) {
+  static const PyCFunction ask =
+      get_tool && PyCFunction_Check(get_tool) && PyCFunction_GetFlags(get_tool) == METH_O
+          ? PyCFunction_GetFunction(get_tool)
+          : nullptr;
+  if (!ask) return true;
+  for (long id = 0; id < 3; ++id) {
     const Object number = Object::Steal(PyLong_FromLong(id));
-    const Object tool = Object::Steal(PyObject_CallOneArg(get_tool, number.get()));
+    const Object tool = Object::Steal(ask(PyCFunction_GET_SELF(get_tool), number.get()));
     if (!tool) return PyErr_Clear(), true;
     if (tool.get() != Py_None) return true;
   }

@@ -279,7 +279,7 @@ bool World::Forget(const Object& moving) {
   return false;
 }
 
-bool World::Guard(Nest* nest) {
+bool World::Compare() {
   refusal_.clear();
   for (const auto& scope : scopes_) {
     if (scope->version.now() != scope->seen && !CheckNames(scope.get())) return false;
@@ -301,6 +301,10 @@ bool World::Guard(Nest* nest) {
     if (!IsSameConstant(PyCell_GET(c.cell.get()), c.content.get()))
       return Forget(Object(c.function));
   }
+  return true;
+}
+
+bool World::AddGiven(Nest* nest) {
   const auto add = [&](PyObject* object, const auto& what) {
     if (!object) return nest->words.push_back(Word(kOpen)), true;
     if (nest->Add(object)) return true;

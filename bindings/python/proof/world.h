@@ -44,7 +44,9 @@ class World {
   // Compares what is fixed, and adds what is given to the nest. False if something fixed has
   // changed, which is forgotten or given from now on, or with refusal() set if it cannot be
   // compared any more: what was learnt under the world before is void.
-  bool Guard(Nest* nest);
+  bool Guard(Nest* nest) { return Compare() && AddGiven(nest); }
+  // Its first half: what is fixed.
+  bool Compare();
 
   // Counts what has been added or forgotten.
   int64_t changes() const { return changes_; }
@@ -102,6 +104,7 @@ class World {
   Scope& ScopeOf(PyObject* dict);
   Name* Find(Scope* scope, PyObject* name);
   bool Add(PyObject* dict, PyObject* name, PyObject* value, const std::string& where);
+  bool AddGiven(Nest* nest);
   bool CheckNames(Scope* scope);
   bool IsFixed(PyObject* object, int depth = 0);
   bool IsMoving(PyObject* object) const;
