@@ -5,7 +5,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "core/check.h"
 #include "core/cost.h"
+#include "jit/graph/while_loop.h"
 #include "jit/plan/compile.h"
+#include "tracer/while_loop.h"
 
 namespace frazil::jit {
 namespace {
@@ -72,6 +74,9 @@ class JitSegment final : public tracer::SegmentPlan {
   std::array<Value*, kQuickSlots> operands_{};  // its constants, behind the slots
 };
 
+StatusOr<Graph> GraphOfLoop(const tracer::Program& program, const LiveMask& live,
+                            std::vector<ValueRef>* constants);
+
 class JitCompiler final : public tracer::SegmentCompiler {
  public:
   StatusOr<std::shared_ptr<const tracer::SegmentPlan>> Compile(
@@ -83,7 +88,9 @@ class JitCompiler final : public tracer::SegmentCompiler {
       return std::make_shared<JitSegment>(std::move(plan), known->slots(), known->constants());
     }
     std::vector<ValueRef> constants;
-    FZ_ASSIGN_OR_RETURN(Graph graph, GraphOf(program, live, &constants));
+    const bool loop = program.calls.size() == 1 && program.calls[0]->loop;
+    FZ_ASSIGN_OR_RETURN(Graph graph, loop ? GraphOfLoop(program, live, &constants)
+                                          : GraphOf(program, live, &constants));
     const int slots = graph.num_inputs - static_cast<int>(constants.size());
     FZ_ASSIGN_OR_RETURN(auto plan,
                         jit::Compile(std::move(graph), Options(precision, overwritable, slots)));
@@ -168,6 +175,35 @@ class GraphBuilder {
   absl::flat_hash_map<std::tuple<DType, const Layout*, uint64_t>, int32_t> numbers_;
 };
 
+// Of a program that is one loop (tracer/while_loop.h).
+StatusOr<Graph> GraphOfLoop(const tracer::Program& program, const LiveMask& live,
+                            std::vector<ValueRef>* constants) {
+  using Kind = Loop::Source::Kind;
+  const tracer::Program::Call& call = program.calls[0];
+  const int32_t states = call->loop->states();
+  Loop loop{.times = kEndless, .condition = states};
+  FZ_ASSIGN_OR_RETURN(loop.body, GraphOf(*call->body, {}, constants));
+  Graph graph;
+  GraphBuilder::Ids operands;
+  for (const tracer::Parameter& p : program.parameters)
+    graph.AddInput(p.dtype, p.device, p.layout, p.immediate);
+  for (const tracer::ValueId id : call.operands) operands.push_back(~id);
+  for (const ValueRef& c : *constants)
+    operands.push_back(graph.AddInput(c->dtype, c->device, c->layout, c->immediate));
+  for (int32_t i = 0; i < loop.body.num_inputs; ++i) {
+    const bool state = i < states;
+    loop.sources.push_back(
+        {.kind = state ? Kind::kState : Kind::kSame, .operand = i, .next = state ? i : -1});
+  }
+  const auto results = AddLoop(&graph, std::move(loop), operands, [&](int32_t i) {
+    return tracer::IsLive(live, static_cast<size_t>(i));
+  });
+  for (const int32_t id : results) {
+    if (id >= 0) graph.outputs.push_back(id);
+  }
+  return graph;
+}
+
 }  // namespace
 
 StatusOr<Graph> GraphOf(const tracer::Program& program, const LiveMask& live,
@@ -182,8 +218,12 @@ StatusOr<Graph> GraphOf(const tracer::Program& program, const LiveMask& live,
   graph.origins.reserve(program.calls.size());
   FZ_ASSIGN_OR_RETURN(const GraphBuilder::Ids results,
                       builder.AddCalls(program, std::move(parameters), -1));
-  for (size_t i = 0; i < results.size(); ++i) {
+  for (size_t i = 0; i < results.size() && !live.empty(); ++i) {
     if (tracer::IsLive(live, i)) graph.outputs.push_back(results[i]);
+  }
+  for (size_t i = 0; i < program.outputs.size() && live.empty(); ++i) {
+    const tracer::ValueId id = program.outputs[i].value;
+    graph.outputs.push_back(id >= 0 ? results[id] : ~id);
   }
   return graph;
 }

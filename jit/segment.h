@@ -9,7 +9,8 @@
 
 namespace frazil::jit {
 
-// The graph of a program of whose calls the results in `live` are wanted; `constants` receives the
+// The graph of a program of whose calls the results in `live` are wanted, or, if that is empty, its
+// outputs; `constants` receives the
 // values of the extra inputs.
 StatusOr<Graph> GraphOf(const tracer::Program& program, const tracer::LiveMask& live,
                         std::vector<ValueRef>* constants);

@@ -134,6 +134,7 @@ void SetLocator(Locator locator) { g_locator = locator; }
 std::string Here() { return g_locator ? g_locator() : std::string(); }
 
 std::string NameOf(bool composite, uint32_t op) {
+  if (composite && op == kLoopRow) return "while";
   return std::string(composite ? frazil::NameOf(static_cast<CompositeId>(op))
                                : Info(static_cast<OpId>(op)).name);
 }

@@ -55,7 +55,7 @@ class Merger {
     std::vector<Piece> pieces;
     for (size_t begin = 0, end; begin < program_.marks.size(); begin = end) {
       end = EndOfLoop(begin);
-      if (end - begin == 1) end = std::max(EndOfGroup(begin), EndOfSteps(begin));
+      if (end - begin == 1 && !IsWhile(begin)) end = std::max(EndOfGroup(begin), EndOfSteps(begin));
       for (size_t s = begin; s + 1 < end; ++s) {
         if (program_.marks[s].kind == Mark::Kind::kIndexCheck)
           pieces.push_back({*MakersOfCheck(s, Begin(begin)), static_cast<int32_t>(s), true});
@@ -76,6 +76,10 @@ class Merger {
         .subspan(static_cast<size_t>(Begin(begin)), static_cast<size_t>(Count(begin, end)));
   }
 
+  // A loop that tests its condition is a plan of its own.
+  bool IsWhile(size_t segment) const {
+    return Count(segment, segment + 1) == 1 && Calls(segment, segment + 1)[0]->loop;
+  }
   std::vector<uint64_t> WhatOfAll(size_t segment) const {
     std::vector<uint64_t> calls;
     for (const auto& call : Calls(segment, segment + 1)) calls.push_back(WhatOf(call));

@@ -60,6 +60,10 @@ struct Result {
 using Cells = absl::Span<Tensor* const>;
 
 struct Program;
+struct WhileLoop;  // tracer/while_loop.h
+
+// In the place of a composite's number, that of a loop that tests its condition.
+inline constexpr uint32_t kLoopRow = ~uint32_t{0};
 
 // What one call was, wherever its operands came from.
 struct CallRecord {
@@ -69,6 +73,9 @@ struct CallRecord {
   Attrs attrs;
   std::shared_ptr<const Program> body;  // composite only
   std::string origin;                   // "train.py:12"
+  // Of a loop that tests its condition: the body, too, is that of an iteration; it is no row of the
+  // composites.
+  std::shared_ptr<const WhileLoop> loop;
 
   OpId primitive() const { return static_cast<OpId>(op); }
 };
@@ -85,6 +92,10 @@ struct Mark {
   IndexRange range{};                         // kIndexCheck: where indices lie,
   std::string check, of;                      // who asks, and of what
   std::string origin;                         // where it was read: "train.py:12"
+  // kNumber: what the program was then besides the values of its tensors: equal numbers within one
+  // call are equal states; -1 where it is not known. And what those tensors held.
+  int32_t state = -1;
+  std::vector<ValueId> held;
 };
 
 // A node of the tape: one that the call made, or that a parameter had before.
@@ -187,6 +198,11 @@ class Parts {
 
   // Results of the calls before call i, which may be the end.
   ValueId FirstResult(size_t i) const { return first_result_[i]; }
+  // Of constants of a few elements that are equal the first, else the value itself.
+  ValueId FirstEqual(ValueId id) const {
+    return whole_.IsConstant(id) ? first_equal_[static_cast<size_t>(~id) - whole_.parameters.size()]
+                                 : id;
+  }
   // The call that makes a result.
   int32_t MakerOf(ValueId result) const { return maker_[result]; }
   Parameter TypeOf(ValueId id) const;

@@ -10,6 +10,7 @@
 #include "core/text_cursor.h"
 #include "tracer/explain.h"
 #include "tracer/program_text.h"
+#include "tracer/while_loop.h"
 
 namespace frazil::tracer {
 namespace {
@@ -107,6 +108,7 @@ class Printer {
               " : ", List(call->results, [](const Result& r) {
                 return Type({r.dtype, r.device, false, r.layout});
               }));
+    if (call->loop) StrAppend(&out_, " of ", call->loop->states(), " states");
     if (call->body) {
       FZ_ASSIGN_OR_RETURN(std::string body, Print(*call->body));
       body.pop_back();

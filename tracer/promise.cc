@@ -8,11 +8,40 @@
 #include "tracer/explain.h"
 #include "tracer/program_text.h"
 #include "tracer/same_program.h"
+#include "tracer/while_loop.h"
 
 namespace frazil::tracer {
 namespace {
 
 constexpr int64_t kRetryRefused = 1000;  // calls
+
+using Paths = std::vector<std::shared_ptr<const LearntCall>>;
+
+std::shared_ptr<const LearntCall> Folded(std::shared_ptr<const LearntCall> learnt) {
+  while (auto folded = FoldLoop(*learnt)) learnt = std::move(folded);
+  return learnt;
+}
+
+// Adds a call, its loops folded, to those of a script; calls go of which it is another number of
+// iterations. False: a script cannot have it besides the others.
+bool Add(std::shared_ptr<const LearntCall> learnt, Paths* paths) {
+  learnt = Folded(std::move(learnt));
+  Paths kept;
+  for (auto& other : *paths) {
+    if (!Agree(other->program, learnt->program)) {
+      bool same = false;
+      if (!SameProgram(learnt->program, other->program, &same).ok()) return false;
+      if (same) continue;
+      auto folded = Folded(other);
+      if (!Agree(folded->program, learnt->program)) continue;  // it is learnt again
+      other = std::move(folded);
+    }
+    kept.push_back(other);
+  }
+  kept.push_back(std::move(learnt));
+  *paths = std::move(kept);
+  return true;
+}
 
 }  // namespace
 
@@ -304,12 +333,12 @@ Status PromisedCall::Merge(std::shared_ptr<LearntCall> learnt, const Pins& pins,
   }
   if (known) MetUnknownOutcome();
   if (!extends) return absl::OkStatus();
-  size_t segments = learnt->program.marks.size();
+  if (!Add(std::move(learnt), &paths)) return absl::OkStatus();
+  size_t segments = 0;
   for (const auto& other : paths) segments += other->program.marks.size();
-  if (known && (paths.size() >= Promise::kMaxPaths || segments > Promise::kMaxSegments))
+  if (known && (paths.size() > Promise::kMaxPaths || segments > Promise::kMaxSegments))
     return absl::OkStatus();
-  Dump(learnt->program);
-  paths.push_back(std::move(learnt));
+  Dump(paths.back()->program);
   auto script = Script::Build(std::move(paths), known.get());
   if (!script.ok()) {
     AddEntry(pins,

@@ -5,6 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "core/backend.h"
 #include "tracer/explain.h"
+#include "tracer/while_loop.h"
 
 namespace frazil::tracer {
 namespace {
@@ -36,6 +37,15 @@ constexpr std::string_view kGone = " was not called, as it was before";
 class Comparison {
  public:
   Comparison(const Program& known, const Program& now) : known_(known), now_(now) {}
+
+  // Of bodies: programs without marks.
+  Status SameCalls() const {
+    if (known_.calls.size() != now_.calls.size() || known_.parameters != now_.parameters)
+      return RuntimeError("a loop's body changed");
+    for (size_t i = 0; i < known_.calls.size(); ++i)
+      FZ_RETURN_IF_ERROR(SameCall(known_.calls[i], now_.calls[i]));
+    return SameEnd();
+  }
 
   Status Run(bool* same_outcomes) const {
     *same_outcomes = true;
@@ -106,6 +116,7 @@ class Comparison {
   Status SameCall(const Program::Call& a, const Program::Call& b) const {
     if (a->composite != b->composite || a->op != b->op)
       return RuntimeError(Site(*a.record), " became ", Site(*b.record));
+    if (a->loop) FZ_RETURN_IF_ERROR(Comparison(*a->body, *b->body).SameCalls());
     if (a->attrs != b->attrs) {
       return RuntimeError(Site(*a.record), ": attributes ", ToString(a->attrs), " -> ",
                           ToString(b->attrs));
@@ -141,10 +152,157 @@ class Comparison {
   const Program &known_, &now_;
 };
 
+// A program with loops, and one in which their iterations stand: goes along both.
+class Walk {
+ public:
+  Walk(const Program& known, const Program& now) : known_(known), now_(now) {}
+
+  Status Run(bool* same_outcomes) {
+    *same_outcomes = true;
+    size_t call = 0;
+    for (size_t m = 0; m < known_.marks.size(); ++m) {
+      const Mark& mark = known_.marks[m];
+      bool behind_loop = false;
+      for (; call < static_cast<size_t>(mark.at); ++call) {
+        const Program::Call& expected = known_.calls[call];
+        behind_loop = expected->loop != nullptr;
+        FZ_RETURN_IF_ERROR(behind_loop ? Loop(expected) : Call(expected, Places()));
+      }
+      if (behind_loop) continue;  // the loop's last test
+      if (mark_ == now_.marks.size() || static_cast<size_t>(now_.marks[mark_].at) != call_)
+        return Other();
+      const Mark& other = now_.marks[mark_++];
+      if (mark.kind != other.kind || mark.precision != other.precision ||
+          mark.check != other.check || !(mark.range == other.range) ||
+          !Same(Of(mark.read, Places()), other.read))
+        return Other(other.origin);
+      if (mark.outcome != other.outcome) {
+        *same_outcomes = false;
+        return absl::OkStatus();
+      }
+    }
+    return End();
+  }
+
+ private:
+  // What a value of the known program is in the other: a value there, or a constant of its own.
+  struct Place {
+    ValueId id = kNoValue;
+    bool known = false;
+  };
+  using Places = std::vector<Place>;
+
+  static Status Other(std::string_view where = "") {
+    return RuntimeError("what was called changed", where.empty() ? "" : StrCat(" (", where, ")"));
+  }
+
+  // `parameters`: of a loop's body, or none.
+  Place Of(ValueId id, const Places& parameters) const {
+    if (id == kNoValue) return {};
+    if (id >= 0) return results_[static_cast<size_t>(id)];
+    if (!parameters.empty()) return parameters[static_cast<size_t>(~id)];
+    return {id, known_.IsConstant(id)};
+  }
+  bool Same(const Place& place, ValueId now) const {
+    if (place.known)
+      return now_.IsConstant(now) && SameBytes(*known_.constant(place.id), *now_.constant(now));
+    if (place.id == now || !now_.IsConstant(place.id) || !now_.IsConstant(now))
+      return place.id == now;
+    return SameBytes(*now_.constant(place.id), *now_.constant(now));
+  }
+
+  Status Call(const Program::Call& expected, const Places& parameters) {
+    if (call_ == now_.calls.size()) return RuntimeError(Site(*expected.record), kGone);
+    if (mark_ < now_.marks.size() && static_cast<size_t>(now_.marks[mark_].at) == call_ &&
+        now_.marks[mark_].kind != Mark::Kind::kCut)
+      return Other(now_.marks[mark_].origin);
+    const Program::Call& other = now_.calls[call_++];
+    if (expected->composite != other->composite || expected->op != other->op || other->loop ||
+        expected->attrs != other->attrs || expected.operands.size() != other.operands.size())
+      return RuntimeError(Site(*expected.record), " became ", Site(*other.record));
+    for (size_t k = 0; k < other.operands.size(); ++k) {
+      if (!Same(Of(expected.operands[k], parameters), other.operands[k]))
+        return RuntimeError(Site(*other.record), " read another tensor");
+    }
+    for (size_t r = 0; r < other->results.size(); ++r) results_.push_back({made_++, false});
+    return absl::OkStatus();
+  }
+
+  Status Loop(const Program::Call& call) {
+    const WhileLoop& loop = *call->loop;
+    Places begin;
+    for (const ValueId id : call.operands) begin.push_back(Of(id, Places()));
+    const size_t before = results_.size();
+    for (bool again = true; again;) {
+      Places outer = std::exchange(results_, {});
+      const WhileLoop::Way* way = &loop.root;
+      while (true) {
+        for (const Program::Call& step : way->calls) {
+          SkipCuts();
+          FZ_RETURN_IF_ERROR(Call(step, begin));
+        }
+        SkipCuts();
+        if (mark_ == now_.marks.size() || static_cast<size_t>(now_.marks[mark_].at) != call_)
+          return Other();
+        const Mark& mark = now_.marks[mark_++];
+        if (mark.kind != Mark::Kind::kNumber || !Same(Of(way->read, begin), mark.read))
+          return Other(mark.origin);
+        again = (mark.outcome != 0) == loop.goes_on;
+        if (!way->ways[0]) break;
+        way = way->ways[mark.outcome != 0].get();
+      }
+      Places next;
+      for (const ValueId id : way->next) next.push_back(Of(id, begin));
+      std::copy(next.begin(), next.end(), begin.begin());
+      results_ = std::move(outer);
+    }
+    results_.resize(before);
+    results_.insert(results_.end(), begin.begin(), begin.begin() + loop.states());
+    results_.push_back({});  // the condition, which nobody reads
+    return absl::OkStatus();
+  }
+  // Long bodies are cut where they are long.
+  void SkipCuts() {
+    while (mark_ < now_.marks.size() && static_cast<size_t>(now_.marks[mark_].at) == call_ &&
+           now_.marks[mark_].kind == Mark::Kind::kCut)
+      ++mark_;
+  }
+
+  Status End() const {
+    const auto same = [&](const Content& a, const Content& b) {
+      return a.node == b.node && Same(Of(a.value, Places()), b.value);
+    };
+    const auto same_write = [&](const auto& a, const auto& b) {
+      return a.cell == b.cell && same(a.content, b.content);
+    };
+    if (call_ != now_.calls.size() || mark_ != now_.marks.size() ||
+        !absl::c_equal(known_.outputs, now_.outputs, same) ||
+        !absl::c_equal(known_.writes, now_.writes, same_write) ||
+        known_.tape.size() != now_.tape.size() || !known_.tape.empty())
+      return RuntimeError("the result, or which tensors are written, changed");
+    return absl::OkStatus();
+  }
+
+  const Program &known_, &now_;
+  Places results_;                 // of the known program's results, or of an iteration's
+  size_t call_ = 0, mark_ = 0;     // in the other
+  ValueId made_ = 0;
+};
+
+bool HasLoops(const Program& program) {
+  return absl::c_any_of(program.calls, [](const auto& call) { return call->loop != nullptr; });
+}
+
 }  // namespace
 
 Status SameProgram(const Program& known, const Program& now, bool* same_outcomes) {
+  if (HasLoops(known) && !HasLoops(now)) return Walk(known, now).Run(same_outcomes);
   return Comparison(known, now).Run(same_outcomes);
+}
+
+bool Agree(const Program& a, const Program& b) {
+  bool same = false;
+  return Comparison(a, b).Run(&same).ok();
 }
 
 }  // namespace frazil::tracer

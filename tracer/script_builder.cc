@@ -41,6 +41,9 @@ void ScriptBuilder::Refuse(std::string_view why) {
 }
 
 void ScriptBuilder::LetGo() {
+  observer_ = nullptr;
+  states_.clear();
+  unknown_.clear();
   seen_.clear();
   before_.clear();
   learnt_ = nullptr;
@@ -141,6 +144,31 @@ void ScriptBuilder::OnRead(const Value& value, Reading how) {
   if (!host.ok()) return Refuse("the body reads a tensor whose device failed");
   Mark& mark = MarkOf(Mark::Kind::kNumber, value);
   std::memcpy(&mark.outcome, (*host)->data, SizeOf(value.dtype));
+  if (observer_ && IsBool(value.dtype)) NoteState(&mark);
+}
+
+void ScriptBuilder::NoteState(Mark* mark) {
+  StateObserver::State state;
+  if (!observer_->Look(&state)) return;
+  state.tensors.insert(state.tensors.end(), cells_.begin(), cells_.end());
+  for (const Tensor* t : state.tensors) {
+    const Value* v = t->value();
+    const bool known = v && ids_.contains(v);
+    if (v && !known) {
+      if (unknown_.size() == kMaxUnknown) observer_ = nullptr;
+      if (!observer_) return;
+      unknown_.push_back(ValueRef::Share(const_cast<Value*>(v)));
+    }
+    mark->held.push_back(known ? ids_[v]
+                         : v   ? kFirstUnknown + static_cast<ValueId>(unknown_.size()) - 1
+                               : kNoValue);
+    for (const uint64_t word :
+         {v ? uint64_t{v->kind()} : 0, v ? reinterpret_cast<uint64_t>(v->layout) : 0,
+          reinterpret_cast<uint64_t>(t->node())})
+      state.words.push_back(word);
+  }
+  if (state.words.size() > kMaxWords) observer_ = nullptr;
+  mark->state = states_.try_emplace(std::move(state.words), states_.size()).first->second;
 }
 
 void ScriptBuilder::OnIndexCheck(std::string_view op, const Value& indices, IndexRange range,
@@ -204,6 +232,14 @@ std::shared_ptr<LearntCall> ScriptBuilder::Finish(absl::Span<const Tensor* const
   Program& program = learnt_->program;
   for (const Tensor* t : outputs) program.outputs.push_back(origin(*t));
   for (const int i : written) program.writes.push_back({i, origin(*cells_[i])});
+  for (Mark& mark : program.marks) {
+    for (ValueId& id : mark.held) {
+      const auto unknown = static_cast<size_t>(id - kFirstUnknown);
+      if (id == kNoValue || unknown >= unknown_.size()) continue;
+      const auto known = ids_.find(unknown_[unknown].get());
+      id = known != ids_.end() ? known->second : kNoValue;
+    }
+  }
   return std::move(learnt_);
 }
 

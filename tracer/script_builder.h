@@ -30,10 +30,26 @@
 #pragma GCC visibility push(default)
 namespace frazil::tracer {
 
+// Tells at a read what the program that runs the body is, but for what its tensors hold: from equal
+// states and equal data it goes on alike.
+class StateObserver {
+ public:
+  struct State {
+    std::vector<uint64_t> words;
+    std::vector<const Tensor*> tensors;  // borrowed until the program goes on
+  };
+  virtual ~StateObserver() = default;
+  // False if it cannot be told.
+  virtual bool Look(State* state) = 0;
+};
+
 class ScriptBuilder {
  public:
   explicit ScriptBuilder(Cells cells);
   ScriptBuilder(const ScriptBuilder&) = delete;
+
+  // So that loops of any length can be found (tracer/while_loop.h). It outlives the body.
+  void Observe(StateObserver* observer) { observer_ = observer; }
 
   // The calls are nodes of a visited trie, so that equal ones are the same.
   void OnSegment(absl::Span<const Node* const> path, absl::Span<const ValueRef> slots,
@@ -76,6 +92,7 @@ class ScriptBuilder {
   bool RecordTape(absl::Span<const GradNode* const> roots);
   // The last mark, or a new one, as of what was read from `value`.
   Mark& MarkOf(Mark::Kind kind, const Value& value);
+  void NoteState(Mark* mark);
 
   Cells cells_;
   uint64_t start_ = autograd::NextSequence();
@@ -94,6 +111,12 @@ class ScriptBuilder {
   bool slots_differ_ = true;
   bool open_ = false;  // nothing was learnt yet behind the last segment
   ValueId results_ = 0;
+  StateObserver* observer_ = nullptr;
+  absl::flat_hash_map<std::vector<uint64_t>, int32_t> states_;
+  // What a state holds that no call has taken yet: known at the end, or not at all.
+  std::vector<ValueRef> unknown_;
+  static constexpr size_t kMaxUnknown = 1 << 12, kMaxWords = 1 << 14;
+  static constexpr ValueId kFirstUnknown = kNoValue + 1;
   bool postponed_ = false;
   std::string refusal_;
 };

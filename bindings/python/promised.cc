@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "bindings/python/proof/body_state.h"
 #include "bindings/python/proof/effects.h"
 #include "bindings/python/proof/instructions.h"
 #include "core/threads/long_work.h"
@@ -267,6 +268,8 @@ PyObject* PromisedFunction::RunAndLearn(PyObject* const* args, size_t nargsf, Py
   std::vector<PyObject*> planted = AllOf(args, nargsf, kwnames);
   if (watch && !watch->Plant(&planted)) return Run(args, nargsf, kwnames, nullptr);
   Effects effects(before);
+  BodyState state(before);
+  if (!promised->is_check()) builder->Observe(&state);
   Pinned written;
   Pinned* const outer = std::exchange(t_written, &written);
   PyObject* result = Run(planted.data(), n, kwnames, builder, watch ? &*watch : nullptr);

@@ -102,7 +102,8 @@ void DropOrigins(Graph* graph) {
 
 bool operator==(const LoopRef& a, const LoopRef& b) {
   if (!a || !b) return !a && !b;
-  return a->times == b->times && a->scalars == b->scalars && a->sources == b->sources &&
+  return a->times == b->times && a->scalars == b->scalars && a->condition == b->condition &&
+         a->sources == b->sources &&
          a->body.origins == b->body.origins && ContentKey(a->body) == ContentKey(b->body);
 }
 
@@ -126,6 +127,7 @@ std::string ContentKey(const Graph& graph) {
     if (!node.loop) continue;
     Put(&key, node.loop->times);
     Put(&key, node.loop->scalars);
+    Put(&key, node.loop->condition);
     Put(&key, static_cast<uint32_t>(node.loop->sources.size()));
     for (const Loop::Source& s : node.loop->sources) {
       for (const int64_t word : {int64_t{static_cast<int>(s.kind)}, int64_t{s.operand}, s.start,

@@ -10,7 +10,8 @@
 // result's attributes, is in the last iteration (kEnd), or in all of them, one after another
 // (kEvery). A loop is part of a kernel where its state can stay in registers, and otherwise steps
 // of a plan; nothing here says which (jit/graph/loop_kernel.h). Only a loop over small arrays that
-// is written out as scalars says so (jit/graph/scalar_loop.h).
+// is written out as scalars says so (jit/graph/scalar_loop.h). A loop with a condition tests it
+// itself and ends behind the first iteration that does not want another (jit/graph/while_loop.h).
 #pragma once
 
 #include <memory>
@@ -80,10 +81,13 @@ struct Loop {
     bool operator==(const Source&) const = default;
   };
 
-  int64_t times = 0;
+  int64_t times = 0;                 // of iterations; with a condition at most
   std::vector<Source> sources = {};  // as inputs of the body
   Graph body = {};
   bool scalars = false;
+  // An output, a bool: whether there is another iteration. -1: there is. Such a loop's sources are
+  // kSame and kState, its results those of the last iteration that was.
+  int32_t condition = -1;
 };
 
 // What core Infer says of an op over nodes of `graph`.
@@ -130,6 +134,7 @@ Status Verify(const Graph& graph);
 //     %4 = every %3 {0} : f32[8,1,4]
 //     return %4
 //   }
+// `while 1 times n` is a loop whose condition is output 1.
 // A comment after an op is its origin. A non-dense input prints as f32[64,10] strides [1,64];
 // devices other than cpu as @npu after the type. The parser takes any value names; %0, %1, ... are
 // the inputs.

@@ -72,7 +72,7 @@ class Writer {
     const Node& node = graph_.nodes[id];
     const Loop& loop = *node.loop;
     const Graph& body = loop.body;
-    if (out_.times > 0) return false;  // one loop a kernel
+    if (out_.times > 0 || loop.condition >= 0) return false;  // one loop a kernel
     out_.times = loop.times;
     if (!absl::c_all_of(absl::MakeSpan(body.nodes).subspan(body.num_inputs), MayRepeatInKernel))
       return false;

@@ -105,6 +105,7 @@ class Packer {
   static void PutLoop(const Graph& graph, const Loop& loop, std::string* out) {
     PutSigned(out, loop.times);
     out->push_back(char(loop.scalars));
+    PutSigned(out, loop.condition);
     Put(out, loop.sources.size());
     for (const Loop::Source& s : loop.sources) {
       out->push_back(char(s.kind));
@@ -226,6 +227,7 @@ LoopRef TakeLoop(Unpacker* in, const std::vector<std::string>& origins, int dept
   Loop loop;
   loop.times = in->TakeSigned();
   loop.scalars = in->TakeByte() != 0;
+  loop.condition = int32_t(in->TakeSigned());
   loop.sources.resize(in->TakeCount());
   for (Loop::Source& s : loop.sources) {
     s.kind = static_cast<Loop::Source::Kind>(in->TakeByte());

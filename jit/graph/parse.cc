@@ -104,14 +104,18 @@ class Parser {
     return absl::OkStatus();
   }
 
-  // times n as scalars (a source for each input of the body) graph ...
+  // while c times n as scalars (a source for each input of the body) graph ...
   Status TakeLoop(Node* node) {
     if (depth_ == kMaxDepth)
       return text_.Fail("loops stand in each other more than ", kMaxDepth, " deep");
     Loop loop;
+    if (text_.TakeIf("while")) {
+      FZ_ASSIGN_OR_RETURN(const int64_t condition, text_.TakeInt());
+      loop.condition = static_cast<int32_t>(condition);
+    }
     FZ_RETURN_IF_ERROR(text_.Expect("times"));
     FZ_ASSIGN_OR_RETURN(loop.times, text_.TakeInt());
-    if (loop.times > int64_t{1} << 40) return text_.Fail(loop.times, " iterations are too many");
+    if (loop.condition < 0 && loop.times > int64_t{1} << 40) return text_.Fail(loop.times, " iterations are too many");
     loop.scalars = text_.TakeIf("as");
     if (loop.scalars) FZ_RETURN_IF_ERROR(text_.Expect("scalars"));
     FZ_RETURN_IF_ERROR(text_.Expect("("));

@@ -35,6 +35,7 @@ void AppendLoop(std::string* out, const Loop& loop) {
   };
   std::string body = Print(loop.body);
   body.pop_back();
+  if (loop.condition >= 0) StrAppend(out, " while ", loop.condition);
   StrAppend(out, " times ", loop.times, loop.scalars ? " as scalars (" : " (",
             absl::StrJoin(loop.sources, ", ", source), ") ",
             absl::StrReplaceAll(body, {{"\n", "\n  "}}));

@@ -231,6 +231,7 @@ std::optional<ScalarBody> Find(const Loop& loop) {
     best = ScalarBody{one, instances, work.time};
   };
   consider(body, 1);
+  if (loop.condition >= 0) return best;  // instances end together
   for (const int64_t instances :
        std::set<int64_t>(largest->dims().begin(), largest->dims().end())) {
     if (instances < 2) continue;

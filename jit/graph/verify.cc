@@ -162,6 +162,25 @@ Status VerifyResult(const Graph& graph, int32_t id) {
   return absl::OkStatus();
 }
 
+Status VerifyCondition(const Graph& graph, int32_t id) {
+  const Loop& loop = *graph.nodes[id].loop;
+  const std::vector<int32_t>& outputs = loop.body.outputs;
+  if (loop.condition >= static_cast<int32_t>(outputs.size()))
+    return Bad(id, "the condition is none of ", outputs.size(), " outputs");
+  const Node& condition = loop.body.nodes[outputs[loop.condition]];
+  if (!IsBool(condition.dtype) || condition.layout->size != 1)
+    return Bad(id, "the condition is no single bool");
+  for (const Loop::Source& s : loop.sources) {
+    if (s.kind == Loop::Source::Kind::kEach || s.kind == Loop::Source::Kind::kSlide)
+      return Bad(id, "a source moves with the iterations, whose number is not known");
+  }
+  for (int32_t r = id + 1; r < EndOfLoop(graph, id); ++r) {
+    if (graph.nodes[r].role != Role::kEnd)
+      return Bad(id, "a result is one of every iteration, whose number is not known");
+  }
+  return absl::OkStatus();
+}
+
 // The shape of a loop: graph.h.
 Status VerifyLoop(const Graph& graph, int32_t id) {
   const Node& node = graph.nodes[id];
@@ -186,6 +205,7 @@ Status VerifyLoop(const Graph& graph, int32_t id) {
         std::count(body.outputs.begin(), body.outputs.end(), output) > 1)
       return Bad(id, "output %", output, " of the body is no value of its own");
   }
+  if (loop.condition >= 0) FZ_RETURN_IF_ERROR(VerifyCondition(graph, id));
   if (loop.scalars && !MayBeScalars(graph, id))
     return Bad(id, "the loop cannot be written out as scalars");
   return absl::OkStatus();

@@ -148,8 +148,8 @@ void Builder::Next(V carry, V value) {
   Append({.op = Op::kNext, .type = carry.type, .a = carry.id, .b = value.id});
 }
 
-void Builder::Done() {
-  Append({.op = Op::kDone});
+void Builder::Done(V goes_on) {
+  Append({.op = Op::kDone, .a = goes_on.id});
   region_ = 0;  // what was computed from a carry inside is not what it would be here
 }
 

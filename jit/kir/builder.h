@@ -45,7 +45,9 @@ class Builder {
   void Repeat(V count);         // opens a repeat: carries first, nexts last
   V Carry(V init);              // a new one every time, also for equal inits
   void Next(V carry, V value);  // what the carry is in the next iteration
-  void Done();                  // from here on the carries are their final values
+  // From here on the carries are their final values. `goes_on`: a carry that ends the repeat as soon
+  // as it is 0.
+  void Done(V goes_on = {});
   V Copy(const Inst& inst);     // an instruction with a value, its operands already of this kernel
 
   Kernel* kernel() { return kernel_; }

@@ -30,7 +30,8 @@
 // to memory: the carries behind `repeat`, which `next` gives their values for the following
 // iteration. n is a value of scalars and constants alone, at least 1 (the caller's duty). Carries
 // are bools and 32- and 64-bit numbers; behind `done` a carry is its final value, everything else
-// made inside stays inside. Loads may stand inside, stores not. A kernel with a repeat has neither
+// made inside stays inside. `done %c` ends the repeat as soon as the carry %c, an i32, has become 0;
+// such a kernel has a single point (the caller's duty). Loads may stand inside, stores not. A kernel with a repeat has neither
 // a loop axis nor a barrier; repeats follow one another, never one inside another. An `each` scalar
 // has a word for every iteration, and is read inside the (then only) repeat.
 //

@@ -140,7 +140,7 @@ class Rewriter {
       case Op::kNext:
         return builder_.Next(Of(inst.a), Of(inst.b));
       case Op::kDone:
-        return builder_.Done();
+        return builder_.Done(Of(inst.a));
       default:
         return builder_.Store(int(inst.imm), Of(inst.a), Of(inst.b), Of(inst.c));
     }

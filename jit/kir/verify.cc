@@ -103,8 +103,8 @@ class Verifier {
   // Which operands must, may and must not be there; those there precede and are visible.
   Status OperandShape(const Inst& inst) const {
     int required = NumOperands(inst.op);
-    const bool optional = inst.op == Op::kLoad || inst.op == Op::kStore;
-    if (inst.op == Op::kLoad) required = 0;
+    const bool optional = inst.op == Op::kLoad || inst.op == Op::kStore || inst.op == Op::kDone;
+    if (inst.op == Op::kLoad || inst.op == Op::kDone) required = 0;
     if (inst.op == Op::kStore) required = 1;
     if (inst.op == Op::kCall) {
       if (inst.imm >= kNumFns) return Fail("there is no function number ", inst.imm);
@@ -311,6 +311,9 @@ class Verifier {
     if (inst.op == Op::kEnd || inst.op == Op::kDone) {
       const Op opens = inst.op == Op::kEnd ? Op::kLoop : Op::kRepeat;
       if (!inside || k_.body[region_].op != opens) return Fail("no ", Name(opens), " is open");
+      if (inst.a != kNone && k_.vec != VecAxis::kNone)
+        return Fail("ends early, where points have lanes");
+      FZ_RETURN_IF_ERROR(OperandIs(inst.a, DType::kI32));
       region_ = kOutside;
       return absl::OkStatus();
     }

@@ -63,7 +63,7 @@ class RepeatVerifier {
       case Op::kNext:
         return CheckNext(inst);
       case Op::kDone:
-        return CheckDone();
+        return CheckDone(inst);
       case Op::kParam:
         if (IsEach(inst) && open_ == kNone)
           return Fail("scalar ", k_.scalars[inst.imm].name,
@@ -96,7 +96,9 @@ class RepeatVerifier {
     return absl::OkStatus();
   }
 
-  Status CheckDone() {
+  Status CheckDone(const Inst& inst) {
+    if (inst.a != kNone && (inst.a < open_ || k_.body[inst.a].op != Op::kCarry))
+      return Fail("operand %", inst.a, " is not a carry of the repeat at %", open_);
     if (k_.body[open_ + 1].op != Op::kCarry) return Fail("the repeat at %", open_, " has no carry");
     for (Id id = open_ + 1; k_.body[id].op == Op::kCarry; ++id) {
       if (next_[id] == kNone) return Fail("the carry %", id, " has no next");

@@ -73,7 +73,10 @@ class Writer {
       if (loop_.sources[size_t(i)].kind != Kind::kSame || !IsBool(input.dtype)) continue;
       for (int64_t e = 0; e < std::min(input.layout->size, kFewMasks); ++e) Wide(i, e);
     }
+    const bool tests = loop_.condition >= 0;
+    const V yes = tests ? b_.ConstBits(DType::kI32, 1) : V{};
     b_.Repeat(maker_.Literal(loop_.times));
+    const V goes_on = tests ? b_.Carry(yes) : V{};
     std::vector<V> carries;
     for (size_t i = 0; i < carried_.size(); ++i) {
       carries.push_back(b_.Carry(inits[i]));
@@ -88,8 +91,10 @@ class Writer {
     }
     std::vector<V> nexts;
     for (const Carried& c : carried_) nexts.push_back(Wide(c.next, c.element));
+    if (tests)
+      b_.Next(goes_on, b_.Cast(DType::kI32, Wide(body_.outputs[size_t(loop_.condition)], 0)));
     for (size_t i = 0; i < carried_.size(); ++i) b_.Next(carries[i], nexts[i]);
-    b_.Done();
+    b_.Done(goes_on);
     for (const Result& result : results_) {
       if (result.every) continue;
       const DType dtype = body_.nodes[result.from].dtype;

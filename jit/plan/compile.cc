@@ -13,6 +13,7 @@
 #include "jit/graph/pack.h"
 #include "jit/graph/place.h"
 #include "jit/graph/recompute.h"
+#include "jit/graph/while_loop.h"
 
 namespace frazil::jit {
 namespace {
@@ -40,11 +41,16 @@ class Dumper {
   int number_ = 0, stage_ = 0;
 };
 
+// Of all passes, or of those that make loops, or of the others.
+enum class Which { kAll, kLoops, kOthers };
+
 Status RunPasses(Graph* graph, Precision precision, const CompileSettings& settings,
-                 Dumper* dumper) {
+                 Dumper* dumper, Which which = Which::kAll) {
   if (dumper->on()) FZ_RETURN_IF_ERROR(dumper->Write("input", ".gir", Print(*graph)));
   for (const Pass& pass : Passes()) {
     if (!pass.run || !settings.passes.enabled(pass.name)) continue;
+    const bool loops = pass.run == Roll || pass.run == WriteOut;
+    if (which != Which::kAll && loops != (which == Which::kLoops)) continue;
     if (pass.by_rule && precision == Precision::kBlas) continue;
     pass.run(graph);
     if (settings.verify) {
@@ -54,6 +60,26 @@ Status RunPasses(Graph* graph, Precision precision, const CompileSettings& setti
                             Print(*graph));
     }
     if (dumper->on()) FZ_RETURN_IF_ERROR(dumper->Write(pass.name, ".gir", Print(*graph)));
+  }
+  return absl::OkStatus();
+}
+
+// The bodies of loops that end when they want to: of all others the passes have made them.
+Status SimplifyBodies(Graph* graph, Precision precision, const CompileSettings& settings,
+                      Dumper* dumper) {
+  for (Node& node : graph->nodes) {
+    if (!node.loop || node.loop->condition < 0 || node.loop->scalars || HasLoops(node.loop->body))
+      continue;
+    Loop loop = *node.loop;
+    FZ_RETURN_IF_ERROR(RunPasses(&loop.body, precision, settings, dumper, Which::kOthers));
+    SeparateOutputs(&loop.body);
+    const bool may = settings.passes.enabled("scalars") && precision != Precision::kBlas;
+    if (std::optional<Loop> scalars = may ? InScalars(loop) : std::nullopt) {
+      loop = *std::move(scalars);
+    } else {
+      FZ_RETURN_IF_ERROR(RunPasses(&loop.body, precision, settings, dumper, Which::kLoops));
+    }
+    node.loop = LoopRef(new Loop(std::move(loop)));
   }
   return absl::OkStatus();
 }
@@ -81,6 +107,7 @@ StatusOr<Decided> Decide(Graph graph, const CompileOptions& options,
   if (static_cast<int>(graph.nodes.size()) > graph.num_inputs + 1 && !HasLoops(graph)) {
     FZ_RETURN_IF_ERROR(RunPasses(&graph, options.precision, settings, dumper));
   }
+  FZ_RETURN_IF_ERROR(SimplifyBodies(&graph, options.precision, settings, dumper));
   FZ_RETURN_IF_ERROR(PlaceOperands(&graph));
   KnownKernels known;
   const bool fuse = options.fuse && settings.passes.enabled("fuse");

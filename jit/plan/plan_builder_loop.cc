@@ -75,6 +75,9 @@ void PlanBuilder::PlaceOutput(const Group& group, const Loop& loop, int32_t outp
   const bool turns = !states.empty() && !overwrites && pending.times > 1;
   const Pointer other = turns ? block() : last;
   const bool last_is_odd = (pending.times - 1) % 2 == 1;
+  if (loop.condition >= 0 && turns && kept >= 0)
+    pending.results.push_back({static_cast<size_t>(body.result_slot(result)), last, bytes});
+  if (loop.condition == output) pending.condition = body.result_slot(result);
   slot.even = last_is_odd ? other : last;
   slot.odd = last_is_odd ? last : other;
   slot.first = slot.even;
@@ -103,7 +106,8 @@ Status PlanBuilder::AddLoop(const Group& group) {
   LoopStep& pending = *made;
   step.what = std::move(made);
   pending.times = loop.times;
-  Say("loop of ", loop.times, " {");
+  pending.condition = loop.condition;  // known to be one; its slot is not yet
+  Say(pending.text(), " {");
   const Grouping grouping = Fuse(loop.body, options.compile.fuse);
   FZ_ASSIGN_OR_RETURN(pending.body, BuildSchedule(loop.body, grouping, options, dump_));
   Say("}");
@@ -137,8 +141,9 @@ Status PlanBuilder::Emit(const PendingStep&, std::unique_ptr<LoopStep>* loop) {
     std::for_each(slot.list.begin(), slot.list.end(), place);
     first.push_back(slot.first);
   }
+  for (LoopResult& result : (*loop)->results) place(result.to);
   const PlanStats& body = (*loop)->body.stats;
-  const auto times = static_cast<int>((*loop)->times);
+  const auto times = (*loop)->condition < 0 ? static_cast<int>((*loop)->times) : 1;
   schedule_.stats.kernels += times * body.kernels;
   schedule_.stats.library_calls += times * body.library_calls;
   schedule_.stats.compiled += body.compiled;

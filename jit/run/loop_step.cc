@@ -1,5 +1,7 @@
 #include "jit/run/loop_step.h"
 
+#include <cstring>
+
 #include "core/small_stack.h"
 #include "core/threads/long_work.h"
 
@@ -43,6 +45,11 @@ Status LoopStep::Run(char* const* data, absl::Span<Value* const> inputs) const {
       if (Abandoned()) return Interrupted();
       FZ_RETURN_IF_ERROR(step->Run(own.begin(), values.span()));
     }
+    if (condition >= 0 && !*reinterpret_cast<const bool*>(own[size_t(condition)])) break;
+  }
+  for (const LoopResult& result : results) {
+    if (char* const to = place(result.to); to != own[result.slot])
+      std::memcpy(to, own[result.slot], size_t(result.bytes));
   }
   return absl::OkStatus();
 }

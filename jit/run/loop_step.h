@@ -4,6 +4,7 @@
 // written but the loop's results and its part of the arena.
 #pragma once
 
+#include "core/cost.h"
 #include "core/str.h"
 #include "jit/run/schedule.h"
 
@@ -23,16 +24,29 @@ struct LoopSlot {
   }
 };
 
+// A result of a loop that ends when it wants to: what the last iteration made is where its slot was,
+// and belongs at `to`.
+struct LoopResult {
+  size_t slot;
+  Pointer to;
+  int64_t bytes;
+};
+
 struct LoopStep final : public Step {
   Status Run(char* const* slots, absl::Span<Value* const> inputs) const override;
   std::vector<Pointer> touches() const override;
-  int64_t work() const override { return times * body.stats.work; }
-  std::string text() const override { return StrCat("loop of ", times); }
+  // A loop with a condition may take any time: others go on meanwhile, and it can be interrupted.
+  int64_t work() const override { return condition < 0 ? times * body.stats.work : cost::kLong; }
+  std::string text() const override {
+    return condition < 0 ? StrCat("loop of ", times) : "loop while";
+  }
   int64_t bytes() const override;
 
   int64_t times = 0;
   Schedule body;
-  std::vector<LoopSlot> slots;  // inputs of the body, its arena, its results
+  std::vector<LoopSlot> slots;      // inputs of the body, its arena, its results
+  int32_t condition = -1;           // a slot: a bool, whether there is another iteration
+  std::vector<LoopResult> results;  // with a condition; without, they are made in their places
 };
 
 }  // namespace frazil::jit

@@ -146,9 +146,16 @@ class Machine {
       // All are read before any carry is written: a next has the room of a value too.
       for (Id i = last; i < done; ++i) CopyValue(i, k_.body[i].b);
       for (Id i = last; i < done; ++i) CopyValue(k_.body[i].a, i);
+      if (k_.body[done].a != kNone && !GoesOn(k_.body[done].a)) break;
     }
     in_loop_ = false;
     return done;
+  }
+
+  bool GoesOn(Id carry) const {
+    int32_t word = 0;
+    std::memcpy(&word, Value(carry), sizeof(word));
+    return word != 0;
   }
 
   void CopyValue(Id to, Id from) {

@@ -34,8 +34,18 @@ void Codegen::EmitRepeat(Id begin, Id end) {
   level_ = kPointLevel;
   if (each) cc_.add(each_, each * 8);
   if (k_.moves) AdvanceLoopPointers();
+  const Label out = cc_.newLabel();
+  if (const Id goes_on = k_.body[end].a; goes_on != kNone) {
+    const Gp word = cc_.newInt32("goes_on");
+    const Vec fresh = NewFor(DType::kI32);  // like a count
+    Copy(fresh, R(goes_on));
+    cc_.vmovd(word, fresh.xmm());
+    cc_.test(word, word);
+    cc_.jz(out);
+  }
   cc_.dec(count);
   cc_.jnz(top);
+  cc_.bind(out);
 }
 
 // Where what moves with the iterations is in the first.

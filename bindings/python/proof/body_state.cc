@@ -1,0 +1,106 @@
+#include "bindings/python/proof/body_state.h"
+
+namespace frazil::python {
+
+#if !FRAZIL_KNOWS_FRAMES
+
+BodyState::BodyState(const Nest&) {}
+bool BodyState::Look(State*) { return false; }
+
+#else
+
+namespace {
+
+constexpr int kMostFrames = 32;
+constexpr size_t kMostContainers = 512;
+
+// A frame with which C code begins to run Python.
+bool IsEntry(const Frame* frame) {
+#if PY_VERSION_HEX < 0x030C0000
+  return frame->is_entry;
+#else
+  constexpr char kOfC = 3;
+  return frame->previous && frame->previous->owner == kOfC;
+#endif
+}
+
+const Frame* Before(const Frame* frame) {
+#if PY_VERSION_HEX < 0x030C0000
+  return frame->previous;
+#else
+  return IsEntry(frame) ? frame->previous->previous : frame->previous;
+#endif
+}
+
+// Iterators that tell where they are: what they go through, and how far they are.
+bool IsIterator(PyObject* o) {
+  return Py_IS_TYPE(o, &PyListIter_Type) || Py_IS_TYPE(o, &PyTupleIter_Type) ||
+         Py_IS_TYPE(o, &PyRangeIter_Type);
+}
+
+}  // namespace
+
+BodyState::BodyState(const Nest& nest)
+    : outside_(CurrentFrame()),
+      containers_(nest.containers.begin(), nest.containers.end()),
+      places_(nest.places.begin(), nest.places.end()) {}
+
+bool BodyState::Look(State* state) {
+  if (containers_.size() > kMostContainers) return false;
+  Nest now;
+  int frames = 0;
+  for (const Frame* frame = CurrentFrame(); frame != outside_; frame = Before(frame)) {
+    const bool last = IsEntry(frame);
+    if (!frame || ++frames > kMostFrames || (last && Before(frame) != outside_) ||
+        !AddFrame(frame, frames == 1, &now)) {
+      PyErr_Clear();
+      return false;
+    }
+  }
+  bool known = true;
+  for (PyObject* container : containers_) known = known && AddValue(container, &now);
+  for (const Nest::Place& place : places_)
+    known = known && AddValue(PyDict_GetItemWithError(place.dict, place.name), &now);
+  PyErr_Clear();
+  if (!known) return false;
+  state->words.assign(now.words.begin(), now.words.end());
+  state->tensors.assign(now.cells.begin(), now.cells.end());
+  return true;
+}
+
+bool BodyState::AddFrame(const Frame* frame, bool innermost, Nest* now) {
+  PyCodeObject* const code = frame->code;
+  const auto* const at = static_cast<const char*>(frame->at);
+  const auto offset = static_cast<int>(at - code->co_code_adaptive);
+  constexpr int kUnusual = CO_COROUTINE | CO_ASYNC_GENERATOR | CO_GENERATOR;
+  if (code->co_flags & kUnusual || offset < 0) return false;
+  int depth = frame->stack_top - code->co_nlocalsplus;
+  if (innermost) {
+    auto& view = views_[code];
+    if (!view && !(view = CodeView::Of(code))) return false;
+    depth = view->At(offset).depth;
+  }
+  if (depth < 0) return false;
+  now->words.push_back(reinterpret_cast<uint64_t>(code));
+  now->words.push_back(static_cast<uint64_t>(offset) << 32 | static_cast<uint64_t>(depth));
+  for (int i = 0; i < code->co_nlocalsplus + depth; ++i) {
+    if (!AddValue(frame->values[i], now)) return false;
+  }
+  return true;
+}
+
+// A value of a frame, which may be none, and a cell of a closure.
+bool BodyState::AddValue(PyObject* value, Nest* now) {
+  enum : uint64_t { kNothing, kCell, kIterator, kObject };
+  if (!value) return now->words.push_back(kNothing), true;
+  if (PyCell_Check(value))
+    return now->words.push_back(kCell), AddValue(PyCell_GET(value), now);
+  if (!IsIterator(value)) return now->words.push_back(kObject), now->Add(value);
+  now->words.push_back(kIterator);
+  const Object where = Object::Steal(PyObject_CallMethod(value, "__reduce__", nullptr));
+  return where && now->Add(where.get());
+}
+
+#endif
+
+}  // namespace frazil::python

@@ -1,0 +1,38 @@
+// BodyState: what the Python code of a call is at a read of a bool, but for what its tensors hold: where
+// each frame stands, its names and the values on its stack, and what the call's containers and global
+// names hold by now. From equal states the code goes on alike, so that a loop over tensors can be
+// told from one that counts (tracer/while_loop.h). Made by promised.cc around the body of a call
+// that is learnt from. Invariants: looking runs no code of the user's and changes nothing; what
+// cannot be compared by the rule of nest.h, or lies in C code that calls Python (map, sorted,
+// __getattr__), has no state.
+#pragma once
+
+#include <memory>
+
+#include "absl/container/flat_hash_map.h"
+#include "bindings/python/nest.h"
+#include "bindings/python/proof/code_view.h"
+#include "bindings/python/proof/frame.h"
+#include "tracer/script_builder.h"
+
+namespace frazil::python {
+
+class BodyState final : public tracer::StateObserver {
+ public:
+  // `nest`: of the call. Frames that begin from now on are the body's.
+  explicit BodyState(const Nest& nest);
+  bool Look(State* state) override;
+
+ private:
+#if FRAZIL_KNOWS_FRAMES
+  bool AddFrame(const Frame* frame, bool innermost, Nest* now);
+  bool AddValue(PyObject* value, Nest* now);
+
+  const Frame* const outside_;
+  absl::flat_hash_map<PyCodeObject*, std::unique_ptr<CodeView>> views_;
+  const std::vector<PyObject*> containers_;
+  const std::vector<Nest::Place> places_;
+#endif
+};
+
+}  // namespace frazil::python

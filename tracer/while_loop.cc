@@ -1,0 +1,475 @@
+#include "tracer/while_loop.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "core/infer.h"
+
+namespace frazil::tracer {
+namespace {
+
+using Way = WhileLoop::Way;
+
+constexpr size_t kFewestIterations = 2;
+constexpr int64_t kSmall = 4096;  // elements of a state that two branches leave
+
+// What a value within an iteration may be: the iteration's own result, or one of what it begins
+// with (classes of what the state holds) and of what was there before the loop.
+struct Origin {
+  ValueId own = kNoValue;
+  std::vector<int32_t> classes;  // ascending
+  ValueId before = kNoValue;
+
+  bool IsOne() const {
+    return (own != kNoValue) + (before != kNoValue) + static_cast<int>(classes.size()) == 1;
+  }
+  bool operator==(const Origin&) const = default;
+  // What it may be as well in another iteration. False: nothing.
+  bool Narrow(const Origin& other) {
+    if (own != other.own) return false;
+    if (before != other.before) before = kNoValue;
+    std::erase_if(classes, [&](int32_t c) { return !absl::c_linear_search(other.classes, c); });
+    return own != kNoValue || before != kNoValue || !classes.empty();
+  }
+};
+
+// What the iterations that went one way have in common, up to a read.
+struct Trunk {
+  std::vector<std::shared_ptr<const CallRecord>> calls;
+  std::vector<std::vector<Origin>> operands;
+  Origin read;
+  std::vector<Origin> next;  // of each place of the state, at the end
+  std::map<uint64_t, std::unique_ptr<Trunk>> ways;
+  bool seen = false;
+};
+
+bool SameRecord(const CallRecord& a, const CallRecord& b) {
+  return &a == &b || (a.composite == b.composite && a.op == b.op && a.attrs == b.attrs && !a.loop);
+}
+
+class Folder {
+ public:
+  // `heads`: the marks at which the state was the same; the loop ends at the last one.
+  Folder(const LearntCall& learnt, std::vector<int32_t> heads)
+      : learnt_(learnt), program_(learnt.program), parts_(program_), heads_(std::move(heads)) {}
+
+  std::shared_ptr<const LearntCall> Run() {
+    if (!Classify()) return nullptr;
+    for (size_t j = 0; j + 1 < heads_.size(); ++j) {
+      if (!Follow(j)) return nullptr;
+    }
+    auto folded = std::make_shared<LearntCall>();
+    if (!FindTail(&folded->program) || !FindStates()) return nullptr;
+    auto loop = std::make_shared<WhileLoop>();
+    if (!Write(loop.get())) return nullptr;
+    Finish(std::move(loop), folded.get());
+    return folded;
+  }
+
+ private:
+  const Mark& Head(size_t j) const { return program_.marks[heads_[j]]; }
+  size_t Last() const { return heads_.size() - 1; }
+  // The first result behind head j.
+  ValueId Base(size_t j) const { return parts_.FirstResult(Head(j).at); }
+
+  // What of the state has held the same value as something else at all heads is one class of it,
+  // and what has never changed was there before.
+  bool Classify() {
+    const size_t places = Head(0).held.size();
+    if (places == 0) return false;
+    std::map<std::vector<ValueId>, int32_t> known;
+    for (size_t q = 0; q < places; ++q) {
+      std::vector<ValueId> held;
+      for (size_t j = 0; j < heads_.size(); ++j) {
+        if (Head(j).held.size() != places) return false;
+        held.push_back(parts_.FirstEqual(Head(j).held[q]));
+      }
+      const bool fixed = held[0] < Base(0) && absl::c_all_of(held, [&](ValueId v) {
+                           return v == held[0];
+                         });
+      fixed_.push_back(fixed ? held[0] : kNoValue);
+      class_.push_back(fixed                               ? -1
+                       : absl::c_linear_search(held, kNoValue) ? -1
+                       : known.try_emplace(std::move(held), static_cast<int32_t>(q)).first->second);
+    }
+    places_.resize(heads_.size());
+    for (size_t j = 0; j < heads_.size(); ++j) {
+      for (size_t q = 0; q < places; ++q) {
+        if (class_[q] < 0) continue;
+        std::vector<int32_t>& at = places_[j][parts_.FirstEqual(Head(j).held[q])];
+        if (!absl::c_linear_search(at, class_[q])) at.push_back(class_[q]);
+      }
+    }
+    return true;
+  }
+
+  // As seen from iteration j.
+  Origin OriginOf(ValueId v, size_t j) const {
+    if (v == kNoValue) return {};
+    v = parts_.FirstEqual(v);
+    if (v >= Base(j) && (j == Last() || v < Base(j + 1))) return {.own = v - Base(j)};
+    Origin origin;
+    if (v < Base(0)) origin.before = v;
+    if (const auto at = places_[j].find(v); at != places_[j].end()) {
+      origin.classes = at->second;
+      absl::c_sort(origin.classes);
+    }
+    return origin;
+  }
+
+  // Adds iteration j to what is common.
+  bool Follow(size_t j) {
+    Trunk* trunk = &root_;
+    int32_t call = Head(j).at;
+    for (int32_t m = heads_[j] + 1; m <= heads_[j + 1]; ++m) {
+      const Mark& mark = program_.marks[m];
+      if (mark.precision != Head(j).precision || mark.kind == Mark::Kind::kIndexCheck) return false;
+      if (mark.kind == Mark::Kind::kCut && m < heads_[j + 1]) continue;
+      if (m < heads_[j + 1] && mark.outcome > 1) return false;
+      if (!Match(trunk, call, mark.at, j)) return false;
+      if (!Match(&trunk->read, OriginOf(mark.read, j), trunk->seen)) return false;
+      const bool ends = m == heads_[j + 1];
+      if (trunk->seen && ends != !trunk->next.empty()) return false;
+      if (ends) {
+        trunk->next.resize(class_.size());
+        for (size_t q = 0; q < class_.size(); ++q) {
+          if (class_[q] < 0 && fixed_[q] == kNoValue) continue;
+          if (!Match(&trunk->next[q], OriginOf(Head(j + 1).held[q], j), trunk->seen)) return false;
+        }
+      }
+      trunk->seen = true;
+      if (ends) break;
+      auto& way = trunk->ways[mark.outcome];
+      if (!way) way = std::make_unique<Trunk>();
+      trunk = way.get();
+      call = mark.at;
+    }
+    return true;
+  }
+
+  static bool Match(Origin* known, Origin now, bool seen) {
+    if (seen) return known->Narrow(now);
+    *known = std::move(now);
+    return known->own != kNoValue || known->before != kNoValue || !known->classes.empty();
+  }
+
+  bool Match(Trunk* trunk, int32_t begin, int32_t end, size_t j) {
+    const auto count = static_cast<size_t>(end - begin);
+    if (!trunk->seen) {
+      trunk->operands.resize(count);
+    } else if (trunk->calls.size() != count) {
+      return false;
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const Program::Call& call = program_.calls[static_cast<size_t>(begin) + i];
+      if (call->loop) return false;
+      if (!trunk->seen) {
+        trunk->calls.push_back(call.record);
+        trunk->operands[i].resize(call.operands.size());
+      }
+      if (!SameRecord(*trunk->calls[i], *call.record) ||
+          trunk->operands[i].size() != call.operands.size())
+        return false;
+      for (size_t k = 0; k < call.operands.size(); ++k) {
+        if (!Match(&trunk->operands[i][k], OriginOf(call.operands[k], j), trunk->seen))
+          return false;
+      }
+    }
+    return true;
+  }
+
+  // What is used behind the loop, in the numbers of the folded program.
+  bool FindTail(Program* folded) {
+    *folded = Program();
+    folded->parameters = program_.parameters;
+    folded->constants = program_.constants;
+    folded->outputs = program_.outputs;
+    folded->writes = program_.writes;
+    folded->tape = program_.tape;
+    bool known = true;
+    ForValuesOfEnd(*folded, [&](ValueId& v) { known = known && Behind(&v); });
+    tail_.assign(program_.calls.begin() + Head(Last()).at, program_.calls.end());
+    for (Program::Call& call : tail_) {
+      for (ValueId& v : call.operands) known = known && Behind(&v);
+    }
+    tail_marks_.assign(program_.marks.begin() + heads_.back() + 1, program_.marks.end());
+    for (Mark& mark : tail_marks_) known = known && Behind(&mark.read);
+    return known;
+  }
+
+  // Results of the loop are ~class for now, behind everything there is (kOfLoop).
+  static constexpr ValueId kOfLoop = 1 << 30;
+  bool Behind(ValueId* v) {
+    if (*v == kNoValue) return true;
+    const Origin origin = OriginOf(*v, Last());
+    if (origin.own != kNoValue) return true;
+    if (!origin.IsOne()) return false;
+    if (origin.classes.empty()) return true;
+    used_.push_back(origin.classes[0]);
+    *v = kOfLoop + origin.classes[0];
+    return true;
+  }
+
+  // The classes that matter, and what was there before.
+  bool FindStates() {
+    if (!Use(root_)) return false;
+    for (size_t i = 0; i < used_.size(); ++i) {
+      if (absl::c_find(used_, used_[i]) != used_.begin() + static_cast<int64_t>(i)) continue;
+      states_.push_back(used_[i]);
+      if (!UseNext(root_, used_[i])) return false;
+    }
+    absl::c_sort(before_);
+    before_.erase(std::unique(before_.begin(), before_.end()), before_.end());
+    return !states_.empty() && KeepsClasses(root_);
+  }
+
+  bool Use(const Origin& origin) {
+    if (!origin.IsOne()) return false;
+    if (!origin.classes.empty()) used_.push_back(origin.classes[0]);
+    if (origin.before != kNoValue) before_.push_back(origin.before);
+    return true;
+  }
+  bool Use(const Trunk& trunk) {
+    for (const auto& operands : trunk.operands) {
+      for (const Origin& origin : operands) {
+        if (!Use(origin)) return false;
+      }
+    }
+    if (!Use(trunk.read)) return false;
+    if (!trunk.next.empty()) return true;
+    return trunk.ways.size() == 2 &&
+           absl::c_all_of(trunk.ways, [&](const auto& way) { return Use(*way.second); });
+  }
+  bool UseNext(const Trunk& trunk, int32_t place) {
+    if (!trunk.next.empty()) return Use(trunk.next[static_cast<size_t>(place)]);
+    return absl::c_all_of(trunk.ways,
+                          [&](const auto& way) { return UseNext(*way.second, place); });
+  }
+
+  // What was one class, or fixed, will be behind every iteration.
+  bool KeepsClasses(const Trunk& trunk) const {
+    for (size_t q = 0; q < trunk.next.size(); ++q) {
+      const Origin& next = trunk.next[q];
+      if (fixed_[q] != kNoValue && !(next.IsOne() && next.before == fixed_[q])) return false;
+      if (class_[q] >= 0 && absl::c_linear_search(states_, class_[q]) &&
+          !(next == trunk.next[static_cast<size_t>(class_[q])]))
+        return false;
+    }
+    return absl::c_all_of(trunk.ways, [&](const auto& way) { return KeepsClasses(*way.second); });
+  }
+
+  // --- writing it
+
+  // In the body: a parameter, or a result along the way.
+  ValueId Named(const Origin& origin) const {
+    if (origin.own != kNoValue) return origin.own;
+    const auto at = origin.classes.empty() ? absl::c_lower_bound(before_, origin.before) - before_.begin() + std::ssize(states_)
+                                           : absl::c_find(states_, origin.classes[0]) - states_.begin();
+    return ~static_cast<ValueId>(at);
+  }
+
+  void Write(const Trunk& trunk, Way* way) const {
+    for (size_t i = 0; i < trunk.calls.size(); ++i) {
+      Program::Call& call = way->calls.emplace_back(Program::Call{trunk.calls[i], {}});
+      for (const Origin& origin : trunk.operands[i]) call.operands.push_back(Named(origin));
+    }
+    way->read = Named(trunk.read);
+    if (!trunk.next.empty()) {
+      for (const int32_t place : states_)
+        way->next.push_back(Named(trunk.next[static_cast<size_t>(place)]));
+      return;
+    }
+    for (const auto& [outcome, branch] : trunk.ways) {
+      way->ways[outcome] = std::make_unique<Way>();
+      Write(*branch, way->ways[outcome].get());
+    }
+  }
+
+  bool Write(WhileLoop* loop) {
+    Write(root_, &loop->root);
+    loop->goes_on = Head(0).outcome != 0;
+    for (const int32_t place : states_)
+      loop->body.parameters.push_back(parts_.TypeOf(Head(0).held[static_cast<size_t>(place)]));
+    for (const ValueId v : before_) loop->body.parameters.push_back(parts_.TypeOf(v));
+    const auto on_host = [](const Parameter& p) { return p.layout && p.device == Device(); };
+    if (!absl::c_all_of(loop->body.parameters, on_host)) return false;
+    const auto outputs = Straighten(loop->root, {}, loop);
+    if (!outputs) return false;
+    for (size_t i = 0; i < outputs->size(); ++i) {
+      const Parameter type = TypeIn(loop->body, (*outputs)[i]);
+      const bool fits = i < states_.size() ? type == loop->body.parameters[i] &&
+                                                 type.layout->dense && !type.immediate
+                                           : IsBool(type.dtype) && type.layout->size == 1;
+      if (!fits || !(type.device == Device())) return false;
+      loop->body.outputs.push_back({(*outputs)[i], {}});
+    }
+    return true;
+  }
+
+  Parameter TypeIn(const Program& body, ValueId id) const {
+    if (id < 0) return body.parameters[static_cast<size_t>(~id)];
+    const Result& r = types_[static_cast<size_t>(id)];
+    return {r.dtype, r.device, false, r.layout};
+  }
+
+  std::optional<ValueId> Call(OpId op, Operands operands, Program* body) {
+    std::vector<Operand> types;
+    for (const ValueId id : operands) {
+      const Parameter type = TypeIn(*body, id);
+      types.push_back({type.dtype, type.device, type.layout.get()});
+    }
+    const auto inferred = Infer(op, types, {});
+    if (!inferred.ok()) return std::nullopt;
+    auto record = std::make_shared<CallRecord>();
+    record->op = static_cast<uint32_t>(op);
+    record->results = {{inferred->dtype, inferred->device, inferred->layout}};
+    record->origin = Head(0).origin;
+    types_.push_back(record->results[0]);
+    body->calls.push_back({std::move(record), std::move(operands)});
+    return static_cast<ValueId>(types_.size()) - 1;
+  }
+
+  // A way's calls, one branch behind the other, and what the branches leave selected. `now`: of the
+  // results along the way, in the body. Null: it would not be the same, or costs too much.
+  std::optional<std::vector<ValueId>> Straighten(const Way& way, std::vector<ValueId> now,
+                                                 WhileLoop* loop) {
+    Program& body = loop->body;
+    const auto in_body = [&](ValueId v) { return v < 0 ? v : now[static_cast<size_t>(v)]; };
+    for (const Program::Call& call : way.calls) {
+      Operands operands;
+      for (const ValueId v : call.operands) operands.push_back(in_body(v));
+      body.calls.push_back({call.record, std::move(operands)});
+      for (const Result& r : call->results) {
+        now.push_back(static_cast<ValueId>(types_.size()));
+        types_.push_back(r);
+      }
+    }
+    const ValueId read = in_body(way.read);
+    if (!way.ways[0]) {
+      std::vector<ValueId> outputs;
+      for (const ValueId v : way.next) outputs.push_back(in_body(v));
+      const auto again = loop->goes_on ? read : Call(OpId::k_bitwise_invert, {read}, &body);
+      if (!again) return std::nullopt;
+      outputs.push_back(*again);
+      return outputs;
+    }
+    if (!IsBool(TypeIn(body, read).dtype)) return std::nullopt;
+    auto no = Straighten(*way.ways[0], now, loop), yes = Straighten(*way.ways[1], now, loop);
+    if (!no || !yes) return std::nullopt;
+    for (size_t i = 0; i < no->size(); ++i) {
+      const ValueId a = (*yes)[i], b = (*no)[i];
+      if (a == b) continue;
+      if (TypeIn(body, a).layout->size > kSmall) return std::nullopt;
+      const auto one = Call(OpId::k_where, {read, a, b}, &body);
+      if (!one) return std::nullopt;
+      (*no)[i] = *one;
+    }
+    return no;
+  }
+
+  void Finish(std::shared_ptr<const WhileLoop> loop, LearntCall* folded) {
+    Program& to = folded->program;
+    to.calls.assign(program_.calls.begin(), program_.calls.begin() + Head(0).at);
+    auto record = std::make_shared<CallRecord>();
+    record->composite = true;
+    record->op = kLoopRow;
+    record->origin = Head(0).origin;
+    for (const Content& o : loop->body.outputs) {
+      const Parameter type = TypeIn(loop->body, o.value);
+      record->results.push_back({type.dtype, type.device, type.layout});
+    }
+    record->body = std::shared_ptr<const Program>(loop, &loop->body);
+    record->loop = loop;
+    Operands operands;
+    for (const int32_t place : states_)
+      operands.push_back(Head(0).held[static_cast<size_t>(place)]);
+    operands.insert(operands.end(), before_.begin(), before_.end());
+    to.calls.push_back({std::move(record), std::move(operands)});
+
+    const ValueId made = Base(0) + static_cast<ValueId>(loop->body.outputs.size());
+    const auto move = [&](ValueId& v) {
+      if (v == kNoValue || v < 0) return;
+      if (v >= kOfLoop) {
+        v = Base(0) + static_cast<ValueId>(absl::c_find(states_, v - kOfLoop) - states_.begin());
+      } else if (v >= Base(Last())) {
+        v += made - Base(Last());
+      }
+    };
+    const auto shift = static_cast<int32_t>(to.calls.size()) - Head(Last()).at;
+    for (Program::Call& call : tail_) {
+      absl::c_for_each(call.operands, move);
+      to.calls.push_back(std::move(call));
+    }
+    to.marks.assign(program_.marks.begin(), program_.marks.begin() + heads_[0] + 1);
+    Mark& cut = to.marks.emplace_back();
+    cut.at = Head(0).at + 1;
+    cut.precision = Head(0).precision;
+    for (Mark& mark : tail_marks_) {
+      mark.at += shift;
+      move(mark.read);
+      for (ValueId& v : mark.held) {
+        const bool known = Behind(&v);
+        if (!known || (v >= kOfLoop && !absl::c_linear_search(states_, v - kOfLoop))) v = kNoValue;
+      }
+      absl::c_for_each(mark.held, move);
+      to.marks.push_back(std::move(mark));
+    }
+    ForValuesOfEnd(to, move);
+    folded->planned = learnt_.planned;
+    folded->planned.resize(static_cast<size_t>(heads_[0]) + 1);
+    folded->planned.resize(to.marks.size());
+    folded->shape = learnt_.shape;
+    folded->pins = learnt_.pins;
+  }
+
+  const LearntCall& learnt_;
+  const Program& program_;
+  const Parts parts_;
+  const std::vector<int32_t> heads_;
+  std::vector<ValueId> fixed_;   // of each place of the state: what it always holds
+  std::vector<int32_t> class_;   // the first place that always holds the same; -1: fixed, unknown
+  // At each head, which classes hold a value.
+  std::vector<absl::flat_hash_map<ValueId, std::vector<int32_t>>> places_;
+  Trunk root_;
+  std::vector<int32_t> used_, states_;  // classes
+  std::vector<ValueId> before_;
+  std::vector<Result> types_;  // of the body's results
+  std::vector<Program::Call> tail_;
+  std::vector<Mark> tail_marks_;
+};
+
+// Runs of marks with one state and one outcome, and the one behind them with the other outcome.
+std::vector<std::vector<int32_t>> RunsOf(const Program& program) {
+  std::map<int32_t, std::vector<int32_t>> open;  // by state
+  std::vector<std::vector<int32_t>> runs;
+  for (size_t m = 0; m < program.marks.size(); ++m) {
+    const Mark& mark = program.marks[m];
+    if (mark.kind != Mark::Kind::kNumber || mark.state < 0 || mark.outcome > 1) continue;
+    std::vector<int32_t>& run = open[mark.state];
+    const bool ends = !run.empty() && program.marks[run[0]].outcome != mark.outcome;
+    run.push_back(static_cast<int32_t>(m));
+    if (!ends) continue;
+    if (run.size() > kFewestIterations) runs.push_back(run);
+    run.clear();
+  }
+  absl::c_stable_sort(runs, [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  return runs;
+}
+
+}  // namespace
+
+std::shared_ptr<const LearntCall> FoldLoop(const LearntCall& learnt) {
+  if (!learnt.program.tape.empty()) return nullptr;
+  constexpr size_t kMostRuns = 16;
+  std::vector<std::vector<int32_t>> runs = RunsOf(learnt.program);
+  if (runs.size() > kMostRuns) runs.resize(kMostRuns);
+  for (std::vector<int32_t>& run : runs) {
+    if (auto folded = Folder(learnt, std::move(run)).Run()) return folded;
+  }
+  return nullptr;
+}
+
+}  // namespace frazil::tracer
