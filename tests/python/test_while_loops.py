@@ -77,11 +77,11 @@ def bits(result):
 
 
 def vector(scale, n=3, dtype="float32"):
-    return fz.tensor((np.linspace(0.6, 1.7, n) * scale).astype(dtype))
+    return fz.asarray((np.linspace(0.6, 1.7, n) * scale).astype(dtype))
 
 
 def tolerance(value, dtype="float32"):
-    return fz.tensor(np.asarray(value, dtype))
+    return fz.asarray(np.asarray(value, dtype))
 
 
 @pytest.mark.parametrize("pure", [True, False])

@@ -71,19 +71,25 @@ bool BodyState::Look(State* state) {
 bool BodyState::AddFrame(const Frame* frame, bool innermost, Nest* now) {
   PyCodeObject* const code = frame->code;
   const auto* const at = static_cast<const char*>(frame->at);
-  const auto offset = static_cast<int>(at - code->co_code_adaptive);
+  auto offset = static_cast<int>(at - code->co_code_adaptive);
   constexpr int kUnusual = CO_COROUTINE | CO_ASYNC_GENERATOR | CO_GENERATOR;
   if (code->co_flags & kUnusual || offset < 0) return false;
-  int depth = frame->stack_top - code->co_nlocalsplus;
-  if (innermost) {
-    auto& view = views_[code];
-    if (!view && !(view = CodeView::Of(code))) return false;
-    depth = view->At(offset).depth;
+  Code& known = codes_[code];
+  if (!known.view) {
+    if (!(known.view = CodeView::Of(code))) return false;
+    known.lives = std::make_unique<Lives>(*known.view);
   }
+  // A call that runs Python stands behind its caches.
+  while (offset > 0 && known.view->At(offset).depth < 0) offset -= 2;
+  const int depth = innermost ? known.view->At(offset).depth
+                              : frame->stack_top - code->co_nlocalsplus;
   if (depth < 0) return false;
   now->words.push_back(reinterpret_cast<uint64_t>(code));
   now->words.push_back(static_cast<uint64_t>(offset) << 32 | static_cast<uint64_t>(depth));
+  constexpr char kLocal = 0x20;  // CO_FAST_LOCAL alone: no cell
+  const char* const kinds = PyBytes_AS_STRING(code->co_localspluskinds);
   for (int i = 0; i < code->co_nlocalsplus + depth; ++i) {
+    if (i < code->co_nlocalsplus && kinds[i] == kLocal && !known.lives->IsLive(offset, i)) continue;
     if (!AddValue(frame->values[i], now)) return false;
   }
   return true;

@@ -1,5 +1,5 @@
 // BodyState: what the Python code of a call is at a read of a bool, but for what its tensors hold: where
-// each frame stands, its names and the values on its stack, and what the call's containers and global
+// each frame stands, its names that may be read again and the values on its stack, and what the call's containers and global
 // names hold by now. From equal states the code goes on alike, so that a loop over tensors can be
 // told from one that counts (tracer/while_loop.h). Made by promised.cc around the body of a call
 // that is learnt from. Invariants: looking runs no code of the user's and changes nothing; what
@@ -13,6 +13,7 @@
 #include "bindings/python/nest.h"
 #include "bindings/python/proof/code_view.h"
 #include "bindings/python/proof/frame.h"
+#include "bindings/python/proof/lives.h"
 #include "tracer/script_builder.h"
 
 namespace frazil::python {
@@ -29,7 +30,11 @@ class BodyState final : public tracer::StateObserver {
   bool AddValue(PyObject* value, Nest* now);
 
   const Frame* const outside_;
-  absl::flat_hash_map<PyCodeObject*, std::unique_ptr<CodeView>> views_;
+  struct Code {
+    std::unique_ptr<CodeView> view;
+    std::unique_ptr<Lives> lives;
+  };
+  absl::flat_hash_map<PyCodeObject*, Code> codes_;
   const std::vector<PyObject*> containers_;
   const std::vector<Nest::Place> places_;
 #endif

@@ -104,6 +104,8 @@ bool CodeView::Decode() {
   const size_t n = bytes_.size() / 2;
   instructions_.resize(n);
   next_.resize(n);
+  jumps_.assign(n, -1);
+  ends_.assign(n, false);
   size_t first = 0;  // of an instruction with its extensions
   int32_t argument = 0;
   for (size_t i = 0; i < n;) {
@@ -118,6 +120,8 @@ bool CodeView::Decode() {
     for (size_t k = first; k <= i; ++k) {
       instructions_[k] = {op, -1, argument};
       next_[k] = static_cast<int32_t>(next);
+      if (const int way = Direction(op)) jumps_[k] = next_[k] + way * argument;
+      ends_[k] = EndsFlow(op);
     }
     argument = 0;
     first = i = next;

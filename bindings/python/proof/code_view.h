@@ -24,6 +24,14 @@ class CodeView {
 
   // By offset in bytes. An argument's extension stands for the instruction that it extends.
   const Instruction& At(int offset) const { return instructions_[static_cast<size_t>(offset / 2)]; }
+  // Calls f with the offset of every instruction that may follow, exceptions apart.
+  template <typename F>
+  void ForFollowing(int offset, const F& f) const {
+    const auto i = static_cast<size_t>(offset / 2);
+    if (jumps_[i] >= 0) f(2 * jumps_[i]);
+    if (!ends_[i]) f(2 * next_[i]);
+  }
+  int units() const { return static_cast<int>(instructions_.size()); }
   // An exception raised there runs code that is written in the source: a handler, a finally.
   bool HasHandler(int offset) const;
   PyCodeObject* code() const { return reinterpret_cast<PyCodeObject*>(code_.get()); }
@@ -41,7 +49,9 @@ class CodeView {
     int first, end;  // instructions
   };
   std::vector<Range> handled_;
-  std::vector<int32_t> next_;  // of an instruction: the first unit behind it and its caches
+  std::vector<int32_t> next_;   // of an instruction: the first unit behind it and its caches
+  std::vector<int32_t> jumps_;  // where it may jump to, or -1
+  std::vector<bool> ends_;      // the instruction behind it does not follow
 };
 
 }  // namespace frazil::python
