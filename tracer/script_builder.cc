@@ -150,8 +150,11 @@ void ScriptBuilder::OnRead(const Value& value, Reading how) {
 void ScriptBuilder::NoteState(Mark* mark) {
   StateObserver::State state;
   if (!observer_->Look(&state)) return;
-  state.tensors.insert(state.tensors.end(), cells_.begin(), cells_.end());
+  // Which are one, and which are the call's own: what is written to one is seen by its other names.
+  state.tensors.insert(state.tensors.begin(), cells_.begin(), cells_.end());
+  absl::flat_hash_map<const Tensor*, uint64_t> cells;
   for (const Tensor* t : state.tensors) {
+    state.words.push_back(cells.try_emplace(t, cells.size()).first->second);
     const Value* v = t->value();
     const bool known = v && ids_.contains(v);
     if (v && !known) {

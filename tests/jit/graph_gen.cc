@@ -269,6 +269,9 @@ Status RunLoop(const Graph& graph, size_t begin, size_t end, std::vector<ValueRe
       if (result.role == Role::kEnd) (*values)[id] = before[result.attrs[0]];
       if (result.role == Role::kEvery) every[id].push_back(before[result.attrs[0]]);
     }
+    if (loop.condition >= 0 &&
+        !*reinterpret_cast<const bool*>(before[size_t(loop.condition)]->data))
+      break;
   }
   for (const auto& [id, parts] : every) {
     std::vector<ValueRef> rows;

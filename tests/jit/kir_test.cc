@@ -324,6 +324,14 @@ TEST(KirVerify, KnowsTheRulesOfRepeats) {
        "[kir] k at %2 done: the repeat at %1 has no carry."},
       {plain + open + "%4 = neg %3 : f32\nnext %3, %4\ndone\nstore o, %4",
        "[kir] k at %7 store: operand %4 is visible inside its repeat only."},
+      {plain + open + "next %3, %3\ndone %3",
+       "[kir] k at %5 done: ends early, where points have lanes."},
+      {"kernel k() space 1 vec none\n%0 = const 1 : i64\n%1 = const 1 : i32\nrepeat %0\n"
+       "%3 = carry %1 : i32\nnext %3, %3\ndone %1",
+       "[kir] k at %5 done: operand %1 is not a carry of the repeat at %2."},
+      {"kernel k() space 1 vec none\n%0 = const 1 : i64\nrepeat %0\n"
+       "%2 = carry %0 : i64\nnext %2, %2\ndone %2",
+       "[kir] k at %4 done: operand %2 is i64, i32 is needed."},
       {each + "%0 = param t : f32",
        "[kir] k at %0 param: scalar t has a value for each iteration, there is none outside a "
        "repeat."},

@@ -1,5 +1,11 @@
 """While loops that test their condition inside one plan: any number of iterations, eager's bits."""
 
+import os
+import signal
+import subprocess
+import sys
+import threading
+
 import numpy as np
 import pytest
 
@@ -90,11 +96,121 @@ def tolerance(value, dtype="float32"):
 def test_any_length_is_one_plan(loop, pure, n):
     traced = fz.trace(loop, pure=True) if pure else fz.trace(loop)
     tols = [0.02, 0.01, 0.001, 0.0003, 0.1, 0.00002, 0.007]
-    for tol in tols * 3:
-        assert bits(traced(vector(1.0, n), tolerance(tol))) == bits(loop(vector(1.0, n), tolerance(tol)))
+    for tol, scale in zip(tols * 6, [1.0, 1.1, 1.3, 2.0] * 20, strict=False):
+        x = vector(scale, n)
+        assert bits(traced(x, tolerance(tol))) == bits(loop(x, tolerance(tol)))
     skipped = traced.stats()["skipped"]
     for tol in tols + [0.015, 0.0001]:
         for scale in [1.0, 1.1, 1.3]:
             x = vector(scale, n)
             assert bits(traced(x, tolerance(tol))) == bits(loop(x, tolerance(tol))), tol
     assert traced.stats()["skipped"] - skipped >= 24, traced.explain()
+
+
+def counting(x, limit):
+    t = x.sum() * 0
+    while t < limit:
+        x = x * 0.5 + 0.25
+        t = t + 1.0
+    return x, t
+
+
+def learnt(loop, *arguments, n=3):
+    traced = fz.trace(loop)
+    for k in range(12):
+        traced(vector(1.0 + k / 16, n), *arguments)
+    assert traced.stats()["skipped"] > 0, traced.explain()
+    return traced
+
+
+@pytest.mark.parametrize("n", [3, 1000])
+def test_a_million_iterations_are_one_launch(n):
+    traced = learnt(counting, tolerance(20.0), n=n)
+    steps = 1_000_000 if n == 3 else 20_000
+    skipped = traced.stats()["skipped"]
+    x, t = traced(vector(1.0, n), tolerance(float(steps)))
+    assert float(t) == steps and traced.stats()["skipped"] == skipped + 1
+    assert traced.stats()["last_kernels"] < 20
+    assert np.asarray(x).tobytes() == np.full(n, 0.5, np.float32).tobytes()
+
+
+def test_a_condition_that_is_false_at_once_and_after_one_iteration():
+    traced = learnt(counting, tolerance(20.0))
+    for limit in [0.0, -1.0, 1.0, 0.5, 2.0, float("nan"), 0.0, 1.0, 30.0] * 3:
+        got, want = (f(vector(1.5), tolerance(limit)) for f in (traced, counting))
+        assert bits(got) == bits(want), limit
+
+
+@pytest.mark.parametrize("n", [3, 1000, 100_000])
+def test_an_endless_loop_can_be_interrupted(n):
+    traced = learnt(counting, tolerance(20.0), n=n)
+    x = vector(1.0, n)
+    skipped = traced.stats()["skipped"]
+    timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        timer.start()
+        traced(x, tolerance(float("inf")))
+    timer.join()
+    assert traced.stats()["skipped"] == skipped
+    assert bits(traced(x, tolerance(25.0))) == bits(counting(x, tolerance(25.0)))
+    assert np.asarray(x).tobytes() == np.asarray(vector(1.0, n)).tobytes()
+
+
+def test_other_threads_run_meanwhile():
+    traced = learnt(counting, tolerance(20.0))
+    done = threading.Event()
+    worker = threading.Thread(
+        target=lambda: (traced(vector(1.0), tolerance(30_000_000.0 / 2)), done.set())
+    )
+    worker.start()
+    counted = 0
+    while not done.is_set():
+        counted += 1
+    worker.join()
+    assert counted > 100
+
+
+def test_the_interpreter_of_kernels_ends_there_too():
+    program = f"""
+import sys
+sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})
+import test_while_loops as t
+for loop in t.LOOPS:
+    traced = t.fz.trace(loop, pure=True)
+    for k in range(30):
+        x, tol = t.vector(1.0 + k / 16), t.tolerance(0.9**k)
+        assert t.bits(traced(x, tol)) == t.bits(loop(x, tol))
+"""
+    environment = {**os.environ, "FRAZIL_JIT": "interp"}
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment)
+
+
+def test_checks_compare_with_any_number_of_iterations():
+    traced = fz.trace(counting, pure=True, check_every=3)
+    for k in range(60):
+        limit = tolerance(float(3 + k * 7 % 50))
+        assert bits(traced(vector(1.0), limit)) == bits(counting(vector(1.0), limit))
+    assert traced.stats()["skipped"] > 30
+
+
+def test_a_promise_that_an_unseen_counter_breaks_is_found():
+    calls = []
+
+    class Counts:  # what it holds is nobody's argument
+        def __init__(self):
+            self.n = 0
+
+    hidden = Counts()
+
+    def body(x, limit):
+        hidden.n = 0
+        while x.sum() < limit:
+            hidden.n += 1
+            x = x + hidden.n
+            calls.append(hidden.n)
+        return x
+
+    traced = fz.trace(body)
+    for k in range(40):
+        limit = tolerance(float(30 + k))
+        assert bits(traced(vector(1.0), limit)) == bits(body(vector(1.0), limit))

@@ -85,7 +85,9 @@ bool BodyState::AddFrame(const Frame* frame, bool innermost, Nest* now) {
                               : frame->stack_top - code->co_nlocalsplus;
   if (depth < 0) return false;
   now->words.push_back(reinterpret_cast<uint64_t>(code));
-  now->words.push_back(static_cast<uint64_t>(offset) << 32 | static_cast<uint64_t>(depth));
+  const auto [no, yes] = innermost ? known.view->Branches(offset) : std::pair(-1, -1);
+  for (const int word : {yes < 0 ? offset : yes, no, depth})
+    now->words.push_back(static_cast<uint64_t>(word));
   constexpr char kLocal = 0x20;  // CO_FAST_LOCAL alone: no cell
   const char* const kinds = PyBytes_AS_STRING(code->co_localspluskinds);
   for (int i = 0; i < code->co_nlocalsplus + depth; ++i) {
@@ -101,10 +103,21 @@ bool BodyState::AddValue(PyObject* value, Nest* now) {
   if (!value) return now->words.push_back(kNothing), true;
   if (PyCell_Check(value))
     return now->words.push_back(kCell), AddValue(PyCell_GET(value), now);
+  if (PyModule_CheckExact(value)) return now->AddIdentity(value), true;
   if (!IsIterator(value)) return now->words.push_back(kObject), now->Add(value);
   now->words.push_back(kIterator);
+  // What makes it, of what, and how far it is.
   const Object where = Object::Steal(PyObject_CallMethod(value, "__reduce__", nullptr));
-  return where && now->Add(where.get());
+  if (!where || PyTuple_GET_SIZE(where.get()) < 2) return false;
+  PyObject* const gone_through = PyTuple_GET_ITEM(PyTuple_GET_ITEM(where.get(), 1), 0);
+  if (PyTuple_GET_SIZE(where.get()) > 2 && !now->Add(PyTuple_GET_ITEM(where.get(), 2)))
+    return false;
+  if (!Py_IS_TYPE(gone_through, &PyRange_Type)) return now->Add(gone_through);
+  for (const char* name : {"start", "stop", "step"}) {
+    const Object number = Object::Steal(PyObject_GetAttrString(gone_through, name));
+    if (!number || !now->Add(number.get())) return false;
+  }
+  return true;
 }
 
 #endif

@@ -188,6 +188,50 @@ bool CodeView::FlowIntoHandlers() {
   return true;
 }
 
+std::pair<int, int> CodeView::Branches(int offset) const {
+  auto i = static_cast<size_t>(offset / 2);
+#if PY_VERSION_HEX >= 0x030D0000
+  if (instructions_[i].op == TO_BOOL) i = static_cast<size_t>(next_[i]);
+#endif
+  bool jumps_if = false;
+  switch (instructions_[i].op) {
+#if PY_VERSION_HEX < 0x030C0000
+    case POP_JUMP_FORWARD_IF_TRUE:
+    case POP_JUMP_BACKWARD_IF_TRUE:
+#else
+    case POP_JUMP_IF_TRUE:
+#endif
+      jumps_if = true;
+      break;
+#if PY_VERSION_HEX < 0x030C0000
+    case POP_JUMP_FORWARD_IF_FALSE:
+    case POP_JUMP_BACKWARD_IF_FALSE:
+#else
+    case POP_JUMP_IF_FALSE:
+#endif
+      break;
+    default:
+      return {-1, -1};
+  }
+  // Jumps on the way do nothing.
+  const auto end_of = [&](int32_t at) {
+    constexpr int kFew = 8;
+    for (int n = 0; n < kFew; ++n) {
+      const int op = instructions_[static_cast<size_t>(at)].op;
+      if (op == NOP) {
+        at = next_[static_cast<size_t>(at)];
+      } else if (op == JUMP_FORWARD || op == JUMP_BACKWARD) {
+        at = jumps_[static_cast<size_t>(at)];
+      } else {
+        break;
+      }
+    }
+    return static_cast<int>(at);
+  };
+  const int jump = end_of(jumps_[i]), behind = end_of(next_[i]);
+  return jumps_if ? std::pair(behind, jump) : std::pair(jump, behind);
+}
+
 bool CodeView::HasHandler(int offset) const {
   return std::any_of(handled_.begin(), handled_.end(), [at = offset / 2](const Range& range) {
     return range.first <= at && at < range.end;

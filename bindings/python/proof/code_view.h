@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "bindings/python/py.h"
@@ -31,6 +32,9 @@ class CodeView {
     if (jumps_[i] >= 0) f(2 * jumps_[i]);
     if (!ends_[i]) f(2 * next_[i]);
   }
+  // Where an instruction that reads a truth goes on from it, by (false, true); the same wherever a
+  // loop's test stands, before the loop or at its end. {-1, -1} of all others.
+  std::pair<int, int> Branches(int offset) const;
   int units() const { return static_cast<int>(instructions_.size()); }
   // An exception raised there runs code that is written in the source: a handler, a finally.
   bool HasHandler(int offset) const;
