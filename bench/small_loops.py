@@ -163,9 +163,7 @@ def lorenz(dtype):
         yield "numba", numba_lorenz(dtype), tuple(s)
 
 
-def numba_lorenz(dtype):
-    number = dtype
-
+def numba_slope(number):
     @nb.njit
     def slope(x, y, z):
         return (
@@ -173,6 +171,12 @@ def numba_lorenz(dtype):
             x * (number(28) - z) - y,
             x * y - number(8 / 3) * z,
         )
+
+    return slope
+
+
+def numba_lorenz(dtype):
+    number, slope = dtype, numba_slope(dtype)
 
     @nb.njit
     def run(x, y, z):
@@ -463,6 +467,129 @@ def cartpole(dtype):
         yield "numba", steps, arrays
 
 
+def attempt(m, s, h):
+    """A step of Bogacki and Shampine, and how far its two results are apart."""
+    k1 = lorenz_vector(m)(s)
+    k2 = lorenz_vector(m)(s + 0.5 * h * k1)
+    k3 = lorenz_vector(m)(s + 0.75 * h * k2)
+    new = s + h * (2.0 / 9.0 * k1 + 1.0 / 3.0 * k2 + 4.0 / 9.0 * k3)
+    k4 = lorenz_vector(m)(new)
+    apart = h * (-5.0 / 72.0 * k1 + 1.0 / 12.0 * k2 + 1.0 / 9.0 * k3 - 0.125 * k4)
+    return new, m.sqrt((apart * apart).sum())
+
+
+def next_step(m, h, err, tol, left):
+    factor = 0.9 * m.sqrt(m.sqrt(tol / (err + 1e-12)))
+    h = h * m.minimum(m.maximum(factor, 0.25), 4.0)
+    return m.maximum(m.minimum(h, left), 1e-6)
+
+
+def adaptive(dtype):
+    s, h = np.array([1, 2, 3], dtype), np.array(0.01, dtype)
+    tol, end = np.array(1e-3, dtype), np.array(5, dtype)
+
+    def run(s, h, tol, end):
+        t = 0.0 * h
+        while t < end:
+            new, err = attempt(fz, s, h)
+            if err < tol:
+                t = t + h
+                s = new
+            h = next_step(fz, h, err, tol, end - t)
+        return s, t
+
+    arrays = s, h, tol, end
+    yield "frazil", run, tuple(map(fz.asarray, arrays))
+    if jax:
+
+        def looped(s, h, tol, end):
+            def body(state):
+                s, t, h = state
+                new, err = attempt(jnp, s, h)
+                good = err < tol
+                s, t = jnp.where(good, new, s), jnp.where(good, t + h, t)
+                return s, t, next_step(jnp, h, err, tol, end - t)
+
+            start = s, jnp.zeros((), s.dtype), h
+            return lax.while_loop(lambda state: state[1] < end, body, start)[:2]
+
+        yield "lax.scan", jax.jit(looped), tuple(map(jnp.asarray, arrays))
+    if nb:
+        f = numba_slope(dtype)
+        c = [dtype(v) for v in (0.5, 0.75, 2 / 9, 1 / 3, 4 / 9, -5 / 72, 1 / 12, 1 / 9, 0.125)]
+        c0, c1, c2, c3, c4, c5, c6, c7, c8 = c
+        small, least, quarter, four = dtype(1e-12), dtype(1e-6), dtype(0.25), dtype(4)
+        most = dtype(0.9)
+
+        @nb.njit
+        def steps(s, h, tol, end):
+            x, y, z = s
+            t = h * dtype(0)
+            while t < end:
+                ax, ay, az = f(x, y, z)
+                u = c0 * h
+                bx, by, bz = f(x + u * ax, y + u * ay, z + u * az)
+                u = c1 * h
+                cx, cy, cz = f(x + u * bx, y + u * by, z + u * bz)
+                nx = x + h * (c2 * ax + c3 * bx + c4 * cx)
+                ny = y + h * (c2 * ay + c3 * by + c4 * cy)
+                nz = z + h * (c2 * az + c3 * bz + c4 * cz)
+                dx, dy, dz = f(nx, ny, nz)
+                ex = h * (c5 * ax + c6 * bx + c7 * cx - c8 * dx)
+                ey = h * (c5 * ay + c6 * by + c7 * cy - c8 * dy)
+                ez = h * (c5 * az + c6 * bz + c7 * cz - c8 * dz)
+                err = np.sqrt(ex * ex + ey * ey + ez * ez)
+                if err < tol:
+                    t += h
+                    x, y, z = nx, ny, nz
+                factor = most * np.sqrt(np.sqrt(tol / (err + small)))
+                h = max(min(h * min(max(factor, quarter), four), end - t), least)
+            return x, y, z, t
+
+        yield "numba", steps, (s, dtype(h), dtype(tol), dtype(end))
+
+
+def walk(dtype):
+    """A random number a step."""
+    x = np.array([0, 0, 0], dtype)
+    name = np.dtype(dtype).name
+
+    def run(x):
+        farthest = (x * x).sum()
+        for _ in range(1000):
+            x = x + 0.1 * fz.random.normal(shape=(3,), dtype=getattr(fz, name)) - 0.01 * x
+            farthest = fz.maximum(farthest, (x * x).sum())
+        return x, farthest
+
+    yield "frazil", run, (fz.asarray(x),)
+    if jax:
+
+        def scanned(x, key):
+            def body(state, _):
+                x, farthest, key = state
+                key, now = jax.random.split(key)
+                x = x + 0.1 * jax.random.normal(now, (3,), x.dtype) - 0.01 * x
+                return (x, jnp.maximum(farthest, (x * x).sum()), key), None
+
+            return lax.scan(body, (x, (x * x).sum(), key), length=1000)[0][:2]
+
+        yield "lax.scan", jax.jit(scanned), (jnp.asarray(x), jax.random.key(0))
+    if nb:
+        tenth, part = dtype(0.1), dtype(0.01)
+
+        @nb.njit
+        def steps(x):
+            now = x.copy()
+            farthest = (x * x).sum()
+            for _ in range(1000):
+                for i in range(3):
+                    now[i] += tenth * dtype(np.random.standard_normal()) - part * now[i]
+                farthest = max(farthest, (now * now).sum())
+            return now, farthest
+
+        yield "numba", steps, (x,)
+
+
 PROGRAMS = {
     "lorenz": lorenz,
     "kalman": kalman,
@@ -470,6 +597,8 @@ PROGRAMS = {
     "lstm_16": lstm_of(16),
     "nbody": nbody,
     "cartpole": cartpole,
+    "adaptive": adaptive,
+    "walk": walk,
 }
 PEERS = ("lax.scan", "numba")
 
@@ -496,7 +625,11 @@ def run(name, dtype, options):
             forms[form] = lambda f=f, args=args, ready=ready: ready(f(*args))
             continue
         traced = fz.trace(f, pure=True)
-        if not same(settle(traced, args), f(*args)):
+        settle(traced, args)
+        fz.random.seed(0)
+        now = traced(*args)
+        fz.random.seed(0)
+        if not same(now, f(*args)):
             raise SystemExit(f"{name}, {form}: traced and eager calls differ.")
         forms[form] = lambda f=traced, args=args: f(*args)
         if options.eager:

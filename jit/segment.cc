@@ -181,7 +181,7 @@ StatusOr<Graph> GraphOfLoop(const tracer::Program& program, const LiveMask& live
   using Kind = Loop::Source::Kind;
   const tracer::Program::Call& call = program.calls[0];
   const int32_t states = call->loop->states();
-  Loop loop{.times = kEndless, .condition = states};
+  Loop loop{.times = kEndless, .condition = states + 1};
   FZ_ASSIGN_OR_RETURN(loop.body, GraphOf(*call->body, {}, constants));
   Graph graph;
   GraphBuilder::Ids operands;

@@ -29,6 +29,8 @@ bool Add(std::shared_ptr<const LearntCall> learnt, Paths* paths) {
   Paths kept;
   for (auto& other : *paths) {
     if (!Agree(other->program, learnt->program)) {
+      // The same loop, of which other ways were seen.
+      if (HasLoops(other->program) && HasLoops(learnt->program)) continue;
       bool same = false;
       if (!SameProgram(learnt->program, other->program, &same).ok()) return false;
       if (same) continue;

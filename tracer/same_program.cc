@@ -1,6 +1,8 @@
 #include "tracer/same_program.h"
 
 #include <cstring>
+#include <tuple>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "core/backend.h"
@@ -162,13 +164,17 @@ class Walk {
     size_t call = 0;
     for (size_t m = 0; m < known_.marks.size(); ++m) {
       const Mark& mark = known_.marks[m];
-      bool behind_loop = false;
+      const WhileLoop* loop = nullptr;
       for (; call < static_cast<size_t>(mark.at); ++call) {
         const Program::Call& expected = known_.calls[call];
-        behind_loop = expected->loop != nullptr;
-        FZ_RETURN_IF_ERROR(behind_loop ? Loop(expected) : Call(expected, Places()));
+        loop = expected->loop.get();
+        FZ_RETURN_IF_ERROR(loop ? Loop(expected) : Call(expected, Places()));
       }
-      if (behind_loop) continue;  // the loop's last test
+      if (loop) {  // the test at its end is one of the iterations'
+        *same_outcomes = (mark.outcome != 0) == (loop->goes_on == left_);
+        if (!*same_outcomes) return absl::OkStatus();
+        continue;
+      }
       if (mark_ == now_.marks.size() || static_cast<size_t>(now_.marks[mark_].at) != call_)
         return Other();
       const Mark& other = now_.marks[mark_++];
@@ -232,9 +238,11 @@ class Walk {
     const WhileLoop& loop = *call->loop;
     Places begin;
     for (const ValueId id : call.operands) begin.push_back(Of(id, Places()));
-    const size_t before = results_.size();
-    for (bool again = true; again;) {
-      Places outer = std::exchange(results_, {});
+    Places outer = std::exchange(results_, {});
+    left_ = false;
+    for (bool again = true; again && !left_;) {
+      const auto start = std::tuple(call_, mark_, made_);
+      results_.clear();
       const WhileLoop::Way* way = &loop.root;
       while (true) {
         for (const Program::Call& step : way->calls) {
@@ -248,17 +256,22 @@ class Walk {
         if (mark.kind != Mark::Kind::kNumber || !Same(Of(way->read, begin), mark.read))
           return Other(mark.origin);
         again = (mark.outcome != 0) == loop.goes_on;
-        if (!way->ways[0]) break;
+        if (way->ends()) break;
         way = way->ways[mark.outcome != 0].get();
+        left_ = !way;
+        if (left_) break;
+      }
+      if (left_) {
+        std::tie(call_, mark_, made_) = start;
+        break;
       }
       Places next;
       for (const ValueId id : way->next) next.push_back(Of(id, begin));
       std::copy(next.begin(), next.end(), begin.begin());
-      results_ = std::move(outer);
     }
-    results_.resize(before);
+    results_ = std::move(outer);
     results_.insert(results_.end(), begin.begin(), begin.begin() + loop.states());
-    results_.push_back({});  // the condition, which nobody reads
+    results_.resize(results_.size() + 2);  // the tests, which nothing else reads
     return absl::OkStatus();
   }
   // Long bodies are cut where they are long.
@@ -287,11 +300,8 @@ class Walk {
   Places results_;                 // of the known program's results, or of an iteration's
   size_t call_ = 0, mark_ = 0;     // in the other
   ValueId made_ = 0;
+  bool left_ = false;  // the latest loop: by a way that is none of its own
 };
-
-bool HasLoops(const Program& program) {
-  return absl::c_any_of(program.calls, [](const auto& call) { return call->loop != nullptr; });
-}
 
 }  // namespace
 

@@ -195,7 +195,9 @@ class Folder {
     for (Program::Call& call : tail_) {
       for (ValueId& v : call.operands) known = known && Behind(&v);
     }
-    tail_marks_.assign(program_.marks.begin() + heads_.back() + 1, program_.marks.end());
+    tail_marks_.assign(program_.marks.begin() + heads_.back(), program_.marks.end());
+    tail_marks_[0].read = kNoValue;  // of the loop
+    tail_marks_[0].state = -1;
     for (Mark& mark : tail_marks_) known = known && Behind(&mark.read);
     return known;
   }
@@ -240,8 +242,7 @@ class Folder {
     }
     if (!Use(trunk.read)) return false;
     if (!trunk.next.empty()) return true;
-    return trunk.ways.size() == 2 &&
-           absl::c_all_of(trunk.ways, [&](const auto& way) { return Use(*way.second); });
+    return absl::c_all_of(trunk.ways, [&](const auto& way) { return Use(*way.second); });
   }
   bool UseNext(const Trunk& trunk, int32_t place) {
     if (!trunk.next.empty()) return Use(trunk.next[static_cast<size_t>(place)]);
@@ -288,6 +289,13 @@ class Folder {
     }
   }
 
+  // Behind an iteration: the states and what its end reads; and whether it went a known way, if it
+  // may have gone another.
+  struct End {
+    std::vector<ValueId> outputs;
+    ValueId known = kNoValue;
+  };
+
   bool Write(WhileLoop* loop) {
     Write(root_, &loop->root);
     loop->goes_on = Head(0).outcome != 0;
@@ -296,17 +304,45 @@ class Folder {
     for (const ValueId v : before_) loop->body.parameters.push_back(parts_.TypeOf(v));
     const auto on_host = [](const Parameter& p) { return p.layout && p.device == Device(); };
     if (!absl::c_all_of(loop->body.parameters, on_host)) return false;
-    const auto outputs = Straighten(loop->root, {}, loop);
-    if (!outputs) return false;
-    for (size_t i = 0; i < outputs->size(); ++i) {
-      const Parameter type = TypeIn(loop->body, (*outputs)[i]);
+    auto end = Straighten(loop->root, {}, loop);
+    if (!end || !AddTest(*loop, &*end, &loop->body)) return false;
+    for (size_t i = 0; i < end->outputs.size(); ++i) {
+      const Parameter type = TypeIn(loop->body, end->outputs[i]);
       const bool fits = i < states_.size() ? type == loop->body.parameters[i] &&
                                                  type.layout->dense && !type.immediate
                                            : IsBool(type.dtype) && type.layout->size == 1;
       if (!fits || !(type.device == Device())) return false;
-      loop->body.outputs.push_back({(*outputs)[i], {}});
+      loop->body.outputs.push_back({end->outputs[i], {}});
     }
     return true;
+  }
+
+  // What the head of the loop reads next, and whether there is another iteration. An iteration that
+  // went a way that is not known is none: its states are those that it began with.
+  bool AddTest(const WhileLoop& loop, End* end, Program* body) {
+    bool good = true;
+    const auto call = [&](OpId op, Operands operands) {
+      const auto made = good ? Call(op, std::move(operands), body) : std::nullopt;
+      good = made.has_value();
+      return made.value_or(kNoValue);
+    };
+    ValueId head = end->outputs.back();
+    if (end->known != kNoValue) {
+      for (size_t i = 0; i < states_.size(); ++i) {
+        const ValueId before = ~static_cast<ValueId>(i);
+        if (end->outputs[i] == before) continue;
+        if (TypeIn(*body, before).layout->size > kSmall) return false;
+        end->outputs[i] = call(OpId::k_where, {end->known, end->outputs[i], before});
+      }
+      const ValueId unknown = loop.goes_on ? call(OpId::k_bitwise_invert, {end->known}) : kNoValue;
+      head = loop.goes_on ? call(OpId::k_bitwise_or, {head, unknown})
+                          : call(OpId::k_bitwise_and, {head, end->known});
+    }
+    ValueId again = loop.goes_on ? head : call(OpId::k_bitwise_invert, {head});
+    if (end->known != kNoValue) again = call(OpId::k_bitwise_and, {again, end->known});
+    end->outputs.back() = head;
+    end->outputs.push_back(again);
+    return good;
   }
 
   Parameter TypeIn(const Program& body, ValueId id) const {
@@ -334,8 +370,7 @@ class Folder {
 
   // A way's calls, one branch behind the other, and what the branches leave selected. `now`: of the
   // results along the way, in the body. Null: it would not be the same, or costs too much.
-  std::optional<std::vector<ValueId>> Straighten(const Way& way, std::vector<ValueId> now,
-                                                 WhileLoop* loop) {
+  std::optional<End> Straighten(const Way& way, std::vector<ValueId> now, WhileLoop* loop) {
     Program& body = loop->body;
     const auto in_body = [&](ValueId v) { return v < 0 ? v : now[static_cast<size_t>(v)]; };
     for (const Program::Call& call : way.calls) {
@@ -348,26 +383,55 @@ class Folder {
       }
     }
     const ValueId read = in_body(way.read);
-    if (!way.ways[0]) {
-      std::vector<ValueId> outputs;
-      for (const ValueId v : way.next) outputs.push_back(in_body(v));
-      const auto again = loop->goes_on ? read : Call(OpId::k_bitwise_invert, {read}, &body);
-      if (!again) return std::nullopt;
-      outputs.push_back(*again);
-      return outputs;
-    }
     if (!IsBool(TypeIn(body, read).dtype)) return std::nullopt;
-    auto no = Straighten(*way.ways[0], now, loop), yes = Straighten(*way.ways[1], now, loop);
-    if (!no || !yes) return std::nullopt;
-    for (size_t i = 0; i < no->size(); ++i) {
-      const ValueId a = (*yes)[i], b = (*no)[i];
-      if (a == b) continue;
-      if (TypeIn(body, a).layout->size > kSmall) return std::nullopt;
-      const auto one = Call(OpId::k_where, {read, a, b}, &body);
-      if (!one) return std::nullopt;
-      (*no)[i] = *one;
+    if (way.ends()) {
+      End end;
+      for (const ValueId v : way.next) end.outputs.push_back(in_body(v));
+      end.outputs.push_back(read);
+      return end;
     }
-    return no;
+    std::optional<End> ends[2];
+    for (const bool outcome : {false, true}) {
+      if (!way.ways[outcome]) continue;
+      ends[outcome] = Straighten(*way.ways[outcome], now, loop);
+      if (!ends[outcome]) return std::nullopt;
+    }
+    if (ends[0] && ends[1]) return Selected(read, *ends[0], *ends[1], &body);
+    const bool only = ends[1].has_value();
+    std::optional<ValueId> known = read;
+    if (!only) known = Call(OpId::k_bitwise_invert, {read}, &body);
+    End& end = *ends[only];
+    if (known && end.known != kNoValue)
+      known = Call(OpId::k_bitwise_and, {*known, end.known}, &body);
+    if (!known) return std::nullopt;
+    end.known = *known;
+    return end;
+  }
+
+  std::optional<End> Selected(ValueId read, const End& no, const End& yes, Program* body) {
+    End end;
+    for (size_t i = 0; i < no.outputs.size(); ++i) {
+      const ValueId a = yes.outputs[i], b = no.outputs[i];
+      if (TypeIn(*body, a).layout->size > kSmall && a != b) return std::nullopt;
+      const auto one = a == b ? a : Call(OpId::k_where, {read, a, b}, body);
+      if (!one) return std::nullopt;
+      end.outputs.push_back(*one);
+    }
+    // A branch of which all is known makes no condition.
+    std::optional<ValueId> known;
+    if (yes.known != kNoValue && no.known != kNoValue) {
+      known = Call(OpId::k_where, {read, yes.known, no.known}, body);
+    } else if (yes.known != kNoValue) {
+      const auto not_read = Call(OpId::k_bitwise_invert, {read}, body);
+      if (not_read) known = Call(OpId::k_bitwise_or, {*not_read, yes.known}, body);
+    } else if (no.known != kNoValue) {
+      known = Call(OpId::k_bitwise_or, {read, no.known}, body);
+    } else {
+      return end;
+    }
+    if (!known) return std::nullopt;
+    end.known = *known;
+    return end;
   }
 
   void Finish(std::shared_ptr<const WhileLoop> loop, LearntCall* folded) {
@@ -404,12 +468,10 @@ class Folder {
       to.calls.push_back(std::move(call));
     }
     to.marks.assign(program_.marks.begin(), program_.marks.begin() + heads_[0] + 1);
-    Mark& cut = to.marks.emplace_back();
-    cut.at = Head(0).at + 1;
-    cut.precision = Head(0).precision;
+    tail_marks_[0].read = Base(0) + static_cast<ValueId>(states_.size());
     for (Mark& mark : tail_marks_) {
       mark.at += shift;
-      move(mark.read);
+      if (&mark != &tail_marks_[0]) move(mark.read);
       for (ValueId& v : mark.held) {
         const bool known = Behind(&v);
         if (!known || (v >= kOfLoop && !absl::c_linear_search(states_, v - kOfLoop))) v = kNoValue;
@@ -441,25 +503,35 @@ class Folder {
   std::vector<Mark> tail_marks_;
 };
 
-// Runs of marks with one state and one outcome, and the one behind them with the other outcome.
+// Runs of marks with one state and one outcome, and the next one of that state. The longest first,
+// then those that begin first: branches within a loop are runs, too.
 std::vector<std::vector<int32_t>> RunsOf(const Program& program) {
   std::map<int32_t, std::vector<int32_t>> open;  // by state
   std::vector<std::vector<int32_t>> runs;
+  const auto close = [&](std::vector<int32_t>* run) {
+    if (run->size() > kFewestIterations) runs.push_back(*run);
+    run->clear();
+  };
   for (size_t m = 0; m < program.marks.size(); ++m) {
     const Mark& mark = program.marks[m];
     if (mark.kind != Mark::Kind::kNumber || mark.state < 0 || mark.outcome > 1) continue;
     std::vector<int32_t>& run = open[mark.state];
     const bool ends = !run.empty() && program.marks[run[0]].outcome != mark.outcome;
     run.push_back(static_cast<int32_t>(m));
-    if (!ends) continue;
-    if (run.size() > kFewestIterations) runs.push_back(run);
-    run.clear();
+    if (ends) close(&run);
   }
-  absl::c_stable_sort(runs, [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  for (auto& [state, run] : open) close(&run);
+  absl::c_sort(runs, [](const auto& a, const auto& b) {
+    return std::pair(b.size(), a[0]) < std::pair(a.size(), b[0]);
+  });
   return runs;
 }
 
 }  // namespace
+
+bool HasLoops(const Program& program) {
+  return absl::c_any_of(program.calls, [](const auto& call) { return call->loop != nullptr; });
+}
 
 std::shared_ptr<const LearntCall> FoldLoop(const LearntCall& learnt) {
   if (!learnt.program.tape.empty()) return nullptr;

@@ -17,10 +17,14 @@
 // are the same in each iteration by what the body does, the loop stays as it is.
 //
 // Branches within the body (`if err < tol: accept`) are computed both, and what they leave selected:
-// of small states only, and where both have been seen. A loop inside of such a body is no loop here.
+// of small states only. Where one has not been seen yet, or leaves the loop (break), an iteration that
+// would take it is not counted: the loop ends before it, and the calls behind go on from there. A
+// loop inside of such a body is no loop here.
 //
 // Called by tracer/promise. Invariants: the first test stands before the call, as the mark that it
-// was; a loop's results are its states behind the last iteration; it runs at least once.
+// was, and the last one behind it: of the number that the head of the loop reads next, which asks for
+// another iteration where one went another way. A loop's results are its states behind the last
+// iteration that counts, and that number.
 #pragma once
 
 #include <memory>
@@ -37,15 +41,18 @@ struct WhileLoop {
     ValueId read = kNoValue;
     // At the end of an iteration, behind which `read` is tested:
     std::vector<ValueId> next;  // of each state; else
-    std::unique_ptr<Way> ways[2];  // by outcome
+    std::unique_ptr<Way> ways[2];  // by outcome; null: not known
+    bool ends() const { return !ways[0] && !ways[1]; }
   };
   Way root;
   bool goes_on = true;  // the outcome that asks for another iteration
   // The body as one program (CallRecord::body): its first parameters are the states, its outputs
-  // what they become and whether there is another iteration.
+  // what they become, what the head reads next and whether there is another iteration.
   Program body;
-  int32_t states() const { return static_cast<int32_t>(body.outputs.size()) - 1; }
+  int32_t states() const { return static_cast<int32_t>(body.outputs.size()) - 2; }
 };
+
+bool HasLoops(const Program& program);
 
 // The same call with one loop, or one more, in the place of its iterations. Null: there is none.
 std::shared_ptr<const LearntCall> FoldLoop(const LearntCall& learnt);

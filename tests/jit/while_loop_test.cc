@@ -38,6 +38,10 @@ Graph Parsed(std::string text) {
   return *std::move(graph);
 }
 
+std::string With(absl::string_view from, absl::string_view to) {
+  return absl::StrReplaceAll(std::string(kTripling), {{from, to}});
+}
+
 ValueRef Floats(absl::Span<const int64_t> dims, std::vector<float> numbers) {
   ValueRef v = *Value::Allocate(DType::kF32, Device(), Dense(dims));
   std::memcpy(v->data, numbers.data(), numbers.size() * sizeof(float));
@@ -84,8 +88,7 @@ TEST(WhileLoop, TextAndKeyKeepTheCondition) {
 TEST(WhileLoop, EndsWhereItsOpsEnd) {
   for (const std::string_view passes : {"", "-scalars"}) {
     for (const bool large : {false, true}) {
-      const std::string text = absl::StrReplaceAll(
-          AbslView(kTripling), {{"[3]", large ? "[300]" : "[3]"}});
+      const std::string text = With("[3]", large ? "[300]" : "[3]");
       const Graph graph = Parsed(text);
       int iterations = 0;
       for (float limit = 0.1f; limit < 1e9f; limit *= 3) {
@@ -104,9 +107,8 @@ TEST(WhileLoop, EndsWhereItsOpsEnd) {
 
 // More iterations than a kernel runs at once.
 TEST(WhileLoop, GoesOnBeyondOneCallOfItsKernel) {
-  const std::string text = absl::StrReplaceAll(
-      AbslView(kTripling), {{"%6 = max %5 {1, 0} : f32[]", "%6 = astype %2 {FLOAT} : f32[]"},
-                 {"FLOAT", StrCat(int(DType::kF32))}});
+  const std::string text = With("%6 = max %5 {1, 0} : f32[]",
+                                StrCat("%6 = astype %2 {", int(DType::kF32), "} : f32[]"));
   std::string dump;
   const auto limit = float(3 * kAtOnce + 5);
   EXPECT_EQ(RunUpTo(Parsed(text), limit, "", &dump), int(limit) + 1);
@@ -115,7 +117,7 @@ TEST(WhileLoop, GoesOnBeyondOneCallOfItsKernel) {
 
 TEST(WhileLoop, RefusesWhatIsNoCondition) {
   const auto refused = [](absl::string_view from, absl::string_view to, std::string_view why) {
-    const auto graph = Parse(absl::StrReplaceAll(AbslView(kTripling), {{from, to}}));
+    const auto graph = Parse(With(from, to));
     const std::string message(graph.ok() ? Verify(*graph).message() : graph.status().message());
     EXPECT_NE(message.find(why), std::string::npos) << message;
   };
