@@ -21,7 +21,8 @@
 //   }
 //
 // p0, p1, ... are the parameters (none: it may be undefined), c0, ... the constants with their bits
-// or the bytes of their memory, %0, ... the results.
+// or the bytes of their memory, %0, ... the results. Loops that test their condition, which scripts
+// alone have, are printed (`call while`), not parsed.
 #pragma once
 
 #include <string>

@@ -297,8 +297,8 @@ class Walk {
   }
 
   const Program &known_, &now_;
-  Places results_;                 // of the known program's results, or of an iteration's
-  size_t call_ = 0, mark_ = 0;     // in the other
+  Places results_;              // of the known program's results, or of an iteration's
+  size_t call_ = 0, mark_ = 0;  // in the other
   ValueId made_ = 0;
   bool left_ = false;  // the latest loop: by a way that is none of its own
 };

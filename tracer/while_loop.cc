@@ -87,13 +87,14 @@ class Folder {
         if (Head(j).held.size() != places) return false;
         held.push_back(parts_.FirstEqual(Head(j).held[q]));
       }
-      const bool fixed = held[0] < Base(0) && absl::c_all_of(held, [&](ValueId v) {
-                           return v == held[0];
-                         });
+      const bool fixed =
+          held[0] < Base(0) && absl::c_all_of(held, [&](ValueId v) { return v == held[0]; });
       fixed_.push_back(fixed ? held[0] : kNoValue);
-      class_.push_back(fixed                               ? -1
-                       : absl::c_linear_search(held, kNoValue) ? -1
-                       : known.try_emplace(std::move(held), static_cast<int32_t>(q)).first->second);
+      class_.push_back(
+          fixed ? -1
+          : absl::c_linear_search(held, kNoValue)
+              ? -1
+              : known.try_emplace(std::move(held), static_cast<int32_t>(q)).first->second);
     }
     places_.resize(heads_.size());
     for (size_t j = 0; j < heads_.size(); ++j) {
@@ -246,8 +247,7 @@ class Folder {
   }
   bool UseNext(const Trunk& trunk, int32_t place) {
     if (!trunk.next.empty()) return Use(trunk.next[static_cast<size_t>(place)]);
-    return absl::c_all_of(trunk.ways,
-                          [&](const auto& way) { return UseNext(*way.second, place); });
+    return absl::c_all_of(trunk.ways, [&](const auto& way) { return UseNext(*way.second, place); });
   }
 
   // What was one class, or fixed, will be behind every iteration.
@@ -267,8 +267,10 @@ class Folder {
   // In the body: a parameter, or a result along the way.
   ValueId Named(const Origin& origin) const {
     if (origin.own != kNoValue) return origin.own;
-    const auto at = origin.classes.empty() ? absl::c_lower_bound(before_, origin.before) - before_.begin() + std::ssize(states_)
-                                           : absl::c_find(states_, origin.classes[0]) - states_.begin();
+    const auto at =
+        origin.classes.empty()
+            ? absl::c_lower_bound(before_, origin.before) - before_.begin() + std::ssize(states_)
+            : absl::c_find(states_, origin.classes[0]) - states_.begin();
     return ~static_cast<ValueId>(at);
   }
 
@@ -491,8 +493,8 @@ class Folder {
   const Program& program_;
   const Parts parts_;
   const std::vector<int32_t> heads_;
-  std::vector<ValueId> fixed_;   // of each place of the state: what it always holds
-  std::vector<int32_t> class_;   // the first place that always holds the same; -1: fixed, unknown
+  std::vector<ValueId> fixed_;  // of each place of the state: what it always holds
+  std::vector<int32_t> class_;  // the first place that always holds the same; -1: fixed, unknown
   // At each head, which classes hold a value.
   std::vector<absl::flat_hash_map<ValueId, std::vector<int32_t>>> places_;
   Trunk root_;

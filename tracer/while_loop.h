@@ -40,7 +40,7 @@ struct WhileLoop {
     std::vector<Program::Call> calls;
     ValueId read = kNoValue;
     // At the end of an iteration, behind which `read` is tested:
-    std::vector<ValueId> next;  // of each state; else
+    std::vector<ValueId> next;     // of each state; else
     std::unique_ptr<Way> ways[2];  // by outcome; null: not known
     bool ends() const { return !ways[0] && !ways[1]; }
   };

@@ -103,8 +103,8 @@ void DropOrigins(Graph* graph) {
 bool operator==(const LoopRef& a, const LoopRef& b) {
   if (!a || !b) return !a && !b;
   return a->times == b->times && a->scalars == b->scalars && a->condition == b->condition &&
-         a->sources == b->sources &&
-         a->body.origins == b->body.origins && ContentKey(a->body) == ContentKey(b->body);
+         a->sources == b->sources && a->body.origins == b->body.origins &&
+         ContentKey(a->body) == ContentKey(b->body);
 }
 
 std::string ContentKey(const Graph& graph) {

@@ -115,7 +115,8 @@ class Parser {
     }
     FZ_RETURN_IF_ERROR(text_.Expect("times"));
     FZ_ASSIGN_OR_RETURN(loop.times, text_.TakeInt());
-    if (loop.condition < 0 && loop.times > int64_t{1} << 40) return text_.Fail(loop.times, " iterations are too many");
+    if (loop.condition < 0 && loop.times > int64_t{1} << 40)
+      return text_.Fail(loop.times, " iterations are too many");
     loop.scalars = text_.TakeIf("as");
     if (loop.scalars) FZ_RETURN_IF_ERROR(text_.Expect("scalars"));
     FZ_RETURN_IF_ERROR(text_.Expect("("));

@@ -48,7 +48,7 @@ class Builder {
   // From here on the carries are their final values. `goes_on`: a carry that ends the repeat as soon
   // as it is 0.
   void Done(V goes_on = {});
-  V Copy(const Inst& inst);     // an instruction with a value, its operands already of this kernel
+  V Copy(const Inst& inst);  // an instruction with a value, its operands already of this kernel
 
   Kernel* kernel() { return kernel_; }
 

@@ -44,8 +44,8 @@ class Dumper {
 // Of all passes, or of those that make loops, or of the others.
 enum class Which { kAll, kLoops, kOthers };
 
-Status RunPasses(Graph* graph, Precision precision, const CompileSettings& settings,
-                 Dumper* dumper, Which which = Which::kAll) {
+Status RunPasses(Graph* graph, Precision precision, const CompileSettings& settings, Dumper* dumper,
+                 Which which = Which::kAll) {
   if (dumper->on()) FZ_RETURN_IF_ERROR(dumper->Write("input", ".gir", Print(*graph)));
   for (const Pass& pass : Passes()) {
     if (!pass.run || !settings.passes.enabled(pass.name)) continue;

@@ -107,11 +107,11 @@ TEST(WhileLoop, EndsWhereItsOpsEnd) {
 
 // More iterations than a kernel runs at once.
 TEST(WhileLoop, GoesOnBeyondOneCallOfItsKernel) {
-  const std::string text = With("%6 = max %5 {1, 0} : f32[]",
-                                StrCat("%6 = astype %2 {", int(DType::kF32), "} : f32[]"));
+  const std::string text =
+      With("%6 = max %5 {1, 0} : f32[]", StrCat("%6 = astype %2 {", int(DType::kF32), "} : f32[]"));
   std::string dump;
   const auto limit = float(3 * kAtOnce + 5);
-  EXPECT_EQ(RunUpTo(Parsed(text), limit, "", &dump), int(limit) + 1);
+  EXPECT_EQ(RunUpTo(Parsed(text), limit, "", &dump), int(limit));
   EXPECT_NE(dump.find("done %"), std::string::npos) << dump;
 }
 
@@ -124,8 +124,7 @@ TEST(WhileLoop, RefusesWhatIsNoCondition) {
   refused("while 3", "while 4", "the condition is none of 4 outputs");
   refused("while 3", "while 2", "the condition is no single bool");
   refused("times 9223372036854775807 (state 0, state 1, state 2, same",
-          "times 2 (state 0, state 1, state 2, slide 0 by 0",
-          "a source moves with the iterations");
+          "times 2 (state 0, state 1, state 2, slide 0 by 0", "a source moves with the iterations");
   refused("times 9223372036854775807", "times 5", "");
   refused("end %4 {0} : f32[3]", "every %4 {0} : f32[9223372036854775807,3]", "");
 }

@@ -1,5 +1,7 @@
 #include "bindings/python/proof/body_state.h"
 
+#include <opcode.h>
+
 namespace frazil::python {
 
 #if !FRAZIL_KNOWS_FRAMES
@@ -78,11 +80,14 @@ bool BodyState::AddFrame(const Frame* frame, bool innermost, Nest* now) {
   if (!known.view) {
     if (!(known.view = CodeView::Of(code))) return false;
     known.lives = std::make_unique<Lives>(*known.view);
+    for (int unit = 0; unit < known.view->units(); ++unit)
+      known.writes_names |= known.view->At(2 * unit).op == STORE_GLOBAL;
   }
+  if (known.writes_names && places_.empty()) return false;  // names that nobody compares
   // A call that runs Python stands behind its caches.
   while (offset > 0 && known.view->At(offset).depth < 0) offset -= 2;
-  const int depth = innermost ? known.view->At(offset).depth
-                              : frame->stack_top - code->co_nlocalsplus;
+  const int depth =
+      innermost ? known.view->At(offset).depth : frame->stack_top - code->co_nlocalsplus;
   if (depth < 0) return false;
   now->words.push_back(reinterpret_cast<uint64_t>(code));
   const auto [no, yes] = innermost ? known.view->Branches(offset) : std::pair(-1, -1);
@@ -101,8 +106,7 @@ bool BodyState::AddFrame(const Frame* frame, bool innermost, Nest* now) {
 bool BodyState::AddValue(PyObject* value, Nest* now) {
   enum : uint64_t { kNothing, kCell, kIterator, kObject };
   if (!value) return now->words.push_back(kNothing), true;
-  if (PyCell_Check(value))
-    return now->words.push_back(kCell), AddValue(PyCell_GET(value), now);
+  if (PyCell_Check(value)) return now->words.push_back(kCell), AddValue(PyCell_GET(value), now);
   if (PyModule_CheckExact(value)) return now->AddIdentity(value), true;
   if (!IsIterator(value)) return now->words.push_back(kObject), now->Add(value);
   now->words.push_back(kIterator);

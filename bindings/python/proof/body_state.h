@@ -4,7 +4,8 @@
 // told from one that counts (tracer/while_loop.h). Made by promised.cc around the body of a call
 // that is learnt from. Invariants: looking runs no code of the user's and changes nothing; what
 // cannot be compared by the rule of nest.h, or lies in C code that calls Python (map, sorted,
-// __getattr__), has no state.
+// __getattr__), has no state. What a body by promise counts in global objects is not seen: a loop
+// whose course that decides does not depend on its arguments only.
 #pragma once
 
 #include <memory>
@@ -33,6 +34,7 @@ class BodyState final : public tracer::StateObserver {
   struct Code {
     std::unique_ptr<CodeView> view;
     std::unique_ptr<Lives> lives;
+    bool writes_names = false;  // of the module
   };
   absl::flat_hash_map<PyCodeObject*, Code> codes_;
   const std::vector<PyObject*> containers_;

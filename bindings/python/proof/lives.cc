@@ -21,8 +21,8 @@ Lives::Lives(const CodeView& code)
 
 // Names of functions that show a frame's names.
 bool Lives::ReadsNames(PyCodeObject* code) const {
-  static constexpr const char* kReaders[] = {"locals", "vars", "dir", "eval", "exec", "_getframe",
-                                             "f_locals", "currentframe", "stack"};
+  static constexpr const char* kReaders[] = {
+      "locals", "vars", "dir", "eval", "exec", "_getframe", "f_locals", "currentframe", "stack"};
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_names); ++i) {
     PyObject* name = PyTuple_GET_ITEM(code->co_names, i);
     if (std::any_of(std::begin(kReaders), std::end(kReaders), [&](const char* reader) {

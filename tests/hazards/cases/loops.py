@@ -179,7 +179,7 @@ def three_ways(F, x, tol):
         if F.sum(x) > 1.0:
             x = x * 0.5
         elif F.sum(x) > 0.1:
-            if F.sum(n) > 4:
+            if F.sum(n) > 4:  # noqa: SIM108
                 x = x * 0.25
             else:
                 x = x * 0.75
@@ -336,7 +336,7 @@ def closed_over(F, x, tol):
 @loop("the test stands in a function of its own")
 def tested_elsewhere(F, x, tol):
     def goes_on(y):
-        if size(F, y) > tol:
+        if size(F, y) > tol:  # noqa: SIM103
             return True
         return False
 
@@ -522,3 +522,16 @@ def loop_function_attribute(F, compile):
         helper.calls = 0
         yield g(F.array(np.array([1.0, 2.0], np.float32)), F.array(np.array(tol, np.float32)))
         yield effect(helper.calls)
+
+
+SCRATCH = 0
+
+
+@loop("a global name that counts within a call, and decides")
+def global_scratch(F, x, tol):
+    global SCRATCH
+    SCRATCH = 0
+    while size(F, x) > tol:
+        SCRATCH += 1
+        x = x * 0.5 if SCRATCH < 4 else x * 0.75
+    return x
