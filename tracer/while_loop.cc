@@ -76,7 +76,8 @@ class Folder {
   ValueId Base(size_t j) const { return parts_.FirstResult(Head(j).at); }
 
   // What of the state has held the same value as something else at all heads is one class of it,
-  // and what has never changed was there before.
+  // and what has never changed was there before. What is not known at some heads is a class as well:
+  // at the others it may be what is meant.
   bool Classify() {
     const size_t places = Head(0).held.size();
     if (places == 0) return false;
@@ -91,15 +92,13 @@ class Folder {
           held[0] < Base(0) && absl::c_all_of(held, [&](ValueId v) { return v == held[0]; });
       fixed_.push_back(fixed ? held[0] : kNoValue);
       class_.push_back(
-          fixed ? -1
-          : absl::c_linear_search(held, kNoValue)
-              ? -1
-              : known.try_emplace(std::move(held), static_cast<int32_t>(q)).first->second);
+          fixed ? -1 : known.try_emplace(std::move(held), static_cast<int32_t>(q)).first->second);
     }
     places_.resize(heads_.size());
     for (size_t j = 0; j < heads_.size(); ++j) {
       for (size_t q = 0; q < places; ++q) {
         if (class_[q] < 0) continue;
+        if (Head(j).held[q] == kNoValue) continue;
         std::vector<int32_t>& at = places_[j][parts_.FirstEqual(Head(j).held[q])];
         if (!absl::c_linear_search(at, class_[q])) at.push_back(class_[q]);
       }
@@ -137,8 +136,9 @@ class Folder {
       if (ends) {
         trunk->next.resize(class_.size());
         for (size_t q = 0; q < class_.size(); ++q) {
-          if (class_[q] < 0 && fixed_[q] == kNoValue) continue;
-          if (!Match(&trunk->next[q], OriginOf(Head(j + 1).held[q], j), trunk->seen)) return false;
+          // What fits nothing matters only if it is used.
+          if (!Match(&trunk->next[q], OriginOf(Head(j + 1).held[q], j), trunk->seen))
+            trunk->next[q] = Origin();
         }
       }
       trunk->seen = true;
@@ -221,6 +221,7 @@ class Folder {
     if (!Use(root_)) return false;
     for (size_t i = 0; i < used_.size(); ++i) {
       if (absl::c_find(used_, used_[i]) != used_.begin() + static_cast<int64_t>(i)) continue;
+      if (Head(0).held[static_cast<size_t>(used_[i])] == kNoValue) return false;
       states_.push_back(used_[i]);
       if (!UseNext(root_, used_[i])) return false;
     }
@@ -494,7 +495,7 @@ class Folder {
   const Parts parts_;
   const std::vector<int32_t> heads_;
   std::vector<ValueId> fixed_;  // of each place of the state: what it always holds
-  std::vector<int32_t> class_;  // the first place that always holds the same; -1: fixed, unknown
+  std::vector<int32_t> class_;  // the first place that always holds the same; -1: fixed
   // At each head, which classes hold a value.
   std::vector<absl::flat_hash_map<ValueId, std::vector<int32_t>>> places_;
   Trunk root_;

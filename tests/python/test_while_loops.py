@@ -214,3 +214,24 @@ def test_a_promise_that_an_unseen_counter_breaks_is_found():
     for k in range(40):
         limit = tolerance(float(30 + k))
         assert bits(traced(vector(1.0), limit)) == bits(body(vector(1.0), limit))
+
+
+def test_a_state_that_another_loop_left():
+    def body(x, y, limit):
+        t, late, z = x.sum() * 0, x + 1, y * 0.5
+        while t < limit:
+            t = t + 1.0
+            late = fz.maximum(x, y)
+        t = t * 0
+        pair = [y, late]
+        while t < limit:
+            t = t + 1.0
+            pair = [pair[1], z]
+            z = fz.maximum(z, y) * 0.75
+        return x, z, pair[0], pair[1]
+
+    for pure in [True, False]:
+        traced = fz.trace(body, pure=pure)
+        for limit in [2, 2, 2, 2, 5, 3, 2, 1, 4, 0, 7, 2, 3, 6, 1] * 2:
+            arguments = vector(1.0), vector(0.5 + limit), tolerance(float(limit))
+            assert bits(traced(*arguments)) == bits(body(*arguments)), limit
