@@ -235,3 +235,23 @@ def test_a_state_that_another_loop_left():
         for limit in [2, 2, 2, 2, 5, 3, 2, 1, 4, 0, 7, 2, 3, 6, 1] * 2:
             arguments = vector(1.0), vector(0.5 + limit), tolerance(float(limit))
             assert bits(traced(*arguments)) == bits(body(*arguments)), limit
+
+
+def test_an_argument_that_few_iterations_write():
+    def body(x, y, limit):
+        x, t = x + 0, x.sum() * 0
+        while t < limit:
+            t = t + 1.0
+            if fz.abs(x).max() > 1.0:
+                y *= 0.5
+            x = x * 0.75
+        return x, t
+
+    for pure in [True, False]:
+        traced = fz.trace(body, pure=True, check_every=3) if pure else fz.trace(body)
+        for scale in [2.0, 4.0, 0.5, 1.0, 0.25, 3.0] * 5:
+            calls = []
+            for f in (traced, body):
+                y = vector(0.5)
+                calls.append((bits(f(vector(scale), y, tolerance(5.0))), bits(y)))
+            assert calls[0] == calls[1], scale
