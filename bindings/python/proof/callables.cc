@@ -190,6 +190,7 @@ std::string WhyNotFunction(PyObject* function, PyObject* const* arguments, Py_ss
   }
   if (module != "builtins") return "";
   // Of these watch.cc looks at what is written in the code; the others are called by functions.
+  if (name == "vars") return "asks 'vars' for attributes that the code does not name";
   if (name == "setattr" || name == "delattr" || name == "getattr" || name == "hasattr")
     return StrCat("asks '", name, "' for an attribute that the code does not name");
   if (name == "repr" || name == "format") {

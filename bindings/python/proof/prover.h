@@ -56,7 +56,7 @@ class Prover {
   std::string Describe() const;
 
  private:
-  void Pause() { pause_ = calls_ + (int64_t{8} << std::min(doubts_++, 12)); }
+  void Pause() { pause_ = calls_ + (int64_t{2} << std::min(doubts_++, 14)); }
 
   const bool strict_;
   int64_t calls_ = 0, pause_ = 1, since_ = 0, skipped_ = 0;

@@ -71,6 +71,15 @@ bool HasSteadyOrder(PyObject* o) {
                      &PyTuple_GET_ITEM(items.get(), 0) + PyTuple_GET_SIZE(items.get()), IsPlainKey);
 }
 
+// A function, or a class whose objects functions alone make.
+bool RunsPython(PyObject* callable) {
+  if (PyMethod_Check(callable)) return RunsPython(PyMethod_GET_FUNCTION(callable));
+  if (!PyType_Check(callable)) return PyFunction_Check(callable);
+  const auto* type = reinterpret_cast<PyTypeObject*>(callable);
+  return type->tp_flags & Py_TPFLAGS_HEAPTYPE && type->tp_new == PyBaseObject_Type.tp_new &&
+         Py_TYPE(type) == &PyType_Type;
+}
+
 std::string Quoted(PyObject* name) {
   const char* text = PyUnicode_AsUTF8(name);
   if (!text) PyErr_Clear();
@@ -293,8 +302,13 @@ bool Watch::JudgeCallOfLists(const Now& now) {
 #else
   PyObject* callable = now.Peek(3 + keywords);
 #endif
-  if (!PyTuple_CheckExact(given) && !PyList_CheckExact(given))
-    return Doubt("calls with arguments out of something that is no list");
+  if (!PyTuple_CheckExact(given) && !PyList_CheckExact(given)) {
+    // What comes out of it only code that is watched gets to see.
+    if (keywords || !RunsPython(callable))
+      return Doubt("calls with arguments out of something that is no list");
+    std::string why = WhyNotCall(callable, nullptr, 0);
+    return (why.empty() || Doubt(std::move(why))) && JudgeOrder(given);
+  }
   std::vector<PyObject*> all(PySequence_Fast_ITEMS(given),
                              PySequence_Fast_ITEMS(given) + PySequence_Fast_GET_SIZE(given));
   Py_ssize_t at = 0;
@@ -303,7 +317,7 @@ bool Watch::JudgeCallOfLists(const Now& now) {
     all.push_back(value);
   std::string why = WhyNotCall(callable, all.data(), static_cast<Py_ssize_t>(all.size()));
   if (!why.empty()) return Doubt(std::move(why));
-  if (Follows() && !PyFunction_Check(callable)) {
+  if (Follows() && !RunsPython(callable)) {
     Pin(given);
     if (keywords) Pin(now.Peek(1));
   }
@@ -399,6 +413,9 @@ bool Watch::JudgeCall(const Now& now, int argument, bool keywords) {
   const bool named = call.count > 1 && PyUnicode_CheckExact(call.arguments[1]);
   if (named && (builtin == "getattr" || builtin == "hasattr")) {
     if (!JudgeAttribute(now, call.arguments[0], call.arguments[1])) return false;
+  } else if (builtin == "vars" && call.count == 1 && !PyModule_Check(call.arguments[0])) {
+    static PyObject* const dict = PyUnicode_InternFromString("__dict__");
+    if (!JudgeAttribute(now, call.arguments[0], dict)) return false;
   } else if (builtin == "id" && IsOfPackage(now.frame->globals)) {
     // As a key only.
   } else if (named && (builtin == "setattr" || builtin == "delattr")) {

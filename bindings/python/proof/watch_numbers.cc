@@ -71,7 +71,7 @@ const std::array<bool, 256>& Transparent() {
            NOP, CACHE, POP_TOP, PUSH_NULL, COPY, SWAP, RESUME, LOAD_CONST, LOAD_FAST, STORE_FAST,
                DELETE_FAST, LOAD_DEREF, STORE_DEREF, DELETE_DEREF, LOAD_CLOSURE, MAKE_CELL,
                COPY_FREE_VARS, LOAD_GLOBAL, STORE_GLOBAL, STORE_ATTR, DELETE_ATTR, BUILD_TUPLE,
-               BUILD_LIST, BUILD_CONST_KEY_MAP, LIST_APPEND, LIST_EXTEND, DICT_MERGE, DICT_UPDATE,
+               BUILD_SLICE, BUILD_LIST, BUILD_CONST_KEY_MAP, LIST_APPEND, LIST_EXTEND, DICT_MERGE, DICT_UPDATE,
                UNPACK_SEQUENCE, UNPACK_EX, RETURN_VALUE, RETURN_GENERATOR, SEND, JUMP_FORWARD,
                JUMP_BACKWARD, JUMP_BACKWARD_NO_INTERRUPT, GET_ITER, FOR_ITER, MAKE_FUNCTION,
                IMPORT_NAME, IMPORT_FROM, CALL_FUNCTION_EX, BEFORE_WITH, WITH_EXCEPT_START,
@@ -113,6 +113,56 @@ bool IsNumeric(PyObject* o) {
          (name == "abs" || name == "min" || name == "max" || name == "round");
 }
 
+// What the slots of a class hold that is written in Python: what they call is watched.
+struct PythonSlots {
+  iternextfunc next;
+  binaryfunc item;
+  objobjproc contains;
+};
+const PythonSlots& SlotsOfPython() {
+  static const PythonSlots slots = [] {
+    const Object names = Object::Steal(PyDict_New());
+    const Object made =
+        Object::Steal(PyRun_String("class Probe:\n"
+                                   "  def __next__(self): pass\n"
+                                   "  def __getitem__(self, i): pass\n"
+                                   "  def __contains__(self, i): pass\n",
+                                   Py_file_input, names.get(), names.get()));
+    const auto* type = reinterpret_cast<PyTypeObject*>(PyDict_GetItemString(names.get(), "Probe"));
+    if (!type) return PyErr_Clear(), PythonSlots{};
+    return PythonSlots{type->tp_iternext, type->tp_as_mapping->mp_subscript,
+                       type->tp_as_sequence->sq_contains};
+  }();
+  return slots;
+}
+
+// Gives items that nobody sees before.
+bool IsIterator(PyObject* o) {
+  const iternextfunc next = Py_TYPE(o)->tp_iternext;
+  return next && next != _PyObject_NextNotImplemented && next != SlotsOfPython().next;
+}
+
+bool IndexedByPython(PyObject* o) {
+  const PyMappingMethods* mapping = Py_TYPE(o)->tp_as_mapping;
+  return mapping && mapping->mp_subscript && mapping->mp_subscript == SlotsOfPython().item;
+}
+
+// Built-in functions whose answer does not depend on the values of numbers.
+bool AsksNoNumber(PyObject* o, PyObject* const* arguments, int count) {
+  static constexpr std::string_view kNames[] = {"callable", "delattr", "getattr",    "hasattr",
+                                                "iter",     "len",     "issubclass", "isinstance",
+                                                "next",     "setattr", "vars"};
+  if (o == reinterpret_cast<PyObject*>(&PyType_Type)) return count == 1;
+  const std::string_view name = BuiltinName(o);
+  if (name.empty() || std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames))
+    return false;
+  // Attributes of a number may say what it is, and a class may answer with a number of its own.
+  if (name == "len") return count > 0 && !(Py_TYPE(arguments[0])->tp_flags & Py_TPFLAGS_HEAPTYPE);
+  if (name == "isinstance" || name == "issubclass")
+    return count > 1 && !(Py_TYPE(arguments[1])->tp_flags & Py_TPFLAGS_HEAPTYPE);
+  return count > 0 && (name != "getattr" || !IsNumber(arguments[0]));
+}
+
 // Callables that hand on what they get, or are watched themselves.
 bool HandsOn(PyObject* o) {
   if (PyFunction_Check(o) || FunctionOfTraced(o)) return true;
@@ -123,6 +173,11 @@ bool HandsOn(PyObject* o) {
            type == &PyEnum_Type || type == &PySuper_Type ||
            (type->tp_flags & Py_TPFLAGS_HEAPTYPE && type != Library().partial &&
             type->tp_new == PyBaseObject_Type.tp_new);
+  }
+  if (Py_IS_TYPE(o, &PyWrapperDescr_Type)) {  // object.__setattr__
+    const auto* descr = reinterpret_cast<PyDescrObject*>(o);
+    return descr->d_type == &PyBaseObject_Type &&
+           PyUnicode_CompareWithASCIIString(descr->d_name, "__setattr__") == 0;
   }
   const bool method = Py_IS_TYPE(o, &PyMethodDescr_Type);
   if (!method && !PyCFunction_Check(o)) return false;
@@ -186,10 +241,14 @@ void Watch::Pin(PyObject* o, int depth) {
     Py_ssize_t at = 0;
     PyObject *key, *value;
     while (PyDict_Next(o, &at, &key, &value)) Pin(key, depth + 1), Pin(value, depth + 1);
+  } else if (PySlice_Check(o)) {
+    const auto* slice = reinterpret_cast<PySliceObject*>(o);
+    for (PyObject* bound : {slice->start, slice->stop, slice->step}) Pin(bound, depth + 1);
+  } else if (PyCFunction_Check(o)) {
+    Pin(PyCFunction_GET_SELF(o), depth + 1);
   } else if (PyGen_CheckExact(o)) {
     // What it yields is looked at then.
-  } else if (Py_TYPE(o)->tp_iternext || PyDictViewSet_Check(o) ||
-             Py_IS_TYPE(o, &PyDictValues_Type)) {
+  } else if (IsIterator(o) || PyDictViewSet_Check(o) || Py_IS_TYPE(o, &PyDictValues_Type)) {
     PinAll();  // what it will give nobody sees
   } else if (PyMethod_Check(o)) {
     Pin(PyMethod_GET_SELF(o), depth + 1);
@@ -228,7 +287,8 @@ void Watch::FinishPending(const Now& now) {
 
 bool Watch::FollowCall(const Now& now, const Called& call) {
   const auto [callable, arguments, count, keywords] = call;
-  if (HandsOn(callable)) return true;
+  if (HandsOn(callable) || AsksNoNumber(callable, arguments, count)) return true;
+  Pin(callable);
   const bool numbers =
       count > 0 && !keywords && std::all_of(arguments, arguments + count, IsNumber);
   const bool some = numbers && std::any_of(arguments, arguments + count,
@@ -252,7 +312,7 @@ bool Watch::FollowNumbers(const Now& now) {
   const auto pin = [&](int count) {
     for (int i = 1; i <= std::min(count, depth); ++i) {
       // A loop's iterator lies there for the loop.
-      if (now.Peek(i) && !Py_TYPE(now.Peek(i))->tp_iternext) Pin(now.Peek(i));
+      if (now.Peek(i) && !IsIterator(now.Peek(i))) Pin(now.Peek(i));
     }
   };
   switch (op) {
@@ -314,9 +374,22 @@ bool Watch::FollowNumbers(const Now& now) {
       if (IsTracked(now.Peek(1))) pin(1);
       return true;
     case YIELD_VALUE:  // perhaps to a built-in function
-    case BINARY_SUBSCR:
     case DELETE_SUBSCR:
       return Pin(now.Peek(1)), true;
+    case BINARY_SUBSCR:
+      if (!IndexedByPython(now.Peek(2))) Pin(now.Peek(1));
+      return true;
+    case CONTAINS_OP: {
+      PyObject* container = now.Peek(1);
+      const PySequenceMethods* sequence = Py_TYPE(container)->tp_as_sequence;
+      if (sequence && sequence->sq_contains == SlotsOfPython().contains) return true;
+      const bool by_key = PyDict_CheckExact(container) || PyAnySet_CheckExact(container);
+      return by_key ? Pin(now.Peek(2)) : pin(2), true;
+    }
+#if PY_VERSION_HEX >= 0x030C0000
+    case BINARY_SLICE:
+      return Pin(now.Peek(1)), Pin(now.Peek(2)), true;
+#endif
     case STORE_SUBSCR:
       Pin(now.Peek(1));
       if (!PyList_Check(now.Peek(2)) && !PyDict_Check(now.Peek(2))) Pin(now.Peek(3));
