@@ -130,6 +130,7 @@ PyObject* PromisedFunction::RunToKnow(PyObject* const* args, size_t nargsf, PyOb
   Object result = Object::Steal(Run(planted.data(), CountOf(nargsf), kwnames, &builder, &watch));
   if (!result || !Conclude(watch)) return nullptr;
   if (!watch.started()) prover_->Tire();
+  if (watch.started() && watch.doubt().empty()) prover_->Know();
   if (prover_->changes() == before) return result.release();
   promise_.Forget();
   if (prover_->world.changes() != world) prover_->ForgetNumbers();
@@ -181,6 +182,14 @@ PyObject* PromisedFunction::CallQuick(PyObject* const* args) {
   return Wrap(made);
 }
 
+// A call of an unknown kind. Where it is known what bodies read it is learnt from at once.
+PyObject* PromisedFunction::RunNew(PyObject* const* args, size_t nargsf, PyObject* kwnames,
+                                   const Nest& nest, tracer::PromisedCall* promised) {
+  if (!prover_->LearnsAtOnce()) return RunToKnow(args, nargsf, kwnames, nest);
+  promised->LearnAtOnce();
+  return RunAndLearn(args, nargsf, kwnames, nest, promised);
+}
+
 PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   if (tracer::Inside()) return Run(args, nargsf, kwnames, nullptr);
   // In strict mode what a learning call records anew would be an error.
@@ -225,14 +234,19 @@ PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject*
     return RunAndLearn(args, nargsf, kwnames, nest, &promised);
   }
   const bool moving_found = prover_->FindMoving(nest, structure);
-  if (!prover_->FindGrowing(nest) && !moving_found) return RunToKnow(args, nargsf, kwnames, nest);
-  promise_.Forget();
-  Nest moving;
-  if (!Guard(args, CountOf(nargsf), kwnames, &moving)) {
-    PyErr_Clear();
-    return Run(args, nargsf, kwnames, nullptr);
+  if (prover_->FindGrowing(nest) || moving_found) {
+    promise_.Forget();
+    Nest moving;
+    if (!Guard(args, CountOf(nargsf), kwnames, &moving)) {
+      PyErr_Clear();
+      return Run(args, nargsf, kwnames, nullptr);
+    }
+    const size_t hidden = moving.AddHidden();
+    tracer::PromisedCall again(&promise_, &moving.words, moving.cells.span(), hidden);
+    again.Skip();  // not a bit: all is forgotten
+    return RunNew(args, nargsf, kwnames, moving, &again);
   }
-  return RunToKnow(args, nargsf, kwnames, moving);
+  return RunNew(args, nargsf, kwnames, nest, &promised);
 }
 
 // What the body made itself nobody holds by now, but the result.

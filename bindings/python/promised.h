@@ -40,6 +40,8 @@ class PromisedFunction {
   PyObject* RunUnguarded(PyObject* const* args, size_t nargsf, PyObject* kwnames,
                          const std::string& refusal);
   PyObject* RunToKnow(PyObject* const* args, size_t nargsf, PyObject* kwnames, const Nest& nest);
+  PyObject* RunNew(PyObject* const* args, size_t nargsf, PyObject* kwnames, const Nest& nest,
+                   tracer::PromisedCall* promised);
   bool Conclude(const Watch& watch);
   void NoteStranger(PyObject* const* args, size_t n, PyObject* kwnames, int64_t strangers);
   PyObject* RunAndLearn(PyObject* const* args, size_t nargsf, PyObject* kwnames, const Nest& nest,

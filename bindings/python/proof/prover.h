@@ -50,7 +50,13 @@ class Prover {
   void Observed();
   void Skipped() {
     if (++skipped_ == 1) since_ = calls_;
+    if (skipped_ % kSkippedPerTrial == 0) trials_ = std::min(trials_ + 1, kTrials);
   }
+  // A body has been watched from beginning to end.
+  void Know() { knows_ = true; }
+  // A call of a kind that is unknown is learnt from, without having been watched before: a few are,
+  // and more where calls are skipped, as each is compiled.
+  bool LearnsAtOnce() { return knows_ && trials_ > 0 && trials_-- > 0; }
   const std::string& doubt() const { return doubt_; }
   // For explain().
   std::string Describe() const;
@@ -58,7 +64,11 @@ class Prover {
  private:
   void Pause() { pause_ = calls_ + (int64_t{2} << std::min(doubts_++, 14)); }
 
+  static constexpr int kTrials = 8, kSkippedPerTrial = 8;
+
   const bool strict_;
+  bool knows_ = false;
+  int trials_ = kTrials;
   int64_t calls_ = 0, pause_ = 1, since_ = 0, skipped_ = 0;
   int64_t observed_ = 0, skipped_before_ = 0;  // since it was last asked whether that pays
   int doubts_ = 0;
