@@ -138,6 +138,7 @@ PyObject* PromisedFunction::RunToKnow(PyObject* const* args, size_t nargsf, PyOb
   // The kind of this call, as it is known now.
   Nest after;
   if (Guard(args, CountOf(nargsf), kwnames, &after)) {
+    prover_->Remember(after);
     const size_t unguarded = after.AddHidden();
     tracer::PromisedCall(&promise_, &after.words, after.cells.span(), unguarded).Skip();
   }
@@ -210,7 +211,6 @@ PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject*
     }
     return RunUnguarded(args, nargsf, kwnames, nest.refusal());
   }
-  const size_t structure = nest.words.size();
   const size_t unguarded = nest.AddHidden();
   tracer::PromisedCall promised(&promise_, &nest.words, nest.cells.span(), unguarded);
   if (promised.Skip()) {
@@ -233,7 +233,7 @@ PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject*
   if (!prover_ || !promised.is_new()) {
     return RunAndLearn(args, nargsf, kwnames, nest, &promised);
   }
-  const bool moving_found = prover_->FindMoving(nest, structure);
+  const bool moving_found = prover_->FindMoving(nest);
   if (prover_->FindGrowing(nest) || moving_found) {
     promise_.Forget();
     Nest moving;

@@ -23,6 +23,7 @@ bool Prover::Guard(Nest* nest) {
     if (world.changes() != before) ForgetNumbers();
     return false;
   }
+  nest->compared = nest->words.size();
   return numbers.empty() || numbers.Compute(nest);
 }
 
@@ -83,8 +84,13 @@ int Prover::Traverse(visitproc visit, void* arg) const {
   return world.Traverse(visit, arg);
 }
 
-bool Prover::FindMoving(const Nest& nest, size_t structure) {
-  const absl::Span<const uint64_t> words = nest.words.span().first(structure);
+void Prover::Remember(const Nest& nest) {
+  const auto words = nest.words.span().first(nest.compared);
+  last_words_.assign(words.begin(), words.end());
+}
+
+bool Prover::FindMoving(const Nest& nest) {
+  const absl::Span<const uint64_t> words = nest.words.span().first(nest.compared);
   const std::vector<uint64_t> last = std::exchange(last_words_, {words.begin(), words.end()});
   if (last.size() != words.size()) return false;
   std::vector<bool> moves = moves_;

@@ -27,7 +27,8 @@ class Prover {
   int64_t changes() const { return world.changes() + numbers.changes() + lists_changes_; }
   // Which numbers move: a call whose nest differs from that of the last new kind in numbers alone
   // says so. True if some were found; the nest is then to be made anew.
-  bool FindMoving(const Nest& nest, size_t structure);
+  bool FindMoving(const Nest& nest);
+  void Remember(const Nest& nest);
   const std::vector<bool>* moves() const { return &moves_; }
   // The same of lists that have grown since the last call of a new kind: they are not compared until
   // a body turns out to read them.

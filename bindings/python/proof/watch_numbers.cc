@@ -27,6 +27,9 @@ bool Watch::Plant(std::vector<PyObject*>* arguments) {
       (*arguments)[static_cast<size_t>(spot.index)] = own.get();
     } else if (PyList_Check(spot.owner)) {
       failed = PyList_SetItem(spot.owner, spot.index, Py_NewRef(own.get()));
+    } else if (PyTuple_Check(spot.owner)) {
+      Py_DECREF(spot.object);  // kept_ holds it
+      PyTuple_SET_ITEM(spot.owner, spot.index, Py_NewRef(own.get()));
     } else if (PyDict_Check(spot.owner)) {
       failed = PyDict_SetItem(spot.owner, spot.key, own.get());
     } else if (PyCell_Check(spot.owner)) {
