@@ -250,6 +250,14 @@ bool AsksLocale(PyObject* format) {
   return s.ends_with("n") || s.find("n}") != s.npos;
 }
 
+bool RunsPython(PyObject* callable) {
+  if (PyMethod_Check(callable)) return RunsPython(PyMethod_GET_FUNCTION(callable));
+  if (!PyType_Check(callable)) return PyFunction_Check(callable);
+  const auto* type = reinterpret_cast<PyTypeObject*>(callable);
+  return type->tp_flags & Py_TPFLAGS_HEAPTYPE && type->tp_new == PyBaseObject_Type.tp_new &&
+         Py_TYPE(type) == &PyType_Type;
+}
+
 bool IsShared(PyObject* o) {
   return PyModule_Check(o) || PyType_Check(o) || PyFunction_Check(o) || PyMethod_Check(o) ||
          FunctionOfTraced(o);

@@ -65,7 +65,7 @@ class Prover {
  private:
   void Pause() { pause_ = calls_ + (int64_t{2} << std::min(doubts_++, 14)); }
 
-  static constexpr int kTrials = 8, kSkippedPerTrial = 8;
+  static constexpr int kTrials = 16, kSkippedPerTrial = 8;
 
   const bool strict_;
   bool knows_ = false;

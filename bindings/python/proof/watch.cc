@@ -71,15 +71,6 @@ bool HasSteadyOrder(PyObject* o) {
                      &PyTuple_GET_ITEM(items.get(), 0) + PyTuple_GET_SIZE(items.get()), IsPlainKey);
 }
 
-// A function, or a class whose objects functions alone make.
-bool RunsPython(PyObject* callable) {
-  if (PyMethod_Check(callable)) return RunsPython(PyMethod_GET_FUNCTION(callable));
-  if (!PyType_Check(callable)) return PyFunction_Check(callable);
-  const auto* type = reinterpret_cast<PyTypeObject*>(callable);
-  return type->tp_flags & Py_TPFLAGS_HEAPTYPE && type->tp_new == PyBaseObject_Type.tp_new &&
-         Py_TYPE(type) == &PyType_Type;
-}
-
 std::string Quoted(PyObject* name) {
   const char* text = PyUnicode_AsUTF8(name);
   if (!text) PyErr_Clear();

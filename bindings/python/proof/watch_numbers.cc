@@ -121,6 +121,7 @@ struct PythonSlots {
   iternextfunc next;
   binaryfunc item;
   objobjproc contains;
+  lenfunc length;
 };
 const PythonSlots& SlotsOfPython() {
   static const PythonSlots slots = [] {
@@ -129,12 +130,13 @@ const PythonSlots& SlotsOfPython() {
         Object::Steal(PyRun_String("class Probe:\n"
                                    "  def __next__(self): pass\n"
                                    "  def __getitem__(self, i): pass\n"
-                                   "  def __contains__(self, i): pass\n",
+                                   "  def __contains__(self, i): pass\n"
+                                   "  def __len__(self): pass\n",
                                    Py_file_input, names.get(), names.get()));
     const auto* type = reinterpret_cast<PyTypeObject*>(PyDict_GetItemString(names.get(), "Probe"));
     if (!type) return PyErr_Clear(), PythonSlots{};
     return PythonSlots{type->tp_iternext, type->tp_as_mapping->mp_subscript,
-                       type->tp_as_sequence->sq_contains};
+                       type->tp_as_sequence->sq_contains, type->tp_as_sequence->sq_length};
   }();
   return slots;
 }
@@ -143,6 +145,11 @@ const PythonSlots& SlotsOfPython() {
 bool IsIterator(PyObject* o) {
   const iternextfunc next = Py_TYPE(o)->tp_iternext;
   return next && next != _PyObject_NextNotImplemented && next != SlotsOfPython().next;
+}
+
+bool MeasuredByPython(PyObject* o) {
+  const PySequenceMethods* sequence = Py_TYPE(o)->tp_as_sequence;
+  return sequence && sequence->sq_length && sequence->sq_length == SlotsOfPython().length;
 }
 
 bool IndexedByPython(PyObject* o) {
@@ -160,10 +167,45 @@ bool AsksNoNumber(PyObject* o, PyObject* const* arguments, int count) {
   if (name.empty() || std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames))
     return false;
   // Attributes of a number may say what it is, and a class may answer with a number of its own.
-  if (name == "len") return count > 0 && !(Py_TYPE(arguments[0])->tp_flags & Py_TPFLAGS_HEAPTYPE);
+  if (name == "len") return count > 0 && !MeasuredByPython(arguments[0]);
   if (name == "isinstance" || name == "issubclass")
     return count > 1 && !(Py_TYPE(arguments[1])->tp_flags & Py_TPFLAGS_HEAPTYPE);
   return count > 0 && (name != "getattr" || !IsNumber(arguments[0]));
+}
+
+std::string_view NameOfMethod(PyObject* o) {
+  const char* name = nullptr;
+  if (Py_IS_TYPE(o, &PyMethodDescr_Type)) {
+    name = PyUnicode_AsUTF8(reinterpret_cast<PyDescrObject*>(o)->d_name);
+  } else if (PyCFunction_Check(o)) {
+    name = reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name;
+  }
+  return name ? name : "";
+}
+
+// Of a method of a list or dict that hands on items: how many of its arguments it looks at, which
+// come first. -1: it is something else.
+int KeysOf(PyObject* o) {
+  static constexpr std::pair<std::string_view, int> kLists[] = {
+      {"append", 0}, {"extend", 0}, {"insert", 1}, {"pop", 1}, {"copy", 0}, {"clear", 0},
+      {"reverse", 0}};
+  static constexpr std::pair<std::string_view, int> kDicts[] = {
+      {"get", 1},  {"pop", 1},  {"setdefault", 1}, {"items", 0},
+      {"keys", 0}, {"copy", 0}, {"values", 0},     {"clear", 0}};
+  const PyTypeObject* type = nullptr;
+  if (Py_IS_TYPE(o, &PyMethodDescr_Type)) {
+    type = reinterpret_cast<PyDescrObject*>(o)->d_type;
+  } else if (PyCFunction_Check(o) && PyCFunction_GET_SELF(o)) {
+    type = Py_TYPE(PyCFunction_GET_SELF(o));
+  }
+  const auto find = [&](const auto& rows) {
+    const std::string_view name = NameOfMethod(o);
+    for (const auto& [known, keys] : rows) {
+      if (known == name) return keys;
+    }
+    return -1;
+  };
+  return type == &PyList_Type ? find(kLists) : type == &PyDict_Type ? find(kDicts) : -1;
 }
 
 // Callables that hand on what they get, or are watched themselves.
@@ -182,11 +224,11 @@ bool HandsOn(PyObject* o) {
     return descr->d_type == &PyBaseObject_Type &&
            PyUnicode_CompareWithASCIIString(descr->d_name, "__setattr__") == 0;
   }
-  const bool method = Py_IS_TYPE(o, &PyMethodDescr_Type);
-  if (!method && !PyCFunction_Check(o)) return false;
-  const char* name = method ? PyUnicode_AsUTF8(reinterpret_cast<PyDescrObject*>(o)->d_name)
-                            : reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name;
-  return name && std::string_view(name) == "append";
+  if (!PyCFunction_Check(o)) return KeysOf(o) == 0;
+  PyObject* self = PyCFunction_GET_SELF(o);
+  const bool makes_tuple = self == reinterpret_cast<PyObject*>(&PyTuple_Type) &&
+                           NameOfMethod(o) == "__new__";
+  return makes_tuple || KeysOf(o) == 0;
 }
 
 }  // namespace
@@ -251,7 +293,9 @@ void Watch::Pin(PyObject* o, int depth) {
     Pin(PyCFunction_GET_SELF(o), depth + 1);
   } else if (PyGen_CheckExact(o)) {
     // What it yields is looked at then.
-  } else if (IsIterator(o) || PyDictViewSet_Check(o) || Py_IS_TYPE(o, &PyDictValues_Type)) {
+  } else if (PyDictViewSet_Check(o) || Py_IS_TYPE(o, &PyDictValues_Type)) {
+    Pin(reinterpret_cast<PyObject*>(reinterpret_cast<_PyDictViewObject*>(o)->dv_dict), depth + 1);
+  } else if (IsIterator(o)) {
     PinAll();  // what it will give nobody sees
   } else if (PyMethod_Check(o)) {
     Pin(PyMethod_GET_SELF(o), depth + 1);
@@ -291,6 +335,16 @@ void Watch::FinishPending(const Now& now) {
 bool Watch::FollowCall(const Now& now, const Called& call) {
   const auto [callable, arguments, count, keywords] = call;
   if (HandsOn(callable) || AsksNoNumber(callable, arguments, count)) return true;
+  if (const int keys = KeysOf(callable); keys > 0) {
+    const int first = PyCFunction_Check(callable) ? 0 : 1;  // behind the container itself
+    for (int i = first; i < std::min(count, first + keys); ++i) Pin(arguments[i]);
+    return true;
+  }
+  if (callable == reinterpret_cast<PyObject*>(&PyMap_Type) && count > 1) {
+    // What it calls is seen, or looks at what comes out of the first iterable.
+    if (RunsPython(arguments[0])) return true;
+    if (KeysOf(arguments[0]) == 1 && !IsIterator(arguments[1])) return Pin(arguments[1]), true;
+  }
   Pin(callable);
   const bool numbers =
       count > 0 && !keywords && std::all_of(arguments, arguments + count, IsNumber);
