@@ -201,7 +201,9 @@ Tensor PutAgain(const Tensor& x, const Tensor& indices, const Tensor& updates, i
 
 Tensor grad_take(const Tensor& g, const Tensor& indices, const TapeNode& node) {
   const Tensor zeros = ops::full(node.input_dims(0), Scalar::Float(0), g.dtype(), g.device());
-  return PutAgain(zeros, indices, g, node.attr(0), true);
+  // One index is met once: its gradient is put there as it is, as that of a slice, a negative zero,
+  // too.
+  return PutAgain(zeros, indices, g, node.attr(0), indices.size() != 1);
 }
 
 Tensor grad_put_base(const Tensor& g, const Tensor& indices, const TapeNode& node) {

@@ -97,8 +97,12 @@ void Numbers::Clear() {
 
 std::string Numbers::Describe() const {
   std::string out;
-  for (const auto& [node, where] : pinned_)
-    StrAppend(&out, where, ": asks for the value of a number that changes\n");
+  for (const auto& [node, where] : pinned_) {
+    const Kind kind = nodes_[static_cast<size_t>(node)].kind;
+    const bool compared = kind == Kind::kCompare || kind == Kind::kTruth;
+    StrAppend(&out, where, compared ? ": compares" : ": asks for the value of",
+              " a number that changes\n");
+  }
   return out;
 }
 

@@ -47,6 +47,11 @@ class Watch {
   // An object is one of the numbers that are followed: it as an operand beside a tensor of this
   // dtype. Null: as a constant.
   const Tensor* Operand(PyObject* number, DType dtype);
+  // The same as an index of an axis, in range and not negative: null if its value was asked for, or
+  // if it is none of them.
+  const Tensor* Position(PyObject* number, int64_t extent);
+  // The values of numbers in it are asked for.
+  void Asks(PyObject* object);
   const Result::NumberMap& tracked() const { return tracked_; }
 
   bool started() const { return started_; }
@@ -59,6 +64,7 @@ class Watch {
 #endif
 
  private:
+  const Tensor* OperandOf(int node, DType dtype);
 #if FRAZIL_KNOWS_FRAMES
   struct Now;
   struct Called {

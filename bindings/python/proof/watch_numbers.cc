@@ -50,11 +50,43 @@ void Watch::Track(PyObject* number, int node) {
 
 const Tensor* Watch::Operand(PyObject* number, DType dtype) {
   const auto it = tracked_.find(number);
-  if (it == tracked_.end()) return nullptr;
-  const auto use = static_cast<size_t>(numbers_->Use(it->second, dtype));
+  return it == tracked_.end() ? nullptr : OperandOf(it->second, dtype);
+}
+
+// Null as long as the call does not compare it.
+const Tensor* Watch::OperandOf(int node, DType dtype) {
+  const auto use = static_cast<size_t>(numbers_->Use(node, dtype));
   const bool known = use < nest_.operands.size() && nest_.operands[use].defined();
   return known ? &nest_.operands[use] : nullptr;
 }
+
+const Tensor* Watch::Position(PyObject* number, int64_t extent) {
+  const auto it = tracked_.find(number);
+  if (it == tracked_.end() || !PyLong_CheckExact(number)) return nullptr;
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
+  if (overflow || value < -extent || value >= extent) return Asks(number), nullptr;
+  const auto constant = [&](long long v) {
+    const Object made = Object::Steal(PyLong_FromLongLong(v));
+    return numbers_->Constant(made.get());
+  };
+  const int zero = constant(0), end = constant(extent);
+  numbers_->Pin(numbers_->Compare(Py_LT, it->second, zero), Where());
+  int position = it->second;
+  if (value < 0) {
+    position = numbers_->Binary(NB_ADD, position, end);
+    numbers_->Pin(numbers_->Compare(Py_GE, position, zero), Where());
+  } else {
+    numbers_->Pin(numbers_->Compare(Py_LT, position, end), Where());
+  }
+  return OperandOf(position, DType::kI64);
+}
+
+#if !FRAZIL_KNOWS_FRAMES
+void Watch::Asks(PyObject*) {}
+#else
+void Watch::Asks(PyObject* object) { Pin(object); }
+#endif
 
 #if FRAZIL_KNOWS_FRAMES
 
@@ -291,6 +323,11 @@ void Watch::Pin(PyObject* o, int depth) {
     for (PyObject* bound : {slice->start, slice->stop, slice->step}) Pin(bound, depth + 1);
   } else if (PyCFunction_Check(o)) {
     Pin(PyCFunction_GET_SELF(o), depth + 1);
+  } else if (Py_IS_TYPE(o, Library().partial)) {
+    for (const char* part : {"func", "args", "keywords"}) {
+      const Object held = Object::Steal(PyObject_GetAttrString(o, part));
+      Pin(held.get(), depth + 1);
+    }
   } else if (PyGen_CheckExact(o)) {
     // What it yields is looked at then.
   } else if (PyDictViewSet_Check(o) || Py_IS_TYPE(o, &PyDictValues_Type)) {
@@ -434,7 +471,8 @@ bool Watch::FollowNumbers(const Now& now) {
     case DELETE_SUBSCR:
       return Pin(now.Peek(1)), true;
     case BINARY_SUBSCR:
-      if (!IndexedByPython(now.Peek(2))) Pin(now.Peek(1));
+      // A tensor says itself what it asks of its index (indexing.cc).
+      if (!IndexedByPython(now.Peek(2)) && !IsTensor(now.Peek(2))) Pin(now.Peek(1));
       return true;
     case CONTAINS_OP: {
       PyObject* container = now.Peek(1);
@@ -448,7 +486,7 @@ bool Watch::FollowNumbers(const Now& now) {
       return Pin(now.Peek(1)), Pin(now.Peek(2)), true;
 #endif
     case STORE_SUBSCR:
-      Pin(now.Peek(1));
+      if (!IsTensor(now.Peek(2))) Pin(now.Peek(1));
       if (!PyList_Check(now.Peek(2)) && !PyDict_Check(now.Peek(2))) Pin(now.Peek(3));
       return true;
     case IS_OP:
