@@ -123,6 +123,20 @@ bool Nest::AddSet(PyObject* set) {
   return true;
 }
 
+bool Nest::AddDeque(PyObject* deque) {
+  volatile_ = true;
+  const Object most = Object::Steal(PyObject_GetAttrString(deque, "maxlen"));
+  const Object items = Object::Steal(PySequence_Tuple(deque));
+  if (!most || !items) return false;
+  words.push_back(Word(kDeque, static_cast<uint64_t>(PyTuple_GET_SIZE(items.get()))));
+  if (!Add(most.get())) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
+    At(deque, nullptr, i);
+    if (!Add(PyTuple_GET_ITEM(items.get(), i))) return false;
+  }
+  return true;
+}
+
 // False, and the key is to blame unless something else has been said already.
 bool Nest::RefuseKey(PyObject* key) {
   return refusal_.empty() && !PyErr_Occurred() ? Refuse(key) : false;
@@ -233,6 +247,7 @@ bool Nest::AddLeaf(PyObject* o) {
     return Add(function);
   }
   if (PyAnySet_CheckExact(o)) return IsAgain(o) || AddSet(o);
+  if (Py_IS_TYPE(o, Library().deque)) return IsAgain(o) || AddDeque(o);
   if (IsPartial(o)) return AddPartial(o);
   if (PyType_Check(o)) return AddType(reinterpret_cast<PyTypeObject*>(o));
   if (!IsFixed(o)) return AddInstance(o);

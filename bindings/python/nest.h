@@ -10,7 +10,7 @@
 // runs:
 //   tensors               layout, dtype, device, node, sharing (tracer/promise_key.h), marks
 //   numbers, strings      type and value
-//   tuples, lists, dicts  items in their order; sets of numbers and strings, too
+//   tuples, lists, dicts, deques   items in their order; sets of numbers and strings, too
 //   instances             of classes written in Python, on top of object, tuple, list or dict: the
 //                         class, items, every attribute, in __dict__ and in __slots__
 //   modules               the same, by a snapshot (module_type.h)
@@ -95,6 +95,7 @@ class Nest {
   bool AddItems(PyObject* object, Container kind);
   bool AddDict(PyObject* dict);
   bool AddSet(PyObject* set);
+  bool AddDeque(PyObject* deque);
   [[gnu::noinline]] bool RefuseKey(PyObject* key);
   [[gnu::noinline]] bool HasPlainKeys(PyObject* dict);
   bool AddInstance(PyObject* object);

@@ -102,7 +102,7 @@ bool IsHarmlessMethod(const PyTypeObject* type, std::string_view name) {
   if (name == "__hash__" || name == "__reduce__" || name == "__reduce_ex__" ||
       name == "__sizeof__" || name == "__dir__")
     return false;
-  return type == &tensor_type || IsModuleType(type) ||
+  return type == &tensor_type || type == Library().deque || IsModuleType(type) ||
          IsException(const_cast<PyTypeObject*>(type)) || IsListed(type);
 }
 
@@ -229,7 +229,7 @@ std::string WhyNotType(PyTypeObject* type, PyObject* const* arguments, Py_ssize_
   if (type == &PyUnicode_Type) return count > 0 ? WhyNotFormat(arguments[0]) : "";
   if (type->tp_finalize && type->tp_flags & Py_TPFLAGS_HEAPTYPE)
     return StrCat("makes an object of the class ", type->tp_name, ", whose __del__ may run later");
-  if (type == Library().partial || IsKnownType(type)) return "";
+  if (type == Library().partial || type == Library().deque || IsKnownType(type)) return "";
   auto* root = const_cast<PyTypeObject*>(RootOf(type));
   const bool known =
       root == &PyBaseObject_Type || IsListed(root) || IsException(root) || IsModuleType(root);

@@ -27,6 +27,8 @@ bool Watch::Plant(std::vector<PyObject*>* arguments) {
       (*arguments)[static_cast<size_t>(spot.index)] = own.get();
     } else if (PyList_Check(spot.owner)) {
       failed = PyList_SetItem(spot.owner, spot.index, Py_NewRef(own.get()));
+    } else if (Py_IS_TYPE(spot.owner, Library().deque)) {
+      failed = PySequence_SetItem(spot.owner, spot.index, own.get());
     } else if (PyTuple_Check(spot.owner)) {
       Py_DECREF(spot.object);  // kept_ holds it
       PyTuple_SET_ITEM(spot.owner, spot.index, Py_NewRef(own.get()));
@@ -237,6 +239,10 @@ int KeysOf(PyObject* o) {
     }
     return -1;
   };
+  static constexpr std::pair<std::string_view, int> kDeques[] = {
+      {"append", 0}, {"appendleft", 0}, {"clear", 0},   {"extend", 0},
+      {"pop", 0},    {"popleft", 0},    {"reverse", 0}, {"rotate", 1}};
+  if (type == Library().deque) return find(kDeques);
   return type == &PyList_Type ? find(kLists) : type == &PyDict_Type ? find(kDicts) : -1;
 }
 
@@ -328,6 +334,9 @@ void Watch::Pin(PyObject* o, int depth) {
       const Object held = Object::Steal(PyObject_GetAttrString(o, part));
       Pin(held.get(), depth + 1);
     }
+  } else if (Py_IS_TYPE(o, Library().deque)) {
+    const Object items = Object::Steal(PySequence_Tuple(o));
+    Pin(items.get(), depth + 1);
   } else if (PyGen_CheckExact(o)) {
     // What it yields is looked at then.
   } else if (PyDictViewSet_Check(o) || Py_IS_TYPE(o, &PyDictValues_Type)) {
