@@ -270,7 +270,7 @@ class Maker {
         if (!items || PyList_Check(o))
           return items && PyList_SetSlice(o, 0, PyList_GET_SIZE(o), items.get()) == 0;
         return Done(PyObject_CallMethod(o, "clear", nullptr)) &&
-               Done(PyObject_CallMethod(o, "extend", "O", items.get()));
+               Done(PyObject_CallMethod(o, "extend", "(O)", items.get()));
       }
       case Change::kReplaceKeys: {
         const Object items = Tuple(2 * (*word_++ >> kTagBits));
