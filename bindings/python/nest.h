@@ -77,6 +77,8 @@ class Nest {
   const absl::flat_hash_set<PyObject*>* unread = nullptr;
   SmallStack<Spot, 1> moving;
   SmallStack<uint32_t, 4> values;  // where in the words the values of those with a spot stand, or 0
+  // Where in the words what somebody wants to name begins (null: nobody does).
+  std::vector<std::pair<size_t, std::string>>* notes = nullptr;
   size_t compared = 0;  // how many words there are before those of numbers
   std::vector<Object> numbers;     // what is computed from them (proof/numbers.h)
   std::vector<Tensor> operands;

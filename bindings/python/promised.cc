@@ -183,10 +183,27 @@ PyObject* PromisedFunction::CallQuick(PyObject* const* args) {
   return Wrap(made);
 }
 
+// What tells a call of an unknown kind from the one before it, by file and line.
+void PromisedFunction::NoteDifference(PyObject* const* args, size_t n, PyObject* kwnames) {
+  if (prover_->differs_at() < 0) return;
+  const auto at = static_cast<size_t>(prover_->differs_at());
+  std::vector<std::pair<size_t, std::string>> notes;
+  Nest named;
+  named.notes = &notes;
+  if (!Guard(args, n, kwnames, &named)) return PyErr_Clear();
+  std::string what = "an argument";
+  for (const auto& [begin, name] : notes) {
+    if (begin <= at) what = name;
+  }
+  prover_->Differs(std::move(what));
+}
+
 // A call of an unknown kind. Where it is known what bodies read it is learnt from at once.
 PyObject* PromisedFunction::RunNew(PyObject* const* args, size_t nargsf, PyObject* kwnames,
                                    const Nest& nest, tracer::PromisedCall* promised) {
-  if (!prover_->LearnsAtOnce()) return RunToKnow(args, nargsf, kwnames, nest);
+  constexpr int64_t kFew = 6;  // in a row
+  if (promised->strangers() > kFew || !prover_->LearnsAtOnce())
+    return RunToKnow(args, nargsf, kwnames, nest);
   promised->LearnAtOnce();
   return RunAndLearn(args, nargsf, kwnames, nest, promised);
 }
@@ -234,6 +251,7 @@ PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject*
     return RunAndLearn(args, nargsf, kwnames, nest, &promised);
   }
   const bool moving_found = prover_->FindMoving(nest);
+  if (promised.strangers() > 1 && !moving_found) NoteDifference(args, CountOf(nargsf), kwnames);
   if (prover_->FindGrowing(nest) || moving_found) {
     promise_.Forget();
     Nest moving;

@@ -29,6 +29,10 @@ class Prover {
   // says so. True if some were found; the nest is then to be made anew.
   bool FindMoving(const Nest& nest);
   void Remember(const Nest& nest);
+  // Where such a call differs from the last new kind, in other things than numbers that were computed:
+  // a place in its words, or -1. What lies there, to be told by explain().
+  ptrdiff_t differs_at() const { return differs_at_; }
+  void Differs(std::string what) { differs_in_ = std::move(what); }
   const std::vector<bool>* moves() const { return &moves_; }
   // The same of lists that have grown since the last call of a new kind: they are not compared until
   // a body turns out to read them.
@@ -81,6 +85,8 @@ class Prover {
   std::vector<std::pair<const PyObject*, Py_ssize_t>> last_lists_;  // of the last new kind
   int64_t lists_changes_ = 0;
   std::vector<uint64_t> last_words_;  // of the last call of a new kind
+  ptrdiff_t differs_at_ = -1;
+  std::string differs_in_;
 };
 
 }  // namespace frazil::python

@@ -496,7 +496,9 @@ bool Watch::FollowNumbers(const Now& now) {
 #endif
     case STORE_SUBSCR:
       if (!IsTensor(now.Peek(2))) Pin(now.Peek(1));
-      if (!PyList_Check(now.Peek(2)) && !PyDict_Check(now.Peek(2))) Pin(now.Peek(3));
+      if (!PyList_Check(now.Peek(2)) && !PyDict_Check(now.Peek(2)) &&
+          !Py_IS_TYPE(now.Peek(2), Library().deque))
+        Pin(now.Peek(3));
       return true;
     case IS_OP:
       if (now.Peek(1) == Py_None || now.Peek(2) == Py_None) return true;
