@@ -50,6 +50,8 @@ class Watch {
   // The same as an index of an axis, in range and not negative: null if its value was asked for, or
   // if it is none of them.
   const Tensor* Position(PyObject* number, int64_t extent);
+  // The same as an element of an array of this dtype. Null if its value was asked for.
+  const Tensor* Element(PyObject* number, DType dtype);
   // The values of numbers in it are asked for.
   void Asks(PyObject* object);
   const Result::NumberMap& tracked() const { return tracked_; }
@@ -88,6 +90,7 @@ class Watch {
   // Where numbers go (watch_numbers.cc).
   bool FollowNumbers(const Now& now);
   bool FollowCall(const Now& now, const Called& call);
+  bool FollowSum(const Now& now, const Called& call);
   void FinishPending(const Now& now);
   void Track(PyObject* number, int node);
   bool IsTracked(PyObject* o) const { return tracked_.contains(o); }
@@ -132,6 +135,12 @@ class Watch {
   };
   Pending pending_;
 #endif
+  // A number that a built-in function computes from those that are followed and adds to a tensor.
+  struct Hidden {
+    Object value;
+    int node = -1;
+  };
+  Hidden hidden_;
 };
 
 // The watch that follows numbers now, or null.

@@ -51,6 +51,9 @@ void Watch::Track(PyObject* number, int node) {
 }
 
 const Tensor* Watch::Operand(PyObject* number, DType dtype) {
+  if (hidden_.value && !tracked_.contains(number) && Py_TYPE(number) == Py_TYPE(hidden_.value.get()) &&
+      numbers_->Constant(number) == numbers_->Constant(hidden_.value.get()))
+    return OperandOf(std::exchange(hidden_, {}).node, dtype);
   const auto it = tracked_.find(number);
   return it == tracked_.end() ? nullptr : OperandOf(it->second, dtype);
 }
@@ -60,6 +63,13 @@ const Tensor* Watch::OperandOf(int node, DType dtype) {
   const auto use = static_cast<size_t>(numbers_->Use(node, dtype));
   const bool known = use < nest_.operands.size() && nest_.operands[use].defined();
   return known ? &nest_.operands[use] : nullptr;
+}
+
+const Tensor* Watch::Element(PyObject* number, DType dtype) {
+  if (!tracked_.contains(number)) return nullptr;
+  if (IsFloat(dtype) || (dtype == DType::kI64 && PyLong_CheckExact(number)))
+    return Operand(number, dtype);
+  return Asks(number), nullptr;
 }
 
 const Tensor* Watch::Position(PyObject* number, int64_t extent) {
@@ -152,6 +162,7 @@ bool IsNumeric(PyObject* o) {
 
 // What the slots of a class hold that is written in Python: what they call is watched.
 struct PythonSlots {
+  iternextfunc none;  // of a class without __next__
   iternextfunc next;
   binaryfunc item;
   objobjproc contains;
@@ -161,15 +172,19 @@ const PythonSlots& SlotsOfPython() {
   static const PythonSlots slots = [] {
     const Object names = Object::Steal(PyDict_New());
     const Object made =
-        Object::Steal(PyRun_String("class Probe:\n"
+        Object::Steal(PyRun_String("class Plain: pass\n"
+                                   "class Probe:\n"
                                    "  def __next__(self): pass\n"
                                    "  def __getitem__(self, i): pass\n"
                                    "  def __contains__(self, i): pass\n"
                                    "  def __len__(self): pass\n",
                                    Py_file_input, names.get(), names.get()));
-    const auto* type = reinterpret_cast<PyTypeObject*>(PyDict_GetItemString(names.get(), "Probe"));
-    if (!type) return PyErr_Clear(), PythonSlots{};
-    return PythonSlots{type->tp_iternext, type->tp_as_mapping->mp_subscript,
+    const auto find = [&](const char* name) {
+      return reinterpret_cast<const PyTypeObject*>(PyDict_GetItemString(names.get(), name));
+    };
+    const PyTypeObject *plain = find("Plain"), *type = find("Probe");
+    if (!plain || !type) return PyErr_Clear(), PythonSlots{};
+    return PythonSlots{plain->tp_iternext, type->tp_iternext, type->tp_as_mapping->mp_subscript,
                        type->tp_as_sequence->sq_contains, type->tp_as_sequence->sq_length};
   }();
   return slots;
@@ -178,7 +193,7 @@ const PythonSlots& SlotsOfPython() {
 // Gives items that nobody sees before.
 bool IsIterator(PyObject* o) {
   const iternextfunc next = Py_TYPE(o)->tp_iternext;
-  return next && next != _PyObject_NextNotImplemented && next != SlotsOfPython().next;
+  return next && next != SlotsOfPython().none && next != SlotsOfPython().next;
 }
 
 bool MeasuredByPython(PyObject* o) {
@@ -205,6 +220,21 @@ bool AsksNoNumber(PyObject* o, PyObject* const* arguments, int count) {
   if (name == "isinstance" || name == "issubclass")
     return count > 1 && !(Py_TYPE(arguments[1])->tp_flags & Py_TPFLAGS_HEAPTYPE);
   return count > 0 && (name != "getattr" || !IsNumber(arguments[0]));
+}
+
+bool IsAsArray(PyObject* o) {
+  return PyCFunction_Check(o) && ModuleOf(o) == "frazil" &&
+         std::string_view(reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name) == "asarray";
+}
+
+// Lists and tuples of numbers, tensors and further ones, and nothing that runs code.
+bool IsNestOfNumbers(PyObject* o, int depth = 0) {
+  if ((!PyList_CheckExact(o) && !PyTuple_CheckExact(o)) || depth == kMaxDepthOfPins) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(o, i);
+    if (!IsNumber(item) && !IsTensor(item) && !IsNestOfNumbers(item, depth + 1)) return false;
+  }
+  return true;
 }
 
 std::string_view NameOfMethod(PyObject* o) {
@@ -340,7 +370,8 @@ void Watch::Pin(PyObject* o, int depth) {
   } else if (PyGen_CheckExact(o)) {
     // What it yields is looked at then.
   } else if (PyDictViewSet_Check(o) || Py_IS_TYPE(o, &PyDictValues_Type)) {
-    Pin(reinterpret_cast<PyObject*>(reinterpret_cast<_PyDictViewObject*>(o)->dv_dict), depth + 1);
+    const Object items = Object::Steal(PySequence_Tuple(o));
+    Pin(items.get(), depth + 1);
   } else if (IsIterator(o)) {
     PinAll();  // what it will give nobody sees
   } else if (PyMethod_Check(o)) {
@@ -378,8 +409,44 @@ void Watch::FinishPending(const Now& now) {
   Py_SETREF(slot, own.release());
 }
 
+// sum() of a list: the numbers that it begins with are added up first, then, as an operand, to the
+// tensor behind them.
+bool Watch::FollowSum(const Now& now, const Called& call) {
+  PyObject* list = call.count == 1 ? call.arguments[0] : nullptr;
+  if (!list || !(PyList_CheckExact(list) || PyTuple_CheckExact(list))) return false;
+  const absl::Span<PyObject*> items(PySequence_Fast_ITEMS(list),
+                                    static_cast<size_t>(PySequence_Fast_GET_SIZE(list)));
+  const size_t first = static_cast<size_t>(
+      std::find_if_not(items.begin(), items.end(), IsNumber) - items.begin());
+  std::vector<int> nodes;
+  bool some = false;
+  for (PyObject* o : items.first(first)) {
+    nodes.push_back(NodeOf(o));
+    some |= IsTracked(o);
+  }
+  for (PyObject* o : items.subspan(first)) Pin(o);
+  if (!some) return true;
+  const int node = numbers_->Sum(call.callable, nodes);
+  if (first == items.size()) {
+    Expect(now.frame, node, {items.begin(), items.end()});
+    return true;
+  }
+  const bool followed = IsTensor(items[first]) && IsFloat(CellOf(items[first]).dtype());
+  const Object numbers = Object::Steal(PySequence_GetSlice(list, 0, static_cast<Py_ssize_t>(first)));
+  Object value = Object::Steal(numbers ? PyObject_CallOneArg(call.callable, numbers.get()) : nullptr);
+  if (!followed || !value) return PyErr_Clear(), Pin(list), true;
+  hidden_ = {std::move(value), node};
+  return true;
+}
+
 bool Watch::FollowCall(const Now& now, const Called& call) {
   const auto [callable, arguments, count, keywords] = call;
+  if (BuiltinName(callable) == "sum" && !keywords && FollowSum(now, call)) return true;
+  if (IsAsArray(callable) && count > 0) {  // says itself what it asks of numbers (Element)
+    std::for_each(arguments + 1, arguments + count, [&](PyObject* o) { Pin(o); });
+    if (!IsNumber(arguments[0]) && !IsNestOfNumbers(arguments[0])) Pin(arguments[0]);
+    return true;
+  }
   if (HandsOn(callable) || AsksNoNumber(callable, arguments, count)) return true;
   if (const int keys = KeysOf(callable); keys > 0) {
     const int first = PyCFunction_Check(callable) ? 0 : 1;  // behind the container itself
@@ -408,6 +475,9 @@ bool Watch::FollowCall(const Now& now, const Called& call) {
 }
 
 bool Watch::FollowNumbers(const Now& now) {
+  if (hidden_.value) {  // nobody took it
+    numbers_->Pin(std::exchange(hidden_, {}).node, Where());
+  }
   const int op = now.instruction.op, argument = now.instruction.argument;
   if (Transparent()[static_cast<size_t>(op)]) return true;
   if (kept_.size() > kMaxNodes) return Doubt("computes too much with numbers that change");
