@@ -158,7 +158,7 @@ Tensor FromObject(PyObject* object, const ImportOptions& options) {
     const DType dtype =
         options.dtype.value_or(scalar.big ? DType::kU64 : DefaultFor(scalar.kind));
     const Tensor* moving = g_following ? g_following->Element(object, dtype) : nullptr;
-    return moving ? *moving : ops::scalar(scalar, dtype);
+    return moving ? ops::copy(*moving) : ops::scalar(scalar, dtype);
   }
   if (HasBuffer(object)) {
     Tensor t = FromBufferObject(object, {}, options);

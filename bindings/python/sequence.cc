@@ -150,7 +150,7 @@ Tensor Stack(const Rows& nest, DType dtype) {
   size_t next = 0;
   ForLeaves(nest, [&](const Scalar* scalar, PyObject* item) {
     const Tensor* moving = scalar && g_following ? g_following->Element(item, dtype) : nullptr;
-    items.push_back(moving   ? *moving
+    items.push_back(moving   ? ops::copy(*moving)  // a view of a number is none of its source
                     : scalar ? ops::scalar(*scalar, dtype)
                              : ops::astype(nest.arrays.at(next++), dtype));
     return absl::OkStatus();

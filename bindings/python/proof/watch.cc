@@ -148,6 +148,7 @@ void Watch::Look(Frame* frame, int offset) {
     open_.erase(frame);
   }
   if (pending_.frame) FinishPending(now);
+  if (hidden_.value) numbers_->Pin(std::exchange(hidden_, {}).node, Where());  // nobody took it
   if (!prover_->unread()->empty()) CheckUnread(now);
   if (Judge(now) && Follows()) FollowNumbers(now);
 }

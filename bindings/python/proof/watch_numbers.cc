@@ -475,9 +475,6 @@ bool Watch::FollowCall(const Now& now, const Called& call) {
 }
 
 bool Watch::FollowNumbers(const Now& now) {
-  if (hidden_.value) {  // nobody took it
-    numbers_->Pin(std::exchange(hidden_, {}).node, Where());
-  }
   const int op = now.instruction.op, argument = now.instruction.argument;
   if (Transparent()[static_cast<size_t>(op)]) return true;
   if (kept_.size() > kMaxNodes) return Doubt("computes too much with numbers that change");
