@@ -74,7 +74,8 @@ class Promise {
 
   Entry* Find(absl::Span<const uint64_t> words);
   bool IsTried(const Entry& entry) const {
-    return entry.compared >= (policy_.proved && passed_ ? std::min(policy_.first, 1) : policy_.first);
+    return entry.compared >=
+           (policy_.proved && passed_ ? std::min(policy_.first, 1) : policy_.first);
   }
   // What goes is given to `garbage`: freeing it may run user code, so no lock may be held.
   using Garbage = std::vector<std::unique_ptr<Entry>>;

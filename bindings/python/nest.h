@@ -79,8 +79,8 @@ class Nest {
   SmallStack<uint32_t, 4> values;  // where in the words the values of those with a spot stand, or 0
   // Where in the words what somebody wants to name begins (null: nobody does).
   std::vector<std::pair<size_t, std::string>>* notes = nullptr;
-  size_t compared = 0;  // how many words there are before those of numbers
-  std::vector<Object> numbers;     // what is computed from them (proof/numbers.h)
+  size_t compared = 0;          // how many words there are before those of numbers
+  std::vector<Object> numbers;  // what is computed from them (proof/numbers.h)
   std::vector<Tensor> operands;
   // Where the next object that is added lies.
   void At(PyObject* owner, PyObject* key, Py_ssize_t index = 0) { spot_ = {owner, key, index}; }

@@ -42,15 +42,15 @@ enum Tag : uint64_t {
 // What a body changed (proof/effects.h), behind the words of a result: the kind of change and the
 // number of the container, then what is said here.
 enum class Change : uint64_t {
-  kSetItem,    // of a list: index, value
-  kAppend,     // value
-  kReplace,    // all items of a list or deque: a list
+  kSetItem,      // of a list: index, value
+  kAppend,       // value
+  kReplace,      // all items of a list or deque: a list
   kReplaceKeys,  // all keys and values of an OrderedDict: a dict
-  kSetKey,     // of a dict: key, value
-  kDeleteKey,  // key
-  kSetSlot,    // of an instance: address of the name, value
-  kSetCell,    // value
-  kSetName,    // a place's number; value
+  kSetKey,       // of a dict: key, value
+  kDeleteKey,    // key
+  kSetSlot,      // of an instance: address of the name, value
+  kSetCell,      // value
+  kSetName,      // a place's number; value
   kDeleteName
 };
 constexpr int kTagBits = 8;

@@ -92,9 +92,8 @@ bool Effects::Compare(size_t container, const Content& before, Result* form) {
     form->words.push_back(WordOf(Change::kSetCell, container));
     return form->Add(content);
   }
-  const bool same = absl::c_equal(now.items, before.items, [](const Object& a, const Object& b) {
-    return a.get() == b.get();
-  });
+  const bool same = absl::c_equal(
+      now.items, before.items, [](const Object& a, const Object& b) { return a.get() == b.get(); });
   if (PyAnySet_Check(o)) return same || Refuse("a set");
   if (Py_IS_TYPE(o, Library().deque)) {
     if (same) return true;

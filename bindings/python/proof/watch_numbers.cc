@@ -51,7 +51,8 @@ void Watch::Track(PyObject* number, int node) {
 }
 
 const Tensor* Watch::Operand(PyObject* number, DType dtype) {
-  if (hidden_.value && !tracked_.contains(number) && Py_TYPE(number) == Py_TYPE(hidden_.value.get()) &&
+  if (hidden_.value && !tracked_.contains(number) &&
+      Py_TYPE(number) == Py_TYPE(hidden_.value.get()) &&
       numbers_->Constant(number) == numbers_->Constant(hidden_.value.get()))
     return OperandOf(std::exchange(hidden_, {}).node, dtype);
   const auto it = tracked_.find(number);
@@ -118,12 +119,12 @@ const std::array<bool, 256>& Transparent() {
            NOP, CACHE, POP_TOP, PUSH_NULL, COPY, SWAP, RESUME, LOAD_CONST, LOAD_FAST, STORE_FAST,
                DELETE_FAST, LOAD_DEREF, STORE_DEREF, DELETE_DEREF, LOAD_CLOSURE, MAKE_CELL,
                COPY_FREE_VARS, LOAD_GLOBAL, STORE_GLOBAL, STORE_ATTR, DELETE_ATTR, BUILD_TUPLE,
-               BUILD_SLICE, BUILD_LIST, BUILD_CONST_KEY_MAP, LIST_APPEND, LIST_EXTEND, DICT_MERGE, DICT_UPDATE,
-               UNPACK_SEQUENCE, UNPACK_EX, RETURN_VALUE, RETURN_GENERATOR, SEND, JUMP_FORWARD,
-               JUMP_BACKWARD, JUMP_BACKWARD_NO_INTERRUPT, GET_ITER, FOR_ITER, MAKE_FUNCTION,
-               IMPORT_NAME, IMPORT_FROM, CALL_FUNCTION_EX, BEFORE_WITH, WITH_EXCEPT_START,
-               PUSH_EXC_INFO, POP_EXCEPT, RERAISE, CHECK_EXC_MATCH, GET_YIELD_FROM_ITER,
-               LOAD_ASSERTION_ERROR,
+               BUILD_SLICE, BUILD_LIST, BUILD_CONST_KEY_MAP, LIST_APPEND, LIST_EXTEND, DICT_MERGE,
+               DICT_UPDATE, UNPACK_SEQUENCE, UNPACK_EX, RETURN_VALUE, RETURN_GENERATOR, SEND,
+               JUMP_FORWARD, JUMP_BACKWARD, JUMP_BACKWARD_NO_INTERRUPT, GET_ITER, FOR_ITER,
+               MAKE_FUNCTION, IMPORT_NAME, IMPORT_FROM, CALL_FUNCTION_EX, BEFORE_WITH,
+               WITH_EXCEPT_START, PUSH_EXC_INFO, POP_EXCEPT, RERAISE, CHECK_EXC_MATCH,
+               GET_YIELD_FROM_ITER, LOAD_ASSERTION_ERROR,
 #if PY_VERSION_HEX < 0x030C0000
                PRECALL, CALL, KW_NAMES, LIST_TO_TUPLE, POP_JUMP_FORWARD_IF_NONE,
                POP_JUMP_FORWARD_IF_NOT_NONE, POP_JUMP_BACKWARD_IF_NONE,
@@ -251,8 +252,8 @@ std::string_view NameOfMethod(PyObject* o) {
 // come first. -1: it is something else.
 int KeysOf(PyObject* o) {
   static constexpr std::pair<std::string_view, int> kLists[] = {
-      {"append", 0}, {"extend", 0}, {"insert", 1}, {"pop", 1}, {"copy", 0}, {"clear", 0},
-      {"reverse", 0}};
+      {"append", 0}, {"extend", 0}, {"insert", 1}, {"pop", 1},
+      {"copy", 0},   {"clear", 0},  {"reverse", 0}};
   static constexpr std::pair<std::string_view, int> kDicts[] = {
       {"get", 1},  {"pop", 1},  {"setdefault", 1}, {"items", 0},
       {"keys", 0}, {"copy", 0}, {"values", 0},     {"clear", 0}};
@@ -294,8 +295,8 @@ bool HandsOn(PyObject* o) {
   }
   if (!PyCFunction_Check(o)) return KeysOf(o) == 0;
   PyObject* self = PyCFunction_GET_SELF(o);
-  const bool makes_tuple = self == reinterpret_cast<PyObject*>(&PyTuple_Type) &&
-                           NameOfMethod(o) == "__new__";
+  const bool makes_tuple =
+      self == reinterpret_cast<PyObject*>(&PyTuple_Type) && NameOfMethod(o) == "__new__";
   return makes_tuple || KeysOf(o) == 0;
 }
 
@@ -416,8 +417,8 @@ bool Watch::FollowSum(const Now& now, const Called& call) {
   if (!list || !(PyList_CheckExact(list) || PyTuple_CheckExact(list))) return false;
   const absl::Span<PyObject*> items(PySequence_Fast_ITEMS(list),
                                     static_cast<size_t>(PySequence_Fast_GET_SIZE(list)));
-  const size_t first = static_cast<size_t>(
-      std::find_if_not(items.begin(), items.end(), IsNumber) - items.begin());
+  const size_t first =
+      static_cast<size_t>(std::find_if_not(items.begin(), items.end(), IsNumber) - items.begin());
   std::vector<int> nodes;
   bool some = false;
   for (PyObject* o : items.first(first)) {
@@ -432,8 +433,10 @@ bool Watch::FollowSum(const Now& now, const Called& call) {
     return true;
   }
   const bool followed = IsTensor(items[first]) && IsFloat(CellOf(items[first]).dtype());
-  const Object numbers = Object::Steal(PySequence_GetSlice(list, 0, static_cast<Py_ssize_t>(first)));
-  Object value = Object::Steal(numbers ? PyObject_CallOneArg(call.callable, numbers.get()) : nullptr);
+  const Object numbers =
+      Object::Steal(PySequence_GetSlice(list, 0, static_cast<Py_ssize_t>(first)));
+  Object value =
+      Object::Steal(numbers ? PyObject_CallOneArg(call.callable, numbers.get()) : nullptr);
   if (!followed || !value) return PyErr_Clear(), Pin(list), true;
   hidden_ = {std::move(value), node};
   return true;

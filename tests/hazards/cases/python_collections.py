@@ -129,7 +129,9 @@ def least_recently_used(trace):
     )
 
 
-@hazard("an ordered dict: pop, setdefault, update, a moved first key; a subclass with its own order")
+@hazard(
+    "an ordered dict: pop, setdefault, update, a moved first key; a subclass with its own order"
+)
 def ordered_dicts(trace):
     class Backwards(OrderedDict):
         def __iter__(self):

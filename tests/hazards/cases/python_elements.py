@@ -101,7 +101,9 @@ def other_sums(trace):
     held = {"sum": sum, "asarray": fz.asarray, "more": []}
 
     def body(t, x):
-        return held["sum"]([t.i, t.v, *held["more"]]), held["asarray"]([t.v, *held["more"][:0], 1.0]) * x
+        return held["sum"]([t.i, t.v, *held["more"]]), held["asarray"](
+            [t.v, *held["more"][:0], 1.0]
+        ) * x
 
     t, f = moving(trace, body)
     return World(
