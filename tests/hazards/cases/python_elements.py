@@ -69,7 +69,7 @@ def sums(trace):
         i, v = t.i, t.v
         return (
             sum([i, v, 1]), sum([v, 0.1, x, x]), sum((i, x)), sum([i, v, v]) * x,
-            sum([[i], [v]], []), sum([]), sum([1, 2, x]), sum([-0.0, v, x]),
+            sum([]), sum([1, 2, x]), sum([-0.0, v, x]),
         )  # fmt: skip
 
     t, f = moving(trace, body)
@@ -85,7 +85,7 @@ def sums_asked_for(trace):
         i, v = t.i % 3, t.v % 1
         return (
             sum([x, v]), sum([x, i, x]), sum([v, v], 10), sum([i, i], x), sum([v, i, fz.asarray(2)]),
-            sum(k * i for k in range(3)), x * 2 if sum([i, 1]) > 2 else x,
+            sum(k * i for k in range(3)), sum([[i], [v]], []), x * 2 if sum([i, 1]) > 2 else x,
         )  # fmt: skip
 
     t, f = moving(trace, body)
