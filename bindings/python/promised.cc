@@ -228,6 +228,7 @@ PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject*
     }
     return RunUnguarded(args, nargsf, kwnames, nest.refusal());
   }
+  const size_t structure = nest.words.size();
   const size_t unguarded = nest.AddHidden();
   tracer::PromisedCall promised(&promise_, &nest.words, nest.cells.span(), unguarded);
   if (promised.Skip()) {

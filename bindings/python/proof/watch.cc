@@ -118,6 +118,7 @@ void Watch::Look(Frame* frame, int offset) {
     function_ = nullptr;
     view_ = ViewOf(frame->code);
   }
+  if (!first_) first_ = frame;
   code_ = frame->code;
   offset_ = offset;
   if (!view_) {

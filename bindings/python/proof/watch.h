@@ -90,6 +90,7 @@ class Watch {
   // Where numbers go (watch_numbers.cc).
   bool FollowNumbers(const Now& now);
   bool FollowCall(const Now& now, const Called& call);
+  bool IsAskedByC(Frame* frame);
   bool FollowSum(const Now& now, const Called& call);
   void FinishPending(const Now& now);
   void Track(PyObject* number, int node);
@@ -120,6 +121,7 @@ class Watch {
   int offset_ = 0;
 #if FRAZIL_KNOWS_FRAMES
   absl::flat_hash_map<PyCodeObject*, std::unique_ptr<CodeView>> views_;
+  Frame* first_ = nullptr;          // that of the body
   Frame* frame_ = nullptr;          // the latest
   const CodeView* view_ = nullptr;  // its code
   PyObject* function_ = nullptr;    // that it runs

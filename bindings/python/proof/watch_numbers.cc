@@ -8,6 +8,7 @@
 #include "bindings/python/functions.h"
 #include "bindings/python/library_types.h"
 #include "bindings/python/module_type.h"
+#include "bindings/python/proof/asks.h"
 #include "bindings/python/proof/callables.h"
 #include "bindings/python/proof/now.h"
 #include "bindings/python/proof/prover.h"
@@ -15,101 +16,11 @@
 
 namespace frazil::python {
 
-bool Watch::Plant(std::vector<PyObject*>* arguments) {
-  for (const Nest::Spot& spot : nest_.moving)  // two of them may be one place
-    kept_.push_back(Object::Share(spot.object));
-  for (size_t place = 0; place < nest_.moving.size(); ++place) {
-    const Nest::Spot& spot = nest_.moving.span()[place];
-    Object own = UniqueCopy(spot.object);
-    if (!own) return false;
-    int failed = 0;
-    if (spot.owner == Py_Ellipsis) {
-      (*arguments)[static_cast<size_t>(spot.index)] = own.get();
-    } else if (PyList_Check(spot.owner)) {
-      failed = PyList_SetItem(spot.owner, spot.index, Py_NewRef(own.get()));
-    } else if (Py_IS_TYPE(spot.owner, Library().deque)) {
-      failed = PySequence_SetItem(spot.owner, spot.index, own.get());
-    } else if (PyTuple_Check(spot.owner)) {
-      Py_DECREF(spot.object);  // kept_ holds it
-      PyTuple_SET_ITEM(spot.owner, spot.index, Py_NewRef(own.get()));
-    } else if (PyDict_Check(spot.owner)) {
-      failed = PyDict_SetItem(spot.owner, spot.key, own.get());
-    } else if (PyCell_Check(spot.owner)) {
-      failed = PyCell_Set(spot.owner, own.get());
-    } else {
-      failed = PyObject_GenericSetAttr(spot.owner, spot.key, own.get());
-    }
-    if (failed) return PyErr_Clear(), false;
-    Track(own.get(), numbers_->Leaf(place));
-  }
-  return true;
-}
-
-void Watch::Track(PyObject* number, int node) {
-  tracked_[number] = node;
-  kept_.push_back(Object::Share(number));
-}
-
-const Tensor* Watch::Operand(PyObject* number, DType dtype) {
-  if (hidden_.value && !tracked_.contains(number) &&
-      Py_TYPE(number) == Py_TYPE(hidden_.value.get()) &&
-      numbers_->Constant(number) == numbers_->Constant(hidden_.value.get()))
-    return OperandOf(std::exchange(hidden_, {}).node, dtype);
-  const auto it = tracked_.find(number);
-  return it == tracked_.end() ? nullptr : OperandOf(it->second, dtype);
-}
-
-// Null as long as the call does not compare it.
-const Tensor* Watch::OperandOf(int node, DType dtype) {
-  const auto use = static_cast<size_t>(numbers_->Use(node, dtype));
-  const bool known = use < nest_.operands.size() && nest_.operands[use].defined();
-  return known ? &nest_.operands[use] : nullptr;
-}
-
-const Tensor* Watch::Element(PyObject* number, DType dtype) {
-  if (!tracked_.contains(number)) return nullptr;
-  if (IsFloat(dtype) || (dtype == DType::kI64 && PyLong_CheckExact(number)))
-    return Operand(number, dtype);
-  return Asks(number), nullptr;
-}
-
-const Tensor* Watch::Position(PyObject* number, int64_t extent) {
-  const auto it = tracked_.find(number);
-  if (it == tracked_.end() || !PyLong_CheckExact(number)) return nullptr;
-  int overflow = 0;
-  const long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
-  if (overflow || value < -extent || value >= extent) return Asks(number), nullptr;
-  const auto constant = [&](long long v) {
-    const Object made = Object::Steal(PyLong_FromLongLong(v));
-    return numbers_->Constant(made.get());
-  };
-  const int zero = constant(0), end = constant(extent);
-  numbers_->Pin(numbers_->Compare(Py_LT, it->second, zero), Where());
-  int position = it->second;
-  if (value < 0) {
-    position = numbers_->Binary(NB_ADD, position, end);
-    numbers_->Pin(numbers_->Compare(Py_GE, position, zero), Where());
-  } else {
-    numbers_->Pin(numbers_->Compare(Py_LT, position, end), Where());
-  }
-  return OperandOf(position, DType::kI64);
-}
-
-#if !FRAZIL_KNOWS_FRAMES
-void Watch::Asks(PyObject*) {}
-#else
-void Watch::Asks(PyObject* object) { Pin(object); }
-#endif
-
 #if FRAZIL_KNOWS_FRAMES
 
 namespace {
 
-constexpr int kMaxNodes = 1 << 12, kMaxDepthOfPins = 16;
-
-bool IsNumber(PyObject* o) {
-  return PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o);
-}
+constexpr int kMaxNodes = 1 << 12;
 
 // Instructions that only move values about.
 const std::array<bool, 256>& Transparent() {
@@ -120,11 +31,11 @@ const std::array<bool, 256>& Transparent() {
                DELETE_FAST, LOAD_DEREF, STORE_DEREF, DELETE_DEREF, LOAD_CLOSURE, MAKE_CELL,
                COPY_FREE_VARS, LOAD_GLOBAL, STORE_GLOBAL, STORE_ATTR, DELETE_ATTR, BUILD_TUPLE,
                BUILD_SLICE, BUILD_LIST, BUILD_CONST_KEY_MAP, LIST_APPEND, LIST_EXTEND, DICT_MERGE,
-               DICT_UPDATE, UNPACK_SEQUENCE, UNPACK_EX, RETURN_VALUE, RETURN_GENERATOR, SEND,
-               JUMP_FORWARD, JUMP_BACKWARD, JUMP_BACKWARD_NO_INTERRUPT, GET_ITER, FOR_ITER,
-               MAKE_FUNCTION, IMPORT_NAME, IMPORT_FROM, CALL_FUNCTION_EX, BEFORE_WITH,
-               WITH_EXCEPT_START, PUSH_EXC_INFO, POP_EXCEPT, RERAISE, CHECK_EXC_MATCH,
-               GET_YIELD_FROM_ITER, LOAD_ASSERTION_ERROR,
+               DICT_UPDATE, UNPACK_SEQUENCE, UNPACK_EX, RETURN_GENERATOR, SEND, JUMP_FORWARD,
+               JUMP_BACKWARD, JUMP_BACKWARD_NO_INTERRUPT, GET_ITER, FOR_ITER, MAKE_FUNCTION,
+               IMPORT_NAME, IMPORT_FROM, CALL_FUNCTION_EX, BEFORE_WITH, WITH_EXCEPT_START,
+               PUSH_EXC_INFO, POP_EXCEPT, RERAISE, CHECK_EXC_MATCH, GET_YIELD_FROM_ITER,
+               LOAD_ASSERTION_ERROR,
 #if PY_VERSION_HEX < 0x030C0000
                PRECALL, CALL, KW_NAMES, LIST_TO_TUPLE, POP_JUMP_FORWARD_IF_NONE,
                POP_JUMP_FORWARD_IF_NOT_NONE, POP_JUMP_BACKWARD_IF_NONE,
@@ -145,159 +56,6 @@ const std::array<bool, 256>& Transparent() {
     return t;
   }();
   return table;
-}
-
-// Functions of numbers to a number.
-bool IsNumeric(PyObject* o) {
-  if (o == reinterpret_cast<PyObject*>(&PyLong_Type) ||
-      o == reinterpret_cast<PyObject*>(&PyFloat_Type))
-    return true;
-  if (!PyCFunction_Check(o)) return false;
-  const std::string_view module = ModuleOf(o);
-  const std::string_view name = reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name;
-  if (module == "math")  // those of ints may take for ever
-    return name != "factorial" && name != "comb" && name != "perm";
-  return module == "builtins" &&
-         (name == "abs" || name == "min" || name == "max" || name == "round");
-}
-
-// What the slots of a class hold that is written in Python: what they call is watched.
-struct PythonSlots {
-  iternextfunc none;  // of a class without __next__
-  iternextfunc next;
-  binaryfunc item;
-  objobjproc contains;
-  lenfunc length;
-};
-const PythonSlots& SlotsOfPython() {
-  static const PythonSlots slots = [] {
-    const Object names = Object::Steal(PyDict_New());
-    const Object made =
-        Object::Steal(PyRun_String("class Plain: pass\n"
-                                   "class Probe:\n"
-                                   "  def __next__(self): pass\n"
-                                   "  def __getitem__(self, i): pass\n"
-                                   "  def __contains__(self, i): pass\n"
-                                   "  def __len__(self): pass\n",
-                                   Py_file_input, names.get(), names.get()));
-    const auto find = [&](const char* name) {
-      return reinterpret_cast<const PyTypeObject*>(PyDict_GetItemString(names.get(), name));
-    };
-    const PyTypeObject *plain = find("Plain"), *type = find("Probe");
-    if (!plain || !type) return PyErr_Clear(), PythonSlots{};
-    return PythonSlots{plain->tp_iternext, type->tp_iternext, type->tp_as_mapping->mp_subscript,
-                       type->tp_as_sequence->sq_contains, type->tp_as_sequence->sq_length};
-  }();
-  return slots;
-}
-
-// Gives items that nobody sees before.
-bool IsIterator(PyObject* o) {
-  const iternextfunc next = Py_TYPE(o)->tp_iternext;
-  return next && next != SlotsOfPython().none && next != SlotsOfPython().next;
-}
-
-bool MeasuredByPython(PyObject* o) {
-  const PySequenceMethods* sequence = Py_TYPE(o)->tp_as_sequence;
-  return sequence && sequence->sq_length && sequence->sq_length == SlotsOfPython().length;
-}
-
-bool IndexedByPython(PyObject* o) {
-  const PyMappingMethods* mapping = Py_TYPE(o)->tp_as_mapping;
-  return mapping && mapping->mp_subscript && mapping->mp_subscript == SlotsOfPython().item;
-}
-
-// Built-in functions whose answer does not depend on the values of numbers.
-bool AsksNoNumber(PyObject* o, PyObject* const* arguments, int count) {
-  static constexpr std::string_view kNames[] = {"callable", "delattr", "getattr",    "hasattr",
-                                                "iter",     "len",     "issubclass", "isinstance",
-                                                "next",     "setattr", "vars"};
-  if (o == reinterpret_cast<PyObject*>(&PyType_Type)) return count == 1;
-  const std::string_view name = BuiltinName(o);
-  if (name.empty() || std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames))
-    return false;
-  // Attributes of a number may say what it is, and a class may answer with a number of its own.
-  if (name == "len") return count > 0 && !MeasuredByPython(arguments[0]);
-  if (name == "isinstance" || name == "issubclass")
-    return count > 1 && !(Py_TYPE(arguments[1])->tp_flags & Py_TPFLAGS_HEAPTYPE);
-  return count > 0 && (name != "getattr" || !IsNumber(arguments[0]));
-}
-
-bool IsAsArray(PyObject* o) {
-  return PyCFunction_Check(o) && ModuleOf(o) == "frazil" &&
-         std::string_view(reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name) == "asarray";
-}
-
-// Lists and tuples of numbers, tensors and further ones, and nothing that runs code.
-bool IsNestOfNumbers(PyObject* o, int depth = 0) {
-  if ((!PyList_CheckExact(o) && !PyTuple_CheckExact(o)) || depth == kMaxDepthOfPins) return false;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) {
-    PyObject* item = PySequence_Fast_GET_ITEM(o, i);
-    if (!IsNumber(item) && !IsTensor(item) && !IsNestOfNumbers(item, depth + 1)) return false;
-  }
-  return true;
-}
-
-std::string_view NameOfMethod(PyObject* o) {
-  const char* name = nullptr;
-  if (Py_IS_TYPE(o, &PyMethodDescr_Type)) {
-    name = PyUnicode_AsUTF8(reinterpret_cast<PyDescrObject*>(o)->d_name);
-  } else if (PyCFunction_Check(o)) {
-    name = reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name;
-  }
-  return name ? name : "";
-}
-
-// Of a method of a list or dict that hands on items: how many of its arguments it looks at, which
-// come first. -1: it is something else.
-int KeysOf(PyObject* o) {
-  static constexpr std::pair<std::string_view, int> kLists[] = {
-      {"append", 0}, {"extend", 0}, {"insert", 1}, {"pop", 1},
-      {"copy", 0},   {"clear", 0},  {"reverse", 0}};
-  static constexpr std::pair<std::string_view, int> kDicts[] = {
-      {"get", 1},  {"pop", 1},  {"setdefault", 1}, {"items", 0},
-      {"keys", 0}, {"copy", 0}, {"values", 0},     {"clear", 0}};
-  const PyTypeObject* type = nullptr;
-  if (Py_IS_TYPE(o, &PyMethodDescr_Type)) {
-    type = reinterpret_cast<PyDescrObject*>(o)->d_type;
-  } else if (PyCFunction_Check(o) && PyCFunction_GET_SELF(o)) {
-    type = Py_TYPE(PyCFunction_GET_SELF(o));
-  }
-  const auto find = [&](const auto& rows) {
-    const std::string_view name = NameOfMethod(o);
-    for (const auto& [known, keys] : rows) {
-      if (known == name) return keys;
-    }
-    return -1;
-  };
-  static constexpr std::pair<std::string_view, int> kDeques[] = {
-      {"append", 0}, {"appendleft", 0}, {"clear", 0},   {"extend", 0},
-      {"pop", 0},    {"popleft", 0},    {"reverse", 0}, {"rotate", 1}};
-  if (type == Library().deque) return find(kDeques);
-  return type == &PyList_Type ? find(kLists) : type == &PyDict_Type ? find(kDicts) : -1;
-}
-
-// Callables that hand on what they get, or are watched themselves.
-bool HandsOn(PyObject* o) {
-  if (PyFunction_Check(o) || FunctionOfTraced(o)) return true;
-  if (PyMethod_Check(o)) return HandsOn(PyMethod_GET_FUNCTION(o));
-  if (PyType_Check(o)) {
-    const auto* type = reinterpret_cast<PyTypeObject*>(o);
-    return type == &PyList_Type || type == &PyTuple_Type || type == &PyZip_Type ||
-           type == &PyEnum_Type || type == &PySuper_Type ||
-           (type->tp_flags & Py_TPFLAGS_HEAPTYPE && type != Library().partial &&
-            type->tp_new == PyBaseObject_Type.tp_new);
-  }
-  if (Py_IS_TYPE(o, &PyWrapperDescr_Type)) {  // object.__setattr__
-    const auto* descr = reinterpret_cast<PyDescrObject*>(o);
-    return descr->d_type == &PyBaseObject_Type &&
-           PyUnicode_CompareWithASCIIString(descr->d_name, "__setattr__") == 0;
-  }
-  if (!PyCFunction_Check(o)) return KeysOf(o) == 0;
-  PyObject* self = PyCFunction_GET_SELF(o);
-  const bool makes_tuple =
-      self == reinterpret_cast<PyObject*>(&PyTuple_Type) && NameOfMethod(o) == "__new__";
-  return makes_tuple || KeysOf(o) == 0;
 }
 
 }  // namespace
@@ -335,7 +93,7 @@ void Watch::CheckUnread(const Now& now) {
     harmless = PyUnicode_CompareWithASCIIString(now.Name(attribute), "append") == 0;
   // Behind its method `append`, waiting for what is to be appended.
   PyObject* below = now.instruction.depth > 1 ? now.Peek(2) : nullptr;
-  if (below && Py_IS_TYPE(below, &PyMethodDescr_Type)) harmless |= HandsOn(below);
+  if (below && Py_IS_TYPE(below, &PyMethodDescr_Type)) harmless |= NameOfMethod(below) == "append";
   if (!harmless) prover_->IsRead(top);
 }
 
@@ -477,6 +235,48 @@ bool Watch::FollowCall(const Now& now, const Called& call) {
   return true;
 }
 
+// A function that C code has called returns: whether that code may look at what it gets. It stands
+// at an instruction of a function that is watched as well.
+bool Watch::IsAskedByC(Frame* frame) {
+  Frame* caller = frame == first_ ? nullptr : CalledFromC(frame);
+  if (!caller) return false;
+  const CodeView* view = ViewOf(caller->code);
+  if (!view) return true;
+  Now now{caller, view->At(OffsetOf(caller))};
+  const int argument = now.instruction.argument;
+  switch (now.instruction.op) {
+    case LOAD_ATTR:
+    case STORE_ATTR:
+    case DELETE_ATTR:
+    case BINARY_SUBSCR:
+    case STORE_SUBSCR:
+    case DELETE_SUBSCR:
+    case BINARY_OP:
+    case UNARY_NEGATIVE:
+    case UNARY_INVERT:
+    case FOR_ITER:
+    case BEFORE_WITH:
+#if PY_VERSION_HEX < 0x030C0000
+    case LOAD_METHOD:
+    case UNARY_POSITIVE:
+#else
+    case LOAD_SUPER_ATTR:
+#endif
+      return false;
+    case CALL:
+#if PY_VERSION_HEX < 0x030C0000
+      now.instruction.depth = static_cast<int16_t>(now.instruction.depth + argument);
+#endif
+      return !GivesBack(CalledBy(now, argument, false).callable);
+#if PY_VERSION_HEX >= 0x030D0000
+    case CALL_KW:
+      return !GivesBack(CalledBy(now, argument, true).callable);
+#endif
+    default:
+      return true;
+  }
+}
+
 bool Watch::FollowNumbers(const Now& now) {
   const int op = now.instruction.op, argument = now.instruction.argument;
   if (Transparent()[static_cast<size_t>(op)]) return true;
@@ -546,6 +346,9 @@ bool Watch::FollowNumbers(const Now& now) {
 #endif
       if (IsTracked(now.Peek(1))) pin(1);
       return true;
+    case RETURN_VALUE:
+      if (IsTracked(now.Peek(1)) && IsAskedByC(now.frame)) Pin(now.Peek(1));
+      return true;
     case YIELD_VALUE:  // perhaps to a built-in function
     case DELETE_SUBSCR:
       return Pin(now.Peek(1)), true;
@@ -555,8 +358,7 @@ bool Watch::FollowNumbers(const Now& now) {
       return true;
     case CONTAINS_OP: {
       PyObject* container = now.Peek(1);
-      const PySequenceMethods* sequence = Py_TYPE(container)->tp_as_sequence;
-      if (sequence && sequence->sq_contains == SlotsOfPython().contains) return true;
+      if (SearchedByPython(container)) return true;
       const bool by_key = PyDict_CheckExact(container) || PyAnySet_CheckExact(container);
       return by_key ? Pin(now.Peek(2)) : pin(2), true;
     }
