@@ -290,11 +290,7 @@ bool Watch::JudgeText(const Now& now) {
 bool Watch::JudgeCallOfLists(const Now& now) {
   const int keywords = now.instruction.argument & 1;
   PyObject* given = now.Peek(1 + keywords);
-#if PY_VERSION_HEX < 0x030D0000
-  PyObject* callable = now.Peek(2 + keywords);
-#else
-  PyObject* callable = now.Peek(3 + keywords);
-#endif
+  PyObject* callable = now.CalledWithLists();
   if (!PyTuple_CheckExact(given) && !PyList_CheckExact(given)) {
     // What comes out of it only code that is watched gets to see.
     if (keywords || !RunsPython(callable))

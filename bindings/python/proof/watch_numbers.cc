@@ -268,6 +268,8 @@ bool Watch::IsAskedByC(Frame* frame) {
       now.instruction.depth = static_cast<int16_t>(now.instruction.depth + argument);
 #endif
       return !GivesBack(CalledBy(now, argument, false).callable);
+    case CALL_FUNCTION_EX:
+      return !GivesBack(now.CalledWithLists());
 #if PY_VERSION_HEX >= 0x030D0000
     case CALL_KW:
       return !GivesBack(CalledBy(now, argument, true).callable);
