@@ -186,8 +186,7 @@ Tensor grad_pad(const Tensor& g, const TapeNode& node) {
   return ops::slice(g, s);
 }
 
-// take and put with indices of an earlier call: they are normal, and waiting for a new computation
-// of them would end a traced stretch in the middle of a backward pass.
+// With indices that were checked: to check them again would end a traced stretch amid a pass back.
 Tensor TakeAgain(const Tensor& x, const Tensor& indices, int64_t axis) {
   const Tensor* inputs[] = {&x, &indices};
   return Apply({OpId::k_take, inputs, {&axis, 1}, /*indices_checked=*/true});
@@ -201,7 +200,8 @@ Tensor PutAgain(const Tensor& x, const Tensor& indices, const Tensor& updates, i
 
 Tensor grad_take(const Tensor& g, const Tensor& indices, const TapeNode& node) {
   const Tensor zeros = ops::full(node.input_dims(0), Scalar::Float(0), g.dtype(), g.device());
-  return PutAgain(zeros, indices, g, node.attr(0), true);
+  // To one index nothing is added: a negative zero stays one, as in the gradient of a slice.
+  return PutAgain(zeros, indices, g, node.attr(0), indices.size() != 1);
 }
 
 Tensor grad_put_base(const Tensor& g, const Tensor& indices, const TapeNode& node) {

@@ -108,6 +108,7 @@ void Promise::Forget() {
   last_ = nullptr;
   ++version_;
   bytes_ = strangers_ = 0;
+  passed_ = false;
   garbage.swap(entries_);
 }
 
@@ -130,7 +131,7 @@ bool PromisedCall::Look() {
   if (!entry) return false;
   ++entry->calls;
   refused_ = entry->calls < entry->refused_until;
-  if (!entry->script || entry->compared < promise_->policy_.first) return false;
+  if (!entry->script || !promise_->IsTried(*entry)) return false;
   check_ = promise_->policy_.every > 0 && entry->calls % promise_->policy_.every == 0;
   if (check_) return false;
   if (refused_) return false;
@@ -298,7 +299,7 @@ Status PromisedCall::Differs(const Status& how) {
     std::lock_guard lock(promise_->lock_);
     if (proved) {
       Promise::Entry* entry = promise_->Find(words_->span());
-      skipped = entry && entry->compared >= promise_->policy_.first;
+      skipped = entry && promise_->IsTried(*entry);
     }
     promise_->Forget(words_->span(), &garbage);
   }
@@ -328,7 +329,7 @@ Status PromisedCall::Merge(std::shared_ptr<LearntCall> learnt, const Pins& pins,
     if (!same_outcomes) continue;
     std::lock_guard lock(promise_->lock_);
     if (Promise::Entry* entry = promise_->Find(words_->span())) {
-      ++entry->compared;
+      promise_->passed_ |= ++entry->compared >= promise_->policy_.first;
       entry->failed = 0;
     }
     return absl::OkStatus();

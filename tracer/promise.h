@@ -15,6 +15,7 @@
 // a key and every n-th run the body by validation, and what they did is compared.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -31,7 +32,9 @@ namespace frazil::tracer {
 using Pins = std::shared_ptr<const void>;
 
 struct Policy {
-  int first = 2;        // calls of a key that are compared with its first recording
+  // Calls of a key that are compared with its first recording. By proof, as soon as one key has
+  // passed, one is enough for another: what they read is the same.
+  int first = 2;
   int every = 1000;     // afterwards one call in so many; 0: none
   bool proved = false;  // not promised by the user, but proved by who compares
 };
@@ -70,6 +73,10 @@ class Promise {
   static constexpr int kMayFail = 8, kLongestPause = 10;
 
   Entry* Find(absl::Span<const uint64_t> words);
+  bool IsTried(const Entry& entry) const {
+    return entry.compared >=
+           (policy_.proved && passed_ ? std::min(policy_.first, 1) : policy_.first);
+  }
   // What goes is given to `garbage`: freeing it may run user code, so no lock may be held.
   using Garbage = std::vector<std::unique_ptr<Entry>>;
   Entry& Add(absl::Span<const uint64_t> words, const Pins& pins);
@@ -90,6 +97,7 @@ class Promise {
   std::atomic<uint64_t> version_{0};
   int64_t skipped_ = 0;
   int64_t strangers_ = 0;  // calls of unknown kinds since the last of a known one
+  bool passed_ = false;    // a key has been compared as often as the policy asks
   std::atomic<int> last_kernels_{0};
 };
 
@@ -107,6 +115,8 @@ class PromisedCall {
   bool is_new() const { return !seen_; }
   // The call is run only to be compared with what was learnt.
   bool is_check() const { return check_; }
+  // It is learnt from nevertheless.
+  void LearnAtOnce() { refused_ = false; }
   // Not OK if Skip was interrupted: the call is to end with it, and nothing has changed.
   const Status& status() const { return status_; }
   // How many calls in a row, this one included, met a kind that was not known.

@@ -217,6 +217,8 @@ bool IsFixed(PyObject* o) {
            (PyType_Check(self) &&
             !(reinterpret_cast<PyTypeObject*>(self)->tp_flags & Py_TPFLAGS_HEAPTYPE));
   }
+  if (Py_IS_TYPE(o, &PyMethodDescr_Type) || Py_IS_TYPE(o, &PyWrapperDescr_Type))
+    return !(reinterpret_cast<PyDescrObject*>(o)->d_type->tp_flags & Py_TPFLAGS_HEAPTYPE);
   return Py_IS_TYPE(o, dtype_type) || o == Py_Ellipsis;
 }
 

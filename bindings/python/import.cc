@@ -5,6 +5,7 @@
 
 #include "bindings/python/convert.h"
 #include "bindings/python/cuda_interop.h"
+#include "bindings/python/proof/watch.h"
 #include "bindings/python/sequence.h"
 #include "core/check.h"
 
@@ -154,8 +155,9 @@ Tensor FromObject(PyObject* object, const ImportOptions& options) {
   const bool forbidden = options.copy.has_value() && !*options.copy;
   if (TryScalar(object, &scalar)) {
     if (forbidden) return ValueError("[asarray] copy=False, but a Python number must be copied.");
-    return ops::scalar(scalar,
-                       options.dtype.value_or(scalar.big ? DType::kU64 : DefaultFor(scalar.kind)));
+    const DType dtype = options.dtype.value_or(scalar.big ? DType::kU64 : DefaultFor(scalar.kind));
+    const Tensor* moving = g_following ? g_following->Element(object, dtype) : nullptr;
+    return moving ? ops::copy(*moving) : ops::scalar(scalar, dtype);
   }
   if (HasBuffer(object)) {
     Tensor t = FromBufferObject(object, {}, options);

@@ -5,6 +5,7 @@
 #include "bindings/python/import.h"
 #include "bindings/python/item.h"
 #include "bindings/python/lost_write.h"
+#include "bindings/python/proof/watch.h"
 #include "bindings/python/sequence.h"
 #include "core/functions/composites.h"
 #include "jit/eager/eager.h"
@@ -95,10 +96,42 @@ bool ToIndices(PyObject* key, IndexVec* out) {
   return true;
 }
 
+int64_t AxesOf(const Index& index) {
+  if (index.kind == Index::Kind::kNewAxis || index.kind == Index::Kind::kEllipsis) return 0;
+  const bool mask = index.kind == Index::Kind::kTensor && IsBool(index.tensor.dtype());
+  return mask ? index.tensor.rank() : 1;
+}
+
+// Integers that move from call to call become index arrays without axes, which mean the same.
+void FollowIntegers(const Tensor& x, PyObject* key, IndexVec* index) {
+  int64_t used = 0;
+  for (const Index& i : *index) used += AxesOf(i);
+  const bool fits = x.ok() && used <= x.rank() && x.device() == Device();
+  int64_t axis = 0;
+  for (size_t i = 0; i < index->size(); ++i) {
+    PyObject* entry = PyTuple_Check(key) ? PyTuple_GET_ITEM(key, static_cast<Py_ssize_t>(i)) : key;
+    Index& one = (*index)[i];
+    if (!fits || one.kind != Index::Kind::kInt) {
+      g_following->Asks(entry);
+    } else if (const Tensor* position = g_following->Position(entry, x.dims()[axis])) {
+      one.kind = Index::Kind::kTensor;
+      one.tensor = *position;
+      one.normal = true;
+    }
+    axis += one.kind == Index::Kind::kEllipsis ? x.rank() - used : AxesOf(one);
+  }
+}
+
+bool IndicesOf(const Tensor& x, PyObject* key, IndexVec* out) {
+  if (!ToIndices(key, out)) return false;
+  if (__builtin_expect(g_following != nullptr, 0)) FollowIntegers(x, key, out);
+  return true;
+}
+
 PyObject* GetItem(PyObject* self, PyObject* key) {
   const ErrorName error_name("getitem");
   IndexVec index;
-  if (!ToIndices(key, &index)) return nullptr;
+  if (!IndicesOf(CellOf(self), key, &index)) return nullptr;
   return Wrap(ops::getitem(CellOf(self), index));
 }
 
@@ -114,7 +147,7 @@ int SetItem(PyObject* self, PyObject* key, PyObject* value) {
         "instead of `p.grad[0] = v` `g = p.grad; g[0] = v; p.grad = g`."));
   }
   IndexVec index;
-  if (!ToIndices(key, &index)) return -1;
+  if (!IndicesOf(cell, key, &index)) return -1;
   Scalar scalar;
   Tensor v;
   if (TryScalar(value, &scalar)) {

@@ -20,6 +20,7 @@ const LibraryTypes& Library() { return g_types; }
 bool LoadLibraryTypes() {
   return (g_types.enumeration = TypeFrom("enum", "Enum")) &&
          (g_types.default_dict = TypeFrom("collections", "defaultdict")) &&
+         (g_types.deque = TypeFrom("collections", "deque")) &&
          (g_types.partial = TypeFrom("functools", "partial")) &&
          (g_types.type_union = TypeFrom("types", "UnionType")) &&
          (g_types.field = From("dataclasses", "_FIELD"));

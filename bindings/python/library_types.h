@@ -10,6 +10,7 @@ namespace frazil::python {
 struct LibraryTypes {  // for the life of the process
   PyTypeObject* enumeration;
   PyTypeObject* default_dict;
+  PyTypeObject* deque;
   PyTypeObject* partial;
   PyTypeObject* type_union;  // int | None
   PyObject* field;           // what a dataclass's field proper is marked with

@@ -77,14 +77,14 @@ bool Nest::IsAgain(PyObject* container) {
 bool Nest::AddItems(PyObject* o, Container kind) {
   Py_ssize_t i = 0;
   return EachChild<false>(o, kind, [&](PyObject*, PyObject* item) {
-    if (kind == Container::kList) At(o, nullptr, i++);
+    if (!in_key_) At(o, nullptr, i++);
     return Add(item);
   });
 }
 
 // Whether a number is kept instead of compared.
 bool Nest::Moves(PyObject* number, const Spot& spot) {
-  if (!spot.owner) return false;
+  if (!spot.owner || in_key_) return false;
   const size_t place = values.size();
   if (!moves || place >= moves->size() || !(*moves)[place]) {
     values.push_back(static_cast<uint32_t>(words.size() + 1));
@@ -100,8 +100,10 @@ bool Nest::AddDict(PyObject* dict) {
   words.push_back(Word(kDict, static_cast<uint64_t>(PyDict_GET_SIZE(dict))));
   if (IsOrderedDict(dict) && !HasPlainKeys(dict)) return false;
   return EachChild<false>(dict, Container::kDict, [&](PyObject* key, PyObject* value) {
-    const bool text = PyUnicode_CheckExact(key) && AddString(key);
-    if (!text && (IsTensor(key) || !Add(key))) return RefuseKey(key);
+    const bool outer = std::exchange(in_key_, true);
+    const bool good = PyUnicode_CheckExact(key) ? AddString(key) : !IsTensor(key) && Add(key);
+    in_key_ = outer;
+    if (!good) return RefuseKey(key);
     At(dict, key);
     return Add(value) || RefuseKey(key);
   });
@@ -117,6 +119,20 @@ bool Nest::AddSet(PyObject* set) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
     PyObject* item = PyTuple_GET_ITEM(items.get(), i);
     if (!IsPlainKey(item) || !Add(item)) return Refuse(set);
+  }
+  return true;
+}
+
+bool Nest::AddDeque(PyObject* deque) {
+  volatile_ = true;
+  const Object most = Object::Steal(PyObject_GetAttrString(deque, "maxlen"));
+  const Object items = Object::Steal(PySequence_Tuple(deque));
+  if (!most || !items) return false;
+  words.push_back(Word(kDeque, static_cast<uint64_t>(PyTuple_GET_SIZE(items.get()))));
+  if (!Add(most.get())) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
+    At(deque, nullptr, i);
+    if (!Add(PyTuple_GET_ITEM(items.get(), i))) return false;
   }
   return true;
 }
@@ -231,6 +247,7 @@ bool Nest::AddLeaf(PyObject* o) {
     return Add(function);
   }
   if (PyAnySet_CheckExact(o)) return IsAgain(o) || AddSet(o);
+  if (Py_IS_TYPE(o, Library().deque)) return IsAgain(o) || AddDeque(o);
   if (IsPartial(o)) return AddPartial(o);
   if (PyType_Check(o)) return AddType(reinterpret_cast<PyTypeObject*>(o));
   if (!IsFixed(o)) return AddInstance(o);

@@ -10,7 +10,7 @@
 // runs:
 //   tensors               layout, dtype, device, node, sharing (tracer/promise_key.h), marks
 //   numbers, strings      type and value
-//   tuples, lists, dicts  items in their order; sets of numbers and strings, too
+//   tuples, lists, dicts, deques   items in their order; sets of numbers and strings, too
 //   instances             of classes written in Python, on top of object, tuple, list or dict: the
 //                         class, items, every attribute, in __dict__ and in __slots__
 //   modules               the same, by a snapshot (module_type.h)
@@ -64,7 +64,7 @@ class Nest {
   SmallStack<Place, 1> places;
 
   // Where an int or a float lies that may move from call to call: an argument (`owner` is
-  // Py_Ellipsis), an item of a list, a value of a dict, a slot, a cell, a global name.
+  // Py_Ellipsis), an item of a list or tuple, a value of a dict, a slot, a cell, a global name.
   struct Spot {
     PyObject *owner = nullptr, *key = nullptr;
     Py_ssize_t index = 0;
@@ -77,7 +77,10 @@ class Nest {
   const absl::flat_hash_set<PyObject*>* unread = nullptr;
   SmallStack<Spot, 1> moving;
   SmallStack<uint32_t, 4> values;  // where in the words the values of those with a spot stand, or 0
-  std::vector<Object> numbers;     // what is computed from them (proof/numbers.h)
+  // Where in the words what somebody wants to name begins (null: nobody does).
+  std::vector<std::pair<size_t, std::string>>* notes = nullptr;
+  size_t compared = 0;          // how many words there are before those of numbers
+  std::vector<Object> numbers;  // what is computed from them (proof/numbers.h)
   std::vector<Tensor> operands;
   // Where the next object that is added lies.
   void At(PyObject* owner, PyObject* key, Py_ssize_t index = 0) { spot_ = {owner, key, index}; }
@@ -94,6 +97,7 @@ class Nest {
   bool AddItems(PyObject* object, Container kind);
   bool AddDict(PyObject* dict);
   bool AddSet(PyObject* set);
+  bool AddDeque(PyObject* deque);
   [[gnu::noinline]] bool RefuseKey(PyObject* key);
   [[gnu::noinline]] bool HasPlainKeys(PyObject* dict);
   bool AddInstance(PyObject* object);
@@ -118,6 +122,7 @@ class Nest {
 
   Pinned* pins_;
   Spot spot_;
+  bool in_key_ = false;       // inside a dict's key, whose numbers are found by their values
   bool lenient_ = false;      // inside a module, whose snapshot outlives the look at it
   bool volatile_ = false;     // what was added can change in ways that a snapshot does not see
   bool has_default_ = false;  // the default generator's state is among the cells

@@ -36,19 +36,21 @@ enum Tag : uint64_t {
   kOpen,         // a cell of a closure, or a slot, that holds nothing
   kMade,         // result: number of a list, a dict or an instance that the result made
   kSet,          // items, and whether it is frozen
+  kDeque,        // items, behind how many there may be
   kNumber,       // result: node of the function's Numbers
 };
 // What a body changed (proof/effects.h), behind the words of a result: the kind of change and the
 // number of the container, then what is said here.
 enum class Change : uint64_t {
-  kSetItem,    // of a list: index, value
-  kAppend,     // value
-  kReplace,    // all items of a list: a list
-  kSetKey,     // of a dict: key, value
-  kDeleteKey,  // key
-  kSetSlot,    // of an instance: address of the name, value
-  kSetCell,    // value
-  kSetName,    // a place's number; value
+  kSetItem,      // of a list: index, value
+  kAppend,       // value
+  kReplace,      // all items of a list or deque: a list
+  kReplaceKeys,  // all keys and values of an OrderedDict: a dict
+  kSetKey,       // of a dict: key, value
+  kDeleteKey,    // key
+  kSetSlot,      // of an instance: address of the name, value
+  kSetCell,      // value
+  kSetName,      // a place's number; value
   kDeleteName
 };
 constexpr int kTagBits = 8;

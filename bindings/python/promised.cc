@@ -131,6 +131,7 @@ PyObject* PromisedFunction::RunToKnow(PyObject* const* args, size_t nargsf, PyOb
   Object result = Object::Steal(Run(planted.data(), CountOf(nargsf), kwnames, &builder, &watch));
   if (!result || !Conclude(watch)) return nullptr;
   if (!watch.started()) prover_->Tire();
+  if (watch.started() && watch.doubt().empty()) prover_->Know();
   if (prover_->changes() == before) return result.release();
   promise_.Forget();
   if (prover_->world.changes() != world) prover_->ForgetNumbers();
@@ -138,6 +139,7 @@ PyObject* PromisedFunction::RunToKnow(PyObject* const* args, size_t nargsf, PyOb
   // The kind of this call, as it is known now.
   Nest after;
   if (Guard(args, CountOf(nargsf), kwnames, &after)) {
+    prover_->Remember(after);
     const size_t unguarded = after.AddHidden();
     tracer::PromisedCall(&promise_, &after.words, after.cells.span(), unguarded).Skip();
   }
@@ -180,6 +182,31 @@ PyObject* PromisedFunction::CallQuick(PyObject* const* args) {
   if (!made) return nullptr;
   if (prover_) prover_->Skipped();
   return Wrap(made);
+}
+
+// What tells a call of an unknown kind from the one before it, by file and line.
+void PromisedFunction::NoteDifference(PyObject* const* args, size_t n, PyObject* kwnames) {
+  if (prover_->differs_at() < 0) return;
+  const auto at = static_cast<size_t>(prover_->differs_at());
+  std::vector<std::pair<size_t, std::string>> notes;
+  Nest named;
+  named.notes = &notes;
+  if (!Guard(args, n, kwnames, &named)) return PyErr_Clear();
+  std::string what = "an argument";
+  for (const auto& [begin, name] : notes) {
+    if (begin <= at) what = name;
+  }
+  prover_->Differs(std::move(what));
+}
+
+// A call of an unknown kind. Where it is known what bodies read it is learnt from at once.
+PyObject* PromisedFunction::RunNew(PyObject* const* args, size_t nargsf, PyObject* kwnames,
+                                   const Nest& nest, tracer::PromisedCall* promised) {
+  constexpr int64_t kFew = 6;  // in a row
+  if (promised->strangers() > kFew || !prover_->LearnsAtOnce())
+    return RunToKnow(args, nargsf, kwnames, nest);
+  promised->LearnAtOnce();
+  return RunAndLearn(args, nargsf, kwnames, nest, promised);
 }
 
 PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
@@ -225,15 +252,21 @@ PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject*
   if (!prover_ || !promised.is_new()) {
     return RunAndLearn(args, nargsf, kwnames, nest, &promised);
   }
-  const bool moving_found = prover_->FindMoving(nest, structure);
-  if (!prover_->FindGrowing(nest) && !moving_found) return RunToKnow(args, nargsf, kwnames, nest);
-  promise_.Forget();
-  Nest moving;
-  if (!Guard(args, CountOf(nargsf), kwnames, &moving)) {
-    PyErr_Clear();
-    return Run(args, nargsf, kwnames, nullptr);
+  const bool moving_found = prover_->FindMoving(nest);
+  if (promised.strangers() > 1 && !moving_found) NoteDifference(args, CountOf(nargsf), kwnames);
+  if (prover_->FindGrowing(nest) || moving_found) {
+    promise_.Forget();
+    Nest moving;
+    if (!Guard(args, CountOf(nargsf), kwnames, &moving)) {
+      PyErr_Clear();
+      return Run(args, nargsf, kwnames, nullptr);
+    }
+    const size_t hidden = moving.AddHidden();
+    tracer::PromisedCall again(&promise_, &moving.words, moving.cells.span(), hidden);
+    again.Skip();  // not a bit: all is forgotten
+    return RunNew(args, nargsf, kwnames, moving, &again);
   }
-  return RunToKnow(args, nargsf, kwnames, moving);
+  return RunNew(args, nargsf, kwnames, nest, &promised);
 }
 
 // What the body made itself nobody holds by now, but the result.

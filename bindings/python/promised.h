@@ -40,7 +40,10 @@ class PromisedFunction {
   PyObject* RunUnguarded(PyObject* const* args, size_t nargsf, PyObject* kwnames,
                          const std::string& refusal);
   PyObject* RunToKnow(PyObject* const* args, size_t nargsf, PyObject* kwnames, const Nest& nest);
+  PyObject* RunNew(PyObject* const* args, size_t nargsf, PyObject* kwnames, const Nest& nest,
+                   tracer::PromisedCall* promised);
   bool Conclude(const Watch& watch);
+  void NoteDifference(PyObject* const* args, size_t n, PyObject* kwnames);
   void NoteStranger(PyObject* const* args, size_t n, PyObject* kwnames, int64_t strangers);
   PyObject* RunAndLearn(PyObject* const* args, size_t nargsf, PyObject* kwnames, const Nest& nest,
                         tracer::PromisedCall* promised);

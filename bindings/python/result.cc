@@ -239,6 +239,7 @@ class Maker {
       case kPartial:
       case kOpen:
       case kSet:
+      case kDeque:
         break;
     }
     PyErr_SetString(PyExc_SystemError, "[trace] a result of unknown form.");
@@ -265,8 +266,22 @@ class Maker {
         return value && PyList_Append(o, value.get()) == 0;
       }
       case Change::kReplace: {
-        const Object items = Make();
-        return items && PyList_SetSlice(o, 0, PyList_GET_SIZE(o), items.get()) == 0;
+        const Object items = Tuple(*word_++ >> kTagBits);
+        if (!items || PyList_Check(o))
+          return items && PyList_SetSlice(o, 0, PyList_GET_SIZE(o), items.get()) == 0;
+        return Done(PyObject_CallMethod(o, "clear", nullptr)) &&
+               Done(PyObject_CallMethod(o, "extend", "(O)", items.get()));
+      }
+      case Change::kReplaceKeys: {
+        const Object items = Tuple(2 * (*word_++ >> kTagBits));
+        static PyObject* const clear =
+            PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyODict_Type), "clear");
+        bool good = items && Done(PyObject_CallOneArg(clear, o));
+        for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(items.get()); i += 2) {
+          good = PyODict_SetItem(o, PyTuple_GET_ITEM(items.get(), i),
+                                 PyTuple_GET_ITEM(items.get(), i + 1)) == 0;
+        }
+        return good;
       }
       case Change::kSetKey: {
         const Object key = Make();
@@ -293,6 +308,7 @@ class Maker {
     return false;
   }
 
+  static bool Done(PyObject* result) { return static_cast<bool>(Object::Steal(result)); }
   PyObject* Pointer() { return reinterpret_cast<PyObject*>(*word_++); }
 
   Object Tuple(uint64_t n) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "bindings/python/convert.h"
+#include "bindings/python/proof/watch.h"
 #include "core/functions/composites.h"
 
 namespace frazil::python {
@@ -13,7 +14,7 @@ namespace {
 // A nest that has been read. Items may run code of the user's (`__array__`, attributes), which may
 // change the sequences they stand in: before the first that may, the lists at hand are copied into
 // tuples, and so are all sequences from then on. Nothing is read twice.
-struct Nest {
+struct Rows {
   DimVec dims;
   int leaf_depth = -1;
   bool any = false;
@@ -26,13 +27,13 @@ struct Nest {
   Status status;               // why the walk stopped
 };
 
-bool Stop(Nest* nest, Status status) {
+bool Stop(Rows* nest, Status status) {
   nest->status = std::move(status);
   return false;
 }
 
 // Called before what may run code of the user's. False with an error set.
-bool CopyLists(Nest* nest) {
+bool CopyLists(Rows* nest) {
   if (std::exchange(nest->ran_code, true)) return true;
   const auto copy = [](Object* sequence) {
     *sequence = Object::Steal(PySequence_Tuple(sequence->get()));
@@ -46,9 +47,9 @@ bool CopyLists(Nest* nest) {
 
 bool IsPlainSequence(PyObject* o) { return PyList_CheckExact(o) || PyTuple_CheckExact(o); }
 
-bool Walk(PyObject* object, int depth, Nest* nest);
+bool Walk(PyObject* object, int depth, Rows* nest);
 
-bool WalkItems(PyObject* object, int depth, Nest* nest) {
+bool WalkItems(PyObject* object, int depth, Rows* nest) {
   if (!IsPlainSequence(object) && !CopyLists(nest)) return false;
   Object row = nest->ran_code ? Object::Steal(PySequence_Tuple(object)) : Object::Share(object);
   if (!row) return false;
@@ -75,7 +76,7 @@ bool WalkItems(PyObject* object, int depth, Nest* nest) {
   return true;
 }
 
-bool Walk(PyObject* object, int depth, Nest* nest) {
+bool Walk(PyObject* object, int depth, Rows* nest) {
   Scalar scalar;
   const bool number = TryScalar(object, &scalar);
   if (!number && IsPlainSequence(object)) return WalkItems(object, depth, nest);
@@ -106,17 +107,18 @@ bool Walk(PyObject* object, int depth, Nest* nest) {
   return true;
 }
 
-// Calls use(number or null) for each leaf, in row-major order: null for a tensor or an array.
+// Calls use(number or null, item) for each leaf, in row-major order: null for a tensor or an array.
 template <typename Use>
-Status ForLeaves(const Nest& nest, const Use& use) {
+Status ForLeaves(const Rows& nest, const Use& use) {
   for (const Object& row : nest.rows) {
     // Another thread may change a list while memory for the array is looked for.
     if (PySequence_Fast_GET_SIZE(row.get()) != nest.dims.back())
       return RuntimeError("[asarray] a list changed its length while it was read.");
     for (Py_ssize_t i = 0; i < nest.dims.back(); ++i) {
+      PyObject* item = PySequence_Fast_GET_ITEM(row.get(), i);
       Scalar scalar;
-      const bool number = TryScalar(PySequence_Fast_GET_ITEM(row.get(), i), &scalar);
-      FZ_RETURN_IF_ERROR(use(number ? &scalar : nullptr));
+      const bool number = TryScalar(item, &scalar);
+      FZ_RETURN_IF_ERROR(use(number ? &scalar : nullptr, item));
     }
   }
   return absl::OkStatus();
@@ -131,9 +133,9 @@ StatusOr<uint64_t> BitsAs(const Scalar& scalar, DType dtype) {
 }
 
 // Writes the numbers of the nest as `dtype`.
-Status Fill(const Nest& nest, DType dtype, char* to) {
+Status Fill(const Rows& nest, DType dtype, char* to) {
   const auto size = static_cast<size_t>(SizeOf(dtype));
-  return ForLeaves(nest, [&](const Scalar* scalar) -> Status {
+  return ForLeaves(nest, [&](const Scalar* scalar, PyObject*) -> Status {
     if (!scalar) return RuntimeError("[asarray] a list changed its items while it was read.");
     FZ_ASSIGN_OR_RETURN(const uint64_t bits, BitsAs(*scalar, dtype));
     std::memcpy(to, &bits, size);
@@ -143,12 +145,14 @@ Status Fill(const Nest& nest, DType dtype, char* to) {
 }
 
 // The nest as a stack of its tensors; numbers among them become `dtype`.
-Tensor Stack(const Nest& nest, DType dtype) {
+Tensor Stack(const Rows& nest, DType dtype) {
   std::vector<Tensor> items;
   size_t next = 0;
-  ForLeaves(nest, [&](const Scalar* scalar) {
-    items.push_back(scalar ? ops::scalar(*scalar, dtype)
-                           : ops::astype(nest.arrays.at(next++), dtype));
+  ForLeaves(nest, [&](const Scalar* scalar, PyObject* item) {
+    const Tensor* moving = scalar && g_following ? g_following->Element(item, dtype) : nullptr;
+    items.push_back(moving   ? ops::copy(*moving)  // a view of a number is none of its source
+                    : scalar ? ops::scalar(*scalar, dtype)
+                             : ops::astype(nest.arrays.at(next++), dtype));
     return absl::OkStatus();
   }).IgnoreError();
   const Tensor stacked = ops::stack(items, 0);
@@ -156,6 +160,16 @@ Tensor Stack(const Nest& nest, DType dtype) {
   DimVec dims = nest.dims;
   dims.insert(dims.end(), stacked.dims().begin() + 1, stacked.dims().end());
   return ops::reshape(stacked, dims);
+}
+
+// Whether numbers among them move from call to call.
+bool Follows(const Rows& nest, DType dtype) {
+  bool any = false;
+  ForLeaves(nest, [&](const Scalar*, PyObject* item) {
+    any |= g_following->Element(item, dtype) != nullptr;
+    return absl::OkStatus();
+  }).IgnoreError();
+  return any;
 }
 
 }  // namespace
@@ -166,7 +180,7 @@ bool IsSequence(PyObject* o) {
 }
 
 Tensor FromSequence(PyObject* object, const ImportOptions& options) {
-  Nest nest;
+  Rows nest;
   if (!Walk(object, 0, &nest)) return nest.status.ok() ? Tensor() : Tensor(nest.status);
   const DType number = nest.kind == Scalar::Kind::kFloat ? options.floats
                        : nest.big                        ? DType::kU64
@@ -180,6 +194,8 @@ Tensor FromSequence(PyObject* object, const ImportOptions& options) {
   const DType dtype = options.dtype.value_or(nest.any ? number : DType::kF32);
   if (Status s = CheckDims("asarray", nest.dims, SizeOf(dtype)); !s.ok())
     return Tensor(std::move(s));
+  if (__builtin_expect(g_following != nullptr, 0) && Follows(nest, dtype))
+    return Stack(nest, dtype);
   auto value = Value::Allocate(dtype, Device(), Dense(nest.dims));
   if (!value.ok()) return Tensor(std::move(value).status());
   if (Status s = Fill(nest, dtype, (*value)->data); !s.ok()) return Tensor(std::move(s));

@@ -152,7 +152,7 @@ StatusOr<IndexParts> PartsOf(const Tensor& x, absl::Span<const Index> index) {
         FZ_RETURN_IF_ERROR(CheckInt(x, i.i, in_axis, &fixed));
         array = scalar(Scalar::Int(fixed), DType::kI64);
       }
-      parts.arrays.push_back({array, out_axis++, 1, number});
+      parts.arrays.push_back({array, out_axis++, 1, number || i.normal});
       parts.basic.push_back({Index::Kind::kSlice});
       ++in_axis;
       continue;

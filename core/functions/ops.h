@@ -43,6 +43,7 @@ struct Index {
   int64_t i = 0;                             // kInt
   std::optional<int64_t> start, stop, step;  // kSlice
   Tensor tensor;                             // kTensor: integer or bool array
+  bool normal = false;                       // kTensor: known to be in range and not negative
 };
 
 namespace ops {

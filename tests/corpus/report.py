@@ -35,6 +35,9 @@ def reason(text):
     """The line of explain() that says why the body runs."""
     lines = [line.strip() for line in text.splitlines()]
     about = [line for line in lines if "not be proved" in line or "not proved" in line]
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if line.startswith("not skipped"):
+            about.append(f"{line} {following}".strip())
     about = about or [line for line in lines if "proof" in line or "prove" in line]
     return about[0] if about else "explain() names no reason."
 

@@ -102,7 +102,7 @@ bool IsHarmlessMethod(const PyTypeObject* type, std::string_view name) {
   if (name == "__hash__" || name == "__reduce__" || name == "__reduce_ex__" ||
       name == "__sizeof__" || name == "__dir__")
     return false;
-  return type == &tensor_type || IsModuleType(type) ||
+  return type == &tensor_type || type == Library().deque || IsModuleType(type) ||
          IsException(const_cast<PyTypeObject*>(type)) || IsListed(type);
 }
 
@@ -190,6 +190,7 @@ std::string WhyNotFunction(PyObject* function, PyObject* const* arguments, Py_ss
   }
   if (module != "builtins") return "";
   // Of these watch.cc looks at what is written in the code; the others are called by functions.
+  if (name == "vars") return "asks 'vars' for attributes that the code does not name";
   if (name == "setattr" || name == "delattr" || name == "getattr" || name == "hasattr")
     return StrCat("asks '", name, "' for an attribute that the code does not name");
   if (name == "repr" || name == "format") {
@@ -228,7 +229,7 @@ std::string WhyNotType(PyTypeObject* type, PyObject* const* arguments, Py_ssize_
   if (type == &PyUnicode_Type) return count > 0 ? WhyNotFormat(arguments[0]) : "";
   if (type->tp_finalize && type->tp_flags & Py_TPFLAGS_HEAPTYPE)
     return StrCat("makes an object of the class ", type->tp_name, ", whose __del__ may run later");
-  if (type == Library().partial || IsKnownType(type)) return "";
+  if (type == Library().partial || type == Library().deque || IsKnownType(type)) return "";
   auto* root = const_cast<PyTypeObject*>(RootOf(type));
   const bool known =
       root == &PyBaseObject_Type || IsListed(root) || IsException(root) || IsModuleType(root);
@@ -247,6 +248,14 @@ bool AsksLocale(PyObject* format) {
   const char* text = PyUnicode_Check(format) ? PyUnicode_AsUTF8(format) : nullptr;
   const std::string_view s = text ? text : "";
   return s.ends_with("n") || s.find("n}") != s.npos;
+}
+
+bool RunsPython(PyObject* callable) {
+  if (PyMethod_Check(callable)) return RunsPython(PyMethod_GET_FUNCTION(callable));
+  if (!PyType_Check(callable)) return PyFunction_Check(callable);
+  const auto* type = reinterpret_cast<PyTypeObject*>(callable);
+  return type->tp_flags & Py_TPFLAGS_HEAPTYPE && type->tp_new == PyBaseObject_Type.tp_new &&
+         Py_TYPE(type) == &PyType_Type;
 }
 
 bool IsShared(PyObject* o) {

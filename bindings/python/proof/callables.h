@@ -17,6 +17,9 @@ std::string WhyNotCall(PyObject* callable, PyObject* const* arguments, Py_ssize_
 // Empty unless 'is' may tell two objects of equal value apart.
 std::string WhyNotIs(PyObject* a, PyObject* b);
 
+// Calling it runs nothing but Python code: a function, or a class whose objects functions make.
+bool RunsPython(PyObject* callable);
+
 // What is written to its attributes is seen by everybody: a module, a class, a function.
 bool IsShared(PyObject* object);
 

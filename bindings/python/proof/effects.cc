@@ -1,6 +1,7 @@
 #include "bindings/python/proof/effects.h"
 
 #include "absl/algorithm/container.h"
+#include "bindings/python/library_types.h"
 #include "bindings/python/module_type.h"
 #include "bindings/python/nest_words.h"
 
@@ -18,11 +19,14 @@ Effects::Content Effects::ContentOf(PyObject* o) {
   const auto add = [&](PyObject* item) { content.items.push_back(Object::Share(item)); };
   if (PyList_Check(o)) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(o); ++i) add(PyList_GET_ITEM(o, i));
+  } else if (IsOrderedDict(o)) {
+    auto both = [&](PyObject* key, PyObject* value) { return add(key), add(value), true; };
+    EachOrdered(o, both);
   } else if (PyDict_Check(o)) {
     Py_ssize_t at = 0;
     PyObject *key, *value;
     while (PyDict_Next(o, &at, &key, &value)) add(key), add(value);
-  } else if (PyAnySet_Check(o)) {
+  } else if (PyAnySet_Check(o) || Py_IS_TYPE(o, Library().deque)) {
     const Object all = Object::Steal(PySequence_List(o));
     for (Py_ssize_t i = 0; all && i < PyList_GET_SIZE(all.get()); ++i)
       add(PyList_GET_ITEM(all.get(), i));
@@ -88,11 +92,24 @@ bool Effects::Compare(size_t container, const Content& before, Result* form) {
     form->words.push_back(WordOf(Change::kSetCell, container));
     return form->Add(content);
   }
-  if (PyAnySet_Check(o)) {
-    const bool same = absl::c_equal(now.items, before.items, [](const Object& a, const Object& b) {
-      return a.get() == b.get();
-    });
-    return same || Refuse("a set");
+  const bool same = absl::c_equal(
+      now.items, before.items, [](const Object& a, const Object& b) { return a.get() == b.get(); });
+  if (PyAnySet_Check(o)) return same || Refuse("a set");
+  if (Py_IS_TYPE(o, Library().deque)) {
+    if (same) return true;
+    form->words.push_back(WordOf(Change::kReplace, container));
+    form->words.push_back(Word(kList, now.items.size()));
+    return absl::c_all_of(now.items, [&](const Object& item) { return form->Add(item.get()); });
+  }
+  if (IsOrderedDict(o)) {
+    if (!same) {
+      form->words.push_back(WordOf(Change::kReplaceKeys, container));
+      form->words.push_back(Word(kDict, now.items.size() / 2));
+      for (const Object& part : now.items) {
+        if (!form->Add(part.get())) return false;
+      }
+    }
+    return CompareSlots(container, before, form);
   }
   if (PyList_Check(o) && !CompareList(container, before, form)) return false;
   if (PyDict_Check(o) && !CompareDict(container, before, form)) return false;
@@ -161,17 +178,14 @@ bool Effects::CompareDict(size_t container, const Content& before, Result* form)
     while (before.items[was].get() != now[i].first) was += 2;
     return before.items[was + 1].get() != now[i].second;
   };
-  const auto note = [&](Change change) {
-    form->words.push_back(WordOf(change, container));
-    return !PyODict_Check(o) || Refuse("an OrderedDict");
-  };
   for (PyObject* old : gone) {
-    if (!note(Change::kDeleteKey) || !form->Add(old)) return false;
+    form->words.push_back(WordOf(Change::kDeleteKey, container));
+    if (!form->Add(old)) return false;
   }
   for (size_t i = 0; i < now.size(); ++i) {
     if (!changed(i)) continue;
-    if (!note(Change::kSetKey) || !form->Add(now[i].first) || !form->Add(now[i].second))
-      return false;
+    form->words.push_back(WordOf(Change::kSetKey, container));
+    if (!form->Add(now[i].first) || !form->Add(now[i].second)) return false;
   }
   return true;
 }

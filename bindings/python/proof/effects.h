@@ -1,4 +1,4 @@
-// Effects: what a body did to the Python objects that its call compares: items of lists and dicts,
+// Effects: what a body did to the Python objects that its call compares: items of lists, deques and dicts,
 // attributes of instances, cells of closures, global names. They are found by comparing what the
 // objects held before and after, written behind the words of the result (bindings/python/result.h),
 // and done again in that order when the body is skipped. Called by promised.cc and result.cc.

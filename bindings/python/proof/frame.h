@@ -58,6 +58,22 @@ inline Frame* FrameOf(PyFrameObject* object) {
   return reinterpret_cast<Head*>(object)->frame;
 }
 
+// In bytes, of the instruction that a frame stands at.
+inline int OffsetOf(const Frame* frame) {
+  return static_cast<int>(static_cast<const char*>(frame->at) - frame->code->co_code_adaptive);
+}
+
+// The frame that has called C code which runs this one; null if Python code runs it.
+inline Frame* CalledFromC(Frame* frame) {
+#if PY_VERSION_HEX < 0x030C0000
+  return frame->is_entry ? frame->previous : nullptr;
+#else
+  constexpr char kOnStackOfC = 3;
+  Frame* entry = frame->previous;
+  return entry && entry->owner == kOnStackOfC ? entry->previous : nullptr;
+#endif
+}
+
 // The innermost frame of this thread.
 inline Frame* CurrentFrame() {
 #if PY_VERSION_HEX < 0x030D0000

@@ -69,6 +69,10 @@ int Numbers::Call(PyObject* function, const std::vector<int>& arguments) {
   return Add({Kind::kCall, 0, arguments, Object::Share(function)});
 }
 
+int Numbers::Sum(PyObject* function, const std::vector<int>& numbers) {
+  return Add({Kind::kSum, 0, numbers, Object::Share(function)});
+}
+
 void Numbers::Pin(int node, const std::string& where) {
   for (const auto& [known, first] : pinned_) {
     if (known == node) return;
@@ -97,8 +101,12 @@ void Numbers::Clear() {
 
 std::string Numbers::Describe() const {
   std::string out;
-  for (const auto& [node, where] : pinned_)
-    StrAppend(&out, where, ": asks for the value of a number that changes\n");
+  for (const auto& [node, where] : pinned_) {
+    const Kind kind = nodes_[static_cast<size_t>(node)].kind;
+    const bool compared = kind == Kind::kCompare || kind == Kind::kTruth;
+    StrAppend(&out, where, compared ? ": compares" : ": asks for the value of",
+              " a number that changes\n");
+  }
   return out;
 }
 
@@ -133,6 +141,14 @@ Object Numbers::Compute(const Node& node, const std::vector<Object>& values, con
       return Object::Steal(PyObject_RichCompare(operand(0), operand(1), node.how));
     case Kind::kTruth:
       return Object::Steal(PyBool_FromLong(PyObject_IsTrue(operand(0))));
+    case Kind::kSum: {
+      const Object numbers =
+          Object::Steal(PyTuple_New(static_cast<Py_ssize_t>(node.operands.size())));
+      for (size_t i = 0; numbers && i < node.operands.size(); ++i)
+        PyTuple_SET_ITEM(numbers.get(), static_cast<Py_ssize_t>(i), Py_NewRef(operand(i)));
+      return Object::Steal(numbers ? PyObject_CallOneArg(node.object.get(), numbers.get())
+                                   : nullptr);
+    }
     case Kind::kCall: {
       std::vector<PyObject*> arguments;
       for (size_t i = 0; i < node.operands.size(); ++i) arguments.push_back(operand(i));

@@ -22,7 +22,7 @@ namespace frazil::python {
 
 class Numbers {
  public:
-  enum class Kind : uint8_t { kLeaf, kConstant, kBinary, kUnary, kCompare, kTruth, kCall };
+  enum class Kind : uint8_t { kLeaf, kConstant, kBinary, kUnary, kCompare, kTruth, kCall, kSum };
 
   int Leaf(size_t place);
   int Constant(PyObject* number);
@@ -34,6 +34,9 @@ class Numbers {
   int Truth(int a);
   // A function that depends on its arguments alone.
   int Call(PyObject* function, const std::vector<int>& arguments);
+
+  // sum(), given a tuple of numbers.
+  int Sum(PyObject* function, const std::vector<int>& numbers);
 
   // From now on a part of the key.
   void Pin(int node, const std::string& where);

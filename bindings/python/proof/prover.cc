@@ -23,6 +23,7 @@ bool Prover::Guard(Nest* nest) {
     if (world.changes() != before) ForgetNumbers();
     return false;
   }
+  nest->compared = nest->words.size();
   return numbers.empty() || numbers.Compute(nest);
 }
 
@@ -83,9 +84,16 @@ int Prover::Traverse(visitproc visit, void* arg) const {
   return world.Traverse(visit, arg);
 }
 
-bool Prover::FindMoving(const Nest& nest, size_t structure) {
-  const absl::Span<const uint64_t> words = nest.words.span().first(structure);
+void Prover::Remember(const Nest& nest) {
+  const auto words = nest.words.span().first(nest.compared);
+  last_words_.assign(words.begin(), words.end());
+}
+
+bool Prover::FindMoving(const Nest& nest) {
+  const absl::Span<const uint64_t> words = nest.words.span().first(nest.compared);
   const std::vector<uint64_t> last = std::exchange(last_words_, {words.begin(), words.end()});
+  const auto differs = std::mismatch(words.begin(), words.end(), last.begin(), last.end()).first;
+  differs_at_ = last.empty() || differs == words.end() ? -1 : differs - words.begin();
   if (last.size() != words.size()) return false;
   std::vector<bool> moves = moves_;
   moves.resize(std::max(moves.size(), nest.values.size()));
@@ -119,6 +127,8 @@ std::string Prover::Describe() const {
   } else if (const std::string numbers = this->numbers.Describe(); !numbers.empty()) {
     StrAppend(&out, "  not skipped, as its calls differ in numbers whose values are asked for:\n",
               numbers);
+  } else if (!differs_in_.empty()) {
+    StrAppend(&out, "  not skipped, as its calls differ in what they read: ", differs_in_, "\n");
   }
   return out;
 }

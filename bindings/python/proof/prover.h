@@ -27,7 +27,12 @@ class Prover {
   int64_t changes() const { return world.changes() + numbers.changes() + lists_changes_; }
   // Which numbers move: a call whose nest differs from that of the last new kind in numbers alone
   // says so. True if some were found; the nest is then to be made anew.
-  bool FindMoving(const Nest& nest, size_t structure);
+  bool FindMoving(const Nest& nest);
+  void Remember(const Nest& nest);
+  // Where such a call differs from the last new kind, in other things than numbers that were computed:
+  // a place in its words, or -1. What lies there, to be told by explain().
+  ptrdiff_t differs_at() const { return differs_at_; }
+  void Differs(std::string what) { differs_in_ = std::move(what); }
   const std::vector<bool>* moves() const { return &moves_; }
   // The same of lists that have grown since the last call of a new kind: they are not compared until
   // a body turns out to read them.
@@ -50,15 +55,25 @@ class Prover {
   void Observed();
   void Skipped() {
     if (++skipped_ == 1) since_ = calls_;
+    if (skipped_ % kSkippedPerTrial == 0) trials_ = std::min(trials_ + 1, kTrials);
   }
+  // A body has been watched from beginning to end.
+  void Know() { knows_ = true; }
+  // A call of a kind that is unknown is learnt from, without having been watched before: a few are,
+  // and more where calls are skipped, as each is compiled.
+  bool LearnsAtOnce() { return knows_ && trials_ > 0 && trials_-- > 0; }
   const std::string& doubt() const { return doubt_; }
   // For explain().
   std::string Describe() const;
 
  private:
-  void Pause() { pause_ = calls_ + (int64_t{8} << std::min(doubts_++, 12)); }
+  void Pause() { pause_ = calls_ + (int64_t{2} << std::min(doubts_++, 14)); }
+
+  static constexpr int kTrials = 16, kSkippedPerTrial = 8;
 
   const bool strict_;
+  bool knows_ = false;
+  int trials_ = kTrials;
   int64_t calls_ = 0, pause_ = 1, since_ = 0, skipped_ = 0;
   int64_t observed_ = 0, skipped_before_ = 0;  // since it was last asked whether that pays
   int doubts_ = 0;
@@ -70,6 +85,8 @@ class Prover {
   std::vector<std::pair<const PyObject*, Py_ssize_t>> last_lists_;  // of the last new kind
   int64_t lists_changes_ = 0;
   std::vector<uint64_t> last_words_;  // of the last call of a new kind
+  ptrdiff_t differs_at_ = -1;
+  std::string differs_in_;
 };
 
 }  // namespace frazil::python

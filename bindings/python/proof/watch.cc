@@ -118,6 +118,7 @@ void Watch::Look(Frame* frame, int offset) {
     function_ = nullptr;
     view_ = ViewOf(frame->code);
   }
+  if (!first_) first_ = frame;
   code_ = frame->code;
   offset_ = offset;
   if (!view_) {
@@ -148,6 +149,7 @@ void Watch::Look(Frame* frame, int offset) {
     open_.erase(frame);
   }
   if (pending_.frame) FinishPending(now);
+  if (hidden_.value) numbers_->Pin(std::exchange(hidden_, {}).node, Where());  // nobody took it
   if (!prover_->unread()->empty()) CheckUnread(now);
   if (Judge(now) && Follows()) FollowNumbers(now);
 }
@@ -288,13 +290,14 @@ bool Watch::JudgeText(const Now& now) {
 bool Watch::JudgeCallOfLists(const Now& now) {
   const int keywords = now.instruction.argument & 1;
   PyObject* given = now.Peek(1 + keywords);
-#if PY_VERSION_HEX < 0x030D0000
-  PyObject* callable = now.Peek(2 + keywords);
-#else
-  PyObject* callable = now.Peek(3 + keywords);
-#endif
-  if (!PyTuple_CheckExact(given) && !PyList_CheckExact(given))
-    return Doubt("calls with arguments out of something that is no list");
+  PyObject* callable = now.CalledWithLists();
+  if (!PyTuple_CheckExact(given) && !PyList_CheckExact(given)) {
+    // What comes out of it only code that is watched gets to see.
+    if (keywords || !RunsPython(callable))
+      return Doubt("calls with arguments out of something that is no list");
+    std::string why = WhyNotCall(callable, nullptr, 0);
+    return (why.empty() || Doubt(std::move(why))) && JudgeOrder(given);
+  }
   std::vector<PyObject*> all(PySequence_Fast_ITEMS(given),
                              PySequence_Fast_ITEMS(given) + PySequence_Fast_GET_SIZE(given));
   Py_ssize_t at = 0;
@@ -303,7 +306,7 @@ bool Watch::JudgeCallOfLists(const Now& now) {
     all.push_back(value);
   std::string why = WhyNotCall(callable, all.data(), static_cast<Py_ssize_t>(all.size()));
   if (!why.empty()) return Doubt(std::move(why));
-  if (Follows() && !PyFunction_Check(callable)) {
+  if (Follows() && !RunsPython(callable)) {
     Pin(given);
     if (keywords) Pin(now.Peek(1));
   }
@@ -399,6 +402,9 @@ bool Watch::JudgeCall(const Now& now, int argument, bool keywords) {
   const bool named = call.count > 1 && PyUnicode_CheckExact(call.arguments[1]);
   if (named && (builtin == "getattr" || builtin == "hasattr")) {
     if (!JudgeAttribute(now, call.arguments[0], call.arguments[1])) return false;
+  } else if (builtin == "vars" && call.count == 1 && !PyModule_Check(call.arguments[0])) {
+    static PyObject* const dict = PyUnicode_InternFromString("__dict__");
+    if (!JudgeAttribute(now, call.arguments[0], dict)) return false;
   } else if (builtin == "id" && IsOfPackage(now.frame->globals)) {
     // As a key only.
   } else if (named && (builtin == "setattr" || builtin == "delattr")) {

@@ -47,6 +47,13 @@ class Watch {
   // An object is one of the numbers that are followed: it as an operand beside a tensor of this
   // dtype. Null: as a constant.
   const Tensor* Operand(PyObject* number, DType dtype);
+  // The same as an index of an axis, in range and not negative: null if its value was asked for, or
+  // if it is none of them.
+  const Tensor* Position(PyObject* number, int64_t extent);
+  // The same as an element of an array of this dtype. Null if its value was asked for.
+  const Tensor* Element(PyObject* number, DType dtype);
+  // The values of numbers in it are asked for.
+  void Asks(PyObject* object);
   const Result::NumberMap& tracked() const { return tracked_; }
 
   bool started() const { return started_; }
@@ -59,6 +66,7 @@ class Watch {
 #endif
 
  private:
+  const Tensor* OperandOf(int node, DType dtype);
 #if FRAZIL_KNOWS_FRAMES
   struct Now;
   struct Called {
@@ -82,6 +90,8 @@ class Watch {
   // Where numbers go (watch_numbers.cc).
   bool FollowNumbers(const Now& now);
   bool FollowCall(const Now& now, const Called& call);
+  bool IsAskedByC(Frame* frame);
+  bool FollowSum(const Now& now, const Called& call);
   void FinishPending(const Now& now);
   void Track(PyObject* number, int node);
   bool IsTracked(PyObject* o) const { return tracked_.contains(o); }
@@ -111,6 +121,7 @@ class Watch {
   int offset_ = 0;
 #if FRAZIL_KNOWS_FRAMES
   absl::flat_hash_map<PyCodeObject*, std::unique_ptr<CodeView>> views_;
+  Frame* first_ = nullptr;          // that of the body
   Frame* frame_ = nullptr;          // the latest
   const CodeView* view_ = nullptr;  // its code
   PyObject* function_ = nullptr;    // that it runs
@@ -126,6 +137,12 @@ class Watch {
   };
   Pending pending_;
 #endif
+  // A number that a built-in function computes from those that are followed and adds to a tensor.
+  struct Hidden {
+    Object value;
+    int node = -1;
+  };
+  Hidden hidden_;
 };
 
 // The watch that follows numbers now, or null.

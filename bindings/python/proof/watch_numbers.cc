@@ -8,6 +8,7 @@
 #include "bindings/python/functions.h"
 #include "bindings/python/library_types.h"
 #include "bindings/python/module_type.h"
+#include "bindings/python/proof/asks.h"
 #include "bindings/python/proof/callables.h"
 #include "bindings/python/proof/now.h"
 #include "bindings/python/proof/prover.h"
@@ -15,53 +16,11 @@
 
 namespace frazil::python {
 
-bool Watch::Plant(std::vector<PyObject*>* arguments) {
-  for (const Nest::Spot& spot : nest_.moving)  // two of them may be one place
-    kept_.push_back(Object::Share(spot.object));
-  for (size_t place = 0; place < nest_.moving.size(); ++place) {
-    const Nest::Spot& spot = nest_.moving.span()[place];
-    Object own = UniqueCopy(spot.object);
-    if (!own) return false;
-    int failed = 0;
-    if (spot.owner == Py_Ellipsis) {
-      (*arguments)[static_cast<size_t>(spot.index)] = own.get();
-    } else if (PyList_Check(spot.owner)) {
-      failed = PyList_SetItem(spot.owner, spot.index, Py_NewRef(own.get()));
-    } else if (PyDict_Check(spot.owner)) {
-      failed = PyDict_SetItem(spot.owner, spot.key, own.get());
-    } else if (PyCell_Check(spot.owner)) {
-      failed = PyCell_Set(spot.owner, own.get());
-    } else {
-      failed = PyObject_GenericSetAttr(spot.owner, spot.key, own.get());
-    }
-    if (failed) return PyErr_Clear(), false;
-    Track(own.get(), numbers_->Leaf(place));
-  }
-  return true;
-}
-
-void Watch::Track(PyObject* number, int node) {
-  tracked_[number] = node;
-  kept_.push_back(Object::Share(number));
-}
-
-const Tensor* Watch::Operand(PyObject* number, DType dtype) {
-  const auto it = tracked_.find(number);
-  if (it == tracked_.end()) return nullptr;
-  const auto use = static_cast<size_t>(numbers_->Use(it->second, dtype));
-  const bool known = use < nest_.operands.size() && nest_.operands[use].defined();
-  return known ? &nest_.operands[use] : nullptr;
-}
-
 #if FRAZIL_KNOWS_FRAMES
 
 namespace {
 
-constexpr int kMaxNodes = 1 << 12, kMaxDepthOfPins = 16;
-
-bool IsNumber(PyObject* o) {
-  return PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o);
-}
+constexpr int kMaxNodes = 1 << 12;
 
 // Instructions that only move values about.
 const std::array<bool, 256>& Transparent() {
@@ -71,8 +30,8 @@ const std::array<bool, 256>& Transparent() {
            NOP, CACHE, POP_TOP, PUSH_NULL, COPY, SWAP, RESUME, LOAD_CONST, LOAD_FAST, STORE_FAST,
                DELETE_FAST, LOAD_DEREF, STORE_DEREF, DELETE_DEREF, LOAD_CLOSURE, MAKE_CELL,
                COPY_FREE_VARS, LOAD_GLOBAL, STORE_GLOBAL, STORE_ATTR, DELETE_ATTR, BUILD_TUPLE,
-               BUILD_LIST, BUILD_CONST_KEY_MAP, LIST_APPEND, LIST_EXTEND, DICT_MERGE, DICT_UPDATE,
-               UNPACK_SEQUENCE, UNPACK_EX, RETURN_VALUE, RETURN_GENERATOR, SEND, JUMP_FORWARD,
+               BUILD_SLICE, BUILD_LIST, BUILD_CONST_KEY_MAP, LIST_APPEND, LIST_EXTEND, DICT_MERGE,
+               DICT_UPDATE, UNPACK_SEQUENCE, UNPACK_EX, RETURN_GENERATOR, SEND, JUMP_FORWARD,
                JUMP_BACKWARD, JUMP_BACKWARD_NO_INTERRUPT, GET_ITER, FOR_ITER, MAKE_FUNCTION,
                IMPORT_NAME, IMPORT_FROM, CALL_FUNCTION_EX, BEFORE_WITH, WITH_EXCEPT_START,
                PUSH_EXC_INFO, POP_EXCEPT, RERAISE, CHECK_EXC_MATCH, GET_YIELD_FROM_ITER,
@@ -97,38 +56,6 @@ const std::array<bool, 256>& Transparent() {
     return t;
   }();
   return table;
-}
-
-// Functions of numbers to a number.
-bool IsNumeric(PyObject* o) {
-  if (o == reinterpret_cast<PyObject*>(&PyLong_Type) ||
-      o == reinterpret_cast<PyObject*>(&PyFloat_Type))
-    return true;
-  if (!PyCFunction_Check(o)) return false;
-  const std::string_view module = ModuleOf(o);
-  const std::string_view name = reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name;
-  if (module == "math")  // those of ints may take for ever
-    return name != "factorial" && name != "comb" && name != "perm";
-  return module == "builtins" &&
-         (name == "abs" || name == "min" || name == "max" || name == "round");
-}
-
-// Callables that hand on what they get, or are watched themselves.
-bool HandsOn(PyObject* o) {
-  if (PyFunction_Check(o) || FunctionOfTraced(o)) return true;
-  if (PyMethod_Check(o)) return HandsOn(PyMethod_GET_FUNCTION(o));
-  if (PyType_Check(o)) {
-    const auto* type = reinterpret_cast<PyTypeObject*>(o);
-    return type == &PyList_Type || type == &PyTuple_Type || type == &PyZip_Type ||
-           type == &PyEnum_Type || type == &PySuper_Type ||
-           (type->tp_flags & Py_TPFLAGS_HEAPTYPE && type != Library().partial &&
-            type->tp_new == PyBaseObject_Type.tp_new);
-  }
-  const bool method = Py_IS_TYPE(o, &PyMethodDescr_Type);
-  if (!method && !PyCFunction_Check(o)) return false;
-  const char* name = method ? PyUnicode_AsUTF8(reinterpret_cast<PyDescrObject*>(o)->d_name)
-                            : reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name;
-  return name && std::string_view(name) == "append";
 }
 
 }  // namespace
@@ -166,7 +93,7 @@ void Watch::CheckUnread(const Now& now) {
     harmless = PyUnicode_CompareWithASCIIString(now.Name(attribute), "append") == 0;
   // Behind its method `append`, waiting for what is to be appended.
   PyObject* below = now.instruction.depth > 1 ? now.Peek(2) : nullptr;
-  if (below && Py_IS_TYPE(below, &PyMethodDescr_Type)) harmless |= HandsOn(below);
+  if (below && Py_IS_TYPE(below, &PyMethodDescr_Type)) harmless |= NameOfMethod(below) == "append";
   if (!harmless) prover_->IsRead(top);
 }
 
@@ -186,10 +113,25 @@ void Watch::Pin(PyObject* o, int depth) {
     Py_ssize_t at = 0;
     PyObject *key, *value;
     while (PyDict_Next(o, &at, &key, &value)) Pin(key, depth + 1), Pin(value, depth + 1);
+  } else if (PySlice_Check(o)) {
+    const auto* slice = reinterpret_cast<PySliceObject*>(o);
+    for (PyObject* bound : {slice->start, slice->stop, slice->step}) Pin(bound, depth + 1);
+  } else if (PyCFunction_Check(o)) {
+    Pin(PyCFunction_GET_SELF(o), depth + 1);
+  } else if (Py_IS_TYPE(o, Library().partial)) {
+    for (const char* part : {"func", "args", "keywords"}) {
+      const Object held = Object::Steal(PyObject_GetAttrString(o, part));
+      Pin(held.get(), depth + 1);
+    }
+  } else if (Py_IS_TYPE(o, Library().deque)) {
+    const Object items = Object::Steal(PySequence_Tuple(o));
+    Pin(items.get(), depth + 1);
   } else if (PyGen_CheckExact(o)) {
     // What it yields is looked at then.
-  } else if (Py_TYPE(o)->tp_iternext || PyDictViewSet_Check(o) ||
-             Py_IS_TYPE(o, &PyDictValues_Type)) {
+  } else if (PyDictViewSet_Check(o) || Py_IS_TYPE(o, &PyDictValues_Type)) {
+    const Object items = Object::Steal(PySequence_Tuple(o));
+    Pin(items.get(), depth + 1);
+  } else if (IsIterator(o)) {
     PinAll();  // what it will give nobody sees
   } else if (PyMethod_Check(o)) {
     Pin(PyMethod_GET_SELF(o), depth + 1);
@@ -226,9 +168,58 @@ void Watch::FinishPending(const Now& now) {
   Py_SETREF(slot, own.release());
 }
 
+// sum() of a list: the numbers that it begins with are added up first, then, as an operand, to the
+// tensor behind them.
+bool Watch::FollowSum(const Now& now, const Called& call) {
+  PyObject* list = call.count == 1 ? call.arguments[0] : nullptr;
+  if (!list || !(PyList_CheckExact(list) || PyTuple_CheckExact(list))) return false;
+  const absl::Span<PyObject*> items(PySequence_Fast_ITEMS(list),
+                                    static_cast<size_t>(PySequence_Fast_GET_SIZE(list)));
+  const size_t first =
+      static_cast<size_t>(std::find_if_not(items.begin(), items.end(), IsNumber) - items.begin());
+  std::vector<int> nodes;
+  bool some = false;
+  for (PyObject* o : items.first(first)) {
+    nodes.push_back(NodeOf(o));
+    some |= IsTracked(o);
+  }
+  for (PyObject* o : items.subspan(first)) Pin(o);
+  if (!some) return true;
+  const int node = numbers_->Sum(call.callable, nodes);
+  if (first == items.size()) {
+    Expect(now.frame, node, {items.begin(), items.end()});
+    return true;
+  }
+  const bool followed = IsTensor(items[first]) && IsFloat(CellOf(items[first]).dtype());
+  const Object numbers =
+      Object::Steal(PySequence_GetSlice(list, 0, static_cast<Py_ssize_t>(first)));
+  Object value =
+      Object::Steal(numbers ? PyObject_CallOneArg(call.callable, numbers.get()) : nullptr);
+  if (!followed || !value) return PyErr_Clear(), Pin(list), true;
+  hidden_ = {std::move(value), node};
+  return true;
+}
+
 bool Watch::FollowCall(const Now& now, const Called& call) {
   const auto [callable, arguments, count, keywords] = call;
-  if (HandsOn(callable)) return true;
+  if (BuiltinName(callable) == "sum" && !keywords && FollowSum(now, call)) return true;
+  if (IsAsArray(callable) && count > 0) {  // says itself what it asks of numbers (Element)
+    std::for_each(arguments + 1, arguments + count, [&](PyObject* o) { Pin(o); });
+    if (!IsNumber(arguments[0]) && !IsNestOfNumbers(arguments[0])) Pin(arguments[0]);
+    return true;
+  }
+  if (HandsOn(callable) || AsksNoNumber(callable, arguments, count)) return true;
+  if (const int keys = KeysOf(callable); keys > 0) {
+    const int first = PyCFunction_Check(callable) ? 0 : 1;  // behind the container itself
+    for (int i = first; i < std::min(count, first + keys); ++i) Pin(arguments[i]);
+    return true;
+  }
+  if (callable == reinterpret_cast<PyObject*>(&PyMap_Type) && count > 1) {
+    // What it calls is seen, or looks at what comes out of the first iterable.
+    if (RunsPython(arguments[0])) return true;
+    if (KeysOf(arguments[0]) == 1 && !IsIterator(arguments[1])) return Pin(arguments[1]), true;
+  }
+  Pin(callable);
   const bool numbers =
       count > 0 && !keywords && std::all_of(arguments, arguments + count, IsNumber);
   const bool some = numbers && std::any_of(arguments, arguments + count,
@@ -244,6 +235,50 @@ bool Watch::FollowCall(const Now& now, const Called& call) {
   return true;
 }
 
+// A function that C code has called returns: whether that code may look at what it gets. It stands
+// at an instruction of a function that is watched as well.
+bool Watch::IsAskedByC(Frame* frame) {
+  Frame* caller = frame == first_ ? nullptr : CalledFromC(frame);
+  if (!caller) return false;
+  const CodeView* view = ViewOf(caller->code);
+  if (!view) return true;
+  Now now{caller, view->At(OffsetOf(caller))};
+  const int argument = now.instruction.argument;
+  switch (now.instruction.op) {
+    case LOAD_ATTR:
+    case STORE_ATTR:
+    case DELETE_ATTR:
+    case BINARY_SUBSCR:
+    case STORE_SUBSCR:
+    case DELETE_SUBSCR:
+    case BINARY_OP:
+    case UNARY_NEGATIVE:
+    case UNARY_INVERT:
+    case FOR_ITER:
+    case BEFORE_WITH:
+#if PY_VERSION_HEX < 0x030C0000
+    case LOAD_METHOD:
+    case UNARY_POSITIVE:
+#else
+    case LOAD_SUPER_ATTR:
+#endif
+      return false;
+    case CALL:
+#if PY_VERSION_HEX < 0x030C0000
+      now.instruction.depth = static_cast<int16_t>(now.instruction.depth + argument);
+#endif
+      return !GivesBack(CalledBy(now, argument, false).callable);
+    case CALL_FUNCTION_EX:
+      return !GivesBack(now.CalledWithLists());
+#if PY_VERSION_HEX >= 0x030D0000
+    case CALL_KW:
+      return !GivesBack(CalledBy(now, argument, true).callable);
+#endif
+    default:
+      return true;
+  }
+}
+
 bool Watch::FollowNumbers(const Now& now) {
   const int op = now.instruction.op, argument = now.instruction.argument;
   if (Transparent()[static_cast<size_t>(op)]) return true;
@@ -252,7 +287,7 @@ bool Watch::FollowNumbers(const Now& now) {
   const auto pin = [&](int count) {
     for (int i = 1; i <= std::min(count, depth); ++i) {
       // A loop's iterator lies there for the loop.
-      if (now.Peek(i) && !Py_TYPE(now.Peek(i))->tp_iternext) Pin(now.Peek(i));
+      if (now.Peek(i) && !IsIterator(now.Peek(i))) Pin(now.Peek(i));
     }
   };
   switch (op) {
@@ -313,13 +348,31 @@ bool Watch::FollowNumbers(const Now& now) {
 #endif
       if (IsTracked(now.Peek(1))) pin(1);
       return true;
+    case RETURN_VALUE:
+      if (IsTracked(now.Peek(1)) && IsAskedByC(now.frame)) Pin(now.Peek(1));
+      return true;
     case YIELD_VALUE:  // perhaps to a built-in function
-    case BINARY_SUBSCR:
     case DELETE_SUBSCR:
       return Pin(now.Peek(1)), true;
+    case BINARY_SUBSCR:
+      // A tensor says itself what it asks of its index (indexing.cc).
+      if (!IndexedByPython(now.Peek(2)) && !IsTensor(now.Peek(2))) Pin(now.Peek(1));
+      return true;
+    case CONTAINS_OP: {
+      PyObject* container = now.Peek(1);
+      if (SearchedByPython(container)) return true;
+      const bool by_key = PyDict_CheckExact(container) || PyAnySet_CheckExact(container);
+      return by_key ? Pin(now.Peek(2)) : pin(2), true;
+    }
+#if PY_VERSION_HEX >= 0x030C0000
+    case BINARY_SLICE:
+      return Pin(now.Peek(1)), Pin(now.Peek(2)), true;
+#endif
     case STORE_SUBSCR:
-      Pin(now.Peek(1));
-      if (!PyList_Check(now.Peek(2)) && !PyDict_Check(now.Peek(2))) Pin(now.Peek(3));
+      if (!IsTensor(now.Peek(2))) Pin(now.Peek(1));
+      if (!PyList_Check(now.Peek(2)) && !PyDict_Check(now.Peek(2)) &&
+          !Py_IS_TYPE(now.Peek(2), Library().deque))
+        Pin(now.Peek(3));
       return true;
     case IS_OP:
       if (now.Peek(1) == Py_None || now.Peek(2) == Py_None) return true;

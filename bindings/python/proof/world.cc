@@ -316,11 +316,17 @@ bool World::AddGiven(Nest* nest) {
       if (!name.given) continue;
       if (name.written) nest->places.push_back({scope->dict.get(), name.name.get()});
       PyObject* value = PyDict_GetItemWithError(scope->dict.get(), name.name.get());
+      if (nest->notes)
+        nest->notes->emplace_back(nest->words.size(),
+                                  StrCat(name.where, ": '", Text(name.name.get()), "'"));
       nest->At(scope->dict.get(), name.name.get());
       if (!add(value, [&] { return StrCat("'", Text(name.name.get()), "': "); })) return false;
     }
   }
   for (const Given& given : given_) {
+    if (nest->notes)
+      nest->notes->emplace_back(nest->words.size(),
+                                StrCat(given.where, ": a ", Py_TYPE(given.object.get())->tp_name));
     if (!add(given.object.get(), [] { return std::string(); })) return false;
   }
   return true;
