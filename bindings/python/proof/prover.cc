@@ -23,7 +23,7 @@ bool Prover::Guard(Nest* nest) {
     if (world.changes() != before) ForgetNumbers();
     return false;
   }
-  return numbers.empty() || numbers.Compute(nest);
+  return !nest->RefuseForeign() && (numbers.empty() || numbers.Compute(nest));
 }
 
 void Prover::Observed() {

@@ -34,7 +34,7 @@ void Watch::Begin(PyObject* function, PyObject* const* arguments, size_t count) 
 void Watch::End() {
   if (g_following == this) g_following = nullptr;
 #if FRAZIL_KNOWS_FRAMES
-  if (running_ && !std::exchange(open_, {}).empty())
+  if (running_ && doubt_.empty() && !std::exchange(open_, {}).empty())
     Doubt("leaves a generator open, in a try or with statement that ends later");
 #endif
   if (running_) StopInstructions();
@@ -46,7 +46,8 @@ void Watch::End() {
 
 bool Watch::Doubt(std::string why) {
   if (doubt_.empty()) doubt_ = StrCat(Where(), " ", why);
-  End();  // the rest runs at full speed
+  if (g_following == this) g_following = nullptr;
+  if (tracked_.empty()) End();  // the rest runs at full speed
   return false;
 }
 
@@ -68,7 +69,8 @@ bool HasSteadyOrder(PyObject* o) {
   const Object items = Object::Steal(PySequence_Tuple(o));
   if (!items) return PyErr_Clear(), false;
   return std::all_of(&PyTuple_GET_ITEM(items.get(), 0),
-                     &PyTuple_GET_ITEM(items.get(), 0) + PyTuple_GET_SIZE(items.get()), IsPlainKey);
+                     &PyTuple_GET_ITEM(items.get(), 0) + PyTuple_GET_SIZE(items.get()),
+                     [](PyObject* item) { return IsPlainKey(item) && !IsNan(item); });
 }
 
 std::string Quoted(PyObject* name) {
@@ -108,7 +110,8 @@ bool Watch::Enter(Frame* frame) {
 
 void Watch::OnInstruction(Frame* frame, int offset) {
   if (!running_) return;
-  Look(frame, offset);
+  if (doubt_.empty()) Look(frame, offset);
+  if (running_ && !tracked_.empty()) ShowOriginals(frame, offset);
   PyErr_Clear();  // no exception is on its way between two instructions
 }
 

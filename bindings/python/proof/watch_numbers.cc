@@ -36,8 +36,60 @@ bool Watch::Plant(std::vector<PyObject*>* arguments) {
     }
     if (failed) return PyErr_Clear(), false;
     Track(own.get(), numbers_->Leaf(place));
+    originals_.emplace(own.get(), Object::Share(spot.object));
+  }
+  for (PyObject* o : nest_.containers) {
+    if (!nest_.moving.empty()) planted_in_.push_back(Object::Share(o));
   }
   return true;
+}
+
+// What would be there if nothing had been planted.
+PyObject* Watch::OriginalOf(PyObject* number) {
+  if (!tracked_.contains(number)) return nullptr;
+  const auto [it, fresh] = originals_.try_emplace(number);
+  if (fresh) it->second = SharedNumber(number);
+  return it->second.get();
+}
+
+void Watch::Unplant() {
+  if (tracked_.empty()) return;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  for (const Object& held : planted_in_) {
+    PyObject* o = held.get();
+    if (PyList_Check(o)) {
+      for (Py_ssize_t i = 0; i < PyList_GET_SIZE(o); ++i) {
+        if (PyObject* was = OriginalOf(PyList_GET_ITEM(o, i))) PyList_SetItem(o, i, Py_NewRef(was));
+      }
+    } else if (PyDict_Check(o)) {
+      Py_ssize_t at = 0;
+      PyObject *key, *item;
+      while (PyDict_Next(o, &at, &key, &item)) {
+        if (PyObject* was = OriginalOf(item)) PyDict_SetItem(o, key, was);
+      }
+    } else if (PyCell_Check(o) && PyCell_GET(o)) {
+      if (PyObject* was = OriginalOf(PyCell_GET(o))) PyCell_Set(o, was);
+    }
+  }
+  for (const Nest::Place& place : nest_.places) {
+    PyObject* now = PyDict_GetItemWithError(place.dict, place.name);
+    PyObject* was = now ? OriginalOf(now) : nullptr;
+    if (was) PyDict_SetItem(place.dict, place.name, was);
+  }
+  for (const Nest::Spot& spot : nest_.moving) {  // of the slots, and of names that are only read
+    const bool is_slot = spot.owner != Py_Ellipsis && spot.key && !PyDict_Check(spot.owner);
+    if (is_slot) {
+      const Object now = Object::Steal(PyObject_GenericGetAttr(spot.owner, spot.key));
+      PyObject* was = now ? OriginalOf(now.get()) : nullptr;
+      if (was) PyObject_GenericSetAttr(spot.owner, spot.key, was);
+    } else if (spot.key && PyDict_Check(spot.owner)) {
+      PyObject* now = PyDict_GetItemWithError(spot.owner, spot.key);
+      PyObject* was = now ? OriginalOf(now) : nullptr;
+      if (was) PyDict_SetItem(spot.owner, spot.key, was);
+    }
+  }
+  PyErr_Restore(type, value, traceback);
 }
 
 void Watch::Track(PyObject* number, int node) {
@@ -132,6 +184,33 @@ bool HandsOn(PyObject* o) {
 }
 
 }  // namespace
+
+// Before an instruction that asks which objects its operands are.
+void Watch::ShowOriginals(Frame* frame, int offset) {
+  const CodeView* view = view_ && view_->code() == frame->code ? view_ : ViewOf(frame->code);
+  if (!view || view->At(offset).depth < 0) return;
+  Now now{frame, view->At(offset)};
+  const auto show = [&](PyObject* const* place) {
+    PyObject* was = *place ? OriginalOf(*place) : nullptr;
+    auto** slot = const_cast<PyObject**>(place);
+    if (was) Py_SETREF(*slot, Py_NewRef(was));
+  };
+  const int argument = now.instruction.argument;
+  if (now.instruction.op == IS_OP) {
+    show(now.At(1));
+    show(now.At(2));
+  } else if (now.instruction.op == CALL) {
+#if PY_VERSION_HEX < 0x030C0000
+    now.instruction.depth = static_cast<int16_t>(now.instruction.depth + argument);
+#endif
+    const Called call = CalledBy(now, argument, false);
+    if (!PyCFunction_Check(call.callable)) return;
+    const std::string_view name =
+        reinterpret_cast<PyCFunctionObject*>(call.callable)->m_ml->ml_name;
+    if (name != "id" && name != "is_" && name != "is_not") return;
+    for (int i = 0; i < call.count; ++i) show(&call.arguments[i]);
+  }
+}
 
 int Watch::NodeOf(PyObject* number) {
   const auto it = tracked_.find(number);
