@@ -232,11 +232,11 @@ a = float("2.5"); b = a
 @trace
 def f(x): return x * (2 if operator.is_(a, b) else 3)  # here
 
-## a nan that is looked for
-# looks for a nan
-a = float("nan"); b = [a]
+## a nan among the constants
+# has a nan among its constants
+b = [float("nan")]
 @trace
-def f(x): return x * (2 if a in b else 3)  # here
+def f(x): return x * (2 if 1e999 - 1e999 in b else 3)  # here
 
 ## a function of another library
 # 'math.mean'|numpy

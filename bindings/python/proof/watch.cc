@@ -3,7 +3,6 @@
 #include <opcode.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "bindings/python/functions.h"
@@ -221,9 +220,9 @@ bool Watch::Judge(const Now& now) {
       std::string why = functions ? "asks with 'is' for a function" : WhyNotIs(a, b);
       return why.empty() || Doubt(std::move(why));
     }
-    case CONTAINS_OP:
-      return !PyFloat_CheckExact(now.Peek(2)) || !std::isnan(PyFloat_AS_DOUBLE(now.Peek(2))) ||
-             Doubt("looks for a nan, which is found by its address");
+    case LOAD_CONST:  // the nest says of the others which are one object
+      return !IsNan(PyTuple_GET_ITEM(now.frame->code->co_consts, argument)) ||
+             Doubt("has a nan among its constants, which is found by its address");
     case MATCH_CLASS:
       return JudgeMatch(now);
 #if PY_VERSION_HEX >= 0x030C0000
@@ -308,6 +307,7 @@ bool Watch::JudgeCallOfLists(const Now& now) {
   if (!why.empty()) return Doubt(std::move(why));
   if (Follows() && !PyFunction_Check(callable)) {
     Pin(given);
+    Pin(callable);
     if (keywords) Pin(now.Peek(1));
   }
   return PyFunction_Check(callable) ||

@@ -272,6 +272,11 @@ void Watch::Pin(PyObject* o, int depth) {
     PinAll();  // what it will give nobody sees
   } else if (PyMethod_Check(o)) {
     Pin(PyMethod_GET_SELF(o), depth + 1);
+  } else if (Py_IS_TYPE(o, Library().partial)) {
+    for (const char* part : {"func", "args", "keywords"}) {
+      const Object held = Object::Steal(PyObject_GetAttrString(o, part));
+      Pin(held.get(), depth + 1);
+    }
   } else if (Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE && !IsModule(o)) {
     if (PyObject* attributes = AttributesOf(o)) Pin(attributes, depth + 1);
     const ClassInfo* info = InfoOf(Py_TYPE(o));
@@ -281,6 +286,7 @@ void Watch::Pin(PyObject* o, int depth) {
 }
 
 void Watch::PinAll() {
+  while (!prover_->unread()->empty()) prover_->IsRead(*prover_->unread()->begin());
   for (const auto& [object, node] : tracked_) numbers_->Pin(node, Where());
 }
 
@@ -308,6 +314,7 @@ void Watch::FinishPending(const Now& now) {
 bool Watch::FollowCall(const Now& now, const Called& call) {
   const auto [callable, arguments, count, keywords] = call;
   if (HandsOn(callable)) return true;
+  if (Py_IS_TYPE(callable, Library().partial)) Pin(callable);  // it gives what it holds
   const bool numbers =
       count > 0 && !keywords && std::all_of(arguments, arguments + count, IsNumber);
   const bool some = numbers && std::any_of(arguments, arguments + count,

@@ -1,4 +1,4 @@
-"""Special methods that are no functions written in Python: what they read no line of the body shows."""
+"""Special methods that are no functions written in Python: no line of the body shows what they read."""
 
 import functools
 import operator

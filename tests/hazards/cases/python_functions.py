@@ -5,7 +5,7 @@ import functools
 import itertools
 import types
 
-from changes import World, hazard, inside, setter
+from changes import Object, World, hazard, inside, setter
 
 import frazil as fz
 
@@ -450,3 +450,35 @@ def evaluated_text(trace):
         lambda: text.update(now="x + 2"),
         lambda: text.update(now="x / y"),
     )
+
+
+@hazard("a partial holds a list that grows, and the body asks for its length far later", before=45)
+def partial_of_growing(trace):
+    t = Object(log=[])
+    t.count, t.counts = functools.partial(len, t.log), [functools.partial(sum, start=1)]
+
+    def body(x):
+        t.log.append(1)
+        return x * (2 if t.count() > 30 else 3) + (sum(map(t.counts[0], [t.log[:0]])))
+
+    return World(trace(body), lambda: t.log.clear(), state=lambda: len(t.log))
+
+
+@hazard("a number that moves is a keyword of a partial of a built-in function", each=1)
+def partial_of_moving(trace):
+    t = Object(
+        round=functools.partial(round, ndigits=-12),
+        sum=functools.partial(sum, start=1),
+        sums=functools.partial(sum, start=1),
+    )
+
+    def body(x):
+        y = x * (2 if t.round(1234.56) > 1230 else 3)
+        return y * (2 if t.sum([1, 2]) > 18 else 3) * (2 if max(map(t.sums, [[3]])) > 12 else 3)
+
+    def step():
+        t.round.keywords["ndigits"] += 1
+        t.sum.keywords["start"] += 1
+        t.sums.keywords["start"] += 1
+
+    return World(trace(body), *[step] * 24)
