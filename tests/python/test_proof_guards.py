@@ -34,6 +34,28 @@ rate = fz.asarray([1.0, 2.0])
 # then
 rate = None
 
+## the kind of a number, to an equal one
+a, b, c = True, 2.0, 0.0
+@trace
+def f(x): return (x * a, fz.asarray([1, 2]) * b, a, b, c)
+# then
+a = 1
+# then
+b = 2
+# then
+c = -0.0
+
+## the attributes of a function
+def g(x): return x
+@trace
+def f(x): return g(x) * (2 + len(g.__dict__))
+# then
+g.k = 3.0
+# then
+g.__dict__["j"] = 3.0
+# then
+g.__dict__ = {}
+
 ## a name from another thread
 import threading
 rate = 2.0

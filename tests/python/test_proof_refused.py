@@ -61,6 +61,11 @@ class C: pass
 @trace
 def f(x): return x * (C().__hash__() > 0)  # here
 
+## the hash of a string by its method
+# __hash__', of which nobody knows
+@trace
+def f(x): return x * ("ab".__hash__() == "ab".__hash__())  # here
+
 ## the environment
 # 'environ'
 import os
@@ -485,6 +490,20 @@ class C:
 vars(C)["v"].k = 1.5
 @trace
 def f(x): return x * C().v  # here
+
+## an address by str
+# writes an object of type C as text
+class C: pass
+c = C()
+@trace
+def f(x): return x * (len(str(c)) > 3)  # here
+
+## attributes by a callback
+# asks 'getattr' for an attribute that the code does not name
+import types
+m = types.ModuleType("m"); m.k = 2.0
+@trace
+def f(x): return x * sum(map(getattr, [m], ["k"]))  # here
 
 ## an attribute of a traced function
 # reads the attribute 'rate' of a traced function|'rate'
