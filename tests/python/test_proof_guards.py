@@ -56,6 +56,20 @@ g.__dict__["j"] = 3.0
 # then
 g.__dict__ = {}
 
+## a data descriptor before the instance's own attribute
+class D:
+    def __init__(self): self.k = 2.0
+    def __get__(self, o, t): return self.k
+    def __set__(self, o, v): pass
+class C: v = D()
+c = C(); vars(c)["v"] = 7.0
+@trace
+def f(x): return x * c.v
+# then
+vars(C)["v"].k = 3.0
+# then
+del D.__set__
+
 ## a name from another thread
 import threading
 rate = 2.0

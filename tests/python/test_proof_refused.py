@@ -288,6 +288,16 @@ def g(): return 2.0
 @trace
 def f(x): return x * g()  # here
 
+## a cache as a method
+# calls an object of type functools._lru_cache_wrapper
+import functools
+class C:
+    @functools.lru_cache
+    def k(self): return 2.0
+c = C()
+@trace
+def f(x): return x * c.k()  # here
+
 ## a weak reference
 # weakref
 import weakref

@@ -1,4 +1,4 @@
-"""Special methods that are no functions written in Python: no line of the body shows what they read."""
+"""Special methods that are no functions written in Python: no line shows what they read."""
 
 import functools
 import operator
@@ -72,7 +72,7 @@ WAYS = {
     "a descriptor": (Described, lambda n: n),
     "a partial": (Number, partial),
     "a static partial": (Number, lambda n: staticmethod(partial(n))),
-    "a property of a partial": (Number, lambda n: property(lambda t, by=partial(n): by)),
+    "a property of a bound method": (Number, lambda n: property(n.read)),
     "a cache": (Number, cached),
     "a getter": (Number, got),
     "a method of a list": (Number, listed),
