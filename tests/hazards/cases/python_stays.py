@@ -93,32 +93,39 @@ USES = {
     "an alternative": lambda t, x: fz.where(x > 2, x, t.n) + fz.maximum(x, t.n),
     "an axis": lambda t, x: fz.sum(fz.outer(x, x), axis=t.n % 2) + fz.roll(x, t.n),
     "a branch of match": lambda t, x: x * matched(t.n),
-    "arguments of functions of numbers": lambda t, x: x * math.comb(9, t.n)
-    + math.gcd(t.n, 4)
-    + divmod(t.n, 3)[1]
-    + round(2.345678, t.n)
-    + max(t.n, 4)
-    + min([t.n, 4])
-    + abs(t.n - 5)
-    + math.sqrt(t.n),
-    "arguments of built-in functions": lambda t, x: x * sum([t.n, 1])
-    + sorted([t.n, 4.5])[0]
-    + [3, 4].count(t.n)
-    + len([0] * t.n)
-    + any([t.n - 4])
-    + pow(t.n, 2)
-    + len(bytes(t.n)),
-    "arguments of methods": lambda t, x: x * len("a,b,c,d,e".split(",", t.n))
-    + LIST[:].pop(t.n)
-    + t.n.bit_length()
-    + t.n.real,
-    "what is mapped": lambda t, x: x * sum(map(len, map(str, [9**t.n])))
-    + functools.reduce(operator.mul, [t.n, 2])
-    + next(filter(None, [t.n - 4, 9])),
-    "a default and a keyword": lambda t, x: (lambda k=t.n: x * k)()
-    + taken(x, by=t.n)
-    + taken(x, **{"by": 0.5, "a": t.n})
-    + taken(x, *LIST[: t.n]),
+    "arguments of functions of numbers": lambda t, x: (
+        x * math.comb(9, t.n)
+        + math.gcd(t.n, 4)
+        + divmod(t.n, 3)[1]
+        + round(2.345678, t.n)
+        + max(t.n, 4)
+        + min([t.n, 4])
+        + abs(t.n - 5)
+        + math.sqrt(t.n)
+    ),
+    "arguments of built-in functions": lambda t, x: (
+        x * sum([t.n, 1])
+        + sorted([t.n, 4.5])[0]
+        + [3, 4].count(t.n)
+        + len([0] * t.n)
+        + any([t.n - 4])
+        + pow(t.n, 2)
+        + len(bytes(t.n))
+    ),
+    "arguments of methods": lambda t, x: (
+        x * len("a,b,c,d,e".split(",", t.n)) + LIST[:].pop(t.n) + t.n.bit_length() + t.n.real
+    ),
+    "what is mapped": lambda t, x: (
+        x * sum(map(len, map(str, [9**t.n])))
+        + functools.reduce(operator.mul, [t.n, 2])
+        + next(filter(None, [t.n - 4, 9]))
+    ),
+    "a default and a keyword": lambda t, x: (
+        (lambda k=t.n: x * k)()
+        + taken(x, by=t.n)
+        + taken(x, **{"by": 0.5, "a": t.n})
+        + taken(x, *LIST[: t.n])
+    ),
     "what is yielded": lambda t, x: x * sum(given(t.n)),
     "an error": lambda t, x: x * caught(lambda: 1 / (t.n - 4)) + caught(lambda: LIST[t.n + 3]),
     "a place that is deleted": lambda t, x: x * removed(t.n, LIST[:]),
