@@ -204,7 +204,7 @@ CALLED = [
      'return true ? std::string() : StrCat("writes an object of type "'),
     (CALLABLES, "return equal ? \"asks with 'is' whether equal values are one object\" : \"\";",
      'return "";'),
-    (CALLABLES, 'if (name == "setattr" || name == "delattr"', 'if (false && name == "delattr"'),
+    (CALLABLES, '|| name == "getattr" || name == "hasattr")', ")"),
     (CALLABLES, "if (attributes && IsShared(owner))", "if (false)"),
     (CALLABLES, 'if (name == "__hash__" || ', "if ("),
     (CALLABLES, "return count > 1 ? WhyNotIs(arguments[0], arguments[1])",

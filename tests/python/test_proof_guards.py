@@ -70,6 +70,44 @@ vars(C)["v"].k = 3.0
 # then
 del D.__set__
 
+## a property that deletes by a partial
+import functools
+def drop(self, k): self.n = k
+class C:
+    n = 1.0
+    v = property(lambda self: 1.0, fdel=functools.partial(drop, k=2.0))
+c = C()
+@trace
+def f(x):
+    del c.v
+    return x * c.n
+# then
+vars(C)["v"].fdel.keywords["k"] = 3.0
+
+## the globals of a function that looks the same
+import types
+K = 2.0
+def g(x, more=[0]): return x * K
+held = [g]
+@trace
+def f(x): return held[0](x)
+# then
+scope = {"K": 5.0, "__name__": "program"}
+held[0] = types.FunctionType(g.__code__, scope, "g", g.__defaults__)
+# then
+scope["K"] = 6.0
+
+## an attribute of a partial
+import functools
+p = functools.partial(max, 1)
+p.k = 2.0
+@trace
+def f(x): return x * p.k
+# then
+p.k = 3.0
+# then
+del p.k
+
 ## a name from another thread
 import threading
 rate = 2.0

@@ -89,6 +89,21 @@ bool LeadsOutside(PyObject* name) {
   return std::find(std::begin(kNames), std::end(kNames), text) != std::end(kNames);
 }
 
+// Code that the interpreter runs between two instructions: __del__, and callbacks, which are given
+// a weak reference (finalizers) or a frame (handlers of signals).
+bool IsOfInterpreter(const Frame& frame) {
+  const auto is_sign = [](PyObject* o) {
+    if (o && PyCell_Check(o)) o = PyCell_GET(o);
+    return o && (PyWeakref_Check(o) || PyFrame_Check(o));
+  };
+  if (PyUnicode_CompareWithASCIIString(frame.code->co_name, "__del__") == 0) return true;
+  const int named = frame.code->co_argcount + frame.code->co_kwonlyargcount;
+  if (std::any_of(frame.values, frame.values + named, is_sign)) return true;
+  PyObject* more = frame.code->co_flags & CO_VARARGS ? frame.values[named] : nullptr;
+  return more && PyTuple_Check(more) &&
+         std::any_of(&PyTuple_GET_ITEM(more, 0), &PyTuple_GET_ITEM(more, 0) + Py_SIZE(more), is_sign);
+}
+
 }  // namespace
 
 const CodeView* Watch::ViewOf(PyCodeObject* code) {
@@ -102,6 +117,8 @@ bool Watch::Enter(Frame* frame) {
   if (code_->co_flags & kNever) return Doubt("runs a coroutine");
   PyObject* function = frame->function;
   if (!function || !PyFunction_Check(function)) return Doubt("runs code that is no function's");
+  if (IsOfInterpreter(*frame))
+    return Doubt("is interrupted by the end of an object or by a signal, which may come at any time");
   if (made_.contains(function) || compared_.contains(function)) return true;
   return world_->AddFunction(function, Where()) ||
          Doubt(StrCat("runs what cannot be compared: ", world_->refusal()));

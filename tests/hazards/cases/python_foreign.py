@@ -33,6 +33,9 @@ class Number:
     def read(self, *args, **options):
         return self.n
 
+    def give(self, owner):
+        return self.read
+
 
 class Called(Number):
     __call__ = Number.read
@@ -72,7 +75,7 @@ WAYS = {
     "a descriptor": (Described, lambda n: n),
     "a partial": (Number, partial),
     "a static partial": (Number, lambda n: staticmethod(partial(n))),
-    "a property of a bound method": (Number, lambda n: property(n.read)),
+    "a property of a bound method": (Number, lambda n: property(n.give)),
     "a cache": (Number, cached),
     "a getter": (Number, got),
     "a method of a list": (Number, listed),

@@ -23,9 +23,12 @@ def given(n):
         yield n
 
 
-def changed(x, n, op):
-    y = x * 1
-    return op(y, n)
+def changed(x, n):
+    y, z = x * 1, x * 2
+    y += n
+    z *= n
+    z -= n
+    return y, z
 
 
 def caught(f):
@@ -70,12 +73,13 @@ USES = {
     "an index of a tensor": lambda t, x: x * x[t.n % 2],
     "a bound of a slice": lambda t, x: x * sum(LIST[: t.n]) + x[: t.n % 2 + 1],
     "an operand of integers": lambda t, x: fz.asarray([1, 2]) * t.n,
-    "an operand of integers in place": lambda t, x: changed(fz.asarray([1, 2]), t.n, operator.iadd),
-    "an operand in place": lambda t, x: changed(x, t.n, operator.imul),
+    "an operand of integers in place": lambda t, x: changed(fz.asarray([1, 2]), t.n),
+    "an operand in place": lambda t, x: changed(x, t.n),
     "a power": lambda t, x: (x**t.n, 2**t.n * x, x * (0.5 ** (t.n / 2))),
     "a divisor": lambda t, x: (x // t.n, x % t.n, t.n / x, t.n - x, x / t.n, -t.n * x),
     "bits": lambda t, x: x * (t.n & 3) + (t.n | 8) - (t.n ^ 5) + (~t.n) + (1 << t.n) + (64 >> t.n),
     "a key of a dict that is made": lambda t, x: x * {t.n: 2.0, 3: 5.0}.get(4, 1.0),
+    "a key beside another": lambda t, x: x * {3: 5.0, t.n: 2.0}[3] + len([*{3: 1, t.n: 2}]),
     "a key of a comprehension": lambda t, x: x * {k + t.n: k for k in (1, 2)}.get(6, 9),
     "a key that is looked up": lambda t, x: x * {3: 2.0, 5: 4.0}.get(t.n, 1.0),
     "a place that is written to": lambda t, x: x * stored([1.0] * 8, t.n),
