@@ -108,6 +108,13 @@ p.k = 3.0
 # then
 del p.k
 
+## the name of a key
+d = {"a": 1.0}
+@trace
+def f(x): return x * d.get("a", 5.0) + len("".join(d))
+# then
+d["ab"] = d.pop("a")
+
 ## a name from another thread
 import threading
 rate = 2.0

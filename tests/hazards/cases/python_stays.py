@@ -80,7 +80,7 @@ USES = {
     "bits": lambda t, x: x * (t.n & 3) + (t.n | 8) - (t.n ^ 5) + (~t.n) + (1 << t.n) + (64 >> t.n),
     "a key of a dict that is made": lambda t, x: x * {t.n: 2.0, 3: 5.0}.get(4, 1.0),
     "a key beside another": lambda t, x: x * {3: 5.0, t.n: 2.0}[3] + len([*{3: 1, t.n: 2}]),
-    "a key of a comprehension": lambda t, x: x * {k + t.n: k for k in (1, 2)}.get(6, 9),
+    "a key of a comprehension": lambda t, x: x * {6: 9, **{k + t.n: k for k in (1, 2)}}[6],
     "a key that is looked up": lambda t, x: x * {3: 2.0, 5: 4.0}.get(t.n, 1.0),
     "a place that is written to": lambda t, x: x * stored([1.0] * 8, t.n),
     "a key that is stored": lambda t, x: x * stored({4: 1.0, 5: 2.0}, t.n),
