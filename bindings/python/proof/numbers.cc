@@ -177,6 +177,8 @@ bool Numbers::Compute(Nest* nest) const {
       nest->operands.emplace_back(Value::Immediate(dtype, bits));
     } else {
       nest->operands.emplace_back();
+      // A number that is no operand, as no float holds it, is a constant of the program.
+      if (value && !nest->Add(value.get())) return PyErr_Clear(), false;
     }
   }
   for (Tensor& operand : nest->operands) nest->cells.push_back(&operand);

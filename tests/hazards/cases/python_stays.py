@@ -5,7 +5,7 @@ import functools
 import math
 import operator
 
-from changes import Object, World, hazard
+from changes import Object, World, hazard, setter
 
 import frazil as fz
 
@@ -77,6 +77,7 @@ USES = {
     "an operand in place": lambda t, x: changed(x, t.n),
     "a power": lambda t, x: (x**t.n, 2**t.n * x, x * (0.5 ** (t.n / 2))),
     "a divisor": lambda t, x: (x // t.n, x % t.n, t.n / x, t.n - x, x / t.n, -t.n * x),
+    "an operand that no float holds": lambda t, x: (x * t.big, x - t.n * 2**55, x + t.n * 2**60),
     "bits": lambda t, x: x * (t.n & 3) + (t.n | 8) - (t.n ^ 5) + (~t.n) + (1 << t.n) + (64 >> t.n),
     "a key of a dict that is made": lambda t, x: x * {t.n: 2.0, 3: 5.0}.get(4, 1.0),
     "a key beside another": lambda t, x: x * {3: 5.0, t.n: 2.0}[3] + len([*{3: 1, t.n: 2}]),
@@ -142,9 +143,9 @@ USES = {
 
 def stays(what, use):
     def case(trace):
-        t = Object(n=1, m=0, items=[0], table={}, a0=2.0, a1=3.0)
+        t = Object(n=1, big=2**54 + 1, m=0, items=[0], table={}, a0=2.0, a1=3.0)
         f = trace(lambda x: use(t, x))
-        changes = [lambda n=n: setattr(t, "n", n) for n in STEPS]
+        changes = [setter(t, n=n, big=n * (2**54 + 1)) for n in STEPS]
         return World(f, *changes, state=lambda: (t.m, t.items, t.table))
 
     case.__name__ = "stays_" + what.replace(" ", "_")
