@@ -101,7 +101,8 @@ bool IsOfInterpreter(const Frame& frame) {
   if (std::any_of(frame.values, frame.values + named, is_sign)) return true;
   PyObject* more = frame.code->co_flags & CO_VARARGS ? frame.values[named] : nullptr;
   return more && PyTuple_Check(more) &&
-         std::any_of(&PyTuple_GET_ITEM(more, 0), &PyTuple_GET_ITEM(more, 0) + Py_SIZE(more), is_sign);
+         std::any_of(&PyTuple_GET_ITEM(more, 0), &PyTuple_GET_ITEM(more, 0) + Py_SIZE(more),
+                     is_sign);
 }
 
 }  // namespace
@@ -118,7 +119,8 @@ bool Watch::Enter(Frame* frame) {
   PyObject* function = frame->function;
   if (!function || !PyFunction_Check(function)) return Doubt("runs code that is no function's");
   if (IsOfInterpreter(*frame))
-    return Doubt("is interrupted by the end of an object or by a signal, which may come at any time");
+    return Doubt(
+        "is interrupted by the end of an object or by a signal, which may come at any time");
   if (made_.contains(function) || compared_.contains(function)) return true;
   return world_->AddFunction(function, Where()) ||
          Doubt(StrCat("runs what cannot be compared: ", world_->refusal()));

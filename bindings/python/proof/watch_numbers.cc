@@ -299,13 +299,13 @@ void Watch::FinishPending(const Now& now) {
   const Pending pending = std::exchange(pending_, {});
   PyObject* result =
       pending.frame == now.frame && now.instruction.depth > 0 ? now.Peek(1) : nullptr;
-  if (!result || !IsNumber(result)) {  // it raised, which is for the values to say
+  const bool is_number = result && IsNumber(result);
+  if (is_number && PyBool_Check(result)) return numbers_->Pin(pending.node, Where());
+  Object own = is_number ? UniqueCopy(result) : Object();
+  if (!own) {  // it raised or left 64 bits: for the operands to say
     for (const Object& o : pending.operands) Pin(o.get());
     return;
   }
-  if (PyBool_Check(result)) return numbers_->Pin(pending.node, Where());
-  Object own = UniqueCopy(result);
-  if (!own) return numbers_->Pin(pending.node, Where());
   PyObject*& slot = now.frame->stack()[now.instruction.depth - 1];
   Track(own.get(), pending.node);
   Py_SETREF(slot, own.release());
