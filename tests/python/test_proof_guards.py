@@ -115,6 +115,14 @@ def f(x): return x * d.get("a", 5.0) + len("".join(d))
 # then
 d["ab"] = d.pop("a")
 
+## the name of an attribute
+class C: pass
+c = C(); c.a = 1.0
+@trace
+def f(x): return x * getattr(c, "a", 5.0)
+# then
+del c.a; c.b = 1.0
+
 ## a name from another thread
 import threading
 rate = 2.0

@@ -170,6 +170,17 @@ def f(x):
     for c in s: x = x + 1  # here
     return x
 
+## a set that is added to a list
+# goes through a set whose order depends on addresses
+class C:
+    def __init__(self, k): self.k = k
+objects = {C(1.0), C(2.0)}
+@trace
+def f(x):
+    all = [C(3.0)]
+    all += {C(1.0), C(2.0)}  # here
+    return x * sum(c.k for c in all)
+
 ## an unpacked set
 # goes through a set whose order depends on addresses
 class C: pass
