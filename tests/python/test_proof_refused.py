@@ -1,6 +1,7 @@
 """What cannot be proved runs its body at every call, and explain() says which line it was."""
 
 import re
+import sys
 
 import pytest
 from proofs import Program, both, cases
@@ -553,6 +554,23 @@ def test_refused(name):
     assert errors and re.search(sentence, errors[0][1]), errors
     assert errors[0][1].startswith("[trace] the body of ")
     assert "cannot be skipped, which strict=True asks for: " in errors[0][1]
+
+
+def test_refused_for_long():
+    """Behind the pauses, too."""
+    source = """
+import sys
+held = [sys.getswitchinterval()]
+@trace
+def f(x): return x * (sys.getswitchinterval() > 0.05)
+"""
+    try:
+        traced, _ = both(
+            source, "sys.setswitchinterval(0.1)", "sys.setswitchinterval(held[0])", calls=150
+        )
+    finally:
+        sys.setswitchinterval(0.005)
+    assert traced.skipped == 0
 
 
 BUILTIN = ["sys.getrecursionlimit", "functools.partial(print, end='')", "[].append"]

@@ -4,6 +4,7 @@ call that was learnt while it stayed is not the next one."""
 import functools
 import math
 import operator
+from dataclasses import dataclass
 
 from changes import Object, World, hazard, setter
 
@@ -11,6 +12,12 @@ import frazil as fz
 
 STEPS = [1, 2, 3, *[3] * 9, 4, 5, *[5] * 9, *[4] * 9, *[6] * 5]
 LIST = [2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0]
+
+
+@dataclass
+class Pair:
+    a: float
+    b: float = 1.0
 
 
 def taken(x, *rest, by=1.0, **more):
@@ -79,6 +86,9 @@ USES = {
     "a divisor": lambda t, x: (x // t.n, x % t.n, t.n / x, t.n - x, x / t.n, -t.n * x),
     "an operand that no float holds": lambda t, x: (x * t.big, x - t.n * 2**55, x + t.n * 2**62),
     "too long in between": lambda t, x: x * (t.n * 2**62) + (t.n**70) // 3**65 + (t.n << 70) % 7,
+    "a truth of a function": lambda t, x: (x, math.isnan(t.n - 4.5), math.isclose(t.n, 5)),
+    "seen through a view": lambda t, x: x * sum({"a": t.n}.values()) + max({t.n: 1}.keys()),
+    "a leaf of a tree": lambda t, x: x * fz.tree.map(math.sqrt, Pair(t.n)).a,
     "bits": lambda t, x: x * (t.n & 3) + (t.n | 8) - (t.n ^ 5) + (~t.n) + (1 << t.n) + (64 >> t.n),
     "a key of a dict that is made": lambda t, x: x * {t.n: 2.0, 3: 5.0}.get(4, 1.0),
     "a key beside another": lambda t, x: x * {3: 5.0, t.n: 2.0}[3] + len([*{3: 1, t.n: 2}]),
