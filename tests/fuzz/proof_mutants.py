@@ -160,7 +160,6 @@ WATCHED = [
      'return AddMembers(world_, owner, name, Where()) ||\n           Doubt(StrCat("reads '
      "what",
      'return true ||\n           Doubt(StrCat("reads what'),
-    (WATCH, "Py_IS_TYPE(owner, &PyModule_Type);\n  return (known", "true;\n  return (known"),
     (WATCH, "compared_.contains(owner) || world_->MakeGiven(owner, Where()) ||", "true ||"),
     (WATCH, "if (shared) return", "if (false) return"),
     (WATCH, "if (!JudgeAttribute(now, call.arguments[0], call.arguments[1])) return false;", ""),

@@ -90,7 +90,8 @@ K = 2.0
 def g(x, more=[0]): return x * K
 held = [g]
 @trace
-def f(x): return held[0](x)
+def f(x, g): return g(x)
+def call(): return f(X, held[0])
 # then
 scope = {"K": 5.0, "__name__": "program"}
 held[0] = types.FunctionType(g.__code__, scope, "g", g.__defaults__)
@@ -122,6 +123,45 @@ c = C(); c.a = 1.0
 def f(x): return x * getattr(c, "a", 5.0)
 # then
 del c.a; c.b = 1.0
+
+## a property that is set by a partial
+import functools
+def put(self, v, k): self.n = v * k
+class C: v = property(lambda self: self.n, functools.partial(put, k=2.0))
+c = C()
+@trace
+def f(x):
+    c.v = 3.0
+    return x * c.v
+# then
+vars(C)["v"].fset.keywords["k"] = 3.0
+
+## an attribute that a pattern takes by its place
+import functools
+def get(self, k): return k
+class C:
+    __match_args__ = ("v",)
+    v = property(functools.partial(get, k=2.0))
+c = C()
+@trace
+def f(x):
+    match c:
+        case C(k): return x * k
+# then
+vars(C)["v"].fget.keywords["k"] = 3.0
+
+## a part of a package that is imported
+import sys, types
+sys.modules["pk"], sys.modules["pk.part"] = pk, part = types.ModuleType("pk"), types.ModuleType("part")
+pk.k, pk.__path__ = 2.0, []
+@trace
+def f(x):
+    import pk.part
+    return x * pk.k
+# then
+sys.modules.pop("pk.part", None)
+# then
+sys.modules.pop("pk", None)
 
 ## a name from another thread
 import threading

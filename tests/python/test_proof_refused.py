@@ -182,6 +182,12 @@ def f(x):
     all += {C(1.0), C(2.0)}  # here
     return x * sum(c.k for c in all)
 
+## a set with a nan
+# goes through a set whose order depends on addresses
+held = [float("nan")]
+@trace
+def f(x): return x * sum(k == k for k in {held[0], 1.0, 2.0})  # here
+
 ## an unpacked set
 # goes through a set whose order depends on addresses
 class C: pass
@@ -241,6 +247,15 @@ def f(x): return x * len("{:n}".format(2.5))  # here
 a = float("2.5"); b = a
 @trace
 def f(x): return x * (2 if a is b else 3)  # here
+
+## is on a function
+# asks with 'is' for a function
+def g(x): return x
+class C: pass
+c = C()
+c.g = g
+@trace
+def f(x): return x * (2 if c.g is g else 3)  # here
 
 ## operator.is_
 # asks with 'is' whether equal values are one object
