@@ -170,8 +170,6 @@ WATCHED = [
     (WATCH, "return !IsNan(PyTuple_GET_ITEM(now.frame->code->co_consts, argument)) ||",
      "return true ||"),
     (WATCH, "return IsPlainKey(item) && !IsNan(item);", "return IsPlainKey(item);"),
-    (WATCH, "return Doubt(\"runs code that is no function's\");\n  if (IsOf",
-     "return true;\n  if (IsOf"),
     (WATCH, "if (IsOfInterpreter(*frame))\n", "if (false)\n"),
     (WATCH, '"__del__") == 0) return true;', '"__del__") == 0) return false;'),
     (WATCH, "(PyWeakref_Check(o) || PyFrame_Check(o))", "PyWeakref_Check(o)"),

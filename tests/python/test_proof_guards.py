@@ -152,7 +152,8 @@ vars(C)["v"].fget.keywords["k"] = 3.0
 
 ## a part of a package that is imported
 import sys, types
-sys.modules["pk"], sys.modules["pk.part"] = pk, part = types.ModuleType("pk"), types.ModuleType("part")
+pk = sys.modules["pk"] = types.ModuleType("pk")
+sys.modules["pk.part"] = types.ModuleType("pk.part")
 pk.k, pk.__path__ = 2.0, []
 @trace
 def f(x):

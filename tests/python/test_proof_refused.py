@@ -188,6 +188,15 @@ held = [float("nan")]
 @trace
 def f(x): return x * sum(k == k for k in {held[0], 1.0, 2.0})  # here
 
+## a set popped by a bound method
+# goes through a set whose order depends on addresses
+class C:
+    def __init__(self, k): self.k = k
+@trace
+def f(x):
+    pop = {C(1.0), C(1.0)}.pop
+    return x * pop().k  # here
+
 ## an unpacked set
 # goes through a set whose order depends on addresses
 class C: pass

@@ -455,30 +455,28 @@ def evaluated_text(trace):
 @hazard("a partial holds a list that grows, and the body asks for its length far later", before=45)
 def partial_of_growing(trace):
     t = Object(log=[])
-    t.count, t.counts = functools.partial(len, t.log), [functools.partial(sum, start=1)]
+    t.count = functools.partial(len, t.log)
 
     def body(x):
         t.log.append(1)
-        return x * (2 if t.count() > 30 else 3) + (sum(map(t.counts[0], [t.log[:0]])))
+        return x * (2 if t.count() > 30 else 3)
 
     return World(trace(body), lambda: t.log.clear(), state=lambda: len(t.log))
 
 
 @hazard("a number that moves is a keyword of a partial of a built-in function", each=1)
 def partial_of_moving(trace):
-    t = Object(
-        round=functools.partial(round, ndigits=-12),
-        sum=functools.partial(sum, start=1),
-        sums=functools.partial(sum, start=1),
-    )
-
-    def body(x):
-        y = x * (2 if t.round(1234.56) > 1230 else 3)
-        return y * (2 if t.sum([1, 2]) > 18 else 3) * (2 if max(map(t.sums, [[3]])) > 12 else 3)
+    rounding = functools.partial(round, ndigits=-12)
+    start, mapped = functools.partial(sum, start=1), functools.partial(sum, start=1)
+    fs = [
+        trace(lambda x: x * (2 if rounding(1234.56) > 1230 else 3)),
+        trace(lambda x: x * (2 if start([1, 2]) > 18 else 3)),
+        trace(lambda x: x * (2 if [*map(mapped, [[3]])][0] > 15 else 3)),
+    ]
 
     def step():
-        t.round.keywords["ndigits"] += 1
-        t.sum.keywords["start"] += 1
-        t.sums.keywords["start"] += 1
+        rounding.keywords["ndigits"] += 1
+        start.keywords["start"] += 1
+        mapped.keywords["start"] += 1
 
-    return World(trace(body), *[step] * 24)
+    return World(lambda x: [f(x) for f in fs], *[step] * 24)

@@ -24,6 +24,13 @@ def taken(x, *rest, by=1.0, **more):
     return x * by + len(rest) * 10 + sum(more.values())
 
 
+def viewed(n):
+    items = {"a": 1}
+    values = items.values()
+    items["a"] = n
+    return values
+
+
 def given(n):
     yield n * 2
     if n > 4:
@@ -87,7 +94,7 @@ USES = {
     "an operand that no float holds": lambda t, x: (x * t.big, x - t.n * 2**55, x + t.n * 2**62),
     "too long in between": lambda t, x: x * (t.n * 2**62) + (t.n**70) // 3**65 + (t.n << 70) % 7,
     "a truth of a function": lambda t, x: (x, math.isnan(t.n - 4.5), math.isclose(t.n, 5)),
-    "seen through a view": lambda t, x: x * sum({"a": t.n}.values()) + max({t.n: 1}.keys()),
+    "seen through a view": lambda t, x: x * sum(viewed(t.n)),
     "a leaf of a tree": lambda t, x: x * fz.tree.map(math.sqrt, Pair(t.n)).a,
     "bits": lambda t, x: x * (t.n & 3) + (t.n | 8) - (t.n ^ 5) + (~t.n) + (1 << t.n) + (64 >> t.n),
     "a key of a dict that is made": lambda t, x: x * {t.n: 2.0, 3: 5.0}.get(4, 1.0),
