@@ -257,8 +257,6 @@ MOVING = [
     (FLOW, '{"func", "args", "keywords"}', '{"func"}'),
     (FLOW, "if (PyObject* attributes = AttributesOf(o)) Pin(attributes, depth + 1);", ""),
     (FLOW, "if (!harmless) prover_->IsRead(top);", ""),
-    (FLOW, 'harmless = PyUnicode_CompareWithASCIIString(now.Name(attribute), "append") == 0;',
-     "harmless = true;"),
     (FLOW, "if (prover_->unread()->contains(o)) prover_->IsRead(o);", ""),
     (FLOW, "  if (now.instruction.op == IS_OP) {\n", "  if (false) {\n"),
     (FLOW, 'if (name != "id" && name != "is_" && name != "is_not") return;', "return;"),
