@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "bindings/python/dtype_type.h"
+#include "bindings/python/functions.h"
 #include "bindings/python/library_types.h"
 #include "bindings/python/module_type.h"
 
@@ -20,10 +21,31 @@ bool IsConstant(PyObject* o) {
       constant = IsConstant(PyTuple_GET_ITEM(items.get(), i));
     return constant;
   }
-  return o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
-         PyComplex_CheckExact(o) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || IsFixed(o);
+  return o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) ||
+         (PyFloat_CheckExact(o) && !IsNan(o)) || PyComplex_CheckExact(o) ||
+         PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || IsFixed(o);
 }
 bool IsCode(PyObject* o) { return Py_TYPE(o)->tp_descr_get != nullptr; }
+
+// Whether a call through a special name runs, or reads, what an observer of Python's code misses.
+bool IsForeign(PyObject* o) {
+  PyTypeObject* type = Py_TYPE(o);
+  const auto part = [o](const char* name) {
+    const Object called = Object::Steal(PyObject_GetAttrString(o, name));
+    if (!called) return PyErr_Clear(), true;
+    return called.get() != Py_None && IsForeign(called.get());
+  };
+  if (type == &PyFunction_Type || FunctionOfTraced(o)) return false;
+  if (type == &PyStaticMethod_Type || type == &PyClassMethod_Type) return part("__func__");
+  if (type == &PyProperty_Type) return part("fget") || part("fset") || part("fdel");
+  if (PyType_Check(o)) return reinterpret_cast<PyTypeObject*>(o)->tp_flags & Py_TPFLAGS_HEAPTYPE;
+  if (PyCFunction_Check(o))  // tuple.__new__, dict.fromkeys
+    return !PyCFunction_GET_SELF(o) || !PyType_Check(PyCFunction_GET_SELF(o));
+  const bool of_class = type == &PyMemberDescr_Type || type == &PyGetSetDescr_Type ||
+                        type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type ||
+                        type == &PyClassMethodDescr_Type;
+  return !of_class && (type->tp_descr_get || PyCallable_Check(o));
+}
 
 // The __slots__ of one class, without those of its bases. False if there are others than objects.
 bool AddSlots(PyTypeObject* type, int kind, ClassInfo::Slots* slots) {
@@ -88,7 +110,11 @@ void AddData(PyTypeObject* type, ClassInfo* info) {
     Py_ssize_t at = 0;
     PyObject *name, *value;
     while (PyDict_Next(base->tp_dict, &at, &name, &value)) {
-      if (IsSpecial(name) || IsConstant(value) || IsCode(value)) continue;
+      if (IsSpecial(name)) {
+        if (!info->foreign && IsForeign(value)) info->foreign = Object::Share(name);
+        continue;
+      }
+      if (IsConstant(value) || IsCode(value)) continue;
       if (name == abc || (is_enum && IsSunder(name))) continue;
       if (is_enum && PyType_IsSubtype(Py_TYPE(value), Library().enumeration)) continue;
       info->data.emplace_back(name, value);

@@ -5,6 +5,7 @@
 // their bases changes.
 #pragma once
 
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct ClassInfo {
   // (__x__) and an enumeration's members. Borrowed from the class.
   absl::InlinedVector<std::pair<PyObject*, PyObject*>, 2> data;
   std::vector<Object> members;  // of an enumeration
+  // The first special name under which Python calls what is no function written in Python and no
+  // method of a built-in type (`__len__ = items.__len__`): what that reads nobody sees. Null: none.
+  Object foreign;
 };
 
 // Changes whenever the class or one of its bases does; 0 if it cannot be told.
@@ -55,6 +59,9 @@ Object Attribute(PyObject* object, PyObject* name);
 
 // Whether a dict finds the key without asking its __hash__ and __eq__.
 bool IsPlainKey(PyObject* key);
+
+// A nan equals no other object, so Python finds it by its address.
+inline bool IsNan(PyObject* o) { return PyFloat_CheckExact(o) && std::isnan(PyFloat_AS_DOUBLE(o)); }
 
 // Whether a name begins and ends with two underscores.
 bool IsSpecial(PyObject* name);

@@ -168,6 +168,7 @@ struct SnapshotTaker {
     const bool good = AddClass(module, &nest) && AddAttributes(attributes.get(), &nest);
     if (!good && nest.refusal().empty()) return nullptr;
     snapshot->refusal = nest.refusal();
+    snapshot->foreign = nest.foreign_;
     for (PyObject* tensor : nest.owners) snapshot->tensors.push_back(Object::Share(tensor));
     snapshot->containers.push_back(Contents(attributes.get()));
     for (PyTypeObject* type : nest.types) {

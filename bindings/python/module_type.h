@@ -30,6 +30,7 @@ struct ModuleSnapshot {
   bool has_default = false;  // the default generator's state is among the tensors
   bool is_volatile = false;  // holds what may change unseen: it is taken anew at every look
   std::string refusal;       // why the module cannot be compared; empty if it can
+  std::string foreign;       // why a proof does not reach it (Nest::RefuseForeign)
 };
 
 // Every snapshot is looked at anew: an attribute, or what a tensor is to modules, has changed.

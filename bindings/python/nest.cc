@@ -32,6 +32,12 @@ bool Nest::Refuse(PyObject* object) {
   return false;
 }
 
+bool Nest::RefuseForeign() {
+  if (foreign_.empty()) return false;
+  if (refusal_.empty()) refusal_ = foreign_;
+  return true;
+}
+
 void Nest::AddIdentity(PyObject* object) {
   Pin(object);
   words.push_back(Word(kIdentity));
@@ -45,6 +51,17 @@ bool Nest::AddString(PyObject* string) {
   words.push_back(Address(interned));
   Pin(interned);
   Py_DECREF(interned);
+  return true;
+}
+
+// It stays where it is: a copy of it would be another one.
+bool Nest::AddNan(PyObject* nan, const Spot& spot) {
+  if (spot.owner) values.push_back(0);
+  if (lenient_ && foreign_.empty())
+    foreign_ = "a module holds a nan, which Python tells from another by its address";
+  if (IsAgain(nan)) return true;
+  words.push_back(Word(kFloat));
+  words.push_back(std::bit_cast<uint64_t>(PyFloat_AS_DOUBLE(nan)));
   return true;
 }
 
@@ -118,7 +135,7 @@ bool Nest::AddSet(PyObject* set) {
                                  PyFrozenSet_CheckExact(set)));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
     PyObject* item = PyTuple_GET_ITEM(items.get(), i);
-    if (!IsPlainKey(item) || !Add(item)) return Refuse(set);
+    if (!IsPlainKey(item) || IsNan(item) || !Add(item)) return Refuse(set);
   }
   return true;
 }
@@ -269,6 +286,7 @@ bool Nest::Add(PyObject* o) {
   if (o == Py_True) return words.push_back(Word(kTrue)), true;
   if (o == Py_False) return words.push_back(Word(kFalse)), true;
   if (PyFloat_CheckExact(o)) {
+    if (IsNan(o)) return AddNan(o, spot);
     if (Moves(o, spot)) return words.push_back(Word(kFloat, 1)), true;
     words.push_back(Word(kFloat));
     words.push_back(std::bit_cast<uint64_t>(PyFloat_AS_DOUBLE(o)));

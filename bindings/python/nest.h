@@ -9,7 +9,7 @@
 // The rule. Everything that an argument reaches is compared, or the call is refused and its body
 // runs:
 //   tensors               layout, dtype, device, node, sharing (tracer/promise_key.h), marks
-//   numbers, strings      type and value
+//   numbers, strings      type and value; of nans which are one object
 //   tuples, lists, dicts, deques   items in their order; sets of numbers and strings, too
 //   instances             of classes written in Python, on top of object, tuple, list or dict: the
 //                         class, items, every attribute, in __dict__ and in __slots__
@@ -89,6 +89,9 @@ class Nest {
   std::vector<PyTypeObject*> types;  // classes that were compared by their version
 
   const std::string& refusal() const { return refusal_; }
+  // Refuses what a proof cannot see through: a class among what was added has a special method of
+  // no Python function (ClassInfo::foreign).
+  bool RefuseForeign();
 
  private:
   friend struct SnapshotTaker;
@@ -112,6 +115,7 @@ class Nest {
   bool AddPartial(PyObject* partial);
   bool AddModule(PyObject* module);
   bool AddString(PyObject* string);
+  bool AddNan(PyObject* nan, const Spot& spot);
   bool Refuse(PyObject* object);
   bool Moves(PyObject* number, const Spot& spot);
   bool IsAgain(PyObject* container);
@@ -129,7 +133,7 @@ class Nest {
   int depth_ = 0;
   std::unique_ptr<absl::flat_hash_map<PyObject*, size_t>> places_;  // of many containers
   std::vector<PyTypeObject*> classes_;  // whose attributes have been added
-  std::string refusal_;
+  std::string refusal_, foreign_;
 };
 
 // The cell of the default generator's state (frazil.random).

@@ -135,6 +135,10 @@ bool Nest::AddClass(PyTypeObject* type) {
   const ClassInfo* info = InfoOf(type);
   if (!info) return Refuse(reinterpret_cast<PyObject*>(type));
   words.push_back(info->version);
+  if (info->foreign && foreign_.empty()) {
+    foreign_ = StrCat("'", type->tp_name, ".", PyUnicode_AsUTF8(info->foreign.get()),
+                      "' is no function written in Python: what it reads nobody sees");
+  }
   if (pins_ && std::find(types.begin(), types.end(), type) == types.end()) types.push_back(type);
   if (!info->data.empty() && std::find(classes_.begin(), classes_.end(), type) == classes_.end()) {
     classes_.push_back(type);
@@ -183,6 +187,7 @@ bool Nest::AddModule(PyObject* module) {
     if (pins_) owners.push_back(tensor.get());
   }
   has_default_ |= snapshot->has_default;
+  if (foreign_.empty()) foreign_ = snapshot->foreign;
   return true;
 }
 

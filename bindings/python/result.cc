@@ -135,7 +135,7 @@ bool Result::Add(PyObject* o) {
                        PyLong_CheckExact(o) || PyUnicode_CheckExact(o);
     if (fixed || PyType_Check(o)) {
       simple.AddIdentity(o);
-    } else if (!plain || !simple.Add(o)) {
+    } else if (!plain || (numbers_ && IsNan(o)) || !simple.Add(o)) {
       return refuse();
     }
     words.insert(words.end(), simple.words.begin(), simple.words.end());

@@ -1,6 +1,7 @@
 """Plants the bugs of mutants.py into copies of the extension and lets the fuzzer look for them.
 
-    mutate.py [NUMBER ...]     rows of the table; without numbers all
+    mutate.py [NUMBER ...]             rows of the table; without numbers all
+    mutate.py --proof [NUMBER ...]     those of proof_mutants.py, which tests look for as well
 
 A row's file is copied, changed, compiled as in the build of the extension that is imported, and
 linked with the rest of that build; the sources and the build stay as they are. Programs are run
@@ -19,6 +20,7 @@ from pathlib import Path
 
 import campaign
 from mutants import MUTANTS
+from proof_mutants import PROOF
 
 import frazil
 from frazil import _frazil
@@ -29,12 +31,12 @@ BUILD = EXTENSION.parents[2]
 BATCH = 100
 
 
-def mutated(number):
+def mutated(row):
     """(file, its text with the bug)"""
-    files, old, new = MUTANTS[number]
+    files, old, new = row
     found = [(path, text) for path in sorted(ROOT.glob(files)) if old in (text := path.read_text())]
     if len(found) != 1 or found[0][1].count(old) != 1:
-        raise ValueError(f"row {number}: {old!r} does not stand once in {files}")
+        raise ValueError(f"{old!r} does not stand once in {files}")
     path, text = found[0]
     return str(path.relative_to(ROOT)), text.replace(old, new)
 
@@ -52,9 +54,9 @@ def includer(name):
     return str(units[0].relative_to(ROOT))
 
 
-def build(number, folder):
+def build(row, folder):
     """The folder to import frazil from, with the bug of a row."""
-    name, text = mutated(number)
+    name, text = mutated(row)
     source = folder / "source" / name
     source.parent.mkdir(parents=True)
     source.write_text(text)
@@ -93,7 +95,6 @@ def build(number, folder):
 
 @dataclass
 class Found:
-    number: int
     program: object = None  # the first that differs, and how
     mode: str = ""
     why: str = ""
@@ -101,16 +102,16 @@ class Found:
     seconds: float = 0
 
 
-def look(number, programs, digests, limit=400):
+def look(row, programs, digests, limit=400):
     """Runs programs with a row's bug until one differs.
 
     A batch that does not end within `limit` seconds counts as found: far more than a busy machine
     takes.
     """
-    found = Found(number)
+    found = Found()
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        environment = {"PYTHONPATH": str(build(number, Path(folder)))}
+        environment = {"PYTHONPATH": str(build(row, Path(folder)))}
         for at in range(0, len(programs), BATCH):
             batch = list(zip(programs[at : at + BATCH], digests[at : at + BATCH], strict=True))
             for mode in ("trace", "pure"):
@@ -128,7 +129,75 @@ def look(number, programs, digests, limit=400):
     return found
 
 
+# What looks for bugs in the proof, the quickest first; programs of worlds.py come last.
+PROOF_TESTS = {
+    "proof": [str(p) for p in sorted((ROOT / "tests/python").glob("test_proof*.py"))],
+    "hazards": [str(ROOT / "tests/hazards"), "-k", "test_traced_means_what_eager_means"],
+}
+
+
+def failed(arguments, environment, limit):
+    """The first test that fails, or None."""
+    command = [sys.executable, "-m", "pytest", "-qx", "--tb=no", "-p", "no:cacheprovider"]
+    environment = os.environ | {"FRAZIL_ROOT": str(ROOT)} | environment
+    try:
+        done = subprocess.run(
+            [*command, *arguments], env=environment, capture_output=True, text=True, timeout=limit
+        )
+    except subprocess.TimeoutExpired:
+        return f"no end after {limit} seconds"
+    if done.returncode == 0:
+        return None
+    lines = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return lines[0].split(" - ")[0].rpartition("/")[2] if lines else f"status {done.returncode}"
+
+
+def look_at_proof(row, programs, digests, limit=400, finders=(*PROOF_TESTS, "worlds")):
+    """{finder: what it found} of a row of proof_mutants.py; the first that finds something ends it,
+    unless they are chosen."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {"PYTHONPATH": str(build(row, Path(folder)))}
+        for finder in finders:
+            if finder in PROOF_TESTS:
+                what = failed(PROOF_TESTS[finder], environment, limit)
+            else:
+                differ = campaign.compare(programs, digests, "trace", environment, limit)
+                what = differ[0][1].splitlines()[0][:70] if differ else None
+            if what:
+                found[finder] = what
+                break
+    return found
+
+
+def main_of_proof(numbers):
+    programs, digests, _, _, failures = campaign.generate(
+        10_000_000, 600, 600, 600, size=300, how="worlds"
+    )
+    assert not failures, f"programs differ without planted bugs: {failures}"
+    missed, counts = [], {}
+    for n in numbers or range(len(PROOF)):
+        name, old, new = PROOF[n]
+        start = time.monotonic()
+        try:
+            found = look_at_proof(PROOF[n], programs, digests)
+        except subprocess.CalledProcessError as e:
+            found = {}
+            print(f"{n:3} does not build: {e.stderr[:500]}")
+        for finder in found:
+            counts[finder] = counts.get(finder, 0) + 1
+        row = " ".join(f"{old} => {new}".split())
+        seconds = time.monotonic() - start
+        print(f"{n:3} {seconds:4.0f} s  {found or 'NOT FOUND'}  [{name}] {row}", flush=True)
+        if not found:
+            missed.append(n)
+    print(f"found by {counts}; missed: {missed}")
+    sys.exit(1 if missed else 0)
+
+
 def main():
+    if sys.argv[1:2] == ["--proof"]:
+        main_of_proof([int(n) for n in sys.argv[2:]])
     numbers = [int(n) for n in sys.argv[1:]] or range(len(MUTANTS))
     count = int(os.environ.get("FRAZIL_MUTANT_PROGRAMS", "4000"))
     programs, digests, _, _, failures = campaign.generate(10_000_000, count, count, 600, size=500)
@@ -137,7 +206,7 @@ def main():
     for n in numbers:
         name, old, new = MUTANTS[n]
         try:
-            found = look(n, programs, digests)
+            found = look(MUTANTS[n], programs, digests)
         except subprocess.CalledProcessError as e:
             print(f"{n:3} does not build: {e.stderr[:500]}")
             missed.append(n)

@@ -7,7 +7,10 @@ have it, the others do not.
 
 from program import Block
 
-GLOBALS = ("G0", "G1", "TABLE", "NAMES", "Thing", "Sub", "scale", "pieces", "thing")
+GLOBALS = (
+    *("G0", "G1", "TABLE", "NAMES", "Thing", "Sub", "scale", "pieces", "thing"),
+    *("LAST", "part", "maker", "halved"),
+)
 CELLS = ("count", "rate", "mine")
 
 
@@ -44,6 +47,7 @@ class World:
             block("def __call__(self, z):", self.pick("return z * self.k", "return scale(z)")),
             block("def __enter__(self):", "self.n += 1", "return self.n"),
             block("def __exit__(self, kind, *rest):", "self.items.append(1)", left),
+            block("def __getitem__(self, i):", "return self.items[i] * self.k"),
         ]
         if self.chance(0.15):
             methods.append(block("def __getattr__(self, name):", "return len(name) * 0.5"))
@@ -60,6 +64,15 @@ class World:
             f"thing = {self.pick('Thing(1)', 'Sub(1)')}",
             f"mine = {self.pick('Thing(0)', 'Sub(0)', 'thing')}",
             "apply = lambda z, g=scale: g(z)",
+            "import collections, math",
+            f"LAST = {self.pick('collections.deque([0.5, 2], maxlen=3)', '[0.5, 2]')}",
+            "part = wrap(lambda z, k=2: z * k - rate)",
+            "maker = lambda k: lambda z: z * k + G0",
+            block(
+                "def halved(z, least):",
+                block("for _ in range(5):", block("if fz.max(z) < least:", "break"), "z = z * 0.5"),
+                "return z",
+            ),
         ]
 
     def world_shows(self):
@@ -83,6 +96,14 @@ class World:
             "max(TABLE.values(), default=1)",
             "0.9 ** (thing.n % 50)",
             f"(rate if {who}.n % 2 else G1)",
+            f"{who}[{self.pick(0, -1)}]",
+            f"{who}.items[count % len({who}.items)]",
+            "TABLE[NAMES[count % len(NAMES)]]",
+            "LAST[-1]",
+            self.pick("Thing.rate", "type(thing).rate", f"type({who}).made"),
+            self.pick("min(count, 3)", "divmod(count, 3)[1]", "round(rate, 1)", "int(rate * 4)"),
+            self.pick("math.sqrt(abs(count))", "float(count)", "pow(rate, 2)", "abs(-rate)"),
+            "(lambda *a, k=G0: sum(a) * k)(count, rate)",
         )
 
     # -- Statements
@@ -114,6 +135,11 @@ class World:
             "NAMES.append(NAMES.pop(0))",
             f"setattr({who}, 'k', count * 0.5)",
             f"{who}.__dict__['k'] = 0.25 + {who}.n",
+            "LAST.append(count)",
+            f"LAST[0] = {who}.n",
+            "Sub.rate += 0.5",
+            f"type({who}).made -= 1",
+            f"count += sum(1 for v in {who}.items if v > rate)",
             f"count = {self.pick('count * 3', '-count', 'count // 2', 'count + 0.5', '1 - count')}",
         )
         return None if self.run([line]) else [line]
@@ -140,6 +166,13 @@ class World:
             f"({x}, {x} + 1)[count % 2 == 0]",
             f"{x} * {k} - {self.world_number()}",
             f"{x} * sum(a * b for a, b in zip({who}.items, TABLE.values()))",
+            f"part({x}{self.pick('', f', {k}', f', k={k}')})",
+            f"maker({k})({x})",
+            f"halved({x}, {k})",
+            f"scale(*({x}, {k}), **{{'c': {k}}})",
+            f"{x}[count % len({x})] + {x}",
+            f"{x} * sorted(NAMES, key=TABLE.get).index('a')",
+            f"{x} - sum({{v: i for i, v in enumerate({who}.items[:2])}}.values())",
         )
         name = self.fresh()
         body = [f"{name} = {expression}"]
@@ -156,6 +189,11 @@ class World:
         elif self.chance(0.2) and not self.quiet:
             whole = ("try:", tuple(body)), ("finally:", (self.pick("count += 1", "rate = -rate"),))
             body = [Block(whole)]
+        elif self.chance(0.1):
+            asked = self.pick("TABLE['c']", "NAMES[3]", "thing.rate.missing", f"1 // ({who}.n - 4)")
+            caught = ("except (LookupError, AttributeError, ZeroDivisionError):", ("_ = 0.25",))
+            tried = Block((("try:", (f"_ = float({asked})",)), caught))
+            body = [tried, *body, f"{name} = {name} * _"]
         if self.run(body) is None and self.good(name):
             return self.added(name, body)
         return None
@@ -191,7 +229,8 @@ class World:
             ]
         if self.chance(0.15) and not self.quiet:
             turn = self.pick("count -= 2", "count = count // 2 - 1")
-            return [block("while count > 4:", turn, *self.inner(1))]
+            # One that would not end is one that was never counted down.
+            return [block("while count > 4 and count < 60:", turn, *self.inner(1))]
         pieces = [(f"if {condition}:", self.inner(self.pick(1, 2)))]
         if self.chance(0.5):
             pieces.append(("else:", self.inner(1)))
@@ -223,7 +262,16 @@ class World:
             "Thing.__call__ = lambda self, z: z - self.k",
             "Thing.__getattr__ = lambda self, name: 0.125",
             "Thing.__enter__ = lambda self: 2",
+            "Thing.__getitem__ = lambda self, i: 0.75",
+            "Thing.__getattribute__ = lambda self, name: object.__getattribute__(self, name)",
             f"{who}.__class__ = {self.pick('Thing', 'Sub')}",
+            "Thing.step = staticmethod(lambda by=2: by)",
+            f"LAST.{self.pick('append(0.25)', 'clear()', 'reverse()', 'extend([1, 2])')}",
+            "LAST = list(LAST)",
+            "part = wrap(lambda z, k=3: z - k)",
+            "part = lambda z, k=0.5: z * k",
+            "maker = lambda k: fz.tanh",
+            f"halved.__code__ = (lambda z, least: z * {k}).__code__",
             *(f"scale.__defaults__ = ({k},)", f"scale.__kwdefaults__ = {{'c': {k}}}"),
             "scale.__code__ = (lambda x, k, *, c: x - k + c).__code__",
             f"scale = lambda x, k=1.0, *, c={k}: x * k - c",

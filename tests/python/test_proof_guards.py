@@ -34,6 +34,136 @@ rate = fz.asarray([1.0, 2.0])
 # then
 rate = None
 
+## the kind of a number, to an equal one
+a, b, c = True, 2.0, 0.0
+@trace
+def f(x): return (x * a, fz.asarray([1, 2]) * b, a, b, c)
+# then
+a = 1
+# then
+b = 2
+# then
+c = -0.0
+
+## the attributes of a function
+def g(x): return x
+@trace
+def f(x): return g(x) * (2 + len(g.__dict__))
+# then
+g.k = 3.0
+# then
+g.__dict__["j"] = 3.0
+# then
+g.__dict__ = {}
+
+## a data descriptor before the instance's own attribute
+class D:
+    def __init__(self): self.k = 2.0
+    def __get__(self, o, t): return self.k
+    def __set__(self, o, v): pass
+class C: v = D()
+c = C(); vars(c)["v"] = 7.0
+@trace
+def f(x): return x * c.v
+# then
+vars(C)["v"].k = 3.0
+# then
+del D.__set__
+
+## a property that deletes by a partial
+import functools
+def drop(self, k): self.n = k
+class C:
+    n = 1.0
+    v = property(lambda self: 1.0, fdel=functools.partial(drop, k=2.0))
+c = C()
+@trace
+def f(x):
+    del c.v
+    return x * c.n
+# then
+vars(C)["v"].fdel.keywords["k"] = 3.0
+
+## the globals of a function that looks the same
+import types
+K = 2.0
+def g(x, more=[0]): return x * K
+held = [g]
+@trace
+def f(x, g): return g(x)
+def call(): return f(X, held[0])
+# then
+scope = {"K": 5.0, "__name__": "program"}
+held[0] = types.FunctionType(g.__code__, scope, "g", g.__defaults__)
+# then
+scope["K"] = 6.0
+
+## an attribute of a partial
+import functools
+p = functools.partial(max, 1)
+p.k = 2.0
+@trace
+def f(x): return x * p.k
+# then
+p.k = 3.0
+# then
+del p.k
+
+## the name of a key
+d = {"a": 1.0}
+@trace
+def f(x): return x * d.get("a", 5.0) + len("".join(d))
+# then
+d["ab"] = d.pop("a")
+
+## the name of an attribute
+class C: pass
+c = C(); c.a = 1.0
+@trace
+def f(x): return x * getattr(c, "a", 5.0)
+# then
+del c.a; c.b = 1.0
+
+## a property that is set by a partial
+import functools
+def put(self, v, k): self.n = v * k
+class C: v = property(lambda self: self.n, functools.partial(put, k=2.0))
+c = C()
+@trace
+def f(x):
+    c.v = 3.0
+    return x * c.v
+# then
+vars(C)["v"].fset.keywords["k"] = 3.0
+
+## an attribute that a pattern takes by its place
+import functools
+def get(self, k): return k
+class C:
+    __match_args__ = ("v",)
+    v = property(functools.partial(get, k=2.0))
+c = C()
+@trace
+def f(x):
+    match c:
+        case C(k): return x * k
+# then
+vars(C)["v"].fget.keywords["k"] = 3.0
+
+## a part of a package that is imported
+import sys, types
+pk = sys.modules["pk"] = types.ModuleType("pk")
+sys.modules["pk.part"] = types.ModuleType("pk.part")
+pk.k, pk.__path__ = 2.0, []
+@trace
+def f(x):
+    import pk.part
+    return x * pk.k
+# then
+sys.modules.pop("pk.part", None)
+# then
+sys.modules.pop("pk", None)
+
 ## a name from another thread
 import threading
 rate = 2.0

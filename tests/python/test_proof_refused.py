@@ -1,6 +1,7 @@
 """What cannot be proved runs its body at every call, and explain() says which line it was."""
 
 import re
+import sys
 
 import pytest
 from proofs import Program, both, cases
@@ -60,6 +61,11 @@ def f(x): return x * (hash("a") == hash("a"))  # here
 class C: pass
 @trace
 def f(x): return x * (C().__hash__() > 0)  # here
+
+## the hash of a string by its method
+# __hash__', of which nobody knows
+@trace
+def f(x): return x * ("ab".__hash__() == "ab".__hash__())  # here
 
 ## the environment
 # 'environ'
@@ -165,6 +171,32 @@ def f(x):
     for c in s: x = x + 1  # here
     return x
 
+## a set that is added to a list
+# goes through a set whose order depends on addresses
+class C:
+    def __init__(self, k): self.k = k
+objects = {C(1.0), C(2.0)}
+@trace
+def f(x):
+    all = [C(3.0)]
+    all += {C(1.0), C(2.0)}  # here
+    return x * sum(c.k for c in all)
+
+## a set with a nan
+# goes through a set whose order depends on addresses
+held = [float("nan")]
+@trace
+def f(x): return x * sum(k == k for k in {held[0], 1.0, 2.0})  # here
+
+## a set popped by a bound method
+# goes through a set whose order depends on addresses
+class C:
+    def __init__(self, k): self.k = k
+@trace
+def f(x):
+    pop = {C(1.0), C(1.0)}.pop
+    return x * pop().k  # here
+
 ## an unpacked set
 # goes through a set whose order depends on addresses
 class C: pass
@@ -225,6 +257,15 @@ a = float("2.5"); b = a
 @trace
 def f(x): return x * (2 if a is b else 3)  # here
 
+## is on a function
+# asks with 'is' for a function
+def g(x): return x
+class C: pass
+c = C()
+c.g = g
+@trace
+def f(x): return x * (2 if c.g is g else 3)  # here
+
 ## operator.is_
 # asks with 'is' whether equal values are one object
 import operator
@@ -232,11 +273,11 @@ a = float("2.5"); b = a
 @trace
 def f(x): return x * (2 if operator.is_(a, b) else 3)  # here
 
-## a nan that is looked for
-# looks for a nan
-a = float("nan"); b = [a]
+## a nan among the constants
+# has a nan among its constants
+b = [float("nan")]
 @trace
-def f(x): return x * (2 if a in b else 3)  # here
+def f(x): return x * (2 if 1e999 - 1e999 in b else 3)  # here
 
 ## a function of another library
 # 'math.mean'|numpy
@@ -282,6 +323,16 @@ import functools
 def g(): return 2.0
 @trace
 def f(x): return x * g()  # here
+
+## a cache as a method
+# calls an object of type functools._lru_cache_wrapper
+import functools
+class C:
+    @functools.lru_cache
+    def k(self): return 2.0
+c = C()
+@trace
+def f(x): return x * c.k()  # here
 
 ## a weak reference
 # weakref
@@ -486,6 +537,20 @@ vars(C)["v"].k = 1.5
 @trace
 def f(x): return x * C().v  # here
 
+## an address by str
+# writes an object of type C as text
+class C: pass
+c = C()
+@trace
+def f(x): return x * (len(str(c)) > 3)  # here
+
+## attributes by a callback
+# asks 'getattr' for an attribute that the code does not name
+import types
+m = types.ModuleType("m"); m.k = 2.0
+@trace
+def f(x): return x * sum(map(getattr, [m], ["k"]))  # here
+
 ## an attribute of a traced function
 # reads the attribute 'rate' of a traced function|'rate'
 @trace
@@ -513,6 +578,23 @@ def test_refused(name):
     assert errors and re.search(sentence, errors[0][1]), errors
     assert errors[0][1].startswith("[trace] the body of ")
     assert "cannot be skipped, which strict=True asks for: " in errors[0][1]
+
+
+def test_refused_for_long():
+    """Behind the pauses, too."""
+    source = """
+import sys
+held = [sys.getswitchinterval()]
+@trace
+def f(x): return x * (sys.getswitchinterval() > 0.05)
+"""
+    try:
+        traced, _ = both(
+            source, "sys.setswitchinterval(0.1)", "sys.setswitchinterval(held[0])", calls=150
+        )
+    finally:
+        sys.setswitchinterval(0.005)
+    assert traced.skipped == 0
 
 
 BUILTIN = ["sys.getrecursionlimit", "functools.partial(print, end='')", "[].append"]

@@ -19,6 +19,8 @@ constexpr BinaryFunction kBinary[] = {
     PyNumber_Multiply, PyNumber_Remainder,  PyNumber_Or,          Power,           PyNumber_Rshift,
     PyNumber_Subtract, PyNumber_TrueDivide, PyNumber_Xor};
 
+constexpr long long kSmallest = -5, kLargest = 256;  // there is one object of each of these ints
+
 // Ints of up to 64 bits: a power or a shift of more is not computed, as its size has no bound.
 bool IsBounded(int how, PyObject* a, PyObject* b) {
   constexpr long kMost = 64;
@@ -191,6 +193,8 @@ bool Numbers::Compute(Nest* nest) const {
       nest->operands.emplace_back(Value::Immediate(dtype, bits));
     } else {
       nest->operands.emplace_back();
+      // A number that is no operand, as no float holds it, is a constant of the program.
+      if (value && !nest->Add(value.get())) return PyErr_Clear(), false;
     }
   }
   for (Tensor& operand : nest->operands) nest->cells.push_back(&operand);
@@ -213,13 +217,20 @@ bool OperandBits(PyObject* number, DType dtype, uint64_t* bits) {
   return true;
 }
 
+Object SharedNumber(PyObject* number) {
+  int overflow = 0;
+  const long long v =
+      PyLong_CheckExact(number) ? PyLong_AsLongLongAndOverflow(number, &overflow) : kLargest + 1;
+  const bool shared = !overflow && v >= kSmallest && v <= kLargest;
+  return shared ? Object::Steal(PyLong_FromLongLong(v)) : Object::Share(number);
+}
+
 Object UniqueCopy(PyObject* number) {
   if (PyFloat_CheckExact(number))
     return Object::Steal(PyFloat_FromDouble(PyFloat_AS_DOUBLE(number)));
   int overflow = 0;
   const long long v = PyLong_AsLongLongAndOverflow(number, &overflow);
   if (overflow) return Object();
-  constexpr long long kSmallest = -5, kLargest = 256;  // there is one object of each of these
   if (v < kSmallest || v > kLargest) return Object::Steal(PyLong_FromLongLong(v));
   PyLongObject* copy = _PyLong_New(1);
   if (!copy) return PyErr_Clear(), Object();

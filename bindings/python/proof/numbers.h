@@ -79,6 +79,9 @@ class Numbers {
 // An object of its own with the same value: no other int or float is it.
 Object UniqueCopy(PyObject* number);
 
+// The one object that Python has of a small int; the number itself if there may be several.
+Object SharedNumber(PyObject* number);
+
 // A double that is exactly the number, in the dtype of an operand. False if there is none.
 bool OperandBits(PyObject* number, DType dtype, uint64_t* bits);
 

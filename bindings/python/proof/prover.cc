@@ -23,6 +23,7 @@ bool Prover::Guard(Nest* nest) {
     if (world.changes() != before) ForgetNumbers();
     return false;
   }
+  if (nest->RefuseForeign()) return false;
   nest->compared = nest->words.size();
   return numbers.empty() || numbers.Compute(nest);
 }

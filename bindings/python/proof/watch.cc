@@ -3,7 +3,6 @@
 #include <opcode.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "bindings/python/functions.h"
@@ -34,7 +33,7 @@ void Watch::Begin(PyObject* function, PyObject* const* arguments, size_t count) 
 void Watch::End() {
   if (g_following == this) g_following = nullptr;
 #if FRAZIL_KNOWS_FRAMES
-  if (running_ && !std::exchange(open_, {}).empty())
+  if (running_ && doubt_.empty() && !std::exchange(open_, {}).empty())
     Doubt("leaves a generator open, in a try or with statement that ends later");
 #endif
   if (running_) StopInstructions();
@@ -46,7 +45,8 @@ void Watch::End() {
 
 bool Watch::Doubt(std::string why) {
   if (doubt_.empty()) doubt_ = StrCat(Where(), " ", why);
-  End();  // the rest runs at full speed
+  if (g_following == this) g_following = nullptr;
+  if (tracked_.empty()) End();  // the rest runs at full speed
   return false;
 }
 
@@ -68,7 +68,8 @@ bool HasSteadyOrder(PyObject* o) {
   const Object items = Object::Steal(PySequence_Tuple(o));
   if (!items) return PyErr_Clear(), false;
   return std::all_of(&PyTuple_GET_ITEM(items.get(), 0),
-                     &PyTuple_GET_ITEM(items.get(), 0) + PyTuple_GET_SIZE(items.get()), IsPlainKey);
+                     &PyTuple_GET_ITEM(items.get(), 0) + PyTuple_GET_SIZE(items.get()),
+                     [](PyObject* item) { return IsPlainKey(item) && !IsNan(item); });
 }
 
 std::string Quoted(PyObject* name) {
@@ -88,6 +89,22 @@ bool LeadsOutside(PyObject* name) {
   return std::find(std::begin(kNames), std::end(kNames), text) != std::end(kNames);
 }
 
+// Code that the interpreter runs between two instructions: __del__, and callbacks, which are given
+// a weak reference (finalizers) or a frame (handlers of signals).
+bool IsOfInterpreter(const Frame& frame) {
+  const auto is_sign = [](PyObject* o) {
+    if (o && PyCell_Check(o)) o = PyCell_GET(o);
+    return o && (PyWeakref_Check(o) || PyFrame_Check(o));
+  };
+  if (PyUnicode_CompareWithASCIIString(frame.code->co_name, "__del__") == 0) return true;
+  const int named = frame.code->co_argcount + frame.code->co_kwonlyargcount;
+  if (std::any_of(frame.values, frame.values + named, is_sign)) return true;
+  PyObject* more = frame.code->co_flags & CO_VARARGS ? frame.values[named] : nullptr;
+  return more && PyTuple_Check(more) &&
+         std::any_of(&PyTuple_GET_ITEM(more, 0), &PyTuple_GET_ITEM(more, 0) + Py_SIZE(more),
+                     is_sign);
+}
+
 }  // namespace
 
 const CodeView* Watch::ViewOf(PyCodeObject* code) {
@@ -101,6 +118,9 @@ bool Watch::Enter(Frame* frame) {
   if (code_->co_flags & kNever) return Doubt("runs a coroutine");
   PyObject* function = frame->function;
   if (!function || !PyFunction_Check(function)) return Doubt("runs code that is no function's");
+  if (IsOfInterpreter(*frame))
+    return Doubt(
+        "is interrupted by the end of an object or by a signal, which may come at any time");
   if (made_.contains(function) || compared_.contains(function)) return true;
   return world_->AddFunction(function, Where()) ||
          Doubt(StrCat("runs what cannot be compared: ", world_->refusal()));
@@ -108,7 +128,8 @@ bool Watch::Enter(Frame* frame) {
 
 void Watch::OnInstruction(Frame* frame, int offset) {
   if (!running_) return;
-  Look(frame, offset);
+  if (doubt_.empty()) Look(frame, offset);
+  if (running_ && !tracked_.empty()) ShowOriginals(frame, offset);
   PyErr_Clear();  // no exception is on its way between two instructions
 }
 
@@ -220,9 +241,9 @@ bool Watch::Judge(const Now& now) {
       std::string why = functions ? "asks with 'is' for a function" : WhyNotIs(a, b);
       return why.empty() || Doubt(std::move(why));
     }
-    case CONTAINS_OP:
-      return !PyFloat_CheckExact(now.Peek(2)) || !std::isnan(PyFloat_AS_DOUBLE(now.Peek(2))) ||
-             Doubt("looks for a nan, which is found by its address");
+    case LOAD_CONST:  // the nest says of the others which are one object
+      return !IsNan(PyTuple_GET_ITEM(now.frame->code->co_consts, argument)) ||
+             Doubt("has a nan among its constants, which is found by its address");
     case MATCH_CLASS:
       return JudgeMatch(now);
 #if PY_VERSION_HEX >= 0x030C0000
@@ -308,6 +329,7 @@ bool Watch::JudgeCallOfLists(const Now& now) {
   if (!why.empty()) return Doubt(std::move(why));
   if (Follows() && !RunsPython(callable)) {
     Pin(given);
+    Pin(callable);
     if (keywords) Pin(now.Peek(1));
   }
   return PyFunction_Check(callable) ||

@@ -11,7 +11,7 @@
 //
 // Made by promised.cc for a call from which a script may be learnt. Invariants: while it lives, one
 // at a time in the process, no debugger, profiler or coverage tool is on, and none is disturbed;
-// the body does not notice; it started and there is no doubt only if every instruction was understood.
+// the body does not notice, nor who looks at what it left; it started and there is no doubt only if every instruction was understood.
 #pragma once
 
 #include <memory>
@@ -33,7 +33,10 @@ class Watch {
  public:
   // `nest`: what the call compares already.
   explicit Watch(Prover* prover, const Nest& nest);
-  ~Watch() { End(); }
+  ~Watch() {
+    End();
+    Unplant();
+  }
   Watch(const Watch&) = delete;
 
   // Around the body, the call of `function`. Nothing is watched where somebody else traces, or
@@ -94,6 +97,7 @@ class Watch {
   bool FollowSum(const Now& now, const Called& call);
   void FinishPending(const Now& now);
   void Track(PyObject* number, int node);
+  void ShowOriginals(Frame* frame, int offset);
   bool IsTracked(PyObject* o) const { return tracked_.contains(o); }
   int NodeOf(PyObject* number);
   void Pin(PyObject* object, int depth = 0);
@@ -106,6 +110,8 @@ class Watch {
   const CodeView* ViewOf(PyCodeObject* code);
 #endif
   bool Doubt(std::string why);  // false
+  PyObject* OriginalOf(PyObject* number);
+  void Unplant();
   std::string Where() const;
 
   Prover* const prover_;
@@ -114,7 +120,9 @@ class Watch {
   const Nest& nest_;
   Result::NumberMap tracked_;
   std::vector<Object> kept_;  // what is tracked, so that no address is used again
-  const absl::flat_hash_set<PyObject*> compared_;  // containers and functions of the nest
+  absl::flat_hash_map<PyObject*, Object> originals_;  // of what is tracked, where it is asked for
+  std::vector<Object> planted_in_;                    // the containers of the nest
+  const absl::flat_hash_set<PyObject*> compared_;     // containers and functions of the nest
   bool started_ = false, running_ = false;
   std::string doubt_;
   PyCodeObject* code_ = nullptr;  // of the instruction at hand

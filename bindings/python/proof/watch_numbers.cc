@@ -60,6 +60,33 @@ const std::array<bool, 256>& Transparent() {
 
 }  // namespace
 
+// Before an instruction that asks which objects its operands are.
+void Watch::ShowOriginals(Frame* frame, int offset) {
+  const CodeView* view = view_ && view_->code() == frame->code ? view_ : ViewOf(frame->code);
+  if (!view || view->At(offset).depth < 0) return;
+  Now now{frame, view->At(offset)};
+  const auto show = [&](PyObject* const* place) {
+    PyObject* was = *place ? OriginalOf(*place) : nullptr;
+    auto** slot = const_cast<PyObject**>(place);
+    if (was) Py_SETREF(*slot, Py_NewRef(was));
+  };
+  const int argument = now.instruction.argument;
+  if (now.instruction.op == IS_OP) {
+    show(now.At(1));
+    show(now.At(2));
+  } else if (now.instruction.op == CALL) {
+#if PY_VERSION_HEX < 0x030C0000
+    now.instruction.depth = static_cast<int16_t>(now.instruction.depth + argument);
+#endif
+    const Called call = CalledBy(now, argument, false);
+    if (!PyCFunction_Check(call.callable)) return;
+    const std::string_view name =
+        reinterpret_cast<PyCFunctionObject*>(call.callable)->m_ml->ml_name;
+    if (name != "id" && name != "is_" && name != "is_not") return;
+    for (int i = 0; i < call.count; ++i) show(&call.arguments[i]);
+  }
+}
+
 int Watch::NodeOf(PyObject* number) {
   const auto it = tracked_.find(number);
   return it != tracked_.end() ? it->second : numbers_->Constant(number);
@@ -135,6 +162,11 @@ void Watch::Pin(PyObject* o, int depth) {
     PinAll();  // what it will give nobody sees
   } else if (PyMethod_Check(o)) {
     Pin(PyMethod_GET_SELF(o), depth + 1);
+  } else if (Py_IS_TYPE(o, Library().partial)) {
+    for (const char* part : {"func", "args", "keywords"}) {
+      const Object held = Object::Steal(PyObject_GetAttrString(o, part));
+      Pin(held.get(), depth + 1);
+    }
   } else if (Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE && !IsModule(o)) {
     if (PyObject* attributes = AttributesOf(o)) Pin(attributes, depth + 1);
     const ClassInfo* info = InfoOf(Py_TYPE(o));
@@ -144,6 +176,7 @@ void Watch::Pin(PyObject* o, int depth) {
 }
 
 void Watch::PinAll() {
+  while (!prover_->unread()->empty()) prover_->IsRead(*prover_->unread()->begin());
   for (const auto& [object, node] : tracked_) numbers_->Pin(node, Where());
 }
 
@@ -156,13 +189,13 @@ void Watch::FinishPending(const Now& now) {
   const Pending pending = std::exchange(pending_, {});
   PyObject* result =
       pending.frame == now.frame && now.instruction.depth > 0 ? now.Peek(1) : nullptr;
-  if (!result || !IsNumber(result)) {  // it raised, which is for the values to say
+  const bool is_number = result && IsNumber(result);
+  if (is_number && PyBool_Check(result)) return numbers_->Pin(pending.node, Where());
+  Object own = is_number ? UniqueCopy(result) : Object();
+  if (!own) {  // it raised or left 64 bits: for the operands to say
     for (const Object& o : pending.operands) Pin(o.get());
     return;
   }
-  if (PyBool_Check(result)) return numbers_->Pin(pending.node, Where());
-  Object own = UniqueCopy(result);
-  if (!own) return numbers_->Pin(pending.node, Where());
   PyObject*& slot = now.frame->stack()[now.instruction.depth - 1];
   Track(own.get(), pending.node);
   Py_SETREF(slot, own.release());

@@ -34,8 +34,73 @@ bool Watch::Plant(std::vector<PyObject*>* arguments) {
     }
     if (failed) return PyErr_Clear(), false;
     Track(own.get(), numbers_->Leaf(place));
+    originals_.emplace(own.get(), Object::Share(spot.object));
+  }
+  for (PyObject* o : nest_.containers) {
+    if (!nest_.moving.empty()) planted_in_.push_back(Object::Share(o));
   }
   return true;
+}
+
+// What would be there if nothing had been planted.
+PyObject* Watch::OriginalOf(PyObject* number) {
+  if (!tracked_.contains(number)) return nullptr;
+  const auto [it, fresh] = originals_.try_emplace(number);
+  if (fresh) it->second = SharedNumber(number);
+  return it->second.get();
+}
+
+void Watch::Unplant() {
+  if (tracked_.empty()) return;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  for (const Object& held : planted_in_) {
+    PyObject* o = held.get();
+    if (PyList_Check(o)) {
+      for (Py_ssize_t i = 0; i < PyList_GET_SIZE(o); ++i) {
+        if (PyObject* was = OriginalOf(PyList_GET_ITEM(o, i))) PyList_SetItem(o, i, Py_NewRef(was));
+      }
+    } else if (Py_IS_TYPE(o, Library().deque)) {
+      for (Py_ssize_t i = 0; i < PySequence_Size(o); ++i) {
+        const Object now = Object::Steal(PySequence_GetItem(o, i));
+        if (PyObject* was = OriginalOf(now.get())) PySequence_SetItem(o, i, was);
+      }
+    } else if (PyTuple_Check(o)) {
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
+        PyObject* now = PyTuple_GET_ITEM(o, i);
+        PyObject* was = OriginalOf(now);
+        if (!was) continue;
+        PyTuple_SET_ITEM(o, i, Py_NewRef(was));
+        Py_DECREF(now);  // kept_ holds it
+      }
+    } else if (PyDict_Check(o)) {
+      Py_ssize_t at = 0;
+      PyObject *key, *item;
+      while (PyDict_Next(o, &at, &key, &item)) {
+        if (PyObject* was = OriginalOf(item)) PyDict_SetItem(o, key, was);
+      }
+    } else if (PyCell_Check(o) && PyCell_GET(o)) {
+      if (PyObject* was = OriginalOf(PyCell_GET(o))) PyCell_Set(o, was);
+    }
+  }
+  for (const Nest::Place& place : nest_.places) {
+    PyObject* now = PyDict_GetItemWithError(place.dict, place.name);
+    PyObject* was = now ? OriginalOf(now) : nullptr;
+    if (was) PyDict_SetItem(place.dict, place.name, was);
+  }
+  for (const Nest::Spot& spot : nest_.moving) {  // of the slots, and of names that are only read
+    const bool is_slot = spot.owner != Py_Ellipsis && spot.key && !PyDict_Check(spot.owner);
+    if (is_slot) {
+      const Object now = Object::Steal(PyObject_GenericGetAttr(spot.owner, spot.key));
+      PyObject* was = now ? OriginalOf(now.get()) : nullptr;
+      if (was) PyObject_GenericSetAttr(spot.owner, spot.key, was);
+    } else if (spot.key && PyDict_Check(spot.owner)) {
+      PyObject* now = PyDict_GetItemWithError(spot.owner, spot.key);
+      PyObject* was = now ? OriginalOf(now) : nullptr;
+      if (was) PyDict_SetItem(spot.owner, spot.key, was);
+    }
+  }
+  PyErr_Restore(type, value, traceback);
 }
 
 void Watch::Track(PyObject* number, int node) {

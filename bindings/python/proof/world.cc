@@ -198,10 +198,11 @@ bool World::IsFixedType(PyTypeObject* type, int depth) {
   const unsigned version = info->version;
   const auto data = info->data;
   const auto members = info->members;
+  const bool foreign = static_cast<bool>(info->foreign);
   known_.insert(object);  // it may hold itself
   const bool fixed =
       absl::c_all_of(data, [&](const auto& row) { return IsFixed(row.second, depth); }) &&
-      members.empty() && IsFixedType(Py_TYPE(object), depth);
+      members.empty() && !foreign && IsFixedType(Py_TYPE(object), depth);
   if (!fixed) return known_.erase(object), false;
   classes_.push_back({Object::Share(object), version});
   return true;
@@ -240,7 +241,7 @@ bool World::IsFixedFunction(PyObject* function, int depth) {
 
 bool World::IsFixed(PyObject* o, int depth) {
   if (o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented || PyBool_Check(o) ||
-      PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyComplex_CheckExact(o) ||
+      PyLong_CheckExact(o) || (PyFloat_CheckExact(o) && !IsNan(o)) || PyComplex_CheckExact(o) ||
       PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyRange_Check(o) || PyModule_Check(o) ||
       Py_IS_TYPE(o, &PyMethodDescr_Type) || Py_IS_TYPE(o, &PyWrapperDescr_Type) ||
       IsBoundToBuiltinType(o) || python::IsFixed(o))

@@ -5,7 +5,7 @@ import functools
 import itertools
 import types
 
-from changes import World, hazard, inside, setter
+from changes import Object, World, hazard, inside, setter
 
 import frazil as fz
 
@@ -450,3 +450,33 @@ def evaluated_text(trace):
         lambda: text.update(now="x + 2"),
         lambda: text.update(now="x / y"),
     )
+
+
+@hazard("a partial holds a list that grows, and the body asks for its length far later", before=45)
+def partial_of_growing(trace):
+    t = Object(log=[])
+    t.count = functools.partial(len, t.log)
+
+    def body(x):
+        t.log.append(1)
+        return x * (2 if t.count() > 30 else 3)
+
+    return World(trace(body), lambda: t.log.clear(), state=lambda: len(t.log))
+
+
+@hazard("a number that moves is a keyword of a partial of a built-in function", each=1)
+def partial_of_moving(trace):
+    rounding = functools.partial(round, ndigits=-12)
+    start, mapped = functools.partial(sum, start=1), functools.partial(sum, start=1)
+    fs = [
+        trace(lambda x: x * (2 if rounding(1234.56) > 1230 else 3)),
+        trace(lambda x: x * (2 if start([1, 2]) > 18 else 3)),
+        trace(lambda x: x * (2 if [*map(mapped, [[3]])][0] > 15 else 3)),
+    ]
+
+    def step():
+        rounding.keywords["ndigits"] += 1
+        start.keywords["start"] += 1
+        mapped.keywords["start"] += 1
+
+    return World(lambda x: [f(x) for f in fs], *[step] * 24)

@@ -8,6 +8,7 @@ import io
 import logging
 import os
 import random
+import signal
 import sys
 import tempfile
 import threading
@@ -19,7 +20,7 @@ import weakref
 from pathlib import Path
 
 import numpy as np
-from changes import World, hazard, inside, restored, setter
+from changes import Object, World, hazard, inside, restored, setter
 
 import frazil as fz
 
@@ -596,3 +597,53 @@ def traced_recursion(trace):
         return f(x + 1, n)
 
     return World(f, lambda: depth.update(n=4), lambda: depth.update(n=0), state=lambda: depth)
+
+
+@hazard("the collector ends objects while the call is under way", before=14)
+def ends_during_the_call(trace):
+    box = Object(n=0, k=2.0)
+
+    class Resource:
+        def __del__(self):
+            box.n += 1
+
+    def body(x):
+        before = box.n
+        return x * before + len([[] for _ in range(1500)]) * box.k
+
+    f, thresholds = trace(body), gc.get_threshold()
+
+    def call(x):
+        gc.collect()  # nothing is left of the last call
+        resource = Resource()
+        resource.itself = resource
+        del resource
+        return f(x)
+
+    gc.set_threshold(1000)
+    yield World(call, setter(box, k=3.0), state=lambda: (gc.collect() * 0, box.n))
+    gc.set_threshold(*thresholds)
+
+
+@hazard("a signal comes while the call is under way", before=14)
+def signal_during_the_call(trace):
+    box = Object(n=0, k=2.0)
+
+    def handler(number, frame):
+        box.n += 1
+
+    def body(x):
+        for _ in range(20_000):
+            pass
+        return x * box.k
+
+    f, old = trace(body), signal.signal(signal.SIGALRM, handler)
+
+    def call(x):
+        signal.setitimer(signal.ITIMER_REAL, 0.0002)
+        y = f(x)
+        time.sleep(0.002)  # at the latest it comes now
+        return y
+
+    yield World(call, setter(box, k=3.0), state=lambda: box.n)
+    signal.signal(signal.SIGALRM, old)
