@@ -273,3 +273,26 @@ def test_constants_of_the_body(options):
     for i in range(5):
         a[0] = float(i)
         assert same(traced(a), plain(a))
+
+
+def test_code_that_is_replaced():
+    def plain(a, b):
+        return a * b + a
+
+    a, b = make(), make(start=3.0)
+    traced = skipping(plain, a, b)
+    plain.__code__ = (lambda a, b: a - b).__code__
+    for _ in range(10):
+        assert same(traced(a, b), a - b)
+
+
+def test_a_cell_that_is_written():
+    k = 2.0
+
+    def plain(a):
+        return a * k
+
+    a = make()
+    traced = skipping(plain, a)
+    for k in (3.0, 4.0, 4.0, 4.0, 4.0, 4.0, 5.0):  # noqa: B007
+        assert same(traced(a), a * k)

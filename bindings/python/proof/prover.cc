@@ -17,12 +17,15 @@ bool Prover::Doubt(const std::string& why, const std::string& function) {
   return false;
 }
 
-bool Prover::Guard(Nest* nest) {
+bool Prover::Compare() {
   const int64_t before = world.changes();
-  if (!world.Guard(nest)) {
-    if (world.changes() != before) ForgetNumbers();
-    return false;
-  }
+  if (world.Compare()) return true;
+  if (world.changes() != before) ForgetNumbers();
+  return false;
+}
+
+bool Prover::Guard(Nest* nest) {
+  if (!Compare() || !world.AddGiven(nest)) return false;
   if (nest->RefuseForeign()) return false;
   nest->compared = nest->words.size();
   return numbers.empty() || numbers.Compute(nest);

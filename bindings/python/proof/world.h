@@ -41,12 +41,14 @@ class World {
   // A function runs that nobody has read: a method, say.
   bool AddFunction(PyObject* function, const std::string& where);
 
-  // Compares what is fixed, and adds what is given to the nest. False if something fixed has
-  // changed, which is forgotten or given from now on, or with refusal() set if it cannot be
-  // compared any more: what was learnt under the world before is void.
-  bool Guard(Nest* nest) { return Compare() && AddGiven(nest); }
-  // Its first half: what is fixed.
+  // Compares what is fixed. False if something has changed, which is forgotten or given from now
+  // on, or with refusal() set if it cannot be compared any more: what was learnt under the world
+  // before is void.
   bool Compare();
+  // Then adds what is given to the nest. False with refusal() set if something cannot be added.
+  bool AddGiven(Nest* nest);
+  // Both.
+  bool Guard(Nest* nest) { return Compare() && AddGiven(nest); }
 
   // Counts what has been added or forgotten.
   int64_t changes() const { return changes_; }
@@ -104,7 +106,6 @@ class World {
   Scope& ScopeOf(PyObject* dict);
   Name* Find(Scope* scope, PyObject* name);
   bool Add(PyObject* dict, PyObject* name, PyObject* value, const std::string& where);
-  bool AddGiven(Nest* nest);
   bool CheckNames(Scope* scope);
   bool IsFixed(PyObject* object, int depth = 0);
   bool IsMoving(PyObject* object) const;
