@@ -70,7 +70,7 @@ class JitSegment final : public tracer::SegmentPlan {
   int slots_;  // inputs before the constants
   std::vector<ValueRef> constants_;
   int kernels_;
-  QuickCall quick_;  // of the plan
+  QuickCall quick_;                             // of the plan
   std::array<Value*, kQuickSlots> operands_{};  // its constants, behind the slots
 };
 

@@ -82,8 +82,7 @@ Value* Script::MakeQuick(Cells cells) const {
   Value** slot = slots;
   for (const ValueId id : root.slots) {
     const auto i = static_cast<size_t>(~id);
-    *slot++ =
-        i < cells.size() ? cells[i]->value() : constants[i - program.parameters.size()].get();
+    *slot++ = i < cells.size() ? cells[i]->value() : constants[i - program.parameters.size()].get();
   }
   return root.plan->MakeQuick(slots);
 }
