@@ -121,6 +121,8 @@ void Promise::Clear() {
 PromisedCall::PromisedCall(Promise* promise, Words* words, Cells cells, size_t unguarded)
     : promise_(promise), words_(words), cells_(cells) {
   AddGuards(cells.first(cells.size() - unguarded), words);
+  // How many there are: a script numbers its constants behind all cells.
+  if (unguarded > 0) words->push_back(unguarded);
 }
 
 bool PromisedCall::Look() {

@@ -10,6 +10,7 @@
 #include "tracer/learning.h"
 #include "tracer/script_tree.h"
 #include "tracer/tape_record.h"
+#include "tracer/while_loop.h"
 
 namespace frazil::tracer {
 
@@ -43,12 +44,14 @@ StatusOr<std::shared_ptr<const Script>> Script::Build(
     tree.Add(path, pieces);
     script->bytes_ += BytesOf(path->program);
   }
+  const auto has_loops = [](const auto& path) { return HasLoops(path->program); };
   // Plans of merged segments are not those of the program's own, and a call whose loops were folded
   // since has others.
   const bool alike = previous && !previous->merged_ && !script->merged_ &&
-                     absl::c_all_of(previous->paths_, [&](const auto& path) {
-                       return absl::c_linear_search(script->paths_, path);
-                     });
+                     (absl::c_none_of(script->paths_, has_loops) ||
+                      absl::c_all_of(previous->paths_, [&](const auto& path) {
+                        return absl::c_linear_search(script->paths_, path);
+                      }));
   FZ_RETURN_IF_ERROR(tree.Compile(alike ? previous : nullptr));
   const Stage& root = *script->stages_[0];
   const int kept = static_cast<int>(root.kept.size());

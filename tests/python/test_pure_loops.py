@@ -121,3 +121,23 @@ def test_outcomes_that_never_come_again_are_not_learnt_for_long():
     for _ in range(1200):
         assert f(fz.asarray(0), fz.asarray(3))[0].item() == 3
     assert f.stats()["skipped"] > 0
+
+
+def test_the_first_random_number_of_a_process_changes_no_constants():
+    program = """
+import frazil as fz
+for pure in (True, False):
+    def body(x):
+        for _ in range(20):
+            x = x * 0.5 + 0.25
+        return x
+    f, x = fz.trace(body, pure=pure), fz.ones(3)
+    for _ in range(8):
+        f(x)
+    globals()["f", pure] = f
+fz.random.normal()
+for pure in (True, False):
+    for _ in range(8):
+        assert globals()["f", pure](x).tolist() == body(x).tolist()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
