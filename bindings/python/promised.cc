@@ -175,8 +175,11 @@ PyObject* PromisedFunction::CallQuick(PyObject* const* args) {
     cells[i] = &CellOf(args[i]);
   }
   if (PyFunction_GET_DEFAULTS(state_) || PyFunction_GET_KW_DEFAULTS(state_)) return nullptr;
-  if (prover_ && (!prover_->world.Compare() || prover_->changes() != quick_changes_))
+  if (prover_ && !prover_->Compare()) {  // says so once: the long way finds nothing to compare with
+    promise_.Forget();
     return nullptr;
+  }
+  if (prover_ && prover_->changes() != quick_changes_) return nullptr;
   Value* const made = quick_.Run(cells);
   if (!made) return nullptr;
   if (prover_) prover_->Skipped();
