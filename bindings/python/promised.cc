@@ -173,7 +173,7 @@ PyObject* PromisedFunction::CallQuick(PyObject* const* args) {
     cells[i] = &CellOf(args[i]);
   }
   if (PyFunction_GET_DEFAULTS(state_) || PyFunction_GET_KW_DEFAULTS(state_)) return nullptr;
-  if (prover_ && (!prover_->world.Compare() || prover_->changes() != quick_changes_))
+  if (prover_ && (!prover_->Compare() || prover_->changes() != quick_changes_))
     return nullptr;
   Value* const made = quick_.Run(cells);
   if (!made) return nullptr;
@@ -192,6 +192,10 @@ PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject*
     if (PyObject* result = CallQuick(args)) return result;
   }
   quick_.Settle();
+  if (prover_ && prover_->changes() != world) {  // which it has told once
+    promise_.Forget();
+    return Run(args, nargsf, kwnames, nullptr);
+  }
   Nest nest;
   if (!Guard(args, CountOf(nargsf), kwnames, &nest)) {
     if (PyErr_Occurred()) return nullptr;

@@ -17,6 +17,13 @@ bool Prover::Doubt(const std::string& why, const std::string& function) {
   return false;
 }
 
+bool Prover::Compare() {
+  const int64_t before = world.changes();
+  if (world.Compare()) return true;
+  if (world.changes() != before) ForgetNumbers();
+  return false;
+}
+
 bool Prover::Guard(Nest* nest) {
   const int64_t before = world.changes();
   if (!world.Guard(nest)) {

@@ -24,6 +24,8 @@ class Prover {
   // Compares what calls of this function depend on besides their arguments. False if it cannot be
   // compared, or if the World has changed (then what was learnt is void: changes() counts).
   bool Guard(Nest* nest);
+  // Its first half: what is fixed.
+  bool Compare();
   int64_t changes() const { return world.changes() + numbers.changes() + lists_changes_; }
   // Which numbers move: a call whose nest differs from that of the last new kind in numbers alone
   // says so. True if some were found; the nest is then to be made anew.
