@@ -21,8 +21,6 @@ class Prover {
   World world;
   Numbers numbers;
 
-  // The first part of Guard: what is fixed.
-  bool Compare();
   // Compares what calls of this function depend on besides their arguments. False if it cannot be
   // compared, or if the World has changed (then what was learnt is void: changes() counts).
   bool Guard(Nest* nest);
