@@ -12,9 +12,9 @@ FOLDERS = {
     "kernels": 9000,
     "npu": 9100,
     "autograd": 1200,
-    "tracer": 7600,
+    "tracer": 7700,
     "jit": 34500,
-    "bindings": 18600,
+    "bindings": 19200,
 }
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there

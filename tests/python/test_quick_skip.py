@@ -1,4 +1,4 @@
-"""Tiny calls of one kind in a row are skipped by comparing a few words: whatever else comes is seen."""
+"""Tiny calls of one kind in a row: compared by a few words; whatever else comes is seen."""
 
 import sys
 import threading
