@@ -12,7 +12,7 @@ FOLDERS = {
     "kernels": 9000,
     "npu": 9100,
     "autograd": 1200,
-    "tracer": 7600,
+    "tracer": 7750,
     "jit": 34500,
     "bindings": 18600,
 }
