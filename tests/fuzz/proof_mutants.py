@@ -8,6 +8,7 @@ tests/python/test_proof*.py, tests/hazards, programs of worlds.py.
 WORLD = "bindings/python/proof/world.cc"
 WATCH = "bindings/python/proof/watch.cc"
 FLOW = "bindings/python/proof/watch_numbers.cc"
+OPERANDS = "bindings/python/proof/watch_operands.cc"
 NUMBERS = "bindings/python/proof/numbers.cc"
 EFFECTS = "bindings/python/proof/effects.cc"
 CALLABLES = "bindings/python/proof/callables.cc"
@@ -55,7 +56,8 @@ FIXED = [
     (WORLD, "  while (named && PyDict_Next(named, &at, &name, &value)) {", "  while (false) {"),
     (WORLD, "bool fixed = !defaults || IsFixed(defaults, depth);", "bool fixed = true;"),
     (WORLD, "fixed = !content || IsFixed(content, depth);", "fixed = true;"),
-    (WORLD, "absl::c_all_of(data, [&](const auto& row) { return IsFixed(row.second, depth); }) &&\n",
+    (WORLD,
+     "absl::c_all_of(data, [&](const auto& row) { return IsFixed(row.second, depth); }) &&\n",
      ""),
     (WORLD, "members.empty() && !foreign", "!foreign"),
     (WORLD, " && IsFixedType(Py_TYPE(object), depth);", ";"),
@@ -100,7 +102,7 @@ CLASS_RULES = [
     (NEST_CODE, "if (Add(value)) continue;", "continue;"),
     (NEST_CODE, "if (foreign_.empty()) foreign_ = snapshot->foreign;", ""),
     (NEST_CODE, "if (info->foreign && foreign_.empty()) {", "if (false) {"),
-    (PROVER, "!nest->RefuseForeign() && ", ""),
+    (PROVER, "if (nest->RefuseForeign()) return false;", ""),
 ]  # fmt: skip
 
 # What may change in itself, compared by content.
@@ -113,8 +115,7 @@ GIVEN = [
     (NEST_CODE, "if (!AddAttributes(partial, false)) return false;", ""),
     (NEST, "words.push_back(Word(kAgain, place));", "words.push_back(Word(kAgain));"),
     (NEST, "if (IsAgain(nan)) return true;", ""),
-    (NEST, "const bool text = PyUnicode_CheckExact(key) && AddString(key);",
-     "const bool text = PyUnicode_CheckExact(key);"),
+    (NEST, "PyUnicode_CheckExact(key) ? AddString(key) : ", "PyUnicode_CheckExact(key) ? true : "),
     (NEST, "if (has_dict && !AddAttributes(o, is_enum)) return false;", ""),
     (NEST, "return AddSlots(o, slots);\n}", "return true;\n}"),
     (NEST, "if (!Add(key)) return false;\n    if (!is_enum)", "if (!is_enum)"),
@@ -209,13 +210,14 @@ CALLED = [
      "return count > 1 ? std::string()"),
     (CALLABLES, "if (function) return WhyNotCall(function.get(), arguments, count);",
      'if (function) return "";'),
-    (CALLABLES, 'if (Py_TYPE(o)->tp_call && Py_TYPE(o)->tp_call == SlotsOfPython().call) return "";',
+    (CALLABLES,
+     'if (Py_TYPE(o)->tp_call && Py_TYPE(o)->tp_call == SlotsOfPython().call) return "";',
      'return "";'),
     (CALLABLES, 'return s.ends_with("n") || s.find("n}") != s.npos;', "return false;"),
     (CALLABLES, 'if (PyType_Check(arguments[i])) return "formats a class',
      'if (false) return "formats a class'),
-    (CALLABLES, "return type == &tensor_type || IsModuleType(type) ||",
-     "return true || IsModuleType(type) ||"),
+    (CALLABLES, "return type == &tensor_type || type == Library().deque ||",
+     "return true || type == Library().deque ||"),
     (CALLABLES_TABLE, 'FZ_FUNCTION("builtins", "abs")',
      'FZ_FUNCTION("builtins", "abs")\nFZ_FUNCTION("builtins", "id")'),
     (CALLABLES_TABLE, 'FZ_FUNCTION("builtins", "abs")',
@@ -245,7 +247,7 @@ MOVING = [
     (FLOW, "for (int i = 0; i < argument; ++i) Pin(now.Peek(2 * i + 2));", ""),
     (FLOW, "case BUILD_STRING:\n      return pin(argument), true;",
      "case BUILD_STRING:\n      return true;"),
-    (FLOW, "case STORE_SUBSCR:\n      Pin(now.Peek(1));", "case STORE_SUBSCR:\n"),
+    (FLOW, "if (!IsTensor(now.Peek(2))) Pin(now.Peek(1));", ""),
     (FLOW, "return Pin(now.Peek(2)), true;\n    case BUILD_SET",
      "return true;\n    case BUILD_SET"),
     (FLOW, "if (is_number && PyBool_Check(result)) return numbers_->Pin(pending.node, Where());",
@@ -253,16 +255,15 @@ MOVING = [
     (FLOW, "for (const Object& o : pending.operands) Pin(o.get());", ""),
     (NUMBERS, "if (value && !nest->Add(value.get())) return PyErr_Clear(), false;", ""),
     (FLOW, "  for (const auto& [object, node] : tracked_) numbers_->Pin(node, Where());\n", ""),
-    (FLOW, "if (Py_IS_TYPE(callable, Library().partial)) Pin(callable);", ""),
     (FLOW, '{"func", "args", "keywords"}', '{"func"}'),
     (FLOW, "if (PyObject* attributes = AttributesOf(o)) Pin(attributes, depth + 1);", ""),
     (FLOW, "if (!harmless) prover_->IsRead(top);", ""),
     (FLOW, "if (prover_->unread()->contains(o)) prover_->IsRead(o);", ""),
     (FLOW, "  if (now.instruction.op == IS_OP) {\n", "  if (false) {\n"),
     (FLOW, 'if (name != "id" && name != "is_" && name != "is_not") return;', "return;"),
-    (FLOW, "if (fresh) it->second = SharedNumber(number);",
+    (OPERANDS, "if (fresh) it->second = SharedNumber(number);",
      "if (fresh) it->second = Object::Share(number);"),
-    (FLOW, "  if (tracked_.empty()) return;\n  PyObject *type", "  return;\n  PyObject *type"),
+    (OPERANDS, "  if (tracked_.empty()) return;\n  PyObject *type", "  return;\n  PyObject *type"),
     (WATCH, "    Pin(given);\n    Pin(callable);\n", ""),
     (WATCH, "if (running_ && !tracked_.empty()) ShowOriginals(frame, offset);",
      "if (running_ && doubt_.empty() && !tracked_.empty()) ShowOriginals(frame, offset);"),
@@ -304,7 +305,7 @@ WRITES = [
     (EFFECTS, 'return same || Refuse("a set");', "return true;"),
     (EFFECTS, 'if (!content) return Refuse("a name of a function outside to nothing");',
      "if (!content) return true;"),
-    (EFFECTS, 'return !PyODict_Check(o) || Refuse("an OrderedDict");', "return true;"),
+    (EFFECTS, "form->words.push_back(WordOf(Change::kReplaceKeys, container));\n", ""),
     (NEST_CODE, "    NoteContainer(PyTuple_GET_ITEM(cells, i));\n", ""),
     (RESULT,
      "if (const auto it = numbers_->find(o); it != numbers_->end())\n      return "

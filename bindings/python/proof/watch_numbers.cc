@@ -162,11 +162,6 @@ void Watch::Pin(PyObject* o, int depth) {
     PinAll();  // what it will give nobody sees
   } else if (PyMethod_Check(o)) {
     Pin(PyMethod_GET_SELF(o), depth + 1);
-  } else if (Py_IS_TYPE(o, Library().partial)) {
-    for (const char* part : {"func", "args", "keywords"}) {
-      const Object held = Object::Steal(PyObject_GetAttrString(o, part));
-      Pin(held.get(), depth + 1);
-    }
   } else if (Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE && !IsModule(o)) {
     if (PyObject* attributes = AttributesOf(o)) Pin(attributes, depth + 1);
     const ClassInfo* info = InfoOf(Py_TYPE(o));
