@@ -197,6 +197,65 @@ def f(x):
     pop = {C(1.0), C(1.0)}.pop
     return x * pop().k  # here
 
+## a set that the body changes
+# the body changes a set
+seen = {1}
+@trace
+def f(x):
+    seen.symmetric_difference_update({2})
+    return x * len(seen)
+
+## the order of keys
+# the body changes the order of a dict's keys
+d = {"a": 1.0, "b": 2.0}
+@trace
+def f(x):
+    first = next(iter(d))
+    d[first] = d.pop(first)
+    return x * d[first]
+
+## a slot that is emptied
+# the body changes an attribute to nothing
+class C: __slots__ = ("a",)
+c = C()
+@trace
+def f(x):
+    del c.a
+    return x
+def call():
+    c.a = 1.0
+    return f(X), hasattr(c, "a")
+
+## a cell that is emptied
+# the body changes a name of a function outside to nothing
+def make():
+    k = 1.0
+    def g(x):
+        nonlocal k
+        del k
+        return x
+    def put():
+        nonlocal k
+        k = 1.0
+    return g, put
+g, put = make()
+f = trace(g)
+def call():
+    put()
+    return f(X)
+
+## attributes of a module
+# the body changes the attributes of a module
+class M(fz.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.k = "on"
+m = M()
+@trace
+def f(x):
+    m.k = "off" if m.k == "on" else "on"
+    return x * len(m.k)
+
 ## an unpacked set
 # goes through a set whose order depends on addresses
 class C: pass
@@ -414,6 +473,20 @@ class C: pass
 @trace
 def f(x): return x * len(list(*[{C(), C()}]))  # here
 
+## a callback of max
+# calls 'sys.getsizeof'
+import sys
+@trace
+def f(x): return x * max([1, 2], key=sys.getsizeof)  # here
+
+## a callback of a callback
+# calls functions that a built-in function gives to another
+@trace
+def f(x):
+    for made in map(map, [print], [[]]):  # here
+        x = x + len(list(made))
+    return x
+
 ## a callback of sort
 # calls 'builtins.id'
 @trace
@@ -574,7 +647,7 @@ def test_refused(name):
         assert re.search(rf"{sentence}", line)
         assert f"program.py:{here[0]} " in line or "program.py" not in line, line
     strict = Program(source, strict=True)
-    errors = [given for given in strict.calls(4)[:-1] if given[0] is RuntimeError]
+    errors = [given for given in strict.calls(6)[:-1] if given[0] is RuntimeError]
     assert errors and re.search(sentence, errors[0][1]), errors
     assert errors[0][1].startswith("[trace] the body of ")
     assert "cannot be skipped, which strict=True asks for: " in errors[0][1]

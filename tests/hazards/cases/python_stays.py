@@ -91,7 +91,7 @@ USES = {
     "an operand in place": lambda t, x: changed(x, t.n),
     "a power": lambda t, x: (x**t.n, 2**t.n * x, x * (0.5 ** (t.n / 2))),
     "a divisor": lambda t, x: (x // t.n, x % t.n, t.n / x, t.n - x, x / t.n, -t.n * x),
-    "an operand that no float holds": lambda t, x: (x * t.big, x - t.n * 2**55, x + t.n * 2**62),
+    "an operand that no float holds": lambda t, x: (x * t.big, x - t.big * 2),
     "too long in between": lambda t, x: x * (t.n * 2**62) + (t.n**70) // 3**65 + (t.n << 70) % 7,
     "a truth of a function": lambda t, x: (x, math.isnan(t.n - 4.5), math.isclose(t.n, 5)),
     "seen through a view": lambda t, x: x * sum(viewed(t.n)),
@@ -125,6 +125,9 @@ USES = {
         + min([t.n, 4])
         + abs(t.n - 5)
         + math.sqrt(t.n)
+    ),
+    "arguments given by a star": lambda t, x: (
+        x * math.comb(*[9, t.n]) + max(*(t.n, 4)) + round(**{"number": 2.345678, "ndigits": t.n})
     ),
     "arguments of built-in functions": lambda t, x: (
         x * sum([t.n, 1])
