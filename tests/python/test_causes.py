@@ -65,9 +65,11 @@ def small():
 @reaches("unsteady", "9 calls in a row read numbers that no call before had read there")
 def unsteady():
     def body(i, limit):
+        counted = 0  # each length is another program
         while i < limit:
             i = i + 1
-        return i
+            counted += 1
+        return i, counted
 
     f = fz.trace(body, pure=True)
     for n in range(20):
