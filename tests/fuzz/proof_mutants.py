@@ -256,7 +256,6 @@ MOVING = [
     (NUMBERS, "if (value && !nest->Add(value.get())) return PyErr_Clear(), false;", ""),
     (FLOW, "  for (const auto& [object, node] : tracked_) numbers_->Pin(node, Where());\n", ""),
     (FLOW, '{"func", "args", "keywords"}', '{"func"}'),
-    (FLOW, "if (PyObject* attributes = AttributesOf(o)) Pin(attributes, depth + 1);", ""),
     (FLOW, "if (!harmless) prover_->IsRead(top);", ""),
     (FLOW, "if (prover_->unread()->contains(o)) prover_->IsRead(o);", ""),
     (FLOW, "  if (now.instruction.op == IS_OP) {\n", "  if (false) {\n"),
@@ -270,7 +269,6 @@ MOVING = [
     (NUMBERS, "PyNumber_Subtract, PyNumber_TrueDivide", "PyNumber_Add, PyNumber_TrueDivide"),
     (NUMBERS, "is_float ? std::bit_cast<uint64_t>(PyFloat_AS_DOUBLE(number))",
      "is_float ? static_cast<uint64_t>(PyFloat_AS_DOUBLE(number))"),
-    (NUMBERS, "nest->words.push_back(Word(kOpen, values.size()));", ""),
     (NUMBERS, "} else if (!nest->Add(value.get())) {", "} else if (false) {"),
     (NUMBERS, "pinned_.emplace_back(node, where);", ""),
     (NUMBERS, "return Object::Steal(PyNumber_Negative(operand(0)));",
@@ -279,7 +277,6 @@ MOVING = [
      "const std::pair<int, DType> use(0, dtype);"),
     (NUMBERS, "return Add({Kind::kLeaf, static_cast<int>(place), {}, {}});",
      "return Add({Kind::kLeaf, 0, {}, {}});"),
-    (NUMBERS, "nest->words.push_back(Word(computed ? kTrue : kOpen));", ""),
     (PROVER, "if (unread_.erase(list) == 0) return;", "return;"),
     (PROVER, "if (world.changes() != before) ForgetNumbers();", ""),
     (NEST, "moving.push_back({spot.owner, spot.key, spot.index, number});",
@@ -311,27 +308,13 @@ WRITES = [
      "if (const auto it = numbers_->find(o); it != numbers_->end())\n      return "
      "identity(kNumber, it->second);",
      ""),
-    (RESULT, "if (Py_REFCNT(object) == times) continue;", "continue;"),
-    (RESULT,
-     "if (const int i = Find(arguments_.containers, o); i >= 0) return identity(kContainer, "
-     "i);",
-     ""),
-    (RESULT, "(numbers_ && IsNan(o)) || ", ""),
     (PROMISED, "} else if (!effects.Find(&form)) {", "} else if (false) {"),
-    (PROMISED, "} else if (!form.IsOwn()) {", "} else if (false) {"),
-    (PROMISED, "} else if (WritesOutside(written, nest, form)) {", "} else if (false) {"),
 ]  # fmt: skip
 
 # When a call is not to be skipped, or not learnt from.
 CALLS = [
     (PROMISED, " || IsWatchedByOthers()))", "))"),
-    (PROMISED, "if (prover_ && (prover_->changes() != changes || ", "if (prover_ && ("),
-    (PROMISED, " || !prover_->world.Guard(&scratch)", ""),
     (PROMISED, "if (watch && !watch->doubt().empty()) builder->Refuse(watch->doubt());", ""),
-    (PROMISED, "  if (watch && !watch->started()) {\n    builder->Postpone();",
-     "  if (watch && !watch->started()) {"),
-    (PROMISED, "    builder->Postpone();  // what it read was not compared\n    promise_.Forget();",
-     ""),
     (PROMISED, "if (prover_ && prover_->changes() != world) {\n      promise_.Forget();",
      "if (prover_ && prover_->changes() != world) {"),
     (PROMISED, "if (!watch.doubt().empty()) return result.release();", ""),
