@@ -1,10 +1,12 @@
 """Loops over small arrays, in the ways in which people write them, beside `lax.scan` and numba.
 
     PYTHONPATH=build/python PYTHON bench/small_loops.py [PATTERN ...] [--rounds N] [--f64] [--eager]
+                                                        [--gradients]
 
 A line is a form of a program: its time for all steps, of the best round and in the middle, and the
-best peer's time over it, of the best rounds: above 1 frazil is faster. JAX and numba are run if
-they are installed. All run on one processor. Frazil's forms are compared with eager calls
+best peer's time over it, of the best rounds: above 1 frazil is faster. With --gradients it is the
+gradient of the sum of all results to all arguments, and numba is left out. JAX and numba are run
+if they are installed. All run on one processor. Frazil's forms are compared with eager calls
 before they are timed.
 """
 
@@ -616,9 +618,28 @@ def same(a, b):
     return np.array_equal(np.asarray(a), np.asarray(b))
 
 
+def gradient_of(form, f, args):
+    """The gradient of the sum of all results to all arguments."""
+
+    def loss(*args):
+        results = f(*args)
+        if form != "lax.scan":
+            return sum(r.sum() for r in (results if isinstance(results, tuple) else (results,)))
+        return sum(jnp.sum(r) for r in jax.tree.leaves(results))
+
+    arguments = tuple(range(len(args)))
+    if form == "lax.scan":
+        return jax.jit(jax.grad(loss, argnums=arguments))
+    return lambda *args: tuple(fz.value_and_grad(loss, argnums=arguments)(*args)[1])
+
+
 def run(name, dtype, options):
     forms = {}
     for form, f, args in PROGRAMS[name](dtype):
+        if options.gradients:
+            if form == "numba":
+                continue
+            f = gradient_of(form, f, args)
         if form in PEERS:
             ready = jax.block_until_ready if form == "lax.scan" else tuple
             ready(settle(f, args))
@@ -651,6 +672,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--f64", action="store_true", help="double precision")
     parser.add_argument("--eager", action="store_true", help="eager calls, too")
+    parser.add_argument("--gradients", action="store_true", help="gradients instead of results")
     options = parser.parse_args()
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     if jax and options.f64:

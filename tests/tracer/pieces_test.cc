@@ -194,7 +194,6 @@ TEST(Pieces, AWrittenMiddleValueIsWanted) {
   EXPECT_EQ(CountOf(program), 2u);
 }
 
-// A loop that takes another slice each time is cut where it has become too long, anywhere.
 TEST(Pieces, LoopsOfOtherOpsElsewhereArePiecesAsOthersAre) {
   EXPECT_EQ(CountOf(Loop(5, 1024, OpId::k_sum, Device(DeviceKind::kNpu, 0))), 2u);
   EXPECT_EQ(CountOf(Loop(5, 1024, OpId::k_sum)), 1u);

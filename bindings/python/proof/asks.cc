@@ -5,46 +5,11 @@
 #include "bindings/python/functions.h"
 #include "bindings/python/library_types.h"
 #include "bindings/python/proof/callables.h"
+#include "bindings/python/proof/python_slots.h"
 #include "bindings/python/tensor_type.h"
 
 namespace frazil::python {
 namespace {
-
-// What the slots of a class hold that is written in Python: what they call is watched.
-struct PythonSlots {
-  iternextfunc none;  // of a class without __next__
-  iternextfunc next;
-  binaryfunc item;
-  objobjproc contains;
-  lenfunc length;
-  ternaryfunc call;
-};
-const PythonSlots& SlotsOfPython() {
-  static const PythonSlots slots = [] {
-    const Object names = Object::Steal(PyDict_New());
-    const Object made =
-        Object::Steal(PyRun_String("class Plain: pass\n"
-                                   "class Probe:\n"
-                                   "  def __next__(self): pass\n"
-                                   "  def __getitem__(self, i): pass\n"
-                                   "  def __contains__(self, i): pass\n"
-                                   "  def __len__(self): pass\n"
-                                   "  def __call__(self): pass\n",
-                                   Py_file_input, names.get(), names.get()));
-    const auto find = [&](const char* name) {
-      return reinterpret_cast<const PyTypeObject*>(PyDict_GetItemString(names.get(), name));
-    };
-    const PyTypeObject *plain = find("Plain"), *type = find("Probe");
-    if (!plain || !type) return PyErr_Clear(), PythonSlots{};
-    return PythonSlots{plain->tp_iternext,
-                       type->tp_iternext,
-                       type->tp_as_mapping->mp_subscript,
-                       type->tp_as_sequence->sq_contains,
-                       type->tp_as_sequence->sq_length,
-                       type->tp_call};
-  }();
-  return slots;
-}
 
 bool MeasuredByPython(PyObject* o) {
   const PySequenceMethods* sequence = Py_TYPE(o)->tp_as_sequence;

@@ -35,7 +35,7 @@ const Frame* Before(const Frame* frame) {
 }
 
 // Iterators that tell where they are: what they go through, and how far they are.
-bool IsIterator(PyObject* o) {
+bool TellsWhere(PyObject* o) {
   return Py_IS_TYPE(o, &PyListIter_Type) || Py_IS_TYPE(o, &PyTupleIter_Type) ||
          Py_IS_TYPE(o, &PyRangeIter_Type);
 }
@@ -108,7 +108,7 @@ bool BodyState::AddValue(PyObject* value, Nest* now) {
   if (!value) return now->words.push_back(kNothing), true;
   if (PyCell_Check(value)) return now->words.push_back(kCell), AddValue(PyCell_GET(value), now);
   if (PyModule_CheckExact(value)) return now->AddIdentity(value), true;
-  if (!IsIterator(value)) return now->words.push_back(kObject), now->Add(value);
+  if (!TellsWhere(value)) return now->words.push_back(kObject), now->Add(value);
   now->words.push_back(kIterator);
   // What makes it, of what, and how far it is.
   const Object where = Object::Steal(PyObject_CallMethod(value, "__reduce__", nullptr));

@@ -7,6 +7,7 @@
 #include "bindings/python/functions.h"
 #include "bindings/python/library_types.h"
 #include "bindings/python/module_type.h"
+#include "bindings/python/proof/python_slots.h"
 #include "bindings/python/tensor_type.h"
 #include "core/str.h"
 
@@ -201,27 +202,6 @@ std::string WhyNotFunction(PyObject* function, PyObject* const* arguments, Py_ss
   return "";
 }
 
-// What a class that is written in Python has in its slots for what it defines.
-struct Slots {
-  newfunc make;
-  initproc init;
-  ternaryfunc call;
-};
-const Slots& SlotsOfPython() {
-  static const Slots slots = [] {
-    const Object names = Object::Steal(PyDict_New());
-    const Object made =
-        Object::Steal(PyRun_String("class Probe:\n"
-                                   "  def __new__(cls): pass\n"
-                                   "  def __init__(self): pass\n"
-                                   "  def __call__(self): pass\n",
-                                   Py_file_input, names.get(), names.get()));
-    const auto* type = reinterpret_cast<PyTypeObject*>(PyDict_GetItemString(names.get(), "Probe"));
-    return type ? Slots{type->tp_new, type->tp_init, type->tp_call} : Slots{};
-  }();
-  return slots;
-}
-
 // Calling a class: its __new__ and __init__ are those of a built-in type that is known, or written
 // in Python and so watched.
 std::string WhyNotType(PyTypeObject* type, PyObject* const* arguments, Py_ssize_t count) {
@@ -233,7 +213,7 @@ std::string WhyNotType(PyTypeObject* type, PyObject* const* arguments, Py_ssize_
   auto* root = const_cast<PyTypeObject*>(RootOf(type));
   const bool known =
       root == &PyBaseObject_Type || IsListed(root) || IsException(root) || IsModuleType(root);
-  const Slots& python = SlotsOfPython();
+  const PythonSlots& python = SlotsOfPython();
   const ternaryfunc call = Py_TYPE(type)->tp_call;
   if (known && (type->tp_new == root->tp_new || type->tp_new == python.make) &&
       (type->tp_init == root->tp_init || type->tp_init == python.init) &&

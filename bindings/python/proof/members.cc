@@ -1,6 +1,7 @@
 #include "bindings/python/proof/members.h"
 
 #include "bindings/python/functions.h"
+#include "bindings/python/proof/python_slots.h"
 
 namespace frazil::python {
 namespace {
@@ -13,18 +14,9 @@ bool IsOfDataclass(PyObject* name) {
 
 // Whether its descriptors' __get__ or __set__ is a function of Python's.
 bool IsWrittenInPython(const PyTypeObject* type) {
-  static const PyTypeObject* const probe = [] {
-    const Object names = Object::Steal(PyDict_New());
-    const Object made =
-        Object::Steal(PyRun_String("class Probe:\n"
-                                   "  def __get__(self, o, t): pass\n"
-                                   "  def __set__(self, o, v): pass\n",
-                                   Py_file_input, names.get(), names.get()));
-    return reinterpret_cast<PyTypeObject*>(Py_XNewRef(PyDict_GetItemString(names.get(), "Probe")));
-  }();
-  if (!probe) return PyErr_Clear(), true;
-  return (type->tp_descr_get && type->tp_descr_get == probe->tp_descr_get) ||
-         (type->tp_descr_set && type->tp_descr_set == probe->tp_descr_set);
+  const PythonSlots& python = SlotsOfPython();
+  return !python.get || (type->tp_descr_get && type->tp_descr_get == python.get) ||
+         (type->tp_descr_set && type->tp_descr_set == python.set);
 }
 
 // What a static method, class method or property calls.
