@@ -119,6 +119,26 @@ struct Parameter<const Axes&> : ParameterOf<Axes> {
   }
 };
 
+template <>
+struct Parameter<std::optional<DType>> : ParameterOf<std::optional<DType>> {
+  bool Load(const Signature& s, PyObject* const* a, int i) {
+    return ToOptionalDType(a[i], s.name(), &value);
+  }
+};
+
+template <>
+struct Parameter<const ops::Levels&> {
+  static constexpr int kSlots = 1;
+  bool Load(const Signature& s, PyObject* const* a, int i) {
+    Tensor own;
+    const Tensor* array = HeldTensor(a[i], s.name(), &own);
+    if (array) value.emplace(*array);
+    return array;
+  }
+  const ops::Levels& get() const { return *value; }
+  std::optional<ops::Levels> value;
+};
+
 // correction and ddof.
 template <>
 struct Parameter<ops::Correction> {

@@ -31,6 +31,15 @@ struct Correction {
   double less;
 };
 
+// The levels of quantiles: a number, or an array of them, which is read.
+struct Levels {
+  Levels(double level) : values{level} {}  // NOLINT
+  explicit Levels(const Tensor& array);
+  absl::InlinedVector<double, 4> values;  // in row-major order of
+  absl::InlinedVector<int64_t, 4> dims;
+  Status status;  // why the array could not be read
+};
+
 #define FZ_COMPOSITE(home, name, parameters, ...) Tensor name parameters;
 #define FZ_INNER(...)
 #include "core/functions/composites.def"

@@ -1,0 +1,51 @@
+// Two operands as tensors of their common floating-point dtype, for elementwise composites of two.
+// Called by the bodies in core/functions. Invariant: a number alone has its default dtype, one beside
+// a tensor is weak.
+#pragma once
+
+#include "core/functions/composite.h"
+
+namespace frazil::ops {
+
+inline DType FloatOf(const Arg& a, const Arg& b) {
+  const Arg& first = a.tensor() || !b.tensor() ? a : b;
+  const Arg& other = &first == &a ? b : a;
+  const DType dtype = first.tensor() ? first.tensor()->dtype() : DefaultFor(first.scalar().kind);
+  const DType common = other.tensor() ? Promote(dtype, other.tensor()->dtype())
+                                      : Promote(dtype, other.scalar().kind);
+  return FloatFor(common);
+}
+
+inline Tensor As(const Arg& a, DType dtype, bool array) {
+  if (a.tensor()) return astype(*a.tensor(), dtype);
+  return array ? full({}, a.scalar(), dtype) : scalar(a.scalar(), dtype);
+}
+
+struct Both {
+  Both(const Arg& a, const Arg& b) {
+    for (const Arg* given : {&a, &b}) {
+      if (given->tensor() && !given->tensor()->ok()) {
+        x = y = *given->tensor();
+        return;
+      }
+    }
+    const DType dtype = FloatOf(a, b);
+    x = As(a, dtype, !b.tensor());
+    y = As(b, dtype, false);
+  }
+  bool ok() const { return x.ok() && y.ok(); }
+  const Tensor& error() const { return x.ok() ? y : x; }
+
+  Tensor x, y;
+};
+
+template <typename Body>
+Tensor OfBoth(CompositeId id, const Arg& a, const Arg& b, const Body& body) {
+  const Both both(a, b);
+  if (!both.ok()) return both.error();
+  return Composite(id, {&both.x, &both.y}, {}, [&] { return body(both.x, both.y); });
+}
+
+inline Tensor Wider(const Tensor& x) { return astype(x, DType::kF64); }
+
+}  // namespace frazil::ops
