@@ -126,17 +126,14 @@ struct Parameter<std::optional<DType>> : ParameterOf<std::optional<DType>> {
   }
 };
 
+// A number, lists of them, or an array. In composites_module.cc.
+bool ToLevels(PyObject* o, const char* op, const char* name, ops::Levels* out);
+
 template <>
-struct Parameter<const ops::Levels&> {
-  static constexpr int kSlots = 1;
+struct Parameter<const ops::Levels&> : ParameterOf<ops::Levels> {
   bool Load(const Signature& s, PyObject* const* a, int i) {
-    Tensor own;
-    const Tensor* array = HeldTensor(a[i], s.name(), &own);
-    if (array) value.emplace(*array);
-    return array;
+    return ToLevels(a[i], s.name(), s.parameter(i), &value);
   }
-  const ops::Levels& get() const { return *value; }
-  std::optional<ops::Levels> value;
 };
 
 // correction and ddof.

@@ -33,6 +33,7 @@ struct Correction {
 
 // The levels of quantiles: a number, or an array of them, which is read.
 struct Levels {
+  Levels() = default;
   Levels(double level) : values{level} {}  // NOLINT
   explicit Levels(const Tensor& array);
   absl::InlinedVector<double, 4> values;  // in row-major order of

@@ -89,6 +89,10 @@ Tensor float_power(const Arg& a, const Arg& b) {
   return both.ok() ? pow(Wider(both.x), Wider(both.y)) : both.error();
 }
 
+Tensor index_add(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_t axis) {
+  return put(x, indices, updates, axis, true);
+}
+
 Tensor exp2(const Tensor& x) {
   return x.ok() ? pow(2.0, astype(x, FloatFor(x.dtype()))) : x;
 }

@@ -67,7 +67,9 @@ struct Place {
 template <typename N>
 Place<N> PlaceOf(const Method& m, const N& n, double q) {
   const N zero = n * 0.0, half = zero + 0.5;
-  N at = n * q + (m.alpha + q * (1 - m.alpha - m.beta) - 1), weight = zero;
+  const bool ends = m.alpha == 1 && m.beta == 1;  // exactly where that is exact
+  N at = ends ? (n - 1.0) * q : n * q + (m.alpha + q * (1 - m.alpha - m.beta)) - 1.0;
+  N weight = zero;
   switch (m.kind) {
     case Method::kLower:
       at = floor(at);
@@ -136,6 +138,7 @@ Tensor OneQuantile(const Method& m, const Tensor& sorted, const N& n, double q) 
       return place.weight < 0.5 ? low + way * place.weight : high - way * (1 - place.weight);
     } else {
       const Tensor t = astype(place.weight, low.dtype());
+      if (m.kind == Method::kMidpoint) return where(equal(t, 0.0), low, (low + high) * 0.5);
       return where(less(t, 0.5), low + way * t, high - way * (1.0 - t));
     }
   };

@@ -22,8 +22,11 @@ from frazil import _frazil  # noqa: F401 -- the first to say that it cannot be i
 
 from frazil import _names  # isort: skip
 from frazil._array_api import *  # noqa: F403
+from frazil._choosing import *  # noqa: F403
+from frazil._counting import *  # noqa: F403
 from frazil._device import device as device
 from frazil._dtypes import *  # noqa: F403
+from frazil._einsum import *  # noqa: F403
 from frazil._equality import *  # noqa: F403
 from frazil._frazil import *  # noqa: F403
 from frazil._frazil import NpuFault as NpuFault
@@ -37,10 +40,13 @@ from frazil._frazil.runtime import synchronize as synchronize
 from frazil._grad import grad as grad
 from frazil._grad import no_grad as no_grad
 from frazil._grad import value_and_grad as value_and_grad
+from frazil._joining import *  # noqa: F403
+from frazil._matrices import *  # noqa: F403
 from frazil._runtime import config as config
 from frazil._runtime import mode as mode
 from frazil._runtime import precision as precision
 from frazil._sets import *  # noqa: F403
+from frazil._signals import *  # noqa: F403
 from frazil._threadpools import watch as _watch_threadpools
 from frazil._trace import trace as trace
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from frazil import _frazil as _fz
 from frazil._dtypes import result_type as _result_type
 from frazil._frazil import Tensor
+from frazil._named import fixed_axis as _fixed_axis
 from frazil._named import flag as _flag
 from frazil._named import public as _public
 from frazil._named import tensor as _tensor
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
     from frazil._types import Operand
 
 __all__ = [
+    "intersect1d",
     "isin",
+    "setdiff1d",
+    "setxor1d",
+    "union1d",
+    "unique",
     "unique_all",
     "unique_counts",
     "unique_inverse",
@@ -109,3 +115,98 @@ def isin(x1: Operand, x2: Operand | Sequence[Any], /, *, invert: bool = False) -
     at = _fz.minimum(_fz.searchsorted(among, x), among.size - 1)
     found = _fz.take(among, at, axis=0)
     return _fz.not_equal(found, x) if invert else _fz.equal(found, x)
+
+
+@_public
+def unique(
+    x: Operand,
+    /,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+) -> Any:
+    """NumPy's unique: distinct elements in ascending order, or distinct slices along an axis.
+
+    What else is asked for follows in a tuple: where each comes first, the position of each
+    element's value among them, how often each occurs. NaN counts once, unless not equal_nan.
+
+    >>> [t.tolist() for t in unique(_fz.asarray([3, 1, 3]), return_counts=True)]
+    [[1, 3], [1, 2]]
+    """
+    x = _tensor(x)
+    if axis is None:
+        rows = _fz.flatten(x)[:, None]
+    else:
+        axis = _fixed_axis(x, axis)
+        moved = _fz.moveaxis(x, axis, 0)
+        rows = moved.reshape((moved.shape[0], -1 if moved.size else 0))
+    n = rows.shape[0]
+    order = _fz.arange(n)
+    for column in reversed(range(rows.shape[1])):  # stable: the first column counts most
+        by = _fz.argsort(_fz.take(rows[:, column], order, axis=0))
+        order = _fz.take(order, by, axis=0)
+    ordered = _fz.take(rows, order, axis=0)
+    apart = ordered[1:] != ordered[:-1]
+    if equal_nan and axis is None and x.dtype.kind == "real floating":
+        apart = apart & ~(_fz.isnan(ordered[1:]) & _fz.isnan(ordered[:-1]))
+    new = _fz.concat([_fz.ones(min(n, 1), dtype=_fz.bool), _fz.any(apart, axis=1)])
+    (starts,) = _fz.nonzero(new)
+    first = _fz.take(order, starts, axis=0)
+    if axis is None:
+        values = _fz.take(_fz.flatten(x), first, axis=0)
+    else:
+        values = _fz.take(x, first, axis=axis)
+    out = [values]
+    if return_index:
+        out.append(first)
+    if return_inverse:
+        group = _fz.cumulative_sum(new) - 1
+        inverse = _fz.take(group, _fz.argsort(order), axis=0)
+        out.append(inverse.reshape(x.shape) if axis is None else inverse)
+    if return_counts:
+        ends = _fz.concat([starts, _fz.asarray([n])], axis=0)
+        out.append(ends[1:] - ends[:-1])
+    return tuple(out) if len(out) > 1 else values
+
+
+@_public
+def union1d(x1: Operand, x2: Operand, /) -> Tensor:
+    """The distinct elements of both arrays, in ascending order."""
+    return unique(_fz.concat([_fz.flatten(_tensor(x1)), _fz.flatten(_tensor(x2))]))
+
+
+@_public
+def intersect1d(
+    x1: Operand, x2: Operand, /, assume_unique: bool = False, return_indices: bool = False
+) -> Any:
+    """The distinct elements that both arrays have, in ascending order; with return_indices also
+    where they come first in either."""
+    a, b = _fz.flatten(_tensor(x1)), _fz.flatten(_tensor(x2))
+    values, at, _, _ = unique_all(a)
+    found = isin(values, b)
+    common = values[found]
+    if not return_indices:
+        return common
+    others, at_other, _, _ = unique_all(b)
+    return common, at[found], at_other[isin(others, a)]
+
+
+@_public
+def setdiff1d(x1: Operand, x2: Operand, /, assume_unique: bool = False) -> Tensor:
+    """The distinct elements of x1 that x2 lacks, in ascending order (as they stand in x1 if
+    assume_unique)."""
+    x = _fz.flatten(_tensor(x1))
+    x = x if assume_unique else unique(x)
+    return x[isin(x, x2, invert=True)]
+
+
+@_public
+def setxor1d(x1: Operand, x2: Operand, /, assume_unique: bool = False) -> Tensor:
+    """The distinct elements that one of the arrays has and the other lacks, in ascending order."""
+    a, b = unique(x1), unique(x2)
+    dtype = _result_type(a, b)
+    both = [setdiff1d(a, b).astype(dtype), setdiff1d(b, a).astype(dtype)]
+    return _fz.sort(_fz.concat(both))
