@@ -4,7 +4,7 @@ Here: functions of arrays under the array API's names, `grad`, `value_and_grad` 
 `trace`, settings (`mode`, `precision`, `config`, `device`), and the modules
 
 * `nn`: layers and their functions; `optim`: optimizers; `random`; `data`: minibatches; `io`: files
-* `tree`: nested structures
+* `special`: special functions; `tree`: nested structures
 * `memory`: who holds it; `cuda`: NVIDIA GPUs; `npu`: the simulated NPU
 
 docs/coming-from.md tells what is otherwise than in NumPy, PyTorch and JAX.
@@ -60,6 +60,7 @@ if TYPE_CHECKING:  # loaded at their first use
     from frazil import npu as npu
     from frazil import optim as optim
     from frazil import random as random
+    from frazil import special as special
     from frazil import tree as tree
     from frazil.io import load as load
     from frazil.io import save as save
@@ -75,7 +76,7 @@ e = 2.718281828459045
 inf = float("inf")
 nan = float("nan")
 
-_SUBMODULES = ("cuda", "data", "io", "memory", "nn", "npu", "optim", "random", "tree")
+_SUBMODULES = ("cuda", "data", "io", "memory", "nn", "npu", "optim", "random", "special", "tree")
 _MOVED = {"load": "io", "save": "io", "register_pytree_node": "tree"}  # names of submodules here
 
 

@@ -1,7 +1,7 @@
 """Random tensors: Philox 4x32-10 streams, the same in eager and traced code.
 
-Here: `uniform`, `normal` and `integers` draw from the default generator, which `seed` starts again;
-`Generator` is a stream of one's own.
+Here: `uniform`, `normal`, `integers` and the distributions made of them draw from the default
+generator, which `seed` starts again; `Generator` is a stream of one's own.
 
 >>> seed(0)
 >>> a = uniform((3,))
@@ -16,16 +16,50 @@ import os
 from typing import TYPE_CHECKING, SupportsIndex
 
 from frazil._frazil import random as _random
+from frazil._distributions import Distributions
 from frazil._tracked import Tracked
 
 if TYPE_CHECKING:
     from frazil._frazil import Tensor
     from frazil._types import DTypeLike, Ints
 
-__all__ = ["Generator", "integers", "normal", "seed", "uniform"]
+__all__ = [
+    "Generator",
+    "bernoulli",
+    "beta",
+    "binomial",
+    "categorical",
+    "chisquare",
+    "choice",
+    "dirichlet",
+    "exponential",
+    "f",
+    "gamma",
+    "geometric",
+    "gumbel",
+    "integers",
+    "laplace",
+    "logistic",
+    "lognormal",
+    "multinomial",
+    "negative_binomial",
+    "normal",
+    "pareto",
+    "permutation",
+    "poisson",
+    "rayleigh",
+    "seed",
+    "standard_cauchy",
+    "standard_t",
+    "triangular",
+    "truncated_normal",
+    "uniform",
+    "wald",
+    "weibull",
+]
 
 
-class Generator(Tracked):
+class Generator(Tracked, Distributions):
     """A stream of random numbers. Its state is a tensor, which every draw advances."""
 
     state: Tensor
@@ -75,3 +109,30 @@ seed = _default.seed
 uniform = _default.uniform
 normal = _default.normal
 integers = _default.integers
+bernoulli = _default.bernoulli
+beta = _default.beta
+binomial = _default.binomial
+categorical = _default.categorical
+chisquare = _default.chisquare
+choice = _default.choice
+dirichlet = _default.dirichlet
+exponential = _default.exponential
+f = _default.f
+gamma = _default.gamma
+geometric = _default.geometric
+gumbel = _default.gumbel
+laplace = _default.laplace
+logistic = _default.logistic
+lognormal = _default.lognormal
+multinomial = _default.multinomial
+negative_binomial = _default.negative_binomial
+pareto = _default.pareto
+permutation = _default.permutation
+poisson = _default.poisson
+rayleigh = _default.rayleigh
+standard_cauchy = _default.standard_cauchy
+standard_t = _default.standard_t
+triangular = _default.triangular
+truncated_normal = _default.truncated_normal
+wald = _default.wald
+weibull = _default.weibull
