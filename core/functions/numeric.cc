@@ -301,13 +301,4 @@ Tensor xlog1py(const Arg& a, const Arg& b) {
   });
 }
 
-Tensor logit(const Tensor& x) {
-  return OfFloat(CompositeId::k_logit, x, [](const Tensor& p) {
-    // Near 1/2 the quotient is near 1: its logarithm is that of 1 + (2 p - 1) / (1 - p).
-    const Tensor near = less(abs(p - 0.5), 0.2);
-    const Tensor safe = where(near, p, 0.5), far = where(near, 0.5, p);
-    return where(near, log1p((safe * 2.0 - 1.0) / (1.0 - safe)), log(far / (1.0 - far)));
-  });
-}
-
 }  // namespace frazil::ops

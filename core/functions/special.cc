@@ -189,7 +189,7 @@ Tensor ScaledI(const Series& small, const Series& large, bool odd, const Tensor&
 
 Tensor TimesExp(const Tensor& scaled, const Tensor& x) {
   const Tensor half = exp(abs(x) * 0.5);  // twice: the whole may be too large where I is not
-  return where(isinf(x), where(less(scaled, 0.0), -INFINITY, INFINITY), half * (scaled * half));
+  return where(isinf(x), where(signbit(scaled), -INFINITY, INFINITY), half * (scaled * half));
 }
 
 }  // namespace
@@ -302,6 +302,15 @@ Tensor i0(const Tensor& x) {
 Tensor i1(const Tensor& x) {
   return Special(CompositeId::k_i1, x, [](const Tensor& v) {
     return TimesExp(ScaledI(kI1Small, kI1Large, true, v), v);
+  });
+}
+
+Tensor logit(const Tensor& x) {
+  return Special(CompositeId::k_logit, x, [](const Tensor& p) {
+    // Near 1/2 the quotient is near 1: its logarithm is that of 1 + (2 p - 1) / (1 - p).
+    const Tensor near = less(abs(p - 0.5), 0.2);
+    const Tensor safe = where(near, p, 0.5), far = where(near, 0.5, p);
+    return where(near, log1p((safe * 2.0 - 1.0) / (1.0 - safe)), log(far / (1.0 - far)));
   });
 }
 

@@ -6,6 +6,7 @@ without a case fails them.
 """
 
 import inspect
+import math
 import re
 import zlib
 from collections.abc import Callable
@@ -55,7 +56,10 @@ def needed(function):
 
 
 def gives_floats(function):
-    return function(*[fz.ones((2, 3))] * needed(function)).dtype.kind == "real floating"
+    try:
+        return function(*[fz.ones((2, 3))] * needed(function)).dtype.kind == "real floating"
+    except TypeError:  # of integers only
+        return False
 
 
 def distinct(name, shapes, lo=-2.7, hi=2.9):
@@ -102,6 +106,14 @@ DOMAINS = {  # where the table's domain is too wide for differences, or a kink i
     "reciprocal": (0.4, 2.9),
     "rsqrt": (0.4, 2.9),
     "square": (0.4, 2.9),
+    "fmod": (0.55, 2.9),
+    "float_power": (0.3, 2.6),
+    "logit": (0.1, 0.9),
+    "ndtri": (0.1, 0.9),
+    "erfinv": (-0.9, 0.9),
+    "erfcinv": (0.1, 1.9),
+    "xlog1py": (-0.6, 2.9),
+    **dict.fromkeys("gamma gammaln digamma betaln y0 y1 xlogy".split(), (0.4, 2.9)),
 }
 
 
@@ -399,6 +411,10 @@ def own_cases():
                 yield one(name, f"{axis}-{keep}", call, (3, 4))
         if name in ("var", "std"):
             yield one(name, "unbiased", lambda x, f=f: f(x, axis=0, correction=1), (3, 2))
+    yield from nan_reductions()
+    yield from orders_of_rows()
+    yield one("index_add", "rows", index_add_rows, (3, 2), (4, 2))
+    yield one("index_add", "axis", index_add_columns, (2, 3), (2, 2))
     for name in ("softmax", "log_softmax"):
         f = getattr(nn, name)
         for axis in (0, -1):
@@ -424,6 +440,49 @@ def own_cases():
         (1, 3, 2),
         (1, 3, 2),
     )
+
+
+def index_add_rows(x, v):
+    return fz.index_add(x, fz.asarray([2, 0, 2, -1]), v) * x
+
+
+def index_add_columns(x, v):
+    return fz.index_add(x, fz.asarray([1, 1]), v * v, axis=1) ** 2
+
+
+def with_nan(x):
+    """x with NaN in every third place of the first axis, which no gradient reaches."""
+    return fz.where(fz.asarray([True, False, False])[:, None], math.nan, x)
+
+
+def nan_reductions():
+    for name in ("nansum", "nanprod", "nanmax", "nanmin", "nanmean", "nanvar", "nanstd", "ptp"):
+        f = getattr(fz, name)
+        lo, hi = (0.4, 1.7) if name == "nanprod" else (-2.7, 2.9)
+        for axis in (None, 0, -1, (0, 1)):
+            for keep in (False, True):
+                call = lambda x, f=f, a=axis, k=keep: f(x, axis=a, keepdims=k)  # noqa: E731
+                yield one(name, f"{axis}-{keep}", call, (3, 4), lo=lo, hi=hi)
+        if name != "ptp":
+            call = lambda x, f=f: f(with_nan(x), axis=0) * x[0]  # noqa: E731
+            yield one(name, "nan", call, (3, 4), lo=lo, hi=hi)
+
+
+def orders_of_rows():
+    """Quantiles: of elements, between them, of several levels, without NaN."""
+    for name in ("median", "nanmedian"):
+        f = getattr(fz, name)
+        for axis in (None, 0, -1, (0, 1)):
+            yield one(name, f"{axis}", lambda x, f=f, a=axis: f(x, axis=a), (3, 4))
+    yield one("nanmedian", "nan", lambda x: fz.nanmedian(with_nan(x), axis=0), (3, 4))
+    for name, top in (("quantile", 1), ("percentile", 100)):
+        for pre in ("", "nan"):
+            f = getattr(fz, pre + name)
+            for method in ("linear", "lower", "midpoint", "hazen"):
+                call = lambda x, f=f, m=method, t=top: f(x, 0.3 * t, axis=0, method=m)  # noqa: E731
+                yield one(pre + name, method, call, (5, 2))
+            several = lambda x, f=f, t=top: f(x, [0.2 * t, 0.9 * t], axis=1) ** 2  # noqa: E731
+            yield one(pre + name, "several", several, (2, 4))
 
 
 def all_cases(table):

@@ -55,14 +55,19 @@ def select(
     for each in conditions:
         if _tensor(each).dtype != _fz.bool:
             raise TypeError(f"[select] a condition is {_tensor(each).dtype.name}, not bool.")
-    numbers = (bool, int, float)
-    strong = [c for c in (*choices, default) if not isinstance(c, numbers)]
-    weak = [c for c in (*choices, default) if isinstance(c, numbers)]
-    dtype = _result_type(*map(_tensor, strong), *weak) if strong else _result_type(*map(_tensor, weak))
+    dtype = _common((*choices, default))
     out = _tensor(default).astype(dtype)
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         out = _fz.where(condition, _tensor(choice).astype(dtype), out)
     return out
+
+
+def _common(operands):
+    """The dtype of arrays and numbers, which are weak beside them."""
+    numbers = (bool, int, float)
+    strong = [_tensor(c) for c in operands if not isinstance(c, numbers)]
+    weak = [c for c in operands if isinstance(c, numbers)]
+    return _result_type(*strong, *weak) if strong else _result_type(*map(_tensor, weak))
 
 
 @_public
@@ -83,8 +88,9 @@ def choose(
     if mode == "raise" and _fz.any((x < 0) | (x >= n)):
         raise ValueError(f"[choose] a place is not one of {n} choices.")
     x = x % n if mode == "wrap" else _fz.clip(x, 0, n - 1)
+    dtype = _common(choices)
     x, *arrays = _broadcast_arrays(x, *arrays)
-    stacked = _fz.stack([a.astype(_result_type(*arrays)) for a in arrays])
+    stacked = _fz.stack([a.astype(dtype) for a in arrays])
     return _fz.take_along_axis(stacked, x[None], axis=0)[0]
 
 

@@ -1,7 +1,7 @@
 """Distributions made of uniform and normal numbers: what random.Generator draws besides these.
 
-Every element takes a number of words that depends on the shape only, so a stream is the same traced
-and eager and on every device. Where the usual method rejects, a fixed number of candidates is drawn
+How many words a draw takes depends on its shape, and of counts on whether the mean is one number
+below 10, so a stream is the same traced and eager and on every device. Where the usual method rejects, a fixed number of candidates is drawn
 at once and the first good one taken; none is good in less than one of 10^10 draws, which gives the
 distribution's mode. Gradients go to locations and scales, not to the parameters of shape.
 """

@@ -3,10 +3,12 @@ products."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
 from frazil._array_api import tensordot as _tensordot
+from frazil._dtypes import result_type as _result_type
 from frazil._named import fixed_axis as _axis
 from frazil._named import integer as _integer
 from frazil._named import public as _public
@@ -257,7 +259,8 @@ def vander(x: Operand, /, n: int | None = None, *, increasing: bool = False) -> 
     if x.ndim != 1:
         raise ValueError(f"[vander] needs a vector, got shape {x.shape}.")
     n = x.shape[0] if n is None else _integer("[vander] n", n, 0)
-    x = x.astype(_fz.int64) if x.dtype == _fz.bool else x
+    if x.dtype.kind != "real floating":
+        x = x.astype(_result_type(x, _fz.int64))
     ones = _fz.ones((x.shape[0], 1), dtype=x.dtype)
     parts = [ones, _fz.broadcast_to(x[:, None], (x.shape[0], max(n - 1, 0)))]
     powers = _fz.cumprod(_fz.concat(parts, axis=1), axis=1)[:, :n]
@@ -296,9 +299,7 @@ def geomspace(
     if start == 0 or stop == 0 or (start < 0) != (stop < 0):
         raise ValueError(f"[geomspace] needs two numbers of one sign, got {start} and {stop}.")
     sign = -1.0 if start < 0 else 1.0
-    from math import log10
-
-    line = _fz.linspace(log10(abs(start)), log10(abs(stop)), num, endpoint=endpoint, dtype="float64")
+    line = _fz.linspace(math.log10(abs(start)), math.log10(abs(stop)), num, endpoint=endpoint, dtype="float64")
     out, place = sign * _fz.pow(10.0, line), _fz.arange(num)
     out = _fz.where(place == 0, start, out)  # the ends as they were given
     if endpoint:

@@ -55,8 +55,10 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "betaln",
     "bfloat16",
     "bitwise_and",
+    "bitwise_count",
     "bitwise_invert",
     "bitwise_left_shift",
     "bitwise_or",
@@ -64,6 +66,7 @@ __all__ = [
     "bitwise_xor",
     "bool",
     "broadcast_to",
+    "cbrt",
     "ceil",
     "clip",
     "concat",
@@ -77,13 +80,19 @@ __all__ = [
     "cumsum",
     "cumulative_prod",
     "cumulative_sum",
+    "deg2rad",
     "detach",
+    "digamma",
     "divide",
     "empty",
     "empty_like",
     "equal",
     "erf",
+    "erfc",
+    "erfcinv",
+    "erfinv",
     "exp",
+    "exp2",
     "expand_dims",
     "expm1",
     "eye",
@@ -92,14 +101,27 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "float_power",
     "floor",
     "floor_divide",
+    "fmax",
+    "fmin",
+    "fmod",
     "from_dlpack",
     "full",
     "full_like",
+    "gamma",
+    "gammaln",
+    "gcd",
     "greater",
     "greater_equal",
+    "heaviside",
     "hypot",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "index_add",
     "int8",
     "int16",
     "int32",
@@ -109,7 +131,14 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "isneginf",
+    "isposinf",
+    "j0",
+    "j1",
+    "lcm",
+    "ldexp",
     "left_shift",
+    "lerp",
     "less",
     "less_equal",
     "linspace",
@@ -117,33 +146,56 @@ __all__ = [
     "log1p",
     "log2",
     "log10",
+    "log_ndtr",
     "logaddexp",
+    "logaddexp2",
     "logical_and",
     "logical_not",
     "logical_or",
     "logical_xor",
+    "logit",
     "logsumexp",
     "matmul",
     "matrix_transpose",
     "max",
     "maximum",
     "mean",
+    "median",
     "min",
     "minimum",
     "mod",
     "moveaxis",
     "multiply",
     "nan_to_num",
+    "nanargmax",
+    "nanargmin",
+    "nanmax",
+    "nanmean",
+    "nanmedian",
+    "nanmin",
+    "nanpercentile",
+    "nanprod",
+    "nanquantile",
+    "nanstd",
+    "nansum",
+    "nanvar",
+    "ndtr",
+    "ndtri",
     "negative",
+    "nextafter",
     "nonzero",
     "not_equal",
     "ones",
     "ones_like",
     "pad",
+    "percentile",
     "permute_dims",
     "pow",
     "power",
     "prod",
+    "ptp",
+    "quantile",
+    "rad2deg",
     "ravel",
     "reciprocal",
     "remainder",
@@ -155,6 +207,7 @@ __all__ = [
     "sign",
     "signbit",
     "sin",
+    "sinc",
     "sinh",
     "sort",
     "sqrt",
@@ -180,6 +233,10 @@ __all__ = [
     "uint64",
     "var",
     "where",
+    "xlog1py",
+    "xlogy",
+    "y0",
+    "y1",
     "zeros",
     "zeros_like",
 ]
@@ -611,8 +668,14 @@ def atan2(x1: Operand, x2: Operand, /) -> Tensor:
 def atanh(x: Operand, /) -> Tensor:
     """Inverse hyperbolic tangent, elementwise; NaN beyond -1 and 1."""
 
+def betaln(x1: Operand, x2: Operand, /) -> Tensor:
+    """Logarithm of the beta function: gammaln(x1) + gammaln(x2) - gammaln(x1 + x2), elementwise."""
+
 def bitwise_and(x1: Operand, x2: Operand, /) -> Tensor:
     """Bitwise and, elementwise; logical for bool."""
+
+def bitwise_count(x: Operand, /) -> Tensor:
+    """How many bits of abs(x) are 1, elementwise, as uint8. TypeError for floats."""
 
 def bitwise_invert(x: Operand, /) -> Tensor:
     """Bitwise complement, elementwise; logical not for bool."""
@@ -631,6 +694,9 @@ def bitwise_xor(x1: Operand, x2: Operand, /) -> Tensor:
 
 def broadcast_to(x: Operand, /, shape: Ints) -> Tensor:
     """Repeats axes of extent 1, without copying."""
+
+def cbrt(x: Operand, /) -> Tensor:
+    """Cube root, elementwise, also of negative numbers."""
 
 def ceil(x: Operand, /) -> Tensor:
     """Smallest integer not below x, elementwise."""
@@ -685,8 +751,14 @@ def cumulative_sum(
 ) -> Tensor:
     """Sums of the elements up to each one along an axis; integers are summed in 64 bits."""
 
+def deg2rad(x: Operand, /) -> Tensor:
+    """Degrees as radians, elementwise."""
+
 def detach(x: Operand, /) -> Tensor:
     """The same value without history: no gradient flows through it."""
+
+def digamma(x: Operand, /) -> Tensor:
+    """Derivative of gammaln, elementwise; NaN at negative integers."""
 
 def divide(x1: Operand, x2: Operand, /) -> Tensor:
     """Quotient, elementwise."""
@@ -726,8 +798,20 @@ def equal(x1: Operand, x2: Operand, /) -> Tensor:
 def erf(x: Operand, /) -> Tensor:
     """Error function, elementwise."""
 
+def erfc(x: Operand, /) -> Tensor:
+    """1 - erf(x), elementwise, without cancellation."""
+
+def erfcinv(x: Operand, /) -> Tensor:
+    """Inverse of erfc, elementwise; infinite at 0 and 2, NaN beyond."""
+
+def erfinv(x: Operand, /) -> Tensor:
+    """Inverse of erf, elementwise; infinite at -1 and 1, NaN beyond."""
+
 def exp(x: Operand, /) -> Tensor:
     """Exponential, elementwise."""
+
+def exp2(x: Operand, /) -> Tensor:
+    """2 to the power of x, elementwise."""
 
 def expand_dims(x: Operand, /, axis: Ints = ...) -> Tensor:
     """With new axes of extent 1 at these places of the result, one or a tuple."""
@@ -752,11 +836,23 @@ def flatten(x: Operand, /) -> Tensor:
 def flip(x: Operand, /, axis: Axis = ...) -> Tensor:
     """Elements in reverse order along axes."""
 
+def float_power(x1: Operand, x2: Operand, /) -> Tensor:
+    """x1 to the power of x2, elementwise, in float64."""
+
 def floor(x: Operand, /) -> Tensor:
     """Largest integer not above x, elementwise."""
 
 def floor_divide(x1: Operand, x2: Operand, /) -> Tensor:
     """Quotient rounded down, elementwise; integers: x // 0 is 0."""
+
+def fmax(x1: Operand, x2: Operand, /) -> Tensor:
+    """Larger of two values, elementwise; of a NaN and a number the number."""
+
+def fmin(x1: Operand, x2: Operand, /) -> Tensor:
+    """Smaller of two values, elementwise; of a NaN and a number the number."""
+
+def fmod(x1: Operand, x2: Operand, /) -> Tensor:
+    """Remainder with the sign of the dividend, elementwise, as C has it; integers: by 0 it is 0."""
 
 def from_dlpack(
     x: Operand, /, *, device: str | None = ..., copy: builtins.bool | None = ...
@@ -784,14 +880,43 @@ def full_like(
 ) -> Tensor:
     """Filled with a value, with the shape and dtype of x."""
 
+def gamma(x: Operand, /) -> Tensor:
+    """Gamma function, elementwise, of integers exact where float64 is; inf at 0, NaN at negative integers."""
+
+def gammaln(x: Operand, /) -> Tensor:
+    """Logarithm of the absolute value of the gamma function, elementwise; inf at 0 and negative integers."""
+
+def gcd(x1: Operand, x2: Operand, /) -> Tensor:
+    """Greatest common divisor of integers, elementwise; of 0 and x it is abs(x). TypeError for floats."""
+
 def greater(x1: Operand, x2: Operand, /) -> Tensor:
     """a > b, elementwise."""
 
 def greater_equal(x1: Operand, x2: Operand, /) -> Tensor:
     """a >= b, elementwise."""
 
+def heaviside(x1: Operand, x2: Operand, /) -> Tensor:
+    """0 where x1 is negative, 1 where it is positive and x2 where it is 0; NaN for NaN."""
+
 def hypot(x1: Operand, x2: Operand, /) -> Tensor:
     """sqrt(x1**2 + x2**2), elementwise, without overflow; infinite if either is."""
+
+def i0(x: Operand, /) -> Tensor:
+    """Modified Bessel function of the first kind of order 0, elementwise."""
+
+def i0e(x: Operand, /) -> Tensor:
+    """exp(-abs(x)) * i0(x), elementwise, without overflow."""
+
+def i1(x: Operand, /) -> Tensor:
+    """Modified Bessel function of the first kind of order 1, elementwise."""
+
+def i1e(x: Operand, /) -> Tensor:
+    """exp(-abs(x)) * i1(x), elementwise, without overflow."""
+
+def index_add(
+    x: Operand, indices: Operand | Sequence[builtins.int], updates: Operand, /, axis: Axis = ...
+) -> Tensor:
+    """x with updates, shaped like take(x, indices, axis=axis), added at indices along an axis; at an index that is given again one after the other in ascending order. IndexError for indices out of range."""
 
 def invert(x: Operand, /) -> Tensor:
     """The same as bitwise_invert: Bitwise complement, elementwise; logical not for bool."""
@@ -816,8 +941,29 @@ def isinf(x: Operand, /) -> Tensor:
 def isnan(x: Operand, /) -> Tensor:
     """True where x is NaN."""
 
+def isneginf(x: Operand, /) -> Tensor:
+    """True where x is -inf."""
+
+def isposinf(x: Operand, /) -> Tensor:
+    """True where x is inf."""
+
+def j0(x: Operand, /) -> Tensor:
+    """Bessel function of the first kind of order 0, elementwise."""
+
+def j1(x: Operand, /) -> Tensor:
+    """Bessel function of the first kind of order 1, elementwise."""
+
+def lcm(x1: Operand, x2: Operand, /) -> Tensor:
+    """Least common multiple of integers, elementwise; of 0 and x it is 0. TypeError for floats."""
+
+def ldexp(x1: Operand, x2: Operand, /) -> Tensor:
+    """x1 * 2**x2, elementwise, without overflow on the way."""
+
 def left_shift(x1: Operand, x2: Operand, /) -> Tensor:
     """The same as bitwise_left_shift: Shift left, elementwise, integers; by the width or more gives 0."""
+
+def lerp(x1: Operand, x2: Operand, weight: Operand, /) -> Tensor:
+    """x1 + weight * (x2 - x1), elementwise, from the nearer end: weights of 0 and 1 give the ends."""
 
 def less(x1: Operand, x2: Operand, /) -> Tensor:
     """a < b, elementwise."""
@@ -849,8 +995,14 @@ def log1p(x: Operand, /) -> Tensor:
 def log2(x: Operand, /) -> Tensor:
     """Logarithm to base 2, elementwise: exact at powers of 2."""
 
+def log_ndtr(x: Operand, /) -> Tensor:
+    """Logarithm of ndtr, elementwise, without underflow."""
+
 def logaddexp(x1: Operand, x2: Operand, /) -> Tensor:
     """log(exp(x1) + exp(x2)), elementwise, without overflow."""
+
+def logaddexp2(x1: Operand, x2: Operand, /) -> Tensor:
+    """log2(2**x1 + 2**x2), elementwise, without overflow."""
 
 def logical_and(x1: Operand, x2: Operand, /) -> Tensor:
     """True where both are true (not zero)."""
@@ -863,6 +1015,9 @@ def logical_or(x1: Operand, x2: Operand, /) -> Tensor:
 
 def logical_xor(x1: Operand, x2: Operand, /) -> Tensor:
     """True where exactly one is true (not zero)."""
+
+def logit(x: Operand, /) -> Tensor:
+    """log(x / (1 - x)), elementwise, without cancellation near 1/2; NaN beyond 0 and 1."""
 
 def logsumexp(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """log(sum(exp(x))) over axes, without overflow."""
@@ -881,6 +1036,9 @@ def maximum(x1: Operand, x2: Operand, /) -> Tensor:
 
 def mean(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """Arithmetic mean over axes; integers give float64."""
+
+def median(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
+    """The middle element in order over axes, or the mean of the two; NaN if any element is NaN. Integers give float64. ValueError for no elements."""
 
 def min(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """Smallest element over axes; NaN if any is NaN."""
@@ -902,8 +1060,79 @@ def nan_to_num(
 ) -> Tensor:
     """NaN and infinities replaced by numbers: by 0 and the dtype's largest and smallest."""
 
+def nanargmax(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
+    """Index of the first largest element that is no NaN, along an axis or of x flattened; -1 if all are NaN."""
+
+def nanargmin(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
+    """Index of the first smallest element that is no NaN, along an axis or of x flattened; -1 if all are NaN."""
+
+def nanmax(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
+    """Largest element over axes that is no NaN; NaN if all are."""
+
+def nanmean(
+    x: Operand, /, axis: Axis = ..., *, dtype: DTypeLike | None = ..., keepdims: builtins.bool = ...
+) -> Tensor:
+    """Mean over axes of the elements that are no NaN; NaN if there are none."""
+
+def nanmedian(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
+    """The middle element in order over axes, or the mean of the two; NaN is left out; where all are NaN it is NaN. Integers give float64. ValueError for no elements."""
+
+def nanmin(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
+    """Smallest element over axes that is no NaN; NaN if all are."""
+
+def nanpercentile(
+    x: Operand, q: Operand, /, axis: Axis = ..., *, method: str = ..., keepdims: builtins.bool = ...
+) -> Tensor:
+    """Values below which a part of x lies, over axes: q from 0 to 100, a number or an array, whose axes come first in the result. Between two elements `method` decides, by NumPy's names (Hyndman and Fan 1996): linear, lower, higher, nearest, midpoint, hazen, weibull ... NaN is left out; where all are NaN it is NaN. Integers give float64. An array q is read. ValueError for other q, other methods and no elements."""
+
+def nanprod(
+    x: Operand, /, axis: Axis = ..., *, dtype: DTypeLike | None = ..., keepdims: builtins.bool = ...
+) -> Tensor:
+    """Product over axes with NaN as 1."""
+
+def nanquantile(
+    x: Operand, q: Operand, /, axis: Axis = ..., *, method: str = ..., keepdims: builtins.bool = ...
+) -> Tensor:
+    """Values below which a part of x lies, over axes: q from 0 to 1, a number or an array, whose axes come first in the result. Between two elements `method` decides, by NumPy's names (Hyndman and Fan 1996): linear, lower, higher, nearest, midpoint, hazen, weibull ... NaN is left out; where all are NaN it is NaN. Integers give float64. An array q is read. ValueError for other q, other methods and no elements."""
+
+def nanstd(
+    x: Operand,
+    /,
+    axis: Axis = ...,
+    *,
+    correction: Number = ...,
+    ddof: Number = ...,
+    keepdims: builtins.bool = ...,
+) -> Tensor:
+    """Standard deviation over axes of the elements that are no NaN: the root of nanvar."""
+
+def nansum(
+    x: Operand, /, axis: Axis = ..., *, dtype: DTypeLike | None = ..., keepdims: builtins.bool = ...
+) -> Tensor:
+    """Sum over axes with NaN as 0."""
+
+def nanvar(
+    x: Operand,
+    /,
+    axis: Axis = ...,
+    *,
+    correction: Number = ...,
+    ddof: Number = ...,
+    keepdims: builtins.bool = ...,
+) -> Tensor:
+    """Variance over axes of the n elements that are no NaN, divided by n - correction; NaN if that is not positive."""
+
+def ndtr(x: Operand, /) -> Tensor:
+    """Distribution function of the standard normal distribution, elementwise."""
+
+def ndtri(x: Operand, /) -> Tensor:
+    """Inverse of ndtr, the quantiles of the standard normal distribution, elementwise; infinite at 0 and 1, NaN beyond."""
+
 def negative(x: Operand, /) -> Tensor:
     """Numerical negative, elementwise; unsigned integers wrap."""
+
+def nextafter(x1: Operand, x2: Operand, /) -> Tensor:
+    """The next floating-point number after x1 towards x2, elementwise; x2 if they are equal."""
 
 def nonzero(x: Operand, /) -> tuple[Tensor, ...]:
     """Positions of elements that are not zero, one index array per axis. Reads how many there are."""
@@ -956,6 +1185,11 @@ def pad(
 ) -> Tensor:
     """Surrounds with a constant."""
 
+def percentile(
+    x: Operand, q: Operand, /, axis: Axis = ..., *, method: str = ..., keepdims: builtins.bool = ...
+) -> Tensor:
+    """Values below which a part of x lies, over axes: q from 0 to 100, a number or an array, whose axes come first in the result. Between two elements `method` decides, by NumPy's names (Hyndman and Fan 1996): linear, lower, higher, nearest, midpoint, hazen, weibull ... NaN if any element is NaN. Integers give float64. An array q is read. ValueError for other q, other methods and no elements."""
+
 def permute_dims(x: Operand, /, axes: Ints) -> Tensor:
     """The axes in another order."""
 
@@ -969,6 +1203,17 @@ def prod(
     x: Operand, /, axis: Axis = ..., *, dtype: DTypeLike | None = ..., keepdims: builtins.bool = ...
 ) -> Tensor:
     """Product over axes."""
+
+def ptp(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
+    """Largest minus smallest element over axes."""
+
+def quantile(
+    x: Operand, q: Operand, /, axis: Axis = ..., *, method: str = ..., keepdims: builtins.bool = ...
+) -> Tensor:
+    """Values below which a part of x lies, over axes: q from 0 to 1, a number or an array, whose axes come first in the result. Between two elements `method` decides, by NumPy's names (Hyndman and Fan 1996): linear, lower, higher, nearest, midpoint, hazen, weibull ... NaN if any element is NaN. Integers give float64. An array q is read. ValueError for other q, other methods and no elements."""
+
+def rad2deg(x: Operand, /) -> Tensor:
+    """Radians as degrees, elementwise."""
 
 def ravel(x: Operand, /) -> Tensor:
     """The same as flatten."""
@@ -1008,6 +1253,9 @@ def signbit(x: Operand, /) -> Tensor:
 
 def sin(x: Operand, /) -> Tensor:
     """Sine of an angle in radians, elementwise."""
+
+def sinc(x: Operand, /) -> Tensor:
+    """sin(pi x) / (pi x), elementwise; 1 at 0."""
 
 def sinh(x: Operand, /) -> Tensor:
     """Hyperbolic sine, elementwise."""
@@ -1105,6 +1353,18 @@ def where(condition: Operand, /) -> tuple[Tensor, ...]:
 @overload
 def where(condition: Operand, x1: Operand, x2: Operand, /) -> Tensor:
     """Elements of the second argument where the first (bool) is true, of the third elsewhere. where(x) alone is nonzero(x)."""
+
+def xlog1py(x1: Operand, x2: Operand, /) -> Tensor:
+    """x1 * log(1 + x2), elementwise; 0 where x1 is 0 and x2 no NaN."""
+
+def xlogy(x1: Operand, x2: Operand, /) -> Tensor:
+    """x1 * log(x2), elementwise; 0 where x1 is 0 and x2 no NaN."""
+
+def y0(x: Operand, /) -> Tensor:
+    """Bessel function of the second kind of order 0, elementwise; -inf at 0, NaN below."""
+
+def y1(x: Operand, /) -> Tensor:
+    """Bessel function of the second kind of order 1, elementwise; -inf at 0, NaN below."""
 
 @overload
 def zeros(
