@@ -36,8 +36,8 @@ struct Levels {
   Levels() = default;
   Levels(double level) : values{level} {}  // NOLINT
   explicit Levels(const Tensor& array);
-  absl::InlinedVector<double, 4> values;  // in row-major order of
-  absl::InlinedVector<int64_t, 4> dims;
+  std::vector<double> values;  // in row-major order of
+  std::vector<int64_t> dims;
   Status status;  // why the array could not be read
 };
 
