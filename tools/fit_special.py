@@ -10,7 +10,10 @@ import mpmath as mp
 
 mp.mp.dps = 50
 
-FIRST_ZEROS = [mp.besseljzero(0, k) ** 2 for k in (1, 2)], [mp.besseljzero(1, k) ** 2 for k in (1, 2)]
+FIRST_ZEROS = (
+    [mp.besseljzero(0, k) ** 2 for k in (1, 2)],
+    [mp.besseljzero(1, k) ** 2 for k in (1, 2)],
+)
 EDGE = 5  # Bessel functions: powers of x below, amplitude and phase above
 
 
@@ -57,9 +60,17 @@ def tail_quantile(r):
 # name: (function of t, from, to)
 ROWS = {
     "kI0Small": (lambda x: mp.exp(-x) * mp.besseli(0, x), 0, 8),
-    "kI0Large": (lambda v: mp.exp(-8 / v) * mp.sqrt(8 / v) * mp.besseli(0, 8 / v), mp.mpf(1) / 10**9, 1),
+    "kI0Large": (
+        lambda v: mp.exp(-8 / v) * mp.sqrt(8 / v) * mp.besseli(0, 8 / v),
+        mp.mpf(1) / 10**9,
+        1,
+    ),
     "kI1Small": (lambda x: mp.exp(-x) * mp.besseli(1, x) / x if x else mp.mpf(1) / 2, 0, 8),
-    "kI1Large": (lambda v: mp.exp(-8 / v) * mp.sqrt(8 / v) * mp.besseli(1, 8 / v), mp.mpf(1) / 10**9, 1),
+    "kI1Large": (
+        lambda v: mp.exp(-8 / v) * mp.sqrt(8 / v) * mp.besseli(1, 8 / v),
+        mp.mpf(1) / 10**9,
+        1,
+    ),
     "kJ0Small": (small_j(0), mp.mpf(10) ** -30, EDGE**2),
     "kJ1Small": (small_j(1), mp.mpf(10) ** -30, EDGE**2),
     "kY0Small": (small_y(0), mp.mpf(10) ** -30, EDGE**2),
@@ -78,7 +89,9 @@ ROWS = {
     ),
     # The normal quantile: y (1 + ...) in y^2 near the middle, tails in 1 / r
     "kQuantileMiddle": (
-        lambda s: (lambda y: mp.sqrt(2) * mp.erfinv(2 * y) / y if y else mp.sqrt(2 * mp.pi))(mp.sqrt(s)),
+        lambda s: (lambda y: mp.sqrt(2) * mp.erfinv(2 * y) / y if y else mp.sqrt(2 * mp.pi))(
+            mp.sqrt(s)
+        ),
         0,
         mp.mpf("0.1806250"),
     ),

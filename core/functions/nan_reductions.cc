@@ -54,9 +54,7 @@ Tensor Place(CompositeId id, const Tensor& x, const Axes& axes, bool keepdims, d
 }
 
 // 16-bit floats are summed in float32: their count may be too large for 16 bits.
-Tensor Wide(const Tensor& x) {
-  return x.ok() && IsHalf(x.dtype()) ? astype(x, DType::kF32) : x;
-}
+Tensor Wide(const Tensor& x) { return x.ok() && IsHalf(x.dtype()) ? astype(x, DType::kF32) : x; }
 
 Tensor MeanOf(const Tensor& x, const Axes& axes, bool keepdims) {
   return sum(Without(x, 0), axes, keepdims) / CountOf(x, axes, keepdims);
@@ -96,8 +94,8 @@ Tensor nanargmin(const Tensor& x, const Axes& axes, bool keepdims) {
 Tensor nanmean(const Tensor& given, const Axes& axes, std::optional<DType> dtype, bool keepdims) {
   const Tensor f = AsFloat(In(given, dtype)), x = Wide(f);
   if (!x.ok()) return x;
-  const Tensor out = Over(CompositeId::k_nanmean, x, axes, 0, keepdims,
-                          [&] { return MeanOf(x, axes, keepdims); });
+  const Tensor out =
+      Over(CompositeId::k_nanmean, x, axes, 0, keepdims, [&] { return MeanOf(x, axes, keepdims); });
   return astype(out, dtype.value_or(f.dtype()));
 }
 

@@ -93,9 +93,7 @@ Tensor index_add(const Tensor& x, const Tensor& indices, const Tensor& updates, 
   return put(x, indices, updates, axis, true);
 }
 
-Tensor exp2(const Tensor& x) {
-  return x.ok() ? pow(2.0, astype(x, FloatFor(x.dtype()))) : x;
-}
+Tensor exp2(const Tensor& x) { return x.ok() ? pow(2.0, astype(x, FloatFor(x.dtype()))) : x; }
 
 Tensor cbrt(const Tensor& x) {
   if (!x.ok()) return x;
@@ -164,18 +162,18 @@ Tensor gcd(const Arg& a, const Arg& b) {
   const Common both(OpId::k_maximum, a, b);
   if (const auto dtype = CommonInt("gcd", both.made); !dtype.ok()) return Tensor(dtype.status());
   const Tensor &x = both.x, &y = both.y;
-  return Composite(CompositeId::k_gcd, {&x, &y}, {}, [&] { return astype(Divisor(Size(x), Size(y)), x.dtype()); });
+  return Composite(CompositeId::k_gcd, {&x, &y}, {},
+                   [&] { return astype(Divisor(Size(x), Size(y)), x.dtype()); });
 }
 
 Tensor lcm(const Arg& a, const Arg& b) {
   const Common both(OpId::k_maximum, a, b);
   if (const auto dtype = CommonInt("lcm", both.made); !dtype.ok()) return Tensor(dtype.status());
   const Tensor &x = both.x, &y = both.y;
-  return Composite(CompositeId::k_lcm, {&x, &y}, {},
-                   [&] {
-                     const Tensor m = Size(x), n = Size(y);
-                     return astype(floor_divide(m, Divisor(m, n)) * n, x.dtype());
-                   });
+  return Composite(CompositeId::k_lcm, {&x, &y}, {}, [&] {
+    const Tensor m = Size(x), n = Size(y);
+    return astype(floor_divide(m, Divisor(m, n)) * n, x.dtype());
+  });
 }
 
 Tensor bitwise_count(const Tensor& x) {

@@ -203,7 +203,8 @@ Tensor Quantiles(CompositeId id, const Tensor& given, const Asked& asked) {
       const auto axis = CheckAxis(asked.op, a, x.rank());
       if (!axis.ok()) return Tensor(axis.status());
       if (std::find(reduced.begin(), reduced.end(), *axis) != reduced.end()) {
-        return ValueError("[", asked.op, "] axis ", a, " is given twice: ", ToString(*asked.axes), ".");
+        return ValueError("[", asked.op, "] axis ", a, " is given twice: ", ToString(*asked.axes),
+                          ".");
       }
       reduced.push_back(*axis);
     }

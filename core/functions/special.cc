@@ -87,9 +87,8 @@ Tensor GammaLnPositive(const Tensor& x) {
 
 Tensor GammaPositive(const Tensor& x) {
   Tensor product = full({}, Scalar::Float(1), DType::kF64);
-  const Tensor s = Shifted(x, [&](const Tensor& low, const Tensor& v) {
-    product = where(low, product * v, product);
-  });
+  const Tensor s = Shifted(
+      x, [&](const Tensor& low, const Tensor& v) { product = where(low, product * v, product); });
   const Tensor bounded = minimum(s, 180.0);
   const Tensor half = pow(bounded, bounded * 0.5 - 0.25);  // twice: the whole may be too large
   const Tensor value =
@@ -162,8 +161,8 @@ Tensor LargeJY(const Order& f, const Tensor& x, bool second) {
 
 Tensor J(const Order& f, const Tensor& x) {
   const Tensor size = abs(x), near = less_equal(size, 5.0);
-  Tensor out = where(near, SmallJ(f, Within(near, size, 1.0)),
-                     LargeJY(f, where(near, 10.0, size), false));
+  Tensor out =
+      where(near, SmallJ(f, Within(near, size, 1.0)), LargeJY(f, where(near, 10.0, size), false));
   out = where(isinf(x), 0.0, out);
   return f.order ? where(less(x, 0.0), -out, out) : out;
 }
@@ -205,7 +204,8 @@ Tensor gammaln(const Tensor& x) {
 
 Tensor gamma(const Tensor& x) {
   return Special(CompositeId::k_gamma, x, [](const Tensor& v) {
-    const Tensor below = less(v, 0.0), size = abs(v), positive = GammaPositive(where(below, size, v));
+    const Tensor below = less(v, 0.0), size = abs(v),
+                 positive = GammaPositive(where(below, size, v));
     const Tensor left = Within(below, size, 0.5), sine = SinPi(left);
     const Tensor reflected = -M_PI / (left * sine * positive);
     const Tensor pole = bitwise_or(equal(sine.Detach(), 0.0), isinf(left));
@@ -300,9 +300,8 @@ Tensor i0(const Tensor& x) {
   });
 }
 Tensor i1(const Tensor& x) {
-  return Special(CompositeId::k_i1, x, [](const Tensor& v) {
-    return TimesExp(ScaledI(kI1Small, kI1Large, true, v), v);
-  });
+  return Special(CompositeId::k_i1, x,
+                 [](const Tensor& v) { return TimesExp(ScaledI(kI1Small, kI1Large, true, v), v); });
 }
 
 Tensor logit(const Tensor& x) {

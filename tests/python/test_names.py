@@ -48,7 +48,9 @@ def agree(got, want, name, rtol):
     assert got.dtype.name == want.dtype.name or kept
     narrow = got.dtype.name == "float32"
     rtol = max(rtol, 1e-6) if narrow else rtol
-    np.testing.assert_allclose(np.asarray(got), want, rtol=rtol, atol=1e-12 if rtol < 1e-6 else 2e-5)
+    np.testing.assert_allclose(
+        np.asarray(got), want, rtol=rtol, atol=1e-12 if rtol < 1e-6 else 2e-5
+    )
 
 
 @pytest.mark.parametrize(("name", "args", "kwargs"), CASES, ids=IDS)
@@ -92,9 +94,7 @@ def parts(result):
     return [p for r in result for p in parts(r)] if isinstance(result, (list, tuple)) else [result]
 
 
-@pytest.mark.parametrize(
-    ("name", "args", "kwargs"), [row for row in CASES if row[0] not in EXACT]
-)
+@pytest.mark.parametrize(("name", "args", "kwargs"), [row for row in CASES if row[0] not in EXACT])
 def test_narrower_dtypes(name, args, kwargs):
     def narrow(a):
         return a.astype({"f": "float32", "i": "int32"}.get(a.dtype.kind, a.dtype))
@@ -178,7 +178,9 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("name", "args", "text"), WRONG, ids=[f"{r[0]}-{n}" for n, r in enumerate(WRONG)])
+@pytest.mark.parametrize(
+    ("name", "args", "text"), WRONG, ids=[f"{r[0]}-{n}" for n, r in enumerate(WRONG)]
+)
 def test_wrong_input(name, args, text):
     with pytest.raises(Exception) as theirs:
         called(name, np, args, {})
@@ -202,7 +204,13 @@ REFUSED = [  # as NumPy, but it has another class or none
     ("index_add", (V, np.array([3]), np.ones(1)), {}, IndexError, "3"),
     ("apply_along_axis", (np.sum, 0, np.ones((3, 0))), {}, ValueError, "has no rows along axis 0"),
     ("einsum", ("i,i", V, V), {"optimize": "fast"}, ValueError, "optimize must be a bool"),
-    ("einsum", ("i,i", V, V), {"optimize": ["einsum_path", (0, 2)]}, ValueError, "no step of a path"),
+    (
+        "einsum",
+        ("i,i", V, V),
+        {"optimize": ["einsum_path", (0, 2)]},
+        ValueError,
+        "no step of a path",
+    ),
 ]
 
 
@@ -244,4 +252,3 @@ def test_quantiles_of_every_method():
                             want = getattr(np, name)(x, q, **options)
                         got = getattr(fz, name)(fz.asarray(x), q, **options)
                         agree(got, want, name, 1e-12)
-

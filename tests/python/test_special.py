@@ -21,7 +21,7 @@ RANGES = {
     "gammaln": (points((0, 4), (0.9, 1.1), (0, 100), (-10, 0), (1e3, 1e15)), 2e-15, 2e-14),
     "digamma": (points((0, 4), (0, 100), (-10, 0), (1e3, 1e9)), 2e-13, 2e-14),
     "erfc": (points((-6, 6), (0, 26), (-0.6, 0.6)), 2e-13, 0),
-    "erfinv": (np.concatenate([points((-1, 1)), 1 - 2.0**-np.arange(1, 53), TINY]), 2e-15, 0),
+    "erfinv": (np.concatenate([points((-1, 1)), 1 - 2.0 ** -np.arange(1, 53), TINY]), 2e-15, 0),
     "erfcinv": (np.concatenate([points((0, 2)), TINY]), 3e-15, 0),
     "ndtr": (points((-37, 9), (-3, 3)), 3e-13, 0),
     "log_ndtr": (points((-1000, 8), (-5, 5)), 5e-15, 0),
@@ -55,7 +55,9 @@ def test_float64_like_scipy(name):
     x, rtol, atol = RANGES[name]
     np.testing.assert_allclose(np.asarray(getattr(special, name)(x)), theirs(name, x), rtol, atol)
     got = np.asarray(getattr(special, name)(ENDS))
-    want = np.array([OTHERWISE.get(name, {}).get(v, w) for v, w in zip(ENDS, theirs(name, ENDS), strict=True)])
+    want = np.array(
+        [OTHERWISE.get(name, {}).get(v, w) for v, w in zip(ENDS, theirs(name, ENDS), strict=True)]
+    )
     np.testing.assert_allclose(got, want, max(rtol, 1e-14), 1e-16)
 
 
@@ -89,7 +91,10 @@ def test_traced_and_of_integers(name):
 def test_of_two_numbers():
     a, b = points((0, 5)), points((0, 5))
     np.testing.assert_allclose(np.asarray(fz.betaln(a, b)), sc.betaln(a, b), 1e-12, 1e-13)
-    x, y = np.array([0.0, 0, 0, 1, 2, 0, np.nan])[:, None], np.array([0.0, 1, np.inf, np.nan, 3, -1])
+    x, y = (
+        np.array([0.0, 0, 0, 1, 2, 0, np.nan])[:, None],
+        np.array([0.0, 1, np.inf, np.nan, 3, -1]),
+    )
     for name in ("xlogy", "xlog1py"):
         np.testing.assert_allclose(np.asarray(getattr(fz, name)(x, y)), theirs2(name, x, y), 1e-15)
     slope = fz.grad(lambda x: fz.xlogy(x, 3.0).sum())(fz.asarray([0.0, 1.0]))

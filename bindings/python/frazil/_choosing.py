@@ -189,7 +189,9 @@ def argpartition(x: Operand, kth: Ints, /, axis: int | None = -1) -> Tensor:
 
 
 @_public
-def unravel_index(indices: Operand, shape: Ints, /, order: Literal["C", "F"] = "C") -> tuple[Tensor, ...]:
+def unravel_index(
+    indices: Operand, shape: Ints, /, order: Literal["C", "F"] = "C"
+) -> tuple[Tensor, ...]:
     """Positions in the flattened array as positions along its axes, int64. Reads them to check.
 
     >>> [int(i) for i in unravel_index(5, (2, 3))]
@@ -224,7 +226,9 @@ def ravel_multi_index(
     """
     shape = _dims("ravel_multi_index", dims, order)
     if mode not in ("raise", "wrap", "clip"):
-        raise ValueError(f"[ravel_multi_index] mode must be 'raise', 'wrap' or 'clip', got {mode!r}.")
+        raise ValueError(
+            f"[ravel_multi_index] mode must be 'raise', 'wrap' or 'clip', got {mode!r}."
+        )
     places = [_indices("ravel_multi_index", i) for i in multi_index]
     if len(places) != len(shape):
         raise ValueError(f"[ravel_multi_index] {len(places)} indices for {len(shape)} axes.")

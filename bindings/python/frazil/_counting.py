@@ -62,7 +62,9 @@ def average(
             raise TypeError(f"[average] weights of shape {w.shape} for {x.shape} need an axis.")
         axes = [_axis(x, a) for a in ([axis] if _is_count(axis) else axis)]
         if w.shape != tuple(x.shape[a] for a in axes):
-            raise ValueError(f"[average] weights of shape {w.shape} do not fit axes {axes} of {x.shape}.")
+            raise ValueError(
+                f"[average] weights of shape {w.shape} do not fit axes {axes} of {x.shape}."
+            )
         w = _fz.permute_dims(w, sorted(range(w.ndim), key=lambda i: axes[i]))
         w = w.reshape([n if a in axes else 1 for a, n in enumerate(x.shape)])
     dtype = _result_type(x, w)
@@ -265,7 +267,9 @@ def histogram2d(
     """
     points = [_fz.flatten(_tensor(x)), _fz.flatten(_tensor(y))]
     if points[0].shape != points[1].shape:
-        raise ValueError(f"[histogram2d] x and y have {points[0].size} and {points[1].size} elements.")
+        raise ValueError(
+            f"[histogram2d] x and y have {points[0].size} and {points[1].size} elements."
+        )
     both = list(bins) if isinstance(bins, (list, tuple)) and len(bins) == 2 else [bins, bins]
     ranges = range if range is not None else (None, None)
     edges = [histogram_bin_edges(p, b, r) for p, b, r in zip(points, both, ranges, strict=True)]

@@ -67,9 +67,7 @@ class Distributions:
         d = _Draw(self, "binomial", shape, _fz.float64, device, n=_least(n, 0), p=_chance(p))
         return d.binomial(d["n"], d["p"]).astype(_fz.int64 if dtype is None else dtype)
 
-    def categorical(
-        self, logits: Operand, shape: Ints | None = None, *, axis: int = -1
-    ) -> Tensor:
+    def categorical(self, logits: Operand, shape: Ints | None = None, *, axis: int = -1) -> Tensor:
         """Positions along an axis with probabilities softmax(logits): int64, by the Gumbel trick."""
         x = _fz.moveaxis(_tensor(logits), axis, -1)
         batch = x.shape[:-1] if shape is None else _shape(shape)
@@ -108,10 +106,14 @@ class Distributions:
             index = _fz.argsort(self.uniform((n,), dtype=_fz.float64))[:size].reshape(dims)
         elif replace:
             ends = _fz.cumsum(_tensor(p).astype(_fz.float64))
-            at = _fz.searchsorted(ends, self.uniform(dims, dtype=_fz.float64) * ends[-1], side="right")
+            at = _fz.searchsorted(
+                ends, self.uniform(dims, dtype=_fz.float64) * ends[-1], side="right"
+            )
             index = _fz.minimum(at, n - 1)
         else:  # the largest of perturbed logarithms
-            keys = _fz.log(_tensor(p).astype(_fz.float64)) + self.gumbel(shape=(n,), dtype=_fz.float64)
+            keys = _fz.log(_tensor(p).astype(_fz.float64)) + self.gumbel(
+                shape=(n,), dtype=_fz.float64
+            )
             index = _fz.argsort(-keys)[:size].reshape(dims)
         return _fz.take(x, index, axis=axis)
 
@@ -336,7 +338,9 @@ def _positive(value):
 
 
 def _least(value, least):
-    return _number("[random] a parameter", value, least) if isinstance(value, (int, float)) else value
+    return (
+        _number("[random] a parameter", value, least) if isinstance(value, (int, float)) else value
+    )
 
 
 def _chance(p):
@@ -352,9 +356,7 @@ class _Draw:
         self.generator, self.device = generator, device
         self.dtype = _fz.float32 if dtype is None else _fz.runtime.dtype(dtype)
         if self.dtype.kind != "real floating":
-            raise TypeError(
-                f"[random.{name}] needs a floating-point dtype, got {self.dtype.name}."
-            )
+            raise TypeError(f"[random.{name}] needs a floating-point dtype, got {self.dtype.name}.")
         self.wide = self.dtype if self.dtype.itemsize >= 4 else _fz.float32
         given = {k: _tensor(v).astype(self.wide) for k, v in parameters.items()}
         common = _broadcast_shapes(*(v.shape for v in given.values())) if given else ()

@@ -26,7 +26,7 @@ __all__ = [
     "result_type",
 ]
 
-# Without complex dtypes and nextafter.
+# Without complex dtypes.
 __array_api_version__ = "2025.12"
 
 dtype = _runtime.dtype

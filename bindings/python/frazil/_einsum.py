@@ -219,6 +219,7 @@ def _greedy(live, output, sizes):
     """The pair whose result is smallest beside its operands, again and again."""
     steps = []
     while len(live) > 1:
+
         def gain(pair):
             i, j = pair
             after, every = _merge(live, i, j, output)  # noqa: B023
@@ -240,7 +241,8 @@ def _single(x, labels):
         j = labels.index(c, i + 1)
         if x.shape[i] != x.shape[j]:  # one of them is 1: all of the other is summed
             x = _fz.broadcast_to(
-                x, [max(x.shape[i], x.shape[j]) if k in (i, j) else n for k, n in enumerate(x.shape)]
+                x,
+                [max(x.shape[i], x.shape[j]) if k in (i, j) else n for k, n in enumerate(x.shape)],
             )
         x = _diagonal(x, 0, i, j)
         labels = [d for k, d in enumerate(labels) if k not in (i, j)] + [c]

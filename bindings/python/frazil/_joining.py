@@ -128,9 +128,7 @@ def append(x: Operand, values: Operand, /, axis: int | None = None) -> Tensor:
 
 
 @_public
-def array_split(
-    x: Operand, /, indices_or_sections: Ints | Tensor, axis: int = 0
-) -> list[Tensor]:
+def array_split(x: Operand, /, indices_or_sections: Ints | Tensor, axis: int = 0) -> list[Tensor]:
     """Parts along an axis as by split, of lengths that differ by at most one.
 
     >>> [p.tolist() for p in array_split(_fz.arange(5), 2)]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from frazil._frazil import Tensor
-    from frazil._types import DTypeLike, Ints, Operand
+    from frazil._types import DTypeLike, Operand
 
 __all__ = [
     "cross",
@@ -148,7 +148,9 @@ def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None) -> Tensor
     if not shape:
         return _fz.zeros((0,), dtype=dtype)
     grids = [
-        _fz.broadcast_to(_fz.arange(n).reshape((-1 if n else 0,) + (1,) * (len(shape) - 1 - i)), shape)
+        _fz.broadcast_to(
+            _fz.arange(n).reshape((-1 if n else 0,) + (1,) * (len(shape) - 1 - i)), shape
+        )
         for i, n in enumerate(shape)
     ]
     return _fz.stack(grids).astype(dtype)
@@ -299,7 +301,9 @@ def geomspace(
     if start == 0 or stop == 0 or (start < 0) != (stop < 0):
         raise ValueError(f"[geomspace] needs two numbers of one sign, got {start} and {stop}.")
     sign = -1.0 if start < 0 else 1.0
-    line = _fz.linspace(math.log10(abs(start)), math.log10(abs(stop)), num, endpoint=endpoint, dtype="float64")
+    line = _fz.linspace(
+        math.log10(abs(start)), math.log10(abs(stop)), num, endpoint=endpoint, dtype="float64"
+    )
     out, place = sign * _fz.pow(10.0, line), _fz.arange(num)
     out = _fz.where(place == 0, start, out)  # the ends as they were given
     if endpoint:

@@ -45,10 +45,14 @@ def _floats(x):
 
 
 @_public
-def ediff1d(x: Operand, /, to_end: Operand | None = None, to_begin: Operand | None = None) -> Tensor:
+def ediff1d(
+    x: Operand, /, to_end: Operand | None = None, to_begin: Operand | None = None
+) -> Tensor:
     """Differences of neighbours of x, flattened, with what is to stand before and behind them."""
     x = _fz.flatten(_tensor(x))
-    ends = [None if e is None else _fz.flatten(_tensor(e)).astype(x.dtype) for e in (to_begin, to_end)]
+    ends = [
+        None if e is None else _fz.flatten(_tensor(e)).astype(x.dtype) for e in (to_begin, to_end)
+    ]
     parts = [ends[0], x[1:] - x[:-1], ends[1]]
     return _fz.concat([p for p in parts if p is not None], axis=0)
 
@@ -120,9 +124,7 @@ def _edge(f0, f1, f2, h1, h2):
 
 
 @_public
-def trapezoid(
-    y: Operand, x: Operand | None = None, /, dx: float = 1.0, axis: int = -1
-) -> Tensor:
+def trapezoid(y: Operand, x: Operand | None = None, /, dx: float = 1.0, axis: int = -1) -> Tensor:
     """The integral along an axis by the trapezoidal rule: of points at x, or dx apart."""
     y = _tensor(y)
     axis = _axis(y, axis)
@@ -158,7 +160,9 @@ def interp(
     dtype = dtype if dtype.kind == "real floating" else _fz.float64
     x, xp, fp = (_tensor(t).astype(dtype) for t in (x, xp, fp))
     if xp.ndim != 1 or xp.shape != fp.shape or xp.size == 0:
-        raise ValueError(f"[interp] needs points of one axis, got shapes {xp.shape} and {fp.shape}.")
+        raise ValueError(
+            f"[interp] needs points of one axis, got shapes {xp.shape} and {fp.shape}."
+        )
     if period is not None:
         if period == 0:
             raise ValueError("[interp] the period must not be 0.")
@@ -214,9 +218,7 @@ def _slide(name, a, v, mode):
 
 
 @_public
-def convolve(
-    a: Operand, v: Operand, /, mode: Literal["full", "same", "valid"] = "full"
-) -> Tensor:
+def convolve(a: Operand, v: Operand, /, mode: Literal["full", "same", "valid"] = "full") -> Tensor:
     """Convolution of two vectors: sums of a[i] * v[n - i].
 
     "full" at every shift where they overlap, "same" as many as the longer one has, "valid" where
@@ -226,8 +228,6 @@ def convolve(
     if v.shape[0] > a.shape[0]:
         a, v = v, a
     return _slide("convolve", a, _fz.flip(v), mode)
-
-
 
 
 @_public

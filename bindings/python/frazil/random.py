@@ -1,7 +1,11 @@
 """Random tensors: Philox 4x32-10 streams, the same in eager and traced code.
 
-Here: `uniform`, `normal`, `integers` and the distributions made of them draw from the default
-generator, which `seed` starts again; `Generator` is a stream of one's own.
+Here: `uniform`, `normal`, `integers` draw from the default generator, which `seed` starts again,
+and so do the distributions `bernoulli`, `beta`, `binomial`, `categorical`, `chisquare`, `choice`,
+`dirichlet`, `exponential`, `f`, `gamma`, `geometric`, `gumbel`, `laplace`, `logistic`, `lognormal`,
+`multinomial`, `negative_binomial`, `pareto`, `permutation`, `poisson`, `rayleigh`,
+`standard_cauchy`, `standard_t`, `triangular`, `truncated_normal`, `wald`, `weibull`; `Generator` is
+a stream of one's own.
 
 >>> seed(0)
 >>> a = uniform((3,))
@@ -15,8 +19,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, SupportsIndex
 
-from frazil._frazil import random as _random
 from frazil._distributions import Distributions
+from frazil._frazil import random as _random
 from frazil._tracked import Tracked
 
 if TYPE_CHECKING:

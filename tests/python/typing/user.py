@@ -332,8 +332,53 @@ def of_modules() -> list[Any]:
     return [*drawn, *rows, loaded, drawings, on_npu, kernels, report, numbers]
 
 
+def numpys_names() -> list[fz.Tensor]:
+    m, v, k = fz.ones((2, 3)), fz.ones(3), fz.asarray([0, 1, 2])
+    parts: list[fz.Tensor] = [*fz.array_split(v, 2), *fz.hsplit(m, 3), *fz.vsplit(m, 2)]
+    parts += fz.dsplit(fz.ones((1, 1, 2)), 2)
+    shapes: list[fz.Tensor] = [fz.atleast_1d(v), fz.atleast_2d(v), fz.atleast_3d(v)]
+    joined = [fz.hstack([v, v]), fz.vstack([v, v]), fz.dstack([v, v]), fz.column_stack([v, v])]
+    joined += [fz.append(v, 1), fz.delete(v, [0]), fz.insert(v, 1, 2.0), fz.identity(2), fz.tri(2)]
+    turned = [fz.fliplr(m), fz.flipud(m), fz.rot90(m, k=1), fz.rollaxis(m, 1), fz.diag(v)]
+    turned += [fz.diagonal(m, offset=1), fz.diagflat(m), fz.indices((2, 3)), fz.vander(v, 2)]
+    places = [*fz.diag_indices(2), *fz.tril_indices(2), *fz.triu_indices(2), *fz.ix_([0], [1])]
+    places += [fz.argwhere(m), fz.flatnonzero(m), fz.lexsort((v, v)), fz.argpartition(v, 1)]
+    places += [*fz.unravel_index(4, (2, 3)), fz.ravel_multi_index((k[:2], k[:2]), (2, 3))]
+    products = [fz.dot(m, v), fz.inner(v, v), fz.vdot(v, v), fz.matvec(m, v), fz.kron(v, v)]
+    products += [fz.vecmat(v[:2], m), fz.cross(v, v), fz.einsum("ij,j->i", m, v, optimize=False)]
+    path, text = fz.einsum_path("ij,j->i", m, v)
+    lines = [fz.logspace(0, 2, 3), fz.geomspace(1, 8, 4), fz.ediff1d(v, to_end=1.0)]
+    lines += [fz.gradient(v), fz.trapezoid(v, dx=0.5), fz.interp(1.5, k, v), fz.unwrap(v)]
+    lines += [fz.convolve(v, v, "same"), fz.correlate(v, v), fz.polyval([1, 2], 3.0)]
+    lines += [fz.polyadd(v, v), fz.polysub(v, v), fz.polymul(v, v), fz.polyder(v), fz.polyint(v)]
+    counts = [fz.bincount(k), fz.digitize(v, [0.0, 1.0]), fz.histogram_bin_edges(v, 2)]
+    counts += [*fz.histogram(v, bins=2), *fz.histogram2d(v, v, bins=2), fz.average(m, axis=0)]
+    counts += [fz.cov(m, ddof=0), fz.corrcoef(m + fz.asarray([0.0, 1.0, 5.0]))]
+    chosen = [fz.select([v > 0], [v], 2.0), fz.choose(k, [v, v, v]), fz.compress([True], v)]
+    chosen += [fz.extract(m > 0, m), fz.trim_zeros(v), fz.partition(v, 1)]
+    chosen += [fz.apply_along_axis(fz.sum, 0, m)]
+    chosen += [fz.unique(v), fz.union1d(v, v), fz.intersect1d(v, v), fz.setdiff1d(v, v)]
+    chosen += [fz.setxor1d(v, v), fz.quantile(v, 0.5), fz.special.gamma(v), fz.special.expit(v)]
+    chosen += [fz.special.psi(v), fz.lerp(v, v, 0.5), fz.nansum(m, axis=0, dtype=fz.float64)]
+    done = [*parts, *shapes, *joined, *turned, *places, *products, *lines, *counts, *chosen]
+    assert text and len(path) == 2
+    return done
+
+
+def distributions() -> list[fz.Tensor]:
+    r, g = fz.random, fz.random.Generator(1)
+    out = [r.bernoulli(0.5, (2,)), r.beta(1.0, 2.0), r.binomial(5, 0.5, dtype="int32")]
+    out += [r.categorical(fz.ones(3)), r.chisquare(2.0), r.choice(3, (2,)), r.dirichlet([1.0, 2.0])]
+    out += [r.exponential(), r.f(2.0, 3.0), r.gamma(2.0, shape=(3,)), r.geometric(0.5), r.gumbel()]
+    out += [r.laplace(), r.logistic(), r.lognormal(), r.multinomial(3, [0.5, 0.5]), r.pareto(2.0)]
+    out += [r.negative_binomial(3, 0.5), r.permutation(4), r.poisson(3.0), r.rayleigh()]
+    out += [r.standard_cauchy(), r.standard_t(3.0), r.triangular(0, 1, 2), r.wald(1.0, 1.0)]
+    return [*out, g.truncated_normal(-1.0, 1.0), g.weibull(2.0, dtype=fz.float64)]
+
+
 if __name__ == "__main__":
     for part in (elementwise, reductions, movement, sorting, products, creation, modules):
         assert part()
+    assert numpys_names() and distributions()
     assert of_tensors(X) and dtypes() == fz.float64 and gradients_and_traces()
     assert settings() and of_modules() and nests()
