@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 
 FOLDERS = {
-    "core": 10100,
+    "core": 11300,
     "kernels": 9000,
     "npu": 9100,
     "autograd": 1200,
     "tracer": 7700,
     "jit": 34500,
-    "bindings": 19200,
+    "bindings": 21300,
 }
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there

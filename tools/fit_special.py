@@ -1,10 +1,8 @@
 """Fits the Chebyshev series of core/functions/special.cc: needs mpmath, which nothing else does.
 
 Each row is a smooth function on an interval, as its series of Chebyshev polynomials up to what
-float64 can tell; the names say what special.cc makes of it. Prints core/functions/special_tables.h.
+float64 can tell; the names say what special.cc makes of it. Prints core/functions/special.def.
 """
-
-import sys
 
 import mpmath as mp
 
@@ -18,7 +16,7 @@ EDGE = 5  # Bessel functions: powers of x below, amplitude and phase above
 
 
 def hankel(order):
-    """(p, q) of the amplitudes, as functions of w = (EDGE / x)^2: j = sqrt(2 / (pi x)) (p cos - q sin)."""
+    """(p, q) of w = (EDGE / x)^2, the amplitudes: j = sqrt(2 / (pi x)) (p cos - EDGE / x q sin)."""
 
     def parts(w):
         x = EDGE / mp.sqrt(w) if w > mp.mpf(10) ** -20 else mp.mpf(10) ** 12
@@ -116,20 +114,19 @@ def series(f, low, high):
 
 
 def main():
-    print("// Chebyshev series of core/functions/special.cc, made by tools/fit_special.py.")
-    print("#pragma once\n\nnamespace frazil::ops {\n")
-    print("// A function on [low, high]: sum of c[k] T_k(t), t from -1 to 1 over the interval.")
-    print("struct Series {\n  double low, high;\n  int n;\n  double c[48];\n};")
+    print(
+        "// Chebyshev series of core/functions/special.cc, made by tools/fit_special.py: a function on"
+    )
+    print("// [low, high] is the sum of c[k] T_k(t), t from -1 to 1 over the interval. One a row:")
+    print("// FZ_SERIES(name, low, high, c...); FZ_NUMBER(name, value).")
     for order, zeros in enumerate(FIRST_ZEROS):
         for k, z in enumerate(zeros):
-            print(f"inline constexpr double kJ{order}Zero{k + 1} = {mp.nstr(z, 20)};  // squared")
+            print(f"FZ_NUMBER(kJ{order}Zero{k + 1}, {mp.nstr(z, 20)})  // squared")
     for name, (f, low, high) in ROWS.items():
         c = series(f, mp.mpf(low), mp.mpf(high))
-        print(name, len(c), mp.nstr(abs(c[-1] / c[0]), 3), file=sys.stderr)
         body = ", ".join(mp.nstr(v, 20) for v in c)
-        ends = f"{mp.nstr(mp.mpf(low), 20)}, {mp.nstr(mp.mpf(high), 20)}"
-        print(f"inline constexpr Series {name} = {{{ends}, {len(c)}, {{{body}}}}};")
-    print("\n}  // namespace frazil::ops")
+        print(f"FZ_SERIES({name}, {mp.nstr(mp.mpf(low), 20)}, {mp.nstr(mp.mpf(high), 20)}, {body})")
+    print("#undef FZ_SERIES\n#undef FZ_NUMBER")
 
 
 if __name__ == "__main__":

@@ -40,7 +40,6 @@ PARAMETERS = {
     "max_version": "Any",
     "mode": "Any",
     "n_cols": "SupportsIndex | None",
-    "method": "str",
     "name": "str",
     "ndigits": "SupportsIndex | None",
     "obj": "Any",

@@ -5,12 +5,24 @@
 // smooth factors, on the intervals and in the forms of Moshier's Cephes library, of the project's own
 // fitting (tools/fit_special.py).
 #include <cmath>
+#include <iterator>
 
 #include "core/functions/both.h"
-#include "core/functions/special_tables.h"
 
 namespace frazil::ops {
 namespace {
+
+struct Series {
+  double low, high;
+  int n;
+  double c[48];
+};
+
+#define FZ_NUMBER(name, value) constexpr double name = value;
+#define FZ_SERIES(name, low, high, ...)           \
+  constexpr double name##Terms[] = {__VA_ARGS__}; \
+  constexpr Series name = {low, high, static_cast<int>(std::size(name##Terms)), {__VA_ARGS__}};
+#include "core/functions/special.def"
 
 template <typename Body>
 Tensor Special(CompositeId id, const Tensor& x, const Body& body) {

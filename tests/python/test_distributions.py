@@ -7,7 +7,7 @@ import frazil as fz
 
 stats = pytest.importorskip("scipy.stats")
 N = 50_000
-# Most cases are functions of one stream, so an unlikely stream (one in 1300 has seed 5) shows in all.
+# Most cases are functions of one stream: an unlikely one (of 1300 one, seed 5 has) shows in all.
 UNLIKELY = 1e-6
 CONTINUOUS = {
     "beta": ((0.5, 2.0), stats.beta(0.5, 2)),

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from frazil import _frazil as _fz
 from frazil._dtypes import result_type as _result_type
@@ -60,7 +60,7 @@ def average(
     if w.shape != x.shape:
         if axis is None:
             raise TypeError(f"[average] weights of shape {w.shape} for {x.shape} need an axis.")
-        axes = [_axis(x, a) for a in ([axis] if _is_count(axis) else axis)]
+        axes = [_axis(x, a) for a in _list(axis)]
         if w.shape != tuple(x.shape[a] for a in axes):
             raise ValueError(
                 f"[average] weights of shape {w.shape} do not fit axes {axes} of {x.shape}."
@@ -74,6 +74,10 @@ def average(
     total = _fz.sum(w, axis=axis, keepdims=keepdims)
     mean = _fz.sum(x * w, axis=axis, keepdims=keepdims) / total
     return (mean, total) if returned else mean
+
+
+def _list(axis):
+    return [axis] if _is_count(axis) else axis
 
 
 @_public
@@ -183,7 +187,7 @@ def digitize(x: Operand, bins: Operand, /, right: bool = False) -> Tensor:
     if edges.ndim != 1:
         raise ValueError(f"[digitize] bins must be a vector, got shape {edges.shape}.")
     rises = _fz.all(edges[1:] >= edges[:-1])
-    side = "left" if right else "right"
+    side: Literal["left", "right"] = "left" if right else "right"
     if rises:
         return _fz.searchsorted(edges, x, side=side)
     if not _fz.all(edges[1:] <= edges[:-1]):

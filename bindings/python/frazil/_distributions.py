@@ -1,9 +1,10 @@
 """Distributions made of uniform and normal numbers: what random.Generator draws besides these.
 
 How many words a draw takes depends on its shape, and of counts on whether the mean is one number
-below 10, so a stream is the same traced and eager and on every device. Where the usual method rejects, a fixed number of candidates is drawn
-at once and the first good one taken; none is good in less than one of 10^10 draws, which gives the
-distribution's mode. Gradients go to locations and scales, not to the parameters of shape.
+below 10, so a stream is the same traced and eager and on every device. Where the usual method
+rejects, a fixed number of candidates is drawn at once and the first good one taken; none is good in
+less than one of 10^10 draws, which gives the distribution's mode. Gradients go to locations and
+scales, not to the parameters of shape.
 """
 
 from __future__ import annotations
@@ -35,10 +36,16 @@ class Distributions:
     for numbers outside of a parameter's range; in arrays those give NaN.
     """
 
-    def uniform(self, shape: Ints = (), **options: Any) -> Tensor:
+    def uniform(
+        self, shape: Ints = (), *, dtype: DTypeLike | None = None, device: str | None = None
+    ) -> Tensor:
+        """Uniform in [0, 1)."""
         raise NotImplementedError
 
-    def normal(self, shape: Ints = (), **options: Any) -> Tensor:
+    def normal(
+        self, shape: Ints = (), *, dtype: DTypeLike | None = None, device: str | None = None
+    ) -> Tensor:
+        """Normal with mean 0 and variance 1."""
         raise NotImplementedError
 
     def bernoulli(
@@ -68,7 +75,7 @@ class Distributions:
         return d.binomial(d["n"], d["p"]).astype(_fz.int64 if dtype is None else dtype)
 
     def categorical(self, logits: Operand, shape: Ints | None = None, *, axis: int = -1) -> Tensor:
-        """Positions along an axis with probabilities softmax(logits): int64, by the Gumbel trick."""
+        """Positions along an axis with probabilities softmax(logits): int64, by Gumbel's trick."""
         x = _fz.moveaxis(_tensor(logits), axis, -1)
         batch = x.shape[:-1] if shape is None else _shape(shape)
         noise = self.gumbel(shape=(*batch, x.shape[-1]), dtype=x.dtype)
@@ -122,12 +129,12 @@ class Distributions:
         dtype: DTypeLike | None = None, device: str | None = None,
     ) -> Tensor:  # fmt: skip
         """Dirichlet: rows of numbers that sum to 1, for alpha [..., k] > 0; shape is without k."""
-        alpha = _positive(_tensor(alpha))
-        if alpha.ndim == 0:
+        given = _tensor(alpha)
+        if given.ndim == 0:
             raise ValueError("[random.dirichlet] alpha needs at least one axis, got a number.")
         if shape is not None:
-            shape = (*_shape(shape), alpha.shape[-1])
-        d = _Draw(self, "dirichlet", shape, dtype, device, alpha=alpha)
+            shape = (*_shape(shape), given.shape[-1])
+        d = _Draw(self, "dirichlet", shape, dtype, device, alpha=given)
         x = d.log_gamma("alpha")
         x = _fz.exp(x - _fz.max(x, axis=-1, keepdims=True))
         return d.out(x / _fz.sum(x, axis=-1, keepdims=True))
@@ -216,7 +223,8 @@ class Distributions:
             raise ValueError("[random.multinomial] pvals needs at least one axis, got a number.")
         d = _Draw(self, "multinomial", shape, _fz.float64, device,
                   n=_least(n, 0), row=p[..., 0])  # fmt: skip
-        left, rest, out = d["n"], 1.0, []
+        left, out = d["n"], []
+        rest: Any = 1.0
         for i in range(p.shape[-1] - 1):
             share = _fz.clip(p[..., i] / _fz.maximum(rest, 1e-300), 0.0, 1.0)
             out.append(d.binomial(left, _fz.broadcast_to(share, d.shape)))
@@ -312,8 +320,8 @@ class Distributions:
     ) -> Tensor:  # fmt: skip
         """Inverse Gaussian (Michael, Schucany and Haas 1976): mean, scale > 0."""
         d = _Draw(self, "wald", shape, dtype, device, mean=_positive(mean), scale=_positive(scale))
-        m, scale, z = d["mean"], d["scale"], d.normal()
-        y = m * z * z / (2.0 * scale)
+        m, z = d["mean"], d.normal()
+        y = m * z * z / (2.0 * d["scale"])
         x = m / (1.0 + y + _fz.sqrt(y * (2.0 + y)))  # the smaller root
         return d.out(_fz.where(d.uniform() <= m / (m + x), x, m * m / x))
 

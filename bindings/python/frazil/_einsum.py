@@ -1,7 +1,8 @@
 """einsum: sums of products by a formula of letters, contracted two operands at a time.
 
-A plan (which pairs, which axes) depends on the formula and the shapes only and is kept. Its order is
-that of NumPy and opt_einsum: optimal for up to four operands, greedy beyond (Smith and Gray 2018).
+A plan (which pairs, which axes) depends on the formula and the shapes only and is kept. Its order
+is that of NumPy and opt_einsum: optimal for up to four operands, greedy beyond (Smith and Gray
+2018).
 
 >>> einsum("ij,jk->ik", _fz.ones((2, 3)), _fz.ones((3, 4))).shape
 (2, 4)
@@ -98,7 +99,7 @@ def _path_key(optimize):
 
 
 def _parse_call(operands):
-    """(formula, tensors); a formula is (a tuple of labels for each operand, the result's or None)."""
+    """(formula, tensors), of either way to call."""
     if not operands:
         raise ValueError("[einsum] needs a formula and operands.")
     if isinstance(operands[0], str):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from frazil._frazil import Tensor
-    from frazil._types import Axis, Ints, Operand
+    from frazil._types import Ints, Operand
 
 __all__ = [
     "append",
@@ -251,14 +251,14 @@ def delete(x: Operand, where: Any, /, axis: int | None = None) -> Tensor:
     >>> delete(_fz.arange(5), [1, -1]).tolist()
     [0, 2, 3]
     """
-    x, axis = _flat(x, axis)
-    gone = {*_places("delete", x, where, axis)}
-    kept = [i for i in range(x.shape[axis]) if i not in gone]
-    return _fz.take(x, _fz.asarray(kept, dtype=_fz.int64), axis=axis)
+    t, along = _flat(x, axis)
+    gone = {*_places("delete", t, where, along)}
+    kept = [i for i in range(t.shape[along]) if i not in gone]
+    return _fz.take(t, _fz.asarray(kept, dtype=_fz.int64), axis=along)
 
 
 @_public
-def insert(x: Operand, where: Any, values: Operand, /, axis: Axis = None) -> Tensor:
+def insert(x: Operand, where: Any, values: Operand, /, axis: int | None = None) -> Tensor:
     """x with values put before places along an axis: one integer, several, a slice or a mask.
 
     Places in a tensor are read. Without an axis x is flattened.
@@ -266,7 +266,11 @@ def insert(x: Operand, where: Any, values: Operand, /, axis: Axis = None) -> Ten
     >>> insert(_fz.arange(3), 1, 9).tolist()
     [0, 9, 1, 2]
     """
-    x, axis = _flat(x, axis)
+    t, along = _flat(x, axis)
+    return _inserted(t, along, where, values)
+
+
+def _inserted(x, axis, where, values):
     places = _places("insert", x, where, axis)
     v = _tensor(values).astype(x.dtype)
     one = _is_count(where)

@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-def _floats(x):
+def _floats(x: Any) -> Tensor:
     x = _tensor(x)
     return x if x.dtype.kind == "real floating" else x.astype(_fz.float64)
 
@@ -63,9 +63,9 @@ def gradient(
 ) -> Any:
     """Central differences along axes, one-sided at the ends: a tensor for one axis, else a list.
 
-    `spacing` is one number, or for each axis a number or the coordinates of the points. edge_order 2
-    takes three points at the ends. Integers give float64. ValueError for fewer than edge_order + 1
-    points.
+    `spacing` is one number, or for each axis a number or the coordinates of the points. edge_order
+    2 takes three points at the ends. Integers give float64. ValueError for fewer than edge_order
+    + 1 points.
 
     >>> gradient(_fz.asarray([1.0, 2.0, 4.0])).tolist()
     [1.0, 1.5, 2.0]
@@ -158,7 +158,13 @@ def interp(
     """
     dtype = _result_type(*(_tensor(t) for t in (x, xp, fp)))
     dtype = dtype if dtype.kind == "real floating" else _fz.float64
-    x, xp, fp = (_tensor(t).astype(dtype) for t in (x, xp, fp))
+    points = [_tensor(t).astype(dtype) for t in (x, xp, fp)]
+    return _through(points, left, right, period)
+
+
+def _through(points, left, right, period):
+    x, xp, fp = points
+    dtype = x.dtype
     if xp.ndim != 1 or xp.shape != fp.shape or xp.size == 0:
         raise ValueError(
             f"[interp] needs points of one axis, got shapes {xp.shape} and {fp.shape}."
@@ -224,28 +230,28 @@ def convolve(a: Operand, v: Operand, /, mode: Literal["full", "same", "valid"] =
     "full" at every shift where they overlap, "same" as many as the longer one has, "valid" where
     the shorter one lies within the longer. ValueError for empty arrays and more axes.
     """
-    a, v = _two("convolve", a, v)
-    if v.shape[0] > a.shape[0]:
-        a, v = v, a
-    return _slide("convolve", a, _fz.flip(v), mode)
+    first, second = _two("convolve", a, v)
+    if second.shape[0] > first.shape[0]:
+        first, second = second, first
+    return _slide("convolve", first, _fz.flip(second), mode)
 
 
 @_public
 def correlate(
     a: Operand, v: Operand, /, mode: Literal["full", "same", "valid"] = "valid"
 ) -> Tensor:
-    """Cross-correlation of two vectors: sums of a[i + k] * v[i], for shifts k as convolve's modes."""
-    a, v = _two("correlate", a, v)
-    if v.shape[0] > a.shape[0]:
-        return _fz.flip(_slide("correlate", v, a, mode))
-    return _slide("correlate", a, v, mode)
+    """Cross-correlation of two vectors: sums of a[i + k] * v[i] by convolve's modes."""
+    first, second = _two("correlate", a, v)
+    if second.shape[0] > first.shape[0]:
+        return _fz.flip(_slide("correlate", second, first, mode))
+    return _slide("correlate", first, second, mode)
 
 
 @_public
 def unwrap(
     p: Operand, /, discont: float | None = None, axis: int = -1, *, period: float = 2 * math.pi
 ) -> Tensor:
-    """Angles whose jumps of more than half a period (or discont) are taken back by whole periods."""
+    """Angles without jumps of more than half a period (or discont), by whole periods."""
     p = _tensor(p)
     axis = _axis(p, axis)
     p = _fz.moveaxis(p, axis, -1)
@@ -278,7 +284,7 @@ def polyval(p: Operand, x: Operand, /) -> Tensor:
     return y
 
 
-def _coefficients(p):
+def _coefficients(p: Any) -> Tensor:
     p = _fz.asarray(p)
     return p.reshape((1,)) if p.ndim == 0 else p
 

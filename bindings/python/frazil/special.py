@@ -1,10 +1,10 @@
-"""Special functions under the names of scipy.special: elementwise, of floats (integers become such),
+"""Special functions under the names of scipy.special: elementwise; integers become floats;
 computed in float64 and rounded once to the dtype; each has its gradient.
 
 Here: `gamma`, `gammaln`, `digamma` or `psi`, `betaln`; `erf`, `erfc`, `erfinv`, `erfcinv`; of the
-normal distribution `ndtr`, `log_ndtr`, `ndtri`; Bessel functions `j0`, `j1`, `y0`, `y1`, `i0`, `i1`,
-`i0e`, `i1e`; `expit`, `logit`, `xlogy`, `xlog1py`, `logsumexp`, `softmax`, `log_softmax`, `exp2`,
-`expm1`, `log1p`, `cbrt`, `sinc`.
+normal distribution `ndtr`, `log_ndtr`, `ndtri`; Bessel functions `j0`, `j1`, `y0`, `y1`, `i0`,
+`i1`, `i0e`, `i1e`; `expit`, `logit`, `xlogy`, `xlog1py`, `logsumexp`, `softmax`, `log_softmax`,
+`exp2`, `expm1`, `log1p`, `cbrt`, `sinc`.
 
 >>> gamma(5.0).item()
 24.0
@@ -39,8 +39,10 @@ from frazil._frazil import xlogy as xlogy
 from frazil._frazil import y0 as y0
 from frazil._frazil import y1 as y1
 from frazil._frazil.nn import log_softmax as log_softmax
+from frazil._frazil.nn import sigmoid as _sigmoid
 from frazil._frazil.nn import softmax as softmax
 
 psi = digamma
+expit = _sigmoid
 
 __all__ = [name for name in dir() if not name.startswith("_")]
