@@ -144,7 +144,7 @@ def _plan(formula, shapes, path):
             f"[einsum] '{formula}' is of {len(terms)} operands, {len(shapes)} are given."
         )
     inputs = [_labels(term, len(shape)) for term, shape in zip(terms, shapes, strict=True)]
-    sizes: dict[str, int] = {}
+    sizes = {}
     for term, labels, shape in zip(terms, inputs, shapes, strict=True):
         if len(labels) != len(shape):
             raise ValueError(f"[einsum] '{term}' does not fit an operand of shape {shape}.")
