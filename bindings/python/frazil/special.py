@@ -45,4 +45,37 @@ from frazil._frazil.nn import softmax as softmax
 psi = digamma
 expit = _sigmoid
 
-__all__ = [name for name in dir() if not name.startswith("_")]
+__all__ = [
+    "betaln",
+    "cbrt",
+    "digamma",
+    "erf",
+    "erfc",
+    "erfcinv",
+    "erfinv",
+    "exp2",
+    "expit",
+    "expm1",
+    "gamma",
+    "gammaln",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "j0",
+    "j1",
+    "log1p",
+    "log_ndtr",
+    "log_softmax",
+    "logit",
+    "logsumexp",
+    "ndtr",
+    "ndtri",
+    "psi",
+    "sinc",
+    "softmax",
+    "xlog1py",
+    "xlogy",
+    "y0",
+    "y1",
+]
