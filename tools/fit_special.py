@@ -114,9 +114,7 @@ def series(f, low, high):
 
 
 def main():
-    print(
-        "// Chebyshev series of core/functions/special.cc, made by tools/fit_special.py: a function on"
-    )
+    print("// Chebyshev series of special.cc, made by tools/fit_special.py: a function on")
     print("// [low, high] is the sum of c[k] T_k(t), t from -1 to 1 over the interval. One a row:")
     print("// FZ_SERIES(name, low, high, c...); FZ_NUMBER(name, value).")
     for order, zeros in enumerate(FIRST_ZEROS):
