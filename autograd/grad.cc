@@ -55,7 +55,7 @@ Status SetRequiresGrad(Tensor* cell, bool on) {
     cell->SetNode(nullptr);
     return absl::OkStatus();
   }
-  if (!IsFloat(cell->dtype())) {
+  if (!IsInexact(cell->dtype())) {
     return RuntimeError("[requires_grad] only floating-point arrays have gradients, got ",
                         Describe(*cell), ".");
   }
@@ -110,6 +110,10 @@ Status Backward(Tensor* cell, const Tensor* seed, bool retain) {
   if (seed && seed->shape() != root.shape()) {
     return ValueError("[backward] gradient is ", Describe(*seed), ", the tensor is ",
                       Describe(root), ".");
+  }
+  if (!seed && IsComplex(root.dtype())) {
+    return TypeError("[backward] a complex tensor needs a gradient to begin with: ",
+                     Describe(root), "; or take the real part or the absolute value first.");
   }
   LimitScope limit(-1);
   const Tensor ones =

@@ -21,7 +21,7 @@ Ref<TapeNode> NodeOf(absl::Span<const Tensor* const> inputs, AttrSpan attrs) {
   node->level = 1 << 30;
   bool any = false;
   for (const Tensor* t : inputs) {
-    const bool wanted = NeedsGrad(state, *t) && IsFloat(t->dtype());
+    const bool wanted = NeedsGrad(state, *t) && IsInexact(t->dtype());
     if (wanted) node->level = std::min(node->level, t->node()->level);
     any |= wanted;
     node->inputs.push_back({wanted ? t->node_ref() : GradNodeRef(), t->dtype(), t->shape()});
@@ -76,7 +76,7 @@ GradNodeRef Tape::PrepareComposite(const CompositeCall& call) {
 }
 
 void Tape::Attach(GradNodeRef node, Tensor* output) {
-  if (!IsFloat(output->dtype())) return;
+  if (!IsInexact(output->dtype())) return;
   auto* op = static_cast<TapeNode*>(node.get());
   if (!op->composite && Info(op->op).saves.find('y') != std::string_view::npos) {
     op->saved_output = output->value_ref();

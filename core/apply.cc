@@ -4,6 +4,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "core/check.h"
+#include "core/functions/complex.h"
 #include "core/infer.h"
 #include "core/memory/transfers.h"
 
@@ -61,12 +62,14 @@ Tensor CallRecorded(Door* door, const OpInfo& info, const OpCall& call) {
 
 Tensor Apply(const OpCall& call) {
   ThreadState& state = State();
-  bool wants_grad = false;
+  bool wants_grad = false, complex = false;
   for (const Tensor* t : call.inputs) {
     if (__builtin_expect(!t->ok(), 0)) return Tensor(t->status());
     wants_grad |= NeedsGrad(state, *t);
+    complex |= IsComplex(t->dtype());
   }
   const OpInfo& info = Info(call.op);
+  if (__builtin_expect(complex, 0) && !TakesComplex(info)) return ApplyToParts(call);
   Door* door = state.door ? state.door : GlobalRuntime().eager;
   if (wants_grad && Differentiable(info)) return CallRecorded(door, info, call);
   if (__builtin_expect(MayFail(call.op), 0)) return CallChecked(door, info, call);

@@ -40,7 +40,7 @@ struct Inferred {
   Device device;
   const Layout* layout;
   bool view = false;   // shares the storage of input 0
-  int64_t offset = 0;  // of the view, in elements from input 0's first
+  int64_t offset = 0;  // of the view, in elements of its dtype from input 0's first
 };
 
 // A function written with ops. Which it calls depends on metadata and attributes only, never on

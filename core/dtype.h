@@ -3,6 +3,7 @@
 // dtypes exists.
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -21,12 +22,14 @@ struct BFloat16 {
 
 enum class DType : uint8_t {
 #define FZ_DTYPE(E, name, short_name, T, bytes, kind) E,
+#define FZ_COMPLEX FZ_DTYPE
 #include "core/dtypes.def"
 #undef FZ_DTYPE
 };
-inline constexpr int kNumDTypes = 13;
+inline constexpr int kNumDTypes = 15;
+inline constexpr int kNumRealDTypes = 13;  // they come first: what kernels compute with
 
-enum class DTypeKind : uint8_t { kBool, kSigned, kUnsigned, kFloat };
+enum class DTypeKind : uint8_t { kBool, kSigned, kUnsigned, kFloat, kComplex };
 
 namespace dtype_internal {
 struct Row {
@@ -36,6 +39,7 @@ struct Row {
 };
 inline constexpr Row kRows[] = {
 #define FZ_DTYPE(E, name, short_name, T, bytes, kind) {name, short_name, bytes, DTypeKind::kind},
+#define FZ_COMPLEX FZ_DTYPE
 #include "core/dtypes.def"
 #undef FZ_DTYPE
 };
@@ -52,7 +56,19 @@ constexpr bool IsSigned(DType t) { return KindOf(t) == DTypeKind::kSigned; }
 constexpr bool IsUnsigned(DType t) { return KindOf(t) == DTypeKind::kUnsigned; }
 constexpr bool IsInt(DType t) { return IsSigned(t) || IsUnsigned(t); }
 constexpr bool IsBool(DType t) { return t == DType::kBool; }
+constexpr bool IsComplex(DType t) { return KindOf(t) == DTypeKind::kComplex; }
+// Floating point, real or complex.
+constexpr bool IsInexact(DType t) { return IsFloat(t) || IsComplex(t); }
 constexpr int BitsOf(DType t) { return SizeOf(t) * 8; }
+// The dtype of the parts of a complex one; others stay.
+constexpr DType PartOf(DType t) {
+  return t == DType::kC64 ? DType::kF32 : t == DType::kC128 ? DType::kF64 : t;
+}
+// The smallest complex dtype that holds a dtype.
+constexpr DType ComplexFor(DType t) {
+  const bool single = IsHalf(t) || t == DType::kF32 || t == DType::kC64 || SizeOf(t) <= 2;
+  return single ? DType::kC64 : DType::kC128;
+}
 
 // By short or long name; nullopt if there is none.
 std::optional<DType> ParseDType(std::string_view name);
@@ -71,10 +87,11 @@ struct DTypeOf;
   struct DTypeOf<T> {                                 \
     static constexpr DType value = DType::E;          \
   };
+#define FZ_COMPLEX FZ_DTYPE
 #include "core/dtypes.def"
 #undef FZ_DTYPE
 
-// Calls f.operator()<T>() with the C++ type of `type`.
+// Calls f.operator()<T>() with the C++ type of `type`, which is not complex.
 template <typename F>
 decltype(auto) VisitDType(DType type, F&& f) {
   switch (type) {
@@ -83,8 +100,9 @@ decltype(auto) VisitDType(DType type, F&& f) {
     return f.template operator()<T>();
 #include "core/dtypes.def"
 #undef FZ_DTYPE
+    default:
+      __builtin_unreachable();
   }
-  __builtin_unreachable();
 }
 
 // Exact widening, and one round-to-nearest-even on the way back. NaN becomes the canonical quiet

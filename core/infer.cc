@@ -44,6 +44,8 @@ std::string_view TypeSetName(TypeSet set) {
       return "bool or an integer dtype";
     case TypeSet::kBool:
       return "bool";
+    case TypeSet::kComplex:
+      return "a complex dtype";
   }
   return "";
 }
@@ -80,10 +82,16 @@ Status CheckTypes(const OpInfo& info, Operands inputs) {
       return TypeError(op, " needs ", std::string(TypeSetName(info.types)), ", got ",
                        Describe(inputs[i]), ".");
     }
+    if (IsComplex(inputs[i].dtype) && !TakesComplex(info)) {
+      return TypeError(op, " is not defined for complex numbers: ", Describe(inputs[i]), ".");
+    }
     if (inputs[i].dtype != inputs[first].dtype) {
       return TypeError(op, " operands differ in dtype: ", Describe(inputs[first]), " and ",
                        Describe(inputs[i]), ".");
     }
+  }
+  if (info.klass == OpClass::kComplex && IsHalf(inputs[0].dtype)) {
+    return TypeError(op, " parts must be float32 or float64, got ", Describe(inputs[0]), ".");
   }
   if (selects && inputs[0].dtype != DType::kBool) {
     return TypeError(op, " condition must be bool, got ", Describe(inputs[0]), ".");
@@ -195,6 +203,15 @@ StatusOr<Inferred> InferView(OpId op, const OpInfo& info, const Operand& x, Attr
       out.layout = Intern({dims.data(), static_cast<size_t>(in->rank)},
                           {strides.data(), static_cast<size_t>(in->rank)});
       if (out.layout->size == 0) out.offset = 0;
+      return out;
+    }
+    case OpId::k_real:
+    case OpId::k_imag: {
+      std::array<int64_t, kMaxRank> strides{};
+      for (int i = 0; i < in->rank; ++i) strides[i] = 2 * in->strides_[i];
+      out.layout = Intern(in->dims(), {strides.data(), static_cast<size_t>(in->rank)});
+      out.dtype = PartOf(x.dtype);
+      out.offset = op == OpId::k_imag && in->size > 0;
       return out;
     }
     default:
@@ -395,6 +412,7 @@ StatusOr<const Layout*> InferConv(const OpInfo& info, Operands in, AttrSpan attr
 StatusOr<const Layout*> InferShape(OpId op, const OpInfo& info, Operands in, AttrSpan attrs) {
   switch (info.klass) {
     case OpClass::kElementwise:
+    case OpClass::kComplex:
       return InferElementwise(info, in);
     case OpClass::kCast:
     case OpClass::kTransfer:
@@ -449,6 +467,10 @@ DType ResultDType(const OpInfo& info, Operands in, AttrSpan attrs) {
       return DType::kU32;
     case ResultType::kAttr:
       return static_cast<DType>(attrs[0]);
+    case ResultType::kPart:
+      return PartOf(in[0].dtype);
+    case ResultType::kComplex:
+      return ComplexFor(in[0].dtype);
   }
   return DType::kF32;
 }

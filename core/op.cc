@@ -56,6 +56,7 @@ std::optional<OpId> OpNamed(std::string_view name) {
 }
 
 bool Accepts(TypeSet set, DType dtype) {
+  if (IsComplex(dtype)) return set == TypeSet::kAny || set == TypeSet::kComplex;
   switch (set) {
     case TypeSet::kAny:
     case TypeSet::kBoolOrNumber:
@@ -70,6 +71,8 @@ bool Accepts(TypeSet set, DType dtype) {
       return !IsFloat(dtype);
     case TypeSet::kBool:
       return IsBool(dtype);
+    case TypeSet::kComplex:
+      break;
   }
   return false;
 }

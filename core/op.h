@@ -47,8 +47,9 @@ constexpr const ClassInfo& Info(OpClass klass) { return kOpClasses[static_cast<i
 // (negative: rows or columns are left out), two dilations.
 enum ConvAttr { kConvStride = 0, kConvPadding = 2, kConvDilation = 6, kConvAttrs = 8 };
 
-enum class TypeSet : uint8_t { kAny, kNumber, kBoolOrNumber, kFloat, kInt, kBits, kBool };
-enum class ResultType : uint8_t { kSame, kBool, kI64, kAttr, kU32 };
+// All but kAny and kComplex are sets of real dtypes.
+enum class TypeSet : uint8_t { kAny, kNumber, kBoolOrNumber, kFloat, kInt, kBits, kBool, kComplex };
+enum class ResultType : uint8_t { kSame, kBool, kI64, kAttr, kU32, kPart, kComplex };
 
 // What is true of an op besides its class and types: the flags of the column `traits`.
 namespace traits {
@@ -108,6 +109,11 @@ inline bool IsPointwise(OpId op) { return ClassOf(op).work == Work::kPointwise; 
 inline bool IsLibrary(OpId op) { return ClassOf(op).work == Work::kLibrary; }
 inline bool MayFail(OpId op) { return ClassOf(op).fails == Fails::kOnData; }
 bool Accepts(TypeSet set, DType dtype);
+// Whether it moves complex numbers as they lie in memory; other ops are ops on their parts.
+constexpr bool TakesComplex(const OpInfo& info) {
+  return info.klass == OpClass::kView || info.klass == OpClass::kConcat ||
+         info.klass == OpClass::kTransfer;
+}
 // Nothing for a name that is none.
 std::optional<OpId> OpNamed(std::string_view name);
 inline bool Differentiable(const OpInfo& info) { return info.saves != "-"; }

@@ -50,6 +50,10 @@ IntRange RangeOf(DType t) {
 
 DType Promote(DType a, DType b) {
   if (a == b) return a;
+  if (IsComplex(a) || IsComplex(b)) {
+    const DType x = ComplexFor(a), y = ComplexFor(b);
+    return SizeOf(x) >= SizeOf(y) ? x : y;
+  }
   if (IsBool(a)) return b;
   if (IsBool(b)) return a;
   if (IsFloat(a) && IsFloat(b)) return WiderFloat(a, b);
@@ -69,24 +73,27 @@ DType Promote(DType a, Scalar::Kind kind) {
     case Scalar::Kind::kInt:
       return IsBool(a) ? DType::kI64 : a;
     case Scalar::Kind::kFloat:
-      return IsFloat(a) ? a : DType::kF64;
+      return IsInexact(a) ? a : DType::kF64;
+    case Scalar::Kind::kComplex:
+      return IsFloat(a) ? ComplexFor(a) : IsComplex(a) ? a : DType::kC128;
   }
   return a;
 }
 
-DType FloatFor(DType a) { return IsFloat(a) ? a : FloatForIntSize(SizeOf(a)); }
+DType FloatFor(DType a) { return IsInexact(a) ? a : FloatForIntSize(SizeOf(a)); }
 
-DType QuotientFor(DType a) { return IsFloat(a) ? a : DType::kF64; }
+DType QuotientFor(DType a) { return IsInexact(a) ? a : DType::kF64; }
 
 DType SumFor(DType a) {
-  if (IsFloat(a)) return a;
+  if (IsInexact(a)) return a;
   return IsUnsigned(a) ? DType::kU64 : DType::kI64;
 }
 
 DType DefaultFor(Scalar::Kind kind) {
   return kind == Scalar::Kind::kBool  ? DType::kBool
          : kind == Scalar::Kind::kInt ? DType::kI64
-                                      : DType::kF32;
+         : kind == Scalar::Kind::kFloat ? DType::kF32
+                                        : DType::kC64;
 }
 
 uint64_t BitsOf(DType dtype, double value) {
@@ -127,6 +134,10 @@ bool Fits(const Scalar& scalar, DType dtype) {
 }
 
 StatusOr<ValueRef> ToImmediate(std::string_view op, const Scalar& scalar, DType dtype) {
+  if (IsComplex(dtype) || scalar.is_complex()) {
+    return TypeError("[", std::string(op), "] the complex number ", scalar.f, scalar.im < 0 ? "" : "+",
+                     scalar.im, "j is no ", std::string(Name(dtype)), ".");
+  }
   if (scalar.kind == Scalar::Kind::kFloat) return Value::Immediate(dtype, BitsOf(dtype, scalar.f));
   if (!IsInt(dtype) && !std::isinf(scalar.f)) {
     return Value::Immediate(dtype, BitsOf(dtype, scalar.AsDouble()));

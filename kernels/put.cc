@@ -151,6 +151,8 @@ void Put(const PutArgs& args) {
     break;
 #include "core/dtypes.def"
 #undef FZ_DTYPE
+    default:
+      break;
   }
 }
 

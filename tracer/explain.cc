@@ -31,6 +31,8 @@ std::string Element(DType dtype, const char* data) {
     std::memcpy(&v, data, sizeof v);                  \
     return Text(v);                                   \
   }
+    default:  // immediates are real
+      break;
 #include "core/dtypes.def"
 #undef FZ_DTYPE
   }

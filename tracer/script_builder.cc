@@ -139,7 +139,7 @@ Mark& ScriptBuilder::MarkOf(Mark::Kind kind, const Value& value) {
 void ScriptBuilder::OnRead(const Value& value, Reading how) {
   if (how == Reading::kInside || done()) return;
   if (how == Reading::kBytes) return Refuse("the body reads a tensor's bytes");
-  if (IsFloat(value.dtype)) return Refuse("the body reads a float into the program");
+  if (IsInexact(value.dtype)) return Refuse("the body reads a float into the program");
   const auto host = OnHost(value);
   if (!host.ok()) return Refuse("the body reads a tensor whose device failed");
   Mark& mark = MarkOf(Mark::Kind::kNumber, value);

@@ -62,6 +62,9 @@ double item(const Tensor& t) {
     return number(T{});
 #include "core/dtypes.def"
 #undef FZ_DTYPE
+    default:
+      throw Error(TypeError("[item] a complex number is no double: ", Describe(t),
+                            "; take its real part, or complex_item."));
   }
   return 0;
 }

@@ -39,7 +39,7 @@ void Dealloc(PyObject* self) {
 PyObject* Variable(PyObject* self, PyObject* argument) {
   auto* scope = ScopeOf(self);
   if (!scope) return nullptr;
-  if (!IsTensor(argument) || !IsFloat(CellOf(argument).dtype())) {
+  if (!IsTensor(argument) || !IsInexact(CellOf(argument).dtype())) {
     const std::string what =
         IsTensor(argument) ? Describe(CellOf(argument)) : Py_TYPE(argument)->tp_name;
     return Raise(TypeError(

@@ -52,6 +52,11 @@ bool TryScalar(PyObject* object, Scalar* out) {
     *out = Scalar::Float(PyFloat_AS_DOUBLE(object));
     return true;
   }
+  if (PyComplex_Check(object) && !IsFromNumPy(object)) {
+    const Py_complex z = PyComplex_AsCComplex(object);
+    *out = Scalar::Complex(z.real, z.imag);
+    return true;
+  }
   return PyLong_Check(object) && IntScalar(object, out);
 }
 
@@ -82,8 +87,13 @@ bool ToTensor(PyObject* object, const char* op, Tensor* out) {
   if (operand.tensor()) {
     *out = *operand.tensor();
   } else {
-    auto number = ToImmediate(op, operand.scalar(), DefaultFor(operand.scalar().kind));
-    *out = number.ok() ? Tensor(*std::move(number)) : Tensor(std::move(number).status());
+    const Scalar& number = operand.scalar();
+    if (number.is_complex()) {
+      *out = ops::scalar(number, DefaultFor(number.kind));
+    } else {
+      auto immediate = ToImmediate(op, number, DefaultFor(number.kind));
+      *out = immediate.ok() ? Tensor(*std::move(immediate)) : Tensor(std::move(immediate).status());
+    }
   }
   if (out->ok()) return true;
   Raise(out->status());
@@ -152,8 +162,8 @@ bool ToBool(PyObject* object, const char* op, const char* what, bool fallback, b
 }
 
 bool ToNumber(PyObject* object, const char* op, const char* what, Scalar* out) {
-  if (TryScalar(object, out)) return true;
-  if (IsTensor(object) && CellOf(object).rank() == 0) {
+  if (TryScalar(object, out) && !out->is_complex()) return true;
+  if (IsTensor(object) && CellOf(object).rank() == 0 && !IsComplex(CellOf(object).dtype())) {
     const Object item = Object::Steal(PyObject_CallMethod(object, "item", nullptr));
     return item && TryScalar(item.get(), out);
   }

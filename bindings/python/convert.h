@@ -13,7 +13,7 @@ namespace frazil::python {
 
 using DimVec = absl::InlinedVector<int64_t, 8>;
 
-// A bool, int or float as a weak scalar. False without an error if the object is none of them.
+// A bool, int, float or complex as a weak scalar. False without an error if the object is none of them.
 bool TryScalar(PyObject* object, Scalar* out);
 
 // What counts as an array beside another operand.

@@ -38,7 +38,7 @@ struct ManagedVersioned {
 };
 constexpr int kDLCpu = 1, kDLCuda = 2, kDLCudaManaged = 13;
 constexpr uint64_t kIsCopied = 2;  // of flags: the consumer's own
-enum : uint8_t { kDLInt = 0, kDLUInt = 1, kDLFloat = 2, kDLBfloat = 4, kDLBool = 6 };
+enum : uint8_t { kDLInt = 0, kDLUInt = 1, kDLFloat = 2, kDLBfloat = 4, kDLComplex = 5, kDLBool = 6 };
 
 uint8_t CodeOf(DType t) {
   switch (KindOf(t)) {
@@ -50,6 +50,8 @@ uint8_t CodeOf(DType t) {
       return kDLUInt;
     case DTypeKind::kFloat:
       return t == DType::kBF16 ? kDLBfloat : kDLFloat;
+    case DTypeKind::kComplex:
+      return kDLComplex;
   }
   return kDLFloat;
 }

@@ -32,6 +32,8 @@ PyObject* GetKind(PyObject* self, void*) {
       return Text("unsigned integer");
     case DTypeKind::kFloat:
       return Text("real floating");
+    case DTypeKind::kComplex:
+      return Text("complex floating");
   }
   return nullptr;
 }
@@ -68,7 +70,7 @@ PyObject* Reduce(PyObject* self, PyObject*) { return Text(Name(Of(self))); }
 PyGetSetDef getset[] = {
     {"name", GetName, nullptr, "The name, for example 'float32'.", nullptr},
     {"itemsize", GetItemSize, nullptr, "Bytes of one element.", nullptr},
-    {"kind", GetKind, nullptr, "'bool', 'signed integer', 'unsigned integer' or 'real floating'.",
+    {"kind", GetKind, nullptr, "'bool', 'signed integer', 'unsigned integer', 'real floating' or 'complex floating'.",
      nullptr},
     {"dtype", GetNumPy, nullptr, "The NumPy dtype.", nullptr},
     {"__numpy_dtype__", GetNumPy, nullptr, "The NumPy dtype.", nullptr},
@@ -132,6 +134,7 @@ std::optional<DType> TryDType(PyObject* object) {
   if (object == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::kBool;
   if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::kI64;
   if (object == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::kF64;
+  if (object == reinterpret_cast<PyObject*>(&PyComplex_Type)) return DType::kC128;
   if (PyUnicode_Check(object)) return ParseText(object);
   // np.dtype objects have a name, NumPy's scalar classes are named like their dtypes.
   Object name =
@@ -156,7 +159,7 @@ bool ToDType(PyObject* object, const char* op, DType* out) {
     if (text)
       Raise(TypeError("[", std::string(op), "] ", std::string(text),
                       " is no dtype of frazil; there are bool, int8 to int64, uint8 to uint64, "
-                      "float16, bfloat16, float32 and float64."));
+                      "float16, bfloat16, float32, float64, complex64 and complex128."));
   }
   return false;
 }
@@ -198,6 +201,10 @@ const char* FormatCode(DType dtype) {
       return "f";
     case DType::kF64:
       return "d";
+    case DType::kC64:
+      return "Zf";
+    case DType::kC128:
+      return "Zd";
   }
   return nullptr;
 }

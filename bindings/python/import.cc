@@ -20,11 +20,16 @@ std::optional<DType> ParseFormat(const char* format, Py_ssize_t size, bool* swap
     *swap = *format == '>' || *format == '!';
     ++format;
   }
+  if (*format == 'Z') {
+    const DType dtype = format[1] == 'f' ? DType::kC64 : DType::kC128;
+    const bool known = (format[1] == 'f' || format[1] == 'd') && !format[2];
+    return known && SizeOf(dtype) == size ? std::optional(dtype) : std::nullopt;
+  }
   if (!format[0] || format[1]) return std::nullopt;
   if (*format == '?') return DType::kBool;
   const bool is_float = std::strchr("efd", *format), is_signed = std::strchr("bhilqn", *format),
              is_unsigned = std::strchr("BHILQN", *format);
-  for (int i = 0; i < kNumDTypes; ++i) {
+  for (int i = 0; i < kNumRealDTypes; ++i) {
     const auto t = static_cast<DType>(i);
     if (SizeOf(t) != size || t == DType::kBF16) continue;
     if ((is_float && IsFloat(t)) || (is_signed && IsSigned(t)) || (is_unsigned && IsUnsigned(t)))
@@ -57,7 +62,7 @@ Tensor Borrow(Py_buffer* view, DType dtype, Dims dims, Dims byte_strides) {
   const int size = SizeOf(dtype);
   DimVec strides(byte_strides.begin(), byte_strides.end());
   int64_t low = 0;
-  bool aligned = reinterpret_cast<uintptr_t>(view->buf) % static_cast<uintptr_t>(size) == 0;
+  bool aligned = reinterpret_cast<uintptr_t>(view->buf) % uintptr_t(SizeOf(PartOf(dtype))) == 0;
   for (size_t i = 0; i < dims.size(); ++i) {
     aligned &= strides[i] % size == 0;
     low += std::min<int64_t>(strides[i], 0) * std::max<int64_t>(dims[i] - 1, 0);
@@ -100,7 +105,13 @@ Tensor FromBuffer(Py_buffer* view, std::optional<DType> stored_as, PyObject* obj
   auto value = Value::Allocate(dtype, Device(), Dense(dims));
   if (!value.ok()) return Tensor(std::move(value).status());
   CopyStrided((*value)->data, static_cast<const char*>(view->buf), dims, strides, SizeOf(dtype),
-              swap);
+              swap && !IsComplex(dtype));
+  if (swap && IsComplex(dtype)) {  // each part by itself
+    const int part = SizeOf(dtype) / 2;
+    const int64_t parts = 2 * (*value)->size();
+    for (char* p = (*value)->data; p < (*value)->data + parts * part; p += part)
+      std::reverse(p, p + part);
+  }
   Tensor t(*std::move(value));
   return options.dtype ? ops::astype(t, *options.dtype) : t;
 }
@@ -199,6 +210,8 @@ void CopyInner(char* to, const char* from, int64_t n, int64_t stride, int size, 
     CopyRow<uint16_t>(to, from, n, stride);
   } else if (size == 4) {
     CopyRow<uint32_t>(to, from, n, stride);
+  } else if (size == 16) {
+    CopyRow<std::complex<double>>(to, from, n, stride);
   } else {
     CopyRow<uint64_t>(to, from, n, stride);
   }

@@ -21,6 +21,10 @@ PyObject* Number(double v) { return PyFloat_FromDouble(v); }
 PyObject* Number(Half v) { return PyFloat_FromDouble(ToFloat(v)); }
 PyObject* Number(BFloat16 v) { return PyFloat_FromDouble(ToFloat(v)); }
 template <typename T>
+PyObject* Number(std::complex<T> v) {
+  return PyComplex_FromDoubles(v.real(), v.imag());
+}
+template <typename T>
 PyObject* Number(T v) {
   // The one for long has a short way for small numbers.
   if constexpr (std::is_signed_v<T> || sizeof(T) < sizeof(long)) {  // NOLINT(google-runtime-int)
@@ -53,6 +57,7 @@ PyObject* Element(DType dtype, const char* data) {
 #define FZ_DTYPE(E, name, short_name, T, bytes, kind) \
   case DType::E:                                      \
     return Number(Load<T>(data));
+#define FZ_COMPLEX FZ_DTYPE
 #include "core/dtypes.def"
 #undef FZ_DTYPE
   }
@@ -83,6 +88,7 @@ PyObject* ToList(const Tensor& x) {
 #define FZ_DTYPE(E, name, short_name, T, bytes, kind) \
   case DType::E:                                      \
     return List(layout, 0, reinterpret_cast<const T*>(data));
+#define FZ_COMPLEX FZ_DTYPE
 #include "core/dtypes.def"
 #undef FZ_DTYPE
   }

@@ -125,7 +125,7 @@ Status ForLeaves(const Rows& nest, const Use& use) {
 }
 
 StatusOr<uint64_t> BitsAs(const Scalar& scalar, DType dtype) {
-  if (scalar.kind == Scalar::Kind::kFloat) return BitsOf(dtype, scalar.f);
+  if (scalar.kind == Scalar::Kind::kFloat && !IsComplex(dtype)) return BitsOf(dtype, scalar.f);
   if (scalar.kind == Scalar::Kind::kInt && dtype == DType::kI64 && !scalar.big && !scalar.beyond())
     return static_cast<uint64_t>(scalar.i);
   FZ_ASSIGN_OR_RETURN(const ValueRef value, ToImmediate("asarray", scalar, dtype));
@@ -137,6 +137,14 @@ Status Fill(const Rows& nest, DType dtype, char* to) {
   const auto size = static_cast<size_t>(SizeOf(dtype));
   return ForLeaves(nest, [&](const Scalar* scalar, PyObject*) -> Status {
     if (!scalar) return RuntimeError("[asarray] a list changed its items while it was read.");
+    if (IsComplex(dtype)) {
+      for (const double part : {scalar->AsDouble(), scalar->im}) {
+        const uint64_t bits = BitsOf(PartOf(dtype), part);
+        std::memcpy(to, &bits, size / 2);
+        to += size / 2;
+      }
+      return absl::OkStatus();
+    }
     FZ_ASSIGN_OR_RETURN(const uint64_t bits, BitsAs(*scalar, dtype));
     std::memcpy(to, &bits, size);
     to += size;
@@ -182,7 +190,8 @@ bool IsSequence(PyObject* o) {
 Tensor FromSequence(PyObject* object, const ImportOptions& options) {
   Rows nest;
   if (!Walk(object, 0, &nest)) return nest.status.ok() ? Tensor() : Tensor(nest.status);
-  const DType number = nest.kind == Scalar::Kind::kFloat ? options.floats
+  const DType number = nest.kind == Scalar::Kind::kFloat     ? options.floats
+                       : nest.kind == Scalar::Kind::kComplex ? ComplexFor(options.floats)
                        : nest.big                        ? DType::kU64
                                                          : DefaultFor(nest.kind);
   if (!nest.arrays.empty()) {

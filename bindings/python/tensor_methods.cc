@@ -78,6 +78,13 @@ FZ_FAST(ClipMethod) {
   return NoOut(a[3], "clip") ? clip(nullptr, bounds, 3, nullptr) : nullptr;
 }
 
+PyObject* ConjMethod(PyObject* self, PyObject*) { return Wrap(ops::conj(CellOf(self))); }
+PyObject* ComplexMethod(PyObject* self, PyObject*) {
+  Object item = Object::Steal(Item(CellOf(self), "complex"));
+  if (!item || PyComplex_Check(item.get())) return item.release();
+  const double number = PyFloat_AsDouble(item.get());
+  return number == -1 && PyErr_Occurred() ? nullptr : PyComplex_FromDoubles(number, 0);
+}
 PyObject* ItemMethod(PyObject* self, PyObject*) { return Item(CellOf(self), "item"); }
 PyObject* ToListMethod(PyObject* self, PyObject*) { return ToList(CellOf(self)); }
 PyObject* NumPyMethod(PyObject* self, PyObject*) { return ToNumPy(self); }
@@ -265,6 +272,8 @@ PyMethodDef tensor_methods[] = {
     FZ_METHOD("swapaxes", ", axis1, axis2", "See frazil.swapaxes.", MoveSwapaxes),
     FZ_METHOD("take", ", indices, axis=None", "See frazil.take.", MoveTake),
     {"copy", CopyMethod, METH_NOARGS, FZ_SIGNATURE("copy", "", "The same elements in new memory.")},
+    {"conj", ConjMethod, METH_NOARGS, FZ_SIGNATURE("conj", "", "See frazil.conj.")},
+    {"__complex__", ComplexMethod, METH_NOARGS, nullptr},
     {"item", ItemMethod, METH_NOARGS,
      FZ_SIGNATURE("item", "", "The only element as a Python number.")},
     {"tolist", ToListMethod, METH_NOARGS,

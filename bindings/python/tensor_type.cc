@@ -78,6 +78,10 @@ PyObject* GetItemSize(PyObject* self, void*) {
 PyObject* GetNbytes(PyObject* self, void*) {
   return PyLong_FromLongLong(CellOf(self).size() * SizeOf(CellOf(self).dtype()));
 }
+template <Tensor (*part)(const Tensor&)>
+PyObject* GetPart(PyObject* self, void*) {
+  return Wrap(part(CellOf(self)));
+}
 PyObject* GetT(PyObject* self, void*) {
   const Tensor& x = CellOf(self);
   std::array<int64_t, kMaxRank> axes;
@@ -132,6 +136,9 @@ PyGetSetDef getset[] = {
     {"itemsize", GetItemSize, nullptr, "Bytes of one element.", nullptr},
     {"nbytes", GetNbytes, nullptr, "Bytes of all elements.", nullptr},
     {"T", GetT, nullptr, "The axes in reverse order, without copying.", nullptr},
+    {"real", GetPart<ops::real>, nullptr, "The real part, without copying.", nullptr},
+    {"imag", GetPart<ops::imag>, nullptr,
+     "The imaginary part, without copying; zeros for real numbers.", nullptr},
     {"mT", GetMT, nullptr, "The last two axes swapped, without copying.", nullptr},
     {"requires_grad", GetRequiresGrad, SetRequiresGrad,
      "Whether gradients flow to or through this tensor.", nullptr},

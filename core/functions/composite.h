@@ -34,7 +34,7 @@ inline Tensor AsFloat(const Tensor& x) { return x.ok() ? astype(x, QuotientFor(x
 
 // A number as an immediate of the tensor's dtype, for use inside a composite.
 inline Tensor Number(double v, const Tensor& like) {
-  const DType dtype = like.ok() && IsFloat(like.dtype()) ? like.dtype() : DType::kF64;
+  const DType dtype = like.ok() && IsInexact(like.dtype()) ? PartOf(like.dtype()) : DType::kF64;
   return scalar(Scalar::Float(v), dtype);
 }
 

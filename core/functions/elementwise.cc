@@ -1,11 +1,15 @@
 // Promotion and scalars for the elementwise rows of the table.
 #include "core/check.h"
-#include "core/functions/ops.h"
+#include "core/functions/complex.h"
 
 namespace frazil::ops {
 namespace {
 
 bool IsComparison(OpId op) { return Info(op).result == ResultType::kBool && Info(op).arity == 2; }
+
+bool IsComplex(const Arg& a) {
+  return a.tensor() ? frazil::IsComplex(a.tensor()->dtype()) : a.scalar().is_complex();
+}
 
 DType CommonDType(const Arg& a, const Arg& b) {
   if (a.tensor() && b.tensor()) return Promote(a.tensor()->dtype(), b.tensor()->dtype());
@@ -69,7 +73,7 @@ Tensor Unary(OpId op, const Tensor& a) {
   if (Value* known = TryApply(op, a)) return Tensor(ValueRef::Adopt(known));
   if (!a.ok()) return a;
   const OpInfo& info = Info(op);
-  if (info.types == TypeSet::kFloat && !IsFloat(a.dtype())) {
+  if (info.types == TypeSet::kFloat && !IsInexact(a.dtype())) {
     if (info.traits & traits::kIntsStay) return a.Detach();
     if (info.traits & (traits::kIntsFalse | traits::kIntsTrue)) {
       const Scalar answer = Scalar::Bool(info.traits & traits::kIntsTrue);
@@ -99,6 +103,7 @@ Tensor Binary(OpId op, const Arg& a, const Arg& b) {
     if (x->tensor() && !x->tensor()->ok()) return *x->tensor();
   }
   const OpInfo& info = Info(op);
+  if (IsComplex(a) || IsComplex(b)) return OnParts(op, CommonDType(a, b), {a, b});
   if (a.tensor() && b.tensor() && a.tensor()->dtype() == b.tensor()->dtype() &&
       Accepts(info.types, a.tensor()->dtype())) {
     return Apply(op, {a.tensor(), b.tensor()});
@@ -125,12 +130,14 @@ Tensor where(const Arg& condition, const Arg& a, const Arg& b) {
   }
   const DType dtype = CommonDType(a, b);
   const Tensor c = ArgAs(OpId::k_where, condition, DType::kBool);
+  if (IsComplex(a) || IsComplex(b)) return OnParts(OpId::k_where, dtype, {c, a, b});
   const Tensor x = ArgAs(OpId::k_where, a, dtype), y = ArgAs(OpId::k_where, b, dtype);
   return Apply(OpId::k_where, {&c, &x, &y});
 }
 
 Tensor astype(const Tensor& x, DType dtype) {
   if (!x.ok() || x.dtype() == dtype) return x;
+  if (frazil::IsComplex(dtype) || frazil::IsComplex(x.dtype())) return CastParts(x, dtype);
   const int64_t attr = static_cast<int64_t>(dtype);
   return Apply(OpId::k_astype, {&x}, {&attr, 1});
 }

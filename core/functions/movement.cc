@@ -2,6 +2,7 @@
 #include <array>
 
 #include "core/check.h"
+#include "core/functions/complex.h"
 #include "core/functions/indices.h"
 #include "core/infer.h"
 
@@ -79,6 +80,7 @@ Tensor concat(absl::Span<const Tensor> arrays, int64_t axis) {
 
 Tensor pad(const Tensor& x, Dims low_high, const Scalar& value) {
   if (!x.ok()) return x;
+  if (IsComplex(x.dtype())) return PadParts(x, low_high, value);
   auto fill = ToImmediate("pad", value, x.dtype());
   if (!fill.ok()) return Tensor(std::move(fill).status());
   const Tensor v(*std::move(fill));
@@ -151,6 +153,10 @@ Tensor matmul(const Arg& a, const Arg& b) {
 }
 
 Tensor scalar(const Scalar& value, DType dtype) {
+  if (IsComplex(dtype)) {
+    return complex(scalar(Scalar::Float(value.AsDouble()), PartOf(dtype)),
+                   scalar(Scalar::Float(value.im), PartOf(dtype)));
+  }
   auto v = ToImmediate("asarray", value, dtype);
   return v.ok() ? Tensor(*std::move(v)) : Tensor(std::move(v).status());
 }

@@ -25,6 +25,8 @@ class Arg {
   Arg(long v) : scalar_(Scalar::Int(v)) {}       // NOLINT
   Arg(long long v) : scalar_(Scalar::Int(v)) {}  // NOLINT
   Arg(const Scalar& s) : scalar_(s) {}           // NOLINT
+  template <typename T>
+  Arg(std::complex<T> v) : scalar_(Scalar::Complex(v.real(), v.imag())) {}  // NOLINT
 
   const Tensor* tensor() const { return tensor_; }
   const Scalar& scalar() const { return scalar_; }
@@ -61,6 +63,11 @@ Value* TryNumber(OpId op, const Tensor& a, double number, bool first);
   Tensor name(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 #include "core/ops.def"
 
+// Parts of complex numbers, which share their memory: of real ones the number itself, and 0. complex
+// makes float32 or float64 of what it is given.
+Tensor real(const Tensor& x);
+Tensor imag(const Tensor& x);
+Tensor complex(const Arg& re, const Arg& im);
 Tensor where(const Arg& condition, const Arg& a, const Arg& b);
 Tensor astype(const Tensor& x, DType dtype);
 
@@ -89,7 +96,7 @@ struct Conv2dOptions {
 Tensor conv2d(const Tensor& x, const Tensor& w, const Conv2dOptions& options = {});
 
 // Sources.
-Tensor scalar(const Scalar& value, DType dtype);  // 0-d immediate
+Tensor scalar(const Scalar& value, DType dtype);  // 0-d: an immediate, or a complex number of two
 Tensor full(Dims dims, const Scalar& value, DType dtype,
             Device device = Device());  // a broadcast view of one element until written
 Tensor iota(int64_t n, DType dtype, Device device = Device());

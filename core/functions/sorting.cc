@@ -63,8 +63,9 @@ int64_t Position(DType dtype, const char* sorted, int64_t n, const char* value, 
     return Position<T>(sorted, n, value, right);
 #include "core/dtypes.def"
 #undef FZ_DTYPE
+    default:
+      return 0;
   }
-  return 0;
 }
 
 }  // namespace
@@ -88,7 +89,7 @@ Tensor Cumulative(OpId op, const Tensor& x, int64_t axis, std::optional<DType> d
   if (!fixed.ok()) return Tensor(fixed.status());
   const int64_t attr = *fixed;
   const DType whole = IsUnsigned(x.dtype()) ? DType::kU64 : DType::kI64;
-  const Tensor wide = astype(x, dtype.value_or(IsFloat(x.dtype()) ? x.dtype() : whole));
+  const Tensor wide = astype(x, dtype.value_or(IsInexact(x.dtype()) ? x.dtype() : whole));
   const Tensor out = Apply(op, {&wide}, {&attr, 1});
   if (!include_initial || !out.ok()) return out;
   absl::InlinedVector<int64_t, 8> widths(2 * static_cast<size_t>(x.rank()));

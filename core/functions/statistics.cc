@@ -115,7 +115,7 @@ Tensor clip(const Tensor& x, const std::optional<Arg>& lo, const std::optional<A
 }
 
 Tensor round_to(const Tensor& x, int64_t decimals) {
-  if (!x.ok() || decimals == 0 || (!IsFloat(x.dtype()) && decimals > 0)) return round(x);
+  if (!x.ok() || decimals == 0 || (!IsInexact(x.dtype()) && decimals > 0)) return round(x);
   const double power = std::pow(10.0, std::abs(static_cast<double>(decimals)));
   const Tensor f = AsFloat(x);
   return astype(decimals > 0 ? round(f * power) / power : round(f / power) * power, x.dtype());
@@ -123,7 +123,7 @@ Tensor round_to(const Tensor& x, int64_t decimals) {
 
 namespace {
 Arg AsBool(const Arg& a, Tensor* keep) {
-  if (!a.tensor()) return a.scalar().f != 0 || a.scalar().i != 0;
+  if (!a.tensor()) return a.scalar().f != 0 || a.scalar().i != 0 || a.scalar().im != 0;
   *keep = a.tensor()->ok() ? astype(*a.tensor(), DType::kBool) : *a.tensor();
   return *keep;
 }

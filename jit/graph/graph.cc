@@ -33,6 +33,12 @@ StatusOr<int32_t> Graph::AddOp(OpId op, absl::Span<const int32_t> operands, Attr
     FZ_ASSIGN_OR_RETURN(const int32_t dense, AddOp(OpId::k_copy, operands, {}, origin));
     return AddOp(op, {dense}, attrs, origin);
   }
+  if (op == OpId::k_copy && IsComplex(inferred.dtype)) {
+    const int32_t from = operands[0];
+    FZ_ASSIGN_OR_RETURN(const int32_t re, AddOp(OpId::k_real, {from}, {}, origin));
+    FZ_ASSIGN_OR_RETURN(const int32_t im, AddOp(OpId::k_imag, {from}, {}, origin));
+    return AddOp(OpId::k_complex, {re, im}, {}, origin);
+  }
   // The arguments may lie in a node of this graph, which moves when the list grows.
   const Attrs own_attrs(attrs.begin(), attrs.end());
   const absl::InlinedVector<int32_t, 3> own_operands(operands.begin(), operands.end());
@@ -80,9 +86,14 @@ int32_t BaseOf(const Graph& graph, int32_t id) {
 }
 
 int64_t OffsetInBase(const Graph& graph, int32_t id) {
-  int64_t elements = 0;
-  for (; graph.nodes[id].view; id = graph.nodes[id].operands[0]) elements += graph.nodes[id].offset;
-  return elements * SizeOf(graph.nodes[id].dtype);
+  int64_t bytes = 0;
+  for (; graph.nodes[id].view; id = graph.nodes[id].operands[0])
+    bytes += graph.nodes[id].offset * SizeOf(graph.nodes[id].dtype);
+  return bytes;
+}
+
+int64_t ElementsInBase(const Graph& graph, int32_t id) {
+  return OffsetInBase(graph, id) / SizeOf(graph.nodes[id].dtype);
 }
 
 void DropOrigins(Graph* graph) {

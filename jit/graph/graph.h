@@ -40,7 +40,7 @@ struct Node {
   DType dtype = DType::kF32;
   Device device;
   LayoutRef layout;
-  int64_t offset = 0;   // views: elements from operand 0's first element
+  int64_t offset = 0;   // views: elements, of the view's dtype, from operand 0's first element
   bool view = false;    // shares operand 0's memory
   int32_t origin = -1;  // index into Graph::origins, or -1
   Role role = Role::kOp;
@@ -108,6 +108,8 @@ int32_t EndOfLoop(const Graph& graph, int32_t id);
 // bytes from that value's first element.
 int32_t BaseOf(const Graph& graph, int32_t id);
 int64_t OffsetInBase(const Graph& graph, int32_t id);
+// The same in elements of the node's dtype.
+int64_t ElementsInBase(const Graph& graph, int32_t id);
 
 // Takes out the origins that no node has.
 void DropOrigins(Graph* graph);

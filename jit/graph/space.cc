@@ -413,8 +413,8 @@ class Analyser {
     const Node& n = node(id);
     SpaceRead read{id, k, n.operands[k]};
     const Layout* layout = node(read.base).layout;
-    for (; node(read.base).view; read.base = node(read.base).operands[0])
-      read.offset += node(read.base).offset;
+    read.offset = ElementsInBase(graph_, read.base);
+    read.base = BaseOf(graph_, read.base);
     read.strides.assign(space_.extents.size(), 0);
     const SpaceMember& m = member(id);
     const OpClass klass = Info(n.op).klass;

@@ -29,11 +29,12 @@ Status VerifyAttrs(const Graph& graph, int32_t id, const OpInfo& info) {
   };
   switch (info.klass) {
     case OpClass::kElementwise:
+    case OpClass::kComplex:
     case OpClass::kMatmul:
       return count(0);
     case OpClass::kCast:
       FZ_RETURN_IF_ERROR(count(1));
-      return below(attrs[0], kNumDTypes, "dtype");
+      return below(attrs[0], kNumRealDTypes, "dtype");
     case OpClass::kReduce:
       FZ_RETURN_IF_ERROR(count(2));
       return below(attrs[0], int64_t{1} << rank, "axis mask");
@@ -70,7 +71,7 @@ Status VerifyAttrs(const Graph& graph, int32_t id, const OpInfo& info) {
       return count(2 * rank);
     case OpClass::kIota:
       FZ_RETURN_IF_ERROR(count(2));
-      FZ_RETURN_IF_ERROR(below(attrs[0], kNumDTypes, "dtype"));
+      FZ_RETURN_IF_ERROR(below(attrs[0], kNumRealDTypes, "dtype"));
       return CheckDims(info.name, {&attrs[1], 1}, 8);
     case OpClass::kView:
       return node.op == OpId::k_slice ? count(3 * rank) : absl::OkStatus();

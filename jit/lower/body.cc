@@ -30,7 +30,13 @@ BodyWriter::BodyWriter(const Graph& graph, const Space& space, KernelMaker* make
   }
   for (int32_t id : space.outputs) {
     if (space.chunked && IsLooped(id)) continue;
-    outputs_[id] = AddPlace(id, node(id).dtype, true, 0, space.DenseStrides(graph_, id));
+    std::vector<int64_t> strides = space.DenseStrides(graph_, id);
+    const DType dtype = node(id).dtype;
+    if (IsComplex(dtype)) {
+      for (int64_t& stride : strides) stride *= 2;
+      imaginary_[id] = AddPlace(id, PartOf(dtype), true, 1, strides);
+    }
+    outputs_[id] = AddPlace(id, PartOf(dtype), true, 0, strides);
   }
 }
 
@@ -266,7 +272,11 @@ void BodyWriter::Store(int32_t output) {
   ForPoints(member(output).varies, [&] {
     const V value = Narrow(output);
     const auto [buffer, distance] = At(outputs_.at(output));
+    if (!IsComplex(node(output).dtype)) return b_.Store(buffer, value, distance);
+    const V imaginary = Operand(output, 1);  // before the first is stored: it may read its memory
+    const auto [other, further] = At(imaginary_.at(output));
     b_.Store(buffer, value, distance);
+    b_.Store(other, imaginary, further);
   });
 }
 
@@ -279,7 +289,7 @@ V BodyWriter::Narrow(int32_t id) {
   Pair& p = Value(id);
   return Has(p.narrow)
              ? p.narrow
-             : Keep(b_.Cast(node(id).dtype, p.wide), &p.narrow, outer_.contains(KeyOf(id)));
+             : Keep(b_.Cast(PartOf(node(id).dtype), p.wide), &p.narrow, outer_.contains(KeyOf(id)));
 }
 
 // What a loop makes of a value from outside is visible in that loop only.
@@ -327,12 +337,15 @@ V BodyWriter::Operand(int32_t id, int k) {
 
 Pair BodyWriter::Compute(int32_t id) {
   const Node& n = node(id);
+  if (n.op == OpId::k_imag) return OperandPair(BaseOf(graph_, id), 1);
   if (n.view) return Value(n.operands[0]);
   if (space_.repeat && space_.repeat->IsEach(id))
     return {{}, maker_->Each(space_.repeat->each[id - space_.repeat->first], n.dtype)};
   switch (Info(n.op).klass) {
     case OpClass::kElementwise:
       return ComputeElementwise(id);
+    case OpClass::kComplex:  // as a value it is its real part; who reads the other asks for it
+      return OperandPair(id, 0);
     case OpClass::kCast: {
       const Pair& p = OperandPair(id, 0);
       if (node(n.operands[0]).dtype == n.dtype) return p;

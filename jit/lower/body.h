@@ -84,7 +84,7 @@ class BodyWriter {
   std::map<Key, Pair> outer_reads_, inner_reads_;
   std::vector<Place> reads_;  // as space_.reads; no buffers: an immediate
   std::vector<int> partials_;
-  std::map<int32_t, Place> outputs_;
+  std::map<int32_t, Place> outputs_, imaginary_;  // the latter of complex ones
   std::map<Key, kir::V> extremes_;  // of argmax and argmin, between their two loops
   std::map<Key, kir::V> raw_;       // reductions before rounding
 };

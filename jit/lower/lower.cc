@@ -259,15 +259,23 @@ class Lowering {
   // Copies value `from`, repeated if its strides say so, into a part of `to`.
   void CopyPart(int32_t from, const Layout& shape, const std::vector<int64_t>& strides, int32_t to,
                 int64_t to_offset) {
-    int64_t offset = 0;
-    int32_t base = from;
-    for (; node(base).view; base = node(base).operands[0]) offset += node(base).offset;
+    int64_t offset = ElementsInBase(graph_, from);
     Axes axes{.extents = {shape.extents, shape.extents + shape.rank}};
-    for (int i = 0; i < shape.rank; ++i) {
-      if (shape.extents[i] != 1) axes.parallel.push_back(i);
+    std::vector<int64_t> in = strides, out = DenseStridesOf(*node(to).layout);
+    if (IsComplex(node(to).dtype)) {  // the parts are one more axis
+      offset *= 2;
+      to_offset *= 2;
+      for (std::vector<int64_t>* s : {&in, &out}) {
+        for (int64_t& stride : *s) stride *= 2;
+        s->push_back(1);
+      }
+      axes.extents.push_back(2);
     }
-    Copy(std::move(axes), node(to).dtype, base, offset, strides, to, to_offset,
-         DenseStridesOf(*node(to).layout));
+    for (int i = 0; i < int(axes.extents.size()); ++i) {
+      if (axes.extents[i] != 1) axes.parallel.push_back(i);
+    }
+    Copy(std::move(axes), PartOf(node(to).dtype), BaseOf(graph_, from), offset, in, to, to_offset,
+         out);
   }
 
   void LowerConcat(int32_t id) {
@@ -299,9 +307,8 @@ class Lowering {
     const Node& n = node(id);
     if (n.layout->size == 0) return;
     const int64_t blocks = (n.layout->size + 3) / 4;
-    int64_t offset = 0;
-    int32_t base = n.operands[0];
-    for (; node(base).view; base = node(base).operands[0]) offset += node(base).offset;
+    const int64_t offset = ElementsInBase(graph_, n.operands[0]);
+    const int32_t base = BaseOf(graph_, n.operands[0]);
     const Layout* state = node(n.operands[0]).layout;
     KernelMaker maker("k_random_bits", {.extents = {blocks}, .pinned = {true}, .parallel = {0}});
     int64_t next = 0;

@@ -158,7 +158,7 @@ class Writer {
       const Node& input = body_.nodes[i];
       const int32_t from = node_.operands[s.operand];
       if (!graph_.nodes[from].immediate && s.kind != Kind::kEach) {
-        const int64_t offset = OffsetInBase(graph_, from) / SizeOf(input.dtype);
+        const int64_t offset = ElementsInBase(graph_, from);
         const Layout* layout =
             s.kind == Kind::kSlide ? loop_.body.nodes[i].layout : graph_.nodes[from].layout;
         sources_[i] = {maker_.AddBuffer(BaseOf(graph_, from), input.dtype, false, offset + s.start,

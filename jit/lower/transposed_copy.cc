@@ -23,10 +23,8 @@ std::optional<Launch> LowerTransposedCopy(const Graph& graph, int32_t id) {
   }
   if (together < 0 || from.extents[together] % kSide != 0 || from.extents[together] == 0) return {};
   if (n.layout->extents[last] < kSide || from.strides_[last] < kSide) return {};
-  int64_t offset = 0;
-  int32_t base = n.operands[0];
-  for (; graph.nodes[base].view; base = graph.nodes[base].operands[0])
-    offset += graph.nodes[base].offset;
+  const int32_t base = BaseOf(graph, n.operands[0]);
+  const int64_t offset = ElementsInBase(graph, n.operands[0]);
   if (graph.nodes[base].immediate) return {};
 
   Axes axes{.extents = {n.layout->extents, n.layout->extents + rank}, .unrolled = true};

@@ -182,7 +182,7 @@ def outer(x1: Operand, x2: Operand, /) -> Tensor:
 
 @_public
 def vecdot(x1: Operand, x2: Operand, /, *, axis: int = -1) -> Tensor:
-    """Sum of products along an axis of both, which must be equally long; the others broadcast.
+    """Sum of products along an axis of both, those of x1 conjugated, which must be equally long; the others broadcast.
 
     The dtype is that of the product, for bool whether any pair is true. ValueError if the axes
     differ in length, IndexError if one of the arrays lacks the axis.
@@ -198,7 +198,7 @@ def vecdot(x1: Operand, x2: Operand, /, *, axis: int = -1) -> Tensor:
             f"[vecdot] axis {axis} has {a.shape[-1]} elements in {x1.shape} and {b.shape[-1]} in "
             f"{x2.shape}."
         )
-    products = _fz.multiply(a, b)
+    products = _fz.multiply(_fz.conj(a), b)
     if products.dtype == _fz.bool:
         return _fz.any(products, axis=-1)
     return _fz.sum(products, axis=-1, dtype=products.dtype)

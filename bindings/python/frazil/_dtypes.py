@@ -26,7 +26,6 @@ __all__ = [
     "result_type",
 ]
 
-# Without complex dtypes.
 __array_api_version__ = "2025.12"
 
 dtype = _runtime.dtype
@@ -37,8 +36,8 @@ _KINDS = {
     "unsigned integer": ("unsigned integer",),
     "integral": ("signed integer", "unsigned integer"),
     "real floating": ("real floating",),
-    "complex floating": (),
-    "numeric": ("signed integer", "unsigned integer", "real floating"),
+    "complex floating": ("complex floating",),
+    "numeric": ("signed integer", "unsigned integer", "real floating", "complex floating"),
 }
 
 
@@ -63,8 +62,8 @@ def result_type(*arrays_and_dtypes: Operand | DTypeLike) -> DType:
     >>> result_type(_frazil.int32, _frazil.float32, 1.0)
     frazil.float64
     """
-    numbers = [x for x in arrays_and_dtypes if isinstance(x, (bool, int, float))]
-    strong = [x for x in arrays_and_dtypes if not isinstance(x, (bool, int, float))]
+    numbers = [x for x in arrays_and_dtypes if isinstance(x, (bool, int, float, complex))]
+    strong = [x for x in arrays_and_dtypes if not isinstance(x, (bool, int, float, complex))]
     if not strong:
         raise ValueError("[result_type] needs at least one tensor or dtype.")
     dtypes = [x.dtype if isinstance(x, Tensor) else _runtime.dtype(_dtype_of(x)) for x in strong]
@@ -85,7 +84,10 @@ def can_cast(from_: DTypeLike | Tensor, to: DTypeLike, /) -> bool:
 
 
 class finfo(_Namespace):  # noqa: N801
-    """Limits of a floating-point dtype: bits, eps, max, min, smallest_normal, dtype."""
+    """Limits of a floating-point dtype, or of the parts of a complex one.
+
+    They are bits, eps, max, min, smallest_normal and dtype, that of the parts.
+    """
 
     bits: int
     eps: float
@@ -96,6 +98,8 @@ class finfo(_Namespace):  # noqa: N801
 
     def __init__(self, dtype: DTypeLike | Tensor) -> None:
         t = dtype.dtype if isinstance(dtype, Tensor) else _runtime.dtype(dtype)
+        if t.kind == "complex floating":
+            t = {"complex64": _frazil.float32, "complex128": _frazil.float64}[t.name]
         if t.kind != "real floating":
             raise TypeError(f"[finfo] needs a floating-point dtype, got {t.name}.")
         mantissa = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}[t.name]
@@ -145,9 +149,13 @@ class _Info:
         return "cpu"
 
     def default_dtypes(self, *, device: str | None = None) -> dict[str, DType]:
-        """The dtypes of Python numbers, by kind; there are no complex ones."""
-        integer = _frazil.int64
-        return {"real floating": _frazil.float32, "integral": integer, "indexing": integer}
+        """The dtypes of Python numbers, by kind."""
+        return {
+            "real floating": _frazil.float32,
+            "complex floating": _frazil.complex64,
+            "integral": _frazil.int64,
+            "indexing": _frazil.int64,
+        }
 
     def dtypes(
         self, *, device: str | None = None, kind: str | tuple[str, ...] | None = None

@@ -43,7 +43,7 @@ bool Describe(const Graph& graph, int32_t id, Rows* rows, int64_t* offset) {
       !graph.nodes[base].layout->dense || graph.nodes[base].dtype != a.dtype)
     return false;
   *rows = {base, n.operands[1], m, k};
-  *offset = OffsetInBase(graph, n.operands[0]) / SizeOf(a.dtype);
+  *offset = ElementsInBase(graph, n.operands[0]);
   return true;
 }
 

@@ -15,10 +15,10 @@ int32_t EveryOf(const Graph& graph, int32_t id, int64_t* t) {
   const Node& node = graph.nodes[id];
   const int32_t base = BaseOf(graph, id);
   const Node& every = graph.nodes[base];
-  if (every.role != Role::kEvery || !node.layout->dense) return -1;
+  if (every.role != Role::kEvery || !node.layout->dense || every.dtype != node.dtype) return -1;
   const int64_t size = node.layout->size;
   if (size == 0 || every.layout->size != size * every.layout->extents[0]) return -1;
-  const int64_t at = OffsetInBase(graph, id) / SizeOf(node.dtype);
+  const int64_t at = ElementsInBase(graph, id);
   if (at % size != 0) return -1;
   *t = at / size;
   return base;

@@ -124,6 +124,7 @@ class Writer {
     const int32_t base = BaseOf(graph_, list[0]);
     const Node& first = graph_.nodes[list[0]];
     if (!first.view || !graph_.nodes[base].layout->dense || graph_.nodes[base].immediate) return -1;
+    if (graph_.nodes[base].dtype != first.dtype) return -1;  // parts of complex numbers
     const int64_t item = SizeOf(first.dtype);
     source->kind = Kind::kSlide;
     source->start = OffsetInBase(graph_, list[0]) / item;

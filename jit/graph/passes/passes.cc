@@ -8,6 +8,7 @@ namespace frazil::jit {
 namespace {
 
 constexpr Pass kPasses[] = {
+    {"parts", "the parts of complex numbers are what these were made of", TakeParts},
     {"fold", "values that need no work, chains of views made one", Fold},
     {"cse", "equal calls of equal operands become one node", Cse},
     {"assign", "arrays that are filled part by part become one", Assign},
