@@ -69,6 +69,11 @@ double item(const Tensor& t) {
   return 0;
 }
 
+std::complex<double> complex_item(const Tensor& t) {
+  Initialize();
+  return {item(Checked(ops::real(t), "complex_item")), item(Checked(ops::imag(t), "complex_item"))};
+}
+
 NamedTensors load(const std::string& path) {
   auto tensors = LoadTensors(path);
   ThrowIf(tensors.status());

@@ -55,6 +55,7 @@ namespace frazil {
     Initialize();                                                                               \
     return Checked(ops::name(std::forward<A>(args)...), #name);                                 \
   }
+FZ_CPP_FORWARD(complex)
 FZ_CPP_FORWARD(where)
 FZ_CPP_FORWARD(astype)
 FZ_CPP_FORWARD(take)
@@ -114,8 +115,9 @@ Tensor tensor(const std::vector<T>& data, const Shape& shape);
 // Copies the elements out in row-major order; T must be the tensor's element type.
 template <typename T>
 std::vector<T> to_vector(const Tensor& t);
-// The one element of a tensor as a double.
+// The one element of a tensor as a double, or as a complex number.
 double item(const Tensor& t);
+std::complex<double> complex_item(const Tensor& t);
 
 NamedTensors load(const std::string& path);
 void save(const std::string& path, const NamedTensors& tensors);

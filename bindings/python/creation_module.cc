@@ -197,18 +197,31 @@ FZ_FAST(Linspace) {
   FZ_ARGS(7,
           "linspace(start, stop, num=50, *, dtype=None, device=None, endpoint=True, "
           "requires_grad=False)");
-  double start, stop;
+  double start, stop, start_imag = 0, stop_imag = 0;
   int64_t n = 50;
   Options options;
   bool endpoint;
-  if (!ToDouble(a[0], "linspace", "start", &start) || !ToDouble(a[1], "linspace", "stop", &stop) ||
+  const bool complex = PyComplex_Check(a[0]) || PyComplex_Check(a[1]);
+  const auto bound = [&](PyObject* object, const char* what, double* re, double* im) {
+    if (!PyComplex_Check(object)) return ToDouble(object, "linspace", what, re);
+    *re = PyComplex_RealAsDouble(object);
+    *im = PyComplex_ImagAsDouble(object);
+    return true;
+  };
+  if (!bound(a[0], "start", &start, &start_imag) || !bound(a[1], "stop", &stop, &stop_imag) ||
       (a[2] && !ToInt(a[2], "linspace", "num", &n)) ||
       !ToBool(a[5], "linspace", "endpoint", true, &endpoint) ||
       !Parse("linspace", a[3], a[4], a[6], &options)) {
     return nullptr;
   }
-  return Finish(ops::linspace(start, stop, n, endpoint, options.dtype.value_or(DType::kF32)),
-                options);
+  const DType dtype = options.dtype.value_or(complex ? DType::kC64 : DType::kF32);
+  const auto line = [&](double from, double to) {
+    return ops::linspace(from, to, n, endpoint, complex ? DType::kF64 : dtype);
+  };
+  const Tensor real = line(start, stop);
+  return Finish(
+      complex ? ops::astype(ops::complex(real, line(start_imag, stop_imag)), dtype) : real,
+      options);
 }
 
 FZ_FAST(Eye) {

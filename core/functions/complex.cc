@@ -1,5 +1,7 @@
 #include "core/functions/complex.h"
 
+#include <cmath>
+
 #include "core/check.h"
 #include "core/functions/composite.h"
 #include "core/infer.h"
@@ -91,6 +93,7 @@ struct Operands {
     pairs |= int64_t{1} << (first.size() - 1);
     tensors.push_back(scalar(Scalar::Float(arg.scalar().im), PartOf(dtype)));
   }
+  bool IsReal(int i) const { return !(pairs >> i & 1) && !IsComplex(tensors[first[i]].dtype()); }
   Parts at(int i) const {
     const Tensor& x = tensors[first[i]];
     return pairs >> i & 1 ? Parts{x, tensors[first[i] + 1]} : PartsOf(x);
@@ -139,6 +142,10 @@ bool IsUnary(OpId op) {
          op == OpId::k_abs || FunctionOfParts(op);
 }
 
+Parts Quotient(const Parts& a, const Parts& b, DType part) {
+  return Cast(QuotientOfParts(Cast(a, DType::kF64), Cast(b, DType::kF64)), part);
+}
+
 Tensor Binary(OpId op, const Parts& a, const Parts& b, DType part) {
   switch (op) {
     case OpId::k_add:
@@ -147,8 +154,7 @@ Tensor Binary(OpId op, const Parts& a, const Parts& b, DType part) {
     case OpId::k_multiply:
       return Join(ProductOfParts(a, b));
     case OpId::k_divide:
-      return Join(
-          Cast(QuotientOfParts(Cast(a, DType::kF64), Cast(b, DType::kF64)), part));
+      return Join(Quotient(a, b, part));
     case OpId::k_pow:
       return Join(Cast(PowerOfParts(Cast(a, DType::kF64), Cast(b, DType::kF64)), part));
     case OpId::k_equal:
@@ -237,6 +243,22 @@ Tensor Matmul(const Tensor& a, const Tensor& b) {
   return Join({matmul(x.re, y.re) - matmul(x.im, y.im), matmul(x.re, y.im) + matmul(x.im, y.re)});
 }
 
+// By squaring: products of whole numbers are exact.
+Tensor IntegerPower(const Tensor& x, int64_t n) {
+  const int64_t attrs[] = {static_cast<int64_t>(OpId::k_pow), n};
+  return OneCall({&x, 1}, attrs, [&] {
+    const Parts one = {scalar(Scalar::Int(1), PartOf(x.dtype())),
+                       scalar(Scalar::Int(0), PartOf(x.dtype()))};
+    Parts square = PartsOf(x), power;
+    for (int64_t rest = std::abs(n); rest > 0; rest /= 2) {
+      if (rest % 2) power = power.re.defined() ? ProductOfParts(power, square) : square;
+      if (rest > 1) square = ProductOfParts(square, square);
+    }
+    if (n == 0) power = {where(isnan(square.re), 1.0, one.re), one.im};
+    return Join(n < 0 ? Quotient(one, power, PartOf(x.dtype())) : power);
+  });
+}
+
 }  // namespace
 
 namespace ops {
@@ -251,6 +273,11 @@ Tensor OnParts(OpId op, DType dtype, std::initializer_list<Arg> args) {
     }
     return TypeError(Tag(op), " is not defined for complex numbers.");
   }
+  if (op == OpId::k_pow && args.begin()[0].tensor() && !args.begin()[1].tensor()) {
+    const Scalar& n = args.begin()[1].scalar();
+    if (n.im == 0 && std::abs(n.AsDouble()) <= 64 && n.AsDouble() == std::trunc(n.AsDouble()))
+      return IntegerPower(astype(*args.begin()[0].tensor(), dtype), int64_t(n.AsDouble()));
+  }
   const DType part = PartOf(dtype);
   Operands operands;
   for (const Arg& arg : args) operands.Add(arg, dtype);
@@ -262,8 +289,12 @@ Tensor OnParts(OpId op, DType dtype, std::initializer_list<Arg> args) {
       return Join({where(c, a.re, b.re), where(c, a.im, b.im)});
     }
     const Parts a = Cast(operands.at(0), part);
-    return args.size() == 1 ? frazil::Unary(op, a, part)
-                            : frazil::Binary(op, a, Cast(operands.at(1), part), part);
+    if (args.size() == 1) return frazil::Unary(op, a, part);
+    const Parts b = Cast(operands.at(1), part);
+    if (op == OpId::k_multiply && operands.IsReal(0)) return Join({a.re * b.re, a.re * b.im});
+    if ((op == OpId::k_multiply || op == OpId::k_divide) && operands.IsReal(1))
+      return Join({ops::Binary(op, a.re, b.re), ops::Binary(op, a.im, b.re)});
+    return frazil::Binary(op, a, b, part);
   });
 }
 

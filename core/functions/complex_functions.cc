@@ -22,6 +22,10 @@ Tensor Signed(const Tensor& size, const Tensor& sign) { return copysign(size, si
 Tensor Only(const Tensor& chosen, const Tensor& x, double elsewhere = 1.0) {
   return where(chosen, x, elsewhere);
 }
+// One of two float64 numbers. (Two Python numbers would meet in float32.)
+Tensor Pick(const Tensor& c, double a, const Arg& b) {
+  return where(c, scalar(Scalar::Float(a), DType::kF64), b);
+}
 Parts Where(const Tensor& c, const Parts& a, const Parts& b) {
   return {where(c, a.re, b.re), where(c, a.im, b.im)};
 }
@@ -36,7 +40,7 @@ struct ScaledExp {
   explicit ScaledExp(const Tensor& x) {
     const Tensor over = And(greater(x, 709.0), isfinite(x));
     value = exp(where(over, x - 709.0, x));
-    rest = where(over, 8.218407461554972e307, 1.0);
+    rest = Pick(over, 8.218407461554972e307, 1.0);
   }
   Tensor value, rest;
 };
@@ -65,9 +69,9 @@ struct Scaled {
   explicit Scaled(const Parts& z) {
     const Tensor size = maximum(abs(z.re), abs(z.im)).Detach();
     const Tensor large = greater(size, 0x1p500), small = less(size, 0x1p-500);
-    const Tensor factor = where(large, 0x1p-550, where(small, 0x1p540, 1.0));
+    const Tensor factor = Pick(large, 0x1p-550, Pick(small, 0x1p540, 1.0));
     parts = Times(z, factor);
-    log = where(large, 550 * kLn2, where(small, -540 * kLn2, 0.0));
+    log = Pick(large, 550 * kLn2, Pick(small, -540 * kLn2, 0.0));
   }
   Parts parts;
   Tensor log;
@@ -86,10 +90,10 @@ struct Square {
 
 // The sum of a and b is value + error (Knuth 1969).
 struct Sum {
-  Sum(const Tensor& a, const Tensor& b) {
+  Sum(const Tensor& a, const Arg& b) {
     value = a + b;
     const Tensor c = value - a;
-    error = (a - (value - c)) + (b - c);
+    error = (a - (value - c)) + subtract(b, c);
   }
   Tensor value, error;
 };
@@ -100,7 +104,7 @@ Tensor LogAbs(const Parts& z) {
   const Tensor large = maximum(x, y), small = minimum(x, y);
   const Tensor near = And(And(greater(large, 0.5), less(large, 1.5)), isfinite(small));
   const Square a(Only(near, large)), b(Only(near, small, 0.0));
-  const Sum less_one(a.value, full({}, Scalar::Float(-1.0), DType::kF64)),
+  const Sum less_one(a.value, -1.0),
       both(less_one.value, b.value);
   const Tensor excess = both.value + (both.error + less_one.error + a.error + b.error);
   const Scaled scaled({Only(Not(near), z.re), Only(Not(near), z.im, 0.0)});
@@ -125,15 +129,15 @@ Parts Sqrt(const Parts& z) {
   const Tensor size = maximum(abs(z.re), abs(z.im)).Detach();
   const Tensor none = IsZero(size), endless = isinf(z.im);
   const Tensor large = greater(size, 0x1p1000), small = less(size, 0x1p-900);
-  const Parts w = Times(z, where(large, 0x1p-4, where(small, 0x1p108, 1.0)));
-  const Tensor back = where(large, 0x1p2, where(small, 0x1p-54, 1.0));
+  const Parts w = Times(z, Pick(large, 0x1p-4, Pick(small, 0x1p108, 1.0)));
+  const Tensor back = Pick(large, 0x1p2, Pick(small, 0x1p-54, 1.0));
   const Tensor x = Only(Not(none), w.re), y = Only(Not(none), w.im);
   const Tensor t = sqrt((abs(x) + hypot(x, y)) * 0.5);
   const Tensor other = y / (t + t);
   const Tensor left = signbit(x);
   const Parts root = {where(left, abs(other), t) * back, where(left, Signed(t, y), other) * back};
   const Tensor special = Or(none, endless);
-  return {where(special, where(none, 0.0, kInf), root.re), where(special, z.im, root.im)};
+  return {where(special, Pick(none, 0.0, kInf), root.re), where(special, z.im, root.im)};
 }
 
 Parts Sinh(const Parts& z) {
@@ -141,7 +145,7 @@ Parts Sinh(const Parts& z) {
   const Tensor size = exp(Only(over, abs(z.re) - 709.0)) * 0.5;
   const Tensor s = where(over, Signed(size, z.re), sinh(where(over, 1.0, z.re)));
   const Tensor c = where(over, size, cosh(where(over, 1.0, z.re)));
-  const Tensor rest = where(over, 8.218407461554972e307, 1.0);
+  const Tensor rest = Pick(over, 8.218407461554972e307, 1.0);
   const Tensor still = IsZero(z.im), wild = Not(isfinite(z.im));
   const Tensor kept = Or(And(wild, Or(isinf(z.re), IsZero(z.re))), And(still, Not(isfinite(z.re))));
   return {where(kept, z.re, s * cos(z.im) * rest), where(still, z.im, c * sin(z.im) * rest)};
@@ -152,9 +156,9 @@ Parts Cosh(const Parts& z) {
   const Tensor size = exp(Only(over, abs(z.re) - 709.0)) * 0.5;
   const Tensor s = where(over, Signed(size, z.re), sinh(where(over, 1.0, z.re)));
   const Tensor c = where(over, size, cosh(where(over, 1.0, z.re)));
-  const Tensor rest = where(over, 8.218407461554972e307, 1.0);
+  const Tensor rest = Pick(over, 8.218407461554972e307, 1.0);
   const Tensor still = IsZero(z.im), wild = Not(isfinite(z.im));
-  const Tensor zero = where(not_equal(signbit(z.re), signbit(z.im)), -0.0, 0.0);
+  const Tensor zero = Pick(not_equal(signbit(z.re), signbit(z.im)), -0.0, 0.0);
   const Tensor kept = Or(And(still, Not(isfinite(z.re))), And(wild, IsZero(z.re)));
   return {where(And(wild, isinf(z.re)), kInf, c * cos(z.im) * rest),
           where(kept, zero, s * sin(z.im) * rest)};
@@ -296,11 +300,11 @@ Parts QuotientOfParts(const Parts& a, const Parts& b) {
   const Tensor below = where(special, 1.0, c + d * ratio);
   const Tensor re = where(wide, a.re + a.im * ratio, a.re * ratio + a.im);
   const Tensor im = where(wide, a.im - a.re * ratio, a.im * ratio - a.re);
-  const Tensor zero = where(signbit(b.re.Detach()), -0.0, 0.0);
+  const Tensor zero = Pick(signbit(b.re.Detach()), -0.0, 0.0);
   const Tensor over = where(isnan(b.re), b.re, where(isnan(b.im), b.im, zero));
   const Parts by_zero = {a.re / over, a.im / over};
   const Tensor finite = And(isfinite(a.re), isfinite(a.im));
-  const Tensor left = where(finite, 0.0, std::numeric_limits<double>::quiet_NaN());
+  const Tensor left = Pick(finite, 0.0, std::numeric_limits<double>::quiet_NaN());
   return Where(none, by_zero, {where(endless, left, re / below), where(endless, left, im / below)});
 }
 
@@ -310,7 +314,7 @@ Parts PowerOfParts(const Parts& base, const Parts& exponent) {
   const Parts log = Log({where(none, 1.0, base.re), base.im});
   const Parts power = Exp(ProductOfParts(exponent, log));
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const Tensor of_none = where(greater(exponent.re, 0.0), 0.0, nan);
+  const Tensor of_none = Pick(greater(exponent.re, 0.0), 0.0, nan);
   const Parts out = {where(none, of_none, power.re), where(none, of_none, power.im)};
   return {where(plain, 1.0, out.re), where(plain, 0.0, out.im)};
 }

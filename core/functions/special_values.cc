@@ -45,7 +45,8 @@ Tensor hypot(const Arg& a, const Arg& b) {
   return OfBoth(CompositeId::k_hypot, a, b, [](const Tensor& first, const Tensor& second) {
     Tensor x = Wider(first), y = Wider(second), value;
     if (first.dtype() != DType::kF64) {  // squares of narrower floats fit
-      value = sqrt(x * x + y * y);
+      const Tensor square = x * x + y * y, none = equal(square, 0.0);
+      value = where(none, square, sqrt(where(none, 1.0, square)));  // with gradient 0 there
     } else {
       x = abs(x);
       y = abs(y);
@@ -76,6 +77,10 @@ Tensor copysign(const Arg& a, const Arg& b) {
 
 Tensor nan_to_num(const Tensor& x, double nan, std::optional<double> posinf,
                   std::optional<double> neginf) {
+  if (x.ok() && IsComplex(x.dtype())) {
+    return complex(nan_to_num(real(x), nan, posinf, neginf),
+                   nan_to_num(imag(x), nan, posinf, neginf));
+  }
   if (!x.ok() || !IsFloat(x.dtype())) return x;
   const Tensor f = x;
   const Tensor instead = Number(nan, f), high = Number(posinf.value_or(LargestOf(f.dtype())), f),

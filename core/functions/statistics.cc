@@ -32,7 +32,10 @@ double CountOf(const Tensor& x, const Axes& axes) {
 Tensor VarBody(const Tensor& x, const Axes& axes, Correction correction, bool keepdims) {
   const Tensor centred = x - mean(x, axes, true);
   const double n = CountOf(x, axes) - correction.less;
-  return sum(centred * centred, axes, keepdims) / (n > 0 ? n : NAN);
+  const Tensor squares = centred.ok() && IsComplex(centred.dtype())
+                             ? square(real(centred)) + square(imag(centred))
+                             : centred * centred;
+  return sum(squares, axes, keepdims) / (n > 0 ? n : NAN);
 }
 
 // A composite that reduces `f` over axes; `more` are its attributes besides these.

@@ -37,6 +37,7 @@ class Verifier {
     visible_.assign(k_.body.size(), kOutside);
     for (at_ = 0; at_ < Id(k_.body.size()); ++at_) {
       const Inst& inst = k_.body[at_];
+      if (IsComplex(inst.type)) return Fail("values are real, not ", Name(inst.type));
       FZ_RETURN_IF_ERROR(OperandShape(inst));
       FZ_RETURN_IF_ERROR(Check(inst));
       if (inst.op == Op::kBarrier) phase_ = at_;

@@ -92,8 +92,10 @@ void ReferenceGemm(const GemmArgs& args) {
     break;
 #include "core/dtypes.def"
 #undef FZ_DTYPE
+    default:
+      break;
   }
-  FZ_CHECK(false && "no matmul of bool");
+  FZ_CHECK(false && "no matmul of bool or complex numbers");
 }
 
 }  // namespace frazil::gemm

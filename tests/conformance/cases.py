@@ -23,6 +23,7 @@ TYPE_SETS = {
     "int": INTS,
     "bits": ("bool", *INTS),
     "bool": ("bool",),
+    "complex": ("complex64", "complex128"),
 }
 SPECIALS = [
     0.0,
@@ -635,7 +636,70 @@ def transfers(row):
                        lambda fz, x: x.to_device("npu").to_device("cpu"), lambda a: a)  # fmt: skip
 
 
+def power(m):
+    return m.pow if hasattr(m, "pow") else m.power
+
+
+# Functions of a namespace and two complex matrices, and their bound in units of the last place of
+# the result's absolute value. NumPy's own functions of complex numbers are a few units off.
+ON_PARTS = {
+    "add": (lambda m, z, w: z + w, 1),
+    "subtract": (lambda m, z, w: z - w, 1),
+    "multiply": (lambda m, z, w: z * w, 2),
+    "real-factor": (lambda m, z, w: z.real * w + z * 0.5, 2),
+    "number": (lambda m, z, w: z * (1 - 2j) + 1j, 3),
+    "divide": (lambda m, z, w: z / w, 4),
+    "chain": (lambda m, z, w: (z * w - z) * w.conj() + z.imag, 8),
+    "negative": (lambda m, z, w: -z, 0),
+    "conj": (lambda m, z, w: m.conj(z), 0),
+    "square": (lambda m, z, w: z**2, 2),
+    "cube": (lambda m, z, w: z**-3, 16),
+    "pow": (lambda m, z, w: power(m)(z, w), 60),
+    "where": (lambda m, z, w: m.where(z.real > w.real, z, w), 0),
+    "concat": (lambda m, z, w: (m.concat if hasattr(m, "nn") else m.concatenate)([z, w[::-1]], axis=1), 0),
+    "take": (lambda m, z, w: m.take(z, m.asarray([2, 0, -1]), axis=1), 0),
+    "pad": (lambda m, z, w: m.pad(z, ((1, 0), (0, 2))), 0),
+    "transpose": (lambda m, z, w: m.asarray(z.T, copy=True), 0),
+    "reshape": (lambda m, z, w: m.reshape(z.T, (-1, 3)) * 1j, 1),
+    "sum": (lambda m, z, w: m.sum(z, axis=1) + m.sum(w, axis=(0, 1)), 16),
+    "mean": (lambda m, z, w: m.mean(z, axis=0), 16),
+    "prod": (lambda m, z, w: m.prod(z, axis=0), 32),
+    "cumulative_sum": (lambda m, z, w: m.cumsum(z, axis=1), 32),
+    "cumulative_prod": (lambda m, z, w: m.cumprod(z[:, :5], axis=1), 32),
+    "matmul": (lambda m, z, w: z @ w.T, 32),
+} | {
+    name: (lambda m, z, w, name=name: getattr(m, name)(z), 4)
+    for name in ("exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
+                 "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "sign", "reciprocal")
+}  # fmt: skip
+
+
+def as_parts(m, z):
+    return m.stack([z.real, z.imag])
+
+
+def parts(row):
+    m = row["name"]
+    for dtype in ("float32", "float64"):
+        rng = rng_for(f"{m}-{dtype}")
+        a, b, c, d = (random_array(rng, dtype, (6, 9), -3, 3) for _ in range(4))
+        if m != "complex":
+            part = lambda z, m=m: z.real if m == "real" else z.imag  # noqa: E731
+            for how in ("plain", "transposed", "every-second", "reversed"):
+                yield Case(f"{m}-{dtype}-{how}", m, dtype, [a, b], [dtype] * 2, how,
+                           lambda fz, x, y, p=part: p(x + y * 1j)[1:, ::2] * 2,
+                           lambda x, y, p=part: p(x + y * 1j)[1:, ::2] * 2)  # fmt: skip
+            continue
+        for name, (f, bound) in ON_PARTS.items():
+            reference = lambda x, y, u, v, f=f: f(np, x + 1j * y, u + 1j * v)  # noqa: E731
+            yield Case(f"{m}-{dtype}-{name}", m, dtype, [a, b, c, d], [dtype] * 4, "plain",
+                       lambda fz, x, y, u, v, f=f: as_parts(fz, f(fz, x + y * 1j, u + v * 1j)),
+                       lambda *p, r=reference: as_parts(np, r(*p)), bound,
+                       lambda *p, r=reference: np.abs(r(*p)))  # fmt: skip
+
+
 CLASSES = {
+    "complex": parts,
     "elementwise": elementwise, "cast": casts, "reduce": reductions, "view": movement, "concat": movement,
     "pad": movement, "take": movement, "put": movement, "matmul": matmuls, "iota": sources, "random_bits": sources,
     "transfer": transfers, "attention": attentions, "attention_grad": attentions,
@@ -646,4 +710,4 @@ CLASSES = {
 
 def all_cases(table):
     for row in table:
-        yield from CLASSES[row["class"]](row)
+        yield from (parts if row["types"] == "complex" else CLASSES[row["class"]])(row)

@@ -364,7 +364,53 @@ def convolutions(row):
         yield one(row["name"], "groups", call, *first)
 
 
+ON_PARTS = {
+    "multiply": lambda z, w: z * w,
+    "real-factor": lambda z, w: z.real * w,
+    "number": lambda z, w: z * (1 - 2j) + w,
+    "divide": lambda z, w: z / w,
+    "square": lambda z, w: z**2 + w**-1,
+    "pow": lambda z, w: z**w,
+    "abs": lambda z, w: abs(z) * w,
+    "angle": lambda z, w: fz.angle(z) * w,
+    "conj": lambda z, w: z.conj() * w,
+    "where": lambda z, w: fz.where(fz.asarray([[True, False, True]]), z, w) * 1j,
+    "sum": lambda z, w: fz.sum(z, axis=0) * fz.mean(w),
+    "prod": lambda z, w: fz.prod(z, axis=1) + fz.prod(w),
+    "cumulative": lambda z, w: fz.cumulative_sum(z, axis=1) * fz.cumulative_prod(w, axis=1),
+    "matmul": lambda z, w: z @ w.T,
+    "slices": lambda z, w: fz.concat([z[:, ::-1], w[1:]]) * 1j,
+    "take": lambda z, w: fz.take(z, fz.asarray([2, 0, 2]), axis=1) * w,
+    "pad": lambda z, w: fz.pad(z, ((1, 0), (0, 1)))[:2, :3] * w,
+    "spread": lambda z, w: z[:, :1] * w[:1],
+    "var": lambda z, w: fz.var(z) * w,
+} | {
+    name: (lambda z, w, name=name: getattr(fz, name)(z) * w)
+    for name in ("exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
+                 "asin", "acos", "atan", "asinh", "acosh", "atanh", "sign")
+}  # fmt: skip
+
+
+def parts(row):
+    """Of the real and imaginary parts of two complex matrices: what goes to their parts."""
+    name = row["name"]
+    if name != "complex":
+        part = lambda z: z.real if name == "real" else z.imag  # noqa: E731
+        for layout, (shapes, view) in LAYOUTS.items():
+            call = lambda x, y, view=view: part(view(x) * (1 - 2j) + view(y) * 1j)  # noqa: E731
+            yield one(name, layout, call, *shapes[:2])
+        return
+    for label, f in ON_PARTS.items():
+
+        def call(a, b, c, d, f=f):
+            out = f(a + b * 1j, c + d * 1j)
+            return fz.stack([out.real, out.imag])
+
+        yield one(name, label, call, *[(2, 3)] * 4, lo=0.21, hi=1.37)
+
+
 CLASSES = {
+    "complex": parts,
     "conv": convolutions,
     "conv_weights": convolutions,
     "elementwise": elementwise,
@@ -379,7 +425,8 @@ CLASSES = {
 def op_cases(table):
     for row in table:
         if row["differentiable"]:
-            yield from CLASSES.get(row["class"], movement)(row)
+            kind = "complex" if row["types"] == "complex" else row["class"]
+            yield from CLASSES.get(kind, movement)(row)
 
 
 def over_layouts(name, function):

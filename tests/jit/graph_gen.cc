@@ -138,7 +138,7 @@ class Grower {
         return Try(op, absl::MakeConstSpan(operands, Info(op).arity), {});
       }
       case OpClass::kCast:
-        return Try(op, {x}, {Below(rng_, kNumDTypes)});
+        return Try(op, {x}, {Below(rng_, kNumRealDTypes)});
       case OpClass::kReduce:
         if (Info(op).result == ResultType::kI64)
           return rank > 0 && Try(op, {x}, {int64_t{1} << Below(rng_, rank), Below(rng_, 2)});

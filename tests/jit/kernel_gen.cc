@@ -163,7 +163,7 @@ class Generator {
 
   DType AnyType() {
     if (!options_.types.empty()) return options_.types[Below(rng_, int64_t(options_.types.size()))];
-    if (options_.small_types) return DType(Below(rng_, kNumDTypes));
+    if (options_.small_types) return DType(Below(rng_, kNumRealDTypes));
     return Chance(rng_, 10) ? DType::kBool : WideType();
   }
   DType WideType() {
@@ -341,10 +341,10 @@ class Generator {
 
   V RandomBitcast() {
     const DType to = options_.small_types && options_.types.empty()
-                         ? DType(1 + Below(rng_, kNumDTypes - 1))
+                         ? DType(1 + Below(rng_, kNumRealDTypes - 1))
                          : WideType();
     std::vector<DType> same;
-    for (int t = 1; t < kNumDTypes; ++t) {
+    for (int t = 1; t < kNumRealDTypes; ++t) {
       if (SizeOf(DType(t)) == SizeOf(to) && Allowed(DType(t))) same.push_back(DType(t));
     }
     V from = Pick(same[Below(rng_, int64_t(same.size()))]);

@@ -108,7 +108,7 @@ TEST(KirText, TakesAnyNamesAndComments) {
 }
 
 TEST(KirText, ConstantsKeepTheirBits) {
-  for (int t = 0; t < kNumDTypes; ++t) {
+  for (int t = 0; t < kNumRealDTypes; ++t) {
     const DType type = static_cast<DType>(t);
     for (uint64_t bits :
          {0ull, 1ull, 0x7full, 0x80ull, 0xffull, 0x7c01ull, 0xfe00ull, 0x7fc0ull, 0xffffull,

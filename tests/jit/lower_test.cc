@@ -149,7 +149,7 @@ class LowerTest : public testing::Test {
 
 std::vector<DType> Dtypes() {
   std::vector<DType> all;
-  for (int i = 0; i < kNumDTypes; ++i) all.push_back(DType(i));
+  for (int i = 0; i < kNumRealDTypes; ++i) all.push_back(DType(i));
   return all;
 }
 
@@ -555,7 +555,7 @@ class Generator {
       }
       case 7:
         return Note(
-            b_.Op(OpId::k_astype, {x}, {int64_t(rng_() % 3 ? t_ : DType(rng_() % kNumDTypes))}));
+            b_.Op(OpId::k_astype, {x}, {int64_t(rng_() % 3 ? t_ : DType(rng_() % kNumRealDTypes))}));
       case 0: {
         const auto id = b_.graph.AddOp(unary[rng_() % 4], {x}, {});
         if (id.ok()) Note(*id);

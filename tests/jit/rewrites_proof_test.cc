@@ -116,9 +116,9 @@ TEST(RewriteProofs, CastsOfAllValuesOfNarrowTypes) {
     const ValueRef x = ValueOf(dtype, Dense({n}), [](int64_t i) { return uint64_t(i); });
     Graph before;
     before.AddInput(dtype, Device(), x->layout, false);
-    for (int middle = 0; middle < kNumDTypes; ++middle) {
+    for (int middle = 0; middle < kNumRealDTypes; ++middle) {
       const int32_t cast = *before.AddOp(OpId::k_astype, {0}, {middle});
-      for (int to = 0; to < kNumDTypes; ++to) {
+      for (int to = 0; to < kNumRealDTypes; ++to) {
         const int32_t back = *before.AddOp(OpId::k_astype, {cast}, {to});
         before.outputs.push_back(*before.AddOp(OpId::k_copy, {back}, {}));
       }

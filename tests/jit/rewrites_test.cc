@@ -18,7 +18,7 @@ class RandomPattern final : public PatternGraph {
     const int64_t extents[] = {1, 2, 3};
     for (int64_t& n : dims_) n = extents[Below(rng, std::size(extents))];
     same_shapes_ = Below(rng, 3) > 0;
-    cast_ = Below(rng, kNumDTypes);
+    cast_ = Below(rng, kNumRealDTypes);
   }
 
  private:
@@ -46,7 +46,7 @@ class RandomPattern final : public PatternGraph {
     const int rank = layout->rank;
     switch (Info(op).klass) {
       case OpClass::kCast:
-        return {Below(rng_, 2) ? cast_ : Below(rng_, kNumDTypes)};
+        return {Below(rng_, 2) ? cast_ : Below(rng_, kNumRealDTypes)};
       case OpClass::kReduce:
         return {Below(rng_, int64_t{1} << rank), Below(rng_, 2)};
       case OpClass::kView:
@@ -160,7 +160,7 @@ TEST(Rewrites, EachIsFoundAndKeepsTheBits) {
     bool fired = false;
     for (const Choices& choices : AllChoices(row)) {
       bool chosen = false;
-      for (int d = 0; d < kNumDTypes; ++d) {
+      for (int d = 0; d < kNumRealDTypes; ++d) {
         const auto dtype = static_cast<DType>(d);
         const bool exact = row.exactness == Exactness::kExact || !IsFloat(dtype);
         const Found found = TryRowOften(rng, row, rewrites, choices, dtype, false);
