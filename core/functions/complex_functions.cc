@@ -174,7 +174,7 @@ Parts Tanh(const Parts& z) {
   const Tensor tail = sin(y) * cos(y) * exp(abs(Only(far, z.re)) * -2.0) * 4.0;
   Parts out = {where(far, Signed(where(far, 1.0, x), z.re), beta * rho * s / below),
                where(far, tail, t / below)};
-  const Tensor nan = And(wild, Not(far));
+  const Tensor nan = And(wild, Not(isinf(z.re)));
   out.im = where(nan, z.im - z.im, out.im);
   out.re = where(And(nan, Not(IsZero(z.re))), z.im - z.im, out.re);
   return {out.re, where(And(isnan(z.re), IsZero(z.im)), z.im, out.im)};
@@ -208,7 +208,7 @@ struct Inverse {
     const Tensor along = sqrt((where(out, x, 2.0) - 1.0) * (x + 1.0));
     const Tensor within = sqrt((1.0 - where(in, x, 0.0)) * (x + 1.0));
     const Tensor tip = sqrt(where(And(flat, equal(x, 1.0)), y, 1.0));
-    const Tensor side = where(out, y / along, where(in, within, tip));  // of the triangle
+    const Tensor side = where(out, x / along * y, where(in, within, tip));  // of the triangle
     height = where(flat, side, root);
     base = x;
     const Tensor close = less(a, 1.5);
@@ -279,12 +279,17 @@ Parts Atanh(const Parts& z) {
           Signed(where(huge, turned, where(tiny, abs(z.im), im)), z.im)};
 }
 
-// z / |z|, 0 for 0.
+// z / |z|; 0 for 0, the way to an infinite part.
 Parts Sign(const Parts& z) {
   const Tensor none = And(IsZero(z.re), IsZero(z.im));
-  const Scaled scaled(z);
+  const Tensor right = isinf(z.re), up = isinf(z.im), endless = Or(right, up);
+  const Scaled scaled({Only(Not(endless), z.re), Only(Not(endless), z.im)});
   const Tensor size = where(none, 1.0, hypot(scaled.parts.re, scaled.parts.im));
-  return {scaled.parts.re / size, scaled.parts.im / size};
+  const Tensor unit = Pick(And(right, up), std::numeric_limits<double>::quiet_NaN(), 1.0);
+  const auto part = [&](const Tensor& of, const Tensor& far, const Tensor& x) {
+    return where(endless, where(far, Signed(unit, x), 0.0), where(none, 0.0, of / size));
+  };
+  return {part(scaled.parts.re, right, z.re), part(scaled.parts.im, up, z.im)};
 }
 
 }  // namespace
