@@ -69,12 +69,12 @@ struct Scaled {
   explicit Scaled(const Parts& z) {
     const Tensor size = maximum(abs(z.re), abs(z.im)).Detach();
     const Tensor large = greater(size, 0x1p500), small = less(size, 0x1p-500);
-    const Tensor factor = Pick(large, 0x1p-550, Pick(small, 0x1p540, 1.0));
+    factor = Pick(large, 0x1p-550, Pick(small, 0x1p540, 1.0));
     parts = Times(z, factor);
     log = Pick(large, 550 * kLn2, Pick(small, -540 * kLn2, 0.0));
   }
   Parts parts;
-  Tensor log;
+  Tensor factor, log;
 };
 
 // a * a as a sum of two numbers without error (Dekker 1971), for |a| around 1.
@@ -271,7 +271,7 @@ Parts Atanh(const Parts& z) {
   const Scaled scaled({wide, tall});
   const Tensor& u = scaled.parts.re;
   const Tensor& v = scaled.parts.im;
-  const Tensor far = where(endless, 0.0, u / (u * u + v * v) * exp(-scaled.log));
+  const Tensor far = where(endless, 0.0, u / (u * u + v * v) * scaled.factor);
   const Tensor turned = where(And(isnan(z.im), isinf(z.re)), z.im,
                               where(Or(endless, Not(Or(isnan(wide), isnan(tall)))), kPi / 2, far));
   const Tensor zero = And(IsZero(z.re), isnan(z.im));

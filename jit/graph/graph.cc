@@ -26,18 +26,18 @@ int32_t Graph::AddInput(DType dtype, Device device, const Layout* layout, bool i
 
 StatusOr<int32_t> Graph::AddOp(OpId op, absl::Span<const int32_t> operands, AttrSpan attrs,
                                int32_t origin) {
+  if (op == OpId::k_copy && IsComplex(nodes[operands[0]].dtype)) {
+    const int32_t from = operands[0];
+    FZ_ASSIGN_OR_RETURN(const int32_t re, AddOp(OpId::k_real, {from}, {}, origin));
+    FZ_ASSIGN_OR_RETURN(const int32_t im, AddOp(OpId::k_imag, {from}, {}, origin));
+    return AddOp(OpId::k_complex, {re, im}, {}, origin);
+  }
   FZ_ASSIGN_OR_RETURN(const Inferred inferred, InferNode(*this, op, operands, attrs));
   if (op == OpId::k_reshape && !inferred.view) {
     // No strides describe the result: the elements are laid out densely first, then seen in the new
     // shape.
     FZ_ASSIGN_OR_RETURN(const int32_t dense, AddOp(OpId::k_copy, operands, {}, origin));
     return AddOp(op, {dense}, attrs, origin);
-  }
-  if (op == OpId::k_copy && IsComplex(inferred.dtype)) {
-    const int32_t from = operands[0];
-    FZ_ASSIGN_OR_RETURN(const int32_t re, AddOp(OpId::k_real, {from}, {}, origin));
-    FZ_ASSIGN_OR_RETURN(const int32_t im, AddOp(OpId::k_imag, {from}, {}, origin));
-    return AddOp(OpId::k_complex, {re, im}, {}, origin);
   }
   // The arguments may lie in a node of this graph, which moves when the list grows.
   const Attrs own_attrs(attrs.begin(), attrs.end());

@@ -54,10 +54,10 @@ void Dispatch(const GemmArgs& g, Isa wanted, const gemm::Team& team) {
     case DType::kI64:
     case DType::kU64:
       return gemm::IntegerGemm<uint64_t>(g);
-    case DType::kBool:
+    default:
       break;
   }
-  FZ_CHECK(false && "no matmul of bool");
+  FZ_CHECK(false && "no matmul of bool or complex numbers");
 }
 
 MatrixRef Offset(DType t, const MatrixRef& x, int64_t row, int64_t col) {

@@ -231,6 +231,8 @@ void WithKeys(DType dtype, const Run& run) {
       return run.template operator()<FloatKeys<int32_t, 0x7F800000>>();
     case DType::kF64:
       return run.template operator()<FloatKeys<int64_t, int64_t{0x7FF} << 52>>();
+    default:
+      break;  // complex numbers have no order
   }
 }
 

@@ -44,12 +44,12 @@ def both(function, *args):
 # -- Dtypes and promotion
 
 
-@pytest.mark.parametrize(("a", "b"), itertools.product(DTYPES, DTYPES))
+@pytest.mark.parametrize(("a", "b"), list(itertools.product(DTYPES, DTYPES)))
 def test_promotion_of_all_pairs_is_that_of_numpy(a, b):
     want = np.result_type(np.dtype(a), np.dtype(b)).name
     assert fz.result_type(a, b).name == want
     x, y = np.ones(3, a), np.ones((), b)
-    for p, q in ((x, x.astype(b)), (x, y), (y, x.astype(b)[:1])):
+    for p, q in ((x, x.astype(b)), (x, y), (y, x[:1])):
         assert (fz.asarray(p) + fz.asarray(q)).dtype.name == want
         assert fz.where(fz.asarray(True), fz.asarray(p), fz.asarray(q)).dtype.name == want
         assert fz.concat([fz.asarray(p).reshape(-1), fz.asarray(q).reshape(-1)]).dtype.name == want
@@ -125,7 +125,7 @@ def test_parts_share_memory():
     same(fz.angle(t), np.angle(a), 1e-15)
     same(t[1:, ::2].imag.T, a[1:, ::2].imag.T)
     x = fz.asarray([1.5, -2.0])
-    same(x.real, [1.5, -2.0] * np.ones(2, "float32"))
+    same(x.real, np.float32([1.5, -2.0]))
     same(x.imag, np.zeros(2, "float32"))
     same(fz.conj(x), np.asarray(x))
     same(fz.angle(x), np.angle(np.float32([1.5, -2.0])))
@@ -247,8 +247,7 @@ def test_products(dtype):
     x, y = fz.asarray(a), fz.asarray(b)
     tolerance = 100 * np.finfo(dtype).eps
     np.testing.assert_allclose(both(lambda x, y: x @ y, x, y), a @ b, rtol=tolerance)
-    np.testing.assert_allclose(both(fz.tensordot, x[0], y[:, 0:1]) if False else
-                               fz.tensordot(x, y, axes=1), np.tensordot(a, b, 1), rtol=tolerance)
+    np.testing.assert_allclose(fz.tensordot(x, y, axes=1), np.tensordot(a, b, 1), rtol=tolerance)
     v = a[0]
     np.testing.assert_allclose(
         fz.vecdot(x[0], fz.asarray(a[1])), np.sum(v.conj() * a[1], -1), rtol=tolerance
@@ -332,10 +331,7 @@ def test_chains_of_complex_ops_are_one_kernel():
     x, y = fz.asarray(numbers(4096, "complex64")), fz.asarray(numbers(4096, "complex64", 1))
     for _ in range(3):
         f(x, y)
-    before = fz.stats()["kernel_launches"] if "kernel_launches" in fz.stats() else None
-    f(x, y)
-    if before is not None:
-        assert fz.stats()["kernel_launches"] == before + 1
+    assert f.stats()["last_kernels"] == 1
 
 
 # -- Wrong input
