@@ -59,7 +59,7 @@ Parts Exp(const Parts& z) {
 Parts Expm1(const Parts& z) {
   const Parts e = Exp(z);
   const Tensor s = sin(z.im * 0.5);
-  const Tensor small = expm1(z.re) * cos(z.im) - s * s * 2.0;
+  const Tensor small = expm1(z.re) * cos(z.im) - s * s * 2.0 + 0.0;  // never -0
   return {where(And(less(abs(z.re), 700.0), isfinite(z.im)), small, e.re - 1.0), e.im};
 }
 
@@ -307,7 +307,8 @@ Parts QuotientOfParts(const Parts& a, const Parts& b) {
   const Tensor im = where(wide, a.im - a.re * ratio, a.im * ratio - a.re);
   const Tensor zero = Pick(signbit(b.re.Detach()), -0.0, 0.0);
   const Tensor over = where(isnan(b.re), b.re, where(isnan(b.im), b.im, zero));
-  const Parts by_zero = {a.re / over, a.im / over};
+  const Tensor zeros = Only(none, over);
+  const Parts by_zero = {a.re / zeros, a.im / zeros};
   const Tensor finite = And(isfinite(a.re), isfinite(a.im));
   const Tensor left = Pick(finite, 0.0, std::numeric_limits<double>::quiet_NaN());
   return Where(none, by_zero, {where(endless, left, re / below), where(endless, left, im / below)});

@@ -636,10 +636,6 @@ def transfers(row):
                        lambda fz, x: x.to_device("npu").to_device("cpu"), lambda a: a)  # fmt: skip
 
 
-def power(m):
-    return m.pow if hasattr(m, "pow") else m.power
-
-
 # Functions of a namespace and two complex matrices, and their bound in units of the last place of
 # the result's absolute value. NumPy's own functions of complex numbers are a few units off.
 ON_PARTS = {
@@ -654,9 +650,9 @@ ON_PARTS = {
     "conj": (lambda m, z, w: m.conj(z), 0),
     "square": (lambda m, z, w: z**2, 2),
     "cube": (lambda m, z, w: z**-3, 16),
-    "pow": (lambda m, z, w: power(m)(z, w), 60),
+    "pow": (lambda m, z, w: m.pow(z, w), 60),
     "where": (lambda m, z, w: m.where(z.real > w.real, z, w), 0),
-    "concat": (lambda m, z, w: (m.concat if hasattr(m, "nn") else m.concatenate)([z, w[::-1]], axis=1), 0),
+    "concat": (lambda m, z, w: m.concat([z, w[::-1]], axis=1), 0),
     "take": (lambda m, z, w: m.take(z, m.asarray([2, 0, -1]), axis=1), 0),
     "pad": (lambda m, z, w: m.pad(z, ((1, 0), (0, 2))), 0),
     "transpose": (lambda m, z, w: m.asarray(z.T, copy=True), 0),
@@ -664,13 +660,13 @@ ON_PARTS = {
     "sum": (lambda m, z, w: m.sum(z, axis=1) + m.sum(w, axis=(0, 1)), 16),
     "mean": (lambda m, z, w: m.mean(z, axis=0), 16),
     "prod": (lambda m, z, w: m.prod(z, axis=0), 32),
-    "cumulative_sum": (lambda m, z, w: m.cumsum(z, axis=1), 32),
-    "cumulative_prod": (lambda m, z, w: m.cumprod(z[:, :5], axis=1), 32),
+    "cumulative_sum": (lambda m, z, w: m.cumulative_sum(z, axis=1), 32),
+    "cumulative_prod": (lambda m, z, w: m.cumulative_prod(z[:, :5], axis=1), 32),
     "matmul": (lambda m, z, w: z @ w.T, 32),
 } | {
-    name: (lambda m, z, w, name=name: getattr(m, name)(z), 4)
+    name: (lambda m, z, w, name=name: getattr(m, name)(z), 6)
     for name in ("exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
-                 "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "sign", "reciprocal")
+                 "asin", "acos", "atan", "asinh", "acosh", "atanh", "sign", "reciprocal")
 }  # fmt: skip
 
 

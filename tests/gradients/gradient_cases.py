@@ -467,6 +467,7 @@ def own_cases():
         for axis in (0, -1):
             yield one(name, f"{axis}", lambda x, f=f, a=axis: f(x, axis=a), (2, 3))
         yield one(name, "transposed", lambda x, f=f: f(x.T), (3, 2))
+    yield one("on_parts", "product", lambda x, y: ((x + 1j) * (y - 2j)).imag, (2, 3), (3,))
     yield one("assign_box", "box", assign_box, (4, 3), (2, 2))
     yield one("assign_box", "number", assign_box, (4, 3), ())
     yield one("share_extreme", "pool", share_extreme, (2, 2, 3, 2), (2, 3))

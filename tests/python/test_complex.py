@@ -313,6 +313,16 @@ def test_assignment(dtype):
     same(x, np.where(a.real > 0, 0, a))
 
 
+def test_distinct_elements_come_by_real_then_imaginary_part():
+    a = np.array([1j, 1, 1j, 0, 1 - 1j, 1])
+    for got, want in zip(
+        fz.unique_all(fz.asarray(a)),
+        np.unique(a, return_index=True, return_inverse=True, return_counts=True),
+        strict=True,
+    ):
+        assert got.tolist() == want.tolist()
+
+
 # -- Numbers as arguments, traces
 
 

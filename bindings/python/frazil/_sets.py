@@ -58,13 +58,23 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Tensor
 
 
+def _ordering(x: Tensor) -> Tensor:
+    """Indices that sort x; complex numbers by their real, then by their imaginary parts."""
+    if x.dtype.kind != "complex floating":
+        return _fz.argsort(x)
+    by_imag = _fz.argsort(_fz.imag(x))
+    by_real = _fz.argsort(_fz.take(_fz.real(x), by_imag, axis=0))
+    return _fz.take(by_imag, by_real, axis=0)
+
+
 @_public
 def unique_all(x: Operand, /) -> UniqueAll:
     """Distinct elements in ascending order, where each comes first, the position of each element's
-    value among them, and how often each occurs. Every NaN counts by itself."""
+    value among them, and how often each occurs. Every NaN counts by itself; complex numbers are
+    ordered by their real, then by their imaginary parts."""
     x = _tensor(x)
     flat = _fz.flatten(x)
-    order = _fz.argsort(flat)
+    order = _ordering(flat)
     ordered = _fz.take(flat, order, axis=0)
     first = _fz.ones(min(x.size, 1), dtype=_fz.bool)
     new = _fz.concat([first, _fz.not_equal(ordered[1:], ordered[:-1])], axis=0)
