@@ -596,7 +596,8 @@ class Analyser {
     int64_t pointers = 0;
     for (const auto& [base, offset, strides] : buffers) pointers += PointersFor(space_, strides);
     for (int32_t id : space_.outputs)
-      pointers += PointersFor(space_, space_.DenseStrides(graph_, id));
+      pointers += PointersFor(space_, space_.DenseStrides(graph_, id)) *
+                  (IsComplex(node(id).dtype) ? 2 : 1);
     const int most = space_.repeat ? tuned::kMaxLoopKernel
                      : unroll_     ? tuned::kMaxUnrolledKernel
                                    : tuned::kMaxKernel;

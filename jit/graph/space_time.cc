@@ -34,7 +34,13 @@ class Estimator {
     AddReads();
     int places = 0;  // where a pass may leave a value for the next
     for (const int32_t id : space_.outputs) {
-      AddMoves(space_.DenseStrides(graph_, id));
+      std::vector<int64_t> strides = space_.DenseStrides(graph_, id);
+      const bool parts = IsComplex(node(id).dtype);  // each is stored to every second place
+      if (parts) {
+        for (int64_t& stride : strides) stride *= 2;
+        AddMoves(strides);
+      }
+      AddMoves(strides);
       space_.bytes += double(node(id).layout->size) * SizeOf(node(id).dtype);
       places += HasLoopAxis(id);
     }
@@ -64,7 +70,7 @@ class Estimator {
     for (const int32_t id : space_.nodes) {
       const Node& n = node(id);
       if (n.view || IsArg(n.op) || n.op == OpId::k_iota) continue;
-      width = std::max(width, IsHalf(n.dtype) ? 4 : int(SizeOf(n.dtype)));
+      width = std::max(width, IsHalf(n.dtype) ? 4 : SizeOf(PartOf(n.dtype)));
     }
     return width;
   }
@@ -188,7 +194,7 @@ class Estimator {
           cost::Elements(in_loop ? count : count * padding_, cost::kMoveSlots, width_);
     } else if (!space_.unrolled.empty() && IsNear(space_, strides)) {
       space_.compute += cost::Elements(count, cost::kTurnSlots, width_);
-    } else if (step == 2 && width_ == 4 && !in_loop) {  // two vectors for one
+    } else if (step == 2 && width_ >= 4 && !in_loop) {  // two vectors for one
       space_.compute += cost::Elements(count, cost::kTurnSlots, width_);
     } else {
       space_.compute += cost::Points(count, cost::kGatherSlots);

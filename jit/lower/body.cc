@@ -34,9 +34,9 @@ BodyWriter::BodyWriter(const Graph& graph, const Space& space, KernelMaker* make
     const DType dtype = node(id).dtype;
     if (IsComplex(dtype)) {
       for (int64_t& stride : strides) stride *= 2;
-      imaginary_[id] = AddPlace(id, PartOf(dtype), true, 1, strides);
     }
     outputs_[id] = AddPlace(id, PartOf(dtype), true, 0, strides);
+    if (IsComplex(dtype)) imaginary_[id] = AddPlace(id, PartOf(dtype), true, 1, strides);
   }
 }
 

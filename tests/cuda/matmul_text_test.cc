@@ -108,6 +108,8 @@ class MatmulText : public fake::FakeTest {
     break;
 #include "core/dtypes.def"
 #undef FZ_DTYPE
+      default:
+        break;
     }
     FAIL() << "no products of bool";
   }

@@ -43,6 +43,8 @@ class OnGpu : public cuda::OnFakes {
   }
 #include "core/dtypes.def"
 #undef FZ_DTYPE
+        default:
+          break;
       }
     }
     return Tensor(std::move(v));
@@ -112,6 +114,8 @@ class OnGpu : public cuda::OnFakes {
     return NanAt<T>(data);
 #include "core/dtypes.def"
 #undef FZ_DTYPE
+      default:
+        break;
     }
     return false;
   }

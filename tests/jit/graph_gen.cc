@@ -43,6 +43,8 @@ void PutRandom(Rng& rng, DType dtype, char* at) {
     return PutElement<T>(rng, at);
 #include "core/dtypes.def"
 #undef FZ_DTYPE
+    default:
+      break;
   }
 }
 

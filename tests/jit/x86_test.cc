@@ -288,7 +288,7 @@ TEST_P(X86Test, RowsOfEveryLayout) {
 
 // Layouts are drawn; many have lanes two elements apart, which AVX-512 takes from whole vectors.
 TEST_P(X86Test, EverySecondElement) {
-  for (DType t : {DType::kF32, DType::kI32}) {
+  for (DType t : {DType::kF32, DType::kI32, DType::kF64, DType::kI64}) {
     Kernel k;
     k.name = "second";
     k.rank = 2;

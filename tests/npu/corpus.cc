@@ -38,6 +38,8 @@ void PutOrdinary(DType dtype, Rng& rng, char* at, bool positive = false) {
     return put(Ordinary<T>(rng, positive));
 #include "core/dtypes.def"
 #undef FZ_DTYPE
+    default:
+      break;
   }
 }
 

@@ -250,9 +250,12 @@ class Codegen : Selection {
   bool MayBeEverySecond(DType type, kir::Stride cls, bool vector) const;
   void IfEverySecond(int buffer, const std::function<void()>& second,
                      const std::function<void()>& other);
-  std::pair<K, K> EvenMasks(const Mask& mask);
-  void LoadEverySecond(const Vec& to, const Gp& from, const Mask& mask);
-  void StoreEverySecond(const Vec& v, const Gp& to, const Mask& mask);
+  std::pair<K, K> EvenMasks(const Mask& mask, int lanes, bool both);
+  void LoadEverySecond(DType type, const Vec& to, const Gp& from, const Mask& mask);
+  void StoreEverySecond(DType type, const Vec& v, const Gp& to, const Mask& mask);
+  Vec WholeVector(const Vec& v);
+  bool MayStoreParts(Id id) const;
+  void StoreParts(Id id);
 
   // --- blocks (blocks.cc)
   int64_t DistanceOf(const kir::Inst& inst) const;

@@ -210,7 +210,7 @@ void Codegen::EmitLoad(Id id) {
   } else if (offset == kNone && MayBeEverySecond(inst.type, cls, vector)) {
     v = NewVec(v_ * size);
     IfEverySecond(
-        b, [&] { LoadEverySecond(v, Pointer(place), mask); },
+        b, [&] { LoadEverySecond(inst.type, v, Pointer(place), mask); },
         [&] { Copy(v, Gather(inst.type, Pointer(place), b, cls, vector, offset, mask)); });
   } else if (size >= 4) {
     v = Gather(inst.type, Pointer(place), b, cls, vector, offset, mask);
@@ -266,6 +266,8 @@ void Codegen::EmitStore(Id id) {
     if (id == block.back()) StoreBlock(block);
     return;
   }
+  if (MayStoreParts(id)) return StoreParts(id);
+  if (MayStoreParts(id - 1)) return;
   const Inst& inst = k_.body[id];
   const int b = int(inst.imm), size = SizeOf(inst.type);
   const bool in_loop = Of(id).region != 0;
@@ -287,7 +289,7 @@ void Codegen::EmitStore(Id id) {
                   [&] { StoreLanes(inst.type, v, Pointer(place), b, cls, true, offset, mask); });
   } else if (offset == kNone && MayBeEverySecond(inst.type, cls, true)) {
     IfEverySecond(
-        b, [&] { StoreEverySecond(v, Pointer(place), mask); },
+        b, [&] { StoreEverySecond(inst.type, v, Pointer(place), mask); },
         [&] { StoreLanes(inst.type, v, Pointer(place), b, cls, true, offset, mask); });
   } else {
     StoreLanes(inst.type, v, Pointer(place), b, cls, true, offset, mask);
