@@ -112,8 +112,8 @@ Status Backward(Tensor* cell, const Tensor* seed, bool retain) {
                       Describe(root), ".");
   }
   if (!seed && IsComplex(root.dtype())) {
-    return TypeError("[backward] a complex tensor needs a gradient to begin with: ",
-                     Describe(root), "; or take the real part or the absolute value first.");
+    return TypeError("[backward] a complex tensor needs a gradient to begin with: ", Describe(root),
+                     "; or take the real part or the absolute value first.");
   }
   LimitScope limit(-1);
   const Tensor ones =

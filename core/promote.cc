@@ -90,8 +90,8 @@ DType SumFor(DType a) {
 }
 
 DType DefaultFor(Scalar::Kind kind) {
-  return kind == Scalar::Kind::kBool  ? DType::kBool
-         : kind == Scalar::Kind::kInt ? DType::kI64
+  return kind == Scalar::Kind::kBool    ? DType::kBool
+         : kind == Scalar::Kind::kInt   ? DType::kI64
          : kind == Scalar::Kind::kFloat ? DType::kF32
                                         : DType::kC64;
 }
@@ -135,8 +135,9 @@ bool Fits(const Scalar& scalar, DType dtype) {
 
 StatusOr<ValueRef> ToImmediate(std::string_view op, const Scalar& scalar, DType dtype) {
   if (IsComplex(dtype) || scalar.is_complex()) {
-    return TypeError("[", std::string(op), "] the complex number ", scalar.f, scalar.im < 0 ? "" : "+",
-                     scalar.im, "j is no ", std::string(Name(dtype)), ".");
+    return TypeError("[", std::string(op), "] the complex number ", scalar.f,
+                     scalar.im < 0 ? "" : "+", scalar.im, "j is no ", std::string(Name(dtype)),
+                     ".");
   }
   if (scalar.kind == Scalar::Kind::kFloat) return Value::Immediate(dtype, BitsOf(dtype, scalar.f));
   if (!IsInt(dtype) && !std::isinf(scalar.f)) {

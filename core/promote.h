@@ -18,8 +18,9 @@ struct Scalar {
   enum class Kind : uint8_t { kBool, kInt, kFloat, kComplex } kind = Kind::kInt;
   bool big = false;  // kInt: the value is `i` as an unsigned 64-bit number
   int64_t i = 0;     // kBool, kInt
-  double f = 0;  // kFloat, kComplex: real part; kInt: 0, or the double nearest to a value beyond 64 bits
-  double im = 0;     // kComplex
+  double f =
+      0;  // kFloat, kComplex: real part; kInt: 0, or the double nearest to a value beyond 64 bits
+  double im = 0;  // kComplex
 
   static Scalar Bool(bool v) { return {Kind::kBool, false, v, 0}; }
   static Scalar Int(int64_t v) { return {Kind::kInt, false, v, 0}; }

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 FOLDERS = {
-    "core": 11300,
+    "core": 12200,
     "kernels": 9000,
     "npu": 9100,
-    "autograd": 1200,
+    "autograd": 1210,
     "tracer": 7700,
     "jit": 34500,
     "bindings": 21300,

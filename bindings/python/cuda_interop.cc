@@ -16,7 +16,11 @@ namespace gpu = ::frazil::cuda;
 // "<f4": NumPy's name of a dtype, which the interface speaks; null for bfloat16.
 std::optional<std::string> TypeString(DType t) {
   if (t == DType::kBF16) return std::nullopt;
-  const char kind = IsBool(t) ? 'b' : IsFloat(t) ? 'f' : IsComplex(t) ? 'c' : IsUnsigned(t) ? 'u' : 'i';
+  const char kind = IsBool(t)       ? 'b'
+                    : IsFloat(t)    ? 'f'
+                    : IsComplex(t)  ? 'c'
+                    : IsUnsigned(t) ? 'u'
+                                    : 'i';
   return StrCat(SizeOf(t) == 1 ? "|" : "<", std::string(1, kind), SizeOf(t));
 }
 

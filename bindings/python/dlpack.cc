@@ -38,7 +38,14 @@ struct ManagedVersioned {
 };
 constexpr int kDLCpu = 1, kDLCuda = 2, kDLCudaManaged = 13;
 constexpr uint64_t kIsCopied = 2;  // of flags: the consumer's own
-enum : uint8_t { kDLInt = 0, kDLUInt = 1, kDLFloat = 2, kDLBfloat = 4, kDLComplex = 5, kDLBool = 6 };
+enum : uint8_t {
+  kDLInt = 0,
+  kDLUInt = 1,
+  kDLFloat = 2,
+  kDLBfloat = 4,
+  kDLComplex = 5,
+  kDLBool = 6
+};
 
 uint8_t CodeOf(DType t) {
   switch (KindOf(t)) {

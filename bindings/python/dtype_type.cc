@@ -70,7 +70,8 @@ PyObject* Reduce(PyObject* self, PyObject*) { return Text(Name(Of(self))); }
 PyGetSetDef getset[] = {
     {"name", GetName, nullptr, "The name, for example 'float32'.", nullptr},
     {"itemsize", GetItemSize, nullptr, "Bytes of one element.", nullptr},
-    {"kind", GetKind, nullptr, "'bool', 'signed integer', 'unsigned integer', 'real floating' or 'complex floating'.",
+    {"kind", GetKind, nullptr,
+     "'bool', 'signed integer', 'unsigned integer', 'real floating' or 'complex floating'.",
      nullptr},
     {"dtype", GetNumPy, nullptr, "The NumPy dtype.", nullptr},
     {"__numpy_dtype__", GetNumPy, nullptr, "The NumPy dtype.", nullptr},

@@ -192,8 +192,8 @@ Tensor FromSequence(PyObject* object, const ImportOptions& options) {
   if (!Walk(object, 0, &nest)) return nest.status.ok() ? Tensor() : Tensor(nest.status);
   const DType number = nest.kind == Scalar::Kind::kFloat     ? options.floats
                        : nest.kind == Scalar::Kind::kComplex ? ComplexFor(options.floats)
-                       : nest.big                        ? DType::kU64
-                                                         : DefaultFor(nest.kind);
+                       : nest.big                            ? DType::kU64
+                                                             : DefaultFor(nest.kind);
   if (!nest.arrays.empty()) {
     if (!CopyLists(&nest)) return Tensor();  // stacking may let other threads run
     DType dtype = nest.arrays[0].dtype();

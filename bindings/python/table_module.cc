@@ -8,8 +8,8 @@
 namespace frazil::python {
 namespace {
 
-constexpr const char* kTypeSets[] = {"any",  "number", "bool_or_number", "float", "int",
-                                     "bits", "bool",   "complex"};
+constexpr const char* kTypeSets[] = {"any", "number", "bool_or_number", "float",
+                                     "int", "bits",   "bool",           "complex"};
 
 PyObject* Row(const OpInfo& info) {
   const std::string name(info.name), klass(Info(info.klass).text), doc(info.doc);

@@ -43,6 +43,10 @@ template <typename Body>
 Tensor OfBoth(CompositeId id, const Arg& a, const Arg& b, const Body& body) {
   const Both both(a, b);
   if (!both.ok()) return both.error();
+  if (IsComplex(both.x.dtype())) {
+    return TypeError("[", std::string(NameOf(id)),
+                     "] is not defined for complex numbers: ", Describe(both.x), ".");
+  }
   return Composite(id, {&both.x, &both.y}, {}, [&] { return body(both.x, both.y); });
 }
 

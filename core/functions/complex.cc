@@ -34,11 +34,9 @@ Tensor complex(const Arg& re, const Arg& im) {
   }
   if (re.scalar().is_complex() || im.scalar().is_complex())
     return TypeError("[complex] parts must be real numbers, got a complex one.");
-  const DType common =
-      first.tensor() ? first.tensor()->dtype() : DefaultFor(first.scalar().kind);
-  const DType dtype = PartOf(ComplexFor(second.tensor()
-                                            ? Promote(common, second.tensor()->dtype())
-                                            : Promote(common, second.scalar().kind)));
+  const DType common = first.tensor() ? first.tensor()->dtype() : DefaultFor(first.scalar().kind);
+  const DType dtype = PartOf(ComplexFor(second.tensor() ? Promote(common, second.tensor()->dtype())
+                                                        : Promote(common, second.scalar().kind)));
   const auto part = [&](const Arg& x) {
     return x.tensor() ? astype(*x.tensor(), dtype) : scalar(x.scalar(), dtype);
   };
@@ -137,9 +135,9 @@ Tensor Unary(OpId op, const Parts& z, DType part) {
 }
 
 bool IsUnary(OpId op) {
-  return op == OpId::k_negative || op == OpId::k_round || op == OpId::k_imag || op == OpId::k_copy ||
-         op == OpId::k_isnan || op == OpId::k_isinf || op == OpId::k_isfinite ||
-         op == OpId::k_abs || FunctionOfParts(op);
+  return op == OpId::k_negative || op == OpId::k_round || op == OpId::k_imag ||
+         op == OpId::k_copy || op == OpId::k_isnan || op == OpId::k_isinf ||
+         op == OpId::k_isfinite || op == OpId::k_abs || FunctionOfParts(op);
 }
 
 Parts Quotient(const Parts& a, const Parts& b, DType part) {

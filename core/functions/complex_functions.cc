@@ -104,8 +104,7 @@ Tensor LogAbs(const Parts& z) {
   const Tensor large = maximum(x, y), small = minimum(x, y);
   const Tensor near = And(And(greater(large, 0.5), less(large, 1.5)), isfinite(small));
   const Square a(Only(near, large)), b(Only(near, small, 0.0));
-  const Sum less_one(a.value, -1.0),
-      both(less_one.value, b.value);
+  const Sum less_one(a.value, -1.0), both(less_one.value, b.value);
   const Tensor excess = both.value + (both.error + less_one.error + a.error + b.error);
   const Scaled scaled({Only(Not(near), z.re), Only(Not(near), z.im, 0.0)});
   const Tensor far = log(hypot(scaled.parts.re, scaled.parts.im)) + scaled.log;
@@ -213,8 +212,8 @@ struct Inverse {
     base = x;
     const Tensor close = less(a, 1.5);
     const Tensor m = Only(close, am1);
-    const Tensor rise =
-        where(close, log1p(m + sqrt(m * (a + 1.0))), log(a + sqrt(Only(Not(close), a * a, 4.0) - 1.0)));
+    const Tensor rise = where(close, log1p(m + sqrt(m * (a + 1.0))),
+                              log(a + sqrt(Only(Not(close), a * a, 4.0) - 1.0)));
     const Tensor flat_rise =
         where(out, log1p((where(out, x, 2.0) - 1.0) + along), where(in, y / within, tip));
     imaginary = where(flat, flat_rise, rise);
@@ -242,7 +241,8 @@ Parts Acos(const Parts& z) {
   const Tensor base = where(signbit(z.re), -in.base, in.base);
   const Tensor far_x = where(signbit(z.re), -in.far_x, in.far_x);
   Tensor re = atan2(in.height, base);
-  re = where(in.huge, atan2(in.far_y, far_x), where(in.tiny, kPi / 2 - (z.re - 6.123233995736766e-17), re));
+  re = where(in.huge, atan2(in.far_y, far_x),
+             where(in.tiny, kPi / 2 - (z.re - 6.123233995736766e-17), re));
   re = where(And(IsZero(z.re), isnan(z.im)), kPi / 2, re);
   return {re, Signed(in.imaginary, -z.im)};
 }
@@ -262,8 +262,8 @@ Parts Atanh(const Parts& z) {
   const Tensor flat = less(y, 0x1p-200);  // y * y is nothing
   const Tensor tip = And(flat, equal(x, 1.0));
   const Tensor away = where(tip, 0.5, 1.0 - x), y2 = where(flat, 0.0, y * where(flat, 1.0, y));
-  const Tensor re = where(tip, (kLn2 - log(Only(tip, y))) * 0.5,
-                          log1p(x * 4.0 / (away * away + y2)) * 0.25);
+  const Tensor re =
+      where(tip, (kLn2 - log(Only(tip, y))) * 0.5, log1p(x * 4.0 / (away * away + y2)) * 0.25);
   const Tensor im = atan2(y * 2.0, (1.0 - x) * (x + 1.0) - y2) * 0.5;
   // 1 / z, of which nothing is left where z is infinite.
   const Tensor wide = Only(huge, abs(z.re)), tall = Only(huge, abs(z.im));

@@ -85,8 +85,8 @@ class BodyWriter {
   std::vector<Place> reads_;  // as space_.reads; no buffers: an immediate
   std::vector<int> partials_;
   std::map<int32_t, Place> outputs_, imaginary_;  // the latter of complex ones
-  std::map<Key, kir::V> extremes_;  // of argmax and argmin, between their two loops
-  std::map<Key, kir::V> raw_;       // reductions before rounding
+  std::map<Key, kir::V> extremes_;                // of argmax and argmin, between their two loops
+  std::map<Key, kir::V> raw_;                     // reductions before rounding
 };
 
 }  // namespace frazil::jit

@@ -554,8 +554,8 @@ class Generator {
         return;
       }
       case 7:
-        return Note(
-            b_.Op(OpId::k_astype, {x}, {int64_t(rng_() % 3 ? t_ : DType(rng_() % kNumRealDTypes))}));
+        return Note(b_.Op(OpId::k_astype, {x},
+                          {int64_t(rng_() % 3 ? t_ : DType(rng_() % kNumRealDTypes))}));
       case 0: {
         const auto id = b_.graph.AddOp(unary[rng_() % 4], {x}, {});
         if (id.ok()) Note(*id);

@@ -126,7 +126,8 @@ std::vector<Case> OpCases() {
     for (int t = 0; t < kNumRealDTypes; ++t) {
       const DType type = DType(t);
       if (op == Op::kCast || op == Op::kBitcast) {
-        for (int from = 0; from < kNumRealDTypes; ++from) add({.op = op, .type = type}, {DType(from)});
+        for (int from = 0; from < kNumRealDTypes; ++from)
+          add({.op = op, .type = type}, {DType(from)});
       } else if (op == Op::kSelect) {
         add({.op = op, .type = type}, {DType::kBool, type, type});
       } else {

@@ -224,7 +224,9 @@ def test_reductions(dtype):
                 want = g(a, axis=axis, keepdims=keep)
                 assert got.dtype == want.dtype and got.shape == want.shape
                 # against the sum or product of sizes
-                assert np.all(np.abs(got - want) <= 400 * eps * g(np.abs(a), axis=axis, keepdims=keep))
+                assert np.all(
+                    np.abs(got - want) <= 400 * eps * g(np.abs(a), axis=axis, keepdims=keep)
+                )
     for axis in (0, 1, 2):
         got = both(lambda x: fz.cumulative_sum(x, axis=axis), x)  # noqa: B023
         np.testing.assert_allclose(got, np.cumsum(a, axis), rtol=100 * eps, atol=10 * eps)
@@ -363,13 +365,18 @@ def test_numbers_without_order(name):
              "min", "argmax", "argmin"],
 )  # fmt: skip
 def test_functions_of_real_numbers_only(name):
-    with pytest.raises(TypeError, match=rf"^\[{name}\] is not defined for complex numbers: c64\[1\]\.$"):
+    with pytest.raises(
+        TypeError, match=rf"^\[{name}\] is not defined for complex numbers: c64\[1\]\.$"
+    ):
         getattr(fz, name)(fz.asarray([1 + 1j]))
 
 
 def test_complex_numbers_do_not_become_real_ones():
     x = fz.asarray([1 + 1j])
-    with pytest.raises(TypeError, match=r"^\[astype\] a complex number is no float32: c64\[1\]; take its real part first\.$"):
+    with pytest.raises(
+        TypeError,
+        match=r"^\[astype\] a complex number is no float32: c64\[1\]; take its real part first\.$",
+    ):
         x.astype("float32")
     with pytest.raises(TypeError, match="the complex number 1\\+2j is no float32"):
         fz.asarray([1 + 2j], dtype="float32")

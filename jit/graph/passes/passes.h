@@ -11,9 +11,10 @@
 
 namespace frazil::jit {
 
-void TakeParts(Graph* graph);     // parts of complex numbers that are made here are what they were made of
-void Fold(Graph* graph);          // rewrites.def: equal values that need less work
-void Cse(Graph* graph);           // equal calls of equal operands become one node
+void TakeParts(
+    Graph* graph);        // parts of complex numbers that are made here are what they were made of
+void Fold(Graph* graph);  // rewrites.def: equal values that need less work
+void Cse(Graph* graph);   // equal calls of equal operands become one node
 void Assign(Graph* graph);        // assign.cc: what is assigned part by part becomes one array
 void Dce(Graph* graph);           // nodes that no output needs go
 void JoinProducts(Graph* graph);  // join_products.cc: products of successive rows become one

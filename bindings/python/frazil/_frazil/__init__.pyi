@@ -43,6 +43,7 @@ __all__ = [
     "acosh",
     "add",
     "all",
+    "angle",
     "any",
     "arange",
     "argmax",
@@ -69,8 +70,11 @@ __all__ = [
     "cbrt",
     "ceil",
     "clip",
+    "complex64",
+    "complex128",
     "concat",
     "concatenate",
+    "conj",
     "copy",
     "copysign",
     "cos",
@@ -122,6 +126,7 @@ __all__ = [
     "i1",
     "i1e",
     "index_add",
+    "imag",
     "int8",
     "int16",
     "int32",
@@ -197,6 +202,7 @@ __all__ = [
     "quantile",
     "rad2deg",
     "ravel",
+    "real",
     "reciprocal",
     "remainder",
     "reshape",
@@ -254,6 +260,8 @@ float16: DType
 bfloat16: DType
 float32: DType
 float64: DType
+complex64: DType
+complex128: DType
 
 @final
 class Tensor:
@@ -394,6 +402,8 @@ class Tensor:
         self, /, min: Operand | None = ..., max: Operand | None = ..., out: None = ...
     ) -> Tensor:
         """See frazil.clip."""
+    def conj(self, /) -> Tensor:
+        """See frazil.conj."""
     def copy(self, /) -> Tensor:
         """The same elements in new memory."""
     def detach(self, /) -> Tensor:
@@ -606,6 +616,9 @@ def add(x1: Operand, x2: Operand, /) -> Tensor:
 def all(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """True where all elements over the axes are true."""
 
+def angle(x: Operand, /) -> Tensor:
+    """Angle of a complex number in radians, elementwise, from -pi to pi."""
+
 def any(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """True where any element over the axes is true."""
 
@@ -709,6 +722,9 @@ def concat(arrays: Sequence[Operand], /, axis: SupportsIndex | None = ...) -> Te
 
 def concatenate(arrays: Sequence[Operand], /, axis: SupportsIndex | None = ...) -> Tensor:
     """The same as concat."""
+
+def conj(x: Operand, /) -> Tensor:
+    """Complex conjugate, elementwise; real numbers stay."""
 
 def copy(x: Operand, /) -> Tensor:
     """The same elements in new memory."""
@@ -917,6 +933,8 @@ def index_add(
     x: Operand, indices: Operand | Sequence[builtins.int], updates: Operand, /, axis: Axis = ...
 ) -> Tensor:
     """x with updates, shaped like take(x, indices, axis=axis), added at indices along an axis; at an index that is given again one after the other in ascending order. IndexError for indices out of range."""
+def imag(x: Operand, /) -> Tensor:
+    """Imaginary part, elementwise, as a view; 0 for real numbers."""
 
 def invert(x: Operand, /) -> Tensor:
     """The same as bitwise_invert: Bitwise complement, elementwise; logical not for bool."""
@@ -1217,6 +1235,9 @@ def rad2deg(x: Operand, /) -> Tensor:
 
 def ravel(x: Operand, /) -> Tensor:
     """The same as flatten."""
+
+def real(x: Operand, /) -> Tensor:
+    """Real part, elementwise, as a view; real numbers stay."""
 
 def reciprocal(x: Operand, /) -> Tensor:
     """1 / x, elementwise."""
