@@ -386,8 +386,10 @@ ON_PARTS = {
     "var": lambda z, w: fz.var(z) * w,
 } | {
     name: (lambda z, w, name=name: getattr(fz, name)(z) * w)
-    for name in ("exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
-                 "asin", "acos", "atan", "asinh", "acosh", "atanh", "sign")
+    for name in (
+        "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "sin", "cos", "tan", "sinh",
+        "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "sign",
+    )
 }  # fmt: skip
 
 

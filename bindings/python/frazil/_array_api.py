@@ -182,7 +182,9 @@ def outer(x1: Operand, x2: Operand, /) -> Tensor:
 
 @_public
 def vecdot(x1: Operand, x2: Operand, /, *, axis: int = -1) -> Tensor:
-    """Sum of products along an axis of both, those of x1 conjugated, which must be equally long; the others broadcast.
+    """Sum of products along an axis of both, which must be equally long; the others broadcast.
+
+    Complex elements of x1 are conjugated.
 
     The dtype is that of the product, for bool whether any pair is true. ValueError if the axes
     differ in length, IndexError if one of the arrays lacks the axis.
