@@ -64,7 +64,7 @@ def test_wrong_values(variable, value, allowed):
     assert message.startswith(f"ValueError: [config] {variable} must be {allowed or ''}")
     assert message.endswith(f"got '{value}'.")
     if variable == "FRAZIL_PASSES":
-        assert " none, -fold, " in message and "-inplace" in message
+        assert " none, -parts, -fold, " in message and "-inplace" in message
 
 
 def test_every_switch_has_a_wrong_value():
