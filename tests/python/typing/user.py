@@ -102,6 +102,8 @@ def dtypes() -> fz.DType:
         fz.bfloat16,
         fz.float32,
         fz.float64,
+        fz.complex64,
+        fz.complex128,
     ]
     names: list[str] = [t.name for t in every]
     size: int = sum(t.itemsize for t in every) + len(names)
@@ -123,7 +125,19 @@ def of_tensors(x: Tensor) -> list[Tensor]:
     assert rank and x.dtype is fz.float32 and x.device == "cpu"
     assert x.grad is None and x.is_leaf and not x.requires_grad
     assert isinstance(x.__array_namespace__(), type(fz))
-    out = [x.T, x.mT, x[0], x[..., 0], x[0, 1:], x[x > 0.5], x[fz.asarray([0, 1])], x[[0, 1]]]
+    out = [
+        x.real,
+        x.imag,
+        x.conj(),
+        x.T,
+        x.mT,
+        x[0],
+        x[..., 0],
+        x[0, 1:],
+        x[x > 0.5],
+        x[fz.asarray([0, 1])],
+        x[[0, 1]],
+    ]
     out += [x[None]]
     out += [x + 1, 1 + x, x - x, 2.0 - x, x * ARRAY, x / 2, 1 / x, x // 2, 3 // x, x % 2, 3 % x]
     out += [x**2]
