@@ -49,6 +49,15 @@ PyObject* ArrayUfunc(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObjec
   return PyObject_Vectorcall(ufuncs->call, args, static_cast<size_t>(nargs), kwnames);
 }
 
+PyObject* ArrayFunction(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static PyObject* call = nullptr;  // of the module, which loads NumPy; it lives for ever
+  if (!call) {
+    Object module = Object::Steal(PyImport_ImportModule("frazil._functions"));
+    if (!module || !(call = PyObject_GetAttrString(module.get(), "call"))) return nullptr;
+  }
+  return PyObject_Vectorcall(call, args, static_cast<size_t>(nargs), kwnames);
+}
+
 // The array may share the elements: neither library changes them.
 PyObject* JaxArray(PyObject* self, PyObject*) {
   Object module = Object::Steal(PyImport_ImportModule("jax.numpy"));

@@ -128,6 +128,7 @@ std::optional<DType> DTypeOf(const DLTensor& t) {
 
 template <typename M>
 void ReleaseManaged(void* context) {
+  if (!Py_IsInitialized()) return;  // its memory goes with the process
   const PyGILState_STATE state = PyGILState_Ensure();
   auto* m = static_cast<M*>(context);
   if (m->deleter) m->deleter(m);
@@ -195,6 +196,14 @@ Tensor ConsumeCapsule(PyObject* capsule, const char* name, const char* used,
   return Consume(managed, options);
 }
 
+// Of (device type, device id). False with an exception set.
+bool ToPair(PyObject* pair, const char* op, int64_t* kind, int64_t* index) {
+  Object kind_of = Object::Steal(PySequence_GetItem(pair, 0));
+  Object index_of = kind_of ? Object::Steal(PySequence_GetItem(pair, 1)) : Object();
+  return index_of && ToInt(kind_of.get(), op, "the device", kind) &&
+         ToInt(index_of.get(), op, "the device", index);
+}
+
 }  // namespace
 
 StatusOr<Device> ForeignDevice(PyObject* object) {
@@ -205,11 +214,8 @@ StatusOr<Device> ForeignDevice(PyObject* object) {
     PyErr_Clear();  // a producer older than this method
     return Device();
   }
-  Object index_of = Object::Steal(PySequence_GetItem(pair.get(), 1)),
-         kind_of = Object::Steal(PySequence_GetItem(pair.get(), 0));
   int64_t kind = 0, index = 0;
-  if (!kind_of || !index_of || !ToInt(kind_of.get(), "from_dlpack", "the device", &kind) ||
-      !ToInt(index_of.get(), "from_dlpack", "the device", &index))
+  if (!ToPair(pair.get(), "from_dlpack", &kind, &index))
     return RuntimeError("[from_dlpack] no device.");
   if (kind != kDLCuda && kind != kDLCudaManaged) return Device();
   return ParseDevice(StrCat("cuda:", index));
@@ -287,13 +293,30 @@ ValueRef Lend(const Tensor& x) {
   return ValueRef();
 }
 
+// Where the consumer wants it: where it is, or on the CPU. False with an exception set.
+bool MoveFor(PyObject* wanted, bool copy, Tensor* x) {
+  int64_t kind = 0, index = 0;
+  if (!ToPair(wanted, "__dlpack__", &kind, &index)) return false;
+  const Device device = x->device();
+  const int64_t here = CpuAddresses(device) ? kDLCpu : kDLCuda;
+  if (device.kind() != DeviceKind::kNpu && kind == here && index == device.index()) return true;
+  if (kind != kDLCpu || index != 0 || !copy) {
+    PyErr_Format(PyExc_BufferError,
+                 "[__dlpack__] dl_device=(%lld, %lld), but the tensor is on \"%s\": use "
+                 "x.to_device(...)%s.",
+                 static_cast<long long>(kind), static_cast<long long>(index),
+                 Name(device).c_str(), copy ? "" : " or let it copy");
+    return false;
+  }
+  *x = ops::to_device(x->Detach(), Device());
+  return x->ok() || (Raise(x->status()), false);
+}
+
 }  // namespace
 
 PyObject* ExportDLPack(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   FZ_ARGS(5, "__dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None)");
-  const Tensor& x = CellOf(a[0]);
-  const Device device = x.device();
-  if (!HasDLPackDevice(device)) return nullptr;
+  Tensor x = CellOf(a[0]);
   int64_t major = 0;
   if (Given(a[2])) {
     Object first = Object::Steal(PySequence_GetItem(a[2], 0));
@@ -301,6 +324,9 @@ PyObject* ExportDLPack(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObj
   }
   bool copy;
   if (!ToBool(Given(a[4]) ? a[4] : nullptr, "__dlpack__", "copy", true, &copy)) return nullptr;
+  if (Given(a[3]) && !MoveFor(a[3], copy, &x)) return nullptr;
+  const Device device = x.device();
+  if (!HasDLPackDevice(device)) return nullptr;
   if (!copy) tracer::BeforeLending();
   if (Status s = Read(*x.value_ref()); !s.ok()) return Raise(s);
   ValueRef value;

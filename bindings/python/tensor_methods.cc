@@ -78,6 +78,7 @@ FZ_FAST(ClipMethod) {
   return NoOut(a[3], "clip") ? clip(nullptr, bounds, 3, nullptr) : nullptr;
 }
 
+PyObject* ReprHtml(PyObject* self, PyObject*) { return TextOf(self, "tensor_html"); }
 PyObject* ConjMethod(PyObject* self, PyObject*) { return Wrap(ops::conj(CellOf(self))); }
 PyObject* ComplexMethod(PyObject* self, PyObject*) {
   Object item = Object::Steal(Item(CellOf(self), "complex"));
@@ -298,12 +299,14 @@ PyMethodDef tensor_methods[] = {
         "A capsule for consumers of DLPack: a copy, or with copy=False the memory itself, which "
         "they may write to (BufferError if something else holds the value).",
         ExportDLPack),
+    {"__array_function__", Fast(ArrayFunction), kFast, nullptr},
     {"__array_ufunc__", Fast(ArrayUfunc), kFast, nullptr},
     {"__jax_array__", JaxArray, METH_NOARGS, nullptr},
     {"__dir__", DirWithoutOtherNames, METH_NOARGS, nullptr},
     {"__dlpack_device__", DLPackDevice, METH_NOARGS, nullptr},
     {"__array_namespace__", Fast(Namespace), kFast,
      FZ_SIGNATURE("__array_namespace__", ", /, *, api_version=None", "The module frazil.")},
+    {"_repr_html_", ReprHtml, METH_NOARGS, FZ_SIGNATURE("_repr_html_", "", "For notebooks.")},
     {"__copy__", CopyCell, METH_NOARGS, nullptr},
     {"__deepcopy__", DeepCopy, METH_O, nullptr},
     {"__reduce__", Reduce, METH_NOARGS, nullptr},

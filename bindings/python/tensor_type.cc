@@ -48,13 +48,8 @@ Py_hash_t Hash(PyObject* self) {
   return hash == -1 ? -2 : hash;
 }
 
-// Text is made by the package's _format.py, which loads NumPy.
-PyObject* Format(PyObject* self, const char* function) {
-  Object module = Object::Steal(PyImport_ImportModule("frazil._format"));
-  return module ? PyObject_CallMethod(module.get(), function, "O", self) : nullptr;
-}
-PyObject* Repr(PyObject* self) { return Format(self, "tensor_repr"); }
-PyObject* Str(PyObject* self) { return Format(self, "tensor_str"); }
+PyObject* Repr(PyObject* self) { return TextOf(self, "tensor_repr"); }
+PyObject* Str(PyObject* self) { return TextOf(self, "tensor_str"); }
 
 PyObject* GetShape(PyObject* self, void*) {
   const Dims dims = CellOf(self).dims();
@@ -224,6 +219,11 @@ PyObject* Wrap(Tensor&& tensor) {
   if (!t) return PyErr_NoMemory();
   new (&t->cell) Tensor(std::move(tensor));
   return reinterpret_cast<PyObject*>(t);
+}
+
+PyObject* TextOf(PyObject* tensor, const char* function) {
+  Object module = Object::Steal(PyImport_ImportModule("frazil._format"));
+  return module ? PyObject_CallMethod(module.get(), function, "O", tensor) : nullptr;
 }
 
 PyObject* Wrap(Value* value) {

@@ -41,6 +41,8 @@ PyObject* Wrap(Tensor&& tensor);
 // The same around a value that is the caller's own, and becomes the object's.
 PyObject* Wrap(Value* value);
 inline PyObject* Wrap(const Tensor& tensor) { return Wrap(Tensor(tensor)); }
+// What a function of the package's _format.py, which loads NumPy, makes of a tensor.
+PyObject* TextOf(PyObject* tensor, const char* function);
 
 // The Python object around a cell that is known to have one.
 inline PyObject* ObjectOf(Tensor* cell) {

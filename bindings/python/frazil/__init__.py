@@ -12,7 +12,7 @@ docs/coming-from.md tells what is otherwise than in NumPy, PyTorch and JAX.
 >>> import frazil as fz
 >>> x = fz.asarray([1.0, 2.0, 3.0])
 >>> fz.exp(x) * 2 + 1
-fz.Tensor([ 6.4365635, 15.778112 , 41.171074 ], dtype=float32)
+fz.Tensor([ 6.4365635, 15.778112 , 41.171074 ])
 """
 
 import importlib as _importlib

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from frazil import _frazil as _fz
 from frazil._frazil import Tensor
@@ -15,9 +15,10 @@ from frazil._named import tensor as _tensor
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from frazil._types import Axis, Ints, Operand
+    from frazil._types import Axis, DTypeLike, Ints, Operand
 
 __all__ = [
+    "array",
     "broadcast_arrays",
     "broadcast_shapes",
     "diff",
@@ -32,6 +33,24 @@ __all__ = [
     "unstack",
     "vecdot",
 ]
+
+
+@_public
+def array(
+    obj: Any,
+    /,
+    dtype: DTypeLike | None = None,
+    *,
+    copy: bool | None = True,
+    device: str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """asarray that copies a tensor, too.
+
+    >>> array([1, 2], dtype="float64")
+    fz.Tensor([1., 2.], dtype=float64)
+    """
+    return _fz.asarray(obj, dtype, device=device, copy=copy, requires_grad=requires_grad)
 
 
 @_public

@@ -52,7 +52,7 @@ def call(ufunc, method, *inputs, out=(), where=True, **options):
     if len(out) != len(results):
         raise TypeError(f"[np.{ufunc.__name__}] needs all of its {len(results)} arrays in out=.")
     for to, value in zip(out, results, strict=True):
-        _write(ufunc, to, value, where)
+        write(f"np.{ufunc.__name__}", to, value, where)
     return out if isinstance(result, tuple) else out[0]
 
 
@@ -115,7 +115,7 @@ def _checked(ufunc, options, allowed):
     return kept
 
 
-def _write(ufunc, to, value, where):
+def write(name, to, value, where):
     """Puts the value into a tensor's cell or into an array, where the mask is true."""
     if not isinstance(to, Tensor):
         mask = where if where is True else np.asarray(where)
@@ -123,7 +123,7 @@ def _write(ufunc, to, value, where):
         return
     if not np.can_cast(np.asarray(value).dtype, np.asarray(to).dtype, "same_kind"):
         raise TypeError(
-            f"[np.{ufunc.__name__}] the result is {value.dtype.name}, which does not go into "
+            f"[{name}] the result is {value.dtype.name}, which does not go into "
             f"out= of {to.dtype.name}; use astype."
         )
     to[...] = value if where is True else fz.where(where, value, to)
