@@ -24,7 +24,7 @@ LAYOUTS = {
     "transposed": lambda a: a.T,
     "every second": lambda a: a[:, ::2],
     "backwards": lambda a: a[::-1],
-    "broadcast": lambda a: a[:1] + 0 * a[:1],
+    "new axis": lambda a: a[:, None, 1:],
     "column": lambda a: a[:, 1:2],
     "empty": lambda a: a[:0],
     "empty within": lambda a: a[:, 1:1],
@@ -67,7 +67,7 @@ def test_numpy_to_here(dtype, layout):
         assert t.dtype.name == dtype and t.shape == part.shape
         before = part.copy()
         assert np.array_equal(np.asarray(t), before)
-        if copy is False and part.size and layout != "broadcast":
+        if copy is False and part.size:
             part[...] = 1  # the same memory
             assert np.array_equal(np.asarray(t), part)
         elif copy is True:
@@ -82,9 +82,6 @@ def test_here_to_numpy(dtype, layout):
         t = LAYOUTS[layout](fz.asarray(array_of(dtype)))
         wanted = LAYOUTS[layout](array_of(dtype))
         t = t.copy()  # nothing else holds it
-        number = t.ndim == 0
-        if copy is False and number:
-            t = fz.asarray(np.asarray(wanted))
         keywords = {} if copy is None else {"copy": copy}
         if version is not None:
             keywords["max_version"] = version

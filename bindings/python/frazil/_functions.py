@@ -27,7 +27,8 @@ _LOOKS: dict[str, Callable[..., Any]] = {
     "shape": lambda a: fz.asarray(a).shape,
     "size": lambda a, axis=None: _size(fz.asarray(a), axis),
 }
-_NAMED = {"a_min": "min", "a_max": "max", "obj": "indices", "newshape": "shape"}
+_NAMED = {"a_min": "min", "a_max": "max", "obj": "indices", "reps": "repetitions"}
+_ELSEWHERE = {"trace": ("linalg", "trace")}  # fz.trace is another thing
 _NEUTRAL: dict[str, tuple[Any, ...]] = {
     "out": (None,), "where": (True,), "order": ("K", "A", "C", None), "subok": (True, False),
     "casting": ("same_kind", "unsafe"), "like": (None,), "mean": (None,), "dtype": (None,),
@@ -43,7 +44,8 @@ class _Twin(NamedTuple):
     function: Callable[..., Any]
     theirs: list[str]  # names of NumPy's parameters that may be given by position; none: unknown
     positional: int  # how many parameters of ours are given by position alone
-    names: tuple[str, ...]  # of all of ours, by position
+    places: list[str]  # names of ours that may be given by position
+    names: frozenset[str]  # of all of ours
 
 
 def call(func, types, args, kwargs):
@@ -65,7 +67,7 @@ def call(func, types, args, kwargs):
             if at < twin.positional or at >= len(twin.theirs):
                 continue
             theirs = twin.theirs[at]
-            if at < len(twin.names) and twin.names[at] == _NAMED.get(theirs, theirs):
+            if twin.places[at : at + 1] == [_NAMED.get(theirs, theirs)]:
                 continue
             value = args.pop(at)
             if theirs == "out":
@@ -92,6 +94,10 @@ def _size(x, axis):
     for a in axes:
         size *= x.shape[a]
     return size
+
+
+def _round(x, /, decimals=0):
+    return fz.asarray(x).round(decimals)
 
 
 def _place(func):
@@ -124,26 +130,24 @@ def _twin(func):
     home = {"np": "", "np.linalg": "linalg", "np.fft": "fft"}.get(where)
     found = None
     if home is not None and not name.startswith("_"):
+        home, name = _ELSEWHERE.get(name, (home, name)) if where == "np" else (home, name)
         place = getattr(fz, home, None) if home else fz
         found = getattr(place, name if home else MODULE.get(name, name), None)
+        name = func.__name__
+        if where == "np" and name in ("round", "around"):
+            found = _round
     if found is None:
         raise TypeError(
             f"[{where}.{name}] frazil has no such function: use np.asarray(t) for an array."
         )
     kinds = inspect.Parameter
+    by_place = (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
     parameters = inspect.signature(found).parameters
-    positional = sum(
-        p.kind in (kinds.POSITIONAL_ONLY, kinds.VAR_POSITIONAL) for p in parameters.values()
-    )
-    if any(p.kind is kinds.VAR_POSITIONAL for p in parameters.values()):
-        positional = 1000
-    names = tuple(n for n, p in parameters.items() if p.kind is not kinds.VAR_KEYWORD)
+    several = any(p.kind is kinds.VAR_POSITIONAL for p in parameters.values())
+    alone = sum(p.kind is kinds.POSITIONAL_ONLY for p in parameters.values())
+    places = [n for n, p in parameters.items() if p.kind in by_place]
     try:
-        theirs = [
-            n
-            for n, p in inspect.signature(func).parameters.items()
-            if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
-        ]
+        theirs = [n for n, p in inspect.signature(func).parameters.items() if p.kind in by_place]
     except ValueError:
         theirs = []
-    return _Twin(found, theirs, positional, names)
+    return _Twin(found, theirs, 1000 if several else alone, places, frozenset(parameters))
