@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "core/anomaly.h"
 #include "core/functions/composite.h"
 #include "core/threads/tls.h"
 
@@ -28,6 +29,7 @@ Ref<TapeNode> NodeOf(absl::Span<const Tensor* const> inputs, AttrSpan attrs) {
   }
   if (!any) return nullptr;
   node->sequence = NextSequence();
+  if (state.anomaly) state.anomaly->Made(node->sequence);
   return node;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
+#include "core/anomaly.h"
+#include "core/functions/composites.h"
 #include "core/functions/ops.h"
 
 namespace frazil::autograd {
@@ -37,6 +39,16 @@ Tensor SumTo(const Tensor& g, const Layout* shape) {
   return ops::reshape(reduced, shape->dims());
 }
 
+// What detect_anomaly says of an error in the gradient of `node`.
+Status Blame(const GradNode& node, const Status& status) {
+  const AnomalyScope* scope = State().anomaly;
+  if (!scope || node.kind != GradNode::Kind::kOp) return status;
+  const auto& op = static_cast<const TapeNode&>(node);
+  const std::string_view name =
+      op.composite ? NameOf(static_cast<CompositeId>(*op.composite)) : Info(op.op).name;
+  return scope->Explain(status, op.sequence, name);
+}
+
 }  // namespace
 
 Status Walk::Run(GradNodeRef root, const Tensor& seed) {
@@ -44,7 +56,9 @@ Status Walk::Run(GradNodeRef root, const Tensor& seed) {
   FZ_RETURN_IF_ERROR(Collect(std::move(root)));
   visits_[0].grad = seed;  // nothing that the root leads to is newer
   for (Visit& visit : visits_) {
-    if (visit.useful && visit.grad.defined()) FZ_RETURN_IF_ERROR(Step(&visit));
+    if (visit.useful && visit.grad.defined()) {
+      if (Status s = Step(&visit); !s.ok()) return Blame(*visit.node, s);
+    }
     if (visit.node->kind == GradNode::Kind::kOp) visit.node = nullptr;
   }
   return absl::OkStatus();

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "absl/cleanup/cleanup.h"
+#include "core/anomaly.h"
 #include "core/check.h"
 #include "core/functions/complex.h"
 #include "core/infer.h"
@@ -62,6 +63,7 @@ Tensor CallRecorded(Door* door, const OpInfo& info, const OpCall& call) {
 
 Tensor Apply(const OpCall& call) {
   ThreadState& state = State();
+  if (__builtin_expect(state.checks, 0)) return ApplyChecked(call);
   bool wants_grad = false, complex = false;
   for (const Tensor* t : call.inputs) {
     if (__builtin_expect(!t->ok(), 0)) return Tensor(t->status());
@@ -82,6 +84,7 @@ Tensor Apply(OpId op, std::initializer_list<const Tensor*> inputs, AttrSpan attr
 
 void ApplyComposite(const CompositeCall& call, CompositeBody body, absl::Span<Tensor> outputs) {
   ThreadState& state = State();
+  if (__builtin_expect(state.checks, 0)) return ApplyCompositeChecked(call, body, outputs);
   bool whole = true, wants_grad = false;
   for (const Tensor* t : call.inputs) {
     whole = whole && t->ok();

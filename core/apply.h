@@ -117,6 +117,8 @@ class ReadObserver {
   ~ReadObserver() = default;
 };
 
+class AnomalyScope;  // core/anomaly.h
+
 // Everything that changes how this thread's ops run. Plain data: one thread-local access an op.
 struct ThreadState {
   Door* door = nullptr;  // null: the eager door
@@ -129,6 +131,8 @@ struct ThreadState {
   // The content of a cell that the result of the next op replaces, which may write over its
   // memory (jit/eager/eager.h: OverwriteScope).
   const Value* spent = nullptr;
+  AnomalyScope* anomaly = nullptr;  // the innermost of this thread
+  bool checks = false;              // results are looked at
 };
 extern FZ_HOT_TLS ThreadState t_state;
 inline ThreadState& State() { return t_state; }
@@ -138,6 +142,7 @@ inline ThreadState& State() { return t_state; }
 struct Runtime {
   Door* eager = nullptr;
   TapeHook* tape = nullptr;
+  std::string (*locate)() = nullptr;  // "train.py:12", where the program is; empty: nobody can say
 };
 extern Runtime g_runtime;
 inline Runtime& GlobalRuntime() { return g_runtime; }

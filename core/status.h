@@ -26,6 +26,7 @@ enum class ErrorKind {
   kOverflow,
   kFile,
   kRuntime,
+  kFloatingPoint,  // within detect_anomaly
   kNpuFault,    // a program on the simulated NPU did wrong
   kInterrupted  // core/threads/long_work.h; the host raises what interrupted it
 };
@@ -50,6 +51,7 @@ FZ_ERROR_MAKER(MemoryError, kMemory)
 FZ_ERROR_MAKER(OverflowError, kOverflow)
 FZ_ERROR_MAKER(FileError, kFile)
 FZ_ERROR_MAKER(RuntimeError, kRuntime)
+FZ_ERROR_MAKER(FloatingPointError, kFloatingPoint)
 FZ_ERROR_MAKER(NpuFaultError, kNpuFault)
 #undef FZ_ERROR_MAKER
 

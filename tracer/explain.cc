@@ -9,8 +9,6 @@
 namespace frazil::tracer {
 namespace {
 
-Locator g_locator = nullptr;
-
 std::string OriginOf(const Node& node) { return node.origin.empty() ? "C++" : node.origin; }
 
 std::string NameOf(const Node& node) { return tracer::NameOf(node.composite, node.op); }
@@ -131,9 +129,10 @@ Explanation Difference(const Node& at, const Node& node, const Departure& call) 
 
 }  // namespace
 
-void SetLocator(Locator locator) { g_locator = locator; }
-
-std::string Here() { return g_locator ? g_locator() : std::string(); }
+std::string Here() {
+  const auto locate = GlobalRuntime().locate;
+  return locate ? locate() : std::string();
+}
 
 std::string NameOf(bool composite, uint32_t op) {
   if (composite && op == kLoopRow) return "while";

@@ -18,11 +18,6 @@
 #pragma GCC visibility push(default)
 namespace frazil::tracer {
 
-// Where the user's code is, for explanations: "train.py:12". Set by the bindings; called only when
-// something is worth saying.
-using Locator = std::string (*)();
-void SetLocator(Locator locator);
-
 struct TraceStats {
   int64_t calls = 0;      // outermost and nested calls of the function
   int64_t recorded = 0;   // calls that recorded something new

@@ -34,6 +34,12 @@ bool IsFromNumPy(PyObject* object) {
   return _PyType_Lookup(Py_TYPE(object), name) != nullptr;
 }
 
+// NumPy's protocol: its class has the operators between the two.
+bool LeavesOperators(PyObject* object) {
+  static PyObject* const name = PyUnicode_InternFromString("__array_ufunc__");
+  return _PyType_Lookup(Py_TYPE(object), name) == Py_None;
+}
+
 }  // namespace
 
 bool TryScalar(PyObject* object, Scalar* out) {
@@ -61,7 +67,7 @@ bool TryScalar(PyObject* object, Scalar* out) {
 }
 
 bool Operand::LoadForeign(PyObject* object, const char* op, bool strict, PyObject* beside) {
-  if (!(beside && IsNest(object)) && !IsArrayLike(object)) {
+  if (!(beside && IsNest(object)) && (LeavesOperators(object) || !IsArrayLike(object))) {
     if (strict) {
       Raise(TypeError("[", std::string(op), "] takes tensors, arrays and numbers, got ",
                       Py_TYPE(object)->tp_name, "; use asarray."));

@@ -31,6 +31,8 @@ PyObject* ExceptionFor(ErrorKind kind) {
       return PyExc_OverflowError;
     case ErrorKind::kFile:
       return PyExc_FileNotFoundError;
+    case ErrorKind::kFloatingPoint:
+      return PyExc_FloatingPointError;
     case ErrorKind::kInterrupted:
       return PyExc_KeyboardInterrupt;
     case ErrorKind::kNpuFault:

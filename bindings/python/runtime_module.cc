@@ -7,6 +7,7 @@
 #include "bindings/python/dtype_type.h"
 #include "bindings/python/functions.h"
 #include "bindings/python/movement.h"
+#include "core/anomaly.h"
 #include "core/config.h"
 #include "core/functions/file.h"
 #include "core/memory/storage.h"
@@ -182,6 +183,22 @@ FZ_FAST(SetProcessModeTo) {
   const int8_t before = ProcessMode();
   SetProcessMode(static_cast<int8_t>(mode));
   return PyLong_FromLong(before);
+}
+
+// begin_anomaly() -> what end_anomaly takes, in the same thread
+FZ_FAST(BeginAnomaly) {
+  FZ_ARGS(0, "begin_anomaly()");
+  if (tracer::Inside()) {
+    return Raise(
+        RuntimeError("[detect_anomaly] is entered within a traced function; enter it around the "
+                     "call of that function."));
+  }
+  return PyCapsule_New(new AnomalyScope, nullptr, nullptr);
+}
+FZ_FAST(EndAnomaly) {
+  FZ_ARGS(1, "end_anomaly(scope, /)");
+  delete static_cast<AnomalyScope*>(PyCapsule_GetPointer(a[0], nullptr));
+  Py_RETURN_NONE;
 }
 
 // set_thread_mode(flags of core/config.h; -1: the process's) -> what it was
@@ -361,6 +378,8 @@ std::vector<FunctionRow> RuntimeFunctions() {
        "Plans and machine code on disk: the file and its bytes; what this process found there "
        "(code, plans), left there (kept), refused; kernels that it compiled.",
        Disk},
+      {"begin_anomaly()", "Looks at the results of this thread's calls from now on.", BeginAnomaly},
+      {"end_anomaly(scope, /)", "Ends what begin_anomaly() began.", EndAnomaly},
       {"set_process_mode(mode, /)", "The process's mode; returns what it was.", SetProcessModeTo},
       {"set_thread_mode(mode, /)", "This thread's mode; returns what it was.", SetThreadMode},
       {"precision(name, /)", "precision(name) in this thread; returns what it was.", SetPrecision},

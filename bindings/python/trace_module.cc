@@ -270,7 +270,7 @@ PyObject* FunctionOfTraced(PyObject* object) {
 }
 
 bool AddTraceType(PyObject* module) {
-  tracer::SetLocator(Locate);
+  GlobalRuntime().locate = Locate;
   return PyType_Ready(&trace_type) >= 0 &&
          PyModule_AddObjectRef(module, "Traced", reinterpret_cast<PyObject*>(&trace_type)) >= 0;
 }

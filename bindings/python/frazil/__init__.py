@@ -4,7 +4,7 @@ Here: functions of arrays under the array API's names, `grad`, `value_and_grad` 
 `trace`, settings (`mode`, `precision`, `config`, `device`), and the modules
 
 * `nn`: layers and their functions; `optim`: optimizers; `random`; `data`: minibatches; `io`: files
-* `special`: special functions; `tree`: nested structures
+* `special`: special functions; `sparse`: sparse matrices; `tree`: nested structures
 * `memory`: who holds it; `cuda`: NVIDIA GPUs; `npu`: the simulated NPU
 
 docs/coming-from.md tells what is otherwise than in NumPy, PyTorch and JAX.
@@ -43,6 +43,7 @@ from frazil._grad import value_and_grad as value_and_grad
 from frazil._joining import *  # noqa: F403
 from frazil._matrices import *  # noqa: F403
 from frazil._runtime import config as config
+from frazil._runtime import detect_anomaly as detect_anomaly
 from frazil._runtime import mode as mode
 from frazil._runtime import precision as precision
 from frazil._sets import *  # noqa: F403
@@ -60,6 +61,7 @@ if TYPE_CHECKING:  # loaded at their first use
     from frazil import npu as npu
     from frazil import optim as optim
     from frazil import random as random
+    from frazil import sparse as sparse
     from frazil import special as special
     from frazil import tree as tree
     from frazil.io import load as load
@@ -76,7 +78,9 @@ e = 2.718281828459045
 inf = float("inf")
 nan = float("nan")
 
-_SUBMODULES = ("cuda", "data", "io", "memory", "nn", "npu", "optim", "random", "special", "tree")
+_SUBMODULES = (
+    "cuda", "data", "io", "memory", "nn", "npu", "optim", "random", "sparse", "special", "tree"
+)  # fmt: skip
 _MOVED = {"load": "io", "save": "io", "register_pytree_node": "tree"}  # names of submodules here
 
 

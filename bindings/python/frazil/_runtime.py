@@ -63,6 +63,33 @@ class mode:  # noqa: N801
         _runtime.set_thread_mode(self._before.pop("mode"))
 
 
+class detect_anomaly:  # noqa: N801
+    """Raises FloatingPointError at the operation that makes the first NaN or infinity.
+
+    Within `with detect_anomaly():` every operation of this thread runs eagerly, traced functions
+    too, and its result is looked at. An operation is to blame for a NaN if none of its operands has
+    one, for an infinity if all of them are finite; functions that compute infinities within and
+    leave them out again are not. In a backward pass, the error names the line of the call whose
+    gradient went wrong. RuntimeError if it is entered within a traced function.
+
+    >>> import frazil as fz
+    >>> with fz.detect_anomaly():
+    ...     fz.log(fz.asarray([1.0, 0.0]))
+    Traceback (most recent call last):
+    FloatingPointError: [log] makes the first infinity: element [1] of f32[2], from f32[2].
+    """
+
+    def __init__(self) -> None:
+        self._scopes = _PerThread()
+
+    def __enter__(self) -> detect_anomaly:
+        self._scopes.stack.append(_runtime.begin_anomaly())
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _runtime.end_anomaly(self._scopes.pop("detect_anomaly"))
+
+
 class precision:  # noqa: N801
     """How matrices are multiplied in this thread.
 

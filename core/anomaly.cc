@@ -1,0 +1,139 @@
+#include "core/anomaly.h"
+
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "core/backend.h"
+#include "core/config.h"
+#include "core/functions/composite.h"
+#include "core/functions/ops.h"
+
+namespace frazil {
+namespace {
+
+// The eager door without its table of calls met before, which would pass by Apply.
+class SlowDoor final : public Door {
+ public:
+  Tensor Call(const OpCall& call) override { return GlobalRuntime().eager->Call(call); }
+  void Composite(const CompositeCall& call, CompositeBody body,
+                 absl::Span<Tensor> outputs) override {
+    GlobalRuntime().eager->Composite(call, body, outputs);
+  }
+};
+
+SlowDoor slow_door;
+
+// Results are not looked at while this lives.
+class Unchecked {
+ public:
+  Unchecked() { State().checks = false; }
+  ~Unchecked() { State().checks = true; }
+};
+
+struct Bad {
+  bool nan = false, infinite = false;
+};
+
+StatusOr<bool> Any(const Tensor& mask) {
+  const Tensor any = ops::any(mask);
+  FZ_RETURN_IF_ERROR(any.status());
+  FZ_RETURN_IF_ERROR(Read(*any.value(), Reading::kInside));
+  FZ_ASSIGN_OR_RETURN(const ValueRef host, OnHost(*any.value()));
+  return *reinterpret_cast<const bool*>(host->data);
+}
+
+StatusOr<Bad> Look(const Tensor& x) {
+  if (!IsInexact(x.dtype()) || x.size() == 0) return Bad{};
+  Bad bad;
+  FZ_ASSIGN_OR_RETURN(bad.nan, Any(ops::isnan(x)));
+  FZ_ASSIGN_OR_RETURN(bad.infinite, Any(ops::isinf(x)));
+  return bad;
+}
+
+// "(1, 0)": the first element of a mask that is true.
+StatusOr<std::string> FirstOf(const Tensor& mask) {
+  const Tensor at = ops::argmax(mask);
+  FZ_RETURN_IF_ERROR(at.status());
+  FZ_RETURN_IF_ERROR(Read(*at.value(), Reading::kInside));
+  FZ_ASSIGN_OR_RETURN(const ValueRef host, OnHost(*at.value()));
+  int64_t flat = *reinterpret_cast<const int64_t*>(host->data);
+  std::string text;
+  for (int i = mask.rank() - 1; i >= 0; --i) {
+    text = StrCat(flat % mask.dims()[i], text.empty() ? "" : ", ", text);
+    flat /= mask.dims()[i];
+  }
+  return StrCat("[", text, "]");
+}
+
+Status Check(std::string_view name, absl::Span<const Tensor* const> inputs, const Tensor& output) {
+  ThreadState& state = State();
+  const bool grad = std::exchange(state.grad_enabled, false);
+  const absl::Cleanup enable = [&state, grad] { state.grad_enabled = grad; };
+  const Tensor x = output.Detach();
+  FZ_ASSIGN_OR_RETURN(const Bad bad, Look(x));
+  if (!bad.nan && !bad.infinite) return absl::OkStatus();
+  Bad given;
+  for (const Tensor* input : inputs) {
+    FZ_ASSIGN_OR_RETURN(const Bad one, Look(input->Detach()));
+    given.nan |= one.nan;
+    given.infinite |= one.infinite;
+  }
+  const bool nan = bad.nan && !given.nan;
+  if (!nan && (!bad.infinite || given.nan || given.infinite)) return absl::OkStatus();
+  FZ_ASSIGN_OR_RETURN(const std::string at, FirstOf(nan ? ops::isnan(x) : ops::isinf(x)));
+  std::string operands;
+  for (const Tensor* input : inputs) StrAppend(&operands, operands.empty() ? "" : ", ", Describe(*input));
+  return FloatingPointError("[", name, "] makes the first ", nan ? "NaN" : "infinity",
+                            ": element ", at, " of ", Describe(x), ", from ", operands, ".");
+}
+
+}  // namespace
+
+AnomalyScope::AnomalyScope() : before_(State()) {
+  ThreadState& state = State();
+  state.anomaly = this;
+  state.checks = true;
+  state.door = &slow_door;
+  state.mode = kModeEager;
+}
+
+AnomalyScope::~AnomalyScope() {
+  ThreadState& state = State();
+  state.anomaly = before_.anomaly;
+  state.checks = before_.checks;
+  state.door = before_.door;
+  state.mode = before_.mode;
+}
+
+void AnomalyScope::Made(uint64_t sequence) {
+  const auto locate = GlobalRuntime().locate;
+  made_[sequence] = locate ? locate() : std::string();
+}
+
+Status AnomalyScope::Explain(const Status& status, uint64_t sequence, std::string_view op) const {
+  const auto made = made_.find(sequence);
+  if (KindOf(status) != ErrorKind::kFloatingPoint || made == made_.end()) return status;
+  return FloatingPointError(std::string(status.message()), " It is part of the gradient of ", op,
+                            made->second.empty() ? "" : StrCat(" at ", made->second), ".");
+}
+
+Tensor ApplyChecked(const OpCall& call) {
+  const Unchecked unchecked;
+  const Tensor out = Apply(call);
+  if (!out.ok()) return out;
+  Status status = Check(Info(call.op).name, call.inputs, out);
+  return status.ok() ? out : Tensor(std::move(status));
+}
+
+void ApplyCompositeChecked(const CompositeCall& call, CompositeBody body,
+                           absl::Span<Tensor> outputs) {
+  const Unchecked unchecked;
+  ApplyComposite(call, body, outputs);
+  for (Tensor& out : outputs) {
+    if (!out.ok()) continue;
+    const auto name = NameOf(static_cast<CompositeId>(call.id));
+    if (Status s = Check(name, call.inputs, out); !s.ok()) out = Tensor(std::move(s));
+  }
+}
+
+}  // namespace frazil
