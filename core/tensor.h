@@ -74,6 +74,10 @@ class Tensor {
   void SetValue(ValueRef value) { value_ = std::move(value); }
   void SetNode(GradNodeRef node) { node_ = std::move(node); }
 
+  // A part, by the indices that bindings/cpp/indexing.h tells.
+  template <typename... I>
+  Tensor operator()(const I&... index) const;
+
   // The same value without history.
   Tensor Detach() const { return Tensor(value_); }
 

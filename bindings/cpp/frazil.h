@@ -17,6 +17,7 @@
 
 #include "autograd/grad.h"
 #include "bindings/cpp/error.h"
+#include "bindings/cpp/indexing.h"
 #include "bindings/cpp/promised.h"
 #include "bindings/cpp/structure.h"
 #include "core/functions/composites.h"

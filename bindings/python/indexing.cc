@@ -8,6 +8,7 @@
 #include "bindings/python/proof/watch.h"
 #include "bindings/python/sequence.h"
 #include "core/functions/composites.h"
+#include "core/functions/replace.h"
 #include "jit/eager/eager.h"
 
 namespace frazil::python {
@@ -162,7 +163,7 @@ int SetItem(PyObject* self, PyObject* key, PyObject* value) {
   if (!v.ok()) return PyErr_Occurred() ? -1 : RaiseInt(v.status());
   v = ops::astype(v, cell.dtype());
   Tensor result;
-  if (IsKept(cell) || NeedsGrad(State(), v)) {
+  if (ops::IsKept(cell) || NeedsGrad(State(), v)) {
     result = ops::setitem(cell, index, v);
   } else {
     const jit::OverwriteScope spent(cell.value());

@@ -16,7 +16,5 @@ PyObject* Element(DType dtype, const char* data);
 // Replaces the content of `cell` with `result`, as `cell op= ...` does (number_protocol.cc). False
 // with an error set.
 bool Assign(std::string_view op, Tensor* cell, Tensor result);
-// Whether the old content must stay then: the tape keeps operands, and a leaf is refused by Assign.
-bool IsKept(const Tensor& cell);
 
 }  // namespace frazil::python

@@ -7,6 +7,7 @@
 #include "bindings/python/item.h"
 #include "bindings/python/proof/watch.h"
 #include "core/functions/composites.h"
+#include "core/functions/replace.h"
 #include "jit/eager/eager.h"
 
 namespace frazil::python {
@@ -91,45 +92,16 @@ PyObject* Binary(PyObject* a, PyObject* b) {
   return Wrap(Call<op>(x.arg(), y.arg()));
 }
 
-bool IsTapeLeaf(const Tensor& t) { return t.node() && t.node()->leaf() && t.node()->level == 0; }
-
 }  // namespace
 
-bool IsKept(const Tensor& cell) {
-  const ThreadState& state = State();
-  return (state.grad_enabled && IsTapeLeaf(cell)) || NeedsGrad(state, cell);
-}
-
-// Replaces the content of `cell` with `result`, as `cell op= ...` does.
 bool Assign(std::string_view op, Tensor* cell, Tensor result) {
-  const std::string name(op);
-  if (result.ok() && result.shape() != cell->shape()) {
-    result = Tensor(ValueError("[", name, "] the in-place result ", Describe(result),
-                               " does not fit into ", Describe(*cell), "."));
-  }
-  if (result.ok() && IsTapeLeaf(*cell) && State().grad_enabled) {
-    result = Tensor(RuntimeError("[", name, "] in-place on a leaf that requires a gradient (",
-                                 Describe(*cell), "): use no_grad(), or a new tensor."));
-  }
-  if (result.ok() && result.dtype() != cell->dtype()) {
-    const DType from = result.dtype(), to = cell->dtype();
-    const bool fits = KindOf(from) <= KindOf(to) || (IsUnsigned(from) && IsSigned(to)) ||
-                      (IsSigned(from) && IsUnsigned(to));
-    result = fits ? ops::astype(result, to)
-                  : Tensor(TypeError("[", name, "] the in-place result is ",
-                                     std::string(Name(from)), ", which does not go into ",
-                                     std::string(Name(to)), "; use astype."));
-  }
-  if (!result.ok()) {
-    Raise(result.status());
+  const auto fitted = ops::Fitted(op, *cell, std::move(result));
+  if (!fitted.ok()) {
+    Raise(fitted.status());
     return false;
   }
   NoteWrite(cell);
-  if (State().grad_enabled) {
-    cell->Set(result.value_ref(), result.node_ref());
-  } else {
-    cell->SetValue(result.value_ref());
-  }
+  ops::Replace(cell, *fitted);
   return true;
 }
 
@@ -145,7 +117,7 @@ PyObject* Inplace(PyObject* a, PyObject* b) {
   }
   Tensor& cell = CellOf(a);
   const bool kept =
-      op == OpId::k_matmul || IsKept(cell) || (y.tensor() && NeedsGrad(State(), *y.tensor()));
+      op == OpId::k_matmul || ops::IsKept(cell) || (y.tensor() && NeedsGrad(State(), *y.tensor()));
   if (kept) return Assign(Info(op).name, &cell, Call<op>(cell, y.arg())) ? Py_NewRef(a) : nullptr;
   Tensor result;
   {
