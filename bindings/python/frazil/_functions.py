@@ -56,7 +56,7 @@ def call(func, types, args, kwargs):
     name = func.__name__
     if where == "np" and name in _LOOKS:
         return _LOOKS[name](*args, **kwargs)
-    if where == "np" and (name in _OF_ARRAYS or (name == "copyto" and _is_array(args))):
+    if where == "np" and (name in _OF_ARRAYS or _is_numpys(name, args)):
         return func(*_as_arrays(args), **_as_arrays(kwargs))
     twin = _twin(np.nonzero if where == "np" and name == "where" and len(args) == 1 else func)
     options = {k: v for k, v in kwargs.items() if not _asks_nothing(k, v)}
@@ -106,8 +106,11 @@ def _place(func):
     )
 
 
-def _is_array(args):
-    return bool(args) and isinstance(args[0], np.ndarray)
+def _is_numpys(name, args):
+    """Whether a call is NumPy's for what it is given: an array to fill, or what is no number."""
+    if name == "copyto":
+        return bool(args) and isinstance(args[0], np.ndarray)
+    return name == "broadcast_arrays" and any(x is None or isinstance(x, str) for x in args)
 
 
 def _as_arrays(nest):
