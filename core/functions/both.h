@@ -11,9 +11,9 @@ inline DType FloatOf(const Arg& a, const Arg& b) {
   const Arg& first = a.tensor() || !b.tensor() ? a : b;
   const Arg& other = &first == &a ? b : a;
   const DType dtype = first.tensor() ? first.tensor()->dtype() : DefaultFor(first.scalar().kind);
-  const DType common = other.tensor() ? Promote(dtype, other.tensor()->dtype())
-                                      : Promote(dtype, other.scalar().kind);
-  return FloatFor(common);
+  // int8 and uint8 meet in float16, which holds both, not in the float for int16.
+  if (other.tensor()) return Promote(FloatFor(dtype), FloatFor(other.tensor()->dtype()));
+  return FloatFor(Promote(dtype, other.scalar().kind));
 }
 
 inline Tensor As(const Arg& a, DType dtype, bool array) {

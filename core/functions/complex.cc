@@ -144,6 +144,13 @@ Parts Quotient(const Parts& a, const Parts& b, DType part) {
   return Cast(QuotientOfParts(Cast(a, DType::kF64), Cast(b, DType::kF64)), part);
 }
 
+// NumPy's order: by the real parts, of equal ones by the imaginary parts; with a NaN false.
+Tensor IsBelow(OpId op, const Parts& a, const Parts& b) {
+  const Tensor numbers = logical_not(bitwise_or(isnan(a.im), isnan(b.im)));
+  return bitwise_or(bitwise_and(less(a.re, b.re), numbers),
+                    bitwise_and(equal(a.re, b.re), ops::Binary(op, a.im, b.im)));
+}
+
 Tensor Binary(OpId op, const Parts& a, const Parts& b, DType part) {
   switch (op) {
     case OpId::k_add:
@@ -157,6 +164,20 @@ Tensor Binary(OpId op, const Parts& a, const Parts& b, DType part) {
       return Join(Cast(PowerOfParts(Cast(a, DType::kF64), Cast(b, DType::kF64)), part));
     case OpId::k_equal:
       return bitwise_and(equal(a.re, b.re), equal(a.im, b.im));
+    case OpId::k_less:
+    case OpId::k_less_equal:
+      return IsBelow(op, a, b);
+    case OpId::k_greater:
+      return IsBelow(OpId::k_less, b, a);
+    case OpId::k_greater_equal:
+      return IsBelow(OpId::k_less_equal, b, a);
+    case OpId::k_maximum:
+    case OpId::k_minimum: {
+      const bool largest = op == OpId::k_maximum;
+      const Tensor first = bitwise_or(IsBelow(OpId::k_less_equal, largest ? b : a, largest ? a : b),
+                                      bitwise_or(isnan(a.re), isnan(a.im)));
+      return Join({where(first, a.re, b.re), where(first, a.im, b.im)});
+    }
     default:
       return bitwise_or(not_equal(a.re, b.re), not_equal(a.im, b.im));
   }
@@ -165,7 +186,9 @@ Tensor Binary(OpId op, const Parts& a, const Parts& b, DType part) {
 bool IsBinary(OpId op) {
   return op == OpId::k_add || op == OpId::k_subtract || op == OpId::k_multiply ||
          op == OpId::k_divide || op == OpId::k_pow || op == OpId::k_equal ||
-         op == OpId::k_not_equal;
+         op == OpId::k_not_equal || op == OpId::k_less || op == OpId::k_less_equal ||
+         op == OpId::k_greater || op == OpId::k_greater_equal || op == OpId::k_maximum ||
+         op == OpId::k_minimum;
 }
 
 // z[begin : begin + n] along `axis`.

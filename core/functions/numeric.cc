@@ -33,7 +33,7 @@ struct Common {
 // fmax, fmin: the one that is a number.
 Tensor NumberOf(OpId op, const Arg& a, const Arg& b) {
   const Common both(op, a, b);
-  if (!both.made.ok() || !IsFloat(both.made.dtype())) return both.made;
+  if (!both.made.ok() || !IsInexact(both.made.dtype())) return both.made;
   return where(isnan(both.x), both.y, where(isnan(both.y), both.x, both.made));
 }
 
@@ -86,7 +86,9 @@ Tensor fmod(const Arg& a, const Arg& b) {
 
 Tensor float_power(const Arg& a, const Arg& b) {
   const Both both(a, b);
-  return both.ok() ? pow(Wider(both.x), Wider(both.y)) : both.error();
+  if (!both.ok()) return both.error();
+  const DType wide = IsComplex(both.x.dtype()) ? DType::kC128 : DType::kF64;
+  return pow(astype(both.x, wide), astype(both.y, wide));
 }
 
 Tensor index_add(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_t axis) {
