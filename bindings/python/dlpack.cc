@@ -293,11 +293,11 @@ ValueRef Lend(const Tensor& x) {
   return ValueRef();
 }
 
-// Where the consumer wants it: where it is, or on the CPU. False with an exception set.
-bool MoveFor(PyObject* wanted, bool copy, Tensor* x) {
+// `moved` if the consumer does not want it where it is, but on the CPU. False with an exception set.
+bool MoveFor(PyObject* wanted, bool copy, const Tensor& x, Tensor* moved) {
   int64_t kind = 0, index = 0;
   if (!ToPair(wanted, "__dlpack__", &kind, &index)) return false;
-  const Device device = x->device();
+  const Device device = x.device();
   const int64_t here = CpuAddresses(device) ? kDLCpu : kDLCuda;
   if (device.kind() != DeviceKind::kNpu && kind == here && index == device.index()) return true;
   if (kind != kDLCpu || index != 0 || !copy) {
@@ -308,15 +308,14 @@ bool MoveFor(PyObject* wanted, bool copy, Tensor* x) {
                  Name(device).c_str(), copy ? "" : " or let it copy");
     return false;
   }
-  *x = ops::to_device(x->Detach(), Device());
-  return x->ok() || (Raise(x->status()), false);
+  *moved = ops::to_device(x.Detach(), Device());
+  return moved->ok() || (Raise(moved->status()), false);
 }
 
 }  // namespace
 
 PyObject* ExportDLPack(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   FZ_ARGS(5, "__dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None)");
-  Tensor x = CellOf(a[0]);
   int64_t major = 0;
   if (Given(a[2])) {
     Object first = Object::Steal(PySequence_GetItem(a[2], 0));
@@ -324,7 +323,9 @@ PyObject* ExportDLPack(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObj
   }
   bool copy;
   if (!ToBool(Given(a[4]) ? a[4] : nullptr, "__dlpack__", "copy", true, &copy)) return nullptr;
-  if (Given(a[3]) && !MoveFor(a[3], copy, &x)) return nullptr;
+  Tensor moved;
+  if (Given(a[3]) && !MoveFor(a[3], copy, CellOf(a[0]), &moved)) return nullptr;
+  const Tensor& x = moved.defined() ? moved : CellOf(a[0]);
   const Device device = x.device();
   if (!HasDLPackDevice(device)) return nullptr;
   if (!copy) tracer::BeforeLending();

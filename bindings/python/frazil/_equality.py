@@ -29,7 +29,15 @@ def allclose(
 
 
 @_public
-def array_equal(x1: Operand, x2: Operand, /) -> bool:
-    """Whether two arrays have the same shape and elements: a Python bool. Reads the data."""
+def array_equal(x1: Operand, x2: Operand, /, equal_nan: bool = False) -> bool:
+    """Whether two arrays have the same shape and elements: a Python bool. Reads the data.
+
+    With equal_nan, NaNs at the same place count as equal.
+    """
     x1, x2 = _tensor(x1), _tensor(x2)
-    return x1.shape == x2.shape and bool(_fz.all(_fz.equal(x1, x2)))
+    if x1.shape != x2.shape:
+        return False
+    same = _fz.equal(x1, x2)
+    if equal_nan:
+        same = _fz.logical_or(same, _fz.logical_and(_fz.isnan(x1), _fz.isnan(x2)))
+    return bool(_fz.all(same))

@@ -58,7 +58,7 @@ def call(func, types, args, kwargs):
         return _LOOKS[name](*args, **kwargs)
     if where == "np" and (name in _OF_ARRAYS or _is_numpys(name, args)):
         return func(*_as_arrays(args), **_as_arrays(kwargs))
-    twin = _twin(np.nonzero if where == "np" and name == "where" and len(args) == 1 else func)
+    twin = _twin(func)
     options = {k: v for k, v in kwargs.items() if not _asks_nothing(k, v)}
     out = options.pop("out", None)
     args = list(args)
@@ -75,13 +75,13 @@ def call(func, types, args, kwargs):
             elif not _asks_nothing(theirs, value):
                 options[theirs] = value
     options = {_NAMED.get(k, k) if _NAMED.get(k) in twin.names else k: v for k, v in options.items()}
-    try:
-        result = twin.function(*args, **options)
-    except TypeError as error:
-        if "unexpected keyword" not in str(error):
-            raise
-        given = ", ".join(f"{k}=" for k in options if k not in twin.names)
-        raise TypeError(f"[{where}.{name}] takes no {given} with tensors.") from None
+    function, unknown = twin.function, options.keys() - twin.names
+    if unknown and where == "np" and args and isinstance(args[0], Tensor):
+        function = getattr(Tensor, name, function)  # mean(dtype=), round(decimals)
+        unknown = options.keys() - inspect.signature(function).parameters.keys()
+    if unknown:
+        raise TypeError(f"[{where}.{name}] takes no {', '.join(sorted(unknown))}= with tensors.")
+    result = function(*args, **options)
     if out is None:
         return result
     write(f"{where}.{name}", out, result, True)
@@ -94,10 +94,6 @@ def _size(x, axis):
     for a in axes:
         size *= x.shape[a]
     return size
-
-
-def _round(x, /, decimals=0):
-    return fz.asarray(x).round(decimals)
 
 
 def _place(func):
@@ -137,8 +133,6 @@ def _twin(func):
         place = getattr(fz, home, None) if home else fz
         found = getattr(place, name if home else MODULE.get(name, name), None)
         name = func.__name__
-        if where == "np" and name in ("round", "around"):
-            found = _round
     if found is None:
         raise TypeError(
             f"[{where}.{name}] frazil has no such function: use np.asarray(t) for an array."
