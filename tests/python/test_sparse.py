@@ -8,7 +8,7 @@ import scipy.sparse as ss
 import scipy.sparse.linalg
 
 import frazil as fz
-from frazil.sparse import cg, coo_array, csr_array, gmres, issparse
+from frazil.sparse import cg, coo_array, csr_array, gmres, issparse, lobpcg
 
 DTYPES = ("float32", "float64", "complex64", "complex128", "int64")
 
@@ -226,3 +226,21 @@ def test_wrong_input(call):
         eval(call, names)
     message = f"{type(caught.value).__name__}: {caught.value}"
     assert message == ERRORS[call], re.escape(message)
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_eigenvalues(dtype, largest):
+    s = laplacian(60, dtype)
+    if dtype == "complex128":
+        s = s + ss.diags_array([0.3j, -0.3j], offsets=[1, -1], shape=(60, 60)).tocsr()
+    wanted = np.linalg.eigvalsh(s.toarray())
+    wanted = wanted[::-1][:3] if largest else wanted[:3]
+    start = fz.asarray(np.random.default_rng(0).standard_normal((60, 3)).astype(dtype))
+    run = lambda x: lobpcg(csr_array(s), x, maxiter=200, tol=1e-4, largest=largest)
+    for f in (run, fz.trace(run)):
+        w, v = f(start)
+        np.testing.assert_allclose(np.asarray(w), wanted, rtol=1e-3, atol=1e-3)
+        v = np.asarray(v)
+        assert np.abs(s @ v - v * np.asarray(w)).max() < 1e-2
+        assert np.abs(v.conj().T @ v - np.eye(3)).max() < 1e-4

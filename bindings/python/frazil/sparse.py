@@ -1,7 +1,9 @@
 """Sparse matrices and solvers that need nothing but products with them.
 
-Here: `csr_array` and `coo_array`, under SciPy's names and from and to SciPy's matrices; and the
-solvers `cg` and `gmres`. Products, sums and conversions are made of frazil's functions: they are
+Here: `csr_array`, `coo_array` and `issparse`, under SciPy's names and from and to SciPy's matrices;
+and the solvers `cg`, `gmres` and `lobpcg`.
+
+Products, sums and conversions are made of frazil's functions: they are
 recorded, run fused and differentiated, to the values of a matrix and to the dense side. Indices are
 data, not part of a gradient.
 
@@ -14,8 +16,9 @@ fz.sparse.csr_array(shape=(2, 3), nnz=3, dtype=float32)
 
 from frazil._krylov import cg as cg
 from frazil._krylov import gmres as gmres
+from frazil._krylov import lobpcg as lobpcg
 from frazil._sparse import coo_array as coo_array
 from frazil._sparse import csr_array as csr_array
 from frazil._sparse import issparse as issparse
 
-__all__ = ["cg", "coo_array", "csr_array", "gmres", "issparse"]
+__all__ = ["cg", "coo_array", "csr_array", "gmres", "issparse", "lobpcg"]

@@ -390,9 +390,20 @@ def distributions() -> list[fz.Tensor]:
     return [*out, g.truncated_normal(-1.0, 1.0), g.weibull(2.0, dtype=fz.float64)]
 
 
+def sparse_matrices() -> list[fz.Tensor]:
+    a = fz.sparse.csr_array(fz.eye(20) * 2.0)
+    b = fz.sparse.coo_array(([1.0], ([0], [1])), shape=(20, 20), dtype="float32")
+    x, info = fz.sparse.cg(a, fz.ones(20), rtol=1e-6)
+    y, _ = fz.sparse.gmres(lambda v: a @ v, fz.ones(20), M=None)
+    w, v = fz.sparse.lobpcg(a, fz.random.normal((20, 2)), largest=False)
+    assert info == 0 and fz.sparse.issparse(a + b) and a.nnz == 20
+    with fz.detect_anomaly():
+        return [x, y, w, v, a @ fz.array([1.0] * 20), b.toarray(), a.T.sum(0), a.diagonal()]
+
+
 if __name__ == "__main__":
     for part in (elementwise, reductions, movement, sorting, products, creation, modules):
         assert part()
-    assert numpys_names() and distributions()
+    assert numpys_names() and distributions() and sparse_matrices()
     assert of_tensors(X) and dtypes() == fz.float64 and gradients_and_traces()
     assert settings() and of_modules() and nests()
