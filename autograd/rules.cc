@@ -2,6 +2,7 @@
 // rule is made of ops, so gradients of any order work and are traced.
 #include <numeric>
 
+#include "autograd/linear_rules.h"
 #include "autograd/tape.h"
 #include "core/check.h"
 #include "core/functions/attention.h"

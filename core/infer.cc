@@ -3,10 +3,12 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <limits>
 
 #include "core/backend.h"
 #include "core/check.h"
 #include "core/elements.h"
+#include "core/matrix_parts.h"
 #include "core/threads/parallel.h"
 #include "core/tuned.h"
 
@@ -14,6 +16,9 @@ namespace frazil {
 namespace {
 
 using Operands = absl::Span<const Operand>;
+
+// LAPACK counts in 32 bits: the elements of a matrix, too.
+constexpr int64_t kMostOfLapack = std::numeric_limits<int32_t>::max();
 
 std::string Describe(const Operand& o) {
   return absl::StrCat(std::string(ShortName(o.dtype)), ToString(o.layout->dims()));
@@ -359,6 +364,48 @@ StatusOr<const Layout*> InferAttention(const OpInfo& info, Operands in) {
   return Flat(info, {results, q.first(r - 1)}, in[0].dtype);
 }
 
+// Operands of linear algebra: matrices whose axes before the last two are equal; flat factors have
+// one axis behind these.
+StatusOr<const Layout*> InferLapack(OpId op, const OpInfo& info, Operands in, AttrSpan attrs) {
+  FZ_CHECK(attrs.size() == 1);
+  const Layout* a = in[0].layout;
+  if (!IsInexact(in[0].dtype) || IsHalf(in[0].dtype)) {
+    return TypeError(Tag(info), " computes in float32, float64, complex64 or complex128, got ",
+                     Describe(in[0]), ".");
+  }
+  if (a->rank < 2)
+    return LinAlgError(Tag(info), " needs at least two axes, got ", Describe(in[0]), ".");
+  const int64_t m = a->dim(-2), n = a->dim(-1);
+  if (std::max<int64_t>(m, 1) > kMostOfLapack / std::max<int64_t>(n, 1))
+    return ValueError(Tag(info), " takes matrices of up to ", kMostOfLapack, " elements, got ",
+                      Describe(in[0]), ".");
+  const bool any_shape = op == OpId::k_qr_factors || op == OpId::k_svd_factors ||
+                         op == OpId::k_pseudo_inverse;
+  if (!any_shape && m != n)
+    return LinAlgError(Tag(info), " needs square matrices, got ", Describe(in[0]), ".");
+  const auto batch = a->dims().first(static_cast<size_t>(a->rank - 2));
+  absl::InlinedVector<int64_t, 8> dims(batch.begin(), batch.end());
+  const auto fits = [&](const Layout* other, size_t axes) {
+    return other->dims().size() == batch.size() + axes &&
+           other->dims().first(batch.size()) == batch;
+  };
+  const int64_t factors = MatrixParts::Of(OpId::k_lu_factor, n, n, 0).size;
+  const Layout* last = in.back().layout;
+  bool good = true;
+  if (op == OpId::k_lu_solve || op == OpId::k_triangular_solve) {
+    good = fits(last, 2) && last->dim(-2) == n;
+    if (op == OpId::k_lu_solve)
+      good = good && fits(in[1].layout, 1) && in[1].layout->dim(-1) == factors;
+    dims.insert(dims.end(), last->dims().end() - 2, last->dims().end());
+  } else if (op == OpId::k_pseudo_inverse) {
+    good = fits(last, 0);
+  }
+  if (!good) return ValueError(Tag(info), " shapes do not match: ", DescribeAll(in), ".");
+  const MatrixParts parts = MatrixParts::Of(op, m, n, attrs[0]);
+  if (parts.count > 0) dims.push_back(parts.size);
+  return Dense(dims);
+}
+
 // How many windows fit along an axis; an error where the sizes make no sense.
 StatusOr<int64_t> Windows(const OpInfo& info, Operands in, AttrSpan attrs, int axis,
                           int64_t kernel) {
@@ -441,6 +488,8 @@ StatusOr<const Layout*> InferShape(OpId op, const OpInfo& info, Operands in, Att
     case OpClass::kConv:
     case OpClass::kConvWeights:
       return InferConv(info, in, attrs);
+    case OpClass::kLapack:
+      return InferLapack(op, info, in, attrs);
     case OpClass::kIota:
       return Dense({&attrs[1], 1});
     case OpClass::kRandomBits:

@@ -112,7 +112,7 @@ bool Accepts(TypeSet set, DType dtype);
 // Whether it moves complex numbers as they lie in memory; other ops are ops on their parts.
 constexpr bool TakesComplex(const OpInfo& info) {
   return info.klass == OpClass::kView || info.klass == OpClass::kConcat ||
-         info.klass == OpClass::kTransfer;
+         info.klass == OpClass::kTransfer || info.klass == OpClass::kLapack;
 }
 // Nothing for a name that is none.
 std::optional<OpId> OpNamed(std::string_view name);

@@ -27,6 +27,7 @@ enum class ErrorKind {
   kFile,
   kRuntime,
   kFloatingPoint,  // within detect_anomaly
+  kLinAlg,      // a matrix that an algorithm cannot take
   kNpuFault,    // a program on the simulated NPU did wrong
   kInterrupted  // core/threads/long_work.h; the host raises what interrupted it
 };
@@ -52,6 +53,7 @@ FZ_ERROR_MAKER(OverflowError, kOverflow)
 FZ_ERROR_MAKER(FileError, kFile)
 FZ_ERROR_MAKER(RuntimeError, kRuntime)
 FZ_ERROR_MAKER(FloatingPointError, kFloatingPoint)
+FZ_ERROR_MAKER(LinAlgError, kLinAlg)
 FZ_ERROR_MAKER(NpuFaultError, kNpuFault)
 #undef FZ_ERROR_MAKER
 

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "core/threads/at_fork.h"
+#include "core/threads/long_work.h"
 #include "core/threads/parallel.h"
 
 namespace frazil {
@@ -23,6 +25,7 @@ using GemmFn = void (*)(int order, int trans_a, int trans_b, int m, int n, int k
                         const T* a, int lda, const T* b, int ldb, T beta, T* c, int ldc);
 
 struct Blas {
+  void* library = nullptr;
   GemmFn<float> sgemm = nullptr;
   GemmFn<double> dgemm = nullptr;
   void (*set_threads)(int) = nullptr;
@@ -33,7 +36,7 @@ struct Blas {
     constexpr char kTimeout[] = "OPENBLAS_THREAD_TIMEOUT";
     const bool own = std::getenv(kTimeout) == nullptr;
     if (own) setenv(kTimeout, "4", 0);
-    void* lib = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+    void* lib = library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
     if (own) unsetenv(kTimeout);
     if (lib == nullptr) {
       error = dlerror();
@@ -50,8 +53,8 @@ struct Blas {
   }
 
   // As many threads as ours, unless it was told otherwise.
-  void FollowThreads() const {
-    const int threads = fixed.load() ? fixed.load() : NumThreads();
+  void FollowThreads() const { UseThreads(fixed.load() ? fixed.load() : NumThreads()); }
+  void UseThreads(int threads) const {
     if (threads == current.load(std::memory_order_relaxed)) return;
     const std::lock_guard<std::mutex> lock(mutex);
     set_threads(threads);
@@ -69,7 +72,18 @@ const Blas& Library() {
 
 Status CheckLibrary() {
   if (Library().error.empty()) return absl::OkStatus();
-  return RuntimeError("[blas] ", kLibrary, " cannot be used: ", Library().error, ".");
+  return RuntimeError("[blas] ", kLibrary, " cannot be used: ", Library().error,
+                      "; install OpenBLAS (Debian: libopenblas0).");
+}
+
+// Who is at it. A forked child makes another one: who holds the first may be a thread that it has
+// not.
+std::mutex& Turn() {
+  static std::mutex own;
+  static std::atomic<std::mutex*> now{&own};
+  static std::atomic<uint32_t> generation{0};
+  if (generation.exchange(ForkGeneration()) != ForkGeneration()) now.store(new std::mutex);
+  return *now.load();
 }
 
 // An operand as BLAS sees it: row-major, possibly transposed, or a contiguous copy.
@@ -129,6 +143,21 @@ Status Run(const GemmArgs& g, GemmFn<T> gemm) {
 }
 
 }  // namespace
+
+Status CheckBlas() { return CheckLibrary(); }
+
+void* BlasFunction(const char* name) { return dlsym(Library().library, name); }
+
+BlasTurn::BlasTurn(bool all_threads) : turn_(Turn()) {
+  if (!turn_.try_lock()) {
+    const HostUnlocked unlocked;
+    turn_.lock();
+  }
+  const int fixed = Library().fixed.load();
+  Library().UseThreads(!all_threads ? 1 : fixed ? fixed : PoolThreads());
+}
+
+BlasTurn::~BlasTurn() { turn_.unlock(); }
 
 bool BlasAvailable() { return Library().error.empty(); }
 

@@ -252,6 +252,9 @@ class DType:
     def __ne__(self, other: object, /) -> builtins.bool: ...
     def __hash__(self) -> builtins.int: ...
 
+class LinAlgError(ValueError):
+    """A matrix that an algorithm of linear algebra cannot take."""
+
 class NpuFault(RuntimeError):
     """A program on the simulated NPU did what it must not: a bug of frazil's."""
 

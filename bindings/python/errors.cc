@@ -13,6 +13,15 @@ PyObject* NpuFaultType() {
   return type;
 }
 
+PyObject* LinAlgErrorType() {
+  static PyObject* type = PyErr_NewExceptionWithDoc(
+      "frazil.linalg.LinAlgError",
+      "A matrix that an algorithm of linear algebra cannot take, as it is singular, not positive "
+      "definite or not square.",
+      PyExc_ValueError, nullptr);
+  return type;
+}
+
 namespace {
 
 PyObject* ExceptionFor(ErrorKind kind) {
@@ -35,6 +44,8 @@ PyObject* ExceptionFor(ErrorKind kind) {
       return PyExc_FloatingPointError;
     case ErrorKind::kInterrupted:
       return PyExc_KeyboardInterrupt;
+    case ErrorKind::kLinAlg:
+      return LinAlgErrorType();
     case ErrorKind::kNpuFault:
       return NpuFaultType();
     case ErrorKind::kRuntime:

@@ -10,6 +10,8 @@ namespace frazil::python {
 
 // frazil.NpuFault.
 PyObject* NpuFaultType();
+// frazil.linalg.LinAlgError, a ValueError.
+PyObject* LinAlgErrorType();
 
 // Sets the exception and returns null, so that callers can `return Raise(status)`.
 PyObject* Raise(const Status& status);

@@ -16,6 +16,7 @@ std::vector<FunctionRow> OrderFunctions();                            // order_m
 std::vector<FunctionRow> CreationFunctions();                         // creation_module.cc
 std::vector<FunctionRow> RandomFunctions();    // creation_module.cc: frazil._frazil.random
 std::vector<FunctionRow> NnFunctions();        // nn_module.cc
+std::vector<FunctionRow> LinalgFunctions();    // linalg_module.cc: frazil._frazil.linalg
 std::vector<FunctionRow> CudaFunctions();      // cuda_module.cc: frazil._frazil.cuda
 std::vector<FunctionRow> NpuFunctions();       // npu_module.cc: frazil._frazil.npu
 std::vector<FunctionRow> AutogradFunctions();  // autograd_module.cc

@@ -30,6 +30,7 @@ struct Submodule {
 };
 constexpr Submodule kSubmodules[] = {
     {"nn", "frazil.nn", NnFunctions},
+    {"linalg", "frazil.linalg", LinalgFunctions},
     {"cuda", "frazil._frazil.cuda", CudaFunctions},
     {"npu", "frazil._frazil.npu", NpuFunctions},
     {"random", "frazil._frazil.random", RandomFunctions},
@@ -80,6 +81,7 @@ bool AddAll(PyObject* module) {
     if (!AddFunctions(module, "frazil", rows)) return false;
   }
   return AddPublicNames(module) && PyModule_AddObjectRef(module, "NpuFault", NpuFaultType()) == 0 &&
+         PyModule_AddObjectRef(module, "LinAlgError", LinAlgErrorType()) == 0 &&
          AddGradScopeType(module) && AddTraceType(module) && AddModuleType(module) &&
          AddStructureType(module) && AddFunctions(module, "frazil._frazil", TableFunctions()) &&
          std::all_of(std::begin(kSubmodules), std::end(kSubmodules),

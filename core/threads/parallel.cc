@@ -202,7 +202,8 @@ Global& GetGlobal() {
 
 }  // namespace
 
-int NumThreads() { return t_inside ? 1 : GetGlobal().threads.load(std::memory_order_relaxed); }
+int PoolThreads() { return GetGlobal().threads.load(std::memory_order_relaxed); }
+int NumThreads() { return t_inside ? 1 : PoolThreads(); }
 
 void SetNumThreads(int n) {
   Global& global = GetGlobal();

@@ -12,7 +12,8 @@
 namespace frazil {
 
 inline constexpr int kMostThreads = 4096;
-int NumThreads();  // in a body of ParallelFor: 1
+int NumThreads();   // in a body of ParallelFor: 1
+int PoolThreads();  // in a body, too, those of the pool
 // From 1 to kMostThreads; before: FRAZIL_NUM_THREADS, else the cores this process may use.
 void SetNumThreads(int n);
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/matrix_parts.h"
 #include "core/str.h"
 #include "jit/graph/graph.h"
 #include "jit/graph/scalar_loop.h"
@@ -60,6 +61,9 @@ Status VerifyAttrs(const Graph& graph, int32_t id, const OpInfo& info) {
     case OpClass::kAttentionGrad:
       FZ_RETURN_IF_ERROR(count(1));
       return below(attrs[0], 2, "causal");
+    case OpClass::kLapack:
+      FZ_RETURN_IF_ERROR(count(1));
+      return below(attrs[0], kMostLapackOption + 1, "option");
     case OpClass::kTransfer:
       FZ_RETURN_IF_ERROR(count(2));
       return below(attrs[0], 256, "device");

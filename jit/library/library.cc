@@ -15,6 +15,7 @@
 #include "core/threads/parallel.h"
 #include "jit/library/attention/attention.h"
 #include "jit/library/convolution.h"
+#include "jit/library/lapack.h"
 #include "jit/library/order.h"
 #include "jit/library/product_shape.h"
 #include "kernels/blas.h"
@@ -258,6 +259,8 @@ StatusOr<std::unique_ptr<const LibraryCall>> MakeLibraryCall(const Graph& graph,
     case OpClass::kSort:
     case OpClass::kScan:
       return MakeOrderCall(graph, id);
+    case OpClass::kLapack:
+      return MakeLapackCall(graph, id);
     case OpClass::kAttention:
       return MakeAttention(graph, id);
     case OpClass::kAttentionGrad:

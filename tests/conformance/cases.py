@@ -694,8 +694,88 @@ def parts(row):
                        lambda *p, r=reference: np.abs(r(*p)))  # fmt: skip
 
 
+def adjoint(m, a):
+    return m.conj(m.matrix_transpose(a))
+
+
+def shifted(m, a):
+    """a with a strong diagonal: far from singular."""
+    return a + 4 * m.asarray(np.eye(a.shape[-1]).astype(str(a.dtype).split(".")[-1]))
+
+
+def definite(m, a):
+    return shifted(m, a @ adjoint(m, a))
+
+
+def product_of(m, parts):
+    return (parts[0] * parts[1][..., None, :]) @ parts[2]
+
+
+# Of matrices in the namespaces fz and NumPy: functions of a that no choice of signs changes.
+LAPACK = {
+    "cholesky_factor": [lambda m, a: m.linalg.cholesky(definite(m, a)),
+                        lambda m, a: m.linalg.cholesky(definite(m, a), upper=True)],
+    "lu_factor": [lambda m, a: m.linalg.solve(shifted(m, a), a[..., :2])],
+    "lu_solve": [lambda m, a: m.linalg.solve(shifted(m, a), a),
+                 lambda m, a: m.linalg.solve(shifted(m, a), a[..., :, 0][..., None])],
+    "triangular_solve": [
+        lambda m, a, f=f: triangular(m, shifted(m, a), a[..., :3], **f)
+        for f in ({}, {"lower": True}, {"trans": 1}, {"trans": 2, "lower": True}, {"unit_diagonal": True, "trans": 2})
+    ],
+    "inverse": [lambda m, a: m.linalg.inv(shifted(m, a))],
+    "determinant": [lambda m, a: m.linalg.det(a)],
+    "log_determinant": [lambda m, a: m.linalg.slogdet(a)[0] * m.linalg.slogdet(a)[1]],
+    "qr_factors": [lambda m, a: m.linalg.qr(a)[0], lambda m, a: m.linalg.qr(a[..., :3])[1],
+                   lambda m, a: m.linalg.qr(a[..., :3], mode="complete")[1], lambda m, a: m.linalg.qr(a[..., :3, :])[1]],
+    "svd_factors": [lambda m, a: m.linalg.svd(a)[1], lambda m, a: m.linalg.svdvals(a[..., :3]),
+                    lambda m, a: product_of(m, m.linalg.svd(a[..., :3, :], full_matrices=False))],
+    "eigh_factors": [lambda m, a: m.linalg.eigvalsh(a), lambda m, a: m.linalg.eigh(a, UPLO="U")[0],
+                     lambda m, a: m.abs(m.linalg.eigh(a)[1])],
+    "eig_factors": [lambda m, a: m.sort(m.abs(m.linalg.eigvals(a))), lambda m, a: m.sort(m.real(m.linalg.eig(a)[0])),
+                    lambda m, a: rebuilt(m, *m.linalg.eig(shifted(m, a)))],
+    "pseudo_inverse": [lambda m, a: m.linalg.pinv(a[..., :3]), lambda m, a: m.linalg.pinv(a[..., :2, :])],
+}  # fmt: skip
+
+
+def triangular(m, a, b, lower=False, unit_diagonal=False, trans=0):
+    if m is not np:
+        return m.linalg.solve_triangular(a, b, lower=lower, unit_diagonal=unit_diagonal, trans=trans)
+    a = np.tril(a) if lower else np.triu(a)
+    if unit_diagonal:
+        a = a - a * np.eye(a.shape[-1]) + np.eye(a.shape[-1])
+    a = a if trans == 0 else np.matrix_transpose(a) if trans == 1 else adjoint(np, a)
+    return np.linalg.solve(a, b)
+
+
+def rebuilt(m, w, v):
+    return (v * w[..., None, :]) @ m.linalg.inv(v)
+
+
+def lapack(row):
+    """Single matrices and batches, real and complex."""
+    for dtype in ("float32", "float64"):
+        for number, f in enumerate(LAPACK[row["name"]]):
+            for shape in ((5, 5), (1, 1), (3, 4, 4), (40, 40)):
+                for how in ("plain", "transposed") if len(shape) == 2 else ("plain",):
+                    for is_complex in (False, True):
+                        name = f"{row['name']}-{dtype}-{number}-{shape}-{how}-{is_complex}"
+                        rng = rng_for(name)
+                        inputs = [random_array(rng, dtype, shape, -1, 1) for _ in range(1 + is_complex)]
+
+                        def call(m, *x, f=f, is_complex=is_complex):
+                            out = f(m, x[0] + x[1] * 1j if is_complex else x[0])
+                            return m.stack([m.real(out), m.imag(out)])
+
+                        far = row["name"] in ("eig_factors", "pseudo_inverse", "eigh_factors")
+                        bound = row["ulp"] * (32 if far else 1) * max(shape[-1] // 4, 1) ** 2
+                        yield Case(name, row["name"], dtype, inputs, [dtype] * len(inputs), how,
+                                   lambda fz, *x, call=call: call(fz, *x), lambda *x, call=call: call(np, *x),
+                                   bound, lambda *x, call=call: np.maximum(1, np.abs(call(np, *x)).max(initial=0)))  # fmt: skip
+
+
 CLASSES = {
     "complex": parts,
+    "lapack": lapack,
     "elementwise": elementwise, "cast": casts, "reduce": reductions, "view": movement, "concat": movement,
     "pad": movement, "take": movement, "put": movement, "matmul": matmuls, "iota": sources, "random_bits": sources,
     "transfer": transfers, "attention": attentions, "attention_grad": attentions,

@@ -40,7 +40,8 @@ class Case:
 def composites():
     """{name: function} of the rows of composites.def."""
     rows = re.findall(r"^FZ_COMPOSITE\((\w+), (\w+),", COMPOSITES.read_text(), re.MULTILINE)
-    return {name: getattr(nn if home == "nn" else fz, name) for home, name in rows}
+    homes = {"nn": nn, "linalg": fz.linalg}
+    return {name: getattr(homes.get(home, fz), name) for home, name in rows}
 
 
 def inner_composites():
@@ -411,8 +412,126 @@ def parts(row):
         yield one(name, label, call, *[(2, 3)] * 4, lo=0.21, hi=1.37)
 
 
+def wide(x):
+    """LAPACK has no 16-bit floats."""
+    return x.astype(fz.float32) if x.itemsize == 2 else x
+
+
+def shifted(x, by=3.0):
+    """With a strong diagonal, whose elements differ: far from singular."""
+    n = x.shape[-1]
+    return wide(x) * 0.3 + fz.asarray(np.diag(by + 1.5 * np.arange(n)), dtype=wide(x).dtype)
+
+
+def adjoint(x):
+    return fz.conj(fz.matrix_transpose(x))
+
+
+def definite(x):
+    return shifted((wide(x) @ adjoint(wide(x))) * 0.5)
+
+
+def hermitian(x):
+    return shifted(wide(x) + adjoint(wide(x)))
+
+
+def joined(*results):
+    """Several results as one; complex ones as their parts."""
+    flat = []
+    for r in results:
+        flat += [r.real, r.imag] if r.dtype.kind == "complex floating" else [r]
+    return fz.concat([r.reshape(-1) for r in flat])
+
+
+def phaseless(v):
+    """Of columns v what no factor of absolute value 1 changes."""
+    return joined(fz.abs(v), v[..., :, None, :] * fz.conj(v)[..., None, :, :])
+
+
+la = fz.linalg
+SQUARE, TALL, FLAT, MANY = (3, 3), (4, 2), (2, 4), (2, 3, 3)
+# By row or composite: functions of one matrix or two, and the shapes of these.
+LAPACK = {
+    "cholesky_factor": [(lambda x: la.cholesky(definite(x)), SQUARE)],
+    "cholesky": [(lambda x: la.cholesky(definite(x), upper=True), MANY),
+                 (lambda x: la.cholesky(definite(x)), (0, 0))],
+    "lu_solve": [(lambda x, y: la.solve(shifted(x), wide(y)), SQUARE, (3, 2)),
+                 (lambda x, y: la.solve(shifted(x), wide(y)), MANY, (3, 1)),
+                 (lambda x: la.inv(la.solve(shifted(x), shifted(x, 1.0))), SQUARE)],
+    "solve": [(lambda x, y: la.solve(shifted(x), wide(y)), SQUARE, (3,)),
+              (lambda x, y: la.solve(shifted(x), wide(y)), SQUARE, (2, 3, 2))],
+    "triangular_solve": [(lambda x, y, o=o: la.solve_triangular(shifted(x), wide(y), **o), SQUARE, (3, 2))
+                         for o in ({}, {"lower": True, "trans": 1}, {"trans": 2}, {"unit_diagonal": True, "lower": True})],
+    "solve_triangular": [(lambda x, y: la.solve_triangular(shifted(x), wide(y), trans=1), MANY, (3,))],
+    "inverse": [(lambda x: la.inv(shifted(x)), MANY)],
+    "inv": [(lambda x: la.inv(shifted(x).T), SQUARE)],
+    "determinant": [(lambda x: la.det(shifted(x, 1.0)) * 0.1, MANY), (lambda x: la.det(wide(x)), (1, 1)),
+                    (lambda x: la.det(wide(x)), (0, 0))],
+    "det": [(lambda x: la.det(wide(x) * 0.5), SQUARE)],
+    "log_determinant": [(lambda x: la.slogdet(shifted(x)).logabsdet, MANY),
+                        (lambda x: la.slogdet(-shifted(x)).logabsdet, SQUARE)],
+    "qr_factors": [(lambda x: joined(*la.qr(shifted(x))), SQUARE),
+                   (lambda x: joined(*la.qr(tall(x))), TALL), (lambda x: joined(*la.qr(tall(x.T).T)), FLAT),
+                   (lambda x: joined(*la.qr(shifted(x), mode="complete")), SQUARE)],
+    "svd_factors": [(lambda x: joined(*la.svd(shifted(x), full_matrices=False)), SQUARE),
+                    (lambda x: joined(*la.svd(tall(x), full_matrices=False)), TALL),
+                    (lambda x: joined(*la.svd(tall(x.T).T, full_matrices=False)), FLAT)],
+    "svdvals": [(lambda x: la.svdvals(shifted(x)), MANY)],
+    "eigh_factors": [(lambda x: joined(*la.eigh(hermitian(x))), SQUARE),
+                     (lambda x: joined(*la.eigh(hermitian(x), UPLO="U")), MANY)],
+    "eigvalsh": [(lambda x: la.eigvalsh(hermitian(x)), MANY)],
+    "eig_factors": [(lambda x: joined(*la.eig(shifted(x))), SQUARE)],
+    "eigvals": [(lambda x: joined(la.eigvals(shifted(x))), SQUARE),
+                (lambda x: joined(la.eigvals(turning(x))), (2, 2))],
+    "pseudo_inverse": [(lambda x: la.pinv(tall(x)), TALL), (lambda x: la.pinv(tall(x.T).T), FLAT)],
+    "pinv": [(lambda x: la.pinv(shifted(x)), MANY), (lambda x, y: la.lstsq(tall(x), wide(y)).x, TALL, (4,))],
+}  # fmt: skip
+# The same of complex matrices of which two real ones are the parts.
+COMPLEX_LAPACK = {
+    "cholesky_factor": lambda z: la.cholesky(definite(z)),
+    "lu_solve": lambda z: la.solve(shifted(z), wide(z)),
+    "triangular_solve": lambda z: joined(*(la.solve_triangular(shifted(z), z, trans=t) for t in (0, 1, 2))),
+    "inverse": lambda z: la.inv(shifted(z)),
+    "determinant": lambda z: la.det(shifted(z, 1.0)) * 0.1,
+    "log_determinant": lambda z: joined(*la.slogdet(shifted(z))),
+    "qr_factors": lambda z: joined(*la.qr(shifted(z))),
+    "svd_factors": lambda z: singular(*la.svd(shifted(z), full_matrices=False)),
+    "eigh_factors": lambda z: of_eigen(*la.eigh(hermitian(z))),
+    "eig_factors": lambda z: of_eigen(*la.eig(shifted(z))),
+    "pseudo_inverse": lambda z: la.pinv(shifted(z)[:, :2]),
+}  # fmt: skip
+
+
+def tall(x):
+    return wide(x) * 0.3 + fz.asarray(np.array([[2.0, 0], [0, 3.5], [1, 0], [0, 1]]), dtype=wide(x).dtype)
+
+
+def turning(x):
+    """With two eigenvalues that are each other's conjugates."""
+    return wide(x) * 0.2 + fz.asarray(np.array([[1.0, -3.0], [3.0, 1.5]]), dtype=wide(x).dtype)
+
+
+def singular(u, s, vh):
+    return joined(s, phaseless(u), phaseless(adjoint(vh)), u[..., :, :2] @ vh[..., :2, :])
+
+
+def of_eigen(w, v):
+    return joined(w, phaseless(v))
+
+
+def lapack(row):
+    name = row["name"]
+    for number, (f, *shapes) in enumerate(LAPACK[name]):
+        yield one(name, str(number), f, *shapes)
+    if name in COMPLEX_LAPACK:
+        f = COMPLEX_LAPACK[name]
+        call = lambda x, y: joined(f(wide(x) + wide(y) * 1j))  # noqa: E731
+        yield one(name, "complex", call, SQUARE, SQUARE, lo=-1.3, hi=1.4)
+
+
 CLASSES = {
     "complex": parts,
+    "lapack": lapack,
     "conv": convolutions,
     "conv_weights": convolutions,
     "elementwise": elementwise,
@@ -461,6 +580,8 @@ def own_cases():
         if name in ("var", "std"):
             yield one(name, "unbiased", lambda x, f=f: f(x, axis=0, correction=1), (3, 2))
     yield from nan_reductions()
+    for name in sorted(LAPACK.keys() & composites().keys()):
+        yield from lapack({"name": name})
     yield from orders_of_rows()
     yield one("index_add", "rows", index_add_rows, (3, 2), (4, 2))
     yield one("index_add", "axis", index_add_columns, (2, 3), (2, 2))

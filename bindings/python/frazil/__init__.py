@@ -4,7 +4,8 @@ Here: functions of arrays under the array API's names, `grad`, `value_and_grad` 
 `trace`, settings (`mode`, `precision`, `config`, `device`), and the modules
 
 * `nn`: layers and their functions; `optim`: optimizers; `random`; `data`: minibatches; `io`: files
-* `special`: special functions; `sparse`: sparse matrices; `tree`: nested structures
+* `linalg`: linear algebra; `special`: special functions; `sparse`: sparse matrices
+* `tree`: nested structures
 * `memory`: who holds it; `cuda`: NVIDIA GPUs; `npu`: the simulated NPU
 
 docs/coming-from.md tells what is otherwise than in NumPy, PyTorch and JAX.
@@ -56,6 +57,7 @@ if TYPE_CHECKING:  # loaded at their first use
     from frazil import cuda as cuda
     from frazil import data as data
     from frazil import io as io
+    from frazil import linalg as linalg
     from frazil import memory as memory
     from frazil import nn as nn
     from frazil import npu as npu
@@ -79,7 +81,8 @@ inf = float("inf")
 nan = float("nan")
 
 _SUBMODULES = (
-    "cuda", "data", "io", "memory", "nn", "npu", "optim", "random", "sparse", "special", "tree"
+    "cuda", "data", "io", "linalg", "memory", "nn", "npu", "optim", "random", "sparse", "special",
+    "tree",
 )  # fmt: skip
 _MOVED = {"load": "io", "save": "io", "register_pytree_node": "tree"}  # names of submodules here
 

@@ -1,0 +1,102 @@
+// Functions of frazil._frazil.linalg: the composites that are at home there, and those of several
+// results, which frazil.linalg gives names.
+#include "bindings/python/bound.h"
+#include "bindings/python/functions.h"
+#include "core/functions/linalg.h"
+
+namespace frazil::python {
+namespace {
+
+PyObject* TupleOf(std::initializer_list<Tensor> results) {
+  Object tuple = Object::Steal(PyTuple_New(static_cast<Py_ssize_t>(results.size())));
+  Py_ssize_t at = 0;
+  for (const Tensor& t : results) {
+    PyObject* const item = tuple ? Wrap(Tensor(t)) : nullptr;
+    if (!item) return nullptr;
+    PyTuple_SET_ITEM(tuple.get(), at++, item);
+  }
+  return tuple.release();
+}
+
+FZ_FAST(Eig) {
+  FZ_ARGS(1, "eig(x, /)");
+  Tensor own;
+  const Tensor* x = HeldTensor(a[0], "eig", &own);
+  if (!x) return nullptr;
+  const ops::EigResult out = ops::eig(*x);
+  return TupleOf({out.eigenvalues, out.eigenvectors});
+}
+
+// A text among the arguments; null with an error if it is none.
+const char* TextOf(PyObject* object, const char* otherwise) {
+  if (!object) return otherwise;
+  return PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : "";
+}
+
+FZ_FAST(Eigh) {
+  FZ_ARGS(2, "eigh(x, /, UPLO='L')");
+  Tensor own;
+  const Tensor* x = HeldTensor(a[0], "eigh", &own);
+  const char* uplo = x ? TextOf(a[1], "L") : nullptr;
+  if (!uplo) return nullptr;
+  const ops::EigResult out = ops::eigh(*x, uplo);
+  return TupleOf({out.eigenvalues, out.eigenvectors});
+}
+
+FZ_FAST(Qr) {
+  FZ_ARGS(2, "qr(x, /, *, mode='reduced')");
+  Tensor own;
+  const Tensor* x = HeldTensor(a[0], "qr", &own);
+  const char* mode = x ? TextOf(a[1], "reduced") : nullptr;
+  if (!mode) return nullptr;
+  const ops::QrResult out = ops::qr(*x, mode);
+  return TupleOf({out.q, out.r});
+}
+
+FZ_FAST(Slogdet) {
+  FZ_ARGS(1, "slogdet(x, /)");
+  Tensor own;
+  const Tensor* x = HeldTensor(a[0], "slogdet", &own);
+  if (!x) return nullptr;
+  const ops::SlogdetResult out = ops::slogdet(*x);
+  return TupleOf({out.sign, out.logabsdet});
+}
+
+FZ_FAST(Svd) {
+  FZ_ARGS(2, "svd(x, /, *, full_matrices=True)");
+  Tensor own;
+  const Tensor* x = HeldTensor(a[0], "svd", &own);
+  bool full = true;
+  if (!x || !ToBool(a[1], "svd", "full_matrices", true, &full)) return nullptr;
+  const ops::SvdResult out = ops::svd(*x, full);
+  return TupleOf({out.u, out.s, out.vh});
+}
+
+FZ_FAST(PinvWithValues) {
+  FZ_ARGS(2, "pinv_with_values(x, /, rtol=None)");
+  Tensor own, own_rtol;
+  const Tensor* x = HeldTensor(a[0], "pinv", &own);
+  const Tensor* rtol = x && Given(a[1]) ? HeldTensor(a[1], "pinv", &own_rtol) : nullptr;
+  if (!x || (Given(a[1]) && !rtol)) return nullptr;
+  const ops::PinvResult out = ops::pinv_with_values(*x, rtol);
+  return TupleOf({out.inverse, out.singular_values});
+}
+
+}  // namespace
+
+std::vector<FunctionRow> LinalgFunctions() {
+  std::vector<FunctionRow> rows = CompositeFunctions("linalg");
+  rows.insert(rows.end(),
+              {{"eig(x, /)", "Eigenvalues and eigenvectors of square matrices.", Eig},
+               {"eigh(x, /, UPLO='L')", "Eigenvalues and eigenvectors of Hermitian matrices.",
+                Eigh},
+               {"qr(x, /, *, mode='reduced')", "Orthonormal columns and an upper triangle.", Qr},
+               {"slogdet(x, /)", "Sign of a determinant and logarithm of its absolute value.",
+                Slogdet},
+               {"svd(x, /, *, full_matrices=True)", "Singular vectors and values.", Svd},
+               {"pinv_with_values(x, /, rtol=None)",
+                "The pseudo-inverse and the singular values it is made of.", PinvWithValues}});
+  return rows;
+}
+
+}  // namespace frazil::python
