@@ -1,5 +1,6 @@
 // Gradient rules: the expressions of core/ops.def over tensors, and the helpers they name. Every
 // rule is made of ops, so gradients of any order work and are traced.
+#include <bit>
 #include <numeric>
 
 #include "autograd/linear_rules.h"
@@ -277,6 +278,39 @@ Tensor grad_sort(const Tensor& g, const Tensor& a, const TapeNode& node) {
   const Tensor zeros = ops::full({g.size()}, Scalar::Float(0), g.dtype(), g.device());
   const Tensor places = ops::flatten(ops::add(order, ops::multiply(first, Scalar::Int(n))));
   return ops::reshape(PutAgain(zeros, places, ops::flatten(g), 0, false), g.dims());
+}
+
+// A Fourier transform is a symmetric matrix: its adjoint is by the other sign.
+Attrs OtherSign(const TapeNode& node, int64_t extent) {
+  Attrs attrs(node.attrs.begin(), node.attrs.end());
+  attrs[kFourierForward] = !attrs[kFourierForward];
+  attrs[kFourierExtent] = extent;
+  return attrs;
+}
+
+int FourierAxis(const TapeNode& node) {
+  return std::countr_zero(static_cast<uint64_t>(node.attr(kFourierAxes)));
+}
+
+Tensor grad_fft_c2c(const Tensor& g, const TapeNode& node) {
+  return Apply(OpId::k_fft_c2c, {&g}, OtherSign(node, 0));
+}
+
+// fft_c2r adds the conjugates of a half, which here are not in the result.
+Tensor grad_fft_r2c(const Tensor& g, const TapeNode& node) {
+  const int axis = FourierAxis(node);
+  const int64_t n = node.input_dims(0)[axis];
+  if (g.dims()[axis] != n / 2 + 1)
+    return ops::real(Apply(OpId::k_fft_c2c, {&g}, OtherSign(node, 0)));
+  const Tensor once = g / times_in_whole(g, axis, n);
+  return Apply(OpId::k_fft_c2r, {&once}, OtherSign(node, n));
+}
+
+Tensor grad_fft_c2r(const Tensor& g, const TapeNode& node) {
+  const int axis = FourierAxis(node);
+  const int64_t n = g.dims()[axis];
+  const Tensor half = Apply(OpId::k_fft_r2c, {&g}, OtherSign(node, n / 2 + 1));
+  return half * times_in_whole(half, axis, n);
 }
 
 Tensor Transposed(const Tensor& t) {

@@ -61,6 +61,11 @@ double Scan(double size, DType dtype) {
   return double(kCall) + Copy(size * SizeOf(dtype)) + 0.3 * size;
 }
 
+double Fourier(double size, double points, DType dtype) {
+  const double butterflies = size * std::log2(std::max(points, 2.0));
+  return double(kCall) + (SizeOf(dtype) > 8 ? 0.5 : 0.3) * butterflies;
+}
+
 double Attention(double pairs, double depth, DType dtype) {
   return Products(pairs * depth, dtype) +
          Elements(pairs, Slots(OpId::k_exp, dtype) + 40, int(SizeOf(dtype)));

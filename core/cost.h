@@ -49,6 +49,7 @@ double Updates(double count);                 // of it, without the copy
 double Positions(double size, double count);  // of `count` elements of a mask
 double Sort(double size, double row);         // of rows
 double Scan(double size, DType dtype);
+double Fourier(double size, double points, DType dtype);  // transforms of `points`, together `size`
 double Attention(double pairs, double depth, DType dtype);
 
 // An estimate as a whole number, which is at least 1.

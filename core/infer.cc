@@ -95,7 +95,8 @@ Status CheckTypes(const OpInfo& info, Operands inputs) {
                        Describe(inputs[i]), ".");
     }
   }
-  if (info.klass == OpClass::kComplex && IsHalf(inputs[0].dtype)) {
+  if ((info.klass == OpClass::kComplex || info.klass == OpClass::kFourier) &&
+      IsHalf(inputs[0].dtype)) {
     return TypeError(op, " parts must be float32 or float64, got ", Describe(inputs[0]), ".");
   }
   if (selects && inputs[0].dtype != DType::kBool) {
@@ -456,6 +457,23 @@ StatusOr<const Layout*> InferConv(const OpInfo& info, Operands in, AttrSpan attr
   return Dense({kernel(0), kernel(1), channels, outputs});
 }
 
+StatusOr<const Layout*> InferFourier(OpId op, const OpInfo& info, const Operand& x,
+                                     AttrSpan attrs) {
+  absl::InlinedVector<int64_t, 8> dims(x.layout->dims().begin(), x.layout->dims().end());
+  const int64_t extent = attrs[kFourierExtent];
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (!(attrs[kFourierAxes] >> i & 1)) continue;
+    const int64_t half = op == OpId::k_fft_c2r ? extent / 2 + 1 : dims[i] / 2 + 1;
+    if (dims[i] < 1 || (op == OpId::k_fft_r2c && extent != half && extent != dims[i]) ||
+        (op == OpId::k_fft_c2r && (extent < 1 || half != dims[i]))) {
+      return ValueError(Tag(info), " no transform of ", dims[i], " points has ", extent, ": ",
+                        Describe(x), ".");
+    }
+    if (op != OpId::k_fft_c2c) dims[i] = extent;
+  }
+  return Dense(dims);
+}
+
 StatusOr<const Layout*> InferShape(OpId op, const OpInfo& info, Operands in, AttrSpan attrs) {
   switch (info.klass) {
     case OpClass::kElementwise:
@@ -480,6 +498,8 @@ StatusOr<const Layout*> InferShape(OpId op, const OpInfo& info, Operands in, Att
     case OpClass::kSort:
     case OpClass::kScan:
       return in[0].layout->shape;
+    case OpClass::kFourier:
+      return InferFourier(op, info, in[0], attrs);
     case OpClass::kMatmul:
       return InferMatmul(info, in[0], in[1]);
     case OpClass::kAttention:

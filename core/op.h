@@ -47,6 +47,12 @@ constexpr const ClassInfo& Info(OpClass klass) { return kOpClasses[static_cast<i
 // (negative: rows or columns are left out), two dilations.
 enum ConvAttr { kConvStride = 0, kConvPadding = 2, kConvDilation = 6, kConvAttrs = 8 };
 
+// Where those of a Fourier transform stand: a bit mask of axes, whether it is by exp(-2 pi i j k /
+// n) or without the minus, what it is multiplied by (1, 1 / n, or its root), and the extent that the
+// result has along the axis where real numbers take part (else 0): of n points n or n / 2 + 1.
+enum FourierAttr { kFourierAxes, kFourierForward, kFourierNorm, kFourierExtent, kFourierAttrs };
+enum FourierNorm { kNormNone, kNormWhole, kNormRoot, kFourierNorms };
+
 // All but kAny and kComplex are sets of real dtypes.
 enum class TypeSet : uint8_t { kAny, kNumber, kBoolOrNumber, kFloat, kInt, kBits, kBool, kComplex };
 enum class ResultType : uint8_t { kSame, kBool, kI64, kAttr, kU32, kPart, kComplex };
@@ -109,10 +115,11 @@ inline bool IsPointwise(OpId op) { return ClassOf(op).work == Work::kPointwise; 
 inline bool IsLibrary(OpId op) { return ClassOf(op).work == Work::kLibrary; }
 inline bool MayFail(OpId op) { return ClassOf(op).fails == Fails::kOnData; }
 bool Accepts(TypeSet set, DType dtype);
-// Whether it moves complex numbers as they lie in memory; other ops are ops on their parts.
+// Whether it takes complex numbers as they lie in memory; other ops are ops on their parts.
 constexpr bool TakesComplex(const OpInfo& info) {
   return info.klass == OpClass::kView || info.klass == OpClass::kConcat ||
-         info.klass == OpClass::kTransfer || info.klass == OpClass::kLapack;
+         info.klass == OpClass::kTransfer || info.klass == OpClass::kLapack ||
+         info.klass == OpClass::kFourier;
 }
 // Nothing for a name that is none.
 std::optional<OpId> OpNamed(std::string_view name);

@@ -60,6 +60,8 @@ PARAMETERS = {
     "shape": "Ints",
     "side": "Literal['left', 'right']",
     "sorter": "Operand | Sequence[builtins.int] | None",
+    "s": "Sequence[builtins.int] | None",
+    "norm": "Literal['backward', 'ortho', 'forward'] | None",
     "stable": "builtins.bool",
     "state": "Tensor",
     "rate": "Tensor",
@@ -99,7 +101,10 @@ for _names, _type in {
     "bias layer_norm.weight": "Operand | None",
     "ms parameters velocities vs": "Sequence[Tensor]",
     "argsort.axis log_softmax.axis softmax.axis sort.axis stack.axis": "SupportsIndex",
-    "take_along_axis.axis": "SupportsIndex",
+    "take_along_axis.axis fft.axis ifft.axis rfft.axis irfft.axis hfft.axis ihfft.axis": "SupportsIndex",
+    "fft.n ifft.n rfft.n irfft.n hfft.n ihfft.n": "SupportsIndex | None",
+    "fftn.axes ifftn.axes rfftn.axes irfftn.axes fft2.axes ifft2.axes rfft2.axes": "Axis",
+    "irfft2.axes fftshift.axes ifftshift.axes": "Axis",
 }.items():
     PARAMETERS |= dict.fromkeys(_names.split(), _type)
 

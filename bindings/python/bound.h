@@ -94,6 +94,24 @@ struct Parameter<double> : ParameterOf<double> {
 };
 
 template <>
+struct Parameter<std::optional<int64_t>> : ParameterOf<std::optional<int64_t>> {
+  bool Load(const Signature& s, PyObject* const* a, int i) {
+    return !Given(a[i]) || ToInt(a[i], s.name(), s.parameter(i), &value.emplace());
+  }
+};
+
+template <>
+struct Parameter<const ops::Lengths&> : ParameterOf<ops::Lengths> {
+  bool Load(const Signature& s, PyObject* const* a, int i) {
+    if (!Given(a[i])) return true;
+    DimVec lengths;
+    if (!ToInts(a[i], s.name(), s.parameter(i), &lengths)) return false;
+    value.values.emplace(lengths.begin(), lengths.end());
+    return true;
+  }
+};
+
+template <>
 struct Parameter<std::optional<double>> : ParameterOf<std::optional<double>> {
   bool Load(const Signature& s, PyObject* const* a, int i) {
     return !Given(a[i]) || ToDouble(a[i], s.name(), s.parameter(i), &value.emplace());
@@ -110,6 +128,16 @@ struct Parameter<std::string_view> : ParameterOf<std::string_view> {
     if (text) value = text;
     return text;
   }
+};
+
+// None is the default.
+template <>
+struct Parameter<ops::Norm> : Parameter<std::string_view> {
+  bool Load(const Signature& s, PyObject* const* a, int i) {
+    return !Given(a[i]) || Parameter<std::string_view>::Load(s, a, i);
+  }
+  ops::Norm get() const { return value; }
+  Parameter() { value = ops::Norm().text; }
 };
 
 template <>

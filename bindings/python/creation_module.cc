@@ -236,6 +236,19 @@ FZ_FAST(Eye) {
   return Finish(ops::eye(rows, columns, k, options.dtype.value_or(DType::kF32)), options);
 }
 
+template <OpName name, Tensor (*frequencies)(int64_t, double, DType)>
+FZ_FAST(Frequencies) {
+  FZ_ARGS(5, std::string(name.text) +
+                 "(n, /, d=1.0, *, dtype=None, device=None, requires_grad=False)");
+  int64_t n;
+  double d = 1;
+  Options options;
+  if (!ToInt(a[0], name.text, "n", &n) || (a[1] && !ToDouble(a[1], name.text, "d", &d)) ||
+      !Parse(name.text, a[2], a[3], a[4], &options))
+    return nullptr;
+  return Finish(frequencies(n, d, options.dtype.value_or(DType::kF32)), options);
+}
+
 // -- Random streams: the generator is a tensor that holds u64[2].
 
 FZ_FAST(State) {
@@ -336,6 +349,20 @@ std::vector<FunctionRow> CreationFunctions() {
       {"eye(n_rows, n_cols=None, k=0, dtype=None, *, " + tail,
        "Ones on the k-th diagonal, zeros elsewhere.", Eye},
   };
+}
+
+std::vector<FunctionRow> FourierFunctions() {
+  std::vector<FunctionRow> rows = CompositeFunctions("fft");
+  const std::string tail = "(n, /, d=1.0, *, dtype=None, device=None, requires_grad=False)";
+  rows.push_back({"fftfreq" + tail,
+                  "Frequencies of the points of fft of n samples that are d apart, in cycles per "
+                  "unit of d: 0 and rising, then the negative ones.",
+                  Frequencies<"fftfreq", ops::fftfreq>});
+  rows.push_back({"rfftfreq" + tail,
+                  "Frequencies of the n // 2 + 1 points of rfft of n samples that are d apart, in "
+                  "cycles per unit of d.",
+                  Frequencies<"rfftfreq", ops::rfftfreq>});
+  return rows;
 }
 
 std::vector<FunctionRow> RandomFunctions() {

@@ -30,6 +30,7 @@ struct Submodule {
 };
 constexpr Submodule kSubmodules[] = {
     {"nn", "frazil.nn", NnFunctions},
+    {"fft", "frazil.fft", FourierFunctions},
     {"linalg", "frazil.linalg", LinalgFunctions},
     {"cuda", "frazil._frazil.cuda", CudaFunctions},
     {"npu", "frazil._frazil.npu", NpuFunctions},

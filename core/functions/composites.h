@@ -41,6 +41,19 @@ struct Levels {
   Status status;  // why the array could not be read
 };
 
+// What a Fourier transform or its inverse is divided by: "backward", "ortho" or "forward".
+struct Norm {
+  Norm(std::string_view text = "backward") : text(text) {}  // NOLINT
+  Norm(const char* text) : text(text) {}                    // NOLINT
+  std::string_view text;
+};
+// Points along each of several axes, if given.
+struct Lengths {
+  Lengths() = default;
+  Lengths(std::initializer_list<int64_t> lengths) : values(lengths) {}  // NOLINT
+  Axes values;
+};
+
 #define FZ_COMPOSITE(home, name, parameters, ...) Tensor name parameters;
 #define FZ_INNER(...)
 #include "core/functions/composites.def"
@@ -98,6 +111,13 @@ Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step,
               std::optional<DType> dtype);
 Tensor linspace(double start, double stop, int64_t n, bool endpoint, DType dtype);
 Tensor eye(int64_t rows, int64_t columns, int64_t k, DType dtype);
+
+// -- Fourier transforms (functions/fourier.cc): frequencies of fft's and of rfft's points, d apart.
+Tensor fftfreq(int64_t n, double d = 1, DType dtype = DType::kF32);
+Tensor rfftfreq(int64_t n, double d = 1, DType dtype = DType::kF32);
+// For each point of the half of n, how often it or its conjugate is in the whole: 1 or 2; shaped
+// for `axis` of x.
+Tensor times_in_whole(const Tensor& x, int axis, int64_t n);
 
 // -- Random (functions/random.cc). A generator is a cell holding u64[2] {key, counter}; drawing
 // replaces its content.

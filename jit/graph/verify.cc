@@ -57,6 +57,11 @@ Status VerifyAttrs(const Graph& graph, int32_t id, const OpInfo& info) {
     case OpClass::kScan:
       FZ_RETURN_IF_ERROR(count(1));
       return below(attrs[0], rank, "axis");
+    case OpClass::kFourier:
+      FZ_RETURN_IF_ERROR(count(kFourierAttrs));
+      FZ_RETURN_IF_ERROR(below(attrs[kFourierAxes], int64_t{1} << rank, "axis mask"));
+      FZ_RETURN_IF_ERROR(below(attrs[kFourierForward], 2, "forward"));
+      return below(attrs[kFourierNorm], kFourierNorms, "norm");
     case OpClass::kAttention:
     case OpClass::kAttentionGrad:
       FZ_RETURN_IF_ERROR(count(1));

@@ -16,6 +16,7 @@
 #include "jit/library/attention/attention.h"
 #include "jit/library/convolution.h"
 #include "jit/library/lapack.h"
+#include "jit/library/fourier.h"
 #include "jit/library/order.h"
 #include "jit/library/product_shape.h"
 #include "kernels/blas.h"
@@ -261,6 +262,8 @@ StatusOr<std::unique_ptr<const LibraryCall>> MakeLibraryCall(const Graph& graph,
       return MakeOrderCall(graph, id);
     case OpClass::kLapack:
       return MakeLapackCall(graph, id);
+    case OpClass::kFourier:
+      return MakeFourier(graph, id);
     case OpClass::kAttention:
       return MakeAttention(graph, id);
     case OpClass::kAttentionGrad:

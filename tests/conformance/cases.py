@@ -773,9 +773,46 @@ def lapack(row):
                                    bound, lambda *x, call=call: np.maximum(1, np.abs(call(np, *x)).max(initial=0)))  # fmt: skip
 
 
+# Lengths with few and with large prime factors, around those where the library changes its way.
+FOURIER = [((1,), 0), ((2,), 0), ((7,), 0), ((16,), 0), ((60,), 0), ((97,), 0), ((1024,), 0), ((1009,), 0), ((19, 304), 1),
+           ((304, 19), 0), ((3, 4, 5), 1), ((0, 4), 1), ((40_000,), 0)]  # fmt: skip
+
+
+def fourier(row):
+    name = row["name"]
+    dft = {"fft_c2c": "fft", "fft_r2c": "rfft", "fft_c2r": "irfft"}[name]
+    for dtype in ("float32", "float64"):
+        for number, (shape, axis) in enumerate(FOURIER):
+            for norm in ("backward", "ortho", "forward"):
+                for how in ("plain", "transposed") if len(shape) == 2 and norm == "ortho" else ("plain",):
+                    label = f"{name}-{dtype}-{number}-{norm}-{how}"
+                    rng = rng_for(label)
+                    a, b = (random_array(rng, dtype, shape, -1, 1) for _ in range(2))
+                    n = shape[axis]
+
+                    def transform(m, z, name=name, n=n, axis=axis, norm=norm):
+                        if name == "fft_c2c":
+                            return as_parts(m, m.fft.ifft(m.fft.fft(z, axis=axis, norm=norm), axis=axis, norm=norm))
+                        if name == "fft_r2c":
+                            return as_parts(m, m.concat([m.fft.rfft(z.real, axis=axis, norm=norm),
+                                                         m.fft.fft(z.imag, axis=axis, norm=norm)], axis=axis))  # fmt: skip
+                        return m.fft.irfft(z, n, axis=axis, norm=norm)
+
+                    if how == "transposed":
+                        axis = 1 - axis
+
+                        def transform(m, z, f=dft, axis=axis):
+                            out = getattr(m.fft, f)(z.real if f == "rfft" else z, axis=axis)
+                            return out if f == "irfft" else as_parts(m, out)
+
+                    yield Case(label, name, dtype, [a, b], [dtype] * 2, how,
+                               lambda fz, x, y, f=transform: f(fz, x + y * 1j),
+                               lambda x, y, f=transform: f(np, x + y * 1j), row["ulp"],
+                               lambda x, y, f=transform: np.abs(f(np, x + y * 1j)).max(initial=0.01))  # fmt: skip
+
+
 CLASSES = {
-    "complex": parts,
-    "lapack": lapack,
+    "complex": parts, "fourier": fourier, "lapack": lapack,
     "elementwise": elementwise, "cast": casts, "reduce": reductions, "view": movement, "concat": movement,
     "pad": movement, "take": movement, "put": movement, "matmul": matmuls, "iota": sources, "random_bits": sources,
     "transfer": transfers, "attention": attentions, "attention_grad": attentions,
@@ -786,4 +823,4 @@ CLASSES = {
 
 def all_cases(table):
     for row in table:
-        yield from (parts if row["types"] == "complex" else CLASSES[row["class"]])(row)
+        yield from (parts if row["name"] in ("real", "imag") else CLASSES[row["class"]])(row)

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import frazil as fz
-from frazil import nn
+from frazil import fft, nn
 
 COMPOSITES = Path(__file__).parents[2] / "core" / "functions" / "composites.def"
 WITHOUT_GRADIENT = {
@@ -40,8 +40,8 @@ class Case:
 def composites():
     """{name: function} of the rows of composites.def."""
     rows = re.findall(r"^FZ_COMPOSITE\((\w+), (\w+),", COMPOSITES.read_text(), re.MULTILINE)
-    homes = {"nn": nn, "linalg": fz.linalg}
-    return {name: getattr(homes.get(home, fz), name) for home, name in rows}
+    homes = {"frazil": fz, "nn": nn, "linalg": fz.linalg, "fft": fft}
+    return {name: getattr(homes[home], name) for home, name in rows}
 
 
 def inner_composites():
@@ -529,9 +529,70 @@ def lapack(row):
         yield one(name, "complex", call, SQUARE, SQUARE, lo=-1.3, hi=1.4)
 
 
+def parts_of(z):
+    return fz.stack([z.real, z.imag]) if z.dtype.kind == "complex floating" else z
+
+
+def fourier(row):
+    """The op itself, of complex numbers made of two arrays, or of real ones."""
+    name = row["name"]
+    for label, n, axis, norm in [
+        ("even", 4, 0, "backward"),
+        ("odd", 5, 0, "ortho"),
+        ("short", 2, 1, "forward"),
+        ("long", 6, -1, None),
+        ("one", 1, 0, "ortho"),
+    ]:
+        options = {"n": n, "axis": axis, "norm": norm}
+
+        def call(x, y, options=options):
+            z = x + y * 1j
+            if name == "fft_c2c":
+                return parts_of(fft.fft(z, **options) * fft.ifft(z, **options))
+            if name == "fft_c2r":
+                return fft.irfft(z, **options) * fft.hfft(z, **options)
+            half, whole = fft.rfft(x, **options), fft.fft(x, **options)
+            return parts_of(half * fft.ihfft(y, **options)) + fz.sum(parts_of(whole * whole.conj()))
+
+        yield one(name, label, call, (4, 3), (4, 3))
+    empty = {"fft_c2c": fft.fft, "fft_r2c": fft.rfft, "fft_c2r": fft.irfft}[name]
+    yield one(name, "no rows", lambda x: parts_of(empty(x)), (0, 3))
+
+
+# Composites of transforms over several axes, and those that differ from the ops by a number.
+FOURIER = {
+    "fftn": lambda z: fft.fftn(z, s=(3, 2), axes=(0, 1)),
+    "ifftn": lambda z: fft.ifftn(z, axes=(0, 0)),
+    "fft2": lambda z: fft.fft2(z, norm="ortho"),
+    "ifft2": fft.ifft2,
+    "fft": lambda z: fft.fft(z.real, 4),
+    "ifft": lambda z: fft.ifft(z, axis=0),
+    "rfft": lambda z: fft.rfft(z.real, axis=0) * z[0, 0],
+    "irfft": fft.irfft,
+    "rfftn": lambda z: fft.rfftn(z.real, norm="forward"),
+    "irfftn": lambda z: fft.irfftn(z, s=(2, 4)),
+    "rfft2": lambda z: fft.rfft2(z.imag),
+    "irfft2": lambda z: fft.irfft2(z, norm="ortho"),
+    "hfft": lambda z: fft.hfft(z, 5),
+    "ihfft": lambda z: fft.ihfft(z.real),
+    "fftshift": lambda z: fft.fftshift(z) * z,
+    "ifftshift": lambda z: fft.ifftshift(z, axes=1) * z,
+}
+
+
+def transforms():
+    for name, f in FOURIER.items():
+
+        def call(x, y, f=f):
+            return parts_of(f(x + y * 1j)) ** 2
+
+        yield one(name, "parts", call, (2, 3), (2, 3))
+
+
 CLASSES = {
     "complex": parts,
     "lapack": lapack,
+    "fourier": fourier,
     "conv": convolutions,
     "conv_weights": convolutions,
     "elementwise": elementwise,
@@ -546,7 +607,7 @@ CLASSES = {
 def op_cases(table):
     for row in table:
         if row["differentiable"]:
-            kind = "complex" if row["types"] == "complex" else row["class"]
+            kind = "complex" if row["name"] in ("real", "imag") else row["class"]
             yield from CLASSES.get(kind, movement)(row)
 
 
@@ -582,6 +643,7 @@ def own_cases():
     yield from nan_reductions()
     for name in sorted(LAPACK.keys() & composites().keys()):
         yield from lapack({"name": name})
+    yield from transforms()
     yield from orders_of_rows()
     yield one("index_add", "rows", index_add_rows, (3, 2), (4, 2))
     yield one("index_add", "axis", index_add_columns, (2, 3), (2, 2))

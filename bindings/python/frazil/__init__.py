@@ -4,8 +4,8 @@ Here: functions of arrays under the array API's names, `grad`, `value_and_grad` 
 `trace`, settings (`mode`, `precision`, `config`, `device`), and the modules
 
 * `nn`: layers and their functions; `optim`: optimizers; `random`; `data`: minibatches; `io`: files
-* `linalg`: linear algebra; `special`: special functions; `sparse`: sparse matrices
-* `tree`: nested structures
+* `linalg`: linear algebra; `fft`: Fourier transforms; `special`: special functions
+* `sparse`: sparse matrices; `tree`: nested structures
 * `memory`: who holds it; `cuda`: NVIDIA GPUs; `npu`: the simulated NPU
 
 docs/coming-from.md tells what is otherwise than in NumPy, PyTorch and JAX.
@@ -56,6 +56,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # loaded at their first use
     from frazil import cuda as cuda
     from frazil import data as data
+    from frazil import fft as fft
     from frazil import io as io
     from frazil import linalg as linalg
     from frazil import memory as memory
@@ -81,8 +82,8 @@ inf = float("inf")
 nan = float("nan")
 
 _SUBMODULES = (
-    "cuda", "data", "io", "linalg", "memory", "nn", "npu", "optim", "random", "sparse", "special",
-    "tree",
+    "cuda", "data", "fft", "io", "linalg", "memory", "nn", "npu", "optim", "random", "sparse",
+    "special", "tree",
 )  # fmt: skip
 _MOVED = {"load": "io", "save": "io", "register_pytree_node": "tree"}  # names of submodules here
 

@@ -1,0 +1,27 @@
+#include "kernels/fourier/fourier.h"
+
+#include "core/cpu.h"
+#include "core/threads/at_fork.h"
+
+// In variants/*.cc.
+namespace frazil_fourier_avx512 {
+void Run(const frazil::FourierArgs& args);
+}
+namespace frazil_fourier_avx2 {
+void Run(const frazil::FourierArgs& args);
+}
+namespace frazil_fourier_plain {
+void Run(const frazil::FourierArgs& args);
+}
+
+namespace frazil {
+
+void Fourier(const FourierArgs& args) {
+  static const auto run = Cpu().avx512 ? frazil_fourier_avx512::Run
+                          : Cpu().avx2 ? frazil_fourier_avx2::Run
+                                       : frazil_fourier_plain::Run;
+  const ForkGuard guard;  // ducc0 keeps tables for lengths that it met, under locks
+  run(args);
+}
+
+}  // namespace frazil
