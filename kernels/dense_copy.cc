@@ -1,5 +1,6 @@
 #include "kernels/dense_copy.h"
 
+#include <complex>
 #include <cstring>
 
 #include "core/threads/parallel.h"
@@ -49,7 +50,8 @@ void CopyDense(const Layout& layout, int64_t item, const char* from, char* to) {
   if (item == 1) return CopyRows<uint8_t>(layout, from, to);
   if (item == 2) return CopyRows<uint16_t>(layout, from, to);
   if (item == 4) return CopyRows<uint32_t>(layout, from, to);
-  CopyRows<uint64_t>(layout, from, to);
+  if (item == 8) return CopyRows<uint64_t>(layout, from, to);
+  CopyRows<std::complex<double>>(layout, from, to);
 }
 
 }  // namespace frazil

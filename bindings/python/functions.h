@@ -15,7 +15,7 @@ std::vector<FunctionRow> MovementFunctions();                         // movemen
 std::vector<FunctionRow> OrderFunctions();                            // order_module.cc
 std::vector<FunctionRow> CreationFunctions();                         // creation_module.cc
 std::vector<FunctionRow> RandomFunctions();    // creation_module.cc: frazil._frazil.random
-std::vector<FunctionRow> FourierFunctions();
+std::vector<FunctionRow> FourierFunctions();   // creation_module.cc: frazil._frazil.fft
 std::vector<FunctionRow> NnFunctions();        // nn_module.cc
 std::vector<FunctionRow> LinalgFunctions();    // linalg_module.cc: frazil._frazil.linalg
 std::vector<FunctionRow> CudaFunctions();      // cuda_module.cc: frazil._frazil.cuda

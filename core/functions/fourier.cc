@@ -203,12 +203,18 @@ FZ_OVER_AXES(fftn, Whole, true)
 FZ_OVER_AXES(ifftn, Whole, false)
 FZ_OVER_AXES(rfftn, HalfOfReal, true)
 FZ_OVER_AXES(irfftn, ToReal, false)
-FZ_OVER_AXES(fft2, Whole, true)
-FZ_OVER_AXES(ifft2, Whole, false)
-FZ_OVER_AXES(rfft2, HalfOfReal, true)
-FZ_OVER_AXES(irfft2, ToReal, false)
-#undef FZ_ALONG_ONE
 #undef FZ_OVER_AXES
+#define FZ_OVER_TWO(name, transform, forward)                                             \
+  Tensor name(const Tensor& x, const Lengths& s, const Axes& axes, Norm norm) {           \
+    if (!x.ok()) return x;                                                                \
+    return transform({#name, forward, norm}, x, s, axes ? axes : Axes(Extents{-2, -1}));  \
+  }
+FZ_OVER_TWO(fft2, Whole, true)
+FZ_OVER_TWO(ifft2, Whole, false)
+FZ_OVER_TWO(rfft2, HalfOfReal, true)
+FZ_OVER_TWO(irfft2, ToReal, false)
+#undef FZ_ALONG_ONE
+#undef FZ_OVER_TWO
 
 namespace {
 

@@ -117,8 +117,7 @@ def test_integers_are_float64(dtype):
         check(name, numbers((3, 4), dtype))
 
 
-def test_lists_and_numpy_arrays():
-    close(fft.fft([1, 2, 3]), np.fft.fft([1, 2, 3]))
+def test_numpy_arrays():
     close(fft.rfft(np.ones(4)), np.fft.rfft(np.ones(4)))
 
 
