@@ -534,7 +534,7 @@ def parts_of(z):
 
 
 def fourier(row):
-    """The op itself, of complex numbers made of two arrays, or of real ones."""
+    """The op itself, of complex numbers made of two arrays, or of their parts."""
     name = row["name"]
     for label, n, axis, norm in [
         ("even", 4, 0, "backward"),
@@ -551,12 +551,12 @@ def fourier(row):
                 return parts_of(fft.fft(z, **options) * fft.ifft(z, **options))
             if name == "fft_c2r":
                 return fft.irfft(z, **options) * fft.hfft(z, **options)
-            half, whole = fft.rfft(x, **options), fft.fft(x, **options)
-            return parts_of(half * fft.ihfft(y, **options)) + fz.sum(parts_of(whole * whole.conj()))
+            half, whole = fft.rfft(z.real, **options), fft.fft(z.real, **options)
+            return parts_of(half * fft.ihfft(z.imag, **options)) + fz.sum(parts_of(whole * whole.conj()))
 
         yield one(name, label, call, (4, 3), (4, 3))
     empty = {"fft_c2c": fft.fft, "fft_r2c": fft.rfft, "fft_c2r": fft.irfft}[name]
-    yield one(name, "no rows", lambda x: parts_of(empty(x)), (0, 3))
+    yield one(name, "no rows", lambda x: parts_of(empty((x + 0j).real)), (0, 3))
 
 
 # Composites of transforms over several axes, and those that differ from the ops by a number.

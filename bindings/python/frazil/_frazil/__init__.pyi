@@ -23,6 +23,7 @@ from frazil.memory import Plan
 
 from . import autograd as autograd
 from . import cuda as cuda
+from . import fft as fft
 from . import nn as nn
 from . import npu as npu
 from . import random as random
@@ -125,8 +126,8 @@ __all__ = [
     "i0e",
     "i1",
     "i1e",
-    "index_add",
     "imag",
+    "index_add",
     "int8",
     "int16",
     "int32",
@@ -934,12 +935,13 @@ def i1(x: Operand, /) -> Tensor:
 def i1e(x: Operand, /) -> Tensor:
     """exp(-abs(x)) * i1(x), elementwise, without overflow."""
 
+def imag(x: Operand, /) -> Tensor:
+    """Imaginary part, elementwise, as a view; 0 for real numbers."""
+
 def index_add(
     x: Operand, indices: Operand | Sequence[builtins.int], updates: Operand, /, axis: Axis = ...
 ) -> Tensor:
     """x with updates, shaped like take(x, indices, axis=axis), added at indices along an axis; at an index that is given again one after the other in ascending order. IndexError for indices out of range."""
-def imag(x: Operand, /) -> Tensor:
-    """Imaginary part, elementwise, as a view; 0 for real numbers."""
 
 def invert(x: Operand, /) -> Tensor:
     """The same as bitwise_invert: Bitwise complement, elementwise; logical not for bool."""
