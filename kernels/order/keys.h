@@ -18,6 +18,7 @@ struct IntKeys {
   using Element = T;
   using Key = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
   static constexpr bool kSigned = std::is_signed_v<T> || sizeof(T) < sizeof(Key);
+  static constexpr bool kSame = kSigned && sizeof(T) == sizeof(Key);  // as the elements, ascending
   static constexpr T kFlip = kSigned ? T{0} : static_cast<T>(T{1} << (8 * sizeof(T) - 1));
 
   FZ_HERE static Key Of(T v, Key flip) {
@@ -35,6 +36,7 @@ template <typename T, T infinity>
 struct FloatKeys {
   using Element = T;
   using Key = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+  static constexpr bool kSame = false;
   static constexpr T kSign = std::numeric_limits<T>::min();
   static constexpr T kMagnitude = std::numeric_limits<T>::max();
   static constexpr Key kNaN = std::numeric_limits<Key>::max();

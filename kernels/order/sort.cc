@@ -8,6 +8,7 @@
 
 #include "core/cpu.h"
 #include "core/memory/storage.h"
+#include "core/threads/long_work.h"
 #include "core/threads/parallel.h"
 #include "core/tuned.h"
 #include "kernels/order/keys.h"
@@ -112,7 +113,7 @@ void SortRow(const typename Keys::Element* x, int64_t n, bool descending,
     SortKeys(keys, n, scratch);
     const auto zero = Keys::Of(0, descending ? -1 : 0);
     const int64_t first = mixed ? std::lower_bound(keys, keys + n, zero) - keys : 0;
-    TakeElements<Keys>(keys, n, descending, out);
+    if (!Keys::kSame || descending) TakeElements<Keys>(keys, n, descending, out);
     if (mixed) PlaceZeros<Keys>(x, n, out + first);
     return;
   }
@@ -124,6 +125,7 @@ void SortRow(const typename Keys::Element* x, int64_t n, bool descending,
   SortKeys(keys, n, scratch);
   const auto zero = Keys::Of(0, descending ? -1 : 0);
   const int64_t first = minus_zero.load() ? std::lower_bound(keys, keys + n, zero) - keys : 0;
+  if (Keys::kSame && !descending) return;
   ParallelFor(n, tuned::kSortGrain, [&](int64_t begin, int64_t end) {
     TakeElements<Keys>(keys + begin, end - begin, descending, out + begin);
   });
@@ -168,6 +170,7 @@ void OrderOf(const int64_t* keys, int64_t n, int64_t* scratch, int64_t* out) {
     }
   });
   SortKeys(out, n, scratch);
+  if (Abandoned()) return;  // they may hold anything
   const int64_t mask = (int64_t{1} << place) - 1;
   if (shift > 0) {
     for (int64_t begin = 0, end; begin < n; begin = end) {

@@ -1,6 +1,6 @@
-// Integers in ascending order. Called by kernels/order/sort.cc, which makes integers of everything.
-// Quicksort by vectors where there is AVX-512, by digits elsewhere; what is large is first parted
-// by pivots, so that threads have parts of their own.
+// Integers in ascending order, by Highway's vqsort (Blacher et al. 2022, "Vectorized and
+// performance-portable quicksort"). Called by kernels/order/sort.cc, which makes integers of
+// everything. Threads sort a run each, and then merge pairs of runs together.
 #pragma once
 
 #include <cstdint>
