@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
 #include "core/op.h"
 #include "tracer/segment_end.h"
@@ -22,7 +23,9 @@ uint64_t WhatOf(const Program::Call& call) {
   return absl::HashOf(call->composite, call->op, AttrsInBody(*call.record), call.operands.size());
 }
 
-constexpr int kMostOfSteps = 1 << 17;  // calls of a loop of any ops: its plan has the body once
+// Calls of a loop of any ops, and of the pass back over it: their plan has the bodies once.
+constexpr int kMostOfSteps = 1 << 19;
+constexpr int kFewRead = 64;  // calls for each result that they read of the loop before them
 constexpr int kMostChecks = 16;
 constexpr size_t kMostOfCheck = 16;       // calls that make the indices of a check
 constexpr int64_t kLargeCheck = 1 << 20;  // elements
@@ -56,6 +59,7 @@ class Merger {
     for (size_t begin = 0, end; begin < program_.marks.size(); begin = end) {
       end = EndOfLoop(begin);
       if (end - begin == 1 && !IsWhile(begin)) end = std::max(EndOfGroup(begin), EndOfSteps(begin));
+      while (end < program_.marks.size() && ReadsIterations(begin, end)) ++end;
       for (size_t s = begin; s + 1 < end; ++s) {
         if (program_.marks[s].kind == Mark::Kind::kIndexCheck)
           pieces.push_back({*MakersOfCheck(s, Begin(begin)), static_cast<int32_t>(s), true});
@@ -115,16 +119,38 @@ class Merger {
                         [](bool wanted) { return wanted; });
   }
 
+  bool IsOnCpu(size_t segment) const {
+    return absl::c_all_of(Calls(segment, segment + 1), [](const Program::Call& call) {
+      return absl::c_all_of(call->results, [](const Result& r) { return r.device == Device(); });
+    });
+  }
+
   // A loop of any ops of the CPU: its plan has steps that repeat, and keeps what is wanted of them.
   size_t EndOfSteps(size_t begin) const {
-    const auto elsewhere = [](const Program::Call& call) {
-      return absl::c_any_of(call->results, [](const Result& r) { return !(r.device == Device()); });
-    };
     size_t end = begin + 1;
     while (end < program_.marks.size() && GoesOn(end) && Count(begin, end + 1) <= kMostOfSteps &&
-           absl::c_none_of(Calls(end, end + 1), elsewhere))
+           IsOnCpu(end))
       ++end;
     return end;
+  }
+
+  // Whether segment `next` reads what many iterations of a loop from `begin` on made, as the pass
+  // back over it does. In one plan with it that is an array; in two, as many values.
+  bool ReadsIterations(size_t begin, size_t next) const {
+    const Mark& cut = program_.marks[next - 1];
+    if (cut.kind != Mark::Kind::kCut || cut.precision != program_.marks[next].precision ||
+        Count(begin, next + 1) > kMostOfSteps || IsWhile(begin) || IsWhile(next) ||
+        !IsOnCpu(begin) || !IsOnCpu(next) ||
+        (Count(next, next + 1) > kLongSegment && !Repeats(next)))
+      return false;
+    const ValueId first = parts_.FirstResult(Begin(begin)), own = parts_.FirstResult(Begin(next));
+    absl::flat_hash_set<ValueId> read;
+    for (const Program::Call& call : Calls(next, next + 1)) {
+      for (const ValueId id : call.operands) {
+        if (id >= first && id < own) read.insert(id);
+      }
+    }
+    return int64_t(read.size()) * kFewRead >= Count(next, next + 1);
   }
 
   // What may be one plan from `begin` on, up to a read or a loop.

@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <set>
 
+#include "absl/algorithm/container.h"
 #include "core/tuned.h"
 #include "jit/graph/loop_kernel.h"
 #include "jit/graph/passes/loop_slices.h"
@@ -79,10 +80,13 @@ bool IsRecurrence(const RepeatedBody& loop, const std::vector<std::vector<int32_
   });
 }
 
-// A body of elementwise ops on slices.
+// A body of elementwise ops on slices: of its state, or of arrays, which move with the iterations as
+// in a backward pass.
 bool IsWorthScalars(const RepeatedBody& loop, Graph graph) {
   const auto body = absl::MakeSpan(graph.nodes).subspan(loop.run.first, loop.run.length);
-  if (!MovesElements(body) || !DependsOnItself(loop)) return false;
+  const bool takes_arrays =
+      absl::c_any_of(loop.like, [&](int32_t id) { return !graph.nodes[id].immediate; });
+  if (!(takes_arrays || MovesElements(body)) || !DependsOnItself(loop)) return false;
   const int32_t id = WriteLoop(loop, &graph);
   return IsWorthScalars(graph, id);
 }
