@@ -65,10 +65,13 @@ class Writer {
     }
     for (const std::vector<int32_t>& list : loop_.each) {
       if (each.contains(list)) continue;
-      Loop::Source slide;
-      const int32_t base = FindSlide(list, &slide);
-      each[list] = base >= 0 ? add(old_[list[0]], slide, {base})
-                             : add(old_[list[0]], {.kind = Kind::kEach}, list);
+      const std::optional<Slide> slide = Slide::Of(graph_, list[0], list[1]);
+      if (slide && slide->HasAll(graph_, list)) {
+        const Loop::Source moves{.kind = Kind::kSlide, .start = slide->start, .step = slide->step};
+        each[list] = add(old_[list[0]], moves, {slide->base});
+      } else {
+        each[list] = add(old_[list[0]], {.kind = Kind::kEach}, list);
+      }
     }
     for (size_t i = 0; i < loop_.state.size(); ++i) {
       const Node& like = At(0, loop_.state[i]);
@@ -117,23 +120,6 @@ class Writer {
     node.origin = At(0, 0).origin;
     loop_node_ = static_cast<int32_t>(graph_.nodes.size());
     graph_.nodes.push_back(std::move(node));
-  }
-
-  // Of views into one dense value at equal distances: that value; otherwise -1.
-  int32_t FindSlide(const std::vector<int32_t>& list, Loop::Source* source) const {
-    const int32_t base = BaseOf(graph_, list[0]);
-    const Node& first = graph_.nodes[list[0]];
-    if (!first.view || !graph_.nodes[base].layout->dense || graph_.nodes[base].immediate) return -1;
-    if (graph_.nodes[base].dtype != first.dtype) return -1;  // parts of complex numbers
-    const int64_t item = SizeOf(first.dtype);
-    source->kind = Kind::kSlide;
-    source->start = OffsetInBase(graph_, list[0]) / item;
-    source->step = OffsetInBase(graph_, list[1]) / item - source->start;
-    for (size_t t = 0; t < list.size(); ++t) {
-      const int64_t at = source->start + static_cast<int64_t>(t) * source->step;
-      if (BaseOf(graph_, list[t]) != base || OffsetInBase(graph_, list[t]) / item != at) return -1;
-    }
-    return base;
   }
 
   // The state before the first iteration, laid out as behind it.

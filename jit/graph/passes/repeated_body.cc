@@ -20,6 +20,29 @@ bool SameCall(const Node& a, const Node& b) {
 
 }  // namespace
 
+std::optional<Slide> Slide::Of(const Graph& graph, int32_t first, int32_t second) {
+  const int32_t base = BaseOf(graph, first);
+  const Node& node = graph.nodes[first];
+  if (!node.view || !graph.nodes[base].layout->dense || graph.nodes[base].immediate ||
+      BaseOf(graph, second) != base ||
+      graph.nodes[base].dtype != node.dtype)  // parts of complex numbers
+    return std::nullopt;
+  const int64_t item = SizeOf(node.dtype), start = OffsetInBase(graph, first) / item;
+  return Slide{base, start, OffsetInBase(graph, second) / item - start};
+}
+
+bool Slide::Has(const Graph& graph, int32_t id, int64_t t) const {
+  return BaseOf(graph, id) == base &&
+         OffsetInBase(graph, id) == (start + t * step) * SizeOf(graph.nodes[id].dtype);
+}
+
+bool Slide::HasAll(const Graph& graph, absl::Span<const int32_t> list) const {
+  for (size_t t = 0; t < list.size(); ++t) {
+    if (!Has(graph, list[t], static_cast<int64_t>(t))) return false;
+  }
+  return true;
+}
+
 BodyFinder::BodyFinder(const Graph& graph, LoopOf what,
                        absl::FunctionRef<bool(const RepeatedBody&)> good)
     : graph_(graph),
@@ -226,7 +249,17 @@ bool BodyFinder::Fits(const RepeatedBody& loop, const BodySource& s, int32_t ope
     case BodySource::Kind::kEach:
       break;
   }
-  return operand < run.first && IsAlike(operand, loop.like[s.id]);
+  return operand < run.first && IsAlike(operand, loop.like[s.id]) &&
+         StaysInSlide(loop.each[s.id], operand);
+}
+
+// Many iterations that slide through an array, as a pass back does through what a loop kept, are
+// faster without the one at the end that reads the state before the first.
+bool BodyFinder::StaysInSlide(absl::Span<const int32_t> list, int32_t operand) const {
+  if (!steps_ || list.size() < static_cast<size_t>(tuned::kMinRolledSteps)) return true;
+  const std::optional<Slide> slide = Slide::Of(graph_, list[0], list[1]);
+  return !slide || slide->Has(graph_, operand, static_cast<int64_t>(list.size())) ||
+         !slide->HasAll(graph_, list);
 }
 
 bool BodyFinder::IsAlike(int32_t id, int32_t like) const {

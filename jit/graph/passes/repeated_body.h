@@ -41,6 +41,18 @@ struct RepeatedBody {
   std::vector<int32_t> like;               // one of each of these lists
 };
 
+// Views into one dense value, at equal distances.
+struct Slide {
+  int32_t base;
+  int64_t start, step;  // elements
+
+  // Whose first two they are, if any.
+  static std::optional<Slide> Of(const Graph& graph, int32_t first, int32_t second);
+  // Whether `id` is number `t` of them.
+  bool Has(const Graph& graph, int32_t id, int64_t t) const;
+  bool HasAll(const Graph& graph, absl::Span<const int32_t> list) const;
+};
+
 // What the loop is to be: one kernel, or steps of a plan (of any ops).
 enum class LoopOf : uint8_t { kKernel, kSteps };
 
@@ -66,6 +78,7 @@ class BodyFinder {
   bool Fits(const RepeatedBody& loop, const BodySource& s, int32_t operand, int32_t t) const;
   bool MayRepeat(const Node& node) const;
   bool IsAlike(int32_t id, int32_t like) const;
+  bool StaysInSlide(absl::Span<const int32_t> list, int32_t operand) const;
   int64_t CostOf(const RepeatedBody& loop) const;
   std::optional<BodySource> FindSource(int32_t place, int k, int32_t second,
                                        std::vector<std::pair<int32_t, int32_t>>* views,
