@@ -211,8 +211,10 @@ StatusOr<Graph> GraphOf(const tracer::Program& program, const LiveMask& live,
   Graph graph;
   GraphBuilder builder(&graph, constants);
   GraphBuilder::Ids parameters;
-  for (const tracer::Parameter& p : program.parameters)
+  for (const tracer::Parameter& p : program.parameters) {
     parameters.push_back(graph.AddInput(p.dtype, p.device, p.layout, p.immediate));
+    graph.nodes.back().zero = p.zero;
+  }
   builder.AddConstants(program);
   graph.nodes.reserve(graph.nodes.size() + program.calls.size());
   graph.origins.reserve(program.calls.size());

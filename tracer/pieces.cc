@@ -66,7 +66,7 @@ class Merger {
       }
       pieces.push_back(Whole(program_, begin, end));
       // A long loop in one segment: constants that its iterations made alike are to be one.
-      if (end - begin == 1 && Count(begin, end) >= kLoopSegment && Repeats(begin))
+      if (end - begin == 1 && Count(begin, end) >= kLoopSegment && HasLoop(begin))
         pieces.back().merged = true;
     }
     return pieces;
@@ -90,6 +90,12 @@ class Merger {
     return calls;
   }
   bool Repeats(size_t segment) const { return FindBodies(WhatOfAll(segment)).length > 0; }
+  // At its end, or, as a loop with the pass back over it, at its beginning.
+  bool HasLoop(size_t segment) const {
+    const std::vector<uint64_t> calls = WhatOfAll(segment);
+    return FindBodies(calls).length > 0 ||
+           FindBodies(absl::MakeConstSpan(calls).first(calls.size() / 4)).length > 0;
+  }
 
   // The segment before `next` repeats a body and was cut behind a whole number of them, and `next`
   // begins with one.
@@ -141,7 +147,7 @@ class Merger {
     if (cut.kind != Mark::Kind::kCut || cut.precision != program_.marks[next].precision ||
         Count(begin, next + 1) > kMostOfSteps || IsWhile(begin) || IsWhile(next) ||
         !IsOnCpu(begin) || !IsOnCpu(next) ||
-        (Count(next, next + 1) > kLongSegment && !Repeats(next)))
+        (Count(next, next + 1) > kLongSegment && !HasLoop(next)))
       return false;
     const ValueId first = parts_.FirstResult(Begin(begin)), own = parts_.FirstResult(Begin(next));
     absl::flat_hash_set<ValueId> read;

@@ -48,6 +48,8 @@ std::string ContentOf(const Value& v) {
   return content;
 }
 
+bool IsZero(const Value& v) { return v.immediate && v.imm == 0 && IsFloat(v.dtype); }
+
 }  // namespace
 
 Parts::Parts(const Program& whole) : whole_(whole) {
@@ -85,6 +87,8 @@ Parts::Part Parts::Take(absl::Span<const int32_t> calls, bool one_number) const 
       if (fresh) {
         part.from.push_back(id);
         part.program.parameters.push_back(TypeOf(id));
+        part.program.parameters.back().zero =
+            one_number && whole_.IsConstant(id) && IsZero(*whole_.constant(id));
       }
       call.operands.push_back(at->second);
     }

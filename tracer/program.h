@@ -41,6 +41,7 @@ struct Parameter {
   Device device;
   bool immediate = false;
   LayoutRef layout;
+  bool zero = false;  // a number that is 0, and not -0, at every run
 
   static Parameter Of(const Value& v) { return {v.dtype, v.device, v.immediate, v.layout}; }
   bool Admits(const Value& v) const {
@@ -193,7 +194,7 @@ class Parts {
     std::vector<ValueId> results;  // the numbers of its results in the whole
   };
   // `calls`: ascending. `one_number`: constants of a few elements that are equal become one
-  // parameter.
+  // parameter, and it is told of zeros that they are.
   Part Take(absl::Span<const int32_t> calls, bool one_number = false) const;
 
   // Results of the calls before call i, which may be the end.

@@ -56,9 +56,43 @@ void AddToIndex(Node* parent, Node* child, int count) {
 }
 
 template <typename F>
-void ForEach(Node* node, const F& f) {
-  f(node);
-  for (Node* c = node->children.load(); c; c = c->next.load()) ForEach(c, f);
+void ForEach(Node* root, const F& f) {
+  for (Node* node = root;;) {  // a path may be too long to recurse along it
+    f(node);
+    if (Node* child = node->children.load()) {
+      node = child;
+      continue;
+    }
+    while (node != root && !node->next.load()) node = node->parent;
+    if (node == root) return;
+    node = node->next.load();
+  }
+}
+
+// Calls leave(link, used) with the link to each node but the root, what is below it first, and the
+// latest use of the node or anything below. It returns the link to go on with.
+template <typename F>
+void ForEachFromBelow(Node* root, const F& leave) {
+  struct Level {
+    std::atomic<Node*>* at;  // the link to the child that is next
+    uint64_t used;
+  };
+  const auto level = [](Node* node) {
+    return Level{&node->children, node->used.load(std::memory_order_relaxed)};
+  };
+  std::vector<Level> levels = {level(root)};
+  for (;;) {
+    if (Node* child = levels.back().at->load()) {
+      levels.push_back(level(child));
+      continue;
+    }
+    const uint64_t used = levels.back().used;
+    levels.pop_back();
+    if (levels.empty()) return;
+    Level& above = levels.back();
+    above.used = std::max(above.used, used);  // what was used late keeps its parents
+    above.at = leave(above.at, used);
+  }
 }
 
 constexpr uint64_t kEver = std::numeric_limits<uint64_t>::max();
@@ -338,41 +372,32 @@ void Recording::Unlink(std::atomic<Node*>* at, Garbage* garbage) {
   Retire(std::unique_ptr<Node>(child));
 }
 
-// The latest use of a node or anything below it.
-uint64_t Recording::Weigh(Node* node, std::vector<Weight>* out) {
-  uint64_t used = node->used.load(std::memory_order_relaxed);
-  for (Node* c = node->children.load(); c; c = c->next.load()) used = std::max(used, Weigh(c, out));
-  if (node != &root_) out->push_back({used, node->bytes});
-  return used;
-}
-
-uint64_t Recording::EvictBelow(Node* node, Victims* victims, Garbage* garbage, int64_t* count) {
-  uint64_t used = node->used.load(std::memory_order_relaxed);
-  std::atomic<Node*>* at = &node->children;
-  while (Node* c = at->load()) {
-    const uint64_t below = EvictBelow(c, victims, garbage, count);
-    used = std::max(used, below);  // what was used late keeps its parents
-    if (!victims->Take(below)) {
-      at = &c->next;
-      continue;
-    }
-    if (victims->until != kEver) Bounds::Evicted(c->path_hash, false);
+int64_t Recording::EvictAll(Victims* victims, Garbage* garbage) {
+  int64_t count = 0;
+  ForEachFromBelow(&root_, [&](std::atomic<Node*>* at, uint64_t used)
+                               ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    Node* node = at->load();
+    if (!victims->Take(used)) return &node->next;
+    if (victims->until != kEver) Bounds::Evicted(node->path_hash, false);
     Unlink(at, garbage);
-    ++*count;
-  }
-  return used;
+    ++count;
+    return at;
+  });
+  return count;
 }
 
 void Recording::WeighNodes(std::vector<Weight>* out) {
   MutexLock lock(&mutex_);
-  Weigh(&root_, out);
+  ForEachFromBelow(&root_, [&](const std::atomic<Node*>* at, uint64_t used) {
+    Node* node = at->load();
+    out->push_back({used, node->bytes});
+    return &node->next;
+  });
 }
 
 int64_t Recording::EvictNodes(Victims* victims, Garbage* garbage) {
-  int64_t count = 0;
   MutexLock lock(&mutex_);
-  EvictBelow(&root_, victims, garbage, &count);
-  return count;
+  return EvictAll(victims, garbage);
 }
 
 void Recording::WeighPlans(std::vector<Weight>* out) {
@@ -490,9 +515,8 @@ void Recording::Clear() {
   Garbage garbage;  // freed after the lock
   {
     MutexLock lock(&mutex_);
-    int64_t count = 0;
     Victims all{kEver, 0};
-    EvictBelow(&root_, &all, &garbage, &count);
+    EvictAll(&all, &garbage);
     events_.clear();
     stats_ = {};
     AddShards(&stats_, -1);

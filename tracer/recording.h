@@ -174,9 +174,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
   Node::PlanEntry* MakeEntry(Node* end, const LiveMask& live, Precision precision, Garbage* garbage)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Node* FindEqual(Node* parent, const Node& child) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  uint64_t Weigh(Node* node, std::vector<Weight>* out) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  uint64_t EvictBelow(Node* node, Victims* victims, Garbage* garbage, int64_t* count)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  int64_t EvictAll(Victims* victims, Garbage* garbage) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes out the child that `at`, a link among siblings, points at.
   void Unlink(std::atomic<Node*>* at, Garbage* garbage) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DropPlan(Node* end, Node::PlanEntry* entry, Garbage* garbage)

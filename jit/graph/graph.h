@@ -34,6 +34,7 @@ bool operator==(const LoopRef& a, const LoopRef& b);  // by content
 struct Node {
   bool input = false;
   bool immediate = false;  // input: a 0-d scalar that becomes a kernel argument
+  bool zero = false;       // of these: one that is 0, and not -0, at every run
   OpId op = OpId::k_copy;  // if not an input
   Attrs attrs;
   absl::InlinedVector<int32_t, 3> operands;
@@ -137,7 +138,7 @@ Status Verify(const Graph& graph);
 //     return %4
 //   }
 // `while 1 times n` is a loop whose condition is output 1.
-// A comment after an op is its origin. A non-dense input prints as f32[64,10] strides [1,64];
+// `zero scalar f32` is one that is known. A comment after an op is its origin. A non-dense input prints as f32[64,10] strides [1,64];
 // devices other than cpu as @npu after the type. The parser takes any value names; %0, %1, ... are
 // the inputs.
 std::string Print(const Graph& graph);

@@ -57,9 +57,12 @@ class Parser {
     FZ_RETURN_IF_ERROR(text_.Expect("("));
     while (!text_.TakeIf(")")) {
       if (graph_.num_inputs > 0) FZ_RETURN_IF_ERROR(text_.Expect(","));
+      const bool zero = text_.TakeIf("zero");
       const bool scalar = text_.TakeIf("scalar");
+      if (zero && !scalar) return text_.Fail("only a scalar is known to be zero");
       FZ_ASSIGN_OR_RETURN(const ArrayType type, text_.TakeType(scalar));
       const int32_t id = graph_.AddInput(type.dtype, type.device, type.layout, scalar);
+      graph_.nodes[id].zero = zero;
       ids_.emplace(StrCat("%", id), id);
     }
     return text_.Expect("{");

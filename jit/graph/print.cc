@@ -7,6 +7,7 @@ namespace frazil::jit {
 namespace {
 
 void AppendInput(std::string* out, const Node& node) {
+  if (node.zero) StrAppend(out, "zero ");
   if (node.immediate) return AppendScalarType(out, node.dtype, node.device);
   AppendType(out, {node.dtype, node.device, node.layout}, Strides::kIfNotDense);
 }

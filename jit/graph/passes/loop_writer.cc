@@ -55,7 +55,9 @@ class Writer {
       source.operand = static_cast<int32_t>(operands_.size());
       operands_.insert(operands_.end(), from.begin(), from.end());
       loop.sources.push_back(source);
-      return body.AddInput(like.dtype, like.device, like.layout, like.immediate);
+      const int32_t id = body.AddInput(like.dtype, like.device, like.layout, like.immediate);
+      body.nodes.back().zero = like.zero && source.kind == Kind::kSame;
+      return id;
     };
     for (const auto& sources : loop_.sources) {
       for (const BodySource& s : sources) {

@@ -12,6 +12,7 @@ constexpr Pass kPasses[] = {
     {"fold", "values that need no work, chains of views made one", Fold},
     {"cse", "equal calls of equal operands become one node", Cse},
     {"assign", "arrays that are filled part by part become one", Assign},
+    {"pads", "sums of parts padded with zeros are put together", Pads},
     {"join", "products of successive rows become one", JoinProducts, true},
     {"split", "what is read in slices is computed in slices", Split},
     {"lay_out", "a matrix that many products read across is copied once", LayOut, true},

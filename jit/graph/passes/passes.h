@@ -16,12 +16,16 @@ void TakeParts(
 void Fold(Graph* graph);  // rewrites.def: equal values that need less work
 void Cse(Graph* graph);   // equal calls of equal operands become one node
 void Assign(Graph* graph);        // assign.cc: what is assigned part by part becomes one array
+void Pads(Graph* graph);          // pads.cc: sums of parts padded with zeros are put together
 void Dce(Graph* graph);           // nodes that no output needs go
 void JoinProducts(Graph* graph);  // join_products.cc: products of successive rows become one
 void Split(Graph* graph);         // split.cc: what is read in slices is computed in slices
 void LayOut(Graph* graph);        // lay_out.cc: what many products read across is copied once
 void Roll(Graph* graph);          // roll.cc: a repeated body becomes a loop
 void WriteOut(Graph* graph);      // write_out.cc: loops over small arrays become scalars
+
+// The same where there are as many parts.
+void JoinPads(size_t fewest, Graph* graph);
 
 struct Pass {
   std::string_view name;

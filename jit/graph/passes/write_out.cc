@@ -14,6 +14,8 @@ void WriteOut(Graph* graph) {
     if (!other.scalars) {
       if (!HasLoops(other.body)) continue;
       WriteOut(&other.body);
+    } else {
+      JoinPads(2, &other.body);
     }
     loop = LoopRef(new Loop(std::move(other)));
   }
