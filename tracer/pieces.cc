@@ -19,8 +19,11 @@ bool IsElementwise(const CallRecord& call) {
   return IsPointwise(call.primitive()) || Info(call.primitive()).klass == OpClass::kView;
 }
 
+// Which slice a call takes, and where its gradient goes, may differ from iteration to iteration.
 uint64_t WhatOf(const Program::Call& call) {
-  return absl::HashOf(call->composite, call->op, AttrsInBody(*call.record), call.operands.size());
+  const bool pad = !call->composite && call->primitive() == OpId::k_pad;
+  return absl::HashOf(call->composite, call->op, pad ? Attrs() : AttrsInBody(*call.record),
+                      call.operands.size());
 }
 
 // Calls of a loop of any ops, and of the pass back over it: their plan has the bodies once.

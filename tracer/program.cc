@@ -70,7 +70,7 @@ Parameter Parts::TypeOf(ValueId id) const {
   if (id >= 0) {
     const int32_t maker = maker_[id];
     const Result& r = whole_.calls[maker]->results[id - first_result_[maker]];
-    return {r.dtype, r.device, false, r.layout};
+    return {r.dtype, r.device, false, false, r.layout};
   }
   return whole_.IsConstant(id) ? Parameter::Of(*whole_.constant(id)) : whole_.parameters[~id];
 }

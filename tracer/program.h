@@ -40,10 +40,10 @@ struct Parameter {
   DType dtype{};
   Device device;
   bool immediate = false;
+  bool zero = false;  // of these: one that is 0, and not -0, at every run
   LayoutRef layout;
-  bool zero = false;  // a number that is 0, and not -0, at every run
 
-  static Parameter Of(const Value& v) { return {v.dtype, v.device, v.immediate, v.layout}; }
+  static Parameter Of(const Value& v) { return {v.dtype, v.device, v.immediate, false, v.layout}; }
   bool Admits(const Value& v) const {
     return v.layout == layout && v.dtype == dtype && v.immediate == immediate && v.device == device;
   }

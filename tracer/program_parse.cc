@@ -68,7 +68,7 @@ class Parser {
     if (text_.TakeIf("none")) return Parameter();
     const bool scalar = text_.TakeIf("scalar");
     FZ_ASSIGN_OR_RETURN(ArrayType type, text_.TakeType(scalar));
-    return Parameter{type.dtype, type.device, scalar, std::move(type.layout)};
+    return Parameter{type.dtype, type.device, scalar, false, std::move(type.layout)};
   }
 
   StatusOr<ValueId> TakeValue() {

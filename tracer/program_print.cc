@@ -106,7 +106,7 @@ class Printer {
     StrAppend(&out_, " = ", call->composite ? "call " : "", NameOf(call->composite, call->op),
               call.operands.empty() ? "" : " ", List(call.operands, operand), Text(call->attrs),
               " : ", List(call->results, [](const Result& r) {
-                return Type({r.dtype, r.device, false, r.layout});
+                return Type({r.dtype, r.device, false, false, r.layout});
               }));
     if (call->loop) StrAppend(&out_, " of ", call->loop->states(), " states");
     if (call->body) {
@@ -140,7 +140,7 @@ class Printer {
   void Add(const TapeRecord& node) {
     StrAppend(&out_, "  tape ", node.variable ? "variable" : Info(node.op).name, Text(node.attrs));
     const auto edge = [](const TapeRecord::Edge& e) {
-      return e.shape ? StrCat(Text(e.node), " ", Type({e.dtype, Device(), false, e.shape}))
+      return e.shape ? StrCat(Text(e.node), " ", Type({e.dtype, Device(), false, false, e.shape}))
                      : Text(e.node);
     };
     StrAppend(&out_, " (", List(node.edges, edge), ")");

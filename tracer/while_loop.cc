@@ -351,7 +351,7 @@ class Folder {
   Parameter TypeIn(const Program& body, ValueId id) const {
     if (id < 0) return body.parameters[static_cast<size_t>(~id)];
     const Result& r = types_[static_cast<size_t>(id)];
-    return {r.dtype, r.device, false, r.layout};
+    return {r.dtype, r.device, false, false, r.layout};
   }
 
   std::optional<ValueId> Call(OpId op, Operands operands, Program* body) {

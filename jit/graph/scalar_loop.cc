@@ -209,7 +209,7 @@ bool IsSmallBody(const Graph& body, const Loop& loop) {
     if (loop.sources[i].kind == Kind::kState && !IsSmall(body.nodes[i])) return false;
   }
   return absl::c_all_of(absl::MakeSpan(body.nodes).subspan(body.num_inputs),
-                        [](const Node& n) { return IsKnown(n) && IsSmall(n); });
+                        MayBeWrittenOut);
 }
 
 // The faster of all ways.
@@ -222,7 +222,7 @@ std::optional<ScalarBody> Find(const Loop& loop) {
     if (loop.sources[i].kind != Kind::kState) continue;
     if (!largest || input.layout->size > largest->size) largest = input.layout;
   }
-  if (!largest) return std::nullopt;
+  if (!largest && loop.times > 1) return std::nullopt;
   std::optional<ScalarBody> best;
   const auto consider = [&](const Graph& one, int64_t instances) {
     if (!IsSmallBody(one, loop)) return;
@@ -231,7 +231,7 @@ std::optional<ScalarBody> Find(const Loop& loop) {
     best = ScalarBody{one, instances, work.time};
   };
   consider(body, 1);
-  if (loop.condition >= 0) return best;  // instances end together
+  if (loop.condition >= 0 || !largest) return best;  // instances end together
   for (const int64_t instances :
        std::set<int64_t>(largest->dims().begin(), largest->dims().end())) {
     if (instances < 2) continue;
@@ -260,6 +260,8 @@ bool IsWorthScalars(const Graph& graph, int32_t id) {
   const std::optional<ScalarBody> body = Find(loop);
   return body && body->time <= TimeOfSteps(loop.body);
 }
+
+bool MayBeWrittenOut(const Node& node) { return IsKnown(node) && IsSmall(node); }
 
 bool MovesElements(absl::Span<const Node> body) {
   return absl::c_all_of(body, IsKnown) &&

@@ -28,6 +28,9 @@ bool IsWorthScalars(const Graph& graph, int32_t id);
 // does nothing else that cannot be written out.
 bool MovesElements(absl::Span<const Node> body);
 
+// Of a node of one instance: whether it can be written out.
+bool MayBeWrittenOut(const Node& node);
+
 // A loop's body as it is written out.
 struct ScalarBody {
   Graph graph;  // of one instance; inputs and outputs as in the loop's

@@ -76,7 +76,7 @@ class Path {
   // One that takes a new array of so many elements.
   Node* AddTaking(uint64_t hash, int64_t elements = 1, bool number = false) {
     Node* const node = Add(hash, Operands{~num_slots_, depth() - 1});
-    node->slots.push_back(Parameter{DType::kF32, Device(), number, Dense({elements})});
+    node->slots.push_back(Parameter{DType::kF32, Device(), number, false, Dense({elements})});
     ++num_slots_;
     return node;
   }

@@ -27,6 +27,9 @@ void WriteOut(Graph* graph);      // write_out.cc: loops over small arrays becom
 // The same where there are as many parts.
 void JoinPads(size_t fewest, Graph* graph);
 
+// A part of WriteOut (around_loops.cc): what stands around loops that are.
+void WriteOutAround(Graph* graph);
+
 struct Pass {
   std::string_view name;
   std::string_view doc;

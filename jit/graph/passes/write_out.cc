@@ -6,6 +6,7 @@
 namespace frazil::jit {
 
 void WriteOut(Graph* graph) {
+  bool any = false;
   for (int32_t id = graph->num_inputs; id < static_cast<int32_t>(graph->nodes.size()); ++id) {
     LoopRef& loop = graph->nodes[id].loop;
     if (!loop) continue;
@@ -17,8 +18,10 @@ void WriteOut(Graph* graph) {
     } else {
       JoinPads(2, &other.body);
     }
+    any |= other.scalars;
     loop = LoopRef(new Loop(std::move(other)));
   }
+  if (any) WriteOutAround(graph);
 }
 
 }  // namespace frazil::jit
