@@ -124,7 +124,8 @@ std::string ContentKey(const Graph& graph) {
   Put(&key, static_cast<uint32_t>(graph.nodes.size()));
   Put(&key, static_cast<uint32_t>(graph.num_inputs));
   for (const Node& node : graph.nodes) {
-    Put(&key, static_cast<uint8_t>(node.input | node.immediate << 1 | node.view << 2 | node.zero << 3));
+    Put(&key,
+        static_cast<uint8_t>(node.input | node.immediate << 1 | node.view << 2 | node.zero << 3));
     Put(&key, static_cast<uint8_t>(node.op));
     Put(&key, static_cast<uint8_t>(node.dtype));
     Put(&key, node.device.word);

@@ -17,7 +17,7 @@ namespace {
 enum : uint8_t {
   kInput = 1,
   kImmediate = 2,
-  kView = 4,
+  kView = 4,  // of an input: it is zero
   kHasAttrs = 8,
   kSameType = 16,    // as the node before
   kOfLoop = 32,      // its role follows
@@ -123,7 +123,7 @@ class Packer {
   void PutNode(const Graph& graph, const Node& node) {
     const uint32_t type = TypeOf(node);
     const bool next = node.origin == origin_ + 1, same = node.origin == origin_;
-    nodes_.push_back(char(kInput * node.input | kImmediate * node.immediate | kView * node.view |
+    nodes_.push_back(char(kInput * node.input | kImmediate * node.immediate | kView * (node.view || node.zero) |
                           kHasAttrs * !node.attrs.empty() | kSameType * (type == type_) |
                           kOfLoop * (node.role != Role::kOp) | kNextOrigin * next |
                           kSameOrigin * same));
@@ -265,7 +265,7 @@ class NodeUnpacker {
     const uint8_t flags = in_.TakeByte();
     node.input = flags & kInput;
     node.immediate = flags & kImmediate;
-    node.view = flags & kView;
+    (node.input ? node.zero : node.view) = flags & kView;
     if (!(flags & kSameType)) type_ = size_t(in_.TakeBelow(types_.size()));
     if (flags & kNextOrigin) {
       ++origin_;
@@ -280,7 +280,7 @@ class NodeUnpacker {
     node.layout = types_[type_].layout;
     if (!node.input) TakeOp(flags, id, &node);
     if (node.view) node.offset = in_.TakeSigned();
-    in_.Need(!node.view || !node.operands.empty());
+    in_.Need((!node.view || !node.operands.empty()) && (!node.zero || node.immediate));
     if (flags & kOfLoop) node.role = static_cast<Role>(in_.TakeBelow(uint64_t(Role::kEvery) + 1));
     if (node.role == Role::kLoop) node.loop = TakeLoop(&in_, origins_, depth_);
     return node;

@@ -208,8 +208,7 @@ bool IsSmallBody(const Graph& body, const Loop& loop) {
   for (size_t i = 0; i < loop.sources.size(); ++i) {
     if (loop.sources[i].kind == Kind::kState && !IsSmall(body.nodes[i])) return false;
   }
-  return absl::c_all_of(absl::MakeSpan(body.nodes).subspan(body.num_inputs),
-                        MayBeWrittenOut);
+  return absl::c_all_of(absl::MakeSpan(body.nodes).subspan(body.num_inputs), MayBeWrittenOut);
 }
 
 // The faster of all ways.

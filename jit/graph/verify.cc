@@ -94,6 +94,7 @@ Status VerifyInput(int32_t id, const Node& node) {
   if (node.view || !node.operands.empty() || !node.attrs.empty() || node.role != Role::kOp)
     return Bad(id, "an input has neither operands nor attributes");
   if (node.layout == nullptr) return Bad(id, "an input has no layout");
+  if (node.zero && !node.immediate) return Bad(id, "only a scalar is known to be zero");
   if (node.immediate && node.layout->rank != 0) {
     return Bad(id, "a scalar has rank 0, not shape ", ToString(node.layout->dims()));
   }

@@ -174,7 +174,7 @@ class Writer {
       const int32_t from = body_.outputs[output];
       const Layout* all = loop_.body.nodes[loop_.body.outputs[output]].layout;
       const int64_t size = body_.nodes[from].layout->size;
-      const bool every = graph_.nodes[id].role == Role::kEvery;
+      const bool every = graph_.nodes[id].role == Role::kEvery && loop_.times > 1;
       const int buffer = maker_.AddBuffer(id, graph_.nodes[id].dtype, true, 0, Along(*all), 0,
                                           every ? all->size : 0);
       Result result{from, every, buffer, all};

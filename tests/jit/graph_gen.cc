@@ -226,6 +226,7 @@ std::vector<ValueRef> RandomInputs(Rng& rng, const Graph& graph) {
     const Node& node = graph.nodes[i];
     values.push_back(node.immediate ? RandomScalar(rng, node.dtype)
                                     : RandomValue(rng, node.dtype, node.layout));
+    if (node.zero) values.back() = Value::Immediate(node.dtype, 0);
   }
   return values;
 }

@@ -214,6 +214,50 @@ TEST(Join, RowsOfTimeStepsKeepTheirBits) {
   }
 }
 
+// Parts of an array, perhaps with some missing or one on top of another, padded and added up.
+TEST(Pads, PartsKeepTheirBits) {
+  int joined = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Rng rng(seed);
+    constexpr DType kTypes[] = {DType::kF32, DType::kF64, DType::kF16, DType::kBF16};
+    const DType dtype = kTypes[Below(rng, 4)];
+    const auto axis = static_cast<int>(Below(rng, 2));
+    const int64_t each = 1 + int64_t(Below(rng, 2)), parts = 10, other = 3;
+    Attrs dims = {other, other}, part = dims;
+    dims[axis] = parts * each;
+    part[axis] = each;
+    Graph before;
+    before.AddInput(dtype, Device(), Dense({}), true);
+    before.nodes.back().zero = Below(rng, 8) != 0;
+    before.AddInput(dtype, Device(), Dense(dims), false);
+    for (int i = 0; i < parts; ++i) before.AddInput(dtype, Device(), Dense(part), false);
+    int32_t sum = Below(rng, 2) ? 1 : -1;
+    const bool forwards = Below(rng, 2);
+    for (int64_t t = 0; t < parts; ++t) {
+      const int64_t at = forwards ? t : parts - 1 - t;
+      if (Below(rng, 16) == 0) continue;
+      Attrs widths(4, 0);
+      widths[2 * axis] = (Below(rng, 32) == 0 ? 0 : at) * each;
+      widths[2 * axis + 1] = (parts - 1) * each - widths[2 * axis];
+      const int32_t pad = *before.AddOp(OpId::k_pad, {int32_t(2 + at), 0}, widths);
+      sum = sum < 0 ? pad : *before.AddOp(OpId::k_add, {sum, pad}, {});
+    }
+    before.outputs = {sum};
+    Graph after = before;
+    Pads(&after);
+    ASSERT_TRUE(Verify(after).ok()) << Verify(after) << Print(after);
+    const auto has = [&](OpId op) {
+      return std::any_of(after.nodes.begin(), after.nodes.end(),
+                         [&](const Node& n) { return !n.input && n.op == op; });
+    };
+    EXPECT_NE(has(OpId::k_pad), has(OpId::k_concat)) << Print(after);
+    EXPECT_TRUE(before.nodes[0].zero || has(OpId::k_pad));
+    joined += has(OpId::k_concat);
+    ExpectSameBits(rng, before, after);
+  }
+  EXPECT_GT(joined, 80);
+}
+
 TEST(Split, SlicesOfSumsKeepTheirBitsAndLayouts) {
   int split = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {

@@ -1,7 +1,11 @@
 // What the roll pass rolls, and what it leaves as it is.
+#include <algorithm>
+
 #include "gtest/gtest.h"
+#include "jit/graph/groups.h"
 #include "jit/graph/loop_kernel.h"
 #include "jit/graph/passes/passes.h"
+#include "jit/graph/scalar_loop.h"
 #include "tests/jit/graph_gen.h"
 
 namespace frazil::jit {
@@ -63,6 +67,51 @@ TEST(Roll, ABodyTooLargeForAKernelStaysAsItIs) {
     }
     g.graph.outputs = {x};
     EXPECT_EQ(HasLoops(Rolled(g.graph)), length == 20);
+  }
+}
+
+// Backwards over the rows of an array, the last iteration reading another one: as the pass back over
+// a loop reads the state before it. The loop ends where the array does.
+TEST(Roll, ALoopEndsWhereWhatItSlidesThroughDoes) {
+  for (const int rows : {6, 40}) {
+    Graph graph;
+    graph.AddInput(DType::kF32, Device(), Dense({rows, 3}), false);
+    for (int i = 0; i < 2; ++i) graph.AddInput(DType::kF32, Device(), Dense({3}), false);
+    const auto add = [&](OpId op, std::initializer_list<int32_t> operands, const Attrs& attrs) {
+      const auto id = graph.AddOp(op, {operands.begin(), operands.size()}, attrs);
+      EXPECT_TRUE(id.ok()) << id.status();
+      return *id;
+    };
+    int32_t x = 1;
+    for (int t = rows; t >= 0; --t) {
+      int32_t row = 2;
+      if (t > 0) {
+        row = add(OpId::k_slice, {0}, {t - 1, 1, 1, 0, 1, 3});
+        row = add(OpId::k_reshape, {row}, {3});
+      }
+      for (int i = 0; i < 12; ++i)
+        x = i % 2 ? add(OpId::k_tanh, {x}, {}) : add(OpId::k_add, {x, row}, {});
+    }
+    graph.outputs = {x};
+    const Graph rolled = Rolled(graph);
+    if (rows == 6) continue;  // a list of arrays may as well be steps
+    ASSERT_TRUE(LoopOf(rolled)) << Print(rolled);
+    EXPECT_LE(LoopOf(rolled)->times, rows);
+    const auto& sources = LoopOf(rolled)->sources;
+    EXPECT_EQ(
+        std::count_if(sources.begin(), sources.end(),
+                      [](const Loop::Source& s) { return s.kind == Loop::Source::Kind::kSlide; }),
+        1)
+        << Print(rolled);
+    EXPECT_TRUE(IsWorthScalars(
+        rolled, int32_t(std::find_if(rolled.nodes.begin(), rolled.nodes.end(),
+                                     [](const Node& n) { return bool(n.loop); }) -
+                        rolled.nodes.begin())));
+    // The rest is a loop of one iteration.
+    Graph written = rolled;
+    WriteOut(&written);
+    EXPECT_TRUE(Verify(written).ok()) << Verify(written) << Print(written);
+    EXPECT_LE(Fuse(written).groups.size(), 2u) << Print(written);
   }
 }
 

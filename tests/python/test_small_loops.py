@@ -114,6 +114,14 @@ def filled(s, a, b):
     return out, line, out[2:4]
 
 
+def recurrent(s, a, b):
+    every = []
+    for t in range(STEPS):
+        s = fz.tanh(a @ s + b[t])
+        every.append(s)
+    return fz.stack(every)
+
+
 def matrices(s, a, b):
     p = a
     for _ in range(STEPS):
@@ -159,11 +167,13 @@ def steps_around(s, a, b):
 
 
 FORMS = {f.__name__: f for f in (
-    stacked, product, of_dict, of_class, in_place, kept, moving, assigned, lags, filled, matrices,
-    reductions, functions, nested, steps_around,
+    stacked, product, of_dict, of_class, in_place, kept, moving, assigned, lags, filled, recurrent,
+    matrices, reductions, functions, nested, steps_around,
 )}  # fmt: skip
 # Of all their work but an iteration or two.
 ONE_KERNEL = sorted(set(FORMS) - {"nested", "moving"})
+# Passes back that read more than one slice of an array an iteration, or another one now and then.
+IN_PARTS = {"kept", "moving", "assigned", "lags", "filled"}
 
 
 def arguments(dtype):
@@ -206,9 +216,7 @@ def test_a_loop_is_one_kernel(name):
     settle(f, args)
     f.clear()
     settle(f, args)
-    skipping = [line for line in f.explain().splitlines() if "skip the body" in line]
-    kernels = int(skipping[-1].rsplit(": ", 1)[1].split()[0])
-    assert kernels <= 32, f.explain()
+    assert kernels_of(f) <= 32, f.explain()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -253,18 +261,41 @@ def test_other_types(dtype):
     assert got.astype("float64").tolist() == want.astype("float64").tolist()
 
 
-def test_gradients_have_the_bits_of_eager():
-    def loss(s, a):
-        for _ in range(40):
-            s = fz.tanh(a @ s) + fz.stack([s[1], s[2], s[0]]) * 0.1
-        return (s * s).sum()
+def gradients(name):
+    def loss(*args):
+        results = FORMS[name](*args)
+        if isinstance(results, dict):
+            results = tuple(results.values())
+        return sum((r * r).sum() for r in (results if isinstance(results, tuple) else (results,)))
 
-    s, a, _ = arguments("float32")
-    grad = fz.value_and_grad(loss, (0, 1))
-    want = grad(s, a)
-    got = settle(fz.trace(grad, pure=True), (s, a))
-    assert bits(got[0]) == bits(want[0])
-    assert bits(tuple(got[1])) == bits(tuple(want[1]))
+    return lambda *args: tuple(fz.value_and_grad(loss, argnums=(0, 1, 2))(*args)[1])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", FORMS)
+def test_gradients_have_the_bits_of_eager(name, dtype):
+    body, args = gradients(name), arguments(dtype)
+    want = bits(body(*args))
+    f = fz.trace(body, pure=True)
+    assert bits(settle(f, args)) == want
+    assert f.stats()["skipped"] > 0, f.explain()
+    assert bits(settle(fz.trace(body), args)) == want
+
+
+def kernels_of(f):
+    """What the last plans of a pure function run."""
+    skipping = [line for line in f.explain().splitlines() if "skip the body" in line]
+    return int(skipping[-1].rsplit(": ", 1)[1].split()[0])
+
+
+@pytest.mark.parametrize("name", sorted(set(FORMS) - IN_PARTS))
+def test_a_pass_back_is_one_kernel(name):
+    args = arguments("float32")
+    f = fz.trace(gradients(name), pure=True)
+    settle(f, args)
+    f.clear()
+    settle(f, args)
+    assert kernels_of(f) <= 40, f.explain()
 
 
 @pytest.mark.parametrize(

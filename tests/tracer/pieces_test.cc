@@ -166,20 +166,20 @@ TEST(Pieces, LoopsOfElementwiseOpsAreOfAnyLength) {
 }
 
 TEST(Pieces, LoopsOfOtherOpsHaveALimit) {
-  EXPECT_EQ(CountOf(Loop(128, 1024, OpId::k_sum)), 1u);
-  EXPECT_EQ(CountOf(Loop(136, 1024, OpId::k_sum)), 2u);
+  EXPECT_EQ(CountOf(Loop(512, 1024, OpId::k_sum)), 1u);
+  EXPECT_EQ(CountOf(Loop(520, 1024, OpId::k_sum)), 2u);
 }
 
 TEST(Pieces, SoHaveThoseOfWhichAMiddleValueIsWanted) {
-  Program program = Loop(136, 1024);
+  Program program = Loop(520, 1024);
   program.outputs.push_back({5, {}});
   EXPECT_EQ(CountOf(program), 2u);
-  program.outputs.back().value = 135 * 1024 + 5;  // of the last piece
+  program.outputs.back().value = 519 * 1024 + 5;  // of the last piece
   EXPECT_EQ(CountOf(program), 1u);
 }
 
 TEST(Pieces, ValuesThatTheTapeSavesAreWanted) {
-  Program program = Loop(136, 1024);
+  Program program = Loop(520, 1024);
   program.tape.push_back({.op = OpId::k_add, .saved_output = 5});
   EXPECT_EQ(CountOf(program), 2u);
   program.tape[0] = {.op = OpId::k_add};
@@ -189,7 +189,7 @@ TEST(Pieces, ValuesThatTheTapeSavesAreWanted) {
 }
 
 TEST(Pieces, AWrittenMiddleValueIsWanted) {
-  Program program = Loop(136, 1024);
+  Program program = Loop(520, 1024);
   program.writes = {{1, {5, {}}}};
   EXPECT_EQ(CountOf(program), 2u);
 }
@@ -217,6 +217,52 @@ TEST(Pieces, AnotherBodyIsNoPartOfALoop) {
   ASSERT_EQ(pieces.size(), 2u);
   EXPECT_EQ(pieces[0].calls.size(), 3u * 1024);
   EXPECT_EQ(pieces[1].calls.front(), 3 * 1024);
+}
+
+// A loop of two segments, and two that go back over it: each call reads what one of the loop made,
+// or only every `step`-th does.
+Program BackOver(int step, Device device = Device()) {
+  Program program = Loop(2, 1024, OpId::k_negative, device);
+  CallRecord call = MadeCall(OpId::k_multiply);
+  call.results[0].device = device;
+  const auto multiply = std::make_shared<const CallRecord>(call);
+  for (int32_t i = 2048; i < 4096; ++i) {
+    const int32_t kept = 4095 - i;
+    program.calls.push_back({multiply, {i - 1, kept % step == 0 ? kept : -2}});
+    if ((i + 1) % 1024 == 0) program.marks.emplace_back().at = i + 1;
+  }
+  program.outputs = {{4095, {}}};
+  return program;
+}
+
+TEST(Pieces, ThePassBackOverALoopGoesWithIt) {
+  EXPECT_EQ(CountOf(BackOver(1)), 1u);
+  EXPECT_EQ(CountOf(BackOver(32)), 1u);
+  EXPECT_EQ(CountOf(BackOver(128)), 2u);
+  EXPECT_GT(CountOf(BackOver(1, Device(DeviceKind::kNpu, 0))), 1u);
+  Program program = BackOver(1);
+  program.marks[1].kind = Mark::Kind::kNumber;
+  program.marks[1].read = 2047;
+  EXPECT_EQ(CountOf(program), 2u);
+}
+
+TEST(Parts, OfZerosItIsKnownThatTheyAre) {
+  const Program whole = Parsed(R"(program (f32[2]) {
+    constant c0 = scalar f32 0
+    constant c1 = scalar f32 80000000
+    constant c2 = scalar f32 3f800000
+    constant c3 = scalar i32 0
+    %0 = add p0, c0 : f32[2]
+    %1 = add %0, c1 : f32[2]
+    %2 = add %1, c2 : f32[2]
+    %3 = add %2, c3 : f32[2]
+    return
+  })");
+  const std::vector<int32_t> all{0, 1, 2, 3};
+  std::vector<bool> zeros;
+  for (const Parameter& p : Parts(whole).Take(all, true).program.parameters) zeros.push_back(p.zero);
+  EXPECT_EQ(zeros, std::vector({false, true, false, false, false}));
+  for (const Parameter& p : Parts(whole).Take(all).program.parameters) EXPECT_FALSE(p.zero);
 }
 
 }  // namespace
