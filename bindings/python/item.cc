@@ -66,9 +66,11 @@ PyObject* Element(DType dtype, const char* data) {
 
 PyObject* Item(const Tensor& x, const char* op) {
   if (x.size() != 1) {
-    return Raise(ValueError("[", std::string(op),
-                            "] only a tensor of one element becomes a Python number, got ",
-                            Describe(x), " (", x.size(), " elements)."));
+    const std::string message =
+        StrCat("[", op, "] only a tensor of one element becomes a Python number, got ", Describe(x),
+               " (", x.size(), " elements).");
+    const bool method = std::string_view(op) == "item";  // for int(x) NumPy has a TypeError
+    return Raise(method ? ValueError(message) : TypeError(message));
   }
   const ValueRef value = x.value_ref();  // reading may run code that replaces the cell's content
   if (Status s = Read(*value, Reading::kNumber); !s.ok()) return Raise(s);
