@@ -15,7 +15,9 @@ MatrixParts Parts(const TapeNode& node, int64_t option) {
 MatrixParts Parts(const TapeNode& node) { return Parts(node, node.attr(0)); }
 
 Tensor Product(const Tensor& a, const Tensor& b) { return matmul(a, b); }
-Tensor Product(const Tensor& a, const Tensor& b, const Tensor& c) { return matmul(matmul(a, b), c); }
+Tensor Product(const Tensor& a, const Tensor& b, const Tensor& c) {
+  return matmul(matmul(a, b), c);
+}
 
 // v as columns' factors of a matrix, or as rows'.
 Tensor Row(const Tensor& v) { return expand_dims(v, -2); }
@@ -60,8 +62,7 @@ Tensor grad_cholesky(const Tensor& g, const Tensor& y, const TapeNode& node) {
   const MatrixPart part = Parts(node).part[0];
   const Tensor l = matrix_part(y, part);
   const Tensor inner = tril(Product(adjoint(l), matrix_part(g, part))) * HalfDiagonal(part.rows, l);
-  const Tensor left =
-      adjoint(lapack(OpId::k_triangular_solve, {&l, &inner}, kConjugated));
+  const Tensor left = adjoint(lapack(OpId::k_triangular_solve, {&l, &inner}, kConjugated));
   return Hermitian(adjoint(lapack(OpId::k_triangular_solve, {&l, &left}, kConjugated)));
 }
 
@@ -147,9 +148,7 @@ Tensor grad_svd(const Tensor& g, const Tensor& a, const Tensor& y, const TapeNod
                                ToString(dims), " have no gradient; use full_matrices=False.");
   }
   const auto parts = Parts(node, kReduced).part;
-  const Tensor factors = kind == kSingularValues
-                             ? lapack(OpId::k_svd_factors, {&a}, kReduced)
-                             : y;
+  const Tensor factors = kind == kSingularValues ? lapack(OpId::k_svd_factors, {&a}, kReduced) : y;
   const Tensor u = matrix_part(factors, parts[0]), vh = matrix_part(factors, parts[2]);
   const Tensor s = real(row_part(factors, parts[1]));
   const Tensor of_s = real(row_part(g, Parts(node).part[1]));
@@ -220,12 +219,10 @@ Tensor grad_pseudo_inverse(const Tensor& g, const Tensor& a, const Tensor& y,
   const Tensor p = matrix_part(y, part), ph = adjoint(p), gh = adjoint(matrix_part(g, part));
   if (a.layout()->dim(-2) <= a.layout()->dim(-1)) {
     const Tensor k = Product(gh, p), kph = Product(k, ph);
-    return kph - adjoint(Product(p, k)) - Product(a, p, kph) +
-           Product(ph, p, gh - Product(k, a));
+    return kph - adjoint(Product(p, k)) - Product(a, p, kph) + Product(ph, p, gh - Product(k, a));
   }
   const Tensor k = Product(p, gh), phk = Product(ph, k);
-  return phk - adjoint(Product(k, p)) + Product(gh - Product(a, k), p, ph) -
-         Product(phk, p, a);
+  return phk - adjoint(Product(k, p)) + Product(gh - Product(a, k), p, ph) - Product(phk, p, a);
 }
 
 }  // namespace frazil::autograd

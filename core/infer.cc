@@ -380,8 +380,8 @@ StatusOr<const Layout*> InferLapack(OpId op, const OpInfo& info, Operands in, At
   if (std::max<int64_t>(m, 1) > kMostOfLapack / std::max<int64_t>(n, 1))
     return ValueError(Tag(info), " takes matrices of up to ", kMostOfLapack, " elements, got ",
                       Describe(in[0]), ".");
-  const bool any_shape = op == OpId::k_qr_factors || op == OpId::k_svd_factors ||
-                         op == OpId::k_pseudo_inverse;
+  const bool any_shape =
+      op == OpId::k_qr_factors || op == OpId::k_svd_factors || op == OpId::k_pseudo_inverse;
   if (!any_shape && m != n)
     return LinAlgError(Tag(info), " needs square matrices, got ", Describe(in[0]), ".");
   const auto batch = a->dims().first(static_cast<size_t>(a->rank - 2));

@@ -14,15 +14,17 @@ namespace frazil {
 // The one attribute of an op of this class.
 enum LapackOption : int64_t {
   kPlainOption = 0,
-  kNudged = 1,                                         // lu, det: a pivot of 0 is made tiny
-  kAdjoint = 1,                                        // lu_solve: with the adjoint of the matrix
-  kUpper = 1,                                          // eigh, triangular_solve
-  kUnitDiagonal = 2,                                   // triangular_solve
-  kTransposed = 4,                                     // or of its transpose,
-  kConjugated = 8,                                     // its adjoint
-  kValuesOnly = 2,                                     // eigh, eig
-  kComplete = 1,                                       // qr
-  kSingularValues = 0, kReduced = 1, kFull = 2,        // svd
+  kNudged = 1,        // lu, det: a pivot of 0 is made tiny
+  kAdjoint = 1,       // lu_solve: with the adjoint of the matrix
+  kUpper = 1,         // eigh, triangular_solve
+  kUnitDiagonal = 2,  // triangular_solve
+  kTransposed = 4,    // or of its transpose,
+  kConjugated = 8,    // its adjoint
+  kValuesOnly = 2,    // eigh, eig
+  kComplete = 1,      // qr
+  kSingularValues = 0,
+  kReduced = 1,
+  kFull = 2,  // svd
 };
 inline constexpr int64_t kMostLapackOption = 15;
 

@@ -22,6 +22,7 @@
 #include "bindings/cpp/structure.h"
 #include "core/functions/composites.h"
 #include "core/functions/file.h"
+#include "core/functions/linalg.h"
 #include "core/threads/parallel.h"
 #include "tracer/trace.h"
 
@@ -70,6 +71,38 @@ FZ_CPP_FORWARD(matrix_transpose)
 #define FZ_INNER(...)
 #include "core/functions/composites.def"
 #undef FZ_CPP_FORWARD
+
+// -- Linear algebra of several results (core/functions/linalg.h); the rest are rows above.
+inline ops::SlogdetResult slogdet(const Tensor& x) {
+  Initialize();
+  ops::SlogdetResult out = ops::slogdet(x);
+  Checked(out.sign, "slogdet");
+  return out;
+}
+inline ops::QrResult qr(const Tensor& x, std::string_view mode = "reduced") {
+  Initialize();
+  ops::QrResult out = ops::qr(x, mode);
+  Checked(out.q, "qr");
+  return out;
+}
+inline ops::SvdResult svd(const Tensor& x, bool full_matrices = true) {
+  Initialize();
+  ops::SvdResult out = ops::svd(x, full_matrices);
+  Checked(out.s, "svd");
+  return out;
+}
+inline ops::EigResult eig(const Tensor& x) {
+  Initialize();
+  ops::EigResult out = ops::eig(x);
+  Checked(out.eigenvalues, "eig");
+  return out;
+}
+inline ops::EigResult eigh(const Tensor& x, std::string_view uplo = "L") {
+  Initialize();
+  ops::EigResult out = ops::eigh(x, uplo);
+  Checked(out.eigenvalues, "eigh");
+  return out;
+}
 
 using Shape = std::vector<int64_t>;
 inline Tensor reshape(const Tensor& x, const Shape& shape) {

@@ -1,6 +1,7 @@
 // Functions of frazil._frazil.linalg: the composites that are at home there, and those of several
 // results, which frazil.linalg gives names.
 #include "bindings/python/bound.h"
+#include "bindings/python/movement.h"
 #include "bindings/python/functions.h"
 #include "core/functions/linalg.h"
 
@@ -86,16 +87,16 @@ FZ_FAST(PinvWithValues) {
 
 std::vector<FunctionRow> LinalgFunctions() {
   std::vector<FunctionRow> rows = CompositeFunctions("linalg");
-  rows.insert(rows.end(),
-              {{"eig(x, /)", "Eigenvalues and eigenvectors of square matrices.", Eig},
-               {"eigh(x, /, UPLO='L')", "Eigenvalues and eigenvectors of Hermitian matrices.",
-                Eigh},
-               {"qr(x, /, *, mode='reduced')", "Orthonormal columns and an upper triangle.", Qr},
-               {"slogdet(x, /)", "Sign of a determinant and logarithm of its absolute value.",
-                Slogdet},
-               {"svd(x, /, *, full_matrices=True)", "Singular vectors and values.", Svd},
-               {"pinv_with_values(x, /, rtol=None)",
-                "The pseudo-inverse and the singular values it is made of.", PinvWithValues}});
+  const FunctionRow several[] = {
+      {"eig(x, /)", "Eigenvalues and eigenvectors of square matrices.", Eig},
+      {"eigh(x, /, UPLO='L')", "Eigenvalues and eigenvectors of Hermitian matrices.", Eigh},
+      {"qr(x, /, *, mode='reduced')", "Orthonormal columns and an upper triangle.", Qr},
+      {"slogdet(x, /)", "Sign of a determinant and logarithm of its absolute value.", Slogdet},
+      {"svd(x, /, *, full_matrices=True)", "Singular vectors and values.", Svd},
+      {"pinv_with_values(x, /, rtol=None)",
+       "The pseudo-inverse and the singular values it is made of.", PinvWithValues},
+  };
+  rows.insert(rows.end(), std::begin(several), std::end(several));
   return rows;
 }
 

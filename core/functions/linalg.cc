@@ -39,8 +39,8 @@ StatusOr<int64_t> FirstBad(const Value& packed, int64_t info, int64_t* outcome) 
   const bool wide = PartOf(packed.dtype) == DType::kF64;
   for (int64_t i = 0; i < count; ++i) {
     const char* p = host->data + (i * stride + info) * SizeOf(packed.dtype);
-    const double found = wide ? *reinterpret_cast<const double*>(p)
-                              : double(*reinterpret_cast<const float*>(p));
+    const double found =
+        wide ? *reinterpret_cast<const double*>(p) : double(*reinterpret_cast<const float*>(p));
     if (found == 0) continue;
     *outcome = int64_t(found);
     return i;
@@ -218,10 +218,10 @@ SlogdetResult slogdet(const Tensor& input) {
 QrResult qr(const Tensor& input, std::string_view mode) {
   const Tensor x = Matrix(input);
   if (mode != "reduced" && mode != "complete") {
-    return Failed<QrResult>(ValueError(
-        "[qr] mode must be \"reduced\" or \"complete\", got \"", mode, "\"."));
+    return Failed<QrResult>(
+        ValueError("[qr] mode must be \"reduced\" or \"complete\", got \"", mode, "\"."));
   }
-  const int64_t option = mode == "complete" ? kComplete : 0;
+  const int64_t option = mode == "complete" ? kComplete : kPlainOption;
   const Tensor packed = x.ok() ? lapack(OpId::k_qr_factors, {&x}, option) : x;
   if (!packed.ok()) return Failed<QrResult>(packed);
   const auto parts = PartsOf(OpId::k_qr_factors, x, option).part;
@@ -303,8 +303,8 @@ Tensor solve_triangular(const Tensor& left, const Tensor& right, bool lower, boo
   }
   const System system("solve_triangular", left, right);
   if (!system.status.ok()) return Tensor(system.status);
-  const int64_t option = (lower ? 0 : kUpper) | (unit_diagonal ? kUnitDiagonal : 0) |
-                         (trans == 0   ? 0
+  const int64_t option = (lower ? kPlainOption : kUpper) | (unit_diagonal ? kUnitDiagonal : kPlainOption) |
+                         (trans == 0   ? kPlainOption
                           : trans == 1 ? kTransposed
                                        : kConjugated);
   const Tensor a = system.Repeated(system.a, 2);

@@ -81,7 +81,8 @@ class LapackCall final : public LibraryCall {
     const double size = double(m_) * double(n_);
     const double products =
         right_ ? size * double(right_) : size * double(std::min(m_, n_)) * Effort(op_, option_);
-    return double(cost::kCall) + cost::Products(products * (IsComplex(dtype_) ? 4 : 1), PartOf(dtype_));
+    return double(cost::kCall) +
+           cost::Products(products * (IsComplex(dtype_) ? 4 : 1), PartOf(dtype_));
   }
   Status NoMemory() const {
     return MemoryError("[", Info(op_).name, "] no memory to work on ",

@@ -83,8 +83,15 @@ class SingularValues {
  public:
   using R = Real<T>;
   SingularValues(int m, int n, int64_t kind)
-      : m_(m), n_(n), k_(std::min(m, n)), job_(kind == kFull ? "A" : kind == kReduced ? "S" : "N"),
-        u_rows_(kind == kFull ? m : k_), a_(size_t(m) * size_t(n)), iwork_(size_t(8 * k_)) {
+      : m_(m),
+        n_(n),
+        k_(std::min(m, n)),
+        job_(kind == kFull      ? "A"
+             : kind == kReduced ? "S"
+                                : "N"),
+        u_rows_(kind == kFull ? m : k_),
+        a_(size_t(m) * size_t(n)),
+        iwork_(size_t(8 * k_)) {
     if (k_ == 0) return;
     const int64_t k = k_, large = std::max(m, n);
     if constexpr (kComplex<T>) {
@@ -176,8 +183,7 @@ class PseudoInverse final : public Task {
     if (k == 0) return Finish(parts_, 0, out);
     const int64_t info = values_.Run(operands[0], u_.data(), s_.data(), vh_.data());
     if (info == 0) {
-      const auto least =
-          std::real(*reinterpret_cast<const T*>(operands[1].data)) * s_[0];
+      const auto least = std::real(*reinterpret_cast<const T*>(operands[1].data)) * s_[0];
       for (int i = 0; i < k; ++i) {
         const T factor = s_[i] > least ? T(1) / T(s_[i]) : T(0);
         for (int64_t j = 0; j < m_; ++j) u_[size_t(j * k + i)] *= factor;

@@ -80,15 +80,15 @@ template <typename T>
 void Functions<T>::Gesdd(Letter job, int m, int n, T* a, R* s, T* u, int ldu, T* vt, int ldvt,
                          T* work, int lwork, R* rwork, int* iwork, int* info) const {
   if constexpr (kComplex<T>) {
-    using F = void (*)(Letter, Int, Int, T*, Int, R*, T*, Int, T*, Int, T*, Int, R*, int*, int*,
-                       size_t);
+    using F =
+        void (*)(Letter, Int, Int, T*, Int, R*, T*, Int, T*, Int, T*, Int, R*, int*, int*, size_t);
     reinterpret_cast<F>(gesdd)(job, &m, &n, a, &m, s, u, &ldu, vt, &ldvt, work, &lwork, rwork,
                                iwork, info, 1);
   } else {
-    using F = void (*)(Letter, Int, Int, T*, Int, R*, T*, Int, T*, Int, T*, Int, int*, int*,
-                       size_t);
-    reinterpret_cast<F>(gesdd)(job, &m, &n, a, &m, s, u, &ldu, vt, &ldvt, work, &lwork, iwork,
-                               info, 1);
+    using F =
+        void (*)(Letter, Int, Int, T*, Int, R*, T*, Int, T*, Int, T*, Int, int*, int*, size_t);
+    reinterpret_cast<F>(gesdd)(job, &m, &n, a, &m, s, u, &ldu, vt, &ldvt, work, &lwork, iwork, info,
+                               1);
   }
 }
 
@@ -101,8 +101,7 @@ void Functions<T>::Syevd(Letter job, Letter uplo, int n, T* a, R* w, T* work, in
     reinterpret_cast<F>(syevd)(job, uplo, &n, a, &n, w, work, &lwork, rwork, &lrwork, iwork,
                                &liwork, info, 1, 1);
   } else {
-    using F =
-        void (*)(Letter, Letter, Int, T*, Int, R*, T*, Int, int*, Int, int*, size_t, size_t);
+    using F = void (*)(Letter, Letter, Int, T*, Int, R*, T*, Int, int*, Int, int*, size_t, size_t);
     reinterpret_cast<F>(syevd)(job, uplo, &n, a, &n, w, work, &lwork, iwork, &liwork, info, 1, 1);
   }
 }

@@ -739,7 +739,9 @@ LAPACK = {
 
 def triangular(m, a, b, lower=False, unit_diagonal=False, trans=0):
     if m is not np:
-        return m.linalg.solve_triangular(a, b, lower=lower, unit_diagonal=unit_diagonal, trans=trans)
+        return m.linalg.solve_triangular(
+            a, b, lower=lower, unit_diagonal=unit_diagonal, trans=trans
+        )
     a = np.tril(a) if lower else np.triu(a)
     if unit_diagonal:
         a = a - a * np.eye(a.shape[-1]) + np.eye(a.shape[-1])
@@ -760,7 +762,9 @@ def lapack(row):
                     for is_complex in (False, True):
                         name = f"{row['name']}-{dtype}-{number}-{shape}-{how}-{is_complex}"
                         rng = rng_for(name)
-                        inputs = [random_array(rng, dtype, shape, -1, 1) for _ in range(1 + is_complex)]
+                        inputs = [
+                            random_array(rng, dtype, shape, -1, 1) for _ in range(1 + is_complex)
+                        ]
 
                         def call(m, *x, f=f, is_complex=is_complex):
                             out = f(m, x[0] + x[1] * 1j if is_complex else x[0])

@@ -33,6 +33,23 @@ TEST(Cpp, OpsAndErrors) {
   }
 }
 
+TEST(Cpp, LinearAlgebra) {
+  const auto a = fz::tensor<float>({2, 1, 1, 3}, {2, 2}), b = fz::tensor<float>({3, 4}, {2});
+  EXPECT_EQ(fz::to_vector<float>(fz::solve(a, b)), (Floats{1, 1}));
+  EXPECT_EQ(fz::item(fz::det(a)), 5);
+  const auto [w, v] = fz::eigh(a);
+  const auto back = fz::matmul(v * w, fz::matrix_transpose(v));
+  EXPECT_NEAR(fz::to_vector<float>(back)[1], 1, 1e-6);
+  EXPECT_EQ(fz::to_vector<float>(fz::slogdet(fz::zeros({2, 2})).sign), (Floats{0}));
+  try {
+    fz::inv(fz::ones({2, 2}));
+    FAIL();
+  } catch (const fz::Error& e) {
+    EXPECT_STREQ(e.what(), "[inv] singular: f32[2,2].");
+    EXPECT_EQ(e.kind(), fz::ErrorKind::kLinAlg);
+  }
+}
+
 TEST(Cpp, CompositesTakeNumbersAndDefaults) {
   const auto a = fz::tensor<float>({3, -8, 0}, {3}), b = fz::tensor<float>({4, 6, NAN}, {3});
   EXPECT_EQ(fz::to_vector<float>(fz::hypot(a, fz::nan_to_num(b))), (Floats{5, 10, 0}));

@@ -503,7 +503,9 @@ COMPLEX_LAPACK = {
 
 
 def tall(x):
-    return wide(x) * 0.3 + fz.asarray(np.array([[2.0, 0], [0, 3.5], [1, 0], [0, 1]]), dtype=wide(x).dtype)
+    return wide(x) * 0.3 + fz.asarray(
+        np.array([[2.0, 0], [0, 3.5], [1, 0], [0, 1]]), dtype=wide(x).dtype
+    )
 
 
 def turning(x):

@@ -92,7 +92,9 @@ class On:
             return On(found)
 
         def call(*args, **options):
-            return found(*(fz.asarray(a) if isinstance(a, np.ndarray) else a for a in args), **options)
+            return found(
+                *(fz.asarray(a) if isinstance(a, np.ndarray) else a for a in args), **options
+            )
 
         return call
 
@@ -131,14 +133,20 @@ def test_eigenvectors(dtype):
     for shape in [(4, 4), (3, 5, 5), (50, 50), (0, 0)]:
         a = random(shape, dtype)
         w, v = la.eig(fz.asarray(a))
-        assert w.dtype.name == v.dtype.name == {"3": "complex64", "6": "complex128"}.get(dtype[5], "complex" + dtype[7:])
+        assert (
+            w.dtype.name
+            == v.dtype.name
+            == {"3": "complex64", "6": "complex128"}.get(dtype[5], "complex" + dtype[7:])
+        )
         got = fz.asarray(a).astype(w.dtype) @ v
         np.testing.assert_allclose(got, np.asarray(v * w[..., None, :]), atol=20 * TOLERANCE[dtype])
         np.testing.assert_allclose(fz.sum(fz.abs(v) ** 2, axis=-2), np.ones(shape[:-1]), atol=1e-5)
         close_sets(la.eigvals(fz.asarray(a)), np.linalg.eigvals(a), dtype)
         h = a + adjoint(a)
         w, v = la.eigh(fz.asarray(h))
-        np.testing.assert_allclose(fz.asarray(h) @ v, np.asarray(v * w[..., None, :]), atol=20 * TOLERANCE[dtype])
+        np.testing.assert_allclose(
+            fz.asarray(h) @ v, np.asarray(v * w[..., None, :]), atol=20 * TOLERANCE[dtype]
+        )
 
 
 def close_sets(got, want, dtype):
@@ -154,8 +162,12 @@ def test_systems(dtype):
         close(la.solve(fz.asarray(left), fz.asarray(right)), np.linalg.solve(left, right), dtype)
         for lower in (False, True):
             triangle = np.tril(left) if lower else np.triu(left)
-            for trans, turned in enumerate((triangle, np.swapaxes(triangle, -1, -2), adjoint(triangle))):
-                got = la.solve_triangular(fz.asarray(left), fz.asarray(right), lower=lower, trans=trans)
+            for trans, turned in enumerate(
+                (triangle, np.swapaxes(triangle, -1, -2), adjoint(triangle))
+            ):
+                got = la.solve_triangular(
+                    fz.asarray(left), fz.asarray(right), lower=lower, trans=trans
+                )
                 close(got, np.linalg.solve(turned, right), dtype)
         factor = la.cholesky(fz.asarray(definite(left)))
         if len(b) > 1:
@@ -179,7 +191,10 @@ def test_least_squares(shape):
         for g, w in zip(got, want, strict=True):
             np.testing.assert_allclose(g, w, atol=1e-10)
     a = np.outer(np.arange(5.0), [1, 2, 3])
-    got, want = la.lstsq(fz.asarray(a), fz.ones(5, dtype=fz.float64)), np.linalg.lstsq(a, np.ones(5))
+    got, want = (
+        la.lstsq(fz.asarray(a), fz.ones(5, dtype=fz.float64)),
+        np.linalg.lstsq(a, np.ones(5)),
+    )
     assert got.rank == 1 and got.residuals.shape == (0,)
     np.testing.assert_allclose(got.x, want[0], atol=1e-12)
 
@@ -230,7 +245,14 @@ def test_exponentials(dtype):
         want = (v * np.exp(w)[..., None, :]) @ np.linalg.inv(v)
         got = np.asarray(la.expm(fz.asarray(a)))
         assert got.dtype == dtype
-        np.testing.assert_allclose(got, want, rtol=0, atol=1e-3 * max(1, np.abs(want).max(initial=0)) * (1 if "32" in dtype or "64" == dtype[-2:] and "c" in dtype else 1e-6))
+        np.testing.assert_allclose(
+            got,
+            want,
+            rtol=0,
+            atol=1e-3
+            * max(1, np.abs(want).max(initial=0))
+            * (1 if "32" in dtype or "64" == dtype[-2:] and "c" in dtype else 1e-6),
+        )
     turn = la.expm(fz.asarray([[0.0, -np.pi], [np.pi, 0.0]], dtype=fz.float64))
     np.testing.assert_allclose(turn, -np.eye(2), atol=1e-13)
     assert np.isnan(la.expm(fz.full((2, 2), np.nan))).all()
@@ -256,10 +278,18 @@ def test_cofactors_of_singular_matrices():
     """The gradient of a determinant of 0 is finite where the rank is n - 1."""
     a = np.array([[1.0, 2, 3], [4, 5, 6], [5, 7, 9]])
     want = [[3.0, 6, -6 + 9], [3, -6, 3], [-3, 6, -3]]
-    want = np.array([[5 * 9 - 6 * 7, 6 * 5 - 4 * 9, 4 * 7 - 5 * 5], [3 * 7 - 2 * 9, 9 - 15, 10 - 7], [12 - 15, 12 - 6, 5 - 8]])
+    want = np.array(
+        [
+            [5 * 9 - 6 * 7, 6 * 5 - 4 * 9, 4 * 7 - 5 * 5],
+            [3 * 7 - 2 * 9, 9 - 15, 10 - 7],
+            [12 - 15, 12 - 6, 5 - 8],
+        ]
+    )
     np.testing.assert_allclose(fz.grad(la.det)(fz.asarray(a)), want, atol=1e-12)
     np.testing.assert_allclose(fz.grad(la.det)(fz.zeros((1, 1))), [[1]])
-    np.testing.assert_allclose(fz.grad(la.det)(fz.asarray([[0.0, 1], [0, 1]])), [[1, 0], [-1, 0]], atol=1e-6)
+    np.testing.assert_allclose(
+        fz.grad(la.det)(fz.asarray([[0.0, 1], [0, 1]])), [[1, 0], [-1, 0]], atol=1e-6
+    )
 
 
 def test_equal_eigenvalues_have_gradients():
@@ -394,9 +424,14 @@ def test_large_batches_in_many_threads():
     """Of matrices that OpenBLAS would share, too: in any order, the same."""
     from concurrent.futures import ThreadPoolExecutor
 
-    many, large = fz.asarray(definite(random((40, 50, 50), "float64"))), fz.asarray(definite(random((200, 200), "float64")))
+    many, large = (
+        fz.asarray(definite(random((40, 50, 50), "float64"))),
+        fz.asarray(definite(random((200, 200), "float64"))),
+    )
     want = np.asarray(la.cholesky(many)), np.asarray(la.inv(large))
     with ThreadPoolExecutor(4) as pool:
-        jobs = [pool.submit(f, x) for _ in range(10) for f, x in ((la.cholesky, many), (la.inv, large))]
+        jobs = [
+            pool.submit(f, x) for _ in range(10) for f, x in ((la.cholesky, many), (la.inv, large))
+        ]
         for i, job in enumerate(jobs):
             np.testing.assert_allclose(np.asarray(job.result()), want[i % 2], atol=1e-9)

@@ -210,7 +210,9 @@ def svd(
             return s
         order = _fz.broadcast_to(order[..., None, :], v.shape)
         u = _fz.take_along_axis(v, order, axis=-1)
-        signs = _fz.take_along_axis(_fz.where(w < 0, -1.0, 1.0).astype(w.dtype), order[..., 0, :], -1)
+        signs = _fz.take_along_axis(
+            _fz.where(w < 0, -1.0, 1.0).astype(w.dtype), order[..., 0, :], -1
+        )
         return SVDResult(u, s, _adjoint(u * signs[..., None, :]))
     if not compute_uv:
         return svdvals(x)
