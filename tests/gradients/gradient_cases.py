@@ -445,7 +445,7 @@ def joined(*results):
 
 def phaseless(v):
     """Of columns v what no factor of absolute value 1 changes."""
-    return joined(fz.abs(v), v[..., :, None, :] * fz.conj(v)[..., None, :, :])
+    return joined(v[..., :, None, :] * fz.conj(v)[..., None, :, :])
 
 
 la = fz.linalg
@@ -480,7 +480,7 @@ LAPACK = {
     "eigh_factors": [(lambda x: joined(*la.eigh(hermitian(x))), SQUARE),
                      (lambda x: joined(*la.eigh(hermitian(x), UPLO="U")), MANY)],
     "eigvalsh": [(lambda x: la.eigvalsh(hermitian(x)), MANY)],
-    "eig_factors": [(lambda x: joined(*la.eig(shifted(x))), SQUARE)],
+    "eig_factors": [(lambda x: of_pairs(*la.eig(shifted(x))), SQUARE)],
     "eigvals": [(lambda x: joined(la.eigvals(shifted(x))), SQUARE),
                 (lambda x: joined(la.eigvals(turning(x))), (2, 2))],
     "pseudo_inverse": [(lambda x: la.pinv(tall(x)), TALL), (lambda x: la.pinv(tall(x.T).T), FLAT)],
@@ -497,7 +497,7 @@ COMPLEX_LAPACK = {
     "qr_factors": lambda z: joined(*la.qr(shifted(z))),
     "svd_factors": lambda z: singular(*la.svd(shifted(z), full_matrices=False)),
     "eigh_factors": lambda z: of_eigen(*la.eigh(hermitian(z))),
-    "eig_factors": lambda z: of_eigen(*la.eig(shifted(z))),
+    "eig_factors": lambda z: of_pairs(*la.eig(shifted(z))),
     "pseudo_inverse": lambda z: la.pinv(shifted(z)[:, :2]),
 }  # fmt: skip
 
@@ -519,6 +519,11 @@ def singular(u, s, vh):
 
 def of_eigen(w, v):
     return joined(w, phaseless(v))
+
+
+def of_pairs(w, v):
+    """What does not depend on the order of eigenvalues either."""
+    return joined((v * fz.exp(w * 0.1)) @ la.inv(v), (v * fz.conj(v)) @ w)
 
 
 def lapack(row):

@@ -21,6 +21,7 @@ from frazil import _matrices
 from frazil._array_api import outer as outer
 from frazil._array_api import tensordot as tensordot
 from frazil._array_api import vecdot as vecdot
+from frazil._dtypes import finfo as _finfo
 from frazil._dtypes import result_type as _result_type
 from frazil._frazil import LinAlgError as LinAlgError
 from frazil._frazil import linalg as _linalg
@@ -201,7 +202,7 @@ def svd(
     U is m x m and Vh n x n, without `full_matrices` m x k and k x n, where k = min(m, n). Without
     `compute_uv` S alone. `hermitian`: x is, and its lower triangle is read.
     """
-    if hermitian:
+    if hermitian and _tensor(x).size:
         w, v = eigh(x)
         s = _fz.abs(w)
         order = _fz.argsort(s, descending=True)
@@ -262,7 +263,7 @@ def lstsq(a: Operand, b: Operand, /, rcond: float | None = None) -> LstsqResult:
     dtype = _result_type(a, b)
     a, b = a.astype(dtype), b.astype(dtype)
     m, n = a.shape
-    least = max(m, n) * _fz.finfo(a.dtype).eps if rcond is None else rcond
+    least = max(m, n) * _finfo(a.dtype).eps if rcond is None else rcond
     inverse, s = _linalg.pinv_with_values(a, least)
     x = inverse @ b
     rank = int(_fz.count_nonzero(s > least * s[:1]).item())
@@ -342,7 +343,7 @@ def matrix_rank(
     if s.shape[-1] == 0:
         return _fz.zeros(s.shape[:-1], dtype=_fz.int64)
     if tol is None:
-        rtol = max(x.shape[-2:]) * _fz.finfo(s.dtype).eps if rtol is None else _tensor(rtol)
+        rtol = max(x.shape[-2:]) * _finfo(s.dtype).eps if rtol is None else _tensor(rtol)
         tol = rtol * _fz.max(s, axis=-1)
     return _fz.count_nonzero(s > _tensor(tol)[..., None], axis=-1)
 
