@@ -453,44 +453,73 @@ SQUARE, TALL, FLAT, MANY = (3, 3), (4, 2), (2, 4), (2, 3, 3)
 # By row or composite: functions of one matrix or two, and the shapes of these.
 LAPACK = {
     "cholesky_factor": [(lambda x: la.cholesky(definite(x)), SQUARE)],
-    "cholesky": [(lambda x: la.cholesky(definite(x), upper=True), MANY),
-                 (lambda x: la.cholesky(definite(x)), (0, 0))],
-    "lu_solve": [(lambda x, y: la.solve(shifted(x), wide(y)), SQUARE, (3, 2)),
-                 (lambda x, y: la.solve(shifted(x), wide(y)), MANY, (3, 1)),
-                 (lambda x: la.inv(la.solve(shifted(x), shifted(x, 1.0))), SQUARE)],
-    "solve": [(lambda x, y: la.solve(shifted(x), wide(y)), SQUARE, (3,)),
-              (lambda x, y: la.solve(shifted(x), wide(y)), SQUARE, (2, 3, 2))],
-    "triangular_solve": [(lambda x, y, o=o: la.solve_triangular(shifted(x), wide(y), **o), SQUARE, (3, 2))
-                         for o in ({}, {"lower": True, "trans": 1}, {"trans": 2}, {"unit_diagonal": True, "lower": True})],
-    "solve_triangular": [(lambda x, y: la.solve_triangular(shifted(x), wide(y), trans=1), MANY, (3,))],
+    "cholesky": [
+        (lambda x: la.cholesky(definite(x), upper=True), MANY),
+        (lambda x: la.cholesky(definite(x)), (0, 0)),
+    ],
+    "lu_solve": [
+        (lambda x, y: la.solve(shifted(x), wide(y)), SQUARE, (3, 2)),
+        (lambda x, y: la.solve(shifted(x), wide(y)), MANY, (3, 1)),
+        (lambda x: la.inv(la.solve(shifted(x), shifted(x, 1.0))), SQUARE),
+    ],
+    "solve": [
+        (lambda x, y: la.solve(shifted(x), wide(y)), SQUARE, (3,)),
+        (lambda x, y: la.solve(shifted(x), wide(y)), SQUARE, (2, 3, 2)),
+    ],
+    "triangular_solve": [
+        (lambda x, y, o=o: la.solve_triangular(shifted(x), wide(y), **o), SQUARE, (3, 2))
+        for o in ({}, {"lower": True, "trans": 1}, {"trans": 2}, {"unit_diagonal": True})
+    ],
+    "solve_triangular": [
+        (lambda x, y: la.solve_triangular(shifted(x), wide(y), trans=1), MANY, (3,))
+    ],
     "inverse": [(lambda x: la.inv(shifted(x)), MANY)],
     "inv": [(lambda x: la.inv(shifted(x).T), SQUARE)],
-    "determinant": [(lambda x: la.det(shifted(x, 1.0)) * 0.1, MANY), (lambda x: la.det(wide(x)), (1, 1)),
-                    (lambda x: la.det(wide(x)), (0, 0))],
+    "determinant": [
+        (lambda x: la.det(shifted(x, 1.0)) * 0.1, MANY),
+        (lambda x: la.det(wide(x)), (1, 1)),
+        (lambda x: la.det(wide(x)), (0, 0)),
+    ],
     "det": [(lambda x: la.det(wide(x) * 0.5), SQUARE)],
-    "log_determinant": [(lambda x: la.slogdet(shifted(x)).logabsdet, MANY),
-                        (lambda x: la.slogdet(-shifted(x)).logabsdet, SQUARE)],
-    "qr_factors": [(lambda x: joined(*la.qr(shifted(x))), SQUARE),
-                   (lambda x: joined(*la.qr(tall(x))), TALL), (lambda x: joined(*la.qr(tall(x.T).T)), FLAT),
-                   (lambda x: joined(*la.qr(shifted(x), mode="complete")), SQUARE)],
-    "svd_factors": [(lambda x: joined(*la.svd(shifted(x), full_matrices=False)), SQUARE),
-                    (lambda x: joined(*la.svd(tall(x), full_matrices=False)), TALL),
-                    (lambda x: joined(*la.svd(tall(x.T).T, full_matrices=False)), FLAT)],
+    "log_determinant": [
+        (lambda x: la.slogdet(shifted(x)).logabsdet, MANY),
+        (lambda x: la.slogdet(-shifted(x)).logabsdet, SQUARE),
+    ],
+    "qr_factors": [
+        (lambda x: joined(*la.qr(shifted(x))), SQUARE),
+        (lambda x: joined(*la.qr(tall(x))), TALL),
+        (lambda x: joined(*la.qr(tall(x.T).T)), FLAT),
+        (lambda x: joined(*la.qr(shifted(x), mode="complete")), SQUARE),
+    ],
+    "svd_factors": [
+        (lambda x: joined(*la.svd(shifted(x), full_matrices=False)), SQUARE),
+        (lambda x: joined(*la.svd(tall(x), full_matrices=False)), TALL),
+        (lambda x: joined(*la.svd(tall(x.T).T, full_matrices=False)), FLAT),
+    ],
     "svdvals": [(lambda x: la.svdvals(shifted(x)), MANY)],
-    "eigh_factors": [(lambda x: joined(*la.eigh(hermitian(x))), SQUARE),
-                     (lambda x: joined(*la.eigh(hermitian(x), UPLO="U")), MANY)],
+    "eigh_factors": [
+        (lambda x: joined(*la.eigh(hermitian(x))), SQUARE),
+        (lambda x: joined(*la.eigh(hermitian(x), UPLO="U")), MANY),
+    ],
     "eigvalsh": [(lambda x: la.eigvalsh(hermitian(x)), MANY)],
     "eig_factors": [(lambda x: of_pairs(*la.eig(shifted(x))), SQUARE)],
-    "eigvals": [(lambda x: joined(la.eigvals(shifted(x))), SQUARE),
-                (lambda x: joined(la.eigvals(turning(x))), (2, 2))],
+    "eigvals": [
+        (lambda x: joined(la.eigvals(shifted(x))), SQUARE),
+        (lambda x: joined(la.eigvals(turning(x))), (2, 2)),
+    ],
     "pseudo_inverse": [(lambda x: la.pinv(tall(x)), TALL), (lambda x: la.pinv(tall(x.T).T), FLAT)],
-    "pinv": [(lambda x: la.pinv(shifted(x)), MANY), (lambda x, y: la.lstsq(tall(x), wide(y)).x, TALL, (4,))],
-}  # fmt: skip
+    "pinv": [
+        (lambda x: la.pinv(shifted(x)), MANY),
+        (lambda x, y: la.lstsq(tall(x), wide(y)).x, TALL, (4,)),
+    ],
+}
 # The same of complex matrices of which two real ones are the parts.
 COMPLEX_LAPACK = {
     "cholesky_factor": lambda z: la.cholesky(definite(z)),
     "lu_solve": lambda z: la.solve(shifted(z), wide(z)),
-    "triangular_solve": lambda z: joined(*(la.solve_triangular(shifted(z), z, trans=t) for t in (0, 1, 2))),
+    "triangular_solve": lambda z: joined(
+        *(la.solve_triangular(shifted(z), z, trans=t) for t in (0, 1, 2))
+    ),
     "inverse": lambda z: la.inv(shifted(z)),
     "determinant": lambda z: la.det(shifted(z, 1.0)) * 0.1,
     "log_determinant": lambda z: joined(*la.slogdet(shifted(z))),
@@ -499,7 +528,7 @@ COMPLEX_LAPACK = {
     "eigh_factors": lambda z: of_eigen(*la.eigh(hermitian(z))),
     "eig_factors": lambda z: of_pairs(*la.eig(shifted(z))),
     "pseudo_inverse": lambda z: la.pinv(shifted(z)[:, :2]),
-}  # fmt: skip
+}
 
 
 def tall(x):
@@ -510,7 +539,8 @@ def tall(x):
 
 def turning(x):
     """With two eigenvalues that are each other's conjugates."""
-    return wide(x) * 0.2 + fz.asarray(np.array([[1.0, -3.0], [3.0, 1.5]]), dtype=wide(x).dtype)
+    base = np.array([[1.0, -3.0], [3.0, 1.5]])
+    return wide(x) * 0.2 + fz.asarray(base, dtype=wide(x).dtype)
 
 
 def singular(u, s, vh):

@@ -24,6 +24,7 @@ from frazil.memory import Plan
 from . import autograd as autograd
 from . import cuda as cuda
 from . import fft as fft
+from . import linalg as linalg
 from . import nn as nn
 from . import npu as npu
 from . import random as random
@@ -525,6 +526,9 @@ class DType:
     def __ne__(self, other: object, /) -> builtins.bool: ...
     def __hash__(self) -> builtins.int: ...
 
+class LinAlgError(ValueError):
+    """A matrix that an algorithm of linear algebra cannot take."""
+
 class NpuFault(RuntimeError):
     """A program on the simulated NPU did what it must not: a bug of frazil's."""
 
@@ -950,7 +954,7 @@ def isclose(
     x1: Operand,
     x2: Operand,
     /,
-    rtol: Number = ...,
+    rtol: Operand | None = ...,
     atol: Number = ...,
     *,
     equal_nan: builtins.bool = ...,
