@@ -131,7 +131,9 @@ void ApplyCompositeChecked(const CompositeCall& call, CompositeBody body,
   ApplyComposite(call, body, outputs);
   for (Tensor& out : outputs) {
     if (!out.ok()) continue;
-    const auto name = NameOf(static_cast<CompositeId>(call.id));
+    const auto id = static_cast<CompositeId>(call.id);  // an op on complex numbers names itself
+    const std::string_view name =
+        id == CompositeId::k_on_parts ? Info(static_cast<OpId>(call.attrs[0])).name : NameOf(id);
     if (Status s = Check(name, call.inputs, out); !s.ok()) out = Tensor(std::move(s));
   }
 }

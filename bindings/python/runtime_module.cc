@@ -185,9 +185,9 @@ FZ_FAST(SetProcessModeTo) {
   return PyLong_FromLong(before);
 }
 
-// begin_anomaly() -> what end_anomaly takes, in the same thread
-FZ_FAST(BeginAnomaly) {
-  FZ_ARGS(0, "begin_anomaly()");
+// detect_anomaly() -> what end_anomaly takes, in the same thread
+FZ_FAST(DetectAnomaly) {
+  FZ_ARGS(0, "detect_anomaly()");
   if (tracer::Inside()) {
     return Raise(
         RuntimeError("[detect_anomaly] is entered within a traced function; enter it around the "
@@ -378,8 +378,8 @@ std::vector<FunctionRow> RuntimeFunctions() {
        "Plans and machine code on disk: the file and its bytes; what this process found there "
        "(code, plans), left there (kept), refused; kernels that it compiled.",
        Disk},
-      {"begin_anomaly()", "Looks at the results of this thread's calls from now on.", BeginAnomaly},
-      {"end_anomaly(scope, /)", "Ends what begin_anomaly() began.", EndAnomaly},
+      {"detect_anomaly()", "Looks at the results of this thread's calls from now on.", DetectAnomaly},
+      {"end_anomaly(scope, /)", "Ends what detect_anomaly() began.", EndAnomaly},
       {"set_process_mode(mode, /)", "The process's mode; returns what it was.", SetProcessModeTo},
       {"set_thread_mode(mode, /)", "This thread's mode; returns what it was.", SetThreadMode},
       {"precision(name, /)", "precision(name) in this thread; returns what it was.", SetPrecision},

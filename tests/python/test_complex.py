@@ -346,15 +346,34 @@ def test_chains_of_complex_ops_are_one_kernel():
     assert f.stats()["last_kernels"] == 1
 
 
+# -- Order
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize(
+    "name",
+    ["less", "less_equal", "greater", "greater_equal", "maximum", "minimum", "fmax", "fmin"],
+)
+def test_order_is_numpys(name, dtype):
+    parts = [-1.0, -0.0, 0.0, 2.0, np.inf, np.nan]
+    values = np.array([complex(x, y) for x in parts for y in parts], dtype)
+    a, b = np.repeat(values, len(values)), np.tile(values, len(values))
+    wanted = getattr(np, name)(a, b)
+    run = getattr(fz, name)
+    for f in (run, fz.trace(run)):
+        got = np.asarray(f(fz.asarray(a), fz.asarray(b)))
+        assert got.dtype == wanted.dtype
+        assert np.array_equal(got, wanted, equal_nan=dtype != "bool")
+
+
 # -- Wrong input
 
 
 @pytest.mark.parametrize(
     "name",
-    ["less", "less_equal", "greater", "greater_equal", "maximum", "minimum", "floor_divide",
-     "remainder", "bitwise_and", "atan2", "hypot", "logaddexp", "copysign"],
+    ["floor_divide", "remainder", "bitwise_and", "atan2", "hypot", "logaddexp", "copysign"],
 )  # fmt: skip
-def test_numbers_without_order(name):
+def test_functions_of_real_numbers(name):
     x = fz.asarray([1 + 1j])
     with pytest.raises(TypeError, match=r"is not defined for complex numbers: c64\[1\]\."):
         getattr(fz, name)(x, x)

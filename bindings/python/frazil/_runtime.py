@@ -83,7 +83,7 @@ class detect_anomaly:  # noqa: N801
         self._scopes = _PerThread()
 
     def __enter__(self) -> detect_anomaly:
-        self._scopes.stack.append(_runtime.begin_anomaly())
+        self._scopes.stack.append(_runtime.detect_anomaly())
         return self
 
     def __exit__(self, *exception: object) -> None:

@@ -383,6 +383,8 @@ class Tensor:
         """A capsule for consumers of DLPack: a copy, or with copy=False the memory itself, which they may write to (BufferError if something else holds the value)."""
     def __round__(self, ndigits: SupportsIndex | None = ..., /) -> Tensor:
         """See round."""
+    def _repr_html_(self, /) -> Tensor:
+        """For notebooks."""
     def _to_(self, device: Any, dtype: DTypeLike | None, /) -> Tensor:
         """Moves or converts the content of this cell."""
     def all(self, /, axis: Axis = ..., out: None = ..., *, keepdims: builtins.bool = ...) -> Tensor:

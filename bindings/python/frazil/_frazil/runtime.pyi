@@ -17,8 +17,10 @@ __all__ = [
     "causes",
     "check_switches",
     "config",
+    "detect_anomaly",
     "disk",
     "dtype",
+    "end_anomaly",
     "get_num_threads",
     "kernels_run",
     "load_tensors",
@@ -62,11 +64,17 @@ def check_switches() -> None:
 def config() -> dict[str, dict[str, Any]]:
     """Every switch: its value, environment variable and meaning."""
 
+def detect_anomaly() -> Any:
+    """Looks at the results of this thread's calls from now on."""
+
 def disk() -> dict[str, Any]:
     """Plans and machine code on disk: the file and its bytes; what this process found there (code, plans), left there (kept), refused; kernels that it compiled."""
 
 def dtype(obj: Any, /) -> DType:
     """The dtype that an object names."""
+
+def end_anomaly(scope: Any, /) -> None:
+    """Ends what detect_anomaly() began."""
 
 def get_num_threads() -> builtins.int:
     """How many threads kernels use."""
