@@ -184,7 +184,6 @@ x23.item()
 m.diff(x4, n=-1)
 m.diff(x23, axis=2)
 m.gradient(m.asarray([1.0]))
-m.trapezoid(x4, x=x)
 m.interp(0.5, [0.0, 1.0], [0.0])
 m.interp(0.5, [], [])
 m.convolve([], [1.0])
@@ -315,5 +314,5 @@ if __name__ == "__main__":
         ours, theirs = raised(call, fz), raised(call, np)
         if theirs is None and ours is None:
             print("neither:", call, file=sys.stderr)
-        elif theirs is None or ours is None or not isinstance(theirs, type(ours)):
+        elif type(theirs).__name__ != type(ours).__name__ and not isinstance(theirs, type(ours)):
             print(f"{call}: {ours!r}; NumPy {theirs!r}", file=sys.stderr)
