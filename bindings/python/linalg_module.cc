@@ -1,8 +1,8 @@
 // Functions of frazil._frazil.linalg: the composites that are at home there, and those of several
 // results, which frazil.linalg gives names.
 #include "bindings/python/bound.h"
-#include "bindings/python/movement.h"
 #include "bindings/python/functions.h"
+#include "bindings/python/movement.h"
 #include "core/functions/linalg.h"
 
 namespace frazil::python {

@@ -303,7 +303,8 @@ Tensor solve_triangular(const Tensor& left, const Tensor& right, bool lower, boo
   }
   const System system("solve_triangular", left, right);
   if (!system.status.ok()) return Tensor(system.status);
-  const int64_t option = (lower ? kPlainOption : kUpper) | (unit_diagonal ? kUnitDiagonal : kPlainOption) |
+  const int64_t option = (lower ? kPlainOption : kUpper) |
+                         (unit_diagonal ? kUnitDiagonal : kPlainOption) |
                          (trans == 0   ? kPlainOption
                           : trans == 1 ? kTransposed
                                        : kConjugated);
