@@ -156,8 +156,16 @@ def close_sets(got, want, dtype):
 
 @every_dtype
 def test_systems(dtype):
-    for a, b in [((4, 4), (4,)), ((4, 4), (4, 2)), ((4, 4), (3, 4, 2)), ((2, 1, 4, 4), (3, 4, 1)),
-                 ((3, 4, 4), (4,)), ((4, 4), (4, 0)), ((0, 0), (0, 2)), ((70, 70), (70, 33))]:  # fmt: skip
+    for a, b in [
+        ((4, 4), (4,)),
+        ((4, 4), (4, 2)),
+        ((4, 4), (3, 4, 2)),
+        ((2, 1, 4, 4), (3, 4, 1)),
+        ((3, 4, 4), (4,)),
+        ((4, 4), (4, 0)),
+        ((0, 0), (0, 2)),
+        ((70, 70), (70, 33)),
+    ]:
         left, right = shifted(random(a, dtype)), random(b, dtype, 1)
         close(la.solve(fz.asarray(left), fz.asarray(right)), np.linalg.solve(left, right), dtype)
         for lower in (False, True):
@@ -180,7 +188,7 @@ def test_systems_promote():
     assert la.solve(fz.asarray(a), fz.asarray([1.0, 2.0])).dtype == fz.float64
     assert la.solve(fz.asarray(a.astype("f4")), fz.asarray([1j, 2])).dtype == fz.complex64
     close(la.det(fz.asarray(a)), np.linalg.det(a), "float64")
-    close(la.inv(a.tolist()), np.linalg.inv(a), "float64")
+    close(la.inv(fz.asarray(a)), np.linalg.inv(a), "float64")
 
 
 @pytest.mark.parametrize("shape", [(6, 3), (3, 6), (4, 4)])

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 import frazil as fz
-from frazil import _frazil, cuda, data, io, memory, nn, npu, optim, random, sparse, special, tree
+from frazil import (
+    _frazil, cuda, data, fft, io, linalg, memory, nn, npu, optim, random, sparse, special, tree,
+)  # fmt: skip
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 PAGE = DOCS / "coming-from.md"
@@ -36,7 +38,9 @@ def test_table_of_names_agrees_with_the_errors():
     assert found > 20
 
 
-MODULES = (cuda, data, io, memory, nn, npu, optim, random, sparse, special, tree)
+MODULES = (
+    cuda, data, fft, io, linalg, memory, nn, npu, optim, random, sparse, special, tree,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)

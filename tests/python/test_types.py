@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 import frazil as fz
-from frazil import _frazil, cuda, data, io, memory, nn, npu, optim, random, sparse, special, tree
+from frazil import (
+    _frazil, cuda, data, fft, io, linalg, memory, nn, npu, optim, random, sparse, special, tree,
+)  # fmt: skip
 
 CASES = Path(__file__).parent / "typing"
 ROOT = Path(__file__).parent.parent.parent
@@ -23,7 +25,9 @@ PRELOADED = pytest.mark.skipif("LD_PRELOAD" in os.environ, reason="they look at 
 
 def public_names():
     yield from (name for name in dir(fz) if not name.startswith("_"))
-    for module in (cuda, data, io, memory, nn, npu, optim, random, sparse, special, tree):
+    for module in (
+        cuda, data, fft, io, linalg, memory, nn, npu, optim, random, sparse, special, tree,
+    ):  # fmt: skip
         yield from module.__all__
     for name, item in [*vars(fz.Tensor).items(), *vars(fz.trace(fz.exp).__class__).items()]:
         if not name.startswith("_") and (callable(item) or inspect.isdatadescriptor(item)):

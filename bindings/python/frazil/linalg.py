@@ -7,14 +7,14 @@ eigenvalues are wanted) raises `LinAlgError`, a ValueError, which tells which on
 
 >>> import frazil as fz
 >>> a = fz.asarray([[2.0, 1.0], [1.0, 3.0]])
->>> fz.linalg.solve(a, fz.asarray([3.0, 5.0])).tolist()
-[0.7999999523162842, 1.4000000953674316]
+>>> fz.linalg.solve(a, fz.asarray([4.0, 7.0])).tolist()
+[1.0, 2.0]
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from frazil import _frazil as _fz
 from frazil import _matrices
@@ -177,6 +177,10 @@ def eigh(x: Operand, /, UPLO: str = "L") -> EighResult:
     return EighResult(*_linalg.eigh(x, UPLO))
 
 
+@overload
+def qr(x: Operand, /, mode: Literal["reduced", "complete"] = ...) -> QRResult: ...
+@overload
+def qr(x: Operand, /, mode: Literal["r"]) -> Tensor: ...
 def qr(x: Operand, /, mode: Literal["reduced", "complete", "r"] = "reduced") -> QRResult | Tensor:
     """x = Q R with orthonormal columns of Q and an upper triangle R, of [..., m, n].
 
@@ -193,6 +197,14 @@ def slogdet(x: Operand, /) -> SlogdetResult:
     return SlogdetResult(*_linalg.slogdet(x))
 
 
+@overload
+def svd(
+    x: Operand, /, full_matrices: bool = ..., compute_uv: Literal[True] = ..., hermitian: bool = ...
+) -> SVDResult: ...
+@overload
+def svd(
+    x: Operand, /, full_matrices: bool = ..., *, compute_uv: Literal[False], hermitian: bool = ...
+) -> Tensor: ...
 @_public
 def svd(
     x: Operand, /, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
@@ -276,7 +288,7 @@ def lstsq(a: Operand, b: Operand, /, rcond: float | None = None) -> LstsqResult:
 
 
 @_public
-def cholesky_solve(b: Operand, factor: Operand, /, *, upper: bool = False) -> Tensor:
+def cholesky_solve(b: Operand, factor: Operand, *, upper: bool = False) -> Tensor:
     """x of a @ x = b, where factor = cholesky(a, upper=upper)."""
     factor = _tensor(factor)
     if upper:
@@ -309,7 +321,7 @@ def matrix_power(x: Operand, n: int, /) -> Tensor:
     if n == 0:
         return _fz.broadcast_to(_fz.eye(x.shape[-1], dtype=x.dtype), x.shape)
     square, n = (inv(x), -n) if n < 0 else (x, n)
-    out = None
+    out: Any = None
     while n:
         if n % 2:
             out = square if out is None else out @ square
@@ -375,7 +387,7 @@ def vector_norm(
     x = _inexact(x)
     if isinstance(ord, str) or not isinstance(ord, (int, float)):
         raise ValueError(f"[vector_norm] ord must be a number, got {ord!r}.")
-    over = {"axis": axis, "keepdims": keepdims}
+    over: dict[str, Any] = {"axis": axis, "keepdims": keepdims}
     if ord == 2:
         return _root(_fz.sum(_squares(x), **over))
     size = _fz.abs(x)
@@ -438,7 +450,8 @@ def norm(
         axis = tuple(range(x.ndim))
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     if len(axes) == 1:
-        return vector_norm(x, axis=axes[0], keepdims=keepdims, ord=2 if ord is None else ord)
+        order: Any = 2 if ord is None else ord
+        return vector_norm(x, axis=axes[0], keepdims=keepdims, ord=order)
     if len(axes) != 2:
         raise ValueError(f"[norm] takes one axis or two, got {len(axes)}.")
     a, b = (_axis(x, i) for i in axes)
@@ -510,7 +523,7 @@ def expm(x: Operand, /) -> Tensor:
 
 
 @_public
-def multi_dot(arrays: Sequence[Operand], /) -> Tensor:
+def multi_dot(arrays: Sequence[Operand]) -> Tensor:
     """The product of matrices in the order that takes the fewest multiplications.
 
     The first and the last may be vectors.

@@ -346,6 +346,28 @@ def of_modules() -> list[Any]:
     return [*drawn, *rows, loaded, drawings, on_npu, kernels, report, numbers]
 
 
+def linear(x: Tensor) -> list[Tensor]:
+    pair: fz.linalg.EighResult = fz.linalg.eigh(x)
+    values: fz.linalg.EigResult = fz.linalg.eig(x)
+    parts: fz.linalg.QRResult = fz.linalg.qr(x)
+    factors: fz.linalg.SVDResult = fz.linalg.svd(x, full_matrices=False)
+    sizes: fz.linalg.SlogdetResult = fz.linalg.slogdet(x)
+    least: fz.linalg.LstsqResult = fz.linalg.lstsq(x, x[0])
+    out = [pair.eigenvalues, values.eigenvectors, parts.Q, factors.Vh, sizes.sign, least.x]
+    out += [fz.linalg.qr(x, "r"), fz.linalg.svd(x, compute_uv=False), fz.linalg.svdvals(x)]
+    lower = fz.linalg.cholesky(x)
+    out += [fz.linalg.cholesky_solve(x, lower), fz.linalg.solve_triangular(lower, x, lower=True)]
+    out += [fz.linalg.solve(x, x), fz.linalg.inv(x), fz.linalg.pinv(x, rtol=1e-3), fz.linalg.det(x)]
+    out += [fz.linalg.cond(x), fz.linalg.expm(x), fz.linalg.matrix_power(x, -2)]
+    out += [fz.linalg.matrix_rank(x), fz.linalg.multi_dot([x, x, x[0]]), fz.linalg.trace(x)]
+    out += [fz.linalg.norm(x, "fro"), fz.linalg.matrix_norm(x, ord=2), fz.linalg.vector_norm(x)]
+    try:
+        fz.linalg.inv(x * 0)
+    except fz.linalg.LinAlgError as error:
+        assert str(error)
+    return out
+
+
 def numpys_names() -> list[fz.Tensor]:
     m, v, k = fz.ones((2, 3)), fz.ones(3), fz.asarray([0, 1, 2])
     parts: list[fz.Tensor] = [*fz.array_split(v, 2), *fz.hsplit(m, 3), *fz.vsplit(m, 2)]
@@ -374,6 +396,7 @@ def numpys_names() -> list[fz.Tensor]:
     chosen += [fz.unique(v), fz.union1d(v, v), fz.intersect1d(v, v), fz.setdiff1d(v, v)]
     chosen += [fz.setxor1d(v, v), fz.quantile(v, 0.5), fz.special.gamma(v), fz.special.expit(v)]
     chosen += [fz.special.psi(v), fz.lerp(v, v, 0.5), fz.nansum(m, axis=0, dtype=fz.float64)]
+    chosen += linear(fz.asarray([[2.0, 1.0], [1.0, 3.0]]))
     done = [*parts, *shapes, *joined, *turned, *places, *products, *lines, *counts, *chosen]
     assert text and len(path) == 2
     return done
