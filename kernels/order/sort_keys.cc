@@ -41,11 +41,20 @@ void Merge(const Run<Key>& a, const Run<Key>& b, int64_t begin, int64_t end, Key
   const Key *p = a.from + first, *p_end = a.from + last;
   const Key *q = b.from + (begin - first), *q_end = b.from + (end - last);
   to += begin;
-  while (p < p_end && q < q_end) {  // which is next cannot be foretold: no branch asks
-    const bool take = *p <= *q;
-    *to++ = take ? *p : *q;
-    p += take;
-    q += !take;
+  Key* to_end = to + (end - begin);
+  // From both ends, which depend on nothing of each other. As many as the shorter run has are safe;
+  // which is next cannot be foretold, so no branch asks.
+  while (const int64_t safe = std::min(p_end - p, q_end - q)) {
+    for (int64_t i = 0; i < safe; ++i) {
+      const Key low_p = *p, low_q = *q, high_p = p_end[-1], high_q = q_end[-1];
+      const bool low = low_p <= low_q, high = high_p > high_q;
+      *to++ = low ? low_p : low_q;
+      *--to_end = high ? high_p : high_q;
+      p += low;
+      q += !low;
+      p_end -= high;
+      q_end -= !high;
+    }
   }
   std::copy(q, q_end, std::copy(p, p_end, to));
 }

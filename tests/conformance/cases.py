@@ -796,7 +796,8 @@ def fourier(row):
 
                     def transform(m, z, name=name, n=n, axis=axis, norm=norm):
                         if name == "fft_c2c":
-                            return as_parts(m, m.fft.ifft(m.fft.fft(z, axis=axis, norm=norm), axis=axis, norm=norm))
+                            f = m.fft.fft if n % 2 == 0 else m.fft.ifft
+                            return as_parts(m, f(z, axis=axis, norm=norm))
                         if name == "fft_r2c":
                             return as_parts(m, m.concat([m.fft.rfft(z.real, axis=axis, norm=norm),
                                                          m.fft.fft(z.imag, axis=axis, norm=norm)], axis=axis))  # fmt: skip

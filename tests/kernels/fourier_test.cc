@@ -96,7 +96,8 @@ void CheckForms(Variant run, int64_t rows, int64_t n) {
     for (int64_t i = 0; i < rows * n; i += apart) {
       const auto want = 0.5 * Point(as_complex, i / n, n, i % n, forward);
       ASSERT_TRUE(near(whole[size_t(i)], want)) << n << " " << i;
-      if (i % n < half) ASSERT_TRUE(near(halves[size_t(i / n * half + i % n)], want)) << n;
+      if (i % n >= half) continue;
+      ASSERT_TRUE(near(halves[size_t(i / n * half + i % n)], want)) << n << " " << i;
     }
     args.form = Form::kToReal;
     args.x = reinterpret_cast<const char*>(halves.data());
