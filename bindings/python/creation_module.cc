@@ -238,8 +238,8 @@ FZ_FAST(Eye) {
 
 template <OpName name, Tensor (*frequencies)(int64_t, double, DType)>
 FZ_FAST(Frequencies) {
-  FZ_ARGS(5, std::string(name.text) +
-                 "(n, /, d=1.0, *, dtype=None, device=None, requires_grad=False)");
+  FZ_ARGS(
+      5, std::string(name.text) + "(n, /, d=1.0, *, dtype=None, device=None, requires_grad=False)");
   int64_t n;
   double d = 1;
   Options options;

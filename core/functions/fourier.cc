@@ -131,8 +131,8 @@ Tensor OverAxes(const Kind& kind, const Tensor& x, const Places& places, size_t 
 // Real numbers along the last axis, then the others.
 Tensor FromReal(const Kind& kind, const Tensor& x, const Places& places, bool half) {
   const int64_t axis = places.axes.back(), n = places.lengths.back();
-  const Tensor y = Call(OpId::k_fft_r2c, kind, Fit(x, axis, n), uint64_t{1} << axis,
-                        half ? n / 2 + 1 : n);
+  const Tensor y =
+      Call(OpId::k_fft_r2c, kind, Fit(x, axis, n), uint64_t{1} << axis, half ? n / 2 + 1 : n);
   return OverAxes(kind, y, places, places.axes.size() - 1);
 }
 
@@ -185,13 +185,13 @@ Tensor AlongOne(const Transform& transform, const Kind& kind, const Tensor& x,
 
 }  // namespace
 
-#define FZ_ALONG_ONE(name, transform, forward)                                            \
-  Tensor name(const Tensor& x, std::optional<int64_t> n, int64_t axis, Norm norm) {       \
-    return AlongOne(transform, {#name, forward, norm}, x, n, axis);                       \
+#define FZ_ALONG_ONE(name, transform, forward)                                      \
+  Tensor name(const Tensor& x, std::optional<int64_t> n, int64_t axis, Norm norm) { \
+    return AlongOne(transform, {#name, forward, norm}, x, n, axis);                 \
   }
-#define FZ_OVER_AXES(name, transform, forward)                                            \
-  Tensor name(const Tensor& x, const Lengths& s, const Axes& axes, Norm norm) {           \
-    return x.ok() ? transform({#name, forward, norm}, x, s, axes) : x;                    \
+#define FZ_OVER_AXES(name, transform, forward)                                  \
+  Tensor name(const Tensor& x, const Lengths& s, const Axes& axes, Norm norm) { \
+    return x.ok() ? transform({#name, forward, norm}, x, s, axes) : x;          \
   }
 FZ_ALONG_ONE(fft, Whole, true)
 FZ_ALONG_ONE(ifft, Whole, false)
@@ -204,10 +204,10 @@ FZ_OVER_AXES(ifftn, Whole, false)
 FZ_OVER_AXES(rfftn, HalfOfReal, true)
 FZ_OVER_AXES(irfftn, ToReal, false)
 #undef FZ_OVER_AXES
-#define FZ_OVER_TWO(name, transform, forward)                                             \
-  Tensor name(const Tensor& x, const Lengths& s, const Axes& axes, Norm norm) {           \
-    if (!x.ok()) return x;                                                                \
-    return transform({#name, forward, norm}, x, s, axes ? axes : Axes(Extents{-2, -1}));  \
+#define FZ_OVER_TWO(name, transform, forward)                                            \
+  Tensor name(const Tensor& x, const Lengths& s, const Axes& axes, Norm norm) {          \
+    if (!x.ok()) return x;                                                               \
+    return transform({#name, forward, norm}, x, s, axes ? axes : Axes(Extents{-2, -1})); \
   }
 FZ_OVER_TWO(fft2, Whole, true)
 FZ_OVER_TWO(ifft2, Whole, false)

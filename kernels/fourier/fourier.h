@@ -14,13 +14,13 @@ struct FourierArgs {
   // rest; and a real array of such a half.
   enum class Form : uint8_t { kComplex, kFromReal, kHalfFromReal, kToReal };
   Form form;
-  bool wide;                      // float64 and complex128, else float32 and complex64
-  bool forward;                   // by exp(-2 pi i j k / n), else without the minus
-  double scale;                   // times this
+  bool wide;                       // float64 and complex128, else float32 and complex64
+  bool forward;                    // by exp(-2 pi i j k / n), else without the minus
+  double scale;                    // times this
   absl::Span<const int64_t> dims;  // of the transform: of halves the whole; none is 0
-  uint64_t axes;                  // a bit mask; one axis, where real numbers take part
-  const char* x;                  // dense
-  char* out;                      // dense, elsewhere
+  uint64_t axes;                   // a bit mask; one axis, where real numbers take part
+  const char* x;                   // dense
+  char* out;                       // dense, elsewhere
 };
 
 // Throws std::bad_alloc.

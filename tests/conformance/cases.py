@@ -788,7 +788,11 @@ def fourier(row):
     for dtype in ("float32", "float64"):
         for number, (shape, axis) in enumerate(FOURIER):
             for norm in ("backward", "ortho", "forward"):
-                for how in ("plain", "transposed") if len(shape) == 2 and all(shape) and norm == "ortho" else ("plain",):
+                for how in (
+                    ("plain", "transposed")
+                    if len(shape) == 2 and all(shape) and norm == "ortho"
+                    else ("plain",)
+                ):
                     label = f"{name}-{dtype}-{number}-{norm}-{how}"
                     rng = rng_for(label)
                     a, b = (random_array(rng, dtype, shape, -1, 1) for _ in range(2))

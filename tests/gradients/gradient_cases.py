@@ -589,7 +589,9 @@ def fourier(row):
             if name == "fft_c2r":
                 return fft.irfft(z, **options) * fft.hfft(z, **options)
             half, whole = fft.rfft(z.real, **options), fft.fft(z.real, **options)
-            return parts_of(half * fft.ihfft(z.imag, **options)) + fz.sum(parts_of(whole * whole.conj()))
+            return parts_of(half * fft.ihfft(z.imag, **options)) + fz.sum(
+                parts_of(whole * whole.conj())
+            )
 
         yield one(name, label, call, (4, 3), (4, 3))
     empty = {"fft_c2c": fft.fft, "fft_r2c": fft.rfft, "fft_c2r": fft.irfft}[name]

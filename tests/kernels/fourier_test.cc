@@ -1,5 +1,7 @@
 // Fourier transforms by every set of instructions that this processor has, against sums in float64;
 // and their bits on any number of threads.
+#include "kernels/fourier/fourier.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,7 +14,6 @@
 
 #include "core/cpu.h"
 #include "core/threads/parallel.h"
-#include "kernels/fourier/fourier.h"
 
 namespace frazil_fourier_avx512 {
 void Run(const frazil::FourierArgs& args);
@@ -141,8 +142,8 @@ TEST(Fourier, SeveralAxesAreOneAfterTheOther) {
 
 TEST(Fourier, ThreadsChangeNoBit) {
   const int threads = NumThreads();
-  const std::vector<std::pair<int64_t, int64_t>> shapes = {
-      {1, 1 << 18}, {1, 3 << 17}, {37, 1000}, {1000, 304}, {1, 65537}, {77, 1024}};
+  const std::vector<std::pair<int64_t, int64_t>> shapes = {{1, 1 << 18}, {1, 3 << 17}, {37, 1000},
+                                                           {1000, 304},  {1, 65537},   {77, 1024}};
   for (const auto& [rows, n] : shapes) {
     const auto x = Numbers<float>(rows * n);
     const int64_t dims[] = {rows, n};
