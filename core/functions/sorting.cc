@@ -5,11 +5,13 @@
 
 #include "core/backend.h"
 #include "core/functions/composites.h"
+#include "core/threads/parallel.h"
+#include "core/tuned.h"
 
 namespace frazil::ops {
 namespace {
 
-// Elements as an ordered type; NaN is above everything, -0 equals +0.
+// Elements as a type that has an order but for NaN, which is above everything; -0 equals +0.
 template <typename T>
 auto Key(T v) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
@@ -17,14 +19,6 @@ auto Key(T v) {
   } else {
     return v;
   }
-}
-template <typename K>
-bool IsNaN(K a) {
-  return a != a;
-}
-template <typename K>
-bool Before(K a, K b) {
-  return a < b || (IsNaN(b) && !IsNaN(a));
 }
 
 // Ready, dense data in row-major order, in memory that the CPU addresses.
@@ -38,33 +32,49 @@ StatusOr<Tensor> Data(const Tensor& x) {
 }
 
 template <typename T>
-int64_t Position(const char* sorted, int64_t n, const char* value, bool right) {
-  T wanted;
-  std::memcpy(&wanted, value, sizeof(T));
-  int64_t low = 0, high = n;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    T v;
-    std::memcpy(&v, sorted + middle * sizeof(T), sizeof(T));
-    const bool after = right ? !Before(Key(wanted), Key(v)) : Before(Key(v), Key(wanted));
-    if (after) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+T At(const char* data, int64_t i) {
+  T v;
+  std::memcpy(&v, data + i * int64_t{sizeof(T)}, sizeof(T));
+  return v;
 }
 
-int64_t Position(DType dtype, const char* sorted, int64_t n, const char* value, bool right) {
+// How many of `n` sorted elements `before` is true of, which come first. Without branches, which
+// could not be foretold.
+template <typename T, typename Before>
+int64_t CountFirst(const char* sorted, int64_t n, const Before& before) {
+  int64_t first = 0;
+  for (int64_t left = n; left > 1;) {
+    const int64_t half = left / 2;
+    first += half & -int64_t{before(Key(At<T>(sorted, first + half - 1)))};
+    left -= half;
+  }
+  return first + (n > 0 && before(Key(At<T>(sorted, first))));
+}
+
+template <typename T>
+void Positions(const Value& sorted, const Value& values, bool right, int64_t* out) {
+  const char* const data = sorted.data;
+  const int64_t n = sorted.size();
+  const int64_t numbers = CountFirst<T>(data, n, [](auto v) { return v == v; });  // before NaN
+  ParallelFor(values.size(), tuned::kSortedElements, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const auto key = Key(At<T>(values.data, i));
+      out[i] = key != key ? (right ? n : numbers)
+               : right    ? CountFirst<T>(data, numbers, [key](auto v) { return v <= key; })
+                          : CountFirst<T>(data, numbers, [key](auto v) { return v < key; });
+    }
+  });
+}
+
+void Positions(DType dtype, const Value& sorted, const Value& values, bool right, int64_t* out) {
   switch (dtype) {
 #define FZ_DTYPE(E, name, short_name, T, bytes, kind) \
   case DType::E:                                      \
-    return Position<T>(sorted, n, value, right);
+    return Positions<T>(sorted, values, right, out);
 #include "core/dtypes.def"
 #undef FZ_DTYPE
     default:
-      return 0;
+      return;
   }
 }
 
@@ -129,9 +139,7 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right) {
   if (!out.ok()) return Tensor(std::move(out).status());
   auto* positions = reinterpret_cast<int64_t*>((*out)->data);
   const Value &from = *s->value(), &to = *v->value();
-  for (int64_t i = 0; i < to.size(); ++i) {
-    positions[i] = Position(dtype, from.data, from.size(), to.data + i * SizeOf(dtype), right);
-  }
+  Positions(dtype, from, to, right, positions);
   return to_device(Tensor(*std::move(out)), values.device());
 }
 
