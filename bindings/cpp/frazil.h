@@ -67,6 +67,8 @@ FZ_CPP_FORWARD(expand_dims)
 FZ_CPP_FORWARD(flatten)
 FZ_CPP_FORWARD(swapaxes)
 FZ_CPP_FORWARD(matrix_transpose)
+FZ_CPP_FORWARD(fftfreq)
+FZ_CPP_FORWARD(rfftfreq)
 #define FZ_COMPOSITE(home, name, ...) FZ_CPP_FORWARD(name)
 #define FZ_INNER(...)
 #include "core/functions/composites.def"
