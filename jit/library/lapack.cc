@@ -1,5 +1,5 @@
 // Many matrices of up to kMostAlone rows and columns are shared by our pool, each by one of
-// OpenBLAS's threads; large ones, and one alone, take all of these. Who works with how many threads
+// OpenBLAS's threads; large ones take all of these. Who works with how many threads
 // follows from the shape: bits may depend on it.
 #include "jit/library/lapack.h"
 
@@ -39,6 +39,10 @@ double Effort(OpId op, int64_t option) {
   }
 }
 
+// Rows and columns of a matrix up to which one thread takes it. The iterations of eigenvalues and
+// singular values wake threads for every column: on a busy machine that costs more than it saves.
+int64_t MostForOneThread(OpId op) { return Effort(op, kReduced) > 2 ? 2048 : kMostAlone; }
+
 class LapackCall final : public LibraryCall {
  public:
   LapackCall(const Graph& graph, int32_t id)
@@ -63,7 +67,7 @@ class LapackCall final : public LibraryCall {
       const bool small = std::max({m_, n_, right_}) <= kSmall;
       if (batch_ > 1 && std::max({m_, n_, right_}) <= kMostAlone) return Share(operands, result);
       std::optional<BlasTurn> turn;
-      if (!small) turn.emplace(true);
+      if (!small) turn.emplace(std::max({m_, n_, right_}) > MostForOneThread(op_));
       RunRange(operands, result, 0, batch_);
     } catch (const std::bad_alloc&) {
       return NoMemory();
