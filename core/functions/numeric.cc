@@ -271,7 +271,8 @@ Tensor nextafter(const Arg& a, const Arg& b) {
     out = where(equal(x, y), second.Detach(), out);
     out = where(bitwise_or(isnan(x), isnan(y)), NAN, out);
     // The gradient is that of x.
-    const Tensor moves = bitwise_and(isfinite(out), isfinite(first.Detach()));
+    Tensor moves = bitwise_and(isfinite(out), isfinite(first.Detach()));
+    moves = bitwise_and(moves, not_equal(out, first.Detach()));  // -0 comes out of 0
     return where(moves, first + (out - first.Detach()), out);
   });
 }

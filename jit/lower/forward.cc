@@ -64,12 +64,10 @@ V FloorDiv(V a, V b) {
     const V zero = K(a, 0.0), r = rem(a, b);
     return a / b - select(((r ^ b) < zero) & (r != zero), K(a, 1.0), zero);
   }
-  // A quotient that is infinite: by a zero or by overflow it stands; of an infinite dividend it is
-  // NaN.
+  // A quotient that is infinite stands, and so does one by an infinity: a zero with its sign.
   const Division d = Divide(a, b);
   const V infinity = K(a, INFINITY);
-  const V stands = (b == K(a, 0.0)) | (abs(a) < infinity);
-  return select(abs(d.ratio) == infinity, select(stands, d.ratio, a - a), d.q);
+  return select((abs(d.ratio) == infinity) | (abs(b) == infinity), d.ratio, d.q);
 }
 
 V FloorMod(V a, V b) {

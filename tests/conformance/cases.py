@@ -131,7 +131,7 @@ def floor_div(a, b):
         return (
             np.where(b == 0, 0, np.floor_divide(a, b))
             if a.dtype.kind in "iu"
-            else np.floor_divide(a, b)
+            else np.where(np.isinf(a) | np.isinf(b), np.floor(a / b), np.floor_divide(a, b))
         )
 
 

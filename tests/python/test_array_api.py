@@ -251,7 +251,7 @@ def test_closeness():
 def test_namespace_info():
     info = fz.__array_namespace_info__()
     assert info.dtypes(kind="bool") == {"bool": fz.bool}
-    assert info.dtypes()["float32"] is fz.float32 and len(info.dtypes()) == 15
+    assert info.dtypes()["float32"] is fz.float32 and len(info.dtypes()) == 13
     assert set(info.dtypes(kind=("signed integer", "bool"))) == {
         "int8", "int16", "int32", "int64", "bool",
     }  # fmt: skip

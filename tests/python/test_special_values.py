@@ -54,6 +54,9 @@ def differences(got, want, bound):
 def agree(name, theirs, arrays, excused=False, bound=2):
     with np.errstate(all="ignore"):
         want = getattr(np, theirs)(*arrays)
+        if name == "floor_divide":  # the array API's, not NumPy's (core/SEMANTICS.md)
+            a, b = arrays
+            want = np.where(np.isinf(a) | np.isinf(b), np.floor(a / b), want)
     call = getattr(fz, name)
     for f in (call, fz.trace(call)):
         got = np.asarray(f(*map(fz.asarray, arrays)))
