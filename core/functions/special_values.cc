@@ -43,17 +43,17 @@ Tensor atan2(const Arg& a, const Arg& b) {
 
 Tensor hypot(const Arg& a, const Arg& b) {
   return OfBoth(CompositeId::k_hypot, a, b, [](const Tensor& first, const Tensor& second) {
-    Tensor x = Wider(first), y = Wider(second), value;
-    if (first.dtype() != DType::kF64) {  // squares of narrower floats fit
-      const Tensor square = x * x + y * y, none = equal(square, 0.0);
-      value = where(none, square, sqrt(where(none, 1.0, square)));  // with gradient 0 there
-    } else {
-      x = abs(x);
-      y = abs(y);
-      const Tensor large = maximum(x, y);
-      const Tensor ratio = minimum(x, y) / where(equal(large, 0.0), 1.0, large);
-      value = large * sqrt(ratio * ratio + 1.0);
+    Tensor x = Wider(first), y = Wider(second), scale;
+    if (first.dtype() == DType::kF64) {  // squares of narrower floats fit
+      // A constant to gradients, which do not depend on it, of any order.
+      const Tensor large = maximum(abs(x.Detach()), abs(y.Detach()));
+      scale = where(equal(large, 0.0), 1.0, large);
+      x = x / scale;
+      y = y / scale;
     }
+    const Tensor square = x * x + y * y, none = equal(square, 0.0);
+    Tensor value = where(none, square, sqrt(where(none, 1.0, square)));  // with gradient 0 there
+    if (scale.defined()) value = value * scale;
     const Tensor infinite = bitwise_or(isinf(first), isinf(second));
     return astype(where(infinite, INFINITY, value), first.dtype());
   });

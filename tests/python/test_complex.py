@@ -346,6 +346,17 @@ def test_chains_of_complex_ops_are_one_kernel():
     assert f.stats()["last_kernels"] == 1
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_second_gradients_of_sizes_on_the_axes(dtype):
+    x, y = fz.asarray([3.0, 0.0, -2.0, 1.5], dtype=dtype), fz.asarray([0.0, 2.0, 0.0, 2.0], dtype)
+    r = np.hypot(np.asarray(x), np.asarray(y))
+    for f in (fz.hypot, lambda x, y: fz.abs(fz.complex(x, y))):
+        first = fz.grad(lambda y: fz.sum(f(x, y)))  # noqa: B023
+        second = fz.grad(lambda y: fz.sum(first(y)))  # noqa: B023
+        for g in (second, fz.trace(second)):
+            np.testing.assert_allclose(np.asarray(g(y)), np.asarray(x) ** 2 / r**3, rtol=1e-5)
+
+
 # -- Order
 
 
