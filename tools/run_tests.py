@@ -267,6 +267,8 @@ def check_table(programs, root=ROOT):
 
 
 def main():
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # begun by a shell in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     parser = argparse.ArgumentParser(prog="./dev test")
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(SUITES))
     parser.add_argument("--nightly", action="store_true", help="add the long runs")
