@@ -9,6 +9,7 @@ counted apart) and the run with the total. A program that crashes, hangs or runs
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile

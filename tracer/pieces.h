@@ -24,7 +24,7 @@ struct Piece {
 // One for each mark.
 std::vector<Piece> SegmentsOf(const Program& program);
 // As few as the compiler should see. Loops of elementwise ops may be of any length; others have a
-// limit, for the compiler's sake.
+// limit, for the compiler's sake, together with the pass back over them.
 std::vector<Piece> MergedSegmentsOf(const Program& program);
 
 }  // namespace frazil::tracer

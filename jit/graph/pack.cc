@@ -123,10 +123,10 @@ class Packer {
   void PutNode(const Graph& graph, const Node& node) {
     const uint32_t type = TypeOf(node);
     const bool next = node.origin == origin_ + 1, same = node.origin == origin_;
-    nodes_.push_back(char(kInput * node.input | kImmediate * node.immediate | kView * (node.view || node.zero) |
-                          kHasAttrs * !node.attrs.empty() | kSameType * (type == type_) |
-                          kOfLoop * (node.role != Role::kOp) | kNextOrigin * next |
-                          kSameOrigin * same));
+    nodes_.push_back(char(kInput * node.input | kImmediate * node.immediate |
+                          kView * (node.view || node.zero) | kHasAttrs * !node.attrs.empty() |
+                          kSameType * (type == type_) | kOfLoop * (node.role != Role::kOp) |
+                          kNextOrigin * next | kSameOrigin * same));
     if (type != type_) Put(&nodes_, type);
     if (!next && !same) Put(&nodes_, uint64_t(node.origin + 1));
     if (!node.input) PutOp(node);

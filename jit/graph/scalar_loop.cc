@@ -183,6 +183,7 @@ std::optional<Graph> OneOf(const Graph& body, int64_t instances) {
       const Layout* layout =
           node.immediate ? Scalar0d() : Dense(WithOne(node.layout->dims(), instances));
       now.push_back(one.AddInput(node.dtype, node.device, layout, node.immediate));
+      one.nodes.back().zero = node.zero;
       continue;
     }
     if (!IsKnown(node) || !KeepsApart(body, node, instances)) return std::nullopt;

@@ -17,6 +17,14 @@ using kir::V;
 using Kind = Loop::Source::Kind;
 constexpr int64_t kFewMasks = 16;
 
+// What is padded with zeros and added up, as gradients of slices are, adds zeros: x + 0 is x, but
+// for -0.
+struct Element : Pair {
+  Element(const Pair& pair = {}) : Pair(pair) {}  // NOLINT: a pair of which nothing is known
+  bool zero = false;                              // it is 0
+  bool not_minus = false;                         // it is not -0, and made by arithmetic
+};
+
 using Index = absl::InlinedVector<int64_t, 4>;
 
 Index IndexOf(const Layout& layout, int64_t element) {
@@ -81,7 +89,7 @@ class Writer {
     for (size_t i = 0; i < carried_.size(); ++i) {
       carries.push_back(b_.Carry(inits[i]));
       if (carried_[i].input >= 0)
-        elements_[{carried_[i].input, carried_[i].element}] = {carries[i], {}};
+        elements_[{carried_[i].input, carried_[i].element}] = Pair{carries[i], {}};
     }
     for (const Result& result : results_) {
       if (!result.every) continue;
@@ -202,10 +210,10 @@ class Writer {
 
   // --- elements of values of the body, by their row-major number
 
-  const Pair& Value(int32_t id, int64_t element) {
+  const Element& Value(int32_t id, int64_t element) {
     const std::pair<int32_t, int64_t> key{id, element};
     if (const auto known = elements_.find(key); known != elements_.end()) return known->second;
-    const Pair made = body_.nodes[id].input ? Input(id, element) : Compute(id, element);
+    const Element made = body_.nodes[id].input ? Input(id, element) : Compute(id, element);
     return elements_[key] = made;
   }
 
@@ -221,20 +229,22 @@ class Writer {
                : elements_[{id, element}].narrow = b_.Cast(body_.nodes[id].dtype, pair.wide);
   }
 
-  Pair Input(int32_t id, int64_t element) {
+  Element Input(int32_t id, int64_t element) {
     const Loop::Source& s = loop_.sources[size_t(id)];
     const DType dtype = body_.nodes[id].dtype;
     if (s.kind == Kind::kEach) {
       const auto numbers = absl::MakeSpan(node_.operands).subspan(size_t(s.operand));
-      return {{}, maker_.Each(numbers.subspan(0, size_t(loop_.times)), dtype)};
+      return Pair{{}, maker_.Each(numbers.subspan(0, size_t(loop_.times)), dtype)};
     }
-    if (sources_[size_t(id)].buffer >= 0) return {{}, Load(id, element)};
-    return {{}, maker_.Param(node_.operands[s.operand], dtype)};
+    if (sources_[size_t(id)].buffer >= 0) return Pair{{}, Load(id, element)};
+    Element made = Pair{{}, maker_.Param(node_.operands[s.operand], dtype)};
+    made.zero = made.not_minus = body_.nodes[id].zero;
+    return made;
   }
 
   const Layout& LayoutOf(int32_t id) const { return *body_.nodes[id].layout; }
 
-  Pair Compute(int32_t id, int64_t element) {
+  Element Compute(int32_t id, int64_t element) {
     const Node& n = body_.nodes[id];
     switch (Info(n.op).klass) {
       case OpClass::kView:
@@ -243,13 +253,14 @@ class Writer {
         const Index index = IndexOf(*n.layout, element);
         const auto at = [&](int k) { return ElementAt(LayoutOf(n.operands[k]), index); };
         if (n.op == OpId::k_copy) return Value(n.operands[0], at(0));
+        if (n.op == OpId::k_add && IsFloat(n.dtype)) return Sum(n, at(0), at(1));
         V v[3];
         for (size_t k = 0; k < n.operands.size(); ++k) v[k] = Wide(n.operands[k], at(int(k)));
         return Elementwise(n, absl::MakeSpan(v, n.operands.size()));
       }
       case OpClass::kCast:
         if (body_.nodes[n.operands[0]].dtype == n.dtype) return Value(n.operands[0], element);
-        return {{}, b_.Cast(n.dtype, Wide(n.operands[0], element))};
+        return Pair{{}, b_.Cast(n.dtype, Wide(n.operands[0], element))};
       case OpClass::kReduce:
         return Reduce(n, element);
       case OpClass::kConcat:
@@ -257,7 +268,7 @@ class Writer {
       case OpClass::kPad:
         return Padded(n, element);
       case OpClass::kIota:
-        return {{}, b_.Cast(n.dtype, b_.ConstBits(DType::kI64, uint64_t(element)))};
+        return Pair{{}, b_.Cast(n.dtype, b_.ConstBits(DType::kI64, uint64_t(element)))};
       case OpClass::kScan:
         return Scan(id, element);
       case OpClass::kMatmul:
@@ -266,6 +277,16 @@ class Writer {
         FZ_CHECK(!"an op that MayBeScalars does not know");
     }
     return {};
+  }
+
+  Element Sum(const Node& n, int64_t first, int64_t second) {
+    const Element a = Value(n.operands[0], first), b = Value(n.operands[1], second);
+    if (b.zero && a.not_minus) return a;
+    if (a.zero && b.not_minus) return b;
+    V v[] = {Wide(n.operands[0], first), Wide(n.operands[1], second)};
+    Element sum = Elementwise(n, absl::MakeSpan(v));
+    sum.not_minus = a.not_minus || b.not_minus;
+    return sum;
   }
 
   // Which element of its operand a view shows.
@@ -315,7 +336,7 @@ class Writer {
     return Reduced(n, from.rank, values);
   }
 
-  Pair Concat(const Node& n, int64_t element) {
+  Element Concat(const Node& n, int64_t element) {
     Index at = IndexOf(*n.layout, element);
     int64_t& along = at[size_t(n.attrs[0])];
     for (const int32_t x : n.operands) {
@@ -327,7 +348,7 @@ class Writer {
     return {};
   }
 
-  Pair Padded(const Node& n, int64_t element) {
+  Element Padded(const Node& n, int64_t element) {
     const Layout& from = LayoutOf(n.operands[0]);
     Index at = IndexOf(*n.layout, element);
     for (int i = 0; i < from.rank; ++i) {
@@ -382,7 +403,7 @@ class Writer {
   std::vector<Source> sources_;  // of the body's inputs
   std::vector<Carried> carried_;
   std::vector<Result> results_;
-  std::map<std::pair<int32_t, int64_t>, Pair> elements_;
+  std::map<std::pair<int32_t, int64_t>, Element> elements_;
 };
 
 }  // namespace

@@ -103,10 +103,10 @@ TEST(Roll, ALoopEndsWhereWhatItSlidesThroughDoes) {
                       [](const Loop::Source& s) { return s.kind == Loop::Source::Kind::kSlide; }),
         1)
         << Print(rolled);
-    EXPECT_TRUE(IsWorthScalars(
-        rolled, int32_t(std::find_if(rolled.nodes.begin(), rolled.nodes.end(),
-                                     [](const Node& n) { return bool(n.loop); }) -
-                        rolled.nodes.begin())));
+    EXPECT_TRUE(
+        IsWorthScalars(rolled, int32_t(std::find_if(rolled.nodes.begin(), rolled.nodes.end(),
+                                                    [](const Node& n) { return bool(n.loop); }) -
+                                       rolled.nodes.begin())));
     // The rest is a loop of one iteration.
     Graph written = rolled;
     WriteOut(&written);

@@ -100,6 +100,8 @@ std::optional<Graph> RandomLoop(Rng& rng) {
     }
     for (int64_t t = 0; t < (s.kind == Kind::kEach ? loop.times : 1); ++t)
       operands.push_back(graph.AddInput(input.dtype, Device(), layout, input.immediate));
+    const bool zero = input.immediate && s.kind == Kind::kSame && IsFloat(input.dtype);
+    body.nodes[i].zero = graph.nodes.back().zero = zero && Below(rng, 2);
   }
   Node node;
   node.dtype = DType::kBool;

@@ -260,7 +260,8 @@ TEST(Parts, OfZerosItIsKnownThatTheyAre) {
   })");
   const std::vector<int32_t> all{0, 1, 2, 3};
   std::vector<bool> zeros;
-  for (const Parameter& p : Parts(whole).Take(all, true).program.parameters) zeros.push_back(p.zero);
+  for (const Parameter& p : Parts(whole).Take(all, true).program.parameters)
+    zeros.push_back(p.zero);
   EXPECT_EQ(zeros, std::vector({false, true, false, false, false}));
   for (const Parameter& p : Parts(whole).Take(all).program.parameters) EXPECT_FALSE(p.zero);
 }

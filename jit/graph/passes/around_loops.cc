@@ -108,7 +108,6 @@ class Writer {
       loop.body.outputs.push_back(inside[id]);
     }
     DropOrigins(&loop.body);
-    JoinPads(2, &loop.body);
     loop.scalars = true;
     const size_t before = graph_.nodes.size();
     const std::vector<int32_t> ids =

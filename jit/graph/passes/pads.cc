@@ -21,7 +21,7 @@ struct Part {  // positions [start, end) along an axis
 
 class Writer {
  public:
-  Writer(const Graph& graph, size_t fewest) : old_(graph), fewest_(fewest) {}
+  explicit Writer(const Graph& graph) : old_(graph) {}
 
   Graph Run() {
     readers_.assign(old_.nodes.size(), 0);
@@ -105,7 +105,7 @@ class Writer {
       parts.push_back(PartOf(base));
       base = -1;
     }
-    if (parts.size() < fewest_) return -1;
+    if (parts.size() < size_t{tuned::kMinRolledSteps}) return -1;
     std::sort(parts.begin(), parts.end(),
               [](const Part& a, const Part& b) { return a.start < b.start; });
     Attrs dims(end.layout->dims().begin(), end.layout->dims().end());
@@ -139,7 +139,6 @@ class Writer {
   }
 
   const Graph& old_;
-  const size_t fewest_;  // parts
   Graph graph_;
   std::vector<int32_t> now_;      // of old nodes
   std::vector<int32_t> readers_;  // how many
@@ -148,14 +147,12 @@ class Writer {
 
 }  // namespace
 
-void JoinPads(size_t fewest, Graph* graph) {
+void Pads(Graph* graph) {
   const auto pads = [](const Node& n) { return !n.input && n.op == OpId::k_pad; };
   const auto count = std::count_if(graph->nodes.begin(), graph->nodes.end(), pads);
-  if (static_cast<size_t>(count) < fewest || HasLoops(*graph)) return;
-  *graph = Writer(*graph, fewest).Run();
+  if (count < tuned::kMinRolledSteps || HasLoops(*graph)) return;
+  *graph = Writer(*graph).Run();
   Dce(graph);  // the pads
 }
-
-void Pads(Graph* graph) { JoinPads(tuned::kMinRolledSteps, graph); }
 
 }  // namespace frazil::jit

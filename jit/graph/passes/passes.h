@@ -24,9 +24,6 @@ void LayOut(Graph* graph);        // lay_out.cc: what many products read across 
 void Roll(Graph* graph);          // roll.cc: a repeated body becomes a loop
 void WriteOut(Graph* graph);      // write_out.cc: loops over small arrays become scalars
 
-// The same where there are as many parts.
-void JoinPads(size_t fewest, Graph* graph);
-
 // A part of WriteOut (around_loops.cc): what stands around loops that are.
 void WriteOutAround(Graph* graph);
 

@@ -6,7 +6,8 @@
 // runs the body's steps as often as there are iterations (jit/run/loop_step.h). The body is
 // grouped, lowered and planned like any graph, once. To the plan around it the loop is one step,
 // the body's arena one block; Ctrl-C is looked at between the body's steps. What is elementwise
-// throughout, and left, becomes a loop in a kernel (jit/graph/loop_kernel.h).
+// throughout, and left, becomes a loop in a kernel (jit/graph/loop_kernel.h), but for one over small
+// arrays that slides through others, as a pass back does: that is written out as scalars.
 //
 // What stays unrolled: a loop of few iterations that would keep much: there computing again what is
 // cheap saves more. One whose arrays would hold more than twice what is read of them. Elementwise

@@ -1,5 +1,6 @@
 // The scalars pass: loops over small arrays are written out as scalars where that is faster
-// (jit/graph/scalar_loop.h). Outer loops first: what stands inside of one is a part of it.
+// (jit/graph/scalar_loop.h). Outer loops first: what stands inside of one is a part of it; what
+// stands around them last (around_loops.cc).
 #include "jit/graph/passes/passes.h"
 #include "jit/graph/scalar_loop.h"
 
@@ -15,8 +16,6 @@ void WriteOut(Graph* graph) {
     if (!other.scalars) {
       if (!HasLoops(other.body)) continue;
       WriteOut(&other.body);
-    } else {
-      JoinPads(2, &other.body);
     }
     any |= other.scalars;
     loop = LoopRef(new Loop(std::move(other)));
