@@ -181,7 +181,7 @@ CallRecord MadeCall(OpId op, Attrs attrs) {
 
 NodeOperands Taking(Operands operands, int fresh) {
   NodeOperands taken{std::move(operands), {}};
-  taken.slots.assign(static_cast<size_t>(fresh), {DType::kI32, Device(), false, Pair()});
+  taken.slots.assign(static_cast<size_t>(fresh), {DType::kI32, Device(), false, false, Pair()});
   return taken;
 }
 
