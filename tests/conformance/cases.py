@@ -700,7 +700,8 @@ def adjoint(m, a):
 
 def shifted(m, a):
     """a with a strong diagonal: far from singular."""
-    return a + 4 * m.asarray(np.eye(a.shape[-1]).astype(str(a.dtype).split(".")[-1]))
+    eye = np.eye(a.shape[-1]).astype(str(a.dtype).split(".")[-1])
+    return a + 4 * m.asarray(eye, device=a.device)
 
 
 def definite(m, a):

@@ -94,7 +94,7 @@ F FloorModFloat(F a, F b) {
 }
 template <typename F>
 F FloorDivFloat(F a, F b) {
-  if (b == 0) return a / b;
+  if (b == 0 || std::isinf(a) || std::isinf(b)) return a / b;
   F m = std::fmod(a, b), div = (a - m) / b;
   if (m != 0 && ((b < 0) != (m < 0))) div -= F(1);
   if (div == 0) return std::copysign(F(0), a / b);

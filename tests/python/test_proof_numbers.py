@@ -167,3 +167,25 @@ def f(x):
     )
     assert skipped == 0
     assert "differ in what they read: program.py:5: 'seen'" in traced.f.explain()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        (fz.multiply, lambda x, n: (x, n)),
+        (fz.arange, lambda x, n: (n,)),
+        (fz.roll, lambda x, n: (x, n)),
+        (fz.full, lambda x, n: ((3,), n)),
+        (functools.partial(fz.add, fz.asarray([1.0, 2.0])), lambda x, n: (n,)),
+        (functools.partial(fz.where, fz.asarray([True, False])), lambda x, n: (n, 2.0 * n)),
+        (operator.pow, lambda x, n: (x, n)),
+        (fz.Tensor.__add__, lambda x, n: (x, n)),
+    ],
+)
+def test_numbers_given_to_traced_c_functions(call):
+    """No instruction shows what such a function makes of them."""
+    f, arguments = call
+    traced, x = fz.trace(f), fz.asarray([1.0, 2.0, 4.0])
+    for n in [5, 6, 7, 8, 5, 9, 10, 11, 3, 0, 1, 2, 2, 1, 8, 30, 12, 13, 14, 15] * 3:
+        got, want = (g(*arguments(x, n)) for g in (traced, f))
+        assert got.tolist() == want.tolist() and got.dtype == want.dtype, n

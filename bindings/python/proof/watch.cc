@@ -25,6 +25,8 @@ Watch::Watch(Prover* prover, const Nest& nest)
 void Watch::Begin(PyObject* function, PyObject* const* arguments, size_t count) {
   running_ = started_ = StartInstructions(this);
   if (!running_) return;
+  // No instruction shows what C code makes of a number that it is given at once.
+  if (!RunsPython(function)) PinAll();
   if (!tracked_.empty()) g_following = this;
   std::string why = WhyNotCall(function, arguments, static_cast<Py_ssize_t>(count));
   if (!why.empty()) Doubt(std::move(why));
