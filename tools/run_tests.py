@@ -47,6 +47,7 @@ SUITES = {
     "core": Suite(cpp=True, threads=True),
     "tracer": Suite(cpp=True),
     "conformance": Suite(python=True, sanitized=False, interpreters="nightly", targets=FAKES),
+    "array_api": Suite(python=True, sanitized=False),
     "gradients": Suite(python=True, sanitized=False, interpreters="nightly"),
     "fuzz": Suite(python=True, sanitized=False, targets=FAKES),
     "cpp": Suite(cpp=True, threads=True),
