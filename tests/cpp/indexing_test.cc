@@ -99,7 +99,7 @@ TEST(CppIndexing, Errors) {
             "[add] the in-place result f32[2,3,4] does not fit into f32[3,4].");
   fz::Tensor n = fz::arange(3);
   EXPECT_EQ(message([&] { n += 0.5; }),
-            "[add] the in-place result is float32, which does not go into int64; use astype.");
+            "[add] the in-place result is float64, which does not go into int64; use astype.");
   fz::set_requires_grad(x);
   EXPECT_EQ(message([&] { x += 1; }),
             "[add] in-place on a leaf that requires a gradient (f32[3,4]): use no_grad(), or a new "

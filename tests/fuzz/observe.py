@@ -11,6 +11,7 @@ import functools
 import itertools
 import math
 import os
+import re
 
 import numpy as np
 
@@ -150,7 +151,8 @@ def seen(x):
         return ["dict", *((k, seen(v)) for k, v in x.items())]
     if isinstance(x, (Box, Plain, Record, Own, fz.optim.Optimizer)):
         return [type(x).__name__, seen(vars(x))]
-    return type(x).__name__ if callable(x) else repr(x)
+    # Elsewhere a tensor's text tells where it is.
+    return type(x).__name__ if callable(x) else re.sub(r", device='[^']*'", "", repr(x))
 
 
 def attempt(f, *args):

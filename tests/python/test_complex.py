@@ -350,7 +350,7 @@ def test_chains_of_complex_ops_are_one_kernel():
 def test_second_gradients_of_sizes_on_the_axes(dtype):
     x, y = fz.asarray([3.0, 0.0, -2.0, 1.5], dtype=dtype), fz.asarray([0.0, 2.0, 0.0, 2.0], dtype)
     r = np.hypot(np.asarray(x), np.asarray(y))
-    for f in (fz.hypot, lambda x, y: fz.abs(fz.complex(x, y))):
+    for f in (fz.hypot, lambda x, y: fz.abs(x + y * 1j)):
         first = fz.grad(lambda y: fz.sum(f(x, y)))  # noqa: B023
         second = fz.grad(lambda y: fz.sum(first(y)))  # noqa: B023
         for g in (second, fz.trace(second)):
@@ -369,7 +369,8 @@ def test_order_is_numpys(name, dtype):
     parts = [-1.0, -0.0, 0.0, 2.0, np.inf, np.nan]
     values = np.array([complex(x, y) for x in parts for y in parts], dtype)
     a, b = np.repeat(values, len(values)), np.tile(values, len(values))
-    wanted = getattr(np, name)(a, b)
+    with np.errstate(invalid="ignore"):
+        wanted = getattr(np, name)(a, b)
     run = getattr(fz, name)
     for f in (run, fz.trace(run)):
         got = np.asarray(f(fz.asarray(a), fz.asarray(b)))

@@ -6,7 +6,6 @@ frazil. What only looks (np.shape), writes files or text, or fills an array, is 
 Everything else is a TypeError: no tensor becomes an array unasked.
 """
 
-import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -123,8 +122,16 @@ def _asks_nothing(name, value):
     return any(value is v or (type(v) is str and v == value) for v in _NEUTRAL.get(name, ()))
 
 
-@functools.cache
+_TWINS: dict[Any, _Twin] = {}
+
+
 def _twin(func):
+    if func not in _TWINS:
+        _TWINS[func] = _look_for(func)
+    return _TWINS[func]
+
+
+def _look_for(func):
     where, name = _place(func), func.__name__
     home = {"np": "", "np.linalg": "linalg", "np.fft": "fft"}.get(where)
     found = None

@@ -53,6 +53,8 @@ class _Sparse:
 
     data: Tensor
     shape: tuple[int, int]
+    _rows: Tensor
+    _columns: Tensor
 
     ndim = 2
 
@@ -119,7 +121,7 @@ class _Sparse:
     def to_scipy(self) -> Any:
         """SciPy's matrix of the same format, a copy."""
         import numpy as np  # noqa: PLC0415 -- not needed before
-        from scipy import sparse  # noqa: PLC0415
+        from scipy import sparse  # type: ignore[import-untyped]  # noqa: PLC0415
 
         parts = [np.array(x) for x in (self.data, self._rows, self._columns)]
         made = sparse.coo_array((parts[0], (parts[1], parts[2])), shape=self.shape)
@@ -158,7 +160,7 @@ class _Sparse:
     def multiply(self, other: Any) -> Any:
         """Elementwise product with a number or with what broadcasts to its shape, dense or sparse."""
         if isinstance(other, (int, float, complex)):
-            return self._like(self.data * other)
+            return self._like(self.data * other)  # type: ignore[operator]
         if isinstance(other, _Sparse):
             other = other.toarray()
         other = _tensor(other)

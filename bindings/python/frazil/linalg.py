@@ -3,7 +3,13 @@
 All functions of matrices take them in the last two axes, batched over those before; dtypes are
 float32, float64, complex64 and complex128, and integers are computed in float64. A matrix that an
 algorithm cannot take (singular, not positive definite, not square, with infinities where
-eigenvalues are wanted) raises `LinAlgError`, a ValueError, which tells which one it is.
+eigenvalues are wanted) raises LinAlgError, a ValueError, which tells which one it is.
+
+Here: `cholesky`, `qr`, `svd`, `eigh`, `eig` and what they give (`QRResult`, `SVDResult`,
+`EighResult`, `EigResult`); `solve`, `inv`, `pinv`, `lstsq` (`LstsqResult`), `cholesky_solve`,
+`solve_triangular`; `det`, `slogdet` (`SlogdetResult`), `trace`, `diagonal`, `matrix_rank`, `cond`,
+`matrix_power`, `expm`, `multi_dot`; `norm`, `vector_norm`, `matrix_norm`; `matmul`, `outer`,
+`cross`, `vecdot`, `tensordot`, `matrix_transpose`; `LinAlgError`.
 
 >>> import frazil as fz
 >>> a = fz.asarray([[2.0, 1.0], [1.0, 3.0]])

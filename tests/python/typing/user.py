@@ -413,6 +413,10 @@ def distributions() -> list[fz.Tensor]:
     return [*out, g.truncated_normal(-1.0, 1.0), g.weibull(2.0, dtype=fz.float64)]
 
 
+def frequencies() -> list[fz.Tensor]:
+    return [fz.fft.fftfreq(4, 0.5), fz.fft.rfftfreq(5), fz.fft.rfft(fz.ones(4), norm="ortho")]
+
+
 def sparse_matrices() -> list[fz.Tensor]:
     a = fz.sparse.csr_array(fz.eye(20) * 2.0)
     b = fz.sparse.coo_array(([1.0], ([0], [1])), shape=(20, 20), dtype="float32")
@@ -428,5 +432,6 @@ if __name__ == "__main__":
     for part in (elementwise, reductions, movement, sorting, products, creation, modules):
         assert part()
     assert numpys_names() and distributions() and sparse_matrices()
+    assert frequencies()
     assert of_tensors(X) and dtypes() == fz.float64 and gradients_and_traces()
     assert settings() and of_modules() and nests()
