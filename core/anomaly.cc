@@ -82,9 +82,10 @@ Status Check(std::string_view name, absl::Span<const Tensor* const> inputs, cons
   if (!nan && (!bad.infinite || given.nan || given.infinite)) return absl::OkStatus();
   FZ_ASSIGN_OR_RETURN(const std::string at, FirstOf(nan ? ops::isnan(x) : ops::isinf(x)));
   std::string operands;
-  for (const Tensor* input : inputs) StrAppend(&operands, operands.empty() ? "" : ", ", Describe(*input));
-  return FloatingPointError("[", name, "] makes the first ", nan ? "NaN" : "infinity",
-                            ": element ", at, " of ", Describe(x), ", from ", operands, ".");
+  for (const Tensor* input : inputs)
+    StrAppend(&operands, operands.empty() ? "" : ", ", Describe(*input));
+  return FloatingPointError("[", name, "] makes the first ", nan ? "NaN" : "infinity", ": element ",
+                            at, " of ", Describe(x), ", from ", operands, ".");
 }
 
 }  // namespace

@@ -27,9 +27,9 @@ enum class ErrorKind {
   kFile,
   kRuntime,
   kFloatingPoint,  // within detect_anomaly
-  kLinAlg,      // a matrix that an algorithm cannot take
-  kNpuFault,    // a program on the simulated NPU did wrong
-  kInterrupted  // core/threads/long_work.h; the host raises what interrupted it
+  kLinAlg,         // a matrix that an algorithm cannot take
+  kNpuFault,       // a program on the simulated NPU did wrong
+  kInterrupted     // core/threads/long_work.h; the host raises what interrupted it
 };
 
 Status MakeError(ErrorKind kind, std::string_view message);

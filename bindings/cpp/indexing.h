@@ -91,14 +91,15 @@ template <typename... I>
 void assign(Tensor& x, const Arg& v, const I&... index) {
   Initialize();
   const std::array<Index, sizeof...(I)> list = {cpp_internal::ToIndex(index)...};
-  const Tensor value = Checked(v.tensor() ? ops::astype(*v.tensor(), x.dtype())
-                                          : ops::scalar(v.scalar(), x.dtype()), "setitem");
+  const Tensor value =
+      Checked(v.tensor() ? ops::astype(*v.tensor(), x.dtype()) : ops::scalar(v.scalar(), x.dtype()),
+              "setitem");
   cpp_internal::InPlace("setitem", x, value, [&] { return ops::setitem(x, list, value); });
 }
 
-#define FZ_INPLACE(sign, name)                                                           \
-  inline Tensor& operator sign##=(Tensor & a, const Arg & b) {                           \
-    return cpp_internal::InPlace(#name, a, b, [&] { return ops::name(a, b); });          \
+#define FZ_INPLACE(sign, name)                                                  \
+  inline Tensor& operator sign##=(Tensor& a, const Arg& b) {                    \
+    return cpp_internal::InPlace(#name, a, b, [&] { return ops::name(a, b); }); \
   }
 FZ_INPLACE(+, add)
 FZ_INPLACE(-, subtract)
@@ -110,12 +111,12 @@ FZ_INPLACE(|, bitwise_or)
 FZ_INPLACE(^, bitwise_xor)
 #undef FZ_INPLACE
 
-#define FZ_OPERATOR(sign, name)                                      \
-  inline Tensor operator sign(const Tensor& a, const Arg& b) {       \
-    return Initialize(), Checked(ops::name(a, b), #name);            \
-  }                                                                  \
-  inline Tensor operator sign(double a, const Tensor& b) {           \
-    return Initialize(), Checked(ops::name(a, b), #name);            \
+#define FZ_OPERATOR(sign, name)                                \
+  inline Tensor operator sign(const Tensor& a, const Arg& b) { \
+    return Initialize(), Checked(ops::name(a, b), #name);      \
+  }                                                            \
+  inline Tensor operator sign(double a, const Tensor& b) {     \
+    return Initialize(), Checked(ops::name(a, b), #name);      \
   }
 FZ_OPERATOR(<, less)
 FZ_OPERATOR(<=, less_equal)
@@ -124,9 +125,9 @@ FZ_OPERATOR(>=, greater_equal)
 FZ_OPERATOR(%, remainder)
 #undef FZ_OPERATOR
 // No number on the left: C++ would turn these around and expect a bool.
-#define FZ_EQUALITY(sign, name, B)                                    \
-  inline Tensor operator sign(const Tensor& a, const B& b) {          \
-    return Initialize(), Checked(ops::name(a, b), #name);             \
+#define FZ_EQUALITY(sign, name, B)                           \
+  inline Tensor operator sign(const Tensor& a, const B& b) { \
+    return Initialize(), Checked(ops::name(a, b), #name);    \
   }
 FZ_EQUALITY(==, equal, Tensor)
 FZ_EQUALITY(==, equal, Arg)

@@ -304,8 +304,8 @@ bool MoveFor(PyObject* wanted, bool copy, const Tensor& x, Tensor* moved) {
     PyErr_Format(PyExc_BufferError,
                  "[__dlpack__] dl_device=(%lld, %lld), but the tensor is on \"%s\": use "
                  "x.to_device(...)%s.",
-                 static_cast<long long>(kind), static_cast<long long>(index),
-                 Name(device).c_str(), copy ? "" : " or let it copy");
+                 static_cast<long long>(kind), static_cast<long long>(index), Name(device).c_str(),
+                 copy ? "" : " or let it copy");
     return false;
   }
   *moved = ops::to_device(x.Detach(), Device());

@@ -378,7 +378,8 @@ std::vector<FunctionRow> RuntimeFunctions() {
        "Plans and machine code on disk: the file and its bytes; what this process found there "
        "(code, plans), left there (kept), refused; kernels that it compiled.",
        Disk},
-      {"detect_anomaly()", "Looks at the results of this thread's calls from now on.", DetectAnomaly},
+      {"detect_anomaly()", "Looks at the results of this thread's calls from now on.",
+       DetectAnomaly},
       {"end_anomaly(scope, /)", "Ends what detect_anomaly() began.", EndAnomaly},
       {"set_process_mode(mode, /)", "The process's mode; returns what it was.", SetProcessModeTo},
       {"set_thread_mode(mode, /)", "This thread's mode; returns what it was.", SetThreadMode},

@@ -104,7 +104,8 @@ Tensor put(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_
   const Tensor v = astype(updates, x.dtype());
   if (!v.ok()) return v;
   if (add && IsComplex(x.dtype())) {
-    return Join({put(real(x), indices, real(v), axis, add), put(imag(x), indices, imag(v), axis, add)});
+    return Join(
+        {put(real(x), indices, real(v), axis, add), put(imag(x), indices, imag(v), axis, add)});
   }
   const ArrayIndex index{Integers("put", indices), *fixed};
   if (!index.array.ok()) return index.array;

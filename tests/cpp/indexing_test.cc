@@ -45,7 +45,8 @@ TEST(CppIndexing, AssignmentAndInPlaceOperatorsReplaceTheCell) {
   EXPECT_EQ(Of(y(0)), (Floats{0, 1.5, 1, 1.5}));
   fz::Tensor mask = y > 1;
   mask &= y < 1.2;
-  EXPECT_EQ(fz::item(fz::sum(fz::astype(mask, fz::int32))), fz::item(fz::sum(fz::astype((y > 1) & (y < 1.2), fz::int32))));
+  EXPECT_EQ(fz::item(fz::sum(fz::astype(mask, fz::int32))),
+            fz::item(fz::sum(fz::astype((y > 1) & (y < 1.2), fz::int32))));
 }
 
 TEST(CppIndexing, Comparisons) {
@@ -95,7 +96,9 @@ TEST(CppIndexing, Errors) {
   EXPECT_EQ(message([&] { x(3); }), "[getitem] index 3 is out of range for axis 0 of f32[3,4].");
   EXPECT_EQ(message([&] { x(fz::ones({2})); }),
             "[getitem] arrays used as indices must be of integer or bool type, got f32[2].");
-  EXPECT_EQ(message([&] { x += fz::ones({2, 3, 4}); }),
+  EXPECT_EQ(message([&] {
+              x += fz::ones({2, 3, 4});
+            }),
             "[add] the in-place result f32[2,3,4] does not fit into f32[3,4].");
   fz::Tensor n = fz::arange(3);
   EXPECT_EQ(message([&] { n += 0.5; }),

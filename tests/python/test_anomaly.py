@@ -115,6 +115,8 @@ def test_not_within_a_traced_function():
         with fz.detect_anomaly():
             return x + 1
 
-    with pytest.raises(RuntimeError, match=re.escape("[detect_anomaly] is entered within a traced")):
+    with pytest.raises(
+        RuntimeError, match=re.escape("[detect_anomaly] is entered within a traced")
+    ):
         f(fz.ones(2))
     assert fz.log(fz.zeros(1)).item() == -np.inf

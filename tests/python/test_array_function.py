@@ -102,7 +102,7 @@ np.fft.fft(a).real if hasattr(fz, "fft") else np.sum(a)
 def test_a_function_gives_a_tensor(call):
     wanted = eval(call, {"np": np, "fz": fz, "a": A, "i": I})
     for traced in (False, True):
-        run = (lambda a, i: eval(call, {"np": np, "fz": fz, "a": a, "i": i}))
+        run = lambda a, i: eval(call, {"np": np, "fz": fz, "a": a, "i": i})
         got = (fz.trace(run) if traced else run)(fz.asarray(A), fz.asarray(I))
         several = got if isinstance(got, tuple) else (got,)
         for g, w in zip(several, wanted if isinstance(wanted, tuple) else (wanted,), strict=True):

@@ -154,6 +154,9 @@ def test_what_is_shared_outlives_the_interpreter():
         print("end")
     """
     ran = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=False
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "end\n", "")

@@ -149,7 +149,14 @@ def test_jax(t):
 
 
 def test_python_s_own(t):
-    for x in (t, t > 0.3, fz.arange(3), fz.asarray([1 + 2j]), t.astype("bfloat16"), fz.zeros((0, 2))):
+    for x in (
+        t,
+        t > 0.3,
+        fz.arange(3),
+        fz.asarray([1 + 2j]),
+        t.astype("bfloat16"),
+        fz.zeros((0, 2)),
+    ):
         for made in (pickle.loads(pickle.dumps(x)), copy.copy(x), copy.deepcopy(x)):
             assert made.dtype == x.dtype and made.shape == x.shape and made.tolist() == x.tolist()
     assert memoryview(t).shape == (2, 3) and memoryview(t).readonly

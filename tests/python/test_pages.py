@@ -8,7 +8,20 @@ import pytest
 
 import frazil as fz
 from frazil import (
-    _frazil, cuda, data, fft, io, linalg, memory, nn, npu, optim, random, sparse, special, tree,
+    _frazil,
+    cuda,
+    data,
+    fft,
+    io,
+    linalg,
+    memory,
+    nn,
+    npu,
+    optim,
+    random,
+    sparse,
+    special,
+    tree,
 )  # fmt: skip
 
 DOCS = Path(__file__).parent.parent.parent / "docs"

@@ -76,7 +76,9 @@ def test_every_function_promotes_as_numpy(name):
 
 def table():
     dtypes = [*DTYPES[:10], "bfloat16", *DTYPES[10:]]
-    short = {d: d.replace("complex", "c").replace("uint", "u").replace("bfloat", "bf") for d in dtypes}
+    short = {
+        d: d.replace("complex", "c").replace("uint", "u").replace("bfloat", "bf") for d in dtypes
+    }
     short = {d: s.replace("int", "i").replace("float", "f") for d, s in short.items()}
     lines = ["| | " + " | ".join(short[d] for d in dtypes) + " | `True` | `1` | `1.0` | `1j` |"]
     lines.append("| --- " * (len(dtypes) + 5) + "|")

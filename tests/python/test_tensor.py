@@ -379,7 +379,9 @@ def test_notebooks_show_tables():
         "<div><table><tr><td>1.5</td><td>2.</td></tr><tr><td>3.</td><td>4.</td></tr></table>"
         "<small>shape (2, 2), float32, cpu</small></div>"
     )
-    assert fz.arange(5000)._repr_html_().count("<td>") == 7  # three at each end, and what is between
+    assert (
+        fz.arange(5000)._repr_html_().count("<td>") == 7
+    )  # three at each end, and what is between
     assert fz.zeros((100, 100))._repr_html_().count("<tr>") == 7
     assert "<pre>1.0</pre>" in fz.asarray(1.0)._repr_html_()
     assert "shape (0, 2)" in fz.zeros((0, 2))._repr_html_()

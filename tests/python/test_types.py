@@ -14,7 +14,20 @@ import pytest
 
 import frazil as fz
 from frazil import (
-    _frazil, cuda, data, fft, io, linalg, memory, nn, npu, optim, random, sparse, special, tree,
+    _frazil,
+    cuda,
+    data,
+    fft,
+    io,
+    linalg,
+    memory,
+    nn,
+    npu,
+    optim,
+    random,
+    sparse,
+    special,
+    tree,
 )  # fmt: skip
 
 CASES = Path(__file__).parent / "typing"

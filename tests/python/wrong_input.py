@@ -26,7 +26,9 @@ REDUCTIONS = (
     "std sum var"
 ).split()
 ALONG = "argsort cumsum cumprod flip sort".split()
-INTEGERS = "bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor gcd lcm".split()
+INTEGERS = (
+    "bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor gcd lcm".split()
+)
 
 
 def calls():

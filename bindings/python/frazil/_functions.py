@@ -73,7 +73,9 @@ def call(func, types, args, kwargs):
                 out = value
             elif not _asks_nothing(theirs, value):
                 options[theirs] = value
-    options = {_NAMED.get(k, k) if _NAMED.get(k) in twin.names else k: v for k, v in options.items()}
+    options = {
+        _NAMED.get(k, k) if _NAMED.get(k) in twin.names else k: v for k, v in options.items()
+    }
     function, unknown = twin.function, options.keys() - twin.names
     if unknown and where == "np" and args and isinstance(args[0], Tensor):
         function = getattr(Tensor, name, function)  # mean(dtype=), round(decimals)

@@ -124,9 +124,7 @@ def _edge(f0, f1, f2, h1, h2):
 
 
 @_public
-def trapezoid(
-    y: Operand, /, x: Operand | None = None, dx: float = 1.0, axis: int = -1
-) -> Tensor:
+def trapezoid(y: Operand, /, x: Operand | None = None, dx: float = 1.0, axis: int = -1) -> Tensor:
     """The integral along an axis by the trapezoidal rule: of points at x, or dx apart."""
     y = _tensor(y)
     axis = _axis(y, axis)

@@ -346,8 +346,11 @@ def issparse(x: Any) -> bool:
 def _of_rows(data: Any, indices: Any, indptr: Any, shape: Any) -> tuple[Any, Any]:
     indices, indptr = _index("indices", indices), _index("indptr", indptr)
     counts = indptr[1:] - indptr[:-1]
-    if not indptr.size or bool(_fz.any(counts < 0)) or int(indptr[0]) or (
-        int(indptr[-1]) != indices.shape[0]
+    if (
+        not indptr.size
+        or bool(_fz.any(counts < 0))
+        or int(indptr[0])
+        or (int(indptr[-1]) != indices.shape[0])
     ):
         raise ValueError(
             f"[csr_array] indptr must ascend from 0 to the number of indices, "
