@@ -1,6 +1,8 @@
 #include "bindings/cpp/frazil.h"
 
 #include "core/backend.h"
+#include "core/functions/replace.h"
+#include "jit/eager/eager.h"
 #include "jit/register.h"
 #include "jit/switches.h"
 
@@ -94,6 +96,23 @@ const Tensor& get(const NamedTensors& tensors, const std::string& name) {
 }
 
 namespace cpp_internal {
+
+Tensor& InPlace(std::string_view op, Tensor& cell, const Arg& with,
+                absl::FunctionRef<Tensor()> make) {
+  Initialize();
+  Tensor result;
+  if (ops::IsKept(cell) || (with.tensor() && NeedsGrad(State(), *with.tensor()))) {
+    result = make();
+  } else {
+    const jit::OverwriteScope spent(cell.value());
+    result = make();
+  }
+  const auto fitted = ops::Fitted(op, cell, std::move(result));
+  if (!fitted.ok()) throw Error(fitted.status(), op);
+  tracer::Learning::Write(&cell);
+  ops::Replace(&cell, *fitted);
+  return cell;
+}
 
 Tensor FromBytes(const void* data, size_t elements, const Shape& shape, DType dtype) {
   Initialize();

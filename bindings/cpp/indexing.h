@@ -13,10 +13,8 @@
 #include <utility>
 
 #include "bindings/cpp/error.h"
+#include "absl/functional/function_ref.h"
 #include "core/functions/composites.h"
-#include "core/functions/replace.h"
-#include "jit/eager/eager.h"
-#include "tracer/learning.h"
 
 #pragma GCC visibility push(default)
 namespace frazil {
@@ -52,29 +50,9 @@ inline Index ToIndex(const Tensor& array) {
   return {.kind = Index::Kind::kTensor, .tensor = array};
 }
 
-inline void Put(std::string_view op, Tensor& cell, Tensor result) {
-  auto fitted = ops::Fitted(op, cell, std::move(result));
-  if (!fitted.ok()) throw Error(fitted.status(), op);
-  tracer::Learning::Write(&cell);
-  ops::Replace(&cell, *fitted);
-}
-
-// cell = make(cell), over the old memory where nobody else needs it.
-template <typename Make>
-Tensor& InPlace(std::string_view op, Tensor& cell, const Arg& with, const Make& make) {
-  Initialize();
-  if (ops::IsKept(cell) || (with.tensor() && NeedsGrad(State(), *with.tensor()))) {
-    Put(op, cell, make());
-    return cell;
-  }
-  Tensor result;
-  {
-    const jit::OverwriteScope spent(cell.value());
-    result = make();
-  }
-  Put(op, cell, std::move(result));
-  return cell;
-}
+// cell = make(), over the old memory where nobody else needs it. An error names `op`.
+Tensor& InPlace(std::string_view op, Tensor& cell, const Arg& with,
+                absl::FunctionRef<Tensor()> make);
 
 }  // namespace cpp_internal
 

@@ -33,10 +33,12 @@ class Pool final : public thread_pool {
   static constexpr size_t kParts = 16;
 };
 
-inline Pool g_pool;
 static thread_local bool in_parallel_region = false;
 
-inline thread_pool* set_active_pool(thread_pool*) { return &g_pool; }
-inline thread_pool* get_active_pool() { return &g_pool; }
+inline thread_pool* get_active_pool() {
+  static Pool* const pool = new Pool;  // for ever: nothing runs before or after main
+  return pool;
+}
+inline thread_pool* set_active_pool(thread_pool*) { return get_active_pool(); }
 
 }  // namespace DUCC0_NAMESPACE::detail_threading

@@ -2,6 +2,7 @@
 
 import re
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ def test_the_traceback_names_the_line():
         y = x + 1
         z = fz.log(x)  # this line
         y + z
-    source = open(__file__, encoding="utf-8").read().splitlines()
+    source = Path(__file__).read_text(encoding="utf-8").splitlines()
     assert "# this line" in source[error.traceback[-1].lineno]
 
 
@@ -60,7 +61,7 @@ def loss(x):
 
 
 def line_of(text):
-    source = open(__file__, encoding="utf-8").read().splitlines()
+    source = Path(__file__).read_text(encoding="utf-8").splitlines()
     return next(i for i, line in enumerate(source, 1) if line.endswith(text))
 
 

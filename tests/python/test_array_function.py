@@ -102,7 +102,10 @@ np.fft.fft(a).real if hasattr(fz, "fft") else np.sum(a)
 def test_a_function_gives_a_tensor(call):
     wanted = eval(call, {"np": np, "fz": fz, "a": A, "i": I})
     for traced in (False, True):
-        run = lambda a, i: eval(call, {"np": np, "fz": fz, "a": a, "i": i})
+
+        def run(a, i):
+            return eval(call, {"np": np, "fz": fz, "a": a, "i": i})
+
         got = (fz.trace(run) if traced else run)(fz.asarray(A), fz.asarray(I))
         several = got if isinstance(got, tuple) else (got,)
         for g, w in zip(several, wanted if isinstance(wanted, tuple) else (wanted,), strict=True):
@@ -151,9 +154,10 @@ def test_an_array_is_filled():
 @pytest.mark.parametrize(
     ("call", "message"),
     {
-        "np.packbits(t)": "[np.packbits] frazil has no such function: use np.asarray(t) for an array.",
-        "np.fill_diagonal(t, 1)": "[np.fill_diagonal] frazil has no such function: use np.asarray(t) "
-        "for an array.",
+        "np.packbits(t)": "[np.packbits] frazil has no such function: use np.asarray(t) for an "
+        "array.",
+        "np.fill_diagonal(t, 1)": "[np.fill_diagonal] frazil has no such function: use "
+        "np.asarray(t) for an array.",
         "np.sum(t, where=t > 0)": "[np.sum] takes no where= with tensors.",
         "np.max(t, initial=3)": "[np.max] takes no initial= with tensors.",
     }.items(),

@@ -62,7 +62,7 @@ def test_scikit_learn(t):
 
 
 def test_scipy(t):
-    scipy = pytest.importorskip("scipy")
+    pytest.importorskip("scipy")
     import scipy.integrate
     import scipy.interpolate
     import scipy.optimize

@@ -1,5 +1,5 @@
-"""NumPy 2's result dtype for every pair: array with array, with 0-d array and with Python's numbers,
-over all binary functions. docs/promotion.md is the table that fz.result_type gives.
+"""NumPy 2's result dtype for every pair: array with array, with 0-d array and with numbers of
+Python, over all binary functions. docs/promotion.md is the table that fz.result_type gives.
 """
 
 import itertools
@@ -17,10 +17,10 @@ DTYPES = (
 )
 NUMBERS = (True, 1, 1.0, 1j)
 FUNCTIONS = (
-    "add subtract multiply divide floor_divide remainder power maximum minimum fmax fmin equal "
-    "not_equal less less_equal greater greater_equal logical_and logical_or logical_xor bitwise_and "
-    "bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift atan2 hypot logaddexp logaddexp2 "
-    "copysign nextafter heaviside gcd lcm float_power fmod"
+    "add subtract multiply divide floor_divide remainder power maximum minimum fmax fmin "
+    "equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor "
+    "bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift atan2 hypot "
+    "logaddexp logaddexp2 copysign nextafter heaviside gcd lcm float_power fmod"
 ).split()
 # Where frazil's answer is another: the array API leaves shifts of bools undefined, NumPy makes them
 # int8, frazil refuses them.

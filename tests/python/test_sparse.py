@@ -166,7 +166,10 @@ def test_solvers(solver, dtype, traced):
     kinds = [x, fz.asarray(s.toarray()), lambda v: x @ v]
     for a in kinds:
         for m in (None, lambda r: diagonal * r):
-            solve = lambda b: solver(a, b, M=m, rtol=tolerance)  # noqa: B023
+
+            def solve(b):
+                return solver(a, b, M=m, rtol=tolerance)  # noqa: B023
+
             got, info = (fz.trace(solve) if traced else solve)(fz.asarray(b))
             assert info == 0
             assert np.linalg.norm(s @ np.asarray(got) - b) <= 2 * tolerance * np.linalg.norm(b)
@@ -198,8 +201,8 @@ ERRORS = {
     "vectors of one length, got shapes (1,), (2,) and (2,).",
     "coo_array(([1.0], ([3], [0])), shape=(2, 2))": "ValueError: [sparse] indices up to (3, 0) and "
     "from (3, 0) on do not fit shape (2, 2).",
-    "coo_array(([1.0], ([-1], [0])), shape=(2, 2))": "ValueError: [sparse] indices up to (-1, 0) and "
-    "from (-1, 0) on do not fit shape (2, 2).",
+    "coo_array(([1.0], ([-1], [0])), shape=(2, 2))": "ValueError: [sparse] indices up to (-1, 0) "
+    "and from (-1, 0) on do not fit shape (2, 2).",
     "coo_array([1.0, 2.0])": "ValueError: [sparse] a dense matrix has two axes, got shape (2,).",
     "csr_array(([1.0], [0], [0, 2]))": "ValueError: [csr_array] indptr must ascend from 0 to the "
     "number of indices, 1, got fz.Tensor([0, 2]).",
@@ -237,7 +240,10 @@ def test_eigenvalues(dtype, largest):
     wanted = np.linalg.eigvalsh(s.toarray())
     wanted = wanted[::-1][:3] if largest else wanted[:3]
     start = fz.asarray(np.random.default_rng(0).standard_normal((60, 3)).astype(dtype))
-    run = lambda x: lobpcg(csr_array(s), x, maxiter=200, tol=1e-4, largest=largest)
+
+    def run(x):
+        return lobpcg(csr_array(s), x, maxiter=200, tol=1e-4, largest=largest)
+
     for f in (run, fz.trace(run)):
         w, v = f(start)
         np.testing.assert_allclose(np.asarray(w), wanted, rtol=1e-3, atol=1e-3)

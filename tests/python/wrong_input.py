@@ -12,8 +12,8 @@ PAGE = Path(__file__).with_suffix(".txt")
 
 ELEMENTWISE = (
     "abs acos acosh asin asinh atan atanh cbrt ceil cos cosh deg2rad exp exp2 expm1 floor isfinite "
-    "isinf isnan log log10 log1p log2 logical_not negative rad2deg reciprocal round sign signbit sin "
-    "sinh sqrt square tan tanh trunc"
+    "isinf isnan log log10 log1p log2 logical_not negative rad2deg reciprocal round sign signbit "
+    "sin sinh sqrt square tan tanh trunc"
 ).split()
 BINARY = (
     "add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor copysign "

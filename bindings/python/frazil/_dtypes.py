@@ -160,7 +160,7 @@ class _Info:
     def dtypes(
         self, *, device: str | None = None, kind: str | tuple[str, ...] | None = None
     ) -> dict[str, DType]:
-        """The standard's dtypes by name (float16 and bfloat16 are none): all, or those of a kind."""
+        """The standard's dtypes (not float16, bfloat16) by name: all, or those of a kind."""
         every = {t.name: t for t in vars(_frazil).values() if type(t) is type(_frazil.bool)}
         every = {n: t for n, t in every.items() if n not in ("float16", "bfloat16")}
         return {n: t for n, t in every.items() if kind is None or isdtype(t, kind)}

@@ -158,7 +158,7 @@ class _Sparse:
     # --- elementwise
 
     def multiply(self, other: Any) -> Any:
-        """Elementwise product with a number or with what broadcasts to its shape, dense or sparse."""
+        """Elementwise product with a number or what broadcasts to its shape, dense or sparse."""
         if isinstance(other, (int, float, complex)):
             return self._like(self.data * other)  # type: ignore[operator]
         if isinstance(other, _Sparse):

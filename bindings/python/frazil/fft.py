@@ -1,9 +1,9 @@
 """Fourier transforms under the names of numpy.fft and the array API, by ducc0.
 
-Here: `fft`, `ifft` of one axis, `fft2`, `ifft2` of two, `fftn`, `ifftn` of several; `rfft` and so on
-of real numbers, of whose transform they give the first half, which tells the rest; `hfft`, `ihfft`;
-`fftfreq`, `rfftfreq`, `fftshift`, `ifftshift`. float32 and complex64 stay in single precision.
-Each has its gradient.
+Here: `fft`, `ifft` of one axis, `fft2`, `ifft2` of two, `fftn`, `ifftn` of several; `rfft` and so
+on of real numbers, of whose transform they give the first half, which tells the rest; `hfft`,
+`ihfft`; `fftfreq`, `rfftfreq`, `fftshift`, `ifftshift`. float32 and complex64 stay in single
+precision. Each has its gradient.
 
 >>> import frazil as fz
 >>> fft(fz.asarray([1.0, 2.0, 3.0, 2.0])).real.tolist()
