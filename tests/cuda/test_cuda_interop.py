@@ -151,7 +151,7 @@ def x_of(array):
 def test_wrong_interfaces():
     for change, error in (
         ({"typestr": ">f4"}, "no counterpart"),
-        ({"typestr": "<c8"}, "no counterpart"),
+        ({"typestr": "<c32"}, "no counterpart"),
         ({"strides": (3,)}, "whole elements"),
         ({"strides": (4, 4)}, "1 extents and 2 strides"),
         ({"data": (12345, False)}, "not on a GPU"),

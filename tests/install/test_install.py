@@ -118,7 +118,7 @@ def test_missing_libraries_are_named_with_their_packages(tmp_path):
     environment = os.environ | {"PKG_CONFIG_LIBDIR": str(tmp_path)}
     done = subprocess.run(argv, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode != 0
-    assert "Abseil not found: frazil is built with these libraries" in done.stdout
+    assert "Abseil and Highway not found: frazil is built with these libraries" in done.stdout
     assert (
         "Debian, Ubuntu: apt install libabsl-dev libasmjit-dev libhwy-dev pkg-config" in done.stdout
     )
