@@ -47,6 +47,7 @@ from frazil._runtime import config as config
 from frazil._runtime import detect_anomaly as detect_anomaly
 from frazil._runtime import mode as mode
 from frazil._runtime import precision as precision
+from frazil._scans import *  # noqa: F403
 from frazil._sets import *  # noqa: F403
 from frazil._signals import *  # noqa: F403
 from frazil._threadpools import watch as _watch_threadpools

@@ -232,6 +232,31 @@ class Distributions:
         counts = _fz.stack([*out, left], axis=-1)
         return counts.astype(_fz.int64 if dtype is None else dtype)
 
+    def multivariate_normal(
+        self, mean: Operand, cov: Operand, shape: Ints | None = None, *,
+        dtype: DTypeLike | None = None, device: str | None = None,
+    ) -> Tensor:  # fmt: skip
+        """Normal vectors of mean [..., k] and covariance [..., k, k]; shape is without k.
+
+        LinAlgError if cov is not positive definite; only its lower triangle is read.
+        """
+        from frazil import linalg  # noqa: PLC0415 -- loaded at first use
+
+        mu, spread = _tensor(mean), _tensor(cov)
+        if mu.ndim < 1 or spread.ndim < 2 or spread.shape[-2:] != mu.shape[-1:] * 2:
+            raise ValueError(
+                f"[random.multivariate_normal] mean of shape (..., k) and cov of shape (..., k, k) "
+                f"are needed, got {mu.shape} and {spread.shape}."
+            )
+        batch = _broadcast_shapes(mu.shape[:-1], spread.shape[:-2])
+        batch = batch if shape is None else _shape(shape)
+        wanted = _fz.float32 if dtype is None else _fz.runtime.dtype(dtype)
+        computed = _fz.float64 if wanted == _fz.float64 else _fz.float32
+        factor = linalg.cholesky(spread.astype(computed))
+        z = self.normal((*batch, mu.shape[-1]), dtype=computed, device=device)
+        turned = _fz.squeeze(factor @ z[..., None], axis=-1)
+        return (mu.astype(computed) + turned).astype(wanted)
+
     def negative_binomial(
         self, n: Operand, p: Operand, shape: Ints | None = None, *,
         dtype: DTypeLike | None = None, device: str | None = None,

@@ -30,6 +30,7 @@ __all__ = [
     "interp",
     "polyadd",
     "polyder",
+    "polyfit",
     "polyint",
     "polymul",
     "polysub",
@@ -266,6 +267,45 @@ def unwrap(
     correction = _fz.where(_fz.abs(d) < discont, 0, wrapped - d)
     out = _fz.concat([p[..., :1], p[..., 1:] + _fz.cumsum(correction, axis=-1)], axis=-1)
     return _fz.moveaxis(out, -1, axis)
+
+
+@_public
+def polyfit(x: Operand, y: Operand, deg: int, *, w: Operand | None = None) -> Tensor:
+    """Coefficients, the highest power first, of the polynomial nearest to points by least squares.
+
+    Parameters
+    ----------
+    x : vector of n numbers
+    y : vector of n numbers, or matrix of n rows: a polynomial for each column
+    deg : int
+        The degree, at least 0.
+    w : vector of n weights, optional
+        Of the residuals, not of their squares.
+
+    >>> [round(c, 4) for c in polyfit([0.0, 1.0, 2.0], [1.0, 3.0, 7.0], 2).tolist()]
+    [1.0, 1.0, 1.0]
+    """
+    from frazil import linalg  # noqa: PLC0415 -- loaded at first use
+
+    x, y = _floats(x), _floats(y)
+    deg = _integer("[polyfit] deg", deg)
+    if deg < 0:
+        raise ValueError(f"[polyfit] deg must be at least 0, got {deg}.")
+    if x.ndim != 1 or y.ndim not in (1, 2) or x.shape[0] != y.shape[0] or not x.size:
+        raise TypeError(
+            f"[polyfit] needs as many points as values, got shapes {x.shape} and {y.shape}."
+        )
+    powers = _fz.stack([x**k for k in range(deg, -1, -1)], axis=1)
+    if w is not None:
+        weights = _floats(w)
+        if weights.shape != x.shape:
+            raise TypeError(f"[polyfit] w needs shape {x.shape}, got {weights.shape}.")
+        powers = powers * weights[:, None]
+        y = y * (weights if y.ndim == 1 else weights[:, None])
+    size = _fz.sqrt(_fz.sum(powers * powers, axis=0))
+    scale = _fz.where(_fz.equal(size, 0), 1, size)
+    found = linalg.lstsq(powers / scale, y)[0]
+    return found / (scale if y.ndim == 1 else scale[:, None])
 
 
 @_public

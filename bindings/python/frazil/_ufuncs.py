@@ -22,7 +22,12 @@ _REDUCE = {
     "logical_or": "any",
     "logaddexp": "logsumexp",
 }
-_ACCUMULATE = {"add": "cumulative_sum", "multiply": "cumulative_prod"}
+_ACCUMULATE = {
+    "add": "cumulative_sum",
+    "multiply": "cumulative_prod",
+    "maximum": "cummax",
+    "minimum": "cummin",
+}
 _SEVERAL = {"divmod": lambda x1, x2: (fz.floor_divide(x1, x2), fz.remainder(x1, x2))}
 DIRECT: dict[
     Any, Callable[..., Any]

@@ -3,9 +3,9 @@
 Here: `uniform`, `normal`, `integers` draw from the default generator, which `seed` starts again,
 and so do the distributions `bernoulli`, `beta`, `binomial`, `categorical`, `chisquare`, `choice`,
 `dirichlet`, `exponential`, `f`, `gamma`, `geometric`, `gumbel`, `laplace`, `logistic`, `lognormal`,
-`multinomial`, `negative_binomial`, `pareto`, `permutation`, `poisson`, `rayleigh`,
-`standard_cauchy`, `standard_t`, `triangular`, `truncated_normal`, `wald`, `weibull`; `Generator` is
-a stream of one's own.
+`multinomial`, `multivariate_normal`, `negative_binomial`, `pareto`, `permutation`, `poisson`,
+`rayleigh`, `standard_cauchy`, `standard_t`, `triangular`, `truncated_normal`, `wald`, `weibull`;
+`Generator` is a stream of one's own.
 
 >>> seed(0)
 >>> a = uniform((3,))
@@ -46,6 +46,7 @@ __all__ = [
     "logistic",
     "lognormal",
     "multinomial",
+    "multivariate_normal",
     "negative_binomial",
     "normal",
     "pareto",
@@ -129,6 +130,7 @@ laplace = _default.laplace
 logistic = _default.logistic
 lognormal = _default.lognormal
 multinomial = _default.multinomial
+multivariate_normal = _default.multivariate_normal
 negative_binomial = _default.negative_binomial
 pareto = _default.pareto
 permutation = _default.permutation

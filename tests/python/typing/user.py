@@ -386,6 +386,7 @@ def numpys_names() -> list[fz.Tensor]:
     lines = [fz.logspace(0, 2, 3), fz.geomspace(1, 8, 4), fz.ediff1d(v, to_end=1.0)]
     lines += [fz.gradient(v), fz.trapezoid(v, dx=0.5), fz.interp(1.5, k, v), fz.unwrap(v)]
     lines += [fz.convolve(v, v, "same"), fz.correlate(v, v), fz.polyval([1, 2], 3.0)]
+    lines += [fz.cummax(v), fz.cummin(m, axis=0), fz.polyfit(v, v, 1)]
     lines += [fz.polyadd(v, v), fz.polysub(v, v), fz.polymul(v, v), fz.polyder(v), fz.polyint(v)]
     counts = [fz.bincount(k), fz.digitize(v, [0.0, 1.0]), fz.histogram_bin_edges(v, 2)]
     counts += [*fz.histogram(v, bins=2), *fz.histogram2d(v, v, bins=2), fz.average(m, axis=0)]
@@ -407,7 +408,14 @@ def distributions() -> list[fz.Tensor]:
     out = [r.bernoulli(0.5, (2,)), r.beta(1.0, 2.0), r.binomial(5, 0.5, dtype="int32")]
     out += [r.categorical(fz.ones(3)), r.chisquare(2.0), r.choice(3, (2,)), r.dirichlet([1.0, 2.0])]
     out += [r.exponential(), r.f(2.0, 3.0), r.gamma(2.0, shape=(3,)), r.geometric(0.5), r.gumbel()]
-    out += [r.laplace(), r.logistic(), r.lognormal(), r.multinomial(3, [0.5, 0.5]), r.pareto(2.0)]
+    out += [
+        r.laplace(),
+        r.logistic(),
+        r.lognormal(),
+        r.multinomial(3, [0.5, 0.5]),
+        r.multivariate_normal(fz.zeros(2), fz.eye(2)),
+        r.pareto(2.0),
+    ]
     out += [r.negative_binomial(3, 0.5), r.permutation(4), r.poisson(3.0), r.rayleigh()]
     out += [r.standard_cauchy(), r.standard_t(3.0), r.triangular(0, 1, 2), r.wald(1.0, 1.0)]
     return [*out, g.truncated_normal(-1.0, 1.0), g.weibull(2.0, dtype=fz.float64)]
