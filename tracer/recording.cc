@@ -374,15 +374,15 @@ void Recording::Unlink(std::atomic<Node*>* at, Garbage* garbage) {
 
 int64_t Recording::EvictAll(Victims* victims, Garbage* garbage) {
   int64_t count = 0;
-  ForEachFromBelow(
-      &root_, [&](std::atomic<Node*>* at, uint64_t used) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-        Node* node = at->load();
-        if (!victims->Take(used)) return &node->next;
-        if (victims->until != kEver) Bounds::Evicted(node->path_hash, false);
-        Unlink(at, garbage);
-        ++count;
-        return at;
-      });
+  ForEachFromBelow(&root_, [&](std::atomic<Node*>* at, uint64_t used) {
+    mutex_.AssertHeld();
+    Node* node = at->load();
+    if (!victims->Take(used)) return &node->next;
+    if (victims->until != kEver) Bounds::Evicted(node->path_hash, false);
+    Unlink(at, garbage);
+    ++count;
+    return at;
+  });
   return count;
 }
 

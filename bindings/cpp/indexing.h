@@ -12,8 +12,8 @@
 #include <optional>
 #include <utility>
 
-#include "bindings/cpp/error.h"
 #include "absl/functional/function_ref.h"
+#include "bindings/cpp/error.h"
 #include "core/functions/composites.h"
 
 #pragma GCC visibility push(default)

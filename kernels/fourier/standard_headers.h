@@ -2,6 +2,8 @@
 // they name their instructions (transform.h says why).
 #pragma once
 
+#pragma GCC diagnostic ignored "-Wunknown-pragmas"  // Clang, which analyses, has no push_options
+
 #include <immintrin.h>
 #include <malloc.h>
 #include <string.h>

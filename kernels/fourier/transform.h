@@ -76,7 +76,8 @@ class Transform {
   std::vector<size_t> whole_, half_, axes_;
 };
 
-void Run(const frazil::FourierArgs& args) {
+// Once in each namespace.
+void Run(const frazil::FourierArgs& args) {  // NOLINT(misc-definitions-in-headers)
   if (args.wide) {
     Transform<double>(args).Run();
   } else {
