@@ -8,7 +8,7 @@
 namespace frazil::ops {
 namespace {
 
-bool MayHoldNaN(const Tensor& x) { return x.ok() && IsFloat(x.dtype()); }
+bool MayHoldNaN(const Tensor& x) { return x.ok() && IsInexact(x.dtype()); }
 
 Tensor In(const Tensor& x, std::optional<DType> dtype) {
   return x.ok() && dtype ? astype(x, *dtype) : x;
@@ -105,10 +105,13 @@ Tensor nanvar(const Tensor& given, const Axes& axes, Correction correction, bool
   const auto less_by = std::bit_cast<int64_t>(correction.less);
   const Tensor out = Over(CompositeId::k_nanvar, x, axes, less_by, keepdims, [&] {
     const Tensor apart = where(isnan(x), 0.0, x - MeanOf(x, axes, true));
-    const Tensor n = CountOf(x, axes, keepdims) - correction.less;
-    return sum(apart * apart, axes, keepdims) / where(greater(n, 0.0), n, NAN);
+    const Tensor re = real(apart), im = imag(apart);
+    const Tensor square = IsComplex(x.dtype()) ? re * re + im * im : apart * apart;
+    const Tensor there = astype(logical_not(isnan(x.Detach())), square.dtype());
+    const Tensor n = sum(there, axes, keepdims) - correction.less;
+    return sum(square, axes, keepdims) / where(greater(n, 0.0), n, NAN);
   });
-  return astype(out, f.dtype());
+  return IsComplex(f.dtype()) ? out : astype(out, f.dtype());
 }
 
 Tensor nanstd(const Tensor& x, const Axes& axes, Correction correction, bool keepdims) {

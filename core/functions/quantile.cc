@@ -227,6 +227,10 @@ Tensor Quantiles(CompositeId id, const Tensor& x, const Levels& q, double scale,
                  std::string_view name, bool keepdims, bool skip_nan) {
   const std::string_view op = NameOf(id);
   if (!q.status.ok()) return Tensor(q.status);
+  if (x.ok() && IsComplex(x.dtype())) {
+    return TypeError("[", std::string(op), "] is not defined for complex numbers: ", Describe(x),
+                     ".");
+  }
   Levels levels = q;
   for (double& v : levels.values) {
     if (!(v >= 0 && v <= scale)) {

@@ -132,6 +132,10 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right) {
                       ".");
   }
   const DType dtype = Promote(sorted.dtype(), values.dtype());
+  if (IsComplex(dtype)) {
+    return TypeError("[searchsorted] is not defined for complex numbers: ", Describe(sorted),
+                     " and ", Describe(values), ".");
+  }
   const auto s = Data(astype(sorted, dtype)), v = Data(astype(values, dtype));
   if (!s.ok()) return Tensor(s.status());
   if (!v.ok()) return Tensor(v.status());

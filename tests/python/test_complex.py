@@ -357,6 +357,36 @@ def test_second_gradients_of_sizes_on_the_axes(dtype):
             np.testing.assert_allclose(np.asarray(g(y)), np.asarray(x) ** 2 / r**3, rtol=1e-5)
 
 
+def test_products_of_conjugates():
+    rng = np.random.default_rng(3)
+    a, b = (rng.standard_normal(4) + 1j * rng.standard_normal(4) for _ in range(2))
+    m = rng.standard_normal((4, 3)) + 1j
+    for name, operands in {"vdot": (a, b), "vecmat": (a, m), "vecdot": (a, b)}.items():
+        got = getattr(fz, name)(*map(fz.asarray, operands))
+        np.testing.assert_allclose(np.asarray(got), getattr(np, name)(*operands), rtol=1e-12)
+    for mode in ("full", "same", "valid"):
+        for x, y in ((a, b[:2]), (b[:3], a)):
+            got = fz.correlate(fz.asarray(x), fz.asarray(y), mode)
+            np.testing.assert_allclose(np.asarray(got), np.correlate(x, y, mode), rtol=1e-12)
+
+
+def test_reductions_without_nan():
+    a = np.array([[1 + 1j, np.nan + 2j, 3], [2, 1j, complex(0, np.nan)]])
+    for name in ("nansum", "nanprod", "nanmean", "nanvar", "nanstd"):
+        for axis in (None, 0, 1):
+            got, wanted = getattr(fz, name)(fz.asarray(a), axis=axis), getattr(np, name)(a, axis)
+            assert got.dtype.name == wanted.dtype.name
+            np.testing.assert_allclose(np.asarray(got), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian", "quantile", "percentile", "searchsorted"])
+def test_what_needs_an_order_refuses(name):
+    x = fz.asarray([1j, 2, 3 + 1j])
+    more = {"quantile": (0.5,), "percentile": (50,), "searchsorted": (x,)}.get(name, ())
+    with pytest.raises(TypeError, match=rf"^\[{name}\] is not defined for complex numbers: c64"):
+        getattr(fz, name)(x, *more)
+
+
 # -- Order
 
 

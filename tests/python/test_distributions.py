@@ -120,6 +120,12 @@ def test_choosing():
     assert generator.choice(5).shape == ()
 
 
+def test_truncated_normal_far_above():
+    x = np.asarray(fz.random.Generator(2).truncated_normal(30.0, 31.0, (2000,), dtype="float64"))
+    assert 30 <= x.min() < x.max() <= 31 and len(set(x.tolist())) > 1900
+    assert abs(x.mean() - 30.033) < 0.005
+
+
 def test_shapes_and_dtypes():
     generator = fz.random.Generator(1)
     assert generator.gamma(2.0).shape == ()

@@ -188,6 +188,16 @@ def test_solvers_say_when_they_did_not_get_there():
     assert info == 0 and np.allclose(np.asarray(got), [0, 1])
 
 
+def test_solvers_say_that_nothing_came_of_it():
+    x, bad = csr_array(laplacian(5)), fz.asarray([1.0, np.nan, 0, 0, 0], dtype="float64")
+    for solver in (cg, gmres):
+        assert solver(x, bad)[1] == -1 and solver(x * np.nan, fz.ones(5))[1] == -1
+        with pytest.raises(ValueError, match=r"maxiter must be at least 0, got -1\."):
+            solver(x, fz.ones(5), maxiter=-1)
+    with pytest.raises(ValueError, match=r"\[gmres\] restart must be at least 1, got 0\."):
+        gmres(x, fz.ones(5), restart=0)
+
+
 def test_a_solver_is_differentiated():
     s = laplacian(12)
     b = np.linspace(1, 2, 12)

@@ -335,8 +335,13 @@ class Distributions:
     ) -> Tensor:  # fmt: skip
         """Standard normal numbers between lower and upper."""
         d = _Draw(self, "truncated_normal", shape, dtype, device, low=lower, high=upper)
-        a, b = _fz.ndtr(d["low"].astype(_fz.float64)), _fz.ndtr(d["high"].astype(_fz.float64))
+        low, high = (d[name].astype(_fz.float64) for name in ("low", "high"))
+        # Probabilities near 1 hold few digits: above 0 the numbers are those below, turned over.
+        above = low > 0
+        a = _fz.ndtr(_fz.where(above, -high, low))
+        b = _fz.ndtr(_fz.where(above, -low, high))
         x = _fz.ndtri(a + (b - a) * d.inside().astype(_fz.float64))
+        x = _fz.where(above, -x, x)
         return d.out(_fz.clip(x.astype(d.wide), d["low"], d["high"]))
 
     def wald(

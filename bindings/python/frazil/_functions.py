@@ -18,7 +18,8 @@ from frazil._names import MODULE
 from frazil._ufuncs import write
 
 _OF_ARRAYS = frozenset(
-    "array2string array_repr array_str common_type iscomplexobj isrealobj may_share_memory "
+    "array2string array_repr array_str common_type iscomplexobj isfortran isrealobj "
+    "may_share_memory "
     "min_scalar_type save savetxt savez savez_compressed shares_memory".split()
 )
 _LOOKS: dict[str, Callable[..., Any]] = {

@@ -60,7 +60,15 @@ def _complex(x: Tensor) -> bool:
 
 
 def _info(square: Tensor, stop: Tensor, steps: Tensor) -> int:
-    return 0 if bool(square <= stop) else int(steps)
+    if bool(square <= stop):
+        return 0
+    return int(steps) if bool(_fz.isfinite(square)) else -1
+
+
+def _most(name: str, maxiter: int | None, n: int) -> int:
+    if maxiter is not None and maxiter < 0:
+        raise ValueError(f"[{name}] maxiter must be at least 0, got {maxiter}.")
+    return 10 * n if maxiter is None else maxiter
 
 
 @_public
@@ -95,7 +103,7 @@ def cg(
     -------
     x : vector
     info : int
-        0, or the number of steps if they did not suffice.
+        0, the number of steps if they did not suffice, or -1 if a NaN or infinity came up.
 
     >>> import frazil as fz
     >>> x, info = cg(fz.asarray([[4.0, 1.0], [1.0, 3.0]]), [1.0, 2.0])
@@ -106,7 +114,7 @@ def cg(
     n = b.shape[0]
     apply, precondition = _operator("cg", A, n), _operator("cg", M, n)
     stop = _fz.maximum(rtol**2 * _square(b), atol**2)
-    most = 10 * n if maxiter is None else maxiter
+    most = _most("cg", maxiter, n)
     r = b - apply(x)
     p = z = precondition(r)
     rz, square = _dot(r, z), _square(r)
@@ -153,7 +161,7 @@ def gmres(
     -------
     x : vector
     info : int
-        0, or the number of cycles if they did not suffice.
+        0, the number of cycles if they did not suffice, or -1 if a NaN or infinity came up.
 
     >>> import frazil as fz
     >>> x, info = gmres(fz.asarray([[0.0, 2.0], [1.0, 1.0]]), [2.0, 3.0])
@@ -164,7 +172,9 @@ def gmres(
     n = b.shape[0]
     apply, precondition = _operator("gmres", A, n), _operator("gmres", M, n)
     stop = _fz.maximum(rtol**2 * _square(b), atol**2)
-    most = 10 * n if maxiter is None else maxiter
+    most = _most("gmres", maxiter, n)
+    if restart is not None and restart < 1:
+        raise ValueError(f"[gmres] restart must be at least 1, got {restart}.")
     size = min(20 if restart is None else restart, n)
     r = b - apply(x)
     square = _square(r)

@@ -197,8 +197,8 @@ def inner(x1: Operand, x2: Operand, /) -> Tensor:
 
 @_public
 def vdot(x1: Operand, x2: Operand, /) -> Tensor:
-    """The sum of products of two arrays' elements, both flattened."""
-    return _fz.matmul(_fz.flatten(_tensor(x1)), _fz.flatten(_tensor(x2)))
+    """The sum of products of conjugates of x1 with x2, both flattened."""
+    return _fz.matmul(_fz.conj(_fz.flatten(_tensor(x1))), _fz.flatten(_tensor(x2)))
 
 
 @_public
@@ -209,8 +209,8 @@ def matvec(x1: Operand, x2: Operand, /) -> Tensor:
 
 @_public
 def vecmat(x1: Operand, x2: Operand, /) -> Tensor:
-    """Vectors times matrices, batched: [..., m] and [..., m, n] give [..., n]."""
-    return _fz.matmul(_tensor(x1)[..., None, :], _tensor(x2))[..., 0, :]
+    """Conjugate vectors times matrices, batched: [..., m] and [..., m, n] give [..., n]."""
+    return _fz.matmul(_fz.conj(_tensor(x1))[..., None, :], _tensor(x2))[..., 0, :]
 
 
 @_public

@@ -241,11 +241,11 @@ def convolve(a: Operand, v: Operand, /, mode: Literal["full", "same", "valid"] =
 def correlate(
     a: Operand, v: Operand, /, mode: Literal["full", "same", "valid"] = "valid"
 ) -> Tensor:
-    """Cross-correlation of two vectors: sums of a[i + k] * v[i] by convolve's modes."""
+    """Cross-correlation of two vectors: sums of a[i + k] * conj(v[i]) by convolve's modes."""
     first, second = _two("correlate", a, v)
     if second.shape[0] > first.shape[0]:
-        return _fz.flip(_slide("correlate", second, first, mode))
-    return _slide("correlate", first, second, mode)
+        return _fz.flip(_fz.conj(_slide("correlate", second, _fz.conj(first), mode)))
+    return _slide("correlate", first, _fz.conj(second), mode)
 
 
 @_public
