@@ -151,8 +151,9 @@ def seen(x):
         return ["dict", *((k, seen(v)) for k, v in x.items())]
     if isinstance(x, (Box, Plain, Record, Own, fz.optim.Optimizer)):
         return [type(x).__name__, seen(vars(x))]
-    # Elsewhere a tensor's text tells where it is.
-    return type(x).__name__ if callable(x) else re.sub(r", device='[^']*'", "", repr(x))
+    if isinstance(x, str):
+        x = re.sub(r", device='[^']*'", "", x)  # elsewhere a tensor's text tells where it is
+    return type(x).__name__ if callable(x) else repr(x)
 
 
 def attempt(f, *args):
