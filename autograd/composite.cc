@@ -16,14 +16,13 @@ namespace {
 StatusOr<std::vector<Tensor>> BodyGradients(ops::BodyOfOperands body,
                                             absl::Span<const Tensor> operands, AttrSpan attrs,
                                             uint64_t wanted, const Tensor& g) {
-  // What has no gradient out there has none in here, however nodes are levelled.
   std::vector<Tensor> inputs;
-  for (const Tensor& t : operands) inputs.push_back(NeedsGrad(State(), t) ? t : t.Detach());
+  for (const Tensor& t : operands) inputs.push_back(Visible(t));
   GradScope scope;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (wanted >> i & 1) inputs[i] = scope.Variable(inputs[i]);
   }
-  const int limit = std::exchange(State().grad_limit, 1 << 30);
+  const int limit = std::exchange(State().grad_limit, kNobodys);
   Tensor result = body(inputs, attrs);
   State().grad_limit = limit;
   return scope.Gradients(&result, &g);

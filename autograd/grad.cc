@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "autograd/forward.h"
 #include "autograd/walk.h"
 #include "core/check.h"
 #include "core/functions/ops.h"
+#include "core/infer.h"
 
 namespace frazil::autograd {
 
@@ -26,6 +28,12 @@ class LimitScope {
 
 LeafNode* LeafOf(const Tensor& cell) {
   return cell.node() && cell.node()->leaf() ? static_cast<LeafNode*>(cell.node()) : nullptr;
+}
+
+// Whether its elements differ between the examples of a vmap.
+bool Differs(const Tensor& t) {
+  const ValueRef value = t.value_ref();
+  return Behind(value).get() != value.get();
 }
 
 // Puts in place of the cell's history a node that says that it is gone. A leaf stays.
@@ -59,7 +67,7 @@ Status SetRequiresGrad(Tensor* cell, bool on) {
     return RuntimeError("[requires_grad] only floating-point arrays have gradients, got ",
                         Describe(*cell), ".");
   }
-  if (!cell->node()) cell->SetNode(GradNodeRef::Adopt(new LeafNode));
+  if (!cell->node()) cell->SetNode(GradNodeRef::Adopt(new LeafNode(Differs(*cell))));
   return absl::OkStatus();
 }
 
@@ -93,8 +101,13 @@ Status SetGrad(Tensor* leaf, const Tensor& grad) {
 
 Status Backward(Tensor* cell, const Tensor* seed, bool retain) {
   const Tensor root = cell->Detach();
-  GradNodeRef history = cell->node_ref();
+  GradNodeRef history = WithoutClosed(cell->node_ref());
   if (!root.ok()) return root.status();
+  if (ForwardOf(history.get())) {
+    return RuntimeError("[backward] ", Describe(root),
+                        " has a tangent of jvp, jacfwd or hessian, and .grad is a constant for "
+                        "them: use grad.");
+  }
   if (!history) {
     return RuntimeError("[backward] ", Describe(root),
                         " does not depend on a tensor that requires a gradient.");
@@ -124,6 +137,11 @@ Status Backward(Tensor* cell, const Tensor* seed, bool retain) {
   // .grad changes only when every gradient has been computed. Sums are made first, then stored.
   std::vector<Tensor> sums;
   for (const auto& [leaf, g] : walk.leaves()) {
+    if (!leaf->of_example && Differs(g)) {
+      return RuntimeError("[backward] the gradient of a tensor that all examples of a vmap share, ",
+                          Describe(g),
+                          ", differs between them: use grad inside, or call backward outside.");
+    }
     sums.push_back(leaf->grad.defined() ? leaf->grad + g : g);
     FZ_RETURN_IF_ERROR(sums.back().status());
   }
@@ -140,17 +158,20 @@ GradScope::GradScope()
   State().grad_enabled = true;
 }
 
-GradScope::~GradScope() {
+GradScope::~GradScope() { Leave(); }
+
+void GradScope::Leave() {
+  if (!std::exchange(open_, false)) return;
   --State().grad_depth;
   State().grad_enabled = outer_enabled_;
 }
 
 Tensor GradScope::Variable(const Tensor& argument) {
-  auto* node = new VariableNode(scope_);
+  auto* node = new VariableNode(scope_, {nullptr, argument.dtype(), argument.shape()});
   node->level = level_;
   node->sequence = NextSequence();
   if (outer_enabled_ && NeedsGrad(State(), argument)) {
-    node->outer = argument.node_ref();
+    node->outer.edge = argument.node_ref();
     node->level = std::min(level_, argument.node()->level);
   }
   return variables_.emplace_back(argument.value_ref(), GradNodeRef::Adopt(node));
@@ -165,22 +186,47 @@ StatusOr<std::vector<Tensor>> GradScope::Gradients(Tensor* cell, const Tensor* s
   }
   LimitScope limit(level_);
   Walk walk(scope_);
-  GradNodeRef history = cell->node_ref();
+  GradNodeRef history = WithoutClosed(cell->node_ref());
   if (Hides(*cell)) cell->SetNode(nullptr);
   const Tensor one =
       seed ? *seed : ops::to_device(ops::scalar(Scalar::Float(1), root.dtype()), root.device());
   FZ_RETURN_IF_ERROR(walk.Run(std::move(history), one));
-  std::vector<Tensor> grads;
-  for (const Tensor& v : variables_) {
+  return Arrived(walk);
+}
+
+StatusOr<std::vector<Tensor>> GradScope::Arrived(const Walk& walk, bool others) const {
+  std::vector<Tensor> wanted = variables_, grads;
+  if (others) wanted.insert(wanted.end(), others_.begin(), others_.end());
+  for (const Tensor& v : wanted) {
     Tensor g = walk.Arrived(v.node());
     if (!g.defined()) {
       const Tensor zeros = ops::full(v.dims(), Scalar::Float(0), v.dtype(), v.device());
       g = Apply(OpId::k_copy, {&zeros});
     }
     FZ_RETURN_IF_ERROR(g.status());
-    grads.push_back(Outside(g));
+    grads.push_back(open_ ? Outside(g) : g);
   }
   return grads;
+}
+
+StatusOr<std::vector<Tensor>> GradScope::Pull(absl::Span<const Tensor> roots,
+                                              absl::Span<const Tensor> seeds) const {
+  FZ_CHECK(roots.size() == seeds.size());
+  LimitScope limit(open_ ? level_ : State().grad_depth + 1);
+  std::vector<Walk::Root> from;
+  for (size_t i = 0; i < roots.size(); ++i) {
+    const Tensor &root = roots[i], &seed = seeds[i];
+    FZ_RETURN_IF_ERROR(root.status());
+    FZ_RETURN_IF_ERROR(seed.status());
+    if (seed.shape() != root.shape() || seed.dtype() != root.dtype()) {
+      return ValueError("[vjp] a gradient has the shape and dtype of its result: ", Describe(seed),
+                        " for ", Describe(root), ".");
+    }
+    if (GradNodeRef node = WithoutClosed(root.node_ref())) from.push_back({std::move(node), seed});
+  }
+  Walk walk(scope_, others_);
+  FZ_RETURN_IF_ERROR(walk.Run(std::move(from)));
+  return Arrived(walk, true);
 }
 
 Tensor GradScope::Outside(const Tensor& t) const { return Hides(t) ? t.Detach() : t; }

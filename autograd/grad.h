@@ -27,6 +27,8 @@ Status SetGrad(Tensor* leaf, const Tensor& grad);  // undefined clears
 // holds it: what it saved is free for the rest of the pass, and walking it again is an error.
 Status Backward(Tensor* root, const Tensor* seed = nullptr, bool retain = true);
 
+class Walk;
+
 // Function style. A scope gives fresh variables for the arguments to differentiate; Gradients walks
 // back from the result to them. Nests: the inner result stays differentiable by the outer scope.
 class GradScope {
@@ -37,6 +39,8 @@ class GradScope {
 
   // The argument as a variable of this scope (connected to its own history for outer gradients).
   Tensor Variable(const Tensor& argument);
+  // Of a tensor that was there before, as if it were a variable; asked for by Pull alone.
+  void Follow(const Tensor& t) { others_.push_back(t); }
   // d root / d variable for each variable made by this scope, in order; zeros where there is no
   // path. Error unless root is a 0-d float. The root's history is let go of on the way, as far as
   // nothing else, nor an outer scope, needs it.
@@ -45,14 +49,26 @@ class GradScope {
   // A tensor computed inside the scope as it should be seen outside (auxiliary results).
   Tensor Outside(const Tensor& t) const;
 
+  // Leaves the scope, which keeps its variables.
+  void Leave();
+  bool open() const { return open_; }
+  // The same from several roots, any number of times; their history stays. Those of what is
+  // followed come last. After Leave() the pass
+  // belongs to whatever scopes are open then.
+  StatusOr<std::vector<Tensor>> Pull(absl::Span<const Tensor> roots,
+                                     absl::Span<const Tensor> seeds) const;
+
  private:
   bool Hides(const Tensor& t) const;
+  // What arrived at each variable, or zeros.
+  StatusOr<std::vector<Tensor>> Arrived(const Walk& walk, bool others = false) const;
 
+  bool open_ = true;
   int level_;
   uint64_t scope_;      // tells this scope's variables from all others
   bool outer_enabled_;  // gradients were wanted outside: no_grad() around a scope detaches its
                         // results
-  std::vector<Tensor> variables_;
+  std::vector<Tensor> variables_, others_;
 };
 
 }  // namespace frazil::autograd

@@ -48,6 +48,24 @@ Tensor Columns(const Tensor& x, int64_t begin, int64_t n) {
   return slice(x, range);
 }
 
+// x[..., :n, :]
+Tensor Rows(const Tensor& x, int64_t n) {
+  Attrs range = WholeSlice(x.dims());
+  range[range.size() - 4] = n;
+  return slice(x, range);
+}
+
+// The gradient of orthonormal columns q, the first k of which a function has made, and the others
+// fill the space: to those k. The others are any basis of what is left, so a function of the space
+// alone has a gradient: they turn with the first ones, dq2 = -q1 dq1^H q2.
+Tensor ToFirst(const Tensor& of_q, const Tensor& q, int64_t k) {
+  const int64_t more = q.dims().back() - k;
+  if (!more) return of_q;
+  const Tensor first = Columns(q, 0, k), others = Columns(q, k, more);
+  const Tensor of_others = Columns(of_q, k, more);
+  return Columns(of_q, 0, k) - Product(others, Product(adjoint(of_others), first));
+}
+
 // The adjoint of a's inverse, by factors of a.
 Tensor InverseAdjoint(const Tensor& a, int64_t option) {
   const Tensor lu = lapack(OpId::k_lu_factor, {&a}, option);
@@ -118,15 +136,11 @@ Tensor grad_log_determinant(const Tensor& g, const Tensor& a, const Tensor& y) {
 
 Tensor grad_qr(const Tensor& g, const Tensor& y, const TapeNode& node) {
   const MatrixParts parts = Parts(node);
-  const Tensor q = matrix_part(y, parts.part[0]), r = matrix_part(y, parts.part[1]);
-  const int64_t k = r.layout()->dim(-2), n = r.layout()->dim(-1);
-  if (k > n) {
-    return NotImplementedError("[qr] the columns that mode \"complete\" adds to q of ",
-                               ToString(node.input_dims(0)),
-                               " have no gradient; use mode \"reduced\".");
-  }
-  Tensor of_q = matrix_part(g, parts.part[0]);
-  const Tensor of_r = triu(matrix_part(g, parts.part[1]));
+  const Tensor whole = matrix_part(y, parts.part[0]), full = matrix_part(y, parts.part[1]);
+  const int64_t n = full.layout()->dim(-1), k = std::min(full.layout()->dim(-2), n);
+  const Tensor q = Columns(whole, 0, k), r = Rows(full, k);
+  Tensor of_q = ToFirst(matrix_part(g, parts.part[0]), whole, k);
+  const Tensor of_r = triu(Rows(matrix_part(g, parts.part[1]), k));
   const Tensor square = Columns(r, 0, k), of_square = Columns(of_r, 0, k);
   const Tensor rest = Columns(r, k, n - k), of_rest = Columns(of_r, k, n - k);
   if (n > k) of_q = of_q + Product(q, rest, adjoint(of_rest));
@@ -143,17 +157,15 @@ Tensor grad_svd(const Tensor& g, const Tensor& a, const Tensor& y, const TapeNod
   const int64_t kind = node.attr(0);
   const Dims dims = node.input_dims(0);
   const int64_t m = dims[dims.size() - 2], n = dims[dims.size() - 1], k = std::min(m, n);
-  if (kind == kFull && m != n) {
-    return NotImplementedError("[svd] the vectors that full_matrices=True adds to those of ",
-                               ToString(dims), " have no gradient; use full_matrices=False.");
-  }
-  const auto parts = Parts(node, kReduced).part;
+  const auto parts = Parts(node, kind == kSingularValues ? kReduced : kind).part;
   const Tensor factors = kind == kSingularValues ? lapack(OpId::k_svd_factors, {&a}, kReduced) : y;
-  const Tensor u = matrix_part(factors, parts[0]), vh = matrix_part(factors, parts[2]);
+  const Tensor left = matrix_part(factors, parts[0]), below = matrix_part(factors, parts[2]);
+  const Tensor u = Columns(left, 0, k), vh = Rows(below, k);
   const Tensor s = real(row_part(factors, parts[1]));
   const Tensor of_s = real(row_part(g, Parts(node).part[1]));
   if (kind == kSingularValues) return Product(u * Row(of_s), vh);
-  const Tensor of_u = matrix_part(g, parts[0]), of_vh = matrix_part(g, parts[2]);
+  const Tensor of_u = ToFirst(matrix_part(g, parts[0]), left, k);
+  const Tensor of_vh = adjoint(ToFirst(adjoint(matrix_part(g, parts[2])), adjoint(below), k));
   const auto skew = [](const Tensor& x) { return x - adjoint(x); };
   const Tensor squares = s * s;
   const Tensor apart = Reciprocal(Row(squares) - Column(squares));

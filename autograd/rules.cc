@@ -313,6 +313,34 @@ Tensor grad_fft_c2r(const Tensor& g, const TapeNode& node) {
   return half * times_in_whole(half, axis, n);
 }
 
+// The same structure with other operands.
+Tensor Sparse(OpId op, const Tensor& a, const Tensor& structure, const Tensor& b,
+              const TapeNode& node, bool transposed) {
+  Attrs attrs(node.attrs.begin(), node.attrs.end());
+  attrs[kSparseTransposed] = transposed;
+  return Apply(op, {&a, &structure, &b}, attrs);
+}
+
+// y[row] += value * x[column]: a value's gradient is the product of the rows that it joined.
+Tensor grad_sparse_values(const Tensor& g, const Tensor& structure, const TapeNode& node) {
+  const Tensor x = ops::conj(node.saved[2]);
+  const bool transposed = node.attr(kSparseTransposed) != 0;
+  return Sparse(OpId::k_sparse_sample, transposed ? x : g, structure, transposed ? g : x, node,
+                false);
+}
+
+Tensor grad_sparse_dense(const Tensor& g, const Tensor& values, const Tensor& structure,
+                         const TapeNode& node) {
+  return Sparse(OpId::k_sparse_matmul, ops::conj(values), structure, g, node,
+                node.attr(kSparseTransposed) == 0);
+}
+
+// Of a sample's operand: g, as values, times the other one.
+Tensor grad_sparse_rows(const Tensor& g, const Tensor& structure, const Tensor& other,
+                        const TapeNode& node, bool transposed) {
+  return Sparse(OpId::k_sparse_matmul, g, structure, ops::conj(other), node, transposed);
+}
+
 Tensor Transposed(const Tensor& t) {
   DimVec axes(t.rank());
   for (int i = 0; i < t.rank(); ++i) axes[i] = i;

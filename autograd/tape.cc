@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "autograd/forward.h"
 #include "core/anomaly.h"
 #include "core/functions/composite.h"
 #include "core/threads/tls.h"
@@ -9,28 +10,30 @@
 namespace frazil::autograd {
 namespace {
 
-// Nodes waiting to be destroyed: a chain of a million nodes must not recurse a million deep. Set
-// while this thread destroys some.
-using Graveyard = absl::InlinedVector<TapeNode*, 16>;
+// Nodes waiting to be destroyed, and how. Set while this thread destroys some.
+using Graveyard = absl::InlinedVector<std::pair<GradNode*, void (*)(GradNode*)>, 16>;
 FZ_HOT_TLS Graveyard* t_graveyard = nullptr;
 
-// Null if no gradient can flow.
 Ref<TapeNode> NodeOf(absl::Span<const Tensor* const> inputs, AttrSpan attrs) {
   const ThreadState& state = State();
   auto node = Ref<TapeNode>::Adopt(TapeNode::New());
   node->attrs.assign(attrs.begin(), attrs.end());
-  node->level = 1 << 30;
-  bool any = false;
+  node->level = kNobodys;
   for (const Tensor* t : inputs) {
-    const bool wanted = NeedsGrad(state, *t) && IsInexact(t->dtype());
-    if (wanted) node->level = std::min(node->level, t->node()->level);
-    any |= wanted;
-    node->inputs.push_back({wanted ? t->node_ref() : GradNodeRef(), t->dtype(), t->shape()});
+    GradNodeRef edge;
+    if (NeedsGrad(state, *t) && IsInexact(t->dtype())) edge = ReverseOf(t->node_ref());
+    if (edge) node->level = std::min(node->level, edge->level);
+    node->inputs.push_back({std::move(edge), t->dtype(), t->shape()});
   }
-  if (!any) return nullptr;
   node->sequence = NextSequence();
-  if (state.anomaly) state.anomaly->Made(node->sequence);
   return node;
+}
+
+// Null if no gradient can flow.
+GradNodeRef Finished(Ref<TapeNode> node) {
+  if (node->level == kNobodys && node->operands.empty()) return nullptr;
+  if (AnomalyScope* anomaly = State().anomaly) anomaly->Made(node->sequence);
+  return GradNodeRef::Adopt(node.release());
 }
 
 }  // namespace
@@ -40,49 +43,65 @@ uint64_t NextSequence() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-void TapeNode::Destroy() {
+void Bury(GradNode* node, void (*destroy)(GradNode*)) {
   if (t_graveyard) {
-    t_graveyard->push_back(this);
+    t_graveyard->emplace_back(node, destroy);
     return;
   }
-  Graveyard graveyard = {this};
+  Graveyard graveyard = {{node, destroy}};
   t_graveyard = &graveyard;
   while (!graveyard.empty()) {
-    TapeNode* node = graveyard.back();
+    const auto [next, end] = graveyard.back();
     graveyard.pop_back();
-    node->~TapeNode();
-    GiveBlock(node, BlockClass(sizeof(TapeNode)));
+    end(next);
   }
   t_graveyard = nullptr;
 }
 
-GradNodeRef Tape::Prepare(const OpCall& call) {
-  Ref<TapeNode> node = NodeOf(call.inputs, call.attrs);
-  if (!node) return nullptr;
-  node->op = call.op;
-  for (char c : Info(call.op).saves) {
+void TapeNode::Destroy() {
+  Bury(this, [](GradNode* node) {
+    auto* op = static_cast<TapeNode*>(node);
+    op->~TapeNode();
+    GiveBlock(op, BlockClass(sizeof(TapeNode)));
+  });
+}
+
+Ref<TapeNode> Record(OpId op, absl::Span<const Tensor* const> inputs, AttrSpan attrs) {
+  Ref<TapeNode> node = NodeOf(inputs, attrs);
+  node->op = op;
+  if (inputs.empty()) return node;
+  for (char c : Info(op).saves) {
     // What a composite made is made again.
     if (c != 'y' && !CompositeOf(node->inputs[c - 'a'].edge.get()))
-      node->saved[c - 'a'] = *call.inputs[c - 'a'];
+      node->saved[c - 'a'] = *inputs[c - 'a'];
   }
-  return GradNodeRef::Adopt(node.release());
+  return node;
+}
+
+GradNodeRef Tape::Prepare(const OpCall& call) {
+  Ref<TapeNode> node = Record(call.op, call.inputs, call.attrs);
+  if (AnyTangent(call.inputs)) {
+    for (const Tensor* t : call.inputs) node->operands.push_back(*t);
+  }
+  return Finished(std::move(node));
 }
 
 GradNodeRef Tape::PrepareComposite(const CompositeCall& call) {
-  if (!ops::FindBody(static_cast<CompositeId>(call.id)) || !ops::TakesMuch(call)) return nullptr;
+  if (!ops::FindBody(static_cast<CompositeId>(call.id)) || !ops::TakesMuch(call) ||
+      AnyTangent(call.inputs))
+    return nullptr;
   Ref<TapeNode> node = NodeOf(call.inputs, call.attrs);
-  if (!node) return nullptr;
+  if (node->level == kNobodys) return nullptr;
   node->composite = call.id;
   for (const Tensor* t : call.inputs) node->operands.push_back(*t);
-  return GradNodeRef::Adopt(node.release());
+  return Finished(std::move(node));
 }
 
 void Tape::Attach(GradNodeRef node, Tensor* output) {
   if (!IsInexact(output->dtype())) return;
   auto* op = static_cast<TapeNode*>(node.get());
-  if (!op->composite && Info(op->op).saves.find('y') != std::string_view::npos) {
-    op->saved_output = output->value_ref();
-  }
+  if (op->wants_output()) op->saved_output = output->value_ref();
+  if (!op->composite && !op->operands.empty()) return AttachForward(std::move(node), output);
   output->SetNode(std::move(node));
 }
 

@@ -21,6 +21,10 @@
 #pragma GCC visibility push(default)
 namespace frazil::autograd {
 
+// Destroys a node, after those that wait: a chain of a million nodes must not recurse a million
+// deep.
+void Bury(GradNode* node, void (*destroy)(GradNode*));
+
 class TapeNode final : public GradNode {
  public:
   struct Input {
@@ -40,6 +44,13 @@ class TapeNode final : public GradNode {
   std::atomic<uint32_t> passes{0};  // backward passes that went through it
   // Stands for history that a backward pass has let go of: an error for the next one.
   bool spent = false;
+  // Of a result that has tangents too (autograd/forward.h): a DualNode.
+  GradNodeRef forward;
+
+  // Whether its rule reads the result.
+  bool wants_output() const {
+    return !composite && Info(op).saves.find('y') != std::string_view::npos;
+  }
 
   // For the gradient expressions of the table.
   DType input_dtype(int i) const { return inputs[i].dtype; }
@@ -58,18 +69,20 @@ class TapeNode final : public GradNode {
 // A cell that collects .grad.
 class LeafNode final : public GradNode {
  public:
-  LeafNode() : GradNode(Kind::kLeaf) {}
-  Tensor grad;  // undefined until the first backward
+  explicit LeafNode(bool of_example = false) : GradNode(Kind::kLeaf), of_example(of_example) {}
+  Tensor grad;            // undefined until the first backward
+  const bool of_example;  // its cell's elements differed between the examples of a vmap
 };
 
 // An argument of a function-style gradient: stops the walk of its own scope, passes gradients of
 // outer ones on.
 class VariableNode final : public GradNode {
  public:
-  explicit VariableNode(uint64_t scope) : GradNode(Kind::kVariable), scope(scope) {}
+  VariableNode(uint64_t scope, TapeNode::Input outer)
+      : GradNode(Kind::kVariable), scope(scope), outer(std::move(outer)) {}
 
   const uint64_t scope;  // of the GradScope that made it
-  GradNodeRef outer;
+  TapeNode::Input outer;
 };
 
 class Tape final : public TapeHook {
@@ -89,6 +102,18 @@ inline const TapeNode* CompositeOf(const GradNode* node) {
 Tensor MakeAgain(const TapeNode& composite);
 
 uint64_t NextSequence();
+
+inline constexpr int kNobodys = 1 << 30;  // level of what matters to no scope
+
+// The tensor for a program inside of a rule, whose scopes are above grad_limit: without history
+// that does not count out here.
+inline Tensor Visible(const Tensor& t) {
+  return t.defined() && t.node() && !NeedsGrad(State(), t) ? t.Detach() : t;
+}
+
+// The node of an op's call, with what its rule reads of the operands; of that level if no reverse
+// mode wants it.
+Ref<TapeNode> Record(OpId op, absl::Span<const Tensor* const> inputs, AttrSpan attrs);
 
 // The gradients of a composite's operands, those with a bit in `wanted`, in order; from the
 // operands and the gradient of its result (autograd/composite.cc).

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
+#include "autograd/custom.h"
+#include "autograd/forward.h"
 #include "core/anomaly.h"
 #include "core/functions/composites.h"
 #include "core/functions/ops.h"
@@ -18,12 +20,32 @@ void ForEachEdge(const GradNode& node, const F& visit) {
       if (in.edge) visit(in.edge.get());
     }
   } else if (node.kind == GradNode::Kind::kVariable) {
-    const auto& outer = static_cast<const VariableNode&>(node).outer;
+    const auto& outer = static_cast<const VariableNode&>(node).outer.edge;
     if (outer) visit(outer.get());
+  } else if (node.kind == GradNode::Kind::kDual) {
+    const auto& below = static_cast<const DualNode&>(node).below;
+    if (below) visit(below.get());
+  } else if (node.kind == GradNode::Kind::kPart) {
+    visit(static_cast<const PartNode&>(node).whole.get());
+  } else if (node.kind == GradNode::Kind::kCustom) {
+    for (const auto& in : static_cast<const CustomNode&>(node).inputs) {
+      if (in.edge) visit(in.edge.get());
+    }
   }
 }
 
-// Sums over the axes that broadcasting added or stretched.
+// What detect_anomaly says of an error in the gradient of `node`.
+Status Blame(const GradNode& node, const Status& status) {
+  const AnomalyScope* scope = State().anomaly;
+  if (!scope || node.kind != GradNode::Kind::kOp) return status;
+  const auto& op = static_cast<const TapeNode&>(node);
+  const std::string_view name =
+      op.composite ? NameOf(static_cast<CompositeId>(*op.composite)) : Info(op.op).name;
+  return scope->Explain(status, op.sequence, name);
+}
+
+}  // namespace
+
 Tensor SumTo(const Tensor& g, const Layout* shape) {
   if (!g.ok() || g.shape() == shape) return g;
   Axes axes;
@@ -39,27 +61,25 @@ Tensor SumTo(const Tensor& g, const Layout* shape) {
   return ops::reshape(reduced, shape->dims());
 }
 
-// What detect_anomaly says of an error in the gradient of `node`.
-Status Blame(const GradNode& node, const Status& status) {
-  const AnomalyScope* scope = State().anomaly;
-  if (!scope || node.kind != GradNode::Kind::kOp) return status;
-  const auto& op = static_cast<const TapeNode&>(node);
-  const std::string_view name =
-      op.composite ? NameOf(static_cast<CompositeId>(*op.composite)) : Info(op.op).name;
-  return scope->Explain(status, op.sequence, name);
-}
-
-}  // namespace
-
 Status Walk::Run(GradNodeRef root, const Tensor& seed) {
   if (!root) return absl::OkStatus();
-  FZ_RETURN_IF_ERROR(Collect(std::move(root)));
-  visits_[0].grad = seed;  // nothing that the root leads to is newer
+  std::vector<Root> roots;
+  roots.push_back({std::move(root), seed});
+  return Run(std::move(roots));
+}
+
+Status Walk::Run(std::vector<Root> roots) {
+  FZ_RETURN_IF_ERROR(Collect(roots));
+  for (const Root& root : roots) Add(root.node.get(), root.seed);
+  roots.clear();
   for (Visit& visit : visits_) {
-    if (visit.useful && visit.grad.defined()) {
+    if (visit.useful && (visit.grad.defined() || !visit.parts.empty())) {
       if (Status s = Step(&visit); !s.ok()) return Blame(*visit.node, s);
     }
-    if (visit.node->kind == GradNode::Kind::kOp) visit.node = nullptr;
+    const GradNode::Kind kind = visit.node->kind;
+    if (kind == GradNode::Kind::kOp || kind == GradNode::Kind::kPart ||
+        kind == GradNode::Kind::kCustom)
+      visit.node = nullptr;
   }
   return absl::OkStatus();
 }
@@ -71,12 +91,15 @@ Tensor Walk::Arrived(const GradNode* variable) const {
 
 bool Walk::Wanted(const GradNode& node) const {
   if (scope_ == 0) return node.leaf();
-  return node.kind == GradNode::Kind::kVariable &&
-         static_cast<const VariableNode&>(node).scope == scope_;
+  if (node.kind == GradNode::Kind::kVariable &&
+      static_cast<const VariableNode&>(node).scope == scope_)
+    return true;
+  return absl::c_any_of(others_, [&](const Tensor& t) { return t.node() == &node; });
 }
 
-Status Walk::Collect(GradNodeRef root) {
-  std::vector<GradNode*> stack = {root.get()};
+Status Walk::Collect(absl::Span<const Root> roots) {
+  std::vector<GradNode*> stack;
+  for (const Root& root : roots) stack.push_back(root.node.get());
   while (!stack.empty()) {
     GradNode* node = stack.back();
     stack.pop_back();
@@ -110,9 +133,13 @@ void Walk::Add(const GradNode* node, const Tensor& g) {
 }
 
 Status Walk::Step(Visit* visit) {
-  FZ_RETURN_IF_ERROR(visit->grad.status());
   GradNode* node = visit->node.get();
-  if (node->leaf()) {
+  if (node->kind == GradNode::Kind::kCustom) {
+    const std::vector<Tensor> parts = std::exchange(visit->parts, {});
+    return StepCustom(*static_cast<CustomNode*>(node), parts);
+  }
+  FZ_RETURN_IF_ERROR(visit->grad.status());
+  if (node->leaf() && scope_ == 0) {
     leaves_.push_back({static_cast<LeafNode*>(node), visit->grad});
     return absl::OkStatus();
   }
@@ -120,7 +147,15 @@ Status Walk::Step(Visit* visit) {
   const Tensor g = std::move(visit->grad);     // and nothing else outlives its use
   visit->grad = Tensor();
   if (node->kind == GradNode::Kind::kOp) return StepOp(static_cast<TapeNode*>(node), g);
-  Add(static_cast<VariableNode*>(node)->outer.get(), g);
+  if (node->kind == GradNode::Kind::kPart) {
+    const auto* part = static_cast<const PartNode*>(node);
+    std::vector<Tensor>& parts = At(part->whole.get()).parts;
+    parts.resize(part->whole->results);
+    Tensor& sum = parts[part->index];
+    sum = sum.defined() ? ops::add(sum, g) : g;
+    return sum.status();
+  }
+  ForEachEdge(*node, [&](const GradNode* next) { Add(next, g); });
   return absl::OkStatus();
 }
 
@@ -166,6 +201,15 @@ StatusOr<Ref<TapeNode>> Walk::WithSaved(const TapeNode& node) {
     filled->saved[c - 'a'] = it->second;
   }
   return filled;
+}
+
+Status Walk::StepCustom(const CustomNode& node, absl::Span<const Tensor> gradients) {
+  FZ_ASSIGN_OR_RETURN(const std::vector<Tensor> made, CustomGradients(node, gradients));
+  for (size_t i = 0; i < made.size(); ++i) {
+    const GradNode* edge = node.inputs[i].edge.get();
+    if (edge && made[i].defined() && At(edge).useful) Add(edge, made[i]);
+  }
+  return absl::OkStatus();
 }
 
 Status Walk::StepComposite(const TapeNode& node, const Tensor& g) {

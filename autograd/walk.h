@@ -11,13 +11,25 @@
 
 namespace frazil::autograd {
 
+class CustomNode;  // autograd/custom.h
+
+// Sums over the axes that broadcasting added or stretched.
+Tensor SumTo(const Tensor& g, const Layout* shape);
+
 class Walk {
  public:
-  // scope: the variables of one function-style scope are wanted; 0: every leaf.
-  explicit Walk(uint64_t scope = 0) : scope_(scope) {}
+  // scope: the variables of one function-style scope are wanted, and what has the nodes of
+  // `others`, which outlive the walk; 0: every leaf.
+  explicit Walk(uint64_t scope = 0, absl::Span<const Tensor> others = {})
+      : scope_(scope), others_(others) {}
 
-  // `root` is the node to walk back from, or null. Who wants it to be freed gives it away.
-  Status Run(GradNodeRef root, const Tensor& seed);
+  struct Root {
+    GradNodeRef node;
+    Tensor seed;
+  };
+  // Walks back from these nodes. Who wants them to be freed gives them away.
+  Status Run(std::vector<Root> roots);
+  Status Run(GradNodeRef root, const Tensor& seed);  // one, or none if it is null
 
   // The gradient that arrived at a variable; undefined if none did.
   Tensor Arrived(const GradNode* variable) const;
@@ -26,22 +38,25 @@ class Walk {
  private:
   struct Visit {
     GradNodeRef node;
-    bool useful = false;  // leads to a wanted gradient
-    Tensor grad;          // the sum so far
+    bool useful = false;        // leads to a wanted gradient
+    Tensor grad;                // the sum so far
+    std::vector<Tensor> parts;  // of a CustomNode: those of its results
   };
 
   bool Wanted(const GradNode& node) const;
-  Status Collect(GradNodeRef root);
+  Status Collect(absl::Span<const Root> roots);
   bool Leads(const GradNode& node) const;
   Status Step(Visit* visit);
   Status StepOp(TapeNode* node, const Tensor& g);
   Status StepComposite(const TapeNode& node, const Tensor& g);
+  Status StepCustom(const CustomNode& node, absl::Span<const Tensor> gradients);
   StatusOr<Ref<TapeNode>> WithSaved(const TapeNode& node);
   void Add(const GradNode* node, const Tensor& g);
   Visit& At(const GradNode* node) { return visits_[index_.find(node)->second]; }
   const Visit& At(const GradNode* node) const { return visits_[index_.find(node)->second]; }
 
   uint64_t scope_;
+  absl::Span<const Tensor> others_;
   std::vector<Visit> visits_;  // newest first
   absl::flat_hash_map<const GradNode*, int32_t> index_;
   std::vector<std::pair<LeafNode*, Tensor>> leaves_;

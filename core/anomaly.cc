@@ -7,12 +7,13 @@
 #include "core/config.h"
 #include "core/functions/composite.h"
 #include "core/functions/ops.h"
+#include "core/infer.h"
+#include "core/kept.h"
 
 namespace frazil {
 namespace {
 
-// The eager door without its table of calls met before, which would pass by Apply.
-class SlowDoor final : public Door {
+class WithoutTable final : public Door {
  public:
   Tensor Call(const OpCall& call) override { return GlobalRuntime().eager->Call(call); }
   void Composite(const CompositeCall& call, CompositeBody body,
@@ -20,11 +21,6 @@ class SlowDoor final : public Door {
     GlobalRuntime().eager->Composite(call, body, outputs);
   }
 };
-
-Door* Slow() {
-  static SlowDoor* const door = new SlowDoor;  // for ever: nothing runs before or after main
-  return door;
-}
 
 // Results are not looked at while this lives.
 class Unchecked {
@@ -37,29 +33,26 @@ struct Bad {
   bool nan = false, infinite = false;
 };
 
-StatusOr<bool> Any(const Tensor& mask) {
-  const Tensor any = ops::any(mask);
-  FZ_RETURN_IF_ERROR(any.status());
-  FZ_RETURN_IF_ERROR(Read(*any.value(), Reading::kInside));
-  FZ_ASSIGN_OR_RETURN(const ValueRef host, OnHost(*any.value()));
-  return *reinterpret_cast<const bool*>(host->data);
+// The only element of x, of type T.
+template <typename T>
+StatusOr<T> Only(const Tensor& x) {
+  FZ_RETURN_IF_ERROR(x.status());
+  FZ_RETURN_IF_ERROR(Read(*x.value(), Reading::kInside));
+  FZ_ASSIGN_OR_RETURN(const ValueRef host, OnHost(*x.value()));
+  return *reinterpret_cast<const T*>(host->data);
 }
 
 StatusOr<Bad> Look(const Tensor& x) {
   if (!IsInexact(x.dtype()) || x.size() == 0) return Bad{};
   Bad bad;
-  FZ_ASSIGN_OR_RETURN(bad.nan, Any(ops::isnan(x)));
-  FZ_ASSIGN_OR_RETURN(bad.infinite, Any(ops::isinf(x)));
+  FZ_ASSIGN_OR_RETURN(bad.nan, Only<bool>(ops::any(ops::isnan(x))));
+  FZ_ASSIGN_OR_RETURN(bad.infinite, Only<bool>(ops::any(ops::isinf(x))));
   return bad;
 }
 
-// "(1, 0)": the first element of a mask that is true.
+// "[1, 0]": the first element of a mask that is true.
 StatusOr<std::string> FirstOf(const Tensor& mask) {
-  const Tensor at = ops::argmax(mask);
-  FZ_RETURN_IF_ERROR(at.status());
-  FZ_RETURN_IF_ERROR(Read(*at.value(), Reading::kInside));
-  FZ_ASSIGN_OR_RETURN(const ValueRef host, OnHost(*at.value()));
-  int64_t flat = *reinterpret_cast<const int64_t*>(host->data);
+  FZ_ASSIGN_OR_RETURN(int64_t flat, Only<int64_t>(ops::argmax(mask)));
   std::string text;
   for (int i = mask.rank() - 1; i >= 0; --i) {
     text = StrCat(flat % mask.dims()[i], text.empty() ? "" : ", ", text);
@@ -72,12 +65,12 @@ Status Check(std::string_view name, absl::Span<const Tensor* const> inputs, cons
   ThreadState& state = State();
   const bool grad = std::exchange(state.grad_enabled, false);
   const absl::Cleanup enable = [&state, grad] { state.grad_enabled = grad; };
-  const Tensor x = output.Detach();
+  const Tensor x(Behind(output.value_ref()));
   FZ_ASSIGN_OR_RETURN(const Bad bad, Look(x));
   if (!bad.nan && !bad.infinite) return absl::OkStatus();
   Bad given;
   for (const Tensor* input : inputs) {
-    FZ_ASSIGN_OR_RETURN(const Bad one, Look(input->Detach()));
+    FZ_ASSIGN_OR_RETURN(const Bad one, Look(Tensor(Behind(input->value_ref()))));
     given.nan |= one.nan;
     given.infinite |= one.infinite;
   }
@@ -93,11 +86,16 @@ Status Check(std::string_view name, absl::Span<const Tensor* const> inputs, cons
 
 }  // namespace
 
+Door* SlowDoor() {
+  static Door* const door = new WithoutTable;  // for ever: nothing runs before or after main
+  return door;
+}
+
 AnomalyScope::AnomalyScope() : before_(State()) {
   ThreadState& state = State();
   state.anomaly = this;
   state.checks = true;
-  state.door = Slow();
+  if (!state.door || !state.door->rewrites()) state.door = SlowDoor();
   state.mode = kModeEager;
 }
 
@@ -122,6 +120,11 @@ Status AnomalyScope::Explain(const Status& status, uint64_t sequence, std::strin
 }
 
 Tensor ApplyChecked(const OpCall& call) {
+  KeepScope* const scope = KeepScope::Current();
+  return scope ? KeepScope::Call(scope, call) : ApplyLookedAt(call);
+}
+
+Tensor ApplyLookedAt(const OpCall& call) {
   const Unchecked unchecked;
   const Tensor out = Apply(call);
   if (!out.ok()) return out;
@@ -131,6 +134,7 @@ Tensor ApplyChecked(const OpCall& call) {
 
 void ApplyCompositeChecked(const CompositeCall& call, CompositeBody body,
                            absl::Span<Tensor> outputs) {
+  if (KeepScope::Current()) return body(outputs);  // some of its ops may be kept
   const Unchecked unchecked;
   ApplyComposite(call, body, outputs);
   for (Tensor& out : outputs) {

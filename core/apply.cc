@@ -62,8 +62,11 @@ Tensor CallRecorded(Door* door, const OpInfo& info, const OpCall& call) {
 }  // namespace
 
 Tensor Apply(const OpCall& call) {
+  return __builtin_expect(State().checks, 0) ? ApplyChecked(call) : ApplyUnwatched(call);
+}
+
+Tensor ApplyUnwatched(const OpCall& call) {
   ThreadState& state = State();
-  if (__builtin_expect(state.checks, 0)) return ApplyChecked(call);
   bool wants_grad = false, complex = false;
   for (const Tensor* t : call.inputs) {
     if (__builtin_expect(!t->ok(), 0)) return Tensor(t->status());

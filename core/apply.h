@@ -67,6 +67,8 @@ class Door {
   virtual Value* TryCall(OpId op, const Tensor& a, const Tensor& b) { return nullptr; }
   // An immediate of a's dtype as the other operand, the first or the second.
   virtual Value* TryNumber(OpId op, const Tensor& a, uint64_t bits, bool first) { return nullptr; }
+  // Whether its calls become others (batch/batch.h): it cannot be left out, and never answers TryCall.
+  virtual bool rewrites() const { return false; }
   // Runs `body` (which calls ops) or, when replaying, matches the whole call at once.
   virtual void Composite(const CompositeCall& call, CompositeBody body,
                          absl::Span<Tensor> outputs) {
@@ -124,7 +126,8 @@ struct ThreadState {
   Door* door = nullptr;  // null: the eager door
   bool grad_enabled = true;
   int grad_limit = 1 << 30;  // only nodes with a level below it count
-  int grad_depth = 0;        // nesting of function-style gradients
+  int grad_depth = 0;        // nesting of function-style gradients and forward mode
+  int transforms = 0;  // nesting of vmap and forward mode: no call is traced by itself in there
   Precision precision = Precision::kDefault;
   ReadObserver* observer = nullptr;
   int8_t mode = -1;  // thread's own mode (context manager), -1: the process's
@@ -148,6 +151,7 @@ extern Runtime g_runtime;
 inline Runtime& GlobalRuntime() { return g_runtime; }
 
 Tensor Apply(const OpCall& call);
+Tensor ApplyUnwatched(const OpCall& call);  // whatever ThreadState::checks says
 Tensor Apply(OpId op, std::initializer_list<const Tensor*> inputs, AttrSpan attrs = {});
 void ApplyComposite(const CompositeCall& call, CompositeBody body, absl::Span<Tensor> outputs);
 

@@ -66,6 +66,10 @@ double Fourier(double size, double points, DType dtype) {
   return double(kCall) + (SizeOf(dtype) > 8 ? 0.5 : 0.3) * butterflies;
 }
 
+double Sparse(double entries, double width, DType dtype) {
+  return double(kCall) + entries * (0.8 + 0.03 * width * SizeOf(dtype));
+}
+
 double Attention(double pairs, double depth, DType dtype) {
   return Products(pairs * depth, dtype) +
          Elements(pairs, Slots(OpId::k_exp, dtype) + 40, int(SizeOf(dtype)));

@@ -50,6 +50,8 @@ double Positions(double size, double count);  // of `count` elements of a mask
 double Sort(double size, double row);         // of rows
 double Scan(double size, DType dtype);
 double Fourier(double size, double points, DType dtype);  // transforms of `points`, together `size`
+// Products of `entries` of a sparse matrix and rows of `width` elements.
+double Sparse(double entries, double width, DType dtype);
 double Attention(double pairs, double depth, DType dtype);
 
 // An estimate as a whole number, which is at least 1.

@@ -82,7 +82,7 @@ Status CheckTypes(const OpInfo& info, Operands inputs) {
   const size_t first = selects ? 1 : 0;
   const size_t last = info.klass == OpClass::kTake ? 1 : inputs.size();
   for (size_t i = first; i < last; ++i) {
-    if (info.klass == OpClass::kPut && i == 1) continue;
+    if ((info.klass == OpClass::kPut || info.klass == OpClass::kSparse) && i == 1) continue;
     if (!Accepts(info.types, inputs[i].dtype)) {
       return TypeError(op, " needs ", std::string(TypeSetName(info.types)), ", got ",
                        Describe(inputs[i]), ".");
@@ -474,6 +474,35 @@ StatusOr<const Layout*> InferFourier(OpId op, const OpInfo& info, const Operand&
   return Dense(dims);
 }
 
+// How many values a structure places; -1 if it is none of such a matrix.
+int64_t Entries(const Layout* structure, AttrSpan attrs) {
+  if (structure->rank != 1) return -1;
+  if (attrs[kSparsePairs]) return structure->size % 2 == 0 ? structure->size / 2 : -1;
+  return std::max<int64_t>(-1, structure->size - 1 - attrs[kSparseRows]);
+}
+
+StatusOr<const Layout*> InferSparse(OpId op, const OpInfo& info, Operands in, AttrSpan attrs) {
+  FZ_CHECK(attrs.size() == kSparseAttrs);
+  const int64_t shape[] = {attrs[kSparseRows], attrs[kSparseColumns]};
+  if (IsBool(in[0].dtype)) return TypeError(Tag(info), " takes numbers, got bool.");
+  if (in[1].dtype != DType::kI32 && in[1].dtype != DType::kI64) {
+    return TypeError(Tag(info), " places must be int32 or int64, got ", Describe(in[1]), ".");
+  }
+  const Layout *a = in[0].layout, *b = in[2].layout;
+  const int64_t entries = Entries(in[1].layout, attrs);
+  const bool sample = op == OpId::k_sparse_sample, transposed = attrs[kSparseTransposed];
+  const bool good = shape[0] >= 0 && shape[1] >= 0 && entries >= 0 && b->rank == 2 &&
+                    b->extents[0] == shape[transposed ? 0 : 1] &&
+                    (sample ? a->rank == 2 && a->extents[0] == shape[0] && a->dim(1) == b->dim(1)
+                            : a->rank == 1 && a->size == entries);
+  if (!good) {
+    return ValueError(Tag(info), " a sparse matrix of shape ", ToString(shape), " does not fit ",
+                      DescribeAll(in), ".");
+  }
+  if (sample) return Dense({&entries, 1});
+  return Dense({shape[transposed ? 1 : 0], b->extents[1]});
+}
+
 StatusOr<const Layout*> InferShape(OpId op, const OpInfo& info, Operands in, AttrSpan attrs) {
   switch (info.klass) {
     case OpClass::kElementwise:
@@ -500,6 +529,8 @@ StatusOr<const Layout*> InferShape(OpId op, const OpInfo& info, Operands in, Att
       return in[0].layout->shape;
     case OpClass::kFourier:
       return InferFourier(op, info, in[0], attrs);
+    case OpClass::kSparse:
+      return InferSparse(op, info, in, attrs);
     case OpClass::kMatmul:
       return InferMatmul(info, in[0], in[1]);
     case OpClass::kAttention:
@@ -622,9 +653,18 @@ int64_t IndexAt(const Value& v, const char* p) {
 
 }  // namespace
 
+ValueRef Behind(ValueRef value) {
+  while (Pending* pending = value->pending.load(std::memory_order_acquire)) {
+    ValueRef behind = pending->Behind(value.get());
+    if (!behind) break;
+    value = std::move(behind);
+  }
+  return value;
+}
+
 StatusOr<bool> CheckIndexRange(std::string_view op, const Tensor& indices, IndexRange range,
-                               std::string_view of) {
-  ValueRef ready = indices.value_ref();  // the cell's content may change meanwhile
+                               absl::FunctionRef<std::string()> of) {
+  ValueRef ready = Behind(indices.value_ref());  // the cell's content may change meanwhile
   ReadObserver* observer = State().observer;
   if (ValueRef seen = observer ? observer->Peek(*ready) : ValueRef()) {
     ready = std::move(seen);
@@ -635,7 +675,7 @@ StatusOr<bool> CheckIndexRange(std::string_view op, const Tensor& indices, Index
   const Signs signs = SizeOf(indices.dtype()) == 8 ? SignsOf<int64_t>(*value, range)
                                                    : SignsOf<int32_t>(*value, range);
   if (!(signs.outside >> 63)) {
-    if (observer) observer->OnIndexCheck(op, *ready, range, of);
+    if (observer) observer->OnIndexCheck(op, *ready, range, of());
     return (signs.negative >> 63) != 0;
   }
   if (observer) observer->OnIndexError();
@@ -645,7 +685,7 @@ StatusOr<bool> CheckIndexRange(std::string_view op, const Tensor& indices, Index
     return bad >= range.low && bad < range.high;
   });
   return IndexError("[", std::string(op), "] index ", bad, " is out of range for ", range.high, " ",
-                    std::string(of), ".");
+                    of(), ".");
 }
 
 Status CheckData(const OpCall& call) {
@@ -656,7 +696,9 @@ Status CheckData(const OpCall& call) {
   int64_t extent = 1;
   const int64_t axis = call.attrs[0], axes = info.klass == OpClass::kPut ? call.attrs[2] : 1;
   for (int64_t a = axis; a < axis + axes; ++a) extent *= x.layout()->extents[a];
-  return CheckIndexRange(info.name, *call.inputs[1], {0, extent}, ElementsAlong(x, axis)).status();
+  return CheckIndexRange(info.name, *call.inputs[1], {0, extent},
+                         [&] { return ElementsAlong(x, axis); })
+      .status();
 }
 
 std::string ElementsAlong(const Tensor& x, int64_t axis) {

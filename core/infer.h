@@ -21,10 +21,12 @@ StatusOr<Inferred> Infer(const OpCall& call);
 // Checks that need data (take, put: index ranges). Makes the operands it looks at ready.
 Status CheckData(const OpCall& call);
 
+// What stands for a value where all of its elements are asked about at once: itself, but in a batch.
+ValueRef Behind(ValueRef value);
 // Whether one of `indices` (i32 or i64) is negative; IndexError naming the first outside of
 // `range`, as one of range.high `of` what. Makes them ready.
 StatusOr<bool> CheckIndexRange(std::string_view op, const Tensor& indices, IndexRange range,
-                               std::string_view of);
+                               absl::FunctionRef<std::string()> of);
 // "elements along axis 0 of f32[5]"
 std::string ElementsAlong(const Tensor& x, int64_t axis);
 

@@ -28,6 +28,7 @@ enum class OpClass : uint8_t {
 enum class Work : uint8_t { kView, kPointwise, kFused, kAlone, kLibrary };
 enum class Runs : uint8_t { kThere, kThereAlone, kOnCpu, kOnCpuCounted };
 enum class Fails : uint8_t { kNever, kOnData };
+enum class TangentBy : uint8_t { kPointwise, kLinear, kEach, kTwice };
 
 // A row of core/op_classes.def, where the columns are explained.
 struct ClassInfo {
@@ -35,10 +36,11 @@ struct ClassInfo {
   Work work;
   Runs gpu, npu;
   Fails fails;
+  TangentBy tangent;
 };
 inline constexpr ClassInfo kOpClasses[] = {
-#define FZ_OP_CLASS(name, text, work, gpu, npu, fails) \
-  {text, Work::work, Runs::gpu, Runs::npu, Fails::fails},
+#define FZ_OP_CLASS(name, text, work, gpu, npu, fails, tangent) \
+  {text, Work::work, Runs::gpu, Runs::npu, Fails::fails, TangentBy::tangent},
 #include "core/op_classes.def"
 };
 constexpr const ClassInfo& Info(OpClass klass) { return kOpClasses[static_cast<int>(klass)]; }
@@ -52,6 +54,10 @@ enum ConvAttr { kConvStride = 0, kConvPadding = 2, kConvDilation = 6, kConvAttrs
 // result has along the axis where real numbers take part (else 0): of n points n or n / 2 + 1.
 enum FourierAttr { kFourierAxes, kFourierForward, kFourierNorm, kFourierExtent, kFourierAttrs };
 enum FourierNorm { kNormNone, kNormWhole, kNormRoot, kFourierNorms };
+
+// Those of a product with a sparse matrix: whether its structure is pairs or rows (kernels/sparse),
+// whether its transpose is multiplied, and its shape.
+enum SparseAttr { kSparsePairs, kSparseTransposed, kSparseRows, kSparseColumns, kSparseAttrs };
 
 // All but kAny and kComplex are sets of real dtypes.
 enum class TypeSet : uint8_t { kAny, kNumber, kBoolOrNumber, kFloat, kInt, kBits, kBool, kComplex };
@@ -119,7 +125,7 @@ bool Accepts(TypeSet set, DType dtype);
 constexpr bool TakesComplex(const OpInfo& info) {
   return info.klass == OpClass::kView || info.klass == OpClass::kConcat ||
          info.klass == OpClass::kTransfer || info.klass == OpClass::kLapack ||
-         info.klass == OpClass::kFourier;
+         info.klass == OpClass::kFourier || info.klass == OpClass::kSparse;
 }
 // Nothing for a name that is none.
 std::optional<OpId> OpNamed(std::string_view name);

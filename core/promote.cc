@@ -5,7 +5,13 @@
 #include <cstring>
 #include <limits>
 
+#include "core/default_dtype.h"
+
 namespace frazil {
+
+std::atomic<DType> g_default_float = DType::kF32;
+FZ_HOT_TLS int8_t t_default_float = -1;
+
 namespace {
 
 // The smallest float that NumPy pairs with integers of this size: 1 byte -> f16, 2 -> f32, more ->
@@ -92,8 +98,8 @@ DType SumFor(DType a) {
 DType DefaultFor(Scalar::Kind kind) {
   return kind == Scalar::Kind::kBool    ? DType::kBool
          : kind == Scalar::Kind::kInt   ? DType::kI64
-         : kind == Scalar::Kind::kFloat ? DType::kF32
-                                        : DType::kC64;
+         : kind == Scalar::Kind::kFloat ? DefaultFloat()
+                                        : ComplexFor(DefaultFloat());
 }
 
 uint64_t BitsOf(DType dtype, double value) {

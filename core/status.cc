@@ -19,7 +19,8 @@ constexpr std::array<absl::StatusCode, size_t(ErrorKind::kInterrupted) + 1> kCod
     absl::StatusCode::kResourceExhausted, absl::StatusCode::kOutOfRange,
     absl::StatusCode::kNotFound,          absl::StatusCode::kFailedPrecondition,
     absl::StatusCode::kInvalidArgument,   absl::StatusCode::kInvalidArgument,
-    absl::StatusCode::kInternal,          absl::StatusCode::kCancelled};
+    absl::StatusCode::kInternal,          absl::StatusCode::kUnknown,
+    absl::StatusCode::kCancelled};
 // Fewer rows than kinds would leave the last ones OK.
 static_assert(kCodes.back() != absl::StatusCode::kOk);
 

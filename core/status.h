@@ -29,6 +29,7 @@ enum class ErrorKind {
   kFloatingPoint,  // within detect_anomaly
   kLinAlg,         // a matrix that an algorithm cannot take
   kNpuFault,       // a program on the simulated NPU did wrong
+  kRaised,         // by a function of the host's, which raises it again
   kInterrupted     // core/threads/long_work.h; the host raises what interrupted it
 };
 

@@ -15,7 +15,7 @@ namespace frazil {
 // A node of the tape as core sees it: autograd/tape.h derives one class from it for each kind.
 class GradNode : public RefCounted {
  public:
-  enum class Kind : uint8_t { kOp, kLeaf, kVariable };
+  enum class Kind : uint8_t { kOp, kLeaf, kVariable, kDual, kCustom, kPart };
 
   const Kind kind;
   // Lowest gradient level among the leaves it depends on (0: tape style). A node matters to an op

@@ -3,8 +3,9 @@
 // is in one of three states:
 //   ready      data points at the first element, in `storage` or, for immediates, in the value
 //   itself
-//   deferred   `pending` belongs to a trace that will fill it; only core::Read may wait for
-//   it error      made by an op that failed; carries the status, absorbs every further op
+//   deferred   `pending` belongs to a trace that will fill it; only core::Read may wait for it. Or to
+//   a batch, which never does (batch/batch.h): its storage holds what it stands for, and no bytes
+//   error      made by an op that failed; carries the status, absorbs every further op
 #pragma once
 
 #include <atomic>
@@ -31,6 +32,9 @@ class Pending {
   // The caller gives up its hold of a value that perhaps only the owner holds besides. True: it is
   // done, without an atomic subtraction; false: nothing has happened.
   virtual bool LetGo(const Value* value) = 0;
+  // What stands for the value where all of its elements are asked about at once, or null
+  // (batch/batch.h).
+  virtual Ref<Value> Behind(const Value* value) { return nullptr; }
 
  protected:
   ~Pending() = default;

@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-LAYERS = ["core", "kernels", "npu", "autograd", "tracer", "jit", "bindings"]
+LAYERS = ["core", "kernels", "npu", "autograd", "batch", "tracer", "jit", "bindings"]
 ROOMS = {
     "jit": ["kir", "graph", "lower", "cuda", "emit", "cache", "library", "run", "plan", "eager"],
 }

@@ -8,13 +8,14 @@ import sys
 from pathlib import Path
 
 FOLDERS = {
-    "core": 13500,
-    "kernels": 9800,
+    "core": 14600,
+    "kernels": 10300,
     "npu": 9100,
-    "autograd": 1600,
+    "autograd": 2000,
+    "batch": 800,
     "tracer": 7800,
     "jit": 35400,
-    "bindings": 24200,
+    "bindings": 24400,
 }
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there

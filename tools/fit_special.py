@@ -113,10 +113,32 @@ def series(f, low, high):
     return out
 
 
+def legendre(n):
+    """Points and weights of Gauss and Legendre's rule on [0, 1]."""
+    points = []
+    for k in range(n):
+        x = mp.cos(mp.pi * (k + mp.mpf(3) / 4) / (n + mp.mpf(1) / 2))
+        for _ in range(8):  # Newton's method
+            value = mp.legendre(n, x)
+            slope = n * (x * value - mp.legendre(n - 1, x)) / (x * x - 1)
+            x -= value / slope
+        points.append(((1 - x) / 2, 1 / ((1 - x * x) * slope * slope)))
+    return zip(*points, strict=True)
+
+
+def tables():
+    for n in (40, 64):
+        points, weights = legendre(n)
+        yield f"kPoints{n}", points
+        yield f"kWeights{n}", weights
+    # Of Euler's and Maclaurin's formula: Bernoulli numbers by factorials
+    yield "kEuler", [mp.bernoulli(2 * j) / mp.factorial(2 * j) for j in range(1, 13)]
+
+
 def main():
     print("// Chebyshev series of special.cc, made by tools/fit_special.py: a function on")
     print("// [low, high] is the sum of c[k] T_k(t), t from -1 to 1 over the interval. One a row:")
-    print("// FZ_SERIES(name, low, high, c...); FZ_NUMBER(name, value).")
+    print("// FZ_SERIES(name, low, high, c...); FZ_NUMBER(name, value); FZ_TABLE(name, values...).")
     for order, zeros in enumerate(FIRST_ZEROS):
         for k, z in enumerate(zeros):
             print(f"FZ_NUMBER(kJ{order}Zero{k + 1}, {mp.nstr(z, 20)})  // squared")
@@ -124,7 +146,9 @@ def main():
         c = series(f, mp.mpf(low), mp.mpf(high))
         body = ", ".join(mp.nstr(v, 20) for v in c)
         print(f"FZ_SERIES({name}, {mp.nstr(mp.mpf(low), 20)}, {mp.nstr(mp.mpf(high), 20)}, {body})")
-    print("#undef FZ_SERIES\n#undef FZ_NUMBER")
+    for name, values in tables():
+        print(f"FZ_TABLE({name}, {', '.join(mp.nstr(v, 20) for v in values)})")
+    print("#undef FZ_SERIES\n#undef FZ_NUMBER\n#undef FZ_TABLE")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,10 @@ PARAMETERS = {
     int: "SupportsIndex",
     float: "Number",
     "a": "DTypeLike",
+    "alpha": "Operand",
+    "beta": "Operand",
+    "polygamma.n": "Operand",
+    "zeta.q": "Operand | None",
     "api_version": "str | None",
     "UPLO": "str",
     "scope": "Any",
@@ -32,6 +36,7 @@ PARAMETERS = {
     "device": "str | None",
     "_to_.device": "Any",
     "dl_device": "Any",
+    "dense": "Tensor",
     "dtype": "DTypeLike | None",
     "fill_value": "Operand",
     "format": "str",
@@ -58,7 +63,7 @@ PARAMETERS = {
     "requires_grad": "builtins.bool",
     "retain_graph": "builtins.bool",
     "root": "Tensor",
-    "scalar": NUMBER,
+    "scalar": "builtins.complex",
     "scale": "Number | None",
     "seed": "SupportsIndex",
     "shape": "Ints",
@@ -84,27 +89,42 @@ PARAMETERS = {
     "unflatten": "Callable[..., Any]",
     "astype.copy": "builtins.bool",
     "astype.dtype": "DTypeLike",
+    "set_process_dtype.dtype": "DTypeLike",
+    "view.dtype": "DTypeLike",
     "_rebuild.dtype": "str",
     "_to_.dtype": "DTypeLike | None",
     "clip.max": "Operand | None",
     "clip.min": "Operand | None",
+    "columns": "builtins.int",
     "concat.axis": "SupportsIndex | None",
     "concatenate.axis": "SupportsIndex | None",
     "linspace.stop": "Number",
+    "matmul.values": "Tensor",
+    "matrix_power.n": "builtins.int",
+    "pairs": "builtins.bool",
     "permute.axes": "Axis",
     "permute_dims.axes": "Ints",
+    "rows": "builtins.int",
+    "structure": "Tensor",
     "take.axis": "SupportsIndex | None",
     "to_device.device": "str",
     "transpose.axes": "Axis",
+    "transposed": "builtins.bool",
+    "results": "list[Any]",
+    "operands": "list[Any]",
+    "backward": "Callable[..., Any]",
+    "forward": "Callable[..., Any]",
+    "call": "Callable[..., Any]",
+    "is_batched.x": "Any",
 }
 for _names, _type in {
     "beta1 beta2 correction ddof eps lr momentum weight_decay": "Number",
     "decimals groups high k low n n_rows num source destination": "SupportsIndex",
     "dilation padding stride moveaxis.source moveaxis.destination expand_dims.axis": "Ints",
-    "condition labels logits q target updates v w weight x x1 x2 attention.k": "Operand",
-    "bias layer_norm.weight": "Operand | None",
+    "condition edges labels logits q target updates v w weight x x1 x2 attention.k": "Operand",
+    "bias layer_norm.weight bincount.weights diff.prepend diff.append": "Operand | None",
     "ms parameters velocities vs": "Sequence[Tensor]",
-    "argsort.axis log_softmax.axis softmax.axis sort.axis stack.axis": "SupportsIndex",
+    "argsort.axis diff.axis log_softmax.axis softmax.axis sort.axis stack.axis": "SupportsIndex",
     "take_along_axis.axis": "SupportsIndex",
     "fft.axis ifft.axis rfft.axis irfft.axis hfft.axis ihfft.axis": "SupportsIndex",
     "fft.n ifft.n rfft.n irfft.n hfft.n ihfft.n": "SupportsIndex | None",
@@ -116,6 +136,9 @@ for _names, _type in {
 # By the path under frazil._frazil; DEFAULTS by the module, and Tensor for all else.
 RESULTS = {
     "nonzero": "tuple[Tensor, ...]",
+    "runtime.default_dtype": "DType",
+    "runtime.set_process_dtype": "DType",
+    "runtime.set_thread_dtype": "DType | None",
     "op_table": "list[dict[str, Any]]",
     "other_names": "dict[str, dict[str, str]]",
     "Tensor.nonzero": "tuple[Tensor, ...]",
@@ -126,6 +149,7 @@ RESULTS = {
     "Tensor.__array__": "Any",
     "Tensor.__dlpack__": "Any",
     "Tensor.__array_namespace__": "Any",
+    "runtime.count_in_bins": "Tensor",
     "linalg.eig": "tuple[Tensor, Tensor]",
     "linalg.eigh": "tuple[Tensor, Tensor]",
     "linalg.pinv_with_values": "tuple[Tensor, Tensor]",
@@ -134,6 +158,10 @@ RESULTS = {
     "linalg.svd": "tuple[Tensor, Tensor, Tensor]",
     "autograd.is_grad_enabled": "builtins.bool",
     "autograd.set_grad_enabled": "builtins.bool",
+    "custom.attach": "list[Any]",
+    "custom.through_batch": "list[Any] | None",
+    "transforms.innermost_is_reverse": "builtins.bool",
+    "transforms.is_batched": "builtins.bool",
     "cuda.compile_stats": "dict[str, Any]",
     "cuda.device_count": "builtins.int",
     "cuda.memory_stats": "dict[str, builtins.int]",
@@ -353,5 +381,24 @@ class GradScope:
     def variable(self, argument: Tensor, /) -> Tensor: ...
     def gradients(self, root: Tensor, /) -> list[Tensor]: ...
     def outside(self, result: Any, /) -> Any: ...
+    def pull(self, results: list[Any], gradients: list[Any], /) -> list[Tensor]: ...
+    def close(self) -> None: ...
+
+@final
+class ForwardScope:
+    """One level of forward mode; close it in reverse order."""
+
+    def variable(self, primal: Tensor, tangent: Tensor, /) -> Tensor: ...
+    def tangent(self, result: Tensor, /) -> Tensor | None: ...
+    def outside(self, result: Any, /) -> Any: ...
+    def close(self) -> None: ...
+
+@final
+class BatchScope:
+    """One level of vmap; close it in reverse order."""
+
+    def __new__(cls, size: builtins.int, randomness: builtins.int, /) -> BatchScope: ...
+    def of_example(self, tensor: Tensor, axis: builtins.int, /) -> Tensor: ...
+    def whole(self, tensor: Tensor, axis: builtins.int, /) -> Tensor: ...
     def close(self) -> None: ...
 '''

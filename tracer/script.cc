@@ -169,7 +169,8 @@ StatusOr<const LearntCall*> Script::Run(Cells cells, absl::InlinedVector<Tensor,
       if (!next) return nullptr;
     } else if (mark.kind == Mark::Kind::kIndexCheck) {
       const Tensor indices(ValueRef::Share(value(stage->read)));
-      if (!CheckIndexRange(mark.check, indices, mark.range, mark.of).ok()) return nullptr;
+      if (!CheckIndexRange(mark.check, indices, mark.range, [&] { return mark.of; }).ok())
+        return nullptr;
     }
     stage = next;
     for (const ValueId r : stage->ended) registers[r].Reset();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
+#include "autograd/forward.h"
 
 namespace frazil::tracer {
 
@@ -15,11 +16,12 @@ bool CollectTape(absl::Span<const GradNode* const> roots,
     const GradNode* node = stack.back();
     stack.pop_back();
     if (!node || known.contains(node) || !seen.insert(node).second) continue;
-    if (node->leaf()) return false;
+    if (node->leaf() || node->kind == GradNode::Kind::kPart || autograd::ForwardOf(node))
+      return false;
     out->push_back(node);
     if (node->kind == GradNode::Kind::kVariable) {
       if (node->sequence < since) return false;
-      stack.push_back(static_cast<const autograd::VariableNode*>(node)->outer.get());
+      stack.push_back(static_cast<const autograd::VariableNode*>(node)->outer.edge.get());
       continue;
     }
     const auto* op = static_cast<const autograd::TapeNode*>(node);

@@ -14,7 +14,7 @@
 namespace frazil::tracer {
 
 // The nodes below `roots` that no cell had before. False if one depends on a leaf that is none of
-// theirs, or on a variable not made since the node numbered `since`.
+// theirs, on a variable not made since the node numbered `since`, or has tangents.
 bool CollectTape(absl::Span<const GradNode* const> roots,
                  const absl::flat_hash_map<const GradNode*, Link>& known, uint64_t since,
                  std::vector<const GradNode*>* out);
@@ -23,8 +23,9 @@ bool CollectTape(absl::Span<const GradNode* const> roots,
 template <typename LinkOf, typename IdOf>
 TapeRecord Describe(const GradNode& any, const LinkOf& link, const IdOf& find) {
   if (any.kind == GradNode::Kind::kVariable) {
+    const auto& outer = static_cast<const autograd::VariableNode&>(any).outer;
     TapeRecord record{.variable = true};
-    record.edges.push_back({link(static_cast<const autograd::VariableNode&>(any).outer.get())});
+    record.edges.push_back({link(outer.edge.get()), outer.dtype, outer.shape});
     return record;
   }
   const auto& node = static_cast<const autograd::TapeNode&>(any);
@@ -51,13 +52,14 @@ std::vector<GradNodeRef> MakeTape(absl::Span<const TapeRecord> records, Cells ce
            : link.kind == Link::Kind::kCell ? cells[link.index]->node_ref()
                                             : made[link.index];
   };
-  constexpr int kNobodys = 1 << 30;  // level of what matters to no scope
   for (const TapeRecord& record : records) {
     if (record.variable) {
-      auto variable =
-          Ref<autograd::VariableNode>::Adopt(new autograd::VariableNode(autograd::NextSequence()));
-      variable->outer = node_of(record.edges[0].node);
-      variable->level = variable->outer ? variable->outer->level : kNobodys;
+      const TapeRecord::Edge& e = record.edges[0];
+      GradNodeRef outer = node_of(e.node);
+      const int level = outer ? outer->level : autograd::kNobodys;
+      auto variable = Ref<autograd::VariableNode>::Adopt(new autograd::VariableNode(
+          autograd::NextSequence(), {std::move(outer), e.dtype, e.shape}));
+      variable->level = level;
       variable->sequence = autograd::NextSequence();
       made.push_back(GradNodeRef::Adopt(variable.release()));
       continue;
@@ -66,7 +68,7 @@ std::vector<GradNodeRef> MakeTape(absl::Span<const TapeRecord> records, Cells ce
     node->op = record.op;
     node->attrs = record.attrs;
     node->spent = record.spent;
-    node->level = record.edges.empty() ? 0 : kNobodys;
+    node->level = record.edges.empty() ? 0 : autograd::kNobodys;
     for (const TapeRecord::Edge& e : record.edges) {
       node->inputs.push_back({node_of(e.node), e.dtype, e.shape});
       if (const GradNode* edge = node->inputs.back().edge.get())

@@ -26,13 +26,13 @@ std::vector<TraceEvent> Trace::Events() const { return recording_->Events(); }
 void Trace::Clear() { recording_->Clear(); }
 
 void LetGoOfAbandoned() { Session::SweepAbandoned(); }
-bool Inside() { return t_session != nullptr; }
+bool Inside() { return t_session || State().transforms > 0; }
 void BeforeLending() {
   if (t_session) t_session->OnLending();
 }
 
 Call::Call(Trace* trace, ScriptBuilder* builder) {
-  if (t_session || !Enabled()) {
+  if (Inside() || !Enabled()) {
     trace->recording().CountInner();
     return;
   }

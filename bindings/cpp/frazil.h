@@ -20,9 +20,12 @@
 #include "bindings/cpp/indexing.h"
 #include "bindings/cpp/promised.h"
 #include "bindings/cpp/structure.h"
+#include "bindings/cpp/transforms.h"
 #include "core/functions/composites.h"
 #include "core/functions/file.h"
+#include "core/functions/joining.h"
 #include "core/functions/linalg.h"
+#include "core/functions/sparse.h"
 #include "core/threads/parallel.h"
 #include "tracer/trace.h"
 
@@ -69,41 +72,37 @@ FZ_CPP_FORWARD(swapaxes)
 FZ_CPP_FORWARD(matrix_transpose)
 FZ_CPP_FORWARD(fftfreq)
 FZ_CPP_FORWARD(rfftfreq)
+FZ_CPP_FORWARD(matrix_power)
+FZ_CPP_FORWARD(sparse_matmul)
 #define FZ_COMPOSITE(home, name, ...) FZ_CPP_FORWARD(name)
 #define FZ_INNER(...)
 #include "core/functions/composites.def"
 #undef FZ_CPP_FORWARD
 
 // -- Linear algebra of several results (core/functions/linalg.h); the rest are rows above.
+namespace cpp_internal {
+// Results of `op`, one of which holds the error if there is one.
+template <typename R>
+R Checked(R results, Tensor R::*part, std::string_view op) {
+  frazil::Checked(results.*part, op);
+  return results;
+}
+}  // namespace cpp_internal
 inline ops::SlogdetResult slogdet(const Tensor& x) {
-  Initialize();
-  ops::SlogdetResult out = ops::slogdet(x);
-  Checked(out.sign, "slogdet");
-  return out;
+  return Initialize(), cpp_internal::Checked(ops::slogdet(x), &ops::SlogdetResult::sign, "slogdet");
 }
 inline ops::QrResult qr(const Tensor& x, std::string_view mode = "reduced") {
-  Initialize();
-  ops::QrResult out = ops::qr(x, mode);
-  Checked(out.q, "qr");
-  return out;
+  return Initialize(), cpp_internal::Checked(ops::qr(x, mode), &ops::QrResult::q, "qr");
 }
 inline ops::SvdResult svd(const Tensor& x, bool full_matrices = true) {
-  Initialize();
-  ops::SvdResult out = ops::svd(x, full_matrices);
-  Checked(out.s, "svd");
-  return out;
+  return Initialize(), cpp_internal::Checked(ops::svd(x, full_matrices), &ops::SvdResult::s, "svd");
 }
 inline ops::EigResult eig(const Tensor& x) {
-  Initialize();
-  ops::EigResult out = ops::eig(x);
-  Checked(out.eigenvalues, "eig");
-  return out;
+  return Initialize(), cpp_internal::Checked(ops::eig(x), &ops::EigResult::eigenvalues, "eig");
 }
 inline ops::EigResult eigh(const Tensor& x, std::string_view uplo = "L") {
-  Initialize();
-  ops::EigResult out = ops::eigh(x, uplo);
-  Checked(out.eigenvalues, "eigh");
-  return out;
+  return Initialize(),
+         cpp_internal::Checked(ops::eigh(x, uplo), &ops::EigResult::eigenvalues, "eigh");
 }
 
 using Shape = std::vector<int64_t>;
@@ -121,6 +120,33 @@ inline Tensor concat(const std::vector<Tensor>& parts, int64_t axis = 0) {
 }
 inline Tensor stack(const std::vector<Tensor>& parts, int64_t axis = 0) {
   return Initialize(), Checked(ops::stack(parts, axis), "stack");
+}
+// NumPy's joins: core/functions/joining.h says along which axis each.
+#define FZ_CPP_JOIN(name)                                  \
+  inline Tensor name(const std::vector<Tensor>& parts) {   \
+    return Initialize(), Checked(ops::name(parts), #name); \
+  }
+FZ_CPP_JOIN(hstack)
+FZ_CPP_JOIN(vstack)
+FZ_CPP_JOIN(dstack)
+FZ_CPP_JOIN(column_stack)
+FZ_CPP_JOIN(multi_dot)
+#undef FZ_CPP_JOIN
+// Equal parts of an axis, parts that begin at these places, or parts of about one length.
+inline std::vector<Tensor> split(const Tensor& x, int64_t sections, int64_t axis = 0) {
+  Initialize();
+  std::vector<Tensor> parts = ops::split(x, sections, axis);
+  return Checked(parts.front(), "split"), parts;
+}
+inline std::vector<Tensor> split(const Tensor& x, const Shape& places, int64_t axis = 0) {
+  Initialize();
+  std::vector<Tensor> parts = ops::split_at(x, places, axis);
+  return Checked(parts.front(), "split"), parts;
+}
+inline std::vector<Tensor> array_split(const Tensor& x, int64_t sections, int64_t axis = 0) {
+  Initialize();
+  std::vector<Tensor> parts = ops::array_split(x, sections, axis);
+  return Checked(parts.front(), "array_split"), parts;
 }
 // Rows [start, stop) of the first axis.
 Tensor rows(const Tensor& x, int64_t start, int64_t stop);

@@ -22,8 +22,9 @@ extern PyTypeObject scope_type;
 
 autograd::GradScope* ScopeOf(PyObject* self) {
   auto* scope = reinterpret_cast<PyScope*>(self)->scope.get();
-  if (!scope) Raise(RuntimeError("[grad] the scope is closed."));
-  return scope;
+  if (scope->open()) return scope;
+  Raise(RuntimeError("[grad] the scope is closed."));
+  return nullptr;
 }
 
 PyObject* New(PyTypeObject* type, PyObject*, PyObject*) {
@@ -48,14 +49,7 @@ PyObject* Variable(PyObject* self, PyObject* argument) {
   return Wrap(scope->Variable(CellOf(argument)));
 }
 
-PyObject* Gradients(PyObject* self, PyObject* root) {
-  auto* scope = ScopeOf(self);
-  if (!scope) return nullptr;
-  if (!IsTensor(root)) {
-    return Raise(TypeError("[grad] the function must return a 0-d floating-point tensor, got ",
-                           Py_TYPE(root)->tp_name, "."));
-  }
-  auto gradients = scope->Gradients(&CellOf(root));
+PyObject* ListOf(StatusOr<std::vector<Tensor>> gradients) {
   if (!gradients.ok()) return Raise(gradients.status());
   Object list = Object::Steal(PyList_New(static_cast<Py_ssize_t>(gradients->size())));
   for (size_t i = 0; list && i < gradients->size(); ++i) {
@@ -66,6 +60,16 @@ PyObject* Gradients(PyObject* self, PyObject* root) {
   return list.release();
 }
 
+PyObject* Gradients(PyObject* self, PyObject* root) {
+  auto* scope = ScopeOf(self);
+  if (!scope) return nullptr;
+  if (!IsTensor(root)) {
+    return Raise(TypeError("[grad] the function must return a 0-d floating-point tensor, got ",
+                           Py_TYPE(root)->tp_name, "."));
+  }
+  return ListOf(scope->Gradients(&CellOf(root)));
+}
+
 PyObject* Outside(PyObject* self, PyObject* object) {
   auto* scope = ScopeOf(self);
   if (!scope) return nullptr;
@@ -73,8 +77,23 @@ PyObject* Outside(PyObject* self, PyObject* object) {
 }
 
 PyObject* Close(PyObject* self, PyObject*) {
-  reinterpret_cast<PyScope*>(self)->scope.reset();
+  reinterpret_cast<PyScope*>(self)->scope->Leave();
   Py_RETURN_NONE;
+}
+
+// Lists of results and their gradients; the scope may be closed.
+PyObject* Pull(PyObject* self, PyObject* const* a, Py_ssize_t n) {
+  std::vector<Tensor> lists[2];
+  for (Py_ssize_t k = 0; k < n && k < 2; ++k) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(a[k]); ++i) {
+      PyObject* t = PyList_GET_ITEM(a[k], i);
+      if (!IsTensor(t)) {
+        return Raise(TypeError("[vjp] gradients must be tensors, got ", Py_TYPE(t)->tp_name, "."));
+      }
+      lists[k].push_back(CellOf(t));
+    }
+  }
+  return ListOf(reinterpret_cast<PyScope*>(self)->scope->Pull(lists[0], lists[1]));
 }
 
 PyMethodDef methods[] = {
@@ -82,6 +101,8 @@ PyMethodDef methods[] = {
     {"gradients", Gradients, METH_O, "Gradients of a 0-d result for every variable, in order."},
     {"outside", Outside, METH_O, "A result as it is seen outside the scope."},
     {"close", Close, METH_NOARGS, "Leaves the scope."},
+    {"pull", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(Pull)), METH_FASTCALL,
+     "pull(results, gradients): those of every variable, in order, any number of times."},
     {nullptr, nullptr, 0, nullptr},
 };
 

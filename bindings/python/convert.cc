@@ -76,8 +76,8 @@ bool Operand::LoadForeign(PyObject* object, const char* op, bool strict, PyObjec
   }
   const ErrorName error_name(op);
   ImportOptions options;
-  // What the op computes in float64 is not rounded to float32 before.
-  if (beside && IsTensor(beside)) options.floats = Promote(CellOf(beside).dtype(), DType::kF32);
+  // What the op computes in float64 is not rounded to a narrower default before.
+  if (beside && IsTensor(beside)) options.floats = Promote(CellOf(beside).dtype(), DefaultFloat());
   own_ = FromObject(object, options);
   if (!own_.ok()) {
     if (!PyErr_Occurred()) Raise(own_.status());

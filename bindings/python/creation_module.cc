@@ -6,6 +6,7 @@
 #include "bindings/python/import.h"
 #include "bindings/python/movement.h"
 #include "bindings/python/nest.h"
+#include "core/default_dtype.h"
 #include "core/functions/composites.h"
 
 namespace frazil::python {
@@ -113,15 +114,15 @@ PyObject* FromShape(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyO
 
 FZ_FAST(Zeros) {
   FZ_ARGS(4, "zeros(shape, dtype=None, *, device=None, requires_grad=False)");
-  return Filled("zeros", a[0], Scalar::Int(0), DType::kF32, a[1], a[2], a[3]);
+  return Filled("zeros", a[0], Scalar::Int(0), DefaultFloat(), a[1], a[2], a[3]);
 }
 FZ_FAST(Ones) {
   FZ_ARGS(4, "ones(shape, dtype=None, *, device=None, requires_grad=False)");
-  return Filled("ones", a[0], Scalar::Int(1), DType::kF32, a[1], a[2], a[3]);
+  return Filled("ones", a[0], Scalar::Int(1), DefaultFloat(), a[1], a[2], a[3]);
 }
 FZ_FAST(Empty) {
   FZ_ARGS(4, "empty(shape, dtype=None, *, device=None, requires_grad=False)");
-  return Filled("empty", a[0], Scalar::Int(0), DType::kF32, a[1], a[2], a[3]);
+  return Filled("empty", a[0], Scalar::Int(0), DefaultFloat(), a[1], a[2], a[3]);
 }
 
 // A fill value that is a number, or an array to broadcast.
@@ -214,7 +215,8 @@ FZ_FAST(Linspace) {
       !Parse("linspace", a[3], a[4], a[6], &options)) {
     return nullptr;
   }
-  const DType dtype = options.dtype.value_or(complex ? DType::kC64 : DType::kF32);
+  const DType dtype =
+      options.dtype.value_or(DefaultFor(complex ? Scalar::Kind::kComplex : Scalar::Kind::kFloat));
   const auto line = [&](double from, double to) {
     return ops::linspace(from, to, n, endpoint, complex ? DType::kF64 : dtype);
   };
@@ -233,7 +235,7 @@ FZ_FAST(Eye) {
   columns = rows;
   if (Given(a[1]) && !ToInt(a[1], "eye", "n_cols", &columns)) return nullptr;
   if (!Parse("eye", a[3], a[4], a[5], &options)) return nullptr;
-  return Finish(ops::eye(rows, columns, k, options.dtype.value_or(DType::kF32)), options);
+  return Finish(ops::eye(rows, columns, k, options.dtype.value_or(DefaultFloat())), options);
 }
 
 template <OpName name, Tensor (*frequencies)(int64_t, double, DType)>
@@ -246,7 +248,7 @@ FZ_FAST(Frequencies) {
   if (!ToInt(a[0], name.text, "n", &n) || (a[1] && !ToDouble(a[1], name.text, "d", &d)) ||
       !Parse(name.text, a[2], a[3], a[4], &options))
     return nullptr;
-  return Finish(frequencies(n, d, options.dtype.value_or(DType::kF32)), options);
+  return Finish(frequencies(n, d, options.dtype.value_or(DefaultFloat())), options);
 }
 
 // -- Random streams: the generator is a tensor that holds u64[2].
@@ -289,7 +291,7 @@ FZ_FAST(Floats) {
   if (!generator || !ToDims(a[1], name.text, &dims) ||
       !Parse(name.text, a[2], a[3], nullptr, &options))
     return nullptr;
-  Tensor drawn = draw(generator, dims, options.dtype.value_or(DType::kF32));
+  Tensor drawn = draw(generator, dims, options.dtype.value_or(DefaultFloat()));
   NoteWrite(generator);
   return Finish(std::move(drawn), options);
 }
@@ -318,7 +320,8 @@ std::vector<FunctionRow> CreationFunctions() {
   return {
       {"asarray(obj, /, dtype=None, *, device=None, copy=None, requires_grad=False)",
        "A tensor from a number, nested sequences, a NumPy array, a buffer, DLPack or a tensor.\n\n"
-       "Python floats become float32, ints int64; arrays keep their dtype. copy=None copies "
+       "Python floats become the default dtype (float32), ints int64; arrays keep their dtype. "
+       "copy=None copies "
        "foreign memory, "
        "copy=False borrows it (ValueError if that is impossible), copy=True always makes a new "
        "tensor.",

@@ -49,6 +49,7 @@ PyObject* ExceptionFor(ErrorKind kind) {
     case ErrorKind::kNpuFault:
       return NpuFaultType();
     case ErrorKind::kRuntime:
+    case ErrorKind::kRaised:
       return PyExc_RuntimeError;
   }
   return PyExc_RuntimeError;
@@ -59,6 +60,10 @@ PyObject* ExceptionFor(ErrorKind kind) {
 PyObject* Raise(const Status& status) {
   if (KindOf(status) == ErrorKind::kInterrupted) {
     RaiseInterrupt();
+    return nullptr;
+  }
+  if (KindOf(status) == ErrorKind::kRaised) {
+    RaiseKept();
     return nullptr;
   }
   const auto text = status.message();
@@ -72,6 +77,7 @@ void ErrorName::Rename() const {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
+  if (IsKept(value)) return PyErr_Restore(type, value, trace);
   Object args = Object::Steal(value ? PyObject_GetAttrString(value, "args") : nullptr);
   if (args && PyTuple_CheckExact(args.get()) && PyTuple_GET_SIZE(args.get()) == 1 &&
       PyUnicode_Check(PyTuple_GET_ITEM(args.get(), 0))) {

@@ -15,6 +15,8 @@ struct Raised {
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
 };
 Raised raised;
+thread_local Raised t_kept;
+thread_local const PyObject* t_raised_again = nullptr;  // only compared
 pthread_t main_thread;
 
 void* Unlock() { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
@@ -53,6 +55,30 @@ void RegisterHost() {
   pthread_atfork(nullptr, nullptr, InChild);
   SetHost({Unlock, Lock, IsInterrupted});
 }
+
+Status KeepRaised() {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  const Object text = Object::Steal(value ? PyObject_Str(value) : nullptr);
+  const char* said = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  PyErr_Clear();
+  Status status = MakeError(ErrorKind::kRaised, said ? said : "");
+  const Raised before = std::exchange(t_kept, {type, value, trace});
+  Py_XDECREF(before.type);
+  Py_XDECREF(before.value);
+  Py_XDECREF(before.trace);
+  return status;
+}
+
+void RaiseKept() {
+  const Raised r = std::exchange(t_kept, {});
+  if (!r.type) return PyErr_SetString(PyExc_RuntimeError, "[custom] a rule failed before.");
+  t_raised_again = r.value;
+  PyErr_Restore(r.type, r.value, r.trace);
+}
+
+bool IsKept(PyObject* exception) { return exception && exception == t_raised_again; }
 
 void RaiseInterrupt() {
   const Raised r = std::exchange(raised, {});

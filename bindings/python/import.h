@@ -7,13 +7,14 @@
 #include <optional>
 
 #include "bindings/python/tensor_type.h"
+#include "core/default_dtype.h"
 
 namespace frazil::python {
 
 struct ImportOptions {
   std::optional<DType> dtype;
-  std::optional<bool> copy;    // false: borrow or raise ValueError
-  DType floats = DType::kF32;  // of a nest of Python floats, if no dtype is given
+  std::optional<bool> copy;       // false: borrow or raise ValueError
+  DType floats = DefaultFloat();  // of a nest of Python floats, if no dtype is given
 };
 
 Tensor FromObject(PyObject* object, const ImportOptions& options);

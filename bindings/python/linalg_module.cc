@@ -83,6 +83,22 @@ FZ_FAST(PinvWithValues) {
   return TupleOf({out.inverse, out.singular_values});
 }
 
+FZ_FAST(MatrixPower) {
+  FZ_ARGS(2, "matrix_power(x, n, /)");
+  Tensor own;
+  const Tensor* x = HeldTensor(a[0], "matrix_power", &own);
+  int64_t n = 0;
+  if (!x || !ToInt(a[1], "matrix_power", "n", &n)) return nullptr;
+  return Wrap(ops::matrix_power(*x, n));
+}
+
+FZ_FAST(MultiDot) {
+  FZ_ARGS(1, "multi_dot(arrays, /)");
+  std::vector<Tensor> arrays;
+  if (!ToTensors(a[0], "multi_dot", &arrays)) return nullptr;
+  return Wrap(ops::multi_dot(arrays));
+}
+
 }  // namespace
 
 std::vector<FunctionRow> LinalgFunctions() {
@@ -93,6 +109,13 @@ std::vector<FunctionRow> LinalgFunctions() {
       {"qr(x, /, *, mode='reduced')", "Orthonormal columns and an upper triangle.", Qr},
       {"slogdet(x, /)", "Sign of a determinant and logarithm of its absolute value.", Slogdet},
       {"svd(x, /, *, full_matrices=True)", "Singular vectors and values.", Svd},
+      {"matrix_power(x, n, /)",
+       "The product of n matrices x, by squaring; of the inverse for n < 0, the identity for 0.",
+       MatrixPower},
+      {"multi_dot(arrays, /)",
+       "The product of matrices in the order that takes the fewest multiplications. The first and "
+       "the last may be vectors.",
+       MultiDot},
       {"pinv_with_values(x, /, rtol=None)",
        "The pseudo-inverse and the singular values it is made of.", PinvWithValues},
   };

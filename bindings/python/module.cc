@@ -32,10 +32,13 @@ constexpr Submodule kSubmodules[] = {
     {"nn", "frazil.nn", NnFunctions},
     {"fft", "frazil.fft", FourierFunctions},
     {"linalg", "frazil.linalg", LinalgFunctions},
+    {"sparse", "frazil._frazil.sparse", SparseFunctions},
     {"cuda", "frazil._frazil.cuda", CudaFunctions},
     {"npu", "frazil._frazil.npu", NpuFunctions},
     {"random", "frazil._frazil.random", RandomFunctions},
     {"autograd", "frazil._frazil.autograd", AutogradFunctions},
+    {"transforms", "frazil._frazil.transforms", TransformFunctions},
+    {"custom", "frazil._frazil.custom", CustomFunctions},
     {"runtime", "frazil._frazil.runtime", RuntimeFunctions},
     {"tree", "frazil._frazil.tree", TreeFunctions},
 };
@@ -83,8 +86,9 @@ bool AddAll(PyObject* module) {
   }
   return AddPublicNames(module) && PyModule_AddObjectRef(module, "NpuFault", NpuFaultType()) == 0 &&
          PyModule_AddObjectRef(module, "LinAlgError", LinAlgErrorType()) == 0 &&
-         AddGradScopeType(module) && AddTraceType(module) && AddModuleType(module) &&
-         AddStructureType(module) && AddFunctions(module, "frazil._frazil", TableFunctions()) &&
+         AddGradScopeType(module) && AddTransformTypes(module) && AddTraceType(module) &&
+         AddModuleType(module) && AddStructureType(module) &&
+         AddFunctions(module, "frazil._frazil", TableFunctions()) &&
          std::all_of(std::begin(kSubmodules), std::end(kSubmodules),
                      [&](const Submodule& sub) { return AddSubmodule(module, sub); }) &&
          ListSubmodules(module);

@@ -20,7 +20,7 @@ FZ_FAST(MoveSqueeze);
 FZ_FAST(MoveSwapaxes);
 FZ_FAST(MoveTake);
 
-// Indices, which may be a list of integers: a tensor of the object, or `own`. Null: an error is
+// Indices, or another operand that may be a list: a tensor of the object, or `own`. Null: an error is
 // set.
 const Tensor* IndicesOf(PyObject* object, const char* op, Tensor* own);
 

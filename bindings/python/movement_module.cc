@@ -5,6 +5,7 @@
 #include "bindings/python/import.h"
 #include "bindings/python/movement.h"
 #include "core/functions/composites.h"
+#include "core/functions/joining.h"
 
 namespace frazil::python {
 
@@ -162,6 +163,14 @@ FZ_FAST(Stack) {
   return Wrap(ops::stack(arrays, axis));
 }
 
+template <OpName name, Tensor (*join)(absl::Span<const Tensor>)>
+FZ_FAST(Join) {
+  FZ_ARGS(1, std::string(name.text) + "(arrays, /)");
+  std::vector<Tensor> arrays;
+  if (!ToTensors(a[0], name.text, &arrays)) return nullptr;
+  return Wrap(join(arrays));
+}
+
 FZ_FAST(Tile) {
   FZ_ARGS(2, "tile(x, /, repetitions)");
   Tensor own;
@@ -268,6 +277,16 @@ std::vector<FunctionRow> MovementFunctions() {
        Concat},
       {"concat(arrays, /, axis=0)", "The same as concat.", Concat, "concatenate"},
       {"stack(arrays, /, axis=0)", "Joins arrays of one shape along a new axis.", Stack},
+      {"hstack(arrays, /)",
+       "Joins arrays side by side: along the second axis, vectors along their only one.",
+       Join<"hstack", ops::hstack>},
+      {"vstack(arrays, /)",
+       "Joins arrays one below the other: along the first axis; vectors are rows.",
+       Join<"vstack", ops::vstack>},
+      {"dstack(arrays, /)", "Joins arrays along the third axis, which they get if they lack it.",
+       Join<"dstack", ops::dstack>},
+      {"column_stack(arrays, /)", "Joins arrays along the second axis; vectors are columns.",
+       Join<"column_stack", ops::column_stack>},
       {"pad(x, /, pad_width, mode='constant', *, constant_values=0)", Doc(OpId::k_pad), Pad},
       {"take(x, /, indices, axis=None)", Doc(OpId::k_take) + " Without an axis, of x flattened.",
        MoveTake},

@@ -267,6 +267,7 @@ bool Nest::AddLeaf(PyObject* o) {
   if (Py_IS_TYPE(o, Library().deque)) return IsAgain(o) || AddDeque(o);
   if (IsPartial(o)) return AddPartial(o);
   if (PyType_Check(o)) return AddType(reinterpret_cast<PyTypeObject*>(o));
+  if (PyModule_CheckExact(o)) return AddIdentity(WeakTo(o)), true;  // as functions' globals are
   if (!IsFixed(o)) return AddInstance(o);
   AddIdentity(o);
   return true;

@@ -19,7 +19,7 @@
 //                         special (__x__)
 //   functions             code, globals, name, documentation, annotations, defaults, attributes,
 //                         closure; partials and methods by their parts
-//   built-in functions, dtypes   identity
+//   built-in functions, dtypes, Python's modules   identity
 // Which of the lists, dicts, tuples, instances, modules and functions are one object is compared as
 // well, but for those inside of two modules that do not hold each other.
 // Refused is every other type, and a class whose instances have state that Python does not show.

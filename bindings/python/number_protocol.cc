@@ -100,6 +100,7 @@ bool Assign(std::string_view op, Tensor* cell, Tensor result) {
     Raise(fitted.status());
     return false;
   }
+  if (__builtin_expect(t_example_writes != nullptr, 0)) NoteExampleWrite(cell, *fitted);
   NoteWrite(cell);
   ops::Replace(cell, *fitted);
   return true;

@@ -53,6 +53,14 @@ PyObject* TernaryRow(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObjec
   return Wrap(ops::where(c.arg(), x.arg(), y.arg()));
 }
 
+FZ_FAST(Complex) {
+  FZ_ARGS(2, "complex(x1, x2, /)");
+  Operand re, im;
+  if (!re.Load(a[0], "complex", true, a[1]) || !im.Load(a[1], "complex", true, a[0]))
+    return nullptr;
+  return Wrap(ops::complex(re.arg(), im.arg()));
+}
+
 void AddRows(std::vector<FunctionRow>* rows) {
   using namespace traits;  // NOLINT: the words of the table
 #define FZ_OP(name, ...)
@@ -99,6 +107,9 @@ void AddAliases(std::vector<FunctionRow>* rows) {
 std::vector<FunctionRow> OpFunctions() {
   std::vector<FunctionRow> rows;
   AddRows(&rows);
+  rows.push_back({"complex(x1, x2, /)",
+                  "Complex numbers of real parts x1 and imaginary parts x2, elementwise.",
+                  Complex});
   AddAliases(&rows);
   return rows;
 }

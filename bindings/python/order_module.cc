@@ -49,6 +49,10 @@ FZ_FAST(SearchSorted) {
   if (Given(a[3])) {
     const Tensor* order = IndicesOf(a[3], "searchsorted", &own_order);
     if (!order) return nullptr;
+    if (x->rank() == 1 && order->rank() == 1 && order->size() != x->size()) {
+      return Raise(ValueError("[searchsorted] the sorter has ", order->size(), " indices for ",
+                              x->size(), " elements."));
+    }
     ordered = ops::take(*x, *order, 0);
     x = &ordered;
   }
@@ -59,6 +63,43 @@ FZ_FAST(SearchSorted) {
     return Raise(ValueError("[searchsorted] side must be \"left\" or \"right\"."));
   }
   return Wrap(ops::searchsorted(*x, *values, right));
+}
+
+FZ_FAST(UniqueValues) {
+  FZ_ARGS(2, "unique_values(x, /, *, equal_nan=False)");
+  Tensor own;
+  bool equal_nan;
+  const Tensor* x = IndicesOf(a[0], "unique_values", &own);
+  if (!x || !ToBool(a[1], "unique_values", "equal_nan", false, &equal_nan)) return nullptr;
+  return Wrap(ops::unique_values(*x, equal_nan));
+}
+
+FZ_FAST(Bincount) {
+  FZ_ARGS(3, "bincount(x, /, weights=None, minlength=0)");
+  Tensor own, own_weights;
+  int64_t least = 0;
+  const Tensor* x = IndicesOf(a[0], "bincount", &own);
+  const Tensor* weights =
+      x && Given(a[1]) ? IndicesOf(a[1], "bincount", &own_weights) : &own_weights;
+  if (!x || !weights || (a[2] && !ToInt(a[2], "bincount", "minlength", &least))) return nullptr;
+  return Wrap(ops::bincount(*x, *weights, least));
+}
+
+FZ_FAST(Diff) {
+  FZ_ARGS(5, "diff(x, /, n=1, axis=-1, *, prepend=None, append=None)");
+  Tensor own, own_prepend, own_append;
+  int64_t n = 1, axis = -1;
+  int beyond = 0;  // more than 64 bits are as many as there are elements
+  if (a[1] && PyLong_CheckExact(a[1])) PyLong_AsLongLongAndOverflow(a[1], &beyond);
+  if (beyond > 0) n = INT64_MAX;
+  const Tensor* x = IndicesOf(a[0], "diff", &own);
+  const Tensor *prepend = &own_prepend, *append = &own_append;
+  if (!x || (a[1] && beyond <= 0 && !ToInt(a[1], "diff", "n", &n)) ||
+      (a[2] && !ToInt(a[2], "diff", "axis", &axis)) ||
+      (Given(a[3]) && !(prepend = IndicesOf(a[3], "diff", &own_prepend))) ||
+      (Given(a[4]) && !(append = IndicesOf(a[4], "diff", &own_append))))
+    return nullptr;
+  return Wrap(ops::diff(*x, n, axis, *prepend, *append));
 }
 
 using Cumulative = Tensor (*)(const Tensor&, int64_t, std::optional<DType>, bool);
@@ -117,6 +158,19 @@ std::vector<FunctionRow> OrderFunctions() {
        "(\"right\"). `sorter` has the indices that sort x1, where it is not sorted. Reads the "
        "data.",
        SearchSorted},
+      {"unique_values(x, /, *, equal_nan=False)",
+       "Distinct elements in ascending order. Every NaN counts by itself, unless equal_nan. Reads "
+       "the data.",
+       UniqueValues},
+      {"bincount(x, /, weights=None, minlength=0)",
+       "How often each of 0, 1, 2 ... occurs in a vector of integers, or the sum of its weights: "
+       "at least minlength results, int64, or of the weights' float dtype. Reads the data. "
+       "ValueError for negative elements and other shapes, TypeError for floats.",
+       Bincount},
+      {"diff(x, /, n=1, axis=-1, *, prepend=None, append=None)",
+       "Differences of neighbours along an axis, n times. `prepend` and `append` are put before "
+       "and behind x first: arrays, or numbers that stand for one slice each.",
+       Diff},
       {"cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False)",
        "Sums of the elements up to each one along an axis; integers are summed in 64 bits.",
        CumulativeStandard<"cumulative_sum", ops::cumulative_sum>},

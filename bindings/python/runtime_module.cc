@@ -9,6 +9,8 @@
 #include "bindings/python/movement.h"
 #include "core/anomaly.h"
 #include "core/config.h"
+#include "core/default_dtype.h"
+#include "core/functions/counting.h"
 #include "core/functions/file.h"
 #include "core/memory/storage.h"
 #include "core/settings.h"
@@ -78,6 +80,14 @@ FZ_FAST(SetThreads) {
   SetNumThreads(static_cast<int>(n));
   Py_RETURN_NONE;
 }
+FZ_FAST(CountInBins) {
+  FZ_ARGS(2, "count_in_bins(x, edges, /)");
+  Tensor own, own_edges;
+  const Tensor* x = TensorOf(a[0], "histogram", &own);
+  const Tensor* edges = x ? TensorOf(a[1], "histogram", &own_edges) : nullptr;
+  return edges ? Wrap(ops::count_in_bins(*x, *edges)) : nullptr;
+}
+
 FZ_FAST(KernelCount) { return PyLong_FromLongLong(jit::KernelsRun()); }
 
 FZ_FAST(GetThreads) { return PyLong_FromLong(NumThreads()); }
@@ -207,6 +217,24 @@ FZ_FAST(SetThreadMode) {
   int64_t mode;
   if (!ToInt(a[0], "mode", "mode", &mode)) return nullptr;
   return PyLong_FromLong(std::exchange(State().mode, static_cast<int8_t>(mode)));
+}
+
+FZ_FAST(DefaultDType) { return DTypeObject(DefaultFloat()); }
+
+FZ_FAST(SetProcessDType) {
+  FZ_ARGS(1, "set_process_dtype(dtype, /)");
+  DType dtype;
+  return ToDType(a[0], "dtype", &dtype) ? DTypeObject(g_default_float.exchange(dtype)) : nullptr;
+}
+
+FZ_FAST(SetThreadDType) {
+  FZ_ARGS(1, "set_thread_dtype(dtype, /)");
+  DType dtype;
+  if (a[0] != Py_None && !ToDType(a[0], "dtype", &dtype)) return nullptr;
+  const int8_t before =
+      std::exchange(t_default_float, a[0] == Py_None ? int8_t{-1} : static_cast<int8_t>(dtype));
+  if (before < 0) Py_RETURN_NONE;
+  return DTypeObject(static_cast<DType>(before));
 }
 
 FZ_FAST(SetPrecision) {
@@ -363,6 +391,10 @@ std::vector<FunctionRow> RuntimeFunctions() {
       {"set_num_threads(n, /)", "How many threads kernels use; results do not depend on it.",
        SetThreads},
       {"get_num_threads()", "How many threads kernels use.", GetThreads},
+      {"count_in_bins(x, edges, /)",
+       "How many elements of floats lie in each of the bins of equal width between edges of their "
+       "dtype, int64.",
+       CountInBins},
       {"kernels_run()", "Kernel launches and library calls of this thread so far.", KernelCount},
       {"config()", "Every switch: its value, environment variable and meaning.", ConfigDict},
       {"check_switches()", "Refuses environment variables that switches cannot have.",
@@ -383,6 +415,11 @@ std::vector<FunctionRow> RuntimeFunctions() {
       {"end_anomaly(scope, /)", "Ends what detect_anomaly() began.", EndAnomaly},
       {"set_process_mode(mode, /)", "The process's mode; returns what it was.", SetProcessModeTo},
       {"set_thread_mode(mode, /)", "This thread's mode; returns what it was.", SetThreadMode},
+      {"default_dtype()", "The dtype of Python floats on their own in this thread.", DefaultDType},
+      {"set_process_dtype(dtype, /)", "The process's default dtype; returns what it was.",
+       SetProcessDType},
+      {"set_thread_dtype(dtype, /)",
+       "This thread's default dtype, None: the process's; returns what it was.", SetThreadDType},
       {"precision(name, /)", "precision(name) in this thread; returns what it was.", SetPrecision},
       {"precisions()", "What precision() takes, and what it means.", Precisions},
       {"promote(a, b, /)", "The common dtype of two dtypes.", PromoteDTypes},

@@ -200,7 +200,7 @@ Tensor FromSequence(PyObject* object, const ImportOptions& options) {
     for (const Tensor& t : nest.arrays) dtype = Promote(dtype, t.dtype());
     return Stack(nest, options.dtype.value_or(Promote(dtype, nest.kind)));
   }
-  const DType dtype = options.dtype.value_or(nest.any ? number : DType::kF32);
+  const DType dtype = options.dtype.value_or(nest.any ? number : DefaultFloat());
   if (Status s = CheckDims("asarray", nest.dims, SizeOf(dtype)); !s.ok())
     return Tensor(std::move(s));
   if (__builtin_expect(g_following != nullptr, 0) && Follows(nest, dtype))

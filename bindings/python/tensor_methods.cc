@@ -34,6 +34,16 @@ PyObject* Variadic(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyOb
   return Method<function>(self, &one, 1, nullptr);
 }
 
+// PyTorch's view(shape) shares memory both ways, which no tensor does: that is reshape.
+PyObject* View(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  if (nargs != 1 || kwnames || IsOneInt(args[0]) || PyTuple_Check(args[0]) ||
+      PyList_Check(args[0])) {
+    return Raise(TypeError("[view] takes one dtype; for another shape use x.reshape(shape)."));
+  }
+  Object module = Object::Steal(PyImport_ImportModule("frazil._views"));
+  return module ? PyObject_CallMethod(module.get(), "of_dtype", "OO", self, args[0]) : nullptr;
+}
+
 // permute(axes); without axes they are reversed.
 FZ_FAST(Permute) {
   FZ_ARGS(2, "permute(self, axes=None)");
@@ -261,6 +271,9 @@ PyMethodDef tensor_methods[] = {
     FZ_METHOD("astype", ", dtype, *, copy=True, device=None", "See frazil.astype.", MoveAstype),
     {"reshape", Fast(Variadic<MoveReshape>), kFast,
      FZ_SIGNATURE("reshape", ", *shape", "See frazil.reshape.")},
+    {"view", Fast(View), kFast,
+     FZ_SIGNATURE("view", ", dtype, /",
+                  "The same bytes as another dtype, in memory of their own.")},
     {"permute", Fast(Variadic<Permute>), kFast,
      FZ_SIGNATURE("permute", ", *axes", "The axes in another order.")},
     {"permute_dims", Fast(Variadic<Permute>), kFast,

@@ -17,6 +17,7 @@
 namespace frazil::python {
 
 FZ_HOT_TLS std::vector<Object>* t_written = nullptr;
+FZ_HOT_TLS ExampleWrites* t_example_writes = nullptr;
 namespace {
 
 constexpr size_t kFreeListSize = 256;

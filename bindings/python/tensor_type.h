@@ -51,6 +51,12 @@ inline PyObject* ObjectOf(Tensor* cell) {
 
 // While somebody listens, the tensors whose content this thread replaced in place.
 extern FZ_HOT_TLS std::vector<Object>* t_written;
+// While a vmap's function runs: before the content of a cell is replaced by what may differ between
+// examples (transform_module.cc).
+struct ExampleWrites;
+extern FZ_HOT_TLS ExampleWrites* t_example_writes;
+void NoteExampleWrite(Tensor* cell, const Tensor& next);
+
 // Called where the content is replaced, with no letting go of the interpreter in between.
 inline void NoteWrite(Tensor* cell) {
   tracer::Learning::Write(cell);

@@ -1,19 +1,28 @@
-// Two operands as tensors of their common floating-point dtype, for elementwise composites of two.
+// Two or three operands as tensors of their common floating-point dtype, for elementwise composites.
 // Called by the bodies in core/functions. Invariant: a number alone has its default dtype, one beside
 // a tensor is weak.
 #pragma once
+
+#include <initializer_list>
+#include <optional>
 
 #include "core/functions/composite.h"
 
 namespace frazil::ops {
 
-inline DType FloatOf(const Arg& a, const Arg& b) {
-  const Arg& first = a.tensor() || !b.tensor() ? a : b;
-  const Arg& other = &first == &a ? b : a;
-  const DType dtype = first.tensor() ? first.tensor()->dtype() : DefaultFor(first.scalar().kind);
-  // int8 and uint8 meet in float16, which holds both, not in the float for int16.
-  if (other.tensor()) return Promote(FloatFor(dtype), FloatFor(other.tensor()->dtype()));
-  return FloatFor(Promote(dtype, other.scalar().kind));
+inline DType FloatOf(std::initializer_list<const Arg*> all) {
+  std::optional<DType> dtype;
+  for (const Arg* a : all) {
+    if (!a->tensor()) continue;
+    // int8 and uint8 meet in float16, which holds both, not in the float for int16.
+    const DType next = a->tensor()->dtype();
+    dtype = dtype ? Promote(FloatFor(*dtype), FloatFor(next)) : next;
+  }
+  for (const Arg* a : all) {
+    if (a->tensor()) continue;
+    dtype = dtype ? Promote(*dtype, a->scalar().kind) : DefaultFor(a->scalar().kind);
+  }
+  return FloatFor(*dtype);
 }
 
 inline Tensor As(const Arg& a, DType dtype, bool array) {
@@ -29,7 +38,7 @@ struct Both {
         return;
       }
     }
-    const DType dtype = FloatOf(a, b);
+    const DType dtype = FloatOf({&a, &b});
     x = As(a, dtype, !b.tensor());
     y = As(b, dtype, false);
   }

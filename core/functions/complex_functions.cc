@@ -139,28 +139,33 @@ Parts Sqrt(const Parts& z) {
   return {where(special, Pick(none, 0.0, kInf), root.re), where(special, z.im, root.im)};
 }
 
+// sinh(x) and cosh(x), each times `rest`, which is large where they would overflow.
+struct Hyperbolic {
+  explicit Hyperbolic(const Tensor& x) {
+    const Tensor over = And(greater(abs(x), 709.0), isfinite(x));
+    const Tensor size = exp(Only(over, abs(x) - 709.0)) * 0.5;
+    s = where(over, Signed(size, x), sinh(where(over, 1.0, x)));
+    c = where(over, size, cosh(where(over, 1.0, x)));
+    rest = Pick(over, 8.218407461554972e307, 1.0);
+  }
+  Tensor s, c, rest;
+};
+
 Parts Sinh(const Parts& z) {
-  const Tensor over = And(greater(abs(z.re), 709.0), isfinite(z.re));
-  const Tensor size = exp(Only(over, abs(z.re) - 709.0)) * 0.5;
-  const Tensor s = where(over, Signed(size, z.re), sinh(where(over, 1.0, z.re)));
-  const Tensor c = where(over, size, cosh(where(over, 1.0, z.re)));
-  const Tensor rest = Pick(over, 8.218407461554972e307, 1.0);
+  const Hyperbolic h(z.re);
   const Tensor still = IsZero(z.im), wild = Not(isfinite(z.im));
   const Tensor kept = Or(And(wild, Or(isinf(z.re), IsZero(z.re))), And(still, Not(isfinite(z.re))));
-  return {where(kept, z.re, s * cos(z.im) * rest), where(still, z.im, c * sin(z.im) * rest)};
+  return {where(kept, z.re, h.s * cos(z.im) * h.rest),
+          where(still, z.im, h.c * sin(z.im) * h.rest)};
 }
 
 Parts Cosh(const Parts& z) {
-  const Tensor over = And(greater(abs(z.re), 709.0), isfinite(z.re));
-  const Tensor size = exp(Only(over, abs(z.re) - 709.0)) * 0.5;
-  const Tensor s = where(over, Signed(size, z.re), sinh(where(over, 1.0, z.re)));
-  const Tensor c = where(over, size, cosh(where(over, 1.0, z.re)));
-  const Tensor rest = Pick(over, 8.218407461554972e307, 1.0);
+  const Hyperbolic h(z.re);
   const Tensor still = IsZero(z.im), wild = Not(isfinite(z.im));
   const Tensor zero = Pick(not_equal(signbit(z.re), signbit(z.im)), -0.0, 0.0);
   const Tensor kept = Or(And(still, Not(isfinite(z.re))), And(wild, IsZero(z.re)));
-  return {where(And(wild, isinf(z.re)), kInf, c * cos(z.im) * rest),
-          where(kept, zero, s * sin(z.im) * rest)};
+  return {where(And(wild, isinf(z.re)), kInf, h.c * cos(z.im) * h.rest),
+          where(kept, zero, h.s * sin(z.im) * h.rest)};
 }
 
 Parts Tanh(const Parts& z) {

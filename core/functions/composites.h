@@ -103,6 +103,17 @@ Tensor cumulative_prod(const Tensor& x, int64_t axis, std::optional<DType> dtype
 // Where `values` would stand in `sorted` (one axis): before equal elements, or after them; reads
 // its data.
 Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right = false);
+// Distinct elements in ascending order. Reads how many there are.
+Tensor unique_values(const Tensor& x, bool equal_nan = false);
+
+// -- Counts and differences (functions/counting.cc).
+// How often each of 0, 1, 2 ... occurs, or the sums of its weights, if they are defined; at least
+// `least` results. Reads the data.
+Tensor bincount(const Tensor& x, const Tensor& weights, int64_t least = 0);
+// Differences of neighbours along an axis, n times, of what stands between the ends, if these are
+// defined: arrays, or numbers that stand for one slice each.
+Tensor diff(const Tensor& x, int64_t n = 1, int64_t axis = -1, const Tensor& prepend = Tensor(),
+            const Tensor& append = Tensor());
 
 // -- Creation (functions/creation.cc); results are dense.
 // zeros, ones, full: filled on the device.

@@ -1,13 +1,38 @@
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "absl/numeric/int128.h"
 #include "core/backend.h"
-#include "core/functions/composites.h"
+#include "core/default_dtype.h"
+#include "core/functions/composite.h"
 #include "core/str.h"
+#include "core/tuned.h"
 
 namespace frazil::ops {
+namespace {
+
+// A few elements, which take less time than a call of a kernel. `one` is an immediate.
+StatusOr<ValueRef> Few(Dims dims, const Value& one) {
+  FZ_ASSIGN_OR_RETURN(ValueRef out, Value::Allocate(one.dtype, Device(), Dense(dims)));
+  const size_t bytes = SizeOf(one.dtype), all = static_cast<size_t>(out->size()) * bytes;
+  for (size_t at = 0; at < all; at += bytes) std::memcpy(out->data + at, one.data, bytes);
+  return out;
+}
+
+}  // namespace
+
 Tensor filled(Dims dims, const Scalar& value, DType dtype, Device device) {
+  if (State().door == nullptr && !State().checks && device == Device() &&
+      CheckDims("full", dims, SizeOf(dtype)).ok()) {
+    int64_t bytes = SizeOf(dtype);
+    for (const int64_t n : dims) bytes *= n;
+    const Tensor one = bytes <= tuned::kFewElements ? scalar(value, dtype) : Tensor();
+    if (one.defined() && one.ok() && one.value()->immediate) {
+      auto made = Few(dims, *one.value());
+      return made.ok() ? Tensor(*std::move(made)) : Tensor(made.status());
+    }
+  }
   // What the CPU addresses it fills itself.
   const Tensor t = full(dims, value, dtype, CpuAddresses(device) ? Device() : device);
   return t.ok() ? to_device(Apply(OpId::k_copy, {&t}), device) : t;
@@ -49,10 +74,16 @@ Tensor IntegerRange(const Scalar& start, const Scalar& stop, const Scalar& step,
                          " fits neither into int64 nor into uint64; give a dtype.");
   }
   // Modulo 2**64, as int64 computes and as uint64 reads it.
-  const Tensor steps = iota(static_cast<int64_t>(count), DType::kI64) * Arg(step.i);
-  const Tensor elements = steps + Arg(start.i);
   const DType out = dtype.value_or(big ? DType::kU64 : DType::kI64);
-  return astype(big ? astype(elements, DType::kU64) : elements, out);
+  const auto n = static_cast<int64_t>(count);
+  if (start.i == 0 && step.i == 1) return astype(iota(n, DType::kI64), out);
+  const auto number = [](int64_t v) { return scalar(Scalar::Int(v), DType::kI64); };
+  const Tensor by = number(step.i), from = number(start.i);
+  const Attrs attrs = {n, static_cast<int64_t>(out), big, 1};
+  return Composite(CompositeId::k_samples, {&by, &from}, attrs, [&] {
+    const Tensor all = iota(n, DType::kI64) * by + from;
+    return astype(big ? astype(all, DType::kU64) : all, out);
+  });
 }
 
 }  // namespace
@@ -68,18 +99,26 @@ Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step,
   const double count = std::ceil((stop.AsDouble() - start.AsDouble()) / d);
   if (!(count < 9e15)) return NoEnd(start, stop, step);
   const int64_t n = count > 0 ? static_cast<int64_t>(count) : 0;
-  return astype(iota(n, DType::kF64) * d + start.AsDouble(), dtype.value_or(DType::kF32));
+  const DType type = dtype.value_or(DefaultFloat());
+  const Tensor way = scalar(step, DType::kF64), first = scalar(start, DType::kF64);
+  return Composite(CompositeId::k_samples, {&way, &first}, {n, static_cast<int64_t>(type)},
+                   [&] { return astype(iota(n, DType::kF64) * way + first, type); });
 }
 
 Tensor linspace(double start, double stop, int64_t n, bool endpoint, DType dtype) {
   if (n < 0)
     return ValueError("[linspace] the number of samples must not be negative, got ", n, ".");
   const int64_t gaps = endpoint ? n - 1 : n;
-  const Tensor i = iota(n, DType::kF64);
-  const Tensor line = i * (gaps > 0 ? (stop - start) / static_cast<double>(gaps) : 0.0) + start;
-  // The last sample is `stop` itself, whatever rounding says.
-  if (!endpoint || n < 2) return astype(line, dtype);
-  return astype(where(equal(i, static_cast<double>(n - 1)), stop, line), dtype);
+  const auto number = [](double v) { return scalar(Scalar::Float(v), DType::kF64); };
+  const Tensor way = number(gaps > 0 ? (stop - start) / static_cast<double>(gaps) : 0.0);
+  const Tensor first = number(start), last = number(stop);
+  const Attrs attrs = {n, static_cast<int64_t>(dtype), endpoint};
+  return Composite(CompositeId::k_samples, {&way, &first, &last}, attrs, [&] {
+    const Tensor i = iota(n, DType::kF64), line = i * way + first;
+    // The last sample is `stop` itself, whatever rounding says.
+    if (!endpoint || n < 2) return astype(line, dtype);
+    return astype(where(equal(i, static_cast<double>(n - 1)), last, line), dtype);
+  });
 }
 
 Tensor eye(int64_t rows, int64_t columns, int64_t k, DType dtype) {

@@ -43,10 +43,17 @@ Tensor Advanced(const Tensor& x, const std::vector<ArrayIndex>& arrays) {
   return moved.ok() ? TakeAt(moved, positions, axis) : moved;
 }
 
+// x[i]: nothing else is to be found out.
+bool IsIntegers(const Index& i) {
+  return i.kind == Index::Kind::kTensor && i.tensor.ok() && IsInt(i.tensor.dtype());
+}
+
 }  // namespace
 
 Tensor getitem(const Tensor& x, absl::Span<const Index> index) {
   if (!x.ok()) return x;
+  if (index.size() == 1 && IsIntegers(index[0]) && x.rank() > 0)
+    return Advanced(x, {{index[0].tensor, 0, 1, index[0].normal}});
   auto parts = PartsOf(x, index);
   if (!parts.ok()) return Tensor(parts.status());
   if (Status s = FindMasked(&*parts); !s.ok()) return Tensor(std::move(s));

@@ -1,11 +1,14 @@
 #include "core/functions/indices.h"
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "core/backend.h"
 #include "core/check.h"
 #include "core/functions/composite.h"
 #include "core/infer.h"
+#include "core/tuned.h"
 
 namespace frazil::ops {
 namespace {
@@ -67,8 +70,8 @@ Tensor Positions(std::string_view op, const Tensor& x, Dims dims,
   for (size_t i = 0; i < arrays.size(); ++i) {
     if (arrays[i].normal) continue;
     const int64_t extent = attrs[2 * i];
-    const StatusOr<bool> negative =
-        CheckIndexRange(op, fixed[i], {-extent, extent}, ElementsAlong(x, arrays[i].axis));
+    const StatusOr<bool> negative = CheckIndexRange(
+        op, fixed[i], {-extent, extent}, [&] { return ElementsAlong(x, arrays[i].axis); });
     if (!negative.ok()) return Tensor(negative.status());
     // Outside of a trace, which looks the same whatever the indices are.
     as_they_are &= !*negative && State().door == nullptr;
@@ -98,9 +101,27 @@ Tensor PutAt(const Tensor& x, const Tensor& positions, const Tensor& updates, in
   return Apply({OpId::k_put, inputs, attrs, /*indices_checked=*/true});
 }
 
+namespace {
+
+// How many of a few elements that nobody follows are true.
+std::optional<int64_t> CountFew(const Tensor& mask) {
+  const Value& v = *mask.value();
+  const ThreadState& state = State();
+  if (state.door || state.observer || v.dtype != DType::kBool || v.size() > tuned::kFewElements ||
+      !mask.layout()->dense || v.immediate || !(mask.device() == Device()) || !Read(v).ok())
+    return std::nullopt;
+  return std::count(v.data, v.data + v.size(), char{1});
+}
+
+}  // namespace
+
 Tensor TruePositions(const Tensor& x, bool split) {
   const KeepsContent keeps;
   const Tensor mask(x.value_ref());  // what is counted is what is looked for
+  if (const std::optional<int64_t> few = CountFew(mask)) {
+    const int64_t attrs[] = {*few, split};
+    return Apply(OpId::k_positions, {&mask}, attrs);
+  }
   const Tensor count = count_nonzero(mask);
   if (!count.ok()) return count;
   const ValueRef number = count.value_ref();

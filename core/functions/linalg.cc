@@ -61,7 +61,8 @@ Status CheckOutcomes(std::string_view what, const Tensor& packed, const MatrixPa
     last[last.size() - 1] = 1;
     const Tensor outcomes = astype(real(slice(made, last)), DType::kI64);
     if (!outcomes.ok()) return outcomes.status();
-    const auto checked = CheckIndexRange("linalg", outcomes, {0, 1}, "outcomes");
+    const auto checked =
+        CheckIndexRange("linalg", outcomes, {0, 1}, [] { return std::string("outcomes"); });
     if (checked.ok()) return absl::OkStatus();
     if (KindOf(checked.status()) != ErrorKind::kIndex) return checked.status();
   }
@@ -197,6 +198,20 @@ Tensor inv(const Tensor& input) {
   if (!x.ok()) return x;
   const Tensor packed = Solved(OpId::k_inverse, x, 0, "singular");
   return packed.ok() ? matrix_part(packed, PartsOf(OpId::k_inverse, x).part[0]) : packed;
+}
+
+Tensor euclidean_norm(const Tensor& x, const Axes& axes, bool keepdims) {
+  const std::optional<int64_t> mask = x.ok() ? AxisMask(axes, x.rank()) : std::nullopt;
+  const auto body = [&] {
+    const bool complex = x.ok() && IsComplex(x.dtype());
+    const Tensor total =
+        sum(complex ? square(real(x)) + square(imag(x)) : square(x), axes, keepdims);
+    if (!total.ok()) return total;
+    const Tensor zero = equal(total, 0);
+    return where(zero, 0, sqrt(where(zero, 1, total)));
+  };
+  if (!mask) return body();
+  return Composite(CompositeId::k_euclidean_norm, {&x}, {*mask, keepdims}, body);
 }
 
 Tensor det(const Tensor& input) {

@@ -36,6 +36,12 @@ EigResult eigh(const Tensor& x, std::string_view uplo = "L");
 // rtol: a number for each matrix, or null: the larger extent times the dtype's epsilon.
 PinvResult pinv_with_values(const Tensor& x, const Tensor* rtol);
 
+// The product of n matrices x, by squaring: of the inverse for n < 0, the identity for 0.
+Tensor matrix_power(const Tensor& x, int64_t n);
+// The product of matrices in the order that takes the fewest multiplications; the first and the last
+// may be vectors.
+Tensor multi_dot(absl::Span<const Tensor> arrays);
+
 // The op itself, of operands of one dtype whose axes before the last two are equal.
 Tensor lapack(OpId op, std::initializer_list<const Tensor*> operands, int64_t option = 0);
 // A matrix of each packed result, as a view.

@@ -94,9 +94,12 @@ Tensor relu(const Tensor& x) {
 }
 
 Tensor sigmoid(const Tensor& x) {
-  // Through tanh: neither the value nor any gradient overflows, and the gradient at 0 is exact.
-  return Elementwise(CompositeId::k_sigmoid, x,
-                     [](const Tensor& f) { return tanh(f * 0.5) * 0.5 + 0.5; });
+  // By exp of a number that is not positive: exact to both sides, and neither the value nor any
+  // gradient overflows. The branches meet at 0 with all their derivatives.
+  return Elementwise(CompositeId::k_sigmoid, x, [](const Tensor& f) {
+    const Tensor below = less(f, 0.0), e = exp(where(below, f, -f));
+    return where(below, e, 1.0) / (e + 1.0);
+  });
 }
 
 Tensor silu(const Tensor& x) { return Elementwise(CompositeId::k_silu, x, SiluBody); }
@@ -180,7 +183,9 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels) {
   }
   const int64_t classes = f.layout()->dim(-1);
   const Tensor wide = astype(to_device(labels, f.device()), DType::kI64);
-  if (Status bad = CheckIndexRange("cross_entropy", wide, {0, classes}, "classes").status();
+  if (Status bad = CheckIndexRange("cross_entropy", wide, {0, classes},
+                                   [] { return std::string("classes"); })
+                       .status();
       !bad.ok())
     return bad;
   const Tensor flat = reshape(f, {-1, classes});

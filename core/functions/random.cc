@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "core/functions/composite.h"
+#include "core/functions/draws.h"
+#include "core/kept.h"
 
 namespace frazil::ops {
 namespace {
@@ -18,7 +20,11 @@ Tensor Draw(std::string_view op, Tensor* generator, Dims dims, int words) {
   if (words > 1) shape.push_back(words);
   int64_t n = 1;
   for (int64_t d : shape) n *= d;
-  const Tensor bits = random_bits(*generator, shape);
+  const auto drawn = DrawScope::Next(*generator);
+  if (!drawn.ok()) return Tensor(drawn.status());
+  const Tensor bits = random_bits(drawn->first, shape);
+  if (!drawn->second) return bits;
+  const KeepScope::Pause pause;
   const Tensor second = equal(iota(2, DType::kU64), int64_t{1});
   const Tensor moved = *generator + where(second, scalar(Scalar::Int((n + 3) / 4), DType::kU64),
                                           scalar(Scalar::Int(0), DType::kU64));

@@ -1,8 +1,31 @@
 // Axis lists and dtypes for the reduction rows of the table.
+#include "core/functions/indices.h"
 #include "core/functions/ops.h"
+#include "core/tuned.h"
 
 namespace frazil::ops {
 namespace {
+
+// Where the first extreme of a long vector is: in the first block that has it. The extremes of
+// blocks are found by threads and need no index. The last block may overlap with the one before,
+// whose elements come first.
+Tensor PlaceInBlocks(OpId op, const Tensor& x) {
+  const auto extreme = [&](const Tensor& t, const Axes& axes) {
+    return op == OpId::k_argmax ? max(t, axes) : min(t, axes);
+  };
+  const int64_t n = x.size(), count = n / tuned::kExtremeBlock,
+                whole = count * tuned::kExtremeBlock;
+  Axes along;
+  along.emplace({int64_t{1}});
+  Tensor best = extreme(reshape(slice(x, {0, 1, whole}), {count, tuned::kExtremeBlock}), along);
+  if (whole < n)
+    best = concat({best, reshape(extreme(slice(x, {whole, 1, n - whole}), {}), {1})}, 0);
+  const Tensor block = op == OpId::k_argmax ? argmax(best) : argmin(best);
+  const Tensor start = minimum(block * tuned::kExtremeBlock, n - tuned::kExtremeBlock);
+  const Tensor places = start + iota(tuned::kExtremeBlock, DType::kI64, x.device());
+  const Tensor row = TakeAt(x, places, 0);
+  return start + (op == OpId::k_argmax ? argmax(row) : argmin(row));
+}
 
 Tensor Reduce(OpId op, const Tensor& given, const Axes& axes, bool keepdims) {
   if (!given.ok()) return given;
@@ -28,6 +51,10 @@ Tensor Reduce(OpId op, const Tensor& given, const Axes& axes, bool keepdims) {
       }
       mask |= int64_t{1} << *axis;
     }
+  }
+  if ((info.traits & traits::kIndex) && x->rank() == 1 && mask == 1 && !keepdims &&
+      x->size() >= tuned::kExtremeLong && !IsBool(x->dtype())) {
+    return PlaceInBlocks(op, x->Detach());
   }
   const int64_t attrs[] = {mask, keepdims};
   return Apply(op, {x}, attrs);

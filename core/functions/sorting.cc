@@ -1,10 +1,12 @@
 // Order and running sums along any axis, which are ops; and searchsorted, which reads its data.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <vector>
 
 #include "core/backend.h"
-#include "core/functions/composites.h"
+#include "core/functions/composite.h"
+#include "core/infer.h"
 #include "core/threads/parallel.h"
 #include "core/tuned.h"
 
@@ -38,30 +40,47 @@ T At(const char* data, int64_t i) {
   return v;
 }
 
-// How many of `n` sorted elements `before` is true of, which come first. Without branches, which
-// could not be foretold.
+constexpr int64_t kTogether = 16;  // searches
+
+// Of each search s below `searches`: how many of `n` sorted elements before(s, element) is true of,
+// which come first. Without branches, which could not be foretold, and in step, as each would wait
+// for memory.
 template <typename T, typename Before>
-int64_t CountFirst(const char* sorted, int64_t n, const Before& before) {
-  int64_t first = 0;
+void CountFirst(const char* sorted, int64_t n, int64_t searches, const Before& before,
+                int64_t* first) {
+  std::fill(first, first + searches, 0);
+  if (n == 0) return;
   for (int64_t left = n; left > 1;) {
     const int64_t half = left / 2;
-    first += half & -int64_t{before(Key(At<T>(sorted, first + half - 1)))};
+    for (int64_t s = 0; s < searches; ++s)
+      first[s] += half & -int64_t{before(s, Key(At<T>(sorted, first[s] + half - 1)))};
     left -= half;
   }
-  return first + (n > 0 && before(Key(At<T>(sorted, first))));
+  for (int64_t s = 0; s < searches; ++s) first[s] += before(s, Key(At<T>(sorted, first[s])));
 }
 
 template <typename T>
 void Positions(const Value& sorted, const Value& values, bool right, int64_t* out) {
   const char* const data = sorted.data;
   const int64_t n = sorted.size();
-  const int64_t numbers = CountFirst<T>(data, n, [](auto v) { return v == v; });  // before NaN
+  int64_t numbers;  // before NaN
+  CountFirst<T>(
+      data, n, 1, [](int64_t, auto v) { return v == v; }, &numbers);
   ParallelFor(values.size(), tuned::kSortedElements, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const auto key = Key(At<T>(values.data, i));
-      out[i] = key != key ? (right ? n : numbers)
-               : right    ? CountFirst<T>(data, numbers, [key](auto v) { return v <= key; })
-                          : CountFirst<T>(data, numbers, [key](auto v) { return v < key; });
+    for (int64_t i = begin; i < end; i += kTogether) {
+      const int64_t searches = std::min(kTogether, end - i);
+      decltype(Key(At<T>(data, 0))) keys[kTogether];
+      for (int64_t s = 0; s < searches; ++s) keys[s] = Key(At<T>(values.data, i + s));
+      if (right) {
+        const auto before = [&](int64_t s, auto v) { return v <= keys[s]; };
+        CountFirst<T>(data, numbers, searches, before, out + i);
+      } else {
+        const auto before = [&](int64_t s, auto v) { return v < keys[s]; };
+        CountFirst<T>(data, numbers, searches, before, out + i);
+      }
+      for (int64_t s = 0; s < searches; ++s) {
+        if (keys[s] != keys[s]) out[i + s] = right ? n : numbers;
+      }
     }
   });
 }
@@ -124,6 +143,28 @@ Tensor cumulative_prod(const Tensor& x, int64_t axis, std::optional<DType> dtype
   return Cumulative(OpId::k_cumulative_prod, x, axis, dtype, include_initial);
 }
 
+namespace {
+
+// A binary search of all values at once, for those that differ between the examples of a vmap.
+Tensor SearchedByOps(const Tensor& sorted, const Tensor& values, bool right) {
+  if (!sorted.ok()) return sorted;
+  if (!values.ok()) return values;
+  const int64_t n = sorted.dims()[0];
+  Tensor count = full(values.dims(), Scalar::Int(0), DType::kI64, values.device());
+  for (int64_t step = n ? int64_t(std::bit_floor(uint64_t(n))) : 0; step > 0; step /= 2) {
+    const Tensor next = count + step;
+    const Tensor at = take(sorted, minimum(next, n) - 1, 0);
+    Tensor before = right ? less_equal(at, values) : less(at, values);
+    if (IsFloat(values.dtype()))  // NaN comes last
+      before = logical_or(
+          before, right ? isnan(values) : logical_and(isnan(values), logical_not(isnan(at))));
+    count = where(logical_and(less_equal(next, n), before), next, count);
+  }
+  return count;
+}
+
+}  // namespace
+
 Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right) {
   if (!sorted.ok()) return sorted;
   if (!values.ok()) return values;
@@ -136,6 +177,10 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right) {
     return TypeError("[searchsorted] is not defined for complex numbers: ", Describe(sorted),
                      " and ", Describe(values), ".");
   }
+  for (const Tensor* t : {&sorted, &values}) {
+    if (Behind(t->value_ref()).get() != t->value())
+      return SearchedByOps(astype(sorted, dtype), astype(values, dtype), right);
+  }
   const auto s = Data(astype(sorted, dtype)), v = Data(astype(values, dtype));
   if (!s.ok()) return Tensor(s.status());
   if (!v.ok()) return Tensor(v.status());
@@ -145,6 +190,68 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right) {
   const Value &from = *s->value(), &to = *v->value();
   Positions(dtype, from, to, right, positions);
   return to_device(Tensor(*std::move(out)), values.device());
+}
+
+namespace {
+
+// Calls found(i) for each element i that differs from the one before.
+template <typename T, typename Found>
+void ForFirsts(const char* sorted, int64_t n, bool equal_nan, const Found& found) {
+  found(0);
+  auto before = Key(At<T>(sorted, 0));
+  for (int64_t i = 1; i < n; ++i) {
+    const auto key = Key(At<T>(sorted, i));
+    if (key != before && !(equal_nan && key != key && before != before)) found(i);
+    before = key;
+  }
+}
+
+template <typename T>
+StatusOr<ValueRef> Firsts(const Value& sorted, bool equal_nan) {
+  int64_t count = 0;
+  ForFirsts<T>(sorted.data, sorted.size(), equal_nan, [&](int64_t) { ++count; });
+  FZ_ASSIGN_OR_RETURN(ValueRef out, Value::Allocate(sorted.dtype, Device(), Dense({count})));
+  auto* to = reinterpret_cast<T*>(out->data);
+  ForFirsts<T>(sorted.data, sorted.size(), equal_nan,
+               [&](int64_t i) { *to++ = At<T>(sorted.data, i); });
+  return out;
+}
+
+StatusOr<ValueRef> Firsts(const Value& sorted, bool equal_nan) {
+  switch (sorted.dtype) {
+#define FZ_DTYPE(E, name, short_name, T, bytes, kind) \
+  case DType::E:                                      \
+    return Firsts<T>(sorted, equal_nan);
+#include "core/dtypes.def"
+#undef FZ_DTYPE
+    default:
+      return TypeError("[unique_values] is not defined for ", Name(sorted.dtype), ".");
+  }
+}
+
+}  // namespace
+
+Tensor unique_values(const Tensor& x, bool equal_nan) {
+  const Tensor ordered = x.ok() ? sort(flatten(x)) : x;
+  if (!ordered.ok() || ordered.size() == 0) return ordered;
+  const Tensor among = ordered.Detach();
+  if (State().door == nullptr && !NeedsGrad(State(), ordered)) {  // nobody follows what is done
+    const auto data = Data(among);
+    if (!data.ok()) return Tensor(data.status());
+    auto made = Firsts(*data->value(), equal_nan);
+    return made.ok() ? to_device(Tensor(*std::move(made)), x.device()) : Tensor(made.status());
+  }
+  const int64_t last = among.size() - 1;
+  const Tensor first = Composite(CompositeId::k_firsts, {&among}, {equal_nan}, [&] {
+    const Tensor before = slice(among, {0, 1, last}), here = slice(among, {1, 1, last});
+    Tensor differs = not_equal(here, before);
+    if (equal_nan && IsFloat(among.dtype()))
+      differs = bitwise_and(differs, logical_not(bitwise_and(isnan(here), isnan(before))));
+    return concat({full({1}, Scalar::Bool(true), DType::kBool, among.device()), differs}, 0);
+  });
+  Index mask{.kind = Index::Kind::kTensor};
+  mask.tensor = first;
+  return getitem(ordered, {&mask, 1});
 }
 
 }  // namespace frazil::ops

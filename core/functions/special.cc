@@ -4,24 +4,21 @@
 // Stirling's series from there (Abramowitz and Stegun 6.1, 6.3); the rest are Chebyshev series of
 // smooth factors, on the intervals and in the forms of Moshier's Cephes library, of the project's own
 // fitting (tools/fit_special.py).
+#include "core/functions/special.h"
+
 #include <cmath>
 #include <iterator>
-
-#include "core/functions/both.h"
 
 namespace frazil::ops {
 namespace {
 
-struct Series {
-  double low, high;
-  int n;
-  double c[48];
-};
+using namespace special;  // NOLINT(google-build-using-namespace): what this file shares
 
 #define FZ_NUMBER(name, value) constexpr double name = value;
 #define FZ_SERIES(name, low, high, ...)           \
   constexpr double name##Terms[] = {__VA_ARGS__}; \
   constexpr Series name = {low, high, static_cast<int>(std::size(name##Terms)), {__VA_ARGS__}};
+#define FZ_TABLE(...)
 #include "core/functions/special.def"
 
 template <typename Body>
@@ -29,30 +26,6 @@ Tensor Special(CompositeId id, const Tensor& x, const Body& body) {
   if (!x.ok()) return x;
   const Tensor f = astype(x, FloatFor(x.dtype()));
   return Composite(id, {&f}, {}, [&] { return astype(body(Wider(f)), f.dtype()); });
-}
-
-// A series by Clenshaw's rule. Beyond its interval it is that of the ends, nearly.
-Tensor Sum(const Series& s, const Tensor& x) {
-  const double middle = (s.low + s.high) / 2, half = (s.high - s.low) / 2;
-  const Tensor twice = clip((x - middle) * (2 / half), -2.001, 2.001);
-  Tensor before = full({}, Scalar::Float(s.c[s.n - 1]), DType::kF64);
-  Tensor last = twice * s.c[s.n - 1] + s.c[s.n - 2];
-  for (int k = s.n - 3; k >= 1; --k) {
-    const Tensor next = twice * last - before + s.c[k];
-    before = last;
-    last = next;
-  }
-  return twice * 0.5 * last - before + s.c[0];
-}
-
-// x where `here`, else a number that the branch is at home with.
-Tensor Within(const Tensor& here, const Tensor& x, double home) { return where(here, x, home); }
-
-Tensor Polynomial(const Tensor& x, std::initializer_list<double> c) {
-  const double* p = c.end() - 1;
-  Tensor y = x * *p + *(p - 1);
-  for (p -= 2; p >= c.begin(); --p) y = y * x + *p;
-  return y;
 }
 
 // -- The gamma function and its logarithm
@@ -71,14 +44,37 @@ Tensor Shifted(const Tensor& x, const Step& step) {
   return s;
 }
 
-// log(gamma(s)) - (s - 1/2) log(s) + s - log(2 pi) / 2
-Tensor Stirling(const Tensor& s) {
+}  // namespace
+
+namespace special {
+
+Tensor Sum(const Series& s, const Tensor& x) {
+  const double middle = (s.low + s.high) / 2, half = (s.high - s.low) / 2;
+  const Tensor twice = clip((x - middle) * (2 / half), -2.001, 2.001);
+  Tensor before = Constant(s.c[s.n - 1]);
+  Tensor last = twice * s.c[s.n - 1] + s.c[s.n - 2];
+  for (int k = s.n - 3; k >= 1; --k) {
+    const Tensor next = twice * last - before + s.c[k];
+    before = last;
+    last = next;
+  }
+  return twice * 0.5 * last - before + s.c[0];
+}
+
+Tensor Polynomial(const Tensor& x, absl::Span<const double> c) {
+  const double* p = c.end() - 1;
+  Tensor y = x * *p + *(p - 1);
+  for (p -= 2; p >= c.begin(); --p) y = y * x + *p;
+  return y;
+}
+
+// log(gamma(s)) - (s - 1/2) log(s) + s - log(2 pi) / 2 for s >= kShift.
+static Tensor Stirling(const Tensor& s) {
   const Tensor inverse = 1.0 / s;
   return inverse * Polynomial(inverse * inverse, {1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680,
                                                   1.0 / 1188, -691.0 / 360360, 1.0 / 156});
 }
 
-// sin(pi x) from what x is apart from the nearest integer, which is even or odd.
 Tensor SinPi(const Tensor& x) {
   const Tensor whole = round(x.Detach()), apart = x - whole;
   const Tensor odd = not_equal(whole, floor(whole * 0.5) * 2.0);
@@ -88,7 +84,7 @@ Tensor SinPi(const Tensor& x) {
 Tensor GammaLnPositive(const Tensor& x) {
   const Tensor near = bitwise_and(greater_equal(x, 0.75), less(x, 3.0));
   const Tensor centre = Within(near, x, 1.5), away = where(near, 12.0, x);
-  Tensor product = full({}, Scalar::Float(1), DType::kF64);
+  Tensor product = Constant(1);
   const Tensor s = Shifted(away, [&](const Tensor& low, const Tensor& v) {
     product = where(low, product * v, product);
   });
@@ -97,8 +93,20 @@ Tensor GammaLnPositive(const Tensor& x) {
                stirling - log(product));
 }
 
+Tensor GammaLn1p(const Tensor& x) {
+  const Tensor near = less(x, 2.0), small = Within(near, x, 0.5);
+  return where(near, small * (small - 1.0) * Sum(kGammaLn, small + 1.0),
+               GammaLnPositive(where(near, 4.0, x + 1.0)));
+}
+
+Tensor StirlingRest(const Tensor& x) {
+  const Tensor large = greater_equal(x, double(kShift)), small = where(large, 2.0, x);
+  return where(large, Stirling(where(large, x, double(kShift))),
+               GammaLnPositive(small) - (small - 0.5) * log(small) + (small - 0.9189385332046727));
+}
+
 Tensor GammaPositive(const Tensor& x) {
-  Tensor product = full({}, Scalar::Float(1), DType::kF64);
+  Tensor product = Constant(1);
   const Tensor s = Shifted(
       x, [&](const Tensor& low, const Tensor& v) { product = where(low, product * v, product); });
   const Tensor bounded = minimum(s, 180.0);
@@ -110,6 +118,10 @@ Tensor GammaPositive(const Tensor& x) {
   const Tensor exact = value + (round(value.Detach()) - value.Detach());
   return where(isnan(x), x, where(equal(x, INFINITY), x, where(whole, exact, value)));
 }
+
+}  // namespace special
+
+namespace {
 
 // -- The error function's family
 
@@ -242,13 +254,6 @@ Tensor digamma(const Tensor& x) {
     const Tensor pole = equal(apart.Detach(), 0.0);
     const Tensor reflected = positive - M_PI / tan(where(pole, 0.25, apart) * M_PI);
     return where(below, where(pole, NAN, reflected), positive);
-  });
-}
-
-Tensor betaln(const Arg& a, const Arg& b) {
-  return OfBoth(CompositeId::k_betaln, a, b, [](const Tensor& first, const Tensor& second) {
-    const Tensor x = Wider(first), y = Wider(second);
-    return astype(gammaln(x) + gammaln(y) - gammaln(x + y), first.dtype());
   });
 }
 

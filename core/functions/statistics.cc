@@ -111,6 +111,13 @@ Tensor clip(const Tensor& x, const std::optional<Arg>& lo, const std::optional<A
     return ints && !bound.tensor() && s.kind == Scalar::Kind::kInt && !Fits(s, x.dtype()) &&
            s.negative() == below;
   };
+  if (x.ok() && IsFloat(x.dtype()) && lo && hi && !lo->tensor() && !hi->tensor()) {
+    const Tensor low = scalar(lo->scalar(), x.dtype()), high = scalar(hi->scalar(), x.dtype());
+    if (low.ok() && high.ok()) {  // what is wrong with a number its op says
+      return Composite(CompositeId::k_clip, {&x, &low, &high}, {},
+                       [&] { return minimum(maximum(x, low), high); });
+    }
+  }
   Tensor out = x;
   if (lo.has_value() && !keeps(*lo, true)) out = maximum(out, *lo);
   if (hi.has_value() && !keeps(*hi, false)) out = minimum(out, *hi);

@@ -62,6 +62,11 @@ Status VerifyAttrs(const Graph& graph, int32_t id, const OpInfo& info) {
       FZ_RETURN_IF_ERROR(below(attrs[kFourierAxes], int64_t{1} << rank, "axis mask"));
       FZ_RETURN_IF_ERROR(below(attrs[kFourierForward], 2, "forward"));
       return below(attrs[kFourierNorm], kFourierNorms, "norm");
+    case OpClass::kSparse:
+      FZ_RETURN_IF_ERROR(count(kSparseAttrs));
+      FZ_RETURN_IF_ERROR(below(attrs[kSparsePairs], 2, "pairs"));
+      return below(attrs[kSparseTransposed], node.op == OpId::k_sparse_sample ? 1 : 2,
+                   "transposed");
     case OpClass::kAttention:
     case OpClass::kAttentionGrad:
       FZ_RETURN_IF_ERROR(count(1));

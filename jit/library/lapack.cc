@@ -1,4 +1,4 @@
-// Many matrices of up to kMostAlone rows and columns are shared by our pool, each by one of
+// Many matrices of up to tuned::kMostAlone rows and columns are shared by our pool, each by one of
 // OpenBLAS's threads; large ones take all of these. Who works with how many threads
 // follows from the shape: bits may depend on it.
 #include "jit/library/lapack.h"
@@ -12,14 +12,12 @@
 #include "core/str.h"
 #include "core/threads/long_work.h"
 #include "core/threads/parallel.h"
+#include "core/tuned.h"
 #include "kernels/blas.h"
 #include "kernels/lapack/task.h"
 
 namespace frazil::jit {
 namespace {
-
-constexpr int64_t kMostAlone = 512;  // rows and columns
-constexpr int64_t kSmall = 32;       // up to here OpenBLAS never wakes a thread
 
 // How many multiply-adds a matrix takes, about, in parts of m n min(m, n).
 double Effort(OpId op, int64_t option) {
@@ -38,10 +36,6 @@ double Effort(OpId op, int64_t option) {
       return 1.5;
   }
 }
-
-// Rows and columns of a matrix up to which one thread takes it. The iterations of eigenvalues and
-// singular values wake threads for every column: on a busy machine that costs more than it saves.
-int64_t MostForOneThread(OpId op) { return Effort(op, kReduced) > 2 ? 2048 : kMostAlone; }
 
 class LapackCall final : public LibraryCall {
  public:
@@ -64,10 +58,11 @@ class LapackCall final : public LibraryCall {
     if (batch_ == 0) return absl::OkStatus();
     FZ_RETURN_IF_ERROR(lapack::Check());
     try {
-      const bool small = std::max({m_, n_, right_}) <= kSmall;
-      if (batch_ > 1 && std::max({m_, n_, right_}) <= kMostAlone) return Share(operands, result);
+      const bool small = std::max({m_, n_, right_}) <= tuned::kNeverShared;
+      if (batch_ > 1 && std::max({m_, n_, right_}) <= tuned::kMostAlone)
+        return Share(operands, result);
       std::optional<BlasTurn> turn;
-      if (!small) turn.emplace(std::max({m_, n_, right_}) > MostForOneThread(op_));
+      if (!small) turn.emplace(std::max({m_, n_, right_}) > tuned::kMostAlone);
       RunRange(operands, result, 0, batch_);
     } catch (const std::bad_alloc&) {
       return NoMemory();
@@ -97,7 +92,7 @@ class LapackCall final : public LibraryCall {
     const int64_t grain = std::max<int64_t>(1, int64_t(double(cost::kPart) / TimeOfOne()));
     std::atomic<bool> no_memory{false};
     std::optional<BlasTurn> turn;
-    if (std::max({m_, n_, right_}) > kSmall) turn.emplace(false);
+    if (std::max({m_, n_, right_}) > tuned::kNeverShared) turn.emplace(false);
     ParallelFor(batch_, grain, [&](int64_t begin, int64_t end) {
       try {
         RunRange(operands, result, begin, end);

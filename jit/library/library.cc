@@ -19,6 +19,7 @@
 #include "jit/library/lapack.h"
 #include "jit/library/order.h"
 #include "jit/library/product_shape.h"
+#include "jit/library/sparse.h"
 #include "kernels/blas.h"
 #include "kernels/put.h"
 #include "kernels/take.h"
@@ -264,6 +265,8 @@ StatusOr<std::unique_ptr<const LibraryCall>> MakeLibraryCall(const Graph& graph,
       return MakeLapackCall(graph, id);
     case OpClass::kFourier:
       return MakeFourier(graph, id);
+    case OpClass::kSparse:
+      return MakeSparse(graph, id);
     case OpClass::kAttention:
       return MakeAttention(graph, id);
     case OpClass::kAttentionGrad:

@@ -124,17 +124,18 @@ bool KernelMaker::MayStream() const {
   if (k.has_loop || axes_.unrolled) return false;
   int64_t points = 1;
   for (int64_t e : launch_.extents) points *= e;
-  bool large = false;
+  int64_t moved = 0;
   for (size_t i = 0; i < k.buffers.size(); ++i) {
+    if (k.buffers[i].strides.back() != kir::Stride::kZero)
+      moved += points * SizeOf(k.buffers[i].dtype);
     if (!k.buffers[i].out) continue;
-    large |= points * SizeOf(k.buffers[i].dtype) >= tuned::kStreamBytes;
     if (k.buffers[i].strides.back() != kir::Stride::kOne || launch_.buffers[i].offset % 64 != 0)
       return false;
     for (int a = 0; a + 1 < k.rank; ++a) {  // every row starts on a cache line
       if (launch_.strides[i * k.axes() + a] % 64 != 0) return false;
     }
   }
-  return large;
+  return moved >= tuned::kStreamBytes;
 }
 
 kir::V KernelMaker::Param(int32_t node, DType dtype) {

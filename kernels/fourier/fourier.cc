@@ -2,17 +2,7 @@
 
 #include "core/cpu.h"
 #include "core/threads/at_fork.h"
-
-// In variants/*.cc.
-namespace frazil_fourier_avx512 {
-void Run(const frazil::FourierArgs& args);
-}
-namespace frazil_fourier_avx2 {
-void Run(const frazil::FourierArgs& args);
-}
-namespace frazil_fourier_plain {
-void Run(const frazil::FourierArgs& args);
-}
+#include "kernels/fourier/variants.h"
 
 namespace frazil {
 

@@ -59,10 +59,26 @@ void Merge(const Run<Key>& a, const Run<Key>& b, int64_t begin, int64_t end, Key
   std::copy(q, q_end, std::copy(p, p_end, to));
 }
 
+// Each key's place is how many stand before it: nothing depends on what is next, as in a sort.
+template <typename Key>
+void SortFew(Key* keys, int64_t n) {
+  Key before[tuned::kFewKeys];
+  std::copy(keys, keys + n, before);
+  for (int64_t i = 0; i < n; ++i) {
+    const Key key = before[i];
+    int64_t place = 0;
+    for (int64_t j = 0; j < i; ++j) place += before[j] <= key;
+    for (int64_t j = i + 1; j < n; ++j) place += before[j] < key;
+    keys[place] = key;
+  }
+}
+
 template <typename Key>
 void SortAll(Key* keys, int64_t n, Key* scratch) {
+  if (n <= tuned::kFewKeys) return SortFew(keys, n);
   const auto sort = [](Key* from, int64_t count) {
-    hwy::Sorter()(from, static_cast<size_t>(count), hwy::SortAscending());
+    static const thread_local hwy::Sorter sorter;  // asks the system for a seed where it is made
+    sorter(from, static_cast<size_t>(count), hwy::SortAscending());
   };
   const int threads = NumThreads();
   if (threads == 1 || n < tuned::kSharedKeys) return sort(keys, n);

@@ -821,7 +821,68 @@ def fourier(row):
                                lambda x, y, f=transform: np.abs(f(np, x + y * 1j)).max(initial=0.01))  # fmt: skip
 
 
+def sparse(row):
+    """Rows that are empty, long, of one value; dense sides of all widths; pairs in any order."""
+    from frazil import _frazil  # noqa: PLC0415 -- only where the cases run
+
+    for dtype in (*INTS, *FLOATS):
+        for m, n, count, width in [
+            (7, 5, 12, 1),
+            (40, 60, 500, 3),
+            (3, 9, 0, 2),
+            (9, 30, 200, 100),
+            (64, 8, 300, 40),
+        ]:
+            for pairs in (False, True):
+                for transposed in (False, True):
+                    for how in ("plain", "transposed") if width > 1 and count else ("plain",):
+                        label = f"{row['name']}-{dtype}-{m}-{width}-{pairs}-{transposed}-{how}"
+                        rng = rng_for(label)
+                        rows, columns = rng.integers(m, size=count), rng.integers(n, size=count)
+                        rows = rows if pairs else np.sort(rows)
+                        starts = rows if pairs else np.searchsorted(rows, np.arange(m + 1))
+                        places = np.concatenate([starts, columns]).astype(
+                            rng.choice(["int32", "int64"])
+                        )
+                        to, of = (columns, rows) if transposed else (rows, columns)
+                        shapes = (
+                            ((n, width), (m, width)) if transposed else ((m, width), (n, width))
+                        )
+                        if how == "transposed":
+                            shapes = tuple(s[::-1] for s in shapes)
+                        v = random_array(rng, dtype, (count,), -1, 1)
+                        g, x = (random_array(rng, dtype, s, -1, 1) for s in shapes)
+
+                        def call(fz, v, g, x, p=places, a=(m, n, pairs, transposed), how=how):
+                            g, x = (g.T, x.T) if how == "transposed" else (g, x)
+
+                            def f(v):
+                                return _frazil.sparse.matmul(
+                                    v, fz.asarray(p, device=x.device), x, *a
+                                )
+
+                            if row["name"] == "sparse_matmul":
+                                return f(v)
+                            return fz.grad(lambda v: fz.sum(f(v) * g))(v)
+
+                        def reference(v, g, x, to=to, of=of, how=how, size=lambda v: v):
+                            g, x = (g.T, x.T) if how == "transposed" else (g, x)
+                            v, g, x = size(v), size(g), size(x)
+                            if row["name"] == "sparse_sample":
+                                return (g[to] * x[of]).sum(axis=1, dtype=v.dtype)
+                            out = np.zeros_like(g)
+                            np.add.at(out, to, v[:, None] * x[of])
+                            return out
+
+                        if row["name"] == "sparse_sample" and dtype in INTS:
+                            continue
+                        yield Case(label, row["name"], dtype, [v, g, x], [dtype] * 3, "plain", call, reference,
+                                   0 if dtype in INTS else row["ulp"],
+                                   lambda v, g, x, f=reference: np.maximum(f(v, g, x, size=np.abs), 1e-2))  # fmt: skip
+
+
 CLASSES = {
+    "sparse": sparse,
     "complex": parts, "fourier": fourier, "lapack": lapack,
     "elementwise": elementwise, "cast": casts, "reduce": reductions, "view": movement, "concat": movement,
     "pad": movement, "take": movement, "put": movement, "matmul": matmuls, "iota": sources, "random_bits": sources,

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import frazil as fz
-from frazil import fft, nn
+from frazil import _frazil, fft, nn
 
 COMPOSITES = Path(__file__).parents[2] / "core" / "functions" / "composites.def"
 WITHOUT_GRADIENT = {
@@ -26,6 +26,8 @@ WITHOUT_GRADIENT = {
     "sgd_step",
     "adam_step",
     "positions_of",
+    "samples",  # of numbers
+    "firsts",  # bools
 }
 
 
@@ -41,7 +43,8 @@ def composites():
     """{name: function} of the rows of composites.def."""
     rows = re.findall(r"^FZ_COMPOSITE\((\w+), (\w+),", COMPOSITES.read_text(), re.MULTILINE)
     homes = {"frazil": fz, "nn": nn, "linalg": fz.linalg, "fft": fft}
-    return {name: getattr(homes[home], name) for home, name in rows}
+    inside = _frazil.linalg  # of a public function that chooses between rows
+    return {name: getattr(homes[home], name, None) or getattr(inside, name) for home, name in rows}
 
 
 def inner_composites():
@@ -114,7 +117,10 @@ DOMAINS = {  # where the table's domain is too wide for differences, or a kink i
     "erfinv": (-0.9, 0.9),
     "erfcinv": (0.1, 1.9),
     "xlog1py": (-0.6, 2.9),
-    **dict.fromkeys("gamma gammaln digamma betaln y0 y1 xlogy".split(), (0.4, 2.9)),
+    "betainc": (0.1, 0.9),
+    "zeta": (1.4, 2.9),
+    **dict.fromkeys("gamma gammaln digamma beta betaln y0 y1 xlogy".split(), (0.4, 2.9)),
+    **dict.fromkeys(("gammainc", "gammaincc"), (0.4, 2.9)),
 }
 
 
@@ -490,11 +496,15 @@ LAPACK = {
         (lambda x: joined(*la.qr(tall(x))), TALL),
         (lambda x: joined(*la.qr(tall(x.T).T)), FLAT),
         (lambda x: joined(*la.qr(shifted(x), mode="complete")), SQUARE),
+        (lambda x: joined(*spaces(la.qr(tall(x), mode="complete").Q)), TALL),
+        (lambda x: la.qr(tall(x), mode="complete").R * 2, TALL),
     ],
     "svd_factors": [
         (lambda x: joined(*la.svd(shifted(x), full_matrices=False)), SQUARE),
         (lambda x: joined(*la.svd(tall(x), full_matrices=False)), TALL),
         (lambda x: joined(*la.svd(tall(x.T).T, full_matrices=False)), FLAT),
+        (lambda x: joined(*spaces(la.svd(tall(x)).U), *la.svd(tall(x))[1:]), TALL),
+        (lambda x: joined(*la.svd(tall(x.T).T)[:2], *spaces(la.svd(tall(x.T).T).Vh.T)), FLAT),
     ],
     "svdvals": [(lambda x: la.svdvals(shifted(x)), MANY)],
     "eigh_factors": [
@@ -529,6 +539,12 @@ COMPLEX_LAPACK = {
     "eig_factors": lambda z: of_pairs(*la.eig(shifted(z))),
     "pseudo_inverse": lambda z: la.pinv(shifted(z)[:, :2]),
 }
+
+
+def spaces(q):
+    """The first two columns, and the projection to what the others span."""
+    others = q[:, 2:]
+    return q[:, :2], others @ others.T
 
 
 def tall(x):
@@ -598,6 +614,35 @@ def fourier(row):
     yield one(name, "no rows", lambda x: parts_of(empty((x + 0j).real)), (0, 3))
 
 
+# Places of a matrix of shape (4, 3): by rows, of which one is empty, and as pairs in no order, two
+# of them equal.
+PLACES = {False: [0, 2, 2, 3, 5, 0, 2, 1, 0, 1], True: [3, 0, 3, 1, 0, 1, 2, 1, 0, 0]}
+
+
+def sparse(row):
+    """Products of real and complex matrices; what they are differentiated to is a sample."""
+    name = row["name"]
+    for pairs in (False, True):
+        for transposed, n, m in [(False, 3, 4), (True, 4, 3)]:
+
+            def product(v, x, pairs=pairs, transposed=transposed):
+                places = fz.asarray(PLACES[pairs], device=v.device)
+                return _frazil.sparse.matmul(v, places, x, 4, 3, pairs, transposed)
+
+            def sample(g, x, product=product):
+                return fz.grad(lambda v: fz.sum(product(v, x) * g))(fz.zeros((5,), g.dtype))
+
+            label = f"{'pairs' if pairs else 'rows'}-{transposed}"
+            f = sample if name == "sparse_sample" else product
+            shape = (m, 2) if name == "sparse_sample" else (5,)
+            yield one(name, label, f, shape, (n, 2))
+            if name == "sparse_matmul":
+                call = lambda v, x, f=product: f(v, x[:, 0])  # noqa: E731
+                yield one(name, f"{label}-vector", call, (5,), (n, 1))
+                call = lambda v, w, x, y, f=product: parts_of(f(v + w * 1j, x + y * 1j))  # noqa: E731
+                yield one(name, f"{label}-complex", call, (5,), (5,), (n, 2), (n, 2))
+
+
 # Composites of transforms over several axes, and those that differ from the ops by a number.
 FOURIER = {
     "fftn": lambda z: fft.fftn(z, s=(3, 2), axes=(0, 1)),
@@ -632,6 +677,7 @@ CLASSES = {
     "complex": parts,
     "lapack": lapack,
     "fourier": fourier,
+    "sparse": sparse,
     "conv": convolutions,
     "conv_weights": convolutions,
     "elementwise": elementwise,
@@ -691,9 +737,14 @@ def own_cases():
         for axis in (0, -1):
             yield one(name, f"{axis}", lambda x, f=f, a=axis: f(x, axis=a), (2, 3))
         yield one(name, "transposed", lambda x, f=f: f(x.T), (3, 2))
+    yield from over_layouts("zeta", fz.zeta)
+    yield one("zeta", "q", fz.zeta, (2, 3), (3,), lo=1.4, hi=2.9)
+    yield one("polygamma", "order", lambda x: fz.polygamma(labels, x), (3, 2), lo=0.4, hi=2.9)
     yield one("on_parts", "product", lambda x, y: ((x + 1j) * (y - 2j)).imag, (2, 3), (3,))
     yield one("assign_box", "box", assign_box, (4, 3), (2, 2))
     yield one("assign_box", "number", assign_box, (4, 3), ())
+    yield one("differences", "once", fz.diff, (4, 3))
+    yield one("differences", "twice", lambda x: fz.diff(x, n=2, axis=0), (4, 3))
     yield one("share_extreme", "pool", share_extreme, (2, 2, 3, 2), (2, 3))
     yield one("composite_gradient", "large", composite_gradient, (2, 3), (3,), (3,))
     yield one("clip", "both", lambda x: fz.clip(x, -1, 1.5), (2, 4))

@@ -6,16 +6,13 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "jit/emit/interp/interp.h"
 #include "jit/emit/x86/x86_emitter.h"
 #include "kernels/fn.h"
-#include "tests/kernels/fn_check.h"
 #include "tests/kernels/fn_kernel.h"
 #include "tests/kernels/scalar_v.h"
 
@@ -78,47 +75,6 @@ void CheckX86(jit::Isa isa) {
 
 TEST(FnEmitters, Avx2) { CheckX86(jit::Isa::kAvx2); }
 TEST(FnEmitters, Avx512) { CheckX86(jit::Isa::kAvx512); }
-
-// The errors over the bit patterns [begin, end).
-Worst ScanF32(const jit::Compiled& compiled, const Reference& ref, uint64_t begin, uint64_t end) {
-  constexpr int64_t kBlock = 4096;
-  std::vector<float> x(kBlock), out(kBlock);
-  Worst worst;
-  for (uint64_t at = begin; at < end; at += kBlock) {
-    for (int64_t i = 0; i < kBlock; ++i) x[i] = std::bit_cast<float>(uint32_t(at + i));
-    RunCall(compiled, &x, &x, &out);
-    AddErrors(ref.f32, x.data(), out.data(), kBlock, &worst);
-  }
-  return worst;
-}
-
-class EveryF32 : public testing::TestWithParam<Reference> {};
-
-TEST_P(EveryF32, Error) {
-  if (!Nightly()) GTEST_SKIP() << "FRAZIL_NIGHTLY is not set";
-  std::unique_ptr<jit::Emitter> emitter = jit::NewInterpreter();
-  if (auto isa = jit::X86Emitter::Detect()) emitter = std::make_unique<jit::X86Emitter>(*isa);
-  const uint64_t all = uint64_t(1) << 32,
-                 threads = std::bit_floor(std::max(1u, std::thread::hardware_concurrency()));
-  const Reference& ref = GetParam();
-  auto compiled = emitter->Emit(CallKernel(int(ref.fn), DType::kF32));
-  ASSERT_TRUE(compiled.ok()) << compiled.status();
-  std::vector<Worst> parts(threads);
-  std::vector<std::thread> pool;
-  for (uint64_t t = 0; t < threads; ++t) {
-    pool.emplace_back([&, t] {
-      parts[t] = ScanF32(**compiled, ref, all / threads * t, all / threads * (t + 1));
-    });
-  }
-  for (std::thread& thread : pool) thread.join();
-  Worst worst;
-  for (const Worst& part : parts) worst.Add(part);
-  EXPECT_EQ(worst.count, all);
-  Expect(ref.fn, "f32", worst, kBounds[int(ref.fn)].f32);
-}
-
-INSTANTIATE_TEST_SUITE_P(Fn, EveryF32, testing::ValuesIn(kReferences),
-                         [](const auto& info) { return std::string(kNames[int(info.param.fn)]); });
 
 }  // namespace
 }  // namespace frazil

@@ -1,6 +1,6 @@
 // The functions of kernels/fn.h against references of higher precision: the bounds of
-// kernels/fn.def, special values. f32: every 4097th bit pattern (fn_emitters_test.cc: all) against
-// libm in double. f64: random arguments and hard cases against libm in long double.
+// kernels/fn.def, special values. f32: every 4097th bit pattern (all of them:
+// tests/python/every_float32.py) against libm in double. f64: random arguments and hard cases against libm in long double.
 #include "kernels/fn.h"
 
 #include <gtest/gtest.h>

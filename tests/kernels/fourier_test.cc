@@ -14,16 +14,7 @@
 
 #include "core/cpu.h"
 #include "core/threads/parallel.h"
-
-namespace frazil_fourier_avx512 {
-void Run(const frazil::FourierArgs& args);
-}
-namespace frazil_fourier_avx2 {
-void Run(const frazil::FourierArgs& args);
-}
-namespace frazil_fourier_plain {
-void Run(const frazil::FourierArgs& args);
-}
+#include "kernels/fourier/variants.h"
 
 namespace frazil {
 namespace {

@@ -18,6 +18,10 @@ def i(*shape):
     return _RNG.integers(0, 5, shape)
 
 
+def z(*shape):
+    return f(*shape) + 1j * f(*shape)
+
+
 def c(name, *args, **kwargs):
     CASES.append((name, args, kwargs))
 
@@ -161,6 +165,8 @@ c("average", i(3, 4), axis=0, weights=i(3) + 1, returned=True)
 c("average", f(2, 3, 4), axis=(0, 2), weights=_RNG.random((2, 4)))
 c("average", f(2, 3, 4), axis=(2, 0), weights=_RNG.random((4, 2)))
 c("average", i(5), returned=True)
+c("average", z(3, 4))
+c("average", z(3, 4), axis=1, weights=_RNG.random(4), returned=True)
 for kw in ({}, dict(bias=True), dict(ddof=0), dict(rowvar=False)):
     c("cov", f(3, 7), **kw)
     c("cov", f(7), **kw)
@@ -172,6 +178,9 @@ c("cov", f(3, 7), fweights=i(7) + 1, aweights=_RNG.random(7))
 c("corrcoef", f(3, 7))
 c("corrcoef", f(7), f(7))
 c("cov", i(2, 5))
+c("cov", z(3, 7))
+c("cov", z(3, 7), z(7), fweights=i(7) + 1, aweights=_RNG.random(7))
+c("corrcoef", z(3, 7))
 c("bincount", i(20))
 c("bincount", i(20), minlength=9)
 c("bincount", i(20), weights=f(20))
@@ -213,6 +222,8 @@ for eo in (1, 2):
     c("gradient", f(4, 7), 1.5, x, edge_order=eo)
     c("gradient", f(4, 5), axis=1, edge_order=eo)
 c("gradient", i(6))
+c("gradient", z(4, 5))
+c("gradient", z(5), f(5).cumsum() ** 2, edge_order=2)
 c("trapezoid", f(5))
 c("trapezoid", f(5), np.sort(f(5)))
 c("trapezoid", f(3, 5), dx=0.5, axis=0)
@@ -224,6 +235,7 @@ c("interp", f(9) * 9, x, f(7), period=2.5)
 c("interp", 2.5, [1, 2, 3], [3, 2, 0])
 c("interp", f(4), [1.0], [2.0])
 c("interp", x, x, f(7))
+c("interp", f(9) * 2, x, z(7), left=1j)
 c("interp", np.array([np.nan, -np.inf, np.inf]), x, f(7))
 for m in ("full", "same", "valid"):
     for a_, b_ in ((7, 3), (3, 7), (5, 4), (4, 4), (1, 1), (40, 20), (20, 40), (41, 21)):
@@ -247,6 +259,16 @@ c("polyder", f(5), 2)
 c("polyint", f(5))
 c("polyint", f(5), 2, k=3.0)
 c("polyder", i(3))
+c("piecewise", f(7), [f(7) > 0.3, f(7) > 0], [lambda t: t * t, 0.5])
+c(
+    "piecewise",
+    f(2, 3),
+    [f(2, 3) > 0, f(2, 3) > 9],
+    [lambda t: t + 1, lambda t: t[5:], lambda t: -t],
+)
+c("piecewise", i(5), [i(5) > 2], [lambda t, n: t - n, 7], 2)
+c("piecewise", f(3), [True, False, True], [lambda t: -t, 1.0])
+c("piecewise", f(3), np.array([True, False, True]), [lambda t: -t])
 c("select", [f(4) > 0, f(4) > 1], [f(4), f(4)], 9.0)
 c("select", [f(4) > 0, f(4) > 1], [i(4), f(4)])
 c("choose", i(6) % 3, [i(6), i(6), i(6)])
@@ -281,6 +303,9 @@ c("intersect1d", i(5), i(6), return_indices=True)
 c("setdiff1d", i(5), i(3))
 c("setxor1d", i(5), i(3))
 c("partition", f(9), 3)
+c("repeat", f(2, 3), 2)
+c("diff", f(5), prepend=f(1), append=f(2))
+c("diff", f(3, 4), n=2, axis=0)
 c("logspace", 0, 3, 5)
 c("geomspace", 1, 1000, 4)
 c("geomspace", -1, -1000, 7, endpoint=False)

@@ -161,6 +161,23 @@ def test_gradients_to_locations_and_scales():
         ("gamma", (fz.ones(3), 1.0, (2,)), {}, ValueError, "do not broadcast"),
         ("gamma", (1.0,), {"dtype": "int32"}, TypeError, "floating-point dtype, got int32"),
         ("dirichlet", (1.0,), {}, ValueError, "needs at least one axis"),
+        ("dirichlet", ([-1.0, 1.0],), {}, ValueError, "must be at least 0, got -1.0"),
+        ("choice", (3, 4), {"p": [-0.5, 0.5, 1.0]}, ValueError, "from 0 to 1, got -0.5"),
+        ("choice", (3, 4), {"p": [0.5, 0.5, 1.0]}, ValueError, "must sum to 1, got 2.0"),
+        ("choice", (3, 4), {"p": [np.nan, 0.5, 1.0]}, ValueError, "from 0 to 1, got nan"),
+        ("choice", (3, 4), {"p": fz.asarray([0.5, 0.1, 0.1])}, ValueError, "must sum to 1"),
+        ("choice", (3, 3, False), {"p": [0.5, 0.5, 0.0]}, ValueError, "above 0, got 2"),
+        ("multinomial", (5, [0.9, 0.9, 0.1]), {}, ValueError, "at most 1, got 1.8"),
+        ("multinomial", (5, [-0.1, 1.1]), {}, ValueError, "from 0 to 1, got -0.1"),
+        ("multinomial", (5, []), {}, ValueError, "at least one outcome, got shape (0,)"),
+        ("binomial", (5, [0.5, 1.5]), {}, ValueError, "from 0 to 1, got 1.5"),
+        ("binomial", (np.array([-1, 2]), 0.5), {}, ValueError, "at least 0, got -1"),
+        ("poisson", ([-1.0, 2.0],), {}, ValueError, "at least 0, got -1.0"),
+        ("triangular", (3, 2, 1), {}, ValueError, "left < right are needed, got 3, 2 and 1"),
+        ("triangular", (1, 1, 1), {}, ValueError, "left < right are needed"),
+        ("categorical", ([],), {}, ValueError, "nothing to choose from"),
+        ("categorical", (1.0,), {}, ValueError, "at least one axis"),
+        ("categorical", (fz.zeros((2, 3)), (4,)), {}, ValueError, "do not broadcast to (4, 3)"),
         ("normal", ((-1,),), {}, ValueError, "-1"),
     ],
 )
@@ -169,3 +186,27 @@ def test_wrong_input(name, args, kwargs, kind, text):
     with pytest.raises(kind) as error:
         getattr(generator, name)(*args, **kwargs)
     assert text in str(error.value)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, fz.trace], ids=["eager", "traced"])
+def test_tensors_are_not_read_and_give_nan_or_minus_one(wrap):
+    draw = wrap(lambda name, *args: getattr(fz.random.Generator(1), name)(*args))
+    for _ in range(3):
+        assert draw("binomial", 5, fz.asarray([0.5, 1.5, np.nan, -0.5])).tolist()[1:] == [-1] * 3
+        assert draw("binomial", fz.asarray([-1, 2]), fz.asarray(0.5)).tolist()[0] == -1
+        assert draw("poisson", fz.asarray([-1.0, 2.0])).tolist()[0] == -1
+        triangle = np.asarray(draw("triangular", fz.asarray([3.0, 0.0]), 2.0, 1.0))
+        assert np.isnan(triangle).all()
+        assert np.isnan(np.asarray(draw("dirichlet", fz.asarray([-1.0, 1.0])))).all()
+
+
+def test_choice_never_takes_what_has_no_probability():
+    generator = fz.random.Generator(4)
+    p = [0.0, 0.25, 0.0, 0.5, 0.25, 0.0]
+    assert set(generator.choice(6, (20_000,), p=p).tolist()) == {1, 3, 4}
+    for _ in range(50):
+        assert sorted(generator.choice(6, 3, replace=False, p=p).tolist()) == [1, 3, 4]
+
+
+def test_no_outcomes():
+    assert fz.random.Generator(1).dirichlet([]).shape == (0,)

@@ -140,7 +140,7 @@ WRONG = [
     ("bincount", (np.array([-1]),), "must not be negative, got -1"),
     ("bincount", (V,), "takes integers, got float64"),
     ("bincount", (np.ones((2, 2), int),), "needs a vector"),
-    ("bincount", (np.ones(2, int), np.ones(3)), "weights have shape (3,), not (2,)"),
+    ("bincount", (np.ones(2, int), np.ones(3)), "weights have shape [3], not [2]"),
     ("digitize", (V, np.array([1.0, 3, 2])), "rise or fall"),
     ("digitize", (V, M), "bins must be a vector"),
     ("histogram", (V, 0), "at least 1, got 0"),

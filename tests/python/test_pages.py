@@ -5,24 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
+from public_modules import MODULES
 
 import frazil as fz
-from frazil import (
-    _frazil,
-    cuda,
-    data,
-    fft,
-    io,
-    linalg,
-    memory,
-    nn,
-    npu,
-    optim,
-    random,
-    sparse,
-    special,
-    tree,
-)  # fmt: skip
+from frazil import _frazil
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 PAGE = DOCS / "coming-from.md"
@@ -49,11 +35,6 @@ def test_table_of_names_agrees_with_the_errors():
                 found += 1
                 assert ours.partition("(")[0] in here, theirs
     assert found > 20
-
-
-MODULES = (
-    cuda, data, fft, io, linalg, memory, nn, npu, optim, random, sparse, special, tree,
-)  # fmt: skip
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)

@@ -61,6 +61,15 @@ def test_result_type_is_numpys():
         assert fz.result_type(fz.ones(1, dtype=a), number).name == wanted.name, (a, number)
 
 
+def test_numbers_alone_have_their_default_dtypes():
+    with fz.default_dtype("float64"):
+        for numbers in itertools.product((True, 2, 0.5, 1j, np.float64(3)), repeat=2):
+            assert fz.result_type(*numbers).name == np.result_type(*numbers).name, numbers
+    assert fz.result_type(1, 0.5) == fz.float32 and fz.result_type(1j) == fz.complex64
+    with pytest.raises(ValueError, match=r"\[result_type\] needs at least one argument"):
+        fz.result_type()
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_function_promotes_as_numpy(name):
     ours = getattr(fz, name)

@@ -216,8 +216,7 @@ ERRORS = {
     "coo_array([1.0, 2.0])": "ValueError: [sparse] a dense matrix has two axes, got shape (2,).",
     "csr_array(([1.0], [0], [0, 2]))": "ValueError: [csr_array] indptr must ascend from 0 to the "
     "number of indices, 1, got fz.Tensor([0, 2]).",
-    "X @ fz.ones(3)": "ValueError: [matmul] a sparse matrix of shape (7, 5) and an array of shape "
-    "(3,) do not fit.",
+    "X @ fz.ones(3)": "ValueError: [matmul] a sparse matrix of shape [7,5] and f32[3] do not fit.",
     "X @ X": "ValueError: [matmul] shapes (7, 5) and (7, 5) do not fit.",
     "X + X.T": "ValueError: [add] shapes (7, 5) and (5, 7) differ.",
     "X + 1": "NotImplementedError: [csr_array] adding a number fills every element: use toarray().",

@@ -11,24 +11,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from public_modules import MODULES
 
 import frazil as fz
-from frazil import (
-    _frazil,
-    cuda,
-    data,
-    fft,
-    io,
-    linalg,
-    memory,
-    nn,
-    npu,
-    optim,
-    random,
-    sparse,
-    special,
-    tree,
-)  # fmt: skip
+from frazil import _frazil, nn, optim, random
 
 CASES = Path(__file__).parent / "typing"
 ROOT = Path(__file__).parent.parent.parent
@@ -38,9 +24,7 @@ PRELOADED = pytest.mark.skipif("LD_PRELOAD" in os.environ, reason="they look at 
 
 def public_names():
     yield from (name for name in dir(fz) if not name.startswith("_"))
-    for module in (
-        cuda, data, fft, io, linalg, memory, nn, npu, optim, random, sparse, special, tree,
-    ):  # fmt: skip
+    for module in MODULES:
         yield from module.__all__
     for name, item in [*vars(fz.Tensor).items(), *vars(fz.trace(fz.exp).__class__).items()]:
         if not name.startswith("_") and (callable(item) or inspect.isdatadescriptor(item)):

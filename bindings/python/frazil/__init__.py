@@ -1,7 +1,7 @@
 """frazil: eager tensors, automatic differentiation, and tracing into fused kernels.
 
 Here: functions of arrays under the array API's names, `grad`, `value_and_grad` and `no_grad`,
-`trace`, settings (`mode`, `precision`, `config`, `device`), and the modules
+`trace`, settings (`mode`, `precision`, `default_dtype`, `config`, `device`), and the modules
 
 * `nn`: layers and their functions; `optim`: optimizers; `random`; `data`: minibatches; `io`: files
 * `linalg`: linear algebra; `fft`: Fourier transforms; `special`: special functions
@@ -24,7 +24,9 @@ from frazil import _frazil  # noqa: F401 -- the first to say that it cannot be i
 from frazil import _names  # isort: skip
 from frazil._array_api import *  # noqa: F403
 from frazil._choosing import *  # noqa: F403
+from frazil._control import *  # noqa: F403
 from frazil._counting import *  # noqa: F403
+from frazil._custom import *  # noqa: F403
 from frazil._device import device as device
 from frazil._dtypes import *  # noqa: F403
 from frazil._einsum import *  # noqa: F403
@@ -43,15 +45,19 @@ from frazil._grad import no_grad as no_grad
 from frazil._grad import value_and_grad as value_and_grad
 from frazil._joining import *  # noqa: F403
 from frazil._matrices import *  # noqa: F403
+from frazil._nans import *  # noqa: F403
 from frazil._runtime import config as config
+from frazil._runtime import default_dtype as default_dtype
 from frazil._runtime import detect_anomaly as detect_anomaly
 from frazil._runtime import mode as mode
 from frazil._runtime import precision as precision
+from frazil._runtime import set_default_dtype as set_default_dtype
 from frazil._scans import *  # noqa: F403
 from frazil._sets import *  # noqa: F403
 from frazil._signals import *  # noqa: F403
 from frazil._threadpools import watch as _watch_threadpools
 from frazil._trace import trace as trace
+from frazil._transforms import *  # noqa: F403
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # loaded at their first use

@@ -21,7 +21,6 @@ __all__ = [
     "array",
     "broadcast_arrays",
     "broadcast_shapes",
-    "diff",
     "meshgrid",
     "outer",
     "positive",
@@ -127,6 +126,9 @@ def repeat(x: Operand, /, repeats: Ints | Tensor, axis: int | None = None) -> Te
     [5, 5, 7, 7]
     """
     x = _tensor(x)
+    if axis is None and type(repeats) is int and repeats > 0:
+        n = x.size
+        return _fz.broadcast_to(x.reshape((n, 1)), (n, repeats)).reshape((n * repeats,))
     if axis is None:
         x, axis = _fz.flatten(x), 0
     axis = _axis(x, axis)
@@ -270,34 +272,3 @@ def _product(extents):
     for n in extents:
         out *= n
     return out
-
-
-@_public
-def diff(
-    x: Operand,
-    /,
-    n: int = 1,
-    axis: int = -1,
-    *,
-    prepend: Operand | None = None,
-    append: Operand | None = None,
-) -> Tensor:
-    """Differences of neighbours along an axis, n times.
-
-    `prepend` and `append` are put before and behind x first: arrays, or numbers that stand for one
-    slice each.
-
-    >>> diff(_fz.asarray([1, 4, 9]), prepend=0).tolist()
-    [1, 3, 5]
-    """
-    x = _tensor(x)
-    axis = _axis(x, axis)
-    if prepend is not None or append is not None:
-        one = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
-        ends = [None if end is None else _tensor(end) for end in (prepend, append)]
-        ends = [_fz.broadcast_to(e, one) if e is not None and e.ndim == 0 else e for e in ends]
-        x = _fz.concat([part for part in (ends[0], x, ends[1]) if part is not None], axis=axis)
-    head = (slice(None),) * axis
-    for _ in range(min(_integer("[diff] n", n, 0), x.shape[axis])):
-        x = x[(*head, slice(1, None))] - x[(*head, slice(None, -1))]
-    return x

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from frazil import _frazil as _fz
 from frazil._array_api import broadcast_arrays as _broadcast_arrays
 from frazil._dtypes import result_type as _result_type
 from frazil._frazil import Tensor
 from frazil._named import fixed_axis as _axis
+from frazil._named import flag as _flag
 from frazil._named import integer as _integer
 from frazil._named import is_count as _is_count
 from frazil._named import public as _public
@@ -22,6 +23,7 @@ from frazil._named import tensor as _tensor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import SupportsIndex
 
     from frazil._types import Ints, Operand
 
@@ -35,8 +37,10 @@ __all__ = [
     "flatnonzero",
     "lexsort",
     "partition",
+    "piecewise",
     "ravel_multi_index",
     "select",
+    "topk",
     "trim_zeros",
     "unravel_index",
 ]
@@ -165,6 +169,8 @@ def lexsort(keys: Any, /, axis: int = -1) -> Tensor:
 
 def _kth(name, x, kth, axis):
     x = _tensor(x)
+    if type(kth) is int and axis == -1 and x.ndim and 0 <= kth < x.shape[-1]:
+        return x, -1
     x, axis = (_fz.flatten(x), 0) if axis is None else (x, _axis(x, axis))
     for k in [kth] if _is_count(kth) else kth:
         n = x.shape[axis]
@@ -178,7 +184,7 @@ def partition(x: Operand, kth: Ints, /, axis: int | None = -1) -> Tensor:
     """An order in which element kth stands where sorting puts it, with none larger before it and
     none smaller behind: the sorted one."""
     x, axis = _kth("partition", x, kth, axis)
-    return _fz.sort(x, axis=axis)
+    return _fz.sort(x, axis)
 
 
 @_public
@@ -186,6 +192,57 @@ def argpartition(x: Operand, kth: Ints, /, axis: int | None = -1) -> Tensor:
     """Indices that partition along an axis: those that sort."""
     x, axis = _kth("argpartition", x, kth, axis)
     return _fz.argsort(x, axis=axis)
+
+
+class TopK(NamedTuple):
+    """What topk returns."""
+
+    values: Tensor
+    indices: Tensor
+
+
+_BLOCK = 512  # elements, of which topk asks for the largest one
+
+
+@_public
+def topk(
+    x: Operand, k: SupportsIndex, /, axis: int = -1, largest: bool = True, sorted: bool = True
+) -> TopK:
+    """The k largest (or smallest) elements along an axis and their indices, int64, in order.
+
+    Of equal elements the first ones, and NaN last, as `sort` has it; the order does not depend on
+    `sorted`. Gradients go to the elements that were taken. ValueError for more than there are.
+
+    >>> topk(_fz.asarray([1, 4, 2]), 2).indices.tolist()
+    [1, 2]
+    """
+    x, k = _tensor(x), _integer("[topk] k", k, 0)
+    largest = _flag("[topk] largest", largest)
+    _flag("[topk] sorted", sorted)
+    axis = _axis(x, axis)
+    n = x.shape[axis]
+    if k > n:
+        raise ValueError(f"[topk] k {k} is more than the axis of extent {n} has.")
+    if x.ndim == 1 and 0 < k * _BLOCK * 4 <= n and x.dtype != _fz.bool:
+        order = _first_of_blocks(_fz.detach(x), k, largest)
+        return TopK(_fz.take(x, order, axis=0), order)
+    order = _fz.argsort(x, axis=axis, descending=largest)
+    order = order[(*(slice(None),) * axis, slice(0, k))]
+    return TopK(_fz.take_along_axis(x, order, axis=axis), order)
+
+
+def _first_of_blocks(x, k, largest):
+    """The first k indices that sort a long vector, which lie in the k blocks whose own first
+    elements come first."""
+    count = x.shape[0] // _BLOCK
+    rows = x[: count * _BLOCK].reshape((count, _BLOCK))
+    best = (_fz.nanmax if largest else _fz.nanmin)(rows, axis=1)
+    blocks = _fz.sort(_fz.argsort(best, descending=largest)[:k])
+    places = blocks[:, None] * _BLOCK + _fz.arange(_BLOCK, dtype=_fz.int64)
+    rest = _fz.arange(count * _BLOCK, x.shape[0], dtype=_fz.int64)
+    places = _fz.concat([_fz.flatten(places), rest])
+    order = _fz.argsort(_fz.take(x, places, axis=0), descending=largest)
+    return _fz.take(places, order[:k], axis=0)
 
 
 @_public
@@ -281,3 +338,50 @@ def apply_along_axis(
     out = stacked.reshape((*outer, *stacked.shape[1:]))
     n = stacked.ndim - 1
     return _fz.moveaxis(out, [len(outer) + i for i in range(n)], [axis + i for i in range(n)])
+
+
+@_public
+def piecewise(
+    x: Operand,
+    conditions: Operand | Sequence[Operand],
+    functions: Sequence[Any],
+    /,
+    *args: Any,
+    **keywords: Any,
+) -> Tensor:
+    """A function of x given in pieces: where a condition is true, its function of those elements.
+
+    Functions are callables that get the elements as a vector, then `args` and `keywords`, or
+    numbers. Of several true conditions the last counts; one more function is for where none is,
+    else 0. Of x's shape and dtype. Reads the conditions.
+    ValueError for another number of functions, IndexError for conditions of another shape.
+
+    >>> piecewise(_fz.asarray([-2.0, 3.0]), [[True, False]], [_fz.abs, 0.5]).tolist()
+    [2.0, 0.5]
+    """
+    x = _tensor(x)
+    given: Any = conditions
+    one = isinstance(given, bool) or getattr(given, "ndim", -1) == x.ndim
+    if x.ndim and isinstance(given, (list, tuple)) and given:
+        one = isinstance(given[0], bool)  # a condition as a list
+    masks = [_tensor(m).astype(_fz.bool) for m in ([given] if one else given)]
+    for m in masks:
+        if m.shape not in (x.shape, ()):
+            raise IndexError(f"[piecewise] a condition has shape {m.shape}, x has {x.shape}.")
+    masks = [_fz.broadcast_to(m, x.shape) for m in masks]
+    if len(functions) == len(masks) + 1:
+        masks.append(~_fz.any(_fz.stack(masks), axis=0) if masks else _fz.ones(x.shape, "bool"))
+    if len(functions) != len(masks):
+        raise ValueError(
+            f"[piecewise] {len(masks)} conditions need as many functions or one more, "
+            f"got {len(functions)}."
+        )
+    out = _fz.zeros_like(x)
+    for mask, function in zip(masks, functions, strict=True):
+        if not callable(function):
+            out = _fz.where(mask, _tensor(function).astype(x.dtype), out)
+            continue
+        part = x[mask]
+        if part.size:
+            out[mask] = _tensor(function(part, *args, **keywords)).astype(x.dtype)
+    return out

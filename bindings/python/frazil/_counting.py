@@ -1,7 +1,7 @@
 """Statistics of samples under NumPy's names: counts in bins, weighted means, covariances.
 
->>> bincount(_fz.asarray([0, 2, 2])).tolist()
-[1, 0, 2]
+>>> average(_fz.asarray([1.0, 4.0]), weights=_fz.asarray([2.0, 1.0])).item()
+2.0
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ import math
 from typing import TYPE_CHECKING, Any, Literal
 
 from frazil import _frazil as _fz
+from frazil._dtypes import finfo as _finfo
 from frazil._dtypes import result_type as _result_type
 from frazil._frazil import Tensor
 from frazil._matrices import diagonal as _diagonal
 from frazil._named import fixed_axis as _axis
+from frazil._named import inexact as _inexact
 from frazil._named import integer as _integer
 from frazil._named import is_count as _is_count
 from frazil._named import public as _public
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "average",
-    "bincount",
     "corrcoef",
     "cov",
     "digitize",
@@ -48,8 +49,9 @@ def average(
 ) -> Any:
     """The mean over axes, weighted if weights are given: of x's shape, or of the axes' extents.
 
-    Integers give float64. With `returned` a pair: the average and the sums of weights. TypeError or
-    ValueError for weights of another shape. Weights that sum to 0 give NaN.
+    Integers give float64, complex numbers complex ones. With `returned` a pair: the average and the
+    sums of weights. TypeError or ValueError for weights of another shape. Weights that sum to 0
+    give NaN.
     """
     x = _tensor(x)
     if weights is None:
@@ -68,7 +70,7 @@ def average(
         w = _fz.permute_dims(w, sorted(range(w.ndim), key=lambda i: axes[i]))
         w = w.reshape([n if a in axes else 1 for a, n in enumerate(x.shape)])
     dtype = _result_type(x, w)
-    if dtype.kind != "real floating":
+    if dtype.kind not in ("real floating", "complex floating"):
         dtype = _fz.float64
     x, w = x.astype(dtype), _fz.broadcast_to(w.astype(dtype), x.shape)
     total = _fz.sum(w, axis=axis, keepdims=keepdims)
@@ -95,13 +97,13 @@ def cov(
     """Covariances of variables, which are rows (columns if not rowvar), a vector being one of them.
 
     y has further variables. Divided by n - 1, by n with bias, or by n - ddof; fweights count how
-    often an observation occurs, aweights weigh it. Integers give float64; one variable a number.
-    ValueError for more than two axes.
+    often an observation occurs, aweights weigh it. Of complex variables the second one's conjugate
+    is taken. Integers give float64; one variable a number. ValueError for more than two axes.
     """
     m = _variables("cov", x, rowvar)
     if y is not None:
         m = _fz.concat([m, _variables("cov", y, rowvar)], axis=0)
-    m = m if m.dtype.kind == "real floating" else m.astype(_fz.float64)
+    m = _inexact(m)
     n = m.shape[1]
     less = (0 if bias else 1) if ddof is None else _integer("[cov] ddof", ddof)
     weights = None
@@ -110,18 +112,17 @@ def cov(
             w = _tensor(each)
             if w.shape != (n,):
                 raise ValueError(f"[cov] weights of shape {w.shape} for {n} observations.")
-            weights = w.astype(m.dtype) if weights is None else weights * w
+            weights = w.astype(_fz.real(m).dtype) if weights is None else weights * w
     if weights is None:
-        centred, factor = m - _fz.mean(m, axis=1, keepdims=True), max(n - less, 0)
-        other = centred.T
-        factor = float(factor) if factor else math.nan
+        centred = other = m - _fz.mean(m, axis=1, keepdims=True)
+        factor: Any = float(n - less) if n > less else math.nan
     else:
         total = _fz.sum(weights)
         centred = m - _fz.sum(m * weights, axis=1, keepdims=True) / total
         extra = total if aweights is None else _fz.sum(weights * aweights) / total
         factor = total - less * (1.0 if aweights is None else extra)
-        other = (centred * weights).T
-    return _fz.squeeze((centred @ other) / factor)
+        other = centred * weights
+    return _fz.squeeze((centred @ _fz.conj(other).T) / factor)
 
 
 def _variables(name, x, rowvar):
@@ -134,34 +135,16 @@ def _variables(name, x, rowvar):
 
 @_public
 def corrcoef(x: Operand, y: Operand | None = None, /, rowvar: bool = True) -> Tensor:
-    """Correlation coefficients of variables, as cov takes them, from -1 to 1."""
+    """Correlation coefficients of variables, as cov takes them, from -1 to 1,
+    real and imaginary parts alike."""
     c = cov(x, y, rowvar)
     if c.ndim == 0:
         return c / c
-    deviation = _fz.sqrt(_diagonal(c))
-    return _fz.clip(c / deviation[:, None] / deviation, -1, 1)
-
-
-@_public
-def bincount(x: Operand, /, weights: Operand | None = None, minlength: int = 0) -> Tensor:
-    """How often each of 0, 1, 2 ... occurs in a vector of integers, or the sum of its weights.
-
-    At least minlength results: int64, or the weights' float dtype. Reads the largest element.
-    ValueError for negative elements and other shapes, TypeError for floats.
-    """
-    x, least = _tensor(x), _integer("[bincount] minlength", minlength, 0)
-    if x.ndim != 1:
-        raise ValueError(f"[bincount] needs a vector, got shape {x.shape}.")
-    if x.dtype.kind == "real floating" and x.size:
-        raise TypeError(f"[bincount] takes integers, got {x.dtype.name}.")
-    x = x.astype(_fz.int64)
-    n = least
-    if x.size:
-        low, high = _fz.stack([_fz.min(x), _fz.max(x)]).tolist()
-        if low < 0:
-            raise ValueError(f"[bincount] elements must not be negative, got {low}.")
-        n = max(n, high + 1)
-    return _tally(x, n, _weights("bincount", x, weights))
+    deviation = _fz.sqrt(_fz.real(_diagonal(c)))
+    c = c / deviation[:, None] / deviation
+    if c.dtype.kind == "real floating":
+        return _fz.clip(c, -1, 1)
+    return _fz.complex(_fz.clip(_fz.real(c), -1, 1), _fz.clip(_fz.imag(c), -1, 1))
 
 
 def _weights(name, x, weights):
@@ -225,6 +208,12 @@ def histogram_bin_edges(
     if low == high:
         low, high = low - 0.5, high + 0.5
     dtype = x.dtype if x.dtype.kind == "real floating" else _fz.float64
+    apart = math.ulp(max(abs(low), abs(high))) * (_finfo(dtype).eps / 2.0**-52)
+    if (high - low) / n < apart:
+        raise ValueError(
+            f"[histogram] {n} bins from {low} to {high} are too narrow for {dtype.name}, whose "
+            f"numbers are {apart} apart there."
+        )
     return _fz.linspace(low, high, n + 1, dtype=dtype)
 
 
@@ -248,7 +237,11 @@ def histogram(
     x = _tensor(x)
     edges = histogram_bin_edges(x, bins, range)
     w = None if weights is None else _fz.flatten(_weights("histogram", x, weights))
-    counts = _binned([_fz.flatten(x)], [edges], w)
+    equal = _is_count(bins) and w is None and edges.dtype in (_fz.float32, _fz.float64)
+    if equal and _result_type(x, edges) == edges.dtype:
+        counts = _fz.runtime.count_in_bins(x.astype(edges.dtype), edges)
+    else:
+        counts = _binned([_fz.flatten(x)], [edges], w)
     if density:
         widths = (edges[1:] - edges[:-1]).astype(_fz.float64)
         counts = counts / widths / _fz.sum(counts)

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
 from frazil._array_api import broadcast_shapes as _broadcast_shapes
+from frazil._dtypes import finfo as _finfo
 from frazil._frazil import Tensor
+from frazil._named import floating as _floating
 from frazil._named import integer as _integer
 from frazil._named import is_count as _is_count
 from frazil._named import number as _number
@@ -28,12 +30,22 @@ _TRIES = 16  # of a Poisson or binomial number: 0.8 are
 _STEPS = 48  # of a small Poisson or binomial number, whose mean is below 10
 
 
+def _in_order(left, mode, right):
+    numbers = all(isinstance(v, (int, float)) for v in (left, mode, right))
+    if numbers and not (left <= mode <= right and left < right):
+        raise ValueError(
+            "[random.triangular] left <= mode <= right and left < right are needed, got "
+            f"{left}, {mode} and {right}."
+        )
+
+
 class Distributions:
     """What Generator draws by its `uniform` and `normal`.
 
     Parameters are numbers or arrays that broadcast; `shape` is theirs if it is not given, and else
-    what they broadcast to. The dtype is float32, or int64 of counts, if none is given. ValueError
-    for numbers outside of a parameter's range; in arrays those give NaN.
+    what they broadcast to. The dtype is the default, or int64 of counts, if none is given.
+    ValueError for numbers outside of a parameter's range, also in lists and NumPy arrays. Tensors
+    are not read: what is outside in them gives NaN, or a count of -1.
     """
 
     def uniform(
@@ -72,12 +84,25 @@ class Distributions:
         By inversion where the mean is below 10, else by Hoermann's BTRS (1993).
         """
         d = _Draw(self, "binomial", shape, _fz.float64, device, n=_least(n, 0), p=_chance(p))
-        return d.binomial(d["n"], d["p"]).astype(_fz.int64 if dtype is None else dtype)
+        return _counts(d.binomial(d["n"], d["p"]), dtype)
 
     def categorical(self, logits: Operand, shape: Ints | None = None, *, axis: int = -1) -> Tensor:
         """Positions along an axis with probabilities softmax(logits): int64, by Gumbel's trick."""
-        x = _fz.moveaxis(_tensor(logits), axis, -1)
+        x = _floating(logits)
+        if x.ndim == 0:
+            raise ValueError("[random.categorical] logits need at least one axis, got a number.")
+        x = _fz.moveaxis(x, axis, -1)
+        if not x.shape[-1]:
+            raise ValueError(
+                f"[random.categorical] there is nothing to choose from: shape {x.shape}."
+            )
         batch = x.shape[:-1] if shape is None else _shape(shape)
+        own = (1,) * (len(batch) - x.ndim + 1) + x.shape[:-1]
+        if len(own) > len(batch) or any(m not in (1, n) for m, n in zip(own, batch, strict=True)):
+            raise ValueError(
+                f"[random.categorical] logits of shape {x.shape} do not broadcast to "
+                f"{(*batch, x.shape[-1])}."
+            )
         noise = self.gumbel(shape=(*batch, x.shape[-1]), dtype=x.dtype)
         return _fz.argmax(x + noise, axis=-1)
 
@@ -95,32 +120,34 @@ class Distributions:
     ) -> Tensor:  # fmt: skip
         """Elements of an array along an axis, or of arange(a), with probabilities p or equal ones.
 
-        ValueError for more elements than there are without replacement, or p of another length.
-        With p and replacement it reads p.
+        ValueError for more elements than there are without replacement, or than have a probability
+        above 0, and for p of another length, below 0, or of another sum than 1. It reads p.
         """
         x = _fz.arange(_integer("[random.choice] a", a, 1)) if _is_count(a) else _tensor(a)
         dims = _shape(shape)
         n, size = x.shape[axis], math.prod(dims)
         if n == 0 and size:
             raise ValueError("[random.choice] there is nothing to choose from.")
-        if p is not None and _tensor(p).shape != (n,):
-            raise ValueError(f"[random.choice] p has shape {_tensor(p).shape}, not {(n,)}.")
+        if p is not None:
+            p = _floating(p)
+            if p.shape != (n,):
+                raise ValueError(f"[random.choice] p has shape {p.shape}, not {(n,)}.")
         if not replace and size > n:
             raise ValueError(f"[random.choice] {size} of {n} elements need replacement.")
+        if p is not None:
+            _check_chances(p, None if replace else size)
         if p is None and replace:
             index = _fz.astype(_fz.floor(self.uniform(dims, dtype=_fz.float64) * n), _fz.int64)
         elif p is None:
             index = _fz.argsort(self.uniform((n,), dtype=_fz.float64))[:size].reshape(dims)
         elif replace:
-            ends = _fz.cumsum(_tensor(p).astype(_fz.float64))
+            ends = _fz.cumsum(p.astype(_fz.float64))
             at = _fz.searchsorted(
                 ends, self.uniform(dims, dtype=_fz.float64) * ends[-1], side="right"
             )
             index = _fz.minimum(at, n - 1)
         else:  # the largest of perturbed logarithms
-            keys = _fz.log(_tensor(p).astype(_fz.float64)) + self.gumbel(
-                shape=(n,), dtype=_fz.float64
-            )
+            keys = _fz.log(p.astype(_fz.float64)) + self.gumbel(shape=(n,), dtype=_fz.float64)
             index = _fz.argsort(-keys)[:size].reshape(dims)
         return _fz.take(x, index, axis=axis)
 
@@ -135,6 +162,9 @@ class Distributions:
         if shape is not None:
             shape = (*_shape(shape), given.shape[-1])
         d = _Draw(self, "dirichlet", shape, dtype, device, alpha=given)
+        _least(alpha, 0)
+        if not given.shape[-1]:
+            return d.out(d["alpha"])
         x = d.log_gamma("alpha")
         x = _fz.exp(x - _fz.max(x, axis=-1, keepdims=True))
         return d.out(x / _fz.sum(x, axis=-1, keepdims=True))
@@ -174,7 +204,7 @@ class Distributions:
         """How many trials it takes to succeed with probability 0 < p <= 1: from 1 on, int64."""
         d = _Draw(self, "geometric", shape, _fz.float64, device, p=_chance(_positive(p)))
         count = _fz.floor(d.exponential() / -_fz.log1p(-d["p"])) + 1.0
-        return count.astype(_fz.int64 if dtype is None else dtype)
+        return _counts(count, dtype)
 
     def gumbel(
         self, loc: Operand = 0.0, scale: Operand = 1.0, shape: Ints | None = None, *,
@@ -216,11 +246,21 @@ class Distributions:
     ) -> Tensor:  # fmt: skip
         """How often each of k outcomes occurs in n trials: pvals [..., k] sum to 1; int64 [..., k].
 
-        One binomial draw an outcome; shape is without k.
+        One binomial draw an outcome; shape is without k. The last outcome has what others leave.
         """
         p = _tensor(pvals).astype(_fz.float64)
-        if p.ndim == 0:
-            raise ValueError("[random.multinomial] pvals needs at least one axis, got a number.")
+        if p.ndim == 0 or not p.shape[-1]:
+            raise ValueError(
+                f"[random.multinomial] pvals needs at least one outcome, got shape {p.shape}."
+            )
+        rest_of_one = 1.0 + 1e-12
+        chances = _values(_chance(pvals)) or []
+        for i in range(0, len(chances), p.shape[-1]):
+            if (total := math.fsum(chances[i : i + p.shape[-1] - 1])) > rest_of_one:
+                raise ValueError(
+                    "[random.multinomial] all pvals but the last must sum to at most 1, got "
+                    f"{total}."
+                )
         d = _Draw(self, "multinomial", shape, _fz.float64, device,
                   n=_least(n, 0), row=p[..., 0])  # fmt: skip
         left, out = d["n"], []
@@ -230,7 +270,7 @@ class Distributions:
             out.append(d.binomial(left, _fz.broadcast_to(share, d.shape)))
             left, rest = left - out[-1], rest - p[..., i]
         counts = _fz.stack([*out, left], axis=-1)
-        return counts.astype(_fz.int64 if dtype is None else dtype)
+        return _counts(counts, dtype)
 
     def multivariate_normal(
         self, mean: Operand, cov: Operand, shape: Ints | None = None, *,
@@ -250,7 +290,7 @@ class Distributions:
             )
         batch = _broadcast_shapes(mu.shape[:-1], spread.shape[:-2])
         batch = batch if shape is None else _shape(shape)
-        wanted = _fz.float32 if dtype is None else _fz.runtime.dtype(dtype)
+        wanted = _fz.runtime.default_dtype() if dtype is None else _fz.runtime.dtype(dtype)
         computed = _fz.float64 if wanted == _fz.float64 else _fz.float32
         factor = linalg.cholesky(spread.astype(computed))
         z = self.normal((*batch, mu.shape[-1]), dtype=computed, device=device)
@@ -265,7 +305,7 @@ class Distributions:
         d = _Draw(self, "negative_binomial", shape, _fz.float64, device,
                   n=_positive(n), p=_chance(_positive(p)))  # fmt: skip
         mean = _fz.exp(d.log_gamma("n")) * (1.0 - d["p"]) / d["p"]
-        return d.poisson(mean).astype(_fz.int64 if dtype is None else dtype)
+        return _counts(d.poisson(mean), dtype)
 
     def pareto(
         self, a: Operand, shape: Ints | None = None, *,
@@ -293,7 +333,7 @@ class Distributions:
         By inversion where lam is below 10, else by Hoermann's PTRS (1993).
         """
         d = _Draw(self, "poisson", shape, _fz.float64, device, lam=_least(lam, 0))
-        return d.poisson(d["lam"]).astype(_fz.int64 if dtype is None else dtype)
+        return _counts(d.poisson(d["lam"]), dtype)
 
     def rayleigh(
         self, scale: Operand = 1.0, shape: Ints | None = None, *,
@@ -322,12 +362,15 @@ class Distributions:
         self, left: Operand, mode: Operand, right: Operand, shape: Ints | None = None, *,
         dtype: DTypeLike | None = None, device: str | None = None,
     ) -> Tensor:  # fmt: skip
-        """A density that rises from left to mode and falls to right."""
+        """A density that rises from left to mode and falls to right: left <= mode <= right, and
+        left < right."""
+        _in_order(left, mode, right)
         d = _Draw(self, "triangular", shape, dtype, device, left=left, mode=mode, right=right)
         a, c, b, u = d["left"], d["mode"], d["right"], d.uniform()
         up = _fz.sqrt(u * (b - a) * (c - a))
         down = _fz.sqrt((1.0 - u) * (b - a) * (b - c))
-        return d.out(_fz.where(u * (b - a) < c - a, a + up, b - down))
+        inside = (a <= c) & (c <= b) & (a < b)
+        return d.out(_fz.where(inside, _fz.where(u * (b - a) < c - a, a + up, b - down), math.nan))
 
     def truncated_normal(
         self, lower: Operand, upper: Operand, shape: Ints | None = None, *,
@@ -369,22 +412,55 @@ def _shape(shape):
     return tuple(_integer("[random] an extent", n, 0) for n in dims)
 
 
+def _values(given):
+    """The numbers in what is no tensor; none of a tensor, which would have to be waited for."""
+    if isinstance(given, Tensor):
+        return []
+    if hasattr(given, "tolist"):
+        given = given.tolist()
+    if isinstance(given, (list, tuple)):
+        return [v for part in given for v in _values(part)]
+    return [given] if isinstance(given, (int, float)) else []
+
+
 def _positive(value):
-    if isinstance(value, (int, float)) and not value > 0:
-        raise ValueError(f"[random] a parameter must be positive, got {value}.")
+    for v in _values(value):
+        if not v > 0:
+            raise ValueError(f"[random] a parameter must be positive, got {v}.")
     return value
 
 
 def _least(value, least):
-    return (
-        _number("[random] a parameter", value, least) if isinstance(value, (int, float)) else value
-    )
+    for v in _values(value):
+        _number("[random] a parameter", v, least)
+    return value
 
 
 def _chance(p):
-    if isinstance(p, (int, float)) and not 0 <= p <= 1:
-        raise ValueError(f"[random] a probability must lie from 0 to 1, got {p}.")
+    for v in _values(p):
+        if not 0 <= v <= 1:
+            raise ValueError(f"[random] a probability must lie from 0 to 1, got {v}.")
     return p
+
+
+def _check_chances(p, size):
+    """Refuses what is no distribution, and one with fewer outcomes than `size`, if given."""
+    chances = p.astype(_fz.float64).tolist()
+    _chance([v for v in chances if not v <= 1])  # above 1, and NaN
+    _chance([v for v in chances if v < 0])
+    total, close = math.fsum(chances), math.sqrt(_finfo(p.dtype).eps)
+    if chances and abs(total - 1) > close:
+        raise ValueError(f"[random.choice] probabilities must sum to 1, got {total}.")
+    some = sum(v > 0 for v in chances)
+    if size is not None and some < size:
+        raise ValueError(
+            f"[random.choice] {size} elements without replacement need as many probabilities above "
+            f"0, got {some}."
+        )
+
+
+def _counts(value, dtype):
+    return _fz.where(_fz.isnan(value), -1.0, value).astype(_fz.int64 if dtype is None else dtype)
 
 
 class _Draw:
@@ -392,7 +468,7 @@ class _Draw:
 
     def __init__(self, generator, name, shape, dtype, device, **parameters):
         self.generator, self.device = generator, device
-        self.dtype = _fz.float32 if dtype is None else _fz.runtime.dtype(dtype)
+        self.dtype = _fz.runtime.default_dtype() if dtype is None else _fz.runtime.dtype(dtype)
         if self.dtype.kind != "real floating":
             raise TypeError(f"[random.{name}] needs a floating-point dtype, got {self.dtype.name}.")
         self.wide = self.dtype if self.dtype.itemsize >= 4 else _fz.float32
@@ -479,7 +555,8 @@ class _Draw:
         few = lambda: self._few_of(n, _fz.where(mean < 10, q, 0.0))  # noqa: E731
         many = lambda: self._many_of(_fz.where(mean < 10, 40.0, n), _fz.where(mean < 10, 0.5, q))  # noqa: E731
         out = self._by_mean(mean, few, many)
-        return _fz.where(p > 0.5, n - out, out)
+        out = _fz.where(p > 0.5, n - out, out)
+        return _fz.where((n >= 0) & (p >= 0) & (p <= 1), out, math.nan)
 
     def _few_of(self, n, q):
         odds = q / (1.0 - q)

@@ -61,14 +61,23 @@ def result_type(*arrays_and_dtypes: Operand | DTypeLike) -> DType:
 
     >>> result_type(_frazil.int32, _frazil.float32, 1.0)
     frazil.float64
+    >>> result_type(1, 1.0)  # numbers alone: their default dtypes
+    frazil.float32
     """
     numbers = [x for x in arrays_and_dtypes if isinstance(x, (bool, int, float, complex))]
     strong = [x for x in arrays_and_dtypes if not isinstance(x, (bool, int, float, complex))]
     if not strong:
-        raise ValueError("[result_type] needs at least one tensor or dtype.")
+        if not numbers:
+            raise ValueError("[result_type] needs at least one argument.")
+        return _frazil.asarray(max(numbers, key=_rank)).dtype
     dtypes = [x.dtype if isinstance(x, Tensor) else _runtime.dtype(_dtype_of(x)) for x in strong]
     out = functools.reduce(_runtime.promote, dtypes)
     return functools.reduce(_runtime.promote_scalar, numbers, out)
+
+
+def _rank(x: complex) -> tuple[bool, ...]:
+    """What bool < int < float < complex is sorted by."""
+    return isinstance(x, complex), isinstance(x, float), not isinstance(x, bool)
 
 
 def _dtype_of(x: Any) -> Any:
@@ -150,9 +159,10 @@ class _Info:
 
     def default_dtypes(self, *, device: str | None = None) -> dict[str, DType]:
         """The dtypes of Python numbers, by kind."""
+        floats = _runtime.default_dtype()
         return {
-            "real floating": _frazil.float32,
-            "complex floating": _frazil.complex64,
+            "real floating": floats,
+            "complex floating": _runtime.promote(floats, _frazil.complex64),
             "integral": _frazil.int64,
             "indexing": _frazil.int64,
         }

@@ -12,16 +12,14 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from frazil import _frazil as _fz
 from frazil._dtypes import result_type as _result_type
+from frazil._frazil import Tensor
 from frazil._matrices import diagonal as _diagonal
 from frazil._named import public as _public
 from frazil._named import tensor as _tensor
-
-if TYPE_CHECKING:
-    from frazil._frazil import Tensor
 
 __all__ = ["einsum", "einsum_path"]
 
@@ -42,6 +40,12 @@ def einsum(*operands: Any, optimize: Any = "auto") -> Tensor:
     >>> einsum("ii", _fz.eye(3)).item()
     3.0
     """
+    if len(operands) == 3 and optimize == "auto":
+        formula, x, y = operands
+        if isinstance(x, Tensor) and isinstance(y, Tensor) and x.dtype == y.dtype:
+            product = _product(formula, x.shape, y.shape)
+            if product:
+                return product(x, y)
     formula, tensors = _parse_call(operands)
     path = _path_key(optimize)
     inputs, output, steps, sizes = _plan(formula, tuple(t.shape for t in tensors), path)
@@ -58,6 +62,53 @@ def einsum(*operands: Any, optimize: Any = "auto") -> Tensor:
     tensor, labels = live[0]
     tensor, labels = _sum_over((tensor, labels), {*output})
     return _fz.permute_dims(tensor, [labels.index(c) for c in output]) if output else tensor
+
+
+@functools.lru_cache(maxsize=512)
+def _product(formula, first, second):
+    """A function of two tensors of these shapes that is one matrix product, or None."""
+    inputs, output, _, sizes = _plan(formula.replace(" ", ""), (first, second), "auto")
+    of_x, of_y = inputs
+    batch = [c for c in of_x if c in of_y and c in output]
+    gone = [c for c in of_x if c in of_y and c not in output]
+    left = [c for c in of_x if c not in of_y]
+    right = [c for c in of_y if c not in of_x]
+    once = len({*of_x}) == len(of_x) and len({*of_y}) == len(of_y)
+    exact = [sizes[c] for c in of_x] == [*first] and [sizes[c] for c in of_y] == [*second]
+    if not (once and exact and gone and {*left, *right} <= {*output}):
+        return None
+    made = [*batch, *left, *right]
+    moves = (
+        _moves(of_x, [batch, left, gone], sizes),
+        _moves(of_y, [batch, gone, right], sizes),
+        (None, tuple(sizes[c] for c in made))
+        if len(left) != 1 or len(right) != 1
+        else (None, None),
+        (_order([made.index(c) for c in output]), None),
+    )
+
+    def product(x, y):
+        return _moved(_moved(_moved(x, moves[0]) @ _moved(y, moves[1]), moves[2]), moves[3])
+
+    return product
+
+
+def _order(axes):
+    return None if axes == [*range(len(axes))] else tuple(axes)
+
+
+def _moves(labels, groups, sizes):
+    """(axes to permute, shape) that put the axes in groups, of which only the first keeps its axes
+    apart; None for what need not be done."""
+    order = _order([labels.index(c) for group in groups for c in group])
+    shape = (*(sizes[c] for c in groups[0]), *(_extent(group, sizes) for group in groups[1:]))
+    return order, None if all(len(group) == 1 for group in groups[1:]) else shape
+
+
+def _moved(x, moves):
+    axes, shape = moves
+    x = x if axes is None else _fz.permute_dims(x, axes)
+    return x if shape is None else _fz.reshape(x, shape)
 
 
 @_public
@@ -157,6 +208,11 @@ def _plan(formula, shapes, path):
     if arrow:
         width = len(right.replace("...", ""))
         output = _labels(right, width + len(dots))
+        if dots and "..." not in right:
+            raise ValueError(
+                f"[einsum] '...' stands for {len(dots)} axes of the operands: the result '{right}' "
+                "needs it, too."
+            )
         if missing := [c for c in output if c not in sizes]:
             raise ValueError(f"[einsum] the result has '{missing[0]}', which no operand has.")
         if len({*output}) != len(output):

@@ -4,7 +4,14 @@ import html
 
 import numpy as np
 
-_DEFAULTS = ("float32", "int64", "bool", "complex64")  # what asarray makes of Python's numbers
+from frazil._frazil import runtime as _runtime
+from frazil._frazil import transforms as _transforms
+
+
+def _defaults():
+    """What asarray makes of Python's numbers."""
+    floats = _runtime.default_dtype().name
+    return floats, "int64", "bool", {"float32": "complex64", "float64": "complex128"}[floats]
 
 
 def _array(t):
@@ -12,16 +19,24 @@ def _array(t):
     return np.asarray(t.detach().astype("float32") if t.dtype.name == "bfloat16" else t)
 
 
+def _is_batched(t):
+    return _transforms.is_batched(t)
+
+
 def tensor_str(t):
+    if _is_batched(t):
+        return tensor_repr(t)
     return "[]" if t.size == 0 else str(_array(t))
 
 
 def tensor_repr(t):
     prefix = "fz.Tensor("
+    if _is_batched(t):  # there are no elements to show
+        return f"{prefix}<one of a vmap's examples>, shape={t.shape}, dtype={t.dtype.name})"
     # An empty tensor may have a shape that NumPy refuses.
     body = np.array2string(_array(t), separator=", ", prefix=prefix) if t.size else "[]"
     tail = ""
-    if t.dtype.name not in _DEFAULTS[: 4 if t.size else 1]:
+    if t.dtype.name not in _defaults()[: 4 if t.size else 1]:
         tail += f", dtype={t.dtype.name}"
     if t.size == 0 and t.shape != (0,):
         tail += f", shape={t.shape}"

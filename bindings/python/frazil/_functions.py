@@ -7,6 +7,7 @@ Everything else is a TypeError: no tensor becomes an array unasked.
 """
 
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -92,10 +93,7 @@ def call(func, types, args, kwargs):
 
 def _size(x, axis):
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    size = 1
-    for a in axes:
-        size *= x.shape[a]
-    return size
+    return math.prod(x.shape[a] for a in axes)
 
 
 def _place(func):

@@ -116,12 +116,12 @@ class _Argument:
             ) from None
 
 
-def _positions(argnums, args):
+def _positions(argnums, args, op="grad"):
     numbers = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
     for n in numbers:
         if not -len(args) <= n < len(args):
             raise TypeError(
-                f"[grad] argnums={argnums}, but the call has {len(args)} positional arguments."
+                f"[{op}] argnums={argnums}, but the call has {len(args)} positional arguments."
             )
     return [n % len(args) for n in numbers]
 

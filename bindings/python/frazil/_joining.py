@@ -24,19 +24,15 @@ __all__ = [
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
-    "column_stack",
     "delete",
     "dsplit",
-    "dstack",
     "fliplr",
     "flipud",
     "hsplit",
-    "hstack",
     "insert",
     "rollaxis",
     "rot90",
     "vsplit",
-    "vstack",
 ]
 
 
@@ -71,51 +67,6 @@ def atleast_3d(*arrays: Operand) -> Any:
 def _each(arrays, function):
     out = tuple(function(_tensor(x)) for x in arrays)
     return out[0] if len(out) == 1 else out
-
-
-def _list(arrays):
-    parts = [_tensor(x) for x in arrays]
-    if not parts:
-        raise ValueError("[concat] needs at least one array, got 0.")
-    return parts
-
-
-@_public
-def hstack(arrays: Sequence[Operand], /) -> Tensor:
-    """Joins arrays side by side: along the second axis, vectors along their only one.
-
-    >>> hstack([_fz.arange(2), _fz.arange(3)]).tolist()
-    [0, 1, 0, 1, 2]
-    """
-    parts = [atleast_1d(x) for x in _list(arrays)]
-    return _fz.concat(parts, axis=0 if parts[0].ndim == 1 else 1)
-
-
-@_public
-def vstack(arrays: Sequence[Operand], /) -> Tensor:
-    """Joins arrays one below the other: along the first axis; vectors are rows.
-
-    >>> vstack([_fz.arange(2), _fz.arange(2)]).shape
-    (2, 2)
-    """
-    return _fz.concat([atleast_2d(x) for x in _list(arrays)], axis=0)
-
-
-@_public
-def dstack(arrays: Sequence[Operand], /) -> Tensor:
-    """Joins arrays along the third axis, which they get if they lack it."""
-    return _fz.concat([atleast_3d(x) for x in _list(arrays)], axis=2)
-
-
-@_public
-def column_stack(arrays: Sequence[Operand], /) -> Tensor:
-    """Joins arrays along the second axis; vectors are columns.
-
-    >>> column_stack([_fz.arange(2), _fz.arange(2)]).tolist()
-    [[0, 0], [1, 1]]
-    """
-    parts = [x if x.ndim >= 2 else x.reshape((x.size, 1)) for x in _list(arrays)]
-    return _fz.concat(parts, axis=1)
 
 
 @_public

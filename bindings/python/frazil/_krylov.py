@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
 from frazil._frazil import Tensor
+from frazil._named import integer as _integer
 from frazil._named import public as _public
 from frazil._named import tensor as _tensor
 
@@ -65,10 +66,14 @@ def _info(square: Tensor, stop: Tensor, steps: Tensor) -> int:
     return int(steps) if bool(_fz.isfinite(square)) else -1
 
 
-def _most(name: str, maxiter: int | None, n: int) -> int:
+def _limits(
+    name: str, b: Tensor, rtol: float, atol: float, maxiter: int | None
+) -> tuple[Tensor, int]:
+    """The squared norm at which a residual is small enough, and how many steps there may be."""
     if maxiter is not None and maxiter < 0:
         raise ValueError(f"[{name}] maxiter must be at least 0, got {maxiter}.")
-    return 10 * n if maxiter is None else maxiter
+    stop = _fz.maximum(rtol**2 * _square(b), atol**2)
+    return stop, 10 * b.shape[0] if maxiter is None else maxiter
 
 
 @_public
@@ -113,8 +118,7 @@ def cg(
     b, x = _start("cg", A, b, x0)
     n = b.shape[0]
     apply, precondition = _operator("cg", A, n), _operator("cg", M, n)
-    stop = _fz.maximum(rtol**2 * _square(b), atol**2)
-    most = _most("cg", maxiter, n)
+    stop, most = _limits("cg", b, rtol, atol, maxiter)
     r = b - apply(x)
     p = z = precondition(r)
     rz, square = _dot(r, z), _square(r)
@@ -171,8 +175,7 @@ def gmres(
     b, x = _start("gmres", A, b, x0)
     n = b.shape[0]
     apply, precondition = _operator("gmres", A, n), _operator("gmres", M, n)
-    stop = _fz.maximum(rtol**2 * _square(b), atol**2)
-    most = _most("gmres", maxiter, n)
+    stop, most = _limits("gmres", b, rtol, atol, maxiter)
     if restart is not None and restart < 1:
         raise ValueError(f"[gmres] restart must be at least 1, got {restart}.")
     size = min(20 if restart is None else restart, n)
@@ -267,6 +270,7 @@ def lobpcg(
     tol : float, optional
         It ends where no residual's norm is above; sqrt(eps) * n if not given.
     maxiter : int
+        With 0 they are the best that the columns of X hold.
     largest : bool
 
     Returns
@@ -280,6 +284,7 @@ def lobpcg(
     if x.ndim != 2 or 5 * x.shape[1] >= x.shape[0]:
         raise ValueError(f"[lobpcg] X must have shape (n, k) with 5 k < n, got {x.shape}.")
     n, k = x.shape
+    maxiter = _integer("[lobpcg] maxiter", maxiter, 0)
     if x.dtype.kind not in ("real floating", "complex floating"):
         x = x.astype(_fz.float64)
     apply, precondition = _operator("lobpcg", A, n), _operator("lobpcg", M, n)

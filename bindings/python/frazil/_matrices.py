@@ -3,6 +3,7 @@ products."""
 
 from __future__ import annotations
 
+import cmath
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -94,11 +95,11 @@ def diagflat(x: Operand, /, k: int = 0) -> Tensor:
 
 @_public
 def tri(n: int, m: int | None = None, k: int = 0, *, dtype: DTypeLike | None = None) -> Tensor:
-    """n x m ones where column <= row + k, else 0; float32 if no dtype is given."""
+    """n x m ones where column <= row + k, else 0; the default dtype if none is given."""
     m = n if m is None else m
     rows = _fz.arange(_integer("[tri] n", n, 0))[:, None]
     lower = _fz.arange(_integer("[tri] m", m, 0)) <= rows + _integer("[tri] k", k)
-    return lower.astype(_fz.float32 if dtype is None else dtype)
+    return lower.astype(_fz.runtime.default_dtype() if dtype is None else dtype)
 
 
 @_public
@@ -281,31 +282,44 @@ def logspace(
 ) -> Tensor:
     """base**start to base**stop with equal steps of the exponent; computed in float64."""
     line = _fz.linspace(start, stop, num, endpoint=endpoint, dtype=_fz.float64)
-    return _fz.pow(base, line).astype(_fz.float32 if dtype is None else dtype)
+    return _fz.pow(base, line).astype(_fz.runtime.default_dtype() if dtype is None else dtype)
 
 
 @_public
 def geomspace(
-    start: float,
-    stop: float,
+    start: complex,
+    stop: complex,
     num: int = 50,
     *,
     endpoint: bool = True,
     dtype: DTypeLike | None = None,
 ) -> Tensor:
     """start to stop with equal factors between neighbours, both of one sign; computed in float64.
+    Between complex numbers a spiral, by the smaller angle; complex64 if no dtype is given.
 
     >>> geomspace(1, 1000, 4).tolist()
     [1.0, 10.0, 100.0, 1000.0]
     """
+    if isinstance(start, complex) or isinstance(stop, complex):
+        if start == 0 or stop == 0:
+            raise ValueError(f"[geomspace] needs numbers that are not 0, got {start} and {stop}.")
+        line = _fz.linspace(0.0, 1.0, num, endpoint=endpoint, dtype="float64")
+        out = complex(start) * _fz.exp(line * cmath.log(stop / start))
+        return _with_ends(out, start, stop, endpoint).astype(
+            _fz.complex64 if dtype is None else dtype
+        )
     if start == 0 or stop == 0 or (start < 0) != (stop < 0):
         raise ValueError(f"[geomspace] needs two numbers of one sign, got {start} and {stop}.")
     sign = -1.0 if start < 0 else 1.0
     line = _fz.linspace(
         math.log10(abs(start)), math.log10(abs(stop)), num, endpoint=endpoint, dtype="float64"
     )
-    out, place = sign * _fz.pow(10.0, line), _fz.arange(num)
-    out = _fz.where(place == 0, start, out)  # the ends as they were given
-    if endpoint:
-        out = _fz.where(place == num - 1, stop if num > 1 else start, out)
-    return out.astype(_fz.float32 if dtype is None else dtype)
+    out = _with_ends(sign * _fz.pow(10.0, line), start, stop, endpoint)
+    return out.astype(_fz.runtime.default_dtype() if dtype is None else dtype)
+
+
+def _with_ends(x, start, stop, endpoint):
+    """The ends as they were given."""
+    place, num = _fz.arange(x.size), x.size
+    x = _fz.where(place == 0, start, x)
+    return _fz.where(place == num - 1, stop if num > 1 else start, x) if endpoint else x

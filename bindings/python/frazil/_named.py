@@ -50,6 +50,12 @@ def floating(x: Operand) -> Tensor:
     return x.astype({1: _fz.float16, 2: _fz.float32}.get(x.itemsize, _fz.float64))
 
 
+def inexact(x: Operand) -> Tensor:
+    """A floating-point or complex tensor: integers and bools become float64, as in a quotient."""
+    x = tensor(x)
+    return x if x.dtype.kind in ("real floating", "complex floating") else x.astype(_fz.float64)
+
+
 def flag(where: str, value: Any) -> bool:
     """A truth value that is one; `where` begins the message: "[mode] strict"."""
     if isinstance(value, bool) or (type(value) is int and value in (0, 1)):

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from frazil import _frazil
 from frazil._named import flag as _flag
+
+if TYPE_CHECKING:
+    from frazil._frazil import DType
+    from frazil._types import DTypeLike
 
 _runtime = _frazil.runtime
 
@@ -61,6 +65,44 @@ class mode:  # noqa: N801
 
     def __exit__(self, *exception: object) -> None:
         _runtime.set_thread_mode(self._before.pop("mode"))
+
+
+def set_default_dtype(dtype: DTypeLike) -> None:
+    """The dtype of Python floats, and of what is made without a dtype: "float32" or "float64".
+
+    It rules `asarray([1.5])`, `zeros`, `linspace`, random numbers and their like, and with
+    complex64 or complex128 the complex ones. Floats beside a tensor take the tensor's dtype
+    whatever it is. For the process; `default_dtype` is for a block. ValueError for another dtype.
+    """
+    _runtime.set_process_dtype(_default(dtype))
+
+
+def _default(dtype: DTypeLike) -> DType:
+    out = _runtime.dtype(dtype)
+    if out not in (_frazil.float32, _frazil.float64):
+        raise ValueError(f"[default_dtype] must be float32 or float64, got {out.name}.")
+    return out
+
+
+class default_dtype:  # noqa: N801
+    """`with default_dtype("float64"):` is set_default_dtype for this thread, until the block ends.
+
+    >>> import frazil as fz
+    >>> with fz.default_dtype("float64"):
+    ...     fz.asarray([0.1]).dtype
+    frazil.float64
+    """
+
+    def __init__(self, dtype: DTypeLike) -> None:
+        self._dtype = _default(dtype)
+        self._before = _PerThread()
+
+    def __enter__(self) -> default_dtype:
+        self._before.stack.append(_runtime.set_thread_dtype(self._dtype))
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _runtime.set_thread_dtype(self._before.pop("default_dtype"))
 
 
 class detect_anomaly:  # noqa: N801

@@ -1,6 +1,6 @@
 """Functions of sets. They read their data.
 
->>> unique_values(_fz.asarray([3, 1, 3])).tolist()
+>>> union1d(_fz.asarray([3, 1]), _fz.asarray([3])).tolist()
 [1, 3]
 """
 
@@ -31,7 +31,6 @@ __all__ = [
     "unique_all",
     "unique_counts",
     "unique_inverse",
-    "unique_values",
 ]
 
 
@@ -105,16 +104,6 @@ def unique_inverse(x: Operand, /) -> UniqueInverse:
 
 
 @_public
-def unique_values(x: Operand, /) -> Tensor:
-    """Distinct elements in ascending order."""
-    ordered = _fz.sort(_fz.flatten(_tensor(x)))
-    if ordered.size == 0:
-        return ordered
-    first = _fz.ones(1, dtype=_fz.bool)
-    return ordered[_fz.concat([first, ordered[1:] != ordered[:-1]], axis=0)]
-
-
-@_public
 def isin(x1: Operand, x2: Operand | Sequence[Any], /, *, invert: bool = False) -> Tensor:
     """True where an element of x1 is among those of x2 (false with invert); NaN equals none."""
     invert = _flag("[isin] invert", invert)
@@ -147,6 +136,9 @@ def unique(
     [[1, 3], [1, 2]]
     """
     x = _tensor(x)
+    more = return_index or return_inverse or return_counts
+    if axis is None and not more and x.dtype.kind != "complex floating":
+        return _fz.unique_values(x, equal_nan=equal_nan)
     if axis is None:
         rows = _fz.flatten(x)[:, None]
     else:

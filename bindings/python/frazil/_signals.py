@@ -10,9 +10,9 @@ import math
 from typing import TYPE_CHECKING, Any, Literal
 
 from frazil import _frazil as _fz
-from frazil._array_api import diff as _diff
 from frazil._dtypes import result_type as _result_type
 from frazil._named import fixed_axis as _axis
+from frazil._named import inexact as _inexact
 from frazil._named import integer as _integer
 from frazil._named import is_count as _is_count
 from frazil._named import public as _public
@@ -40,11 +40,6 @@ __all__ = [
 ]
 
 
-def _floats(x: Any) -> Tensor:
-    x = _tensor(x)
-    return x if x.dtype.kind == "real floating" else x.astype(_fz.float64)
-
-
 @_public
 def ediff1d(
     x: Operand, /, to_end: Operand | None = None, to_begin: Operand | None = None
@@ -65,13 +60,13 @@ def gradient(
     """Central differences along axes, one-sided at the ends: a tensor for one axis, else a list.
 
     `spacing` is one number, or for each axis a number or the coordinates of the points. edge_order
-    2 takes three points at the ends. Integers give float64. ValueError for fewer than edge_order
-    + 1 points.
+    2 takes three points at the ends. Integers give float64, complex numbers complex slopes.
+    ValueError for fewer than edge_order + 1 points.
 
     >>> gradient(_fz.asarray([1.0, 2.0, 4.0])).tolist()
     [1.0, 1.5, 2.0]
     """
-    f = _floats(x)
+    f = _inexact(x)
     if axis is None:
         axes = list(range(f.ndim))
     else:
@@ -97,7 +92,7 @@ def _slope(f, axis, step, edge_order):
         raise ValueError(f"[gradient] coordinates of shape {h.shape} for {n} points.")
     even = h.ndim == 0
     if not even:
-        h = _floats(h)
+        h = _inexact(h)
         h = h[1:] - h[:-1]
     if even:
         h = step
@@ -133,7 +128,7 @@ def trapezoid(y: Operand, /, x: Operand | None = None, dx: float = 1.0, axis: in
     y = y.astype(_fz.int64) if y.dtype == _fz.bool else y
     if x is not None:
         x = _tensor(x)
-        dx = _diff(x if x.ndim == 1 else _fz.moveaxis(x, axis, -1))  # type: ignore
+        dx = _fz.diff(x if x.ndim == 1 else _fz.moveaxis(x, axis, -1))  # type: ignore
     return _fz.sum(dx * (y[..., 1:] + y[..., :-1]) / 2.0, axis=-1)
 
 
@@ -151,21 +146,24 @@ def interp(
     """Values at x of the line through the points (xp, fp), of which xp rises.
 
     Before the first point it is `left`, behind the last one `right` (their values if not given);
-    with a period the points repeat. The common float dtype, float64 for integers. Reads the data of
-    x and xp; gradients go to all three.
+    with a period the points repeat. The common float dtype, float64 for integers, complex with a
+    complex fp. Reads the data of x and xp; gradients go to all three. TypeError for complex x, xp.
 
     >>> interp(2.5, _fz.asarray([1, 2, 3]), _fz.asarray([3, 2, 0])).item()
     1.0
     """
-    dtype = _result_type(*(_tensor(t) for t in (x, xp, fp)))
-    dtype = dtype if dtype.kind == "real floating" else _fz.float64
-    points = [_tensor(t).astype(dtype) for t in (x, xp, fp)]
+    points = [_tensor(t) for t in (x, xp, fp)]
+    for t in points[:2]:
+        if t.dtype.kind == "complex floating":
+            raise TypeError(f"[interp] x and xp must be real, got {t.dtype.name}.")
+    common = _inexact(_fz.empty(0, dtype=_result_type(*points)))
+    dtypes = [_fz.real(common).dtype] * 2 + [common.dtype]
+    points = [t.astype(dtype) for t, dtype in zip(points, dtypes, strict=True)]
     return _through(points, left, right, period)
 
 
 def _through(points, left, right, period):
     x, xp, fp = points
-    dtype = x.dtype
     if xp.ndim != 1 or xp.shape != fp.shape or xp.size == 0:
         raise ValueError(
             f"[interp] needs points of one axis, got shapes {xp.shape} and {fp.shape}."
@@ -185,13 +183,13 @@ def _through(points, left, right, period):
     x0, y0 = _fz.take(xp, below, axis=0), _fz.take(fp, below, axis=0)
     above = _fz.minimum(below + 1, n - 1)
     x1, y1 = _fz.take(xp, above, axis=0), _fz.take(fp, above, axis=0)
-    width = _fz.where(x1 > x0, x1 - x0, 1.0).astype(dtype)
+    width = _fz.where(x1 > x0, x1 - x0, 1.0).astype(x.dtype)
     inside = _fz.clip(x, xp[0], xp[-1])
     out = (y1 - y0) / width * (inside - x0) + y0
     out = _fz.where(x >= xp[-1], fp[-1], out)
     out = _fz.where(x < xp[0], fp[0] if left is None else left, out)
     out = _fz.where(x > xp[-1], fp[-1] if right is None else right, out)
-    return _fz.where(_fz.isnan(x), x, out).astype(dtype)
+    return _fz.where(_fz.isnan(x), x, out).astype(fp.dtype)
 
 
 def _two(name, a, v):
@@ -287,7 +285,7 @@ def polyfit(x: Operand, y: Operand, deg: int, *, w: Operand | None = None) -> Te
     """
     from frazil import linalg  # noqa: PLC0415 -- loaded at first use
 
-    x, y = _floats(x), _floats(y)
+    x, y = _inexact(x), _inexact(y)
     deg = _integer("[polyfit] deg", deg)
     if deg < 0:
         raise ValueError(f"[polyfit] deg must be at least 0, got {deg}.")
@@ -297,12 +295,12 @@ def polyfit(x: Operand, y: Operand, deg: int, *, w: Operand | None = None) -> Te
         )
     powers = _fz.stack([x**k for k in range(deg, -1, -1)], axis=1)
     if w is not None:
-        weights = _floats(w)
+        weights = _inexact(w)
         if weights.shape != x.shape:
             raise TypeError(f"[polyfit] w needs shape {x.shape}, got {weights.shape}.")
         powers = powers * weights[:, None]
         y = y * (weights if y.ndim == 1 else weights[:, None])
-    size = _fz.sqrt(_fz.sum(powers * powers, axis=0))
+    size = _fz.sqrt(_fz.sum(_fz.real(powers * _fz.conj(powers)), axis=0))
     scale = _fz.where(_fz.equal(size, 0), 1, size)
     found = linalg.lstsq(powers / scale, y)[0]
     return found / (scale if y.ndim == 1 else scale[:, None])
@@ -367,7 +365,7 @@ def polyder(p: Operand, /, m: int = 1) -> Tensor:
 @_public
 def polyint(p: Operand, /, m: int = 1, k: float = 0.0) -> Tensor:
     """The m-th integral of a polynomial, the highest power first, each time with the constant k."""
-    p = _floats(_coefficients(p))
+    p = _inexact(_coefficients(p))
     for _ in range(_integer("[polyint] m", m, 0)):
         over = p / _fz.arange(p.shape[0], 0, -1).astype(p.dtype)
         p = _fz.concat([over, _fz.full((1,), k, dtype=p.dtype)])

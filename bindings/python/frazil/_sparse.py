@@ -1,8 +1,10 @@
 """Sparse matrices: values and where they stand. Called through frazil.sparse.
 
-Both classes keep the row and the column of every stored value; csr_array, whose values are sorted
-by row, keeps the rows' beginnings as well. Invariant: within one csr_array the indices of a row
-ascend and none stands twice, as in SciPy's canonical format; what is stored may be zero.
+Where values stand is one array of int32, or of int64 where a number asks for it, as the op
+sparse_matmul takes it: coo_array keeps the row and the column of each value, csr_array where the
+values of each row begin and the column of each, and beside it the row of each, which elementwise
+functions need. Invariant: within one csr_array the indices of a row ascend and none stands twice,
+as in SciPy's canonical format; what is stored may be zero.
 """
 
 from __future__ import annotations
@@ -30,6 +32,12 @@ def _index(name: str, x: Any) -> Tensor:
     return x.astype("int64")
 
 
+def _joined(shape: tuple[int, int], count: int, *parts: Tensor) -> Tensor:
+    """Places as one array, of the narrowest dtype that the products take."""
+    dtype = "int32" if max(*shape, count) < 2**31 else "int64"
+    return _fz.concat([x.astype(dtype) for x in parts])
+
+
 def _shape(shape: Any, rows: Tensor, columns: Tensor) -> tuple[int, int]:
     most = [int(_fz.max(x)) + 1 if x.size else 0 for x in (rows, columns)]
     if shape is None:
@@ -47,16 +55,25 @@ def _shape(shape: Any, rows: Tensor, columns: Tensor) -> tuple[int, int]:
 class _Sparse:
     """What both formats share; `_rows` and `_columns` are of each stored value."""
 
-    __slots__ = ("_columns", "_rows", "data", "shape")
+    __slots__ = ("_structure", "data", "shape")
     __array_priority__ = 2000.0
     __array_ufunc__ = None  # NumPy leaves operators to this class
 
     data: Tensor
     shape: tuple[int, int]
+    _structure: Tensor
     _rows: Tensor
-    _columns: Tensor
 
     ndim = 2
+    _pairs = False
+
+    @property
+    def _columns(self) -> Tensor:
+        return self._structure[self._structure.shape[0] - self.nnz :]
+
+    def _flat(self) -> Tensor:
+        """Where values stand in the dense matrix, row by row."""
+        return self._rows.astype("int64") * self.shape[1] + self._columns
 
     @property
     def dtype(self) -> Any:
@@ -71,17 +88,17 @@ class _Sparse:
     @property
     def row(self) -> Tensor:
         """The row of each stored value, int64."""
-        return self._rows
+        return self._rows.astype("int64")
 
     @property
     def col(self) -> Tensor:
         """The column of each stored value, int64."""
-        return self._columns
+        return self._columns.astype("int64")
 
     @property
     def coords(self) -> tuple[Tensor, Tensor]:
         """(row, col)."""
-        return self._rows, self._columns
+        return self.row, self.col
 
     def __repr__(self) -> str:
         name = type(self).__name__
@@ -110,7 +127,7 @@ class _Sparse:
         """The dense matrix; values that stand at one place are summed."""
         m, n = self.shape
         flat = _fz.zeros((m * n,), self.dtype, device=self.data.device)
-        return _fz.index_add(flat, self._rows * n + self._columns, self.data).reshape(m, n)
+        return _fz.index_add(flat, self._flat(), self.data).reshape(m, n)
 
     todense = toarray
 
@@ -152,8 +169,9 @@ class _Sparse:
             return _fz.sum(self.data)
         if axis not in (0, 1, -1, -2):
             raise ValueError(f"[sum] axis must be None, 0 or 1, got {axis!r}.")
-        to, n = (self._columns, self.shape[1]) if axis in (0, -2) else (self._rows, self.shape[0])
-        return _fz.index_add(_fz.zeros((n,), self.dtype), to, self.data)
+        over = axis in (0, -2)
+        ones = _fz.ones((self.shape[0 if over else 1],), self.dtype, device=self.data.device)
+        return self._apply(ones, transposed=over)
 
     # --- elementwise
 
@@ -167,8 +185,7 @@ class _Sparse:
         if other.ndim == 0:
             return self._like(self.data * other)
         dense = _fz.broadcast_to(other, self.shape)
-        flat = self._rows * self.shape[1] + self._columns
-        return self._like(self.data * _fz.take(dense.reshape(-1), flat))
+        return self._like(self.data * _fz.take(dense.reshape(-1), self._flat()))
 
     def __mul__(self, other: Any) -> Any:
         return self.multiply(other)
@@ -233,26 +250,19 @@ class _Sparse:
         made = coo_array((self.data, (self._columns, self._rows)), (n, m))
         return made.tocsr() if isinstance(self, csr_array) else made
 
-    def _apply(self, x: Tensor, to: Tensor, of: Tensor, m: int, n: int) -> Tensor:
-        if x.ndim not in (1, 2) or x.shape[0] != n:
-            raise ValueError(
-                f"[matmul] a sparse matrix of shape {self.shape} and an array of shape {x.shape} "
-                "do not fit."
-            )
-        parts = _fz.take(x, of, axis=0)
-        data = self.data if x.ndim == 1 else self.data[:, None]
-        products = data * parts
-        return _fz.index_add(_fz.zeros((m, *x.shape[1:]), products.dtype), to, products, axis=0)
+    def _apply(self, x: Tensor, transposed: bool = False) -> Tensor:
+        return _fz.sparse.matmul(
+            self.data, self._structure, x, *self.shape, self._pairs, transposed
+        )
 
     def __matmul__(self, other: Any) -> Any:
         if isinstance(other, _Sparse):
             return _product(self, other)
-        return self._apply(_tensor(other), self._rows, self._columns, *self.shape)
+        return self._apply(_tensor(other))
 
     def __rmatmul__(self, other: Any) -> Tensor:
         x = _tensor(other)
-        m, n = self.shape
-        return self._apply(x.T if x.ndim == 2 else x, self._columns, self._rows, n, m).T
+        return self._apply(x.T if x.ndim == 2 else x, transposed=True).T
 
     def dot(self, other: Any) -> Any:
         """The same as self @ other."""
@@ -276,13 +286,19 @@ class coo_array(_Sparse):  # noqa: N801
     """
 
     __slots__ = ()
+    _pairs = True
 
     def __init__(
         self, source: Any, shape: Sequence[int] | None = None, dtype: DTypeLike | None = None
     ) -> None:
-        self._rows, self._columns, data, shape = _read(source, shape)
+        rows, columns, data, shape = _read(source, shape)
         self.data = data if dtype is None else data.astype(dtype)
-        self.shape = _shape(shape, self._rows, self._columns)
+        self.shape = _shape(shape, rows, columns)
+        self._structure = _joined(self.shape, self.nnz, rows, columns)
+
+    @property
+    def _rows(self) -> Tensor:  # type: ignore[override]
+        return self._structure[: self.nnz]
 
     def tocsr(self) -> csr_array:
         """Sorted by rows and columns; values that stand at one place are summed."""
@@ -303,9 +319,7 @@ class csr_array(_Sparse):  # noqa: N801
         If lengths differ or indices do not fit.
     """
 
-    __slots__ = ("indptr",)
-
-    indptr: Tensor
+    __slots__ = ("_rows",)
 
     def __init__(
         self, source: Any, shape: Sequence[int] | None = None, dtype: DTypeLike | None = None
@@ -315,23 +329,29 @@ class csr_array(_Sparse):  # noqa: N801
         rows, columns, data, shape = _read(source, shape)
         m, n = self.shape = _shape(shape, rows, columns)
         flat = rows * n + columns
-        order = _fz.argsort(flat)
-        flat = _fz.take(flat, order)
-        data = _fz.take(data, order)
-        first = _fz.not_equal(flat[1:], flat[:-1])
-        if not bool(_fz.all(first)):  # some stand at one place
-            place = _fz.concat([_fz.zeros((1,), "int64"), _fz.cumulative_sum(first, dtype="int64")])
-            count = int(place[-1]) + 1
-            data = _fz.index_add(_fz.zeros((count,), data.dtype), place, data)
-            flat = flat[_fz.concat([_fz.ones((1,), "bool"), first])]
-        self._rows, self._columns = flat // max(n, 1), flat % max(n, 1)
+        if not bool(_fz.all(flat[1:] > flat[:-1])):
+            order = _fz.argsort(flat)
+            flat, data = _fz.take(flat, order), _fz.take(data, order)
+            first = _fz.not_equal(flat[1:], flat[:-1])
+            if not bool(_fz.all(first)):  # some stand at one place
+                place = _fz.cumulative_sum(first, dtype="int64", include_initial=True)
+                data = _fz.index_add(_fz.zeros((int(place[-1]) + 1,), data.dtype), place, data)
+                flat = flat[_fz.concat([_fz.ones((1,), "bool"), first])]
+            rows, columns = flat // max(n, 1), flat % max(n, 1)
         self.data = data if dtype is None else data.astype(dtype)
-        self.indptr = _fz.searchsorted(self._rows, _fz.arange(m + 1))
+        starts = _fz.searchsorted(rows, _fz.arange(m + 1))
+        self._structure = _joined(self.shape, self.nnz, starts, columns)
+        self._rows = rows.astype(self._structure.dtype)
+
+    @property
+    def indptr(self) -> Tensor:
+        """Where the values of each row begin, and where the last ones end, int64."""
+        return self._structure[: self.shape[0] + 1].astype("int64")
 
     @property
     def indices(self) -> Tensor:
         """The column of each stored value, int64."""
-        return self._columns
+        return self.col
 
     def tocsr(self) -> csr_array:
         """Itself."""
@@ -370,7 +390,7 @@ def _of_rows(data: Any, indices: Any, indptr: Any, shape: Any) -> tuple[Any, Any
 def _read(source: Any, shape: Any) -> tuple[Tensor, Tensor, Tensor, Any]:
     """Rows, columns, values and shape of what a matrix may be made of."""
     if isinstance(source, _Sparse):
-        return source._rows, source._columns, source.data, shape or source.shape
+        return source.row, source.col, source.data, shape or source.shape
     if hasattr(source, "tocoo"):  # SciPy's
         coo = source.tocoo()
         return _index("row", coo.row), _index("col", coo.col), _tensor(coo.data), shape or coo.shape
@@ -395,8 +415,9 @@ def _product(a: _Sparse, b: _Sparse) -> csr_array:
     if a.shape[1] != b.shape[0]:
         raise ValueError(f"[matmul] shapes {a.shape} and {b.shape} do not fit.")
     right = csr_array(b)
-    starts = _fz.take(right.indptr, a._columns)
-    counts = _fz.take(right.indptr, a._columns + 1) - starts
+    indptr = right.indptr
+    starts = _fz.take(indptr, a._columns)
+    counts = _fz.take(indptr, a.col + 1) - starts
     ends = _fz.cumulative_sum(counts, dtype="int64")
     total = int(ends[-1]) if ends.size else 0
     meet = _fz.arange(total)

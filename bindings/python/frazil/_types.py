@@ -27,7 +27,7 @@ class Named(Protocol):
 
 
 # An operand: a tensor, a number (weak in promotion), an array of another library, or lists.
-Operand: TypeAlias = Tensor | float | SupportsArray | SupportsDLPack | list[Any] | tuple[Any, ...]
+Operand: TypeAlias = Tensor | complex | SupportsArray | SupportsDLPack | list[Any] | tuple[Any, ...]
 # One number, whoever's it is.
 Number: TypeAlias = float | SupportsFloat | SupportsIndex
 # A shape, or axes: an integer or several.

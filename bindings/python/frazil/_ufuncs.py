@@ -74,17 +74,23 @@ def _function(ufunc):
 def _call(ufunc, method, inputs, options):
     function = _function(ufunc)
     inputs = [fz.asarray(x) if isinstance(x, (list, tuple)) else x for x in inputs]
-    dtype = options.pop("dtype", None)
+    dtype = _dtype(options)
     if dtype is not None:
         inputs = [fz.asarray(x).astype(dtype) for x in inputs]
     return function(*inputs, **_checked(ufunc, options, ("axis",) if ufunc.signature else ()))
+
+
+def _dtype(options):
+    """dtype=, also by NumPy's short names."""
+    dtype = options.pop("dtype", None)
+    return np.dtype(dtype) if isinstance(dtype, str) and dtype not in _OWN else dtype
 
 
 def _reduce(ufunc, method, inputs, options):
     names = _REDUCE if method == "reduce" else _ACCUMULATE
     if ufunc.__name__ not in names:
         _refuse(ufunc, method, inputs, options)
-    axis, dtype = options.pop("axis", 0), options.pop("dtype", None)
+    axis, dtype = options.pop("axis", 0), _dtype(options)
     x = fz.asarray(inputs[0])
     x = x if dtype is None else x.astype(dtype)
     options = _checked(ufunc, options, ("keepdims",))
@@ -96,6 +102,9 @@ def _outer(ufunc, method, inputs, options):
     first, second = (fz.asarray(x) for x in inputs)
     first = first.reshape(first.shape + (1,) * second.ndim)
     return _call(ufunc, method, (first, second), options)
+
+
+_OWN = ("bfloat16",)  # which NumPy has not
 
 
 def _refuse(ufunc, method, inputs, options):

@@ -38,18 +38,18 @@ from frazil._frazil.linalg import det as det
 from frazil._frazil.linalg import eigvals as eigvals
 from frazil._frazil.linalg import eigvalsh as eigvalsh
 from frazil._frazil.linalg import inv as inv
+from frazil._frazil.linalg import matrix_power as matrix_power
+from frazil._frazil.linalg import multi_dot as multi_dot
 from frazil._frazil.linalg import solve as solve
 from frazil._frazil.linalg import solve_triangular as solve_triangular
 from frazil._frazil.linalg import svdvals as svdvals
 from frazil._matrices import cross as cross
 from frazil._named import fixed_axis as _axis
-from frazil._named import integer as _integer
+from frazil._named import inexact as _inexact
 from frazil._named import public as _public
 from frazil._named import tensor as _tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from frazil._frazil import Tensor
     from frazil._types import Axis, DTypeLike, Operand
 
@@ -141,12 +141,6 @@ class LstsqResult(NamedTuple):
     singular_values: Tensor
 
 
-def _inexact(x: Operand) -> Tensor:
-    x = _tensor(x)
-    floats = x.dtype.kind in ("real floating", "complex floating")
-    return x if floats else x.astype(_fz.float64)
-
-
 def _matrices_of(where: str, x: Operand, *, square: bool = False) -> Tensor:
     x = _tensor(x)
     if x.ndim < 2:
@@ -190,7 +184,8 @@ def qr(x: Operand, /, mode: Literal["r"]) -> Tensor: ...
 def qr(x: Operand, /, mode: Literal["reduced", "complete", "r"] = "reduced") -> QRResult | Tensor:
     """x = Q R with orthonormal columns of Q and an upper triangle R, of [..., m, n].
 
-    "reduced": Q has min(m, n) columns; "complete": m; "r": R alone.
+    "reduced": Q has min(m, n) columns; "complete": m; "r": R alone. The columns that "complete"
+    adds are any basis of their space: gradients are those of functions of the space alone.
     """
     if mode == "r":
         return _linalg.qr(x)[1]
@@ -218,7 +213,9 @@ def svd(
     """x = U diag(S) Vh of [..., m, n], with S descending.
 
     U is m x m and Vh n x n, without `full_matrices` m x k and k x n, where k = min(m, n). Without
-    `compute_uv` S alone. `hermitian`: x is, and its lower triangle is read.
+    `compute_uv` S alone. `hermitian`: x is, and its lower triangle is read. The vectors that
+    `full_matrices` adds are any basis of their space: gradients are those of functions of the space
+    alone.
     """
     if hermitian and _tensor(x).size:
         w, v = eigh(x)
@@ -265,8 +262,7 @@ def lstsq(a: Operand, b: Operand, /, rcond: float | None = None) -> LstsqResult:
 
     b is [m] or [m, k]. Singular values of a up to rcond times the largest count as 0, by default
     max(m, n) times the dtype's epsilon; `rank` is how many remain. `residuals` are the sums of
-    squares for each column of b, empty where rank < n or m <= n. No gradient flows through
-    `singular_values`.
+    squares for each column of b, empty where rank < n or m <= n.
     """
     a, b = _matrices_of("lstsq", a), _tensor(b)
     if a.ndim != 2 or b.ndim not in (1, 2):
@@ -283,6 +279,8 @@ def lstsq(a: Operand, b: Operand, /, rcond: float | None = None) -> LstsqResult:
     m, n = a.shape
     least = max(m, n) * _finfo(a.dtype).eps if rcond is None else rcond
     inverse, s = _linalg.pinv_with_values(a, least)
+    if a.requires_grad:
+        s = svdvals(a)  # whose gradient the inverse's has not
     x = inverse @ b
     rank = int(_fz.count_nonzero(s > least * s[:1]).item())
     if rank < n or m <= n:
@@ -321,22 +319,6 @@ def trace(x: Operand, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> 
 
 
 @_public
-def matrix_power(x: Operand, n: int, /) -> Tensor:
-    """The product of n matrices x, by squaring; of the inverse for n < 0, the identity for 0."""
-    x, n = _matrices_of("matrix_power", x, square=True), _integer("[matrix_power] n", n)
-    if n == 0:
-        return _fz.broadcast_to(_fz.eye(x.shape[-1], dtype=x.dtype), x.shape)
-    square, n = (inv(x), -n) if n < 0 else (x, n)
-    out: Any = None
-    while n:
-        if n % 2:
-            out = square if out is None else out @ square
-        n //= 2
-        square = square @ square if n else square
-    return out
-
-
-@_public
 def matrix_rank(
     x: Operand,
     /,
@@ -366,18 +348,6 @@ def matrix_rank(
     return _fz.count_nonzero(s > _tensor(tol)[..., None], axis=-1)
 
 
-def _root(x: Tensor) -> Tensor:
-    """The square root, with gradient 0 at 0."""
-    zero = x == 0
-    return _fz.where(zero, 0.0, _fz.sqrt(_fz.where(zero, 1.0, x)))
-
-
-def _squares(x: Tensor) -> Tensor:
-    if x.dtype.kind == "complex floating":
-        return _fz.square(_fz.real(x)) + _fz.square(_fz.imag(x))
-    return _fz.square(x)
-
-
 @_public
 def vector_norm(
     x: Operand, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2
@@ -395,10 +365,10 @@ def vector_norm(
         raise ValueError(f"[vector_norm] ord must be a number, got {ord!r}.")
     over: dict[str, Any] = {"axis": axis, "keepdims": keepdims}
     if ord == 2:
-        return _root(_fz.sum(_squares(x), **over))
+        return _linalg.euclidean_norm(x, **over)
     size = _fz.abs(x)
     if ord == math.inf:
-        return _fz.max(size, **over)
+        return _largest(size, **over)
     if ord == -math.inf:
         return _fz.min(size, **over)
     if ord == 0:
@@ -406,6 +376,11 @@ def vector_norm(
     if ord == 1:
         return _fz.sum(size, **over)
     return _fz.sum(size**ord, **over) ** (1 / ord)
+
+
+def _largest(sizes: Tensor, **over: Any) -> Tensor:
+    """The largest of numbers that are not negative: 0 of none, as NumPy's norms have it."""
+    return (_fz.sum if 0 in sizes.shape else _fz.max)(sizes, **over)
 
 
 @_public
@@ -420,9 +395,9 @@ def matrix_norm(
     """
     x = _inexact(_matrices_of("matrix_norm", x))
     if ord is None or ord == "fro":
-        return _root(_fz.sum(_squares(x), axis=(-2, -1), keepdims=keepdims))
+        return _linalg.euclidean_norm(x, axis=(-2, -1), keepdims=keepdims)
     if ord in ("nuc", 2, -2):
-        pick = {"nuc": _fz.sum, 2: _fz.max, -2: _fz.min}[ord]
+        pick: Any = {"nuc": _fz.sum, 2: _largest, -2: _fz.min}[ord]
         out = pick(svdvals(x), axis=-1)
         return out[..., None, None] if keepdims else out
     if ord not in (1, -1, math.inf, -math.inf):
@@ -431,8 +406,8 @@ def matrix_norm(
         )
     across = -2 if abs(ord) == 1 else -1
     sums = _fz.sum(_fz.abs(x), axis=across, keepdims=True)
-    pick = _fz.max if ord > 0 else _fz.min
-    return pick(sums, axis=(-2, -1), keepdims=keepdims)
+    extreme: Any = _largest if ord > 0 else _fz.min
+    return extreme(sums, axis=(-2, -1), keepdims=keepdims)
 
 
 @_public
@@ -450,7 +425,7 @@ def norm(
     x = _inexact(x)
     if axis is None:
         if ord is None:
-            return vector_norm(x, keepdims=keepdims)
+            return _linalg.euclidean_norm(x, keepdims=keepdims)
         if x.ndim not in (1, 2):
             raise ValueError(f"[norm] needs an axis or one or two axes, got shape {x.shape}.")
         axis = tuple(range(x.ndim))
@@ -469,7 +444,8 @@ def norm(
 
 @_public
 def cond(x: Operand, /, p: float | str | None = None) -> Tensor:
-    """norm(x, p) * norm(inv(x), p): how much errors may grow; inf for singular matrices.
+    """norm(x, p) * norm(inv(x), p): how much errors may grow; inf for singular matrices, of which
+    a matrix of zeros is one.
 
     Without p, the largest singular value over the smallest, also of matrices that are not square.
     """
@@ -479,7 +455,8 @@ def cond(x: Operand, /, p: float | str | None = None) -> Tensor:
     if p in (None, 2, -2):
         s = svdvals(x)
         first, last = s[..., 0], s[..., -1]
-        return last / first if p == -2 else first / last
+        ratio = last / first if p == -2 else first / last
+        return _fz.where(_fz.equal(first, 0), math.inf, ratio)
     x = _matrices_of("cond", x, square=True)
     try:
         return matrix_norm(x, ord=p) * matrix_norm(inv(x), ord=p)
@@ -526,46 +503,3 @@ def expm(x: Operand, /) -> Tensor:
         squared = out @ out
         out = squared if x.ndim == 2 else _fz.where(halvings[..., None, None] > i, squared, out)
     return out
-
-
-@_public
-def multi_dot(arrays: Sequence[Operand]) -> Tensor:
-    """The product of matrices in the order that takes the fewest multiplications.
-
-    The first and the last may be vectors.
-    """
-    given = [_tensor(a) for a in arrays]
-    if len(given) < 2:
-        raise ValueError(f"[multi_dot] needs at least two arrays, got {len(given)}.")
-    ends = given[0].ndim == 1, given[-1].ndim == 1
-    parts = [*given]
-    parts[0] = parts[0][None] if ends[0] else parts[0]
-    parts[-1] = parts[-1][:, None] if ends[1] else parts[-1]
-    for part in parts:
-        if part.ndim != 2:
-            raise LinAlgError(f"[multi_dot] needs matrices, got shape {part.shape}.")
-    out = _best_order([p.shape[0] for p in parts] + [parts[-1].shape[1]])(parts)
-    out = out[0] if ends[0] else out
-    return out[..., 0] if ends[1] else out
-
-
-def _best_order(extents: list[int]) -> Any:
-    """A function that multiplies matrices of these rows, and columns of the last."""
-    n = len(extents) - 1
-    cost = [[0] * n for _ in range(n)]
-    cut = [[0] * n for _ in range(n)]
-    for length in range(1, n):
-        for i in range(n - length):
-            j = i + length
-            cost[i][j], cut[i][j] = min(
-                (cost[i][k] + cost[k + 1][j] + extents[i] * extents[k + 1] * extents[j + 1], k)
-                for k in range(i, j)
-            )
-
-    def product(parts, i=0, j=n - 1):
-        if i == j:
-            return parts[i]
-        k = cut[i][j]
-        return product(parts, i, k) @ product(parts, k + 1, j)
-
-    return product

@@ -1,7 +1,8 @@
 """Special functions under the names of scipy.special: elementwise; integers become floats;
 computed in float64 and rounded once to the dtype; each has its gradient.
 
-Here: `gamma`, `gammaln`, `digamma` or `psi`, `betaln`; `erf`, `erfc`, `erfinv`, `erfcinv`; of the
+Here: `gamma`, `gammaln`, `digamma` or `psi`, `polygamma`, `beta`, `betaln`, `zeta`; incomplete
+`gammainc`, `gammaincc`, `betainc`; `erf`, `erfc`, `erfinv`, `erfcinv`; of the
 normal distribution `ndtr`, `log_ndtr`, `ndtri`; Bessel functions `j0`, `j1`, `y0`, `y1`, `i0`,
 `i1`, `i0e`, `i1e`; `expit`, `logit`, `xlogy`, `xlog1py`, `logsumexp`, `softmax`, `log_softmax`,
 `exp2`, `expm1`, `log1p`, `cbrt`, `sinc`.
@@ -10,6 +11,8 @@ normal distribution `ndtr`, `log_ndtr`, `ndtri`; Bessel functions `j0`, `j1`, `y
 24.0
 """
 
+from frazil._frazil import beta as beta
+from frazil._frazil import betainc as betainc
 from frazil._frazil import betaln as betaln
 from frazil._frazil import cbrt as cbrt
 from frazil._frazil import digamma as digamma
@@ -20,6 +23,8 @@ from frazil._frazil import erfinv as erfinv
 from frazil._frazil import exp2 as exp2
 from frazil._frazil import expm1 as expm1
 from frazil._frazil import gamma as gamma
+from frazil._frazil import gammainc as gammainc
+from frazil._frazil import gammaincc as gammaincc
 from frazil._frazil import gammaln as gammaln
 from frazil._frazil import i0 as i0
 from frazil._frazil import i0e as i0e
@@ -33,11 +38,13 @@ from frazil._frazil import logit as logit
 from frazil._frazil import logsumexp as logsumexp
 from frazil._frazil import ndtr as ndtr
 from frazil._frazil import ndtri as ndtri
+from frazil._frazil import polygamma as polygamma
 from frazil._frazil import sinc as sinc
 from frazil._frazil import xlog1py as xlog1py
 from frazil._frazil import xlogy as xlogy
 from frazil._frazil import y0 as y0
 from frazil._frazil import y1 as y1
+from frazil._frazil import zeta as zeta
 from frazil._frazil.nn import log_softmax as log_softmax
 from frazil._frazil.nn import sigmoid as _sigmoid
 from frazil._frazil.nn import softmax as softmax
@@ -46,6 +53,8 @@ psi = digamma
 expit = _sigmoid
 
 __all__ = [
+    "beta",
+    "betainc",
     "betaln",
     "cbrt",
     "digamma",
@@ -57,6 +66,8 @@ __all__ = [
     "expit",
     "expm1",
     "gamma",
+    "gammainc",
+    "gammaincc",
     "gammaln",
     "i0",
     "i0e",
@@ -71,6 +82,7 @@ __all__ = [
     "logsumexp",
     "ndtr",
     "ndtri",
+    "polygamma",
     "psi",
     "sinc",
     "softmax",
@@ -78,4 +90,5 @@ __all__ = [
     "xlogy",
     "y0",
     "y1",
+    "zeta",
 ]

@@ -95,6 +95,7 @@ bool IsKnownType(PyTypeObject* type) {
   }();
   const std::string_view name = type->tp_name;
   return types->contains(type) || name == "frazil._frazil.GradScope" ||
+         name == "frazil._frazil.ForwardScope" || name == "frazil._frazil.BatchScope" ||
          name == "frazil.tree.Structure";
 }
 

@@ -76,10 +76,7 @@ class Writer {
   int32_t Add(int32_t id) {
     Node node = At(id);
     for (int32_t& x : node.operands) x = now_[x];
-    if (node.view && !node.input)
-      return Must(graph_.AddOp(node.op, node.operands, node.attrs, node.origin));
-    graph_.nodes.push_back(std::move(node));
-    return static_cast<int32_t>(graph_.nodes.size()) - 1;
+    return AddAgain(std::move(node), &graph_);
   }
 
   void AddRun(const std::vector<int32_t>& run) {

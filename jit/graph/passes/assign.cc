@@ -119,10 +119,7 @@ class Writer {
       if (const int32_t joined = Joined(id); joined >= 0) return joined;
     }
     for (int32_t& x : node.operands) x = now_[x];
-    if (node.view && !node.input)
-      return Must(graph_.AddOp(node.op, node.operands, node.attrs, node.origin));
-    graph_.nodes.push_back(std::move(node));
-    return static_cast<int32_t>(graph_.nodes.size()) - 1;
+    return AddAgain(std::move(node), &graph_);
   }
 
   // The concatenation of all parts of the chain that ends with `id`, or -1 where it is none: parts

@@ -157,9 +157,7 @@ class Writer {
   int32_t AddLater(Node node) {
     for (int32_t& x : node.operands) x = Now(x);
     if (node.op == OpId::k_concat) return ConcatSlices(node, &graph_);
-    if (node.view) return Must(graph_.AddOp(node.op, node.operands, node.attrs, node.origin));
-    graph_.nodes.push_back(std::move(node));
-    return static_cast<int32_t>(graph_.nodes.size()) - 1;
+    return AddAgain(std::move(node), &graph_);
   }
 
   // Where an old node's value is now.

@@ -84,10 +84,7 @@ class Writer {
     }
     Node node = At(id);
     for (int32_t& x : node.operands) x = now_[x];
-    if (node.view && !node.input)
-      return Must(graph_.AddOp(node.op, node.operands, node.attrs, node.origin));
-    graph_.nodes.push_back(std::move(node));
-    return static_cast<int32_t>(graph_.nodes.size()) - 1;
+    return AddAgain(std::move(node), &graph_);
   }
 
   // The sums that end with `id`, put together; -1: parts that meet, or too few.

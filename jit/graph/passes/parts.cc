@@ -1,7 +1,7 @@
 // The parts of a complex number that this graph makes are what it was made of: real(complex(a, b))
 // is a, also behind views. What reads them then reads a, dense or as a lies, so views behind it are
 // inferred anew; a chain of complex ops is one of pairs, and no memory lies between its links.
-#include "core/check.h"
+#include "jit/graph/passes/must.h"
 #include "jit/graph/passes/passes.h"
 
 namespace frazil::jit {
@@ -28,10 +28,6 @@ class PartTaker {
   }
 
  private:
-  static int32_t Must(StatusOr<int32_t> id) {
-    FZ_CHECK(id.ok());
-    return *id;
-  }
   int32_t Add(const Node& node, int32_t operand) {
     return Must(new_.AddOp(node.op, {operand}, node.attrs, node.origin));
   }
@@ -42,15 +38,13 @@ class PartTaker {
     return node.view ? Add(node, Whole(node.operands[0])) : now_[id];
   }
 
-  int32_t Take(const Node& node) {
+  int32_t Take(Node node) {
     if (!node.input && (node.op == OpId::k_real || node.op == OpId::k_imag)) {
       const int32_t part = Part(node, node.operands[0]);
       if (part >= 0) return part;
     }
-    if (node.view) return Add(node, now_[node.operands[0]]);
-    Node& made = new_.nodes.emplace_back(node);
-    for (int32_t& operand : made.operands) operand = now_[operand];
-    return static_cast<int32_t>(new_.nodes.size()) - 1;
+    for (int32_t& operand : node.operands) operand = now_[operand];
+    return AddAgain(std::move(node), &new_);
   }
 
   // The part `which` of complex value `id`, or -1.

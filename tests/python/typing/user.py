@@ -282,7 +282,8 @@ def modules() -> list[Tensor]:
 
 
 def settings() -> str:
-    with fz.mode("auto", strict=False), fz.precision("exact"):
+    fz.set_default_dtype("float32")
+    with fz.mode("auto", strict=False), fz.precision("exact"), fz.default_dtype(fz.float64):
         fz.set_num_threads(fz.get_num_threads())
     fz.synchronize()
     runs: int = fz.kernels_run()
@@ -392,7 +393,9 @@ def numpys_names() -> list[fz.Tensor]:
     counts += [*fz.histogram(v, bins=2), *fz.histogram2d(v, v, bins=2), fz.average(m, axis=0)]
     counts += [fz.cov(m, ddof=0), fz.corrcoef(m + fz.asarray([0.0, 1.0, 5.0]))]
     chosen = [fz.select([v > 0], [v], 2.0), fz.choose(k, [v, v, v]), fz.compress([True], v)]
-    chosen += [fz.extract(m > 0, m), fz.trim_zeros(v), fz.partition(v, 1)]
+    chosen += [fz.extract(m > 0, m), fz.trim_zeros(v), fz.partition(v, 1), fz.topk(v, 1).values]
+    chosen += [(v * 1j).real, abs(2j - v)]
+    chosen += [fz.piecewise(v, [v > 0], [fz.exp, 0.0]), fz.complex(v, v).view("float32")]
     chosen += [fz.apply_along_axis(fz.sum, 0, m)]
     chosen += [fz.unique(v), fz.union1d(v, v), fz.intersect1d(v, v), fz.setdiff1d(v, v)]
     chosen += [fz.setxor1d(v, v), fz.quantile(v, 0.5), fz.special.gamma(v), fz.special.expit(v)]
@@ -436,7 +439,34 @@ def sparse_matrices() -> list[fz.Tensor]:
         return [x, y, w, v, a @ fz.array([1.0] * 20), b.toarray(), a.T.sum(0), a.diagonal()]
 
 
+def transforms() -> list[Any]:
+    @fz.custom_vjp
+    def clipped(v: fz.Tensor) -> fz.Tensor:
+        return v
+
+    @fz.custom_jvp
+    def squared(v: fz.Tensor) -> fz.Tensor:
+        return v * v
+
+    clipped.defvjp(lambda v: (v, None), lambda _, g: (fz.clip(g, -1, 1),))
+    squared.defjvp(lambda p, t: (p[0] ** 2, 2 * p[0] * t[0]))
+    x = fz.arange(3.0)
+    value, slope = fz.jvp(fz.sin, (x,), (x,))
+    total, pull = fz.vjp(lambda v: fz.sum(clipped(v) * squared(v)), x)
+    same, push = fz.linearize(fz.sin, x)
+    last, all_of_them = fz.scan(lambda c, v: (c + v, c), 0.0, x)
+    out = [value, slope, total, pull(fz.ones(())), same, push(x), last, all_of_them]
+    out += [fz.vmap(fz.sin, in_axes=0, out_axes=0, randomness="same")(x)]
+    out += [fz.jacfwd(fz.sin)(x), fz.jacrev(fz.sin)(x), fz.hessian(fz.sum)(x)]
+    out += [fz.hvp(lambda v: fz.sum(v**3), (x,), (x,)), fz.stop_gradient(x)]
+    out += [fz.checkpoint(fz.sin)(x), fz.cond(x[0] > 0, fz.sin, fz.cos, x)]
+    out += [fz.switch(1, [fz.sin, fz.cos], x), fz.while_loop(lambda v: v < 3, lambda v: v + 1, 0)]
+    out += [fz.fori_loop(0, 3, lambda i, v: v + i, 0), fz.map(fz.sin, x)]
+    return [*out, fz.associative_scan(fz.add, x, reverse=True, axis=0)]
+
+
 if __name__ == "__main__":
+    assert transforms()
     for part in (elementwise, reductions, movement, sorting, products, creation, modules):
         assert part()
     assert numpys_names() and distributions() and sparse_matrices()

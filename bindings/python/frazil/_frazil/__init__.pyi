@@ -23,12 +23,15 @@ from frazil.memory import Plan
 
 from . import autograd as autograd
 from . import cuda as cuda
+from . import custom as custom
 from . import fft as fft
 from . import linalg as linalg
 from . import nn as nn
 from . import npu as npu
 from . import random as random
 from . import runtime as runtime
+from . import sparse as sparse
+from . import transforms as transforms
 from . import tree as tree
 
 _P = ParamSpec("_P")
@@ -58,8 +61,11 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "beta",
+    "betainc",
     "betaln",
     "bfloat16",
+    "bincount",
     "bitwise_and",
     "bitwise_count",
     "bitwise_invert",
@@ -72,6 +78,8 @@ __all__ = [
     "cbrt",
     "ceil",
     "clip",
+    "column_stack",
+    "complex",
     "complex64",
     "complex128",
     "concat",
@@ -88,8 +96,10 @@ __all__ = [
     "cumulative_sum",
     "deg2rad",
     "detach",
+    "diff",
     "digamma",
     "divide",
+    "dstack",
     "empty",
     "empty_like",
     "equal",
@@ -117,11 +127,14 @@ __all__ = [
     "full",
     "full_like",
     "gamma",
+    "gammainc",
+    "gammaincc",
     "gammaln",
     "gcd",
     "greater",
     "greater_equal",
     "heaviside",
+    "hstack",
     "hypot",
     "i0",
     "i0e",
@@ -197,6 +210,7 @@ __all__ = [
     "pad",
     "percentile",
     "permute_dims",
+    "polygamma",
     "pow",
     "power",
     "prod",
@@ -239,7 +253,9 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "unique_values",
     "var",
+    "vstack",
     "where",
     "xlog1py",
     "xlogy",
@@ -247,6 +263,7 @@ __all__ = [
     "y1",
     "zeros",
     "zeros_like",
+    "zeta",
 ]
 __version__: str
 bool: DType
@@ -510,6 +527,8 @@ class Tensor:
         keepdims: builtins.bool = ...,
     ) -> Tensor:
         """See frazil.var; ddof is NumPy's name of correction."""
+    def view(self, dtype: DTypeLike, /) -> Tensor:
+        """The same bytes as another dtype, in memory of their own."""
 
 @final
 class DType:
@@ -609,6 +628,25 @@ class GradScope:
     def variable(self, argument: Tensor, /) -> Tensor: ...
     def gradients(self, root: Tensor, /) -> list[Tensor]: ...
     def outside(self, result: Any, /) -> Any: ...
+    def pull(self, results: list[Any], gradients: list[Any], /) -> list[Tensor]: ...
+    def close(self) -> None: ...
+
+@final
+class ForwardScope:
+    """One level of forward mode; close it in reverse order."""
+
+    def variable(self, primal: Tensor, tangent: Tensor, /) -> Tensor: ...
+    def tangent(self, result: Tensor, /) -> Tensor | None: ...
+    def outside(self, result: Any, /) -> Any: ...
+    def close(self) -> None: ...
+
+@final
+class BatchScope:
+    """One level of vmap; close it in reverse order."""
+
+    def __new__(cls, size: builtins.int, randomness: builtins.int, /) -> BatchScope: ...
+    def of_example(self, tensor: Tensor, axis: builtins.int, /) -> Tensor: ...
+    def whole(self, tensor: Tensor, axis: builtins.int, /) -> Tensor: ...
     def close(self) -> None: ...
 
 def abs(x: Operand, /) -> Tensor:
@@ -694,8 +732,19 @@ def atan2(x1: Operand, x2: Operand, /) -> Tensor:
 def atanh(x: Operand, /) -> Tensor:
     """Inverse hyperbolic tangent, elementwise; NaN beyond -1 and 1."""
 
+def beta(x1: Operand, x2: Operand, /) -> Tensor:
+    """Beta function: gamma(x1) * gamma(x2) / gamma(x1 + x2), elementwise."""
+
+def betainc(alpha: Operand, beta: Operand, x: Operand, /) -> Tensor:
+    """Regularised incomplete beta function, elementwise: the part of the beta distribution of alpha, beta >= 0 that lies up to x from 0 to 1; NaN outside and where alpha and beta are 0 both, or infinite both. Gradients go to all three."""
+
 def betaln(x1: Operand, x2: Operand, /) -> Tensor:
-    """Logarithm of the beta function: gammaln(x1) + gammaln(x2) - gammaln(x1 + x2), elementwise."""
+    """Logarithm of the absolute value of the beta function, elementwise, without cancellation for positive numbers."""
+
+def bincount(
+    x: Operand, /, weights: Operand | None = ..., minlength: SupportsIndex = ...
+) -> Tensor:
+    """How often each of 0, 1, 2 ... occurs in a vector of integers, or the sum of its weights: at least minlength results, int64, or of the weights' float dtype. Reads the data. ValueError for negative elements and other shapes, TypeError for floats."""
 
 def bitwise_and(x1: Operand, x2: Operand, /) -> Tensor:
     """Bitwise and, elementwise; logical for bool."""
@@ -729,6 +778,12 @@ def ceil(x: Operand, /) -> Tensor:
 
 def clip(x: Operand, /, min: Operand | None = ..., max: Operand | None = ...) -> Tensor:
     """Limits x to [min, max], elementwise."""
+
+def column_stack(arrays: Sequence[Operand], /) -> Tensor:
+    """Joins arrays along the second axis; vectors are columns."""
+
+def complex(x1: Operand, x2: Operand, /) -> Tensor:
+    """Complex numbers of real parts x1 and imaginary parts x2, elementwise."""
 
 def concat(arrays: Sequence[Operand], /, axis: SupportsIndex | None = ...) -> Tensor:
     """Joins arrays along an existing axis. axis=None joins them flattened."""
@@ -786,11 +841,25 @@ def deg2rad(x: Operand, /) -> Tensor:
 def detach(x: Operand, /) -> Tensor:
     """The same value without history: no gradient flows through it."""
 
+def diff(
+    x: Operand,
+    /,
+    n: SupportsIndex = ...,
+    axis: SupportsIndex = ...,
+    *,
+    prepend: Operand | None = ...,
+    append: Operand | None = ...,
+) -> Tensor:
+    """Differences of neighbours along an axis, n times. `prepend` and `append` are put before and behind x first: arrays, or numbers that stand for one slice each."""
+
 def digamma(x: Operand, /) -> Tensor:
     """Derivative of gammaln, elementwise; NaN at negative integers."""
 
 def divide(x1: Operand, x2: Operand, /) -> Tensor:
     """Quotient, elementwise."""
+
+def dstack(arrays: Sequence[Operand], /) -> Tensor:
+    """Joins arrays along the third axis, which they get if they lack it."""
 
 @overload
 def empty(
@@ -912,6 +981,12 @@ def full_like(
 def gamma(x: Operand, /) -> Tensor:
     """Gamma function, elementwise, of integers exact where float64 is; inf at 0, NaN at negative integers."""
 
+def gammainc(alpha: Operand, x: Operand, /) -> Tensor:
+    """Regularised lower incomplete gamma function, elementwise: the part of the gamma distribution of shape alpha >= 0 that lies up to x >= 0; NaN for negative numbers and where both are 0, or infinite. Gradients go to both."""
+
+def gammaincc(alpha: Operand, x: Operand, /) -> Tensor:
+    """Regularised upper incomplete gamma function: 1 - gammainc(alpha, x) without cancellation."""
+
 def gammaln(x: Operand, /) -> Tensor:
     """Logarithm of the absolute value of the gamma function, elementwise; inf at 0 and negative integers."""
 
@@ -926,6 +1001,9 @@ def greater_equal(x1: Operand, x2: Operand, /) -> Tensor:
 
 def heaviside(x1: Operand, x2: Operand, /) -> Tensor:
     """0 where x1 is negative, 1 where it is positive and x2 where it is 0; NaN for NaN."""
+
+def hstack(arrays: Sequence[Operand], /) -> Tensor:
+    """Joins arrays side by side: along the second axis, vectors along their only one."""
 
 def hypot(x1: Operand, x2: Operand, /) -> Tensor:
     """sqrt(x1**2 + x2**2), elementwise, without overflow; infinite if either is."""
@@ -1225,6 +1303,9 @@ def percentile(
 def permute_dims(x: Operand, /, axes: Ints) -> Tensor:
     """The axes in another order."""
 
+def polygamma(n: Operand, x: Operand, /) -> Tensor:
+    """Derivative of order n of digamma at x, elementwise; NaN where n is no integer from 0 on. The gradient goes to x."""
+
 def pow(x1: Operand, x2: Operand, /) -> Tensor:
     """First argument to the power of the second, elementwise."""
 
@@ -1370,6 +1451,9 @@ def true_divide(x1: Operand, x2: Operand, /) -> Tensor:
 def trunc(x: Operand, /) -> Tensor:
     """Integer part, elementwise."""
 
+def unique_values(x: Operand, /, *, equal_nan: builtins.bool = ...) -> Tensor:
+    """Distinct elements in ascending order. Every NaN counts by itself, unless equal_nan. Reads the data."""
+
 def var(
     x: Operand,
     /,
@@ -1380,6 +1464,9 @@ def var(
     keepdims: builtins.bool = ...,
 ) -> Tensor:
     """Variance over axes, divided by n - correction. ddof is NumPy's name of correction."""
+
+def vstack(arrays: Sequence[Operand], /) -> Tensor:
+    """Joins arrays one below the other: along the first axis; vectors are rows."""
 
 @overload
 def where(condition: Operand, /) -> tuple[Tensor, ...]:
@@ -1429,3 +1516,6 @@ def zeros_like(
     requires_grad: builtins.bool = ...,
 ) -> Tensor:
     """Filled with 0, with the shape and dtype of x."""
+
+def zeta(x: Operand, q: Operand | None = ...) -> Tensor:
+    """Hurwitz's zeta function, elementwise: the sum of (q + k)^-x over k from 0 on, for x > 1; inf for x = 1 and where q is 0 or a negative integer, NaN for x below 1 and where a power of a negative number is. Without q Riemann's, with q = 1, which goes on below x = 1."""

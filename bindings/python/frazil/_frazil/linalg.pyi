@@ -2,12 +2,13 @@
 
 # Written by tools/gen_stubs.py. Do not edit.
 import builtins
+from collections.abc import Sequence
 from typing import (
     SupportsIndex,
 )
 
 from frazil._frazil import Tensor
-from frazil._types import Operand
+from frazil._types import Axis, Operand
 
 __all__ = [
     "cholesky",
@@ -16,7 +17,10 @@ __all__ = [
     "eigh",
     "eigvals",
     "eigvalsh",
+    "euclidean_norm",
     "inv",
+    "matrix_power",
+    "multi_dot",
     "pinv",
     "pinv_with_values",
     "qr",
@@ -45,8 +49,17 @@ def eigvals(x: Operand, /) -> Tensor:
 def eigvalsh(x: Operand, /, UPLO: str = ...) -> Tensor:
     """Eigenvalues of Hermitian matrices in ascending order, batched over leading axes; reads the lower (upper) triangle."""
 
+def euclidean_norm(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
+    """Square root of the sum of squares of floats or complex numbers over axes, with gradient 0 at 0."""
+
 def inv(x: Operand, /) -> Tensor:
     """Inverse of square matrices, batched over leading axes. LinAlgError if one is singular."""
+
+def matrix_power(x: Operand, n: builtins.int, /) -> Tensor:
+    """The product of n matrices x, by squaring; of the inverse for n < 0, the identity for 0."""
+
+def multi_dot(arrays: Sequence[Operand], /) -> Tensor:
+    """The product of matrices in the order that takes the fewest multiplications. The first and the last may be vectors."""
 
 def pinv(x: Operand, /, rtol: Operand | None = ...) -> Tensor:
     """Moore and Penrose's inverse, batched over leading axes; singular values up to rtol times the largest count as 0, by default max(m, n) times the dtype's epsilon."""

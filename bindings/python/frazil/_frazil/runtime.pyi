@@ -10,13 +10,15 @@ from typing import (
 )
 
 from frazil._frazil import DType, Tensor
-from frazil._types import DTypeLike, Ints
+from frazil._types import DTypeLike, Ints, Operand
 
 __all__ = [
     "caches",
     "causes",
     "check_switches",
     "config",
+    "count_in_bins",
+    "default_dtype",
     "detect_anomaly",
     "disk",
     "dtype",
@@ -34,8 +36,10 @@ __all__ = [
     "promote_scalar",
     "save_tensors",
     "set_num_threads",
+    "set_process_dtype",
     "set_process_mode",
     "set_setting",
+    "set_thread_dtype",
     "set_thread_mode",
     "synchronize",
 ]
@@ -63,6 +67,12 @@ def check_switches() -> None:
 
 def config() -> dict[str, dict[str, Any]]:
     """Every switch: its value, environment variable and meaning."""
+
+def count_in_bins(x: Operand, edges: Operand, /) -> Tensor:
+    """How many elements of floats lie in each of the bins of equal width between edges of their dtype, int64."""
+
+def default_dtype() -> DType:
+    """The dtype of Python floats on their own in this thread."""
 
 def detect_anomaly() -> Any:
     """Looks at the results of this thread's calls from now on."""
@@ -106,7 +116,7 @@ def precisions() -> dict[str, str]:
 def promote(a: DTypeLike, b: DTypeLike, /) -> DType:
     """The common dtype of two dtypes."""
 
-def promote_scalar(a: DTypeLike, scalar: builtins.bool | builtins.int | builtins.float, /) -> DType:
+def promote_scalar(a: DTypeLike, scalar: builtins.complex, /) -> DType:
     """The dtype of an array beside a Python number."""
 
 def save_tensors(path: str | PathLike[str], tensors: Sequence[tuple[str, Tensor]], /) -> None:
@@ -115,11 +125,17 @@ def save_tensors(path: str | PathLike[str], tensors: Sequence[tuple[str, Tensor]
 def set_num_threads(n: SupportsIndex, /) -> None:
     """How many threads kernels use; results do not depend on it."""
 
+def set_process_dtype(dtype: DTypeLike, /) -> DType:
+    """The process's default dtype; returns what it was."""
+
 def set_process_mode(mode: Any, /) -> builtins.int:
     """The process's mode; returns what it was."""
 
 def set_setting(name: str, value: builtins.int, /) -> None:
     """Sets a number of config()."""
+
+def set_thread_dtype(dtype: DTypeLike | None, /) -> DType | None:
+    """This thread's default dtype, None: the process's; returns what it was."""
 
 def set_thread_mode(mode: Any, /) -> builtins.int:
     """This thread's mode; returns what it was."""

@@ -1,0 +1,264 @@
+// Functions of functions and control flow over tensors, as in Python (frazil/_transforms.py,
+// _control.py): each nests with the others, with grad and with jit::trace. Part of frazil.h.
+// Arguments and results are tensors or what ForEachTensor knows (structure.h).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "autograd/forward.h"
+#include "autograd/grad.h"
+#include "batch/batch.h"
+#include "batch/checkpoint.h"
+#include "bindings/cpp/error.h"
+#include "bindings/cpp/indexing.h"
+#include "bindings/cpp/structure.h"
+#include "core/functions/composites.h"
+#include "core/functions/ops.h"
+
+#pragma GCC visibility push(default)
+namespace frazil {
+
+namespace cpp_internal {
+
+template <typename P>
+std::vector<Tensor> TensorsOf(const P& nest) {
+  std::vector<Tensor> out;
+  P copy = nest;
+  ForEachTensor(copy, [&](Tensor& t) { out.push_back(t); });
+  return out;
+}
+// The nest with other tensors, in order.
+template <typename P>
+P WithTensors(P nest, const std::vector<Tensor>& tensors) {
+  size_t i = 0;
+  ForEachTensor(nest, [&](Tensor& t) { t = tensors.at(i++); });
+  return nest;
+}
+inline Tensor Sure(StatusOr<Tensor> t) {
+  ThrowIf(t.status());
+  return *std::move(t);
+}
+inline Tensor Sure(Tensor t) {
+  ThrowIf(t.status());
+  return t;
+}
+inline Tensor ZerosLike(const Tensor& t) {
+  return Sure(ops::full(t.dims(), Scalar::Float(0), t.dtype(), t.device()));
+}
+bool IsTrue(const Tensor& condition);  // reads it
+
+// `if_true` where the condition is, else `if_false`, tensor by tensor.
+template <typename P>
+P Chosen(const Tensor& condition, const P& if_true, const P& if_false) {
+  std::vector<Tensor> x = TensorsOf(if_true);
+  const std::vector<Tensor> y = TensorsOf(if_false);
+  if (x.size() != y.size())
+    ThrowIf(ValueError("[cond] branches return ", x.size(), " and ", y.size(), " tensors."));
+  for (size_t i = 0; i < x.size(); ++i) x[i] = Sure(ops::where(condition, x[i], y[i]));
+  return WithTensors(if_true, x);
+}
+
+}  // namespace cpp_internal
+
+// -- Transforms
+
+struct VmapOptions {
+  // Of each argument; nothing: the examples share it. Fewer than arguments: 0 for the others.
+  std::vector<std::optional<int64_t>> in_axes = {};
+  int64_t out_axis = 0;
+  batch::Randomness randomness = batch::Randomness::kError;
+};
+
+// f for every example along an axis of its arguments, as one program over all of them.
+template <typename F>
+auto vmap(F f, VmapOptions options = {}) {
+  return [f = std::move(f), options = std::move(options)]<typename... A>(const A&... args) {
+    Initialize();
+    const auto axis_of = [&](size_t n) -> std::optional<int64_t> {
+      return n < options.in_axes.size() ? options.in_axes[n] : 0;
+    };
+    std::optional<int64_t> size;
+    size_t n = 0;
+    const auto measure = [&](const auto& arg) {
+      const auto axis = axis_of(n++);
+      if (!axis || size) return;
+      for (const Tensor& t : cpp_internal::TensorsOf(arg)) {
+        const int64_t at = *axis < 0 ? *axis + t.rank() : *axis;
+        if (at >= 0 && at < t.rank() && !size) size = t.dims()[at];
+      }
+    };
+    (measure(args), ...);
+    if (!size) ThrowIf(ValueError("[vmap] no argument has an axis to be mapped over."));
+    batch::BatchScope scope(*size, options.randomness);
+    n = 0;
+    const auto inside = [&]<typename P>(const P& arg) {
+      P own = arg;
+      const auto axis = axis_of(n++);
+      if (axis)
+        ForEachTensor(own, [&](Tensor& t) { t = cpp_internal::Sure(scope.OfExample(t, *axis)); });
+      return own;
+    };
+    auto arguments = std::tuple<A...>{inside(args)...};  // braces: in order
+    auto result = std::apply(f, std::as_const(arguments));
+    ForEachTensor(result, [&](Tensor& t) {
+      t = cpp_internal::Sure(scope.Whole(cpp_internal::Sure(t), options.out_axis));
+    });
+    return result;
+  };
+}
+
+// (f(primal), its derivative in the direction of `tangent`), which has the primal's structure.
+template <typename F, typename P>
+auto jvp(const F& f, const P& primal, const P& tangent) {
+  Initialize();
+  autograd::ForwardScope scope;
+  const std::vector<Tensor> moves = cpp_internal::TensorsOf(tangent);
+  P variables = primal;
+  size_t i = 0;
+  ForEachTensor(variables, [&](Tensor& t) {
+    if (i == moves.size()) ThrowIf(ValueError("[jvp] a tangent for every tensor of the primal."));
+    t = cpp_internal::Sure(scope.Variable(t, moves[i++]));
+  });
+  auto value = f(std::as_const(variables));
+  auto moved = value;
+  ForEachTensor(moved, [&](Tensor& t) {
+    const Tensor slope = scope.Tangent(cpp_internal::Sure(t));
+    t = slope.defined() ? slope : cpp_internal::ZerosLike(t);
+  });
+  ForEachTensor(value, [&](Tensor& t) { t = scope.Outside(t); });
+  return std::pair(std::move(value), std::move(moved));
+}
+
+// (f(primal), a function from gradients of the result to the primal's), to be called any number of
+// times.
+template <typename F, typename P>
+auto vjp(const F& f, const P& primal) {
+  Initialize();
+  auto scope = std::make_shared<autograd::GradScope>();
+  P variables = primal;
+  ForEachTensor(variables, [&](Tensor& t) { t = scope->Variable(cpp_internal::Sure(t)); });
+  auto result = f(std::as_const(variables));
+  auto value = result;
+  ForEachTensor(value, [&](Tensor& t) { t = scope->Outside(cpp_internal::Sure(t)); });
+  scope->Leave();
+  const auto pull = [scope, primal,
+                     roots = cpp_internal::TensorsOf(result)](const decltype(result)& gradient) {
+    const std::vector<Tensor> seeds = cpp_internal::TensorsOf(gradient);
+    if (seeds.size() != roots.size())
+      ThrowIf(ValueError("[vjp] a gradient for every tensor of the result."));
+    auto made = scope->Pull(roots, seeds);
+    ThrowIf(made.status());
+    return cpp_internal::WithTensors(primal, *made);
+  };
+  return std::pair(std::move(value), pull);
+}
+
+// The Jacobian of a function of one tensor of shape t with a result of shape s: [s..., t...]; a
+// column at a time in forward mode, a row at a time in reverse mode, and second derivatives.
+namespace cpp_internal {
+Tensor Basis(const Tensor& like);                     // [size, shape...]
+Tensor Columns(const Tensor& all, const Tensor& of);  // [size, s...] as [s..., t...]
+Tensor Rows(const Tensor& all, const Tensor& of);     // [size, t...] as [s..., t...]
+}  // namespace cpp_internal
+
+template <typename F>
+auto jacfwd(F f) {
+  return [f = std::move(f)](const Tensor& x) {
+    Initialize();
+    const auto push = [&](const Tensor& move) { return jvp(f, x, move).second; };
+    return cpp_internal::Columns(vmap(push)(cpp_internal::Basis(x)), x);
+  };
+}
+template <typename F>
+auto jacrev(F f) {
+  return [f = std::move(f)](const Tensor& x) {
+    auto [y, pull] = vjp(f, x);
+    return cpp_internal::Rows(vmap(pull)(cpp_internal::Basis(y)), y);
+  };
+}
+template <typename F>
+auto hessian(F f) {
+  return jacfwd(jacrev(std::move(f)));
+}
+
+// f, whose inner results are computed again for gradients instead of being kept
+// (batch/checkpoint.h): what f does besides computing happens once more in the pass back.
+template <typename F>
+auto checkpoint(F f) {
+  return [f = std::move(f)]<typename... A>(const A&... args) {
+    Initialize();
+    using Arguments = std::tuple<A...>;
+    using Result = std::decay_t<decltype(f(args...))>;
+    const auto result = std::make_shared<std::optional<Result>>();  // with its structure
+    const auto flat = [f, result, arguments = Arguments(args...)](
+                          absl::Span<const Tensor> own) -> StatusOr<std::vector<Tensor>> {
+      const Arguments mine = cpp_internal::WithTensors(arguments, {own.begin(), own.end()});
+      *result = std::apply(f, mine);
+      return cpp_internal::TensorsOf(**result);
+    };
+    auto made = batch::Checkpoint(flat, cpp_internal::TensorsOf(Arguments(args...)));
+    ThrowIf(made.status());
+    Result out = cpp_internal::WithTensors(std::move(**result), *made);
+    result->reset();
+    return out;
+  };
+}
+
+// The tensors as constants for gradients and tangents.
+template <typename P>
+P stop_gradient(P nest) {
+  ForEachTensor(nest, [](Tensor& t) { t = t.Detach(); });
+  return nest;
+}
+
+// -- Control flow
+
+// f(args...) if `condition`, one bool, is true, else g(args...); of both for every example its own
+// where it differs between the examples of a vmap.
+template <typename F, typename G, typename... A>
+auto cond(const Tensor& condition, const F& f, const G& g, const A&... args) {
+  if (!batch::IsBatched(condition))
+    return cpp_internal::IsTrue(condition) ? f(args...) : g(args...);
+  return cpp_internal::Chosen(condition, f(args...), g(args...));
+}
+
+// The first of init, body(init), ... for which test is false.
+template <typename C, typename B, typename P>
+P while_loop(const C& test, const B& body, P state) {
+  while (true) {
+    const Tensor go = cpp_internal::Sure(test(std::as_const(state)));
+    const bool batched = batch::IsBatched(go);
+    if (!cpp_internal::IsTrue(batched ? batch::AnyExample(go) : go)) return state;
+    P next = body(std::as_const(state));
+    state = batched ? cpp_internal::Chosen(go, next, state) : std::move(next);
+  }
+}
+
+// body(high - 1, ... body(low, state)).
+template <typename B, typename P>
+P fori_loop(int64_t low, int64_t high, const B& body, P state) {
+  for (int64_t i = low; i < high; ++i) state = body(i, std::as_const(state));
+  return state;
+}
+
+// (carry, y) = f(carry, x) over the entries of xs along its first axis: the last carry, and the ys
+// stacked.
+template <typename F, typename P>
+std::pair<P, Tensor> scan(const F& f, P carry, const Tensor& xs) {
+  if (!xs.ok() || xs.rank() == 0 || xs.dims()[0] == 0)
+    ThrowIf(ValueError("[scan] needs entries to go along, got ", Describe(xs), "."));
+  std::vector<Tensor> ys;
+  for (int64_t t = 0; t < xs.dims()[0]; ++t) {
+    auto [next, y] = f(std::as_const(carry), cpp_internal::Sure(xs(t)));
+    carry = std::move(next);
+    ys.push_back(cpp_internal::Sure(y));
+  }
+  return {std::move(carry), cpp_internal::Sure(ops::stack(ys))};
+}
+
+}  // namespace frazil
+#pragma GCC visibility pop

@@ -1,0 +1,356 @@
+"""Control flow over tensors: branches and loops as functions, under JAX's names.
+
+Each is written as the Python code that it stands for, so that eager calls, traced ones (which roll
+loops up and keep branches apart) and gradients are those of that code. What they add: a state of
+one structure, checked with the user's own names, and a meaning where Python has none, for
+conditions that differ between the examples of a vmap: both branches run and each example keeps its
+own, and a loop goes on while any example does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from frazil import _frazil as _fz
+from frazil._named import integer as _integer
+from frazil._transforms import vmap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"]
+
+_flatten = _fz.tree.flatten
+_any_example = _fz.transforms.any_example
+_is_batched = _fz.transforms.is_batched
+
+
+def _name(fn):
+    return getattr(fn, "__name__", type(fn).__name__)
+
+
+def _callable(op, *functions):
+    for fn in functions:
+        if not callable(fn):
+            raise TypeError(f"[{op}] needs functions, got {type(fn).__name__}.")
+
+
+def _condition(op, fn, value):
+    """A tensor of one bool, or a Python bool."""
+    if isinstance(value, bool):
+        return value
+    value = _fz.asarray(value)
+    if value.ndim != 0 or value.dtype != _fz.bool:
+        raise TypeError(
+            f"[{op}] {fn} must be one bool, got {value.dtype.name} of shape {value.shape}."
+        )
+    return value
+
+
+def _state(value):
+    leaves, structure = _flatten(value)
+    return [x if isinstance(x, _fz.Tensor) else _fz.asarray(x) for x in leaves], structure
+
+
+def _same(op, what, new, new_structure, old, old_structure, where):
+    """Raises unless two nests agree in structure, shapes and dtypes."""
+    if new_structure != old_structure:
+        raise TypeError(
+            f"[{op}] {what} must have the structure of {where}: {new_structure} and "
+            f"{old_structure}."
+        )
+    for x, y, path in zip(new, old, old_structure.paths(), strict=True):
+        if x.shape != y.shape or x.dtype != y.dtype:
+            raise TypeError(
+                f"[{op}] {what} must have the shapes and dtypes of {where}: at {path or 'it'} "
+                f"{x.dtype.name} of shape {x.shape}, and {y.dtype.name} of shape {y.shape}."
+            )
+
+
+def _promoted(leaves, like):
+    """Python numbers of a body take the dtype of the state, as in arithmetic."""
+    return [
+        x if isinstance(x, _fz.Tensor) else _fz.asarray(x, dtype=y.dtype)
+        for x, y in zip(leaves, like, strict=False)
+    ] + [_fz.asarray(x) for x in leaves[len(like) :]]
+
+
+def _choose(op, pred, results, names):
+    """Leaf by leaf the first nest where `pred` is true, else the second, for every example."""
+    (first, structure), (second, other) = results
+    _same(op, names[1] + "'s result", second, other, first, structure, names[0] + "'s")
+    return structure.unflatten([_fz.where(pred, x, y) for x, y in zip(first, second, strict=True)])
+
+
+def cond(
+    pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any
+) -> Any:
+    """true_fun(*operands) if pred, one bool, is true, else false_fun(*operands).
+
+    Only that branch runs, unless pred differs between the examples of a vmap: then both do, and
+    must return the same structure, shapes and dtypes.
+
+    >>> cond(_fz.asarray(1.0) > 0, lambda x: x + 1, lambda x: x - 1, _fz.asarray(5.0)).item()
+    6.0
+    """
+    _callable("cond", true_fun, false_fun)
+    pred = _condition("cond", "pred", pred)
+    if not _is_batched(pred):
+        return true_fun(*operands) if pred else false_fun(*operands)
+    results = _state(true_fun(*operands)), _state(false_fun(*operands))
+    return _choose("cond", pred, results, (_name(true_fun), _name(false_fun)))
+
+
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+    """branches[index](*operands), with an index out of range taken to the nearest one in it.
+
+    >>> switch(_fz.asarray(7), [lambda x: x, lambda x: x * 10], _fz.asarray(5.0)).item()
+    50.0
+    """
+    branches = list(branches)
+    _callable("switch", *branches)
+    if not branches:
+        raise ValueError("[switch] needs at least one branch, got none.")
+    if isinstance(index, _fz.Tensor) and index.ndim != 0:
+        raise TypeError(
+            f"[switch] index must be one integer, got {index.dtype.name} of shape {index.shape}."
+        )
+    if not _is_batched(index):
+        n = _integer("[switch] index", index.item() if isinstance(index, _fz.Tensor) else index)
+        return branches[min(max(n, 0), len(branches) - 1)](*operands)
+    if index.dtype.kind not in ("signed integer", "unsigned integer"):
+        raise TypeError(
+            f"[switch] index must be one integer, got {index.dtype.name} of shape {index.shape}."
+        )
+    result = _state(branches[-1](*operands))
+    for n in range(len(branches) - 2, -1, -1):
+        pair = _state(branches[n](*operands)), result
+        result = _state(_choose("switch", index <= n, pair, (_name(branches[n]), "a later branch")))
+    return result[1].unflatten(result[0])
+
+
+def while_loop(
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
+) -> Any:
+    """The first of init_val, body_fun(init_val), ... for which cond_fun is false.
+
+    cond_fun returns one bool, and body_fun a state of init_val's structure, shapes and dtypes. In a
+    vmap the loop goes on while it is true for any example, and the others keep their state.
+
+    >>> while_loop(lambda n: n < 100, lambda n: n * 2, _fz.asarray(3)).item()
+    192
+    """
+    _callable("while_loop", cond_fun, body_fun)
+    leaves, structure = _state(init_val)
+    while True:
+        state = structure.unflatten(leaves)
+        go = _condition("while_loop", _name(cond_fun), cond_fun(state))
+        batched = _is_batched(go)
+        if not (_any_example(go) if batched else go):
+            return state
+        new, new_structure = _flatten(body_fun(state))
+        new = _promoted(new, leaves)
+        _same(
+            "while_loop",
+            _name(body_fun) + "'s result",
+            new,
+            new_structure,
+            leaves,
+            structure,
+            "its argument",
+        )
+        if batched:
+            new = [_fz.where(go, x, y) for x, y in zip(new, leaves, strict=True)]
+        leaves = new
+
+
+def fori_loop(
+    lower: Any,
+    upper: Any,
+    body_fun: Callable[[Any, Any], Any],
+    init_val: Any,
+    *,
+    unroll: int | bool | None = None,  # noqa: ARG001 -- plans decide
+) -> Any:
+    """body_fun(upper - 1, ... body_fun(lower, init_val)): a loop over range(lower, upper).
+
+    body_fun gets the number and the state, and returns a state of the same structure, shapes and
+    dtypes. Bounds may be integer tensors. `unroll` is there for JAX's callers and has no effect.
+
+    >>> fori_loop(0, 5, lambda i, total: total + i, _fz.asarray(0)).item()
+    10
+    """
+    _callable("fori_loop", body_fun)
+    if isinstance(lower, _fz.Tensor) or isinstance(upper, _fz.Tensor):
+        dtype = (lower + upper).dtype
+        first, last = _fz.asarray(lower, dtype=dtype), _fz.asarray(upper, dtype=dtype)
+        return while_loop(
+            lambda s: s[0] < last, lambda s: (s[0] + 1, body_fun(s[0], s[1])), (first, init_val)
+        )[1]
+    low, high = _integer("[fori_loop] lower", lower), _integer("[fori_loop] upper", upper)
+    leaves, structure = _state(init_val)
+    for i in range(low, high):
+        new, new_structure = _flatten(body_fun(i, structure.unflatten(leaves)))
+        new = _promoted(new, leaves)
+        _same(
+            "fori_loop",
+            _name(body_fun) + "'s result",
+            new,
+            new_structure,
+            leaves,
+            structure,
+            "its state",
+        )
+        leaves = new
+    return structure.unflatten(leaves)
+
+
+def _length(op, xs, length):
+    leaves, structure = _flatten(xs)
+    leaves = [x if isinstance(x, _fz.Tensor) else _fz.asarray(x) for x in leaves]
+    n = None if length is None else _integer(f"[{op}] length", length)
+    for x, path in zip(leaves, structure.paths(), strict=True):
+        if x.ndim == 0:
+            raise ValueError(f"[{op}] xs{path} is 0-d: there is no axis to go along.")
+        if n is None:
+            n = x.shape[0]
+        elif x.shape[0] != n:
+            raise ValueError(
+                f"[{op}] the first axis has {x.shape[0]} entries at xs{path}, and {n} elsewhere."
+            )
+    if n is None:
+        raise ValueError(f"[{op}] xs holds no tensor, so say length.")
+    return leaves, structure, n
+
+
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,  # noqa: ARG001 -- plans decide
+) -> tuple[Any, Any]:
+    """Runs carry, y = f(carry, x) over the entries of xs along its first axis.
+
+    Returns the last carry and the ys, stacked along a new first axis. The carry keeps its
+    structure, shapes and dtypes. xs and the ys may be nests; with xs=None, f gets None `length`
+    times. reverse=True begins at the end; ys stand where their xs do. `unroll` is there for JAX's
+    callers and has no effect.
+
+    >>> last, sums = scan(lambda c, x: (c + x, c + x), 0.0, _fz.asarray([1.0, 2.0, 3.0]))
+    >>> last.item(), sums.tolist()
+    (6.0, [1.0, 3.0, 6.0])
+    """
+    _callable("scan", f)
+    leaves, structure, n = _length("scan", xs, length)
+    carry, carry_structure = _state(init)
+    ys, y_structure = [], None
+    for t in range(n - 1, -1, -1) if reverse else range(n):
+        result = f(carry_structure.unflatten(carry), structure.unflatten([x[t] for x in leaves]))
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise TypeError(
+                f"[scan] {_name(f)} must return (carry, y), got {type(result).__name__}."
+            )
+        new, new_structure = _flatten(result[0])
+        new = _promoted(new, carry)
+        _same("scan", _name(f) + "'s carry", new, new_structure, carry, carry_structure, "init")
+        carry = new
+        y, structure_of_y = _state(result[1])
+        if ys:
+            _same("scan", _name(f) + "'s y", y, structure_of_y, ys[0], y_structure, "the first y")
+        y_structure = structure_of_y
+        ys.append(y)
+    if y_structure is None:
+        start = carry_structure.unflatten(carry)
+        return start, _of_nothing(f, start, structure, leaves)
+    if reverse:
+        ys.reverse()
+    stacked = [_fz.stack(list(column)) for column in zip(*ys, strict=True)]
+    return carry_structure.unflatten(carry), y_structure.unflatten(stacked)
+
+
+def _of_nothing(f, carry, structure, leaves):
+    """The ys of no entries: those of a vmap over none, which gives their structure and shapes."""
+    return vmap(lambda own: f(carry, own), axis_size=0, randomness="same")(
+        structure.unflatten(leaves)
+    )[1]
+
+
+def map(  # noqa: A001 -- as in jax.lax
+    f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None
+) -> Any:
+    """f of each entry of xs along its first axis, stacked: one after the other, where vmap computes
+    all at once. With a batch_size, so many are computed at once.
+
+    >>> map(lambda x: x * x, _fz.asarray([1.0, 2.0])).tolist()
+    [1.0, 4.0]
+    """
+    _callable("map", f)
+    if batch_size is None:
+        return scan(lambda _, x: ((), f(x)), (), xs)[1]
+    size = _integer("[map] batch_size", batch_size)
+    if size < 1:
+        raise ValueError(f"[map] batch_size must be at least 1, got {size}.")
+    leaves, structure, n = _length("map", xs, None)
+    parts = [
+        _flatten(vmap(f)(structure.unflatten([x[i : i + size] for x in leaves])))
+        for i in range(0, max(n, 1), size)
+    ]
+    columns = zip(*(part for part, _ in parts), strict=True)
+    return parts[0][1].unflatten([_fz.concat(list(column)) for column in columns])
+
+
+def associative_scan(
+    fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0
+) -> Any:
+    """Running results of an associative fn(a, b) along an axis, in a logarithm of its extent steps.
+
+    fn gets two nests of elems' structure and combines them entry by entry, a before b. The
+    recursion over pairs is Blelloch's (1990).
+
+    >>> associative_scan(_fz.add, _fz.asarray([1.0, 2.0, 3.0])).tolist()
+    [1.0, 3.0, 6.0]
+    """
+    _callable("associative_scan", fn)
+    leaves, structure = _state(elems)
+    axis = _integer("[associative_scan] axis", axis)
+    for x in leaves:
+        if not -x.ndim <= axis < x.ndim:
+            raise ValueError(f"[associative_scan] axis {axis} is not there: shape {x.shape}.")
+    leaves = [_fz.moveaxis(x, axis, 0) for x in leaves]
+    if reverse:
+        leaves = [_fz.flip(x, axis=0) for x in leaves]
+
+    def combine(a, b):
+        out, out_structure = _state(fn(structure.unflatten(a), structure.unflatten(b)))
+        _same(
+            "associative_scan", _name(fn) + "'s result", out, out_structure, b, structure, "elems"
+        )
+        return out
+
+    scanned = _pairs(combine, leaves)
+    if reverse:
+        scanned = [_fz.flip(x, axis=0) for x in scanned]
+    return structure.unflatten([_fz.moveaxis(x, 0, axis) for x in scanned])
+
+
+def _pairs(combine, leaves):
+    n = leaves[0].shape[0] if leaves else 0
+    if n < 2:
+        return leaves
+    odd = _pairs(combine, combine([x[: n - 1 : 2] for x in leaves], [x[1::2] for x in leaves]))
+    even = [x[:1] for x in leaves]
+    if n > 2:
+        before = odd if n % 2 else [x[:-1] for x in odd]
+        after = combine(before, [x[2::2] for x in leaves])
+        even = [_fz.concat([x, y]) for x, y in zip(even, after, strict=True)]
+    return [_interleaved(x, y) for x, y in zip(even, odd, strict=True)]
+
+
+def _interleaved(even, odd):
+    n = even.shape[0] + odd.shape[0]
+    if n % 2:
+        odd = _fz.concat([odd, even[:1]])
+    both = _fz.stack([even, odd], axis=1)
+    return _fz.reshape(both, (2 * even.shape[0], *even.shape[1:]))[:n]

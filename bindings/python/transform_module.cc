@@ -1,0 +1,244 @@
+// Transforms: the scopes that frazil.jvp and frazil.vmap are written over, and what structured ops
+// ask of them.
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "autograd/forward.h"
+#include "batch/batch.h"
+#include "bindings/python/convert.h"
+#include "bindings/python/functions.h"
+#include "bindings/python/movement.h"
+#include "core/check.h"
+
+namespace frazil::python {
+
+// A vmap's scope, with the cells that its function gave values of one example, and what they had.
+// Those that outlive the function had them before it began, or were kept somewhere: what differs
+// between examples would be lost there, so the old content comes back, and the call is an error.
+struct ExampleWrites {
+  ExampleWrites(int64_t size, int randomness)
+      : scope(size, static_cast<batch::Randomness>(randomness)),
+        outer(std::exchange(t_example_writes, this)) {}
+  ~ExampleWrites() { t_example_writes = outer; }
+  ExampleWrites(const ExampleWrites&) = delete;
+
+  batch::BatchScope scope;
+  std::vector<std::pair<Object, Tensor>> before;
+  ExampleWrites* const outer;
+};
+
+// The scope whose examples differ is that of the value.
+void NoteExampleWrite(Tensor* cell, const Tensor& next) {
+  for (ExampleWrites* writes = t_example_writes; writes; writes = writes->outer) {
+    if (!writes->scope.Has(next)) continue;
+    PyObject* const object = ObjectOf(cell);
+    const auto known = [&](const auto& entry) { return entry.first.get() == object; };
+    if (!writes->scope.Has(*cell) && !absl::c_any_of(writes->before, known))
+      writes->before.emplace_back(Object::Share(object), *cell);
+    return;
+  }
+}
+
+namespace {
+
+template <typename Scope>
+struct PyScope {
+  PyObject_HEAD std::unique_ptr<Scope> scope;
+};
+
+template <typename Scope>
+Scope* ScopeOf(PyObject* self) {
+  auto* scope = reinterpret_cast<PyScope<Scope>*>(self)->scope.get();
+  if (!scope) Raise(RuntimeError("[transform] the scope is closed."));
+  return scope;
+}
+
+template <typename Scope>
+PyObject* Make(PyTypeObject* type, std::unique_ptr<Scope> scope) {
+  auto* self = reinterpret_cast<PyScope<Scope>*>(type->tp_alloc(type, 0));
+  if (self) new (&self->scope) std::unique_ptr<Scope>(std::move(scope));
+  return reinterpret_cast<PyObject*>(self);
+}
+
+template <typename Scope>
+void Dealloc(PyObject* self) {
+  reinterpret_cast<PyScope<Scope>*>(self)->scope.~unique_ptr();
+  Py_TYPE(self)->tp_free(self);
+}
+
+template <typename Scope>
+PyObject* Close(PyObject* self, PyObject*) {
+  reinterpret_cast<PyScope<Scope>*>(self)->scope.reset();
+  Py_RETURN_NONE;
+}
+
+template <typename Scope>
+PyTypeObject TypeOf(const char* name, const char* doc, newfunc make, PyMethodDef* methods) {
+  PyTypeObject t = {PyVarObject_HEAD_INIT(nullptr, 0)};
+  t.tp_name = name;
+  t.tp_doc = doc;
+  t.tp_basicsize = sizeof(PyScope<Scope>);
+  t.tp_flags = Py_TPFLAGS_DEFAULT;
+  t.tp_new = make;
+  t.tp_dealloc = Dealloc<Scope>;
+  t.tp_methods = methods;
+  return t;
+}
+
+PyObject* WrapOrRaise(StatusOr<Tensor> t) {
+  return t.ok() ? Wrap(*std::move(t)) : Raise(t.status());
+}
+
+bool AllTensors(const char* op, PyObject* const* a, Py_ssize_t n) {
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (IsTensor(a[i])) continue;
+    Raise(TypeError("[", op, "] takes tensors, got ", Py_TYPE(a[i])->tp_name, "."));
+    return false;
+  }
+  return true;
+}
+
+// -- Forward mode
+
+using autograd::ForwardScope;
+
+PyObject* NewForward(PyTypeObject* type, PyObject*, PyObject*) {
+  return Make(type, std::make_unique<ForwardScope>());
+}
+PyObject* Variable(PyObject* self, PyObject* const* a, Py_ssize_t n) {
+  auto* scope = ScopeOf<ForwardScope>(self);
+  if (!scope || !AllTensors("jvp", a, n)) return nullptr;
+  FZ_CHECK(n == 2);
+  return WrapOrRaise(scope->Variable(CellOf(a[0]), CellOf(a[1])));
+}
+PyObject* Tangent(PyObject* self, PyObject* t) {
+  auto* scope = ScopeOf<ForwardScope>(self);
+  if (!scope || !AllTensors("jvp", &t, 1)) return nullptr;
+  Tensor tangent = scope->Tangent(CellOf(t));
+  if (!tangent.defined()) Py_RETURN_NONE;
+  return Wrap(std::move(tangent));
+}
+PyObject* Outside(PyObject* self, PyObject* object) {
+  auto* scope = ScopeOf<ForwardScope>(self);
+  if (!scope) return nullptr;
+  return IsTensor(object) ? Wrap(scope->Outside(CellOf(object))) : Py_NewRef(object);
+}
+
+PyMethodDef forward_methods[] = {
+    {"variable", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(Variable)), METH_FASTCALL,
+     "variable(primal, tangent): the primal with the tangent."},
+    {"tangent", Tangent, METH_O, "The tangent of a result; None if it depends on no variable."},
+    {"outside", Outside, METH_O, "A result as it is seen outside the scope."},
+    {"close", Close<ForwardScope>, METH_NOARGS, "Leaves the scope."},
+    {nullptr, nullptr, 0, nullptr},
+};
+constinit PyTypeObject forward_type = {PyVarObject_HEAD_INIT(nullptr, 0)};
+
+// -- Batches
+
+using batch::BatchScope;
+
+PyObject* NewBatch(PyTypeObject* type, PyObject* args, PyObject*) {
+  long long size;
+  int randomness;
+  if (!PyArg_ParseTuple(args, "Li", &size, &randomness)) return nullptr;
+  return Make(type, std::make_unique<ExampleWrites>(size, randomness));
+}
+// A tensor and an axis.
+PyObject* Along(PyObject* self, PyObject* const* a, Py_ssize_t n,
+                StatusOr<Tensor> (BatchScope::*method)(const Tensor&, int64_t)) {
+  auto* scope = ScopeOf<ExampleWrites>(self);
+  if (!scope || !AllTensors("vmap", a, 1)) return nullptr;
+  FZ_CHECK(n == 2);
+  const long long axis = PyLong_AsLongLong(a[1]);
+  if (axis == -1 && PyErr_Occurred()) return nullptr;
+  return WrapOrRaise((scope->scope.*method)(CellOf(a[0]), axis));
+}
+PyObject* OfExample(PyObject* self, PyObject* const* a, Py_ssize_t n) {
+  return Along(self, a, n, &BatchScope::OfExample);
+}
+PyObject* Whole(PyObject* self, PyObject* const* a, Py_ssize_t n) {
+  return Along(self, a, n, &BatchScope::Whole);
+}
+
+PyObject* Has(PyObject* self, PyObject* object) {
+  auto* scope = ScopeOf<ExampleWrites>(self);
+  if (!scope) return nullptr;
+  return PyBool_FromLong(IsTensor(object) && scope->scope.Has(CellOf(object)));
+}
+// Gives cells that outlive the function, but `results`, a list, their content back: how many.
+PyObject* Restore(PyObject* self, PyObject* results) {
+  auto* scope = ScopeOf<ExampleWrites>(self);
+  if (!scope) return nullptr;
+  long restored = 0;
+  for (const auto& [object, before] : scope->before) {
+    if (Py_REFCNT(object.get()) == 1) continue;
+    bool returned = false;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(results); ++i)
+      returned |= PyList_GET_ITEM(results, i) == object.get();
+    Tensor* const cell = &CellOf(object.get());
+    if (returned || !scope->scope.Has(*cell)) continue;
+    NoteWrite(cell);
+    cell->Set(before.value_ref(), before.node_ref());
+    ++restored;
+  }
+  return PyLong_FromLong(restored);
+}
+
+PyMethodDef batch_methods[] = {
+    {"has", Has, METH_O, "has(tensor): whether it is batched in this scope."},
+    {"restore", Restore, METH_O,
+     "restore(results): gives tensors that outlive the function their content back."},
+    {"of_example", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(OfExample)), METH_FASTCALL,
+     "of_example(tensor, axis): the tensor of one example."},
+    {"whole", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(Whole)), METH_FASTCALL,
+     "whole(tensor, axis): all examples' along an axis."},
+    {"close", Close<ExampleWrites>, METH_NOARGS, "Leaves the scope."},
+    {nullptr, nullptr, 0, nullptr},
+};
+constinit PyTypeObject batch_type = {PyVarObject_HEAD_INIT(nullptr, 0)};
+
+FZ_FAST(AnyExample) {
+  FZ_ARGS(1, "any_example(condition, /)");
+  if (!AllTensors("while_loop", a, 1)) return nullptr;
+  return WrapOrRaise(batch::AnyExample(CellOf(a[0])));
+}
+
+FZ_FAST(IsBatched) {
+  FZ_ARGS(1, "is_batched(x, /)");
+  return PyBool_FromLong(IsTensor(a[0]) && batch::IsBatched(CellOf(a[0])));
+}
+
+FZ_FAST(InnermostIsReverse) { return PyBool_FromLong(autograd::InnermostIsReverse()); }
+
+bool Add(PyObject* module, const char* name, PyTypeObject* type) {
+  return PyType_Ready(type) >= 0 &&
+         PyModule_AddObjectRef(module, name, reinterpret_cast<PyObject*>(type)) >= 0;
+}
+
+}  // namespace
+
+bool AddTransformTypes(PyObject* module) {
+  forward_type = TypeOf<ForwardScope>("frazil._frazil.ForwardScope",
+                                      "One level of forward mode; close it in reverse order.",
+                                      NewForward, forward_methods);
+  batch_type = TypeOf<ExampleWrites>("frazil._frazil.BatchScope",
+                                     "One level of vmap; close it in reverse order.", NewBatch,
+                                     batch_methods);
+  return Add(module, "ForwardScope", &forward_type) && Add(module, "BatchScope", &batch_type);
+}
+
+std::vector<FunctionRow> TransformFunctions() {
+  return {
+      {"any_example(condition, /)",
+       "Whether a bool is true for any example of the vmaps that it is batched in.", AnyExample},
+      {"is_batched(x, /)", "Whether x is a tensor that is batched in a vmap of this thread.",
+       IsBatched},
+      {"innermost_is_reverse()",
+       "Whether no forward mode lies inside of the gradients being taken.", InnermostIsReverse},
+  };
+}
+
+}  // namespace frazil::python

@@ -1,0 +1,115 @@
+// Transforms and control flow of frazil.h.
+#include <gtest/gtest.h>
+
+#include "bindings/cpp/frazil.h"
+#include "tests/cpp/limit.h"
+
+namespace frazil {
+namespace {
+
+Tensor Of(const std::vector<double>& values) {
+  const auto n = static_cast<int64_t>(values.size());
+  return tensor(values, {n});
+}
+void ExpectNear(const Tensor& got, const std::vector<double>& want) {
+  ASSERT_EQ(got.size(), static_cast<int64_t>(want.size()));
+  const Tensor flat = reshape(got, {got.size()});
+  for (size_t i = 0; i < want.size(); ++i)
+    EXPECT_NEAR(item(flat(static_cast<int64_t>(i))), want[i], 1e-12) << i;
+}
+
+TEST(Transforms, VmapRunsForEveryExample) {
+  const Tensor x = reshape(Of({1, 2, 3, 4, 5, 6}), {2, 3});
+  ExpectNear(vmap([](const Tensor& v) { return sum(v * v); })(x), {14, 77});
+  const auto scaled = vmap([](const Tensor& v, const Tensor& s) { return v * s; },
+                           {.in_axes = {1, std::nullopt}, .out_axis = 1});
+  ExpectNear(scaled(x, Of({10, 100})), {10, 20, 30, 400, 500, 600});
+  const auto pairs = vmap([](const std::pair<Tensor, Tensor>& p) {
+    return std::pair(p.first + p.second, p.first * p.second);
+  });
+  const auto [sums, products] = pairs(std::pair(Of({1, 2}), Of({3, 4})));
+  ExpectNear(sums, {4, 6});
+  ExpectNear(products, {3, 8});
+}
+
+TEST(Transforms, BatchedTensorsAreNotLookedAt) {
+  const auto look = vmap([](const Tensor& v) { return item(v) > 0 ? v : -v; });
+  EXPECT_THROW(look(Of({1, -1})), Error);
+}
+
+TEST(Transforms, ForwardAndReverseMode) {
+  const auto f = [](const Tensor& x) { return sin(x) * x; };
+  const Tensor x = Of({0.5, 2});
+  const auto [value, slope] = jvp(f, x, Of({1, 10}));
+  ExpectNear(value, {std::sin(0.5) * 0.5, std::sin(2) * 2});
+  const std::vector<double> d = {std::cos(0.5) * 0.5 + std::sin(0.5),
+                                 std::cos(2) * 2 + std::sin(2)};
+  ExpectNear(slope, {d[0], 10 * d[1]});
+  const auto pull = vjp(f, x).second;
+  for (int i = 0; i < 2; ++i) ExpectNear(pull(Of({1, 2})), {d[0], 2 * d[1]});
+  ExpectNear(jacfwd(f)(x), {d[0], 0, 0, d[1]});
+  ExpectNear(jacrev(f)(x), {d[0], 0, 0, d[1]});
+  ExpectNear(hessian([](const Tensor& v) { return sum(v * v * v); })(x), {3, 0, 0, 12});
+  ExpectNear(grad([](const Tensor& v) { return sum(v * stop_gradient(v)); })(x), {0.5, 2});
+  EXPECT_THROW(jvp(f, x, Of({1})), Error);
+}
+
+TEST(Transforms, ControlFlow) {
+  const auto up = [](const Tensor& v) { return v + 1.0; };
+  const auto down = [](const Tensor& v) { return v - 1.0; };
+  const auto choose = [&](const Tensor& v) { return cond(v > 0.0, up, down, v); };
+  ExpectNear(choose(Of({2})(0)), {3});
+  ExpectNear(vmap(choose)(Of({2, -2})), {3, -3});
+  const auto doubled = [](const Tensor& v) {
+    return while_loop([](const Tensor& s) { return s < 100.0; },
+                      [](const Tensor& s) { return s * 2.0; }, v);
+  };
+  ExpectNear(vmap(doubled)(Of({1, 7, 300})), {128, 112, 300});
+  ExpectNear(fori_loop(
+                 0, 3, [](int64_t i, const Tensor& s) { return s * double(i + 1); }, Of({1})),
+             {6});
+  const auto [last, sums] = scan(
+      [](const Tensor& c, const Tensor& x) {
+        const Tensor next = c + x;
+        return std::pair(next, next);
+      },
+      Of({0})(0), Of({1, 2, 3}));
+  ExpectNear(last, {6});
+  ExpectNear(sums, {1, 3, 6});
+  EXPECT_THROW(cond(Of({1, 2}) > 0.0, up, down, Of({1})), Error);
+}
+
+TEST(Transforms, CheckpointComputesAgain) {
+  const Tensor x = Of({0.5, 1, 2}), w = Of({2, 3, 4});
+  int runs = 0;
+  const auto layer = [&](const Tensor& v, const Tensor& u) {
+    ++runs;
+    return std::pair(sin(v * u), cos(v) * w);
+  };
+  const auto loss = [&](const auto& f) {
+    return [&](const Tensor& v) {
+      const auto [s, c] = f(v, w);
+      return sum(s + c);
+    };
+  };
+  const Tensor want = grad(loss(layer))(x);
+  EXPECT_EQ(runs, 1);
+  const auto again = checkpoint(layer);
+  EXPECT_EQ(item(max(abs(grad(loss(again))(x) - want))), 0);
+  EXPECT_EQ(runs, 3);
+  // What it reads besides its arguments has a gradient, too; and all of it in a vmap.
+  const auto shifted = [&](const Tensor& b) {
+    return sum(vmap(checkpoint([&](const Tensor& v) { return v * b * b; }))(x));
+  };
+  ExpectNear(grad(shifted)(Of({3})), {2 * 3 * 3.5});
+}
+
+TEST(Transforms, InTracedFunctions) {
+  auto step = jit::trace(
+      [](const Tensor& x) { return vmap([](const Tensor& v) { return sin(v) * v; })(x); });
+  Tensor x = Of({1, 2});
+  for (int i = 0; i < 3; ++i) ExpectNear(step(x), {std::sin(1), std::sin(2) * 2});
+}
+
+}  // namespace
+}  // namespace frazil

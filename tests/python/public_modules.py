@@ -1,0 +1,19 @@
+"""The modules of the package that users import, which pages and stubs are tested for."""
+
+from frazil import (
+    cuda,
+    data,
+    fft,
+    io,
+    linalg,
+    memory,
+    nn,
+    npu,
+    optim,
+    random,
+    sparse,
+    special,
+    tree,
+)
+
+MODULES = (cuda, data, fft, io, linalg, memory, nn, npu, optim, random, sparse, special, tree)
