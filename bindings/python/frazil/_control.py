@@ -245,7 +245,8 @@ def scan(
     _callable("scan", f)
     leaves, structure, n = _length("scan", xs, length)
     carry, carry_structure = _state(init)
-    ys, y_structure = [], None
+    ys: list[Any] = []
+    y_structure = None
     for t in range(n - 1, -1, -1) if reverse else range(n):
         result = f(carry_structure.unflatten(carry), structure.unflatten([x[t] for x in leaves]))
         if not isinstance(result, tuple) or len(result) != 2:
