@@ -115,6 +115,11 @@ PARAMETERS = {
     "backward": "Callable[..., Any]",
     "forward": "Callable[..., Any]",
     "call": "Callable[..., Any]",
+    "function": "Callable[..., Any]",
+    "scope": "Any",
+    "batched": "list[builtins.bool]",
+    "has_history.tensors": "Sequence[Any]",
+    "checkpoint.ops": "tuple[str, ...]",
     "is_batched.x": "Any",
 }
 for _names, _type in {
@@ -159,7 +164,11 @@ RESULTS = {
     "autograd.is_grad_enabled": "builtins.bool",
     "autograd.set_grad_enabled": "builtins.bool",
     "custom.attach": "list[Any]",
+    "custom.checkpoint": "list[Any]",
+    "custom.has_history": "builtins.bool",
+    "custom.ops": "tuple[tuple[str, ...], tuple[str, ...]]",
     "custom.through_batch": "list[Any] | None",
+    "custom.within": "list[Any]",
     "transforms.innermost_is_reverse": "builtins.bool",
     "transforms.is_batched": "builtins.bool",
     "cuda.compile_stats": "dict[str, Any]",
@@ -398,6 +407,8 @@ class BatchScope:
     """One level of vmap; close it in reverse order."""
 
     def __new__(cls, size: builtins.int, randomness: builtins.int, /) -> BatchScope: ...
+    def has(self, tensor: Any, /) -> builtins.bool: ...
+    def restore(self, results: list[Any], /) -> builtins.int: ...
     def of_example(self, tensor: Tensor, axis: builtins.int, /) -> Tensor: ...
     def whole(self, tensor: Tensor, axis: builtins.int, /) -> Tensor: ...
     def close(self) -> None: ...

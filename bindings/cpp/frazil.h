@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "autograd/grad.h"
+#include "bindings/cpp/control_flow.h"
 #include "bindings/cpp/error.h"
 #include "bindings/cpp/indexing.h"
 #include "bindings/cpp/promised.h"

@@ -79,6 +79,81 @@ TEST(Transforms, ControlFlow) {
   EXPECT_THROW(cond(Of({1, 2}) > 0.0, up, down, Of({1})), Error);
 }
 
+TEST(Transforms, Switch) {
+  const std::tuple branches([](const Tensor& v) { return v; },
+                            [](const Tensor& v) { return v * 10.0; },
+                            [](const Tensor& v) { return -v; });
+  const auto choose = [&](const Tensor& at, const Tensor& v) {
+    return switch_case(at, branches, v);
+  };
+  const Tensor at = tensor<int64_t>({-3, 0, 1, 2, 7}, {5});
+  ExpectNear(choose(at(2), Of({5})), {50});
+  ExpectNear(choose(at(4), Of({5})), {-5});
+  ExpectNear(vmap(choose)(at, Of({1, 2, 3, 4, 5})), {1, 2, 30, -4, -5});
+  EXPECT_THROW(choose(Of({1})(0), Of({5})), Error);
+  EXPECT_THROW(choose(at, Of({5})), Error);
+}
+
+TEST(Transforms, LoopsOverNestsWithCheckpoints) {
+  using Both = std::pair<Tensor, Tensor>;
+  const Tensor a = Of({0.5, 1, 2, 3, 5}), w = Of({0.3});
+  int runs = 0;
+  const auto loss = [&](const LoopOptions& options) {
+    return [&, options](const Tensor& v) {
+      const auto step = [&](const Tensor& carry, const Both& x) {
+        ++runs;
+        const Tensor next = sin(carry * x.first + x.second);
+        return std::pair(next, Both(next * x.first, next));
+      };
+      const auto [last, ys] = scan(step, v, Both(a, Of({1, 2, 3, 4, 5})), options);
+      EXPECT_EQ(ys.first.dims(), Dims({5, 1}));
+      return sum(last) + sum(ys.first * ys.second);
+    };
+  };
+  for (const bool reverse : {false, true}) {
+    runs = 0;
+    const Tensor want = grad(loss({.reverse = reverse}))(w);
+    EXPECT_EQ(runs, 5);
+    for (const int64_t every : {int64_t{1}, int64_t{2}, kSqrtSteps}) {
+      runs = 0;
+      ExpectNear(grad(loss({.reverse = reverse, .checkpoint = every}))(w), {item(want)});
+      EXPECT_EQ(runs, 10);
+    }
+  }
+  const auto power = [](const LoopOptions& options) {
+    return [options](const Tensor& v) {
+      const auto body = [v](int64_t, const Tensor& s) { return s * v; };
+      return sum(fori_loop(0, 7, body, v, options));
+    };
+  };
+  ExpectNear(grad(power({}))(Of({2})), {8 * 128});
+  ExpectNear(grad(power({.checkpoint = kSqrtSteps}))(Of({2})), {8 * 128});
+  EXPECT_THROW(power({.checkpoint = -2})(Of({2})), Error);
+  ExpectNear(map([](const Both& x) { return x.first * x.second; }, Both(a, a)),
+             {0.25, 1, 4, 9, 25});
+  const auto add = [](const Tensor& x, const Tensor& y) { return x + y; };
+  ExpectNear(associative_scan(add, a), {0.5, 1.5, 3.5, 6.5, 11.5});
+  ExpectNear(associative_scan(add, a, {.reverse = true}), {11.5, 11, 10, 8, 5});
+  ExpectNear(associative_scan(add, reshape(a, {1, 5}), {}, 1), {0.5, 1.5, 3.5, 6.5, 11.5});
+  EXPECT_THROW(associative_scan(add, a(0)), Error);
+}
+
+TEST(Transforms, ProductsWithDerivatives) {
+  const auto cubes = [](const Tensor& v) { return sum(v * v * v); };
+  ExpectNear(hvp(cubes, Of({1, 2}), Of({1, 10})), {6, 120});
+  int runs = 0;
+  const auto [value, push] = linearize(
+      [&](const Tensor& v) {
+        ++runs;
+        return sin(v);
+      },
+      Of({0.5, 2}));
+  ExpectNear(value, {std::sin(0.5), std::sin(2)});
+  for (int i = 1; i < 3; ++i)
+    ExpectNear(push(Of({1, double(i)})), {std::cos(0.5), i * std::cos(2)});
+  EXPECT_EQ(runs, 1);
+}
+
 TEST(Transforms, CheckpointComputesAgain) {
   const Tensor x = Of({0.5, 1, 2}), w = Of({2, 3, 4});
   int runs = 0;

@@ -740,6 +740,7 @@ def own_cases():
     yield from over_layouts("zeta", fz.zeta)
     yield one("zeta", "q", fz.zeta, (2, 3), (3,), lo=1.4, hi=2.9)
     yield one("polygamma", "order", lambda x: fz.polygamma(labels, x), (3, 2), lo=0.4, hi=2.9)
+    yield one("cube", "cube", lambda x: x**3, (2, 3))
     yield one("on_parts", "product", lambda x, y: ((x + 1j) * (y - 2j)).imag, (2, 3), (3,))
     yield one("assign_box", "box", assign_box, (4, 3), (2, 2))
     yield one("assign_box", "number", assign_box, (4, 3), ())

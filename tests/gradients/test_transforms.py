@@ -1,13 +1,18 @@
 """Forward mode and batching of every op and composite, against reverse mode, a Python loop and
-traced calls."""
+traced calls. docs/transforms.md is the table of what is tested."""
+
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
-from test_gradients import BY_NAME, bits, every_case, gradients, projected, tensors
+import test_gradients
+from test_gradients import BY_NAME, CASES, bits, every_case, gradients, projected, tensors
 
 import frazil as fz
 
 SIZE = 3
+PAGE = Path(os.environ["FRAZIL_ROOT"]) / "docs/transforms.md"
 
 
 def directions(case):
@@ -195,3 +200,54 @@ def test_forward_mode_and_vmap_commute(name):
     inside = fz.vmap(lambda t, d: fz.jvp(case.function, t, d)[1])(tuple(arguments), tuple(moves))
     outside = fz.jvp(fz.vmap(case.function), arguments, moves)[1]
     close(inside, outside, 1e-12)
+
+
+# The columns of the page, and the tests that each stands for.
+COLUMNS = {
+    "vjp": [test_gradients.test_first_order],
+    "second order": [
+        test_gradients.test_second_order,
+        test_forward_over_reverse_is_reverse_over_reverse,
+        test_reverse_over_forward_and_forward_over_forward,
+    ],
+    "jvp": [test_forward_mode_is_reverse_mode],
+    "vmap": [test_vmap_is_a_loop],
+    "gradients within vmap": [test_vmap_of_gradients_is_a_loop],
+    "gradients of vmap": [test_gradients_of_vmap_are_a_loop],
+    "jvp and vmap": [
+        test_forward_mode_and_vmap_commute,
+        test_second_order_with_tangents_of_each_example_at_shared_values,
+    ],
+    "traced": [
+        test_gradients.test_traced_is_eager,
+        test_gradients.test_second_order_traced_is_eager,
+        test_traced_forward_mode_is_eager,
+        test_traced_vmap_is_eager,
+    ],
+}
+
+
+def names_of(test):
+    """What a test is parametrized by."""
+    (mark,) = (m for m in test.pytestmark if m.name == "parametrize")
+    return set(mark.args[1])
+
+
+def table():
+    lines = ["| op or composite | cases | " + " | ".join(COLUMNS) + " |"]
+    lines.append("| --- " * (len(COLUMNS) + 2) + "|")
+    rows = {}
+    for case in CASES:
+        rows.setdefault(case.row, []).append(case.name)
+    for row, cases in sorted(rows.items()):
+        counts = [
+            sum(all(name in names_of(test) for test in tests) for name in cases)
+            for tests in COLUMNS.values()
+        ]
+        marks = ["yes" if n == len(cases) else f"{n} of {len(cases)}" for n in counts]
+        lines.append(f"| `{row}` | {len(cases)} | " + " | ".join(marks) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def test_the_page_has_the_table():
+    assert table() in PAGE.read_text(encoding="utf-8")

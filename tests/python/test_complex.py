@@ -422,14 +422,43 @@ def test_functions_of_real_numbers(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["floor", "ceil", "trunc", "signbit", "bitwise_invert", "sort", "argsort", "max",
-             "min", "argmax", "argmin"],
+    "name", ["floor", "ceil", "trunc", "signbit", "bitwise_invert", "max", "min", "argmax",
+             "argmin"],
 )  # fmt: skip
 def test_functions_of_real_numbers_only(name):
     with pytest.raises(
         TypeError, match=rf"^\[{name}\] is not defined for complex numbers: c64\[1\]\.$"
     ):
         getattr(fz, name)(fz.asarray([1 + 1j]))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("traced", [False, True])
+def test_sort_orders_as_numpy(dtype, traced):
+    parts = [2.0, -1.0, 0.0, -0.0, np.inf, -np.inf, np.nan]
+    x = np.array([complex(a, b) for a in parts for b in parts], dtype=dtype)
+    np.random.default_rng(0).shuffle(x)
+    x = x.reshape(7, 7)
+    sort, argsort = (fz.trace(f) if traced else f for f in (fz.sort, fz.argsort))
+    for axis in (0, -1):
+        for _ in range(3):
+            order = np.asarray(argsort(fz.asarray(x), axis=axis))
+            np.testing.assert_array_equal(order, np.argsort(x, axis=axis, kind="stable"))
+            got = np.asarray(sort(fz.asarray(x), axis=axis))
+            assert got.dtype == dtype
+            np.testing.assert_array_equal(got, np.sort(x, axis=axis, kind="stable"))
+    some = np.array([1 + 2j, 1 + 1j, -3 + 5j, 0], dtype=dtype)
+    assert fz.sort(fz.asarray(some), descending=True).tolist() == sorted(
+        some.tolist(), key=lambda z: (z.real, z.imag), reverse=True
+    )
+    with pytest.raises(IndexError, match=r"^\[sort\] axis 2 "):
+        fz.sort(fz.asarray(x), axis=2)
+
+
+def test_sort_hands_gradients_back():
+    x = fz.asarray([3 + 1j, 1 - 2j, 1 - 5j])
+    got = fz.grad(lambda x: (fz.sort(x) * fz.asarray([1, 10, 100])).real.sum())(x)
+    assert got.tolist() == [100, 10, 1]
 
 
 def test_complex_numbers_do_not_become_real_ones():

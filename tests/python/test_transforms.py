@@ -318,6 +318,54 @@ def test_gradients_of_masked_loops():
     same(fz.jvp(fz.vmap(f), (array(2, 3, 20),), (fz.ones(3),))[1], got)
 
 
+@pytest.mark.parametrize("checkpoint", [True, 1, 3, 100])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_scan_with_checkpoints_has_the_same_bits(checkpoint, reverse):
+    xs = {"a": fz.asarray(np.linspace(0.1, 2, 22).reshape(11, 2)), "b": fz.arange(11)}
+    w = fz.asarray([[0.3, -0.2], [0.5, 0.7]], dtype=fz.float64)
+    calls = []
+
+    def loss(w, h, xs, **kwargs):
+        def step(h, x):
+            calls.append(1)
+            h = fz.tanh(w @ h + x["a"] * fz.random.uniform())
+            return h, (h * x["b"], h.sum())
+
+        last, (ys, sums) = fz.scan(step, h, xs, reverse=reverse, **kwargs)
+        return last.sum() + (ys * ys).sum() + sums.prod()
+
+    h = fz.asarray([0.5, -0.5], dtype=fz.float64)
+    results = []
+    for options in ({}, {"checkpoint": checkpoint}):
+        fz.random.seed(5)
+        calls.clear()
+        pull = fz.value_and_grad(lambda w, h, a: loss(w, h, xs | {"a": a}, **options), (0, 1, 2))
+        value, gradients = pull(w, h, xs["a"])
+        results.append((value.tolist(), [g.tolist() for g in gradients], fz.random.uniform().item()))
+    assert results[0][0] == results[1][0] and results[0][2] == results[1][2]
+    for plain, again in zip(results[0][1], results[1][1], strict=True):
+        np.testing.assert_allclose(again, plain, rtol=1e-13)
+    assert len(calls) == (11 if checkpoint == 100 else 22)
+
+
+def test_loops_with_checkpoints_keep_a_part_of_the_states():
+    x = fz.ones((64, 1024))
+
+    def peak(**options):
+        def loss(x):
+            y = fz.fori_loop(0, 64, lambda _, s: fz.sin(fz.sin(fz.sin(s))), x, **options)
+            return y.sum()
+
+        fz.grad(loss)(x)
+        fz.memory.reset_peak()
+        gradient = fz.grad(loss)(x)
+        return fz.memory.stats()["peak_bytes"], np.asarray(gradient).tobytes()
+
+    (plain, want), (less, got) = peak(), peak(checkpoint=True)
+    assert got == want
+    assert less * 4 < plain, (less, plain)
+
+
 def test_fori_loop():
     assert fz.fori_loop(2, 5, lambda i, s: s + i, fz.asarray(0)).item() == 9
     assert fz.fori_loop(5, 2, lambda i, s: s + i, fz.asarray(7)).item() == 7

@@ -9,9 +9,11 @@ own, and a loop goes on while any example does.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
+from frazil._custom import checkpoint as _checkpoint
 from frazil._named import integer as _integer
 from frazil._transforms import vmap
 
@@ -164,6 +166,18 @@ def while_loop(
         leaves = new
 
 
+def _blocks(op, steps, checkpoint):
+    """The steps in blocks, each of which is computed again for gradients; one block: none is."""
+    size = len(steps)
+    if checkpoint is True:
+        size = math.isqrt(max(size - 1, 0)) + 1
+    elif checkpoint is not False:
+        size = _integer(f"[{op}] checkpoint", checkpoint)
+        if size < 1:
+            raise ValueError(f"[{op}] checkpoint must be at least 1 step, got {size}.")
+    return [steps[i : i + size] for i in range(0, len(steps), max(size, 1))]
+
+
 def fori_loop(
     lower: Any,
     upper: Any,
@@ -171,38 +185,53 @@ def fori_loop(
     init_val: Any,
     *,
     unroll: int | bool | None = None,  # noqa: ARG001 -- plans decide
+    checkpoint: bool | int = False,
 ) -> Any:
     """body_fun(upper - 1, ... body_fun(lower, init_val)): a loop over range(lower, upper).
 
     body_fun gets the number and the state, and returns a state of the same structure, shapes and
     dtypes. Bounds may be integer tensors. `unroll` is there for JAX's callers and has no effect.
+    checkpoint=True keeps the states of about sqrt(n) of n steps for gradients, and computes the
+    others again (fz.checkpoint); a number keeps the state of every so many.
 
     >>> fori_loop(0, 5, lambda i, total: total + i, _fz.asarray(0)).item()
     10
     """
     _callable("fori_loop", body_fun)
     if isinstance(lower, _fz.Tensor) or isinstance(upper, _fz.Tensor):
+        if checkpoint is not False:
+            raise TypeError(
+                "[fori_loop] checkpoint needs the number of steps: bounds that are integers."
+            )
         dtype = (lower + upper).dtype
         first, last = _fz.asarray(lower, dtype=dtype), _fz.asarray(upper, dtype=dtype)
         return while_loop(
             lambda s: s[0] < last, lambda s: (s[0] + 1, body_fun(s[0], s[1])), (first, init_val)
         )[1]
     low, high = _integer("[fori_loop] lower", lower), _integer("[fori_loop] upper", upper)
-    leaves, structure = _state(init_val)
-    for i in range(low, high):
-        new, new_structure = _flatten(body_fun(i, structure.unflatten(leaves)))
-        new = _promoted(new, leaves)
-        _same(
-            "fori_loop",
-            _name(body_fun) + "'s result",
-            new,
-            new_structure,
-            leaves,
-            structure,
-            "its state",
-        )
-        leaves = new
-    return structure.unflatten(leaves)
+    start, structure = _state(init_val)
+
+    def run(steps, leaves):
+        for i in steps:
+            new, new_structure = _flatten(body_fun(i, structure.unflatten(leaves)))
+            new = _promoted(new, leaves)
+            _same(
+                "fori_loop",
+                _name(body_fun) + "'s result",
+                new,
+                new_structure,
+                leaves,
+                structure,
+                "its state",
+            )
+            leaves = new
+        return leaves
+
+    blocks = _blocks("fori_loop", range(low, high), checkpoint)
+    again = _checkpoint(run) if len(blocks) > 1 else run
+    for steps in blocks:
+        start = again(steps, start)
+    return structure.unflatten(start)
 
 
 def _length(op, xs, length):
@@ -230,13 +259,17 @@ def scan(
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,  # noqa: ARG001 -- plans decide
+    *,
+    checkpoint: bool | int = False,
 ) -> tuple[Any, Any]:
     """Runs carry, y = f(carry, x) over the entries of xs along its first axis.
 
     Returns the last carry and the ys, stacked along a new first axis. The carry keeps its
     structure, shapes and dtypes. xs and the ys may be nests; with xs=None, f gets None `length`
     times. reverse=True begins at the end; ys stand where their xs do. `unroll` is there for JAX's
-    callers and has no effect.
+    callers and has no effect. checkpoint=True keeps about sqrt(n) of n carries for gradients, and
+    computes what lies between again (fz.checkpoint); a number keeps the carry of every so many
+    steps.
 
     >>> last, sums = scan(lambda c, x: (c + x, c + x), 0.0, _fz.asarray([1.0, 2.0, 3.0]))
     >>> last.item(), sums.tolist()
@@ -245,30 +278,46 @@ def scan(
     _callable("scan", f)
     leaves, structure, n = _length("scan", xs, length)
     carry, carry_structure = _state(init)
-    ys: list[Any] = []
-    y_structure = None
-    for t in range(n - 1, -1, -1) if reverse else range(n):
-        result = f(carry_structure.unflatten(carry), structure.unflatten([x[t] for x in leaves]))
-        if not isinstance(result, tuple) or len(result) != 2:
-            raise TypeError(
-                f"[scan] {_name(f)} must return (carry, y), got {type(result).__name__}."
-            )
-        new, new_structure = _flatten(result[0])
-        new = _promoted(new, carry)
-        _same("scan", _name(f) + "'s carry", new, new_structure, carry, carry_structure, "init")
-        carry = new
-        y, structure_of_y = _state(result[1])
-        if ys:
-            _same("scan", _name(f) + "'s y", y, structure_of_y, ys[0], y_structure, "the first y")
-        y_structure = structure_of_y
-        ys.append(y)
-    if y_structure is None:
+    first: list[Any] = []  # the first step's y, flat, and its structure
+
+    def run(steps, begin, carry, xs):
+        ys = []
+        for t in steps:
+            x = [x[t - begin] for x in xs]
+            result = f(carry_structure.unflatten(carry), structure.unflatten(x))
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise TypeError(
+                    f"[scan] {_name(f)} must return (carry, y), got {type(result).__name__}."
+                )
+            new, new_structure = _flatten(result[0])
+            new = _promoted(new, carry)
+            _same("scan", _name(f) + "'s carry", new, new_structure, carry, carry_structure, "init")
+            carry = new
+            y, y_structure = _state(result[1])
+            if first:
+                _same("scan", _name(f) + "'s y", y, y_structure, *first, "the first y")
+            else:
+                first.extend((y, y_structure))
+            ys.append(y)
+        return carry, ys
+
+    blocks = _blocks("scan", range(n - 1, -1, -1) if reverse else range(n), checkpoint)
+    all_ys: list[Any] = []
+    for steps in blocks:
+        if len(blocks) == 1:
+            carry, ys = run(steps, 0, carry, leaves)
+        else:
+            begin = min(steps[0], steps[-1])
+            own = [x[begin : begin + len(steps)] for x in leaves]
+            carry, ys = _checkpoint(run)(steps, begin, carry, own)
+        all_ys += ys
+    if not first:
         start = carry_structure.unflatten(carry)
         return start, _of_nothing(f, start, structure, leaves)
     if reverse:
-        ys.reverse()
-    stacked = [_fz.stack(list(column)) for column in zip(*ys, strict=True)]
-    return carry_structure.unflatten(carry), y_structure.unflatten(stacked)
+        all_ys.reverse()
+    stacked = [_fz.stack(list(column)) for column in zip(*all_ys, strict=True)]
+    return carry_structure.unflatten(carry), first[1].unflatten(stacked)
 
 
 def _of_nothing(f, carry, structure, leaves):
