@@ -8,14 +8,14 @@ import sys
 from pathlib import Path
 
 FOLDERS = {
-    "core": 14600,
+    "core": 15600,
     "kernels": 10300,
     "npu": 9100,
-    "autograd": 2000,
-    "batch": 800,
+    "autograd": 2400,
+    "batch": 1200,
     "tracer": 7800,
     "jit": 35400,
-    "bindings": 24400,
+    "bindings": 28800,
 }
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there

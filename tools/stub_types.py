@@ -116,7 +116,7 @@ PARAMETERS = {
     "forward": "Callable[..., Any]",
     "call": "Callable[..., Any]",
     "function": "Callable[..., Any]",
-    "scope": "Any",
+    "within.scope": "Any",
     "batched": "list[builtins.bool]",
     "has_history.tensors": "Sequence[Any]",
     "checkpoint.ops": "tuple[str, ...]",

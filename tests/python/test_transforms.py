@@ -339,9 +339,13 @@ def test_scan_with_checkpoints_has_the_same_bits(checkpoint, reverse):
     for options in ({}, {"checkpoint": checkpoint}):
         fz.random.seed(5)
         calls.clear()
-        pull = fz.value_and_grad(lambda w, h, a: loss(w, h, xs | {"a": a}, **options), (0, 1, 2))
+        pull = fz.value_and_grad(
+            lambda w, h, a, o=options: loss(w, h, xs | {"a": a}, **o), (0, 1, 2)
+        )
         value, gradients = pull(w, h, xs["a"])
-        results.append((value.tolist(), [g.tolist() for g in gradients], fz.random.uniform().item()))
+        results.append(
+            (value.tolist(), [g.tolist() for g in gradients], fz.random.uniform().item())
+        )
     assert results[0][0] == results[1][0] and results[0][2] == results[1][2]
     for plain, again in zip(results[0][1], results[1][1], strict=True):
         np.testing.assert_allclose(again, plain, rtol=1e-13)
