@@ -41,7 +41,7 @@ def _condition(op, fn, value):
     """A tensor of one bool, or a Python bool."""
     if isinstance(value, bool):
         return value
-    value = _fz.asarray(value)
+    value = _tensor(value, f"[{op}] {fn} must be one bool")
     if value.ndim != 0 or value.dtype != _fz.bool:
         raise TypeError(
             f"[{op}] {fn} must be one bool, got {value.dtype.name} of shape {value.shape}."
@@ -49,9 +49,24 @@ def _condition(op, fn, value):
     return value
 
 
-def _state(value):
+def _tensor(leaf, must, dtype=None):
+    if isinstance(leaf, _fz.Tensor):
+        return leaf
+    try:
+        return _fz.asarray(leaf, dtype=dtype)
+    except TypeError:
+        raise TypeError(f"{must}, got {type(leaf).__name__}.") from None
+
+
+def _state(op, what, value, like=()):
+    """The leaves, tensors, and the structure; Python numbers of a body take the dtypes of the
+    state that it got, as in arithmetic."""
     leaves, structure = _flatten(value)
-    return [x if isinstance(x, _fz.Tensor) else _fz.asarray(x) for x in leaves], structure
+    if all(isinstance(x, _fz.Tensor) for x in leaves):
+        return leaves, structure
+    dtypes = [y.dtype for y in like[: len(leaves)]] + [None] * (len(leaves) - len(like))
+    must = [f"[{op}] {what}{path} must be a tensor or a number" for path in structure.paths()]
+    return [_tensor(*x) for x in zip(leaves, must, dtypes, strict=True)], structure
 
 
 def _same(op, what, new, new_structure, old, old_structure, where):
@@ -67,14 +82,6 @@ def _same(op, what, new, new_structure, old, old_structure, where):
                 f"[{op}] {what} must have the shapes and dtypes of {where}: at {path or 'it'} "
                 f"{x.dtype.name} of shape {x.shape}, and {y.dtype.name} of shape {y.shape}."
             )
-
-
-def _promoted(leaves, like):
-    """Python numbers of a body take the dtype of the state, as in arithmetic."""
-    return [
-        x if isinstance(x, _fz.Tensor) else _fz.asarray(x, dtype=y.dtype)
-        for x, y in zip(leaves, like, strict=False)
-    ] + [_fz.asarray(x) for x in leaves[len(like) :]]
 
 
 def _choose(op, pred, results, names):
@@ -99,7 +106,9 @@ def cond(
     pred = _condition("cond", "pred", pred)
     if not _is_batched(pred):
         return true_fun(*operands) if pred else false_fun(*operands)
-    results = _state(true_fun(*operands)), _state(false_fun(*operands))
+    results = [
+        _state("cond", _name(fn) + "'s result", fn(*operands)) for fn in (true_fun, false_fun)
+    ]
     return _choose("cond", pred, results, (_name(true_fun), _name(false_fun)))
 
 
@@ -124,11 +133,13 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         raise TypeError(
             f"[switch] index must be one integer, got {index.dtype.name} of shape {index.shape}."
         )
-    result = _state(branches[-1](*operands))
-    for n in range(len(branches) - 2, -1, -1):
-        pair = _state(branches[n](*operands)), result
-        result = _state(_choose("switch", index <= n, pair, (_name(branches[n]), "a later branch")))
-    return result[1].unflatten(result[0])
+    results = [_state("switch", _name(fn) + "'s result", fn(*operands)) for fn in branches]
+    chosen = results.pop()
+    while results:
+        n = len(results) - 1
+        names = _name(branches[n]), "a later branch"
+        chosen = _flatten(_choose("switch", index <= n, (results.pop(), chosen), names))
+    return chosen[1].unflatten(chosen[0])
 
 
 def while_loop(
@@ -143,24 +154,16 @@ def while_loop(
     192
     """
     _callable("while_loop", cond_fun, body_fun)
-    leaves, structure = _state(init_val)
+    leaves, structure = _state("while_loop", "init_val", init_val)
     while True:
         state = structure.unflatten(leaves)
         go = _condition("while_loop", _name(cond_fun), cond_fun(state))
         batched = _is_batched(go)
         if not (_any_example(go) if batched else go):
             return state
-        new, new_structure = _flatten(body_fun(state))
-        new = _promoted(new, leaves)
-        _same(
-            "while_loop",
-            _name(body_fun) + "'s result",
-            new,
-            new_structure,
-            leaves,
-            structure,
-            "its argument",
-        )
+        what = _name(body_fun) + "'s result"
+        new, new_structure = _state("while_loop", what, body_fun(state), leaves)
+        _same("while_loop", what, new, new_structure, leaves, structure, "its argument")
         if batched:
             new = [_fz.where(go, x, y) for x, y in zip(new, leaves, strict=True)]
         leaves = new
@@ -209,21 +212,14 @@ def fori_loop(
             lambda s: s[0] < last, lambda s: (s[0] + 1, body_fun(s[0], s[1])), (first, init_val)
         )[1]
     low, high = _integer("[fori_loop] lower", lower), _integer("[fori_loop] upper", upper)
-    start, structure = _state(init_val)
+    start, structure = _state("fori_loop", "init_val", init_val)
+    what = _name(body_fun) + "'s result"
 
     def run(steps, leaves):
         for i in steps:
-            new, new_structure = _flatten(body_fun(i, structure.unflatten(leaves)))
-            new = _promoted(new, leaves)
-            _same(
-                "fori_loop",
-                _name(body_fun) + "'s result",
-                new,
-                new_structure,
-                leaves,
-                structure,
-                "its state",
-            )
+            result = body_fun(i, structure.unflatten(leaves))
+            new, new_structure = _state("fori_loop", what, result, leaves)
+            _same("fori_loop", what, new, new_structure, leaves, structure, "its state")
             leaves = new
         return leaves
 
@@ -235,8 +231,7 @@ def fori_loop(
 
 
 def _length(op, xs, length):
-    leaves, structure = _flatten(xs)
-    leaves = [x if isinstance(x, _fz.Tensor) else _fz.asarray(x) for x in leaves]
+    leaves, structure = _state(op, "xs", xs)
     n = None if length is None else _integer(f"[{op}] length", length)
     for x, path in zip(leaves, structure.paths(), strict=True):
         if x.ndim == 0:
@@ -275,9 +270,14 @@ def scan(
     >>> last.item(), sums.tolist()
     (6.0, [1.0, 3.0, 6.0])
     """
-    _callable("scan", f)
-    leaves, structure, n = _length("scan", xs, length)
-    carry, carry_structure = _state(init)
+    return _scan("scan", f, init, xs, length, reverse, checkpoint)
+
+
+def _scan(op, f, init, xs, length=None, reverse=False, checkpoint=False, name=None):
+    _callable(op, f)
+    name = name or _name(f)
+    leaves, structure, n = _length(op, xs, length)
+    carry, carry_structure = _state(op, "init", init)
     first: list[Any] = []  # the first step's y, flat, and its structure
 
     def run(steps, begin, carry, xs):
@@ -287,21 +287,22 @@ def scan(
             result = f(carry_structure.unflatten(carry), structure.unflatten(x))
             if not isinstance(result, tuple) or len(result) != 2:
                 raise TypeError(
-                    f"[scan] {_name(f)} must return (carry, y), got {type(result).__name__}."
+                    f"[{op}] {name} must return (carry, y), got {type(result).__name__}."
                 )
-            new, new_structure = _flatten(result[0])
-            new = _promoted(new, carry)
-            _same("scan", _name(f) + "'s carry", new, new_structure, carry, carry_structure, "init")
+            what = name + "'s carry"
+            new, new_structure = _state(op, what, result[0], carry)
+            _same(op, what, new, new_structure, carry, carry_structure, "init")
             carry = new
-            y, y_structure = _state(result[1])
+            what = name + "'s y"
+            y, y_structure = _state(op, what, result[1])
             if first:
-                _same("scan", _name(f) + "'s y", y, y_structure, *first, "the first y")
+                _same(op, what, y, y_structure, *first, "the first y")
             else:
                 first.extend((y, y_structure))
             ys.append(y)
         return carry, ys
 
-    blocks = _blocks("scan", range(n - 1, -1, -1) if reverse else range(n), checkpoint)
+    blocks = _blocks(op, range(n - 1, -1, -1) if reverse else range(n), checkpoint)
     all_ys: list[Any] = []
     for steps in blocks:
         if len(blocks) == 1:
@@ -338,7 +339,7 @@ def map(  # noqa: A001 -- as in jax.lax
     """
     _callable("map", f)
     if batch_size is None:
-        return scan(lambda _, x: ((), f(x)), (), xs)[1]
+        return _scan("map", lambda _, x: ((), f(x)), (), xs, name=_name(f))[1]
     size = _integer("[map] batch_size", batch_size)
     if size < 1:
         raise ValueError(f"[map] batch_size must be at least 1, got {size}.")
@@ -363,7 +364,7 @@ def associative_scan(
     [1.0, 3.0, 6.0]
     """
     _callable("associative_scan", fn)
-    leaves, structure = _state(elems)
+    leaves, structure = _state("associative_scan", "elems", elems)
     axis = _integer("[associative_scan] axis", axis)
     for x in leaves:
         if not -x.ndim <= axis < x.ndim:
@@ -371,12 +372,12 @@ def associative_scan(
     leaves = [_fz.moveaxis(x, axis, 0) for x in leaves]
     if reverse:
         leaves = [_fz.flip(x, axis=0) for x in leaves]
+    what = _name(fn) + "'s result"
 
     def combine(a, b):
-        out, out_structure = _state(fn(structure.unflatten(a), structure.unflatten(b)))
-        _same(
-            "associative_scan", _name(fn) + "'s result", out, out_structure, b, structure, "elems"
-        )
+        result = fn(structure.unflatten(a), structure.unflatten(b))
+        out, out_structure = _state("associative_scan", what, result)
+        _same("associative_scan", what, out, out_structure, b, structure, "elems")
         return out
 
     scanned = _pairs(combine, leaves)

@@ -119,7 +119,7 @@ class _Argument:
 def _positions(argnums, args, op="grad"):
     numbers = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
     for n in numbers:
-        if not -len(args) <= n < len(args):
+        if not -len(args) <= _integer(f"[{op}] argnums", n) < len(args):
             raise TypeError(
                 f"[{op}] argnums={argnums}, but the call has {len(args)} positional arguments."
             )

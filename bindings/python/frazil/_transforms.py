@@ -421,13 +421,13 @@ def _jacobian(op, fn, argnums, has_aux, holomorphic, of):
                     f"{x.dtype.name} with holomorphic={holomorphic}."
                 )
 
-        def of_chosen(*inner):
+        def function(*inner):
             whole = list(args)
             for n, x in zip(positions, inner, strict=True):
                 whole[n] = x
             return fn(*whole, **kwargs)
 
-        blocks, out_structure, aux = of(op, of_chosen, leaves, structure, has_aux)
+        blocks, out_structure, aux = of(op, function, leaves, structure, has_aux)
         nested = [structure.unflatten(row) for row in blocks]
         if not isinstance(argnums, (tuple, list)):
             nested = [row[0] for row in nested]
@@ -524,7 +524,9 @@ def hessian(
     >>> hessian(lambda x: (x**3).sum())(_fz.asarray([1.0, 2.0])).tolist()
     [[6.0, 0.0], [0.0, 12.0]]
     """
-    return jacfwd(jacrev(fn, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)
+    _callable("hessian", fn)
+    gradient = jacrev(fn, argnums, has_aux, holomorphic)
+    return _jacobian("hessian", gradient, argnums, has_aux, holomorphic, _by_columns)
 
 
 def hvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
