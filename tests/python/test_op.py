@@ -357,8 +357,8 @@ def test_wrong_results_are_named():
     refused(ValueError, "[f] the body returned float64 of shape (2,) as result 0, and shape= says "
             "float32 of shape (2,).",
             lambda: f(lambda v: v, shape=lambda v: (v.shape, "float32"))(x))  # fmt: skip
-    refused(ValueError, "[f] the body returned float64 of shape (2,), and shape= says float64 of "
-            "shape (3,).",
+    refused(ValueError, "[f] the body returned float64 of shape (2,) as result 0, and shape= says "
+            "float64 of shape (3,).",
             lambda: f(lambda v: v, body="frazil", shape=lambda v: ((3,), v.dtype))(x))  # fmt: skip
     two = {"shape": lambda v: (((2,), v.dtype), ((2,), v.dtype))}
     refused(TypeError, "[f] shape= must return (shape, dtype) for each result, in a nest like the "

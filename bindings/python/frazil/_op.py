@@ -2,19 +2,18 @@
 
 The body is host code, of which frazil sees what goes in and what comes out, or a function written
 with frazil's ops. Either is called through batch/custom_op.h, which asks the rules as functions of
-lists. In a vmap host code becomes host code for all examples, so that it runs once, where the
-elements are known, however many vmaps there are.
+lists.
 """
 
 from __future__ import annotations
 
 import functools
-import itertools
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from frazil import _frazil as _fz
 from frazil._custom import _against, _along, _leaves_like
+from frazil._host import BATCHING, Host, Spec, arrays_of, compare, is_pair, spec
 from frazil._transforms import _callable, _results
 
 if TYPE_CHECKING:
@@ -24,121 +23,6 @@ __all__ = ["op"]
 
 _flatten = _fz.tree.flatten
 _dtype = _fz.runtime.dtype
-_NUMBERS = "?bBhHiIlLqQefdFD"  # dtypes as NumPy writes them
-_BATCHING = ("sequential", "expand_dims", "broadcast_all")
-
-
-class _Spec(NamedTuple):
-    """What an array is without its elements."""
-
-    shape: tuple[int, ...]
-    dtype: Any
-
-    def __str__(self):
-        return f"{self.dtype.name} of shape {tuple(self.shape)}"
-
-
-def _spec(x):
-    return _Spec(tuple(x.shape), _dtype(x.dtype))
-
-
-def _is_number(dtype):
-    try:
-        return bool(_dtype(dtype))
-    except TypeError:
-        return False
-
-
-def _is_pair(node):
-    """Whether it is (shape, dtype), as shape= returns it."""
-    if not isinstance(node, tuple) or len(node) != 2 or not isinstance(node[0], (tuple, list)):
-        return False
-    extents = all(hasattr(n, "__index__") and not isinstance(n, bool) for n in node[0])
-    return extents and not isinstance(node[1], (tuple, list, dict))
-
-
-class _Host:
-    """Host code as an op without gradients, for every example of the vmaps that it is called in.
-
-    run: a list of arrays from one; specs: their specs from those of the operands, or None; levels:
-    (how many examples, which operands have an axis of them) of each vmap, from the outermost on.
-    """
-
-    def __init__(self, name, batch, run, specs, levels=()):
-        self.name, self.batch, self.run, self.specs, self.levels = name, batch, run, specs, levels
-        self.sizes = tuple(size for size, _ in levels)
-
-    def compute(self, leaves):
-        operands = [
-            (_numpy().asarray(x), [batched[k] for _, batched in self.levels])
-            for k, x in enumerate(leaves)
-        ]
-        if self.levels:
-            made = getattr(self, "_" + self.batch)(operands)
-        else:
-            made = self.run([a for a, _ in operands])
-        if self.specs:
-            wants = [_Spec((*self.sizes, *x.shape), x.dtype) for x in self._own(operands)]
-            for i, (got, want) in enumerate(zip(map(_spec, made), wants, strict=True)):
-                if got != want:
-                    raise ValueError(
-                        f"[{self.name}] the body returned {got} as result {i}, and shape= says "
-                        f"{want}."
-                    )
-        device = leaves[0].device if leaves else None
-        return [_fz.asarray(a, device=device, copy=True) for a in made], []
-
-    def for_all(self, size, leaves, batched):
-        levels = ((size, batched), *self.levels)
-        every = _Host(self.name, self.batch, self.run, self.specs, levels)
-        functions = every.compute, None, None, None, every.for_all
-        return _fz.custom.call_host(self.name, functions, leaves), []
-
-    def _own(self, operands):
-        """What shape= says of one example's results."""
-        return self.specs([_Spec(a.shape[sum(which) :], _dtype(a.dtype)) for a, which in operands])
-
-    def _sequential(self, operands):
-        np = _numpy()
-        rows = []
-        for at in np.ndindex(*self.sizes):
-            row = self.run([a[(*itertools.compress(at, which), ...)] for a, which in operands])
-            first = rows[0] if rows else row
-            if [(a.shape, a.dtype) for a in row] != [(a.shape, a.dtype) for a in first]:
-                got, wanted = (", ".join(str(_spec(a)) for a in r) for r in (row, first))
-                raise ValueError(
-                    f"[{self.name}] the body's results must be alike for all examples of a vmap: "
-                    f"{wanted}, and {got}."
-                )
-            rows.append(row)
-        if rows:
-            stacks = [np.stack(column) for column in zip(*rows, strict=True)]
-            return [a.reshape(*self.sizes, *a.shape[1:]) for a in stacks]
-        if not self.specs:
-            raise ValueError(
-                f"[{self.name}] is called for 0 examples of a vmap, which says nothing of its "
-                "results: give the op shape=."
-            )
-        return [np.empty((*self.sizes, *x.shape), x.dtype.dtype) for x in self._own(operands)]
-
-    def _expand_dims(self, operands):
-        return self.run(self._expanded(operands))
-
-    def _broadcast_all(self, operands):
-        rank, wide = len(self.levels), _numpy().broadcast_to
-        arrays = self._expanded(operands)
-        return self.run([wide(a, (*self.sizes, *a.shape[rank:])) for a in arrays])
-
-    def _expanded(self, operands):
-        """The arrays with an axis for every vmap."""
-        whole = slice(None)
-        return [a[tuple(whole if b else None for b in which)] for a, which in operands]
-
-
-def _numpy():
-    import numpy as np
-
-    return np
 
 
 class _Call:
@@ -156,7 +40,7 @@ class _Call:
         keep = self.keep if op.vjp else None
         compute, for_all = self.compute, self.for_all if op.batch else None
         if op.host:
-            host = _Host(op.name, op.batch, self.run, self.specs if op.shape else None)
+            host = Host(op.name, op.batch, self.run, self.specs if op.shape else None)
             compute, for_all = host.compute, self.for_all if callable(op.batch) else host.for_all
         elif not (pull or push or for_all):
             return self.out_of(compute(leaves)[0])
@@ -175,7 +59,7 @@ class _Call:
 
         def call(*args):
             made, _ = compute(*args)
-            self.kinds = [_Spec(x.shape[examples:], x.dtype) for x in made]
+            self.kinds = [Spec(x.shape[examples:], x.dtype) for x in made]
             return made, made if self.op.vjp else []
 
         return call
@@ -188,46 +72,26 @@ class _Call:
     def run(self, arrays):
         result = self.op.fn(*self.arguments(arrays), **self.keywords)
         leaves, self.out = _flatten(result)
-        for i, leaf in enumerate(leaves):
-            if isinstance(leaf, _fz.Tensor):
-                raise TypeError(
-                    f"[{self.op.name}] the body must return NumPy arrays or nests of them, got a "
-                    f"tensor at result{self.out.paths()[i]}: with frazil's functions in it say "
-                    'body="frazil".'
-                )
-        arrays = [_numpy().asarray(leaf) for leaf in leaves]
-        for i, array in enumerate(arrays):
-            if array.dtype.char not in _NUMBERS and not _is_number(array.dtype):
-                raise TypeError(
-                    f"[{self.op.name}] the body must return NumPy arrays of numbers or nests of "
-                    f"them, got {type(leaves[i]).__name__} of dtype {array.dtype} at "
-                    f"result{self.out.paths()[i]}."
-                )
-        return arrays
+        return arrays_of(self.op.name, leaves, self.out)
 
     def specs(self, operands):
         op = self.op
         said = op.shape(*self.arguments(operands), **self.keywords)
-        pairs, structure = _flatten(said, _is_pair)
-        if not all(map(_is_pair, pairs)) or self.out not in (None, structure):
+        pairs, structure = _flatten(said, is_pair)
+        if not all(map(is_pair, pairs)) or self.out not in (None, structure):
             raise TypeError(
                 f"[{op.name}] shape= must return (shape, dtype) for each result, in a nest like "
                 f"the body's: got {said!r}."
             )
         self.out = structure
-        return [_Spec(tuple(shape), _dtype(dtype)) for shape, dtype in pairs]
+        return [Spec(tuple(shape), _dtype(dtype)) for shape, dtype in pairs]
 
     def compute(self, leaves):
         op = self.op
         result = op.fn(*self.arguments(leaves), **self.keywords)
         made, self.out = _results(op.name, op.fn, result)
         if op.shape:
-            wants = self.specs([_spec(x) for x in leaves])
-            for got, want in zip(map(_spec, made), wants, strict=True):
-                if got != want:
-                    raise ValueError(
-                        f"[{op.name}] the body returned {got}, and shape= says {want}."
-                    )
+            compare(op.name, made, self.specs([spec(x) for x in leaves]))
         return made, []
 
     def of(self, leaves):
@@ -287,9 +151,9 @@ class _Op:
         self.host = body == "numpy"
         if batch is None and self.host:
             batch = "sequential"
-        known = batch is None or callable(batch) or (self.host and batch in _BATCHING)
+        known = batch is None or callable(batch) or (self.host and batch in BATCHING)
         if not known:
-            names = " or one of " + ", ".join(map(repr, _BATCHING)) if self.host else ""
+            names = " or one of " + ", ".join(map(repr, BATCHING)) if self.host else ""
             raise ValueError(f"[op] batch must be a function{names}, got {batch!r}.")
         functools.update_wrapper(self, fn)
         self.fn, self.name = fn, name
@@ -300,12 +164,11 @@ class _Op:
         for i, leaf in enumerate(leaves):
             if isinstance(leaf, _fz.Tensor):
                 continue
-            if isinstance(leaf, str) or not hasattr(leaf, "__array__"):
-                if not isinstance(leaf, (bool, int, float, complex)):
-                    raise TypeError(
-                        f"[{self.name}] takes arrays by position and anything else by name, got "
-                        f"{type(leaf).__name__} at args{structure.paths()[i]}."
-                    )
+            if not (isinstance(leaf, (bool, int, float, complex)) or hasattr(leaf, "__array__")):
+                raise TypeError(
+                    f"[{self.name}] takes arrays by position and anything else by name, got "
+                    f"{type(leaf).__name__} at args{structure.paths()[i]}."
+                )
             leaves[i] = _fz.asarray(leaf)
         for word, value in keywords.items():
             if any(isinstance(x, _fz.Tensor) for x in _flatten(value)[0]):
