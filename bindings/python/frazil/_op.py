@@ -195,6 +195,8 @@ def op(
 ) -> Callable[..., Any]: ...
 @overload
 def op(
+    fn: None = ...,
+    /,
     *,
     name: str | None = ...,
     body: str = ...,
