@@ -172,10 +172,13 @@ StatusOr<Made> AtDoor(const Ref<CustomOp>& op, TensorSpan operands) {
                          Ref<CustomOp>::Adopt(new ForExamples(op, within, which));
                      return joined(CallKeeping(all_examples, wholes));
                    }));
-  // A body that is no ops, and operands that differ between the examples of an outer vmap only.
-  if (!batched && op->batches() && std::any_of(operands.begin(), operands.end(), IsBatched)) {
+  // Operands that differ between the examples of an outer vmap only: a body that is no ops cannot
+  // look at them here, and gradients that are wanted out there have to meet the rule there.
+  const Tensors bare = Detached(operands);
+  if (!batched && std::any_of(bare.begin(), bare.end(), IsBatched) &&
+      (op->batches() || std::any_of(bare.begin(), bare.end(), HasHistory))) {
     batched = true;
-    FZ_ASSIGN_OR_RETURN(all, Outside([&] { return joined(CallKeeping(op, Detached(operands))); }));
+    FZ_ASSIGN_OR_RETURN(all, Outside([&] { return joined(CallKeeping(op, bare)); }));
   }
   if (batched) return Apart(std::move(all), results);
   return Computed(*op, operands);

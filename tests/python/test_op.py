@@ -1,5 +1,6 @@
 """fz.op: bodies over NumPy arrays and of frazil's functions, under every transform, and traced."""
 
+import itertools
 import re
 
 import numpy as np
@@ -242,6 +243,44 @@ def test_a_vmap_without_examples():
     assert fz.vmap(fz.vmap(f))(fz.zeros((0, 3))).shape == (0, 3, 2)
     with pytest.raises(ValueError, match=r"\[f\] is called for 0 examples .* give the op shape="):
         fz.vmap(fz.op(name="f")(lambda x: x))(fz.zeros((0,)))
+
+
+# -- All of them
+
+TRANSFORMS = {
+    "vmap": fz.vmap,
+    "grad": lambda f: fz.grad(lambda x: fz.sum(f(x) * x)),
+    "jvp": lambda f: lambda x: fz.jvp(f, (x,), (x * 2,))[1],
+    "vjp": lambda f: lambda x: fz.vjp(f, x)[1](x)[0],
+    "checkpoint": fz.checkpoint,
+    "trace": fz.trace,
+    "inner vmap": lambda f: lambda x: fz.vmap(lambda y: f(x) + y)(x)[0] if x.ndim else f(x),
+}
+BODIES = {
+    "sequential": {},
+    "expand_dims": {"batch": "expand_dims"},
+    "batch": {"batch": lambda n, which, x: x**3},
+    "transposed": {"vjp": None},
+    "frazil": {"body": "frazil"},
+    "ops": {"body": "frazil", "vjp": None, "jvp": None, "batch": lambda n, which, x: x**3},
+}
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_transforms_of_transforms(body):
+    rules = {"vjp": cube_rule, "jvp": lambda args, moved: moved[0] * 3 * args[0] ** 2}
+    f = fz.op(lambda x: x**3, **rules | BODIES[body])
+    x = fz.reshape(fz.arange(1, 7, dtype=F64), (2, 3)) / 4
+    compared = 0
+    for names in itertools.product(TRANSFORMS, repeat=3):
+        if names.count("vmap") > x.ndim:
+            continue
+        got, want = f, lambda x: x**3
+        for name in names:
+            got, want = TRANSFORMS[name](got), TRANSFORMS[name](want)
+        same(got(x), want(x))
+        compared += 1
+    assert compared > 300
 
 
 # -- Traced
