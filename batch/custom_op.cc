@@ -90,10 +90,10 @@ StatusOr<Made> Computed(CustomOp& op, TensorSpan operands) {
 // An op for all examples of a vmap.
 class ForExamples final : public CustomOp {
  public:
-  ForExamples(Ref<CustomOp> one, Within within, std::vector<bool> batched)
+  ForExamples(Ref<CustomOp> one, const Within& within, std::vector<bool> batched)
       : CustomOp(one->name),
         one_(std::move(one)),
-        within_(std::move(within)),
+        within_(within),
         batched_(std::move(batched)) {}
 
   StatusOr<Made> Compute(TensorSpan wholes) override {

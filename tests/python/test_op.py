@@ -391,8 +391,8 @@ def test_wrong_results_are_named():
     refused(TypeError, "[f] the body must return NumPy arrays or nests of them, got a tensor at "
             'result: with frazil\'s functions in it say body="frazil".',
             lambda: f(fz.asarray)(x))  # fmt: skip
-    refused(TypeError, "[f] the body must return NumPy arrays of numbers or nests of them, got "
-            "str of dtype <U1 at result['a'].", lambda: f(lambda v: {"a": "b"})(x))  # fmt: skip
+    refused(TypeError, "[f] the body must return NumPy arrays of frazil's dtypes or nests of them, "
+            "got str of dtype <U1 at result['a'].", lambda: f(lambda v: {"a": "b"})(x))  # fmt: skip
     refused(ValueError, "[f] the body returned float64 of shape (2,) as result 0, and shape= says "
             "float32 of shape (2,).",
             lambda: f(lambda v: v, shape=lambda v: (v.shape, "float32"))(x))  # fmt: skip

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "ops.h"
+#include "own/ops.h"
 
 namespace fz = frazil;
 

@@ -1,4 +1,4 @@
-#include "ops.h"
+#include "own/ops.h"
 
 namespace own {
 
