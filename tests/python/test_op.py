@@ -431,6 +431,19 @@ def test_wrong_rules_are_named():
             "got float32 of shape (3,).", lambda: fz.jvp(moved, (x,), (x,)))  # fmt: skip
 
 
+def test_errors_after_that_of_an_op_have_their_own_names():
+    x = fz.ones((2, 3))
+    calls = [lambda: fz.jvp(host_exp, (x,), (x,))] + [lambda: fz.count_nonzero(x, axis=-3)] * 3
+    said = set()
+    for _ in range(100):
+        for call in calls:  # the next exception may lie where that of the op lay
+            try:
+                call()
+            except (TypeError, IndexError) as error:
+                said.add(str(error).partition(" ")[0])
+    assert said == {"[host_exp]", "[count_nonzero]"}
+
+
 def test_wrong_arguments_are_named():
     refused(TypeError, "[op] needs a function, got int.", lambda: fz.op(5))
     refused(ValueError, "[op] body must be 'numpy' or 'frazil', got 'c'.",

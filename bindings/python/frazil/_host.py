@@ -46,8 +46,8 @@ def arrays_of(name, leaves, structure):
         array = asarray(leaf)
         if array.dtype.char not in _NUMBERS and not _is_number(array.dtype):
             raise TypeError(
-                f"[{name}] the body must return NumPy arrays of frazil's dtypes or nests of them, got "
-                f"{type(leaf).__name__} of dtype {array.dtype} at result{structure.paths()[i]}."
+                f"[{name}] the body must return NumPy arrays of frazil's dtypes or nests of them, "
+                f"got {type(leaf).__name__} of dtype {array.dtype} at result{structure.paths()[i]}."
             )
         arrays.append(array)
     return arrays
