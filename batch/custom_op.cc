@@ -7,6 +7,7 @@
 #include "autograd/custom.h"
 #include "autograd/grad.h"
 #include "batch/batch.h"
+#include "core/anomaly.h"
 #include "core/check.h"
 #include "core/functions/ops.h"
 
@@ -84,6 +85,7 @@ class Rule final : public autograd::CustomRule {
 StatusOr<Made> Computed(CustomOp& op, TensorSpan operands) {
   FZ_ASSIGN_OR_RETURN(Made made, op.Compute(Detached(operands)));
   FZ_RETURN_IF_ERROR(WithoutHistory(op.name, made.results));
+  if (op.batches()) FZ_RETURN_IF_ERROR(CheckResults(op.name, operands, made.results));
   return Made{Detached(made.results), Detached(made.kept)};
 }
 
@@ -91,10 +93,7 @@ StatusOr<Made> Computed(CustomOp& op, TensorSpan operands) {
 class ForExamples final : public CustomOp {
  public:
   ForExamples(Ref<CustomOp> one, const Within& within, std::vector<bool> batched)
-      : CustomOp(one->name),
-        one_(std::move(one)),
-        within_(within),
-        batched_(std::move(batched)) {}
+      : CustomOp(one->name), one_(std::move(one)), within_(within), batched_(std::move(batched)) {}
 
   StatusOr<Made> Compute(TensorSpan wholes) override {
     if (one_->batches()) {

@@ -361,6 +361,16 @@ def test_checkpoint_runs_the_body_again():
     assert len(calls) == 4
 
 
+def test_the_first_nan_of_a_body_is_found():
+    log = fz.op(lambda x: np.log(np.abs(x)), name="host_log")
+    blamed = r"\[host_log\] makes the first infinity: element \[1\] of f64\[2\]"
+    with fz.detect_anomaly(), np.errstate(all="ignore"):
+        same(log(array(1, np.e)), [0, 1])
+        for f in (log, fz.vmap(log)):
+            with pytest.raises(FloatingPointError, match=blamed):
+                f(array(1, 0))
+
+
 # -- What is refused
 
 
