@@ -1,6 +1,6 @@
-// Functions that bring their own derivatives: custom_vjp, custom_jvp, checkpoint and operators made
-// outside of the table. Called by the bindings, which compute the results first, from operands
-// without history, and by the walk.
+// Functions that bring their own derivatives: custom_vjp, custom_jvp, checkpoint and ops that are
+// made outside of the table. Called by batch/custom_op.h and batch/checkpoint.h, which compute the
+// results first, from operands without history, and by the walk.
 //
 // All results of a call share one CustomNode; each has a PartNode, which hands what arrives at it to
 // the shared one, and that asks the rule once. Tangents of scopes are made at once, as for ops

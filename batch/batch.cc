@@ -272,6 +272,10 @@ bool IsBatched(const Tensor& t) {
   return door->WholeOf(t) || door->Outside([&] { return IsBatched(t); });
 }
 
+StatusOr<std::vector<Tensor>> Outside(absl::FunctionRef<StatusOr<std::vector<Tensor>>()> f) {
+  return Inner()->Outside(f);
+}
+
 bool HasHistory(const Tensor& t) {
   if (NeedsGrad(State(), t)) return true;
   BatchDoor* const door = Inner();

@@ -48,6 +48,8 @@ class BatchScope {
 Tensor AnyExample(const Tensor& condition);
 // Whether it is batched in a scope that this thread is in.
 bool IsBatched(const Tensor& t);
+// f at the door outside of the innermost scope.
+StatusOr<std::vector<Tensor>> Outside(absl::FunctionRef<StatusOr<std::vector<Tensor>>()> f);
 // Whether gradients or tangents are wanted of it, inside of a scope that it is batched in or outside.
 bool HasHistory(const Tensor& t);
 

@@ -146,4 +146,14 @@ void ApplyCompositeChecked(const CompositeCall& call, CompositeBody body,
   }
 }
 
+Status CheckResults(std::string_view name, absl::Span<const Tensor> operands,
+                    absl::Span<const Tensor> results) {
+  if (!State().anomaly || !State().checks) return absl::OkStatus();
+  const Unchecked unchecked;
+  absl::InlinedVector<const Tensor*, 3> inputs;
+  for (const Tensor& t : operands) inputs.push_back(&t);
+  for (const Tensor& t : results) FZ_RETURN_IF_ERROR(Check(name, inputs, t));
+  return absl::OkStatus();
+}
+
 }  // namespace frazil

@@ -40,6 +40,9 @@ Tensor ApplyChecked(const OpCall& call);
 Tensor ApplyLookedAt(const OpCall& call);  // looks for NaN and infinity
 void ApplyCompositeChecked(const CompositeCall& call, CompositeBody body,
                            absl::Span<Tensor> outputs);
+// The same for what is computed elsewhere than by ops: an error within an AnomalyScope alone.
+Status CheckResults(std::string_view name, absl::Span<const Tensor> operands,
+                    absl::Span<const Tensor> results);
 
 }  // namespace frazil
 #pragma GCC visibility pop

@@ -112,14 +112,11 @@ PARAMETERS = {
     "transposed": "builtins.bool",
     "results": "list[Any]",
     "operands": "list[Any]",
-    "backward": "Callable[..., Any]",
-    "forward": "Callable[..., Any]",
-    "call": "Callable[..., Any]",
+    "functions": "tuple[Callable[..., Any] | None, ...]",
     "function": "Callable[..., Any]",
-    "within.scope": "Any",
-    "batched": "list[builtins.bool]",
-    "has_history.tensors": "Sequence[Any]",
     "checkpoint.ops": "tuple[str, ...]",
+    "has_history.tensors": "list[Any]",
+    "without_history.name": "str",
     "is_batched.x": "Any",
 }
 for _names, _type in {
@@ -163,12 +160,12 @@ RESULTS = {
     "linalg.svd": "tuple[Tensor, Tensor, Tensor]",
     "autograd.is_grad_enabled": "builtins.bool",
     "autograd.set_grad_enabled": "builtins.bool",
-    "custom.attach": "list[Any]",
+    "custom.call": "list[Any]",
+    "custom.call_host": "list[Any]",
     "custom.checkpoint": "list[Any]",
-    "custom.has_history": "builtins.bool",
     "custom.ops": "tuple[tuple[str, ...], tuple[str, ...]]",
-    "custom.through_batch": "list[Any] | None",
-    "custom.within": "list[Any]",
+    "custom.has_history": "builtins.bool",
+    "custom.without_history": "None",
     "transforms.innermost_is_reverse": "builtins.bool",
     "transforms.is_batched": "builtins.bool",
     "cuda.compile_stats": "dict[str, Any]",
@@ -407,9 +404,9 @@ class BatchScope:
     """One level of vmap; close it in reverse order."""
 
     def __new__(cls, size: builtins.int, randomness: builtins.int, /) -> BatchScope: ...
-    def has(self, tensor: Any, /) -> builtins.bool: ...
-    def restore(self, results: list[Any], /) -> builtins.int: ...
     def of_example(self, tensor: Tensor, axis: builtins.int, /) -> Tensor: ...
     def whole(self, tensor: Tensor, axis: builtins.int, /) -> Tensor: ...
+    def has(self, tensor: Any, /) -> builtins.bool: ...
+    def restore(self, results: list[Any], /) -> builtins.int: ...
     def close(self) -> None: ...
 '''

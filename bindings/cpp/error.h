@@ -28,8 +28,11 @@ class Error : public std::runtime_error {
   ErrorKind kind_;
 };
 
+// What a body or a rule of the program threw (op.h), as it is; else an Error.
+[[noreturn]] void Throw(const Status& status);
+
 inline void ThrowIf(const Status& status) {
-  if (__builtin_expect(!status.ok(), 0)) throw Error(status);
+  if (__builtin_expect(!status.ok(), 0)) Throw(status);
 }
 
 // A tensor that holds no error; an error is thrown as one of the function `op`.

@@ -19,6 +19,7 @@
 #include "bindings/cpp/control_flow.h"
 #include "bindings/cpp/error.h"
 #include "bindings/cpp/indexing.h"
+#include "bindings/cpp/op.h"
 #include "bindings/cpp/promised.h"
 #include "bindings/cpp/structure.h"
 #include "bindings/cpp/transforms.h"

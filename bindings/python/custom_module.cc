@@ -1,10 +1,10 @@
-// Custom derivatives: Python functions as rules (autograd/custom.h), and calls through a vmap.
+// Python functions as ops with rules of their own (batch/custom_op.h), and checkpoint.
 #include <memory>
 #include <vector>
 
-#include "autograd/custom.h"
 #include "batch/batch.h"
 #include "batch/checkpoint.h"
+#include "batch/custom_op.h"
 #include "bindings/python/convert.h"
 #include "bindings/python/functions.h"
 #include "bindings/python/host.h"
@@ -24,6 +24,13 @@ Object ListFrom(absl::Span<const Tensor> tensors) {
   return list;
 }
 
+Object FlagsFrom(const std::vector<bool>& flags) {
+  Object list = Object::Steal(PyList_New(static_cast<Py_ssize_t>(flags.size())));
+  for (size_t i = 0; list && i < flags.size(); ++i)
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), PyBool_FromLong(flags[i]));
+  return list;
+}
+
 // Tensors and Nones; the functions here are called by frazil's own Python code.
 StatusOr<std::vector<Tensor>> TensorsOf(PyObject* list) {
   if (!list) return KeepRaised();
@@ -35,9 +42,16 @@ StatusOr<std::vector<Tensor>> TensorsOf(PyObject* list) {
   return out;
 }
 
-// A Python function as one of tensors, whose last holder may be any thread.
+// A Python function that C++ calls, whose last holder may be any thread.
 class PythonFunction {
  public:
+  struct Gil {
+    PyGILState_STATE state = PyGILState_Ensure();
+    Gil() = default;
+    Gil(const Gil&) = delete;
+    ~Gil() { PyGILState_Release(state); }
+  };
+
   explicit PythonFunction(PyObject* f) : f_(Object::Share(f)) {}
   PythonFunction(const PythonFunction&) = delete;
   ~PythonFunction() {
@@ -49,103 +63,87 @@ class PythonFunction {
     }
   }
 
+  bool given() const { return f_.get() != Py_None; }
+
   // f(list, ...)
   template <typename... T>
   StatusOr<std::vector<Tensor>> operator()(const T&... lists) const {
     const Gil gil;
-    const Object arguments[] = {ListFrom(lists)...};
-    PyObject* given[sizeof...(T)];
-    for (size_t i = 0; i < sizeof...(T); ++i) {
-      given[i] = arguments[i].get();
-      if (!given[i]) return KeepRaised();
+    return TensorsOf(Call({ListFrom(lists)...}).get());
+  }
+  // f(argument, ...), for who has the GIL; null if it raised, or an argument is null.
+  Object Call(std::initializer_list<Object> arguments) const {
+    absl::InlinedVector<PyObject*, 3> given;
+    for (const Object& argument : arguments) {
+      if (!argument) return Object();
+      given.push_back(argument.get());
     }
-    const Object made = Object::Steal(PyObject_Vectorcall(f_.get(), given, sizeof...(T), nullptr));
-    return TensorsOf(made.get());
+    return Object::Steal(PyObject_Vectorcall(f_.get(), given.data(), given.size(), nullptr));
   }
 
  private:
-  struct Gil {
-    PyGILState_STATE state = PyGILState_Ensure();
-    Gil() = default;
-    Gil(const Gil&) = delete;
-    ~Gil() { PyGILState_Release(state); }
-  };
   Object f_;
 };
 
-class PythonRule final : public autograd::CustomRule {
- public:
-  PythonRule(PyObject* backward, PyObject* forward) : backward_(backward), forward_(forward) {}
+// (results, what is kept), two lists.
+StatusOr<batch::CustomOp::Made> MadeFrom(const Object& pair) {
+  if (!pair) return KeepRaised();
+  FZ_ASSIGN_OR_RETURN(std::vector<Tensor> results, TensorsOf(PyTuple_GET_ITEM(pair.get(), 0)));
+  FZ_ASSIGN_OR_RETURN(std::vector<Tensor> kept, TensorsOf(PyTuple_GET_ITEM(pair.get(), 1)));
+  return batch::CustomOp::Made{std::move(results), std::move(kept)};
+}
 
-  StatusOr<std::vector<Tensor>> Gradients(absl::Span<const Tensor> operands,
-                                          absl::Span<const Tensor> gradients) override {
-    const autograd::UnlimitedScope unlimited;
-    return backward_(operands, gradients);
+// An op of functions of lists; None where one is not given.
+class PythonOp final : public batch::CustomOp {
+ public:
+  PythonOp(std::string name, PyObject* const* functions)
+      : CustomOp(std::move(name)),
+        compute_(functions[0]),
+        keep_(functions[1]),
+        pull_(functions[2]),
+        push_(functions[3]),
+        for_all_(functions[4]) {}
+
+  StatusOr<Made> Compute(TensorSpan operands) override {
+    const PythonFunction::Gil gil;
+    return MadeFrom(compute_.Call({ListFrom(operands)}));
   }
-  StatusOr<std::vector<Tensor>> Tangents(absl::Span<const Tensor> operands,
-                                         absl::Span<const Tensor> tangents) override {
-    const autograd::UnlimitedScope unlimited;
-    return forward_(operands, tangents);
+  StatusOr<Tensors> Keep(TensorSpan operands) override {
+    return keep_.given() ? keep_(operands) : Tensors();
+  }
+  StatusOr<Tensors> Pull(TensorSpan operands, TensorSpan kept, TensorSpan gradients) override {
+    if (pull_.given()) return pull_(operands, kept, gradients);
+    return push_.given() ? CustomOp::Pull(operands, kept, gradients) : batch::NoGradient(name);
+  }
+  StatusOr<Tensors> Push(TensorSpan operands, TensorSpan tangents) override {
+    return push_.given() ? push_(operands, tangents) : batch::NoTangent(name);
+  }
+  bool batches() const override { return for_all_.given(); }
+  StatusOr<Made> ForAll(int64_t size, TensorSpan operands,
+                        const std::vector<bool>& batched) override {
+    const PythonFunction::Gil gil;
+    return MadeFrom(for_all_.Call(
+        {Object::Steal(PyLong_FromLongLong(size)), ListFrom(operands), FlagsFrom(batched)}));
   }
 
  private:
-  const PythonFunction backward_, forward_;
+  const PythonFunction compute_, keep_, pull_, push_, for_all_;
 };
 
-FZ_FAST(Attach) {
-  FZ_ARGS(4, "attach(results, operands, backward, forward, /)");
-  auto results = TensorsOf(a[0]), operands = TensorsOf(a[1]);
-  const auto rule = Ref<autograd::CustomRule>::Adopt(new PythonRule(a[2], a[3]));
-  std::vector<Tensor> made;
-  for (const Tensor& t : *results) made.push_back(t.Detach());
-  if (Status s = autograd::AttachCustom(rule, *operands, absl::MakeSpan(made)); !s.ok())
-    return Raise(s);
-  return ListFrom(made).release();
+// As it is: the message names the user's op.
+PyObject* RaiseWhole(const Status& status) {
+  Raise(status);
+  (void)KeepRaised();
+  RaiseKept();
+  return nullptr;
 }
 
-void DestroyWithin(PyObject* capsule) {
-  delete static_cast<batch::Within*>(PyCapsule_GetPointer(capsule, "within"));
-}
-
-// call(wholes, batched, scope) at the door outside of the innermost vmap, whose results are wholes;
-// None if none of the operands is batched there.
-FZ_FAST(ThroughBatch) {
-  FZ_ARGS(2, "through_batch(call, operands, /)");
-  auto operands = TensorsOf(a[1]);
-  bool any = false;
-  auto made = batch::ThroughBatch(
-      *operands, &any,
-      [&](absl::Span<const Tensor> wholes, const std::vector<bool>& batched,
-          const batch::Within& within) -> StatusOr<std::vector<Tensor>> {
-        const Object list = ListFrom(wholes);
-        const Object flags = Object::Steal(PyList_New(static_cast<Py_ssize_t>(batched.size())));
-        const Object scope =
-            Object::Steal(PyCapsule_New(new batch::Within(within), "within", DestroyWithin));
-        if (!list || !flags || !scope) return KeepRaised();
-        for (size_t i = 0; i < batched.size(); ++i)
-          PyList_SET_ITEM(flags.get(), static_cast<Py_ssize_t>(i), PyBool_FromLong(batched[i]));
-        const Object results = Object::Steal(
-            PyObject_CallFunctionObjArgs(a[0], list.get(), flags.get(), scope.get(), nullptr));
-        return TensorsOf(results.get());
-      });
-  if (!any) Py_RETURN_NONE;
-  if (!made.ok()) return Raise(made.status());
-  return ListFrom(*made).release();
-}
-
-// f(examples) inside of the scope that through_batch gave.
-FZ_FAST(Inside) {
-  FZ_ARGS(4, "within(scope, function, operands, batched, /)");
-  const auto* within = static_cast<batch::Within*>(PyCapsule_GetPointer(a[0], "within"));
-  if (!within) return nullptr;
-  auto operands = TensorsOf(a[2]);
-  std::vector<bool> batched;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(a[3]); ++i)
-    batched.push_back(PyList_GET_ITEM(a[3], i) == Py_True);
-  const PythonFunction f(a[1]);
-  const auto made = within->Run(*operands, batched,
-                                [&](absl::Span<const Tensor> examples) { return f(examples); });
-  if (!made.ok()) return Raise(made.status());
+FZ_FAST(Call) {
+  FZ_ARGS(3, "call(name, functions, operands, /)");
+  const auto op =
+      Ref<batch::CustomOp>::Adopt(new PythonOp(PyUnicode_AsUTF8(a[0]), &PyTuple_GET_ITEM(a[1], 0)));
+  const auto made = batch::Call(op, *TensorsOf(a[2]));
+  if (!made.ok()) return RaiseWhole(made.status());
   return ListFrom(*made).release();
 }
 
@@ -183,6 +181,13 @@ FZ_FAST(Ops) {
   return chosen ? PyTuple_Pack(2, all.get(), chosen.get()) : nullptr;
 }
 
+FZ_FAST(WithoutHistory) {
+  FZ_ARGS(2, "without_history(name, results, /)");
+  const Status s = batch::WithoutHistory(PyUnicode_AsUTF8(a[0]), *TensorsOf(a[1]));
+  if (!s.ok()) return RaiseWhole(s);
+  Py_RETURN_NONE;
+}
+
 FZ_FAST(HasHistory) {
   FZ_ARGS(1, "has_history(tensors, /)");
   const auto tensors = TensorsOf(a[0]);
@@ -195,21 +200,19 @@ FZ_FAST(HasHistory) {
 
 std::vector<FunctionRow> CustomFunctions() {
   return {
-      {"attach(results, operands, backward, forward, /)",
-       "The results with derivatives: backward(operands, gradients) of the operands, "
-       "forward(operands, tangents) of the results.",
-       Attach},
-      {"through_batch(call, operands, /)",
-       "call(wholes, batched, scope) outside of the innermost vmap; None if nothing is batched.",
-       ThroughBatch},
-      {"within(scope, function, operands, batched, /)",
-       "function(operands of one example), and its results for all, in a scope that through_batch "
-       "gave.",
-       Inside},
+      {"call(name, functions, operands, /)",
+       "The results of an op of the program's (batch/custom_op.h), of compute, keep, pull, push "
+       "and "
+       "for_all.",
+       Call},
+      {"call_host(name, functions, operands, /)",
+       "The same of an op whose compute is host code, so that it has to run each time.", Call},
       {"checkpoint(function, operands, ops, /)",
        "function(operands), a list, computed again for gradients but for results of these ops.",
        Checkpoint},
       {"ops()", "The names of all ops, and of those that are products.", Ops},
+      {"without_history(name, results, /)",
+       "Refuses results of a function with a rule that a gradient is wanted of.", WithoutHistory},
       {"has_history(tensors, /)",
        "Whether a gradient is wanted of any of them, or of what is batched behind it.", HasHistory},
   };

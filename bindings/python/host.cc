@@ -16,7 +16,13 @@ struct Raised {
 };
 Raised raised;
 thread_local Raised t_kept;
-thread_local const PyObject* t_raised_again = nullptr;  // only compared
+// The arguments of the exception that was raised again last: held, so that no other exception's lie
+// in their place.
+thread_local PyObject* t_raised_again = nullptr;
+
+PyObject* ArgumentsOf(PyObject* exception) {
+  return reinterpret_cast<PyBaseExceptionObject*>(exception)->args;
+}
 pthread_t main_thread;
 
 void* Unlock() { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
@@ -74,11 +80,13 @@ Status KeepRaised() {
 void RaiseKept() {
   const Raised r = std::exchange(t_kept, {});
   if (!r.type) return PyErr_SetString(PyExc_RuntimeError, "[custom] a rule failed before.");
-  t_raised_again = r.value;
+  Py_XSETREF(t_raised_again, Py_XNewRef(ArgumentsOf(r.value)));
   PyErr_Restore(r.type, r.value, r.trace);
 }
 
-bool IsKept(PyObject* exception) { return exception && exception == t_raised_again; }
+bool IsKept(PyObject* exception) {
+  return t_raised_again && exception && ArgumentsOf(exception) == t_raised_again;
+}
 
 void RaiseInterrupt() {
   const Raised r = std::exchange(raised, {});

@@ -30,6 +30,15 @@ def test_gradients_flow_through_transfers():
     assert x.grad.device == "cpu" and x.grad.tolist() == [3.0, 6.0]
 
 
+def test_ops_of_the_program_give_their_results_there():
+    f = fz.op(lambda x: x**2, vjp=lambda args, _, g: (2 * g * args[0],))
+    x = fz.asarray([1.0, 2.0], device="cuda")
+    for y in (f(x), fz.vmap(f)(x)):
+        assert y.device == "cuda" and y.tolist() == [1.0, 4.0]
+    slope = fz.grad(lambda v: f(v).sum())(x)
+    assert slope.device == "cuda" and slope.tolist() == [2.0, 4.0]
+
+
 def test_gradients_of_functions(both):
     x, y = gpu.randn(4, 6), gpu.randn(6, seed=1)
     for f in (

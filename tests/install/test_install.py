@@ -14,6 +14,7 @@ import pytest
 
 ROOT = Path(os.environ.get("FRAZIL_ROOT", Path(__file__).resolve().parents[2]))
 PROGRAM = Path(__file__).with_name("program")
+OWN_OP = Path(__file__).with_name("own_op")
 
 
 def run(*argv, cwd=None, **variables):
@@ -77,6 +78,14 @@ def test_a_cmake_project(program, prefix, paths):
     run("cmake", "-G", "Ninja", "-B", "build", f"-DCMAKE_PREFIX_PATH={prefix}", cwd=program)
     run("cmake", "--build", "build", cwd=program)
     check(program / "build" / "program", {})
+
+
+def test_a_project_with_ops_of_its_own(tmp_path, paths):
+    folder = shutil.copytree(OWN_OP, tmp_path / "own_op")
+    run("meson", "setup", "build", cwd=folder, **paths)
+    run("ninja", "-C", "build", cwd=folder)
+    out = run(folder / "build" / "own_op", **paths, FRAZIL_DISK_CACHE="off")
+    assert out.startswith("[row_sums] has no gradient: give the op the rule vjp"), out
 
 
 def test_another_minor_version_is_refused(program, prefix):

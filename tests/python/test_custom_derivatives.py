@@ -64,6 +64,19 @@ def test_the_rule_holds_under_vmap_from_either_side(make):
     same(shared(fz.asarray(2.0, dtype="float64")), 6 * 8)
 
 
+@both
+def test_the_rule_holds_for_what_differs_in_an_outer_vmap_only(make):
+    f = make()
+    x = array(1, 2)
+
+    def inner(v):
+        return fz.sum(fz.vmap(lambda w: f(v) * w)(array(1, 10)))
+
+    same(fz.vmap(inner)(x), [11, 44])
+    same(fz.vmap(fz.grad(inner))(x), [44, 88])
+    same(fz.grad(lambda v: fz.sum(fz.vmap(inner)(v)))(x), [44, 88])
+
+
 def test_custom_jvp_in_forward_mode():
     f = doubled_forward()
     x = array(1, 2)

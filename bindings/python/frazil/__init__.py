@@ -46,6 +46,7 @@ from frazil._grad import value_and_grad as value_and_grad
 from frazil._joining import *  # noqa: F403
 from frazil._matrices import *  # noqa: F403
 from frazil._nans import *  # noqa: F403
+from frazil._op import *  # noqa: F403
 from frazil._runtime import config as config
 from frazil._runtime import default_dtype as default_dtype
 from frazil._runtime import detect_anomaly as detect_anomaly

@@ -1,8 +1,7 @@
 """Functions with derivatives of their own: custom_vjp, custom_jvp, checkpoint.
 
-A call computes the results from operands without history and gives them a rule (autograd/custom.h).
-In a vmap the call goes outside of it, with rules that enter it again, so that gradients of the vmap
-follow the rules as well. checkpoint is batch/checkpoint.h.
+A call is one of an op that the program brings (batch/custom_op.h), made of functions of lists of
+tensors. checkpoint is batch/checkpoint.h.
 """
 
 from __future__ import annotations
@@ -21,109 +20,19 @@ if TYPE_CHECKING:
 __all__ = ["checkpoint", "custom_jvp", "custom_vjp"]
 
 _flatten = _fz.tree.flatten
-_attach = _fz.custom.attach
 _has_history = _fz.custom.has_history
+_without_history = _fz.custom.without_history
 
 
-def _kinds(leaves):
-    """What zeros like them need: a vmap that they are of may end before."""
-    return [(x.shape, x.dtype) for x in leaves]
+def _call(name, leaves, compute, *, keep=None, pull=None, push=None, for_all=None):
+    """The results of an op of the leaves, with their history.
 
-
-def _zeros(derivatives, kinds):
-    return [
-        _fz.zeros(shape, dtype=dtype) if d is None else d
-        for d, (shape, dtype) in zip(derivatives, kinds, strict=True)
-    ]
-
-
-class _Rule:
-    """A flat function, list to list, with its derivatives.
-
-    compute(leaves): (results, residuals); pull(residuals, gradients): the gradients of the leaves;
-    push(leaves, tangents): the tangents of the results. Gradients and tangents may hold None.
-    Without `again`, which is compute for the sake of the residuals, these are the leaves.
+    compute(leaves): (results, kept); keep(leaves): kept alone; pull(leaves, kept, gradients): the
+    gradients of the leaves; push(leaves, tangents): the tangents of the results. Gradients and
+    tangents that are returned may hold None. for_all(size, leaves, batched): compute for all
+    examples of a vmap.
     """
-
-    def __init__(self, name, compute, pull, push, again=None):
-        self.name, self.compute, self.pull, self.push = name, compute, pull, push
-        self.again = again or (lambda leaves: leaves)
-
-    def run(self, leaves):
-        """(results with their history, residuals)."""
-        outside = _fz.custom.through_batch(self._on_wholes, leaves)
-        if outside is None:
-            results, residuals = self.computed([x.detach() for x in leaves])
-        else:
-            results, residuals = outside[: self.count], outside[self.count :]
-        if not any(x.requires_grad for x in leaves):
-            return results, residuals
-
-        kinds = _kinds(results)
-
-        def backward(operands, gradients):
-            # Gradients of gradients follow what the residuals were made of.
-            kept = self.again(operands) if _has_history(operands) else residuals
-            return list(self.pull(kept, _zeros(gradients, kinds)))
-
-        def forward(operands, tangents):
-            return list(self.push(operands, _zeros(tangents, _kinds(operands))))
-
-        return _attach(results, leaves, backward, forward), residuals
-
-    def computed(self, leaves):
-        """compute, which a gradient can follow through the leaves alone."""
-        results, residuals = self.compute(leaves)
-        _refuse_history(self.name, results)
-        return results, [x.detach() for x in residuals]
-
-    def _on_wholes(self, wholes, batched, scope):
-        own_kinds = [
-            (x.shape[1:] if one else x.shape, x.dtype)
-            for x, one in zip(wholes, batched, strict=True)
-        ]
-
-        def within(fn, first, second=(), which=None):
-            """fn of both lists of one example, or of the first alone; all, or those in `which`."""
-            n = len(first)
-
-            def call(own):
-                return fn(own[:n], own[n:]) if second else fn(own)
-
-            flat = [*first, *second]
-            return _fz.custom.within(scope, call, flat, which or [True] * len(flat))
-
-        def compute(leaves):
-            def call(own):
-                results, residuals = self.computed(own)
-                self.count = len(results)
-                return [*results, *residuals]
-
-            made = within(call, leaves, which=batched)
-            return made[: self.count], made[self.count :]
-
-        def pull(residuals, gradients):
-            made = within(
-                lambda kept, own: _zeros(self.pull(kept, own), own_kinds), residuals, gradients
-            )
-            return [g if one else _fz.sum(g, axis=0) for g, one in zip(made, batched, strict=True)]
-
-        def push(leaves, tangents):
-            return within(self.push, leaves, tangents, which=batched * 2)
-
-        def again(leaves):
-            return within(self.again, leaves, which=batched)
-
-        results, residuals = _Rule(self.name, compute, pull, push, again).run(wholes)
-        return [*results, *residuals]
-
-
-def _refuse_history(name, results):
-    if _has_history(results):
-        raise TypeError(
-            f"[custom] {name} reads a tensor that a gradient is wanted of, besides its arguments: "
-            "the rule says nothing of it. Pass it as an argument, or its stop_gradient."
-        )
+    return _fz.custom.call(name, (compute, keep, pull, push, for_all), leaves)
 
 
 class _Custom:
@@ -245,7 +154,7 @@ class custom_vjp(_Custom):  # noqa: N801 -- as in JAX
         fixed, leaves, structure = self._apart(args)
         if not _has_history(leaves):
             outputs, made = self._primal(fixed, structure, leaves)
-            _refuse_history(self.__name__, outputs)
+            _without_history(self.__name__, outputs)
             return made.unflatten(outputs)
         kept = {}
 
@@ -257,12 +166,11 @@ class custom_vjp(_Custom):  # noqa: N801 -- as in JAX
                 )
             outputs, kept["structure"] = _results(op, fwd, result[0])
             residuals, kept["residuals"] = _flatten(result[1])
-            kept["own"] = own
             tensors = [x for x in residuals if isinstance(x, _fz.Tensor)]
             kept["others"] = [None if isinstance(x, _fz.Tensor) else (x,) for x in residuals]
             return outputs, tensors
 
-        def pull(residuals, gradients):
+        def pull(own, residuals, gradients):
             rest = iter(residuals)
             whole = [next(rest) if x is None else x[0] for x in kept["others"]]
             made = bwd(
@@ -277,9 +185,7 @@ class custom_vjp(_Custom):  # noqa: N801 -- as in JAX
                     f"[{op}] bwd must return a tuple of {count} gradients, one for each argument; "
                     f"got {got}."
                 )
-            return _leaves_like(
-                op, "the gradient that bwd returned", list(made), structure, kept["own"]
-            )
+            return _leaves_like(op, "the gradient that bwd returned", list(made), structure, own)
 
         def push(leaves, tangents):
             if _fz.transforms.innermost_is_reverse():  # the rule is that scope's; this one sees ops
@@ -289,8 +195,10 @@ class custom_vjp(_Custom):  # noqa: N801 -- as in JAX
                 "jacfwd, hessian) needs custom_jvp."
             )
 
-        rule = _Rule(self.__name__, compute, pull, push, lambda own: compute(own)[1])
-        outputs, _ = rule.run(leaves)
+        def keep(own):
+            return compute(own)[1]
+
+        outputs = _call(self.__name__, leaves, compute, keep=keep, pull=pull, push=push)
         return kept["structure"].unflatten(outputs)
 
 
@@ -328,7 +236,7 @@ class custom_jvp(_Custom):  # noqa: N801 -- as in JAX
 
         def compute(own):
             outputs, kept["structure"] = self._primal(fixed, structure, own)
-            return outputs, own
+            return outputs, []
 
         def push(own, tangents):
             made = rule(
@@ -341,15 +249,11 @@ class custom_jvp(_Custom):  # noqa: N801 -- as in JAX
                     f"[{op}] the rule must return (result, tangent), got {type(made).__name__}."
                 )
             like, _ = _flatten(made[0])
-            moved = _leaves_like(
+            return _leaves_like(
                 op, "the tangent that the rule returned", made[1], kept["structure"], like
             )
-            return _zeros(moved, _kinds(like))
 
-        def pull(own, gradients):
-            return _transposed(push, own, gradients)
-
-        outputs, _ = _Rule(self.__name__, compute, pull, push).run(leaves)
+        outputs = _call(self.__name__, leaves, compute, push=push)
         return kept["structure"].unflatten(outputs)
 
 
@@ -378,12 +282,6 @@ def _against(fn, leaves, gradients):
     places, with_others = _moving(leaves)
     made = vjp(lambda *own: fn(with_others(own)), *(leaves[n] for n in places))[1](gradients)
     return with_others(made, [None] * len(leaves))
-
-
-def _transposed(push, leaves, gradients):
-    """The gradients that a linear map of tangents takes back."""
-    zeros = [_fz.zeros_like(x) for x in leaves]
-    return _against(lambda tangents: push(leaves, tangents), zeros, gradients)
 
 
 _ALL, _PRODUCTS = _fz.custom.ops()

@@ -184,6 +184,9 @@ std::string WhyNotFunction(PyObject* function, PyObject* const* arguments, Py_ss
                 std::pair<std::string_view, std::string_view>(module, name)) !=
           std::end(kFunctions);
   if (!listed) return Unlisted(StrCat("'", module, ".", name, "'"));
+  if (module == "frazil._frazil.custom" && name == "call_host")
+    return StrCat("calls the op '", count > 0 ? PyUnicode_AsUTF8(arguments[0]) : "?",
+                  "', which runs host code");
   if (module == "_operator") {
     if (name == "call" && count > 0) return WhyNotCall(arguments[0], arguments + 1, count - 1);
     if (name == "is_" || name == "is_not" || name == "call")

@@ -448,11 +448,22 @@ def transforms() -> list[Any]:
     def squared(v: fz.Tensor) -> fz.Tensor:
         return v * v
 
+    @fz.op
+    def plain(v: Any, *, k: int = 1) -> Any:
+        return v * k
+
+    @fz.op(
+        name="cube", body="numpy", batch="expand_dims", shape=lambda v: (v.shape, v.dtype),
+        vjp=lambda args, _, g: (3 * g * args[0] ** 2,), jvp=lambda args, t: 3 * t[0] * args[0] ** 2,
+    )  # fmt: skip
+    def cube(v: Any) -> Any:
+        return v**3
+
     clipped.defvjp(lambda v: (v, None), lambda _, g: (fz.clip(g, -1, 1),))
     squared.defjvp(lambda p, t: (p[0] ** 2, 2 * p[0] * t[0]))
     x = fz.arange(3.0)
     value, slope = fz.jvp(fz.sin, (x,), (x,))
-    total, pull = fz.vjp(lambda v: fz.sum(clipped(v) * squared(v)), x)
+    total, pull = fz.vjp(lambda v: fz.sum(clipped(v) * squared(v) + cube(v)), x)
     same, push = fz.linearize(fz.sin, x)
     last, all_of_them = fz.scan(lambda c, v: (c + v, c), 0.0, x)
     out = [value, slope, total, pull(fz.ones(())), same, push(x), last, all_of_them]
@@ -462,6 +473,7 @@ def transforms() -> list[Any]:
     out += [fz.checkpoint(fz.sin)(x), fz.cond(x[0] > 0, fz.sin, fz.cos, x)]
     out += [fz.switch(1, [fz.sin, fz.cos], x), fz.while_loop(lambda v: v < 3, lambda v: v + 1, 0)]
     out += [fz.fori_loop(0, 3, lambda i, v: v + i, 0), fz.map(fz.sin, x)]
+    out += [plain(x, k=2), fz.op(body="frazil")(fz.sin)(x)]
     return [*out, fz.associative_scan(fz.add, x, reverse=True, axis=0)]
 
 
