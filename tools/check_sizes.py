@@ -12,7 +12,7 @@ FOLDERS = {
     "kernels": 10300,
     "npu": 9100,
     "autograd": 2400,
-    "batch": 1200,
+    "batch": 1500,
     "tracer": 7800,
     "jit": 35400,
     "bindings": 28800,

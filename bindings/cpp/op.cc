@@ -34,20 +34,14 @@ ArraySpec SpecOf(const Tensor& t, size_t leading) {
 
 int64_t ElementsOf(const ArraySpec& spec) { return Dense(spec.shape)->size; }
 
-// A body for every example of the vmaps that it is called in, from the outermost on.
-class HostOp final : public batch::CustomOp {
+using Tensors = batch::CustomOp::Tensors;
+using TensorSpan = batch::CustomOp::TensorSpan;
+
+// What ops with rules share.
+class RuledOp : public batch::CustomOp {
  public:
-  struct Level {
-    int64_t size;
-    std::vector<bool> batched;  // of the operands
-  };
-
-  HostOp(std::string name, std::shared_ptr<const OpRules> rules, std::vector<Level> levels = {})
-      : CustomOp(std::move(name)), rules_(std::move(rules)), levels_(std::move(levels)) {}
-
-  StatusOr<Made> Compute(TensorSpan operands) override {
-    return Guarded([&] { return Run(operands); });
-  }
+  RuledOp(std::string name, std::shared_ptr<const OpRules> rules)
+      : CustomOp(std::move(name)), rules_(std::move(rules)) {}
 
   StatusOr<Tensors> Keep(TensorSpan operands) override {
     return rules_->vjp ? batch::Call(Ref<CustomOp>::Share(this), operands) : Tensors();
@@ -60,6 +54,38 @@ class HostOp final : public batch::CustomOp {
       *count = operands.size();
       return rules_->vjp(operands, kept, gradients);
     });
+  }
+
+ protected:
+  Made WithKept(Tensors results) const { return {results, rules_->vjp ? results : Tensors()}; }
+
+  template <typename F>
+  StatusOr<Tensors> Asked(std::string_view rule, const F& ask) const {
+    size_t count = 0;
+    FZ_ASSIGN_OR_RETURN(Tensors made, Guarded([&]() -> StatusOr<Tensors> { return ask(&count); }));
+    if (made.size() != count) {
+      return TypeError("[", name, "] the rule ", rule, " must give ", count, " tensors, got ",
+                       made.size(), ".");
+    }
+    return made;
+  }
+
+  const std::shared_ptr<const OpRules> rules_;
+};
+
+// A body for every example of the vmaps that it is called in, from the outermost on.
+class HostOp final : public RuledOp {
+ public:
+  struct Level {
+    int64_t size;
+    std::vector<bool> batched;  // of the operands
+  };
+
+  HostOp(std::string name, std::shared_ptr<const OpRules> rules, std::vector<Level> levels = {})
+      : RuledOp(std::move(name), std::move(rules)), levels_(std::move(levels)) {}
+
+  StatusOr<Made> Compute(TensorSpan operands) override {
+    return Guarded([&] { return Run(operands); });
   }
 
   StatusOr<Tensors> Push(TensorSpan operands, TensorSpan tangents) override {
@@ -90,19 +116,6 @@ class HostOp final : public batch::CustomOp {
   }
 
  private:
-  Made WithKept(Tensors results) const { return {results, rules_->vjp ? results : Tensors()}; }
-
-  template <typename F>
-  StatusOr<Tensors> Asked(std::string_view rule, const F& ask) const {
-    size_t count = 0;
-    FZ_ASSIGN_OR_RETURN(Tensors made, Guarded([&]() -> StatusOr<Tensors> { return ask(&count); }));
-    if (made.size() != count) {
-      return TypeError("[", name, "] the rule ", rule, " must give ", count, " tensors, got ",
-                       made.size(), ".");
-    }
-    return made;
-  }
-
   // Of one example: of the operands and of the results.
   std::pair<std::vector<ArraySpec>, std::vector<ArraySpec>> SpecsOf(
       TensorSpan operands, const std::vector<Level>& levels) const {
@@ -171,8 +184,70 @@ class HostOp final : public batch::CustomOp {
     return WithKept(std::move(results));
   }
 
-  const std::shared_ptr<const OpRules> rules_;
   const std::vector<Level> levels_;
+};
+
+// A body of frazil's functions.
+class TensorOp final : public RuledOp {
+ public:
+  using RuledOp::RuledOp;
+
+  StatusOr<Made> Compute(TensorSpan operands) override {
+    FZ_ASSIGN_OR_RETURN(Tensors results, Results(operands));
+    return WithKept(std::move(results));
+  }
+  StatusOr<Tensors> Pull(TensorSpan operands, TensorSpan kept, TensorSpan gradients) override {
+    if (rules_->vjp || rules_->jvp) return RuledOp::Pull(operands, kept, gradients);
+    autograd::GradScope scope;
+    Tensors variables;
+    for (const Tensor& t : operands)
+      variables.push_back(IsInexact(t.dtype()) ? scope.Variable(t) : t);
+    FZ_ASSIGN_OR_RETURN(const Tensors results, Results(variables));
+    scope.Leave();
+    FZ_ASSIGN_OR_RETURN(const Tensors made, scope.Pull(results, gradients));
+    Tensors out;
+    auto next = made.begin();
+    for (const Tensor& t : operands) out.push_back(IsInexact(t.dtype()) ? *next++ : Tensor());
+    return out;
+  }
+  StatusOr<Tensors> Push(TensorSpan operands, TensorSpan tangents) override {
+    if (rules_->jvp) {
+      return Asked("jvp", [&](size_t* count) {
+        Tensors made = rules_->jvp(operands, tangents);
+        *count = made.size();
+        return made;
+      });
+    }
+    if (rules_->vjp) return batch::NoTangent(name);
+    autograd::ForwardScope scope;
+    Tensors variables, out;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (!IsInexact(operands[i].dtype())) {
+        variables.push_back(operands[i]);
+        continue;
+      }
+      FZ_ASSIGN_OR_RETURN(Tensor moved, scope.Variable(operands[i], tangents[i]));
+      variables.push_back(std::move(moved));
+    }
+    FZ_ASSIGN_OR_RETURN(const Tensors results, Results(variables));
+    for (const Tensor& t : results) out.push_back(scope.Tangent(t));
+    return out;
+  }
+
+  bool batches() const override { return rules_->batch != nullptr; }
+  StatusOr<Made> ForAll(int64_t size, TensorSpan operands,
+                        const std::vector<bool>& batched) override {
+    FZ_ASSIGN_OR_RETURN(Tensors made, Asked("batch", [&](size_t* count) {
+                          Tensors all = rules_->batch(size, operands, batched);
+                          *count = all.size();
+                          return all;
+                        }));
+    return WithKept(std::move(made));
+  }
+
+  StatusOr<Tensors> Results(TensorSpan operands) const {
+    return Guarded([&]() -> StatusOr<Tensors> { return rules_->compute(operands); });
+  }
 };
 
 }  // namespace
@@ -184,10 +259,16 @@ void Throw(const Status& status) {
 }
 
 Op::Op(std::string name, OpRules rules) {
-  if (!rules.shape || !rules.body)
-    Throw(TypeError("[", name, "] an op needs the rules shape and body."));
-  op_ = Ref<batch::CustomOp>::Adopt(
-      new HostOp(std::move(name), std::make_shared<const OpRules>(std::move(rules))));
+  if (!rules.compute && (!rules.shape || !rules.body))
+    Throw(TypeError("[", name, "] an op needs the rules shape and body, or compute."));
+  const bool ops = rules.compute != nullptr;
+  if (ops && (rules.shape || rules.body))
+    Throw(
+        TypeError("[", name, "] compute stands in the place of shape and body: give one of them."));
+  ruled_ = !ops || rules.vjp || rules.jvp || rules.batch;
+  auto shared = std::make_shared<const OpRules>(std::move(rules));
+  op_ = ops ? Ref<batch::CustomOp>::Adopt(new TensorOp(std::move(name), std::move(shared)))
+            : Ref<batch::CustomOp>::Adopt(new HostOp(std::move(name), std::move(shared)));
 }
 
 std::vector<Tensor> Op::results(const std::vector<Tensor>& operands) const {
@@ -196,7 +277,8 @@ std::vector<Tensor> Op::results(const std::vector<Tensor>& operands) const {
     if (!t.defined()) Throw(TypeError("[", op_->name, "] an operand holds no value."));
     ThrowIf(t.status());
   }
-  auto made = batch::Call(op_, operands);
+  auto made =
+      ruled_ ? batch::Call(op_, operands) : static_cast<const TensorOp&>(*op_).Results(operands);
   ThrowIf(made.status());
   return *std::move(made);
 }

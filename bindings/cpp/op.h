@@ -14,6 +14,9 @@
 //     });
 //     fz::Tensor y = fz::vmap(fz::grad(cube))(x);
 //
+// Or a body written with frazil's functions, `compute`, which fuses like theirs: rules that are given
+// replace those that follow from its ops (custom_vjp and custom_jvp of Python).
+//
 // In a traced call the body runs each time, between the kernels of what comes before and after.
 // Invariants: a body sees elements in row-major order, in the CPU's memory, and fills its results;
 // rules are functions of tensors. What a body or a rule throws arrives at the caller as it is.
@@ -73,9 +76,9 @@ using HostResults = std::span<const HostBuffer<char>>;
 using Tensors = std::span<const Tensor>;
 
 struct OpRules {
-  // Of the results, from those of the operands.
-  std::function<std::vector<ArraySpec>(Specs)> shape;
-  std::function<void(HostArrays, HostResults)> body;
+  // Of the results, from those of the operands. Not for compute, whose results say it.
+  std::function<std::vector<ArraySpec>(Specs)> shape = nullptr;
+  std::function<void(HostArrays, HostResults)> body = nullptr;
   // The gradients of the operands, from (operands, results, gradients of the results); an undefined
   // tensor for none. Nothing: jvp, transposed.
   std::function<std::vector<Tensor>(Tensors, Tensors, Tensors)> vjp = nullptr;
@@ -85,11 +88,13 @@ struct OpRules {
   // Nothing: the body is called for one example after the other.
   std::function<std::vector<Tensor>(int64_t size, Tensors, const std::vector<bool>& batched)>
       batch = nullptr;
+  // In the place of body: the results, by frazil's functions.
+  std::function<std::vector<Tensor>(Tensors)> compute = nullptr;
 };
 
 class Op {
  public:
-  // The name is what errors begin with. Throws without shape or body.
+  // The name is what errors begin with. Throws without compute, or shape and body.
   Op(std::string name, OpRules rules);
 
   // The result of an op that has one.
@@ -103,6 +108,7 @@ class Op {
   Tensor One(std::vector<Tensor> results) const;
 
   Ref<batch::CustomOp> op_;
+  bool ruled_;  // else it is what its ops are
 };
 
 // Defines `name`, an op at namespace scope that is made at its first call: name(x, y), or

@@ -186,7 +186,7 @@ TEST(Op, SaysWhatIsMissing) {
   EXPECT_EQ(Said([] { divmod(Of({1}), Of({2})); }),
             "[divmod] has 2 results: ask for them by results({...}).");
   EXPECT_EQ(Said([] { cube(ones({2})); }), "[cube] the body asks an array of float32 for float64.");
-  EXPECT_EQ(Said([] { Op("empty", {}); }), "[empty] an op needs the rules shape and body.");
+  EXPECT_EQ(Said([] { Op("empty", {}); }), "[empty] an op needs the rules shape and body, or compute.");
   EXPECT_EQ(Said([] { cube(Tensor()); }), "[cube] an operand holds no value.");
   const Op none("none",
                 {.shape = LikeFirst,
@@ -200,6 +200,54 @@ TEST(Op, SaysWhatIsMissing) {
               vmap(none)(Of({1, 2}));
             }),
             "[none] must give 2 examples along axis 0 when it is batched, got f64[].");
+}
+
+// Bodies of frazil's functions: with a gradient of their own, a tangent of their own, and neither.
+FRAZIL_OP(clip_gradient,
+          {
+              .vjp = [](Tensors, Tensors, Tensors g) { return std::vector{clip(g[0], -1.0, 1.0)}; },
+              .compute = [](Tensors in) { return std::vector{in[0]}; },
+          });
+FRAZIL_OP(steep, {
+                     .jvp = [](Tensors in, Tensors t) { return std::vector{t[0] * in[0] * 10.0}; },
+                     .compute = [](Tensors in) { return std::vector{sin(in[0])}; },
+                 });
+FRAZIL_OP(plain, {
+                     .compute = [](Tensors in) { return std::vector{in[0] * in[1] * in[0]}; },
+                 });
+FRAZIL_OP(batched_square,
+          {
+              .batch = [](int64_t, Tensors in,
+                          const std::vector<bool>&) { return std::vector{in[0] * in[0] + 100.0}; },
+              .compute = [](Tensors in) { return std::vector{in[0] * in[0]}; },
+          });
+
+TEST(Op, BodiesOfFrazilsFunctions) {
+  const Tensor x = tensor<double>({0.25, -2, 3}, {3});
+  const auto all = [](const Tensor& t) { return to_vector<double>(t); };
+  using D = std::vector<double>;
+  const auto fives = [](const Tensor& v) { return sum(clip_gradient(v) * 5.0); };
+  EXPECT_EQ(all(clip_gradient(x)), all(x));
+  EXPECT_EQ(all(grad(fives)(x)), D({1, 1, 1}));
+  EXPECT_EQ(all(vmap(grad(fives))(x)), D({1, 1, 1}));
+  EXPECT_THROW(jvp(clip_gradient, x, x), Error);
+  EXPECT_EQ(all(jvp(steep, x, x).second), D({0.625, 40, 90}));
+  EXPECT_EQ(all(grad([](const Tensor& v) { return sum(steep(v)); })(x)), D({2.5, -20, 30}));
+  const auto of_first = [&](const Tensor& v) { return sum(plain(v, x)); };
+  EXPECT_EQ(all(grad(of_first)(x)), D({0.125, 8, 18}));
+  EXPECT_EQ(all(jvp(of_first, x, ones({3}, float64)).second), D({26.125}));
+  EXPECT_EQ(all(vmap(batched_square)(x)), D({100.0625, 104, 109}));
+  EXPECT_EQ(all(batched_square(x)), D({0.0625, 4, 9}));
+  EXPECT_EQ(all(grad([](const Tensor& v) { return sum(vmap(batched_square)(v)); })(x)),
+            D({0.5, -4, 6}));
+  EXPECT_EQ(all(jvp(batched_square, x, x).second), D({0.125, 8, 18}));
+  auto traced = jit::trace([](const Tensor& v) { return exp(clip_gradient(v)); });
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(all(traced(x)), all(exp(x)));
+  const auto both = [] {
+    return Op("both",
+              {.shape = LikeFirst, .compute = [](Tensors in) { return std::vector{in[0]}; }});
+  };
+  EXPECT_THROW(both(), Error);
 }
 
 }  // namespace
