@@ -118,6 +118,8 @@ PARAMETERS = {
     "is_batched.x": "Any",
 }
 for _names, _type in {
+    "function": "Callable[..., Any]",
+    "ops batched": "Any",
     "beta1 beta2 correction ddof eps lr momentum weight_decay": "Number",
     "decimals groups high k low n n_rows num source destination": "SupportsIndex",
     "dilation padding stride moveaxis.source moveaxis.destination expand_dims.axis": "Ints",
@@ -125,7 +127,24 @@ for _names, _type in {
     "bias layer_norm.weight bincount.weights diff.prepend diff.append": "Operand | None",
     "ms parameters velocities vs": "Sequence[Tensor]",
     "argsort.axis diff.axis log_softmax.axis softmax.axis sort.axis stack.axis": "SupportsIndex",
-    "take_along_axis.axis": "SupportsIndex",
+    "take_along_axis.axis vecdot.axis cross.axis unstack.axis rollaxis.axis": "SupportsIndex",
+    "split.axis array_split.axis permutation.axis": "SupportsIndex",
+    "append.axis repeat.axis cummax.axis cummin.axis": "SupportsIndex | None",
+    "delete.axis insert.axis": "SupportsIndex | None",
+    "append.values insert.values diagonal.x factor lstsq.a lstsq.b cholesky_solve.b": "Operand",
+    "shift repeats dimensions axes1 axes2": "Ints",
+    "tri.n identity.n tril_indices.n triu_indices.n diag_indices.n ": "SupportsIndex",
+    "tri.m tril_indices.m triu_indices.m vander.n": "SupportsIndex | None",
+    "logspace.start logspace.stop": "Number",
+    "geomspace.start geomspace.stop": "builtins.complex",
+    "indices_or_sections": "Ints | Tensor",
+    "where shapes": "Any",
+    "vectors": "Sequence[Operand]",
+    "indexing": "Literal['xy', 'ij']",
+    "vector_norm.ord": "builtins.float",
+    "matrix_norm.ord norm.ord cond.p": "builtins.float | str | None",
+    "tol": "Operand | None",
+    "rcond": "Number | None",
     "fft.axis ifft.axis rfft.axis irfft.axis hfft.axis ihfft.axis": "SupportsIndex",
     "fft.n ifft.n rfft.n irfft.n hfft.n ihfft.n": "SupportsIndex | None",
     "fftn.axes ifftn.axes rfftn.axes irfftn.axes fft2.axes ifft2.axes rfft2.axes": "Axis",
@@ -135,6 +154,8 @@ for _names, _type in {
 
 # By the path under frazil._frazil; DEFAULTS by the module, and Tensor for all else.
 RESULTS = {
+    "linalg.lstsq": "tuple[Tensor, Tensor, builtins.int, Tensor]",
+    "inside.broadcast_shapes": "tuple[builtins.int, ...]",
     "nonzero": "tuple[Tensor, ...]",
     "runtime.default_dtype": "DType",
     "runtime.set_process_dtype": "DType",
@@ -199,6 +220,11 @@ RESULTS = {
     "tree.leaves": "list[Any]",
     "tree.register_pytree_node": "None",
 }
+for _name in "diag_indices tril_indices triu_indices unstack inside.ix_ inside.meshgrid".split():
+    RESULTS[_name] = "tuple[Tensor, ...]"
+RESULTS["inside.broadcast_arrays"] = "tuple[Tensor, ...]"
+for _name in "split array_split hsplit vsplit dsplit".split():
+    RESULTS[_name] = "list[Tensor]"
 DEFAULTS = {"autograd": "None", "cuda": "None", "npu": "None", "runtime": "None"}
 
 # Functions that one signature does not describe: {name: signatures}.

@@ -4,12 +4,6 @@
 
 namespace frazil::cpp_internal {
 
-bool IsTrue(const Tensor& condition) {
-  if (condition.ok() && (condition.dtype() != DType::kBool || condition.rank() != 0))
-    throw Error(TypeError("[cond] a condition is one bool, got ", Describe(condition), "."));
-  return item(condition) != 0;
-}
-
 Tensor Basis(const Tensor& like) {
   const int64_t n = like.size();
   const Tensor at = ops::iota(n, DType::kI64, like.device());

@@ -1,6 +1,6 @@
-// Functions of functions and control flow over tensors, as in Python (frazil/_transforms.py,
-// _control.py): each nests with the others, with grad and with jit::trace. Part of frazil.h.
-// Arguments and results are tensors or what ForEachTensor knows (structure.h).
+// Functions of functions, as in Python (frazil/_transforms.py): each nests with the others, with grad
+// and with jit::trace. Part of frazil.h. Arguments and results are tensors or what ForEachTensor knows
+// (structure.h).
 #pragma once
 
 #include <memory>
@@ -49,22 +49,8 @@ inline Tensor Sure(Tensor t) {
 inline Tensor ZerosLike(const Tensor& t) {
   return Sure(ops::full(t.dims(), Scalar::Float(0), t.dtype(), t.device()));
 }
-bool IsTrue(const Tensor& condition);  // reads it
-
-// `if_true` where the condition is, else `if_false`, tensor by tensor.
-template <typename P>
-P Chosen(const Tensor& condition, const P& if_true, const P& if_false) {
-  std::vector<Tensor> x = TensorsOf(if_true);
-  const std::vector<Tensor> y = TensorsOf(if_false);
-  if (x.size() != y.size())
-    ThrowIf(ValueError("[cond] branches return ", x.size(), " and ", y.size(), " tensors."));
-  for (size_t i = 0; i < x.size(); ++i) x[i] = Sure(ops::where(condition, x[i], y[i]));
-  return WithTensors(if_true, x);
-}
 
 }  // namespace cpp_internal
-
-// -- Transforms
 
 struct VmapOptions {
   // Of each argument; nothing: the examples share it. Fewer than arguments: 0 for the others.
@@ -185,6 +171,29 @@ auto hessian(F f) {
   return jacfwd(jacrev(std::move(f)));
 }
 
+// The Hessian of a function with one number as its result, times `tangent`: forward mode over reverse.
+template <typename F, typename P>
+P hvp(const F& f, const P& primal, const P& tangent) {
+  const auto gradient = [&](const P& x) {
+    auto [value, pull] = vjp(f, x);
+    return pull(ops::full(value.dims(), Scalar::Float(1), value.dtype(), value.device()));
+  };
+  return jvp(gradient, primal, tangent).second;
+}
+
+// (f(primal), the derivative there as a function of tangents); f runs once.
+template <typename F, typename P>
+auto linearize(const F& f, const P& primal) {
+  auto [value, pull] = vjp(f, primal);
+  auto zeros = value;
+  ForEachTensor(zeros, [](Tensor& t) { t = cpp_internal::ZerosLike(t); });
+  // pull is linear, so its own gradient is the derivative, wherever it is taken.
+  const auto push = [pull = std::move(pull), zeros](const P& tangent) {
+    return vjp(pull, zeros).second(tangent);
+  };
+  return std::pair(std::move(value), push);
+}
+
 // f, whose inner results are computed again for gradients instead of being kept
 // (batch/checkpoint.h): what f does besides computing happens once more in the pass back.
 template <typename F>
@@ -213,51 +222,6 @@ template <typename P>
 P stop_gradient(P nest) {
   ForEachTensor(nest, [](Tensor& t) { t = t.Detach(); });
   return nest;
-}
-
-// -- Control flow
-
-// f(args...) if `condition`, one bool, is true, else g(args...); of both for every example its own
-// where it differs between the examples of a vmap.
-template <typename F, typename G, typename... A>
-auto cond(const Tensor& condition, const F& f, const G& g, const A&... args) {
-  if (!batch::IsBatched(condition))
-    return cpp_internal::IsTrue(condition) ? f(args...) : g(args...);
-  return cpp_internal::Chosen(condition, f(args...), g(args...));
-}
-
-// The first of init, body(init), ... for which test is false.
-template <typename C, typename B, typename P>
-P while_loop(const C& test, const B& body, P state) {
-  while (true) {
-    const Tensor go = cpp_internal::Sure(test(std::as_const(state)));
-    const bool batched = batch::IsBatched(go);
-    if (!cpp_internal::IsTrue(batched ? batch::AnyExample(go) : go)) return state;
-    P next = body(std::as_const(state));
-    state = batched ? cpp_internal::Chosen(go, next, state) : std::move(next);
-  }
-}
-
-// body(high - 1, ... body(low, state)).
-template <typename B, typename P>
-P fori_loop(int64_t low, int64_t high, const B& body, P state) {
-  for (int64_t i = low; i < high; ++i) state = body(i, std::as_const(state));
-  return state;
-}
-
-// (carry, y) = f(carry, x) over the entries of xs along its first axis: the last carry, and the ys
-// stacked.
-template <typename F, typename P>
-std::pair<P, Tensor> scan(const F& f, P carry, const Tensor& xs) {
-  if (!xs.ok() || xs.rank() == 0 || xs.dims()[0] == 0)
-    ThrowIf(ValueError("[scan] needs entries to go along, got ", Describe(xs), "."));
-  std::vector<Tensor> ys;
-  for (int64_t t = 0; t < xs.dims()[0]; ++t) {
-    auto [next, y] = f(std::as_const(carry), cpp_internal::Sure(xs(t)));
-    carry = std::move(next);
-    ys.push_back(cpp_internal::Sure(y));
-  }
-  return {std::move(carry), cpp_internal::Sure(ops::stack(ys))};
 }
 
 }  // namespace frazil

@@ -1,5 +1,5 @@
 // The module's functions, one table a subject. Called by module.cc and, as methods, by
-// tensor_methods.cc. Invariant: the rows of core/ops.def and core/functions/composites.def are
+// tensor_methods.cc. Invariant: the rows of core/ops.def and of the tables of core/functions are
 // expanded, not listed.
 #pragma once
 
@@ -11,9 +11,11 @@ namespace frazil::python {
 
 std::vector<FunctionRow> OpFunctions();  // ops_module.cc: the elementwise and reduction rows
 std::vector<FunctionRow> CompositeFunctions(std::string_view where);  // composites_module.cc
-std::vector<FunctionRow> MovementFunctions();                         // movement_module.cc
-std::vector<FunctionRow> OrderFunctions();                            // order_module.cc
-std::vector<FunctionRow> CreationFunctions();                         // creation_module.cc
+std::vector<FunctionRow> FunctionsOf(std::string_view where);         // functions_module.cc
+std::vector<FunctionRow> InsideFunctions();     // functions_module.cc: frazil._frazil.inside
+std::vector<FunctionRow> MovementFunctions();   // movement_module.cc
+std::vector<FunctionRow> OrderFunctions();      // order_module.cc
+std::vector<FunctionRow> CreationFunctions();   // creation_module.cc
 std::vector<FunctionRow> RandomFunctions();     // creation_module.cc: frazil._frazil.random
 std::vector<FunctionRow> FourierFunctions();    // creation_module.cc: frazil._frazil.fft
 std::vector<FunctionRow> NnFunctions();         // nn_module.cc

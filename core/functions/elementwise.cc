@@ -1,5 +1,6 @@
 // Promotion and scalars for the elementwise rows of the table.
 #include "core/check.h"
+#include "core/functions/composite.h"
 #include "core/functions/complex.h"
 
 namespace frazil::ops {
@@ -118,8 +119,14 @@ Tensor Binary(OpId op, const Arg& a, const Arg& b) {
                       b.scalar().i, "; convert the base to a float.");
   }
   const Tensor x = ArgAs(op, a, dtype);
-  if (op == OpId::k_pow && IsFloat(dtype) && !b.tensor() && b.scalar().AsDouble() == 2)
-    return Apply(OpId::k_multiply, {&x, &x});  // a square, rounded once (core/SEMANTICS.md)
+  if (op == OpId::k_pow && IsFloat(dtype) && !b.tensor()) {
+    // A square, rounded once, and a cube, rounded twice (core/SEMANTICS.md).
+    const auto times_x = [&](const Tensor& t) { return Apply(OpId::k_multiply, {&t, &x}); };
+    const double n = b.scalar().AsDouble();
+    if (n == 2) return times_x(x);
+    if (n == 3 && !IsHalf(dtype))
+      return Composite(CompositeId::k_cube, {&x}, {}, [&] { return times_x(times_x(x)); });
+  }
   const Tensor y = ArgAs(op, b, dtype);
   return Apply(op, {&x, &y});
 }

@@ -126,12 +126,33 @@ Tensor Cumulative(OpId op, const Tensor& x, int64_t axis, std::optional<DType> d
   return pad(out, widths, Scalar::Int(op == OpId::k_cumulative_prod));
 }
 
+// Complex numbers as NumPy orders them: by the real parts, equal ones by the imaginary parts; behind
+// them those with a NaN as their imaginary, their real and as both parts.
+Tensor ComplexOrder(OpId op, const Tensor& x, int64_t axis, bool descending) {
+  if (const auto fixed = CheckAxis(Info(op).name, axis, x.rank()); !fixed.ok())
+    return Tensor(fixed.status());
+  const Tensor re = real(x), im = imag(x);
+  const Tensor nans =
+      add(multiply(astype(isnan(re), DType::kI8), 2), astype(isnan(im), DType::kI8));
+  Tensor order = argsort(im, axis, descending);
+  for (const Tensor* key : {&re, &nans}) {
+    const Tensor by = argsort(take_along_axis(*key, order, axis), axis, descending);
+    order = take_along_axis(order, by, axis);
+  }
+  return order;
+}
+
+bool IsComplex(const Tensor& x) { return x.ok() && frazil::IsComplex(x.dtype()); }
+
 }  // namespace
 
 Tensor argsort(const Tensor& x, int64_t axis, bool descending) {
+  if (IsComplex(x)) return ComplexOrder(OpId::k_argsort, x, axis, descending);
   return Along(OpId::k_argsort, x, axis, descending);
 }
 Tensor sort(const Tensor& x, int64_t axis, bool descending) {
+  if (IsComplex(x))
+    return take_along_axis(x, ComplexOrder(OpId::k_sort, x, axis, descending), axis);
   return Along(OpId::k_sort, x, axis, descending);
 }
 Tensor cumulative_sum(const Tensor& x, int64_t axis, std::optional<DType> dtype,
@@ -173,7 +194,7 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right) {
                       ".");
   }
   const DType dtype = Promote(sorted.dtype(), values.dtype());
-  if (IsComplex(dtype)) {
+  if (frazil::IsComplex(dtype)) {
     return TypeError("[searchsorted] is not defined for complex numbers: ", Describe(sorted),
                      " and ", Describe(values), ".");
   }

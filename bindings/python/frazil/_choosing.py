@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from frazil import _frazil as _fz
-from frazil._array_api import broadcast_arrays as _broadcast_arrays
 from frazil._dtypes import result_type as _result_type
 from frazil._frazil import Tensor
+from frazil._frazil import inside as _inside
 from frazil._named import fixed_axis as _axis
 from frazil._named import flag as _flag
 from frazil._named import integer as _integer
@@ -93,7 +93,7 @@ def choose(
         raise ValueError(f"[choose] a place is not one of {n} choices.")
     x = x % n if mode == "wrap" else _fz.clip(x, 0, n - 1)
     dtype = _common(choices)
-    x, *arrays = _broadcast_arrays(x, *arrays)
+    x, *arrays = _inside.broadcast_arrays([x, *arrays])
     stacked = _fz.stack([a.astype(dtype) for a in arrays])
     return _fz.take_along_axis(stacked, x[None], axis=0)[0]
 

@@ -13,7 +13,6 @@ from frazil import _frazil as _fz
 from frazil._dtypes import finfo as _finfo
 from frazil._dtypes import result_type as _result_type
 from frazil._frazil import Tensor
-from frazil._matrices import diagonal as _diagonal
 from frazil._named import fixed_axis as _axis
 from frazil._named import inexact as _inexact
 from frazil._named import integer as _integer
@@ -140,7 +139,7 @@ def corrcoef(x: Operand, y: Operand | None = None, /, rowvar: bool = True) -> Te
     c = cov(x, y, rowvar)
     if c.ndim == 0:
         return c / c
-    deviation = _fz.sqrt(_fz.real(_diagonal(c)))
+    deviation = _fz.sqrt(_fz.real(_fz.diagonal(c)))
     c = c / deviation[:, None] / deviation
     if c.dtype.kind == "real floating":
         return _fz.clip(c, -1, 1)

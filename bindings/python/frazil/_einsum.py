@@ -17,7 +17,6 @@ from typing import Any
 from frazil import _frazil as _fz
 from frazil._dtypes import result_type as _result_type
 from frazil._frazil import Tensor
-from frazil._matrices import diagonal as _diagonal
 from frazil._named import public as _public
 from frazil._named import tensor as _tensor
 
@@ -301,7 +300,7 @@ def _single(x, labels):
                 x,
                 [max(x.shape[i], x.shape[j]) if k in (i, j) else n for k, n in enumerate(x.shape)],
             )
-        x = _diagonal(x, 0, i, j)
+        x = _fz.diagonal(x, 0, i, j)
         labels = [d for k, d in enumerate(labels) if k not in (i, j)] + [c]
     return x, tuple(labels)
 

@@ -25,6 +25,7 @@ from . import autograd as autograd
 from . import cuda as cuda
 from . import custom as custom
 from . import fft as fft
+from . import inside as inside
 from . import linalg as linalg
 from . import nn as nn
 from . import npu as npu
@@ -50,10 +51,12 @@ __all__ = [
     "all",
     "angle",
     "any",
+    "append",
     "arange",
     "argmax",
     "argmin",
     "argsort",
+    "array_split",
     "asarray",
     "asin",
     "asinh",
@@ -90,15 +93,25 @@ __all__ = [
     "cos",
     "cosh",
     "count_nonzero",
+    "cross",
+    "cummax",
+    "cummin",
     "cumprod",
     "cumsum",
     "cumulative_prod",
     "cumulative_sum",
     "deg2rad",
+    "delete",
     "detach",
+    "diag",
+    "diag_indices",
+    "diagflat",
+    "diagonal",
     "diff",
     "digamma",
     "divide",
+    "dot",
+    "dsplit",
     "dstack",
     "empty",
     "empty_like",
@@ -114,6 +127,8 @@ __all__ = [
     "eye",
     "flatten",
     "flip",
+    "fliplr",
+    "flipud",
     "float16",
     "float32",
     "float64",
@@ -131,17 +146,23 @@ __all__ = [
     "gammaincc",
     "gammaln",
     "gcd",
+    "geomspace",
     "greater",
     "greater_equal",
     "heaviside",
+    "hsplit",
     "hstack",
     "hypot",
     "i0",
     "i0e",
     "i1",
     "i1e",
+    "identity",
     "imag",
     "index_add",
+    "indices",
+    "inner",
+    "insert",
     "int8",
     "int16",
     "int32",
@@ -155,6 +176,7 @@ __all__ = [
     "isposinf",
     "j0",
     "j1",
+    "kron",
     "lcm",
     "ldexp",
     "left_shift",
@@ -174,9 +196,11 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "logit",
+    "logspace",
     "logsumexp",
     "matmul",
     "matrix_transpose",
+    "matvec",
     "max",
     "maximum",
     "mean",
@@ -207,6 +231,7 @@ __all__ = [
     "not_equal",
     "ones",
     "ones_like",
+    "outer",
     "pad",
     "percentile",
     "permute_dims",
@@ -221,8 +246,12 @@ __all__ = [
     "real",
     "reciprocal",
     "remainder",
+    "repeat",
     "reshape",
     "right_shift",
+    "roll",
+    "rollaxis",
+    "rot90",
     "round",
     "rsqrt",
     "searchsorted",
@@ -232,6 +261,7 @@ __all__ = [
     "sinc",
     "sinh",
     "sort",
+    "split",
     "sqrt",
     "square",
     "squeeze",
@@ -245,8 +275,12 @@ __all__ = [
     "tan",
     "tanh",
     "tile",
+    "transpose",
+    "tri",
     "tril",
+    "tril_indices",
     "triu",
+    "triu_indices",
     "true_divide",
     "trunc",
     "uint8",
@@ -254,7 +288,13 @@ __all__ = [
     "uint32",
     "uint64",
     "unique_values",
+    "unstack",
+    "vander",
     "var",
+    "vdot",
+    "vecdot",
+    "vecmat",
+    "vsplit",
     "vstack",
     "where",
     "xlog1py",
@@ -673,6 +713,9 @@ def angle(x: Operand, /) -> Tensor:
 def any(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """True where any element over the axes is true."""
 
+def append(x: Operand, values: Operand, /, axis: SupportsIndex | None = ...) -> Tensor:
+    """x followed by values along an axis; without one both are flattened."""
+
 def arange(
     start: Number,
     /,
@@ -700,6 +743,11 @@ def argsort(
     stable: builtins.bool = ...,
 ) -> Tensor:
     """Indices that sort along an axis: always stable, NaN last in either order."""
+
+def array_split(
+    x: Operand, /, indices_or_sections: Ints | Tensor, axis: SupportsIndex = ...
+) -> list[Tensor]:
+    """Parts along an axis as by split, of lengths that differ by at most one."""
 
 def asarray(
     obj: Any,
@@ -809,6 +857,15 @@ def cosh(x: Operand, /) -> Tensor:
 def count_nonzero(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """How many elements are not zero, over axes."""
 
+def cross(x1: Operand, x2: Operand, /, *, axis: SupportsIndex = ...) -> Tensor:
+    """Cross product of vectors of three elements along an axis; the other axes broadcast."""
+
+def cummax(x: Operand, /, axis: SupportsIndex | None = ...) -> Tensor:
+    """The largest element up to each one along an axis, or of x flattened; NaN from one on."""
+
+def cummin(x: Operand, /, axis: SupportsIndex | None = ...) -> Tensor:
+    """The smallest element up to each one along an axis, or of x flattened; NaN from one on."""
+
 def cumprod(x: Operand, /, axis: Axis = ..., *, dtype: DTypeLike | None = ...) -> Tensor:
     """cumulative_prod under NumPy's name: without an axis, of x flattened."""
 
@@ -838,8 +895,29 @@ def cumulative_sum(
 def deg2rad(x: Operand, /) -> Tensor:
     """Degrees as radians, elementwise."""
 
+def delete(x: Operand, where: Any, /, axis: SupportsIndex | None = ...) -> Tensor:
+    """x without what stands at places along an axis: an integer, several, a slice or a mask. Places in a tensor are read. Without an axis x is flattened."""
+
 def detach(x: Operand, /) -> Tensor:
     """The same value without history: no gradient flows through it."""
+
+def diag(x: Operand, /, k: SupportsIndex = ...) -> Tensor:
+    """The diagonal of a matrix, or a matrix with a vector as its diagonal and 0 elsewhere."""
+
+def diag_indices(n: SupportsIndex, ndim: SupportsIndex = ...) -> tuple[Tensor, ...]:
+    """Positions of the diagonal of an array of n along each of ndim axes."""
+
+def diagflat(x: Operand, /, k: SupportsIndex = ...) -> Tensor:
+    """A matrix with the elements of x, flattened, as its diagonal."""
+
+def diagonal(
+    x: Operand,
+    /,
+    offset: SupportsIndex = ...,
+    axis1: SupportsIndex = ...,
+    axis2: SupportsIndex = ...,
+) -> Tensor:
+    """The diagonal of two axes, at the end: x[i, i + offset]."""
 
 def diff(
     x: Operand,
@@ -857,6 +935,12 @@ def digamma(x: Operand, /) -> Tensor:
 
 def divide(x1: Operand, x2: Operand, /) -> Tensor:
     """Quotient, elementwise."""
+
+def dot(x1: Operand, x2: Operand, /) -> Tensor:
+    """NumPy's dot: the last axis of x1 with the second last of x2, vectors with their only one; numbers multiply. Without batches: leading axes of both follow each other in the result."""
+
+def dsplit(x: Operand, /, indices_or_sections: Ints | Tensor) -> list[Tensor]:
+    """Parts along the third axis."""
 
 def dstack(arrays: Sequence[Operand], /) -> Tensor:
     """Joins arrays along the third axis, which they get if they lack it."""
@@ -934,6 +1018,12 @@ def flatten(x: Operand, /) -> Tensor:
 def flip(x: Operand, /, axis: Axis = ...) -> Tensor:
     """Elements in reverse order along axes."""
 
+def fliplr(x: Operand, /) -> Tensor:
+    """The second axis backwards. ValueError for fewer axes."""
+
+def flipud(x: Operand, /) -> Tensor:
+    """The first axis backwards. ValueError for a number."""
+
 def float_power(x1: Operand, x2: Operand, /) -> Tensor:
     """x1 to the power of x2, elementwise, in float64."""
 
@@ -993,6 +1083,16 @@ def gammaln(x: Operand, /) -> Tensor:
 def gcd(x1: Operand, x2: Operand, /) -> Tensor:
     """Greatest common divisor of integers, elementwise; of 0 and x it is abs(x). TypeError for floats."""
 
+def geomspace(
+    start: builtins.complex,
+    stop: builtins.complex,
+    num: SupportsIndex = ...,
+    *,
+    endpoint: builtins.bool = ...,
+    dtype: DTypeLike | None = ...,
+) -> Tensor:
+    """start to stop with equal factors between neighbours, both of one sign; computed in float64. Between complex numbers a spiral, by the smaller angle; complex64 if no dtype is given."""
+
 def greater(x1: Operand, x2: Operand, /) -> Tensor:
     """a > b, elementwise."""
 
@@ -1001,6 +1101,9 @@ def greater_equal(x1: Operand, x2: Operand, /) -> Tensor:
 
 def heaviside(x1: Operand, x2: Operand, /) -> Tensor:
     """0 where x1 is negative, 1 where it is positive and x2 where it is 0; NaN for NaN."""
+
+def hsplit(x: Operand, /, indices_or_sections: Ints | Tensor) -> list[Tensor]:
+    """Parts along the second axis, of a vector along its only one. ValueError for 0 axes."""
 
 def hstack(arrays: Sequence[Operand], /) -> Tensor:
     """Joins arrays side by side: along the second axis, vectors along their only one."""
@@ -1020,6 +1123,9 @@ def i1(x: Operand, /) -> Tensor:
 def i1e(x: Operand, /) -> Tensor:
     """exp(-abs(x)) * i1(x), elementwise, without overflow."""
 
+def identity(n: SupportsIndex, *, dtype: DTypeLike | None = ...) -> Tensor:
+    """n x n with ones on the diagonal and 0 elsewhere."""
+
 def imag(x: Operand, /) -> Tensor:
     """Imaginary part, elementwise, as a view; 0 for real numbers."""
 
@@ -1027,6 +1133,15 @@ def index_add(
     x: Operand, indices: Operand | Sequence[builtins.int], updates: Operand, /, axis: Axis = ...
 ) -> Tensor:
     """x with updates, shaped like take(x, indices, axis=axis), added at indices along an axis; at an index that is given again one after the other in ascending order. IndexError for indices out of range."""
+
+def indices(dimensions: Ints, dtype: DTypeLike | None = ...) -> Tensor:
+    """The positions of an array of these extents: [axes, *dimensions], int64."""
+
+def inner(x1: Operand, x2: Operand, /) -> Tensor:
+    """Sums of products along the last axes; numbers multiply."""
+
+def insert(x: Operand, where: Any, values: Operand, /, axis: SupportsIndex | None = ...) -> Tensor:
+    """x with values put before places along an axis: one integer, several, a slice or a mask. Places in a tensor are read. Without an axis x is flattened."""
 
 def invert(x: Operand, /) -> Tensor:
     """The same as bitwise_invert: Bitwise complement, elementwise; logical not for bool."""
@@ -1062,6 +1177,9 @@ def j0(x: Operand, /) -> Tensor:
 
 def j1(x: Operand, /) -> Tensor:
     """Bessel function of the first kind of order 1, elementwise."""
+
+def kron(x1: Operand, x2: Operand, /) -> Tensor:
+    """Kronecker product: blocks of x2, each times an element of x1."""
 
 def lcm(x1: Operand, x2: Operand, /) -> Tensor:
     """Least common multiple of integers, elementwise; of 0 and x it is 0. TypeError for floats."""
@@ -1129,6 +1247,17 @@ def logical_xor(x1: Operand, x2: Operand, /) -> Tensor:
 def logit(x: Operand, /) -> Tensor:
     """log(x / (1 - x)), elementwise, without cancellation near 1/2; NaN beyond 0 and 1."""
 
+def logspace(
+    start: Number,
+    stop: Number,
+    num: SupportsIndex = ...,
+    *,
+    endpoint: builtins.bool = ...,
+    base: Number = ...,
+    dtype: DTypeLike | None = ...,
+) -> Tensor:
+    """base**start to base**stop with equal steps of the exponent; computed in float64."""
+
 def logsumexp(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """log(sum(exp(x))) over axes, without overflow."""
 
@@ -1137,6 +1266,9 @@ def matmul(x1: Operand, x2: Operand, /) -> Tensor:
 
 def matrix_transpose(x: Operand, /) -> Tensor:
     """The last two axes swapped."""
+
+def matvec(x1: Operand, x2: Operand, /) -> Tensor:
+    """Matrices times vectors, batched: [..., m, n] and [..., n] give [..., m]."""
 
 def max(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """Largest element over axes; NaN if any is NaN."""
@@ -1285,6 +1417,9 @@ def op_table() -> list[dict[str, Any]]:
 def other_names() -> dict[str, dict[str, str]]:
     """What other libraries call what frazil has under another name."""
 
+def outer(x1: Operand, x2: Operand, /) -> Tensor:
+    """Products of all pairs of two vectors' elements."""
+
 def pad(
     x: Operand,
     /,
@@ -1340,11 +1475,23 @@ def reciprocal(x: Operand, /) -> Tensor:
 def remainder(x1: Operand, x2: Operand, /) -> Tensor:
     """Remainder with the sign of the divisor, elementwise; integers: x % 0 is 0."""
 
+def repeat(x: Operand, /, repeats: Ints, axis: SupportsIndex | None = ...) -> Tensor:
+    """Each element repeated: a number of times, or one number for each; without an axis of x flattened."""
+
 def reshape(x: Operand, /, shape: Ints, *, copy: builtins.bool | None = ...) -> Tensor:
     """The same elements in row-major order under another shape. One extent may be -1."""
 
 def right_shift(x1: Operand, x2: Operand, /) -> Tensor:
     """The same as bitwise_right_shift: Shift right, elementwise, integers; by the width or more gives 0, or -1 for negative numbers."""
+
+def roll(x: Operand, /, shift: Ints, axis: Axis = ...) -> Tensor:
+    """Elements shifted along an axis; those pushed out come in again on the other side."""
+
+def rollaxis(x: Operand, /, axis: SupportsIndex, start: Number = ...) -> Tensor:
+    """An axis moved to stand before the axis `start`."""
+
+def rot90(x: Operand, /, k: SupportsIndex = ..., axes: Ints = ...) -> Tensor:
+    """Turned by k quarters in the plane of two axes, from the first to the second."""
 
 def round(x: Operand, /) -> Tensor:
     """Nearest integer, halves to even, elementwise."""
@@ -1385,6 +1532,11 @@ def sort(
     stable: builtins.bool = ...,
 ) -> Tensor:
     """Elements in order along an axis: always stable, NaN last in either order."""
+
+def split(
+    x: Operand, /, indices_or_sections: Ints | Tensor, axis: SupportsIndex = ...
+) -> list[Tensor]:
+    """Parts along an axis: a number of equal parts, or the positions where they begin."""
 
 def sqrt(x: Operand, /) -> Tensor:
     """Square root, elementwise, correctly rounded; NaN below 0."""
@@ -1439,11 +1591,33 @@ def tanh(x: Operand, /) -> Tensor:
 def tile(x: Operand, /, repetitions: Ints) -> Tensor:
     """The array repeated along its axes."""
 
+def transpose(x: Operand, /, axes: Axis = ...) -> Tensor:
+    """The axes in another order, reversed if none is given."""
+
+def tri(
+    n: SupportsIndex,
+    m: SupportsIndex | None = ...,
+    k: SupportsIndex = ...,
+    *,
+    dtype: DTypeLike | None = ...,
+) -> Tensor:
+    """n x m ones where column <= row + k, else 0; the default dtype if none is given."""
+
 def tril(x: Operand, /, k: SupportsIndex = ...) -> Tensor:
     """Zero above the k-th diagonal of the last two axes."""
 
+def tril_indices(
+    n: SupportsIndex, k: SupportsIndex = ..., m: SupportsIndex | None = ...
+) -> tuple[Tensor, ...]:
+    """Rows and columns of the elements of an n x m matrix up to its k-th diagonal, int64."""
+
 def triu(x: Operand, /, k: SupportsIndex = ...) -> Tensor:
     """Zero below the k-th diagonal of the last two axes."""
+
+def triu_indices(
+    n: SupportsIndex, k: SupportsIndex = ..., m: SupportsIndex | None = ...
+) -> tuple[Tensor, ...]:
+    """Rows and columns of the elements of an n x m matrix from its k-th diagonal on, int64."""
 
 def true_divide(x1: Operand, x2: Operand, /) -> Tensor:
     """The same as divide: Quotient, elementwise."""
@@ -1453,6 +1627,14 @@ def trunc(x: Operand, /) -> Tensor:
 
 def unique_values(x: Operand, /, *, equal_nan: builtins.bool = ...) -> Tensor:
     """Distinct elements in ascending order. Every NaN counts by itself, unless equal_nan. Reads the data."""
+
+def unstack(x: Operand, /, axis: SupportsIndex = ...) -> tuple[Tensor, ...]:
+    """The slices along an axis, as a tuple."""
+
+def vander(
+    x: Operand, /, n: SupportsIndex | None = ..., *, increasing: builtins.bool = ...
+) -> Tensor:
+    """Powers of a vector's elements as rows of n columns, the highest first unless increasing."""
 
 def var(
     x: Operand,
@@ -1464,6 +1646,18 @@ def var(
     keepdims: builtins.bool = ...,
 ) -> Tensor:
     """Variance over axes, divided by n - correction. ddof is NumPy's name of correction."""
+
+def vdot(x1: Operand, x2: Operand, /) -> Tensor:
+    """The sum of products of conjugates of x1 with x2, both flattened."""
+
+def vecdot(x1: Operand, x2: Operand, /, *, axis: SupportsIndex = ...) -> Tensor:
+    """Sum of products along an axis of both, which must be equally long; the others broadcast. Complex elements of x1 are conjugated. The dtype is that of the product, for bool whether any pair is true. ValueError if the axes differ in length, IndexError if one of the arrays lacks the axis."""
+
+def vecmat(x1: Operand, x2: Operand, /) -> Tensor:
+    """Conjugate vectors times matrices, batched: [..., m] and [..., m, n] give [..., n]."""
+
+def vsplit(x: Operand, /, indices_or_sections: Ints | Tensor) -> list[Tensor]:
+    """Parts along the first axis of two or more."""
 
 def vstack(arrays: Sequence[Operand], /) -> Tensor:
     """Joins arrays one below the other: along the first axis; vectors are rows."""
