@@ -21,6 +21,7 @@
 #include "bindings/cpp/functions.h"
 #include "bindings/cpp/indexing.h"
 #include "bindings/cpp/promised.h"
+#include "bindings/cpp/random.h"
 #include "bindings/cpp/structure.h"
 #include "bindings/cpp/transforms.h"
 #include "core/functions/composites.h"

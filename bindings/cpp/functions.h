@@ -9,6 +9,7 @@
 #include "bindings/cpp/error.h"
 #include "bindings/cpp/indexing.h"
 #include "core/default_dtype.h"
+#include "core/functions/einsum.h"
 #include "core/functions/functions.h"
 #include "core/functions/joining.h"
 
@@ -16,6 +17,9 @@
 namespace frazil {
 
 using Shape = std::vector<int64_t>;
+using ops::ArgSpan;
+using ops::Bins;
+using ops::Interval;
 using ops::Ints;
 using ops::Levels;
 using ops::Number;
@@ -178,6 +182,33 @@ inline Tensor tensordot(const Tensor& x1, const Tensor& x2, const Ints& axes1, c
 }
 inline Tensor tensordot(const Tensor& x1, const Tensor& x2, int64_t n = 2) {
   return Initialize(), Checked(ops::tensordot(x1, x2, n), "tensordot");
+}
+
+// Sums of products by a formula (core/functions/einsum.h): einsum("ij,jk->ik", {a, b}).
+inline Tensor einsum(std::string_view formula, TensorSpan operands,
+                     const ops::EinsumPath& path = {}) {
+  return Initialize(), Checked(ops::einsum(formula, operands, path), "einsum");
+}
+
+// The mean over axes, weighted if weights are given: of x's shape, or of the axes' extents.
+inline Tensor average(const Tensor& x, const Axes& axes = {}, const Tensor* weights = nullptr,
+                      bool keepdims = false) {
+  return averages(x, axes, weights, keepdims)[0];
+}
+
+struct UniqueCounts {
+  Tensor values, counts;
+};
+struct UniqueInverse {
+  Tensor values, inverse_indices;
+};
+inline UniqueCounts unique_counts(const Tensor& x) {
+  const Tensors all = unique_all(x);
+  return {all[0], all[3]};
+}
+inline UniqueInverse unique_inverse(const Tensor& x) {
+  const Tensors all = unique_all(x);
+  return {all[0], all[2]};
 }
 
 // x without what stands at places of an axis, or with values before them; without an axis of x

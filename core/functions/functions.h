@@ -14,6 +14,18 @@ namespace frazil::ops {
 using Tensors = std::vector<Tensor>;
 using TensorSpan = absl::Span<const Tensor>;
 
+using ArgSpan = absl::Span<const Arg>;
+// Bins of a histogram: how many equal ones there are, or their edges.
+struct Bins {
+  Bins(int64_t count = 10) : count(count) {}   // NOLINT
+  Bins(int count) : count(count) {}            // NOLINT
+  Bins(const Tensor& edges) : edges(edges) {}  // NOLINT
+  int64_t count = 10;
+  Tensor edges;
+};
+// From a number to another, if given.
+using Interval = std::optional<std::pair<double, double>>;
+
 // One integer or several.
 struct Ints : absl::InlinedVector<int64_t, 4> {
   Ints(int64_t value) : InlinedVector({value}) {}  // NOLINT

@@ -1,5 +1,7 @@
 #include "core/functions/parts.h"
 
+#include <charconv>
+#include <cmath>
 #include <cstring>
 
 #include "core/backend.h"
@@ -18,6 +20,17 @@ std::string List(Dims values) {
   std::string out = "[";
   for (size_t i = 0; i < values.size(); ++i) StrAppend(&out, i ? ", " : "", values[i]);
   return out + "]";
+}
+
+std::string FloatText(double v) {
+  if (!std::isfinite(v)) return StrCat(v);
+  const double size = std::abs(v);
+  const bool plain = size == 0 || (size >= 1e-4 && size < 1e16);
+  char text[40];
+  const auto end = std::to_chars(text, text + sizeof text, v,
+                                 plain ? std::chars_format::fixed : std::chars_format::scientific);
+  std::string out(text, end.ptr);
+  return !plain || out.find('.') != std::string::npos ? out : out + ".0";
 }
 
 Tensor OfInts(absl::Span<const int64_t> values) {

@@ -2,6 +2,7 @@
 // bodies in core/functions. Invariant: an operand that holds an error gives it.
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 
@@ -55,6 +56,8 @@ std::string Tuple(Dims dims);
 inline std::string Tuple(const Tensor& x) { return Tuple(x.dims()); }
 // The same as a list: "[2, 3]".
 std::string List(Dims values);
+// As Python writes a float: "1.0", "1e-07".
+std::string FloatText(double v);
 // A vector of these integers.
 Tensor OfInts(absl::Span<const int64_t> values);
 // Whether any element is true; reads it.

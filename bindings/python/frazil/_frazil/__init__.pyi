@@ -55,7 +55,9 @@ __all__ = [
     "arange",
     "argmax",
     "argmin",
+    "argpartition",
     "argsort",
+    "argwhere",
     "array_split",
     "asarray",
     "asin",
@@ -80,19 +82,25 @@ __all__ = [
     "broadcast_to",
     "cbrt",
     "ceil",
+    "choose",
     "clip",
     "column_stack",
     "complex",
     "complex64",
     "complex128",
+    "compress",
     "concat",
     "concatenate",
     "conj",
+    "convolve",
     "copy",
     "copysign",
+    "corrcoef",
+    "correlate",
     "cos",
     "cosh",
     "count_nonzero",
+    "cov",
     "cross",
     "cummax",
     "cummin",
@@ -109,10 +117,12 @@ __all__ = [
     "diagonal",
     "diff",
     "digamma",
+    "digitize",
     "divide",
     "dot",
     "dsplit",
     "dstack",
+    "ediff1d",
     "empty",
     "empty_like",
     "equal",
@@ -124,7 +134,9 @@ __all__ = [
     "exp2",
     "expand_dims",
     "expm1",
+    "extract",
     "eye",
+    "flatnonzero",
     "flatten",
     "flip",
     "fliplr",
@@ -150,6 +162,8 @@ __all__ = [
     "greater",
     "greater_equal",
     "heaviside",
+    "histogram",
+    "histogram_bin_edges",
     "hsplit",
     "hstack",
     "hypot",
@@ -167,9 +181,11 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "interp",
     "invert",
     "isclose",
     "isfinite",
+    "isin",
     "isinf",
     "isnan",
     "isneginf",
@@ -183,6 +199,7 @@ __all__ = [
     "lerp",
     "less",
     "less_equal",
+    "lexsort",
     "linspace",
     "log",
     "log1p",
@@ -233,9 +250,17 @@ __all__ = [
     "ones_like",
     "outer",
     "pad",
+    "partition",
     "percentile",
     "permute_dims",
+    "polyadd",
+    "polyder",
+    "polyfit",
     "polygamma",
+    "polyint",
+    "polymul",
+    "polysub",
+    "polyval",
     "pow",
     "power",
     "prod",
@@ -243,6 +268,7 @@ __all__ = [
     "quantile",
     "rad2deg",
     "ravel",
+    "ravel_multi_index",
     "real",
     "reciprocal",
     "remainder",
@@ -255,6 +281,9 @@ __all__ = [
     "round",
     "rsqrt",
     "searchsorted",
+    "select",
+    "setdiff1d",
+    "setxor1d",
     "sign",
     "signbit",
     "sin",
@@ -276,9 +305,11 @@ __all__ = [
     "tanh",
     "tile",
     "transpose",
+    "trapezoid",
     "tri",
     "tril",
     "tril_indices",
+    "trim_zeros",
     "triu",
     "triu_indices",
     "true_divide",
@@ -287,8 +318,11 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "union1d",
     "unique_values",
+    "unravel_index",
     "unstack",
+    "unwrap",
     "vander",
     "var",
     "vdot",
@@ -734,6 +768,9 @@ def argmax(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) ->
 def argmin(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """Index of the first smallest element along an axis; the first NaN if there is one."""
 
+def argpartition(x: Operand, kth: Ints, /, axis: SupportsIndex | None = ...) -> Tensor:
+    """Indices that partition along an axis: those that sort."""
+
 def argsort(
     x: Operand,
     /,
@@ -743,6 +780,9 @@ def argsort(
     stable: builtins.bool = ...,
 ) -> Tensor:
     """Indices that sort along an axis: always stable, NaN last in either order."""
+
+def argwhere(x: Operand, /) -> Tensor:
+    """Positions of the elements that are not zero, one a row. Reads how many."""
 
 def array_split(
     x: Operand, /, indices_or_sections: Ints | Tensor, axis: SupportsIndex = ...
@@ -824,6 +864,9 @@ def cbrt(x: Operand, /) -> Tensor:
 def ceil(x: Operand, /) -> Tensor:
     """Smallest integer not below x, elementwise."""
 
+def choose(x: Operand, choices: Any, /, mode: Literal["raise", "wrap", "clip"] = ...) -> Tensor:
+    """Elementwise choices[x], of arrays that broadcast. x beyond the choices is an error ("raise": reads the data), wraps or is clipped."""
+
 def clip(x: Operand, /, min: Operand | None = ..., max: Operand | None = ...) -> Tensor:
     """Limits x to [min, max], elementwise."""
 
@@ -832,6 +875,9 @@ def column_stack(arrays: Sequence[Operand], /) -> Tensor:
 
 def complex(x1: Operand, x2: Operand, /) -> Tensor:
     """Complex numbers of real parts x1 and imaginary parts x2, elementwise."""
+
+def compress(condition: Operand, x: Operand, /, axis: SupportsIndex | None = ...) -> Tensor:
+    """Slices along an axis where a vector is true; without one of x flattened. Reads how many."""
 
 def concat(arrays: Sequence[Operand], /, axis: SupportsIndex | None = ...) -> Tensor:
     """Joins arrays along an existing axis. axis=None joins them flattened."""
@@ -842,11 +888,20 @@ def concatenate(arrays: Sequence[Operand], /, axis: SupportsIndex | None = ...) 
 def conj(x: Operand, /) -> Tensor:
     """Complex conjugate, elementwise; real numbers stay."""
 
+def convolve(a: Operand, v: Operand, /, mode: Literal["full", "same", "valid"] = ...) -> Tensor:
+    """Convolution of two vectors: sums of a[i] * v[n - i]. "full" at every shift where they overlap, "same" as many as the longer one has, "valid" where the shorter one lies within the longer. ValueError for empty arrays and more axes."""
+
 def copy(x: Operand, /) -> Tensor:
     """The same elements in new memory."""
 
 def copysign(x1: Operand, x2: Operand, /) -> Tensor:
     """The size of x1 with the sign of x2, elementwise; also the sign of a NaN counts."""
+
+def corrcoef(x: Operand, y: Operand | None = ..., /, rowvar: builtins.bool = ...) -> Tensor:
+    """Correlation coefficients of variables, as cov takes them, from -1 to 1, real and imaginary parts alike."""
+
+def correlate(a: Operand, v: Operand, /, mode: Literal["full", "same", "valid"] = ...) -> Tensor:
+    """Cross-correlation of two vectors: sums of a[i + k] * conj(v[i]) by convolve's modes."""
 
 def cos(x: Operand, /) -> Tensor:
     """Cosine of an angle in radians, elementwise."""
@@ -856,6 +911,19 @@ def cosh(x: Operand, /) -> Tensor:
 
 def count_nonzero(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """How many elements are not zero, over axes."""
+
+def cov(
+    x: Operand,
+    y: Operand | None = ...,
+    /,
+    rowvar: builtins.bool = ...,
+    bias: Operand | None = ...,
+    ddof: SupportsIndex | None = ...,
+    *,
+    fweights: Operand | None = ...,
+    aweights: Operand | None = ...,
+) -> Tensor:
+    """Covariances of variables, which are rows (columns if not rowvar), a vector being one of them. y has further variables. Divided by n - 1, by n with bias, or by n - ddof; fweights count how often an observation occurs, aweights weigh it. Of complex variables the second one's conjugate is taken. Integers give float64; one variable a number. ValueError for more than two axes."""
 
 def cross(x1: Operand, x2: Operand, /, *, axis: SupportsIndex = ...) -> Tensor:
     """Cross product of vectors of three elements along an axis; the other axes broadcast."""
@@ -933,6 +1001,9 @@ def diff(
 def digamma(x: Operand, /) -> Tensor:
     """Derivative of gammaln, elementwise; NaN at negative integers."""
 
+def digitize(x: Operand, bins: Operand, /, right: Operand = ...) -> Tensor:
+    """The bin of each element: i where bins[i-1] <= x < bins[i], or bins[i-1] < x <= bins[i] if right; of falling bins likewise. int64. Reads the data. ValueError for bins out of order."""
+
 def divide(x1: Operand, x2: Operand, /) -> Tensor:
     """Quotient, elementwise."""
 
@@ -944,6 +1015,9 @@ def dsplit(x: Operand, /, indices_or_sections: Ints | Tensor) -> list[Tensor]:
 
 def dstack(arrays: Sequence[Operand], /) -> Tensor:
     """Joins arrays along the third axis, which they get if they lack it."""
+
+def ediff1d(x: Operand, /, to_end: Operand | None = ..., to_begin: Operand | None = ...) -> Tensor:
+    """Differences of neighbours of x, flattened, with what is to stand before and behind them."""
 
 @overload
 def empty(
@@ -1001,6 +1075,9 @@ def expand_dims(x: Operand, /, axis: Ints = ...) -> Tensor:
 def expm1(x: Operand, /) -> Tensor:
     """exp(x) - 1 without cancellation near 0, elementwise."""
 
+def extract(condition: Operand, x: Operand, /) -> Tensor:
+    """The elements of x where a condition is true, both flattened. Reads how many."""
+
 def eye(
     n_rows: SupportsIndex,
     n_cols: SupportsIndex | None = ...,
@@ -1011,6 +1088,9 @@ def eye(
     requires_grad: builtins.bool = ...,
 ) -> Tensor:
     """Ones on the k-th diagonal, zeros elsewhere."""
+
+def flatnonzero(x: Operand, /) -> Tensor:
+    """Positions of the elements of x, flattened, that are not zero. Reads how many."""
 
 def flatten(x: Operand, /) -> Tensor:
     """All elements along one axis."""
@@ -1102,6 +1182,24 @@ def greater_equal(x1: Operand, x2: Operand, /) -> Tensor:
 def heaviside(x1: Operand, x2: Operand, /) -> Tensor:
     """0 where x1 is negative, 1 where it is positive and x2 where it is 0; NaN for NaN."""
 
+def histogram(
+    x: Operand,
+    /,
+    bins: builtins.int | Operand = ...,
+    range: tuple[builtins.float, builtins.float] | None = ...,
+    density: Any = ...,
+    weights: Operand | None = ...,
+) -> tuple[Tensor, ...]:
+    """How many elements lie in each bin, int64 (or sums of weights), and the edges of the bins. A bin holds its left edge, the last one its right one, too. Density divides by the width and the total. Reads the data."""
+
+def histogram_bin_edges(
+    x: Operand,
+    /,
+    bins: builtins.int | Operand = ...,
+    range: tuple[builtins.float, builtins.float] | None = ...,
+) -> Tensor:
+    """The edges of bins: as many equal ones as `bins` says between the extremes or over `range`, or an array of them. Reads the extremes."""
+
 def hsplit(x: Operand, /, indices_or_sections: Ints | Tensor) -> list[Tensor]:
     """Parts along the second axis, of a vector along its only one. ValueError for 0 axes."""
 
@@ -1143,6 +1241,18 @@ def inner(x1: Operand, x2: Operand, /) -> Tensor:
 def insert(x: Operand, where: Any, values: Operand, /, axis: SupportsIndex | None = ...) -> Tensor:
     """x with values put before places along an axis: one integer, several, a slice or a mask. Places in a tensor are read. Without an axis x is flattened."""
 
+def interp(
+    x: Operand,
+    xp: Operand,
+    fp: Operand,
+    /,
+    left: Operand | None = ...,
+    right: Operand | None = ...,
+    *,
+    period: Number | None = ...,
+) -> Tensor:
+    """Values at x of the line through the points (xp, fp), of which xp rises. Before the first point it is `left`, behind the last one `right` (their values if not given); with a period the points repeat. The common float dtype, float64 for integers, complex with a complex fp. Reads the data of x and xp; gradients go to all three. TypeError for complex x, xp."""
+
 def invert(x: Operand, /) -> Tensor:
     """The same as bitwise_invert: Bitwise complement, elementwise; logical not for bool."""
 
@@ -1159,6 +1269,9 @@ def isclose(
 
 def isfinite(x: Operand, /) -> Tensor:
     """True where x is neither infinite nor NaN."""
+
+def isin(x1: Operand, x2: Operand, /, *, invert: builtins.bool = ...) -> Tensor:
+    """True where an element of x1 is among those of x2 (false with invert); NaN equals none."""
 
 def isinf(x: Operand, /) -> Tensor:
     """True where x is infinite."""
@@ -1198,6 +1311,9 @@ def less(x1: Operand, x2: Operand, /) -> Tensor:
 
 def less_equal(x1: Operand, x2: Operand, /) -> Tensor:
     """a <= b, elementwise."""
+
+def lexsort(keys: Any, /, axis: SupportsIndex = ...) -> Tensor:
+    """Indices that sort by several keys, of which the last one counts most; stable."""
 
 def linspace(
     start: Number,
@@ -1430,6 +1546,9 @@ def pad(
 ) -> Tensor:
     """Surrounds with a constant."""
 
+def partition(x: Operand, kth: Ints, /, axis: SupportsIndex | None = ...) -> Tensor:
+    """An order in which element kth stands where sorting puts it, with none larger before it and none smaller behind: the sorted one."""
+
 def percentile(
     x: Operand, q: Operand, /, axis: Axis = ..., *, method: str = ..., keepdims: builtins.bool = ...
 ) -> Tensor:
@@ -1438,8 +1557,29 @@ def percentile(
 def permute_dims(x: Operand, /, axes: Ints) -> Tensor:
     """The axes in another order."""
 
+def polyadd(a: Operand, b: Operand, /) -> Tensor:
+    """The sum of two polynomials, the highest power first."""
+
+def polyder(p: Operand, /, m: SupportsIndex = ...) -> Tensor:
+    """The m-th derivative of a polynomial, the highest power first."""
+
+def polyfit(x: Operand, y: Operand, deg: SupportsIndex, *, w: Operand | None = ...) -> Tensor:
+    """Coefficients, the highest power first, of the polynomial of degree deg nearest to points by least squares: x is a vector of n numbers, y one or a matrix of n rows (a polynomial for each column), w n weights of the residuals, not of their squares."""
+
 def polygamma(n: Operand, x: Operand, /) -> Tensor:
     """Derivative of order n of digamma at x, elementwise; NaN where n is no integer from 0 on. The gradient goes to x."""
+
+def polyint(p: Operand, /, m: SupportsIndex = ..., k: Number = ...) -> Tensor:
+    """The m-th integral of a polynomial, the highest power first, each time with the constant k."""
+
+def polymul(a: Operand, b: Operand, /) -> Tensor:
+    """The product of two polynomials, the highest power first."""
+
+def polysub(a: Operand, b: Operand, /) -> Tensor:
+    """The difference of two polynomials, the highest power first."""
+
+def polyval(p: Operand, x: Operand, /) -> Tensor:
+    """The polynomial with coefficients p, the highest power first, at x, by Horner's rule."""
 
 def pow(x1: Operand, x2: Operand, /) -> Tensor:
     """First argument to the power of the second, elementwise."""
@@ -1465,6 +1605,15 @@ def rad2deg(x: Operand, /) -> Tensor:
 
 def ravel(x: Operand, /) -> Tensor:
     """The same as flatten."""
+
+def ravel_multi_index(
+    multi_index: Sequence[Operand],
+    dims: Ints,
+    /,
+    mode: Literal["raise", "wrap", "clip"] = ...,
+    order: Literal["C", "F"] = ...,
+) -> Tensor:
+    """Positions along axes as positions in the flattened array, int64. Beyond an axis is an error ("raise": reads the data), wraps or is clipped."""
 
 def real(x: Operand, /) -> Tensor:
     """Real part, elementwise, as a view; real numbers stay."""
@@ -1507,6 +1656,15 @@ def searchsorted(
     sorter: Operand | Sequence[builtins.int] | None = ...,
 ) -> Tensor:
     """Where the elements of x2 would stand in the sorted x1: before equal ones, or after them ("right"). `sorter` has the indices that sort x1, where it is not sorted. Reads the data."""
+
+def select(conditions: Sequence[Operand], choices: Any, default: Operand = ..., /) -> Tensor:
+    """Elementwise the choice of the first condition that is true, else the default. ValueError for lists of different lengths or none, TypeError for conditions that are not bool."""
+
+def setdiff1d(x1: Operand, x2: Operand, /, assume_unique: builtins.bool = ...) -> Tensor:
+    """The distinct elements of x1 that x2 lacks, in ascending order (as they stand in x1 if assume_unique)."""
+
+def setxor1d(x1: Operand, x2: Operand, /, assume_unique: builtins.bool = ...) -> Tensor:
+    """The distinct elements that one of the arrays has and the other lacks, in ascending order."""
 
 def sign(x: Operand, /) -> Tensor:
     """Sign, elementwise: -1, 0 or 1; NaN for NaN."""
@@ -1594,6 +1752,11 @@ def tile(x: Operand, /, repetitions: Ints) -> Tensor:
 def transpose(x: Operand, /, axes: Axis = ...) -> Tensor:
     """The axes in another order, reversed if none is given."""
 
+def trapezoid(
+    y: Operand, /, x: Operand | None = ..., dx: Number = ..., axis: SupportsIndex = ...
+) -> Tensor:
+    """The integral along an axis by the trapezoidal rule: of points at x, or dx apart."""
+
 def tri(
     n: SupportsIndex,
     m: SupportsIndex | None = ...,
@@ -1611,6 +1774,9 @@ def tril_indices(
 ) -> tuple[Tensor, ...]:
     """Rows and columns of the elements of an n x m matrix up to its k-th diagonal, int64."""
 
+def trim_zeros(x: Operand, /, trim: str = ...) -> Tensor:
+    """A vector without the zeros before ("f") and behind ("b") the others. Reads them."""
+
 def triu(x: Operand, /, k: SupportsIndex = ...) -> Tensor:
     """Zero below the k-th diagonal of the last two axes."""
 
@@ -1625,11 +1791,24 @@ def true_divide(x1: Operand, x2: Operand, /) -> Tensor:
 def trunc(x: Operand, /) -> Tensor:
     """Integer part, elementwise."""
 
+def union1d(x1: Operand, x2: Operand, /) -> Tensor:
+    """The distinct elements of both arrays, in ascending order."""
+
 def unique_values(x: Operand, /, *, equal_nan: builtins.bool = ...) -> Tensor:
     """Distinct elements in ascending order. Every NaN counts by itself, unless equal_nan. Reads the data."""
 
+def unravel_index(
+    indices: Operand | Sequence[builtins.int], shape: Ints, /, order: Literal["C", "F"] = ...
+) -> tuple[Tensor, ...]:
+    """Positions in the flattened array as positions along its axes, int64. Reads them to check."""
+
 def unstack(x: Operand, /, axis: SupportsIndex = ...) -> tuple[Tensor, ...]:
     """The slices along an axis, as a tuple."""
+
+def unwrap(
+    p: Operand, /, discont: Number | None = ..., axis: SupportsIndex = ..., *, period: Number = ...
+) -> Tensor:
+    """Angles without jumps of more than half a period (or discont), by whole periods."""
 
 def vander(
     x: Operand, /, n: SupportsIndex | None = ..., *, increasing: builtins.bool = ...

@@ -42,10 +42,10 @@ __all__ = [
     "vector_norm",
 ]
 
-def cholesky(x: Operand, /, *, upper: builtins.bool = ...) -> Tensor:
+def cholesky(x: Operand, /, *, upper: Operand = ...) -> Tensor:
     """The lower triangle L of x = L L^H, batched over leading axes, or the upper one U of x = U^H U; reads the same triangle of x. LinAlgError if x is not positive definite."""
 
-def cholesky_solve(b: Operand, factor: Operand, *, upper: builtins.bool = ...) -> Tensor:
+def cholesky_solve(b: Operand, factor: Operand, *, upper: Operand = ...) -> Tensor:
     """x of a @ x = b, where factor = cholesky(a, upper=upper)."""
 
 def cond(x: Operand, /, p: builtins.float | str | None = ...) -> Tensor:
@@ -133,7 +133,7 @@ def solve_triangular(
     x2: Operand,
     /,
     *,
-    lower: builtins.bool = ...,
+    lower: Operand = ...,
     unit_diagonal: builtins.bool = ...,
     trans: SupportsIndex = ...,
 ) -> Tensor:
