@@ -120,6 +120,44 @@ PARAMETERS = {
     "is_batched.x": "Any",
 }
 for _names, _type in {
+    "function": "Callable[..., Any]",
+    "ops batched": "Any",
+    "formula trim": "str",
+    "choice.replace": "builtins.bool",
+    "choice.p": "Operand | None",
+    "choice.shape": "Ints",
+    "conditions choices keys multi_index spacing": "Sequence[Operand]",
+    "choose.choices select.choices lexsort.keys": "Any",
+    "default": "Operand",
+    "kth ravel_multi_index.dims": "Ints",
+    "topk.k topk.axis lexsort.axis trapezoid.axis unwrap.axis": "SupportsIndex",
+    "partition.axis argpartition.axis compress.axis": "SupportsIndex | None",
+    "order": "Literal['C', 'F']",
+    "choose.mode ravel_multi_index.mode": "Literal['raise', 'wrap', 'clip']",
+    "convolve.mode correlate.mode": "Literal['full', 'same', 'valid']",
+    "y fweights aweights weights to_end to_begin trapezoid.x interp.left interp.right": (
+        "Operand | None"
+    ),
+    "histogram2d.y trapezoid.y polyfit.x polyfit.y": "Operand",
+    "polyfit.w": "Operand | None",
+    "polyfit.deg": "SupportsIndex",
+    "polyint.k": "Number",
+    "axes2": "Ints | None",
+    "xp fp convolve.a correlate.a polyadd.a polyadd.b polysub.a polysub.b": "Operand",
+    "polymul.a polymul.b digitize.bins": "Operand",
+    "cov.ddof": "SupportsIndex | None",
+    "bins": "builtins.int | Operand",
+    "range": "tuple[builtins.float, builtins.float] | None",
+    "bins_x bins_y range_x range_y density": "Any",
+    "interp.period discont": "Number | None",
+    "unwrap.period": "Number",
+    "einsum.operands einsum_cost.operands": "Sequence[Operand]",
+    "einsum.path einsum_cost.path": "Any",
+    "unique.axis": "SupportsIndex | None",
+    "alpha cov df dfden dfnum lam left loc logits lower mean multinomial.n p pvals": "Operand",
+    "triangular.mode": "Operand",
+    "right sigma upper beta.a beta.b f.a gamma.a pareto.a weibull.a binomial.n": "Operand",
+    "negative_binomial.n": "Operand",
     "beta1 beta2 correction ddof eps lr momentum weight_decay": "Number",
     "decimals groups high k low n n_rows num source destination": "SupportsIndex",
     "dilation padding stride moveaxis.source moveaxis.destination expand_dims.axis": "Ints",
@@ -127,7 +165,24 @@ for _names, _type in {
     "bias layer_norm.weight bincount.weights diff.prepend diff.append": "Operand | None",
     "ms parameters velocities vs": "Sequence[Tensor]",
     "argsort.axis diff.axis log_softmax.axis softmax.axis sort.axis stack.axis": "SupportsIndex",
-    "take_along_axis.axis": "SupportsIndex",
+    "take_along_axis.axis vecdot.axis cross.axis unstack.axis rollaxis.axis": "SupportsIndex",
+    "split.axis array_split.axis permutation.axis": "SupportsIndex",
+    "append.axis repeat.axis cummax.axis cummin.axis": "SupportsIndex | None",
+    "delete.axis insert.axis": "SupportsIndex | None",
+    "append.values insert.values diagonal.x factor lstsq.a lstsq.b cholesky_solve.b": "Operand",
+    "shift repeats dimensions axes1": "Ints",
+    "tri.n identity.n tril_indices.n triu_indices.n diag_indices.n ": "SupportsIndex",
+    "tri.m tril_indices.m triu_indices.m vander.n": "SupportsIndex | None",
+    "logspace.start logspace.stop": "Number",
+    "geomspace.start geomspace.stop": "builtins.complex",
+    "indices_or_sections": "Ints | Tensor",
+    "where shapes": "Any",
+    "vectors": "Sequence[Operand]",
+    "indexing": "Literal['xy', 'ij']",
+    "vector_norm.ord": "builtins.float",
+    "matrix_norm.ord norm.ord cond.p": "builtins.float | str | None",
+    "tol": "Operand | None",
+    "rcond": "Number | None",
     "fft.axis ifft.axis rfft.axis irfft.axis hfft.axis ihfft.axis": "SupportsIndex",
     "fft.n ifft.n rfft.n irfft.n hfft.n ihfft.n": "SupportsIndex | None",
     "fftn.axes ifftn.axes rfftn.axes irfftn.axes fft2.axes ifft2.axes rfft2.axes": "Axis",
@@ -137,6 +192,9 @@ for _names, _type in {
 
 # By the path under frazil._frazil; DEFAULTS by the module, and Tensor for all else.
 RESULTS = {
+    "linalg.lstsq": "tuple[Tensor, Tensor, builtins.int, Tensor]",
+    "inside.einsum_cost": "tuple[list[tuple[builtins.int, ...]], builtins.float, builtins.float]",
+    "inside.broadcast_shapes": "tuple[builtins.int, ...]",
     "nonzero": "tuple[Tensor, ...]",
     "runtime.default_dtype": "DType",
     "runtime.set_process_dtype": "DType",
@@ -205,6 +263,24 @@ RESULTS = {
     "tree.leaves": "list[Any]",
     "tree.register_pytree_node": "None",
 }
+for _name in (
+    "diag_indices tril_indices triu_indices unstack inside.ix_ inside.meshgrid inside.unique_all "
+    "inside.unique inside.intersect1d"
+).split():
+    RESULTS[_name] = "tuple[Tensor, ...]"
+RESULTS["inside.broadcast_arrays"] = "tuple[Tensor, ...]"
+for _name in "split array_split hsplit vsplit dsplit".split():
+    RESULTS[_name] = "list[Tensor]"
+for _name in "unravel_index histogram inside.topk inside.averages inside.histogram2d".split():
+    RESULTS[_name] = "tuple[Tensor, ...]"
+RESULTS["inside.gradient"] = "tuple[Tensor, ...]"
+for _name in (
+    "bernoulli beta binomial categorical chisquare dirichlet exponential f gamma geometric gumbel "
+    "laplace logistic lognormal multinomial multivariate_normal negative_binomial pareto poisson "
+    "rayleigh standard_cauchy standard_t triangular truncated_normal wald weibull"
+).split():
+    PARAMETERS[f"{_name}.shape"] = "Ints | None"
+    PARAMETERS[f"{_name}.scale"] = "Operand"
 DEFAULTS = {"autograd": "None", "cuda": "None", "npu": "None", "runtime": "None"}
 
 # Functions that one signature does not describe: {name: signatures}.

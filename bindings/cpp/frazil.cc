@@ -14,6 +14,25 @@ void Initialize() {
   jit::RegisterJit();
 }
 
+namespace cpp_internal {
+bool IsAll(const Tensor& mask, std::string_view op) {
+  return item(Checked(ops::all(mask), op)) != 0;
+}
+}  // namespace cpp_internal
+
+bool allclose(const Tensor& x1, const Tensor& x2, double rtol, double atol, bool equal_nan) {
+  Initialize();
+  return cpp_internal::IsAll(ops::isclose(x1, x2, rtol, atol, equal_nan), "allclose");
+}
+
+bool array_equal(const Tensor& x1, const Tensor& x2, bool equal_nan) {
+  Initialize();
+  if (Checked(x1, "array_equal").shape() != Checked(x2, "array_equal").shape()) return false;
+  Tensor same = ops::equal(x1, x2);
+  if (equal_nan) same = ops::logical_or(same, ops::logical_and(ops::isnan(x1), ops::isnan(x2)));
+  return cpp_internal::IsAll(same, "array_equal");
+}
+
 Tensor rows(const Tensor& x, int64_t start, int64_t stop) {
   Initialize();
   const Index index{.kind = Index::Kind::kSlice, .start = start, .stop = stop};

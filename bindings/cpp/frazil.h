@@ -18,14 +18,15 @@
 #include "autograd/grad.h"
 #include "bindings/cpp/control_flow.h"
 #include "bindings/cpp/error.h"
+#include "bindings/cpp/functions.h"
 #include "bindings/cpp/indexing.h"
 #include "bindings/cpp/op.h"
 #include "bindings/cpp/promised.h"
+#include "bindings/cpp/random.h"
 #include "bindings/cpp/structure.h"
 #include "bindings/cpp/transforms.h"
 #include "core/functions/composites.h"
 #include "core/functions/file.h"
-#include "core/functions/joining.h"
 #include "core/functions/linalg.h"
 #include "core/functions/sparse.h"
 #include "core/threads/parallel.h"
@@ -53,6 +54,15 @@ namespace frazil {
   }
 #include "core/ops.def"
 
+namespace cpp_internal {
+// Results of `op`, one of which holds the error if there is one.
+template <typename R>
+R Checked(R results, Tensor R::*part, std::string_view op) {
+  frazil::Checked(results.*part, op);
+  return results;
+}
+}  // namespace cpp_internal
+
 // Forwards to ops::name and throws its error.
 #define FZ_CPP_FORWARD(name)                                                                    \
   template <typename... A>                                                                      \
@@ -72,24 +82,29 @@ FZ_CPP_FORWARD(expand_dims)
 FZ_CPP_FORWARD(flatten)
 FZ_CPP_FORWARD(swapaxes)
 FZ_CPP_FORWARD(matrix_transpose)
-FZ_CPP_FORWARD(fftfreq)
-FZ_CPP_FORWARD(rfftfreq)
-FZ_CPP_FORWARD(matrix_power)
 FZ_CPP_FORWARD(sparse_matmul)
-#define FZ_COMPOSITE(home, name, ...) FZ_CPP_FORWARD(name)
+// In frazil what Python has there and in nn, and linear algebra.
+#define FZ_CPP_LINALG(name) \
+  FZ_CPP_FORWARD(name)      \
+  namespace linalg {        \
+  using frazil::name;       \
+  }
+#define FZ_CPP_FFT(name) \
+  namespace fft {        \
+  FZ_CPP_FORWARD(name)   \
+  }
+FZ_CPP_LINALG(matrix_power)
+FZ_CPP_FFT(fftfreq)
+FZ_CPP_FFT(rfftfreq)
+#define FZ_CPP_HOME_frazil FZ_CPP_FORWARD
+#define FZ_CPP_HOME_nn FZ_CPP_FORWARD
+#define FZ_CPP_HOME_linalg FZ_CPP_LINALG
+#define FZ_CPP_HOME_fft FZ_CPP_FFT
+#define FZ_COMPOSITE(home, name, ...) FZ_CPP_HOME_##home(name)
 #define FZ_INNER(...)
 #include "core/functions/composites.def"
-#undef FZ_CPP_FORWARD
 
 // -- Linear algebra of several results (core/functions/linalg.h); the rest are rows above.
-namespace cpp_internal {
-// Results of `op`, one of which holds the error if there is one.
-template <typename R>
-R Checked(R results, Tensor R::*part, std::string_view op) {
-  frazil::Checked(results.*part, op);
-  return results;
-}
-}  // namespace cpp_internal
 inline ops::SlogdetResult slogdet(const Tensor& x) {
   return Initialize(), cpp_internal::Checked(ops::slogdet(x), &ops::SlogdetResult::sign, "slogdet");
 }
@@ -107,49 +122,73 @@ inline ops::EigResult eigh(const Tensor& x, std::string_view uplo = "L") {
          cpp_internal::Checked(ops::eigh(x, uplo), &ops::EigResult::eigenvalues, "eigh");
 }
 
-using Shape = std::vector<int64_t>;
-inline Tensor reshape(const Tensor& x, const Shape& shape) {
-  return Initialize(), Checked(ops::reshape(x, shape), "reshape");
+inline Tensor multi_dot(TensorSpan arrays) {
+  return Initialize(), Checked(ops::multi_dot(arrays), "multi_dot");
 }
-inline Tensor permute_dims(const Tensor& x, const Shape& axes) {
-  return Initialize(), Checked(ops::permute_dims(x, axes), "permute_dims");
-}
-inline Tensor broadcast_to(const Tensor& x, const Shape& shape) {
-  return Initialize(), Checked(ops::broadcast_to(x, shape), "broadcast_to");
-}
-inline Tensor concat(const std::vector<Tensor>& parts, int64_t axis = 0) {
-  return Initialize(), Checked(ops::concat(parts, axis), "concat");
-}
-inline Tensor stack(const std::vector<Tensor>& parts, int64_t axis = 0) {
-  return Initialize(), Checked(ops::stack(parts, axis), "stack");
-}
-// NumPy's joins: core/functions/joining.h says along which axis each.
-#define FZ_CPP_JOIN(name)                                  \
-  inline Tensor name(const std::vector<Tensor>& parts) {   \
-    return Initialize(), Checked(ops::name(parts), #name); \
-  }
-FZ_CPP_JOIN(hstack)
-FZ_CPP_JOIN(vstack)
-FZ_CPP_JOIN(dstack)
-FZ_CPP_JOIN(column_stack)
-FZ_CPP_JOIN(multi_dot)
-#undef FZ_CPP_JOIN
-// Equal parts of an axis, parts that begin at these places, or parts of about one length.
-inline std::vector<Tensor> split(const Tensor& x, int64_t sections, int64_t axis = 0) {
-  Initialize();
-  std::vector<Tensor> parts = ops::split(x, sections, axis);
-  return Checked(parts.front(), "split"), parts;
-}
-inline std::vector<Tensor> split(const Tensor& x, const Shape& places, int64_t axis = 0) {
-  Initialize();
-  std::vector<Tensor> parts = ops::split_at(x, places, axis);
-  return Checked(parts.front(), "split"), parts;
-}
-inline std::vector<Tensor> array_split(const Tensor& x, int64_t sections, int64_t axis = 0) {
-  Initialize();
-  std::vector<Tensor> parts = ops::array_split(x, sections, axis);
-  return Checked(parts.front(), "array_split"), parts;
-}
+namespace linalg {
+using frazil::eig;
+using frazil::eigh;
+using frazil::matmul;
+using frazil::matrix_transpose;
+using frazil::multi_dot;
+using frazil::qr;
+using frazil::slogdet;
+using frazil::svd;
+}  // namespace linalg
+// What is in nn, and in scipy.special.
+namespace nn {
+#define FZ_CPP_NN_frazil(name)
+#define FZ_CPP_NN_linalg(name)
+#define FZ_CPP_NN_fft(name)
+#define FZ_CPP_NN_nn(name) using frazil::name;
+#define FZ_COMPOSITE(home, name, ...) FZ_CPP_NN_##home(name)
+#define FZ_INNER(...)
+#include "core/functions/composites.def"
+using frazil::conv2d;
+}  // namespace nn
+#define FZ_SPECIAL(name) using frazil::name;
+namespace special {
+FZ_SPECIAL(beta)
+FZ_SPECIAL(betainc)
+FZ_SPECIAL(betaln)
+FZ_SPECIAL(cbrt)
+FZ_SPECIAL(digamma)
+FZ_SPECIAL(erf)
+FZ_SPECIAL(erfc)
+FZ_SPECIAL(erfcinv)
+FZ_SPECIAL(erfinv)
+FZ_SPECIAL(exp2)
+FZ_SPECIAL(expm1)
+FZ_SPECIAL(gamma)
+FZ_SPECIAL(gammainc)
+FZ_SPECIAL(gammaincc)
+FZ_SPECIAL(gammaln)
+FZ_SPECIAL(i0)
+FZ_SPECIAL(i0e)
+FZ_SPECIAL(i1)
+FZ_SPECIAL(i1e)
+FZ_SPECIAL(j0)
+FZ_SPECIAL(j1)
+FZ_SPECIAL(log1p)
+FZ_SPECIAL(log_ndtr)
+FZ_SPECIAL(log_softmax)
+FZ_SPECIAL(logit)
+FZ_SPECIAL(logsumexp)
+FZ_SPECIAL(ndtr)
+FZ_SPECIAL(ndtri)
+FZ_SPECIAL(polygamma)
+FZ_SPECIAL(sinc)
+FZ_SPECIAL(softmax)
+FZ_SPECIAL(xlog1py)
+FZ_SPECIAL(xlogy)
+FZ_SPECIAL(y0)
+FZ_SPECIAL(y1)
+FZ_SPECIAL(zeta)
+#undef FZ_SPECIAL
+inline Tensor psi(const Tensor& x) { return digamma(x); }
+inline Tensor expit(const Tensor& x) { return sigmoid(x); }
+}  // namespace special
+
 // Rows [start, stop) of the first axis.
 Tensor rows(const Tensor& x, int64_t start, int64_t stop);
 
@@ -171,7 +210,15 @@ inline Tensor zeros(const Shape& shape, DType dtype = DType::kF32) {
 inline Tensor ones(const Shape& shape, DType dtype = DType::kF32) {
   return full(shape, Scalar::Int(1), dtype);
 }
+inline Tensor empty(const Shape& shape, DType dtype = DType::kF32) {
+  return full(shape, Scalar::Int(0), dtype);
+}
 Tensor arange(int64_t n, DType dtype = DType::kI64);
+// start, start + step, ... below stop.
+inline Tensor arange(const Number& start, const Number& stop, const Number& step = 1,
+                     std::optional<DType> dtype = {}) {
+  return Initialize(), Checked(ops::arange(start, stop, step, dtype), "arange");
+}
 
 // Copies `data` (row-major, as many elements as `shape` has).
 template <typename T>

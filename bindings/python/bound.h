@@ -6,6 +6,7 @@
 #pragma once
 
 #include <tuple>
+#include <vector>
 
 #include "bindings/python/held.h"
 #include "bindings/python/reduce.h"
@@ -183,13 +184,25 @@ struct SignatureText {
   }
 };
 
-template <SignatureText signature_text, typename... P>
-PyObject* CallBound(Tensor (*function)(P...), PyObject* const* args, Py_ssize_t nargs,
+// A tuple of results; raises if one of them, made by a failed op, holds an error.
+inline PyObject* Wrap(std::vector<Tensor>&& results) {
+  Object tuple = Object::Steal(PyTuple_New(static_cast<Py_ssize_t>(results.size())));
+  for (size_t i = 0; tuple && i < results.size(); ++i) {
+    PyObject* const item = Wrap(std::move(results[i]));
+    if (!item) return nullptr;
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), item);
+  }
+  return tuple.release();
+}
+
+template <SignatureText signature_text, template <typename> typename Reader, typename R,
+          typename... P>
+PyObject* CallBound(R (*function)(P...), PyObject* const* args, Py_ssize_t nargs,
                     PyObject* kwnames) {
-  constexpr int slots = (Parameter<P>::kSlots + ...);
+  constexpr int slots = (Reader<P>::kSlots + ...);
   FZ_ARGS(slots + 1, signature_text.text);
   FZ_CHECK(signature->size() == slots);
-  std::tuple<Parameter<P>...> parameters;
+  std::tuple<Reader<P>...> parameters;
   return std::apply(
       [&](auto&... p) -> PyObject* {
         int next = 0;
@@ -203,9 +216,9 @@ PyObject* CallBound(Tensor (*function)(P...), PyObject* const* args, Py_ssize_t 
       parameters);
 }
 
-template <SignatureText text, auto function>
+template <SignatureText text, auto function, template <typename> typename Reader = Parameter>
 PyObject* Bound(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  return CallBound<text>(function, args, nargs, kwnames);
+  return CallBound<text, Reader>(function, args, nargs, kwnames);
 }
 
 }  // namespace frazil::python

@@ -369,7 +369,7 @@ std::vector<FunctionRow> FourierFunctions() {
 }
 
 std::vector<FunctionRow> RandomFunctions() {
-  return {
+  std::vector<FunctionRow> rows = {
       {"state(seed, /)", "The state of a generator: a tensor that drawing advances.", State},
       {"set_default(state, /)", "The state that the module's own functions draw from.", SetDefault},
       {"uniform(state, shape, /, dtype=None, device=None)", "Uniform in [0, 1).",
@@ -379,6 +379,9 @@ std::vector<FunctionRow> RandomFunctions() {
       {"integers(state, low, high, shape, /, dtype=None, device=None)",
        "Uniform integers in [low, high).", Integers},
   };
+  const std::vector<FunctionRow> more = DistributionFunctions();
+  rows.insert(rows.end(), more.begin(), more.end());
+  return rows;
 }
 
 }  // namespace frazil::python

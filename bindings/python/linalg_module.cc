@@ -3,6 +3,7 @@
 #include "bindings/python/bound.h"
 #include "bindings/python/functions.h"
 #include "bindings/python/movement.h"
+#include "core/functions/functions.h"
 #include "core/functions/linalg.h"
 
 namespace frazil::python {
@@ -83,6 +84,39 @@ FZ_FAST(PinvWithValues) {
   return TupleOf({out.inverse, out.singular_values});
 }
 
+FZ_FAST(SvdHermitian) {
+  FZ_ARGS(1, "svd_hermitian(x, /)");
+  Tensor own;
+  const Tensor* x = HeldTensor(a[0], "svd", &own);
+  if (!x) return nullptr;
+  const ops::SvdResult out = ops::svd_hermitian(*x);
+  return TupleOf({out.u, out.s, out.vh});
+}
+
+FZ_FAST(Lstsq) {
+  FZ_ARGS(3, "lstsq(a, b, /, rcond=None)");
+  Tensor own, own_b;
+  const Tensor* x = IndicesOf(a[0], "lstsq", &own);
+  const Tensor* b = x ? IndicesOf(a[1], "lstsq", &own_b) : nullptr;
+  std::optional<double> rcond;
+  if (!b || (Given(a[2]) && !ToDouble(a[2], "lstsq", "rcond", &rcond.emplace()))) return nullptr;
+  const ops::LstsqResult out = ops::lstsq(*x, *b, rcond);
+  const Object tensors = Object::Steal(TupleOf({out.x, out.residuals, out.singular_values}));
+  if (!tensors) return nullptr;
+  PyObject* const* const item = PySequence_Fast_ITEMS(tensors.get());
+  return Py_BuildValue("(OOLO)", item[0], item[1], static_cast<long long>(out.rank), item[2]);
+}
+
+// The last two axes, unlike the function of frazil.
+FZ_FAST(Diagonal) {
+  FZ_ARGS(2, "diagonal(x, /, *, offset=0)");
+  Tensor own;
+  const Tensor* x = IndicesOf(a[0], "diagonal", &own);
+  int64_t offset = 0;
+  if (!x || (a[1] && !ToInt(a[1], "diagonal", "offset", &offset))) return nullptr;
+  return Wrap(ops::diagonal(*x, offset, -2, -1));
+}
+
 FZ_FAST(MatrixPower) {
   FZ_ARGS(2, "matrix_power(x, n, /)");
   Tensor own;
@@ -116,10 +150,17 @@ std::vector<FunctionRow> LinalgFunctions() {
        "The product of matrices in the order that takes the fewest multiplications. The first and "
        "the last may be vectors.",
        MultiDot},
+      {"svd_hermitian(x, /)", "Singular vectors and values of Hermitian matrices.", SvdHermitian},
+      {"lstsq(a, b, /, rcond=None)", "The solution, what is left, rank and singular values.",
+       Lstsq},
+      {"diagonal(x, /, *, offset=0)", "The diagonal of the last two axes: x[..., i, i + offset].",
+       Diagonal},
       {"pinv_with_values(x, /, rtol=None)",
        "The pseudo-inverse and the singular values it is made of.", PinvWithValues},
   };
   rows.insert(rows.end(), std::begin(several), std::end(several));
+  const std::vector<FunctionRow> more = FunctionsOf("linalg");
+  rows.insert(rows.end(), more.begin(), more.end());
   return rows;
 }
 

@@ -32,6 +32,7 @@ constexpr Submodule kSubmodules[] = {
     {"nn", "frazil.nn", NnFunctions},
     {"fft", "frazil.fft", FourierFunctions},
     {"linalg", "frazil.linalg", LinalgFunctions},
+    {"inside", "frazil._frazil.inside", InsideFunctions},
     {"sparse", "frazil._frazil.sparse", SparseFunctions},
     {"cuda", "frazil._frazil.cuda", CudaFunctions},
     {"npu", "frazil._frazil.npu", NpuFunctions},
@@ -80,8 +81,8 @@ bool AddAll(PyObject* module) {
   if (PyModule_AddStringConstant(module, "__version__", FRAZIL_VERSION) < 0 || !AddDTypes(module) ||
       !AddTensorType(module))
     return false;
-  for (const auto& rows : {OpFunctions(), CompositeFunctions("frazil"), MovementFunctions(),
-                           OrderFunctions(), CreationFunctions()}) {
+  for (const auto& rows : {OpFunctions(), CompositeFunctions("frazil"), FunctionsOf("frazil"),
+                           MovementFunctions(), OrderFunctions(), CreationFunctions()}) {
     if (!AddFunctions(module, "frazil", rows)) return false;
   }
   return AddPublicNames(module) && PyModule_AddObjectRef(module, "NpuFault", NpuFaultType()) == 0 &&

@@ -84,8 +84,8 @@ std::vector<Tensor> split(const Tensor& x, int64_t sections, int64_t axis) {
   if (!fixed.ok()) return {Tensor(fixed.status())};
   const int64_t n = x.dims()[*fixed];
   if (sections <= 0 || n % sections != 0) {
-    return {Tensor(ValueError("[split] axis ", axis, " of ", Describe(x), " does not divide into ",
-                              sections, " equal parts."))};
+    return {Tensor(ValueError("[split] axis ", *fixed, " of extent ", n, " has no ", sections,
+                              " equal parts."))};
   }
   std::vector<Tensor> parts;
   DimVec s = WholeSlice(x.dims());

@@ -52,8 +52,7 @@ TEST(Functions, Parts) {
     got.push_back(fz::to_vector<float>(part));
   EXPECT_EQ(got, (std::vector<Floats>{{0}, {1, 2, 3}, {4}, {}}));
   EXPECT_EQ(ShapeOf(fz::split(Counting({3, 4}), 2, -1)[1]), (Shape{3, 2}));
-  EXPECT_EQ(ErrorOf([&] { fz::split(x, 2); }),
-            "[split] axis 0 of f32[5] does not divide into 2 equal parts.");
+  EXPECT_EQ(ErrorOf([&] { fz::split(x, 2); }), "[split] axis 0 of extent 5 has no 2 equal parts.");
   EXPECT_EQ(ErrorOf([&] { fz::array_split(x, 0); }),
             "[array_split] the number of parts must be positive, got 0.");
   EXPECT_EQ(ErrorOf([&] { fz::array_split(x, 2, 1); }),

@@ -128,13 +128,15 @@ TEST(Cpp, WhileLoopCompilesItsBodyOnce) {
 
 TEST(Cpp, FourierTransforms) {
   const auto x = fz::tensor<float>({1, 2, 3, 2}, {4});
-  EXPECT_EQ(fz::to_vector<float>(fz::real(fz::fft(x))), (Floats{8, -2, 0, -2}));
-  EXPECT_EQ(fz::to_vector<float>(fz::irfft(fz::rfft(x, std::nullopt, -1, "ortho"), 4, 0, "ortho")),
+  EXPECT_EQ(fz::to_vector<float>(fz::real(fz::fft::fft(x))), (Floats{8, -2, 0, -2}));
+  EXPECT_EQ(fz::to_vector<float>(
+                fz::fft::irfft(fz::fft::rfft(x, std::nullopt, -1, "ortho"), 4, 0, "ortho")),
             (Floats{1, 2, 3, 2}));
-  EXPECT_EQ(fz::to_vector<float>(fz::fftshift(fz::fftfreq(4))), (Floats{-0.5, -0.25, 0, 0.25}));
-  EXPECT_EQ(fz::ifft2(fz::reshape(x, {2, 2}), fz::ops::Lengths{2, 3}).dims().back(), 3);
+  EXPECT_EQ(fz::to_vector<float>(fz::fft::fftshift(fz::fft::fftfreq(4))),
+            (Floats{-0.5, -0.25, 0, 0.25}));
+  EXPECT_EQ(fz::fft::ifft2(fz::reshape(x, {2, 2}), fz::ops::Lengths{2, 3}).dims().back(), 3);
   try {
-    fz::fft(x, 0);
+    fz::fft::fft(x, 0);
     FAIL();
   } catch (const fz::Error& e) {
     EXPECT_STREQ(e.what(), "[fft] needs at least one point, got 0 along axis 0 of f32[4].");

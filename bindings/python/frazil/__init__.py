@@ -43,8 +43,6 @@ from frazil._frazil.runtime import synchronize as synchronize
 from frazil._grad import grad as grad
 from frazil._grad import no_grad as no_grad
 from frazil._grad import value_and_grad as value_and_grad
-from frazil._joining import *  # noqa: F403
-from frazil._matrices import *  # noqa: F403
 from frazil._nans import *  # noqa: F403
 from frazil._op import *  # noqa: F403
 from frazil._runtime import config as config
@@ -53,7 +51,6 @@ from frazil._runtime import detect_anomaly as detect_anomaly
 from frazil._runtime import mode as mode
 from frazil._runtime import precision as precision
 from frazil._runtime import set_default_dtype as set_default_dtype
-from frazil._scans import *  # noqa: F403
 from frazil._sets import *  # noqa: F403
 from frazil._signals import *  # noqa: F403
 from frazil._threadpools import watch as _watch_threadpools

@@ -25,6 +25,7 @@ from . import autograd as autograd
 from . import cuda as cuda
 from . import custom as custom
 from . import fft as fft
+from . import inside as inside
 from . import linalg as linalg
 from . import nn as nn
 from . import npu as npu
@@ -50,10 +51,14 @@ __all__ = [
     "all",
     "angle",
     "any",
+    "append",
     "arange",
     "argmax",
     "argmin",
+    "argpartition",
     "argsort",
+    "argwhere",
+    "array_split",
     "asarray",
     "asin",
     "asinh",
@@ -77,29 +82,47 @@ __all__ = [
     "broadcast_to",
     "cbrt",
     "ceil",
+    "choose",
     "clip",
     "column_stack",
     "complex",
     "complex64",
     "complex128",
+    "compress",
     "concat",
     "concatenate",
     "conj",
+    "convolve",
     "copy",
     "copysign",
+    "corrcoef",
+    "correlate",
     "cos",
     "cosh",
     "count_nonzero",
+    "cov",
+    "cross",
+    "cummax",
+    "cummin",
     "cumprod",
     "cumsum",
     "cumulative_prod",
     "cumulative_sum",
     "deg2rad",
+    "delete",
     "detach",
+    "diag",
+    "diag_indices",
+    "diagflat",
+    "diagonal",
     "diff",
     "digamma",
+    "digitize",
     "divide",
+    "dot",
+    "dsplit",
     "dstack",
+    "ediff1d",
     "empty",
     "empty_like",
     "equal",
@@ -111,9 +134,13 @@ __all__ = [
     "exp2",
     "expand_dims",
     "expm1",
+    "extract",
     "eye",
+    "flatnonzero",
     "flatten",
     "flip",
+    "fliplr",
+    "flipud",
     "float16",
     "float32",
     "float64",
@@ -131,36 +158,48 @@ __all__ = [
     "gammaincc",
     "gammaln",
     "gcd",
+    "geomspace",
     "greater",
     "greater_equal",
     "heaviside",
+    "histogram",
+    "histogram_bin_edges",
+    "hsplit",
     "hstack",
     "hypot",
     "i0",
     "i0e",
     "i1",
     "i1e",
+    "identity",
     "imag",
     "index_add",
+    "indices",
+    "inner",
+    "insert",
     "int8",
     "int16",
     "int32",
     "int64",
+    "interp",
     "invert",
     "isclose",
     "isfinite",
+    "isin",
     "isinf",
     "isnan",
     "isneginf",
     "isposinf",
     "j0",
     "j1",
+    "kron",
     "lcm",
     "ldexp",
     "left_shift",
     "lerp",
     "less",
     "less_equal",
+    "lexsort",
     "linspace",
     "log",
     "log1p",
@@ -174,9 +213,11 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "logit",
+    "logspace",
     "logsumexp",
     "matmul",
     "matrix_transpose",
+    "matvec",
     "max",
     "maximum",
     "mean",
@@ -207,10 +248,19 @@ __all__ = [
     "not_equal",
     "ones",
     "ones_like",
+    "outer",
     "pad",
+    "partition",
     "percentile",
     "permute_dims",
+    "polyadd",
+    "polyder",
+    "polyfit",
     "polygamma",
+    "polyint",
+    "polymul",
+    "polysub",
+    "polyval",
     "pow",
     "power",
     "prod",
@@ -218,20 +268,29 @@ __all__ = [
     "quantile",
     "rad2deg",
     "ravel",
+    "ravel_multi_index",
     "real",
     "reciprocal",
     "remainder",
+    "repeat",
     "reshape",
     "right_shift",
+    "roll",
+    "rollaxis",
+    "rot90",
     "round",
     "rsqrt",
     "searchsorted",
+    "select",
+    "setdiff1d",
+    "setxor1d",
     "sign",
     "signbit",
     "sin",
     "sinc",
     "sinh",
     "sort",
+    "split",
     "sqrt",
     "square",
     "squeeze",
@@ -245,16 +304,31 @@ __all__ = [
     "tan",
     "tanh",
     "tile",
+    "transpose",
+    "trapezoid",
+    "tri",
     "tril",
+    "tril_indices",
+    "trim_zeros",
     "triu",
+    "triu_indices",
     "true_divide",
     "trunc",
     "uint8",
     "uint16",
     "uint32",
     "uint64",
+    "union1d",
     "unique_values",
+    "unravel_index",
+    "unstack",
+    "unwrap",
+    "vander",
     "var",
+    "vdot",
+    "vecdot",
+    "vecmat",
+    "vsplit",
     "vstack",
     "where",
     "xlog1py",
@@ -675,6 +749,9 @@ def angle(x: Operand, /) -> Tensor:
 def any(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """True where any element over the axes is true."""
 
+def append(x: Operand, values: Operand, /, axis: SupportsIndex | None = ...) -> Tensor:
+    """x followed by values along an axis; without one both are flattened."""
+
 def arange(
     start: Number,
     /,
@@ -693,6 +770,9 @@ def argmax(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) ->
 def argmin(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """Index of the first smallest element along an axis; the first NaN if there is one."""
 
+def argpartition(x: Operand, kth: Ints, /, axis: SupportsIndex | None = ...) -> Tensor:
+    """Indices that partition along an axis: those that sort."""
+
 def argsort(
     x: Operand,
     /,
@@ -702,6 +782,14 @@ def argsort(
     stable: builtins.bool = ...,
 ) -> Tensor:
     """Indices that sort along an axis: always stable, NaN last in either order."""
+
+def argwhere(x: Operand, /) -> Tensor:
+    """Positions of the elements that are not zero, one a row. Reads how many."""
+
+def array_split(
+    x: Operand, /, indices_or_sections: Ints | Tensor, axis: SupportsIndex = ...
+) -> list[Tensor]:
+    """Parts along an axis as by split, of lengths that differ by at most one."""
 
 def asarray(
     obj: Any,
@@ -778,6 +866,9 @@ def cbrt(x: Operand, /) -> Tensor:
 def ceil(x: Operand, /) -> Tensor:
     """Smallest integer not below x, elementwise."""
 
+def choose(x: Operand, choices: Any, /, mode: Literal["raise", "wrap", "clip"] = ...) -> Tensor:
+    """Elementwise choices[x], of arrays that broadcast. x beyond the choices is an error ("raise": reads the data), wraps or is clipped."""
+
 def clip(x: Operand, /, min: Operand | None = ..., max: Operand | None = ...) -> Tensor:
     """Limits x to [min, max], elementwise."""
 
@@ -786,6 +877,9 @@ def column_stack(arrays: Sequence[Operand], /) -> Tensor:
 
 def complex(x1: Operand, x2: Operand, /) -> Tensor:
     """Complex numbers of real parts x1 and imaginary parts x2, elementwise."""
+
+def compress(condition: Operand, x: Operand, /, axis: SupportsIndex | None = ...) -> Tensor:
+    """Slices along an axis where a vector is true; without one of x flattened. Reads how many."""
 
 def concat(arrays: Sequence[Operand], /, axis: SupportsIndex | None = ...) -> Tensor:
     """Joins arrays along an existing axis. axis=None joins them flattened."""
@@ -796,11 +890,20 @@ def concatenate(arrays: Sequence[Operand], /, axis: SupportsIndex | None = ...) 
 def conj(x: Operand, /) -> Tensor:
     """Complex conjugate, elementwise; real numbers stay."""
 
+def convolve(a: Operand, v: Operand, /, mode: Literal["full", "same", "valid"] = ...) -> Tensor:
+    """Convolution of two vectors: sums of a[i] * v[n - i]. "full" at every shift where they overlap, "same" as many as the longer one has, "valid" where the shorter one lies within the longer. ValueError for empty arrays and more axes."""
+
 def copy(x: Operand, /) -> Tensor:
     """The same elements in new memory."""
 
 def copysign(x1: Operand, x2: Operand, /) -> Tensor:
     """The size of x1 with the sign of x2, elementwise; also the sign of a NaN counts."""
+
+def corrcoef(x: Operand, y: Operand | None = ..., /, rowvar: builtins.bool = ...) -> Tensor:
+    """Correlation coefficients of variables, as cov takes them, from -1 to 1, real and imaginary parts alike."""
+
+def correlate(a: Operand, v: Operand, /, mode: Literal["full", "same", "valid"] = ...) -> Tensor:
+    """Cross-correlation of two vectors: sums of a[i + k] * conj(v[i]) by convolve's modes."""
 
 def cos(x: Operand, /) -> Tensor:
     """Cosine of an angle in radians, elementwise."""
@@ -810,6 +913,28 @@ def cosh(x: Operand, /) -> Tensor:
 
 def count_nonzero(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """How many elements are not zero, over axes."""
+
+def cov(
+    x: Operand,
+    y: Operand | None = ...,
+    /,
+    rowvar: builtins.bool = ...,
+    bias: Operand | None = ...,
+    ddof: SupportsIndex | None = ...,
+    *,
+    fweights: Operand | None = ...,
+    aweights: Operand | None = ...,
+) -> Tensor:
+    """Covariances of variables, which are rows (columns if not rowvar), a vector being one of them. y has further variables. Divided by n - 1, by n with bias, or by n - ddof; fweights count how often an observation occurs, aweights weigh it. Of complex variables the second one's conjugate is taken. Integers give float64; one variable a number. ValueError for more than two axes."""
+
+def cross(x1: Operand, x2: Operand, /, *, axis: SupportsIndex = ...) -> Tensor:
+    """Cross product of vectors of three elements along an axis; the other axes broadcast."""
+
+def cummax(x: Operand, /, axis: SupportsIndex | None = ...) -> Tensor:
+    """The largest element up to each one along an axis, or of x flattened; NaN from one on."""
+
+def cummin(x: Operand, /, axis: SupportsIndex | None = ...) -> Tensor:
+    """The smallest element up to each one along an axis, or of x flattened; NaN from one on."""
 
 def cumprod(x: Operand, /, axis: Axis = ..., *, dtype: DTypeLike | None = ...) -> Tensor:
     """cumulative_prod under NumPy's name: without an axis, of x flattened."""
@@ -840,8 +965,29 @@ def cumulative_sum(
 def deg2rad(x: Operand, /) -> Tensor:
     """Degrees as radians, elementwise."""
 
+def delete(x: Operand, where: Any, /, axis: SupportsIndex | None = ...) -> Tensor:
+    """x without what stands at places along an axis: an integer, several, a slice or a mask. Places in a tensor are read. Without an axis x is flattened."""
+
 def detach(x: Operand, /) -> Tensor:
     """The same value without history: no gradient flows through it."""
+
+def diag(x: Operand, /, k: SupportsIndex = ...) -> Tensor:
+    """The diagonal of a matrix, or a matrix with a vector as its diagonal and 0 elsewhere."""
+
+def diag_indices(n: SupportsIndex, ndim: SupportsIndex = ...) -> tuple[Tensor, ...]:
+    """Positions of the diagonal of an array of n along each of ndim axes."""
+
+def diagflat(x: Operand, /, k: SupportsIndex = ...) -> Tensor:
+    """A matrix with the elements of x, flattened, as its diagonal."""
+
+def diagonal(
+    x: Operand,
+    /,
+    offset: SupportsIndex = ...,
+    axis1: SupportsIndex = ...,
+    axis2: SupportsIndex = ...,
+) -> Tensor:
+    """The diagonal of two axes, at the end: x[i, i + offset]."""
 
 def diff(
     x: Operand,
@@ -857,11 +1003,23 @@ def diff(
 def digamma(x: Operand, /) -> Tensor:
     """Derivative of gammaln, elementwise; NaN at negative integers."""
 
+def digitize(x: Operand, bins: Operand, /, right: Operand = ...) -> Tensor:
+    """The bin of each element: i where bins[i-1] <= x < bins[i], or bins[i-1] < x <= bins[i] if right; of falling bins likewise. int64. Reads the data. ValueError for bins out of order."""
+
 def divide(x1: Operand, x2: Operand, /) -> Tensor:
     """Quotient, elementwise."""
 
+def dot(x1: Operand, x2: Operand, /) -> Tensor:
+    """NumPy's dot: the last axis of x1 with the second last of x2, vectors with their only one; numbers multiply. Without batches: leading axes of both follow each other in the result."""
+
+def dsplit(x: Operand, /, indices_or_sections: Ints | Tensor) -> list[Tensor]:
+    """Parts along the third axis."""
+
 def dstack(arrays: Sequence[Operand], /) -> Tensor:
     """Joins arrays along the third axis, which they get if they lack it."""
+
+def ediff1d(x: Operand, /, to_end: Operand | None = ..., to_begin: Operand | None = ...) -> Tensor:
+    """Differences of neighbours of x, flattened, with what is to stand before and behind them."""
 
 @overload
 def empty(
@@ -919,6 +1077,9 @@ def expand_dims(x: Operand, /, axis: Ints = ...) -> Tensor:
 def expm1(x: Operand, /) -> Tensor:
     """exp(x) - 1 without cancellation near 0, elementwise."""
 
+def extract(condition: Operand, x: Operand, /) -> Tensor:
+    """The elements of x where a condition is true, both flattened. Reads how many."""
+
 def eye(
     n_rows: SupportsIndex,
     n_cols: SupportsIndex | None = ...,
@@ -930,11 +1091,20 @@ def eye(
 ) -> Tensor:
     """Ones on the k-th diagonal, zeros elsewhere."""
 
+def flatnonzero(x: Operand, /) -> Tensor:
+    """Positions of the elements of x, flattened, that are not zero. Reads how many."""
+
 def flatten(x: Operand, /) -> Tensor:
     """All elements along one axis."""
 
 def flip(x: Operand, /, axis: Axis = ...) -> Tensor:
     """Elements in reverse order along axes."""
+
+def fliplr(x: Operand, /) -> Tensor:
+    """The second axis backwards. ValueError for fewer axes."""
+
+def flipud(x: Operand, /) -> Tensor:
+    """The first axis backwards. ValueError for a number."""
 
 def float_power(x1: Operand, x2: Operand, /) -> Tensor:
     """x1 to the power of x2, elementwise, in float64."""
@@ -995,6 +1165,16 @@ def gammaln(x: Operand, /) -> Tensor:
 def gcd(x1: Operand, x2: Operand, /) -> Tensor:
     """Greatest common divisor of integers, elementwise; of 0 and x it is abs(x). TypeError for floats."""
 
+def geomspace(
+    start: builtins.complex,
+    stop: builtins.complex,
+    num: SupportsIndex = ...,
+    *,
+    endpoint: builtins.bool = ...,
+    dtype: DTypeLike | None = ...,
+) -> Tensor:
+    """start to stop with equal factors between neighbours, both of one sign; computed in float64. Between complex numbers a spiral, by the smaller angle; complex64 if no dtype is given."""
+
 def greater(x1: Operand, x2: Operand, /) -> Tensor:
     """a > b, elementwise."""
 
@@ -1003,6 +1183,27 @@ def greater_equal(x1: Operand, x2: Operand, /) -> Tensor:
 
 def heaviside(x1: Operand, x2: Operand, /) -> Tensor:
     """0 where x1 is negative, 1 where it is positive and x2 where it is 0; NaN for NaN."""
+
+def histogram(
+    x: Operand,
+    /,
+    bins: builtins.int | Operand = ...,
+    range: tuple[builtins.float, builtins.float] | None = ...,
+    density: Any = ...,
+    weights: Operand | None = ...,
+) -> tuple[Tensor, ...]:
+    """How many elements lie in each bin, int64 (or sums of weights), and the edges of the bins. A bin holds its left edge, the last one its right one, too. Density divides by the width and the total. Reads the data."""
+
+def histogram_bin_edges(
+    x: Operand,
+    /,
+    bins: builtins.int | Operand = ...,
+    range: tuple[builtins.float, builtins.float] | None = ...,
+) -> Tensor:
+    """The edges of bins: as many equal ones as `bins` says between the extremes or over `range`, or an array of them. Reads the extremes."""
+
+def hsplit(x: Operand, /, indices_or_sections: Ints | Tensor) -> list[Tensor]:
+    """Parts along the second axis, of a vector along its only one. ValueError for 0 axes."""
 
 def hstack(arrays: Sequence[Operand], /) -> Tensor:
     """Joins arrays side by side: along the second axis, vectors along their only one."""
@@ -1022,6 +1223,9 @@ def i1(x: Operand, /) -> Tensor:
 def i1e(x: Operand, /) -> Tensor:
     """exp(-abs(x)) * i1(x), elementwise, without overflow."""
 
+def identity(n: SupportsIndex, *, dtype: DTypeLike | None = ...) -> Tensor:
+    """n x n with ones on the diagonal and 0 elsewhere."""
+
 def imag(x: Operand, /) -> Tensor:
     """Imaginary part, elementwise, as a view; 0 for real numbers."""
 
@@ -1029,6 +1233,27 @@ def index_add(
     x: Operand, indices: Operand | Sequence[builtins.int], updates: Operand, /, axis: Axis = ...
 ) -> Tensor:
     """x with updates, shaped like take(x, indices, axis=axis), added at indices along an axis; at an index that is given again one after the other in ascending order. IndexError for indices out of range."""
+
+def indices(dimensions: Ints, dtype: DTypeLike | None = ...) -> Tensor:
+    """The positions of an array of these extents: [axes, *dimensions], int64."""
+
+def inner(x1: Operand, x2: Operand, /) -> Tensor:
+    """Sums of products along the last axes; numbers multiply."""
+
+def insert(x: Operand, where: Any, values: Operand, /, axis: SupportsIndex | None = ...) -> Tensor:
+    """x with values put before places along an axis: one integer, several, a slice or a mask. Places in a tensor are read. Without an axis x is flattened."""
+
+def interp(
+    x: Operand,
+    xp: Operand,
+    fp: Operand,
+    /,
+    left: Operand | None = ...,
+    right: Operand | None = ...,
+    *,
+    period: Number | None = ...,
+) -> Tensor:
+    """Values at x of the line through the points (xp, fp), of which xp rises. Before the first point it is `left`, behind the last one `right` (their values if not given); with a period the points repeat. The common float dtype, float64 for integers, complex with a complex fp. Reads the data of x and xp; gradients go to all three. TypeError for complex x, xp."""
 
 def invert(x: Operand, /) -> Tensor:
     """The same as bitwise_invert: Bitwise complement, elementwise; logical not for bool."""
@@ -1046,6 +1271,9 @@ def isclose(
 
 def isfinite(x: Operand, /) -> Tensor:
     """True where x is neither infinite nor NaN."""
+
+def isin(x1: Operand, x2: Operand, /, *, invert: builtins.bool = ...) -> Tensor:
+    """True where an element of x1 is among those of x2 (false with invert); NaN equals none."""
 
 def isinf(x: Operand, /) -> Tensor:
     """True where x is infinite."""
@@ -1065,6 +1293,9 @@ def j0(x: Operand, /) -> Tensor:
 def j1(x: Operand, /) -> Tensor:
     """Bessel function of the first kind of order 1, elementwise."""
 
+def kron(x1: Operand, x2: Operand, /) -> Tensor:
+    """Kronecker product: blocks of x2, each times an element of x1."""
+
 def lcm(x1: Operand, x2: Operand, /) -> Tensor:
     """Least common multiple of integers, elementwise; of 0 and x it is 0. TypeError for floats."""
 
@@ -1082,6 +1313,9 @@ def less(x1: Operand, x2: Operand, /) -> Tensor:
 
 def less_equal(x1: Operand, x2: Operand, /) -> Tensor:
     """a <= b, elementwise."""
+
+def lexsort(keys: Any, /, axis: SupportsIndex = ...) -> Tensor:
+    """Indices that sort by several keys, of which the last one counts most; stable."""
 
 def linspace(
     start: Number,
@@ -1131,6 +1365,17 @@ def logical_xor(x1: Operand, x2: Operand, /) -> Tensor:
 def logit(x: Operand, /) -> Tensor:
     """log(x / (1 - x)), elementwise, without cancellation near 1/2; NaN beyond 0 and 1."""
 
+def logspace(
+    start: Number,
+    stop: Number,
+    num: SupportsIndex = ...,
+    *,
+    endpoint: builtins.bool = ...,
+    base: Number = ...,
+    dtype: DTypeLike | None = ...,
+) -> Tensor:
+    """base**start to base**stop with equal steps of the exponent; computed in float64."""
+
 def logsumexp(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """log(sum(exp(x))) over axes, without overflow."""
 
@@ -1139,6 +1384,9 @@ def matmul(x1: Operand, x2: Operand, /) -> Tensor:
 
 def matrix_transpose(x: Operand, /) -> Tensor:
     """The last two axes swapped."""
+
+def matvec(x1: Operand, x2: Operand, /) -> Tensor:
+    """Matrices times vectors, batched: [..., m, n] and [..., n] give [..., m]."""
 
 def max(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) -> Tensor:
     """Largest element over axes; NaN if any is NaN."""
@@ -1287,6 +1535,9 @@ def op_table() -> list[dict[str, Any]]:
 def other_names() -> dict[str, dict[str, str]]:
     """What other libraries call what frazil has under another name."""
 
+def outer(x1: Operand, x2: Operand, /) -> Tensor:
+    """Products of all pairs of two vectors' elements."""
+
 def pad(
     x: Operand,
     /,
@@ -1297,6 +1548,9 @@ def pad(
 ) -> Tensor:
     """Surrounds with a constant."""
 
+def partition(x: Operand, kth: Ints, /, axis: SupportsIndex | None = ...) -> Tensor:
+    """An order in which element kth stands where sorting puts it, with none larger before it and none smaller behind: the sorted one."""
+
 def percentile(
     x: Operand, q: Operand, /, axis: Axis = ..., *, method: str = ..., keepdims: builtins.bool = ...
 ) -> Tensor:
@@ -1305,8 +1559,29 @@ def percentile(
 def permute_dims(x: Operand, /, axes: Ints) -> Tensor:
     """The axes in another order."""
 
+def polyadd(a: Operand, b: Operand, /) -> Tensor:
+    """The sum of two polynomials, the highest power first."""
+
+def polyder(p: Operand, /, m: SupportsIndex = ...) -> Tensor:
+    """The m-th derivative of a polynomial, the highest power first."""
+
+def polyfit(x: Operand, y: Operand, deg: SupportsIndex, *, w: Operand | None = ...) -> Tensor:
+    """Coefficients, the highest power first, of the polynomial of degree deg nearest to points by least squares: x is a vector of n numbers, y one or a matrix of n rows (a polynomial for each column), w n weights of the residuals, not of their squares."""
+
 def polygamma(n: Operand, x: Operand, /) -> Tensor:
     """Derivative of order n of digamma at x, elementwise; NaN where n is no integer from 0 on. The gradient goes to x."""
+
+def polyint(p: Operand, /, m: SupportsIndex = ..., k: Number = ...) -> Tensor:
+    """The m-th integral of a polynomial, the highest power first, each time with the constant k."""
+
+def polymul(a: Operand, b: Operand, /) -> Tensor:
+    """The product of two polynomials, the highest power first."""
+
+def polysub(a: Operand, b: Operand, /) -> Tensor:
+    """The difference of two polynomials, the highest power first."""
+
+def polyval(p: Operand, x: Operand, /) -> Tensor:
+    """The polynomial with coefficients p, the highest power first, at x, by Horner's rule."""
 
 def pow(x1: Operand, x2: Operand, /) -> Tensor:
     """First argument to the power of the second, elementwise."""
@@ -1333,6 +1608,15 @@ def rad2deg(x: Operand, /) -> Tensor:
 def ravel(x: Operand, /) -> Tensor:
     """The same as flatten."""
 
+def ravel_multi_index(
+    multi_index: Sequence[Operand],
+    dims: Ints,
+    /,
+    mode: Literal["raise", "wrap", "clip"] = ...,
+    order: Literal["C", "F"] = ...,
+) -> Tensor:
+    """Positions along axes as positions in the flattened array, int64. Beyond an axis is an error ("raise": reads the data), wraps or is clipped."""
+
 def real(x: Operand, /) -> Tensor:
     """Real part, elementwise, as a view; real numbers stay."""
 
@@ -1342,11 +1626,23 @@ def reciprocal(x: Operand, /) -> Tensor:
 def remainder(x1: Operand, x2: Operand, /) -> Tensor:
     """Remainder with the sign of the divisor, elementwise; integers: x % 0 is 0."""
 
+def repeat(x: Operand, /, repeats: Ints, axis: SupportsIndex | None = ...) -> Tensor:
+    """Each element repeated: a number of times, or one number for each; without an axis of x flattened."""
+
 def reshape(x: Operand, /, shape: Ints, *, copy: builtins.bool | None = ...) -> Tensor:
     """The same elements in row-major order under another shape. One extent may be -1."""
 
 def right_shift(x1: Operand, x2: Operand, /) -> Tensor:
     """The same as bitwise_right_shift: Shift right, elementwise, integers; by the width or more gives 0, or -1 for negative numbers."""
+
+def roll(x: Operand, /, shift: Ints, axis: Axis = ...) -> Tensor:
+    """Elements shifted along an axis; those pushed out come in again on the other side."""
+
+def rollaxis(x: Operand, /, axis: SupportsIndex, start: Number = ...) -> Tensor:
+    """An axis moved to stand before the axis `start`."""
+
+def rot90(x: Operand, /, k: SupportsIndex = ..., axes: Ints = ...) -> Tensor:
+    """Turned by k quarters in the plane of two axes, from the first to the second."""
 
 def round(x: Operand, /) -> Tensor:
     """Nearest integer, halves to even, elementwise."""
@@ -1362,6 +1658,15 @@ def searchsorted(
     sorter: Operand | Sequence[builtins.int] | None = ...,
 ) -> Tensor:
     """Where the elements of x2 would stand in the sorted x1: before equal ones, or after them ("right"). `sorter` has the indices that sort x1, where it is not sorted. Reads the data."""
+
+def select(conditions: Sequence[Operand], choices: Any, default: Operand = ..., /) -> Tensor:
+    """Elementwise the choice of the first condition that is true, else the default. ValueError for lists of different lengths or none, TypeError for conditions that are not bool."""
+
+def setdiff1d(x1: Operand, x2: Operand, /, assume_unique: builtins.bool = ...) -> Tensor:
+    """The distinct elements of x1 that x2 lacks, in ascending order (as they stand in x1 if assume_unique)."""
+
+def setxor1d(x1: Operand, x2: Operand, /, assume_unique: builtins.bool = ...) -> Tensor:
+    """The distinct elements that one of the arrays has and the other lacks, in ascending order."""
 
 def sign(x: Operand, /) -> Tensor:
     """Sign, elementwise: -1, 0 or 1; NaN for NaN."""
@@ -1387,6 +1692,11 @@ def sort(
     stable: builtins.bool = ...,
 ) -> Tensor:
     """Elements in order along an axis: always stable, NaN last in either order."""
+
+def split(
+    x: Operand, /, indices_or_sections: Ints | Tensor, axis: SupportsIndex = ...
+) -> list[Tensor]:
+    """Parts along an axis: a number of equal parts, or the positions where they begin."""
 
 def sqrt(x: Operand, /) -> Tensor:
     """Square root, elementwise, correctly rounded; NaN below 0."""
@@ -1441,11 +1751,41 @@ def tanh(x: Operand, /) -> Tensor:
 def tile(x: Operand, /, repetitions: Ints) -> Tensor:
     """The array repeated along its axes."""
 
+def transpose(x: Operand, /, axes: Axis = ...) -> Tensor:
+    """The axes in another order, reversed if none is given."""
+
+def trapezoid(
+    y: Operand, /, x: Operand | None = ..., dx: Number = ..., axis: SupportsIndex = ...
+) -> Tensor:
+    """The integral along an axis by the trapezoidal rule: of points at x, or dx apart."""
+
+def tri(
+    n: SupportsIndex,
+    m: SupportsIndex | None = ...,
+    k: SupportsIndex = ...,
+    *,
+    dtype: DTypeLike | None = ...,
+) -> Tensor:
+    """n x m ones where column <= row + k, else 0; the default dtype if none is given."""
+
 def tril(x: Operand, /, k: SupportsIndex = ...) -> Tensor:
     """Zero above the k-th diagonal of the last two axes."""
 
+def tril_indices(
+    n: SupportsIndex, k: SupportsIndex = ..., m: SupportsIndex | None = ...
+) -> tuple[Tensor, ...]:
+    """Rows and columns of the elements of an n x m matrix up to its k-th diagonal, int64."""
+
+def trim_zeros(x: Operand, /, trim: str = ...) -> Tensor:
+    """A vector without the zeros before ("f") and behind ("b") the others. Reads them."""
+
 def triu(x: Operand, /, k: SupportsIndex = ...) -> Tensor:
     """Zero below the k-th diagonal of the last two axes."""
+
+def triu_indices(
+    n: SupportsIndex, k: SupportsIndex = ..., m: SupportsIndex | None = ...
+) -> tuple[Tensor, ...]:
+    """Rows and columns of the elements of an n x m matrix from its k-th diagonal on, int64."""
 
 def true_divide(x1: Operand, x2: Operand, /) -> Tensor:
     """The same as divide: Quotient, elementwise."""
@@ -1453,8 +1793,29 @@ def true_divide(x1: Operand, x2: Operand, /) -> Tensor:
 def trunc(x: Operand, /) -> Tensor:
     """Integer part, elementwise."""
 
+def union1d(x1: Operand, x2: Operand, /) -> Tensor:
+    """The distinct elements of both arrays, in ascending order."""
+
 def unique_values(x: Operand, /, *, equal_nan: builtins.bool = ...) -> Tensor:
     """Distinct elements in ascending order. Every NaN counts by itself, unless equal_nan. Reads the data."""
+
+def unravel_index(
+    indices: Operand | Sequence[builtins.int], shape: Ints, /, order: Literal["C", "F"] = ...
+) -> tuple[Tensor, ...]:
+    """Positions in the flattened array as positions along its axes, int64. Reads them to check."""
+
+def unstack(x: Operand, /, axis: SupportsIndex = ...) -> tuple[Tensor, ...]:
+    """The slices along an axis, as a tuple."""
+
+def unwrap(
+    p: Operand, /, discont: Number | None = ..., axis: SupportsIndex = ..., *, period: Number = ...
+) -> Tensor:
+    """Angles without jumps of more than half a period (or discont), by whole periods."""
+
+def vander(
+    x: Operand, /, n: SupportsIndex | None = ..., *, increasing: builtins.bool = ...
+) -> Tensor:
+    """Powers of a vector's elements as rows of n columns, the highest first unless increasing."""
 
 def var(
     x: Operand,
@@ -1466,6 +1827,18 @@ def var(
     keepdims: builtins.bool = ...,
 ) -> Tensor:
     """Variance over axes, divided by n - correction. ddof is NumPy's name of correction."""
+
+def vdot(x1: Operand, x2: Operand, /) -> Tensor:
+    """The sum of products of conjugates of x1 with x2, both flattened."""
+
+def vecdot(x1: Operand, x2: Operand, /, *, axis: SupportsIndex = ...) -> Tensor:
+    """Sum of products along an axis of both, which must be equally long; the others broadcast. Complex elements of x1 are conjugated. The dtype is that of the product, for bool whether any pair is true. ValueError if the axes differ in length, IndexError if one of the arrays lacks the axis."""
+
+def vecmat(x1: Operand, x2: Operand, /) -> Tensor:
+    """Conjugate vectors times matrices, batched: [..., m] and [..., m, n] give [..., n]."""
+
+def vsplit(x: Operand, /, indices_or_sections: Ints | Tensor) -> list[Tensor]:
+    """Parts along the first axis of two or more."""
 
 def vstack(arrays: Sequence[Operand], /) -> Tensor:
     """Joins arrays one below the other: along the first axis; vectors are rows."""
