@@ -8,7 +8,7 @@
 //         const std::span<float> y = out[0].data<float>();
 //         for (size_t i = 0; i < x.size(); ++i) y[i] = x[i] * x[i] * x[i];
 //       },
-//       .vjp = [](fz::Tensors in, fz::Tensors, fz::Tensors g) {
+//       .vjp = [](fz::Operands in, fz::Operands, fz::Operands g) {
 //         return std::vector{g[0] * in[0] * in[0] * 3.0};
 //       },
 //     });
@@ -73,7 +73,7 @@ class HostBuffer {
 using Specs = std::span<const ArraySpec>;
 using HostArrays = std::span<const HostBuffer<const char>>;
 using HostResults = std::span<const HostBuffer<char>>;
-using Tensors = std::span<const Tensor>;
+using Operands = std::span<const Tensor>;
 
 struct OpRules {
   // Of the results, from those of the operands. Not for compute, whose results say it.
@@ -81,15 +81,15 @@ struct OpRules {
   std::function<void(HostArrays, HostResults)> body = nullptr;
   // The gradients of the operands, from (operands, results, gradients of the results); an undefined
   // tensor for none. Nothing: jvp, transposed.
-  std::function<std::vector<Tensor>(Tensors, Tensors, Tensors)> vjp = nullptr;
+  std::function<std::vector<Tensor>(Operands, Operands, Operands)> vjp = nullptr;
   // The tangents of the results, from (operands, tangents), in which they are linear.
-  std::function<std::vector<Tensor>(Tensors, Tensors)> jvp = nullptr;
+  std::function<std::vector<Tensor>(Operands, Operands)> jvp = nullptr;
   // The results for `size` examples, along axis 0, as it is of those operands that are batched.
   // Nothing: the body is called for one example after the other.
-  std::function<std::vector<Tensor>(int64_t size, Tensors, const std::vector<bool>& batched)>
+  std::function<std::vector<Tensor>(int64_t size, Operands, const std::vector<bool>& batched)>
       batch = nullptr;
   // In the place of body: the results, by frazil's functions.
-  std::function<std::vector<Tensor>(Tensors)> compute = nullptr;
+  std::function<std::vector<Tensor>(Operands)> compute = nullptr;
 };
 
 class Op {

@@ -7,13 +7,6 @@
 namespace frazil::ops {
 namespace {
 
-// Indices that sort x; complex numbers by their real, then by their imaginary parts.
-Tensor Ordering(const Tensor& x) {
-  if (!x.ok() || !IsComplex(x.dtype())) return argsort(x);
-  const Tensor by_imag = argsort(imag(x));
-  return take(by_imag, argsort(take(real(x), by_imag, 0)), 0);
-}
-
 // Whether the first of n, and then each one of which `apart` says so, differs from the one before.
 Tensor Starting(int64_t n, const Tensor& apart) {
   return concat({filled({std::min<int64_t>(n, 1)}, Scalar::Bool(true), DType::kBool), apart}, 0);
@@ -40,7 +33,7 @@ Tensor Masked(const Tensor& x, const Tensor& mask) {
 }  // namespace
 
 Tensors unique_all(const Tensor& x) {
-  const Tensor flat = flatten(x), order = Ordering(flat), ordered = take(flat, order, 0);
+  const Tensor flat = flatten(x), order = argsort(flat), ordered = take(flat, order, 0);
   if (!ordered.ok()) return {ordered};
   const int64_t n = ordered.size();
   const Tensor starting = Starting(n, not_equal(Within(ordered, 1, 0), Within(ordered, 0, 1)));

@@ -19,14 +19,14 @@ void Cube(HostArrays in, HostResults out) {
   for (size_t i = 0; i < x.size(); ++i) y[i] = x[i] * x[i] * x[i];
 }
 
-FRAZIL_OP(cube,
-          {
-              .shape = LikeFirst,
-              .body = Cube,
-              .vjp = [](Tensors in, Tensors,
-                        Tensors g) { return std::vector{g[0] * in[0] * in[0] * 3.0}; },
-              .jvp = [](Tensors in, Tensors t) { return std::vector{t[0] * in[0] * in[0] * 3.0}; },
-          });
+FRAZIL_OP(cube, {
+                    .shape = LikeFirst,
+                    .body = Cube,
+                    .vjp = [](Operands in, Operands,
+                              Operands g) { return std::vector{g[0] * in[0] * in[0] * 3.0}; },
+                    .jvp = [](Operands in,
+                              Operands t) { return std::vector{t[0] * in[0] * in[0] * 3.0}; },
+                });
 
 // Of two operands, which may be of different shapes of one vmap, and two results.
 FRAZIL_OP(divmod, {
@@ -54,7 +54,7 @@ FRAZIL_OP(host_exp,
                     for (size_t i = 0; i < in[0].size(); ++i)
                       out[0].data<double>()[i] = std::exp(in[0].data<double>()[i]);
                   },
-              .vjp = [](Tensors, Tensors y, Tensors g) { return std::vector{g[0] * y[0]}; },
+              .vjp = [](Operands, Operands y, Operands g) { return std::vector{g[0] * y[0]}; },
           });
 FRAZIL_OP(halved, {
                       .shape = LikeFirst,
@@ -63,8 +63,8 @@ FRAZIL_OP(halved, {
                             for (size_t i = 0; i < in[0].size(); ++i)
                               out[0].data<double>()[i] = in[0].data<double>()[i] / 2;
                           },
-                      .jvp = [](Tensors, Tensors t) { return std::vector{t[0] * 0.5}; },
-                      .batch = [](int64_t, Tensors in,
+                      .jvp = [](Operands, Operands t) { return std::vector{t[0] * 0.5}; },
+                      .batch = [](int64_t, Operands in,
                                   const std::vector<bool>&) { return std::vector{in[0] * 0.5}; },
                   });
 
@@ -78,7 +78,7 @@ FRAZIL_OP(throws, {
 FRAZIL_OP(throws_back, {
                            .shape = LikeFirst,
                            .body = Cube,
-                           .vjp = [](Tensors, Tensors, Tensors) -> std::vector<Tensor> {
+                           .vjp = [](Operands, Operands, Operands) -> std::vector<Tensor> {
                              throw OwnError("no gradient");
                            },
                        });
@@ -186,13 +186,14 @@ TEST(Op, SaysWhatIsMissing) {
   EXPECT_EQ(Said([] { divmod(Of({1}), Of({2})); }),
             "[divmod] has 2 results: ask for them by results({...}).");
   EXPECT_EQ(Said([] { cube(ones({2})); }), "[cube] the body asks an array of float32 for float64.");
-  EXPECT_EQ(Said([] { Op("empty", {}); }), "[empty] an op needs the rules shape and body, or compute.");
+  EXPECT_EQ(Said([] { Op("empty", {}); }),
+            "[empty] an op needs the rules shape and body, or compute.");
   EXPECT_EQ(Said([] { cube(Tensor()); }), "[cube] an operand holds no value.");
   const Op none("none",
                 {.shape = LikeFirst,
                  .body = Cube,
-                 .vjp = [](Tensors, Tensors, Tensors) { return std::vector<Tensor>(); },
-                 .batch = [](int64_t, Tensors in,
+                 .vjp = [](Operands, Operands, Operands) { return std::vector<Tensor>(); },
+                 .batch = [](int64_t, Operands in,
                              const std::vector<bool>&) { return std::vector{sum(in[0])}; }});
   EXPECT_EQ(Said([&] { grad([&](const Tensor& x) { return sum(none(x)); })(Of({1})); }),
             "[none] the rule vjp must give 1 tensors, got 0.");
@@ -203,23 +204,24 @@ TEST(Op, SaysWhatIsMissing) {
 }
 
 // Bodies of frazil's functions: with a gradient of their own, a tangent of their own, and neither.
-FRAZIL_OP(clip_gradient,
+FRAZIL_OP(clip_gradient, {
+                             .vjp = [](Operands, Operands,
+                                       Operands g) { return std::vector{clip(g[0], -1.0, 1.0)}; },
+                             .compute = [](Operands in) { return std::vector{in[0]}; },
+                         });
+FRAZIL_OP(steep,
           {
-              .vjp = [](Tensors, Tensors, Tensors g) { return std::vector{clip(g[0], -1.0, 1.0)}; },
-              .compute = [](Tensors in) { return std::vector{in[0]}; },
+              .jvp = [](Operands in, Operands t) { return std::vector{t[0] * in[0] * 10.0}; },
+              .compute = [](Operands in) { return std::vector{sin(in[0])}; },
           });
-FRAZIL_OP(steep, {
-                     .jvp = [](Tensors in, Tensors t) { return std::vector{t[0] * in[0] * 10.0}; },
-                     .compute = [](Tensors in) { return std::vector{sin(in[0])}; },
-                 });
 FRAZIL_OP(plain, {
-                     .compute = [](Tensors in) { return std::vector{in[0] * in[1] * in[0]}; },
+                     .compute = [](Operands in) { return std::vector{in[0] * in[1] * in[0]}; },
                  });
 FRAZIL_OP(batched_square,
           {
-              .batch = [](int64_t, Tensors in,
+              .batch = [](int64_t, Operands in,
                           const std::vector<bool>&) { return std::vector{in[0] * in[0] + 100.0}; },
-              .compute = [](Tensors in) { return std::vector{in[0] * in[0]}; },
+              .compute = [](Operands in) { return std::vector{in[0] * in[0]}; },
           });
 
 TEST(Op, BodiesOfFrazilsFunctions) {
@@ -245,7 +247,7 @@ TEST(Op, BodiesOfFrazilsFunctions) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(all(traced(x)), all(exp(x)));
   const auto both = [] {
     return Op("both",
-              {.shape = LikeFirst, .compute = [](Tensors in) { return std::vector{in[0]}; }});
+              {.shape = LikeFirst, .compute = [](Operands in) { return std::vector{in[0]}; }});
   };
   EXPECT_THROW(both(), Error);
 }

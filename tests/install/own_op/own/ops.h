@@ -19,7 +19,7 @@ FRAZIL_OP(host_erf,
                     for (size_t i = 0; i < x.size(); ++i) y[i] = std::erf(x[i]);
                   },
               .vjp =
-                  [](frazil::Tensors in, frazil::Tensors, frazil::Tensors g) {
+                  [](frazil::Operands in, frazil::Operands, frazil::Operands g) {
                     return std::vector{g[0] * frazil::exp(-(in[0] * in[0])) * 1.1283791670955126};
                   },
           });
@@ -42,7 +42,7 @@ FRAZIL_OP(row_sums,
                     out[1].data<int64_t>()[0] = static_cast<int64_t>(columns);
                   },
               .batch =
-                  [](int64_t size, frazil::Tensors in, const std::vector<bool>&) {
+                  [](int64_t size, frazil::Operands in, const std::vector<bool>&) {
                     return std::vector{
                         frazil::sum(in[0], {{2}}),
                         frazil::full({size}, frazil::Scalar::Int(in[0].dims()[2]), frazil::int64)};
