@@ -31,10 +31,13 @@ std::string Name(Label c) {
   return c < kDots ? std::string(1, static_cast<char>(c)) : std::string("...");
 }
 
+using Step = absl::InlinedVector<int64_t, 4>;
+using Steps = absl::InlinedVector<Step, 4>;
+
 struct Plan {
   absl::InlinedVector<Labels, 4> inputs;
   Labels output;
-  std::vector<std::vector<int64_t>> steps;
+  Steps steps;
   std::array<int64_t, kDots + kMaxRank> sizes;  // -1: of no operand
 
   double Extent(const Set& labels) const {
@@ -81,8 +84,6 @@ std::pair<std::vector<Set>, Set> Merge(const std::vector<Set>& live, size_t i, s
   return {std::move(rest), every};
 }
 
-using Steps = std::vector<std::vector<int64_t>>;
-
 // The cheapest order; all are tried, but those that cost more already.
 std::pair<double, Steps> Optimal(const Plan& plan, const std::vector<Set>& live, const Set& output,
                                  double best = std::numeric_limits<double>::infinity()) {
@@ -95,7 +96,7 @@ std::pair<double, Steps> Optimal(const Plan& plan, const std::vector<Set>& live,
       if (cost >= least) continue;
       auto [more, steps] = Optimal(plan, after, output, least - cost);
       if (cost + more >= found.first) continue;
-      steps.insert(steps.begin(), {static_cast<int64_t>(i), static_cast<int64_t>(j)});
+      steps.insert(steps.begin(), Step{static_cast<int64_t>(i), static_cast<int64_t>(j)});
       found = {cost + more, std::move(steps)};
     }
   }
@@ -121,7 +122,7 @@ Steps Greedy(const Plan& plan, std::vector<Set> live, const Set& output) {
       }
     }
     live = Merge(live, first, second, output).first;
-    steps.push_back({static_cast<int64_t>(first), static_cast<int64_t>(second)});
+    steps.push_back(Step{static_cast<int64_t>(first), static_cast<int64_t>(second)});
   }
   return steps;
 }
@@ -131,7 +132,7 @@ Status CheckSteps(const Steps& steps, int64_t n) {
   std::string all;
   for (const auto& step : steps) {
     StrAppend(&all, all.empty() ? "" : ", ", Tuple(step));
-    std::vector<int64_t> sorted = step;
+    Step sorted = step;
     std::sort(sorted.begin(), sorted.end());
     const bool twice = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
     if (sorted.empty() || twice || sorted.front() < 0 || sorted.back() >= left) {
@@ -147,16 +148,18 @@ Status CheckSteps(const Steps& steps, int64_t n) {
 StatusOr<Steps> StepsOf(const Plan& plan, const EinsumPath& path) {
   const auto n = static_cast<int64_t>(plan.inputs.size());
   if (path.kind == EinsumPath::Kind::kGiven) {
-    FZ_RETURN_IF_ERROR(CheckSteps(path.steps, n));
-    return path.steps;
+    Steps given;
+    for (const auto& step : path.steps) given.emplace_back(step.begin(), step.end());
+    FZ_RETURN_IF_ERROR(CheckSteps(given, n));
+    return given;
   }
-  if (n == 1) return Steps{{0}};
+  if (n == 1) return Steps{Step{0}};
   if (path.kind == EinsumPath::Kind::kLeft) {
-    Steps out = {{0, 1}};
-    for (int64_t k = n - 2; k > 0; --k) out.push_back({0, k});
+    Steps out = {Step{0, 1}};
+    for (int64_t k = n - 2; k > 0; --k) out.push_back(Step{0, k});
     return out;
   }
-  if (n == 2) return Steps{{0, 1}};
+  if (n == 2) return Steps{Step{0, 1}};
   std::vector<Set> live;
   for (const Labels& labels : plan.inputs) live.push_back(SetOf(labels));
   const Set output = SetOf(plan.output);
@@ -214,11 +217,14 @@ StatusOr<Labels> OutputOf(const Plan& plan, std::string_view right, bool arrow) 
   return output;
 }
 
-StatusOr<Plan> PlanOf(std::string_view given, absl::Span<const Tensor> operands,
-                      const EinsumPath& path) {
-  std::string formula(given);
-  formula.erase(std::remove(formula.begin(), formula.end(), ' '), formula.end());
-  const std::string_view all = formula;
+Status FillPlan(std::string_view given, absl::Span<const Tensor> operands, const EinsumPath& path,
+                Plan* plan) {
+  std::string without;
+  const bool spaced = given.find(' ') != std::string_view::npos;
+  for (const char c : given.substr(0, spaced ? given.size() : 0)) {
+    if (c != ' ') without += c;
+  }
+  const std::string_view all = spaced ? without : given;
   const size_t arrow = all.find("->");
   std::string_view left = all.substr(0, arrow);
   absl::InlinedVector<std::string_view, 4> terms;
@@ -227,22 +233,21 @@ StatusOr<Plan> PlanOf(std::string_view given, absl::Span<const Tensor> operands,
     terms.push_back(left.substr(0, comma));
   terms.push_back(left);
   if (terms.size() != operands.size()) {
-    return ValueError("[einsum] '", formula, "' is of ", terms.size(), " operands, ",
-                      operands.size(), " are given.");
+    return ValueError("[einsum] '", all, "' is of ", terms.size(), " operands, ", operands.size(),
+                      " are given.");
   }
-  Plan plan;
-  plan.sizes.fill(-1);
+  plan->sizes.fill(-1);
   for (size_t i = 0; i < terms.size(); ++i) {
     if (!operands[i].ok()) return operands[i].status();
     FZ_ASSIGN_OR_RETURN(Labels labels, LabelsOf(terms[i], static_cast<size_t>(operands[i].rank())));
-    plan.inputs.push_back(std::move(labels));
-    FZ_RETURN_IF_ERROR(AddSizes(formula, terms[i], operands[i], &plan));
+    plan->inputs.push_back(std::move(labels));
+    FZ_RETURN_IF_ERROR(AddSizes(all, terms[i], operands[i], plan));
   }
   const bool has_arrow = arrow != std::string_view::npos;
-  FZ_ASSIGN_OR_RETURN(plan.output,
-                      OutputOf(plan, has_arrow ? all.substr(arrow + 2) : all, has_arrow));
-  FZ_ASSIGN_OR_RETURN(plan.steps, StepsOf(plan, path));
-  return plan;
+  FZ_ASSIGN_OR_RETURN(plan->output,
+                      OutputOf(*plan, has_arrow ? all.substr(arrow + 2) : all, has_arrow));
+  FZ_ASSIGN_OR_RETURN(plan->steps, StepsOf(*plan, path));
+  return absl::OkStatus();
 }
 
 // -- What is done
@@ -371,15 +376,15 @@ Operand Contract(const Operand& first, const Operand& second, const Set& kept, c
 }  // namespace
 
 Tensor einsum(std::string_view formula, absl::Span<const Tensor> operands, const EinsumPath& path) {
-  const auto plan = PlanOf(formula, operands, path);
-  if (!plan.ok()) return Tensor(plan.status());
+  Plan plan;
+  if (Status s = FillPlan(formula, operands, path, &plan); !s.ok()) return Tensor(std::move(s));
   DType dtype = operands[0].dtype();
   for (const Tensor& t : operands) dtype = Promote(dtype, t.dtype());
   absl::InlinedVector<Operand, 4> live;
   for (size_t i = 0; i < operands.size(); ++i)
-    live.push_back(Single(astype(operands[i], dtype), plan->inputs[i]));
-  const Set output = SetOf(plan->output);
-  for (std::vector<int64_t> step : plan->steps) {
+    live.push_back(Single(astype(operands[i], dtype), plan.inputs[i]));
+  const Set output = SetOf(plan.output);
+  for (Step step : plan.steps) {
     std::sort(step.begin(), step.end());
     absl::InlinedVector<Operand, 4> taken;
     for (const int64_t i : step) taken.push_back(std::move(live[static_cast<size_t>(i)]));
@@ -391,28 +396,30 @@ Tensor einsum(std::string_view formula, absl::Span<const Tensor> operands, const
       Set wanted = kept;
       for (size_t later = k + 1; later < taken.size(); ++later)
         wanted |= SetOf(taken[later].labels);
-      made = Contract(made, taken[k], wanted, *plan);
+      made = Contract(made, taken[k], wanted, plan);
     }
     live.push_back(SumOver(std::move(made), kept));
   }
   const Operand out = SumOver(std::move(live[0]), output);
   if (!out.x.ok()) return out.x;
   DimVec order;
-  for (const Label c : plan->output) order.push_back(out.At(c));
+  for (const Label c : plan.output) order.push_back(out.At(c));
   return Permuted(out.x, order);
 }
 
 StatusOr<EinsumCost> einsum_cost(std::string_view formula, absl::Span<const Tensor> operands,
                                  const EinsumPath& path) {
-  FZ_ASSIGN_OR_RETURN(const Plan plan, PlanOf(formula, operands, path));
+  Plan plan;
+  FZ_RETURN_IF_ERROR(FillPlan(formula, operands, path, &plan));
   std::vector<Set> live;
   Set all;
   for (const Labels& labels : plan.inputs) {
     live.push_back(SetOf(labels));
     all |= live.back();
   }
-  EinsumCost out = {plan.steps, static_cast<double>(live.size()) * plan.Extent(all), 0};
-  for (std::vector<int64_t> step : plan.steps) {
+  EinsumCost out = {{}, static_cast<double>(live.size()) * plan.Extent(all), 0};
+  for (const Step& step : plan.steps) out.steps.emplace_back(step.begin(), step.end());
+  for (Step step : plan.steps) {
     std::sort(step.rbegin(), step.rend());
     Set every, kept = SetOf(plan.output);
     for (const int64_t i : step) {

@@ -890,8 +890,8 @@ def concatenate(arrays: Sequence[Operand], /, axis: SupportsIndex | None = ...) 
 def conj(x: Operand, /) -> Tensor:
     """Complex conjugate, elementwise; real numbers stay."""
 
-def convolve(a: Operand, v: Operand, /, mode: Literal["full", "same", "valid"] = ...) -> Tensor:
-    """Convolution of two vectors: sums of a[i] * v[n - i]. "full" at every shift where they overlap, "same" as many as the longer one has, "valid" where the shorter one lies within the longer. ValueError for empty arrays and more axes."""
+def convolve(x1: Operand, x2: Operand, /, mode: Literal["full", "same", "valid"] = ...) -> Tensor:
+    """Convolution of two vectors: sums of x1[i] * x2[n - i]. "full" at every shift where they overlap, "same" as many as the longer one has, "valid" where the shorter one lies within the longer. ValueError for empty arrays and more axes."""
 
 def copy(x: Operand, /) -> Tensor:
     """The same elements in new memory."""
@@ -902,8 +902,8 @@ def copysign(x1: Operand, x2: Operand, /) -> Tensor:
 def corrcoef(x: Operand, y: Operand | None = ..., /, rowvar: builtins.bool = ...) -> Tensor:
     """Correlation coefficients of variables, as cov takes them, from -1 to 1, real and imaginary parts alike."""
 
-def correlate(a: Operand, v: Operand, /, mode: Literal["full", "same", "valid"] = ...) -> Tensor:
-    """Cross-correlation of two vectors: sums of a[i + k] * conj(v[i]) by convolve's modes."""
+def correlate(x1: Operand, x2: Operand, /, mode: Literal["full", "same", "valid"] = ...) -> Tensor:
+    """Cross-correlation of two vectors: sums of x1[i + k] * conj(x2[i]) by convolve's modes."""
 
 def cos(x: Operand, /) -> Tensor:
     """Cosine of an angle in radians, elementwise."""
@@ -1559,7 +1559,7 @@ def percentile(
 def permute_dims(x: Operand, /, axes: Ints) -> Tensor:
     """The axes in another order."""
 
-def polyadd(a: Operand, b: Operand, /) -> Tensor:
+def polyadd(x1: Operand, x2: Operand, /) -> Tensor:
     """The sum of two polynomials, the highest power first."""
 
 def polyder(p: Operand, /, m: SupportsIndex = ...) -> Tensor:
@@ -1574,10 +1574,10 @@ def polygamma(n: Operand, x: Operand, /) -> Tensor:
 def polyint(p: Operand, /, m: SupportsIndex = ..., k: Number = ...) -> Tensor:
     """The m-th integral of a polynomial, the highest power first, each time with the constant k."""
 
-def polymul(a: Operand, b: Operand, /) -> Tensor:
+def polymul(x1: Operand, x2: Operand, /) -> Tensor:
     """The product of two polynomials, the highest power first."""
 
-def polysub(a: Operand, b: Operand, /) -> Tensor:
+def polysub(x1: Operand, x2: Operand, /) -> Tensor:
     """The difference of two polynomials, the highest power first."""
 
 def polyval(p: Operand, x: Operand, /) -> Tensor:
@@ -1610,7 +1610,7 @@ def ravel(x: Operand, /) -> Tensor:
 
 def ravel_multi_index(
     multi_index: Sequence[Operand],
-    dims: Ints,
+    shape: Ints,
     /,
     mode: Literal["raise", "wrap", "clip"] = ...,
     order: Literal["C", "F"] = ...,
