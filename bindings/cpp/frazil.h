@@ -5,6 +5,9 @@
 //     auto step = fz::jit::trace([](const fz::Tensor& x, const fz::Tensor& w) { return
 //     fz::relu(fz::matmul(x, w)); }); fz::Tensor y = step(x, w);
 //
+// Functions have the names that they have in Python, those of its modules in namespaces: linalg, fft,
+// special, random, nn (tests/python/test_cpp_names.py).
+//
 // Called by programs. Invariants: every function throws fz::Error (bindings/cpp/error.h) with the
 // message that Python shows, and leaves its arguments as they were; copying a Tensor makes a new
 // cell over the same value.

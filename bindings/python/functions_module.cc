@@ -236,7 +236,9 @@ bool ToPath(PyObject* object, ops::EinsumPath* out) {
                                                   {"optimal", Kind::kOptimal},
                                                   {"left", Kind::kLeft}};
     for (const auto& [name, kind] : kinds) {
-      if (PyUnicode_CompareWithASCIIString(object, name) == 0) *out = kind;
+      if (PyUnicode_CompareWithASCIIString(object, name) != 0) continue;
+      *out = kind;
+      break;
     }
     return true;
   }

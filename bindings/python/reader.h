@@ -33,6 +33,13 @@ struct Reader<const Tensor*> : ParameterOf<const Tensor*> {
   Tensor own;
 };
 
+template <>
+struct Reader<std::optional<bool>> : ParameterOf<std::optional<bool>> {
+  bool Load(const Signature& s, PyObject* const* a, int i) {
+    return !Given(a[i]) || ToBool(a[i], s.name(), s.parameter(i), false, &value.emplace());
+  }
+};
+
 // What is not given is the default, which may be a number; None is nothing.
 template <>
 struct Reader<std::optional<int64_t>> : Parameter<std::optional<int64_t>> {

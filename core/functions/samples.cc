@@ -224,8 +224,8 @@ Tensor Widths(const Tensor& edges) { return Within(edges, 1, 0) - Within(edges, 
 
 }  // namespace
 
-Tensors histogram(const Tensor& x, const Bins& bins, const Interval& interval, bool density,
-                  const Tensor* weights) {
+Tensors histogram(const Tensor& x, const Bins& bins, const Interval& interval,
+                  std::optional<bool> density, const Tensor* weights) {
   const Tensor edges = histogram_bin_edges(x, bins, interval);
   if (!edges.ok()) return {edges};
   Tensor w;
@@ -243,7 +243,7 @@ Tensors histogram(const Tensor& x, const Bins& bins, const Interval& interval, b
                      Promote(x.dtype(), dtype) == dtype;
   Tensor counts = equal ? count_in_bins(astype(x, dtype), edges)
                         : Binned({flatten(x)}, {edges}, weights ? &w : nullptr);
-  if (density) counts = counts / astype(Widths(edges), DType::kF64) / sum(counts);
+  if (density.value_or(false)) counts = counts / astype(Widths(edges), DType::kF64) / sum(counts);
   return {counts, edges};
 }
 

@@ -123,7 +123,7 @@ def test_every_function_has_a_twin(home):
 def test_lists_have_no_stale_rows():
     public = {name for _, name in functions()}
     assert python_only() <= public and CPP_NAMES.keys() <= public
-    assert not {name for name in python_only() - {"device"} if has_twin("", name)}
+    assert not {name for name in python_only() if has_twin("", name)}
 
 
 def test_it_finds_what_is_there_and_nothing_else():

@@ -17,8 +17,10 @@ from frazil._named import public as _public
 
 __all__ = ["einsum", "einsum_path"]
 
+_AUTO = "auto"
 
-def einsum(*operands: Any, optimize: Any = "auto") -> Tensor:
+
+def einsum(*operands: Any, optimize: Any = _AUTO) -> Tensor:
     """Sums of products: einsum("ij,jk->ik", a, b), or einsum(a, [0, 1], b, [1, 2], [0, 2]).
 
     Letters that the result lacks are summed over; without "->" those that occur once make it up, in
@@ -31,8 +33,8 @@ def einsum(*operands: Any, optimize: Any = "auto") -> Tensor:
     >>> einsum("ii", _fz.eye(3)).item()
     3.0
     """
-    if operands and type(operands[0]) is str and type(optimize) is str and optimize == "auto":
-        return _inside.einsum(operands[0], operands[1:], "auto")
+    if optimize is _AUTO and operands and type(operands[0]) is str:  # the quick way
+        return _inside.einsum(operands[0], operands[1:], _AUTO)
     formula, arrays = _parse_call(operands)
     return _inside.einsum(formula, arrays, _path_key(optimize))
 

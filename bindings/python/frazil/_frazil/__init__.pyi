@@ -1189,7 +1189,7 @@ def histogram(
     /,
     bins: builtins.int | Operand = ...,
     range: tuple[builtins.float, builtins.float] | None = ...,
-    density: Any = ...,
+    density: builtins.bool | None = ...,
     weights: Operand | None = ...,
 ) -> tuple[Tensor, ...]:
     """How many elements lie in each bin, int64 (or sums of weights), and the edges of the bins. A bin holds its left edge, the last one its right one, too. Density divides by the width and the total. Reads the data."""
