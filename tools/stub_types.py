@@ -116,6 +116,7 @@ PARAMETERS = {
     "forward": "Callable[..., Any]",
     "call": "Callable[..., Any]",
     "is_batched.x": "Any",
+    "exchange_frame.frame": "Any",
 }
 for _names, _type in {
     "beta1 beta2 correction ddof eps lr momentum weight_decay": "Number",
@@ -162,6 +163,8 @@ RESULTS = {
     "custom.through_batch": "list[Any] | None",
     "transforms.innermost_is_reverse": "builtins.bool",
     "transforms.is_batched": "builtins.bool",
+    "transforms.in_vmap": "builtins.bool",
+    "transforms.exchange_frame": "Any",
     "cuda.compile_stats": "dict[str, Any]",
     "cuda.device_count": "builtins.int",
     "cuda.memory_stats": "dict[str, builtins.int]",
