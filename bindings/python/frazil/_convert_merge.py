@@ -183,8 +183,6 @@ def merge(mask: Any, a: Any, b: Any, what: str) -> Any:
         return a
     if a is NOBODY:
         return b
-    if a is UNSET or b is UNSET:
-        return UNSET  # a name that some examples have not: to use it is an error, as ever
     if isinstance(a, _fz.Tensor) or _is_number(a) or _is_number(b):
         return _leaf(mask, a, b, what)
     try:

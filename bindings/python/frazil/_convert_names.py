@@ -86,6 +86,11 @@ class Reads:
             for name in _reads([nested])
         }
 
+    @property
+    def kept(self) -> set[str]:
+        """Names that other functions see."""
+        return self._kept
+
     def needed(self, *blocks: Sequence[ast.AST]) -> list[str]:
         """Names that the blocks, of which one runs, bind and that are read behind them or on
         another way through them."""
@@ -98,6 +103,24 @@ class Reads:
             or self._all[name] != inside[name]
             or not all(_binds_first(block, name) for block in blocks)
         ]
+
+
+def unsure(function: ast.AST) -> set[str]:
+    """Names of a function that may be read where they are not bound, as far as is plain."""
+    body = function.body if isinstance(function.body, list) else []  # type: ignore[attr-defined]
+    arguments = function.args  # type: ignore[attr-defined]
+    seen = {a.arg for a in ast.walk(arguments) if isinstance(a, ast.arg)}
+    sure = set(seen)
+    for statement in body:
+        names = set(assigned([statement]))
+        plain = (ast.Assign, ast.AugAssign, ast.FunctionDef, ast.Import, ast.ImportFrom)
+        if isinstance(statement, plain) or (
+            isinstance(statement, ast.AnnAssign) and statement.value
+        ):
+            sure |= names - seen
+        seen |= names
+    deleted = {n.id for n in own(body) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Del)}
+    return (set(assigned(body)) - sure) | deleted
 
 
 def _reads(nodes: Sequence[ast.AST]) -> Iterator[str]:

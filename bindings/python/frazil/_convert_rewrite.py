@@ -23,7 +23,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from frazil._convert_expressions import Expressions, Refused, call, name, text
-from frazil._convert_names import Reads, assigned, declared, jumps, own
+from frazil._convert_names import Reads, assigned, declared, jumps, own, unsure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -123,7 +123,7 @@ def _framed(node: ast.FunctionDef, body: list[ast.stmt]) -> ast.stmt:
 def _at(node: Any, where: ast.AST) -> Any:
     """`node` with the place of `where`, and what is below it and has none: its first line only, as
     Python says of a method's call that it stands where its name ends."""
-    if not hasattr(node, "lineno") and isinstance(where, (ast.stmt, ast.expr, ast.excepthandler)):
+    if hasattr(where, "lineno") and not hasattr(node, "lineno"):
         one_line = where.end_lineno == where.lineno
         node.lineno = node.end_lineno = where.lineno
         node.col_offset = where.col_offset
@@ -162,6 +162,7 @@ class Statements(Expressions):
         body = function.body if isinstance(function.body, list) else []  # type: ignore[attr-defined]
         self._reads = Reads(function)
         self._globals = declared(body, ast.Global)
+        self._unsure = unsure(function) - self._globals - declared(body, ast.Nonlocal)
         self._loops: list[tuple[str, list[str]]] = []
         self._temporaries = itertools.count(1)
 
@@ -173,13 +174,21 @@ class Statements(Expressions):
         for i, statement in enumerate(body):
             kinds, rest = jumps([statement]), body[i + 1 :]
             new = self.visit(statement)
-            for one in new if isinstance(new, list) else [new]:
+            new = new if isinstance(new, list) else [new]
+            for one in [*new, *self._bound(statement)]:
                 out.append(_at(one, statement))
             if isinstance(statement, (ast.Return, ast.Raise, ast.Break, ast.Continue)):
                 break  # nobody comes to what stands behind
             if kinds and rest:
                 return out + self._guarded(kinds, rest)
         return out
+
+    def _bound(self, *nodes: ast.AST) -> list[ast.stmt]:
+        """Behind statements without a body, and targets: names that all have from here on."""
+        if any(hasattr(node, "body") and not isinstance(node, ast.FunctionDef) for node in nodes):
+            return []
+        words = [ast.Constant(n) for n in assigned(nodes) if n in self._unsure]
+        return [_at(ast.Expr(value=call("bound", *words)), nodes[0])] if words else []
 
     def _temporary(self, letter: str) -> str:
         return f"__{letter}{next(self._temporaries)}"
@@ -205,15 +214,19 @@ class Statements(Expressions):
         words = [ast.Constant(n) for n in names]
         stores: list[ast.expr] = [name(n, ast.Store()) for n in names]
         target = stores[0] if len(names) == 1 else ast.Tuple(elts=stores, ctx=ast.Store())
-        unset = ast.Attribute(value=name("__fz"), attr="unset", ctx=ast.Load())
         body: list[ast.stmt] = [
             ast.Assign(targets=[target], value=call("take", *words, owner=owner))
         ]
         for n in names:
-            test = ast.Compare(left=name(n), ops=[ast.Is()], comparators=[copy.copy(unset)])
-            body.append(
-                ast.If(test=test, body=[ast.Delete(targets=[name(n, ast.Del())])], orelse=[])
-            )
+            if n in self._unsure:
+                # A function that sees the name does not ask who has it.
+                lacks = call("lacks", ast.Constant(n), name(n))
+                unset = ast.Attribute(value=name("__fz"), attr="unset", ctx=ast.Load())
+                is_unset = ast.Compare(left=name(n), ops=[ast.Is()], comparators=[unset])
+                test = lacks if n in self._reads.kept else is_unset
+                body.append(
+                    ast.If(test=test, body=[ast.Delete(targets=[name(n, ast.Del())])], orelse=[])
+                )
         test = call(method, _locals(names), *copy.deepcopy(words), owner=owner)
         return [_at(ast.If(test=test, body=body, orelse=[]), where)]
 
@@ -254,7 +267,7 @@ class Statements(Expressions):
                 raise Refused("a for assigns to an attribute or item", node)
         names, own = self._reads.needed([node.target, *node.body]), self._temporary("l")
         over = call("over", self.visit(node.iter), owner=own)
-        body = self._iteration(own, names, node)
+        body = self._bound(node.target) + self._iteration(own, names, node)
         loop = ast.For(target=node.target, iter=over, body=body, orelse=[])
         return self._loop(own, names, loop, node)
 
@@ -314,7 +327,9 @@ class Statements(Expressions):
         for h in node.handlers:
             caught = _at(ast.Expr(value=call("caught", owner=own)), h)
             kind = self.visit(h.type) if h.type else None
-            new = ast.ExceptHandler(type=kind, name=h.name, body=[caught, *self.block(h.body)])
+            bound = self._bound(name(h.name, ast.Store())) if h.name else []
+            body_of = [caught, *(_at(b, h) for b in bound), *self.block(h.body)]
+            new = ast.ExceptHandler(type=kind, name=h.name, body=body_of)
             handlers.append(_at(new, h))
         orelse = self._guarded(kinds, node.orelse) if kinds else self.block(node.orelse)
         final: list[ast.stmt] = []
@@ -332,15 +347,20 @@ class Statements(Expressions):
         raise Refused("an except* handles groups of exceptions", node)
 
     def visit_With(self, node: ast.With) -> ast.stmt:
+        targets = [item.optional_vars for item in node.items if item.optional_vars]
         items = [self.visit(item) for item in node.items]
-        return ast.With(items=items, body=self.block(node.body))
+        return ast.With(items=items, body=self._bound(*targets) + self.block(node.body))
 
     def visit_Match(self, node: ast.Match) -> ast.stmt:
         cases = []
         for case in node.cases:
             guard = call("only", self.test(case.guard)) if case.guard else None
             cases.append(
-                ast.match_case(pattern=case.pattern, guard=guard, body=self.block(case.body))
+                ast.match_case(
+                    pattern=case.pattern,
+                    guard=guard,
+                    body=self._bound(case.pattern) + self.block(case.body),
+                )
             )
         return ast.Match(subject=self.visit(node.subject), cases=cases)
 
@@ -354,6 +374,11 @@ class Statements(Expressions):
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id in self._unsure and isinstance(node.ctx, ast.Load):
+            return call("read", ast.Constant(node.id), node)
         return node
 
     # -- Writes
@@ -412,7 +437,8 @@ class Statements(Expressions):
     def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
         operator, target = ast.Constant(_operator(node.op)), node.target
         if isinstance(target, ast.Name):
-            new = call("augmented", operator, name(target.id), self.visit(node.value))
+            old = self.visit(name(target.id))
+            new = call("augmented", operator, old, self.visit(node.value))
             return [*self._global_writes(node), ast.Assign(targets=[target], value=new)]
         owner = self.visit(target.value)
         if isinstance(target, ast.Attribute):

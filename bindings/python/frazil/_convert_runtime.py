@@ -69,19 +69,55 @@ def _without(live: Any, jumps: Iterable[Jump]) -> Any:
     return live
 
 
+def _either_mask(mask: Any, a: Any, b: Any) -> Any:
+    """a where mask, else b; each is True, False or one bool that differs."""
+    if a is b:
+        return a
+    first = mask if a is True else a is not False and mask & a
+    second = ~mask if b is True else b is not False and ~mask & b
+    if first is False or second is False:
+        return second if first is False else first
+    return first | second
+
+
+class Partly(NamedTuple):
+    """What a name holds that some examples have not."""
+
+    value: Any
+    defined: Any  # which have it: one bool
+
+
+def _parted(found: Any) -> tuple[Any, Any]:
+    return found if isinstance(found, Partly) else (found, found is not UNSET)
+
+
 class Join:
     """What names get where ways join; generated code takes it."""
 
-    __slots__ = ("values",)
+    __slots__ = ("frame", "values")
+    frame: Frame
     values: Mapping[str, Any]
 
     def take(self, *names: str) -> Any:
-        found = [self.values.get(name, UNSET) for name in names]
+        found = []
+        for name in names:
+            value, defined = _parted(self.values.get(name, UNSET))
+            self.frame.partial.pop(name, None)
+            if not isinstance(defined, bool):
+                self.frame.partial[name] = defined
+            found.append(value)
         return found[0] if len(found) == 1 else found
 
     def mix(self, mask: Any, new: Mapping[str, Any], old: Mapping[str, Any], names: Any) -> bool:
-        self.values = {n: merge(mask, new.get(n, UNSET), old.get(n, UNSET), n) for n in names}
+        self.values = {n: _mixed(mask, new.get(n, UNSET), old.get(n, UNSET), n) for n in names}
         return bool(names)
+
+
+def _mixed(mask: Any, new: Any, old: Any, name: str) -> Any:
+    (a, has_a), (b, has_b) = _parted(new), _parted(old)
+    value = a if b is UNSET else b if a is UNSET else merge(mask, a, b, name)
+    defined = _either_mask(mask, has_a, has_b)
+    return value if isinstance(defined, bool) else Partly(value, defined)
 
 
 class Way(NamedTuple):
@@ -95,7 +131,7 @@ class Way(NamedTuple):
 class Split(Join):
     """A condition and the two ways behind it. In statements: first, turn, second, join."""
 
-    __slots__ = ("before", "entry", "frame", "jumps", "mask", "operand", "then", "truth", "value")
+    __slots__ = ("before", "entry", "jumps", "mask", "operand", "then", "truth", "value")
 
     def __init__(self, frame: Frame, value: Any) -> None:
         found = truth(value)
@@ -112,24 +148,24 @@ class Split(Join):
         self.frame.live = live if not self.frame.recursive or _any(live) else False
         return self.frame.live is not False
 
-    def _end(self, names: Mapping[str, Any] | None) -> Way:
+    def _end(self, names: Mapping[str, Any]) -> Way:
         """Who returned does not go on with what names have there, unlike who left a loop."""
         frame = self.frame
         begin = self.jumps if self.then is None else self.then.jumps
         gone = frame.live is False and all(jump.how == "return" for jump in frame.jumps[begin:])
-        return Way(frame.live, None if gone else dict(names or {}), len(frame.jumps))
+        return Way(frame.live, None if gone else names, len(frame.jumps))
 
     def first(self, names: Mapping[str, Any] | None = None) -> bool:
         if self.mask is None:
             return bool(self.truth)
-        self.before = dict(names or {})
+        self.before = self.frame.seen(names)
         return self._go(self.mask)
 
     def turn(self, names: Mapping[str, Any] | None = None, *assigned: str) -> bool:
         """Behind the first way: True if names get back what they had before it."""
         if self.mask is None:
             return False
-        self.then = self._end(names)
+        self.then = self._end(self.frame.seen(names))
         self.values = self.before
         self.frame.live = _meet(self.entry, ~self.mask)
         return bool(assigned)
@@ -144,12 +180,16 @@ class Split(Join):
         frame = self.frame
         if self.then is None:
             self.turn(names)
-            names = self.before
-        then, other = self.then, self._end(names)
+            other = self._end(self.before)
+        else:
+            other = self._end(frame.seen(names))
+        then = self.then
         assert then is not None
         new = frame.jumps[self.jumps :]
         dead = then.live is False and other.live is False
         frame.live = False if dead else _without(self.entry, new)
+        if new and frame.recursive and not _any(frame.live):
+            frame.live = False
         if then.values is None or other.values is None:
             self.values = (other if then.values is None else then).values or {}
             return bool(assigned)
@@ -159,11 +199,11 @@ class Split(Join):
 class Rest(Join):
     """The lines behind some that not all examples came through."""
 
-    __slots__ = ("before", "frame", "mask")
+    __slots__ = ("before", "mask")
 
     def __init__(self, frame: Frame, names: Mapping[str, Any], held: bool) -> None:
         self.frame, self.mask = frame, frame.live
-        self.before = dict(names) if held and self.mask is not True else None
+        self.before = frame.seen(names) if held and self.mask is not True else None
 
     def on(self) -> bool:
         return self.mask is not False
@@ -171,7 +211,7 @@ class Rest(Join):
     def join(self, names: Mapping[str, Any], *assigned: str) -> bool:
         if self.before is None or not self.on():
             return False
-        return self.mix(self.mask, names, self.before, assigned)
+        return self.mix(self.mask, self.frame.seen(names), self.before, assigned)
 
 
 class Loop(Join):
@@ -183,7 +223,6 @@ class Loop(Join):
         "completes",
         "ended",
         "entry",
-        "frame",
         "jumps",
         "left",
         "mask",
@@ -197,7 +236,7 @@ class Loop(Join):
         self.broken = False  # by all, as in Python
         self.completes = False  # its else has begun
         self.ended = False  # for some examples, by its condition
-        self.before = dict(names or {})
+        self.before = frame.seen(names)
 
     def _begin(self, live: Any) -> bool:
         self.frame.live = self.mask = live
@@ -250,7 +289,7 @@ class Loop(Join):
         """True if all leave, by Python's own statement."""
         frame = self.frame
         if frame.live is self.mask and self.mask is self.entry:
-            self.before = dict(names or {})
+            self.before = frame.seen(names)
             return True
         frame.jumps.append(Jump(how, frame.live))
         frame.live = False
@@ -272,11 +311,11 @@ class Loop(Join):
         frame.jumps[self.jumps :] = [jump for jump in new if jump.how == "return"]
         dead = frame.live is False and len(left) == len(new)
         frame.live = False if dead else _without(self.mask, left)
-        before, self.before = self.before, dict(names or {})
+        before, self.before = self.before, frame.seen(names)
         if self.mask is self.entry or not assigned:
             return False
         self.mix(self.mask, self.before, before, assigned)
-        self.before.update(self.values)
+        self.before = {**self.before, **self.values}
         return True
 
     def _complete(self) -> None:
@@ -335,8 +374,8 @@ class Frame(Calls):
     """A call of a converted function."""
 
     __slots__ = (
-        "caller", "code", "entry", "jumps", "live", "made", "open", "pending", "recursive",
-        "returns",
+        "caller", "code", "entry", "jumps", "live", "made", "open", "partial", "pending",
+        "recursive", "returns",
     )  # fmt: skip
 
     def __init__(self, code: int) -> None:
@@ -348,6 +387,7 @@ class Frame(Calls):
         self.returns: list[tuple[Any, Any]] = []
         self.open: list[Split] = []
         self.made: list[tuple[Any, Any]] = []
+        self.partial: dict[str, Any] = {}  # by name that not all have: which examples have it
 
     def __enter__(self) -> Frame:
         caller = self.caller = _exchange(self)
@@ -410,6 +450,35 @@ class Frame(Calls):
         if not _any(self.live):
             self.live = False
         return self.live is not False
+
+    # -- Names
+
+    def seen(self, names: Mapping[str, Any] | None) -> dict[str, Any]:
+        """What names hold now."""
+        found = dict(names or {})
+        for name, defined in self.partial.items():
+            if name in found:
+                found[name] = Partly(found[name], defined)
+        return found
+
+    def bound(self, *names: str) -> None:
+        """Behind a statement that binds them, for all who are there."""
+        for name in names:
+            self.partial.pop(name, None)
+
+    def lacks(self, name: str, value: Any) -> bool:
+        """Whether a live example has not got the name, which holds the value."""
+        defined = self.partial.get(name, True)
+        return value is UNSET or (defined is not True and _any(_meet(self.live, ~defined)))
+
+    def read(self, name: str, value: Any) -> Any:
+        """The value of a name that some examples may not have."""
+        if name in self.partial and self.lacks(name, value):
+            raise UnboundLocalError(
+                f"cannot access local variable '{name}' where it is not associated with a value: "
+                "some examples of a vmap come here without it"
+            )
+        return value
 
     # -- Expressions: what is open is a stack, as they nest
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import __future__
 import ast
+import copy
 import linecache
 from types import CodeType, FunctionType
 from typing import Any
@@ -79,8 +80,6 @@ class _Mangle(ast.NodeTransformer):
 
 def _copied(node: Any, owner: str | None) -> Any:
     """The function alone: its decorators, defaults and annotations have been evaluated."""
-    import copy
-
     node = copy.deepcopy(node)
     if owner:
         node = _Mangle(owner).visit(node)
@@ -108,7 +107,9 @@ def _imported(tree: ast.Module) -> list[str]:
 def _compiled(node: Any, function: FunctionType, free: tuple[str, ...]) -> CodeType:
     code = function.__code__
     imported = _imported(_tree(code.co_filename, function.__globals__))
-    body = [ast.Expr(value=node)] if isinstance(node, ast.Lambda) else [node]
+    inner: Any = ast.Expr(value=node) if isinstance(node, ast.Lambda) else copy.copy(node)
+    if not isinstance(node, ast.Lambda):
+        inner.name = "__fz_function"  # its own name is one of the module's, or of its cells
     arguments = ast.arguments(
         posonlyargs=[],
         args=[ast.arg(arg=n) for n in free],
@@ -117,7 +118,7 @@ def _compiled(node: Any, function: FunctionType, free: tuple[str, ...]) -> CodeT
         defaults=[],
     )
     factory: Any = ast.FunctionDef(
-        name="__fz_factory", args=arguments, body=body, decorator_list=[], type_params=[]
+        name="__fz_factory", args=arguments, body=[inner], decorator_list=[], type_params=[]
     )
     # The compiler calls functions of what a module imports otherwise than methods.
     imports = ast.Import(names=[ast.alias(name=n) for n in imported]) if imported else ast.Pass()
@@ -128,10 +129,9 @@ def _compiled(node: Any, function: FunctionType, free: tuple[str, ...]) -> CodeT
         module, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True
     )
     (outer,) = (c for c in whole.co_consts if isinstance(c, CodeType))
-    (inner,) = (c for c in outer.co_consts if isinstance(c, CodeType))
-    return _named(inner, f"__fz_factory.<locals>.{inner.co_name}", function.__qualname__).replace(
-        co_firstlineno=code.co_firstlineno
-    )
+    (new,) = (c for c in outer.co_consts if isinstance(c, CodeType))
+    new = _named(new, f"__fz_factory.<locals>.{new.co_name}", function.__qualname__)
+    return new.replace(co_name=code.co_name, co_firstlineno=code.co_firstlineno)
 
 
 def _named(code: CodeType, old: str, new: str) -> CodeType:
