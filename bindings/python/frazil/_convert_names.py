@@ -75,10 +75,11 @@ def jumps(nodes: Sequence[ast.AST], loop: bool = False) -> set[str]:
 class Reads:
     """Where a function reads names: which of them matter behind a block."""
 
-    def __init__(self, function: ast.AST) -> None:
+    def __init__(self, function: ast.AST, of_module: set[str], of_others: set[str]) -> None:
+        self._of_module = of_module
         body = function.body if isinstance(function.body, list) else [function.body]  # type: ignore[attr-defined]
         self._all = Counter(_reads(body))
-        self._kept = declared(body, ast.Nonlocal) | {
+        self._kept = of_others | {
             name
             for nested in ast.walk(function)
             if isinstance(nested, (*_FUNCTIONS, ast.ClassDef, ast.GeneratorExp))
@@ -99,9 +100,12 @@ class Reads:
         return [
             name
             for name in assigned(every)
-            if name in self._kept
-            or self._all[name] != inside[name]
-            or not all(_binds_first(block, name) for block in blocks)
+            if name not in self._of_module
+            and (
+                name in self._kept
+                or self._all[name] != inside[name]
+                or not all(_binds_first(block, name) for block in blocks)
+            )
         ]
 
 

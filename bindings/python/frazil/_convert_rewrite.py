@@ -62,7 +62,8 @@ class _Undeclare(ast.NodeTransformer):
 
 
 def _undeclared(body: list[ast.stmt]) -> list[ast.stmt]:
-    return [_Undeclare().visit(copy.deepcopy(s)) for s in body]
+    kinds = (ast.Global, ast.Nonlocal)
+    return [_Undeclare().visit(copy.deepcopy(s)) for s in body if not isinstance(s, kinds)]
 
 
 def both_ways(node: Any, wrap: Callable[[ast.Call], ast.Call]) -> Any:
@@ -108,7 +109,7 @@ def _in_frame(node: ast.Lambda) -> ast.expr:
 def _framed(node: ast.FunctionDef, body: list[ast.stmt]) -> ast.stmt:
     whole = copy.copy(node)
     whole.body = body
-    statements = Statements(whole)
+    statements = Statements(whole, node.body)
     done = ast.Return(value=call("result"))
     frame = ast.Attribute(value=name("__fz"), attr="frame", ctx=ast.Load())
     entry = ast.withitem(
@@ -158,11 +159,10 @@ class _Plain(ast.NodeTransformer):
 class Statements(Expressions):
     """Statements of one function as they run inside of a vmap."""
 
-    def __init__(self, function: ast.AST) -> None:
-        body = function.body if isinstance(function.body, list) else []  # type: ignore[attr-defined]
-        self._reads = Reads(function)
-        self._globals = declared(body, ast.Global)
-        self._unsure = unsure(function) - self._globals - declared(body, ast.Nonlocal)
+    def __init__(self, function: ast.AST, declares: Sequence[ast.AST] = ()) -> None:
+        self._globals = declared(declares, ast.Global)
+        self._reads = Reads(function, self._globals, declared(declares, ast.Nonlocal))
+        self._unsure = unsure(function) - self._globals - declared(declares, ast.Nonlocal)
         self._loops: list[tuple[str, list[str]]] = []
         self._temporaries = itertools.count(1)
 

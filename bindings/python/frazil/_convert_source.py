@@ -136,7 +136,14 @@ def _compiled(node: Any, function: FunctionType, free: tuple[str, ...]) -> CodeT
 
 def _named(code: CodeType, old: str, new: str) -> CodeType:
     """With the qualified names that the code had."""
-    consts = tuple(_named(c, old, new) if isinstance(c, CodeType) else c for c in code.co_consts)
+
+    def renamed(c: Any) -> Any:
+        if isinstance(c, CodeType):
+            return _named(c, old, new)
+        # A class says its own qualified name.
+        return new + c.removeprefix(old) if isinstance(c, str) and c.startswith(old) else c
+
+    consts = tuple(map(renamed, code.co_consts))
     if not hasattr(code, "co_qualname"):
         return code.replace(co_consts=consts)
     return code.replace(co_consts=consts, co_qualname=new + code.co_qualname.removeprefix(old))
