@@ -22,9 +22,10 @@ def words(result):
     """dtype, shape and bits of every leaf, as vmap makes tensors of them; NaNs alike."""
     leaves, structure = fz.tree.flatten(result)
     arrays = [np.asarray(fz.asarray(leaf)) for leaf in leaves]
-    for a in arrays:
-        if a.dtype.kind == "f":
-            a = np.where(np.isnan(a), np.nan, a)
+    arrays = [
+        np.where(np.isnan(a), np.nan, a).astype(a.dtype) if a.dtype.kind == "f" else a
+        for a in arrays
+    ]
     return [(a.dtype.name, a.shape, a.tobytes()) for a in arrays], structure
 
 
