@@ -678,6 +678,23 @@ def nonlocal_names(x):
 
 
 @of(OF_X)
+def nonlocal_names_in_a_branch(x):
+    total = x * 0
+
+    def add(y):
+        nonlocal total
+        if y > 0:
+            total += y
+        else:
+            total = total - 1
+
+    for i in range(3):
+        if x > 0.3:
+            add(x + i - 1)
+    return total
+
+
+@of(OF_X)
 def partials(x):
     def between(low, high, y):
         return low < y < high
@@ -717,11 +734,36 @@ def methods(x):
 
 @of(OF_X)
 def state_of_an_object(x):
-    s = Scale(x)
+    s = Scale(x * 2)
     if x > 0:
         s.factor = x * 3
     s.factor += 1
     return s.factor
+
+
+class Gate(fz.nn.Module):
+    def __init__(self):
+        self.scale = fz.nn.Parameter(fz.asarray(3.0))
+
+    def forward(self, x):
+        if x > 0:
+            return x * self.scale
+        return x
+
+
+GATE = Gate()
+
+
+@of(OF_X)
+def modules(x):
+    return GATE(x) - 1 if x < 2 else GATE(x)
+
+
+@of(OF_X)
+def functions_of_functions(x):
+    keep = sorted(map(abs, [2.0, -1.0]), key=lambda k: -k)
+    every = [_clipped(k * x) for k in keep]
+    return functools.reduce(lambda a, b: a + b if a > b else a - b, every)
 
 
 @of(OF_X)
@@ -1002,6 +1044,14 @@ def index_that_differs(x, n):
     if x > 0:
         i = 2
     return v[i] * x + v[n % 4]
+
+
+@of(OF_XN)
+def index_in_range_for_some(x, n):
+    v = fz.asarray([1.0, 2.0, 3.0, 4.0])
+    if n < 4:
+        return v[n]
+    return x
 
 
 @of(OF_XN)

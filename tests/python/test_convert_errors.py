@@ -400,3 +400,23 @@ def test_a_changed_file_is_noticed(tmp_path):
     file.write_text("def f(x):\n    return x + 2\n")
     with pytest.raises(TypeError, match="other code by now"):
         fz.convert(scope["f"])
+
+
+def test_a_write_that_another_name_would_share_for_some_is_refused():
+    def shared(x):
+        y = x
+        if x > 0:
+            y = x * 2
+        y += 1
+        return x + y
+
+    def own(x):
+        y = x * 1
+        if x > 0:
+            y = x * 2
+        y += 1
+        return x + y
+
+    with pytest.raises(RuntimeError, match="is one with another that is still in use"):
+        fz.vmap(fz.convert(shared))(X)
+    assert fz.vmap(fz.convert(own))(X).tolist() == [own(x).item() for x in X]

@@ -16,7 +16,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
-from frazil._convert_merge import UNSET, Weak, error, merge, settled
+from frazil._convert_merge import UNSET, Weak, check_write, error, merge, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,6 +32,10 @@ _IMPURE = {
     "print", "input", "open", "exec", "eval", "compile", "setattr", "delattr", "next", "breakpoint",
     "exit", "quit", "__import__", "memoryview", "iter",
 }  # fmt: skip
+_IMPURE |= {"setitem", "delitem", *(f"i{op}" for op in (
+    "add", "and", "concat", "floordiv", "lshift", "matmul", "mod", "mul", "or", "pow", "rshift",
+    "sub", "truediv", "xor",
+))}  # fmt: skip
 _READS = {
     list: {"copy", "count", "index"},
     dict: {"copy", "get", "items", "keys", "values"},
@@ -79,10 +83,20 @@ def function(f: Any) -> Any:
         return function(f.__wrapped__)
     if isinstance(f, (type, ModuleType, _fz.Tensor)):
         return f
-    called = type(f).__dict__.get("__call__")
-    if type(called) is FunctionType and is_users(called):
-        return MethodType(function(called), f)
-    return f
+    called = _called(f)
+    return f if called is None else MethodType(function(called), f)
+
+
+def _called(f: Any) -> Any:
+    """The user's function that runs when an object is called: a module's forward, __call__."""
+    from frazil.nn import Module
+
+    found = getattr(type(f), "__call__", None)  # noqa: B004 -- the function itself is wanted
+    if found is Module.__call__:
+        if f._hooks is not None or f._pre_hooks is not None:
+            return None
+        found = type(f).forward
+    return found if type(found) is FunctionType and is_users(found) else None
 
 
 class Counting:
@@ -150,6 +164,7 @@ def _extreme(better: Callable[[Any, Any], Any], plain: Callable[..., Any]) -> Ca
     return call
 
 
+_CALLERS = (map, filter, sorted, functools.reduce, functools.partial)
 _REPLACED: dict[Any, Callable[..., Any]] = {
     range: _range,
     bool: _bool,
@@ -245,8 +260,8 @@ class Calls:
             self._check(f)
         if f in (list, dict, set):
             return lambda *args, **kwargs: self.new(_settling(f)(*args, **kwargs))
-        if type(f) is FunctionType and _package(f) == "frazil":
-            f = _transforming(f)
+        if (type(f) is FunctionType and _package(f) == "frazil") or f in _CALLERS:
+            return _settling(_transforming(f))
         return f if isinstance(f, type) and f is not _fz.Tensor else _settling(f)
 
     def _check(self, f: Any) -> None:
@@ -264,7 +279,7 @@ class Calls:
             if _package(f) in _PURE_MODULES | {"frazil"} or owner.__name__.startswith("frazil"):
                 return
         elif isinstance(owner, _fz.Tensor):
-            if name != "backward":
+            if name != "backward" and not name.startswith("__"):
                 return
         elif isinstance(owner, _IMMUTABLE) or name in _READS.get(type(owner), ()):
             return
@@ -283,7 +298,9 @@ class Calls:
         self.effect(f"the global name {name} is assigned")
 
     def set_item(self, value: Any, container: Any, index: Any) -> None:
-        index = self.at(index)
+        if isinstance(container, _fz.Tensor):
+            index = self.at(index)
+            check_write(container)
         if self.live is True or self._owns(container):
             container[index] = _beside(container, value)
         elif isinstance(container, _fz.Tensor):
@@ -311,11 +328,15 @@ class Calls:
         setattr(owner, name, value)
 
     def at(self, index: Any) -> Any:
-        """An index, without numbers that differ."""
+        """An index of a tensor, without numbers that differ. Of examples that are not live it may
+        be out of range: it becomes 0."""
+        if type(index) is tuple:
+            return tuple(self.at(i) for i in index)
         if isinstance(index, Weak):
-            return index.value
-        if type(index) is tuple and any(isinstance(i, Weak) for i in index):
-            return tuple(i.value if isinstance(i, Weak) else i for i in index)
+            index = index.value
+        whole = isinstance(index, _fz.Tensor) and index.dtype.kind.endswith("integer")
+        if whole and self.live is not True and _is_batched(index):
+            return _fz.where(self.live, index, 0)
         return index
 
     def item(self, container: Any, index: Any) -> Any:
@@ -324,6 +345,8 @@ class Calls:
     def augmented(self, name: str, old: Any, value: Any) -> Any:
         """What `old += value` leaves: the same object, where it is changed in place."""
         apply = getattr(operator, name)
+        if isinstance(old, _fz.Tensor):
+            check_write(old)
         if self.live is True or not hasattr(type(old), f"__{name}__"):
             return apply(old, value)
         if isinstance(old, _fz.Tensor):

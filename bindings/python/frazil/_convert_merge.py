@@ -12,6 +12,7 @@ from __future__ import annotations
 import operator
 import struct
 import sys
+import weakref
 from typing import Any
 
 from frazil import _frazil as _fz
@@ -115,6 +116,31 @@ for _name in ("neg", "pos", "abs"):
     )
 
 
+# Which tensors stand, for some examples, for which: (result, what was merged), while both live. A
+# write in place to one of them would have to show in the other.
+_merged: list[tuple[weakref.ref[Any], weakref.ref[Any]]] = []
+
+
+def _chosen(mask: Any, a: Any, b: Any) -> Any:
+    result = _where(mask, a, b)
+    if len(_merged) > 256:
+        _merged[:] = [pair for pair in _merged if pair[0]() is not None and pair[1]() is not None]
+    _merged.extend((weakref.ref(result), weakref.ref(x)) for x in (a, b) if type(x) is _fz.Tensor)
+    return result
+
+
+def check_write(tensor: Any) -> None:
+    """Raises before a write in place that other tensors would have to share, for some examples."""
+    for result, part in _merged:
+        other = part() if result() is tensor else result() if part() is tensor else None
+        if other is not None:
+            raise error(
+                RuntimeError,
+                "a tensor is changed in place that for some examples of a vmap is one with another "
+                "that is still in use: make a new one (y = y + 1, or fz.copy).",
+            )
+
+
 def _is_number(x: Any) -> bool:
     return type(x) in (bool, int, float, complex) or isinstance(x, Weak)
 
@@ -161,7 +187,7 @@ def _leaf(mask: Any, a: Any, b: Any, what: str) -> Any:
     if len(tensors) == 2:
         if a.shape != b.shape or a.dtype != b.dtype:
             raise _mismatch(what, a, b)
-        return _where(mask, a, b)
+        return _chosen(mask, a, b)
     if tensors and (_is_number(a) or _is_number(b)):
         (like,) = tensors
         number = b if like is a else a
@@ -171,7 +197,7 @@ def _leaf(mask: Any, a: Any, b: Any, what: str) -> Any:
         if isinstance(number, Weak):
             number = number.value
         number = _fz.asarray(number, dtype=like.dtype)
-        return _where(mask, *((a, number) if like is a else (number, b)))
+        return _chosen(mask, *((a, number) if like is a else (number, b)))
     if type(a) is type(b) and isinstance(a, (str, bytes, _fz.DType, range, slice)) and a == b:
         return a
     raise _mismatch(what, a, b)

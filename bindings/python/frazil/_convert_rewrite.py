@@ -162,7 +162,8 @@ class Statements(Expressions):
     def __init__(self, function: ast.AST, declares: Sequence[ast.AST] = ()) -> None:
         self._globals = declared(declares, ast.Global)
         self._reads = Reads(function, self._globals, declared(declares, ast.Nonlocal))
-        self._unsure = unsure(function) - self._globals - declared(declares, ast.Nonlocal)
+        self._nonlocals = declared(declares, ast.Nonlocal)
+        self._unsure = unsure(function) - self._globals - self._nonlocals
         self._loops: list[tuple[str, list[str]]] = []
         self._temporaries = itertools.count(1)
 
@@ -175,7 +176,8 @@ class Statements(Expressions):
             kinds, rest = jumps([statement]), body[i + 1 :]
             new = self.visit(statement)
             new = new if isinstance(new, list) else [new]
-            for one in [*new, *self._bound(statement)]:
+            before, behind = self._shared(statement)
+            for one in [*before, *new, *self._bound(statement), *behind]:
                 out.append(_at(one, statement))
             if isinstance(statement, (ast.Return, ast.Raise, ast.Break, ast.Continue)):
                 break  # nobody comes to what stands behind
@@ -189,6 +191,20 @@ class Statements(Expressions):
             return []
         words = [ast.Constant(n) for n in assigned(nodes) if n in self._unsure]
         return [_at(ast.Expr(value=call("bound", *words)), nodes[0])] if words else []
+
+    def _shared(self, statement: ast.stmt) -> tuple[list[ast.stmt], list[ast.stmt]]:
+        """Around a statement that binds names of the function around, which others read."""
+        if hasattr(statement, "body"):
+            return [], []
+        names = [n for n in assigned([statement]) if n in self._nonlocals]
+        if not names:
+            return [], []
+        old = self._temporary("n")
+        stores = []
+        for n in names:
+            new = call("shared", ast.Constant(n), name(n), name(old))
+            stores.append(ast.Assign(targets=[name(n, ast.Store())], value=new))
+        return [_assign(old, call("seen", _locals(names)))], list(stores)
 
     def _temporary(self, letter: str) -> str:
         return f"__{letter}{next(self._temporaries)}"
@@ -263,8 +279,10 @@ class Statements(Expressions):
 
     def visit_For(self, node: ast.For) -> list[ast.stmt]:
         for n in ast.walk(node.target):
-            if isinstance(n, (ast.Attribute, ast.Subscript)):
-                raise Refused("a for assigns to an attribute or item", node)
+            if isinstance(n, (ast.Attribute, ast.Subscript)) or (
+                isinstance(n, ast.Name) and n.id in self._nonlocals | self._globals
+            ):
+                raise Refused("a for assigns to what others see", node)
         names, own = self._reads.needed([node.target, *node.body]), self._temporary("l")
         over = call("over", self.visit(node.iter), owner=own)
         body = self._bound(node.target) + self._iteration(own, names, node)
@@ -348,6 +366,8 @@ class Statements(Expressions):
 
     def visit_With(self, node: ast.With) -> ast.stmt:
         targets = [item.optional_vars for item in node.items if item.optional_vars]
+        if set(assigned(targets)) & (self._nonlocals | self._globals):
+            raise Refused("a with assigns to what others see", node)
         items = [self.visit(item) for item in node.items]
         return ast.With(items=items, body=self._bound(*targets) + self.block(node.body))
 

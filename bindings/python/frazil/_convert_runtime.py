@@ -106,6 +106,7 @@ class Join:
             if not isinstance(defined, bool):
                 self.frame.partial[name] = defined
             found.append(value)
+        self.values = {}
         return found[0] if len(found) == 1 else found
 
     def mix(self, mask: Any, new: Mapping[str, Any], old: Mapping[str, Any], names: Any) -> bool:
@@ -155,13 +156,13 @@ class Split(Join):
         gone = frame.live is False and all(jump.how == "return" for jump in frame.jumps[begin:])
         return Way(frame.live, None if gone else names, len(frame.jumps))
 
-    def first(self, names: Mapping[str, Any] | None = None) -> bool:
+    def first(self, names: dict[str, Any] | None = None) -> bool:
         if self.mask is None:
             return bool(self.truth)
         self.before = self.frame.seen(names)
         return self._go(self.mask)
 
-    def turn(self, names: Mapping[str, Any] | None = None, *assigned: str) -> bool:
+    def turn(self, names: dict[str, Any] | None = None, *assigned: str) -> bool:
         """Behind the first way: True if names get back what they had before it."""
         if self.mask is None:
             return False
@@ -173,7 +174,7 @@ class Split(Join):
     def second(self) -> bool:
         return not self.truth if self.mask is None else self._go(~self.mask)
 
-    def join(self, names: Mapping[str, Any] | None = None, *assigned: str) -> bool:
+    def join(self, names: dict[str, Any] | None = None, *assigned: str) -> bool:
         """Behind both: True if names get merged values."""
         if self.mask is None:
             return False
@@ -184,6 +185,7 @@ class Split(Join):
         else:
             other = self._end(frame.seen(names))
         then = self.then
+        self.before, self.then = {}, None
         assert then is not None
         new = frame.jumps[self.jumps :]
         dead = then.live is False and other.live is False
@@ -201,17 +203,18 @@ class Rest(Join):
 
     __slots__ = ("before", "mask")
 
-    def __init__(self, frame: Frame, names: Mapping[str, Any], held: bool) -> None:
+    def __init__(self, frame: Frame, names: dict[str, Any], held: bool) -> None:
         self.frame, self.mask = frame, frame.live
         self.before = frame.seen(names) if held and self.mask is not True else None
 
     def on(self) -> bool:
         return self.mask is not False
 
-    def join(self, names: Mapping[str, Any], *assigned: str) -> bool:
+    def join(self, names: dict[str, Any], *assigned: str) -> bool:
         if self.before is None or not self.on():
             return False
-        return self.mix(self.mask, self.frame.seen(names), self.before, assigned)
+        before, self.before = self.before, None
+        return self.mix(self.mask, self.frame.seen(names), before, assigned)
 
 
 class Loop(Join):
@@ -229,7 +232,7 @@ class Loop(Join):
         "start",
     )
 
-    def __init__(self, frame: Frame, names: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, frame: Frame, names: dict[str, Any] | None = None) -> None:
         self.frame, self.entry, self.mask = frame, frame.live, frame.live
         self.start = self.jumps = len(frame.jumps)  # of the loop, of its iteration
         self.left: list[Jump] = []  # by break
@@ -285,7 +288,7 @@ class Loop(Join):
             self._begin(self.frame.live)
             yield item
 
-    def _leave(self, how: str, names: Mapping[str, Any] | None) -> bool:
+    def _leave(self, how: str, names: dict[str, Any] | None) -> bool:
         """True if all leave, by Python's own statement."""
         frame = self.frame
         if frame.live is self.mask and self.mask is self.entry:
@@ -299,10 +302,10 @@ class Loop(Join):
         self.broken = self._leave("break", None)
         return self.broken
 
-    def continues(self, names: Mapping[str, Any] | None = None) -> bool:
+    def continues(self, names: dict[str, Any] | None = None) -> bool:
         return self._leave("continue", names)
 
-    def end(self, names: Mapping[str, Any] | None = None, *assigned: str) -> bool:
+    def end(self, names: dict[str, Any] | None = None, *assigned: str) -> bool:
         """The end of an iteration: True if names get back what some examples had before it."""
         frame = self.frame
         new = frame.jumps[self.jumps :]
@@ -326,7 +329,7 @@ class Loop(Join):
         else:
             frame.live = _without(self.entry, [*self.left, *frame.jumps[self.start :]])
 
-    def completed(self, names: Mapping[str, Any] | None = None) -> Rest:
+    def completed(self, names: dict[str, Any] | None = None) -> Rest:
         """The else of the loop."""
         self._complete()
         self.completes = True
@@ -409,13 +412,13 @@ class Frame(Calls):
     def split(self, value: Any) -> Split:
         return Split(self, value)
 
-    def rest(self, names: Mapping[str, Any]) -> Rest:
+    def rest(self, names: dict[str, Any]) -> Rest:
         return Rest(self, names, any(jump.how != "return" for jump in self.jumps))
 
     def alive(self) -> bool:
         return self.live is not False
 
-    def loop(self, names: Mapping[str, Any] | None = None) -> Loop:
+    def loop(self, names: dict[str, Any] | None = None) -> Loop:
         return Loop(self, names)
 
     def attempt(self) -> Attempt:
@@ -453,13 +456,24 @@ class Frame(Calls):
 
     # -- Names
 
-    def seen(self, names: Mapping[str, Any] | None) -> dict[str, Any]:
+    def seen(self, names: dict[str, Any] | None) -> dict[str, Any]:
         """What names hold now."""
         found = dict(names or {})
+        if names is not None and sys.version_info < (3, 13):
+            names.clear()  # of the frame, which would keep what it holds alive
         for name, defined in self.partial.items():
             if name in found:
                 found[name] = Partly(found[name], defined)
         return found
+
+    def shared(self, name: str, value: Any, before: Mapping[str, Any]) -> Any:
+        """The value of a name that other functions see: those who are not here keep theirs."""
+        old = before.get(name, UNSET)
+        if self.live is True or value is old:
+            return value
+        if old is UNSET:
+            self.effect(f"the name {name} of the function around is bound")
+        return merge(self.live, value, old, name)
 
     def bound(self, *names: str) -> None:
         """Behind a statement that binds them, for all who are there."""
