@@ -82,7 +82,7 @@ class Expressions(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         if isinstance(node.op, ast.Not):
             return call("negated", self.test(node.operand))
-        return self.generic_visit(node)  # type: ignore[return-value]
+        return self.generic_visit(node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         self._arm_check(node.body)

@@ -44,7 +44,7 @@ class Weak:
     128), of which beside a tensor as many are left as its dtype has."""
 
     __slots__ = ("number", "value")
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __init__(self, value: Any, number: type) -> None:
         self.value, self.number = value, number

@@ -77,7 +77,7 @@ class Reads:
 
     def __init__(self, function: ast.AST, of_module: set[str], of_others: set[str]) -> None:
         self._of_module = of_module
-        body = function.body if isinstance(function.body, list) else [function.body]  # type: ignore[attr-defined]
+        body = function.body if isinstance(function.body, list) else [function.body]
         self._all = Counter(_reads(body))
         self._kept = of_others | {
             name
@@ -111,8 +111,8 @@ class Reads:
 
 def unsure(function: ast.AST) -> set[str]:
     """Names of a function that may be read where they are not bound, as far as is plain."""
-    body = function.body if isinstance(function.body, list) else []  # type: ignore[attr-defined]
-    arguments = function.args  # type: ignore[attr-defined]
+    body = function.body if isinstance(function.body, list) else []
+    arguments = function.args
     seen = {a.arg for a in ast.walk(arguments) if isinstance(a, ast.arg)}
     sure = set(seen)
     for statement in body:

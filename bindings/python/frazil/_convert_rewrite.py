@@ -33,7 +33,7 @@ _codes = itertools.count(1)
 
 def is_generator(node: ast.AST) -> bool:
     kinds = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
-    body = node.body if isinstance(node.body, list) else [node.body]  # type: ignore[attr-defined]
+    body = node.body if isinstance(node.body, list) else [node.body]
     return isinstance(node, ast.AsyncFunctionDef) or any(isinstance(n, kinds) for n in own(body))
 
 
@@ -58,7 +58,7 @@ class _Undeclare(ast.NodeTransformer):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
         return node
 
-    visit_ClassDef = visit_AsyncFunctionDef = visit_Lambda = visit_FunctionDef  # type: ignore[assignment]
+    visit_ClassDef = visit_AsyncFunctionDef = visit_Lambda = visit_FunctionDef
 
 
 def _undeclared(body: list[ast.stmt]) -> list[ast.stmt]:
@@ -478,7 +478,7 @@ class Statements(Expressions):
     def visit_Import(self, node: ast.Import) -> Any:
         return [*self._global_writes(node), node]
 
-    visit_ImportFrom = visit_Import  # type: ignore[assignment]
+    visit_ImportFrom = visit_Import
 
 
 def _is_names(target: ast.AST) -> bool:
