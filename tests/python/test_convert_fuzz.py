@@ -1,5 +1,5 @@
-"""Functions of the corpus, changed at random: in a vmap each example has the results of its own way,
-or an exception says what cannot be. FRAZIL_NIGHTLY=1 takes new seeds."""
+"""Functions of the corpus, changed at random: in a vmap each example has the results of its own
+way, or an exception says what cannot be. FRAZIL_NIGHTLY=1 takes new seeds."""
 
 import ast
 import copy
@@ -11,7 +11,7 @@ import time
 
 import pytest
 from convert_corpus import OF_X
-from test_convert import CORPUS, arguments, examples, stacked, words
+from test_convert import CORPUS, arguments, stacked, words
 
 import frazil as fz
 
@@ -99,9 +99,9 @@ class Mutation(ast.NodeTransformer):
             new.body = [statement]
         elif kind == "for":
             self.loops += 1
-            new = ast.parse(
-                f"for _k{self.loops} in range(3):\n    if {condition}:\n        {self.dice.choice(['break', 'continue'])}"
-            ).body[0]
+            way_out = self.dice.choice(["break", "continue"])
+            text = f"for _k{self.loops} in range(3):\n    if {condition}:\n        {way_out}"
+            new = ast.parse(text).body[0]
             new.body = (
                 [*new.body, statement]
                 if self.happens(0.5)
@@ -125,9 +125,9 @@ def mutated(function, dice):
     return ast.unparse(tree)
 
 
-def outcome(call):
+def outcome(function, args):
     try:
-        return call(), None
+        return function(*args), None
     except Exception as error:
         return None, error
 
@@ -162,17 +162,16 @@ def test_mutated_programs_agree(programs):
     same = refused = raised = 0
     for text, function, kind in programs:
         note = f"seed {SEED}\n{text}"
-        rows = [
-            outcome(lambda i=i: function(*arguments(kind, i)))
-            for i in range(len(arguments(kind)[0]))
-        ]
+        every = arguments(kind)
+        each = [arguments(kind, i) for i in range(len(every[0]))]
+        rows = [outcome(function, args) for args in each]
         errors = [e for _, e in rows if e is not None]
         converted = fz.convert(function)
-        again = [outcome(lambda i=i: converted(*arguments(kind, i))) for i in range(len(rows))]
+        again = [outcome(converted, arguments(kind, i)) for i in range(len(rows))]
         for (a, e), (b, f) in zip(rows, again, strict=True):
             assert type(e) is type(f) and str(e) == str(f), note
             assert e is not None or words(a) == words(b), note
-        got, error = outcome(lambda: fz.vmap(converted)(*arguments(kind)))
+        got, error = outcome(fz.vmap(converted), every)
         if errors:
             assert error is not None, note
             raised += 1

@@ -12,8 +12,8 @@ from types import CellType, CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
-from frazil import _frazil as _fz
 from frazil import _convert_runtime as _runtime
+from frazil import _frazil as _fz
 from frazil._convert_calls import is_converted, is_users
 from frazil._convert_expressions import Refused, name
 from frazil._convert_rewrite import both_ways, is_generator
@@ -56,7 +56,8 @@ def _transforms(function: Any, seen: set[CodeType]) -> bool:
     if not is_users(function):
         return False
     seen.add(function.__code__)
-    codes, names = [function.__code__], set()
+    codes: list[CodeType] = [function.__code__]
+    names: set[str] = set()
     while codes:
         code = codes.pop()
         names.update(code.co_names)
@@ -119,8 +120,6 @@ def _build(function: FunctionType) -> FunctionType:
     )
     new.__kwdefaults__ = function.__kwdefaults__
     functools.update_wrapper(new, function)
-    if hasattr(function, "__type_params__"):
-        new.__type_params__ = function.__type_params__
     return new
 
 
@@ -199,7 +198,7 @@ def convert(fn: _F) -> _F:
         return cast("_F", type(fn)(convert(fn.__func__)))
     if isinstance(fn, MethodType):
         return cast("_F", MethodType(convert(fn.__func__), fn.__self__))
-    if type(fn) is functools.partial:
+    if isinstance(fn, functools.partial):
         return cast("_F", functools.partial(convert(fn.func), *fn.args, **fn.keywords))
     if isinstance(fn, _fz.Traced):
         raise TypeError("[convert] the function is traced: use fz.trace(fn, convert=True).")
@@ -213,7 +212,7 @@ def convert(fn: _F) -> _F:
     if is_converted(fn):
         return fn
     try:
-        return cast("_F", _build(fn))
+        return cast("_F", _build(cast("FunctionType", fn)))
     except Refused as why:
         raise TypeError(f"[convert] {fn.__qualname__} is not converted: {why}.") from None
 

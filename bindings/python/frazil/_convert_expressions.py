@@ -79,7 +79,7 @@ class Expressions(ast.NodeTransformer):
         method, way = ("both", "first") if isinstance(node.op, ast.And) else ("either", "second")
         return self._chain(method, way, node, self.visit)
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         if isinstance(node.op, ast.Not):
             return call("negated", self.test(node.operand))
         return self.generic_visit(node)

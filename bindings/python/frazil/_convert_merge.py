@@ -44,7 +44,7 @@ class Weak:
     128), of which beside a tensor as many are left as its dtype has."""
 
     __slots__ = ("number", "value")
-    __hash__ = None
+    __hash__: Any = None
 
     def __init__(self, value: Any, number: type) -> None:
         self.value, self.number = value, number
@@ -102,6 +102,11 @@ def _weak(result: Any) -> Any:
     return result if kind is bool else Weak(result, kind)
 
 
+def _unary(name):
+    apply = getattr(operator, name)
+    return lambda self: _weak(apply(self.value))
+
+
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "and_", "or_", "xor"):
     _forward, _reflected = _operator(_name)
     setattr(Weak, f"__{_name.rstrip('_')}__", _forward)
@@ -109,11 +114,7 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "and_", "or_", 
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(Weak, f"__{_name}__", _operator(_name)[0])
 for _name in ("neg", "pos", "abs"):
-    setattr(
-        Weak,
-        f"__{_name}__",
-        lambda self, _apply=getattr(operator, _name): _weak(_apply(self.value)),
-    )
+    setattr(Weak, f"__{_name}__", _unary(_name))
 
 
 # Which tensors stand, for some examples, for which: (result, what was merged), while both live. A

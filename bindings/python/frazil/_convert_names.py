@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -75,7 +75,7 @@ def jumps(nodes: Sequence[ast.AST], loop: bool = False) -> set[str]:
 class Reads:
     """Where a function reads names: which of them matter behind a block."""
 
-    def __init__(self, function: ast.AST, of_module: set[str], of_others: set[str]) -> None:
+    def __init__(self, function: Any, of_module: set[str], of_others: set[str]) -> None:
         self._of_module = of_module
         body = function.body if isinstance(function.body, list) else [function.body]
         self._all = Counter(_reads(body))
@@ -109,7 +109,7 @@ class Reads:
         ]
 
 
-def unsure(function: ast.AST) -> set[str]:
+def unsure(function: Any) -> set[str]:
     """Names of a function that may be read where they are not bound, as far as is plain."""
     body = function.body if isinstance(function.body, list) else []
     arguments = function.args

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _codes = itertools.count(1)
 
 
-def is_generator(node: ast.AST) -> bool:
+def is_generator(node: Any) -> bool:
     kinds = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
     body = node.body if isinstance(node.body, list) else [node.body]
     return isinstance(node, ast.AsyncFunctionDef) or any(isinstance(n, kinds) for n in own(body))
@@ -58,7 +58,8 @@ class _Undeclare(ast.NodeTransformer):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
         return node
 
-    visit_ClassDef = visit_AsyncFunctionDef = visit_Lambda = visit_FunctionDef
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
+        return node
 
 
 def _undeclared(body: list[ast.stmt]) -> list[ast.stmt]:
@@ -121,7 +122,7 @@ def _framed(node: ast.FunctionDef, body: list[ast.stmt]) -> ast.stmt:
     return _at(ast.With(items=[entry], body=[*inner, _at(done, where)]), body[0] if body else node)
 
 
-def _at(node: Any, where: ast.AST) -> Any:
+def _at(node: Any, where: Any) -> Any:
     """`node` with the place of `where`, and what is below it and has none: its first line only, as
     Python says of a method's call that it stands where its name ends."""
     if hasattr(where, "lineno") and not hasattr(node, "lineno"):
@@ -326,7 +327,8 @@ class Statements(Expressions):
         return ast.If(test=call("continues", *_given(names), owner=own), body=[node], orelse=[])
 
     def visit_Raise(self, node: ast.Raise) -> ast.stmt:
-        return ast.If(test=call("raises"), body=[self.generic_visit(node)], orelse=[])
+        self.generic_visit(node)
+        return ast.If(test=call("raises"), body=[node], orelse=[])
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         message = [self.visit(node.msg)] if node.msg else []
@@ -347,8 +349,8 @@ class Statements(Expressions):
             kind = self.visit(h.type) if h.type else None
             bound = self._bound(name(h.name, ast.Store())) if h.name else []
             body_of = [caught, *(_at(b, h) for b in bound), *self.block(h.body)]
-            new = ast.ExceptHandler(type=kind, name=h.name, body=body_of)
-            handlers.append(_at(new, h))
+            handler = ast.ExceptHandler(type=kind, name=h.name, body=body_of)
+            handlers.append(_at(handler, h))
         orelse = self._guarded(kinds, node.orelse) if kinds else self.block(node.orelse)
         final: list[ast.stmt] = []
         if node.finalbody:
@@ -478,7 +480,8 @@ class Statements(Expressions):
     def visit_Import(self, node: ast.Import) -> Any:
         return [*self._global_writes(node), node]
 
-    visit_ImportFrom = visit_Import
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
+        return [*self._global_writes(node), node]
 
 
 def _is_names(target: ast.AST) -> bool:

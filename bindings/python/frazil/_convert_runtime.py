@@ -136,7 +136,8 @@ class Split(Join):
 
     def __init__(self, frame: Frame, value: Any) -> None:
         found = truth(value)
-        self.truth, self.mask = (found, None) if isinstance(found, bool) else (None, found)
+        self.truth: Any = found if isinstance(found, bool) else None
+        self.mask: Any = None if isinstance(found, bool) else found
         self.frame, self.entry, self.jumps = frame, frame.live, len(frame.jumps)
         self.before: Mapping[str, Any] = {}
         self.then: Way | None = None

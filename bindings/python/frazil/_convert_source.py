@@ -7,7 +7,6 @@ never called, whose parameters are the names that the code closes over.
 
 from __future__ import annotations
 
-import __future__
 import ast
 import copy
 import linecache
@@ -17,9 +16,7 @@ from typing import Any
 from frazil._convert_expressions import Refused
 from frazil._convert_names import own
 
-_FUTURE = 0
-for _name in __future__.all_feature_names:
-    _FUTURE |= getattr(__future__, _name).compiler_flag
+_FUTURE = 0x1FE0000  # what `from __future__ import` leaves in a code's flags
 _trees: dict[str, tuple[int, ast.Module]] = {}  # by file: the hash of its text, its tree
 
 
@@ -47,8 +44,8 @@ def _candidates(node: ast.AST, code: CodeType, owner: str | None) -> Any:
             line = min([child.lineno, *(d.lineno for d in child.decorator_list)])
             if child.name == code.co_name and line == code.co_firstlineno:
                 yield child, owner
-        elif isinstance(child, ast.Lambda):
-            if code.co_name == "<lambda>" and child.lineno == code.co_firstlineno:
+        elif isinstance(child, ast.Lambda) and code.co_name == "<lambda>":
+            if child.lineno == code.co_firstlineno:
                 yield child, owner
         yield from _candidates(
             child, code, child.name if isinstance(child, ast.ClassDef) else owner
@@ -117,7 +114,8 @@ def _compiled(node: Any, function: FunctionType, free: tuple[str, ...]) -> CodeT
         kw_defaults=[],
         defaults=[],
     )
-    factory: Any = ast.FunctionDef(
+    definition: Any = ast.FunctionDef  # has type_params from Python 3.12 on
+    factory = definition(
         name="__fz_factory", args=arguments, body=[inner], decorator_list=[], type_params=[]
     )
     # The compiler calls functions of what a module imports otherwise than methods.

@@ -175,7 +175,7 @@ def trace(
         fn, notes = try_convert(fn)
     traced = Traced(fn, **options)
     if notes:
-        traced._notes = notes  # explain() ends with them
+        setattr(traced, "_notes", notes)  # noqa: B010 -- explain() ends with them
     for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
         if hasattr(fn, name):
             setattr(traced, name, getattr(fn, name))
