@@ -118,6 +118,7 @@ PARAMETERS = {
     "has_history.tensors": "list[Any]",
     "without_history.name": "str",
     "is_batched.x": "Any",
+    "exchange_frame.frame": "Any",
 }
 for _names, _type in {
     "function": "Callable[..., Any]",
@@ -226,6 +227,8 @@ RESULTS = {
     "custom.without_history": "None",
     "transforms.innermost_is_reverse": "builtins.bool",
     "transforms.is_batched": "builtins.bool",
+    "transforms.in_vmap": "builtins.bool",
+    "transforms.exchange_frame": "Any",
     "cuda.compile_stats": "dict[str, Any]",
     "cuda.device_count": "builtins.int",
     "cuda.memory_stats": "dict[str, builtins.int]",

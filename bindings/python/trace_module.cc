@@ -100,7 +100,16 @@ PyObject* Repr(PyObject* self) {
 
 PyObject* Explain(PyObject* self, PyObject*) {
   PyTrace* t = Self(self);
-  const std::string text = t->promised ? t->promised->Explain() : t->trace->Explain();
+  std::string text = t->promised ? t->promised->Explain() : t->trace->Explain();
+  // What frazil/_convert.py has to say of the function: lines.
+  PyObject* notes = t->dict ? PyDict_GetItemString(t->dict, "_notes") : nullptr;
+  for (Py_ssize_t i = 0; notes && PyList_Check(notes) && i < PyList_GET_SIZE(notes); ++i) {
+    const char* note = PyUnicode_Check(PyList_GET_ITEM(notes, i))
+                           ? PyUnicode_AsUTF8(PyList_GET_ITEM(notes, i))
+                           : nullptr;
+    PyErr_Clear();
+    if (note) text += StrCat(note, "\n");
+  }
   return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
 }
 

@@ -211,6 +211,18 @@ FZ_FAST(IsBatched) {
   return PyBool_FromLong(IsTensor(a[0]) && batch::IsBatched(CellOf(a[0])));
 }
 
+FZ_FAST(InVmap) { return PyBool_FromLong(t_example_writes != nullptr); }
+
+// The innermost call of a converted function in this thread (frazil/_convert_runtime.py), or None.
+// Lent: whoever puts one there holds it until it has put back what was there before.
+FZ_HOT_TLS PyObject* t_converted_frame = nullptr;
+
+FZ_FAST(ExchangeFrame) {
+  FZ_ARGS(1, "exchange_frame(frame, /)");
+  PyObject* const before = std::exchange(t_converted_frame, Py_IsNone(a[0]) ? nullptr : a[0]);
+  return Py_NewRef(before ? before : Py_None);
+}
+
 FZ_FAST(InnermostIsReverse) { return PyBool_FromLong(autograd::InnermostIsReverse()); }
 
 bool Add(PyObject* module, const char* name, PyTypeObject* type) {
@@ -234,6 +246,10 @@ std::vector<FunctionRow> TransformFunctions() {
   return {
       {"any_example(condition, /)",
        "Whether a bool is true for any example of the vmaps that it is batched in.", AnyExample},
+      {"in_vmap()", "Whether this thread is inside of a vmap.", InVmap},
+      {"exchange_frame(frame, /)",
+       "Makes this the innermost call of a converted function; returns the one before, or None.",
+       ExchangeFrame},
       {"is_batched(x, /)", "Whether x is a tensor that is batched in a vmap of this thread.",
        IsBatched},
       {"innermost_is_reverse()",

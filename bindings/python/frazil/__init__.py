@@ -25,6 +25,7 @@ from frazil import _names  # isort: skip
 from frazil._array_api import *  # noqa: F403
 from frazil._choosing import *  # noqa: F403
 from frazil._control import *  # noqa: F403
+from frazil._convert import *  # noqa: F403
 from frazil._counting import *  # noqa: F403
 from frazil._custom import *  # noqa: F403
 from frazil._device import device as device

@@ -68,6 +68,7 @@ def trace(
     donate: str | int | Collection[str | int] = (),
     check_first: int | None = None,
     check_every: int = 1000,
+    convert: bool = False,
 ) -> Traced[_P, _R]: ...
 @overload
 def trace(
@@ -79,6 +80,7 @@ def trace(
     donate: str | int | Collection[str | int] = (),
     check_first: int | None = None,
     check_every: int = 1000,
+    convert: bool = False,
 ) -> Callable[[Callable[_P, _R]], Traced[_P, _R]]: ...
 def trace(
     fn: Any = None,
@@ -89,6 +91,7 @@ def trace(
     donate: str | int | Collection[str | int] = (),
     check_first: int | None = None,
     check_every: int = 1000,
+    convert: bool = False,
 ) -> Any:
     """Records what a function does on its first call and replays it as fused kernels afterwards.
 
@@ -116,6 +119,10 @@ def trace(
     always if it reads a float or the bytes of an array, or writes to tensors outside of the
     arguments. What Python does besides (a print, an append to a list outside) is not seen.
 
+    convert=True converts the function first (`convert`), so that inside of a `vmap`, also one that
+    it calls itself, conditions may differ between examples. What cannot be converted is traced as
+    it is, and explain() says why.
+
     >>> import frazil as fz
     >>> @fz.trace
     ... def f(x):
@@ -141,12 +148,13 @@ def trace(
         "check_first": check_first,
         "check_every": check_every,
     }
+    convert = _flag("[trace] convert", convert)
     if fn is None:
-        return functools.partial(trace, donate=donate, **options)
+        return functools.partial(trace, donate=donate, convert=convert, **options)
     if isinstance(fn, (staticmethod, classmethod)):
-        return type(fn)(trace(fn.__func__, donate=donate, **options))
+        return type(fn)(trace(fn.__func__, donate=donate, convert=convert, **options))
     if isinstance(fn, Traced):
-        if fn.pure == pure:
+        if fn.pure == pure and not convert:
             return fn
         fn = fn.__wrapped__
     if not callable(fn):
@@ -160,7 +168,14 @@ def trace(
         )
     if donate != () and not isinstance(donate, bool):
         _check_donate(fn, donate)
+    notes: list[str] = []
+    if convert:
+        from frazil._convert import try_convert
+
+        fn, notes = try_convert(fn)
     traced = Traced(fn, **options)
+    if notes:
+        setattr(traced, "_notes", notes)  # noqa: B010 -- explain() ends with them
     for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
         if hasattr(fn, name):
             setattr(traced, name, getattr(fn, name))

@@ -196,6 +196,18 @@ def pure(x: Tensor, *, scale: float = 1.0) -> Tensor:
     return x * scale
 
 
+@fz.trace(convert=True)
+def halved(x: Tensor) -> Tensor:
+    while x > 1:
+        x = x / 2
+    return x
+
+
+@fz.convert
+def signed(x: Tensor, scale: float = 1.0) -> Tensor:
+    return x * scale if x > 0 else -x
+
+
 class Traced:
     @fz.trace
     def method(self, x: Tensor) -> Tensor:
@@ -472,6 +484,9 @@ def transforms() -> list[Any]:
     out += [fz.hvp(lambda v: fz.sum(v**3), (x,), (x,)), fz.stop_gradient(x)]
     out += [fz.checkpoint(fz.sin)(x), fz.cond(x[0] > 0, fz.sin, fz.cos, x)]
     out += [fz.switch(1, [fz.sin, fz.cos], x), fz.while_loop(lambda v: v < 3, lambda v: v + 1, 0)]
+    source: str = fz.converted_source(signed)
+    out += [fz.vmap(halved)(x), fz.vmap(signed)(x), signed(x[0], scale=2.0)]
+    assert source.startswith("def signed(x")
     out += [fz.fori_loop(0, 3, lambda i, v: v + i, 0), fz.map(fz.sin, x)]
     out += [plain(x, k=2), fz.op(body="frazil")(fz.sin)(x)]
     return [*out, fz.associative_scan(fz.add, x, reverse=True, axis=0)]
