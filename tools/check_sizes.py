@@ -8,14 +8,14 @@ import sys
 from pathlib import Path
 
 FOLDERS = {
-    "core": 18400,
+    "core": 18600,
     "kernels": 10300,
     "npu": 9100,
     "autograd": 2400,
     "batch": 1500,
     "tracer": 7800,
     "jit": 35400,
-    "bindings": 28800,
+    "bindings": 29600,
 }
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there

@@ -278,7 +278,7 @@ def _scan(op, f, init, xs, length=None, reverse=False, checkpoint=False, name=No
     name = name or _name(f)
     leaves, structure, n = _length(op, xs, length)
     carry, carry_structure = _state(op, "init", init)
-    first: list[Any] = []  # the first step's y, flat, and its structure
+    first = []  # the first step's y, flat, and its structure
 
     def run(steps, begin, carry, xs):
         ys = []
@@ -303,7 +303,7 @@ def _scan(op, f, init, xs, length=None, reverse=False, checkpoint=False, name=No
         return carry, ys
 
     blocks = _blocks(op, range(n - 1, -1, -1) if reverse else range(n), checkpoint)
-    all_ys: list[Any] = []
+    all_ys = []
     for steps in blocks:
         if len(blocks) == 1:
             carry, ys = run(steps, 0, carry, leaves)

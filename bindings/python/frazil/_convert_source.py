@@ -44,9 +44,12 @@ def _candidates(node: ast.AST, code: CodeType, owner: str | None) -> Any:
             line = min([child.lineno, *(d.lineno for d in child.decorator_list)])
             if child.name == code.co_name and line == code.co_firstlineno:
                 yield child, owner
-        elif isinstance(child, ast.Lambda) and code.co_name == "<lambda>":
-            if child.lineno == code.co_firstlineno:
-                yield child, owner
+        elif (
+            isinstance(child, ast.Lambda)
+            and code.co_name == "<lambda>"
+            and child.lineno == code.co_firstlineno
+        ):
+            yield child, owner
         yield from _candidates(
             child, code, child.name if isinstance(child, ast.ClassDef) else owner
         )

@@ -9,13 +9,7 @@ from typing import (
 from frazil._frazil import Tensor
 from frazil._types import Operand
 
-__all__ = [
-    "any_example",
-    "exchange_frame",
-    "in_vmap",
-    "innermost_is_reverse",
-    "is_batched",
-]
+__all__ = ["any_example", "exchange_frame", "in_vmap", "innermost_is_reverse", "is_batched"]
 
 def any_example(condition: Operand, /) -> Tensor:
     """Whether a bool is true for any example of the vmaps that it is batched in."""
