@@ -348,7 +348,7 @@ class Loop(Join):
 class Attempt:
     """A try: what a handler may handle is what happened to all who were there."""
 
-    __slots__ = ("depth", "entry", "frame", "jumps")
+    __slots__ = ("depth", "entry", "frame")
 
     def __init__(self, frame: Frame) -> None:
         self.frame, self.entry, self.depth = frame, frame.live, len(frame.open)
