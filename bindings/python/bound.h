@@ -5,6 +5,8 @@
 // content of a cell between two ops.
 #pragma once
 
+#include <new>
+#include <stdexcept>
 #include <tuple>
 #include <vector>
 
@@ -156,7 +158,7 @@ struct Parameter<std::optional<DType>> : ParameterOf<std::optional<DType>> {
 };
 
 // A number, lists of them, or an array. In composites_module.cc.
-bool ToLevels(PyObject* o, const char* op, const char* name, ops::Levels* out);
+bool ToLevels(PyObject* o, const char* op, const char* name, ops::Levels* out, int depth = 0);
 
 template <>
 struct Parameter<const ops::Levels&> : ParameterOf<ops::Levels> {
@@ -216,9 +218,30 @@ PyObject* CallBound(R (*function)(P...), PyObject* const* args, Py_ssize_t nargs
       parameters);
 }
 
+// What call() returns. What the standard library throws where memory ends is a MemoryError: no
+// exception leaves for the interpreter, which would end.
+template <typename Call>
+PyObject* Caught(const Call& call) {
+  try {
+    return call();
+  } catch (const std::exception& error) {
+    const bool memory = dynamic_cast<const std::bad_alloc*>(&error) ||
+                        dynamic_cast<const std::length_error*>(&error);
+    return PyErr_Format(memory ? PyExc_MemoryError : PyExc_RuntimeError,
+                        memory ? "The arguments ask for more memory than there is (%s)." : "%s",
+                        error.what());
+  }
+}
+
 template <SignatureText text, auto function, template <typename> typename Reader = Parameter>
 PyObject* Bound(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  return CallBound<text, Reader>(function, args, nargs, kwnames);
+  return Caught([&] { return CallBound<text, Reader>(function, args, nargs, kwnames); });
+}
+
+// A function that reads its arguments itself.
+template <FastFunction function>
+PyObject* Guarded(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return Caught([&] { return function(self, args, nargs, kwnames); });
 }
 
 }  // namespace frazil::python

@@ -5,7 +5,7 @@
 
 namespace frazil::python {
 
-bool ToLevels(PyObject* o, const char* op, const char* name, ops::Levels* out) {
+bool ToLevels(PyObject* o, const char* op, const char* name, ops::Levels* out, int depth) {
   const bool list = PyList_Check(o) || PyTuple_Check(o);
   if (!list) {
     double number = 0;
@@ -19,13 +19,18 @@ bool ToLevels(PyObject* o, const char* op, const char* name, ops::Levels* out) {
     if (array) *out = ops::Levels(*array);
     return array;
   }
+  if (depth == kMaxRank) {
+    Raise(ValueError("[", std::string(op), "] ", name, " has lists nested deeper than ", kMaxRank,
+                     "."));
+    return false;
+  }
   const Py_ssize_t n = PySequence_Size(o);
   *out = {};
   out->dims = {n};
   for (Py_ssize_t i = 0; i < n; ++i) {
     const Object item = Object::Steal(PySequence_GetItem(o, i));
     ops::Levels one;
-    if (!item || !ToLevels(item.get(), op, name, &one)) return false;
+    if (!item || !ToLevels(item.get(), op, name, &one, depth + 1)) return false;
     if (i == 0) out->dims.insert(out->dims.end(), one.dims.begin(), one.dims.end());
     if (!absl::c_equal(one.dims, absl::MakeSpan(out->dims).subspan(1))) {
       Raise(ValueError("[", std::string(op), "] ", name, " has lists of different lengths."));

@@ -345,14 +345,15 @@ std::vector<FunctionRow> FunctionsOf(std::string_view where) {
 
 std::vector<FunctionRow> InsideFunctions() {
   std::vector<FunctionRow> rows = FunctionsOf("inside");
-  rows.push_back({"einsum(formula, operands, path, /)", "Sums of products by a formula.", Einsum});
+  rows.push_back(
+      {"einsum(formula, operands, path, /)", "Sums of products by a formula.", Guarded<Einsum>});
   rows.push_back(
       {"einsum_cost(formula, operands, path, /)",
        "The steps that einsum takes, and how many operations a single one and these take.",
-       EinsumCost});
-  rows.push_back({"broadcast_shapes(shapes, /)", "The common shape.", BroadcastShapes});
+       Guarded<EinsumCost>});
+  rows.push_back({"broadcast_shapes(shapes, /)", "The common shape.", Guarded<BroadcastShapes>});
   rows.push_back({"tensordot(x1, x2, axes1, axes2=None, /)",
-                  "Sums of products over axes of both, in turn.", Tensordot});
+                  "Sums of products over axes of both, in turn.", Guarded<Tensordot>});
   return rows;
 }
 

@@ -61,6 +61,12 @@ Tensor repeat(const Tensor& given, const Ints& repeats, std::optional<int64_t> a
   }
   if (static_cast<int64_t>(repeats.size()) != n)
     return ValueError("[repeat] ", repeats.size(), " counts for an axis of extent ", n, ".");
+  int64_t all = 0;
+  for (const int64_t count : repeats) {
+    const bool over = __builtin_add_overflow(all, count, &all);
+    if (Status s = CheckDims("repeat", {all, over ? all : 1}, sizeof(int64_t)); over || !s.ok())
+      return MemoryError("[repeat] the counts add up to more elements than memory holds.");
+  }
   std::vector<int64_t> places;
   for (int64_t i = 0; i < n; ++i)
     places.insert(places.end(), static_cast<size_t>(repeats[static_cast<size_t>(i)]), i);

@@ -111,6 +111,10 @@ Tensor argwhere(const Tensor& x) {
 Tensor trim_zeros(const Tensor& x, std::string_view trim) {
   if (!x.ok()) return x;
   if (x.rank() != 1) return ValueError("[trim_zeros] needs a vector, got shape ", Tuple(x), ".");
+  if (trim.find_first_not_of("fFbB") != std::string_view::npos) {
+    return ValueError("[trim_zeros] trim must be of the letters f (front) and b (back), got '",
+                      std::string(trim), "'.");
+  }
   const auto places = Integers(flatnonzero(x));
   if (!places.ok()) return Tensor(places.status());
   if (places->empty()) return Narrow(x, 0, 0, 0);
@@ -258,6 +262,13 @@ Tensor ravel_multi_index(TensorSpan places, const Ints& shape, std::string_view 
   if (places.size() != shape.size()) {
     return ValueError("[ravel_multi_index] ", places.size(), " indices for ", shape.size(),
                       " axes.");
+  }
+  int64_t elements = 1;
+  for (const int64_t n : shape) {
+    if (n < 1 || __builtin_mul_overflow(elements, n, &elements)) {
+      return ValueError("[ravel_multi_index] a shape with extent ", n, " has ",
+                        n < 1 ? "no elements." : "more elements than an index can count.");
+    }
   }
   Tensor flat;
   for (size_t i = 0; i < shape.size(); ++i) {

@@ -32,6 +32,8 @@ StatusOr<std::vector<double>> Numbers(const Given& given) {
   return std::vector<double>(data, data + wide.size());
 }
 
+constexpr double kMostCounted = 9223372036854775808.0;
+
 Status CheckRange(const Given& given, Range range) {
   if (!given.tensor.ok()) return given.tensor.status();
   if (!given.known || range == Range::kAny) return absl::OkStatus();
@@ -41,8 +43,10 @@ Status CheckRange(const Given& given, Range range) {
     const auto text = [&] { return Text(v, !IsFloat(given.tensor.dtype())); };
     if ((range == Range::kPositive || range == Range::kSomeChance) && !(v > 0))
       return ValueError("[random] a parameter must be positive, got ", text(), ".");
-    if (range == Range::kNotNegative && !(v >= 0))
+    if ((range == Range::kNotNegative || range == Range::kCount) && !(v >= 0))
       return ValueError("[random] a parameter must be at least 0, got ", text(), ".");
+    if (range == Range::kCount && !(v < kMostCounted))
+      return ValueError("[random] a count must be below 2^63, got ", text(), ".");
     if (chance && !(v >= 0 && v <= 1))
       return ValueError("[random] a probability must lie from 0 to 1, got ", text(), ".");
   }
@@ -157,7 +161,7 @@ Tensor Generator::beta(const Given& a, const Given& b, const DrawOptions& option
 }
 
 Tensor Generator::binomial(const Given& n, const Given& p, const DrawOptions& options) {
-  Draw d(this, "binomial", options, {{n, kNotNegative}, {p, kChance}}, DType::kF64);
+  Draw d(this, "binomial", options, {{n, Range::kCount}, {p, kChance}}, DType::kF64);
   if (!d.ok()) return d.error();
   std::optional<double> mean;
   if (n.number && p.number) mean = *n.number * std::min(*p.number, 1 - *p.number);
@@ -252,7 +256,7 @@ Tensor Generator::multinomial(const Given& n, const Given& pvals, const DrawOpti
       }
     }
   }
-  Draw d(this, "multinomial", options, {{n, kNotNegative}, {Pick(p, last, 0)}}, DType::kF64);
+  Draw d(this, "multinomial", options, {{n, Range::kCount}, {Pick(p, last, 0)}}, DType::kF64);
   if (!d.ok()) return d.error();
   Tensor left = d[0], rest;
   Tensors out;
@@ -308,7 +312,7 @@ Tensor Generator::pareto(const Given& a, const DrawOptions& options) {
 }
 
 Tensor Generator::poisson(const Given& lam, const DrawOptions& options) {
-  Draw d(this, "poisson", options, {{lam, kNotNegative}}, DType::kF64);
+  Draw d(this, "poisson", options, {{lam, Range::kCount}}, DType::kF64);
   return d.ok() ? Counts(d.Poisson(d[0], lam.number), options) : d.error();
 }
 
@@ -351,6 +355,10 @@ Tensor Generator::triangular(const Given& left, const Given& mode, const Given& 
 
 Tensor Generator::truncated_normal(const Given& lower, const Given& upper,
                                    const DrawOptions& options) {
+  if (lower.number && upper.number && !(*lower.number <= *upper.number)) {
+    return ValueError("[random.truncated_normal] lower must not be above upper, got ",
+                      Text(*lower.number, false), " and ", Text(*upper.number, false), ".");
+  }
   Draw d(this, "truncated_normal", options, {{lower}, {upper}});
   if (!d.ok()) return d.error();
   const Tensor low = astype(d[0], DType::kF64), high = astype(d[1], DType::kF64);

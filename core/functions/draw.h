@@ -12,7 +12,7 @@
 namespace frazil::ops {
 
 // Where a parameter's numbers must lie, if they are known.
-enum class Range { kAny, kPositive, kNotNegative, kChance, kSomeChance };
+enum class Range { kAny, kPositive, kNotNegative, kCount, kChance, kSomeChance };
 Status CheckRange(const Given& given, Range range);
 // The numbers of a known parameter.
 StatusOr<std::vector<double>> Numbers(const Given& given);

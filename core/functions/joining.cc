@@ -65,6 +65,11 @@ std::vector<Tensor> array_split(const Tensor& x, int64_t sections, int64_t axis)
     return {Tensor(
         ValueError("[array_split] the number of parts must be positive, got ", sections, "."))};
   }
+  constexpr int64_t kMost = int64_t{1} << 24;
+  if (sections > kMost) {
+    return {Tensor(
+        MemoryError("[array_split] ", sections, " parts are over the limit of ", kMost, "."))};
+  }
   const int64_t n = x.dims()[static_cast<size_t>(*fixed)];
   std::vector<int64_t> places;
   for (int64_t i = 1; i < sections; ++i)

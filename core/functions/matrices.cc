@@ -42,7 +42,10 @@ Tensor diag(const Tensor& x, int64_t k) {
   if (!x.ok()) return x;
   if (x.rank() == 2) return diagonal(x, k);
   if (x.rank() != 1) return ValueError("[diag] needs one axis or two, got shape ", Tuple(x), ".");
+  constexpr int64_t kFar = int64_t{1} << 61;  // farther than any matrix goes
+  k = std::clamp(k, -kFar, kFar);
   const int64_t n = x.dims()[0] + std::abs(k), before = std::max<int64_t>(k, 0);
+  if (Status s = CheckDims("diag", {n, n}, SizeOf(x.dtype())); !s.ok()) return Tensor(std::move(s));
   const Tensor columns = iota(n, DType::kI64);
   const Tensor inside = pad(x, {before, before - k}, Scalar::Int(0));  // what column j holds
   return where(equal(columns, reshape(columns, {n, 1}) + Arg(k)), inside,
@@ -62,8 +65,15 @@ Tensors Triangle(const char* op, int64_t n, int64_t k, std::optional<int64_t> co
   const int64_t m = columns.value_or(n);
   if (Status s = AtLeast(op, "n", 0, n); !s.ok()) return {Tensor(std::move(s))};
   if (Status s = AtLeast(op, "m", 0, m); !s.ok()) return {Tensor(std::move(s))};
+  int64_t most = 0;
+  if (__builtin_mul_overflow(n, std::max<int64_t>(m, 1), &most) || most > int64_t{1} << 33)
+    return {MemoryError("[", op, "] a matrix of ", n, " x ", m, " has too many indices.")};
+  k = std::clamp(k, -n, m);
   std::vector<int64_t> rows, places;
-  for (int64_t i = 0; i < n; ++i) {
+  // Rows without places are left out: there may be many.
+  const int64_t begin = lower ? std::max<int64_t>(0, -k - 1) : 0;
+  const int64_t end = lower ? n : std::min(n, m - k);
+  for (int64_t i = m > 0 ? begin : end; i < end; ++i) {
     const int64_t edge = std::clamp<int64_t>(lower ? i + k + 1 : i + k, 0, m);
     for (int64_t j = lower ? 0 : edge; j < (lower ? edge : m); ++j) {
       rows.push_back(i);
@@ -79,6 +89,7 @@ Tensor tri(int64_t n, std::optional<int64_t> columns, int64_t k, std::optional<D
   const int64_t m = columns.value_or(n);
   if (Status s = AtLeast("tri", "n", 0, n); !s.ok()) return Tensor(std::move(s));
   if (Status s = AtLeast("tri", "m", 0, m); !s.ok()) return Tensor(std::move(s));
+  k = std::clamp(k, -n, m);
   const Tensor lower =
       less_equal(iota(m, DType::kI64), reshape(iota(n, DType::kI64), {n, 1}) + Arg(k));
   return astype(lower, dtype.value_or(DefaultFloat()));
@@ -97,6 +108,9 @@ Tensors triu_indices(int64_t n, int64_t k, std::optional<int64_t> m) {
 
 Tensors diag_indices(int64_t n, int64_t ndim) {
   if (Status s = AtLeast("diag_indices", "n", 0, n); !s.ok()) return {Tensor(std::move(s))};
+  if (ndim > kMaxRank) {
+    return {ValueError("[diag_indices] ndim ", ndim, " is over the limit of ", kMaxRank, " axes.")};
+  }
   return Tensors(static_cast<size_t>(std::max<int64_t>(ndim, 0)), iota(n, DType::kI64));
 }
 
@@ -171,6 +185,10 @@ Tensor tensordot(const Tensor& x1, const Tensor& x2, int64_t n) {
   if (const Tensor* error = FirstError({&x1, &x2})) return *error;
   if (Status s = AtLeast("tensordot", "the number of axes", 0, n); !s.ok())
     return Tensor(std::move(s));
+  if (const Tensor* error = FirstError({&x1, &x2})) return *error;
+  if (n > std::min(x1.rank(), x2.rank())) {
+    return IndexError("[tensordot] ", n, " axes of shapes ", Tuple(x1), " and ", Tuple(x2), ".");
+  }
   DimVec last(static_cast<size_t>(n)), first(static_cast<size_t>(n));
   std::iota(last.begin(), last.end(), x1.rank() - n);
   std::iota(first.begin(), first.end(), 0);
@@ -196,12 +214,27 @@ Tensor outer(const Tensor& x1, const Tensor& x2) {
 
 Tensor vdot(const Tensor& x1, const Tensor& x2) { return matmul(conj(flatten(x1)), flatten(x2)); }
 
+namespace {
+
+Status CheckRanks(const char* op, const char* what, const Tensor& x1, int least1, const Tensor& x2,
+                  int least2) {
+  for (const Tensor* x : {&x1, &x2}) FZ_RETURN_IF_ERROR(x->status());
+  if (x1.rank() >= least1 && x2.rank() >= least2) return absl::OkStatus();
+  return ValueError("[", op, "] needs ", what, ", got shapes ", Tuple(x1), " and ", Tuple(x2), ".");
+}
+
+}  // namespace
+
 Tensor matvec(const Tensor& x1, const Tensor& x2) {
+  if (Status s = CheckRanks("matvec", "a matrix and a vector", x1, 2, x2, 1); !s.ok())
+    return Tensor(std::move(s));
   const Tensor out = matmul(x1, expand_dims(x2, -1));
   return out.ok() ? Pick(out, out.rank() - 1, 0) : out;
 }
 
 Tensor vecmat(const Tensor& x1, const Tensor& x2) {
+  if (Status s = CheckRanks("vecmat", "a vector and a matrix", x1, 1, x2, 2); !s.ok())
+    return Tensor(std::move(s));
   const Tensor out = matmul(expand_dims(conj(x1), -2), x2);
   return out.ok() ? Pick(out, out.rank() - 2, 0) : out;
 }

@@ -214,6 +214,7 @@ Tensor unwrap(const Tensor& given, std::optional<double> discont, int64_t axis,
   if (!given.ok()) return given;
   const auto along = CheckAxis("unwrap", axis, given.rank());
   if (!along.ok()) return Tensor(along.status());
+  if (given.dims()[*along] == 0) return given;
   const Tensor p = MoveAxis(given, *along, -1), d = Within(p, 1, 0) - Within(p, 0, 1);
   if (!d.ok()) return d;
   const bool whole = period.kind == Scalar::Kind::kInt && !IsFloat(p.dtype());
@@ -235,9 +236,14 @@ namespace {
 Tensor Coefficients(const Tensor& p) { return atleast_1d(p); }
 
 // As many coefficients of both.
-std::pair<Tensor, Tensor> Padded(const Tensor& given_a, const Tensor& given_b) {
+std::pair<Tensor, Tensor> Padded(const char* op, const Tensor& given_a, const Tensor& given_b) {
   const Tensor a = Coefficients(given_a), b = Coefficients(given_b);
   if (const Tensor* error = FirstError({&a, &b})) return {*error, *error};
+  if (a.rank() != 1 || b.rank() != 1) {
+    const Tensor error =
+        ValueError("[", op, "] needs vectors, got shapes ", Tuple(a), " and ", Tuple(b), ".");
+    return {error, error};
+  }
   const int64_t n = std::max(a.dims()[0], b.dims()[0]);
   const auto longer = [&](const Tensor& p) { return pad(p, {n - p.dims()[0], 0}, Scalar::Int(0)); };
   return {longer(a), longer(b)};
@@ -246,11 +252,11 @@ std::pair<Tensor, Tensor> Padded(const Tensor& given_a, const Tensor& given_b) {
 }  // namespace
 
 Tensor polyadd(const Tensor& a, const Tensor& b) {
-  const auto [x, y] = Padded(a, b);
+  const auto [x, y] = Padded("polyadd", a, b);
   return x + y;
 }
 Tensor polysub(const Tensor& a, const Tensor& b) {
-  const auto [x, y] = Padded(a, b);
+  const auto [x, y] = Padded("polysub", a, b);
   return x - y;
 }
 Tensor polymul(const Tensor& a, const Tensor& b) {
@@ -271,6 +277,12 @@ namespace {
 // n, n - 1, ... 1
 Tensor Falling(int64_t n) { return arange(Scalar::Int(n), Scalar::Int(0), Scalar::Int(-1), {}); }
 
+constexpr int64_t kMostTerms = int64_t{1} << 16;  // of polynomials that are written out
+
+Status TooMany(const char* op, const char* what, int64_t n) {
+  return MemoryError("[", op, "] ", what, " ", n, " is over the limit of ", kMostTerms, ".");
+}
+
 Status CheckTimes(const char* op, int64_t m) {
   if (m >= 0) return absl::OkStatus();
   return ValueError("[", op, "] m must be at least 0, got ", m, ".");
@@ -281,7 +293,7 @@ Status CheckTimes(const char* op, int64_t m) {
 Tensor polyder(const Tensor& given, int64_t m) {
   if (Status s = CheckTimes("polyder", m); !s.ok()) return Tensor(std::move(s));
   Tensor p = Coefficients(given);
-  for (int64_t i = 0; i < m && p.ok(); ++i) {
+  for (int64_t i = 0; i < m && p.ok() && p.dims()[0] > 0; ++i) {
     const int64_t n = p.dims()[0] - 1;
     const DType dtype = n ? Promote(p.dtype(), DType::kI64) : p.dtype();
     p = Narrow(p, 0, 0, std::max<int64_t>(n, 0)) * astype(Falling(std::max<int64_t>(n, 0)), dtype);
@@ -292,6 +304,9 @@ Tensor polyder(const Tensor& given, int64_t m) {
 Tensor polyint(const Tensor& given, int64_t m, double k) {
   if (Status s = CheckTimes("polyint", m); !s.ok()) return Tensor(std::move(s));
   Tensor p = Inexact(Coefficients(given));
+  if (!p.ok()) return p;
+  if (p.rank() != 1) return ValueError("[polyint] needs a vector, got shape ", Tuple(p), ".");
+  if (m > kMostTerms) return TooMany("polyint", "m", m);
   for (int64_t i = 0; i < m && p.ok(); ++i) {
     const Tensor over = p / astype(Falling(p.dims()[0]), p.dtype());
     p = concat({over, filled({1}, Scalar::Float(k), p.dtype())}, 0);
@@ -309,6 +324,7 @@ Tensor polyfit(const Tensor& given_x, const Tensor& given_y, int64_t deg, const 
     return TypeError("[polyfit] needs as many points as values, got shapes ", Tuple(x), " and ",
                      Tuple(y), ".");
   }
+  if (deg > kMostTerms) return TooMany("polyfit", "deg", deg);
   Tensors columns;
   for (int64_t k = deg; k >= 0; --k) columns.push_back(pow(x, k));
   Tensor powers = stack(columns, 1);

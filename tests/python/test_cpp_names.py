@@ -28,6 +28,8 @@ PYTHON_ONLY = {
         "config device set_default_dtype get_num_threads set_num_threads kernels_run synchronize"
     ),
     "calls a Python function for pieces of an array": "apply_along_axis piecewise",
+    "rewrites Python functions": "convert converted_source",
+    "makes an op of a Python function: C++ has frazil::Op and FRAZIL_OP": "op",
     "registers Python classes": "register_pytree_node",
     "other names of what C++ has: concat, flatten": "concatenate ravel",
     "tells how einsum would go on, as text": "einsum_path",
