@@ -15,5 +15,8 @@ from frazil import (
     special,
     tree,
 )
+from frazil.nn import functional
 
-MODULES = (cuda, data, fft, io, linalg, memory, nn, npu, optim, random, sparse, special, tree)
+MODULES = (
+    cuda, data, fft, io, linalg, memory, nn, functional, npu, optim, random, sparse, special, tree,
+)  # fmt: skip

@@ -377,7 +377,7 @@ class TestModules:
         model = self.make()
         self.check(f, pickle.loads(pickle.dumps(model)), fz.ones((1, 3)))
         with pytest.raises(TypeError, match="takes no arguments"):
-            fz.nn.ReLU(3)
+            fz.nn.Tanh(3)
 
 
 class TestRefusals:

@@ -21,7 +21,7 @@ def test_gradient_of_a_module():
     value, g = fz.value_and_grad(lambda net, x: fz.sum(net(x)))(net, x)
     fz.sum(net(x)).backward()
     found = dict(g.named_parameters())
-    assert found.keys() == {"layers.0.weight", "layers.2.weight", "layers.2.bias"}
+    assert found.keys() == {"0.weight", "2.weight", "2.bias"}
     for name, p in net.named_parameters():
         assert (p.grad is None) == (name not in found)
         assert p.grad is None or found[name].tolist() == p.grad.tolist()

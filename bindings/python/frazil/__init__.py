@@ -3,7 +3,8 @@
 Here: functions of arrays under the array API's names, `grad`, `value_and_grad` and `no_grad`,
 `trace`, settings (`mode`, `precision`, `default_dtype`, `config`, `device`), and the modules
 
-* `nn`: layers and their functions; `optim`: optimizers; `random`; `data`: minibatches; `io`: files
+* `nn`: layers; `nn.functional`: their functions; `optim`: optimizers; `random`
+* `data`: minibatches; `io`: files
 * `linalg`: linear algebra; `fft`: Fourier transforms; `special`: special functions
 * `sparse`: sparse matrices; `tree`: nested structures
 * `memory`: who holds it; `cuda`: NVIDIA GPUs; `npu`: the simulated NPU

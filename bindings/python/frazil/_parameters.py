@@ -122,12 +122,18 @@ def walk(path, item, seen, inside=False):
         seen.add(id(item))
         yield path, item
         buffers = buffer_names(item)
-        for name, value in vars(item).items():
+        for name, value in items(item):
             if name not in buffers:
                 yield from walk(join(path, name), value, seen)
     else:
         for name, value in _children(item) or ():
             yield from walk(join(path, name), value, seen, True)
+
+
+def items(module):
+    """The module's attributes with their names, which a container's items have without it."""
+    unnamed = getattr(module, "_unnamed", "")
+    return [("" if name == unnamed else name, value) for name, value in vars(module).items()]
 
 
 def _is_parameter(tensor, inside):
@@ -137,5 +143,5 @@ def _is_parameter(tensor, inside):
 
 
 def join(prefix, name):
-    """A dotted name."""
-    return f"{prefix}.{name}" if prefix else str(name)
+    """A dotted name; an empty part leaves none."""
+    return f"{prefix}.{name}" if prefix and name != "" else prefix or str(name)

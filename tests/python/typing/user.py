@@ -9,6 +9,7 @@ import numpy as np
 
 import frazil as fz
 from frazil import Tensor, nn, optim
+from frazil.nn import functional as F
 
 X: Tensor = fz.asarray([[0.5, 0.25, 0.75], [0.125, 1.0, 0.375]])
 V: Tensor = fz.asarray([1.0, 2.0, 3.0])
@@ -291,6 +292,63 @@ def modules() -> list[Tensor]:
     out += [nn.silu(X)]
     out += [nn.layer_norm(X, V, eps=1e-6), nn.softmax(X, axis=0), nn.log_softmax(X), nn.relu(X)]
     return [*out, nn.sigmoid(X), nn.softplus(X), nn.tanh(X), net.first(X), net.forward(X)]
+
+
+LAYERS: list[type[nn.Module]] = [
+    nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool2d, nn.AdaptiveAvgPool3d, nn.AdaptiveMaxPool1d,
+    nn.AdaptiveMaxPool2d, nn.AdaptiveMaxPool3d, nn.AlphaDropout, nn.AvgPool1d, nn.AvgPool2d,
+    nn.AvgPool3d, nn.BCELoss, nn.BCEWithLogitsLoss, nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d,
+    nn.Bilinear, nn.CELU, nn.CTCLoss, nn.ChannelShuffle, nn.CircularPad1d, nn.CircularPad2d,
+    nn.CircularPad3d, nn.ConstantPad1d, nn.ConstantPad2d, nn.ConstantPad3d, nn.Conv1d, nn.Conv2d,
+    nn.Conv3d, nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d, nn.CosineEmbeddingLoss,
+    nn.CosineSimilarity, nn.CrossEntropyLoss, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.ELU,
+    nn.EmbeddingBag, nn.FeatureAlphaDropout, nn.Flatten, nn.GLU, nn.GaussianNLLLoss, nn.GroupNorm,
+    nn.Hardshrink, nn.Hardsigmoid, nn.Hardswish, nn.Hardtanh, nn.HingeEmbeddingLoss, nn.HuberLoss,
+    nn.Identity, nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d, nn.KLDivLoss, nn.L1Loss,
+    nn.LPPool1d, nn.LPPool2d, nn.LeakyReLU, nn.LocalResponseNorm, nn.LogSigmoid, nn.LogSoftmax,
+    nn.MSELoss, nn.MarginRankingLoss, nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d, nn.Mish,
+    nn.ModuleDict, nn.ModuleList, nn.MultiLabelMarginLoss, nn.MultiLabelSoftMarginLoss,
+    nn.MultiMarginLoss, nn.NLLLoss, nn.PReLU, nn.PairwiseDistance, nn.ParameterDict,
+    nn.ParameterList, nn.PixelShuffle, nn.PixelUnshuffle, nn.PoissonNLLLoss, nn.RMSNorm, nn.RReLU,
+    nn.ReLU6, nn.ReflectionPad1d, nn.ReflectionPad2d, nn.ReflectionPad3d, nn.ReplicationPad1d,
+    nn.ReplicationPad2d, nn.ReplicationPad3d, nn.SELU, nn.SiLU, nn.SmoothL1Loss, nn.SoftMarginLoss,
+    nn.Softmax, nn.Softmax2d, nn.Softmin, nn.Softplus, nn.Softshrink, nn.Softsign, nn.Tanhshrink,
+    nn.Threshold, nn.TripletMarginLoss, nn.TripletMarginWithDistanceLoss, nn.Unflatten, nn.Upsample,
+    nn.UpsamplingBilinear2d, nn.UpsamplingNearest2d, nn.ZeroPad1d, nn.ZeroPad2d, nn.ZeroPad3d,
+]  # fmt: skip
+FUNCTIONS = [
+    F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d, F.adaptive_max_pool1d,
+    F.adaptive_max_pool2d, F.adaptive_max_pool3d, F.alpha_dropout, F.avg_pool1d, F.avg_pool2d,
+    F.avg_pool3d, F.batch_norm, F.bilinear, F.binary_cross_entropy,
+    F.binary_cross_entropy_with_logits, F.celu, F.channel_shuffle, F.conv1d, F.conv3d,
+    F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d, F.cosine_embedding_loss,
+    F.cosine_similarity, F.ctc_loss, F.dropout, F.dropout1d, F.dropout2d, F.dropout3d, F.elu,
+    F.embedding, F.embedding_bag, F.feature_alpha_dropout, F.gaussian_nll_loss, F.glu, F.group_norm,
+    F.gumbel_softmax, F.hardshrink, F.hardsigmoid, F.hardswish, F.hardtanh, F.hinge_embedding_loss,
+    F.huber_loss, F.instance_norm, F.interpolate, F.kl_div, F.l1_loss, F.leaky_relu, F.linear,
+    F.local_response_norm, F.logsigmoid, F.lp_pool1d, F.lp_pool2d, F.margin_ranking_loss,
+    F.max_pool1d, F.max_pool2d, F.max_pool3d, F.mish, F.multi_margin_loss, F.multilabel_margin_loss,
+    F.multilabel_soft_margin_loss, F.nll_loss, F.normalize, F.one_hot, F.pairwise_distance,
+    F.pixel_shuffle, F.pixel_unshuffle, F.poisson_nll_loss, F.prelu, F.relu6, F.rms_norm, F.rrelu,
+    F.selu, F.smooth_l1_loss, F.soft_margin_loss, F.softmin, F.softshrink, F.softsign, F.tanhshrink,
+    F.threshold, F.triplet_margin_loss, F.triplet_margin_with_distance_loss,
+]  # fmt: skip
+
+
+def members() -> list[str]:
+    """What modules can besides: children, names, freezing, dtypes."""
+    net = Net()
+    net.register_parameter("more", nn.Parameter(fz.ones(2)))
+    net.add_module("inner", nn.Linear(3, 3))
+    net.register_module("last", nn.ModuleList([nn.Linear(3, 3)]))
+    net.apply(lambda module: None).requires_grad_(False)
+    names = [name for name, _ in net.named_children()] + [repr(m) for m in net.children()]
+    assert net.get_submodule("last.0") and net.get_parameter("more").shape == (2,)
+    missing, unexpected = net.load_state_dict({"more": fz.zeros(2), "x": X}, strict=False)
+    assert "inner.weight" in missing and unexpected == ["x"]
+    net.half().bfloat16().double().float().cpu()
+    assert callable(net.cuda) and len(LAYERS) > 100 and len(FUNCTIONS) > 70
+    return names
 
 
 def settings() -> str:

@@ -1,38 +1,19 @@
-"""Layers: modules that hold parameters, and the functions they call.
-
-Here: `Module`, the base; `Parameter`, a tensor that modules train; the layers `Linear`,
-`Embedding`, `LayerNorm`, `Dropout`, `Sequential`, `ReLU`, `Tanh`, `Sigmoid`, `GELU`; activations
-such as `relu`, `tanh`, `gelu` and `softmax`; `layer_norm`, `attention`, `conv2d`; the losses
-`cross_entropy`, `mse_loss`. The list at the end of help(frazil.nn) is whole.
-
->>> import frazil as fz
->>> model = Sequential(Linear(2, 3), ReLU(), Linear(3, 1))
->>> [name for name, _ in model.named_parameters()]
-['layers.0.weight', 'layers.0.bias', 'layers.2.weight', 'layers.2.bias']
->>> model(fz.ones((5, 2))).shape
-(5, 1)
-"""
+"""The base of layers: parameters, buffers, modules inside of modules, hooks, and their state."""
 
 from __future__ import annotations
 
-import math
 from copy import copy as _copy
 from reprlib import recursive_repr as _recursive_repr
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from frazil import _frazil as _fz
-from frazil import random as _random
 from frazil._dtypes import isdtype as _isdtype
 from frazil._frazil import Tensor
-from frazil._frazil import nn as _functions
-from frazil._frazil.nn import *  # noqa: F403
-from frazil._frazil.nn import gelu, layer_norm, relu, sigmoid
 from frazil._grad import no_grad
 from frazil._named import flag as _flag
-from frazil._named import integer as _integer
-from frazil._named import number as _number
-from frazil._parameters import Parameter as Parameter
+from frazil._parameters import Parameter
 from frazil._parameters import buffer_names as _buffer_names
+from frazil._parameters import items as _items
 from frazil._parameters import join as _join
 from frazil._parameters import register as _register
 from frazil._parameters import walk as _walk
@@ -41,27 +22,12 @@ from frazil._tracked import Tracked
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from frazil._types import DTypeLike, Number
+    from frazil._types import DTypeLike
 
-__all__ = [
-    "GELU",
-    "Dropout",
-    "Embedding",
-    "LayerNorm",
-    "Linear",
-    "Module",
-    "Parameter",
-    "ReLU",
-    "Sequential",
-    "Sigmoid",
-    "Tanh",
-    "tanh",
-]
-__all__ += _functions.__all__
+__all__ = ["Module"]
 
 _M = TypeVar("_M", bound="Module")
 
-tanh = _fz.tanh
 _Traced = _fz.Traced
 _traces = _fz.ModuleBase._traces
 _changed = _fz.ModuleBase._changed
@@ -69,7 +35,11 @@ _is_container = _fz.tree.is_container
 _open = _fz.tree.children
 
 
-# -- Modules
+class IncompatibleKeys(NamedTuple):
+    """What load_state_dict(strict=False) left out."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
 
 
 class Module(Tracked):
@@ -90,6 +60,7 @@ class Module(Tracked):
 
     training = True
 
+    _unnamed = ""  # the attribute that holds a container's modules: no part of their names
     _pre_hooks = _hooks = None  # dicts, once there are any
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -134,12 +105,12 @@ class Module(Tracked):
         """
         return _Handle(self, "_hooks", hook)
 
-    def register_buffer(self, name: str, tensor: Tensor | None) -> None:
-        """Assigns a tensor that is saved with the parameters but not trained; None is not saved."""
-        if not isinstance(name, str) or not name or "." in name:
-            raise ValueError(
-                f"[register_buffer] a name is a string without dots and not empty, got {name!r}."
-            )
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Assigns a tensor that is moved and saved with the parameters but not trained.
+
+        With persistent=False it is moved but not saved. None is not saved.
+        """
+        _check_name("register_buffer", name)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
                 f"[register_buffer] {name} must be a tensor or None, got {type(tensor).__name__}."
@@ -155,11 +126,76 @@ class Module(Tracked):
                 "register tensor.detach()."
             )
         if "_buffer_names" not in self.__dict__:
-            self._buffer_names: dict[str, None] = {}
-        self._buffer_names[name] = None
+            self._buffer_names: dict[str, bool | None] = {}
+        self._buffer_names[name] = _flag("[register_buffer] persistent", persistent)
         Tracked.__setattr__(self, name, tensor)
 
+    def register_parameter(self, name: str, param: Tensor | None) -> None:
+        """Assigns a parameter, or None where there is none."""
+        _check_name("register_parameter", name)
+        if param is not None and not isinstance(param, Parameter):
+            raise TypeError(
+                f"[register_parameter] {name} must be an nn.Parameter or None, got "
+                f"{type(param).__name__}: nn.Parameter(x) makes one."
+            )
+        setattr(self, name, param)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Assigns a module inside of this one."""
+        _check_name("add_module", name)
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(
+                f"[add_module] {name} must be a module or None, got {type(module).__name__}."
+            )
+        setattr(self, name, module)
+
+    register_module = add_module
+
     # Walking
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The modules directly inside of this one, each once, with names.
+
+        >>> from frazil import nn
+        >>> [name for name, _ in nn.Sequential(nn.Linear(2, 3), nn.ReLU()).named_children()]
+        ['0', '1']
+        """
+        seen: set[int] = set()
+        for name, module in _children(self):
+            if id(module) not in seen:
+                seen.add(id(module))
+                yield name, module
+
+    def children(self) -> Iterator[Module]:
+        """The modules directly inside of this one, each once."""
+        return (module for _, module in self.named_children())
+
+    def apply(self: _M, fn: Callable[[Module], Any]) -> _M:
+        """Calls fn(module) of the modules inside of this one, then of it; returns self."""
+        for child in self.children():
+            child.apply(fn)
+        fn(self)
+        return self
+
+    def get_submodule(self, target: str) -> Module:
+        """The module of a dotted name; "" is this one. AttributeError if there is none."""
+        for name, found in self.named_modules():
+            if name == target:
+                return found
+        raise AttributeError(f"[get_submodule] {type(self).__name__} has no module {target!r}.")
+
+    def get_parameter(self, target: str) -> Tensor:
+        """The parameter of a dotted name. AttributeError if there is none."""
+        for name, found in self.named_parameters():
+            if name == target:
+                return found
+        raise AttributeError(f"[get_parameter] {type(self).__name__} has no parameter {target!r}.")
+
+    def requires_grad_(self: _M, requires_grad: bool = True) -> _M:
+        """Trains the parameters, or freezes them with False; returns self."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
 
     def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
         """This module and those inside it, each once, with dotted names."""
@@ -194,16 +230,35 @@ class Module(Tracked):
 
     def state_dict(self) -> dict[str, Tensor]:
         """Parameters and buffers as they are now, by dotted name. Later training changes none."""
-        return {name: _copy(tensor.detach()) for name, tensor in self._state()}
+        return {name: _copy(tensor.detach()) for name, tensor in self._saved()}
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Sets parameters and buffers in place. ValueError if names or shapes differ."""
+    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
+        """Sets parameters and buffers in place.
+
+        Parameters
+        ----------
+        state : dict
+            Tensors or arrays by dotted name: what state_dict gave, or PyTorch's as NumPy arrays.
+        strict : bool
+            False leaves out names that the module or the state lacks.
+
+        Returns
+        -------
+        IncompatibleKeys
+            (missing_keys, unexpected_keys): the names that were left out.
+
+        Raises
+        ------
+        ValueError
+            If shapes differ, or names do and strict is true. The module is as it was.
+        """
         if not hasattr(state, "keys"):
             raise TypeError(f"[load_state_dict] needs a dict, got {type(state).__name__}.")
-        own = dict(self._state())
+        own = dict(self._saved())
         missing, extra = sorted(own.keys() - state.keys()), sorted(state.keys() - own.keys())
-        if missing or extra:
+        if (missing or extra) and _flag("[load_state_dict] strict", strict):
             raise ValueError(f"[load_state_dict] missing: {missing}; not in the module: {extra}.")
+        own = {name: tensor for name, tensor in own.items() if name in state}
         for name, tensor in own.items():
             if tuple(state[name].shape) != tensor.shape:
                 raise ValueError(
@@ -213,6 +268,17 @@ class Module(Tracked):
         with no_grad():
             for name, tensor in own.items():
                 tensor[...] = state[name]
+        return IncompatibleKeys(missing, extra)
+
+    def _saved(self) -> Iterator[tuple[str, Tensor]]:
+        """Parameters and persistent buffers."""
+        left_out = {
+            _join(path, name)
+            for path, module in self.named_modules()
+            for name, persistent in module.__dict__.get("_buffer_names", {}).items()
+            if persistent is False
+        }
+        return (row for row in self._state() if row[0] not in left_out)
 
     def _state(self) -> Iterator[tuple[str, Tensor]]:
         names: set[str] = set()
@@ -247,6 +313,30 @@ class Module(Tracked):
             tensor._to_(device, dtype if floating else None)
         return self
 
+    def float(self: _M) -> _M:
+        """The same as to("float32")."""
+        return self.to(dtype="float32")
+
+    def double(self: _M) -> _M:
+        """The same as to("float64")."""
+        return self.to(dtype="float64")
+
+    def half(self: _M) -> _M:
+        """The same as to("float16")."""
+        return self.to(dtype="float16")
+
+    def bfloat16(self: _M) -> _M:
+        """The same as to("bfloat16")."""
+        return self.to(dtype="bfloat16")
+
+    def cpu(self: _M) -> _M:
+        """The same as to("cpu")."""
+        return self.to("cpu")
+
+    def cuda(self: _M) -> _M:
+        """The same as to("cuda")."""
+        return self.to("cuda")
+
     def zero_grad(self) -> None:
         """Forgets the gradients of all parameters."""
         for parameter in self.parameters():
@@ -265,7 +355,7 @@ class Module(Tracked):
 
     @_recursive_repr("...")
     def __repr__(self) -> str:
-        lines = [f"({name}): {item!r}" for name, item in _children(vars(self))]
+        lines = [f"({name}): {item!r}" for name, item in _children(self)]
         extra = self.extra_repr()
         if not lines:
             return f"{type(self).__name__}({extra})"
@@ -309,11 +399,16 @@ def _call_with_hooks(module, args, kwargs):
 
 def _children(items, path=""):
     """The modules in attributes and containers, not those inside of them, with dotted names."""
-    for name, value in _open(items) or ():
+    for name, value in _items(items) if isinstance(items, Module) else _open(items) or ():
         if isinstance(value, Module):
             yield _join(path, name), value
         elif not isinstance(value, Tracked):
             yield from _children(value, _join(path, name))
+
+
+def _check_name(op, name):
+    if not isinstance(name, str) or not name or "." in name:
+        raise ValueError(f"[{op}] a name is a string without dots and not empty, got {name!r}.")
 
 
 def _is_dtype(value):
@@ -323,146 +418,3 @@ def _is_dtype(value):
     except TypeError:
         return not isinstance(value, str)  # and an error then
     return True
-
-
-# -- Layers
-
-
-def _uniform(shape, bound):
-    return (_random.uniform(shape) * (2 * bound) - bound).detach().requires_grad_()
-
-
-class Linear(Module):
-    """x @ weight.T + bias; the weight has shape (out_features, in_features)."""
-
-    def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
-        in_features = _integer("[nn.Linear] in_features", in_features, 0)
-        out_features = _integer("[nn.Linear] out_features", out_features, 0)
-        bias = _flag("[nn.Linear] bias", bias)
-        bound = 1 / math.sqrt(in_features) if in_features else 0.0
-        self.weight = _uniform((out_features, in_features), bound)
-        self.bias = _uniform((out_features,), bound) if bias else None
-
-    def forward(self, x: Tensor) -> Tensor:
-        y = x @ self.weight.T
-        return y if self.bias is None else y + self.bias
-
-    def extra_repr(self) -> str:
-        n_out, n_in = self.weight.shape
-        return f"{n_in}, {n_out}" + ("" if self.bias is not None else ", bias=False")
-
-
-class Embedding(Module):
-    """Rows of a table by integer index."""
-
-    def __init__(self, num_embeddings: int, embedding_dim: int) -> None:
-        num_embeddings = _integer("[nn.Embedding] num_embeddings", num_embeddings, 0)
-        embedding_dim = _integer("[nn.Embedding] embedding_dim", embedding_dim, 0)
-        self.weight = _random.normal((num_embeddings, embedding_dim)).requires_grad_()
-
-    def forward(self, indices: Tensor) -> Tensor:
-        return _fz.take(self.weight, indices, axis=0)
-
-    def extra_repr(self) -> str:
-        return "{}, {}".format(*self.weight.shape)
-
-
-class LayerNorm(Module):
-    """Normalises the last axis, then scales and shifts it."""
-
-    def __init__(self, size: int, eps: Number = 1e-5) -> None:
-        size = _integer("[nn.LayerNorm] size", size, 0)
-        eps = _number("[nn.LayerNorm] eps", eps, 0)
-        self.weight = _fz.ones((size,), requires_grad=True)
-        self.bias = _fz.zeros((size,), requires_grad=True)
-        self.eps = eps
-
-    def forward(self, x: Tensor) -> Tensor:
-        return layer_norm(x, self.weight, self.bias, eps=self.eps)
-
-    def extra_repr(self) -> str:
-        return f"{self.weight.size}, eps={self.eps}"
-
-
-class Dropout(Module):
-    """While training, zeroes a share p of the elements and scales up the rest."""
-
-    def __init__(self, p: Number = 0.5) -> None:
-        self.p = _number("[nn.Dropout] p", p, 0, 1)
-
-    def forward(self, x: Tensor) -> Tensor:
-        if not self.training or self.p == 0:
-            return x
-        kept = _random.uniform(x.shape, device=x.device) >= self.p
-        return _fz.where(kept, x / (1 - self.p), 0.0)
-
-    def extra_repr(self) -> str:
-        return f"p={self.p}"
-
-
-class Sequential(Module):
-    """Layers one after another. Any callable is a layer."""
-
-    def __init__(self, *layers: Callable[..., Any]) -> None:
-        for layer in layers:
-            if not callable(layer):
-                raise TypeError(
-                    f"[nn.Sequential] a layer must be callable, got {type(layer).__name__}."
-                )
-        self.layers = list(layers)
-
-    def forward(self, x: Any) -> Any:
-        for layer in self.layers:
-            x = layer(x)
-        return x
-
-    def __len__(self) -> int:
-        return len(self.layers)
-
-    @overload
-    def __getitem__(self, i: slice) -> Sequential: ...
-    @overload
-    def __getitem__(self, i: int) -> Any: ...
-    def __getitem__(self, i: int | slice) -> Any:
-        return Sequential(*self.layers[i]) if isinstance(i, slice) else self.layers[i]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.layers)
-
-
-class ReLU(Module):
-    """relu as a layer."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return relu(x)
-
-
-class Tanh(Module):
-    """tanh as a layer."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return tanh(x)
-
-
-class Sigmoid(Module):
-    """sigmoid as a layer."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return sigmoid(x)
-
-
-class GELU(Module):
-    """gelu as a layer."""
-
-    def __init__(self, approximate: Literal["none", "tanh"] = "none") -> None:
-        if approximate not in ("none", "tanh"):
-            raise ValueError(
-                f'[nn.GELU] approximate must be "none" or "tanh", got {approximate!r}.'
-            )
-        self.approximate = approximate
-
-    def forward(self, x: Tensor) -> Tensor:
-        return gelu(x, approximate=self.approximate)
-
-    def extra_repr(self) -> str:
-        return f"approximate={self.approximate!r}"
