@@ -172,6 +172,13 @@ def number_alone(x):
     return fz.zeros(()) + fz.sqrt(n)  # line
 
 
+def divides_by_a_number(x):
+    n = 0
+    if x > 0:
+        n = 2
+    return x * (1 / n)  # line
+
+
 def number_as_index_of_a_list(x):
     n = 0
     if x > 0:
@@ -212,6 +219,7 @@ REFUSED = {
     length_of_a_range: (TypeError, "a range differs in length"),
     power_of_a_number: (TypeError, "the int differs between the examples"),
     number_alone: (TypeError, "sqrt gets a Python int that differs"),
+    divides_by_a_number: (ZeroDivisionError, "0 for some example"),
     number_as_index_of_a_list: (TypeError, "the int differs between the examples"),
     catches_for_some: (RuntimeError, "ValueError was raised where some examples of a vmap are"),
 }

@@ -26,7 +26,6 @@ from frazil import _names  # isort: skip
 from frazil._array_api import *  # noqa: F403
 from frazil._choosing import *  # noqa: F403
 from frazil._control import *  # noqa: F403
-from frazil._convert import *  # noqa: F403
 from frazil._counting import *  # noqa: F403
 from frazil._custom import *  # noqa: F403
 from frazil._device import device as device
@@ -74,6 +73,8 @@ if TYPE_CHECKING:  # loaded at their first use
     from frazil import sparse as sparse
     from frazil import special as special
     from frazil import tree as tree
+    from frazil._convert import convert as convert
+    from frazil._convert import converted_source as converted_source
     from frazil.io import load as load
     from frazil.io import save as save
     from frazil.tree import register_pytree_node as register_pytree_node
@@ -92,7 +93,13 @@ _SUBMODULES = (
     "cuda", "data", "fft", "io", "linalg", "memory", "nn", "npu", "optim", "random", "sparse",
     "special", "tree",
 )  # fmt: skip
-_MOVED = {"load": "io", "save": "io", "register_pytree_node": "tree"}  # names of submodules here
+_MOVED = {  # names of submodules here
+    "convert": "_convert",
+    "converted_source": "_convert",
+    "load": "io",
+    "register_pytree_node": "tree",
+    "save": "io",
+}
 
 
 if not TYPE_CHECKING:  # or every name would be known

@@ -42,6 +42,7 @@ _READS: dict[Any, Any] = {
     set: {"copy", "difference", "intersection", "isdisjoint", "issubset", "issuperset", "union"},
 }
 _IMMUTABLE = (str, bytes, tuple, int, float, complex, frozenset, range, slice, type(None))
+_PACKAGE = __file__.rpartition("/")[0] + "/"
 _LIBRARIES = tuple(
     {path for key in ("stdlib", "platstdlib") if (path := sysconfig.get_paths().get(key))}
 )
@@ -53,9 +54,11 @@ def _package(function: Any) -> str:
 
 def is_users(function: Any) -> bool:
     """Whether it is a Python function outside of libraries."""
-    if type(function) is not FunctionType or _package(function) == "frazil":
+    if type(function) is not FunctionType:
         return False
     file = function.__code__.co_filename
+    if file.startswith(_PACKAGE):
+        return False
     if file.startswith("<frozen") or "site-packages" in file or "dist-packages" in file:
         return False
     return not file.startswith(_LIBRARIES)

@@ -19,7 +19,7 @@ from frazil import _frazil as _fz
 from frazil._dtypes import result_type
 
 _flatten = _fz.tree.flatten
-_where = _fz.where
+_where: Any = _fz.where
 
 UNSET: Any = type("Unset", (), {"__repr__": lambda self: "unset"})()
 # What a function returns that raises for all who come to its raise, when nobody does.
@@ -37,6 +37,55 @@ def here() -> str:
 def error(kind: type[Exception], text: str) -> Exception:
     """An exception whose message begins with the user's line."""
     return kind(f"[convert] {here()}: {text}")
+
+
+def _kind(result: Any) -> type:
+    return {"bool": bool, "real floating": float, "complex floating": complex}.get(
+        result.dtype.kind, int
+    )
+
+
+def _divisor(value):
+    """A number that Python would not divide by is an error here, too, for any example."""
+    zero = value == 0
+    if _fz.transforms.any_example(zero) if isinstance(zero, _fz.Tensor) else zero:
+        raise error(
+            ZeroDivisionError,
+            "a Python number is divided by one that is 0 for some example of a vmap.",
+        )
+    return value
+
+
+def _operator(name):
+    apply = getattr(operator, name)
+    checked = _divisor if name in ("truediv", "floordiv", "mod") else lambda value: value
+
+    def forward(self, other):
+        if isinstance(other, _fz.Tensor):
+            return apply(self.beside(other), other)
+        if isinstance(other, (Weak, int, float, complex)):
+            other = other.value if isinstance(other, Weak) else other
+            return _weak(apply(self.value, checked(other)))
+        return NotImplemented
+
+    def reflected(self, other):
+        if isinstance(other, _fz.Tensor):
+            return apply(other, self.beside(other))
+        if isinstance(other, (int, float, complex)):
+            return _weak(apply(other, checked(self.value)))
+        return NotImplemented
+
+    return forward, reflected
+
+
+def _weak(result: Any) -> Any:
+    kind = _kind(result)
+    return result if kind is bool else Weak(result, kind)
+
+
+def _unary(name):
+    apply = getattr(operator, name)
+    return lambda self: _weak(apply(self.value))
 
 
 class Weak:
@@ -69,52 +118,22 @@ class Weak:
 
     __bool__ = __index__ = __int__ = __float__ = __complex__ = __round__ = _refuse
     __iter__ = __len__ = __getitem__ = __pow__ = __rpow__ = _refuse
-
-
-def _kind(result: Any) -> type:
-    return {"bool": bool, "real floating": float, "complex floating": complex}.get(
-        result.dtype.kind, int
-    )
-
-
-def _operator(name):
-    apply = getattr(operator, name)
-
-    def forward(self, other):
-        if isinstance(other, _fz.Tensor):
-            return apply(self.beside(other), other)
-        if isinstance(other, (Weak, int, float, complex)):
-            return _weak(apply(self.value, other.value if isinstance(other, Weak) else other))
-        return NotImplemented
-
-    def reflected(self, other):
-        if isinstance(other, _fz.Tensor):
-            return apply(other, self.beside(other))
-        if isinstance(other, (int, float, complex)):
-            return _weak(apply(other, self.value))
-        return NotImplemented
-
-    return forward, reflected
-
-
-def _weak(result: Any) -> Any:
-    kind = _kind(result)
-    return result if kind is bool else Weak(result, kind)
-
-
-def _unary(name):
-    apply = getattr(operator, name)
-    return lambda self: _weak(apply(self.value))
-
-
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "and_", "or_", "xor"):
-    _forward, _reflected = _operator(_name)
-    setattr(Weak, f"__{_name.rstrip('_')}__", _forward)
-    setattr(Weak, f"__r{_name.rstrip('_')}__", _reflected)
-for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
-    setattr(Weak, f"__{_name}__", _operator(_name)[0])
-for _name in ("neg", "pos", "abs"):
-    setattr(Weak, f"__{_name}__", _unary(_name))
+    __add__, __radd__ = _operator("add")
+    __sub__, __rsub__ = _operator("sub")
+    __mul__, __rmul__ = _operator("mul")
+    __truediv__, __rtruediv__ = _operator("truediv")
+    __floordiv__, __rfloordiv__ = _operator("floordiv")
+    __mod__, __rmod__ = _operator("mod")
+    __and__, __rand__ = _operator("and_")
+    __or__, __ror__ = _operator("or_")
+    __xor__, __rxor__ = _operator("xor")
+    __lt__ = _operator("lt")[0]
+    __le__ = _operator("le")[0]
+    __gt__ = _operator("gt")[0]
+    __ge__ = _operator("ge")[0]
+    __eq__: Any = _operator("eq")[0]
+    __ne__: Any = _operator("ne")[0]
+    __neg__, __pos__, __abs__ = _unary("neg"), _unary("pos"), _unary("abs")
 
 
 # Which tensors stand, for some examples, for which: (result, what was merged), while both live. A
