@@ -1,6 +1,5 @@
 // Promotion and scalars for the elementwise rows of the table.
 #include "core/check.h"
-#include "core/functions/composite.h"
 #include "core/functions/complex.h"
 #include "core/functions/composite.h"
 
