@@ -181,8 +181,11 @@ def test_numbers(name):
             lambda: optim.Adam([leaf()], betas=(0.9, 1.5)),
             "[optim.Adam] a beta must be at least 0 and below 1, got 1.5.",
         ),
-        (lambda: nn.Dropout(1), "[nn.Dropout] p must be at least 0 and below 1, got 1."),
-        (lambda: nn.GELU("bogus"), '[nn.GELU] approximate must be "none" or "tanh", got \'bogus\''),
+        (lambda: nn.Dropout(1.5), "[nn.Dropout] p must be at most 1, got 1.5."),
+        (
+            lambda: nn.GELU("bogus"),
+            '[nn.GELU] approximate must be one of "none", "tanh", got \'bogus\'.',
+        ),
         (lambda: nn.Linear(-1, 2), "[nn.Linear] in_features must be at least 0, got -1."),
         (lambda: nn.Sequential(5), "[nn.Sequential] a layer must be callable, got int."),
         (lambda: nn.Linear(2, 2).load_state_dict(5), "[load_state_dict] needs a dict, got int."),
