@@ -178,6 +178,12 @@ const gpu::NvrtcTable* OpenNvrtc(std::vector<int>* archs) {
   return *nvrtc;
 }
 
+int64_t DivisionsOfDoubles(const kir::Kernel& kernel) {
+  return std::count_if(kernel.body.begin(), kernel.body.end(), [](const kir::Inst& inst) {
+    return inst.op == kir::Op::kDiv && inst.type == DType::kF64;
+  });
+}
+
 TEST(CudaCorpus, CompilesWithoutWarningsAndSpills) {
   std::vector<int> archs;
   const gpu::NvrtcTable* nvrtc = OpenNvrtc(&archs);
@@ -214,11 +220,12 @@ TEST(CudaCorpus, CompilesWithoutWarningsAndSpills) {
         most = std::max(most, f.registers);
         spilling += f.spills > 0 || f.stack > 0;
         if (of[name]->has_loop) continue;
-        // One double kept over divisions of doubles, which are calls, is no array of the kernel's;
-        // it counts as spilled at each of them.
-        EXPECT_LE(f.stack, 8) << name << " for " << arch << ": " << f.stack << " bytes of stack, "
-                              << f.spills << " spilled\n"
-                              << kir::Print(*of[name]);
+        // Doubles kept over divisions of doubles, which are calls, are no array of the kernel's;
+        // they count as spilled at each of them.
+        EXPECT_LE(f.stack, 8 * std::max<int64_t>(1, DivisionsOfDoubles(*of[name])))
+            << name << " for " << arch << ": " << f.stack << " bytes of stack, " << f.spills
+            << " spilled\n"
+            << kir::Print(*of[name]);
       }
     }
   }
