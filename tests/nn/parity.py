@@ -1,21 +1,21 @@
-"""Writes parity.npz: state dicts, inputs, outputs and gradients of PyTorch for nn_cases.py, in
-float64. Where PyTorch is installed:
+"""Writes NAME_cases.npz: state dicts, inputs, outputs and gradients of PyTorch for NAME_cases.py,
+in float64. Where PyTorch is installed:
 
-    python tests/nn/parity.py
+    python tests/nn/parity.py layer recurrent
 
-The file has one array of numbers, and the names and shapes of its parts as bytes of JSON.
+A file has one array of numbers, and the names and shapes of its parts as bytes of JSON.
 """
 
+import importlib
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
 import torch
-from nn_cases import CASES, arrays, cotangent
+from case import arrays, cotangent
 from torch import nn
 from torch.nn import functional as F
-
-FILE = Path(__file__).with_suffix(".npz")
 
 
 def tensors(result):
@@ -69,21 +69,24 @@ def known(case, number):
     return found
 
 
-def main():
+def write(name):
+    cases = importlib.import_module(name).CASES
     numbers, table = [], {}
-    for number, case in enumerate(CASES):
+    for number, case in enumerate(cases):
         try:
             found = known(case, number)
         except Exception as error:
             raise RuntimeError(case.name) from error
         table[case.name] = [[name, list(a.shape)] for name, a in found.items()]
         numbers += [np.asarray(a, np.float64).ravel() for a in found.values()]
-    if len(table) != len(CASES):
+    if len(table) != len(cases):
         raise SystemExit("two cases have one name")
     text = np.frombuffer(json.dumps(table).encode(), np.uint8)
-    np.savez_compressed(FILE, numbers=np.concatenate(numbers), table=text)
-    print(f"{len(CASES)} cases, {FILE.stat().st_size} bytes")
+    file = Path(__file__).with_name(name + ".npz")
+    np.savez_compressed(file, numbers=np.concatenate(numbers), table=text)
+    print(f"{file.name}: {len(cases)} cases, {file.stat().st_size} bytes")
 
 
 if __name__ == "__main__":
-    main()
+    for argument in sys.argv[1:]:
+        write(argument + "_cases")

@@ -1,24 +1,25 @@
-"""Layers, losses and functions against PyTorch's numbers in parity.npz (parity.py writes it)."""
+"""Layers, losses and functions against PyTorch's numbers (parity.py writes them)."""
 
+import importlib
 import json
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from nn_cases import CASES, cotangent
+from case import cotangent
 
 import frazil as fz
 from frazil import nn
 from frazil.nn import functional as F
 
-FILE = Path(__file__).with_name("parity.npz")
+FILES = [path.with_suffix(".npz") for path in sorted(Path(__file__).parent.glob("*_cases.py"))]
 NAMES = {"nn": nn, "F": F, "torch": SimpleNamespace(tensor=fz.asarray)}
 
 
-def read():
+def read(path):
     """{case: {name: array}}"""
-    with np.load(FILE) as file:
+    with np.load(path) as file:
         numbers, table = file["numbers"], json.loads(file["table"].tobytes())
     at = 0
     for parts in table.values():
@@ -30,7 +31,8 @@ def read():
     return {name: dict(parts) for name, parts in table.items()}
 
 
-KNOWN = read()
+CASES = [case for path in FILES for case in importlib.import_module(path.stem).CASES]
+KNOWN = {name: parts for path in FILES for name, parts in read(path).items()}
 
 
 def tensors(result):
@@ -120,9 +122,9 @@ def agree(found, known, tolerance):
         assert name.startswith("gradient") and not left.any(), name
 
 
-def test_the_file_has_every_case():
+def test_the_files_have_every_case():
     assert list(KNOWN) == [case.name for case in CASES] and len(CASES) > 300
-    assert FILE.stat().st_size < 700_000
+    assert all(path.stat().st_size < 700_000 for path in FILES)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
