@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,8 +103,8 @@ class Count:
         return f"{line}, {self.skipped} skipped" if self.skipped else line
 
 
-def complain(message):
-    print(f"FAILED: {message}", flush=True)
+def complain(message, output=None):
+    print(f"FAILED: {message}", file=output, flush=True)
     return Count(failed=1)
 
 
@@ -127,21 +128,23 @@ def count_report(path):
     return count
 
 
-def run_program(name, argv, report, env):
-    """Runs one test program and returns its count, with at least one failure if it went wrong."""
+def run_program(name, argv, report, env, output=None):
+    """Runs one test program and returns its count, with at least one failure if it went wrong.
+    What it prints goes to `output`, a file, or where the rest is printed."""
+    streams = {"stdin": subprocess.DEVNULL}
+    if output:
+        streams |= {"stdout": output, "stderr": subprocess.STDOUT}
     try:
-        status = subprocess.run(
-            argv, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, timeout=TIME_LIMIT
-        ).returncode
+        status = subprocess.run(argv, cwd=ROOT, env=env, timeout=TIME_LIMIT, **streams).returncode
     except subprocess.TimeoutExpired:
-        return complain(f"{name} did not finish in {TIME_LIMIT} seconds.")
+        return complain(f"{name} did not finish in {TIME_LIMIT} seconds.", output)
     count = count_report(report)
     if count is None:
-        return complain(f"{name} ended with status {status} before it reported its tests.")
+        return complain(f"{name} ended with status {status} before it reported its tests.", output)
     if count == Count():
-        return complain(f"{name} ran no test.")
+        return complain(f"{name} ran no test.", output)
     if status != 0 and count.failed == 0:
-        count.add(complain(f"{name} ended with status {status} though no test failed."))
+        count.add(complain(f"{name} ended with status {status} though no test failed.", output))
     return count
 
 
@@ -221,17 +224,17 @@ class Runner:
             return {}
         return pythons.further(pythons.places())
 
-    def run_python(self, suite, python=sys.executable, left_out=()):
+    def run_python(self, suite, python=sys.executable, left_out=(), output=None):
         folder = ROOT / "tests" / suite
         env = self.env | {"PYTHONPATH": str(ROOT / self.build_dir / "python")}
         if self.sanitizer:
             env |= self.preload()
-        print(f"--- pytest tests/{suite}", flush=True)
+        print(f"--- pytest tests/{suite}", file=output, flush=True)
         with tempfile.TemporaryDirectory() as temporary:
             report = Path(temporary, "report.xml")
             argv = [python, "-m", "pytest", "-q", f"--junitxml={report}", folder]
             argv += [f"--ignore={ROOT / name}" for name in left_out]
-            return run_program(f"pytest tests/{suite}", argv, report, env)
+            return run_program(f"pytest tests/{suite}", argv, report, env, output)
 
     def run_suite(self, name, programs):
         suite = SUITES[name]
@@ -242,17 +245,31 @@ class Runner:
             else:
                 count.add(complain(f"meson lists no test program with suite: '{name}'."))
         if suite.python and self.sanitizer != "tsan":  # an interpreter cannot run under tsan
-            count.add(self.run_python(name))
-            for version, base in self.interpreters(name).items():
-                print(f"--- Python {version}", flush=True)
-                try:
-                    python = pythons.environment(version, base, ROOT / self.build_dir)
-                except subprocess.CalledProcessError as error:
-                    count.add(complain(f"no virtual environment for Python {version}: {error}"))
-                else:
-                    count.add(self.run_python(name, python, pythons.LEFT_OUT))
+            # The interpreters side by side: a run of one keeps one processor busy.
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                further = [
+                    pool.submit(self.run_further, name, version, base)
+                    for version, base in self.interpreters(name).items()
+                ]
+                count.add(self.run_python(name))
+                for run in further:
+                    more, text = run.result()
+                    print(text, end="", flush=True)
+                    count.add(more)
         print(f"{name}: {count}", flush=True)
         return count
+
+    def run_further(self, name, version, base):
+        """The count, and what was printed."""
+        with tempfile.TemporaryFile("w+", errors="replace") as output:
+            print(f"--- Python {version}", file=output, flush=True)
+            try:
+                python = pythons.environment(version, base, ROOT / self.build_dir)
+                count = self.run_python(name, python, pythons.LEFT_OUT, output)
+            except subprocess.CalledProcessError as error:
+                count = complain(f"no virtual environment for it: {error}", output)
+            output.seek(0)
+            return count, output.read()
 
 
 def check_table(programs, root=ROOT):

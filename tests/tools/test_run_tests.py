@@ -17,11 +17,12 @@ FAILURE = '<testcase name="d" status="run"><failure message="x"/></testcase>'
 def run(run_tests, tmp_path):
     """Runs a Python program under the runner; it may write its report to the path `report`."""
 
-    def run(code, text=""):
+    def run(code, text="", output=None):
         report = tmp_path / "report.xml"
         program = f"import os, pathlib, time; report = pathlib.Path({str(report)!r})\n{code}"
         argv = [sys.executable, "-c", program]
-        return run_tests.run_program("program", argv, report, os.environ | {"TEXT": text})
+        environment = os.environ | {"TEXT": text}
+        return run_tests.run_program("program", argv, report, environment, output)
 
     return run
 
@@ -61,6 +62,17 @@ def test_a_hang_fails(run, run_tests, monkeypatch, capfd):
     monkeypatch.setattr(run_tests, "TIME_LIMIT", 0.2)
     assert run("time.sleep(30)").failed == 1
     assert "program did not finish in 0.2 seconds." in capfd.readouterr().out
+
+
+def test_what_runs_aside_prints_to_its_own_file(run, tmp_path, capfd):
+    with (tmp_path / "output").open("w+") as output:
+        code = "import sys; print('out', flush=True); print('error', file=sys.stderr)"
+        assert run(code, output=output).failed == 1
+        output.seek(0)
+        lines = output.read().splitlines()
+    assert lines[:2] == ["out", "error"]
+    assert lines[2].endswith("before it reported its tests.")
+    assert capfd.readouterr().out == ""
 
 
 def test_a_program_outside_the_table_fails(run_tests, tmp_path):
