@@ -42,6 +42,7 @@ from frazil._frazil import tanh as tanh
 from frazil._frazil.nn import *
 from frazil._parameters import Parameter as Parameter
 from frazil.nn import functional as functional
+from frazil.nn import utils as utils
 from frazil.nn.activation_layers import *
 from frazil.nn.containers import *
 from frazil.nn.convolution_layers import *
@@ -52,6 +53,8 @@ from frazil.nn.module import *
 from frazil.nn.normalization import *
 from frazil.nn.padding import *
 from frazil.nn.pooling_layers import *
+from frazil.nn.recurrent import *
+from frazil.nn.recurrent_layers import *
 from frazil.nn.upsampling import *
 
 __all__ = [

@@ -169,8 +169,8 @@ class Linear(Module):
         return linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        n_out, n_in = self.weight.shape
-        return f"{n_in}, {n_out}" + ("" if self.bias is not None else ", bias=False")
+        text = f"{self.in_features}, {self.out_features}"
+        return text + ("" if self.bias is not None else ", bias=False")
 
 
 class Bilinear(Module):
