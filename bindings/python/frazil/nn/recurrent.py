@@ -70,7 +70,6 @@ def check_features(where, what, x, size):
 class _Cell(Module):
     _gates = 1
     _states = 1
-    _step: Any = None
 
     def __init__(
         self,
@@ -107,6 +106,14 @@ class _Cell(Module):
         product = input @ self.weight_ih.T
         product = product if self.bias_ih is None else product + self.bias_ih
         return self._step(product, given, self.weight_hh.T, self.bias_hh)
+
+    def _step(self, *args: Any) -> Any:
+        raise NotImplementedError
+
+    def _multiply_adds(self, args: Any, result: Any) -> int:
+        """Of one call, for nn.summary."""
+        h = result[0] if isinstance(result, tuple) else result
+        return h.size // h.shape[-1] * (self.weight_ih.size + self.weight_hh.size)
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
@@ -155,12 +162,15 @@ class LSTMCell(_Cell):
     ((5, 3), (5, 3))
     """
 
-    _gates, _states, _step = 4, 2, staticmethod(lstm_step)
+    _gates, _states = 4, 2
 
     def forward(
         self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, Tensor]:
         return self._next(input, hx)  # type: ignore[no-any-return]
+
+    def _step(self, *args: Any) -> Any:
+        return lstm_step(*args)
 
 
 class GRUCell(_Cell):
@@ -172,7 +182,10 @@ class GRUCell(_Cell):
     (5, 3)
     """
 
-    _gates, _step = 3, staticmethod(gru_step)
+    _gates = 3
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         return self._next(input, None if hx is None else (hx,))[0]  # type: ignore[no-any-return]
+
+    def _step(self, *args: Any) -> Any:
+        return gru_step(*args)

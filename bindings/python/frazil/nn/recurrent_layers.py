@@ -17,7 +17,7 @@ from frazil.nn._arguments import one_of, uniform
 from frazil.nn.dropout import dropout as _dropout
 from frazil.nn.module import Module
 from frazil.nn.recurrent import STEPS, bound, check_features, gru_step, lstm_step
-from frazil.nn.utils.rnn import PackedSequence, alive_steps, of_padded
+from frazil.nn.utils.rnn import PackedSequence, _alive_steps, _of_padded
 
 if TYPE_CHECKING:
     from frazil._frazil import Tensor
@@ -64,7 +64,6 @@ class _Recurrent(Module):
     _gates = 1
     _states = 1
     _early = True  # both biases can be added before the loop
-    _step: Any = None
     proj_size = 0
 
     def __init__(
@@ -113,11 +112,11 @@ class _Recurrent(Module):
             "bias_hh": (rows,) if self.bias else None,
             "weight_hr": (n_out, n) if self.proj_size else None,
         }
-        names: list[str | None] = []
+        names = []
         for kind, shape in shapes.items():
             name = None if shape is None else f"{kind}_l{layer}{suffix}"
             if name is not None:
-                setattr(self, name, uniform(shape, bound(n), device, dtype))  # type: ignore[arg-type]
+                setattr(self, name, uniform(shape, bound(n), device, dtype))
             names.append(name)
         return names
 
@@ -143,11 +142,11 @@ class _Recurrent(Module):
             x = x.swapaxes(0, 1)
         if x.shape[0] == 0:
             raise ValueError(f"[{where}] needs a sequence of at least one step, got none.")
-        alive = _steps(alive_steps(input)) if packed else None
+        alive = _steps(_alive_steps(input)) if packed else None
         states = self._begin(where, hx, x.shape[1], batched)
         x, last = self._layers(x, states, alive)
         if packed:
-            x = of_padded(x, input)
+            x = _of_padded(x, input)
         elif not batched:
             x = x[:, 0]
         elif self.batch_first:
@@ -199,6 +198,15 @@ class _Recurrent(Module):
         late = None if self._early else b_hh
         project = None if w_hr is None else w_hr.T
         return _run(self._step, _steps(given), state, w_hh.T, late, project, reverse, alive)
+
+    def _step(self, *args: Any) -> Any:
+        raise NotImplementedError
+
+    def _multiply_adds(self, args: Any, result: Any) -> int:
+        """Of one call, for nn.summary: of each step, those behind an end included."""
+        y = result[0]._padded if isinstance(result[0], PackedSequence) else result[0]
+        return y.size // y.shape[-1] * sum([w.size for ws in self.all_weights for w in ws
+                                            if w.ndim == 2])  # fmt: skip
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
@@ -279,7 +287,7 @@ class LSTM(_Recurrent):
     ((7, 5, 6), (2, 5, 3), (2, 5, 3))
     """
 
-    _gates, _states, _step = 4, 2, staticmethod(lstm_step)
+    _gates, _states = 4, 2
 
     def __init__(
         self,
@@ -304,6 +312,9 @@ class LSTM(_Recurrent):
             dtype,
         )  # fmt: skip
 
+    def _step(self, *args: Any) -> Any:
+        return lstm_step(*args)
+
 
 class GRU(_Recurrent):
     """Gated recurrent units over sequences (see RNN); rows of the weights are the reset, update and
@@ -315,4 +326,7 @@ class GRU(_Recurrent):
     ((5, 7, 3), (1, 5, 3))
     """
 
-    _gates, _early, _step = 3, False, staticmethod(gru_step)
+    _gates, _early = 3, False
+
+    def _step(self, *args: Any) -> Any:
+        return gru_step(*args)

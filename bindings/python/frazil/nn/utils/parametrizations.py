@@ -23,7 +23,6 @@ from frazil.nn.convolution_layers import ConvTranspose1d, ConvTranspose2d, ConvT
 from frazil.nn.module import Module
 from frazil.nn.utils.parametrize import register_parametrization
 
-
 __all__ = ["spectral_norm", "weight_norm"]
 
 _M = TypeVar("_M", bound=Module)
@@ -63,9 +62,7 @@ class _SpectralNorm(Module):
 
     def __init__(self, weight: Tensor, n_power_iterations: int, dim: int, eps: float) -> None:
         if not -weight.ndim <= dim < weight.ndim:
-            raise IndexError(
-                f"[spectral_norm] dim {dim} is out of range for shape {weight.shape}."
-            )
+            raise IndexError(f"[spectral_norm] dim {dim} is out of range for shape {weight.shape}.")
         self.dim, self.eps, self.n_power_iterations = dim % weight.ndim, eps, n_power_iterations
         if weight.ndim > 1:
             matrix = self._matrix(weight.detach())

@@ -21,7 +21,6 @@ True
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from frazil._frazil import Tensor
@@ -103,6 +102,16 @@ class ParametrizationList(ModuleList):
         return x  # type: ignore[no-any-return]
 
 
+class _Parametrizations(ModuleDict):
+    """ParametrizationLists by the names of the parameters, which are attributes, too."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return vars(self)["_items"][name]
+        except KeyError:
+            raise AttributeError(f"no parametrization of {name!r}.") from None
+
+
 def _property(name):
     def get(self):
         return self.parametrizations[name]()
@@ -113,9 +122,13 @@ def _property(name):
     return property(get, assign)
 
 
-@functools.cache
+_classes: dict[Any, type] = {}
+
+
 def _class_of(base, names):
     """The class of modules of a class `base` whose parameters of these names are made."""
+    if (base, names) in _classes:
+        return _classes[base, names]
 
     def __reduce_ex__(self, _):
         return _empty, (base, names), self.__getstate__()
@@ -127,7 +140,8 @@ def _class_of(base, names):
         "__reduce_ex__": __reduce_ex__,
         "_unparametrized": base,
     }
-    return type(f"Parametrized{base.__name__}", (base,), body)
+    made = _classes[base, names] = type(f"Parametrized{base.__name__}", (base,), body)
+    return made
 
 
 def _empty(base, names):
@@ -201,7 +215,7 @@ def register_parametrization(
             _same(module, tensor_name, made(), original)
     delattr(module, tensor_name)
     if "parametrizations" not in vars(module):
-        module.parametrizations = ModuleDict()  # type: ignore[attr-defined]
+        module.parametrizations = _Parametrizations()  # type: ignore[attr-defined]
     module.parametrizations[tensor_name] = made  # type: ignore[attr-defined]
     _choose_class(module)
     return module
@@ -259,8 +273,8 @@ def remove_parametrizations(module: _M, tensor_name: str, leave_parametrized: bo
                 first = now
     buffer = "original" in _buffer_names(made) or "original0" in _buffer_names(made)
     del module.parametrizations[tensor_name]  # type: ignore[attr-defined]
-    if not len(module.parametrizations):  # type: ignore[arg-type]
-        del module.parametrizations
+    if not is_parametrized(module):
+        del module.parametrizations  # type: ignore[attr-defined]
     _choose_class(module)
     if buffer:
         module.register_buffer(tensor_name, first)

@@ -75,11 +75,11 @@ class PackedSequence:
         rows = _fz.take(data, _fz.where(there, begins[:, None] + rank, 0), axis=0)
         padded = _fz.where(_beside(there, rows), rows, 0)
         lengths = there.sum(axis=0)
-        if sorted_indices is not None or unsorted_indices is not None:
+        if sorted_indices is None and unsorted_indices is not None:
+            sorted_indices = _fz.argsort(unsorted_indices)
+        if sorted_indices is not None:
             if unsorted_indices is None:
                 unsorted_indices = _fz.argsort(sorted_indices)
-            elif sorted_indices is None:
-                sorted_indices = _fz.argsort(unsorted_indices)
             padded = _fz.take(padded, unsorted_indices, axis=1)
             lengths = _fz.take(lengths, unsorted_indices)
         self._padded, self._lengths, self._sorted = padded, lengths, sorted_indices
@@ -87,7 +87,7 @@ class PackedSequence:
     @property
     def data(self) -> Tensor:
         """The elements, step by step."""
-        x, there = self._padded, alive_steps(self)[:, :, 0]
+        x, there = self._padded, _alive_steps(self)[:, :, 0]
         if self._sorted is not None:
             x, there = _fz.take(x, self._sorted, axis=1), _fz.take(there, self._sorted, axis=1)
         return x[there]
@@ -95,7 +95,7 @@ class PackedSequence:
     @property
     def batch_sizes(self) -> Tensor:
         """How many sequences go on at each step."""
-        return alive_steps(self)[:, :, 0].sum(axis=1)
+        return _alive_steps(self)[:, :, 0].sum(axis=1)
 
     @property
     def sorted_indices(self) -> Tensor | None:
@@ -112,7 +112,9 @@ class PackedSequence:
 
     def __repr__(self) -> str:
         names = "data", "batch_sizes", "sorted_indices", "unsorted_indices"
-        return f"PackedSequence({', '.join(f'{n}={x!r}' for n, x in zip(names, self, strict=True))})"
+        return (
+            f"PackedSequence({', '.join(f'{n}={x!r}' for n, x in zip(names, self, strict=True))})"
+        )
 
     def to(self, device: str | None = None, dtype: DTypeLike | None = None) -> PackedSequence:
         """On a device, or its elements of a dtype."""
@@ -132,12 +134,12 @@ def _made(_, parts):
 register_pytree_node(PackedSequence, lambda p: ((p._padded, p._lengths, p._sorted), None), _made)
 
 
-def of_padded(padded, like):
+def _of_padded(padded, like):
     """A PackedSequence of other elements, zeros behind the same ends."""
     return _made(None, (padded, like._lengths, like._sorted))
 
 
-def alive_steps(packed):
+def _alive_steps(packed):
     """Which sequences go on at each step, bool (t, n, 1)."""
     return _alive(packed._lengths, packed._padded.shape[0])
 
