@@ -1,4 +1,4 @@
-"""Recurrent layers and cells, packed lengths, parametrised weights, and nets of these, as in
+"""Recurrent layers and cells, packed lengths, parametrised weights, nets of these, unpooling, as in
 case.py.
 """
 
@@ -15,6 +15,7 @@ def _cases():
     yield from _packed()
     yield from _parametrized()
     yield from _nets()
+    yield from _unpooling()
 
 
 def _cells():
@@ -147,6 +148,18 @@ def _nets():
         ("x(4, 2, 6)",),
         "m['norm'](m['gru'](m['conv'](a).permute(2, 0, 1))[1][0])",
     )
+
+
+def _unpooling():
+    for n, shape in ((1, "x(2, 3, 9)"), (2, "x(2, 2, 6, 8)"), (3, "x(1, 2, 4, 4, 5)")):
+        for text in ("2", "2, 3", "3, 3, 1"):  # where windows overlap gradients differ
+            yield Case(
+                f"nn.MaxPool{n}d({text}, return_indices=True)",
+                (shape,),
+                f"nn.MaxUnpool{n}d({text})(*m(a), output_size={shape[1:]})",
+            )
+    pooled = "F.max_pool2d(a, 2, return_indices=True)"
+    yield Case("", ("x(3, 4, 6)",), f"F.max_unpool2d(*{pooled}, 2)")
 
 
 CASES = list(_cases())

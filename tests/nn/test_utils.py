@@ -275,3 +275,21 @@ def test_flops_of_layers(layer, shape, products):
     assert nn.summary(layer, fz.ones(shape)).flops == 2 * products
     if isinstance(layer, nn.ConvTranspose1d):
         assert nn.summary(layer, input=fz.ones(shape)).flops == 2 * products
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_unpooling_of_channels_last_and_errors(rank):
+    x = fz.random.normal((2, 3) + (4,) * rank)
+    last = fz.moveaxis(x, 1, -1)
+    pool, unpool = (getattr(nn, f"Max{name}{rank}d") for name in ("Pool", "Unpool"))
+    want = unpool(2)(*pool(2, return_indices=True)(x))
+    top, places = pool(2, return_indices=True, channels_last=True)(last)
+    got = unpool(2, channels_last=True)(top, places)
+    np.testing.assert_array_equal(np.asarray(fz.moveaxis(got, -1, 1)), np.asarray(want))
+    assert (np.asarray(want) != 0).sum() == top.size
+    with pytest.raises(ValueError, match=r"less than a stride from \[4.*got \(7,"):
+        unpool(2, channels_last=True)(top, places, (7,) * rank)
+    with pytest.raises(ValueError, match="the indices as many as the input: shapes"):
+        unpool(2)(top, places[:1])
+    with pytest.raises(IndexError):
+        unpool(2)(top, places + 999)

@@ -362,6 +362,10 @@ def sequences() -> list[Tensor]:
     output, (h, c) = nn.LSTM(3, 2, bidirectional=True)(packed)
     assert isinstance(output, rnn.PackedSequence)
     out = [nn.GRU(3, 2)(X)[1], nn.RNN(3, 2, 1, "relu")(X)[0], nn.RNNCell(3, 2)(X), h, c]
+    top, places = F.max_pool1d(X, 3, return_indices=True)
+    assert nn.MaxUnpool2d(2).padding == nn.MaxUnpool3d(2).padding and callable(F.max_unpool3d)
+    out += [nn.MaxUnpool1d(3)(top, places), F.max_unpool1d(top, places, 3)]
+    out += [F.max_unpool2d(X[None], fz.zeros((1, 2, 3), dtype="int64"), 1)]
     return [*out, nn.GRUCell(3, 2)(X), *nn.LSTMCell(3, 2)(X), padded, output.data, *back]
 
 

@@ -12,6 +12,7 @@ Here: `Module`, the base; `Parameter`, a tensor that modules train; containers `
 `MaxPool2d`, `MaxPool3d`; normalisation `BatchNorm1d`, `BatchNorm2d`, `BatchNorm3d`, `GroupNorm`,
 `InstanceNorm1d`, `InstanceNorm2d`, `InstanceNorm3d`, `LayerNorm`, `LocalResponseNorm`, `RMSNorm`;
 dropout `AlphaDropout`, `Dropout`, `Dropout1d`, `Dropout2d`, `Dropout3d`, `FeatureAlphaDropout`;
+unpooling `MaxUnpool1d`, `MaxUnpool2d`, `MaxUnpool3d`;
 recurrent `GRU`, `GRUCell`, `LSTM`, `LSTMCell`, `RNN`, `RNNCell`; `summary`, a `Summary` of
 `SummaryRow`s; the modules `init`, `utils`;
 padding `CircularPad1d`, `CircularPad2d`, `CircularPad3d`, `ConstantPad1d`, `ConstantPad2d`,
@@ -59,6 +60,7 @@ from frazil.nn.pooling_layers import *
 from frazil.nn.recurrent import *
 from frazil.nn.recurrent_layers import *
 from frazil.nn.summaries import *
+from frazil.nn.unpooling import *
 from frazil.nn.upsampling import *
 
 __all__ = [
@@ -85,7 +87,7 @@ __all__ = [
     "ZeroPad2d", "ZeroPad3d", "functional", "tanh",
 ]  # fmt: skip
 __all__ += [
-    "GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNCell", "Summary", "SummaryRow", "init",
-    "summary", "utils",
+    "GRU", "GRUCell", "LSTM", "LSTMCell", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "RNN",
+    "RNNCell", "Summary", "SummaryRow", "init", "summary", "utils",
 ]  # fmt: skip
 __all__ += _functions.__all__
