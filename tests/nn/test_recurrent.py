@@ -117,6 +117,20 @@ def test_derivatives_of_all_modes_agree(kind):
     np.testing.assert_allclose(np.asarray(batched), np.stack(apart), atol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
+def test_narrow_dtypes(dtype):
+    wide = nn.LSTM(3, 4, bidirectional=True).double()
+    narrow = nn.LSTM(3, 4, bidirectional=True, dtype=dtype)
+    narrow.load_state_dict(wide.state_dict())
+    x = fz.random.normal((6, 2, 3), dtype="float64")
+    y, (h, c) = narrow(x.astype(dtype))
+    assert {t.dtype.name for t in (y, h, c)} == {dtype}
+    near = {"bfloat16": 0.05, "float16": 0.01, "float32": 1e-6}[dtype]
+    np.testing.assert_allclose(np.asarray(y.astype("float64")), np.asarray(wide(x)[0]), atol=near)
+    y.sum().backward()
+    assert narrow.weight_hh_l0.grad.dtype.name == dtype
+
+
 def test_dropout_acts_between_layers_while_training():
     layer = nn.GRU(3, 4, 2, dropout=0.5)
     x = fz.random.normal((5, 2, 3))

@@ -90,10 +90,10 @@ def _normal(tensor, mean, std, generator):
 def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: _Generator = None
 ) -> Tensor:
-    """Uniform in [a, b). ValueError if b is below a.
+    """Uniform between a and b. ValueError if b is below a.
 
     >>> x = uniform_(_fz.zeros(100), 2.0, 3.0)
-    >>> bool(((x >= 2) & (x < 3)).all())
+    >>> bool(((x >= 2) & (x <= 3)).all())
     True
     """
     _checked("uniform_", tensor)

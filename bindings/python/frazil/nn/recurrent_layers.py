@@ -92,7 +92,7 @@ class _Recurrent(Module):
             warnings.warn(
                 f"{where} dropout acts between layers: of {dropout} nothing is seen with "
                 "num_layers=1.",
-                stacklevel=3,
+                stacklevel=3 - (type(self).__init__ is _Recurrent.__init__),
             )
         self._names = [
             self._parameters_of(layer, suffix, device, dtype)
