@@ -15,8 +15,10 @@ from frazil import (
     special,
     tree,
 )
-from frazil.nn import functional
+from frazil.nn import functional, init, utils
+from frazil.nn.utils import parametrizations, parametrize, rnn
 
 MODULES = (
-    cuda, data, fft, io, linalg, memory, nn, functional, npu, optim, random, sparse, special, tree,
+    cuda, data, fft, io, linalg, memory, nn, functional, init, utils, parametrizations, parametrize,
+    rnn, npu, optim, random, sparse, special, tree,
 )  # fmt: skip

@@ -4,6 +4,8 @@ Here: functions of arrays under the array API's names, `grad`, `value_and_grad` 
 `trace`, settings (`mode`, `precision`, `default_dtype`, `config`, `device`), and the modules
 
 * `nn`: layers; `nn.functional`: their functions; `optim`: optimizers; `random`
+* `nn.init`: first values; `nn.utils`, `nn.utils.rnn`: packed sequences; `nn.utils.parametrize`,
+  `nn.utils.parametrizations`: weights made of others
 * `data`: minibatches; `io`: files
 * `linalg`: linear algebra; `fft`: Fourier transforms; `special`: special functions
 * `sparse`: sparse matrices; `tree`: nested structures

@@ -351,6 +351,54 @@ def members() -> list[str]:
     return names
 
 
+def sequences() -> list[Tensor]:
+    """Recurrent layers and what they take."""
+    rnn = nn.utils.rnn
+    packed = rnn.pack_sequence([X, X[:1]], enforce_sorted=True)
+    again = rnn.pack_padded_sequence(fz.stack([X, X]), [2, 1], batch_first=True)
+    back: list[Tensor] = rnn.unpack_sequence(packed.to(dtype="float32"))
+    padded, lengths = rnn.pad_packed_sequence(again, total_length=3)
+    back += rnn.unpad_sequence(rnn.pad_sequence(back), lengths)
+    output, (h, c) = nn.LSTM(3, 2, bidirectional=True)(packed)
+    assert isinstance(output, rnn.PackedSequence)
+    out = [nn.GRU(3, 2)(X)[1], nn.RNN(3, 2, 1, "relu")(X)[0], nn.RNNCell(3, 2)(X), h, c]
+    top, places = F.max_pool1d(X, 3, return_indices=True)
+    assert nn.MaxUnpool2d(2).padding == nn.MaxUnpool3d(2).padding and callable(F.max_unpool3d)
+    out += [nn.MaxUnpool1d(3)(top, places), F.max_unpool1d(top, places, 3)]
+    out += [F.max_unpool2d(X[None], fz.zeros((1, 2, 3), dtype="int64"), 1)]
+    return [*out, nn.GRUCell(3, 2)(X), *nn.LSTMCell(3, 2)(X), padded, output.data, *back]
+
+
+def weights() -> str:
+    """How they begin, what they are made of, and how large gradients are."""
+    init, utils = nn.init, nn.utils
+    make: list[Callable[[Tensor], Tensor]] = [
+        init.uniform_, init.normal_, init.trunc_normal_, init.ones_, init.zeros_, init.eye_,
+        init.xavier_uniform_, init.xavier_normal_, init.kaiming_uniform_, init.kaiming_normal_,
+        init.orthogonal_,
+    ]  # fmt: skip
+    layer = nn.Linear(3, 4)
+    for fill in make:
+        fill(layer.weight)
+    init.normal_(layer.weight, std=init.calculate_gain("relu"), generator=fz.random.Generator(1))
+    init.constant_(init.sparse_(layer.weight, 0.5), 1.0)
+    init.dirac_(nn.Conv1d(2, 2, 3).weight, groups=2)
+    vector = utils.parameters_to_vector(layer.parameters())
+    utils.vector_to_parameters(vector, layer.parameters())
+    layer(X).sum().backward()
+    total: Tensor = utils.clip_grad_norm_(layer.parameters(), 1.0)
+    utils.clip_grads_with_norm_(layer.parameters(), 1.0, utils.get_total_norm([X]))
+    utils.clip_grad_value_(layer.parameters(), 0.5)
+    layer = utils.parametrizations.spectral_norm(utils.parametrizations.weight_norm(layer), "bias")
+    utils.parametrize.register_parametrization(layer, "weight", nn.Identity())
+    assert utils.parametrize.is_parametrized(layer, "weight") and total.ndim == 0
+    kind: type = utils.parametrize.type_before_parametrizations(layer)
+    held: list[type[nn.Module]] = [utils.parametrize.ParametrizationList, kind]
+    table: nn.Summary = nn.summary(utils.parametrize.remove_parametrizations(layer, "weight"), X)
+    row: nn.SummaryRow = table.rows[0]
+    return f"{table} {row.flops + table.parameters + table.trained} {held}"
+
+
 def settings() -> str:
     fz.set_default_dtype("float32")
     with fz.mode("auto", strict=False), fz.precision("exact"), fz.default_dtype(fz.float64):

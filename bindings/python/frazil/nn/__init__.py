@@ -12,6 +12,9 @@ Here: `Module`, the base; `Parameter`, a tensor that modules train; containers `
 `MaxPool2d`, `MaxPool3d`; normalisation `BatchNorm1d`, `BatchNorm2d`, `BatchNorm3d`, `GroupNorm`,
 `InstanceNorm1d`, `InstanceNorm2d`, `InstanceNorm3d`, `LayerNorm`, `LocalResponseNorm`, `RMSNorm`;
 dropout `AlphaDropout`, `Dropout`, `Dropout1d`, `Dropout2d`, `Dropout3d`, `FeatureAlphaDropout`;
+unpooling `MaxUnpool1d`, `MaxUnpool2d`, `MaxUnpool3d`;
+recurrent `GRU`, `GRUCell`, `LSTM`, `LSTMCell`, `RNN`, `RNNCell`; `summary`, a `Summary` of
+`SummaryRow`s; the modules `init`, `utils`;
 padding `CircularPad1d`, `CircularPad2d`, `CircularPad3d`, `ConstantPad1d`, `ConstantPad2d`,
 `ConstantPad3d`, `ReflectionPad1d`, `ReflectionPad2d`, `ReflectionPad3d`, `ReplicationPad1d`,
 `ReplicationPad2d`, `ReplicationPad3d`, `ZeroPad1d`, `ZeroPad2d`, `ZeroPad3d`; other extents
@@ -42,6 +45,8 @@ from frazil._frazil import tanh as tanh
 from frazil._frazil.nn import *
 from frazil._parameters import Parameter as Parameter
 from frazil.nn import functional as functional
+from frazil.nn import init as init
+from frazil.nn import utils as utils
 from frazil.nn.activation_layers import *
 from frazil.nn.containers import *
 from frazil.nn.convolution_layers import *
@@ -52,6 +57,10 @@ from frazil.nn.module import *
 from frazil.nn.normalization import *
 from frazil.nn.padding import *
 from frazil.nn.pooling_layers import *
+from frazil.nn.recurrent import *
+from frazil.nn.recurrent_layers import *
+from frazil.nn.summaries import *
+from frazil.nn.unpooling import *
 from frazil.nn.upsampling import *
 
 __all__ = [
@@ -76,5 +85,9 @@ __all__ = [
     "Tanh", "Tanhshrink", "Threshold", "TripletMarginLoss", "TripletMarginWithDistanceLoss",
     "Unflatten", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d", "ZeroPad1d",
     "ZeroPad2d", "ZeroPad3d", "functional", "tanh",
+]  # fmt: skip
+__all__ += [
+    "GRU", "GRUCell", "LSTM", "LSTMCell", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "RNN",
+    "RNNCell", "Summary", "SummaryRow", "init", "summary", "utils",
 ]  # fmt: skip
 __all__ += _functions.__all__

@@ -47,6 +47,11 @@ class _Layer(Module):
         bias = _flag(f"{where} bias", bias)
         self.bias = uniform((n_out,), bound, device, dtype) if bias else None
 
+    def _multiply_adds(self, args: Any, result: Tensor) -> int:
+        """Of one call, for nn.summary: each place of the output, or a transposed one's input."""
+        places = args[0] if isinstance(self, _ConvTranspose) else result
+        return places.size * self.weight.size // self.weight.shape[0]
+
     def extra_repr(self) -> str:
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}"
         text += f", stride={self.stride}"

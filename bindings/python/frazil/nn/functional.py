@@ -10,7 +10,8 @@ Here: activations `celu`, `elu`, `gelu`, `glu`, `gumbel_softmax`, `hardshrink`, 
 `conv_transpose2d`, `conv_transpose3d`; pooling `adaptive_avg_pool1d`, `adaptive_avg_pool2d`,
 `adaptive_avg_pool3d`, `adaptive_max_pool1d`, `adaptive_max_pool2d`, `adaptive_max_pool3d`,
 `avg_pool1d`, `avg_pool2d`, `avg_pool3d`, `lp_pool1d`, `lp_pool2d`, `max_pool1d`, `max_pool2d`,
-`max_pool3d`; places `pad`, `channel_shuffle`, `interpolate`, `one_hot`, `pixel_shuffle`,
+`max_pool3d`, `max_unpool1d`, `max_unpool2d`,
+`max_unpool3d`; places `pad`, `channel_shuffle`, `interpolate`, `one_hot`, `pixel_shuffle`,
 `pixel_unshuffle`; losses `binary_cross_entropy`, `binary_cross_entropy_with_logits`,
 `cosine_embedding_loss`, `cosine_similarity`, `cross_entropy`, `gaussian_nll_loss`,
 `hinge_embedding_loss`, `huber_loss`, `kl_div`, `l1_loss`, `margin_ranking_loss`, `mse_loss`,
@@ -46,6 +47,9 @@ from frazil.nn.normalization import local_response_norm as local_response_norm
 from frazil.nn.normalization import rms_norm as rms_norm
 from frazil.nn.padding import pad as pad
 from frazil.nn.pooling import *
+from frazil.nn.unpooling import max_unpool1d as max_unpool1d
+from frazil.nn.unpooling import max_unpool2d as max_unpool2d
+from frazil.nn.unpooling import max_unpool3d as max_unpool3d
 from frazil.nn.upsampling import channel_shuffle as channel_shuffle
 from frazil.nn.upsampling import interpolate as interpolate
 from frazil.nn.upsampling import one_hot as one_hot
@@ -71,3 +75,4 @@ __all__ = [
     "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
 ]  # fmt: skip
+__all__ += ["max_unpool1d", "max_unpool2d", "max_unpool3d"]

@@ -168,9 +168,13 @@ class Linear(Module):
     def forward(self, input: Tensor) -> Tensor:
         return linear(input, self.weight, self.bias)
 
+    def _multiply_adds(self, args: Any, result: Tensor) -> int:
+        """Of the products of one call, for nn.summary."""
+        return result.size * self.in_features
+
     def extra_repr(self) -> str:
-        n_out, n_in = self.weight.shape
-        return f"{n_in}, {n_out}" + ("" if self.bias is not None else ", bias=False")
+        text = f"{self.in_features}, {self.out_features}"
+        return text + ("" if self.bias is not None else ", bias=False")
 
 
 class Bilinear(Module):
@@ -195,6 +199,9 @@ class Bilinear(Module):
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         return bilinear(input1, input2, self.weight, self.bias)
+
+    def _multiply_adds(self, args: Any, result: Tensor) -> int:
+        return result.size * (self.weight.shape[1] + 1) * self.weight.shape[2]
 
     def extra_repr(self) -> str:
         n, n1, n2 = self.weight.shape
