@@ -24,7 +24,9 @@ padding `CircularPad1d`, `CircularPad2d`, `CircularPad3d`, `ConstantPad1d`, `Con
 `HingeEmbeddingLoss`, `HuberLoss`, `KLDivLoss`, `L1Loss`, `MSELoss`, `MarginRankingLoss`,
 `MultiLabelMarginLoss`, `MultiLabelSoftMarginLoss`, `MultiMarginLoss`, `NLLLoss`,
 `PairwiseDistance`, `PoissonNLLLoss`, `SmoothL1Loss`, `SoftMarginLoss`, `TripletMarginLoss`,
-`TripletMarginWithDistanceLoss`; the module `functional`; and functions of arrays such as `tanh`,
+`TripletMarginWithDistanceLoss`; attention `KVCache`, `MultiheadAttention`, `RotaryEmbedding`,
+`Transformer`, `TransformerDecoder`, `TransformerDecoderLayer`, `TransformerEncoder`,
+`TransformerEncoderLayer`; the module `functional`; and functions of arrays such as `tanh`,
 `relu`, `gelu`, `softmax`, `layer_norm`, `attention`, `conv2d`, `cross_entropy`, `mse_loss`. The
 list at the end of help(frazil.nn) is whole.
 
@@ -43,8 +45,10 @@ from frazil._frazil.nn import *
 from frazil._parameters import Parameter as Parameter
 from frazil.nn import functional as functional
 from frazil.nn.activation_layers import *
+from frazil.nn.attention_layers import *
 from frazil.nn.containers import *
 from frazil.nn.convolution_layers import *
+from frazil.nn.decoding import *
 from frazil.nn.dropout import *
 from frazil.nn.linear import *
 from frazil.nn.loss_layers import *
@@ -52,6 +56,7 @@ from frazil.nn.module import *
 from frazil.nn.normalization import *
 from frazil.nn.padding import *
 from frazil.nn.pooling_layers import *
+from frazil.nn.transformer import *
 from frazil.nn.upsampling import *
 
 __all__ = [
@@ -64,17 +69,19 @@ __all__ = [
     "CrossEntropyLoss", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "ELU", "Embedding",
     "EmbeddingBag", "FeatureAlphaDropout", "Flatten", "GELU", "GLU", "GaussianNLLLoss", "GroupNorm",
     "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "HingeEmbeddingLoss", "HuberLoss",
-    "Identity", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "KLDivLoss", "L1Loss",
-    "LPPool1d", "LPPool2d", "LayerNorm", "LeakyReLU", "Linear", "LocalResponseNorm", "LogSigmoid",
-    "LogSoftmax", "MSELoss", "MarginRankingLoss", "MaxPool1d", "MaxPool2d", "MaxPool3d", "Mish",
-    "Module", "ModuleDict", "ModuleList", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss",
-    "MultiMarginLoss", "NLLLoss", "PReLU", "PairwiseDistance", "Parameter", "ParameterDict",
-    "ParameterList", "PixelShuffle", "PixelUnshuffle", "PoissonNLLLoss", "RMSNorm", "RReLU", "ReLU",
-    "ReLU6", "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d",
-    "ReplicationPad2d", "ReplicationPad3d", "SELU", "Sequential", "SiLU", "Sigmoid", "SmoothL1Loss",
+    "Identity", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "KLDivLoss", "KVCache",
+    "L1Loss", "LPPool1d", "LPPool2d", "LayerNorm", "LeakyReLU", "Linear", "LocalResponseNorm",
+    "LogSigmoid", "LogSoftmax", "MSELoss", "MarginRankingLoss", "MaxPool1d", "MaxPool2d",
+    "MaxPool3d", "Mish", "Module", "ModuleDict", "ModuleList", "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss", "MultiMarginLoss", "MultiheadAttention", "NLLLoss", "PReLU",
+    "PairwiseDistance", "Parameter", "ParameterDict", "ParameterList", "PixelShuffle",
+    "PixelUnshuffle", "PoissonNLLLoss", "RMSNorm", "RReLU", "ReLU", "ReLU6", "ReflectionPad1d",
+    "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d",
+    "ReplicationPad3d", "RotaryEmbedding", "SELU", "Sequential", "SiLU", "Sigmoid", "SmoothL1Loss",
     "SoftMarginLoss", "Softmax", "Softmax2d", "Softmin", "Softplus", "Softshrink", "Softsign",
-    "Tanh", "Tanhshrink", "Threshold", "TripletMarginLoss", "TripletMarginWithDistanceLoss",
-    "Unflatten", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d", "ZeroPad1d",
-    "ZeroPad2d", "ZeroPad3d", "functional", "tanh",
+    "Tanh", "Tanhshrink", "Threshold", "Transformer", "TransformerDecoder",
+    "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer", "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss", "Unflatten", "Upsample", "UpsamplingBilinear2d",
+    "UpsamplingNearest2d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d", "functional", "tanh",
 ]  # fmt: skip
 __all__ += _functions.__all__
