@@ -33,6 +33,9 @@ def _functions():
         if "1" not in shape[-3:]:  # a gradient of 0, up to rounding
             yield Case("", (*QKV, f"x({shape})"), f"{SDPA}(a, b, c, d)")
         yield Case("", (*QKV, f"x({shape})"), f"{SDPA}(a, b, c, d > 0.2, scale=0.7)")
+    for call in (f"{SDPA}(a, b, c, {SEEN})", f"{SDPA}(a, b, c, {INFINITE})"):  # of keys alone
+        inputs = ("x(2, 2, 9, 3)", "x(2, 2, 6, 3)", "x(2, 2, 6, 3)", "i(2, 1, 1, 6, 4)")
+        yield Case("", inputs if "d" in call[-2:] else inputs[:3], call)
     none = "torch.tensor([[True] * 6, [False] * 6, [True] * 6, [False] * 6, [True] * 6])"
     yield Case("", QKV, f"{SDPA}(a, b, c, {none})")
     grouped = ("x(2, 6, 5, 4)", "x(2, 2, 6, 4)", "x(2, 2, 6, 3)")
@@ -74,6 +77,9 @@ def _heads():
             "m(a, a, a, attn_mask=c > 2.0, need_weights=False)",
         ):  # fmt: skip
             yield Case(make, ("x(2, 5, 4)", "x(5, 5)", "x(4, 5, 5)", "x(2, 5)"), call)
+    padded = "m(a, a, a, torch.tensor([[False] * 6 + [True] * 3] * 2), attn_mask="
+    padded += f"{causal}(9) < 0, need_weights=False, is_causal=True)"
+    yield Case("nn.MultiheadAttention(2, 1, batch_first=True)", ("x(2, 9, 2)",), padded)
     for need in (True, False):
         hint = (
             f"m(a, a, a, attn_mask={causal}(5, dtype=a.dtype), need_weights={need}, is_causal=True)"

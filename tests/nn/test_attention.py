@@ -32,10 +32,51 @@ def test_a_mask_of_all_keys_agrees_with_the_fused_op():
     close(few, nn.attention(q, k[:, :, :70], v[:, :, :70], causal=True))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", ["bool", "floats", "one for all"])
+def test_a_mask_of_keys_agrees_with_one_of_queries_and_keys(dtype, kind):
+    """It goes another way, without an array of queries by keys; second derivatives, too."""
+    tolerance = 1e-5 if dtype == "float32" else 1e-13
+    q, k, v = (normal(3, 2, 9, 4, dtype=dtype) for _ in range(3))
+    lengths = fz.asarray([9, 4, 0])[:, None]
+    mask = fz.arange(9) >= 9 - lengths  # the first keys are hidden, or all
+    mask = mask[1] if kind == "one for all" else mask[:, None, None]
+    if kind == "floats":
+        mask = fz.where(mask, fz.sin(fz.arange(9) * 1.0), -np.inf).astype(dtype)
+    full = (
+        fz.broadcast_to(mask, (3, 2, 9, 9))
+        if kind != "one for all"
+        else (fz.broadcast_to(mask, (9, 9)))
+    )
+    seen = F.scaled_dot_product_attention
+    causal = nn.attention_layers.and_causal
+
+    def lone(q, k, v, way):
+        return (way(q, k, v) ** 3).sum()
+
+    for ways in (
+        (lambda *x: seen(*x, mask), lambda *x: seen(*x, full)),
+        (lambda *x: nn.attention_layers._attend("", *x, mask, 0.0, True),
+         lambda *x: seen(*x, causal(full, 9, 9, None))),
+    ):  # fmt: skip
+        close(ways[0](q, k, v), ways[1](q, k, v), tolerance)
+        for i in range(3):
+            first, second = (
+                fz.grad(lambda *x, way=way, i=i: (fz.grad(lone, argnums=i)(*x, way) ** 2).sum(), i)
+                for way in ways
+            )
+            a, b = (fz.grad(lone, argnums=i)(q, k, v, way) for way in ways)
+            close(a, b, 20 * tolerance)
+            a, b = first(q, k, v), second(q, k, v)
+            assert np.isfinite(np.asarray(a)).all()
+            close(a, b, 1e3 * tolerance)
+
+
 @pytest.mark.parametrize("half", ["float16", "bfloat16"])
 def test_16_bits_compute_in_float32(half):
     q, k, v = (normal(2, 3, 5, 4, dtype=half) for _ in range(3))
-    mask = fz.asarray([True, False, True, True, True])
+    q, k, v = (fz.concat([x] * 2, axis=-2)[..., :9, :] for x in (q, k, v))
+    mask = fz.asarray([True, False, True, True, True] * 2)[:9]
     y = F.scaled_dot_product_attention(q, k, v, mask)
     wide = F.scaled_dot_product_attention(*(x.astype("float32") for x in (q, k, v)), mask)
     assert y.dtype.name == half and y.tolist() == wide.astype(half).tolist()
@@ -50,6 +91,37 @@ def test_queries_that_see_no_key():
         y.sum().backward()
         assert all(np.isfinite(np.asarray(x.grad)).all() for x in (q, k, v))
         assert not np.asarray(q.grad[:, 1]).any()
+
+
+def test_no_keys_and_no_queries():
+    none = fz.zeros((0, 4))
+    for more in ({}, {"attn_mask": fz.ones((2, 0), dtype="bool")}, {"dropout_p": 0.5}):
+        assert F.scaled_dot_product_attention(fz.ones((2, 4)), none, none, **more).tolist() == (
+            [[0.0] * 4] * 2
+        )
+    assert F.scaled_dot_product_attention(none, fz.ones((3, 4)), fz.ones((3, 2))).shape == (0, 2)
+    layer = nn.MultiheadAttention(4, 2)
+    y, weights = layer(fz.ones((2, 4)), none, none)
+    assert y.shape == (2, 4) and weights.shape == (2, 0)
+
+
+def test_graph_mode_devices_and_vmap():
+    model, x = nn.Transformer(8, 2, 1, 1, 16, batch_first=True).eval(), normal(2, 5, 8)
+    padding = fz.asarray([[False] * 5, [False] * 3 + [True] * 2])
+    more = {"tgt_is_causal": True, "src_key_padding_mask": padding}
+    want = model(x, x, **more).tolist()
+    with fz.mode("graph"):
+        assert all(model(x, x, **more).tolist() == want for _ in range(4))
+    assert "skip the body" in model.explain()
+    more["src_key_padding_mask"] = padding.to_device("npu")
+    y = model.to("npu")(x.to_device("npu"), x.to_device("npu"), **more)
+    assert y.device == "npu" and y.tolist() == want
+    mask = fz.asarray([True, False, True, True, True])
+
+    def attend(q, k):
+        return F.scaled_dot_product_attention(q, k, k, mask)
+
+    close(fz.vmap(attend)(x, x * 2), attend(x, x * 2))
 
 
 def test_dropout_of_weights():
@@ -126,6 +198,7 @@ ERRORS = {
     "F.scaled_dot_product_attention(X, X, X, MASK, is_causal=True)": "not both: mask of (5, 5)",
     "F.scaled_dot_product_attention(X, X, X, fz.ones((3, 5)))": "shapes (3, 5) and (2, 5, 5)",
     "F.scaled_dot_product_attention(X, X, X, fz.ones((5, 5), dtype='int64'))": "floats, got int64",
+    "F.scaled_dot_product_attention(X, X, X.astype('float64'))": "got float32, float32 and float64",
     "F.scaled_dot_product_attention(H, H[:, :4], H, enable_gqa=True)": "equal: 6, 4 and 6",
     "F.apply_rotary(X, fz.ones((5, 3)), fz.ones((5, 3)))": "2 * 3 and 2 * 3 features of 4",
     "nn.MultiheadAttention(6, 4)": "embed_dim must be a multiple of num_heads: 6 and 4",

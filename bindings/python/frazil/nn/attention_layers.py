@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["MultiheadAttention"]
 
 _HALF = ("float16", "bfloat16")
+_MANY = 8  # queries from which a copy of the keys is cheaper than the scores in memory
 
 
 def scaled_dot_product_attention(
@@ -46,8 +47,9 @@ def scaled_dot_product_attention(
     enable_gqa: queries have several heads (axis -3) for each one of keys and values, which follow
     one another.
 
-    Without a mask or dropout it is nn.attention, which makes no array of t x s. 16-bit floats
-    compute in float32. ValueError if shapes do not match, or with both a mask and is_causal.
+    Without dropout, and with no mask or one that is the same for all queries, it is nn.attention,
+    which makes no array of t x s. 16-bit floats compute in float32. ValueError if shapes do not
+    match, or with both a mask and is_causal; TypeError if dtypes differ.
 
     >>> q, k = _fz.asarray([[1.0, 0.0]]), _fz.asarray([[1.0, 0.0], [0.0, 1.0]])
     >>> scaled_dot_product_attention(q, k, k, _fz.asarray([True, False])).tolist()
@@ -59,27 +61,70 @@ def scaled_dot_product_attention(
         raise ValueError(f"{op} takes attn_mask or is_causal, not both: mask of {attn_mask.shape}.")
     if enable_gqa:
         return _grouped(op, query, key, value, attn_mask, dropout_p, is_causal, scale)
+    return _attend(op, query, key, value, attn_mask, dropout_p, is_causal, scale)
+
+
+def _attend(op, query, key, value, mask, p, is_causal, scale=None):
+    """Under a mask and is_causal both."""
     t, s = query.shape[-2], key.shape[-2]
-    if is_causal and (t != s or dropout_p):
-        is_causal, attn_mask = False, causal_mask(t, s, query.device)
-    if attn_mask is None and not dropout_p:
+    aligned = is_causal and t == s and not p
+    of_keys = mask is not None and not p and _is_of_keys(query, key, mask)
+    if aligned and of_keys:
+        return _attention_to_shown(op, query, key, value, mask, True, scale)
+    if is_causal and not (aligned and mask is None):
+        is_causal, mask, of_keys = False, and_causal(mask, t, s, query.device), False
+    if mask is None and not p:
         return _ops.attention(query, key, value, causal=is_causal, scale=scale)
+    if of_keys:
+        return _attention_to_shown(op, query, key, value, mask, False, scale)
     dtype = query.dtype
     query, key, value = (_wide(x) for x in (query, key, value))
-    weights = dropout(attention_weights(op, query, key, attn_mask, scale), dropout_p)
+    weights = dropout(attention_weights(op, query, key, mask, scale), p)
     return (weights @ value).astype(dtype)
+
+
+def _is_of_keys(query, key, attn_mask):
+    """Whether a mask is the same for all queries, which are many enough for a copy of the keys."""
+    lead = attn_mask.shape[:-2]
+    return (
+        query.shape[-2] >= _MANY
+        and attn_mask.shape[-1:] == key.shape[-2:-1]
+        and attn_mask.shape[-2:-1] in ((), (1,))
+        and len(lead) <= key.ndim - 2
+        and all(m in (1, n) for m, n in zip(reversed(lead), reversed(key.shape[:-2]), strict=False))
+    )
+
+
+def _attention_to_shown(op, query, key, value, attn_mask, is_causal, scale):
+    """nn.attention under a mask of keys. It is one more feature, which is 1 in all queries: so what
+    it adds to a score depends on the key alone, and no array of t x s is made.
+    """
+    dtype, d = query.dtype, query.shape[-1]
+    query, key, value = (_wide(x) for x in (query, key, value))
+    shown = _shown(op, attn_mask)
+    added = _fz.zeros((), key.dtype, device=key.device) if shown is attn_mask else attn_mask
+    # Large, not infinite: a gradient multiplies it by 0.
+    hidden = -1e300 if key.dtype.name == "float64" else -1e38
+    added = _fz.where(shown, added.astype(key.dtype), hidden)
+    added = added[None] if added.ndim == 1 else added
+    added = _fz.broadcast_to(added.mT, (*key.shape[:-1], 1))
+    ones = _fz.ones((*query.shape[:-1], 1), dtype=query.dtype, device=query.device)
+    query = _fz.concat([query * _scale(d, scale), ones], axis=-1)
+    key = _fz.concat([key, added], axis=-1)
+    y = _ops.attention(query, key, value, causal=is_causal, scale=1.0)
+    if is_causal:  # as many queries as keys
+        seen = _fz.cumsum(shown.astype("int32"), axis=-1)[..., None] > 0
+        seen = seen[..., 0, :, :] if shown.ndim > 1 else seen
+    else:
+        seen = shown.any(axis=-1, keepdims=True)
+    return _fz.where(seen, y, 0.0).astype(dtype)
 
 
 def attention_weights(op, query, key, attn_mask, scale=None):
     """softmax(query key^T * scale + attn_mask); 0 for queries that see no key."""
-    d = query.shape[-1]
-    scale = (1 / math.sqrt(d) if d else 1.0) if scale is None else scale
-    scores = (query * scale) @ key.mT
+    scores = (query * _scale(query.shape[-1], scale)) @ key.mT
     if attn_mask is None:
-        return _ops.softmax(scores)
-    shown = attn_mask.dtype.kind == "bool"
-    if not shown and attn_mask.dtype.kind != "real floating":
-        raise TypeError(f"{op} attn_mask must be of bools or floats, got {attn_mask.dtype.name}.")
+        return _softmax(scores)
     fits = zip(reversed(attn_mask.shape), reversed(scores.shape), strict=False)
     if attn_mask.ndim > scores.ndim or not all(m in (1, n) for m, n in fits):
         raise ValueError(
@@ -87,17 +132,43 @@ def attention_weights(op, query, key, attn_mask, scale=None):
             f"{scores.shape}."
         )
     # Where no key is seen all are, and the weights become 0: so gradients are 0, not NaN.
-    seen = (attn_mask if shown else attn_mask > -math.inf).any(axis=-1, keepdims=True)
-    if shown:
+    shown = _shown(op, attn_mask)
+    seen = shown.any(axis=-1, keepdims=True)
+    if shown is attn_mask:
         scores = _fz.where(attn_mask | ~seen, scores, -math.inf)
     else:
         scores = scores + _fz.where(seen, attn_mask, 0.0).astype(scores.dtype)
-    return _fz.where(seen, _ops.softmax(scores), 0.0)
+    return _fz.where(seen, _softmax(scores), 0.0)
+
+
+def _scale(d, scale):
+    return scale if scale is not None else 1 / math.sqrt(d) if d else 1.0
+
+
+def _shown(op, attn_mask):
+    """Where a mask shows a key: itself, if it is one of bools."""
+    if attn_mask.dtype.kind == "bool":
+        return attn_mask
+    if attn_mask.dtype.kind != "real floating":
+        raise TypeError(f"{op} attn_mask must be of bools or floats, got {attn_mask.dtype.name}.")
+    return attn_mask > -math.inf
+
+
+def _softmax(scores):
+    return _ops.softmax(scores) if scores.shape[-1] else scores  # of no keys
 
 
 def causal_mask(t, s, device=None):
     """(t, s), true where query i sees key j: j <= i."""
     return _fz.arange(s, device=device) <= _fz.arange(t, device=device)[:, None]
+
+
+def and_causal(mask, t, s, device):
+    """A mask, if there is one, that hides from query i the keys behind i, too."""
+    seen = causal_mask(t, s, device)
+    if mask is None:
+        return seen
+    return mask & seen if mask.dtype.kind == "bool" else _fz.where(seen, mask, -math.inf)
 
 
 def _wide(x):
@@ -112,6 +183,9 @@ def _check_operands(op, query, key, value):
         raise ValueError(
             f"{op} needs query (..., t, d), key (..., s, d) and value (..., s, w): {shapes}."
         )
+    if not query.dtype == key.dtype == value.dtype:
+        names = f"{query.dtype.name}, {key.dtype.name} and {value.dtype.name}"
+        raise TypeError(f"{op} query, key and value must have one dtype, got {names}.")
 
 
 def _grouped(op, query, key, value, attn_mask, dropout_p, is_causal, scale):
@@ -238,8 +312,10 @@ class MultiheadAttention(Module):
         n, _, t, _ = q.shape
         s = k.shape[-2]
         k, v, more = self._lengthened(k, v, n)
-        plain = is_causal and key_padding_mask is None and not need_weights and not more
-        mask = None if plain else self._mask(n, t, s, key_padding_mask, attn_mask, is_causal)
+        causal = is_causal and not need_weights and not more  # attn_mask says no more than that
+        mask = self._mask(n, t, s, key_padding_mask, None if causal else attn_mask)
+        if is_causal and not causal and attn_mask is None:
+            mask = and_causal(mask, t, s, q.device)
         if mask is not None and more:
             mask = _longer(mask, s, more)
         p = self.dropout if self.training else 0.0
@@ -249,7 +325,7 @@ class MultiheadAttention(Module):
             y = weights @ v
             weights = weights.mean(axis=1) if average_attn_weights else weights
         else:
-            y = scaled_dot_product_attention(q, k, v, mask, p, plain)
+            y = _attend("[nn.MultiheadAttention]", q, k, v, mask, p, causal)
         axes = (0, 2, 1, 3) if first else (2, 0, 1, 3)
         y = y.permute(axes)
         y = self.out_proj(y.reshape((*y.shape[:2], self.embed_dim)))
@@ -315,8 +391,8 @@ class MultiheadAttention(Module):
         more = len(keys) - 1
         return (_fz.concat(keys, 2), _fz.concat(values, 2), more) if more else (k, v, 0)
 
-    def _mask(self, n, t, s, key_padding_mask, attn_mask, is_causal):
-        """One mask of all, as scaled_dot_product_attention takes it."""
+    def _mask(self, n, t, s, key_padding_mask, attn_mask):
+        """One mask of both, as scaled_dot_product_attention takes it."""
         where = "[nn.MultiheadAttention]"
         if attn_mask is not None:
             shape = (t, s) if attn_mask.ndim == 2 else (n * self.num_heads, t, s)
@@ -333,14 +409,9 @@ class MultiheadAttention(Module):
         masks = [m for m in (attn_mask, key_padding_mask) if m is not None]
         if all(m.dtype.kind == "bool" for m in masks):
             masks = [~m for m in masks]
-            if is_causal and attn_mask is None:
-                masks.append(causal_mask(t, s, self.out_proj.weight.device))
-            return None if not masks else masks[0] if len(masks) == 1 else masks[0] & masks[1]
+            return masks[0] & masks[1] if len(masks) == 2 else masks[0] if masks else None
         masks = [m if m.dtype.kind != "bool" else _fz.where(m, -math.inf, 0.0) for m in masks]
-        if is_causal and attn_mask is None:
-            seen = causal_mask(t, s, self.out_proj.weight.device)
-            masks.append(_fz.where(seen, 0.0, -math.inf))
-        return masks[0] if len(masks) == 1 else masks[0] + masks[1]
+        return masks[0] + masks[1] if len(masks) == 2 else masks[0]
 
     def extra_repr(self) -> str:
         return f"{self.embed_dim}, {self.num_heads}"
