@@ -177,13 +177,22 @@ class _Stack(Module):
 class TransformerEncoder(_Stack):
     """num_layers copies of an encoder layer, then the module norm, if given.
 
+    enable_nested_tensor and mask_check are there for PyTorch's callers and have no effect.
+
     >>> from frazil import nn
     >>> encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 2)
     >>> encoder(_fz.ones((5, 3, 8))).shape
     (5, 3, 8)
     """
 
-    def __init__(self, encoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
+    def __init__(
+        self,
+        encoder_layer: Module,
+        num_layers: int,
+        norm: Module | None = None,
+        enable_nested_tensor: bool = True,
+        mask_check: bool = True,
+    ) -> None:
         super().__init__(encoder_layer, num_layers, norm)
 
     def forward(
