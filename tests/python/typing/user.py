@@ -287,6 +287,8 @@ def modules() -> list[Tensor]:
     out = [net(X), net.head[2](fz.ones(4)), nn.Embedding(5, 2)(I)]
     out += [nn.attention(X, X, X, causal=True)]
     out += [nn.attention(q=X, k=X, v=X, scale=0.5)]
+    keys, _, mask = nn.KVCache(1, 2, 4, 3).update(fz.ones((1, 2, 2, 3)), fz.ones((1, 2, 2, 3)))
+    out += [F.scaled_dot_product_attention(fz.ones((1, 2, 2, 3)), keys, keys, mask)]
     out += [nn.conv2d(image, kernel, stride=(1, 2), padding=1)]
     out += [nn.cross_entropy(logits=X, labels=I[:2] % 3), nn.gelu(X, approximate="tanh")]
     out += [nn.silu(X)]
@@ -308,18 +310,20 @@ LAYERS: list[type[nn.Module]] = [
     nn.LPPool1d, nn.LPPool2d, nn.LeakyReLU, nn.LocalResponseNorm, nn.LogSigmoid, nn.LogSoftmax,
     nn.MSELoss, nn.MarginRankingLoss, nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d, nn.Mish,
     nn.ModuleDict, nn.ModuleList, nn.MultiLabelMarginLoss, nn.MultiLabelSoftMarginLoss,
-    nn.MultiMarginLoss, nn.NLLLoss, nn.PReLU, nn.PairwiseDistance, nn.ParameterDict,
-    nn.ParameterList, nn.PixelShuffle, nn.PixelUnshuffle, nn.PoissonNLLLoss, nn.RMSNorm, nn.RReLU,
-    nn.ReLU6, nn.ReflectionPad1d, nn.ReflectionPad2d, nn.ReflectionPad3d, nn.ReplicationPad1d,
-    nn.ReplicationPad2d, nn.ReplicationPad3d, nn.SELU, nn.SiLU, nn.SmoothL1Loss, nn.SoftMarginLoss,
-    nn.Softmax, nn.Softmax2d, nn.Softmin, nn.Softplus, nn.Softshrink, nn.Softsign, nn.Tanhshrink,
-    nn.Threshold, nn.TripletMarginLoss, nn.TripletMarginWithDistanceLoss, nn.Unflatten, nn.Upsample,
+    nn.MultiMarginLoss, nn.MultiheadAttention, nn.NLLLoss, nn.PReLU, nn.PairwiseDistance,
+    nn.ParameterDict, nn.ParameterList, nn.PixelShuffle, nn.PixelUnshuffle, nn.PoissonNLLLoss,
+    nn.RMSNorm, nn.RReLU, nn.ReLU6, nn.ReflectionPad1d, nn.ReflectionPad2d, nn.ReflectionPad3d,
+    nn.ReplicationPad1d, nn.ReplicationPad2d, nn.ReplicationPad3d, nn.RotaryEmbedding, nn.SELU,
+    nn.SiLU, nn.SmoothL1Loss, nn.SoftMarginLoss, nn.Softmax, nn.Softmax2d, nn.Softmin, nn.Softplus,
+    nn.Softshrink, nn.Softsign, nn.Tanhshrink, nn.Threshold, nn.Transformer, nn.TransformerDecoder,
+    nn.TransformerDecoderLayer, nn.TransformerEncoder, nn.TransformerEncoderLayer,
+    nn.TripletMarginLoss, nn.TripletMarginWithDistanceLoss, nn.Unflatten, nn.Upsample,
     nn.UpsamplingBilinear2d, nn.UpsamplingNearest2d, nn.ZeroPad1d, nn.ZeroPad2d, nn.ZeroPad3d,
 ]  # fmt: skip
 FUNCTIONS = [
     F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d, F.adaptive_max_pool1d,
-    F.adaptive_max_pool2d, F.adaptive_max_pool3d, F.alpha_dropout, F.avg_pool1d, F.avg_pool2d,
-    F.avg_pool3d, F.batch_norm, F.bilinear, F.binary_cross_entropy,
+    F.adaptive_max_pool2d, F.adaptive_max_pool3d, F.alpha_dropout, F.apply_rotary, F.avg_pool1d,
+    F.avg_pool2d, F.avg_pool3d, F.batch_norm, F.bilinear, F.binary_cross_entropy,
     F.binary_cross_entropy_with_logits, F.celu, F.channel_shuffle, F.conv1d, F.conv3d,
     F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d, F.cosine_embedding_loss,
     F.cosine_similarity, F.ctc_loss, F.dropout, F.dropout1d, F.dropout2d, F.dropout3d, F.elu,
@@ -330,8 +334,9 @@ FUNCTIONS = [
     F.max_pool1d, F.max_pool2d, F.max_pool3d, F.mish, F.multi_margin_loss, F.multilabel_margin_loss,
     F.multilabel_soft_margin_loss, F.nll_loss, F.normalize, F.one_hot, F.pairwise_distance,
     F.pixel_shuffle, F.pixel_unshuffle, F.poisson_nll_loss, F.prelu, F.relu6, F.rms_norm, F.rrelu,
-    F.selu, F.smooth_l1_loss, F.soft_margin_loss, F.softmin, F.softshrink, F.softsign, F.tanhshrink,
-    F.threshold, F.triplet_margin_loss, F.triplet_margin_with_distance_loss,
+    F.scaled_dot_product_attention, F.selu, F.smooth_l1_loss, F.soft_margin_loss, F.softmin,
+    F.softshrink, F.softsign, F.tanhshrink, F.threshold, F.triplet_margin_loss,
+    F.triplet_margin_with_distance_loss,
 ]  # fmt: skip
 
 
@@ -428,6 +433,13 @@ def nests() -> list[Any]:
     return [same, paths, n, kept, doubled, fz.tree.leaves(again), how.unflatten(leaves)]
 
 
+def of_files(path: str) -> list[Any]:
+    fz.io.save_safetensors(path, {"w": X}, {"step": "7"})
+    named: dict[str, Tensor] = fz.io.load_safetensors(path)
+    remarks: dict[str, str] = fz.io.load_safetensors(path, return_metadata=True)[1]
+    return [named, remarks]
+
+
 def of_modules() -> list[Any]:
     fz.random.seed(0)
     generator = fz.random.Generator(seed=1)
@@ -437,7 +449,7 @@ def of_modules() -> list[Any]:
     path = os.path.join(tempfile.mkdtemp(), "tree")
     fz.save(path, {"x": X, "n": 3})
     fz.io.save(path, fz.load(path))
-    loaded: Any = fz.io.load(path)
+    loaded: Any = [fz.io.load(path), of_files(path)]
     held: dict[str, int] = fz.memory.stats()
     kept: dict[str, dict[str, int]] = fz.memory.caches()
     fz.memory.reset_peak()

@@ -27,7 +27,9 @@ padding `CircularPad1d`, `CircularPad2d`, `CircularPad3d`, `ConstantPad1d`, `Con
 `HingeEmbeddingLoss`, `HuberLoss`, `KLDivLoss`, `L1Loss`, `MSELoss`, `MarginRankingLoss`,
 `MultiLabelMarginLoss`, `MultiLabelSoftMarginLoss`, `MultiMarginLoss`, `NLLLoss`,
 `PairwiseDistance`, `PoissonNLLLoss`, `SmoothL1Loss`, `SoftMarginLoss`, `TripletMarginLoss`,
-`TripletMarginWithDistanceLoss`; the module `functional`; and functions of arrays such as `tanh`,
+`TripletMarginWithDistanceLoss`; attention `KVCache`, `MultiheadAttention`, `RotaryEmbedding`,
+`Transformer`, `TransformerDecoder`, `TransformerDecoderLayer`, `TransformerEncoder`,
+`TransformerEncoderLayer`; the module `functional`; and functions of arrays such as `tanh`,
 `relu`, `gelu`, `softmax`, `layer_norm`, `attention`, `conv2d`, `cross_entropy`, `mse_loss`. The
 list at the end of help(frazil.nn) is whole.
 
@@ -48,8 +50,10 @@ from frazil.nn import functional as functional
 from frazil.nn import init as init
 from frazil.nn import utils as utils
 from frazil.nn.activation_layers import *
+from frazil.nn.attention_layers import *
 from frazil.nn.containers import *
 from frazil.nn.convolution_layers import *
+from frazil.nn.decoding import *
 from frazil.nn.dropout import *
 from frazil.nn.linear import *
 from frazil.nn.loss_layers import *
@@ -61,6 +65,7 @@ from frazil.nn.recurrent import *
 from frazil.nn.recurrent_layers import *
 from frazil.nn.summaries import *
 from frazil.nn.unpooling import *
+from frazil.nn.transformer import *
 from frazil.nn.upsampling import *
 
 __all__ = [
@@ -71,23 +76,23 @@ __all__ = [
     "ConstantPad2d", "ConstantPad3d", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d",
     "ConvTranspose2d", "ConvTranspose3d", "CosineEmbeddingLoss", "CosineSimilarity",
     "CrossEntropyLoss", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "ELU", "Embedding",
-    "EmbeddingBag", "FeatureAlphaDropout", "Flatten", "GELU", "GLU", "GaussianNLLLoss", "GroupNorm",
-    "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "HingeEmbeddingLoss", "HuberLoss",
-    "Identity", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "KLDivLoss", "L1Loss",
-    "LPPool1d", "LPPool2d", "LayerNorm", "LeakyReLU", "Linear", "LocalResponseNorm", "LogSigmoid",
-    "LogSoftmax", "MSELoss", "MarginRankingLoss", "MaxPool1d", "MaxPool2d", "MaxPool3d", "Mish",
-    "Module", "ModuleDict", "ModuleList", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss",
-    "MultiMarginLoss", "NLLLoss", "PReLU", "PairwiseDistance", "Parameter", "ParameterDict",
-    "ParameterList", "PixelShuffle", "PixelUnshuffle", "PoissonNLLLoss", "RMSNorm", "RReLU", "ReLU",
-    "ReLU6", "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d",
-    "ReplicationPad2d", "ReplicationPad3d", "SELU", "Sequential", "SiLU", "Sigmoid", "SmoothL1Loss",
+    "EmbeddingBag", "FeatureAlphaDropout", "Flatten", "GELU", "GLU", "GRU", "GRUCell",
+    "GaussianNLLLoss", "GroupNorm", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh",
+    "HingeEmbeddingLoss", "HuberLoss", "Identity", "InstanceNorm1d", "InstanceNorm2d",
+    "InstanceNorm3d", "KLDivLoss", "KVCache", "L1Loss", "LPPool1d", "LPPool2d", "LSTM", "LSTMCell",
+    "LayerNorm", "LeakyReLU", "Linear", "LocalResponseNorm", "LogSigmoid", "LogSoftmax", "MSELoss",
+    "MarginRankingLoss", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d",
+    "MaxUnpool3d", "Mish", "Module", "ModuleDict", "ModuleList", "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss", "MultiMarginLoss", "MultiheadAttention", "NLLLoss", "PReLU",
+    "PairwiseDistance", "Parameter", "ParameterDict", "ParameterList", "PixelShuffle",
+    "PixelUnshuffle", "PoissonNLLLoss", "RMSNorm", "RNN", "RNNCell", "RReLU", "ReLU", "ReLU6",
+    "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d",
+    "ReplicationPad3d", "RotaryEmbedding", "SELU", "Sequential", "SiLU", "Sigmoid", "SmoothL1Loss",
     "SoftMarginLoss", "Softmax", "Softmax2d", "Softmin", "Softplus", "Softshrink", "Softsign",
-    "Tanh", "Tanhshrink", "Threshold", "TripletMarginLoss", "TripletMarginWithDistanceLoss",
-    "Unflatten", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d", "ZeroPad1d",
-    "ZeroPad2d", "ZeroPad3d", "functional", "tanh",
-]  # fmt: skip
-__all__ += [
-    "GRU", "GRUCell", "LSTM", "LSTMCell", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "RNN",
-    "RNNCell", "Summary", "SummaryRow", "init", "summary", "utils",
+    "Summary", "SummaryRow", "Tanh", "Tanhshrink", "Threshold", "Transformer", "TransformerDecoder",
+    "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer", "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss", "Unflatten", "Upsample", "UpsamplingBilinear2d",
+    "UpsamplingNearest2d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d", "functional", "init", "summary",
+    "tanh", "utils",
 ]  # fmt: skip
 __all__ += _functions.__all__

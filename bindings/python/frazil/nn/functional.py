@@ -17,7 +17,8 @@ Here: activations `celu`, `elu`, `gelu`, `glu`, `gumbel_softmax`, `hardshrink`, 
 `hinge_embedding_loss`, `huber_loss`, `kl_div`, `l1_loss`, `margin_ranking_loss`, `mse_loss`,
 `multi_margin_loss`, `multilabel_margin_loss`, `multilabel_soft_margin_loss`, `nll_loss`,
 `pairwise_distance`, `poisson_nll_loss`, `smooth_l1_loss`, `soft_margin_loss`,
-`triplet_margin_loss`, `triplet_margin_with_distance_loss`, `ctc_loss`.
+`triplet_margin_loss`, `triplet_margin_with_distance_loss`, `ctc_loss`; attention `apply_rotary`,
+`scaled_dot_product_attention`.
 
 >>> import frazil as fz
 >>> softmax(fz.zeros((1, 4)), dim=1).tolist()
@@ -26,8 +27,12 @@ Here: activations `celu`, `elu`, `gelu`, `glu`, `gumbel_softmax`, `hardshrink`, 
 
 # ruff: noqa: F403, F405 -- names of the files that __all__ lists
 from frazil.nn.activation import *
+from frazil.nn.attention_layers import (
+    scaled_dot_product_attention as scaled_dot_product_attention,
+)
 from frazil.nn.convolution import *
 from frazil.nn.ctc import *
+from frazil.nn.decoding import apply_rotary as apply_rotary
 from frazil.nn.dropout import alpha_dropout as alpha_dropout
 from frazil.nn.dropout import dropout as dropout
 from frazil.nn.dropout import dropout1d as dropout1d
@@ -58,8 +63,8 @@ from frazil.nn.upsampling import pixel_unshuffle as pixel_unshuffle
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
-    "adaptive_max_pool2d", "adaptive_max_pool3d", "alpha_dropout", "avg_pool1d", "avg_pool2d",
-    "avg_pool3d", "batch_norm", "bilinear", "binary_cross_entropy",
+    "adaptive_max_pool2d", "adaptive_max_pool3d", "alpha_dropout", "apply_rotary", "avg_pool1d",
+    "avg_pool2d", "avg_pool3d", "batch_norm", "bilinear", "binary_cross_entropy",
     "binary_cross_entropy_with_logits", "celu", "channel_shuffle", "conv1d", "conv2d", "conv3d",
     "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_embedding_loss",
     "cosine_similarity", "cross_entropy", "ctc_loss", "dropout", "dropout1d", "dropout2d",
@@ -71,8 +76,8 @@ __all__ = [
     "max_pool3d", "mish", "mse_loss", "multi_margin_loss", "multilabel_margin_loss",
     "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance",
     "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss", "prelu", "relu", "relu6", "rms_norm",
-    "rrelu", "selu", "sigmoid", "silu", "smooth_l1_loss", "soft_margin_loss", "softmax", "softmin",
-    "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "triplet_margin_loss",
-    "triplet_margin_with_distance_loss",
+    "rrelu", "scaled_dot_product_attention", "selu", "sigmoid", "silu", "smooth_l1_loss",
+    "soft_margin_loss", "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh",
+    "tanhshrink", "threshold", "triplet_margin_loss", "triplet_margin_with_distance_loss",
 ]  # fmt: skip
 __all__ += ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
