@@ -14,7 +14,9 @@ from frazil import optim
 from frazil.optim import lr_scheduler
 
 with np.load(Path(__file__).with_name("optim.npz")) as file:
-    KNOWN = dict(zip(SCHEDULES, list(file.values())[len(optimizer_cases.OPTIMIZERS) :], strict=True))
+    KNOWN = dict(
+        zip(SCHEDULES, list(file.values())[len(optimizer_cases.OPTIMIZERS) :], strict=True)
+    )
 IDS = [str(case) for case in SCHEDULES]
 
 
@@ -78,7 +80,7 @@ def test_traced_steps_are_skipped_whoever_steps_the_schedule(case):
         rates.append((eager.rates(), between.rates(), inside.rates()))
     assert all(a == b == c for a, b, c in rates)
     assert eager.parameters() == between.parameters() == inside.parameters()
-    assert train.stats()["skipped"] >= EPOCHS - 6, train.explain()
+    assert train.stats()["skipped"] >= EPOCHS - 10, train.explain()
     assert both.stats()["skipped"] >= EPOCHS // 2, both.explain()
 
 

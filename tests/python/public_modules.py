@@ -1,6 +1,7 @@
 """The modules of the package that users import, which pages and stubs are tested for."""
 
 from frazil import (
+    amp,
     cuda,
     data,
     fft,
@@ -16,7 +17,9 @@ from frazil import (
     tree,
 )
 from frazil.nn import functional
+from frazil.optim import lr_scheduler, swa_utils
 
 MODULES = (
-    cuda, data, fft, io, linalg, memory, nn, functional, npu, optim, random, sparse, special, tree,
+    amp, cuda, data, fft, io, linalg, memory, nn, functional, npu, optim, lr_scheduler, swa_utils,
+    random, sparse, special, tree,
 )  # fmt: skip

@@ -24,7 +24,7 @@ def test_import_loads_less_than_numpy():
     assert not {"numpy", "frazil.nn", "frazil.optim", "frazil.linalg", "frazil._convert"} & ours
 
 
-MODULES = ["frazil", *(f"frazil.{m.name}" for m in pkgutil.iter_modules(fz.__path__))]
+MODULES = ["frazil", *(m.name for m in pkgutil.walk_packages(fz.__path__, "frazil."))]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -34,7 +34,7 @@ def test_doctests(name):
 
 
 def test_every_function_is_documented():
-    for module in (fz, fz.nn, fz.random, fz.memory, fz.optim, fz.io, fz.data, fz.tree):
+    for module in (fz, fz.amp, fz.nn, fz.random, fz.memory, fz.optim, fz.io, fz.data, fz.tree):
         for name, item in vars(module).items():
             if callable(item) and not name.startswith("_"):
                 assert inspect.getdoc(item), f"{module.__name__}.{name}"

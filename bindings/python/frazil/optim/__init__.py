@@ -18,7 +18,7 @@ Here: `Optimizer`, the base; `ASGD`, `Adadelta`, `Adafactor`, `Adagrad`, `Adam`,
 
 from frazil.optim import lr_scheduler as lr_scheduler
 from frazil.optim import swa_utils as swa_utils
-from frazil.optim.adam import Adam, AdamW, Adamax, NAdam, RAdam
+from frazil.optim.adam import Adam, Adamax, AdamW, NAdam, RAdam
 from frazil.optim.adaptive import Adadelta, Adafactor, Adagrad, RMSprop
 from frazil.optim.lbfgs import LBFGS
 from frazil.optim.muon import Muon
@@ -28,6 +28,6 @@ from frazil.optim.sign import Lion, Rprop
 from frazil.optim.swa_utils import EMA
 
 __all__ = [
-    "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "EMA", "LBFGS", "Lion", "Muon",
-    "NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop", "SGD", "lr_scheduler", "swa_utils",
+    "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "EMA", "LBFGS", "Lion",
+    "Muon", "NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop", "SGD", "lr_scheduler", "swa_utils",
 ]  # fmt: skip

@@ -31,7 +31,7 @@ class Adam(Optimizer):
     >>> optimizer = optim.Adam([w], lr=0.5)
     >>> fz.sum(w * w).backward()
     >>> optimizer.step()
-    >>> w.tolist()
+    >>> [round(x, 4) for x in w.tolist()]
     [0.5, 1.5]
     """
 

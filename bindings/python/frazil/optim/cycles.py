@@ -9,6 +9,7 @@ from frazil import _frazil as _fz
 from frazil._named import integer as _integer
 from frazil._named import number as _number
 from frazil.nn._arguments import one_of
+from frazil.optim.param_group import write
 from frazil.optim.scheduler import LRScheduler, each_group
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class _Momenta(LRScheduler):
 
     def _write_momentum(self, group, value):
         kept = group.cells("betas")[0] if self.use_beta1 else group.cells("momentum")
-        kept[...] = _fz.asarray(value, dtype="float64").reshape(())
+        write(kept, value)
 
 
 class CyclicLR(_Momenta):

@@ -75,9 +75,7 @@ class Muon(Optimizer):
                 f"{group['adjust_lr_fn']!r}."
             )
         if group["ns_steps"] >= 100:
-            raise ValueError(
-                f"{self._where} ns_steps must be below 100, got {group['ns_steps']}."
-            )
+            raise ValueError(f"{self._where} ns_steps must be below 100, got {group['ns_steps']}.")
         if len(group["ns_coefficients"]) != 3:
             raise ValueError(
                 f"{self._where} ns_coefficients must be three numbers, got "

@@ -257,7 +257,7 @@ class Optimizer(Tracked):
 
     def _cohorts_of(self, n, params, saved):
         """The parameters by what they share; `saved` has states by name, as far as there are."""
-        cohorts: dict[Any, Cohort] = {}
+        cohorts = {}
         for p, known in zip(params, map(self._adopted, saved), strict=True):
             names = self._names(n, p)
             first = self._counters(n)
@@ -388,7 +388,8 @@ class Optimizer(Tracked):
 
         >>> import frazil as fz
         >>> from frazil import optim
-        >>> optim.SGD([fz.ones(2, requires_grad=True)], lr=0.1).state_dict()["param_groups"][0]["lr"]
+        >>> optimizer = optim.SGD([fz.ones(2, requires_grad=True)], lr=0.1)
+        >>> optimizer.state_dict()["param_groups"][0]["lr"]
         0.1
         """
         state, groups, number = self.state, [], 0

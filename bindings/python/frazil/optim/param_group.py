@@ -48,8 +48,14 @@ _COUNTS = {"ns_steps": 0, "max_iter": 1, "max_eval": 1, "history_size": 1}
 
 
 def cell(value: Any) -> _fz.Tensor:
-    """A number as a 0-d float64 tensor that nothing else holds."""
-    return _fz.asarray(value, dtype="float64").reshape(()) * 1
+    """A number, or a tensor of one element, as a 0-d float64 tensor that nothing else holds."""
+    value = value.detach().astype("float64") if isinstance(value, _Tensor) else value
+    return (_fz.asarray(value, dtype="float64") * 1).reshape(())
+
+
+def write(kept: _fz.Tensor, value: Any) -> None:
+    """Gives a cell another number. A Python number as it stands would be another kind of value."""
+    kept[...] = cell(value)
 
 
 class ParamGroup(dict[str, Any]):
@@ -89,9 +95,9 @@ class ParamGroup(dict[str, Any]):
                     dict.__setitem__(self, key, tuple([cell(v) for v in value]))
                 else:
                     for c, v in zip(kept, value, strict=True):
-                        c[...] = _fz.asarray(v, dtype="float64").reshape(())
+                        write(c, v)
             elif isinstance(kept, _Tensor):
-                kept[...] = _fz.asarray(value, dtype="float64").reshape(())
+                write(kept, value)
             elif key == "momentum" and not isinstance(value, _Tensor) and value == 0:
                 dict.__setitem__(self, key, value)
             else:
@@ -104,7 +110,7 @@ class ParamGroup(dict[str, Any]):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value of a key, or default."""
-        return self[key] if key in self else default
+        return self[key] if dict.__contains__(self, key) else default
 
     def setdefault(self, key: str, default: Any = None) -> Any:
         """The value of a key, which becomes default if there is none."""

@@ -9,6 +9,7 @@ from frazil import _frazil as _fz
 from frazil._named import integer as _integer
 from frazil._named import number as _number
 from frazil.nn._arguments import one_of
+from frazil.optim.param_group import cell
 from frazil.optim.scheduler import LRScheduler, each_group
 
 if TYPE_CHECKING:
@@ -64,10 +65,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     def step(self, metrics: Any, epoch: None = None) -> None:  # type: ignore[override]
         """Looks at the metric of one epoch."""
-        if isinstance(metrics, _fz.Tensor):
-            value = metrics.detach().astype("float64").reshape(())
-        else:
-            value = _fz.asarray(_number(f"{self._where} metrics", metrics), dtype="float64")
+        value = cell(_number(f"{self._where} metrics", metrics))
         cells = self._cells
         t, best = self._epoch, cells["best"]
         bad, cooling = cells["num_bad_epochs"], cells["cooldown_counter"]

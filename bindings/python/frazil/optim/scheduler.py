@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from frazil import _frazil as _fz
 from frazil.optim.optimizer import Optimizer
-from frazil.optim.param_group import cell
+from frazil.optim.param_group import cell, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -95,7 +94,7 @@ class LRScheduler:
         if name not in cells:
             object.__setattr__(self, name, value)
             return
-        cells[name][...] = _fz.asarray(value, dtype="float64").reshape(())
+        write(cells[name], value)
         if name == "last_epoch":
             object.__setattr__(self, "_number", value)
 
@@ -145,7 +144,7 @@ class LRScheduler:
 
     def _write(self, values):
         for rate, last, value in zip(self._rates(), self._last_lr, values, strict=True):
-            rate[...] = _fz.asarray(value, dtype="float64").reshape(())
+            write(rate, value)
             last[...] = rate
 
     # State
@@ -169,7 +168,7 @@ class LRScheduler:
         for name, value in state_dict.items():
             if name == "_last_lr":
                 for last, rate in zip(self._last_lr, value, strict=True):
-                    last[...] = _fz.asarray(rate, dtype="float64").reshape(())
+                    write(last, rate)
             elif name == "_schedulers":
                 for schedule, state in zip(self._schedulers, value, strict=True):
                     schedule.load_state_dict(state)
@@ -205,7 +204,5 @@ def one_for_each(where: str, value: Any, optimizer: Optimizer) -> list[Callable[
         )
     for function in functions:
         if not callable(function):
-            raise TypeError(
-                f"{where} lr_lambda must be a function, got {type(function).__name__}."
-            )
+            raise TypeError(f"{where} lr_lambda must be a function, got {type(function).__name__}.")
     return functions

@@ -129,6 +129,9 @@ class AveragedModel(nn.Module):
     (3, (1,))
     """
 
+    module: nn.Module
+    n_averaged: Any
+
     def __init__(
         self,
         model: nn.Module,
@@ -224,14 +227,18 @@ def update_bn(loader: Iterable[Any], model: nn.Module, device: Any = None) -> No
     >>> model[0].running_mean.tolist()
     [2.0, 2.0]
     """
-    layers = [m for m in model.modules() if hasattr(m, "reset_running_stats")]
+    layers: list[Any] = [
+        m for m in model.modules() if getattr(m, "num_batches_tracked", None) is not None
+    ]
     momenta = [layer.momentum for layer in layers]
     if not layers:
         return
     training = model.training
     model.train()
     for layer in layers:
-        layer.reset_running_stats()
+        layer.running_mean[...] = 0
+        layer.running_var[...] = 1
+        layer.num_batches_tracked[...] = 0
         layer.momentum = None
     for batch in loader:
         batch = batch[0] if isinstance(batch, (list, tuple)) else batch
