@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CyclicLR", "OneCycleLR"]
 
-_where = _fz.where
-
 
 class _Momenta(LRScheduler):
     """The momentum of a group, or its first beta, as a cell."""
@@ -112,7 +110,7 @@ class CyclicLR(_Momenta):
         x, ratio = 1 + self._epoch / self.total_size - cycle, self.step_ratio
         height = x / ratio
         if ratio < 1:
-            height = _where(x <= ratio, height, (x - 1) / (ratio - 1))
+            height = _fz.where(x <= ratio, height, (x - 1) / (ratio - 1))
         height = height * self._scale(cycle if self.scale_mode == "cycle" else t)
         if self.cycle_momentum:
             groups, lows, highs = (
@@ -223,7 +221,7 @@ class OneCycleLR(_Momenta):
             end, low, high = phase[0], group[phase[which]], group[phase[which + 1]]
             part = (t - begin) / (end - begin) if end != begin else t * 0 + 1
             here = self._anneal(low, high, part)
-            value = here if value is None else _where(t <= reached, value, here)
+            value = here if value is None else _fz.where(t <= reached, value, here)
             begin = reached = end
         return value
 

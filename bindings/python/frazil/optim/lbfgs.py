@@ -13,6 +13,7 @@ from frazil import _frazil as _fz
 from frazil import tree as _tree
 from frazil._grad import no_grad
 from frazil.optim.optimizer import Optimizer
+from frazil.optim.param_group import cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +74,7 @@ class LBFGS(Optimizer):
             raise ValueError(
                 f"{self._where} takes one group of parameters, got {len(self.param_groups)}."
             )
-        self._memory: dict[str, Any] = {"func_evals": 0, "n_iter": 0}
+        self._memory: dict[str, Any] = {"func_evals": cell(0), "n_iter": cell(0)}
 
     def _check_group(self, group):
         if group["line_search_fn"] not in (None, "strong_wolfe"):
@@ -126,25 +127,23 @@ class LBFGS(Optimizer):
             return self._iterate(closure)
 
     def _iterate(self, closure):
-        group, memory = self.param_groups[0], self._memory
+        group = self.param_groups[0]
+        evals, iterations = self._memory["func_evals"], self._memory["n_iter"]
         lr = group.cells("lr").astype(self._dtype)
         most, tolerance = group["max_iter"], group["tolerance_change"]
         first, loss, g = self._evaluate(closure)
         evaluations, n = 1, 0
-        memory["func_evals"] += 1
+        evals += 1
         if abs(g).max() <= group["tolerance_grad"]:
             return first
         while n < most:
             n += 1
-            memory["n_iter"] += 1
-            d = self._direction(g)
-            t = lr
-            if "d" not in memory:
-                t = _fz.minimum(1 / abs(g).sum(), 1) * lr
-            memory["prev_flat_grad"], before = g, loss
+            iterations += 1
+            t = lr if "d" in self._memory else _fz.minimum(1 / abs(g).sum(), 1) * lr
+            d, before = self._direction(g), loss
+            self._keep(d=d, t=t, prev_flat_grad=g)
             slope = _fz.vecdot(g, d)
             if slope > -tolerance:
-                memory["d"], memory["t"] = d, t
                 break
             more = 0
             if group["line_search_fn"] is not None:
@@ -166,9 +165,9 @@ class LBFGS(Optimizer):
                 if n != most:  # nobody would look at the last ones
                     _, loss, g = self._evaluate(closure)
                     more = 1
-            memory["d"], memory["t"] = d, t
+            self._keep(t=t)
             evaluations += more
-            memory["func_evals"] += more
+            evals += more
             if (
                 n == most
                 or evaluations >= group["max_eval"]
@@ -184,18 +183,19 @@ class LBFGS(Optimizer):
         memory = self._memory
         if "d" not in memory:
             memory["old_dirs"], memory["old_stps"], memory["ro"] = [], [], []
-            memory["H_diag"] = _fz.ones_like(g[0])
+            self._keep(H_diag=_fz.ones_like(g[0]))
             return -g
         ys, ss, ros = memory["old_dirs"], memory["old_stps"], memory["ro"]
         y, s = g - memory["prev_flat_grad"], memory["d"] * memory["t"]
         product = _fz.vecdot(y, s)
         if product > 1e-10:
-            if len(ys) == self.param_groups[0]["history_size"]:
-                ys.pop(0), ss.pop(0), ros.pop(0)
-            ys.append(y)
-            ss.append(s)
-            ros.append(1 / product)
-            memory["H_diag"] = product / _fz.vecdot(y, y)
+            for kept, new in ((ys, y), (ss, s), (ros, 1 / product)):
+                if len(kept) < self.param_groups[0]["history_size"]:
+                    kept.append(new)
+                else:  # what tensors hold moves on: the lists are as they were to a trace
+                    for older, newer in zip(kept, [*kept[1:], new], strict=True):
+                        older[...] = newer
+            self._keep(H_diag=product / _fz.vecdot(y, y))
         q, alphas = -g, []
         for y, s, ro in list(zip(ys, ss, ros, strict=True))[::-1]:
             alpha = _fz.vecdot(s, q) * ro
@@ -205,6 +205,13 @@ class LBFGS(Optimizer):
         for y, s, ro, alpha in zip(ys, ss, ros, alphas[::-1], strict=True):
             r = r + s * (alpha - _fz.vecdot(y, r) * ro)
         return r
+
+    def _keep(self, **values):
+        for name, value in values.items():
+            if name in self._memory:
+                self._memory[name][...] = value
+            else:
+                self._memory[name] = value * 1
 
     # State
 
@@ -216,17 +223,19 @@ class LBFGS(Optimizer):
     def state_dict(self) -> dict[str, Any]:
         """State and hyperparameters as they are now, as PyTorch's."""
         found = super().state_dict()
-        found["state"] = {0: _tree.map(_own, self._memory)}
+        state = _tree.map(lambda x: x.detach(), self._memory)
+        found["state"] = {0: {**state, "n_iter": int(state["n_iter"])}}
+        found["state"][0]["func_evals"] = int(state["func_evals"])
         return found
 
     def load_state_dict(self, state_dict: Any) -> None:
         """Takes the state and hyperparameters of a state dict, of this package or of PyTorch."""
         super().load_state_dict(state_dict)
         saved = dict(state_dict["state"].get(0, {}))
-        memory: dict[str, Any] = {"func_evals": 0, "n_iter": 0}
+        memory: dict[str, Any] = {"func_evals": cell(0), "n_iter": cell(0)}
         for key, value in saved.items():
             if key in memory:
-                memory[key] = int(value)
+                memory[key] = cell(value)
             elif key in ("old_dirs", "old_stps", "ro"):
                 memory[key] = [self._taken(v) for v in value or ()]
             elif key in ("d", "t", "H_diag", "prev_flat_grad") and value is not None:
@@ -235,10 +244,6 @@ class LBFGS(Optimizer):
 
     def _taken(self, value):
         return _fz.asarray(value, dtype=self._dtype) * 1
-
-
-def _own(x):
-    return x.detach() if isinstance(x, _fz.Tensor) else x
 
 
 def strong_wolfe(

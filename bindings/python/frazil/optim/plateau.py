@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ReduceLROnPlateau"]
 
-_where = _fz.where
-
 
 class ReduceLROnPlateau(LRScheduler):
     """Multiplies rates by factor where step(metrics) got no better for more than `patience` calls.
@@ -71,17 +69,17 @@ class ReduceLROnPlateau(LRScheduler):
         bad, cooling = cells["num_bad_epochs"], cells["cooldown_counter"]
         t += 1
         better = self._is_better(value, best)
-        best[...] = _where(better, value, best)
+        best[...] = _fz.where(better, value, best)
         waits = cooling > 0
-        cooling[...] = _where(waits, cooling - 1, cooling)
-        bad[...] = _where(better | waits, 0.0, bad + 1)
+        cooling[...] = _fz.where(waits, cooling - 1, cooling)
+        bad[...] = _fz.where(better | waits, 0.0, bad + 1)
         reduces = bad > self.patience
-        cooling[...] = _where(reduces, float(self.cooldown), cooling)
-        bad[...] = _where(reduces, 0.0, bad)
+        cooling[...] = _fz.where(reduces, float(self.cooldown), cooling)
+        bad[...] = _fz.where(reduces, 0.0, bad)
         rates = []
         for rate, least in zip(self._rates(), self.min_lrs, strict=True):
             lower = _fz.maximum(rate * self.factor, least)
-            rates.append(_where(reduces & (rate - lower > self.eps), lower, rate))
+            rates.append(_fz.where(reduces & (rate - lower > self.eps), lower, rate))
         self._write(rates)
 
     def _is_better(self, value, best):

@@ -29,8 +29,6 @@ __all__ = [
     "StepLR",
 ]
 
-_where = _fz.where
-
 
 class StepLR(LRScheduler):
     """Multiplies rates by gamma every step_size epochs.
@@ -55,7 +53,7 @@ class StepLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         """The rates of this epoch, as 0-d tensors."""
         t = self._epoch
-        return self._times(_where((t > 0) & (t % self.step_size == 0), self.gamma, t * 0 + 1))
+        return self._times(_fz.where((t > 0) & (t % self.step_size == 0), self.gamma, t * 0 + 1))
 
     def _first_lrs(self):
         return self.base_lrs
@@ -90,7 +88,7 @@ class MultiStepLR(LRScheduler):
         t = self._epoch
         factor = t * 0 + 1
         for milestone, times in self.milestones.items():
-            factor = _where(t == milestone, self.gamma**times, factor)
+            factor = _fz.where(t == milestone, self.gamma**times, factor)
         return self._times(factor)
 
     def _first_lrs(self):
@@ -124,8 +122,8 @@ class ConstantLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         """The rates of this epoch, as 0-d tensors."""
         t, back = self._epoch, 1 / self.factor if self.factor else math.inf
-        ends = _where(t == self.total_iters, back, t * 0 + 1)
-        return self._times(_where(t == 0, self.factor, ends))
+        ends = _fz.where(t == self.total_iters, back, t * 0 + 1)
+        return self._times(_fz.where(t == 0, self.factor, ends))
 
     def _first_lrs(self):
         return [lr * self.factor for lr in self.base_lrs]
@@ -165,10 +163,10 @@ class LinearLR(LRScheduler):
         """The rates of this epoch, as 0-d tensors."""
         t, rise = self._epoch, self.end_factor - self.start_factor
         if self._is_initial:
-            return self._times(_where(t == 0, self.start_factor, t * 0 + 1))
+            return self._times(_fz.where(t == 0, self.start_factor, t * 0 + 1))
         factor = 1 + rise / (self.total_iters * self.start_factor + (t - 1) * rise)
-        factor = _where(t > self.total_iters, 1.0, factor)
-        return self._times(_where(t == 0, self.start_factor, factor))
+        factor = _fz.where(t > self.total_iters, 1.0, factor)
+        return self._times(_fz.where(t == 0, self.start_factor, factor))
 
     def _first_lrs(self):
         return [lr * self.start_factor for lr in self.base_lrs]
@@ -227,7 +225,7 @@ class PolynomialLR(LRScheduler):
             return self._rates()
         t, end = self._epoch, self.total_iters
         left = (1 - t / end) / (1 - (t - 1) / end)
-        return self._times(_where(t > end, 1.0, _fz.maximum(left, 0) ** self.power))
+        return self._times(_fz.where(t > end, 1.0, _fz.maximum(left, 0) ** self.power))
 
     def _first_lrs(self):
         return self.base_lrs
@@ -261,7 +259,7 @@ class CosineAnnealingLR(LRScheduler):
         up = (1 - math.cos(math.pi / end)) / 2
         ratio = (1 + _fz.cos(t * math.pi / end)) / (1 + _fz.cos((t - 1) * math.pi / end))
         return [
-            _where(turns, rate + (base - least) * up, ratio * (rate - least) + least)
+            _fz.where(turns, rate + (base - least) * up, ratio * (rate - least) + least)
             for base, rate in zip(self.base_lrs, self._rates(), strict=True)
         ]
 
@@ -316,8 +314,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             t += 1
             now += 1
             over = now >= length
-            now[...] = _where(over, now % length, now)
-            length[...] = _where(over, length * self.T_mult, length)
+            now[...] = _fz.where(over, now % length, now)
+            length[...] = _fz.where(over, length * self.T_mult, length)
         else:
             if _number(f"{self._where} epoch", epoch) < 0:
                 raise ValueError(f"{self._where} epoch must be at least 0, got {epoch!r}.")
