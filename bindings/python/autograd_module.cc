@@ -5,12 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
 #include "autograd/grad.h"
 #include "bindings/python/convert.h"
 #include "bindings/python/functions.h"
 #include "bindings/python/movement.h"
-#include "core/functions/composites.h"
 
 namespace frazil::python {
 namespace {
@@ -129,118 +127,6 @@ FZ_FAST(IsGradEnabled) { return PyBool_FromLong(State().grad_enabled); }
 
 FZ_FAST(InGradScope) { return PyBool_FromLong(State().grad_depth > 0); }
 
-// -- Optimizer updates. Cells change only if all went well.
-
-bool ToDoubles(PyObject* const* objects, int n, const char* op, double* out) {
-  for (int i = 0; i < n; ++i) {
-    if (!ToDouble(objects[i], op, "a coefficient", &out[i])) return false;
-  }
-  return true;
-}
-
-// Raises, with the cells as they were, if an update left an error in one of them.
-PyObject* Check(Tensor* const* cells, const std::vector<Tensor>& before) {
-  for (size_t i = 0; i < before.size(); ++i) {
-    NoteWrite(cells[i]);
-    if (cells[i]->ok()) continue;
-    const Status status = cells[i]->status();
-    for (size_t k = 0; k < before.size(); ++k)
-      cells[k]->Set(before[k].value_ref(), before[k].node_ref());
-    return Raise(status);
-  }
-  Py_RETURN_NONE;
-}
-
-// The cells in lists of equal length: the parameters, and their states.
-class Cells {
- public:
-  bool Init(const char* op, PyObject* const* lists, int n) {
-    for (int i = 0; i < n; ++i) {
-      // The tensors live as long as this does, whatever happens to the lists.
-      lists_.push_back(Object::Steal(PySequence_Tuple(lists[i])));
-      if (!lists_.back()) return false;
-      if (PyTuple_GET_SIZE(lists_[i].get()) != PyTuple_GET_SIZE(lists_[0].get())) {
-        Raise(ValueError("[", std::string(op),
-                         "] takes a state for each parameter: ", PyTuple_GET_SIZE(lists_[i].get()),
-                         " for ", PyTuple_GET_SIZE(lists_[0].get()), "."));
-        return false;
-      }
-      for (Py_ssize_t k = 0; k < size(); ++k) {
-        PyObject* object = PyTuple_GET_ITEM(lists_[i].get(), k);
-        if (IsTensor(object)) continue;
-        Raise(TypeError("[", std::string(op), "] takes tensors, got ", Py_TYPE(object)->tp_name,
-                        "."));
-        return false;
-      }
-    }
-    return true;
-  }
-  Py_ssize_t size() const { return PyTuple_GET_SIZE(lists_[0].get()); }
-  Tensor* at(int list, Py_ssize_t k) const {
-    return &CellOf(PyTuple_GET_ITEM(lists_[list].get(), k));
-  }
-
- private:
-  std::vector<Object> lists_;
-};
-
-// Calls update(k, gradient, numbers) for every parameter that has a gradient, with the numbers of
-// its dtype, which make(dtype) makes.
-template <typename Numbers, typename Make, typename Update>
-PyObject* ForGradients(const Cells& cells, int states, const Make& make, const Update& update) {
-  std::vector<std::pair<DType, Numbers>> numbers;
-  for (Py_ssize_t k = 0; k < cells.size(); ++k) {
-    if (!cells.at(0, k)->ok()) return Raise(cells.at(0, k)->status());
-    const Tensor gradient = autograd::Grad(*cells.at(0, k));
-    if (!gradient.defined()) continue;
-    const DType dtype = cells.at(0, k)->dtype();
-    size_t n = 0;
-    while (n < numbers.size() && numbers[n].first != dtype) ++n;
-    if (n == numbers.size()) numbers.emplace_back(dtype, make(dtype));
-    absl::InlinedVector<Tensor*, 3> written;
-    std::vector<Tensor> before;
-    for (int i = 0; i <= states; ++i) {
-      written.push_back(cells.at(i, k));
-      before.push_back(*written.back());
-    }
-    update(k, gradient, numbers[n].second);
-    const Object done = Object::Steal(Check(written.data(), before));
-    if (!done) return nullptr;
-  }
-  Py_RETURN_NONE;
-}
-
-FZ_FAST(SgdSteps) {
-  FZ_ARGS(5, "sgd_steps(parameters, velocities, lr, momentum, weight_decay, /)");
-  Cells cells;
-  double c[2];
-  if (!cells.Init("sgd_steps", a, 2) || !ToDoubles(a + 3, 2, "sgd_steps", c)) return nullptr;
-  double number = 0;
-  if (!IsTensor(a[2]) && !ToDouble(a[2], "sgd_steps", "lr", &number)) return nullptr;
-  const Tensor lr = IsTensor(a[2]) ? CellOf(a[2]) : ops::scalar(Scalar::Float(number), DType::kF64);
-  return ForGradients<ops::SgdNumbers>(
-      cells, 1, [&](DType dtype) { return ops::SgdNumbers(dtype, lr, c[0], c[1]); },
-      [&](Py_ssize_t k, const Tensor& gradient, const ops::SgdNumbers& numbers) {
-        ops::sgd_step(cells.at(0, k), gradient, cells.at(1, k), numbers);
-      });
-}
-
-FZ_FAST(AdamSteps) {
-  FZ_ARGS(9, "adam_steps(parameters, ms, vs, rate, root, beta1, beta2, eps, weight_decay, /)");
-  Cells cells;
-  double c[4];
-  if (!cells.Init("adam_steps", a, 3) || !ToDoubles(a + 5, 4, "adam_steps", c)) return nullptr;
-  if (!IsTensor(a[3]) || !IsTensor(a[4]))
-    return Raise(TypeError("[adam_steps] takes rate and root as tensors."));
-  const Tensor rate = CellOf(a[3]), root = CellOf(a[4]);
-  return ForGradients<ops::AdamNumbers>(
-      cells, 2,
-      [&](DType dtype) { return ops::AdamNumbers(dtype, rate, root, c[0], c[1], c[2], c[3]); },
-      [&](Py_ssize_t k, const Tensor& gradient, const ops::AdamNumbers& numbers) {
-        ops::adam_step(cells.at(0, k), gradient, cells.at(1, k), cells.at(2, k), numbers);
-      });
-}
-
 }  // namespace
 
 bool AddGradScopeType(PyObject* module) {
@@ -255,14 +141,6 @@ std::vector<FunctionRow> AutogradFunctions() {
       {"is_grad_enabled()", "Whether this thread records for gradients.", IsGradEnabled},
       {"in_grad_scope()", "Whether a function-style gradient is being taken in this thread.",
        InGradScope},
-      {"sgd_steps(parameters, velocities, lr, momentum, weight_decay, /)",
-       "For each parameter that has a gradient: velocity = velocity * momentum + gradient + "
-       "parameter * weight_decay; parameter -= lr * velocity. lr is a number or 0-d.",
-       SgdSteps},
-      {"adam_steps(parameters, ms, vs, rate, root, beta1, beta2, eps, weight_decay, /)",
-       "One step of Adam (Kingma and Ba 2015) for each parameter that has a gradient; rate is lr / "
-       "(1 - beta1 ** t), root is sqrt(1 - beta2 ** t), both 0-d.",
-       AdamSteps},
   };
 }
 

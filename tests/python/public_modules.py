@@ -1,6 +1,7 @@
 """The modules of the package that users import, which pages and stubs are tested for."""
 
 from frazil import (
+    amp,
     cuda,
     data,
     fft,
@@ -17,8 +18,9 @@ from frazil import (
 )
 from frazil.nn import functional, init, utils
 from frazil.nn.utils import parametrizations, parametrize, rnn
+from frazil.optim import lr_scheduler, swa_utils
 
 MODULES = (
-    cuda, data, fft, io, linalg, memory, nn, functional, init, utils, parametrizations, parametrize,
-    rnn, npu, optim, random, sparse, special, tree,
+    amp, cuda, data, fft, io, linalg, memory, nn, functional, init, utils, parametrizations,
+    parametrize, rnn, npu, optim, lr_scheduler, swa_utils, random, sparse, special, tree,
 )  # fmt: skip

@@ -34,7 +34,7 @@ def test_doctests(name):
 
 
 def test_every_function_is_documented():
-    for module in (fz, fz.nn, fz.random, fz.memory, fz.optim, fz.io, fz.data, fz.tree):
+    for module in (fz, fz.amp, fz.nn, fz.random, fz.memory, fz.optim, fz.io, fz.data, fz.tree):
         for name, item in vars(module).items():
             if callable(item) and not name.startswith("_"):
                 assert inspect.getdoc(item), f"{module.__name__}.{name}"

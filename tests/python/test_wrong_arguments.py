@@ -173,9 +173,12 @@ def test_numbers(name):
         (lambda: fz.tensordot(X, X, axes=-1), "[tensordot] the number of axes must be at least 0"),
         (lambda: fz.tensordot(X, X, axes=(0,)), "[tensordot] axes must be a number or two lists"),
         (lambda: fz.split(V, [1.5]), "[split] an index must be an integer, got float."),
-        (lambda: optim.SGD([leaf()], lr=-1), "[optim] lr must be at least 0, got -1."),
-        (lambda: optim.SGD([leaf()], lr=float("nan")), "[optim] lr must be at least 0, got nan."),
-        (lambda: optim.SGD(5), "[optim] parameters must be a list of tensors, got int."),
+        (lambda: optim.SGD([leaf()], lr=-1), "[optim.SGD] lr must be at least 0, got -1."),
+        (
+            lambda: optim.SGD([leaf()], lr=float("nan")),
+            "[optim.SGD] lr must be at least 0, got nan.",
+        ),
+        (lambda: optim.SGD(5), "[optim.SGD] parameters must be a list of tensors, got int."),
         (lambda: optim.Adam([leaf()], betas=0.9), "[optim.Adam] betas must be two numbers, got"),
         (
             lambda: optim.Adam([leaf()], betas=(0.9, 1.5)),

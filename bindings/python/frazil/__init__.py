@@ -3,9 +3,10 @@
 Here: functions of arrays under the array API's names, `grad`, `value_and_grad` and `no_grad`,
 `trace`, settings (`mode`, `precision`, `default_dtype`, `config`, `device`), and the modules
 
-* `nn`: layers; `nn.functional`: their functions; `optim`: optimizers; `random`
-* `nn.init`: first values; `nn.utils`, `nn.utils.rnn`: packed sequences; `nn.utils.parametrize`,
-  `nn.utils.parametrizations`: weights made of others
+* `nn`: layers; `nn.functional`: their functions; `nn.init`: first values; `nn.utils`,
+  `nn.utils.rnn`: packed sequences; `nn.utils.parametrize`, `nn.utils.parametrizations`: weights
+  made of others; `random`
+* `optim`: optimizers; `optim.lr_scheduler`: schedules; `optim.swa_utils`: averages; `amp`: scaling
 * `data`: minibatches; `io`: files
 * `linalg`: linear algebra; `fft`: Fourier transforms; `special`: special functions
 * `sparse`: sparse matrices; `tree`: nested structures
@@ -62,6 +63,7 @@ from frazil._transforms import *  # noqa: F403
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # loaded at their first use
+    from frazil import amp as amp
     from frazil import cuda as cuda
     from frazil import data as data
     from frazil import fft as fft
@@ -92,8 +94,8 @@ inf = float("inf")
 nan = float("nan")
 
 _SUBMODULES = (
-    "cuda", "data", "fft", "io", "linalg", "memory", "nn", "npu", "optim", "random", "sparse",
-    "special", "tree",
+    "amp", "cuda", "data", "fft", "io", "linalg", "memory", "nn", "npu", "optim", "random",
+    "sparse", "special", "tree",
 )  # fmt: skip
 _MOVED = {  # names of submodules here
     "convert": "_convert",

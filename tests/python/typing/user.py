@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import frazil as fz
-from frazil import Tensor, nn, optim
+from frazil import Tensor, amp, nn, optim
 from frazil.nn import functional as F
+from frazil.optim import lr_scheduler, swa_utils
 
 X: Tensor = fz.asarray([[0.5, 0.25, 0.75], [0.125, 1.0, 0.375]])
 V: Tensor = fz.asarray([1.0, 2.0, 3.0])
@@ -275,6 +276,8 @@ def modules() -> list[Tensor]:
     optimizers: list[optim.Optimizer] = [
         optim.SGD(net.parameters(), lr=0.1, momentum=0.9),
         optim.Adam(net.parameters(), lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1),
+        *[kind(net.parameters(), lr=0.01) for kind in OPTIMIZERS],
+        optim.Muon([p for p in net.parameters() if p.ndim == 2], lr=0.01, momentum=0.9),
     ]
     for optimizer in optimizers:
         optimizer.zero_grad()
@@ -294,6 +297,61 @@ def modules() -> list[Tensor]:
     out += [nn.silu(X)]
     out += [nn.layer_norm(X, V, eps=1e-6), nn.softmax(X, axis=0), nn.log_softmax(X), nn.relu(X)]
     return [*out, nn.sigmoid(X), nn.softplus(X), nn.tanh(X), net.first(X), net.forward(X)]
+
+
+OPTIMIZERS = [
+    optim.ASGD, optim.Adadelta, optim.Adafactor, optim.Adagrad, optim.AdamW, optim.Adamax,
+    optim.Lion, optim.NAdam, optim.RAdam, optim.RMSprop, optim.Rprop,
+]  # fmt: skip
+
+
+def schedules() -> list[float]:
+    net = Net()
+    opt = optim.SGD([{"params": net.parameters(), "lr": 0.1}], lr=0.2, momentum=0.9)
+    opt.add_param_group({"params": fz.ones(2, requires_grad=True), "lr": 0.01})
+    opt.param_groups[0]["lr"] = opt.lr * 2
+    handles = [opt.register_step_pre_hook(print), opt.register_step_post_hook(print)]
+    for handle in handles:
+        handle.remove()
+    made: list[lr_scheduler.LRScheduler] = [
+        lr_scheduler.StepLR(opt, step_size=3, gamma=0.5),
+        lr_scheduler.MultiStepLR(opt, [3, 5]),
+        lr_scheduler.ConstantLR(opt, factor=0.5),
+        lr_scheduler.LinearLR(opt, start_factor=0.1),
+        lr_scheduler.ExponentialLR(opt, gamma=0.9),
+        lr_scheduler.PolynomialLR(opt, total_iters=9),
+        lr_scheduler.CosineAnnealingLR(opt, T_max=9),
+        lr_scheduler.CosineAnnealingWarmRestarts(opt, T_0=4),
+        lr_scheduler.CyclicLR(opt, base_lr=0.1, max_lr=0.2, step_size_up=5),
+        lr_scheduler.OneCycleLR(opt, max_lr=0.1, total_steps=9),
+        lr_scheduler.LambdaLR(opt, lambda epoch: 0.9**epoch),
+        lr_scheduler.MultiplicativeLR(opt, lambda epoch: 0.9),
+        swa_utils.SWALR(opt, swa_lr=0.05),
+    ]
+    made.append(lr_scheduler.ChainedScheduler(made[:2]))
+    made.append(lr_scheduler.SequentialLR(opt, made[:2], milestones=[4]))
+    for schedule in made:
+        schedule.step()
+        schedule.load_state_dict(schedule.state_dict())
+    plateau = lr_scheduler.ReduceLROnPlateau(opt, mode="max", patience=3)
+    plateau.step(fz.ones(()))
+    opt.load_state_dict(opt.state_dict())
+    lbfgs = optim.LBFGS(net.parameters(), line_search_fn="strong_wolfe")
+    lbfgs.step(lambda: nn.mse_loss(net(X), fz.ones((2, 1))))
+    average = optim.EMA(net, decay=0.9)
+    average.update()
+    mean = swa_utils.AveragedModel(net, multi_avg_fn=swa_utils.get_ema_multi_avg_fn(0.9))
+    mean.update_parameters(net)
+    swa_utils.AveragedModel(net, avg_fn=swa_utils.get_ema_avg_fn(0.9))
+    swa_utils.AveragedModel(net, avg_fn=swa_utils.get_swa_avg_fn())
+    swa_utils.AveragedModel(net, multi_avg_fn=swa_utils.get_swa_multi_avg_fn())
+    swa_utils.update_bn([X], net)
+    scaler = amp.GradScaler(init_scale=2.0)
+    scaler.scale(nn.mse_loss(net(X), fz.ones((2, 1)))).backward()
+    scaler.unscale_(opt)
+    scaler.step(opt)
+    scaler.update()
+    return [*plateau.get_last_lr(), scaler.get_scale(), len(opt.state), len(opt.parameters)]
 
 
 LAYERS: list[type[nn.Module]] = [
@@ -617,4 +675,4 @@ if __name__ == "__main__":
     assert numpys_names() and distributions() and sparse_matrices()
     assert frequencies()
     assert of_tensors(X) and dtypes() == fz.float64 and gradients_and_traces()
-    assert settings() and of_modules() and nests()
+    assert settings() and of_modules() and nests() and schedules()

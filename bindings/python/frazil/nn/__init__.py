@@ -64,8 +64,8 @@ from frazil.nn.pooling_layers import *
 from frazil.nn.recurrent import *
 from frazil.nn.recurrent_layers import *
 from frazil.nn.summaries import *
-from frazil.nn.unpooling import *
 from frazil.nn.transformer import *
+from frazil.nn.unpooling import *
 from frazil.nn.upsampling import *
 
 __all__ = [
