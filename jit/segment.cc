@@ -88,7 +88,7 @@ class JitCompiler final : public tracer::SegmentCompiler {
       return std::make_shared<JitSegment>(std::move(plan), known->slots(), known->constants());
     }
     std::vector<ValueRef> constants;
-    const bool loop = program.calls.size() == 1 && program.calls[0]->loop;
+    const bool loop = program.calls.size() == 1 && program.calls[0]->IsLoop();
     FZ_ASSIGN_OR_RETURN(Graph graph, loop ? GraphOfLoop(program, live, &constants)
                                           : GraphOf(program, live, &constants));
     const int slots = graph.num_inputs - static_cast<int>(constants.size());
@@ -175,13 +175,14 @@ class GraphBuilder {
   absl::flat_hash_map<std::tuple<DType, const Layout*, uint64_t>, int32_t> numbers_;
 };
 
-// Of a program that is one loop (tracer/while_loop.h).
+// Of a program that is one loop (tracer/while_loop.h, counted_loop.h).
 StatusOr<Graph> GraphOfLoop(const tracer::Program& program, const LiveMask& live,
                             std::vector<ValueRef>* constants) {
   using Kind = Loop::Source::Kind;
   const tracer::Program::Call& call = program.calls[0];
-  const int32_t states = call->loop->states();
-  Loop loop{.times = kEndless, .condition = states + 1};
+  const bool counted = call->times > 0;
+  const int32_t states = counted ? call->states : call->loop->states();
+  Loop loop{.times = counted ? call->times : kEndless, .condition = counted ? -1 : states + 1};
   FZ_ASSIGN_OR_RETURN(loop.body, GraphOf(*call->body, {}, constants));
   Graph graph;
   GraphBuilder::Ids operands;

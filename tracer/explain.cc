@@ -135,7 +135,7 @@ std::string Here() {
 }
 
 std::string NameOf(bool composite, uint32_t op) {
-  if (composite && op == kLoopRow) return "while";
+  if (composite && op == kLoopRow) return "loop";
   return std::string(composite ? frazil::NameOf(static_cast<CompositeId>(op))
                                : Info(static_cast<OpId>(op)).name);
 }

@@ -61,7 +61,8 @@ class Merger {
     std::vector<Piece> pieces;
     for (size_t begin = 0, end; begin < program_.marks.size(); begin = end) {
       end = EndOfLoop(begin);
-      if (end - begin == 1 && !IsWhile(begin)) end = std::max(EndOfGroup(begin), EndOfSteps(begin));
+      if (end - begin == 1 && !IsLoopCall(begin))
+        end = std::max(EndOfGroup(begin), EndOfSteps(begin));
       while (end < program_.marks.size() && ReadsIterations(begin, end)) ++end;
       for (size_t s = begin; s + 1 < end; ++s) {
         if (program_.marks[s].kind == Mark::Kind::kIndexCheck)
@@ -83,9 +84,9 @@ class Merger {
         .subspan(static_cast<size_t>(Begin(begin)), static_cast<size_t>(Count(begin, end)));
   }
 
-  // A loop that tests its condition is a plan of its own.
-  bool IsWhile(size_t segment) const {
-    return Count(segment, segment + 1) == 1 && Calls(segment, segment + 1)[0]->loop;
+  // One that is a call is a plan of its own.
+  bool IsLoopCall(size_t segment) const {
+    return Count(segment, segment + 1) == 1 && Calls(segment, segment + 1)[0]->IsLoop();
   }
   std::vector<uint64_t> WhatOfAll(size_t segment) const {
     std::vector<uint64_t> calls;
@@ -148,7 +149,7 @@ class Merger {
   bool ReadsIterations(size_t begin, size_t next) const {
     const Mark& cut = program_.marks[next - 1];
     if (cut.kind != Mark::Kind::kCut || cut.precision != program_.marks[next].precision ||
-        Count(begin, next + 1) > kMostOfSteps || IsWhile(begin) || IsWhile(next) ||
+        Count(begin, next + 1) > kMostOfSteps || IsLoopCall(begin) || IsLoopCall(next) ||
         !IsOnCpu(begin) || !IsOnCpu(next) ||
         (Count(next, next + 1) > kLongSegment && !HasLoop(next)))
       return false;
@@ -166,7 +167,7 @@ class Merger {
   size_t EndOfGroup(size_t begin) const {
     size_t end = begin + 1;
     int checks = 0, most = kMaxSegment;
-    for (; end < program_.marks.size() && EndOfLoop(end) == end + 1; ++end) {
+    for (; end < program_.marks.size() && !IsLoopCall(end) && EndOfLoop(end) == end + 1; ++end) {
       const Mark& last = program_.marks[end - 1];
       if (last.kind == Mark::Kind::kCut) most = kLongSegment;  // pieces of loops
       if (Count(begin, end + 1) > most || last.kind == Mark::Kind::kNumber ||

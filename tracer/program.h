@@ -63,7 +63,7 @@ using Cells = absl::Span<Tensor* const>;
 struct Program;
 struct WhileLoop;  // tracer/while_loop.h
 
-// In the place of a composite's number, that of a loop that tests its condition.
+// In the place of a composite's number, that of a loop: one that tests its condition, or a counted one.
 inline constexpr uint32_t kLoopRow = ~uint32_t{0};
 
 // What one call was, wherever its operands came from.
@@ -74,10 +74,14 @@ struct CallRecord {
   Attrs attrs;
   std::shared_ptr<const Program> body;  // composite only
   std::string origin;                   // "train.py:12"
-  // Of a loop that tests its condition: the body, too, is that of an iteration; it is no row of the
-  // composites.
+  // Of a loop the body is that of an iteration. One that tests its condition:
   std::shared_ptr<const WhileLoop> loop;
+  // A counted one (tracer/counted_loop.h): the first parameters of the body are the states, its
+  // first outputs what they become.
+  int64_t times = 0;
+  int32_t states = 0;
 
+  bool IsLoop() const { return composite && op == kLoopRow; }
   OpId primitive() const { return static_cast<OpId>(op); }
 };
 

@@ -109,6 +109,7 @@ class Printer {
                 return Type({r.dtype, r.device, false, false, r.layout});
               }));
     if (call->loop) StrAppend(&out_, " of ", call->loop->states(), " states");
+    if (call->times > 0) StrAppend(&out_, " of ", call->states, " states ", call->times, " times");
     if (call->body) {
       FZ_ASSIGN_OR_RETURN(std::string body, Print(*call->body));
       body.pop_back();

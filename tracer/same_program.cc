@@ -119,6 +119,7 @@ class Comparison {
     if (a->composite != b->composite || a->op != b->op)
       return RuntimeError(Site(*a.record), " became ", Site(*b.record));
     if (a->loop) FZ_RETURN_IF_ERROR(Comparison(*a->body, *b->body).SameCalls());
+    if (a->times > 0) FZ_RETURN_IF_ERROR(SameLoop(*a.record, *b.record));
     if (a->attrs != b->attrs) {
       return RuntimeError(Site(*a.record), ": attributes ", ToString(a->attrs), " -> ",
                           ToString(b->attrs));
@@ -133,6 +134,14 @@ class Comparison {
                           Describe(b.operands[i], now_));
     }
     return absl::OkStatus();
+  }
+
+  static Status SameLoop(const CallRecord& a, const CallRecord& b) {
+    if (a.times != b.times || a.states != b.states)
+      return RuntimeError("a loop of ", a.times, " iterations became one of ", b.times);
+    const Comparison bodies(*a.body, *b.body);
+    FZ_RETURN_IF_ERROR(bodies.SameCalls());
+    return bodies.SameEnd();
   }
 
   Status SameEnd() const {
@@ -224,7 +233,8 @@ class Walk {
       return Other(now_.marks[mark_].origin);
     const Program::Call& other = now_.calls[call_++];
     if (expected->composite != other->composite || expected->op != other->op || other->loop ||
-        expected->attrs != other->attrs || expected.operands.size() != other.operands.size())
+        expected->times != other->times || expected->attrs != other->attrs ||
+        expected.operands.size() != other.operands.size())
       return RuntimeError(Site(*expected.record), " became ", Site(*other.record));
     for (size_t k = 0; k < other.operands.size(); ++k) {
       if (!Same(Of(expected.operands[k], parameters), other.operands[k]))

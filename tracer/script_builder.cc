@@ -10,6 +10,14 @@
 
 namespace frazil::tracer {
 
+namespace {
+
+bool SameNumber(const Value& a, const Value& b) {
+  return a.immediate && b.immediate && a.dtype == b.dtype && a.layout == b.layout && a.imm == b.imm;
+}
+
+}  // namespace
+
 ScriptBuilder::ScriptBuilder(Cells cells) : cells_(cells) {
   for (size_t i = 0; i < cells.size(); ++i) {
     before_.push_back(*cells[i]);
@@ -48,6 +56,8 @@ void ScriptBuilder::LetGo() {
   before_.clear();
   learnt_ = nullptr;
   records_.clear();
+  last_ = {};
+  repeats_.clear();
 }
 
 void ScriptBuilder::Postpone() {
@@ -70,6 +80,10 @@ void ScriptBuilder::Add(const Node& node, Operands operands, absl::Span<const Va
   auto& record = records_[&node];
   if (!record) record = std::make_shared<const CallRecord>(node);
   learnt_->program.calls.push_back({record, std::move(operands)});
+  Keep(results);
+}
+
+void ScriptBuilder::Keep(absl::Span<const ValueRef> results) {
   for (const ValueRef& v : results) {
     seen_.push_back(v);
     ids_[v.get()] = results_++;
@@ -88,11 +102,25 @@ void ScriptBuilder::OnSegment(absl::Span<const Node* const> path, absl::Span<con
                               absl::Span<const ValueRef> results, Precision precision) {
   if (done()) return;
   if (seen_.size() >= sweep_at_) Sweep();
+  if (Repeat(path, slots, precision)) {
+    Keep(results);
+    open_ = true;
+    return;
+  }
   std::vector<ValueId> taken;
   taken.reserve(slots.size());
   for (const ValueRef& v : slots) taken.push_back(Find(*v));
   slots_differ_ = absl::flat_hash_set<ValueId>(taken.begin(), taken.end()).size() == taken.size();
   const ValueId first = results_;
+  if (last_.times > 1) repeats_.push_back(std::move(last_));
+  last_ = Repeats{.times = 1,
+                  .end = path.empty() ? nullptr : path.back(),
+                  .call = static_cast<int32_t>(learnt_->program.calls.size()),
+                  .calls = static_cast<int32_t>(path.size()),
+                  .mark = static_cast<int32_t>(learnt_->program.marks.size()),
+                  .first = first,
+                  .results = static_cast<ValueId>(results.size()),
+                  .begin = taken};
   for (const Node* node : path) {
     Operands operands = node->operands;
     for (ValueId& id : operands) id = id < 0 ? taken[~id] : first + id;
@@ -100,6 +128,45 @@ void ScriptBuilder::OnSegment(absl::Span<const Node* const> path, absl::Span<con
         results.subspan(static_cast<size_t>(node->first_result), node->results.size()));
   }
   Cut(precision);
+}
+
+bool ScriptBuilder::Repeat(absl::Span<const Node* const> path, absl::Span<const ValueRef> slots,
+                           Precision precision) {
+  const Program& program = learnt_->program;
+  if (last_.times == 0 || path.empty() || path.back() != last_.end || results_ != last_.End() ||
+      program.calls.size() != static_cast<size_t>(last_.call + last_.calls) || !open_ ||
+      program.marks.size() != static_cast<size_t>(last_.mark + 1) ||
+      program.marks.back().precision != precision)
+    return false;
+  const bool second = last_.times == 1;
+  const std::vector<ValueId>& before = second ? last_.begin : last_.now;
+  std::vector<ValueId> now;
+  std::vector<bool> state;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const auto known = ids_.find(slots[i].get());
+    ValueId id = before[i];
+    if (known != ids_.end()) {
+      id = known->second;
+    } else if (!program.IsConstant(id) || !SameNumber(*program.constant(id), *slots[i])) {
+      return false;
+    }
+    const ValueId made = id - (last_.End() - last_.results);  // by the segment before
+    state.push_back(made >= 0 && made < last_.results);
+    const bool fits = state[i] ? second || (last_.state[i] && id == before[i] + last_.results)
+                               : id == before[i] && (second || !last_.state[i]);
+    if (!fits) return false;
+    now.push_back(id);
+  }
+  if (second) {
+    for (const Node* node : path) {
+      last_.operands.push_back(node->operands);
+      last_.slots.insert(last_.slots.end(), node->slots.begin(), node->slots.end());
+    }
+    last_.state = std::move(state);
+  }
+  last_.now = std::move(now);
+  ++last_.times;
+  return true;
 }
 
 void ScriptBuilder::OnViews(absl::Span<const Node* const> views, const Value& base,
@@ -243,6 +310,8 @@ std::shared_ptr<LearntCall> ScriptBuilder::Finish(absl::Span<const Tensor* const
       id = known != ids_.end() ? known->second : kNoValue;
     }
   }
+  if (last_.times > 1) repeats_.push_back(std::move(last_));
+  if (!repeats_.empty()) WriteRepeats(repeats_, learnt_.get());
   return std::move(learnt_);
 }
 

@@ -25,6 +25,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "autograd/tape.h"
+#include "tracer/counted_loop.h"
 #include "tracer/script.h"
 
 #pragma GCC visibility push(default)
@@ -80,6 +81,10 @@ class ScriptBuilder {
 
  private:
   bool done() const { return postponed_ || !refusal_.empty(); }
+  // True: the segment is the last one again, and is counted.
+  bool Repeat(absl::Span<const Node* const> path, absl::Span<const ValueRef> slots,
+              Precision precision);
+  void Keep(absl::Span<const ValueRef> results);
   // A call with its results.
   void Add(const Node& node, Operands operands, absl::Span<const ValueRef> results);
   void Cut(Precision precision);
@@ -111,6 +116,8 @@ class ScriptBuilder {
   bool slots_differ_ = true;
   bool open_ = false;  // nothing was learnt yet behind the last segment
   ValueId results_ = 0;
+  Repeats last_;                  // the last segment, and
+  std::vector<Repeats> repeats_;  // those before that came more than once (tracer/counted_loop.h)
   StateObserver* observer_ = nullptr;
   absl::flat_hash_map<std::vector<uint64_t>, int32_t> states_;
   // What a state holds that no call has taken yet: known at the end, or not at all.

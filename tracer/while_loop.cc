@@ -47,7 +47,7 @@ struct Trunk {
 };
 
 bool SameRecord(const CallRecord& a, const CallRecord& b) {
-  return &a == &b || (a.composite == b.composite && a.op == b.op && a.attrs == b.attrs && !a.loop);
+  return &a == &b || (a.composite == b.composite && a.op == b.op && a.attrs == b.attrs && !a.IsLoop());
 }
 
 class Folder {

@@ -9,10 +9,12 @@
 #include "core/tuned.h"
 #include "jit/cache/disk_store.h"
 #include "jit/graph/duplicate.h"
+#include "jit/graph/loop_kernel.h"
 #include "jit/graph/order.h"
 #include "jit/graph/pack.h"
 #include "jit/graph/place.h"
 #include "jit/graph/recompute.h"
+#include "jit/graph/scalar_loop.h"
 #include "jit/graph/while_loop.h"
 
 namespace frazil::jit {
@@ -64,22 +66,25 @@ Status RunPasses(Graph* graph, Precision precision, const CompileSettings& setti
   return absl::OkStatus();
 }
 
-// The bodies of loops that end when they want to: of all others the passes have made them.
+// The bodies of loops that came with the graph; those of others were made by the passes.
 Status SimplifyBodies(Graph* graph, Precision precision, const CompileSettings& settings,
                       Dumper* dumper) {
-  for (Node& node : graph->nodes) {
-    if (!node.loop || node.loop->condition < 0 || node.loop->scalars || HasLoops(node.loop->body))
-      continue;
-    Loop loop = *node.loop;
+  const bool may = settings.passes.enabled("scalars") && precision != Precision::kBlas;
+  for (int32_t id = graph->num_inputs; id < static_cast<int32_t>(graph->nodes.size()); ++id) {
+    LoopRef& ref = graph->nodes[id].loop;
+    if (!ref || ref->scalars || HasLoops(ref->body)) continue;
+    Loop loop = *ref;
     FZ_RETURN_IF_ERROR(RunPasses(&loop.body, precision, settings, dumper, Which::kOthers));
     SeparateOutputs(&loop.body);
-    const bool may = settings.passes.enabled("scalars") && precision != Precision::kBlas;
-    if (std::optional<Loop> scalars = may ? InScalars(loop) : std::nullopt) {
+    ref = LoopRef(new Loop(loop));
+    const bool counted = loop.condition < 0;
+    loop.scalars = counted && may && IsWorthScalars(*graph, id);
+    if (std::optional<Loop> scalars = !counted && may ? InScalars(loop) : std::nullopt) {
       loop = *std::move(scalars);
-    } else {
+    } else if (!loop.scalars && !(counted && IsOneKernel(*graph, id))) {
       FZ_RETURN_IF_ERROR(RunPasses(&loop.body, precision, settings, dumper, Which::kLoops));
     }
-    node.loop = LoopRef(new Loop(std::move(loop)));
+    ref = LoopRef(new Loop(std::move(loop)));
   }
   return absl::OkStatus();
 }
@@ -103,11 +108,12 @@ struct Decided {
 
 StatusOr<Decided> Decide(Graph graph, const CompileOptions& options,
                          const CompileSettings& settings, Dumper* dumper) {
-  // A single op has nothing to rewrite. Loops are what the last pass makes; the others know none.
-  if (static_cast<int>(graph.nodes.size()) > graph.num_inputs + 1 && !HasLoops(graph)) {
+  // A single op has nothing to rewrite. Loops are what the last passes make; the others know none.
+  if (HasLoops(graph)) {
+    FZ_RETURN_IF_ERROR(SimplifyBodies(&graph, options.precision, settings, dumper));
+  } else if (static_cast<int>(graph.nodes.size()) > graph.num_inputs + 1) {
     FZ_RETURN_IF_ERROR(RunPasses(&graph, options.precision, settings, dumper));
   }
-  FZ_RETURN_IF_ERROR(SimplifyBodies(&graph, options.precision, settings, dumper));
   FZ_RETURN_IF_ERROR(PlaceOperands(&graph));
   KnownKernels known;
   const bool fuse = options.fuse && settings.passes.enabled("fuse");

@@ -102,6 +102,50 @@ TEST_F(ScriptBuilderTest, ViewsFollowEachOther) {
   EXPECT_EQ(learnt->program.outputs[0].value, 1);
 }
 
+TEST_F(ScriptBuilderTest, ALongLoopIsOneCall) {
+  Tensor x = Negate(b_);
+  for (int i = 1; i < 20'000; ++i) x = Negate(x);
+  const Tensor y = Negate(a_);
+  const auto learnt = Finish({&x, &y});
+  ASSERT_TRUE(learnt);
+  EXPECT_EQ(Text(learnt->program), R"(program (i32[2], i32[2]) {
+  %0 = call loop p1 : i32[2] of 1 states 20000 times = program (i32[2]) {
+    %0 = negative p0 : i32[2]
+    return %0
+  }
+  cut
+  %1 = negative p0 : i32[2]
+  cut
+  return %0, %1
+}
+)");
+  EXPECT_EQ(learnt->planned.size(), learnt->program.marks.size());
+}
+
+TEST_F(ScriptBuilderTest, ALoopOfWhichOtherIterationsAreWantedIsWrittenDown) {
+  Tensor x = Negate(b_), kept;
+  for (int i = 1; i < 20'000; ++i) {
+    x = Negate(x);
+    if (i == 5000) kept = x;
+  }
+  const auto learnt = Finish({&kept, &x});
+  ASSERT_TRUE(learnt);
+  EXPECT_EQ(learnt->program.calls.size(), 20'000u);
+  EXPECT_EQ(learnt->program.marks.size(), 20'000u);
+  EXPECT_EQ(Taken(*learnt, 0), ~1);
+  EXPECT_EQ(Taken(*learnt, 7000), 6999);
+  EXPECT_EQ(learnt->program.outputs, (std::vector<Content>{{5000, {}}, {19'999, {}}}));
+}
+
+TEST_F(ScriptBuilderTest, ARepeatedCallWithoutAStateIsNoLoop) {
+  Tensor x;
+  for (int i = 0; i < 20'000; ++i) x = Negate(a_);
+  const auto learnt = Finish({&x});
+  ASSERT_TRUE(learnt);
+  EXPECT_EQ(learnt->program.calls.size(), 20'000u);
+  EXPECT_EQ(Taken(*learnt, 19'999), ~0);
+}
+
 TEST_F(ScriptBuilderTest, CellsWithAnotherContentWereWritten) {
   b_ = Negate(a_);
   const auto learnt = Finish();
