@@ -13,9 +13,9 @@ FOLDERS = {
     "npu": 9100,
     "autograd": 2400,
     "batch": 1500,
-    "tracer": 7800,
+    "tracer": 8300,
     "jit": 35400,
-    "bindings": 38000,
+    "bindings": 42000,
 }
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there
