@@ -19,7 +19,8 @@
 // what the nodes are and by where their operands come from, and makes it a graph of its own, in
 // whose place one node stands (jit/graph/graph.h); where it is elementwise the loop is part of one
 // kernel, whose state stays in registers (jit/graph/loop_kernel.h). A script puts the pieces of a
-// loop together again (tracer/pieces.h), so a simulation of a thousand steps is one launch; and
+// loop together again (tracer/pieces.h), so a simulation of a thousand steps is one launch (of many
+// thousand calls it is a loop before it gets there: counted_loop.h); and
 // other segments up to kMaxSegment calls, which checks of indices parted: a check then comes before
 // them all, with the few elementwise calls that make its indices, and the body runs where it fails.
 #pragma once
