@@ -144,8 +144,8 @@ class KVCache(Module):
         scale is 1 / sqrt(head_dim) if not given. ValueError if shapes differ from the cache's.
         """
         _, _, n, heads, longest, d = self.state.shape
-        shape, (t, *_) = query.shape, query.shape[-2:]
-        groups = shape[1] // heads if query.ndim == 4 else 0
+        shape = query.shape
+        groups, t = (shape[1] // heads, shape[2]) if query.ndim == 4 else (0, 0)
         if not groups or shape != (n, groups * heads, t, d):
             raise ValueError(
                 f"[nn.KVCache] query must be ({n}, heads, t, {d}), heads a multiple of {heads}, "
