@@ -210,9 +210,12 @@ ERRORS = {
     "M(X, X, X, MASK)": "key_padding_mask must be (2, 5), got (5, 5)",
     "nn.TransformerEncoderLayer(4, 2, activation='tanh')": 'one of "relu", "gelu", got \'tanh\'',
     "nn.RotaryEmbedding(3)": "dim must be even, got 3",
-    "nn.KVCache(1, 2, 0, 4)": "max_length must be at least 1, got 0",
-    "nn.KVCache(2, 1, 8, 4).update(H, X[:, None])": "be (2, 1, t, 4), got shapes (2, 6, 5, 4) and",
-    "nn.KVCache(2, 1, 8, 4).update(X[:, None], X)": "got shapes (2, 1, 5, 4) and (2, 5, 4)",
+    "nn.KVCache(1, 1, 2, 0, 4)": "max_length must be at least 1, got 0",
+    "nn.KVCache(1, 2, 1, 8, 4).attend(0, X, X, X)": "query must be (2, heads, t, 4), heads a "
+    "multiple of 1, got shape (2, 5, 4)",
+    "nn.KVCache(1, 2, 6, 8, 4).attend(0, H, X, H)": "be (2, 6, 5, 4), got shapes (2, 5, 4) and",
+    "nn.KVCache(1, 2, 6, 8, 4).append([H], [X])": "got shapes (2, 6, 5, 4) and (2, 5, 4)",
+    "nn.KVCache(2, 2, 6, 8, 4).append([H, H], [H])": "of 2 layers, got 2 and 1",
 }
 
 
@@ -251,27 +254,29 @@ class Writer(nn.Module):
 
     def __init__(self, length=24):
         self.embed, self.head = nn.Embedding(11, 16), nn.Linear(16, 11)
-        self.blocks = [(nn.LayerNorm(16), nn.Linear(16, 48), nn.Linear(16, 16)) for _ in range(2)]
-        self.caches = [nn.KVCache(2, 4, length, 4) for _ in self.blocks]
+        self.blocks = [(nn.LayerNorm(16), nn.Linear(16, 32), nn.Linear(16, 16)) for _ in range(2)]
+        self.cache = nn.KVCache(2, 2, 2, length, 4)
         self.rotary = nn.RotaryEmbedding(4)
 
     def forward(self, tokens, cached=False):
         x = self.embed(tokens)
         n, t, d = x.shape
-        for (norm, into, out), cache in zip(self.blocks, self.caches, strict=True):
-            q, k, v = into(norm(x)).reshape((n, t, 3, 4, 4)).permute((2, 0, 3, 1, 4))
-            at = cache.length + fz.arange(t) if cached else None
+        at = self.cache.length + fz.arange(t) if cached else None
+        keys, values = [], []
+        for i, (norm, into, out) in enumerate(self.blocks):
+            parts = into(norm(x)).reshape((n, t, 8, 4)).permute((0, 2, 1, 3))
+            q, k, v = parts[:, :4], parts[:, 4:6], parts[:, 6:]  # two heads for each of keys
             q, k = self.rotary(q, at), self.rotary(k, at)
             if cached:
-                y = F.scaled_dot_product_attention(q, *cache.update(k, v))
+                y = self.cache.attend(i, q, k, v)
+                keys.append(k)
+                values.append(v)
             else:
-                y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+                y = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
             x = x + out(y.permute((0, 2, 1, 3)).reshape((n, t, d)))
+        if cached:
+            self.cache.append(keys, values)
         return self.head(x)
-
-    def reset(self):
-        for cache in self.caches:
-            cache.reset()
 
 
 def test_decoding_step_by_step_agrees_with_the_whole():
@@ -283,7 +288,7 @@ def test_decoding_step_by_step_agrees_with_the_whole():
         step = fz.trace(lambda model, tokens: model(tokens, cached=True))
         for call in (model.__call__, step.__call__):
             for start in (1, 5):  # a prompt, then one at a time
-                model.reset()
+                model.cache.reset()
                 ends = [0, start, *range(start + 1, 25)]
                 parts = [
                     call(tokens[:, a:b], cached=True) if call != step.__call__
@@ -303,7 +308,7 @@ def test_traced_steps_have_the_bits_of_eager_ones():
     tokens = fz.random.integers(0, 11, (2, 24))
 
     def outputs(call):
-        model.reset()
+        model.cache.reset()
         with fz.no_grad():
             return [np.asarray(call(model, tokens[:, i : i + 1])).tobytes() for i in range(24)]
 
@@ -321,25 +326,51 @@ def test_a_traced_step_beyond_the_end_raises():
         for _ in range(12):
             step(model, token)
         assert step.stats()["skipped"] > 0, step.explain()
-        before = [(cache.keys.tolist(), int(cache.length)) for cache in model.caches]
+        before = model.cache.state.tolist()
         for _ in range(2):
             with pytest.raises(IndexError, match="12"):
                 step(model, token)
-        assert [(cache.keys.tolist(), int(cache.length)) for cache in model.caches] == before
+        assert model.cache.state.tolist() == before and int(model.cache.length) == 12
 
 
-def test_a_full_cache_says_so_and_is_as_it_was():
-    cache, x = nn.KVCache(1, 1, 4, 2), normal(1, 1, 3, 2)
-    cache.update(x, x)
-    before = cache.keys.tolist()
-    with pytest.raises(IndexError, match="4"):
-        cache.update(x, x)
-    assert cache.keys.tolist() == before and int(cache.length) == 3
-    assert not cache.state_dict() and [n for n, _ in cache.named_buffers()] == [
-        "keys", "values", "length",
-    ]  # fmt: skip
-    assert cache.to("float64").update(x.astype("float64")[:, :, :1], x[:, :, :1])[0].dtype.name == (
-        "float64"
+def test_steps_write_in_place():
+    """Eager, replayed and skipped ones: no second cache is ever there."""
+    cache, x = nn.KVCache(3, 1, 2, 2048, 64), normal(1, 2, 1, 64)
+
+    def step(cache, x):
+        keys = []
+        for layer in range(3):
+            keys.append(x * 0.5)
+            x = cache.attend(layer, x, keys[-1], keys[-1])
+        cache.append(keys, keys)
+        return x
+
+    for call in (step, fz.trace(step), fz.trace(proof=False)(step), fz.trace(pure=True)(step)):
+        for _ in range(6):
+            call(cache, x)
+        fz.memory.reset_peak()
+        before = fz.memory.stats()["live_bytes"]
+        for _ in range(4):
+            call(cache, x)
+        assert fz.memory.stats()["peak_bytes"] - before < cache.state.nbytes / 12
+
+
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
+def test_caches_move_and_are_not_saved(dtype):
+    cache, x = nn.KVCache(1, 1, 1, 4, 2), normal(1, 1, 3, 2)
+    assert not cache.state_dict() and [n for n, _ in cache.named_buffers()] == ["state", "length"]
+    cache.to(dtype)
+    x = x.astype(dtype)
+    y = cache.attend(0, x, x, x)
+    assert y.dtype.name == dtype
+    want = nn.attention(x.astype("float64"), x.astype("float64"), x.astype("float64"), causal=True)
+    close(y.astype("float64"), want, 1e-14 if dtype == "float64" else 0.03)
+    cache.append([x * np.nan], [x * np.nan])
+    cache.reset()
+    close(cache.attend(0, x, x, x).astype("float64"), y.astype("float64"), 0)
+    cache.append([x], [x])
+    assert cache.state[0, 0, :, :, :3].tolist() == x.tolist() and repr(cache)[-15:] == (
+        "(1, 1, 1, 4, 2)"
     )
 
 

@@ -290,8 +290,9 @@ def modules() -> list[Tensor]:
     out = [net(X), net.head[2](fz.ones(4)), nn.Embedding(5, 2)(I)]
     out += [nn.attention(X, X, X, causal=True)]
     out += [nn.attention(q=X, k=X, v=X, scale=0.5)]
-    keys, _, mask = nn.KVCache(1, 2, 4, 3).update(fz.ones((1, 2, 2, 3)), fz.ones((1, 2, 2, 3)))
-    out += [F.scaled_dot_product_attention(fz.ones((1, 2, 2, 3)), keys, keys, mask)]
+    cache, heads = nn.KVCache(1, 1, 2, 4, 3), fz.ones((1, 2, 2, 3))
+    out += [cache.attend(0, heads, heads, heads), F.scaled_dot_product_attention(X, X, X)]
+    cache.append([heads], [heads])
     out += [nn.conv2d(image, kernel, stride=(1, 2), padding=1)]
     out += [nn.cross_entropy(logits=X, labels=I[:2] % 3), nn.gelu(X, approximate="tanh")]
     out += [nn.silu(X)]

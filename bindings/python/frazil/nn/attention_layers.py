@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MultiheadAttention"]
 
-_HALF = ("float16", "bfloat16")
 _MANY = 8  # queries from which a copy of the keys is cheaper than the scores in memory
 
 
@@ -109,7 +108,7 @@ def _attention_to_shown(op, query, key, value, attn_mask, is_causal, scale):
     added = added[None] if added.ndim == 1 else added
     added = _fz.broadcast_to(added.mT, (*key.shape[:-1], 1))
     ones = _fz.ones((*query.shape[:-1], 1), dtype=query.dtype, device=query.device)
-    query = _fz.concat([query * _scale(d, scale), ones], axis=-1)
+    query = _fz.concat([query * attention_scale(d, scale), ones], axis=-1)
     key = _fz.concat([key, added], axis=-1)
     y = _ops.attention(query, key, value, causal=is_causal, scale=1.0)
     if is_causal:  # as many queries as keys
@@ -122,7 +121,7 @@ def _attention_to_shown(op, query, key, value, attn_mask, is_causal, scale):
 
 def attention_weights(op, query, key, attn_mask, scale=None):
     """softmax(query key^T * scale + attn_mask); 0 for queries that see no key."""
-    scores = (query * _scale(query.shape[-1], scale)) @ key.mT
+    scores = (query * attention_scale(query.shape[-1], scale)) @ key.mT
     if attn_mask is None:
         return _softmax(scores)
     fits = zip(reversed(attn_mask.shape), reversed(scores.shape), strict=False)
@@ -141,7 +140,7 @@ def attention_weights(op, query, key, attn_mask, scale=None):
     return _fz.where(seen, _softmax(scores), 0.0)
 
 
-def _scale(d, scale):
+def attention_scale(d, scale):
     return scale if scale is not None else 1 / math.sqrt(d) if d else 1.0
 
 
@@ -172,7 +171,11 @@ def and_causal(mask, t, s, device):
 
 
 def _wide(x):
-    return x.astype("float32") if x.dtype.name in _HALF else x
+    return x.astype("float32") if is_half(x) else x
+
+
+def is_half(x):
+    return x.dtype.name in ("float16", "bfloat16")
 
 
 def _check_operands(op, query, key, value):

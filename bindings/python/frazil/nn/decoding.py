@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from frazil import _frazil as _fz
+from frazil._frazil import nn as _ops
 from frazil._grad import no_grad as _no_grad
 from frazil._named import flag as _flag
 from frazil._named import integer as _integer
 from frazil._named import number as _number
+from frazil.nn.attention_layers import attention_scale, causal_mask, is_half
 from frazil.nn.module import Module
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from frazil._frazil import Tensor
     from frazil._types import DTypeLike
 
@@ -84,29 +89,32 @@ class RotaryEmbedding(Module):
 
 
 class KVCache(Module):
-    """Keys and values of the positions so far, so that each step of decoding computes those of its
-    own position alone.
+    """Keys and values of the positions so far in all layers of a model, so that each step of
+    decoding computes those of its own positions alone.
 
-    The buffers keys and values are (batch_size, num_heads, max_length, head_dim), length counts the
-    positions that are filled. Shapes never change, so a traced step is one program at every
-    position. They are moved but not saved with a model, and no gradient flows through them.
+    A step calls attend in each layer, then append once, with what all layers made. So the only
+    write is the last thing that a step does: a traced one, too, writes in place, and as shapes
+    never change it is one program at every position.
+
+    The buffer state is (num_layers, 2, batch_size, num_heads, max_length, head_dim), length counts
+    the positions that are filled. They are moved but not saved with a model, and no gradient flows
+    through them.
 
     >>> from frazil import nn
-    >>> cache = nn.KVCache(1, 2, 16, 4)
-    >>> keys, values, mask = cache.update(_fz.ones((1, 2, 3, 4)), _fz.ones((1, 2, 3, 4)))
-    >>> keys.shape, mask.shape, int(cache.length)
-    ((1, 2, 16, 4), (3, 16), 3)
-    >>> q = _fz.ones((1, 2, 3, 4))
-    >>> nn.functional.scaled_dot_product_attention(q, keys, values, mask).shape
-    (1, 2, 3, 4)
+    >>> cache = nn.KVCache(1, 2, 4, 16, 8)
+    >>> q = k = v = _fz.ones((2, 4, 3, 8))
+    >>> y = cache.attend(0, q, k, v)
+    >>> cache.append([k], [v])
+    >>> y.shape, int(cache.length)
+    ((2, 4, 3, 8), 3)
     """
 
-    keys: Tensor
-    values: Tensor
+    state: Tensor
     length: Tensor
 
     def __init__(
         self,
+        num_layers: int,
         batch_size: int,
         num_heads: int,
         max_length: int,
@@ -115,50 +123,86 @@ class KVCache(Module):
         dtype: DTypeLike | None = None,
     ) -> None:
         extents = {
+            "num_layers": num_layers,
             "batch_size": batch_size,
             "num_heads": num_heads,
             "max_length": max_length,
             "head_dim": head_dim,
         }
-        shape = tuple([_integer(f"[nn.KVCache] {name}", n, 1) for name, n in extents.items()])
-        for name in ("keys", "values"):
-            self.register_buffer(name, _fz.zeros(shape, dtype=dtype, device=device), False)
+        layers, *rest = [_integer(f"[nn.KVCache] {name}", n, 1) for name, n in extents.items()]
+        state = _fz.zeros((layers, 2, *rest), dtype=dtype, device=device)
+        self.register_buffer("state", state, False)
         self.register_buffer("length", _fz.zeros((), dtype="int64", device=device), False)
 
-    def update(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Writes keys and values (batch_size, num_heads, t, head_dim) behind those that are there.
+    def attend(
+        self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float | None = None
+    ) -> Tensor:
+        """Attention of the next t positions, in one of the layers, to those so far and to each
+        other, causally: query, key, value and result are (batch_size, num_heads, t, head_dim).
 
-        Returns
-        -------
-        (keys, values, mask)
-            The buffers, which later steps write to, and the attn_mask (t, max_length) with which
-            scaled_dot_product_attention shows each of the t queries the positions up to its own.
+        query may have a multiple of num_heads: several in a row for each head of keys and values.
+        scale is 1 / sqrt(head_dim) if not given. ValueError if shapes differ from the cache's.
+        """
+        _, _, n, heads, longest, d = self.state.shape
+        shape = query.shape
+        groups, t = (shape[1] // heads, shape[2]) if query.ndim == 4 else (0, 0)
+        if not groups or shape != (n, groups * heads, t, d):
+            raise ValueError(
+                f"[nn.KVCache] query must be ({n}, heads, t, {d}), heads a multiple of {heads}, "
+                f"got shape {shape}."
+            )
+        self._check(t, key, value)
+        query = (query * attention_scale(d, scale)).reshape((n, heads, groups * t, d))
+        behind = _fz.where(_fz.arange(longest, device=key.device) < self.length, 0.0, -math.inf)
+        old = (query @ self.state[layer, 0].mT).astype("float32" if is_half(query) else query.dtype)
+        new = (query @ key.mT).astype(old.dtype)
+        if t > 1:
+            seen = causal_mask(t, t, key.device)
+            new = _fz.where(_fz.concat([seen] * groups), new, -math.inf)
+        scores = _fz.concat([old + behind.astype(old.dtype), new], axis=-1)
+        weights = _ops.softmax(scores).astype(query.dtype)
+        y = weights[..., :longest] @ self.state[layer, 1] + weights[..., longest:] @ value
+        return y.reshape(shape)
+
+    def append(self, keys: Sequence[Tensor], values: Sequence[Tensor]) -> None:
+        """Writes the keys and values that attend was given, one of each layer, behind those that
+        are there.
 
         Raises
         ------
         IndexError
-            If positions are more than max_length.
+            If positions are more than max_length. The cache is as it was.
         ValueError
-            If shapes differ from the cache's.
+            If there are not as many as layers, or shapes differ from the cache's.
         """
-        n, heads, longest, d = self.keys.shape
-        t = key.shape[-2] if key.ndim > 1 else 0
+        layers = self.state.shape[0]
+        if not len(keys) == len(values) == layers:
+            raise ValueError(
+                f"[nn.KVCache] needs keys and values of {layers} layers, got {len(keys)} and "
+                f"{len(values)}."
+            )
+        t = keys[0].shape[-2] if keys[0].ndim > 1 else 0
+        for key, value in zip(keys, values, strict=True):
+            self._check(t, key, value)
+        at = self.length + _fz.arange(t, device=self.state.device)
+        with _no_grad():
+            both = _fz.stack([_fz.stack(list(keys)), _fz.stack(list(values))], axis=1)
+            self.state[:, :, :, :, at] = both.detach()
+            self.length += t
+
+    def _check(self, t, key, value):
+        _, _, n, heads, _, d = self.state.shape
         if not key.shape == value.shape == (n, heads, t, d):
             raise ValueError(
-                f"[nn.KVCache] key and value must be ({n}, {heads}, t, {d}), got shapes "
-                f"{key.shape} and {value.shape}."
+                f"[nn.KVCache] key and value must be {(n, heads, t, d)}, got shapes {key.shape} "
+                f"and {value.shape}."
             )
-        at = self.length + _fz.arange(t, device=self.keys.device)
-        with _no_grad():
-            self.keys[:, :, at] = key.detach()
-            self.values[:, :, at] = value.detach()
-            self.length += t
-        mask = _fz.arange(longest, device=self.keys.device) <= at[:, None]
-        return self.keys, self.values, mask
 
     def reset(self) -> None:
         """Forgets all positions."""
+        self.state[...] = 0  # a NaN would come through a weight of 0
         self.length[...] = 0
 
     def extra_repr(self) -> str:
-        return ", ".join(map(str, self.keys.shape))
+        layers, _, *rest = self.state.shape
+        return ", ".join(map(str, (layers, *rest)))
