@@ -1,8 +1,12 @@
 """What a skipped call depends on, changed between calls in every way: results stay those of the
 untraced function."""
 
+import functools
+
 import pytest
 from proofs import both, cases
+
+import frazil as fz
 
 GUARDS = cases("""
 ## a global name
@@ -687,3 +691,26 @@ def test_changed(name):
 def test_skipped_again_when_it_has_changed():
     traced, skipped = both("rate = 2.0\nf = trace(lambda x: x * rate)", "rate = 3.0", after=10)
     assert traced.skipped > skipped + 2, traced.f.explain()
+
+
+def test_functions_that_wrap_others_may_be_wrapped_again():
+    def inner(x):
+        return x * 2
+
+    @functools.wraps(inner)
+    def outer(x):
+        return inner(x) + 1
+
+    traced = fz.trace(lambda x: fz.vmap(outer)(x))
+    x = fz.asarray([1.0, 2.0])
+    for _ in range(6):
+        assert traced(x).tolist() == [3.0, 5.0]
+    skipped = traced.stats()["skipped"]
+    assert skipped > 0, traced.explain()
+    outer.__wrapped__ = len
+    assert traced(x).tolist() == [3.0, 5.0]
+    assert traced.stats()["skipped"] == skipped  # what is wrapped is compared
+    outer.note = []
+    for _ in range(5):
+        assert traced(x).tolist() == [3.0, 5.0]
+    assert traced.stats()["skipped"] == skipped  # and nothing else is

@@ -139,10 +139,24 @@ bool World::AddObject(PyObject* object, const std::string& where) {
   return IsFixed(object) || Give(object, Py_TYPE(object)->tp_name, where);
 }
 
+namespace {
+
+// A function's attributes may be none, or the function that it wraps: others can hold anything.
+bool HasOnlyWrapped(PyObject* dict, PyObject** wrapped) {
+  *wrapped = nullptr;
+  if (!dict || PyDict_GET_SIZE(dict) == 0) return true;
+  static PyObject* const name = PyUnicode_InternFromString("__wrapped__");
+  *wrapped = PyDict_GetItemWithError(dict, name);
+  return PyDict_GET_SIZE(dict) == 1 && *wrapped && PyFunction_Check(*wrapped);
+}
+
+}  // namespace
+
 bool World::Metadata::Same() const {
   PyObject* now = reinterpret_cast<PyFunctionObject*>(function.get())->*member;
   if (member != &PyFunctionObject::func_dict) return IsSameConstant(now, value.get());
-  return !now || PyDict_GET_SIZE(now) == 0;
+  PyObject* wrapped = nullptr;
+  return HasOnlyWrapped(now, &wrapped) && wrapped == value.get();
 }
 
 bool World::AddMetadata(PyObject* function, PyObject* name) {
@@ -154,8 +168,9 @@ bool World::AddMetadata(PyObject* function, PyObject* name) {
       {"__dict__", &PyFunctionObject::func_dict}};
   for (const auto& [text, member] : kMembers) {
     if (PyUnicode_CompareWithASCIIString(name, text) != 0) continue;
-    Metadata row{Object::Share(function), member,
-                 Object::Share(reinterpret_cast<PyFunctionObject*>(function)->*member)};
+    PyObject* value = reinterpret_cast<PyFunctionObject*>(function)->*member;
+    if (member == &PyFunctionObject::func_dict && !HasOnlyWrapped(value, &value)) return false;
+    Metadata row{Object::Share(function), member, Object::Share(value)};
     if (!row.Same()) return false;
     const bool known = absl::c_any_of(metadata_, [&](const Metadata& m) {
       return m.function.get() == function && m.member == row.member;
