@@ -392,14 +392,19 @@ class Optimizer(Tracked):
         >>> optimizer.state_dict()["param_groups"][0]["lr"]
         0.1
         """
-        state, groups, number = self.state, [], 0
+        groups, number = [], 0
         for group in self.param_groups:
             packed = {key: value for key, value in group.items() if key != "params"}
             packed["params"] = list(range(number, number + len(group["params"])))
             number += len(group["params"])
             groups.append(packed)
+        return {"state": self._saved(), "param_groups": groups}
+
+    def _saved(self):
+        """The state by the parameters' numbers, as it is now."""
+        state = self.state
         kept = [{k: v.detach() for k, v in state[p].items()} for p in self.parameters]
-        return {"state": dict(enumerate(kept)), "param_groups": groups}
+        return dict(enumerate(kept))
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Takes the state and hyperparameters of a state dict, of this package or of PyTorch.
