@@ -275,6 +275,57 @@ def test_sixteen_bit_parameters_move_in_float32():
     assert abs(adam.state[w]["exp_avg_sq"][0].item() / (16 * (1 - 0.999**2)) - 1) < 0.01
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["SGD(params, 0.1, 0.9)", "Adam(params, amsgrad=True)", "RMSprop(params)", "Rprop(params)"],
+)
+def test_complex_parameters_move_as_pairs(text):
+    rng = np.random.default_rng(0)
+    z, g = rng.normal(size=(2, 3, 2))
+    w = fz.asarray(z[:, 0] + 1j * z[:, 1]).requires_grad_()
+    v = fz.asarray(z).requires_grad_()
+    ones = [eval(f"optim.{text}", {"optim": optim, "params": [p]}) for p in (w, v)]
+    for t in range(5):
+        w.grad, v.grad = fz.asarray((g[:, 0] + 1j * g[:, 1]) * np.cos(t)), fz.asarray(g * np.cos(t))
+        for optimizer in ones:
+            optimizer.step()
+        assert np.asarray(w.detach()).view("float64").tobytes() == words([v])[0]
+
+
+class Heavy(optim.Optimizer):
+    """An optimizer as a user writes one, with state of its own."""
+
+    def __init__(self, params, lr=0.1):
+        super().__init__(params, {"lr": lr})
+
+    @fz.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                state = self.state[p]
+                if "v" not in state:
+                    state["v"] = fz.zeros_like(p)
+                state["v"] *= 0.5
+                state["v"] += p.grad
+                p -= state["v"] * group.cells("lr").astype(p.dtype)
+
+
+def test_an_optimizer_of_ones_own():
+    w = leaf(2)
+    own, known = Heavy([w], lr=0.25), optim.SGD([leaf(2)], lr=0.25, momentum=0.5)
+    lr_scheduler.StepLR(own, 3), lr_scheduler.StepLR(known, 3)
+    for _ in range(3):
+        for optimizer in (own, known):
+            (p,) = optimizer.parameters
+            p.grad = p.detach() * 0.5
+            optimizer.step()
+    assert words([w]) == words(known.parameters)
+    other = Heavy([leaf(2)], lr=1)
+    other.load_state_dict(pickle.loads(pickle.dumps(own.state_dict())))
+    (p,) = other.parameters
+    assert other.lr == 0.25 and other.state[p]["v"].tolist() == own.state[w]["v"].tolist()
+
+
 @pytest.mark.parametrize("options", [{}, {"weight_decay": 0.1, "maximize": True}])
 def test_lion_follows_its_formula(options):
     p, m, w = np.array([1.0, -2.0, 0.5]), np.zeros(3), None
@@ -412,6 +463,8 @@ def test_scaler_asks_for_its_order():
 
 # -- Errors
 
+COMPLEX = [fz.ones(2, dtype="complex64").requires_grad_()]
+
 
 @pytest.mark.parametrize(
     ("call", "message"),
@@ -441,6 +494,9 @@ def test_scaler_asks_for_its_order():
         (lambda p: optim.Adafactor(p, eps=1e-3), "[optim.Adafactor] eps must be a pair"),
         (lambda p: optim.Adafactor(p, d=0), "[optim.Adafactor] d must be at least 1, got 0."),
         (lambda p: optim.Muon(p), "[optim.Muon] parameters must be matrices, got shape (2,)"),
+        (lambda p: optim.Muon([leaf(2, 2) * 1j]), "[optim.Muon] parameters must be leaf tensors"),
+        (lambda p: optim.Adafactor(COMPLEX), "[optim.Adafactor] parameters must be real, got comp"),
+        (lambda p: optim.LBFGS(COMPLEX), "[optim.LBFGS] parameters must be real, got complex64."),
         (lambda p: optim.LBFGS(p, line_search_fn="x"), '[optim.LBFGS] line_search_fn must be "str'),
         (lambda p: optim.LBFGS([{"params": p}, {"params": leaf(1)}]), "takes one group"),
         (lambda p: lr_scheduler.StepLR(5, 3), "[lr_scheduler.StepLR] needs an optimizer"),

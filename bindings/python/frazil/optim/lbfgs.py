@@ -83,6 +83,8 @@ class LBFGS(Optimizer):
                 f"{group['line_search_fn']!r}."
             )
         kinds = {p.dtype.name for p in group["params"]}
+        if any(kind.startswith("complex") for kind in kinds):
+            raise ValueError(f"{self._where} parameters must be real, got {', '.join(kinds)}.")
         if len(kinds) > 1:
             raise ValueError(
                 f"{self._where} parameters must be of one dtype, got {', '.join(sorted(kinds))}."
