@@ -39,16 +39,20 @@ WITHOUT_CLOSURE = [text for text in cases.OPTIMIZERS if "LBFGS" not in text]
 
 
 @pytest.mark.parametrize("text", WITHOUT_CLOSURE)
-@pytest.mark.parametrize("copied", ["state_dict", "pickle", "deepcopy"])
-def test_states_go_on_to_the_bit(text, copied):
+@pytest.mark.parametrize("copied", ["state_dict", "file", "pickle", "deepcopy"])
+def test_states_go_on_to_the_bit(text, copied, tmp_path):
     params, optimizer = begin(text)
     train(params, optimizer, 4)
-    if copied == "state_dict":
+    if copied in ("state_dict", "file"):
         others, other = begin(text)
         with fz.no_grad():
             for p, q in zip(others, params, strict=True):
                 p[...] = q
         saved = pickle.loads(pickle.dumps(optimizer.state_dict()))
+        if copied == "file":
+            fz.save(tmp_path / "state.fzt", saved)
+            saved = fz.load(tmp_path / "state.fzt")
+            assert list(saved["state"]) == list(range(len(optimizer.parameters)))
         train(params, optimizer, 5, 4)  # what was saved stays what it was
         other.load_state_dict(saved)
     else:
