@@ -149,7 +149,9 @@ def seen(x):
         return [type(x).__name__, *map(seen, x)]
     if isinstance(x, dict):
         return ["dict", *((k, seen(v)) for k, v in x.items())]
-    if isinstance(x, (Box, Plain, Record, Own, fz.optim.Optimizer)):
+    if isinstance(x, fz.optim.Optimizer):
+        return [type(x).__name__, seen(x.parameters), seen(x.state_dict())]
+    if isinstance(x, (Box, Plain, Record, Own)):
         return [type(x).__name__, seen(vars(x))]
     if isinstance(x, str):
         x = re.sub(r", device='[^']*'", "", x)  # elsewhere a tensor's text tells where it is

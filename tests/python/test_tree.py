@@ -181,7 +181,7 @@ def test_what_is_not_saved(tmp_path):
         ({"a": [object()]}, TypeError, "cannot save object at 'a.0'"),
         ({"a": nn.Linear(2, 2)}, TypeError, r"'a' is a module \(Linear\): save its state_dict"),
         (nn.Linear(2, 2), TypeError, "the nest is a module"),
-        ({"a": {1: 2}}, TypeError, r"keys must be strings, got \[1\] at 'a'"),
+        ({"a": {1: 2, "b": 3}}, TypeError, r"or all integers, got \[1, 'b'\] at 'a'"),
         (collections.defaultdict(lambda: 0, a=1), TypeError, "'rest.default_factory'"),
     ]:
         with pytest.raises(error, match=said):

@@ -48,9 +48,9 @@ _KINDS = {word: kind for kind, word in _WORDS.items()}
 def save(path: str | PathLike[str], tree: Any) -> None:
     """Writes a nest (frazil.tree) of tensors, numbers and strings.
 
-    Dicts, which have strings for keys, and lists and tuples come back as they are; so do named
-    tuples, dataclasses, registered classes and subclasses of dict, list and tuple, whose classes
-    the file names.
+    Dicts, whose keys are all strings or all integers, and lists and tuples come back as they are;
+    so do named tuples, dataclasses, registered classes and subclasses of dict, list and tuple,
+    whose classes the file names.
 
     Raises
     ------
@@ -96,9 +96,10 @@ def load(path: str | PathLike[str]) -> Any:
 
 
 # How a node is written: {"tensor": number}, {"value": number, string or None}, {"dict": {...}},
-# {"list": [...]}, {"tuple": [...]}, and, with its class, {"fields": {...}, "class": "module:Name"}
-# for named tuples and dataclasses or {"children": [...]} for registered classes. "rest" is what an
-# object has besides; in it {"type": "module:Name"} is a class itself.
+# with "keys": "int" if its keys are integers, {"list": [...]}, {"tuple": [...]}, and, with its
+# class, {"fields": {...}, "class": "module:Name"} for named tuples and dataclasses or
+# {"children": [...]} for registered classes. "rest" is what an object has besides; in it
+# {"type": "module:Name"} is a class itself.
 
 
 class _ClassError(Exception):
@@ -128,14 +129,17 @@ class _Writer:
             return {"value": None}
         if kind == _LEAF:
             return self._leaf(path, next(self._leaves))
-        if kind == _DICT and not all(isinstance(key, str) for key in keys):
+        if kind == _DICT and len({*map(type, keys)} - {str}) and {*map(type, keys)} != {int}:
             raise TypeError(
-                f"[save] keys must be strings, got {list(keys)} at '{path}': save a list of pairs."
+                f"[save] keys must be strings, or all integers, got {list(keys)} at '{path}': save "
+                "a list of pairs."
             )
         named = kind in (_DICT, _DATACLASS) or (kind == _NAMED and len(keys) == n)
         names = keys if named else range(n)
         items = [self.describe(_join(path, name)) for name in names]
         out = {_WORDS[kind]: dict(zip(keys, items, strict=True)) if named else items}
+        if kind == _DICT and n and type(keys[0]) is int:
+            out["keys"] = "int"  # JSON has strings
         if cls is not None:
             out["class"] = _name_of(cls, path)
             if kind == _REGISTERED or rest is not None:
@@ -200,13 +204,15 @@ class _Reader:
 
     def read(self, node):
         cls, rest = node.get("class"), node.get("rest")
-        ((word, inside),) = ((w, i) for w, i in node.items() if w not in ("class", "rest"))
+        ((word, inside),) = ((w, i) for w, i in node.items() if w not in ("class", "rest", "keys"))
         if word in ("tensor", "type") or (word == "value" and inside is not None):
             self.nodes.append((_LEAF, 0, None, None, None))
             read = {"tensor": self.tensors.__getitem__, "type": _import}
             self.leaves.append(read[word](inside) if word in read else inside)
             return
         keys = tuple(inside) if isinstance(inside, dict) else None
+        if keys and "keys" in node:
+            keys = tuple(map(int, keys))
         kind = _NONE if word == "value" else _KINDS[word]
         if cls is not None:
             cls = _import(cls)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
+from frazil.optim.cohort import filled
 from frazil.optim.optimizer import Optimizer
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Adagrad(Optimizer):
 
     @staticmethod
     def _begin(n, p, name):
-        return _fz.full_like(p.detach(), n["initial_accumulator_value"])
+        return filled(p, n["initial_accumulator_value"])
 
     @staticmethod
     def _numbers(n, counters, dtype):
@@ -227,6 +228,9 @@ class Adafactor(Optimizer):
         super().__init__(params, defaults, options)
 
     def _check_group(self, group):
+        for p in group["params"]:
+            if p.dtype.kind != "real floating":
+                raise ValueError(f"{self._where} parameters must be real, got {p.dtype.name}.")
         eps = group["eps"]
         if not isinstance(eps, tuple) or len(eps) != 2 or not (eps[0] or 0) >= 0 <= eps[1]:
             raise ValueError(

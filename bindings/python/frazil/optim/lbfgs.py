@@ -83,6 +83,8 @@ class LBFGS(Optimizer):
                 f"{group['line_search_fn']!r}."
             )
         kinds = {p.dtype.name for p in group["params"]}
+        if any(kind.startswith("complex") for kind in kinds):
+            raise ValueError(f"{self._where} parameters must be real, got {', '.join(kinds)}.")
         if len(kinds) > 1:
             raise ValueError(
                 f"{self._where} parameters must be of one dtype, got {', '.join(sorted(kinds))}."
@@ -220,13 +222,9 @@ class LBFGS(Optimizer):
         """What is kept, under the first parameter: PyTorch's names."""
         return {self.param_groups[0]["params"][0]: self._memory}
 
-    def state_dict(self) -> dict[str, Any]:
-        """State and hyperparameters as they are now, as PyTorch's."""
-        found = super().state_dict()
+    def _saved(self):
         state = _tree.map(lambda x: x.detach(), self._memory)
-        found["state"] = {0: {**state, "n_iter": int(state["n_iter"])}}
-        found["state"][0]["func_evals"] = int(state["func_evals"])
-        return found
+        return {0: {**state, **{k: int(state[k]) for k in ("func_evals", "n_iter")}}}
 
     def load_state_dict(self, state_dict: Any) -> None:
         """Takes the state and hyperparameters of a state dict, of this package or of PyTorch."""

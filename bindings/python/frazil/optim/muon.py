@@ -82,6 +82,8 @@ class Muon(Optimizer):
                 f"{group['ns_coefficients']!r}."
             )
         for p in group["params"]:
+            if p.dtype.kind != "real floating":
+                raise ValueError(f"{self._where} parameters must be real, got {p.dtype.name}.")
             if p.ndim != 2:
                 raise ValueError(
                     f"{self._where} parameters must be matrices, got shape {p.shape}: give others "

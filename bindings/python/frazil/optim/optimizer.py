@@ -2,10 +2,8 @@
 
 An optimizer is two functions of its hyperparameters: `_numbers`, what all parameters share in a
 step (in float64), and `_move`, from a parameter, its gradient and its state to the next ones.
-Parameters that have always moved together, and are of one dtype, share a *cohort*: the counters
-of its steps are tensors, not Python numbers, as a traced step is the same each time. A cohort's
-step is one call by promise, so that it is one plan without an outer trace, too. 16-bit parameters
-move in float32 and are rounded once.
+Parameters take steps in cohorts (cohort.py), each by one call by promise: it is one plan without an
+outer trace, too.
 """
 
 from __future__ import annotations
@@ -13,11 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
-from frazil._grad import no_grad
 from frazil._parameters import is_leaf_for_training
 from frazil._trace import trace
 from frazil._tracked import Tracked
-from frazil.optim.param_group import ParamGroup, cell
+from frazil.optim.cohort import Cohort, cohorts_of, part, rename, run
+from frazil.optim.param_group import ParamGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,51 +34,6 @@ _set_grad_enabled = _fz.autograd.set_grad_enabled
 _CHOICES = ("foreach", "fused", "capturable")  # PyTorch's, between ways to compute the same
 
 
-class Cohort(Tracked):
-    """Parameters of a group that share counters, names of states and a dtype."""
-
-    def __init__(self, names: tuple[str, ...], counters: dict[str, Tensor]) -> None:
-        self.names, self.counters = names, counters
-        self.params: list[Tensor] = []
-        self.states: list[dict[str, Tensor]] = []
-
-
-def _run(kind, n, counters, params, grads, states):
-    """One step of a cohort, in place."""
-    with no_grad():
-        counters["step"] += 1
-        own = params[0].dtype
-        dtype = _fz.float32 if own.name in ("float16", "bfloat16") else own
-        numbers = [_like(x, dtype) for x in kind._numbers(n, counters, own)]
-        decay, keep = n.get("weight_decay", 0), None
-        if not isinstance(decay, _Tensor) and decay == 0:
-            decay = None
-        elif n.get("decoupled_weight_decay"):
-            decay, keep = None, _like(1 - n["lr"] * decay, dtype)
-        else:
-            decay = _like(decay, dtype)
-        for p, g, state in zip(params, grads, states, strict=True):
-            before, g = _wide(p, dtype), _wide(g, dtype)
-            if n["maximize"]:
-                g = -g
-            if decay is not None:
-                g = g + before * decay
-            old = [_wide(s, dtype) for s in state.values()]
-            moved, *new = kind._move(n, numbers, before, g, keep, *old)
-            p[...] = moved
-            for s, value in zip(state.values(), new, strict=True):
-                s[...] = value
-
-
-def _like(x, dtype):
-    """A float64 cell as a number of the dtype; whatever else it is."""
-    return x.astype(dtype) if isinstance(x, _Tensor) and x.dtype == _fz.float64 else x
-
-
-def _wide(x, dtype):
-    return x if x.dtype == dtype else x.astype(dtype)
-
-
 def _is_frozen(p):
     return p.is_leaf and (p._parameter or p._frozen)
 
@@ -95,7 +48,8 @@ class Optimizer(Tracked):
     `param_groups` is the list of these dicts. Values may be assigned at any time, as in
     `optimizer.param_groups[0]["lr"] = 0.1`. A traced call that skips its body takes a learning
     rate, a momentum or betas as they are then; the body itself must leave reading them to step().
-    `lr` is the learning rate of all groups.
+    `lr` is the learning rate of all groups. In a step() of one's own, group.cells("lr") is the
+    tensor that group["lr"] reads, which does not stop skipping.
 
     >>> import frazil as fz
     >>> from frazil import optim
@@ -103,6 +57,16 @@ class Optimizer(Tracked):
     >>> optimizer = optim.SGD([{"params": [w]}, {"params": [b], "lr": 0.5}], lr=0.1)
     >>> [group["lr"] for group in optimizer.param_groups]
     [0.1, 0.5]
+
+    >>> class Signs(optim.Optimizer):
+    ...     def __init__(self, params, lr=0.1):
+    ...         super().__init__(params, {"lr": lr})
+    ...
+    ...     @fz.no_grad()
+    ...     def step(self):
+    ...         for group in self.param_groups:
+    ...             for p in group["params"]:
+    ...                 p -= fz.sign(p.grad) * group.cells("lr").astype(p.dtype)
     """
 
     defaults: dict[str, Any]
@@ -113,7 +77,7 @@ class Optimizer(Tracked):
         super().__init_subclass__(**kwargs)
 
         def step(n, counters, params, grads, states):
-            _run(cls, n, counters, params, grads, states)
+            run(cls, n, counters, params, grads, states)
 
         cls._advance = staticmethod(trace(step, pure=True, check_first=0, check_every=0))
 
@@ -173,6 +137,11 @@ class Optimizer(Tracked):
     def _adopted(saved: dict[str, Any]) -> dict[str, Any]:
         """A parameter's saved state, made whole where PyTorch's says it otherwise."""
         return saved
+
+    @classmethod
+    def _keeps_any_state(cls):
+        """Whether it is an optimizer with its own step(), which looks after its state."""
+        return cls._move is Optimizer._move
 
     # Groups
 
@@ -247,39 +216,13 @@ class Optimizer(Tracked):
         self._check_group(group)
         n = self._hyperparameters(group)
         self.param_groups = [*self.param_groups, group]
-        self._cohorts = [*self._cohorts, self._cohorts_of(n, params, [{}] * len(params))]
+        self._cohorts = [*self._cohorts, cohorts_of(self, n, params, [{}] * len(params))]
 
     def _check_group(self, group: ParamGroup) -> None:
         """Raises if hyperparameters or parameters do not fit together."""
 
     def _hyperparameters(self, group):
         return {key: dict.__getitem__(group, key) for key in self.defaults}
-
-    def _cohorts_of(self, n, params, saved):
-        """The parameters by what they share; `saved` has states by name, as far as there are."""
-        cohorts = {}
-        for p, known in zip(params, map(self._adopted, saved), strict=True):
-            names = self._names(n, p)
-            first = self._counters(n)
-            counts = {k: float(_plain(known.get(k), v)) for k, v in first.items()}
-            key = p.dtype.name, str(p.device), names, tuple(counts.values())
-            if key not in cohorts:
-                cohorts[key] = Cohort(names, {k: cell(v) for k, v in counts.items()})
-            state = {}
-            for name in names:
-                begun = self._begin(n, p, name)
-                if known.get(name) is not None:
-                    value = _fz.asarray(known[name])
-                    if value.shape != begun.shape:
-                        raise ValueError(
-                            f"{self._where} the state dict's {name} has shape {value.shape}, a "
-                            f"parameter's has {begun.shape}."
-                        )
-                    begun = value.astype(begun.dtype).to_device(begun.device)
-                state[name] = begun * 1
-            cohorts[key].params.append(p)
-            cohorts[key].states.append(state)
-        return list(cohorts.values())
 
     # Steps
 
@@ -304,38 +247,16 @@ class Optimizer(Tracked):
             for cohort in tuple(cohorts):
                 grads = [p.grad for p in cohort.params]
                 if not all([g is not None for g in grads]):
-                    cohort = self._part(cohorts, cohort, grads)
+                    cohort = part(cohorts, cohort, grads)
                     grads = [g for g in grads if g is not None]
                 if grads:
                     if cohort.names != self._names(n, cohort.params[0]):
-                        self._rename(n, cohort)
+                        rename(self, n, cohort)
                     self._advance(n, cohort.counters, cohort.params, grads, cohort.states)
         if hooks["post"]:
             for hook in list(hooks["post"].values()):
                 hook(self, (), {})
         return loss
-
-    def _part(self, cohorts, cohort, grads):
-        """The parameters that have a gradient, which count their steps apart from now on."""
-        moving = [g is not None for g in grads]
-        if not any(moving):
-            return cohort
-        part = Cohort(cohort.names, {k: cell(v.item()) for k, v in cohort.counters.items()})
-        items = list(zip(moving, cohort.params, cohort.states, strict=True))
-        part.params = [p for m, p, _ in items if m]
-        part.states = [s for m, _, s in items if m]
-        cohort.params = [p for m, p, _ in items if not m]
-        cohort.states = [s for m, _, s in items if not m]
-        cohorts.append(part)
-        return part
-
-    def _rename(self, n, cohort):
-        """A hyperparameter was assigned that asks for other states (a momentum that was 0)."""
-        cohort.names = self._names(n, cohort.params[0])
-        cohort.states = [
-            {k: s[k] if k in s else self._begin(n, p, k) for k in cohort.names}
-            for p, s in zip(cohort.params, cohort.states, strict=True)
-        ]
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forgets the gradients, or makes them zeros with set_to_none=False."""
@@ -370,6 +291,9 @@ class Optimizer(Tracked):
     def state(self) -> dict[Tensor, dict[str, Tensor]]:
         """By parameter what is kept of it from step to step, by PyTorch's names.
 
+        The tensors are the optimizer's, the dicts are copies, but for an optimizer that has its own
+        step(): that may put into them what it likes.
+
         >>> import frazil as fz
         >>> from frazil import optim
         >>> w = fz.ones(2, requires_grad=True)
@@ -380,7 +304,7 @@ class Optimizer(Tracked):
         for cohorts in self._cohorts:
             for cohort in cohorts:
                 for p, state in zip(cohort.params, cohort.states, strict=True):
-                    found[p] = {**cohort.counters, **state}
+                    found[p] = {**cohort.counters, **state} if cohort.counters else state
         return found
 
     def state_dict(self) -> dict[str, Any]:
@@ -392,14 +316,21 @@ class Optimizer(Tracked):
         >>> optimizer.state_dict()["param_groups"][0]["lr"]
         0.1
         """
-        state, groups, number = self.state, [], 0
+        groups, number = [], 0
         for group in self.param_groups:
             packed = {key: value for key, value in group.items() if key != "params"}
             packed["params"] = list(range(number, number + len(group["params"])))
             number += len(group["params"])
             groups.append(packed)
-        kept = [{k: v.detach() for k, v in state[p].items()} for p in self.parameters]
-        return {"state": dict(enumerate(kept)), "param_groups": groups}
+        return {"state": self._saved(), "param_groups": groups}
+
+    def _saved(self):
+        """The state by the parameters' numbers, as it is now."""
+        state = self.state
+        return {
+            i: {k: v.detach() if isinstance(v, _Tensor) else v for k, v in state[p].items()}
+            for i, p in enumerate(self.parameters)
+        }
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Takes the state and hyperparameters of a state dict, of this package or of PyTorch.
@@ -425,7 +356,7 @@ class Optimizer(Tracked):
             merged = ParamGroup({**group.copy(), **new})
             saved = [state.get(int(i), {}) for i in new["params"]]
             n = {key: dict.get(merged, key) for key in self.defaults}
-            cohorts.append(self._cohorts_of(n, group["params"], saved))
+            cohorts.append(cohorts_of(self, n, group["params"], saved))
         for group, new in zip(self.param_groups, groups, strict=True):
             for key, value in new.items():
                 if key not in ("params", "param_names"):
@@ -464,9 +395,3 @@ class Handle:
 
 def _is_named(item):
     return isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str)
-
-
-def _plain(value, otherwise):
-    if value is None:
-        return otherwise
-    return value.item() if hasattr(value, "item") else value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
+from frazil.optim.cohort import filled
 from frazil.optim.optimizer import Optimizer
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class Rprop(Optimizer):
     @staticmethod
     def _begin(n, p, name):
         lr = n["lr"].item() if isinstance(n["lr"], _Tensor) else n["lr"]
-        return _fz.full_like(p.detach(), lr if name == "step_size" else 0)
+        return filled(p, lr if name == "step_size" else 0)
 
     @staticmethod
     def _move(n, numbers, p, g, keep, before, size):
