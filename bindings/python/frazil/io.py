@@ -3,7 +3,8 @@
 A tensor is named by its path in the nest, such as "layers.0.weight". How the nest is put together
 is one more tensor, "__structure__", of JSON as uint8.
 
-Here: `save` and `load`, which are frazil.save and frazil.load, too.
+Here: `save` and `load`, which are frazil.save and frazil.load, too; `save_safetensors` and
+`load_safetensors`, of files that other libraries read.
 
 >>> import os, tempfile
 >>> import frazil as fz
@@ -22,11 +23,13 @@ from typing import TYPE_CHECKING, Any
 from frazil import _frazil as _fz
 from frazil._frazil import Tensor
 from frazil._parameters import join as _join
+from frazil._safetensors import load_safetensors as load_safetensors
+from frazil._safetensors import save_safetensors as save_safetensors
 
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["load", "save"]
+__all__ = ["load", "load_safetensors", "save", "save_safetensors"]
 
 _STRUCTURE = "__structure__"
 # Container in container.h.

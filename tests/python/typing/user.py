@@ -380,6 +380,13 @@ def nests() -> list[Any]:
     return [same, paths, n, kept, doubled, fz.tree.leaves(again), how.unflatten(leaves)]
 
 
+def of_files(path: str) -> list[Any]:
+    fz.io.save_safetensors(path, {"w": X}, {"step": "7"})
+    named: dict[str, Tensor] = fz.io.load_safetensors(path)
+    remarks: dict[str, str] = fz.io.load_safetensors(path, return_metadata=True)[1]
+    return [named, remarks]
+
+
 def of_modules() -> list[Any]:
     fz.random.seed(0)
     generator = fz.random.Generator(seed=1)
@@ -389,7 +396,7 @@ def of_modules() -> list[Any]:
     path = os.path.join(tempfile.mkdtemp(), "tree")
     fz.save(path, {"x": X, "n": 3})
     fz.io.save(path, fz.load(path))
-    loaded: Any = fz.io.load(path)
+    loaded: Any = [fz.io.load(path), of_files(path)]
     held: dict[str, int] = fz.memory.stats()
     kept: dict[str, dict[str, int]] = fz.memory.caches()
     fz.memory.reset_peak()

@@ -1,0 +1,272 @@
+"""fz.io.save_safetensors and load_safetensors: the bytes, and what is no such file."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import frazil as fz
+from frazil.io import load_safetensors, save_safetensors
+
+GOLDEN = (
+    b"\x90\x00\x00\x00\x00\x00\x00\x00"
+    b'{"__metadata__":{"format":"pt"},'
+    b'"b":{"dtype":"I64","shape":[],"data_offsets":[0,8]},'
+    b'"a":{"dtype":"F32","shape":[2,1],"data_offsets":[8,16]}}    '
+    b"\xfe\xff\xff\xff\xff\xff\xff\xff"
+    b"\x00\x00\x80\x3f\x00\x00\x20\xc0"
+)
+ALL = [
+    "bool", "uint8", "int8", "int16", "uint16", "float16", "bfloat16", "int32", "uint32",
+    "float32", "complex64", "float64", "int64", "uint64",
+]  # fmt: skip
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "x.safetensors"
+
+
+def some(dtype, shape=(3, 2)):
+    return (fz.arange(fz.zeros(shape).size) - 2).reshape(shape).astype(dtype)
+
+
+def test_the_bytes_are_those_of_the_format(path):
+    tensors = {"a": fz.asarray([[1.0], [-2.5]]), "b": fz.asarray(-2, dtype="int64")}
+    save_safetensors(path, tensors, {"format": "pt"})
+    assert path.read_bytes() == GOLDEN
+    got, metadata = load_safetensors(str(path), return_metadata=True)
+    assert list(got) == ["b", "a"] and metadata == {"format": "pt"}
+    assert got["a"].tolist() == [[1.0], [-2.5]] and got["a"].dtype == fz.float32
+    assert got["b"].item() == -2 and got["b"].shape == () and got["b"].dtype == fz.int64
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_all_dtypes_and_layouts_come_back(path, dtype):
+    tensors = {
+        "plain": some(dtype),
+        "scalar": some(dtype, ()),
+        "empty": some(dtype, (2, 0, 3)),
+        "turned": some(dtype, (4, 3)).T,
+        "each second": some(dtype, (6, 3))[::2, 1:],
+        "spread": fz.broadcast_to(some(dtype, (2,)), (3, 2)),
+        "with gradient, ü": some(dtype) + 0,
+    }
+    if dtype in ("float32", "float64"):
+        tensors["with gradient, ü"].requires_grad = True
+    save_safetensors(path, tensors)
+    got = load_safetensors(path)
+    assert got.keys() == tensors.keys()
+    for name, tensor in tensors.items():
+        assert got[name].dtype == tensor.dtype and got[name].shape == tensor.shape
+        assert got[name].tolist() == tensor.tolist(), name
+        assert not got[name].requires_grad
+
+
+def test_the_package_reads_and_writes_the_same_bytes(path, tmp_path):
+    st = pytest.importorskip("safetensors.numpy")
+    arrays = {
+        f"{dtype}.{name}": np.asarray(some(dtype, shape))
+        for dtype in ALL
+        if dtype not in ("bfloat16", "complex64")
+        for name, shape in (("z", (3, 2)), ("a", ()), ("none", (0, 2)))
+    }
+    theirs = tmp_path / "theirs.safetensors"
+    for metadata in (None, {"step": "7"}):
+        st.save_file(arrays, theirs, metadata)
+        save_safetensors(path, {k: fz.asarray(v) for k, v in arrays.items()}, metadata)
+        assert path.read_bytes() == theirs.read_bytes()
+    for got in (st.load_file(path), load_safetensors(theirs)):
+        assert got.keys() == arrays.keys()
+        for name, want in arrays.items():
+            assert np.asarray(got[name]).dtype == want.dtype
+            np.testing.assert_array_equal(np.asarray(got[name]), want)
+
+
+def test_bfloat16_and_complex_are_the_packages(path):
+    safetensors = pytest.importorskip("safetensors")
+    save_safetensors(path, {"b": some("bfloat16"), "c": some("complex64")})
+    with safetensors.safe_open(path, "np") as file:
+        b, c = file.get_slice("b"), file.get_slice("c")
+        assert (b.get_dtype(), b.get_shape()) == ("BF16", [3, 2])
+        assert (c.get_dtype(), c.get_shape()) == ("C64", [3, 2])
+
+
+def test_a_tensor_of_the_file_may_be_changed_and_the_file_replaced(path):
+    save_safetensors(path, {"w": fz.zeros(4)})
+    before = path.read_bytes()
+    w = load_safetensors(path)["w"]
+    w += 1
+    w[0] = 5
+    assert w.tolist() == [5, 1, 1, 1] and path.read_bytes() == before
+    old = load_safetensors(path)["w"]
+    save_safetensors(path, {"w": fz.ones(4)})
+    assert old.tolist() == [0] * 4 and load_safetensors(path)["w"].tolist() == [1] * 4
+
+
+def test_elements_that_are_not_aligned(path):
+    head = {
+        "a": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]},
+        "b": {"dtype": "F64", "shape": [2], "data_offsets": [1, 17]},
+        "c": {"dtype": "BF16", "shape": [1], "data_offsets": [17, 19]},
+    }
+    text = json.dumps(head).encode()
+    data = b"\x07" + np.array([0.5, -3.0]).tobytes() + b"\x80\x3f"
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+    got = load_safetensors(path)
+    assert [got[k].tolist() for k in "abc"] == [[7], [0.5, -3.0], [1.0]]
+
+
+def file_of(header, data=b"", length=None):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return (len(text) if length is None else length).to_bytes(8, "little") + text + data
+
+
+def row(dtype="F32", shape=(2,), offsets=(0, 8), **more):
+    return {"dtype": dtype, "shape": shape, "data_offsets": offsets, **more}
+
+
+HOSTILE = {
+    "empty": (b"", "it has 0 bytes, and the length of its header takes 8"),
+    "short": (b"\x01\x00", "it has 2 bytes"),
+    "header beyond the end": (file_of({}, length=3), "is said to take 3 bytes, after 8 of 1"),
+    "huge header": (file_of({}, length=2**64 - 1), "take 18446744073709551615 bytes"),
+    "another file": (b"PK\x03\x04" + bytes(60), "header is said to take"),
+    "no brace": (file_of(b"[]"), r"begins with b'\['"),
+    "blank first": (file_of(b" {}"), "begins with b' '"),
+    "no JSON": (file_of(b'{"a":}'), "its header is no JSON"),
+    "rest": (file_of(b"{}{}"), "its header is no JSON"),
+    "no UTF-8": (file_of(b'{"\xff":1}'), "its header is no JSON"),
+    "deep": (file_of(b'{"a":' * 100000), "its header is no JSON"),
+    "long number": (file_of(b'{"a":' + b"9" * 5000 + b"}"), "its header is no JSON"),
+    "twins": (
+        file_of(b'{"a":%s,"a":%s}' % ((json.dumps(row()).encode(),) * 2), bytes(8)),
+        "its header has 'a' twice",
+    ),
+    "twins inside": (file_of(b'{"a":{"shape":[],"shape":[2]}}'), "its header has 'shape' twice"),
+    "no row": (file_of({"a": 3}), "'a' must have dtype, shape and data_offsets, and has 3"),
+    "less": (file_of({"a": {"dtype": "F32"}}), "must have dtype, shape and data_offsets"),
+    "more": (file_of({"a": row(strides=[1])}, bytes(8)), "must have dtype, shape and"),
+    "dtype": (file_of({"a": row("F8_E4M3", [8])}, bytes(8)), "dtype 'F8_E4M3'; frazil has BOOL,"),
+    "dtype of a list": (file_of({"a": row([1])}, bytes(8)), r"dtype \[1\]"),
+    "shape": (file_of({"a": row(shape=8)}, bytes(8)), "'a' has shape 8"),
+    "negative": (file_of({"a": row(shape=[-2, -1])}, bytes(8)), r"shape \[-2, -1\]"),
+    "bool extent": (file_of({"a": row(shape=[2, True])}, bytes(8)), r"shape \[2, True\]"),
+    "float extent": (file_of({"a": row(shape=[2.0])}, bytes(8)), r"shape \[2.0\]"),
+    "huge extent": (file_of({"a": row(shape=[2**64])}, bytes(8)), r"shape \[1844674407370955"),
+    "overflow": (
+        file_of({"a": row(shape=[2**32, 2**32])}, bytes(8)),
+        r"takes 73786976294838206464 bytes as F32 .*hold 8",
+    ),
+    "rank": (file_of({"a": row("U8", [1] * 100, (0, 1))}, b"1"), "'a': .*"),
+    "one offset": (file_of({"a": row(offsets=[8])}, bytes(8)), r"data_offsets \[8\]"),
+    "negative offset": (file_of({"a": row(offsets=[-8, 0])}, bytes(8)), r"data_offsets \[-8, 0\]"),
+    "backwards": (file_of({"a": row(offsets=[8, 0])}, bytes(8)), r"\[8, 0\], and 8 bytes of"),
+    "beyond": (file_of({"a": row(offsets=[8, 16])}, bytes(8)), r"\[8, 16\], and 8 bytes of"),
+    "too few": (file_of({"a": row(offsets=[0, 4])}, bytes(4)), "takes 8 bytes as F32 of shape"),
+    "overlap": (
+        file_of({"a": row(), "b": row(offsets=[4, 12])}, bytes(12)),
+        "'b' begins at byte 4 of the elements, where another tensor is until 8",
+    ),
+    "the same": (file_of({"a": row(), "b": row()}, bytes(8)), "'b' begins at byte 0"),
+    "gap": (
+        file_of({"a": row(), "b": row(offsets=[12, 20])}, bytes(20)),
+        "bytes 8 to 12 of the elements belong to no tensor",
+    ),
+    "rest of data": (file_of({"a": row()}, bytes(9)), "its tensors take 8 bytes, and 9 follow"),
+    "data alone": (file_of({}, bytes(1)), "its tensors take 0 bytes, and 1 follow"),
+    "metadata": (file_of({"__metadata__": {"a": 1}}), "__metadata__ must hold strings, got"),
+    "metadata of a list": (file_of({"__metadata__": []}), "__metadata__ must hold strings"),
+    "bools": (
+        file_of({"a": row("BOOL", [2], [0, 2])}, b"\x01\x02"),
+        "'a' is of bools, and has bytes that are neither 0 nor 1",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files(path, name):
+    data, message = HOSTILE[name]
+    path.write_bytes(data)
+    where = re.escape(f"[load_safetensors] '{path}' is no safetensors file or is damaged: ")
+    with pytest.raises(ValueError, match=where + f".*{message}"):
+        load_safetensors(path)
+
+
+def test_a_file_cut_or_changed_anywhere_never_crashes(path):
+    save_safetensors(path, {"a": fz.arange(3), "b": fz.ones((2, 2)), "c": fz.asarray([True])})
+    whole = path.read_bytes()
+    for n in range(len(whole)):
+        path.write_bytes(whole[:n])
+        with pytest.raises(ValueError, match="is damaged"):
+            load_safetensors(path)
+        changed = bytearray(whole)
+        changed[n] ^= 1 << n % 8
+        path.write_bytes(changed)
+        try:
+            got = load_safetensors(path)
+        except ValueError as error:
+            assert "is damaged" in str(error)
+        else:
+            assert all(t.size <= 4 for t in got.values())
+
+
+def test_what_cannot_be_written(path):
+    x = fz.ones(2)
+    path.write_bytes(b"before")
+    for tensors, metadata, error, message in (
+        ({"a": [1.0]}, None, TypeError, "'a' must be a tensor, got list: make it one"),
+        ({"a": x.astype("complex128")}, None, TypeError, "the format has no complex128, which 'a'"),
+        ({1: x}, None, TypeError, "tensors has the key 1, which is no string"),
+        ([x], None, TypeError, "tensors must be a dict, got list"),
+        ({"__metadata__": x}, None, ValueError, "'__metadata__' is no name for a tensor"),
+        ({"a\ud800": x}, None, ValueError, "is no text in UTF-8"),
+        ({"a": x}, {"step": 7}, TypeError, "metadata.'step'. must be a string, got int"),
+        ({"a": x}, "no", TypeError, "metadata must be a dict, got str"),
+    ):
+        with pytest.raises(error, match=r"\[save_safetensors\] .*" + message):
+            save_safetensors(path, tensors, metadata)
+    with pytest.raises(FileNotFoundError):
+        save_safetensors(path.parent / "nowhere" / "x", {"a": x})
+    with pytest.raises(FileNotFoundError):
+        load_safetensors(path.parent / "nowhere")
+    assert path.read_bytes() == b"before" and os.listdir(path.parent) == [path.name]
+
+
+KILLED = """
+import os, sys
+import frazil as fz
+import frazil._atomic as atomic
+path, at = sys.argv[1], int(sys.argv[2])
+steps = [(atomic.os, name) for name in ("fchmod", "fsync", "replace")]
+module, name = steps[at]
+setattr(module, name, lambda *a: os._exit(9))
+fz.io.save_safetensors(path, {"w": fz.ones(1000)})
+"""
+
+
+@pytest.mark.parametrize("at", range(3))
+def test_a_killed_writer_leaves_what_was_there(path, at):
+    save_safetensors(path, {"w": fz.zeros(1000)})
+    done = subprocess.run([sys.executable, "-c", KILLED, str(path), str(at)])
+    assert done.returncode == 9
+    assert not load_safetensors(path)["w"].any()
+
+
+def test_the_mode_of_a_file_and_a_link_stay(path, tmp_path):
+    mask = os.umask(0o027)
+    try:
+        save_safetensors(path, {})
+    finally:
+        os.umask(mask)
+    assert path.stat().st_mode & 0o777 == 0o640
+    path.chmod(0o600)
+    link = tmp_path / "link"
+    link.symlink_to(path.name)
+    save_safetensors(link, {"w": fz.ones(1)})
+    assert link.is_symlink() and path.stat().st_mode & 0o777 == 0o600
+    assert load_safetensors(path)["w"].tolist() == [1]
