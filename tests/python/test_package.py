@@ -24,7 +24,7 @@ def test_import_loads_less_than_numpy():
     assert not {"numpy", "frazil.nn", "frazil.optim", "frazil.linalg", "frazil._convert"} & ours
 
 
-MODULES = ["frazil", *(f"frazil.{m.name}" for m in pkgutil.iter_modules(fz.__path__))]
+MODULES = ["frazil", *(m.name for m in pkgutil.walk_packages(fz.__path__, "frazil."))]
 
 
 @pytest.mark.parametrize("name", MODULES)
