@@ -47,6 +47,8 @@ _DTYPES = {
     "U64": ("uint64", "Q"),
 }
 _NAMES = {dtype: name for name, (dtype, _) in _DTYPES.items()}
+_FORMATS = dict(_DTYPES.values())
+_FORMATS = dict(_DTYPES.values())
 _RANK = {name: rank for rank, name in enumerate(_DTYPES)}
 
 
@@ -186,7 +188,7 @@ def elements(tensor: Any) -> memoryview:
     flat = tensor.detach().to_device("cpu").reshape(-1)
     if flat.size == 0:
         return memoryview(b"")
-    if _DTYPES.get(_NAMES.get(flat.dtype.name, ""), ("", None))[1] is None:
+    if _FORMATS.get(flat.dtype.name) is None:
         flat = flat.view("uint8")
     view = memoryview(flat)
     return (view if view.c_contiguous else memoryview(flat.copy())).cast("B")
@@ -198,7 +200,7 @@ def from_elements(data: Any, dtype: str, shape: tuple[int, ...]) -> Tensor:
     if 0 in shape:
         return _fz.zeros(shape, dtype)
     flat = None
-    format_ = _DTYPES.get(_NAMES.get(dtype, ""), ("", None))[1]
+    format_ = _FORMATS.get(dtype)
     if format_ is not None:
         with contextlib.suppress(ValueError):
             flat = _fz.asarray(data.cast(format_), copy=False)

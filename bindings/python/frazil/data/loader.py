@@ -236,7 +236,7 @@ class DataLoader:
         self._order = self._state_of(sampler)
         indices = islice(iter(sampler), begin, None)
         if self.batch_sampler is not None:
-            indices = (list(batch) for batch in indices)
+            indices = map(list, indices)
         return enumerate(indices, begin)
 
     def _source(self, seed):

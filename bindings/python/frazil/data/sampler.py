@@ -7,6 +7,7 @@ that a loader that resumes in the middle finds it again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
@@ -254,13 +255,10 @@ class BatchSampler(Sampler):
         self.drop_last = _flag("[BatchSampler] drop_last", drop_last)
 
     def __iter__(self) -> Iterator[list[Any]]:
-        batch = []
-        for index in self.sampler:
-            batch.append(index)
-            if len(batch) == self.batch_size:
-                yield batch
-                batch = []
-        if batch and not self.drop_last:
+        indices = iter(self.sampler)
+        while batch := list(islice(indices, self.batch_size)):
+            if len(batch) < self.batch_size and self.drop_last:
+                return
             yield batch
 
     def __len__(self) -> int:

@@ -127,7 +127,7 @@ class Receiver:
         return out
 
     def receive(self) -> tuple[int, int, Any] | None:
-        """(number, kind, object), or None if the worker is gone. Blocks until there is one."""
+        """(number, kind, object), or None if the worker is gone; BlockingIOError if there is none."""
         message, descriptors, _, _ = socket.recv_fds(self.channel, _MESSAGE.size, 1)
         if not message:
             return None

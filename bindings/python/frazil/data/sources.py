@@ -9,9 +9,9 @@ thread and no memory behind.
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
-import multiprocessing.connection
 import os
+import pickle
+import select
 import signal
 import socket
 import time
@@ -156,21 +156,25 @@ class Processes:
         self.reusable = True
 
     def _send(self, worker, number, task, seed):
+        task = (worker.receiver.released(), number, task, seed)
         try:
-            worker.tasks.send((worker.receiver.released(), number, task, seed))
+            worker.tasks.send_bytes(pickle.dumps(task, protocol=5))
         except (BrokenPipeError, ConnectionResetError):
             raise worker.death(number) from None
 
     def _receive(self, worker, number):
-        waited_for = [worker.receiver.channel, worker.process.sentinel]
-        timeout = self._timeout or None
-        ready = multiprocessing.connection.wait(waited_for, timeout)
-        if not ready:
-            raise TimeoutError(
-                f"[DataLoader] worker {worker.info.id} took more than timeout={self._timeout} "
-                f"seconds for batch {number}."
-            )
-        got = worker.receiver.receive() if waited_for[0] in ready else None
+        try:
+            got = worker.receiver.receive()
+        except BlockingIOError:
+            if not worker.wait(self._timeout):
+                raise TimeoutError(
+                    f"[DataLoader] worker {worker.info.id} took more than timeout={self._timeout} "
+                    f"seconds for batch {number}."
+                ) from None
+            try:
+                got = worker.receiver.receive()
+            except BlockingIOError:  # it is gone, and who else has its end keeps it open
+                got = None
         if got is None:
             raise worker.death(number)
         return got[1:]
@@ -188,7 +192,9 @@ class _Process:
         tasks, self.tasks = context.Pipe(duplex=False)
         # Messages of one kind come whole, with descriptors (data/shared.py).
         channel, results = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        channel.setblocking(False)
         self.receiver = Receiver(channel)
+        self._waiting: Any = None
         self.process = context.Process(
             target=_worker.work,
             args=(info, os.getpid(), tasks, results, fetching, init),
@@ -213,6 +219,14 @@ class _Process:
             self.receiver.channel.shutdown(socket.SHUT_RDWR)
         self.receiver.channel.close()
         self.tasks.close()
+
+    def wait(self, timeout: float) -> bool:
+        """Until there is a batch or the process is gone; false if that takes longer."""
+        if self._waiting is None:
+            self._waiting = select.poll()
+            self._waiting.register(self.receiver.channel, select.POLLIN)
+            self._waiting.register(self.process.sentinel, select.POLLIN)
+        return bool(self._waiting.poll(1000 * timeout if timeout else None))
 
     def death(self, number: int) -> RuntimeError:
         """What is raised when it is gone."""

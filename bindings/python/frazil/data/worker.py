@@ -210,7 +210,7 @@ def _tasks(tasks: Any, results: Any, parent: int) -> Iterator[Any]:
         if descriptor < 0 and not _lives(parent):
             return
         if ready:
-            yield tasks.recv()
+            yield pickle.loads(tasks.recv_bytes())
 
 
 def _lives(process: int) -> bool:
