@@ -3,6 +3,7 @@
 from frazil import (
     cuda,
     data,
+    debug,
     fft,
     io,
     linalg,
@@ -13,10 +14,12 @@ from frazil import (
     random,
     sparse,
     special,
+    training,
     tree,
 )
 from frazil.nn import functional
 
 MODULES = (
-    cuda, data, fft, io, linalg, memory, nn, functional, npu, optim, random, sparse, special, tree,
+    cuda, data, debug, fft, io, linalg, memory, nn, functional, npu, optim, random, sparse, special,
+    training, tree,
 )  # fmt: skip

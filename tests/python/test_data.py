@@ -136,9 +136,7 @@ Point = collections.namedtuple("Point", "x y")
 
 
 def test_collate_keeps_the_form():
-    made = default_collate(
-        [{"a": (fz.ones(2), [1, True]), "b": Point(0.5, "s")} for _ in range(3)]
-    )
+    made = default_collate([{"a": (fz.ones(2), [1, True]), "b": Point(0.5, "s")} for _ in range(3)])
     assert made["a"][0].shape == (3, 2) and isinstance(made["a"], tuple)
     assert made["a"][1][0].dtype == fz.int64 and made["a"][1][1].dtype == fz.bool
     assert isinstance(made["a"][1], list) and made["b"].y == ["s"] * 3

@@ -74,7 +74,12 @@ def text(batches):
     return str(form), [
         x
         if isinstance(x, (int, float, str))
-        else (type(x), x.dtype.name, x.shape, bytes(fz.asarray(x).reshape(-1).view("uint8").tolist()))
+        else (
+            type(x),
+            x.dtype.name,
+            x.shape,
+            bytes(fz.asarray(x).reshape(-1).view("uint8").tolist()),
+        )
         for x in leaves
     ]
 
@@ -334,7 +339,9 @@ def test_a_batch_that_cannot_be_made():
 @pytest.mark.parametrize("name", PROCESSES)
 def test_a_killed_worker_is_said(name):
     loader = DataLoader(Failing(kill_this), 2, **SOURCES[name])
-    with pytest.raises(RuntimeError, match=r"worker \d \(process \d+\) was killed by SIGKILL, .*batch"):
+    with pytest.raises(
+        RuntimeError, match=r"worker \d \(process \d+\) was killed by SIGKILL, .*batch"
+    ):
         list(loader)
     loader = DataLoader(Failing(exit_this), 2, **SOURCES[name])
     with pytest.raises(RuntimeError, match=r"worker \d .* ended with exit code 3, before batch"):
@@ -368,7 +375,9 @@ def sleep():
 def test_timeout():
     loader = DataLoader(Failing(sleep), num_workers=2, timeout=0.5)
     begin = time.perf_counter()
-    with pytest.raises(TimeoutError, match=r"worker 1 took more than timeout=0.5 seconds for batch 5"):
+    with pytest.raises(
+        TimeoutError, match=r"worker 1 took more than timeout=0.5 seconds for batch 5"
+    ):
         list(loader)
     assert time.perf_counter() - begin < 20
 
@@ -384,7 +393,7 @@ def test_however_it_is_left(leave, name):
         running = iter(loader)
         for x in running:
             if leave == "raise":
-                1 / 0
+                raise ZeroDivisionError
             if x.item() == 3:
                 break
     if leave == "del":

@@ -4,10 +4,10 @@ Here: functions of arrays under the array API's names, `grad`, `value_and_grad` 
 `trace`, settings (`mode`, `precision`, `default_dtype`, `config`, `device`), and the modules
 
 * `nn`: layers; `nn.functional`: their functions; `optim`: optimizers; `random`
-* `data`: minibatches; `io`: files
+* `data`: datasets and loaders; `training`: checkpoints; `io`: files
 * `linalg`: linear algebra; `fft`: Fourier transforms; `special`: special functions
 * `sparse`: sparse matrices; `tree`: nested structures
-* `memory`: who holds it; `cuda`: NVIDIA GPUs; `npu`: the simulated NPU
+* `memory`: who holds it; `cuda`: NVIDIA GPUs; `npu`: the simulated NPU; `debug`: where NaNs begin
 
 docs/coming-from.md tells what is otherwise than in NumPy, PyTorch and JAX.
 
@@ -62,6 +62,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # loaded at their first use
     from frazil import cuda as cuda
     from frazil import data as data
+    from frazil import debug as debug
     from frazil import fft as fft
     from frazil import io as io
     from frazil import linalg as linalg
@@ -72,6 +73,7 @@ if TYPE_CHECKING:  # loaded at their first use
     from frazil import random as random
     from frazil import sparse as sparse
     from frazil import special as special
+    from frazil import training as training
     from frazil import tree as tree
     from frazil._convert import convert as convert
     from frazil._convert import converted_source as converted_source
@@ -90,8 +92,8 @@ inf = float("inf")
 nan = float("nan")
 
 _SUBMODULES = (
-    "cuda", "data", "fft", "io", "linalg", "memory", "nn", "npu", "optim", "random", "sparse",
-    "special", "tree",
+    "cuda", "data", "debug", "fft", "io", "linalg", "memory", "nn", "npu", "optim", "random",
+    "sparse", "special", "training", "tree",
 )  # fmt: skip
 _MOVED = {  # names of submodules here
     "convert": "_convert",

@@ -8,7 +8,6 @@ checked, so a damaged or hostile one is a ValueError that tells what is wrong.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import mmap
@@ -202,8 +201,10 @@ def from_elements(data: Any, dtype: str, shape: tuple[int, ...]) -> Tensor:
     flat = None
     format_ = _FORMATS.get(dtype)
     if format_ is not None:
-        with contextlib.suppress(ValueError):
+        try:
             flat = _fz.asarray(data.cast(format_), copy=False)
+        except ValueError:  # not aligned
+            flat = None
     if flat is None:
         flat = _fz.asarray(data, copy=False).view(dtype)
     return flat.reshape(shape)

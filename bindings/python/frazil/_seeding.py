@@ -27,11 +27,11 @@ def derive(*path: int | str) -> int:
 
 def seed_all(seed: int, load: bool = True) -> None:
     """Starts all streams from one integer; NumPy's if it is loaded or `load` says so."""
+    _random.seed(seed)  # refuses what is out of range
     _python.seed(seed)
     numpy = _numpy(load)
     if numpy is not None:
         numpy.seed(seed % 2**32)
-    _random.seed(seed)
 
 
 def states() -> dict[str, Any]:
@@ -41,7 +41,11 @@ def states() -> dict[str, Any]:
     numpy = _numpy(False)
     if numpy is not None:
         kind, words, *rest = numpy.get_state()
-        out["numpy"] = [kind, _fz.asarray(words), *(x.item() if hasattr(x, "item") else x for x in rest)]
+        out["numpy"] = [
+            kind,
+            _fz.asarray(words),
+            *(x.item() if hasattr(x, "item") else x for x in rest),
+        ]
     return out
 
 

@@ -48,9 +48,9 @@ _KINDS = {word: kind for kind, word in _WORDS.items()}
 def save(path: str | PathLike[str], tree: Any) -> None:
     """Writes a nest (frazil.tree) of tensors, numbers and strings.
 
-    Dicts, which have strings for keys, and lists and tuples come back as they are; so do named
-    tuples, dataclasses, registered classes and subclasses of dict, list and tuple, whose classes
-    the file names.
+    Dicts, which have strings or integers for keys, and lists and tuples come back as they are; so
+    do named tuples, dataclasses, registered classes and subclasses of dict, list and tuple, whose
+    classes the file names.
 
     Raises
     ------
@@ -61,10 +61,8 @@ def save(path: str | PathLike[str], tree: Any) -> None:
     """
     if isinstance(tree, _fz.ModuleBase):
         raise TypeError(_is_module("the nest", tree))
-    leaves, structure = _fz.tree.flatten(tree, _is_saved_whole)
-    writer = _Writer(structure, leaves)
-    described = json.dumps(writer.describe("")).encode()
-    tensors = [*writer.tensors, (_STRUCTURE, _fz.asarray(memoryview(described)))]
+    structure, tensors = _described(tree)
+    tensors.append((_STRUCTURE, _fz.asarray(memoryview(structure.encode()))))
     _fz.runtime.save_tensors(path, tensors)
 
 
@@ -84,21 +82,34 @@ def load(path: str | PathLike[str]) -> Any:
     pairs = _fz.runtime.load_tensors(path)
     if not pairs or pairs[-1][0] != _STRUCTURE:
         return dict(pairs)
+    return _read("load", path, pairs[-1][1], [t for _, t in pairs])
+
+
+def _described(tree: Any) -> tuple[str, list[tuple[str, Tensor]]]:
+    """A nest as JSON, and its tensors with their paths; for frazil.training, too."""
+    leaves, structure = _fz.tree.flatten(tree, _is_saved_whole)
+    writer = _Writer(structure, leaves)
+    text = json.dumps(writer.describe(""))
+    return text, writer.tensors
+
+
+def _read(op: str, path: Any, text: str | Tensor, tensors: list[Tensor]) -> Any:
+    """The nest that _described gave as text and tensors."""
     try:
-        structure = json.loads(bytes(pairs[-1][1].tolist()))
-        reader = _Reader([t for _, t in pairs])
-        reader.read(structure)
+        reader = _Reader(tensors)
+        reader.read(json.loads(bytes(text.tolist()) if isinstance(text, Tensor) else text))
         return _fz.tree.from_nodes(reader.nodes).unflatten(reader.leaves)
     except _ClassError as error:
-        raise ValueError(f"[load] '{path}' {error}") from None
+        raise ValueError(f"[{op}] '{path}' {error}") from None
     except (ValueError, LookupError, AttributeError, TypeError) as error:
-        raise ValueError(f"[load] '{path}' has a damaged structure: {error}.") from None
+        raise ValueError(f"[{op}] '{path}' has a damaged structure: {error}.") from None
 
 
 # How a node is written: {"tensor": number}, {"value": number, string or None}, {"dict": {...}},
-# {"list": [...]}, {"tuple": [...]}, and, with its class, {"fields": {...}, "class": "module:Name"}
-# for named tuples and dataclasses or {"children": [...]} for registered classes. "rest" is what an
-# object has besides; in it {"type": "module:Name"} is a class itself.
+# with integers for keys {"dict": [[key, node], ...]}, {"list": [...]}, {"tuple": [...]}, and, with
+# its class, {"fields": {...}, "class": "module:Name"} for named tuples and dataclasses or
+# {"children": [...]} for registered classes. "rest" is what an object has besides; in it
+# {"type": "module:Name"} is a class itself.
 
 
 class _ClassError(Exception):
@@ -128,14 +139,19 @@ class _Writer:
             return {"value": None}
         if kind == _LEAF:
             return self._leaf(path, next(self._leaves))
-        if kind == _DICT and not all(isinstance(key, str) for key in keys):
+        if kind == _DICT and not all(type(key) in (str, int) for key in keys):
             raise TypeError(
-                f"[save] keys must be strings, got {list(keys)} at '{path}': save a list of pairs."
+                f"[save] keys must be strings or integers, got {list(keys)} at '{path}': save a "
+                "list of pairs."
             )
         named = kind in (_DICT, _DATACLASS) or (kind == _NAMED and len(keys) == n)
         names = keys if named else range(n)
         items = [self.describe(_join(path, name)) for name in names]
-        out = {_WORDS[kind]: dict(zip(keys, items, strict=True)) if named else items}
+        if named and all(isinstance(key, str) for key in keys):
+            items = dict(zip(keys, items, strict=True))
+        elif named:
+            items = [list(pair) for pair in zip(keys, items, strict=True)]
+        out = {_WORDS[kind]: items}
         if cls is not None:
             out["class"] = _name_of(cls, path)
             if kind == _REGISTERED or rest is not None:
@@ -206,6 +222,8 @@ class _Reader:
             read = {"tensor": self.tensors.__getitem__, "type": _import}
             self.leaves.append(read[word](inside) if word in read else inside)
             return
+        if word == "dict" and isinstance(inside, list):
+            inside = {key: item for key, item in inside}  # noqa: C416 -- each is a pair
         keys = tuple(inside) if isinstance(inside, dict) else None
         kind = _NONE if word == "value" else _KINDS[word]
         if cls is not None:

@@ -2,11 +2,11 @@
 
 Here: `seed` starts the default generator again, `get_state` and `set_state` tell and set where it
 is, and `seed_everything` seeds Python's and NumPy's with it. `uniform`, `normal`, `integers` draw
-from it, and so do the distributions `bernoulli`, `beta`, `binomial`, `categorical`, `chisquare`, `choice`,
-`dirichlet`, `exponential`, `f`, `gamma`, `geometric`, `gumbel`, `laplace`, `logistic`, `lognormal`,
-`multinomial`, `multivariate_normal`, `negative_binomial`, `pareto`, `permutation`, `poisson`,
-`rayleigh`, `standard_cauchy`, `standard_t`, `triangular`, `truncated_normal`, `wald`, `weibull`;
-`Generator` is a stream of one's own.
+from it, and so do the distributions `bernoulli`, `beta`, `binomial`, `categorical`, `chisquare`,
+`choice`, `dirichlet`, `exponential`, `f`, `gamma`, `geometric`, `gumbel`, `laplace`, `logistic`,
+`lognormal`, `multinomial`, `multivariate_normal`, `negative_binomial`, `pareto`, `permutation`,
+`poisson`, `rayleigh`, `standard_cauchy`, `standard_t`, `triangular`, `truncated_normal`, `wald`,
+`weibull`; `Generator` is a stream of one's own.
 
 >>> seed(0)
 >>> a = uniform((3,))
@@ -179,12 +179,12 @@ def seed_everything(seed: SupportsIndex) -> None:
     Parameters
     ----------
     seed : int
-        Any integer; NumPy gets it modulo 2**32.
+        From 0 to 2**64 - 1; NumPy gets it modulo 2**32.
 
     Raises
     ------
-    TypeError
-        If it is no integer.
+    ValueError
+        If it is out of range.
 
     >>> seed_everything(0)
     >>> a = uniform(2)

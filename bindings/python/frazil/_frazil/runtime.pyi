@@ -74,7 +74,7 @@ def count_in_bins(x: Operand, edges: Operand, /) -> Tensor:
 def default_dtype() -> DType:
     """The dtype of Python floats on their own in this thread."""
 
-def detect_anomaly() -> Any:
+def detect_anomaly(infinities: builtins.bool = ..., /) -> Any:
     """Looks at the results of this thread's calls from now on."""
 
 def disk() -> dict[str, Any]:

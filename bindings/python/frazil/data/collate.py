@@ -51,7 +51,7 @@ def _collated(examples, path):
         made = {k: _collated([x[k] for x in examples], _join(path, k)) for k in first}
         if type(first) is dict:
             return made
-        out: Any = copy.copy(first)  # with what it has besides, such as a default_factory
+        out = copy.copy(first)  # with what it has besides, such as a default_factory
         out.update(made)
         return out
     if dataclasses.is_dataclass(first) and not isinstance(first, type):

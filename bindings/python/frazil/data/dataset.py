@@ -33,9 +33,8 @@ _T = TypeVar("_T", covariant=True)
 class Dataset(Generic[_T]):
     """Examples by number: a subclass defines `__getitem__` and `__len__`.
 
-    Any object with both, such as a list, serves a DataLoader as well. `__getitems__(indices)`, which
-    returns the list of the examples of a batch, is called in place of `__getitem__` where it is
-    there.
+    Any object with both, such as a list, serves a DataLoader as well. Where there is a
+    `__getitems__(indices)`, which returns the list of a batch's examples, it is called instead.
 
     >>> class Squares(Dataset):
     ...     def __len__(self):

@@ -28,9 +28,9 @@ __all__ = ["DataLoader"]
 class DataLoader:
     """Goes through a dataset batch by batch; each iteration is an epoch.
 
-    Batches, their order and the random numbers that examples draw from frazil.random, NumPy's legacy
-    stream and Python's random depend on `seed` and the number of the epoch alone: they are the same
-    with and without worker processes, and whatever the program draws itself.
+    Batches, their order and the random numbers that examples draw from frazil.random, NumPy's
+    legacy stream and Python's random depend on `seed` and the number of the epoch alone: they are
+    the same with and without worker processes, and whatever the program draws itself.
 
     Parameters
     ----------
@@ -134,7 +134,9 @@ class DataLoader:
         self.seed = _integer(f"{where} seed", seed)
         if not self._iterable and batch_sampler is None:
             if sampler is None:
-                sampler = RandomSampler(dataset, seed=seed) if shuffle else SequentialSampler(dataset)
+                sampler = (
+                    RandomSampler(dataset, seed=seed) if shuffle else SequentialSampler(dataset)
+                )
             if batch_size is not None:
                 batch_sampler = BatchSampler(sampler, batch_size, self.drop_last)
         self.sampler, self.batch_sampler = sampler, batch_sampler
@@ -316,7 +318,9 @@ class DataLoader:
         """
         wanted = {"seed", "epoch", "batch", "sampler"}
         if not hasattr(state, "keys") or not wanted <= state.keys():
-            raise ValueError(f"[DataLoader.load_state_dict] is no state of a loader: {state!r:.80}.")
+            raise ValueError(
+                f"[DataLoader.load_state_dict] is no state of a loader: {state!r:.80}."
+            )
         for name, value in self._kind().items():
             if state.get(name) != value:
                 raise ValueError(

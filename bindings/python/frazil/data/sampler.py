@@ -216,14 +216,14 @@ class WeightedRandomSampler(_Seeded):
         self.replacement = _flag("[WeightedRandomSampler] replacement", replacement)
         if self.weights.ndim != 1 or not bool(((self.weights >= 0) & (self.weights < _INF)).all()):
             raise ValueError(
-                "[WeightedRandomSampler] weights must be finite and at least 0 and of one axis, got "
-                f"{self.weights}."
+                "[WeightedRandomSampler] weights must be finite and at least 0 and of one axis, "
+                f"got {self.weights}."
             )
         positive = int((self.weights > 0).sum())
         if positive < (1 if self.replacement else self.num_samples):
             raise ValueError(
-                f"[WeightedRandomSampler] num_samples is {self.num_samples}, and {positive} weights "
-                "are above 0."
+                f"[WeightedRandomSampler] num_samples is {self.num_samples}, and {positive} "
+                "weights are above 0."
             )
 
     def __iter__(self) -> Iterator[int]:

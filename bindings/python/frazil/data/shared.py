@@ -27,6 +27,7 @@ from frazil._frazil import Tensor
 
 _ALIGNED = 64
 _LEAST = 1 << 16  # bytes of a slot
+_HEAD = struct.Struct("=qq")
 _MESSAGE = struct.Struct("=qqqqq")  # number of the batch, kind, slot, its bytes if new, dropped
 
 
@@ -48,7 +49,7 @@ class Pickler(pickle.Pickler):
 
 
 def _tensor(data: Any, dtype: str, shape: tuple[int, ...]) -> Tensor:
-    return _safetensors.from_elements(memoryview(data), dtype, shape)
+    return _safetensors.from_elements(data, dtype, shape)
 
 
 class Sender:
@@ -74,11 +75,11 @@ class Sender:
         parts = [stream.getbuffer(), *pickler.buffers]
         sizes = [part.nbytes for part in parts]
         head = struct.pack(f"={1 + len(parts)}q", len(parts) - 1, *sizes)
-        places, end = [], len(head)
+        places: list[int] = []
+        end = len(head)
         for part in parts:
-            begin = end if not places else _aligned(end)
-            places.append(begin)
-            end = begin + part.nbytes
+            places.append(_aligned(end) if places else end)
+            end = places[-1] + part.nbytes
         slot, memory, descriptor, dropped = self._slot(end)
         memory[: len(head)] = head
         for begin, part in zip(places, parts, strict=True):
@@ -116,7 +117,8 @@ class Receiver:
 
     def __init__(self, channel: socket.socket) -> None:
         self.channel = channel
-        self._slots: dict[int, mmap.mmap] = {}
+        self._slots: dict[int, tuple[mmap.mmap, Any]] = {}  # memory, and a type of its size
+        self._lent: dict[int, weakref.ref[Any]] = {}
         self._released: deque[int] = deque()  # filled by whatever thread drops a batch
 
     def released(self) -> list[int]:
@@ -127,7 +129,7 @@ class Receiver:
         return out
 
     def receive(self) -> tuple[int, int, Any] | None:
-        """(number, kind, object), or None if the worker is gone; BlockingIOError if there is none."""
+        """(number, kind, object); None if the worker is gone, BlockingIOError if it has none."""
         message, descriptors, _, _ = socket.recv_fds(self.channel, _MESSAGE.size, 1)
         if not message:
             return None
@@ -135,21 +137,22 @@ class Receiver:
         self._slots.pop(dropped, None)
         for descriptor in descriptors:
             try:
-                self._slots[slot] = mmap.mmap(descriptor, size)
+                self._slots[slot] = mmap.mmap(descriptor, size), ctypes.c_ubyte * size
             finally:
                 os.close(descriptor)
-        memory = (ctypes.c_char * size).from_buffer(self._slots[slot])
-        weakref.finalize(memory, self._released.append, slot).atexit = False
-        return number, kind, _read(memoryview(memory).cast("B"))
+        memory, kind_of_memory = self._slots[slot]
+        whole = kind_of_memory.from_buffer(memory)
+        released = self._released
+        self._lent[slot] = weakref.ref(whole, lambda _: released.append(slot))
+        return number, kind, _read(memoryview(whole).cast("B"))
 
 
 def _read(memory):
-    count, pickled = struct.unpack_from("=qq", memory)
-    sizes = struct.unpack_from(f"={count}q", memory, 16)
+    count, pickled = _HEAD.unpack_from(memory)
     begin = 16 + 8 * count
     end = begin + pickled
     stream, buffers = memory[begin:end], []
-    for size in sizes:
+    for size in memory[16:begin].cast("q"):
         begin = _aligned(end)
         end = begin + size
         buffers.append(memory[begin:end])

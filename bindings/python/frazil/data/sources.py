@@ -1,9 +1,9 @@
 """Where a loader's batches come from: its own thread, threads, or worker processes.
 
-Each source yields, in the order of the tasks, the number and the batch of each. Invariant: batch n is
-made by worker n modulo their number, so the order does not depend on who is fast; whatever ends an
-iteration (its end, `break`, an error, Ctrl-C, the garbage collector), close() leaves no process, no
-thread and no memory behind.
+Each source yields, in the order of the tasks, the number and the batch of each. Invariant: batch n
+is made by worker n modulo their number, so the order does not depend on who is fast; whatever ends
+an iteration (its end, `break`, an error, Ctrl-C, the garbage collector), close() leaves no process,
+no thread and no memory behind.
 """
 
 from __future__ import annotations
@@ -116,7 +116,8 @@ class Processes:
 
     def run(self, tasks: Iterator[Any], seed: int) -> Iterator[tuple[int, Any]]:
         """Keeps `prefetch` batches of each worker under way."""
-        workers, ended = self._workers, set()
+        workers = self._workers
+        ended: set[int] = set()
         under_way: deque[int] = deque()
         self.reusable = False
         for worker in workers:

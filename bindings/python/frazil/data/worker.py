@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-from frazil._seeding import apart as _apart
 from frazil._seeding import derive as _derive
 from frazil._seeding import seed_all as _seed_all
 from frazil.data.collate import default_collate
@@ -73,8 +72,8 @@ class Fetcher:
         return _derive(self._seed, "batch", number)
 
     def fetch(self, number: int, task: Any) -> tuple[int, Any]:
-        """(BATCH, batch), or (END, None). `task`: an index or a list of them; of an iterable dataset
-        how many examples to take, None for one that is no batch, and whether it is wanted at all.
+        """(BATCH, batch), or (END, None). `task`: an index or a list of them; of an iterable
+        dataset how many examples to take, None for one that is no batch, and whether it is wanted.
         """
         reached = ["its example"]
         try:
