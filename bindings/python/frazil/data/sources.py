@@ -14,13 +14,15 @@ import pickle
 import select
 import signal
 import socket
+import threading
 import time
 import warnings
 import weakref
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count
+from itertools import count, islice
+from queue import SimpleQueue
 from typing import Any
 
 from frazil._seeding import apart as _apart
@@ -29,6 +31,7 @@ from frazil.data import worker as _worker
 from frazil.data.shared import Receiver
 from frazil.data.worker import BATCH, END, ERROR, Fetcher, WorkerInfo
 
+_STOP = object()
 _GRACE = 1.0  # seconds until a worker that is told to end is sent a signal
 
 
@@ -112,49 +115,94 @@ class Processes:
         for i in range(workers):
             info = WorkerInfo(i, workers, _derive(seed, "worker", i), dataset)
             self._workers.append(_Process(context, info, fetching, init))
-        self.reusable = True
+        self.reusable = True  # for another epoch
+        self._left = False  # the iteration, without waiting for what is under way
 
     def run(self, tasks: Iterator[Any], seed: int) -> Iterator[tuple[int, Any]]:
-        """Keeps `prefetch` batches of each worker under way."""
-        workers = self._workers
-        ended: set[int] = set()
-        under_way: deque[int] = deque()
-        self.reusable = False
-        for worker in workers:
-            self._send(worker, -1, None, seed)
+        """Keeps `prefetch` batches of each worker under way.
 
-        def start() -> None:
-            while len(ended) < len(workers):
-                number, task = next(tasks, (-1, None))
-                if number < 0:
-                    return
-                if number % len(workers) not in ended:
-                    self._send(workers[number % len(workers)], number, task, None)
-                    under_way.append(number)
-                    return
+        A thread talks to the workers, one batch ahead: it reads the next one while the program
+        works with this one. The tasks are made here, where the program's sampler belongs.
+        """
+        count, ended, under_way = len(self._workers), set[int](), 0
 
-        for _ in range(self._prefetch * len(workers)):
-            start()
+        def following() -> Any:
+            while len(ended) < count:
+                task = next(tasks, None)
+                if task is None or task[0] % count not in ended:
+                    return task
+            return None
+
+        todo: SimpleQueue[Any] = SimpleQueue()
+        ready: SimpleQueue[Any] = SimpleQueue()
+        first = list(islice(iter(following, None), self._prefetch * count))
+        under_way = len(first)
+        self.reusable = self._left = False
+        talk = threading.Thread(
+            target=self._talk, args=(seed, first, todo, ready), name="frazil.data", daemon=True
+        )
+        talk.start()
         try:
             while under_way:
-                worker = workers[under_way[0] % len(workers)]
-                kind, batch = self._receive(worker, under_way[0])
-                number = under_way.popleft()
+                number, kind, batch = ready.get()
                 if kind == ERROR:
-                    raise _worker.unpacked(*batch)
+                    raise batch
                 if kind == END:
-                    ended.add(worker.info.id)
-                start()
+                    ended.add(number % count)
+                task = following()
+                under_way -= task is None
+                todo.put(task)
                 if kind == BATCH:
                     yield number, batch
+            self.reusable = True
         except GeneratorExit:
-            if self._persistent:  # what is under way belongs to no other epoch
-                with contextlib.suppress(Exception):
-                    for number in under_way:
-                        self._receive(workers[number % len(workers)], number)
-                    self.reusable = True
+            self.reusable = self._persistent  # once nothing is under way any more
             raise
-        self.reusable = True
+        finally:
+            self._left = not self.reusable
+            if self._left:
+                for worker in self._workers:
+                    worker.shut()
+            todo.put(_STOP)
+            talk.join()
+
+    def _talk(self, seed, tasks, todo, ready):
+        under_way: deque[int] = deque()
+
+        def send(number, task):
+            self._send(self._worker_of(number), number, task, None)
+            under_way.append(number)
+
+        def receive():
+            number = under_way[0]
+            kind, batch = self._receive(self._worker_of(number), number)
+            under_way.popleft()
+            return number, kind, batch
+
+        try:
+            for worker in self._workers:
+                self._send(worker, -1, None, seed)
+            for number, task in tasks:
+                send(number, task)
+            while under_way:
+                number, kind, batch = receive()
+                if kind == ERROR:
+                    raise _worker.unpacked(*batch)
+                ready.put((number, kind, batch))
+                del batch  # the program's alone: its memory is free when the program drops it
+                task = todo.get()
+                if task is _STOP:
+                    break  # what is under way belongs to no other epoch
+                if task is not None:
+                    send(*task)
+            while under_way and not self._left:
+                receive()
+        except BaseException as error:
+            self.reusable = False
+            ready.put((-1, ERROR, error))
+
+    def _worker_of(self, number):
+        return self._workers[number % len(self._workers)]
 
     def _send(self, worker, number, task, seed):
         task = (worker.receiver.released(), number, task, seed)
@@ -177,7 +225,7 @@ class Processes:
             except BlockingIOError:  # it is gone, and who else has its end keeps it open
                 got = None
         if got is None:
-            raise worker.death(number)
+            raise EOFError if self._left else worker.death(number)
         return got[1:]
 
     def close(self) -> None:
@@ -214,10 +262,14 @@ class _Process:
             tasks.close()
             results.close()
 
-    def close(self) -> None:
-        """Tells it to end. Closing alone does not, where a forked process has the ends, too."""
+    def shut(self) -> None:
+        """Ends what either side waits for. Closing does not, where a fork has the ends, too."""
         with contextlib.suppress(OSError):
             self.receiver.channel.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Tells it to end."""
+        self.shut()
         self.receiver.channel.close()
         self.tasks.close()
 
