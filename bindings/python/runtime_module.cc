@@ -9,6 +9,7 @@
 #include "bindings/python/movement.h"
 #include "core/anomaly.h"
 #include "core/config.h"
+#include "core/cpu.h"
 #include "core/default_dtype.h"
 #include "core/functions/counting.h"
 #include "core/functions/file.h"
@@ -183,6 +184,15 @@ FZ_FAST(Disk) {
                        (long long)disk.code, "plans", (long long)disk.decisions, "kept",
                        (long long)disk.kept, "refused", (long long)disk.refused, "compiled",
                        (long long)kernels.compiles);
+}
+
+// cpu() -> {name: whether it is there}
+FZ_FAST(CpuDict) {
+  const CpuFeatures& cpu = Cpu();
+  return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N}", "avx2", PyBool_FromLong(cpu.avx2), "avx512",
+                       PyBool_FromLong(cpu.avx512), "avx2_vnni", PyBool_FromLong(cpu.avx2_vnni),
+                       "avx512_vnni", PyBool_FromLong(cpu.avx512_vnni), "amx",
+                       PyBool_FromLong(cpu.amx));
 }
 
 // set_process_mode(flags of core/config.h) -> what it was
@@ -412,6 +422,7 @@ std::vector<FunctionRow> RuntimeFunctions() {
        "Plans and machine code on disk: the file and its bytes; what this process found there "
        "(code, plans), left there (kept), refused; kernels that it compiled.",
        Disk},
+      {"cpu()", "Instruction sets of core/cpu.h: whether this processor has each.", CpuDict},
       {"detect_anomaly(infinities=True, /)",
        "Looks at the results of this thread's calls from now on.", DetectAnomaly},
       {"end_anomaly(scope, /)", "Ends what detect_anomaly() began.", EndAnomaly},

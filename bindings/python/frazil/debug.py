@@ -5,7 +5,7 @@ Here: `nan`.
 
 from __future__ import annotations
 
-import os
+import linecache
 import traceback
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 __all__ = ["nan"]
-
-_PACKAGE = os.path.dirname(__file__)
 
 
 class nan(_detect_anomaly):  # noqa: N801
@@ -52,8 +50,11 @@ class nan(_detect_anomaly):  # noqa: N801
 
 
 def _line(trace: TracebackType | None) -> str | None:
-    """The innermost line of the program, where it is outside the package."""
-    for frame in reversed(traceback.extract_tb(trace)):
-        if not frame.filename.startswith(_PACKAGE):
-            return f"[debug.nan] at {frame.filename}:{frame.lineno}: {frame.line}"
-    return None
+    """The innermost line of the program, which is none of this package's."""
+    found = None
+    for frame, number in traceback.walk_tb(trace):
+        if frame.f_globals.get("__name__", "").partition(".")[0] != "frazil":
+            found = frame.f_code.co_filename, number
+    if found is None:
+        return None
+    return f"[debug.nan] at {found[0]}:{found[1]}: {linecache.getline(*found).strip()}"

@@ -167,7 +167,7 @@ class Processes:
             talk.join()
 
     def _talk(self, seed, tasks, todo, ready):
-        under_way: deque[int] = deque()
+        under_way = deque()
 
         def send(number, task):
             self._send(self._worker_of(number), number, task, None)
