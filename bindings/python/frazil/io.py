@@ -4,7 +4,8 @@ A tensor is named by its path in the nest, such as "layers.0.weight". How the ne
 is one more tensor, "__structure__", of JSON as uint8.
 
 Here: `save` and `load`, which are frazil.save and frazil.load, too; `save_safetensors` and
-`load_safetensors`, of files that other libraries read.
+`load_safetensors`, of files that other libraries read; `read_image`, `read_audio` and `read_table`
+by Pillow, soundfile and pandas.
 
 >>> import os, tempfile
 >>> import frazil as fz
@@ -23,13 +24,24 @@ from typing import TYPE_CHECKING, Any
 from frazil import _frazil as _fz
 from frazil._frazil import Tensor
 from frazil._parameters import join as _join
+from frazil._readers import read_audio as read_audio
+from frazil._readers import read_image as read_image
+from frazil._readers import read_table as read_table
 from frazil._safetensors import load_safetensors as load_safetensors
 from frazil._safetensors import save_safetensors as save_safetensors
 
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["load", "load_safetensors", "save", "save_safetensors"]
+__all__ = [
+    "load",
+    "load_safetensors",
+    "read_audio",
+    "read_image",
+    "read_table",
+    "save",
+    "save_safetensors",
+]
 
 _STRUCTURE = "__structure__"
 # Container in container.h.

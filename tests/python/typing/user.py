@@ -386,7 +386,8 @@ def of_files(path: str) -> list[Any]:
     remarks: dict[str, str] = fz.io.load_safetensors(path, return_metadata=True)[1]
     with fz.debug.nan() as looked:
         pass
-    return [named, remarks, looked, of_data(path + ".d")]
+    readers: list[Any] = [fz.io.read_image, fz.io.read_audio, fz.io.read_table]
+    return [named, remarks, looked, readers, of_data(path + ".d")]
 
 
 class Numbers(fz.data.Dataset[int]):
