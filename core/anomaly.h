@@ -1,5 +1,5 @@
 // Finds the op that makes the first NaN or infinity. Apply and ApplyComposite come here for every
-// call of a thread within an AnomalyScope (fz.detect_anomaly), the tape tells it of its nodes, and
+// call of a thread within an AnomalyScope (fz.detect_anomaly, fz.debug.nan), the tape tells it of its nodes, and
 // backward asks it where the op was called whose gradient went wrong. Invariant: an op is blamed
 // only for what its operands do not have: a NaN if none of them has one, an infinity if all are
 // finite. Composites are looked at as a whole: what they compute within and leave out again is
@@ -17,17 +17,19 @@ namespace frazil {
 // Of one thread; scopes nest. Not within a traced call, whose session is the thread's door.
 class AnomalyScope {
  public:
-  AnomalyScope();
+  explicit AnomalyScope(bool infinities = true);  // false: looks for NaN alone
   ~AnomalyScope();
   AnomalyScope(const AnomalyScope&) = delete;
   AnomalyScope& operator=(const AnomalyScope&) = delete;
 
+  bool infinities() const { return infinities_; }
   // A node of the tape is made here.
   void Made(uint64_t sequence);
   // An error within its gradient, with the op and where it was called.
   Status Explain(const Status& status, uint64_t sequence, std::string_view op) const;
 
  private:
+  const bool infinities_;
   absl::flat_hash_map<uint64_t, std::string> made_;  // by nodes' sequence numbers
   ThreadState before_;
 };

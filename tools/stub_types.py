@@ -244,6 +244,7 @@ RESULTS = {
     "runtime.causes": "dict[str, dict[str, str]]",
     "runtime.config": "dict[str, dict[str, Any]]",
     "runtime.detect_anomaly": "Any",
+    "runtime.cpu": "dict[str, builtins.bool]",
     "runtime.disk": "dict[str, Any]",
     "runtime.end_anomaly": "None",
     "runtime.dtype": "DType",

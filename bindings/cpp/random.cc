@@ -17,6 +17,20 @@ void Generator::seed(uint64_t seed) {
   state_.SetValue(fresh.value_ref());
 }
 
+Tensor Generator::get_state() const {
+  return Checked(Apply(OpId::k_copy, {&state_}), "random.get_state");
+}
+
+void Generator::set_state(const Tensor& state) {
+  if (state.dtype() != state_.dtype() || state.dims() != state_.dims()) {
+    Throw(TypeError("[random.set_state] needs a tensor of get_state, ", Describe(state_), ", got ",
+                    Describe(state), "."));
+  }
+  const Tensor fresh = Checked(Apply(OpId::k_copy, {&state}), "random.set_state");
+  tracer::Learning::Write(&state_);
+  state_.SetValue(fresh.value_ref());
+}
+
 Tensor Generator::Drawn(Tensor drawn, std::string_view op) {
   tracer::Learning::Write(&state_);
   return Checked(std::move(drawn), op);

@@ -25,6 +25,9 @@ class Generator {
  public:
   explicit Generator(uint64_t seed);
   void seed(uint64_t seed);  // starts the stream again
+  // Where the stream is, a copy; puts it there again. frazil::Error if it is of another form.
+  Tensor get_state() const;
+  void set_state(const Tensor& state);
   const Tensor& state() const { return state_; }
 
   // Uniform in [0, 1); normal with mean 0 and variance 1; uniform integers from low to below high.
@@ -52,6 +55,8 @@ class Generator {
 Generator& DefaultGenerator();
 
 inline void seed(uint64_t seed) { DefaultGenerator().seed(seed); }
+inline Tensor get_state() { return DefaultGenerator().get_state(); }
+inline void set_state(const Tensor& state) { DefaultGenerator().set_state(state); }
 inline Tensor uniform(const Shape& shape = {}, DType dtype = DType::kF32) {
   return DefaultGenerator().uniform(shape, dtype);
 }

@@ -9,6 +9,7 @@
 #include "bindings/python/movement.h"
 #include "core/anomaly.h"
 #include "core/config.h"
+#include "core/cpu.h"
 #include "core/default_dtype.h"
 #include "core/functions/counting.h"
 #include "core/functions/file.h"
@@ -185,6 +186,15 @@ FZ_FAST(Disk) {
                        (long long)kernels.compiles);
 }
 
+// cpu() -> {name: whether it is there}
+FZ_FAST(CpuDict) {
+  const CpuFeatures& cpu = Cpu();
+  return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N}", "avx2", PyBool_FromLong(cpu.avx2), "avx512",
+                       PyBool_FromLong(cpu.avx512), "avx2_vnni", PyBool_FromLong(cpu.avx2_vnni),
+                       "avx512_vnni", PyBool_FromLong(cpu.avx512_vnni), "amx",
+                       PyBool_FromLong(cpu.amx));
+}
+
 // set_process_mode(flags of core/config.h) -> what it was
 FZ_FAST(SetProcessModeTo) {
   FZ_ARGS(1, "set_process_mode(mode, /)");
@@ -195,15 +205,17 @@ FZ_FAST(SetProcessModeTo) {
   return PyLong_FromLong(before);
 }
 
-// detect_anomaly() -> what end_anomaly takes, in the same thread
+// detect_anomaly(infinities=True) -> what end_anomaly takes, in the same thread
 FZ_FAST(DetectAnomaly) {
-  FZ_ARGS(0, "detect_anomaly()");
+  FZ_ARGS(1, "detect_anomaly(infinities=True, /)");
+  bool infinities;
+  if (!ToBool(a[0], "detect_anomaly", "infinities", true, &infinities)) return nullptr;
   if (tracer::Inside()) {
     return Raise(
         RuntimeError("[detect_anomaly] is entered within a traced function; enter it around the "
                      "call of that function."));
   }
-  return PyCapsule_New(new AnomalyScope, nullptr, nullptr);
+  return PyCapsule_New(new AnomalyScope(infinities), nullptr, nullptr);
 }
 FZ_FAST(EndAnomaly) {
   FZ_ARGS(1, "end_anomaly(scope, /)");
@@ -410,8 +422,9 @@ std::vector<FunctionRow> RuntimeFunctions() {
        "Plans and machine code on disk: the file and its bytes; what this process found there "
        "(code, plans), left there (kept), refused; kernels that it compiled.",
        Disk},
-      {"detect_anomaly()", "Looks at the results of this thread's calls from now on.",
-       DetectAnomaly},
+      {"cpu()", "Instruction sets of core/cpu.h: whether this processor has each.", CpuDict},
+      {"detect_anomaly(infinities=True, /)",
+       "Looks at the results of this thread's calls from now on.", DetectAnomaly},
       {"end_anomaly(scope, /)", "Ends what detect_anomaly() began.", EndAnomaly},
       {"set_process_mode(mode, /)", "The process's mode; returns what it was.", SetProcessModeTo},
       {"set_thread_mode(mode, /)", "This thread's mode; returns what it was.", SetThreadMode},

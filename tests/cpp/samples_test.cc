@@ -149,6 +149,14 @@ TEST(Samples, RandomNumbersOfAStream) {
   EXPECT_EQ(Of(random::normal({4})), Of(g.normal({4})));
   EXPECT_EQ(Of(random::integers(0, 9, {4})), Of(g.integers(0, 9, {4})));
   EXPECT_EQ(Of(random::gamma(2.0, 1.5, {.shape = {{3}}})), Of(g.gamma(2.0, 1.5, {.shape = {{3}}})));
+  const fz::Tensor state = g.get_state();
+  const Doubles drawn = Of(g.normal({4}));
+  g.set_state(state);
+  EXPECT_EQ(Of(g.normal({4})), drawn);
+  random::set_state(state);
+  EXPECT_EQ(Of(random::normal({4})), drawn);
+  EXPECT_EQ(Of(random::get_state()), Of(g.get_state()));
+  EXPECT_THROW(g.set_state(fz::ones({2})), fz::Error);
   auto f = fz::jit::trace([](const fz::Tensor& x) { return x + random::uniform({2}); });
   random::seed(1);
   std::vector<Doubles> got, want;

@@ -4,6 +4,7 @@ from frazil import (
     amp,
     cuda,
     data,
+    debug,
     fft,
     io,
     linalg,
@@ -14,6 +15,7 @@ from frazil import (
     random,
     sparse,
     special,
+    training,
     tree,
 )
 from frazil.nn import functional, init, utils
@@ -21,6 +23,6 @@ from frazil.nn.utils import parametrizations, parametrize, rnn
 from frazil.optim import lr_scheduler, swa_utils
 
 MODULES = (
-    amp, cuda, data, fft, io, linalg, memory, nn, functional, init, utils, parametrizations,
-    parametrize, rnn, npu, optim, lr_scheduler, swa_utils, random, sparse, special, tree,
+    amp, cuda, data, debug, fft, io, linalg, memory, nn, functional, init, utils, parametrizations,
+    parametrize, rnn, npu, optim, lr_scheduler, swa_utils, random, sparse, special, training, tree,
 )  # fmt: skip

@@ -121,3 +121,43 @@ def test_not_within_a_traced_function():
     ):
         f(fz.ones(2))
     assert fz.log(fz.zeros(1)).item() == -np.inf
+
+
+# -- fz.debug.nan
+
+
+def test_nan_lets_infinities_pass_and_names_the_line():
+    x = fz.asarray([0.0, 1.0])
+
+    @fz.trace
+    def f(x):
+        y = 1 / x
+        return y - y  # the line to blame
+
+    for call in (f, f, f.__wrapped__):
+        with pytest.raises(FloatingPointError, match="subtract") as error, fz.debug.nan():
+            assert fz.log(x).tolist()[0] == -np.inf
+            call(x)
+        (note,) = error.value.__notes__
+        assert note.startswith(f"[debug.nan] at {__file__}:")
+        assert note.endswith("return y - y  # the line to blame")
+    with pytest.raises(FloatingPointError, match="infinity") as error, fz.detect_anomaly():
+        1 / x
+    assert not hasattr(error.value, "__notes__")
+
+
+def test_nan_in_a_gradient():
+    x = fz.asarray([0.0], requires_grad=True)
+    message = r"part of the gradient of \w+ at test_anomaly.py:"
+    with pytest.raises(FloatingPointError, match=message), fz.debug.nan():
+        fz.sum(fz.sqrt(x * x)).backward()
+
+
+def test_nan_nests_in_detect_anomaly():
+    x = fz.asarray([0.0])
+    with fz.detect_anomaly():
+        with fz.debug.nan():
+            assert (1 / x).item() == np.inf
+        with pytest.raises(FloatingPointError, match="infinity"):
+            1 / x
+    assert (1 / x).item() == np.inf

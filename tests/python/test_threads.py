@@ -470,6 +470,44 @@ def square(n):
     return float(f(fz.full((n,), 2.0)))
 
 
+def test_parent_and_child_compile_side_by_side():
+    """Code pages are shared memory: neither may write where the other does."""
+
+    def kernels(first):
+        x = fz.arange(100, dtype="float32") * 0.01
+        want = np.arange(100, dtype="float32") * np.float32(0.01)
+        run = []
+        for k in range(first, first + 25):
+
+            def f(x, k=k):
+                for i in range(k % 7 + 1):
+                    x = x + (k + i) if k >> i & 1 else fz.maximum(x * 0.5, k - i)
+                return x
+
+            def g(x, k=k):
+                for i in range(k % 7 + 1):
+                    x = x + (k + i) if k >> i & 1 else np.maximum(x * np.float32(0.5), k - i)
+                return x
+
+            run.append((fz.trace(f), np.asarray(g(want), "float32")))
+            for traced, wanted in run * 3:
+                np.testing.assert_array_equal(np.asarray(traced(x)), wanted)
+        return True
+
+    kernels(0)
+    pids = []
+    for child in range(3):
+        pids.append(os.fork())
+        if pids[-1] == 0:
+            status = 1
+            try:
+                status = 0 if kernels(100 + 50 * child) else 1
+            finally:
+                os._exit(status)
+    kernels(300)
+    assert [os.waitpid(pid, 0)[1] for pid in pids] == [0, 0, 0]
+
+
 def test_multiprocessing():
     square(3)
     with multiprocessing.get_context("fork").Pool(2) as pool:

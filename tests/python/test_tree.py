@@ -159,6 +159,13 @@ def test_files_keep_what_objects_have_besides(tmp_path):
     assert data.more == (1, "x") and line.colour == ("red", 2) and line.a.tolist() == [0.0]
 
 
+def test_keys_that_are_integers(tmp_path):
+    tree = {"state": {0: {"m": fz.ones(2)}, -3: [1]}, 7: collections.OrderedDict({2: "b", 1: "a"})}
+    fz.save(tmp_path / "x", tree)
+    got = fz.load(tmp_path / "x")
+    assert str(got) == str(tree) and list(got["state"]) == [0, -3]
+
+
 def test_files_of_classes_that_changed(tmp_path, monkeypatch):
     here = sys.modules[Data.__module__]
     fz.save(tmp_path / "x", Data(1))
@@ -181,7 +188,8 @@ def test_what_is_not_saved(tmp_path):
         ({"a": [object()]}, TypeError, "cannot save object at 'a.0'"),
         ({"a": nn.Linear(2, 2)}, TypeError, r"'a' is a module \(Linear\): save its state_dict"),
         (nn.Linear(2, 2), TypeError, "the nest is a module"),
-        ({"a": {1: 2, "b": 3}}, TypeError, r"or all integers, got \[1, 'b'\] at 'a'"),
+        ({"a": {1.5: 2}}, TypeError, r"keys must be strings or integers, got \[1.5\] at 'a'"),
+        ({True: 2}, TypeError, r"keys must be strings or integers, got \[True\] at ''"),
         (collections.defaultdict(lambda: 0, a=1), TypeError, "'rest.default_factory'"),
     ]:
         with pytest.raises(error, match=said):

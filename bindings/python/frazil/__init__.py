@@ -7,10 +7,10 @@ Here: functions of arrays under the array API's names, `grad`, `value_and_grad` 
   `nn.utils.rnn`: packed sequences; `nn.utils.parametrize`, `nn.utils.parametrizations`: weights
   made of others; `random`
 * `optim`: optimizers; `optim.lr_scheduler`: schedules; `optim.swa_utils`: averages; `amp`: scaling
-* `data`: minibatches; `io`: files
+* `data`: datasets and loaders; `training`: checkpoints; `io`: files
 * `linalg`: linear algebra; `fft`: Fourier transforms; `special`: special functions
 * `sparse`: sparse matrices; `tree`: nested structures
-* `memory`: who holds it; `cuda`: NVIDIA GPUs; `npu`: the simulated NPU
+* `memory`: who holds it; `cuda`: NVIDIA GPUs; `npu`: the simulated NPU; `debug`: where NaNs begin
 
 docs/coming-from.md tells what is otherwise than in NumPy, PyTorch and JAX.
 
@@ -66,6 +66,7 @@ if TYPE_CHECKING:  # loaded at their first use
     from frazil import amp as amp
     from frazil import cuda as cuda
     from frazil import data as data
+    from frazil import debug as debug
     from frazil import fft as fft
     from frazil import io as io
     from frazil import linalg as linalg
@@ -76,6 +77,7 @@ if TYPE_CHECKING:  # loaded at their first use
     from frazil import random as random
     from frazil import sparse as sparse
     from frazil import special as special
+    from frazil import training as training
     from frazil import tree as tree
     from frazil._convert import convert as convert
     from frazil._convert import converted_source as converted_source
@@ -94,8 +96,8 @@ inf = float("inf")
 nan = float("nan")
 
 _SUBMODULES = (
-    "amp", "cuda", "data", "fft", "io", "linalg", "memory", "nn", "npu", "optim", "random",
-    "sparse", "special", "tree",
+    "amp", "cuda", "data", "debug", "fft", "io", "linalg", "memory", "nn", "npu", "optim", "random",
+    "sparse", "special", "training", "tree",
 )  # fmt: skip
 _MOVED = {  # names of submodules here
     "convert": "_convert",

@@ -8,7 +8,6 @@ checked, so a damaged or hostile one is a ValueError that tells what is wrong.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import mmap
@@ -47,6 +46,7 @@ _DTYPES = {
     "U64": ("uint64", "Q"),
 }
 _NAMES = {dtype: name for name, (dtype, _) in _DTYPES.items()}
+_FORMATS = dict(_DTYPES.values())
 _RANK = {name: rank for rank, name in enumerate(_DTYPES)}
 
 
@@ -186,7 +186,7 @@ def elements(tensor: Any) -> memoryview:
     flat = tensor.detach().to_device("cpu").reshape(-1)
     if flat.size == 0:
         return memoryview(b"")
-    if _DTYPES.get(_NAMES.get(flat.dtype.name, ""), ("", None))[1] is None:
+    if _FORMATS.get(flat.dtype.name) is None:
         flat = flat.view("uint8")
     view = memoryview(flat)
     return (view if view.c_contiguous else memoryview(flat.copy())).cast("B")
@@ -198,10 +198,12 @@ def from_elements(data: Any, dtype: str, shape: tuple[int, ...]) -> Tensor:
     if 0 in shape:
         return _fz.zeros(shape, dtype)
     flat = None
-    format_ = _DTYPES.get(_NAMES.get(dtype, ""), ("", None))[1]
+    format_ = _FORMATS.get(dtype)
     if format_ is not None:
-        with contextlib.suppress(ValueError):
+        try:
             flat = _fz.asarray(data.cast(format_), copy=False)
+        except ValueError:  # not aligned
+            flat = None
     if flat is None:
         flat = _fz.asarray(data, copy=False).view(dtype)
     return flat.reshape(shape)

@@ -4,7 +4,8 @@ A tensor is named by its path in the nest, such as "layers.0.weight". How the ne
 is one more tensor, "__structure__", of JSON as uint8.
 
 Here: `save` and `load`, which are frazil.save and frazil.load, too; `save_safetensors` and
-`load_safetensors`, of files that other libraries read.
+`load_safetensors`, of files that other libraries read; `read_image`, `read_audio` and `read_table`
+by Pillow, soundfile and pandas.
 
 >>> import os, tempfile
 >>> import frazil as fz
@@ -23,13 +24,24 @@ from typing import TYPE_CHECKING, Any
 from frazil import _frazil as _fz
 from frazil._frazil import Tensor
 from frazil._parameters import join as _join
+from frazil._readers import read_audio as read_audio
+from frazil._readers import read_image as read_image
+from frazil._readers import read_table as read_table
 from frazil._safetensors import load_safetensors as load_safetensors
 from frazil._safetensors import save_safetensors as save_safetensors
 
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["load", "load_safetensors", "save", "save_safetensors"]
+__all__ = [
+    "load",
+    "load_safetensors",
+    "read_audio",
+    "read_image",
+    "read_table",
+    "save",
+    "save_safetensors",
+]
 
 _STRUCTURE = "__structure__"
 # Container in container.h.
@@ -48,9 +60,9 @@ _KINDS = {word: kind for kind, word in _WORDS.items()}
 def save(path: str | PathLike[str], tree: Any) -> None:
     """Writes a nest (frazil.tree) of tensors, numbers and strings.
 
-    Dicts, whose keys are all strings or all integers, and lists and tuples come back as they are;
-    so do named tuples, dataclasses, registered classes and subclasses of dict, list and tuple,
-    whose classes the file names.
+    Dicts, which have strings or integers for keys, and lists and tuples come back as they are; so
+    do named tuples, dataclasses, registered classes and subclasses of dict, list and tuple, whose
+    classes the file names.
 
     Raises
     ------
@@ -61,10 +73,8 @@ def save(path: str | PathLike[str], tree: Any) -> None:
     """
     if isinstance(tree, _fz.ModuleBase):
         raise TypeError(_is_module("the nest", tree))
-    leaves, structure = _fz.tree.flatten(tree, _is_saved_whole)
-    writer = _Writer(structure, leaves)
-    described = json.dumps(writer.describe("")).encode()
-    tensors = [*writer.tensors, (_STRUCTURE, _fz.asarray(memoryview(described)))]
+    structure, tensors = _described(tree)
+    tensors.append((_STRUCTURE, _fz.asarray(memoryview(structure.encode()))))
     _fz.runtime.save_tensors(path, tensors)
 
 
@@ -84,20 +94,32 @@ def load(path: str | PathLike[str]) -> Any:
     pairs = _fz.runtime.load_tensors(path)
     if not pairs or pairs[-1][0] != _STRUCTURE:
         return dict(pairs)
+    return _read("load", path, pairs[-1][1], [t for _, t in pairs])
+
+
+def _described(tree: Any) -> tuple[str, list[tuple[str, Tensor]]]:
+    """A nest as JSON, and its tensors with their paths; for frazil.training, too."""
+    leaves, structure = _fz.tree.flatten(tree, _is_saved_whole)
+    writer = _Writer(structure, leaves)
+    text = json.dumps(writer.describe(""))
+    return text, writer.tensors
+
+
+def _read(op: str, path: Any, text: str | Tensor, tensors: list[Tensor]) -> Any:
+    """The nest that _described gave as text and tensors."""
     try:
-        structure = json.loads(bytes(pairs[-1][1].tolist()))
-        reader = _Reader([t for _, t in pairs])
-        reader.read(structure)
+        reader = _Reader(tensors)
+        reader.read(json.loads(bytes(text.tolist()) if isinstance(text, Tensor) else text))
         return _fz.tree.from_nodes(reader.nodes).unflatten(reader.leaves)
     except _ClassError as error:
-        raise ValueError(f"[load] '{path}' {error}") from None
+        raise ValueError(f"[{op}] '{path}' {error}") from None
     except (ValueError, LookupError, AttributeError, TypeError) as error:
-        raise ValueError(f"[load] '{path}' has a damaged structure: {error}.") from None
+        raise ValueError(f"[{op}] '{path}' has a damaged structure: {error}.") from None
 
 
 # How a node is written: {"tensor": number}, {"value": number, string or None}, {"dict": {...}},
-# with "keys": "int" if its keys are integers, {"list": [...]}, {"tuple": [...]}, and, with its
-# class, {"fields": {...}, "class": "module:Name"} for named tuples and dataclasses or
+# with integers for keys {"dict": [[key, node], ...]}, {"list": [...]}, {"tuple": [...]}, and, with
+# its class, {"fields": {...}, "class": "module:Name"} for named tuples and dataclasses or
 # {"children": [...]} for registered classes. "rest" is what an object has besides; in it
 # {"type": "module:Name"} is a class itself.
 
@@ -129,17 +151,19 @@ class _Writer:
             return {"value": None}
         if kind == _LEAF:
             return self._leaf(path, next(self._leaves))
-        if kind == _DICT and len({*map(type, keys)} - {str}) and {*map(type, keys)} != {int}:
+        if kind == _DICT and not all(type(key) in (str, int) for key in keys):
             raise TypeError(
-                f"[save] keys must be strings, or all integers, got {list(keys)} at '{path}': save "
-                "a list of pairs."
+                f"[save] keys must be strings or integers, got {list(keys)} at '{path}': save a "
+                "list of pairs."
             )
         named = kind in (_DICT, _DATACLASS) or (kind == _NAMED and len(keys) == n)
         names = keys if named else range(n)
         items = [self.describe(_join(path, name)) for name in names]
-        out = {_WORDS[kind]: dict(zip(keys, items, strict=True)) if named else items}
-        if kind == _DICT and n and type(keys[0]) is int:
-            out["keys"] = "int"  # JSON has strings
+        if named and all(isinstance(key, str) for key in keys):
+            items = dict(zip(keys, items, strict=True))
+        elif named:
+            items = [list(pair) for pair in zip(keys, items, strict=True)]
+        out = {_WORDS[kind]: items}
         if cls is not None:
             out["class"] = _name_of(cls, path)
             if kind == _REGISTERED or rest is not None:
@@ -204,15 +228,15 @@ class _Reader:
 
     def read(self, node):
         cls, rest = node.get("class"), node.get("rest")
-        ((word, inside),) = ((w, i) for w, i in node.items() if w not in ("class", "rest", "keys"))
+        ((word, inside),) = ((w, i) for w, i in node.items() if w not in ("class", "rest"))
         if word in ("tensor", "type") or (word == "value" and inside is not None):
             self.nodes.append((_LEAF, 0, None, None, None))
             read = {"tensor": self.tensors.__getitem__, "type": _import}
             self.leaves.append(read[word](inside) if word in read else inside)
             return
+        if word == "dict" and isinstance(inside, list):
+            inside = {key: item for key, item in inside}  # noqa: C416 -- each is a pair
         keys = tuple(inside) if isinstance(inside, dict) else None
-        if keys and "keys" in node:
-            keys = tuple(map(int, keys))
         kind = _NONE if word == "value" else _KINDS[word]
         if cls is not None:
             cls = _import(cls)

@@ -1,11 +1,12 @@
 """Random tensors: Philox 4x32-10 streams, the same in eager and traced code.
 
-Here: `uniform`, `normal`, `integers` draw from the default generator, which `seed` starts again,
-and so do the distributions `bernoulli`, `beta`, `binomial`, `categorical`, `chisquare`, `choice`,
-`dirichlet`, `exponential`, `f`, `gamma`, `geometric`, `gumbel`, `laplace`, `logistic`, `lognormal`,
-`multinomial`, `multivariate_normal`, `negative_binomial`, `pareto`, `permutation`, `poisson`,
-`rayleigh`, `standard_cauchy`, `standard_t`, `triangular`, `truncated_normal`, `wald`, `weibull`;
-`Generator` is a stream of one's own.
+Here: `seed` starts the default generator again, `get_state` and `set_state` tell and set where it
+is, and `seed_everything` seeds Python's and NumPy's with it. `uniform`, `normal`, `integers` draw
+from it, and so do the distributions `bernoulli`, `beta`, `binomial`, `categorical`, `chisquare`,
+`choice`, `dirichlet`, `exponential`, `f`, `gamma`, `geometric`, `gumbel`, `laplace`, `logistic`,
+`lognormal`, `multinomial`, `multivariate_normal`, `negative_binomial`, `pareto`, `permutation`,
+`poisson`, `rayleigh`, `standard_cauchy`, `standard_t`, `triangular`, `truncated_normal`, `wald`,
+`weibull`; `Generator` is a stream of one's own.
 
 >>> seed(0)
 >>> a = uniform((3,))
@@ -40,6 +41,7 @@ __all__ = [
     "f",
     "gamma",
     "geometric",
+    "get_state",
     "gumbel",
     "integers",
     "laplace",
@@ -54,6 +56,8 @@ __all__ = [
     "poisson",
     "rayleigh",
     "seed",
+    "seed_everything",
+    "set_state",
     "standard_cauchy",
     "standard_t",
     "triangular",
@@ -81,6 +85,29 @@ class Generator(Tracked, Distributions):
             self.state[...] = state  # the cell stays: traced functions may know it
         else:
             self.state = state
+
+    def get_state(self) -> Tensor:
+        """Where the stream is, a copy: uint64[2] of the seed and what was drawn."""
+        return self.state.copy()
+
+    def set_state(self, state: Tensor) -> None:
+        """Puts the stream where get_state found it: the same numbers follow.
+
+        >>> generator = Generator(0)
+        >>> state = generator.get_state()
+        >>> a = generator.normal(3)
+        >>> generator.set_state(state)
+        >>> bool((a == generator.normal(3)).all())
+        True
+        """
+        dtype, shape = getattr(state, "dtype", None), getattr(state, "shape", None)
+        if dtype != self.state.dtype or shape != self.state.shape:
+            raise TypeError(
+                f"[random.set_state] needs a tensor of get_state, {self.state.dtype.name} of shape "
+                f"{self.state.shape}, got {type(state).__name__ if dtype is None else dtype} of "
+                f"shape {shape}."
+            )
+        self.state[...] = state
 
     def uniform(
         self, shape: Ints = (), *, dtype: DTypeLike | None = None, device: str | None = None
@@ -111,6 +138,8 @@ class Generator(Tracked, Distributions):
 _default = Generator()
 _random.set_default(_default.state)
 seed = _default.seed
+get_state = _default.get_state
+set_state = _default.set_state
 uniform = _default.uniform
 normal = _default.normal
 integers = _default.integers
@@ -142,3 +171,28 @@ triangular = _default.triangular
 truncated_normal = _default.truncated_normal
 wald = _default.wald
 weibull = _default.weibull
+
+
+def seed_everything(seed: SupportsIndex) -> None:
+    """Seeds this module, Python's random and, if the program has loaded it, NumPy's legacy stream.
+
+    Parameters
+    ----------
+    seed : int
+        From 0 to 2**64 - 1; NumPy gets it modulo 2**32.
+
+    Raises
+    ------
+    ValueError
+        If it is out of range.
+
+    >>> seed_everything(0)
+    >>> a = uniform(2)
+    >>> seed_everything(0)
+    >>> bool((a == uniform(2)).all())
+    True
+    """
+    from frazil._named import integer
+    from frazil._seeding import seed_all
+
+    seed_all(integer("[seed_everything] seed", seed), load=False)

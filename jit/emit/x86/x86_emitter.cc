@@ -55,13 +55,25 @@ void NameForPerf(const void* code, size_t size, std::string_view name) {
 
 }  // namespace
 
-// Code pages are mapped twice, once writable and once executable, never both.
+// Code pages are mapped twice, once writable and once executable, never both. So they are shared
+// with forked children: after a fork parent and child write into pages of their own, and what is
+// there stays as it is (to give code back writes nothing).
 struct X86Emitter::Memory {
   asmjit::JitAllocator::CreateParams params = AllocatorParams();
   asmjit::JitRuntime runtime{&params};
 };
 
 namespace {
+
+std::atomic<uint32_t> g_forks{0};  // seen by this process as parent or child
+
+void CountForks() {
+  static const bool counted = [] {
+    AtFork(ForkOrder::kRegistries, {.lock = [] {}, .unlock = [] { g_forks.fetch_add(1); }});
+    return true;
+  }();
+  (void)counted;
+}
 
 kir::LegalCaps LegalFor(Isa isa) { return {.scale = isa == Isa::kAvx512, .lookup = true}; }
 
@@ -131,6 +143,8 @@ class X86Compiled : public Compiled {
 
 X86Emitter::X86Emitter(Isa isa, const RegisterFile& file)
     : isa_(isa), file_(file), memory_(std::make_shared<Memory>()) {
+  CountForks();
+  forks_ = g_forks.load();
   caps_.name = isa == Isa::kAvx512 ? "avx512" : "avx2";
   caps_.vector_bytes = isa == Isa::kAvx512 ? 64 : 32;
   caps_.executes = true;
@@ -138,6 +152,15 @@ X86Emitter::X86Emitter(Isa isa, const RegisterFile& file)
 }
 
 X86Emitter::~X86Emitter() = default;
+
+std::shared_ptr<X86Emitter::Memory> X86Emitter::WritableMemory() {
+  const MutexLock lock(&mutex_);
+  if (const uint32_t forks = g_forks.load(); forks != forks_) {
+    memory_ = std::make_shared<Memory>();
+    forks_ = forks;
+  }
+  return memory_;
+}
 
 bool X86Emitter::Supported(Isa isa) { return isa == Isa::kAvx512 ? Cpu().avx512 : Cpu().avx2; }
 
@@ -149,11 +172,13 @@ std::optional<Isa> X86Emitter::Detect() {
 
 StatusOr<std::unique_ptr<Compiled>> X86Emitter::Emit(const kir::Kernel& kernel) {
   if (!Supported(isa_)) return NotImplementedError("[x86] this machine has no ", caps_.name, ".");
+  const ForkGuard guard;
+  const std::shared_ptr<Memory> memory = WritableMemory();
   asmjit::CodeHolder code;
   FirstError errors;
   for (const RegisterFile* file : std::array<const RegisterFile*, 2>{&file_, nullptr}) {
     code.reset();
-    code.init(memory_->runtime.environment());
+    code.init(memory->runtime.environment());
     code.setErrorHandler(&errors);
     Functions functions(isa_, file, &code);
     const Status status = functions.Emit(kernel);
@@ -168,22 +193,24 @@ StatusOr<std::unique_ptr<Compiled>> X86Emitter::Emit(const kir::Kernel& kernel) 
     return RuntimeError("[x86] asmjit refused kernel ", kernel.name, ": ", errors.message(), ".");
   }
   kir::KernelFn fn = nullptr;
-  const asmjit::Error error = memory_->runtime.add(&fn, &code);
+  const asmjit::Error error = memory->runtime.add(&fn, &code);
   if (error != asmjit::kErrorOk) {
     return NotImplementedError("[x86] no executable memory for kernel ", kernel.name, ": ",
                                asmjit::DebugUtils::errorAsString(error), ".");
   }
   NameForPerf(reinterpret_cast<const void*>(fn), code.codeSize(), kernel.name);
   // Its own constants and labels it reaches from where it is; all else would be a relocation.
-  return std::make_unique<X86Compiled>(memory_, &memory_->runtime, fn, code.codeSize(),
+  return std::make_unique<X86Compiled>(memory, &memory->runtime, fn, code.codeSize(),
                                        !code.hasRelocEntries());
 }
 
 StatusOr<std::unique_ptr<Compiled>> X86Emitter::Load(std::string_view image,
                                                      std::string_view name) {
   if (!Supported(isa_)) return NotImplementedError("[x86] this machine has no ", caps_.name, ".");
+  const ForkGuard guard;
+  const std::shared_ptr<Memory> memory = WritableMemory();
   void *code = nullptr, *writable = nullptr;
-  const asmjit::Error error = memory_->runtime.allocator()->alloc(&code, &writable, image.size());
+  const asmjit::Error error = memory->runtime.allocator()->alloc(&code, &writable, image.size());
   if (error != asmjit::kErrorOk) {
     return NotImplementedError("[x86] no executable memory for kernel ", name, ": ",
                                asmjit::DebugUtils::errorAsString(error), ".");
@@ -193,7 +220,7 @@ StatusOr<std::unique_ptr<Compiled>> X86Emitter::Load(std::string_view image,
     std::memcpy(writable, image.data(), image.size());
   }
   NameForPerf(code, image.size(), name);
-  return std::make_unique<X86Compiled>(memory_, &memory_->runtime,
+  return std::make_unique<X86Compiled>(memory, &memory->runtime,
                                        reinterpret_cast<kir::KernelFn>(code), image.size(), true);
 }
 

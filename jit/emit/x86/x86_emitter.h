@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/threads/mutex.h"
 #include "jit/emit/emitter.h"
 #include "jit/emit/x86/isa.h"
 #include "jit/emit/x86/register_file.h"
@@ -40,10 +41,14 @@ class X86Emitter : public Emitter {
  private:
   struct Memory;
 
+  std::shared_ptr<Memory> WritableMemory();
+
   Isa isa_;
   RegisterFile file_;
   Caps caps_;
   std::atomic<int64_t> given_up_{0};
+  Mutex mutex_;                     // taken while nobody forks
+  uint32_t forks_ = 0;              // before memory_ was made
   std::shared_ptr<Memory> memory_;  // outlives the emitter while compiled kernels hold it
 };
 

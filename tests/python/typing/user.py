@@ -496,7 +496,46 @@ def of_files(path: str) -> list[Any]:
     fz.io.save_safetensors(path, {"w": X}, {"step": "7"})
     named: dict[str, Tensor] = fz.io.load_safetensors(path)
     remarks: dict[str, str] = fz.io.load_safetensors(path, return_metadata=True)[1]
-    return [named, remarks]
+    with fz.debug.nan() as looked:
+        pass
+    readers: list[Any] = [fz.io.read_image, fz.io.read_audio, fz.io.read_table]
+    return [named, remarks, looked, readers, of_data(path + ".d")]
+
+
+class Numbers(fz.data.Dataset[int]):
+    def __getitem__(self, index: Any, /) -> int:
+        return int(index)
+
+    def __len__(self) -> int:
+        return 6
+
+
+class Stream(fz.data.IterableDataset[int]):
+    def __iter__(self) -> Iterator[int]:
+        info: fz.data.WorkerInfo | None = fz.data.get_worker_info()
+        yield 0 if info is None else info.id
+
+
+def of_data(folder: str) -> list[Any]:
+    fz.random.seed_everything(1)
+    state: Tensor = fz.random.get_state()
+    fz.random.set_state(state)
+    both: fz.data.ConcatDataset[Any] = Numbers() + fz.data.TensorDataset(X[0])
+    parts: list[fz.data.Subset[Any]] = fz.data.random_split(both, [0.5, 0.5])
+    samplers: list[fz.data.Sampler] = [
+        fz.data.SequentialSampler(parts[0]),
+        fz.data.RandomSampler(parts[0], seed=1),
+        fz.data.SubsetRandomSampler([1, 2]),
+        fz.data.WeightedRandomSampler([1.0, 2.0], 3),
+        fz.data.BatchSampler(range(3), 2),
+    ]
+    loader = fz.data.DataLoader(Numbers(), batch_size=2, shuffle=True, seed=1)
+    plain = fz.data.DataLoader(Stream(), 2, collate_fn=fz.data.default_collate)
+    checkpoint = fz.training.Checkpoint(folder, keep=2, loader=loader)
+    checkpoint.save(1, loss=0.5)
+    values: dict[str, Any] | None = checkpoint.restore()
+    steps: list[int] = checkpoint.all_steps()
+    return [samplers, list(loader), list(plain), len(loader), values, steps]
 
 
 def of_modules() -> list[Any]:

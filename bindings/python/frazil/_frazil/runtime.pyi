@@ -18,6 +18,7 @@ __all__ = [
     "check_switches",
     "config",
     "count_in_bins",
+    "cpu",
     "default_dtype",
     "detect_anomaly",
     "disk",
@@ -71,10 +72,13 @@ def config() -> dict[str, dict[str, Any]]:
 def count_in_bins(x: Operand, edges: Operand, /) -> Tensor:
     """How many elements of floats lie in each of the bins of equal width between edges of their dtype, int64."""
 
+def cpu() -> dict[str, builtins.bool]:
+    """Instruction sets of core/cpu.h: whether this processor has each."""
+
 def default_dtype() -> DType:
     """The dtype of Python floats on their own in this thread."""
 
-def detect_anomaly() -> Any:
+def detect_anomaly(infinities: builtins.bool = ..., /) -> Any:
     """Looks at the results of this thread's calls from now on."""
 
 def disk() -> dict[str, Any]:

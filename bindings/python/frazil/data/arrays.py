@@ -1,7 +1,4 @@
-"""Minibatches.
-
-Here: `batches`.
-"""
+"""Minibatches of arrays that lie in memory: `batches`."""
 
 from __future__ import annotations
 
