@@ -115,6 +115,7 @@ PARAMETERS = {
     "functions": "tuple[Callable[..., Any] | None, ...]",
     "function": "Callable[..., Any]",
     "checkpoint.ops": "tuple[str, ...]",
+    "checkpoint.of": "Callable[..., Any]",
     "has_history.tensors": "list[Any]",
     "without_history.name": "str",
     "is_batched.x": "Any",

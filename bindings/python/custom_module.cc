@@ -147,8 +147,52 @@ FZ_FAST(Call) {
   return ListFrom(*made).release();
 }
 
+// What the names that a function shares with the code around it hold at a time.
+class Closure {
+ public:
+  explicit Closure(PyObject* function) {
+    PyObject* cells = PyFunction_Check(function) ? PyFunction_GET_CLOSURE(function) : nullptr;
+    for (Py_ssize_t i = 0; cells && i < PyTuple_GET_SIZE(cells); ++i) {
+      PyObject* cell = PyTuple_GET_ITEM(cells, i);
+      cells_.push_back({Object::Share(cell), Object::Share(PyCell_GET(cell))});
+    }
+  }
+  Closure(const Closure&) = delete;
+  ~Closure() {
+    if (!Py_IsInitialized()) {
+      for (auto& [cell, content] : cells_) {
+        cell.release();
+        content.release();
+      }
+    } else {
+      const PythonFunction::Gil gil;
+      cells_.clear();
+    }
+  }
+  // Puts it there again, and returns what was there; what has been bound since then stays.
+  std::vector<Object> PutBack() const {
+    std::vector<Object> before;
+    for (const auto& [cell, content] : cells_) {
+      before.push_back(Object::Share(PyCell_GET(cell.get())));
+      PyCell_Set(cell.get(), content.get());
+    }
+    return before;
+  }
+  void Undo(const std::vector<Object>& before) const {
+    for (size_t i = 0; i < cells_.size(); ++i) {
+      const auto& [cell, content] = cells_[i];
+      if (PyCell_GET(cell.get()) == content.get()) PyCell_Set(cell.get(), before[i].get());
+    }
+  }
+
+ private:
+  std::vector<std::pair<Object, Object>> cells_;
+};
+
+// checkpoint(function, operands, ops, of): `of` is what function calls; where it is called once more
+// its names hold what they hold now.
 FZ_FAST(Checkpoint) {
-  FZ_ARGS(3, "checkpoint(function, operands, ops, /)");
+  FZ_ARGS(4, "checkpoint(function, operands, ops, of, /)");
   batch::KeptOps kept;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a[2]); ++i) {
     const auto op = OpNamed(PyUnicode_AsUTF8(PyTuple_GET_ITEM(a[2], i)));
@@ -156,7 +200,16 @@ FZ_FAST(Checkpoint) {
     kept.set(static_cast<size_t>(*op));
   }
   const auto f = std::make_shared<const PythonFunction>(a[0]);
-  const auto run = [f](absl::Span<const Tensor> own) { return (*f)(own); };
+  const auto closure = std::make_shared<const Closure>(a[3]);
+  const auto again = std::make_shared<bool>(false);
+  const auto run = [f, closure, again](absl::Span<const Tensor> own) {
+    if (!std::exchange(*again, true)) return (*f)(own);
+    const PythonFunction::Gil gil;
+    const std::vector<Object> before = closure->PutBack();
+    auto results = (*f)(own);
+    closure->Undo(before);
+    return results;
+  };
   const auto made = batch::Checkpoint(run, *TensorsOf(a[1]), kept);
   if (!made.ok()) return Raise(made.status());
   return ListFrom(*made).release();
@@ -207,7 +260,7 @@ std::vector<FunctionRow> CustomFunctions() {
        Call},
       {"call_host(name, functions, operands, /)",
        "The same of an op whose compute is host code, so that it has to run each time.", Call},
-      {"checkpoint(function, operands, ops, /)",
+      {"checkpoint(function, operands, ops, of, /)",
        "function(operands), a list, computed again for gradients but for results of these ops.",
        Checkpoint},
       {"ops()", "The names of all ops, and of those that are products.", Ops},

@@ -18,12 +18,14 @@ bool IsWide(DType dtype) { return SizeOf(dtype) >= 4; }
 
 // Whether elements of the result are made of elements of the operands by jit/lower/scalar_loop.cc.
 bool IsKnown(const Node& node) {
-  if (node.role != Role::kOp || !(node.device == Device())) return false;
+  if (node.role != Role::kOp || !(node.device == Device()) || IsComplex(node.dtype)) return false;
   switch (Info(node.op).klass) {
+    case OpClass::kView:
+      return node.op == OpId::k_reshape || node.op == OpId::k_broadcast_to ||
+             node.op == OpId::k_permute_dims || node.op == OpId::k_slice;
     case OpClass::kElementwise:
     case OpClass::kCast:
     case OpClass::kReduce:
-    case OpClass::kView:
     case OpClass::kConcat:
     case OpClass::kPad:
     case OpClass::kIota:

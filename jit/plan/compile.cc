@@ -83,6 +83,7 @@ Status SimplifyBodies(Graph* graph, Precision precision, const CompileSettings& 
       loop = *std::move(scalars);
     } else if (!loop.scalars && !(counted && IsOneKernel(*graph, id))) {
       FZ_RETURN_IF_ERROR(RunPasses(&loop.body, precision, settings, dumper, Which::kLoops));
+      SeparateOutputs(&loop.body);  // from what loops within have kept
     }
     ref = LoopRef(new Loop(std::move(loop)));
   }

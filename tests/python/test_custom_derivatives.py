@@ -441,3 +441,39 @@ def test_a_policy_keeps_results():
         same(gradient(policy), fz.exp(x @ first) @ second)
     with pytest.raises(ValueError, match=r"\[checkpoint\] policy must be .* got 'all'"):
         fz.checkpoint(fz.sin, policy="all")
+
+
+def test_a_checkpoint_has_what_its_names_held_at_the_call():
+    def rebound(x):
+        b = x + 1
+        a = fz.checkpoint(lambda t: t * b)(x)
+        b = b * 100
+        return a.sum()
+
+    def grown(x):
+        b = x + 1
+        a = fz.checkpoint(lambda t, n=1, *, m=2: t * b * n * m)(x)
+        b = b + a
+        return b.sum()
+
+    def loop(x):
+        w = x + 1
+        for _ in range(3):
+            w = fz.checkpoint(lambda t: fz.sin(t * w))(x)  # noqa: B023
+        return w.sum()
+
+    def same_loop(x):
+        w = x + 1
+        for _ in range(3):
+            w = fz.sin(x * w)
+        return w.sum()
+
+    x = fz.asarray([0.5, -1.0, 2.0])
+    assert fz.grad(rebound)(x).tolist() == [2.0, -1.0, 5.0]
+    assert fz.grad(grown)(x).tolist() == [5.0, -1.0, 11.0]
+    expected = fz.grad(same_loop)(x).tolist()
+    assert fz.grad(loop)(x).tolist() == expected
+    traced = fz.trace(fz.grad(loop))
+    for _ in range(6):
+        assert traced(x).tolist() == expected
+    assert traced.stats()["skipped"] > 0, traced.explain()

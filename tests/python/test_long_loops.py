@@ -117,6 +117,27 @@ def draws(x, y):
     return x
 
 
+def dead_call(x, y):
+    """Of which the state that it reads is two iterations old."""
+    for _ in range(STEPS * 4):
+        d = x * 0.5  # noqa: F841
+        x, y = y, fz.tanh(y.sum() + y)
+    return y, x
+
+
+def moved_elements(x, y):
+    x, d = x * 1, y * 0.5
+    for _ in range(STEPS):
+        x[0] = d[-1]
+        x = fz.roll(x * 0.75, 1) + y[::-1]
+        d = d * 0.5 + x
+    for _ in range(STEPS):
+        for _ in range(2):
+            x = x * 0.875 + y * 0.25
+            d = d - x * 0.125
+    return x, d
+
+
 def looks(x, y):
     """The condition of a while loop around a long loop."""
     n = 0
@@ -130,7 +151,7 @@ def looks(x, y):
 
 FORMS = (
     scalars, vector, swapped, products, by_product, two_loops, in_place, some_kept, older_states,
-    changing_number, a_number_at_times, draws, looks,
+    changing_number, a_number_at_times, draws, dead_call, moved_elements, looks,
 )  # fmt: skip
 
 
@@ -139,6 +160,9 @@ def same(found, expected):
     other, expected_structure = fz.tree.flatten(expected)
     assert structure == expected_structure
     for a, b in zip(leaves, other, strict=True):
+        assert a.dtype == b.dtype
+        if a.dtype == fz.bfloat16:
+            a, b = a.astype("float32"), b.astype("float32")
         np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
 
 
@@ -149,6 +173,17 @@ def test_bits_of_the_eager_call(form, pure):
     for n in range(6):
         x = fz.asarray([0.5, -0.25, 1.5, float(n)], dtype="float32")
         y = fz.asarray([0.125, 0.75, -0.5, 2.0], dtype="float32")
+        same(traced(x, y), form(x, y))
+    assert traced.stats()["skipped"] > 0, traced.explain()
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "float64", "bfloat16"])
+@pytest.mark.parametrize("form", [scalars, vector, by_product, moved_elements, dead_call])
+def test_other_dtypes(form, dtype):
+    traced = fz.trace(form)
+    for n in range(5):
+        x = fz.asarray([0.5, -0.25, 1.5, float(n)]).astype(dtype)
+        y = fz.asarray([0.125, 0.75, -0.5, 2.0]).astype(dtype)
         same(traced(x, y), form(x, y))
     assert traced.stats()["skipped"] > 0, traced.explain()
 

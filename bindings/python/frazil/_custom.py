@@ -334,7 +334,7 @@ def checkpoint(
             outputs, kept["structure"] = _results("checkpoint", fn, fn(*own_args, **own_kwargs))
             return outputs
 
-        outputs = _fz.custom.checkpoint(run, [nest[n] for n in which], kept_ops)
+        outputs = _fz.custom.checkpoint(run, [nest[n] for n in which], kept_ops, fn)
         return kept["structure"].unflatten(outputs)
 
     return checkpointed

@@ -20,7 +20,11 @@ def call_host(
     """The same of an op whose compute is host code, so that it has to run each time."""
 
 def checkpoint(
-    function: Callable[..., Any], operands: list[Any], ops: tuple[str, ...], /
+    function: Callable[..., Any],
+    operands: list[Any],
+    ops: tuple[str, ...],
+    of: Callable[..., Any],
+    /,
 ) -> list[Any]:
     """function(operands), a list, computed again for gradients but for results of these ops."""
 
