@@ -6,14 +6,16 @@ import frazil as fz
 from frazil import nn, optim
 
 
+def block(channels, out):
+    return nn.Conv2d(channels, out, 3, padding=1), nn.BatchNorm2d(out), nn.ReLU(), nn.MaxPool2d(2)
+
+
 class CNN(nn.Module):
     def __init__(self, channels):
         self.features = nn.Sequential(
-            nn.Conv2d(1, channels, 3, padding=1), nn.BatchNorm2d(channels), nn.ReLU(),
-            nn.MaxPool2d(2),
-            nn.Conv2d(channels, 2 * channels, 3, padding=1), nn.BatchNorm2d(2 * channels), nn.ReLU(),
-            nn.MaxPool2d(2),
-        )  # fmt: skip
+            *block(1, channels),
+            *block(channels, 2 * channels),
+        )
         self.head = nn.Sequential(nn.Flatten(), nn.Dropout(0.25), nn.Linear(8 * channels, 10))
 
     def forward(self, images):
@@ -39,11 +41,10 @@ def main(small=False):
     model = CNN(channels)
     optimizer = optim.AdamW(model.parameters(), lr=3e-3)
     losses = []
-    for _ in range(epochs):
-        for batch in fz.data.batches(
-            x[held:], y[held:], batch_size=32, shuffle=True, drop_last=True
-        ):
-            losses.append(step(model, optimizer, *batch))
+    for epoch in range(epochs):
+        batches = fz.data.batches(x[held:], y[held:], batch_size=32, shuffle=True, seed=epoch)
+        for images, labels in batches:
+            losses.append(step(model, optimizer, images, labels))
     model.eval()
     with fz.no_grad():
         right = fz.argmax(model(x[:held]), axis=1) == y[:held]

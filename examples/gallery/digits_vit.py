@@ -36,7 +36,7 @@ def step(model, optimizer, images, labels):
 
 
 def main(small=False):
-    count, epochs, width, depth = (600, 10, 32, 2) if small else (1797, 40, 64, 4)
+    count, epochs, width, depth = (600, 8, 32, 1) if small else (1797, 40, 64, 4)
     data = load_digits()
     x = fz.asarray(data.images[:count] / 16, dtype=fz.float32)
     y = fz.asarray(data.target[:count])
@@ -46,11 +46,10 @@ def main(small=False):
     optimizer = optim.AdamW(model.parameters(), lr=2e-3)
     schedule = optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs)
     losses = []
-    for _ in range(epochs):
-        for batch in fz.data.batches(
-            x[held:], y[held:], batch_size=32, shuffle=True, drop_last=True
-        ):
-            losses.append(step(model, optimizer, *batch))
+    for epoch in range(epochs):
+        batches = fz.data.batches(x[held:], y[held:], batch_size=32, shuffle=True, seed=epoch)
+        for images, labels in batches:
+            losses.append(step(model, optimizer, images, labels))
         schedule.step()
     with fz.no_grad():
         right = fz.argmax(model(x[:held]), axis=1) == y[:held]

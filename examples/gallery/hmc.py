@@ -1,7 +1,7 @@
 """Hamiltonian Monte Carlo: the posterior of a logistic regression, all chains at once.
 
-Each chain's step is leapfrog and Metropolis; the step size follows the acceptance while it warms up.
-The measure is Gelman and Rubin's: chains from different places should not be told apart.
+A chain's step is leapfrog and Metropolis; its size follows the acceptance at first. The measure is
+Gelman and Rubin's: chains from different places should not be told apart.
 """
 
 import frazil as fz

@@ -1,7 +1,5 @@
 """European calls: the price by Monte Carlo and by Black and Scholes, the Greeks by fz.grad."""
 
-import math
-
 import frazil as fz
 
 

@@ -51,7 +51,7 @@ def main(small=False):
     held = count // 5
     right = fz.concat([
         classify(z[held:], y[held:], queries, 5) == labels
-        for queries, labels in fz.data.batches(z[:held], y[:held], batch_size=held // 8, shuffle=False)
+        for queries, labels in fz.data.batches(z[:held], y[:held], batch_size=held // 8)
     ])  # fmt: skip
     return {
         "quality": fz.mean(right.astype(fz.float64)).item(),

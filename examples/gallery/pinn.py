@@ -1,4 +1,4 @@
-"""A physics-informed network: it learns u'' = -pi^2 sin(pi x), u(-1) = u(1) = 0, from the equation alone."""
+"""A physics-informed network learns u'' = -pi^2 sin(pi x), u(-1) = u(1) = 0 from these alone."""
 
 import math
 
