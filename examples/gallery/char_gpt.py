@@ -40,7 +40,7 @@ def step(model, optimizer, text):
     loss.backward()
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
-    return loss
+    return loss.detach()
 
 
 def write(model, text, count):
@@ -53,8 +53,8 @@ def write(model, text, count):
 
 
 def main(small=False):
-    length, context, width, depth = (20_000, 16, 32, 1) if small else (400_000, 64, 96, 3)
-    steps, batch = (120, 16) if small else (1500, 32)
+    length, context, width, depth = (20_000, 16, 32, 1) if small else (200_000, 64, 64, 2)
+    steps, batch = (120, 16) if small else (500, 16)
     text = "".join(topics.topics[name] for name in sorted(topics.topics))[:length]
     alphabet = sorted(set(text))
     codes = fz.asarray([alphabet.index(letter) for letter in text])

@@ -43,7 +43,7 @@ def step(model, optimizer, x):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    return loss
+    return loss.detach()
 
 
 @fz.trace

@@ -28,7 +28,7 @@ def step(model, optimizer, images, labels):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    return loss
+    return loss.detach()
 
 
 def main(small=False):

@@ -32,11 +32,11 @@ def step(model, optimizer, images, labels):
     loss.backward()
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
-    return loss
+    return loss.detach()
 
 
 def main(small=False):
-    count, epochs, width, depth = (600, 8, 32, 1) if small else (1797, 40, 64, 4)
+    count, epochs, width, depth = (600, 8, 32, 1) if small else (1797, 20, 64, 2)
     data = load_digits()
     x = fz.asarray(data.images[:count] / 16, dtype=fz.float32)
     y = fz.asarray(data.target[:count])

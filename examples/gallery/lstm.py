@@ -28,11 +28,11 @@ def step(model, optimizer, text, state):
     loss.backward()
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
-    return loss, tuple(fz.stop_gradient(s) for s in state)
+    return loss.detach(), tuple(s.detach() for s in state)
 
 
 def main(small=False):
-    length, width, epochs = (2000, 64, 15) if small else (11_000, 256, 60)
+    length, width, epochs = (2000, 64, 15) if small else (11_000, 128, 40)
     rows, piece = 8, 25
     text = LICENCE.read_text()[:length]
     alphabet = sorted(set(text))

@@ -35,11 +35,11 @@ def step(field, optimizer, starts, pieces, dt):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    return loss
+    return loss.detach()
 
 
 def main(small=False):
-    steps, batch, length, dt = (400, 16, 5, 0.05) if small else (2000, 20, 10, 0.025)
+    steps, batch, length, dt = (400, 16, 5, 0.05) if small else (1000, 20, 10, 0.025)
     fz.random.seed(0)
     first = fz.asarray([[2.0, 0.0]])
     true = fz.concat([first, runge_kutta(spiral, first, dt, int(10 / dt))[:, 0]])

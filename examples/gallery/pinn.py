@@ -33,7 +33,7 @@ def step(net, optimizer, x, edges):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    return loss
+    return loss.detach()
 
 
 def main(small=False):
