@@ -88,6 +88,7 @@ def main(small=False):
     net, target = network(width), network(width)
     target.load_state_dict(net.state_dict())
     optimizer = optim.Adam(net.parameters(), lr=2e-3)
+    schedule = optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
     memory = {
         "state": fz.zeros((steps, carts, 4)),
         "action": fz.zeros((steps, carts), dtype=fz.int64),
@@ -101,6 +102,7 @@ def main(small=False):
         state, age = step(
             net, target, optimizer, memory, state, age, fz.asarray(i), fz.asarray(greed)
         )
+        schedule.step()
         ages.append(fz.mean(age.astype(fz.float32)))
     with fz.no_grad():
         lasted = held_up(net, begin(100))

@@ -46,7 +46,7 @@ def main(small=False):
     optimizer = optim.LBFGS([inner], max_iter=20, line_search_fn="strong_wolfe")
     energies = []
     for _ in range(steps):
-        energies.append(step(inner, optimizer, ends, length / links, 1e4))
+        energies.append(step(inner, optimizer, ends, length / links, 1e3 * links))
     a = solve_sag(length)
     chain = inner.detach()
     catenary = a * (fz.cosh(chain[:, 0] / a) - fz.cosh(1 / a))

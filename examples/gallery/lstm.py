@@ -32,7 +32,7 @@ def step(model, optimizer, text, state):
 
 
 def main(small=False):
-    length, width, epochs = (2000, 64, 15) if small else (11_000, 128, 40)
+    length, width, epochs = (2000, 64, 15) if small else (11_000, 128, 20)
     rows, piece = 8, 25
     text = LICENCE.read_text()[:length]
     alphabet = sorted(set(text))
