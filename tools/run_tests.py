@@ -51,6 +51,7 @@ SUITES = {
     "array_api": Suite(python=True, sanitized=False),
     "nn": Suite(python=True, sanitized=False),
     "optim": Suite(python=True, sanitized=False),
+    "gallery": Suite(python=True, sanitized=False),
     "gradients": Suite(python=True, sanitized=False, interpreters="nightly"),
     "fuzz": Suite(python=True, sanitized=False, targets=FAKES),
     "cpp": Suite(cpp=True, threads=True),
