@@ -19,6 +19,9 @@
 namespace frazil::jit {
 namespace {
 
+// Readers of the same data that wait for one another, after which no more are asked.
+constexpr int kMostWaiting = 64;
+
 // Time on one thread and on several, together.
 double TimeOf(const KernelFacts& k, double footprint) {
   const double time = cost::Overlapped(k.compute, cost::Bytes(k.bytes, footprint));
@@ -195,12 +198,17 @@ class Fuser {
     std::vector<int> in_vain(sets_.size(), 0);
     for (const std::vector<int>& groups : readers) {
       for (size_t i = 0; i < groups.size(); ++i) {
-        for (size_t j = i + 1; j < groups.size(); ++j) {
+        // Of a long chain of readers each waits for all before it.
+        int waiting = 0;
+        for (size_t j = i + 1; j < groups.size() && waiting < kMostWaiting; ++j) {
           const int a = groups[i], b = groups[j];
           if (sets_[a].empty() || sets_[b].empty()) continue;
           if (in_vain[a] >= tuned::kMostSiblings || in_vain[b] >= tuned::kMostSiblings) continue;
           if (!SameHome(sets_[a][0], sets_[b][0]) || !copies_.MayJoin(sets_[a], sets_[b])) continue;
-          if (Reaches(a, b) || Reaches(b, a)) continue;
+          if (Reaches(a, b) || Reaches(b, a)) {
+            ++waiting;
+            continue;
+          }
           if (Join(b, a)) {
             joined = true;
           } else {
