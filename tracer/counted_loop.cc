@@ -38,10 +38,10 @@ class LoopMaker {
   bool Run(Program::Call* call, std::vector<ValueId>* outputs) {
     // What loops of graphs know: the CPU's, and no complex numbers.
     const auto known = [](const auto& x) { return x.device == Device() && !IsComplex(x.dtype); };
-    const bool fits = absl::c_all_of(r_.slots, known) &&
-                      absl::c_all_of(Calls(), [&](const Program::Call& call) {
-                        return !call->IsLoop() && absl::c_all_of(call->results, known);
-                      });
+    const bool fits =
+        absl::c_all_of(r_.slots, known) && absl::c_all_of(Calls(), [&](const Program::Call& call) {
+          return !call->IsLoop() && absl::c_all_of(call->results, known);
+        });
     if (!fits) return false;
     // The body of the loop: a segment has a whole number of them.
     std::vector<uint64_t> what;

@@ -18,6 +18,7 @@
 
 #include "tracer/script.h"
 
+#pragma GCC visibility push(default)
 namespace frazil::tracer {
 
 // A segment that comes several times, one after the other. Values are numbered as if each time had
@@ -44,3 +45,4 @@ bool IsLong(const Repeats& repeats);
 void WriteRepeats(absl::Span<const Repeats> repeats, LearntCall* learnt);
 
 }  // namespace frazil::tracer
+#pragma GCC visibility pop

@@ -47,7 +47,8 @@ struct Trunk {
 };
 
 bool SameRecord(const CallRecord& a, const CallRecord& b) {
-  return &a == &b || (a.composite == b.composite && a.op == b.op && a.attrs == b.attrs && !a.IsLoop());
+  return &a == &b ||
+         (a.composite == b.composite && a.op == b.op && a.attrs == b.attrs && !a.IsLoop());
 }
 
 class Folder {
