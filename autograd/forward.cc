@@ -1,11 +1,15 @@
 #include "autograd/forward.h"
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "autograd/custom.h"
 #include "core/check.h"
 #include "core/functions/ops.h"
+#include "core/threads/spin_lock.h"
 
 namespace frazil::autograd {
 namespace {
@@ -15,10 +19,31 @@ struct Open {
   uint64_t scope;
   int level;
 };
-FZ_HOT_TLS absl::InlinedVector<Open, 4>* t_open = nullptr;
+using Scopes = absl::InlinedVector<Open, 4>;
+FZ_HOT_TLS Scopes* t_open = nullptr;
 
+// Those of all threads: a function may hand a value with a tangent to a thread that it waits for.
+std::atomic<int> g_count{0};
+struct Everywhere {
+  SpinLock lock;
+  std::vector<Open> open;
+};
+Everywhere& AllOpen() {
+  static auto* const all = new Everywhere;
+  return *all;
+}
+bool OthersAreOpen() {
+  return g_count.load(std::memory_order_relaxed) > (t_open ? static_cast<int>(t_open->size()) : 0);
+}
+
+bool Has(absl::Span<const Open> open, uint64_t scope) {
+  return absl::c_any_of(open, [&](const Open& o) { return o.scope == scope; });
+}
 bool IsOpen(uint64_t scope) {
-  return t_open && absl::c_any_of(*t_open, [&](const Open& o) { return o.scope == scope; });
+  if (t_open && Has(*t_open, scope)) return true;
+  if (!OthersAreOpen()) return false;
+  std::lock_guard lock(AllOpen().lock);
+  return Has(AllOpen().open, scope);
 }
 
 const DualNode* Dual(const GradNode* node) {
@@ -86,10 +111,27 @@ Tensor Below(const Tensor& t, int level) {
   return Tensor(t.value_ref(), NodeBelow(t.node_ref(), level));
 }
 
+int EnterLevel() {
+  int depth = State().grad_depth;
+  if (OthersAreOpen()) {
+    std::lock_guard lock(AllOpen().lock);
+    for (const Open& open : AllOpen().open) depth = std::max(depth, open.level);
+  }
+  return State().grad_depth = depth + 1;
+}
+
 ForwardScope::ForwardScope()
-    : level_(++State().grad_depth), scope_(NextSequence()), outer_enabled_(State().grad_enabled) {
-  if (!t_open) t_open = new absl::InlinedVector<Open, 4>;
+    : outer_depth_(State().grad_depth),
+      level_(EnterLevel()),
+      scope_(NextSequence()),
+      outer_enabled_(State().grad_enabled) {
+  if (!t_open) t_open = new Scopes;
   t_open->push_back({scope_, level_});
+  {
+    std::lock_guard lock(AllOpen().lock);
+    AllOpen().open.push_back({scope_, level_});
+  }
+  g_count.fetch_add(1, std::memory_order_relaxed);
   ++State().transforms;
   State().grad_enabled = true;
 }
@@ -97,7 +139,12 @@ ForwardScope::ForwardScope()
 ForwardScope::~ForwardScope() {
   t_open->pop_back();
   if (t_open->empty()) delete std::exchange(t_open, nullptr);
-  --State().grad_depth;
+  {
+    std::lock_guard lock(AllOpen().lock);
+    std::erase_if(AllOpen().open, [&](const Open& o) { return o.scope == scope_; });
+  }
+  g_count.fetch_sub(1, std::memory_order_relaxed);
+  State().grad_depth = outer_depth_;
   --State().transforms;
   State().grad_enabled = outer_enabled_;
 }
@@ -134,7 +181,7 @@ GradNodeRef WithoutClosed(const GradNodeRef& node) {
   return !dual || IsOpen(dual->scope) ? node : WithoutClosed(dual->below);
 }
 
-bool InForwardMode() { return t_open != nullptr; }
+bool InForwardMode() { return t_open || OthersAreOpen(); }
 bool InnermostIsReverse() { return State().grad_depth > (t_open ? t_open->back().level : 0); }
 
 // What lies below the tangent of an open scope was recorded there.
@@ -144,7 +191,7 @@ GradNodeRef ReverseOf(const GradNodeRef& node) {
 }
 
 bool AnyTangent(absl::Span<const Tensor* const> inputs) {
-  if (!t_open) return false;
+  if (!t_open && !OthersAreOpen()) return false;
   const ThreadState& state = State();
   return absl::c_any_of(inputs, [&](const Tensor* t) {
     if (!NeedsGrad(state, *t) || !IsInexact(t->dtype())) return false;
@@ -154,13 +201,33 @@ bool AnyTangent(absl::Span<const Tensor* const> inputs) {
   });
 }
 
+namespace {
+
+// This thread's scopes, and of others those of which these have tangents, from the outermost on. A
+// copy: rules open scopes of their own.
+Scopes OpenFor(absl::Span<const Tensor> operands) {
+  Scopes open = t_open ? *t_open : Scopes();
+  if (!OthersAreOpen()) return open;
+  for (const Tensor& t : operands) {
+    for (const DualNode* dual = ForwardOf(t.node()); dual; dual = ForwardOf(dual->below.get())) {
+      if (!Has(open, dual->scope) && IsOpen(dual->scope))
+        open.push_back({dual->scope, dual->scope_level});
+    }
+  }
+  absl::c_sort(open, [](const Open& a, const Open& b) {
+    return std::pair(a.level, a.scope) < std::pair(b.level, b.scope);
+  });
+  return open;
+}
+
+}  // namespace
+
 Status ForEachForward(
     absl::Span<const Tensor> operands,
     absl::FunctionRef<Status(uint64_t, int, absl::Span<const Tensor>, absl::Span<const Tensor>)>
         visit) {
-  if (!t_open) return absl::OkStatus();
   const int limit = State().grad_limit;
-  const absl::InlinedVector<Open, 4> open = *t_open;  // rules open scopes of their own
+  const Scopes open = OpenFor(operands);
   for (const Open& scope : open) {
     if (scope.level >= limit) break;
     std::vector<Tensor> seen, tangents;

@@ -8,6 +8,9 @@
 // from what lies below it, so those of nested scopes never mix (what the literature calls
 // perturbation confusion), and gradients of tangents are gradients of ordinary ops.
 //
+// Values may go to other threads: their ops make the tangents of the scopes that are open, whichever
+// thread is in them.
+//
 // Invariants: tangents have the dtype and shape of their values; a scope that was left is asked by
 // nobody, so what escapes from it is a value without that tangent; no_grad() makes constants in
 // forward mode, too.
@@ -48,12 +51,15 @@ class ForwardScope {
   Tensor Outside(const Tensor& t) const;
 
  private:
-  const int level_;
+  const int outer_depth_, level_;
   const uint64_t scope_;
   const bool outer_enabled_;  // gradients were wanted outside
 };
 
-// Whether this thread is in a scope of forward mode.
+// Enters a level of function-style gradients or forward mode: one above this thread's, and above
+// those of forward mode in other threads, whose values may come here.
+int EnterLevel();
+// Whether this thread is in a scope of forward mode, or meets values of other threads that are.
 bool InForwardMode();
 // Whether the innermost function-style scope of this thread is one of reverse mode.
 bool InnermostIsReverse();

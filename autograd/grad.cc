@@ -154,7 +154,10 @@ Status Backward(Tensor* cell, const Tensor* seed, bool retain) {
 }
 
 GradScope::GradScope()
-    : level_(++State().grad_depth), scope_(NextSequence()), outer_enabled_(State().grad_enabled) {
+    : outer_depth_(State().grad_depth),
+      level_(EnterLevel()),
+      scope_(NextSequence()),
+      outer_enabled_(State().grad_enabled) {
   State().grad_enabled = true;
 }
 
@@ -162,7 +165,7 @@ GradScope::~GradScope() { Leave(); }
 
 void GradScope::Leave() {
   if (!std::exchange(open_, false)) return;
-  --State().grad_depth;
+  State().grad_depth = outer_depth_;
   State().grad_enabled = outer_enabled_;
 }
 

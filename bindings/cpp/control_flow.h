@@ -50,13 +50,6 @@ P Chosen(const Tensor& condition, const P& if_true, const P& if_false) {
   return WithTensors(if_true, x);
 }
 
-// The nest with `part` of each tensor.
-template <typename X, typename Part>
-X PartOf(X nest, const Part& part) {
-  ForEachTensor(nest, [&](Tensor& t) { t = Sure(part(t)); });
-  return nest;
-}
-
 // Tensor by tensor `join` of all nests.
 template <typename Y, typename Join>
 Y Joined(const std::vector<Y>& nests, const Join& join) {

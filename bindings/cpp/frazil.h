@@ -261,29 +261,6 @@ inline void backward(const Tensor& root) {
 }
 inline Tensor grad_of(const Tensor& leaf) { return autograd::Grad(leaf); }
 
-// value_and_grad(f)(params, args...) -> {f(params, args...), gradients shaped like params}.
-template <typename F>
-auto value_and_grad(F f) {
-  return [f = std::move(f)]<typename P, typename... A>(const P& params, const A&... args) {
-    Initialize();
-    autograd::GradScope scope;
-    P variables = params;
-    ForEachTensor(variables, [&](Tensor& t) { t = scope.Variable(t); });
-    Tensor value = f(std::as_const(variables), args...);
-    auto grads = scope.Gradients(&value);
-    ThrowIf(grads.status());
-    size_t i = 0;
-    ForEachTensor(variables, [&](Tensor& t) { t = (*grads)[i++]; });
-    return std::pair<Tensor, P>(scope.Outside(value), std::move(variables));
-  };
-}
-template <typename F>
-auto grad(F f) {
-  return [vg = value_and_grad(std::move(f))](const auto& params, const auto&... args) {
-    return vg(params, args...).second;
-  };
-}
-
 // One step of gradient descent with momentum: replaces the content of both cells.
 void sgd_step(Tensor& parameter, const Tensor& gradient, Tensor& velocity, double lr,
               double momentum);

@@ -3,9 +3,12 @@
 // (structure.h).
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -49,8 +52,87 @@ inline Tensor Sure(Tensor t) {
 inline Tensor ZerosLike(const Tensor& t) {
   return Sure(ops::full(t.dims(), Scalar::Float(0), t.dtype(), t.device()));
 }
+// The nest with `part` of each tensor.
+template <typename X, typename Part>
+X PartOf(X nest, const Part& part) {
+  ForEachTensor(nest, [&](Tensor& t) { t = Sure(part(t)); });
+  return nest;
+}
+
+// Positions of the arguments to differentiate by: argnums.
+template <size_t... N>
+struct Positions {
+  static constexpr std::array<size_t, sizeof...(N)> all{N...};
+  // Where `n` is among them; as many as there are: nowhere.
+  static constexpr size_t Find(size_t n) {
+    return static_cast<size_t>(std::find(all.begin(), all.end(), n) - all.begin());
+  }
+  // f(args...) with the items of `own` in these places.
+  template <typename F, typename Own, typename... A>
+  static decltype(auto) Call(const F& f, const Own& own, const A&... args) {
+    static_assert(((N < sizeof...(A)) && ...), "an argument to differentiate by is not there");
+    const auto pick = [&]<size_t K>(std::integral_constant<size_t, K>) -> const auto& {
+      if constexpr (constexpr size_t at = Find(K); at < sizeof...(N)) {
+        return std::get<at>(own);
+      } else {
+        return std::get<K>(std::tie(args...));
+      }
+    };
+    return [&]<size_t... K>(std::index_sequence<K...>) -> decltype(auto) {
+      return f(pick(std::integral_constant<size_t, K>())...);
+    }
+    (std::index_sequence_for<A...>());
+  }
+  // of(Positions<n>) for each of them, as a tuple; of one alone itself.
+  template <typename Of>
+  static auto ForEach(const Of& of) {
+    if constexpr (sizeof...(N) == 1) {
+      return of(Positions<N...>());
+    } else {
+      return std::tuple{of(Positions<N>())...};
+    }
+  }
+};
+// The first argument, if none is named.
+template <size_t... N>
+using ArgNums = std::conditional_t<sizeof...(N) == 0, Positions<0>, Positions<N...>>;
+
+template <size_t... N, typename F>
+auto ValueAndGrad(Positions<N...> positions, F f) {
+  return [f = std::move(f), positions]<typename... A>(const A&... args) {
+    Initialize();
+    autograd::GradScope scope;
+    auto variables =
+        std::tuple<std::decay_t<decltype(std::get<N>(std::tie(args...)))>...>{  // braces: in order
+            std::get<N>(std::tie(args...))...};
+    ForEachTensor(variables, [&](Tensor& t) { t = scope.Variable(t); });
+    Tensor value = positions.Call(f, std::as_const(variables), args...);
+    auto grads = scope.Gradients(&value);
+    ThrowIf(grads.status());
+    size_t i = 0;
+    ForEachTensor(variables, [&](Tensor& t) { t = (*grads)[i++]; });
+    if constexpr (sizeof...(N) == 1) {
+      return std::pair(scope.Outside(value), std::get<0>(std::move(variables)));
+    } else {
+      return std::pair(scope.Outside(value), std::move(variables));
+    }
+  };
+}
 
 }  // namespace cpp_internal
+
+// value_and_grad(f)(params, args...) -> {f(params, args...), gradients shaped like params}. By other
+// arguments than the first: value_and_grad<1>(f); by several: value_and_grad<0, 2>(f), a tuple.
+template <size_t... N, typename F>
+auto value_and_grad(F f) {
+  return cpp_internal::ValueAndGrad(cpp_internal::ArgNums<N...>(), std::move(f));
+}
+template <size_t... N, typename F>
+auto grad(F f) {
+  return [vg = value_and_grad<N...>(std::move(f))](const auto&... args) {
+    return vg(args...).second;
+  };
+}
 
 struct VmapOptions {
   // Of each argument; nothing: the examples share it. Fewer than arguments: 0 for the others.
@@ -143,32 +225,47 @@ auto vjp(const F& f, const P& primal) {
   return std::pair(std::move(value), pull);
 }
 
-// The Jacobian of a function of one tensor of shape t with a result of shape s: [s..., t...]; a
-// column at a time in forward mode, a row at a time in reverse mode, and second derivatives.
+// The Jacobian of a function by a tensor of shape t, with a result of shape s: [s..., t...]; a
+// column at a time in forward mode, a row at a time in reverse mode, and second derivatives. By the
+// first argument, or those that are named: jacfwd<1>(f), jacrev<0, 2>(f), a tuple, and
+// hessian<0, 1>(f), a tuple of tuples.
 namespace cpp_internal {
 Tensor Basis(const Tensor& like);                     // [size, shape...]
 Tensor Columns(const Tensor& all, const Tensor& of);  // [size, s...] as [s..., t...]
 Tensor Rows(const Tensor& all, const Tensor& of);     // [size, t...] as [s..., t...]
 }  // namespace cpp_internal
 
-template <typename F>
+template <size_t... N, typename F>
 auto jacfwd(F f) {
-  return [f = std::move(f)](const Tensor& x) {
+  return [f = std::move(f)](const auto&... args) {
     Initialize();
-    const auto push = [&](const Tensor& move) { return jvp(f, x, move).second; };
-    return cpp_internal::Columns(vmap(push)(cpp_internal::Basis(x)), x);
+    return cpp_internal::ArgNums<N...>::ForEach([&]<size_t K>(cpp_internal::Positions<K> place) {
+      const Tensor& x = std::get<K>(std::tie(args...));
+      const auto of_it = [&](const Tensor& own) { return place.Call(f, std::tie(own), args...); };
+      const auto push = [&](const Tensor& move) { return jvp(of_it, x, move).second; };
+      return cpp_internal::PartOf(
+          vmap(push)(cpp_internal::Basis(x)),
+          [&](const Tensor& all) { return cpp_internal::Columns(all, x); });
+    });
   };
 }
-template <typename F>
+template <size_t... N, typename F>
 auto jacrev(F f) {
-  return [f = std::move(f)](const Tensor& x) {
-    auto [y, pull] = vjp(f, x);
-    return cpp_internal::Rows(vmap(pull)(cpp_internal::Basis(y)), y);
+  return [f = std::move(f)](const auto&... args) {
+    return cpp_internal::ArgNums<N...>::ForEach([&]<size_t K>(cpp_internal::Positions<K> place) {
+      const Tensor& x = std::get<K>(std::tie(args...));
+      auto [y, pull] =
+          vjp([&](const Tensor& own) { return place.Call(f, std::tie(own), args...); }, x);
+      return cpp_internal::Rows(vmap(pull)(cpp_internal::Basis(y)), y);
+    });
   };
 }
-template <typename F>
+template <size_t... N, typename F>
 auto hessian(F f) {
-  return jacfwd(jacrev(std::move(f)));
+  return [f = std::move(f)](const auto&... args) {
+    return cpp_internal::ArgNums<N...>::ForEach(
+        [&]<size_t K>(cpp_internal::Positions<K>) { return jacfwd<N...>(jacrev<K>(f))(args...); });
+  };
 }
 
 // The Hessian of a function with one number as its result, times `tangent`: forward mode over reverse.

@@ -7,6 +7,7 @@
 #include "core/functions/functions.h"
 #include "core/functions/linalg.h"
 #include "core/functions/parts.h"
+#include "core/infer.h"
 
 namespace frazil::ops {
 namespace {
@@ -179,13 +180,20 @@ LstsqResult lstsq(const Tensor& given_a, const Tensor& given_b, std::optional<do
   if (NeedsGrad(State(), a)) s = svdvals(a);  // whose gradient the inverse's has not
   const Tensor x = matmul(inverse, b);
   if (!x.ok()) return failed(x);
-  const auto count =
-      Integers(count_nonzero(greater(s, Narrow(s, 0, 0, std::min<int64_t>(1, s.size())) * least)));
+  const auto residuals = [&] {
+    const Tensor left = abs(b - matmul(a, x));
+    return flatten(sum(left * left, Over({0})));
+  };
+  const Tensor none = filled({0}, Scalar::Int(0), s.dtype());
+  const Tensor kept =
+      count_nonzero(greater(s, Narrow(s, 0, 0, std::min<int64_t>(1, s.size())) * least));
+  if (!kept.ok()) return failed(kept);
+  if (Behind(kept.value_ref()).get() != kept.value())
+    return {x, m <= n ? none : residuals(), -1, s, kept};
+  const auto count = Integers(kept);
   if (!count.ok()) return failed(Tensor(count.status()));
   const int64_t rank = count->front();
-  if (rank < n || m <= n) return {x, filled({0}, Scalar::Int(0), s.dtype()), rank, s};
-  const Tensor left = abs(b - matmul(a, x));
-  return {x, flatten(sum(left * left, Over({0}))), rank, s};
+  return {x, rank < n || m <= n ? none : residuals(), rank, s};
 }
 
 Tensor hermitian(const Tensor& x) {

@@ -1,6 +1,9 @@
 // Transforms and control flow of frazil.h.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <thread>
+
 #include "bindings/cpp/frazil.h"
 #include "tests/cpp/limit.h"
 
@@ -52,6 +55,65 @@ TEST(Transforms, ForwardAndReverseMode) {
   ExpectNear(hessian([](const Tensor& v) { return sum(v * v * v); })(x), {3, 0, 0, 12});
   ExpectNear(grad([](const Tensor& v) { return sum(v * stop_gradient(v)); })(x), {0.5, 2});
   EXPECT_THROW(jvp(f, x, Of({1})), Error);
+}
+
+TEST(Transforms, ArgumentsByPosition) {
+  const auto f = [](const Tensor& x, double scale, const std::vector<Tensor>& ws, const Tensor& y) {
+    return sum(x * ws[0] * y + y * y * ws[1]) * scale;
+  };
+  const Tensor x = Of({1, 2}), y = Of({3, 4});
+  const std::vector<Tensor> ws = {Of({5, 6}), Of({7, 8})};
+  ExpectNear(grad(f)(x, 2.0, ws, y), {30, 48});
+  ExpectNear(grad<3>(f)(x, 2.0, ws, y), {94, 152});
+  const auto [value, grads] = value_and_grad<3, 2>(f)(x, 2.0, ws, y);
+  ExpectNear(value, {2 * (15 + 63 + 48 + 128)});
+  ExpectNear(std::get<0>(grads), {94, 152});
+  ExpectNear(std::get<1>(grads)[0], {6, 16});
+  ExpectNear(std::get<1>(grads)[1], {18, 32});
+  const auto g = [](const Tensor& a, const Tensor& b) { return a * a * b; };
+  const auto [by_a, by_b] = jacfwd<0, 1>(g)(x, y);
+  ExpectNear(by_a, {6, 0, 0, 16});
+  ExpectNear(by_b, {1, 0, 0, 4});
+  ExpectNear(jacrev<1>(g)(x, y), {1, 0, 0, 4});
+  ExpectNear(jacrev(g)(x, y), {6, 0, 0, 16});
+  const auto total = [&](const Tensor& a, const Tensor& b) { return sum(g(a, b * b)); };
+  const auto second = hessian<0, 1>(total)(x, y);
+  ExpectNear(std::get<0>(std::get<0>(second)), {18, 0, 0, 32});
+  ExpectNear(std::get<1>(std::get<0>(second)), {12, 0, 0, 32});
+  ExpectNear(std::get<0>(std::get<1>(second)), {12, 0, 0, 32});
+  ExpectNear(std::get<1>(std::get<1>(second)), {2, 0, 0, 8});
+  ExpectNear(hessian<1>(total)(x, y), {2, 0, 0, 8});
+}
+
+TEST(Transforms, TangentsGoToOtherThreads) {
+  const auto elsewhere = [](const auto& f) {
+    std::thread thread(f);
+    thread.join();
+  };
+  const auto f = [&](const Tensor& x) {
+    Tensor y;
+    elsewhere([&] { y = sin(x) * x; });
+    return y;
+  };
+  const Tensor x = Of({0.5, 2}), d = Of({1, 10});
+  ExpectNear(jvp(f, x, d).second, {std::cos(0.5) * 0.5 + std::sin(0.5),
+                                   10 * (std::cos(2) * 2 + std::sin(2))});
+  // Scopes of that thread lie inside of the one that the value comes from.
+  const auto slopes = [&](const Tensor& v) {
+    Tensor slope;
+    elsewhere([&] { slope = grad([](const Tensor& u) { return sum(u * u * u); })(v); });
+    return slope;
+  };
+  ExpectNear(jvp(slopes, x, d).second, {3, 120});
+  const auto twice = [&](const Tensor& v) {
+    Tensor slope;
+    elsewhere([&] {
+      slope = jvp([&](const Tensor& u) { return u * u * v; }, v, v).second;  // 2 v^3
+    });
+    return slope;
+  };
+  ExpectNear(jvp(twice, x, d).second, {6 * 0.25, 6 * 4 * 10});
+  EXPECT_FALSE(autograd::InForwardMode());
 }
 
 TEST(Transforms, ControlFlow) {

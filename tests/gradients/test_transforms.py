@@ -107,17 +107,13 @@ def examples(case, which):
     return out
 
 
-# But lstsq, whose rank is an int, which differs between examples.
-every_batched = pytest.mark.parametrize("name", [name for name in BY_NAME if name != "pinv-1"])
-
-
 def each_choice(case):
     n = len(case.inputs)
     choices = [set(range(n))] + ([{i} for i in range(n)] if n > 1 else [])
     return choices[:4]
 
 
-@every_batched
+@every_case
 def test_vmap_is_a_loop(name):
     case = BY_NAME[name]
     for which in each_choice(case):
@@ -131,7 +127,7 @@ def test_vmap_is_a_loop(name):
         close(got, fz.stack(one), 1e-12)
 
 
-@every_batched
+@every_case
 def test_vmap_of_gradients_is_a_loop(name):
     case = BY_NAME[name]
     f = projected(case.function)
@@ -143,7 +139,7 @@ def test_vmap_of_gradients_is_a_loop(name):
         close(g, fz.stack([gradients(f, [a[n] for a in arguments])[k] for n in range(SIZE)]), 1e-11)
 
 
-@every_batched
+@every_case
 def test_gradients_of_vmap_are_a_loop(name):
     case = BY_NAME[name]
     arguments = examples(case, set(range(len(case.inputs))))
@@ -162,7 +158,7 @@ def test_gradients_of_vmap_are_a_loop(name):
         close(g, w, 1e-11)
 
 
-@every_batched
+@every_case
 def test_traced_vmap_is_eager(name):
     case = BY_NAME[name]
     arguments = [fz.astype(a, fz.float32) for a in examples(case, set(range(len(case.inputs))))]
@@ -174,7 +170,7 @@ def test_traced_vmap_is_eager(name):
         assert bits(traced(*arguments)) == want
 
 
-@every_batched
+@every_case
 def test_second_order_with_tangents_of_each_example_at_shared_values(name):
     """What the columns of a Hessian are: the examples differ in their directions alone."""
     case = BY_NAME[name]
@@ -190,7 +186,7 @@ def test_second_order_with_tangents_of_each_example_at_shared_values(name):
     close(fz.vmap(second)(*moves), want, 1e-10)
 
 
-@every_batched
+@every_case
 def test_forward_mode_and_vmap_commute(name):
     case = BY_NAME[name]
     arguments = examples(case, set(range(len(case.inputs))))

@@ -141,7 +141,7 @@ class LstsqResult(NamedTuple):
 
     x: Tensor
     residuals: Tensor
-    rank: int
+    rank: int | Tensor
     singular_values: Tensor
 
 
@@ -246,6 +246,8 @@ def lstsq(a: Operand, b: Operand, /, rcond: float | None = None) -> LstsqResult:
 
     b is [m] or [m, k]. Singular values of a up to rcond times the largest count as 0, by default
     max(m, n) times the dtype's epsilon; `rank` is how many remain. `residuals` are the sums of
-    squares for each column of b, empty where rank < n or m <= n.
+    squares for each column of b, empty where rank < n or m <= n. Where a differs between the
+    examples of a vmap, so may the rank: it is an integer tensor then, and `residuals` are empty
+    only where m <= n.
     """
     return LstsqResult(*_linalg.lstsq(a, b, rcond))
