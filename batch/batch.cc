@@ -1,14 +1,19 @@
 #include "batch/batch.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
+#include "absl/container/flat_hash_map.h"
 #include "autograd/custom.h"
 #include "batch/rules.h"
+#include "batch/taken.h"
 #include "core/check.h"
 #include "core/functions/ops.h"
 #include "core/infer.h"
+#include "core/operand_scope.h"
 
 namespace frazil::batch {
 
@@ -61,6 +66,8 @@ class BatchDoor final : public RefCounted, public Door, public Pending {
   }
   // The whole of a tensor that is batched in this scope, or null.
   const Tensor* WholeOf(const Tensor& t) const;
+  // If it is, when it was made (t_ways).
+  std::optional<uint64_t> Since(const Tensor& t) const;
   // The tensor of one example.
   Tensor OfExample(Tensor whole, const Layout* layout);
   Tensor Whole(const Tensor& t, int64_t axis);
@@ -83,7 +90,10 @@ namespace {
 struct Box {
   Ref<BatchDoor> door;
   Tensor whole;
+  uint64_t since;  // of Ways
 };
+// How many TakenScopes this thread has entered.
+FZ_HOT_TLS uint64_t t_ways = 0;
 
 void ReleaseBox(OwnedStorage* s) {
   delete static_cast<Box*>(s->context);
@@ -103,6 +113,11 @@ const Tensor* BatchDoor::WholeOf(const Tensor& t) const {
   return &static_cast<Box*>(static_cast<OwnedStorage*>(v->storage)->context)->whole;
 }
 
+std::optional<uint64_t> BatchDoor::Since(const Tensor& t) const {
+  if (!WholeOf(t)) return std::nullopt;
+  return static_cast<Box*>(static_cast<OwnedStorage*>(t.value()->storage)->context)->since;
+}
+
 Tensor BatchDoor::OfExample(Tensor whole, const Layout* layout) {
   if (!whole.ok()) return whole;
   const uint32_t kind = Value::KindOf(whole.dtype(), whole.device(), false);
@@ -110,7 +125,7 @@ Tensor BatchDoor::OfExample(Tensor whole, const Layout* layout) {
   const ValueRef ours = ValueRef::Adopt(value);  // nobody but the results holds it
   auto* box = new OwnedStorage;
   box->release = ReleaseBox;
-  box->context = new Box{Ref<BatchDoor>::Share(this), std::move(whole)};
+  box->context = new Box{Ref<BatchDoor>::Share(this), std::move(whole), t_ways};
   value->storage = box;
   return Tensor(ValueRef::Adopt(value));
 }
@@ -275,6 +290,85 @@ bool IsBatched(const Tensor& t) {
 StatusOr<std::vector<Tensor>> Outside(absl::FunctionRef<StatusOr<std::vector<Tensor>>()> f) {
   return Inner()->Outside(f);
 }
+
+namespace {
+
+// Whether calls come to this door, by way of those within it if there are any.
+bool IsInside(BatchDoor* door) {
+  BatchDoor* const inner = Inner();
+  return inner && (inner == door || inner->Outside([&] { return IsInside(door); }));
+}
+
+// When a tensor was made that is batched in a scope of this thread.
+std::optional<uint64_t> Since(const Tensor& t) {
+  BatchDoor* const door = Inner();
+  if (!door) return std::nullopt;
+  if (const auto since = door->Since(t)) return since;
+  return door->Outside([&] { return Since(t); });
+}
+
+// What the first example has of x that `taken` is true for, of those along every axis that taken
+// goes along. A constant, and any example's if it is true for none.
+Tensor OfFirst(const Tensor& taken, const Tensor& x) {
+  BatchDoor* const door = Inner();
+  if (!door || !taken.ok() || !x.ok() || !IsBatched(x)) return x;
+  const Tensor *which = door->WholeOf(taken), *whole = door->WholeOf(x);
+  if (!which) {
+    const Tensor found = door->Outside([&] { return OfFirst(taken, whole ? *whole : x); });
+    return whole && found.ok() ? door->OfExample(found, x.layout()) : found;
+  }
+  return door->Outside([&] {
+    const Tensor mask = which->Detach();
+    Tensor first = x.Detach();
+    if (whole) {
+      const Tensor all = whole->Detach();
+      const Tensor at = ops::argmax(mask);
+      const Tensor* inputs[] = {&all, &at};
+      const int64_t axis = 0;
+      first = Apply({OpId::k_take, inputs, {&axis, 1}, /*indices_checked=*/true});
+    }
+    const Tensor any = ops::any(mask, absl::InlinedVector<int64_t, 4>{0});
+    return IsBatched(any) ? ops::where(any, first, OfFirst(any, first)) : first;
+  });
+}
+
+}  // namespace
+
+// Keyed by value and history.
+class TakenScope::Operands final : public OperandScope {
+ public:
+  Operands(const Tensor& taken, const Tensor& any)
+      : door_(Inner()), taken_(taken.Detach()), any_(any), since_(++t_ways) {}
+
+ protected:
+  // Bools are conditions, which no gradient comes through. What a vmap makes of a call has the
+  // operands that the call had.
+  Tensor Replace(const Tensor& t) override {
+    if (IsBool(t.dtype()) || !IsInside(door_)) return t;
+    const auto since = Since(t);
+    if (since ? *since >= since_ : !HasHistory(t)) return t;
+    auto& [held, other] = known_[{t.value(), t.node()}];
+    if (!held.defined()) {
+      held = t;
+      const Tensor bare = t.Detach();
+      other = since ? ops::where(taken_, t, OfFirst(taken_, bare)) : ops::where(any_, t, bare);
+    }
+    return other;
+  }
+
+ private:
+  BatchDoor* const door_;
+  const Tensor taken_, any_;
+  const uint64_t since_;
+  absl::flat_hash_map<std::pair<const Value*, const GradNode*>, std::pair<Tensor, Tensor>> known_;
+};
+
+TakenScope::TakenScope(const Tensor& taken, absl::Span<const Tensor> operands) {
+  if (taken.ok() && IsBatched(taken) &&
+      (State().grad_depth > 0 || absl::c_any_of(operands, HasHistory)))
+    operands_ = std::make_unique<Operands>(taken, AnyExample(taken));
+}
+TakenScope::~TakenScope() = default;
 
 bool HasHistory(const Tensor& t) {
   if (NeedsGrad(State(), t)) return true;

@@ -9,6 +9,7 @@
 #include "core/functions/ops.h"
 #include "core/infer.h"
 #include "core/kept.h"
+#include "core/operand_scope.h"
 
 namespace frazil {
 namespace {
@@ -121,6 +122,7 @@ Status AnomalyScope::Explain(const Status& status, uint64_t sequence, std::strin
 }
 
 Tensor ApplyChecked(const OpCall& call) {
+  if (OperandScope* scope = OperandScope::Current()) return OperandScope::Call(scope, call);
   KeepScope* const scope = KeepScope::Current();
   return scope ? KeepScope::Call(scope, call) : ApplyLookedAt(call);
 }
@@ -135,7 +137,8 @@ Tensor ApplyLookedAt(const OpCall& call) {
 
 void ApplyCompositeChecked(const CompositeCall& call, CompositeBody body,
                            absl::Span<Tensor> outputs) {
-  if (KeepScope::Current()) return body(outputs);  // some of its ops may be kept
+  // Some of its ops may be kept, or take other operands.
+  if (KeepScope::Current() || OperandScope::Current()) return body(outputs);
   const Unchecked unchecked;
   ApplyComposite(call, body, outputs);
   for (Tensor& out : outputs) {

@@ -119,7 +119,7 @@ PARAMETERS = {
     "has_history.tensors": "list[Any]",
     "without_history.name": "str",
     "is_batched.x": "Any",
-    "exchange_frame.frame": "Any",
+    "exchange_frame.frame for_all.function for_all.args": "Any",
 }
 for _names, _type in {
     "function": "Callable[..., Any]",
@@ -230,6 +230,7 @@ RESULTS = {
     "transforms.is_batched": "builtins.bool",
     "transforms.in_vmap": "builtins.bool",
     "transforms.exchange_frame": "Any",
+    "transforms.for_all": "Any",
     "cuda.compile_stats": "dict[str, Any]",
     "cuda.device_count": "builtins.int",
     "cuda.memory_stats": "dict[str, builtins.int]",
@@ -478,6 +479,13 @@ class ForwardScope:
     def variable(self, primal: Tensor, tangent: Tensor, /) -> Tensor: ...
     def tangent(self, result: Tensor, /) -> Tensor | None: ...
     def outside(self, result: Any, /) -> Any: ...
+    def close(self) -> None: ...
+
+@final
+class TakenScope:
+    """The way that examples take for which its first argument, a bool, is true."""
+
+    def __new__(cls, taken: Tensor, /, *operands: Any) -> TakenScope: ...
     def close(self) -> None: ...
 
 @final

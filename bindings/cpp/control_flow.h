@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "batch/taken.h"
 #include "bindings/cpp/transforms.h"
 
 #pragma GCC visibility push(default)
@@ -75,7 +76,13 @@ template <typename F, typename G, typename... A>
 auto cond(const Tensor& condition, const F& f, const G& g, const A&... args) {
   if (!batch::IsBatched(condition))
     return cpp_internal::IsTrue(condition) ? f(args...) : g(args...);
-  return cpp_internal::Chosen(condition, f(args...), g(args...));
+  const auto run = [&](const auto& branch, const Tensor& taken) {
+    const batch::TakenScope scope(taken, cpp_internal::TensorsOf(std::tuple<A...>(args...)));
+    return branch(args...);
+  };
+  const auto first = run(f, condition);
+  return cpp_internal::Chosen(condition, first,
+                              run(g, cpp_internal::Sure(ops::logical_not(condition))));
 }
 
 // Branch number `index` of (args...), an index out of range taken to the nearest one in it.
@@ -90,10 +97,17 @@ auto switch_case(const Tensor& index, const std::tuple<F, Fs...>& branches, cons
   cpp_internal::CheckIndex(index);
   const auto n = static_cast<int64_t>(calls.size());
   if (!batch::IsBatched(index)) return calls[cpp_internal::BranchOf(index, n)]();
-  R result = calls.back()();
-  for (int64_t k = n - 2; k >= 0; --k)
-    result =
-        cpp_internal::Chosen(cpp_internal::Sure(ops::less_equal(index, k)), calls[k](), result);
+  const auto run = [&](int64_t k, const Tensor& taken) {
+    const batch::TakenScope scope(taken, cpp_internal::TensorsOf(std::tuple<A...>(args...)));
+    return calls[k]();
+  };
+  const auto up_to = [&](int64_t k) { return cpp_internal::Sure(ops::less_equal(index, k)); };
+  R result = run(n - 1, cpp_internal::Sure(ops::greater(index, n - 2)));
+  for (int64_t k = n - 2; k >= 0; --k) {
+    const Tensor here = up_to(k);
+    const Tensor alone = k == 0 ? here : cpp_internal::Sure(ops::equal(index, k));
+    result = cpp_internal::Chosen(here, run(k, alone), result);
+  }
   return result;
 }
 
@@ -104,7 +118,10 @@ P while_loop(const C& test, const B& body, P state) {
     const Tensor go = cpp_internal::Sure(test(std::as_const(state)));
     const bool batched = batch::IsBatched(go);
     if (!cpp_internal::IsTrue(batched ? batch::AnyExample(go) : go)) return state;
-    P next = body(std::as_const(state));
+    P next = [&] {
+      const batch::TakenScope scope(go, cpp_internal::TensorsOf(state));
+      return body(std::as_const(state));
+    }();
     state = batched ? cpp_internal::Chosen(go, next, state) : std::move(next);
   }
 }

@@ -7,10 +7,12 @@
 #include "absl/algorithm/container.h"
 #include "autograd/forward.h"
 #include "batch/batch.h"
+#include "batch/taken.h"
 #include "bindings/python/convert.h"
 #include "bindings/python/functions.h"
 #include "bindings/python/movement.h"
 #include "core/check.h"
+#include "core/operand_scope.h"
 
 namespace frazil::python {
 
@@ -200,6 +202,32 @@ PyMethodDef batch_methods[] = {
 };
 constinit PyTypeObject batch_type = {PyVarObject_HEAD_INIT(nullptr, 0)};
 
+// -- The way that some examples take
+
+using batch::TakenScope;
+
+PyObject* NewTaken(PyTypeObject* type, PyObject* args, PyObject*) {
+  std::vector<Tensor> operands;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
+    PyObject* const item = PyTuple_GET_ITEM(args, i);
+    if (IsTensor(item)) operands.push_back(CellOf(item));
+  }
+  FZ_CHECK(!operands.empty());
+  return Make(type, std::make_unique<TakenScope>(operands[0], operands));
+}
+
+PyMethodDef taken_methods[] = {
+    {"close", Close<TakenScope>, METH_NOARGS, "Leaves the scope."},
+    {nullptr, nullptr, 0, nullptr},
+};
+constinit PyTypeObject taken_type = {PyVarObject_HEAD_INIT(nullptr, 0)};
+
+FZ_FAST(ForAll) {
+  FZ_CHECK(nargs > 0);
+  const OperandScope::Pause pause;
+  return PyObject_Vectorcall(args[0], args + 1, static_cast<size_t>(nargs - 1), kwnames);
+}
+
 FZ_FAST(AnyExample) {
   FZ_ARGS(1, "any_example(condition, /)");
   if (!AllTensors("while_loop", a, 1)) return nullptr;
@@ -239,11 +267,18 @@ bool AddTransformTypes(PyObject* module) {
   batch_type = TypeOf<ExampleWrites>("frazil._frazil.BatchScope",
                                      "One level of vmap; close it in reverse order.", NewBatch,
                                      batch_methods);
-  return Add(module, "ForwardScope", &forward_type) && Add(module, "BatchScope", &batch_type);
+  taken_type =
+      TypeOf<TakenScope>("frazil._frazil.TakenScope",
+                         "The way that examples take for which its first argument, a bool, is true.",
+                         NewTaken, taken_methods);
+  return Add(module, "ForwardScope", &forward_type) && Add(module, "BatchScope", &batch_type) &&
+         Add(module, "TakenScope", &taken_type);
 }
 
 std::vector<FunctionRow> TransformFunctions() {
   return {
+      {"for_all(function, /, *args)",
+       "function(*args), whichever examples of a vmap the line is for.", ForAll},
       {"any_example(condition, /)",
        "Whether a bool is true for any example of the vmaps that it is batched in.", AnyExample},
       {"in_vmap()", "Whether this thread is inside of a vmap.", InVmap},

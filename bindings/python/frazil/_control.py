@@ -84,6 +84,15 @@ def _same(op, what, new, new_structure, old, old_structure, where):
             )
 
 
+def _taken(pred, fn, *args):
+    """fn(*args), of which only examples count that pred is true for."""
+    scope = _fz.TakenScope(pred, *_flatten(args)[0])
+    try:
+        return fn(*args)
+    finally:
+        scope.close()
+
+
 def _choose(op, pred, results, names):
     """Leaf by leaf the first nest where `pred` is true, else the second, for every example."""
     (first, structure), (second, other) = results
@@ -107,7 +116,8 @@ def cond(
     if not _is_batched(pred):
         return true_fun(*operands) if pred else false_fun(*operands)
     results = [
-        _state("cond", _name(fn) + "'s result", fn(*operands)) for fn in (true_fun, false_fun)
+        _state("cond", _name(fn) + "'s result", _taken(taken, fn, *operands))
+        for fn, taken in ((true_fun, pred), (false_fun, ~pred))
     ]
     return _choose("cond", pred, results, (_name(true_fun), _name(false_fun)))
 
@@ -133,7 +143,12 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         raise TypeError(
             f"[switch] index must be one integer, got {index.dtype.name} of shape {index.shape}."
         )
-    results = [_state("switch", _name(fn) + "'s result", fn(*operands)) for fn in branches]
+    last = len(branches) - 1
+    results = []
+    for n, fn in enumerate(branches):
+        taken = index <= 0 if n == 0 else index >= n if n == last else index == n
+        what = _name(fn) + "'s result"
+        results.append(_state("switch", what, _taken(taken, fn, *operands)))
     chosen = results.pop()
     while results:
         n = len(results) - 1
@@ -162,7 +177,8 @@ def while_loop(
         if not (_any_example(go) if batched else go):
             return state
         what = _name(body_fun) + "'s result"
-        new, new_structure = _state("while_loop", what, body_fun(state), leaves)
+        result = _taken(go, body_fun, state) if batched else body_fun(state)
+        new, new_structure = _state("while_loop", what, result, leaves)
         _same("while_loop", what, new, new_structure, leaves, structure, "its argument")
         if batched:
             new = [_fz.where(go, x, y) for x, y in zip(new, leaves, strict=True)]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _is_batched = _fz.transforms.is_batched
+_for_all = _fz.transforms.for_all
 
 # Of the standard library, what computes; of objects, methods that change nothing.
 _PURE_MODULES = {
@@ -304,14 +305,9 @@ class Calls:
         if isinstance(container, _fz.Tensor):
             index = self.at(index)
             check_write(container)
-        if self.live is True or self._owns(container):
-            container[index] = _beside(container, value)
-        elif isinstance(container, _fz.Tensor):
-            if isinstance(index, _fz.Tensor) and index.dtype == _fz.bool:
-                container[index & self.live] = _beside(container, value)
-                return
-            old = container[index]
-            container[index] = _fz.where(self.live, _beside(container, value), old)
+            _for_all(self._set_part, container, index, _beside(container, value))
+        elif self.live is True or self._owns(container):
+            container[index] = value
         else:
             found: Any = UNSET
             if type(container) is dict:
@@ -321,6 +317,14 @@ class Calls:
             if found is UNSET:
                 self.effect(f"an item of a {type(container).__name__} is made")
             container[index] = merge(self.live, value, found, f"[{index!r}]")
+
+    def _set_part(self, tensor: Any, index: Any, value: Any) -> None:
+        if self.live is True or self._owns(tensor):
+            tensor[index] = value
+        elif isinstance(index, _fz.Tensor) and index.dtype == _fz.bool:
+            tensor[index & self.live] = value
+        else:
+            tensor[index] = _fz.where(self.live, value, tensor[index])
 
     def set_attr(self, value: Any, owner: Any, name: str) -> None:
         if self.live is not True and not self._owns(owner):
@@ -354,7 +358,7 @@ class Calls:
             return apply(old, value)
         if isinstance(old, _fz.Tensor):
             new = apply(_fz.copy(old), _beside(old, value))
-            old[...] = _fz.where(self.live, new, old)
+            _for_all(self._set_part, old, ..., new)
             return old
         if not self._owns(old):
             self.effect(f"a {type(old).__name__} is changed in place")

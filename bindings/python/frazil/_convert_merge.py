@@ -19,7 +19,7 @@ from frazil import _frazil as _fz
 from frazil._dtypes import result_type
 
 _flatten = _fz.tree.flatten
-_where: Any = _fz.where
+_for_all: Any = _fz.transforms.for_all
 
 UNSET: Any = type("Unset", (), {"__repr__": lambda self: "unset"})()
 # What a function returns that raises for all who come to its raise, when nobody does.
@@ -142,7 +142,7 @@ _merged: list[tuple[weakref.ref[Any], weakref.ref[Any]]] = []
 
 
 def _chosen(mask: Any, a: Any, b: Any) -> Any:
-    result = _where(mask, a, b)
+    result = _for_all(_fz.where, mask, a, b)
     if len(_merged) > 256:
         _merged[:] = [pair for pair in _merged if pair[0]() is not None and pair[1]() is not None]
     _merged.extend((weakref.ref(result), weakref.ref(x)) for x in (a, b) if type(x) is _fz.Tensor)
@@ -195,7 +195,7 @@ def _numbers(mask: Any, a: Any, b: Any, what: str) -> Any:
         raise _mismatch(what, a, b)
     dtype = {int: _fz.int64, float: _fz.float64, complex: _fz.complex128}[kinds[0]]
     x, y = (n.value if isinstance(n, Weak) else _fz.asarray(n, dtype=dtype) for n in (a, b))
-    return Weak(_where(mask, x, y), kinds[0])
+    return Weak(_for_all(_fz.where, mask, x, y), kinds[0])
 
 
 def _leaf(mask: Any, a: Any, b: Any, what: str) -> Any:

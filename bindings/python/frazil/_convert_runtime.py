@@ -378,13 +378,14 @@ class Frame(Calls):
     """A call of a converted function."""
 
     __slots__ = (
-        "caller", "code", "entry", "jumps", "live", "made", "open", "partial", "pending",
-        "recursive", "returns",
+        "_live", "caller", "code", "entry", "jumps", "made", "open", "partial", "pending",
+        "recursive", "returns", "way",
     )  # fmt: skip
 
     def __init__(self, code: int) -> None:
         self.code = code
-        self.entry = self.live = True
+        self.entry = self._live = True
+        self.way: Any = None
         self.recursive = False
         self.pending: Any = None
         self.jumps: list[Jump] = []
@@ -396,14 +397,32 @@ class Frame(Calls):
     def __enter__(self) -> Frame:
         caller = self.caller = _exchange(self)
         if caller is not None:
-            self.entry = self.live = caller.live
+            self.entry = self._live = caller.live
         while caller is not None and not self.recursive:
             self.recursive = caller.code == self.code and caller.live is not True
             caller = caller.caller
         return self
 
+    @property
+    def live(self) -> Any:
+        return self._live
+
+    @live.setter
+    def live(self, live: Any) -> None:
+        """Lines that are not for all who came here are a way that others do not take."""
+        if live is self._live:
+            return
+        self._live = live
+        if self.way is not None:
+            self.way.close()
+        is_part = live is not self.entry and not isinstance(live, bool)
+        self.way = _fz.TakenScope(live) if is_part else None
+
     def __exit__(self, kind: Any, exception: Any, trace: Any) -> None:
         _exchange(self.caller)
+        if self.way is not None:
+            self.way.close()
+            self.way = None
         if exception is not None and self.live is not self.entry:
             with contextlib.suppress(AttributeError):
                 setattr(exception, _PARTIAL, True)
