@@ -1,6 +1,8 @@
 """vmap, jvp, vjp, linearize, Jacobians and structured control flow: what users rely on. Every op
 under them: tests/gradients/test_transforms.py."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -189,6 +191,26 @@ def test_what_escapes_from_forward_mode_keeps_its_value_and_outer_history():
     value, slope = fz.value_and_grad(outer)(fz.asarray(3.0))
     assert value.item() == 18
     assert slope.item() == 12
+
+
+def test_tangents_go_to_threads_that_the_function_waits_for():
+    def elsewhere(f, *args):
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(f, *args).result()
+
+    x, d = array(0.5, 2), array(1, 10)
+    want = fz.jvp(lambda v: fz.sin(v) * v, (x,), (d,))[1]
+    same(fz.jvp(lambda v: elsewhere(lambda: fz.sin(v) * v), (x,), (d,))[1], want)
+    same(fz.jvp(lambda v: elsewhere(fz.grad(lambda u: fz.sum(u**3)), v), (x,), (d,))[1], [3, 120])
+
+    def inner(v):
+        return fz.jvp(lambda u: u * u * v, (v,), (fz.ones(2),))[1]
+
+    same(fz.jvp(lambda v: elsewhere(inner, v), (x,), (d,))[1], 4 * x * d)
+    same(fz.hessian(lambda v: elsewhere(lambda: fz.sum(v**3)))(x), np.diag([3, 12]))
+    kept = []
+    fz.jvp(lambda v: kept.append(v) or v, (x,), (d,))
+    assert elsewhere(lambda: kept[0] * 2).tolist() == [1, 4]  # a scope that was left
 
 
 def test_vjp_is_pulled_back_again_and_differentiated():
