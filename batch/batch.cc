@@ -52,6 +52,9 @@ class BatchDoor final : public RefCounted, public Door, public Pending {
   bool LetGo(const Value*) override { return false; }
   ValueRef Behind(const Value* value) override;
 
+  // Where its calls end.
+  Door*& outer() { return entry_.outer; }
+
   // Runs f at the door outside, where what scopes of gradients inside made does not count.
   template <typename F>
   auto Outside(const F& f) {
@@ -376,6 +379,18 @@ bool HasHistory(const Tensor& t) {
   if (!door || !t.ok()) return false;
   const Tensor* whole = door->WholeOf(t);
   return door->Outside([&] { return HasHistory(whole ? *whole : t); });
+}
+
+LastDoor::LastDoor(Door* door) {
+  BatchDoor* last = Inner();
+  while (last && last->outer() && last->outer()->rewrites())
+    last = static_cast<BatchDoor*>(last->outer());
+  if (!last || (last->outer() && last->outer() != door)) return;
+  last_ = last;
+  before_ = std::exchange(last->outer(), door);
+}
+LastDoor::~LastDoor() {
+  if (last_) last_->outer() = before_;
 }
 
 Within::Within(Ref<BatchDoor> door) : door_(std::move(door)) {}

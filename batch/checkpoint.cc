@@ -7,6 +7,7 @@
 #include "autograd/forward.h"
 #include "autograd/grad.h"
 #include "batch/batch.h"
+#include "core/anomaly.h"
 #include "core/check.h"
 #include "core/functions/draws.h"
 
@@ -57,7 +58,8 @@ class Again final : public autograd::CustomRule {
   StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> own) {
     const autograd::UnlimitedScope unlimited;
     const ops::DrawScope draws(&draws_, /*again=*/true);
-    const KeepScope keep(&kept_, /*again=*/true);
+    const LastDoor last(SlowDoor());
+    const KeepScope keep(&kept_, /*again=*/true, last.set());
     return f_(own);
   }
 
@@ -93,7 +95,8 @@ StatusOr<std::vector<Tensor>> Checkpoint(const FlatFunction& f, absl::Span<const
   std::vector<Tensor> results;
   {
     const ops::DrawScope log(&draws, /*again=*/false);
-    const KeepScope keeping(&keep, /*again=*/false);
+    const LastDoor last(SlowDoor());
+    const KeepScope keeping(&keep, /*again=*/false, last.set());
     std::vector<Tensor> bare;
     for (const Tensor& t : operands) bare.push_back(t.Detach());
     bool batched = false;

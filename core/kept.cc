@@ -14,13 +14,14 @@ thread_local KeepScope* t_scope = nullptr;
 
 KeepScope* KeepScope::Current() { return t_scope; }
 
-KeepScope::KeepScope(KeptResults* kept, bool again) : kept_(kept), again_(again), before_(State()) {
+KeepScope::KeepScope(KeptResults* kept, bool again, bool below)
+    : kept_(kept), again_(again), before_(State()) {
   ThreadState& state = State();
-  active_ = kept->ops.any() && (!state.door || state.door == SlowDoor());
+  active_ = kept->ops.any() && (below || !state.door || state.door == SlowDoor());
   if (!active_) return;
   outer_ = std::exchange(t_scope, this);
   state.checks = true;
-  state.door = SlowDoor();
+  if (!below) state.door = SlowDoor();
 }
 
 KeepScope::~KeepScope() {

@@ -20,8 +20,9 @@ struct KeptResults {
 
 class KeepScope {
  public:
-  // Appends to `kept`, or takes its results.
-  KeepScope(KeptResults* kept, bool again);
+  // Appends to `kept`, or takes its results. `below`: this thread's door is that of a vmap whose calls
+  // end at SlowDoor().
+  KeepScope(KeptResults* kept, bool again, bool below = false);
   ~KeepScope();
   KeepScope(const KeepScope&) = delete;
 

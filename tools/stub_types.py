@@ -231,6 +231,8 @@ RESULTS = {
     "transforms.in_vmap": "builtins.bool",
     "transforms.exchange_frame": "Any",
     "transforms.for_all": "Any",
+    "transforms.note_merged": "None",
+    "transforms.is_merged": "builtins.bool",
     "cuda.compile_stats": "dict[str, Any]",
     "cuda.device_count": "builtins.int",
     "cuda.memory_stats": "dict[str, builtins.int]",

@@ -222,6 +222,45 @@ PyMethodDef taken_methods[] = {
 };
 constinit PyTypeObject taken_type = {PyVarObject_HEAD_INIT(nullptr, 0)};
 
+// Which tensors stand, for some examples, for which: (result, what was merged), while both live. A
+// write in place to one of them would have to show in the other. Guarded by the GIL.
+std::vector<std::pair<Object, Object>>& Merged() {
+  static auto* const pairs = new std::vector<std::pair<Object, Object>>;
+  return *pairs;
+}
+
+Object Alive(const Object& weak) {
+#if PY_VERSION_HEX >= 0x030D0000
+  PyObject* o = nullptr;
+  PyWeakref_GetRef(weak.get(), &o);
+  return Object::Steal(o);
+#else
+  PyObject* o = PyWeakref_GetObject(weak.get());
+  return o == Py_None ? Object() : Object::Share(o);
+#endif
+}
+
+FZ_FAST(NoteMerged) {
+  FZ_ARGS(2, "note_merged(result, part, /)");
+  constexpr size_t kMany = 256;
+  if (Merged().size() > kMany)
+    std::erase_if(Merged(), [](const auto& p) { return !Alive(p.first) || !Alive(p.second); });
+  Object result = Object::Steal(PyWeakref_NewRef(a[0], nullptr));
+  Object part = Object::Steal(PyWeakref_NewRef(a[1], nullptr));
+  if (!result || !part) return nullptr;
+  Merged().emplace_back(std::move(result), std::move(part));
+  Py_RETURN_NONE;
+}
+
+FZ_FAST(IsMerged) {
+  FZ_ARGS(1, "is_merged(tensor, /)");
+  const bool found = absl::c_any_of(Merged(), [&](const auto& pair) {
+    const Object result = Alive(pair.first), part = Alive(pair.second);
+    return result && part && (result.get() == a[0] || part.get() == a[0]);
+  });
+  return PyBool_FromLong(found);
+}
+
 FZ_FAST(ForAll) {
   FZ_CHECK(nargs > 0);
   const OperandScope::Pause pause;
@@ -277,6 +316,10 @@ bool AddTransformTypes(PyObject* module) {
 
 std::vector<FunctionRow> TransformFunctions() {
   return {
+      {"note_merged(result, part, /)",
+       "Notes that one tensor stands for another, for some examples of a vmap.", NoteMerged},
+      {"is_merged(tensor, /)", "Whether it stands for another that lives, or the other way round.",
+       IsMerged},
       {"for_all(function, /, *args)",
        "function(*args), whichever examples of a vmap the line is for.", ForAll},
       {"any_example(condition, /)",

@@ -12,7 +12,6 @@ from __future__ import annotations
 import operator
 import struct
 import sys
-import weakref
 from typing import Any
 
 from frazil import _frazil as _fz
@@ -20,6 +19,7 @@ from frazil._dtypes import result_type
 
 _flatten = _fz.tree.flatten
 _for_all: Any = _fz.transforms.for_all
+_note_merged = _fz.transforms.note_merged
 
 UNSET: Any = type("Unset", (), {"__repr__": lambda self: "unset"})()
 # What a function returns that raises for all who come to its raise, when nobody does.
@@ -136,29 +136,22 @@ class Weak:
     __neg__, __pos__, __abs__ = _unary("neg"), _unary("pos"), _unary("abs")
 
 
-# Which tensors stand, for some examples, for which: (result, what was merged), while both live. A
-# write in place to one of them would have to show in the other.
-_merged: list[tuple[weakref.ref[Any], weakref.ref[Any]]] = []
-
-
 def _chosen(mask: Any, a: Any, b: Any) -> Any:
     result = _for_all(_fz.where, mask, a, b)
-    if len(_merged) > 256:
-        _merged[:] = [pair for pair in _merged if pair[0]() is not None and pair[1]() is not None]
-    _merged.extend((weakref.ref(result), weakref.ref(x)) for x in (a, b) if type(x) is _fz.Tensor)
+    for x in (a, b):
+        if type(x) is _fz.Tensor:
+            _note_merged(result, x)
     return result
 
 
 def check_write(tensor: Any) -> None:
     """Raises before a write in place that other tensors would have to share, for some examples."""
-    for result, part in _merged:
-        other = part() if result() is tensor else result() if part() is tensor else None
-        if other is not None:
-            raise error(
-                RuntimeError,
-                "a tensor is changed in place that for some examples of a vmap is one with another "
-                "that is still in use: make a new one (y = y + 1, or fz.copy).",
-            )
+    if _fz.transforms.is_merged(tensor):
+        raise error(
+            RuntimeError,
+            "a tensor is changed in place that for some examples of a vmap is one with another "
+            "that is still in use: make a new one (y = y + 1, or fz.copy).",
+        )
 
 
 def _is_number(x: Any) -> bool:

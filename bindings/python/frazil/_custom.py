@@ -311,7 +311,8 @@ def checkpoint(
     in the pass back. In forward mode (jvp, hessian), where nothing waits for a pass back, fn just
     runs. `policy` says of which ops the results are kept all the same: "nothing_saveable",
     "dots_saveable" (products and convolutions, the dearest to compute), "everything_saveable", or a
-    function of an op's name. In a traced call it has no effect: a plan computes each thing once.
+    function of an op's name. In a traced call it has no effect: there a plan computes each thing
+    once, and where much waits for the pass back it makes what is cheap again, by itself.
 
     >>> from frazil import grad
     >>> grad(checkpoint(lambda x: _fz.sin(_fz.sin(x))))(0.0).item()

@@ -96,7 +96,7 @@ bool IsKnownType(PyTypeObject* type) {
   const std::string_view name = type->tp_name;
   return types->contains(type) || name == "frazil._frazil.GradScope" ||
          name == "frazil._frazil.ForwardScope" || name == "frazil._frazil.BatchScope" ||
-         name == "frazil.tree.Structure";
+         name == "frazil._frazil.TakenScope" || name == "frazil.tree.Structure";
 }
 
 bool IsHarmlessMethod(const PyTypeObject* type, std::string_view name) {
@@ -151,7 +151,7 @@ bool CallsArguments(PyObject* o) {
   const std::string_view name = f->m_ml->ml_name;
   const std::string_view module = ModuleOf(o);
   return name == "sort" || name == "reduce" || module == "frazil._frazil.tree" ||
-         (module == "_operator" && name == "call") ||
+         (module == "_operator" && name == "call") || name == "for_all" ||
          std::find(std::begin(kBuiltins), std::end(kBuiltins), BuiltinName(o)) !=
              std::end(kBuiltins);
 }
