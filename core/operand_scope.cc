@@ -13,8 +13,7 @@ thread_local OperandScope* t_scope = nullptr;
 
 OperandScope* OperandScope::Current() { return t_scope; }
 
-OperandScope::OperandScope()
-    : outer_(std::exchange(t_scope, this)), checks_(State().checks) {
+OperandScope::OperandScope() : outer_(std::exchange(t_scope, this)), checks_(State().checks) {
   State().checks = true;
 }
 

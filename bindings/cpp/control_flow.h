@@ -96,6 +96,7 @@ auto switch_case(const Tensor& index, const std::tuple<F, Fs...>& branches, cons
       branches);
   cpp_internal::CheckIndex(index);
   const auto n = static_cast<int64_t>(calls.size());
+  if (n == 1) return calls[0]();
   if (!batch::IsBatched(index)) return calls[cpp_internal::BranchOf(index, n)]();
   const auto run = [&](int64_t k, const Tensor& taken) {
     const batch::TakenScope scope(taken, cpp_internal::TensorsOf(std::tuple<A...>(args...)));

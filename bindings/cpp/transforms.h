@@ -78,7 +78,7 @@ struct Positions {
         return std::get<K>(std::tie(args...));
       }
     };
-    return [&]<size_t... K>(std::index_sequence<K...>) -> decltype(auto) {
+    return [&]<size_t... K>(std::index_sequence<K...>)->decltype(auto) {
       return f(pick(std::integral_constant<size_t, K>())...);
     }
     (std::index_sequence_for<A...>());
@@ -102,9 +102,9 @@ auto ValueAndGrad(Positions<N...> positions, F f) {
   return [f = std::move(f), positions]<typename... A>(const A&... args) {
     Initialize();
     autograd::GradScope scope;
-    auto variables =
-        std::tuple<std::decay_t<decltype(std::get<N>(std::tie(args...)))>...>{  // braces: in order
-            std::get<N>(std::tie(args...))...};
+    auto variables = std::tuple<std::decay_t<decltype(std::get<N>(std::tie(args...)))>...>{
+        // braces: in order
+        std::get<N>(std::tie(args...))...};
     ForEachTensor(variables, [&](Tensor& t) { t = scope.Variable(t); });
     Tensor value = positions.Call(f, std::as_const(variables), args...);
     auto grads = scope.Gradients(&value);
@@ -129,9 +129,8 @@ auto value_and_grad(F f) {
 }
 template <size_t... N, typename F>
 auto grad(F f) {
-  return [vg = value_and_grad<N...>(std::move(f))](const auto&... args) {
-    return vg(args...).second;
-  };
+  return
+      [vg = value_and_grad<N...>(std::move(f))](const auto&... args) { return vg(args...).second; };
 }
 
 struct VmapOptions {
@@ -243,9 +242,8 @@ auto jacfwd(F f) {
       const Tensor& x = std::get<K>(std::tie(args...));
       const auto of_it = [&](const Tensor& own) { return place.Call(f, std::tie(own), args...); };
       const auto push = [&](const Tensor& move) { return jvp(of_it, x, move).second; };
-      return cpp_internal::PartOf(
-          vmap(push)(cpp_internal::Basis(x)),
-          [&](const Tensor& all) { return cpp_internal::Columns(all, x); });
+      return cpp_internal::PartOf(vmap(push)(cpp_internal::Basis(x)),
+                                  [&](const Tensor& all) { return cpp_internal::Columns(all, x); });
     });
   };
 }

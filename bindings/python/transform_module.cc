@@ -306,10 +306,10 @@ bool AddTransformTypes(PyObject* module) {
   batch_type = TypeOf<ExampleWrites>("frazil._frazil.BatchScope",
                                      "One level of vmap; close it in reverse order.", NewBatch,
                                      batch_methods);
-  taken_type =
-      TypeOf<TakenScope>("frazil._frazil.TakenScope",
-                         "The way that examples take for which its first argument, a bool, is true.",
-                         NewTaken, taken_methods);
+  taken_type = TypeOf<TakenScope>(
+      "frazil._frazil.TakenScope",
+      "The way that examples take for which its first argument, a bool, is true.", NewTaken,
+      taken_methods);
   return Add(module, "ForwardScope", &forward_type) && Add(module, "BatchScope", &batch_type) &&
          Add(module, "TakenScope", &taken_type);
 }

@@ -96,8 +96,8 @@ TEST(Transforms, TangentsGoToOtherThreads) {
     return y;
   };
   const Tensor x = Of({0.5, 2}), d = Of({1, 10});
-  ExpectNear(jvp(f, x, d).second, {std::cos(0.5) * 0.5 + std::sin(0.5),
-                                   10 * (std::cos(2) * 2 + std::sin(2))});
+  ExpectNear(jvp(f, x, d).second,
+             {std::cos(0.5) * 0.5 + std::sin(0.5), 10 * (std::cos(2) * 2 + std::sin(2))});
   // Scopes of that thread lie inside of the one that the value comes from.
   const auto slopes = [&](const Tensor& v) {
     Tensor slope;

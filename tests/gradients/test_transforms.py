@@ -5,7 +5,6 @@ import os
 from pathlib import Path
 
 import numpy as np
-import pytest
 import test_gradients
 from test_gradients import BY_NAME, CASES, bits, every_case, gradients, projected, tensors
 

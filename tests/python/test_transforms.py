@@ -284,6 +284,41 @@ def test_hessians_agree():
 # -- Control flow
 
 
+def written(x):
+    if fz.sum(x) > 0:
+        return fz.sin(x) * 2
+    return fz.cos(x)
+
+
+def chosen(x):
+    return fz.cond(fz.sum(x) > 0, lambda v: fz.sin(v) * 2, fz.cos, x)
+
+
+def switched(x):
+    return fz.switch(fz.astype(fz.sum(x) > 0, fz.int32), [fz.cos, lambda v: fz.sin(v) * 2], x)
+
+
+@pytest.mark.parametrize("f", [written, chosen, switched], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("convert", [False, True])
+def test_a_script_has_both_ways(f, convert):
+    """Of a condition that is data: a skipped call takes either, and Python runs in none."""
+    traced = fz.trace(f, convert=convert)
+    ways = array(1, 2), array(-1, -2)
+    for _ in range(8):
+        for x in ways:
+            assert np.asarray(traced(x)).tobytes() == np.asarray(f(x)).tobytes()
+    before = traced.stats()["skipped"]
+    for _ in range(3):
+        for x in ways:
+            assert np.asarray(traced(x)).tobytes() == np.asarray(f(x)).tobytes()
+    assert traced.stats()["skipped"] == before + 6
+    gradient = fz.grad(lambda v: fz.sum(f(v)))
+    again = fz.trace(gradient)
+    for _ in range(3):
+        for x in ways:
+            assert np.asarray(again(x)).tobytes() == np.asarray(gradient(x)).tobytes()
+
+
 def test_cond_runs_one_branch_and_in_a_vmap_both():
     ran = []
 

@@ -144,6 +144,8 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
             f"[switch] index must be one integer, got {index.dtype.name} of shape {index.shape}."
         )
     last = len(branches) - 1
+    if last == 0:
+        return branches[0](*operands)
     results = []
     for n, fn in enumerate(branches):
         taken = index <= 0 if n == 0 else index >= n if n == last else index == n
