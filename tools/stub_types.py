@@ -120,6 +120,7 @@ PARAMETERS = {
     "without_history.name": "str",
     "is_batched.x": "Any",
     "exchange_frame.frame for_all.function for_all.args": "Any",
+    "converted.function converted.make converted.helpers": "Any",
 }
 for _names, _type in {
     "function": "Callable[..., Any]",
@@ -230,6 +231,7 @@ RESULTS = {
     "transforms.is_batched": "builtins.bool",
     "transforms.in_vmap": "builtins.bool",
     "transforms.exchange_frame": "Any",
+    "transforms.converted": "Any",
     "transforms.for_all": "Any",
     "transforms.note_merged": "None",
     "transforms.is_merged": "builtins.bool",

@@ -290,6 +290,72 @@ FZ_FAST(ExchangeFrame) {
   return Py_NewRef(before ? before : Py_None);
 }
 
+// What became of a function's code lies with the code: in C, so that proofs need not follow how it was
+// found (proof/callables.h).
+#if PY_VERSION_HEX >= 0x030C0000
+constexpr auto kRequestSlot = PyUnstable_Eval_RequestCodeExtraIndex;
+constexpr auto kGetExtra = PyUnstable_Code_GetExtra;
+constexpr auto kSetExtra = PyUnstable_Code_SetExtra;
+#else
+constexpr auto kRequestSlot = _PyEval_RequestCodeExtraIndex;
+constexpr auto kGetExtra = _PyCode_GetExtra;
+constexpr auto kSetExtra = _PyCode_SetExtra;
+#endif
+
+// A function like this one with other code, whose cells that it has not are `helpers`.
+Object WithCode(PyObject* function, PyObject* code, PyObject* helpers) {
+  const Object had =
+      Object::Steal(PyObject_GetAttrString(PyFunction_GET_CODE(function), "co_freevars"));
+  const Object wants = Object::Steal(PyObject_GetAttrString(code, "co_freevars"));
+  const Object name = Object::Steal(PyObject_GetAttrString(function, "__qualname__"));
+  if (!had || !wants || !name) return {};
+  Object closure = Object::Steal(PyTuple_New(PyTuple_GET_SIZE(wants.get())));
+  if (!closure) return {};
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(wants.get()); ++i) {
+    PyObject* const variable = PyTuple_GET_ITEM(wants.get(), i);
+    const Py_ssize_t at = PySequence_Index(had.get(), variable);
+    if (at < 0) PyErr_Clear();
+    PyObject* const cell = at >= 0 ? PyTuple_GET_ITEM(PyFunction_GET_CLOSURE(function), at)
+                                   : PyDict_GetItemWithError(helpers, variable);
+    FZ_CHECK(cell);
+    PyTuple_SET_ITEM(closure.get(), i, Py_NewRef(cell));
+  }
+  Object made =
+      Object::Steal(PyFunction_NewWithQualName(code, PyFunction_GET_GLOBALS(function), name.get()));
+  const auto given = [](PyObject* o) { return o ? o : Py_None; };
+  if (!made || PyFunction_SetClosure(made.get(), closure.get()) < 0 ||
+      PyFunction_SetDefaults(made.get(), given(PyFunction_GET_DEFAULTS(function))) < 0 ||
+      PyFunction_SetKwDefaults(made.get(), given(PyFunction_GET_KW_DEFAULTS(function))) < 0)
+    return {};
+  for (const char* attribute : {"__module__", "__name__", "__doc__", "__annotations__"}) {
+    const Object value = Object::Steal(PyObject_GetAttrString(function, attribute));
+    if (!value || PyObject_SetAttrString(made.get(), attribute, value.get()) < 0) return {};
+  }
+  const Object own = Object::Steal(PyObject_GetAttrString(made.get(), "__dict__"));
+  const Object others = Object::Steal(PyObject_GetAttrString(function, "__dict__"));
+  if (!own || !others || PyDict_Update(own.get(), others.get()) < 0 ||
+      PyDict_SetItemString(own.get(), "__wrapped__", function) < 0)
+    return {};
+  return made;
+}
+
+FZ_FAST(Converted) {
+  FZ_ARGS(3, "converted(function, make, helpers, /)");
+  FZ_CHECK(PyFunction_Check(a[0]));
+  static const Py_ssize_t slot =
+      kRequestSlot([](void* kept) { Py_XDECREF(static_cast<PyObject*>(kept)); });
+  PyObject* const code = PyFunction_GET_CODE(a[0]);
+  void* kept = nullptr;
+  if (kGetExtra(code, slot, &kept) < 0) return nullptr;
+  Object known = Object::Share(static_cast<PyObject*>(kept));
+  if (!known) {
+    known = Object::Steal(PyObject_CallOneArg(a[1], a[0]));
+    if (!known || kSetExtra(code, slot, Py_NewRef(known.get())) < 0) return nullptr;
+  }
+  if (PyCode_Check(known.get())) known = WithCode(a[0], known.get(), a[2]);
+  return known.release();
+}
+
 FZ_FAST(InnermostIsReverse) { return PyBool_FromLong(autograd::InnermostIsReverse()); }
 
 bool Add(PyObject* module, const char* name, PyTypeObject* type) {
@@ -328,6 +394,10 @@ std::vector<FunctionRow> TransformFunctions() {
       {"exchange_frame(frame, /)",
        "Makes this the innermost call of a converted function; returns the one before, or None.",
        ExchangeFrame},
+      {"converted(function, make, helpers, /)",
+       "The function with the code that make(function) made of its own, once and for all; or what "
+       "make returned in its place.",
+       Converted},
       {"is_batched(x, /)", "Whether x is a tensor that is batched in a vmap of this thread.",
        IsBatched},
       {"innermost_is_reverse()",

@@ -10,7 +10,6 @@ import ast
 import functools
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
-from weakref import WeakKeyDictionary
 
 from frazil import _convert_runtime as _runtime
 from frazil import _frazil as _fz
@@ -30,7 +29,7 @@ _HELPERS = {
     "__fz": CellType(_runtime),
     "__fz_in_vmap": CellType(_fz.transforms.in_vmap),
 }
-_codes: WeakKeyDictionary[CodeType, CodeType | str] = WeakKeyDictionary()  # or why there is none
+_converted = _fz.transforms.converted
 
 
 def _value_of(node: ast.AST, function: FunctionType) -> Any:
@@ -98,37 +97,25 @@ def _definition(function: FunctionType) -> Any:
     return both_ways(node, _wrapping(function))
 
 
-def _code(function: FunctionType) -> CodeType:
-    known = _codes.get(function.__code__)
-    if known is None:
-        try:
-            known = rebuilt(_definition(function), function, tuple(_HELPERS))
-        except Refused as error:
-            known = str(error)
-        _codes[function.__code__] = known
-    if isinstance(known, str):
-        raise Refused(known)
-    return known
+def _code(function: FunctionType) -> CodeType | str:
+    """Its code, converted, or why there is none."""
+    try:
+        return rebuilt(_definition(function), function, tuple(_HELPERS))
+    except Refused as error:
+        return str(error)
 
 
 def _build(function: FunctionType) -> FunctionType:
-    code = _code(function)
-    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    closure = tuple(cells[n] if n in cells else _HELPERS[n] for n in code.co_freevars)
-    new = FunctionType(
-        code, function.__globals__, function.__name__, function.__defaults__, closure
-    )
-    new.__kwdefaults__ = function.__kwdefaults__
-    functools.update_wrapper(new, function)
+    new = _converted(function, _code, _HELPERS)
+    if isinstance(new, str):
+        raise Refused(new)
     return new
 
 
 def lazily(function: FunctionType) -> FunctionType:
     """The function converted, or as it is if it cannot be."""
-    try:
-        return _build(function)
-    except Refused:
-        return function
+    new = _converted(function, _code, _HELPERS)
+    return function if isinstance(new, str) else new
 
 
 def try_convert(fn: Any) -> tuple[Any, list[str]]:
@@ -151,7 +138,7 @@ def _note_callees(function: Any, notes: list[str], seen: set[CodeType]) -> None:
         called = original.__globals__.get(word)
         if type(called) is FunctionType and is_users(called) and not is_converted(called):
             try:
-                _code(called)
+                _build(called)
             except Refused as why:
                 notes.append(f"[convert] {called.__qualname__} is not converted: {why}.")
             _note_callees(called, notes, seen)

@@ -181,8 +181,8 @@ def _transforming(f: Callable[..., Any]) -> Callable[..., Any]:
     """A function of frazil's, with the functions that it is given converted."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        args = tuple(_argument(x) for x in args)
-        return f(*args, **{name: _argument(x) for name, x in kwargs.items()})
+        given = [_argument(x) for x in args]
+        return f(*given, **{name: _argument(x) for name, x in kwargs.items()})
 
     return call
 
@@ -215,7 +215,9 @@ def _settling(f: Callable[..., Any]) -> Callable[..., Any]:
                 )
             return x.beside(*tensors)
 
-        return f(*map(operand, args), **{name: operand(x) for name, x in kwargs.items()})
+        # Lists, as a proof sees what is in them.
+        given = [operand(x) for x in args]
+        return f(*given, **{name: operand(x) for name, x in kwargs.items()})
 
     return call
 

@@ -32,6 +32,7 @@ _exchange = _fz.transforms.exchange_frame
 unset = UNSET
 locals = locals  # noqa: A001, PLW0127 -- by names that no user's code has
 slice = slice  # noqa: A001, PLW0127
+_LOCALS_KEEP = sys.version_info < (3, 13)  # what a frame holds, once they were asked for
 _PARTIAL = "__frazil_partial__"
 
 
@@ -479,7 +480,7 @@ class Frame(Calls):
     def seen(self, names: dict[str, Any] | None) -> dict[str, Any]:
         """What names hold now."""
         found = dict(names or {})
-        if names is not None and sys.version_info < (3, 13):
+        if names is not None and _LOCALS_KEEP:
             names.clear()  # of the frame, which would keep what it holds alive
         for name, defined in self.partial.items():
             if name in found:
