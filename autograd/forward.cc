@@ -181,6 +181,27 @@ GradNodeRef WithoutClosed(const GradNodeRef& node) {
   return !dual || IsOpen(dual->scope) ? node : WithoutClosed(dual->below);
 }
 
+bool InOneForward() {
+  const ThreadState& state = State();
+  if (!t_open) return state.grad_depth == 0 && state.transforms == 0;
+  return t_open->size() == 1 && state.grad_depth == t_open->back().level && state.transforms == 1;
+}
+
+Tensor InnermostTangent(const Tensor& t) {
+  const DualNode* dual = t_open ? DualOf(t.node(), t_open->back().scope) : nullptr;
+  return dual ? dual->tangent : Tensor();
+}
+
+Tensor WithTangent(const Tensor& t, const Tensor& tangent) {
+  const Tensor own = InnermostTangent(t);
+  const Tensor sum = own.defined() && tangent.defined() ? ops::add(own, tangent)
+                     : own.defined()                    ? own
+                                                        : tangent;
+  if (!sum.defined()) return t;
+  const auto [scope, level] = t_open->back();
+  return Tensor(t.value_ref(), GradNodeRef::Adopt(new DualNode(scope, level, sum, nullptr)));
+}
+
 bool InForwardMode() { return t_open || OthersAreOpen(); }
 bool InnermostIsReverse() { return State().grad_depth > (t_open ? t_open->back().level : 0); }
 
@@ -230,7 +251,7 @@ Status ForEachForward(
   const Scopes open = OpenFor(operands);
   for (const Open& scope : open) {
     if (scope.level >= limit) break;
-    std::vector<Tensor> seen, tangents;
+    absl::InlinedVector<Tensor, 3> seen, tangents;
     bool any = false;
     for (const Tensor& t : operands) {
       const DualNode* dual = IsInexact(t.dtype()) ? DualOf(t.node(), scope.scope) : nullptr;

@@ -59,6 +59,14 @@ class ForwardScope {
 // Enters a level of function-style gradients or forward mode: one above this thread's, and above
 // those of forward mode in other threads, whose values may come here.
 int EnterLevel();
+// For code that runs outside of forward mode and makes tangents itself. Whether this thread is in no
+// transform, or in one level of forward mode alone.
+bool InOneForward();
+// The tangent of t in the innermost scope of this thread, undefined if it has none; a value with the
+// tangent, and with what it has of that scope already.
+Tensor InnermostTangent(const Tensor& t);
+Tensor WithTangent(const Tensor& t, const Tensor& tangent);
+
 // Whether this thread is in a scope of forward mode, or meets values of other threads that are.
 bool InForwardMode();
 // Whether the innermost function-style scope of this thread is one of reverse mode.

@@ -121,6 +121,7 @@ PARAMETERS = {
     "is_batched.x": "Any",
     "exchange_frame.frame for_all.function for_all.args": "Any",
     "converted.function converted.make converted.helpers": "Any",
+    "run_aside.loop run_aside.state": "Any",
 }
 for _names, _type in {
     "function": "Callable[..., Any]",
@@ -233,6 +234,7 @@ RESULTS = {
     "transforms.exchange_frame": "Any",
     "transforms.converted": "Any",
     "transforms.for_all": "Any",
+    "transforms.run_aside": "tuple[builtins.int, list[Tensor]] | None",
     "transforms.note_merged": "None",
     "transforms.is_merged": "builtins.bool",
     "cuda.compile_stats": "dict[str, Any]",

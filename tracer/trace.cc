@@ -31,6 +31,23 @@ void BeforeLending() {
   if (t_session) t_session->OnLending();
 }
 
+bool Aside::Possible() {
+  return Enabled() && !Strict() && !State().checks && (!t_session || !t_session->Learns());
+}
+
+Aside::Aside()
+    : session_(std::exchange(t_session, nullptr)),
+      door_(std::exchange(State().door, nullptr)),
+      observer_(std::exchange(State().observer, nullptr)),
+      transforms_(std::exchange(State().transforms, 0)) {}
+
+Aside::~Aside() {
+  t_session = session_;
+  State().door = door_;
+  State().observer = observer_;
+  State().transforms = transforms_;
+}
+
 Call::Call(Trace* trace, ScriptBuilder* builder) {
   if (Inside() || !Enabled()) {
     trace->recording().CountInner();

@@ -13,6 +13,7 @@
 #include "bindings/python/movement.h"
 #include "core/check.h"
 #include "core/operand_scope.h"
+#include "tracer/trace.h"
 
 namespace frazil::python {
 
@@ -356,6 +357,66 @@ FZ_FAST(Converted) {
   return known.release();
 }
 
+// [tensor or None, ...]
+bool Take(PyObject* list, std::vector<Tensor>* out) {
+  const Object items = Object::Steal(PySequence_Fast(list, "a list of tensors"));
+  for (Py_ssize_t i = 0; items && i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+    PyObject* const item = PySequence_Fast_GET_ITEM(items.get(), i);
+    out->push_back(Py_IsNone(item) ? Tensor() : CellOf(item));
+  }
+  return bool(items);
+}
+Object ListOf(const std::vector<Tensor>& tensors) {
+  Object list = Object::Steal(PyList_New(0));
+  for (const Tensor& t : tensors) {
+    const Object item = Object::Steal(t.defined() ? Wrap(t) : Py_NewRef(Py_None));
+    if (!list || !item || PyList_Append(list.get(), item.get()) < 0) return {};
+  }
+  return list;
+}
+
+// Nothing is differentiated but in forward mode, and no vmap, session that learns or scope that looks
+// at ops is around.
+bool CanGoAside(const std::vector<Tensor>& state) {
+  if (!tracer::Aside::Possible() || !autograd::InOneForward()) return false;
+  return absl::c_all_of(state, [](const Tensor& t) {
+    return !t.node() ||
+           (autograd::InnermostTangent(t).defined() && !autograd::ReverseOf(t.node_ref()));
+  });
+}
+
+FZ_FAST(RunAside) {
+  FZ_ARGS(2, "run_aside(loop, state, /)");
+  std::vector<Tensor> state, values, tangents;
+  if (!Take(a[1], &state)) return nullptr;
+  if (!CanGoAside(state)) Py_RETURN_NONE;
+  for (const Tensor& t : state) {
+    if (Status s = Read(*t.value(), Reading::kInside); !s.ok()) return Raise(s);
+    values.push_back(t.Detach());
+    tangents.push_back(autograd::InnermostTangent(t));
+    if (!tangents.back().defined()) continue;
+    if (Status s = Read(*tangents.back().value(), Reading::kInside); !s.ok()) return Raise(s);
+  }
+  const Object given = ListOf(values), moved = ListOf(tangents);
+  if (!given || !moved) return nullptr;
+  Object result;
+  {
+    const tracer::Aside aside;
+    PyObject* const args[] = {given.get(), moved.get()};
+    result = Object::Steal(PyObject_Vectorcall(a[0], args, 2, nullptr));
+  }
+  if (!result) return nullptr;
+  PyObject *done, *new_values, *new_tangents;
+  if (!PyArg_ParseTuple(result.get(), "OOO", &done, &new_values, &new_tangents)) return nullptr;
+  values.clear();
+  tangents.clear();
+  if (!Take(new_values, &values) || !Take(new_tangents, &tangents)) return nullptr;
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = autograd::WithTangent(values[i], tangents[i]);
+  const Object dressed = ListOf(values);
+  return dressed ? Py_BuildValue("(OO)", done, dressed.get()) : nullptr;
+}
+
 FZ_FAST(InnermostIsReverse) { return PyBool_FromLong(autograd::InnermostIsReverse()); }
 
 bool Add(PyObject* module, const char* name, PyTypeObject* type) {
@@ -398,6 +459,11 @@ std::vector<FunctionRow> TransformFunctions() {
        "The function with the code that make(function) made of its own, once and for all; or what "
        "make returned in its place.",
        Converted},
+      {"run_aside(loop, state, /)",
+       "(steps done, the state behind them), of a loop(state, tangents) that runs outside of the "
+       "traced "
+       "call and jvp around it and returns (steps done, state, tangents). None: it cannot.",
+       RunAside},
       {"is_batched(x, /)", "Whether x is a tensor that is batched in a vmap of this thread.",
        IsBatched},
       {"innermost_is_reverse()",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from frazil import _frazil as _fz
 from frazil._custom import checkpoint as _checkpoint
 from frazil._named import integer as _integer
+from frazil._trace import trace
 from frazil._transforms import vmap
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ __all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "wh
 
 _flatten = _fz.tree.flatten
 _any_example = _fz.transforms.any_example
+_has_history = _fz.custom.has_history
+_run_aside = _fz.transforms.run_aside
 _is_batched = _fz.transforms.is_batched
 
 
@@ -187,6 +190,49 @@ def while_loop(
         leaves = new
 
 
+# So many steps are worth a plan of their own.
+_MANY = 32
+
+
+def _run(step, steps, leaves):
+    """step(i, leaves), one after the other. Of many steps, the step is traced by itself where
+    nothing is learnt from them all: by a call outside of traces, or the first one of a trace."""
+    if len(steps) < _MANY:
+        done = None
+    else:
+        done = _run_aside(lambda state, tangents: _traced(step, steps, state, tangents), leaves)
+    if done is not None:
+        steps, leaves = steps[done[0] :], done[1]
+    for i in steps:
+        leaves = step(i, leaves)
+    return leaves
+
+
+def _traced(step, steps, leaves, tangents):
+    """(steps done, the state, its tangents), until it depends on a variable of gradients."""
+    moving = any(t is not None for t in tangents)
+    call = trace((lambda i, *state: _pushed(step, i, *state)) if moving else step)
+    for n, i in enumerate(steps):
+        if moving:
+            leaves, tangents = call(i, leaves, tangents)
+        else:
+            leaves = call(i, leaves)
+        if _has_history(leaves) or (n == 3 and not call.stats()["skipped"]):
+            return n + 1, leaves, tangents
+    return len(steps), leaves, tangents
+
+
+def _pushed(step, i, leaves, tangents):
+    """A step, and its derivative along the tangents that there are."""
+    scope = _fz.ForwardScope()
+    try:
+        pairs = zip(leaves, tangents, strict=True)
+        new = step(i, [x if t is None else scope.variable(x, t) for x, t in pairs])
+        return [scope.outside(x) for x in new], [scope.tangent(x) for x in new]
+    finally:
+        scope.close()
+
+
 def _blocks(op, steps, checkpoint):
     """The steps in blocks, each of which is computed again for gradients; one block: none is."""
     size = len(steps)
@@ -233,13 +279,14 @@ def fori_loop(
     start, structure = _state("fori_loop", "init_val", init_val)
     what = _name(body_fun) + "'s result"
 
+    def step(i, leaves):
+        result = body_fun(i, structure.unflatten(leaves))
+        new, new_structure = _state("fori_loop", what, result, leaves)
+        _same("fori_loop", what, new, new_structure, leaves, structure, "its state")
+        return new
+
     def run(steps, leaves):
-        for i in steps:
-            result = body_fun(i, structure.unflatten(leaves))
-            new, new_structure = _state("fori_loop", what, result, leaves)
-            _same("fori_loop", what, new, new_structure, leaves, structure, "its state")
-            leaves = new
-        return leaves
+        return _run(step, steps, leaves)
 
     blocks = _blocks("fori_loop", range(low, high), checkpoint)
     again = _checkpoint(run) if len(blocks) > 1 else run
