@@ -1,6 +1,7 @@
 #include "tracer/trace.h"
 
 #include "core/config.h"
+#include "tracer/aside.h"
 #include "tracer/session.h"
 
 namespace frazil::tracer {

@@ -87,25 +87,6 @@ void LetGoOfAbandoned();
 // True inside a traced call of this thread: a nested one is part of it.
 bool Inside();
 
-class Session;
-
-// While it lives this thread is outside of the traced call that it is in, if nothing is learnt from
-// that one: what is called now is traced by itself. The body of a long loop is, so that not each of
-// its iterations is recorded by a call that may be the only one.
-class Aside {
- public:
-  Aside();
-  ~Aside();
-  Aside(const Aside&) = delete;
-  static bool Possible();
-
- private:
-  Session* const session_;
-  Door* const door_;
-  ReadObserver* const observer_;
-  const int transforms_;
-};
-
 // Called before memory is given to somebody who may write to it: what reads it, of the call on this
 // thread, runs first and holds it no longer.
 void BeforeLending();

@@ -13,7 +13,7 @@
 #include "bindings/python/movement.h"
 #include "core/check.h"
 #include "core/operand_scope.h"
-#include "tracer/trace.h"
+#include "tracer/aside.h"
 
 namespace frazil::python {
 
