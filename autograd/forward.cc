@@ -7,6 +7,7 @@
 
 #include "absl/algorithm/container.h"
 #include "autograd/custom.h"
+#include "autograd/level.h"
 #include "core/check.h"
 #include "core/functions/ops.h"
 #include "core/threads/spin_lock.h"
@@ -21,6 +22,8 @@ struct Open {
 };
 using Scopes = absl::InlinedVector<Open, 4>;
 FZ_HOT_TLS Scopes* t_open = nullptr;
+// State().grad_depth before each level that this thread has entered.
+FZ_HOT_TLS absl::InlinedVector<int, 8>* t_depths = nullptr;
 
 // Those of all threads: a function may hand a value with a tangent to a thread that it waits for.
 std::atomic<int> g_count{0};
@@ -112,19 +115,23 @@ Tensor Below(const Tensor& t, int level) {
 }
 
 int EnterLevel() {
+  if (!t_depths) t_depths = new absl::InlinedVector<int, 8>;
   int depth = State().grad_depth;
+  t_depths->push_back(depth);
   if (OthersAreOpen()) {
     std::lock_guard lock(AllOpen().lock);
     for (const Open& open : AllOpen().open) depth = std::max(depth, open.level);
   }
   return State().grad_depth = depth + 1;
 }
+void LeaveLevel() {
+  State().grad_depth = t_depths->back();
+  t_depths->pop_back();
+  if (t_depths->empty()) delete std::exchange(t_depths, nullptr);
+}
 
 ForwardScope::ForwardScope()
-    : outer_depth_(State().grad_depth),
-      level_(EnterLevel()),
-      scope_(NextSequence()),
-      outer_enabled_(State().grad_enabled) {
+    : level_(EnterLevel()), scope_(NextSequence()), outer_enabled_(State().grad_enabled) {
   if (!t_open) t_open = new Scopes;
   t_open->push_back({scope_, level_});
   {
@@ -144,7 +151,7 @@ ForwardScope::~ForwardScope() {
     std::erase_if(AllOpen().open, [&](const Open& o) { return o.scope == scope_; });
   }
   g_count.fetch_sub(1, std::memory_order_relaxed);
-  State().grad_depth = outer_depth_;
+  LeaveLevel();
   --State().transforms;
   State().grad_enabled = outer_enabled_;
 }

@@ -8,9 +8,6 @@
 // from what lies below it, so those of nested scopes never mix (what the literature calls
 // perturbation confusion), and gradients of tangents are gradients of ordinary ops.
 //
-// Values may go to other threads: their ops make the tangents of the scopes that are open, whichever
-// thread is in them.
-//
 // Invariants: tangents have the dtype and shape of their values; a scope that was left is asked by
 // nobody, so what escapes from it is a value without that tangent; no_grad() makes constants in
 // forward mode, too.
@@ -51,23 +48,12 @@ class ForwardScope {
   Tensor Outside(const Tensor& t) const;
 
  private:
-  const int outer_depth_, level_;
+  const int level_;
   const uint64_t scope_;
   const bool outer_enabled_;  // gradients were wanted outside
 };
 
-// Enters a level of function-style gradients or forward mode: one above this thread's, and above
-// those of forward mode in other threads, whose values may come here.
-int EnterLevel();
-// For code that runs outside of forward mode and makes tangents itself. Whether this thread is in no
-// transform, or in one level of forward mode alone.
-bool InOneForward();
-// The tangent of t in the innermost scope of this thread, undefined if it has none; a value with the
-// tangent, and with what it has of that scope already.
-Tensor InnermostTangent(const Tensor& t);
-Tensor WithTangent(const Tensor& t, const Tensor& tangent);
-
-// Whether this thread is in a scope of forward mode, or meets values of other threads that are.
+// Whether this thread is in a scope of forward mode.
 bool InForwardMode();
 // Whether the innermost function-style scope of this thread is one of reverse mode.
 bool InnermostIsReverse();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "autograd/forward.h"
+#include "autograd/level.h"
 #include "autograd/walk.h"
 #include "core/check.h"
 #include "core/functions/ops.h"
@@ -154,10 +155,7 @@ Status Backward(Tensor* cell, const Tensor* seed, bool retain) {
 }
 
 GradScope::GradScope()
-    : outer_depth_(State().grad_depth),
-      level_(EnterLevel()),
-      scope_(NextSequence()),
-      outer_enabled_(State().grad_enabled) {
+    : level_(EnterLevel()), scope_(NextSequence()), outer_enabled_(State().grad_enabled) {
   State().grad_enabled = true;
 }
 
@@ -165,7 +163,7 @@ GradScope::~GradScope() { Leave(); }
 
 void GradScope::Leave() {
   if (!std::exchange(open_, false)) return;
-  State().grad_depth = outer_depth_;
+  LeaveLevel();
   State().grad_enabled = outer_enabled_;
 }
 

@@ -64,7 +64,7 @@ class GradScope {
   StatusOr<std::vector<Tensor>> Arrived(const Walk& walk, bool others = false) const;
 
   bool open_ = true;
-  int outer_depth_, level_;
+  int level_;
   uint64_t scope_;      // tells this scope's variables from all others
   bool outer_enabled_;  // gradients were wanted outside: no_grad() around a scope detaches its
                         // results

@@ -8,6 +8,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_map.h"
 #include "autograd/custom.h"
+#include "batch/last_door.h"
 #include "batch/rules.h"
 #include "batch/taken.h"
 #include "core/check.h"

@@ -53,21 +53,6 @@ StatusOr<std::vector<Tensor>> Outside(absl::FunctionRef<StatusOr<std::vector<Ten
 // Whether gradients or tangents are wanted of it, inside of a scope that it is batched in or outside.
 bool HasHistory(const Tensor& t);
 
-// While it lives the calls that the scopes of this thread make for all examples end at `door`, if they
-// ended at the eager one.
-class LastDoor {
- public:
-  explicit LastDoor(Door* door);
-  ~LastDoor();
-  LastDoor(const LastDoor&) = delete;
-  // Whether they do: there are scopes, and no session around them.
-  bool set() const { return last_ != nullptr; }
-
- private:
-  BatchDoor* last_ = nullptr;
-  Door* before_ = nullptr;
-};
-
 // A scope to come back to, even after it was left: what was batched in it can be used there again.
 // What functions with derivatives of their own need, whose rules run later.
 class Within {

@@ -7,6 +7,7 @@
 #include "autograd/forward.h"
 #include "autograd/grad.h"
 #include "batch/batch.h"
+#include "batch/last_door.h"
 #include "core/anomaly.h"
 #include "core/check.h"
 #include "core/functions/draws.h"
@@ -59,7 +60,7 @@ class Again final : public autograd::CustomRule {
     const autograd::UnlimitedScope unlimited;
     const ops::DrawScope draws(&draws_, /*again=*/true);
     const LastDoor last(SlowDoor());
-    const KeepScope keep(&kept_, /*again=*/true, last.set());
+    const KeepScope keep(&kept_, /*again=*/true);
     return f_(own);
   }
 
@@ -96,7 +97,7 @@ StatusOr<std::vector<Tensor>> Checkpoint(const FlatFunction& f, absl::Span<const
   {
     const ops::DrawScope log(&draws, /*again=*/false);
     const LastDoor last(SlowDoor());
-    const KeepScope keeping(&keep, /*again=*/false, last.set());
+    const KeepScope keeping(&keep, /*again=*/false);
     std::vector<Tensor> bare;
     for (const Tensor& t : operands) bare.push_back(t.Detach());
     bool batched = false;

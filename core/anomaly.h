@@ -37,8 +37,7 @@ class AnomalyScope {
 // The eager door without its table of calls met before, which would pass by Apply.
 Door* SlowDoor();
 
-// Where Apply goes while results are looked at, here or for core/kept.h, or operands replaced
-// (core/operand_scope.h).
+// Where Apply goes while results are looked at, here or for core/kept.h.
 Tensor ApplyChecked(const OpCall& call);
 Tensor ApplyLookedAt(const OpCall& call);  // looks for NaN and infinity
 void ApplyCompositeChecked(const CompositeCall& call, CompositeBody body,

@@ -14,14 +14,15 @@ thread_local KeepScope* t_scope = nullptr;
 
 KeepScope* KeepScope::Current() { return t_scope; }
 
-KeepScope::KeepScope(KeptResults* kept, bool again, bool below)
-    : kept_(kept), again_(again), before_(State()) {
+KeepScope::KeepScope(KeptResults* kept, bool again) : kept_(kept), again_(again), before_(State()) {
   ThreadState& state = State();
-  active_ = kept->ops.any() && (below || !state.door || state.door == SlowDoor());
+  const bool in_vmap =
+      state.door && state.door->rewrites();  // whose calls end at SlowDoor, or are not looked at
+  active_ = kept->ops.any() && (in_vmap || !state.door || state.door == SlowDoor());
   if (!active_) return;
   outer_ = std::exchange(t_scope, this);
   state.checks = true;
-  if (!below) state.door = SlowDoor();
+  if (!in_vmap) state.door = SlowDoor();
 }
 
 KeepScope::~KeepScope() {

@@ -20,9 +20,8 @@ struct KeptResults {
 
 class KeepScope {
  public:
-  // Appends to `kept`, or takes its results. `below`: this thread's door is that of a vmap whose calls
-  // end at SlowDoor().
-  KeepScope(KeptResults* kept, bool again, bool below = false);
+  // Appends to `kept`, or takes its results.
+  KeepScope(KeptResults* kept, bool again);
   ~KeepScope();
   KeepScope(const KeepScope&) = delete;
 

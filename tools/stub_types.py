@@ -196,7 +196,7 @@ for _names, _type in {
 
 # By the path under frazil._frazil; DEFAULTS by the module, and Tensor for all else.
 RESULTS = {
-    "linalg.lstsq": "tuple[Tensor, Tensor, builtins.int | Tensor, Tensor]",
+    "linalg.lstsq": "tuple[Tensor, Tensor, builtins.int, Tensor]",
     "inside.einsum_cost": "tuple[list[tuple[builtins.int, ...]], builtins.float, builtins.float]",
     "inside.broadcast_shapes": "tuple[builtins.int, ...]",
     "nonzero": "tuple[Tensor, ...]",

@@ -47,9 +47,6 @@ class Session final : public Door, public Pending, public ReadObserver {
   // Lets go of what ended calls kept for values that nobody waits for any more.
   static void SweepAbandoned();
 
-  // Whether a script may come of the call.
-  bool Learns() const { return builder_ != nullptr; }
-
   Tensor Call(const OpCall& call) override;
   Value* TryCall(OpId op, const Tensor& a) override;
   Value* TryCall(OpId op, const Tensor& a, const Tensor& b) override;

@@ -9,6 +9,7 @@ namespace {
 
 // The outermost call's session; set as the thread's door while it runs.
 FZ_HOT_TLS Session* t_session = nullptr;
+FZ_HOT_TLS bool t_learns = false;  // a ScriptBuilder is told of it
 
 }  // namespace
 
@@ -32,9 +33,7 @@ void BeforeLending() {
   if (t_session) t_session->OnLending();
 }
 
-bool Aside::Possible() {
-  return Enabled() && !Strict() && !State().checks && (!t_session || !t_session->Learns());
-}
+bool Aside::Possible() { return Enabled() && !Strict() && !State().checks && !t_learns; }
 
 Aside::Aside()
     : session_(std::exchange(t_session, nullptr)),
@@ -58,6 +57,7 @@ Call::Call(Trace* trace, ScriptBuilder* builder) {
   if (!builder && !Strict() && trace->recording().Rests()) return;
   outermost_ = true;
   t_session = Session::Begin(&trace->recording(), builder);
+  t_learns = builder != nullptr;
   State().door = t_session;
   State().observer = t_session;
 }
@@ -70,6 +70,7 @@ Status Call::Finish(bool interrupted) {
   State().door = nullptr;
   State().observer = nullptr;
   t_session = nullptr;
+  t_learns = false;
   Session::End(session);
   return status;
 }

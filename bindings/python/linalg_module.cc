@@ -101,7 +101,6 @@ FZ_FAST(Lstsq) {
   std::optional<double> rcond;
   if (!b || (Given(a[2]) && !ToDouble(a[2], "lstsq", "rcond", &rcond.emplace()))) return nullptr;
   const ops::LstsqResult out = ops::lstsq(*x, *b, rcond);
-  if (out.ranks.defined()) return TupleOf({out.x, out.residuals, out.ranks, out.singular_values});
   const Object tensors = Object::Steal(TupleOf({out.x, out.residuals, out.singular_values}));
   if (!tensors) return nullptr;
   PyObject* const* const item = PySequence_Fast_ITEMS(tensors.get());

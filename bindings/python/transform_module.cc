@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "autograd/forward.h"
+#include "autograd/level.h"
 #include "batch/batch.h"
 #include "batch/taken.h"
 #include "bindings/python/convert.h"

@@ -91,11 +91,8 @@ struct LstsqResult {
       residuals;  // the sums of squares of what is left, none if the solution is not the only one
   int64_t rank;
   Tensor singular_values;
-  // Where the rank differs between the examples of a vmap, the rank: `residuals` are those of all
-  // solutions then, and `rank` is -1. Else undefined.
-  Tensor ranks = {};
 };
-// The shortest x that makes the sum of squares of b - a x least. Reads the rank, if there is one.
+// The shortest x that makes the sum of squares of b - a x least. Reads the rank.
 LstsqResult lstsq(const Tensor& a, const Tensor& b, std::optional<double> rcond = {});
 // svd of Hermitian matrices, of which the lower triangle is read.
 SvdResult svd_hermitian(const Tensor& x);

@@ -188,8 +188,9 @@ LstsqResult lstsq(const Tensor& given_a, const Tensor& given_b, std::optional<do
   const Tensor kept =
       count_nonzero(greater(s, Narrow(s, 0, 0, std::min<int64_t>(1, s.size())) * least));
   if (!kept.ok()) return failed(kept);
+  // It differs between the examples of a vmap.
   if (Behind(kept.value_ref()).get() != kept.value())
-    return {x, m <= n ? none : residuals(), -1, s, kept};
+    return {x, m <= n ? none : residuals(), -1, s};
   const auto count = Integers(kept);
   if (!count.ok()) return failed(Tensor(count.status()));
   const int64_t rank = count->front();

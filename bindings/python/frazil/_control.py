@@ -217,7 +217,7 @@ def _traced(step, steps, leaves, tangents):
             leaves, tangents = call(i, leaves, tangents)
         else:
             leaves = call(i, leaves)
-        if _has_history(leaves) or (n == 3 and not call.stats()["skipped"]):
+        if _has_history(leaves) or (n == 9 and not call.stats()["skipped"]):
             return n + 1, leaves, tangents
     return len(steps), leaves, tangents
 

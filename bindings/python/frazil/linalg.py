@@ -22,7 +22,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 from frazil._array_api import tensordot as tensordot
+from frazil._dtypes import finfo as _finfo
 from frazil._frazil import LinAlgError as LinAlgError
+from frazil._frazil import count_nonzero as _count_nonzero
 from frazil._frazil import cross as cross
 from frazil._frazil import inside as _inside
 from frazil._frazil import linalg as _linalg
@@ -250,4 +252,8 @@ def lstsq(a: Operand, b: Operand, /, rcond: float | None = None) -> LstsqResult:
     examples of a vmap, so may the rank: it is an integer tensor then, and `residuals` are empty
     only where m <= n.
     """
-    return LstsqResult(*_linalg.lstsq(a, b, rcond))
+    x, residuals, rank, values = _linalg.lstsq(a, b, rcond)
+    if rank >= 0:
+        return LstsqResult(x, residuals, rank, values)
+    least = max(a.shape) * _finfo(values.dtype).eps if rcond is None else rcond
+    return LstsqResult(x, residuals, _count_nonzero(values > values[:1] * least), values)

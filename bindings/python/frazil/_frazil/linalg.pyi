@@ -80,7 +80,7 @@ def inv(x: Operand, /) -> Tensor:
 
 def lstsq(
     a: Operand, b: Operand, /, rcond: Number | None = ...
-) -> tuple[Tensor, Tensor, builtins.int | Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, builtins.int, Tensor]:
     """The solution, what is left, rank and singular values."""
 
 def matrix_norm(
