@@ -201,25 +201,28 @@ def _settling(f: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         values = (*args, *kwargs.values())
         tensors = [x for x in values if isinstance(x, _fz.Tensor) and x.dtype != _fz.bool]
-
-        def operand(x: Any) -> Any:
-            if not isinstance(x, Weak):
-                return settled(x)
-            if f is _fz.asarray or f in (list, tuple, dict):
-                return x.alone()
-            if not tensors:
-                raise error(
-                    TypeError,
-                    f"{getattr(f, '__name__', f)} gets a Python {x.number.__name__} that differs "
-                    "between the examples of a vmap: say its dtype with fz.asarray(x, dtype=...).",
-                )
-            return x.beside(*tensors)
-
-        # Lists, as a proof sees what is in them.
-        given = [operand(x) for x in args]
-        return f(*given, **{name: operand(x) for name, x in kwargs.items()})
+        given, named = [], {}  # no map or comprehension: a proof sees what is in them
+        for x in args:
+            given.append(_operand(f, x, tensors))  # noqa: PERF401
+        for name, x in kwargs.items():
+            named[name] = _operand(f, x, tensors)
+        return f(*given, **named)
 
     return call
+
+
+def _operand(f: Any, x: Any, tensors: list[Any]) -> Any:
+    if not isinstance(x, Weak):
+        return settled(x)
+    if f is _fz.asarray or f in (list, tuple, dict):
+        return x.alone()
+    if not tensors:
+        raise error(
+            TypeError,
+            f"{getattr(f, '__name__', f)} gets a Python {x.number.__name__} that differs "
+            "between the examples of a vmap: say its dtype with fz.asarray(x, dtype=...).",
+        )
+    return x.beside(*tensors)
 
 
 class Calls:
@@ -239,8 +242,9 @@ class Calls:
         """Whether it was made for the very examples that are live."""
         frame: Any = self
         while frame is not None:
-            if any(own is value and live is self.live for own, live in frame.made):
-                return True
+            for own, live in frame.made:
+                if own is value and live is self.live:
+                    return True
             frame = frame.caller
         return False
 

@@ -111,7 +111,11 @@ class Join:
         return found[0] if len(found) == 1 else found
 
     def mix(self, mask: Any, new: Mapping[str, Any], old: Mapping[str, Any], names: Any) -> bool:
-        self.values = {n: _mixed(mask, new.get(n, UNSET), old.get(n, UNSET), n) for n in names}
+        # No comprehension: a function, which whoever watches the call would hold with all it sees.
+        values = {}
+        for n in names:
+            values[n] = _mixed(mask, new.get(n, UNSET), old.get(n, UNSET), n)
+        self.values = values
         return bool(names)
 
 

@@ -109,6 +109,18 @@ bool IsOfInterpreter(const Frame& frame) {
 
 }  // namespace
 
+bool Watch::IsMade(PyObject* function) const {
+  const auto made = made_.find(function);
+  if (made == made_.end() || !made->second) return false;
+#if PY_VERSION_HEX >= 0x030D0000
+  PyObject* alive = nullptr;
+  PyWeakref_GetRef(made->second.get(), &alive);
+  return Object::Steal(alive).get() == function;
+#else
+  return PyWeakref_GetObject(made->second.get()) == function;
+#endif
+}
+
 const CodeView* Watch::ViewOf(PyCodeObject* code) {
   const auto [it, is_new] = views_.try_emplace(code);
   if (is_new) it->second = CodeView::Of(code);
@@ -123,7 +135,7 @@ bool Watch::Enter(Frame* frame) {
   if (IsOfInterpreter(*frame))
     return Doubt(
         "is interrupted by the end of an object or by a signal, which may come at any time");
-  if (made_.contains(function) || compared_.contains(function)) return true;
+  if (IsMade(function) || compared_.contains(function)) return true;
   return world_->AddFunction(function, Where()) ||
          Doubt(StrCat("runs what cannot be compared: ", world_->refusal()));
 }
@@ -164,7 +176,7 @@ void Watch::Look(Frame* frame, int offset) {
       Doubt("runs code that is not understood");
       return;
     }
-    made_.try_emplace(function, Object::Share(function));
+    made_[function] = Object::Steal(PyWeakref_NewRef(function, nullptr));
   }
   if (now.instruction.op == YIELD_VALUE && view_->HasHandler(offset)) {
     open_.insert(frame);
@@ -366,7 +378,7 @@ bool Watch::JudgeAttribute(const Now& now, PyObject* owner, PyObject* name) {
   }
   if (FunctionOfTraced(owner))
     return Doubt(StrCat("reads the attribute ", Quoted(name), " of a traced function"));
-  const bool function = PyFunction_Check(owner) && !made_.contains(owner);
+  const bool function = PyFunction_Check(owner) && !IsMade(owner);
   if (!PyModule_Check(owner) && !function) {
     return AddMembers(world_, owner, name, Where()) ||
            Doubt(StrCat("reads what cannot be compared, the attribute ", Quoted(name), " of a ",
@@ -380,10 +392,10 @@ bool Watch::JudgeAttribute(const Now& now, PyObject* owner, PyObject* name) {
 }
 
 bool Watch::JudgeStore(PyObject* owner, PyObject* name) {
-  if (PyFunction_Check(owner) && !made_.contains(owner))
+  if (PyFunction_Check(owner) && !IsMade(owner))
     return compared_.contains(owner) || world_->MakeGiven(owner, Where()) ||
            Doubt("writes to an attribute of a function");
-  const bool shared = IsShared(owner) && !made_.contains(owner);
+  const bool shared = IsShared(owner) && !IsMade(owner);
   if (shared) return Doubt(StrCat("writes to an attribute of a ", Py_TYPE(owner)->tp_name));
   return AddMembers(world_, owner, name, Where()) ||
          Doubt(StrCat("writes through what cannot be compared: ", world_->refusal()));

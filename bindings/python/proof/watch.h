@@ -134,7 +134,9 @@ class Watch {
   const CodeView* view_ = nullptr;  // its code
   PyObject* function_ = nullptr;    // that it runs
   Frame* making_ = nullptr;         // a frame whose latest instruction makes a function
-  absl::flat_hash_map<PyObject*, Object> made_;  // functions made in the call
+  // Functions made in the call, by weak references: what they close over lives as long as without us.
+  absl::flat_hash_map<PyObject*, Object> made_;
+  bool IsMade(PyObject* function) const;
   // Generators whose latest instruction is a yield inside of try or with.
   absl::flat_hash_set<Frame*> open_;
   // A number that the next instruction of the frame finds on the stack.
