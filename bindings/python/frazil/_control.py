@@ -190,47 +190,47 @@ def while_loop(
         leaves = new
 
 
-# So many steps are worth a plan of their own.
-_MANY = 32
+# So many steps are worth a plan of their own; so many calls it takes until one is skipped.
+_MANY, _LEARNT = 32, 10
 
 
-def _run(step, steps, leaves):
-    """step(i, leaves), one after the other. Of many steps, the step is traced by itself where
-    nothing is learnt from them all: by a call outside of traces, or the first one of a trace."""
-    if len(steps) < _MANY:
-        done = None
-    else:
-        done = _run_aside(lambda state, tangents: _traced(step, steps, state, tangents), leaves)
-    if done is not None:
-        steps, leaves = steps[done[0] :], done[1]
-    for i in steps:
-        leaves = step(i, leaves)
-    return leaves
+def _aside(body_fun, what, structure, steps, leaves):
+    """(steps done, the state behind them) of a fori_loop whose body is traced by itself, where
+    nothing is learnt from all its steps: by a call outside of traces, or the first of a trace."""
 
+    def one(i, state):
+        old, old_structure = _flatten(state)
+        new, new_structure = _state("fori_loop", what, body_fun(i, state), old)
+        _same("fori_loop", what, new, new_structure, old, old_structure, "its state")
+        return old_structure.unflatten(new)
 
-def _traced(step, steps, leaves, tangents):
-    """(steps done, the state, its tangents), until it depends on a variable of gradients."""
-    moving = any(t is not None for t in tangents)
-    call = trace((lambda i, *state: _pushed(step, i, *state)) if moving else step)
-    for n, i in enumerate(steps):
-        if moving:
-            leaves, tangents = call(i, leaves, tangents)
-        else:
-            leaves = call(i, leaves)
-        if _has_history(leaves) or (n == 9 and not call.stats()["skipped"]):
-            return n + 1, leaves, tangents
-    return len(steps), leaves, tangents
+    def pushed(i, state, tangents):
+        scope = _fz.ForwardScope()
+        try:
+            old, old_structure = _flatten(state)
+            pairs = zip(old, tangents, strict=True)
+            inside = [x if t is None else scope.variable(x, t) for x, t in pairs]
+            new, _ = _flatten(one(i, old_structure.unflatten(inside)))
+            moved = [scope.tangent(x) for x in new]
+            return old_structure.unflatten([scope.outside(x) for x in new]), moved
+        finally:
+            scope.close()
 
+    def loop(leaves, tangents):
+        moving = any(t is not None for t in tangents)
+        call = trace(pushed if moving else one)
+        state = structure.unflatten(leaves)
+        for n, i in enumerate(steps):
+            if moving:
+                state, tangents = call(i, state, tangents)
+            else:
+                state = call(i, state)
+            leaves = _flatten(state)[0]
+            if _has_history(leaves) or (n == _LEARNT and not call.stats()["skipped"]):
+                return n + 1, leaves, tangents
+        return len(steps), leaves, tangents
 
-def _pushed(step, i, leaves, tangents):
-    """A step, and its derivative along the tangents that there are."""
-    scope = _fz.ForwardScope()
-    try:
-        pairs = zip(leaves, tangents, strict=True)
-        new = step(i, [x if t is None else scope.variable(x, t) for x, t in pairs])
-        return [scope.outside(x) for x in new], [scope.tangent(x) for x in new]
-    finally:
-        scope.close()
+    return _run_aside(loop, leaves)
 
 
 def _blocks(op, steps, checkpoint):
@@ -279,14 +279,16 @@ def fori_loop(
     start, structure = _state("fori_loop", "init_val", init_val)
     what = _name(body_fun) + "'s result"
 
-    def step(i, leaves):
-        result = body_fun(i, structure.unflatten(leaves))
-        new, new_structure = _state("fori_loop", what, result, leaves)
-        _same("fori_loop", what, new, new_structure, leaves, structure, "its state")
-        return new
-
     def run(steps, leaves):
-        return _run(step, steps, leaves)
+        done = _aside(body_fun, what, structure, steps, leaves) if len(steps) >= _MANY else None
+        if done is not None:
+            steps, leaves = steps[done[0] :], done[1]
+        for i in steps:
+            result = body_fun(i, structure.unflatten(leaves))
+            new, new_structure = _state("fori_loop", what, result, leaves)
+            _same("fori_loop", what, new, new_structure, leaves, structure, "its state")
+            leaves = new
+        return leaves
 
     blocks = _blocks("fori_loop", range(low, high), checkpoint)
     again = _checkpoint(run) if len(blocks) > 1 else run
