@@ -47,6 +47,13 @@ void NoteExampleWrite(Tensor* cell, const Tensor& next) {
 
 namespace {
 
+// Without those of a call that is learnt from, which holds what is written until its end.
+Py_ssize_t HoldersOf(const Object& object) {
+  const auto is_it = [&](const Object& o) { return o.get() == object.get(); };
+  const Py_ssize_t noted = t_written ? absl::c_count_if(*t_written, is_it) : 0;
+  return Py_REFCNT(object.get()) - noted;
+}
+
 template <typename Scope>
 struct PyScope {
   PyObject_HEAD std::unique_ptr<Scope> scope;
@@ -178,7 +185,7 @@ PyObject* Restore(PyObject* self, PyObject* results) {
   if (!scope) return nullptr;
   long restored = 0;
   for (const auto& [object, before] : scope->before) {
-    if (Py_REFCNT(object.get()) == 1) continue;
+    if (HoldersOf(object) == 1) continue;
     bool returned = false;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(results); ++i)
       returned |= PyList_GET_ITEM(results, i) == object.get();
@@ -256,9 +263,10 @@ FZ_FAST(NoteMerged) {
 
 FZ_FAST(IsMerged) {
   FZ_ARGS(1, "is_merged(tensor, /)");
+  const auto lives = [](const Object& o) { return o && HoldersOf(o) > 1; };  // `o` is one
   const bool found = absl::c_any_of(Merged(), [&](const auto& pair) {
     const Object result = Alive(pair.first), part = Alive(pair.second);
-    return result && part && (result.get() == a[0] || part.get() == a[0]);
+    return (result.get() == a[0] && lives(part)) || (part.get() == a[0] && lives(result));
   });
   return PyBool_FromLong(found);
 }
