@@ -350,19 +350,18 @@ Object WithCode(PyObject* function, PyObject* code, PyObject* helpers) {
 }
 
 FZ_FAST(Converted) {
-  FZ_ARGS(3, "converted(function, make, helpers, /)");
-  FZ_CHECK(PyFunction_Check(a[0]));
+  FZ_CHECK(nargs == 3 && PyFunction_Check(args[0]));
   static const Py_ssize_t slot =
       kRequestSlot([](void* kept) { Py_XDECREF(static_cast<PyObject*>(kept)); });
-  PyObject* const code = PyFunction_GET_CODE(a[0]);
+  PyObject* const code = PyFunction_GET_CODE(args[0]);
   void* kept = nullptr;
   if (kGetExtra(code, slot, &kept) < 0) return nullptr;
   Object known = Object::Share(static_cast<PyObject*>(kept));
   if (!known) {
-    known = Object::Steal(PyObject_CallOneArg(a[1], a[0]));
+    known = Object::Steal(PyObject_CallOneArg(args[1], args[0]));
     if (!known || kSetExtra(code, slot, Py_NewRef(known.get())) < 0) return nullptr;
   }
-  if (PyCode_Check(known.get())) known = WithCode(a[0], known.get(), a[2]);
+  if (PyCode_Check(known.get())) known = WithCode(args[0], known.get(), args[2]);
   return known.release();
 }
 
@@ -395,9 +394,9 @@ bool CanGoAside(const std::vector<Tensor>& state) {
 }
 
 FZ_FAST(RunAside) {
-  FZ_ARGS(2, "run_aside(loop, state, /)");
+  FZ_CHECK(nargs == 2);  // no FZ_ARGS: errors of the loop bear the names that they have
   std::vector<Tensor> state, values, tangents;
-  if (!Take(a[1], &state)) return nullptr;
+  if (!Take(args[1], &state)) return nullptr;
   if (!CanGoAside(state)) Py_RETURN_NONE;
   for (const Tensor& t : state) {
     if (Status s = Read(*t.value(), Reading::kInside); !s.ok()) return Raise(s);
@@ -411,8 +410,8 @@ FZ_FAST(RunAside) {
   Object result;
   {
     const tracer::Aside aside;
-    PyObject* const args[] = {given.get(), moved.get()};
-    result = Object::Steal(PyObject_Vectorcall(a[0], args, 2, nullptr));
+    PyObject* const both[] = {given.get(), moved.get()};
+    result = Object::Steal(PyObject_Vectorcall(args[0], both, 2, nullptr));
   }
   if (!result) return nullptr;
   PyObject *done, *new_values, *new_tangents;
