@@ -312,7 +312,7 @@ constexpr auto kGetExtra = _PyCode_GetExtra;
 constexpr auto kSetExtra = _PyCode_SetExtra;
 #endif
 
-// A function like this one with other code, whose cells that it has not are `helpers`.
+// A function like this one with other code; `helpers` by name, of which it has no cells.
 Object WithCode(PyObject* function, PyObject* code, PyObject* helpers) {
   const Object had =
       Object::Steal(PyObject_GetAttrString(PyFunction_GET_CODE(function), "co_freevars"));
@@ -325,10 +325,11 @@ Object WithCode(PyObject* function, PyObject* code, PyObject* helpers) {
     PyObject* const variable = PyTuple_GET_ITEM(wants.get(), i);
     const Py_ssize_t at = PySequence_Index(had.get(), variable);
     if (at < 0) PyErr_Clear();
-    PyObject* const cell = at >= 0 ? PyTuple_GET_ITEM(PyFunction_GET_CLOSURE(function), at)
-                                   : PyDict_GetItemWithError(helpers, variable);
-    FZ_CHECK(cell);
-    PyTuple_SET_ITEM(closure.get(), i, Py_NewRef(cell));
+    PyObject* const cell = at >= 0
+                               ? Py_NewRef(PyTuple_GET_ITEM(PyFunction_GET_CLOSURE(function), at))
+                               : PyCell_New(PyDict_GetItemWithError(helpers, variable));
+    if (!cell) return {};
+    PyTuple_SET_ITEM(closure.get(), i, cell);
   }
   Object made =
       Object::Steal(PyFunction_NewWithQualName(code, PyFunction_GET_GLOBALS(function), name.get()));
@@ -347,6 +348,17 @@ Object WithCode(PyObject* function, PyObject* code, PyObject* helpers) {
       PyDict_SetItemString(own.get(), "__wrapped__", function) < 0)
     return {};
   return made;
+}
+
+// What proofs let nobody ask of a function (__code__) or a method (__func__), as it may be replaced:
+// they look at functions that run themselves.
+FZ_FAST(CodeOf) {
+  FZ_CHECK(nargs == 1 && PyFunction_Check(args[0]));
+  return Py_NewRef(PyFunction_GET_CODE(args[0]));
+}
+FZ_FAST(FunctionOf) {
+  FZ_CHECK(nargs == 1 && PyMethod_Check(args[0]));
+  return Py_NewRef(PyMethod_GET_FUNCTION(args[0]));
 }
 
 FZ_FAST(Converted) {
@@ -463,6 +475,8 @@ std::vector<FunctionRow> TransformFunctions() {
       {"exchange_frame(frame, /)",
        "Makes this the innermost call of a converted function; returns the one before, or None.",
        ExchangeFrame},
+      {"code_of(function, /)", "Its code.", CodeOf},
+      {"function_of(method, /)", "Its function.", FunctionOf},
       {"converted(function, make, helpers, /)",
        "The function with the code that make(function) made of its own, once and for all; or what "
        "make returned in its place.",

@@ -439,8 +439,34 @@ def test_a_policy_keeps_results():
     same(gradient("nothing_saveable"), fz.exp(x @ second) @ second)
     for policy in ("everything_saveable", lambda op: op in ("matmul", "exp")):
         same(gradient(policy), fz.exp(x @ first) @ second)
+
+    def of_examples(policy):
+        factors = iter([first, second])
+
+        def loss(v):
+            layer = fz.checkpoint(lambda u: fz.exp(u @ next(factors)), policy=policy)
+            return fz.sum(layer(v))
+
+        return fz.vmap(fz.grad(loss))(x)
+
+    same(of_examples("nothing_saveable"), fz.exp(x @ second) @ second)
+    same(of_examples("everything_saveable"), fz.exp(x @ first) @ second)
     with pytest.raises(ValueError, match=r"\[checkpoint\] policy must be .* got 'all'"):
         fz.checkpoint(fz.sin, policy="all")
+
+
+def test_a_policy_has_no_effect_in_a_traced_call():
+    """Where plans say what is kept: they are the same, and so are the bits."""
+    w, x = fz.random.normal((64, 64)), fz.random.normal((32, 64))
+    kernels, results = set(), set()
+    for policy in ("nothing_saveable", "dots_saveable", "everything_saveable"):
+        layer = fz.checkpoint(lambda v: fz.tanh(fz.tanh(v @ w) * 2 + v), policy=policy)
+        traced = fz.trace(fz.grad(lambda v, layer=layer: fz.sum(layer(layer(v)) ** 2)))
+        for _ in range(5):
+            results.add(np.asarray(traced(x)).tobytes())
+        assert traced.stats()["skipped"] > 0
+        kernels.add(traced.stats()["last_kernels"])
+    assert len(kernels) == len(results) == 1
 
 
 def test_a_checkpoint_has_what_its_names_held_at_the_call():

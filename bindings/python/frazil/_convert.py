@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from types import CellType, CodeType, FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from frazil import _convert_runtime as _runtime
@@ -26,8 +26,8 @@ __all__ = ["convert", "converted_source"]
 _F = TypeVar("_F", bound="Callable[..., Any]")
 
 _HELPERS = {
-    "__fz": CellType(_runtime),
-    "__fz_in_vmap": CellType(_fz.transforms.in_vmap),
+    "__fz": _runtime,
+    "__fz_in_vmap": _fz.transforms.in_vmap,
 }
 _converted = _fz.transforms.converted
 

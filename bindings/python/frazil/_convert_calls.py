@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _is_batched = _fz.transforms.is_batched
+_code_of = _fz.transforms.code_of
 _for_all = _fz.transforms.for_all
+_function_of = _fz.transforms.function_of
 
 # Of the standard library, what computes; of objects, methods that change nothing.
 _PURE_MODULES = {
@@ -57,7 +59,7 @@ def is_users(function: Any) -> bool:
     """Whether it is a Python function outside of libraries."""
     if type(function) is not FunctionType:
         return False
-    file = function.__code__.co_filename
+    file = _code_of(function).co_filename
     if file.startswith(_PACKAGE):
         return False
     if file.startswith("<frozen") or "site-packages" in file or "dist-packages" in file:
@@ -66,7 +68,7 @@ def is_users(function: Any) -> bool:
 
 
 def is_converted(function: Any) -> bool:
-    return any(name.startswith("__fz") for name in function.__code__.co_freevars)
+    return any(name.startswith("__fz") for name in _code_of(function).co_freevars)
 
 
 def function(f: Any) -> Any:
@@ -78,8 +80,9 @@ def function(f: Any) -> Any:
 
         return lazily(f)
     if type(f) is MethodType:
-        converted = function(f.__func__)
-        return f if converted is f.__func__ else MethodType(converted, f.__self__)
+        own = _function_of(f)
+        converted = function(own)
+        return f if converted is own else MethodType(converted, f.__self__)
     if type(f) is functools.partial:
         converted = function(f.func)
         return f if converted is f.func else functools.partial(converted, *f.args, **f.keywords)
@@ -264,7 +267,8 @@ class Calls:
         converted = function(f)
         if converted is not f or (type(f) is FunctionType and is_converted(f)):
             return converted
-        if type(f) is MethodType and type(f.__func__) is FunctionType and is_converted(f.__func__):
+        own = _function_of(f) if type(f) is MethodType else None
+        if type(own) is FunctionType and is_converted(own):
             return f
         if self.live is not True:
             self._check(f)

@@ -10,7 +10,6 @@ names the variable and both values.
 from __future__ import annotations
 
 import operator
-import struct
 import sys
 from typing import Any
 
@@ -162,7 +161,7 @@ def _same_number(a: Any, b: Any) -> bool:
     if type(a) is not type(b) or type(a) not in (bool, int, float, complex):
         return False
     if type(a) is float:
-        return struct.pack("d", a) == struct.pack("d", b)
+        return a.hex() == b.hex()  # tells zeros apart, and no NaNs
     return bool(a == b) and (type(a) is not complex or repr(a) == repr(b))
 
 

@@ -715,6 +715,13 @@ class ForwardScope:
     def close(self) -> None: ...
 
 @final
+class TakenScope:
+    """The way that examples take for which its first argument, a bool, is true."""
+
+    def __new__(cls, taken: Tensor, /, *operands: Any) -> TakenScope: ...
+    def close(self) -> None: ...
+
+@final
 class BatchScope:
     """One level of vmap; close it in reverse order."""
 
