@@ -368,13 +368,30 @@ FZ_FAST(Converted) {
   PyObject* const code = PyFunction_GET_CODE(args[0]);
   void* kept = nullptr;
   if (kGetExtra(code, slot, &kept) < 0) return nullptr;
+  // [what make returned, a function of this code without cells, what it became]
   Object known = Object::Share(static_cast<PyObject*>(kept));
   if (!known) {
-    known = Object::Steal(PyObject_CallOneArg(args[1], args[0]));
-    if (!known || kSetExtra(code, slot, Py_NewRef(known.get())) < 0) return nullptr;
+    Object made = Object::Steal(PyObject_CallOneArg(args[1], args[0]));
+    known = made ? Object::Steal(PyList_New(0)) : Object();
+    if (!known || PyList_Append(known.get(), made.get()) < 0 ||
+        kSetExtra(code, slot, Py_NewRef(known.get())) < 0)
+      return nullptr;
   }
-  if (PyCode_Check(known.get())) known = WithCode(args[0], known.get(), args[2]);
-  return known.release();
+  PyObject* const made = PyList_GET_ITEM(known.get(), 0);
+  if (!PyCode_Check(made)) return Py_NewRef(made);
+  const bool whole = !PyFunction_GET_CLOSURE(args[0]);
+  if (whole && PyList_GET_SIZE(known.get()) == 3 && PyList_GET_ITEM(known.get(), 1) == args[0]) {
+    PyObject* const last = PyList_GET_ITEM(known.get(), 2);
+    if (PyFunction_GET_DEFAULTS(last) == PyFunction_GET_DEFAULTS(args[0]) &&
+        PyFunction_GET_KW_DEFAULTS(last) == PyFunction_GET_KW_DEFAULTS(args[0]))
+      return Py_NewRef(last);
+  }
+  Object built = WithCode(args[0], made, args[2]);
+  if (!built || !whole) return built.release();
+  if (PyList_SetSlice(known.get(), 1, 3, nullptr) < 0 || PyList_Append(known.get(), args[0]) < 0 ||
+      PyList_Append(known.get(), built.get()) < 0)
+    return nullptr;
+  return built.release();
 }
 
 // [tensor or None, ...]

@@ -92,17 +92,18 @@ def test_gradients(function, kind):
 
 
 def test_calls_in_a_vmap_are_skipped():
-    """By proof: of each function ten calls in a row, of which the last ones do not run its body."""
+    """By proof: the last of eight calls in a row does not run the body."""
     skipped = few = 0
-    for function, kind in CORPUS:
+    some = CORPUS[::4]
+    for function, kind in some:
         traced = fz.trace(fz.vmap(fz.convert(function)))
         for _ in range(8):
             traced(*arguments(kind))
         stats = traced.stats()
         skipped += stats["skipped"] > 0
         few += stats["plans"] <= 2
-    assert skipped >= 0 * len(CORPUS), (skipped, few, len(CORPUS))
-    print("SKIPPED", skipped, few, len(CORPUS))
+    assert skipped >= 0.9 * len(some)
+    assert few >= 0.7 * len(some)
 
 
 def test_most_of_the_corpus_has_gradients():
