@@ -1,4 +1,4 @@
-"""The index of errors: every form of message that the sources can make. tools/docs.py calls it.
+"""The index of errors: every form of message that the sources can make; for tools/docs_site.py.
 
 A message is written where it is raised, as pieces: literals and what is put between them. Their
 literals are the form; "…" stands for the rest. Calls that get a message of a form, with what they
@@ -9,7 +9,6 @@ of explain() are the rows of tracer/causes.def.
 import ast
 import re
 from collections import defaultdict
-from pathlib import Path
 
 PYTHON = (
     "TypeError ValueError IndexError KeyError AttributeError RuntimeError NotImplementedError "
@@ -153,8 +152,8 @@ def pages(root):
             f"# {name}",
             "",
             f"The {len(messages)} forms of message, by their first words; … stands for what the "
-            "call brings: the function's name in brackets, shapes, dtypes, values. What a form asks "
-            "for behind its colon or semicolon is the way out. [Errors](../errors.md) tells how to "
+            "call brings: the function's name in brackets, shapes, dtypes, values. What a form "
+            "asks for behind its semicolon is the way out. [Errors](../errors.md) tells how to "
             "read them.",
             "",
             "| message | for example |",
@@ -163,7 +162,9 @@ def pages(root):
         for message in messages:
             like = pattern(message)
             call = next((call for call, text in mine if like.match(text)), "")
-            lines.append(f"| {row(message)} | {f'`{call}`'.replace('|', chr(92) + '|') if call else ''} |")
+            lines.append(
+                f"| {row(message)} | {f'`{call}`'.replace('|', chr(92) + '|') if call else ''} |"
+            )
         out[f"errors/{name}.md"] = "\n".join(lines) + "\n"
     contents = "\n".join(listed)
     rows = "".join(f"| [{name}]({name}.md) | {len(listed[name])} |\n" for name in listed)

@@ -99,8 +99,19 @@ def gallery_page(path, picture):
     return "\n\n".join(parts) + "\n"
 
 
+def gallery_contents(names, drawn):
+    """What the page of the gallery has on the site besides: pictures, and the programs' pages."""
+    pictures = "\n".join(
+        f"[![{name}](gallery/{name}.svg)](gallery/{name}.md)" for name in names if name in drawn
+    )
+    entries = "\n".join(f"gallery/{name}" for name in names)
+    return f"\n{pictures}\n\n```{{toctree}}\n:hidden:\n\n{entries}\n```\n"
+
+
 def draw(names, folder):
     """Pictures of gallery programs, run with small sizes. Returns the names of those drawn."""
+    if not names:
+        return set()
     import gallery
 
     for name in names:
@@ -132,6 +143,7 @@ def stage(source, pictures):
     drawn = draw(wanted, source / "gallery")
     for path in programs:
         texts[f"gallery/{path.stem}.md"] = gallery_page(path, path.stem in drawn)
+    texts["gallery.md"] += gallery_contents([path.stem for path in programs], drawn)
     texts |= docs_api.pages(DOCS / "api")
     texts |= docs_errors.pages(ROOT)
     texts["conf.py"] = (DOCS / "conf.py").read_text()
