@@ -7,6 +7,7 @@ of explain() are the rows of tracer/causes.def.
 """
 
 import ast
+import functools
 import re
 from collections import defaultdict
 
@@ -19,11 +20,11 @@ CPP = {
     **{name: name for name in PYTHON},
     "FileError": "OSError",
     "NpuFaultError": "NpuFault",
+    # Texts made before it is known where they are raised: those of signatures and numbers.
+    "StrCat": "TypeError",
 }
 FOLDERS = ("core", "kernels", "autograd", "batch", "tracer", "jit", "npu", "bindings")
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
-# Functions that pass the pieces on that they are given, and pieces that name the function called.
-NAMES = re.compile(r"\b(op|name|what|where|func|of)(_|\.name)?\b")
 
 
 def arguments(text, at):
@@ -69,8 +70,12 @@ def of_cpp(text):
     found = []
     for match in re.finditer(rf"\b({'|'.join(CPP)})\(", text):
         pieces = [literal(a) for a in arguments(text, match.end())]
-        if any(pieces):
-            found.append((CPP[match[1]], form(pieces)))
+        message = form(pieces) if any(pieces) else ""
+        if message and (match[1] != "StrCat" or re.match(r"\[…\] |…\(\) ", message)):
+            found.append((CPP[match[1]], message))
+    # Of the table of what LAPACK's factors may lack (core/functions/linalg.cc).
+    for text_of in re.findall(r"\bSolved\(OpId::[^\"]*\"([^\"]+)\"\)", text):
+        found.append(("LinAlgError", f"[…] {text_of}: …."))
     for match in re.finditer(r"PyErr_(?:SetString|Format)\(PyExc_(\w+),", text):
         pieces = [literal(a) for a in arguments(text, match.end())][:1]
         if any(pieces):
@@ -101,6 +106,7 @@ def pieces_of(node):
     return [None]
 
 
+@functools.cache
 def forms(root):
     """{exception: sorted forms} of all sources; those of fewer than two words are left out."""
     found = defaultdict(set)
@@ -108,7 +114,7 @@ def forms(root):
         for path in sorted((root / folder).rglob("*")):
             scan = {".cc": of_cpp, ".h": of_cpp, ".py": of_python}.get(path.suffix)
             for name, message in scan(path.read_text()) if scan else ():
-                if len(re.findall(r"[A-Za-z]{2,}", message)) > 1:
+                if len(re.findall(r"[A-Za-z]{2,}", message)) > (name != "LinAlgError"):
                     found[name].add(message)
     return {name: sorted(messages, key=by_words) for name, messages in sorted(found.items())}
 
@@ -122,13 +128,21 @@ def wrong_calls(root):
     found = []
     for path in sorted((root / "tests" / "python").glob("wrong_*.txt")):
         rows = re.findall(r"^(.*\S)  # (\w+): (.*)$", path.read_text(), re.MULTILINE)
-        found += [(call.replace("m.", "fz.", 1), error, text) for call, error, text in rows]
+        found += [(re.sub(r"\bm\.", "fz.", call), error, text) for call, error, text in rows]
     return found
 
 
 def pattern(message):
-    """What a message of a form looks like."""
+    """What a message of a form looks like: an error names the function that was called, whichever
+    op inside of it has failed."""
+    message = re.sub(r"^\[[^]]*\]", "[…]", message)
     return re.compile(".*?".join(map(re.escape, message.split("…"))) + r"\Z", re.DOTALL)
+
+
+def first_like(message, calls):
+    """The first call that gets a message of a form; "" if there is none."""
+    like, longest = pattern(message), max(message.split("…"), key=len)
+    return next((call for call, text in calls if longest in text and like.match(text)), "")
 
 
 def row(text):
@@ -160,8 +174,7 @@ def pages(root):
             "| --- | --- |",
         ]
         for message in messages:
-            like = pattern(message)
-            call = next((call for call, text in mine if like.match(text)), "")
+            call = first_like(message, mine)
             lines.append(
                 f"| {row(message)} | {f'`{call}`'.replace('|', chr(92) + '|') if call else ''} |"
             )

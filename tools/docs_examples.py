@@ -10,6 +10,7 @@ prints is what it says.
 import contextlib
 import doctest
 import io
+import linecache
 import re
 import sys
 import traceback
@@ -19,14 +20,17 @@ import docs_api
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "api"
 BLOCK = re.compile(r"(?:^>>> .*\n(?:^(?!$|```).*\n)*)", re.MULTILINE)
+CHECKER = doctest.OutputChecker()
 
 
 def answer(source, names):
     """What the statement prints in an interpreter."""
     out = io.StringIO()
+    name = f"<example {len(linecache.cache)}>"
+    linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
     with contextlib.redirect_stdout(out):
         try:
-            exec(compile(source, "<example>", "single"), names)
+            exec(compile(source, name, "single"), names)
         except Exception as error:  # noqa: BLE001 -- which is the answer
             last = "".join(traceback.format_exception_only(error)).splitlines()[0]
             print(f"Traceback (most recent call last):\n{last}")
@@ -39,8 +43,9 @@ def answered(text, names):
     for example in doctest.DocTestParser().get_examples(text):
         first, *rest = example.source.rstrip("\n").split("\n")
         lines += [f">>> {first}", *(f"... {line}".rstrip() for line in rest)]
-        got = answer(example.source, names).rstrip("\n")
-        lines += got.split("\n") if got else []
+        got = answer(example.source, names)
+        kept = CHECKER.check_output(example.want, got, doctest.ELLIPSIS)  # with ... in it
+        lines += (example.want if kept and example.want else got).splitlines()
     return "\n".join(lines) + "\n"
 
 

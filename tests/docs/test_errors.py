@@ -1,9 +1,12 @@
 """The index of errors finds the messages that the sources make."""
 
+import re
 from pathlib import Path
 
 import docs_errors
 
+# Messages of Python itself.
+PYTHONS = r"unsupported operand|not supported between|required positional argument"
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -33,7 +36,7 @@ def test_every_message_of_the_tables_of_wrong_calls_has_a_form():
     lost = [
         f"{call}: {text}"
         for call, _, text in docs_errors.wrong_calls(ROOT)
-        if not any(p.match(text) for p in patterns)
+        if not re.search(PYTHONS, text) and not any(p.match(text) for p in patterns)
     ]
     assert not lost
 

@@ -29,12 +29,19 @@ def name(path):
     return str(path.relative_to(ROOT))
 
 
-def run_examples(text, names, path, line):
-    test = doctest.DocTestParser().get_doctest(text, names, name(path), name(path), line)
+def run_examples(text, path):
+    """All examples of a page as one test: what they define, and its source, stays for the others."""
+    kept = list(text)
+    for match in FENCE.finditer(text):
+        if match[1] != "python":
+            kept[match.start() : match.end()] = re.sub(r"[^\n]", " ", match[0])
+    # Fences are no part of what an example prints.
+    text = re.sub(r"^```.*$", "", "".join(kept), flags=re.MULTILINE)
+    names = {"__name__": "__main__"}
+    test = doctest.DocTestParser().get_doctest(text, names, name(path), name(path), 0)
     report = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False)
-    result = runner.run(test, out=report.append, clear_globs=False)
-    names.update(test.globs)
+    result = runner.run(test, out=report.append)
     assert result.failed == 0, "".join(report)
 
 
@@ -56,13 +63,14 @@ def run_commands(text, path):
 def test_code_runs(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "__main__"}
-    for line, language, text in blocks(path):
-        if language == "python" and ">>>" in text:
-            run_examples(text, names, path, line)
-        elif language == "python":
-            exec(compile("\n" * line + text, name(path), "exec"), names)
+    if any(">>>" in code for _, language, code in blocks(path) if language == "python"):
+        run_examples(path.read_text(), path)
+    for line, language, code in blocks(path):
+        if language == "python":
+            if ">>>" not in code:
+                exec(compile("\n" * line + code, name(path), "exec"), names)
         elif language == "sh":
-            run_commands(text, path)
+            run_commands(code, path)
         else:
             known = ELSEWHERE if path.name == "cpp.md" else set()
             assert language in known | NO_CODE, f"{name(path)}:{line}: no test runs {language}"
