@@ -231,8 +231,8 @@ def pages(folder):
     contents = "\n".join(page.name for page in found)
     out["api/index.md"] = (
         "# Reference\n\nEvery public function and class of Python, by subject: what it does, "
-        "shapes, dtypes, errors, and an example; all examples run in the tests. The C++ functions have "
-        "the same names ([C++ manual](../cpp.md)).\n\n"
+        "shapes, dtypes, errors, and an example; all examples run in the tests. The C++ functions "
+        "have the same names ([C++ manual](../cpp.md)).\n\n"
         "| subject | names |\n| --- | --- |\n" + "\n".join(rows) + "\n\n"
         f"```{{toctree}}\n:hidden:\n\n{contents}\n```\n"
     )

@@ -16,6 +16,7 @@ import shutil
 import sys
 import time
 from pathlib import Path
+from statistics import geometric_mean
 
 import docs_api
 import docs_errors
@@ -31,6 +32,9 @@ OTHERS = {
 }
 # Entries of a table of contents that may be missing: their pages are written elsewhere.
 OPTIONAL = {"export", "onnx", "profiling", "parity"}
+PEERS = ("PyTorch", "torch.compile", "JAX", "TensorFlow XLA", "NumPy", "numba")
+BEST = re.compile(r"×([\d.]+)")
+RATIOS = "<!-- the table of ratios stands here -->"
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)\s#]+)(#[^)\s]*)?\)")
 FEW = ("heat", "life", "filters")  # whose pictures are quickly drawn
 
@@ -75,6 +79,28 @@ def without_missing(text, folder):
         if line.strip() not in OPTIONAL or (folder / (line.strip() + ".md")).exists()
     ]
     return "".join(kept)
+
+
+def ratios(text):
+    """A table of docs/performance.md in short: of each section and peer, the geometric mean of the
+    peer's time over frazil's, each in its best form."""
+    out = [f"| workloads | rows | {' | '.join(PEERS)} |", "| --- | --- |" + " --- |" * len(PEERS)]
+    for section in re.split(r"^### ", text, flags=re.MULTILINE)[1:]:
+        title, _, body = section.partition("\n")
+        head = re.search(r"^\| workload \|(.*)\|$", body, re.MULTILINE)
+        rows = [line for line in body.splitlines() if line.startswith("| ") and "×" in line]
+        if not head or not rows:
+            continue
+        names = [name.strip() for name in head[1].split("|")]
+        cells = [row.split("|")[2:-1] for row in rows]
+        shown = []
+        for peer in PEERS:
+            column = [row[names.index(peer)] for row in cells if peer in names]
+            best = [BEST.search(cell.rpartition("·")[2]) for cell in column]
+            numbers = [float(match[1]) for match in best if match]
+            shown.append(f"{geometric_mean(numbers):.1f}" if numbers else "")
+        out.append(f"| {title} | {len(rows)} | {' | '.join(shown)} |")
+    return "\n".join(out)
 
 
 def notebook(path):
@@ -143,6 +169,8 @@ def stage(source, pictures):
     drawn = draw(wanted, source / "gallery")
     for path in programs:
         texts[f"gallery/{path.stem}.md"] = gallery_page(path, path.stem in drawn)
+    table = ratios((DOCS / "performance.md").read_text())
+    texts["how-fast.md"] = texts["how-fast.md"].replace(RATIOS, table)
     texts["gallery.md"] += gallery_contents([path.stem for path in programs], drawn)
     texts |= docs_api.pages(DOCS / "api")
     texts |= docs_errors.pages(ROOT)

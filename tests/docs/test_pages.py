@@ -30,7 +30,7 @@ def name(path):
 
 
 def run_examples(text, path):
-    """All examples of a page as one test: what they define, and its source, stays for the others."""
+    """All examples of a page as one test: what one defines is there for the others."""
     kept = list(text)
     for match in FENCE.finditer(text):
         if match[1] != "python":

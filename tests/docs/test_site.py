@@ -113,3 +113,32 @@ def test_links_are_changed_to_where_the_site_has_them():
         "[m](../inside/semantics.md#values) d [n](gone.md) [w](https://x.y)"
     )
     assert Path(docs.ROOT / "dev").exists()
+
+
+def test_ratios_are_those_of_the_table():
+    text = """# Performance
+
+### Calls
+
+| workload | eager | PyTorch | NumPy | the machine |
+|---|---|---|---|---|
+| add | 38 ns | 978 ns ×26.1 (aim 18) · **8 ns ×2** |  |  |
+| exp | 38 ns | 8 ns ×8 (aim 5) | 9 ns ×3, decorator ×1 |  |
+
+### No table
+"""
+    assert docs.ratios(text).splitlines() == [
+        "| workloads | rows | PyTorch | torch.compile | JAX | TensorFlow XLA | NumPy | numba |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| Calls | 2 | 4.0 |  |  |  | 3.0 |  |",
+    ]
+    whole = docs.ratios((docs.DOCS / "performance.md").read_text())
+    assert len(whole.splitlines()) > 5
+
+
+def test_a_page_of_the_gallery(tmp_path):
+    path = tmp_path / "two_words.py"
+    path.write_text('"""What it is.\n\nMore of it.\n"""\n\nx = 1\n')
+    text = docs.gallery_page(path, picture=True)
+    assert text.startswith("# Two words\n\nWhat it is.\n\nMore of it.\n\n![")
+    assert text.endswith("```python\nx = 1\n```\n") and "(two_words.svg)" in text
