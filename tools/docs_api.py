@@ -149,8 +149,14 @@ def markdown(doc):
                 end += 1
             out += ["", fence("\n".join(lines[at:end])), ""]
             at = end
+        elif line.startswith("    ") and not (out and out[-1].strip()):
+            end = at
+            while end < len(lines) and lines[end].startswith("    "):
+                end += 1
+            out += ["", "```text", *(inner[4:] for inner in lines[at:end]), "```", ""]
+            at = end
         else:
-            out.append(escaped(line) if not line.startswith("    ") else escaped(line.strip()))
+            out.append(escaped(line.strip()))
             at += 1
     return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).strip()
 
@@ -198,7 +204,9 @@ def shown(entry, module, kinds):
         error, colon, rest = text.partition(": ")
         if key == "Raises" and colon:
             why, _, call = rest.partition(" -- ")
-            text = f"`{error}` for {why}" + (f": `{call}`" if call else "")
+            text = f"`{error}` for {escaped(why)}" + (f": `{call}`" if call else "")
+        else:
+            text = escaped(text)
         out += [f"**{key}**: {text}", ""]
     if entry.example:
         out += [fence(entry.example), ""]

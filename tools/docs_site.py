@@ -103,6 +103,19 @@ def ratios(text):
     return "\n".join(out)
 
 
+def with_others(index, texts):
+    """The front page with a table of contents of the pages that no other one has."""
+    listed = set()
+    for page, text in texts.items():
+        for block in re.findall(r"^```\{toctree\}\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+            lines = [line for line in block.splitlines() if line and not line.startswith(":")]
+            entries = [re.sub(r".*<(.*)>", r"\1", line) for line in lines]
+            listed |= {os.path.normpath(os.path.join(os.path.dirname(page), e)) for e in entries}
+    left = sorted({page[:-3] for page in texts if page.endswith(".md")} - listed - {"index"})
+    block = "```{toctree}\n:hidden:\n:caption: More\n\n" + "\n".join(left) + "\n```\n"
+    return f"{index}\n{block}" if left else index
+
+
 def notebook(path):
     """A notebook as a page."""
     cells = []
@@ -174,6 +187,7 @@ def stage(source, pictures):
     texts["gallery.md"] += gallery_contents([path.stem for path in programs], drawn)
     texts |= docs_api.pages(DOCS / "api")
     texts |= docs_errors.pages(ROOT)
+    texts["index.md"] = with_others(texts["index.md"], texts)
     texts["conf.py"] = (DOCS / "conf.py").read_text()
     for path in list(source.rglob("*")):
         kept = str(path.relative_to(source)) in texts or path.stem in drawn

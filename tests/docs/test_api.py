@@ -91,12 +91,14 @@ def test_docstrings_become_pages():
     >>> f(1)
     2
 
-    More.
+    More:
+
+        y = f(x)
     """
     text = docs_api.markdown(doc)
     assert text.startswith(r"First \*line\*.")
     assert "**Parameters**" in text and "- x : array\n  What it is." in text
-    assert "```pycon\n>>> f(1)\n2\n```" in text and text.endswith("More.")
+    assert "```pycon\n>>> f(1)\n2\n```" in text and text.endswith("More:\n\n```text\ny = f(x)\n```")
 
 
 def test_a_wrong_entry_is_refused():

@@ -4,7 +4,9 @@ import docs_examples
 
 
 def test_what_is_printed_is_written_behind_the_example():
-    text = "# Page\n\n```python\n>>> x = 1\n>>> x + 1\n{}>>> for i in [7]:\n...     i\n{}```\nText.\n"
+    text = (
+        "# Page\n\n```python\n>>> x = 1\n>>> x + 1\n{}>>> for i in [7]:\n...     i\n{}```\nText.\n"
+    )
     assert docs_examples.page(text.format("3\n", "")) == text.format("2\n", "7\n")
 
 

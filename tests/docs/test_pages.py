@@ -69,7 +69,7 @@ def test_code_runs(path, tmp_path, monkeypatch):
         if language == "python":
             if ">>>" not in code:
                 exec(compile("\n" * line + code, name(path), "exec"), names)
-        elif language == "sh":
+        elif language in ("sh", "bash"):
             run_commands(code, path)
         else:
             known = ELSEWHERE if path.name == "cpp.md" else set()

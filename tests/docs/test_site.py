@@ -106,6 +106,13 @@ def test_what_is_written_elsewhere_may_be_missing(tmp_path):
     assert docs.without_missing(text, tmp_path) == "```{toctree}\nonnx\nother\n```\n"
 
 
+def test_pages_that_no_table_of_contents_has_are_on_the_front_page():
+    texts = {"index.md": "```{toctree}\na/index\n```\n", "a/index.md": "```{toctree}\nb\n```\n"}
+    assert docs.with_others(texts["index.md"], texts | {"a/b.md": ""}) == texts["index.md"]
+    more = docs.with_others(texts["index.md"], texts | {"a/b.md": "", "a/c.md": ""})
+    assert more.endswith("caption: More\n\na/c\n```\n")
+
+
 def test_links_are_changed_to_where_the_site_has_them():
     where = {"docs/a/x.md": "a/x.md", "core/SEMANTICS.md": "inside/semantics.md"}
     text = "[m](../../core/SEMANTICS.md#values) [d](../../dev) [n](gone.md) [w](https://x.y)"
