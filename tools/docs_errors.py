@@ -11,6 +11,8 @@ import functools
 import re
 from collections import defaultdict
 
+import docs_ways
+
 PYTHON = (
     "TypeError ValueError IndexError KeyError AttributeError RuntimeError NotImplementedError "
     "OverflowError MemoryError BufferError FileNotFoundError OSError LinAlgError "
@@ -145,6 +147,14 @@ def first_like(message, calls):
     return next((call for call, text in calls if longest in text and like.match(text)), "")
 
 
+def way_out(name, message):
+    """What to do about a message; nothing where it says so itself."""
+    for words, way in docs_ways.FAMILIES:
+        if re.search(words, message):
+            return way
+    return docs_ways.EXCEPTIONS[name]
+
+
 def row(text):
     text = re.sub(r"([*_<>\[\]|$~`#\\])", r"\\\1", text.replace("\n", " "))
     return re.sub(r"\s+", " ", text)
@@ -167,17 +177,16 @@ def pages(root):
             "",
             f"The {len(messages)} forms of message, by their first words; … stands for what the "
             "call brings: the function's name in brackets, shapes, dtypes, values. What a form "
-            "asks for behind its semicolon is the way out. [Errors](../errors.md) tells how to "
-            "read them.",
+            "asks for behind its colon is the way out, or it stands beside it. "
+            "[Errors](../errors.md) tells how to read them.",
             "",
-            "| message | for example |",
-            "| --- | --- |",
+            "| message | way out | for example |",
+            "| --- | --- | --- |",
         ]
         for message in messages:
             call = first_like(message, mine)
-            lines.append(
-                f"| {row(message)} | {f'`{call}`'.replace('|', chr(92) + '|') if call else ''} |"
-            )
+            shown = f"`{call}`".replace("|", "\\|") if call else ""
+            lines.append(f"| {row(message)} | {way_out(name, message)} | {shown} |")
         out[f"errors/{name}.md"] = "\n".join(lines) + "\n"
     contents = "\n".join(listed)
     rows = "".join(f"| [{name}]({name}.md) | {len(listed[name])} |\n" for name in listed)
@@ -188,7 +197,8 @@ def pages(root):
         "Eviction": "something was forgotten",
     }
     told = "".join(
-        f"| `{name}` | {kinds[kind]} | {row(sentence)} |\n" for name, kind, sentence in causes(root)
+        f"| `{name}` | {kinds[kind]} | {row(sentence)} | {docs_ways.CAUSES[name]} |\n"
+        for name, kind, sentence in causes(root)
     )
     out["errors/index.md"] = (
         "# All messages\n\nWritten from the sources. By exception:\n\n"
@@ -196,7 +206,7 @@ def pages(root):
         "`fn.explain()` and `FRAZIL_LOG=guard` tell in these sentences why a call was recorded, "
         "planned, run op by op or forgotten. Where something can be done about it, "
         "[Why did it recompile?](../how-to/recompiled.md) says what.\n\n"
-        "| cause | what happened | sentence |\n| --- | --- | --- |\n" + told + "\n"
+        "| cause | what happened | sentence | way out |\n| --- | --- | --- | --- |\n" + told + "\n"
         f"```{{toctree}}\n:hidden:\n\n{contents}\n```\n"
     )
     return out

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import docs_errors
+import docs_ways
 
 # Messages of Python itself.
 PYTHONS = r"unsupported operand|not supported between|required positional argument"
@@ -46,6 +47,15 @@ def test_every_exception_has_its_part_on_the_page():
     headings = [line for line in page.splitlines() if line.startswith("## ")]
     for name in docs_errors.forms(ROOT):
         assert any(name in heading for heading in headings), name
+
+
+def test_every_exception_and_cause_has_a_way_out():
+    assert set(docs_errors.forms(ROOT)) <= set(docs_ways.EXCEPTIONS)
+    assert {name for name, _, _ in docs_errors.causes(ROOT)} == set(docs_ways.CAUSES)
+    broadcast = docs_errors.way_out("ValueError", "[…] shapes do not broadcast: … and ….")
+    assert "expand_dims" in broadcast
+    assert docs_errors.way_out("TypeError", "[…] no: use x.astype.") == ""
+    assert docs_errors.way_out("OverflowError", "[…] too large.").startswith("use a wider dtype")
 
 
 def test_all_causes_are_told():
