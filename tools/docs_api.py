@@ -95,11 +95,6 @@ def facts(entry, kinds, module):
     return [(key, text.replace("{f}", called(module, entry.name))) for key, text in rows]
 
 
-def example(entry, item):
-    """The example of a name: that of the file, and the docstring's where it has one."""
-    return entry.example or ("" if ">>>" not in (item.__doc__ or "") else None)
-
-
 # -- Docstrings as Markdown
 
 INLINE = re.compile(r"(`[^`]+`)")
@@ -118,13 +113,13 @@ def fence(text):
 
 def section(title, lines):
     """A section under a rule: rows "name : type" with an indented text become a list."""
-    out, paragraph = [f"**{title}**", ""], []
+    out = [f"**{title}**", ""]
     for line in lines:
         if line and not line.startswith(" "):
             out.append(f"- {escaped(line)}")
         elif line.strip():
             out.append(f"  {escaped(line.strip())}")
-    return [*out, "", *paragraph]
+    return [*out, ""]
 
 
 def markdown(doc):

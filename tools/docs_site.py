@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import re
-import shutil
 import sys
 import time
 from pathlib import Path
@@ -207,7 +206,6 @@ def build(output, pictures="all"):
     argv = ["-q", "-W", "--keep-going", "-b", "html", "-d", str(output / "doctrees")]
     if build_main([*argv, str(source), str(html)]):
         raise SystemExit("docs: the site has warnings.")
-    shutil.rmtree(html / "_sources", ignore_errors=True)
     return html
 
 
