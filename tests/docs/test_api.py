@@ -4,22 +4,16 @@ import inspect
 from pathlib import Path
 
 import docs_api
+import public_modules
 import pytest
 
 import frazil as fz
-from frazil.nn import functional, init, utils
-from frazil.nn.utils import parametrizations, parametrize, rnn
-from frazil.optim import lr_scheduler, swa_utils
 
 FOLDER = Path(docs_api.__file__).resolve().parent.parent / "docs" / "api"
 PAGES, KINDS = docs_api.read_all(FOLDER)
 ENTRIES = [(page, entry) for page in PAGES for entry in page.entries]
 IDS = [f"{page.name}-{entry.name}" for page, entry in ENTRIES]
-MODULES = (
-    fz, fz.amp, fz.cuda, fz.data, fz.debug, fz.fft, fz.io, fz.linalg, fz.memory, fz.nn, functional,
-    init, utils, parametrizations, parametrize, rnn, fz.npu, fz.optim, lr_scheduler, swa_utils,
-    fz.random, fz.sparse, fz.special, fz.training, fz.tree,
-)  # fmt: skip
+MODULES = (fz, *public_modules.MODULES)
 NO_ARRAYS = {"plain", "reading", "constructed", "transform", "schedule"}
 
 
