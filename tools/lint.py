@@ -1,7 +1,8 @@
 """The checks of `./dev lint` and the rewriting of `./dev fmt`; each check is a row of CHECKS.
 
-Files are those git tracks or would track. clang-tidy is the slow one: it remembers under
-build/.tidy which files were clean, by the hash of all they include from this repository.
+Files are those git tracks or would track. clang-tidy is the slow one: it looks at what the last
+COMMITS commits changed, with FRAZIL_NIGHTLY set at all files, and remembers under build/.tidy which
+were clean, by the hash of all they include from this repository.
 """
 
 import concurrent.futures
@@ -22,6 +23,7 @@ import public_headers
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
+COMMITS = 100  # some days of work
 
 # Paths of somebody's machine, and hosts of package registries, have no place in the project.
 STRAY = re.compile(
@@ -115,9 +117,7 @@ def included(name, seen):
             included(match.group(1), seen)
 
 
-def tidy_key(entry, name):
-    files = set()
-    included(name, files)
+def tidy_key(entry, files):
     digest = hashlib.sha256(entry["command"].encode())
     for path in sorted(files | {".clang-tidy"}):
         digest.update(path.encode() + (ROOT / path).read_bytes())
@@ -132,8 +132,22 @@ def tidy(name, key):
     return [noise.sub("", problem) for problem in problems]
 
 
+def changed_lately():
+    """The files that the last commits changed, and what is not committed; None by night: all."""
+    if "FRAZIL_NIGHTLY" in os.environ:
+        return None
+    log = ("git", "log", f"-{COMMITS}", "--name-only", "--format=")
+    status = ("git", "status", "--porcelain", "--untracked-files=all", "--no-renames")
+    out = subprocess.run(log, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    names = set(out.split("\n"))
+    out = subprocess.run(status, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return names | {line[3:] for line in out.splitlines()}
+
+
 def check_clang_tidy():
     (BUILD / ".tidy").mkdir(parents=True, exist_ok=True)
+    lately = changed_lately()
+    headers = lately and {name for name in lately if name.endswith(".h")}
     # The extension is compiled for each interpreter: the project's own, the first, will do.
     commands, jobs = {}, {}
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
@@ -147,7 +161,12 @@ def check_clang_tidy():
             # without the compiler's own precompiled header, which clang does not read
             entry["command"] = re.sub(r"-fpch-preprocess -include \S+ ", "", entry["command"])
             commands[name] = entry
-            key = tidy_key(entry, name)
+            files = set()
+            included(name, files)
+            if headers is not None and name not in lately and not headers & files:
+                continue
+            headers = headers and headers - files  # each once, with the first that includes it
+            key = tidy_key(entry, files)
             if not (BUILD / ".tidy" / key).exists():
                 jobs[name] = key
     listed = json.dumps(list(commands.values()))

@@ -16,6 +16,13 @@ REQUIREMENTS = ROOT / "tools" / "requirements.txt"
 NEEDED = ("numpy", "pytest", "scikit-learn")  # what the suites import
 # Type checkers read the same stubs for every interpreter.
 LEFT_OUT = ("tests/python/test_types.py",)
+# What kernels compute is the same under each interpreter: once a night is enough.
+NUMBERS = (
+    "complex", "distributions", "every_float32", "fft", "linalg", "names", "numpy_accuracy",
+    "numpy_functions", "promotion", "scans", "sorting", "sparse", "sparse_products", "special",
+    "special_values",
+)  # fmt: skip
+NIGHTLY = tuple(f"tests/python/test_{name}.py" for name in NUMBERS)
 OLDEST = 11
 
 

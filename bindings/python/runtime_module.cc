@@ -39,6 +39,7 @@ bool Put(PyObject* dict, const char* name, int64_t v) {
 }
 
 FZ_FAST(MemoryStatistics) {
+  FZ_ARGS(0, "memory.stats()");
   tracer::LetGoOfAbandoned();
   const MemoryStats s = GetMemoryStats();
   Object dict = Object::Steal(PyDict_New());
@@ -62,10 +63,12 @@ FZ_FAST(MemoryBlocks) {
   return list.release();
 }
 FZ_FAST(ResetPeak) {
+  FZ_ARGS(0, "memory.reset_peak()");
   ResetPeakMemory();
   Py_RETURN_NONE;
 }
 FZ_FAST(Trim) {
+  FZ_ARGS(0, "memory.trim()");
   tracer::LetGoOfAbandoned();
   TrimMemory();
   Py_RETURN_NONE;
@@ -89,9 +92,15 @@ FZ_FAST(CountInBins) {
   return edges ? Wrap(ops::count_in_bins(*x, *edges)) : nullptr;
 }
 
-FZ_FAST(KernelCount) { return PyLong_FromLongLong(jit::KernelsRun()); }
+FZ_FAST(KernelCount) {
+  FZ_ARGS(0, "kernels_run()");
+  return PyLong_FromLongLong(jit::KernelsRun());
+}
 
-FZ_FAST(GetThreads) { return PyLong_FromLong(NumThreads()); }
+FZ_FAST(GetThreads) {
+  FZ_ARGS(0, "get_num_threads()");
+  return PyLong_FromLong(NumThreads());
+}
 
 // {name: {kind, sentence}}: the rows of causes.def.
 FZ_FAST(Causes) {
@@ -151,6 +160,7 @@ FZ_FAST(SetSetting) {
 
 // {cache: {entries, bytes}}, of some {hits, misses, evictions}, too
 FZ_FAST(Caches) {
+  FZ_ARGS(0, "memory.caches()");
   const tracer::Bounds::Totals t = tracer::Bounds::totals();
   const LayoutStats layouts = GetLayoutStats();
   const struct {
@@ -177,6 +187,7 @@ FZ_FAST(Caches) {
 
 // {file, bytes, code, plans, kept, refused, compiled}
 FZ_FAST(Disk) {
+  FZ_ARGS(0, "memory.disk()");
   const jit::DiskStats disk = jit::GetDiskStats();
   const jit::KernelCacheStats kernels = jit::GetKernelCacheStats();
   return Py_BuildValue("{s:s#,s:L,s:L,s:L,s:L,s:L,s:L}", "file", disk.file.data(),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-COMMANDS = "build test demo gallery bench lint fmt asan tsan npu clean python".split()
+COMMANDS = "build test demo gallery bench lint fmt asan tsan npu clean python docs".split()
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -32,3 +32,8 @@ def test_the_path_goes_before_pyenv_and_newer_before_older(pythons, tmp_path):
     places = pythons.places({"PYENV_ROOT": str(tmp_path), "PATH": "/one:/two"})
     assert [str(place) for place in places[:2]] == ["/one", "/two"]
     assert [place.parent.name for place in places[2:]] == ["3.13.10", "3.13.9", "3.9.18"]
+
+
+def test_what_is_left_out_by_day_is_there(pythons):
+    for name in (*pythons.LEFT_OUT, *pythons.NIGHTLY):
+        assert (pythons.ROOT / name).is_file(), name

@@ -61,7 +61,13 @@ def _kept(input, shape, p):
     return _random.uniform(shape, device=input.device) >= p
 
 
+def _check(op, p):
+    if not 0 <= p <= 1:
+        raise ValueError(f"[{op}] p must be from 0 to 1, got {p!r}.")
+
+
 def _dropped(input, shape, p, training):
+    _check("dropout", p)
     if not training or p == 0:
         return input
     if p == 1:
@@ -70,6 +76,7 @@ def _dropped(input, shape, p, training):
 
 
 def _alpha_dropped(input, shape, p, training):
+    _check("alpha_dropout", p)
     if not training or p == 0:
         return input
     a = ((1 - p) * (1 + p * _ALPHA**2)) ** -0.5 if p < 1 else 0.0
