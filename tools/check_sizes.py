@@ -11,11 +11,11 @@ FOLDERS = {
     "core": 18700,
     "kernels": 10300,
     "npu": 9100,
-    "autograd": 2450,
+    "autograd": 2500,
     "batch": 1560,
     "tracer": 8300,
     "jit": 35400,
-    "bindings": 42600,
+    "bindings": 42800,
 }
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there

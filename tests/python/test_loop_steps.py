@@ -58,7 +58,9 @@ def test_results_are_those_of_the_loop(body, state):
     assert bits(fz.fori_loop(0, STEPS, body, state)) == want
     traced = fz.trace(lambda s: fz.fori_loop(0, STEPS, body, s))
     around = fz.trace(
-        lambda s: fz.tree.map(lambda x: x * 2, fz.fori_loop(0, STEPS, body, fz.tree.map(fz.copy, s)))
+        lambda s: fz.tree.map(
+            lambda x: x * 2, fz.fori_loop(0, STEPS, body, fz.tree.map(fz.copy, s))
+        )
     )
     doubled = bits(fz.tree.map(lambda x: x * 2, written(body, state)))
     for _ in range(6):
@@ -113,7 +115,9 @@ def test_what_the_body_closes_over_is_followed():
     plain, aside = run(written), run(lambda b, s: fz.fori_loop(0, STEPS, b, s))
     d = fz.asarray([1.0, 2.0])
     np.testing.assert_allclose(
-        np.asarray(fz.jvp(aside, (w,), (d,))[1]), np.asarray(fz.jvp(plain, (w,), (d,))[1]), rtol=1e-6
+        np.asarray(fz.jvp(aside, (w,), (d,))[1]),
+        np.asarray(fz.jvp(plain, (w,), (d,))[1]),
+        rtol=1e-6,
     )
     both = fz.jvp(lambda v: fz.fori_loop(0, STEPS, lambda _, s: s * v, v), (w,), (d,))[1]
     want = fz.jvp(lambda v: written(lambda _, s: s * v, v), (w,), (d,))[1]

@@ -1,5 +1,5 @@
-"""Gradients of branches that not all examples of a vmap take: those of a loop over examples, even where
-a branch that is not taken is not differentiable, or not defined."""
+"""Gradients of branches that not all examples of a vmap take: those of a loop over examples, where
+a branch that is not taken is not differentiable, or not even defined, as well."""
 
 import numpy as np
 import pytest
