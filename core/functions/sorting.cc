@@ -6,6 +6,7 @@
 
 #include "core/backend.h"
 #include "core/functions/composite.h"
+#include "core/functions/parts.h"
 #include "core/infer.h"
 #include "core/threads/parallel.h"
 #include "core/tuned.h"
@@ -99,9 +100,6 @@ void Positions(DType dtype, const Value& sorted, const Value& values, bool right
 
 }  // namespace
 
-namespace {
-
-// An op that works along the last axis, along another one.
 Tensor Along(OpId op, const Tensor& x, int64_t axis, int64_t attr) {
   if (!x.ok()) return x;
   const auto fixed = CheckAxis(Info(op).name, axis, x.rank());
@@ -110,6 +108,8 @@ Tensor Along(OpId op, const Tensor& x, int64_t axis, int64_t attr) {
   const Tensor moved = moveaxis(x, {*fixed}, {-1});
   return moveaxis(Apply(op, {&moved}, {&attr, 1}), {-1}, {*fixed});
 }
+
+namespace {
 
 Tensor Cumulative(OpId op, const Tensor& x, int64_t axis, std::optional<DType> dtype,
                   bool include_initial) {
@@ -155,6 +155,7 @@ Tensor sort(const Tensor& x, int64_t axis, bool descending) {
     return take_along_axis(x, ComplexOrder(OpId::k_sort, x, axis, descending), axis);
   return Along(OpId::k_sort, x, axis, descending);
 }
+
 Tensor cumulative_sum(const Tensor& x, int64_t axis, std::optional<DType> dtype,
                       bool include_initial) {
   return Cumulative(OpId::k_cumulative_sum, x, axis, dtype, include_initial);
