@@ -271,6 +271,30 @@ Tensor Generator::multinomial(const Given& n, const Given& pvals, const DrawOpti
   return Counts(stack(out, -1), options);
 }
 
+namespace {
+
+// A factor of cov = factor factor^H: Cholesky's, or where that does not exist for a direction of no
+// extent the eigenvectors, each as long as its deviation.
+Tensor FactorOf(const Tensor& cov) {
+  const Tensor factor = cholesky(cov);
+  if (factor.ok() || KindOf(factor.status()) != ErrorKind::kLinAlg) return factor;
+  const auto [w, v] = eigh(cov);
+  if (!w.ok()) return w;
+  const double epsilon = cov.dtype() == DType::kF64 ? 0x1p-52 : 0x1p-23;
+  const double rounding = 16 * epsilon * double(cov.layout()->dim(-1));
+  const Tensor largest = max(abs(w), Over({-1}), true);
+  const auto negative = IsAny(bitwise_invert(greater_equal(w.Detach(), largest.Detach() * -rounding)));
+  if (!negative.ok()) return Tensor(negative.status());
+  if (*negative) {
+    return LinAlgError("[random.multivariate_normal] cov is not positive semidefinite: it has a ",
+                       "negative eigenvalue or a NaN.");
+  }
+  const Tensor none = less_equal(w, 0.0);
+  return v * expand_dims(where(none, 0.0, sqrt(where(none, 1.0, w))), -2);
+}
+
+}  // namespace
+
 Tensor Generator::multivariate_normal(const Given& mean, const Given& cov,
                                       const DrawOptions& options) {
   const Tensor &mu = mean.tensor, &spread = cov.tensor;
@@ -293,7 +317,7 @@ Tensor Generator::multivariate_normal(const Given& mean, const Given& cov,
   shape.push_back(mu.layout()->dim(-1));
   const DType wanted = options.dtype.value_or(DefaultFloat());
   const DType computed = wanted == DType::kF64 ? DType::kF64 : DType::kF32;
-  const Tensor factor = cholesky(astype(spread, computed));
+  const Tensor factor = FactorOf(astype(spread, computed));
   if (!factor.ok()) return factor;
   const Tensor z = normal(shape, computed, options.device);
   const Tensor turned = squeeze(matmul(factor, expand_dims(z, -1)), Over({-1}));

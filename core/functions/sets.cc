@@ -79,7 +79,7 @@ Tensors unique(const Tensor& x, bool return_index, bool return_inverse, bool ret
   const Tensor later = Narrow(ordered, 0, 1, std::max<int64_t>(n - 1, 0));
   const Tensor before = Narrow(ordered, 0, 0, std::max<int64_t>(n - 1, 0));
   Tensor apart = not_equal(later, before);
-  if (equal_nan && !axis && IsFloat(x.dtype()))
+  if (equal_nan && !axis && IsInexact(x.dtype()))
     apart = bitwise_and(apart, bitwise_invert(bitwise_and(isnan(later), isnan(before))));
   const Tensor starting = Starting(n, any(apart, Over({1})));
   const Tensor starts = nonzero(starting)[0], first = take(order, starts, 0);

@@ -7,13 +7,32 @@
 
 namespace frazil::ops {
 
+namespace {
+
+// Numbers that a dtype of no lesser kind may be made of: NumPy's casts of the "same kind".
+bool SameKind(DType from, DType to) {
+  const auto kind = [](DType t) {
+    return IsBool(t) ? 0 : IsUnsigned(t) ? 1 : IsInt(t) ? 2 : IsFloat(t) ? 3 : 4;
+  };
+  return kind(from) <= kind(to);
+}
+
+}  // namespace
+
 Tensor ediff1d(const Tensor& given, const Tensor* to_end, const Tensor* to_begin) {
   const Tensor x = flatten(given);
   if (!x.ok()) return x;
+  const auto end = [&](const char* what, const Tensor& t) -> Tensor {
+    if (t.ok() && !SameKind(t.dtype(), x.dtype())) {
+      return TypeError("[ediff1d] ", what, " is ", Name(t.dtype()), ", which the differences of ",
+                       Name(x.dtype()), " do not hold; use astype.");
+    }
+    return astype(flatten(t), x.dtype());
+  };
   Tensors parts;
-  if (to_begin) parts.push_back(astype(flatten(*to_begin), x.dtype()));
+  if (to_begin) parts.push_back(end("to_begin", *to_begin));
   parts.push_back(Within(x, 1, 0) - Within(x, 0, 1));
-  if (to_end) parts.push_back(astype(flatten(*to_end), x.dtype()));
+  if (to_end) parts.push_back(end("to_end", *to_end));
   return concat(parts, 0);
 }
 
