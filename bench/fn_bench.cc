@@ -72,10 +72,6 @@ T Libm(Fn fn, T x, T y) {
       return std::acosh(x);
     case Fn::kAtanh:
       return std::atanh(x);
-    case Fn::kRsqrt:
-      return 1 / std::sqrt(x);
-    case Fn::kSigmoid:
-      return 1 / (1 + std::exp(-x));
     case Fn::kPow:
       return std::pow(x, y);
   }

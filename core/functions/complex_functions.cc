@@ -5,7 +5,6 @@
 #include <numbers>
 
 #include "core/functions/complex.h"
-#include "core/functions/composite.h"
 #include "core/functions/composites.h"
 
 namespace frazil::ops {
@@ -347,8 +346,6 @@ PartsFunction FunctionOfParts(OpId op) {
       return Log10;
     case OpId::k_sqrt:
       return Sqrt;
-    case OpId::k_rsqrt:
-      return [](const Parts& z) { return QuotientOfParts({Number(1, z.re), Number(0, z.re)}, Sqrt(z)); };
     case OpId::k_sin:
       return Sin;
     case OpId::k_cos:

@@ -171,10 +171,6 @@ def np_sign(a):
     return np.sign(a)
 
 
-def sigmoid(a):
-    return 1 / (1 + np.exp(-a.astype(np.longdouble)))
-
-
 def extreme(f):
     """NaN if either is NaN, and -0 below +0."""
 
@@ -202,8 +198,6 @@ REFERENCE = {name: wide(name) for name in WIDE}
 REFERENCE |= {  # where NumPy has no function of that name, or another meaning
     "sign": np_sign,
     "erf": erf,
-    "rsqrt": lambda a: 1 / np.sqrt(a.astype(np.longdouble)),
-    "sigmoid": sigmoid,
     "round": np.rint,
     "floor_divide": floor_div,
     "remainder": floor_mod,

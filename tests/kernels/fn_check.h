@@ -32,16 +32,6 @@ inline constexpr const char* kNames[] = {
 #undef FZ_FN
 };
 
-template <class R>
-R Rsqrt(R x) {
-  return 1 / std::sqrt(x);
-}
-template <class R>
-R Sigmoid(R x) {
-  const R e = std::exp(-std::fabs(x));
-  return (x < 0 ? e : 1) / (1 + e);
-}
-
 // The functions of one argument with their references for f32 and f64.
 struct Reference {
   Fn fn;
@@ -59,8 +49,6 @@ inline constexpr Reference kReferences[] = {
     {Fn::kSinh, std::sinh, std::sinh},    {Fn::kCosh, std::cosh, std::cosh},
     {Fn::kAsinh, std::asinh, std::asinh}, {Fn::kAcosh, std::acosh, std::acosh},
     {Fn::kAtanh, std::atanh, std::atanh},
-    {Fn::kRsqrt, Rsqrt<double>, Rsqrt<Wide>},
-    {Fn::kSigmoid, Sigmoid<double>, Sigmoid<Wide>},
 };
 
 inline bool Nightly() { return std::getenv("FRAZIL_NIGHTLY") != nullptr; }

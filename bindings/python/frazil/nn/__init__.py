@@ -43,7 +43,6 @@ list at the end of help(frazil.nn) is whole.
 
 # ruff: noqa: F403, F405 -- names of the files that __all__ lists
 from frazil._frazil import nn as _functions
-from frazil._frazil import sigmoid as sigmoid
 from frazil._frazil import tanh as tanh
 from frazil._frazil.nn import *
 from frazil._parameters import Parameter as Parameter

@@ -107,7 +107,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     if n % 2:
         raise ValueError(f"[glu] the axis must have an even extent: {n} along {dim}.")
     gate = _fz.moveaxis(input, dim, 0)
-    return _fz.moveaxis(gate[: n // 2] * _fz.sigmoid(gate[n // 2 :]), 0, dim)
+    return _fz.moveaxis(gate[: n // 2] * _ops.sigmoid(gate[n // 2 :]), 0, dim)
 
 
 def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor:
@@ -127,7 +127,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + exp(-input))."""
-    return _fz.sigmoid(input)
+    return _ops.sigmoid(input)
 
 
 def logsigmoid(input: Tensor) -> Tensor:
