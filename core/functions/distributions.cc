@@ -7,6 +7,7 @@
 #include "core/backend.h"
 #include "core/default_dtype.h"
 #include "core/functions/draw.h"
+#include "core/infer.h"
 
 namespace frazil::ops {
 namespace {
@@ -30,6 +31,13 @@ StatusOr<std::vector<double>> Numbers(const Given& given) {
   FZ_ASSIGN_OR_RETURN(const ValueRef host, OnHost(*wide.value()));
   const auto* const data = reinterpret_cast<const double*>(host->data);
   return std::vector<double>(data, data + wide.size());
+}
+
+Given Looked(const Given& given) {
+  Given out = given;
+  if (given.tensor.ok())
+    out.known = given.known || Behind(given.tensor.value_ref()).get() == given.tensor.value();
+  return out;
 }
 
 constexpr double kMostCounted = 9223372036854775808.0;
@@ -178,7 +186,8 @@ Tensor Generator::dirichlet(const Given& alpha, const DrawOptions& options) {
   if (alpha.tensor.rank() == 0)
     return ValueError("[random.dirichlet] alpha needs at least one axis, got a number.");
   const int64_t k = alpha.tensor.layout()->dim(-1);
-  Draw d(this, "dirichlet", WithLast(options, k), {{alpha, kNotNegative}});
+  const Given looked = Looked(alpha);
+  Draw d(this, "dirichlet", WithLast(options, k), {{looked, kNotNegative}});
   if (!d.ok()) return d.error();
   if (k == 0) return d.Out(d[0]);
   Tensor x = d.LogGamma(0);
@@ -234,7 +243,8 @@ Tensor Generator::lognormal(const Given& mean, const Given& sigma, const DrawOpt
 }
 
 // One binomial draw an outcome; the last one has what others leave.
-Tensor Generator::multinomial(const Given& n, const Given& pvals, const DrawOptions& options) {
+Tensor Generator::multinomial(const Given& n, const Given& given, const DrawOptions& options) {
+  const Given pvals = Looked(given);
   const Tensor p = astype(pvals.tensor, DType::kF64);
   if (!p.ok()) return p;
   if (p.rank() == 0 || p.layout()->dim(-1) == 0) {

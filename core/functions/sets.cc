@@ -46,6 +46,13 @@ Tensors unique_all(const Tensor& x) {
 Tensor isin(const Tensor& x1, const Tensor& x2, bool invert) {
   if (const Tensor* error = FirstError({&x1, &x2})) return *error;
   const DType dtype = Promote(x1.dtype(), x2.dtype());
+  if (IsComplex(dtype)) {  // by what distinct elements they are among those of both
+    const Tensor all = concat({flatten(astype(x2, dtype)), flatten(astype(x1, dtype))}, 0);
+    const Tensors distinct = unique(all, false, true, false, {}, false);
+    if (!distinct[0].ok()) return distinct[0];
+    const Tensor &own = distinct[1], rest = Narrow(own, 0, x2.size(), x1.size());
+    return isin(reshape(rest, x1.dims()), Narrow(own, 0, 0, x2.size()), invert);
+  }
   const Tensor x = astype(x1, dtype), among = sort(flatten(astype(x2, dtype)));
   if (!among.ok()) return among;
   if (among.size() == 0) return filled(x.dims(), Scalar::Bool(invert), DType::kBool);

@@ -68,6 +68,8 @@ Tensor Slope(const Tensor& given, int axis, const Arg& step, bool two) {
   }
   const Tensor f = MoveAxis(given, axis, -1);
   const Tensor around = Within(f, 2, 0), behind = Within(f, 0, 2);
+  if (!step.tensor() && step.scalar().is_complex())
+    return Slope(given, axis, scalar(step.scalar(), Promote(given.dtype(), DType::kC64)), two);
   if (!step.tensor()) {
     const double h = step.scalar().AsDouble();
     return MoveAxis(WithEdges(f, (around - behind) / (2.0 * h), h, h, h, h, two), -1, axis);

@@ -257,7 +257,8 @@ Tensor unique_values(const Tensor& x, bool equal_nan) {
   const Tensor ordered = x.ok() ? sort(flatten(x)) : x;
   if (!ordered.ok() || ordered.size() == 0) return ordered;
   const Tensor among = ordered.Detach();
-  if (State().door == nullptr && !NeedsGrad(State(), ordered)) {  // nobody follows what is done
+  const bool plain = State().door == nullptr && !NeedsGrad(State(), ordered);
+  if (plain && !IsComplex(among)) {  // nobody follows what is done
     const auto data = Data(among);
     if (!data.ok()) return Tensor(data.status());
     auto made = Firsts(*data->value(), equal_nan);
@@ -267,7 +268,7 @@ Tensor unique_values(const Tensor& x, bool equal_nan) {
   const Tensor first = Composite(CompositeId::k_firsts, {&among}, {equal_nan}, [&] {
     const Tensor before = slice(among, {0, 1, last}), here = slice(among, {1, 1, last});
     Tensor differs = not_equal(here, before);
-    if (equal_nan && IsFloat(among.dtype()))
+    if (equal_nan && IsInexact(among.dtype()))
       differs = bitwise_and(differs, logical_not(bitwise_and(isnan(here), isnan(before))));
     return concat({full({1}, Scalar::Bool(true), DType::kBool, among.device()), differs}, 0);
   });
