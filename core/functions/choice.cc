@@ -26,8 +26,8 @@ double Epsilon(DType dtype) {
 
 // Refuses what is no distribution, and one with fewer outcomes than `size`, if given.
 Status CheckChances(const Tensor& p, std::optional<int64_t> size) {
-  const Given given = Looked(Given(p));
-  if (!given.known) return absl::OkStatus();
+  Given given(p);
+  given.known = true;
   FZ_RETURN_IF_ERROR(CheckRange(given, Range::kChance));
   FZ_ASSIGN_OR_RETURN(const std::vector<double> chances, Numbers(given));
   double total = 0;

@@ -7,7 +7,6 @@
 #include "core/backend.h"
 #include "core/default_dtype.h"
 #include "core/functions/draw.h"
-#include "core/infer.h"
 
 namespace frazil::ops {
 namespace {
@@ -31,13 +30,6 @@ StatusOr<std::vector<double>> Numbers(const Given& given) {
   FZ_ASSIGN_OR_RETURN(const ValueRef host, OnHost(*wide.value()));
   const auto* const data = reinterpret_cast<const double*>(host->data);
   return std::vector<double>(data, data + wide.size());
-}
-
-Given Looked(const Given& given) {
-  Given out = given;
-  if (given.tensor.ok())
-    out.known = given.known || Behind(given.tensor.value_ref()).get() == given.tensor.value();
-  return out;
 }
 
 constexpr double kMostCounted = 9223372036854775808.0;
@@ -186,8 +178,7 @@ Tensor Generator::dirichlet(const Given& alpha, const DrawOptions& options) {
   if (alpha.tensor.rank() == 0)
     return ValueError("[random.dirichlet] alpha needs at least one axis, got a number.");
   const int64_t k = alpha.tensor.layout()->dim(-1);
-  const Given looked = Looked(alpha);
-  Draw d(this, "dirichlet", WithLast(options, k), {{looked, kNotNegative}});
+  Draw d(this, "dirichlet", WithLast(options, k), {{alpha, kNotNegative}});
   if (!d.ok()) return d.error();
   if (k == 0) return d.Out(d[0]);
   Tensor x = d.LogGamma(0);
@@ -243,8 +234,7 @@ Tensor Generator::lognormal(const Given& mean, const Given& sigma, const DrawOpt
 }
 
 // One binomial draw an outcome; the last one has what others leave.
-Tensor Generator::multinomial(const Given& n, const Given& given, const DrawOptions& options) {
-  const Given pvals = Looked(given);
+Tensor Generator::multinomial(const Given& n, const Given& pvals, const DrawOptions& options) {
   const Tensor p = astype(pvals.tensor, DType::kF64);
   if (!p.ok()) return p;
   if (p.rank() == 0 || p.layout()->dim(-1) == 0) {
@@ -278,7 +268,14 @@ Tensor Generator::multinomial(const Given& n, const Given& given, const DrawOpti
     rest = rest.defined() ? rest - own : 1.0 - own;
   }
   out.push_back(left);
-  return Counts(stack(out, -1), options);
+  const Tensor counts = stack(out, -1);
+  if (pvals.known) return Counts(counts, options);
+  // Of a tensor's numbers nobody has said that they are probabilities.
+  const DType given = pvals.tensor.dtype();
+  const double most = 1 + (given == DType::kF64 ? 1e-12 : IsHalf(given) ? 1e-2 : 1e-6);
+  const Tensor but_last = sum(Narrow(p, last, 0, static_cast<int64_t>(k) - 1), Over({-1}), true);
+  const Tensor each = all(And(greater_equal(p, 0.0), less_equal(p, 1.0)), Over({-1}), true);
+  return Counts(where(And(each, less_equal(but_last, most)), counts, kNaN), options);
 }
 
 namespace {

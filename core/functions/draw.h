@@ -17,9 +17,6 @@ Status CheckRange(const Given& given, Range range);
 // The numbers of a known parameter.
 StatusOr<std::vector<double>> Numbers(const Given& given);
 
-// Known, too, if it is a tensor, but for one that differs between the examples of a vmap.
-Given Looked(const Given& given);
-
 struct Bounded {
   const Given& given;
   Range range = Range::kAny;

@@ -43,7 +43,6 @@ CASES = [
     ("unique", (NAN,), {"return_counts": True, "return_index": True, "return_inverse": True}),
     ("unique", (NAN,), {"equal_nan": False}),
     ("unique_counts", (NAN,), {}),
-    ("unique_values", (NAN,), {}),
     ("isin", (Z, np.append(Z[:2], z(2))), {}),
     ("isin", (NAN, NAN), {"invert": True}),
     ("isin", (Z, RNG.random(3)), {}),
@@ -53,11 +52,10 @@ CASES = [
     ("cov", (z(3, 7),), {}),
     ("gradient", (z(7),), {}),
     ("gradient", (z(7), np.sort(RNG.random(7))), {"edge_order": 2}),
-    ("gradient", (RNG.random(7), 2 + 1j), {}),
     ("interp", (np.linspace(-1, 2, 5), np.linspace(0, 1, 4), z(4)), {"left": 1j}),
     ("searchsorted", (np.arange(5.0), np.arange(3.0)), {"sorter": np.arange(4)}),
     ("searchsorted", (np.arange(5.0), np.arange(3.0)), {"sorter": np.arange(5)[None]}),
-    ("searchsorted", (np.arange(5.0), np.arange(3.0)), {"sorter": np.arange(5) + 1}),
+    ("searchsorted", (np.arange(5.0), np.arange(3.0)), {"sorter": np.full(5, 9)}),
     ("einsum", ("...i->i", z(2, 3)), {}),
     ("einsum", ("...i,...i->i", z(2, 3), z(2, 3)), {}),
     *[("linalg.cond", (np.zeros((3, 3)), p), {}) for p in (None, 2, 1, np.inf, "fro")],
@@ -107,9 +105,17 @@ def test_as_numpy(name, args, kwargs):
     assert len(got) == len(want)
     for g, w in zip(got, want, strict=True):
         assert g.shape == w.shape
-        # lists of integers give the default dtype, float32 here
-        assert g.dtype == w.dtype or (args[0] is LIST and g.dtype.kind == w.dtype.kind)
+        # floats of lists have the default dtype, float32 here
+        assert g.dtype == w.dtype or (isinstance(args[0], list) and g.dtype.kind == w.dtype.kind)
         np.testing.assert_allclose(g, w, rtol=2e-6)
+
+
+def test_complex_values_and_steps():
+    # NumPy's order of distinct complex numbers is that of a hash table, and it drops imaginary parts
+    got = np.asarray(fz.unique_values(fz.asarray(NAN)))
+    assert np.array_equal(got, NAN[[1, 4, 2, 0, 3]], equal_nan=True)
+    x = RNG.random(7)
+    assert np.allclose(np.asarray(fz.gradient(fz.asarray(x), 2 + 1j)), np.gradient(x) / (2 + 1j))
 
 
 def test_a_list_in_a_trace_is_read_at_each_call():
@@ -142,21 +148,21 @@ def test_covariances_without_full_rank():
     assert np.allclose(drawn[:, 2], 3, atol=1e-6)
     assert np.allclose(drawn[:, 1], 2 * drawn[:, 0], atol=1e-5)
     assert np.allclose(np.asarray(g.multivariate_normal(fz.ones(2), fz.zeros((2, 2)), (3,))), 1)
-    with pytest.raises(np.linalg.LinAlgError, match="cov is not positive semidefinite"):
+    with pytest.raises(fz.linalg.LinAlgError, match="cov is not positive semidefinite"):
         g.multivariate_normal(fz.zeros(2), fz.asarray([[1.0, 2], [2, 1]]))
-
-
-def refused(function, *args, **kwargs):
-    with pytest.raises(ValueError, match=r"^\[random\."):
-        function(*map(fz.asarray, args), **{k: fz.asarray(v) for k, v in kwargs.items()})
 
 
 def test_probabilities():
     g = fz.random.Generator(5)
     for p in ([-0.5, 1, 0.5], [0.5, 1, 0.5], [0.5, np.nan, 0.5]):
-        refused(lambda p: g.choice(fz.arange(3), (2,), p=p), p)
-        refused(lambda p: g.multinomial(3, p), p)
-    refused(lambda a: g.dirichlet(a), [-0.5, 1])
+        for call in (
+            lambda p=p: g.choice(fz.arange(3), (2,), p=p),
+            lambda p=p: g.choice(fz.arange(3), (2,), p=fz.asarray(p)),
+            lambda p=p: g.multinomial(3, p),
+            lambda p=p: g.dirichlet([*p[:2], -1]),
+        ):
+            with pytest.raises(ValueError, match=r"^\[random"):
+                call()
     with pytest.raises(ValueError, match="need as many probabilities above 0, got 1"):
         g.choice(fz.arange(3), (2,), replace=False, p=fz.asarray([1.0, 0, 0]))
     for _ in range(50):
