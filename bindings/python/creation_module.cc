@@ -325,7 +325,8 @@ FZ_FAST(Integers) {
   absl::int128 low, high;
   DimVec dims;
   Options options;
-  if (!generator || !ToEnd(a[1], "low", &low) || !ToEnd(a[2], "high", &high) || !ToDims(a[3], "random.integers", &dims) ||
+  if (!generator || !ToEnd(a[1], "low", &low) || !ToEnd(a[2], "high", &high) ||
+      !ToDims(a[3], "random.integers", &dims) ||
       !Parse("random.integers", a[4], a[5], nullptr, &options)) {
     return nullptr;
   }

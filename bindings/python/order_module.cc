@@ -59,8 +59,8 @@ FZ_FAST(SearchSorted) {
     }
     ordered = ops::take(*x, *order, 0);
     if (!ordered.ok() && KindOf(ordered.status()) == ErrorKind::kIndex) {
-      return Raise(ValueError("[searchsorted] the sorter has an index out of range for ",
-                              x->size(), " elements."));
+      return Raise(ValueError("[searchsorted] the sorter has an index out of range for ", x->size(),
+                              " elements."));
     }
     x = &ordered;
   }

@@ -290,7 +290,8 @@ Tensor FactorOf(const Tensor& cov) {
   const double epsilon = cov.dtype() == DType::kF64 ? 0x1p-52 : 0x1p-23;
   const double rounding = 16 * epsilon * double(cov.layout()->dim(-1));
   const Tensor largest = max(abs(w), Over({-1}), true);
-  const auto negative = IsAny(bitwise_invert(greater_equal(w.Detach(), largest.Detach() * -rounding)));
+  const auto negative =
+      IsAny(bitwise_invert(greater_equal(w.Detach(), largest.Detach() * -rounding)));
   if (!negative.ok()) return Tensor(negative.status());
   if (*negative) {
     return LinAlgError("[random.multivariate_normal] cov is not positive semidefinite: it has a ",

@@ -133,8 +133,8 @@ Tensor Generator::integers(absl::int128 low, absl::int128 high, Dims shape, DTyp
                      ".");
   for (const absl::int128 edge : {low, high - 1}) {
     const bool big = edge > std::numeric_limits<int64_t>::max();
-    const Scalar number = big ? Scalar::Big(static_cast<uint64_t>(edge))
-                              : Scalar::Int(static_cast<int64_t>(edge));
+    const Scalar number =
+        big ? Scalar::Big(static_cast<uint64_t>(edge)) : Scalar::Int(static_cast<int64_t>(edge));
     if (Status s = ToImmediate("random.integers", number, dtype).status(); !s.ok())
       return Tensor(std::move(s));
   }

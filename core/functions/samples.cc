@@ -76,7 +76,8 @@ Status CheckWeights(const char* what, const Tensor& w, int64_t n, bool whole) {
   if (w.rank() != 1 || w.size() != n) {
     return RuntimeError("[cov] ", what, " of shape ", Tuple(w), " for ", n, " observations.");
   }
-  if (IsComplex(w.dtype())) return TypeError("[cov] ", what, " must be real, got ", Name(w.dtype()), ".");
+  if (IsComplex(w.dtype()))
+    return TypeError("[cov] ", what, " must be real, got ", Name(w.dtype()), ".");
   if (IsBool(w.dtype()) || Behind(w.value_ref()).get() != w.value()) return absl::OkStatus();
   const Tensor now = w.Detach();
   if (whole && IsFloat(w.dtype())) {

@@ -13,8 +13,8 @@
 namespace frazil {
 namespace {
 
-constexpr int64_t kBlock = 256;   // elements whose keys are made at a time
-constexpr int64_t kFew = 4096;    // keys that std::nth_element takes
+constexpr int64_t kBlock = 256;  // elements whose keys are made at a time
+constexpr int64_t kFew = 4096;   // keys that std::nth_element takes
 constexpr int64_t kSample = 2048;
 
 // The keys from `low` to `high` are those among which the one that is looked for should be.
@@ -196,8 +196,7 @@ class Row {
 
   // `scratch` has room for n keys.
   Row(const Element* x, int64_t n, Key* scratch) : x_(x), n_(n), scratch_(scratch) {
-    const int64_t count =
-        n < tuned::kSharedKeys ? 1 : std::max<int64_t>(1, NumThreads());
+    const int64_t count = n < tuned::kSharedKeys ? 1 : std::max<int64_t>(1, NumThreads());
     for (int64_t i = 0; i < count; ++i) parts_.push_back({n * i / count, n * (i + 1) / count});
   }
 
@@ -300,8 +299,7 @@ void Partition(const SortArgs& args, int64_t kth) {
         const int64_t n = part.end - part.begin;
         if constexpr (kWhole<Keys>) {
           if (Cpu().avx512) {
-            return PlaceByVectors<Keys>(from, n, row.chosen(), out + less, out + equal,
-                                        out + more);
+            return PlaceByVectors<Keys>(from, n, row.chosen(), out + less, out + equal, out + more);
           }
         }
         PlacePlain<Keys>(

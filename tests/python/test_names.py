@@ -31,7 +31,7 @@ def called(name, module, args, kwargs, function=lambda a: a):
 
 
 def wanted(name, args, kwargs):
-    if name == "partition":  # any order that partitions: the smaller, the equal, the larger as they are
+    if name == "partition":  # any order that partitions; ours keeps each part as it stands
         x, kth = args
         of = np.sort(x)[kth]
         return np.concatenate([x[x < of], x[x == of], x[x > of]])

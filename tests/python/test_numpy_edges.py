@@ -1,6 +1,6 @@
-"""Where NumPy's functions have an answer of their own: lists, complex numbers and their NaNs, weights,
-ends of differences, empty arrays, integers of 64 bits, covariances without full rank. Each case is
-called with NumPy, and must give its result, dtype and all, or an exception of its class.
+"""What NumPy answers at the edges: lists, complex numbers and their NaNs, weights, ends of
+differences, empty arrays, integers of 64 bits, covariances without full rank. Each case is called
+with NumPy, and must give its result, dtype and all, or an exception of its class.
 """
 
 import numpy as np
@@ -111,7 +111,7 @@ def test_as_numpy(name, args, kwargs):
 
 
 def test_complex_values_and_steps():
-    # NumPy's order of distinct complex numbers is that of a hash table, and it drops imaginary parts
+    # NumPy orders them by a hash table, and of the step it drops the imaginary part
     got = np.asarray(fz.unique_values(fz.asarray(NAN)))
     assert np.array_equal(got, NAN[[1, 4, 2, 0, 3]], equal_nan=True)
     x = RNG.random(7)

@@ -1,4 +1,4 @@
-"""partition and argpartition by one element: what lies before it, beside it and behind it, in order."""
+"""partition and argpartition by one element: what lies before it, with it and behind it."""
 
 import numpy as np
 import pytest
