@@ -79,3 +79,32 @@ def test_gradients_go_where_the_elements_were():
 
     assert np.array_equal(np.asarray(fz.grad(cost)(fz.asarray(x))), want)
     assert np.array_equal(np.asarray(fz.grad(fz.trace(cost))(fz.asarray(x))), want)
+
+
+@pytest.mark.parametrize("kind", ["normal", "holes", "infinite", "few"])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_quantiles_of_long_rows_are_those_of_sorted_ones(dtype, kind):
+    x = RNG.standard_normal((3, 5000)).astype(dtype)
+    if kind == "holes":
+        x[1, RNG.integers(0, 5000, 9)] = np.nan
+    elif kind == "infinite":
+        x[RNG.random(x.shape) < 0.3] = np.inf
+        x[RNG.random(x.shape) < 0.3] = -np.inf
+    elif kind == "few":
+        x = np.round(x) * np.array(1, dtype)
+    t = fz.asarray(x)
+    for q in (0.0, 0.3, 0.5, 0.99987, 1.0):
+        for method in ("linear", "lower", "nearest", "midpoint", "hazen", "averaged_inverted_cdf"):
+            got = fz.quantile(t, q, axis=1, method=method)
+            several = fz.quantile(t, [q, 0.5], axis=1, method=method)  # which sort
+            assert np.asarray(got).tobytes() == np.asarray(several[0]).tobytes(), (q, method)
+    assert np.array_equal(np.asarray(fz.median(t, axis=1)), np.median(x, axis=1), equal_nan=True)
+    whole = fz.median(t, keepdims=True)
+    assert whole.shape == (1, 1)
+    assert np.array_equal(np.asarray(fz.trace(fz.median)(t)), np.asarray(whole)[0, 0], True)
+
+
+def test_gradients_of_long_medians():
+    x = fz.asarray(RNG.standard_normal(6001))
+    slope = np.asarray(fz.grad(fz.median)(x))
+    assert slope.sum() == 1 and slope[int(fz.argpartition(x, 3000)[3000])] == 1
