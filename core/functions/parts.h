@@ -41,6 +41,8 @@ inline Axes Over(std::initializer_list<int64_t> axes) {
 }
 // An op that works along the last axis (sort, argsort), along another one.
 Tensor Along(OpId op, const Tensor& x, int64_t axis, int64_t attr);
+// Ready, dense data in row-major order, in memory that the CPU addresses.
+StatusOr<Tensor> Data(const Tensor& x);
 // Integers and bools as float64, as in a quotient.
 inline Tensor Inexact(const Tensor& x) {
   return !x.ok() || IsInexact(x.dtype()) ? x : astype(x, DType::kF64);

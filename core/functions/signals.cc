@@ -1,4 +1,4 @@
-// Samples on a line: differences, interpolation, convolution, polynomials.
+// Samples on a line: differences, convolution, polynomials.
 #include <algorithm>
 #include <cmath>
 
@@ -130,50 +130,6 @@ Tensor trapezoid(const Tensor& given, const Tensor* x, double dx, int64_t axis) 
   if (!x) return sum(dx * both / 2.0, Over({-1}));
   const Tensor widths = diff(x->rank() == 1 ? *x : MoveAxis(*x, *along, -1));
   return sum(widths * both / 2.0, Over({-1}));
-}
-
-Tensor interp(const Tensor& given_x, const Tensor& given_xp, const Tensor& given_fp,
-              const std::optional<Arg>& given_left, const std::optional<Arg>& given_right,
-              std::optional<double> period) {
-  if (const Tensor* error = FirstError({&given_x, &given_xp, &given_fp})) return *error;
-  for (const Tensor* t : {&given_x, &given_xp}) {
-    if (IsComplex(t->dtype()))
-      return TypeError("[interp] x and xp must be real, got ", Name(t->dtype()), ".");
-  }
-  DType common = Promote(Promote(given_x.dtype(), given_xp.dtype()), given_fp.dtype());
-  common = IsInexact(common) ? common : DType::kF64;
-  Tensor x = astype(given_x, PartOf(common)), xp = astype(given_xp, PartOf(common));
-  Tensor fp = astype(given_fp, common);
-  if (xp.rank() != 1 || xp.dims() != fp.dims() || xp.size() == 0) {
-    return ValueError("[interp] needs points of one axis, got shapes ", Tuple(xp), " and ",
-                      Tuple(fp), ".");
-  }
-  if (period) {
-    if (*period == 0) return ValueError("[interp] the period must not be 0.");
-    const double p = std::abs(*period);
-    x = remainder(x, p);
-    xp = remainder(xp, p);
-    const Tensor order = argsort(xp);
-    xp = take(xp, order, 0);
-    fp = take(fp, order, 0);
-    xp = concat({At(xp, -1) - p, xp, At(xp, 0) + p}, 0);
-    fp = concat({At(fp, -1), fp, At(fp, 0)}, 0);
-  }
-  if (!xp.ok()) return xp;
-  const int64_t n = xp.dims()[0];
-  const Tensor at = searchsorted(xp.Detach(), x.Detach(), true) - Arg(1);
-  const Tensor below = clip(at, Arg(0), Arg(std::max<int64_t>(n - 2, 0)));
-  const Tensor above = minimum(below + Arg(1), n - 1);
-  const Tensor x0 = take(xp, below, 0), y0 = take(fp, below, 0);
-  const Tensor x1 = take(xp, above, 0), y1 = take(fp, above, 0);
-  const Tensor width = astype(where(greater(x1, x0), x1 - x0, 1.0), x.dtype());
-  const Tensor low = Pick(xp, 0, 0), high = Pick(xp, 0, -1);
-  const Tensor first = Pick(fp, 0, 0), last = Pick(fp, 0, -1);
-  Tensor out = (y1 - y0) / width * (clip(x, Arg(low), Arg(high)) - x0) + y0;
-  out = where(greater_equal(x, high), last, out);
-  out = where(less(x, low), given_left && !period ? *given_left : Arg(first), out);
-  out = where(greater(x, high), given_right && !period ? *given_right : Arg(last), out);
-  return astype(where(isnan(x), x, out), fp.dtype());
 }
 
 namespace {

@@ -12,6 +12,15 @@
 #include "core/tuned.h"
 
 namespace frazil::ops {
+StatusOr<Tensor> Data(const Tensor& x) {
+  const bool dense = x.layout()->dense && !x.value()->immediate;
+  Tensor out = dense ? x.Detach() : copy(x.Detach());
+  if (!out.ok()) return out.status();
+  FZ_RETURN_IF_ERROR(Read(*out.value()));
+  FZ_ASSIGN_OR_RETURN(ValueRef host, OnHost(*out.value()));
+  return Tensor(std::move(host));
+}
+
 namespace {
 
 // Elements as a type that has an order but for NaN, which is above everything; -0 equals +0.
@@ -22,16 +31,6 @@ auto Key(T v) {
   } else {
     return v;
   }
-}
-
-// Ready, dense data in row-major order, in memory that the CPU addresses.
-StatusOr<Tensor> Data(const Tensor& x) {
-  const bool dense = x.layout()->dense && !x.value()->immediate;
-  Tensor out = dense ? x.Detach() : copy(x.Detach());
-  if (!out.ok()) return out.status();
-  FZ_RETURN_IF_ERROR(Read(*out.value()));
-  FZ_ASSIGN_OR_RETURN(ValueRef host, OnHost(*out.value()));
-  return Tensor(std::move(host));
 }
 
 template <typename T>
