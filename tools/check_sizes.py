@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 FOLDERS = {
-    "core": 18700,
+    "core": 18800,
     "kernels": 10700,
     "npu": 9100,
     "autograd": 2400,
