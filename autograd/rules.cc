@@ -271,9 +271,9 @@ Tensor grad_cumulative_prod(const Tensor& g, const Tensor& a, const TapeNode& no
 // Where each element went, its gradient comes from.
 Tensor grad_sort(const Tensor& g, const Tensor& a, const TapeNode& node) {
   const Tensor x = a.Detach();
-  const int64_t descending = node.attr(0), rows = -1, n = g.dims().back();
+  const int64_t how = node.attr(0), rows = -1, n = g.dims().back();
   if (g.size() == 0) return g;
-  const Tensor order = ops::reshape(Apply(OpId::k_argsort, {&x}, {&descending, 1}), {rows, n});
+  const Tensor order = ops::reshape(Apply(OpId::k_argsort, {&x}, {&how, 1}), {rows, n});
   const Tensor first = ops::reshape(ops::iota(g.size() / n, DType::kI64, g.device()), {rows, 1});
   const Tensor zeros = ops::full({g.size()}, Scalar::Float(0), g.dtype(), g.device());
   const Tensor places = ops::flatten(ops::add(order, ops::multiply(first, Scalar::Int(n))));

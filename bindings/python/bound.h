@@ -44,7 +44,7 @@ struct Parameter<const Tensor&> : Parameter<const Tensor*> {
   const Tensor& get() const { return *value; }
 };
 
-// A list is an operand beside another one: the first, or for that the second.
+// Of a list the floats are those of the operand beside it: the first, or for that the second.
 template <>
 struct Parameter<const std::optional<Arg>&> {
   static constexpr int kSlots = 1;

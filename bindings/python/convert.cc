@@ -67,7 +67,8 @@ bool TryScalar(PyObject* object, Scalar* out) {
 }
 
 bool Operand::LoadForeign(PyObject* object, const char* op, bool strict, PyObject* beside) {
-  if (!(beside && IsNest(object)) && (LeavesOperators(object) || !IsArrayLike(object))) {
+  const bool nest = (strict || beside) && IsNest(object);  // a list is an array of its elements
+  if (!nest && (LeavesOperators(object) || !IsArrayLike(object))) {
     if (strict) {
       Raise(TypeError("[", std::string(op), "] takes tensors, arrays and numbers, got ",
                       Py_TYPE(object)->tp_name, "; use asarray."));

@@ -7,7 +7,7 @@
 #include "bindings/python/movement.h"
 #include "bindings/python/nest.h"
 #include "core/default_dtype.h"
-#include "core/functions/composites.h"
+#include "core/functions/distributions.h"
 
 namespace frazil::python {
 namespace {
@@ -296,19 +296,42 @@ FZ_FAST(Floats) {
   return Finish(std::move(drawn), options);
 }
 
+// An end of random integers.
+bool ToEnd(PyObject* object, const char* what, absl::int128* out) {
+  const Object index = PyBool_Check(object) ? Object() : Object::Steal(PyNumber_Index(object));
+  if (!index) {
+    int64_t none;
+    PyErr_Clear();
+    return ToInt(object, "random.integers", what, &none);  // says what is wrong
+  }
+  int overflow;
+  *out = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
+  if (overflow > 0) {  // up to 2^64, which is 1 more than 64 bits hold
+    const Object one = Object::Steal(PyLong_FromLong(1));
+    const Object before = Object::Steal(one ? PyNumber_Subtract(index.get(), one.get()) : nullptr);
+    if (!before) return false;
+    *out = absl::int128(PyLong_AsUnsignedLongLong(before.get())) + 1;
+  }
+  if (overflow >= 0 && !PyErr_Occurred()) return true;
+  PyErr_Clear();
+  PyErr_Format(PyExc_ValueError, "[random.integers] %s is out of bounds of 64 bits: %R.", what,
+               index.get());
+  return false;
+}
+
 FZ_FAST(Integers) {
   FZ_ARGS(6, "random.integers(state, low, high, shape, /, dtype=None, device=None)");
   Tensor* generator = Generator(a[0]);
-  int64_t low, high;
+  absl::int128 low, high;
   DimVec dims;
   Options options;
-  if (!generator || !ToInt(a[1], "random.integers", "low", &low) ||
-      !ToInt(a[2], "random.integers", "high", &high) || !ToDims(a[3], "random.integers", &dims) ||
+  if (!generator || !ToEnd(a[1], "low", &low) || !ToEnd(a[2], "high", &high) ||
+      !ToDims(a[3], "random.integers", &dims) ||
       !Parse("random.integers", a[4], a[5], nullptr, &options)) {
     return nullptr;
   }
   Tensor drawn =
-      ops::random_integers(generator, low, high, dims, options.dtype.value_or(DType::kI64));
+      ops::Generator(generator).integers(low, high, dims, options.dtype.value_or(DType::kI64));
   NoteWrite(generator);
   return Finish(std::move(drawn), options);
 }

@@ -49,11 +49,19 @@ FZ_FAST(SearchSorted) {
   if (Given(a[3])) {
     const Tensor* order = IndicesOf(a[3], "searchsorted", &own_order);
     if (!order) return nullptr;
-    if (x->rank() == 1 && order->rank() == 1 && order->size() != x->size()) {
+    if (order->rank() != 1) {
+      return Raise(TypeError("[searchsorted] the sorter must have one axis, got shape ",
+                             ToString(order->dims()), "."));
+    }
+    if (x->rank() == 1 && order->size() != x->size()) {
       return Raise(ValueError("[searchsorted] the sorter has ", order->size(), " indices for ",
                               x->size(), " elements."));
     }
     ordered = ops::take(*x, *order, 0);
+    if (!ordered.ok() && KindOf(ordered.status()) == ErrorKind::kIndex) {
+      return Raise(ValueError("[searchsorted] the sorter has an index out of range for ", x->size(),
+                              " elements."));
+    }
     x = &ordered;
   }
   const bool right =

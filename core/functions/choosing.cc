@@ -161,13 +161,22 @@ Tensor WithKth(const char* op, const Tensor& given, const Ints& kth, std::option
   return x;
 }
 
+// In order, or around the only kth element.
+Tensor Partitioned(OpId op, const Tensor& x, const Ints& kth, std::optional<int64_t> axis) {
+  const int64_t along = axis.value_or(0);
+  const bool plain = x.ok() && !IsComplex(x.dtype()) && x.rank() > 0 && kth.size() == 1;
+  if (!plain) return op == OpId::k_sort ? sort(x, along) : argsort(x, along);
+  const int64_t n = x.layout()->dim(static_cast<int>(along)), k = kth.front();
+  return Along(op, x, along, 2 + (k < 0 ? k + n : k));
+}
+
 }  // namespace
 
 Tensor partition(const Tensor& x, const Ints& kth, std::optional<int64_t> axis) {
-  return sort(WithKth("partition", x, kth, axis), axis.value_or(0));
+  return Partitioned(OpId::k_sort, WithKth("partition", x, kth, axis), kth, axis);
 }
 Tensor argpartition(const Tensor& x, const Ints& kth, std::optional<int64_t> axis) {
-  return argsort(WithKth("argpartition", x, kth, axis), axis.value_or(0));
+  return Partitioned(OpId::k_argsort, WithKth("argpartition", x, kth, axis), kth, axis);
 }
 
 namespace {

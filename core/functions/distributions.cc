@@ -268,8 +268,40 @@ Tensor Generator::multinomial(const Given& n, const Given& pvals, const DrawOpti
     rest = rest.defined() ? rest - own : 1.0 - own;
   }
   out.push_back(left);
-  return Counts(stack(out, -1), options);
+  const Tensor counts = stack(out, -1);
+  if (pvals.known) return Counts(counts, options);
+  // Of a tensor's numbers nobody has said that they are probabilities.
+  const DType given = pvals.tensor.dtype();
+  const double most = 1 + (given == DType::kF64 ? 1e-12 : IsHalf(given) ? 1e-2 : 1e-6);
+  const Tensor but_last = sum(Narrow(p, last, 0, static_cast<int64_t>(k) - 1), Over({-1}), true);
+  const Tensor each = all(And(greater_equal(p, 0.0), less_equal(p, 1.0)), Over({-1}), true);
+  return Counts(where(And(each, less_equal(but_last, most)), counts, kNaN), options);
 }
+
+namespace {
+
+// A factor of cov = factor factor^H: Cholesky's, or where that does not exist for a direction of no
+// extent the eigenvectors, each as long as its deviation.
+Tensor FactorOf(const Tensor& cov) {
+  const Tensor factor = cholesky(cov);
+  if (factor.ok() || KindOf(factor.status()) != ErrorKind::kLinAlg) return factor;
+  const auto [w, v] = eigh(cov);
+  if (!w.ok()) return w;
+  const double epsilon = cov.dtype() == DType::kF64 ? 0x1p-52 : 0x1p-23;
+  const double rounding = 16 * epsilon * double(cov.layout()->dim(-1));
+  const Tensor largest = max(abs(w), Over({-1}), true);
+  const auto negative =
+      IsAny(bitwise_invert(greater_equal(w.Detach(), largest.Detach() * -rounding)));
+  if (!negative.ok()) return Tensor(negative.status());
+  if (*negative) {
+    return LinAlgError("[random.multivariate_normal] cov is not positive semidefinite: it has a ",
+                       "negative eigenvalue or a NaN.");
+  }
+  const Tensor none = less_equal(w, 0.0);
+  return v * expand_dims(where(none, 0.0, sqrt(where(none, 1.0, w))), -2);
+}
+
+}  // namespace
 
 Tensor Generator::multivariate_normal(const Given& mean, const Given& cov,
                                       const DrawOptions& options) {
@@ -293,7 +325,7 @@ Tensor Generator::multivariate_normal(const Given& mean, const Given& cov,
   shape.push_back(mu.layout()->dim(-1));
   const DType wanted = options.dtype.value_or(DefaultFloat());
   const DType computed = wanted == DType::kF64 ? DType::kF64 : DType::kF32;
-  const Tensor factor = cholesky(astype(spread, computed));
+  const Tensor factor = FactorOf(astype(spread, computed));
   if (!factor.ok()) return factor;
   const Tensor z = normal(shape, computed, options.device);
   const Tensor turned = squeeze(matmul(factor, expand_dims(z, -1)), Over({-1}));

@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/numeric/int128.h"
 #include "core/functions/composites.h"
 
 #pragma GCC visibility push(default)
@@ -42,6 +43,8 @@ class Generator {
 
   Tensor uniform(Dims shape, DType dtype, Device device = Device());
   Tensor normal(Dims shape, DType dtype, Device device = Device());
+  // From low to below high, which lie in [-2^63, 2^64].
+  Tensor integers(absl::int128 low, absl::int128 high, Dims shape, DType dtype);
 #define FZ_DISTRIBUTION(name, parameters, ...) Tensor name parameters;
 #include "core/functions/distributions.def"
   // Positions along an axis with probabilities softmax(logits).

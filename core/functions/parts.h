@@ -39,6 +39,10 @@ inline Tensor MoveAxis(const Tensor& x, int64_t from, int64_t to) {
 inline Axes Over(std::initializer_list<int64_t> axes) {
   return Axes(std::in_place, axes.begin(), axes.end());
 }
+// An op that works along the last axis (sort, argsort), along another one.
+Tensor Along(OpId op, const Tensor& x, int64_t axis, int64_t attr);
+// Ready, dense data in row-major order, in memory that the CPU addresses.
+StatusOr<Tensor> Data(const Tensor& x);
 // Integers and bools as float64, as in a quotient.
 inline Tensor Inexact(const Tensor& x) {
   return !x.ok() || IsInexact(x.dtype()) ? x : astype(x, DType::kF64);

@@ -10,6 +10,7 @@
 
 #include "core/backend.h"
 #include "core/functions/composite.h"
+#include "core/functions/parts.h"
 
 namespace frazil::ops {
 namespace {
@@ -123,15 +124,14 @@ Tensor At(const Tensor& sorted, double place) {
   return slice(sorted, all);
 }
 
-template <typename N>
-Tensor OneQuantile(const Method& m, const Tensor& sorted, const N& n, double q) {
-  const Place<N> place = PlaceOf(m, n, q);
-  const Tensor low = At(sorted, place.low);
+// Between the elements at a place, of which next() gives the second.
+template <typename N, typename Next>
+Tensor Between(const Method& m, const Place<N>& place, const Tensor& low, const Next& next) {
   if (Steps(m.kind)) return low;
   if constexpr (std::is_same_v<N, double>) {
     if (place.weight == 0) return low;
   }
-  const Tensor high = At(sorted, place.high), way = high - low;
+  const Tensor high = next(), way = high - low;
   const auto weigh = [&] {
     if constexpr (std::is_same_v<N, double>) {
       if (m.kind == Method::kMidpoint) return (low + high) * 0.5;  // as a mean, rounded once
@@ -145,6 +145,27 @@ Tensor OneQuantile(const Method& m, const Tensor& sorted, const N& n, double q) 
   // Equal ends, infinite ones too, have nothing between them.
   return where(equal(low, high), low, weigh());
 }
+
+template <typename N>
+Tensor OneQuantile(const Method& m, const Tensor& sorted, const N& n, double q) {
+  const Place<N> place = PlaceOf(m, n, q);
+  return Between(m, place, At(sorted, place.low), [&] { return At(sorted, place.high); });
+}
+
+// The same of long rows in any order, without gradients: around the first of the two elements, behind
+// which the second one is the least.
+Tensor Selected(const Method& m, const Tensor& rows, double q) {
+  const int64_t n = rows.dims().back();
+  const Place<double> place = PlaceOf(m, double(n), q);
+  const auto low = static_cast<int64_t>(place.low);
+  const Tensor around = Along(OpId::k_sort, rows, -1, 2 + low);
+  if (!around.ok()) return around;
+  return Between(m, place, At(around, place.low), [&] {
+    return min(Narrow(around, around.rank() - 1, low + 1, n - low - 1), Last(), true);
+  });
+}
+
+constexpr int64_t kLong = 4096;  // elements of a row of which sorting all takes longer
 
 struct Asked {
   std::string_view op;
@@ -167,8 +188,16 @@ Tensor Body(const Tensor& x, const DimVec& reduced, const Asked& asked) {
   for (int64_t a : reduced) n *= x.dims()[static_cast<size_t>(a)];
   DimVec rows = kept;
   rows.push_back(n);
-  const Tensor sorted = sort(reshape(permute_dims(x, order), rows));
+  const Tensor given = reshape(permute_dims(x, order), rows);
   const bool floats = IsFloat(x.dtype());
+  if (n >= kLong && asked.levels.values.size() == 1 && !asked.skip_nan && !NeedsGrad(State(), x)) {
+    Tensor one = Selected(*asked.method, given, asked.levels.values[0]);
+    if (floats) one = where(any(isnan(given), Last(), true), NAN, one);
+    DimVec dims(asked.levels.dims.begin(), asked.levels.dims.end());
+    dims.insert(dims.end(), shown.begin(), shown.end());
+    return reshape(one, dims);
+  }
+  const Tensor sorted = sort(given);
   const Tensor none = floats ? isnan(sorted.Detach()) : Tensor();
   Tensor ordered = sorted, count, nothing;
   if (floats && asked.skip_nan) {

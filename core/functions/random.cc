@@ -3,8 +3,10 @@
 // (core/SEMANTICS.md).
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <sstream>
 
-#include "core/functions/composite.h"
+#include "core/functions/distributions.h"
 #include "core/functions/draws.h"
 #include "core/kept.h"
 
@@ -107,21 +109,41 @@ Tensor random_normal(Tensor* generator, Dims dims, DType dtype) {
   return astype(radius * cos(u2 * (2 * M_PI)), dtype);
 }
 
+namespace {
+
+std::string Text(absl::int128 v) {
+  std::ostringstream out;
+  out << v;
+  return out.str();
+}
+
+}  // namespace
+
 Tensor random_integers(Tensor* generator, int64_t low, int64_t high, Dims dims, DType dtype) {
-  if (low >= high)
-    return ValueError("[random.integers] low must be below high: ", low, " and ", high, ".");
+  return Generator(generator).integers(low, high, dims, dtype);
+}
+
+Tensor Generator::integers(absl::int128 low, absl::int128 high, Dims shape, DType dtype) {
+  if (low >= high) {
+    return ValueError("[random.integers] low must be below high: ", Text(low), " and ", Text(high),
+                      ".");
+  }
   if (!IsInt(dtype))
     return TypeError("[random.integers] dtype must be an integer, got ", std::string(Name(dtype)),
                      ".");
-  const uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
-  for (int64_t edge : {low, high - 1}) {
-    if (Status s = ToImmediate("random.integers", Scalar::Int(edge), dtype).status(); !s.ok())
+  for (const absl::int128 edge : {low, high - 1}) {
+    const bool big = edge > std::numeric_limits<int64_t>::max();
+    const Scalar number =
+        big ? Scalar::Big(static_cast<uint64_t>(edge)) : Scalar::Int(static_cast<int64_t>(edge));
+    if (Status s = ToImmediate("random.integers", number, dtype).status(); !s.ok())
       return Tensor(std::move(s));
   }
+  const auto range = static_cast<uint64_t>(high - low);  // 0: all there are
   // The bias of the remainder is below range / 2^64.
-  const Tensor rest =
-      remainder(Wide(Draw("random.integers", generator, dims, 2)), Scalar::Big(range));
-  return astype(astype(rest, DType::kI64) + Arg(low), dtype);
+  Tensor rest = Wide(Draw("random.integers", state_, shape, 2));
+  if (range) rest = remainder(rest, Scalar::Big(range));
+  const auto first = static_cast<int64_t>(static_cast<uint64_t>(low));
+  return astype(astype(rest, DType::kI64) + Arg(first), dtype);
 }
 
 }  // namespace frazil::ops

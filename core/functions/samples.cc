@@ -7,6 +7,7 @@
 #include "core/functions/counting.h"
 #include "core/functions/functions.h"
 #include "core/functions/parts.h"
+#include "core/infer.h"
 
 namespace frazil::ops {
 namespace {
@@ -68,6 +69,27 @@ Tensor Variables(const Tensor& given, bool rowvar) {
   return rowvar || x.dims()[0] == 1 ? x : transpose(x);
 }
 
+// Refuses what is no weight of n observations; reads the numbers, but those that differ between the
+// examples of a vmap.
+Status CheckWeights(const char* what, const Tensor& w, int64_t n, bool whole) {
+  if (!w.ok()) return w.status();
+  if (w.rank() != 1 || w.size() != n) {
+    return RuntimeError("[cov] ", what, " of shape ", Tuple(w), " for ", n, " observations.");
+  }
+  if (IsComplex(w.dtype()))
+    return TypeError("[cov] ", what, " must be real, got ", Name(w.dtype()), ".");
+  if (IsBool(w.dtype()) || Behind(w.value_ref()).get() != w.value()) return absl::OkStatus();
+  const Tensor now = w.Detach();
+  if (whole && IsFloat(w.dtype())) {
+    FZ_ASSIGN_OR_RETURN(const bool parts, IsAny(not_equal(now, round(now))));
+    if (parts) return TypeError("[cov] ", what, " must be integers: how often each was observed.");
+  }
+  if (IsUnsigned(w.dtype())) return absl::OkStatus();
+  FZ_ASSIGN_OR_RETURN(const bool below, IsAny(less(now, 0)));
+  if (below) return ValueError("[cov] ", what, " must not be negative.");
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Tensor cov(const Tensor& x, const Tensor* y, bool rowvar, bool bias, std::optional<int64_t> ddof,
@@ -80,10 +102,9 @@ Tensor cov(const Tensor& x, const Tensor* y, bool rowvar, bool bias, std::option
   Tensor weights;
   for (const Tensor* each : {fweights, aweights}) {
     if (!each) continue;
-    if (!each->ok()) return *each;
-    if (each->rank() != 1 || each->size() != n) {
-      return ValueError("[cov] weights of shape ", Tuple(*each), " for ", n, " observations.");
-    }
+    const bool counts = each == fweights;
+    if (Status s = CheckWeights(counts ? "fweights" : "aweights", *each, n, counts); !s.ok())
+      return Tensor(std::move(s));
     weights = weights.defined() ? weights * *each : astype(*each, PartOf(m.dtype()));
   }
   const auto product = [](const Tensor& a, const Tensor& b) {

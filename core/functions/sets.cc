@@ -46,6 +46,13 @@ Tensors unique_all(const Tensor& x) {
 Tensor isin(const Tensor& x1, const Tensor& x2, bool invert) {
   if (const Tensor* error = FirstError({&x1, &x2})) return *error;
   const DType dtype = Promote(x1.dtype(), x2.dtype());
+  if (IsComplex(dtype)) {  // by what distinct elements they are among those of both
+    const Tensor all = concat({flatten(astype(x2, dtype)), flatten(astype(x1, dtype))}, 0);
+    const Tensors distinct = unique(all, false, true, false, {}, false);
+    if (!distinct[0].ok()) return distinct[0];
+    const Tensor &own = distinct[1], rest = Narrow(own, 0, x2.size(), x1.size());
+    return isin(reshape(rest, x1.dims()), Narrow(own, 0, 0, x2.size()), invert);
+  }
   const Tensor x = astype(x1, dtype), among = sort(flatten(astype(x2, dtype)));
   if (!among.ok()) return among;
   if (among.size() == 0) return filled(x.dims(), Scalar::Bool(invert), DType::kBool);
@@ -79,7 +86,7 @@ Tensors unique(const Tensor& x, bool return_index, bool return_inverse, bool ret
   const Tensor later = Narrow(ordered, 0, 1, std::max<int64_t>(n - 1, 0));
   const Tensor before = Narrow(ordered, 0, 0, std::max<int64_t>(n - 1, 0));
   Tensor apart = not_equal(later, before);
-  if (equal_nan && !axis && IsFloat(x.dtype()))
+  if (equal_nan && !axis && IsInexact(x.dtype()))
     apart = bitwise_and(apart, bitwise_invert(bitwise_and(isnan(later), isnan(before))));
   const Tensor starting = Starting(n, any(apart, Over({1})));
   const Tensor starts = nonzero(starting)[0], first = take(order, starts, 0);

@@ -1,4 +1,4 @@
-// Samples on a line: differences, interpolation, convolution, polynomials.
+// Samples on a line: differences, convolution, polynomials.
 #include <algorithm>
 #include <cmath>
 
@@ -7,13 +7,32 @@
 
 namespace frazil::ops {
 
+namespace {
+
+// Numbers that a dtype of no lesser kind may be made of: NumPy's casts of the "same kind".
+bool SameKind(DType from, DType to) {
+  const auto kind = [](DType t) {
+    return IsBool(t) ? 0 : IsUnsigned(t) ? 1 : IsInt(t) ? 2 : IsFloat(t) ? 3 : 4;
+  };
+  return kind(from) <= kind(to);
+}
+
+}  // namespace
+
 Tensor ediff1d(const Tensor& given, const Tensor* to_end, const Tensor* to_begin) {
   const Tensor x = flatten(given);
   if (!x.ok()) return x;
+  const auto end = [&](const char* what, const Tensor& t) -> Tensor {
+    if (t.ok() && !SameKind(t.dtype(), x.dtype())) {
+      return TypeError("[ediff1d] ", what, " is ", Name(t.dtype()), ", which the differences of ",
+                       Name(x.dtype()), " do not hold; use astype.");
+    }
+    return astype(flatten(t), x.dtype());
+  };
   Tensors parts;
-  if (to_begin) parts.push_back(astype(flatten(*to_begin), x.dtype()));
+  if (to_begin) parts.push_back(end("to_begin", *to_begin));
   parts.push_back(Within(x, 1, 0) - Within(x, 0, 1));
-  if (to_end) parts.push_back(astype(flatten(*to_end), x.dtype()));
+  if (to_end) parts.push_back(end("to_end", *to_end));
   return concat(parts, 0);
 }
 
@@ -49,6 +68,8 @@ Tensor Slope(const Tensor& given, int axis, const Arg& step, bool two) {
   }
   const Tensor f = MoveAxis(given, axis, -1);
   const Tensor around = Within(f, 2, 0), behind = Within(f, 0, 2);
+  if (!step.tensor() && step.scalar().is_complex())
+    return Slope(given, axis, scalar(step.scalar(), Promote(given.dtype(), DType::kC64)), two);
   if (!step.tensor()) {
     const double h = step.scalar().AsDouble();
     return MoveAxis(WithEdges(f, (around - behind) / (2.0 * h), h, h, h, h, two), -1, axis);
@@ -109,50 +130,6 @@ Tensor trapezoid(const Tensor& given, const Tensor* x, double dx, int64_t axis) 
   if (!x) return sum(dx * both / 2.0, Over({-1}));
   const Tensor widths = diff(x->rank() == 1 ? *x : MoveAxis(*x, *along, -1));
   return sum(widths * both / 2.0, Over({-1}));
-}
-
-Tensor interp(const Tensor& given_x, const Tensor& given_xp, const Tensor& given_fp,
-              const std::optional<Arg>& given_left, const std::optional<Arg>& given_right,
-              std::optional<double> period) {
-  if (const Tensor* error = FirstError({&given_x, &given_xp, &given_fp})) return *error;
-  for (const Tensor* t : {&given_x, &given_xp}) {
-    if (IsComplex(t->dtype()))
-      return TypeError("[interp] x and xp must be real, got ", Name(t->dtype()), ".");
-  }
-  DType common = Promote(Promote(given_x.dtype(), given_xp.dtype()), given_fp.dtype());
-  common = IsInexact(common) ? common : DType::kF64;
-  Tensor x = astype(given_x, PartOf(common)), xp = astype(given_xp, PartOf(common));
-  Tensor fp = astype(given_fp, common);
-  if (xp.rank() != 1 || xp.dims() != fp.dims() || xp.size() == 0) {
-    return ValueError("[interp] needs points of one axis, got shapes ", Tuple(xp), " and ",
-                      Tuple(fp), ".");
-  }
-  if (period) {
-    if (*period == 0) return ValueError("[interp] the period must not be 0.");
-    const double p = std::abs(*period);
-    x = remainder(x, p);
-    xp = remainder(xp, p);
-    const Tensor order = argsort(xp);
-    xp = take(xp, order, 0);
-    fp = take(fp, order, 0);
-    xp = concat({At(xp, -1) - p, xp, At(xp, 0) + p}, 0);
-    fp = concat({At(fp, -1), fp, At(fp, 0)}, 0);
-  }
-  if (!xp.ok()) return xp;
-  const int64_t n = xp.dims()[0];
-  const Tensor at = searchsorted(xp.Detach(), x.Detach(), true) - Arg(1);
-  const Tensor below = clip(at, Arg(0), Arg(std::max<int64_t>(n - 2, 0)));
-  const Tensor above = minimum(below + Arg(1), n - 1);
-  const Tensor x0 = take(xp, below, 0), y0 = take(fp, below, 0);
-  const Tensor x1 = take(xp, above, 0), y1 = take(fp, above, 0);
-  const Tensor width = astype(where(greater(x1, x0), x1 - x0, 1.0), x.dtype());
-  const Tensor low = Pick(xp, 0, 0), high = Pick(xp, 0, -1);
-  const Tensor first = Pick(fp, 0, 0), last = Pick(fp, 0, -1);
-  Tensor out = (y1 - y0) / width * (clip(x, Arg(low), Arg(high)) - x0) + y0;
-  out = where(greater_equal(x, high), last, out);
-  out = where(less(x, low), given_left && !period ? *given_left : Arg(first), out);
-  out = where(greater(x, high), given_right && !period ? *given_right : Arg(last), out);
-  return astype(where(isnan(x), x, out), fp.dtype());
 }
 
 namespace {

@@ -6,11 +6,21 @@
 
 #include "core/backend.h"
 #include "core/functions/composite.h"
+#include "core/functions/parts.h"
 #include "core/infer.h"
 #include "core/threads/parallel.h"
 #include "core/tuned.h"
 
 namespace frazil::ops {
+StatusOr<Tensor> Data(const Tensor& x) {
+  const bool dense = x.layout()->dense && !x.value()->immediate;
+  Tensor out = dense ? x.Detach() : copy(x.Detach());
+  if (!out.ok()) return out.status();
+  FZ_RETURN_IF_ERROR(Read(*out.value()));
+  FZ_ASSIGN_OR_RETURN(ValueRef host, OnHost(*out.value()));
+  return Tensor(std::move(host));
+}
+
 namespace {
 
 // Elements as a type that has an order but for NaN, which is above everything; -0 equals +0.
@@ -21,16 +31,6 @@ auto Key(T v) {
   } else {
     return v;
   }
-}
-
-// Ready, dense data in row-major order, in memory that the CPU addresses.
-StatusOr<Tensor> Data(const Tensor& x) {
-  const bool dense = x.layout()->dense && !x.value()->immediate;
-  Tensor out = dense ? x.Detach() : copy(x.Detach());
-  if (!out.ok()) return out.status();
-  FZ_RETURN_IF_ERROR(Read(*out.value()));
-  FZ_ASSIGN_OR_RETURN(ValueRef host, OnHost(*out.value()));
-  return Tensor(std::move(host));
 }
 
 template <typename T>
@@ -99,9 +99,6 @@ void Positions(DType dtype, const Value& sorted, const Value& values, bool right
 
 }  // namespace
 
-namespace {
-
-// An op that works along the last axis, along another one.
 Tensor Along(OpId op, const Tensor& x, int64_t axis, int64_t attr) {
   if (!x.ok()) return x;
   const auto fixed = CheckAxis(Info(op).name, axis, x.rank());
@@ -110,6 +107,8 @@ Tensor Along(OpId op, const Tensor& x, int64_t axis, int64_t attr) {
   const Tensor moved = moveaxis(x, {*fixed}, {-1});
   return moveaxis(Apply(op, {&moved}, {&attr, 1}), {-1}, {*fixed});
 }
+
+namespace {
 
 Tensor Cumulative(OpId op, const Tensor& x, int64_t axis, std::optional<DType> dtype,
                   bool include_initial) {
@@ -155,6 +154,7 @@ Tensor sort(const Tensor& x, int64_t axis, bool descending) {
     return take_along_axis(x, ComplexOrder(OpId::k_sort, x, axis, descending), axis);
   return Along(OpId::k_sort, x, axis, descending);
 }
+
 Tensor cumulative_sum(const Tensor& x, int64_t axis, std::optional<DType> dtype,
                       bool include_initial) {
   return Cumulative(OpId::k_cumulative_sum, x, axis, dtype, include_initial);
@@ -256,7 +256,8 @@ Tensor unique_values(const Tensor& x, bool equal_nan) {
   const Tensor ordered = x.ok() ? sort(flatten(x)) : x;
   if (!ordered.ok() || ordered.size() == 0) return ordered;
   const Tensor among = ordered.Detach();
-  if (State().door == nullptr && !NeedsGrad(State(), ordered)) {  // nobody follows what is done
+  const bool plain = State().door == nullptr && !NeedsGrad(State(), ordered);
+  if (plain && !IsComplex(among)) {  // nobody follows what is done
     const auto data = Data(among);
     if (!data.ok()) return Tensor(data.status());
     auto made = Firsts(*data->value(), equal_nan);
@@ -266,7 +267,7 @@ Tensor unique_values(const Tensor& x, bool equal_nan) {
   const Tensor first = Composite(CompositeId::k_firsts, {&among}, {equal_nan}, [&] {
     const Tensor before = slice(among, {0, 1, last}), here = slice(among, {1, 1, last});
     Tensor differs = not_equal(here, before);
-    if (equal_nan && IsFloat(among.dtype()))
+    if (equal_nan && IsInexact(among.dtype()))
       differs = bitwise_and(differs, logical_not(bitwise_and(isnan(here), isnan(before))));
     return concat({full({1}, Scalar::Bool(true), DType::kBool, among.device()), differs}, 0);
   });

@@ -53,7 +53,9 @@ Status VerifyAttrs(const Graph& graph, int32_t id, const OpInfo& info) {
       return below(attrs[1], 2, "split");
     case OpClass::kSort:
       FZ_RETURN_IF_ERROR(count(1));
-      return below(attrs[0], 2, "descending");
+      return below(attrs[0],
+                   2 + (rank ? graph.nodes[node.operands[0]].layout->extents[rank - 1] : 1),
+                   "order");
     case OpClass::kScan:
       FZ_RETURN_IF_ERROR(count(1));
       return below(attrs[0], rank, "axis");

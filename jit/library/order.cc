@@ -6,6 +6,7 @@
 #include "core/str.h"
 #include "core/threads/long_work.h"
 #include "kernels/dense_copy.h"
+#include "kernels/order/partition.h"
 #include "kernels/order/scan.h"
 #include "kernels/order/sort.h"
 #include "kernels/positions.h"
@@ -79,8 +80,12 @@ class SortCall final : public OrderCall {
       x = dense.get();
     }
     const int64_t n = RowLength();
-    const SortArgs args{dtype_, attrs_[0] != 0, x_->size / n, n, x, result};
-    op_ == OpId::k_sort ? Sort(args) : ArgSort(args);
+    const SortArgs args{dtype_, attrs_[0] == 1, x_->size / n, n, x, result};
+    if (attrs_[0] > 1) {
+      op_ == OpId::k_sort ? Partition(args, attrs_[0] - 2) : ArgPartition(args, attrs_[0] - 2);
+    } else {
+      op_ == OpId::k_sort ? Sort(args) : ArgSort(args);
+    }
     return absl::OkStatus();
   }
 };

@@ -198,6 +198,9 @@ def test_tensors_are_not_read_and_give_nan_or_minus_one(wrap):
         triangle = np.asarray(draw("triangular", fz.asarray([3.0, 0.0]), 2.0, 1.0))
         assert np.isnan(triangle).all()
         assert np.isnan(np.asarray(draw("dirichlet", fz.asarray([-1.0, 1.0])))).all()
+        for wrong in ([-0.5, 1, 0.5], [0.5, 1, 0.5], [0.5, np.nan, 0.5]):
+            assert draw("multinomial", 3, fz.asarray(wrong)).tolist() == [-1] * 3
+        assert sum(draw("multinomial", 9, fz.asarray([1 / 3, 2 / 3, 0])).tolist()) == 9
 
 
 def test_choice_never_takes_what_has_no_probability():

@@ -31,8 +31,10 @@ def called(name, module, args, kwargs, function=lambda a: a):
 
 
 def wanted(name, args, kwargs):
-    if name == "partition":  # any order that partitions; here the sorted one
-        return np.sort(args[0])
+    if name == "partition":  # any order that partitions; ours keeps each part as it stands
+        x, kth = args
+        of = np.sort(x)[kth]
+        return np.concatenate([x[x < of], x[x == of], x[x > of]])
     return called(name, np, args, kwargs)
 
 

@@ -157,7 +157,8 @@ class Distributions:
     ) -> Tensor:  # fmt: skip
         """Normal vectors of mean [..., k] and covariance [..., k, k]; shape is without k.
 
-        LinAlgError if cov is not positive definite; only its lower triangle is read.
+        cov may be flat (semidefinite); only its lower triangle is read. LinAlgError if it has a
+        negative eigenvalue.
         """
         return _random.multivariate_normal(self.state, mean, cov, shape, dtype, device)
 

@@ -778,7 +778,7 @@ def argmin(x: Operand, /, axis: Axis = ..., *, keepdims: builtins.bool = ...) ->
     """Index of the first smallest element along an axis; the first NaN if there is one."""
 
 def argpartition(x: Operand, kth: Ints, /, axis: SupportsIndex | None = ...) -> Tensor:
-    """Indices that partition along an axis: those that sort."""
+    """Indices that partition along an axis, as partition has it."""
 
 def argsort(
     x: Operand,
@@ -1556,7 +1556,7 @@ def pad(
     """Surrounds with a constant."""
 
 def partition(x: Operand, kth: Ints, /, axis: SupportsIndex | None = ...) -> Tensor:
-    """An order in which element kth stands where sorting puts it, with none larger before it and none smaller behind: the sorted one."""
+    """An order in which element kth stands where sorting puts it: smaller elements before it, equal ones with it and larger ones behind, each of the three as they stood. With several kth everything is sorted."""
 
 def percentile(
     x: Operand, q: Operand, /, axis: Axis = ..., *, method: str = ..., keepdims: builtins.bool = ...
