@@ -277,7 +277,7 @@ Status Loaded::SetOne(int number, const Tensor& value) {
   return absl::OkStatus();
 }
 
-Status Loaded::SetState(const NamedTensors& tensors) {
+Status Loaded::SetState(const std::vector<std::pair<std::string, Tensor>>& tensors) {
   std::map<std::string_view, const Tensor*> given;
   for (const auto& [name, t] : tensors) given[name] = &t;
   const auto mine = state();

@@ -22,7 +22,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/functions/file.h"
 #include "core/tensor.h"
 #include "frozen/program.h"
 #include "frozen/run.h"
@@ -70,7 +69,7 @@ class Loaded {
   // not among them.
   std::vector<std::pair<std::string, Tensor*>> state();
   // Copies in what has these names; all of them have to be there, and fit.
-  Status SetState(const NamedTensors& tensors);
+  Status SetState(const std::vector<std::pair<std::string, Tensor>>& tensors);
   Status SetOne(int number, const Tensor& value);  // by its place in state()
 
   tracer::TraceStats stats();

@@ -56,7 +56,7 @@ std::vector<std::string> Program::input_types() const { return loaded_->input_ty
 int Program::results() const { return loaded_->results(); }
 std::string Program::explain() const { return loaded_->Explain(); }
 
-NamedTensors Program::state() const {
+std::vector<std::pair<std::string, Tensor>> Program::state() const {
   NamedTensors state;
   for (const auto& [name, cell] : loaded_->state()) state.emplace_back(name, cell->Detach());
   return state;

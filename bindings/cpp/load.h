@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "bindings/cpp/error.h"
-#include "core/functions/file.h"
 
 #pragma GCC visibility push(default)
 namespace frazil::frozen {
@@ -29,6 +28,9 @@ class Loaded;
 namespace frazil::jit {
 
 class Program {
+  // frazil::NamedTensors, which io has, too.
+  using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+
  public:
   explicit Program(std::shared_ptr<frozen::Loaded> loaded) : loaded_(std::move(loaded)) {}
 

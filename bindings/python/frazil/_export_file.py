@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from frazil._frazil import __version__ as _version
-from frazil._safetensors import elements, save_safetensors
+from frazil._safetensors import save_safetensors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +26,14 @@ def digest(data: Any) -> str:
     view = memoryview(data)
     parts = (view[at : at + _CHUNK] for at in range(0, len(view), _CHUNK))
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
+
+
+def elements(tensor: Tensor) -> memoryview:
+    """The bytes of the elements, row-major."""
+    flat = tensor.detach().to_device("cpu").reshape(-1).copy()
+    if flat.size == 0:
+        return memoryview(b"")
+    return memoryview(flat if flat.itemsize == 1 else flat.view("uint8")).cast("B")
 
 
 def write(

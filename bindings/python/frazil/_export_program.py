@@ -88,7 +88,7 @@ class Names:
 def _same(a: Tensor, b: Tensor) -> bool:
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
-    from frazil._safetensors import elements
+    from frazil._export_file import elements
 
     return bytes(elements(a)) == bytes(elements(b))
 
