@@ -567,7 +567,7 @@ def rewritten(tmp_path, change):
         ('input "x" f32[2]', 'input "x" f99[2]', "'f99' is no dtype"),
         ("number f32 bits 3f800000", "number f32 bits 13f800000", "has 4 bytes"),
         ("return %1", "return %1 }", "stands behind the program"),
-        ("}", "", "a block does not end"),
+        ("}", "", "'}' is missing at the end"),
     ],
 )
 def test_programs_that_are_none(tmp_path, old, new, message):

@@ -24,7 +24,8 @@ __all__ = ["Dim", "no_expression", "number_of", "periods", "sizes_to_try", "solv
 LARGEST = 2**62
 # Of all remainders by 2, 3 and 4, so that quotients are told apart.
 _TRIED = (7, 10, 17, 12, 5, 22, 9, 3, 4, 2, 6)
-_DIVISORS = (*range(2, 65), 96, 128, 256, 512, 1024)
+_DIVISORS = (*range(2, 17), 20, 24, 32, 64)
+_MOST_FACTORS = 64
 
 
 class Dim:
@@ -113,7 +114,7 @@ def solve(values: Sequence[int], runs: Sequence[dict[str, int]]) -> str | None:
         found_text = _quotient(values, runs, name)
         if found_text is not None:
             return found_text
-    return _product(values, runs)
+    return _product(values, runs) if len(names) > 1 else None
 
 
 def _product(values: Sequence[int], runs: Sequence[dict[str, int]]) -> str | None:
@@ -126,7 +127,8 @@ def _product(values: Sequence[int], runs: Sequence[dict[str, int]]) -> str | Non
         common = math.gcd(*mine)
         if len(set(mine)) < 2 or not 0 < common < 1 << 20:
             continue
-        for factor in (d for d in range(1, common + 1) if common % d == 0):
+        factors = (d for d in range(1, common + 1) if common % d == 0)
+        for factor in itertools.islice(factors, _MOST_FACTORS):
             found = solve([v // factor for v in mine], my_runs)
             if found is None:
                 continue
