@@ -47,7 +47,7 @@ std::vector<Tensor> Results(std::string_view text, std::vector<Tensor> inputs,
   for (Tensor& t : inputs) in.push_back(&t);
   for (Tensor& t : tensors) held.push_back(&t);
   std::vector<Tensor> outputs;
-  const Status status = Run(*program, "test", {in, held}, &outputs);
+  const Status status = frozen::Run(*program, "test", {in, held}, &outputs);
   EXPECT_TRUE(status.ok()) << status;
   return outputs;
 }
@@ -85,7 +85,7 @@ TEST(Program, WritesBehindAllElse) {
   ASSERT_TRUE(program.ok()) << program.status();
   Tensor x = tensor<float>({1, 1}, {2}), a = tensor<float>({2, 3}, {2}), b = zeros({2});
   std::vector<Tensor> outputs;
-  ASSERT_TRUE(Run(*program, "test", {{&x}, {&a, &b}}, &outputs).ok());
+  ASSERT_TRUE(frozen::Run(*program, "test", {{&x}, {&a, &b}}, &outputs).ok());
   EXPECT_EQ(to_vector<float>(a), (std::vector<float>{0, 0}));
   EXPECT_EQ(to_vector<float>(b), (std::vector<float>{2, 3}));
 }

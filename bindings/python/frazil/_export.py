@@ -473,8 +473,9 @@ class _PutBack:
 
 
 def _argument_names(fn: Any, args: list[Any]) -> list[str]:
+    forward = getattr(fn, "forward", None) if isinstance(fn, _fz.ModuleBase) else None
     try:
-        bound = inspect.signature(fn).bind(*args)
+        bound = inspect.signature(forward or fn).bind(*args)
     except ValueError:  # a builtin does not tell
         return [f"x{i}" for i in range(len(args))]
     except TypeError as error:

@@ -273,7 +273,8 @@ def _alike(mine: Call, theirs: Call, run: dict[str, int], other: dict[str, int])
                       "examples of several sizes whose values take the same branches")  # fmt: skip
     if not same:
         raise Refused(f"it does something else at {_shown(other)} than at {_shown(run)}: one "
-                      f"{_named(theirs)}, the other {_named(mine)}")  # fmt: skip
+                      f"{_named(theirs)}, the other {_named(mine)}: export it for a range of sizes "
+                      "where it does the same, Dim(name, min, max)")  # fmt: skip
 
 
 def _unified_call(calls: Sequence[Call], runs: Sequence[dict[str, int]]) -> Call:
