@@ -60,7 +60,7 @@ TEST(Program, OpsNumbersAndSizes) {
       "  %3 = multiply %2, n1\n  return %1, %3 }",
       {tensor<float>({1, 2, 3, 4}, {2, 2})});
   ASSERT_EQ(out.size(), 2);
-  EXPECT_EQ(to_vector<float>(out[0]), (std::vector<float>{0.75f, 1.75f}));
+  EXPECT_EQ(to_vector<float>(out[0]), (std::vector<float>{1, 1.5f}));
   EXPECT_EQ(to_vector<float>(out[1]), (std::vector<float>{0.5f, 1, 1.5f, 2}));
 }
 
