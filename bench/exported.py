@@ -4,7 +4,7 @@
 
 In one process, on one thread, interleaved, best of all rounds: the digits MLP (64-128-64-10) as a
 program of fz.load_program and as an onnxruntime session, both called from Python on an array that
-is there, and `frazil-run --bench` for the same without Python. Then a program with 10 MB of weights:
+is there, and `frazil-run --bench` for the same without Python. Then a program of 10 MB of weights:
 load and first call in processes of their own. Needs onnx and onnxruntime.
 """
 

@@ -13,7 +13,8 @@ constexpr int64_t kMost = int64_t{1} << 40;  // of a place along an axis
 
 Status Wrong(const OpCall& call, std::string_view what) {
   std::string operands;
-  for (const Tensor* t : call.inputs) StrAppend(&operands, operands.empty() ? "" : ", ", Describe(*t));
+  for (const Tensor* t : call.inputs)
+    StrAppend(&operands, operands.empty() ? "" : ", ", Describe(*t));
   return ValueError("[", Info(call.op).name, "] the program gives it ", what, ": attributes ",
                     ToString(call.attrs), " for ", operands, ".");
 }
@@ -77,8 +78,7 @@ bool IsConvolution(const OpCall& call, size_t attrs) {
 
 Status CheckCall(const OpCall& call) {
   const OpInfo& info = Info(call.op);
-  if (info.arity >= 0 ? call.inputs.size() != static_cast<size_t>(info.arity)
-                      : call.inputs.empty())
+  if (info.arity >= 0 ? call.inputs.size() != static_cast<size_t>(info.arity) : call.inputs.empty())
     return Wrong(call, StrCat(call.inputs.size(), " operands"));
   bool good = true;
   switch (info.klass) {
@@ -101,7 +101,8 @@ Status CheckCall(const OpCall& call) {
       good = Fits(call, 1) && HasAxis(call, 0);
       break;
     case OpClass::kPad:
-      good = Fits(call, 2 * static_cast<size_t>(call.inputs[0]->rank())) && call.inputs[1]->rank() == 0;
+      good = Fits(call, 2 * static_cast<size_t>(call.inputs[0]->rank())) &&
+             call.inputs[1]->rank() == 0;
       break;
     case OpClass::kTake:
       good = Fits(call, 1) && HasAxis(call, 0);
@@ -142,10 +143,12 @@ Status CheckCall(const OpCall& call) {
     case OpClass::kRandomBits:
       break;
     case OpClass::kSparse:
-      return NotImplementedError("[", info.name, "] products with sparse matrices cannot be in a "
+      return NotImplementedError("[", info.name,
+                                 "] products with sparse matrices cannot be in a "
                                  "saved program: make the matrix dense before.");
     case OpClass::kTransfer:
-      return NotImplementedError("[", info.name, "] a saved program computes where its inputs are: "
+      return NotImplementedError("[", info.name,
+                                 "] a saved program computes where its inputs are: "
                                  "move them before the call.");
   }
   return good ? absl::OkStatus() : Wrong(call, "what it cannot take");
@@ -165,8 +168,9 @@ Status CheckComposite(const CompositeCall& call, bool has_body) {
       good = operands == 1 && attrs == 1;
       break;
     case CompositeId::k_layer_norm:
-      good = attrs == 1 && call.attrs[0] >= 0 && call.attrs[0] < 4 &&
-             operands == 2 + static_cast<size_t>(std::popcount(static_cast<uint64_t>(call.attrs[0])));
+      good =
+          attrs == 1 && call.attrs[0] >= 0 && call.attrs[0] < 4 &&
+          operands == 2 + static_cast<size_t>(std::popcount(static_cast<uint64_t>(call.attrs[0])));
       break;
     case CompositeId::k_on_parts:  // an op's number, which names it
       good = has_body && attrs > 0 && call.attrs[0] >= 0 && call.attrs[0] < kNumOps;

@@ -42,33 +42,33 @@ uint32_t BigEndian(const char* p) {
 // A block of each lane, `stride` bytes apart (0: the same). By a macro, so that the code stands in
 // functions for different processors.
 #define FZ_ROTATED(x, n) ((x) >> (n) | (x) << (32 - (n)))
-#define FZ_HASH_BLOCK(kCount, state, data, stride)                                               \
-  do {                                                                                           \
-    using V = typename LanesOf<kCount>::Type;                                                    \
-    const char* const at = (data);                                                               \
-    V w[64];                                                                                     \
-    for (int i = 0; i < 16; ++i) {                                                               \
-      uint32_t words[kCount];                                                                    \
-      for (size_t lane = 0; lane < (kCount); ++lane)                                             \
-        words[lane] = BigEndian(at + lane * (stride) + 4 * static_cast<size_t>(i));              \
-      std::memcpy(&w[i], words, sizeof(V));                                                      \
-    }                                                                                            \
-    for (int i = 16; i < 64; ++i) {                                                              \
-      const V x = w[i - 15], y = w[i - 2];                                                       \
-      w[i] = w[i - 16] + w[i - 7] + (FZ_ROTATED(x, 7) ^ FZ_ROTATED(x, 18) ^ (x >> 3)) +          \
-             (FZ_ROTATED(y, 17) ^ FZ_ROTATED(y, 19) ^ (y >> 10));                                \
-    }                                                                                            \
-    V a = (state)[0], b = (state)[1], c = (state)[2], d = (state)[3];                            \
-    V e = (state)[4], f = (state)[5], g = (state)[6], h = (state)[7];                            \
-    for (int i = 0; i < 64; ++i) {                                                               \
-      const V one = h + (FZ_ROTATED(e, 6) ^ FZ_ROTATED(e, 11) ^ FZ_ROTATED(e, 25)) +             \
-                    ((e & f) ^ (~e & g)) + kRound[i] + w[i];                                     \
-      const V two = (FZ_ROTATED(a, 2) ^ FZ_ROTATED(a, 13) ^ FZ_ROTATED(a, 22)) +                 \
-                    ((a & b) ^ (a & c) ^ (b & c));                                               \
-      h = g, g = f, f = e, e = d + one, d = c, c = b, b = a, a = one + two;                      \
-    }                                                                                            \
-    const V after[8] = {a, b, c, d, e, f, g, h};                                                 \
-    for (int i = 0; i < 8; ++i) (state)[i] += after[i];                                          \
+#define FZ_HASH_BLOCK(kCount, state, data, stride)                                      \
+  do {                                                                                  \
+    using V = typename LanesOf<kCount>::Type;                                           \
+    const char* const at = (data);                                                      \
+    V w[64];                                                                            \
+    for (int i = 0; i < 16; ++i) {                                                      \
+      uint32_t words[kCount];                                                           \
+      for (size_t lane = 0; lane < (kCount); ++lane)                                    \
+        words[lane] = BigEndian(at + lane * (stride) + 4 * static_cast<size_t>(i));     \
+      std::memcpy(&w[i], words, sizeof(V));                                             \
+    }                                                                                   \
+    for (int i = 16; i < 64; ++i) {                                                     \
+      const V x = w[i - 15], y = w[i - 2];                                              \
+      w[i] = w[i - 16] + w[i - 7] + (FZ_ROTATED(x, 7) ^ FZ_ROTATED(x, 18) ^ (x >> 3)) + \
+             (FZ_ROTATED(y, 17) ^ FZ_ROTATED(y, 19) ^ (y >> 10));                       \
+    }                                                                                   \
+    V a = (state)[0], b = (state)[1], c = (state)[2], d = (state)[3];                   \
+    V e = (state)[4], f = (state)[5], g = (state)[6], h = (state)[7];                   \
+    for (int i = 0; i < 64; ++i) {                                                      \
+      const V one = h + (FZ_ROTATED(e, 6) ^ FZ_ROTATED(e, 11) ^ FZ_ROTATED(e, 25)) +    \
+                    ((e & f) ^ (~e & g)) + kRound[i] + w[i];                            \
+      const V two = (FZ_ROTATED(a, 2) ^ FZ_ROTATED(a, 13) ^ FZ_ROTATED(a, 22)) +        \
+                    ((a & b) ^ (a & c) ^ (b & c));                                      \
+      h = g, g = f, f = e, e = d + one, d = c, c = b, b = a, a = one + two;             \
+    }                                                                                   \
+    const V after[8] = {a, b, c, d, e, f, g, h};                                        \
+    for (int i = 0; i < 8; ++i) (state)[i] += after[i];                                 \
   } while (false)
 
 // The block behind whole ones: a one, zeros, and how many bits there were.

@@ -15,7 +15,8 @@ struct Expression::Reader {
   std::vector<Step> steps;
 
   Status Put(Kind kind, int64_t value = 0) {
-    if (steps.size() == kMaxSteps) return text->Fail("an expression has over ", kMaxSteps, " parts");
+    if (steps.size() == kMaxSteps)
+      return text->Fail("an expression has over ", kMaxSteps, " parts");
     steps.push_back({kind, value});
     return absl::OkStatus();
   }

@@ -58,9 +58,8 @@ Status PairDigests(const Safetensors& file, std::string_view lines, std::vector<
 Status CheckDigests(const Safetensors& file, std::string_view lines) {
   std::vector<Part> parts;
   FZ_RETURN_IF_ERROR(PairDigests(file, lines, &parts));
-  absl::c_stable_sort(parts, [](const Part& a, const Part& b) {
-    return a.bytes.size() > b.bytes.size();
-  });
+  absl::c_stable_sort(parts,
+                      [](const Part& a, const Part& b) { return a.bytes.size() > b.bytes.size(); });
   std::atomic<size_t> next{0};
   std::atomic<const Part*> wrong{nullptr};
   ParallelFor(NumThreads(), 1, [&](int64_t, int64_t) {
@@ -75,8 +74,7 @@ Status CheckDigests(const Safetensors& file, std::string_view lines) {
 
 StatusOr<Tensor> TensorOf(const Safetensors::Entry& entry, Device device) {
   FZ_RETURN_IF_ERROR(CheckDims("load_program", entry.dims, SizeOf(entry.dtype)));
-  FZ_ASSIGN_OR_RETURN(ValueRef value,
-                      Value::Allocate(entry.dtype, Device(), Dense(entry.dims)));
+  FZ_ASSIGN_OR_RETURN(ValueRef value, Value::Allocate(entry.dtype, Device(), Dense(entry.dims)));
   if (!entry.bytes.empty()) std::memcpy(value->data, entry.bytes.data(), entry.bytes.size());
   Tensor t = ops::to_device(Tensor(std::move(value)), device);
   FZ_RETURN_IF_ERROR(t.status());
@@ -139,15 +137,15 @@ StatusOr<std::shared_ptr<Loaded>> Loaded::Parse(std::string_view bytes, const st
   for (const Program::Named& named : loaded->program_->tensors) {
     const auto it = entries.find(named.name);
     if (it == entries.end() || !Fits(named, *it->second))
-      return Damaged(path, StrCat("'", named.name, "' is not there as ",
-                                  Describe(*loaded->program_, named)));
+      return Damaged(
+          path, StrCat("'", named.name, "' is not there as ", Describe(*loaded->program_, named)));
     FZ_ASSIGN_OR_RETURN(Tensor t, TensorOf(*it->second, device));
     loaded->tensors_.push_back(std::move(t));
   }
   loaded->trace_ = std::make_unique<tracer::Trace>(loaded->name_, true);
   // What it depends on is known: nothing is compared afterwards.
-  loaded->promise_ = std::make_unique<tracer::Promise>(
-      &loaded->trace_->recording(), tracer::Policy{.first = 0, .every = 0});
+  loaded->promise_ = std::make_unique<tracer::Promise>(&loaded->trace_->recording(),
+                                                       tracer::Policy{.first = 0, .every = 0});
   return loaded;
 }
 

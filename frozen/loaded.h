@@ -78,7 +78,8 @@ class Loaded {
  private:
   Loaded();
   Status CheckInputs(tracer::Cells inputs) const;
-  StatusOr<ValueRef> Fitting(const std::string& name, const Tensor& cell, const Tensor& value) const;
+  StatusOr<ValueRef> Fitting(const std::string& name, const Tensor& cell,
+                             const Tensor& value) const;
   std::string name_, version_, python_;
   std::unique_ptr<Program> program_;
   std::vector<Tensor> tensors_;

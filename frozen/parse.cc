@@ -12,8 +12,8 @@
 namespace frazil::frozen {
 namespace {
 
-constexpr int kMaxDepth = 1000;                // of blocks within blocks
-constexpr int64_t kMaxCalls = 1 << 20;         // of a program
+constexpr int kMaxDepth = 1000;         // of blocks within blocks
+constexpr int64_t kMaxCalls = 1 << 20;  // of a program
 constexpr size_t kMaxNames = 1 << 16, kMaxOperands = 1 << 12, kMaxText = size_t{1} << 26;
 
 std::optional<uint32_t> CompositeNamed(std::string_view name) {
@@ -48,7 +48,7 @@ class Parser {
     size_t parameters;
     int32_t results = 0;
     int depth = 0;
-    bool whole = false;  // it may read and write
+    bool whole = false;   // it may read and write
     int32_t states = -1;  // of a loop that tests its condition
   };
 
@@ -57,8 +57,9 @@ class Parser {
     if (word == "symbol") return TakeSymbol();
     if (word == "number") return TakeNumber();
     if (word != "input" && word != "weight" && word != "constant")
-      return text_.Fail(word.empty() ? "the program is missing" : "such a line begins with input, "
-                        "weight, constant, number, symbol or program");
+      return text_.Fail(word.empty() ? "the program is missing"
+                                     : "such a line begins with input, "
+                                       "weight, constant, number, symbol or program");
     Program::Named named;
     named.constant = word == "constant";
     const bool input = word == "input";
@@ -147,11 +148,12 @@ class Parser {
     uint32_t number;
     if (word.size() > 1 && absl::SimpleAtoi(AbslView(word.substr(1)), &number)) {
       using Kind = Ref::Kind;
-      const auto [kind, count] = word[0] == '%'   ? std::pair(Kind::kResult, size_t(scope.results))
-                                 : word[0] == 'p' ? std::pair(Kind::kParameter, scope.parameters)
-                                 : word[0] == 't' ? std::pair(Kind::kTensor, program_.tensors.size())
-                                 : word[0] == 'n' ? std::pair(Kind::kNumber, program_.numbers.size())
-                                                  : std::pair(Kind::kNone, size_t{0});
+      const auto [kind, count] =
+          word[0] == '%'   ? std::pair(Kind::kResult, size_t(scope.results))
+          : word[0] == 'p' ? std::pair(Kind::kParameter, scope.parameters)
+          : word[0] == 't' ? std::pair(Kind::kTensor, program_.tensors.size())
+          : word[0] == 'n' ? std::pair(Kind::kNumber, program_.numbers.size())
+                           : std::pair(Kind::kNone, size_t{0});
       if (number < count) return Ref{kind, static_cast<int32_t>(number)};
     }
     return text_.Fail("'", word, "' names no earlier value");
@@ -159,7 +161,8 @@ class Parser {
 
   // Up to a word that is no operand.
   Status TakeOperands(const Scope& scope, std::vector<Ref>* operands) {
-    while (!text_.Peek().empty() && absl::StrContains("%ptn", AbslView(text_.Peek().substr(0, 1))) &&
+    while (!text_.Peek().empty() &&
+           absl::StrContains("%ptn", AbslView(text_.Peek().substr(0, 1))) &&
            text_.Peek().size() > 1 && absl::ascii_isdigit(text_.Peek()[1])) {
       if (operands->size() == kMaxOperands) return text_.Fail("there are over ", kMaxOperands);
       FZ_ASSIGN_OR_RETURN(const Ref ref, TakeRef(scope));
@@ -275,7 +278,8 @@ class Parser {
     call.first_result = scope->results;
     do {
       FZ_RETURN_IF_ERROR(text_.Expect(StrCat("%", scope->results + call.results)));
-      if (++call.results > static_cast<int32_t>(kMaxOperands)) return text_.Fail("too many results");
+      if (++call.results > static_cast<int32_t>(kMaxOperands))
+        return text_.Fail("too many results");
     } while (text_.TakeIf(","));
     FZ_RETURN_IF_ERROR(text_.Expect("="));
     const std::string_view word = text_.Take();

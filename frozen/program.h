@@ -75,13 +75,13 @@ struct Call {
   uint32_t op = 0;  // OpId or CompositeId
   Precision precision = Precision::kDefault;
   std::vector<Ref> operands;
-  std::vector<Expression> attrs;           // kCheck: from, to; kRepeat: how often
-  int32_t first_result = 0, results = 0;   // their numbers
-  std::unique_ptr<Block> body;             // of an iteration; null for a composite that is known
-  int32_t states = 0;                      // of a loop: so many first operands, which change
-  uint64_t goes_on = 1;                    // kWhile: the outcome that asks for another iteration
-  std::string origin, check, of;           // "train.py:12"; kCheck: who asks, of what
-  std::vector<int32_t> dies;               // results that nothing behind it takes
+  std::vector<Expression> attrs;          // kCheck: from, to; kRepeat: how often
+  int32_t first_result = 0, results = 0;  // their numbers
+  std::unique_ptr<Block> body;            // of an iteration; null for a composite that is known
+  int32_t states = 0;                     // of a loop: so many first operands, which change
+  uint64_t goes_on = 1;                   // kWhile: the outcome that asks for another iteration
+  std::string origin, check, of;          // "train.py:12"; kCheck: who asks, of what
+  std::vector<int32_t> dies;              // results that nothing behind it takes
 };
 
 struct Block {

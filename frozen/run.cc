@@ -67,8 +67,8 @@ class Runner {
       const Program::Named& wanted = program_.inputs[i];
       const Tensor& given = *cells_.inputs[i];
       FZ_RETURN_IF_ERROR(given.status());
-      bool good = given.dtype() == wanted.dtype &&
-                  given.rank() == static_cast<int>(wanted.dims.size());
+      bool good =
+          given.dtype() == wanted.dtype && given.rank() == static_cast<int>(wanted.dims.size());
       for (size_t axis = 0; good && axis < wanted.dims.size(); ++axis) {
         const int64_t extent = given.dims()[axis];
         const int symbol = wanted.dims[axis].symbol();
@@ -78,9 +78,9 @@ class Runner {
           FZ_RETURN_IF_ERROR(InRange(symbol, extent, wanted.name));
           sizes_[symbol] = extent;
         } else if (sizes_[symbol] != extent) {
-          return ValueError("[", name_, "] ", program_.symbols[symbol].name, " is ",
-                            sizes_[symbol], " in one input and ", extent, " in '", wanted.name,
-                            "', which is ", Describe(program_, wanted), ".");
+          return ValueError("[", name_, "] ", program_.symbols[symbol].name, " is ", sizes_[symbol],
+                            " in one input and ", extent, " in '", wanted.name, "', which is ",
+                            Describe(program_, wanted), ".");
         }
       }
       if (!good) {
@@ -96,8 +96,8 @@ class Runner {
   Status InRange(int symbol, int64_t extent, std::string_view input) const {
     const Program::Symbol& s = program_.symbols[symbol];
     if (extent >= s.low && extent <= s.high) return absl::OkStatus();
-    return ValueError("[", name_, "] ", s.name, " is from ", s.low, " to ", s.high, ", got ", extent,
-                      " in '", input, "': export it with another range.");
+    return ValueError("[", name_, "] ", s.name, " is from ", s.low, " to ", s.high, ", got ",
+                      extent, " in '", input, "': export it with another range.");
   }
 
   Status MakeNumbers() {
@@ -178,9 +178,8 @@ class Runner {
       if (block->end != Block::End::kRead) return block;
       const Tensor read = At(block->read, parameters, *results);
       FZ_ASSIGN_OR_RETURN(const uint64_t outcome, NumberIn(read));
-      const auto known = absl::c_find_if(block->cases, [&](const Block::Case& one) {
-        return one.outcome == outcome;
-      });
+      const auto known = absl::c_find_if(
+          block->cases, [&](const Block::Case& one) { return one.outcome == outcome; });
       if (known == block->cases.end()) return Unknown(*block, read, outcome);
       for (const int32_t r : known->dies) (*results)[r] = Tensor();
       block = known->block.get();
@@ -197,9 +196,8 @@ class Runner {
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     const std::string name = NameOf(call);
-    auto row = absl::c_find_if(*times_, [&](const CallTime& t) {
-      return t.name == name && t.origin == call.origin;
-    });
+    auto row = absl::c_find_if(
+        *times_, [&](const CallTime& t) { return t.name == name && t.origin == call.origin; });
     if (row == times_->end()) row = times_->insert(row, {name, call.origin});
     row->seconds += took.count();
     ++row->times;
@@ -237,8 +235,8 @@ class Runner {
           out->append(OutcomeText(read, one.outcome));
         });
     return RuntimeError("[", name_, "] at ", block.origin.empty() ? "a branch" : block.origin,
-                        " the program reads ", OutcomeText(read, outcome), ", and was exported with ",
-                        seen.empty() ? "nothing" : seen,
+                        " the program reads ", OutcomeText(read, outcome),
+                        ", and was exported with ", seen.empty() ? "nothing" : seen,
                         " alone: export it with an example that takes this branch.");
   }
 
@@ -246,8 +244,8 @@ class Runner {
     const std::string_view text(status.message().data(), status.message().size());
     if (origin.empty() || IsInterruption(status)) return status;
     const bool stop = text.ends_with('.');
-    return MakeError(frazil::KindOf(status), StrCat(text.substr(0, text.size() - stop), " (", origin,
-                                                    ")."));
+    return MakeError(frazil::KindOf(status),
+                     StrCat(text.substr(0, text.size() - stop), " (", origin, ")."));
   }
   static bool IsInterruption(const Status& status) {
     const ErrorKind kind = frazil::KindOf(status);
@@ -356,10 +354,9 @@ class Runner {
     if (made.id == kUnknownComposite) return RunBody(call, operands, results);
     FZ_RETURN_IF_ERROR(CheckComposite(made, call.body != nullptr));
     const auto id = static_cast<CompositeId>(made.id);
-    const ops::BodyOfOperands known = results.size() != 1 ? nullptr
-                                      : id == CompositeId::k_positions_of
-                                          ? ops::JoinedPositions
-                                          : ops::FindBody(id);
+    const ops::BodyOfOperands known = results.size() != 1                 ? nullptr
+                                      : id == CompositeId::k_positions_of ? ops::JoinedPositions
+                                                                          : ops::FindBody(id);
     Status status;
     ApplyComposite(
         made,

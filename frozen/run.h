@@ -14,7 +14,7 @@ namespace frazil::frozen {
 
 // What a program runs on: cells in the order of its inputs and of its tensors.
 struct Cells {
-  absl::Span<Tensor* const> inputs, tensors;
+  absl::Span<Tensor*const> inputs, tensors;
 };
 
 // What calls of one line took, of the program itself, bodies and loops included.

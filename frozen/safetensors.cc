@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include "nlohmann/json.hpp"
 #include <set>
 #include <utility>
 
 #include "core/layout.h"
+#include "nlohmann/json.hpp"
 
 namespace frazil::frozen {
 namespace {
@@ -24,9 +24,9 @@ constexpr size_t kMostEntries = 1 << 20;
 constexpr std::string_view kMetadata = "__metadata__";
 
 constexpr std::pair<std::string_view, DType> kNames[] = {
-    {"BOOL", DType::kBool}, {"U8", DType::kU8},   {"I8", DType::kI8},   {"I16", DType::kI16},
+    {"BOOL", DType::kBool}, {"U8", DType::kU8},   {"I8", DType::kI8},     {"I16", DType::kI16},
     {"U16", DType::kU16},   {"F16", DType::kF16}, {"BF16", DType::kBF16}, {"I32", DType::kI32},
-    {"U32", DType::kU32},   {"F32", DType::kF32}, {"C64", DType::kC64}, {"F64", DType::kF64},
+    {"U32", DType::kU32},   {"F32", DType::kF32}, {"C64", DType::kC64},   {"F64", DType::kF64},
     {"I64", DType::kI64},   {"U64", DType::kU64}};
 
 // The header as it is read, value by value: nothing else than what the format has gets further.
@@ -128,15 +128,16 @@ StatusOr<Safetensors::Entry> EntryOf(Header::Row& row, std::string_view data) {
                       " bytes of elements are there");
   int64_t bytes = SizeOf(entry.dtype);
   for (const int64_t n : row.dims) {
-    if (__builtin_mul_overflow(bytes, n, &bytes)) return ValueError("'", row.name, "' is too large");
+    if (__builtin_mul_overflow(bytes, n, &bytes))
+      return ValueError("'", row.name, "' is too large");
   }
   const int64_t begin = row.place[0], end = row.place[1];
   if (bytes != end - begin)
     return ValueError("'", row.name, "' takes ", bytes, " bytes, and its data_offsets hold ",
                       end - begin);
   entry.bytes = data.substr(static_cast<size_t>(begin), static_cast<size_t>(bytes));
-  if (IsBool(entry.dtype) && std::any_of(entry.bytes.begin(), entry.bytes.end(),
-                                         [](char c) { return c != 0 && c != 1; }))
+  if (IsBool(entry.dtype) &&
+      std::any_of(entry.bytes.begin(), entry.bytes.end(), [](char c) { return c != 0 && c != 1; }))
     return ValueError("'", row.name, "' is of bools, and has bytes that are neither 0 nor 1");
   entry.name = std::move(row.name);
   entry.dims = std::move(row.dims);

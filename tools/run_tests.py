@@ -56,7 +56,11 @@ SUITES = {
     "gradients": Suite(python=True, sanitized=False, interpreters="nightly"),
     "fuzz": Suite(python=True, sanitized=False, targets=FAKES),
     "cpp": Suite(cpp=True, threads=True),
-    "python": Suite(python=True, interpreters="always", targets=("bindings/cli/frazil-run", "shared-library")),
+    "python": Suite(
+        python=True,
+        interpreters="always",
+        targets=("bindings/cli/frazil-run", "shared-library"),
+    ),
     "cuda": Suite(
         cpp=True,
         python=True,

@@ -19,11 +19,11 @@ struct Kind {
   std::string_view text;
   DType dtype;
 };
-constexpr Kind kKinds[] = {
-    {"|b1", DType::kBool}, {"|i1", DType::kI8},  {"<i2", DType::kI16}, {"<i4", DType::kI32},
-    {"<i8", DType::kI64},  {"|u1", DType::kU8},  {"<u2", DType::kU16}, {"<u4", DType::kU32},
-    {"<u8", DType::kU64},  {"<f2", DType::kF16}, {"<f4", DType::kF32}, {"<f8", DType::kF64},
-    {"<c8", DType::kC64},  {"<c16", DType::kC128}};
+constexpr Kind kKinds[] = {{"|b1", DType::kBool}, {"|i1", DType::kI8},   {"<i2", DType::kI16},
+                           {"<i4", DType::kI32},  {"<i8", DType::kI64},  {"|u1", DType::kU8},
+                           {"<u2", DType::kU16},  {"<u4", DType::kU32},  {"<u8", DType::kU64},
+                           {"<f2", DType::kF16},  {"<f4", DType::kF32},  {"<f8", DType::kF64},
+                           {"<c8", DType::kC64},  {"<c16", DType::kC128}};
 
 // What follows 'key': in a dictionary as NumPy prints it, up to `end`.
 std::optional<std::string_view> Entry(std::string_view header, std::string_view key,
@@ -82,8 +82,7 @@ StatusOr<Tensor> ParseNpy(std::string_view bytes, const std::string& path) {
 }
 
 StatusOr<std::string> PrintNpy(const Tensor& tensor) {
-  const Tensor known =
-      tensor.dtype() == DType::kBF16 ? ops::astype(tensor, DType::kF32) : tensor;
+  const Tensor known = tensor.dtype() == DType::kBF16 ? ops::astype(tensor, DType::kF32) : tensor;
   const Tensor dense = known.layout()->dense ? known : Apply(OpId::k_copy, {&known});
   FZ_RETURN_IF_ERROR(dense.status());
   FZ_RETURN_IF_ERROR(Read(*dense.value()));

@@ -21,12 +21,14 @@ using Clock = std::chrono::steady_clock;
 constexpr std::string_view kUsage =
     "usage: frazil-run MODEL.frz [options]\n"
     "\n"
-    "Runs a program that fz.export wrote. Without --input, --bench and --profile it tells what the\n"
+    "Runs a program that fz.export wrote. Without --input, --bench and --profile it tells what "
+    "the\n"
     "program takes.\n"
     "\n"
     "  --input FILE.npy        the next input, in their order\n"
     "  --input NAME=FILE.npy   the input of that name\n"
-    "  --output FILE.npy       where the next result goes; results without one are printed as types\n"
+    "  --output FILE.npy       where the next result goes; results without one are printed as "
+    "types\n"
     "  --size NAME=N           a dynamic size: inputs without a file are then made up\n"
     "  --bench                 time of loading, of the first calls and of a call afterwards\n"
     "  --profile               time by line and operation, run one by one\n"
@@ -54,11 +56,12 @@ StatusOr<Options> ParseArguments(absl::Span<const std::string> args) {
       continue;
     }
     if (!arg.starts_with("-")) {
-      if (!options.model.empty()) return WrongOption(StrCat("there is a second program '", arg, "'"));
+      if (!options.model.empty())
+        return WrongOption(StrCat("there is a second program '", arg, "'"));
       options.model = arg;
       continue;
     }
-    static constexpr std::string_view kWithValue[] = {"--input",  "--output", "--size",
+    static constexpr std::string_view kWithValue[] = {"--input",   "--output", "--size",
                                                       "--seconds", "--device", "--threads"};
     if (std::find(std::begin(kWithValue), std::end(kWithValue), arg) == std::end(kWithValue))
       return WrongOption(StrCat("'", arg, "' is no option"));
@@ -80,8 +83,8 @@ StatusOr<Options> ParseArguments(absl::Span<const std::string> args) {
       int64_t number;
       const std::string text = arg == "--size" && named ? value.substr(equals + 1) : value;
       if (!absl::SimpleAtoi(text, &number) || number < 1 || (arg == "--size" && !named))
-        return WrongOption(StrCat(arg, " '", value, "' is no ",
-                                  arg == "--size" ? "NAME=N" : "number above 0"));
+        return WrongOption(
+            StrCat(arg, " '", value, "' is no ", arg == "--size" ? "NAME=N" : "number above 0"));
       if (arg == "--size") {
         options.sizes[value.substr(0, equals)] = number;
       } else {
@@ -122,8 +125,8 @@ StatusOr<std::vector<Tensor>> InputsOf(const frozen::Loaded& program, const Opti
       at = next < inputs.size() ? static_cast<int>(next) : -1;
     }
     if (at < 0)
-      return WrongOption(StrCat("the program has no input ", name.empty() ? "left" : name, " for '",
-                                path, "'"));
+      return WrongOption(
+          StrCat("the program has no input ", name.empty() ? "left" : name, " for '", path, "'"));
     FZ_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
     FZ_ASSIGN_OR_RETURN(inputs[at], ParseNpy(bytes, path));
   }
@@ -216,7 +219,8 @@ Status Profile(Session* session, std::string* out) {
                         "line");
   for (const frozen::CallTime& t : times) {
     absl::StrAppendFormat(out, "%10.2f %6.1f %7d  %-24s %s\n", t.seconds * 1e6 / kCalls,
-                          all > 0 ? 100 * t.seconds / all : 0.0, t.times / kCalls, t.name, t.origin);
+                          all > 0 ? 100 * t.seconds / all : 0.0, t.times / kCalls, t.name,
+                          t.origin);
   }
   absl::StrAppendFormat(out, "%10.2f  one by one, without fusion\n", all * 1e6 / kCalls);
   return absl::OkStatus();
@@ -225,15 +229,16 @@ Status Profile(Session* session, std::string* out) {
 std::string About(const frozen::Loaded& program) {
   std::string out = StrCat(program.name(), ", exported by frazil ", program.version(), "\n");
   const auto names = program.input_names(), types = program.input_types();
-  for (size_t i = 0; i < names.size(); ++i) StrAppend(&out, "input   ", names[i], ": ", types[i], "\n");
+  for (size_t i = 0; i < names.size(); ++i)
+    StrAppend(&out, "input   ", names[i], ": ", types[i], "\n");
   StrAppend(&out, "results ", program.results(), "\n");
   return out;
 }
 
 Status WriteResults(const std::vector<Tensor>& results, const Options& options, std::string* out) {
   if (options.outputs.size() > results.size())
-    return WrongOption(StrCat("there are ", options.outputs.size(), " --output for ", results.size(),
-                              " results"));
+    return WrongOption(
+        StrCat("there are ", options.outputs.size(), " --output for ", results.size(), " results"));
   for (size_t i = 0; i < results.size(); ++i) {
     if (i >= options.outputs.size()) {
       StrAppend(out, "result ", i, ": ", Describe(results[i]), "\n");

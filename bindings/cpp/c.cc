@@ -110,8 +110,8 @@ frazil::Status MakeTensor(frz_dtype dtype, int rank, const int64_t* shape, const
         return frazil::ValueError("[frz_tensor_new] a bool is 0 or 1.");
     }
   }
-  FZ_ASSIGN_OR_RETURN(frazil::ValueRef value, frazil::Value::Allocate(type, frazil::Device(),
-                                                                      frazil::Dense(dims)));
+  FZ_ASSIGN_OR_RETURN(frazil::ValueRef value,
+                      frazil::Value::Allocate(type, frazil::Device(), frazil::Dense(dims)));
   if (bytes > 0 && data) std::memcpy(value->data, data, bytes);
   if (bytes > 0 && !data) std::memset(value->data, 0, bytes);
   *out = new frz_tensor{Tensor(std::move(value))};
@@ -121,8 +121,8 @@ frazil::Status MakeTensor(frz_dtype dtype, int rank, const int64_t* shape, const
 frazil::Status ReadTensor(const frz_tensor* tensor, void* data, size_t bytes) {
   if (!tensor || (!data && bytes > 0)) return Null("frz_tensor_read", "tensor or data");
   if (bytes != frz_tensor_bytes(tensor))
-    return frazil::ValueError("[frz_tensor_read] there is room for ", bytes, " bytes, the tensor has ",
-                              frz_tensor_bytes(tensor), ".");
+    return frazil::ValueError("[frz_tensor_read] there is room for ", bytes,
+                              " bytes, the tensor has ", frz_tensor_bytes(tensor), ".");
   if (bytes == 0) return absl::OkStatus();
   const Tensor& t = tensor->tensor;
   const Tensor dense = t.layout()->dense ? t : frazil::Apply(frazil::OpId::k_copy, {&t});
@@ -151,8 +151,8 @@ frazil::Status CallProgram(frz_program* program, int inputs, frz_tensor* const* 
   if (!program || (inputs > 0 && !input) || (results > 0 && !result))
     return Null("frz_call", "program, input or result");
   if (results != program->loaded->results())
-    return frazil::ValueError("[frz_call] there is room for ", results, " results, the program has ",
-                              program->loaded->results(), ".");
+    return frazil::ValueError("[frz_call] there is room for ", results,
+                              " results, the program has ", program->loaded->results(), ".");
   std::vector<Tensor*> cells;
   for (int i = 0; i < inputs; ++i) {
     if (!input[i]) return Null("frz_call", "an input");
@@ -207,18 +207,18 @@ frz_status frz_load(const char* path, const char* device, frz_program** out) {
   return Guarded([&] { return LoadProgram(path, device, out); });
 }
 void frz_program_free(frz_program* program) { delete program; }
-const char* frz_program_name(const frz_program* program) {
-  return program->loaded->name().c_str();
-}
+const char* frz_program_name(const frz_program* program) { return program->loaded->name().c_str(); }
 int frz_program_inputs(const frz_program* program) {
   return static_cast<int>(program->names.size());
 }
 int frz_program_results(const frz_program* program) { return program->loaded->results(); }
 const char* frz_program_input_name(const frz_program* program, int input) {
-  return input >= 0 && input < frz_program_inputs(program) ? program->names[input].c_str() : nullptr;
+  return input >= 0 && input < frz_program_inputs(program) ? program->names[input].c_str()
+                                                           : nullptr;
 }
 const char* frz_program_input_type(const frz_program* program, int input) {
-  return input >= 0 && input < frz_program_inputs(program) ? program->types[input].c_str() : nullptr;
+  return input >= 0 && input < frz_program_inputs(program) ? program->types[input].c_str()
+                                                           : nullptr;
 }
 frz_status frz_call(frz_program* program, int inputs, frz_tensor* const* input, int results,
                     frz_tensor** result) {

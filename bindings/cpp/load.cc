@@ -38,16 +38,16 @@ std::vector<Tensor> Program::call(const NamedTensors& inputs) const {
   }
   for (size_t i = 0; i < ordered.size(); ++i) {
     if (!ordered[i].defined())
-      throw Error(ValueError("[", loaded_->name(), "] '", loaded_->input_names()[i],
-                             "' is missing."));
+      throw Error(
+          ValueError("[", loaded_->name(), "] '", loaded_->input_names()[i], "' is missing."));
   }
   return call(std::move(ordered));
 }
 
 Tensor Program::Only(std::vector<Tensor> results) const {
   if (results.size() == 1) return std::move(results[0]);
-  throw Error(ValueError("[", loaded_->name(), "] has ", results.size(),
-                         " results: call it by call()."));
+  throw Error(
+      ValueError("[", loaded_->name(), "] has ", results.size(), " results: call it by call()."));
 }
 
 std::string Program::name() const { return loaded_->name(); }

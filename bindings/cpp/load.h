@@ -36,8 +36,8 @@ class Program {
 
   // Of a program of one result.
   template <typename... T>
-  requires(std::is_same_v<std::remove_cvref_t<T>, Tensor>&&...) Tensor operator()(T&&... inputs)
-      const {
+  requires(std::is_same_v<std::remove_cvref_t<T>, Tensor>&&...) Tensor operator()(
+      T&&... inputs) const {
     return Only(call(std::vector<Tensor>{inputs...}));
   }
   std::vector<Tensor> call(std::vector<Tensor> inputs) const;

@@ -36,7 +36,7 @@ bool AddTraceType(PyObject* module);               // trace_module.cc
 // relative entries of sys.path.
 bool IsOfPackage(PyObject* globals);  // trace_module.cc
 PyObject* FunctionOfTraced(
-    PyObject* object);                     // trace_module.cc: borrowed; null if it is not traced
+    PyObject* object);  // trace_module.cc: borrowed; null if it is not traced
 // What is known of a call of a traced function: learnt_call.h.
 PyObject* LearntOf(PyObject* traced, PyObject* const* args, size_t nargsf,
                    PyObject* kwnames);     // trace_module.cc

@@ -64,15 +64,17 @@ Object CallOf(const tracer::Program::Call& call) {
                           ? Text("")
                           : Text(record.composite ? NameOf(static_cast<CompositeId>(record.op))
                                                   : Info(record.primitive()).name);
-  const Object loop = record.loop ? Tuple({Bits(record.loop->goes_on), WayOf(record.loop->root)})
-                                  : None();
+  const Object loop =
+      record.loop ? Tuple({Bits(record.loop->goes_on), WayOf(record.loop->root)}) : None();
   const std::shared_ptr<const tracer::Program>& body = record.body;
-  return Tuple({Text(kind), name, Ids(call.operands), List(record.attrs, Int),
-                List(record.results,
-                     [](const tracer::Result& r) { return Type(r.dtype, r.layout); }),
-                Text(record.origin),
-                record.loop ? ProgramOf(record.loop->body) : body ? ProgramOf(*body) : None(), loop,
-                Int(record.loop ? record.loop->states() : record.states), Int(record.times)});
+  return Tuple(
+      {Text(kind), name, Ids(call.operands), List(record.attrs, Int),
+       List(record.results, [](const tracer::Result& r) { return Type(r.dtype, r.layout); }),
+       Text(record.origin),
+       record.loop ? ProgramOf(record.loop->body)
+       : body      ? ProgramOf(*body)
+                   : None(),
+       loop, Int(record.loop ? record.loop->states() : record.states), Int(record.times)});
 }
 
 // (calls, read, next or None, (way of 0, way of 1), each None if unknown)

@@ -279,7 +279,8 @@ PyObject* FunctionOfTraced(PyObject* object) {
 }
 
 PyObject* LearntOf(PyObject* traced, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-  PromisedFunction* promised = Py_IS_TYPE(traced, &trace_type) ? Self(traced)->promised.get() : nullptr;
+  PromisedFunction* promised =
+      Py_IS_TYPE(traced, &trace_type) ? Self(traced)->promised.get() : nullptr;
   if (!promised) {
     PyErr_SetString(PyExc_TypeError, "[export] needs a traced function whose body may be skipped.");
     return nullptr;

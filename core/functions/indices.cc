@@ -81,7 +81,8 @@ Tensor Positions(std::string_view op, const Tensor& x, Dims dims,
   for (const Tensor& array : fixed) inputs.push_back(&array);
   Tensor out;
   ApplyComposite({static_cast<uint32_t>(CompositeId::k_positions_of), inputs, attrs},
-                 [&](absl::Span<Tensor> outputs) { outputs[0] = JoinedPositions(fixed, attrs); }, {&out, 1});
+                 [&](absl::Span<Tensor> outputs) { outputs[0] = JoinedPositions(fixed, attrs); },
+                 {&out, 1});
   return out;
 }
 

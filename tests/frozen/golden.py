@@ -42,7 +42,7 @@ def main():
         dynamic={"x": {0: fz.Dim("batch", 5, 64)}}, name="golden",
     )  # fmt: skip
     kept = {}
-    for n, (name, (x, i)) in enumerate({"up": up, "down": down}.items()):
+    for name, (x, i) in {"up": up, "down": down}.items():
         for batch in (5, 9):
             x9 = fz.concat([x, x], axis=0)[:batch]
             y, _ = model(x9, i)

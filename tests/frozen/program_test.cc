@@ -1,10 +1,11 @@
 // Frozen programs from text: what they compute, and what no text may do.
+#include "frozen/program.h"
+
 #include <gtest/gtest.h>
 
 #include "bindings/cpp/frazil.h"
 #include "core/str.h"
 #include "frozen/expression.h"
-#include "frozen/program.h"
 #include "frozen/run.h"
 
 namespace frazil::frozen {
@@ -31,7 +32,8 @@ TEST(Expression, LeavesNoRange) {
     ASSERT_TRUE(e.ok()) << e.status();
     EXPECT_FALSE(e->At({4}).ok()) << text;
   }
-  for (const char* text : {"", "+", "n +", "x", "(n", "1 / 0", "((((((((((((((((((n))))))))))))))))))"}) {
+  for (const char* text :
+       {"", "+", "n +", "x", "(n", "1 / 0", "((((((((((((((((((n))))))))))))))))))"}) {
     TextCursor cursor("test", text);
     EXPECT_FALSE(Expression::Take(&cursor, symbols).ok()) << text;
   }
@@ -71,7 +73,8 @@ TEST(Program, LoopsAndBranches) {
       "  %0 = repeat 3 of 1 states p0 { %0 = multiply p0, n0 return %0 }\n"
       "  %1 = less %0, n1\n"
       "  read %1 at \"a.py:1\" { case 1 {\n"
-      "    %2, %3, %4 = while 1 of 1 states %0 { %0 = multiply p0, n0 %1 = less %0, n1 next %0 reads %1 }\n"
+      "    %2, %3, %4 = while 1 of 1 states %0 { %0 = multiply p0, n0 %1 = less %0, n1 next %0 "
+      "reads %1 }\n"
       "    return %2 } case 0 { return %0 } } }";
   EXPECT_EQ(item(Results(text, {tensor<float>({1}, {})})[0]), 128);
   EXPECT_EQ(item(Results(text, {tensor<float>({100}, {})})[0]), 800);
@@ -99,26 +102,30 @@ TEST(Program, AnUnknownCompositeRunsItsBody) {
 }
 
 TEST(Program, NoTextIsTooStrange) {
-  for (const char* text : {
-           "", "frazil-program", "frazil-program 1", "frazil-program 1 program",
-           "frazil-program 1 program {", "frazil-program 1 program { return } }",
-           "frazil-program 1 program { %1 = exp p0 return }",
-           "frazil-program 1 input \"x\" f32[2] input \"x\" f32[2] program { return }",
-           "frazil-program 1 input \"x\" f32[n] program { return }",
-           "frazil-program 1 symbol 7 from 1 to 2 program { return }",
-           "frazil-program 1 symbol n from 3 to 2 program { return }",
-           "frazil-program 1 weight \"w\" f32[-1] program { return }",
-           "frazil-program 1 number c64 bits 0 program { return }",
-           "frazil-program 1 number f32 cube 8 program { return }",
-           "frazil-program 1 input \"x\" f32[] program { next p0 reads p0 }",
-           "frazil-program 1 input \"x\" f32[] program { write n0 = p0 return }",
-           "frazil-program 1 input \"x\" f32[] program { read p0 at \"\" { case 0 { return p0 } "
-           "case 1 { return } } }",
-           "frazil-program 1 input \"x\" f32[] program { %0 = while 1 of 1 states p0 { next p0 reads "
-           "p0 } return }",
-           "frazil-program 1 input \"x\" f32[] program { %0 = call relu p0 with { read p0 at \"\" { "
-           "} } return }",
-           "frazil-program 1 input \"x\" f32[] program { %0 = call no_such p0 return %0 }"}) {
+  for (const char* text :
+       {"",
+        "frazil-program",
+        "frazil-program 1",
+        "frazil-program 1 program",
+        "frazil-program 1 program {",
+        "frazil-program 1 program { return } }",
+        "frazil-program 1 program { %1 = exp p0 return }",
+        "frazil-program 1 input \"x\" f32[2] input \"x\" f32[2] program { return }",
+        "frazil-program 1 input \"x\" f32[n] program { return }",
+        "frazil-program 1 symbol 7 from 1 to 2 program { return }",
+        "frazil-program 1 symbol n from 3 to 2 program { return }",
+        "frazil-program 1 weight \"w\" f32[-1] program { return }",
+        "frazil-program 1 number c64 bits 0 program { return }",
+        "frazil-program 1 number f32 cube 8 program { return }",
+        "frazil-program 1 input \"x\" f32[] program { next p0 reads p0 }",
+        "frazil-program 1 input \"x\" f32[] program { write n0 = p0 return }",
+        "frazil-program 1 input \"x\" f32[] program { read p0 at \"\" { case 0 { return p0 } "
+        "case 1 { return } } }",
+        "frazil-program 1 input \"x\" f32[] program { %0 = while 1 of 1 states p0 { next p0 reads "
+        "p0 } return }",
+        "frazil-program 1 input \"x\" f32[] program { %0 = call relu p0 with { read p0 at \"\" { "
+        "} } return }",
+        "frazil-program 1 input \"x\" f32[] program { %0 = call no_such p0 return %0 }"}) {
     const auto program = ParseProgram(text);
     EXPECT_FALSE(program.ok()) << text;
   }

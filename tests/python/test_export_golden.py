@@ -1,4 +1,4 @@
-"""Files of each version of the format are read, and compute what they did when they were written."""
+"""Files of each version of the format are read, and compute what they did when written."""
 
 import os
 import subprocess

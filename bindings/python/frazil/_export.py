@@ -13,10 +13,9 @@ import re
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from frazil import _export_file, _export_names
+from frazil import _export_file, _export_names, random
 from frazil import _export_program as _program
 from frazil import _frazil as _fz
-from frazil import random
 from frazil._export_sizes import Dim, sizes_to_try
 from frazil._frazil import Tensor, Traced
 from frazil._grad import no_grad
@@ -50,8 +49,8 @@ def export(
     reads: weights of modules under the names of their state dicts, states of optimizers and random
     generators, constants. Any reader of safetensors reads these. Modules, optimizers and generators
     among the arguments become part of the program and are no arguments of it any more; tensors are
-    its inputs; numbers and strings are fixed. What the function writes to tensors, a training step's
-    parameters, the program writes to its own. docs/export.md tells the rest.
+    its inputs; numbers and strings are fixed. What the function writes to tensors (a training step
+    to parameters) the program writes to its own. docs/export.md tells the rest.
 
     Parameters
     ----------
@@ -95,8 +94,8 @@ def export(
         raise TypeError(f"[export] needs a callable, got {type(fn).__name__}.")
     if not isinstance(example_args, (tuple, list)):
         raise TypeError(
-            f"[export] example_args must be a tuple of arguments, got {type(example_args).__name__}:"
-            " write (x,) for one."
+            "[export] example_args must be a tuple of arguments, got "
+            f"{type(example_args).__name__}: write (x,) for one."
         )
     if pure is None:
         pure = isinstance(fn, Traced) and fn.pure
@@ -156,8 +155,9 @@ class _Exporter:
         if not hasattr(dynamic, "items"):
             raise TypeError(f"[export] dynamic must be a dict, got {type(dynamic).__name__}.")
         for key, axes in dynamic.items():
-            path = self.arguments[key] if isinstance(key, int) and -len(self.arguments) <= key < len(
-                self.arguments) else key  # fmt: skip
+            count = len(self.arguments)
+            by_place = isinstance(key, int) and -count <= key < count
+            path = self.arguments[key] if by_place else key
             if path not in by_name:
                 raise ValueError(
                     f"[export] dynamic names {key!r}, which is no tensor among the arguments: "
@@ -403,9 +403,7 @@ class _Exporter:
 
         def walk(x: Any) -> Any:
             if isinstance(x, Tensor):
-                order.append(
-                    self.names.of_cell(x) if id(x) in owners else outputs[int(x.item())]
-                )
+                order.append(self.names.of_cell(x) if id(x) in owners else outputs[int(x.item())])
                 return {"output": len(order) - 1}
             if x is None or isinstance(x, (bool, int, float, str)):
                 return {"fixed": x}
@@ -427,9 +425,9 @@ class _Exporter:
 
     def _write(self, whole: _program.Path, path: Any) -> None:
         used = _tensors_in(whole)
-        tensors = [
-            (n, t.detach(), False) for n, t in self.names.tensors.items() if n in used
-        ] + [(n, t.detach(), True) for n, t in self.names.constants if n in used]
+        tensors = [(n, t.detach(), False) for n, t in self.names.tensors.items() if n in used] + [
+            (n, t.detach(), True) for n, t in self.names.constants if n in used
+        ]
         symbols = {
             d.name: (d.name, d.min, d.max) for axes in self.dims.values() for d in axes.values()
         }
@@ -449,8 +447,7 @@ class _Exporter:
 
 
 class _PutBack:
-    """Keeps what tensors hold, and puts it back: after each call all but gradients, at the end these
-    too."""
+    """Keeps what tensors hold, and puts it back: after each call, and gradients at the end."""
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
         self.tensors = [*tensors, random._default.state]
@@ -535,7 +532,9 @@ def _tensors_in(path: _program.Path) -> set[str]:
 def _refusal_of(error: RuntimeError) -> Exception:
     """What strict=True says, in export's words; other errors are the function's."""
     text = str(error)
-    match = re.match(r"\[trace\] the body of .* cannot be skipped, .* asks for: (.*)\.$", text, re.S)
+    match = re.match(
+        r"\[trace\] the body of .* cannot be skipped, .* asks for: (.*)\.$", text, re.S
+    )
     if match:
         return _program.Refused(f"{match[1]}: what a program does has to depend on its arguments "
                                 "alone (pure=True promises that it does)")  # fmt: skip

@@ -20,7 +20,7 @@ _DEEPEST = 12
 
 
 def holds_state(x: Any) -> bool:
-    """Whether an argument is something that a program keeps: a module, an optimizer, a generator."""
+    """Whether an argument is what a program keeps: a module, an optimizer, a generator."""
     return isinstance(x, (_fz.ModuleBase, Tracked))
 
 
@@ -116,7 +116,7 @@ def _items(x: Any) -> list[tuple[Any, Any]]:
 def _optimizer(
     path: str, optimizer: Any, seen: set[int], names: dict[int, str], depth: int
 ) -> Iterator[tuple[str, Tensor]]:
-    """States by the parameters' names: "optimizer.fc1.weight.exp_avg"; counters: "optimizer.step"."""
+    """By the parameters' names: "optimizer.fc1.weight.exp_avg"; counters: "optimizer.step"."""
     for i, group in enumerate(optimizer.param_groups):
         prefix = path if len(optimizer.param_groups) == 1 else f"{path}.{i}"
         for key, value in dict.items(group):

@@ -240,9 +240,7 @@ def unified(paths: Sequence[Path], runs: Sequence[dict[str, int]]) -> Path:
         ):  # fmt: skip
             raise Refused(f"it returns or writes other things at {_shown(run)} than at "
                           f"{_shown(runs[0])}")  # fmt: skip
-    calls = [
-        _unified_call([p.calls[i] for p in paths], runs) for i in range(len(first.calls))
-    ]
+    calls = [_unified_call([p.calls[i] for p in paths], runs) for i in range(len(first.calls))]
     cases = {k: unified([p.cases[k] for p in paths], runs) for k in first.cases}
     return Path(calls, first.end, first.outputs, first.writes, first.read, first.origin, cases)
 
@@ -252,8 +250,9 @@ def _shown(run: dict[str, int]) -> str:
 
 
 def _named(call: Call) -> str:
-    what = {"read": "reads a number", "check": f"checks indices for {call.name}",
-            "while": "is a loop", "repeat": "is a loop"}.get(call.kind, f"is {call.name}")  # fmt: skip
+    kinds = {"read": "reads a number", "check": f"checks indices for {call.name}"}
+    kinds |= {"while": "is a loop", "repeat": "is a loop"}
+    what = kinds.get(call.kind, f"is {call.name}")
     return f"{what}{_at(call.origin)}"
 
 
@@ -286,8 +285,8 @@ def _unified_call(calls: Sequence[Call], runs: Sequence[dict[str, int]]) -> Call
         values = [call.attrs[i] for call in calls]
         found = _sizes.solve(values, runs)
         if found is None:
-            raise Refused(f"a size of {first.name or 'a loop'}{_at(first.origin)} is no sum, product "
-                          "or quotient of the dynamic ones: "
+            raise Refused(f"a size of {first.name or 'a loop'}{_at(first.origin)} is no sum, "
+                          "product or quotient of the dynamic ones: "
                           f"{_sizes.no_expression(values, runs)}")  # fmt: skip
         attrs.append(found)
     operands: list[tuple[str, Any]] = []
@@ -298,9 +297,10 @@ def _unified_call(calls: Sequence[Call], runs: Sequence[dict[str, int]]) -> Call
             continue
         number = _sizes.number_of(operand[1][0], [g[1][1] for g in given], runs)
         if number is None:
+            seen = [hex(g[1][1]) for g in given]
             raise Refused(f"a number beside {first.name}{_at(first.origin)} is no function of the "
                           "dynamic sizes that is known (n, 1/n, sqrt(n), 1/sqrt(n) of sums and "
-                          f"products): bits {_sizes.no_expression([hex(g[1][1]) for g in given], runs)}")  # fmt: skip
+                          f"products): bits {_sizes.no_expression(seen, runs)}")  # fmt: skip
         operands.append(("n", (operand[1][0], number)))
     body = None
     if first.body is not None:
@@ -330,9 +330,10 @@ def merged(paths: Sequence[Path]) -> Path:
             break
         for other in heads[1:]:
             if other is None or _without_origin(other) != _without_origin(first):
+                end = "ends" if other is None else _named(other)
                 raise Refused("two examples differ before a number is read: one "
-                              f"{_named(first)}, the other {'ends' if other is None else _named(other)}"
-                              ": what tells them apart must be read from a tensor")  # fmt: skip
+                              f"{_named(first)}, the other {end}: what tells them apart must be read "
+                              "from a tensor")  # fmt: skip
         calls.append(first)
     if first is None:
         whole = paths[0]

@@ -1,9 +1,10 @@
 """Symbolic sizes without symbolic tracing: expressions that integers of several runs agree on.
 
 A function is run at several sizes; what differs between the runs (an extent, an attribute, a number
-made of a size) is solved as an expression over the symbols and checked on runs that the solution did
-not use. Forms: sums of products of sizes with whole coefficients, and one quotient by a constant,
-rounded down. What has none of these forms is refused. For frazil/_export.py.
+made of a size) is solved as an expression over the symbols and checked on runs that the solution
+did not use. Forms: sums of products of sizes with whole coefficients, one quotient by a constant,
+rounded down, and products of functions of one size each. What has none of these is refused. For
+frazil/_export.py.
 """
 
 from __future__ import annotations
