@@ -91,10 +91,13 @@ class Parser {
     FZ_ASSIGN_OR_RETURN(symbol.low, text_.TakeInt());
     FZ_RETURN_IF_ERROR(text_.Expect("to"));
     FZ_ASSIGN_OR_RETURN(symbol.high, text_.TakeInt());
+    if (text_.TakeIf("by")) {
+      FZ_ASSIGN_OR_RETURN(symbol.multiple_of, text_.TakeInt());
+    }
     int64_t number;
     if (absl::SimpleAtoi(symbol.name, &number) || absl::c_linear_search(symbols_, symbol.name))
       return text_.Fail("'", symbol.name, "' is no new name");
-    if (symbol.low < 0 || symbol.high < symbol.low)
+    if (symbol.low < 0 || symbol.high < symbol.low || symbol.multiple_of < 1)
       return text_.Fail("'", symbol.name, "' is from ", symbol.low, " to ", symbol.high);
     if (symbols_.size() == kMaxRank) return text_.Fail("there are over ", kMaxRank, " symbols");
     symbols_.push_back(symbol.name);

@@ -6,6 +6,7 @@
 //
 //   frazil-program 1
 //   symbol batch from 1 to 1024
+//   symbol width from 8 to 64 by 8
 //   input "x" f32[batch,64]
 //   weight "fc1.weight" f32[64,32]
 //   constant "constant.0" i64[3]
@@ -116,6 +117,7 @@ struct Program {
   struct Symbol {
     std::string name;
     int64_t low, high;
+    int64_t multiple_of = 1;
   };
   struct Named {
     std::string name;

@@ -95,8 +95,9 @@ class Runner {
 
   Status InRange(int symbol, int64_t extent, std::string_view input) const {
     const Program::Symbol& s = program_.symbols[symbol];
-    if (extent >= s.low && extent <= s.high) return absl::OkStatus();
-    return ValueError("[", name_, "] ", s.name, " is from ", s.low, " to ", s.high, ", got ",
+    if (extent >= s.low && extent <= s.high && extent % s.multiple_of == 0) return absl::OkStatus();
+    const std::string step = s.multiple_of == 1 ? "" : StrCat(", a multiple of ", s.multiple_of);
+    return ValueError("[", name_, "] ", s.name, " is from ", s.low, " to ", s.high, step, ", got ",
                       extent, " in '", input, "': export it with another range.");
   }
 

@@ -114,6 +114,7 @@ TEST(Program, NoTextIsTooStrange) {
         "frazil-program 1 input \"x\" f32[n] program { return }",
         "frazil-program 1 symbol 7 from 1 to 2 program { return }",
         "frazil-program 1 symbol n from 3 to 2 program { return }",
+        "frazil-program 1 symbol n from 2 to 9 by 0 program { return }",
         "frazil-program 1 weight \"w\" f32[-1] program { return }",
         "frazil-program 1 number c64 bits 0 program { return }",
         "frazil-program 1 number f32 cube 8 program { return }",

@@ -316,6 +316,8 @@ def test_what_depends_on_a_size_in_another_way_is_refused(tmp_path):
         exported(tmp_path, picky, (normal(4),), dynamic={"x": {0: "n"}})
     g = exported(tmp_path, picky, (normal(4),), dynamic={"x": {0: fz.Dim("n", 2, multiple_of=2)}})
     assert bits(g(normal(6))) == bits(normal(6) * 2)
+    with pytest.raises(ValueError, match=r"\[picky\] n is from 2 to \d+, a multiple of 2, got 5"):
+        g(normal(5))
 
 
 # Branches and loops

@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 import re
 from contextlib import nullcontext
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from frazil import _export_file, _export_names, random
@@ -174,7 +175,7 @@ class _Exporter:
                         f"[export] {path} has no axis {axis!r}: its shape is {tensor.shape}."
                     )
                 dim = dim if isinstance(dim, Dim) else Dim(dim)
-                before = known.setdefault(dim.name, dim)
+                before = known.setdefault(dim.name, copy(dim))
                 if (before.min, before.max, before.multiple_of) != (dim.min, dim.max,
                                                                     dim.multiple_of):  # fmt: skip
                     raise ValueError(f"[export] {dim.name!r} has two ranges: {before}, {dim}.")
@@ -429,7 +430,9 @@ class _Exporter:
             (n, t.detach(), True) for n, t in self.names.constants if n in used
         ]
         symbols = {
-            d.name: (d.name, d.min, d.max) for axes in self.dims.values() for d in axes.values()
+            d.name: (d.name, d.min, d.max, d.multiple_of)
+            for axes in self.dims.values()
+            for d in axes.values()
         }
         inputs = [
             (n, t.dtype.name, [

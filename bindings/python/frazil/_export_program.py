@@ -332,8 +332,8 @@ def merged(paths: Sequence[Path]) -> Path:
             if other is None or _without_origin(other) != _without_origin(first):
                 end = "ends" if other is None else _named(other)
                 raise Refused("two examples differ before a number is read: one "
-                              f"{_named(first)}, the other {end}: what tells them apart must be read "
-                              "from a tensor")  # fmt: skip
+                              f"{_named(first)}, the other {end}: what tells them apart must be "
+                              "read from a tensor")  # fmt: skip
         calls.append(first)
     if first is None:
         whole = paths[0]
@@ -436,7 +436,7 @@ def _quoted(text: str) -> str:
 
 def text_of(
     path: Path,
-    symbols: Sequence[tuple[str, int, int]],
+    symbols: Sequence[tuple[str, int, int, int]],
     inputs: Sequence[tuple[str, str, Sequence[Any]]],
     tensors: Sequence[tuple[str, Tensor, bool]],
 ) -> str:
@@ -444,7 +444,8 @@ def text_of(
     writer = _Writer({name: i for i, (name, _, _) in enumerate(tensors)})
     body = writer.block(path, "  ")
     lines = ["frazil-program 1"]
-    lines += [f"symbol {name} from {low} to {high}" for name, low, high in symbols]
+    for name, low, high, step in symbols:
+        lines.append(f"symbol {name} from {low} to {high}" + (f" by {step}" if step > 1 else ""))
     for name, dtype, dims in inputs:
         extents = ",".join(map(str, dims))
         lines.append(f"input {_quoted(name)} {short(dtype)}[{extents}]")

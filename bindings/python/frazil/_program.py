@@ -209,8 +209,10 @@ def _check(item: Any, inputs: list[int], outputs: list[int], depth: int) -> None
             raise ValueError(f"{what!r} is no number of a tensor")
         (inputs if kind == "input" else outputs).append(what)
     elif kind in ("dict", "named"):
+        if kind == "named" and not (isinstance(what[0], str) and what[0].isidentifier()):
+            raise ValueError(f"{what[0]!r} is no name of a class")
         for key, inner in what[1] if kind == "named" else what:
-            if not isinstance(key, str):
+            if not isinstance(key, str) or (kind == "named" and not key.isidentifier()):
                 raise ValueError(f"{key!r} is no name")
             _check(inner, inputs, outputs, depth + 1)
     elif kind in ("list", "tuple"):
