@@ -505,7 +505,7 @@ def test_wrong_arguments_of_export(tmp_path):
         (ValueError, lambda: fz.Dim("n", 0), "min of 'n' must be an integer from 1 on"),
         (ValueError, lambda: fz.export(f, (x,), path, examples=[(1.0,)]), "has other arguments"),
         (ValueError, lambda: fz.export(f, (x,), path, examples=[(normal(4),)]), "dynamic axes may"),
-        (OSError, lambda: fz.export(f, (x,), tmp_path / "no" / "x.frz"), ""),
+        (OSError, lambda: fz.export(f, (x,), tmp_path / "no" / "x.frz"), "No such file"),
     ):
         with pytest.raises(error, match=message):
             call()
