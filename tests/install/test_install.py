@@ -15,6 +15,8 @@ import pytest
 ROOT = Path(os.environ.get("FRAZIL_ROOT", Path(__file__).resolve().parents[2]))
 PROGRAM = Path(__file__).with_name("program")
 OWN_OP = Path(__file__).with_name("own_op")
+SAVED = Path(__file__).with_name("saved")
+GOLDEN = ROOT / "tests" / "frozen" / "golden_1.frz"
 
 
 def run(*argv, cwd=None, **variables):
@@ -80,6 +82,41 @@ def test_a_cmake_project(program, prefix, paths):
     check(program / "build" / "program", {})
 
 
+@pytest.fixture
+def saved(tmp_path):
+    return shutil.copytree(SAVED, tmp_path / "saved")
+
+
+def check_saved(folder, paths):
+    """The program in C++ and the one in C, each of which ends with an error that it prints."""
+    for name, message in (
+        ("main", "[golden] takes 2 inputs"),
+        ("plain", "[golden] takes 2 inputs"),
+    ):
+        assert message in run(folder / name, GOLDEN, **paths, FRAZIL_DISK_CACHE="off")
+
+
+def test_saved_programs_by_a_compiler_and_pkg_config(saved, paths):
+    flags = run("pkg-config", "--cflags", "--libs", "frazil", **paths).split()
+    run("g++", "-std=c++20", "-Wall", "-Werror", "main.cc", "-o", "main", *flags, cwd=saved)
+    run("gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "plain.c", "-o", "plain",
+        *flags, cwd=saved)  # fmt: skip
+    check_saved(saved, paths)
+    assert "python" not in run("ldd", saved / "main", **paths)
+
+
+def test_saved_programs_by_meson(saved, paths):
+    run("meson", "setup", "build", cwd=saved, **paths)
+    run("ninja", "-C", "build", cwd=saved)
+    check_saved(saved / "build", paths)
+
+
+def test_saved_programs_by_cmake(saved, prefix):
+    run("cmake", "-G", "Ninja", "-B", "build", f"-DCMAKE_PREFIX_PATH={prefix}", cwd=saved)
+    run("cmake", "--build", "build", cwd=saved)
+    check_saved(saved / "build", {})
+
+
 def test_a_project_with_ops_of_its_own(tmp_path, paths):
     folder = shutil.copytree(OWN_OP, tmp_path / "own_op")
     run("meson", "setup", "build", cwd=folder, **paths)
@@ -114,7 +151,7 @@ def test_headers_are_those_that_frazil_needs(prefix):
         assert not [name for name in names if name.startswith('"') and name[1:5] != "absl"]
         included |= {name[1:-1] for name in names if name.startswith("<frazil/")}
     there = {str(path.relative_to(prefix / "include")) for path in headers}
-    assert there == included | {"frazil/frazil.h"}
+    assert there == included | {"frazil/frazil.h", "frazil/c.h"}
 
 
 def test_the_package_of_python_is_not_installed_with_it(prefix):

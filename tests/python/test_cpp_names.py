@@ -29,13 +29,19 @@ PYTHON_ONLY = {
     ),
     "calls a Python function for pieces of an array": "apply_along_axis piecewise",
     "rewrites Python functions": "convert converted_source",
+    "writes down what Python functions do": "export",
     "makes an op of a Python function: C++ has frazil::Op and FRAZIL_OP": "op",
     "registers Python classes": "register_pytree_node",
     "other names of what C++ has: concat, flatten": "concatenate ravel",
     "seeds the streams of Python and NumPy, too": "seed_everything",
     "tells how einsum would go on, as text": "einsum_path",
 }
-CPP_NAMES = {"delete": ("", "delete_"), "trace": ("jit", "trace"), "switch": ("", "switch_case")}
+CPP_NAMES = {
+    "delete": ("", "delete_"),
+    "trace": ("jit", "trace"),
+    "load_program": ("jit", "load"),
+    "switch": ("", "switch_case"),
+}
 
 
 def functions():

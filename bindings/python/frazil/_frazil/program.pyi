@@ -1,0 +1,36 @@
+"""The compiled part of frazil.program."""
+
+# Written by tools/gen_stubs.py. Do not edit.
+import builtins
+from os import PathLike
+from typing import (
+    Any,
+)
+
+from frazil._frazil import Tensor
+
+__all__ = ["about", "call", "explain", "learnt", "load_program", "put_back", "stats", "value_of"]
+
+def about(program: Any, /) -> dict[str, Any]:
+    """What a program says of itself, and its tensors."""
+
+def call(program: Any, inputs: list[Any], tensors: list[Tensor], /) -> list[Tensor]:
+    """One call, over lists of tensors."""
+
+def explain(program: Any, /) -> str:
+    """Every recording and plan, a line each."""
+
+def learnt(traced: Any, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any:
+    """What is known of a call: learnt_call.h."""
+
+def load_program(path: str | PathLike[str], device: str | None, /) -> Any:
+    """The program of a .frz file."""
+
+def put_back(tensor: Tensor, before: Tensor, /) -> None:
+    """Undoes what was written to a tensor since `before`."""
+
+def stats(program: Any, /) -> dict[str, builtins.int]:
+    """Counts of calls and plans."""
+
+def value_of(tensor: Tensor, /) -> builtins.int:
+    """A number that tells contents of tensors apart while they live."""
