@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "core/threads/long_work.h"
@@ -41,16 +42,13 @@ bool BetterTransposed(const GemmArgs& g) {
   return g.a.col_stride != 1 && g.b.row_stride == 1;
 }
 
-template <typename S>
+// Of elements of type S, into those of type C.
+template <typename S, typename C = S>
 class WordGemm {
  public:
-  WordGemm(const GemmArgs& g, Isa isa, Step step)
-      : g_(g),
-        a_(ViewOf<S>(g.a)),
-        b_(ViewOf<S>(g.b)),
-        isa_(isa),
-        step_(step),
-        widen_(sizeof(S) == 1 && step == Step::kPlainHalves) {}
+  // `widen`: bytes become 16 bits, with their sign, whose products are right in all 32.
+  WordGemm(const GemmArgs& g, Isa isa, Step step, bool widen)
+      : g_(g), a_(ViewOf<S>(g.a)), b_(ViewOf<S>(g.b)), isa_(isa), step_(step), widen_(widen) {}
 
   bool Run() {
     for (int64_t j = 0; j < g_.n; j += tuned::kWordColumns) {
@@ -67,8 +65,8 @@ class WordGemm {
  private:
   bool OneBlock(int64_t i, int64_t rows, int64_t j, int64_t cols) {
     Scratch& scratch = Scratch::ThisThread();
-    S* to = static_cast<S*>(g_.c.data) + i * g_.c.row_stride + j * g_.c.col_stride;
-    const bool direct = sizeof(S) == 4 && g_.c.col_stride == 1;
+    C* to = static_cast<C*>(g_.c.data) + i * g_.c.row_stride + j * g_.c.col_stride;
+    const bool direct = sizeof(C) == 4 && g_.c.col_stride == 1;
     Block<float> out{nullptr, rows, cols, direct ? g_.c.row_stride : cols};
     out.data =
         direct ? reinterpret_cast<float*>(to) : scratch.Get<float>(Scratch::kOutput, rows * cols);
@@ -109,6 +107,10 @@ class WordGemm {
     return {to, cols, 1};
   }
 
+  static uint16_t WithSign(S x) {
+    return static_cast<uint16_t>(static_cast<std::make_signed_t<S>>(x));
+  }
+
   // A copy in 16 bits, with the longer runs adjacent.
   static View<uint16_t> Widened(View<S> from, int64_t rows, int64_t cols) {
     if (from.rs == 1 && from.cs != 1) return Widened(from.Transposed(), cols, rows).Transposed();
@@ -116,9 +118,9 @@ class WordGemm {
     for (int64_t r = 0; r < rows; ++r) {
       if (from.cs == 1) {
         const S* row = from.At(r, 0);
-        for (int64_t c = 0; c < cols; ++c) to[r * cols + c] = static_cast<uint16_t>(row[c]);
+        for (int64_t c = 0; c < cols; ++c) to[r * cols + c] = WithSign(row[c]);
       } else {
-        for (int64_t c = 0; c < cols; ++c) to[r * cols + c] = static_cast<uint16_t>(*from.At(r, c));
+        for (int64_t c = 0; c < cols; ++c) to[r * cols + c] = WithSign(*from.At(r, c));
       }
     }
     return {to, cols, 1};
@@ -143,6 +145,17 @@ bool OnTiles(const GemmArgs& g) {
   return TryTileGemm(ViewOf<uint8_t>(g.a), ViewOf<uint8_t>(g.b), g.m, g.n, g.k, narrow);
 }
 
+bool WideOnTiles(const GemmArgs& g) {
+  auto* c = static_cast<uint32_t*>(g.c.data);
+  const auto store = [&](const float* words, int64_t ld, int64_t i, int64_t j, int64_t rows,
+                         int64_t cols) {
+    for (int64_t r = 0; r < rows; ++r)
+      NarrowWords(words + r * ld, cols, c + (i + r) * g.c.row_stride + j * g.c.col_stride,
+                  g.c.col_stride);
+  };
+  return TryTileGemm(ViewOf<uint8_t>(g.a), ViewOf<uint8_t>(g.b), g.m, g.n, g.k, store);
+}
+
 bool HasVnni(Isa isa) { return isa == Isa::kAvx2Vnni || isa >= Isa::kAvx512Vnni; }
 
 }  // namespace
@@ -159,7 +172,19 @@ bool TryWordGemm(const GemmArgs& args, Isa isa) {
   const Step step = sizeof(S) == 4                   ? Step::kWords
                     : sizeof(S) == 1 && HasVnni(isa) ? Step::kBytes
                                                      : halves;
-  return WordGemm<S>(g, ResolveIsa(isa), step).Run();
+  const bool widen = sizeof(S) == 1 && step == Step::kPlainHalves;
+  return WordGemm<S>(g, ResolveIsa(isa), step, widen).Run();
+}
+
+bool TryWideGemm(const GemmArgs& args, Isa isa) {
+  if (isa == Isa::kScalar) return false;
+  const bool tiles = isa == Isa::kAmx;
+  const bool turn = tiles ? BetterTransposedOnTiles(args) : BetterTransposed(args);
+  GemmArgs g = args;
+  if (turn) g = Transposed(args);
+  if (tiles && WideOnTiles(g)) return true;
+  const Step step = HasVnni(isa) ? Step::kHalves : Step::kPlainHalves;
+  return WordGemm<uint8_t, uint32_t>(g, ResolveIsa(isa), step, true).Run();
 }
 
 template bool TryWordGemm<uint8_t>(const GemmArgs&, Isa);

@@ -83,6 +83,7 @@ if TYPE_CHECKING:  # loaded at their first use
     from frazil._convert import converted_source as converted_source
     from frazil.io import load as load
     from frazil.io import save as save
+    from frazil.nn.quantized import quantize as quantize
     from frazil.tree import register_pytree_node as register_pytree_node
 
 _check_switches()
@@ -103,6 +104,7 @@ _MOVED = {  # names of submodules here
     "convert": "_convert",
     "converted_source": "_convert",
     "load": "io",
+    "quantize": "nn.quantized",
     "register_pytree_node": "tree",
     "save": "io",
 }
