@@ -8,14 +8,14 @@ import sys
 from pathlib import Path
 
 FOLDERS = {
-    "core": 18600,
+    "core": 19400,
     "kernels": 10300,
     "npu": 9100,
     "autograd": 2400,
     "batch": 1500,
     "tracer": 8300,
     "jit": 35400,
-    "bindings": 42600,
+    "bindings": 43200,
 }
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there

@@ -339,10 +339,10 @@ FZ_FAST(Rebuild) {
 // The bytes of a path, or an error that Python raises.
 std::optional<std::string> PathOf(PyObject* x) {
   const Object path = Object::Steal(PyOS_FSPath(x));
-  const Object bytes = !path                          ? Object()
-                       : PyUnicode_Check(path.get()) ? Object::Steal(PyUnicode_EncodeFSDefault(
-                                                           path.get()))
-                                                     : path;
+  const Object bytes = !path ? Object()
+                       : PyUnicode_Check(path.get())
+                           ? Object::Steal(PyUnicode_EncodeFSDefault(path.get()))
+                           : path;
   if (!bytes) return std::nullopt;
   char* text = nullptr;  // a path with a zero inside is a ValueError
   if (PyBytes_AsStringAndSize(bytes.get(), &text, nullptr) < 0) return std::nullopt;
@@ -400,8 +400,7 @@ FZ_FAST(Load) {
   if (!tensors || !metadata) return nullptr;
   for (auto& [name, tensor] : file->tensors) {
     const Object key = Text(name), value = Object::Steal(Wrap(std::move(tensor)));
-    if (!key || !value || PyDict_SetItem(tensors.get(), key.get(), value.get()) < 0)
-      return nullptr;
+    if (!key || !value || PyDict_SetItem(tensors.get(), key.get(), value.get()) < 0) return nullptr;
   }
   for (const auto& [name, text] : file->metadata) {
     const Object key = Text(name), value = Text(text);
@@ -500,8 +499,8 @@ std::vector<FunctionRow> RuntimeFunctions() {
       {"_rebuild(dtype, shape, data, requires_grad, grad=None, device=None, marks=0, /)",
        "A pickled tensor.", Rebuild},
       {"save_tensors(op, path, tensors, metadata, /)", "Writes a safetensors file.", Save},
-      {"load_tensors(op, path, /)",
-       "The tensors by name of a safetensors file, and its metadata.", Load},
+      {"load_tensors(op, path, /)", "The tensors by name of a safetensors file, and its metadata.",
+       Load},
       {"write_file(op, path, data, /)", "Writes a file whole or not at all.", WriteFile},
       {"synchronize(device=None)", "Blocks until all results are ready.", Synchronize},
   };

@@ -78,8 +78,7 @@ Status NewFile::Write(std::string_view bytes) {
 }
 
 Status NewFile::Commit() {
-  if (fchmod(file_.get(), ModeFor(target_)) != 0 || fsync(file_.get()) != 0)
-    return Failed("write");
+  if (fchmod(file_.get(), ModeFor(target_)) != 0 || fsync(file_.get()) != 0) return Failed("write");
   if (rename(temporary_.c_str(), target_.c_str()) != 0) return Failed("replace");
   temporary_.clear();
   // The name, too, is on the disk.

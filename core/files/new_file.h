@@ -35,9 +35,9 @@ class NewFile {
   NewFile(std::string op, std::string path) : op_(std::move(op)), path_(std::move(path)) {}
   Status Failed(std::string_view what) const;
 
-  std::string op_, path_;           // as the caller says
-  std::string folder_, target_;     // without links
-  std::string temporary_;           // empty once it has its name
+  std::string op_, path_;        // as the caller says
+  std::string folder_, target_;  // without links
+  std::string temporary_;        // empty once it has its name
   OpenFile file_;
 };
 

@@ -82,8 +82,7 @@ Status CheckPlaces(const std::vector<files::Row>& rows, uint64_t size) {
       return ValueError("bytes ", end, " to ", row.begin, " of the elements belong to no tensor");
     end = row.end;
   }
-  if (end != size)
-    return ValueError("its tensors take ", end, " bytes, and ", size, " follow");
+  if (end != size) return ValueError("its tensors take ", end, " bytes, and ", size, " follow");
   return absl::OkStatus();
 }
 
@@ -101,10 +100,10 @@ StatusOr<TensorFile> FileIn(char* data, size_t size, const std::shared_ptr<void>
   if (length > files::kLongestHeader)
     return ValueError("its header takes ", length, " bytes, more than ", files::kLongestHeader);
   FZ_ASSIGN_OR_RETURN(files::Header header, files::ParseHeader({data + kLength, length}));
-  std::stable_sort(
-      header.rows.begin(), header.rows.end(), [](const files::Row& a, const files::Row& b) {
-        return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
-      });
+  std::stable_sort(header.rows.begin(), header.rows.end(),
+                   [](const files::Row& a, const files::Row& b) {
+                     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+                   });
   FZ_RETURN_IF_ERROR(CheckPlaces(header.rows, size - kLength - length));
   TensorFile file;
   absl::flat_hash_set<std::string> pairs;
@@ -121,7 +120,8 @@ StatusOr<TensorFile> FileIn(char* data, size_t size, const std::shared_ptr<void>
       return ValueError("'", row.name, "' is of bools, and has bytes that are neither 0 nor 1");
     const bool is_pairs = pairs.erase(row.name) > 0;
     if (is_pairs && (row.dtype != DType::kF64 || row.shape.empty() || row.shape.back() != 2))
-      return ValueError("'", row.name, "' is complex128 by a remark, but is not F64 with a last "
+      return ValueError("'", row.name,
+                        "' is complex128 by a remark, but is not F64 with a last "
                         "axis of 2");
     FZ_ASSIGN_OR_RETURN(Tensor tensor,
                         TensorOf(row, is_pairs ? DType::kC128 : row.dtype, data, keeper));
@@ -191,13 +191,13 @@ Status WriteTensors(std::string_view op, const NamedTensors& tensors, const Rema
     header.rows.push_back(std::move(row));
   }
   const StatusOr<std::string> text = files::WriteHeader(header);
-  if (!text.ok())
-    return ValueError("[", op, "] ", std::string(text.status().message()), ".");
+  if (!text.ok()) return ValueError("[", op, "] ", std::string(text.status().message()), ".");
   const uint64_t length = text->size();
   FZ_RETURN_IF_ERROR(write({reinterpret_cast<const char*>(&length), sizeof length}));
   FZ_RETURN_IF_ERROR(write(*text));
   for (const size_t i : order)
-    FZ_RETURN_IF_ERROR(write({values[i]->data, size_t(values[i]->size()) * SizeOf(values[i]->dtype)}));
+    FZ_RETURN_IF_ERROR(
+        write({values[i]->data, size_t(values[i]->size()) * SizeOf(values[i]->dtype)}));
   return absl::OkStatus();
 }
 
@@ -236,8 +236,7 @@ StatusOr<TensorFile> LoadTensors(std::string_view op, const std::string& path) {
     if (data == MAP_FAILED) return SystemError(op, "map", path);
   }
   char* const bytes = static_cast<char*>(data);
-  return TensorsIn(op, StrCat("'", path, "'"), bytes, size,
-                   std::make_shared<Mapping>(bytes, size));
+  return TensorsIn(op, StrCat("'", path, "'"), bytes, size, std::make_shared<Mapping>(bytes, size));
 }
 
 }  // namespace frazil

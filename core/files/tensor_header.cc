@@ -137,14 +137,27 @@ class Reader : public nlohmann::json_sax<json> {
   bool binary(json::binary_t&) override { return Misplaced("bytes"); }
   bool parse_error(size_t, const std::string&, const nlohmann::detail::exception& error) override {
     std::string_view why = error.what();
-    if (const size_t end = why.find("] "); end != std::string_view::npos) why.remove_prefix(end + 2);
+    if (const size_t end = why.find("] "); end != std::string_view::npos)
+      why.remove_prefix(end + 2);
     return Fail("its header is no JSON (", absl::Utf8SafeCHexEscape(AbslView(why.substr(0, 200))),
                 ")");
   }
 
  private:
-  enum class At { kStart, kTop, kTopValue, kRemarks, kRemark, kRow, kKind, kShapeValue, kShape,
-                  kPlaceValue, kPlace, kEnd };
+  enum class At {
+    kStart,
+    kTop,
+    kTopValue,
+    kRemarks,
+    kRemark,
+    kRow,
+    kKind,
+    kShapeValue,
+    kShape,
+    kPlaceValue,
+    kPlace,
+    kEnd
+  };
 
   bool Go(At at) {
     at_ = at;
@@ -196,7 +209,9 @@ class Reader : public nlohmann::json_sax<json> {
   bool FinishRow() {
     if (!kind_ || !shape_ || places_ != 2) {
       return Fail(Shown(row_.name), " must have dtype, shape and data_offsets, and lacks ",
-                  !kind_ ? "dtype" : !shape_ ? "shape" : "data_offsets of two numbers");
+                  !kind_    ? "dtype"
+                  : !shape_ ? "shape"
+                            : "data_offsets of two numbers");
     }
     row_.dtype = *kind_;
     int64_t need = SizeOf(row_.dtype);

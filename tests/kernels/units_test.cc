@@ -101,8 +101,8 @@ void CheckWide(std::mt19937_64& rng, const Shape& s, Layout la, Layout lb, bool 
   g.c = by_columns ? MatrixRef{want.data(), 1, s.m} : MatrixRef{want.data(), s.n, 1};
   gemm::ReferenceGemm(g);
   g.c.data = got.data();
-  for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx2Vnni, Isa::kAvx512, Isa::kAvx512Vnni,
-                        Isa::kAmx}) {
+  for (const Isa isa :
+       {Isa::kScalar, Isa::kAvx2, Isa::kAvx2Vnni, Isa::kAvx512, Isa::kAvx512Vnni, Isa::kAmx}) {
     for (const bool pool : {false, true}) {
       std::fill(got.begin(), got.end(), 1);
       pool ? GemmOnPool(g, isa) : Gemm(g, isa);

@@ -17,7 +17,9 @@ def seeded():
 
 
 def network():
-    return nn.Sequential(nn.Linear(64, 48), nn.ReLU(), nn.Linear(48, 32, bias=False), nn.Linear(32, 10))
+    return nn.Sequential(
+        nn.Linear(64, 48), nn.ReLU(), nn.Linear(48, 32, bias=False), nn.Linear(32, 10)
+    )
 
 
 def cosine(a, b):
@@ -129,7 +131,9 @@ def test_sixteen_bits_are_computed_with_as_float32():
     layer = nn.Conv2d(3, 4, 3)
     small, _ = fz.quantize(layer, bits=16)
     stored = nn.Conv2d(3, 4, 3)
-    stored.load_state_dict({k: v.astype("float16").astype("float32") for k, v in layer.state_dict().items()})
+    stored.load_state_dict(
+        {k: v.astype("float16").astype("float32") for k, v in layer.state_dict().items()}
+    )
     x = fz.random.normal((2, 3, 8, 8))
     assert small(x).tolist() == stored(x).tolist() and small(x).dtype == fz.float32
     names = {name: t.dtype.name for name, t in small.state_dict().items()}
@@ -180,7 +184,9 @@ def test_weights_that_are_not_finite():
     model = network()
     with fz.no_grad():
         model[0].weight[0, 0] = math.inf
-    with pytest.raises(ValueError, match=r"\[quantize\] '0.weight' has elements that are not finite"):
+    with pytest.raises(
+        ValueError, match=r"\[quantize\] '0.weight' has elements that are not finite"
+    ):
         fz.quantize(model)
     with pytest.raises(TypeError, match="module must be a Module, got int"):
         fz.quantize(3)

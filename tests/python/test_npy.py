@@ -44,7 +44,12 @@ def test_arrays_come_back_from_numpy_and_go_there(path, dtype):
 
 @pytest.mark.parametrize("compressed", [False, True])
 def test_archives(path, compressed):
-    tensors = {"a": fz.arange(3), "b.c": fz.ones((2, 2)).T, "file": fz.asarray(True), "ü": fz.zeros(0)}
+    tensors = {
+        "a": fz.arange(3),
+        "b.c": fz.ones((2, 2)).T,
+        "file": fz.asarray(True),
+        "ü": fz.zeros(0),
+    }
     save_npz(path, tensors, compressed=compressed)
     with np.load(path) as archive:
         assert archive.files == list(tensors)
@@ -92,7 +97,9 @@ HOSTILE = {
 def test_hostile_files(path, name):
     data, message = HOSTILE[name]
     path.write_bytes(data)
-    with pytest.raises(ValueError, match=rf"\[load_npy\] '.*' is no .npy file or is damaged: .*({message})"):
+    with pytest.raises(
+        ValueError, match=rf"\[load_npy\] '.*' is no .npy file or is damaged: .*({message})"
+    ):
         load_npy(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("x.npy", data)

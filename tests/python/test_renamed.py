@@ -15,7 +15,11 @@ def names(state, rules, **options):
 
 def test_the_rest_of_a_name_follows():
     rules = {"transformer.h.{i}.attn": "layers.{i}.attention", "transformer.wte": "tokens"}
-    state = ["transformer.h.0.attn.c_proj.weight", "transformer.h.11.attn", "transformer.wte.weight"]
+    state = [
+        "transformer.h.0.attn.c_proj.weight",
+        "transformer.h.11.attn",
+        "transformer.wte.weight",
+    ]
     want = ["layers.0.attention.c_proj.weight", "layers.11.attention", "tokens.weight"]
     assert names(state, rules) == want
 

@@ -145,7 +145,10 @@ HOSTILE = {
     "no JSON": (file_of(b'{"a":}'), "its header is no JSON"),
     "rest": (file_of(b"{}{}"), "its header is no JSON"),
     "no UTF-8": (file_of(b'{"\xff":1}'), "its header is no JSON"),
-    "deep": (file_of(b'{"a":' * 100000), "'a' must have dtype, shape and data_offsets, and has 'a'"),
+    "deep": (
+        file_of(b'{"a":' * 100000),
+        "'a' must have dtype, shape and data_offsets, and has 'a'",
+    ),
     "deep list": (file_of(b'{"a":' + b"[" * 100000), "data_offsets, and has a list"),
     "long number": (file_of(b'{"a":' + b"9" * 5000 + b"}"), "its header is no JSON"),
     "twins": (
@@ -157,20 +160,32 @@ HOSTILE = {
     "less": (file_of({"a": {"dtype": "F32"}}), "data_offsets, and lacks shape"),
     "more": (file_of({"a": row(strides=[1])}, bytes(8)), "data_offsets, and has 'strides'"),
     "dtype": (file_of({"a": row("F8_E4M3", [8])}, bytes(8)), "dtype 'F8_E4M3'; frazil has BOOL,"),
-    "dtype of a list": (file_of({"a": row([1])}, bytes(8)), "'a' has dtype a list, which is no name"),
+    "dtype of a list": (
+        file_of({"a": row([1])}, bytes(8)),
+        "'a' has dtype a list, which is no name",
+    ),
     "shape": (file_of({"a": row(shape=8)}, bytes(8)), "'a' has 8 in its shape"),
     "negative": (file_of({"a": row(shape=[-2, -1])}, bytes(8)), "'a' has -2 in its shape"),
     "bool extent": (file_of({"a": row(shape=[2, True])}, bytes(8)), "'a' has true in its shape"),
     "float extent": (file_of({"a": row(shape=[2.0])}, bytes(8)), "'a' has 2.0 in its shape"),
-    "huge extent": (file_of({"a": row(shape=[2**64])}, bytes(8)), "'a' has 18446744073709551616 in its shape"),
+    "huge extent": (
+        file_of({"a": row(shape=[2**64])}, bytes(8)),
+        "'a' has 18446744073709551616 in its shape",
+    ),
     "overflow": (
         file_of({"a": row(shape=[2**32, 2**32])}, bytes(8)),
         r"'a' has more bytes than an address can count: shape \[4294967296, 4294967296\]",
     ),
     "rank": (file_of({"a": row("U8", [1] * 100, (0, 1))}, b"1"), "'a' has more than 16 axes"),
     "one offset": (file_of({"a": row(offsets=[8])}, bytes(8)), "lacks data_offsets of two numbers"),
-    "negative offset": (file_of({"a": row(offsets=[-8, 0])}, bytes(8)), "'a' has -8 in its data_offsets"),
-    "backwards": (file_of({"a": row(offsets=[8, 0])}, bytes(8)), r"takes 8 bytes as F32 of shape \[2\], and has"),
+    "negative offset": (
+        file_of({"a": row(offsets=[-8, 0])}, bytes(8)),
+        "'a' has -8 in its data_offsets",
+    ),
+    "backwards": (
+        file_of({"a": row(offsets=[8, 0])}, bytes(8)),
+        r"takes 8 bytes as F32 of shape \[2\], and has",
+    ),
     "beyond": (file_of({"a": row(offsets=[8, 16])}, bytes(8)), r"\[8, 16\], and 8 bytes of"),
     "three offsets": (file_of({"a": row(offsets=[0, 8, 8])}, bytes(8)), "more than two numbers"),
     "too few": (file_of({"a": row(offsets=[0, 4])}, bytes(4)), "takes 8 bytes as F32 of shape"),
@@ -191,7 +206,7 @@ HOSTILE = {
         file_of({"a": row("BOOL", [2], [0, 2])}, b"\x01\x02"),
         "'a' is of bools, and has bytes that are neither 0 nor 1",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -273,7 +288,9 @@ def test_a_failed_write_leaves_what_was_there(path):
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
     try:
-        with pytest.raises(OSError, match=r"\[save_safetensors\] cannot write '.*': File too large"):
+        with pytest.raises(
+            OSError, match=r"\[save_safetensors\] cannot write '.*': File too large"
+        ):
             save_safetensors(path, {"w": fz.zeros(100_000)})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -291,9 +308,15 @@ def test_complex128_is_stored_as_pairs(path):
     header = json.loads(path.read_bytes()[8 : 8 + length])
     assert header["z"]["dtype"] == "F64" and header["z"]["shape"] == [3, 2, 2]
     assert list(header["__metadata__"]) == ["a", "frazil.complex128 z"]
-    for name, rows in {"y": {"z": row("F64", [2], [0, 16])}, "z": {"z": row("F64", [1], [0, 8])}}.items():
+    for name, rows in {
+        "y": {"z": row("F64", [2], [0, 16])},
+        "z": {"z": row("F64", [1], [0, 8])},
+    }.items():
         path.write_bytes(
-            file_of({"__metadata__": {f"frazil.complex128 {name}": ""}, **rows}, bytes(rows["z"]["data_offsets"][1]))
+            file_of(
+                {"__metadata__": {f"frazil.complex128 {name}": ""}, **rows},
+                bytes(rows["z"]["data_offsets"][1]),
+            )
         )
         with pytest.raises(ValueError, match="there is no such tensor|is complex128 by a remark"):
             load_safetensors(path)

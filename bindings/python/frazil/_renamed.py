@@ -51,7 +51,8 @@ def renamed(
     for what, value in (("state", state), ("rules", rules)):
         if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
             raise TypeError(
-                f"[renamed] {what} must be a dict with strings for keys, got {type(value).__name__}."
+                f"[renamed] {what} must be a dict with strings for keys, got "
+                f"{type(value).__name__}."
             )
     strict = _flag("[renamed] strict", strict)
     compiled = [(_pattern(old), _checked(old, new)) for old, new in rules.items()]
@@ -92,7 +93,9 @@ def _pattern(rule: str) -> re.Pattern[str]:
 
 def _checked(old: str, new: Any) -> str | None:
     if new is not None and not isinstance(new, str):
-        raise TypeError(f"[renamed] '{old}' must become a string or None, got {type(new).__name__}.")
+        raise TypeError(
+            f"[renamed] '{old}' must become a string or None, got {type(new).__name__}."
+        )
     lacking = set(_HOLE.findall(new or "")) - set(_HOLE.findall(old))
     if lacking:
         raise ValueError(f"[renamed] '{new}' has {sorted(lacking)}, which '{old}' has not.")

@@ -153,7 +153,9 @@ class Checkpoint:
     def _tree(self, path):
         tensors, metadata = _fz.runtime.load_tensors("Checkpoint.restore", path)
         if "structure" not in metadata:
-            raise ValueError(f"[Checkpoint.restore] '{path}' is no checkpoint: it has no structure.")
+            raise ValueError(
+                f"[Checkpoint.restore] '{path}' is no checkpoint: it has no structure."
+            )
         return _read("Checkpoint.restore", path, tensors, metadata)
 
     def path(self, step: int) -> str:

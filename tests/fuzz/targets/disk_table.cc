@@ -1,6 +1,8 @@
 // The file of what is kept for the next process, changed by whoever got at it: nothing is found but
 // what was added under the key, and adding goes on. An input is a list of changes to a file of three
 // entries: u32 place, u8 count, so many bytes; a count of 0 cuts the file there.
+#include "core/disk/disk_table.h"
+
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -11,7 +13,6 @@
 #include <iterator>
 
 #include "core/check.h"
-#include "core/disk/disk_table.h"
 #include "core/str.h"
 #include "tests/fuzz/targets/target.h"
 
@@ -33,7 +34,8 @@ struct Kept {
     FZ_CHECK(mkdtemp(name.data()) != nullptr);
     folder = name + "/kept";
     for (int i = 0; i < 3; ++i)
-      entries.push_back({frazil::StrCat("key", i), std::string(size_t(10) << (4 * i), char('a' + i))});
+      entries.push_back(
+          {frazil::StrCat("key", i), std::string(size_t(10) << (4 * i), char('a' + i))});
     DiskTable table(folder, "one build");
     while (!table.Add(entries, kLimit)) {
     }

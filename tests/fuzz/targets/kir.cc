@@ -1,6 +1,7 @@
 // Kernels as text: what is taken is printed and taken again as it was.
-#include "core/check.h"
 #include "jit/kir/kir.h"
+
+#include "core/check.h"
 #include "tests/fuzz/targets/target.h"
 
 FZ_FUZZ_TARGET(kir) {

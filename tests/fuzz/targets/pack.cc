@@ -1,7 +1,8 @@
 // Graphs and groupings as bytes, as the disk keeps them: whatever the bytes are, a graph whose ids,
 // types and ops are in range, or nothing. The first byte is a number of origins.
-#include "core/check.h"
 #include "jit/graph/pack.h"
+
+#include "core/check.h"
 #include "tests/fuzz/targets/target.h"
 
 FZ_FUZZ_TARGET(pack) {

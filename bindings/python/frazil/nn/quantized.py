@@ -232,7 +232,9 @@ def _storage(bits: Any, storage: str | None) -> str:
     names = {8: ("int8",), 16: ("float16", "bfloat16")}
     if isinstance(bits, bool) or bits not in names:
         raise ValueError(f"[quantize] bits must be 8 or 16, got {bits!r}.")
-    return names[bits][0] if storage is None else one_of("[quantize] storage", storage, *names[bits])
+    return (
+        names[bits][0] if storage is None else one_of("[quantize] storage", storage, *names[bits])
+    )
 
 
 def _chosen(module: Module, storage: str, skip: Any) -> dict[str, Module]:
@@ -242,7 +244,9 @@ def _chosen(module: Module, storage: str, skip: Any) -> dict[str, Module]:
     if not callable(skip):
         unknown = [name for name in skip if name not in named]
         if unknown:
-            raise ValueError(f"[quantize] no layer has the name {unknown}; there are {list(named)}.")
+            raise ValueError(
+                f"[quantize] no layer has the name {unknown}; there are {list(named)}."
+            )
     for name, layer in named.items():
         if (skip(name, layer) if callable(skip) else name in skip) or id(layer) in seen:
             continue
