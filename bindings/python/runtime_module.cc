@@ -336,6 +336,12 @@ FZ_FAST(Rebuild) {
   return made;
 }
 
+// FZ_ARGS for functions that are told under which name errors are: the first argument.
+#define FZ_NAMED_ARGS(count, text)                               \
+  static const Signature* const signature = new Signature(text); \
+  PyObject* a[count] = {};                                       \
+  if (!signature->Parse(args, nargs, kwnames, a)) return nullptr
+
 // The bytes of a path, or an error that Python raises.
 std::optional<std::string> PathOf(PyObject* x) {
   const Object path = Object::Steal(PyOS_FSPath(x));
@@ -366,7 +372,7 @@ Object Text(const std::string& text) {
 
 // save_tensors(op, path, {name: tensor}, {key: text})
 FZ_FAST(Save) {
-  FZ_ARGS(4, "save_tensors(op, path, tensors, metadata, /)");
+  FZ_NAMED_ARGS(4, "save_tensors(op, path, tensors, metadata, /)");
   const char* op = PyUnicode_AsUTF8(a[0]);
   const std::optional<std::string> path = op ? PathOf(a[1]) : std::nullopt;
   if (!path || !PyDict_Check(a[2]) || !PyDict_Check(a[3]))
@@ -390,7 +396,7 @@ FZ_FAST(Save) {
 
 // load_tensors(op, path) -> ({name: tensor}, {key: text})
 FZ_FAST(Load) {
-  FZ_ARGS(2, "load_tensors(op, path, /)");
+  FZ_NAMED_ARGS(2, "load_tensors(op, path, /)");
   const char* op = PyUnicode_AsUTF8(a[0]);
   const std::optional<std::string> path = op ? PathOf(a[1]) : std::nullopt;
   if (!path) return nullptr;
@@ -412,7 +418,7 @@ FZ_FAST(Load) {
 
 // write_file(op, path, bytes): there whole or not at all
 FZ_FAST(WriteFile) {
-  FZ_ARGS(3, "write_file(op, path, data, /)");
+  FZ_NAMED_ARGS(3, "write_file(op, path, data, /)");
   const char* op = PyUnicode_AsUTF8(a[0]);
   const std::optional<std::string> path = op ? PathOf(a[1]) : std::nullopt;
   Py_buffer data;

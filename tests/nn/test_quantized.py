@@ -27,15 +27,17 @@ def cosine(a, b):
     return a @ b / np.linalg.norm(a) / np.linalg.norm(b)
 
 
-def by_hand(layer, x, scale=None):
+def by_hand(layer, x, balance=None, scale=None):
     """The formulas of a layer, in NumPy's float32 and int64."""
     w, b, x = np.asarray(layer.weight), np.asarray(layer.bias), np.asarray(x)
+    if balance is not None:
+        w, x = w / np.asarray(balance), x * np.asarray(balance)
     rows = np.abs(w).max(1) / np.float32(127)
     q = np.rint(w / rows[:, None]).astype(np.int64)
     if scale is None:
         scale = np.abs(x).max(-1, keepdims=True) / np.float32(127)
-    inputs = np.clip(np.rint(x / scale), -127, 127).astype(np.int64)
-    return (inputs @ q.T).astype(np.float32) * (scale * rows) + b
+    inputs = np.clip(np.rint(x / np.asarray(scale)), -127, 127).astype(np.int64)
+    return (inputs @ q.T).astype(np.float32) * (np.asarray(scale) * rows) + b
 
 
 @pytest.mark.parametrize("shape", [(5, 64), (64,), (2, 3, 64), (1, 64)])
@@ -48,9 +50,28 @@ def test_a_layer_is_what_the_formulas_say(shape):
     for run in (small, traced, traced, traced, traced):
         np.testing.assert_allclose(np.asarray(run(x)), want, rtol=1e-6, atol=1e-6)
     assert small(x).tolist() == traced(x).tolist()
-    small, _ = fz.quantize(layer, calibration=[x * 0.5])  # so that some inputs lie beyond
-    scale = np.float32(float(abs(x * 0.5).max()) / 127)
-    np.testing.assert_allclose(np.asarray(small(x)), by_hand(layer, x, scale), rtol=1e-6, atol=1e-6)
+    seen = x * 0.5  # so that some inputs lie beyond
+    for dynamic in (True, False):
+        small, _ = fz.quantize(layer, calibration=[seen], dynamic=dynamic)
+        want = by_hand(layer, x, small.balance, small.input_scale)
+        assert (small.input_scale is None) == dynamic
+        np.testing.assert_allclose(np.asarray(small(x)), want, rtol=1e-6, atol=1e-6)
+
+
+def test_a_large_channel_does_not_take_the_bits_of_others():
+    layer = nn.Linear(64, 48)
+    x = fz.random.normal((200, 64)) * fz.where(fz.arange(64) == 5, 60.0, 1.0)
+    plain, _ = fz.quantize(layer)
+    balanced, report = fz.quantize(layer, calibration=[x[:100]])
+    static, _ = fz.quantize(layer, calibration=[x[:100]], dynamic=False)
+    want = layer(x[100:])
+
+    def error(small):
+        return float(abs(small(x[100:]) - want).mean())
+
+    assert error(balanced) < error(plain) / 3 and error(static) < error(plain)
+    assert balanced.balance[5].item() < balanced.balance[6].item() and report.rows[0].snr > 35
+    np.testing.assert_allclose(np.asarray(balanced.weight), np.asarray(layer.weight), atol=0.01)
 
 
 def test_rows_of_zeros_and_what_is_not_finite():
@@ -119,7 +140,7 @@ def test_tables_and_layers_that_are_used_twice(bits):
     assert cosine(small(words), model(words)) > 0.999
     assert small.again is small.shared and type(model.shared) is nn.Linear
     assert type(small.tables["words"]) is nn.QuantizedEmbedding
-    assert small.tables["words"].weight.dtype.name == ("int8" if bits == 8 else "float16")
+    assert small.tables["words"].quantized.dtype.name == ("int8" if bits == 8 else "float16")
     assert [row.name for row in report.rows][:3] == ["tables.words", "tables.places.0", "shared"]
     assert small(words).dtype == fz.float32
     traced = fz.trace(small)
@@ -138,6 +159,18 @@ def test_sixteen_bits_are_computed_with_as_float32():
     assert small(x).tolist() == stored(x).tolist() and small(x).dtype == fz.float32
     names = {name: t.dtype.name for name, t in small.state_dict().items()}
     assert set(names.values()) == {"float16"} and all("original" in name for name in names)
+
+
+def test_weights_are_what_they_stand_for():
+    layer, table = nn.Linear(64, 48), nn.Embedding(30, 16)
+    for original in (layer, table):
+        small, _ = fz.quantize(original)
+        assert small.weight.dtype == fz.float32 and small.quantized.dtype == fz.int8
+        most = np.abs(np.asarray(original.weight)).max(axis=1, keepdims=True)
+        error = np.abs(np.asarray(small.weight) - np.asarray(original.weight))
+        assert (error <= most / 254 * 1.001).all()
+    words = fz.asarray([3, 3, 29])
+    assert small(words).tolist() == small.weight[words].tolist()
 
 
 def test_layers_that_stay():
@@ -171,6 +204,7 @@ def test_small_modules_are_copied_pickled_and_loaded(tmp_path):
         ({"bits": True}, ValueError, "bits must be 8 or 16, got True"),
         ({"storage": "float16"}, ValueError, "storage"),
         ({"calibration": []}, ValueError, "calibration has no inputs"),
+        ({"dynamic": False}, ValueError, "dynamic=False needs 8 bits and calibration data"),
         ({"skip": ["9"]}, ValueError, r"no layer has the name \['9'\]"),
         ({"calibration": [fz.full((1, 64), math.nan)]}, ValueError, "'0' is given nan"),
     ],

@@ -63,7 +63,7 @@ def test_signs_of_patterns_are_themselves():
         ({"a": 1}, {"a": 3}, {}, TypeError, "'a' must become a string or None, got int"),
         ({"a": 1}, ["a"], {}, TypeError, "rules must be a dict with strings for keys, got list"),
         ({1: 1}, {}, {}, TypeError, "state must be a dict with strings for keys, got dict"),
-        ({}, {}, {"strict": 1}, TypeError, "strict"),
+        ({}, {}, {"strict": "yes"}, TypeError, "strict"),
     ],
 )
 def test_what_is_wrong(state, rules, options, error, message):

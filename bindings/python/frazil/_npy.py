@@ -198,7 +198,7 @@ def _read(stream: BinaryIO | Any, size: int, op: str, where: str) -> Tensor:
             shape, by_columns, dtype = fmt.read_array_header_2_0(stream)
         else:
             raise ValueError(f"it is of version {version}")
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
+    except Exception as error:  # of the parsers of literals, by what they are made of
         raise _damaged(op, where, "npy", error) from None
     if dtype.itemsize not in _SIZES.get(dtype.kind, ()):
         kind = "Python objects" if dtype.hasobject else repr(dtype.str)

@@ -5,9 +5,12 @@ Here: `quantize`, which is frazil.quantize, too; `QuantizedLinear` and `Quantize
 makes of layers; `QuantizationReport` and its rows, `QuantizedRow`.
 
 A row of int8 weights is round(w / scale), with scale = max |w| / 127 of that row, an output channel
-(symmetric quantisation by channel). What goes into a product is rounded in the same way: by default
-each row by its own largest element, when it is there (dynamic); after calibration all rows by one
-scale, the largest element that was seen (static). Sums are exact, of 32 bits: in traced functions
+(symmetric quantisation by channel). What goes into a product is rounded in the same way, each row
+by its own largest element when it is there (dynamic), or all rows by the largest that calibration
+saw (static). Calibration also balances input channels, so that one large channel does not take the
+bits of all others: inputs are divided and weights multiplied by s before they are rounded, s =
+(max |x| / max |w|) ** p of the channel (SmoothQuant, arXiv:2211.10438), with that p of 0, 1/4, 1/2
+and 3/4 by which the layer's outputs change least. Sums are exact, of 32 bits: in traced functions
 int8 goes into the processor's integer products as it is, and scales, bias and what follows are one
 kernel.
 """
@@ -22,6 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from frazil import _frazil as _fz
 from frazil._frazil import Tensor
 from frazil._grad import no_grad as _no_grad
+from frazil._named import flag as _flag
 from frazil.nn._arguments import one_of
 from frazil.nn.linear import Embedding, Linear
 from frazil.nn.module import Module
@@ -37,53 +41,74 @@ __all__ = [
 _M = TypeVar("_M", bound=Module)
 _MOST = 127  # symmetric: -128 is not used
 _LONGEST = (1 << 31) // _MOST**2  # sums of 32 bits
+_POWERS = (0, 0.25, 0.5, 0.75)
+_SAMPLE = 256  # rows by which one of these is chosen
 
 
 class QuantizedLinear(Module):
-    """A linear layer with weights of int8, (out, in), and a scale for each output.
+    """A linear layer with weights of int8, `quantized` (out, in), and a scale for each output.
+
+    `weight` is what they stand for, computed when it is asked for.
 
     For inference: rounding has no gradient. An input that is NaN or infinite makes its row NaN,
     where scales are dynamic.
     """
 
-    weight: Tensor
+    quantized: Tensor
     scale: Tensor
     bias: Tensor | None
+    balance: Tensor | None
     input_scale: Tensor | None
 
-    def __init__(self, layer: Linear, input_scale: Tensor | None = None) -> None:
-        _become(self, layer, input_scale)
+    def __init__(
+        self, layer: Linear, balance: Tensor | None = None, input_scale: Tensor | None = None
+    ) -> None:
+        _become(self, layer, balance, input_scale)
+
+    @property
+    def weight(self) -> Tensor:
+        weight = self.quantized.astype("float32") * self.scale[:, None]
+        return weight if self.balance is None else weight * self.balance
 
     def forward(self, input: Tensor) -> Tensor:
+        x = input if self.balance is None else input * self.balance
         scale = self.input_scale
         if scale is None:
-            largest = abs(input).max(axis=-1, keepdims=True)
+            largest = abs(x).max(axis=-1, keepdims=True)
             scale = _fz.where(largest == 0, 1.0, largest) / _MOST
-        rounded = _fz.clip(_fz.round(input / scale), -_MOST, _MOST).astype("int8")
-        sums = rounded.astype("int32") @ self.weight.T.astype("int32")
+        rounded = _fz.clip(_fz.round(x / scale), -_MOST, _MOST).astype("int8")
+        sums = rounded.astype("int32") @ self.quantized.T.astype("int32")
         y = sums.astype(self.scale.dtype) * (scale * self.scale)
         return (y if self.bias is None else y + self.bias).astype(input.dtype)
 
     def extra_repr(self) -> str:
-        out, of = self.weight.shape
+        out, of = self.quantized.shape
         return f"{of}, {out}, {'dynamic' if self.input_scale is None else 'static'}"
 
 
 class QuantizedEmbedding(Module):
-    """Rows of a table by integer index; a row of int8 has a scale."""
+    """Rows of a table, `quantized`, by integer index; a row of int8 has a scale.
 
-    weight: Tensor
+    `weight` is the table of float32 that it stands for, computed when it is asked for.
+    """
+
+    quantized: Tensor
     scale: Tensor | None
 
     def __init__(self, layer: Embedding, storage: str = "int8") -> None:
         _become_table(self, layer, storage)
 
+    @property
+    def weight(self) -> Tensor:
+        table = self.quantized.astype("float32")
+        return table if self.scale is None else table * self.scale
+
     def forward(self, input: Tensor) -> Tensor:
-        rows = _fz.take(self.weight, input, axis=0).astype("float32")
+        rows = _fz.take(self.quantized, input, axis=0).astype("float32")
         return rows if self.scale is None else rows * _fz.take(self.scale, input, axis=0)
 
     def extra_repr(self) -> str:
-        return "{}, {}, {}".format(*self.weight.shape, self.weight.dtype.name)
+        return "{}, {}, {}".format(*self.quantized.shape, self.quantized.dtype.name)
 
 
 class _Widened(Module):
@@ -151,6 +176,7 @@ def quantize(
     bits: int = 8,
     storage: str | None = None,
     calibration: Iterable[Any] | None = None,
+    dynamic: bool = True,
     skip: Sequence[str] | Callable[[str, Module], bool] = (),
 ) -> tuple[_M, QuantizationReport]:
     """A copy of a module with its weights in fewer bits, and what that costs in accuracy.
@@ -169,9 +195,13 @@ def quantize(
     storage : str, optional
         "int8" for 8 bits; "float16" (the default) or "bfloat16" for 16.
     calibration : iterable, optional
-        Inputs of the module, tuples where it takes several. They are run through it twice: with 8
-        bits they fix the scales of what goes into products, and errors are those of outputs of
-        layers, each fed what it got in the original module.
+        Inputs of the module, tuples where it takes several, like those that it will see. They are
+        run through it twice: with 8 bits they balance the channels of what goes into products, and
+        errors are those of outputs of layers, each fed what it got in the original module.
+    dynamic : bool
+        With 8 bits, inputs of a product are rounded row by row, each by its own largest element.
+        Otherwise by the largest that calibration, which is needed then, saw: faster, and what is
+        larger is cut off.
     skip : sequence of str, or callable
         Layers that stay: names, or a function of name and layer.
 
@@ -183,7 +213,7 @@ def quantize(
     ------
     ValueError
         If bits or storage are none of those, if a name is no layer's, if a weight is not finite, or
-        if the calibration data are empty.
+        if the calibration data are empty or needed.
 
     >>> from frazil import nn
     >>> _fz.random.seed(0)
@@ -199,17 +229,21 @@ def quantize(
     if not isinstance(module, Module):
         raise TypeError(f"[quantize] module must be a Module, got {type(module).__name__}.")
     chosen = _chosen(module, stored, skip)
+    if not _flag("[quantize] dynamic", dynamic) and (calibration is None or bits != 8):
+        raise ValueError("[quantize] dynamic=False needs 8 bits and calibration data.")
     batches = None if calibration is None else [_arguments(x) for x in calibration]
     if batches == []:
         raise ValueError("[quantize] calibration has no inputs: give some, or None.")
     before = {name: _bytes(layer) for name, layer in chosen.items()}
     originals = dict(chosen)
-    largest = {} if batches is None or stored != "int8" else _largest(module, chosen, batches)
+    measured: dict[str, _Inputs] = {}
+    if batches is not None and stored == "int8":
+        measured = _measured(module, chosen, batches, dynamic)
     copy = _deepcopy(module)
     layers = dict(copy.named_modules())
     with _no_grad():
         for name in chosen:
-            _quantized(layers[name], name, stored, largest.get(name))
+            _quantized(layers[name], name, stored, measured.get(name, _Inputs()))
     if batches is None:
         errors = {name: _error_of_weights(layer, layers[name]) for name, layer in chosen.items()}
     else:
@@ -248,15 +282,15 @@ def _chosen(module: Module, storage: str, skip: Any) -> dict[str, Module]:
                 f"[quantize] no layer has the name {unknown}; there are {list(named)}."
             )
     for name, layer in named.items():
-        if (skip(name, layer) if callable(skip) else name in skip) or id(layer) in seen:
+        fits = type(layer) in (Linear, Embedding) if storage == "int8" else _own_floats(layer)
+        if not fits or id(layer) in seen:
             continue
-        seen.add(id(layer))
-        is_fit = (
-            type(layer) in (Linear, Embedding) if storage == "int8" else bool(_own_floats(layer))
-        )
-        if is_fit and all(p.dtype.name == "float32" for p in _own(layer).values()):
-            if type(layer) is Embedding and layer.max_norm is not None:
-                continue  # its rows change when they are used
+        if any(p.dtype.name != "float32" for p in _own(layer).values()):
+            continue
+        if type(layer) is Embedding and layer.max_norm is not None:
+            continue  # its rows change when they are used
+        if not (skip(name, layer) if callable(skip) else name in skip):
+            seen.add(id(layer))
             found[name] = layer
     return found
 
@@ -278,7 +312,14 @@ def _bytes(layer: Module) -> int:
     )
 
 
-def _quantized(layer: Any, name: str, storage: str, largest: float | None) -> None:
+class _Inputs(NamedTuple):
+    """How the inputs of a linear layer are rounded."""
+
+    balance: Tensor | None = None
+    scale: Tensor | None = None
+
+
+def _quantized(layer: Any, name: str, storage: str, inputs: _Inputs) -> None:
     """Makes a layer one of few bits, in place."""
     for key, value in _own(layer).items():
         if not bool(_fz.isfinite(value).all()):
@@ -287,8 +328,7 @@ def _quantized(layer: Any, name: str, storage: str, largest: float | None) -> No
         _become_table(layer, layer, storage)
         layer.__class__ = QuantizedEmbedding
     elif storage == "int8":
-        scale = None if largest is None else _fz.asarray((largest or 1.0) / _MOST, "float32")
-        _become(layer, layer, scale)
+        _become(layer, layer, *inputs)
         layer.__class__ = QuantizedLinear
     else:
         for key in _own_floats(layer):
@@ -302,18 +342,20 @@ def _rounded(weight: Tensor) -> tuple[Tensor, Tensor]:
     return _fz.round(weight / scale[:, None]).astype("int8"), scale.astype("float32")
 
 
-def _become(layer: Any, of: Linear, input_scale: Tensor | None) -> None:
+def _become(layer: Any, of: Linear, balance: Tensor | None, input_scale: Tensor | None) -> None:
     if of.weight.shape[1] > _LONGEST:
         raise ValueError(
             f"[quantize] a layer of {of.weight.shape[1]} inputs is longer than sums of 32 bits "
             f"allow ({_LONGEST}): skip it."
         )
-    weight, scale = _rounded(of.weight.detach())
+    weight = of.weight.detach()
+    weight, scale = _rounded(weight if balance is None else weight / balance)
     bias = None if of.bias is None else of.bias.detach().copy()
     if layer is of:
         del layer.weight, layer.bias
     for name, value in (
-        ("weight", weight), ("scale", scale), ("bias", bias), ("input_scale", input_scale),
+        ("quantized", weight), ("scale", scale), ("bias", bias), ("balance", balance),
+        ("input_scale", input_scale),
     ):  # fmt: skip
         layer.register_buffer(name, value)
 
@@ -327,7 +369,7 @@ def _become_table(layer: Any, of: Embedding, storage: str) -> None:
         weight = weight.astype(storage)
     if layer is of:
         del layer.weight
-    layer.register_buffer("weight", weight)
+    layer.register_buffer("quantized", weight)
     layer.register_buffer("scale", scale)
 
 
@@ -352,17 +394,49 @@ def _watched(module: Module, layers: dict[str, Any], batches: Any, see: Any) -> 
             handle.remove()
 
 
-def _largest(module: Module, layers: dict[str, Module], batches: Any) -> dict[str, float]:
-    out: dict[str, float] = {}
+def _measured(
+    module: Module, layers: dict[str, Module], batches: Any, dynamic: bool
+) -> dict[str, _Inputs]:
+    """For each linear layer what suits its inputs best."""
+    largest: dict[str, Tensor] = {}
+    samples: dict[str, list[Tensor]] = {}
 
     def see(name, arguments, result):
-        if type(layers[name]) is Linear:
-            out[name] = max(out.get(name, 0.0), float(abs(arguments[0]).max()))
-            if not math.isfinite(out[name]):
-                raise ValueError(f"[quantize] calibration: '{name}' is given {out[name]}.")
+        if type(layers[name]) is not Linear or arguments[0].size == 0:
+            return
+        rows = arguments[0].reshape((-1, arguments[0].shape[-1]))
+        found = abs(rows).max(axis=0)
+        if not bool(_fz.isfinite(found).all()):
+            raise ValueError(f"[quantize] calibration: '{name}' is given {float(found.max())}.")
+        largest[name] = _fz.maximum(largest[name], found) if name in largest else found
+        kept = samples.setdefault(name, [])
+        left = _SAMPLE - sum(len(sample) for sample in kept)
+        if left > 0:
+            kept.append(rows[:left])
 
     _watched(module, layers, batches, see)
-    return out
+    unused = [n for n, layer in layers.items() if type(layer) is Linear and n not in largest]
+    if unused and not dynamic:
+        raise ValueError(f"[quantize] calibration did not use {unused}: skip them.")
+    with _no_grad():
+        return {
+            name: _best(layers[name], of, _fz.concatenate(samples[name]), dynamic)
+            for name, of in largest.items()
+        }
+
+
+def _best(layer: Any, largest: Tensor, rows: Tensor, dynamic: bool) -> _Inputs:
+    ratio = largest / abs(layer.weight.detach()).max(axis=0)
+    ratio = _fz.where(_fz.isfinite(ratio) & (ratio > 0), ratio, 1.0)
+    want = layer.forward(rows)
+    tried: list[tuple[float, int, _Inputs]] = []
+    for i, power in enumerate(_POWERS):
+        balance = ratio**-power if power else None
+        most = (largest if balance is None else largest * balance).max()
+        scale = None if dynamic else _fz.where(most == 0, 1.0, most) / _MOST
+        error = QuantizedLinear(layer, balance, scale)(rows) - want
+        tried.append((float((error * error).sum()), i, _Inputs(balance, scale)))
+    return min(tried)[2]
 
 
 def _errors_of_outputs(
@@ -382,10 +456,7 @@ def _errors_of_outputs(
 def _error_of_weights(layer: Module, quantized: Any) -> tuple[float, float]:
     part = [0.0, 0.0, 0.0]
     for name, want in _own_floats(layer).items():
-        got = getattr(quantized, name)
-        if got.dtype.name == "int8":
-            got = got.astype("float32") * quantized.scale.reshape((-1, 1))
-        _add_error(part, want.detach(), got.detach().astype("float32"))
+        _add_error(part, want.detach(), getattr(quantized, name).detach())
     return _error(*part)
 
 
