@@ -121,6 +121,9 @@ def test_what_is_wrong(tmp_path):
     fz.io.save_safetensors(checkpoint.path(3), {}, {"names": "[]", "structure": '{"tensor": 0}'})
     with pytest.raises(ValueError, match="has a damaged structure"):
         checkpoint.restore()
+    fz.save(checkpoint.path(3), {"x": fz.ones(1)})
+    with pytest.raises(ValueError, match=r"is no checkpoint: save\(\) wrote it"):
+        checkpoint.restore()
     with open(checkpoint.path(3), "wb") as file:
         file.write(b"no")
     with pytest.raises(ValueError, match="is no safetensors file or is damaged"):

@@ -156,7 +156,10 @@ class Checkpoint:
             raise ValueError(
                 f"[Checkpoint.restore] '{path}' is no checkpoint: it has no structure."
             )
-        return _read("Checkpoint.restore", path, tensors, metadata)
+        tree = _read("Checkpoint.restore", path, tensors, metadata)
+        if not isinstance(tree, dict) or tree.keys() != {"parts", "values", "random"}:
+            raise ValueError(f"[Checkpoint.restore] '{path}' is no checkpoint: save() wrote it.")
+        return tree
 
     def path(self, step: int) -> str:
         """The file of a step."""

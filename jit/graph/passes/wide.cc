@@ -1,7 +1,7 @@
 // Products of int8 that was converted to int32 read it as it was: the bits are those of 32-bit
 // sums, the bytes a quarter, and processors multiply bytes four times as fast. A product whose
 // operands are int8 and whose elements are int32 stands in graphs behind this pass alone
-// (jit/graph/verify.cc); other devices than the CPU, and bodies of loops, do not see it.
+// (jit/graph/verify.cc); other devices than the CPU, and loops over scalars, do not see it.
 #include "jit/graph/passes/passes.h"
 
 namespace frazil::jit {
@@ -15,11 +15,16 @@ int32_t Widened(const Graph& graph, int32_t id) {
   return from.dtype == DType::kI8 && !from.immediate ? n.operands[0] : -1;
 }
 
-}  // namespace
-
-void Wide(Graph* graph) {
+bool WidenIn(Graph* graph) {
   bool changed = false;
   for (Node& n : graph->nodes) {
+    if (n.loop && !n.loop->scalars) {
+      Loop loop = *n.loop;
+      if (WidenIn(&loop.body)) {
+        n.loop = LoopRef(new Loop(std::move(loop)));
+        changed = true;
+      }
+    }
     if (n.input || n.role != Role::kOp || n.op != OpId::k_matmul || n.dtype != DType::kI32 ||
         !(n.device == Device()))
       continue;
@@ -30,6 +35,11 @@ void Wide(Graph* graph) {
     changed = true;
   }
   if (changed) Dce(graph);
+  return changed;
 }
+
+}  // namespace
+
+void Wide(Graph* graph) { WidenIn(graph); }
 
 }  // namespace frazil::jit
