@@ -77,7 +77,10 @@ class QuantizedLinear(Module):
             largest = abs(x).max(axis=-1, keepdims=True)
             scale = _fz.where(largest == 0, 1.0, largest) / _MOST
         rounded = _fz.clip(_fz.round(x / scale), -_MOST, _MOST).astype("int8")
-        sums = rounded.astype("int32") @ self.quantized.T.astype("int32")
+        # Of two axes: both operands are what was converted, no views (jit/graph/passes/wide.cc).
+        rows = rounded.reshape((-1, rounded.shape[-1])).astype("int32")
+        sums = rows @ self.quantized.T.astype("int32")
+        sums = sums.reshape((*input.shape[:-1], self.quantized.shape[0]))
         y = sums.astype(self.scale.dtype) * (scale * self.scale)
         return (y if self.bias is None else y + self.bias).astype(input.dtype)
 
