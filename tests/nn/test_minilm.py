@@ -178,7 +178,9 @@ def test_the_model_of_the_package_in_fewer_bits(minilm, options):
     model.encoder, report = fz.quantize(original, calibration=seen, **options)
     assert report.bytes_after < report.bytes_before * (0.51 if options else 0.27)
     assert ((np.asarray(model.embed(texts)) * want).sum(axis=1) > 0.998).all()
-    poor = [row.name for row in report.rows if row.layer == "Linear" and row.snr < 35]  # two layers stay as they were
+    poor = [
+        row.name for row in report.rows if row.layer == "Linear" and row.snr < 35
+    ]  # two layers stay as they were
     model.encoder, report = fz.quantize(original, calibration=seen, skip=poor, **options)
     assert report.bytes_after < report.bytes_before * (0.51 if options else 0.30)
     assert ((np.asarray(model.embed(texts)) * want).sum(axis=1) > 0.999).all()

@@ -107,6 +107,28 @@ def test_answers_stay_and_memory_falls(options, calibrated):
     assert text[-1].split()[0] == "(module)"
 
 
+@pytest.mark.parametrize("options", [{}, {"bits": 16}, {"dynamic": False}])
+def test_a_trained_network_of_digits_keeps_its_answers(options):
+    digits = pytest.importorskip("sklearn.datasets").load_digits()
+    images, labels = fz.asarray(digits.data, dtype="float32") / 16, fz.asarray(digits.target)
+    model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
+    optimizer = fz.optim.Adam(model.parameters(), lr=0.01)
+
+    @fz.trace
+    def step():
+        optimizer.zero_grad()
+        nn.cross_entropy(model(images), labels).backward()
+        optimizer.step()
+
+    for _ in range(60):
+        step()
+    small, _ = fz.quantize(model, calibration=[images[:200]], **options)
+    want, got = model(images), small(images)
+    assert (want.argmax(axis=1) == labels).mean().item() > 0.95
+    assert (got.argmax(axis=1) == want.argmax(axis=1)).mean().item() > 0.99
+    assert cosine(got, want) > 0.999
+
+
 def test_the_errors_are_those_of_the_outputs():
     layer = nn.Linear(64, 48)
     x = fz.random.normal((50, 64))

@@ -500,7 +500,7 @@ def of_files(path: str) -> list[Any]:
     fz.io.save_npz(path, other, compressed=True)
     arrays: dict[str, Tensor] = fz.io.load_npz(path)
     fz.io.save_npy(path, arrays["v"])
-    array: Tensor = fz.io.load_npy(path)
+    arrays["again"] = fz.io.load_npy(path)
     small, report = fz.quantize(nn.Linear(2, 2), bits=8, calibration=None, skip=[""])
     linear: nn.Linear = small
     sizes: list[int] = [row.bytes_after for row in report.rows] + [report.bytes_before]
