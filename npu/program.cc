@@ -68,6 +68,16 @@ Status CheckSources(const Program& program) {
   return absl::OkStatus();
 }
 
+// What a text can tell as a number.
+Status CheckMeta(const Program& program) {
+  const ProgramMeta& meta = program.meta;
+  uint64_t most = std::max({meta.gm_read, meta.gm_write, meta.macs});
+  for (const uint64_t peak : meta.scratch_peak) most = std::max(most, peak);
+  if (most <= uint64_t(INT64_MAX)) return absl::OkStatus();
+  return ValueError("[npu] kernel '", program.name, "' counts ", most,
+                    " bytes or multiply-adds, expected a number in [0, ", INT64_MAX, "].");
+}
+
 }  // namespace
 
 std::string_view Name(ParamKind kind) {
@@ -89,6 +99,7 @@ Status Validate(const Program& program) {
                       " instructions, expected a number in [1, ", kMaxInstructions, "].");
   FZ_RETURN_IF_ERROR(CheckParams(program));
   FZ_RETURN_IF_ERROR(CheckSources(program));
+  FZ_RETURN_IF_ERROR(CheckMeta(program));
   for (size_t pc = 0; pc < program.code.size(); ++pc) {
     std::string problem = FieldProblem(program.code[pc]);
     if (problem.empty()) problem = PlaceProblem(program, int64_t(pc));

@@ -95,15 +95,16 @@ std::complex<double> complex_item(const Tensor& t) {
   return {item(Checked(ops::real(t), "complex_item")), item(Checked(ops::imag(t), "complex_item"))};
 }
 
-NamedTensors load(const std::string& path) {
-  auto tensors = LoadTensors(path);
-  ThrowIf(tensors.status());
-  return *std::move(tensors);
+NamedTensors load(const std::string& path, Remarks* metadata) {
+  auto file = LoadTensors("load", path);
+  ThrowIf(file.status());
+  if (metadata) *metadata = std::move(file->metadata);
+  return std::move(file->tensors);
 }
 
-void save(const std::string& path, const NamedTensors& tensors) {
+void save(const std::string& path, const NamedTensors& tensors, const Remarks& metadata) {
   Initialize();
-  ThrowIf(SaveTensors(path, tensors));
+  ThrowIf(SaveTensors("save", path, tensors, metadata));
 }
 
 const Tensor& get(const NamedTensors& tensors, const std::string& name) {

@@ -29,8 +29,8 @@
 #include "bindings/cpp/random.h"
 #include "bindings/cpp/structure.h"
 #include "bindings/cpp/transforms.h"
+#include "core/files/tensor_file.h"
 #include "core/functions/composites.h"
-#include "core/functions/file.h"
 #include "core/functions/linalg.h"
 #include "core/functions/sparse.h"
 #include "core/threads/parallel.h"
@@ -234,8 +234,10 @@ std::vector<T> to_vector(const Tensor& t);
 double item(const Tensor& t);
 std::complex<double> complex_item(const Tensor& t);
 
-NamedTensors load(const std::string& path);
-void save(const std::string& path, const NamedTensors& tensors);
+// Files of tensors, safetensors (core/files/tensor_file.h), and remarks in them. Files are mapped
+// when they are loaded, and written whole or not at all.
+NamedTensors load(const std::string& path, Remarks* metadata = nullptr);
+void save(const std::string& path, const NamedTensors& tensors, const Remarks& metadata = {});
 // The tensor of that name. Throws if there is none.
 const Tensor& get(const NamedTensors& tensors, const std::string& name);
 

@@ -1,6 +1,7 @@
 #include "bindings/python/errors.h"
 
 #include "bindings/python/host.h"
+#include "core/files/system_error.h"
 
 namespace frazil::python {
 
@@ -39,7 +40,7 @@ PyObject* ExceptionFor(ErrorKind kind) {
     case ErrorKind::kOverflow:
       return PyExc_OverflowError;
     case ErrorKind::kFile:
-      return PyExc_FileNotFoundError;
+      return PyExc_OSError;
     case ErrorKind::kFloatingPoint:
       return PyExc_FloatingPointError;
     case ErrorKind::kInterrupted:
@@ -53,6 +54,13 @@ PyObject* ExceptionFor(ErrorKind kind) {
       return PyExc_RuntimeError;
   }
   return PyExc_RuntimeError;
+}
+
+// The class that Python has for an errno, such as FileNotFoundError.
+Object OSErrorFor(int number) {
+  const Object error = Object::Steal(PyObject_CallFunction(PyExc_OSError, "is", number, ""));
+  if (!error) PyErr_Clear();
+  return Object::Share(error ? reinterpret_cast<PyObject*>(Py_TYPE(error.get())) : PyExc_OSError);
 }
 
 }  // namespace
@@ -69,7 +77,11 @@ PyObject* Raise(const Status& status) {
   const auto text = status.message();
   Object message = Object::Steal(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
-  if (message) PyErr_SetObject(ExceptionFor(KindOf(status)), message.get());
+  if (message && KindOf(status) == ErrorKind::kFile) {
+    PyErr_SetObject(OSErrorFor(ErrnoOf(status)).get(), message.get());
+  } else if (message) {
+    PyErr_SetObject(ExceptionFor(KindOf(status)), message.get());
+  }
   return nullptr;
 }
 

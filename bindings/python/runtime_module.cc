@@ -1,6 +1,7 @@
 // Settings and figures of the running library: mode, precision, threads, memory, switches,
 // promotion.
 #include <cstring>
+#include <optional>
 
 #include "autograd/grad.h"
 #include "bindings/python/convert.h"
@@ -11,8 +12,9 @@
 #include "core/config.h"
 #include "core/cpu.h"
 #include "core/default_dtype.h"
+#include "core/files/new_file.h"
+#include "core/files/tensor_file.h"
 #include "core/functions/counting.h"
-#include "core/functions/file.h"
 #include "core/memory/storage.h"
 #include "core/settings.h"
 #include "core/threads/parallel.h"
@@ -345,44 +347,105 @@ FZ_FAST(Rebuild) {
   return made;
 }
 
-// save_tensors(path, [(name, tensor), ...])
-FZ_FAST(Save) {
-  FZ_ARGS(2, "save(path, tensors, /)");
-  Object path = Object::Steal(PyOS_FSPath(a[0]));
-  Object list = path ? Object::Steal(PySequence_Fast(a[1], "save")) : Object();
-  if (!list) return nullptr;
-  NamedTensors tensors;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i) {
-    const char* name;
-    PyObject* tensor;
-    if (!PyArg_ParseTuple(PySequence_Fast_GET_ITEM(list.get(), i), "sO!", &name, &tensor_type,
-                          &tensor))
-      return nullptr;
-    tensors.emplace_back(name, CellOf(tensor));
+// FZ_ARGS for functions that are told under which name errors are: the first argument.
+#define FZ_NAMED_ARGS(count, text)                               \
+  static const Signature* const signature = new Signature(text); \
+  PyObject* a[count] = {};                                       \
+  if (!signature->Parse(args, nargs, kwnames, a)) return nullptr
+
+// The bytes of a path, or an error that Python raises.
+std::optional<std::string> PathOf(PyObject* x) {
+  const Object path = Object::Steal(PyOS_FSPath(x));
+  const Object bytes = !path ? Object()
+                       : PyUnicode_Check(path.get())
+                           ? Object::Steal(PyUnicode_EncodeFSDefault(path.get()))
+                           : path;
+  if (!bytes) return std::nullopt;
+  char* text = nullptr;  // a path with a zero inside is a ValueError
+  if (PyBytes_AsStringAndSize(bytes.get(), &text, nullptr) < 0) return std::nullopt;
+  return std::string(text);
+}
+
+bool TextOf(PyObject* x, const char* op, std::string* out) {
+  Py_ssize_t size = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(x, &size);
+  if (text) {
+    out->assign(text, size_t(size));
+  } else if (PyUnicode_Check(x)) {
+    PyErr_Format(PyExc_ValueError, "[%s] %R is no text in UTF-8.", op, x);
   }
-  const char* text =
-      PyUnicode_Check(path.get()) ? PyUnicode_AsUTF8(path.get()) : PyBytes_AsString(path.get());
-  if (!text) return nullptr;
-  if (Status s = SaveTensors(text, tensors); !s.ok()) return Raise(s);
+  return text != nullptr;
+}
+
+Object Text(const std::string& text) {
+  return Object::Steal(PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size())));
+}
+
+// save_tensors(op, path, {name: tensor}, {key: text})
+FZ_FAST(Save) {
+  FZ_NAMED_ARGS(4, "save_tensors(op, path, tensors, metadata, /)");
+  const char* op = PyUnicode_AsUTF8(a[0]);
+  const std::optional<std::string> path = op ? PathOf(a[1]) : std::nullopt;
+  if (!path || !PyDict_Check(a[2]) || !PyDict_Check(a[3]))
+    return PyErr_Occurred() ? nullptr : Raise(TypeError("[", op, "] dicts are needed."));
+  NamedTensors tensors;
+  Remarks metadata;
+  PyObject *key, *value;
+  std::string name, text;
+  for (Py_ssize_t at = 0; PyDict_Next(a[2], &at, &key, &value);) {
+    if (!TextOf(key, op, &name)) return nullptr;
+    if (!IsTensor(value)) return Raise(TypeError("[", op, "] '", name, "' must be a tensor."));
+    tensors.emplace_back(name, CellOf(value));
+  }
+  for (Py_ssize_t at = 0; PyDict_Next(a[3], &at, &key, &value);) {
+    if (!TextOf(key, op, &name) || !TextOf(value, op, &text)) return nullptr;
+    metadata.emplace_back(name, text);
+  }
+  if (Status s = SaveTensors(op, *path, tensors, metadata); !s.ok()) return Raise(s);
   Py_RETURN_NONE;
 }
 
-// load_tensors(path) -> [(name, tensor), ...]
+// load_tensors(op, path) -> ({name: tensor}, {key: text})
 FZ_FAST(Load) {
-  FZ_ARGS(1, "load(path, /)");
-  Object path = Object::Steal(PyOS_FSPath(a[0]));
-  const char* text = !path                         ? nullptr
-                     : PyUnicode_Check(path.get()) ? PyUnicode_AsUTF8(path.get())
-                                                   : PyBytes_AsString(path.get());
-  if (!text) return nullptr;
-  auto tensors = LoadTensors(text);
-  if (!tensors.ok()) return Raise(tensors.status());
-  Object list = Object::Steal(PyList_New(0));
-  for (auto& [name, tensor] : *tensors) {
-    Object pair = Object::Steal(Py_BuildValue("(sN)", name.c_str(), Wrap(std::move(tensor))));
-    if (!pair || PyList_Append(list.get(), pair.get()) < 0) return nullptr;
+  FZ_NAMED_ARGS(2, "load_tensors(op, path, /)");
+  const char* op = PyUnicode_AsUTF8(a[0]);
+  const std::optional<std::string> path = op ? PathOf(a[1]) : std::nullopt;
+  if (!path) return nullptr;
+  auto file = LoadTensors(op, *path);
+  if (!file.ok()) return Raise(file.status());
+  const Object tensors = Object::Steal(PyDict_New()), metadata = Object::Steal(PyDict_New());
+  if (!tensors || !metadata) return nullptr;
+  for (auto& [name, tensor] : file->tensors) {
+    const Object key = Text(name), value = Object::Steal(Wrap(std::move(tensor)));
+    if (!key || !value || PyDict_SetItem(tensors.get(), key.get(), value.get()) < 0) return nullptr;
   }
-  return list.release();
+  for (const auto& [name, text] : file->metadata) {
+    const Object key = Text(name), value = Text(text);
+    if (!key || !value || PyDict_SetItem(metadata.get(), key.get(), value.get()) < 0)
+      return nullptr;
+  }
+  return PyTuple_Pack(2, tensors.get(), metadata.get());
+}
+
+// write_file(op, path, bytes): there whole or not at all
+FZ_FAST(WriteFile) {
+  FZ_NAMED_ARGS(3, "write_file(op, path, data, /)");
+  const char* op = PyUnicode_AsUTF8(a[0]);
+  const std::optional<std::string> path = op ? PathOf(a[1]) : std::nullopt;
+  Py_buffer data;
+  if (!path || PyObject_GetBuffer(a[2], &data, PyBUF_SIMPLE) < 0) return nullptr;
+  Status status;
+  Py_BEGIN_ALLOW_THREADS;
+  if (auto file = NewFile::Create(op, *path); file.ok()) {
+    status = file->Write({static_cast<const char*>(data.buf), size_t(data.len)});
+    if (status.ok()) status = file->Commit();
+  } else {
+    status = file.status();
+  }
+  Py_END_ALLOW_THREADS;
+  PyBuffer_Release(&data);
+  if (!status.ok()) return Raise(status);
+  Py_RETURN_NONE;
 }
 
 // Nothing runs in the background on the CPU: results are ready when an op returns or a traced call
@@ -452,8 +515,10 @@ std::vector<FunctionRow> RuntimeFunctions() {
       {"dtype(obj, /)", "The dtype that an object names.", ParseDTypeObject},
       {"_rebuild(dtype, shape, data, requires_grad, grad=None, device=None, marks=0, /)",
        "A pickled tensor.", Rebuild},
-      {"save_tensors(path, tensors, /)", "Writes (name, tensor) pairs.", Save},
-      {"load_tensors(path, /)", "Reads (name, tensor) pairs.", Load},
+      {"save_tensors(op, path, tensors, metadata, /)", "Writes a safetensors file.", Save},
+      {"load_tensors(op, path, /)", "The tensors by name of a safetensors file, and its metadata.",
+       Load},
+      {"write_file(op, path, data, /)", "Writes a file whole or not at all.", WriteFile},
       {"synchronize(device=None)", "Blocks until all results are ready.", Synchronize},
   };
 }

@@ -30,12 +30,14 @@ namespace {
 // Products of matrices, one for each batch.
 class Matmul : public LibraryCall {
  public:
-  Matmul(const ProductShape& shape, DType dtype, Precision precision)
+  // `wide`: int8 into int32.
+  Matmul(const ProductShape& shape, DType dtype, bool wide, Precision precision)
       : shape_(shape.Stacked()),
         batches_(shape_.batches()),
         blas_(precision == Precision::kBlas && (dtype == DType::kF32 || dtype == DType::kF64)),
         args_(shape_.Args(dtype)) {
     args_.pairs = precision == Precision::kNative && dtype == DType::kBF16;
+    args_.wide = wide;
     if (!blas_ && batches_ > 0 && batches_ <= tuned::kMostSmallProducts) small_ = ChooseSmall();
   }
 
@@ -68,7 +70,7 @@ class Matmul : public LibraryCall {
   }
 
   std::string text() const override {
-    const char* name = blas_ ? "blas " : args_.pairs ? "native " : "matmul ";
+    const char* name = blas_ ? "blas " : args_.pairs ? "native " : args_.wide ? "wide " : "matmul ";
     return StrCat(name, ShortName(args_.dtype), " batches ", batches_, " m ", args_.m, " n ",
                   args_.n, " k ", args_.k);
   }
@@ -91,7 +93,7 @@ class Matmul : public LibraryCall {
     const int64_t item = SizeOf(args_.dtype);
     args.a.data = operands[0] + at.a * item;
     args.b.data = operands[1] + at.b * item;
-    args.c.data = result + at.c * item;
+    args.c.data = result + at.c * (args_.wide ? SizeOf(DType::kI32) : item);
     return args;
   }
 
@@ -233,7 +235,8 @@ StatusOr<std::unique_ptr<const LibraryCall>> MakeLibraryCall(const Graph& graph,
   const auto operand = [&](int i) -> const Node& { return graph.nodes[node.operands[i]]; };
   switch (Info(node.op).klass) {
     case OpClass::kMatmul:
-      return std::make_unique<Matmul>(ProductShape::Of(graph, id), node.dtype, precision);
+      return std::make_unique<Matmul>(ProductShape::Of(graph, id), operand(0).dtype,
+                                      operand(0).dtype != node.dtype, precision);
     case OpClass::kConv:
     case OpClass::kConvWeights:
       return MakeConvolution(graph, id);

@@ -79,9 +79,11 @@ class KernelWriter {
   bool FetchesSteps() const { return Listed() && s_.a == ALayout::kColumns; }
   bool SavesRegisters() const { return s_.ahead != Ahead::kNone || s_.runs; }
   bool IsMasked(int j) const { return s_.masked && j == s_.nv - 1; }
-  // With one vector a row nothing is gained by keeping the broadcast value in a register.
+  // With one vector a row nothing is gained by keeping the broadcast value in a register. Bytes of
+  // A are the unsigned ones everywhere, which they would not be there.
   bool BroadcastsInFma() const {
-    return wide_ && s_.nv == 1 && !b_in_memory_ && s_.step != Step::kPlainHalves;
+    return wide_ && s_.nv == 1 && !b_in_memory_ && s_.step != Step::kPlainHalves &&
+           s_.step != Step::kBytes;
   }
 
   void LoadMask() {

@@ -20,7 +20,7 @@ enum class ALayout : uint8_t { kRows, kColumns };
 enum class Step : uint8_t {
   kFma,          // fma(a, b, acc)
   kPairs,        // floats: even and odd k apart, added to C every kPairsBlock k steps
-  kBytes,        // the products of four bytes, with VNNI; right modulo 2^8
+  kBytes,        // the products of four bytes, A's unsigned and B's signed, with VNNI
   kHalves,       // the products of two 16-bit integers, with VNNI; right modulo 2^16
   kPlainHalves,  // the same without VNNI
   kWords,        // the product of two 32-bit integers

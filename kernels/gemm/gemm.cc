@@ -43,6 +43,11 @@ void Dispatch(const GemmArgs& g, Isa wanted, const gemm::Team& team) {
       if (g.pairs) return gemm::PairsGemm(g, ResolveUnits(wanted));
       return gemm::FloatGemm<BFloat16>(g, isa, team);
     case DType::kI8:
+      if (g.wide) {
+        if (!gemm::TryWideGemm(g, ResolveUnits(wanted))) gemm::WideGemm(g);
+        return;
+      }
+      return Integers<uint8_t>(g, ResolveUnits(wanted));
     case DType::kU8:
       return Integers<uint8_t>(g, ResolveUnits(wanted));
     case DType::kI16:
@@ -60,6 +65,8 @@ void Dispatch(const GemmArgs& g, Isa wanted, const gemm::Team& team) {
   FZ_CHECK(false && "no matmul of bool or complex numbers");
 }
 
+DType OutputOf(const GemmArgs& g) { return g.wide ? DType::kI32 : g.dtype; }
+
 MatrixRef Offset(DType t, const MatrixRef& x, int64_t row, int64_t col) {
   int64_t at = (row * x.row_stride + col * x.col_stride) * SizeOf(t);
   return {static_cast<char*>(x.data) + at, x.row_stride, x.col_stride};
@@ -73,8 +80,9 @@ GemmArgs Part(const GemmArgs& g, int64_t m0, int64_t m1, int64_t n0, int64_t n1)
           g.k,
           Offset(g.dtype, g.a, m0, 0),
           Offset(g.dtype, g.b, 0, n0),
-          Offset(g.dtype, g.c, m0, n0),
-          g.pairs};
+          Offset(OutputOf(g), g.c, m0, n0),
+          g.pairs,
+          g.wide};
 }
 
 // What FRAZIL_ISA says of kBest.
@@ -123,7 +131,7 @@ int64_t Cut(int64_t extent, int64_t parts, int64_t i) {
 
 GemmArgs Transposed(const GemmArgs& g) {
   auto turn = [](const MatrixRef& x) { return MatrixRef{x.data, x.col_stride, x.row_stride}; };
-  return {g.dtype, g.n, g.m, g.k, turn(g.b), turn(g.a), turn(g.c), g.pairs};
+  return {g.dtype, g.n, g.m, g.k, turn(g.b), turn(g.a), turn(g.c), g.pairs, g.wide};
 }
 
 Isa ResolveUnits(Isa wanted) {

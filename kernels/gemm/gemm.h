@@ -30,6 +30,8 @@ struct GemmArgs {
   MatrixRef a, b, c;
   // bfloat16 by the rule of precision "native".
   bool pairs = false;
+  // int8 in a and b, int32 in c: the sums wrap in 32 bits.
+  bool wide = false;
 };
 
 // The same with the operands in each other's place: c's transpose.

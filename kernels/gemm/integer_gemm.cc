@@ -56,6 +56,23 @@ void IntegerGemm(const GemmArgs& g) {
   }
 }
 
+void WideGemm(const GemmArgs& g) {
+  const auto* a = static_cast<const int8_t*>(g.a.data);
+  const auto* b = static_cast<const int8_t*>(g.b.data);
+  auto* c = static_cast<uint32_t*>(g.c.data);
+  for (int64_t i = 0; i < g.m; ++i) {
+    if (i % tuned::kRowsBetweenQuestions == 0 && Abandoned()) return;
+    for (int64_t j = 0; j < g.n; ++j) {
+      uint32_t sum = 0;
+      for (int64_t p = 0; p < g.k; ++p) {
+        sum += uint32_t(int32_t(a[i * g.a.row_stride + p * g.a.col_stride]) *
+                        int32_t(b[p * g.b.row_stride + j * g.b.col_stride]));
+      }
+      c[i * g.c.row_stride + j * g.c.col_stride] = sum;
+    }
+  }
+}
+
 template void IntegerGemm<uint8_t>(const GemmArgs&);
 template void IntegerGemm<uint16_t>(const GemmArgs&);
 template void IntegerGemm<uint32_t>(const GemmArgs&);

@@ -11,4 +11,7 @@ namespace frazil::gemm {
 template <typename S>
 void IntegerGemm(const GemmArgs& args);
 
+// int8 into int32 (GemmArgs::wide).
+void WideGemm(const GemmArgs& args);
+
 }  // namespace frazil::gemm

@@ -65,6 +65,20 @@ BFloat16 PairsDot(const BFloat16* a, int64_t a_step, const BFloat16* b, int64_t 
   return out;
 }
 
+void RunWide(const GemmArgs& g) {
+  const auto* a = static_cast<const int8_t*>(g.a.data);
+  const auto* b = static_cast<const int8_t*>(g.b.data);
+  for (int64_t i = 0; i < g.m; ++i) {
+    for (int64_t j = 0; j < g.n; ++j) {
+      int64_t sum = 0;
+      for (int64_t p = 0; p < g.k; ++p)
+        sum += int64_t(a[i * g.a.row_stride + p * g.a.col_stride]) *
+               b[p * g.b.row_stride + j * g.b.col_stride];
+      static_cast<uint32_t*>(g.c.data)[i * g.c.row_stride + j * g.c.col_stride] = uint32_t(sum);
+    }
+  }
+}
+
 template <typename S>
 void Run(const GemmArgs& g) {
   auto dot = Dot<S>;
@@ -85,6 +99,7 @@ void Run(const GemmArgs& g) {
 }  // namespace
 
 void ReferenceGemm(const GemmArgs& args) {
+  if (args.wide) return RunWide(args);
   switch (args.dtype) {
 #define FZ_DTYPE(E, name, short_name, T, bytes, kind)                       \
   case DType::E:                                                            \

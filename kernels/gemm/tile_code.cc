@@ -79,7 +79,7 @@ class TileWriter {
       as_.tileloadd(A(i), x86::ptr(i == 0 ? x86::rax : x86::r8, x86::rsi));
       for (int j = 0; j < s_.cols; ++j) {
         if (i == 0) as_.tileloadd(B(j), x86::ptr(x86::rdx, x86::rcx, 0, j * kTileBytes));
-        as_.emit(s_.bf16 ? Inst::kIdTdpbf16ps : Inst::kIdTdpbuud, C(i, j), A(i), B(j));
+        as_.emit(s_.bf16 ? Inst::kIdTdpbf16ps : Inst::kIdTdpbssd, C(i, j), A(i), B(j));
       }
     }
     as_.add(x86::rax, x86::r9);

@@ -10,7 +10,8 @@ namespace frazil::gemm {
 inline constexpr int kTileRows = 16, kTileWords = 16, kTileBytes = 64;
 
 struct TileShape {
-  bool bf16;       // products of bfloat16 by pairs; otherwise of bytes, modulo 2^32
+  bool bf16;  // products of bfloat16 by pairs; otherwise of int8, modulo 2^32, which are those of
+              // uint8 modulo 2^8
   int rows, cols;  // tiles of C, 1 or 2
 };
 

@@ -1,4 +1,4 @@
-// Products on the tiles of AMX: bytes modulo 2^32, and bfloat16 by pairs.
+// Products on the tiles of AMX: int8 modulo 2^32, uint8 modulo 2^8, and bfloat16 by pairs.
 // Called by kernels/gemm/word_gemm.cc and pairs_gemm.cc. Invariant: k ascends in blocks of 64 bytes
 // from +0; the last block is filled up with zeros.
 #pragma once

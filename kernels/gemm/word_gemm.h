@@ -13,4 +13,7 @@ namespace frazil::gemm {
 template <typename S>
 bool TryWordGemm(const GemmArgs& args, Isa isa);
 
+// The same for int8 into int32 (GemmArgs::wide): signed, all 32 bits.
+bool TryWideGemm(const GemmArgs& args, Isa isa);
+
 }  // namespace frazil::gemm

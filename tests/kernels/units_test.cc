@@ -83,6 +83,58 @@ TYPED_TEST(ShortIntegers, ExtremeValuesWrap) {
   }
 }
 
+// int8 into int32, on every instruction set, threads included: signed, all 32 bits.
+void CheckWide(std::mt19937_64& rng, const Shape& s, Layout la, Layout lb, bool by_columns,
+               bool extreme) {
+  const auto filled = [&](int64_t rows, int64_t cols, Layout layout, MatrixRef* ref) {
+    std::vector<int8_t> x(size_t(rows * cols * (layout == Layout::kGeneral ? 2 : 1)));
+    for (int8_t& v : x) v = extreme ? int8_t(rng() % 2 ? -128 : 127) : int8_t(rng());
+    ref->row_stride = layout == Layout::kColumns ? 1 : layout == Layout::kRows ? cols : 2 * cols;
+    ref->col_stride = layout == Layout::kColumns ? rows : layout == Layout::kRows ? 1 : 2;
+    return x;
+  };
+  GemmArgs g{DType::kI8, s.m, s.n, s.k, {}, {}, {}};
+  g.wide = true;
+  std::vector<int8_t> a = filled(s.m, s.k, la, &g.a), b = filled(s.k, s.n, lb, &g.b);
+  std::vector<int32_t> want(size_t(s.m * s.n)), got(want.size());
+  g.a.data = a.data(), g.b.data = b.data();
+  g.c = by_columns ? MatrixRef{want.data(), 1, s.m} : MatrixRef{want.data(), s.n, 1};
+  gemm::ReferenceGemm(g);
+  g.c.data = got.data();
+  for (const Isa isa :
+       {Isa::kScalar, Isa::kAvx2, Isa::kAvx2Vnni, Isa::kAvx512, Isa::kAvx512Vnni, Isa::kAmx}) {
+    for (const bool pool : {false, true}) {
+      std::fill(got.begin(), got.end(), 1);
+      pool ? GemmOnPool(g, isa) : Gemm(g, isa);
+      ASSERT_EQ(got, want) << kIsaNames[int(isa)] << " m=" << s.m << " n=" << s.n << " k=" << s.k;
+    }
+  }
+}
+
+TEST(WideIntegers, SmallSizes) {
+  std::mt19937_64 rng(21);
+  int turn = 0;
+  EachSmallSize([&](const Shape& s, Layout la, Layout lb) {
+    if (++turn % 7 == 0) CheckWide(rng, s, la, lb, turn % 2 == 0, turn % 3 == 0);
+  });
+}
+
+TEST(WideIntegers, LargeSizes) {
+  std::mt19937_64 rng(22);
+  for (const Layout la : kInputs) {
+    for (const Layout lb : kInputs) CheckWide(rng, {37, 75, 2500}, la, lb, false, false);
+  }
+  CheckWide(rng, {1050, 40, 700}, Layout::kRows, Layout::kRows, false, false);
+  CheckWide(rng, {40, 1100, 192}, Layout::kRows, Layout::kColumns, true, true);
+  CheckWide(rng, {3, 5, 9000}, Layout::kRows, Layout::kRows, false, true);
+  CheckWide(rng, {257, 260, 256}, Layout::kRows, Layout::kColumns, false, false);
+}
+
+TEST(WideIntegers, EmptySums) {
+  std::mt19937_64 rng(23);
+  CheckWide(rng, {5, 6, 0}, Layout::kRows, Layout::kRows, false, false);
+}
+
 void CheckPairs(std::mt19937_64& rng, const Shape& s, Layout la, Layout lb, Layout lc,
                 bool special) {
   Check<BFloat16>(rng, s, la, lb, lc, special, true);

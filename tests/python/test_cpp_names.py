@@ -32,6 +32,7 @@ PYTHON_ONLY = {
     "writes down what Python functions do": "export",
     "makes an op of a Python function: C++ has frazil::Op and FRAZIL_OP": "op",
     "registers Python classes": "register_pytree_node",
+    "changes modules of Python": "quantize",
     "other names of what C++ has: concat, flatten": "concatenate ravel",
     "seeds the streams of Python and NumPy, too": "seed_everything",
     "tells how einsum would go on, as text": "einsum_path",

@@ -285,7 +285,7 @@ def test_files(tmp_path):
     assert back["w"].tolist() == [[0, 3], [1, 4], [2, 5]]
     assert back["l"][0].dtype is fz.bfloat16 and back["l"][1] == (1, "a", None)
     data = path.read_bytes()
-    for damaged in (b"", b"FZT2" + data[4:], data[:-5], data[:30]):
+    for damaged in (b"", b"FZT1" + data[4:], data[:-5], data[:30]):
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match=r"\[load\]"):
             fz.load(path)

@@ -116,10 +116,13 @@ def test_what_is_wrong(tmp_path):
         checkpoint.save(2)
     assert os.listdir(tmp_path) == ["step-00000001.safetensors"]
     fz.io.save_safetensors(checkpoint.path(3), {"x": fz.ones(1)})
-    with pytest.raises(ValueError, match=r"\[Checkpoint.restore\] .* is no checkpoint: 'names'"):
+    with pytest.raises(ValueError, match=r"\[Checkpoint.restore\] .* is no checkpoint: it has no"):
         checkpoint.restore()
     fz.io.save_safetensors(checkpoint.path(3), {}, {"names": "[]", "structure": '{"tensor": 0}'})
     with pytest.raises(ValueError, match="has a damaged structure"):
+        checkpoint.restore()
+    fz.save(checkpoint.path(3), {"x": fz.ones(1)})
+    with pytest.raises(ValueError, match=r"is no checkpoint: save\(\) wrote it"):
         checkpoint.restore()
     with open(checkpoint.path(3), "wb") as file:
         file.write(b"no")

@@ -87,6 +87,7 @@ if TYPE_CHECKING:  # loaded at their first use
     from frazil._program import load_program as load_program
     from frazil.io import load as load
     from frazil.io import save as save
+    from frazil.nn.quantized import quantize as quantize
     from frazil.tree import register_pytree_node as register_pytree_node
 
 _check_switches()
@@ -111,6 +112,7 @@ _MOVED = {  # names of submodules here
     "export": "_export",
     "load": "io",
     "load_program": "_program",
+    "quantize": "nn.quantized",
     "register_pytree_node": "tree",
     "save": "io",
 }

@@ -1,15 +1,17 @@
-"""Files of named tensors, written here, read here and in C++ (core/functions/file.h: the format).
+"""Files of tensors, written here and read here and in C++.
 
-A tensor is named by its path in the nest, such as "layers.0.weight". How the nest is put together
-is one more tensor, "__structure__", of JSON as uint8.
+The format is safetensors (core/files/tensor_file.h), which other libraries read. A tensor is named
+by its path in the nest, such as "layers.0.weight"; how the nest is put together stands in the
+file's metadata.
 
 Here: `save` and `load`, which are frazil.save and frazil.load, too; `save_safetensors` and
-`load_safetensors`, of files that other libraries read; `read_image`, `read_audio` and `read_table`
-by Pillow, soundfile and pandas.
+`load_safetensors`, of named tensors alone; `renamed` for the names that other libraries give;
+`save_npy`, `load_npy`, `save_npz` and `load_npz`, NumPy's formats; `read_image`, `read_audio` and
+`read_table` by Pillow, soundfile and pandas.
 
 >>> import os, tempfile
 >>> import frazil as fz
->>> path = os.path.join(tempfile.mkdtemp(), "state.fzt")
+>>> path = os.path.join(tempfile.mkdtemp(), "state.safetensors")
 >>> save(path, {"w": [fz.ones(2), fz.zeros(1)], "epoch": 3})
 >>> load(path)["w"][0].tolist(), load(path)["epoch"]
 ([1.0, 1.0], 3)
@@ -23,10 +25,15 @@ from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
 from frazil._frazil import Tensor
+from frazil._npy import load_npy as load_npy
+from frazil._npy import load_npz as load_npz
+from frazil._npy import save_npy as save_npy
+from frazil._npy import save_npz as save_npz
 from frazil._parameters import join as _join
 from frazil._readers import read_audio as read_audio
 from frazil._readers import read_image as read_image
 from frazil._readers import read_table as read_table
+from frazil._renamed import renamed as renamed
 from frazil._safetensors import load_safetensors as load_safetensors
 from frazil._safetensors import save_safetensors as save_safetensors
 
@@ -35,15 +42,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "load",
+    "load_npy",
+    "load_npz",
     "load_safetensors",
     "read_audio",
     "read_image",
     "read_table",
+    "renamed",
     "save",
+    "save_npy",
+    "save_npz",
     "save_safetensors",
 ]
 
-_STRUCTURE = "__structure__"
 # Container in container.h.
 _LEAF, _NONE, _TUPLE, _NAMED, _LIST, _DICT, _DATACLASS, _, _REGISTERED = range(9)
 _WORDS = {
@@ -58,11 +69,17 @@ _KINDS = {word: kind for kind, word in _WORDS.items()}
 
 
 def save(path: str | PathLike[str], tree: Any) -> None:
-    """Writes a nest (frazil.tree) of tensors, numbers and strings.
+    """Writes a nest (frazil.tree) of tensors, numbers and strings as a safetensors file.
 
     Dicts, which have strings or integers for keys, and lists and tuples come back as they are; so
     do named tuples, dataclasses, registered classes and subclasses of dict, list and tuple, whose
-    classes the file names.
+    classes the file names. The file is complete or not there: it takes the place of an older one
+    when all of it is on the disk. Other programs see the tensors, named by their paths.
+
+    Parameters
+    ----------
+    path : path
+    tree : nest
 
     Raises
     ------
@@ -70,50 +87,80 @@ def save(path: str | PathLike[str], tree: Any) -> None:
         If it holds something else: it names the place. Of a module save state_dict().
     ValueError
         If a class cannot be imported by its name, or if a container holds itself.
+    OSError
+        If the file cannot be written; what was there before stays.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "state.safetensors")
+    >>> save(path, {"w": [_fz.ones(2), _fz.zeros(1)], "epoch": 3})
+    >>> list(load_safetensors(path))
+    ['w.0', 'w.1']
     """
-    if isinstance(tree, _fz.ModuleBase):
-        raise TypeError(_is_module("the nest", tree))
-    structure, tensors = _described(tree)
-    tensors.append((_STRUCTURE, _fz.asarray(memoryview(structure.encode()))))
-    _fz.runtime.save_tensors(path, tensors)
+    _write("save", path, tree)
 
 
 def load(path: str | PathLike[str]) -> Any:
-    """Reads what save wrote; a file without a structure gives a dict of its tensors by name.
+    """Reads what save wrote; any other safetensors file gives a dict of its tensors by name.
 
-    Classes that the file names are imported, and must be what they were: nothing else of them
-    runs, but for the unflatten of those that were registered.
+    The file is mapped: elements are read when they are used first. Classes that the file names are
+    imported, and must be what they were: nothing else of them runs, but for the unflatten of those
+    that were registered.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    nest
+        Tensors on the CPU, numbers and strings.
 
     Raises
     ------
-    FileNotFoundError
-        Without the file.
+    OSError
+        If it cannot be opened.
     ValueError
         If it is damaged, or if a class cannot be imported or has other fields by now.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "state.safetensors")
+    >>> save(path, {"w": [_fz.ones(2), _fz.zeros(1)], "epoch": 3})
+    >>> load(path)["w"][0].tolist(), load(path)["epoch"]
+    ([1.0, 1.0], 3)
     """
-    pairs = _fz.runtime.load_tensors(path)
-    if not pairs or pairs[-1][0] != _STRUCTURE:
-        return dict(pairs)
-    return _read("load", path, pairs[-1][1], [t for _, t in pairs])
+    tensors, metadata = _fz.runtime.load_tensors("load", path)
+    return _read("load", path, tensors, metadata) if "structure" in metadata else tensors
 
 
-def _described(tree: Any) -> tuple[str, list[tuple[str, Tensor]]]:
-    """A nest as JSON, and its tensors with their paths; for frazil.training, too."""
+def _write(op: str, path: Any, tree: Any) -> None:
+    """Writes a nest; for frazil.training, too.
+
+    The metadata tells how the nest is put together ("structure") and which names its tensors have
+    in the file ("names"), both as JSON.
+    """
+    if isinstance(tree, _fz.ModuleBase):
+        raise TypeError(_is_module("the nest", tree))
     leaves, structure = _fz.tree.flatten(tree, _is_saved_whole)
     writer = _Writer(structure, leaves)
     text = json.dumps(writer.describe(""))
-    return text, writer.tensors
+    tensors: dict[str, Tensor] = {}
+    for name, tensor in writer.tensors:
+        while name in tensors:  # of {"a.b": x} and {"a": {"b": y}}
+            name += "'"
+        tensors[name] = tensor
+    metadata = {"format": "frazil", "structure": text, "names": json.dumps(list(tensors))}
+    _fz.runtime.save_tensors(op, path, tensors, metadata)
 
 
-def _read(op: str, path: Any, text: str | Tensor, tensors: list[Tensor]) -> Any:
-    """The nest that _described gave as text and tensors."""
+def _read(op: str, path: Any, tensors: dict[str, Tensor], metadata: dict[str, str]) -> Any:
+    """The nest that _write wrote."""
     try:
-        reader = _Reader(tensors)
-        reader.read(json.loads(bytes(text.tolist()) if isinstance(text, Tensor) else text))
+        reader = _Reader([tensors[name] for name in json.loads(metadata["names"])])
+        reader.read(json.loads(metadata["structure"]))
         return _fz.tree.from_nodes(reader.nodes).unflatten(reader.leaves)
     except _ClassError as error:
         raise ValueError(f"[{op}] '{path}' {error}") from None
-    except (ValueError, LookupError, AttributeError, TypeError) as error:
+    except (ValueError, LookupError, AttributeError, TypeError, RecursionError) as error:
         raise ValueError(f"[{op}] '{path}' has a damaged structure: {error}.") from None
 
 

@@ -6,15 +6,15 @@ Here: `Checkpoint`.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from frazil import _safetensors, _seeding
+from frazil import _frazil as _fz
+from frazil import _seeding
 from frazil._named import flag as _flag
 from frazil._named import integer as _integer
-from frazil.io import _described, _read
+from frazil.io import _read, _write
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -100,17 +100,7 @@ class Checkpoint:
             "values": values,
             "random": _seeding.states() if self.random_state else None,
         }
-        structure, pairs = _described(tree)
-        tensors: dict[str, Any] = {}
-        names = []
-        for path, tensor in pairs:
-            name = path
-            while name in tensors:  # of {"a.b": x} and {"a": {"b": y}}
-                name += "'"
-            names.append(name)
-            tensors[name] = tensor
-        metadata = {"format": "frazil", "structure": structure, "names": json.dumps(names)}
-        _safetensors.save_safetensors(self.path(step), tensors, metadata)
+        _write("Checkpoint.save", self.path(step), tree)
         steps = self.all_steps()
         old = [] if self.keep is None else [s for s in steps if s < step][: -self.keep + 1 or None]
         left = [name for name in os.listdir(self.folder) if _LEFT.fullmatch(name)]
@@ -161,13 +151,15 @@ class Checkpoint:
         return {**tree["values"], "step": found}
 
     def _tree(self, path):
-        tensors, metadata = _safetensors.load_safetensors(path, return_metadata=True)
-        try:
-            ordered = [tensors[name] for name in json.loads(metadata["names"])]
-            structure = metadata["structure"]
-        except (ValueError, LookupError, TypeError) as error:
-            raise ValueError(f"[Checkpoint.restore] '{path}' is no checkpoint: {error}.") from None
-        return _read("Checkpoint.restore", path, structure, ordered)
+        tensors, metadata = _fz.runtime.load_tensors("Checkpoint.restore", path)
+        if "structure" not in metadata:
+            raise ValueError(
+                f"[Checkpoint.restore] '{path}' is no checkpoint: it has no structure."
+            )
+        tree = _read("Checkpoint.restore", path, tensors, metadata)
+        if not isinstance(tree, dict) or tree.keys() != {"parts", "values", "random"}:
+            raise ValueError(f"[Checkpoint.restore] '{path}' is no checkpoint: save() wrote it.")
+        return tree
 
     def path(self, step: int) -> str:
         """The file of a step."""

@@ -496,10 +496,18 @@ def of_files(path: str) -> list[Any]:
     fz.io.save_safetensors(path, {"w": X}, {"step": "7"})
     named: dict[str, Tensor] = fz.io.load_safetensors(path)
     remarks: dict[str, str] = fz.io.load_safetensors(path, return_metadata=True)[1]
+    other: dict[str, Tensor] = fz.io.renamed(named, {"w": "v", "x": None}, strict=True)
+    fz.io.save_npz(path, other, compressed=True)
+    arrays: dict[str, Tensor] = fz.io.load_npz(path)
+    fz.io.save_npy(path, arrays["v"])
+    arrays["again"] = fz.io.load_npy(path)
+    small, report = fz.quantize(nn.Linear(2, 2), bits=8, calibration=None, skip=[""])
+    linear: nn.Linear = small
+    sizes: list[int] = [row.bytes_after for row in report.rows] + [report.bytes_before]
     with fz.debug.nan() as looked:
         pass
     readers: list[Any] = [fz.io.read_image, fz.io.read_audio, fz.io.read_table]
-    return [named, remarks, looked, readers, of_data(path + ".d")]
+    return [named, remarks, looked, readers, linear, sizes, of_data(path + ".d")]
 
 
 class Numbers(fz.data.Dataset[int]):

@@ -2,7 +2,6 @@
 
 # Written by tools/gen_stubs.py. Do not edit.
 import builtins
-from collections.abc import Sequence
 from os import PathLike
 from typing import (
     Any,
@@ -43,6 +42,7 @@ __all__ = [
     "set_thread_dtype",
     "set_thread_mode",
     "synchronize",
+    "write_file",
 ]
 
 def _rebuild(
@@ -96,8 +96,8 @@ def get_num_threads() -> builtins.int:
 def kernels_run() -> builtins.int:
     """Kernel launches and library calls of this thread so far."""
 
-def load_tensors(path: str | PathLike[str], /) -> list[tuple[str, Tensor]]:
-    """Reads (name, tensor) pairs."""
+def load_tensors(op: str, path: str | PathLike[str], /) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors by name of a safetensors file, and its metadata."""
 
 def memory_blocks() -> list[tuple[builtins.int, builtins.int, builtins.int]]:
     """Blocks of over 4 KiB as (bytes, live, cached), what takes most first."""
@@ -123,8 +123,10 @@ def promote(a: DTypeLike, b: DTypeLike, /) -> DType:
 def promote_scalar(a: DTypeLike, scalar: builtins.complex, /) -> DType:
     """The dtype of an array beside a Python number."""
 
-def save_tensors(path: str | PathLike[str], tensors: Sequence[tuple[str, Tensor]], /) -> None:
-    """Writes (name, tensor) pairs."""
+def save_tensors(
+    op: str, path: str | PathLike[str], tensors: dict[str, Tensor], metadata: dict[str, str], /
+) -> None:
+    """Writes a safetensors file."""
 
 def set_num_threads(n: SupportsIndex, /) -> None:
     """How many threads kernels use; results do not depend on it."""
@@ -146,3 +148,6 @@ def set_thread_mode(mode: Any, /) -> builtins.int:
 
 def synchronize(device: str | None = ...) -> None:
     """Blocks until all results are ready."""
+
+def write_file(op: str, path: str | PathLike[str], data: Any, /) -> None:
+    """Writes a file whole or not at all."""

@@ -22,12 +22,26 @@ import weakref
 from collections import deque
 from typing import Any
 
-from frazil import _safetensors
+from frazil import _frazil as _fz
 from frazil._frazil import Tensor
 
 _ALIGNED = 64
 _LEAST = 1 << 16  # bytes of a slot
 _HEAD = struct.Struct("=qq")
+# Of the dtypes that Python has a name for, the memoryview format.
+_FORMATS = {
+    "bool": "?",
+    "uint8": "B",
+    "int8": "b",
+    "int16": "h",
+    "uint16": "H",
+    "int32": "i",
+    "uint32": "I",
+    "float32": "f",
+    "float64": "d",
+    "int64": "q",
+    "uint64": "Q",
+}
 _MESSAGE = struct.Struct("=qqqqq")  # number of the batch, kind, slot, its bytes if new, dropped
 
 
@@ -44,12 +58,28 @@ class Pickler(pickle.Pickler):
     def reducer_override(self, x: Any) -> Any:
         if type(x) is not Tensor or x.requires_grad or x.device != "cpu":
             return NotImplemented
-        data = pickle.PickleBuffer(_safetensors.elements(x))
+        data = pickle.PickleBuffer(_elements(x))
         return _tensor, (data, x.dtype.name, x.shape)
 
 
+def _elements(tensor: Tensor) -> memoryview:
+    """The bytes of the elements, row-major; a copy only if they do not lie so."""
+    flat = tensor.reshape(-1)
+    if flat.size == 0:
+        return memoryview(b"")
+    if flat.dtype.name not in _FORMATS:
+        flat = flat.view("uint8")
+    view = memoryview(flat)
+    return (view if view.c_contiguous else memoryview(flat.copy())).cast("B")
+
+
 def _tensor(data: Any, dtype: str, shape: tuple[int, ...]) -> Tensor:
-    return _safetensors.from_elements(data, dtype, shape)
+    """A tensor over bytes that something else holds."""
+    if 0 in shape:
+        return _fz.zeros(shape, dtype)
+    if dtype in _FORMATS:
+        return _fz.asarray(data.cast(_FORMATS[dtype]), copy=False).reshape(shape)
+    return _fz.asarray(data, copy=False).view(dtype).reshape(shape)
 
 
 class Sender:

@@ -29,7 +29,8 @@ padding `CircularPad1d`, `CircularPad2d`, `CircularPad3d`, `ConstantPad1d`, `Con
 `PairwiseDistance`, `PoissonNLLLoss`, `SmoothL1Loss`, `SoftMarginLoss`, `TripletMarginLoss`,
 `TripletMarginWithDistanceLoss`; attention `KVCache`, `MultiheadAttention`, `RotaryEmbedding`,
 `Transformer`, `TransformerDecoder`, `TransformerDecoderLayer`, `TransformerEncoder`,
-`TransformerEncoderLayer`; the module `functional`; and functions of arrays such as `tanh`,
+`TransformerEncoderLayer`; fewer bits `quantize`, `QuantizationReport`, `QuantizedEmbedding`,
+`QuantizedLinear`, `QuantizedRow`; the module `functional`; and functions of arrays such as `tanh`,
 `relu`, `gelu`, `softmax`, `layer_norm`, `attention`, `conv2d`, `cross_entropy`, `mse_loss`. The
 list at the end of help(frazil.nn) is whole.
 
@@ -61,6 +62,7 @@ from frazil.nn.module import *
 from frazil.nn.normalization import *
 from frazil.nn.padding import *
 from frazil.nn.pooling_layers import *
+from frazil.nn.quantized import *
 from frazil.nn.recurrent import *
 from frazil.nn.recurrent_layers import *
 from frazil.nn.summaries import *
@@ -85,14 +87,16 @@ __all__ = [
     "MaxUnpool3d", "Mish", "Module", "ModuleDict", "ModuleList", "MultiLabelMarginLoss",
     "MultiLabelSoftMarginLoss", "MultiMarginLoss", "MultiheadAttention", "NLLLoss", "PReLU",
     "PairwiseDistance", "Parameter", "ParameterDict", "ParameterList", "PixelShuffle",
-    "PixelUnshuffle", "PoissonNLLLoss", "RMSNorm", "RNN", "RNNCell", "RReLU", "ReLU", "ReLU6",
+    "PixelUnshuffle", "PoissonNLLLoss", "QuantizationReport", "QuantizedEmbedding",
+    "QuantizedLinear", "QuantizedRow", "RMSNorm", "RNN", "RNNCell", "RReLU", "ReLU", "ReLU6",
     "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d",
     "ReplicationPad3d", "RotaryEmbedding", "SELU", "Sequential", "SiLU", "Sigmoid", "SmoothL1Loss",
     "SoftMarginLoss", "Softmax", "Softmax2d", "Softmin", "Softplus", "Softshrink", "Softsign",
     "Summary", "SummaryRow", "Tanh", "Tanhshrink", "Threshold", "Transformer", "TransformerDecoder",
     "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer", "TripletMarginLoss",
     "TripletMarginWithDistanceLoss", "Unflatten", "Upsample", "UpsamplingBilinear2d",
-    "UpsamplingNearest2d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d", "functional", "init", "summary",
+    "UpsamplingNearest2d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d", "functional", "init", "quantize",
+    "summary",
     "tanh", "utils",
 ]  # fmt: skip
 __all__ += _functions.__all__

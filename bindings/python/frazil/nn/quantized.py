@@ -1,0 +1,477 @@
+"""Weights in fewer bits: int8 with integer products, or 16-bit floats that are computed with as
+float32.
+
+Here: `quantize`, which is frazil.quantize, too; `QuantizedLinear` and `QuantizedEmbedding`, what it
+makes of layers; `QuantizationReport` and its rows, `QuantizedRow`.
+
+A row of int8 weights is round(w / scale), with scale = max |w| / 127 of that row, an output channel
+(symmetric quantisation by channel). What goes into a product is rounded in the same way, each row
+by its own largest element when it is there (dynamic), or all rows by the largest that calibration
+saw (static). Calibration also balances input channels, so that one large channel does not take the
+bits of all others: inputs are divided and weights multiplied by s before they are rounded, s =
+(max |x| / max |w|) ** p of the channel (SmoothQuant, arXiv:2211.10438), with that p of 0, 1/4, 1/2
+and 3/4 by which the layer's outputs change least. Sums are exact, of 32 bits: in traced functions
+int8 goes into the processor's integer products as it is, and scales, bias and what follows are one
+kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from copy import deepcopy as _deepcopy
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from frazil import _frazil as _fz
+from frazil._frazil import Tensor
+from frazil._grad import no_grad as _no_grad
+from frazil._named import flag as _flag
+from frazil.nn._arguments import one_of
+from frazil.nn.linear import Embedding, Linear
+from frazil.nn.module import Module
+from frazil.nn.utils.parametrize import register_parametrization
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = [
+    "QuantizationReport", "QuantizedEmbedding", "QuantizedLinear", "QuantizedRow", "quantize",
+]  # fmt: skip
+
+_M = TypeVar("_M", bound=Module)
+_MOST = 127  # symmetric: -128 is not used
+_LONGEST = (1 << 31) // _MOST**2  # sums of 32 bits
+_POWERS = (0, 0.25, 0.5, 0.75)
+_SAMPLE = 256  # rows by which one of these is chosen
+
+
+class QuantizedLinear(Module):
+    """A linear layer with weights of int8, `quantized` (out, in), and a scale for each output.
+
+    `weight` is what they stand for, computed when it is asked for.
+
+    For inference: rounding has no gradient. An input that is NaN or infinite makes its row NaN,
+    where scales are dynamic.
+    """
+
+    quantized: Tensor
+    scale: Tensor
+    bias: Tensor | None
+    balance: Tensor | None
+    input_scale: Tensor | None
+
+    def __init__(
+        self, layer: Linear, balance: Tensor | None = None, input_scale: Tensor | None = None
+    ) -> None:
+        _become(self, layer, balance, input_scale)
+
+    @property
+    def weight(self) -> Tensor:
+        weight = self.quantized.astype("float32") * self.scale[:, None]
+        return weight if self.balance is None else weight * self.balance
+
+    def forward(self, input: Tensor) -> Tensor:
+        x = input if self.balance is None else input * self.balance
+        scale = self.input_scale
+        if scale is None:
+            largest = abs(x).max(axis=-1, keepdims=True)
+            scale = _fz.where(largest == 0, 1.0, largest) / _MOST
+        rounded = _fz.clip(_fz.round(x / scale), -_MOST, _MOST).astype("int8")
+        # Of two axes: both operands are what was converted, no views (jit/graph/passes/wide.cc).
+        rows = rounded.reshape((-1, rounded.shape[-1])).astype("int32")
+        sums = rows @ self.quantized.T.astype("int32")
+        sums = sums.reshape((*input.shape[:-1], self.quantized.shape[0]))
+        y = sums.astype(self.scale.dtype) * (scale * self.scale)
+        return (y if self.bias is None else y + self.bias).astype(input.dtype)
+
+    def extra_repr(self) -> str:
+        out, of = self.quantized.shape
+        return f"{of}, {out}, {'dynamic' if self.input_scale is None else 'static'}"
+
+
+class QuantizedEmbedding(Module):
+    """Rows of a table, `quantized`, by integer index; a row of int8 has a scale.
+
+    `weight` is the table of float32 that it stands for, computed when it is asked for.
+    """
+
+    quantized: Tensor
+    scale: Tensor | None
+
+    def __init__(self, layer: Embedding, storage: str = "int8") -> None:
+        _become_table(self, layer, storage)
+
+    @property
+    def weight(self) -> Tensor:
+        table = self.quantized.astype("float32")
+        return table if self.scale is None else table * self.scale
+
+    def forward(self, input: Tensor) -> Tensor:
+        rows = _fz.take(self.quantized, input, axis=0).astype("float32")
+        return rows if self.scale is None else rows * _fz.take(self.scale, input, axis=0)
+
+    def extra_repr(self) -> str:
+        return "{}, {}, {}".format(*self.quantized.shape, self.quantized.dtype.name)
+
+
+class _Widened(Module):
+    """A parameter that is stored in 16 bits."""
+
+    def __init__(self, storage: str, dtype: str) -> None:
+        self.storage, self.dtype = storage, dtype
+
+    def forward(self, stored: Tensor) -> Tensor:
+        return stored.astype(self.dtype)
+
+    def right_inverse(self, value: Tensor) -> Tensor:
+        return value.astype(self.storage)
+
+
+class QuantizedRow(NamedTuple):
+    """What became of a layer.
+
+    `of` tells what the error was measured on: "outputs" for the calibration data, or "weights".
+    snr is the ratio of signal and error in dB, 20 log10(norm(x) / norm(x - y)).
+    """
+
+    name: str
+    layer: str
+    bytes_before: int
+    bytes_after: int
+    max_error: float
+    snr: float
+    of: str
+
+
+class QuantizationReport:
+    """Rows for the layers that were quantised, and the bytes of the whole module; prints as a
+    table."""
+
+    def __init__(self, rows: Sequence[QuantizedRow], bytes_before: int, bytes_after: int) -> None:
+        self.rows, self.bytes_before, self.bytes_after = list(rows), bytes_before, bytes_after
+
+    def __repr__(self) -> str:
+        head = ("layer", "", "KiB", "then", "max error", "SNR dB", "of")
+        table = [head]
+        table += [
+            (
+                row.name or "(all)", row.layer, f"{row.bytes_before / 1024:.1f}",
+                f"{row.bytes_after / 1024:.1f}", f"{row.max_error:.3g}", f"{row.snr:.1f}", row.of,
+            )
+            for row in self.rows
+        ]  # fmt: skip
+        total = f"{self.bytes_before / 1024:.1f}", f"{self.bytes_after / 1024:.1f}"
+        table.append(("(module)", "", *total, "", "", ""))
+        widths = [max(len(line[i]) for line in table) for i in range(len(head))]
+        lines = (
+            "  ".join(
+                text.ljust(width) if i in (0, 1, 6) else text.rjust(width)
+                for i, (text, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in table
+        )
+        return "\n".join(lines)
+
+
+def quantize(
+    module: _M,
+    *,
+    bits: int = 8,
+    storage: str | None = None,
+    calibration: Iterable[Any] | None = None,
+    dynamic: bool = True,
+    skip: Sequence[str] | Callable[[str, Module], bool] = (),
+) -> tuple[_M, QuantizationReport]:
+    """A copy of a module with its weights in fewer bits, and what that costs in accuracy.
+
+    With 8 bits, linear layers multiply int8 by int8 and tables of embeddings are int8; other layers
+    stay. With 16, all parameters of float32 are stored as 16-bit floats and computed with as
+    float32.
+
+    Parameters
+    ----------
+    module : Module
+        Stays as it is. Layers of float32 are quantised, by their class: Linear and Embedding
+        itself, not classes derived from them.
+    bits : int
+        8 or 16.
+    storage : str, optional
+        "int8" for 8 bits; "float16" (the default) or "bfloat16" for 16.
+    calibration : iterable, optional
+        Inputs of the module, tuples where it takes several, like those that it will see. They are
+        run through it twice: with 8 bits they balance the channels of what goes into products, and
+        errors are those of outputs of layers, each fed what it got in the original module.
+    dynamic : bool
+        With 8 bits, inputs of a product are rounded row by row, each by its own largest element.
+        Otherwise by the largest that calibration, which is needed then, saw: faster, and what is
+        larger is cut off.
+    skip : sequence of str, or callable
+        Layers that stay: names, or a function of name and layer.
+
+    Returns
+    -------
+    (Module, QuantizationReport)
+
+    Raises
+    ------
+    ValueError
+        If bits or storage are none of those, if a name is no layer's, if a weight is not finite, or
+        if the calibration data are empty or needed.
+
+    >>> from frazil import nn
+    >>> _fz.random.seed(0)
+    >>> model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
+    >>> small, report = quantize(model)
+    >>> x = _fz.random.normal((4, 64))
+    >>> bool(abs(small(x) - model(x)).max() < 0.05)
+    True
+    >>> [(row.name, row.bytes_before, row.bytes_after) for row in report.rows]
+    [('0', 8320, 2304), ('2', 1320, 400)]
+    """
+    stored = _storage(bits, storage)
+    if not isinstance(module, Module):
+        raise TypeError(f"[quantize] module must be a Module, got {type(module).__name__}.")
+    chosen = _chosen(module, stored, skip)
+    if not _flag("[quantize] dynamic", dynamic) and (calibration is None or bits != 8):
+        raise ValueError("[quantize] dynamic=False needs 8 bits and calibration data.")
+    batches = None if calibration is None else [_arguments(x) for x in calibration]
+    if batches == []:
+        raise ValueError("[quantize] calibration has no inputs: give some, or None.")
+    before = {name: _bytes(layer) for name, layer in chosen.items()}
+    originals = dict(chosen)
+    measured: dict[str, _Inputs] = {}
+    if batches is not None and stored == "int8":
+        measured = _measured(module, chosen, batches, dynamic)
+    copy = _deepcopy(module)
+    layers = dict(copy.named_modules())
+    with _no_grad():
+        for name in chosen:
+            _quantized(layers[name], name, stored, measured.get(name, _Inputs()))
+    if batches is None:
+        errors = {name: _error_of_weights(layer, layers[name]) for name, layer in chosen.items()}
+    else:
+        errors = _errors_of_outputs(module, originals, layers, batches)
+    rows = [
+        QuantizedRow(
+            name, type(layer).__name__, before[name], _bytes(layers[name]), *errors[name],
+            "weights" if batches is None else "outputs",
+        )
+        for name, layer in chosen.items()
+    ]  # fmt: skip
+    total = [
+        sum(x.nbytes for x in {id(x): x for x in (*m.parameters(), *m.buffers())}.values())
+        for m in (module, copy)
+    ]
+    return copy, QuantizationReport(rows, *total)
+
+
+def _storage(bits: Any, storage: str | None) -> str:
+    names = {8: ("int8",), 16: ("float16", "bfloat16")}
+    if isinstance(bits, bool) or bits not in names:
+        raise ValueError(f"[quantize] bits must be 8 or 16, got {bits!r}.")
+    return (
+        names[bits][0] if storage is None else one_of("[quantize] storage", storage, *names[bits])
+    )
+
+
+def _chosen(module: Module, storage: str, skip: Any) -> dict[str, Module]:
+    found: dict[str, Module] = {}
+    seen: set[int] = set()
+    named = dict(module.named_modules())
+    if not callable(skip):
+        unknown = [name for name in skip if name not in named]
+        if unknown:
+            raise ValueError(
+                f"[quantize] no layer has the name {unknown}; there are {list(named)}."
+            )
+    for name, layer in named.items():
+        fits = type(layer) in (Linear, Embedding) if storage == "int8" else _own_floats(layer)
+        if not fits or id(layer) in seen:
+            continue
+        if any(p.dtype.name != "float32" for p in _own(layer).values()):
+            continue
+        if type(layer) is Embedding and layer.max_norm is not None:
+            continue  # its rows change when they are used
+        if not (skip(name, layer) if callable(skip) else name in skip):
+            seen.add(id(layer))
+            found[name] = layer
+    return found
+
+
+def _own(layer: Module) -> dict[str, Tensor]:
+    """The layer's parameters that are none of layers inside."""
+    return {name: p for name, p in layer.named_parameters() if "." not in name}
+
+
+def _own_floats(layer: Module) -> dict[str, Tensor]:
+    return {name: p for name, p in _own(layer).items() if p.dtype.name == "float32"}
+
+
+def _bytes(layer: Module) -> int:
+    return sum(
+        x.nbytes
+        for name, x in (*layer.named_parameters(), *layer.named_buffers())
+        if "." not in name or name.startswith("parametrizations.")
+    )
+
+
+class _Inputs(NamedTuple):
+    """How the inputs of a linear layer are rounded."""
+
+    balance: Tensor | None = None
+    scale: Tensor | None = None
+
+
+def _quantized(layer: Any, name: str, storage: str, inputs: _Inputs) -> None:
+    """Makes a layer one of few bits, in place."""
+    for key, value in _own(layer).items():
+        if not bool(_fz.isfinite(value).all()):
+            raise ValueError(f"[quantize] '{name}.{key}' has elements that are not finite.")
+    if type(layer) is Embedding:
+        _become_table(layer, layer, storage)
+        layer.__class__ = QuantizedEmbedding
+    elif storage == "int8":
+        _become(layer, layer, *inputs)
+        layer.__class__ = QuantizedLinear
+    else:
+        for key in _own_floats(layer):
+            register_parametrization(layer, key, _Widened(storage, "float32"))
+
+
+def _rounded(weight: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows of int8, and their scales."""
+    largest = abs(weight).max(axis=1)
+    scale = _fz.where(largest == 0, 1.0, largest) / _MOST
+    return _fz.round(weight / scale[:, None]).astype("int8"), scale.astype("float32")
+
+
+def _become(layer: Any, of: Linear, balance: Tensor | None, input_scale: Tensor | None) -> None:
+    if of.weight.shape[1] > _LONGEST:
+        raise ValueError(
+            f"[quantize] a layer of {of.weight.shape[1]} inputs is longer than sums of 32 bits "
+            f"allow ({_LONGEST}): skip it."
+        )
+    weight = of.weight.detach()
+    weight, scale = _rounded(weight if balance is None else weight / balance)
+    bias = None if of.bias is None else of.bias.detach().copy()
+    if layer is of:
+        del layer.weight, layer.bias
+    for name, value in (
+        ("quantized", weight), ("scale", scale), ("bias", bias), ("balance", balance),
+        ("input_scale", input_scale),
+    ):  # fmt: skip
+        layer.register_buffer(name, value)
+
+
+def _become_table(layer: Any, of: Embedding, storage: str) -> None:
+    weight, scale = of.weight.detach(), None
+    if storage == "int8":
+        weight, scale = _rounded(weight)
+        scale = scale[:, None].copy()
+    else:
+        weight = weight.astype(storage)
+    if layer is of:
+        del layer.weight
+    layer.register_buffer("quantized", weight)
+    layer.register_buffer("scale", scale)
+
+
+def _arguments(x: Any) -> tuple[Any, ...]:
+    return tuple(x) if isinstance(x, (tuple, list)) else (x,)
+
+
+def _watched(module: Module, layers: dict[str, Any], batches: Any, see: Any) -> None:
+    """Runs the module on all batches; see(name, arguments, result) hears of each layer's calls."""
+    handles = [
+        layer.register_forward_hook(
+            lambda _, arguments, result, name=name: see(name, arguments, result)
+        )
+        for name, layer in layers.items()
+    ]
+    try:
+        with _no_grad():
+            for arguments in batches:
+                module(*arguments)
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _measured(
+    module: Module, layers: dict[str, Module], batches: Any, dynamic: bool
+) -> dict[str, _Inputs]:
+    """For each linear layer what suits its inputs best."""
+    largest: dict[str, Tensor] = {}
+    samples: dict[str, list[Tensor]] = {}
+
+    def see(name, arguments, result):
+        if type(layers[name]) is not Linear or arguments[0].size == 0:
+            return
+        rows = arguments[0].reshape((-1, arguments[0].shape[-1]))
+        found = abs(rows).max(axis=0)
+        if not bool(_fz.isfinite(found).all()):
+            raise ValueError(f"[quantize] calibration: '{name}' is given {float(found.max())}.")
+        largest[name] = _fz.maximum(largest[name], found) if name in largest else found
+        kept = samples.setdefault(name, [])
+        left = _SAMPLE - sum(len(sample) for sample in kept)
+        if left > 0:
+            kept.append(rows[:left])
+
+    _watched(module, layers, batches, see)
+    unused = [n for n, layer in layers.items() if type(layer) is Linear and n not in largest]
+    if unused and not dynamic:
+        raise ValueError(f"[quantize] calibration did not use {unused}: skip them.")
+    with _no_grad():
+        return {
+            name: _best(layers[name], of, _fz.concatenate(samples[name]), dynamic)
+            for name, of in largest.items()
+        }
+
+
+def _best(layer: Any, largest: Tensor, rows: Tensor, dynamic: bool) -> _Inputs:
+    ratio = largest / abs(layer.weight.detach()).max(axis=0)
+    ratio = _fz.where(_fz.isfinite(ratio) & (ratio > 0), ratio, 1.0)
+    want = layer.forward(rows)
+    tried: list[tuple[float, int, _Inputs]] = []
+    for i, power in enumerate(_POWERS):
+        balance = ratio**-power if power else None
+        most = (largest if balance is None else largest * balance).max()
+        scale = None if dynamic else _fz.where(most == 0, 1.0, most) / _MOST
+        error = QuantizedLinear(layer, balance, scale)(rows) - want
+        tried.append((float((error * error).sum()), i, _Inputs(balance, scale)))
+    return min(tried)[2]
+
+
+def _errors_of_outputs(
+    module: Module, originals: dict[str, Any], layers: dict[str, Any], batches: Any
+) -> dict[str, tuple[float, float]]:
+    parts: dict[str, list[float]] = {name: [0.0, 0.0, 0.0] for name in originals}
+
+    def see(name, arguments, result):
+        for want, got in zip(_arguments(result), _arguments(layers[name](*arguments)), strict=True):
+            if isinstance(want, Tensor):
+                _add_error(parts[name], want, got)
+
+    _watched(module, originals, batches, see)
+    return {name: _error(*part) for name, part in parts.items()}
+
+
+def _error_of_weights(layer: Module, quantized: Any) -> tuple[float, float]:
+    part = [0.0, 0.0, 0.0]
+    for name, want in _own_floats(layer).items():
+        _add_error(part, want.detach(), getattr(quantized, name).detach())
+    return _error(*part)
+
+
+def _add_error(part: list[float], want: Tensor, got: Tensor) -> None:
+    if want.size == 0:
+        return
+    error = abs(want - got)
+    part[0] = max(part[0], float(error.max()))
+    part[1] += float((want.astype("float64") ** 2).sum())
+    part[2] += float((error.astype("float64") ** 2).sum())
+
+
+def _error(largest: float, signal: float, noise: float) -> tuple[float, float]:
+    ratio = math.inf if noise == 0 else 10 * math.log10(signal / noise) if signal else -math.inf
+    return largest, ratio
