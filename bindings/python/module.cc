@@ -41,6 +41,7 @@ constexpr Submodule kSubmodules[] = {
     {"transforms", "frazil._frazil.transforms", TransformFunctions},
     {"custom", "frazil._frazil.custom", CustomFunctions},
     {"runtime", "frazil._frazil.runtime", RuntimeFunctions},
+    {"profile", "frazil._frazil.profile", ProfileFunctions},
     {"tree", "frazil._frazil.tree", TreeFunctions},
 };
 
