@@ -2,6 +2,7 @@
 // of, timelines for Perfetto and the machine's yardsticks. Called by frazil/_profile.py.
 #include "bindings/python/convert.h"
 #include "bindings/python/functions.h"
+#include "bindings/python/movement.h"
 #include "bindings/python/plan_parts.h"
 #include "core/profile.h"
 #include "core/trace_events.h"

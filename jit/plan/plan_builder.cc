@@ -9,6 +9,7 @@
 #include "core/config.h"
 #include "core/cost.h"
 #include "core/profile.h"
+#include "core/progress.h"
 #include "core/threads/parallel.h"
 #include "jit/cache/kernel_cache.h"
 #include "jit/emit/x86/code_names.h"
@@ -224,12 +225,14 @@ void PlanBuilder::CompileAhead() {
   }
   if (kernels.size() < tuned::kWorthCompileThreads) return;
   std::atomic<int> compiled{0};
+  ProgressLine progress("compiling kernels", int64_t(kernels.size()));
   ParallelFor(static_cast<int64_t>(kernels.size()), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       bool made = false;
       // An error comes again, and is reported, when the step is emitted.
       GetKernel(*kernels[i], &made, lines[i]).IgnoreError();
       compiled += made;
+      progress.Advance();
     }
   });
   schedule_.stats.compiled += compiled;

@@ -11,6 +11,7 @@ Here: functions of arrays under the array API's names, `grad`, `value_and_grad` 
 * `linalg`: linear algebra; `fft`: Fourier transforms; `special`: special functions
 * `sparse`: sparse matrices; `tree`: nested structures
 * `memory`: who holds it; `cuda`: NVIDIA GPUs; `npu`: the simulated NPU; `debug`: where NaNs begin
+* `profile`: where time and memory go; `progress`: how far long work is
 
 docs/coming-from.md tells what is otherwise than in NumPy, PyTorch and JAX.
 
@@ -81,6 +82,8 @@ if TYPE_CHECKING:  # loaded at their first use
     from frazil import tree as tree
     from frazil._convert import convert as convert
     from frazil._convert import converted_source as converted_source
+    from frazil._profile import profile as profile
+    from frazil._progress import progress as progress
     from frazil.io import load as load
     from frazil.io import save as save
     from frazil.tree import register_pytree_node as register_pytree_node
@@ -103,6 +106,8 @@ _MOVED = {  # names of submodules here
     "convert": "_convert",
     "converted_source": "_convert",
     "load": "io",
+    "profile": "_profile",
+    "progress": "_progress",
     "register_pytree_node": "tree",
     "save": "io",
 }
