@@ -18,6 +18,7 @@ from frazil import _frazil as _fz
 from frazil._atomic import replacing as _replacing
 from frazil._frazil import Tensor
 from frazil._named import flag as _flag
+from frazil._progress import progress as _progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -128,7 +129,7 @@ def save_safetensors(
         )
     with _replacing(path) as file:
         file.write(len(text).to_bytes(8, "little") + text)
-        for name in order:
+        for name in _progress(order, "saving"):
             file.write(elements(tensors[name]))
 
 
@@ -245,7 +246,8 @@ def _load(path):
     if end != size - 8 - length:
         raise _DamagedError(f"its tensors take {end} bytes, and {size - 8 - length} follow")
     data = memoryview(mapped)[8 + length :]
-    return {name: _tensor(name, data, *row) for name, row in rows.items()}, metadata
+    shown = _progress(rows.items(), "loading")
+    return {name: _tensor(name, data, *row) for name, row in shown}, metadata
 
 
 def _header(text):

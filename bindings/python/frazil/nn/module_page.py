@@ -15,7 +15,9 @@ def tree(module: Module) -> str:
     """HTML: a table of all modules, by their paths."""
     rows = []
     for name, inner in module.named_modules():
-        own = dict(inner.named_parameters(recurse=False))
+        below = [f"{n}." for n, _ in inner.named_modules() if n]
+        named = inner.named_parameters()
+        own = {n: p for n, p in named if not any(n.startswith(b) for b in below)}
         count = sum(p.size for p in inner.parameters())
         shapes = ", ".join(f"{n} {list(p.shape)}" for n, p in own.items())
         rows.append((name or "(this)", f"{type(inner).__name__}({inner.extra_repr()})", shapes, count))
