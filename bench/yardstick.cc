@@ -13,9 +13,7 @@ FZ_EXPORT void frazil_bench_triad_run(void* triad, int threads) {
   static_cast<frazil::Triad*>(triad)->Run();
 }
 
-FZ_EXPORT void frazil_bench_triad_delete(void* triad) {
-  delete static_cast<frazil::Triad*>(triad);
-}
+FZ_EXPORT void frazil_bench_triad_delete(void* triad) { delete static_cast<frazil::Triad*>(triad); }
 
 FZ_EXPORT double frazil_bench_fma(double flops, int threads) {
   frazil::SetNumThreads(threads);

@@ -1,4 +1,4 @@
-"""What the machine gives with as many threads: the triad and the multiply-adds of kernels/yardstick.h."""
+"""What the machine gives with as many threads: what kernels/yardstick.h runs."""
 
 import ctypes
 import functools

@@ -58,9 +58,7 @@ struct Profile {
 };
 
 extern std::atomic<bool> g_profiling;
-inline bool Profiling() {
-  return __builtin_expect(g_profiling.load(std::memory_order_relaxed), 0);
-}
+inline bool Profiling() { return __builtin_expect(g_profiling.load(std::memory_order_relaxed), 0); }
 
 int64_t ProfileClock();  // nanoseconds
 

@@ -13,8 +13,7 @@ std::string JsonQuote(std::string_view text) {
 }
 
 TraceEvents::TraceEvents(std::string_view about)
-    : out_(StrCat("{\"displayTimeUnit\":\"ns\",\"otherData\":{", about,
-                  "},\n\"traceEvents\":[")) {}
+    : out_(StrCat("{\"displayTimeUnit\":\"ns\",\"otherData\":{", about, "},\n\"traceEvents\":[")) {}
 
 void TraceEvents::Begin(char phase, int process, int row) {
   StrAppend(&out_, first_ ? "\n" : ",\n", "{\"ph\":\"", std::string_view(&phase, 1),

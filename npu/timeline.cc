@@ -111,8 +111,7 @@ class TimelineWriter {
     const auto sums = LiveBytes(report_.timing, space, core);
     for (size_t i = 0; i < sums.size(); ++i) {
       if (Kept(int64_t(i)))
-        out_.Counter(core, Us(sums[i].first), name, "KiB",
-                     Fixed(double(sums[i].second) / 1024, 2));
+        out_.Counter(core, Us(sums[i].first), name, "KiB", Fixed(double(sums[i].second) / 1024, 2));
     }
   }
 

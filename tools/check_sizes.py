@@ -8,14 +8,14 @@ import sys
 from pathlib import Path
 
 FOLDERS = {
-    "core": 18600,
-    "kernels": 10300,
+    "core": 19000,
+    "kernels": 10400,
     "npu": 9100,
     "autograd": 2400,
     "batch": 1500,
-    "tracer": 8300,
-    "jit": 35400,
-    "bindings": 42600,
+    "tracer": 8350,
+    "jit": 36200,
+    "bindings": 43800,
 }
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there

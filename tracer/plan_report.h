@@ -23,7 +23,7 @@ struct StepPart {
   std::string name;    // of the kernel, or what is called
   std::string kernel;  // its text (.kir), or empty
   std::string device;
-  double work = 0;  // nanoseconds on one thread, as the cost model has it, at all its runs
+  double work = 0;   // nanoseconds on one thread, as the cost model has it, at all its runs
   double times = 1;  // runs in one run of the step: iterations of a loop
   double flops = 0, bytes = 0;  // of all of these
   std::vector<Op> ops;

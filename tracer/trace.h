@@ -56,7 +56,7 @@ class Trace {
   std::string Explain() const;  // one line per event: what, where, what changed, old -> new
   std::vector<TraceEvent> Events() const;
   std::vector<PlanReport> Plans() const;  // of every plan that is kept
-  void Clear();                                   // forgets everything recorded
+  void Clear();                           // forgets everything recorded
 
   Recording& recording() { return *recording_; }
 

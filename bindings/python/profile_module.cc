@@ -53,8 +53,7 @@ Object ThreadDict(const ThreadProfile& thread, const std::vector<int>& plans) {
       return Object();
   }
   for (const MemorySample& m : thread.memory) {
-    if (!Append(memory,
-                Object::Steal(Py_BuildValue("(LL)", (long long)m.at, (long long)m.bytes))))
+    if (!Append(memory, Object::Steal(Py_BuildValue("(LL)", (long long)m.at, (long long)m.bytes))))
       return Object();
   }
   for (const std::string& text : thread.texts) {
@@ -196,8 +195,8 @@ Object StepList(const std::vector<std::vector<StepPart>>& steps) {
 std::vector<FunctionRow> ProfileFunctions() {
   return {
       {"start(most, /)", "Begins a profile of all threads, of at most so many events each.", Start},
-      {"stop()", "Ends the profile: its threads' events and memory, and what the plans are made of.",
-       Stop},
+      {"stop()",
+       "Ends the profile: its threads' events and memory, and what the plans are made of.", Stop},
       {"trace_events(about, rows, /)", "Spans and counters as JSON for Perfetto.", WriteEvents},
       {"machine()",
        "Bytes a second that memory gives, and f32 operations a second, on all threads: measured.",

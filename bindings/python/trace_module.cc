@@ -50,8 +50,7 @@ PyObject* CallProfiled(PyObject* self, PyObject* const* args, size_t nargsf, PyO
 }
 
 PyObject* Call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-  if (!tracer::Enabled())
-    return PyObject_Vectorcall(Self(self)->function, args, nargsf, kwnames);
+  if (!tracer::Enabled()) return PyObject_Vectorcall(Self(self)->function, args, nargsf, kwnames);
   if (Profiling() && !tracer::Inside()) return CallProfiled(self, args, nargsf, kwnames);
   return CallTraced(self, args, nargsf, kwnames);
 }
@@ -217,8 +216,8 @@ PyObject* PlanReports(PyObject* self, PyObject*) {
     Object dict = Object::Steal(Py_BuildValue(
         "{s:s#,s:s#,s:s#,s:O,s:O}", "program", report.program.data(),
         (Py_ssize_t)report.program.size(), "where", report.where.data(),
-        (Py_ssize_t)report.where.size(), "text", report.text.data(),
-        (Py_ssize_t)report.text.size(), "steps", steps.get(), "memory", memory.get()));
+        (Py_ssize_t)report.where.size(), "text", report.text.data(), (Py_ssize_t)report.text.size(),
+        "steps", steps.get(), "memory", memory.get()));
     if (!dict || PyList_Append(list.get(), dict.get()) < 0) return nullptr;
   }
   return list.release();
@@ -262,9 +261,11 @@ PyMethodDef methods[] = {
      "frazil.memory.Plan objects with bytes, the lower bound and a drawing."},
     {"show", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(Show)),
      METH_VARARGS | METH_KEYWORDS,
-     "show($self, path=None)\n--\n\nWrites what was recorded and what became of it as one HTML page "
+     "show($self, path=None)\n--\n\nWrites what was recorded and what became of it as one HTML "
+     "page "
      "and opens it, or returns its path: the program, the graph, kernels, steps and memory of each "
-     "plan, linked by the lines they come from. With a path the page is written there and not opened."},
+     "plan, linked by the lines they come from. With a path the page is written there and not "
+     "opened."},
     {"_plans", PlanReports, METH_NOARGS, nullptr},
     {"_repr_html_", ReprHtml, METH_NOARGS,
      "_repr_html_($self)\n--\n\nWhat a notebook shows: counts and what explain() tells."},

@@ -197,8 +197,7 @@ StatusOr<std::shared_ptr<const Plan>> CompileWith(Graph graph, const CompileOpti
   if (HasLoops(decided.graph)) DropOrigins(&decided.graph);
   const BuildOptions build{options, settings.passes.enabled("inplace"),
                            settings.passes.enabled("branches"), settings.always_branch};
-  FZ_ASSIGN_OR_RETURN(Schedule schedule,
-                      BuildSchedule(decided.graph, decided.grouping, build));
+  FZ_ASSIGN_OR_RETURN(Schedule schedule, BuildSchedule(decided.graph, decided.grouping, build));
   auto plan = std::make_shared<const Plan>(std::move(schedule), std::move(decided.graph),
                                            std::move(decided.grouping), build);
   if (dumper.on()) FZ_RETURN_IF_ERROR(dumper.Write("plan", ".txt", plan->Dump()));
@@ -211,8 +210,7 @@ StatusOr<std::shared_ptr<const Plan>> CompileAgain(const Plan& plan,
            plan.options().compile.fuse == options.fuse);
   BuildOptions build = plan.options();
   build.compile = options;
-  FZ_ASSIGN_OR_RETURN(Schedule schedule,
-                      BuildSchedule(plan.graph(), plan.grouping(), build));
+  FZ_ASSIGN_OR_RETURN(Schedule schedule, BuildSchedule(plan.graph(), plan.grouping(), build));
   return std::make_shared<const Plan>(std::move(schedule), plan.graph(), plan.grouping(), build);
 }
 
@@ -221,8 +219,8 @@ StatusOr<std::shared_ptr<const Plan>> Compile(Graph graph, const CompileOptions&
   if (!settings.ok()) return settings.status();
   if (!Profiling()) return CompileWith(std::move(graph), options, *settings);
   const size_t ops = graph.nodes.size() - size_t(graph.num_inputs);
-  const std::string name = ops == 1 ? StrCat("plan of ", NameOf(graph.nodes.back()))
-                                    : StrCat("plan of ", ops, " ops");
+  const std::string name =
+      ops == 1 ? StrCat("plan of ", NameOf(graph.nodes.back())) : StrCat("plan of ", ops, " ops");
   const std::string line =
       graph.origins.empty() || graph.origins[0].empty() ? ProfileLine() : graph.origins[0];
   const int64_t begin = ProfileClock();

@@ -110,8 +110,8 @@ Status PlanBuilder::AddLoop(const Group& group) {
   Say(pending.text(), " {");
   const Grouping grouping = Fuse(loop.body, options.compile.fuse);
   tracer::PlanReport body_report;
-  FZ_ASSIGN_OR_RETURN(pending.body, BuildSchedule(loop.body, grouping, options,
-                                                  report_ ? &body_report : nullptr));
+  FZ_ASSIGN_OR_RETURN(
+      pending.body, BuildSchedule(loop.body, grouping, options, report_ ? &body_report : nullptr));
   if (report_) {
     report_->text += body_report.text;
     step.body = std::move(body_report.steps);

@@ -39,8 +39,8 @@ void AddOps(const Graph& graph, int32_t id, double times, tracer::StepPart* part
     return;
   }
   part->flops += times * FlopsOf(graph, id);
-  part->ops.push_back({std::string(NameOf(node)), OriginOf(graph, id), id,
-                       times * TimeOf(graph, node)});
+  part->ops.push_back(
+      {std::string(NameOf(node)), OriginOf(graph, id), id, times * TimeOf(graph, node)});
 }
 
 }  // namespace
@@ -111,7 +111,8 @@ double PlanBuilder::BytesTouched(const PendingStep& s) const {
     const auto begin = s.touches.begin();
     if (std::any_of(begin, begin + int64_t(i), same)) continue;
     const int32_t node = launch.buffers[i].node;
-    bytes += node >= 0 ? Footprint(graph_.nodes[node]) : double(memories_[s.touches[i].block].bytes);
+    bytes +=
+        node >= 0 ? Footprint(graph_.nodes[node]) : double(memories_[s.touches[i].block].bytes);
   }
   return bytes;
 }

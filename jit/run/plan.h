@@ -41,7 +41,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
   // Running it may let other threads of the host go on: it is long, or waits for a device.
   bool unlocks() const { return schedule_.stats.work >= cost::kLong || waits_; }
   int64_t bytes() const { return bytes_; }  // about what it holds, kernels apart
-  tracer::PlanReport Report() const;  // worked out anew
+  tracer::PlanReport Report() const;        // worked out anew
   std::string Dump() const { return Report().text; }
 
   const Schedule& schedule() const { return schedule_; }

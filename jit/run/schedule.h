@@ -97,7 +97,6 @@ struct BuildOptions {
 // Groups become steps; memory is assigned. `report` (may be null) is told of it: groups, kernels and
 // steps as text, what each step is made of, how long each block of memory lives and where it lies.
 StatusOr<Schedule> BuildSchedule(const Graph& graph, const Grouping& grouping,
-                                 const BuildOptions& options,
-                                 tracer::PlanReport* report = nullptr);
+                                 const BuildOptions& options, tracer::PlanReport* report = nullptr);
 
 }  // namespace frazil::jit

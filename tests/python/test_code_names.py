@@ -25,6 +25,15 @@ print(os.getpid())
 """
 
 
+BUSY = """
+import time
+until = time.time() + 0.4
+x, w = fz.ones((300, 70)), fz.ones(70)
+while time.time() < until:
+    g(x, w)
+"""
+
+
 def run(tmp_path, end="", command=(), **environment):
     script = tmp_path / "named.py"
     script.write_text(PROGRAM.format(end=end))
@@ -100,7 +109,7 @@ def test_nothing_is_written_otherwise(tmp_path):
 def test_perf_reads_the_dump(tmp_path):
     data = tmp_path / "perf.data"
     command = ["perf", "record", "-q", "-e", "cpu-clock:u", "-k", "mono", "-o", str(data)]
-    end = "import time\nuntil = time.time() + 0.4\nx, w = fz.ones((300, 70)), fz.ones(70)\nwhile time.time() < until: g(x, w)"
+    end = BUSY
     done = run(tmp_path, end, command, FRAZIL_PERF="jitdump")
     if done.returncode != 0 and "ermission" in done.stderr + done.stdout:
         pytest.skip("perf may not record here")

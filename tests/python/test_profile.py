@@ -33,9 +33,11 @@ def names(totals):
 def test_eager_ops_have_the_lines_that_called_them():
     x = fz.ones((64, 64))
     with fz.profile() as p:
-        y = x + 1; first = here()  # noqa: E702
+        y = x + 1
+        first = here()  # noqa: E702
         for _ in range(3):
-            z = fz.sqrt(y); second = here()  # noqa: E702
+            z = fz.sqrt(y)
+            second = here()  # noqa: E702
     z.tolist()
     by_line = {total.name: total for total in p.by_line}
     assert set(by_line) == {first, second}
@@ -54,7 +56,8 @@ def test_large_eager_ops_keep_their_line_without_the_lock():
     x = fz.ones((600, 600))
     x @ x
     with fz.profile() as p:
-        x @ x; line = here()  # noqa: E702
+        x @ x
+        line = here()  # noqa: E702
     assert names(p.by_line) == {line} and p.by_op[0].flops == 2 * 600**3
 
 
@@ -66,7 +69,8 @@ def test_traced_calls_are_divided_among_their_lines(pure):
         fn(x, w)
     with fz.profile() as p:
         for _ in range(5):
-            fn(x, w); line = here()  # noqa: E702
+            fn(x, w)
+            line = here()  # noqa: E702
     file = os.path.basename(__file__)
     assert names(p.by_line) == {f"{file}:{LINES + 1}", f"{file}:{LINES + 2}"}
     assert names(p.by_op) == {"matmul", "exp", "sum", "divide"}
@@ -149,9 +153,11 @@ def test_gaps_are_where_python_ran():
     x = fz.ones(10)
     x + 1
     with fz.profile() as p:
-        x + 1; first = here()  # noqa: E702
+        x + 1
+        first = here()  # noqa: E702
         sum(range(200_000))
-        x + 2; second = here()  # noqa: E702
+        x + 2
+        second = here()  # noqa: E702
     gap = p.gaps[0]
     assert (gap.before, gap.after, gap.count) == (first, second, 1)
     assert gap.seconds == gap.longest > 0
@@ -236,9 +242,7 @@ def test_machine(taken):
     assert 1e8 < taken.machine.bandwidth < 1e13 and 1e8 < taken.machine.flops < 1e15
     assert taken.machine is fz.profile().machine
     total = taken.by_kernel[0]
-    least = max(
-        total.bytes / taken.machine.bandwidth, total.flops / taken.machine.flops
-    )
+    least = max(total.bytes / taken.machine.bandwidth, total.flops / taken.machine.flops)
     assert taken.machine.attained(total) == pytest.approx(least / total.seconds)
 
 

@@ -3,6 +3,7 @@
 import inspect
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 
@@ -132,7 +133,7 @@ def test_loops_and_branches(tmp_path):
     for _ in range(4):
         walk(fz.ones((30, 30)), 12)
         walk(fz.ones((30, 30)) / 90, 12)
-    Page(open(walk.show(tmp_path / "walk.html")).read())
+    Page(pathlib.Path(walk.show(tmp_path / "walk.html")).read_text())
 
 
 def test_wrong_arguments(traced):

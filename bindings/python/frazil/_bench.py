@@ -70,9 +70,7 @@ def _heat(_):
 
 WORKLOADS = (
     Workload("a polynomial, 16 numbers", _polynomial, lambda np: [_numbers(np, 16)] * 2),
-    Workload(
-        "a polynomial, 1 Mi numbers", _polynomial, lambda np: [_numbers(np, 1 << 20)] * 2
-    ),
+    Workload("a polynomial, 1 Mi numbers", _polynomial, lambda np: [_numbers(np, 1 << 20)] * 2),
     Workload("softmax, 512 x 1024", _softmax, lambda np: [_numbers(np, 512, 1024)]),
     Workload(
         "a layer, 256 x 512 x 512",

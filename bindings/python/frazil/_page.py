@@ -15,8 +15,10 @@ STYLE = """
 body { font: 14px/1.45 system-ui, sans-serif; margin: 1.5em auto; max-width: 75em; padding: 0 1em;
        color: #222; background: #fff }
 h1 { font-size: 1.4em } h2 { font-size: 1.15em; margin-top: 1.6em } h3 { font-size: 1em }
-pre { background: #f6f6f6; padding: .6em; overflow-x: auto; font: 12px/1.4 ui-monospace, monospace }
-table { border-collapse: collapse; margin: .5em 0 } td, th { padding: .15em .7em; text-align: right }
+pre { background: #f6f6f6; padding: .6em; overflow-x: auto;
+      font: 12px/1.4 ui-monospace, monospace }
+table { border-collapse: collapse; margin: .5em 0 }
+td, th { padding: .15em .7em; text-align: right }
 td:first-child, th:first-child { text-align: left } tr:nth-child(even) { background: #f6f6f6 }
 td.text, th.text { text-align: left } :target, .lit { background: #fff3bf }
 a { color: #0b5cad; text-decoration: none } a:hover { text-decoration: underline }

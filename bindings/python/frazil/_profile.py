@@ -201,7 +201,9 @@ class profile:  # noqa: N801
                 about = {"kind": kind, "line": line}
                 part = self._parts(thread["events"][number])
                 if part:
-                    about["ops"] = ", ".join(f"{o[0]} {o[1]}".strip() for p in part for o in p["ops"])
+                    about["ops"] = ", ".join(
+                        f"{o[0]} {o[1]}".strip() for p in part for o in p["ops"]
+                    )
                 rows.append(("span", 1, i, name, begin - raw["begin"], end - begin, about))
             for at, size in thread["memory"]:
                 rows.append(("counter", 1, "memory", "bytes", at - raw["begin"], size))
@@ -331,7 +333,7 @@ class profile:  # noqa: N801
 
     @functools.cached_property
     def gaps(self) -> list[Gap]:
-        """Where Python ran: the time of each thread between kernels, compilations, skipped calls."""
+        """Where Python ran: what each thread has between kernels, compilations, skipped calls."""
         raw = self._taken()
         sums: dict[tuple[str, str], list[float]] = {}
         for thread in raw["threads"]:

@@ -5,12 +5,20 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from frazil._page import Link, page as _page, table as _table
+from frazil._page import Link
+from frazil._page import page as _page
+from frazil._page import table as _table
 from frazil.memory import _size
 
 if TYPE_CHECKING:
     from frazil._profile import Total, profile
 
+_SCRIPT = """
+addEventListener('hashchange', () => {
+  const found = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (found && found.tagName === 'DETAILS') found.open = true;
+});
+"""
 _SHOWN = 15  # rows of a table as text
 _HEAD = ("time", "of all", "runs", "GB/s", "GFLOP/s", "of roof")
 
@@ -151,7 +159,8 @@ def _timeline(p: profile, width=960, most=3000) -> str:
 def page(p: profile) -> str:
     """Everything, with the kernels' texts."""
     body = [
-        '<nav><a href="#time">time</a><a href="#memory">memory</a><a href="#kernels">kernels</a></nav>',
+        '<nav><a href="#time">time</a><a href="#memory">memory</a>'
+        '<a href="#kernels">kernels</a></nav>',
         tables(p, None),
         '<h2 id="time">What ran when</h2><p class="note">A row for each thread: kernels green, '
         "compilations orange, traced calls behind them; where nothing is, Python ran.</p>",
@@ -165,8 +174,4 @@ def page(p: profile) -> str:
             f'<details id="kernel-{escape(name)}"><summary>{escape(name)}</summary>'
             f"<pre>{escape(kernel)}</pre></details>"
         )
-    script = (
-        "addEventListener('hashchange', () => { const e = document.getElementById("
-        "decodeURIComponent(location.hash.slice(1))); if (e && e.tagName === 'DETAILS') e.open = true; });"
-    )
-    return _page(f"Profile of {_time(p.seconds)}", body, script)
+    return _page(f"Profile of {_time(p.seconds)}", body, _SCRIPT)

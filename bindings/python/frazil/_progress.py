@@ -117,4 +117,3 @@ def _followed(iterable, what, total):
             bar.update(done)
     finally:
         bar.close()
-

@@ -203,9 +203,9 @@ def _steps(prefix, plan, lines, nodes, kernels):
                 ops.append(Link(f"{prefix}-n{node}", op).html if here else escape(op))
                 if origin in lines.nodes:
                     origins[Link(lines.target(origin), origin).html] = None
+            called = kernel.html if isinstance(kernel, Link) else escape(kernel)
             rows.append(
-                f'<tr><td id="{prefix}-s{number}">{number}</td>'
-                f'<td class="text">{kernel.html if isinstance(kernel, Link) else escape(kernel)}</td>'
+                f'<tr><td id="{prefix}-s{number}">{number}</td><td class="text">{called}</td>'
                 f'<td class="text">{" ".join(ops)}</td><td class="text">{" ".join(origins)}</td>'
                 f"<td>{part['times']:.0f}</td><td>{_size(part['bytes'])}</td>"
                 f"<td>{part['flops']:.4g}</td><td>{part['work'] / 1e3:.3g}</td></tr>"
@@ -228,7 +228,6 @@ def _memory(plan):
         (block["what"], block["kind"], _size(block["bytes"]), block["first"], block["last"])
         for block in sorted(plan.blocks, key=lambda block: -block["bytes"])
     ]
-    return (
-        f"<p>{escape(repr(plan)[1:-1])}</p>{chart}"
-        + table(("what", "kind", "bytes", "from step", "to"), rows)
+    return f"<p>{escape(repr(plan)[1:-1])}</p>{chart}" + table(
+        ("what", "kind", "bytes", "from step", "to"), rows
     )

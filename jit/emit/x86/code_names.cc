@@ -34,8 +34,8 @@ struct jit_descriptor {
 __attribute__((visibility("default"), noinline, used)) void __jit_debug_register_code() {
   __asm__ volatile("" ::: "memory");
 }
-__attribute__((visibility("default"), used)) jit_descriptor __jit_debug_descriptor = {
-    1, 0, nullptr, nullptr};
+__attribute__((visibility("default"), used))
+jit_descriptor __jit_debug_descriptor = {1, 0, nullptr, nullptr};
 }
 
 namespace frazil::jit {
@@ -96,11 +96,8 @@ class Jitdump {
   }
   void Record(uint32_t id, const Bytes& content) {
     constexpr uint32_t kHeader = 16;
-    const std::string head = Bytes()
-                                 .Word(id)
-                                 .Word(static_cast<uint32_t>(kHeader + content.size()))
-                                 .Word(Now())
-                                 .text();
+    const std::string head =
+        Bytes().Word(id).Word(static_cast<uint32_t>(kHeader + content.size())).Word(Now()).text();
     std::fwrite(head.data(), 1, head.size(), file_);
     std::fwrite(content.text().data(), 1, content.size(), file_);
   }

@@ -42,10 +42,10 @@ std::string Lines(const CodeObject& code) {
   rest.Byte(0).Text(code.file).Unsigned(0).Unsigned(0).Unsigned(0).Byte(0);
   Bytes out;
   out.Word(uint16_t{4}).Word(static_cast<uint32_t>(rest.size())).Raw(rest.text());
-  out.Byte(0).Unsigned(9).Byte(2).Word(code.address);    // set address
-  out.Byte(3).Signed(code.line - 1).Byte(1);             // advance line, copy
-  out.Byte(2).Unsigned(code.image.size());               // advance address
-  return WithLength(out.Byte(0).Unsigned(1).Byte(1));    // end of the sequence
+  out.Byte(0).Unsigned(9).Byte(2).Word(code.address);  // set address
+  out.Byte(3).Signed(code.line - 1).Byte(1);           // advance line, copy
+  out.Byte(2).Unsigned(code.image.size());             // advance address
+  return WithLength(out.Byte(0).Unsigned(1).Byte(1));  // end of the sequence
 }
 
 class Writer {

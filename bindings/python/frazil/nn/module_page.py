@@ -20,6 +20,8 @@ def tree(module: Module) -> str:
         own = {n: p for n, p in named if not any(n.startswith(b) for b in below)}
         count = sum(p.size for p in inner.parameters())
         shapes = ", ".join(f"{n} {list(p.shape)}" for n, p in own.items())
-        rows.append((name or "(this)", f"{type(inner).__name__}({inner.extra_repr()})", shapes, count))
+        rows.append(
+            (name or "(this)", f"{type(inner).__name__}({inner.extra_repr()})", shapes, count)
+        )
     head = ("module", "class", "own parameters", "parameters in all")
     return f"<b>{escape(type(module).__name__)}</b>{table(head, rows, texts=(1, 2))}"
