@@ -22,6 +22,10 @@ namespace {
 
 // A thread writes under a lock that nobody else wants, but who ends the profile.
 struct Log {
+  Log(uint64_t n, size_t events) : number(n), most(events) {}
+
+  const uint64_t number;  // of the profile
+  const size_t most;      // events
   Mutex mutex;
   bool ended ABSL_GUARDED_BY(mutex) = false;
   ThreadProfile profile ABSL_GUARDED_BY(mutex);
@@ -33,42 +37,47 @@ struct Log {
 struct Running {
   Mutex mutex;
   bool on ABSL_GUARDED_BY(mutex) = false;
+  uint32_t process ABSL_GUARDED_BY(mutex) = 0;  // which takes it: a forked child does not
   int64_t begin ABSL_GUARDED_BY(mutex) = 0;
   size_t most ABSL_GUARDED_BY(mutex) = 0;
   std::vector<std::shared_ptr<Log>> logs ABSL_GUARDED_BY(mutex);
 };
 
-// Never destroyed: threads end at any time. Not held across a fork: a child that was forked while
-// another thread began its log takes no profile (Lost).
+// Never destroyed: threads end at any time.
 Running& Now() {
-  static auto* running = new Running;
+  static auto* const running = [] {
+    auto* made = new Running;
+    HoldAcrossFork(ForkOrder::kCaches, &made->mutex);
+    return made;
+  }();
   return *running;
 }
 
+std::atomic<uint64_t> g_number{0};  // of the latest profile
 thread_local std::shared_ptr<Log> t_log;
-std::atomic<uint32_t> g_process{0};  // fork generation of the process that takes the profile
 
 // This thread's log of the profile that is being taken; null if there is none any more.
-Log* OwnLog(size_t* most) {
-  if (g_process.load(std::memory_order_relaxed) != ForkGeneration()) return nullptr;
+Log* NewLog() {
   Running& running = Now();
   const MutexLock lock(&running.mutex);
+  if (running.on && running.process != ForkGeneration()) {
+    running.on = false;
+    g_profiling.store(false, std::memory_order_relaxed);
+  }
   if (!running.on) return nullptr;
-  *most = running.most;
-  if (t_log) {
-    const MutexLock own(&t_log->mutex);
-    if (!t_log->ended) return t_log.get();
-  }
-  t_log = std::make_shared<Log>();
-  {
-    const MutexLock own(&t_log->mutex);
-    t_log->profile.thread = syscall(SYS_gettid);
-    char name[16] = {};
-    pthread_getname_np(pthread_self(), name, sizeof name);
-    t_log->profile.name = name;
-  }
+  t_log = std::make_shared<Log>(g_number.load(), running.most);
+  const MutexLock own(&t_log->mutex);
+  t_log->profile.thread = syscall(SYS_gettid);
+  char name[16] = {};
+  pthread_getname_np(pthread_self(), name, sizeof name);
+  t_log->profile.name = name;
   running.logs.push_back(t_log);
   return t_log.get();
+}
+
+Log* OwnLog() {
+  const uint64_t number = g_number.load(std::memory_order_acquire);
+  return t_log && t_log->number == number ? t_log.get() : NewLog();
 }
 
 template <typename Key, typename Make>
@@ -91,13 +100,12 @@ void Add(ProfileEvent event, std::shared_ptr<const void> owner, std::string_view
          std::string_view line) {
   event.end = ProfileClock();
   const int64_t live = LiveMemory();
-  size_t most = 0;
-  Log* const log = OwnLog(&most);
+  Log* const log = OwnLog();
   if (!log) return;
   const MutexLock lock(&log->mutex);
   if (log->ended) return;
   ThreadProfile& profile = log->profile;
-  if (profile.events.size() >= most) {
+  if (profile.events.size() >= log->most) {
     ++profile.dropped;
     return;
   }
@@ -123,13 +131,14 @@ int64_t ProfileClock() {
 Status StartProfile(int64_t most) {
   Running& running = Now();
   const MutexLock lock(&running.mutex);
-  if (running.on)
+  if (running.on && running.process == ForkGeneration())
     return RuntimeError("[profile] another profile is being taken; it covers all threads.");
   running.on = true;
   running.most = static_cast<size_t>(most);
   running.logs.clear();
-  g_process.store(ForkGeneration(), std::memory_order_relaxed);
+  running.process = ForkGeneration();
   running.begin = ProfileClock();
+  g_number.fetch_add(1);
   g_profiling.store(true, std::memory_order_relaxed);
   return absl::OkStatus();
 }
@@ -143,6 +152,7 @@ StatusOr<Profile> StopProfile() {
   Profile profile;
   profile.begin = running.begin;
   profile.end = ProfileClock();
+  if (running.process != ForkGeneration()) return profile;  // the parent's
   for (const std::shared_ptr<Log>& log : running.logs) {
     const MutexLock own(&log->mutex);
     log->ended = true;

@@ -149,9 +149,8 @@ class profile:  # noqa: N801
 
     def __enter__(self) -> profile:
         _profile.start(self._most)
-        self._raw, self._running = None, True
-        for name in [name for name in vars(self) if not name.startswith("_")]:
-            delattr(self, name)  # of a profile before, through the same object
+        # What was worked out of a profile before, by the same object, goes.
+        self.__dict__ = {"_most": self._most, "_raw": None, "_running": True}
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -244,19 +243,24 @@ class profile:  # noqa: N801
         ]
 
     @functools.cached_property
-    def rows(self) -> list[Row]:
-        """Time of kernels by line, op and kernel; their sum is `kernel_seconds`."""
-        raw = self._taken()
+    def _steps(self):
+        """{(plan, step, line of the call): (seconds, runs)}."""
         sums: dict[tuple[int, int, str], tuple[float, int]] = {}
-        for thread in raw["threads"]:
+        for thread in self._taken()["threads"]:
             texts = [*thread["texts"], ""]
             for kind, _, line, plan, step, begin, end in thread["events"]:
                 if kind == _STEP:
                     key = plan, step, texts[line]
                     seconds, runs = sums.get(key, (0.0, 0))
                     sums[key] = seconds + (end - begin) / 1e9, runs + 1
+        return sums
+
+    @functools.cached_property
+    def rows(self) -> list[Row]:
+        """Time of kernels by line, op and kernel; their sum is `kernel_seconds`."""
+        raw = self._taken()
         found: dict[tuple[str, str, str, str], list[float]] = {}
-        for (plan, step, line), (seconds, runs) in sums.items():
+        for (plan, step, line), (seconds, runs) in self._steps.items():
             parts = raw["plans"][plan][step]
             work = sum(part["work"] for part in parts)
             for part in parts:
@@ -264,11 +268,10 @@ class profile:  # noqa: N801
                 for op, origin, _, share in part["ops"] or [(part["name"], "", -1, 1.0)]:
                     key = origin or line or _UNKNOWN, op, part["name"], part["device"]
                     row = found.setdefault(key, [0.0] * 4)
-                    values = own * share, runs * part["times"], part["flops"], part["bytes"]
-                    row[0] += values[0]
-                    row[1] += values[1]
-                    row[2] += runs * values[2] * share
-                    row[3] += runs * values[3] * share
+                    row[0] += own * share
+                    row[1] += runs * part["times"]
+                    row[2] += runs * part["flops"] * share
+                    row[3] += runs * part["bytes"] * share
         return sorted((Row(*k, *v) for k, v in found.items()), key=attrgetter("seconds"))[::-1]
 
     def _totals(self, field):
@@ -276,10 +279,15 @@ class profile:  # noqa: N801
         for row in self.rows:
             total = sums.setdefault(getattr(row, field), [0.0] * 4)
             total[0] += row.seconds
-            # The ops of a kernel ran as often as it; several kernels of a line add up.
-            total[1] = max(total[1], row.runs) if field == "kernel" else total[1] + row.runs
+            total[1] += row.runs
             total[2] += row.flops
             total[3] += row.bytes
+        if field == "kernel":  # which ran once for all of its ops
+            for name in sums:
+                sums[name][1] = 0.0
+            for (plan, step, _), (_, runs) in self._steps.items():
+                for part in self._taken()["plans"][plan][step]:
+                    sums[part["name"]][1] += runs * part["times"]
         all_of_it = self.kernel_seconds or 1.0
         rows = [Total(n, t[0], t[0] / all_of_it, *t[1:]) for n, t in sums.items()]
         return sorted(rows, key=attrgetter("seconds"), reverse=True)
