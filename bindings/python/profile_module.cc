@@ -68,7 +68,7 @@ Object ThreadDict(const ThreadProfile& thread, const std::vector<int>& plans) {
 }
 
 FZ_FAST(Start) {
-  FZ_ARGS(1, "start(most, /)");
+  FZ_ARGS(1, "profile(most, /)");  // errors carry the name of what users call
   int64_t most;
   if (!ToInt(a[0], "profile", "events", &most)) return nullptr;
   if (Status s = StartProfile(most); !s.ok()) return Raise(s);
@@ -76,7 +76,7 @@ FZ_FAST(Start) {
 }
 
 FZ_FAST(Stop) {
-  FZ_ARGS(0, "stop()");
+  FZ_ARGS(0, "profile()");
   auto profile = StopProfile();
   if (!profile.ok()) return Raise(profile.status());
   absl::flat_hash_map<const void*, int> known;

@@ -9,6 +9,10 @@ import sys
 
 import pytest
 
+import frazil as fz
+
+PATH = os.path.dirname(os.path.dirname(os.path.abspath(fz.__file__)))
+
 PROGRAM = """
 import os, sys
 import frazil as fz
@@ -42,7 +46,7 @@ def run(tmp_path, end="", command=(), **environment):
         capture_output=True,
         text=True,
         cwd=tmp_path,
-        env={**os.environ, "FRAZIL_CACHE_DIR": "none", **environment},
+        env={**os.environ, "PYTHONPATH": PATH, "FRAZIL_CACHE_DIR": "none", **environment},
     )
 
 

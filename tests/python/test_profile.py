@@ -14,10 +14,10 @@ from html_pages import Page
 import frazil as fz
 
 
-def here():
-    """This file's name and the caller's line."""
+def line_above():
+    """This file's name and the line above the caller's."""
     frame = inspect.currentframe().f_back
-    return f"{os.path.basename(__file__)}:{frame.f_lineno}"
+    return f"{os.path.basename(__file__)}:{frame.f_lineno - 1}"
 
 
 def step(x, w):
@@ -36,10 +36,10 @@ def test_eager_ops_have_the_lines_that_called_them():
     x = fz.ones((64, 64))
     with fz.profile() as p:
         y = x + 1
-        first = here()  # noqa: E702
+        first = line_above()
         for _ in range(3):
             z = fz.sqrt(y)
-            second = here()  # noqa: E702
+            second = line_above()
     z.tolist()
     by_line = {total.name: total for total in p.by_line}
     assert set(by_line) == {first, second}
@@ -59,7 +59,7 @@ def test_large_eager_ops_keep_their_line_without_the_lock():
     x @ x
     with fz.profile() as p:
         x @ x
-        line = here()  # noqa: E702
+        line = line_above()
     assert names(p.by_line) == {line} and p.by_op[0].flops == 2 * 600**3
 
 
@@ -72,7 +72,7 @@ def test_traced_calls_are_divided_among_their_lines(pure):
     with fz.profile() as p:
         for _ in range(5):
             fn(x, w)
-            line = here()  # noqa: E702
+            line = line_above()
     file = os.path.basename(__file__)
     assert names(p.by_line) == {f"{file}:{LINES + 1}", f"{file}:{LINES + 2}"}
     assert names(p.by_op) == {"matmul", "exp", "sum", "divide"}
@@ -156,10 +156,10 @@ def test_gaps_are_where_python_ran():
     x + 1
     with fz.profile() as p:
         x + 1
-        first = here()  # noqa: E702
+        first = line_above()
         sum(range(200_000))
         x + 2
-        second = here()  # noqa: E702
+        second = line_above()
     gap = p.gaps[0]
     assert (gap.before, gap.after, gap.count) == (first, second, 1)
     assert gap.seconds == gap.longest > 0

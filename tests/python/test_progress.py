@@ -10,12 +10,11 @@ import frazil as fz
 
 
 def run(code, **environment):
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment},
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, env={**os.environ, **environment}
     )
+    done.stdout, done.stderr = done.stdout.decode(), done.stderr.decode()  # \r stays
+    return done
 
 
 LOOP = """

@@ -65,7 +65,7 @@ def test_its_source_is_what_explain_and_dumps_tell(traced, text):
     said = "\n".join(Page(text).texts)
     assert traced.explain() in said
     for plan in traced._plans():
-        for line in plan["program"].splitlines():
+        for line in plan["text"].splitlines():
             assert line.split("  # ")[0] in said
 
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "core/config.h"
 #include "core/cpu.h"
 #include "core/disk/build_id.h"
 #include "core/str.h"
@@ -33,13 +34,14 @@ class FirstError : public asmjit::ErrorHandler {
 
 asmjit::JitAllocator::CreateParams AllocatorParams() {
   asmjit::JitAllocator::CreateParams params;
-  params.options = asmjit::JitAllocatorOptions::kUseDualMapping;
+  // A debugger writes its breakpoints, which shared memory would not let it.
+  if (GetConfig().gdb == "0") params.options = asmjit::JitAllocatorOptions::kUseDualMapping;
   return params;
 }
 
 }  // namespace
 
-// Code pages are mapped twice, once writable and once executable, never both. So they are shared
+// Code pages are mapped twice, once writable and once executable, never both (but for debuggers). So they are shared
 // with forked children: after a fork parent and child write into pages of their own, and what is
 // there stays as it is (to give code back writes nothing).
 struct X86Emitter::Memory {
