@@ -18,6 +18,10 @@ PARAMETERS = {
     "zeta.q": "Operand | None",
     "api_version": "str | None",
     "UPLO": "str",
+    "command.arguments": "Sequence[str]",
+    "start.most": "builtins.int",
+    "trace_events.about": "dict[str, str]",
+    "trace_events.rows": "list[tuple[Any, ...]]",
     "scope": "Any",
     "rtol": "Operand | None",
     "qr.mode": "str",
@@ -194,6 +198,11 @@ for _names, _type in {
 
 # By the path under frazil._frazil; DEFAULTS by the module, and Tensor for all else.
 RESULTS = {
+    "profile.machine": "tuple[builtins.float, builtins.float]",
+    "profile.start": "None",
+    "profile.stop": "dict[str, Any]",
+    "profile.trace_events": "str",
+    "npu.command": "tuple[builtins.int, str, str]",
     "linalg.lstsq": "tuple[Tensor, Tensor, builtins.int, Tensor]",
     "inside.einsum_cost": "tuple[list[tuple[builtins.int, ...]], builtins.float, builtins.float]",
     "inside.broadcast_shapes": "tuple[builtins.int, ...]",
@@ -437,6 +446,10 @@ class Traced(Generic[_P, _R]):
         """Counts of calls, recordings, plans and kernels, of causes, and the latest events."""
     def memory_plan(self) -> list[Plan]:
         """How each plan uses memory, the largest first."""
+    def show(self, path: str | PathLike[str] | None = ...) -> str:
+        """Writes what was recorded and what became of it as one HTML page, and opens it."""
+    def _plans(self) -> list[dict[str, Any]]: ...
+    def _repr_html_(self) -> str: ...
     def clear(self) -> None:
         """Forgets everything recorded."""
 
