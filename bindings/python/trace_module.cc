@@ -28,7 +28,8 @@ struct PyTrace {
 extern PyTypeObject trace_type;
 PyTrace* Self(PyObject* o) { return reinterpret_cast<PyTrace*>(o); }
 
-PyObject* CallTraced(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+inline __attribute__((always_inline)) PyObject* CallTraced(PyObject* self, PyObject* const* args,
+                                                           size_t nargsf, PyObject* kwnames) {
   PyTrace* t = Self(self);
   if (t->promised) return t->promised->Call(args, nargsf, kwnames);
   t_body_ran = true;
@@ -38,7 +39,8 @@ PyObject* CallTraced(PyObject* self, PyObject* const* args, size_t nargsf, PyObj
 }
 
 // An outermost call, as a span of the profile that is being taken.
-PyObject* CallProfiled(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+__attribute__((noinline, cold)) PyObject* CallProfiled(PyObject* self, PyObject* const* args,
+                                                       size_t nargsf, PyObject* kwnames) {
   const std::shared_ptr<tracer::Trace> trace = Self(self)->trace;
   const std::string line = ProfileLine();
   const int64_t begin = ProfileClock();
