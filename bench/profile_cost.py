@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-ROUNDS, REPEATS, CALLS = 10, 60, 2000
+ROUNDS, REPEATS, CALLS = 8, 60, 2000
 
 
 def best(run):

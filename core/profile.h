@@ -57,7 +57,8 @@ struct Profile {
   std::vector<ThreadProfile> threads;  // that did something
 };
 
-extern std::atomic<bool> g_profiling;
+// Hidden, so that to read it is one load.
+extern std::atomic<bool> g_profiling __attribute__((visibility("hidden")));
 inline bool Profiling() { return __builtin_expect(g_profiling.load(std::memory_order_relaxed), 0); }
 
 int64_t ProfileClock();  // nanoseconds

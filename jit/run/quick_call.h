@@ -104,7 +104,7 @@ struct QuickCall {
     if (Profiling()) return LaunchProfiled(args);
     fn(&args, 0, rows, 0, cols);
   }
-  void LaunchProfiled(const kir::KernelArgs& args) const;  // plan.cc
+  __attribute__((cold)) void LaunchProfiled(const kir::KernelArgs& args) const;  // plan.cc
   __attribute__((noinline)) Value* NewLarge() const {
     StatusOr<StorageRef> storage = Allocate(bytes);
     if (!storage.ok()) return Value::Error(std::move(storage).status()).release();

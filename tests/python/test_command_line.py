@@ -51,7 +51,7 @@ def test_bench():
 
 
 def test_bench_as_json():
-    done = run("bench", "--json", "--seconds", "0.02", FRAZIL_JIT="interp")
+    done = run("bench", "--json", "--seconds", "0.02")
     rows = json.loads(done.stdout)
     assert len(rows) == 6 and done.stderr == ""
     for row in rows:
