@@ -1,4 +1,4 @@
-"""What the machine gives with as many threads: the triad of bench/triad.cc, and bench/fma.cc."""
+"""What the machine gives with as many threads: what kernels/yardstick.h runs."""
 
 import ctypes
 import functools

@@ -54,7 +54,7 @@ class JitSegment final : public tracer::SegmentPlan {
   int compiled() const override { return plan_->stats().compiled; }
   int interpreted() const override { return plan_->stats().interpreted; }
   absl::Span<const std::string> elsewhere() const override { return plan_->stats().elsewhere; }
-  tracer::MemoryReport memory() const override { return plan_->ReportMemory(); }
+  tracer::PlanReport report() const override { return plan_->Report(); }
   int64_t bytes() const override {
     return plan_->bytes() + static_cast<int64_t>(sizeof(*this) + 64 * constants_.size());
   }

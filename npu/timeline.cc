@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "core/str.h"
-#include "nlohmann/json.hpp"
+#include "core/trace_events.h"
 #include "npu/asm.h"
 #include "npu/live_bytes.h"
 #include "npu/metrics.h"
@@ -13,11 +13,6 @@ constexpr int kWhyRow = 10;             // thread id of a queue's second row, pl
 constexpr int64_t kFileEventsEach = 6;  // of one instruction: itself, why, arrow, counters
 constexpr int64_t kBlock = 1000;        // instructions that are kept or left out together
 
-std::string Quote(std::string_view text) {
-  return nlohmann::json(std::string(text))
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 class TimelineWriter {
  public:
   TimelineWriter(const KernelReport& report, const Program& program, int64_t max_events)
@@ -26,18 +21,16 @@ class TimelineWriter {
         events_(report.timing.events),
         period_(std::max<int64_t>(
             1, (int64_t(events_.size()) * kFileEventsEach + max_events - 1) / max_events)),
-        texts_(program.code.size()) {
+        texts_(program.code.size()),
+        out_(StrCat("\"note\":", JsonQuote(kHonesty),
+                    ",\"model\":\"cycle-approximate\",\"kernel\":", JsonQuote(report_.kernel),
+                    ",\"preset\":", JsonQuote(report_.preset.name), ",\"preset_hash\":\"",
+                    Hex(Hash(report_.preset)), "\",\"left_out\":", JsonQuote(LeftOut()))) {
     for (const Timed& t : events_) cores_ = std::max(cores_, t.core + 1);
     free_.resize(size_t(cores_));
   }
 
   std::string Write() {
-    out_ = "{\"displayTimeUnit\":\"ns\",\"otherData\":";
-    StrAppend(&out_, "{\"note\":", Quote(kHonesty),
-              ",\"model\":\"cycle-approximate\",\"kernel\":", Quote(report_.kernel),
-              ",\"preset\":", Quote(report_.preset.name), ",\"preset_hash\":\"",
-              Hex(Hash(report_.preset)), "\",\"left_out\":", Quote(LeftOut()),
-              "},\n\"traceEvents\":[");
     Names();
     for (size_t i = 0; i < events_.size(); ++i) One(int64_t(i));
     for (int core = 0; core < cores_; ++core) {
@@ -46,7 +39,7 @@ class TimelineWriter {
     }
     Rates();
     Waiting();
-    return out_ + "\n]}\n";
+    return std::move(out_).Finish();
   }
 
  private:
@@ -59,25 +52,14 @@ class TimelineWriter {
   std::string Us(int64_t cycles) const {
     return Fixed(double(cycles) / (report_.preset.ghz * 1e3), 5);
   }
-  void Begin(std::string_view phase, int core, int row) {
-    StrAppend(&out_, first_ ? "\n" : ",\n", "{\"ph\":\"", phase, "\",\"pid\":", core,
-              ",\"tid\":", row);
-    first_ = false;
-  }
-  void Name(std::string_view what, int core, int row, std::string_view name, int order) {
-    Begin("M", core, row);
-    StrAppend(&out_, ",\"name\":\"", what, "_name\",\"args\":{\"name\":", Quote(name), "}}");
-    Begin("M", core, row);
-    StrAppend(&out_, ",\"name\":\"", what, "_sort_index\",\"args\":{\"sort_index\":", order, "}}");
-  }
   void Names() {
     for (int core = 0; core < cores_; ++core) {
-      Name("process", core, 0,
-           StrCat("core ", core, " (", report_.preset.name, ", cycle-approximate)"), core);
+      out_.Name("process", core, 0,
+                StrCat("core ", core, " (", report_.preset.name, ", cycle-approximate)"), core);
       for (int q = 0; q < kNumQueues; ++q) {
         const std::string name(npu::Name(Queue(q)));
-        Name("thread", core, q, name, 2 * q);
-        Name("thread", core, kWhyRow + q, StrCat(name, " waits"), 2 * q + 1);
+        out_.Name("thread", core, q, name, 2 * q);
+        out_.Name("thread", core, kWhyRow + q, StrCat(name, " waits"), 2 * q + 1);
       }
     }
   }
@@ -85,7 +67,7 @@ class TimelineWriter {
   const std::string& TextOf(uint32_t pc) {
     static const std::string kNone = "\"?\"";
     if (pc >= texts_.size()) return kNone;
-    if (texts_[pc].empty()) texts_[pc] = Quote(Text(program_.code[pc]));
+    if (texts_[pc].empty()) texts_[pc] = JsonQuote(Text(program_.code[pc]));
     return texts_[pc];
   }
 
@@ -95,19 +77,17 @@ class TimelineWriter {
     const int64_t since = std::max(free, t.dispatch);
     free = t.free;
     if (!Kept(i)) return;
-    Begin("X", t.core, t.queue);
-    StrAppend(&out_, ",\"ts\":", Us(t.start),
-              ",\"dur\":", Us(std::max<int64_t>(1, t.free - t.start)), ",\"name\":\"",
-              Info(t.op).name, "\",\"args\":{\"pc\":", t.pc, ",\"text\":", TextOf(t.pc),
-              ",\"dispatch\":", t.dispatch, ",\"start\":", t.start, ",\"free\":", t.free,
-              ",\"done\":", t.done);
-    if (t.bytes) StrAppend(&out_, ",\"bytes\":", t.bytes);
+    std::string arguments =
+        StrCat("\"pc\":", t.pc, ",\"text\":", TextOf(t.pc), ",\"dispatch\":", t.dispatch,
+               ",\"start\":", t.start, ",\"free\":", t.free, ",\"done\":", t.done);
+    if (t.bytes) StrAppend(&arguments, ",\"bytes\":", t.bytes);
     if (const SourceEntry* source = program_.SourceOf(t.pc)) {
-      StrAppend(&out_, ",\"op\":", Quote(source->op));
+      StrAppend(&arguments, ",\"op\":", JsonQuote(source->op));
       if (!source->file.empty())
-        StrAppend(&out_, ",\"place\":", Quote(StrCat(source->file, ":", source->line)));
+        StrAppend(&arguments, ",\"place\":", JsonQuote(StrCat(source->file, ":", source->line)));
     }
-    out_ += "}}";
+    out_.Span(t.core, t.queue, Us(t.start), Us(std::max<int64_t>(1, t.free - t.start)),
+              Info(t.op).name, arguments);
     if (t.start > since) Why(t, since);
     if (t.op == Op::kWAIT && t.after >= 0 && Kept(t.after)) Arrow(t);
   }
@@ -115,33 +95,23 @@ class TimelineWriter {
   void Why(const Timed& t, int64_t since) {
     std::string name(npu::Name(t.bound));
     if (t.after >= 0) StrAppend(&name, " ", npu::Name(events_[size_t(t.after)].queue));
-    Begin("X", t.core, kWhyRow + t.queue);
-    StrAppend(&out_, ",\"ts\":", Us(since), ",\"dur\":", Us(t.start - since),
-              ",\"name\":", Quote(name), ",\"args\":{\"pc\":", t.pc, "}}");
+    out_.Span(t.core, kWhyRow + t.queue, Us(since), Us(t.start - since), name,
+              StrCat("\"pc\":", t.pc));
   }
 
   void Arrow(const Timed& wait) {
     const Timed& set = events_[size_t(wait.after)];
     const int64_t id = ++arrows_;
-    const std::string rest = StrCat(",\"cat\":\"flag\",\"name\":\"", npu::Name(set.queue), ">",
-                                    npu::Name(wait.queue), "\",\"id\":", id);
-    Begin("s", set.core, set.queue);
-    StrAppend(&out_, rest, ",\"ts\":", Us(set.start), "}");
-    Begin("f", wait.core, wait.queue);
-    StrAppend(&out_, rest, ",\"bp\":\"e\",\"ts\":", Us(wait.start), "}");
+    const std::string name = StrCat(npu::Name(set.queue), ">", npu::Name(wait.queue));
+    out_.Arrow('s', set.core, set.queue, Us(set.start), name, id);
+    out_.Arrow('f', wait.core, wait.queue, Us(wait.start), name, id);
   }
 
-  void Counter(int core, std::string_view name, int64_t cycle, std::string_view series,
-               const std::string& value) {
-    Begin("C", core, 0);
-    StrAppend(&out_, ",\"ts\":", Us(cycle), ",\"name\":\"", name, "\",\"args\":{\"", series,
-              "\":", value, "}}");
-  }
   void Live(int core, Space space, std::string_view name) {
     const auto sums = LiveBytes(report_.timing, space, core);
     for (size_t i = 0; i < sums.size(); ++i) {
       if (Kept(int64_t(i)))
-        Counter(core, name, sums[i].first, "KiB", Fixed(double(sums[i].second) / 1024, 2));
+        out_.Counter(core, Us(sums[i].first), name, "KiB", Fixed(double(sums[i].second) / 1024, 2));
     }
   }
 
@@ -159,7 +129,7 @@ class TimelineWriter {
       now += changes[i].by;
       const bool last = i + 1 == changes.size() || changes[i + 1].cycle != changes[i].cycle;
       if (last && Kept(changes[i].event))
-        Counter(core, name, changes[i].cycle, series, Fixed(std::max(0.0, now), digits));
+        out_.Counter(core, Us(changes[i].cycle), name, series, Fixed(std::max(0.0, now), digits));
     }
   }
   void Rates() {
@@ -200,8 +170,7 @@ class TimelineWriter {
   std::vector<std::string> texts_;  // quoted, by pc
   std::vector<std::array<int64_t, kNumQueues>> free_;
   int64_t arrows_ = 0;
-  bool first_ = true;
-  std::string out_;
+  TraceEvents out_;
 };
 
 }  // namespace

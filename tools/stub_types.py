@@ -26,6 +26,10 @@ PARAMETERS = {
     "tensor": "Tensor",
     "call.inputs": "list[Any]",
     "call.tensors": "list[Tensor]",
+    "command.arguments": "Sequence[str]",
+    "start.most": "builtins.int",
+    "trace_events.about": "dict[str, str]",
+    "trace_events.rows": "list[tuple[Any, ...]]",
     "scope": "Any",
     "rtol": "Operand | None",
     "qr.mode": "str",
@@ -216,6 +220,11 @@ RESULTS = {
     "program.call": "list[Tensor]",
     "program.stats": "dict[str, builtins.int]",
     "program.explain": "str",
+    "profile.machine": "tuple[builtins.float, builtins.float]",
+    "profile.start": "None",
+    "profile.stop": "dict[str, Any]",
+    "profile.trace_events": "str",
+    "npu.command": "tuple[builtins.int, str, str]",
     "linalg.lstsq": "tuple[Tensor, Tensor, builtins.int, Tensor]",
     "inside.einsum_cost": "tuple[list[tuple[builtins.int, ...]], builtins.float, builtins.float]",
     "inside.broadcast_shapes": "tuple[builtins.int, ...]",
@@ -466,6 +475,10 @@ class Traced(Generic[_P, _R]):
         """Counts of calls, recordings, plans and kernels, of causes, and the latest events."""
     def memory_plan(self) -> list[Plan]:
         """How each plan uses memory, the largest first."""
+    def show(self, path: str | PathLike[str] | None = ...) -> str:
+        """Writes what was recorded and what became of it as one HTML page, and opens it."""
+    def _plans(self) -> list[dict[str, Any]]: ...
+    def _repr_html_(self) -> str: ...
     def clear(self) -> None:
         """Forgets everything recorded."""
 

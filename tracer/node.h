@@ -17,7 +17,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "tracer/memory_report.h"
+#include "tracer/plan_report.h"
 #include "tracer/program.h"
 
 #pragma GCC visibility push(default)
@@ -58,7 +58,7 @@ class SegmentPlan {
   // Why kernels run on the CPU though their values are elsewhere, one entry for each.
   virtual absl::Span<const std::string> elsewhere() const = 0;
   virtual int64_t bytes() const = 0;  // about what it holds, kernels apart
-  virtual MemoryReport memory() const = 0;
+  virtual PlanReport report() const = 0;
 };
 
 // A plan and what it is for. Immutable, but for when it was used.

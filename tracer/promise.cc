@@ -222,7 +222,7 @@ TraceStats Promise::stats() {
   return stats;
 }
 
-std::vector<MemoryReport> Promise::MemoryPlans() {
+std::vector<PlanReport> Promise::Plans() {
   std::vector<std::shared_ptr<const Script>> scripts;
   {
     std::lock_guard lock(lock_);
@@ -230,9 +230,9 @@ std::vector<MemoryReport> Promise::MemoryPlans() {
       if (entry->script) scripts.push_back(entry->script);
     }
   }
-  std::vector<MemoryReport> reports = recording_->MemoryPlans();
+  std::vector<PlanReport> reports = recording_->Plans();
   for (const auto& script : scripts) {
-    std::vector<MemoryReport> more = script->MemoryPlans();
+    std::vector<PlanReport> more = script->Plans();
     std::move(more.begin(), more.end(), std::back_inserter(reports));
   }
   return reports;

@@ -46,7 +46,7 @@ class Promise {
   // Those of the recording and the skipped calls.
   TraceStats stats();
   std::string Explain();
-  std::vector<MemoryReport> MemoryPlans();
+  std::vector<PlanReport> Plans();  // of the recording and of the scripts
   // What was learnt; the counts stay.
   void Forget();
   void Clear();

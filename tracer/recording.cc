@@ -10,6 +10,7 @@
 #include "core/config.h"
 #include "core/threads/asymmetric_fence.h"
 #include "tracer/explain.h"
+#include "tracer/program_text.h"
 
 namespace frazil::tracer {
 
@@ -409,18 +410,35 @@ void Recording::WeighPlans(std::vector<Weight>* out) {
   });
 }
 
-std::vector<MemoryReport> Recording::MemoryPlans() {
-  std::vector<std::shared_ptr<const SegmentPlan>> plans;
+std::vector<PlanReport> Recording::Plans() {
+  struct Kept {
+    std::shared_ptr<const SegmentPlan> plan;
+    Program program;
+    std::string origin;
+  };
+  std::vector<Kept> kept;
   {
     MutexLock lock(&mutex_);
     ForEach(&root_, [&](Node* node) {
       for (const Node::PlanEntry& e : node->plans) {
-        if (e.kept) plans.push_back(e.kept->plan);
+        if (!e.kept) continue;
+        Program program = ProgramOf(PathTo(*node));
+        const auto results = node->first_result + static_cast<int>(node->results.size());
+        for (int r = 0; r < results; ++r) {
+          if (IsLive(e.live, static_cast<size_t>(r))) program.outputs.push_back({r, {}});
+        }
+        kept.push_back({e.kept->plan, std::move(program), node->origin});
       }
     });
   }
-  std::vector<MemoryReport> reports;
-  for (const auto& plan : plans) reports.push_back(plan->memory());
+  std::vector<PlanReport> reports;
+  for (const Kept& k : kept) {
+    reports.push_back(k.plan->report());
+    const auto text = Print(k.program);
+    reports.back().program = text.ok() ? *text : std::string(text.status().message());
+    reports.back().where = StrCat("segment of ", k.program.calls.size(), " calls",
+                                  k.origin.empty() ? "" : StrCat(" that ends at ", k.origin));
+  }
   return reports;
 }
 

@@ -152,7 +152,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
       last_kernels_.store(kernels, std::memory_order_relaxed);
   }
   // Of every plan that is kept.
-  std::vector<MemoryReport> MemoryPlans();
+  std::vector<PlanReport> Plans();
   void Clear();
 
   Mutex* mutex() { return &mutex_; }  // for forks

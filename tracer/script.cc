@@ -7,7 +7,9 @@
 #include "core/check.h"
 #include "core/infer.h"
 #include "core/small_stack.h"
+#include "core/str.h"
 #include "tracer/learning.h"
+#include "tracer/program_text.h"
 #include "tracer/script_tree.h"
 #include "tracer/tape_record.h"
 #include "tracer/while_loop.h"
@@ -20,12 +22,16 @@ constexpr int kMaxStraight = 4;
 Script::Script() = default;
 Script::~Script() = default;
 
-std::vector<MemoryReport> Script::MemoryPlans() const {
-  std::vector<MemoryReport> reports;
+std::vector<PlanReport> Script::Plans() const {
+  std::vector<PlanReport> reports;
   absl::flat_hash_set<const SegmentPlan*> seen;
   for (const auto& stage : stages_) {
-    if (stage->plan && seen.insert(stage->plan.get()).second)
-      reports.push_back(stage->plan->memory());
+    if (!stage->plan || !seen.insert(stage->plan.get()).second) continue;
+    PlanReport report = stage->plan->report();
+    const auto program = Print(stage->learnt->program);
+    report.program = program.ok() ? *program : std::string(program.status().message());
+    report.where = StrCat("skipped calls, part ", seen.size());
+    reports.push_back(std::move(report));
   }
   return reports;
 }

@@ -40,7 +40,7 @@ class Script {
   int kernels() const { return kernels_; }    // of all plans
   int compiled() const { return compiled_; }  // by Build
   int64_t bytes() const { return bytes_; }    // about what it holds
-  std::vector<MemoryReport> MemoryPlans() const;
+  std::vector<PlanReport> Plans() const;
 
   // Runs it on the cells' present content and commits the writes. Null, with nothing changed, if
   // an outcome is not known or an index check fails: the body has to run.

@@ -23,7 +23,7 @@ Trace::Trace(std::string name, bool pure)
 Trace::~Trace() = default;
 TraceStats Trace::stats() const { return recording_->stats(); }
 std::string Trace::Explain() const { return recording_->Explain(); }
-std::vector<MemoryReport> Trace::MemoryPlans() const { return recording_->MemoryPlans(); }
+std::vector<PlanReport> Trace::Plans() const { return recording_->Plans(); }
 std::vector<TraceEvent> Trace::Events() const { return recording_->Events(); }
 void Trace::Clear() { recording_->Clear(); }
 

@@ -13,7 +13,7 @@
 #include "core/apply.h"
 #include "core/config.h"
 #include "tracer/causes.h"
-#include "tracer/memory_report.h"
+#include "tracer/plan_report.h"
 
 #pragma GCC visibility push(default)
 namespace frazil::tracer {
@@ -55,8 +55,8 @@ class Trace {
   TraceStats stats() const;
   std::string Explain() const;  // one line per event: what, where, what changed, old -> new
   std::vector<TraceEvent> Events() const;
-  std::vector<MemoryReport> MemoryPlans() const;  // of every plan that is kept
-  void Clear();                                   // forgets everything recorded
+  std::vector<PlanReport> Plans() const;  // of every plan that is kept
+  void Clear();                           // forgets everything recorded
 
   Recording& recording() { return *recording_; }
 

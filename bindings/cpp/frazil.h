@@ -25,6 +25,7 @@
 #include "bindings/cpp/indexing.h"
 #include "bindings/cpp/load.h"
 #include "bindings/cpp/op.h"
+#include "bindings/cpp/profile.h"
 #include "bindings/cpp/promised.h"
 #include "bindings/cpp/random.h"
 #include "bindings/cpp/structure.h"

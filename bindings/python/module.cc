@@ -42,6 +42,7 @@ constexpr Submodule kSubmodules[] = {
     {"custom", "frazil._frazil.custom", CustomFunctions},
     {"program", "frazil._frazil.program", ProgramFunctions},
     {"runtime", "frazil._frazil.runtime", RuntimeFunctions},
+    {"profile", "frazil._frazil.profile", ProfileFunctions},
     {"tree", "frazil._frazil.tree", TreeFunctions},
 };
 

@@ -1,4 +1,5 @@
 // Functions of frazil.npu: the simulated NPU's settings, and what ran on it.
+#include "bindings/cli/npu.h"
 #include "bindings/python/convert.h"
 #include "bindings/python/functions.h"
 #include "bindings/python/movement.h"
@@ -143,6 +144,23 @@ FZ_FAST(Reset) {
   Py_RETURN_NONE;
 }
 
+// command(arguments) -> (status, what it says, what it says of errors)
+FZ_FAST(Command) {
+  FZ_ARGS(1, "command(arguments, /)");
+  const Object list = Object::Steal(PySequence_List(a[0]));
+  if (!list) return nullptr;
+  std::vector<std::string> arguments;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i) {
+    const char* text = PyUnicode_AsUTF8(PyList_GET_ITEM(list.get(), i));
+    if (!text) return nullptr;
+    arguments.emplace_back(text);
+  }
+  const cli::Outcome outcome = cli::RunNpu(arguments);
+  return Py_BuildValue("(is#s#)", outcome.status, outcome.out.data(),
+                       (Py_ssize_t)outcome.out.size(), outcome.err.data(),
+                       (Py_ssize_t)outcome.err.size());
+}
+
 }  // namespace
 
 std::vector<FunctionRow> NpuFunctions() {
@@ -154,6 +172,7 @@ std::vector<FunctionRow> NpuFunctions() {
       {"instructions(kernel, format, /)", "A kernel instruction by instruction.", Instructions},
       {"account()", "What ran on the NPU, what on the CPU, bytes to and from the device.", Account},
       {"reset()", "Forgets what ran.", Reset},
+      {"command(arguments, /)", "frazil-npu: the exit status and both outputs.", Command},
   };
 }
 

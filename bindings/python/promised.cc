@@ -12,6 +12,9 @@
 #include "tracer/recording.h"
 
 namespace frazil::python {
+
+FZ_HOT_TLS bool t_body_ran = false;
+
 namespace {
 
 size_t CountOf(size_t nargsf) { return static_cast<size_t>(PyVectorcall_NARGS(nargsf)); }
@@ -94,6 +97,7 @@ bool PromisedFunction::Guard(PyObject* const* args, size_t n, PyObject* kwnames,
 PyObject* PromisedFunction::Run(PyObject* const* args, size_t nargsf, PyObject* kwnames,
                                 tracer::ScriptBuilder* builder, Watch* watch) {
   const std::shared_ptr<tracer::Trace> held = trace_;
+  t_body_ran = true;
   tracer::Call call(held.get(), builder);
   if (watch) watch->Begin(function_, args, CountOf(nargsf));
   PyObject* result = PyObject_Vectorcall(function_, args, nargsf, kwnames);

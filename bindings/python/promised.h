@@ -14,6 +14,9 @@
 
 namespace frazil::python {
 
+// A traced call of this thread ran its body; false is for who asks to set.
+extern FZ_HOT_TLS bool t_body_ran;
+
 // Ends the call while the body's exception, if any, is put aside. Steals `result`.
 PyObject* FinishCall(tracer::Call* call, PyObject* result);
 

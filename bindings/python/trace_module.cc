@@ -6,8 +6,10 @@
 
 #include "bindings/python/errors.h"
 #include "bindings/python/functions.h"
+#include "bindings/python/plan_parts.h"
 #include "bindings/python/promised.h"
 #include "core/config.h"
+#include "core/profile.h"
 #include "core/str.h"
 #include "tracer/trace.h"
 
@@ -26,13 +28,33 @@ struct PyTrace {
 extern PyTypeObject trace_type;
 PyTrace* Self(PyObject* o) { return reinterpret_cast<PyTrace*>(o); }
 
-PyObject* Call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+inline __attribute__((always_inline)) PyObject* CallTraced(PyObject* self, PyObject* const* args,
+                                                           size_t nargsf, PyObject* kwnames) {
   PyTrace* t = Self(self);
-  if (!tracer::Enabled()) return PyObject_Vectorcall(t->function, args, nargsf, kwnames);
   if (t->promised) return t->promised->Call(args, nargsf, kwnames);
+  t_body_ran = true;
   const Object held = Object::Share(self);  // the body may let go of it
   tracer::Call call(t->trace.get());
   return FinishCall(&call, PyObject_Vectorcall(t->function, args, nargsf, kwnames));
+}
+
+// An outermost call, as a span of the profile that is being taken.
+__attribute__((noinline, cold)) PyObject* CallProfiled(PyObject* self, PyObject* const* args,
+                                                       size_t nargsf, PyObject* kwnames) {
+  const std::shared_ptr<tracer::Trace> trace = Self(self)->trace;
+  const std::string line = ProfileLine();
+  const int64_t begin = ProfileClock();
+  t_body_ran = false;
+  PyObject* const result = CallTraced(self, args, nargsf, kwnames);
+  ProfileSpan(t_body_ran ? ProfileEvent::Kind::kBody : ProfileEvent::Kind::kCall, trace->name(),
+              line, begin);
+  return result;
+}
+
+PyObject* Call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  if (!tracer::Enabled()) return PyObject_Vectorcall(Self(self)->function, args, nargsf, kwnames);
+  if (Profiling() && !tracer::Inside()) return CallProfiled(self, args, nargsf, kwnames);
+  return CallTraced(self, args, nargsf, kwnames);
 }
 
 std::string NameOf(PyObject* function) {
@@ -172,18 +194,51 @@ Object MemoryDict(const tracer::MemoryReport& r) {
       (long long)r.result_bytes, "peak_bound", (long long)r.peak_bound));
 }
 
+std::vector<tracer::PlanReport> PlansOf(PyTrace* t) {
+  return t->promised ? t->promised->promise().Plans() : t->trace->Plans();
+}
+
 PyObject* MemoryPlans(PyObject* self, PyObject*) {
   Object list = Object::Steal(PyList_New(0));
-  for (const tracer::MemoryReport& report : Self(self)->promised
-                                                ? Self(self)->promised->promise().MemoryPlans()
-                                                : Self(self)->trace->MemoryPlans()) {
-    Object dict = list ? MemoryDict(report) : Object();
+  for (const tracer::PlanReport& report : PlansOf(Self(self))) {
+    Object dict = list ? MemoryDict(report.memory) : Object();
     if (!dict || PyList_Append(list.get(), dict.get()) < 0) return nullptr;
   }
   Object module = Object::Steal(PyImport_ImportModule("frazil.memory"));
   if (!list || !module) return nullptr;
   return PyObject_CallMethod(module.get(), "_plans", "O", list.get());
 }
+
+// What frazil/_show.py draws: a dict of each plan.
+PyObject* PlanReports(PyObject* self, PyObject*) {
+  Object list = Object::Steal(PyList_New(0));
+  for (const tracer::PlanReport& report : PlansOf(Self(self))) {
+    Object memory = MemoryDict(report.memory), steps = StepList(report.steps);
+    if (!list || !memory || !steps) return nullptr;
+    Object dict = Object::Steal(Py_BuildValue(
+        "{s:s#,s:s#,s:s#,s:O,s:O}", "program", report.program.data(),
+        (Py_ssize_t)report.program.size(), "where", report.where.data(),
+        (Py_ssize_t)report.where.size(), "text", report.text.data(), (Py_ssize_t)report.text.size(),
+        "steps", steps.get(), "memory", memory.get()));
+    if (!dict || PyList_Append(list.get(), dict.get()) < 0) return nullptr;
+  }
+  return list.release();
+}
+
+PyObject* CallShow(const char* name, PyObject* self, PyObject* path) {
+  Object module = Object::Steal(PyImport_ImportModule("frazil._show"));
+  return module ? PyObject_CallMethod(module.get(), name, "OO", self, path) : nullptr;
+}
+
+PyObject* Show(PyObject* self, PyObject* args, PyObject* keywords) {
+  static const char* names[] = {"path", nullptr};
+  PyObject* path = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O:show", const_cast<char**>(names), &path))
+    return nullptr;
+  return CallShow("show", self, path);
+}
+
+PyObject* ReprHtml(PyObject* self, PyObject*) { return CallShow("repr_html", self, Py_None); }
 
 PyObject* Forget(PyObject* self, PyObject*) {
   Self(self)->trace->Clear();
@@ -206,6 +261,16 @@ PyMethodDef methods[] = {
     {"memory_plan", MemoryPlans, METH_NOARGS,
      "memory_plan($self)\n--\n\nHow each plan uses memory, the largest first: "
      "frazil.memory.Plan objects with bytes, the lower bound and a drawing."},
+    {"show", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(Show)),
+     METH_VARARGS | METH_KEYWORDS,
+     "show($self, path=None)\n--\n\nWrites what was recorded and what became of it as one HTML "
+     "page "
+     "and opens it, or returns its path: the program, the graph, kernels, steps and memory of each "
+     "plan, linked by the lines they come from. With a path the page is written there and not "
+     "opened."},
+    {"_plans", PlanReports, METH_NOARGS, nullptr},
+    {"_repr_html_", ReprHtml, METH_NOARGS,
+     "_repr_html_($self)\n--\n\nWhat a notebook shows: counts and what explain() tells."},
     {"clear", Forget, METH_NOARGS, "clear($self)\n--\n\nForgets everything recorded."},
     {"__reduce__", Reduce, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},

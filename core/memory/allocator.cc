@@ -19,6 +19,7 @@
 #include "core/check.h"
 #include "core/memory/large_blocks.h"
 #include "core/memory/last_resort.h"
+#include "core/memory/live_memory.h"
 #include "core/memory/small_blocks.h"
 #include "core/memory/storage.h"
 #include "core/settings.h"
@@ -293,6 +294,11 @@ MemoryStats GetMemoryStats() {
   MutexLock lock(&GlobalCache().mutex);
   return {g_counters.live.load(), g_counters.peak.load(), CachedBytes(GlobalCache()),
           g_counters.calls.load(), g_counters.system.load()};
+}
+
+int64_t LiveMemory() {
+  CountMemoryNow();
+  return g_counters.live.load(std::memory_order_relaxed);
 }
 
 void ResetPeakMemory() {

@@ -1,17 +1,18 @@
 #include "jit/cache/kernel_cache.h"
 
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <fstream>
 
 #include "core/config.h"
+#include "core/profile.h"
 #include "core/str.h"
 #include "core/threads/at_fork.h"
 #include "core/threads/mutex.h"
 #include "jit/cache/bound.h"
 #include "jit/cache/disk_store.h"
 #include "jit/emit/interp/interp.h"
+#include "jit/emit/x86/code_names.h"
 #include "jit/emit/x86/x86_emitter.h"
 #include "tracer/bounds.h"
 
@@ -65,7 +66,8 @@ constexpr KernelBound kBound{{Setting::k_kernel_entries, Setting::k_kernel_bytes
 
 class KernelCache {
  public:
-  StatusOr<std::shared_ptr<const Compiled>> Get(const kir::Kernel& kernel, bool* compiled) {
+  StatusOr<std::shared_ptr<const Compiled>> Get(const kir::Kernel& kernel, bool* compiled,
+                                                std::string_view lines) {
     if (compiled) *compiled = false;
     const std::string key = kir::ContentKey(kernel);
     bool fresh;
@@ -75,7 +77,7 @@ class KernelCache {
     {
       const ForkGuard guard;
       MutexLock lock(&entry->mutex);
-      if (!entry->done) made = Make(kernel, key, entry.get());
+      if (!entry->done) made = Make(kernel, key, lines, entry.get());
       code = entry->code;
       if (!entry->status.ok()) code = entry->status;
     }
@@ -113,11 +115,15 @@ class KernelCache {
     cache_.Shrink();
   }
 
-  Made Make(const kir::Kernel& kernel, const std::string& key, Entry* entry)
+  Made Make(const kir::Kernel& kernel, const std::string& key, std::string_view lines, Entry* entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(entry->mutex) {
     if (!GetConfig().kernels.empty()) WriteKernel(kernel);
     Made made = Made::kCompiled;
     StatusOr<std::shared_ptr<const Compiled>> code = LoadOrCompile(kernel, key, &made);
+    if (code.ok() && (*code)->fn()) {
+      const auto* const at = reinterpret_cast<const char*>((*code)->fn());
+      NameCode({at, (*code)->code_bytes()}, kernel.name, lines);
+    }
     entry->done = true;
     entry->status = code.status();
     if (code.ok()) entry->code = *std::move(code);
@@ -151,7 +157,7 @@ class KernelCache {
   }
 
   StatusOr<std::shared_ptr<const Compiled>> Compile(const kir::Kernel& kernel) {
-    const auto begin = std::chrono::steady_clock::now();
+    const int64_t begin = ProfileClock();
     const Tiers& tiers = GetTiers();
     const Emitter* used = tiers.x86.get();
     StatusOr<std::unique_ptr<Compiled>> code =
@@ -162,7 +168,8 @@ class KernelCache {
       used = tiers.interpreter.get();
       interpreted_.fetch_add(1, std::memory_order_relaxed);
     }
-    const auto ns = std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
+    const int64_t ns = ProfileClock() - begin;
+    if (Profiling()) ProfileSpan(ProfileEvent::Kind::kKernel, kernel.name, "", begin);
     compiles_.fetch_add(1, std::memory_order_relaxed);
     nanoseconds_.fetch_add(ns, std::memory_order_relaxed);
     if (LogEnabled("kernel")) {
@@ -183,8 +190,9 @@ KernelCache& Cache() {
 
 }  // namespace
 
-StatusOr<std::shared_ptr<const Compiled>> GetKernel(const kir::Kernel& kernel, bool* compiled) {
-  return Cache().Get(kernel, compiled);
+StatusOr<std::shared_ptr<const Compiled>> GetKernel(const kir::Kernel& kernel, bool* compiled,
+                                                    std::string_view lines) {
+  return Cache().Get(kernel, compiled, lines);
 }
 
 KernelCacheStats GetKernelCacheStats() { return Cache().Stats(); }

@@ -12,9 +12,11 @@ namespace frazil::jit {
 
 // The kernel's code on the fastest tier that takes it: x86 unless FRAZIL_JIT=interp or executable
 // memory is denied, then the interpreter. `compiled` (may be null) says whether this call compiled
-// it: it was neither here nor on disk (jit/cache/disk_store).
+// it: it was neither here nor on disk (jit/cache/disk_store). `lines`: the user's, for tools that look
+// at the code (jit/emit/x86/code_names.h), which is named by those who asked for it first.
 StatusOr<std::shared_ptr<const Compiled>> GetKernel(const kir::Kernel& kernel,
-                                                    bool* compiled = nullptr);
+                                                    bool* compiled = nullptr,
+                                                    std::string_view lines = {});
 
 struct KernelCacheStats : CacheStats {
   int64_t compiles = 0;

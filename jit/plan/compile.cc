@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "core/config.h"
+#include "core/profile.h"
 #include "core/str.h"
 #include "core/tuned.h"
 #include "jit/cache/disk_store.h"
@@ -196,8 +197,7 @@ StatusOr<std::shared_ptr<const Plan>> CompileWith(Graph graph, const CompileOpti
   if (HasLoops(decided.graph)) DropOrigins(&decided.graph);
   const BuildOptions build{options, settings.passes.enabled("inplace"),
                            settings.passes.enabled("branches"), settings.always_branch};
-  FZ_ASSIGN_OR_RETURN(Schedule schedule,
-                      BuildSchedule(decided.graph, decided.grouping, build, nullptr));
+  FZ_ASSIGN_OR_RETURN(Schedule schedule, BuildSchedule(decided.graph, decided.grouping, build));
   auto plan = std::make_shared<const Plan>(std::move(schedule), std::move(decided.graph),
                                            std::move(decided.grouping), build);
   if (dumper.on()) FZ_RETURN_IF_ERROR(dumper.Write("plan", ".txt", plan->Dump()));
@@ -210,15 +210,23 @@ StatusOr<std::shared_ptr<const Plan>> CompileAgain(const Plan& plan,
            plan.options().compile.fuse == options.fuse);
   BuildOptions build = plan.options();
   build.compile = options;
-  FZ_ASSIGN_OR_RETURN(Schedule schedule,
-                      BuildSchedule(plan.graph(), plan.grouping(), build, nullptr));
+  FZ_ASSIGN_OR_RETURN(Schedule schedule, BuildSchedule(plan.graph(), plan.grouping(), build));
   return std::make_shared<const Plan>(std::move(schedule), plan.graph(), plan.grouping(), build);
 }
 
 StatusOr<std::shared_ptr<const Plan>> Compile(Graph graph, const CompileOptions& options) {
   static const StatusOr<CompileSettings> settings = SettingsFromConfig();
   if (!settings.ok()) return settings.status();
-  return CompileWith(std::move(graph), options, *settings);
+  if (!Profiling()) return CompileWith(std::move(graph), options, *settings);
+  const size_t ops = graph.nodes.size() - size_t(graph.num_inputs);
+  const std::string name =
+      ops == 1 ? StrCat("plan of ", NameOf(graph.nodes.back())) : StrCat("plan of ", ops, " ops");
+  const std::string line =
+      graph.origins.empty() || graph.origins[0].empty() ? ProfileLine() : graph.origins[0];
+  const int64_t begin = ProfileClock();
+  auto plan = CompileWith(std::move(graph), options, *settings);
+  ProfileSpan(ProfileEvent::Kind::kPlan, name, line, begin);
+  return plan;
 }
 
 }  // namespace frazil::jit

@@ -40,6 +40,7 @@ bool Join(const Graph& graph, Precision precision, const PendingStep& product, R
   step->what = ProductWithEpilogue{
       WithoutProduct(graph, product.node, std::move(std::get<Launch>(step->what)), int(touch)),
       *std::move(one)};
+  step->nodes.insert(step->nodes.begin(), product.nodes.begin(), product.nodes.end());
   step->touches.erase(step->touches.begin() + int64_t(touch));
   step->touches.insert(step->touches.begin(), product.touches.begin(), product.touches.begin() + 2);
   return true;

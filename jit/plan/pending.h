@@ -32,6 +32,12 @@ struct PendingStep {
                std::unique_ptr<LoopStep>>
       what;
 
+  // For reports, filled where one is wanted: the nodes that it computes; whether an earlier step of
+  // their kernel was told of them; of a loop, what the steps of its body are made of.
+  std::vector<int32_t> nodes = {};
+  bool again = false;
+  std::vector<std::vector<tracer::StepPart>> body = {};
+
   // Null for any other kind.
   const Launch* kernel() const { return std::get_if<Launch>(&what); }
   const LibraryCall* call() const {

@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <atomic>
 
+#include "absl/strings/str_join.h"
 #include "core/backend.h"
 #include "core/check.h"
 #include "core/config.h"
 #include "core/cost.h"
+#include "core/profile.h"
+#include "core/progress.h"
 #include "core/threads/parallel.h"
 #include "jit/cache/kernel_cache.h"
+#include "jit/emit/x86/code_names.h"
 #include "jit/graph/space.h"
 #include "jit/run/device_backend.h"
 
@@ -38,7 +42,8 @@ StatusOr<Schedule> PlanBuilder::Run() {
     const auto emit = [&](auto& what) { return Emit(step, &what); };
     FZ_RETURN_IF_ERROR(std::visit(emit, step.what));
   }
-  if (report_) Report();
+  if (report_ && !options_.body) ReportMemory();
+  if (report_) ReportSteps();
   for (const Arena& arena : schedule_.arenas) schedule_.stats.arena_bytes += arena.bytes;
   SumWork();
   if (schedule_.arenas.size() > 1) {
@@ -80,7 +85,7 @@ int32_t PlanBuilder::NewMemory(int64_t bytes, Device device) {
 }
 
 void PlanBuilder::SayGroup(const Group& group) {
-  if (!dump_) return;
+  if (!report_) return;
   std::string text = group.kind == Group::Kind::kKernel ? "group kernel" : "group library";
   for (const int32_t id : group.nodes) StrAppend(&text, " %", id);
   StrAppend(&text, " ->");
@@ -109,6 +114,8 @@ Status PlanBuilder::AddKernels(const Group& group) {
     }
     step.node = group.outputs[0];
     step.device = device;
+    if (report_ || WantsCodeLines()) step.nodes = group.nodes;
+    step.again = &launch != &lowered.launches[0];
     step.what = std::move(launch);
     pending_.push_back(std::move(step));
   }
@@ -146,6 +153,7 @@ Status PlanBuilder::AddLibrary(const Group& group) {
     CountRefusal(call->refusal());
   }
   step.what = std::move(call);
+  if (report_) step.nodes = group.nodes;
   for (const int32_t operand : graph_.nodes[step.node].operands)
     step.touches.push_back({memory_of_[operand], false});
   step.touches.push_back({memory_of_[step.node], true});
@@ -194,20 +202,37 @@ Status PlanBuilder::Emit(const PendingStep& s, std::unique_ptr<const LibraryCall
   return absl::OkStatus();
 }
 
+// The user's lines of a kernel, if anybody wants to know: "train.py:12 train.py:13".
+std::string PlanBuilder::LinesOf(const PendingStep& s) const {
+  if (!WantsCodeLines()) return {};
+  std::vector<std::string> lines;
+  for (const int32_t id : s.nodes) {
+    std::string line = OriginOf(graph_, id);
+    if (!line.empty() && std::find(lines.begin(), lines.end(), line) == lines.end())
+      lines.push_back(std::move(line));
+  }
+  return lines.empty() ? ProfileLine() : absl::StrJoin(lines, " ");
+}
+
 // Kernels of the CPU on all threads: the cache knows them when steps ask for them.
 void PlanBuilder::CompileAhead() {
   std::vector<const kir::Kernel*> kernels;
+  std::vector<std::string> lines;
   for (const PendingStep& s : pending_) {
-    if (s.kernel() && s.device == Device()) kernels.push_back(&s.kernel()->kernel);
+    if (!s.kernel() || !(s.device == Device())) continue;
+    kernels.push_back(&s.kernel()->kernel);
+    lines.push_back(LinesOf(s));
   }
   if (kernels.size() < tuned::kWorthCompileThreads) return;
   std::atomic<int> compiled{0};
+  ProgressLine progress("compiling kernels", int64_t(kernels.size()));
   ParallelFor(static_cast<int64_t>(kernels.size()), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       bool made = false;
       // An error comes again, and is reported, when the step is emitted.
-      GetKernel(*kernels[i], &made).IgnoreError();
+      GetKernel(*kernels[i], &made, lines[i]).IgnoreError();
       compiled += made;
+      progress.Advance();
     }
   });
   schedule_.stats.compiled += compiled;
@@ -217,7 +242,7 @@ Status PlanBuilder::Emit(const PendingStep& s, Launch* launch) {
   auto step = std::make_unique<KernelStep>();
   if (s.device == Device()) {
     bool compiled = false;
-    FZ_ASSIGN_OR_RETURN(step->code, GetKernel(launch->kernel, &compiled));
+    FZ_ASSIGN_OR_RETURN(step->code, GetKernel(launch->kernel, &compiled, LinesOf(s)));
     step->fn = step->code->fn();
     schedule_.stats.compiled += compiled;
     schedule_.stats.interpreted += !step->fn && GetConfig().jit != "interp";
@@ -294,9 +319,8 @@ std::string PlanBuilder::SayPointers(absl::Span<const Pointer> pointers) const {
 }
 
 StatusOr<Schedule> BuildSchedule(const Graph& graph, const Grouping& grouping,
-                                 const BuildOptions& options, std::string* dump,
-                                 tracer::MemoryReport* memory) {
-  return PlanBuilder(graph, grouping, options, dump, memory).Run();
+                                 const BuildOptions& options, tracer::PlanReport* report) {
+  return PlanBuilder(graph, grouping, options, report).Run();
 }
 
 }  // namespace frazil::jit

@@ -1,7 +1,7 @@
 // The planner at work: groups of a graph become steps, and memory is assigned to them. Used by
 // BuildSchedule (jit/run/schedule.h) alone. Split by subject: plan_builder.cc (steps),
 // plan_builder_lives.cc (what lives when, what lies where), plan_builder_loop.cc (loops of steps),
-// plan_builder_join.cc (several steps as one, reports). Invariant: steps are numbered as in
+// plan_builder_join.cc (several steps as one), plan_builder_report.cc (what is told of them). Invariant: steps are numbered as in
 // `pending_` until they are joined.
 #pragma once
 
@@ -20,8 +20,8 @@ namespace frazil::jit {
 class PlanBuilder {
  public:
   PlanBuilder(const Graph& graph, const Grouping& grouping, const BuildOptions& options,
-              std::string* dump, tracer::MemoryReport* report)
-      : graph_(graph), grouping_(grouping), options_(options), dump_(dump), report_(report) {}
+              tracer::PlanReport* report)
+      : graph_(graph), grouping_(grouping), options_(options), report_(report) {}
 
   StatusOr<Schedule> Run();
 
@@ -45,7 +45,7 @@ class PlanBuilder {
   // --- steps (plan_builder.cc)
   template <typename... Args>
   void Say(const Args&... args) {
-    if (dump_) StrAppend(dump_, args..., "\n");
+    if (report_) StrAppend(&report_->text, args..., "\n");
   }
   void MakeNodeMemories();
   int32_t ArenaOf(Device device);
@@ -67,6 +67,7 @@ class PlanBuilder {
   Status Emit(const PendingStep& s, Launch* launch);
   Status Emit(const PendingStep& s, std::unique_ptr<const LibraryCall>* call);
   Status Emit(const PendingStep& s, ProductWithEpilogue* product);
+  std::string LinesOf(const PendingStep& s) const;
   void CompileAhead();
   void AddKernelStep(const PendingStep& s, Launch* launch, std::unique_ptr<KernelStep> step);
   void SumWork();
@@ -89,9 +90,14 @@ class PlanBuilder {
   void Take(int32_t memory, int32_t from);
   void PlaceMemories();
 
-  // --- several steps as one (plan_builder_join.cc)
+  // --- what is told of it (plan_builder_report.cc)
   std::string SayNode(int32_t id) const;
-  void Report();
+  void ReportMemory();
+  void ReportSteps();
+  tracer::StepPart PartOf(const PendingStep& s, const Step& step) const;
+  double BytesTouched(const PendingStep& s) const;
+
+  // --- several steps as one (plan_builder_join.cc)
   std::vector<Touch> TouchesOf(const PendingStep& s) const;
   void ListSteps();
   void Replace(JoinedSteps joined);
@@ -100,8 +106,7 @@ class PlanBuilder {
   const Graph& graph_;
   const Grouping& grouping_;
   const BuildOptions& options_;
-  std::string* dump_;
-  tracer::MemoryReport* report_;
+  tracer::PlanReport* report_;
   std::vector<Memory> memories_;
   std::vector<int32_t> memory_of_;  // of each node
   std::vector<PendingStep> pending_;

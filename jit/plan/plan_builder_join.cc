@@ -1,7 +1,4 @@
-// Several steps as one, and what is told of a plan.
-#include <algorithm>
-
-#include "jit/plan/memory_plan.h"
+// Several steps as one.
 #include "jit/plan/plan_builder.h"
 #include "jit/run/device_backend.h"
 #include "jit/run/epilogue_step.h"
@@ -13,57 +10,6 @@ namespace {
 constexpr int32_t kWorkspace = -1;  // as a block of memory that steps touch
 
 }  // namespace
-
-std::string PlanBuilder::SayNode(int32_t id) const {
-  const Node& node = graph_.nodes[id];
-  const std::string origin = OriginOf(graph_, id);
-  return StrCat(NameOf(node), " ", ShortName(node.dtype), ToString(node.layout->dims()),
-                origin.empty() ? "" : StrCat(" (", origin, ")"));
-}
-
-// Blocks in the order in which they begin to live.
-void PlanBuilder::Report() {
-  std::vector<std::string> what(memories_.size(), "temporary");
-  for (int32_t id = 0; id < int32_t(graph_.nodes.size()); ++id) {
-    if (graph_.nodes[id].input || graph_.nodes[id].view) continue;
-    std::string& text = what[Home(memory_of_[id])];
-    text = text == "temporary" ? SayNode(id) : StrCat(text, ", then ", SayNode(id));
-  }
-  for (size_t i = 0; i < pending_.size(); ++i) {
-    const Step* const step = schedule_.steps[i].get();
-    const bool kernel = dynamic_cast<const KernelStep*>(step) != nullptr;
-    if (!kernel) {
-      report_->steps.push_back(step->text());
-      continue;
-    }
-    const Node& node = graph_.nodes[pending_[i].node];
-    const std::string text = SayNode(pending_[i].node);
-    report_->steps.push_back(
-        IsResult(node)
-            ? StrCat("loop of ", graph_.nodes[node.operands[0]].loop->times, " in a kernel: ", text)
-            : text);
-  }
-  const auto end = static_cast<int32_t>(pending_.size()) - 1;
-  std::vector<Block> arena, all;
-  for (size_t i = 0; i < memories_.size(); ++i) {
-    const Memory& m = memories_[i];
-    if (m.home != static_cast<int32_t>(i) || m.last < 0 || m.input >= 0) continue;
-    if (m.arena != 0) continue;
-    using Kind = tracer::PlannedBlock::Kind;
-    const Kind kind = m.result < 0 ? Kind::kArena : m.donor < 0 ? Kind::kResult : Kind::kDonated;
-    const int64_t bytes = Padded(m.bytes);
-    const Block block{bytes, std::min(m.first, end), std::min(m.last, end)};
-    report_->blocks.push_back({what[i], kind, bytes, arena_offset_[i], block.first, block.last});
-    if (kind == Kind::kArena) arena.push_back(block);
-    if (kind != Kind::kDonated) all.push_back(block);
-    if (kind == Kind::kResult) report_->result_bytes += bytes;
-  }
-  std::stable_sort(report_->blocks.begin(), report_->blocks.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  report_->arena_bytes = schedule_.arenas[0].bytes;
-  report_->arena_bound = LiveBytes(arena);
-  report_->peak_bound = LiveBytes(all);
-}
 
 std::vector<Touch> PlanBuilder::TouchesOf(const PendingStep& s) const {
   std::vector<Touch> touches;
@@ -114,6 +60,14 @@ void PlanBuilder::Replace(JoinedSteps joined) {
   for (Result& result : schedule_.results) {
     if (result.first_step < static_cast<int32_t>(joined.now.size()))
       result.first_step = joined.now[result.first_step];
+  }
+  if (report_) {
+    std::vector<std::vector<tracer::StepPart>> parts(joined.steps.size());
+    for (size_t i = 0; i < joined.now.size(); ++i) {
+      std::vector<tracer::StepPart>& all = parts[size_t(joined.now[i])];
+      std::move(report_->steps[i].begin(), report_->steps[i].end(), std::back_inserter(all));
+    }
+    report_->steps = std::move(parts);
   }
   schedule_.steps = std::move(joined.steps);
 }

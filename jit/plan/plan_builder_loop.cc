@@ -109,7 +109,13 @@ Status PlanBuilder::AddLoop(const Group& group) {
   pending.condition = loop.condition;  // known to be one; its slot is not yet
   Say(pending.text(), " {");
   const Grouping grouping = Fuse(loop.body, options.compile.fuse);
-  FZ_ASSIGN_OR_RETURN(pending.body, BuildSchedule(loop.body, grouping, options, dump_));
+  tracer::PlanReport body_report;
+  FZ_ASSIGN_OR_RETURN(
+      pending.body, BuildSchedule(loop.body, grouping, options, report_ ? &body_report : nullptr));
+  if (report_) {
+    report_->text += body_report.text;
+    step.body = std::move(body_report.steps);
+  }
   Say("}");
   const Schedule& body = pending.body;
   FZ_CHECK(body.arenas.size() == 1 && body.results.size() == loop.body.outputs.size());

@@ -9,6 +9,7 @@
 #include "core/backend.h"
 #include "core/check.h"
 #include "core/cost.h"
+#include "core/profile.h"
 #include "core/small_stack.h"
 #include "core/threads/fp_mode.h"
 #include "core/threads/long_work.h"
@@ -252,19 +253,21 @@ int32_t Plan::FirstOverwrite(absl::Span<Value* const> inputs) const {
 }
 
 Status Plan::RunSteps(char* const* slots, absl::Span<Value* const> inputs, int32_t begin) const {
+  const std::string line = LineOfProfile();
   for (size_t i = size_t(begin); i < schedule_.steps.size(); ++i)
-    FZ_RETURN_IF_ERROR(schedule_.steps[i]->Run(slots, inputs));
+    FZ_RETURN_IF_ERROR(RunStep(i, slots, inputs, line));
   return absl::OkStatus();
 }
 
 // Without the host's lock, and abandoned if the host wants it before step `overwrites`.
 Status Plan::RunLong(char* const* slots, absl::Span<Value* const> inputs, int32_t begin,
                      int32_t end, int32_t overwrites) const {
+  const std::string line = LineOfProfile();  // while this thread has the host's lock
   LongWork work;
   for (int32_t i = begin; i < end; ++i) {
     if (work.Stop()) return Interrupted();
     if (i == overwrites) work.Shield();
-    FZ_RETURN_IF_ERROR(schedule_.steps[size_t(i)]->Run(slots, inputs));
+    FZ_RETURN_IF_ERROR(RunStep(size_t(i), slots, inputs, line));
   }
   return work.stopped() ? Interrupted() : absl::OkStatus();
 }
@@ -323,6 +326,7 @@ QuickCall Plan::Quick() const {
   quick.bytes = size_t(result.layout->size) * SizeOf(result.dtype);
   if (quick.bytes <= kSmallData) quick.block_class = int8_t(BlockClass(quick.bytes + kSmallHeader));
   quick.fn = step.fn;
+  quick.plan = this;
   return quick;
 }
 
@@ -351,22 +355,45 @@ Status Plan::RunSimple(absl::Span<Value* const> inputs, Memory* memory) const {
   const kir::KernelArgs args{buffers, step.extents.data(), step.strides.data(), scalars};
   const DefaultFpMode mode;
   ++KernelsRun();
+  if (Profiling()) {
+    const std::string line = LineOfProfile();
+    const int64_t begin = ProfileClock();
+    step.fn(&args, 0, step.rows, 0, step.cols);
+    ProfileStep(shared_from_this(), 0, line, begin);
+    return absl::OkStatus();
+  }
   step.fn(&args, 0, step.rows, 0, step.cols);
   return absl::OkStatus();
 }
 
-std::string Plan::Dump() const {
-  std::string text = Print(graph_);
-  const auto again = BuildSchedule(graph_, grouping_, options_, &text);
-  FZ_CHECK(again.ok());
-  return text;
-}
-
-tracer::MemoryReport Plan::ReportMemory() const {
-  tracer::MemoryReport report;
-  const auto again = BuildSchedule(graph_, grouping_, options_, nullptr, &report);
+tracer::PlanReport Plan::Report() const {
+  tracer::PlanReport report;
+  report.text = Print(graph_);
+  const auto again = BuildSchedule(graph_, grouping_, options_, &report);
   FZ_CHECK(again.ok());
   return report;
+}
+
+// Plans of eager calls are shared by all lines that make such a call.
+std::string Plan::LineOfProfile() const {
+  const bool known = absl::c_any_of(graph_.origins, [](const auto& o) { return !o.empty(); });
+  return Profiling() && !known ? ProfileLine() : std::string();
+}
+
+Status Plan::RunStep(size_t i, char* const* slots, absl::Span<Value* const> inputs,
+                     const std::string& line) const {
+  if (!Profiling()) return schedule_.steps[i]->Run(slots, inputs);
+  const int64_t begin = ProfileClock();
+  const Status status = schedule_.steps[i]->Run(slots, inputs);
+  ProfileStep(shared_from_this(), static_cast<int32_t>(i), line, begin);
+  return status;
+}
+
+void QuickCall::LaunchProfiled(const kir::KernelArgs& args) const {
+  const std::string line = plan->LineOfProfile();
+  const int64_t begin = ProfileClock();
+  fn(&args, 0, rows, 0, cols);
+  ProfileStep(plan->shared_from_this(), 0, line, begin);
 }
 
 StatusOr<ValueRef> Plan::MakeOutput(const Output& output, absl::Span<Value* const> inputs,

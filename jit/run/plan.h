@@ -41,8 +41,8 @@ class Plan : public std::enable_shared_from_this<Plan> {
   // Running it may let other threads of the host go on: it is long, or waits for a device.
   bool unlocks() const { return schedule_.stats.work >= cost::kLong || waits_; }
   int64_t bytes() const { return bytes_; }  // about what it holds, kernels apart
-  tracer::MemoryReport ReportMemory() const;
-  std::string Dump() const;  // graph after passes, groups, kernels, steps: as text
+  tracer::PlanReport Report() const;        // worked out anew
+  std::string Dump() const { return Report().text; }
 
   const Schedule& schedule() const { return schedule_; }
   const Graph& graph() const { return graph_; }  // behind all passes
@@ -51,6 +51,9 @@ class Plan : public std::enable_shared_from_this<Plan> {
 
   // Without a kernel (fn null) if it takes more than that. Its parts live as long as the plan.
   const QuickCall& quick() const { return quick_; }
+
+  // For a profile that is being taken: where it is called, if its graph does not say.
+  std::string LineOfProfile() const;
 
  private:
   static const KernelStep* Simple(const Schedule& schedule);
@@ -62,6 +65,9 @@ class Plan : public std::enable_shared_from_this<Plan> {
   static bool HasHead(const Schedule& schedule);
   bool TakesLong() const;
   int32_t FirstOverwrite(absl::Span<Value* const> inputs) const;
+  // One, of which a profile is told. `line`: LineOfProfile().
+  Status RunStep(size_t i, char* const* slots, absl::Span<Value* const> inputs,
+                 const std::string& line) const;
   Status RunSteps(char* const* slots, absl::Span<Value* const> inputs, int32_t begin) const;
   Status RunLong(char* const* slots, absl::Span<Value* const> inputs, int32_t begin, int32_t end,
                  int32_t overwrites) const;

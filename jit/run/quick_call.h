@@ -5,12 +5,15 @@
 
 #include <array>
 
+#include "core/profile.h"
 #include "core/threads/fp_mode.h"
 #include "core/value.h"
 #include "jit/kir/kir.h"
 #include "jit/run/counters.h"
 
 namespace frazil::jit {
+
+class Plan;
 
 // What a kernel reads of an operand: where its elements are, or an immediate's bits.
 struct QuickOperand {
@@ -39,6 +42,7 @@ struct QuickCall {
   DType dtype{};
   const Layout* layout = nullptr;
   size_t bytes = 0;
+  const Plan* plan = nullptr;  // that it was made from, and that lives as long as it is used
 
   bool IsForTwo() const { return fn && num_operands <= 2 && donor < 0; }
 
@@ -97,8 +101,10 @@ struct QuickCall {
     const kir::KernelArgs args{memory, extents, strides, words};
     const DefaultFpMode mode;
     ++KernelsRun();
+    if (Profiling()) return LaunchProfiled(args);
     fn(&args, 0, rows, 0, cols);
   }
+  __attribute__((cold)) void LaunchProfiled(const kir::KernelArgs& args) const;  // plan.cc
   __attribute__((noinline)) Value* NewLarge() const {
     StatusOr<StorageRef> storage = Allocate(bytes);
     if (!storage.ok()) return Value::Error(std::move(storage).status()).release();

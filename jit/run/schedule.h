@@ -10,7 +10,7 @@
 #include "core/precision.h"
 #include "jit/graph/graph.h"
 #include "jit/run/step.h"
-#include "tracer/memory_report.h"
+#include "tracer/plan_report.h"
 
 namespace frazil::jit {
 
@@ -94,10 +94,9 @@ struct BuildOptions {
   bool body = false;           // of a loop: what its iterations overwrite is theirs
 };
 
-// Groups become steps; memory is assigned. `dump` (may be null) receives groups, kernels and steps
-// as text, `memory` (may be null) how long each block lives and where it lies.
+// Groups become steps; memory is assigned. `report` (may be null) is told of it: groups, kernels and
+// steps as text, what each step is made of, how long each block of memory lives and where it lies.
 StatusOr<Schedule> BuildSchedule(const Graph& graph, const Grouping& grouping,
-                                 const BuildOptions& options, std::string* dump,
-                                 tracer::MemoryReport* memory = nullptr);
+                                 const BuildOptions& options, tracer::PlanReport* report = nullptr);
 
 }  // namespace frazil::jit

@@ -86,7 +86,7 @@ TEST(Plan, MemoryIsPlannedAtTheBound) {
     const Graph graph = RandomGraph(rng, 20 + static_cast<int>(Below(rng, 60)), true);
     for (const char* passes : {"", "-fuse", "-inplace"}) {
       const auto plan = MustCompile(graph, {.reusable = ~uint64_t{0}}, passes);
-      const tracer::MemoryReport report = plan->ReportMemory();
+      const tracer::MemoryReport report = plan->Report().memory;
       EXPECT_EQ(report.arena_bytes, plan->stats().arena_bytes);
       EXPECT_GE(report.arena_bytes, report.arena_bound);
       EXPECT_LE(double(report.arena_bytes), 1.01 * double(report.arena_bound))
@@ -500,7 +500,7 @@ TEST(Plan, AnOptimizerOverwritesBehindBranches) {
   settings.always_branch = false;
   const auto plan = *CompileWith(graph, {.reusable = 0b0010'1010'1000}, settings);
   int donated = 0;
-  for (const tracer::PlannedBlock& block : plan->ReportMemory().blocks)
+  for (const tracer::PlannedBlock& block : plan->Report().memory.blocks)
     donated += block.kind == tracer::PlannedBlock::Kind::kDonated;
   EXPECT_EQ(donated, 4) << plan->Dump();
   int branches = 0;

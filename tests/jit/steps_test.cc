@@ -172,7 +172,7 @@ void ExpectSameRun(Rng& rng, const Graph& graph, const CompileSettings& settings
     for (size_t i = 0; i < got.size(); ++i)
       ASSERT_EQ(Differences(*got[i], *(*want)[i]), "") << i << Print(graph) << (*plan)->Dump();
   }
-  const tracer::MemoryReport memory = (*plan)->ReportMemory();
+  const tracer::MemoryReport memory = (*plan)->Report().memory;
   EXPECT_GE(memory.arena_bytes, memory.arena_bound);
 }
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -39,6 +40,34 @@ def test_info_as_text():
     assert done.returncode == 0 and lines[0] == "frazil" and "machine" in lines
     assert any(line.split() == ["version", fz.__version__] for line in lines)
     assert any(line.split() == ["FRAZIL_JIT", "interp"] for line in lines)
+
+
+def test_bench():
+    done = run("bench", "--seconds", "0.02")
+    assert done.returncode == 0, done.stderr
+    head, *rows = done.stdout.splitlines()[1:]
+    assert head.split() == ["NumPy", "eager", "traced"] and len(rows) == 6
+    assert all(row.count(" us") == 3 and row.count("x") >= 2 for row in rows)
+
+
+def test_bench_as_json():
+    done = run("bench", "--json", "--seconds", "0.02")
+    rows = json.loads(done.stdout)
+    assert len(rows) == 6 and done.stderr == ""
+    for row in rows:
+        assert list(row) == ["name", "eager", "traced", "numpy"]
+        assert min(row["eager"], row["traced"], row["numpy"]) > 0
+
+
+def test_npu(tmp_path):
+    done = run("npu", "manual")
+    assert done.returncode == 0 and done.stdout.startswith("# ")
+    page = pathlib.Path(__file__).resolve().parents[2] / "docs/npu-isa.md"
+    assert done.stdout == page.read_text()
+    done = run("npu", "lint", str(tmp_path / "nothing.s"))
+    assert done.returncode == 1 and "cannot open" in done.stderr
+    done = run("npu", "--nothing")
+    assert done.returncode == 2 and "frazil-npu" in done.stderr
 
 
 def test_an_unknown_command_is_an_error():

@@ -28,6 +28,7 @@ PYTHON_ONLY = {
         "config device set_default_dtype get_num_threads set_num_threads kernels_run synchronize"
     ),
     "calls a Python function for pieces of an array": "apply_along_axis piecewise",
+    "shows how far a Python loop is": "progress",
     "rewrites Python functions": "convert converted_source",
     "writes down what Python functions do": "export",
     "makes an op of a Python function: C++ has frazil::Op and FRAZIL_OP": "op",

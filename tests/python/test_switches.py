@@ -41,7 +41,9 @@ WRONG = {
     "FRAZIL_CUDA_SYNC": ("2", "0 or 1"),
     "FRAZIL_CUDA_GENERIC": ("off", "auto, always or never"),
     "FRAZIL_DISK_CACHE": ("maybe", "on or off"),
-    "FRAZIL_PERF": ("on", "0 or 1"),
+    "FRAZIL_PERF": ("on", "0, 1 or jitdump"),
+    "FRAZIL_GDB": ("on", "0 or 1"),
+    "FRAZIL_PROGRESS": ("1", "auto, on or off"),
     "FRAZIL_MEMORY_BYTES": ("1G", "a whole number from 0 on"),
     "FRAZIL_PLAN_ENTRIES": ("0", "a whole number from 1 on"),
 }

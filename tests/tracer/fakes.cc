@@ -107,7 +107,7 @@ class FakePlan final : public SegmentPlan {
   int interpreted() const override { return 0; }
   absl::Span<const std::string> elsewhere() const override { return {}; }
   int64_t bytes() const override { return bytes_; }
-  MemoryReport memory() const override { return {}; }
+  PlanReport report() const override { return {}; }
 
  private:
   Program program_;

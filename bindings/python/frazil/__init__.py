@@ -11,6 +11,7 @@ Here: functions of arrays under the array API's names, `grad`, `value_and_grad` 
 * `linalg`: linear algebra; `fft`: Fourier transforms; `special`: special functions
 * `sparse`: sparse matrices; `tree`: nested structures
 * `memory`: who holds it; `cuda`: NVIDIA GPUs; `npu`: the simulated NPU; `debug`: where NaNs begin
+* `profile`: where time and memory go; `progress`: how far long work is
 
 docs/coming-from.md tells what is otherwise than in NumPy, PyTorch and JAX.
 
@@ -85,6 +86,8 @@ if TYPE_CHECKING:  # loaded at their first use
     from frazil._export import export as export
     from frazil._program import Program as Program
     from frazil._program import load_program as load_program
+    from frazil._profile import profile as profile
+    from frazil._progress import progress as progress
     from frazil.io import load as load
     from frazil.io import save as save
     from frazil.nn.quantized import quantize as quantize
@@ -113,6 +116,8 @@ _MOVED = {  # names of submodules here
     "load": "io",
     "load_program": "_program",
     "quantize": "nn.quantized",
+    "profile": "_profile",
+    "progress": "_progress",
     "register_pytree_node": "tree",
     "save": "io",
 }

@@ -1,4 +1,8 @@
-"""The command line: `python -m frazil info` tells what frazil has and uses here."""
+"""The command line: `python -m frazil info`, `bench` and `npu`.
+
+`info` tells what frazil has and uses here, `bench` how fast it is here in a few rows, `npu` is the
+command line of the simulated NPU (frazil-npu).
+"""
 
 from __future__ import annotations
 
@@ -72,13 +76,42 @@ def _caches():
             yield f"{name} {size >> 10} KiB"
 
 
+def _npu(arguments):
+    status, out, err = _frazil.npu.command(arguments)
+    sys.stdout.write(out)
+    sys.stdout.flush()
+    sys.stderr.write(err)
+    return status
+
+
+def _bench(given):
+    from frazil._bench import WORKLOADS, measure, table
+
+    results = [measure(w, given.seconds) for w in fz.progress(WORKLOADS, "workloads")]
+    if given.json:
+        print(json.dumps([r._asdict() for r in results], indent=2))
+    else:
+        print(f"{fz.get_num_threads()} threads, {_processor()}; x: times as fast as NumPy")
+        print(table(results))
+    return 0
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Runs a command and returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m frazil", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     command = commands.add_parser("info", help="machine, versions, GPUs, caches on disk, switches")
     command.add_argument("--json", action="store_true", help="as JSON")
+    command = commands.add_parser("bench", help="a few workloads beside NumPy, in some seconds")
+    command.add_argument("--json", action="store_true", help="as JSON: seconds")
+    command.add_argument("--seconds", type=float, default=0.5, help="for each workload")
+    commands.add_parser("npu", help="the simulated NPU: frazil-npu")
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["npu"]:
+        return _npu(arguments[1:])
     given = parser.parse_args(arguments)
+    if given.command == "bench":
+        return _bench(given)
     sections = info()
     if given.json:
         print(json.dumps(sections, indent=2, default=str))

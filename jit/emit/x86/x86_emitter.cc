@@ -1,12 +1,8 @@
 #include "jit/emit/x86/x86_emitter.h"
 
-#include <unistd.h>
-
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <string>
 #include <utility>
 
@@ -16,6 +12,7 @@
 #include "core/disk/build_id.h"
 #include "core/str.h"
 #include "core/threads/at_fork.h"
+#include "jit/emit/x86/code_names.h"
 #include "jit/emit/x86/codegen.h"
 #include "jit/kir/tighten.h"
 
@@ -37,25 +34,14 @@ class FirstError : public asmjit::ErrorHandler {
 
 asmjit::JitAllocator::CreateParams AllocatorParams() {
   asmjit::JitAllocator::CreateParams params;
-  params.options = asmjit::JitAllocatorOptions::kUseDualMapping;
+  // A debugger writes its breakpoints, which shared memory would not let it.
+  if (GetConfig().gdb == "0") params.options = asmjit::JitAllocatorOptions::kUseDualMapping;
   return params;
-}
-
-// perf and gdb find the names of generated functions in /tmp/perf-PID.map.
-void NameForPerf(const void* code, size_t size, std::string_view name) {
-  static const bool wanted = GetConfig().perf == "1";
-  if (!wanted) return;
-  static std::mutex mutex;
-  std::lock_guard<std::mutex> lock(mutex);
-  std::FILE* file = std::fopen(absl::StrCat("/tmp/perf-", getpid(), ".map").c_str(), "a");
-  if (!file) return;
-  std::fprintf(file, "%zx %zx frazil:%s\n", size_t(code), size, std::string(name).c_str());
-  std::fclose(file);
 }
 
 }  // namespace
 
-// Code pages are mapped twice, once writable and once executable, never both. So they are shared
+// Code pages are mapped twice, once writable and once executable, never both (but for debuggers). So they are shared
 // with forked children: after a fork parent and child write into pages of their own, and what is
 // there stays as it is (to give code back writes nothing).
 struct X86Emitter::Memory {
@@ -118,6 +104,7 @@ class X86Compiled : public Compiled {
       : owner_(std::move(owner)), runtime_(runtime), fn_(fn), bytes_(bytes), movable_(movable) {}
   ~X86Compiled() override {
     const ForkGuard guard;  // the runtime has a lock of its own
+    ForgetCode({reinterpret_cast<const char*>(fn_), bytes_});
     runtime_->release(fn_);
   }
 
@@ -198,7 +185,6 @@ StatusOr<std::unique_ptr<Compiled>> X86Emitter::Emit(const kir::Kernel& kernel) 
     return NotImplementedError("[x86] no executable memory for kernel ", kernel.name, ": ",
                                asmjit::DebugUtils::errorAsString(error), ".");
   }
-  NameForPerf(reinterpret_cast<const void*>(fn), code.codeSize(), kernel.name);
   // Its own constants and labels it reaches from where it is; all else would be a relocation.
   return std::make_unique<X86Compiled>(memory, &memory->runtime, fn, code.codeSize(),
                                        !code.hasRelocEntries());
@@ -219,7 +205,6 @@ StatusOr<std::unique_ptr<Compiled>> X86Emitter::Load(std::string_view image,
     const asmjit::VirtMem::ProtectJitReadWriteScope scope(code, image.size());
     std::memcpy(writable, image.data(), image.size());
   }
-  NameForPerf(code, image.size(), name);
   return std::make_unique<X86Compiled>(memory, &memory->runtime,
                                        reinterpret_cast<kir::KernelFn>(code), image.size(), true);
 }

@@ -716,8 +716,23 @@ def transforms() -> list[Any]:
     return [*out, fz.associative_scan(fz.add, x, reverse=True, axis=0)]
 
 
+def looking_inside() -> float:
+    step = fz.trace(fz.exp)
+    with fz.profile(events=100) as taken:
+        for value in fz.progress([1.0, 2.0], "steps", total=2):
+            step(fz.full(3, value))
+    line: str = taken.by_line[0].name
+    shares = [total.share for total in taken.by_op]
+    runs = taken.rows[0].runs + taken.machine.bandwidth
+    with tempfile.TemporaryDirectory() as folder:
+        taken.html(f"{folder}/profile.html")
+        taken.perfetto(f"{folder}/trace.json")
+        page: str = step.show(f"{folder}/step.html")
+    return sum(shares) + runs + taken.seconds if line and page else 0.0
+
+
 if __name__ == "__main__":
-    assert transforms()
+    assert transforms() and looking_inside() > 0
     for part in (elementwise, reductions, movement, sorting, products, creation, modules):
         assert part()
     assert numpys_names() and distributions() and sparse_matrices()

@@ -4,6 +4,7 @@
 import builtins
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from os import PathLike
 from typing import (
     Any,
     Concatenate,
@@ -30,6 +31,7 @@ from . import linalg as linalg
 from . import nn as nn
 from . import npu as npu
 from . import program as program
+from . import profile as profile
 from . import random as random
 from . import runtime as runtime
 from . import sparse as sparse
@@ -672,6 +674,10 @@ class Traced(Generic[_P, _R]):
         """Counts of calls, recordings, plans and kernels, of causes, and the latest events."""
     def memory_plan(self) -> list[Plan]:
         """How each plan uses memory, the largest first."""
+    def show(self, path: str | PathLike[str] | None = ...) -> str:
+        """Writes what was recorded and what became of it as one HTML page, and opens it."""
+    def _plans(self) -> list[dict[str, Any]]: ...
+    def _repr_html_(self) -> str: ...
     def clear(self) -> None:
         """Forgets everything recorded."""
 

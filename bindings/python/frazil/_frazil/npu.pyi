@@ -2,17 +2,30 @@
 
 # Written by tools/gen_stubs.py. Do not edit.
 import builtins
+from collections.abc import Sequence
 from typing import (
     Any,
 )
 
-__all__ = ["account", "check", "configure", "instructions", "report", "reset", "settings"]
+__all__ = [
+    "account",
+    "check",
+    "command",
+    "configure",
+    "instructions",
+    "report",
+    "reset",
+    "settings",
+]
 
 def account() -> tuple[Any, ...]:
     """What ran on the NPU, what on the CPU, bytes to and from the device."""
 
 def check(name: str, /) -> None:
     """Raises if it names no device."""
+
+def command(arguments: Sequence[str], /) -> tuple[builtins.int, str, str]:
+    """frazil-npu: the exit status and both outputs."""
 
 def configure(preset: str | None = ..., mode: Any = ...) -> None:
     """Chooses the NPU's parameters and mode."""

@@ -362,6 +362,12 @@ class Module(Tracked):
         body = "\n".join(lines).replace("\n", "\n  ")
         return f"{type(self).__name__}({extra}\n  {body}\n)"
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the modules inside, with their parameters."""
+        from frazil.nn.module_page import tree
+
+        return tree(self)
+
     def extra_repr(self) -> str:
         """What stands in the parentheses of repr()."""
         return ""
