@@ -1,0 +1,9 @@
+"""ONNX models: `load` reads one as a module that can be traced and trained, `save` writes one.
+
+Both need the package onnx (pip install onnx). docs/onnx.md lists the operators.
+"""
+
+from frazil.onnx._model import Model as Model
+from frazil.onnx._model import load as load
+
+__all__ = ["Model", "load"]
