@@ -48,7 +48,10 @@ class _Scope:
 class Builder:
     """Builds the bodies of one model; `problems` are told together by `check`."""
 
-    def __init__(self, model: Any, folder: str | None, device: str | None) -> None:
+    def __init__(
+        self, model: Any, folder: str | None, device: str | None, trainable: bool = True
+    ) -> None:
+        self.trainable = trainable
         self.onnx = package()
         self.model, self.folder, self.device = model, folder, device
         self.constants: dict[int, Host] = {NOTHING: None, SINK: None}  # type: ignore[dict-item]
@@ -110,7 +113,8 @@ class Builder:
             where = self.define(scope, name, f"initializer of graph {proto.name!r}")
             array = self.array(tensor)
             use = fixed.get(name, "weight")
-            if use == "constant" or array.dtype.name not in _FLOATS or array.ndim == 0:
+            plain = array.dtype.name not in _FLOATS or array.ndim == 0
+            if use == "constant" or plain or not self.trainable:
                 self.constants[where] = Host(array)
             else:
                 self.weights[where] = (name, array, use == "buffer")
@@ -124,11 +128,12 @@ class Builder:
         for node in proto.node:
             row = find(self.domain(node.domain), node.op_type, opsets.get("", 1))
             for i, name in enumerate(node.input):
+                kind = None
+                if row is not None:
+                    kind = row.kinds[i] if i < len(row.kinds) else row.rest
                 if node.op_type == "BatchNormalization" and i in (3, 4):
                     uses.setdefault(name, "buffer")
-                elif node.op_type in _FIXED and i > 0:
-                    uses[name] = "constant"
-                elif row and (row.kinds[i] if i < len(row.kinds) else row.rest) == HOST:
+                elif kind == HOST or (node.op_type in _FIXED and i > 0):
                     uses[name] = "constant"
         return uses
 

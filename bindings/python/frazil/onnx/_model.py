@@ -9,6 +9,7 @@ import numpy as np
 
 from frazil import _frazil as _fz
 from frazil._frazil import Tensor
+from frazil._named import flag as _flag
 from frazil._parameters import Parameter
 from frazil.nn.module import Module
 from frazil.onnx._build import Builder
@@ -41,9 +42,9 @@ class Model(Module):
         The operators that the model has.
     """
 
-    def __init__(self, source: Any, device: str | None) -> None:
+    def __init__(self, source: Any, device: str | None = None, trainable: bool = True) -> None:
         proto, folder = parse(source)
-        builder = Builder(proto, folder, device)
+        builder = Builder(proto, folder, device, trainable)
         self.opsets = builder.opsets(proto.opset_import)
         self._body = builder.graph(proto.graph, None, self.opsets)
         builder.check()
@@ -64,7 +65,7 @@ class Model(Module):
     def _fill(self, weights: dict[int, tuple[str, Any, bool]]) -> None:
         places = []
         for place, (name, array, is_buffer) in weights.items():
-            own = name.replace(".", ".") or "weight"
+            own = name or "weight"
             while hasattr(self, own):
                 own += "_"
             tensor = to_tensor(array, self._device)
@@ -179,7 +180,10 @@ def _given(value: Any) -> Any:
 
 
 def load(
-    path: str | os.PathLike[str] | bytes | Any, *, device: str | None = None
+    path: str | os.PathLike[str] | bytes | Any,
+    *,
+    device: str | None = None,
+    trainable: bool = True,
 ) -> Model:
     """Reads an ONNX model: a module to call, to trace and to train.
 
@@ -192,11 +196,14 @@ def load(
         The file, or its content.
     device : str, optional
         Where the weights lie.
+    trainable : bool
+        Floating-point initializers are parameters. With False they are constants: what a model
+        computes from them alone is computed once.
 
     Returns
     -------
     Model
-        A module; floating-point initializers are its parameters.
+        A module.
 
     Raises
     ------
@@ -206,7 +213,12 @@ def load(
     ImportError
         Without the package onnx.
 
-    >>> import onnx.parser  # doctest: +SKIP
+    >>> import onnx.parser
+    >>> text = '''<ir_version: 8, opset_import: ["" : 18]>
+    ... half (float[n] x) => (float[n] y) <float[1] w = {0.5}> {y = Mul(x, w)}'''
+    >>> model = load(onnx.parser.parse_model(text))
+    >>> model([1.0, 3.0]).tolist(), list(model.state_dict())
+    ([0.5, 1.5], ['w'])
     """
     package()
-    return Model(path, device)
+    return Model(path, device, _flag("[onnx.load] trainable", trainable))

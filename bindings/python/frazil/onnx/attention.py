@@ -104,9 +104,9 @@ def attention(
     shown = scores if qk_matmul_output_mode == 2 else shown
     wide = dtype if softmax_precision is None else dtype_of(softmax_precision)
     weights = nn.softmax(scores.astype(wide), axis=-1).astype(dtype)
-    weights = fz.where(fz.isnan(weights), fz.zeros_like(weights), weights) if is_masked(
-        mask
-    ) else weights
+    weights = (
+        fz.where(fz.isnan(weights), fz.zeros_like(weights), weights) if is_masked(mask) else weights
+    )
     shown = weights if qk_matmul_output_mode == 3 else shown
     y = fz.matmul(weights, v)
     return (_joined(y) if flat else y), *present, shown
@@ -122,8 +122,10 @@ def flex_attention(node: Any, values: Any, run: Any) -> Any:
     q, k, v = (node.deliver(values[p], 0) for p in node.inputs)
     options = node.attributes
     scale = options.get("scale") or 1 / math.sqrt(q.shape[-1])
-    wide = dtype_of(options["softmax_precision"]) if "softmax_precision" in options else (
-        "float64" if q.dtype.name == "float64" else "float32"
+    wide = (
+        dtype_of(options["softmax_precision"])
+        if "softmax_precision" in options
+        else ("float64" if q.dtype.name == "float64" else "float32")
     )
     k, v = _repeated(k, q.shape[1] // k.shape[1]), _repeated(v, q.shape[1] // v.shape[1])
     scores = (fz.matmul(q, fz.matrix_transpose(k)) * scale).astype(wide)

@@ -13,8 +13,10 @@ from frazil.onnx._values import DTYPES, Host, array_of, dtype_of, host_dtype
 
 
 def _numbers_of_strings(array: Any, dtype: Any) -> Any:
-    return np.asarray([float(s) for s in array.reshape(-1)], np.float64).astype(dtype).reshape(
-        array.shape
+    return (
+        np.asarray([float(s) for s in array.reshape(-1)], np.float64)
+        .astype(dtype)
+        .reshape(array.shape)
     )
 
 
@@ -22,9 +24,13 @@ def _strings(array: Any) -> Any:
     out = np.empty(array.shape, dtype=object)
     for i, v in np.ndenumerate(array):
         whole = array.dtype.kind in "iub"
-        out[i] = str(v) if whole else np.format_float_positional(v, trim="-") if (
-            np.isfinite(v) and 1e-5 <= abs(v) < 1e16
-        ) else str(v)
+        out[i] = (
+            str(v)
+            if whole
+            else np.format_float_positional(v, trim="-")
+            if (np.isfinite(v) and 1e-5 <= abs(v) < 1e16)
+            else str(v)
+        )
     return out
 
 

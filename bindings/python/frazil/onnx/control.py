@@ -107,9 +107,11 @@ def scan_batches(node: Any, values: Any, run: Any) -> Any:
     for b in range(inputs[0].shape[0]):
         n = inputs[0].shape[1] if lengths is None else int(array_of(lengths)[b])
         own = [x[b][:n] for x in inputs]
-        results.append(_scanned(
-            body, values, run, [s[b] for s in states], own, [0] * count, directions, (), ()
-        ))
+        results.append(
+            _scanned(
+                body, values, run, [s[b] for s in states], own, [0] * count, directions, (), ()
+            )
+        )
     return tuple(fz.stack(parts) for parts in zip(*results, strict=True))
 
 

@@ -106,9 +106,9 @@ def conv_transpose(
                 output_shape[-n:][i] if output_shape is not None else x.shape[2 + i] * strides[i]
             )
             total = whole - wanted
-            half = total // 2
-            rest = total - half
-            widths.append((half, rest) if auto_pad != "SAME_LOWER" else (rest, half))
+            less = max(total, 0) // 2
+            first = auto_pad == "SAME_UPPER" or total < 0
+            widths.append((less, total - less) if first else (total - less, less))
         else:
             widths.append((pads[i], pads[i + n]) if pads and auto_pad == "NOTSET" else (0, 0))
     x = fz.moveaxis(x, 1, -1)
@@ -172,7 +172,8 @@ def deform_conv(
             shape[axis] = -1
             base = fz.arange(out[axis]).reshape(shape) * strides[axis]
             begin = place[axis] * dilations[axis] - pads[axis]
-            at.append((offset[:, :, j, axis] + (base + begin)).reshape((n * m, places)))
+            base = (base + begin).astype(x.dtype)
+            at.append((offset[:, :, j, axis] + base).reshape((n * m, places)))
         part = bilinear(x.reshape((n * m, c // m, *sizes)), at)
         if mask is not None:
             part = part * mask.reshape((n * m, 1, taps, places))[:, :, j]
@@ -210,9 +211,7 @@ def col2im(
     n, taps = x.shape[0], math.prod(block)
     c = x.shape[1] // taps
     wide = [i + pads[j] + pads[j + r] for j, i in enumerate(image)]
-    counts = [
-        (wide[j] - dilations[j] * (block[j] - 1) - 1) // strides[j] + 1 for j in range(r)
-    ]
+    counts = [(wide[j] - dilations[j] * (block[j] - 1) - 1) // strides[j] + 1 for j in range(r)]
     parts = x.reshape((n, c, taps, *counts))
     total = None
     for j, place in enumerate(itertools.product(*(range(k) for k in block))):

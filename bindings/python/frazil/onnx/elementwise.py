@@ -9,6 +9,7 @@ from typing import Any
 import frazil as fz
 from frazil import nn
 from frazil.onnx._table import converts
+from frazil.onnx._values import Host
 
 _UNARY: dict[str, Any] = {
     "Abs": fz.abs, "Acos": fz.acos, "Acosh": fz.acosh, "Asin": fz.asin, "Asinh": fz.asinh,
@@ -32,8 +33,20 @@ def _enter_unary(name: str, fn: Any) -> None:
         return fn(x)
 
 
+def _placed(a: Any, b: Any, axis: int | None) -> Any:
+    """Before opset 7 b lay along the axes of a from `axis` on."""
+    if axis is None or b.ndim == 0:
+        return b
+    axis %= a.ndim
+    return b.reshape(b.shape + (1,) * (a.ndim - axis - b.ndim))
+
+
 def _enter_binary(name: str, fn: Any) -> None:
     @converts(name)
+    def along_axis(a: Any, b: Any, *, axis: int | None = None, broadcast: int = 0) -> Any:
+        return fn(a, _placed(a, b, axis))
+
+    @converts(name, 7)
     def binary(a: Any, b: Any) -> Any:
         return fn(a, b)
 
@@ -48,14 +61,24 @@ def is_float(x: Any) -> bool:
     return x.dtype.kind == "real floating"
 
 
-@converts("Equal", raw="a b")
+@converts("Equal")
+def equal_along_axis(a: Any, b: Any, *, axis: int | None = None, broadcast: int = 0) -> Any:
+    return a == _placed(a, b, axis)
+
+
+@converts("Equal", 7, raw="a b")
 def equal(a: Any, b: Any, *, node: Any) -> Any:
-    if getattr(getattr(a, "array", None), "dtype", None) == object:
+    if isinstance(a, Host) and a.array.dtype.kind == "O":
         return a.array == b.array
     return node.deliver(a, 0) == node.deliver(b, 0)
 
 
 @converts("Div")
+def div_along_axis(a: Any, b: Any, *, axis: int | None = None, broadcast: int = 0) -> Any:
+    return div(a, _placed(a, b, axis))
+
+
+@converts("Div", 7)
 def div(a: Any, b: Any) -> Any:
     if a.dtype.kind not in ("signed integer", "unsigned integer"):
         return a / b
@@ -72,15 +95,17 @@ def mod(a: Any, b: Any, *, fmod: int = 0) -> Any:
 
 
 @converts("Pow")
+def pow_along_axis(x: Any, y: Any, *, axis: int | None = None, broadcast: int = 0) -> Any:
+    return fz.pow(x, _placed(x, y, axis))
+
+
+@converts("Pow", 7)
 def pow(x: Any, y: Any) -> Any:
     if x.dtype == y.dtype:
         return fz.pow(x, y)
-    if is_float(x):
+    if is_float(x) or not is_float(y):
         return fz.pow(x, y.astype(x.dtype))
-    wide = "float64" if y.dtype.kind != "real floating" or x.dtype.itemsize > 2 else y.dtype
-    if y.dtype.kind != "real floating":
-        return fz.pow(x, y.astype(x.dtype))
-    return fz.pow(x.astype(wide), y.astype(wide)).astype(x.dtype)
+    return fz.pow(x.astype("float64"), y.astype("float64")).astype(x.dtype)
 
 
 @converts("BitShift")
@@ -170,6 +195,11 @@ def leaky_relu(x: Any, *, alpha: float = 0.009999999776482582) -> Any:
 
 
 @converts("PRelu")
+def prelu_of_channels(x: Any, slope: Any) -> Any:
+    return prelu(x, slope if slope.size == 1 else _placed(x, slope, 1))
+
+
+@converts("PRelu", 7)
 def prelu(x: Any, slope: Any) -> Any:
     return fz.where(x < 0, slope * x, x)
 

@@ -18,9 +18,7 @@ def _reduced(loss: Any, weights: Any, reduction: str) -> Any:
     return total / (loss.size if weights is None else fz.sum(weights))
 
 
-def nll(
-    log_prob: Any, target: Any, weight: Any, ignore_index: int | None, reduction: str
-) -> Any:
+def nll(log_prob: Any, target: Any, weight: Any, ignore_index: int | None, reduction: str) -> Any:
     """Of (n, classes, ...) and the classes (n, ...)."""
     target = target.astype("int64")
     shown = None if ignore_index is None else target != ignore_index

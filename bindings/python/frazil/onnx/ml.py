@@ -153,13 +153,8 @@ def label_encoder(
         values, dtype = values_tensor.reshape(-1).tolist(), values_tensor.dtype
         default = None if default_tensor is None else default_tensor.reshape(-1)[0]
         if default is None:
-            default = (
-                default_string
-                if dtype == object
-                else default_float
-                if dtype.kind == "f"
-                else default_int64
-            )
+            other = default_float if dtype.kind == "f" else default_int64
+            default = default_string if dtype.kind == "O" else other
     elif values_strings:
         values, dtype, default = values_strings, np.dtype(object), default_string
     elif values_int64s:
@@ -167,7 +162,7 @@ def label_encoder(
     else:
         values, dtype, default = values_floats, np.dtype(np.float32), default_float
     found = _looked_up(x, keys, values, default)
-    if dtype == object:
+    if dtype.kind == "O":
         return strings(found, x.shape)
     return np.asarray(found, dtype).reshape(x.shape)
 
@@ -267,8 +262,10 @@ def svm_regressor(
     else:
         y = _kernel(x, weights.reshape((1, -1)), kernel_type, kernel_params)[:, 0] + rho[0]
     y = y.reshape((-1, 1))
-    return fz.where(y > 0, fz.ones_like(y), -fz.ones_like(y)) if one_class else transformed(
-        y, post_transform
+    return (
+        fz.where(y > 0, fz.ones_like(y), -fz.ones_like(y))
+        if one_class
+        else transformed(y, post_transform)
     )
 
 

@@ -21,6 +21,14 @@ def _batch(x: Any, scale: Any, b: Any, mean: Any, var: Any, epsilon: float) -> A
     return y.astype(x.dtype)
 
 
+@converts("BatchNormalization")
+def batch_norm_test(
+    x: Any, scale: Any, b: Any, mean: Any, var: Any, *, epsilon: float = 1e-5,
+    momentum: float = 0.9, spatial: int = 1, is_test: int = 0, consumed_inputs: Any = None,
+) -> Any:  # fmt: skip
+    return batch_norm_old(x, scale, b, mean, var, epsilon=epsilon, spatial=spatial)
+
+
 @converts("BatchNormalization", 7)
 def batch_norm_old(
     x: Any, scale: Any, b: Any, mean: Any, var: Any, *, epsilon: float = 1e-5,
@@ -160,5 +168,5 @@ def dropout(
         return (x, fz.ones_like(x, dtype="bool")) if node.wants(1) else x
     from frazil.onnx.random import uniform
 
-    mask = uniform(x.shape, seed, "float32") >= share
+    mask = uniform(x.shape, seed, "float64") >= share
     return fz.where(mask, x / (1.0 - share), fz.zeros_like(x)), mask

@@ -171,9 +171,7 @@ def max_unpool(
 
 
 @converts("MaxRoiPool", host="rois")
-def max_roi_pool(
-    x: Any, rois: Any, *, pooled_shape: Any, spatial_scale: float = 1.0
-) -> Any:
+def max_roi_pool(x: Any, rois: Any, *, pooled_shape: Any, spatial_scale: float = 1.0) -> Any:
     """Maxima of the cells of a grid over each region (Girshick 2015)."""
     height, width = pooled_shape
     results = []
@@ -183,10 +181,14 @@ def max_roi_pool(
         image, cells = x[int(roi[0])], []
         for i in range(height):
             for j in range(width):
-                ys = [min(max(v, 0), x.shape[2]) for v in (
-                    math.floor(i * tall) + top, math.ceil((i + 1) * tall) + top)]
-                xs = [min(max(v, 0), x.shape[3]) for v in (
-                    math.floor(j * wide) + left, math.ceil((j + 1) * wide) + left)]
+                ys = [
+                    min(max(v, 0), x.shape[2])
+                    for v in (math.floor(i * tall) + top, math.ceil((i + 1) * tall) + top)
+                ]
+                xs = [
+                    min(max(v, 0), x.shape[3])
+                    for v in (math.floor(j * wide) + left, math.ceil((j + 1) * wide) + left)
+                ]
                 cell = image[:, ys[0] : ys[1], xs[0] : xs[1]]
                 empty = ys[0] >= ys[1] or xs[0] >= xs[1]
                 cells.append(

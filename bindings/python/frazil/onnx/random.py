@@ -1,27 +1,33 @@
-"""Random numbers. With a seed those of that seed at every call, else the default generator's."""
+"""Random numbers: those of NumPy's legacy stream of a seed, the same at every call, as in ONNX's
+reference implementation; without a seed those of fz.random.
+"""
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
 
 import frazil as fz
 from frazil.onnx._table import converts
 from frazil.onnx._values import Host, dtype_of
 
 
-def _generator(seed: float | int | None) -> Any:
-    if seed is None:
-        return fz.random
-    return fz.random.Generator(int(abs(float(seed)) * 2**16) % 2**63)
+def _seeded(seed: Any) -> Any:
+    return np.random.RandomState(int(abs(float(seed))) % 2**32)
 
 
 def uniform(shape: Any, seed: Any, dtype: str) -> Any:
     """Numbers from 0 up to 1."""
-    return _generator(seed).uniform(tuple(shape), dtype=dtype)
+    if seed is None:
+        return fz.random.uniform(tuple(shape), dtype=dtype)
+    return fz.asarray(_seeded(seed).uniform(0.0, 1.0, tuple(shape)), dtype=dtype)
 
 
 def _normal(shape: Any, seed: Any, dtype: str) -> Any:
-    return _generator(seed).normal(tuple(shape), dtype=dtype)
+    if seed is None:
+        return fz.random.normal(tuple(shape), dtype=dtype)
+    return fz.asarray(_seeded(seed).normal(0.0, 1.0, tuple(shape)), dtype=dtype)
 
 
 def _like(x: Any, dtype: int | None) -> tuple[Any, str]:

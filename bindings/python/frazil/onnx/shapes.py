@@ -243,14 +243,14 @@ def _padded(x: Any, pads: list[int], mode: str, value: Any, axes: Any) -> Any:
 
 
 @converts("Pad", 2)
-def pad_attributes(
-    x: Any, *, pads: Any, mode: str = "constant", value: float = 0.0
-) -> Any:
+def pad_attributes(x: Any, *, pads: Any, mode: str = "constant", value: float = 0.0) -> Any:
     return _padded(x, pads, mode, value, None)
 
 
 @converts("Pad", 11, host="pads constant axes")
-def pad(x: Any, pads: Any, constant: Any = None, axes: Any = None, *, mode: str = "constant") -> Any:
+def pad(
+    x: Any, pads: Any, constant: Any = None, axes: Any = None, *, mode: str = "constant"
+) -> Any:
     value = 0 if constant is None or constant.size == 0 else constant.reshape(-1)[0].item()
     return _padded(x, ints(pads), mode, value, None if axes is None else ints(axes))
 

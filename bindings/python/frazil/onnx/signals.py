@@ -54,8 +54,12 @@ def dft(
 @converts("STFT", 17, host="step length")
 def stft(x: Any, step: Any, window: Any = None, length: Any = None, *, onesided: int = 1) -> Any:
     hop = _number(step)
-    size = _number(length) if length is not None else window.shape[0] if window is not None else (
-        x.shape[1]
+    size = (
+        _number(length)
+        if length is not None
+        else window.shape[0]
+        if window is not None
+        else (x.shape[1])
     )
     if x.ndim == 2:
         x = x[..., None]

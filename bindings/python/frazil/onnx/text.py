@@ -52,9 +52,7 @@ def string_normalizer(
     stops = set(stopwords if is_case_sensitive else [s.lower() for s in stopwords])
 
     def kept(words: Any) -> list[str]:
-        return [
-            change(w) for w in words if (w if is_case_sensitive else w.lower()) not in stops
-        ]
+        return [change(w) for w in words if (w if is_case_sensitive else w.lower()) not in stops]
 
     if x.ndim == 2:  # of one row
         words = kept(x[0])

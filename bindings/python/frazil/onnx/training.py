@@ -55,7 +55,8 @@ def momentum(
     rate: Any, step: Any, *inputs: Any, alpha: float, beta: float, mode: str,
     norm_coefficient: float,
 ) -> Any:  # fmt: skip
-    share = fz.where(step > 0, fz.asarray(beta, dtype=rate.dtype), fz.asarray(1.0, dtype=rate.dtype))
+    first = fz.ones((), dtype=rate.dtype)
+    share = fz.where(step > 0, beta * first, first)
     results = []
     for x, g, v in _grouped(inputs, 3):
         g = norm_coefficient * x + g

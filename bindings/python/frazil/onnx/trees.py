@@ -65,9 +65,7 @@ class _Forest:
         return at
 
 
-def _aggregated(
-    forest: _Forest, x: Any, weights: Any, shown: Any, how: str
-) -> Any:
+def _aggregated(forest: _Forest, x: Any, weights: Any, shown: Any, how: str) -> Any:
     """(rows, targets): the leaves' weights over trees; `shown` tells which targets a leaf has."""
     leaves = forest.leaves(x)
     part = fz.take(fz.asarray(weights, dtype=x.dtype), leaves, axis=0)  # rows, trees, targets

@@ -1,0 +1,39 @@
+"""docs/onnx.md: how models are read and written, and a table of operators, from the table of
+conversions (_table.py). tools/gen_onnx.py writes the page."""
+
+from __future__ import annotations
+
+from frazil.onnx import _conversions  # noqa: F401 -- fills the table
+from frazil.onnx._reading import package
+from frazil.onnx._table import TABLE
+
+__all__ = ["page", "rows"]
+
+
+def rows() -> list[tuple[str, str, str, str]]:
+    """(domain, operator, its versions, what there is) of all operators that ONNX knows."""
+    defs = package().defs
+    versions: dict[tuple[str, str], list[int]] = {}
+    functions = {}
+    for schema in defs.get_all_schemas_with_history():
+        key = (schema.domain, schema.name)
+        versions.setdefault(key, []).append(schema.since_version)
+        if schema.has_function or schema.has_context_dependent_function:
+            functions[key] = True
+    found = []
+    for key in sorted(versions):
+        if key in TABLE:
+            what = "from " + ", ".join(str(row.since) for row in TABLE[key])
+        else:
+            what = "by ONNX's definition" if key in functions else "no"
+        found.append((*key, ", ".join(map(str, sorted(versions[key]))), what))
+    return found
+
+
+def page(head: str) -> str:
+    """The page: its text and the table."""
+    lines = [head, "| operator | versions in ONNX | conversions |\n|---|---|---|\n"]
+    for domain, name, versions, what in rows():
+        shown = f"{domain}::{name}" if domain else name
+        lines.append(f"| `{shown}` | {versions} | {what} |\n")
+    return "".join(lines)
