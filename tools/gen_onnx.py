@@ -38,7 +38,7 @@ What a model has that is not supported is an error of `load`, which names every 
 
 ## Trust
 
-A file is data: nothing in it is run, and pickles are not read. External data lies below the model's folder, with no `..`, no absolute path and no link on the way. The bytes of a tensor must be as many as its shape says; there are limits on nodes (500,000 with functions expanded), on the depth of graphs and calls (64) and on ranks (64). A damaged file is a `ValueError` that names what is wrong.
+A file is data: nothing in it is run, and pickles are not read. External data lies below the model's folder, with no `..`, no absolute path and no link on the way. The bytes of a tensor must be as many as its shape says; there are limits on nodes (200,000 with functions expanded), on the depth of graphs and calls (64) and on ranks (64). A damaged file is a `ValueError` that names what is wrong.
 
 SAVE## Operators
 

@@ -18,7 +18,7 @@ from frazil.onnx._values import Host
 
 __all__ = ["Builder"]
 
-NODES = 500_000  # of a model, with those of its functions
+NODES = 200_000  # of a model, with those of its functions
 DEPTH = 64  # of graphs and functions within one another
 
 _FLOATS = frozenset("float16 bfloat16 float32 float64 complex64 complex128".split())

@@ -58,7 +58,23 @@ def parse(source: Any) -> tuple[Any, str | None]:
         raise ValueError(
             f"[onnx] {name} is no ONNX model: it has no graph or names no operator set."
         )
+    _check_text(model)
     return model, folder
+
+
+def _check_text(message: Any) -> None:
+    """Strings of messages that are no UTF-8 come as bytes."""
+    for field, value in message.ListFields():
+        if field.type == field.TYPE_MESSAGE:
+            many = value if hasattr(value, "__len__") else (value,)
+            for part in many:
+                _check_text(part)
+        elif field.type == field.TYPE_STRING:
+            for text in (value,) if isinstance(value, (str, bytes)) else value:
+                if not isinstance(text, str):
+                    raise ValueError(
+                        f"[onnx] {message.DESCRIPTOR.name}.{field.name} holds no UTF-8: {text!r}."
+                    )
 
 
 def _extents(proto: Any) -> tuple[tuple[int, ...], int]:
